@@ -1,0 +1,35 @@
+# Everything a developer does. `make test` installs what it needs.
+GO ?= go
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.6.1
+SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
+
+.PHONY: build test lint bench deps cover
+
+build: ## the program, in ./sftseq
+	$(GO) build -o sftseq ./cmd/sftseq
+
+# The whole suite, then what is concurrent once more under the race detector.
+test: deps
+	$(GO) test -timeout 9m ./...
+	$(GO) test -race -timeout 9m -short ./sft ./seq ./internal/cpu ./cmd/sftseq
+
+lint:
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+
+bench:
+	$(GO) test -run '^$$' -bench . -benchmem ./internal/... ./sinusoid/... ./seq/...
+
+cover:
+	$(GO) test -coverprofile=cover.out ./...
+	$(GO) tool cover -func=cover.out | tail -1
+
+# Debian's PyTorch checks docs/python.md; without apt it is left to the user.
+deps:
+	$(GO) mod download
+	@if command -v apt-get >/dev/null && ! /usr/bin/python3 -c 'import torch' 2>/dev/null; then \
+	    $(SUDO) apt-get update -qq && \
+	    $(SUDO) apt-get install -y -qq --no-install-recommends python3-torch >/dev/null || \
+	    echo "python3-torch is not to be had: the test of docs/python.md will be skipped"; \
+	fi

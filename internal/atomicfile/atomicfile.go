@@ -1,0 +1,143 @@
+// Package atomicfile replaces a file by a complete one or not at all: a
+// reader, also one after a crash, sees the old content or the new one, never
+// a part of it.
+//
+// The content goes to a temporary file in the same directory (only within one
+// file system is a rename atomic), named .NAME.*.tmp so that a leftover of a
+// killed process can be recognised, and is renamed over NAME once it is on
+// the disk.
+package atomicfile
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+)
+
+// A File is a file on its way: an io.Writer that becomes the file named in
+// Create by Commit, or nothing by Abort. It is not safe for concurrent use.
+type File struct {
+	path   string // the final name
+	temp   *os.File
+	buffer *bufio.Writer
+	done   bool
+}
+
+// Create begins a replacement of path, which need not exist. A symbolic link
+// is followed, so that the link survives. What is there and not a regular
+// file, such as a device, is an error: a rename would destroy it.
+func Create(path string) (*File, error) {
+	target := path
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		target = real
+	}
+	if info, err := os.Stat(target); err == nil && !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: cannot be replaced: expected a regular file or none, found %v", path, info.Mode())
+	}
+	temp, err := createTemp(filepath.Dir(target), filepath.Base(target))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return &File{path: target, temp: temp, buffer: bufio.NewWriterSize(temp, 1<<16)}, nil
+}
+
+// createTemp differs from os.CreateTemp in the permissions: those the user's
+// umask gives to any new file, since the file is going to be an ordinary one.
+func createTemp(dir, base string) (*os.File, error) {
+	for try := 0; ; try++ {
+		name := "." + base + "." + strconv.FormatUint(rand.Uint64(), 36) + ".tmp"
+		file, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+		if !errors.Is(err, fs.ErrExist) || try == 100 {
+			return file, err
+		}
+	}
+}
+
+// Write appends to the file. An error stays: every later Write and Commit
+// returns it too.
+func (f *File) Write(p []byte) (int, error) {
+	if f.done {
+		return 0, fmt.Errorf("%s: write: %w", f.path, fs.ErrClosed)
+	}
+	n, err := f.buffer.Write(p)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", f.path, err)
+	}
+	return n, err
+}
+
+// Commit writes everything to the disk and gives the file its name. On an
+// error the temporary file is removed; the old file is untouched unless only
+// the last step, making the rename itself durable, failed.
+func (f *File) Commit() error {
+	if f.done {
+		return fmt.Errorf("%s: commit: %w", f.path, fs.ErrClosed)
+	}
+	err := f.buffer.Flush()
+	if err == nil {
+		err = f.temp.Sync()
+	}
+	if err != nil {
+		f.Abort()
+		return fmt.Errorf("%s: %w", f.path, err)
+	}
+	f.done = true
+	if err = f.temp.Close(); err == nil {
+		err = os.Rename(f.temp.Name(), f.path)
+	}
+	if err != nil {
+		os.Remove(f.temp.Name())
+		return fmt.Errorf("%s: %w", f.path, err)
+	}
+	if err := syncDirectory(filepath.Dir(f.path)); err != nil {
+		return fmt.Errorf("%s: written, but its directory could not be synchronised: %w", f.path, err)
+	}
+	return nil
+}
+
+// Abort drops what was written. After a Commit or an Abort it does nothing,
+// so it can be deferred.
+func (f *File) Abort() {
+	if f.done {
+		return
+	}
+	f.done = true
+	f.temp.Close()
+	os.Remove(f.temp.Name())
+}
+
+// Write replaces path by what write writes. Where write or the disk fails,
+// the old file stays as it was and nothing else is left behind.
+func Write(path string, write func(io.Writer) error) error {
+	f, err := Create(path)
+	if err != nil {
+		return err
+	}
+	defer f.Abort()
+	if err := write(f); err != nil {
+		// An error of f.Write already names the path; one of the caller's may not.
+		return fmt.Errorf("writing %s: %w", path, err)
+	}
+	return f.Commit()
+}
+
+// syncDirectory makes a rename durable. Some file systems have no such
+// operation on directories and say so; there is nothing to be done then.
+func syncDirectory(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	return nil
+}

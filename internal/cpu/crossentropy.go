@@ -1,0 +1,28 @@
+package cpu
+
+import (
+	"sftseq/internal/fmath"
+	"sftseq/internal/tensor"
+)
+
+func crossEntropy(r *run, k tensor.CrossEntropy) {
+	n := k.Logits.Width()
+	loss, dlogits, logits, label := r.floats(k.Loss), r.floats(k.DLogits), r.floats(k.Logits), r.ints(k.Label)
+	for e := range r.rows(k.Logits) {
+		z, g := logits[e*n:(e+1)*n], dlogits[e*n:(e+1)*n]
+		top := z[0]
+		for _, v := range z {
+			top = max(top, v)
+		}
+		var sum float32
+		for c, v := range z {
+			g[c] = fmath.Exp(v - top)
+			sum += g[c]
+		}
+		for c := range g {
+			g[c] /= sum
+		}
+		loss[e] = fmath.Log(sum) - (z[label[e]] - top)
+		g[label[e]]--
+	}
+}

@@ -1,0 +1,222 @@
+package cpu
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"sftseq/internal/tensor"
+)
+
+// Device runs kernels in Go on a fixed number of threads.
+type Device struct {
+	threads int
+	idle    chan *worker
+}
+
+// worker is the right to use one thread, with the scratch memory that goes
+// with it.
+type worker struct{ scratch []float32 }
+
+// floats returns n floats of scratch, their contents undefined.
+func (w *worker) floats(n int) []float32 {
+	if len(w.scratch) < n {
+		w.scratch = make([]float32, n)
+	}
+	return w.scratch[:n]
+}
+
+// New returns a device with that many threads; 0 takes one for each processor.
+func New(threads int) *Device {
+	if threads <= 0 {
+		threads = runtime.GOMAXPROCS(0)
+	}
+	d := &Device{threads: threads, idle: make(chan *worker, threads)}
+	for range threads {
+		d.idle <- new(worker)
+	}
+	return d
+}
+
+// Name describes the device.
+func (d *Device) Name() string {
+	return fmt.Sprintf("cpu (%s/%s, %d threads)", runtime.GOOS, runtime.GOARCH, d.threads)
+}
+
+// Lanes is one for each thread: programs of their own keep threads busier than
+// sharing the rows of one.
+func (d *Device) Lanes() int { return d.threads }
+
+// Close does nothing.
+func (d *Device) Close() error { return nil }
+
+type memory []uint32
+
+// maxWords bounds an allocation to what an address space can hold.
+const maxWords = 1 << 44
+
+// Allocate returns zeroed memory.
+func (d *Device) Allocate(words int) (mem tensor.Memory, err error) {
+	if words < 0 || words > maxWords {
+		return nil, fmt.Errorf("cpu: %d words of memory asked for", words)
+	}
+	return memory(make([]uint32, words)), nil
+}
+
+func (m memory) Words() int { return len(m) }
+func (m memory) Free()      {}
+
+func (m memory) Write(offset int, words []uint32) error {
+	if offset < 0 || offset+len(words) > len(m) {
+		return fmt.Errorf("cpu: write of %d words at %d into %d", len(words), offset, len(m))
+	}
+	copy(m[offset:], words)
+	return nil
+}
+
+func (m memory) Read(offset int, words []uint32) error {
+	if offset < 0 || offset+len(words) > len(m) {
+		return fmt.Errorf("cpu: read of %d words at %d out of %d", len(words), offset, len(m))
+	}
+	copy(words, m[offset:])
+	return nil
+}
+
+// executable is a program with its kernels looked up.
+type executable struct {
+	device  *Device
+	program *tensor.Program
+	kernels []func(*run)
+}
+
+// Prepare looks the kernels up.
+func (d *Device) Prepare(p *tensor.Program) (tensor.Executable, error) {
+	x := &executable{device: d, program: p}
+	for _, l := range p.Launches {
+		f := kernel(l)
+		if f == nil {
+			return nil, fmt.Errorf("cpu: no kernel %q", l.Name())
+		}
+		x.kernels = append(x.kernels, f)
+	}
+	return x, nil
+}
+
+// Run runs segments from … to−1.
+func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
+	return x.Inspect(ctx, mem, from, to, nil)
+}
+
+// Inspect runs segments and shows each launch to visit.
+func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to int, visit func(tensor.Kernel) error) error {
+	r := &run{device: x.device}
+	for s, m := range mem {
+		if m != nil {
+			r.mem[s] = m.(memory)
+		}
+	}
+	for _, s := range []tensor.Space{tensor.Arena, tensor.Inputs} {
+		if len(r.mem[s]) < x.program.Words(s) {
+			return fmt.Errorf("cpu: space %d has %d words, the program needs %d", s, len(r.mem[s]), x.program.Words(s))
+		}
+	}
+	if c := x.program.Counts; c != nil {
+		r.counts = tensor.As[int32](r.words(c))
+	}
+	select {
+	case r.self = <-x.device.idle:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { x.device.idle <- r.self }()
+
+	for _, s := range x.program.Segments[from:to] {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		for i := s.From; i < s.To; i++ {
+			x.kernels[i](r)
+			if visit == nil {
+				continue
+			}
+			if err := visit(x.program.Launches[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// run is one program in progress.
+type run struct {
+	device *Device
+	self   *worker
+	mem    [tensor.Spaces][]uint32
+	counts []int32
+}
+
+func (r *run) words(t *tensor.Tensor) []uint32 {
+	return r.mem[t.Space][t.Offset : t.Offset+t.Words()]
+}
+
+func (r *run) floats(t *tensor.Tensor) []float32 { return tensor.As[float32](r.words(t)) }
+func (r *run) ints(t *tensor.Tensor) []int32     { return tensor.As[int32](r.words(t)) }
+
+// rows is the number of rows of t in use.
+func (r *run) rows(t *tensor.Tensor) int {
+	if t.Rows == tensor.Fixed {
+		return t.Shape[0]
+	}
+	return int(r.counts[t.Rows])
+}
+
+// used returns the rows of t in use.
+func (r *run) used(t *tensor.Tensor) []float32 { return r.floats(t)[:r.rows(t)*t.Width()] }
+
+// each calls f for every piece 0 … n−1, on this thread and on those that are
+// idle. Pieces are fixed by the caller; which worker does which is not.
+func (r *run) each(n int, f func(w *worker, piece int)) {
+	var next atomic.Int64
+	work := func(w *worker) {
+		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+			f(w, i)
+		}
+	}
+	var others sync.WaitGroup
+	for range n - 1 {
+		select {
+		case w := <-r.device.idle:
+			others.Go(func() {
+				work(w)
+				r.device.idle <- w
+			})
+			continue
+		default:
+		}
+		break
+	}
+	work(r.self)
+	others.Wait()
+}
+
+// rowBlock is the number of rows that a worker takes at a time.
+const rowBlock = 64
+
+// eachRows cuts n rows into blocks.
+func (r *run) eachRows(n int, f func(w *worker, lo, hi int)) {
+	r.each((n+rowBlock-1)/rowBlock, func(w *worker, i int) { f(w, i*rowBlock, min(n, (i+1)*rowBlock)) })
+}
+
+// columnBlock is the number of columns that a worker sums at a time.
+const columnBlock = 16
+
+// eachColumns cuts n columns into blocks.
+func (r *run) eachColumns(n int, f func(lo, hi int)) {
+	r.each((n+columnBlock-1)/columnBlock, func(_ *worker, i int) { f(i*columnBlock, min(n, (i+1)*columnBlock)) })
+}
+
+// sumRows is the number of rows that are summed before they are added to the
+// total: a plain chain of float32 additions would lose digits.
+const sumRows = 256

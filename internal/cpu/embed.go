@@ -1,0 +1,28 @@
+package cpu
+
+import "sftseq/internal/tensor"
+
+func embed(r *run, k tensor.Embed) {
+	d := k.Weight.Width()
+	y, tokens, w := r.floats(k.Y), r.ints(k.Token), r.floats(k.Weight)
+	for t := range r.rows(k.Y) {
+		at := int(tokens[t]) * d
+		copy(y[t*d:(t+1)*d], w[at:at+d])
+	}
+}
+
+// embedBackward adds rows in their order: each worker owns some channels of
+// every token.
+func embedBackward(r *run, k tensor.EmbedBackward) {
+	d := k.DWeight.Width()
+	dw, dy, tokens := r.floats(k.DWeight), r.floats(k.DY), r.ints(k.Token)[:r.rows(k.DY)]
+	clear(dw)
+	r.eachColumns(d, func(lo, hi int) {
+		for t, id := range tokens {
+			g := dw[int(id)*d+lo : int(id)*d+hi]
+			for c, v := range dy[t*d+lo : t*d+hi] {
+				g[c] += v
+			}
+		}
+	})
+}

@@ -1,0 +1,57 @@
+package tensor
+
+// SumSquares: Y[0] = Σ X², in fixed pieces: the square of the gradient's norm.
+type SumSquares struct {
+	Y *Tensor // [1]
+	X *Tensor
+}
+
+func (SumSquares) Name() string        { return "sumsquares" }
+func (k SumSquares) Reads() []*Tensor  { return []*Tensor{k.X} }
+func (k SumSquares) Writes() []*Tensor { return []*Tensor{k.Y} }
+func (k SumSquares) check()            { words("sumsquares", k.Y, 1) }
+
+// AdamWStep holds the numbers of one update, in device memory because they
+// change from step to step.
+type AdamWStep struct {
+	GradientScale float32 // 1/examples: the gradient arrives as a sum
+	MaxNorm       float32 // of the scaled gradient; 0 does not clip
+	LearningRate  float32
+	Correction1   float32 // 1/(1 − β1^t)
+	Correction2   float32 // 1/(1 − β2^t)
+}
+
+// Words lays the step out as AdamW's Step expects it.
+func (s AdamWStep) Words() []float32 {
+	return []float32{s.GradientScale, s.MaxNorm, s.LearningRate, s.Correction1, s.Correction2}
+}
+
+// AdamWStepWords is the size of that input.
+const AdamWStepWords = 5
+
+// AdamW updates W with decoupled weight decay. With n = √SumSquares·scale the
+// norm of the gradient and g = G·scale·min(1, MaxNorm/(n + 1e-6)):
+//
+//	W ← W(1 − lr·Decay)
+//	M ← β1 M + (1−β1) g, V ← β2 V + (1−β2) g²
+//	W ← W − lr·(M·Correction1)/(√(V·Correction2) + Eps)
+type AdamW struct {
+	W, M, V           *Tensor
+	G                 *Tensor
+	SumSquares        *Tensor // [1]
+	Step              *Tensor // [AdamWStepWords]
+	Decay             float32
+	Beta1, Beta2, Eps float32
+}
+
+func (AdamW) Name() string { return "adamw" }
+func (k AdamW) Reads() []*Tensor {
+	return []*Tensor{k.W, k.M, k.V, k.G, k.SumSquares, k.Step}
+}
+func (k AdamW) Writes() []*Tensor { return []*Tensor{k.W, k.M, k.V} }
+func (k AdamW) check() {
+	same("adamw", k.W, k.M)
+	same("adamw", k.W, k.V)
+	same("adamw", k.W, k.G)
+	words("adamw", k.Step, AdamWStepWords)
+}

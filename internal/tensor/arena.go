@@ -1,0 +1,49 @@
+package tensor
+
+import (
+	"cmp"
+	"slices"
+)
+
+// alignment of a tensor in the arena, in words: a cache line, and what Vulkan
+// asks of a storage buffer's offset at most (256 bytes).
+const alignment = 64
+
+// place gives each tensor an offset such that no two that are alive at once
+// overlap, and returns the words needed. Large tensors are placed first, each
+// at the lowest gap among those already placed whose lives cross its own.
+func place(ts []*Tensor, end int) int {
+	var used []*Tensor
+	for _, t := range ts {
+		if t.first < 0 {
+			continue
+		}
+		if t.kept {
+			t.last = end
+		}
+		used = append(used, t)
+	}
+	slices.SortStableFunc(used, func(a, b *Tensor) int { return cmp.Compare(b.Words(), a.Words()) })
+
+	var placed []*Tensor // by offset
+	total := 0
+	for _, t := range used {
+		at := 0
+		for _, o := range placed {
+			if o.last < t.first || t.last < o.first {
+				continue
+			}
+			if o.Offset >= at+t.Words() {
+				break
+			}
+			at = max(at, align(o.Offset+o.Words()))
+		}
+		t.Offset = at
+		total = max(total, align(at+t.Words()))
+		i, _ := slices.BinarySearchFunc(placed, at, func(o *Tensor, at int) int { return cmp.Compare(o.Offset, at) })
+		placed = slices.Insert(placed, i, t)
+	}
+	return total
+}
+
+func align(n int) int { return (n + alignment - 1) / alignment * alignment }

@@ -1,0 +1,45 @@
+package tensor
+
+import "context"
+
+// Device runs programs.
+type Device interface {
+	// Name describes the device to a person.
+	Name() string
+	// Lanes is the number of programs that the device is best given at once.
+	Lanes() int
+	// Allocate returns zeroed memory of the device, in words.
+	Allocate(words int) (Memory, error)
+	// Prepare makes a program ready to run. It may be run many times, from
+	// several goroutines if each brings its own arena, inputs and gradients.
+	Prepare(p *Program) (Executable, error)
+	// Close frees the device. Memory and executables are dead afterwards.
+	Close() error
+}
+
+// Memory is a block of device memory, addressed in 4-byte words.
+type Memory interface {
+	Words() int
+	Write(offset int, words []uint32) error
+	Read(offset int, words []uint32) error
+	Free()
+}
+
+// Binding gives a run its memory, one block a space.
+type Binding [Spaces]Memory
+
+// Executable is a program made ready for one device.
+type Executable interface {
+	// Run runs the segments from, …, to−1 in order. It looks at ctx between
+	// segments and returns its error.
+	Run(ctx context.Context, mem Binding, from, to int) error
+	// Inspect runs like Run, and calls visit after each launch, while what the
+	// launch wrote is still in the arena. An error from visit ends the run.
+	Inspect(ctx context.Context, mem Binding, from, to int, visit func(k Kernel) error) error
+}
+
+// Upload writes x to the start of t.
+func Upload[T Word](m Memory, t *Tensor, x []T) error { return m.Write(t.Offset, Bits(x)) }
+
+// Download fills x from the start of t.
+func Download[T Word](m Memory, t *Tensor, x []T) error { return m.Read(t.Offset, Bits(x)) }

@@ -1,0 +1,59 @@
+package tensor
+
+// Duplet mixes each sampled token with its partner. With s the scores of the
+// selection and λ = log softplus:
+//
+//	P = 1/(1 + exp(λ(s_partner) − λ(s_top))), 1 without a partner
+//	Y = P·X[top] + (1−P)·X[partner]
+//
+// Rows of Y beyond the sampled ones are zero.
+type Duplet struct {
+	Y            *Tensor // [S, d]
+	P            *Tensor // [S]
+	X            *Tensor // [T, d]
+	Noised       *Tensor // [T]
+	Top, Partner *Tensor // [S] int32
+	Count        *Tensor // [B] int32
+	Batch        *Batch
+}
+
+func (Duplet) Name() string { return "duplet" }
+func (k Duplet) Reads() []*Tensor {
+	return k.Batch.reads(k.X, k.Noised, k.Top, k.Partner, k.Count)
+}
+func (k Duplet) Writes() []*Tensor { return []*Tensor{k.Y, k.P} }
+func (k Duplet) check() {
+	width("duplet", k.Y, k.X.Width())
+	same("duplet", k.P, k.Top)
+}
+
+// DupletBackward: with dp = DP + DY·(X[top] − X[partner]),
+//
+//	DScore[top] = dp·P(1−P)·ρ(s_top), DScore[partner] = −dp·P(1−P)·ρ(s_partner)
+//	DX[top] += P·DY, DX[partner] += (1−P)·DY
+//
+// with ρ = σ/softplus; DScore is 0 for every other token. DP holds, per head,
+// what attention adds to the gradient of P; nil without relative terms.
+type DupletBackward struct {
+	DX           *Tensor // [T, d], added to
+	DScore       *Tensor // [T]
+	DY           *Tensor // [S, d]
+	DP           *Tensor // [S, h] or nil
+	P            *Tensor // [S]
+	X            *Tensor // [T, d]
+	Noised       *Tensor // [T]
+	Top, Partner *Tensor // [S] int32
+	Count        *Tensor // [B] int32
+	Batch        *Batch
+}
+
+func (DupletBackward) Name() string { return "duplet_backward" }
+func (k DupletBackward) Reads() []*Tensor {
+	return k.Batch.reads(k.DX, k.DY, k.DP, k.P, k.X, k.Noised, k.Top, k.Partner, k.Count)
+}
+func (k DupletBackward) Writes() []*Tensor { return []*Tensor{k.DX, k.DScore} }
+func (k DupletBackward) check() {
+	same("duplet_backward", k.DX, k.X)
+	width("duplet_backward", k.DY, k.X.Width())
+	same("duplet_backward", k.DScore, k.Noised)
+}

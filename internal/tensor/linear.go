@@ -1,0 +1,42 @@
+package tensor
+
+// Linear is a linear layer: Y = X·Weightᵀ + Bias.
+type Linear struct {
+	Y      *Tensor // [R, out]
+	X      *Tensor // [R, in]
+	Weight *Tensor // [out, in]
+	Bias   *Tensor // [out]
+}
+
+func (Linear) Name() string        { return "linear" }
+func (k Linear) Reads() []*Tensor  { return []*Tensor{k.X, k.Weight, k.Bias} }
+func (k Linear) Writes() []*Tensor { return []*Tensor{k.Y} }
+func (k Linear) check() {
+	width("linear", k.X, k.Weight.Width())
+	width("linear", k.Y, k.Weight.Shape[0])
+	words("linear", k.Bias, k.Weight.Shape[0])
+}
+
+// LinearBackward: DX = DY·Weight, DWeight = DYᵀ·X, DBias = Σ DY.
+type LinearBackward struct {
+	DX         *Tensor // [R, in]
+	DWeight    *Tensor // [out, in]
+	DBias      *Tensor // [out]
+	DY         *Tensor // [R, out]
+	X          *Tensor // [R, in]
+	Weight     *Tensor // [out, in]
+	Accumulate bool    // DX += instead of =
+}
+
+func (LinearBackward) Name() string { return "linear_backward" }
+func (k LinearBackward) Reads() []*Tensor {
+	return append(accumulated(k.Accumulate, k.DX), k.DY, k.X, k.Weight)
+}
+func (k LinearBackward) Writes() []*Tensor { return []*Tensor{k.DX, k.DWeight, k.DBias} }
+func (k LinearBackward) check() {
+	same("linear_backward", k.DX, k.X)
+	width("linear_backward", k.X, k.Weight.Width())
+	width("linear_backward", k.DY, k.Weight.Shape[0])
+	words("linear_backward", k.DWeight, k.Weight.Words())
+	words("linear_backward", k.DBias, k.Weight.Shape[0])
+}

@@ -1,0 +1,136 @@
+package tensor
+
+import "fmt"
+
+// Kernel is one launch: a struct of named operands and parameters.
+type Kernel interface {
+	// Name is the kernel's base name, the same in every package.
+	Name() string
+	// Reads lists the tensors read, among them those that are added to.
+	Reads() []*Tensor
+	// Writes lists the tensors written.
+	Writes() []*Tensor
+	// check panics on operands that do not fit together.
+	check()
+}
+
+// Segment is a part of a program that runs without a pause.
+type Segment struct {
+	Name     string
+	From, To int // launches
+}
+
+// Program is a list of launches, cut into segments, over tensors in an arena.
+type Program struct {
+	Launches []Kernel
+	Segments []Segment
+	// Counts is the input that holds the number of rows in use: see [Counts].
+	Counts *Tensor
+
+	arena  []*Tensor
+	words  [Spaces]int
+	closed bool
+}
+
+// NewProgram returns an empty program.
+func NewProgram() *Program { return &Program{} }
+
+// Temp declares an activation. The arena holds it from the first launch that
+// touches it to the last.
+func (p *Program) Temp(name string, rows Axis, shape ...int) *Tensor {
+	t := &Tensor{Name: name, Shape: shape, Rows: rows, Space: Arena, first: -1}
+	p.arena = append(p.arena, t)
+	return t
+}
+
+// TempInts declares an activation of integers.
+func (p *Program) TempInts(name string, rows Axis, shape ...int) *Tensor {
+	t := p.Temp(name, rows, shape...)
+	t.Int = true
+	return t
+}
+
+// Input declares a tensor that each batch fills.
+func (p *Program) Input(name string, rows Axis, shape ...int) *Tensor {
+	t := &Tensor{Name: name, Shape: shape, Rows: rows, Space: Inputs, Offset: p.words[Inputs]}
+	p.words[Inputs] += t.Words()
+	return t
+}
+
+// Keep makes t an output: it is alive until the end of the program.
+func (p *Program) Keep(t *Tensor) { t.kept = true }
+
+// Segment starts a new segment.
+func (p *Program) Segment(name string) {
+	p.endSegment()
+	p.Segments = append(p.Segments, Segment{Name: name, From: len(p.Launches)})
+}
+
+func (p *Program) endSegment() {
+	if n := len(p.Segments); n > 0 {
+		p.Segments[n-1].To = len(p.Launches)
+	}
+}
+
+// SegmentIndex returns the index of the first segment with that name.
+func (p *Program) SegmentIndex(name string) int {
+	for i, s := range p.Segments {
+		if s.Name == name {
+			return i
+		}
+	}
+	panic(fmt.Sprintf("tensor: no segment %q", name))
+}
+
+// Launch appends a kernel.
+func (p *Program) Launch(k Kernel) {
+	if p.closed || len(p.Segments) == 0 {
+		panic("tensor: launch outside a segment")
+	}
+	k.check()
+	at := len(p.Launches)
+	for _, t := range k.Reads() {
+		if t.Space == Arena && t.first < 0 {
+			panic(fmt.Sprintf("tensor: %s reads %v, which nothing has written", k.Name(), t))
+		}
+		t.last = at
+	}
+	for _, t := range k.Writes() {
+		if t.Space == Arena && t.first < 0 {
+			t.first = at
+		}
+		t.last = at
+	}
+	p.Launches = append(p.Launches, k)
+}
+
+// Finish ends the program and places its activations.
+func (p *Program) Finish() *Program {
+	p.endSegment()
+	p.closed = true
+	p.words[Arena] = place(p.arena, len(p.Launches))
+	return p
+}
+
+// Words is the number of words that the program needs in the arena or in the
+// inputs.
+func (p *Program) Words(s Space) int { return p.words[s] }
+
+// Counts are the numbers that a batch brings beside its data: rows in use.
+type Counts struct {
+	Tokens, Sequences, Sampled, Examples int32
+	// Longest is the length of the longest sequence.
+	Longest int32
+}
+
+// Words lays the counts out as the input Counts of a program expects them.
+func (c Counts) Words() []int32 {
+	return []int32{0, c.Tokens, c.Sequences, c.Sampled, c.Examples, c.Longest}
+}
+
+// CountWords is the size of that input.
+const CountWords = int(axes) + 1
+
+// CountLongest is the place of the longest length in it; the places before are
+// the axes.
+const CountLongest = int(axes)

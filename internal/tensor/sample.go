@@ -1,0 +1,30 @@
+package tensor
+
+// Sample chooses the tokens that a layer attends to. With L' tokens of a
+// sequence not dropped and ke = min(K, L'), S1 is the ke of them with the
+// largest score (ties: smaller tie key, then lower position) and S2 is
+// min(ke, L'−ke) of the rest (smallest partner key, then lower position). Both
+// in ascending position, paired i-th with i-th.
+//
+// Noised = Score − log(−log u) where Noise is set, else Score.
+// A choice has no gradient; the scores' gradient flows through [Duplet].
+type Sample struct {
+	Noised   *Tensor // [T]
+	Top      *Tensor // [S] int32: position of the token of S1
+	Partner  *Tensor // [S] int32: position of its partner, −1 where there is none
+	Count    *Tensor // [B] int32: ke
+	Score    *Tensor // [T]
+	Batch    *Batch
+	K        int
+	Layer    uint32
+	Noise    bool
+	DropRate float32 // drop token probability; 0 in evaluation
+}
+
+func (Sample) Name() string        { return "sample" }
+func (k Sample) Reads() []*Tensor  { return k.Batch.reads(k.Score) }
+func (k Sample) Writes() []*Tensor { return []*Tensor{k.Noised, k.Top, k.Partner, k.Count} }
+func (k Sample) check() {
+	same("sample", k.Noised, k.Score)
+	same("sample", k.Top, k.Partner)
+}

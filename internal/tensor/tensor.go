@@ -1,0 +1,119 @@
+package tensor
+
+import (
+	"fmt"
+	"unsafe"
+)
+
+// Space is the memory that a tensor lives in. A device is handed one [Memory]
+// for each space a program uses.
+type Space uint8
+
+const (
+	Arena     Space = iota // activations: placed by the program, alive from first to last use
+	Inputs                 // what one batch brings: tokens, offsets, labels, seed
+	Weights                // parameters, persistent
+	Gradients              // gradients of the parameters, same layout as Weights
+	Partial                // another block of gradients, to be added to the first
+	Moment1                // AdamW's first moment, same layout
+	Moment2                // AdamW's second moment, same layout
+	Spaces                 // their number
+)
+
+// Axis says what the rows of a tensor stand for, and so how many of them hold
+// data in a run: the number is read from the batch's counts, because batches of
+// different sizes share one program.
+type Axis uint8
+
+const (
+	Fixed     Axis = iota // every row, always
+	Tokens                // packed token rows of all sequences
+	Sequences             // one row a sequence
+	Sampled               // packed sampled keys of all sequences
+	Examples              // one row an example: a sequence, or a pair of them
+	axes
+)
+
+// Tensor is a row-major array of 4-byte words. Shape[0] is the number of rows
+// that fit; Rows says how many are used.
+type Tensor struct {
+	Name   string
+	Shape  []int
+	Rows   Axis
+	Space  Space
+	Offset int  // in words, within the space; the program places arena tensors
+	Int    bool // holds integers
+
+	first, last int // launches that touch it, for the arena
+	kept        bool
+}
+
+// At returns a tensor at a fixed place of a persistent space.
+func At(space Space, offset int, name string, shape ...int) *Tensor {
+	return &Tensor{Name: name, Shape: shape, Space: space, Offset: offset}
+}
+
+// Words is the number of 4-byte words that fit.
+func (t *Tensor) Words() int {
+	n := 1
+	for _, s := range t.Shape {
+		n *= s
+	}
+	return n
+}
+
+// Width is the number of words in one row.
+func (t *Tensor) Width() int {
+	n := 1
+	for _, s := range t.Shape[1:] {
+		n *= s
+	}
+	return n
+}
+
+func (t *Tensor) String() string { return fmt.Sprintf("%s%v", t.Name, t.Shape) }
+
+// same panics unless a and b have one shape and one kind of row.
+func same(kernel string, a, b *Tensor) {
+	if a.Rows != b.Rows || a.Words() != b.Words() || a.Width() != b.Width() {
+		panic(fmt.Sprintf("tensor: %s: %v and %v differ in shape", kernel, a, b))
+	}
+}
+
+// width panics unless t has rows of n words.
+func width(kernel string, t *Tensor, n int) {
+	if t.Width() != n {
+		panic(fmt.Sprintf("tensor: %s: %v: rows of %d words expected", kernel, t, n))
+	}
+}
+
+// words panics unless t holds n words.
+func words(kernel string, t *Tensor, n int) {
+	if t.Words() != n {
+		panic(fmt.Sprintf("tensor: %s: %v: %d words expected", kernel, t, n))
+	}
+}
+
+// present drops nil tensors: an optional operand that is not used.
+func present(ts ...*Tensor) []*Tensor {
+	out := ts[:0]
+	for _, t := range ts {
+		if t != nil {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// Word is a type that fills one word of device memory.
+type Word interface{ float32 | int32 | uint32 }
+
+// Bits views a slice as words of device memory, without a copy.
+func Bits[T Word](x []T) []uint32 {
+	return unsafe.Slice((*uint32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+}
+
+// As views words of device memory as T, without a copy.
+func As[T Word](x []uint32) []T {
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
+}

@@ -1,0 +1,146 @@
+package sft
+
+import (
+	"sftseq/internal/philox"
+	"sftseq/internal/tensor"
+)
+
+// attention is what the attention block leaves for its backward.
+type attention struct {
+	in      *tensor.Tensor // x, the block's input
+	sample  tensor.Sample
+	duplet  tensor.Duplet
+	tables  *tensor.SinusoidTables // nil without relative terms
+	leak    *tensor.Leak           // nil unless leaky
+	forward tensor.Attention
+}
+
+// attention samples tokens, attends from every token to them, and projects:
+// attn.o(O), dropped out.
+func (l *layer) attention(x *tensor.Tensor) *tensor.Tensor {
+	c, a := l.config, &l.attn
+	a.in = x
+	l.sampler(x)
+	q := l.linear(l.name+"attn.q", x)
+	k := l.linear(l.name+"attn.k", a.duplet.Y)
+	v := l.linear(l.name+"attn.v", a.duplet.Y)
+	l.dropout(q, q, l.index, philox.StreamDropoutQ, c.AttentionDropout)
+	l.dropout(k, k, l.index, philox.StreamDropoutK, c.AttentionDropout)
+
+	a.forward = tensor.Attention{
+		O: l.like(q, l.name+"attn"), Norm: l.tokens(l.name+"attn.norm", c.NumHeads),
+		Q: q, K: k, V: v, Count: a.sample.Count, Batch: l.batch,
+		Heads: c.NumHeads, Score: scores[c.Score], Probability: probabilities[c.Probability],
+	}
+	if a.forward.Probability == tensor.LeakyReLU {
+		a.leak = &tensor.Leak{Y: l.Temp(l.name+"leak", tensor.Sequences, l.shape.Sequences, c.NumHeads),
+			C: l.linear(l.name+"attn.leak", a.duplet.Y), Count: a.sample.Count, Batch: l.batch}
+		l.Launch(*a.leak)
+		a.forward.Leak = a.leak.Y
+	}
+	if c.Relative != "none" {
+		a.forward.Relation = l.relation()
+	}
+	if l.mode == Train && a.forward.Probability != tensor.Softmax {
+		a.forward.Silent = l.TempInts(l.name+"silent", tensor.Fixed, 1)
+		l.Keep(a.forward.Silent)
+	}
+	l.Launch(a.forward)
+	y := l.linear(l.name+"attn.o", a.forward.O)
+	return l.dropout(y, y, l.index, philox.StreamDropoutAttention, c.EmbeddingDropout)
+}
+
+// sampler scores the tokens and mixes the sampled duplets.
+func (l *layer) sampler(x *tensor.Tensor) {
+	c, a := l.config, &l.attn
+	a.sample = tensor.Sample{
+		Noised: l.tokens(l.name+"sampler.noised", 1), Top: l.positions("top"), Partner: l.positions("partner"),
+		Count: l.TempInts(l.name+"count", tensor.Sequences, l.shape.Sequences),
+		Score: l.rowDot(l.name+"sampler", x), Batch: l.batch, K: c.NumSampledTokens, Layer: uint32(l.index),
+		Noise: l.mode == Train || c.SamplerNoise == "always",
+	}
+	if l.mode == Train {
+		a.sample.DropRate = float32(c.DropToken)
+	}
+	l.Launch(a.sample)
+	a.duplet = tensor.Duplet{Y: l.sampled(l.name+"duplet", c.HiddenSize), P: l.sampled(l.name+"p", 1), X: x,
+		Noised: a.sample.Noised, Top: a.sample.Top, Partner: a.sample.Partner, Count: a.sample.Count, Batch: l.batch}
+	l.Launch(a.duplet)
+}
+
+// positions declares one token position for each sampled key.
+func (l *layer) positions(name string) *tensor.Tensor {
+	return l.TempInts(l.name+name, tensor.Sampled, l.shape.Sampled, 1)
+}
+
+// relation computes the tables of the relative encoding.
+func (l *layer) relation() tensor.Relation {
+	h, t, a := l.config.NumHeads, l.shape.Tokens, &l.attn
+	a.tables = &tensor.SinusoidTables{
+		F:         l.Temp(l.name+"f", tensor.Fixed, 2*h, t),
+		G:         l.Temp(l.name+"g", tensor.Fixed, 2*h, 2*t),
+		MulWeight: l.weight(l.name + "attn.rel_mul.weight"), MulBias: l.weight(l.name + "attn.rel_mul.bias"),
+		AddWeight: l.weight(l.name + "attn.rel_add.weight"), AddBias: l.weight(l.name + "attn.rel_add.bias"),
+		Counts: l.Counts, Frequencies: l.frequencies,
+	}
+	l.Launch(*a.tables)
+	return tensor.SinusoidRelation{F: a.tables.F, G: a.tables.G, P: a.duplet.P, Top: a.sample.Top, Partner: a.sample.Partner}
+}
+
+// attentionBackward takes the gradient of the block's output and returns that
+// of its input.
+func (l *layer) attentionBackward(dy *tensor.Tensor) *tensor.Tensor {
+	c, a := l.config, &l.attn
+	dy = l.dropout(nil, dy, l.index, philox.StreamDropoutAttention, c.EmbeddingDropout)
+	do := l.like(a.forward.O, l.name+"attn.grad")
+	l.linearBackward(l.name+"attn.o", do, dy, a.forward.O, false)
+
+	back := tensor.AttentionBackward{
+		DQ: l.like(a.forward.Q, l.name+"q.grad"), DK: l.like(a.forward.K, l.name+"k.grad"), DV: l.like(a.forward.V, l.name+"v.grad"),
+		DO: do, Forward: a.forward,
+	}
+	if a.leak != nil {
+		back.DLeak = l.like(a.leak.Y, l.name+"leak.grad")
+	}
+	var dp *tensor.Tensor
+	if a.tables != nil {
+		dp = l.sampled(l.name+"p.grad", c.NumHeads)
+		back.Gradient = tensor.SinusoidGradient{DF: l.like(a.tables.F, l.name+"f.grad"), DG: l.like(a.tables.G, l.name+"g.grad"), DP: dp}
+	}
+	l.Launch(back)
+	l.relationBackward(back)
+	l.dropout(back.DQ, back.DQ, l.index, philox.StreamDropoutQ, c.AttentionDropout)
+	l.dropout(back.DK, back.DK, l.index, philox.StreamDropoutK, c.AttentionDropout)
+
+	dduplet := l.like(a.duplet.Y, l.name+"duplet.grad")
+	l.linearBackward(l.name+"attn.v", dduplet, back.DV, a.duplet.Y, false)
+	l.linearBackward(l.name+"attn.k", dduplet, back.DK, a.duplet.Y, true)
+	if a.leak != nil {
+		dc := l.like(a.leak.C, l.name+"c.grad")
+		l.Launch(tensor.LeakBackward{DC: dc, DY: back.DLeak, C: a.leak.C, Count: a.sample.Count, Batch: l.batch})
+		l.linearBackward(l.name+"attn.leak", dduplet, dc, a.duplet.Y, true)
+	} else {
+		l.unused(l.name + "attn.leak")
+	}
+
+	dx := l.like(a.in, l.name+"attn.in.grad")
+	l.linearBackward(l.name+"attn.q", dx, back.DQ, a.in, false)
+	dscore := l.like(a.sample.Score, l.name+"score.grad")
+	l.Launch(tensor.DupletBackward{DX: dx, DScore: dscore, DY: dduplet, DP: dp, P: a.duplet.P, X: a.in, Noised: a.sample.Noised,
+		Top: a.sample.Top, Partner: a.sample.Partner, Count: a.sample.Count, Batch: l.batch})
+	l.rowDotBackward(l.name+"sampler", dx, dscore, a.in)
+	return dx
+}
+
+// relationBackward folds the tables' gradients into their weights.
+func (l *layer) relationBackward(back tensor.AttentionBackward) {
+	if l.attn.tables == nil {
+		return
+	}
+	g := back.Gradient.(tensor.SinusoidGradient)
+	l.Launch(tensor.SinusoidTablesBackward{
+		DMulWeight: l.gradient(l.name + "attn.rel_mul.weight"), DMulBias: l.gradient(l.name + "attn.rel_mul.bias"),
+		DAddWeight: l.gradient(l.name + "attn.rel_add.weight"), DAddBias: l.gradient(l.name + "attn.rel_add.bias"),
+		DF: g.DF, DG: g.DG, Counts: l.Counts, Frequencies: l.frequencies,
+	})
+}

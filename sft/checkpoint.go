@@ -1,0 +1,96 @@
+package sft
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+
+	"sftseq/internal/safetensors"
+	"sftseq/seq"
+)
+
+// checkpointFile holds all that a resume needs, in one file: it is replaced
+// whole or not at all.
+const checkpointFile = "last/checkpoint.safetensors"
+
+// State is where a training run stands, beside its weights and moments.
+type State struct {
+	Step   int `json:"step"`   // batches done: the step of the random numbers
+	Update int `json:"update"` // updates made: AdamW's t
+
+	Next seq.Position `json:"next"` // the batch that comes next
+
+	Best         float64 `json:"best"`      // accuracy on the validation split
+	BestStep     int     `json:"best_step"` // 0 before the first evaluation
+	SinceBest    int     `json:"since_best"`
+	Evaluated    int     `json:"evaluated"`     // step of the last evaluation
+	MetricsBytes int64   `json:"metrics_bytes"` // length of metrics.jsonl
+	Window       window  `json:"window"`
+}
+
+// window sums what a line of metrics averages.
+type window struct {
+	Loss     float64 `json:"loss"`
+	GradNorm float64 `json:"grad_norm"`
+	Correct  int     `json:"correct"`
+	Examples int     `json:"examples"`
+	Tokens   int     `json:"tokens"`
+	Steps    int     `json:"steps"`
+	Silent   []int64 `json:"silent"`
+}
+
+// Checkpoint is a run as it is stored.
+type Checkpoint struct {
+	Settings Settings `json:"settings"`
+	Config   *Config  `json:"config"`
+	State    State    `json:"state"`
+	Data     string   `json:"data"`    // fingerprint of the data set
+	Kernels  string   `json:"kernels"` // what computed it: bits are promised for one kind
+
+	weights, moment1, moment2 []float32
+}
+
+const runKey = "sftseq.run"
+
+func (c *Checkpoint) save(dir string, params *Parameters) error {
+	text, err := json.Marshal(c)
+	if err != nil {
+		return err
+	}
+	ts := params.tensors(c.weights, "weights/")
+	ts = append(ts, params.tensors(c.moment1, "moment1/")...)
+	ts = append(ts, params.tensors(c.moment2, "moment2/")...)
+	return safetensors.Write(filepath.Join(dir, checkpointFile), ts, map[string]string{runKey: string(text)})
+}
+
+// LoadCheckpoint reads the last checkpoint of a run directory.
+func LoadCheckpoint(dir string) (*Checkpoint, error) {
+	path := filepath.Join(dir, checkpointFile)
+	ts, meta, err := safetensors.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	text, ok := meta[runKey]
+	if !ok {
+		return nil, fmt.Errorf("%s: not a checkpoint: metadata %q is missing", path, runKey)
+	}
+	c := &Checkpoint{}
+	if err := json.Unmarshal([]byte(text), c); err != nil {
+		return nil, fmt.Errorf("%s: metadata %q: %w", path, runKey, err)
+	}
+	if c.Config == nil {
+		return nil, fmt.Errorf("%s: metadata %q has no config", path, runKey)
+	}
+	for _, err := range []error{c.Config.Validate(), c.Settings.Validate(), checkSize(path, c.Config)} {
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	params := NewParameters(c.Config)
+	for prefix, words := range map[string]*[]float32{"weights/": &c.weights, "moment1/": &c.moment1, "moment2/": &c.moment2} {
+		if *words, err = params.gather(ts, prefix); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return c, nil
+}

@@ -1,0 +1,166 @@
+package sft
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"sftseq/internal/tensor"
+	"sftseq/seq"
+)
+
+// engine runs passes of one model on one device. Its weights are shared; each
+// lane brings its own arena.
+type engine struct {
+	config  *Config
+	params  *Parameters
+	device  tensor.Device
+	weights tensor.Memory
+
+	mu     sync.Mutex
+	passes map[passKey]*preparedPass
+	recent []passKey // oldest first
+}
+
+type passKey struct {
+	shape Shape
+	mode  Mode
+}
+
+type preparedPass struct {
+	*Pass
+	tensor.Executable
+}
+
+// maxPasses bounds the cache of programs.
+const maxPasses = 64
+
+func newEngine(c *Config, weights []float32, device tensor.Device) (*engine, error) {
+	e := &engine{config: c, params: NewParameters(c), device: device, passes: map[passKey]*preparedPass{}}
+	if len(weights) != e.params.Words {
+		return nil, fmt.Errorf("the weights have %d words, the configuration needs %d", len(weights), e.params.Words)
+	}
+	m, err := device.Allocate(e.params.Words)
+	if err != nil {
+		return nil, fmt.Errorf("memory for the weights: %w", err)
+	}
+	e.weights = m
+	return e, m.Write(0, tensor.Bits(weights))
+}
+
+// pass returns the program for a shape, recording it the first time.
+func (e *engine) pass(shape Shape, mode Mode) (*preparedPass, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	key := passKey{shape, mode}
+	if p, ok := e.passes[key]; ok {
+		return p, nil
+	}
+	p, err := NewPass(e.config, e.params, shape, mode)
+	if err != nil {
+		return nil, err
+	}
+	x, err := e.device.Prepare(p.Program)
+	if err != nil {
+		return nil, err
+	}
+	if len(e.recent) == maxPasses {
+		delete(e.passes, e.recent[0])
+		e.recent = e.recent[1:]
+	}
+	e.recent = append(e.recent, key)
+	e.passes[key] = &preparedPass{p, x}
+	return e.passes[key], nil
+}
+
+// lane is the memory to run one pass at a time.
+type lane struct {
+	engine *engine
+	mem    tensor.Binding
+}
+
+func (e *engine) lane() *lane {
+	l := &lane{engine: e}
+	l.mem[tensor.Weights] = e.weights
+	return l
+}
+
+// free returns the lane's memory; the gradients are not its own.
+func (l *lane) free() {
+	for _, s := range []tensor.Space{tensor.Arena, tensor.Inputs} {
+		if l.mem[s] != nil {
+			l.mem[s].Free()
+			l.mem[s] = nil
+		}
+	}
+}
+
+// load packs examples into the lane's memory, which grows where it must, and
+// returns the pass that computes them.
+func (l *lane) load(examples []seq.Example, mode Mode, seed uint64, step uint32) (*preparedPass, error) {
+	b := pack(l.engine.config, examples, mode)
+	p, err := l.engine.pass(b.shape(l.engine.config), mode)
+	if err != nil {
+		return nil, err
+	}
+	for _, s := range []tensor.Space{tensor.Arena, tensor.Inputs} {
+		need := p.Program.Words(s)
+		if l.mem[s] != nil && l.mem[s].Words() >= need {
+			continue
+		}
+		if l.mem[s] != nil {
+			l.mem[s].Free()
+			l.mem[s] = nil
+		}
+		if l.mem[s], err = l.engine.device.Allocate(need); err != nil {
+			return nil, fmt.Errorf("memory for %d tokens at once: %w", b.counts.Tokens, err)
+		}
+	}
+	return p, b.upload(p.Pass, l.mem[tensor.Inputs], seed, step)
+}
+
+// result is what a pass computed for its examples, row-major.
+type result struct {
+	pooled, logits, loss []float32
+	silent               []int64 // per layer
+}
+
+// run computes examples from start to end and downloads the results.
+func (l *lane) run(ctx context.Context, examples []seq.Example, mode Mode, seed uint64, step uint32) (*result, error) {
+	p, err := l.load(examples, mode, seed, step)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Run(ctx, l.mem, 0, len(p.Program.Segments)); err != nil {
+		return nil, err
+	}
+	return l.results(p, len(examples))
+}
+
+func (l *lane) results(p *preparedPass, examples int) (*result, error) {
+	c := l.engine.config
+	sequences := examples
+	if c.Pair() {
+		sequences *= 2
+	}
+	r := &result{pooled: make([]float32, sequences*c.HiddenSize), logits: make([]float32, examples*c.NumLabels)}
+	arena := l.mem[tensor.Arena]
+	if err := tensor.Download(arena, p.Pooled, r.pooled); err != nil {
+		return nil, err
+	}
+	if err := tensor.Download(arena, p.Logits, r.logits); err != nil {
+		return nil, err
+	}
+	for _, t := range p.Silent {
+		var n [1]int32
+		if err := tensor.Download(arena, t, n[:]); err != nil {
+			return nil, err
+		}
+		r.silent = append(r.silent, int64(n[0]))
+	}
+	if p.Loss != nil {
+		r.loss = make([]float32, examples)
+		return r, tensor.Download(arena, p.Loss, r.loss)
+	}
+	return r, nil
+}

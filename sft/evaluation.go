@@ -1,0 +1,110 @@
+package sft
+
+import (
+	"context"
+	"math"
+	"path/filepath"
+	"time"
+
+	"sftseq/internal/tensor"
+)
+
+// evaluationRows is the number of validation rows scored between two looks at
+// the context.
+const evaluationRows = 64
+
+// evaluate measures the validation split and keeps the model if it is the best
+// so far; on equal accuracy the earlier one stays.
+func (t *Trainer) evaluate(ctx context.Context) error {
+	r := EvaluationReport{Kind: "validation", Step: t.state.Step, Epoch: t.epochs(), Rows: t.val.Len()}
+	correct := 0
+	for at := 0; at < r.Rows; at += evaluationRows {
+		rows := make([]uint32, min(evaluationRows, r.Rows-at))
+		for i := range rows {
+			rows[i] = uint32(at + i)
+		}
+		examples, err := t.examples(t.val, rows)
+		if err != nil {
+			return err
+		}
+		out, err := t.scorer.Examples(ctx, examples)
+		if err != nil {
+			return err
+		}
+		for i, o := range out {
+			r.Loss += CrossEntropy(o.Logits, int(examples[i].Label))
+			if Argmax(o.Logits) == int(examples[i].Label) {
+				correct++
+			}
+		}
+		t.observe(EvaluationProgress{Done: at + len(rows), Rows: r.Rows})
+	}
+	r.Loss /= float64(r.Rows)
+	r.Accuracy = float64(correct) / float64(r.Rows)
+	r.Best = t.state.BestStep == 0 || r.Accuracy > t.state.Best
+	r.Seconds = time.Since(t.started).Seconds()
+	if err := t.metrics.write(r); err != nil {
+		return err
+	}
+	t.state.Evaluated = t.state.Step
+	t.state.SinceBest++
+	if r.Best {
+		t.state.Best, t.state.BestStep, t.state.SinceBest = r.Accuracy, t.state.Step, 0
+		if err := t.saveBest(); err != nil {
+			return err
+		}
+	}
+	t.observe(r)
+	t.logged = time.Now()
+	return t.save()
+}
+
+// EvaluationProgress is observed during an evaluation.
+type EvaluationProgress struct{ Done, Rows int }
+
+// CrossEntropy is the loss of one example's logits, in float64.
+func CrossEntropy(logits []float32, label int) float64 {
+	top := math.Inf(-1)
+	for _, v := range logits {
+		top = max(top, float64(v))
+	}
+	var sum float64
+	for _, v := range logits {
+		sum += math.Exp(float64(v) - top)
+	}
+	return math.Log(sum) + top - float64(logits[label])
+}
+
+// saveBest stores the weights as the run's model.
+func (t *Trainer) saveBest() error {
+	if err := t.download(); err != nil {
+		return err
+	}
+	return t.model.saveWeights(filepath.Join(t.options.Dir, weightsFile))
+}
+
+func (t *Trainer) download() error {
+	return t.engine.weights.Read(0, tensor.Bits(t.model.Weights))
+}
+
+// save stores a checkpoint. The metrics reach the disk before the checkpoint
+// that counts on them.
+func (t *Trainer) save() error {
+	if err := t.metrics.file.Sync(); err != nil {
+		return err
+	}
+	t.state.MetricsBytes = t.metrics.bytes
+	if err := t.download(); err != nil {
+		return err
+	}
+	c := &Checkpoint{Settings: t.settings, Config: t.model.Config, State: t.state, Data: t.options.Data, Kernels: kernels,
+		weights: t.model.Weights}
+	if err := t.optimizer.store(c); err != nil {
+		return err
+	}
+	if err := c.save(t.options.Dir, t.model.Parameters); err != nil {
+		return err
+	}
+	t.saved = time.Now()
+	return nil
+}

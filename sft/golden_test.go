@@ -1,0 +1,270 @@
+package sft
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"sftseq/internal/cpu"
+	"sftseq/internal/safetensors"
+	"sftseq/internal/tensor"
+	"sftseq/seq"
+)
+
+const golden = "testdata/golden"
+
+// evaluationFolders hold logits and gradients computed in float64.
+var evaluationFolders = []string{"pre", "post", "lily", "standardized", "odd", "ties", "long", "retrieval", "vanilla"}
+
+type goldenLine struct {
+	Tokens  []int32   `json:"tokens"`
+	TokensA []int32   `json:"tokens_a"`
+	TokensB []int32   `json:"tokens_b"`
+	Label   int32     `json:"label"`
+	Logits  []float64 `json:"logits"`
+}
+
+func goldenLines(t *testing.T, path string) []goldenLine {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	var out []goldenLine
+	s := bufio.NewScanner(f)
+	s.Buffer(nil, 1<<22)
+	for s.Scan() {
+		var l goldenLine
+		if err := json.Unmarshal(s.Bytes(), &l); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, l)
+	}
+	if s.Err() != nil || len(out) == 0 {
+		t.Fatalf("%s: %d lines, %v", path, len(out), s.Err())
+	}
+	return out
+}
+
+func goldenExamples(t *testing.T, dir string) []seq.Example {
+	t.Helper()
+	var out []seq.Example
+	for i, l := range goldenLines(t, filepath.Join(dir, "inputs.jsonl")) {
+		e := seq.Example{Index: uint32(i), A: l.Tokens, Label: l.Label}
+		if l.Tokens == nil {
+			e.A, e.B = l.TokensA, l.TokensB
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+func loadGolden(t *testing.T, name string) (*Model, []seq.Example) {
+	t.Helper()
+	dir := filepath.Join(golden, name)
+	m, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m, goldenExamples(t, dir)
+}
+
+func TestGoldenLogits(t *testing.T) {
+	for _, name := range evaluationFolders {
+		t.Run(name, func(t *testing.T) {
+			m, examples := loadGolden(t, name)
+			s, err := NewScorer(m, cpu.New(2))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := s.Examples(context.Background(), examples)
+			if err != nil {
+				t.Fatal(err)
+			}
+			worst := 0.0
+			for i, l := range goldenLines(t, filepath.Join(golden, name, "expected.jsonl")) {
+				for c, want := range l.Logits {
+					worst = max(worst, math.Abs(float64(out[i].Logits[c])-want))
+				}
+			}
+			t.Logf("largest error %.1e", worst)
+			if !(worst <= 1e-4) {
+				t.Errorf("logits off by %.1e, at most 1e-4 allowed", worst)
+			}
+		})
+	}
+}
+
+func norms(got, want []float32) (diff, norm float64) {
+	for i := range want {
+		d := float64(got[i]) - float64(want[i])
+		diff += d * d
+		norm += float64(want[i]) * float64(want[i])
+	}
+	return math.Sqrt(diff), math.Sqrt(norm)
+}
+
+// compareGradients checks ‖g − w‖ ≤ 1e-3·‖w‖ + 1e-6 for each tensor.
+func compareGradients(t *testing.T, p *Parameters, got []float32, path string) {
+	t.Helper()
+	want, _, err := safetensors.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(want) != len(p.List) {
+		t.Errorf("%d tensors, expected %d", len(p.List), len(want))
+	}
+	worst := 0.0
+	for _, w := range want {
+		q, ok := p.Lookup(w.Name)
+		if !ok {
+			t.Errorf("no tensor %q", w.Name)
+			continue
+		}
+		diff, norm := norms(p.Slice(got, q), w.Data)
+		worst = max(worst, diff/(1e-3*norm+1e-6))
+		if !(diff <= 1e-3*norm+1e-6) {
+			t.Errorf("%s: off by %.2e of norm %.2e", w.Name, diff, norm)
+		}
+	}
+	t.Logf("largest error %.1e of the tolerance", worst)
+}
+
+func TestGoldenGradients(t *testing.T) {
+	for _, name := range evaluationFolders {
+		t.Run(name, func(t *testing.T) {
+			m, examples := loadGolden(t, name)
+			g, _, err := m.Gradient(context.Background(), cpu.New(2), examples)
+			if err != nil {
+				t.Fatal(err)
+			}
+			compareGradients(t, m.Parameters, g, filepath.Join(golden, name, "grads.safetensors"))
+		})
+	}
+}
+
+// TestGoldenTraining makes three optimizer steps with noise, drop token and
+// every dropout.
+func TestGoldenTraining(t *testing.T) {
+	for _, name := range []string{"train", "train_retrieval"} {
+		t.Run(name, func(t *testing.T) { testGoldenTraining(t, name) })
+	}
+}
+
+func testGoldenTraining(t *testing.T, name string) {
+	m, examples := loadGolden(t, name)
+	dir := filepath.Join(golden, name)
+	var expected struct {
+		Settings struct {
+			Seed         uint64  `json:"seed"`
+			LearningRate float64 `json:"learning_rate"`
+			WeightDecay  float64 `json:"weight_decay"`
+			MaxGradNorm  float64 `json:"max_grad_norm"`
+		} `json:"settings"`
+		Steps []struct {
+			Loss     float64 `json:"loss"`
+			GradNorm float64 `json:"grad_norm"`
+		} `json:"steps"`
+	}
+	text, err := os.ReadFile(filepath.Join(dir, "expected.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(text, &expected); err != nil {
+		t.Fatal(err)
+	}
+	ctx, s := context.Background(), expected.Settings
+	e, err := newEngine(m.Config, m.Weights, cpu.New(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := newAccumulator(e, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o, err := newOptimizer(e, s.WeightDecay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for step, want := range expected.Steps {
+		b, err := a.run(ctx, examples, Train, s.Seed, uint32(step))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if step == 0 {
+			g := make([]float32, m.Parameters.Words)
+			if err := b.gradient.Read(0, tensor.Bits(g)); err != nil {
+				t.Fatal(err)
+			}
+			for i := range g {
+				g[i] /= float32(len(examples))
+			}
+			compareGradients(t, m.Parameters, g, filepath.Join(dir, "grads_step0.safetensors"))
+		}
+		norm, err := o.apply(ctx, b.gradient, len(examples), step+1, s.LearningRate, s.MaxGradNorm)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.release(b.gradient)
+		var loss float64
+		for _, v := range b.loss {
+			loss += float64(v) / float64(len(examples))
+		}
+		for _, v := range []struct {
+			what      string
+			got, want float64
+		}{{"loss", loss, want.Loss}, {"gradient norm", norm, want.GradNorm}} {
+			if !(math.Abs(v.got-v.want) <= 1e-4*v.want) {
+				t.Errorf("step %d: %s %v, expected %v", step, v.what, v.got, v.want)
+			}
+		}
+	}
+	after := make([]float32, m.Parameters.Words)
+	if err := e.weights.Read(0, tensor.Bits(after)); err != nil {
+		t.Fatal(err)
+	}
+	compareChange(t, m, after, dir)
+}
+
+// compareChange compares the change of each weight tensor, in norm, where its
+// gradient is not zero up to rounding.
+func compareChange(t *testing.T, m *Model, after []float32, dir string) {
+	t.Helper()
+	want, _, err := safetensors.Read(filepath.Join(dir, "model_after.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	grads, _, err := safetensors.Read(filepath.Join(dir, "grads_step0.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	gradNorm := map[string]float64{}
+	for _, g := range grads {
+		_, gradNorm[g.Name] = norms(g.Data, g.Data)
+	}
+	compared := 0
+	for _, w := range want {
+		q, _ := m.Parameters.Lookup(w.Name)
+		before, now := m.Parameters.Slice(m.Weights, q), m.Parameters.Slice(after, q)
+		if gradNorm[w.Name] < 1e-6 {
+			continue
+		}
+		change, expected := make([]float32, len(before)), make([]float32, len(before))
+		for i, b := range before {
+			change[i], expected[i] = now[i]-b, w.Data[i]-b
+		}
+		diff, norm := norms(change, expected)
+		if !(diff <= 1e-2*norm) {
+			t.Errorf("%s: change off by %.2e of %.2e", w.Name, diff, norm)
+		}
+		compared++
+	}
+	if compared < len(want)*3/4 {
+		t.Errorf("only %d of %d tensors compared", compared, len(want))
+	}
+}

@@ -1,0 +1,49 @@
+package sft
+
+import (
+	"context"
+	"fmt"
+
+	"sftseq/internal/tensor"
+	"sftseq/seq"
+)
+
+// Gradient returns the gradient of the examples' mean cross-entropy in
+// evaluation mode, as a range with the layout of the model's weights, and that
+// mean. Every label must be below num_labels.
+func (m *Model) Gradient(ctx context.Context, device tensor.Device, examples []seq.Example) (gradient []float32, loss float64, err error) {
+	for i, e := range examples {
+		if err := m.Config.CheckExample(e); err != nil {
+			return nil, 0, fmt.Errorf("example %d: %w", i, err)
+		}
+		if e.Label < 0 || int(e.Label) >= m.Config.NumLabels {
+			return nil, 0, fmt.Errorf("example %d: label %d, expected 0 to %d", i, e.Label, m.Config.NumLabels-1)
+		}
+	}
+	if len(examples) == 0 {
+		return nil, 0, fmt.Errorf("no examples, at least 1 was expected")
+	}
+	e, err := newEngine(m.Config, m.Weights, device)
+	if err != nil {
+		return nil, 0, err
+	}
+	a, err := newAccumulator(e, device.Lanes())
+	if err != nil {
+		return nil, 0, err
+	}
+	b, err := a.run(ctx, examples, Evaluate, m.Config.SamplerSeed, 0)
+	if err != nil {
+		return nil, 0, err
+	}
+	gradient = make([]float32, m.Parameters.Words)
+	if err := b.gradient.Read(0, tensor.Bits(gradient)); err != nil {
+		return nil, 0, err
+	}
+	for i := range gradient {
+		gradient[i] /= float32(len(examples))
+	}
+	for _, v := range b.loss {
+		loss += float64(v)
+	}
+	return gradient, loss / float64(len(examples)), nil
+}

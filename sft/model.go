@@ -1,0 +1,149 @@
+package sft
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sftseq/internal/safetensors"
+)
+
+// The files of a model directory.
+const (
+	configFile  = "config.json"
+	weightsFile = "model.safetensors"
+)
+
+// Model is a configuration with its weights.
+type Model struct {
+	Config     *Config
+	Parameters *Parameters
+	Weights    []float32 // the range that Parameters describes
+}
+
+// NewModel returns a model with fresh weights.
+func NewModel(c *Config, seed uint64) *Model {
+	return &Model{Config: c, Parameters: NewParameters(c), Weights: Initialize(c, seed)}
+}
+
+// Load reads a model directory: config.json and model.safetensors. An error
+// names the file, the key or tensor, and what was expected there.
+func Load(dir string) (*Model, error) {
+	c, err := ReadConfig(filepath.Join(dir, configFile))
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, weightsFile)
+	if err := checkSize(path, c); err != nil {
+		return nil, err
+	}
+	m := &Model{Config: c, Parameters: NewParameters(c)}
+	tensors, _, err := safetensors.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	if m.Weights, err = m.Parameters.gather(tensors, ""); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if extra := len(tensors) - len(m.Parameters.List); extra > 0 {
+		for _, t := range tensors {
+			if _, ok := m.Parameters.Lookup(t.Name); !ok {
+				return nil, fmt.Errorf("%s: tensor %q is not part of the model that %s describes", path, t.Name, configFile)
+			}
+		}
+	}
+	return m, nil
+}
+
+// checkSize compares the weights that a configuration needs with the size of
+// the file before memory is taken for them.
+func checkSize(path string, c *Config) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	// The layers alone, in floating point: a hostile configuration must not
+	// make the list of parameters itself overflow.
+	d := float64(c.HiddenSize)
+	least := 4 * (float64(c.NumLayers)*d*(4*d+2*float64(c.IntermediateSize)) + float64(c.VocabSize)*d)
+	if least > float64(info.Size()) {
+		return fmt.Errorf("%s: %d bytes, but %s describes a model of at least %.0f", path, info.Size(), configFile, least)
+	}
+	return nil
+}
+
+// gather puts named tensors in their places of a range. Each must be there,
+// with its shape and finite values; prefix is put before each name.
+func (p *Parameters) gather(tensors []safetensors.Tensor, prefix string) ([]float32, error) {
+	byName := make(map[string]safetensors.Tensor, len(tensors))
+	for _, t := range tensors {
+		byName[t.Name] = t
+	}
+	words := make([]float32, p.Words)
+	for _, q := range p.List {
+		t, ok := byName[prefix+q.Name]
+		if !ok {
+			return nil, fmt.Errorf("tensor %q is missing, expected with shape %v", prefix+q.Name, q.Shape)
+		}
+		if !slices.Equal(t.Shape, q.Shape) {
+			return nil, fmt.Errorf("tensor %q has shape %v, expected %v", t.Name, t.Shape, q.Shape)
+		}
+		for i, v := range t.Data {
+			if v-v != 0 {
+				return nil, fmt.Errorf("tensor %q holds %v at index %d, expected finite numbers", t.Name, v, i)
+			}
+		}
+		copy(p.Slice(words, q), t.Data)
+	}
+	return words, nil
+}
+
+// tensors lists the parts of a range under their names.
+func (p *Parameters) tensors(words []float32, prefix string) []safetensors.Tensor {
+	var out []safetensors.Tensor
+	for _, q := range p.List {
+		out = append(out, safetensors.Tensor{Name: prefix + q.Name, Shape: q.Shape, Data: p.Slice(words, q)})
+	}
+	return out
+}
+
+// Save writes the model directory, the weights first: a configuration stands
+// for a whole model.
+func (m *Model) Save(dir string) error {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	if err := m.saveWeights(filepath.Join(dir, weightsFile)); err != nil {
+		return err
+	}
+	return m.Config.Write(filepath.Join(dir, configFile))
+}
+
+func (m *Model) saveWeights(path string) error {
+	return safetensors.Write(path, m.Parameters.tensors(m.Weights, ""), nil)
+}
+
+// SaveRange writes a range with the model's layout, such as gradients, under
+// the names of its tensors.
+func (m *Model) SaveRange(path string, words []float32) error {
+	return safetensors.Write(path, m.Parameters.tensors(words, ""), nil)
+}
+
+// CopyFrom takes the weights of another model as a start: every tensor that
+// both have with one shape. The encoder must match; a head of another size
+// stays fresh.
+func (m *Model) CopyFrom(source *Model) error {
+	for _, p := range m.Parameters.List {
+		q, ok := source.Parameters.Lookup(p.Name)
+		if !ok || !slices.Equal(p.Shape, q.Shape) {
+			if strings.HasPrefix(p.Name, "head.") {
+				continue
+			}
+			return fmt.Errorf("tensor %q has shape %v there, expected %v", p.Name, q.Shape, p.Shape)
+		}
+		copy(m.Parameters.Slice(m.Weights, p), source.Parameters.Slice(source.Weights, q))
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+package sft
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"sftseq/internal/tensor"
+)
+
+// optimizer holds AdamW's moments and the program of one update.
+type optimizer struct {
+	engine     *engine
+	update     tensor.Executable
+	sumSquares *tensor.Tensor
+	step       *tensor.Tensor
+	mem        tensor.Binding
+}
+
+func newOptimizer(e *engine, weightDecay float64) (*optimizer, error) {
+	o := &optimizer{engine: e}
+	p := tensor.NewProgram()
+	o.step = p.Input("step", tensor.Fixed, tensor.AdamWStepWords)
+	o.sumSquares = p.Temp("sumsquares", tensor.Fixed, 1)
+	p.Keep(o.sumSquares)
+	words, decayed := e.params.Words, e.params.Decayed
+	p.Segment("norm")
+	p.Launch(tensor.SumSquares{Y: o.sumSquares, X: tensor.At(tensor.Gradients, 0, "gradients", words)})
+	p.Segment("update")
+	for _, part := range []struct {
+		from, to int
+		decay    float64
+	}{{0, decayed, weightDecay}, {decayed, words, 0}} {
+		at := func(s tensor.Space, name string) *tensor.Tensor {
+			return tensor.At(s, part.from, name, part.to-part.from)
+		}
+		p.Launch(tensor.AdamW{W: at(tensor.Weights, "weights"), M: at(tensor.Moment1, "moment1"), V: at(tensor.Moment2, "moment2"),
+			G: at(tensor.Gradients, "gradients"), SumSquares: o.sumSquares, Step: o.step,
+			Decay: float32(part.decay), Beta1: beta1, Beta2: beta2, Eps: adamEps})
+	}
+	x, err := e.device.Prepare(p.Finish())
+	if err != nil {
+		return nil, err
+	}
+	o.update = x
+	o.mem[tensor.Weights] = e.weights
+	for s, n := range map[tensor.Space]int{tensor.Arena: p.Words(tensor.Arena), tensor.Inputs: p.Words(tensor.Inputs),
+		tensor.Moment1: words, tensor.Moment2: words} {
+		if o.mem[s], err = e.device.Allocate(n); err != nil {
+			return nil, fmt.Errorf("memory for the optimizer: %w", err)
+		}
+	}
+	return o, nil
+}
+
+// apply updates the weights with the sum of the gradients of that many
+// examples, at update t from 1, and returns the gradient's norm before clipping.
+// With a norm that is not finite it changes nothing and returns it.
+func (o *optimizer) apply(ctx context.Context, gradients tensor.Memory, examples, t int, learningRate, maxNorm float64) (float64, error) {
+	s := tensor.AdamWStep{
+		GradientScale: float32(1 / float64(examples)), MaxNorm: float32(maxNorm), LearningRate: float32(learningRate),
+		Correction1: float32(1 / (1 - math.Pow(beta1, float64(t)))),
+		Correction2: float32(1 / (1 - math.Pow(beta2, float64(t)))),
+	}
+	mem := o.mem
+	mem[tensor.Gradients] = gradients
+	if err := tensor.Upload(mem[tensor.Inputs], o.step, s.Words()); err != nil {
+		return 0, err
+	}
+	if err := o.update.Run(ctx, mem, 0, 1); err != nil {
+		return 0, err
+	}
+	var sum [1]float32
+	if err := tensor.Download(mem[tensor.Arena], o.sumSquares, sum[:]); err != nil {
+		return 0, err
+	}
+	norm := math.Sqrt(float64(sum[0])) / float64(examples)
+	if math.IsNaN(norm) || math.IsInf(norm, 0) {
+		return norm, nil
+	}
+	// From here on the update is made whole: a cancelled context must not leave
+	// half of the weights changed.
+	return norm, o.update.Run(context.WithoutCancel(ctx), mem, 1, 2)
+}
+
+// store reads the moments into a checkpoint.
+func (o *optimizer) store(c *Checkpoint) error {
+	c.moment1 = make([]float32, o.engine.params.Words)
+	c.moment2 = make([]float32, o.engine.params.Words)
+	if err := o.mem[tensor.Moment1].Read(0, tensor.Bits(c.moment1)); err != nil {
+		return err
+	}
+	return o.mem[tensor.Moment2].Read(0, tensor.Bits(c.moment2))
+}
+
+// restore writes a checkpoint's moments.
+func (o *optimizer) restore(c *Checkpoint) error {
+	if err := o.mem[tensor.Moment1].Write(0, tensor.Bits(c.moment1)); err != nil {
+		return err
+	}
+	return o.mem[tensor.Moment2].Write(0, tensor.Bits(c.moment2))
+}

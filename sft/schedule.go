@@ -1,0 +1,87 @@
+package sft
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Settings are the numbers of a training run that change its result.
+type Settings struct {
+	Epochs       int     `json:"epochs"`
+	Steps        int     `json:"steps,omitempty"` // ends the run earlier or later than Epochs
+	Batch        int     `json:"batch"`
+	LearningRate float64 `json:"learning_rate"`
+	WeightDecay  float64 `json:"weight_decay"`
+	StepSize     int     `json:"step_size"`  // epochs between two decays of the learning rate
+	DecayRate    float64 `json:"decay_rate"` // factor of one decay
+	MaxGradNorm  float64 `json:"max_grad_norm"`
+	Warmup       string  `json:"warmup"` // untuned, or a number of steps
+	Seed         uint64  `json:"seed"`
+	EvalEvery    int     `json:"eval_every,omitempty"` // steps; 0 is once an epoch
+	LogEvery     int     `json:"log_every"`            // steps
+	Patience     int     `json:"patience,omitempty"`   // evaluations without a better one; 0 never stops early
+}
+
+// AdamW's constants.
+const (
+	beta1   = 0.9
+	beta2   = 0.999
+	adamEps = 1e-8
+)
+
+// Validate reports the first setting that cannot be trained with.
+func (s *Settings) Validate() error {
+	bad := func(name string, found any, expected string) error {
+		return fmt.Errorf("%s is %v, expected %s", name, found, expected)
+	}
+	finite := func(v float64) bool { return !math.IsNaN(v) && !math.IsInf(v, 0) }
+	switch {
+	case s.Epochs < 1 && s.Steps < 1:
+		return bad("epochs", s.Epochs, "at least 1, or a number of steps")
+	case s.Steps < 0:
+		return bad("steps", s.Steps, "at least 1")
+	case s.Batch < 1:
+		return bad("batch", s.Batch, "at least 1")
+	case !(s.LearningRate >= 0) || !finite(s.LearningRate):
+		return bad("lr", s.LearningRate, "a number that is not negative")
+	case !(s.WeightDecay >= 0) || !finite(s.WeightDecay):
+		return bad("weight decay", s.WeightDecay, "a number that is not negative")
+	case s.StepSize < 1:
+		return bad("step size", s.StepSize, "at least 1 epoch")
+	case !(s.DecayRate > 0 && s.DecayRate <= 1):
+		return bad("decay rate", s.DecayRate, "0 < rate ≤ 1")
+	case !(s.MaxGradNorm >= 0) || !finite(s.MaxGradNorm):
+		return bad("max grad norm", s.MaxGradNorm, "a number that is not negative; 0 does not clip")
+	case s.EvalEvery < 0 || s.LogEvery < 1 || s.Patience < 0:
+		return bad("eval-every, log-every, patience", fmt.Sprint(s.EvalEvery, s.LogEvery, s.Patience), "numbers of steps that are not negative")
+	}
+	_, err := s.warmup(1)
+	return err
+}
+
+// warmup is the factor of update t, counted from 1: untuned is
+// min(1, t(1−β2)/2), a number N is min(1, t/N).
+func (s *Settings) warmup(t int) (float64, error) {
+	if s.Warmup == "untuned" {
+		return min(1, float64(t)*(1-beta2)/2), nil
+	}
+	n, err := strconv.Atoi(s.Warmup)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf(`warmup is %q, expected "untuned" or a number of steps`, s.Warmup)
+	}
+	if n == 0 {
+		return 1, nil
+	}
+	return min(1, float64(t)/float64(n)), nil
+}
+
+// learningRate is that of update t (from 1) in an epoch (from 0): every
+// StepSize epochs multiply it by DecayRate.
+func (s *Settings) learningRate(epoch, t int) float64 {
+	warm, err := s.warmup(t)
+	if err != nil {
+		panic(err) // Validate has seen it
+	}
+	return s.LearningRate * warm * math.Pow(s.DecayRate, float64(epoch/s.StepSize))
+}

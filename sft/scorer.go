@@ -1,0 +1,129 @@
+package sft
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"sftseq/internal/tensor"
+	"sftseq/seq"
+)
+
+// Scorer computes a model's outputs on a device. It is safe for concurrent use:
+// as many passes run at once as the device has lanes.
+type Scorer struct {
+	engine *engine
+	lanes  chan *lane
+}
+
+// Output is what a model says of one example.
+type Output struct {
+	Logits []float32
+	// Embeddings has the pooled vector of the sequence, or of each of a pair.
+	Embeddings [][]float32
+}
+
+// NewScorer puts a model's weights on a device.
+func NewScorer(m *Model, device tensor.Device) (*Scorer, error) {
+	e, err := newEngine(m.Config, m.Weights, device)
+	if err != nil {
+		return nil, err
+	}
+	return newScorer(e, device.Lanes()), nil
+}
+
+func newScorer(e *engine, lanes int) *Scorer {
+	s := &Scorer{engine: e, lanes: make(chan *lane, lanes)}
+	for range lanes {
+		s.lanes <- e.lane()
+	}
+	return s
+}
+
+// Config is the configuration of the scorer's model.
+func (s *Scorer) Config() *Config { return s.engine.config }
+
+// Examples scores examples, in their order. They share passes, which changes
+// no bit of a result. An example that the model cannot read is an error that
+// names its place.
+func (s *Scorer) Examples(ctx context.Context, examples []seq.Example) ([]Output, error) {
+	for i, e := range examples {
+		if err := s.engine.config.CheckExample(e); err != nil {
+			return nil, fmt.Errorf("example %d: %w", i, err)
+		}
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	out := make([]Output, len(examples))
+	var wg sync.WaitGroup
+	at := 0
+	for _, g := range groups(examples) {
+		var l *lane
+		select {
+		case l = <-s.lanes:
+		case <-ctx.Done():
+		}
+		if l == nil {
+			break
+		}
+		part := out[at : at+len(g)]
+		at += len(g)
+		wg.Go(func() {
+			defer func() { s.lanes <- l }()
+			r, err := l.run(ctx, g, Infer, s.engine.config.SamplerSeed, 0)
+			if err != nil {
+				cancel(err)
+				return
+			}
+			s.split(r, part)
+		})
+	}
+	wg.Wait()
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// split shares a pass's results out to its examples.
+func (s *Scorer) split(r *result, out []Output) {
+	c := s.engine.config
+	n, d, towers := c.NumLabels, c.HiddenSize, 1
+	if c.Pair() {
+		towers = 2
+	}
+	for i := range out {
+		out[i].Logits = r.logits[i*n : (i+1)*n]
+		for t := range towers {
+			at := (i*towers + t) * d
+			out[i].Embeddings = append(out[i].Embeddings, r.pooled[at:at+d])
+		}
+	}
+}
+
+// Classify scores one sequence.
+func (s *Scorer) Classify(ctx context.Context, tokens []int32) (Output, error) {
+	out, err := s.Examples(ctx, []seq.Example{{A: tokens}})
+	if err != nil {
+		return Output{}, err
+	}
+	return out[0], nil
+}
+
+// CheckExample reports the first thing that keeps the model from reading an
+// example.
+func (c *Config) CheckExample(e seq.Example) error {
+	if !c.Pair() {
+		if e.B != nil {
+			return fmt.Errorf("a pair of sequences, but the model classifies one")
+		}
+		return c.CheckTokens(e.A)
+	}
+	if err := c.CheckTokens(e.A); err != nil {
+		return fmt.Errorf("first sequence: %w", err)
+	}
+	if err := c.CheckTokens(e.B); err != nil {
+		return fmt.Errorf("second sequence: %w", err)
+	}
+	return nil
+}

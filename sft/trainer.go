@@ -1,0 +1,290 @@
+package sft
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"time"
+
+	"sftseq/internal/tensor"
+	"sftseq/seq"
+)
+
+// Options are what a training run may change without changing its result.
+type Options struct {
+	Dir       string // the run directory
+	Memory    int64  // bytes; 0: no limit
+	SaveEvery time.Duration
+	Data      string // fingerprint of the data set, compared on resume
+	Observe   func(event any)
+}
+
+// Trainer trains a model. The run directory holds config.json, model.safetensors
+// (best on the validation split), last/ (the checkpoint) and metrics.jsonl.
+type Trainer struct {
+	model    *Model
+	settings Settings
+	options  Options
+	state    State
+
+	engine     *engine
+	gradients  *accumulator
+	optimizer  *optimizer
+	scorer     *Scorer
+	train, val *seq.File
+	order      *seq.Batches
+	metrics    *metricsLog
+	started    time.Time
+	saved      time.Time
+	logged     time.Time
+}
+
+// kernels names what computes: bits are promised for one kind.
+const kernels = "go"
+
+// NewTrainer prepares a run, or the rest of one: with a checkpoint, the model,
+// the settings and the place are its own.
+func NewTrainer(m *Model, s Settings, device tensor.Device, train, val *seq.File, from *Checkpoint, o Options) (*Trainer, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	t := &Trainer{model: m, settings: s, options: o, train: train, val: val, started: time.Now()}
+	if from != nil {
+		if from.Data != o.Data {
+			return nil, fmt.Errorf("the checkpoint was trained on other data: %s, here is %s", from.Data, o.Data)
+		}
+		t.state = from.State
+		m = &Model{Config: from.Config, Parameters: NewParameters(from.Config), Weights: from.weights}
+		t.model = m
+	}
+	if train.Len() == 0 || val.Len() == 0 {
+		return nil, errors.New("the training and the validation split need at least one row each")
+	}
+	var err error
+	if t.engine, err = newEngine(m.Config, m.Weights, device); err != nil {
+		return nil, err
+	}
+	if t.order, err = seq.NewBatches(train.Lengths(), s.Batch, s.Seed); err != nil {
+		return nil, err
+	}
+	p, err := newPlan(t.engine, append(append([]int32{}, train.Lengths()...), val.Lengths()...), s.Batch, o.Memory)
+	if err != nil {
+		return nil, err
+	}
+	if t.gradients, err = newAccumulator(t.engine, p.lanes); err != nil {
+		return nil, err
+	}
+	if t.optimizer, err = newOptimizer(t.engine, s.WeightDecay); err != nil {
+		return nil, err
+	}
+	t.scorer = newScorer(t.engine, p.lanes)
+	if from != nil {
+		if err := t.optimizer.restore(from); err != nil {
+			return nil, err
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(filepath.Join(o.Dir, checkpointFile)), 0o777); err != nil {
+		return nil, err
+	}
+	if t.metrics, err = openMetrics(o.Dir, t.state.MetricsBytes); err != nil {
+		return nil, err
+	}
+	return t, m.Config.Write(filepath.Join(o.Dir, configFile))
+}
+
+// Steps is the number of steps that the run will have made at its end.
+func (t *Trainer) Steps() int {
+	if t.settings.Steps > 0 {
+		return t.settings.Steps
+	}
+	return t.settings.Epochs * t.order.PerEpoch()
+}
+
+// State is where the run stands.
+func (t *Trainer) State() State { return t.state }
+
+// Close closes the run's files.
+func (t *Trainer) Close() error { return t.metrics.file.Close() }
+
+// Run trains until the last step, until patience ends, or until ctx does: then
+// it stores a checkpoint and returns the error of ctx.
+func (t *Trainer) Run(ctx context.Context) error {
+	t.saved, t.logged = time.Now(), time.Now()
+	for !t.done() {
+		err := t.step(ctx)
+		if err == nil && t.evaluationDue() {
+			err = t.evaluate(ctx)
+		}
+		if err == nil && time.Since(t.saved) >= t.options.SaveEvery {
+			err = t.save()
+		}
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			if ctx.Err() != nil {
+				return errors.Join(context.Cause(ctx), t.save())
+			}
+			return err
+		}
+	}
+	if t.state.Evaluated != t.state.Step { // a checkpoint taken between the last step and its evaluation
+		if err := t.evaluate(ctx); err != nil {
+			return err
+		}
+	}
+	return t.save()
+}
+
+func (t *Trainer) done() bool {
+	return t.state.Step >= t.Steps() || t.settings.Patience > 0 && t.state.SinceBest >= t.settings.Patience && t.state.Evaluated == t.state.Step
+}
+
+// evaluationDue: every so many steps or at the end of an epoch, and at the end
+// of the run.
+func (t *Trainer) evaluationDue() bool {
+	s := t.state
+	if s.Evaluated == s.Step {
+		return false
+	}
+	if s.Step >= t.Steps() {
+		return true
+	}
+	if t.settings.EvalEvery > 0 {
+		return s.Step%t.settings.EvalEvery == 0
+	}
+	return s.Next.Batch == 0
+}
+
+// step trains on one batch. The state changes only when the update is made.
+func (t *Trainer) step(ctx context.Context) error {
+	if t.state.Step > 0 && t.evaluationDue() {
+		return nil // interrupted before an evaluation that was due
+	}
+	examples, err := t.examples(t.train, t.order.At(t.state.Next))
+	if err != nil {
+		return err
+	}
+	b, err := t.gradients.run(ctx, examples, Train, t.settings.Seed, uint32(t.state.Step))
+	if err != nil {
+		return err
+	}
+	defer t.gradients.release(b.gradient)
+	rate := t.settings.learningRate(int(t.state.Next.Epoch), t.state.Update+1)
+	norm, err := t.optimizer.apply(ctx, b.gradient, len(examples), t.state.Update+1, rate, t.settings.MaxGradNorm)
+	if err != nil {
+		return err
+	}
+	if math.IsNaN(norm) || math.IsInf(norm, 0) {
+		return t.badGradient(b, examples)
+	}
+	t.state.Window.add(b, examples, t.model.Config.NumLabels, norm)
+	t.state.Step++
+	t.state.Update++
+	t.state.Next = t.order.Next(t.state.Next)
+	if t.state.Step%t.settings.LogEvery == 0 || t.state.Step == t.Steps() {
+		return t.log(rate)
+	}
+	t.observe(t.state)
+	return nil
+}
+
+// badGradient names the first tensor whose gradient is not finite.
+func (t *Trainer) badGradient(b *batchGradient, examples []seq.Example) error {
+	e := &NonFiniteError{Step: t.state.Step, Tensor: "the sum of squares of the gradient overflows"}
+	for _, x := range examples {
+		e.Examples = append(e.Examples, x.Index)
+	}
+	for _, v := range b.loss {
+		e.Loss += v / float32(len(examples))
+	}
+	words := make([]float32, t.model.Parameters.Words)
+	if err := b.gradient.Read(0, tensor.Bits(words)); err != nil {
+		return err
+	}
+	if name, found := t.model.Parameters.NonFinite(words); found {
+		e.Tensor = name + ".grad"
+	}
+	return e
+}
+
+func (t *Trainer) examples(f *seq.File, rows []uint32) ([]seq.Example, error) {
+	out := make([]seq.Example, len(rows))
+	for i, row := range rows {
+		e, err := f.Example(int(row))
+		if err != nil {
+			return nil, err
+		}
+		if err := t.model.Config.CheckExample(e); err != nil {
+			return nil, fmt.Errorf("row %d: %w", row, err)
+		}
+		if e.Label < 0 || int(e.Label) >= t.model.Config.NumLabels {
+			return nil, fmt.Errorf("row %d: label %d, expected 0 to %d", row, e.Label, t.model.Config.NumLabels-1)
+		}
+		out[i] = e
+	}
+	return out, nil
+}
+
+// add counts a step in.
+func (w *window) add(b *batchGradient, examples []seq.Example, labels int, norm float64) {
+	for i, e := range examples {
+		w.Loss += float64(b.loss[i])
+		w.Tokens += len(e.A) + len(e.B)
+		if Argmax(b.logits[i*labels:(i+1)*labels]) == int(e.Label) {
+			w.Correct++
+		}
+	}
+	w.Examples += len(examples)
+	w.GradNorm += norm
+	w.Steps++
+	if w.Silent == nil {
+		w.Silent = make([]int64, len(b.silent))
+	}
+	for l, n := range b.silent {
+		w.Silent[l] += n
+	}
+}
+
+// Argmax is the index of the largest value, the first of equals.
+func Argmax(x []float32) int {
+	best := 0
+	for i, v := range x {
+		if v > x[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+// log writes the line of an interval.
+func (t *Trainer) log(rate float64) error {
+	w, now := t.state.Window, time.Now()
+	r := StepReport{Kind: "train", Step: t.state.Step, Epoch: t.epochs(), Loss: w.Loss / float64(w.Examples),
+		Accuracy: float64(w.Correct) / float64(w.Examples), LearningRate: rate, GradNorm: w.GradNorm / float64(w.Steps),
+		Tokens: w.Tokens, Seconds: now.Sub(t.started).Seconds(), TokensPerS: float64(w.Tokens) / now.Sub(t.logged).Seconds()}
+	for _, n := range w.Silent {
+		r.Silent = append(r.Silent, float64(n)/float64(w.Tokens*t.model.Config.NumHeads))
+	}
+	t.logged = now
+	t.state.Window = window{}
+	if err := t.metrics.write(r); err != nil {
+		return err
+	}
+	t.observe(r)
+	return nil
+}
+
+// epochs is how often the data has been seen.
+func (t *Trainer) epochs() float64 {
+	return float64(t.state.Next.Epoch) + float64(t.state.Next.Batch)/float64(t.order.PerEpoch())
+}
+
+func (t *Trainer) observe(event any) {
+	if t.options.Observe != nil {
+		t.options.Observe(event)
+	}
+}

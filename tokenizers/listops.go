@@ -1,0 +1,81 @@
+package tokenizers
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The ids of the ListOps vocabulary. Digit d has the id ListOpsDigit + d.
+const (
+	ListOpsPad     int32 = 0
+	ListOpsDigit   int32 = 1
+	ListOpsMin     int32 = 11
+	ListOpsMax     int32 = 12
+	ListOpsMed     int32 = 13
+	ListOpsSm      int32 = 14
+	ListOpsClose   int32 = 15
+	ListOpsUnknown int32 = 16
+)
+
+// listOpsWords gives the readable word of each id.
+var listOpsWords = [...]string{
+	"<pad>", "0", "1", "2", "3", "4", "5", "6", "7", "8", "9",
+	"[MIN", "[MAX", "[MED", "[SM", "]", "<unknown>",
+}
+
+// listOpsIDs is the way back; "X" is how the Long Range Arena writes "]".
+var listOpsIDs = func() map[string]int32 {
+	ids := map[string]int32{"X": ListOpsClose}
+	for id := ListOpsDigit; id < ListOpsClose; id++ {
+		ids[listOpsWords[id]] = id
+	}
+	return ids
+}()
+
+// listOpsRewrite does to the text what the Long Range Arena does before it
+// splits: the closing bracket becomes X, parentheses vanish.
+var listOpsRewrite = strings.NewReplacer("]", "X", "(", "", ")", "")
+
+// ListOps reads the expressions of the Long Range Arena: parentheses are
+// deleted, words are split at white space, 15 words have an id and every other
+// word is the id "unknown".
+type ListOps struct{}
+
+// Type returns "listops".
+func (ListOps) Type() string { return "listops" }
+
+// VocabSize returns 17: pad, 15 words, unknown.
+func (ListOps) VocabSize() int { return len(listOpsWords) }
+
+// PadID returns 0.
+func (ListOps) PadID() *int32 { return new(int32) }
+
+// Encode returns one id for each word of text: "[MAX 2 9 ]" gives 12 3 10 15.
+func (ListOps) Encode(text string) ([]int32, error) {
+	words := strings.Fields(listOpsRewrite.Replace(text))
+	tokens := make([]int32, len(words))
+	for i, word := range words {
+		id, ok := listOpsIDs[word]
+		if !ok {
+			id = ListOpsUnknown
+		}
+		tokens[i] = id
+	}
+	return tokens, nil
+}
+
+// Decode returns the words with a space between them, "]" for the closing one.
+func (ListOps) Decode(tokens []int32) string {
+	var text strings.Builder
+	for i, id := range tokens {
+		if i > 0 {
+			text.WriteByte(' ')
+		}
+		if id < 0 || int(id) >= len(listOpsWords) {
+			fmt.Fprintf(&text, "<%d>", id)
+			continue
+		}
+		text.WriteString(listOpsWords[id])
+	}
+	return text.String()
+}

@@ -1,0 +1,77 @@
+// Package tokenizers turns text into token ids and back.
+//
+// A tokenizer is chosen by the JSON object that a data set and a model carry,
+// {"type": "listops"}: both sides of a comparison then read text the same way.
+// Each tokenizer has a file of its own and one row in the table below.
+package tokenizers
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strings"
+)
+
+// A Tokenizer maps text to token ids. Implementations have no state and are
+// safe for concurrent use.
+type Tokenizer interface {
+	// Type is the name in the tokenizer's JSON, such as "listops".
+	Type() string
+	// VocabSize is one more than the largest id that Encode returns.
+	VocabSize() int
+	// PadID is the id that never occurs in a sequence, or nil where every id is a token.
+	PadID() *int32
+	// Encode returns the ids of text. Text without any token gives no ids and no error.
+	Encode(text string) ([]int32, error)
+	// Decode returns readable text for ids, also for ids that Encode never gives.
+	Decode(tokens []int32) string
+}
+
+// known lists the tokenizers by their type.
+var known = map[string]func() Tokenizer{
+	"byte":    func() Tokenizer { return Byte{} },
+	"listops": func() Tokenizer { return ListOps{} },
+}
+
+// New returns the tokenizer that spec describes: a JSON object with the key
+// "type" and, so far, no other.
+func New(spec json.RawMessage) (Tokenizer, error) {
+	var config struct {
+		Type *string `json:"type"`
+	}
+	decoder := json.NewDecoder(bytes.NewReader(spec))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&config); err != nil {
+		return nil, fmt.Errorf("tokenizer %s: expected an object such as {\"type\": \"listops\"}: %w", excerpt(spec), err)
+	}
+	if decoder.More() {
+		return nil, fmt.Errorf("tokenizer %s: expected one JSON object, found more after it", excerpt(spec))
+	}
+	if config.Type == nil {
+		return nil, fmt.Errorf("tokenizer %s: the key \"type\" is missing; known types: %s", excerpt(spec), strings.Join(Types(), ", "))
+	}
+	newTokenizer, ok := known[*config.Type]
+	if !ok {
+		return nil, fmt.Errorf("tokenizer type %q is not known; known types: %s", *config.Type, strings.Join(Types(), ", "))
+	}
+	return newTokenizer(), nil
+}
+
+// Types returns the names of the known tokenizers in alphabetical order.
+func Types() []string {
+	var names []string
+	for name := range known {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}
+
+// excerpt keeps an error message short when the JSON is not.
+func excerpt(spec []byte) string {
+	if len(spec) > 80 {
+		return string(spec[:80]) + "…"
+	}
+	return string(spec)
+}
