@@ -7,10 +7,9 @@ import (
 
 // fixedPointTurns returns round(base^(−2c/dim)/2π·2⁶⁴) mod 2⁶⁴ for c < dim/2.
 //
-// Everything is evaluated in big.Float with at least 160 bits after the
-// binary point of the result's scale, from the four operations alone: the
-// frequencies depend on no library's pow. (A last-bit difference would need a
-// number within 2⁻⁹⁰ of a half; 80 bits would do.)
+// Everything is evaluated in big.Float to 192 bits, more than 100 of them
+// behind the point, from the four operations alone: the frequencies depend on
+// no library's pow, and no rounding is ever close.
 func fixedPointTurns(base float64, dim int) []uint64 {
 	prec := uint(192)
 	if e := math.Ilogb(base); e < 0 {
@@ -68,8 +67,7 @@ func exponential(x *big.Float, prec uint) *big.Float {
 // logarithm returns log x = e·log 2 + log m with x = m·2ᵉ, ½ ≤ m < 1. For m, and
 // for 2 itself, log y = 2·artanh((y−1)/(y+1)).
 func logarithm(x float64, prec uint) *big.Float {
-	wide := prec + 32 // e·log 2 and log m may cancel, never completely: x has 53 bits
-	wide += 64
+	wide := prec + 96 // e·log 2 and log m cancel near 1, by at most the 53 bits of x
 	mantissa := newFloat(wide)
 	exponent := newFloat(wide).SetFloat64(x).MantExp(mantissa)
 	sum := logarithmNearOne(newFloat(wide).SetInt64(2), wide)

@@ -1,103 +1,73 @@
 package cpu
 
-import "sftseq/internal/tensor"
+import (
+	"sftseq/internal/tensor"
+	"sftseq/sinusoid"
+)
 
-// tableBlock is the number of table entries that a worker computes at a time,
-// and that the adjoint sums before it adds to the total.
-const tableBlock = 256
+// tables is the part of one launch that both directions share: which entries
+// are in use, cut into tiles.
+type tables struct {
+	*sinusoid.Frequencies
+	rows    int // 2h: Rmul's heads, then Radd's
+	longest int // F has as many entries in use, G 2·longest − 1
+	tiles   int
+}
+
+func newTables(r *run, q *sinusoid.Frequencies, counts, f *tensor.Tensor) tables {
+	n := int(r.ints(counts)[tensor.CountLongest])
+	return tables{q, f.Shape[0], n, (2*n - 1 + sinusoid.Tile - 1) / sinusoid.Tile}
+}
+
+// dim is the dimension of the encoding: the words of one row of weights.
+func (t tables) dim() int { return 2 * t.Len() }
+
+// tile returns the entries of tile i in use, and their cosines.
+func (t tables) tile(w *worker, i int, f, g []float32, nf, ng int) (rf, rg sinusoid.Rows, cosines, scratch []float32) {
+	t0 := i * sinusoid.Tile
+	n := min(sinusoid.Tile, 2*t.longest-1-t0)
+	memory := w.floats((n + 1) * t.Len())
+	cosines, scratch = memory[:n*t.Len()], memory[n*t.Len():]
+	t.Cosines(cosines, t0, n)
+	rg = sinusoid.Rows{Data: g[t0:], Stride: ng, N: n}
+	if t0 < t.longest {
+		rf = sinusoid.Rows{Data: f[t0:], Stride: nf, N: min(n, t.longest-t0)}
+	}
+	return rf, rg, cosines, scratch
+}
 
 func sinusoidTables(r *run, k tensor.SinusoidTables) {
-	n := int(r.ints(k.Counts)[tensor.CountLongest])
-	h, nf, ng := k.F.Shape[0]/2, k.F.Width(), k.G.Width()
+	t := newTables(r, k.Frequencies, k.Counts, k.F)
 	f, g := r.floats(k.F), r.floats(k.G)
-	mul, add := r.floats(k.MulWeight), r.floats(k.AddWeight)
-	mulBias, addBias := r.floats(k.MulBias), r.floats(k.AddBias)
-	cs := k.Frequencies.Len()
-	blocks := (2*n - 1 + tableBlock - 1) / tableBlock
-	r.each(blocks, func(w *worker, i int) {
-		lo := i * tableBlock
-		hi := min(2*n-1, lo+tableBlock)
-		cosines := w.floats(tableBlock * cs)[:(hi-lo)*cs]
-		k.Frequencies.Cosines(cosines, lo, hi-lo)
-		for row := range 2 * h {
-			weight, bias := mul, mulBias
-			if row >= h {
-				weight, bias = add, addBias
-			}
-			head := row % h
-			wr, b := weight[head*2*cs:(head+1)*2*cs], bias[head]
-			for t := lo; t < hi; t++ {
-				x := cosines[(t-lo)*cs:][:cs]
-				var even, odd float32
-				for c, v := range x {
-					even += float32(wr[2*c] * v)
-					odd += float32(wr[2*c+1] * v)
-				}
-				if t < n {
-					f[row*nf+t] = float32(0.5*(odd+even)) + b
-				}
-				g[row*ng+t] = 0.5 * (odd - even)
-			}
-		}
+	coef := make([]float32, t.rows*t.dim())
+	t.Fold(coef, append(append([]float32{}, r.floats(k.MulWeight)...), r.floats(k.AddWeight)...))
+	bias := append(append([]float32{}, r.floats(k.MulBias)...), r.floats(k.AddBias)...)
+	r.each(t.tiles, func(w *worker, i int) {
+		rf, rg, cosines, _ := t.tile(w, i, f, g, k.F.Width(), k.G.Width())
+		t.Tables(rf, rg, coef, bias, cosines)
 	})
 }
 
-// sinusoidTablesBackward: with F = ½(odd + even) + b and G = ½(odd − even),
-// deven = ½(dF − dG), dodd = ½(dF + dG). The bias is part of every entry of F
-// that a pair reads, so its gradient is the sum of dF.
 func sinusoidTablesBackward(r *run, k tensor.SinusoidTablesBackward) {
-	n := int(r.ints(k.Counts)[tensor.CountLongest])
-	h, nf, ng := k.DF.Shape[0]/2, k.DF.Width(), k.DG.Width()
+	t := newTables(r, k.Frequencies, k.Counts, k.DF)
 	df, dg := r.floats(k.DF), r.floats(k.DG)
-	dmul, dadd := r.floats(k.DMulWeight), r.floats(k.DAddWeight)
-	dmulBias, daddBias := r.floats(k.DMulBias), r.floats(k.DAddBias)
-	cs := k.Frequencies.Len()
-	blocks := (2*n - 1 + tableBlock - 1) / tableBlock
-	size := 2 * h * 2 * cs // gradients of one block
-	partial := make([]float32, blocks*size)
-	r.each(blocks, func(w *worker, i int) {
-		lo := i * tableBlock
-		hi := min(2*n-1, lo+tableBlock)
-		cosines := w.floats(tableBlock * cs)[:(hi-lo)*cs]
-		k.Frequencies.Cosines(cosines, lo, hi-lo)
-		for row := range 2 * h {
-			out := partial[i*size+row*2*cs:][:2*cs]
-			for t := lo; t < hi; t++ {
-				var a float32
-				if t < n {
-					a = df[row*nf+t]
-				}
-				b := dg[row*ng+t]
-				even, odd := 0.5*(a-b), 0.5*(a+b)
-				if even == 0 && odd == 0 {
-					continue
-				}
-				for c, v := range cosines[(t-lo)*cs:][:cs] {
-					out[2*c] += float32(even * v)
-					out[2*c+1] += float32(odd * v)
-				}
-			}
-		}
+	size := t.rows * (t.dim() + 1) // one tile's gradients of coefficients and biases
+	partial := make([]float32, (t.tiles+1)*size)
+	r.each(t.tiles, func(w *worker, i int) {
+		rf, rg, cosines, scratch := t.tile(w, i, df, dg, k.DF.Width(), k.DG.Width())
+		part := partial[(i+1)*size:][:size]
+		t.Adjoint(part[:t.rows*t.dim()], part[t.rows*t.dim():], rf, rg, cosines, scratch)
 	})
-	r.each(2*h, func(_ *worker, row int) {
-		weight, bias, head := dmul, dmulBias, row
-		if row >= h {
-			weight, bias, head = dadd, daddBias, row-h
-		}
-		out := weight[head*2*cs : (head+1)*2*cs]
-		clear(out)
-		for i := range blocks {
-			for c, v := range partial[i*size+row*2*cs:][:2*cs] {
-				out[c] += v
-			}
-		}
-		bias[head] = 0
-		for lo := 0; lo < n; lo += tableBlock {
-			var part float32
-			for _, v := range df[row*nf+lo : row*nf+min(n, lo+tableBlock)] {
-				part += v
-			}
-			bias[head] += part
-		}
-	})
+	total := partial[:size]
+	for i := range t.tiles {
+		addTo(total, partial[(i+1)*size:][:size])
+	}
+	weight := make([]float32, t.rows*t.dim())
+	t.Unfold(weight, total[:len(weight)])
+	half := len(weight) / 2
+	copy(r.floats(k.DMulWeight), weight[:half])
+	copy(r.floats(k.DAddWeight), weight[half:])
+	bias := total[len(weight):]
+	copy(r.floats(k.DMulBias), bias[:t.rows/2])
+	copy(r.floats(k.DAddBias), bias[t.rows/2:])
 }

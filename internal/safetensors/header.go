@@ -1,0 +1,237 @@
+package safetensors
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sort"
+	"strconv"
+	"unicode/utf8"
+)
+
+// An entry is one tensor's line in the header.
+type entry struct {
+	name       string
+	shape      []int
+	begin, end int64
+}
+
+// parseHeader reads the header's JSON token by token, since encoding/json
+// into a map would silently drop duplicate keys, and checks it against the
+// size of the data. The entries come in the order of their data.
+func parseHeader(header []byte, dataSize int64) ([]entry, map[string]string, error) {
+	if !utf8.Valid(header) {
+		return nil, nil, errors.New("header: expected UTF-8, found other bytes")
+	}
+	if len(header) == 0 || header[0] != '{' {
+		return nil, nil, fmt.Errorf("header: expected a JSON object, found %.10q", header)
+	}
+	p := parser{json.NewDecoder(bytes.NewReader(header))}
+	p.UseNumber()
+	var entries []entry
+	var metadata map[string]string
+	err := p.object(func(key string) error {
+		if key == metadataKey {
+			var err error
+			if metadata, err = p.metadata(); err != nil {
+				return fmt.Errorf("%s: %w", metadataKey, err)
+			}
+			return nil
+		}
+		e, err := p.entry()
+		if err != nil {
+			return fmt.Errorf("tensor %q: %w", key, err)
+		}
+		e.name = key
+		entries = append(entries, e)
+		return nil
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("header: %w", err)
+	}
+	if token, err := p.Token(); err != io.EOF {
+		return nil, nil, fmt.Errorf("header: expected only spaces after the object, found %v (%v)", token, err)
+	}
+	if err := checkOffsets(entries, dataSize); err != nil {
+		return nil, nil, err
+	}
+	return entries, metadata, nil
+}
+
+// checkOffsets sorts the entries by their data and checks that each has
+// exactly its shape's bytes and all together cover the data.
+func checkOffsets(entries []entry, dataSize int64) error {
+	sort.SliceStable(entries, func(i, j int) bool {
+		a, b := entries[i], entries[j]
+		return a.begin < b.begin || a.begin == b.begin && a.end < b.end
+	})
+	next := int64(0)
+	for _, e := range entries {
+		n, err := elements(e.shape)
+		if err != nil {
+			return fmt.Errorf("tensor %q: %w", e.name, err)
+		}
+		if e.end < e.begin || e.end > dataSize {
+			return fmt.Errorf("tensor %q: data_offsets [%d, %d]: expected a range within the %d bytes of data", e.name, e.begin, e.end, dataSize)
+		}
+		if e.end-e.begin != 4*n {
+			return fmt.Errorf("tensor %q: data_offsets [%d, %d]: expected %d bytes for shape %v of %s, found %d", e.name, e.begin, e.end, 4*n, e.shape, dtype, e.end-e.begin)
+		}
+		if e.begin != next {
+			kind := "a gap"
+			if e.begin < next {
+				kind = "an overlap"
+			}
+			return fmt.Errorf("tensor %q: data_offsets [%d, %d]: expected to begin at %d, where the tensor before it ends, found %s", e.name, e.begin, e.end, next, kind)
+		}
+		next = e.end
+	}
+	if next != dataSize {
+		return fmt.Errorf("expected %d bytes of data, as the header says, found %d", next, dataSize)
+	}
+	return nil
+}
+
+// parser adds to the JSON tokens what is expected of them.
+type parser struct{ *json.Decoder }
+
+func (p parser) expect(want json.Delim) error {
+	token, err := p.Token()
+	if err != nil {
+		return syntax(err)
+	}
+	if token != want {
+		return fmt.Errorf("expected %q, found %v", want.String(), token)
+	}
+	return nil
+}
+
+// object reads { key value, … }, calling value after each key to read what
+// follows. A key that comes twice is an error.
+func (p parser) object(value func(key string) error) error {
+	if err := p.expect('{'); err != nil {
+		return err
+	}
+	seen := map[string]bool{}
+	for p.More() {
+		token, err := p.Token()
+		if err != nil {
+			return syntax(err)
+		}
+		key, ok := token.(string)
+		if !ok {
+			return fmt.Errorf("expected a key, found %v", token)
+		}
+		if seen[key] {
+			return fmt.Errorf("key %q is there twice", key)
+		}
+		seen[key] = true
+		if err := value(key); err != nil {
+			return err
+		}
+	}
+	return p.expect('}')
+}
+
+// integers reads [ n, … ] with at most limit numbers, 0 ≤ n ≤ 2⁶³−1.
+func (p parser) integers(limit int) ([]int64, error) {
+	if err := p.expect('['); err != nil {
+		return nil, err
+	}
+	list := []int64{}
+	for p.More() {
+		token, err := p.Token()
+		if err != nil {
+			return nil, syntax(err)
+		}
+		number, ok := token.(json.Number)
+		if !ok {
+			return nil, fmt.Errorf("expected an integer, found %v", token)
+		}
+		n, err := strconv.ParseUint(number.String(), 10, 63)
+		if err != nil {
+			return nil, fmt.Errorf("expected an integer from 0 to 2⁶³−1, found %s", number)
+		}
+		if len(list) == limit {
+			return nil, fmt.Errorf("expected at most %d numbers, found more", limit)
+		}
+		list = append(list, int64(n))
+	}
+	return list, p.expect(']')
+}
+
+func (p parser) text() (string, error) {
+	token, err := p.Token()
+	if err != nil {
+		return "", syntax(err)
+	}
+	s, ok := token.(string)
+	if !ok {
+		return "", fmt.Errorf("expected a string, found %v", token)
+	}
+	return s, nil
+}
+
+// entry reads one tensor's object: dtype, shape and data_offsets, in any order.
+func (p parser) entry() (e entry, err error) {
+	var kind string
+	var shape, offsets []int64
+	err = p.object(func(key string) (err error) {
+		switch key {
+		case "dtype":
+			kind, err = p.text()
+		case "shape":
+			shape, err = p.integers(maxDims)
+		case "data_offsets":
+			offsets, err = p.integers(2)
+		default:
+			return fmt.Errorf("expected dtype, shape and data_offsets, found %q", key)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", key, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return e, err
+	}
+	if kind != dtype {
+		return e, fmt.Errorf("dtype: expected %s, found %q", dtype, kind)
+	}
+	if shape == nil {
+		return e, errors.New("shape is missing")
+	}
+	if len(offsets) != 2 {
+		return e, fmt.Errorf("data_offsets: expected 2 numbers, found %d", len(offsets))
+	}
+	e.begin, e.end = offsets[0], offsets[1]
+	e.shape = make([]int, len(shape))
+	for i, n := range shape {
+		e.shape[i] = int(n)
+		if int64(e.shape[i]) != n {
+			return e, fmt.Errorf("shape %v: dimension %d is too large for this machine", shape, i)
+		}
+	}
+	return e, nil
+}
+
+func (p parser) metadata() (map[string]string, error) {
+	m := map[string]string{}
+	err := p.object(func(key string) (err error) {
+		if m[key], err = p.text(); err != nil {
+			return fmt.Errorf("key %q: %w", key, err)
+		}
+		return nil
+	})
+	return m, err
+}
+
+// syntax explains an error of the JSON decoder, whose end of input is just "EOF".
+func syntax(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("the JSON ends too early")
+	}
+	return fmt.Errorf("not JSON: %w", err)
+}

@@ -1,0 +1,99 @@
+package safetensors
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math"
+	"os"
+)
+
+// Read returns the tensors of a file, in the order of their data, and its
+// metadata, nil where there is none. Tensors of another type than F32 are an error.
+func Read(path string) ([]Tensor, map[string]string, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, nil, fmt.Errorf("%s: expected a regular file, found %v", path, info.Mode())
+	}
+	return ReadFrom(file, info.Size(), path)
+}
+
+// ReadFrom reads the size bytes of r as Read does a file; name is what errors
+// call it.
+func ReadFrom(r io.ReaderAt, size int64, name string) ([]Tensor, map[string]string, error) {
+	tensors, metadata, err := read(r, size)
+	if err != nil {
+		return nil, nil, fmt.Errorf("%s: %w", name, err)
+	}
+	return tensors, metadata, nil
+}
+
+func read(r io.ReaderAt, size int64) ([]Tensor, map[string]string, error) {
+	if size < 8 {
+		return nil, nil, fmt.Errorf("expected a safetensors file, at least 8 bytes, found %d", size)
+	}
+	var length [8]byte
+	if err := readAt(r, length[:], 0); err != nil {
+		return nil, nil, err
+	}
+	headerSize := binary.LittleEndian.Uint64(length[:])
+	if headerSize > uint64(size-8) {
+		return nil, nil, fmt.Errorf("header: expected at most the file's other %d bytes, found a length of %d: not a safetensors file, or cut off", size-8, headerSize)
+	}
+	if headerSize > maxHeader {
+		return nil, nil, fmt.Errorf("header: expected at most %d bytes, found a length of %d", maxHeader, headerSize)
+	}
+	header := make([]byte, headerSize)
+	if err := readAt(r, header, 8); err != nil {
+		return nil, nil, err
+	}
+	dataStart := 8 + int64(headerSize)
+	entries, metadata, err := parseHeader(header, size-dataStart)
+	if err != nil {
+		return nil, nil, err
+	}
+
+	tensors := make([]Tensor, len(entries))
+	buffer := make([]byte, min(1<<18, (size-dataStart+3)&^3))
+	for i, e := range entries {
+		data := make([]float32, (e.end-e.begin)/4)
+		if err := readFloats(r, data, dataStart+e.begin, buffer); err != nil {
+			return nil, nil, fmt.Errorf("tensor %q: %w", e.name, err)
+		}
+		tensors[i] = Tensor{Name: e.name, Shape: e.shape, Data: data}
+	}
+	return tensors, metadata, nil
+}
+
+// readFloats fills data from r at offset, through buffer, a multiple of 4 bytes long.
+func readFloats(r io.ReaderAt, data []float32, offset int64, buffer []byte) error {
+	for len(data) > 0 {
+		chunk := buffer[:min(len(buffer), 4*len(data))]
+		if err := readAt(r, chunk, offset); err != nil {
+			return err
+		}
+		n := len(chunk) / 4
+		for i := range data[:n] {
+			data[i] = math.Float32frombits(binary.LittleEndian.Uint32(chunk[4*i:]))
+		}
+		data, offset = data[n:], offset+int64(len(chunk))
+	}
+	return nil
+}
+
+// readAt fills p; the size is known, so an early end means that the file changed.
+func readAt(r io.ReaderAt, p []byte, offset int64) error {
+	n, err := r.ReadAt(p, offset)
+	if n == len(p) {
+		return nil
+	}
+	return fmt.Errorf("expected %d bytes at offset %d, found %d: %w", len(p), offset, n, err)
+}

@@ -1,0 +1,76 @@
+// Package safetensors reads and writes files of float32 tensors in the
+// safetensors format (https://github.com/huggingface/safetensors, "Format"):
+//
+//	8 bytes   N, the header's length, little-endian
+//	N bytes   a JSON object, maybe padded with spaces: per tensor
+//	          "name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]}
+//	          and optionally "__metadata__": {"key": "value", …}
+//	the rest  the data, little-endian, row-major; offsets count from its start
+//	          and cover it without gap or overlap
+//
+// A file is outside data: whatever is in it, reading ends with tensors or with
+// an error that names the file, the tensor, what was expected and what was found; and nothing is
+// allocated in proportion to a number in the file before that number has been checked
+// against the file's size.
+package safetensors
+
+import (
+	"fmt"
+	"math"
+)
+
+// A Tensor is a named array: Data in row-major order, its length the product
+// of Shape. An empty Shape is a single number.
+type Tensor struct {
+	Name  string
+	Shape []int
+	Data  []float32
+}
+
+const (
+	metadataKey = "__metadata__"
+	dtype       = "F32"
+	// maxHeader is the limit of the format's own implementation. A model here has kilobytes.
+	maxHeader = 100_000_000
+	// maxDims keeps a header of ones from becoming a much larger list of dimensions.
+	maxDims = 8
+)
+
+// elements returns the product of the dimensions, or an error where one is
+// negative, there are too many, or the bytes would not fit an int64.
+func elements(shape []int) (int64, error) {
+	if len(shape) > maxDims {
+		return 0, fmt.Errorf("shape: expected at most %d dimensions, found %d", maxDims, len(shape))
+	}
+	product, empty := int64(1), false
+	for _, n := range shape {
+		if n < 0 {
+			return 0, fmt.Errorf("shape %v: negative dimension", shape)
+		}
+		if n == 0 {
+			empty = true // but the others must still be sane
+			continue
+		}
+		if product > math.MaxInt64/4/int64(n) {
+			return 0, fmt.Errorf("shape %v: too many elements", shape)
+		}
+		product *= int64(n)
+	}
+	if empty {
+		return 0, nil
+	}
+	return product, nil
+}
+
+// CheckFinite returns an error that names the first tensor and index with a
+// NaN or an infinity.
+func CheckFinite(tensors []Tensor) error {
+	for _, t := range tensors {
+		for i, x := range t.Data {
+			if math.Float32bits(x)&0x7f800000 == 0x7f800000 {
+				return fmt.Errorf("tensor %q: expected finite numbers, found %v at index %d of shape %v", t.Name, x, i, t.Shape)
+			}
+		}
+	}
+	return nil
+}

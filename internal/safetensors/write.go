@@ -1,0 +1,109 @@
+package safetensors
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"unicode/utf8"
+
+	"sftseq/internal/atomicfile"
+)
+
+// Write replaces path by a file of the tensors, in their order, and the
+// metadata, sorted by key; no part of a file is ever seen. The bytes are a function of the
+// arguments alone. The data start at a multiple of 8.
+func Write(path string, tensors []Tensor, metadata map[string]string) error {
+	header, err := encodeHeader(tensors, metadata)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return atomicfile.Write(path, func(w io.Writer) error {
+		if _, err := w.Write(header); err != nil {
+			return err
+		}
+		buffer := make([]byte, 0, 1<<16)
+		for _, t := range tensors {
+			for chunk := range slices.Chunk(t.Data, cap(buffer)/4) {
+				buffer = buffer[:0]
+				for _, x := range chunk {
+					buffer = binary.LittleEndian.AppendUint32(buffer, math.Float32bits(x))
+				}
+				if _, err := w.Write(buffer); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// encodeHeader returns all that comes before the data: the length and the
+// padded JSON.
+func encodeHeader(tensors []Tensor, metadata map[string]string) ([]byte, error) {
+	header := append(make([]byte, 8), '{') // the length is filled in at the end
+	if metadata != nil {
+		for key, value := range metadata {
+			if !utf8.ValidString(key) || !utf8.ValidString(value) {
+				return nil, fmt.Errorf("metadata %q: expected UTF-8, found %q", key, value)
+			}
+		}
+		header = appendJSON(header, metadataKey)
+		header = append(header, ':')
+		header = appendJSON(header, metadata) // encoding/json sorts the keys of a map
+		header = append(header, ',')
+	}
+	seen := map[string]bool{metadataKey: true}
+	offset := int64(0)
+	for _, t := range tensors {
+		if !utf8.ValidString(t.Name) {
+			return nil, fmt.Errorf("tensor %q: expected a name in UTF-8", t.Name)
+		}
+		if seen[t.Name] {
+			return nil, fmt.Errorf("tensor %q: the name is reserved or there twice", t.Name)
+		}
+		seen[t.Name] = true
+		n, err := elements(t.Shape)
+		if err != nil {
+			return nil, fmt.Errorf("tensor %q: %w", t.Name, err)
+		}
+		if n != int64(len(t.Data)) {
+			return nil, fmt.Errorf("tensor %q: expected %d elements for shape %v, found %d", t.Name, n, t.Shape, len(t.Data))
+		}
+		shape := t.Shape
+		if shape == nil {
+			shape = []int{} // null is no shape
+		}
+		header = appendJSON(header, t.Name)
+		header = append(header, ':')
+		header = appendJSON(header, struct {
+			Dtype   string   `json:"dtype"`
+			Shape   []int    `json:"shape"`
+			Offsets [2]int64 `json:"data_offsets"`
+		}{dtype, shape, [2]int64{offset, offset + 4*n}})
+		header = append(header, ',')
+		offset += 4 * n
+	}
+	header = append(bytes.TrimSuffix(header, []byte(",")), '}')
+	for len(header)%8 != 0 {
+		header = append(header, ' ')
+	}
+	if len(header)-8 > maxHeader {
+		return nil, fmt.Errorf("header: expected at most %d bytes, found %d", maxHeader, len(header)-8)
+	}
+	binary.LittleEndian.PutUint64(header, uint64(len(header)-8))
+	return header, nil
+}
+
+// appendJSON appends a value that always has a JSON form: strings, integers
+// and maps and lists of these.
+func appendJSON(b []byte, value any) []byte {
+	buffer := bytes.NewBuffer(b)
+	encoder := json.NewEncoder(buffer)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(value) // neither the value nor a bytes.Buffer can fail
+	return bytes.TrimSuffix(buffer.Bytes(), []byte("\n"))
+}

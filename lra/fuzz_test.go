@@ -1,0 +1,42 @@
+package lra
+
+import (
+	"testing"
+
+	"sftseq/tokenizers"
+)
+
+func FuzzEvaluate(f *testing.F) {
+	f.Add("( ( ( [MAX 2 ) [MED 9 1 ] ) ] )")
+	f.Add("[SM [MIN [FIRST 9 X [LAST 1 2 ] ]")
+	f.Fuzz(func(t *testing.T, text string) {
+		value, err := EvaluateListOps(text)
+		if err != nil {
+			return
+		}
+		if value < 0 || value > 9 {
+			t.Fatalf("value %d", value)
+		}
+		// What the tokenizer understands has the same value as tokens.
+		tokens, _ := tokenizers.ListOps{}.Encode(text)
+		if again, err := EvaluateListOpsTokens(tokens); err == nil && again != value {
+			t.Errorf("%d from the text, %d from its tokens", value, again)
+		}
+	})
+}
+
+func FuzzTSV(f *testing.F) {
+	f.Add(tsv)
+	f.Add(compress(tsv))
+	f.Fuzz(func(t *testing.T, text string) {
+		rows, err := readTSV(text, true)
+		if err != nil {
+			return
+		}
+		for _, row := range rows {
+			if value, err := EvaluateListOpsTokens(row.tokens); err != nil || value != row.label {
+				t.Errorf("%v: label %d, value %d, %v", row.tokens, row.label, value, err)
+			}
+		}
+	})
+}

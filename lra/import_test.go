@@ -1,0 +1,147 @@
+package lra
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"sftseq/seq"
+)
+
+const tsv = "Source\tTarget\n( ( ( [MAX 2 ) 9 ) ] )\t9\n( ( [SM 7 ) ] )\t7\n"
+
+type imported struct {
+	tokens []int32
+	label  int32
+}
+
+func readTSV(text string, verify bool) (rows []imported, err error) {
+	err = ReadListOpsTSV(strings.NewReader(text), "x.tsv", verify, func(tokens []int32, label int32) error {
+		rows = append(rows, imported{tokens, label})
+		return nil
+	})
+	return rows, err
+}
+
+func compress(text string) string {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	w.Write([]byte(text))
+	w.Close()
+	return out.String()
+}
+
+func TestReadTSV(t *testing.T) {
+	want := []imported{{[]int32{12, 3, 10, 15}, 9}, {[]int32{14, 8, 15}, 7}}
+	for _, text := range []string{tsv, compress(tsv), strings.ReplaceAll(tsv, "\n", "\r\n"), strings.TrimSuffix(tsv, "\n")} {
+		if got, err := readTSV(text, true); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q: %v, %v", text, got, err)
+		}
+	}
+}
+
+func TestBadTSV(t *testing.T) {
+	const head = "Source\tTarget\n"
+	for _, c := range []struct{ text, want string }{
+		{"", `x.tsv: expected the header "Source\tTarget", found an empty file`},
+		{"a\tb\n", `x.tsv:1: expected the header "Source\tTarget", found "a\tb"`},
+		{head + "[MAX 2 9 ] 9\n", "x.tsv:2:13: expected expression, tab, value, found no tab"},
+		{head + "\n", "x.tsv:2:1: expected expression, tab, value"},
+		{head + "5\t5\n[MAX 2 9 ]\t10\n", `x.tsv:3:12: expected a value from 0 to 9, found "10"`},
+		{head + "5\t5\t5\n", `x.tsv:2:3: expected a value from 0 to 9, found "5\t5"`},
+		{head + "( )\t5\n", "x.tsv:2:1: expected an expression, found none"},
+		{head + "[MAX 2 9 ]\t8\n", "x.tsv:2:12: expected the expression's value 9, found 8"},
+		{head + "[MAX 2 9\t9\n", "x.tsv:2:9: [MAX is not closed"},
+		{head + "[MAX 2 [AVG 9 ] ]\t9\n", `x.tsv:2:8: expected the words of ListOps, found "[AVG"`},
+		{head + "( [FIRST 9 ) ]\t9\n", `x.tsv:2:3: expected the words of ListOps, found "[FIRST"`},
+		{head + "( [MAX 4)2 ]\t4\n", `x.tsv:2:8: expected the words of ListOps, found "4)2"`},
+		{head + strings.Repeat("( ", maxLine/2) + "\t1\n", "x.tsv:2: the line exceeds the limit"},
+		{compress(tsv)[:30], "x.tsv:"},
+		{"\x1f\x8b", "x.tsv:"},
+	} {
+		if _, err := readTSV(c.text, true); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%.60q: error %v, want %q", c.text, err, c.want)
+		}
+	}
+	if rows, err := readTSV(head+"[MAX 2 9 ]\t8\n", false); err != nil || len(rows) != 1 {
+		t.Errorf("without verification: %v, %v", rows, err)
+	}
+}
+
+func TestConvert(t *testing.T) {
+	from, to := t.TempDir(), t.TempDir()
+	for i, name := range []string{"basic_train.tsv", "basic_val.tsv.gz", "basic_test.tsv"} {
+		text := tsv + strings.Repeat("3\t3\n", i)
+		if strings.HasSuffix(name, ".gz") {
+			text = compress(text)
+		}
+		if err := os.WriteFile(filepath.Join(from, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var read int64
+	d, err := ListOps.Convert(context.Background(), from, to, ConvertOptions{Progress: func(n int64) { read += n }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if read == 0 {
+		t.Error("no progress")
+	}
+	for split, rows := range map[string]int64{"train": 2, "val": 3, "test": 4} {
+		if got := d.Manifest.Splits[split].Rows; got != rows {
+			t.Errorf("%s: %d rows, expected %d", split, got, rows)
+		}
+	}
+	if _, err := ListOps.Convert(context.Background(), from, to, ConvertOptions{}); !errors.Is(err, seq.ErrExists) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := ListOps.Convert(context.Background(), from, to, ConvertOptions{Split: "val", Replace: true}); err == nil {
+		t.Error("a split for a directory passes")
+	}
+	if err := os.Remove(filepath.Join(from, "basic_val.tsv.gz")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ListOps.Convert(context.Background(), from, to, ConvertOptions{Replace: true}); err == nil || !strings.Contains(err.Error(), "basic_val.tsv is missing") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestConvertSingleFiles(t *testing.T) {
+	from, to := filepath.Join(t.TempDir(), "x.tsv"), t.TempDir()
+	if err := os.WriteFile(from, []byte(tsv), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, split := range []string{"", "train"} {
+		if _, err := ListOps.Convert(context.Background(), from, to, ConvertOptions{Split: split}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := seq.OpenDataset(to)
+	if err != nil || !reflect.DeepEqual(d.Manifest.SplitNames(), []string{"train", "test"}) {
+		t.Fatalf("%v, %v", d, err)
+	}
+	if err := os.WriteFile(from, []byte(tsv+"oops\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ListOps.Convert(context.Background(), from, to, ConvertOptions{Split: "val"}); err == nil || !strings.Contains(err.Error(), "x.tsv:4:5") {
+		t.Errorf("error %v", err)
+	}
+	// The failure leaves the data set as it was.
+	if d, err = seq.OpenDataset(to); err != nil || d.Verify() != nil || len(d.Manifest.Splits) != 2 {
+		t.Errorf("%v, %v", d, err)
+	}
+	if err := os.WriteFile(from, []byte(tsv), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := ListOps.Convert(ctx, from, to, ConvertOptions{Split: "val"}); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}

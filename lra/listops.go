@@ -1,0 +1,70 @@
+package lra
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+
+	"sftseq/seq"
+)
+
+// ListOps asks for the value, 0 to 9, of a nested expression of minima, maxima,
+// medians and sums modulo 10.
+var ListOps = &Task{
+	Name:        "listops",
+	Description: "The value of nested list operations (MIN, MAX, MED, SM) over digits, in prefix notation.",
+	Kind:        seq.Classification,
+	Tokenizer:   json.RawMessage(`{"type":"listops"}`),
+	Labels:      strings.Split("0123456789", ""),
+	generate:    generateListOps,
+	convert:     convertListOps,
+}
+
+// operatorProbability is that of an operator where the depth allows one.
+const operatorProbability = 0.25
+
+// A ListOpsRule says which expressions are drawn and which are kept. The zero
+// value of a field stands for that of the Long Range Arena.
+type ListOpsRule struct {
+	MinLength int `json:"min_length"` // kept if longer than this …
+	MaxLength int `json:"max_length"` // … and shorter than this, in tokens
+	MaxDepth  int `json:"max_depth"`  // operators at depths 1 … MaxDepth−1
+	MaxArgs   int `json:"max_args"`   // arguments of an operator: 2 … MaxArgs
+}
+
+// LRAListOps is the rule of the Long Range Arena.
+var LRAListOps = ListOpsRule{MinLength: 500, MaxLength: 2000, MaxDepth: 10, MaxArgs: 10}
+
+// filled puts the defaults in place of zeros.
+func (r ListOpsRule) filled() ListOpsRule {
+	for _, f := range []struct {
+		value *int
+		lra   int
+	}{
+		{&r.MinLength, LRAListOps.MinLength}, {&r.MaxLength, LRAListOps.MaxLength},
+		{&r.MaxDepth, LRAListOps.MaxDepth}, {&r.MaxArgs, LRAListOps.MaxArgs},
+	} {
+		if *f.value == 0 {
+			*f.value = f.lra
+		}
+	}
+	return r
+}
+
+// validate reports a rule that has no expressions, or too large ones.
+func (r ListOpsRule) validate() error {
+	switch {
+	case r.MinLength < 0 || r.MaxLength > 1<<20 || r.MinLength+1 >= r.MaxLength:
+		return fmt.Errorf("lengths: expected 0 ≤ minimum, minimum + 1 < maximum ≤ %d, found %d and %d", 1<<20, r.MinLength, r.MaxLength)
+	case r.MaxDepth < 2 || r.MaxDepth > 64:
+		return fmt.Errorf("depth: expected 2 to 64, found %d", r.MaxDepth)
+	case r.MaxArgs < 2 || r.MaxArgs > 100:
+		return fmt.Errorf("arguments: expected 2 to 100, found %d", r.MaxArgs)
+	}
+	// The largest tree: each level of operators multiplies by MaxArgs.
+	if longest := math.Pow(float64(r.MaxArgs), float64(r.MaxDepth-1)) * 3; longest <= float64(r.MinLength) {
+		return fmt.Errorf("lengths above %d cannot be reached with depth %d and %d arguments", r.MinLength, r.MaxDepth, r.MaxArgs)
+	}
+	return nil
+}

@@ -1,0 +1,205 @@
+package lra
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"sftseq/tokenizers"
+)
+
+// An operator of ListOps. FIRST and LAST occur in the original data set of
+// Nangia and Bowman only; they have no token.
+type operator int8
+
+const (
+	opMin operator = iota
+	opMax
+	opMed
+	opSm
+	opFirst
+	opLast
+)
+
+var operators = map[string]operator{
+	"[MIN": opMin, "[MAX": opMax, "[MED": opMed, "[SM": opSm, "[FIRST": opFirst, "[LAST": opLast,
+}
+
+var operatorNames = [...]string{"[MIN", "[MAX", "[MED", "[SM", "[FIRST", "[LAST"}
+
+// A listOpsMachine evaluates an expression word by word with stacks of its own:
+// no nesting, however deep, can exhaust the program's.
+type listOpsMachine struct {
+	open   []openOperator
+	values []int8 // arguments of all open operators; the result at the end
+}
+
+type openOperator struct {
+	op   operator
+	args int // where its arguments begin in values
+}
+
+// begin is an opening word.
+func (m *listOpsMachine) begin(op operator) error {
+	if m.complete() {
+		return fmt.Errorf("expected the end after a complete expression, found %s", operatorNames[op])
+	}
+	m.open = append(m.open, openOperator{op, len(m.values)})
+	return nil
+}
+
+// digit is a leaf.
+func (m *listOpsMachine) digit(d int8) error {
+	if m.complete() {
+		return fmt.Errorf("expected the end after a complete expression, found %d", d)
+	}
+	m.values = append(m.values, d)
+	return nil
+}
+
+// end is a closing word: the arguments become the value.
+func (m *listOpsMachine) end() error {
+	if len(m.open) == 0 {
+		return fmt.Errorf("] closes no operator")
+	}
+	last := m.open[len(m.open)-1]
+	args := m.values[last.args:]
+	if len(args) == 0 {
+		return fmt.Errorf("%s has no argument", operatorNames[last.op])
+	}
+	value := apply(last.op, args)
+	m.open = m.open[:len(m.open)-1]
+	m.values = append(m.values[:last.args], value)
+	return nil
+}
+
+func (m *listOpsMachine) complete() bool { return len(m.open) == 0 && len(m.values) > 0 }
+
+// result is the value of the whole expression.
+func (m *listOpsMachine) result() (int32, error) {
+	if n := len(m.open); n > 0 {
+		return 0, fmt.Errorf("%s is not closed", operatorNames[m.open[n-1].op])
+	}
+	if len(m.values) == 0 {
+		return 0, fmt.Errorf("expected an expression, found nothing")
+	}
+	return int32(m.values[0]), nil
+}
+
+// reset makes the machine ready for another expression.
+func (m *listOpsMachine) reset() { m.open, m.values = m.open[:0], m.values[:0] }
+
+// apply computes one operator; it may reorder args.
+func apply(op operator, args []int8) int8 {
+	switch op {
+	case opMin:
+		return slices.Min(args)
+	case opMax:
+		return slices.Max(args)
+	case opMed:
+		slices.Sort(args)
+		half := len(args) / 2
+		if len(args)%2 == 1 {
+			return args[half]
+		}
+		return (args[half-1] + args[half]) / 2 // truncated, as the task has it
+	case opSm:
+		sum := 0
+		for _, d := range args {
+			sum += int(d)
+		}
+		return int8(sum % 10)
+	case opFirst:
+		return args[0]
+	default:
+		return args[len(args)-1]
+	}
+}
+
+// EvaluateListOps returns the value of an expression in text, such as
+// "[MAX 2 9 ]", with or without parentheses and with "X" for "]". FIRST and
+// LAST are known, too. An error is an *ExpressionError.
+func EvaluateListOps(text string) (int32, error) {
+	var m listOpsMachine
+	for at := 0; at < len(text); {
+		if isSeparator(text[at]) {
+			at++
+			continue
+		}
+		end := at
+		for end < len(text) && !isSeparator(text[end]) {
+			end++
+		}
+		if err := m.word(text[at:end]); err != nil {
+			return 0, &ExpressionError{at + 1, err}
+		}
+		at = end
+	}
+	value, err := m.result()
+	if err != nil {
+		return 0, &ExpressionError{len(text) + 1, err}
+	}
+	return value, nil
+}
+
+// An ExpressionError says what is wrong with an expression, and where.
+type ExpressionError struct {
+	Column int // byte of the text, from 1
+	Err    error
+}
+
+func (e *ExpressionError) Error() string { return fmt.Sprintf("column %d: %v", e.Column, e.Err) }
+
+// Unwrap returns what is wrong.
+func (e *ExpressionError) Unwrap() error { return e.Err }
+
+// isSeparator: parentheses only show how the tree was built.
+func isSeparator(c byte) bool { return c == '(' || c == ')' || isSpace(c) }
+
+func isSpace(c byte) bool { return strings.IndexByte(" \t\n\v\f\r", c) >= 0 }
+
+func (m *listOpsMachine) word(word string) error {
+	if len(word) == 1 && word[0] >= '0' && word[0] <= '9' {
+		return m.digit(int8(word[0] - '0'))
+	}
+	if word == "]" || word == "X" {
+		return m.end()
+	}
+	op, ok := operators[word]
+	if !ok {
+		return fmt.Errorf("expected a digit, an operator such as [MAX, or ], found %.20q", word)
+	}
+	return m.begin(op)
+}
+
+// EvaluateListOpsTokens is EvaluateListOps for token ids of the tokenizer
+// "listops". The error names the index of the token.
+func EvaluateListOpsTokens(tokens []int32) (int32, error) {
+	var m listOpsMachine
+	return m.evaluate(tokens)
+}
+
+func (m *listOpsMachine) evaluate(tokens []int32) (int32, error) {
+	m.reset()
+	for i, id := range tokens {
+		var err error
+		switch {
+		case id >= tokenizers.ListOpsDigit && id < tokenizers.ListOpsDigit+10:
+			err = m.digit(int8(id - tokenizers.ListOpsDigit))
+		case id >= tokenizers.ListOpsMin && id <= tokenizers.ListOpsSm:
+			err = m.begin(operator(id - tokenizers.ListOpsMin))
+		case id == tokenizers.ListOpsClose:
+			err = m.end()
+		default:
+			err = fmt.Errorf("expected a digit, an operator or ], found id %d", id)
+		}
+		if err != nil {
+			return 0, fmt.Errorf("index %d: %w", i, err)
+		}
+	}
+	value, err := m.result()
+	if err != nil {
+		return 0, fmt.Errorf("index %d: %w", len(tokens), err)
+	}
+	return value, nil
+}

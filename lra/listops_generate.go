@@ -1,0 +1,162 @@
+package lra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"runtime"
+	"sync"
+
+	"sftseq/seq"
+)
+
+// drawsPerChunk is how many draws a worker makes at a time; it does not change
+// what is drawn.
+const drawsPerChunk = 1024
+
+// drawsWithoutRow is when a rule is given up as one that keeps nothing: the
+// rule of the Long Range Arena keeps one draw in twelve.
+const drawsWithoutRow = 1 << 22
+
+// generateListOps writes the splits one after the other from one sequence of
+// draws, so that no expression is in two of them.
+func generateListOps(ctx context.Context, spec seq.Spec, dir string, options GenerateOptions) (*seq.Dataset, error) {
+	rule := options.ListOps.filled()
+	if err := rule.validate(); err != nil {
+		return nil, fmt.Errorf("listops: %w", err)
+	}
+	splits := []struct {
+		name string
+		rows int
+	}{{"train", options.Train}, {"val", options.Val}, {"test", options.Test}}
+	for _, split := range splits {
+		if split.rows < 0 {
+			return nil, fmt.Errorf("listops: %s: expected 0 rows or more, found %d", split.name, split.rows)
+		}
+	}
+	builder, err := seq.CreateDataset(dir, spec, options.Replace)
+	if err != nil {
+		return nil, err
+	}
+	next, stop := iter.Pull2(listOpsRows(ctx, options.Seed, rule))
+	defer stop()
+	for _, split := range splits {
+		if split.rows == 0 {
+			continue
+		}
+		if err := writeListOpsSplit(builder, split.name, split.rows, next, options.Progress); err != nil {
+			return nil, err
+		}
+	}
+	provenance := map[string]any{"generator": "listops", "seed": options.Seed, "rule": rule}
+	for key, value := range options.Provenance {
+		provenance[key] = value
+	}
+	return builder.Finish(provenance)
+}
+
+func writeListOpsSplit(builder *seq.DatasetBuilder, name string, rows int, next func() (listOpsRow, error, bool), progress func(int64)) error {
+	out, err := builder.Split(name)
+	if err != nil {
+		return err
+	}
+	defer out.Abort()
+	for range rows {
+		row, err, ok := next()
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return errors.New("listops: no more draws")
+		}
+		if err := out.Write(seq.Example{A: row.tokens, Label: row.label}); err != nil {
+			return err
+		}
+		if progress != nil {
+			progress(1)
+		}
+	}
+	return out.Close()
+}
+
+// listOpsRows yields the kept draws 0, 1, 2, … without repetitions, until the
+// caller has enough; at the end an error if the context is done or the rule
+// keeps next to nothing. Workers draw ahead; chunks are taken in order.
+func listOpsRows(ctx context.Context, seed uint64, rule ListOpsRule) iter.Seq2[listOpsRow, error] {
+	return func(yield func(listOpsRow, error) bool) {
+		chunks, stop := drawChunks(seed, rule)
+		defer stop()
+		seen := map[[16]byte]struct{}{}
+		without := 0
+		for {
+			if err := ctx.Err(); err != nil {
+				yield(listOpsRow{}, err)
+				return
+			}
+			for _, row := range <-<-chunks {
+				if _, ok := seen[row.key]; ok {
+					continue
+				}
+				seen[row.key] = struct{}{}
+				without = 0
+				if !yield(row, nil) {
+					return
+				}
+			}
+			if without += drawsPerChunk; without > drawsWithoutRow {
+				yield(listOpsRow{}, fmt.Errorf("listops: no new expression with more than %d and fewer than %d tokens in %d draws; %d were found: widen the lengths or ask for fewer rows",
+					rule.MinLength, rule.MaxLength, drawsWithoutRow, len(seen)))
+				return
+			}
+		}
+	}
+}
+
+// drawChunks starts workers that draw ahead. The channel gives one channel for
+// each chunk, in order.
+func drawChunks(seed uint64, rule ListOpsRule) (<-chan chan []listOpsRow, func()) {
+	type job struct {
+		first  uint64
+		result chan []listOpsRow
+	}
+	workers := runtime.GOMAXPROCS(0)
+	chunks := make(chan chan []listOpsRow, 2*workers)
+	jobs := make(chan job)
+	done := make(chan struct{})
+	var group sync.WaitGroup
+	group.Go(func() {
+		defer close(jobs)
+		for first := uint64(0); ; first += drawsPerChunk {
+			result := make(chan []listOpsRow, 1)
+			select {
+			case chunks <- result:
+			case <-done:
+				return
+			}
+			select {
+			case jobs <- job{first, result}:
+			case <-done:
+				return
+			}
+		}
+	})
+	for range workers {
+		group.Go(func() {
+			d := listOpsDraw{seed: seed, rule: rule}
+			for j := range jobs {
+				var rows []listOpsRow
+				for n := j.first; n < j.first+drawsPerChunk; n++ {
+					if row, ok := d.draw(n); ok {
+						rows = append(rows, row)
+					}
+				}
+				j.result <- rows
+			}
+		})
+	}
+	return chunks, func() {
+		close(done)
+		group.Wait()
+	}
+}

@@ -1,0 +1,227 @@
+package lra
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"sftseq/seq"
+	"sftseq/tokenizers"
+)
+
+// maxLine bounds a line of an official file; the longest has about 20,000 bytes.
+const maxLine = 1 << 20
+
+// listOpsHeader is the first line of the official files.
+const listOpsHeader = "Source\tTarget"
+
+// officialSplits gives the official files' names.
+var officialSplits = []struct{ split, file string }{
+	{"train", "basic_train.tsv"}, {"val", "basic_val.tsv"}, {"test", "basic_test.tsv"},
+}
+
+// convertListOps reads basic_{train,val,test}.tsv (or .tsv.gz) of a directory,
+// or a single file as one split of a data set that may have others already.
+func convertListOps(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
+	info, err := os.Stat(from)
+	if err != nil {
+		return nil, err
+	}
+	type source struct{ split, path string }
+	var sources []source
+	var builder *seq.DatasetBuilder
+	if info.IsDir() {
+		if options.Split != "" {
+			return nil, fmt.Errorf("%s: a split is only stated for a single file, found %q for a directory", from, options.Split)
+		}
+		for _, official := range officialSplits {
+			path, err := findOfficial(from, official.file)
+			if err != nil {
+				return nil, err
+			}
+			sources = append(sources, source{official.split, path})
+		}
+		builder, err = seq.CreateDataset(dir, spec, options.Replace)
+	} else {
+		split := options.Split
+		if split == "" {
+			split = "test"
+		}
+		sources = []source{{split, from}}
+		builder, err = seq.ExtendDataset(dir, spec, options.Replace)
+	}
+	if err != nil {
+		return nil, err
+	}
+	provenance := map[string]any{}
+	for _, s := range sources {
+		if err := importListOpsFile(ctx, builder, s.split, s.path, options); err != nil {
+			return nil, err
+		}
+		provenance[s.split] = map[string]any{"source": s.path, "labels_verified": !options.NoVerify}
+	}
+	return builder.Finish(provenance)
+}
+
+func findOfficial(dir, name string) (string, error) {
+	for _, path := range []string{filepath.Join(dir, name), filepath.Join(dir, name+".gz")} {
+		if _, err := os.Stat(path); err == nil {
+			return path, nil
+		}
+	}
+	return "", fmt.Errorf("%s: expected the official files basic_train.tsv, basic_val.tsv and basic_test.tsv (or .gz); %s is missing", dir, name)
+}
+
+func importListOpsFile(ctx context.Context, builder *seq.DatasetBuilder, split, path string, options ConvertOptions) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	out, err := builder.Split(split)
+	if err != nil {
+		return err
+	}
+	defer out.Abort()
+	counted := io.TeeReader(file, progressWriter{ctx, options.Progress})
+	err = ReadListOpsTSV(counted, path, !options.NoVerify, func(tokens []int32, label int32) error {
+		return out.Write(seq.Example{A: tokens, Label: label})
+	})
+	if err != nil {
+		return err
+	}
+	return out.Close()
+}
+
+// A progressWriter reports bytes read and stops the reading by an error once
+// the context is done.
+type progressWriter struct {
+	ctx    context.Context
+	report func(int64)
+}
+
+func (p progressWriter) Write(b []byte) (int, error) {
+	if p.report != nil {
+		p.report(int64(len(b)))
+	}
+	return len(b), p.ctx.Err()
+}
+
+// ReadListOpsTSV reads an official file, plain or compressed by gzip, and calls
+// row for each line: a header, then expression, tab, value. With verify each
+// value is compared with the expression's. Errors have the form NAME:LINE:COLUMN.
+// The tokens are the callee's.
+func ReadListOpsTSV(r io.Reader, name string, verify bool, row func(tokens []int32, label int32) error) error {
+	buffer := bufio.NewReaderSize(r, 1<<16)
+	if head, _ := buffer.Peek(2); string(head) == "\x1f\x8b" {
+		plain, err := gzip.NewReader(buffer)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		buffer = bufio.NewReaderSize(plain, 1<<16)
+	}
+	for number := 1; ; number++ {
+		line, err := readLine(buffer)
+		if err == io.EOF && number == 1 {
+			return fmt.Errorf("%s: expected the header %q, found an empty file", name, listOpsHeader)
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%s:%d: %w", name, number, err)
+		}
+		if number == 1 {
+			if line != listOpsHeader {
+				return fmt.Errorf("%s:1: expected the header %q, found %.60q", name, listOpsHeader, line)
+			}
+			continue
+		}
+		tokens, label, column, err := parseListOpsLine(line, verify)
+		if err != nil {
+			return fmt.Errorf("%s:%d:%d: %w", name, number, column, err)
+		}
+		if err := row(tokens, label); err != nil {
+			return fmt.Errorf("%s:%d: %w", name, number, err)
+		}
+	}
+}
+
+// readLine returns the next line without its end, or io.EOF after the last.
+func readLine(r *bufio.Reader) (string, error) {
+	var line []byte
+	for {
+		part, err := r.ReadSlice('\n')
+		if len(line)+len(part) > maxLine {
+			return "", fmt.Errorf("the line exceeds the limit of %d bytes", maxLine)
+		}
+		line = append(line, part...)
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err == io.EOF && len(line) == 0:
+			return "", io.EOF
+		case err != nil && err != io.EOF:
+			return "", err
+		}
+		return strings.TrimSuffix(strings.TrimSuffix(string(line), "\n"), "\r"), nil
+	}
+}
+
+// parseListOpsLine returns the row of a line; where it fails, column says where.
+func parseListOpsLine(line string, verify bool) (tokens []int32, label int32, column int, err error) {
+	source, target, ok := strings.Cut(line, "\t")
+	if !ok {
+		return nil, 0, len(line) + 1, errors.New("expected expression, tab, value, found no tab")
+	}
+	column = len(source) + 2 // of the value
+	if len(target) != 1 || target[0] < '0' || target[0] > '9' {
+		return nil, 0, column, fmt.Errorf("expected a value from 0 to 9, found %.20q", target)
+	}
+	label = int32(target[0] - '0')
+	if tokens, err = (tokenizers.ListOps{}).Encode(source); err != nil {
+		return nil, 0, 1, err
+	}
+	if len(tokens) == 0 {
+		return nil, 0, 1, errors.New("expected an expression, found none")
+	}
+	if slices.Contains(tokens, tokenizers.ListOpsUnknown) {
+		column, word := unknownWord(source)
+		return nil, 0, column, fmt.Errorf("expected the words of ListOps, found %.20q", word)
+	}
+	if !verify {
+		return tokens, label, 0, nil
+	}
+	value, err := EvaluateListOps(source)
+	if bad := new(ExpressionError); errors.As(err, &bad) {
+		return nil, 0, bad.Column, bad.Err
+	}
+	if value != label {
+		return nil, 0, column, fmt.Errorf("expected the expression's value %d, found %d", value, label)
+	}
+	return tokens, label, 0, nil
+}
+
+// unknownWord finds the word of source that has no token.
+func unknownWord(source string) (column int, word string) {
+	for at := 0; at < len(source); {
+		end := at + 1
+		if !isSpace(source[at]) {
+			for end < len(source) && !isSpace(source[end]) {
+				end++
+			}
+			if tokens, _ := (tokenizers.ListOps{}).Encode(source[at:end]); slices.Contains(tokens, tokenizers.ListOpsUnknown) {
+				return at + 1, source[at:end]
+			}
+		}
+		at = end
+	}
+	return 1, source
+}

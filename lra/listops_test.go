@@ -1,0 +1,279 @@
+package lra
+
+import (
+	"bufio"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"sftseq/tokenizers"
+)
+
+func TestEvaluate(t *testing.T) {
+	for text, want := range map[string]int32{
+		"7": 7, "( 7 )": 7,
+		"[MAX 2 9 ]": 9, "[MIN 2 9 X": 2, "[SM 9 9 9 ]": 7,
+		"[MED 1 2 ]": 1, "[MED 4 9 1 ]": 4, "[MED 9 0 8 1 ]": 4, "[MED 0 9 ]": 4,
+		"( ( ( [MAX 2 ) ( ( ( [MIN 4 ) 7 ) ] ) ) ] )": 4,
+		"[FIRST 3 4 ]": 3, "[LAST 3 [MAX 1 5 ] ]": 5,
+		"[SM [SM 5 ] [MED 3 3 3 ] [MIN [MAX 9 ] 8 ] ]": 6,
+	} {
+		if got, err := EvaluateListOps(text); err != nil || got != want {
+			t.Errorf("%s = %d, %v; want %d", text, got, err, want)
+		}
+		if strings.Contains(text, "ST ") {
+			continue
+		}
+		tokens, _ := tokenizers.ListOps{}.Encode(text)
+		if got, err := EvaluateListOpsTokens(tokens); err != nil || got != want {
+			t.Errorf("tokens of %s = %d, %v; want %d", text, got, err, want)
+		}
+	}
+	for text, want := range map[string]string{
+		"":              "column 1: expected an expression",
+		"( )":           "column 4: expected an expression",
+		"[MAX 2 9":      "column 9: [MAX is not closed",
+		"]":             "column 1: ] closes no operator",
+		"[MAX ]":        "column 6: [MAX has no argument",
+		"[MAX 2 ] 3":    "column 10: expected the end after a complete expression, found 3",
+		"[MAX 2 ] ]":    "column 10: ] closes no operator",
+		"1 [MAX":        "column 3: expected the end",
+		"[MEAN 2 ]":     `column 1: expected a digit, an operator such as [MAX, or ], found "[MEAN"`,
+		"[MAX 10 ]":     `column 6: expected a digit`,
+		"[MAX 2 \x00 ]": "column 8: expected a digit",
+	} {
+		if _, err := EvaluateListOps(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, want %q", text, err, want)
+		}
+	}
+	if _, err := EvaluateListOpsTokens([]int32{12, 3, 16, 15}); err == nil || !strings.Contains(err.Error(), "index 2") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestHostileNesting(t *testing.T) {
+	deep := strings.Repeat("[MAX ", 1<<20)
+	if _, err := EvaluateListOps(deep); err == nil {
+		t.Error("no error")
+	}
+	if got, err := EvaluateListOps(deep + "5" + strings.Repeat(" ]", 1<<20)); got != 5 || err != nil {
+		t.Errorf("%d, %v", got, err)
+	}
+}
+
+// TestOriginalLabels reproduces the labels of the ListOps test files as their
+// authors published them.
+func TestOriginalLabels(t *testing.T) {
+	data := os.Getenv("SFTSEQ_DATA")
+	if data == "" {
+		t.Skip("SFTSEQ_DATA is not set: it is the directory with listops-nyu/")
+	}
+	rows := 0
+	for _, name := range []string{"test_d20.tsv.gz", "test_d20a.tsv.gz", "test_d20s.tsv.gz"} {
+		file, err := os.Open(filepath.Join(data, "listops-nyu", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		plain, err := gzip.NewReader(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(plain)
+		lines.Buffer(nil, maxLine)
+		for lines.Scan() {
+			label, expression, _ := strings.Cut(lines.Text(), "\t")
+			got, err := EvaluateListOps(expression)
+			if err != nil || fmt.Sprint(got) != label {
+				t.Errorf("%s: %d, %v; the label is %s", name, got, err, label)
+			}
+			rows++
+		}
+		if err := lines.Err(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if rows != 30000 {
+		t.Errorf("%d rows, expected 30,000", rows)
+	}
+}
+
+// sample returns the first n kept draws and how many draws that took.
+func sample(n int, rule ListOpsRule) (rows []listOpsRow, draws int) {
+	d := listOpsDraw{seed: 1, rule: rule}
+	for len(rows) < n {
+		if row, ok := d.draw(uint64(draws)); ok {
+			rows = append(rows, row)
+		}
+		draws++
+	}
+	return rows, draws
+}
+
+// TestDistribution compares with the facts of spec/lra.md, within four standard
+// deviations of the sampling error.
+func TestDistribution(t *testing.T) {
+	n := 5000
+	if os.Getenv("SFTSEQ_DATA") != "" {
+		n = 20000 // the slow run
+	}
+	rows, draws := sample(n, LRAListOps)
+	within := func(what string, got, want, deviation float64) {
+		t.Helper()
+		if math.Abs(got-want) > 4*deviation {
+			t.Errorf("%s: %.4f, expected %.4f ± %.4f", what, got, want, deviation)
+		}
+	}
+	// Of the stated figures only their rounding is known besides.
+	share := func(p float64, n int) float64 { return math.Sqrt(p*(1-p)/float64(n)) + 0.0003 }
+	within("kept draws", float64(n)/float64(draws), 0.082, share(0.082, draws))
+
+	var lengths []int
+	var labels [10]int
+	roots := map[int32]*[10]int{}
+	for _, row := range rows {
+		lengths = append(lengths, len(row.tokens))
+		labels[row.label]++
+		if roots[row.tokens[0]] == nil {
+			roots[row.tokens[0]] = &[10]int{}
+		}
+		roots[row.tokens[0]][row.label]++
+	}
+	slices.Sort(lengths)
+	if lengths[0] <= 500 || lengths[n-1] >= 2000 {
+		t.Errorf("lengths %d to %d", lengths[0], lengths[n-1])
+	}
+	below := func(limit int) float64 {
+		at, _ := slices.BinarySearch(lengths, limit+1)
+		return float64(at) / float64(n)
+	}
+	// The stated quartiles come from a sample of 20,000 themselves.
+	quartile := func(p float64) float64 { return share(p, n) + share(p, 20000) }
+	within("rows up to 701", below(701), 0.25, quartile(0.25))
+	within("rows up to 949", below(949), 0.5, quartile(0.5))
+	within("rows up to 1305", below(1305), 0.75, quartile(0.75))
+	within("majority class", float64(slices.Max(labels[:]))/float64(n), 0.171, share(0.171, n)+share(0.171, 20000))
+	right := 0
+	for _, counts := range roots {
+		right += slices.Max(counts[:])
+	}
+	within("root operator only", float64(right)/float64(n), 0.367, share(0.367, n)+share(0.367, 20000))
+}
+
+// TestDrawsArePinned: the same seed gives the same data in every version.
+func TestDrawsArePinned(t *testing.T) {
+	rule := ListOpsRule{MinLength: 5, MaxLength: 16, MaxDepth: 4, MaxArgs: 4}
+	rows, _ := sample(4, rule)
+	var got []string
+	for _, row := range rows {
+		got = append(got, fmt.Sprint(tokenizers.ListOps{}.Decode(row.tokens), " = ", row.label))
+	}
+	if !reflect.DeepEqual(got, pinnedDraws) {
+		t.Errorf("%q", got)
+	}
+}
+
+var pinnedDraws = []string{
+	"[MAX 0 [SM [SM 1 7 ] 3 ] ] = 1", "[MED 6 [SM 5 5 0 6 ] 5 3 ] = 5",
+	"[MAX [SM 6 7 1 ] 3 ] = 4", "[MED 2 [MAX 7 7 3 2 ] ] = 4",
+}
+
+func TestGenerateDoesNotDependOnThreads(t *testing.T) {
+	options := GenerateOptions{Train: 300, Val: 20, Test: 20, Seed: 3, ListOps: ListOpsRule{MinLength: 10, MaxLength: 100}}
+	var sums []string
+	for _, threads := range []int{1, 2, 5} {
+		old := runtime.GOMAXPROCS(threads)
+		d, err := ListOps.Generate(context.Background(), t.TempDir(), options)
+		runtime.GOMAXPROCS(old)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sums = append(sums, d.Manifest.Splits["train"].SHA256+d.Manifest.Splits["test"].SHA256)
+	}
+	if sums[0] != sums[1] || sums[0] != sums[2] {
+		t.Error("the data depends on the number of threads")
+	}
+}
+
+func TestGenerate(t *testing.T) {
+	var rows int64
+	dir := t.TempDir()
+	d, err := ListOps.Generate(context.Background(), dir, GenerateOptions{
+		Train: 50, Test: 30, Seed: 9, ListOps: ListOpsRule{MinLength: 2, MaxLength: 6, MaxDepth: 2, MaxArgs: 3},
+		Progress: func(n int64) { rows += n },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if rows != 80 || !reflect.DeepEqual(d.Manifest.SplitNames(), []string{"train", "test"}) {
+		t.Errorf("%d rows, splits %v", rows, d.Manifest.SplitNames())
+	}
+	seen := map[string]bool{}
+	for _, split := range d.Manifest.SplitNames() {
+		f, err := d.Open(split)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		for i := range f.Len() {
+			e, err := f.Example(i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			value, err := EvaluateListOpsTokens(e.A)
+			if err != nil || value != e.Label || len(e.A) <= 2 || len(e.A) >= 6 {
+				t.Errorf("%v: label %d, value %d, %v", e.A, e.Label, value, err)
+			}
+			if key := fmt.Sprint(e.A); seen[key] {
+				t.Errorf("%v is there twice", e.A)
+			} else {
+				seen[key] = true
+			}
+		}
+	}
+}
+
+func TestGenerateErrors(t *testing.T) {
+	for want, options := range map[string]GenerateOptions{
+		"expected 0 rows or more":   {Train: -1},
+		"lengths: expected":         {Train: 1, ListOps: ListOpsRule{MinLength: 10, MaxLength: 11}},
+		"depth: expected":           {Train: 1, ListOps: ListOpsRule{MaxDepth: 65}},
+		"arguments: expected":       {Train: 1, ListOps: ListOpsRule{MaxArgs: 1}},
+		"cannot be reached":         {Train: 1, ListOps: ListOpsRule{MaxDepth: 3, MaxArgs: 3}},
+		"ask for fewer rows":        {Train: 600, ListOps: ListOpsRule{MinLength: 3, MaxLength: 5, MaxDepth: 2, MaxArgs: 2}},
+		"splits: expected at least": {},
+	} {
+		if _, err := ListOps.Generate(context.Background(), t.TempDir(), options); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: error %v, want %q", options, err, want)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := ListOps.Generate(ctx, t.TempDir(), GenerateOptions{Train: 100}); err != context.Canceled {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestLookup(t *testing.T) {
+	if task, err := Lookup("listops"); err != nil || task != ListOps {
+		t.Errorf("%v, %v", task, err)
+	}
+	if _, err := Lookup("listop"); err == nil || err.Error() != `task "listop" is not known; known tasks: listops` {
+		t.Errorf("error %v", err)
+	}
+}
+
+func BenchmarkDraw(b *testing.B) {
+	d := listOpsDraw{seed: 1, rule: LRAListOps}
+	for i := range b.N {
+		d.draw(uint64(i))
+	}
+}

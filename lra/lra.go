@@ -1,0 +1,106 @@
+// Package lra knows the tasks of the Long Range Arena: what their sequences
+// are, how to generate them or to import the official files, and what their
+// labels mean. Each task is a [Task] value in a file of its own.
+package lra
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sort"
+	"strings"
+
+	"sftseq/seq"
+	"sftseq/tokenizers"
+)
+
+// A Task is one task of the Long Range Arena.
+type Task struct {
+	Name        string          // "listops"
+	Description string          // one sentence
+	Kind        string          // seq.Classification or seq.Retrieval
+	Tokenizer   json.RawMessage // what tokenizers.New takes
+	Labels      []string        // the name of each class
+
+	// nil where the data cannot be generated, or there is no importer
+	generate func(ctx context.Context, spec seq.Spec, dir string, options GenerateOptions) (*seq.Dataset, error)
+	convert  func(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error)
+}
+
+// Generate writes a complete synthetic data set into the directory dir.
+func (t *Task) Generate(ctx context.Context, dir string, options GenerateOptions) (*seq.Dataset, error) {
+	if t.generate == nil {
+		return nil, fmt.Errorf("task %s: its data cannot be generated", t.Name)
+	}
+	spec, err := t.Spec()
+	if err != nil {
+		return nil, err
+	}
+	return t.generate(ctx, spec, dir, options)
+}
+
+// Convert writes a data set into the directory dir from the task's official
+// files: a directory of them, or a single one for one split.
+func (t *Task) Convert(ctx context.Context, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
+	if t.convert == nil {
+		return nil, fmt.Errorf("task %s: there is no importer for its files", t.Name)
+	}
+	spec, err := t.Spec()
+	if err != nil {
+		return nil, err
+	}
+	return t.convert(ctx, spec, from, dir, options)
+}
+
+// GenerateOptions say what Generate makes.
+type GenerateOptions struct {
+	Train, Val, Test int // rows of each split; a split without rows is left out
+	Seed             uint64
+	ListOps          ListOpsRule       // the zero value is the task's own rule
+	Replace          bool              // a complete data set that is there already
+	Progress         func(rows int64)  // called with the rows added; may be nil
+	Provenance       map[string]string // further entries, such as the program's version
+}
+
+// ConvertOptions say how Convert reads the official files.
+type ConvertOptions struct {
+	Split    string            // of a single file; "" is test
+	NoVerify bool              // take labels as they are instead of checking them
+	Replace  bool              // a complete data set that is there already
+	Progress func(bytes int64) // called with the bytes of the source read; may be nil
+}
+
+// Spec returns what the task's files contain; the split is left to the caller.
+func (t *Task) Spec() (seq.Spec, error) {
+	tokenizer, err := tokenizers.New(t.Tokenizer)
+	if err != nil {
+		return seq.Spec{}, fmt.Errorf("task %s: %w", t.Name, err)
+	}
+	return seq.Spec{
+		Task: t.Kind, Name: t.Name, Tokenizer: t.Tokenizer, VocabSize: tokenizer.VocabSize(),
+		PadID: tokenizer.PadID(), LabelNames: t.Labels,
+	}, nil
+}
+
+// tasks is the list of them all.
+var tasks = map[string]*Task{
+	ListOps.Name: ListOps,
+}
+
+// Lookup returns a task by its name.
+func Lookup(name string) (*Task, error) {
+	if task, ok := tasks[name]; ok {
+		return task, nil
+	}
+	return nil, fmt.Errorf("task %q is not known; known tasks: %s", name, strings.Join(Names(), ", "))
+}
+
+// Names returns the names of the known tasks in alphabetical order.
+func Names() []string {
+	var names []string
+	for name := range tasks {
+		names = append(names, name)
+	}
+	sort.Strings(names)
+	return names
+}

@@ -1,0 +1,116 @@
+package seq
+
+import (
+	"cmp"
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"sftseq/internal/philox"
+)
+
+// poolBatches is how many batches share a pool. Rows are sorted by length
+// within a pool only: the larger it is, the more alike the lengths within a
+// batch, and the less random the batches' composition.
+const poolBatches = 64
+
+// Batches is the order in which training visits the rows of a data set: a
+// function of lengths, batch size, seed and epoch alone, so that a position is
+// all a checkpoint needs. Each epoch has every row exactly once, in batches of
+// rows of similar length. It is not safe for concurrent use.
+type Batches struct {
+	lengths []int32
+	size    int
+	seed    uint64
+
+	epoch uint32 // of order; meaningless while order is nil
+	order [][]uint32
+}
+
+// A Position is that of the next batch to be used.
+type Position struct {
+	Epoch uint32 `json:"epoch"`
+	Batch int    `json:"batch"`
+}
+
+// NewBatches prepares batches of size rows; lengths has each row's length.
+func NewBatches(lengths []int32, size int, seed uint64) (*Batches, error) {
+	if size < 1 {
+		return nil, fmt.Errorf("batch size: expected at least 1, found %d", size)
+	}
+	if len(lengths) == 0 {
+		return nil, fmt.Errorf("batches: expected at least one row, found none")
+	}
+	return &Batches{lengths: lengths, size: size, seed: seed}, nil
+}
+
+// PerEpoch returns the number of batches of an epoch. One of them is shorter
+// than the others if the rows do not divide evenly.
+func (b *Batches) PerEpoch() int { return (len(b.lengths) + b.size - 1) / b.size }
+
+// At returns the rows of a batch, 0 ≤ p.Batch < PerEpoch(). The caller must not
+// change them; they stay valid.
+func (b *Batches) At(p Position) []uint32 {
+	return b.Epoch(p.Epoch)[p.Batch]
+}
+
+// Next returns the position after p.
+func (b *Batches) Next(p Position) Position {
+	if p.Batch+1 < b.PerEpoch() {
+		return Position{p.Epoch, p.Batch + 1}
+	}
+	return Position{p.Epoch + 1, 0}
+}
+
+// Epoch returns all batches of an epoch. The one asked for last is kept.
+func (b *Batches) Epoch(epoch uint32) [][]uint32 {
+	if b.order == nil || b.epoch != epoch {
+		b.order, b.epoch = b.arrange(epoch), epoch
+	}
+	return b.order
+}
+
+// arrange permutes the rows, cuts the permutation into pools, sorts each pool
+// by length, cuts it into batches, and permutes those. Equal lengths stay in
+// the permutation's order. The short batch, if any, is in the last pool.
+func (b *Batches) arrange(epoch uint32) [][]uint32 {
+	rows := make([]uint32, len(b.lengths))
+	for i := range rows {
+		rows[i] = uint32(i)
+	}
+	permute(rows, b.seed, 0, epoch)
+	var batches [][]uint32
+	pools := slices.Chunk(rows, min(poolBatches*b.size, len(rows)))
+	number := uint32(0)
+	for pool := range pools {
+		number++
+		slices.SortStableFunc(pool, func(x, y uint32) int { return cmp.Compare(b.lengths[x], b.lengths[y]) })
+		from := len(batches)
+		for batch := range slices.Chunk(pool, b.size) {
+			batches = append(batches, batch)
+		}
+		permute(batches[from:], b.seed, number, epoch)
+	}
+	return batches
+}
+
+// permute shuffles (Fisher and Yates) by the draws (i, StreamShuffle, which,
+// epoch): which is 0 for the rows and 1, 2, … for the batches of each pool.
+func permute[T any](items []T, seed uint64, which, epoch uint32) {
+	for i := len(items) - 1; i > 0; i-- {
+		w := philox.Words(seed, [4]uint32{uint32(i), philox.StreamShuffle, which, epoch})
+		// The high half of a 64-bit product: uniform up to a bias of 2⁻³².
+		j, _ := bits.Mul64(uint64(w[0])<<32|uint64(w[1]), uint64(i+1))
+		items[i], items[j] = items[j], items[i]
+	}
+}
+
+// Sequential returns the rows 0 … n−1 in batches of size in their order, for
+// evaluation. It needs size ≥ 1.
+func Sequential(n, size int) [][]uint32 {
+	rows := make([]uint32, n)
+	for i := range rows {
+		rows[i] = uint32(i)
+	}
+	return slices.Collect(slices.Chunk(rows, size))
+}

@@ -1,0 +1,170 @@
+package seq
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+
+	"sftseq/internal/atomicfile"
+)
+
+// ErrExists is in the error for a directory that holds a complete data set.
+var ErrExists = errors.New("there is a complete data set already")
+
+// A DatasetBuilder writes a data set directory: the splits one after the other,
+// the manifest last.
+type DatasetBuilder struct {
+	dir      string
+	replace  bool
+	manifest Manifest
+}
+
+// CreateDataset begins a data set in dir, which is made if need be; spec's
+// Split is ignored. A complete data set in dir is an ErrExists unless replace
+// is set: then it is marked incomplete at once.
+func CreateDataset(dir string, spec Spec, replace bool) (*DatasetBuilder, error) {
+	if err := spec.Validate(); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, err
+	}
+	manifest := filepath.Join(dir, ManifestName)
+	if _, err := os.Stat(manifest); err == nil && !replace {
+		return nil, fmt.Errorf("%s: %w", dir, ErrExists)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	if err := os.Remove(manifest); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	return &DatasetBuilder{dir: dir, replace: replace, manifest: Manifest{
+		Version: Version, Name: spec.Name, Task: spec.Task, Tokenizer: spec.Tokenizer,
+		VocabSize: spec.VocabSize, PadID: spec.PadID, LabelNames: spec.LabelNames,
+		Splits: map[string]SplitInfo{},
+	}}, nil
+}
+
+// ExtendDataset begins to add splits to the complete data set in dir, or a new
+// one if there is none. A split that is there already is an ErrExists unless
+// replace is set.
+func ExtendDataset(dir string, spec Spec, replace bool) (*DatasetBuilder, error) {
+	d, err := OpenDataset(dir)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrIncomplete) {
+		return CreateDataset(dir, spec, replace)
+	}
+	if err != nil {
+		return nil, err
+	}
+	have, want := d.Manifest.Spec(""), spec
+	want.Split = ""
+	if !have.Schema().Equal(want.Schema()) || !have.sameMetadata(&want) {
+		return nil, fmt.Errorf("%s: expected a data set of the same task, vocabulary and labels as %s, found %s", dir, want.Name, have.Name)
+	}
+	return &DatasetBuilder{dir: dir, replace: replace, manifest: *d.Manifest}, nil
+}
+
+// Split begins the file of a split. It must be closed or aborted before the
+// next one begins.
+func (b *DatasetBuilder) Split(name string) (*SplitWriter, error) {
+	if name == "" || name != filepath.Base(name) || name[0] == '.' {
+		return nil, fmt.Errorf("split %q: expected a name such as train", name)
+	}
+	if _, ok := b.manifest.Splits[name]; ok {
+		if !b.replace {
+			return nil, fmt.Errorf("%s: split %s: %w", b.dir, name, ErrExists)
+		}
+		// From here to Finish the manifest would not describe the file.
+		if err := os.Remove(filepath.Join(b.dir, ManifestName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+	}
+	s := &SplitWriter{builder: b, name: name, hash: sha256.New(), summary: NewSummary()}
+	var err error
+	s.writer, err = create(b.path(name), b.manifest.Spec(name), io.MultiWriter(s.hash, &s.size))
+	return s, err
+}
+
+func (b *DatasetBuilder) path(split string) string { return filepath.Join(b.dir, split+".arrow") }
+
+// Finish writes the manifest and so makes the data set complete. Provenance
+// says how to get the same data again; it may be nil. Where splits were added,
+// its keys are added, too.
+func (b *DatasetBuilder) Finish(provenance map[string]any) (*Dataset, error) {
+	if b.manifest.Provenance == nil {
+		b.manifest.Provenance = map[string]any{}
+	}
+	maps.Copy(b.manifest.Provenance, provenance)
+	if err := b.manifest.validate(); err != nil {
+		return nil, fmt.Errorf("%s: %w", b.dir, err)
+	}
+	text, err := json.MarshalIndent(&b.manifest, "", "  ")
+	if err != nil {
+		return nil, fmt.Errorf("%s: provenance: %w", b.dir, err)
+	}
+	err = atomicfile.Write(filepath.Join(b.dir, ManifestName), func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Dataset{Dir: b.dir, Manifest: &b.manifest}, nil
+}
+
+// A SplitWriter is a Writer that keeps the books for the manifest.
+type SplitWriter struct {
+	builder *DatasetBuilder
+	name    string
+	writer  *Writer
+	hash    hash.Hash
+	size    byteCount
+	summary *Summary
+}
+
+// Write appends one row.
+func (s *SplitWriter) Write(e Example) error {
+	if err := s.writer.Write(e); err != nil {
+		return fmt.Errorf("%s: %w", s.builder.path(s.name), err)
+	}
+	s.summary.Add(e.Length(), e.Label)
+	return nil
+}
+
+// Rows returns the number of rows written so far.
+func (s *SplitWriter) Rows() int64 { return s.writer.Rows() }
+
+// Close completes the file and enters it into the manifest.
+func (s *SplitWriter) Close() error {
+	if err := s.writer.Close(); err != nil {
+		return fmt.Errorf("%s: %w", s.builder.path(s.name), err)
+	}
+	s.builder.manifest.Splits[s.name] = SplitInfo{
+		File:    filepath.Base(s.builder.path(s.name)),
+		Bytes:   int64(s.size),
+		SHA256:  hex.EncodeToString(s.hash.Sum(nil)),
+		Rows:    s.summary.Rows(),
+		Lengths: s.summary.Lengths(),
+		Labels:  s.summary.Labels(s.builder.manifest.LabelNames),
+	}
+	return nil
+}
+
+// Abort drops the file. After Close it does nothing.
+func (s *SplitWriter) Abort() { s.writer.Abort() }
+
+// A byteCount is an io.Writer that only counts.
+type byteCount int64
+
+func (b *byteCount) Write(p []byte) (int, error) {
+	*b += byteCount(len(p))
+	return len(p), nil
+}

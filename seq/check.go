@@ -1,0 +1,210 @@
+package seq
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// The values of Arrow's message header type that matter here.
+const (
+	headerSchema     = 1
+	headerDictionary = 2
+	headerBatch      = 3
+)
+
+// maxColumns and maxDepth bound a schema: its tables may share children, so
+// that a small message can stand for an exponential number of fields.
+const (
+	maxColumns = 64
+	maxDepth   = 8
+)
+
+// codecs of compressed bodies, as Arrow numbers them.
+const codecLZ4 = 0
+
+// parseHeader reads what every message states: its kind and the length of the
+// body behind it.
+func parseHeader(meta []byte) (kind int, header flatTable, bodyLength int64, err error) {
+	message, err := flatRoot(meta)
+	if err != nil {
+		return 0, flatTable{}, 0, err
+	}
+	number, err := message.int(1, 1)
+	if err != nil {
+		return 0, flatTable{}, 0, err
+	}
+	header, ok, err := message.table(2)
+	if err != nil {
+		return 0, flatTable{}, 0, err
+	}
+	if !ok {
+		return 0, flatTable{}, 0, errors.New("metadata is damaged: the message has no header")
+	}
+	bodyLength, err = message.int(3, 8)
+	return int(number), header, bodyLength, err
+}
+
+// checkSchema walks the schema as Arrow will, counting what it will build.
+func checkSchema(schema flatTable) error {
+	endianness, err := schema.int(0, 2)
+	if err != nil {
+		return err
+	}
+	if endianness != 0 {
+		return errors.New("expected a little-endian file, found a big-endian one")
+	}
+	w := schemaWalk{columns: maxColumns, bytes: maxMetadata}
+	if err := w.fields(schema, 1, maxDepth); err != nil {
+		return err
+	}
+	return w.keyValues(schema, 2)
+}
+
+// A schemaWalk spends a budget of fields and of bytes of text.
+type schemaWalk struct{ columns, bytes int }
+
+func (w *schemaWalk) fields(parent flatTable, slot, depth int) error {
+	start, count, err := parent.vector(slot, 4)
+	if err != nil {
+		return err
+	}
+	if depth == 0 && count > 0 {
+		return fmt.Errorf("schema is nested more than %d deep", maxDepth)
+	}
+	if w.columns -= count; w.columns < 0 {
+		return fmt.Errorf("schema has more than %d fields", maxColumns)
+	}
+	for i := range count {
+		field, err := flatTableAt(parent.buf, start+4*i)
+		if err != nil {
+			return err
+		}
+		if err := w.text(field, 0); err != nil {
+			return err
+		}
+		if err := w.fields(field, 5, depth-1); err != nil {
+			return err
+		}
+		if err := w.keyValues(field, 6); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *schemaWalk) keyValues(parent flatTable, slot int) error {
+	start, count, err := parent.vector(slot, 4)
+	if err != nil {
+		return err
+	}
+	for i := range count {
+		pair, err := flatTableAt(parent.buf, start+4*i)
+		if err != nil {
+			return err
+		}
+		for part := range 2 {
+			if err := w.text(pair, part); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (w *schemaWalk) text(t flatTable, slot int) error {
+	_, length, err := t.vector(slot, 1)
+	if err != nil {
+		return err
+	}
+	if w.bytes -= length; w.bytes < 0 {
+		return fmt.Errorf("schema has more than %d bytes of text", maxMetadata)
+	}
+	return nil
+}
+
+// checkBatch compares what a record batch says about its buffers with the body
+// that is really there. It returns the bytes that decoding will take.
+func checkBatch(batch flatTable, body []byte) (size int64, err error) {
+	rows, err := batch.int(0, 8)
+	if err != nil {
+		return 0, err
+	}
+	if rows < 0 || rows > maxBody {
+		return 0, fmt.Errorf("expected 0 to %d rows, found %d", maxBody, rows)
+	}
+	start, count, err := batch.vector(1, 16)
+	if err != nil {
+		return 0, err
+	}
+	for i := range count {
+		length, nulls := batch.int64At(start+16*i), batch.int64At(start+16*i+8)
+		if length < 0 || length > maxBody || nulls < 0 || nulls > length {
+			return 0, fmt.Errorf("field %d: impossible length %d with %d nulls", i, length, nulls)
+		}
+	}
+	compressed, err := compression(batch)
+	if err != nil {
+		return 0, err
+	}
+	// Arrow sizes a slice by these counts without asking.
+	if _, views, err := batch.vector(4, 8); err != nil || views > 0 {
+		return 0, errors.Join(err, errors.New("columns of a view type are not supported"))
+	}
+	start, count, err = batch.vector(2, 16)
+	if err != nil {
+		return 0, err
+	}
+	var stored int64
+	for i := range count {
+		offset, length := batch.int64At(start+16*i), batch.int64At(start+16*i+8)
+		if offset < 0 || length < 0 || length > int64(len(body)) || offset > int64(len(body))-length {
+			return 0, fmt.Errorf("buffer %d: offset %d and length %d exceed the body of %d bytes", i, offset, length, len(body))
+		}
+		// Buffers that overlap would let a small file stand for a large one.
+		if stored += length; stored > int64(len(body)) {
+			return 0, fmt.Errorf("the buffers together exceed the body of %d bytes", len(body))
+		}
+		if compressed && length > 0 {
+			if length, err = inflated(body[offset : offset+length]); err != nil {
+				return 0, fmt.Errorf("buffer %d: %w", i, err)
+			}
+		}
+		if size += (length + 63) &^ 63; size > maxBody {
+			return 0, fmt.Errorf("the buffers take more than the limit of %d bytes", maxBody)
+		}
+	}
+	return size, nil
+}
+
+func compression(batch flatTable) (bool, error) {
+	table, ok, err := batch.table(3)
+	if !ok || err != nil {
+		return false, err
+	}
+	codec, err := table.int(0, 1)
+	if err != nil {
+		return false, err
+	}
+	if codec != codecLZ4 {
+		return false, fmt.Errorf("compressed with codec %d (1 is ZSTD): expected no compression or LZ4", codec)
+	}
+	return true, nil
+}
+
+// inflated returns the size that a compressed buffer states in its first eight
+// bytes, as far as LZ4, which packs at most 255 to 1, can reach it.
+func inflated(buffer []byte) (int64, error) {
+	if len(buffer) < 8 {
+		return 0, fmt.Errorf("expected at least the 8 bytes of its size, found %d", len(buffer))
+	}
+	size := int64(binary.LittleEndian.Uint64(buffer))
+	packed := int64(len(buffer) - 8)
+	if size == -1 { // stored as it is
+		return packed, nil
+	}
+	if size < 0 || size > 255*packed {
+		return 0, fmt.Errorf("states %d bytes after decompression, which %d bytes cannot hold", size, packed)
+	}
+	return size, nil
+}

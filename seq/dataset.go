@@ -1,0 +1,98 @@
+package seq
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A Dataset is a directory with one Arrow file for each split and a manifest.
+type Dataset struct {
+	Dir      string
+	Manifest *Manifest
+}
+
+// OpenDataset reads the manifest of dir and checks that its files are there
+// and have their sizes. It does not read them; see Verify.
+func OpenDataset(dir string) (*Dataset, error) {
+	manifest, err := readManifest(dir)
+	if err != nil {
+		return nil, err
+	}
+	d := &Dataset{Dir: dir, Manifest: manifest}
+	for _, name := range manifest.SplitNames() {
+		info, err := os.Stat(d.path(name))
+		if err != nil {
+			return nil, fmt.Errorf("%s: split %s: %w", dir, name, err)
+		}
+		if want := manifest.Splits[name].Bytes; info.Size() != want {
+			return nil, fmt.Errorf("%s: expected %d bytes as stated in %s, found %d", d.path(name), want, ManifestName, info.Size())
+		}
+	}
+	return d, nil
+}
+
+func (d *Dataset) path(split string) string {
+	return filepath.Join(d.Dir, d.Manifest.Splits[split].File)
+}
+
+// Path returns the name of a split's file.
+func (d *Dataset) Path(split string) (string, error) {
+	if _, ok := d.Manifest.Splits[split]; !ok {
+		return "", fmt.Errorf("%s: split %q: expected one of %s", d.Dir, split, strings.Join(d.Manifest.SplitNames(), ", "))
+	}
+	return d.path(split), nil
+}
+
+// Open opens a split for random access and checks that it is what the manifest
+// says.
+func (d *Dataset) Open(split string) (*File, error) {
+	path, err := d.Path(split)
+	if err != nil {
+		return nil, err
+	}
+	file, err := OpenFile(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.check(file, split); err != nil {
+		file.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return file, nil
+}
+
+func (d *Dataset) check(file *File, split string) error {
+	if want := d.Manifest.Splits[split].Rows; int64(file.Len()) != want {
+		return fmt.Errorf("expected %d rows as stated in %s, found %d", want, ManifestName, file.Len())
+	}
+	if file.Spec().Task != d.Manifest.Task || file.Spec().VocabSize != d.Manifest.VocabSize {
+		return fmt.Errorf("expected task %s and vocabulary %d as stated in %s, found %s and %d",
+			d.Manifest.Task, d.Manifest.VocabSize, ManifestName, file.Spec().Task, file.Spec().VocabSize)
+	}
+	return nil
+}
+
+// Verify reads every file and compares its checksum with the manifest's.
+func (d *Dataset) Verify() error {
+	for _, name := range d.Manifest.SplitNames() {
+		file, err := os.Open(d.path(name))
+		if err != nil {
+			return err
+		}
+		hash := sha256.New()
+		_, err = io.Copy(hash, file)
+		file.Close()
+		if err != nil {
+			return fmt.Errorf("%s: %w", d.path(name), err)
+		}
+		if got, want := hex.EncodeToString(hash.Sum(nil)), d.Manifest.Splits[name].SHA256; got != want {
+			return fmt.Errorf("%s: expected the checksum %s as stated in %s, found %s", d.path(name), want, ManifestName, got)
+		}
+	}
+	return nil
+}

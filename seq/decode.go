@@ -1,0 +1,128 @@
+package seq
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// decodeSchema lets Arrow decode a checked schema message.
+func decodeSchema(schema *message) (result *arrow.Schema, err error) {
+	defer contain(&err)
+	reader, err := ipc.NewReaderFromMessageReader(&queue{schema})
+	if err != nil {
+		return nil, err
+	}
+	return reader.Schema(), nil
+}
+
+// decodeBatch lets Arrow decode a checked record batch. A fresh Arrow reader
+// for each costs microseconds and has no state that a failure could spoil or
+// two goroutines could share. The record needs no Release: its memory belongs
+// to the garbage collector.
+func decodeBatch(schema, batch *message) (record arrow.Record, err error) {
+	defer contain(&err)
+	mem := &allowance{left: batch.decoded + 1<<20}
+	reader, err := ipc.NewReaderFromMessageReader(&queue{schema, batch}, ipc.WithAllocator(mem))
+	if err != nil {
+		return nil, err
+	}
+	if err := checkColumnLengths(reader.Schema(), batch); err != nil {
+		return nil, err
+	}
+	return reader.Read()
+}
+
+// checkColumnLengths expects every column to be as long as the batch: Arrow
+// would cut the columns to the number of rows without a word.
+func checkColumnLengths(schema *arrow.Schema, batch *message) error {
+	_, header, _, err := parseHeader(batch.meta)
+	if err != nil {
+		return err
+	}
+	rows, err := header.int(0, 8)
+	if err != nil {
+		return err
+	}
+	start, count, err := header.vector(1, 16)
+	if err != nil {
+		return err
+	}
+	node := 0
+	for _, field := range schema.Fields() {
+		if node >= count {
+			return fmt.Errorf("column %.40q: its length is missing", field.Name)
+		}
+		if length := header.int64At(start + 16*node); length != rows {
+			return fmt.Errorf("column %.40q: expected %d rows, found %d", field.Name, rows, length)
+		}
+		node += nodes(field.Type)
+	}
+	return nil
+}
+
+// nodes returns how many lengths a column has: its own and its children's.
+func nodes(t arrow.DataType) int {
+	n := 1
+	if nested, ok := t.(arrow.NestedType); ok {
+		for _, child := range nested.Fields() {
+			n += nodes(child.Type)
+		}
+	}
+	return n
+}
+
+// contain turns a panic inside Arrow into an error. The checks above should
+// leave none; this is for the ones they miss.
+func contain(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("the Arrow decoder failed: %v", p)
+	}
+}
+
+// A queue hands messages to Arrow that were read and checked beforehand.
+type queue []*message
+
+var _ ipc.MessageReader = (*queue)(nil)
+
+// Message returns the next message.
+func (q *queue) Message() (*ipc.Message, error) {
+	if len(*q) == 0 {
+		return nil, io.EOF
+	}
+	m := (*q)[0]
+	*q = (*q)[1:]
+	return ipc.NewMessage(memory.NewBufferBytes(m.meta), memory.NewBufferBytes(m.body)), nil
+}
+
+// Retain and Release do nothing: the garbage collector owns the messages.
+func (q *queue) Retain() {}
+
+// Release does nothing, as Retain.
+func (q *queue) Release() {}
+
+// An allowance is an allocator for one record batch with a limit, since an
+// out-of-memory in Go ends the process. Its panic is caught by contain.
+type allowance struct {
+	memory.GoAllocator
+	left int64
+}
+
+// Allocate returns size bytes or panics.
+func (a *allowance) Allocate(size int) []byte {
+	if size < 0 || int64(size) > a.left {
+		panic(fmt.Sprintf("it asked for %d bytes where %d are left", size, a.left))
+	}
+	a.left -= int64(size)
+	return a.GoAllocator.Allocate(size)
+}
+
+// Reallocate counts the whole new size.
+func (a *allowance) Reallocate(size int, b []byte) []byte {
+	fresh := a.Allocate(size)
+	copy(fresh, b)
+	return fresh
+}

@@ -1,0 +1,126 @@
+package seq
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"sort"
+	"sync"
+)
+
+// DefaultCache is how many bytes of record batches a File keeps.
+const DefaultCache = 64 << 20
+
+// A File gives random access to the rows of a file on disk, in the file or the
+// stream format. Opening reads it once from beginning to end, which validates
+// every row; then only the rows' lengths (4 bytes each) and a bounded cache of
+// record batches stay in memory. It is safe for concurrent use.
+type File struct {
+	name    string
+	file    *os.File
+	spec    *Spec
+	schema  *message
+	blocks  []block
+	first   []int64 // index of each block's first row, and the number of rows
+	lengths []int32
+
+	mu    sync.Mutex
+	cache cache
+}
+
+// OpenFile opens path for random access.
+func OpenFile(path string) (*File, error) {
+	r, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	file, ok := r.closer.(*os.File)
+	if !ok {
+		return nil, fmt.Errorf("%s: random access needs a file", r.name)
+	}
+	f := &File{name: path, file: file, spec: r.spec, schema: r.schema, cache: newCache(DefaultCache)}
+	if err := f.scan(r); err != nil {
+		file.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *File) scan(r *Reader) error {
+	for {
+		rows, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		f.first = append(f.first, rows.First())
+		for i := range rows.Len() {
+			f.lengths = append(f.lengths, int32(min(rows.Length(i), math.MaxInt32)))
+		}
+		if len(f.lengths) > math.MaxUint32 {
+			return fmt.Errorf("%s: more than %d rows", f.name, uint32(math.MaxUint32))
+		}
+	}
+	f.first = append(f.first, int64(len(f.lengths)))
+	f.blocks = r.blocks
+	return nil
+}
+
+// SetCache changes how many bytes of record batches are kept.
+func (f *File) SetCache(bytes int64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.cache = newCache(bytes)
+}
+
+// Spec returns what the file's sequences are.
+func (f *File) Spec() *Spec { return f.spec }
+
+// Len returns the number of rows.
+func (f *File) Len() int { return len(f.lengths) }
+
+// Lengths returns the number of tokens of each row (of both sequences of a
+// pair together). The caller must not change it.
+func (f *File) Lengths() []int32 { return f.lengths }
+
+// Example returns a copy of row i.
+func (f *File) Example(i int) (Example, error) {
+	if i < 0 || i >= f.Len() {
+		return Example{}, fmt.Errorf("%s: row %d: expected a row below %d", f.name, i, f.Len())
+	}
+	index := sort.Search(len(f.blocks), func(b int) bool { return f.first[b+1] > int64(i) })
+	rows, err := f.rows(index)
+	if err != nil {
+		return Example{}, fmt.Errorf("%s: record batch %d: %w", f.name, index, err)
+	}
+	return rows.Example(i - int(rows.First())), nil
+}
+
+func (f *File) rows(index int) (*Rows, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if rows := f.cache.get(index); rows != nil {
+		return rows, nil
+	}
+	b := f.blocks[index]
+	frames := framer{r: io.NewSectionReader(f.file, b.offset, b.meta+b.body), offset: b.offset}
+	batch, _, err := frames.next()
+	if err != nil {
+		return nil, fmt.Errorf("%w (the file was changed while open)", err)
+	}
+	rows, err := decodeRows(f.schema, batch, f.spec, f.first[index])
+	if err != nil {
+		return nil, err
+	}
+	if want := f.first[index+1] - f.first[index]; int64(rows.Len()) != want {
+		return nil, fmt.Errorf("expected %d rows, found %d: the file was changed while open", want, rows.Len())
+	}
+	f.cache.put(index, rows, batch.decoded)
+	return rows, nil
+}
+
+// Close closes the file.
+func (f *File) Close() error { return f.file.Close() }

@@ -1,0 +1,56 @@
+package seq
+
+import (
+	"io"
+
+	"github.com/apache/arrow/go/v15/arrow"
+)
+
+// Info is what Inspect finds in a file.
+type Info struct {
+	Spec    *Spec
+	Schema  *arrow.Schema
+	IsFile  bool // the file format, else the stream's
+	Batches int
+	Rows    int64
+	Lengths Quantiles
+	Labels  map[string]int64
+	First   *Example // row 0, nil if there is none
+}
+
+// Inspect reads path, or standard input if it is "-", from beginning to end,
+// one record batch at a time.
+func Inspect(path string) (*Info, error) {
+	r, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	info := &Info{Spec: r.Spec(), Schema: r.Schema(), IsFile: r.IsFile()}
+	summary := NewSummary()
+	for {
+		rows, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if info.First == nil && rows.Len() > 0 {
+			first := rows.Example(0)
+			info.First = &first
+		}
+		for i := range rows.Len() {
+			label, ok := rows.Label(i)
+			if !ok {
+				label = NoLabel
+			}
+			summary.Add(rows.Length(i), label)
+		}
+		info.Batches++
+	}
+	info.Rows = summary.Rows()
+	info.Lengths = summary.Lengths()
+	info.Labels = summary.Labels(info.Spec.LabelNames)
+	return info, nil
+}

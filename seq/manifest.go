@@ -1,0 +1,140 @@
+package seq
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// ManifestName is the file that marks a data set directory complete.
+const ManifestName = "dataset.json"
+
+// ErrIncomplete is in the error for a directory without a manifest.
+var ErrIncomplete = errors.New("the data set is incomplete: dataset.json, which is written last, is missing")
+
+// maxManifest bounds the manifest, which is a few kilobytes.
+const maxManifest = 16 << 20
+
+// A Manifest is the content of dataset.json.
+type Manifest struct {
+	Version    string               `json:"version"`
+	Name       string               `json:"name"`
+	Task       string               `json:"task"`
+	Tokenizer  json.RawMessage      `json:"tokenizer,omitempty"`
+	VocabSize  int                  `json:"vocab_size"`
+	PadID      *int32               `json:"pad_token_id"`
+	LabelNames []string             `json:"label_names,omitempty"`
+	Splits     map[string]SplitInfo `json:"splits"`
+	Provenance map[string]any       `json:"provenance,omitempty"` // seed, generator, source: free
+}
+
+// SplitInfo describes one file of a data set.
+type SplitInfo struct {
+	File    string           `json:"file"`
+	Bytes   int64            `json:"bytes"`
+	SHA256  string           `json:"sha256"`
+	Rows    int64            `json:"rows"`
+	Lengths Quantiles        `json:"lengths"`
+	Labels  map[string]int64 `json:"labels"`
+}
+
+// Spec returns what the files of a split contain.
+func (m *Manifest) Spec(split string) Spec {
+	return Spec{
+		Task: m.Task, Name: m.Name, Tokenizer: m.Tokenizer, VocabSize: m.VocabSize,
+		PadID: m.PadID, LabelNames: m.LabelNames, Split: split,
+	}
+}
+
+// readManifest reads and validates dir/dataset.json.
+func readManifest(dir string) (*Manifest, error) {
+	path := filepath.Join(dir, ManifestName)
+	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(dir); err != nil {
+			return nil, err
+		}
+		return nil, fmt.Errorf("%s: %w", dir, ErrIncomplete)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxManifest+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(text) > maxManifest {
+		return nil, fmt.Errorf("%s: larger than the limit of %d bytes", path, maxManifest)
+	}
+	m := &Manifest{}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	if err := decoder.Decode(m); err != nil {
+		return nil, fmt.Errorf("%s: byte %d: %w", path, decoder.InputOffset(), err)
+	}
+	if decoder.More() {
+		return nil, fmt.Errorf("%s: byte %d: expected one JSON object, found more", path, decoder.InputOffset())
+	}
+	if m.Tokenizer != nil {
+		// The file is indented, the Arrow files' metadata is not.
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, m.Tokenizer); err != nil {
+			return nil, fmt.Errorf("%s: tokenizer: %w", path, err)
+		}
+		m.Tokenizer = compact.Bytes()
+	}
+	if err := m.validate(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
+}
+
+func (m *Manifest) validate() error {
+	if m.Version != Version {
+		return fmt.Errorf("version: expected %q, found %q", Version, m.Version)
+	}
+	spec := m.Spec("")
+	if err := spec.Validate(); err != nil {
+		return err
+	}
+	if len(m.Splits) == 0 {
+		return errors.New("splits: expected at least one, found none")
+	}
+	for name, split := range m.Splits {
+		// A manifest never leads out of its directory.
+		if split.File == "" || split.File != filepath.Base(split.File) || split.File == ".." || split.File == "." {
+			return fmt.Errorf("splits.%s.file: expected a file name, found %q", name, split.File)
+		}
+		if sum, err := hex.DecodeString(split.SHA256); err != nil || len(sum) != 32 {
+			return fmt.Errorf("splits.%s.sha256: expected 64 hexadecimal digits, found %.80q", name, split.SHA256)
+		}
+		if split.Rows < 0 || split.Bytes < 0 {
+			return fmt.Errorf("splits.%s: negative rows %d or bytes %d", name, split.Rows, split.Bytes)
+		}
+	}
+	return nil
+}
+
+// SplitNames returns the names of the splits: train, val and test first.
+func (m *Manifest) SplitNames() []string {
+	var names, others []string
+	for _, name := range []string{"train", "val", "test"} {
+		if _, ok := m.Splits[name]; ok {
+			names = append(names, name)
+		}
+	}
+	for name := range m.Splits {
+		if !slices.Contains(names, name) {
+			others = append(others, name)
+		}
+	}
+	slices.Sort(others)
+	return append(names, others...)
+}

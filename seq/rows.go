@@ -1,0 +1,293 @@
+package seq
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/bitutil"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// Rows is a validated view of a record batch: every sequence has at least one
+// token, every id is below the vocabulary's size and is not the pad id, every
+// label has a name where names are stated. It is safe for concurrent use.
+type Rows struct {
+	record arrow.Record
+	first  int64
+	tokens []tokenColumn // one, or two for a pair
+	labels *array.Int32  // nil if there is no such column
+}
+
+// RowsOf validates a record against spec, which is usually [SpecOf] the
+// record's schema. The error names rows counted from 0.
+func RowsOf(record arrow.Record, spec *Spec) (*Rows, error) { return rowsOf(record, spec, 0) }
+
+// rowsOf is RowsOf for a record whose row 0 is row first of its file.
+func rowsOf(record arrow.Record, spec *Spec, first int64) (rows *Rows, err error) {
+	// Records from elsewhere may lie about their buffers, too.
+	defer contain(&err)
+	if err := spec.checkColumns(record.Schema()); err != nil {
+		return nil, err
+	}
+	r := &Rows{record: record, first: first}
+	for _, name := range spec.TokenColumns() {
+		index := record.Schema().FieldIndices(name)[0]
+		column := tokenColumn{name: name}
+		if err := column.load(record.Column(index).(*array.List), first); err != nil {
+			return nil, err
+		}
+		if err := column.checkIDs(spec, first); err != nil {
+			return nil, err
+		}
+		r.tokens = append(r.tokens, column)
+	}
+	if index := record.Schema().FieldIndices(ColumnLabel); index != nil {
+		r.labels = record.Column(index[0]).(*array.Int32)
+		if err := r.checkLabels(spec); err != nil {
+			return nil, err
+		}
+	}
+	return r, nil
+}
+
+// Record returns the Arrow record itself. It needs no Release.
+func (r *Rows) Record() arrow.Record { return r.record }
+
+// Len returns the number of rows.
+func (r *Rows) Len() int { return int(r.record.NumRows()) }
+
+// First returns the index of row 0 within the whole file.
+func (r *Rows) First() int64 { return r.first }
+
+// Pair reports whether a row has two sequences.
+func (r *Rows) Pair() bool { return len(r.tokens) == 2 }
+
+// Tokens returns the (first) sequence of row i in buf, which grows if needed.
+func (r *Rows) Tokens(i int, buf []int32) []int32 { return r.tokens[0].appendTo(buf[:0], i) }
+
+// TokensB returns the second sequence of row i of a pair in buf, as Tokens.
+func (r *Rows) TokensB(i int, buf []int32) []int32 { return r.tokens[1].appendTo(buf[:0], i) }
+
+// Length returns the number of tokens of row i, of both sequences together.
+func (r *Rows) Length(i int) int {
+	n := 0
+	for c := range r.tokens {
+		n += int(r.tokens[c].offsets[i+1] - r.tokens[c].offsets[i])
+	}
+	return n
+}
+
+// Label returns the label of row i; ok is false where it is not known.
+func (r *Rows) Label(i int) (label int32, ok bool) {
+	if r.labels == nil || r.labels.IsNull(i) {
+		return 0, false
+	}
+	return r.labels.Value(i), true
+}
+
+// Example returns a copy of row i. Index is the row's index in the file.
+func (r *Rows) Example(i int) Example {
+	e := Example{Index: uint32(r.first + int64(i)), A: r.Tokens(i, nil), Label: NoLabel}
+	if r.Pair() {
+		e.B = r.TokensB(i, nil)
+	}
+	if label, ok := r.Label(i); ok {
+		e.Label = label
+	}
+	return e
+}
+
+func (r *Rows) checkLabels(spec *Spec) error {
+	if err := checkBitmap(r.labels, ColumnLabel); err != nil {
+		return err
+	}
+	for i := range r.Len() {
+		label, ok := r.Label(i)
+		if !ok {
+			continue
+		}
+		if err := spec.checkLabel(label); err != nil {
+			return fmt.Errorf("row %d, column %s: %w", r.first+int64(i), ColumnLabel, err)
+		}
+	}
+	return nil
+}
+
+func (s *Spec) checkLabel(label int32) error {
+	if label < 0 {
+		return fmt.Errorf("expected a label from 0 on, found %d", label)
+	}
+	if s.LabelNames != nil && int(label) >= len(s.LabelNames) {
+		return fmt.Errorf("expected a label from 0 to %d, found %d", len(s.LabelNames)-1, label)
+	}
+	return nil
+}
+
+// checkID reports a token id that a sequence may not contain.
+func (s *Spec) checkID(id int32) error {
+	if id < 0 {
+		return fmt.Errorf("expected a token id from 0 on, found %d", id)
+	}
+	if s.VocabSize > 0 && int(id) >= s.VocabSize {
+		return fmt.Errorf("expected a token id below the vocabulary's size %d, found %d", s.VocabSize, id)
+	}
+	if s.PadID != nil && id == *s.PadID {
+		return fmt.Errorf("the pad id %d inside a sequence", id)
+	}
+	return nil
+}
+
+// A tokenColumn is a list column; exactly one of the three slices is in use.
+type tokenColumn struct {
+	name    string
+	offsets []int32 // one more than rows
+	u8      []uint8
+	u16     []uint16
+	i32     []int32
+}
+
+// load takes the column's slices and checks that they describe a non-empty
+// list in every row.
+func (c *tokenColumn) load(list *array.List, first int64) error {
+	rows := list.Len()
+	if rows == 0 {
+		return nil
+	}
+	if err := checkBitmap(list, c.name); err != nil {
+		return err
+	}
+	if list.NullN() > 0 {
+		for i := range rows {
+			if list.IsNull(i) {
+				return fmt.Errorf("row %d, column %s: expected a sequence, found null", first+int64(i), c.name)
+			}
+		}
+	}
+	var raw []byte
+	if buffer := list.Data().Buffers()[1]; buffer != nil {
+		raw = buffer.Bytes()
+	}
+	begin := list.Data().Offset()
+	all := arrow.Int32Traits.CastFromBytes(raw)
+	if len(all) < begin+rows+1 {
+		return fmt.Errorf("column %s: expected %d offsets, found %d", c.name, begin+rows+1, len(all))
+	}
+	c.offsets = all[begin : begin+rows+1]
+
+	values := 0
+	switch items := list.ListValues().(type) {
+	case *array.Uint8:
+		c.u8, values = items.Uint8Values(), len(items.Uint8Values())
+	case *array.Uint16:
+		c.u16, values = items.Uint16Values(), len(items.Uint16Values())
+	case *array.Int32:
+		c.i32, values = items.Int32Values(), len(items.Int32Values())
+	}
+	for i := range rows {
+		from, to := c.offsets[i], c.offsets[i+1]
+		switch {
+		case from < 0 || to < from || int(to) > values:
+			return fmt.Errorf("row %d, column %s: offsets %d to %d do not lie within the %d tokens", first+int64(i), c.name, from, to, values)
+		case from == to:
+			return fmt.Errorf("row %d, column %s: expected at least one token, found an empty sequence", first+int64(i), c.name)
+		}
+	}
+	return c.checkItemNulls(list.ListValues(), first)
+}
+
+func (c *tokenColumn) checkItemNulls(items arrow.Array, first int64) error {
+	if err := checkBitmap(items, c.name); err != nil {
+		return err
+	}
+	if items.NullN() == 0 {
+		return nil
+	}
+	for i := range len(c.offsets) - 1 {
+		for j := c.offsets[i]; j < c.offsets[i+1]; j++ {
+			if items.IsNull(int(j)) {
+				return fmt.Errorf("row %d, column %s, index %d: expected a token, found null", first+int64(i), c.name, j-c.offsets[i])
+			}
+		}
+	}
+	return nil
+}
+
+// checkIDs looks for an id that is not a token.
+func (c *tokenColumn) checkIDs(spec *Spec, first int64) error {
+	if len(c.offsets) == 0 {
+		return nil
+	}
+	from, to := c.offsets[0], c.offsets[len(c.offsets)-1]
+	bad := -1
+	switch {
+	case c.u8 != nil:
+		bad = firstBad(c.u8[from:to], spec)
+	case c.u16 != nil:
+		bad = firstBad(c.u16[from:to], spec)
+	default:
+		bad = firstBad(c.i32[from:to], spec)
+	}
+	if bad < 0 {
+		return nil
+	}
+	for i := range len(c.offsets) - 1 {
+		if at := from + int32(bad); at < c.offsets[i+1] {
+			id := c.appendTo(nil, i)[at-c.offsets[i]]
+			return fmt.Errorf("row %d, column %s, index %d: %w", first+int64(i), c.name, at-c.offsets[i], spec.checkID(id))
+		}
+	}
+	return nil
+}
+
+// firstBad returns the position of the first id that is not a token, or -1. It
+// compares in the column's own type, so that the loop stays cheap.
+func firstBad[T uint8 | uint16 | int32](ids []T, spec *Spec) int {
+	limit, pad := int32(maxVocab), int32(-1)
+	if spec.VocabSize > 0 {
+		limit = int32(spec.VocabSize - 1)
+	}
+	if spec.PadID != nil {
+		pad = *spec.PadID
+	}
+	for i, id := range ids {
+		if v := int32(id); v < 0 || v > limit || v == pad {
+			return i
+		}
+	}
+	return -1
+}
+
+// appendTo appends row i to buf.
+func (c *tokenColumn) appendTo(buf []int32, i int) []int32 {
+	from, to := c.offsets[i], c.offsets[i+1]
+	switch {
+	case c.u8 != nil:
+		for _, id := range c.u8[from:to] {
+			buf = append(buf, int32(id))
+		}
+	case c.u16 != nil:
+		for _, id := range c.u16[from:to] {
+			buf = append(buf, int32(id))
+		}
+	default:
+		buf = append(buf, c.i32[from:to]...)
+	}
+	return buf
+}
+
+// checkBitmap makes sure that asking for nulls stays within the bitmap.
+func checkBitmap(a arrow.Array, column string) error {
+	data := a.Data()
+	if data.NullN() == 0 || len(data.Buffers()) == 0 {
+		return nil
+	}
+	var bitmap *memory.Buffer = data.Buffers()[0]
+	if bitmap == nil {
+		return nil
+	}
+	if need := bitutil.BytesForBits(int64(data.Offset() + data.Len())); int64(bitmap.Len()) < need {
+		return fmt.Errorf("column %s: expected a validity bitmap of %d bytes, found %d", column, need, bitmap.Len())
+	}
+	return nil
+}

@@ -1,0 +1,325 @@
+package seq
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+func listopsSpec() Spec {
+	names := strings.Split("0123456789", "")
+	return Spec{Task: Classification, Name: "listops", Tokenizer: json.RawMessage(`{"type":"listops"}`),
+		VocabSize: 17, PadID: new(int32), LabelNames: names, Split: "train"}
+}
+
+// examples makes n rows with lengths 1 … longest.
+func examples(n, longest int, spec Spec, seed uint64) []Example {
+	random := rand.New(rand.NewPCG(seed, 1))
+	tokens := func() []int32 {
+		ids := make([]int32, 1+random.IntN(longest))
+		for i := range ids {
+			ids[i] = 1 + random.Int32N(int32(spec.VocabSize)-1)
+		}
+		return ids
+	}
+	rows := make([]Example, n)
+	for i := range rows {
+		rows[i] = Example{Index: uint32(i), A: tokens(), Label: random.Int32N(2)}
+		if spec.Pair() {
+			rows[i].B = tokens()
+		}
+		if i%7 == 3 {
+			rows[i].Label = NoLabel
+		}
+	}
+	return rows
+}
+
+func encode(t testing.TB, rows []Example, spec Spec, format Format) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w, err := NewWriter(&out, spec, format)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows {
+		if err := w.Write(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func readAll(r io.Reader) ([]Example, *Spec, error) {
+	reader, err := NewReader(r, "x.arrow")
+	if err != nil {
+		return nil, nil, err
+	}
+	var all []Example
+	for {
+		rows, err := reader.Next()
+		if err == io.EOF {
+			return all, reader.Spec(), nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		for i := range rows.Len() {
+			all = append(all, rows.Example(i))
+		}
+	}
+}
+
+func TestRoundTrip(t *testing.T) {
+	for _, format := range []Format{FileFormat, StreamFormat} {
+		for _, vocab := range []int{2, 17, 256, 257, 65536, 65537, 1 << 30} {
+			for _, task := range []string{Classification, Retrieval} {
+				spec := listopsSpec()
+				spec.Task, spec.VocabSize = task, vocab
+				rows := examples(1500, 60, spec, 1)
+				got, gotSpec, err := readAll(bytes.NewReader(encode(t, rows, spec, format)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !reflect.DeepEqual(got, rows) {
+					t.Errorf("format %d, vocabulary %d, %s: rows differ", format, vocab, task)
+				}
+				if !reflect.DeepEqual(gotSpec, &spec) {
+					t.Errorf("specification %+v became %+v", spec, gotSpec)
+				}
+			}
+		}
+	}
+}
+
+func TestEmptyFileHasNoRows(t *testing.T) {
+	for _, format := range []Format{FileFormat, StreamFormat} {
+		got, _, err := readAll(bytes.NewReader(encode(t, nil, listopsSpec(), format)))
+		if err != nil || len(got) != 0 {
+			t.Errorf("%d rows, %v", len(got), err)
+		}
+	}
+}
+
+func TestMinimalSpec(t *testing.T) {
+	spec := Spec{Task: Classification}
+	rows := []Example{{A: []int32{0, 1 << 30}, Label: 12345}}
+	got, gotSpec, err := readAll(bytes.NewReader(encode(t, rows, spec, FileFormat)))
+	if err != nil || !reflect.DeepEqual(got, rows) || !reflect.DeepEqual(*gotSpec, spec) {
+		t.Errorf("%v, %+v, %v", got, gotSpec, err)
+	}
+}
+
+func TestFileRandomAccess(t *testing.T) {
+	spec := listopsSpec()
+	rows := examples(5000, 200, spec, 2)
+	for _, format := range []Format{FileFormat, StreamFormat} {
+		path := filepath.Join(t.TempDir(), "x.arrow")
+		if err := os.WriteFile(path, encode(t, rows, spec, format), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		f, err := OpenFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		f.SetCache(200 << 10) // about three record batches
+		if len(f.blocks) < 6 {
+			t.Fatalf("%d record batches are too few for this test", len(f.blocks))
+		}
+		for range 2000 {
+			i := rand.IntN(len(rows))
+			got, err := f.Example(i)
+			if err != nil || !reflect.DeepEqual(got, rows[i]) {
+				t.Fatalf("row %d: %v, %v; want %v", i, got, err, rows[i])
+			}
+			if f.Lengths()[i] != int32(len(rows[i].A)) {
+				t.Fatalf("row %d: length %d", i, f.Lengths()[i])
+			}
+			if f.cache.size > 200<<10 {
+				t.Fatalf("the cache holds %d bytes", f.cache.size)
+			}
+		}
+		for _, i := range []int{-1, len(rows)} {
+			if _, err := f.Example(i); err == nil {
+				t.Errorf("row %d: no error", i)
+			}
+		}
+	}
+}
+
+func TestFileChangedWhileOpen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.arrow")
+	data := encode(t, examples(10, 9, listopsSpec(), 3), listopsSpec(), FileFormat)
+	if err := os.WriteFile(path, data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f, err := OpenFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := os.Truncate(path, 300); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Example(0); err == nil || !strings.Contains(err.Error(), "x.arrow: record batch 0") {
+		t.Errorf("error %v", err)
+	}
+}
+
+func TestConcurrentExamples(t *testing.T) {
+	spec := listopsSpec()
+	rows := examples(2000, 100, spec, 4)
+	path := filepath.Join(t.TempDir(), "x.arrow")
+	if err := os.WriteFile(path, encode(t, rows, spec, FileFormat), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f, err := OpenFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	f.SetCache(1)
+	errs := make(chan error, 4)
+	for g := range 4 {
+		go func() {
+			for i := g; i < len(rows); i += 97 {
+				got, err := f.Example(i)
+				if err == nil && !reflect.DeepEqual(got, rows[i]) {
+					err = io.ErrUnexpectedEOF
+				}
+				if err != nil {
+					errs <- err
+					return
+				}
+			}
+			errs <- nil
+		}()
+	}
+	for range 4 {
+		if err := <-errs; err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestInspect(t *testing.T) {
+	spec := listopsSpec()
+	rows := []Example{
+		{A: []int32{1}, Label: 3}, {A: []int32{1, 2}, Label: 3}, {A: []int32{1, 2, 3}, Label: 0}, {A: make7(), Label: NoLabel},
+	}
+	path := filepath.Join(t.TempDir(), "x.arrow")
+	if err := os.WriteFile(path, encode(t, rows, spec, FileFormat), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	info, err := Inspect(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Quantiles{Min: 1, P25: 1, P50: 2, P75: 3, P95: 7, Max: 7, Mean: 13.0 / 4}
+	if info.Rows != 4 || info.Lengths != want || !info.IsFile || info.Batches != 1 {
+		t.Errorf("%+v", info)
+	}
+	if !reflect.DeepEqual(info.Labels, map[string]int64{"3": 2, "0": 1, Unlabelled: 1}) {
+		t.Errorf("labels %v", info.Labels)
+	}
+	if info.First == nil || info.First.Label != 3 {
+		t.Errorf("first %v", info.First)
+	}
+}
+
+func make7() []int32 { return []int32{1, 1, 1, 1, 1, 1, 1} }
+
+func TestWriterRefusesBadRows(t *testing.T) {
+	pair := listopsSpec()
+	pair.Task = Retrieval
+	for _, c := range []struct {
+		spec Spec
+		row  Example
+		want string
+	}{
+		{listopsSpec(), Example{}, "row 0, column tokens: expected at least one token"},
+		{listopsSpec(), Example{A: []int32{1, 17}}, "row 0, column tokens, index 1: expected a token id below the vocabulary's size 17, found 17"},
+		{listopsSpec(), Example{A: []int32{1, 2, 0}}, "index 2: the pad id 0 inside"},
+		{listopsSpec(), Example{A: []int32{-1}}, "index 0: expected a token id from 0 on, found -1"},
+		{listopsSpec(), Example{A: []int32{1}, Label: 10}, "column label: expected a label from 0 to 9, found 10"},
+		{listopsSpec(), Example{A: []int32{1}, Label: -2}, "expected a label from 0 on, found -2"},
+		{listopsSpec(), Example{A: []int32{1}, B: []int32{1}}, "column tokens_b: expected none"},
+		{pair, Example{A: []int32{1}}, "column tokens_b: expected at least one"},
+	} {
+		w, err := NewWriter(io.Discard, c.spec, FileFormat)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Write(c.row); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("error %v, want %q", err, c.want)
+		}
+		good := Example{A: []int32{1}}
+		if c.spec.Pair() {
+			good.B = good.A
+		}
+		if err := w.Write(good); err != nil {
+			t.Errorf("after a refused row: %v", err)
+		}
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestFullDisk(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	for _, format := range []Format{FileFormat, StreamFormat} {
+		w, err := NewWriter(full, listopsSpec(), format)
+		for i := 0; err == nil && i < 3000; i++ {
+			err = w.Write(Example{A: make7()})
+		}
+		if err == nil {
+			err = w.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), "no space left") {
+			t.Errorf("format %d: error %v", format, err)
+		}
+	}
+}
+
+func TestCreateIsAtomic(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.arrow")
+	w, err := Create(path, listopsSpec())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write(Example{A: make7()}); err != nil {
+		t.Fatal(err)
+	}
+	w.Abort()
+	if entries, _ := os.ReadDir(dir); len(entries) != 0 {
+		t.Errorf("an aborted writer leaves %v", entries)
+	}
+	if w, err = Create(path, listopsSpec()); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Inspect(path); err != nil {
+		t.Error(err)
+	}
+	if err := w.Write(Example{A: make7()}); err == nil {
+		t.Error("a closed writer takes rows")
+	}
+}

@@ -1,0 +1,258 @@
+package seq
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/apache/arrow/go/v15/arrow"
+)
+
+// The columns of a sequence file.
+const (
+	ColumnTokens  = "tokens"   // the sequence of a classification task
+	ColumnTokensA = "tokens_a" // the first sequence of a pair
+	ColumnTokensB = "tokens_b" // the second sequence of a pair
+	ColumnLabel   = "label"    // int32; absent or null where unknown
+)
+
+// Reserved column names: their meaning is decided (float features per token,
+// edges of a graph, which entries of a list-valued label count) and not yet
+// supported. A file that has one is refused rather than half understood.
+const (
+	ColumnFeatures  = "features"
+	ColumnEdges     = "edges"
+	ColumnLabelMask = "label_mask"
+)
+
+// The keys of the schema's metadata.
+const (
+	KeyVersion    = "version"      // Version
+	KeyTask       = "task"         // classification | retrieval
+	KeyName       = "name"         // "listops"
+	KeyTokenizer  = "tokenizer"    // JSON, {"type": "listops"}
+	KeyVocabSize  = "vocab_size"   // decimal
+	KeyPadTokenID = "pad_token_id" // decimal; absent if every id is a token
+	KeyLabelNames = "label_names"  // JSON list of strings; optional
+	KeySplit      = "split"        // train | val | test, or anything
+)
+
+// Version is the version of the layout described here, in KeyVersion.
+const Version = "1"
+
+// The tasks.
+const (
+	Classification = "classification"
+	Retrieval      = "retrieval"
+)
+
+// maxVocab keeps token ids within int32.
+const maxVocab = math.MaxInt32
+
+// A Spec says what a file's sequences are. Files of other origin may leave out
+// all metadata; the task then follows from the columns and VocabSize is 0.
+type Spec struct {
+	Task       string          // Classification or Retrieval
+	Name       string          // the task's name, "listops"
+	Tokenizer  json.RawMessage // how text becomes ids; nil if not stated
+	VocabSize  int             // ids are below it; 0 if not stated
+	PadID      *int32          // an id that no sequence contains; nil if none
+	LabelNames []string        // nil if labels are plain numbers
+	Split      string          // "train"
+}
+
+// Pair reports whether an example consists of two sequences.
+func (s *Spec) Pair() bool { return s.Task == Retrieval }
+
+// TokenColumns returns the names of the columns with sequences.
+func (s *Spec) TokenColumns() []string {
+	if s.Pair() {
+		return []string{ColumnTokensA, ColumnTokensB}
+	}
+	return []string{ColumnTokens}
+}
+
+// Validate reports the first contradiction within the specification.
+func (s *Spec) Validate() error {
+	if s.Task != Classification && s.Task != Retrieval {
+		return fmt.Errorf("%s: expected %s or %s, found %q", KeyTask, Classification, Retrieval, s.Task)
+	}
+	if s.VocabSize < 0 || s.VocabSize > maxVocab {
+		return fmt.Errorf("%s: expected 1 to %d, found %d", KeyVocabSize, maxVocab, s.VocabSize)
+	}
+	if s.PadID != nil && (*s.PadID < 0 || s.VocabSize > 0 && int(*s.PadID) >= s.VocabSize) {
+		return fmt.Errorf("%s: expected an id below the vocabulary's size %d, found %d", KeyPadTokenID, s.VocabSize, *s.PadID)
+	}
+	if s.Tokenizer != nil {
+		var object map[string]json.RawMessage
+		if err := json.Unmarshal(s.Tokenizer, &object); err != nil {
+			return fmt.Errorf("%s: expected a JSON object: %w", KeyTokenizer, err)
+		}
+	}
+	if s.LabelNames != nil && len(s.LabelNames) == 0 {
+		return fmt.Errorf("%s: expected at least one name, found an empty list", KeyLabelNames)
+	}
+	return nil
+}
+
+// Schema returns the Arrow schema of files written for s.
+func (s *Spec) Schema() *arrow.Schema {
+	item := arrow.Field{Name: "item", Type: tokenType(s.VocabSize)}
+	var fields []arrow.Field
+	for _, name := range s.TokenColumns() {
+		fields = append(fields, arrow.Field{Name: name, Type: arrow.ListOfField(item)})
+	}
+	fields = append(fields, arrow.Field{Name: ColumnLabel, Type: arrow.PrimitiveTypes.Int32, Nullable: true})
+
+	keys := []string{KeyVersion, KeyTask}
+	values := []string{Version, s.Task}
+	add := func(key, value string) {
+		keys, values = append(keys, key), append(values, value)
+	}
+	if s.Name != "" {
+		add(KeyName, s.Name)
+	}
+	if s.Tokenizer != nil {
+		add(KeyTokenizer, string(s.Tokenizer))
+	}
+	if s.VocabSize > 0 {
+		add(KeyVocabSize, strconv.Itoa(s.VocabSize))
+	}
+	if s.PadID != nil {
+		add(KeyPadTokenID, strconv.Itoa(int(*s.PadID)))
+	}
+	if s.LabelNames != nil {
+		names, _ := json.Marshal(s.LabelNames) // strings always marshal
+		add(KeyLabelNames, string(names))
+	}
+	if s.Split != "" {
+		add(KeySplit, s.Split)
+	}
+	metadata := arrow.NewMetadata(keys, values)
+	return arrow.NewSchema(fields, &metadata)
+}
+
+// sameMetadata reports whether two specifications agree in what their schemas'
+// metadata say.
+func (s *Spec) sameMetadata(other *Spec) bool {
+	a, b := s.Schema().Metadata(), other.Schema().Metadata()
+	return a.Equal(b)
+}
+
+// tokenType is the smallest type that holds the ids below vocab. Where the
+// vocabulary is not stated any id may come.
+func tokenType(vocab int) arrow.DataType {
+	switch {
+	case vocab >= 1 && vocab <= 1<<8:
+		return arrow.PrimitiveTypes.Uint8
+	case vocab >= 1 && vocab <= 1<<16:
+		return arrow.PrimitiveTypes.Uint16
+	default:
+		return arrow.PrimitiveTypes.Int32
+	}
+}
+
+// SpecOf reads the specification from a schema and checks the columns.
+func SpecOf(schema *arrow.Schema) (*Spec, error) {
+	spec := &Spec{Task: Classification}
+	_, hasA := schema.FieldsByName(ColumnTokensA)
+	_, hasB := schema.FieldsByName(ColumnTokensB)
+	if hasA || hasB {
+		spec.Task = Retrieval
+	}
+	if err := spec.readMetadata(schema.Metadata()); err != nil {
+		return nil, fmt.Errorf("schema metadata: %w", err)
+	}
+	if err := spec.checkColumns(schema); err != nil {
+		return nil, err
+	}
+	return spec, nil
+}
+
+func (s *Spec) readMetadata(metadata arrow.Metadata) error {
+	text := func(key string) (string, bool) { return metadata.GetValue(key) }
+	if version, ok := text(KeyVersion); ok && version != Version {
+		return fmt.Errorf("%s: expected %q, found %q", KeyVersion, Version, version)
+	}
+	if task, ok := text(KeyTask); ok {
+		s.Task = task
+	}
+	s.Name, _ = text(KeyName)
+	s.Split, _ = text(KeySplit)
+	if tokenizer, ok := text(KeyTokenizer); ok {
+		s.Tokenizer = json.RawMessage(tokenizer)
+	}
+	if size, ok := text(KeyVocabSize); ok {
+		n, err := strconv.ParseInt(size, 10, 32)
+		if err != nil || n < 1 {
+			return fmt.Errorf("%s: expected 1 to %d, found %q", KeyVocabSize, maxVocab, size)
+		}
+		s.VocabSize = int(n)
+	}
+	if pad, ok := text(KeyPadTokenID); ok {
+		n, err := strconv.ParseInt(pad, 10, 32)
+		if err != nil {
+			return fmt.Errorf("%s: expected an integer, found %q", KeyPadTokenID, pad)
+		}
+		id := int32(n)
+		s.PadID = &id
+	}
+	if names, ok := text(KeyLabelNames); ok {
+		if err := json.Unmarshal([]byte(names), &s.LabelNames); err != nil {
+			return fmt.Errorf("%s: expected a JSON list of strings: %w", KeyLabelNames, err)
+		}
+	}
+	return s.Validate()
+}
+
+// checkColumns expects the task's columns, each once and of a type in the list
+// above. Wider types than the vocabulary needs are fine.
+func (s *Spec) checkColumns(schema *arrow.Schema) error {
+	for _, name := range []string{ColumnFeatures, ColumnEdges, ColumnLabelMask} {
+		if schema.HasField(name) {
+			return fmt.Errorf("column %s: the name is reserved and not supported yet", name)
+		}
+	}
+	for _, name := range s.TokenColumns() {
+		fields, ok := schema.FieldsByName(name)
+		if !ok {
+			return fmt.Errorf("column %s: expected for task %s, found only the columns %s", name, s.Task, columnNames(schema))
+		}
+		if len(fields) > 1 {
+			return fmt.Errorf("column %s: expected once, found %d times", name, len(fields))
+		}
+		list, ok := fields[0].Type.(*arrow.ListType)
+		if !ok || !isTokenType(list.Elem()) {
+			return fmt.Errorf("column %s: expected list<uint8>, list<uint16> or list<int32>, found %s", name, fields[0].Type)
+		}
+	}
+	if fields, ok := schema.FieldsByName(ColumnLabel); ok {
+		if len(fields) > 1 {
+			return fmt.Errorf("column %s: expected at most once, found %d times", ColumnLabel, len(fields))
+		}
+		if fields[0].Type.ID() != arrow.INT32 {
+			return fmt.Errorf("column %s: expected int32, found %s", ColumnLabel, fields[0].Type)
+		}
+	}
+	return nil
+}
+
+func isTokenType(t arrow.DataType) bool {
+	return t.ID() == arrow.UINT8 || t.ID() == arrow.UINT16 || t.ID() == arrow.INT32
+}
+
+func columnNames(schema *arrow.Schema) string {
+	var names bytes.Buffer
+	for i, field := range schema.Fields() {
+		if i > 0 {
+			names.WriteString(", ")
+		}
+		fmt.Fprintf(&names, "%.40q", field.Name)
+	}
+	if names.Len() == 0 {
+		return "(none)"
+	}
+	return names.String()
+}

@@ -1,0 +1,47 @@
+package sft
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"sftseq/internal/cpu"
+	"sftseq/seq"
+)
+
+// BenchmarkGradient trains on one gradient group of 4,096 tokens.
+func BenchmarkGradient(b *testing.B) {
+	for _, s := range []struct{ d, layers, k int }{{64, 2, 32}, {128, 6, 256}} {
+		b.Run(fmt.Sprintf("d%d_layers%d_k%d", s.d, s.layers, s.k), func(b *testing.B) {
+			c := &Config{ModelType: "sft", Task: Classification, VocabSize: 17, NumLabels: 10, HiddenSize: s.d, NumLayers: s.layers, NumHeads: 4,
+				IntermediateSize: 4 * s.d, NumSampledTokens: s.k, MaxLength: 1 << 20, SinusoidDim: s.d, SinusoidBase: 10000, NormPosition: "pre",
+				LayerNormEps: 1e-5, Score: "maxout", Probability: "leaky_relu", Relative: "sinusoid_hadamard", SamplerNoise: "train",
+				Tokenizer: json.RawMessage(`{"type":"listops"}`)}
+			e, err := newEngine(c, Initialize(c, 1), cpu.New(1))
+			if err != nil {
+				b.Fatal(err)
+			}
+			a, err := newAccumulator(e, 1)
+			if err != nil {
+				b.Fatal(err)
+			}
+			var examples []seq.Example
+			for i := range 4 {
+				x := seq.Example{Index: uint32(i), Label: int32(i)}
+				for j := range groupTokens / 4 {
+					x.A = append(x.A, int32((i*7+j*j)%16+1))
+				}
+				examples = append(examples, x)
+			}
+			for b.Loop() {
+				g, err := a.run(context.Background(), examples, Train, 1, 0)
+				if err != nil {
+					b.Fatal(err)
+				}
+				a.release(g.gradient)
+			}
+			b.ReportMetric(float64(b.N*groupTokens)/b.Elapsed().Seconds(), "tokens/s")
+		})
+	}
+}
