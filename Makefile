@@ -1,6 +1,6 @@
 # Everything a developer does. `make test` installs what it needs.
 GO ?= go
-STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.6.1
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 
 .PHONY: build test lint bench deps cover

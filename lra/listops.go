@@ -1,6 +1,7 @@
 package lra
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -17,6 +18,7 @@ var ListOps = &Task{
 	Kind:        seq.Classification,
 	Tokenizer:   json.RawMessage(`{"type":"listops"}`),
 	Labels:      strings.Split("0123456789", ""),
+	Presets:     []*Preset{listOpsQuick, listOpsPaper},
 	generate:    generateListOps,
 	convert:     convertListOps,
 }
@@ -25,7 +27,8 @@ var ListOps = &Task{
 const operatorProbability = 0.25
 
 // A ListOpsRule says which expressions are drawn and which are kept. The zero
-// value of a field stands for that of the Long Range Arena.
+// value of a field stands for that of the Long Range Arena; a MinLength of 0
+// does so only where MaxLength is 0, too.
 type ListOpsRule struct {
 	MinLength int `json:"min_length"` // kept if longer than this …
 	MaxLength int `json:"max_length"` // … and shorter than this, in tokens
@@ -38,17 +41,12 @@ var LRAListOps = ListOpsRule{MinLength: 500, MaxLength: 2000, MaxDepth: 10, MaxA
 
 // filled puts the defaults in place of zeros.
 func (r ListOpsRule) filled() ListOpsRule {
-	for _, f := range []struct {
-		value *int
-		lra   int
-	}{
-		{&r.MinLength, LRAListOps.MinLength}, {&r.MaxLength, LRAListOps.MaxLength},
-		{&r.MaxDepth, LRAListOps.MaxDepth}, {&r.MaxArgs, LRAListOps.MaxArgs},
-	} {
-		if *f.value == 0 {
-			*f.value = f.lra
-		}
+	if r.MaxLength == 0 {
+		r.MaxLength = LRAListOps.MaxLength
+		r.MinLength = cmp.Or(r.MinLength, LRAListOps.MinLength)
 	}
+	r.MaxDepth = cmp.Or(r.MaxDepth, LRAListOps.MaxDepth)
+	r.MaxArgs = cmp.Or(r.MaxArgs, LRAListOps.MaxArgs)
 	return r
 }
 

@@ -39,17 +39,37 @@ func generateListOps(ctx context.Context, spec seq.Spec, dir string, options Gen
 	if err != nil {
 		return nil, err
 	}
-	next, stop := iter.Pull2(listOpsRows(ctx, options.Seed, rule))
+	// A training rule of its own draws from the same sequence, far ahead, and
+	// shares the memory of what was seen.
+	seen := map[[16]byte]struct{}{}
+	next, stop := iter.Pull2(listOpsRows(ctx, options.Seed, 0, rule, seen))
 	defer stop()
+	nextTrain := next
+	if options.ListOpsTrain != nil {
+		own := options.ListOpsTrain.filled()
+		if err := own.validate(); err != nil {
+			return nil, fmt.Errorf("listops: training split: %w", err)
+		}
+		var stopTrain func()
+		nextTrain, stopTrain = iter.Pull2(listOpsRows(ctx, options.Seed, trainDraws, own, seen))
+		defer stopTrain()
+	}
 	for _, split := range splits {
 		if split.rows == 0 {
 			continue
 		}
-		if err := writeListOpsSplit(builder, split.name, split.rows, next, options.Progress); err != nil {
+		rows := next
+		if split.name == "train" {
+			rows = nextTrain
+		}
+		if err := writeListOpsSplit(builder, split.name, split.rows, rows, options.Progress); err != nil {
 			return nil, err
 		}
 	}
 	provenance := map[string]any{"generator": "listops", "seed": options.Seed, "rule": rule}
+	if options.ListOpsTrain != nil {
+		provenance["train_rule"] = options.ListOpsTrain.filled()
+	}
 	for key, value := range options.Provenance {
 		provenance[key] = value
 	}
@@ -80,14 +100,16 @@ func writeListOpsSplit(builder *seq.DatasetBuilder, name string, rows int, next 
 	return out.Close()
 }
 
-// listOpsRows yields the kept draws 0, 1, 2, … without repetitions, until the
-// caller has enough; at the end an error if the context is done or the rule
+// trainDraws is the first draw of a training split with a rule of its own.
+const trainDraws = 1 << 40
+
+// listOpsRows yields the kept draws from the first on, but none seen before,
+// until the caller has enough; at the end an error if the context is done or the rule
 // keeps next to nothing. Workers draw ahead; chunks are taken in order.
-func listOpsRows(ctx context.Context, seed uint64, rule ListOpsRule) iter.Seq2[listOpsRow, error] {
+func listOpsRows(ctx context.Context, seed, first uint64, rule ListOpsRule, seen map[[16]byte]struct{}) iter.Seq2[listOpsRow, error] {
 	return func(yield func(listOpsRow, error) bool) {
-		chunks, stop := drawChunks(seed, rule)
+		chunks, stop := drawChunks(seed, first, rule)
 		defer stop()
-		seen := map[[16]byte]struct{}{}
 		without := 0
 		for {
 			if err := ctx.Err(); err != nil {
@@ -115,7 +137,7 @@ func listOpsRows(ctx context.Context, seed uint64, rule ListOpsRule) iter.Seq2[l
 
 // drawChunks starts workers that draw ahead. The channel gives one channel for
 // each chunk, in order.
-func drawChunks(seed uint64, rule ListOpsRule) (<-chan chan []listOpsRow, func()) {
+func drawChunks(seed, start uint64, rule ListOpsRule) (<-chan chan []listOpsRow, func()) {
 	type job struct {
 		first  uint64
 		result chan []listOpsRow
@@ -127,7 +149,7 @@ func drawChunks(seed uint64, rule ListOpsRule) (<-chan chan []listOpsRow, func()
 	var group sync.WaitGroup
 	group.Go(func() {
 		defer close(jobs)
-		for first := uint64(0); ; first += drawsPerChunk {
+		for first := start; ; first += drawsPerChunk {
 			result := make(chan []listOpsRow, 1)
 			select {
 			case chunks <- result:

@@ -22,6 +22,9 @@ type Task struct {
 	Tokenizer   json.RawMessage // what tokenizers.New takes
 	Labels      []string        // the name of each class
 
+	// Presets are the ways to train on it, the usual one first.
+	Presets []*Preset
+
 	// nil where the data cannot be generated, or there is no importer
 	generate func(ctx context.Context, spec seq.Spec, dir string, options GenerateOptions) (*seq.Dataset, error)
 	convert  func(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error)
@@ -57,6 +60,7 @@ type GenerateOptions struct {
 	Train, Val, Test int // rows of each split; a split without rows is left out
 	Seed             uint64
 	ListOps          ListOpsRule       // the zero value is the task's own rule
+	ListOpsTrain     *ListOpsRule      // of the training split alone; nil: ListOps
 	Replace          bool              // a complete data set that is there already
 	Progress         func(rows int64)  // called with the rows added; may be nil
 	Provenance       map[string]string // further entries, such as the program's version

@@ -36,6 +36,19 @@ func OpenDataset(dir string) (*Dataset, error) {
 	return d, nil
 }
 
+// Spec returns what the data set's sequences are; it has no split.
+func (d *Dataset) Spec() Spec { return d.Manifest.Spec("") }
+
+// Fingerprint identifies the content: a SHA-256 over the names and checksums of
+// the splits. It does not depend on when and where the data set was made.
+func (d *Dataset) Fingerprint() string {
+	hash := sha256.New()
+	for _, name := range d.Manifest.SplitNames() {
+		fmt.Fprintf(hash, "%s %s\n", name, d.Manifest.Splits[name].SHA256)
+	}
+	return hex.EncodeToString(hash.Sum(nil))
+}
+
 func (d *Dataset) path(split string) string {
 	return filepath.Join(d.Dir, d.Manifest.Splits[split].File)
 }

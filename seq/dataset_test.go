@@ -55,6 +55,9 @@ func TestDataset(t *testing.T) {
 	if err := d.Verify(); err != nil {
 		t.Error(err)
 	}
+	if again := buildDataset(t, t.TempDir()); again.Fingerprint() != d.Fingerprint() || len(d.Fingerprint()) != 64 {
+		t.Error("the same data has another fingerprint")
+	}
 	if got := d.Manifest.SplitNames(); !reflect.DeepEqual(got, []string{"train", "val", "test"}) {
 		t.Errorf("splits %v", got)
 	}

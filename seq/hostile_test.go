@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -62,23 +61,21 @@ func TestTruncatedAnywhere(t *testing.T) {
 // A flipped bit may make another valid file (a token is as good as another), but
 // it never panics, never loses rows silently and never yields an invalid row.
 func TestBitFlips(t *testing.T) {
-	for _, format := range []Format{FileFormat, StreamFormat} {
-		for _, task := range []string{Classification, Retrieval} {
-			data, rows := small(t, format, task)
-			for bit := range 8 * len(data) {
-				flipped := bytes.Clone(data)
-				flipped[bit/8] ^= 1 << (bit % 8)
-				got, spec, err := readAll(bytes.NewReader(flipped))
-				if err != nil {
-					continue
-				}
-				if len(got) != len(rows) {
-					t.Errorf("format %d: bit %d: %d rows became %d without an error", format, bit, len(rows), len(got))
-				}
-				for i := range got {
-					if err := checkExample(got[i], spec); err != nil {
-						t.Errorf("format %d: bit %d: row %d: %v", format, bit, i, err)
-					}
+	for format, task := range map[Format]string{FileFormat: Classification, StreamFormat: Retrieval} {
+		data, rows := small(t, format, task)
+		for bit := range 8 * len(data) {
+			flipped := bytes.Clone(data)
+			flipped[bit/8] ^= 1 << (bit % 8)
+			got, spec, err := readAll(bytes.NewReader(flipped))
+			if err != nil {
+				continue
+			}
+			if len(got) != len(rows) {
+				t.Errorf("format %d: bit %d: %d rows became %d without an error", format, bit, len(rows), len(got))
+			}
+			for i := range got {
+				if err := checkExample(got[i], spec); err != nil {
+					t.Errorf("format %d: bit %d: row %d: %v", format, bit, i, err)
 				}
 			}
 		}
@@ -97,7 +94,7 @@ func TestAbsurdSizes(t *testing.T) {
 	reads := 0
 	for _, format := range []Format{FileFormat, StreamFormat} {
 		data, _ := small(t, format, Classification)
-		for _, number := range []uint64{1 << 63, 1<<63 - 1, 1 << 40, 1 << 31, 1<<30 - 8, 1<<31 - 8} {
+		for _, number := range []uint64{1 << 63, 1<<40 - 8, 1<<30 - 8} {
 			for at := 0; at+8 <= len(data); at += 4 {
 				for _, width := range []int{4, 8} {
 					bad := bytes.Clone(data)
@@ -253,51 +250,5 @@ func TestRowsOfSlicedRecord(t *testing.T) {
 	}
 	if rows.Len() != 2 || !reflect.DeepEqual(rows.Tokens(0, nil), []int32{2, 3}) || rows.Length(1) != 1 {
 		t.Errorf("%v", rows.Tokens(0, nil))
-	}
-}
-
-// endless gives n rows as one stream without ever holding it.
-func endless(t testing.TB, n int) io.Reader {
-	r, w := io.Pipe()
-	go func() {
-		out, err := NewWriter(w, listopsSpec(), StreamFormat)
-		tokens := bytes.Repeat([]byte{3}, 2000)
-		row := Example{A: make([]int32, len(tokens))}
-		for i := range row.A {
-			row.A[i] = int32(tokens[i])
-		}
-		for i := 0; err == nil && i < n; i++ {
-			err = out.Write(row)
-		}
-		if err == nil {
-			err = out.Close()
-		}
-		w.CloseWithError(err)
-	}()
-	return r
-}
-
-func TestMemoryDoesNotGrow(t *testing.T) {
-	heap := func(n int) uint64 {
-		reader, err := NewReader(endless(t, n), "pipe")
-		if err != nil {
-			t.Fatal(err)
-		}
-		for {
-			if _, err := reader.Next(); err == io.EOF {
-				break
-			} else if err != nil {
-				t.Fatal(err)
-			}
-		}
-		var stats runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&stats)
-		runtime.KeepAlive(reader)
-		return stats.HeapAlloc
-	}
-	few, many := heap(500), heap(20000) // 1 MB and 40 MB
-	if many > few+4<<20 {
-		t.Errorf("the heap is %d bytes after 500 rows and %d after 20,000", few, many)
 	}
 }

@@ -95,10 +95,14 @@ func (l *lane) free() {
 	}
 }
 
-// load packs examples into the lane's memory, which grows where it must, and
-// returns the pass that computes them.
+// load packs examples into the lane's memory and returns the pass that computes
+// them.
 func (l *lane) load(examples []seq.Example, mode Mode, seed uint64, step uint32) (*preparedPass, error) {
-	b := pack(l.engine.config, examples, mode)
+	return l.place(pack(l.engine.config, examples, mode), mode, seed, step)
+}
+
+// place writes a packed batch to the lane's memory, which grows where it must.
+func (l *lane) place(b *packed, mode Mode, seed uint64, step uint32) (*preparedPass, error) {
 	p, err := l.engine.pass(b.shape(l.engine.config), mode)
 	if err != nil {
 		return nil, err

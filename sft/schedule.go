@@ -21,6 +21,12 @@ type Settings struct {
 	EvalEvery    int     `json:"eval_every,omitempty"` // steps; 0 is once an epoch
 	LogEvery     int     `json:"log_every"`            // steps
 	Patience     int     `json:"patience,omitempty"`   // evaluations without a better one; 0 never stops early
+
+	// The run begins with ShortSteps steps on the rows of at most ShortLength
+	// tokens: what a model learns from them it learns sooner, and keeps. They come
+	// before the epochs.
+	ShortSteps  int `json:"short_steps,omitempty"`
+	ShortLength int `json:"short_length,omitempty"`
 }
 
 // AdamW's constants.
@@ -55,6 +61,9 @@ func (s *Settings) Validate() error {
 		return bad("max grad norm", s.MaxGradNorm, "a number that is not negative; 0 does not clip")
 	case s.EvalEvery < 0 || s.LogEvery < 1 || s.Patience < 0:
 		return bad("eval-every, log-every, patience", fmt.Sprint(s.EvalEvery, s.LogEvery, s.Patience), "numbers of steps that are not negative")
+	}
+	if s.ShortSteps < 0 || s.ShortSteps > 0 && s.ShortLength < 1 {
+		return bad("short-steps, short-length", fmt.Sprint(s.ShortSteps, s.ShortLength), "a number of steps, and a length of at least 1")
 	}
 	_, err := s.warmup(1)
 	return err

@@ -52,11 +52,28 @@ func (s *Scorer) Examples(ctx context.Context, examples []seq.Example) ([]Output
 			return nil, fmt.Errorf("example %d: %w", i, err)
 		}
 	}
+	out := make([]Output, len(examples))
+	err := s.eachGroup(ctx, examples, func(ctx context.Context, l *lane, at int, g []seq.Example) error {
+		r, err := l.run(ctx, g, Infer, s.engine.config.SamplerSeed, 0)
+		if err != nil {
+			return err
+		}
+		s.split(r, out[at:at+len(g)])
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// eachGroup cuts examples into groups and calls f with each, the index of its
+// first example and a lane of its own, several at once. The first error ends it.
+func (s *Scorer) eachGroup(ctx context.Context, examples []seq.Example, f func(ctx context.Context, l *lane, at int, g []seq.Example) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	out := make([]Output, len(examples))
 	var wg sync.WaitGroup
-	at := 0
+	first := 0
 	for _, g := range groups(examples) {
 		var l *lane
 		select {
@@ -66,23 +83,17 @@ func (s *Scorer) Examples(ctx context.Context, examples []seq.Example) ([]Output
 		if l == nil {
 			break
 		}
-		part := out[at : at+len(g)]
-		at += len(g)
+		at := first
+		first += len(g)
 		wg.Go(func() {
 			defer func() { s.lanes <- l }()
-			r, err := l.run(ctx, g, Infer, s.engine.config.SamplerSeed, 0)
-			if err != nil {
+			if err := f(ctx, l, at, g); err != nil {
 				cancel(err)
-				return
 			}
-			s.split(r, part)
 		})
 	}
 	wg.Wait()
-	if err := context.Cause(ctx); err != nil {
-		return nil, err
-	}
-	return out, nil
+	return context.Cause(ctx)
 }
 
 // split shares a pass's results out to its examples.

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/gofrs/flock"
 
 	"sftseq/internal/tensor"
 	"sftseq/seq"
@@ -35,8 +36,9 @@ type Trainer struct {
 	optimizer  *optimizer
 	scorer     *Scorer
 	train, val *seq.File
-	order      *seq.Batches
+	order      *order
 	metrics    *metricsLog
+	lock       *flock.Flock
 	started    time.Time
 	saved      time.Time
 	logged     time.Time
@@ -67,7 +69,7 @@ func NewTrainer(m *Model, s Settings, device tensor.Device, train, val *seq.File
 	if t.engine, err = newEngine(m.Config, m.Weights, device); err != nil {
 		return nil, err
 	}
-	if t.order, err = seq.NewBatches(train.Lengths(), s.Batch, s.Seed); err != nil {
+	if t.order, err = newOrder(train.Lengths(), s); err != nil {
 		return nil, err
 	}
 	p, err := newPlan(t.engine, append(append([]int32{}, train.Lengths()...), val.Lengths()...), s.Batch, o.Memory)
@@ -86,7 +88,7 @@ func NewTrainer(m *Model, s Settings, device tensor.Device, train, val *seq.File
 			return nil, err
 		}
 	}
-	if err := os.MkdirAll(filepath.Dir(filepath.Join(o.Dir, checkpointFile)), 0o777); err != nil {
+	if t.lock, err = openRunDirectory(o.Dir); err != nil {
 		return nil, err
 	}
 	if t.metrics, err = openMetrics(o.Dir, t.state.MetricsBytes); err != nil {
@@ -100,14 +102,14 @@ func (t *Trainer) Steps() int {
 	if t.settings.Steps > 0 {
 		return t.settings.Steps
 	}
-	return t.settings.Epochs * t.order.PerEpoch()
+	return t.settings.ShortSteps + t.settings.Epochs*t.order.all.PerEpoch()
 }
 
 // State is where the run stands.
 func (t *Trainer) State() State { return t.state }
 
 // Close closes the run's files.
-func (t *Trainer) Close() error { return t.metrics.file.Close() }
+func (t *Trainer) Close() error { return errors.Join(t.metrics.file.Close(), t.lock.Close()) }
 
 // Run trains until the last step, until patience ends, or until ctx does: then
 // it stores a checkpoint and returns the error of ctx.
@@ -156,7 +158,7 @@ func (t *Trainer) evaluationDue() bool {
 	if t.settings.EvalEvery > 0 {
 		return s.Step%t.settings.EvalEvery == 0
 	}
-	return s.Next.Batch == 0
+	return s.Next.Batch == 0 && s.Step > t.settings.ShortSteps
 }
 
 // step trains on one batch. The state changes only when the update is made.
@@ -164,7 +166,7 @@ func (t *Trainer) step(ctx context.Context) error {
 	if t.state.Step > 0 && t.evaluationDue() {
 		return nil // interrupted before an evaluation that was due
 	}
-	examples, err := t.examples(t.train, t.order.At(t.state.Next))
+	examples, err := t.examples(t.train, t.order.batch(t.state))
 	if err != nil {
 		return err
 	}
@@ -182,9 +184,9 @@ func (t *Trainer) step(ctx context.Context) error {
 		return t.badGradient(b, examples)
 	}
 	t.state.Window.add(b, examples, t.model.Config.NumLabels, norm)
+	t.state.Next = t.order.next(t.state)
 	t.state.Step++
 	t.state.Update++
-	t.state.Next = t.order.Next(t.state.Next)
 	if t.state.Step%t.settings.LogEvery == 0 || t.state.Step == t.Steps() {
 		return t.log(rate)
 	}
@@ -280,7 +282,7 @@ func (t *Trainer) log(rate float64) error {
 
 // epochs is how often the data has been seen.
 func (t *Trainer) epochs() float64 {
-	return float64(t.state.Next.Epoch) + float64(t.state.Next.Batch)/float64(t.order.PerEpoch())
+	return float64(t.state.Next.Epoch) + float64(t.state.Next.Batch)/float64(t.order.all.PerEpoch())
 }
 
 func (t *Trainer) observe(event any) {

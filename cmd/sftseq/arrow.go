@@ -1,0 +1,106 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/urfave/cli/v2"
+
+	"sftseq/internal/atomicfile"
+	"sftseq/seq"
+	"sftseq/sft"
+)
+
+// recordFunc makes a record of results from a record of sequences.
+type recordFunc func(context.Context, arrow.Record) (arrow.Record, error)
+
+// answerArrow reads --input batch by batch and writes --output, which appears
+// when it is complete.
+func answerArrow(c *cli.Context, answer recordFunc) error {
+	in, name, err := openArrow(c)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	// No rows first: a schema that does not fit the model, and an output that
+	// cannot be written, show before any work is done.
+	none := array.NewRecordBuilder(memory.DefaultAllocator, in.Schema()).NewRecord()
+	empty, err := answerRecord(c.Context, none, answer)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	file, err := atomicfile.Create(c.String("output"))
+	if err != nil {
+		return err
+	}
+	defer file.Abort()
+	out, err := seq.NewRecordWriter(file, empty.Schema())
+	if err != nil {
+		return err
+	}
+	p := newProgress(0, "scoring "+name, "rows")
+	defer p.Finish()
+	for {
+		rows, err := in.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		record, err := answerRecord(c.Context, rows.Record(), answer)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, atRow(err, rows.First()))
+		}
+		if err := out.Write(record); err != nil {
+			return err
+		}
+		p.Add(record.NumRows())
+	}
+	if err := out.Close(); err != nil {
+		return err
+	}
+	return file.Commit()
+}
+
+func openArrow(c *cli.Context) (r *seq.Reader, name string, err error) {
+	name = c.String("input")
+	if name == "-" {
+		name = "standard input"
+		r, err = seq.NewReader(c.App.Reader, name)
+		return r, name, err
+	}
+	r, err = seq.Open(name)
+	return r, name, err
+}
+
+// answerRecord adds the column id of the input, if there is one, to the answer.
+func answerRecord(ctx context.Context, record arrow.Record, answer recordFunc) (arrow.Record, error) {
+	out, err := answer(ctx, record)
+	if err != nil {
+		return nil, err
+	}
+	at := record.Schema().FieldIndices("id")
+	if len(at) == 0 {
+		return out, nil
+	}
+	fields := append([]arrow.Field{record.Schema().Field(at[0])}, out.Schema().Fields()...)
+	columns := append([]arrow.Array{record.Column(at[0])}, out.Columns()...)
+	metadata := out.Schema().Metadata()
+	return array.NewRecord(arrow.NewSchema(fields, &metadata), columns, out.NumRows()), nil
+}
+
+// atRow makes the row that an error names one of the file, where the record
+// begins at row first.
+func atRow(err error, first int64) error {
+	var e *sft.RowError
+	if !errors.As(err, &e) {
+		return err
+	}
+	return &sft.RowError{Row: int(first) + e.Row, Err: e.Err}
+}

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/urfave/cli/v2"
+
+	"sftseq/seq"
+	"sftseq/tokenizers"
+)
+
+// shownTokens is how many tokens of the example are shown.
+const shownTokens = 200
+
+func dataInfoCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "info",
+		Usage:     "show what a data file or a data set is",
+		ArgsUsage: "FILE|DIR",
+		UsageText: "sftseq data info [--json] [--verify] FILE|DIR\n\nExample: sftseq data info --json data/listops/test.arrow",
+		Description: `Reads an Arrow file or stream of sequences (- is standard input) from beginning
+to end, which checks every row, and shows schema, number of rows, quantiles of
+the lengths, labels and the first row as text. For a directory, each split.`,
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "json", Usage: "as JSON, for programs"},
+			&cli.BoolFlag{Name: "verify", Usage: "compare a data set's files with its checksums"},
+		},
+		Action: dataInfo,
+	}
+}
+
+// A fileInfo is the JSON of one file.
+type fileInfo struct {
+	File    string           `json:"file"`
+	Format  string           `json:"format"`
+	Schema  schemaInfo       `json:"schema"`
+	Rows    int64            `json:"rows"`
+	Batches int              `json:"record_batches"`
+	Lengths seq.Quantiles    `json:"lengths"`
+	Labels  map[string]int64 `json:"labels"`
+	Example *exampleInfo     `json:"example"`
+}
+
+type schemaInfo struct {
+	Columns    []columnInfo    `json:"columns"`
+	Task       string          `json:"task"`
+	Name       string          `json:"name,omitempty"`
+	Split      string          `json:"split,omitempty"`
+	Tokenizer  json.RawMessage `json:"tokenizer,omitempty"`
+	VocabSize  int             `json:"vocab_size"`
+	PadTokenID *int32          `json:"pad_token_id"`
+	LabelNames []string        `json:"label_names,omitempty"`
+}
+
+type columnInfo struct {
+	Name string `json:"name"`
+	Type string `json:"type"`
+}
+
+type exampleInfo struct {
+	Length  int     `json:"length"`
+	Tokens  []int32 `json:"tokens"` // at most shownTokens
+	Text    string  `json:"text,omitempty"`
+	TokensB []int32 `json:"tokens_b,omitempty"`
+	TextB   string  `json:"text_b,omitempty"`
+	Label   string  `json:"label"`
+}
+
+func dataInfo(c *cli.Context) error {
+	if c.NArg() != 1 {
+		return fmt.Errorf("expected one FILE or DIR, found %d arguments; see sftseq data info --help", c.NArg())
+	}
+	path := c.Args().First()
+	if stat, err := os.Stat(path); path == "-" || err != nil || !stat.IsDir() {
+		if c.Bool("verify") {
+			return fmt.Errorf("--verify: expected the directory of a data set, found %s", path)
+		}
+		info, err := inspectFile(path)
+		if err != nil {
+			return err
+		}
+		return show(c, info, info.write)
+	}
+	d, err := seq.OpenDataset(path)
+	if err != nil {
+		return err
+	}
+	if c.Bool("verify") {
+		if err := d.Verify(); err != nil {
+			return err
+		}
+	}
+	// The whole has the keys of a file for the rows of all splits together.
+	set := struct {
+		Rows       int64                `json:"rows"`
+		Splits     map[string]*fileInfo `json:"splits"`
+		Provenance map[string]any       `json:"provenance,omitempty"`
+	}{Splits: map[string]*fileInfo{}, Provenance: d.Manifest.Provenance}
+	for _, name := range d.Manifest.SplitNames() {
+		info, err := inspectFile(filepath.Join(path, d.Manifest.Splits[name].File))
+		if err != nil {
+			return err
+		}
+		set.Splits[name] = info
+		set.Rows += info.Rows
+	}
+	return show(c, set, func(w io.Writer) error {
+		for _, name := range d.Manifest.SplitNames() {
+			if err := set.Splits[name].write(w); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// show writes JSON or text.
+func show(c *cli.Context, value any, text func(io.Writer) error) error {
+	if !c.Bool("json") {
+		return text(c.App.Writer)
+	}
+	encoder := json.NewEncoder(c.App.Writer)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false) // list<item: uint8>
+	return encoder.Encode(value)
+}
+
+func inspectFile(path string) (*fileInfo, error) {
+	found, err := seq.Inspect(path)
+	if err != nil {
+		return nil, err
+	}
+	spec := found.Spec
+	info := &fileInfo{
+		File: path, Format: "arrow stream", Rows: found.Rows, Batches: found.Batches, Lengths: found.Lengths, Labels: found.Labels,
+		Schema: schemaInfo{
+			Task: spec.Task, Name: spec.Name, Split: spec.Split, Tokenizer: spec.Tokenizer,
+			VocabSize: spec.VocabSize, PadTokenID: spec.PadID, LabelNames: spec.LabelNames,
+		},
+	}
+	if found.IsFile {
+		info.Format = "arrow file"
+	}
+	for _, field := range found.Schema.Fields() {
+		info.Schema.Columns = append(info.Schema.Columns, columnInfo{field.Name, field.Type.String()})
+	}
+	if first := found.First; first != nil {
+		info.Example = describeExample(first, spec)
+	}
+	return info, nil
+}
+
+// describeExample shows the beginning of a row, as text where the tokenizer is
+// known to this version.
+func describeExample(e *seq.Example, spec *seq.Spec) *exampleInfo {
+	out := &exampleInfo{Length: e.Length(), Tokens: e.A[:min(len(e.A), shownTokens)], Label: seq.LabelName(spec.LabelNames, e.Label)}
+	if e.B != nil {
+		out.TokensB = e.B[:min(len(e.B), shownTokens)]
+	}
+	if spec.Tokenizer == nil {
+		return out
+	}
+	if tokenizer, err := tokenizers.New(spec.Tokenizer); err == nil {
+		out.Text = tokenizer.Decode(out.Tokens)
+		if e.B != nil {
+			out.TextB = tokenizer.Decode(out.TokensB)
+		}
+	}
+	return out
+}
+
+// write shows the file to a person.
+func (f *fileInfo) write(w io.Writer) error {
+	out := &lines{w: w}
+	out.add("%s (%s, %d record batches)", f.File, f.Format, f.Batches)
+	for _, column := range f.Schema.Columns {
+		out.add("  column      %s: %s", column.Name, column.Type)
+	}
+	out.add("  task        %s %s %s", f.Schema.Task, f.Schema.Name, f.Schema.Split)
+	pad := "none"
+	if f.Schema.PadTokenID != nil {
+		pad = strconv.Itoa(int(*f.Schema.PadTokenID))
+	}
+	out.add("  vocabulary  %d, pad %s, tokenizer %s", f.Schema.VocabSize, pad, f.Schema.Tokenizer)
+	out.add("  rows        %d", f.Rows)
+	q := f.Lengths
+	out.add("  lengths     min %d, 25%% %d, 50%% %d, 75%% %d, 95%% %d, max %d, mean %.1f", q.Min, q.P25, q.P50, q.P75, q.P95, q.Max, q.Mean)
+	out.add("  labels")
+	for _, name := range slices.Sorted(maps.Keys(f.Labels)) {
+		out.add("    %-10s %d (%.1f%%)", name, f.Labels[name], 100*float64(f.Labels[name])/float64(f.Rows))
+	}
+	if e := f.Example; e != nil {
+		out.add("  first row   label %s, %d tokens, beginning with", e.Label, e.Length)
+		for _, part := range []struct {
+			tokens []int32
+			text   string
+		}{{e.Tokens, e.Text}, {e.TokensB, e.TextB}} {
+			if part.text != "" {
+				out.add("    %q", part.text)
+			} else if part.tokens != nil {
+				out.add("    %v", part.tokens)
+			}
+		}
+	}
+	return out.err
+}
+
+// lines writes line by line and keeps the first error.
+type lines struct {
+	w   io.Writer
+	err error
+}
+
+func (l *lines) add(format string, args ...any) {
+	if l.err == nil {
+		_, l.err = fmt.Fprintf(l.w, format+"\n", args...)
+	}
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/urfave/cli/v2"
+)
+
+// runData runs "sftseq data args…" and returns what it prints.
+func runData(args ...string) (string, error) {
+	var out bytes.Buffer
+	app := &cli.App{Name: "sftseq", Commands: []*cli.Command{dataCommand()}, Writer: &out, ErrWriter: io.Discard, ExitErrHandler: func(*cli.Context, error) {}}
+	err := app.Run(append([]string{"sftseq", "data"}, args...))
+	return out.String(), err
+}
+
+func mustRunData(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := runData(args...)
+	if err != nil {
+		t.Fatalf("data %v: %v", args, err)
+	}
+	return out
+}
+
+func generated(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "set")
+	mustRunData(t, "generate", "listops", "--out", dir, "--train", "40", "--val", "20", "--test", "10", "--seed", "4", "--min-length", "5", "--max-length", "40")
+	return dir
+}
+
+func TestDataGenerateAndInfo(t *testing.T) {
+	dir := generated(t)
+	var file struct {
+		Rows    int64
+		Schema  struct{ Columns []struct{ Name, Type string } }
+		Lengths map[string]float64
+		Labels  map[string]int64
+		Example struct{ Text, Label string }
+	}
+	if err := json.Unmarshal([]byte(mustRunData(t, "info", "--json", filepath.Join(dir, "val.arrow"))), &file); err != nil {
+		t.Fatal(err)
+	}
+	var labelled int64
+	for _, rows := range file.Labels {
+		labelled += rows
+	}
+	if file.Rows != 20 || labelled != 20 || !strings.HasPrefix(file.Example.Text, "[") || file.Schema.Columns[0].Name != "tokens" {
+		t.Errorf("%+v", file)
+	}
+	for _, key := range []string{"min", "p25", "p50", "p75", "p95", "max", "mean"} {
+		if v := file.Lengths[key]; v <= 5 || v >= 40 {
+			t.Errorf("lengths.%s is %v", key, v)
+		}
+	}
+	var set struct {
+		Rows   int64
+		Splits map[string]struct{ Rows int64 }
+	}
+	if err := json.Unmarshal([]byte(mustRunData(t, "info", "--json", "--verify", dir)), &set); err != nil {
+		t.Fatal(err)
+	}
+	if set.Rows != 70 || set.Splits["train"].Rows != 40 {
+		t.Errorf("%+v", set)
+	}
+	text := mustRunData(t, "info", dir)
+	for _, want := range []string{"tokens: list<item: uint8", "rows        40", "vocabulary  17, pad 0", "first row   label"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the text lacks %q:\n%s", want, text)
+		}
+	}
+}
+
+func TestDataGenerateRefuses(t *testing.T) {
+	dir := generated(t)
+	if _, err := runData("generate", "listops", "--out", dir); err == nil || !strings.Contains(err.Error(), "--force replaces it") {
+		t.Errorf("error %v", err)
+	}
+	mustRunData(t, "generate", "listops", "--out", dir, "--train", "3", "--val", "0", "--test", "0", "--max-length", "600", "--force")
+	mustRunData(t, "generate", "listops", "--out", dir, "--train", "3", "--val", "0", "--test", "0", "--min-length", "0", "--force")
+	for _, args := range [][]string{
+		{"generate", "listops"},
+		{"generate", "listops", "--out", dir, "extra"},
+		{"generate", "listops", "--out", dir, "--train", "-1", "--force"},
+		{"generate", "listops", "--out", filepath.Join("/dev/null", "x")},
+		{"convert", "listops", "--from", "/none", "--to", dir},
+		{"convert", "listops", "--from", dir, "--to", dir, "--split", "dev"},
+		{"info"}, {"info", "/none"}, {"info", "--verify", filepath.Join(dir, "train.arrow")}, {"info", t.TempDir()},
+	} {
+		if _, err := runData(args...); err == nil {
+			t.Errorf("data %v: no error", args)
+		}
+	}
+}
+
+func TestDataConvert(t *testing.T) {
+	from, to := filepath.Join(t.TempDir(), "basic_train.tsv"), t.TempDir()
+	if err := os.WriteFile(from, []byte("Source\tTarget\n( ( [MAX 2 ) ] )\t2\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	out := mustRunData(t, "convert", "listops", "--from", from, "--to", to)
+	if want := filepath.Join(to, "test.arrow") + ": 1 rows of 3 to 3 tokens\n"; out != want {
+		t.Errorf("%q, expected %q", out, want)
+	}
+	mustRunData(t, "convert", "listops", "--from", from, "--to", to, "--split", "val")
+	if _, err := runData("convert", "listops", "--from", from, "--to", to); err == nil || !strings.Contains(err.Error(), "split test: there is a complete data set already (--force") {
+		t.Errorf("error %v", err)
+	}
+	mustRunData(t, "convert", "listops", "--from", from, "--to", to, "--force")
+	if text := mustRunData(t, "info", to); !strings.Contains(text, "val.arrow") || !strings.Contains(text, "test.arrow") {
+		t.Errorf("info: %s", text)
+	}
+}
+
+func TestDataHelp(t *testing.T) {
+	for _, args := range [][]string{{"generate", "listops"}, {"convert", "listops"}, {"info"}} {
+		if out := mustRunData(t, append(args, "--help")...); !strings.Contains(out, "Example: sftseq data "+args[0]) {
+			t.Errorf("the help of %v has no example:\n%s", args, out)
+		}
+	}
+}
+
+func TestProgressLines(t *testing.T) {
+	var out bytes.Buffer
+	p := &progress{out: &out, what: "counting", unit: "sheep", total: 100, start: time.Now().Add(-10 * time.Second), quiet: true}
+	p.Add(10)
+	p.Add(10) // too soon for another line
+	p.Finish()
+	want := "counting: 10 of 100 sheep (10%), 1 sheep/s, 1m30s left\ncounting: 20 sheep in 10s\n"
+	if out.String() != want {
+		t.Errorf("%q, expected %q", out.String(), want)
+	}
+	out.Reset()
+	p = &progress{out: &out, what: "counting", unit: "sheep", start: time.Now().Add(-10 * time.Second), quiet: true}
+	p.Add(5)
+	if want := fmt.Sprintln("counting: 5 sheep, 0 sheep/s"); !reflect.DeepEqual(out.String(), want) {
+		t.Errorf("%q, expected %q", out.String(), want)
+	}
+}

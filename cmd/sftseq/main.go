@@ -1,0 +1,133 @@
+// Sftseq trains and uses SFT encoders of long sequences; see sftseq --help.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/urfave/cli/v2"
+)
+
+// Exit statuses.
+const (
+	exitOK    = 0
+	exitError = 1
+	exitUsage = 2 // the command line itself is wrong
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// The first signal asks to stop, the second one does not ask.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args, os.Stdin, os.Stdout, os.Stderr))
+}
+
+// run is the program; it returns the exit status.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	out := &output{w: stdout}
+	app := newApp()
+	app.Reader, app.Writer, app.ErrWriter = stdin, out, stderr
+	err := app.RunContext(ctx, args)
+	// What prints help and tables does not look at its errors; this does.
+	if out.err != nil && !errors.Is(err, out.err) {
+		err = errors.Join(err, out.err)
+	}
+	switch {
+	case err == nil:
+		return exitOK
+	case err == context.Canceled:
+		err = errors.New("interrupted")
+	}
+	fmt.Fprintf(stderr, "sftseq: %v\n", err)
+	var usage usageError
+	if errors.As(err, &usage) || strings.HasPrefix(err.Error(), "Required flag") {
+		return exitUsage
+	}
+	return exitError
+}
+
+func newApp() *cli.App {
+	app := &cli.App{
+		Name:  "sftseq",
+		Usage: "classify and embed long sequences with sampling transformers",
+		Description: `Trains SFT encoders, whose attention reads a learned sample of the tokens, and
+uses them: sequences of a million tokens fit.
+
+Exit status: 0 all went well, 1 something failed, 2 the command line is wrong.
+
+Example: sftseq train listops --out runs/listops
+         echo '{"text":"[MAX 2 9 ]"}' | sftseq predict --model runs/listops`,
+		EnableBashCompletion: true,
+		Suggest:              true,
+		HideVersion:          true, // a command, like everything else
+		Commands: []*cli.Command{dataCommand(), trainCommand(), evalCommand(), predictCommand(), embedCommand(),
+			gradsCommand(), infoCommand(), plotCommand(), versionCommand(), completionCommand()},
+		Action:         unknownCommand,
+		OnUsageError:   onUsageError,
+		ExitErrHandler: func(*cli.Context, error) {}, // run prints errors, once
+	}
+	reportUsage(app.Commands)
+	return app
+}
+
+// reportUsage makes every command return what is wrong with its flags, which
+// would otherwise be printed in the midst of its help.
+func reportUsage(commands []*cli.Command) {
+	for _, c := range commands {
+		c.OnUsageError = onUsageError
+		if c.Action == nil {
+			c.Action = unknownCommand
+		}
+		reportUsage(c.Subcommands)
+	}
+}
+
+// usageError is a mistake in the command line.
+type usageError struct{ error }
+
+func (e usageError) Unwrap() error { return e.error }
+
+func usage(c *cli.Context, format string, args ...any) error {
+	name := "sftseq"
+	if c.Command != nil && c.Command.HelpName != "" {
+		name = c.Command.HelpName
+	}
+	return usageError{fmt.Errorf("%w; see %s --help", fmt.Errorf(format, args...), name)}
+}
+
+func onUsageError(c *cli.Context, err error, _ bool) error { return usage(c, "%w", err) }
+
+// unknownCommand runs where no command was named.
+func unknownCommand(c *cli.Context) error {
+	name := c.Args().First()
+	if name == "" {
+		return cli.ShowSubcommandHelp(c)
+	}
+	if like := cli.SuggestCommand(c.Command.Subcommands, name); like != "" {
+		return usage(c, "unknown command %q, did you mean %q?", name, like)
+	}
+	return usage(c, "unknown command %q", name)
+}
+
+// output remembers the first failure to write.
+type output struct {
+	w   io.Writer
+	err error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	if o.err != nil {
+		return 0, o.err
+	}
+	n, err := o.w.Write(p)
+	if err != nil {
+		o.err = fmt.Errorf("standard output: %w", err)
+	}
+	return n, o.err
+}

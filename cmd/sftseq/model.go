@@ -1,0 +1,92 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"sftseq/device"
+	"sftseq/sft"
+)
+
+func modelFlag() cli.Flag {
+	return &cli.StringFlag{Name: "model", Usage: "model `DIR`: config.json and model.safetensors (required)", TakesFile: true}
+}
+
+// modelFlags are those of every command that runs a model.
+func modelFlags() []cli.Flag {
+	return []cli.Flag{
+		modelFlag(),
+		&cli.StringFlag{Name: "device", Value: "auto", Usage: "auto or cpu"},
+		&cli.IntFlag{Name: "threads", Usage: "processor threads", DefaultText: "all"},
+	}
+}
+
+// loadModel reads --model.
+func loadModel(c *cli.Context) (*sft.Model, error) {
+	dir := c.String("model")
+	if dir == "" {
+		return nil, usage(c, "--model is missing, a model directory was expected")
+	}
+	return sft.Load(dir)
+}
+
+// openScorer puts a model on --device. Release ends its use.
+func openScorer(c *cli.Context, m *sft.Model) (s *sft.Scorer, release func(), err error) {
+	d, err := device.Open(c.String("device"), c.Int("threads"))
+	if err != nil {
+		return nil, nil, usageError{err}
+	}
+	release = func() {
+		if err := d.Close(); err != nil {
+			fmt.Fprintf(c.App.ErrWriter, "sftseq: closing %s: %v\n", d.Name(), err)
+		}
+	}
+	if s, err = sft.NewScorer(m, d); err != nil {
+		release()
+		return nil, nil, err
+	}
+	return s, release, nil
+}
+
+// openInput opens the FILE argument; absent or "-" is standard input.
+func openInput(c *cli.Context) (in io.ReadCloser, name string, err error) {
+	if c.NArg() > 1 {
+		return nil, "", usage(c, "expected at most one FILE, found %q after %q (flags come before FILE)", c.Args().Get(1), c.Args().First())
+	}
+	name = c.Args().First()
+	if name == "" || name == "-" {
+		return io.NopCloser(c.App.Reader), "standard input", nil
+	}
+	f, err := os.Open(name)
+	return f, name, err
+}
+
+// maxLine is the default limit of a line's bytes.
+const maxLine = 64 << 20
+
+func maxLineFlag() cli.Flag {
+	return &cli.IntFlag{Name: "max-line", Value: maxLine, Usage: "refuse a line of more than `BYTES`"}
+}
+
+func checkMaxLine(c *cli.Context) error {
+	if n := c.Int("max-line"); n < 1 || n > 1<<30 {
+		return usage(c, "--max-line %d, expected 1 to %d", n, 1<<30)
+	}
+	return nil
+}
+
+// errNonFinite is for what JSON cannot hold.
+var errNonFinite = errors.New("the model's output is not finite")
+
+func finite(v []float32) bool {
+	for _, x := range v {
+		if x-x != 0 {
+			return false
+		}
+	}
+	return true
+}

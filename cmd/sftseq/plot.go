@@ -1,0 +1,119 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/plotutil"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+func plotCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "plot",
+		Usage:     "draw the learning curves of training runs",
+		ArgsUsage: "RUN…",
+		Description: `Draws accuracy over steps, of training and of validation, from the metrics.jsonl
+of each run directory. The ending of --output decides the format: svg, png, pdf.
+
+Example:
+   sftseq plot runs/listops/seed-1 runs/listops/seed-2 --output curve.svg`,
+		Flags:  []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "curve.svg", Usage: "picture `FILE`"}},
+		Action: plotRuns,
+	}
+}
+
+// curve is what one run's metrics.jsonl says of its accuracy, in percent.
+type curve struct{ train, validation plotter.XYs }
+
+func plotRuns(c *cli.Context) error {
+	if !c.Args().Present() {
+		return errors.New("no run directory given; see sftseq plot --help")
+	}
+	p := plot.New()
+	p.X.Label.Text, p.Y.Label.Text = "step", "accuracy (%)"
+	p.Legend.Top, p.Legend.Left = true, true
+	p.Add(plotter.NewGrid())
+	for i, dir := range c.Args().Slice() {
+		path := filepath.Join(dir, "metrics.jsonl")
+		points, err := readCurve(path)
+		if err != nil {
+			return err
+		}
+		if len(points.train) == 0 && len(points.validation) == 0 {
+			return fmt.Errorf("%s: no line of training or validation yet", path)
+		}
+		name := filepath.Base(filepath.Clean(dir))
+		if err := addCurve(p, i, name, points); err != nil {
+			return err
+		}
+	}
+	if err := p.Save(18*vg.Centimeter, 10*vg.Centimeter, c.String("output")); err != nil {
+		return fmt.Errorf("%s: %w", c.String("output"), err)
+	}
+	return nil
+}
+
+// addCurve draws training as a line and validation as points on a line, in one
+// colour.
+func addCurve(p *plot.Plot, i int, name string, c curve) error {
+	if len(c.train) > 0 {
+		line, err := plotter.NewLine(c.train)
+		if err != nil {
+			return err
+		}
+		line.Color, line.Width = plotutil.Color(i), vg.Points(0.6)
+		p.Add(line)
+		p.Legend.Add(name+" training", line)
+	}
+	if len(c.validation) > 0 {
+		line, points, err := plotter.NewLinePoints(c.validation)
+		if err != nil {
+			return err
+		}
+		line.Color, line.Width = plotutil.Color(i), vg.Points(1.5)
+		points.Color, points.Shape = plotutil.Color(i), draw.CircleGlyph{}
+		p.Add(line, points)
+		p.Legend.Add(name+" validation", line, points)
+	}
+	return nil
+}
+
+func readCurve(path string) (curve, error) {
+	var c curve
+	f, err := os.Open(path)
+	if err != nil {
+		return c, err
+	}
+	defer f.Close()
+	s := bufio.NewScanner(f)
+	for n := 1; s.Scan(); n++ {
+		var line struct {
+			Kind           string
+			Step, Accuracy float64
+		}
+		if err := json.NewDecoder(strings.NewReader(s.Text())).Decode(&line); err != nil {
+			return c, fmt.Errorf("%s:%d: %w", path, n, err)
+		}
+		at := plotter.XY{X: line.Step, Y: 100 * line.Accuracy}
+		switch line.Kind {
+		case "train":
+			c.train = append(c.train, at)
+		case "validation":
+			c.validation = append(c.validation, at)
+		}
+	}
+	if err := s.Err(); err != nil {
+		return c, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/urfave/cli/v2"
+
+	"sftseq/seq"
+	"sftseq/sft"
+)
+
+// linesHelp is what predict and embed say about their input.
+const linesHelp = `A line of input is a JSON object:
+   {"id": 7, "tokens": [12, 3, 10, 15]}
+   {"id": "b", "text": "[MAX 2 9 ]"}
+   {"tokens_a": [65, 66], "text_b": "ab"}       a pair, for a retrieval model
+The id is any JSON value and comes back in the reply; without one it is the
+number of the line. Other fields are passed over. Replies keep the order of the
+lines and appear as soon as they are known. A bad line is answered by
+   {"id": 7, "error": {"code": -32602, "message": "FILE:3: tokens: …"}}
+and the rest goes on; the exit status is then 1. The codes:
+   -32700  not a line of JSON, or longer than --max-line
+   -32600  not an object with the sequences that the model takes
+   -32602  a sequence that the model cannot read: empty, too long, bad tokens
+   -32603  the model's output is not finite
+A sequence longer than the model accepts is an error, unless --truncate reads
+its head, or the model has an input window that does; "used" then says how many
+tokens were read.
+
+With --input and --output, an Arrow file or stream with the column tokens (or
+tokens_a and tokens_b) is read batch by batch, and an Arrow file of the same
+rows is written, complete or not at all. A column id is copied.`
+
+func lineFlags() []cli.Flag {
+	return append(modelFlags(),
+		&cli.BoolFlag{Name: "truncate", Usage: "read the head of a sequence that is too long"},
+		maxLineFlag(),
+		&cli.StringFlag{Name: "input", Usage: "read Arrow from `FILE` in place of JSON lines", TakesFile: true},
+		&cli.StringFlag{Name: "output", Usage: "write Arrow to `FILE`", TakesFile: true},
+	)
+}
+
+func predictCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "predict",
+		Usage:     "classify sequences: JSON lines in, JSON lines out",
+		ArgsUsage: "[FILE]",
+		UsageText: `sftseq predict --model DIR [flags] [FILE]
+sftseq predict --model DIR [flags] --input x.arrow --output y.arrow
+
+Example: echo '{"text":"[MAX 2 9 ]"}' | sftseq predict --model runs/listops`,
+		Description: `Reads FILE (standard input if absent or -) and writes for each line
+   {"id": 7, "label": …, "logits": […], "probabilities": […], "length": 4}
+where label is the class's name if the model has names, otherwise its number;
+for a pair, length_a and length_b as well.
+
+` + linesHelp,
+		Flags:  lineFlags(),
+		Action: func(c *cli.Context) error { return answerLines(c, predictor) },
+	}
+}
+
+// answerer is how a command answers: lines, and Arrow records.
+type answerer struct {
+	single, pair bool // what a line may hold
+	lines        func(s *stream) func(context.Context, []*request) ([]any, error)
+	record       recordFunc
+}
+
+// answerLines is predict and embed.
+func answerLines(c *cli.Context, make func(*sft.Scorer) answerer) error {
+	if err := checkMaxLine(c); err != nil {
+		return err
+	}
+	arrow := c.IsSet("input") || c.IsSet("output")
+	if arrow && (c.String("input") == "" || c.String("output") == "" || c.Args().Present()) {
+		return usage(c, "Arrow needs --input and --output, and no FILE")
+	}
+	m, err := loadModel(c)
+	if err != nil {
+		return err
+	}
+	if c.Bool("truncate") {
+		m.Config.Truncate()
+	}
+	scorer, release, err := openScorer(c, m)
+	if err != nil {
+		return err
+	}
+	defer release()
+	a := make(scorer)
+	if arrow {
+		return answerArrow(c, a.record)
+	}
+	in, name, err := openInput(c)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	s := &stream{parser: newParser(m.Config, name, a.single, a.pair), maxLine: c.Int("max-line")}
+	s.answer = a.lines(s)
+	return s.run(c.Context, in, c.App.Writer)
+}
+
+// prediction is the reply to a line.
+type prediction struct {
+	ID            json.RawMessage `json:"id"`
+	Label         any             `json:"label"`
+	Logits        []float32       `json:"logits"`
+	Probabilities []float32       `json:"probabilities"`
+	sizes
+}
+
+func predictor(scorer *sft.Scorer) answerer {
+	c := scorer.Config()
+	lines := func(s *stream) func(context.Context, []*request) ([]any, error) {
+		return func(ctx context.Context, requests []*request) ([]any, error) {
+			examples := make([]seq.Example, len(requests))
+			for i, r := range requests {
+				examples[i] = r.example()
+			}
+			outputs, err := scorer.Examples(ctx, examples)
+			if err != nil {
+				return nil, err
+			}
+			replies := make([]any, len(requests))
+			for i, o := range outputs {
+				if !finite(o.Logits) {
+					replies[i] = &failure{codeInternal, errNonFinite.Error()}
+					continue
+				}
+				replies[i] = prediction{requests[i].id, c.Label(sft.Argmax(o.Logits)), o.Logits, sft.Probabilities(o.Logits), s.sizes(requests[i])}
+			}
+			return replies, nil
+		}
+	}
+	return answerer{single: !c.Pair(), pair: c.Pair(), lines: lines, record: scorer.Score}
+}

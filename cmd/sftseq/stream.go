@@ -1,0 +1,185 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"sftseq/internal/jsonlines"
+)
+
+// A batch holds at most so much; one line may go beyond.
+const (
+	batchLines  = 256
+	batchTokens = 1 << 16
+)
+
+// stream answers JSON lines in their order. It reads ahead while the model
+// runs: a batch is what came in while the one before was answered. So a person
+// at a terminal gets each answer at once, and a file is read in large batches.
+type stream struct {
+	parser  *parser
+	maxLine int
+	// answer returns a reply for each of the requests, all of which are good. A
+	// *failure in place of a reply is that line's own error.
+	answer func(ctx context.Context, requests []*request) ([]any, error)
+}
+
+// refusal is the reply to a bad line.
+type refusal struct {
+	ID    json.RawMessage `json:"id"`
+	Error *failure        `json:"error"`
+}
+
+// run answers in's lines on out. That some lines are bad is an error at the
+// end, when all are answered.
+func (s *stream) run(ctx context.Context, in io.Reader, out io.Writer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	lines, batches := make(chan *request), make(chan []*request)
+	var readError error // written before lines is closed
+	go func() {
+		defer close(lines)
+		readError = s.read(ctx, in, lines)
+	}()
+	go gather(ctx, lines, batches)
+
+	w := bufio.NewWriterSize(out, 1<<16)
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	total, failed := 0, 0
+	for requests := range batches {
+		replies, err := s.replies(ctx, requests)
+		if err != nil {
+			return errors.Join(err, w.Flush())
+		}
+		for _, r := range replies {
+			if _, bad := r.(refusal); bad {
+				failed++
+			}
+			total++
+			if err := encoder.Encode(r); err != nil {
+				return err
+			}
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if readError != nil {
+		readError = fmt.Errorf("%s: after line %d: %w", s.parser.file, total, readError)
+	}
+	if failed > 0 {
+		return errors.Join(readError, fmt.Errorf("%d of %d lines failed", failed, total))
+	}
+	return readError
+}
+
+// read parses lines until the end.
+func (s *stream) read(ctx context.Context, in io.Reader, lines chan<- *request) error {
+	r := jsonlines.NewReader(in, s.maxLine)
+	for {
+		line, err := r.Next()
+		var long *jsonlines.TooLong
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil && !errors.As(err, &long) {
+			return err
+		}
+		select {
+		case lines <- s.parser.parse(line, r.Line(), err):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// gather collects lines into batches: whatever waits when a batch is asked for,
+// up to a limit.
+func gather(ctx context.Context, lines <-chan *request, batches chan<- []*request) {
+	defer close(batches)
+	var waiting []*request
+	tokens := 0
+	for lines != nil || len(waiting) > 0 {
+		from, to := lines, batches
+		if len(waiting) == 0 {
+			to = nil
+		}
+		if len(waiting) >= batchLines || tokens >= batchTokens {
+			from = nil
+		}
+		select {
+		case r, ok := <-from:
+			if !ok {
+				lines = nil
+				continue
+			}
+			waiting = append(waiting, r)
+			tokens += r.tokens()
+		case to <- waiting:
+			waiting, tokens = nil, 0
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// replies answers the good lines of a batch and refuses the others.
+func (s *stream) replies(ctx context.Context, requests []*request) ([]any, error) {
+	var good []*request
+	for _, r := range requests {
+		if r.failure == nil {
+			good = append(good, r)
+		}
+	}
+	var answers []any
+	if len(good) > 0 {
+		var err error
+		if answers, err = s.answer(ctx, good); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]any, len(requests))
+	for i, r := range requests {
+		f := r.failure
+		if f == nil {
+			out[i] = answers[0]
+			answers = answers[1:]
+			f, _ = out[i].(*failure)
+		}
+		if f != nil {
+			out[i] = refusal{r.id, f}
+		}
+	}
+	return out, nil
+}
+
+// sizes are a reply's numbers of tokens.
+type sizes struct {
+	Length  int  `json:"length"` // of both sequences of a pair
+	LengthA *int `json:"length_a,omitempty"`
+	LengthB *int `json:"length_b,omitempty"`
+	Used    *int `json:"used,omitempty"` // read by the model, where an input window may cut
+}
+
+func (s *stream) sizes(r *request) sizes {
+	var z sizes
+	for _, n := range r.lengths {
+		z.Length += n
+	}
+	if len(r.lengths) == 2 {
+		z.LengthA, z.LengthB = &r.lengths[0], &r.lengths[1]
+	}
+	if s.parser.config.InputWindow != nil {
+		n := r.tokens()
+		z.Used = &n
+	}
+	return z
+}

@@ -1,0 +1,225 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"sftseq/device"
+	"sftseq/internal/tensor"
+	"sftseq/lra"
+	"sftseq/seq"
+	"sftseq/sft"
+)
+
+func trainCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "train",
+		Usage: "train a model, or go on where a run stopped",
+		Description: `Trains a model for a task (listops) and keeps it in a run directory:
+config.json and model.safetensors (the best on the validation split, ready for
+eval and predict), last/ (the checkpoint) and metrics.jsonl. Without --data the
+data set is generated once, into the user's cache directory.
+
+Ctrl-C stores a checkpoint and says how to go on. Killing the program loses at
+most the work since the last checkpoint; a resumed run ends with the same bits
+as one that was never interrupted, whatever --threads and --memory are.
+
+Examples:
+   sftseq train listops
+   sftseq train listops --preset paper --out runs/paper --memory 8GiB
+   sftseq train listops --out runs/listops --resume
+   sftseq train listops --seeds 1,2,3`,
+		Subcommands: trainTasks(),
+	}
+}
+
+// trainTasks is a command for each task.
+func trainTasks() []*cli.Command {
+	var out []*cli.Command
+	for _, name := range lra.Names() {
+		task, err := lra.Lookup(name)
+		if err != nil {
+			panic(err)
+		}
+		out = append(out, &cli.Command{
+			Name: name, Usage: task.Description, Flags: trainFlags("runs/" + name),
+			UsageText: fmt.Sprintf("sftseq train %s [flags]\n\nExample: sftseq train %s --preset quick --seed 1 --out runs/first", name, name),
+			Action:    func(c *cli.Context) error { return train(c, task) },
+		})
+	}
+	return out
+}
+
+// train handles the command line: one run, or one for each seed.
+func train(c *cli.Context, task *lra.Task) error {
+	if c.Args().Present() {
+		return fmt.Errorf("unexpected argument %q; see sftseq train %s --help", c.Args().First(), task.Name)
+	}
+	if err := readConfigFlags(c); err != nil {
+		return err
+	}
+	if c.String("seeds") == "" {
+		r, err := newTrainRun(c, task, c.String("out"), c.Uint64("seed"))
+		if err != nil {
+			return err
+		}
+		_, err = r.run(c.Context)
+		return err
+	}
+	return trainSeeds(c, task)
+}
+
+// trainSeeds repeats a run and reports the mean and deviation of the accuracy.
+func trainSeeds(c *cli.Context, task *lra.Task) error {
+	if c.IsSet("seed") {
+		return errors.New("--seed and --seeds exclude each other")
+	}
+	var accuracies []float64
+	for _, word := range strings.Split(c.String("seeds"), ",") {
+		seed, err := strconv.ParseUint(strings.TrimSpace(word), 10, 64)
+		if err != nil {
+			return fmt.Errorf("--seeds: %q, expected numbers separated by commas", word)
+		}
+		fmt.Fprintf(c.App.ErrWriter, "seed %d\n", seed)
+		r, err := newTrainRun(c, task, filepath.Join(c.String("out"), fmt.Sprintf("seed-%d", seed)), seed)
+		if err != nil {
+			return err
+		}
+		accuracy, err := r.run(c.Context)
+		if err != nil {
+			return err
+		}
+		accuracies = append(accuracies, accuracy)
+	}
+	var mean, deviation float64
+	for _, a := range accuracies {
+		mean += a / float64(len(accuracies))
+	}
+	for _, a := range accuracies {
+		deviation += (a - mean) * (a - mean)
+	}
+	deviation = math.Sqrt(deviation / max(1, float64(len(accuracies)-1)))
+	fmt.Fprintf(c.App.Writer, "validation accuracy over %d seeds: mean %.2f%%, standard deviation %.2f%%\n", len(accuracies), 100*mean, 100*deviation)
+	return nil
+}
+
+// trainRun is one run, ready to start.
+type trainRun struct {
+	dir        string
+	trainer    *sft.Trainer
+	train, val *seq.File
+	device     tensor.Device
+	progress   *trainProgress
+	out        io.Writer
+	resume     string // the command that goes on with it
+	reproduce  string // the command that repeats it
+}
+
+func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (*trainRun, error) {
+	from, err := checkpointOf(c, dir)
+	if err != nil {
+		return nil, err
+	}
+	r := &trainRun{dir: dir, out: c.App.Writer, progress: newTrainProgress(c.App.ErrWriter),
+		resume: fmt.Sprintf("sftseq train %s --out %s --resume", task.Name, shellQuote(dir))}
+	if from != nil {
+		started, err := resumeFlags(c, from)
+		if err != nil {
+			return nil, err
+		}
+		r.reproduce = started.Command
+	} else {
+		r.reproduce = reproduction(c, task, seed)
+	}
+	preset, err := task.Preset(c.String("preset"))
+	if err != nil {
+		return nil, err
+	}
+	memory, err := memoryLimit(c)
+	if err != nil {
+		return nil, err
+	}
+	settings, config := preset.Settings, preset.Config
+	settings.Seed = seed
+	applyTrainFlags(c, &settings, &config)
+	data, err := trainingData(c, task, preset)
+	if err != nil {
+		return nil, err
+	}
+	var model *sft.Model // a resumed run's is in its checkpoint
+	if from != nil {
+		err = resumeSettings(c, &settings, from)
+	} else if err = describeData(&config, data.set); err == nil {
+		model, err = startingModel(c, &config, provenance{Sftseq: version(), Command: r.reproduce, Preset: preset.Name, DataDir: c.String("data"),
+			DataName: data.set.Manifest.Name, Data: data.fingerprint, InitFrom: c.String("init-from"), Settings: settings})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return r, r.open(c, data, model, settings, from, memory)
+}
+
+// open opens the device and the data and prepares the trainer.
+func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, settings sft.Settings, from *sft.Checkpoint, memory int64) (err error) {
+	if r.device, err = device.Open(c.String("device"), c.Int("threads")); err != nil {
+		return err
+	}
+	if r.train, err = data.set.Open("train"); err != nil {
+		return err
+	}
+	if r.val, err = data.set.Open("val"); err != nil {
+		return err
+	}
+	r.trainer, err = sft.NewTrainer(model, settings, r.device, r.train, r.val, from, sft.Options{
+		Dir: r.dir, Memory: memory, SaveEvery: c.Duration("save-every"), Data: data.fingerprint, Observe: r.progress.observe,
+	})
+	if err != nil {
+		return err
+	}
+	r.progress.begin(r.trainer, r.device.Name())
+	return nil
+}
+
+// checkpointOf returns the checkpoint to resume from, nil for a fresh start. A
+// directory that holds a run is not overwritten.
+func checkpointOf(c *cli.Context, dir string) (*sft.Checkpoint, error) {
+	from, err := sft.LoadCheckpoint(dir)
+	switch {
+	case err == nil && !c.Bool("resume"):
+		return nil, fmt.Errorf("%s holds a run already: go on with --resume, or choose another --out", dir)
+	case errors.Is(err, os.ErrNotExist):
+		if _, err := os.Stat(filepath.Join(dir, "model.safetensors")); err == nil {
+			return nil, fmt.Errorf("%s holds a model, but no run to resume: choose another --out", dir)
+		}
+		return nil, nil // killed before its first checkpoint, or never started
+	case err != nil && !c.Bool("resume"):
+		return nil, fmt.Errorf("%s holds something else: %w", dir, err)
+	}
+	return from, err
+}
+
+// run trains to the end and returns the best accuracy on the validation split.
+func (r *trainRun) run(ctx context.Context) (float64, error) {
+	err := r.trainer.Run(ctx)
+	r.progress.finish()
+	s := r.trainer.State()
+	err = errors.Join(err, r.trainer.Close(), r.train.Close(), r.val.Close(), r.device.Close())
+	if err != nil {
+		if errors.Is(err, context.Canceled) {
+			return 0, fmt.Errorf("stopped at step %d, the checkpoint is stored; go on with:\n  %s", s.Step, r.resume)
+		}
+		return 0, err
+	}
+	fmt.Fprintf(r.out, "validation accuracy %.2f%% (step %d of %d), model in %s\n", 100*s.Best, s.BestStep, s.Step, r.dir)
+	fmt.Fprintf(r.out, "repeat with: %s\n", r.reproduce)
+	return s.Best, nil
+}

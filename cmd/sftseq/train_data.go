@@ -1,0 +1,155 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"sftseq/lra"
+	"sftseq/seq"
+	"sftseq/sft"
+)
+
+// trainData is an open data set and what identifies its contents.
+type trainData struct {
+	set         *seq.Dataset
+	fingerprint string
+}
+
+// trainingData opens --data, or the set that belongs to the preset, which is
+// generated the first time.
+func trainingData(c *cli.Context, task *lra.Task, p *lra.Preset) (*trainData, error) {
+	dir := c.String("data")
+	if dir == "" {
+		cache, err := os.UserCacheDir()
+		if err != nil {
+			return nil, fmt.Errorf("no cache directory for the data set (choose one with --data): %w", err)
+		}
+		dir = filepath.Join(cache, "sftseq", p.DataName)
+		if _, err := os.Stat(filepath.Join(dir, "dataset.json")); err != nil {
+			fmt.Fprintf(c.App.ErrWriter, "generating %s in %s\n", task.Name, dir)
+			options := p.Data
+			progress := newProgress(int64(options.Train+options.Val+options.Test), "generating", "rows")
+			options.Progress = progress.Add
+			_, err := task.Generate(c.Context, dir, options)
+			progress.Finish()
+			if err != nil {
+				return nil, fmt.Errorf("generating %s in %s: %w", task.Name, dir, err)
+			}
+		}
+	}
+	set, err := seq.OpenDataset(dir)
+	if err != nil {
+		return nil, err
+	}
+	for _, split := range []string{"train", "val"} {
+		if _, ok := set.Manifest.Splits[split]; !ok {
+			return nil, fmt.Errorf("%s: no split %q, which training needs", dir, split)
+		}
+	}
+	return &trainData{set, set.Manifest.Splits["train"].SHA256 + "," + set.Manifest.Splits["val"].SHA256}, nil
+}
+
+// describeData copies what the data decides into a model's configuration.
+func describeData(m *sft.Config, set *seq.Dataset) error {
+	d := set.Manifest
+	m.Task, m.VocabSize, m.PadTokenID, m.Tokenizer = d.Task, d.VocabSize, d.PadID, d.Tokenizer
+	if m.VocabSize == 0 || m.Tokenizer == nil {
+		return fmt.Errorf("%s: dataset.json states no vocabulary or tokenizer, which a model needs", set.Dir)
+	}
+	if len(d.LabelNames) == 0 {
+		return fmt.Errorf("%s: dataset.json states no label_names, so the number of labels is not known", set.Dir)
+	}
+	m.LabelNames, m.NumLabels = d.LabelNames, len(d.LabelNames)
+	return m.Validate()
+}
+
+// provenance is what a model's config.json says, in "extra", of where the model
+// comes from.
+type provenance struct {
+	Sftseq   string       `json:"sftseq"`
+	Command  string       `json:"command"` // repeats the run
+	Preset   string       `json:"preset"`
+	DataDir  string       `json:"data_dir,omitempty"` // as given by --data
+	DataName string       `json:"data_name"`
+	Data     string       `json:"data_sha256"` // of the training and the validation split
+	InitFrom string       `json:"init_from,omitempty"`
+	Settings sft.Settings `json:"settings"`
+}
+
+// resumeFlags sets --preset and --data to what the run was started with.
+func resumeFlags(c *cli.Context, from *sft.Checkpoint) (*provenance, error) {
+	var p provenance
+	if err := json.Unmarshal(from.Config.Extra, &p); err != nil {
+		return nil, fmt.Errorf("the checkpoint does not say how its run was started: %w", err)
+	}
+	if c.IsSet("preset") && c.String("preset") != p.Preset {
+		return nil, fmt.Errorf("--preset %s: the run was started with %s, and a resumed run cannot change it", c.String("preset"), p.Preset)
+	}
+	if err := c.Set("preset", p.Preset); err != nil {
+		return nil, err
+	}
+	if c.String("data") == "" && p.DataDir != "" {
+		return &p, c.Set("data", p.DataDir)
+	}
+	return &p, nil
+}
+
+// startingModel is fresh, with the weights that --init-from names if it does.
+func startingModel(c *cli.Context, config *sft.Config, p provenance) (*sft.Model, error) {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	config.Extra = text
+	m := sft.NewModel(config, p.Settings.Seed)
+	if p.InitFrom == "" {
+		return m, nil
+	}
+	source, err := sft.Load(p.InitFrom)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.CopyFrom(source); err != nil {
+		return nil, fmt.Errorf("--init-from %s: %w", p.InitFrom, err)
+	}
+	return m, nil
+}
+
+// resumeSettings takes the checkpoint's settings. Only the end of the run may
+// be moved by flags; a model or number that differs is an error.
+func resumeSettings(c *cli.Context, settings *sft.Settings, from *sft.Checkpoint) error {
+	stored := from.Settings
+	for _, f := range numberFlags() {
+		name := f.Names()[0]
+		if !c.IsSet(name) || name == "steps" || name == "epochs" || name == "preset" {
+			continue
+		}
+		s, m := stored, *from.Config
+		if name == "seed" {
+			s.Seed = c.Uint64("seed")
+		}
+		applyTrainFlag(c, name, &s, &m)
+		if s != stored || !sameConfig(&m, from.Config) {
+			return fmt.Errorf("--%s %v: the run was started with another value, and a resumed run cannot change it", name, c.Value(name))
+		}
+	}
+	end := *settings
+	*settings = stored
+	if c.IsSet("steps") {
+		settings.Steps = end.Steps
+	}
+	if c.IsSet("epochs") {
+		settings.Epochs, settings.Steps = end.Epochs, 0
+	}
+	return nil
+}
+
+func sameConfig(a, b *sft.Config) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && string(x) == string(y)
+}

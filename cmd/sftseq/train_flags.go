@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/dustin/go-humanize"
+	"github.com/urfave/cli/v2"
+
+	"sftseq/lra"
+	"sftseq/sft"
+)
+
+// flags of where and how a run is made; they do not change its result.
+func runFlags(out string) []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "data", Usage: "data set `DIR`; without it, one is generated once into the cache directory"},
+		&cli.StringFlag{Name: "out", Value: out, Usage: "run `DIR`"},
+		&cli.BoolFlag{Name: "resume", Usage: "go on from the checkpoint in --out"},
+		&cli.StringFlag{Name: "config", Usage: "JSON `FILE` of flags, such as {\"batch\": 32, \"lr\": 0.0005}; the command line wins"},
+		&cli.StringFlag{Name: "init-from", Usage: "fine-tune the weights of the model in `DIR`"},
+		&cli.StringFlag{Name: "seeds", Usage: "repeat for each `SEED,SEED,…` and report the mean"},
+		&cli.StringFlag{Name: "device", Value: "auto", Usage: "auto or cpu"},
+		&cli.IntFlag{Name: "threads", Usage: "processor threads (default: all)"},
+		&cli.StringFlag{Name: "memory", Value: "4GiB", Usage: "limit on memory; less trains in smaller pieces, with the same result"},
+		&cli.DurationFlag{Name: "save-every", Value: time.Minute, Usage: "time between checkpoints"},
+	}
+}
+
+// numberFlags are the numbers of a preset, which they replace.
+func numberFlags() []cli.Flag {
+	preset := cli.Flag(&cli.StringFlag{Name: "preset", Value: "quick", Usage: "quick (minutes on a laptop) or paper (the published configuration)"})
+	whole := func(name, usage string) cli.Flag {
+		return &cli.IntFlag{Name: name, Usage: usage, DefaultText: "of the preset"}
+	}
+	real := func(name, usage string) cli.Flag {
+		return &cli.Float64Flag{Name: name, Usage: usage, DefaultText: "of the preset"}
+	}
+	word := func(name, usage string) cli.Flag {
+		return &cli.StringFlag{Name: name, Usage: usage, DefaultText: "of the preset"}
+	}
+	return []cli.Flag{
+		preset,
+		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of weights, order, noise and dropout"},
+		whole("epochs", "passes over the training split"), whole("steps", "updates, instead of epochs"),
+		whole("batch", "examples in a batch"), real("lr", "learning rate"), real("weight-decay", "AdamW's"),
+		word("warmup", "untuned, or a number of steps"), whole("step-size", "epochs between two decays of the learning rate"),
+		real("decay-rate", "factor of a decay"), real("max-grad-norm", "clip the gradient's norm; 0 does not"),
+		whole("short-steps", "steps on short rows alone, before the epochs"), whole("short-length", "tokens of a short row, at most"),
+		whole("eval-every", "steps between evaluations; 0 is once an epoch"), whole("log-every", "steps between lines of metrics"),
+		whole("patience", "stop after that many evaluations without a better one; 0 does not"),
+		whole("k", "sampled tokens"), whole("hidden", "hidden size"), whole("layers", "encoder layers"), whole("heads", "attention heads"),
+		whole("intermediate", "width of the feed-forward layer"), whole("sinusoid-dim", "dimension of the relative encoding"),
+		whole("max-length", "longest sequence that the model accepts"),
+		word("norm", "pre or post"), word("score", "maxout, maxout_standardized, lily or dot"),
+		word("probability", "leaky_relu, relu or softmax"), word("relative", "sinusoid_hadamard or none"),
+		real("drop-token", "probability that sampling skips a token"), real("attention-dropout", "on Q and K"),
+		real("embedding-dropout", "on both branches' outputs"), real("feed-forward-dropout", "after GELU"),
+		&cli.BoolFlag{Name: "residual-scale", Usage: "scale the residual branches by a learned number from 0"},
+	}
+}
+
+func trainFlags(out string) []cli.Flag { return append(numberFlags(), runFlags(out)...) }
+
+// applyTrainFlags puts the numbers given as flags into the preset's places.
+func applyTrainFlags(c *cli.Context, s *sft.Settings, m *sft.Config) {
+	for _, f := range numberFlags() {
+		if name := f.Names()[0]; c.IsSet(name) {
+			applyTrainFlag(c, name, s, m)
+		}
+	}
+	if c.IsSet("epochs") && !c.IsSet("steps") {
+		s.Steps = 0
+	}
+	if c.IsSet("hidden") && !c.IsSet("intermediate") {
+		m.IntermediateSize = 4 * m.HiddenSize
+	}
+	if c.IsSet("hidden") && !c.IsSet("sinusoid-dim") {
+		m.SinusoidDim = m.HiddenSize
+	}
+}
+
+// applyTrainFlag puts one flag's number into its place.
+func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config) {
+	whole := map[string]*int{
+		"epochs": &s.Epochs, "steps": &s.Steps, "batch": &s.Batch, "step-size": &s.StepSize, "eval-every": &s.EvalEvery,
+		"log-every": &s.LogEvery, "patience": &s.Patience, "short-steps": &s.ShortSteps, "short-length": &s.ShortLength, "k": &m.NumSampledTokens, "hidden": &m.HiddenSize,
+		"layers": &m.NumLayers, "heads": &m.NumHeads, "intermediate": &m.IntermediateSize, "sinusoid-dim": &m.SinusoidDim,
+		"max-length": &m.MaxLength,
+	}
+	real := map[string]*float64{
+		"lr": &s.LearningRate, "weight-decay": &s.WeightDecay, "decay-rate": &s.DecayRate, "max-grad-norm": &s.MaxGradNorm,
+		"drop-token": &m.DropToken, "attention-dropout": &m.AttentionDropout, "embedding-dropout": &m.EmbeddingDropout,
+		"feed-forward-dropout": &m.FeedForward,
+	}
+	word := map[string]*string{
+		"warmup": &s.Warmup, "norm": &m.NormPosition, "score": &m.Score, "probability": &m.Probability, "relative": &m.Relative,
+	}
+	switch {
+	case whole[name] != nil:
+		*whole[name] = c.Int(name)
+	case real[name] != nil:
+		*real[name] = c.Float64(name)
+	case word[name] != nil:
+		*word[name] = c.String(name)
+	case name == "residual-scale":
+		m.ResidualScale = c.Bool(name)
+	}
+}
+
+// lookupFlag finds a flag by any of its names.
+func lookupFlag(flags []cli.Flag, name string) cli.Flag {
+	for _, f := range flags {
+		if slices.Contains(f.Names(), name) {
+			return f
+		}
+	}
+	return nil
+}
+
+// readConfigFlags sets the flags that a --config file holds and the command
+// line does not.
+func readConfigFlags(c *cli.Context) error {
+	path := c.String("config")
+	if path == "" {
+		return nil
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var values map[string]any
+	if err := d.Decode(&values); err != nil {
+		return fmt.Errorf("%s: expected a JSON object of flags: %w", path, err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%s: text after the JSON object", path)
+	}
+	for name, v := range values {
+		if lookupFlag(c.Command.Flags, name) == nil {
+			return fmt.Errorf("%s: unknown flag %q", path, name)
+		}
+		if c.IsSet(name) {
+			continue
+		}
+		if err := c.Set(name, fmt.Sprint(v)); err != nil {
+			return fmt.Errorf("%s: %s: %v: %w", path, name, v, err)
+		}
+	}
+	return nil
+}
+
+// memoryLimit reads --memory and tells the garbage collector of it.
+func memoryLimit(c *cli.Context) (int64, error) {
+	n, err := humanize.ParseBytes(c.String("memory"))
+	if err != nil || n == 0 || n > 1<<60 {
+		return 0, fmt.Errorf("--memory %q: expected a size such as 4GiB", c.String("memory"))
+	}
+	debug.SetMemoryLimit(int64(n))
+	return int64(n), nil
+}
+
+// reproduction is the command that repeats a run.
+func reproduction(c *cli.Context, task *lra.Task, seed uint64) string {
+	parts := []string{"sftseq train", task.Name, fmt.Sprintf("--preset %s --seed %d", c.String("preset"), seed)}
+	for _, f := range append(numberFlags(), &cli.StringFlag{Name: "data"}, &cli.StringFlag{Name: "init-from"}) {
+		name := f.Names()[0]
+		if name != "preset" && name != "seed" && c.IsSet(name) {
+			parts = append(parts, fmt.Sprintf("--%s=%s", name, shellQuote(fmt.Sprint(c.Value(name)))))
+		}
+	}
+	return strings.Join(parts, " ")
+}
+
+// shellQuote quotes a word where a shell would take it apart.
+func shellQuote(s string) string {
+	plain := func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+=:,@", r))
+	}
+	if s != "" && !strings.ContainsFunc(s, plain) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// buildProgram compiles the program as a user runs it.
+func buildProgram(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sftseq")
+	if out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return path
+}
+
+// smallData generates a data set that a few seconds of training go through.
+func smallData(t *testing.T, program string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "data")
+	out, err := exec.Command(program, "data", "generate", "listops", "--out", dir, "--train", "200", "--val", "20", "--test", "20",
+		"--min-length", "20", "--max-length", "60").CombinedOutput()
+	if err != nil {
+		t.Fatalf("data generate: %v\n%s", err, out)
+	}
+	return dir
+}
+
+// small are the flags of a run of a few seconds with every dropout on.
+func small(data, out string) []string {
+	return []string{"train", "listops", "--data", data, "--out", out, "--steps", "60", "--batch", "40", "--hidden", "16", "--layers", "2",
+		"--k", "8", "--eval-every", "20", "--log-every", "7", "--drop-token", "0.2", "--attention-dropout", "0.1", "--embedding-dropout", "0.1",
+		"--feed-forward-dropout", "0.1", "--save-every", "1ms", "--seed", "5"}
+}
+
+// TestKilledAndResumed kills a run at random moments and goes on each time with
+// other threads and memory: weights and metrics equal those of a run that was
+// left alone.
+func TestKilledAndResumed(t *testing.T) {
+	program := buildProgram(t)
+	data := smallData(t, program)
+	whole, torn := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "torn")
+	start := time.Now()
+	if out, err := exec.Command(program, small(data, whole)...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	took := time.Since(start)
+
+	kills := 20
+	if testing.Short() {
+		kills = 3
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for killed, try := 0, 0; killed < kills; try++ {
+		if try == 10*kills {
+			t.Fatalf("the run ended after %d of %d kills", killed, kills)
+		}
+		args := append(small(data, torn), "--resume", "--threads", []string{"1", "2", "3"}[try%3], "--memory", []string{"400MiB", "4GiB"}[try%2])
+		cmd := exec.Command(program, args...)
+		var text bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &text, &text
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		wait := time.Duration(random.Float64() * float64(took) * 3 / float64(kills))
+		timer := time.AfterFunc(wait, func() { _ = cmd.Process.Kill() })
+		err := cmd.Wait()
+		timer.Stop()
+		if err == nil { // it finished first: begin anew, or nothing is tested
+			if err := os.RemoveAll(torn); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		if !strings.Contains(err.Error(), "killed") {
+			t.Fatalf("%v\n%s", err, text.String())
+		}
+		killed++
+	}
+	if out, err := exec.Command(program, append(small(data, torn), "--resume")...).CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	compareRuns(t, whole, torn)
+}
+
+func compareRuns(t *testing.T, a, b string) {
+	t.Helper()
+	for _, name := range []string{"model.safetensors", "metrics.jsonl", "last/checkpoint.safetensors"} {
+		x, err := os.ReadFile(filepath.Join(a, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		y, err := os.ReadFile(filepath.Join(b, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name == "metrics.jsonl" {
+			x, y = withoutTimes(t, x), withoutTimes(t, y)
+		}
+		if strings.HasPrefix(name, "last/") { // its metadata knows the length of metrics.jsonl, which times change
+			x, y = x[len(x)-tensorBytes(x):], y[len(y)-tensorBytes(y):]
+		}
+		if !bytes.Equal(x, y) {
+			t.Errorf("%s differs", name)
+		}
+	}
+}
+
+// tensorBytes is the size of the data part of a safetensors file.
+func tensorBytes(file []byte) int {
+	header := 0
+	for i := 7; i >= 0; i-- {
+		header = header<<8 | int(file[i])
+	}
+	return len(file) - 8 - header
+}
+
+// withoutTimes drops the fields that tell time.
+func withoutTimes(t *testing.T, text []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	for _, line := range bytes.Split(bytes.TrimSpace(text), []byte("\n")) {
+		var fields map[string]any
+		if err := json.Unmarshal(line, &fields); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		delete(fields, "seconds")
+		delete(fields, "tokens_per_s")
+		canonical, err := json.Marshal(fields)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out.Write(append(canonical, '\n'))
+	}
+	return out.Bytes()
+}

@@ -1,0 +1,261 @@
+package docs_test
+
+import (
+	"bytes"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// root is the module's directory, seen from this package's.
+const root = ".."
+
+// reference is a file, maybe with names declared in it, or a directory:
+//
+//	`sft/pass.go`   `sft/pass.go: NewPass, Pass.Logits`   `internal/cpu/`
+//
+// Brackets of a pointer receiver are left out.
+var reference = regexp.MustCompile("`([A-Za-z0-9_./-]+\\.go)(?:: ([^`\n]+))?`|`([a-z0-9_][a-z0-9_./-]*/)`")
+
+// TestReferences: what the pages name is there.
+func TestReferences(t *testing.T) {
+	pages, err := filepath.Glob("*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := filepath.Glob("adr/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared := map[string]map[string]bool{}
+	found := 0
+	for _, page := range append(pages, records...) {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range reference.FindAllStringSubmatch(string(text), -1) {
+			file, names, dir := m[1], m[2], m[3]
+			if dir != "" {
+				if info, err := os.Stat(filepath.Join(root, dir)); err != nil || !info.IsDir() {
+					t.Errorf("%s: %s: no such directory", page, m[0])
+				}
+				continue
+			}
+			found++
+			if declared[file] == nil {
+				declared[file] = declarations(t, page, file)
+			}
+			for name := range strings.SplitSeq(names, ",") {
+				if name = strings.TrimSpace(name); name != "" && !declared[file][name] {
+					t.Errorf("%s: %s: %s declares no %s", page, m[0], file, name)
+				}
+			}
+		}
+	}
+	if found < 80 {
+		t.Errorf("%d references to files, the pages have more: the pattern does not fit them", found)
+	}
+}
+
+// declarations lists the names of a Go file: functions, Type.method, types and
+// their Type.field, constants and variables.
+func declarations(t *testing.T, page, file string) map[string]bool {
+	names := map[string]bool{}
+	tree, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, file), nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Errorf("%s: %s: %v", page, file, err)
+		return names
+	}
+	for _, d := range tree.Decls {
+		switch d := d.(type) {
+		case *ast.FuncDecl:
+			if d.Recv == nil {
+				names[d.Name.Name] = true
+			} else {
+				names[receiver(d.Recv.List[0].Type)+"."+d.Name.Name] = true
+			}
+		case *ast.GenDecl:
+			for _, s := range d.Specs {
+				declareSpec(names, s)
+			}
+		}
+	}
+	return names
+}
+
+func declareSpec(names map[string]bool, spec ast.Spec) {
+	switch s := spec.(type) {
+	case *ast.ValueSpec:
+		for _, n := range s.Names {
+			names[n.Name] = true
+		}
+	case *ast.TypeSpec:
+		names[s.Name.Name] = true
+		var members *ast.FieldList
+		switch body := s.Type.(type) {
+		case *ast.StructType:
+			members = body.Fields
+		case *ast.InterfaceType:
+			members = body.Methods
+		default:
+			return
+		}
+		for _, f := range members.List {
+			for _, n := range f.Names {
+				names[s.Name.Name+"."+n.Name] = true
+			}
+		}
+	}
+}
+
+// receiver is the name of a method's type.
+func receiver(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return receiver(e.X)
+	case *ast.IndexExpr:
+		return receiver(e.X)
+	case *ast.Ident:
+		return e.Name
+	}
+	return ""
+}
+
+// importRules say what a package must not depend on, directly or through
+// others. The program's own packages are named without the module.
+var importRules = []struct {
+	from  string // a package and those below it; "*" is every one
+	never []string
+	why   string
+}{
+	{"*", []string{"cmd"}, "the program is the last to import"},
+	{"sft", []string{"internal/cpu", "vk", "device", "lra", "tokenizers"}, "the model names no device and no task"},
+	{"internal/tensor", []string{"internal/cpu", "vk", "device", "sft", "seq"}, "what model and device agree on depends on neither"},
+	{"internal/cpu", []string{"sft", "seq", "lra", "tokenizers", "vk"}, "a device knows kernels, not models"},
+	{"seq", []string{"sft", "internal/tensor", "internal/cpu", "vk", "device", "lra", "tokenizers"}, "sequences do not know who reads them"},
+	{"lra", []string{"internal/tensor/conformance", "internal/cpu", "vk", "device"}, "a task picks no device"},
+	{"tokenizers", []string{"seq", "sft", "lra"}, "a tokenizer depends on nothing"},
+	{"sinusoid", []string{"internal/tensor", "internal/cpu", "vk", "sft", "seq"}, "mathematics depends on nothing"},
+	{"internal/fmath", []string{"internal/tensor", "internal/cpu", "vk", "sft", "seq"}, "mathematics depends on nothing"},
+	{"internal/philox", []string{"internal/tensor", "internal/cpu", "vk", "sft", "seq"}, "mathematics depends on nothing"},
+}
+
+// TestImports enforces the rules. Test files may import what they like.
+func TestImports(t *testing.T) {
+	imports := moduleImports(t)
+	for _, rule := range importRules {
+		applied := false
+		for from := range imports {
+			if rule.from != "*" && !within(from, rule.from) || within(from, "cmd") {
+				continue
+			}
+			applied = true
+			for to, by := range reach(imports, from) {
+				for _, never := range rule.never {
+					if within(to, never) {
+						t.Errorf("%s imports %s (through %s): %s", from, to, by, rule.why)
+					}
+				}
+			}
+		}
+		if !applied {
+			t.Errorf("no package %s", rule.from)
+		}
+	}
+}
+
+func within(path, parent string) bool {
+	return path == parent || strings.HasPrefix(path, parent+"/")
+}
+
+// moduleImports lists, for each package, the packages of this module that it
+// imports.
+func moduleImports(t *testing.T) map[string][]string {
+	imports := map[string][]string{}
+	goFiles(t, func(path string, text []byte) {
+		if strings.HasSuffix(path, "_test.go") {
+			return
+		}
+		tree, err := parser.ParseFile(token.NewFileSet(), path, text, parser.ImportsOnly)
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		from := filepath.ToSlash(filepath.Dir(path))
+		imports[from] = slices.Clip(imports[from])
+		for _, spec := range tree.Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			if to, ok := strings.CutPrefix(name, "sftseq/"); err == nil && ok {
+				imports[from] = append(imports[from], to)
+			}
+		}
+	})
+	return imports
+}
+
+// reach lists what a package depends on, each with a package that imports it.
+func reach(imports map[string][]string, from string) map[string]string {
+	seen := map[string]string{}
+	var walk func(p string)
+	walk = func(p string) {
+		for _, to := range imports[p] {
+			if _, ok := seen[to]; !ok {
+				seen[to] = p
+				walk(to)
+			}
+		}
+	}
+	walk(from)
+	return seen
+}
+
+// maxLines is the length of a file that one can still read.
+const maxLines = 500
+
+// TestFileLength: no file that a person wrote has more lines than that.
+func TestFileLength(t *testing.T) {
+	generated := regexp.MustCompile(`(?m)^// Code generated .* DO NOT EDIT\.$`)
+	goFiles(t, func(path string, text []byte) {
+		if n := bytes.Count(text, []byte("\n")); n > maxLines && !generated.Match(text) {
+			t.Errorf("%s has %d lines, at most %d are allowed: cut it", path, n, maxLines)
+		}
+	})
+}
+
+// goFiles visits the module's Go files by their path from its root.
+func goFiles(t *testing.T, visit func(path string, text []byte)) {
+	t.Helper()
+	tree := os.DirFS(root)
+	err := fs.WalkDir(tree, ".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			if name := d.Name(); path != "." && (strings.HasPrefix(name, ".") || name == "testdata") {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(path, ".go") {
+			return nil
+		}
+		text, err := fs.ReadFile(tree, path)
+		if err != nil {
+			return err
+		}
+		visit(path, text)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

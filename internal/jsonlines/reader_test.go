@@ -1,0 +1,129 @@
+package jsonlines
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// read returns every line as "number:text", and errors as "number!".
+func read(r *Reader) ([]string, error) {
+	var out []string
+	for {
+		line, err := r.Next()
+		var long *TooLong
+		switch {
+		case err == io.EOF:
+			return out, nil
+		case errors.As(err, &long):
+			out = append(out, fmt.Sprintf("%d!%d", r.Line(), long.Bytes))
+		case err != nil:
+			return out, err
+		default:
+			out = append(out, fmt.Sprintf("%d:%s", r.Line(), line))
+		}
+	}
+}
+
+func TestReader(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{"", nil},
+		{"\n\r\n  \n", nil},
+		{"a\nb\n", []string{"1:a", "2:b"}},
+		{"a\r\n\nb", []string{"1:a", "3:b"}},
+		{"a\r\r\n", []string{"1:a\r"}},
+		{"12345678\n", []string{"1:12345678"}},
+		{"12345678\r\n", []string{"1:12345678"}},
+		{"12345678", []string{"1:12345678"}},
+		{"123456789\nb", []string{"1!10", "2:b"}},
+		{"123456789\r\nb", []string{"1!11", "2:b"}},
+		{"123456789abcdef\nb\n", []string{"1!16", "2:b"}},
+		{"123456789abcdef", []string{"1!15"}},
+		{"\xef\xbb\xbf{}\n\xef\xbb\xbf{}", []string{"1:{}", "2:\xef\xbb\xbf{}"}},
+		{"\x00\n\xff", []string{"1:\x00", "2:\xff"}},
+	} {
+		for _, one := range []bool{false, true} {
+			var in io.Reader = strings.NewReader(c.text)
+			if one {
+				in = iotest.OneByteReader(in)
+			}
+			got, err := read(NewReader(in, 8))
+			if err != nil || !slices.Equal(got, c.want) {
+				t.Errorf("%q: %q, %v; want %q", c.text, got, err, c.want)
+			}
+		}
+	}
+}
+
+func TestReaderReportsFailure(t *testing.T) {
+	broken := errors.New("broken")
+	r := NewReader(io.MultiReader(strings.NewReader("a\nb"), iotest.ErrReader(broken)), 8)
+	got, err := read(r)
+	if !errors.Is(err, broken) || !slices.Equal(got, []string{"1:a"}) {
+		t.Errorf("%q, %v; want the first line and the error", got, err)
+	}
+}
+
+// repeated is an endless line.
+type repeated byte
+
+func (b repeated) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(b)
+	}
+	return len(p), nil
+}
+
+func TestLongLineTakesLittleMemory(t *testing.T) {
+	in := io.MultiReader(io.LimitReader(repeated('x'), 100e6), strings.NewReader("\nb\n"))
+	r := NewReader(in, 1<<16)
+	got, err := read(r)
+	if err != nil || !slices.Equal(got, []string{"1!100000001", "2:b"}) {
+		t.Errorf("%q, %v", got, err)
+	}
+	if cap(r.buf) > keep {
+		t.Errorf("%d bytes kept", cap(r.buf))
+	}
+}
+
+// FuzzReader compares with splitting the whole text.
+func FuzzReader(f *testing.F) {
+	for _, text := range []string{"", "a\nb", "\r\n\r\n", "a\r\n\n123456789\nb", "\xef\xbb\xbf{}\n", "\x00\n\xff\n", "1234567890123\r\n8\r\r\n"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		got, err := read(NewReader(bytes.NewReader(text), 8))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []string
+		for i, line := range bytes.Split(text, []byte("\n")) {
+			line = bytes.TrimSuffix(line, []byte("\r"))
+			long := len(line) > 8
+			if i == 0 {
+				line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
+			}
+			if long {
+				want = append(want, fmt.Sprintf("%d!", i+1))
+			} else if len(bytes.TrimSpace(line)) > 0 {
+				want = append(want, fmt.Sprintf("%d:%s", i+1, line))
+			}
+		}
+		for i, g := range got {
+			if at := strings.IndexByte(g, '!'); at >= 0 && !strings.Contains(g[:at], ":") {
+				got[i] = g[:at+1]
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	})
+}

@@ -1,0 +1,106 @@
+// Package metrics measures a classifier: it takes each row's label and logits
+// and reports accuracy, loss, recall by class and what else tells whether the
+// answers can be relied on.
+package metrics
+
+import (
+	"fmt"
+	"math"
+)
+
+// Tally collects rows. It holds sixteen bytes a row, for the numbers that need
+// an order: the area under the curve and the bins of length.
+type Tally struct {
+	classes   int
+	confusion [][]int64 // [label][answer]
+	loss      float64
+	bins      [calibrationBins]calibrationBin
+	rows      []row
+}
+
+// row is what an ordering needs of a row.
+type row struct {
+	margin  float64 // log odds of class 1, of two classes
+	length  int32
+	class   int32
+	correct bool
+}
+
+// calibrationBins is the number of equal intervals of confidence.
+const calibrationBins = 15
+
+type calibrationBin struct {
+	rows, correct int64
+	confidence    float64
+}
+
+// NewTally returns an empty tally for that many classes.
+func NewTally(classes int) *Tally {
+	t := &Tally{classes: classes, confusion: make([][]int64, classes)}
+	for i := range t.confusion {
+		t.confusion[i] = make([]int64, classes)
+	}
+	return t
+}
+
+// Add counts a row: its true class, the logits that a model gave and the
+// length of its sequence. The answer is the first of the largest logits.
+func (t *Tally) Add(class int, logits []float32, length int) error {
+	if class < 0 || class >= t.classes || len(logits) != t.classes {
+		return fmt.Errorf("metrics: class %d with %d logits in a tally of %d classes", class, len(logits), t.classes)
+	}
+	p, answer := Softmax(logits), 0
+	for i, v := range logits {
+		if v > logits[answer] {
+			answer = i
+		}
+	}
+	if v := p[answer]; math.IsNaN(v) {
+		return fmt.Errorf("metrics: logits %v, expected finite numbers", logits)
+	}
+	t.confusion[class][answer]++
+	t.loss += crossEntropy(logits, class)
+	b := &t.bins[min(int(p[answer]*calibrationBins), calibrationBins-1)]
+	b.rows++
+	b.confidence += p[answer]
+	if answer == class {
+		b.correct++
+	}
+	r := row{length: int32(min(length, math.MaxInt32)), class: int32(class), correct: answer == class}
+	if t.classes == 2 {
+		r.margin = float64(logits[1]) - float64(logits[0])
+	}
+	t.rows = append(t.rows, r)
+	return nil
+}
+
+// Softmax is the probability of each class, in float64.
+func Softmax(logits []float32) []float64 {
+	top := float64(logits[0])
+	for _, v := range logits {
+		top = max(top, float64(v))
+	}
+	p, sum := make([]float64, len(logits)), 0.0
+	for i, v := range logits {
+		p[i] = math.Exp(float64(v) - top)
+		sum += p[i]
+	}
+	for i := range p {
+		p[i] /= sum
+	}
+	return p
+}
+
+// crossEntropy is −log of the probability of class, exact also where that
+// probability is 0 in float64.
+func crossEntropy(logits []float32, class int) float64 {
+	top := float64(logits[0])
+	for _, v := range logits {
+		top = max(top, float64(v))
+	}
+	sum := 0.0
+	for _, v := range logits {
+		sum += math.Exp(float64(v) - top)
+	}
+	return math.Log(sum) + top - float64(logits[class])
+}

@@ -1,0 +1,118 @@
+package metrics
+
+import (
+	"math"
+	"reflect"
+	"testing"
+)
+
+func near(a, b float64) bool { return math.Abs(a-b) < 1e-6 }
+
+func tally(t *testing.T, classes int, rows []struct {
+	class, length int
+	logits        []float32
+}) *Report {
+	t.Helper()
+	y := NewTally(classes)
+	for _, r := range rows {
+		if err := y.Add(r.class, r.logits, r.length); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return y.Report()
+}
+
+// TestTwoClasses uses logits whose probabilities are simple: ln 3 is 3 to 1.
+func TestTwoClasses(t *testing.T) {
+	ln3 := float32(math.Log(3))
+	r := tally(t, 2, []struct {
+		class, length int
+		logits        []float32
+	}{
+		{0, 10, []float32{ln3, 0}}, // ¾ for 0: right
+		{0, 20, []float32{0, ln3}}, // ¾ for 1: wrong
+		{1, 30, []float32{0, ln3}}, // ¾ for 1: right
+		{1, 40, []float32{0, 0}},   // even: the first, wrong
+	})
+	if r.Rows != 4 || r.Accuracy != 0.5 {
+		t.Errorf("rows %d, accuracy %v", r.Rows, r.Accuracy)
+	}
+	if want := (-2*math.Log(.75) - math.Log(.25) - math.Log(.5)) / 4; !near(r.Loss, want) {
+		t.Errorf("loss %v, want %v", r.Loss, want)
+	}
+	if want := [][]int64{{1, 1}, {1, 1}}; !reflect.DeepEqual(r.Confusion, want) {
+		t.Errorf("confusion %v", r.Confusion)
+	}
+	if !near(*r.Recall[0], .5) || !near(*r.Recall[1], .5) || !near(r.MacroF1, .5) {
+		t.Errorf("recall %v %v, F1 %v", *r.Recall[0], *r.Recall[1], r.MacroF1)
+	}
+	// Pairs (1, 0): (a, −a) won, (a, a) even, (0, −a) won, (0, a) lost.
+	if !near(*r.AUC, 2.5/4) {
+		t.Errorf("AUC %v, want %v", *r.AUC, 2.5/4)
+	}
+	// At ¾: 2 of 3 right, gap 3·¾−2 = ¼; at ½: none of 1, gap ½.
+	if want := (.25 + .5) / 4; !near(r.CalibrationError, want) {
+		t.Errorf("calibration error %v, want %v", r.CalibrationError, want)
+	}
+}
+
+func TestThreeClasses(t *testing.T) {
+	r := tally(t, 4, []struct {
+		class, length int
+		logits        []float32
+	}{
+		{0, 1, []float32{9, 0, 0, 0}},
+		{0, 1, []float32{9, 0, 0, 0}},
+		{0, 1, []float32{0, 9, 0, 0}},
+		{1, 1, []float32{0, 9, 0, 0}},
+		{2, 1, []float32{9, 0, 0, 0}},
+	})
+	// F1: class 0 2·2/(3+3), class 1 2·1/(1+2), class 2 0; class 3 never occurs.
+	if want := (4./6 + 2./3 + 0) / 3; !near(r.MacroF1, want) {
+		t.Errorf("macro F1 %v, want %v", r.MacroF1, want)
+	}
+	if r.Recall[3] != nil || !near(*r.Recall[0], 2./3) || *r.Recall[1] != 1 || *r.Recall[2] != 0 {
+		t.Errorf("recall %v", r.Recall)
+	}
+	if r.AUC != nil {
+		t.Errorf("AUC %v for four classes", *r.AUC)
+	}
+	if !reflect.DeepEqual(r.ByLength, []LengthBin{{1, 1, 5, .6}}) {
+		t.Errorf("by length %v", r.ByLength)
+	}
+}
+
+func TestByLength(t *testing.T) {
+	y := NewTally(2)
+	for i := range 10 {
+		// Lengths 10, 10, 10, 13, …, 19; the odd rows are wrong.
+		if err := y.Add(i%2, []float32{1, 0}, 10+max(0, i)*min(1, i/3)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := []LengthBin{{10, 10, 3, 2. / 3}, {13, 13, 1, 0}, {14, 15, 2, .5}, {16, 17, 2, .5}, {18, 19, 2, .5}}
+	if got := y.Report().ByLength; !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+func TestEdges(t *testing.T) {
+	if r := NewTally(2).Report(); r != nil {
+		t.Errorf("a report of nothing: %v", r)
+	}
+	y := NewTally(2)
+	for _, bad := range []error{
+		y.Add(2, []float32{0, 0}, 1), y.Add(-1, []float32{0, 0}, 1), y.Add(0, []float32{0}, 1),
+		y.Add(0, []float32{float32(math.NaN()), 0}, 1), y.Add(0, []float32{float32(math.Inf(1)), 0}, 1),
+	} {
+		if bad == nil {
+			t.Error("no error")
+		}
+	}
+	if err := y.Add(1, []float32{1000, -1000}, 1); err != nil {
+		t.Fatal(err)
+	}
+	if r := y.Report(); r.Loss != 2000 || r.AUC != nil || r.CalibrationError != 1 {
+		t.Errorf("%+v", r)
+	}
+}

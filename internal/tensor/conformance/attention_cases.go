@@ -1,0 +1,152 @@
+package conformance
+
+import (
+	"fmt"
+	"math"
+
+	"sftseq/internal/tensor"
+)
+
+// attentionSetup is one configuration.
+type attentionSetup struct {
+	at          shape
+	heads, dh   int
+	score       tensor.Score
+	probability tensor.Probability
+	relation    bool
+	coarse      bool // few values: keys equal queries, and scores are zero
+}
+
+// margin is how far from ReLU's kink scores must stay: closer, rounding decides
+// whether a key counts, on a correct device too.
+const margin = 2e-6
+
+func attentionCases() []Case {
+	var cases []Case
+	add := func(s attentionSetup) {
+		name := fmt.Sprintf("%d sequences, k %d, %d heads of %d, score %d, probability %d, relation %v, coarse %v",
+			len(s.at.lengths), s.at.k, s.heads, s.dh, s.score, s.probability, s.relation, s.coarse)
+		cases = append(cases, Case{"attention " + name, s.at, s.forward}, Case{"attention_backward " + name, s.at, s.backward})
+	}
+	for score := tensor.Maxout; score <= tensor.Dot; score++ {
+		for probability := tensor.LeakyReLU; probability <= tensor.Softmax; probability++ {
+			for _, relation := range []bool{false, true} {
+				add(attentionSetup{shape{[]int{1, 2, 31, 65, 33}, 20}, 3, 5, score, probability, relation, false})
+			}
+			add(attentionSetup{shape{[]int{33, 3}, 40}, 2, 4, score, probability, false, true})
+		}
+	}
+	// More keys than a tile, k between L and 2k and above L, odd widths.
+	for i, s := range []attentionSetup{
+		{at: shape{[]int{300}, 257}, heads: 1, dh: 1, probability: tensor.LeakyReLU, relation: true},
+		{at: shape{[]int{257, 1, 32}, 400}, heads: 1, dh: 33, probability: tensor.Softmax, relation: true},
+		{at: shape{[]int{1, 300}, 280}, heads: 2, dh: 3, probability: tensor.ReLU},
+		{at: shape{[]int{100, 2, 100}, 60}, heads: 1, dh: 20, probability: tensor.LeakyReLU, relation: true},
+		{at: shape{[]int{32}, 1}, heads: 3, dh: 16, probability: tensor.Softmax},
+	} {
+		s.score = tensor.Score(i % 4)
+		add(s)
+	}
+	return cases
+}
+
+// operands declares what both directions read.
+func (s attentionSetup) operands(r *rig) (tensor.Attention, *attention64) {
+	sel := r.selection()
+	d := s.heads * s.dh
+	q, k, v := r.in(tensor.Tokens, d), r.sampledIn(sel, d), r.sampledIn(sel, d)
+	top, partner := r.list(tensor.Sampled, sel.top), r.list(tensor.Sampled, sel.partner)
+	launch := tensor.Attention{Q: q.Tensor, K: k.Tensor, V: v.Tensor, Count: r.list(tensor.Sequences, sel.count).Tensor,
+		Batch: r.batch, Heads: s.heads, Score: s.score, Probability: s.probability}
+	a := &attention64{rig: r, sel: sel, heads: s.heads, dh: s.dh, score: s.score, probability: s.probability, q: q.x, k: k.x, v: v.x}
+	if s.probability == tensor.LeakyReLU {
+		leak := r.in(tensor.Sequences, s.heads)
+		leak.set(func(i int) float64 { return 0.1 + math.Abs(leak.x[i]) })
+		a.leak, launch.Leak = leak.x, leak.Tensor
+	}
+	if s.relation {
+		launch.Relation, a.relation = r.relation(sel, top, partner, s.heads)
+	}
+	if s.coarse {
+		for _, o := range []*operand{q, k} {
+			o.set(func(i int) float64 { return math.Round(2*o.x[i]) / 2 })
+		}
+		return launch, a
+	}
+	for s.probability != tensor.Softmax {
+		if _, _, _, near := a.forward(); near > margin {
+			break
+		}
+		q.set(func(int) float64 { return r.random.NormFloat64() })
+	}
+	return launch, a
+}
+
+// tolerance is larger for softmax: exp makes a relative error of a score's
+// absolute one.
+func (s attentionSetup) tolerance() float64 {
+	if s.probability == tensor.Softmax {
+		return 1e-5
+	}
+	return 3e-6
+}
+
+func (s attentionSetup) forward(r *rig) tensor.Kernel {
+	k, a := s.operands(r)
+	o, norm, silent, _ := a.forward()
+	k.O = r.want(r.out(tensor.Tokens, s.heads*s.dh), o, s.tolerance()).Tensor
+	k.Norm = r.want(r.out(tensor.Tokens, s.heads), norm, 2e-6).Tensor
+	if s.probability != tensor.Softmax {
+		n := r.want(r.outFixed(1), []float64{float64(silent)}, 0)
+		n.ints, n.Int = true, true
+		k.Silent = n.Tensor
+	}
+	return k
+}
+
+func (s attentionSetup) backward(r *rig) tensor.Kernel {
+	forward, a := s.operands(r)
+	d := s.heads * s.dh
+	do, out, saved := r.in(tensor.Tokens, d), r.in(tensor.Tokens, d), r.in(tensor.Tokens, s.heads)
+	o, norm, _, _ := a.forward()
+	out.set(func(i int) float64 { return o[i] })
+	saved.set(func(i int) float64 { return norm[i] })
+	forward.O, forward.Norm = out.Tensor, saved.Tensor
+	a.backward(do.x)
+
+	tolerance := 2 * s.tolerance()
+	k := tensor.AttentionBackward{Forward: forward, DO: do.Tensor,
+		DQ: r.want(r.out(tensor.Tokens, d), a.dq, tolerance).Tensor,
+		DK: r.want(r.out(tensor.Sampled, d), a.dk, tolerance).Tensor,
+		DV: r.want(r.out(tensor.Sampled, d), a.dv, tolerance).Tensor}
+	pairs := []pair{{a.q, a.dq}, {a.k, a.dk}, {a.v, a.dv}}
+	if a.leak != nil {
+		k.DLeak = r.want(r.out(tensor.Sequences, s.heads), a.dleak, tolerance).Tensor
+		pairs = append(pairs, pair{a.leak, a.dleak})
+	}
+	if t := a.relation; t != nil {
+		wide := t.n + spare
+		dp := r.out(tensor.Sampled, s.heads)
+		k.Gradient = tensor.SinusoidGradient{
+			DF: r.want(r.outColumns(2*s.heads, wide, t.n), t.df, tolerance).Tensor,
+			DG: r.want(r.outColumns(2*s.heads, 2*wide, 2*t.n-1), t.dg, tolerance).Tensor,
+			DP: r.want(dp, t.dp, tolerance).Tensor}
+		pairs = append(pairs, pair{t.f, t.df}, pair{t.g, t.dg}, pair{t.p, t.sumHeads()})
+	}
+	if !s.coarse { // there a difference would cross kinks
+		r.derivative(func() float64 {
+			o, _, _, _ := a.forward()
+			return product(do.x, o)
+		}, pairs...)
+	}
+	return k
+}
+
+// sumHeads is the gradient of p, which all heads share.
+func (r *relation64) sumHeads() []float64 {
+	dp := zeros(len(r.p))
+	for i, v := range r.dp {
+		dp[i/r.heads] += v
+	}
+	return dp
+}

@@ -1,0 +1,99 @@
+package conformance
+
+import (
+	"fmt"
+	"math"
+
+	"sftseq/internal/tensor"
+)
+
+// want states the result that an output is compared with. An element may be
+// off by tolerance·(its size + the root mean square of all).
+func (r *rig) want(o *operand, want []float64, tolerance float64) *operand {
+	o.want, o.tolerance = want, tolerance
+	return o
+}
+
+// check adds one that looks at the results itself.
+func (r *rig) check(f func() error) { r.checks = append(r.checks, f) }
+
+// derivative states that gradients are those of a loss.
+func (r *rig) derivative(loss func() float64, of ...pair) {
+	r.derivatives = append(r.derivatives, derivative{loss, of})
+}
+
+// errors lists what is wrong with the results.
+func (r *rig) errors() []error {
+	var errs []error
+	for i, o := range r.operands {
+		if !o.written || o.unchecked {
+			continue
+		}
+		if err := r.compare(o); err != nil {
+			errs = append(errs, fmt.Errorf("operand %d, %v: %w", i, o.Tensor, err))
+		}
+	}
+	for _, f := range r.checks {
+		if err := f(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	return errs
+}
+
+func (r *rig) compare(o *operand) error {
+	if len(o.want) != len(o.got) {
+		return fmt.Errorf("%d results, %d expected", len(o.got), len(o.want))
+	}
+	var squares float64
+	for _, v := range o.want {
+		squares += v * v
+	}
+	rms := math.Sqrt(squares / float64(len(o.want)))
+	if o.scale > 0 {
+		rms = o.scale
+	}
+	for i, want := range o.want {
+		diff, bound := math.Abs(o.got[i]-want), o.tolerance*(math.Abs(want)+rms)
+		if !(diff <= bound) {
+			return fmt.Errorf("row %d, column %d: %v, expected %v ± %.1e", i/o.columns, i%o.columns, o.got[i], want, bound)
+		}
+		if bound > 0 {
+			r.worst = max(r.worst, diff/bound)
+		}
+	}
+	return nil
+}
+
+// product is Σ a·b, the loss whose gradient is asked for. Rows of a that are
+// not in use hold NaN.
+func product(a, b []float64) float64 {
+	var s float64
+	for i, v := range a {
+		if !math.IsNaN(v) {
+			s += v * b[i]
+		}
+	}
+	return s
+}
+
+// sum adds element by element: the result of a kernel that adds to x.
+func sum(x, y []float64) []float64 {
+	z := make([]float64, len(x))
+	for i := range x {
+		z[i] = x[i] + y[i]
+	}
+	return z
+}
+
+// zeros is a vector of n zeros.
+func zeros(n int) []float64 { return make([]float64, n) }
+
+// target is an output that is assigned or, with accumulate, added to.
+func (r *rig) target(accumulate bool, axis tensor.Axis, width int, gradient []float64, tolerance float64) *operand {
+	if !accumulate {
+		return r.want(r.out(axis, width), gradient, tolerance)
+	}
+	o := r.inOut(axis, width)
+	return r.want(o, sum(o.x, gradient), tolerance)
+}

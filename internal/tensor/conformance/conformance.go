@@ -1,0 +1,140 @@
+// Package conformance is the suite that every device passes: each kernel,
+// forward and backward, on odd sizes too, against a float64 reference that is
+// small, slow and obvious.
+//
+// There is one file per kernel, under the base name of its wrapper: the
+// reference, then its cases. The references' gradients are themselves checked
+// against differences of their forwards by this package's tests, so that a
+// wrong formula in a kernel and its reference cannot hide. Memory is full of
+// NaNs before a launch: whatever reads a row that is not in use shows.
+package conformance
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"testing"
+
+	"sftseq/internal/tensor"
+)
+
+// Case is one launch with its data.
+type Case struct {
+	name  string
+	shape shape
+	build func(r *rig) tensor.Kernel
+}
+
+// shape is that of the case's batch.
+type shape struct {
+	lengths []int
+	k       int // sampled keys that a sequence has room for
+}
+
+// rows is the shape of a case that only has rows.
+func rows(n int) shape { return shape{lengths: []int{n}, k: n} }
+
+// table lists the kernels: a new one is a new row.
+var table = []struct {
+	name  string
+	cases func() []Case
+}{
+	{"embed", embedCases},
+	{"layernorm", layerNormCases},
+	{"linear", linearCases},
+	{"rowdot", rowDotCases},
+	{"sample", sampleCases},
+	{"duplet", dupletCases},
+	{"sinusoid", sinusoidCases},
+	{"leak", leakCases},
+	{"attention", attentionCases},
+	{"gelu", geluCases},
+	{"dropout", dropoutCases},
+	{"add", addCases},
+	{"residualscale", residualScaleCases},
+	{"pool", poolCases},
+	{"pairfeatures", pairFeaturesCases},
+	{"crossentropy", crossEntropyCases},
+	{"adamw", adamWCases},
+}
+
+// Run checks a device.
+func Run(t *testing.T, device tensor.Device) {
+	for _, k := range table {
+		t.Run(k.name, func(t *testing.T) {
+			for _, c := range k.cases() {
+				r := newRig(c)
+				r.launch(c.build(r))
+				if err := r.run(device); err != nil {
+					t.Errorf("%s: %v", c.name, err)
+					continue
+				}
+				for _, err := range r.errors() {
+					t.Errorf("%s: %v", c.name, err)
+				}
+				t.Logf("%s: %.2f of the tolerance", c.name, r.worst)
+			}
+		})
+	}
+}
+
+// Same checks that devices agree to the bit.
+func Same(t *testing.T, devices ...tensor.Device) {
+	for _, k := range table {
+		for _, c := range k.cases() {
+			var first []uint32
+			for i, device := range devices {
+				r := newRig(c)
+				r.launch(c.build(r))
+				if err := r.run(device); err != nil {
+					t.Fatalf("%s: %s: %v", c.name, device.Name(), err)
+				}
+				bits := r.bits()
+				if i == 0 {
+					first = bits
+				} else if !slices.Equal(first, bits) {
+					t.Errorf("%s: %s and %s differ", c.name, devices[0].Name(), device.Name())
+				}
+			}
+		}
+	}
+}
+
+// run runs the launch and downloads its results.
+func (r *rig) run(device tensor.Device) error {
+	x, err := device.Prepare(r.program)
+	if err != nil {
+		return err
+	}
+	mem := tensor.Binding{}
+	before := [tensor.Spaces][]uint32{}
+	for _, s := range []tensor.Space{tensor.Arena, tensor.Inputs, tensor.Gradients} {
+		before[s] = r.fill(s)
+		if mem[s], err = device.Allocate(len(before[s])); err != nil {
+			return err
+		}
+		defer mem[s].Free()
+		if err := mem[s].Write(0, before[s]); err != nil {
+			return err
+		}
+	}
+	if err := x.Run(context.Background(), mem, 0, 1); err != nil {
+		return err
+	}
+	for s, words := range before {
+		if words == nil {
+			continue
+		}
+		after := make([]uint32, len(words))
+		if err := mem[s].Read(0, after); err != nil {
+			return err
+		}
+		r.collect(tensor.Space(s), after)
+		for i, w := range after {
+			if w != words[i] && !r.mayWrite(tensor.Space(s), i) {
+				return fmt.Errorf("space %d: word %d was %#x and is %#x, outside of every output", s, i, words[i], w)
+			}
+		}
+	}
+	return nil
+}

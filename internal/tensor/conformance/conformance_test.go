@@ -1,0 +1,115 @@
+package conformance
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sftseq/sinusoid"
+)
+
+// TestReferences compares each reference's gradient with differences of its
+// forward, along random directions.
+func TestReferences(t *testing.T) {
+	checked := map[string]int{}
+	for _, k := range table {
+		for _, c := range k.cases() {
+			r := newRig(c)
+			c.build(r)
+			for _, d := range r.derivatives {
+				for i, p := range d.of {
+					checkDerivative(t, r, c.name, i, d.loss, p)
+					checked[k.name]++
+				}
+			}
+		}
+	}
+	for _, k := range table {
+		gradient := !slices.Contains([]string{"sample", "dropout", "add", "adamw"}, k.name) // linear, or no gradient at all
+		if gradient && checked[k.name] == 0 {
+			t.Errorf("%s: no gradient was compared", k.name)
+		}
+	}
+}
+
+func checkDerivative(t *testing.T, r *rig, name string, variable int, loss func() float64, p pair) {
+	t.Helper()
+	direction := make([]float64, len(p.x))
+	var want, size float64
+	for i := range direction {
+		direction[i] = r.random.NormFloat64()
+		want += direction[i] * p.gradient[i]
+		size += p.gradient[i] * p.gradient[i]
+	}
+	const h = 2e-7 // small: kinks within it are an error of the difference
+	kept := slices.Clone(p.x)
+	at := func(step float64) float64 {
+		for i, v := range kept {
+			p.x[i] = v + step*direction[i]
+		}
+		return loss()
+	}
+	got := (at(h) - at(-h)) / (2 * h)
+	copy(p.x, kept)
+	if !(math.Abs(got-want) <= 1e-4*math.Sqrt(size)+1e-7) {
+		t.Errorf("%s: variable %d: %v by differences, %v by the formula", name, variable, got, want)
+	}
+}
+
+// TestTablesAreTheEncoding: the tables' sum is the relative term by its
+// definition.
+func TestTablesAreTheEncoding(t *testing.T) {
+	const n, ds, base = 40, 6, 100.0
+	weight, bias := []float64{0.3, -1, 0.7, 2, -0.4, 0.9}, 0.25
+	f, g := tables64(weight, []float64{bias}, base, ds, n)
+	for i := range n {
+		for j := range n {
+			got := f[max(i-j, j-i)] + g[i+j]
+			want := sinusoid.Reference{Base: base, Dim: ds}.Linear(weight, bias, i, j)
+			if math.Abs(got-want) > 1e-12 {
+				t.Fatalf("%d, %d: %v, expected %v", i, j, got, want)
+			}
+		}
+	}
+}
+
+// TestEveryKernel: a kernel has a wrapper, a file here of the same name, and a
+// case.
+func TestEveryKernel(t *testing.T) {
+	named := regexp.MustCompile(`Name\(\) string +\{ return "(\w+)" \}`)
+	files, err := filepath.Glob("../*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	cases := map[string]string{} // kernel → file
+	for _, k := range table {
+		for _, c := range k.cases() {
+			r := newRig(c)
+			cases[c.build(r).Name()] = k.name
+		}
+	}
+	found := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		base := strings.TrimSuffix(filepath.Base(file), ".go")
+		for _, m := range named.FindAllStringSubmatch(string(text), -1) {
+			found++
+			if cases[m[1]] != base {
+				t.Errorf("kernel %q of %s.go has its cases in %q", m[1], base, cases[m[1]])
+			}
+			if _, err := os.Stat(base + ".go"); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if found != len(cases) {
+		t.Errorf("%d kernels in package tensor, %d with cases", found, len(cases))
+	}
+}

@@ -1,0 +1,56 @@
+package conformance
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"sftseq/internal/tensor"
+)
+
+func crossEntropy64(z []float64, label []int, n int) (loss, dz []float64) {
+	for e, l := range label {
+		row := z[e*n : (e+1)*n]
+		top := slices.Max(row)
+		var sum float64
+		for _, v := range row {
+			sum += math.Exp(v - top)
+		}
+		loss = append(loss, math.Log(sum)+top-row[l])
+		for c, v := range row {
+			g := math.Exp(v-top) / sum
+			if c == l {
+				g--
+			}
+			dz = append(dz, g)
+		}
+	}
+	return loss, dz
+}
+
+func crossEntropyCases() []Case {
+	var cases []Case
+	for _, s := range []struct {
+		examples, labels int
+		scale            float64
+	}{{1, 1, 1}, {1, 2, 1}, {3, 5, 10}, {33, 10, 1}, {20, 33, 200}} {
+		at := shape{lengths: slices.Repeat([]int{1}, 2*s.examples), k: 1}
+		name := fmt.Sprintf("crossentropy %d examples, %d labels, logits of size %g", s.examples, s.labels, s.scale)
+		cases = append(cases, Case{name, at, func(r *rig) tensor.Kernel {
+			z := r.in(tensor.Examples, s.labels)
+			z.set(func(i int) float64 { return s.scale * z.x[i] })
+			label := make([]int, s.examples)
+			for e := range label {
+				label[e] = r.random.IntN(s.labels)
+			}
+			loss, dz := crossEntropy64(z.x, label, s.labels)
+			r.derivative(func() float64 {
+				loss, _ := crossEntropy64(z.x, label, s.labels)
+				return product(ones(len(loss)), loss)
+			}, pair{z.x, dz})
+			return tensor.CrossEntropy{Loss: r.want(r.out(tensor.Examples, 1), loss, 1e-6).Tensor,
+				DLogits: r.want(r.out(tensor.Examples, s.labels), dz, 1e-6).Tensor, Logits: z.Tensor, Label: r.list(tensor.Examples, label).Tensor}
+		}})
+	}
+	return cases
+}

@@ -1,0 +1,70 @@
+package conformance
+
+import (
+	"sftseq/internal/tensor"
+)
+
+// relation64 is the sinusoidal relation of one batch; nil is Rmul = 1, Radd = 0.
+type relation64 struct {
+	sel    selection
+	heads  int
+	n      int       // longest sequence
+	f, g   []float64 // [2h, n], [2h, 2n−1]: Rmul's heads, then Radd's
+	p      []float64 // [S]
+	df, dg []float64
+	dp     []float64 // [S, h]
+}
+
+// terms are Rmul and Radd of a query's position i and sampled row j.
+func (r *relation64) terms(head, i, j int) (mul, add float64) {
+	if r == nil {
+		return 1, 0
+	}
+	r.each(j, func(weight, _ float64, position int) {
+		mul += weight * softplus64(r.entry(head, i, position))
+		add += weight * r.entry(r.heads+head, i, position)
+	})
+	return mul, add
+}
+
+// adjoint takes the gradients of terms.
+func (r *relation64) adjoint(head, i, j int, dmul, dadd float64) {
+	if r == nil {
+		return
+	}
+	r.each(j, func(weight, sign float64, position int) {
+		mul, add := r.entry(head, i, position), r.entry(r.heads+head, i, position)
+		r.put(head, i, position, dmul*weight*sigmoid64(mul))
+		r.put(r.heads+head, i, position, dadd*weight)
+		r.dp[j*r.heads+head] += sign * (dmul*softplus64(mul) + dadd*add)
+	})
+}
+
+// each visits the tokens of a duplet: a weight and its derivative by p.
+func (r *relation64) each(j int, visit func(weight, sign float64, position int)) {
+	if r.sel.partner[j] < 0 {
+		visit(1, 0, r.sel.top[j])
+		return
+	}
+	visit(r.p[j], 1, r.sel.top[j])
+	visit(1-r.p[j], -1, r.sel.partner[j])
+}
+
+func (r *relation64) entry(row, i, j int) float64 {
+	return r.f[row*r.n+max(i-j, j-i)] + r.g[row*(2*r.n-1)+i+j]
+}
+
+func (r *relation64) put(row, i, j int, v float64) {
+	r.df[row*r.n+max(i-j, j-i)] += v
+	r.dg[row*(2*r.n-1)+i+j] += v
+}
+
+// relation declares the operands of a sinusoidal relation.
+func (r *rig) relation(sel selection, top, partner *operand, heads int) (tensor.Relation, *relation64) {
+	n := int(r.counts.Longest)
+	f, g := r.columns(2*heads, n+spare, n), r.columns(2*heads, 2*(n+spare), 2*n-1)
+	p := r.weights(sel)
+	return tensor.SinusoidRelation{F: f.Tensor, G: g.Tensor, P: p.Tensor, Top: top.Tensor, Partner: partner.Tensor},
+		&relation64{sel: sel, heads: heads, n: n, f: f.x, g: g.x, p: p.x,
+			df: zeros(len(f.x)), dg: zeros(len(g.x)), dp: zeros(len(sel.top) * heads)}
+}

@@ -1,0 +1,258 @@
+package conformance
+
+import (
+	"hash/fnv"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"sftseq/internal/tensor"
+)
+
+const (
+	garbage = 0x7fc0beef // a NaN, and no place in any tensor
+	spare   = 7          // rows beyond those in use
+	guard   = 256        // words behind the last tensor
+)
+
+// operand is a tensor of a case with its data: all of it in float64, which
+// holds every float32, int32 and uint32.
+type operand struct {
+	*tensor.Tensor
+	rows, columns int // in use
+	ints          bool
+	written       bool
+	unchecked     bool      // not compared with want
+	x             []float64 // before the launch
+	got           []float64 // after it
+	words         []uint32  // the same, as bits
+	want          []float64
+	tolerance     float64
+	scale         float64 // size that rounding is measured by; 0: that of want
+}
+
+// derivative says that gradients are those of a loss.
+type derivative struct {
+	loss func() float64
+	of   []pair
+}
+
+// pair is a variable and the reference's gradient of it.
+type pair struct{ x, gradient []float64 }
+
+// rig is the workplace of one case.
+type rig struct {
+	shape       shape
+	random      *rand.Rand
+	program     *tensor.Program
+	batch       *tensor.Batch
+	counts      tensor.Counts
+	example     []uint32
+	tower       []uint32
+	seed        uint64
+	step        uint32
+	offset      []int // first token row of each sequence, and their number
+	sampled     []int // first sampled row of each sequence, and their number
+	operands    []*operand
+	gradients   int // words of that space
+	checks      []func() error
+	derivatives []derivative
+	worst       float64
+}
+
+func newRig(c Case) *rig {
+	h := fnv.New64()
+	h.Write([]byte(c.name))
+	r := &rig{shape: c.shape, random: rand.New(rand.NewPCG(h.Sum64(), 1)), program: tensor.NewProgram()}
+	r.offset, r.sampled = []int{0}, []int{0}
+	var position, sequence []int
+	for b, n := range c.shape.lengths {
+		for i := range n {
+			position, sequence = append(position, i), append(sequence, b)
+		}
+		r.offset = append(r.offset, r.offset[b]+n)
+		r.sampled = append(r.sampled, r.sampled[b]+min(n, c.shape.k))
+		r.example = append(r.example, r.random.Uint32())
+		r.tower = append(r.tower, r.random.Uint32()&1)
+	}
+	n := len(c.shape.lengths)
+	r.seed, r.step = r.random.Uint64(), r.random.Uint32()
+	// Fewer examples than sequences, so that one taken for the other shows.
+	r.counts = tensor.Counts{Tokens: int32(r.offset[n]), Sequences: int32(n), Sampled: int32(r.sampled[n]),
+		Examples: int32(max(1, n/2)), Longest: int32(slices.Max(c.shape.lengths))}
+	r.batch = tensor.NewBatch(r.program, r.offset[n]+spare, n+spare)
+	integers(r, r.program.Counts, r.counts.Words())
+	integers(r, r.batch.Position, position)
+	integers(r, r.batch.Sequence, sequence)
+	integers(r, r.batch.Offset, r.offset)
+	integers(r, r.batch.SampleOffset, r.sampled)
+	integers(r, r.batch.Example, r.example)
+	integers(r, r.batch.Tower, r.tower)
+	integers(r, r.batch.Random, []uint32{uint32(r.seed), uint32(r.seed >> 32), r.step})
+	return r
+}
+
+func integers[T int | int32 | uint32](r *rig, t *tensor.Tensor, x []T) *operand {
+	o := &operand{Tensor: t, rows: len(x), columns: 1, ints: true}
+	for _, v := range x {
+		o.x = append(o.x, float64(v))
+	}
+	r.operands = append(r.operands, o)
+	return o
+}
+
+// used is the number of rows in use of an axis.
+func (r *rig) used(axis tensor.Axis) int { return int(r.counts.Words()[axis]) }
+
+// in is an input of one row per token, sequence, …, filled with random numbers.
+func (r *rig) in(axis tensor.Axis, width int) *operand {
+	return r.operand(r.program.Input("input", axis, r.used(axis)+spare, width), r.used(axis), width)
+}
+
+// fixed is an input of fixed size: a parameter.
+func (r *rig) fixed(shape ...int) *operand {
+	t := r.program.Input("parameter", tensor.Fixed, shape...)
+	return r.operand(t, shape[0], t.Width())
+}
+
+// list is an input of integers, one a row.
+func (r *rig) list(axis tensor.Axis, x []int) *operand {
+	return integers(r, r.program.Input("integers", axis, r.used(axis)+spare, 1), x)
+}
+
+// columns is an input of which the first columns of each row are in use.
+func (r *rig) columns(rows, width, used int) *operand {
+	return r.operand(r.program.Input("table", tensor.Fixed, rows, width), rows, used)
+}
+
+// out is an output.
+func (r *rig) out(axis tensor.Axis, width int) *operand {
+	return r.output(r.program.Temp("output", axis, r.used(axis)+spare, width), r.used(axis), width)
+}
+
+// outFixed is an output of fixed size.
+func (r *rig) outFixed(shape ...int) *operand {
+	t := r.program.Temp("output", tensor.Fixed, shape...)
+	return r.output(t, shape[0], t.Width())
+}
+
+// outColumns is an output of which the first columns of each row are in use.
+func (r *rig) outColumns(rows, width, used int) *operand {
+	return r.output(r.program.Temp("table", tensor.Fixed, rows, width), rows, used)
+}
+
+func (r *rig) output(t *tensor.Tensor, rows, columns int) *operand {
+	r.program.Keep(t)
+	o := &operand{Tensor: t, rows: rows, columns: columns, written: true}
+	r.operands = append(r.operands, o)
+	return o
+}
+
+// inOut is an output that is read too. It lives outside of the arena, which
+// gives a tensor to its first writer.
+func (r *rig) inOut(axis tensor.Axis, width int) *operand {
+	n := r.used(axis)
+	return r.persistent(axis, n, n+spare, width)
+}
+
+func (r *rig) inOutFixed(shape ...int) *operand {
+	return r.persistent(tensor.Fixed, shape[0], shape...)
+}
+
+func (r *rig) persistent(axis tensor.Axis, used int, shape ...int) *operand {
+	t := tensor.At(tensor.Gradients, r.gradients, "both", shape...)
+	t.Rows = axis
+	r.gradients += (t.Words() + 2*guard) / guard * guard
+	o := r.operand(t, used, t.Width())
+	o.written = true
+	return o
+}
+
+func (r *rig) operand(t *tensor.Tensor, rows, columns int) *operand {
+	o := &operand{Tensor: t, rows: rows, columns: columns}
+	o.x = make([]float64, rows*columns)
+	o.set(func(int) float64 { return r.random.NormFloat64() })
+	r.operands = append(r.operands, o)
+	return o
+}
+
+// set replaces the data, rounded to what the device will hold.
+func (o *operand) set(f func(i int) float64) {
+	for i := range o.x {
+		o.x[i] = float64(float32(f(i)))
+	}
+}
+
+// row is row i of the data.
+func (o *operand) row(i int) []float64 { return o.x[i*o.columns : (i+1)*o.columns] }
+
+// launch ends the program.
+func (r *rig) launch(k tensor.Kernel) {
+	r.program.Segment("case")
+	r.program.Launch(k)
+	r.program.Finish()
+}
+
+// fill is the memory of a space before the launch.
+func (r *rig) fill(s tensor.Space) []uint32 {
+	n := r.program.Words(s)
+	if s == tensor.Gradients {
+		n = r.gradients
+	}
+	mem := make([]uint32, n+guard)
+	for i := range mem {
+		mem[i] = garbage
+	}
+	for _, o := range r.operands {
+		if o.Space != s {
+			continue
+		}
+		for i, v := range o.x {
+			w := math.Float32bits(float32(v))
+			if o.ints {
+				w = uint32(int64(v))
+			}
+			mem[o.at(i)] = w
+		}
+	}
+	return mem
+}
+
+// at is the place of element i of the data.
+func (o *operand) at(i int) int { return o.Offset + i/o.columns*o.Width() + i%o.columns }
+
+// collect takes the outputs out of a space.
+func (r *rig) collect(s tensor.Space, mem []uint32) {
+	for _, o := range r.operands {
+		if o.Space != s || !o.written {
+			continue
+		}
+		o.got, o.words = nil, nil
+		for i := range o.rows * o.columns {
+			w := mem[o.at(i)]
+			v := float64(math.Float32frombits(w))
+			if o.ints {
+				v = float64(int32(w))
+			}
+			o.got, o.words = append(o.got, v), append(o.words, w)
+		}
+	}
+}
+
+func (r *rig) mayWrite(s tensor.Space, word int) bool {
+	for _, o := range r.operands {
+		if o.Space == s && o.written && word >= o.Offset && word < o.Offset+o.Words() {
+			return true
+		}
+	}
+	return false
+}
+
+// bits are the results, as bits.
+func (r *rig) bits() []uint32 {
+	var all []uint32
+	for _, o := range r.operands {
+		all = append(all, o.words...)
+	}
+	return all
+}

@@ -1,0 +1,74 @@
+package conformance
+
+import (
+	"math"
+	"slices"
+
+	"sftseq/internal/tensor"
+)
+
+// selection is a choice of tokens as a sampler could make it. Of its rows, only
+// the first count of each sequence are in use; the others hold garbage.
+type selection struct {
+	count        []int // of each sequence
+	top, partner []int // of each sampled row
+	inUse        []bool
+	of           []int // sequence of each sampled row
+}
+
+// selection draws one; every other sequence has dropped a third of its tokens.
+func (r *rig) selection() selection {
+	n := r.used(tensor.Sampled)
+	s := selection{top: make([]int, n), partner: make([]int, n), inUse: make([]bool, n), of: make([]int, n)}
+	for b, length := range r.shape.lengths {
+		positions := r.random.Perm(length)
+		if b%2 == 1 {
+			positions = positions[:max(1, length*2/3)]
+		}
+		ke := min(r.shape.k, len(positions))
+		first, second := positions[:ke], positions[ke:min(2*ke, len(positions))]
+		slices.Sort(first)
+		slices.Sort(second)
+		s.count = append(s.count, ke)
+		for i, j := 0, r.sampled[b]; j < r.sampled[b+1]; i, j = i+1, j+1 {
+			s.of[j], s.inUse[j] = b, i < ke
+			s.top[j], s.partner[j] = garbage, garbage
+			if i < ke {
+				s.top[j], s.partner[j] = first[i], -1
+			}
+			if i < len(second) {
+				s.partner[j] = second[i]
+			}
+		}
+	}
+	return s
+}
+
+// sampledIn is an input with a row per sampled key, NaN where none is in use.
+func (r *rig) sampledIn(s selection, width int) *operand {
+	o := r.in(tensor.Sampled, width)
+	for j, used := range s.inUse {
+		if !used {
+			for c := range o.row(j) {
+				o.row(j)[c] = math.NaN()
+			}
+		}
+	}
+	return o
+}
+
+// weights is the input P of a selection: in (0, 1), and 1 without a partner.
+func (r *rig) weights(s selection) *operand {
+	p := r.sampledIn(s, 1)
+	p.set(func(j int) float64 {
+		if s.inUse[j] && s.partner[j] < 0 {
+			return 1
+		}
+		return sigmoid64(p.x[j])
+	})
+	return p
+}
+
+func sigmoid64(x float64) float64 { return 1 / (1 + math.Exp(-x)) }
+
+func softplus64(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }

@@ -1,0 +1,115 @@
+package conformance
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+
+	"sftseq/internal/cpu"
+	"sftseq/internal/tensor"
+)
+
+// symmetric pairs of operands may be exchanged: nothing changes.
+var symmetric = map[string]bool{
+	"add A B":                   true,
+	"crossentropy Loss DLogits": true, // of one shape for one label only: both are zero
+	"layernorm_backward X Mean": true, // of one shape for one channel only: it is its own mean
+}
+
+// TestSwappedOperands exchanges every two operands of one shape, of every
+// kernel: some case must notice.
+func TestSwappedOperands(t *testing.T) {
+	device := cpu.New(1) // all on this goroutine, so that a panic is caught
+	noticed := map[string]bool{}
+	for _, k := range table {
+		for _, c := range k.cases() {
+			r := newRig(c)
+			for i, kernel := 0, c.build(r); ; i++ {
+				name, swapped := swap(kernel, i)
+				if swapped == nil {
+					break
+				}
+				if noticed[name] {
+					continue
+				}
+				r := newRig(c)
+				_, swapped = swap(c.build(r), i)
+				noticed[name] = notices(r, swapped, device)
+			}
+		}
+	}
+	for name, yes := range noticed {
+		if yes == symmetric[name] {
+			t.Errorf("%s exchanged: noticed %v", name, yes)
+		}
+	}
+	if len(noticed) < 60 {
+		t.Errorf("only %d pairs tried", len(noticed))
+	}
+}
+
+func notices(r *rig, k tensor.Kernel, device tensor.Device) (yes bool) {
+	defer func() {
+		if recover() != nil {
+			yes = true
+		}
+	}()
+	r.launch(k)
+	return r.run(device) != nil || len(r.errors()) > 0
+}
+
+// operandField is a field of a kernel that holds a tensor.
+type operandField struct {
+	name  string
+	value reflect.Value
+}
+
+// swap returns the kernel with its i-th pair of operands of one shape
+// exchanged, and the pair's name; nil if there are not so many.
+func swap(k tensor.Kernel, i int) (string, tensor.Kernel) {
+	v := reflect.New(reflect.TypeOf(k)).Elem()
+	v.Set(reflect.ValueOf(k))
+	var restore []func()
+	fields := operands("", v, &restore)
+	for a, x := range fields {
+		for _, y := range fields[a+1:] {
+			s, u := x.value.Interface().(*tensor.Tensor), y.value.Interface().(*tensor.Tensor)
+			if s == u || s.Rows != u.Rows || s.Width() != u.Width() || s.Words() != u.Words() || (s.Space == tensor.Arena) != (u.Space == tensor.Arena) {
+				continue
+			}
+			if i--; i >= 0 {
+				continue
+			}
+			x.value.Set(reflect.ValueOf(u))
+			y.value.Set(reflect.ValueOf(s))
+			for _, f := range restore {
+				f()
+			}
+			return fmt.Sprintf("%s %s %s", k.Name(), x.name, y.name), v.Interface().(tensor.Kernel)
+		}
+	}
+	return "", nil
+}
+
+// operands lists the fields with tensors, also those of structs and interfaces
+// within; a copied interface is put back by restore.
+func operands(prefix string, v reflect.Value, restore *[]func()) []operandField {
+	var out []operandField
+	for i := range v.NumField() {
+		f, name := v.Field(i), prefix+v.Type().Field(i).Name
+		switch {
+		case f.Type() == reflect.TypeFor[*tensor.Tensor]():
+			if !f.IsNil() {
+				out = append(out, operandField{name, f})
+			}
+		case f.Kind() == reflect.Struct:
+			out = append(out, operands(name+".", f, restore)...)
+		case f.Kind() == reflect.Interface && !f.IsNil():
+			inner := reflect.New(f.Elem().Type()).Elem()
+			inner.Set(f.Elem())
+			out = append(out, operands(name+".", inner, restore)...)
+			*restore = append([]func(){func() { f.Set(inner) }}, *restore...)
+		}
+	}
+	return out
+}

@@ -1,0 +1,31 @@
+// Package sft is the Sampling Foundational Transformer: an encoder in which
+// every token attends to a learned sample of k tokens, so that a layer costs
+// O(L·k) for L tokens.
+//
+// A layer, with x its input (LN1(x) under pre-norm) and per head
+//
+//	s_i  = w·x_i + b                               score of a token (+ Gumbel noise in training)
+//	S1   = the k tokens of largest s, S2 = k others at random, paired by position
+//	p    = softplus(s_top)/(softplus(s_top) + softplus(s_partner))
+//	x̂_j  = p_j x_top + (1−p_j) x_partner           a sampled token
+//	Q = x W_q, K, V, C = x̂ W_k, x̂ W_v, x̂ W_c        C is the leak, one number per key and head
+//	A_ij = Σ_c max(q_ic, k_jc)/√dh · Rmul_ij + Radd_ij
+//	P_ij = ReLU(A_ij)/(Σ_r ReLU(A_ir) + Σ_r softplus(C_r))
+//	O    = P V, heads joined, times W_o
+//
+// and a feed-forward block with GELU. Rmul and Radd are the relative encoding
+// (package sinusoid). A head pools the tokens of a sequence with learned weights
+// and classifies it, or compares it with another (retrieval).
+//
+// The files read like that: sampler and attention (attention.go), the layer
+// (layer.go), the head (head.go), the whole recorded as a program (pass.go).
+// Training is trainer.go: gradient groups (groups.go) summed by a fixed tree
+// (gradients.go), AdamW (optimizer.go), validation (evaluation.go) and
+// checkpoints (checkpoint.go). [Load] and [NewScorer] are what a user of a
+// trained model needs.
+//
+// The model never names a device: it takes a tensor.Device, which package
+// device opens.
+//
+// Source: "Sampling Foundational Transformer: A Theoretical Perspective" (2024).
+package sft

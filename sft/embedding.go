@@ -1,0 +1,54 @@
+package sft
+
+import (
+	"context"
+	"fmt"
+
+	"sftseq/internal/tensor"
+	"sftseq/seq"
+)
+
+// Embeddings returns the pooled vector of each sequence, in their order. It is
+// the u of the classification head and, in a model of pairs, of each sequence
+// alone, for search by cosine: it depends on nothing but the sequence and the
+// model. The head is not run.
+func (s *Scorer) Embeddings(ctx context.Context, sequences [][]int32) ([][]float32, error) {
+	examples := make([]seq.Example, len(sequences))
+	for i, tokens := range sequences {
+		if err := s.engine.config.CheckTokens(tokens); err != nil {
+			return nil, fmt.Errorf("sequence %d: %w", i, err)
+		}
+		examples[i].A = tokens
+	}
+	out := make([][]float32, len(sequences))
+	err := s.eachGroup(ctx, examples, func(ctx context.Context, l *lane, at int, g []seq.Example) error {
+		pooled, err := l.embed(ctx, g)
+		if err != nil {
+			return err
+		}
+		d := s.engine.config.HiddenSize
+		for i := range g {
+			out[at+i] = pooled[i*d : (i+1)*d]
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// embed runs single sequences up to the pooling, also in a model of pairs.
+func (l *lane) embed(ctx context.Context, examples []seq.Example) ([]float32, error) {
+	c := *l.engine.config
+	c.Task = Classification
+	p, err := l.place(pack(&c, examples, Infer), Infer, c.SamplerSeed, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Run(ctx, l.mem, 0, p.Program.SegmentIndex("head")); err != nil {
+		return nil, err
+	}
+	pooled := make([]float32, len(examples)*c.HiddenSize)
+	return pooled, tensor.Download(l.mem[tensor.Arena], p.Pooled, pooled)
+}

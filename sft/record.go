@@ -1,0 +1,208 @@
+package sft
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"sftseq/seq"
+)
+
+// Rows of a record are scored in pieces of this size, so that the memory taken
+// beside the record does not grow with it.
+const (
+	pieceRows   = 256
+	pieceTokens = 16 * groupTokens
+)
+
+// RowError is what a row of a record is refused for.
+type RowError struct {
+	Row int // in the record, from 0
+	Err error
+}
+
+func (e *RowError) Error() string { return fmt.Sprintf("row %d: %v", e.Row, e.Err) }
+
+// Unwrap returns the reason.
+func (e *RowError) Unwrap() error { return e.Err }
+
+// Score classifies the rows of a record with the column tokens, or tokens_a and
+// tokens_b for a model of pairs (see [seq]). The result has a row for each:
+//
+//	label           int32
+//	logits          fixed_size_list<float32>
+//	probabilities   fixed_size_list<float32>
+//	length          int32, of the sequence or of both of a pair
+//	length_a, length_b   int32, pairs only
+//	used            int32, only with an input window: the tokens read
+//
+// Names of labels, if the model has any, are in the schema's metadata. A row
+// that the model cannot read is a [*RowError]. Score is safe for concurrent use.
+func (s *Scorer) Score(ctx context.Context, record arrow.Record) (arrow.Record, error) {
+	c := s.engine.config
+	fields := []arrow.Field{
+		{Name: "label", Type: arrow.PrimitiveTypes.Int32},
+		{Name: "logits", Type: vector(c.NumLabels)},
+		{Name: "probabilities", Type: vector(c.NumLabels)},
+	}
+	return s.record(ctx, record, fields, func(b *array.RecordBuilder, examples []seq.Example) error {
+		outputs, err := s.Examples(ctx, examples)
+		if err != nil {
+			return err
+		}
+		for _, o := range outputs {
+			b.Field(0).(*array.Int32Builder).Append(int32(Argmax(o.Logits)))
+			appendVector(b.Field(1), o.Logits)
+			appendVector(b.Field(2), Probabilities(o.Logits))
+		}
+		return nil
+	})
+}
+
+// Embed is like [Scorer.Score] for embeddings: in place of label, logits and
+// probabilities it gives embedding, or embedding_a and embedding_b for pairs, a
+// fixed_size_list<float32>. A model of pairs embeds single sequences, too.
+func (s *Scorer) Embed(ctx context.Context, record arrow.Record) (arrow.Record, error) {
+	var fields []arrow.Field
+	for _, name := range suffixed("embedding", record.Schema().HasField(seq.ColumnTokensA)) {
+		fields = append(fields, arrow.Field{Name: name, Type: vector(s.engine.config.HiddenSize)})
+	}
+	return s.record(ctx, record, fields, func(b *array.RecordBuilder, examples []seq.Example) error {
+		var sequences [][]int32
+		for _, e := range examples {
+			sequences = append(sequences, e.A)
+			if len(fields) == 2 {
+				sequences = append(sequences, e.B)
+			}
+		}
+		embeddings, err := s.Embeddings(ctx, sequences)
+		for i, v := range embeddings {
+			appendVector(b.Field(i%len(fields)), v)
+		}
+		return err
+	})
+}
+
+// record makes a result for a record: the columns that fill appends for pieces
+// of it, and the lengths.
+func (s *Scorer) record(ctx context.Context, record arrow.Record, fields []arrow.Field, fill func(*array.RecordBuilder, []seq.Example) error) (arrow.Record, error) {
+	spec, err := seq.SpecOf(record.Schema())
+	if err != nil {
+		return nil, err
+	}
+	if fields[0].Name == "label" && spec.Pair() != s.engine.config.Pair() {
+		return nil, fmt.Errorf("the record's task is %s, the model's is %s", spec.Task, s.engine.config.Task)
+	}
+	rows, err := seq.RowsOf(record, spec)
+	if err != nil {
+		return nil, err
+	}
+	l := s.newLengths(spec.Pair(), len(fields))
+	metadata := s.metadata()
+	b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema(append(fields, l.fields()...), &metadata))
+	defer b.Release()
+	for at := 0; at < rows.Len(); {
+		var piece []seq.Example
+		for tokens := 0; at < rows.Len() && len(piece) < pieceRows && tokens < pieceTokens; at++ {
+			e := rows.Example(at)
+			if err := l.append(b, &e); err != nil {
+				return nil, &RowError{Row: at, Err: err}
+			}
+			tokens += e.Length()
+			piece = append(piece, e)
+		}
+		if err := fill(b, piece); err != nil {
+			return nil, err
+		}
+	}
+	return b.NewRecord(), nil
+}
+
+func (s *Scorer) metadata() arrow.Metadata {
+	names := s.engine.config.LabelNames
+	if names == nil {
+		return arrow.Metadata{}
+	}
+	text, _ := json.Marshal(names) // strings always marshal
+	return arrow.NewMetadata([]string{seq.KeyLabelNames}, []string{string(text)})
+}
+
+// lengths are the columns with the lengths of sequences.
+type lengths struct {
+	config *Config
+	pair   bool
+	first  int // index of the first column
+	names  []string
+}
+
+func (s *Scorer) newLengths(pair bool, first int) *lengths {
+	l := &lengths{config: s.engine.config, pair: pair, first: first, names: []string{"length"}}
+	if pair {
+		l.names = append(l.names, "length_a", "length_b")
+	}
+	if l.config.InputWindow != nil {
+		l.names = append(l.names, "used")
+	}
+	return l
+}
+
+func (l *lengths) fields() []arrow.Field {
+	var out []arrow.Field
+	for _, name := range l.names {
+		out = append(out, arrow.Field{Name: name, Type: arrow.PrimitiveTypes.Int32})
+	}
+	return out
+}
+
+// append adds an example's lengths and cuts it to what the model reads.
+func (l *lengths) append(b *array.RecordBuilder, e *seq.Example) error {
+	values := []int{e.Length()}
+	if l.pair {
+		values = append(values, len(e.A), len(e.B))
+	}
+	var err error
+	if e.A, err = l.config.Window(e.A); err != nil {
+		return l.name(err, seq.ColumnTokens, seq.ColumnTokensA)
+	}
+	if l.pair {
+		if e.B, err = l.config.Window(e.B); err != nil {
+			return l.name(err, "", seq.ColumnTokensB)
+		}
+	}
+	values = append(values, e.Length())
+	for i := range l.names {
+		b.Field(l.first + i).(*array.Int32Builder).Append(int32(values[i]))
+	}
+	return nil
+}
+
+// name says which column an error is about.
+func (l *lengths) name(err error, single, pair string) error {
+	if l.pair {
+		single = pair
+	}
+	return fmt.Errorf("column %s: %w", single, err)
+}
+
+// suffixed is a name, or one for each sequence of a pair.
+func suffixed(name string, pair bool) []string {
+	if pair {
+		return []string{name + "_a", name + "_b"}
+	}
+	return []string{name}
+}
+
+// vector is the type of a column of vectors of n floats.
+func vector(n int) arrow.DataType {
+	return arrow.FixedSizeListOfNonNullable(int32(n), arrow.PrimitiveTypes.Float32)
+}
+
+func appendVector(b array.Builder, v []float32) {
+	list := b.(*array.FixedSizeListBuilder)
+	list.Append(true)
+	list.ValueBuilder().(*array.Float32Builder).AppendValues(v, nil)
+}
