@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -57,10 +58,15 @@ func TestPythonRefuses(t *testing.T) {
 	}
 }
 
+// importTorch tries what the script imports.
+var importTorch = sync.OnceValues(func() ([]byte, error) {
+	return exec.Command(python, "-c", "import numpy, torch").CombinedOutput()
+})
+
 // requireTorch skips where PyTorch is not installed. In CI it must be.
 func requireTorch(t *testing.T) {
 	t.Helper()
-	out, err := exec.Command(python, "-c", "import numpy, torch").CombinedOutput()
+	out, err := importTorch()
 	if err == nil {
 		return
 	}
@@ -97,6 +103,7 @@ func runScript(t *testing.T, script, dir string) []logitLine {
 	defer input.Close()
 	var out, stderr bytes.Buffer
 	command := exec.Command(python, script, dir)
+	command.Env = append(os.Environ(), "OMP_NUM_THREADS=1") // the models are tiny
 	command.Stdin, command.Stdout, command.Stderr = input, &out, &stderr
 	if err := command.Run(); err != nil {
 		t.Fatalf("%v\n%s", err, stderr.Bytes())

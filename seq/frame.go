@@ -25,9 +25,6 @@ type message struct {
 	decoded int64 // bytes that decoding the body takes
 }
 
-// length is the number of bytes that the message takes in the file.
-func (m *message) length() int64 { return 8 + int64(len(m.meta)) + int64(len(m.body)) }
-
 // errFooter is what a framer returns in place of a message where a file's
 // footer begins: it has no continuation marker.
 var errFooter = errors.New("no message but the footer")

@@ -85,16 +85,6 @@ func (e *engine) lane() *lane {
 	return l
 }
 
-// free returns the lane's memory; the gradients are not its own.
-func (l *lane) free() {
-	for _, s := range []tensor.Space{tensor.Arena, tensor.Inputs} {
-		if l.mem[s] != nil {
-			l.mem[s].Free()
-			l.mem[s] = nil
-		}
-	}
-}
-
 // load packs examples into the lane's memory and returns the pass that computes
 // them.
 func (l *lane) load(examples []seq.Example, mode Mode, seed uint64, step uint32) (*preparedPass, error) {

@@ -198,7 +198,7 @@ func suffixed(name string, pair bool) []string {
 
 // vector is the type of a column of vectors of n floats.
 func vector(n int) arrow.DataType {
-	return arrow.FixedSizeListOfNonNullable(int32(n), arrow.PrimitiveTypes.Float32)
+	return arrow.FixedSizeListOf(int32(n), arrow.PrimitiveTypes.Float32)
 }
 
 func appendVector(b array.Builder, v []float32) {

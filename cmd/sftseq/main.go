@@ -41,7 +41,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	switch {
 	case err == nil:
 		return exitOK
-	case err == context.Canceled:
+	case errors.Is(err, context.Canceled):
 		err = errors.New("interrupted")
 	}
 	fmt.Fprintf(stderr, "sftseq: %v\n", err)
@@ -54,8 +54,9 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 
 func newApp() *cli.App {
 	app := &cli.App{
-		Name:  "sftseq",
-		Usage: "classify and embed long sequences with sampling transformers",
+		Name:      "sftseq",
+		UsageText: "sftseq COMMAND [flags] [arguments]",
+		Usage:     "classify and embed long sequences with sampling transformers",
 		Description: `Trains SFT encoders, whose attention reads a learned sample of the tokens, and
 uses them: sequences of a million tokens fit.
 
@@ -110,7 +111,7 @@ func unknownCommand(c *cli.Context) error {
 		return cli.ShowSubcommandHelp(c)
 	}
 	if like := cli.SuggestCommand(c.Command.Subcommands, name); like != "" {
-		return usage(c, "unknown command %q, did you mean %q?", name, like)
+		return usage(c, "unknown command %q. %s", name, like)
 	}
 	return usage(c, "unknown command %q", name)
 }

@@ -57,12 +57,16 @@ func openInput(c *cli.Context) (in io.ReadCloser, name string, err error) {
 	if c.NArg() > 1 {
 		return nil, "", usage(c, "expected at most one FILE, found %q after %q (flags come before FILE)", c.Args().Get(1), c.Args().First())
 	}
-	name = c.Args().First()
-	if name == "" || name == "-" {
+	return openFile(c, c.Args().First())
+}
+
+// openFile opens a file; no name or "-" is standard input.
+func openFile(c *cli.Context, path string) (in io.ReadCloser, name string, err error) {
+	if path == "" || path == "-" {
 		return io.NopCloser(c.App.Reader), "standard input", nil
 	}
-	f, err := os.Open(name)
-	return f, name, err
+	f, err := os.Open(path)
+	return f, path, err
 }
 
 // maxLine is the default limit of a line's bytes.

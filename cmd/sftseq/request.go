@@ -220,7 +220,7 @@ func (p *parser) sequence(name string, value json.RawMessage) ([]int32, error) {
 		return parseTokens(value)
 	}
 	if p.noTokenizer != nil {
-		return nil, fmt.Errorf("text needs a tokenizer (tokens do not): %w", p.noTokenizer)
+		return nil, fmt.Errorf("it needs a tokenizer, as tokens do not: %w", p.noTokenizer)
 	}
 	var text string
 	if json.Unmarshal(value, &text) != nil {

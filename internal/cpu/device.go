@@ -69,7 +69,7 @@ func (m memory) Words() int { return len(m) }
 func (m memory) Free()      {}
 
 func (m memory) Write(offset int, words []uint32) error {
-	if offset < 0 || offset+len(words) > len(m) {
+	if offset < 0 || offset > len(m)-len(words) {
 		return fmt.Errorf("cpu: write of %d words at %d into %d", len(words), offset, len(m))
 	}
 	copy(m[offset:], words)
@@ -77,7 +77,7 @@ func (m memory) Write(offset int, words []uint32) error {
 }
 
 func (m memory) Read(offset int, words []uint32) error {
-	if offset < 0 || offset+len(words) > len(m) {
+	if offset < 0 || offset > len(m)-len(words) {
 		return fmt.Errorf("cpu: read of %d words at %d out of %d", len(words), offset, len(m))
 	}
 	copy(words, m[offset:])
@@ -171,9 +171,6 @@ func (r *run) rows(t *tensor.Tensor) int {
 	}
 	return int(r.counts[t.Rows])
 }
-
-// used returns the rows of t in use.
-func (r *run) used(t *tensor.Tensor) []float32 { return r.floats(t)[:r.rows(t)*t.Width()] }
 
 // each calls f for every piece 0 … n−1, on this thread and on those that are
 // idle. Pieces are fixed by the caller; which worker does which is not.

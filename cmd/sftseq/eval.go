@@ -1,0 +1,179 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"sftseq/internal/metrics"
+	"sftseq/seq"
+	"sftseq/sft"
+)
+
+func evalCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "eval",
+		Usage: "measure a model on labelled sequences",
+		UsageText: `sftseq eval --model DIR --data FILE|DIR [flags]
+
+Example: sftseq eval --model runs/listops --data data/listops`,
+		Description: `Reads an Arrow file or stream, or the test.arrow of a data set directory, batch
+by batch and reports accuracy, loss, macro F1, recall by class, the area under
+the curve (AUC) for two classes, the expected calibration error over 15 bins,
+the confusion matrix, and accuracy by length.`,
+		Flags: append(modelFlags(),
+			&cli.StringFlag{Name: "data", Usage: "labelled `FILE|DIR` (required)", TakesFile: true},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
+		),
+		Action: eval,
+	}
+}
+
+func eval(c *cli.Context) error {
+	if err := noArguments(c); err != nil {
+		return usageError{err}
+	}
+	if c.String("data") == "" {
+		return usage(c, "--data is missing, an Arrow file or a data set directory was expected")
+	}
+	m, err := loadModel(c)
+	if err != nil {
+		return err
+	}
+	path, total, err := testData(c.String("data"))
+	if err != nil {
+		return err
+	}
+	in, err := seq.Open(path)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if err := fits(m.Config, in.Spec()); err != nil {
+		return fmt.Errorf("%s does not fit the model %s: %w", path, c.String("model"), err)
+	}
+	scorer, release, err := openScorer(c, m)
+	if err != nil {
+		return err
+	}
+	defer release()
+	e := &evaluation{name: path, scorer: scorer, tally: metrics.NewTally(m.Config.NumLabels)}
+	p := newProgress(total, "evaluating", "rows")
+	err = e.run(c.Context, in, p)
+	p.Finish()
+	if err != nil {
+		return err
+	}
+	r := e.tally.Report()
+	if r == nil {
+		return fmt.Errorf("%s: no rows, at least 1 was expected", path)
+	}
+	result := &evalResult{Model: c.String("model"), Data: path, Report: r, names: m.Config.LabelNames}
+	return show(c, result, result.write)
+}
+
+// testData names the file that --data stands for, and its rows where known.
+func testData(path string) (file string, rows int64, err error) {
+	if info, err := os.Stat(path); path == "-" || err != nil || !info.IsDir() {
+		return path, 0, nil // what is wrong with it shows when it is opened
+	}
+	set, err := seq.OpenDataset(path)
+	if err != nil {
+		return "", 0, err
+	}
+	file, err = set.Path("test")
+	return file, set.Manifest.Splits["test"].Rows, err
+}
+
+// fits compares what a file says of its sequences with what a model reads. What
+// the file leaves open is checked row by row.
+func fits(c *sft.Config, s *seq.Spec) error {
+	switch {
+	case s.Task != c.Task:
+		return fmt.Errorf("its task is %s, the model's is %s", s.Task, c.Task)
+	case s.VocabSize != 0 && s.VocabSize != c.VocabSize:
+		return fmt.Errorf("its vocabulary has %d tokens, the model's %d", s.VocabSize, c.VocabSize)
+	case s.LabelNames != nil && len(s.LabelNames) != c.NumLabels:
+		return fmt.Errorf("it has %d labels, the model %d", len(s.LabelNames), c.NumLabels)
+	}
+	for i, name := range s.LabelNames {
+		if c.LabelNames != nil && c.LabelNames[i] != name {
+			return fmt.Errorf("its label %d is %q, the model's is %q", i, name, c.LabelNames[i])
+		}
+	}
+	return nil
+}
+
+// evaluation runs a model over a file.
+type evaluation struct {
+	name   string // of the file
+	scorer *sft.Scorer
+	tally  *metrics.Tally
+}
+
+func (e *evaluation) run(ctx context.Context, in *seq.Reader, p *progress) error {
+	for {
+		rows, err := in.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for at := 0; at < rows.Len(); {
+			n, err := e.piece(ctx, rows, at)
+			if err != nil {
+				return fmt.Errorf("%s: %w", e.name, err)
+			}
+			at += n
+			p.Add(int64(n))
+		}
+	}
+}
+
+// piece measures rows from at on, as many as a batch takes.
+func (e *evaluation) piece(ctx context.Context, rows *seq.Rows, at int) (int, error) {
+	var examples []seq.Example
+	var lengths []int
+	for tokens := 0; at+len(examples) < rows.Len() && len(examples) < batchLines && tokens < batchTokens; {
+		x := rows.Example(at + len(examples))
+		lengths = append(lengths, x.Length())
+		if err := e.check(&x); err != nil {
+			return 0, fmt.Errorf("row %d: %w", x.Index, err)
+		}
+		tokens += x.Length()
+		examples = append(examples, x)
+	}
+	outputs, err := e.scorer.Examples(ctx, examples)
+	if err != nil {
+		return 0, err
+	}
+	for i, o := range outputs {
+		if err := e.tally.Add(int(examples[i].Label), o.Logits, lengths[i]); err != nil {
+			return 0, fmt.Errorf("row %d: %w", examples[i].Index, err)
+		}
+	}
+	return len(examples), nil
+}
+
+// check cuts a row to what the model reads and reports what keeps it from that.
+func (e *evaluation) check(x *seq.Example) (err error) {
+	c := e.scorer.Config()
+	if x.Label == seq.NoLabel {
+		return errors.New("column label: expected a label, found none")
+	}
+	if int(x.Label) >= c.NumLabels {
+		return fmt.Errorf("column label: expected 0 to %d, found %d", c.NumLabels-1, x.Label)
+	}
+	if x.A, err = c.Window(x.A); err != nil {
+		return err
+	}
+	if c.Pair() {
+		x.B, err = c.Window(x.B)
+	}
+	return err
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"sftseq/device"
+	"sftseq/internal/jsonlines"
+	"sftseq/seq"
+)
+
+func gradsCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "grads",
+		Usage: "write the gradient of the loss over labelled lines, to check against other frameworks",
+		UsageText: `sftseq grads --model DIR --input FILE --output grads.safetensors
+
+Example: sftseq grads --model runs/listops --input labelled.jsonl --output grads.safetensors`,
+		Description: `Reads JSON lines as predict does, each with a "label" (its number, or its name
+where the model has names), and writes the gradient of their mean cross-entropy
+in evaluation mode: no noise, no dropout. The file has exactly the model's
+tensors. A bad line is an error, and nothing is written.`,
+		Flags: append(modelFlags(), maxLineFlag(),
+			&cli.StringFlag{Name: "input", Usage: "labelled JSON lines in `FILE` (required; - is standard input)", TakesFile: true},
+			&cli.StringFlag{Name: "output", Usage: "safetensors `FILE` to write (required)", TakesFile: true},
+		),
+		Action: grads,
+	}
+}
+
+func grads(c *cli.Context) error {
+	if err := noArguments(c); err != nil {
+		return usageError{err}
+	}
+	if err := checkMaxLine(c); err != nil {
+		return err
+	}
+	if c.String("input") == "" || c.String("output") == "" {
+		return usage(c, "--input and --output are needed")
+	}
+	m, err := loadModel(c)
+	if err != nil {
+		return err
+	}
+	in, name, err := openFile(c, c.String("input"))
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	examples, err := labelledLines(in, newParser(m.Config, name, !m.Config.Pair(), m.Config.Pair()), c.Int("max-line"))
+	if err != nil {
+		return err
+	}
+	d, err := device.Open(c.String("device"), c.Int("threads"))
+	if err != nil {
+		return usageError{err}
+	}
+	gradient, loss, err := m.Gradient(c.Context, d, examples)
+	if err = errors.Join(err, d.Close()); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	if tensor, bad := m.Parameters.NonFinite(gradient); bad {
+		return fmt.Errorf("%s: the gradient of %s is not finite", name, tensor)
+	}
+	if err := m.SaveRange(c.String("output"), gradient); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "loss %v over %d lines, gradient in %s\n", loss, len(examples), c.String("output"))
+	return err
+}
+
+// labelledLines reads all lines; the first bad one is an error.
+func labelledLines(in io.Reader, p *parser, limit int) ([]seq.Example, error) {
+	var examples []seq.Example
+	r := jsonlines.NewReader(in, limit)
+	for {
+		line, err := r.Next()
+		var long *jsonlines.TooLong
+		if err == io.EOF {
+			break
+		}
+		if err != nil && !errors.As(err, &long) {
+			return nil, fmt.Errorf("%s: %w", p.file, err)
+		}
+		q := p.parse(line, r.Line(), err)
+		if q.failure != nil {
+			return nil, q.failure
+		}
+		e := q.example()
+		if e.Label, err = parseLabel(p.config, q.label); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", p.file, r.Line(), err)
+		}
+		examples = append(examples, e)
+	}
+	if len(examples) == 0 {
+		return nil, fmt.Errorf("%s: no lines, at least 1 was expected", p.file)
+	}
+	return examples, nil
+}

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"sftseq/internal/tensor"
+	"sftseq/sft"
+)
+
+func infoCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "info",
+		Usage: "show a model's configuration, size and cost",
+		UsageText: `sftseq info --model DIR [--json]
+
+Example: sftseq info --model runs/listops`,
+		Description: `Shows the configuration, the parameters by part, the multiply-adds per token of
+a forward pass by part (for the score: one per channel), and the memory that one
+sequence takes, beside the weights, to be classified and to be trained on.`,
+		Flags:  []cli.Flag{modelFlag(), &cli.BoolFlag{Name: "json", Usage: "print one JSON object"}},
+		Action: info,
+	}
+}
+
+func info(c *cli.Context) error {
+	if err := noArguments(c); err != nil {
+		return usageError{err}
+	}
+	m, err := loadModel(c)
+	if err != nil {
+		return err
+	}
+	i := &modelInfo{Model: c.String("model"), Config: m.Config, Parameters: parameterParts(m.Parameters)}
+	for _, n := range infoLengths {
+		if n > m.Config.MaxLength {
+			continue
+		}
+		cost, err := costAt(m, n)
+		if err != nil {
+			return err
+		}
+		i.Costs = append(i.Costs, cost)
+	}
+	return show(c, i, i.write)
+}
+
+// infoLengths are the lengths for which the cost is shown.
+var infoLengths = []int{1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 20}
+
+// part is a number that belongs to a part of the model.
+type part struct {
+	Name  string `json:"name"`
+	Count int    `json:"count"`
+}
+
+// modelInfo is what info prints.
+type modelInfo struct {
+	Model      string      `json:"model"`
+	Config     *sft.Config `json:"config"`
+	Parameters []part      `json:"parameters"`
+	Costs      []cost      `json:"costs"`
+}
+
+// cost is what one sequence of a length takes.
+type cost struct {
+	Length     int    `json:"length"`
+	Operations []part `json:"operations_per_token"` // multiply-adds, rounded
+	Infer      int64  `json:"infer_bytes"`          // beside the weights
+	Train      int64  `json:"train_bytes"`
+}
+
+func costAt(m *sft.Model, length int) (cost, error) {
+	out := cost{Length: length, Operations: operations(m.Config, length)}
+	shape := sft.Shape{Tokens: length, Sequences: 1, Sampled: min(m.Config.NumSampledTokens, length)}
+	if m.Config.Pair() {
+		shape.Sequences = 2 // the length is that of both together
+	}
+	for _, mode := range []struct {
+		mode  sft.Mode
+		bytes *int64
+	}{{sft.Infer, &out.Infer}, {sft.Train, &out.Train}} {
+		pass, err := sft.NewPass(m.Config, m.Parameters, shape, mode.mode)
+		if err != nil {
+			return cost{}, err
+		}
+		const wordBytes = 4
+		*mode.bytes = wordBytes * int64(pass.Program.Words(tensor.Arena)+pass.Program.Words(tensor.Inputs))
+	}
+	return out, nil
+}
+
+// parameterParts adds up the parameters by part of the model.
+func parameterParts(p *sft.Parameters) []part {
+	parts := []part{{Name: "embed"}, {Name: "sampler"}, {Name: "attention"}, {Name: "relative"}, {Name: "mlp"}, {Name: "norms"},
+		{Name: "residual"}, {Name: "head"}, {Name: "total"}}
+	words := []string{"embed.", ".sampler.", ".attn.", ".attn.rel_", ".mlp.", "norm", "residual_scale", "head."}
+	for _, q := range p.List {
+		for i := len(words) - 1; i >= 0; i-- {
+			if strings.Contains(q.Name, words[i]) && !(words[i] == ".attn." && strings.Contains(q.Name, ".rel_")) {
+				parts[i].Count += q.Size()
+				break
+			}
+		}
+		parts[len(parts)-1].Count += q.Size()
+	}
+	return parts
+}
+
+// operations counts the multiply-adds of a forward pass for each token of a
+// sequence. What is done for each sampled token is shared out to all tokens.
+func operations(c *sft.Config, length int) []part {
+	n, k := float64(length), float64(min(c.NumSampledTokens, length))
+	d, h, layers := float64(c.HiddenSize), float64(c.NumHeads), float64(c.NumLayers)
+	relative := 0.0
+	if c.Relative != "none" {
+		// Two tables, f over n and g over 2n entries, for the factor and for the
+		// summand; then two look-ups and a duplet's mean of each, for each pair.
+		relative = layers * h * (2*3*float64(c.SinusoidDim)/2 + 2*2*k)
+	}
+	head := d + d + d*float64(c.NumLabels)/n
+	if c.Pair() {
+		head += 4 * d * d / n
+	}
+	parts := []struct {
+		name  string
+		count float64
+	}{
+		{"sampler", layers * d},
+		{"projections", layers * (2*d*d + (2*d*d+d*h)*k/n)},
+		{"attention", layers * 2 * k * d},
+		{"relative", relative},
+		{"mlp", layers * 2 * d * float64(c.IntermediateSize)},
+		{"head", head},
+	}
+	var out []part
+	total := 0.0
+	for _, p := range parts {
+		out = append(out, part{p.name, int(p.count + .5)})
+		total += p.count
+	}
+	return append(out, part{"total", int(total + .5)})
+}
+
+// write prints for a person.
+func (i *modelInfo) write(w io.Writer) error {
+	text, err := json.MarshalIndent(i.Config, "", "  ")
+	if err != nil {
+		return err
+	}
+	tabs := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t := &lines{w: tabs}
+	t.add("%s\n%s\n\nparameters", i.Model, text)
+	for _, p := range i.Parameters {
+		if p.Count > 0 {
+			t.add("%s\t%d\t", p.Name, p.Count)
+		}
+	}
+	if len(i.Costs) > 0 {
+		t.add("\nmultiply-adds per token of a sequence, and its memory beside the weights")
+		head := "length\t"
+		for _, p := range i.Costs[0].Operations {
+			head += p.Name + "\t"
+		}
+		t.add("%s", head+"infer\ttrain\t")
+	}
+	for _, c := range i.Costs {
+		row := fmt.Sprintf("%d\t", c.Length)
+		for _, p := range c.Operations {
+			row += fmt.Sprintf("%d\t", p.Count)
+		}
+		t.add("%s%s\t%s\t", row, binaryBytes(c.Infer), binaryBytes(c.Train))
+	}
+	if t.err != nil {
+		return t.err
+	}
+	return tabs.Flush()
+}
+
+// binaryBytes is a size such as "1.5 GiB".
+func binaryBytes(n int64) string {
+	v, unit := float64(n)/(1<<10), "KiB"
+	for _, u := range []string{"MiB", "GiB", "TiB"} {
+		if v >= 1024 {
+			v, unit = v/1024, u
+		}
+	}
+	return fmt.Sprintf("%.1f %s", v, unit)
+}

@@ -1,0 +1,155 @@
+package cpu
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+
+	"sftseq/internal/tensor"
+)
+
+func TestMemoryBounds(t *testing.T) {
+	d := New(1)
+	m, err := d.Allocate(8)
+	if err != nil || m.Words() != 8 {
+		t.Fatal(m, err)
+	}
+	defer m.Free()
+	words := []uint32{9, 9, 9}
+	if err := m.Read(5, words); err != nil || words[0]|words[1]|words[2] != 0 {
+		t.Fatalf("fresh memory holds %v, %v", words, err)
+	}
+	for _, at := range []int{-1, 6, 8, 9, math.MaxInt, math.MinInt} {
+		if err := m.Write(at, words); err == nil {
+			t.Errorf("write of 3 words at %d of 8: no error", at)
+		}
+		if err := m.Read(at, words); err == nil {
+			t.Errorf("read of 3 words at %d of 8: no error", at)
+		}
+	}
+	if err := m.Write(5, []uint32{1, 2, 3}); err != nil {
+		t.Error(err)
+	}
+	if err := m.Read(4, words); err != nil || words[0] != 0 || words[1] != 1 || words[2] != 2 {
+		t.Errorf("read %v, %v", words, err)
+	}
+	for _, n := range []int{-1, maxWords + 1, math.MaxInt} {
+		if _, err := d.Allocate(n); err == nil {
+			t.Errorf("allocation of %d words: no error", n)
+		}
+	}
+}
+
+// unknown is a kernel that no device has.
+type unknown struct{ tensor.Zero }
+
+func (unknown) Name() string { return "unknown" }
+
+func TestPrepareNamesAnUnknownKernel(t *testing.T) {
+	p := tensor.NewProgram()
+	p.Segment("only")
+	p.Launch(unknown{tensor.Zero{Y: p.Temp("y", tensor.Fixed, 1)}})
+	if _, err := New(1).Prepare(p.Finish()); err == nil || !strings.Contains(err.Error(), "unknown") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// counting adds 1 to a persistent word in each of three segments.
+func counting(t *testing.T, d *Device) (tensor.Executable, tensor.Binding, func() float32) {
+	t.Helper()
+	p := tensor.NewProgram()
+	word, one := tensor.At(tensor.Weights, 0, "word", 1), tensor.At(tensor.Weights, 1, "one", 1)
+	for _, name := range []string{"a", "b", "c"} {
+		p.Segment(name)
+		p.Launch(tensor.Add{Y: word, A: word, B: one})
+	}
+	x, err := d.Prepare(p.Finish())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mem tensor.Binding
+	if mem[tensor.Weights], err = d.Allocate(2); err != nil {
+		t.Fatal(err)
+	}
+	if err := tensor.Upload(mem[tensor.Weights], one, []float32{1}); err != nil {
+		t.Fatal(err)
+	}
+	return x, mem, func() float32 {
+		var v [1]float32
+		if err := tensor.Download(mem[tensor.Weights], word, v[:]); err != nil {
+			t.Fatal(err)
+		}
+		return v[0]
+	}
+}
+
+func TestRunSegments(t *testing.T) {
+	x, mem, sum := counting(t, New(2))
+	for _, c := range []struct {
+		from, to int
+		want     float32
+	}{{0, 3, 3}, {1, 2, 4}, {2, 2, 4}, {0, 1, 5}} {
+		if err := x.Run(context.Background(), mem, c.from, c.to); err != nil {
+			t.Fatal(err)
+		}
+		if got := sum(); got != c.want {
+			t.Errorf("after segments %d to %d: %v launches, expected %v", c.from, c.to, got, c.want)
+		}
+	}
+}
+
+// TestCancelBetweenSegments: the segment in progress is finished, the next one
+// does not begin.
+func TestCancelBetweenSegments(t *testing.T) {
+	d := New(1)
+	x, mem, sum := counting(t, d)
+	ctx, cancel := context.WithCancel(context.Background())
+	err := x.Inspect(ctx, mem, 0, 3, func(tensor.Kernel) error {
+		if sum() == 2 {
+			cancel()
+		}
+		return nil
+	})
+	if !errors.Is(err, context.Canceled) || sum() != 2 {
+		t.Errorf("%v after %v launches, expected context.Canceled after 2", err, sum())
+	}
+	if err := x.Run(ctx, mem, 0, 3); !errors.Is(err, context.Canceled) || sum() != 2 {
+		t.Errorf("%v after %v launches, expected context.Canceled and none more", err, sum())
+	}
+	// Its thread was given back.
+	if err := x.Run(context.Background(), mem, 0, 3); err != nil || sum() != 5 {
+		t.Errorf("%v after %v launches, expected 5", err, sum())
+	}
+}
+
+func TestVisitEndsARun(t *testing.T) {
+	x, mem, sum := counting(t, New(1))
+	stop := errors.New("stop")
+	if err := x.Inspect(context.Background(), mem, 0, 3, func(tensor.Kernel) error { return stop }); err != stop || sum() != 1 {
+		t.Errorf("%v after %v launches", err, sum())
+	}
+}
+
+func TestRunNeedsItsMemory(t *testing.T) {
+	d := New(1)
+	p := tensor.NewProgram()
+	p.Segment("only")
+	p.Launch(tensor.GELU{Y: p.Temp("y", tensor.Fixed, 4), X: p.Input("x", tensor.Fixed, 4)})
+	x, err := d.Prepare(p.Finish())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, words := range [][2]int{{0, 4}, {p.Words(tensor.Arena) - 1, 4}, {p.Words(tensor.Arena), 3}} {
+		var mem tensor.Binding
+		for i, s := range []tensor.Space{tensor.Arena, tensor.Inputs} {
+			if mem[s], err = d.Allocate(words[i]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := x.Run(context.Background(), mem, 0, 1); err == nil {
+			t.Errorf("arena of %d and inputs of %d words: no error", words[0], words[1])
+		}
+	}
+}

@@ -1,0 +1,109 @@
+package tensor
+
+import (
+	"math/rand/v2"
+	"testing"
+)
+
+// touch is a kernel of any operands.
+type touch struct{ reads, writes []*Tensor }
+
+func (touch) Name() string        { return "touch" }
+func (k touch) Reads() []*Tensor  { return k.reads }
+func (k touch) Writes() []*Tensor { return k.writes }
+func (touch) check()              {}
+
+// life is what the test itself knows of a tensor: launches that touch it.
+type life struct{ first, last int }
+
+// randomProgram emits launches over tensors of random sizes.
+func randomProgram(random *rand.Rand) (*Program, map[*Tensor]*life) {
+	p, lives := NewProgram(), map[*Tensor]*life{}
+	p.Segment("only")
+	var written []*Tensor
+	n := 1 + random.IntN(40)
+	for at := range n {
+		var k touch
+		for range random.IntN(3) {
+			if len(written) > 0 {
+				k.reads = append(k.reads, written[random.IntN(len(written))])
+			}
+		}
+		for range 1 + random.IntN(2) {
+			t := p.Temp("t", Fixed, 1+random.IntN(300), 1+random.IntN(5))
+			if len(written) > 0 && random.IntN(4) == 0 {
+				t = written[random.IntN(len(written))] // written again
+			}
+			k.writes = append(k.writes, t)
+			written = append(written, t)
+		}
+		p.Launch(k)
+		for _, t := range append(k.reads, k.writes...) {
+			if lives[t] == nil {
+				lives[t] = &life{at, at}
+			}
+			lives[t].last = at
+		}
+	}
+	for t, l := range lives {
+		if random.IntN(10) == 0 {
+			p.Keep(t)
+			l.last = n
+		}
+	}
+	return p.Finish(), lives
+}
+
+// TestArenaKeepsTensorsApart: no two tensors that are alive at once share a
+// word, whatever the program.
+func TestArenaKeepsTensorsApart(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	shared := 0
+	for range 300 {
+		p, lives := randomProgram(random)
+		for a, la := range lives {
+			if a.Offset%alignment != 0 || a.Offset < 0 || a.Offset+a.Words() > p.Words(Arena) {
+				t.Fatalf("%v at %d of %d words", a, a.Offset, p.Words(Arena))
+			}
+			for b, lb := range lives {
+				if a == b || a.Offset+a.Words() <= b.Offset || b.Offset+b.Words() <= a.Offset {
+					continue
+				}
+				shared++
+				if la.first <= lb.last && lb.first <= la.last {
+					t.Fatalf("%v at %d (launches %d to %d) and %v at %d (launches %d to %d) overlap",
+						a, a.Offset, la.first, la.last, b, b.Offset, lb.first, lb.last)
+				}
+			}
+		}
+	}
+	if shared == 0 {
+		t.Error("no memory was used twice")
+	}
+}
+
+// TestArenaOfAChain: a chain of launches needs two tensors at a time.
+func TestArenaOfAChain(t *testing.T) {
+	p := NewProgram()
+	p.Segment("only")
+	last := p.Temp("0", Fixed, 128)
+	p.Launch(touch{writes: []*Tensor{last}})
+	for range 20 {
+		next := p.Temp("next", Fixed, 128)
+		p.Launch(touch{[]*Tensor{last}, []*Tensor{next}})
+		last = next
+	}
+	if got := p.Finish().Words(Arena); got != 256 {
+		t.Errorf("%d words, expected 256", got)
+	}
+}
+
+// TestUnusedTensorsTakeNoMemory: an activation that no launch touches is not
+// placed.
+func TestUnusedTensorsTakeNoMemory(t *testing.T) {
+	p := NewProgram()
+	p.Temp("idle", Fixed, 1<<20)
+	if got := p.Finish().Words(Arena); got != 0 {
+		t.Errorf("%d words, expected none", got)
+	}
+}

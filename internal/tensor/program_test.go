@@ -1,0 +1,105 @@
+package tensor
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// panics returns the message that f panics with.
+func panics(f func()) (message string) {
+	defer func() {
+		if v := recover(); v != nil {
+			message = fmt.Sprint(v)
+		}
+	}()
+	f()
+	return ""
+}
+
+func TestLaunchPanics(t *testing.T) {
+	for _, c := range []struct {
+		name, message string
+		launch        func(p *Program)
+	}{
+		{"outside a segment", "outside a segment", func(p *Program) {
+			q := NewProgram()
+			q.Launch(Zero{Y: q.Temp("y", Fixed, 1)})
+		}},
+		{"after Finish", "outside a segment", func(p *Program) {
+			y := p.Temp("y", Fixed, 1)
+			p.Finish().Launch(Zero{Y: y})
+		}},
+		{"reads what nothing wrote", "nothing has written", func(p *Program) {
+			p.Launch(GELU{Y: p.Temp("y", Tokens, 4, 2), X: p.Temp("x", Tokens, 4, 2)})
+		}},
+		{"adds to what nothing wrote", "nothing has written", func(p *Program) {
+			scale, dy := p.Input("scale", Fixed, 1), p.Input("dy", Tokens, 4, 2)
+			p.Launch(ResidualScaleBackward{DB: p.Temp("db", Tokens, 4, 2), DScale: p.Temp("d", Fixed, 1), DY: dy, B: dy, Scale: scale, Accumulate: true})
+		}},
+		{"shapes", "differ in shape", func(p *Program) {
+			p.Launch(GELU{Y: p.Temp("y", Tokens, 4, 3), X: p.Input("x", Tokens, 4, 2)})
+		}},
+		{"rows of another kind", "differ in shape", func(p *Program) {
+			p.Launch(GELU{Y: p.Temp("y", Sampled, 4, 2), X: p.Input("x", Tokens, 4, 2)})
+		}},
+		{"width", "rows of 3 words expected", func(p *Program) {
+			p.Launch(Linear{Y: p.Temp("y", Tokens, 4, 5), X: p.Input("x", Tokens, 4, 2), Weight: p.Input("w", Fixed, 5, 3), Bias: p.Input("b", Fixed, 5)})
+		}},
+		{"bias", "5 words expected", func(p *Program) {
+			p.Launch(Linear{Y: p.Temp("y", Tokens, 4, 5), X: p.Input("x", Tokens, 4, 3), Weight: p.Input("w", Fixed, 5, 3), Bias: p.Input("b", Fixed, 4)})
+		}},
+		{"heads", "3 channels in 2 heads", func(p *Program) { p.Launch(attentionOf(p, 3, ReLU, false)) }},
+		{"leak without leaky_relu", "the leak belongs", func(p *Program) { p.Launch(attentionOf(p, 4, ReLU, true)) }},
+		{"leaky_relu without leak", "the leak belongs", func(p *Program) { p.Launch(attentionOf(p, 4, LeakyReLU, false)) }},
+		{"no such segment", "no segment", func(p *Program) { p.SegmentIndex("other") }},
+	} {
+		p := NewProgram()
+		p.Segment("only")
+		if got := panics(func() { c.launch(p) }); !strings.Contains(got, c.message) {
+			t.Errorf("%s: panic %q, expected %q", c.name, got, c.message)
+		}
+	}
+}
+
+func attentionOf(p *Program, d int, probability Probability, leak bool) Attention {
+	k := Attention{O: p.Temp("o", Tokens, 4, d), Norm: p.Temp("norm", Tokens, 4, 2), Q: p.Input("q", Tokens, 4, d),
+		K: p.Input("k", Sampled, 4, d), V: p.Input("v", Sampled, 4, d), Count: p.Input("count", Sequences, 1),
+		Batch: NewBatch(p, 4, 1), Heads: 2, Probability: probability}
+	if leak {
+		k.Leak = p.Input("leak", Sequences, 1, 2)
+	}
+	return k
+}
+
+func TestSegments(t *testing.T) {
+	p := NewProgram()
+	y := p.Temp("y", Fixed, 1)
+	p.Segment("a")
+	p.Launch(Zero{Y: y})
+	p.Launch(Zero{Y: y})
+	p.Segment("empty")
+	p.Segment("b")
+	p.Launch(Zero{Y: y})
+	p.Finish()
+	want := []Segment{{"a", 0, 2}, {"empty", 2, 2}, {"b", 2, 3}}
+	if fmt.Sprint(p.Segments) != fmt.Sprint(want) {
+		t.Errorf("segments %v, expected %v", p.Segments, want)
+	}
+	if got := p.SegmentIndex("b"); got != 2 {
+		t.Errorf("segment b has index %d, expected 2", got)
+	}
+}
+
+// TestCountsFollowTheAxes: a device finds the rows in use at the axis' place.
+func TestCountsFollowTheAxes(t *testing.T) {
+	w := Counts{Tokens: 5, Sequences: 4, Sampled: 3, Examples: 2, Longest: 1}.Words()
+	if len(w) != CountWords {
+		t.Fatalf("%d words, expected %d", len(w), CountWords)
+	}
+	for axis, want := range map[int]int32{int(Tokens): 5, int(Sequences): 4, int(Sampled): 3, int(Examples): 2, CountLongest: 1} {
+		if w[axis] != want {
+			t.Errorf("word %d is %d, expected %d", axis, w[axis], want)
+		}
+	}
+}
