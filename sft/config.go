@@ -103,10 +103,13 @@ func ParseConfig(text []byte) (*Config, error) {
 	if err := json.Unmarshal(text, &keys); err != nil {
 		return nil, fmt.Errorf("not a JSON object: %w", err)
 	}
-	known := configKeys()
-	for k := range keys {
+	known, found := configKeys(), topKeys(text)
+	for i, k := range found {
 		if !slices.Contains(known, k) {
 			return nil, fmt.Errorf("unknown key %q", k)
+		}
+		if slices.Contains(found[:i], k) {
+			return nil, fmt.Errorf("key %q is there twice", k)
 		}
 	}
 	for _, k := range known {
@@ -138,13 +141,18 @@ func configKeys() []string {
 	if err != nil {
 		panic(err)
 	}
+	return topKeys(text)
+}
+
+// topKeys lists the keys of a JSON object in their order.
+func topKeys(text []byte) []string {
 	var keys []string
 	d := json.NewDecoder(bytes.NewReader(text))
 	depth := 0
 	for key := true; ; {
 		t, err := d.Token()
-		if err == io.EOF {
-			return keys
+		if err != nil {
+			return keys // the end: the text is known to be an object
 		}
 		if s, ok := t.(json.Delim); ok {
 			if s == '{' || s == '[' {

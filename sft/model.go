@@ -64,10 +64,14 @@ func checkSize(path string, c *Config) error {
 	if err != nil {
 		return err
 	}
-	// The layers alone, in floating point: a hostile configuration must not
-	// make the list of parameters itself overflow.
+	// All matrices, in floating point: a hostile configuration must not make the
+	// list of parameters itself overflow.
 	d := float64(c.HiddenSize)
-	least := 4 * (float64(c.NumLayers)*d*(4*d+2*float64(c.IntermediateSize)) + float64(c.VocabSize)*d)
+	layer := d * (4*d + 2*float64(c.IntermediateSize))
+	if c.Relative != "none" {
+		layer += 2 * float64(c.NumHeads) * float64(c.SinusoidDim)
+	}
+	least := 4 * (float64(c.NumLayers)*layer + float64(c.VocabSize)*d + float64(c.NumLabels)*d)
 	if least > float64(info.Size()) {
 		return fmt.Errorf("%s: %d bytes, but %s describes a model of at least %.0f", path, info.Size(), configFile, least)
 	}

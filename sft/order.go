@@ -6,14 +6,19 @@ import (
 	"sftseq/seq"
 )
 
-// order says which rows each step trains on: the short ones first if the
-// settings ask for it, then epochs of all of them. It is a function of the
-// settings and the lengths.
+// order says which rows each step trains on: stages of short rows first, if the
+// settings have any, then epochs of all rows. It is a function of the settings
+// and the lengths alone.
 type order struct {
-	all        *seq.Batches
-	short      *seq.Batches // nil without a first phase
-	shortRows  []uint32     // the rows that short's indices stand for
-	shortSteps int
+	all    *seq.Batches
+	stages []stage
+}
+
+// stage is a run of steps on some of the rows.
+type stage struct {
+	first, end int // steps
+	batches    *seq.Batches
+	rows       []uint32 // what the indices of batches stand for
 }
 
 func newOrder(lengths []int32, s Settings) (*order, error) {
@@ -21,41 +26,51 @@ func newOrder(lengths []int32, s Settings) (*order, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &order{all: all, shortSteps: s.ShortSteps}
-	if s.ShortSteps == 0 {
-		return o, nil
-	}
-	var short []int32
-	for row, n := range lengths {
-		if int(n) <= s.ShortLength {
-			short = append(short, n)
-			o.shortRows = append(o.shortRows, uint32(row))
+	o := &order{all: all}
+	step := 0
+	for i, g := range s.Stages {
+		part := stage{first: step, end: step + g.Steps}
+		step = part.end
+		var short []int32
+		for row, n := range lengths {
+			if int(n) <= g.Length {
+				short = append(short, n)
+				part.rows = append(part.rows, uint32(row))
+			}
 		}
+		if len(short) == 0 {
+			return nil, fmt.Errorf("stage %d trains on rows of at most %d tokens, and the training data has none", i+1, g.Length)
+		}
+		// Each stage shuffles in its own way: the epochs of one do not repeat in
+		// the next.
+		if part.batches, err = seq.NewBatches(short, s.Batch, s.Seed+uint64(i+1)<<32); err != nil {
+			return nil, err
+		}
+		o.stages = append(o.stages, part)
 	}
-	if len(short) == 0 {
-		return nil, fmt.Errorf("no row of the training data has %d tokens or fewer, which the first %d steps train on", s.ShortLength, s.ShortSteps)
-	}
-	o.short, err = seq.NewBatches(short, s.Batch, s.Seed)
-	return o, err
+	return o, nil
 }
 
 // batch returns the rows of the step that comes next.
 func (o *order) batch(s State) []uint32 {
-	if s.Step >= o.shortSteps {
-		return o.all.At(s.Next)
+	for _, g := range o.stages {
+		if s.Step >= g.end {
+			continue
+		}
+		n, at := g.batches.PerEpoch(), s.Step-g.first
+		picks := g.batches.At(seq.Position{Epoch: uint32(at / n), Batch: at % n})
+		rows := make([]uint32, len(picks))
+		for i, p := range picks {
+			rows[i] = g.rows[p]
+		}
+		return rows
 	}
-	n := o.short.PerEpoch()
-	picks := o.short.At(seq.Position{Epoch: uint32(s.Step / n), Batch: s.Step % n})
-	rows := make([]uint32, len(picks))
-	for i, p := range picks {
-		rows[i] = o.shortRows[p]
-	}
-	return rows
+	return o.all.At(s.Next)
 }
 
 // next is the position among all rows after that step.
 func (o *order) next(s State) seq.Position {
-	if s.Step < o.shortSteps {
+	if n := len(o.stages); n > 0 && s.Step < o.stages[n-1].end {
 		return s.Next
 	}
 	return o.all.Next(s.Next)

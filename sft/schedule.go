@@ -22,11 +22,24 @@ type Settings struct {
 	LogEvery     int     `json:"log_every"`            // steps
 	Patience     int     `json:"patience,omitempty"`   // evaluations without a better one; 0 never stops early
 
-	// The run begins with ShortSteps steps on the rows of at most ShortLength
-	// tokens: what a model learns from them it learns sooner, and keeps. They come
-	// before the epochs.
-	ShortSteps  int `json:"short_steps,omitempty"`
-	ShortLength int `json:"short_length,omitempty"`
+	// Stages come before the epochs, in order: steps on short rows alone. What a
+	// model learns from them it learns sooner, and keeps.
+	Stages []Stage `json:"stages,omitempty"`
+}
+
+// Stage is a number of steps on the rows of at most Length tokens.
+type Stage struct {
+	Steps  int `json:"steps"`
+	Length int `json:"length"`
+}
+
+// StageSteps is the number of steps before the epochs.
+func (s *Settings) StageSteps() int {
+	n := 0
+	for _, g := range s.Stages {
+		n += g.Steps
+	}
+	return n
 }
 
 // AdamW's constants.
@@ -62,8 +75,10 @@ func (s *Settings) Validate() error {
 	case s.EvalEvery < 0 || s.LogEvery < 1 || s.Patience < 0:
 		return bad("eval-every, log-every, patience", fmt.Sprint(s.EvalEvery, s.LogEvery, s.Patience), "numbers of steps that are not negative")
 	}
-	if s.ShortSteps < 0 || s.ShortSteps > 0 && s.ShortLength < 1 {
-		return bad("short-steps, short-length", fmt.Sprint(s.ShortSteps, s.ShortLength), "a number of steps, and a length of at least 1")
+	for _, g := range s.Stages {
+		if g.Steps < 1 || g.Length < 1 {
+			return bad("a stage", fmt.Sprintf("%d steps on at most %d tokens", g.Steps, g.Length), "at least 1 of each")
+		}
 	}
 	_, err := s.warmup(1)
 	return err

@@ -12,7 +12,7 @@ import (
 
 // BenchmarkGradient trains on one gradient group of 4,096 tokens.
 func BenchmarkGradient(b *testing.B) {
-	for _, s := range []struct{ d, layers, k int }{{64, 2, 32}, {128, 6, 256}} {
+	for _, s := range []struct{ d, layers, k int }{{32, 2, 16}, {64, 2, 32}, {128, 6, 256}} {
 		b.Run(fmt.Sprintf("d%d_layers%d_k%d", s.d, s.layers, s.k), func(b *testing.B) {
 			c := &Config{ModelType: "sft", Task: Classification, VocabSize: 17, NumLabels: 10, HiddenSize: s.d, NumLayers: s.layers, NumHeads: 4,
 				IntermediateSize: 4 * s.d, NumSampledTokens: s.k, MaxLength: 1 << 20, SinusoidDim: s.d, SinusoidBase: 10000, NormPosition: "pre",

@@ -102,7 +102,7 @@ func (t *Trainer) Steps() int {
 	if t.settings.Steps > 0 {
 		return t.settings.Steps
 	}
-	return t.settings.ShortSteps + t.settings.Epochs*t.order.all.PerEpoch()
+	return t.settings.StageSteps() + t.settings.Epochs*t.order.all.PerEpoch()
 }
 
 // State is where the run stands.
@@ -158,7 +158,7 @@ func (t *Trainer) evaluationDue() bool {
 	if t.settings.EvalEvery > 0 {
 		return s.Step%t.settings.EvalEvery == 0
 	}
-	return s.Next.Batch == 0 && s.Step > t.settings.ShortSteps
+	return s.Next.Batch == 0 && s.Step > t.settings.StageSteps()
 }
 
 // step trains on one batch. The state changes only when the update is made.

@@ -150,7 +150,9 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (*trai
 	}
 	settings, config := preset.Settings, preset.Config
 	settings.Seed = seed
-	applyTrainFlags(c, &settings, &config)
+	if err := applyTrainFlags(c, &settings, &config); err != nil {
+		return nil, err
+	}
 	data, err := trainingData(c, task, preset)
 	if err != nil {
 		return nil, err

@@ -132,8 +132,10 @@ func resumeSettings(c *cli.Context, settings *sft.Settings, from *sft.Checkpoint
 		if name == "seed" {
 			s.Seed = c.Uint64("seed")
 		}
-		applyTrainFlag(c, name, &s, &m)
-		if s != stored || !sameConfig(&m, from.Config) {
+		if err := applyTrainFlag(c, name, &s, &m); err != nil {
+			return err
+		}
+		if !same(s, stored) || !same(&m, from.Config) {
 			return fmt.Errorf("--%s %v: the run was started with another value, and a resumed run cannot change it", name, c.Value(name))
 		}
 	}
@@ -148,7 +150,8 @@ func resumeSettings(c *cli.Context, settings *sft.Settings, from *sft.Checkpoint
 	return nil
 }
 
-func sameConfig(a, b *sft.Config) bool {
+// same compares values as they are stored.
+func same(a, b any) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)
 	return errX == nil && errY == nil && string(x) == string(y)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -54,7 +55,7 @@ func numberFlags() []cli.Flag {
 		whole("batch", "examples in a batch"), real("lr", "learning rate"), real("weight-decay", "AdamW's"),
 		word("warmup", "untuned, or a number of steps"), whole("step-size", "epochs between two decays of the learning rate"),
 		real("decay-rate", "factor of a decay"), real("max-grad-norm", "clip the gradient's norm; 0 does not"),
-		whole("short-steps", "steps on short rows alone, before the epochs"), whole("short-length", "tokens of a short row, at most"),
+		word("stages", "steps on short rows before the epochs: STEPS:LENGTH,…, such as 1000:160,500:400; none"),
 		whole("eval-every", "steps between evaluations; 0 is once an epoch"), whole("log-every", "steps between lines of metrics"),
 		whole("patience", "stop after that many evaluations without a better one; 0 does not"),
 		whole("k", "sampled tokens"), whole("hidden", "hidden size"), whole("layers", "encoder layers"), whole("heads", "attention heads"),
@@ -71,10 +72,12 @@ func numberFlags() []cli.Flag {
 func trainFlags(out string) []cli.Flag { return append(numberFlags(), runFlags(out)...) }
 
 // applyTrainFlags puts the numbers given as flags into the preset's places.
-func applyTrainFlags(c *cli.Context, s *sft.Settings, m *sft.Config) {
+func applyTrainFlags(c *cli.Context, s *sft.Settings, m *sft.Config) error {
 	for _, f := range numberFlags() {
 		if name := f.Names()[0]; c.IsSet(name) {
-			applyTrainFlag(c, name, s, m)
+			if err := applyTrainFlag(c, name, s, m); err != nil {
+				return err
+			}
 		}
 	}
 	if c.IsSet("epochs") && !c.IsSet("steps") {
@@ -86,13 +89,14 @@ func applyTrainFlags(c *cli.Context, s *sft.Settings, m *sft.Config) {
 	if c.IsSet("hidden") && !c.IsSet("sinusoid-dim") {
 		m.SinusoidDim = m.HiddenSize
 	}
+	return nil
 }
 
 // applyTrainFlag puts one flag's number into its place.
-func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config) {
+func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config) (err error) {
 	whole := map[string]*int{
 		"epochs": &s.Epochs, "steps": &s.Steps, "batch": &s.Batch, "step-size": &s.StepSize, "eval-every": &s.EvalEvery,
-		"log-every": &s.LogEvery, "patience": &s.Patience, "short-steps": &s.ShortSteps, "short-length": &s.ShortLength, "k": &m.NumSampledTokens, "hidden": &m.HiddenSize,
+		"log-every": &s.LogEvery, "patience": &s.Patience, "k": &m.NumSampledTokens, "hidden": &m.HiddenSize,
 		"layers": &m.NumLayers, "heads": &m.NumHeads, "intermediate": &m.IntermediateSize, "sinusoid-dim": &m.SinusoidDim,
 		"max-length": &m.MaxLength,
 	}
@@ -113,7 +117,28 @@ func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config)
 		*word[name] = c.String(name)
 	case name == "residual-scale":
 		m.ResidualScale = c.Bool(name)
+	case name == "stages":
+		s.Stages, err = parseStages(c.String(name))
 	}
+	return err
+}
+
+// parseStages reads STEPS:LENGTH,STEPS:LENGTH,…, or none.
+func parseStages(text string) ([]sft.Stage, error) {
+	if text == "none" {
+		return nil, nil
+	}
+	var out []sft.Stage
+	for _, word := range strings.Split(text, ",") {
+		steps, length, _ := strings.Cut(word, ":")
+		n, errN := strconv.Atoi(steps)
+		l, errL := strconv.Atoi(length)
+		if errN != nil || errL != nil {
+			return nil, fmt.Errorf("--stages: %q, expected STEPS:LENGTH", word)
+		}
+		out = append(out, sft.Stage{Steps: n, Length: l})
+	}
+	return out, nil
 }
 
 // lookupFlag finds a flag by any of its names.

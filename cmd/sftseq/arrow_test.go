@@ -1,0 +1,143 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"sftseq/seq"
+)
+
+// sequences writes rows of the ListOps vocabulary, and the same as JSON lines.
+func sequences(t *testing.T, rows int) (arrowFile, lines string) {
+	t.Helper()
+	arrowFile = filepath.Join(t.TempDir(), "in.arrow")
+	pad := int32(0)
+	w, err := seq.Create(arrowFile, seq.Spec{Task: seq.Classification, VocabSize: 17, PadID: &pad})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var text strings.Builder
+	for i := range rows {
+		tokens := make([]int32, 1+i*37%300)
+		for j := range tokens {
+			tokens[j] = int32(1 + (i*7+j*j)%16)
+		}
+		if err := w.Write(seq.Example{A: tokens, Label: int32(i % 10)}); err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&text, "{\"tokens\":%s}\n", strings.ReplaceAll(fmt.Sprint(tokens), " ", ","))
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return arrowFile, text.String()
+}
+
+// arrowRows reads a file with Arrow's own reader, as JSON objects.
+func arrowRows(t *testing.T, path string) []replyLine {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	r, err := ipc.NewFileReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var out []replyLine
+	for i := range r.NumRecords() {
+		record, err := r.Record(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := record.MarshalJSON()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var rows []replyLine
+		if err := json.Unmarshal(text, &rows); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, rows...)
+	}
+	return out
+}
+
+// TestArrow compares Arrow with JSON lines, bit for bit.
+func TestArrow(t *testing.T) {
+	in, lines := sequences(t, 1100) // two record batches and more
+	for _, command := range []string{"predict", "embed"} {
+		out := filepath.Join(t.TempDir(), "out.arrow")
+		succeed(t, "", command, "--model", golden("pre"), "--input", in, "--output", out)
+		got, want := arrowRows(t, out), replyLines(t, succeed(t, lines, command, "--model", golden("pre")))
+		if len(got) != len(want) {
+			t.Fatalf("%s: %d rows, want %d", command, len(got), len(want))
+		}
+		for i, g := range got {
+			want[i].ID = nil
+			if !reflect.DeepEqual(g, want[i]) {
+				t.Fatalf("%s: row %d: %+v, want %+v", command, i, g, want[i])
+			}
+		}
+	}
+}
+
+func TestArrowStreamWithIDs(t *testing.T) {
+	schema := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.BinaryTypes.String},
+		{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Uint16)}}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	for i, id := range []string{"x", "y"} {
+		b.Field(0).(*array.StringBuilder).Append(id)
+		b.Field(1).(*array.ListBuilder).Append(true)
+		b.Field(1).(*array.ListBuilder).ValueBuilder().(*array.Uint16Builder).AppendValues([]uint16{3, 4, uint16(16 + i)}, nil)
+	}
+	var stream strings.Builder
+	w := ipc.NewWriter(&stream, ipc.WithSchema(schema))
+	if err := w.Write(b.NewRecord()); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(t.TempDir(), "out.arrow")
+	// The second row has token 17, which this model does not know.
+	refuse(t, 1, "standard input: row 1: column tokens: token 17 at index 2", stream.String(), "predict", "--model", golden("pre"), "--input", "-", "--output", out)
+	if _, err := os.Stat(out); err == nil {
+		t.Error("half a file was written")
+	}
+	wide := strings.Replace(stream.String(), "\x11\x00", "\x10\x00", 1)
+	succeed(t, wide, "predict", "--model", golden("pre"), "--input", "-", "--output", out)
+	rows := arrowRows(t, out)
+	if len(rows) != 2 || string(rows[0].ID) != `"x"` || string(rows[1].ID) != `"y"` || rows[1].Length != 3 {
+		t.Errorf("%+v", rows)
+	}
+}
+
+func TestArrowRefuses(t *testing.T) {
+	in, _ := sequences(t, 20)
+	out := filepath.Join(t.TempDir(), "out.arrow")
+	refuse(t, 1, "the record's task is classification, the model's is retrieval", "", "predict", "--model", golden("retrieval"), "--input", in, "--output", out)
+	refuse(t, 1, "outside the vocabulary of 5", "", "predict", "--model", golden("ties"), "--input", in, "--output", out)
+	whole := readText(t, in)
+	cut := writeText(t, filepath.Join(t.TempDir(), "cut.arrow"), whole[:len(whole)/2])
+	refuse(t, 1, cut, "", "predict", "--model", golden("pre"), "--input", cut, "--output", out)
+	refuse(t, 1, "empty", "", "predict", "--model", golden("pre"), "--input", writeText(t, cut, ""), "--output", out)
+	if _, err := os.Stat(out); err == nil {
+		t.Error("half a file was written")
+	}
+	absent := filepath.Join(t.TempDir(), "absent", "out.arrow")
+	refuse(t, 1, absent, "", "predict", "--model", golden("pre"), "--input", in, "--output", absent)
+	refuse(t, 1, "/dev/full", "", "predict", "--model", golden("pre"), "--input", in, "--output", "/dev/full")
+}

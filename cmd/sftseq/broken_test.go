@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// editHeader changes a safetensors header's JSON; the data stay.
+func editHeader(t *testing.T, weights []byte, edit func(map[string]any)) []byte {
+	t.Helper()
+	n := binary.LittleEndian.Uint64(weights)
+	var header map[string]any
+	if err := json.Unmarshal(weights[8:8+n], &header); err != nil {
+		t.Fatal(err)
+	}
+	edit(header)
+	text, err := json.Marshal(header)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = append(text, bytes.Repeat([]byte(" "), -len(text)&7)...)
+	out := binary.LittleEndian.AppendUint64(nil, uint64(len(text)))
+	return append(append(out, text...), weights[8+n:]...)
+}
+
+// TestBrokenModels expects an error that names the file and the place.
+func TestBrokenModels(t *testing.T) {
+	shape := func(name string, dims ...int) func(map[string]any) {
+		return func(h map[string]any) { h[name].(map[string]any)["shape"] = dims }
+	}
+	for _, c := range []struct {
+		what string
+		edit func(config, weights []byte) ([]byte, []byte)
+		want []string
+	}{
+		{"empty weights", func(c, w []byte) ([]byte, []byte) { return c, nil }, []string{"model.safetensors"}},
+		{"truncated weights", func(c, w []byte) ([]byte, []byte) { return c, w[:len(w)-100] }, []string{"model.safetensors"}},
+		{"header cut", func(c, w []byte) ([]byte, []byte) { return c, w[:20] }, []string{"model.safetensors"}},
+		{"header of 2^63 bytes", func(c, w []byte) ([]byte, []byte) {
+			return c, append(binary.LittleEndian.AppendUint64(nil, 1<<63), w[8:]...)
+		}, []string{"model.safetensors", "9223372036854775808"}},
+		{"bit of the header flipped", func(c, w []byte) ([]byte, []byte) {
+			at := bytes.Index(w, []byte("head.out.weight"))
+			w[at] ^= 4
+			return c, w
+		}, []string{"model.safetensors", "head.out.weight"}},
+		{"NaN", func(c, w []byte) ([]byte, []byte) {
+			binary.LittleEndian.PutUint32(w[len(w)-4:], math.Float32bits(float32(math.NaN())))
+			return c, w
+		}, []string{"model.safetensors", "NaN at index"}},
+		{"tensor missing", func(c, w []byte) ([]byte, []byte) {
+			return c, editHeader(t, w, func(h map[string]any) {
+				h["other"] = h["layers.1.attn.leak.bias"]
+				delete(h, "layers.1.attn.leak.bias")
+			})
+		}, []string{"model.safetensors", "layers.1.attn.leak.bias", "missing"}},
+		{"shape", func(c, w []byte) ([]byte, []byte) {
+			return c, editHeader(t, w, shape("embed.weight", 32, 17))
+		}, []string{"model.safetensors", "embed.weight", "[32 17]", "[17 32]"}},
+		{"empty config", func(c, w []byte) ([]byte, []byte) { return nil, w }, []string{"config.json", "empty"}},
+		{"unknown key", func(c, w []byte) ([]byte, []byte) {
+			return bytes.Replace(c, []byte("{"), []byte(`{"hidden":3,`), 1), w
+		}, []string{"config.json", `unknown key "hidden"`}},
+		{"truncated config", func(c, w []byte) ([]byte, []byte) { return c[:len(c)/2], w }, []string{"config.json"}},
+		{"huge config", func(c, w []byte) ([]byte, []byte) {
+			return bytes.Replace(c, []byte(`"hidden_size": 32`), []byte(`"hidden_size": 16000000`), 1), w
+		}, []string{"model.safetensors", "bytes, but config.json"}},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			model := editedModel(t, "pre", c.edit)
+			for _, want := range c.want {
+				refuse(t, 1, want, `{"tokens":[1]}`, "predict", "--model", model)
+			}
+			refuse(t, 1, c.want[0], "", "info", "--model", model)
+		})
+	}
+	refuse(t, 1, filepath.Join("absent", "config.json"), "", "predict", "--model", "absent")
+}
+
+// TestFlippedBits loads weights with single bits changed: an error or an answer,
+// never a crash, and the time stays bounded.
+func TestFlippedBits(t *testing.T) {
+	weights := []byte(readText(t, golden("pre", "model.safetensors")))
+	header := 8 + int(binary.LittleEndian.Uint64(weights))
+	for i := 0; i < 8*header; i += 8*header/150 + 1 {
+		model := editedModel(t, "pre", func(c, w []byte) ([]byte, []byte) {
+			w[i/8] ^= 1 << (i % 8)
+			return c, w
+		})
+		status, _, errs := program(strings.NewReader(`{"tokens":[1,2,3]}`), "predict", "--model", model)
+		if status != 0 && !strings.Contains(errs, "model.safetensors") {
+			t.Errorf("bit %d: status %d, %s", i, status, errs)
+		}
+	}
+}
+
+func TestGradsRefuses(t *testing.T) {
+	dir := t.TempDir()
+	output := filepath.Join(dir, "grads.safetensors")
+	for _, c := range []struct{ lines, want string }{
+		{"", "no lines"},
+		{`{"tokens":[1],"label":1}` + "\n{", ":2: column 1: not JSON"},
+		{`{"tokens":[1]}`, ":1: label is missing"},
+		{`{"tokens":[1],"label":10}`, ":1: label: expected 0 to 9, found 10"},
+		{`{"tokens":[1],"label":1.5}`, "found 1.5"},
+		{`{"tokens":[1],"label":"x"}`, `found "x"`},
+		{`{"tokens":[0],"label":1}`, ":1: tokens: token 0 at index 0"},
+	} {
+		input := writeText(t, filepath.Join(dir, "in.jsonl"), c.lines)
+		refuse(t, 1, input, "", "grads", "--model", golden("pre"), "--input", input, "--output", output)
+		refuse(t, 1, c.want, "", "grads", "--model", golden("pre"), "--input", input, "--output", output)
+	}
+	absent := filepath.Join(dir, "absent", "grads.safetensors")
+	refuse(t, 1, absent, `{"tokens":[1],"label":1}`, "grads", "--model", golden("pre"), "--input", "-", "--output", absent)
+	left, err := filepath.Glob(filepath.Join(dir, "*grads*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+	if _, err := os.Stat(output); err == nil {
+		t.Error("a file was written")
+	}
+}
+
+func TestUsage(t *testing.T) {
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{`unknown command "prdict". Did you mean "predict"?`, []string{"prdict"}},
+		{"see sftseq predict --help", []string{"predict", "--modle", "x"}},
+		{"--model is missing", []string{"predict"}},
+		{"flags come before FILE", []string{"predict", "--model", golden("pre"), "x", "--threads"}},
+		{"Arrow needs --input and --output", []string{"predict", "--model", golden("pre"), "--input", "x"}},
+		{"--max-line 0", []string{"predict", "--model", golden("pre"), "--max-line", "0"}},
+		{"expected one of: auto, cpu", []string{"predict", "--model", golden("pre"), "--device", "tpu"}},
+		{"--data is missing", []string{"eval", "--model", golden("pre")}},
+		{"--input and --output", []string{"grads", "--model", golden("pre")}},
+		{"unknown shell", []string{"completion", "tcsh"}},
+		{`unknown command "nothing"`, []string{"data", "nothing"}},
+	} {
+		refuse(t, 2, c.want, "", c.args...)
+	}
+	for _, c := range newApp().Commands {
+		if help := succeed(t, "", c.Name, "--help"); len(c.Subcommands) == 0 && !strings.Contains(help, "Example") {
+			t.Errorf("%s --help has no example", c.Name)
+		}
+	}
+	for _, shell := range []string{"bash", "zsh", "fish"} {
+		if !strings.Contains(succeed(t, "", "completion", shell), "sftseq") {
+			t.Errorf("no completion for %s", shell)
+		}
+	}
+	if out := succeed(t, "", "version"); !strings.HasPrefix(out, "sftseq ") || !strings.Contains(out, "go1.") {
+		t.Errorf("version: %q", out)
+	}
+}

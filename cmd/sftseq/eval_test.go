@@ -1,0 +1,118 @@
+package main
+
+import (
+	"encoding/json"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sftseq/seq"
+	"sftseq/sft"
+)
+
+// TestEval compares with predict's answers.
+func TestEval(t *testing.T) {
+	in, lines := sequences(t, 300)
+	var r struct {
+		Accuracy, Loss   float64
+		MacroF1          *float64 `json:"macro_f1"`
+		CalibrationError *float64 `json:"calibration_error"`
+		Recall           []float64
+		AUC              *float64
+		Confusion        [][]int
+		ByLength         []struct{ Rows int } `json:"by_length"`
+		Rows             int
+		Model, Data      string
+	}
+	if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", golden("pre"), "--data", in, "--json")), &r); err != nil {
+		t.Fatal(err)
+	}
+	accuracy, loss := 0.0, 0.0
+	for i, p := range replyLines(t, succeed(t, lines, "predict", "--model", golden("pre"))) {
+		if sft.Argmax(p.Logits) == i%10 {
+			accuracy += 1. / 300
+		}
+		loss += sft.CrossEntropy(p.Logits, i%10) / 300
+	}
+	if r.Rows != 300 || math.Abs(r.Accuracy-accuracy) > 1e-9 || math.Abs(r.Loss-loss) > 1e-9 || r.AUC != nil ||
+		r.MacroF1 == nil || r.CalibrationError == nil || len(r.Recall) != 10 || len(r.Confusion) != 10 || r.Data != in || r.Model != golden("pre") {
+		t.Errorf("%+v, want accuracy %v, loss %v", r, accuracy, loss)
+	}
+	rows := 0
+	for _, b := range r.ByLength {
+		rows += b.Rows
+	}
+	if rows != 300 {
+		t.Errorf("%d rows by length", rows)
+	}
+	table := succeed(t, "", "eval", "--model", golden("pre"), "--data", in)
+	for _, want := range []string{"accuracy", "macro F1", "calibration error", "length", "recall", "→9"} {
+		if !strings.Contains(table, want) {
+			t.Errorf("the table lacks %q:\n%s", want, table)
+		}
+	}
+}
+
+func TestEvalDirectory(t *testing.T) {
+	dir := generated(t)
+	out := succeed(t, "", "eval", "--model", golden("pre"), "--data", dir)
+	if !strings.Contains(out, "10") {
+		t.Errorf("%s", out)
+	}
+	refuse(t, 1, "its task is classification", "", "eval", "--model", golden("retrieval"), "--data", dir)
+	refuse(t, 1, "its vocabulary has 17 tokens, the model's 5", "", "eval", "--model", golden("ties"), "--data", dir)
+	refuse(t, 1, "incomplete", "", "eval", "--model", golden("pre"), "--data", t.TempDir())
+	refuse(t, 1, "absent.arrow", "", "eval", "--model", golden("pre"), "--data", "absent.arrow")
+}
+
+// TestEvalRefuses expects the row and the column.
+func TestEvalRefuses(t *testing.T) {
+	for _, c := range []struct {
+		label int32
+		want  string
+	}{{seq.NoLabel, "row 1: column label: expected a label, found none"}, {10, "row 1: column label: expected 0 to 9, found 10"}} {
+		path := filepath.Join(t.TempDir(), "data.arrow")
+		w, err := seq.Create(path, seq.Spec{Task: seq.Classification, VocabSize: 17})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, label := range []int32{0, c.label} {
+			if err := w.Write(seq.Example{A: []int32{1}, Label: label}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		refuse(t, 1, path+": "+c.want, "", "eval", "--model", golden("pre"), "--data", path)
+	}
+}
+
+func TestInfo(t *testing.T) {
+	var r modelInfo
+	if err := json.Unmarshal([]byte(succeed(t, "", "info", "--model", golden("retrieval"), "--json")), &r); err != nil {
+		t.Fatal(err)
+	}
+	// embed 257·32; two layers of a sampler 33, four linears of 32·33, a leak of
+	// 4·33, two relative ones of 4·33, an MLP of 128·33+32·129, two norms of 64;
+	// the head's pool 33, hidden 32·129 and out 2·33.
+	want := map[string]int{"embed": 257 * 32, "sampler": 66, "attention": 2 * (4*32*33 + 4*33), "relative": 2 * 2 * 4 * 33,
+		"mlp": 2 * (128*33 + 32*129), "norms": 256, "residual": 0, "head": 33 + 32*129 + 66}
+	total := 0
+	for _, p := range r.Parameters[:len(r.Parameters)-1] {
+		if p.Count != want[p.Name] {
+			t.Errorf("%s: %d parameters, want %d", p.Name, p.Count, want[p.Name])
+		}
+		total += p.Count
+	}
+	if last := r.Parameters[len(r.Parameters)-1]; last.Name != "total" || last.Count != total {
+		t.Errorf("%+v, want a total of %d", last, total)
+	}
+	if len(r.Costs) != 2 || r.Costs[1].Length != 4096 || r.Costs[1].Infer >= r.Costs[1].Train || r.Costs[0].Infer >= r.Costs[1].Infer {
+		t.Errorf("costs %+v", r.Costs)
+	}
+	if out := succeed(t, "", "info", "--model", golden("long")); !strings.Contains(out, "1048576") || !strings.Contains(out, "GiB") {
+		t.Errorf("a table to 2²⁰ tokens was expected:\n%s", out)
+	}
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"math"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"sftseq/internal/safetensors"
+)
+
+func TestPredictGolden(t *testing.T) {
+	for _, name := range goldenFolders {
+		t.Run(name, func(t *testing.T) {
+			inputs := golden(name, "inputs.jsonl")
+			out := succeed(t, "", "predict", "--model", golden(name), inputs)
+			got, want := replyLines(t, out), replyLines(t, readText(t, golden(name, "expected.jsonl")))
+			if len(got) != len(want) {
+				t.Fatalf("%d replies, want %d", len(got), len(want))
+			}
+			for i, w := range want {
+				if string(got[i].ID) != string(w.ID) {
+					t.Errorf("reply %d has id %s, want %s", i, got[i].ID, w.ID)
+				}
+				if got[i].Length < 1 || (got[i].LengthA != nil) != (name == "retrieval") {
+					t.Errorf("reply %d: lengths %d, %v, %v", i, got[i].Length, got[i].LengthA, got[i].LengthB)
+				}
+				if len(got[i].Logits) != len(w.Logits) {
+					t.Fatalf("reply %d: %d logits, want %d", i, len(got[i].Logits), len(w.Logits))
+				}
+				sum := 0.0
+				for c := range w.Logits {
+					if d := math.Abs(float64(got[i].Logits[c] - w.Logits[c])); !(d <= 1e-4) {
+						t.Errorf("reply %d: logit %d off by %.1e", i, c, d)
+					}
+					sum += float64(got[i].Probabilities[c])
+				}
+				if math.Abs(sum-1) > 1e-6 {
+					t.Errorf("reply %d: probabilities add up to %v", i, sum)
+				}
+			}
+			checkAlone(t, name, readText(t, inputs), out)
+		})
+	}
+}
+
+// checkAlone compares, bit for bit, with the lines one at a time and in another
+// order, on one thread and on two.
+func checkAlone(t *testing.T, name, inputs, want string) {
+	t.Helper()
+	lines, replies := strings.SplitAfter(strings.TrimSpace(inputs), "\n"), strings.SplitAfter(want, "\n")
+	for i, line := range lines {
+		if got := succeed(t, line, "predict", "--model", golden(name), "--threads", "1"); got != replies[i] {
+			t.Errorf("line %d alone: %s, want %s", i+1, got, replies[i])
+		}
+	}
+	var mixed, expected strings.Builder
+	for round := range 3 {
+		for i := range lines {
+			at := (len(lines) - 1 - i + round) % len(lines)
+			mixed.WriteString(strings.TrimSpace(lines[at]) + "\n")
+			expected.WriteString(replies[at])
+		}
+	}
+	if got := succeed(t, mixed.String(), "predict", "--model", golden(name), "--threads", "2"); got != expected.String() {
+		t.Error("another order on two threads gives other bits")
+	}
+}
+
+func TestGradsGolden(t *testing.T) {
+	for _, name := range goldenFolders {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "grads.safetensors")
+			status, out, errs := program(nil, "grads", "--model", golden(name), "--input", golden(name, "inputs.jsonl"), "--output", path)
+			if status != 0 {
+				t.Fatalf("%s%s", out, errs)
+			}
+			got, _, err := safetensors.Read(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want, _, err := safetensors.Read(golden(name, "grads.safetensors"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(got) != len(want) {
+				t.Errorf("%d tensors, want %d", len(got), len(want))
+			}
+			byName := map[string]safetensors.Tensor{}
+			for _, g := range got {
+				byName[g.Name] = g
+			}
+			for _, w := range want {
+				compareTensor(t, byName[w.Name], w)
+			}
+		})
+	}
+}
+
+// compareTensor checks ‖g − w‖ ≤ 1e-3·‖w‖ + 1e-6.
+func compareTensor(t *testing.T, g, w safetensors.Tensor) {
+	t.Helper()
+	if !reflect.DeepEqual(g.Shape, w.Shape) {
+		t.Errorf("%s: shape %v, want %v", w.Name, g.Shape, w.Shape)
+		return
+	}
+	diff, norm := 0.0, 0.0
+	for i := range w.Data {
+		d := float64(g.Data[i]) - float64(w.Data[i])
+		diff += d * d
+		norm += float64(w.Data[i]) * float64(w.Data[i])
+	}
+	if diff, norm = math.Sqrt(diff), math.Sqrt(norm); !(diff <= 1e-3*norm+1e-6) {
+		t.Errorf("%s: off by %.2e of norm %.2e", w.Name, diff, norm)
+	}
+}
+
+func TestEmbedGolden(t *testing.T) {
+	inputs := readText(t, golden("retrieval", "inputs.jsonl"))
+	pairs := replyLines(t, succeed(t, inputs, "embed", "--model", golden("retrieval")))
+	first := strings.NewReplacer(`"tokens_a"`, `"tokens"`, `"tokens_b"`, `"ignored"`).Replace(inputs)
+	second := strings.NewReplacer(`"tokens_b"`, `"tokens"`, `"tokens_a"`, `"ignored"`).Replace(inputs)
+	a := replyLines(t, succeed(t, first, "embed", "--model", golden("retrieval")))
+	b := replyLines(t, succeed(t, second, "embed", "--model", golden("retrieval"), "--threads", "1"))
+	if len(pairs) != 2 || len(a) != 2 || len(b) != 2 {
+		t.Fatalf("%d, %d and %d replies", len(pairs), len(a), len(b))
+	}
+	for i, p := range pairs {
+		if len(p.EmbeddingA) != 32 || !reflect.DeepEqual(p.EmbeddingA, a[i].Embedding) || !reflect.DeepEqual(p.EmbeddingB, b[i].Embedding) {
+			t.Errorf("line %d: the embeddings of a pair differ from those of its sequences", i+1)
+		}
+		if p.Length != a[i].Length+b[i].Length || *p.LengthB != b[i].Length {
+			t.Errorf("line %d: lengths %d, want %d and %d", i+1, p.Length, a[i].Length, b[i].Length)
+		}
+	}
+}

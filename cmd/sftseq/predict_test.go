@@ -1,0 +1,218 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestPredictLines answers good lines and bad ones in their order.
+func TestPredictLines(t *testing.T) {
+	deep := strings.Repeat("[", 20000)
+	for _, c := range []struct {
+		model, line, id string
+		code            int
+		message         string // "" for an answer
+	}{
+		{"pre", `{"text":"[MAX 2 9 ]"}`, "1", 0, ""},
+		{"pre", `{"tokens":[12, 3,10 ,15],"label":4,"other":null}`, "1", 0, ""},
+		{"pre", "{\"tokens\":[12]}\r", "1", 0, ""},
+		{"pre", `{"tokens":[12],"text":null}`, "1", 0, ""},
+		{"pre", `{"id":12345678901234567890.50,"tokens":[12]}`, "12345678901234567890.50", 0, ""},
+		{"pre", `{"id":null,"tokens":[12]}`, "null", 0, ""},
+		{"pre", `{"id":"<é>","tokens":[12]}`, `"<é>"`, 0, ""},
+		{"retrieval", `{"tokens_a":[12],"text_b":"\u0000x"}`, "1", 0, ""},
+		{"ties", `{"tokens":[0,4]}`, "1", 0, ""},
+
+		{"pre", `{`, "1", codeParse, "column 1: not JSON"},
+		{"pre", `{"tokens":[1]} {}`, "1", codeParse, "after top-level value"},
+		{"pre", `{"tokens":[1],}`, "1", codeParse, "not JSON"},
+		{"pre", "{\"tokens\":[1\x00]}", "1", codeParse, `'\x00'`},
+		{"pre", "{\"text\":\"\xff\"}", "1", codeParse, "column 10: not UTF-8"},
+		{"pre", deep, "1", codeParse, "not JSON"},
+		{"pre", `[1]`, "1", codeRequest, "expected a JSON object, found a list"},
+		{"pre", `{}`, "1", codeRequest, "found neither"},
+		{"pre", `{"id":3,"Tokens":[1]}`, "3", codeRequest, "expected tokens or text"},
+		{"pre", `{"id":3,"tokens":[1],"text":"1"}`, "3", codeRequest, "both tokens and text"},
+		{"pre", `{"id":3,"tokens":[1],"tokens":[2]}`, "1", codeRequest, "occurs twice"},
+		{"pre", `{"id":3,"tokens_a":[1],"tokens_b":[2]}`, "3", codeRequest, "found only tokens_a"},
+		{"retrieval", `{"id":3,"tokens":[1]}`, "3", codeRequest, "expected a pair"},
+		{"retrieval", `{"id":3,"tokens_a":[1]}`, "3", codeRequest, "found only tokens_a"},
+		{"retrieval", `{"id":3,"tokens":[1],"text_a":"1"}`, "3", codeRequest, "both tokens and text_a"},
+		{"pre", `{"id":3,"tokens":[]}`, "3", codeParams, "empty"},
+		{"pre", `{"id":3,"text":"()"}`, "3", codeParams, "empty"},
+		{"pre", `{"id":3,"tokens":"12"}`, "3", codeParams, `expected a list of token ids, found "12"`},
+		{"pre", `{"id":3,"tokens":[1,1e3]}`, "3", codeParams, "index 1: expected a token id"},
+		{"pre", `{"id":3,"tokens":[1.5]}`, "3", codeParams, "found 1.5"},
+		{"pre", `{"id":3,"tokens":[-1]}`, "3", codeParams, "found -1"},
+		{"pre", `{"id":3,"tokens":[1099511627776]}`, "3", codeParams, "found 1099511627776"},
+		{"pre", `{"id":3,"tokens":[99999999999999999999999]}`, "3", codeParams, "found 99999999999999999999999"},
+		{"pre", `{"id":3,"tokens":[1,[2,3]]}`, "3", codeParams, "found a list"},
+		{"pre", `{"id":3,"tokens":[1,null]}`, "3", codeParams, "found null"},
+		{"pre", `{"id":3,"tokens":[1,17]}`, "3", codeParams, "token 17 at index 1 is outside the vocabulary of 17"},
+		{"pre", `{"id":3,"tokens":[1,0]}`, "3", codeParams, "token 0 at index 1 is the padding id"},
+		{"pre", `{"id":3,"tokens":[1` + strings.Repeat(",1", 4096) + `]}`, "3", codeParams, "has 4097 tokens, the model accepts at most 4096"},
+		{"pre", `{"id":3,"text":5}`, "3", codeParams, "expected a string, found 5"},
+		{"ties", `{"id":3,"text":"ACGT"}`, "3", codeParams, `tokenizer type "dna" is not known`},
+		{"retrieval", `{"id":3,"tokens_a":[1],"tokens_b":[257]}`, "3", codeParams, "tokens_b: token 257"},
+	} {
+		status, out, errs := program(strings.NewReader(c.line), "predict", "--model", golden(c.model))
+		replies := replyLines(t, out)
+		if len(replies) != 1 || string(replies[0].ID) != c.id {
+			t.Errorf("%.80s: reply %q, want id %s", c.line, out, c.id)
+			continue
+		}
+		r := replies[0]
+		if c.message == "" {
+			if status != 0 || errs != "" || r.Error != nil || len(r.Logits) == 0 {
+				t.Errorf("%.80s: status %d, %s, %s", c.line, status, out, errs)
+			}
+			continue
+		}
+		if status != 1 || errs != "sftseq: 1 of 1 lines failed\n" {
+			t.Errorf("%.80s: status %d, %q", c.line, status, errs)
+		}
+		if r.Error == nil || r.Error.Code != c.code || !strings.Contains(r.Error.Message, c.message) || !strings.HasPrefix(r.Error.Message, "standard input:1: ") {
+			t.Errorf("%.80s: %s; want code %d, %q", c.line, out, c.code, c.message)
+		}
+	}
+}
+
+// TestPredictOrder mixes many lines, blank and bad ones among them.
+func TestPredictOrder(t *testing.T) {
+	var in strings.Builder
+	for i := range 700 {
+		switch {
+		case i%7 == 3:
+			in.WriteString("{\n")
+		default:
+			fmt.Fprintf(&in, "{\"tokens\":[%d%s]}\n\n", 1+i%16, strings.Repeat(",2", i%90))
+		}
+	}
+	status, out, errs := program(strings.NewReader(in.String()), "predict", "--model", golden("pre"))
+	replies := replyLines(t, out)
+	if status != 1 || errs != "sftseq: 100 of 700 lines failed\n" || len(replies) != 700 {
+		t.Fatalf("status %d, %d replies, %s", status, len(replies), errs)
+	}
+	line := 1
+	for i, r := range replies {
+		if bad := i%7 == 3; string(r.ID) != fmt.Sprint(line) || bad != (r.Error != nil) || !bad && r.Length != 1+i%90 {
+			t.Fatalf("reply %d: %+v, want id %d", i, r, line)
+		}
+		line++
+		if i%7 != 3 {
+			line++
+		}
+	}
+}
+
+// TestPredictAnswersAtOnce waits for each answer before it writes more.
+func TestPredictAnswersAtOnce(t *testing.T) {
+	in, typed := io.Pipe()
+	shown, out := io.Pipe()
+	done := make(chan int)
+	go func() {
+		done <- run(context.Background(), []string{"sftseq", "predict", "--model", golden("pre")}, in, out, io.Discard)
+		out.Close()
+	}()
+	answers := bufio.NewReader(shown)
+	for i := range 3 {
+		fmt.Fprintf(typed, "{\"id\":%d,\"tokens\":[1,2,3]}\n", i)
+		line, err := answers.ReadString('\n')
+		if err != nil || !strings.HasPrefix(line, fmt.Sprintf(`{"id":%d,"label"`, i)) {
+			t.Fatalf("%q, %v", line, err)
+		}
+	}
+	typed.Close()
+	if status := <-done; status != 0 {
+		t.Errorf("status %d", status)
+	}
+}
+
+func TestPredictStops(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	in, _ := io.Pipe()
+	time.AfterFunc(50*time.Millisecond, cancel)
+	var errs strings.Builder
+	if status := run(ctx, []string{"sftseq", "predict", "--model", golden("pre")}, in, io.Discard, &errs); status != 1 || errs.String() != "sftseq: interrupted\n" {
+		t.Errorf("status %d, %q", status, errs.String())
+	}
+}
+
+// endless is a line without an end.
+type endless struct{}
+
+func (endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = '1'
+	}
+	return len(p), nil
+}
+
+func TestPredictLongLine(t *testing.T) {
+	in := io.MultiReader(strings.NewReader(`{"tokens":[`), io.LimitReader(endless{}, 100e6), strings.NewReader("]}\n{\"tokens\":[1]}\n"))
+	status, out, errs := program(in, "predict", "--model", golden("pre"))
+	r := replyLines(t, out)
+	if status != 1 || len(r) != 2 || r[0].Error == nil || r[0].Error.Code != codeParse || r[1].Error != nil ||
+		!strings.Contains(r[0].Error.Message, "standard input:1: the line has 100000014 bytes, at most 67108864") {
+		t.Errorf("status %d, %.400s, %s", status, out, errs)
+	}
+	_, out, _ = program(strings.NewReader("{\"tokens\":[1,1,1,1]}\n{\"tokens\":[1]}\n"), "predict", "--model", golden("pre"), "--max-line", "16")
+	if r := replyLines(t, out); len(r) != 2 || r[0].Error == nil || r[1].Error != nil {
+		t.Errorf("--max-line 16: %s", out)
+	}
+}
+
+// TestInputWindow checks that a longer sequence is cut only where asked for.
+func TestInputWindow(t *testing.T) {
+	const line = `{"tokens":[3,4,5,6,7,8]}`
+	head := replyLines(t, succeed(t, `{"tokens":[3,4,5,6]}`, "predict", "--model", golden("pre")))[0]
+	for _, c := range []struct {
+		model string
+		flags []string
+	}{
+		{withConfig(t, "pre", "input_window", map[string]any{"length": 4, "policy": "head"}), nil},
+		{withConfig(t, "pre", "input_window", map[string]any{"length": 4, "policy": "error"}), []string{"--truncate"}},
+		{withConfig(t, "pre", "max_position_embeddings", 4), []string{"--truncate"}},
+	} {
+		args := append([]string{"predict", "--model", c.model}, c.flags...)
+		r := replyLines(t, succeed(t, line, args...))[0]
+		if r.Length != 6 || r.Used == nil || *r.Used != 4 || fmt.Sprint(r.Logits) != fmt.Sprint(head.Logits) {
+			t.Errorf("%v: %+v, want the logits of the head %v", args, r, head.Logits)
+		}
+		if c.flags == nil {
+			continue
+		}
+		if status, out, _ := program(strings.NewReader(line), args[:3]...); status != 1 || !strings.Contains(out, "has 6 tokens") {
+			t.Errorf("without --truncate: status %d, %s", status, out)
+		}
+	}
+}
+
+func TestLabelNames(t *testing.T) {
+	model := withConfig(t, "ties", "label_names", []string{"no", "<yes>"})
+	r := replyLines(t, succeed(t, readText(t, golden("ties", "inputs.jsonl")), "predict", "--model", model))
+	if r[0].Label != "no" {
+		t.Errorf("label %v, want its name", r[0].Label)
+	}
+}
+
+func TestFullOutput(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	for _, args := range [][]string{{"--help"}, {"version"}, {"info", "--model", golden("pre")}, {"predict", "--model", golden("pre"), golden("pre", "inputs.jsonl")}} {
+		var errs strings.Builder
+		status := run(context.Background(), append([]string{"sftseq"}, args...), nil, full, &errs)
+		if status != 1 || strings.Count(errs.String(), "standard output: ") != 1 || !strings.Contains(errs.String(), "no space left") {
+			t.Errorf("%v: status %d, %q", args, status, errs.String())
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const goldenDir = "../../sft/testdata/golden"
+
+// goldenFolders hold logits and gradients computed in float64.
+var goldenFolders = []string{"pre", "post", "lily", "standardized", "odd", "ties", "long", "retrieval", "vanilla"}
+
+func golden(parts ...string) string { return filepath.Join(append([]string{goldenDir}, parts...)...) }
+
+// program runs the program in this process.
+func program(stdin io.Reader, args ...string) (status int, stdout, stderr string) {
+	var out, errs bytes.Buffer
+	status = run(context.Background(), append([]string{"sftseq"}, args...), stdin, &out, &errs)
+	return status, out.String(), errs.String()
+}
+
+// succeed runs the program and expects no complaint.
+func succeed(t *testing.T, stdin string, args ...string) string {
+	t.Helper()
+	status, out, errs := program(strings.NewReader(stdin), args...)
+	if status != 0 || errs != "" {
+		t.Fatalf("sftseq %s: status %d\n%s", strings.Join(args, " "), status, errs)
+	}
+	return out
+}
+
+// refuse runs the program and expects it to fail with a message that holds want.
+func refuse(t *testing.T, status int, want, stdin string, args ...string) {
+	t.Helper()
+	got, out, errs := program(strings.NewReader(stdin), args...)
+	if got != status || !strings.Contains(errs, want) || strings.Count(errs, "sftseq: ") != 1 {
+		t.Errorf("sftseq %s: status %d, %q; want %d, %q", strings.Join(args, " "), got, errs, status, want)
+	}
+	if out != "" {
+		t.Errorf("sftseq %s: printed %.200q", strings.Join(args, " "), out)
+	}
+}
+
+// replyLine is any reply of predict and embed.
+type replyLine struct {
+	ID            json.RawMessage `json:"id"`
+	Label         any             `json:"label"`
+	Logits        []float32       `json:"logits"`
+	Probabilities []float32       `json:"probabilities"`
+	Embedding     []float32       `json:"embedding"`
+	EmbeddingA    []float32       `json:"embedding_a"`
+	EmbeddingB    []float32       `json:"embedding_b"`
+	Length        int             `json:"length"`
+	LengthA       *int            `json:"length_a"`
+	LengthB       *int            `json:"length_b"`
+	Used          *int            `json:"used"`
+	Error         *failure        `json:"error"`
+}
+
+func replyLines(t *testing.T, text string) []replyLine {
+	t.Helper()
+	var out []replyLine
+	for line := range strings.Lines(text) {
+		var r replyLine
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatalf("reply %q: %v", line, err)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+func readText(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func writeText(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// editedModel copies a golden model and lets edit change its two files.
+func editedModel(t *testing.T, name string, edit func(config, weights []byte) ([]byte, []byte)) string {
+	t.Helper()
+	dir := t.TempDir()
+	config, weights := edit([]byte(readText(t, golden(name, "config.json"))), []byte(readText(t, golden(name, "model.safetensors"))))
+	writeText(t, filepath.Join(dir, "config.json"), string(config))
+	writeText(t, filepath.Join(dir, "model.safetensors"), string(weights))
+	return dir
+}
+
+// withConfig is a golden model with one more key, or another value of one.
+func withConfig(t *testing.T, name, key string, value any) string {
+	t.Helper()
+	return editedModel(t, name, func(config, weights []byte) ([]byte, []byte) {
+		var keys map[string]any
+		if err := json.Unmarshal(config, &keys); err != nil {
+			t.Fatal(err)
+		}
+		keys[key] = value
+		text, err := json.Marshal(keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text, weights
+	})
+}

@@ -1,0 +1,220 @@
+package sft
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// configText is a valid configuration with values replaced: nil removes a key.
+func configText(t testing.TB, change map[string]any) []byte {
+	t.Helper()
+	text, err := json.Marshal(tinyConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys map[string]any
+	if err := json.Unmarshal(text, &keys); err != nil {
+		t.Fatal(err)
+	}
+	for k, v := range change {
+		if v == nil {
+			delete(keys, k)
+		} else {
+			keys[k] = v
+		}
+	}
+	text, err = json.Marshal(keys)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+func TestConfigDefaults(t *testing.T) {
+	c, err := ParseConfig(configText(t, map[string]any{"sampler_noise": nil}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.SamplerNoise != "train" || c.DropToken != 0 || c.ResidualScale || c.InputWindow != nil || c.LabelNames != nil || c.Extra != nil || c.PadTokenID != nil {
+		t.Errorf("defaults %+v", c)
+	}
+}
+
+func TestConfigMissingKeys(t *testing.T) {
+	required := strings.Fields(`model_type task vocab_size num_labels pad_token_id hidden_size num_hidden_layers num_attention_heads
+		intermediate_size num_sampled_tokens max_position_embeddings sinusoid_dim sinusoid_base norm_position layer_norm_eps score
+		probability relative sampler_seed tokenizer`)
+	for _, key := range required {
+		if _, err := ParseConfig(configText(t, map[string]any{key: nil})); err == nil || !strings.Contains(err.Error(), `"`+key+`" is missing`) {
+			t.Errorf("without %s: error %v", key, err)
+		}
+		if key == "pad_token_id" {
+			continue // null is a value there
+		}
+		if _, err := ParseConfig(configText(t, map[string]any{key: json.RawMessage("null")})); err == nil || !strings.Contains(err.Error(), key) {
+			t.Errorf("%s null: error %v", key, err)
+		}
+	}
+	for _, key := range optional {
+		if _, err := ParseConfig(configText(t, map[string]any{key: json.RawMessage("null")})); err == nil || !strings.Contains(err.Error(), key) {
+			t.Errorf("%s null: error %v", key, err)
+		}
+	}
+}
+
+func TestConfigBadValues(t *testing.T) {
+	window := func(text string) json.RawMessage { return json.RawMessage(text) }
+	for _, c := range []struct {
+		key   string
+		value any
+	}{
+		{"colour", 1}, {"Task", "classification"}, {"HIDDEN_SIZE", 6},
+		{"model_type", "bert"}, {"task", "regression"}, {"task", 3}, {"score", "Maxout"}, {"probability", ""}, {"relative", "rope"},
+		{"norm_position", "both"}, {"sampler_noise", "never"}, {"sampler_noise", true},
+		{"vocab_size", 0}, {"vocab_size", -1}, {"vocab_size", 1.5}, {"vocab_size", "9"}, {"num_labels", 0}, {"hidden_size", 7},
+		{"hidden_size", 0}, {"num_hidden_layers", 0}, {"num_attention_heads", 0}, {"hidden_size", 5}, {"intermediate_size", 0},
+		{"num_sampled_tokens", 0}, {"max_position_embeddings", 0}, {"sinusoid_dim", 3}, {"sinusoid_dim", 0}, {"sinusoid_base", 1},
+		{"sinusoid_base", -100}, {"sinusoid_base", 1e13}, {"sinusoid_base", json.RawMessage("1e999")}, {"layer_norm_eps", 0}, {"layer_norm_eps", 1},
+		{"sampler_seed", -1}, {"sampler_seed", 0.5}, {"sampler_seed", json.RawMessage("18446744073709551616")},
+		{"pad_token_id", -1}, {"pad_token_id", 9}, {"pad_token_id", 1 << 40}, {"label_names", []string{"a"}}, {"label_names", []string{}}, {"label_names", "a"},
+		{"drop_token", 1}, {"drop_token", -0.1}, {"attention_dropout", 1.5}, {"embedding_dropout", "0"}, {"feed_forward_dropout", 1}, {"residual_scale", 1},
+		{"input_window", window(`{"length":0,"policy":"head"}`)}, {"input_window", window(`{"length":5}`)}, {"input_window", window(`{"length":5,"policy":"tail"}`)},
+		{"input_window", 5},
+		{"vocab_size", math.MaxInt64}, {"num_hidden_layers", 1 << 40}, {"hidden_size", 1 << 62}, {"num_sampled_tokens", 1 << 25},
+		{"num_labels", json.RawMessage("99999999999999999999")},
+	} {
+		_, err := ParseConfig(configText(t, map[string]any{c.key: c.value}))
+		if err == nil || !strings.Contains(err.Error(), c.key) {
+			t.Errorf("%s %v: error %v", c.key, c.value, err)
+		}
+	}
+}
+
+func TestConfigBadText(t *testing.T) {
+	valid := string(configText(t, nil))
+	for name, text := range map[string]string{
+		"empty": "", "space": " \n", "null": "null", "list": "[]", "number": "5", "cut": valid[:len(valid)/2], "two objects": valid + valid,
+		"text behind": valid + "x", "not JSON": "task: classification", "empty object": "{}",
+		"unknown key within": strings.Replace(valid, `{`, `{"input_window":{"length":5,"policy":"head","x":1},`, 1),
+		"a key twice":        strings.Replace(valid, `"task":`, `"task":"retrieval","task":`, 1),
+	} {
+		if c, err := ParseConfig([]byte(text)); err == nil {
+			t.Errorf("%s: no error, %+v", name, c)
+		}
+	}
+}
+
+func TestReadConfigNamesTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config.json")
+	if _, err := ReadConfig(path); err == nil || !strings.Contains(err.Error(), path) {
+		t.Errorf("missing: %v", err)
+	}
+	for _, size := range []int64{0, maxConfigBytes + 1} {
+		if err := os.WriteFile(path, nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Truncate(path, size); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := ReadConfig(path); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+	}
+}
+
+// fullConfig has every key set.
+func fullConfig() *Config {
+	c := tinyConfig()
+	pad := int32(0)
+	c.PadTokenID, c.LabelNames, c.InputWindow = &pad, []string{"a", "b", "c"}, &InputWindow{Length: 10, Policy: "head"}
+	c.DropToken, c.AttentionDropout, c.EmbeddingDropout, c.FeedForward, c.ResidualScale = 0.1, 0.2, 0.3, 0.4, true
+	c.SamplerNoise, c.SamplerSeed, c.Extra = "always", math.MaxUint64, json.RawMessage(`{"why":[1,null]}`)
+	return c
+}
+
+func TestConfigRoundTrip(t *testing.T) {
+	for _, want := range []*Config{tinyConfig(), fullConfig()} {
+		path := filepath.Join(t.TempDir(), "config.json")
+		if err := want.Write(path); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadConfig(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, b := normalised(t, got), normalised(t, want)
+		if !reflect.DeepEqual(a, b) {
+			t.Errorf("read %v, written %v", a, b)
+		}
+	}
+}
+
+// normalised is a configuration without the spacing of its raw values.
+func normalised(t *testing.T, c *Config) map[string]any {
+	t.Helper()
+	text, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var keys map[string]any
+	d := json.NewDecoder(strings.NewReader(string(text)))
+	d.UseNumber() // a seed has 64 bits
+	if err := d.Decode(&keys); err != nil {
+		t.Fatal(err)
+	}
+	return keys
+}
+
+func TestCheckTokens(t *testing.T) {
+	c := fullConfig()
+	c.MaxLength = 3
+	for _, s := range []struct {
+		tokens  []int32
+		message string // "" is accepted
+	}{
+		{[]int32{1}, ""}, {[]int32{8, 1, 8}, ""}, {nil, "empty"}, {[]int32{1, 2, 3, 4}, "4 tokens"}, {[]int32{1, 9}, "index 1"},
+		{[]int32{-1}, "index 0"}, {[]int32{1, 2, 0}, "index 2"},
+	} {
+		err := c.CheckTokens(s.tokens)
+		if (err == nil) != (s.message == "") || err != nil && !strings.Contains(err.Error(), s.message) {
+			t.Errorf("%v: %v", s.tokens, err)
+		}
+	}
+}
+
+// FuzzParseConfig: whatever is accepted is valid, is stored as it was read, and
+// costs nothing to look at.
+func FuzzParseConfig(f *testing.F) {
+	f.Add(configText(f, nil))
+	text, err := json.MarshalIndent(fullConfig(), "", " ")
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(text)
+	f.Add([]byte(`{}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		c, err := ParseConfig(text)
+		if err != nil {
+			return
+		}
+		if err := c.Validate(); err != nil {
+			t.Fatal(err)
+		}
+		again, err := json.Marshal(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := ParseConfig(again)
+		if err != nil {
+			t.Fatalf("%v: %s", err, again)
+		}
+		if !reflect.DeepEqual(normalised(t, c), normalised(t, d)) {
+			t.Fatalf("%+v was read back as %+v", c, d)
+		}
+	})
+}

@@ -1,0 +1,252 @@
+package sft
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"sftseq/internal/safetensors"
+)
+
+func TestSaveAndLoad(t *testing.T) {
+	for _, task := range []string{Classification, Retrieval} {
+		for _, norm := range []string{"pre", "post"} {
+			c := fullConfig()
+			c.Task, c.NormPosition = task, norm
+			m, dir := randomModel(c, 9), filepath.Join(t.TempDir(), "a", "model")
+			if err := m.Save(dir); err != nil {
+				t.Fatal(err)
+			}
+			got, err := Load(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, p := range m.Parameters.List {
+				if !slices.Equal(m.Parameters.Slice(m.Weights, p), got.Parameters.Slice(got.Weights, p)) {
+					t.Errorf("%s, %s: %s differs", task, norm, p.Name)
+				}
+			}
+			files := []string{filepath.Join(dir, weightsFile), filepath.Join(dir, configFile)}
+			before := read(t, files...)
+			if err := got.Save(dir); err != nil {
+				t.Fatal(err)
+			}
+			if read(t, files...) != before {
+				t.Errorf("%s, %s: saved again, the files differ", task, norm)
+			}
+		}
+	}
+}
+
+func read(t *testing.T, paths ...string) string {
+	t.Helper()
+	var all strings.Builder
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Write(text)
+	}
+	return all.String()
+}
+
+// TestTensorsOfTheSpecification lists names and shapes as model.md has them.
+func TestTensorsOfTheSpecification(t *testing.T) {
+	c := tinyConfig()
+	c.NumLayers, c.Task, c.ResidualScale = 1, Retrieval, true
+	want := map[string][]int{"embed.weight": {9, 6}, "final_norm.weight": {6}, "final_norm.bias": {6}, "head.pool.weight": {6}, "head.pool.bias": {1},
+		"head.hidden.weight": {6, 24}, "head.hidden.bias": {6}, "head.out.weight": {3, 6}, "head.out.bias": {3}}
+	for name, shape := range map[string][]int{"sampler.weight": {6}, "sampler.bias": {1}, "attn.q.weight": {6, 6}, "attn.q.bias": {6}, "attn.k.weight": {6, 6},
+		"attn.k.bias": {6}, "attn.v.weight": {6, 6}, "attn.v.bias": {6}, "attn.o.weight": {6, 6}, "attn.o.bias": {6}, "attn.leak.weight": {2, 6}, "attn.leak.bias": {2},
+		"attn.rel_mul.weight": {2, 4}, "attn.rel_mul.bias": {2}, "attn.rel_add.weight": {2, 4}, "attn.rel_add.bias": {2}, "mlp.fc1.weight": {7, 6}, "mlp.fc1.bias": {7},
+		"mlp.fc2.weight": {6, 7}, "mlp.fc2.bias": {6}, "norm1.weight": {6}, "norm1.bias": {6}, "norm2.weight": {6}, "norm2.bias": {6}, "residual_scale": {1}} {
+		want["layers.0."+name] = shape
+	}
+	compare := func(c *Config) {
+		t.Helper()
+		p := NewParameters(c)
+		if len(p.List) != len(want) {
+			t.Errorf("%d tensors, expected %d", len(p.List), len(want))
+		}
+		for name, shape := range want {
+			q, ok := p.Lookup(name)
+			decay := strings.HasSuffix(name, ".weight") && !strings.Contains(name, "norm")
+			if !ok || !slices.Equal(q.Shape, shape) || q.Decay != decay {
+				t.Errorf("%s: found %v, %+v, expected shape %v, decay %v", name, ok, q, shape, decay)
+			}
+		}
+	}
+	compare(c)
+	c.Relative, c.ResidualScale, c.NormPosition, c.Task = "none", false, "post", Classification
+	for name := range want {
+		for _, gone := range []string{"rel_", "residual_scale", "final_norm", "head.hidden"} {
+			if strings.Contains(name, gone) {
+				delete(want, name)
+			}
+		}
+	}
+	compare(c)
+}
+
+func TestLoadErrors(t *testing.T) {
+	c := tinyConfig()
+	c.NumLayers = 1
+	m := randomModel(c, 1)
+	whole := m.Parameters.tensors(m.Weights, "")
+	find := func(ts []safetensors.Tensor, name string) *safetensors.Tensor {
+		for i := range ts {
+			if ts[i].Name == name {
+				return &ts[i]
+			}
+		}
+		t.Fatalf("no tensor %s", name)
+		return nil
+	}
+	for name, s := range map[string]struct {
+		change func(ts []safetensors.Tensor) []safetensors.Tensor
+		parts  []string
+	}{
+		"missing": {func(ts []safetensors.Tensor) []safetensors.Tensor { return ts[1:] }, []string{"embed.weight", "missing", "[9 6]"}},
+		"extra": {func(ts []safetensors.Tensor) []safetensors.Tensor {
+			return append(ts, safetensors.Tensor{Name: "layers.1.sampler.bias", Shape: []int{1}, Data: []float32{0}})
+		}, []string{"layers.1.sampler.bias", "not part"}},
+		"renamed": {func(ts []safetensors.Tensor) []safetensors.Tensor {
+			find(ts, "head.out.bias").Name = "head.out.offset"
+			return ts
+		}, []string{"head.out.bias", "missing"}},
+		"transposed": {func(ts []safetensors.Tensor) []safetensors.Tensor {
+			find(ts, "layers.0.mlp.fc1.weight").Shape = []int{6, 7}
+			return ts
+		}, []string{"layers.0.mlp.fc1.weight", "[6 7]", "[7 6]"}},
+		"flat": {func(ts []safetensors.Tensor) []safetensors.Tensor {
+			find(ts, "layers.0.attn.q.weight").Shape = []int{36}
+			return ts
+		}, []string{"layers.0.attn.q.weight", "[36]", "[6 6]"}},
+		"NaN":      {poison("layers.0.norm2.bias", math.NaN(), find), []string{"layers.0.norm2.bias", "NaN", "index 2"}},
+		"infinite": {poison("embed.weight", math.Inf(-1), find), []string{"embed.weight", "Inf", "index 2"}},
+	} {
+		dir := t.TempDir()
+		if err := c.Write(filepath.Join(dir, configFile)); err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, weightsFile)
+		var copied []safetensors.Tensor
+		for _, x := range whole {
+			x.Data = slices.Clone(x.Data)
+			copied = append(copied, x)
+		}
+		if err := safetensors.Write(path, s.change(copied), nil); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Load(dir)
+		for _, part := range append(s.parts, path) {
+			if err == nil || !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: error %v, expected it to say %q", name, err, part)
+			}
+		}
+	}
+}
+
+func poison(name string, v float64, find func([]safetensors.Tensor, string) *safetensors.Tensor) func([]safetensors.Tensor) []safetensors.Tensor {
+	return func(ts []safetensors.Tensor) []safetensors.Tensor {
+		find(ts, name).Data[2] = float32(v)
+		return ts
+	}
+}
+
+// TestLoadHostileSizes: sizes that the weights' file cannot hold are refused
+// before memory is taken for them.
+func TestLoadHostileSizes(t *testing.T) {
+	const most = 1 << 24
+	for name, change := range map[string]func(c *Config){
+		"vocabulary": func(c *Config) { c.VocabSize = most },
+		"labels":     func(c *Config) { c.NumLabels = most },
+		"width":      func(c *Config) { c.HiddenSize = most },
+		"layers":     func(c *Config) { c.NumLayers = most },
+		"mlp":        func(c *Config) { c.IntermediateSize = most },
+		"sinusoid":   func(c *Config) { c.SinusoidDim = most },
+		"everything": func(c *Config) {
+			c.VocabSize, c.NumLabels, c.HiddenSize, c.NumHeads, c.NumLayers, c.IntermediateSize, c.SinusoidDim = most, most, most, most, most, most, most
+		},
+	} {
+		dir, m := t.TempDir(), randomModel(tinyConfig(), 1)
+		if err := m.Save(dir); err != nil {
+			t.Fatal(err)
+		}
+		change(m.Config)
+		if err := m.Config.Write(filepath.Join(dir, configFile)); err != nil {
+			t.Fatal(err)
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		_, err := Load(dir)
+		runtime.ReadMemStats(&after)
+		if err == nil || !strings.Contains(err.Error(), weightsFile) {
+			t.Errorf("%s: error %v", name, err)
+		}
+		if took := after.TotalAlloc - before.TotalAlloc; took > 8<<20 {
+			t.Errorf("%s: %d bytes allocated", name, took)
+		}
+	}
+}
+
+func TestInitialize(t *testing.T) {
+	c := tinyConfig()
+	c.ResidualScale = true
+	first := Initialize(c, 5)
+	if !slices.Equal(first, Initialize(c, 5)) {
+		t.Error("one seed, two models")
+	}
+	p, second := NewParameters(c), Initialize(c, 6)
+	for _, q := range p.List {
+		x := p.Slice(first, q)
+		constant := strings.Contains(q.Name, "norm") || strings.HasSuffix(q.Name, "residual_scale") ||
+			strings.Contains(q.Name, ".bias") && (strings.Contains(q.Name, "rel_") || strings.Contains(q.Name, "sampler") || strings.Contains(q.Name, "head.pool"))
+		if slices.Equal(x, p.Slice(second, q)) != constant {
+			t.Errorf("%s: the same for two seeds: %v", q.Name, !constant)
+		}
+		for i, v := range x {
+			if strings.Contains(q.Name, "rel_mul.bias") && math.Abs(math.Log1p(math.Exp(float64(v)))-1) > 1e-6 {
+				t.Errorf("%s: softplus(%v) is not 1", q.Name, v)
+			}
+			if strings.Contains(q.Name, "attn.q") && math.Abs(float64(v)) > 1/math.Sqrt(6) {
+				t.Errorf("%s: %v at %d is outside of ±1/√6", q.Name, v, i)
+			}
+			if strings.Contains(q.Name, "norm") && v != map[bool]float32{true: 0, false: 1}[strings.HasSuffix(q.Name, ".bias")] {
+				t.Errorf("%s: %v at %d", q.Name, v, i)
+			}
+		}
+	}
+}
+
+// TestCopyFrom: a model starts from another's encoder, and from its head where
+// that fits.
+func TestCopyFrom(t *testing.T) {
+	source := randomModel(tinyConfig(), 1)
+	c := tinyConfig()
+	c.NumLabels = 5
+	m := NewModel(c, 2)
+	fresh := slices.Clone(m.Weights)
+	if err := m.CopyFrom(source); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range m.Parameters.List {
+		want := m.Parameters.Slice(fresh, p)
+		if !strings.HasPrefix(p.Name, "head.out") {
+			q, _ := source.Parameters.Lookup(p.Name)
+			want = source.Parameters.Slice(source.Weights, q)
+		}
+		if !slices.Equal(m.Parameters.Slice(m.Weights, p), want) {
+			t.Errorf("%s: not as expected", p.Name)
+		}
+	}
+	c.HiddenSize = 8
+	if err := NewModel(c, 2).CopyFrom(source); err == nil || !strings.Contains(err.Error(), "embed.weight") {
+		t.Errorf("another width: error %v", err)
+	}
+}

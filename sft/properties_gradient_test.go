@@ -1,0 +1,167 @@
+package sft
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"sftseq/internal/cpu"
+	"sftseq/seq"
+)
+
+// TestGradientAgainstDifferences steps along the gradient of each tensor: the
+// loss must change as its norm says.
+func TestGradientAgainstDifferences(t *testing.T) {
+	for _, s := range []struct{ task, norm, score, probability, relative string }{
+		{Classification, "pre", "maxout_standardized", "relu", "sinusoid_hadamard"},
+		{Classification, "post", "lily", "softmax", "sinusoid_hadamard"},
+		{Retrieval, "pre", "dot", "leaky_relu", "none"},
+		{Retrieval, "post", "maxout", "leaky_relu", "sinusoid_hadamard"},
+	} {
+		c := tinyConfig()
+		c.Task, c.NormPosition, c.Score, c.Probability, c.Relative = s.task, s.norm, s.score, s.probability, s.relative
+		c.ResidualScale, c.NumLayers = true, 1 // a second layer's sample would jump
+		m := randomModel(c, 3)
+		for _, p := range m.Parameters.List {
+			if p.Name == "layers.0.residual_scale" {
+				m.Parameters.Slice(m.Weights, p)[0] = 0.8
+			}
+		}
+		examples := randomExamples(c, rand.New(rand.NewPCG(8, 8)), 9, 3, 8, 12, 1)
+		gradient, loss, err := m.Gradient(context.Background(), cpu.New(1), examples)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := meanLoss(t, m, examples); math.Abs(got-loss) > 1e-6 {
+			t.Errorf("%+v: loss %v with a backward, %v without", s, loss, got)
+		}
+		compared := 0
+		for _, p := range m.Parameters.List {
+			compared += compareDifference(t, m, p, gradient, examples)
+		}
+		if compared < len(m.Parameters.List)*2/3 {
+			t.Errorf("%+v: only %d of %d tensors were compared", s, compared, len(m.Parameters.List))
+		}
+	}
+}
+
+func meanLoss(t *testing.T, m *Model, examples []seq.Example) float64 {
+	t.Helper()
+	var loss float64
+	for i, o := range score(t, newScorerOf(t, m, 1), examples) {
+		loss += CrossEntropy(o.Logits, int(examples[i].Label)) / float64(len(examples))
+	}
+	return loss
+}
+
+// compareDifference returns 1 if the tensor's gradient is large enough to be
+// seen in float32 losses.
+func compareDifference(t *testing.T, m *Model, p Parameter, gradient []float32, examples []seq.Example) int {
+	t.Helper()
+	g := m.Parameters.Slice(gradient, p)
+	_, norm := norms(g, g)
+	const h, noise = 2e-3, 1e-4 // a loss is good to 1e-7
+	w := m.Parameters.Slice(m.Weights, p)
+	kept := slices.Clone(w)
+	at := func(step float64) float64 {
+		for i := range w {
+			w[i] = kept[i] + float32(step*float64(g[i])/max(norm, 1e-12))
+		}
+		return meanLoss(t, m, examples)
+	}
+	got := (at(h) - at(-h)) / (2 * h)
+	copy(w, kept)
+	if !(math.Abs(got-norm) <= 1e-2*norm+noise) {
+		t.Errorf("%s: %s: slope %.6f, the gradient's norm is %.6f", m.Config.Score, p.Name, got, norm)
+	}
+	if norm > 20*noise {
+		return 1
+	}
+	return 0
+}
+
+// TestAllTokensDropped: if every token would be dropped, none is.
+func TestAllTokensDropped(t *testing.T) {
+	c := tinyConfig()
+	c.NumSampledTokens = 3
+	all, none := *c, *c
+	all.DropToken = 0.9999999
+	m := randomModel(c, 1)
+	examples := randomExamples(c, rand.New(rand.NewPCG(1, 2)), 1, 2, 7, 40)
+	with := &Model{Config: &all, Parameters: m.Parameters, Weights: m.Weights}
+	without := &Model{Config: &none, Parameters: m.Parameters, Weights: m.Weights}
+	got, b := gradientOf(t, with, 1, 1, examples, Train)
+	want, _ := gradientOf(t, without, 1, 1, examples, Train)
+	if !slices.Equal(got, want) {
+		t.Errorf("dropping all is not dropping none; losses %v", b.loss)
+	}
+	all.DropToken = 0.5
+	if some, _ := gradientOf(t, with, 1, 1, examples, Train); slices.Equal(some, want) {
+		t.Error("dropping half of the tokens changed nothing")
+	}
+}
+
+// TestMoreSamplesThanTokens: beyond a sequence's length, k makes no difference;
+// below, it does.
+func TestMoreSamplesThanTokens(t *testing.T) {
+	logits := func(k int) (out [][]float32) {
+		c := tinyConfig()
+		c.NumSampledTokens = k
+		m := randomModel(c, 1)
+		for _, o := range score(t, newScorerOf(t, m, 1), randomExamples(c, rand.New(rand.NewPCG(3, 2)), 1, 2, 7, 12)) {
+			out = append(out, o.Logits)
+		}
+		return out
+	}
+	exact, more, fewer := logits(12), logits(100), logits(11)
+	for i := range exact {
+		if !slices.Equal(exact[i], more[i]) {
+			t.Errorf("example %d: %v with k 100, %v with k 12", i, more[i], exact[i])
+		}
+		if equal := slices.Equal(exact[i], fewer[i]); equal != (i < 3) {
+			t.Errorf("example %d: k 11 and k 12 agree: %v", i, equal)
+		}
+	}
+}
+
+// TestSamplerNoise: "always" makes evaluation noisy, by the sampler's seed.
+func TestSamplerNoise(t *testing.T) {
+	logits := func(noise string, seed uint64) []float32 {
+		c := tinyConfig()
+		c.SamplerNoise, c.SamplerSeed = noise, seed
+		m := randomModel(c, 1)
+		return score(t, newScorerOf(t, m, 1), randomExamples(c, rand.New(rand.NewPCG(3, 2)), 60))[0].Logits
+	}
+	quiet, noisy := logits("train", 7), logits("always", 7)
+	if slices.Equal(quiet, noisy) {
+		t.Error("noise changes nothing")
+	}
+	if !slices.Equal(noisy, logits("always", 7)) {
+		t.Error("noise is not a function of the seed")
+	}
+	if slices.Equal(noisy, logits("always", 8)) {
+		t.Error("another seed gives the same noise")
+	}
+}
+
+// TestTrainingDrawsByExample: in training an example's loss depends on its row
+// and the step, and on nothing else of the batch.
+func TestTrainingDrawsByExample(t *testing.T) {
+	c := trainingConfig()
+	m := randomModel(c, 2)
+	examples := randomExamples(c, rand.New(rand.NewPCG(4, 4)), 50, 60, 70)
+	_, all := gradientOf(t, m, 1, 1, examples, Train)
+	for i := range examples {
+		_, alone := gradientOf(t, m, 1, 1, examples[i:i+1], Train)
+		if alone.loss[0] != all.loss[i] {
+			t.Errorf("example %d: loss %v alone, %v in a batch", i, alone.loss[0], all.loss[i])
+		}
+		other := examples[i]
+		other.Index++
+		if _, b := gradientOf(t, m, 1, 1, []seq.Example{other}, Train); b.loss[0] == all.loss[i] {
+			t.Errorf("example %d: another row draws the same numbers", i)
+		}
+	}
+}

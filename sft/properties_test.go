@@ -1,0 +1,271 @@
+package sft
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"sftseq/internal/cpu"
+	"sftseq/internal/tensor"
+	"sftseq/seq"
+)
+
+// tinyConfig is the smallest model with every part.
+func tinyConfig() *Config {
+	return &Config{ModelType: "sft", Task: Classification, VocabSize: 9, NumLabels: 3, HiddenSize: 6, NumLayers: 2, NumHeads: 2,
+		IntermediateSize: 7, NumSampledTokens: 5, MaxLength: 1 << 20, SinusoidDim: 4, SinusoidBase: 100, NormPosition: "pre",
+		LayerNormEps: 1e-5, Score: "maxout", Probability: "leaky_relu", Relative: "sinusoid_hadamard", SamplerSeed: 7,
+		SamplerNoise: "train", Tokenizer: json.RawMessage(`{"type":"listops"}`)}
+}
+
+// randomModel has random weights everywhere: fresh ones leave some parts idle.
+func randomModel(c *Config, seed uint64) *Model {
+	m := NewModel(c, seed)
+	random := rand.New(rand.NewPCG(seed, 3))
+	for _, p := range m.Parameters.List {
+		for i := range m.Parameters.Slice(m.Weights, p) {
+			m.Weights[p.Offset+i] += 0.2 * float32(random.NormFloat64())
+		}
+	}
+	return m
+}
+
+// randomExamples makes one example for each length.
+func randomExamples(c *Config, random *rand.Rand, lengths ...int) []seq.Example {
+	tokens := func(n int) []int32 {
+		x := make([]int32, n)
+		for i := range x {
+			x[i] = random.Int32N(int32(c.VocabSize))
+		}
+		return x
+	}
+	var out []seq.Example
+	for i, n := range lengths {
+		e := seq.Example{Index: uint32(1000 + i), A: tokens(n), Label: random.Int32N(int32(c.NumLabels))}
+		if c.Pair() {
+			e.B = tokens(1 + random.IntN(2*n))
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// randomConfigs has every score, probability and relation with everything else
+// drawn.
+func randomConfigs() []*Config {
+	random := rand.New(rand.NewPCG(5, 6))
+	pick := func(s ...string) string { return s[random.IntN(len(s))] }
+	var out []*Config
+	for _, score := range []string{"maxout", "maxout_standardized", "lily", "dot"} {
+		for _, probability := range []string{"leaky_relu", "relu", "softmax"} {
+			for _, relative := range []string{"sinusoid_hadamard", "none"} {
+				c := tinyConfig()
+				c.Score, c.Probability, c.Relative = score, probability, relative
+				c.Task, c.NormPosition = pick(Classification, Retrieval), pick("pre", "post")
+				c.SamplerNoise, c.ResidualScale = pick("train", "always"), random.IntN(2) == 0
+				c.NumHeads = 1 + random.IntN(3)
+				c.HiddenSize = c.NumHeads * (1 + random.IntN(6))
+				c.NumLayers, c.NumSampledTokens = 1+random.IntN(2), 1+random.IntN(60)
+				c.SinusoidDim, c.IntermediateSize = 2*(1+random.IntN(5)), 1+random.IntN(20)
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+func score(t *testing.T, s *Scorer, examples []seq.Example) []Output {
+	t.Helper()
+	out, err := s.Examples(context.Background(), examples)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func newScorerOf(t *testing.T, m *Model, threads int) *Scorer {
+	t.Helper()
+	s, err := NewScorer(m, cpu.New(threads))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestBatchesChangeNoBit: the outputs of a sequence are the same alone, in any
+// batch and order, and with any number of threads.
+func TestBatchesChangeNoBit(t *testing.T) {
+	for i, c := range randomConfigs() {
+		random := rand.New(rand.NewPCG(uint64(i), 1))
+		m := randomModel(c, uint64(i))
+		lengths := []int{1, 2, 31, 33, 64, 130, 7}
+		if i == 0 {
+			lengths = append(lengths, 4096, 3000, 3000) // several passes at once
+		}
+		examples := randomExamples(c, random, lengths...)
+		alone := make([]Output, len(examples))
+		single := newScorerOf(t, m, 1)
+		for e := range examples {
+			alone[e] = score(t, single, examples[e:e+1])[0]
+		}
+		for threads := 1; threads <= 3; threads++ {
+			s := newScorerOf(t, m, threads)
+			order := random.Perm(len(examples))
+			var batch []seq.Example
+			for _, e := range order {
+				batch = append(batch, examples[e])
+			}
+			for at, o := range score(t, s, batch) {
+				want := alone[order[at]]
+				same := slices.Equal(o.Logits, want.Logits)
+				for tower, v := range want.Embeddings {
+					same = same && slices.Equal(o.Embeddings[tower], v)
+				}
+				if !same {
+					t.Errorf("configuration %d (%s, %s, %s), %d threads, example of length %d: %v in a batch, %v alone",
+						i, c.Score, c.Probability, c.Relative, threads, len(batch[at].A), o.Logits, want.Logits)
+				}
+			}
+			compareEmbeddings(t, s, examples, alone)
+		}
+	}
+}
+
+// compareEmbeddings asks for the sequences' vectors without the head.
+func compareEmbeddings(t *testing.T, s *Scorer, examples []seq.Example, want []Output) {
+	t.Helper()
+	var sequences [][]int32
+	var vectors [][]float32
+	for i, e := range examples {
+		sequences, vectors = append(sequences, e.A), append(vectors, want[i].Embeddings...)
+		if s.Config().Pair() {
+			sequences = append(sequences, e.B)
+		}
+	}
+	got, err := s.Embeddings(context.Background(), sequences)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, v := range vectors {
+		if !slices.Equal(got[i], v) {
+			t.Errorf("embedding %d: %v, expected %v", i, got[i], v)
+		}
+	}
+}
+
+// gradientOf returns the sum over the examples, the losses and the silent rows.
+func gradientOf(t *testing.T, m *Model, lanes, threads int, examples []seq.Example, mode Mode) ([]float32, *batchGradient) {
+	t.Helper()
+	e, err := newEngine(m.Config, m.Weights, cpu.New(threads))
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := newAccumulator(e, lanes)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := a.run(context.Background(), examples, mode, 11, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := make([]float32, m.Parameters.Words)
+	if err := b.gradient.Read(0, tensor.Bits(g)); err != nil {
+		t.Fatal(err)
+	}
+	return g, b
+}
+
+// trainingConfig has everything random that training has.
+func trainingConfig() *Config {
+	c := tinyConfig()
+	c.NumLayers, c.DropToken, c.AttentionDropout, c.EmbeddingDropout, c.FeedForward, c.ResidualScale = 1, 0.3, 0.1, 0.1, 0.2, true
+	return c
+}
+
+// TestGradientOfGroups: the gradient of a batch is that of its groups, added by
+// a binary tree, whatever runs at once.
+func TestGradientOfGroups(t *testing.T) {
+	for _, task := range []string{Classification, Retrieval} {
+		c := trainingConfig()
+		c.Task = task
+		m := randomModel(c, 4)
+		lengths := []int{3000, 1200, 5, 900, 2500, 700, 4096, 300, 4000, 1, 2, 4100, 60}
+		examples := randomExamples(c, rand.New(rand.NewPCG(1, 1)), lengths...)
+		var sums [][]float32
+		for _, g := range groups(examples) {
+			sum, _ := gradientOf(t, m, 1, 1, g, Train)
+			sums = append(sums, sum)
+		}
+		if len(sums) < 5 {
+			t.Fatalf("only %d groups", len(sums))
+		}
+		want := addTree(sums)
+		_, first := gradientOf(t, m, 1, 1, examples, Train)
+		for _, run := range []struct{ lanes, threads int }{{1, 2}, {2, 1}, {2, 2}, {4, 3}} {
+			got, b := gradientOf(t, m, run.lanes, run.threads, examples, Train)
+			for _, p := range m.Parameters.List {
+				if !slices.Equal(m.Parameters.Slice(got, p), m.Parameters.Slice(want, p)) {
+					t.Errorf("%s, %d lanes, %d threads: %s differs", task, run.lanes, run.threads, p.Name)
+				}
+			}
+			if !slices.Equal(b.loss, first.loss) || !slices.Equal(b.logits, first.logits) || fmt.Sprint(b.silent) != fmt.Sprint(first.silent) {
+				t.Errorf("%s, %d lanes, %d threads: losses, logits or silent rows differ", task, run.lanes, run.threads)
+			}
+		}
+	}
+}
+
+// addTree adds neighbours until one is left.
+func addTree(x [][]float32) []float32 {
+	for len(x) > 1 {
+		var up [][]float32
+		for i := 0; i < len(x); i += 2 {
+			if i+1 < len(x) {
+				for j, v := range x[i+1] {
+					x[i][j] += v
+				}
+			}
+			up = append(up, x[i])
+		}
+		x = up
+	}
+	return x[0]
+}
+
+func TestGroups(t *testing.T) {
+	random := rand.New(rand.NewPCG(2, 2))
+	for range 200 {
+		var examples []seq.Example
+		for i := range random.IntN(30) {
+			e := seq.Example{Index: uint32(i), A: make([]int32, 1+random.IntN(1<<random.IntN(14)))}
+			if i%3 == 0 {
+				e.B = make([]int32, 1+random.IntN(100))
+			}
+			examples = append(examples, e)
+		}
+		next := uint32(0)
+		gs := groups(examples)
+		for g, part := range gs {
+			tokens := 0
+			for i, e := range part {
+				if e.Index != next {
+					t.Fatalf("example %d comes after %d others", e.Index, next)
+				}
+				next++
+				if tokens >= groupTokens {
+					t.Fatalf("group %d has %d tokens before its example %d", g, tokens, i)
+				}
+				tokens += len(e.A) + len(e.B)
+			}
+			if g < len(gs)-1 && tokens < groupTokens {
+				t.Fatalf("group %d of %d ends after %d tokens", g, len(gs), tokens)
+			}
+		}
+		if int(next) != len(examples) {
+			t.Fatalf("%d of %d examples in groups", next, len(examples))
+		}
+	}
+}
