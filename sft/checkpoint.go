@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"sftseq/internal/safetensors"
 	"sftseq/seq"
@@ -26,6 +27,19 @@ type State struct {
 	Evaluated    int     `json:"evaluated"`     // step of the last evaluation
 	MetricsBytes int64   `json:"metrics_bytes"` // length of metrics.jsonl
 	Window       window  `json:"window"`
+}
+
+// validate reports a place that the run cannot be at.
+func (s *State) validate(o *order, c *Config) error {
+	switch {
+	case s.Step < 0 || s.Update < 0 || s.BestStep < 0 || s.SinceBest < 0 || s.Evaluated < 0 || s.Evaluated > s.Step || s.MetricsBytes < 0:
+		return fmt.Errorf("a state of step %d, update %d, best step %d, evaluated %d: these cannot be", s.Step, s.Update, s.BestStep, s.Evaluated)
+	case s.Next.Batch < 0 || s.Next.Batch >= o.all.PerEpoch():
+		return fmt.Errorf("batch %d, expected 0 to %d", s.Next.Batch, o.all.PerEpoch()-1)
+	case len(s.Window.Silent) != 0 && len(s.Window.Silent) != c.NumLayers:
+		return fmt.Errorf("counts of %d layers, expected %d", len(s.Window.Silent), c.NumLayers)
+	}
+	return nil
 }
 
 // window sums what a line of metrics averages.
@@ -75,7 +89,9 @@ func LoadCheckpoint(dir string) (*Checkpoint, error) {
 		return nil, fmt.Errorf("%s: not a checkpoint: metadata %q is missing", path, runKey)
 	}
 	c := &Checkpoint{}
-	if err := json.Unmarshal([]byte(text), c); err != nil {
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(c); err != nil {
 		return nil, fmt.Errorf("%s: metadata %q: %w", path, runKey, err)
 	}
 	if c.Config == nil {

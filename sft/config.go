@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"slices"
 	"strings"
@@ -215,7 +214,10 @@ func (c *Config) Validate() error {
 			return err
 		}
 	}
+	const layers = 4096 // random numbers have room for far more, memory does not
 	switch {
+	case c.NumLayers > layers:
+		return bad("num_hidden_layers", c.NumLayers, fmt.Sprintf("1 to %d", layers))
 	case c.ModelType != "sft":
 		return bad("model_type", fmt.Sprintf("%q", c.ModelType), `"sft"`)
 	case c.HiddenSize%c.NumHeads != 0:
@@ -230,8 +232,6 @@ func (c *Config) Validate() error {
 		return bad("pad_token_id", *c.PadTokenID, fmt.Sprintf("null or an id below vocab_size %d", c.VocabSize))
 	case c.LabelNames != nil && len(c.LabelNames) != c.NumLabels:
 		return bad("label_names", fmt.Sprintf("%d names", len(c.LabelNames)), fmt.Sprintf("num_labels %d", c.NumLabels))
-	case math.IsNaN(c.SinusoidBase):
-		return bad("sinusoid_base", c.SinusoidBase, "a number")
 	}
 	return errors.Join(
 		oneOf("task", c.Task, Classification, Retrieval),

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"sftseq/internal/tensor"
+	"sftseq/seq"
 )
 
 // evaluationRows is the number of validation rows scored between two looks at
@@ -32,6 +33,9 @@ func (t *Trainer) evaluate(ctx context.Context) error {
 			return err
 		}
 		for i, o := range out {
+			if !finite(o.Logits) {
+				return t.badValidation(examples[i])
+			}
 			r.Loss += CrossEntropy(o.Logits, int(examples[i].Label))
 			if Argmax(o.Logits) == int(examples[i].Label) {
 				correct++
@@ -57,6 +61,27 @@ func (t *Trainer) evaluate(ctx context.Context) error {
 	t.observe(r)
 	t.logged = time.Now()
 	return t.save()
+}
+
+// badValidation reports logits that are not finite.
+func (t *Trainer) badValidation(e seq.Example) error {
+	report := &NonFiniteError{Step: t.state.Step, Examples: []uint32{e.Index}, Tensor: "logits of a validation row", Loss: float32(math.NaN())}
+	if err := t.download(); err != nil {
+		return err
+	}
+	if name, found := t.model.Parameters.NonFinite(t.model.Weights); found {
+		report.Tensor = name
+	}
+	return report
+}
+
+func finite(x []float32) bool {
+	for _, v := range x {
+		if v-v != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // EvaluationProgress is observed during an evaluation.
@@ -94,8 +119,17 @@ func (t *Trainer) save() error {
 		return err
 	}
 	t.state.MetricsBytes = t.metrics.bytes
+	return t.saveState()
+}
+
+// saveState replaces the checkpoint. Weights that are not finite never replace
+// good ones.
+func (t *Trainer) saveState() error {
 	if err := t.download(); err != nil {
 		return err
+	}
+	if name, found := t.model.Parameters.NonFinite(t.model.Weights); found {
+		return &NonFiniteError{Step: t.state.Step, Tensor: name, Loss: float32(math.NaN())}
 	}
 	c := &Checkpoint{Settings: t.settings, Config: t.model.Config, State: t.state, Data: t.options.Data, Kernels: kernels,
 		weights: t.model.Weights}

@@ -108,7 +108,7 @@ func (a *accumulator) run(ctx context.Context, examples []seq.Example, mode Mode
 		tree.abandon()
 		return nil, err
 	}
-	b := &batchGradient{gradient: tree.root, silent: make([]int64, a.engine.config.NumLayers)}
+	b := &batchGradient{gradient: tree.root, silent: make([]int64, len(results[0].silent))}
 	for _, r := range results {
 		b.loss = append(b.loss, r.loss...)
 		b.logits = append(b.logits, r.logits...)

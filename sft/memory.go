@@ -3,6 +3,7 @@ package sft
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 
 	"sftseq/internal/tensor"
 )
@@ -14,54 +15,48 @@ const wordBytes = 4
 // its data and the garbage collector.
 const reservedBytes = 256 << 20
 
-// plan is how a training run divides its memory.
-type plan struct {
-	lanes                int
-	arena, inputs, infer int // words of one lane
-}
-
-// newPlan chooses how many gradient groups run at once: as many as the device
+// planLanes chooses how many gradient groups run at once: as many as the device
 // has lanes, or as the limit in bytes allows (0: no limit). It plans for the
-// largest group that examples of these lengths can form.
-func newPlan(e *engine, lengths []int32, batch int, limit int64) (*plan, error) {
-	c := e.config
-	longest, shortest := 0, 1<<62
-	for _, n := range lengths {
-		longest, shortest = max(longest, int(n)), min(shortest, int(n))
-	}
-	tokens := groupTokens - 1 + longest
-	sequences := min(batch, groupTokens/max(shortest, 1)+1)
-	tokens = min(tokens, batch*longest)
-	if c.Pair() {
-		sequences *= 2
-	}
-	shape := shapeFor(c, tokens, sequences, min(tokens, sequences*c.NumSampledTokens))
-	p := &plan{lanes: e.device.Lanes()}
-	train, err := NewPass(c, e.params, shape, Train)
+// largest groups that the rows can form.
+func planLanes(e *engine, train, val []int32, batch int, limit int64) (int, error) {
+	trainWords, err := laneWords(e, train, batch, Train)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	infer, err := NewPass(c, e.params, shape, Infer)
+	inferWords, err := laneWords(e, val, evaluationRows, Infer)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	p.arena, p.inputs = train.Program.Words(tensor.Arena), train.Program.Words(tensor.Inputs)
-	p.infer = infer.Program.Words(tensor.Arena) + infer.Program.Words(tensor.Inputs)
+	lanes := e.device.Lanes()
 	if limit == 0 {
-		return p, nil
+		return lanes, nil
 	}
-	// Weights, two moments, their copies in a checkpoint, and the gradients that
-	// wait in the tree.
-	blocks := 6 + bits.Len(uint(batch))
-	fixed := int64(reservedBytes) + int64(blocks)*int64(e.params.Words)*wordBytes
-	lane := int64(p.arena+p.inputs+p.infer+2*e.params.Words) * wordBytes
+	// Weights, two moments and their copies in a checkpoint; in each lane, the
+	// gradient it computes and those that wait for their siblings in the tree.
+	blocks := int64(e.params.Words) * wordBytes
+	fixed := int64(reservedBytes) + 6*blocks
+	lane := int64(trainWords+inferWords)*wordBytes + int64(1+bits.Len(uint(batch)))*blocks
 	fit := (limit - fixed) / lane
 	if fit < 1 {
-		return nil, fmt.Errorf("%s of memory allowed, but training on sequences of up to %d tokens needs %s",
-			mebibytes(limit), longest, mebibytes(fixed+lane))
+		return 0, fmt.Errorf("%s of memory allowed, but training on sequences of up to %d tokens needs %s",
+			mebibytes(limit), slices.Max(train), mebibytes(fixed+lane))
 	}
-	p.lanes = int(min(int64(p.lanes), fit))
-	return p, nil
+	return int(min(int64(lanes), fit)), nil
+}
+
+// laneWords is the memory of the largest group of up to count rows.
+func laneWords(e *engine, lengths []int32, count int, mode Mode) (int, error) {
+	longest, shortest := int(slices.Max(lengths)), max(1, int(slices.Min(lengths)))
+	tokens := min(groupTokens-1+longest, count*longest)
+	sequences := min(count, groupTokens/shortest+1)
+	if e.config.Pair() {
+		sequences *= 2
+	}
+	p, err := NewPass(e.config, e.params, shapeFor(e.config, tokens, sequences, min(tokens, sequences*e.config.NumSampledTokens)), mode)
+	if err != nil {
+		return 0, err
+	}
+	return p.Program.Words(tensor.Arena) + p.Program.Words(tensor.Inputs), nil
 }
 
 func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", (n+1<<20-1)>>20) }

@@ -41,9 +41,7 @@ func newOrder(lengths []int32, s Settings) (*order, error) {
 		if len(short) == 0 {
 			return nil, fmt.Errorf("stage %d trains on rows of at most %d tokens, and the training data has none", i+1, g.Length)
 		}
-		// Each stage shuffles in its own way: the epochs of one do not repeat in
-		// the next.
-		if part.batches, err = seq.NewBatches(short, s.Batch, s.Seed+uint64(i+1)<<32); err != nil {
+		if part.batches, err = seq.NewBatches(short, s.Batch, s.Seed); err != nil {
 			return nil, err
 		}
 		o.stages = append(o.stages, part)
@@ -51,14 +49,18 @@ func newOrder(lengths []int32, s Settings) (*order, error) {
 	return o, nil
 }
 
+// stageEpochs keeps the epochs of a stage, for which rows are shuffled, apart
+// from those of the others and of the run proper.
+const stageEpochs = 1 << 24
+
 // batch returns the rows of the step that comes next.
 func (o *order) batch(s State) []uint32 {
-	for _, g := range o.stages {
+	for i, g := range o.stages {
 		if s.Step >= g.end {
 			continue
 		}
 		n, at := g.batches.PerEpoch(), s.Step-g.first
-		picks := g.batches.At(seq.Position{Epoch: uint32(at / n), Batch: at % n})
+		picks := g.batches.At(seq.Position{Epoch: stageEpochs*uint32(i+1) + uint32(at/n), Batch: at % n})
 		rows := make([]uint32, len(picks))
 		for i, p := range picks {
 			rows[i] = g.rows[p]

@@ -25,8 +25,8 @@ func openRunDirectory(dir string) (*flock.Flock, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s: another program is training in this directory", dir)
 	}
-	for _, d := range []string{dir, last} {
-		if err := atomicfile.Clean(d); err != nil {
+	for _, name := range []string{configFile, weightsFile, checkpointFile} {
+		if err := atomicfile.Clean(filepath.Join(dir, name)); err != nil {
 			return nil, err
 		}
 	}

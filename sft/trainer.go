@@ -65,6 +65,11 @@ func NewTrainer(m *Model, s Settings, device tensor.Device, train, val *seq.File
 	if train.Len() == 0 || val.Len() == 0 {
 		return nil, errors.New("the training and the validation split need at least one row each")
 	}
+	for split, f := range map[string]*seq.File{"training": train, "validation": val} {
+		if err := checkLengths(m.Config, split, f); err != nil {
+			return nil, err
+		}
+	}
 	var err error
 	if t.engine, err = newEngine(m.Config, m.Weights, device); err != nil {
 		return nil, err
@@ -72,17 +77,22 @@ func NewTrainer(m *Model, s Settings, device tensor.Device, train, val *seq.File
 	if t.order, err = newOrder(train.Lengths(), s); err != nil {
 		return nil, err
 	}
-	p, err := newPlan(t.engine, append(append([]int32{}, train.Lengths()...), val.Lengths()...), s.Batch, o.Memory)
+	if from != nil {
+		if err := t.state.validate(t.order, m.Config); err != nil {
+			return nil, fmt.Errorf("the checkpoint: %w", err)
+		}
+	}
+	lanes, err := planLanes(t.engine, train.Lengths(), val.Lengths(), s.Batch, o.Memory)
 	if err != nil {
 		return nil, err
 	}
-	if t.gradients, err = newAccumulator(t.engine, p.lanes); err != nil {
+	if t.gradients, err = newAccumulator(t.engine, lanes); err != nil {
 		return nil, err
 	}
 	if t.optimizer, err = newOptimizer(t.engine, s.WeightDecay); err != nil {
 		return nil, err
 	}
-	t.scorer = newScorer(t.engine, p.lanes)
+	t.scorer = newScorer(t.engine, lanes)
 	if from != nil {
 		if err := t.optimizer.restore(from); err != nil {
 			return nil, err
@@ -91,10 +101,41 @@ func NewTrainer(m *Model, s Settings, device tensor.Device, train, val *seq.File
 	if t.lock, err = openRunDirectory(o.Dir); err != nil {
 		return nil, err
 	}
-	if t.metrics, err = openMetrics(o.Dir, t.state.MetricsBytes); err != nil {
-		return nil, err
+	if err := t.start(from); err != nil {
+		return nil, errors.Join(err, t.lock.Close())
 	}
-	return t, m.Config.Write(filepath.Join(o.Dir, configFile))
+	return t, nil
+}
+
+// start puts the run's files in place. A fresh run stores a checkpoint before
+// anything else: whatever kills it later, the directory can be resumed.
+func (t *Trainer) start(from *Checkpoint) error {
+	if from == nil {
+		if err := t.saveState(); err != nil {
+			return err
+		}
+	} else if from.Kernels != kernels {
+		t.observe(Warning(fmt.Sprintf("the run was computed with %q kernels so far and goes on with %q: its bits may differ from those of an uninterrupted run", from.Kernels, kernels)))
+	}
+	var err error
+	if t.metrics, err = openMetrics(t.options.Dir, t.state.MetricsBytes); err != nil {
+		return err
+	}
+	return t.model.Config.Write(filepath.Join(t.options.Dir, configFile))
+}
+
+// Warning is observed where a run can go on but a person should know.
+type Warning string
+
+// checkLengths compares the data with the longest sequence that the model
+// accepts, before training comes to the row.
+func checkLengths(c *Config, split string, f *seq.File) error {
+	for row, n := range f.Lengths() {
+		if int(n) > c.MaxLength && !c.Pair() { // a pair's length is that of both
+			return fmt.Errorf("%s split: row %d has %d tokens, the model accepts at most %d", split, row, n, c.MaxLength)
+		}
+	}
+	return nil
 }
 
 // Steps is the number of steps that the run will have made at its end.
@@ -127,10 +168,14 @@ func (t *Trainer) Run(ctx context.Context) error {
 			err = ctx.Err()
 		}
 		if err != nil {
-			if ctx.Err() != nil {
-				return errors.Join(context.Cause(ctx), t.save())
+			if ctx.Err() == nil || !errors.Is(err, ctx.Err()) && !errors.Is(err, context.Cause(ctx)) {
+				return err
 			}
-			return err
+			// Stopped by the caller. The error says so only if all is stored.
+			if failed := t.save(); failed != nil {
+				return failed
+			}
+			return ctx.Err()
 		}
 	}
 	if t.state.Evaluated != t.state.Step { // a checkpoint taken between the last step and its evaluation

@@ -28,7 +28,7 @@ func sequences(t *testing.T, rows int) (arrowFile, lines string) {
 	}
 	var text strings.Builder
 	for i := range rows {
-		tokens := make([]int32, 1+i*37%300)
+		tokens := make([]int32, 1+i*37%12)
 		for j := range tokens {
 			tokens[j] = int32(1 + (i*7+j*j)%16)
 		}

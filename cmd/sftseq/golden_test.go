@@ -11,7 +11,7 @@ import (
 )
 
 func TestPredictGolden(t *testing.T) {
-	for _, name := range goldenFolders {
+	for _, name := range goldenFolders() {
 		t.Run(name, func(t *testing.T) {
 			inputs := golden(name, "inputs.jsonl")
 			out := succeed(t, "", "predict", "--model", golden(name), inputs)
@@ -56,7 +56,7 @@ func checkAlone(t *testing.T, name, inputs, want string) {
 		}
 	}
 	var mixed, expected strings.Builder
-	for round := range 3 {
+	for round := range min(3, len(lines)) { // the long line once is long enough
 		for i := range lines {
 			at := (len(lines) - 1 - i + round) % len(lines)
 			mixed.WriteString(strings.TrimSpace(lines[at]) + "\n")
@@ -69,7 +69,7 @@ func checkAlone(t *testing.T, name, inputs, want string) {
 }
 
 func TestGradsGolden(t *testing.T) {
-	for _, name := range goldenFolders {
+	for _, name := range goldenFolders() {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "grads.safetensors")
 			status, out, errs := program(nil, "grads", "--model", golden(name), "--input", golden(name, "inputs.jsonl"), "--output", path)

@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,7 +25,7 @@ func plotCommand() *cli.Command {
 of each run directory. The ending of --output decides the format: svg, png, pdf.
 
 Example:
-   sftseq plot runs/listops/seed-1 runs/listops/seed-2 --output curve.svg`,
+   sftseq plot --output curve.svg runs/listops/seed-1 runs/listops/seed-2`,
 		Flags:  []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "curve.svg", Usage: "picture `FILE`"}},
 		Action: plotRuns,
 	}
@@ -37,13 +36,16 @@ type curve struct{ train, validation plotter.XYs }
 
 func plotRuns(c *cli.Context) error {
 	if !c.Args().Present() {
-		return errors.New("no run directory given; see sftseq plot --help")
+		return usage(c, "no run directory given")
 	}
 	p := plot.New()
 	p.X.Label.Text, p.Y.Label.Text = "step", "accuracy (%)"
 	p.Legend.Top, p.Legend.Left = true, true
 	p.Add(plotter.NewGrid())
 	for i, dir := range c.Args().Slice() {
+		if strings.HasPrefix(dir, "-") {
+			return usage(c, "flags come before the run directories, found %q after them", dir)
+		}
 		path := filepath.Join(dir, "metrics.jsonl")
 		points, err := readCurve(path)
 		if err != nil {

@@ -13,8 +13,16 @@ import (
 
 const goldenDir = "../../sft/testdata/golden"
 
-// goldenFolders hold logits and gradients computed in float64.
-var goldenFolders = []string{"pre", "post", "lily", "standardized", "odd", "ties", "long", "retrieval", "vanilla"}
+// goldenFolders hold logits and gradients computed in float64. The long sequence
+// takes minutes under the race detector, where the tests run with -short, and
+// has nothing concurrent that the others lack.
+func goldenFolders() []string {
+	folders := []string{"pre", "post", "lily", "standardized", "odd", "ties", "retrieval", "vanilla"}
+	if !testing.Short() {
+		folders = append(folders, "long")
+	}
+	return folders
+}
 
 func golden(parts ...string) string { return filepath.Join(append([]string{goldenDir}, parts...)...) }
 

@@ -8,6 +8,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -62,7 +63,7 @@ func trainTasks() []*cli.Command {
 // train handles the command line: one run, or one for each seed.
 func train(c *cli.Context, task *lra.Task) error {
 	if c.Args().Present() {
-		return fmt.Errorf("unexpected argument %q; see sftseq train %s --help", c.Args().First(), task.Name)
+		return usage(c, "unexpected argument %q", c.Args().First())
 	}
 	if err := readConfigFlags(c); err != nil {
 		return err
@@ -79,21 +80,35 @@ func train(c *cli.Context, task *lra.Task) error {
 }
 
 // trainSeeds repeats a run and reports the mean and deviation of the accuracy.
+// With --resume it goes on with the seeds that have begun.
 func trainSeeds(c *cli.Context, task *lra.Task) error {
 	if c.IsSet("seed") {
-		return errors.New("--seed and --seeds exclude each other")
+		return usage(c, "--seed and --seeds exclude each other")
 	}
-	var accuracies []float64
+	var seeds []uint64
 	for _, word := range strings.Split(c.String("seeds"), ",") {
 		seed, err := strconv.ParseUint(strings.TrimSpace(word), 10, 64)
-		if err != nil {
-			return fmt.Errorf("--seeds: %q, expected numbers separated by commas", word)
+		if err != nil || slices.Contains(seeds, seed) {
+			return usage(c, "--seeds: %q, expected different numbers separated by commas", word)
 		}
+		seeds = append(seeds, seed)
+	}
+	dirOf := func(seed uint64) string { return filepath.Join(c.String("out"), fmt.Sprintf("seed-%d", seed)) }
+	if !c.Bool("resume") { // a directory in use is found before hours are spent on the others
+		for _, seed := range seeds {
+			if _, err := checkpointOf(c, dirOf(seed)); err != nil {
+				return err
+			}
+		}
+	}
+	var accuracies []float64
+	for _, seed := range seeds {
 		fmt.Fprintf(c.App.ErrWriter, "seed %d\n", seed)
-		r, err := newTrainRun(c, task, filepath.Join(c.String("out"), fmt.Sprintf("seed-%d", seed)), seed)
+		r, err := newTrainRun(c, task, dirOf(seed), seed)
 		if err != nil {
 			return err
 		}
+		r.resume = fmt.Sprintf("sftseq train %s --seeds %s --out %s --resume", task.Name, shellQuote(c.String("seeds")), shellQuote(c.String("out")))
 		accuracy, err := r.run(c.Context)
 		if err != nil {
 			return err
@@ -137,8 +152,11 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (*trai
 			return nil, err
 		}
 		r.reproduce = started.Command
+		if c.IsSet("init-from") {
+			return nil, errors.New("--init-from: a resumed run has its weights already")
+		}
 	} else {
-		r.reproduce = reproduction(c, task, seed)
+		r.reproduce = reproduction(c, task, dir, seed)
 	}
 	preset, err := task.Preset(c.String("preset"))
 	if err != nil {
@@ -150,8 +168,20 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (*trai
 	}
 	settings, config := preset.Settings, preset.Config
 	settings.Seed = seed
+	if c.IsSet("data") {
+		settings.Stages = nil // they are meant for the preset's own data
+	}
+	if err := initConfig(c, &config); err != nil {
+		return nil, err
+	}
 	if err := applyTrainFlags(c, &settings, &config); err != nil {
 		return nil, err
+	}
+	if err := settings.Validate(); err != nil {
+		return nil, usage(c, "%w", err)
+	}
+	if r.device, err = device.Open(c.String("device"), c.Int("threads")); err != nil {
+		return nil, usage(c, "--device: %w", err)
 	}
 	data, err := trainingData(c, task, preset)
 	if err != nil {
@@ -170,11 +200,8 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (*trai
 	return r, r.open(c, data, model, settings, from, memory)
 }
 
-// open opens the device and the data and prepares the trainer.
+// open opens the data and prepares the trainer.
 func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, settings sft.Settings, from *sft.Checkpoint, memory int64) (err error) {
-	if r.device, err = device.Open(c.String("device"), c.Int("threads")); err != nil {
-		return err
-	}
 	if r.train, err = data.set.Open("train"); err != nil {
 		return err
 	}
@@ -198,11 +225,15 @@ func checkpointOf(c *cli.Context, dir string) (*sft.Checkpoint, error) {
 	switch {
 	case err == nil && !c.Bool("resume"):
 		return nil, fmt.Errorf("%s holds a run already: go on with --resume, or choose another --out", dir)
+	case errors.Is(err, os.ErrNotExist) && c.Bool("resume") && c.String("seeds") == "":
+		return nil, fmt.Errorf("%s holds no run to resume: %w", dir, err)
 	case errors.Is(err, os.ErrNotExist):
-		if _, err := os.Stat(filepath.Join(dir, "model.safetensors")); err == nil {
-			return nil, fmt.Errorf("%s holds a model, but no run to resume: choose another --out", dir)
+		for _, name := range []string{"config.json", "model.safetensors", "metrics.jsonl"} {
+			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+				return nil, fmt.Errorf("%s holds a %s that is not of a run: choose another --out", dir, name)
+			}
 		}
-		return nil, nil // killed before its first checkpoint, or never started
+		return nil, nil
 	case err != nil && !c.Bool("resume"):
 		return nil, fmt.Errorf("%s holds something else: %w", dir, err)
 	}

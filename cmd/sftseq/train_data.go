@@ -45,12 +45,7 @@ func trainingData(c *cli.Context, task *lra.Task, p *lra.Preset) (*trainData, er
 	if err != nil {
 		return nil, err
 	}
-	for _, split := range []string{"train", "val"} {
-		if _, ok := set.Manifest.Splits[split]; !ok {
-			return nil, fmt.Errorf("%s: no split %q, which training needs", dir, split)
-		}
-	}
-	return &trainData{set, set.Manifest.Splits["train"].SHA256 + "," + set.Manifest.Splits["val"].SHA256}, nil
+	return &trainData{set, set.Fingerprint()}, nil
 }
 
 // describeData copies what the data decides into a model's configuration.
@@ -75,7 +70,7 @@ type provenance struct {
 	Preset   string       `json:"preset"`
 	DataDir  string       `json:"data_dir,omitempty"` // as given by --data
 	DataName string       `json:"data_name"`
-	Data     string       `json:"data_sha256"` // of the training and the validation split
+	Data     string       `json:"data_sha256"` // of the splits' checksums
 	InitFrom string       `json:"init_from,omitempty"`
 	Settings sft.Settings `json:"settings"`
 }
@@ -96,6 +91,22 @@ func resumeFlags(c *cli.Context, from *sft.Checkpoint) (*provenance, error) {
 		return &p, c.Set("data", p.DataDir)
 	}
 	return &p, nil
+}
+
+// initConfig takes the architecture of the model that --init-from names in place
+// of the preset's; flags still replace its numbers.
+func initConfig(c *cli.Context, config *sft.Config) error {
+	dir := c.String("init-from")
+	if dir == "" {
+		return nil
+	}
+	source, err := sft.ReadConfig(filepath.Join(dir, "config.json"))
+	if err != nil {
+		return fmt.Errorf("--init-from: %w", err)
+	}
+	source.InputWindow, source.Extra = nil, nil
+	*config = *source
+	return nil
 }
 
 // startingModel is fresh, with the weights that --init-from names if it does.
@@ -145,7 +156,10 @@ func resumeSettings(c *cli.Context, settings *sft.Settings, from *sft.Checkpoint
 		settings.Steps = end.Steps
 	}
 	if c.IsSet("epochs") {
-		settings.Epochs, settings.Steps = end.Epochs, 0
+		settings.Epochs = end.Epochs
+		if !c.IsSet("steps") {
+			settings.Steps = 0
+		}
 	}
 	return nil
 }

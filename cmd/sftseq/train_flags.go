@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -31,7 +32,7 @@ func runFlags(out string) []cli.Flag {
 		&cli.StringFlag{Name: "seeds", Usage: "repeat for each `SEED,SEED,…` and report the mean"},
 		&cli.StringFlag{Name: "device", Value: "auto", Usage: "auto or cpu"},
 		&cli.IntFlag{Name: "threads", Usage: "processor threads (default: all)"},
-		&cli.StringFlag{Name: "memory", Value: "4GiB", Usage: "limit on memory; less trains in smaller pieces, with the same result"},
+		&cli.StringFlag{Name: "memory", Value: "4GiB", Usage: "limit on memory; with less, fewer pieces train at once, with the same result"},
 		&cli.DurationFlag{Name: "save-every", Value: time.Minute, Usage: "time between checkpoints"},
 	}
 }
@@ -175,6 +176,11 @@ func readConfigFlags(c *cli.Context) error {
 		if lookupFlag(c.Command.Flags, name) == nil {
 			return fmt.Errorf("%s: unknown flag %q", path, name)
 		}
+		switch v.(type) {
+		case string, json.Number, bool:
+		default:
+			return fmt.Errorf("%s: %s: %v, expected a string, a number, true or false", path, name, v)
+		}
 		if c.IsSet(name) {
 			continue
 		}
@@ -189,14 +195,14 @@ func readConfigFlags(c *cli.Context) error {
 func memoryLimit(c *cli.Context) (int64, error) {
 	n, err := humanize.ParseBytes(c.String("memory"))
 	if err != nil || n == 0 || n > 1<<60 {
-		return 0, fmt.Errorf("--memory %q: expected a size such as 4GiB", c.String("memory"))
+		return 0, usage(c, "--memory %q: expected a size such as 4GiB", c.String("memory"))
 	}
 	debug.SetMemoryLimit(int64(n))
 	return int64(n), nil
 }
 
 // reproduction is the command that repeats a run.
-func reproduction(c *cli.Context, task *lra.Task, seed uint64) string {
+func reproduction(c *cli.Context, task *lra.Task, dir string, seed uint64) string {
 	parts := []string{"sftseq train", task.Name, fmt.Sprintf("--preset %s --seed %d", c.String("preset"), seed)}
 	for _, f := range append(numberFlags(), &cli.StringFlag{Name: "data"}, &cli.StringFlag{Name: "init-from"}) {
 		name := f.Names()[0]
@@ -204,7 +210,7 @@ func reproduction(c *cli.Context, task *lra.Task, seed uint64) string {
 			parts = append(parts, fmt.Sprintf("--%s=%s", name, shellQuote(fmt.Sprint(c.Value(name)))))
 		}
 	}
-	return strings.Join(parts, " ")
+	return strings.Join(append(parts, "--out", shellQuote(filepath.Clean(dir)+"-again")), " ")
 }
 
 // shellQuote quotes a word where a shell would take it apart.

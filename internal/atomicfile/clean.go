@@ -3,18 +3,25 @@ package atomicfile
 import (
 	"os"
 	"path/filepath"
+	"strings"
 )
 
-// Clean removes what killed programs left in a directory: temporary files that
-// were never renamed. The caller must be the directory's only writer.
-func Clean(dir string) error {
-	left, err := filepath.Glob(filepath.Join(dir, ".*.tmp"))
+// Clean removes what killed programs left of a file: temporary files that were
+// never renamed to it. The caller must be the only one to write it.
+func Clean(path string) error {
+	dir, base := filepath.Split(path)
+	if dir == "" {
+		dir = "."
+	}
+	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
-	for _, path := range left {
-		if err := os.Remove(path); err != nil {
-			return err
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "."+base+".") && strings.HasSuffix(e.Name(), ".tmp") {
+			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

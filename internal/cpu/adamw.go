@@ -35,12 +35,14 @@ func adamW(r *run, k tensor.AdamW) {
 		norm := float32(math.Sqrt(float64(r.floats(k.SumSquares)[0]))) * scale
 		scale *= min(1, step.MaxNorm/(norm+1e-6))
 	}
+	beta1, beta2 := float32(k.Beta1), float32(k.Beta2)
+	rest1, rest2 := float32(1-k.Beta1), float32(1-k.Beta2)
 	keep := 1 - float32(step.LearningRate*k.Decay)
 	r.each((len(w)+updateBlock-1)/updateBlock, func(_ *worker, piece int) {
 		for i := piece * updateBlock; i < min(len(w), (piece+1)*updateBlock); i++ {
 			gi := g[i] * scale
-			m[i] = float32(k.Beta1*m[i]) + float32((1-k.Beta1)*gi)
-			v[i] = float32(k.Beta2*v[i]) + float32((1-k.Beta2)*float32(gi*gi))
+			m[i] = float32(beta1*m[i]) + float32(rest1*gi)
+			v[i] = float32(beta2*v[i]) + float32(rest2*float32(gi*gi))
 			root := float32(math.Sqrt(float64(v[i] * step.Correction2)))
 			w[i] = float32(w[i]*keep) - float32(step.LearningRate*float32(m[i]*step.Correction1))/(root+k.Eps)
 		}

@@ -25,20 +25,24 @@ func Write(path string, tensors []Tensor, metadata map[string]string) error {
 		if _, err := w.Write(header); err != nil {
 			return err
 		}
-		buffer := make([]byte, 0, 1<<16)
-		for _, t := range tensors {
-			for chunk := range slices.Chunk(t.Data, cap(buffer)/4) {
-				buffer = buffer[:0]
-				for _, x := range chunk {
-					buffer = binary.LittleEndian.AppendUint32(buffer, math.Float32bits(x))
-				}
-				if _, err := w.Write(buffer); err != nil {
-					return err
-				}
+		return writeData(w, tensors)
+	})
+}
+
+func writeData(w io.Writer, tensors []Tensor) error {
+	buffer := make([]byte, 0, 1<<16)
+	for _, t := range tensors {
+		for chunk := range slices.Chunk(t.Data, cap(buffer)/4) {
+			buffer = buffer[:0]
+			for _, x := range chunk {
+				buffer = binary.LittleEndian.AppendUint32(buffer, math.Float32bits(x))
+			}
+			if _, err := w.Write(buffer); err != nil {
+				return err
 			}
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // encodeHeader returns all that comes before the data: the length and the

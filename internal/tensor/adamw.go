@@ -36,12 +36,13 @@ const AdamWStepWords = 5
 //	M ← β1 M + (1−β1) g, V ← β2 V + (1−β2) g²
 //	W ← W − lr·(M·Correction1)/(√(V·Correction2) + Eps)
 type AdamW struct {
-	W, M, V           *Tensor
-	G                 *Tensor
-	SumSquares        *Tensor // [1]
-	Step              *Tensor // [AdamWStepWords]
-	Decay             float32
-	Beta1, Beta2, Eps float32
+	W, M, V      *Tensor
+	G            *Tensor
+	SumSquares   *Tensor // [1]
+	Step         *Tensor // [AdamWStepWords]
+	Decay        float32
+	Beta1, Beta2 float64 // in double, for 1−β loses digits in single
+	Eps          float32
 }
 
 func (AdamW) Name() string { return "adamw" }

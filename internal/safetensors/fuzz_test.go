@@ -1,0 +1,35 @@
+package safetensors
+
+import (
+	"bytes"
+	"testing"
+)
+
+// FuzzRead: no bytes make reading panic, and what can be read can be written
+// and read again. It starts from the hostile files; testdata/fuzz holds inputs
+// that a longer run found to reach new code.
+func FuzzRead(f *testing.F) {
+	f.Add(file(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}`, 8))
+	for _, c := range hostile {
+		f.Add(c.file)
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		tensors, metadata, err := readBytes(b)
+		if err != nil {
+			return
+		}
+		header, err := encodeHeader(tensors, metadata)
+		if err != nil {
+			t.Fatal(err)
+		}
+		copied := bytes.NewBuffer(header)
+		if err := writeData(copied, tensors); err != nil {
+			t.Fatal(err)
+		}
+		again, _, err := readBytes(copied.Bytes())
+		if err != nil {
+			t.Fatal(err)
+		}
+		expectTensors(t, again, tensors)
+	})
+}

@@ -1,0 +1,201 @@
+package safetensors
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// file returns a file of the header and n bytes of data.
+func file(header string, n int) []byte {
+	b := binary.LittleEndian.AppendUint64(nil, uint64(len(header)))
+	return append(append(b, header...), make([]byte, n)...)
+}
+
+// claiming returns a file whose length field says n, whatever follows.
+func claiming(n uint64, rest string) []byte {
+	return append(binary.LittleEndian.AppendUint64(nil, n), rest...)
+}
+
+func readBytes(b []byte) ([]Tensor, map[string]string, error) {
+	return ReadFrom(bytes.NewReader(b), int64(len(b)), "model.safetensors")
+}
+
+// hostile are files that must be refused, with what the error must say.
+var hostile = []struct {
+	name string
+	file []byte
+	says []string
+}{
+	{"empty", nil, []string{"at least 8 bytes", "found 0"}},
+	{"seven bytes", make([]byte, 7), []string{"found 7"}},
+	{"header of 2^63", claiming(1<<63, "{}"), []string{"other 2 bytes", "9223372036854775808"}},
+	{"header of 2^64-1", claiming(1<<64-1, "{}"), []string{"18446744073709551615"}},
+	{"header longer than the file", claiming(3, "{}"), []string{"other 2 bytes", "length of 3"}},
+	{"no header", file("", 0), []string{"JSON object"}},
+	{"list", file("[]", 0), []string{"JSON object", `"[]"`}},
+	{"leading space", file(" {}", 0), []string{"JSON object"}},
+	{"not JSON", file("{nonsense}", 0), []string{"not JSON"}},
+	{"ends early", file(`{"a":{"dtype":"F32"`, 0), []string{`"a"`, "ends too early"}},
+	{"ends in a string", file(`{"a`, 0), []string{"ends too early"}},
+	{"trailing comma", file(`{"a":{"dtype":"F32","shape":[],"data_offsets":[0,4]},}`, 4), []string{"header"}},
+	{"second object", file(`{}{}`, 0), []string{"only spaces", "{"}},
+	{"zeros after the object", file("{}\x00", 0), []string{"only spaces"}},
+	{"not UTF-8", file("{\"\xff\":{}}", 0), []string{"UTF-8"}},
+	{"nested", file(strings.Repeat(`{"a":`, 10000), 0), []string{`"a"`, "dtype, shape and data_offsets"}},
+	{"nested lists", file(`{"a":{"shape":`+strings.Repeat(`[`, 10000), 0), []string{`"a"`, "integer"}},
+	{"tensor is a number", file(`{"a":1}`, 0), []string{`"a"`, `"{"`, "1"}},
+	{"tensor is null", file(`{"a":null}`, 0), []string{`"a"`, `"{"`}},
+	{"unknown key", file(`{"a":{"dtype":"F32","shape":[],"data_offsets":[0,4],"x":1}}`, 4), []string{`"a"`, `"x"`}},
+	{"tensor twice", file(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"\u0061":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, 4), []string{`"a"`, "twice"}},
+	{"shape twice", file(`{"a":{"dtype":"F32","shape":[1],"shape":[2],"data_offsets":[0,4]}}`, 4), []string{`"a"`, `"shape"`, "twice"}},
+	{"metadata twice", file(`{"__metadata__":{},"__metadata__":{}}`, 0), []string{"__metadata__", "twice"}},
+	{"metadata key twice", file(`{"__metadata__":{"k":"1","k":"2"}}`, 0), []string{"__metadata__", `"k"`, "twice"}},
+	{"metadata number", file(`{"__metadata__":{"k":1}}`, 0), []string{"__metadata__", `"k"`, "string"}},
+	{"other type", file(`{"a":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]}}`, 4), []string{`"a"`, "F32", `"BF16"`}},
+	{"type missing", file(`{"a":{"shape":[1],"data_offsets":[0,4]}}`, 4), []string{`"a"`, "dtype"}},
+	{"type is a number", file(`{"a":{"dtype":32,"shape":[1],"data_offsets":[0,4]}}`, 4), []string{`"a"`, "dtype", "32"}},
+	{"shape missing", file(`{"a":{"dtype":"F32","data_offsets":[0,4]}}`, 4), []string{`"a"`, "shape"}},
+	{"offsets missing", file(`{"a":{"dtype":"F32","shape":[1]}}`, 4), []string{`"a"`, "data_offsets", "found 0"}},
+	{"one offset", file(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[4]}}`, 4), []string{`"a"`, "found 1"}},
+	{"three offsets", file(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4,8]}}`, 4), []string{`"a"`, "at most 2"}},
+	{"negative dimension", file(`{"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,4]}}`, 4), []string{`"a"`, "shape", "-1"}},
+	{"fraction", file(`{"a":{"dtype":"F32","shape":[1.5],"data_offsets":[0,4]}}`, 4), []string{`"a"`, "shape", "1.5"}},
+	{"exponent", file(`{"a":{"dtype":"F32","shape":[1e0],"data_offsets":[0,4]}}`, 4), []string{`"a"`, "shape", "1e0"}},
+	{"dimension of 2^63", file(`{"a":{"dtype":"F32","shape":[9223372036854775808],"data_offsets":[0,4]}}`, 4), []string{`"a"`, "shape", "9223372036854775808"}},
+	{"overflowing product", file(`{"a":{"dtype":"F32","shape":[4294967296,4294967296],"data_offsets":[0,0]}}`, 0), []string{`"a"`, "too many"}},
+	{"overflow hidden by a zero", file(`{"a":{"dtype":"F32","shape":[0,4294967296,4294967296],"data_offsets":[0,0]}}`, 0), []string{`"a"`, "too many"}},
+	{"nine dimensions", file(`{"a":{"dtype":"F32","shape":[1,1,1,1,1,1,1,1,1],"data_offsets":[0,4]}}`, 4), []string{`"a"`, "at most 8"}},
+	{"reversed offsets", file(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[4,0]}}`, 4), []string{`"a"`, "[4, 0]"}},
+	{"beyond the end", file(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}`, 7), []string{`"a"`, "[0, 8]", "7 bytes"}},
+	{"far beyond the end", file(`{"a":{"dtype":"F32","shape":[1152921504606846976],"data_offsets":[0,4611686018427387904]}}`, 4), []string{`"a"`, "4 bytes"}},
+	{"shape against offsets", file(`{"a":{"dtype":"F32","shape":[3],"data_offsets":[0,8]}}`, 8), []string{`"a"`, "12 bytes", "[3]", "found 8"}},
+	{"gap", file(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}}`, 12), []string{`"b"`, "begin at 4", "gap"}},
+	{"gap at the start", file(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}`, 8), []string{`"a"`, "begin at 0", "gap"}},
+	{"overlap", file(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}}`, 12), []string{`"b"`, "begin at 8", "overlap"}},
+	{"trailing bytes", file(`{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}`, 5), []string{"expected 4 bytes", "found 5"}},
+	{"data without tensors", file(`{}`, 1), []string{"expected 0 bytes", "found 1"}},
+}
+
+func TestHostileFiles(t *testing.T) {
+	for _, c := range hostile {
+		tensors, metadata, err := readBytes(c.file)
+		if err == nil {
+			t.Errorf("%s: read %v, %v, want an error", c.name, tensors, metadata)
+			continue
+		}
+		if len(err.Error()) > 500 {
+			t.Errorf("%s: the error has %d bytes", c.name, len(err.Error()))
+		}
+		for _, s := range append(c.says, "model.safetensors") {
+			if !strings.Contains(err.Error(), s) {
+				t.Errorf("%s: %q does not say %q", c.name, err, s)
+			}
+		}
+	}
+}
+
+// TestHeaderLimit needs a file as large as the header claims, so it is sparse.
+func TestHeaderLimit(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "large")
+	if err := os.WriteFile(path, claiming(maxHeader+1, "{"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, maxHeader+100); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := Read(path); err == nil || !strings.Contains(err.Error(), "at most 100000000 bytes") {
+		t.Errorf("error %v, want one about the limit", err)
+	}
+}
+
+// TestEveryTruncation: no prefix of a good file is one.
+func TestEveryTruncation(t *testing.T) {
+	whole := file(`{"a":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}}`, 16)
+	if _, _, err := readBytes(whole); err != nil {
+		t.Fatal(err)
+	}
+	for n := range whole {
+		if _, _, err := readBytes(whole[:n]); err == nil {
+			t.Errorf("the first %d of %d bytes were accepted", n, len(whole))
+		}
+	}
+}
+
+// TestShrunkFile: the file becomes shorter after its size was taken.
+func TestShrunkFile(t *testing.T) {
+	whole := file(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}`, 8)
+	for n := range whole {
+		if _, _, err := ReadFrom(bytes.NewReader(whole[:n]), int64(len(whole)), "shrunk"); err == nil {
+			t.Errorf("%d of %d bytes were accepted", n, len(whole))
+		}
+	}
+}
+
+func TestUnusualButGood(t *testing.T) {
+	header := `{"b" : {"data_offsets":[4,12],"shape":[2,1],"dtype":"F32"}, "__metadata__":{"format":"pt"},
+		"none":{"dtype":"F32","shape":[0,7],"data_offsets":[4,4]}, "a":{"dtype":"F32","shape":[],"data_offsets":[0,4]}}   `
+	b := file(header, 12)
+	binary.LittleEndian.PutUint32(b[len(b)-12:], math.Float32bits(1.5))
+	binary.LittleEndian.PutUint32(b[len(b)-4:], math.Float32bits(-2))
+	tensors, metadata, err := readBytes(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expectTensors(t, tensors, []Tensor{
+		{"a", nil, []float32{1.5}},
+		{"none", []int{0, 7}, nil},
+		{"b", []int{2, 1}, []float32{0, -2}},
+	})
+	if len(metadata) != 1 || metadata["format"] != "pt" {
+		t.Errorf("metadata %v, want format: pt", metadata)
+	}
+}
+
+func TestReadNamesWhatIsNoFile(t *testing.T) {
+	dir := t.TempDir()
+	for _, path := range []string{dir, filepath.Join(dir, "absent")} {
+		if _, _, err := Read(path); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("error %v, want one naming %s", err, path)
+		}
+	}
+}
+
+func TestCheckFinite(t *testing.T) {
+	good := Tensor{Name: "good", Shape: []int{2}, Data: []float32{math.MaxFloat32, -0}}
+	if err := CheckFinite([]Tensor{good}); err != nil {
+		t.Error(err)
+	}
+	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+		bad := Tensor{Name: "bad", Shape: []int{3}, Data: []float32{0, float32(x), float32(x)}}
+		err := CheckFinite([]Tensor{good, bad})
+		if err == nil || !strings.Contains(err.Error(), `"bad"`) || !strings.Contains(err.Error(), "index 1") {
+			t.Errorf("error %v, want one naming bad and index 1", err)
+		}
+	}
+}
+
+// expectTensors compares bits, so that NaNs are equal.
+func expectTensors(t *testing.T, got, want []Tensor) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%d tensors, want %d", len(got), len(want))
+	}
+	for i, w := range want {
+		g := got[i]
+		same := g.Name == w.Name && len(g.Shape) == len(w.Shape) && len(g.Data) == len(w.Data)
+		for j := 0; same && j < len(w.Shape); j++ {
+			same = g.Shape[j] == w.Shape[j]
+		}
+		for j := 0; same && j < len(w.Data); j++ {
+			same = math.Float32bits(g.Data[j]) == math.Float32bits(w.Data[j])
+		}
+		if !same {
+			t.Errorf("tensor %d: got %.200v, want %.200v", i, g, w)
+		}
+	}
+}

@@ -1,0 +1,145 @@
+package safetensors
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestGoldenModel reads a file of the reference implementation's writer, and
+// reads it again from our own.
+func TestGoldenModel(t *testing.T) {
+	tensors, _, err := Read("testdata/model.safetensors")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := CheckFinite(tensors); err != nil {
+		t.Error(err)
+	}
+	first := tensors[0]
+	if first.Name != "embed.weight" || len(first.Shape) != 2 || first.Shape[0] != 17 || first.Shape[1] != 32 {
+		t.Errorf("the first tensor is %s %v, want embed.weight [17 32]", first.Name, first.Shape)
+	}
+	path := filepath.Join(t.TempDir(), "copy")
+	metadata := map[string]string{"z": "last", "a": "<first> & ü", "": ""}
+	if err := Write(path, tensors, metadata); err != nil {
+		t.Fatal(err)
+	}
+	again, gotMetadata, err := Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expectTensors(t, again, tensors)
+	if len(gotMetadata) != len(metadata) {
+		t.Errorf("metadata %v, want %v", gotMetadata, metadata)
+	}
+	for key, want := range metadata {
+		if gotMetadata[key] != want {
+			t.Errorf("metadata %q: %q, want %q", key, gotMetadata[key], want)
+		}
+	}
+}
+
+// TestBytes fixes the layout: the order is the caller's, the keys of the
+// metadata are sorted, the data aligned.
+func TestBytes(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "model")
+	tensors := []Tensor{
+		{Name: "b", Shape: []int{2}, Data: []float32{1, 2}},
+		{Name: "a<\"é", Shape: nil, Data: []float32{3}},
+	}
+	want := `{"__metadata__":{"x":"1","y":"2"},` +
+		`"b":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},` +
+		`"a<\"é":{"dtype":"F32","shape":[],"data_offsets":[8,12]}}`
+	for len(want)%8 != 0 {
+		want += " "
+	}
+	var previous []byte
+	for range 5 {
+		if err := Write(path, tensors, map[string]string{"y": "2", "x": "1"}); err != nil {
+			t.Fatal(err)
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := string(b[8 : len(b)-12]); got != want {
+			t.Fatalf("header\n%s, want\n%s", got, want)
+		}
+		if n := binary.LittleEndian.Uint64(b); n != uint64(len(want)) {
+			t.Errorf("length %d, want %d", n, len(want))
+		}
+		if previous != nil && !bytes.Equal(b, previous) {
+			t.Error("two runs wrote different bytes")
+		}
+		previous = b
+	}
+}
+
+// TestLargerThanTheBuffers: numbers of every kind survive, in tensors longer than a chunk.
+func TestLargerThanTheBuffers(t *testing.T) {
+	data := make([]float32, 200_001)
+	for i := range data {
+		data[i] = math.Float32frombits(uint32(i) * 2654435761)
+	}
+	want := []Tensor{{"x", []int{200_001}, data}, {"empty", []int{3, 0}, nil}, {"y", []int{1, 3}, data[:3]}}
+	path := filepath.Join(t.TempDir(), "model")
+	if err := Write(path, want, nil); err != nil {
+		t.Fatal(err)
+	}
+	got, metadata, err := Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if metadata != nil {
+		t.Errorf("metadata %v, want none", metadata)
+	}
+	expectTensors(t, got, want)
+}
+
+func TestNoTensors(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "model")
+	for _, metadata := range []map[string]string{nil, {}} {
+		if err := Write(path, nil, metadata); err != nil {
+			t.Fatal(err)
+		}
+		got, back, err := Read(path)
+		if err != nil || len(got) != 0 || (back == nil) != (metadata == nil) {
+			t.Errorf("read %v, %v, %v", got, back, err)
+		}
+	}
+}
+
+func TestWriteRefuses(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "model")
+	one := func(name string, shape ...int) []Tensor {
+		return []Tensor{{Name: name, Shape: shape, Data: []float32{1}}}
+	}
+	for _, c := range []struct {
+		tensors  []Tensor
+		metadata map[string]string
+		says     string
+	}{
+		{one("a", 2), nil, `"a"`},
+		{one("a", -1), nil, "negative"},
+		{one("a", 1<<40, 1<<40), nil, "too many"},
+		{one("a", 1, 1, 1, 1, 1, 1, 1, 1, 1), nil, "at most 8"},
+		{one("\xff", 1), nil, "UTF-8"},
+		{one("__metadata__", 1), nil, "reserved"},
+		{append(one("a", 1), one("a", 1)...), nil, "twice"},
+		{nil, map[string]string{"k": "\xff"}, `"k"`},
+	} {
+		err := Write(path, c.tensors, c.metadata)
+		if err == nil || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), path) {
+			t.Errorf("error %v, want one with %s and %s", err, c.says, path)
+		}
+	}
+	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 0 {
+		t.Errorf("left behind: %v, %v", entries, err)
+	}
+}

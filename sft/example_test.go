@@ -1,0 +1,44 @@
+package sft_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"sftseq/device"
+	"sftseq/sft"
+)
+
+// Load a model directory, classify a sequence and embed two.
+func Example() {
+	model, err := sft.Load("testdata/golden/pre")
+	if err != nil {
+		log.Fatal(err)
+	}
+	dev, err := device.Open("auto", 0)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer dev.Close()
+	scorer, err := sft.NewScorer(model, dev)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+
+	answer, err := scorer.Classify(ctx, []int32{10, 13, 6, 15, 3})
+	if err != nil {
+		log.Fatal(err)
+	}
+	label := sft.Argmax(answer.Logits)
+	fmt.Printf("label %v with probability %.3f\n", model.Config.Label(label), sft.Probabilities(answer.Logits)[label])
+
+	vectors, err := scorer.Embeddings(ctx, [][]int32{{10, 13, 6, 15, 3}, {7, 2}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Printf("%d vectors of %d numbers\n", len(vectors), len(vectors[0]))
+	// Output:
+	// label 6 with probability 0.181
+	// 2 vectors of 32 numbers
+}

@@ -1,0 +1,194 @@
+package sft
+
+import (
+	"context"
+	"errors"
+	"math"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"sftseq/internal/cpu"
+	"sftseq/seq"
+)
+
+// recordOf puts examples into a record.
+func recordOf(pair bool, examples []seq.Example) arrow.Record {
+	fields := []arrow.Field{{Name: seq.ColumnTokens, Type: arrow.ListOf(arrow.PrimitiveTypes.Int32)}}
+	if pair {
+		fields = []arrow.Field{{Name: seq.ColumnTokensA, Type: fields[0].Type}, {Name: seq.ColumnTokensB, Type: fields[0].Type}}
+	}
+	b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema(fields, nil))
+	for _, e := range examples {
+		for i, tokens := range [][]int32{e.A, e.B}[:len(fields)] {
+			b.Field(i).(*array.ListBuilder).Append(true)
+			b.Field(i).(*array.ListBuilder).ValueBuilder().(*array.Int32Builder).AppendValues(tokens, nil)
+		}
+	}
+	return b.NewRecord()
+}
+
+// vectorAt is a row of a column of vectors, found by its name.
+func vectorAt(t *testing.T, r arrow.Record, name string, row int) []float32 {
+	t.Helper()
+	list := r.Column(r.Schema().FieldIndices(name)[0]).(*array.FixedSizeList)
+	from, to := list.ValueOffsets(row)
+	return list.ListValues().(*array.Float32).Float32Values()[from:to]
+}
+
+func intAt(r arrow.Record, name string, row int) int {
+	return int(r.Column(r.Schema().FieldIndices(name)[0]).(*array.Int32).Value(row))
+}
+
+func newTestScorer(t *testing.T, m *Model) *Scorer {
+	t.Helper()
+	s, err := NewScorer(m, cpu.New(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// TestScore compares records with examples, from several goroutines at once.
+func TestScore(t *testing.T) {
+	for _, name := range []string{"pre", "retrieval"} {
+		m, examples := loadGolden(t, name)
+		s, ctx := newTestScorer(t, m), context.Background()
+		want, err := s.Examples(ctx, examples)
+		if err != nil {
+			t.Fatal(err)
+		}
+		record := recordOf(m.Config.Pair(), examples)
+		var wg sync.WaitGroup
+		for range 4 {
+			wg.Go(func() {
+				scores, err := s.Score(ctx, record)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				embeddings, err := s.Embed(ctx, record)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				for i, e := range examples {
+					compareRow(t, i, e, want[i], scores, embeddings)
+				}
+			})
+		}
+		wg.Wait()
+	}
+}
+
+func compareRow(t *testing.T, i int, e seq.Example, want Output, scores, embeddings arrow.Record) {
+	if got := vectorAt(t, scores, "logits", i); !reflect.DeepEqual(got, want.Logits) {
+		t.Errorf("row %d: logits %v, want %v", i, got, want.Logits)
+	}
+	if got := vectorAt(t, scores, "probabilities", i); !reflect.DeepEqual(got, Probabilities(want.Logits)) {
+		t.Errorf("row %d: probabilities %v", i, got)
+	}
+	if intAt(scores, "label", i) != Argmax(want.Logits) || intAt(scores, "length", i) != e.Length() || intAt(embeddings, "length", i) != e.Length() {
+		t.Errorf("row %d: label or length", i)
+	}
+	names := []string{"embedding"}
+	if e.B != nil {
+		names = []string{"embedding_a", "embedding_b"}
+		if intAt(scores, "length_a", i) != len(e.A) || intAt(scores, "length_b", i) != len(e.B) {
+			t.Errorf("row %d: lengths", i)
+		}
+	}
+	for j, name := range names {
+		if got := vectorAt(t, embeddings, name, i); !reflect.DeepEqual(got, want.Embeddings[j]) {
+			t.Errorf("row %d: %s %v, want %v", i, name, got, want.Embeddings[j])
+		}
+	}
+}
+
+func TestScoreRefuses(t *testing.T) {
+	m, _ := loadGolden(t, "pre")
+	s, ctx := newTestScorer(t, m), context.Background()
+	_, err := s.Score(ctx, recordOf(false, []seq.Example{{A: []int32{1}}, {A: []int32{1, 99}}}))
+	var row *RowError
+	if !errors.As(err, &row) || row.Row != 1 || !strings.Contains(err.Error(), "row 1: column tokens: token 99 at index 1") {
+		t.Errorf("bad token: %v", err)
+	}
+	if _, err := s.Score(ctx, recordOf(true, []seq.Example{{A: []int32{1}, B: []int32{1}}})); err == nil || !strings.Contains(err.Error(), "task is retrieval") {
+		t.Errorf("pair: %v", err)
+	}
+	if _, err := s.Score(ctx, recordOf(false, []seq.Example{{}})); err == nil || !strings.Contains(err.Error(), "row 0") {
+		t.Errorf("empty sequence: %v", err)
+	}
+	other := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema(nil, nil)).NewRecord()
+	if _, err := s.Score(ctx, other); err == nil || !strings.Contains(err.Error(), "column tokens: expected") {
+		t.Errorf("no column: %v", err)
+	}
+	stopped, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := s.Score(stopped, recordOf(false, []seq.Example{{A: []int32{1}}})); !errors.Is(err, context.Canceled) {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+func TestScoreReadsTheHead(t *testing.T) {
+	m, _ := loadGolden(t, "retrieval")
+	m.Config.MaxLength = 4
+	m.Config.Truncate()
+	s, ctx := newTestScorer(t, m), context.Background()
+	long := seq.Example{A: []int32{3, 4, 5, 6, 7, 8}, B: []int32{9, 10}}
+	got, err := s.Score(ctx, recordOf(true, []seq.Example{long}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := s.Examples(ctx, []seq.Example{{A: long.A[:4], B: long.B}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !reflect.DeepEqual(vectorAt(t, got, "logits", 0), want[0].Logits) {
+		t.Error("the logits are not those of the head")
+	}
+	if intAt(got, "length", 0) != 8 || intAt(got, "length_a", 0) != 6 || intAt(got, "used", 0) != 6 {
+		t.Errorf("lengths %d, %d, used %d", intAt(got, "length", 0), intAt(got, "length_a", 0), intAt(got, "used", 0))
+	}
+}
+
+// TestEmbeddings: alone or among others, single or of a pair, the same bits.
+func TestEmbeddings(t *testing.T) {
+	m, examples := loadGolden(t, "retrieval")
+	s, ctx := newTestScorer(t, m), context.Background()
+	pairs, err := s.Examples(ctx, examples)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sequences [][]int32
+	var want [][]float32
+	for i, e := range examples {
+		sequences = append(sequences, e.A, e.B)
+		want = append(want, pairs[i].Embeddings...)
+	}
+	got, err := s.Embeddings(ctx, sequences)
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("together: %v", err)
+	}
+	for i := range sequences {
+		one, err := s.Embeddings(ctx, sequences[i:i+1])
+		if err != nil || !reflect.DeepEqual(one, want[i:i+1]) {
+			t.Errorf("sequence %d alone: %v", i, err)
+		}
+	}
+	if _, err := s.Embeddings(ctx, [][]int32{{1}, {}}); err == nil || !strings.Contains(err.Error(), "sequence 1: the sequence is empty") {
+		t.Errorf("empty: %v", err)
+	}
+}
+
+func TestProbabilities(t *testing.T) {
+	p := Probabilities([]float32{float32(math.Log(3)), 0, -1000})
+	if math.Abs(float64(p[0])-.75) > 1e-7 || math.Abs(float64(p[1])-.25) > 1e-7 || p[2] != 0 {
+		t.Errorf("%v", p)
+	}
+}

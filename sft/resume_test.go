@@ -1,0 +1,224 @@
+package sft
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"sftseq/internal/cpu"
+	"sftseq/internal/tensor"
+)
+
+// interrupting is a device that ends the run's context at a launch: in the
+// middle of a gradient, an update or an evaluation.
+type interrupting struct {
+	tensor.Device
+	left   *atomic.Int64
+	cancel func()
+}
+
+func (d interrupting) Prepare(p *tensor.Program) (tensor.Executable, error) {
+	x, err := d.Device.Prepare(p)
+	return interruptingRun{x, d}, err
+}
+
+type interruptingRun struct {
+	tensor.Executable
+	device interrupting
+}
+
+func (x interruptingRun) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
+	return x.Inspect(ctx, mem, from, to, func(tensor.Kernel) error {
+		if x.device.left.Add(-1) == 0 {
+			x.device.cancel()
+		}
+		return nil
+	})
+}
+
+// outcome is all that a run leaves behind, without times.
+type outcome struct {
+	weights, moment1, moment2 []float32
+	state, model, metrics     string
+}
+
+func outcomeOf(t *testing.T, dir string) outcome {
+	t.Helper()
+	c, err := LoadCheckpoint(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.State.MetricsBytes = 0 // times have different numbers of digits
+	state, err := json.Marshal(c.State)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var metrics bytes.Buffer
+	for line := range bytes.Lines([]byte(read(t, filepath.Join(dir, metricsFile)))) {
+		var fields map[string]json.RawMessage
+		if err := json.Unmarshal(line, &fields); err != nil {
+			t.Fatal(err)
+		}
+		delete(fields, "seconds")
+		delete(fields, "tokens_per_s")
+		text, err := json.Marshal(fields)
+		if err != nil {
+			t.Fatal(err)
+		}
+		metrics.Write(append(text, '\n'))
+	}
+	return outcome{c.weights, c.moment1, c.moment2, string(state), read(t, filepath.Join(dir, weightsFile)), metrics.String()}
+}
+
+// TestResume: a run interrupted anywhere, and continued with other threads and
+// other memory, leaves what an uninterrupted one does.
+func TestResume(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(c *Config, s *Settings)
+	}{
+		{"classification", func(c *Config, s *Settings) {}},
+		{"evaluation by epoch", func(c *Config, s *Settings) { s.EvalEvery, c.NormPosition, c.Probability = 0, "post", "relu" }},
+		{"short rows first", func(c *Config, s *Settings) {
+			s.Stages, s.Epochs = []Stage{{Steps: 2, Length: 4}, {Steps: 1, Length: 8}}, 1
+		}},
+		{"retrieval", func(c *Config, s *Settings) { c.Task, s.Epochs, s.Patience = Retrieval, 1, 2 }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			config, settings := trainingConfig(), runSettings()
+			c.change(config, &settings)
+			train, val := splits(t, config.Task)
+			straight := t.TempDir()
+			if err := trainNew(t, randomModel(config, 1), settings, options(straight, nil), cpu.New(2), train, val); err != nil {
+				t.Fatal(err)
+			}
+			want := outcomeOf(t, straight)
+
+			random := rand.New(rand.NewPCG(3, uint64(len(c.name))))
+			dir := t.TempDir()
+			interruptions := 0
+			var from *Checkpoint
+			for attempt := 0; ; attempt++ {
+				ctx, cancel := context.WithCancel(context.Background())
+				device := interrupting{cpu.New(1 + random.IntN(3)), new(atomic.Int64), cancel}
+				device.left.Store(1 + random.Int64N(130))
+				o := options(dir, nil)
+				o.Memory = []int64{0, 300 << 20, 1 << 30}[random.IntN(3)]
+				tr, err := NewTrainer(randomModel(config, 1), settings, device, train, val, from, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				before, saved := os.ReadFile(filepath.Join(dir, checkpointFile))
+				err = tr.Run(ctx)
+				cancel()
+				tr.Close()
+				if err == nil {
+					break
+				}
+				if !errors.Is(err, context.Canceled) {
+					t.Fatal(err)
+				}
+				interruptions++
+				// Now and then it is killed: what it stored last is lost, and the log
+				// has lines of work that will be done again.
+				if saved == nil && attempt%4 == 3 {
+					kill(t, dir, before)
+				}
+				if from, err = LoadCheckpoint(dir); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if interruptions < 6 {
+				t.Errorf("only %d interruptions", interruptions)
+			}
+			t.Logf("%d interruptions", interruptions)
+			compareOutcomes(t, outcomeOf(t, dir), want)
+		})
+	}
+}
+
+// kill puts a run directory back to an older checkpoint.
+func kill(t *testing.T, dir string, checkpoint []byte) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(dir, checkpointFile), checkpoint, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	log, err := os.OpenFile(filepath.Join(dir, metricsFile), os.O_APPEND|os.O_WRONLY, 0)
+	if err == nil {
+		_, err = log.WriteString(strings.Repeat(`{"kind":"train","step":99}`+"\n", 100) + `{"kind":"tr`)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.Close()
+}
+
+func compareOutcomes(t *testing.T, got, want outcome) {
+	t.Helper()
+	for _, v := range []struct {
+		name      string
+		got, want []float32
+	}{{"weights", got.weights, want.weights}, {"first moment", got.moment1, want.moment1}, {"second moment", got.moment2, want.moment2}} {
+		if !slices.Equal(v.got, v.want) {
+			t.Errorf("%s differ", v.name)
+		}
+	}
+	if got.state != want.state {
+		t.Errorf("state %s, expected %s", got.state, want.state)
+	}
+	if got.model != want.model {
+		t.Errorf("%s differs", weightsFile)
+	}
+	if got.metrics != want.metrics {
+		t.Errorf("metrics\n%sexpected\n%s", got.metrics, want.metrics)
+	}
+}
+
+// TestInterruptedEvaluation: one that is due is made up for after a resume.
+func TestInterruptedEvaluation(t *testing.T) {
+	train, val := splits(t, "classification")
+	settings := runSettings()
+	straight, dir := t.TempDir(), t.TempDir()
+	if err := trainNew(t, randomModel(trainingConfig(), 1), settings, options(straight, nil), cpu.New(1), train, val); err != nil {
+		t.Fatal(err)
+	}
+	var from *Checkpoint
+	interrupted := map[int]bool{} // evaluations, by step
+	for {
+		ctx, cancel := context.WithCancel(context.Background())
+		var tr *Trainer
+		tr, err := NewTrainer(randomModel(trainingConfig(), 1), settings, cpu.New(2), train, val, from, options(dir, func(event any) {
+			if p, ok := event.(EvaluationProgress); ok && p.Done < p.Rows && !interrupted[tr.State().Step] {
+				interrupted[tr.State().Step] = true
+				cancel()
+			}
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = tr.Run(ctx)
+		cancel()
+		tr.Close()
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if from, err = LoadCheckpoint(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(interrupted) < 3 {
+		t.Errorf("only %d evaluations were interrupted", len(interrupted))
+	}
+	compareOutcomes(t, outcomeOf(t, dir), outcomeOf(t, straight))
+}

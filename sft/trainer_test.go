@@ -1,0 +1,277 @@
+package sft
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sftseq/internal/cpu"
+	"sftseq/internal/tensor"
+	"sftseq/seq"
+)
+
+// splits writes a tiny data set and opens it. Its label is that of the first
+// token; one training row is longer than a gradient group.
+func splits(t *testing.T, task string) (train, val *seq.File) {
+	t.Helper()
+	dir := t.TempDir()
+	b, err := seq.CreateDataset(dir, seq.Spec{Task: task, Name: "tiny", VocabSize: 9}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 7))
+	for _, s := range []struct {
+		name string
+		rows int
+	}{{"train", 14}, {"val", 70}} {
+		w, err := b.Split(s.name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range s.rows {
+			n := 1 + random.IntN(12)
+			if s.name == "train" && i == 5 {
+				n = 4200
+			}
+			c := tinyConfig()
+			c.Task = task
+			e := randomExamples(c, random, n)[0]
+			e.Index, e.Label = uint32(i), e.A[0]%3
+			if err := w.Write(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := b.Finish(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	open := func(name string) *seq.File {
+		f, err := d.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		return f
+	}
+	return open("train"), open("val")
+}
+
+// runSettings make a run of 8 steps and several evaluations.
+func runSettings() Settings {
+	return Settings{Epochs: 2, Batch: 4, LearningRate: 0.01, WeightDecay: 0.01, StepSize: 1, DecayRate: 0.5, MaxGradNorm: 1, Warmup: "3",
+		Seed: 5, LogEvery: 3, EvalEvery: 3}
+}
+
+func options(dir string, observe func(any)) Options {
+	return Options{Dir: dir, SaveEvery: time.Hour, Data: "tiny", Observe: observe}
+}
+
+// train runs a new training to its end.
+func trainNew(t *testing.T, m *Model, s Settings, o Options, device tensor.Device, train, val *seq.File) error {
+	t.Helper()
+	tr, err := NewTrainer(m, s, device, train, val, nil, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.Close()
+	return tr.Run(context.Background())
+}
+
+// TestPatience: the run ends after as many evaluations without a better one; on
+// equal accuracy the earlier one stays the best.
+func TestPatience(t *testing.T) {
+	train, val := splits(t, Classification)
+	s := runSettings()
+	s.LearningRate, s.Epochs, s.EvalEvery, s.Patience = 0, 100, 2, 3
+	var bests []bool
+	dir := t.TempDir()
+	err := trainNew(t, randomModel(trainingConfig(), 1), s, options(dir, func(event any) {
+		if r, ok := event.(EvaluationReport); ok {
+			bests = append(bests, r.Best)
+		}
+	}), cpu.New(2), train, val)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(bests, []bool{true, false, false, false}) {
+		t.Errorf("evaluations were the best so far: %v", bests)
+	}
+	c, err := LoadCheckpoint(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.State.Step != 8 || c.State.BestStep != 2 || c.State.SinceBest != 3 {
+		t.Errorf("state %+v", c.State)
+	}
+}
+
+// TestBestModel: model.safetensors is that of the first evaluation with the
+// highest accuracy.
+func TestBestModel(t *testing.T) {
+	train, val := splits(t, Classification)
+	s := runSettings()
+	s.LearningRate, s.EvalEvery, s.Epochs = 0.05, 1, 5
+	dir := t.TempDir()
+	var reports []EvaluationReport
+	var files []string
+	err := trainNew(t, randomModel(trainingConfig(), 1), s, options(dir, func(event any) {
+		if r, ok := event.(EvaluationReport); ok {
+			reports = append(reports, r)
+			files = append(files, read(t, filepath.Join(dir, weightsFile)))
+		}
+	}), cpu.New(1), train, val)
+	if err != nil {
+		t.Fatal(err)
+	}
+	best, bestAt, worse, ties := math.Inf(-1), 0, 0, 0
+	for i, r := range reports {
+		if r.Best != (r.Accuracy > best) {
+			t.Errorf("evaluation %d: accuracy %v after %v, best: %v", i, r.Accuracy, best, r.Best)
+		}
+		switch {
+		case r.Accuracy > best:
+			best, bestAt = r.Accuracy, i
+			if i > 0 && files[i] == files[i-1] {
+				t.Errorf("evaluation %d: the best model was not stored", i)
+			}
+		case files[i] != files[bestAt]:
+			t.Errorf("evaluation %d: the stored model changed", i)
+		case r.Accuracy == best:
+			ties++
+		default:
+			worse++
+		}
+	}
+	if bestAt == 0 || worse == 0 || ties == 0 {
+		t.Errorf("best at evaluation %d of %d, %d worse, %d equal: nothing was shown", bestAt, len(reports), worse, ties)
+	}
+	m, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	correct := 0
+	scorer := newScorerOf(t, m, 2)
+	for i := range val.Len() {
+		e, err := val.Example(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if Argmax(score(t, scorer, []seq.Example{e})[0].Logits) == int(e.Label) {
+			correct++
+		}
+	}
+	if got := float64(correct) / float64(val.Len()); got != best {
+		t.Errorf("the stored model has accuracy %v, expected %v", got, best)
+	}
+}
+
+// TestNonFinite: a run that goes astray says where, and stores nothing of it.
+func TestNonFinite(t *testing.T) {
+	train, val := splits(t, Classification)
+	for name, c := range map[string]struct {
+		change func(m *Model, s *Settings)
+		tensor string
+		later  bool // than the first step
+	}{
+		"poisoned weight": {func(m *Model, s *Settings) {
+			p, _ := m.Parameters.Lookup("layers.0.attn.k.bias")
+			m.Parameters.Slice(m.Weights, p)[1] = float32(math.NaN())
+		}, "layers.0.attn.k.bias", false},
+		"overflow in the forward": {func(m *Model, s *Settings) {
+			p, _ := m.Parameters.Lookup("layers.0.mlp.fc1.weight")
+			fill(m.Parameters.Slice(m.Weights, p), 3e38)
+		}, "layers.0.mlp.fc1", false},
+		"overflow of the norm": {func(m *Model, s *Settings) {
+			p, _ := m.Parameters.Lookup("head.out.weight")
+			for i := range m.Parameters.Slice(m.Weights, p) {
+				m.Weights[p.Offset+i] *= 1e25
+			}
+		}, "overflows", false},
+		"learning rate": {func(m *Model, s *Settings) { s.LearningRate, s.Warmup = 1e37, "0" }, "", true},
+	} {
+		m, s, dir := randomModel(trainingConfig(), 1), runSettings(), t.TempDir()
+		c.change(m, &s)
+		err := trainNew(t, m, s, options(dir, nil), cpu.New(2), train, val)
+		var e *NonFiniteError
+		if !errors.As(err, &e) {
+			t.Errorf("%s: error %v", name, err)
+			continue
+		}
+		if (e.Step > 0) != c.later || !strings.Contains(e.Tensor, c.tensor) || e.Tensor == "unknown" || len(e.Examples) == 0 || len(e.Examples) > s.Batch {
+			t.Errorf("%s: step %d, tensor %q, examples %v", name, e.Step, e.Tensor, e.Examples)
+		}
+		for _, part := range []string{fmt.Sprintf("step %d", e.Step), e.Tensor, fmt.Sprint(e.Examples)} {
+			if !strings.Contains(err.Error(), part) {
+				t.Errorf("%s: %q does not say %q", name, err, part)
+			}
+		}
+		if _, err := os.Stat(filepath.Join(dir, checkpointFile)); err == nil {
+			t.Errorf("%s: a checkpoint was stored", name)
+		}
+	}
+}
+
+func fill(x []float32, v float32) {
+	for i := range x {
+		x[i] = v
+	}
+}
+
+func TestTrainerRefuses(t *testing.T) {
+	train, val := splits(t, Classification)
+	new := func(s Settings, o Options, from *Checkpoint) error {
+		tr, err := NewTrainer(randomModel(trainingConfig(), 1), s, cpu.New(2), train, val, from, o)
+		if err == nil {
+			tr.Close()
+		}
+		return err
+	}
+	o := options(t.TempDir(), nil)
+	o.Memory = 1 << 20
+	err := new(runSettings(), o, nil)
+	if err == nil || !strings.Contains(err.Error(), "1 MiB of memory allowed") || !strings.Contains(err.Error(), "4200 tokens") {
+		t.Fatalf("1 MiB of memory: %v", err)
+	}
+	var needed int64
+	if _, e := fmt.Sscanf(err.Error()[strings.Index(err.Error(), "needs"):], "needs %d MiB", &needed); e != nil {
+		t.Fatalf("%v: %v", err, e)
+	}
+	o.Memory = needed << 20
+	if err := new(runSettings(), o, nil); err != nil {
+		t.Errorf("with the %d MiB it asked for: %v", needed, err)
+	}
+	o.Memory = (needed - 1) << 20
+	if err := new(runSettings(), o, nil); err == nil {
+		t.Errorf("with 1 MiB less than the %d MiB it needs: no error", needed)
+	}
+	o.Memory = 0
+	s := runSettings()
+	s.Batch = 0
+	if err := new(s, o, nil); err == nil || !strings.Contains(err.Error(), "batch") {
+		t.Errorf("bad settings: %v", err)
+	}
+	other := &Checkpoint{Settings: runSettings(), Config: trainingConfig(), Data: "other"}
+	if err := new(runSettings(), o, other); err == nil || !strings.Contains(err.Error(), "other data") {
+		t.Errorf("other data: %v", err)
+	}
+	held, err := NewTrainer(randomModel(trainingConfig(), 1), runSettings(), cpu.New(1), train, val, nil, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	if err := new(runSettings(), o, nil); err == nil || !strings.Contains(err.Error(), "another program") {
+		t.Errorf("a directory in use: %v", err)
+	}
+}
