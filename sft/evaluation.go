@@ -19,11 +19,8 @@ const evaluationRows = 64
 func (t *Trainer) evaluate(ctx context.Context) error {
 	r := EvaluationReport{Kind: "validation", Step: t.state.Step, Epoch: t.epochs(), Rows: t.val.Len()}
 	correct := 0
-	for at := 0; at < r.Rows; at += evaluationRows {
-		rows := make([]uint32, min(evaluationRows, r.Rows-at))
-		for i := range rows {
-			rows[i] = uint32(at + i)
-		}
+	done := 0
+	for _, rows := range seq.Sequential(r.Rows, evaluationRows) {
 		examples, err := t.examples(t.val, rows)
 		if err != nil {
 			return err
@@ -41,7 +38,8 @@ func (t *Trainer) evaluate(ctx context.Context) error {
 				correct++
 			}
 		}
-		t.observe(EvaluationProgress{Done: at + len(rows), Rows: r.Rows})
+		done += len(rows)
+		t.observe(EvaluationProgress{Done: done, Rows: r.Rows})
 	}
 	r.Loss /= float64(r.Rows)
 	r.Accuracy = float64(correct) / float64(r.Rows)

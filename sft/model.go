@@ -94,10 +94,8 @@ func (p *Parameters) gather(tensors []safetensors.Tensor, prefix string) ([]floa
 		if !slices.Equal(t.Shape, q.Shape) {
 			return nil, fmt.Errorf("tensor %q has shape %v, expected %v", t.Name, t.Shape, q.Shape)
 		}
-		for i, v := range t.Data {
-			if v-v != 0 {
-				return nil, fmt.Errorf("tensor %q holds %v at index %d, expected finite numbers", t.Name, v, i)
-			}
+		if err := safetensors.CheckFinite([]safetensors.Tensor{t}); err != nil {
+			return nil, err
 		}
 		copy(p.Slice(words, q), t.Data)
 	}

@@ -3,6 +3,7 @@ package sft
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -30,6 +31,10 @@ func (e *RowError) Error() string { return fmt.Sprintf("row %d: %v", e.Row, e.Er
 // Unwrap returns the reason.
 func (e *RowError) Unwrap() error { return e.Err }
 
+// errNonFinite is what an output that holds NaN or an infinity is refused for:
+// it means nothing, and an argmax would give it a label all the same.
+var errNonFinite = errors.New("the model's output is not finite")
+
 // Score classifies the rows of a record with the column tokens, or tokens_a and
 // tokens_b for a model of pairs (see [seq]). The result has a row for each:
 //
@@ -49,12 +54,15 @@ func (s *Scorer) Score(ctx context.Context, record arrow.Record) (arrow.Record, 
 		{Name: "logits", Type: vector(c.NumLabels)},
 		{Name: "probabilities", Type: vector(c.NumLabels)},
 	}
-	return s.record(ctx, record, fields, func(b *array.RecordBuilder, examples []seq.Example) error {
+	return s.record(ctx, record, fields, func(b *array.RecordBuilder, first int, examples []seq.Example) error {
 		outputs, err := s.Examples(ctx, examples)
 		if err != nil {
 			return err
 		}
-		for _, o := range outputs {
+		for i, o := range outputs {
+			if !finite(o.Logits) {
+				return &RowError{Row: first + i, Err: errNonFinite}
+			}
 			b.Field(0).(*array.Int32Builder).Append(int32(Argmax(o.Logits)))
 			appendVector(b.Field(1), o.Logits)
 			appendVector(b.Field(2), Probabilities(o.Logits))
@@ -71,7 +79,7 @@ func (s *Scorer) Embed(ctx context.Context, record arrow.Record) (arrow.Record, 
 	for _, name := range suffixed("embedding", record.Schema().HasField(seq.ColumnTokensA)) {
 		fields = append(fields, arrow.Field{Name: name, Type: vector(s.engine.config.HiddenSize)})
 	}
-	return s.record(ctx, record, fields, func(b *array.RecordBuilder, examples []seq.Example) error {
+	return s.record(ctx, record, fields, func(b *array.RecordBuilder, first int, examples []seq.Example) error {
 		var sequences [][]int32
 		for _, e := range examples {
 			sequences = append(sequences, e.A)
@@ -81,6 +89,9 @@ func (s *Scorer) Embed(ctx context.Context, record arrow.Record) (arrow.Record, 
 		}
 		embeddings, err := s.Embeddings(ctx, sequences)
 		for i, v := range embeddings {
+			if !finite(v) {
+				return &RowError{Row: first + i/len(fields), Err: errNonFinite}
+			}
 			appendVector(b.Field(i%len(fields)), v)
 		}
 		return err
@@ -89,7 +100,7 @@ func (s *Scorer) Embed(ctx context.Context, record arrow.Record) (arrow.Record, 
 
 // record makes a result for a record: the columns that fill appends for pieces
 // of it, and the lengths.
-func (s *Scorer) record(ctx context.Context, record arrow.Record, fields []arrow.Field, fill func(*array.RecordBuilder, []seq.Example) error) (arrow.Record, error) {
+func (s *Scorer) record(ctx context.Context, record arrow.Record, fields []arrow.Field, fill func(b *array.RecordBuilder, first int, examples []seq.Example) error) (arrow.Record, error) {
 	spec, err := seq.SpecOf(record.Schema())
 	if err != nil {
 		return nil, err
@@ -106,6 +117,7 @@ func (s *Scorer) record(ctx context.Context, record arrow.Record, fields []arrow
 	b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema(append(fields, l.fields()...), &metadata))
 	defer b.Release()
 	for at := 0; at < rows.Len(); {
+		first := at
 		var piece []seq.Example
 		for tokens := 0; at < rows.Len() && len(piece) < pieceRows && tokens < pieceTokens; at++ {
 			e := rows.Example(at)
@@ -115,7 +127,7 @@ func (s *Scorer) record(ctx context.Context, record arrow.Record, fields []arrow
 			tokens += e.Length()
 			piece = append(piece, e)
 		}
-		if err := fill(b, piece); err != nil {
+		if err := fill(b, first, piece); err != nil {
 			return nil, err
 		}
 	}

@@ -18,7 +18,9 @@ func Clean(path string) error {
 		return err
 	}
 	for _, e := range entries {
-		if strings.HasPrefix(e.Name(), "."+base+".") && strings.HasSuffix(e.Name(), ".tmp") {
+		middle, ours := strings.CutPrefix(e.Name(), "."+base+".")
+		middle, temporary := strings.CutSuffix(middle, ".tmp")
+		if ours && temporary && !strings.Contains(middle, ".") { // a dot would be of another, longer name
 			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
 				return err
 			}

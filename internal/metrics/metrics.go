@@ -8,7 +8,7 @@ import (
 	"math"
 )
 
-// Tally collects rows. It holds sixteen bytes a row, for the numbers that need
+// Tally collects rows. It holds 24 bytes a row, for the numbers that need
 // an order: the area under the curve and the bins of length.
 type Tally struct {
 	classes   int

@@ -82,10 +82,10 @@ func Run(t *testing.T, device tensor.Device) {
 func Same(t *testing.T, devices ...tensor.Device) {
 	for _, k := range table {
 		for _, c := range k.cases() {
+			r := newRig(c)
+			r.launch(c.build(r))
 			var first []uint32
 			for i, device := range devices {
-				r := newRig(c)
-				r.launch(c.build(r))
 				if err := r.run(device); err != nil {
 					t.Fatalf("%s: %s: %v", c.name, device.Name(), err)
 				}

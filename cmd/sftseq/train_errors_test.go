@@ -1,0 +1,119 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestTrainRefuses tries command lines that cannot be trained with: each is an
+// error that names the cause, and the last one leaves a run as it was.
+func TestTrainRefuses(t *testing.T) {
+	data, runs := filepath.Join(t.TempDir(), "data"), t.TempDir()
+	command := func(args ...string) (code int, text string) {
+		var out, stderr strings.Builder
+		code = run(t.Context(), append([]string{"sftseq"}, args...), strings.NewReader(""), &out, &stderr)
+		return code, out.String() + stderr.String()
+	}
+	if code, text := command("data", "generate", "listops", "--out", data, "--train", "20", "--val", "4", "--test", "4",
+		"--min-length", "10", "--max-length", "30"); code != 0 {
+		t.Fatal(text)
+	}
+	done := filepath.Join(runs, "done")
+	tiny := []string{"train", "listops", "--data", data, "--steps", "2", "--batch", "4", "--hidden", "8", "--k", "4", "--out"}
+	if code, text := command(append(tiny, done)...); code != 0 {
+		t.Fatal(text)
+	}
+	before, err := os.ReadFile(filepath.Join(done, "last", "checkpoint.safetensors"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	foreign := filepath.Join(runs, "foreign")
+	write := func(path, text string) string {
+		t.Helper()
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	write(filepath.Join(foreign, "config.json"), "{}")
+	fresh := filepath.Join(runs, "fresh")
+	for _, c := range []struct {
+		args []string
+		code int
+		want string
+	}{
+		{append(tiny, done), 1, "holds a run already"},
+		{append(tiny, foreign), 1, "config.json that is not of a run"},
+		{append(tiny, fresh, "--resume"), 1, "no run to resume"},
+		{append(tiny, done, "--resume", "--k", "5"), 1, "cannot change it"},
+		{append(tiny, done, "--resume", "--seed", "9"), 1, "cannot change it"},
+		{append(tiny, fresh, "--config", write(filepath.Join(runs, "a.json"), `{"bach": 3}`)), 1, `unknown flag "bach"`},
+		{append(tiny, fresh, "--config", write(filepath.Join(runs, "b.json"), `{"lr": null}`)), 1, "expected a string, a number"},
+		{append(tiny, fresh, "--config", write(filepath.Join(runs, "c.json"), `{"lr": `)), 1, "expected a JSON object"},
+		{append(tiny, fresh, "--seeds", "1,x"), 2, "--seeds"},
+		{append(tiny, fresh, "--lr", "-1"), 2, "lr is -1"},
+		{append(tiny, fresh, "--device", "tpu"), 2, "tpu"},
+		{append(tiny, fresh, "--memory", "lots"), 2, "--memory"},
+		{append(tiny, fresh, "--memory", "1MiB"), 1, "needs"},
+		{append(tiny, fresh, "--heads", "3"), 1, "multiple of the 3 heads"},
+		{append(tiny, fresh, "--max-length", "12"), 1, "accepts at most 12"},
+		{append(tiny, fresh, "--stages", "5:4"), 1, "at most 4 tokens"},
+		{append(tiny, fresh, "more"), 2, `unexpected argument "more"`},
+		{[]string{"train", "listop"}, 2, "listop"},
+	} {
+		code, text := command(c.args...)
+		if code != c.code || !strings.Contains(text, c.want) {
+			t.Errorf("%q: exit %d, expected %d with %q:\n%s", c.args, code, c.code, c.want, text)
+		}
+	}
+	after, err := os.ReadFile(filepath.Join(done, "last", "checkpoint.safetensors"))
+	if err != nil || string(after) != string(before) {
+		t.Errorf("the run was changed by commands that failed (%v)", err)
+	}
+}
+
+// TestTrainFlags: a configuration file holds flags, the command line wins, and a
+// run may be made longer.
+func TestTrainFlags(t *testing.T) {
+	data, out := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "run")
+	config := filepath.Join(t.TempDir(), "flags.json")
+	if err := os.WriteFile(config, []byte(`{"k": 3, "batch": 5, "hidden": 8, "stages": "1:20"}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"data", "generate", "listops", "--out", data, "--train", "20", "--val", "4", "--test", "4", "--min-length", "10", "--max-length", "30"},
+		{"train", "listops", "--data", data, "--out", out, "--steps", "2", "--config", config, "--batch", "4"},
+		{"train", "listops", "--out", out, "--resume", "--steps", "4"},
+	} {
+		var text strings.Builder
+		if code := run(t.Context(), append([]string{"sftseq"}, args...), strings.NewReader(""), &text, &text); code != 0 {
+			t.Fatalf("%q: %s", args, text.String())
+		}
+	}
+	text, err := os.ReadFile(filepath.Join(out, "config.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`"num_sampled_tokens": 3`, `"hidden_size": 8`, `"sinusoid_dim": 8`, `"batch": 4`, `"stages"`} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("config.json lacks %s:\n%s", want, text)
+		}
+	}
+	metrics, err := os.ReadFile(filepath.Join(out, "metrics.jsonl"))
+	if err != nil || !strings.Contains(string(metrics), `"step":4`) {
+		t.Errorf("metrics.jsonl has no step 4 (%v):\n%s", err, metrics)
+	}
+	picture := filepath.Join(t.TempDir(), "curve.svg")
+	var errors strings.Builder
+	if code := run(t.Context(), []string{"sftseq", "plot", "--output", picture, out}, strings.NewReader(""), &errors, &errors); code != 0 {
+		t.Fatal(errors.String())
+	}
+	if svg, err := os.ReadFile(picture); err != nil || !strings.Contains(string(svg), "<svg") {
+		t.Errorf("no picture: %v", err)
+	}
+}
