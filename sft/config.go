@@ -12,6 +12,7 @@ import (
 
 	"sftseq/internal/atomicfile"
 	"sftseq/internal/tensor"
+	"sftseq/sinusoid"
 )
 
 // Tasks of a model.
@@ -222,8 +223,8 @@ func (c *Config) Validate() error {
 		return bad("model_type", fmt.Sprintf("%q", c.ModelType), `"sft"`)
 	case c.HiddenSize%c.NumHeads != 0:
 		return bad("hidden_size", c.HiddenSize, fmt.Sprintf("a multiple of the %d heads", c.NumHeads))
-	case c.SinusoidDim%2 != 0:
-		return bad("sinusoid_dim", c.SinusoidDim, "an even number")
+	case c.SinusoidDim%2 != 0 || c.SinusoidDim > sinusoid.MaxDim:
+		return bad("sinusoid_dim", c.SinusoidDim, fmt.Sprintf("an even number up to %d", sinusoid.MaxDim))
 	case !(c.SinusoidBase > 1 && c.SinusoidBase < 1e12):
 		return bad("sinusoid_base", c.SinusoidBase, "1 < base < 1e12")
 	case !(c.LayerNormEps > 0 && c.LayerNormEps < 1):

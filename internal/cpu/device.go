@@ -58,7 +58,7 @@ type memory []uint32
 const maxWords = 1 << 44
 
 // Allocate returns zeroed memory.
-func (d *Device) Allocate(words int) (mem tensor.Memory, err error) {
+func (d *Device) Allocate(words int) (tensor.Memory, error) {
 	if words < 0 || words > maxWords {
 		return nil, fmt.Errorf("cpu: %d words of memory asked for", words)
 	}

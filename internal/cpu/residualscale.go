@@ -20,7 +20,11 @@ func residualScaleBackward(r *run, k tensor.ResidualScaleBackward) {
 		ds[0] = 0
 	}
 	for at := 0; at < rows; at += sumRows { // before DB, which may be B's memory
-		ds[0] += dot(dy[at*n:min(rows, at+sumRows)*n], b[at*n:])
+		var part float32
+		for i := at; i < min(rows, at+sumRows); i++ {
+			part += dot(dy[i*n:(i+1)*n], b[i*n:])
+		}
+		ds[0] += part
 	}
 	r.eachRows(rows, func(_ *worker, lo, hi int) {
 		for i := lo * n; i < hi*n; i++ {

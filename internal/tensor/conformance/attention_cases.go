@@ -39,8 +39,9 @@ func attentionCases() []Case {
 	// More keys than a tile, k between L and 2k and above L, odd widths.
 	for i, s := range []attentionSetup{
 		{at: shape{[]int{300}, 257}, heads: 1, dh: 1, probability: tensor.LeakyReLU, relation: true},
-		{at: shape{[]int{300, 1, 32}, 400}, heads: 1, dh: 33, probability: tensor.Softmax, relation: true},
+		{at: shape{[]int{300, 1, 32}, 400}, heads: 1, dh: 3, probability: tensor.Softmax, relation: true},
 		{at: shape{[]int{1, 300}, 280}, heads: 2, dh: 3, probability: tensor.ReLU},
+		{at: shape{[]int{33, 1, 40}, 30}, heads: 1, dh: 33, probability: tensor.Softmax, relation: true},
 		{at: shape{[]int{100, 2, 100}, 60}, heads: 1, dh: 20, probability: tensor.LeakyReLU, relation: true},
 		{at: shape{[]int{32}, 1}, heads: 3, dh: 16, probability: tensor.Softmax},
 	} {

@@ -99,7 +99,11 @@ func sampleCase(r *rig, k tensor.Sample, score *operand) tensor.Kernel {
 	r.check(func() error {
 		for b := range r.shape.lengths {
 			key := func(stream uint32) func(int) uint32 {
-				return func(i int) uint32 { return r.draw(b, k.Layer, stream, i) }
+				words := make([]uint32, r.shape.lengths[b])
+				for i := range words {
+					words[i] = r.draw(b, k.Layer, stream, i)
+				}
+				return func(i int) uint32 { return words[i] }
 			}
 			drop := key(philox.StreamDrop)
 			dropped := func(i int) bool { return uniform64(drop(i)) < float64(k.DropRate) }
