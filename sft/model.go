@@ -1,11 +1,14 @@
 package sft
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
 	"sftseq/internal/safetensors"
 )
@@ -33,9 +36,14 @@ func NewModel(c *Config, seed uint64) *Model {
 func Load(dir string) (*Model, error) {
 	c, err := ReadConfig(filepath.Join(dir, configFile))
 	if err != nil {
-		return nil, err
+		return nil, notModel(dir, err)
 	}
 	path := filepath.Join(dir, weightsFile)
+	if _, err := os.Stat(filepath.Join(dir, checkpointFile)); err == nil {
+		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("%s: a training run that has no model yet: the first evaluation writes %s; go on with --resume", dir, weightsFile)
+		}
+	}
 	if err := checkSize(path, c); err != nil {
 		return nil, err
 	}
@@ -55,6 +63,14 @@ func Load(dir string) (*Model, error) {
 		}
 	}
 	return m, nil
+}
+
+// notModel says what was expected where there is no model directory.
+func notModel(dir string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return fmt.Errorf("%s: expected a model directory with %s and %s: %w", dir, configFile, weightsFile, err)
+	}
+	return err
 }
 
 // checkSize compares the weights that a configuration needs with the size of

@@ -33,8 +33,9 @@ var listOpsIDs = func() map[string]int32 {
 }()
 
 // listOpsRewrite does to the text what the Long Range Arena does before it
-// splits: the closing bracket becomes X, parentheses vanish.
-var listOpsRewrite = strings.NewReplacer("]", "X", "(", "", ")", "")
+// splits: the closing bracket becomes X, parentheses vanish. It may also follow
+// a digit without a space, as a person writes it.
+var listOpsRewrite = strings.NewReplacer("]", " X ", "(", "", ")", "")
 
 // ListOps reads the expressions of the Long Range Arena: parentheses are
 // deleted, words are split at white space, 15 words have an id and every other

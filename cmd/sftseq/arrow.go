@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -33,6 +34,9 @@ func answerArrow(c *cli.Context, answer recordFunc) error {
 	empty, err := answerRecord(c.Context, none, answer)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
+	}
+	if sameFile(c.String("input"), c.String("output")) {
+		return fmt.Errorf("%s: --output would replace --input", c.String("output"))
 	}
 	file, err := atomicfile.Create(c.String("output"))
 	if err != nil {
@@ -66,6 +70,13 @@ func answerArrow(c *cli.Context, answer recordFunc) error {
 		return err
 	}
 	return file.Commit()
+}
+
+// sameFile reports whether two names are of one file.
+func sameFile(a, b string) bool {
+	x, errX := os.Stat(a)
+	y, errY := os.Stat(b)
+	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
 func openArrow(c *cli.Context) (r *seq.Reader, name string, err error) {

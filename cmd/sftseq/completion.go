@@ -50,7 +50,8 @@ const (
   local cur words
   cur="${COMP_WORDS[COMP_CWORD]}"
   words=("${COMP_WORDS[@]:0:$COMP_CWORD}")
-  [[ "$cur" == -* ]] && words+=("$cur")
+  # A bare -- would end the flags.
+  if [[ "$cur" == -- ]]; then words+=("-"); elif [[ "$cur" == -* ]]; then words+=("$cur"); fi
   COMPREPLY=($(compgen -W "$("${words[@]}" --generate-bash-completion 2>/dev/null)" -- "$cur"))
 }
 complete -o bashdefault -o default -F _sftseq sftseq
@@ -60,7 +61,8 @@ _sftseq() {
   local -a found
   local cur=${words[CURRENT]}
   local -a asked=(${words[1,CURRENT-1]})
-  [[ "$cur" == -* ]] && asked+=("$cur")
+  # A bare -- would end the flags.
+  if [[ "$cur" == -- ]]; then asked+=("-"); elif [[ "$cur" == -* ]]; then asked+=("$cur"); fi
   found=("${(@f)$(${asked} --generate-bash-completion 2>/dev/null)}")
   if [[ -n "${found[1]}" ]]; then _describe 'values' found; else _files; fi
 }

@@ -75,7 +75,7 @@ type exampleInfo struct {
 
 func dataInfo(c *cli.Context) error {
 	if c.NArg() != 1 {
-		return fmt.Errorf("expected one FILE or DIR, found %d arguments; see sftseq data info --help", c.NArg())
+		return fmt.Errorf("expected one FILE or DIR, found %d arguments (flags come before it); see sftseq data info --help", c.NArg())
 	}
 	path := c.Args().First()
 	if stat, err := os.Stat(path); path == "-" || err != nil || !stat.IsDir() {

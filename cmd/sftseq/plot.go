@@ -4,8 +4,10 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -14,6 +16,8 @@ import (
 	"gonum.org/v1/plot/plotutil"
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
+
+	"sftseq/internal/atomicfile"
 )
 
 func plotCommand() *cli.Command {
@@ -59,10 +63,23 @@ func plotRuns(c *cli.Context) error {
 			return err
 		}
 	}
-	if err := p.Save(18*vg.Centimeter, 10*vg.Centimeter, c.String("output")); err != nil {
-		return fmt.Errorf("%s: %w", c.String("output"), err)
+	return savePlot(p, c.String("output"))
+}
+
+// savePlot writes the picture in the format that the name ends in.
+func savePlot(p *plot.Plot, path string) error {
+	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), ".")
+	if !slices.Contains([]string{"svg", "png", "pdf"}, format) {
+		return fmt.Errorf("%s: expected a name that ends in .svg, .png or .pdf", path)
 	}
-	return nil
+	picture, err := p.WriterTo(18*vg.Centimeter, 10*vg.Centimeter, format)
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return atomicfile.Write(path, func(w io.Writer) error {
+		_, err := picture.WriteTo(w)
+		return err
+	})
 }
 
 // addCurve draws training as a line and validation as points on a line, in one

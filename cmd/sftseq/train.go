@@ -146,9 +146,9 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (*trai
 	}
 	r := &trainRun{dir: dir, out: c.App.Writer, progress: newTrainProgress(c.App.ErrWriter),
 		resume: fmt.Sprintf("sftseq train %s --out %s --resume", task.Name, shellQuote(dir))}
+	var started *provenance
 	if from != nil {
-		started, err := resumeFlags(c, from)
-		if err != nil {
+		if started, err = resumeFlags(c, from); err != nil {
 			return nil, err
 		}
 		r.reproduce = started.Command
@@ -189,7 +189,9 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (*trai
 	}
 	var model *sft.Model // a resumed run's is in its checkpoint
 	if from != nil {
-		err = resumeSettings(c, &settings, from)
+		if err = resumeSettings(c, &settings, from); err == nil {
+			r.reproduce, err = moveEnd(c, &settings, from, started)
+		}
 	} else if err = describeData(&config, data.set); err == nil {
 		model, err = startingModel(c, &config, provenance{Sftseq: version(), Command: r.reproduce, Preset: preset.Name, DataDir: c.String("data"),
 			DataName: data.set.Manifest.Name, Data: data.fingerprint, InitFrom: c.String("init-from"), Settings: settings})

@@ -164,6 +164,26 @@ func resumeSettings(c *cli.Context, settings *sft.Settings, from *sft.Checkpoint
 	return nil
 }
 
+// moveEnd records a new end of a resumed run in its provenance, and returns the
+// command that repeats the whole.
+func moveEnd(c *cli.Context, settings *sft.Settings, from *sft.Checkpoint, p *provenance) (string, error) {
+	if same(settings, &from.Settings) {
+		return p.Command, nil
+	}
+	if settings.Steps > 0 && settings.Steps < from.State.Step {
+		return "", usage(c, "--steps %d: the run has made %d steps already", settings.Steps, from.State.Step)
+	}
+	for _, name := range []string{"epochs", "steps"} { // of a flag given twice the last counts
+		if c.IsSet(name) {
+			p.Command += fmt.Sprintf(" --%s=%v", name, c.Value(name))
+		}
+	}
+	p.Settings = *settings
+	text, err := json.Marshal(p)
+	from.Config.Extra = text
+	return p.Command, err
+}
+
 // same compares values as they are stored.
 func same(a, b any) bool {
 	x, errX := json.Marshal(a)
