@@ -44,7 +44,7 @@ func plotRuns(c *cli.Context) error {
 	}
 	p := plot.New()
 	p.X.Label.Text, p.Y.Label.Text = "step", "accuracy (%)"
-	p.Legend.Top, p.Legend.Left = true, true
+	p.Legend.Top, p.Legend.Left = false, false // where learning curves are not
 	p.Add(plotter.NewGrid())
 	for i, dir := range c.Args().Slice() {
 		if strings.HasPrefix(dir, "-") {
@@ -63,6 +63,7 @@ func plotRuns(c *cli.Context) error {
 			return err
 		}
 	}
+	p.Y.Min = 0
 	return savePlot(p, c.String("output"))
 }
 
