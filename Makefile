@@ -3,7 +3,7 @@ GO ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 
-.PHONY: build test lint bench deps cover
+.PHONY: build test lint bench deps cover asm
 
 build: ## the program, in ./sftseq
 	$(GO) build -o sftseq ./cmd/sftseq
@@ -33,3 +33,8 @@ deps:
 	    $(SUDO) apt-get install -y -qq --no-install-recommends python3-torch >/dev/null || \
 	    echo "python3-torch is not to be had: the test of docs/python.md will be skipped"; \
 	fi
+
+# The assembly of internal/simd, from its generator.
+asm:
+	cd internal/simd/gen && for f in gemm attention elementwise peak; do \
+	    $(GO) run . -family $$f -out ../$${f}_amd64.s -stubs ../$${f}_stubs_amd64.go -pkg simd || exit 1; done

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"sftseq/internal/cpu"
+	"sftseq/internal/simd"
 	"sftseq/internal/tensor"
 )
 
@@ -20,7 +21,11 @@ func Open(name string, threads int) (tensor.Device, error) {
 	}
 	switch name {
 	case "auto", "cpu":
-		return cpu.New(threads), nil
+		level, err := simd.Best()
+		if err != nil {
+			return nil, err
+		}
+		return cpu.NewLevel(threads, level), nil
 	}
 	return nil, fmt.Errorf("unknown device %q, expected one of: %s", name, strings.Join(Names(), ", "))
 }

@@ -129,7 +129,7 @@ func (t *Trainer) saveState() error {
 	if name, found := t.model.Parameters.NonFinite(t.model.Weights); found {
 		return &NonFiniteError{Step: t.state.Step, Tensor: name, Loss: float32(math.NaN())}
 	}
-	c := &Checkpoint{Settings: t.settings, Config: t.model.Config, State: t.state, Data: t.options.Data, Kernels: kernels,
+	c := &Checkpoint{Settings: t.settings, Config: t.model.Config, State: t.state, Data: t.options.Data, Kernels: t.engine.device.Kernels(),
 		weights: t.model.Weights}
 	if err := t.optimizer.store(c); err != nil {
 		return err

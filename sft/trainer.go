@@ -44,8 +44,6 @@ type Trainer struct {
 	logged     time.Time
 }
 
-// kernels names what computes: bits are promised for one kind.
-const kernels = "go"
 
 // NewTrainer prepares a run, or the rest of one: with a checkpoint, the model,
 // the settings and the place are its own.
@@ -114,7 +112,7 @@ func (t *Trainer) start(from *Checkpoint) error {
 		if err := t.saveState(); err != nil {
 			return err
 		}
-	} else if from.Kernels != kernels {
+	} else if kernels := t.engine.device.Kernels(); from.Kernels != kernels {
 		t.observe(Warning(fmt.Sprintf("the run was computed with %q kernels so far and goes on with %q: its bits may differ from those of an uninterrupted run", from.Kernels, kernels)))
 	}
 	var err error

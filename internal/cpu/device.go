@@ -7,12 +7,14 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"sftseq/internal/simd"
 	"sftseq/internal/tensor"
 )
 
-// Device runs kernels in Go on a fixed number of threads.
+// Device runs kernels on a fixed number of threads.
 type Device struct {
 	threads int
+	simd    *simd.Kernels
 	idle    chan *worker
 }
 
@@ -28,12 +30,23 @@ func (w *worker) floats(n int) []float32 {
 	return w.scratch[:n]
 }
 
-// New returns a device with that many threads; 0 takes one for each processor.
+// New returns a device with that many threads, 0 for one for each processor,
+// and the instruction set of [simd.Best], whose error it panics with: who opens
+// devices for a user asks that first.
 func New(threads int) *Device {
+	k, err := simd.Best()
+	if err != nil {
+		panic(err)
+	}
+	return NewLevel(threads, k)
+}
+
+// NewLevel is New with a given instruction set.
+func NewLevel(threads int, k *simd.Kernels) *Device {
 	if threads <= 0 {
 		threads = runtime.GOMAXPROCS(0)
 	}
-	d := &Device{threads: threads, idle: make(chan *worker, threads)}
+	d := &Device{threads: threads, simd: k, idle: make(chan *worker, threads)}
 	for range threads {
 		d.idle <- new(worker)
 	}
@@ -42,8 +55,11 @@ func New(threads int) *Device {
 
 // Name describes the device.
 func (d *Device) Name() string {
-	return fmt.Sprintf("cpu (%s/%s, %d threads)", runtime.GOOS, runtime.GOARCH, d.threads)
+	return fmt.Sprintf("cpu (%s/%s, %s, %d threads)", runtime.GOOS, runtime.GOARCH, d.simd.Name, d.threads)
 }
+
+// Kernels names the instruction set: bits are promised for one.
+func (d *Device) Kernels() string { return d.simd.Name }
 
 // Lanes is one for each thread: programs of their own keep threads busier than
 // sharing the rows of one.

@@ -6,6 +6,8 @@ import "context"
 type Device interface {
 	// Name describes the device to a person.
 	Name() string
+	// Kernels names what computes: bits are promised for one kind.
+	Kernels() string
 	// Lanes is the number of programs that the device is best given at once.
 	Lanes() int
 	// Allocate returns zeroed memory of the device, in words.

@@ -1,0 +1,7 @@
+package simd
+
+// Elementwise are the kernels of long vectors.
+type Elementwise struct {
+}
+
+var elementwiseGo = Elementwise{}

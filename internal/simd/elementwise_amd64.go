@@ -1,0 +1,6 @@
+package simd
+
+var (
+	elementwiseAVX2   = Elementwise{}
+	elementwiseAVX512 = Elementwise{}
+)

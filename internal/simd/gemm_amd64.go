@@ -1,0 +1,6 @@
+package simd
+
+var (
+	productsAVX2   = Products{}
+	productsAVX512 = Products{}
+)

@@ -1,0 +1,3 @@
+package main
+
+func attention(v isa) {}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// isa is an instruction set: AVX2 with FMA, or AVX-512 (F, BW, DQ, VL).
+type isa struct {
+	suffix string
+	width  int // float32s in a register
+}
+
+var (
+	avx2   = isa{"AVX2", 8}
+	avx512 = isa{"AVX512", 16}
+)
+
+func (v isa) wide() bool { return v.width == 16 }
+
+// bytes is the size of a register.
+func (v isa) bytes() int { return 4 * v.width }
+
+// vec returns a fresh vector register.
+func (v isa) vec() VecVirtual {
+	if v.wide() {
+		return ZMM()
+	}
+	return YMM()
+}
+
+// vecs returns n fresh vector registers.
+func (v isa) vecs(n int) []VecVirtual {
+	r := make([]VecVirtual, n)
+	for i := range r {
+		r[i] = v.vec()
+	}
+	return r
+}
+
+// zero returns a register of zeros.
+func (v isa) zero() VecVirtual {
+	r := v.vec()
+	v.clear(r)
+	return r
+}
+
+func (v isa) clear(r Op) {
+	if v.wide() {
+		VPXORD(r, r, r)
+	} else {
+		VXORPS(r, r, r)
+	}
+}
+
+// and, andNot (¬a ∧ b) and or are of the bits; VANDPS would need AVX512DQ's
+// form, the integer ones are everywhere.
+func (v isa) and(a, b, dst Op) {
+	if v.wide() {
+		VPANDD(a, b, dst)
+	} else {
+		VPAND(a, b, dst)
+	}
+}
+
+func (v isa) andNot(b, a, dst Op) { // dst = ¬a ∧ b
+	if v.wide() {
+		VPANDND(b, a, dst)
+	} else {
+		VPANDN(b, a, dst)
+	}
+}
+
+func (v isa) or(a, b, dst Op) {
+	if v.wide() {
+		VPORD(a, b, dst)
+	} else {
+		VPOR(a, b, dst)
+	}
+}
+
+func (v isa) xor(a, b, dst Op) {
+	if v.wide() {
+		VPXORD(a, b, dst)
+	} else {
+		VPXOR(a, b, dst)
+	}
+}
+
+// text begins a function of this instruction set.
+func (v isa) text(name, signature, doc string) {
+	TEXT(name+v.suffix, NOSPLIT, signature)
+	Pragma("noescape")
+	Doc(name + v.suffix + " " + doc)
+}
+
+// constants keeps the read-only data of the file, one entry a value.
+var constants = map[string]Mem{}
+
+// bits returns a constant that is broadcast from memory. Floats are written as
+// their bits: avo prints F32(1) as the integer 1.
+func bits(b uint32) Mem {
+	name := fmt.Sprintf("c%08x", b)
+	m, ok := constants[name]
+	if !ok {
+		m = GLOBL(name, RODATA|NOPTR)
+		DATA(0, U32(b))
+		constants[name] = m
+	}
+	return m
+}
+
+func constant(x float32) Mem { return bits(math.Float32bits(x)) }
+
+// splat returns a register with x in every lane.
+func (v isa) splat(x float32) VecVirtual { return v.splatBits(math.Float32bits(x)) }
+
+func (v isa) splatBits(b uint32) VecVirtual {
+	r := v.vec()
+	VBROADCASTSS(bits(b), r)
+	return r
+}
+
+// loop emits body n times: while i < n, i in steps of step. n must be a
+// multiple of step. Labels are unique in the function.
+func loop(label string, n Register, step int, body func()) {
+	i := GP64()
+	MOVQ(n, i)
+	TESTQ(i, i)
+	JLE(LabelRef(label + "_done"))
+	Label(label)
+	body()
+	SUBQ(Imm(uint64(step)), i)
+	JNZ(LabelRef(label))
+	Label(label + "_done")
+}

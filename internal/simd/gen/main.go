@@ -1,0 +1,38 @@
+// Gen writes the assembly of package simd, one family of kernels a run:
+//
+//	go run . -family gemm -out ../gemm_amd64.s -stubs ../gemm_stubs_amd64.go -pkg simd
+//
+// Every kernel is written once, for a register of any width, and emitted for
+// each instruction set: what the tests find right in AVX2 has the same shape in
+// AVX-512.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+
+	. "github.com/mmcloughlin/avo/build"
+)
+
+var families = map[string]func(isa){
+	"gemm":        gemm,
+	"attention":   attention,
+	"elementwise": elementwise,
+	"peak":        peak,
+}
+
+func main() {
+	family := flag.String("family", "", "the kernels to write")
+	flag.Parse()
+	emit, ok := families[*family]
+	if !ok {
+		fmt.Fprintf(os.Stderr, "no family %q\n", *family)
+		os.Exit(2)
+	}
+	ConstraintExpr("amd64")
+	for _, v := range []isa{avx2, avx512} {
+		emit(v)
+	}
+	Generate()
+}

@@ -1,0 +1,6 @@
+package simd
+
+var (
+	peaksAVX2   = Peaks{}
+	peaksAVX512 = Peaks{}
+)

@@ -1,0 +1,7 @@
+package simd
+
+// Scores are the kernels of sampled attention.
+type Scores struct {
+}
+
+var scoresGo = Scores{}

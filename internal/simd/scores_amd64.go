@@ -1,0 +1,6 @@
+package simd
+
+var (
+	scoresAVX2   = Scores{}
+	scoresAVX512 = Scores{}
+)
