@@ -14,6 +14,8 @@ require (
 	google.golang.org/grpc v1.85.0
 )
 
+require gonum.org/v1/gonum v0.17.0 // indirect
+
 require (
 	codeberg.org/go-fonts/liberation v0.5.0 // indirect
 	codeberg.org/go-latex/latex v0.2.0 // indirect

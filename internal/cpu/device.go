@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -68,43 +69,12 @@ func (d *Device) Lanes() int { return d.threads }
 // Close does nothing.
 func (d *Device) Close() error { return nil }
 
-type memory []uint32
-
-// maxWords bounds an allocation to what an address space can hold.
-const maxWords = 1 << 44
-
-// Allocate returns zeroed memory.
-func (d *Device) Allocate(words int) (tensor.Memory, error) {
-	if words < 0 || words > maxWords {
-		return nil, fmt.Errorf("cpu: %d words of memory asked for", words)
-	}
-	return memory(make([]uint32, words)), nil
-}
-
-func (m memory) Words() int { return len(m) }
-func (m memory) Free()      {}
-
-func (m memory) Write(offset int, words []uint32) error {
-	if offset < 0 || offset > len(m)-len(words) {
-		return fmt.Errorf("cpu: write of %d words at %d into %d", len(words), offset, len(m))
-	}
-	copy(m[offset:], words)
-	return nil
-}
-
-func (m memory) Read(offset int, words []uint32) error {
-	if offset < 0 || offset > len(m)-len(words) {
-		return fmt.Errorf("cpu: read of %d words at %d out of %d", len(words), offset, len(m))
-	}
-	copy(words, m[offset:])
-	return nil
-}
-
 // executable is a program with its kernels looked up.
 type executable struct {
 	device  *Device
 	program *tensor.Program
 	kernels []func(*run)
+	updates []bool // of each launch: it writes weights
 }
 
 // Prepare looks the kernels up.
@@ -116,6 +86,7 @@ func (d *Device) Prepare(p *tensor.Program) (tensor.Executable, error) {
 			return nil, fmt.Errorf("cpu: no kernel %q", l.Name())
 		}
 		x.kernels = append(x.kernels, f)
+		x.updates = append(x.updates, slices.ContainsFunc(l.Writes(), func(t *tensor.Tensor) bool { return t.Space == tensor.Weights }))
 	}
 	return x, nil
 }
@@ -130,7 +101,8 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 	r := &run{device: x.device}
 	for s, m := range mem {
 		if m != nil {
-			r.mem[s] = m.(memory)
+			r.bound[s] = m.(*memory)
+			r.mem[s] = r.bound[s].words
 		}
 	}
 	for _, s := range []tensor.Space{tensor.Arena, tensor.Inputs} {
@@ -154,6 +126,9 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 		}
 		for i := s.From; i < s.To; i++ {
 			x.kernels[i](r)
+			if x.updates[i] {
+				r.bound[tensor.Weights].changed()
+			}
 			if visit == nil {
 				continue
 			}
@@ -169,6 +144,7 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 type run struct {
 	device *Device
 	self   *worker
+	bound  [tensor.Spaces]*memory
 	mem    [tensor.Spaces][]uint32
 	counts []int32
 }

@@ -3,20 +3,16 @@ package cpu
 import "sftseq/internal/tensor"
 
 func linear(r *run, k tensor.Linear) {
-	in, out := k.Weight.Width(), k.Weight.Shape[0]
-	y, x, w, b := r.floats(k.Y), r.floats(k.X), r.floats(k.Weight), r.floats(k.Bias)
-	r.eachRows(r.rows(k.X), func(_ *worker, lo, hi int) { mulTransposed(y, x, w, b, lo, hi, in, out) })
+	y, x, b, wt := r.floats(k.Y), r.floats(k.X), r.floats(k.Bias), r.packed(k.Weight, true)
+	r.eachProductRows(r.rows(k.X), func(_ *worker, lo, hi int) { r.mulTransposed(y, x, wt, b, lo, hi) })
 }
 
 func linearBackward(r *run, k tensor.LinearBackward) {
 	in, out, rows := k.Weight.Width(), k.Weight.Shape[0], r.rows(k.X)
 	dx, dw, db := r.floats(k.DX), r.floats(k.DWeight), r.floats(k.DBias)
-	dy, x, w := r.floats(k.DY), r.floats(k.X), r.floats(k.Weight)
-	r.eachRows(rows, func(_ *worker, lo, hi int) { mul(dx, dy, w, lo, hi, in, out, k.Accumulate) })
-	r.eachColumns(out, func(lo, hi int) {
-		transposedMul(dw, dy, x, lo, hi, rows, in, out)
-		sumColumns(db, dy, lo, hi, rows, out)
-	})
+	dy, x, w := r.floats(k.DY), r.floats(k.X), r.packed(k.Weight, false)
+	r.eachProductRows(rows, func(_ *worker, lo, hi int) { r.mul(dx, dy, w, lo, hi, k.Accumulate) })
+	r.eachProductRows(out, func(w *worker, lo, hi int) { r.transposedMul(w, dw, db, dy, x, lo, hi, rows, in, out) })
 }
 
 // sumColumns computes columns lo … hi−1 of the column sums of x [rows, width].

@@ -1,7 +1,164 @@
 package simd
 
-// Products are the micro-kernels of the matrix product.
+// Products is the matrix product. The zero value multiplies by gonum's blas32;
+// with tiles it is the blocked product around the assembly.
 type Products struct {
+	cols  int    // columns of a tile
+	tiles []tile // the tallest first; the last has one row
 }
 
-var productsGo = Products{}
+// tile computes rows × (up to cols) elements of C: c = a·b + init, each product
+// in one chain of fused additions in ascending order of the summed index.
+type tile struct {
+	rows int
+	f    func(k int, a *float32, rs, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc, cols int)
+}
+
+// Matrix is a matrix in memory: element (i, j) at Data[i·Row + j·Col].
+type Matrix struct {
+	Data     []float32
+	Row, Col int
+}
+
+// from returns the matrix that begins at row i.
+func (m Matrix) from(i int) Matrix { return Matrix{m.Data[i*m.Row:], m.Row, m.Col} }
+
+// Rows is a matrix whose rows are contiguous and stride apart.
+func Rows(data []float32, stride int) Matrix { return Matrix{data, stride, 1} }
+
+// Packed is the right factor of a product, K×N, in panels of Cols columns: row l
+// of panel p begins at Data[p·Panel + l·Row]. Columns beyond N of the last panel
+// are read and must be there.
+type Packed struct {
+	Data       []float32
+	Row, Panel int
+	K, N       int
+}
+
+// kBlock is the part of the summed index that is multiplied before the next:
+// a panel of B that long stays in the first cache.
+const kBlock = 256
+
+// PackedSize is the number of floats of a packed k×n matrix.
+func (p *Products) PackedSize(k, n int) int { return k * p.padded(n) }
+
+// padded rounds n up to whole panels.
+func (p *Products) padded(n int) int {
+	if p.tiles == nil {
+		return n
+	}
+	return (n + p.cols - 1) / p.cols * p.cols
+}
+
+// Pack copies b, k×n, into dst, which has PackedSize(k, n) floats.
+func (p *Products) Pack(dst []float32, b Matrix, k, n int) Packed {
+	if p.tiles == nil {
+		packPanel(dst, b, k, n, n)
+		return Packed{Data: dst, Row: n, Panel: n, K: k, N: n}
+	}
+	q := Packed{Data: dst, Row: p.cols, Panel: p.cols * k, K: k, N: n}
+	for j := 0; j < n; j += p.cols {
+		w := min(p.cols, n-j)
+		packPanel(dst[j*k:][:p.cols*k], Matrix{b.Data[j*b.Col:], b.Row, b.Col}, k, w, p.cols)
+	}
+	return q
+}
+
+// packPanel copies k rows of w elements, and zeros up to width.
+func packPanel(dst []float32, b Matrix, k, w, width int) {
+	if b.Col == 1 {
+		for l := range k {
+			to := dst[l*width:][:width]
+			clear(to[copy(to, b.Data[l*b.Row:][:w]):])
+		}
+		return
+	}
+	if w < width {
+		clear(dst[:k*width])
+	}
+	// Sixteen rows at a time, so that the lines of dst that a column touches
+	// stay in the first cache.
+	for l0 := 0; l0 < k; l0 += 16 {
+		n := min(16, k-l0)
+		for j := range w {
+			to := dst[l0*width+j:]
+			at := j*b.Col + l0*b.Row
+			if b.Row == 1 {
+				for l, v := range b.Data[at:][:n] {
+					to[l*width] = v
+				}
+				continue
+			}
+			for l := range n {
+				to[l*width] = b.Data[at]
+				at += b.Row
+			}
+		}
+	}
+}
+
+// View is a k×n matrix of contiguous rows as a right factor as it stands. It
+// must have whole panels: stride ≥ n rounded up to [Products.Panel].
+func (p *Products) View(b []float32, stride, k, n int) Packed {
+	return Packed{Data: b, Row: stride, Panel: p.cols, K: k, N: n}
+}
+
+// Panel is the number of columns that a view's rows must be a multiple of.
+func (p *Products) Panel() int { return max(p.cols, 1) }
+
+// Mul computes C = init + A·B for m rows: A is m×K, C is m×N with contiguous
+// rows. init is m×N with contiguous rows a stride apart, 0 for one row that all
+// begin with (a bias), or C itself to add to it.
+//
+// Each 256 products are summed before they join the total: one long chain of
+// float32 additions would lose digits. An element's order of additions depends on
+// K alone: neither on the rows and columns beside it nor on how A and B are stored.
+func (p *Products) Mul(c Matrix, a Matrix, b Packed, init Matrix, m int) {
+	if m == 0 || b.N == 0 {
+		return
+	}
+	if b.K == 0 {
+		start(c, init, m, b.N)
+		return
+	}
+	if p.tiles == nil {
+		mulBLAS(c, a, b, init, m)
+		return
+	}
+	for k0 := 0; k0 < b.K; k0 += kBlock {
+		k := min(kBlock, b.K-k0)
+		left := Matrix{a.Data[k0*a.Col:], a.Row, a.Col}
+		if k0 > 0 {
+			init = c
+		}
+		for j := 0; j < b.N; j += p.cols {
+			panel := b.Data[j/p.cols*b.Panel+k0*b.Row:]
+			p.column(c, left, panel, b.Row, init, m, k, j, min(p.cols, b.N-j))
+		}
+	}
+}
+
+// start copies init to C where they are not the same.
+func start(c, init Matrix, m, n int) {
+	for i := range m {
+		to, from := c.Data[i*c.Row:][:n], init.Data[i*init.Row:][:n]
+		if &to[0] != &from[0] {
+			copy(to, from)
+		}
+	}
+}
+
+// column multiplies by one panel.
+func (p *Products) column(c, a Matrix, panel []float32, ldb int, init Matrix, m, k, j, cols int) {
+	_ = a.Data[(m-1)*a.Row+(k-1)*a.Col] // the assembly checks nothing
+	_ = panel[(k-1)*ldb+p.cols-1]
+	_ = c.Data[(m-1)*c.Row+j+cols-1]
+	_ = init.Data[(m-1)*init.Row+j+cols-1]
+	i := 0
+	for _, t := range p.tiles {
+		for ; i+t.rows <= m; i += t.rows {
+			t.f(k, &a.Data[i*a.Row], a.Row, a.Col, &panel[0], ldb,
+				&init.Data[i*init.Row+j], init.Row, &c.Data[i*c.Row+j], c.Row, cols)
+		}
+	}
+}

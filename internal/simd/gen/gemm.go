@@ -1,3 +1,194 @@
 package main
 
-func gemm(v isa) {}
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// gemm emits the tiles of the matrix product: as many rows as the registers
+// hold beside two vectors of B, and the smaller heights that are left over.
+func gemm(v isa) {
+	heights := []int{6, 4, 2, 1}
+	if v.wide() {
+		heights = []int{14, 8, 4, 2, 1}
+	}
+	for _, rows := range heights {
+		gemmTile(v, rows)
+	}
+}
+
+func gemmTile(v isa, rows int) {
+	cols := 2 * v.width
+	v.text(fmt.Sprintf("gemm%d", rows),
+		"func(k int, a *float32, rs, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc, cols int)",
+		fmt.Sprintf("computes a tile of %d rows and up to %d columns: c = a·b + init.", rows, cols))
+	k := Load(Param("k"), GP64()).(GPVirtual)
+	a := Load(Param("a"), GP64()).(GPVirtual)
+	rs := Load(Param("rs"), GP64()).(GPVirtual)
+	cs := Load(Param("cs"), GP64()).(GPVirtual)
+	SHLQ(Imm(2), rs)
+	SHLQ(Imm(2), cs)
+
+	// Rows in threes share a base: base, base+rs, base+2rs.
+	bases := []GPVirtual{a}
+	for r := 3; r < rows; r += 3 {
+		next := GP64()
+		LEAQ(Mem{Base: bases[len(bases)-1], Index: rs, Scale: 2}, next)
+		ADDQ(rs, next)
+		bases = append(bases, next)
+	}
+	element := func(r int) Mem {
+		m := Mem{Base: bases[r/3]}
+		if r%3 > 0 {
+			m.Index, m.Scale = rs, uint8(r%3)
+		}
+		return m
+	}
+
+	acc := make([][2]VecVirtual, rows)
+	for r := range acc {
+		acc[r] = [2]VecVirtual{v.zero(), v.zero()}
+	}
+
+	b := Load(Param("b"), GP64()).(GPVirtual)
+	ldb := Load(Param("ldb"), GP64()).(GPVirtual)
+	SHLQ(Imm(2), ldb)
+	step := func() {
+		b0, b1 := v.vec(), v.vec()
+		VMOVUPS(Mem{Base: b}, b0)
+		VMOVUPS(Mem{Base: b, Disp: v.bytes()}, b1)
+		ADDQ(ldb, b)
+		for r := range acc {
+			x := v.vec()
+			VBROADCASTSS(element(r), x)
+			VFMADD231PS(b0, x, acc[r][0])
+			VFMADD231PS(b1, x, acc[r][1])
+		}
+		for _, p := range bases {
+			ADDQ(cs, p)
+		}
+	}
+	pairs := GP64()
+	MOVQ(k, pairs)
+	SHRQ(Imm(1), pairs)
+	JZ(LabelRef("odd"))
+	Label("loop")
+	step()
+	step()
+	DECQ(pairs)
+	JNZ(LabelRef("loop"))
+	Label("odd")
+	TESTQ(U32(1), k)
+	JZ(LabelRef("store"))
+	step()
+	Label("store")
+	gemmStore(v, acc)
+	VZEROUPPER()
+	RET()
+}
+
+// gemmStore adds init to the accumulators and stores them: whole rows, or under
+// masks where the tile has fewer columns than two vectors.
+func gemmStore(v isa, acc [][2]VecVirtual) {
+	init := Load(Param("init"), GP64())
+	is := Load(Param("is"), GP64())
+	SHLQ(Imm(2), is)
+	c := Load(Param("c"), GP64())
+	ldc := Load(Param("ldc"), GP64())
+	SHLQ(Imm(2), ldc)
+	cols := Load(Param("cols"), GP64())
+	each := func(move func(from, to Mem, sum VecVirtual, half int)) {
+		for r := range acc {
+			for half := range 2 {
+				move(Mem{Base: init, Disp: half * v.bytes()}, Mem{Base: c, Disp: half * v.bytes()}, acc[r][half], half)
+			}
+			if r+1 < len(acc) {
+				ADDQ(is, init)
+				ADDQ(ldc, c)
+			}
+		}
+	}
+	CMPQ(cols, Imm(uint64(2*v.width)))
+	JNE(LabelRef("narrow"))
+	each(func(from, to Mem, sum VecVirtual, _ int) {
+		VADDPS(from, sum, sum)
+		VMOVUPS(sum, to)
+	})
+	JMP(LabelRef("done"))
+	Label("narrow")
+	masks := newColumnMasks(v, cols)
+	each(func(from, to Mem, sum VecVirtual, half int) {
+		x := v.vec()
+		masks.load(half, from, x)
+		VADDPS(x, sum, sum)
+		masks.store(half, sum, to)
+	})
+	Label("done")
+}
+
+// columnMasks select the first columns of two vectors.
+type columnMasks struct {
+	v isa
+	k [2]Register // opmasks
+	y [2]VecVirtual
+}
+
+func newColumnMasks(v isa, cols Register) *columnMasks {
+	m := &columnMasks{v: v}
+	if v.wide() {
+		bits := GP64()
+		MOVQ(I64(-1), bits)
+		BZHIQ(cols, bits, bits)
+		for half := range 2 {
+			k := K()
+			KMOVW(bits.As32(), k)
+			m.k[half] = k
+			if half == 0 {
+				SHRQ(Imm(16), bits)
+			}
+		}
+		return m
+	}
+	n := v.vec()
+	x := XMM()
+	VMOVQ(cols, x)
+	VPBROADCASTD(x, n)
+	for half := range 2 {
+		m.y[half] = v.vec()
+		VPCMPGTD(laneNumbers(8*half), n, m.y[half]) // cols > lane
+	}
+	return m
+}
+
+func (m *columnMasks) load(half int, from Mem, r VecVirtual) {
+	if m.v.wide() {
+		VMOVUPS_Z(from, m.k[half], r)
+	} else {
+		VMASKMOVPS(from, m.y[half], r)
+	}
+}
+
+func (m *columnMasks) store(half int, r VecVirtual, to Mem) {
+	if m.v.wide() {
+		VMOVUPS(r, m.k[half], to)
+	} else {
+		VMASKMOVPS(r, m.y[half], to)
+	}
+}
+
+// laneNumbers is the constant from, from+1, …, of eight lanes.
+func laneNumbers(from int) Mem {
+	name := fmt.Sprintf("lanes%d", from)
+	m, ok := constants[name]
+	if !ok {
+		m = GLOBL(name, RODATA|NOPTR)
+		for i := range 8 {
+			DATA(4*i, U32(uint32(from+i)))
+		}
+		constants[name] = m
+	}
+	return m
+}

@@ -1,0 +1,97 @@
+package cpu
+
+import (
+	"fmt"
+	"sync"
+
+	"sftseq/internal/simd"
+	"sftseq/internal/tensor"
+)
+
+// memory is a block of words, and what has been packed of it.
+type memory struct {
+	words []uint32
+
+	packing sync.Mutex
+	packs   map[packKey]*pack
+}
+
+// packKey names a packed weight: where it lies, and which of its two products
+// it is packed for.
+type packKey struct {
+	offset     int
+	transposed bool
+}
+
+// pack is a weight in the layout that the product reads.
+type pack struct {
+	simd.Packed
+	current bool
+}
+
+// maxWords bounds an allocation to what an address space can hold.
+const maxWords = 1 << 44
+
+// Allocate returns zeroed memory.
+func (d *Device) Allocate(words int) (tensor.Memory, error) {
+	if words < 0 || words > maxWords {
+		return nil, fmt.Errorf("cpu: %d words of memory asked for", words)
+	}
+	return &memory{words: make([]uint32, words), packs: map[packKey]*pack{}}, nil
+}
+
+func (m *memory) Words() int { return len(m.words) }
+func (m *memory) Free()      {}
+
+func (m *memory) Write(offset int, words []uint32) error {
+	if offset < 0 || offset > len(m.words)-len(words) {
+		return fmt.Errorf("cpu: write of %d words at %d into %d", len(words), offset, len(m.words))
+	}
+	copy(m.words[offset:], words)
+	m.changed()
+	return nil
+}
+
+func (m *memory) Read(offset int, words []uint32) error {
+	if offset < 0 || offset > len(m.words)-len(words) {
+		return fmt.Errorf("cpu: read of %d words at %d out of %d", len(words), offset, len(m.words))
+	}
+	copy(words, m.words[offset:])
+	return nil
+}
+
+// changed says that what was packed is no longer what is stored.
+func (m *memory) changed() {
+	m.packing.Lock()
+	defer m.packing.Unlock()
+	for _, p := range m.packs {
+		p.current = false
+	}
+}
+
+// packed returns a weight [out, in] as the right factor of y·w, or of x·wᵀ. It
+// is packed once and kept until weights are written, by an update or an upload.
+func (r *run) packed(weight *tensor.Tensor, transposed bool) simd.Packed {
+	p := &r.device.simd.Products
+	k, n := weight.Shape[0], weight.Width()
+	w := simd.Rows(r.floats(weight), n)
+	if transposed {
+		k, n, w = n, k, simd.Matrix{Data: w.Data, Row: 1, Col: n}
+	}
+	m := r.bound[weight.Space]
+	m.packing.Lock()
+	defer m.packing.Unlock()
+	key := packKey{weight.Offset, transposed}
+	b := m.packs[key]
+	if b == nil {
+		b = &pack{}
+		m.packs[key] = b
+	}
+	if size := p.PackedSize(k, n); len(b.Data) != size {
+		b.Data, b.current = make([]float32, size), false
+	}
+	if !b.current || weight.Space != tensor.Weights {
+		b.Packed, b.current = p.Pack(b.Data, w, k, n), true
+	}
+	return b.Packed
+}

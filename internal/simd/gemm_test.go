@@ -1,0 +1,148 @@
+package simd
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestMul: every level against float64, on odd sizes, for each way to store the
+// left factor and to begin, with canaries around the result.
+func TestMul(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, level := range Levels() {
+		t.Run(level.Name, func(t *testing.T) {
+			for _, size := range [][3]int{{1, 1, 1}, {2, 3, 5}, {7, 16, 1}, {13, 33, 17}, {14, 32, 64}, {29, 31, 300}, {64, 48, 257}, {5, 100, 512}} {
+				for variant := range 8 {
+					mulCase(t, &level.Products, rng, size[0], size[1], size[2], variant)
+				}
+			}
+		})
+	}
+}
+
+func mulCase(t *testing.T, p *Products, rng *rand.Rand, m, n, k, variant int) {
+	t.Helper()
+	name := fmt.Sprintf("%d×%d×%d variant %d", m, n, k, variant)
+	const canary = 1e30
+	offset := variant % 3 // unaligned starts
+	a := Matrix{random(rng, offset+m*(k+3))[offset:], k + 3, 1}
+	if variant&1 != 0 {
+		a = Matrix{random(rng, offset+k*(m+1))[offset:], 1, m + 1}
+	}
+	bT := Matrix{random(rng, n*(k+2)), 1, k + 2} // the right factor is stored transposed
+	if variant&2 != 0 {
+		bT = Matrix{random(rng, k*(n+2)), n + 2, 1}
+	}
+	stride := n + 5
+	out := make([]float32, offset+m*stride+8)
+	for i := range out {
+		out[i] = canary
+	}
+	c := Matrix{out[offset:], stride, 1}
+	init := Matrix{random(rng, n), 0, 1}
+	if variant&4 != 0 {
+		init = c
+		for i := range m {
+			copy(out[offset+i*stride:][:n], random(rng, n))
+		}
+	}
+	want, bound := make([]float64, m*n), make([]float64, m*n)
+	for i := range m {
+		for j := range n {
+			s := float64(init.Data[i*init.Row+j])
+			b := math.Abs(s)
+			for l := range k {
+				v := float64(a.Data[i*a.Row+l*a.Col]) * float64(bT.Data[l*bT.Row+j*bT.Col])
+				s, b = s+v, b+math.Abs(v)
+			}
+			want[i*n+j], bound[i*n+j] = s, b
+		}
+	}
+	packed := p.Pack(make([]float32, p.PackedSize(k, n)), bT, k, n)
+	p.Mul(c, a, packed, init, m)
+	for i, v := range out {
+		i -= offset
+		if i < 0 || i >= m*stride || i%stride >= n {
+			if v != canary {
+				t.Fatalf("%s: wrote outside the result, at %d", name, i)
+			}
+			continue
+		}
+		at := i/stride*n + i%stride
+		if d := math.Abs(float64(v) - want[at]); !(d <= bound[at]*float64(k+2)*0x1p-24) {
+			t.Fatalf("%s: element (%d, %d) is %g, expected %g", name, i/stride, i%stride, v, want[at])
+		}
+	}
+	// A row alone gives the bits that it gives among others.
+	row := make([]float32, n)
+	last := m - 1
+	if init.Row != 0 {
+		return // it has been overwritten
+	}
+	p.Mul(Rows(row, n), a.from(last), packed, init, 1)
+	for j, v := range row {
+		if w := c.Data[last*stride+j]; math.Float32bits(v) != math.Float32bits(w) {
+			t.Fatalf("%s: column %d of the last row alone is %g, among others %g", name, j, v, w)
+		}
+	}
+}
+
+func random(rng *rand.Rand, n int) []float32 {
+	x := make([]float32, n)
+	for i := range x {
+		x[i] = float32(rng.NormFloat64())
+	}
+	return x
+}
+
+// TestMulSpecial: NaN and infinities pass as IEEE 754 has them, an empty sum is
+// the beginning.
+func TestMulSpecial(t *testing.T) {
+	inf, nan := float32(math.Inf(1)), float32(math.NaN())
+	for _, level := range Levels() {
+		p := &level.Products
+		one := []float32{1, 1, 1}
+		for _, c := range []struct{ a, b, want float32 }{
+			{inf, 1, inf}, {nan, 1, nan}, {inf, -1, -inf}, {0x1p-149, 1, 0x1p-149}, {1, nan, nan},
+		} {
+			b := p.Pack(make([]float32, p.PackedSize(1, 1)), Rows([]float32{c.b}, 1), 1, 1)
+			out := make([]float32, 3)
+			p.Mul(Rows(out, 1), Rows([]float32{c.a, c.a, c.a}, 1), b, Rows(make([]float32, 1), 0), 3)
+			for _, v := range out {
+				if v != c.want && !(v != v && c.want != c.want) {
+					t.Errorf("%s: %g·%g = %g", level.Name, c.a, c.b, v)
+				}
+			}
+		}
+		empty := p.Pack(nil, Matrix{}, 0, 1)
+		out := make([]float32, 3)
+		p.Mul(Rows(out, 1), Matrix{}, empty, Rows(one, 1), 3)
+		if out[0] != 1 || out[2] != 1 {
+			t.Errorf("%s: an empty product is %v", level.Name, out)
+		}
+	}
+}
+
+func BenchmarkMul(b *testing.B) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	for _, level := range Levels() {
+		for _, s := range [][3]int{{1024, 256, 256}, {8192, 512, 128}, {8192, 128, 512}, {8192, 128, 128}, {1024, 64, 64}} {
+			m, n, k := s[0], s[1], s[2]
+			b.Run(fmt.Sprintf("%s/%dx%dx%d", level.Name, m, k, n), func(b *testing.B) {
+				x, w, y := random(rng, m*k), random(rng, n*k), make([]float32, m*n)
+				bias := make([]float32, n)
+				p := &level.Products
+				memory := make([]float32, p.PackedSize(k, n))
+				for b.Loop() {
+					packed := p.Pack(memory, Matrix{w, 1, k}, k, n)
+					for i := 0; i < m; i += 64 {
+						p.Mul(Rows(y[i*n:], n), Rows(x[i*k:], k), packed, Rows(bias, 0), 64)
+					}
+				}
+				b.ReportMetric(2*float64(m*n*k)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
+			})
+		}
+	}
+}
