@@ -75,16 +75,18 @@ func (l *layer) positions(name string) *tensor.Tensor {
 
 // relation computes the tables of the relative encoding.
 func (l *layer) relation() tensor.Relation {
-	h, t, a := l.config.NumHeads, l.shape.Tokens, &l.attn
+	a := &l.attn
+	table := func(name string) *tensor.Tensor {
+		return l.Temp(l.name+name, tensor.Fixed, 2*l.config.NumHeads, 2*l.shape.Tokens)
+	}
 	a.tables = &tensor.SinusoidTables{
-		F:         l.Temp(l.name+"f", tensor.Fixed, 2*h, t),
-		G:         l.Temp(l.name+"g", tensor.Fixed, 2*h, 2*t),
+		F: table("f"), G: table("g"), E: table("e"),
 		MulWeight: l.weight(l.name + "attn.rel_mul.weight"), MulBias: l.weight(l.name + "attn.rel_mul.bias"),
 		AddWeight: l.weight(l.name + "attn.rel_add.weight"), AddBias: l.weight(l.name + "attn.rel_add.bias"),
 		Counts: l.Counts, Frequencies: l.frequencies,
 	}
 	l.Launch(*a.tables)
-	return tensor.SinusoidRelation{F: a.tables.F, G: a.tables.G, P: a.duplet.P, Top: a.sample.Top, Partner: a.sample.Partner}
+	return tensor.SinusoidRelation{F: a.tables.F, G: a.tables.G, E: a.tables.E, P: a.duplet.P, Top: a.sample.Top, Partner: a.sample.Partner}
 }
 
 // attentionBackward takes the gradient of the block's output and returns that

@@ -12,9 +12,11 @@
 //	f(t) = ½ Σ_c (W[2c+1] + W[2c])·cos(ω_c·t) + bias
 //	g(t) = ½ Σ_c (W[2c+1] − W[2c])·cos(ω_c·t)
 //
-// f is even, so both need t ≥ 0 only: f L entries, g 2L−1. The package
-// computes the tables from W (Tables) and W's gradient from the tables'
-// (Adjoint), tile by tile, and defines both slowly in float64 (Reference).
+// f is even, so both need t ≥ 0 only: f L entries, g 2L−1. Over the t's of a
+// sequence all tables are one product, of coefficients, which are linear in W
+// and the bias (Fold, and its adjoint Unfold), and a matrix of cosines, which
+// depends on neither (Cosines). The product is a device's. The package also
+// defines lin, and its gradient, slowly in float64 (Reference).
 //
 // Phases are fixed point, so a cosine is the same bits at any t, on any
 // platform: see Frequencies and Cos.

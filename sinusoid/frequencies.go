@@ -52,19 +52,22 @@ func (q *Frequencies) Len() int { return len(q.turns) }
 // must not be modified.
 func (q *Frequencies) Turns() []uint64 { return q.turns }
 
-// Cosines fills dst [n, Len] with dst[i,c] = cos(ω_c·(t0+i)): Cos of the top 32
-// bits of (t0+i)·w_c (truncated: an error of 1.5e-9 of the angle). Every
-// element is a function of t0+i and c alone; the absolute error is below 2e-7
-// for |t| < 2²². Adding w_c from row to row is the same as multiplying, for the arithmetic
-// is modulo 2⁶⁴.
+// Cosines fills dst [Len+1, n] with dst[c,i] = cos(ω_c·(t0+i)): Cos of the top 32
+// bits of (t0+i)·w_c (truncated: an error of 1.5e-9 of the angle). The last row
+// is ones, what a table's bias goes with. Every element is a function of t0+i and
+// c alone; the absolute error is below 2e-7 for |t| < 2²². Adding w_c from
+// element to element is the same as multiplying, for the arithmetic is modulo 2⁶⁴.
 func (q *Frequencies) Cosines(dst []float32, t0, n int) {
-	half := len(q.turns)
-	dst = dst[:n*half]
-	for c, w := range q.turns {
+	for _, w := range q.turns {
 		turn := uint64(t0) * w
-		for i := c; i < len(dst); i += half {
-			dst[i] = Cos(uint32(turn >> 32))
+		row := dst[:n]
+		for i := range row {
+			row[i] = Cos(uint32(turn >> 32))
 			turn += w
 		}
+		dst = dst[n:]
+	}
+	for i := range dst[:n] {
+		dst[i] = 1
 	}
 }

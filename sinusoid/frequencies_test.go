@@ -81,14 +81,14 @@ func TestPhaseError(t *testing.T) {
 func TestCosines(t *testing.T) {
 	const base, dim, n = 10000, 34, 67
 	q := mustNew(t, base, dim)
-	got := make([]float32, n*q.Len())
+	got := make([]float32, (q.Len()+1)*n)
 	worst := 0.0
 	for _, t0 := range []int{0, 1, 255, 4001, 1<<20 - 30, 1<<21 - 30, 1<<22 - n} {
 		q.Cosines(got, t0, n)
 		for i := range n {
 			for c := range q.Len() {
 				want := math.Cos(float64(t0+i) * math.Pow(base, -2*float64(c)/dim))
-				worst = math.Max(worst, math.Abs(float64(got[i*q.Len()+c])-want))
+				worst = math.Max(worst, math.Abs(float64(got[c*n+i])-want))
 			}
 		}
 	}
@@ -103,20 +103,20 @@ func TestCosines(t *testing.T) {
 func TestCosinesOfTAlone(t *testing.T) {
 	const n = 300
 	q := mustNew(t, 500, 10)
-	whole := make([]float32, n*q.Len())
+	whole := make([]float32, (q.Len()+1)*n)
 	q.Cosines(whole, 1000, n)
 	for _, size := range []int{1, 7, 256} {
-		part := make([]float32, size*q.Len())
+		part := make([]float32, (q.Len()+1)*size)
 		for t0 := 0; t0+size <= n; t0 += size {
 			q.Cosines(part, 1000+t0, size)
 			for i, got := range part {
-				if want := whole[t0*q.Len()+i]; got != want {
+				if want := whole[i/size*n+t0+i%size]; got != want {
 					t.Fatalf("tile of %d from %d: element %d is %v, want %v", size, t0, i, got, want)
 				}
 			}
 		}
 	}
-	a, b := make([]float32, q.Len()), make([]float32, q.Len())
+	a, b := make([]float32, q.Len()+1), make([]float32, q.Len()+1)
 	q.Cosines(a, 12345, 1)
 	q.Cosines(b, -12345, 1)
 	for c := range a {

@@ -23,21 +23,51 @@ func widen(x []float32) []float64 {
 	return y
 }
 
+// multiply returns the tables [2·rows, n] from t0 on: coefficients times cosines.
+func multiply(q *Frequencies, coef []float32, t0, n int) []float32 {
+	terms := q.Len() + 1
+	cosines := make([]float32, terms*n)
+	q.Cosines(cosines, t0, n)
+	y := make([]float32, len(coef)/terms*n)
+	for i, a := range coef {
+		row, b := y[i/terms*n:][:n], cosines[i%terms*n:][:n]
+		for t, v := range b {
+			row[t] += float32(a * v)
+		}
+	}
+	return y
+}
+
+// adjoint returns the coefficients' gradient from the tables' dy [2·rows, n], t from 0.
+func adjoint(q *Frequencies, dy []float32, n int) []float32 {
+	terms := q.Len() + 1
+	cosines := make([]float32, terms*n)
+	q.Cosines(cosines, 0, n)
+	dCoef := make([]float32, len(dy)/n*terms)
+	for i := range dCoef {
+		var sum float64
+		for t, d := range dy[i/terms*n:][:n] {
+			sum += float64(d) * float64(cosines[i%terms*n+t])
+		}
+		dCoef[i] = float32(sum)
+	}
+	return dCoef
+}
+
 // TestTablesAreTheDefinition: f(|i−j|) + g(i+j) = lin(i,j) up to positions of 2²⁰, t of 2²¹.
 func TestTablesAreTheDefinition(t *testing.T) {
-	const bias = 0.25
+	bias := []float32{0.25}
 	for _, dim := range []int{2, 6, 8, 10, 62} {
 		reference := Reference{Base: 10000, Dim: dim}
 		q := mustNew(t, reference.Base, dim)
-		weight := numbers(uint64(dim), dim)
+		weight, coef := numbers(uint64(dim), dim), make([]float32, dim+2)
+		q.Fold(coef, weight, bias)
 		worst := 0.0
 		for _, i := range []int{0, 1, 5, 300, 4095, 1 << 17, 1<<20 - 1} {
 			for _, j := range []int{0, 3, 299, 300, 1 << 19, 1<<20 - 1} {
-				var f, g [1]float32
-				q.Table(f[:], nil, weight, max(i-j, j-i), bias)
-				q.Table(nil, g[:], weight, i+j, bias)
-				want := reference.Linear(widen(weight), bias, i, j)
-				worst = math.Max(worst, math.Abs(float64(f[0]+g[0])-want))
+				f, g := multiply(q, coef, max(i-j, j-i), 1)[0], multiply(q, coef, i+j, 1)[1]
+				want := reference.Linear(widen(weight), float64(bias[0]), i, j)
+				worst = math.Max(worst, math.Abs(float64(f+g)-want))
 			}
 		}
 		t.Logf("dim %d: worst error %.3g", dim, worst)
@@ -47,67 +77,15 @@ func TestTablesAreTheDefinition(t *testing.T) {
 	}
 }
 
-// TestTableIsTables: one row at a time or many, in tiles of any size, from any
-// start: the same bits.
-func TestTableIsTables(t *testing.T) {
-	const rows, dim, lenF, lenG = 3, 14, 601, 1201
-	q := mustNew(t, 500, dim)
-	weight, bias := numbers(1, rows*dim), numbers(2, rows)
-	coef := make([]float32, rows*dim)
-	q.Fold(coef, weight)
-	wantF, wantG := make([]float32, rows*lenF), make([]float32, rows*lenG)
-	for r := range rows {
-		q.Table(wantF[r*lenF:][:lenF], wantG[r*lenG:][:lenG], weight[r*dim:], 0, bias[r])
-	}
-	for _, size := range []int{1, 5, 100, 2000} {
-		f, g := make([]float32, rows*lenF), make([]float32, rows*lenG)
-		cosines := make([]float32, size*q.Len())
-		for t0 := 0; t0 < lenG; t0 += size {
-			q.Cosines(cosines, t0, size)
-			q.Tables(tileOf(f, lenF, t0, size), tileOf(g, lenG, t0, size), coef, bias, cosines)
-		}
-		for i := range f {
-			if f[i] != wantF[i] {
-				t.Fatalf("tiles of %d: f[%d] = %v, want %v", size, i, f[i], wantF[i])
-			}
-		}
-		for i := range g {
-			if g[i] != wantG[i] {
-				t.Fatalf("tiles of %d: g[%d] = %v, want %v", size, i, g[i], wantG[i])
-			}
-		}
-	}
-}
-
-// tileOf is the part from t0, at most size long, of tables of the given length.
-func tileOf(data []float32, length, t0, size int) Rows {
-	t0 = min(t0, length)
-	return Rows{Data: data[t0:], Stride: length, N: min(size, length-t0)}
-}
-
-// adjoint runs Adjoint over all tiles of df [rows, lenF] and dg [rows, lenG].
-func adjoint(q *Frequencies, df, dg []float32, rows, lenF, lenG int) (dWeight, dBias []float32) {
-	half := q.Len()
-	dCoef, dBias := make([]float32, rows*2*half), make([]float32, rows)
-	cosines, scratch := make([]float32, Tile*half), make([]float32, half)
-	for t0 := 0; t0 < max(lenF, lenG); t0 += Tile {
-		q.Cosines(cosines, t0, Tile)
-		q.Adjoint(dCoef, dBias, tileOf(df, lenF, t0, Tile), tileOf(dg, lenG, t0, Tile), cosines, scratch)
-	}
-	dWeight = make([]float32, rows*2*half)
-	q.Unfold(dWeight, dCoef)
-	return dWeight, dBias
-}
-
-// TestAdjointInnerProduct: ⟨A x, y⟩ = ⟨x, Aᵀ y⟩ for the linear map A from
-// (weight, bias) to (f, g).
-func TestAdjointInnerProduct(t *testing.T) {
+// TestUnfoldInnerProduct: ⟨A x, y⟩ = ⟨x, Aᵀ y⟩ for the linear map A of Fold.
+func TestUnfoldInnerProduct(t *testing.T) {
 	for _, dim := range []int{2, 6, 64} {
-		const rows, lenF, lenG = 2, 513, 1025
+		const rows = 3
 		q := mustNew(t, 10000, dim)
-		weight, bias := numbers(3, rows*dim), numbers(4, rows)
-		df, dg := numbers(5, rows*lenF), numbers(6, rows*lenG)
-		dWeight, dBias := adjoint(q, df, dg, rows, lenF, lenG)
+		weight, bias, dCoef := numbers(3, rows*dim), numbers(4, rows), numbers(5, rows*(dim+2))
+		coef, dWeight, dBias := make([]float32, len(dCoef)), make([]float32, len(weight)), make([]float32, len(bias))
+		q.Fold(coef, weight, bias)
+		q.Unfold(dWeight, dBias, dCoef)
 
 		left, right, size := 0.0, 0.0, 0.0
 		inner := func(sum *float64, a, b []float32) {
@@ -116,12 +94,7 @@ func TestAdjointInnerProduct(t *testing.T) {
 				size += math.Abs(float64(a[i]) * float64(b[i]))
 			}
 		}
-		for r := range rows {
-			f, g := make([]float32, lenF), make([]float32, lenG)
-			q.Table(f, g, weight[r*dim:], 0, bias[r])
-			inner(&left, f, df[r*lenF:])
-			inner(&left, g, dg[r*lenG:])
-		}
+		inner(&left, coef, dCoef)
 		inner(&right, weight, dWeight)
 		inner(&right, bias, dBias)
 		if math.Abs(left-right) > 1e-7*size {
@@ -130,22 +103,24 @@ func TestAdjointInnerProduct(t *testing.T) {
 	}
 }
 
-// TestAdjointIsTheGradient compares with the definition's gradient: random pairs (i, j)
+// TestUnfoldIsTheGradient compares with the definition's gradient: random pairs (i, j)
 // scatter their gradients into df, dg, or go straight to the weights.
-func TestAdjointIsTheGradient(t *testing.T) {
+func TestUnfoldIsTheGradient(t *testing.T) {
 	const dim, length, pairs = 10, 700, 500
+	const n = 2*length - 1
 	reference := Reference{Base: 10000, Dim: dim}
 	q := mustNew(t, reference.Base, dim)
-	df, dg := make([]float32, length), make([]float32, 2*length-1)
+	dy := make([]float32, 2*n) // df, dg
 	want, wantBias := make([]float64, dim), 0.0
-	for n, d := range numbers(7, pairs) {
-		i, j := n*37%length, n*101%length
-		df[max(i-j, j-i)] += d
-		dg[i+j] += d
+	for m, d := range numbers(7, pairs) {
+		i, j := m*37%length, m*101%length
+		dy[max(i-j, j-i)] += d
+		dy[n+i+j] += d
 		reference.Adjoint(want, float64(d), i, j)
 		wantBias += float64(d)
 	}
-	dWeight, dBias := adjoint(q, df, dg, 1, len(df), len(dg))
+	dWeight, dBias := make([]float32, dim), make([]float32, 1)
+	q.Unfold(dWeight, dBias, adjoint(q, dy, n))
 	for c := range want {
 		if math.Abs(float64(dWeight[c])-want[c]) > 2e-5 {
 			t.Errorf("dWeight[%d] = %v, want %v", c, dWeight[c], want[c])
@@ -172,75 +147,25 @@ func TestReferenceAdjoint(t *testing.T) {
 	}
 }
 
-// TestAdjointByTiles: a zeroed total per tile, added in ascending order, is the
-// one total; and a second call adds.
-func TestAdjointByTiles(t *testing.T) {
-	const rows, dim, length = 2, 8, 3*Tile + 11
-	q := mustNew(t, 10000, dim)
-	df, dg := numbers(8, rows*length), numbers(9, rows*length)
-	total, parts := make([]float32, rows*dim), make([]float32, rows*dim)
-	bias, biases := make([]float32, rows), make([]float32, rows)
-	cosines, scratch := make([]float32, Tile*q.Len()), make([]float32, q.Len())
-	for t0 := 0; t0 < length; t0 += Tile {
-		q.Cosines(cosines, t0, Tile)
-		f, g := tileOf(df, length, t0, Tile), tileOf(dg, length, t0, Tile)
-		q.Adjoint(total, bias, f, g, cosines, scratch)
-		part, one := make([]float32, rows*dim), make([]float32, rows)
-		q.Adjoint(part, one, f, g, cosines, scratch)
-		for i := range part {
-			parts[i] += part[i]
-		}
-		for r := range one {
-			biases[r] += one[r]
-		}
-	}
-	for i := range total {
-		if total[i] != parts[i] {
-			t.Errorf("dCoef[%d]: %v by tiles, %v at once", i, parts[i], total[i])
-		}
-	}
-	for r := range bias {
-		if bias[r] != biases[r] {
-			t.Errorf("dBias[%d]: %v by tiles, %v at once", r, biases[r], bias[r])
-		}
-	}
-}
-
 func TestNoAllocation(t *testing.T) {
-	const rows, dim = 4, 16
+	const rows, dim, n = 4, 16, 256
 	q := mustNew(t, 10000, dim)
-	f, g := numbers(1, rows*Tile), numbers(2, rows*Tile)
-	coef, bias := numbers(3, rows*dim), numbers(4, rows)
-	cosines, scratch := make([]float32, Tile*q.Len()), make([]float32, q.Len())
+	coef, weight, bias := numbers(1, rows*(dim+2)), numbers(2, rows*dim), numbers(3, rows)
+	cosines := make([]float32, n*(q.Len()+1))
 	if n := testing.AllocsPerRun(10, func() {
-		q.Cosines(cosines, 0, Tile)
-		q.Tables(Rows{f, Tile, Tile}, Rows{g, Tile, Tile}, coef, bias, cosines)
-		q.Adjoint(coef, bias, Rows{f, Tile, Tile}, Rows{g, Tile, Tile}, cosines, scratch)
+		q.Cosines(cosines, 0, n)
+		q.Fold(coef, weight, bias)
+		q.Unfold(weight, bias, coef)
 	}); n != 0 {
-		t.Errorf("%v allocations per tile, want 0", n)
+		t.Errorf("%v allocations, want 0", n)
 	}
 }
 
-// One iteration is one tile of 256 t's, 8 rows (4 heads, mul and add), dim 64.
-func BenchmarkTile(b *testing.B) {
-	const rows, dim = 8, 64
-	q := mustNew(b, 10000, dim)
-	f, g := numbers(1, rows*Tile), numbers(2, rows*Tile)
-	coef, bias := numbers(3, rows*dim), numbers(4, rows)
-	cosines, scratch := make([]float32, Tile*q.Len()), make([]float32, q.Len())
-	b.Run("Cosines", func(b *testing.B) {
-		for i := range b.N {
-			q.Cosines(cosines, i*Tile, Tile)
-		}
-	})
-	b.Run("Tables", func(b *testing.B) {
-		for range b.N {
-			q.Tables(Rows{f, Tile, Tile}, Rows{g, Tile, Tile}, coef, bias, cosines)
-		}
-	})
-	b.Run("Adjoint", func(b *testing.B) {
-		for range b.N {
-			q.Adjoint(coef, bias, Rows{f, Tile, Tile}, Rows{g, Tile, Tile}, cosines, scratch)
-		}
-	})
+// One iteration is 256 t's of dimension 64.
+func BenchmarkCosines(b *testing.B) {
+	q := mustNew(b, 10000, 64)
+	cosines := make([]float32, 256*(q.Len()+1))
+	for i := range b.N {
+		q.Cosines(cosines, i*256, 256)
+	}
 }

@@ -1,105 +1,158 @@
 package cpu
 
 import (
-	"cmp"
 	"math"
-	"slices"
 
 	"sftseq/internal/fmath"
 	"sftseq/internal/philox"
 	"sftseq/internal/tensor"
 )
 
-// candidate is a token with the keys that rank it: the smallest come first.
-type candidate struct {
-	key      uint64
-	position int32
-}
+// sampler is one launch. Random numbers are drawn row by row, so that threads
+// share a long sequence; the choices, which are linear too, sequence by
+// sequence.
+type sampler struct {
+	tensor.Sample
+	sequences
+	position, sequence  []int32 // of a row
+	score, noised       []float32
+	top, partner, count []int32
 
-func compareCandidates(a, b candidate) int {
-	return cmp.Or(cmp.Compare(a.key, b.key), cmp.Compare(a.position, b.position))
+	// Each sequence has a list from its first row on: first of the tokens that
+	// are not dropped, then of those that are not in S1.
+	token []int32  // position, ascending; before the choice of S1 −1 where dropped
+	key   []uint32 // what ranks it, the smallest first
+	ties  []uint32
+	rest  []uint32 // by sequence: length of the list without S1
 }
 
 func sample(r *run, k tensor.Sample) {
-	s := r.sequences(k.Batch)
-	noised, score := r.floats(k.Noised), r.floats(k.Score)
-	top, partner, count := r.ints(k.Top), r.ints(k.Partner), r.ints(k.Count)
-	r.each(s.n, func(_ *worker, b int) {
-		lo, hi := s.tokens(b)
-		draw := func(stream uint32, position int) uint32 {
-			c := philox.Counter(uint32(position), s.tower[b], k.Layer, stream, s.example[b], s.step)
-			return philox.Words(s.seed, c)[0]
+	n, s := r.rows(k.Score), r.sequences(k.Batch)
+	// The pieces share the run's own scratch, and take none of their worker's.
+	scratch := tensor.Bits(r.self.floats(3*n + s.n))
+	x := sampler{
+		Sample: k, sequences: s, position: r.ints(k.Batch.Position), sequence: r.ints(k.Batch.Sequence),
+		score: r.floats(k.Score), noised: r.floats(k.Noised),
+		top: r.ints(k.Top), partner: r.ints(k.Partner), count: r.ints(k.Count),
+		token: tensor.As[int32](scratch[:n]), key: scratch[n : 2*n], ties: scratch[2*n : 3*n], rest: scratch[3*n:],
+	}
+	r.eachRows(n, func(_ *worker, lo, hi int) { x.eachPart(lo, hi, x.noiseAndDrop) })
+	r.each(s.n, func(_ *worker, b int) { x.chooseTop(b) })
+	r.eachRows(n, func(_ *worker, lo, hi int) { x.eachPart(lo, hi, x.partnerKeys) })
+	r.each(s.n, func(_ *worker, b int) { x.choosePartners(b) })
+}
+
+// draw draws for tokens of sequence b. dst may be the positions' own memory.
+func (s *sampler) draw(dst []uint32, stream uint32, b int, position []int32) {
+	philox.First(dst, s.seed, philox.Counter(0, s.tower[b], s.Layer, stream, s.example[b], s.step), position)
+}
+
+// eachPart calls f for the rows lo … hi−1 of each sequence.
+func (s *sampler) eachPart(lo, hi int, f func(b, lo, hi int)) {
+	for lo < hi {
+		b := int(s.sequence[lo])
+		end := min(hi, int(s.offset[b+1]))
+		f(b, lo, end)
+		lo = end
+	}
+}
+
+func (s *sampler) noiseAndDrop(b, lo, hi int) {
+	position, noised, token, words := s.position[lo:hi], s.noised[lo:hi], s.token[lo:hi], s.key[lo:hi]
+	copy(noised, s.score[lo:hi])
+	copy(token, position)
+	if s.Noise {
+		s.draw(words, philox.StreamGumbel, b, position)
+		for i, w := range words {
+			noised[i] += fmath.Gumbel(philox.Uniform(w))
 		}
-		out := noised[lo:hi]
-		copy(out, score[lo:hi])
-		if k.Noise {
-			for i := range out {
-				out[i] += fmath.Gumbel(philox.Uniform(draw(philox.StreamGumbel, i)))
+	}
+	if s.DropRate > 0 {
+		s.draw(words, philox.StreamDrop, b, position)
+		for i, w := range words {
+			if philox.Uniform(w) < s.DropRate {
+				token[i] = -1
 			}
 		}
-		left := candidates(out, k.DropRate, draw)
-		first, room := s.sampled(b)
-		ke := min(k.K, len(left))
-		choose(left, ke)
-		rest := left[ke:]
-		for i, c := range rest {
-			rest[i].key = uint64(draw(philox.StreamPartner, int(c.position)))
-		}
-		m := min(ke, len(rest))
-		choose(rest, m)
+	}
+}
 
-		count[b] = int32(ke)
-		positions(top[first:first+ke], left[:ke])
-		positions(partner[first:first+m], rest[:m])
-		for i := first + m; i < room; i++ {
-			partner[i] = -1
+// chooseTop chooses S1: the largest scores.
+func (s *sampler) chooseTop(b int) {
+	lo, hi := s.tokens(b)
+	token, key := s.token[lo:hi], s.key[lo:hi]
+	n := 0
+	for i, at := range token {
+		if at >= 0 {
+			token[n], key[n] = at, descending(s.noised[lo+i])
+			n++
 		}
-		clear(top[first+ke : room])
+	}
+	if n == 0 { // all dropped: none is
+		n = copy(token, s.position[lo:hi])
+		for i := range key {
+			key[i] = descending(s.noised[lo+i])
+		}
+	}
+	ke := min(s.K, n)
+	smallest(key[:n], ke, s.ties[lo:hi], func(places []uint32) {
+		for i, at := range places {
+			places[i] = uint32(token[at])
+		}
+		s.draw(places, philox.StreamTie, b, tensor.As[int32](places))
 	})
+
+	first, room := s.sampled(b)
+	s.count[b] = int32(ke)
+	s.rest[b] = uint32(split(token[:n], key, s.top[first:first+ke]))
+	clear(s.top[first+ke : room])
 }
 
-// candidates lists the tokens that are not dropped, ranked by descending score,
-// then by tie key; all of them if every one would be dropped.
-func candidates(score []float32, rate float32, draw func(stream uint32, position int) uint32) []candidate {
-	out := make([]candidate, 0, len(score))
-	list := func(rate float32) {
-		for i, v := range score {
-			if rate > 0 && philox.Uniform(draw(philox.StreamDrop, i)) < rate {
-				continue
-			}
-			out = append(out, candidate{uint64(descending(v))<<32 | uint64(draw(philox.StreamTie, i)), int32(i)})
+// partnerKeys draws the keys of the tokens that are not in S1.
+func (s *sampler) partnerKeys(b, lo, hi int) {
+	if hi = min(hi, int(s.offset[b])+int(s.rest[b])); lo < hi {
+		s.draw(s.key[lo:hi], philox.StreamPartner, b, s.token[lo:hi])
+	}
+}
+
+// choosePartners chooses S2: the smallest partner keys.
+func (s *sampler) choosePartners(b int) {
+	lo, _ := s.tokens(b)
+	n := int(s.rest[b])
+	token, key := s.token[lo:][:n], s.key[lo:][:n]
+	m := min(int(s.count[b]), n)
+	smallest(key, m, nil, nil)
+
+	first, room := s.sampled(b)
+	split(token, key, s.partner[first:first+m])
+	for i := first + m; i < room; i++ {
+		s.partner[i] = -1
+	}
+}
+
+// split moves the tokens marked 1 to chosen, closes the gaps, and returns how
+// many are left. Both keep their order.
+func split(token []int32, mark []uint32, chosen []int32) (left int) {
+	taken := 0
+	for i, at := range token {
+		if mark[i] != 0 {
+			chosen[taken] = at
+			taken++
+		} else {
+			token[left] = at
+			left++
 		}
 	}
-	list(rate)
-	if len(out) == 0 {
-		list(0)
-	}
-	return out
+	return left
 }
 
-// descending maps floats to integers in reverse order; −0 and 0 are equal.
+// descending maps floats to integers in reverse order; −0 and 0 are equal. There
+// is no branch: the sign of a score is not predictable.
 func descending(v float32) uint32 {
 	b := math.Float32bits(v)
-	if v == 0 {
+	if b == 1<<31 {
 		b = 0
 	}
-	if b>>31 == 0 {
-		return ^(b | 1<<31)
-	}
-	return b
-}
-
-// choose moves the n first candidates to the front, in any order.
-func choose(c []candidate, n int) {
-	if n < len(c) {
-		slices.SortFunc(c, compareCandidates)
-	}
-}
-
-// positions writes the candidates' positions in ascending order.
-func positions(dst []int32, c []candidate) {
-	for i, x := range c {
-		dst[i] = x.position
-	}
-	slices.Sort(dst)
+	negative := uint32(int32(b) >> 31) // all ones, or zero
+	return (b ^ ^negative) & (negative | (1<<31 - 1))
 }

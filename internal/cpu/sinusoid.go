@@ -1,73 +1,149 @@
 package cpu
 
 import (
+	"sftseq/internal/fmath"
+	"sftseq/internal/simd"
 	"sftseq/internal/tensor"
 	"sftseq/sinusoid"
 )
 
-// tables is the part of one launch that both directions share: which entries
-// are in use, cut into tiles.
+// tables is the part of one launch that both directions share. All tables
+// [2·rows, t] are one product of coefficients [2·rows, terms] and cosines
+// [terms, t], a row's f before its g, cut into tiles of t.
 type tables struct {
 	*sinusoid.Frequencies
+	*simd.Products
+	cache   *cosineCache
 	rows    int // 2h: Rmul's heads, then Radd's
-	longest int // F has as many entries in use, G 2·longest − 1
-	tiles   int
+	terms   int // frequencies, and the constant that goes with a bias
+	longest int
+	width   int // of a row of F, G or E
 }
 
-func newTables(r *run, q *sinusoid.Frequencies, counts, f *tensor.Tensor) tables {
-	n := int(r.ints(counts)[tensor.CountLongest])
-	return tables{q, f.Shape[0], n, (2*n - 1 + sinusoid.Tile - 1) / sinusoid.Tile}
-}
-
-// dim is the dimension of the encoding: the words of one row of weights.
-func (t tables) dim() int { return 2 * t.Len() }
-
-// tile returns the entries of tile i in use, and their cosines.
-func (t tables) tile(w *worker, i int, f, g []float32, nf, ng int) (rf, rg sinusoid.Rows, cosines, scratch []float32) {
-	t0 := i * sinusoid.Tile
-	n := min(sinusoid.Tile, 2*t.longest-1-t0)
-	memory := w.floats((n + 1) * t.Len())
-	cosines, scratch = memory[:n*t.Len()], memory[n*t.Len():]
-	t.Cosines(cosines, t0, n)
-	rg = sinusoid.Rows{Data: g[t0:], Stride: ng, N: n}
-	if t0 < t.longest {
-		rf = sinusoid.Rows{Data: f[t0:], Stride: nf, N: min(n, t.longest-t0)}
+func newTables(r *run, q *sinusoid.Frequencies, counts, f *tensor.Tensor) *tables {
+	return &tables{
+		Frequencies: q, Products: &r.device.simd.Products, cache: &r.device.cosines,
+		rows: f.Shape[0], terms: q.Len() + 1, longest: int(r.ints(counts)[tensor.CountLongest]), width: f.Width(),
 	}
-	return rf, rg, cosines, scratch
+}
+
+// tiles is the number of tiles: G's 2·longest − 1 entries.
+func (t *tables) tiles() int { return (2*t.longest - 1 + cosineTile - 1) / cosineTile }
+
+// tile returns the first t of tile i, and how many f and g have in it.
+func (t *tables) tile(i int) (t0, nf, ng int) {
+	t0 = i * cosineTile
+	return t0, max(0, min(cosineTile, t.longest-t0)), min(cosineTile, 2*t.longest-1-t0)
+}
+
+// row returns the entries in use of row i of a table.
+func (t *tables) row(table []float32, i int) []float32 { return table[i*t.width:][:2*t.longest-1] }
+
+// scratch returns the memory of one tile: a part of all tables and, where they
+// are not kept, cosines.
+func (t *tables) scratch(w *worker, more int) (y, cosines, rest []float32) {
+	ny, nc := 2*t.rows*cosineTile, t.terms*cosineTile
+	memory := w.floats(ny + nc + more)
+	return memory[:ny], memory[ny : ny+nc], memory[ny+nc:]
 }
 
 func sinusoidTables(r *run, k tensor.SinusoidTables) {
 	t := newTables(r, k.Frequencies, k.Counts, k.F)
-	f, g := r.floats(k.F), r.floats(k.G)
-	coef := make([]float32, t.rows*t.dim())
-	t.Fold(coef, append(append([]float32{}, r.floats(k.MulWeight)...), r.floats(k.AddWeight)...))
-	bias := append(append([]float32{}, r.floats(k.MulBias)...), r.floats(k.AddBias)...)
-	r.each(t.tiles, func(w *worker, i int) {
-		rf, rg, cosines, _ := t.tile(w, i, f, g, k.F.Width(), k.G.Width())
-		t.Tables(rf, rg, coef, bias, cosines)
-	})
+	coef := make([]float32, 2*t.rows*t.terms)
+	t.Fold(coef, r.floats(k.MulWeight), r.floats(k.MulBias))
+	t.Fold(coef[len(coef)/2:], r.floats(k.AddWeight), r.floats(k.AddBias))
+	f, g, e := r.floats(k.F), r.floats(k.G), r.floats(k.E)
+	r.each(t.tiles(), func(w *worker, i int) { t.fill(w, i, f, g, e, coef) })
 }
+
+// fill computes tile i.
+func (t *tables) fill(w *worker, i int, f, g, e, coef []float32) {
+	y, cosines, _ := t.scratch(w, 0)
+	t0, nf, ng := t.tile(i)
+	b := t.View(t.cache.tile(t.Frequencies, i, cosines), cosineTile, t.terms, ng)
+	clear(y)
+	if nf > 0 {
+		c := simd.Rows(y, cosineTile)
+		t.Mul(c, simd.Rows(coef, t.terms), b, c, 2*t.rows)
+	} else { // g only: every second row
+		c := simd.Rows(y[cosineTile:], 2*cosineTile)
+		t.Mul(c, simd.Rows(coef[t.terms:], 2*t.terms), b, c, t.rows)
+	}
+	heads := t.rows / 2
+	for row := range t.rows {
+		yf, yg := y[2*row*cosineTile:][:nf], y[(2*row+1)*cosineTile:][:ng]
+		t.mirror(t.row(f, row), t0, yf)
+		copy(t.row(g, row)[t0:], yg)
+		if row < heads {
+			exponentials(yf, yf)
+			exponentials(yg, yg)
+			t.mirror(t.row(e, row), t0, yf)
+			copy(t.row(e, heads+row)[t0:], yg)
+		}
+	}
+}
+
+// mirror stores entries t0 … of a row of F, which is even, on both sides.
+func (t *tables) mirror(row []float32, t0 int, y []float32) {
+	zero := t.longest - 1
+	for i, v := range y {
+		row[zero+t0+i] = v
+		row[zero-t0-i] = v
+	}
+}
+
+// exponentials computes y = eˣ.
+func exponentials(y, x []float32) {
+	for i, v := range x {
+		y[i] = fmath.Exp(v)
+	}
+}
+
+// adjointParts is the number of sums of whole tiles that the adjoint is cut
+// into, so that threads share it; their number never follows that of threads.
+const adjointParts = 32
 
 func sinusoidTablesBackward(r *run, k tensor.SinusoidTablesBackward) {
 	t := newTables(r, k.Frequencies, k.Counts, k.DF)
 	df, dg := r.floats(k.DF), r.floats(k.DG)
-	size := t.rows * (t.dim() + 1) // one tile's gradients of coefficients and biases
-	partial := make([]float32, (t.tiles+1)*size)
-	r.each(t.tiles, func(w *worker, i int) {
-		rf, rg, cosines, scratch := t.tile(w, i, df, dg, k.DF.Width(), k.DG.Width())
-		part := partial[(i+1)*size:][:size]
-		t.Adjoint(part[:t.rows*t.dim()], part[t.rows*t.dim():], rf, rg, cosines, scratch)
+	tiles, size := t.tiles(), 2*t.rows*t.terms
+	parts := min(tiles, adjointParts)
+	sums := make([]float32, parts*size)
+	r.each(parts, func(w *worker, p int) {
+		for i := p * tiles / parts; i < (p+1)*tiles/parts; i++ {
+			t.fold(w, i, sums[p*size:][:size], df, dg)
+		}
 	})
-	total := partial[:size]
-	for i := range t.tiles {
-		addTo(total, partial[(i+1)*size:][:size])
+	total := sums[:size]
+	for p := 1; p < parts; p++ {
+		addTo(total, sums[p*size:][:size])
 	}
-	weight := make([]float32, t.rows*t.dim())
-	t.Unfold(weight, total[:len(weight)])
-	half := len(weight) / 2
-	copy(r.floats(k.DMulWeight), weight[:half])
-	copy(r.floats(k.DAddWeight), weight[half:])
-	bias := total[len(weight):]
-	copy(r.floats(k.DMulBias), bias[:t.rows/2])
-	copy(r.floats(k.DAddBias), bias[t.rows/2:])
+	coef := make([]float32, size)
+	for i := range coef {
+		coef[i] = total[i%t.terms*2*t.rows+i/t.terms]
+	}
+	t.Unfold(r.floats(k.DMulWeight), r.floats(k.DMulBias), coef[:size/2])
+	t.Unfold(r.floats(k.DAddWeight), r.floats(k.DAddBias), coef[size/2:])
+}
+
+// fold adds tile i's gradients of the coefficients to sum [terms, 2·rows]:
+// cosines [terms, t] times dy [2·rows, t] transposed.
+func (t *tables) fold(w *worker, i int, sum, df, dg []float32) {
+	dy, cosines, packed := t.scratch(w, t.PackedSize(cosineTile, 2*t.rows))
+	t0, nf, ng := t.tile(i)
+	for row := range t.rows {
+		yf, yg := dy[2*row*cosineTile:][:cosineTile], dy[(2*row+1)*cosineTile:]
+		copy(yg, t.row(dg, row)[t0:][:ng])
+		clear(yf)
+		d, zero := t.row(df, row), t.longest-1
+		for i := range nf {
+			yf[i] = d[zero+t0+i]
+			if t0+i > 0 {
+				yf[i] += d[zero-t0-i]
+			}
+		}
+	}
+	b := t.Pack(packed, simd.Matrix{Data: dy, Row: 1, Col: cosineTile}, ng, 2*t.rows)
+	c := simd.Rows(sum, 2*t.rows)
+	t.Mul(c, simd.Rows(t.cache.tile(t.Frequencies, i, cosines), cosineTile), b, c, t.terms)
 }

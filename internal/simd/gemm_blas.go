@@ -17,7 +17,7 @@ func mulBLAS(c, a Matrix, b Packed, init Matrix, m int) {
 		rows := min(blasRows, m-i)
 		start(c.from(i), init.from(i), rows, b.N)
 		trans := blas.NoTrans
-		left := blas32.General{Rows: rows, Cols: b.K, Stride: a.Row, Data: a.from(i).Data}
+		left := blas32.General{Rows: rows, Cols: b.K, Stride: max(a.Row, b.K), Data: a.from(i).Data}
 		if a.Col != 1 {
 			trans = blas.Trans
 			left = blas32.General{Rows: b.K, Cols: rows, Stride: a.Col, Data: a.from(i).Data}

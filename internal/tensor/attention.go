@@ -35,13 +35,18 @@ type Relation interface {
 //
 //	Rmul_ij = p_j softplus(mul(i, top_j)) + (1−p_j) softplus(mul(i, partner_j))
 //	Radd_ij = p_j add(i, top_j) + (1−p_j) add(i, partner_j)
+//
+// with a head's mul and add of two positions F[i−j+n−1] + G[i+j], n the longest
+// sequence, and softplus(mul) = log(1 + E_F[i−j+n−1]·E_G[i+j]).
 type SinusoidRelation struct {
-	F, G         *Tensor // [2h, T], [2h, 2T]
+	F, G, E      *Tensor // [2h, 2T]
 	P            *Tensor // [S]
 	Top, Partner *Tensor // [S] int32
 }
 
-func (r SinusoidRelation) operands() []*Tensor { return []*Tensor{r.F, r.G, r.P, r.Top, r.Partner} }
+func (r SinusoidRelation) operands() []*Tensor {
+	return []*Tensor{r.F, r.G, r.E, r.P, r.Top, r.Partner}
+}
 
 // RelationGradient receives the adjoint of a relation.
 type RelationGradient interface {
@@ -49,10 +54,10 @@ type RelationGradient interface {
 }
 
 // SinusoidGradient is the adjoint of [SinusoidRelation]: the histograms of the
-// pairs' gradients over |i−j| and i+j, and each head's part of the gradient of
-// the duplet weights.
+// pairs' gradients over i−j and i+j, laid out as F and G, and each head's part
+// of the gradient of the duplet weights. E has none of its own.
 type SinusoidGradient struct {
-	DF, DG *Tensor // [2h, T], [2h, 2T]
+	DF, DG *Tensor // [2h, 2T]
 	DP     *Tensor // [S, h]
 }
 

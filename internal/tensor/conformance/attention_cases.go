@@ -116,9 +116,11 @@ func (s attentionSetup) backward(r *rig) tensor.Kernel {
 	a.backward(do.x)
 
 	tolerance := 2 * s.tolerance()
-	k := tensor.AttentionBackward{Forward: forward, DO: do.Tensor,
-		DQ: r.want(r.out(tensor.Tokens, d), a.dq, tolerance).Tensor,
-		DK: r.want(r.out(tensor.Sampled, d), a.dk, tolerance).Tensor,
+	dq, dk := r.want(r.out(tensor.Tokens, d), a.dq, tolerance), r.want(r.out(tensor.Sampled, d), a.dk, tolerance)
+	if s.probability == tensor.Softmax && s.at.k == 1 {
+		dq.scale, dk.scale = 1, 1 // all zero: what cancels has size 1
+	}
+	k := tensor.AttentionBackward{Forward: forward, DO: do.Tensor, DQ: dq.Tensor, DK: dk.Tensor,
 		DV: r.want(r.out(tensor.Sampled, d), a.dv, tolerance).Tensor}
 	pairs := []pair{{a.q, a.dq}, {a.k, a.dk}, {a.v, a.dv}}
 	if a.leak != nil {
@@ -129,7 +131,7 @@ func (s attentionSetup) backward(r *rig) tensor.Kernel {
 		wide := t.n + spare
 		dp := r.out(tensor.Sampled, s.heads)
 		k.Gradient = tensor.SinusoidGradient{
-			DF: r.want(r.outColumns(2*s.heads, wide, t.n), t.df, tolerance).Tensor,
+			DF: r.want(r.outColumns(2*s.heads, 2*wide, 2*t.n-1), t.df, tolerance).Tensor,
 			DG: r.want(r.outColumns(2*s.heads, 2*wide, 2*t.n-1), t.dg, tolerance).Tensor,
 			DP: r.want(dp, t.dp, tolerance).Tensor}
 		pairs = append(pairs, pair{t.f, t.df}, pair{t.g, t.dg}, pair{t.p, t.sumHeads()})

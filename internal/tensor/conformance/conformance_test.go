@@ -68,7 +68,7 @@ func TestTablesAreTheEncoding(t *testing.T) {
 	f, g := tables64(weight, []float64{bias}, base, ds, n)
 	for i := range n {
 		for j := range n {
-			got := f[max(i-j, j-i)] + g[i+j]
+			got := f[i-j+n-1] + g[i+j]
 			want := sinusoid.Reference{Base: base, Dim: ds}.Linear(weight, bias, i, j)
 			if math.Abs(got-want) > 1e-12 {
 				t.Fatalf("%d, %d: %v, expected %v", i, j, got, want)

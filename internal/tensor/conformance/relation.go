@@ -9,7 +9,7 @@ type relation64 struct {
 	sel    selection
 	heads  int
 	n      int       // longest sequence
-	f, g   []float64 // [2h, n], [2h, 2n−1]: Rmul's heads, then Radd's
+	f, g   []float64 // [2h, 2n−1]: Rmul's heads, then Radd's
 	p      []float64 // [S]
 	df, dg []float64
 	dp     []float64 // [S, h]
@@ -51,20 +51,23 @@ func (r *relation64) each(j int, visit func(weight, sign float64, position int))
 }
 
 func (r *relation64) entry(row, i, j int) float64 {
-	return r.f[row*r.n+max(i-j, j-i)] + r.g[row*(2*r.n-1)+i+j]
+	return r.f[row*(2*r.n-1)+i-j+r.n-1] + r.g[row*(2*r.n-1)+i+j]
 }
 
 func (r *relation64) put(row, i, j int, v float64) {
-	r.df[row*r.n+max(i-j, j-i)] += v
+	r.df[row*(2*r.n-1)+i-j+r.n-1] += v
 	r.dg[row*(2*r.n-1)+i+j] += v
 }
 
-// relation declares the operands of a sinusoidal relation.
+// relation declares the operands of a sinusoidal relation. F is not even: one
+// side read for the other shows.
 func (r *rig) relation(sel selection, top, partner *operand, heads int) (tensor.Relation, *relation64) {
 	n := int(r.counts.Longest)
-	f, g := r.columns(2*heads, n+spare, n), r.columns(2*heads, 2*(n+spare), 2*n-1)
+	table := func() *operand { return r.columns(2*heads, 2*(n+spare), 2*n-1) }
+	f, g, e := table(), table(), table()
+	e.set(func(i int) float64 { return exp64(f.x, g.x, i) })
 	p := r.weights(sel)
-	return tensor.SinusoidRelation{F: f.Tensor, G: g.Tensor, P: p.Tensor, Top: top.Tensor, Partner: partner.Tensor},
+	return tensor.SinusoidRelation{F: f.Tensor, G: g.Tensor, E: e.Tensor, P: p.Tensor, Top: top.Tensor, Partner: partner.Tensor},
 		&relation64{sel: sel, heads: heads, n: n, f: f.x, g: g.x, p: p.x,
 			df: zeros(len(f.x)), dg: zeros(len(g.x)), dp: zeros(len(sel.top) * heads)}
 }

@@ -8,8 +8,8 @@ import (
 	"sftseq/sinusoid"
 )
 
-// tables64 are the tables of heads rows of weights [h, ds]:
-// f [h, n] and g [h, 2n−1].
+// tables64 are the tables of heads rows of weights [h, ds]: f and g [h, 2n−1],
+// f from t = 1−n, g from 0.
 func tables64(weight, bias []float64, base float64, ds, n int) (f, g []float64) {
 	for head, b := range bias {
 		w := weight[head*ds : (head+1)*ds]
@@ -20,31 +20,36 @@ func tables64(weight, bias []float64, base float64, ds, n int) (f, g []float64) 
 			}
 			return s
 		}
-		for t := range n {
-			f = append(f, entry(t, 1)+b)
-		}
 		for t := range 2*n - 1 {
+			f = append(f, entry(t-n+1, 1)+b)
 			g = append(g, entry(t, -1))
 		}
 	}
 	return f, g
 }
 
-// tablesBackward64 is its adjoint, for the heads of df.
+// exp64 is entry i of the table E: the exponentials of Rmul's half of f, then of
+// Rmul's half of g.
+func exp64(f, g []float64, i int) float64 {
+	if half := len(f) / 2; i >= half {
+		return math.Exp(g[i-half])
+	}
+	return math.Exp(f[i])
+}
+
+// tablesBackward64 is the adjoint of tables64, for the heads of df.
 func tablesBackward64(df, dg []float64, base float64, heads, ds, n int) (dw, db []float64) {
 	dw, db = zeros(heads*ds), zeros(heads)
 	for head := range heads {
 		w := dw[head*ds : (head+1)*ds]
 		for t := range 2*n - 1 {
-			dG, dF := dg[head*(2*n-1)+t], 0.0
-			if t < n {
-				dF = df[head*n+t]
-				db[head] += dF
-			}
+			dF, dG := df[head*(2*n-1)+t], dg[head*(2*n-1)+t]
+			db[head] += dF
 			for c := range ds / 2 {
-				cos := math.Cos(float64(t) * math.Pow(base, -2*float64(c)/float64(ds)))
-				w[2*c] += (dF - dG) * cos / 2
-				w[2*c+1] += (dF + dG) * cos / 2
+				omega := math.Pow(base, -2*float64(c)/float64(ds))
+				f, g := dF*math.Cos(float64(t-n+1)*omega), dG*math.Cos(float64(t)*omega)
+				w[2*c] += (f - g) / 2
+				w[2*c+1] += (f + g) / 2
 			}
 		}
 	}
@@ -62,26 +67,33 @@ func sinusoidCases() []Case {
 			panic(err)
 		}
 		name := fmt.Sprintf("longest %d, %d heads, dimension %d", s.longest, s.heads, s.ds)
-		wide := s.longest + spare
+		width, used := 2*(s.longest+spare), 2*s.longest-1
 		lengths := shape{lengths: []int{1, s.longest}, k: 1}
 		cases = append(cases, Case{"sinusoid " + name, lengths, func(r *rig) tensor.Kernel {
 			mul, add, mulBias, addBias := r.fixed(s.heads, s.ds), r.fixed(s.heads, s.ds), r.fixed(s.heads), r.fixed(s.heads)
 			f, g := tables64(mul.x, mulBias.x, s.base, s.ds, s.longest)
 			fa, ga := tables64(add.x, addBias.x, s.base, s.ds, s.longest)
+			f, g = append(f, fa...), append(g, ga...)
+			e := make([]float64, len(f))
+			for i := range e {
+				e[i] = exp64(f, g, i)
+			}
+			table := func(want []float64, tolerance float64) *tensor.Tensor {
+				return r.want(r.outColumns(2*s.heads, width, used), want, tolerance).Tensor
+			}
 			return tensor.SinusoidTables{
-				F:         r.want(r.outColumns(2*s.heads, wide, s.longest), append(f, fa...), 1e-6).Tensor,
-				G:         r.want(r.outColumns(2*s.heads, 2*wide, 2*s.longest-1), append(g, ga...), 1e-6).Tensor,
+				F: table(f, 1e-6), G: table(g, 1e-6), E: table(e, 3e-6),
 				MulWeight: mul.Tensor, AddWeight: add.Tensor, MulBias: mulBias.Tensor, AddBias: addBias.Tensor,
 				Counts: r.program.Counts, Frequencies: q}
 		}}, Case{"sinusoid_backward " + name, lengths, func(r *rig) tensor.Kernel {
-			df, dg := r.columns(2*s.heads, wide, s.longest), r.columns(2*s.heads, 2*wide, 2*s.longest-1)
-			nf, ng := s.heads*s.longest, s.heads*(2*s.longest-1)
-			dmul, dmulBias := tablesBackward64(df.x[:nf], dg.x[:ng], s.base, s.heads, s.ds, s.longest)
-			dadd, daddBias := tablesBackward64(df.x[nf:], dg.x[ng:], s.base, s.heads, s.ds, s.longest)
+			df, dg := r.columns(2*s.heads, width, used), r.columns(2*s.heads, width, used)
+			half := s.heads * used
+			dmul, dmulBias := tablesBackward64(df.x[:half], dg.x[:half], s.base, s.heads, s.ds, s.longest)
+			dadd, daddBias := tablesBackward64(df.x[half:], dg.x[half:], s.base, s.heads, s.ds, s.longest)
 			w, b := r.fixed(s.heads, s.ds), r.fixed(s.heads) // only the differences read them
 			r.derivative(func() float64 {
 				f, g := tables64(w.x, b.x, s.base, s.ds, s.longest)
-				return product(f, df.x[:nf]) + product(g, dg.x[:ng])
+				return product(f, df.x[:half]) + product(g, dg.x[:half])
 			}, pair{w.x, dmul}, pair{b.x, dmulBias})
 			return tensor.SinusoidTablesBackward{
 				DMulWeight: r.want(r.outFixed(s.heads, s.ds), dmul, 3e-6).Tensor, DMulBias: r.want(r.outFixed(s.heads), dmulBias, 2e-6).Tensor,

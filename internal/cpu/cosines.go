@@ -1,0 +1,52 @@
+package cpu
+
+import (
+	"slices"
+	"sync"
+
+	"sftseq/sinusoid"
+)
+
+// cosineTile is the number of consecutive t's of one tile.
+const cosineTile = 256
+
+// maxCosines bounds the cosines that a device keeps, in words: 32 MiB, the tables
+// of 64,000 tokens at dimension 128.
+const maxCosines = 8 << 20
+
+// cosineCache keeps tiles of [sinusoid.Frequencies.Cosines]: every layer of every
+// pass multiplies by the same ones. Those that come when it is full are computed
+// each time, which gives the same bits.
+type cosineCache struct {
+	mu    sync.Mutex
+	tiles map[cosineKey][]float32
+	words int
+}
+
+type cosineKey struct {
+	*sinusoid.Frequencies
+	tile int
+}
+
+// tile returns the cosines [Len+1, cosineTile] of tile i, perhaps in scratch. They
+// must not be modified.
+func (c *cosineCache) tile(q *sinusoid.Frequencies, i int, scratch []float32) []float32 {
+	key := cosineKey{q, i}
+	c.mu.Lock()
+	known := c.tiles[key]
+	c.mu.Unlock()
+	if known != nil {
+		return known
+	}
+	q.Cosines(scratch, i*cosineTile, cosineTile)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.tiles[key] == nil && c.words+len(scratch) <= maxCosines {
+		if c.tiles == nil {
+			c.tiles = map[cosineKey][]float32{}
+		}
+		c.tiles[key] = slices.Clone(scratch)
+		c.words += len(scratch)
+	}
+	return scratch
+}

@@ -1,0 +1,115 @@
+package cpu
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"sftseq/internal/simd"
+	"sftseq/internal/tensor"
+	"sftseq/sinusoid"
+)
+
+// newTablesRun prepares both directions: launch 0 computes tables of random
+// weights, launch 1 goes back from random gradients. The results are in the
+// arena.
+func newTablesRun(t testing.TB, d *Device, heads, dim, longest int) (tensor.Executable, tensor.Binding) {
+	t.Helper()
+	q, err := sinusoid.New(10000, dim)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := tensor.NewProgram()
+	p.Counts = p.Input("counts", tensor.Fixed, tensor.CountWords)
+	in := func(shape ...int) *tensor.Tensor { return p.Input("in", tensor.Fixed, shape...) }
+	out := func(shape ...int) *tensor.Tensor {
+		x := p.Temp("out", tensor.Fixed, shape...)
+		p.Keep(x)
+		return x
+	}
+	p.Segment("forward")
+	p.Launch(tensor.SinusoidTables{F: out(2*heads, 2*longest), G: out(2*heads, 2*longest), E: out(2*heads, 2*longest),
+		MulWeight: in(heads, dim), AddWeight: in(heads, dim), MulBias: in(heads), AddBias: in(heads), Counts: p.Counts, Frequencies: q})
+	p.Segment("backward")
+	p.Launch(tensor.SinusoidTablesBackward{DF: in(2*heads, 2*longest), DG: in(2*heads, 2*longest),
+		DMulWeight: out(heads, dim), DAddWeight: out(heads, dim), DMulBias: out(heads), DAddBias: out(heads), Counts: p.Counts, Frequencies: q})
+	x, err := d.Prepare(p.Finish())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mem tensor.Binding
+	for _, space := range []tensor.Space{tensor.Arena, tensor.Inputs} {
+		if mem[space], err = d.Allocate(p.Words(space)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	random := rand.New(rand.NewPCG(1, uint64(longest)))
+	words := make([]float32, p.Words(tensor.Inputs))
+	for i := range words {
+		words[i] = float32(random.NormFloat64()) / 4
+	}
+	copy(tensor.Bits(words), tensor.Bits(tensor.Counts{Longest: int32(longest)}.Words()))
+	if err := mem[tensor.Inputs].Write(0, tensor.Bits(words)); err != nil {
+		t.Fatal(err)
+	}
+	return x, mem
+}
+
+// TestCosineCache: kept cosines, computed ones and those of a device that
+// several programs use at once give the same bits.
+func TestCosineCache(t *testing.T) {
+	const heads, dim, longest = 2, 20, 700
+	k, err := simd.Best()
+	if err != nil {
+		t.Fatal(err)
+	}
+	results := func(d *Device) []uint32 {
+		x, mem := newTablesRun(t, d, heads, dim, longest)
+		if err := x.Run(context.Background(), mem, 0, 2); err != nil {
+			t.Error(err)
+		}
+		words := make([]uint32, mem[tensor.Arena].Words())
+		if err := mem[tensor.Arena].Read(0, words); err != nil {
+			t.Error(err)
+		}
+		return words
+	}
+	full := NewLevel(1, k)
+	full.cosines.words = maxCosines
+	want := results(full)
+	if len(full.cosines.tiles) != 0 {
+		t.Errorf("a full cache took %d tiles", len(full.cosines.tiles))
+	}
+	d := NewLevel(3, k)
+	d.cosines.words = maxCosines - 3*(dim/2+1)*cosineTile - 1
+	var group sync.WaitGroup
+	for i := range 6 {
+		group.Go(func() {
+			if !slices.Equal(results(d), want) {
+				t.Errorf("run %d differs", i)
+			}
+		})
+	}
+	group.Wait()
+	if len(d.cosines.tiles) != 3 || d.cosines.words > maxCosines {
+		t.Errorf("%d tiles kept, %d words, room for 3 tiles", len(d.cosines.tiles), d.cosines.words)
+	}
+}
+
+func BenchmarkSinusoid(b *testing.B) {
+	for _, longest := range []int{2048, 65536} {
+		x, mem := newTablesRun(b, New(1), 4, 128, longest)
+		for i, name := range []string{"tables", "backward"} {
+			b.Run(fmt.Sprintf("%s/%d", name, longest), func(b *testing.B) {
+				for b.Loop() {
+					if err := x.Run(context.Background(), mem, i, i+1); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

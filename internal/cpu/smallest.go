@@ -1,0 +1,66 @@
+package cpu
+
+// smallest turns the n smallest keys into 1 and the others into 0, in time
+// linear in their number. Of equal keys those with the smaller tie key come
+// first, then the earlier ones. Tie keys are asked for only where they decide:
+// tie replaces places in key by tie keys, in ties, as long as key. Without it the
+// order decides.
+func smallest(key []uint32, n int, ties []uint32, tie func(places []uint32)) {
+	if n >= len(key) {
+		for i := range key {
+			key[i] = 1
+		}
+		return
+	}
+	limit, equal, chosen := threshold(key, n)
+	ties = ties[:0]
+	if tie != nil && chosen < equal {
+		for i, k := range key {
+			if k == limit {
+				ties = append(ties, uint32(i))
+			}
+		}
+		tie(ties)
+		smallest(ties, chosen, nil, nil)
+	}
+	for i, k := range key {
+		var mark uint32
+		switch {
+		case k < limit:
+			mark = 1
+		case k > limit:
+		case len(ties) > 0:
+			mark, ties = ties[0], ties[1:]
+		case chosen > 0:
+			mark, chosen = 1, chosen-1
+		}
+		key[i] = mark
+	}
+}
+
+// threshold returns the n-th smallest key, how many are equal to it, and how
+// many of these are among the n smallest. It is a radix select from the highest
+// digit: each pass counts the digits of the keys that agree with all digits
+// known so far.
+func threshold(key []uint32, n int) (limit uint32, equal, chosen int) {
+	const digits = 1 << 11
+	var mask uint32
+	chosen = n
+	for _, shift := range [...]uint{21, 10, 0} { // the last two share a bit
+		var count [digits]int32
+		for _, k := range key {
+			if k&mask == limit {
+				count[k>>shift%digits]++
+			}
+		}
+		digit := 0
+		for chosen > int(count[digit]) {
+			chosen -= int(count[digit])
+			digit++
+		}
+		limit |= uint32(digit) << shift
+		mask |= (digits - 1) << shift
+		equal = int(count[digit])
+	}
+	return limit, equal, chosen
+}
