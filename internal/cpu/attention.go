@@ -2,40 +2,46 @@ package cpu
 
 import (
 	"math"
+	"sort"
 	"sync/atomic"
 
-	"sftseq/internal/fmath"
+	"sftseq/internal/simd"
 	"sftseq/internal/tensor"
 )
 
 const (
-	queryTile = 32  // queries that share the work on a key
-	keyTile   = 256 // keys whose contributions are summed before they join the total
+	queryTile = 128 // queries that share the work on a key, and its windows of the tables
+	keyTile   = 64  // keys whose scores are kept at once
+	sumKeys   = 256 // keys whose contributions are summed before they join the total
 )
 
 // attentionRun is what both directions need of a launch.
 type attentionRun struct {
 	tensor.Attention
 	sequences
+	run                    *run
 	q, k, v, o, norm, leak []float32
 	count                  []int32
 	silent                 *int32
 	relation               relation
 	d, dh                  int
 	scale                  float32
+	lanes                  int // queries that the kernels take at once
 }
 
 func newAttentionRun(r *run, k tensor.Attention, grad tensor.RelationGradient) *attentionRun {
 	a := &attentionRun{
-		Attention: k, sequences: r.sequences(k.Batch),
+		Attention: k, sequences: r.sequences(k.Batch), run: r,
 		q: r.floats(k.Q), k: r.floats(k.K), v: r.floats(k.V), o: r.floats(k.O), norm: r.floats(k.Norm),
-		count: r.ints(k.Count), relation: newRelation(r, k.Relation, grad),
-		d: k.Q.Width(), dh: k.Q.Width() / k.Heads,
+		count: r.ints(k.Count),
+		d:     k.Q.Width(), dh: k.Q.Width() / k.Heads,
+		lanes: 2 * r.device.simd.Width,
 	}
 	a.scale = float32(1 / math.Sqrt(float64(a.dh)))
 	if k.Leak != nil {
 		a.leak = r.floats(k.Leak)
 	}
+	a.relation = newRelation(a, k.Relation, grad)
 	return a
 }
 
@@ -47,152 +53,194 @@ func (a *attentionRun) leakOf(b, head int) float32 {
 	return a.leak[b*a.Heads+head]
 }
 
-// head returns the channels of a head in packed row j of x [rows, d].
-func (a *attentionRun) head(x []float32, j, head int) []float32 {
-	return x[j*a.d+head*a.dh:][:a.dh]
+// head returns the channels of a head from packed row j of x [rows, d] on.
+func (a *attentionRun) head(x []float32, j, head int) []float32 { return x[j*a.d+head*a.dh:] }
+
+// keys returns the packed rows of sequence b's sampled keys in use.
+func (a *attentionRun) keys(b int) (lo, end int) {
+	lo, _ = a.sampled(b)
+	end = lo + int(a.count[b])
+	_ = a.k[lo*a.d : end*a.d] // memory is taken, and addresses made, by their number
+	return lo, end
 }
 
-// scores computes A for one key and the queries at packed rows row, row+1, …
-// (position i of sequence b); it leaves the bare score in m, Rmul in mul.
-func (a *attentionRun) scores(head, row, i, key int, s, m, mul, add []float32) {
-	scoreTile(a.Score, m, a.q[row*a.d+head*a.dh:], a.d, a.head(a.k, key, head))
-	a.relation.tile(head, key, i, mul, add)
-	for r, v := range m {
-		s[r] = float32(float32(v*a.scale)*mul[r]) + add[r]
+// queries is a tile of queries of one sequence and head. The kernels take whole
+// vectors: where the last tile of a sequence is not, it begins early, and its
+// first queries, which belong to the tile before, are not written. A sequence
+// shorter than the vectors is left to the kernels in Go.
+type queries struct {
+	b, head  int
+	row      int // packed row of the first query
+	position int // its position in the sequence
+	n, skip  int
+	stride   int // of a key's row of scores
+	kernels  *simd.Kernels
+}
+
+// tiles is the number of tiles of a sequence of n queries.
+func (a *attentionRun) tiles(n int) int {
+	if n > a.lanes && n < queryTile && n%a.lanes > 0 {
+		return 2 // there is nothing before the first where it might begin
 	}
+	return (n + queryTile - 1) / queryTile
 }
 
-func attention(r *run, k tensor.Attention) {
-	a := newAttentionRun(r, k, nil)
-	sequence := r.ints(k.Batch.Sequence)
-	rows := r.rows(k.Q)
-	if k.Silent != nil {
-		a.silent = &r.ints(k.Silent)[0]
-		*a.silent = 0
+// tile returns tile i of sequence b.
+func (a *attentionRun) tile(b, head, i int) queries {
+	lo, hi := a.tokens(b)
+	length := hi - lo
+	from, to := i*queryTile, min(length, (i+1)*queryTile)
+	if a.tiles(length) == 2 && length < queryTile {
+		whole := length / a.lanes * a.lanes
+		from, to = i*whole, whole+i*(length-whole)
 	}
-	r.each((rows+queryTile-1)/queryTile, func(w *worker, block int) {
-		lo, hi := block*queryTile, min(rows, (block+1)*queryTile)
-		for lo < hi { // the part of each sequence in this block of rows
-			b := int(sequence[lo])
-			first, end := a.tokens(b)
-			n := min(hi, end) - lo
-			for head := range k.Heads {
-				if k.Probability == tensor.Softmax {
-					a.softmaxTile(w, b, head, lo, n, lo-first)
-				} else {
-					a.reluTile(w, b, head, lo, n, lo-first)
-				}
-			}
-			lo += n
-		}
-	})
+	t := queries{b: b, head: head, kernels: a.run.device.simd}
+	if length < a.lanes {
+		t.n, t.kernels = length, simd.Levels()[len(simd.Levels())-1]
+	} else {
+		t.n = roundUp(to-from, a.lanes)
+		t.position = to - t.n
+		t.skip = from - t.position
+	}
+	t.row = lo + t.position
+	t.stride = roundUp(t.n, a.lanes)
+	return t
 }
 
-// tile is a worker's memory for one tile of queries.
-type tile struct {
-	p              []float32 // [keyTile, n]: A, then the probabilities' numerators
-	m, mul, add    []float32 // [n]
-	sum, part, top []float32 // [n]
-	out            []float32 // [n, dh]
+// forwardScratch is a worker's memory for one tile.
+type forwardScratch struct {
+	s         []float32 // [keyTile, stride] A, then the probabilities' numerators
+	q         []float32 // [dh, stride] the queries, transposed
+	out       []float32 // [dh, stride] Σ P v, transposed
+	v         []float32 // [keyTile, dh]
+	k         []float32 // [keyTile, dh]
+	sum, part []float32 // [stride] Σ of the numerators, and of a block of keys
+	top, next []float32 // [stride] softmax: the largest score before and after a tile of keys
 }
 
-func newTile(w *worker, n, dh int) tile {
-	x := w.floats(keyTile*n + 6*n + n*dh)
+func newForwardScratch(w *worker, stride, dh int) forwardScratch {
+	x := w.floats(keyTile*stride + 2*dh*stride + 2*keyTile*dh + 4*stride)
 	next := func(size int) []float32 {
 		y := x[:size:size]
 		x = x[size:]
 		return y
 	}
-	return tile{p: next(keyTile * n), m: next(n), mul: next(n), add: next(n),
-		sum: next(n), part: next(n), top: next(n), out: next(n * dh)}
+	return forwardScratch{s: next(keyTile * stride), q: next(dh * stride), out: next(dh * stride),
+		v: next(keyTile * dh), k: next(keyTile * dh), sum: next(stride), part: next(stride), top: next(stride), next: next(stride)}
 }
 
-// reluTile attends from n queries at packed rows row … with ReLU weights. There
-// is no maximum to subtract: numerator and denominator are plain sums.
-func (a *attentionRun) reluTile(w *worker, b, head, row, n, position int) {
-	t := newTile(w, n, a.dh)
-	lo, _ := a.sampled(b)
-	end := lo + int(a.count[b])
-	clear(t.sum)
-	clear(t.out)
-	for at := lo; at < end; at += keyTile {
-		keys := min(end-at, keyTile)
-		clear(t.part)
-		for j := range keys {
-			s := t.p[j*n : (j+1)*n]
-			a.scores(head, row, position, at+j, s, t.m, t.mul, t.add)
-			for r, v := range s {
-				v = max(v, 0)
-				s[r] = v
-				t.part[r] += v
-			}
-		}
-		for r, v := range t.part {
-			t.sum[r] += v
-		}
-		a.weigh(t, at, keys, head, n)
+func attention(r *run, k tensor.Attention) {
+	a := newAttentionRun(r, k, nil)
+	if k.Silent != nil {
+		a.silent = &r.ints(k.Silent)[0]
+		*a.silent = 0
 	}
-	leak := a.leakOf(b, head)
-	a.countSilent(t.sum)
-	for r := range n {
-		z := t.sum[r] + leak + tensor.AttentionEpsilon
-		a.norm[(row+r)*a.Heads+head] = z
-		o := a.head(a.o, row+r, head)
-		for c := range o {
-			o[c] = t.out[r*a.dh+c] / z
+	a.eachTile(func(w *worker, t queries) {
+		if k.Probability == tensor.Softmax {
+			a.softmaxTile(w, t)
+		} else {
+			a.reluTile(w, t)
+		}
+	})
+}
+
+// eachTile gives every tile of every sequence and head to a worker, a head's
+// tiles one after the other: they share keys and parts of the tables.
+func (a *attentionRun) eachTile(f func(w *worker, t queries)) {
+	first := make([]int, a.n+1) // piece of each sequence
+	for b := range a.n {
+		lo, hi := a.tokens(b)
+		first[b+1] = first[b] + a.tiles(hi-lo)*a.Heads
+	}
+	a.run.each(first[a.n], func(w *worker, piece int) {
+		b := sort.SearchInts(first, piece+1) - 1
+		tiles := (first[b+1] - first[b]) / a.Heads
+		i := piece - first[b]
+		f(w, a.tile(b, i/tiles, i%tiles))
+	})
+}
+
+// loadQueries transposes the tile's queries into q.
+func (a *attentionRun) loadQueries(t queries, q []float32) {
+	t.kernels.Transpose(q, t.stride, a.head(a.q, t.row, t.head), a.d, t.n, a.dh)
+}
+
+// copyHead packs the head's channels of rows lo … lo+n−1 of x, width floats a row.
+func (a *attentionRun) copyHead(dst, x []float32, lo, n, head, width int) {
+	for j := range n {
+		row := dst[j*width:][:width]
+		clear(row[copy(row, a.head(x, lo+j, head)[:a.dh]):])
+	}
+}
+
+// scores computes the bare scores m of keys packed keys (ldk apart) and the
+// tile's transposed queries.
+func (a *attentionRun) scores(t queries, s, q, k []float32, ldk, keys int) {
+	switch a.Score {
+	case tensor.Lily:
+		t.kernels.Lily.Forward(s, q, t.stride, t.n, k, ldk, keys, a.dh)
+	case tensor.Dot:
+		p := &a.run.device.simd.Products
+		for j := range keys {
+			clear(s[j*t.stride:][:t.n])
+		}
+		c := simd.Rows(s, t.stride)
+		p.Mul(c, simd.Rows(k, ldk), p.View(q, t.stride, a.dh, t.n), c, keys)
+	default:
+		t.kernels.Maxout.Forward(s, q, t.stride, t.n, k, ldk, keys, a.dh)
+	}
+	if a.Score == tensor.MaxoutStandardized {
+		for j := range keys {
+			for r, v := range s[j*t.stride:][:t.n] {
+				s[j*t.stride+r] = (v - float32(float32(a.dh)*standardMean)) * standardScale
+			}
 		}
 	}
 }
 
-// softmaxTile is reluTile for softmax: the largest score so far is subtracted,
-// and what was summed before is scaled when it grows.
-func (a *attentionRun) softmaxTile(w *worker, b, head, row, n, position int) {
-	t := newTile(w, n, a.dh)
-	lo, _ := a.sampled(b)
-	end := lo + int(a.count[b])
-	clear(t.sum)
-	clear(t.out)
-	for r := range t.top {
-		t.top[r] = float32(math.Inf(-1))
+// reluTile attends from a tile of queries with ReLU weights. There is no maximum
+// to subtract: numerator and denominator are plain sums.
+func (a *attentionRun) reluTile(w *worker, t queries) {
+	f := newForwardScratch(w, t.stride, a.dh)
+	a.loadQueries(t, f.q)
+	lo, end := a.keys(t.b)
+	clear(f.sum)
+	clear(f.out)
+	for block := lo; block < end; block += sumKeys {
+		clear(f.part)
+		for at := block; at < min(end, block+sumKeys); at += keyTile {
+			keys := min(end-at, keyTile)
+			a.copyHead(f.k, a.k, at, keys, t.head, a.dh)
+			a.scores(t, f.s, f.q, f.k, a.dh, keys)
+			a.relation.forward(t, at, keys, f.s, 0, f.part)
+			a.weigh(t, &f, at, keys)
+		}
+		addTo(f.sum, f.part)
 	}
-	for at := lo; at < end; at += keyTile {
-		keys := min(end-at, keyTile)
-		copy(t.part, t.top)
-		for j := range keys {
-			s := t.p[j*n : (j+1)*n]
-			a.scores(head, row, position, at+j, s, t.m, t.mul, t.add)
-			for r, v := range s {
-				t.part[r] = max(t.part[r], v)
-			}
+	a.countSilent(f.sum[t.skip:t.n])
+	leak := a.leakOf(t.b, t.head)
+	for r, v := range f.sum[:t.n] {
+		z := v + leak + tensor.AttentionEpsilon
+		if r >= t.skip {
+			a.norm[(t.row+r)*a.Heads+t.head] = z
 		}
-		for r, top := range t.part {
-			shrink := fmath.Exp(t.top[r] - top)
-			t.top[r] = top
-			t.sum[r] *= shrink
-			for c := range a.dh {
-				t.out[r*a.dh+c] *= shrink
-			}
-		}
-		clear(t.part)
-		for j := range keys {
-			s := t.p[j*n : (j+1)*n]
-			for r, v := range s {
-				s[r] = fmath.Exp(v - t.top[r])
-				t.part[r] += s[r]
-			}
-		}
-		for r, v := range t.part {
-			t.sum[r] += v
-		}
-		a.weigh(t, at, keys, head, n)
+		f.sum[r] = 1 / z
 	}
-	for r := range n {
-		a.norm[(row+r)*a.Heads+head] = t.top[r] + fmath.Log(t.sum[r])
-		o := a.head(a.o, row+r, head)
-		for c := range o {
-			o[c] = t.out[r*a.dh+c] / t.sum[r]
-		}
-	}
+	a.storeOutput(t, &f)
+}
+
+// storeOutput divides the sums by what is the inverse of in f.sum.
+func (a *attentionRun) storeOutput(t queries, f *forwardScratch) {
+	t.kernels.ScaleRows(f.out, t.stride, a.dh, t.n, f.sum)
+	t.kernels.Transpose(a.head(a.o, t.row+t.skip, t.head), a.d, f.out[t.skip:], t.stride, a.dh, t.n-t.skip)
+}
+
+// weigh adds Σ_j p_j v_j over a tile of keys to the tile's output.
+func (a *attentionRun) weigh(t queries, f *forwardScratch, at, keys int) {
+	a.copyHead(f.v, a.v, at, keys, t.head, a.dh)
+	p := &a.run.device.simd.Products
+	c := simd.Rows(f.out, t.stride)
+	p.Mul(c, simd.Matrix{Data: f.v, Row: 1, Col: a.dh}, p.View(f.s, t.stride, keys, t.n), c, a.dh)
 }
 
 // countSilent counts the rows that no key has a positive score for.
@@ -207,36 +255,4 @@ func (a *attentionRun) countSilent(sum []float32) {
 		}
 	}
 	atomic.AddInt32(a.silent, n)
-}
-
-// weigh adds Σ_j p_j v_j over a tile of keys to the tile's output.
-func (a *attentionRun) weigh(t tile, at, keys, head, n int) {
-	for r := range n {
-		out := t.out[r*a.dh:][:a.dh]
-		c := 0
-		for ; c+4 <= a.dh; c += 4 {
-			var s0, s1, s2, s3 float32
-			from := at*a.d + head*a.dh + c
-			for j := range keys {
-				p := t.p[j*n+r]
-				v := a.v[from : from+4 : from+4]
-				s0 += float32(p * v[0])
-				s1 += float32(p * v[1])
-				s2 += float32(p * v[2])
-				s3 += float32(p * v[3])
-				from += a.d
-			}
-			out[c] += s0
-			out[c+1] += s1
-			out[c+2] += s2
-			out[c+3] += s3
-		}
-		for ; c < a.dh; c++ {
-			var s float32
-			for j := range keys {
-				s += float32(t.p[j*n+r] * a.v[(at+j)*a.d+head*a.dh+c])
-			}
-			out[c] += s
-		}
-	}
 }

@@ -17,11 +17,20 @@ type Device struct {
 	threads int
 	simd    *simd.Kernels
 	idle    chan *worker
+	cosines cosineCache
 }
 
 // worker is the right to use one thread, with the scratch memory that goes
 // with it.
-type worker struct{ scratch []float32 }
+type worker struct {
+	scratch []float32
+
+	// What a call of Dropout points to lives here: on a stack it would be
+	// allocated anew for each.
+	counter [4]uint32
+	key     [2]uint32
+	lead    [4]float32
+}
 
 // floats returns n floats of scratch, their contents undefined.
 func (w *worker) floats(n int) []float32 {
@@ -195,11 +204,28 @@ const rowBlock = 64
 
 // eachRows cuts n rows into blocks.
 func (r *run) eachRows(n int, f func(w *worker, lo, hi int)) {
-	r.each((n+rowBlock-1)/rowBlock, func(w *worker, i int) { f(w, i*rowBlock, min(n, (i+1)*rowBlock)) })
+	r.each(blocks(n), func(w *worker, i int) { f(w, i*rowBlock, min(n, (i+1)*rowBlock)) })
+}
+
+// blocks is the number of blocks that eachRows cuts n rows into.
+func blocks(n int) int { return (n + rowBlock - 1) / rowBlock }
+
+// sumParts sets the sums, which lie one behind the other in each part, to the
+// total of the parts, added in their order.
+func (r *run) sumParts(parts []float32, sums ...[]float32) {
+	for _, s := range sums {
+		clear(s)
+	}
+	for len(parts) > 0 {
+		for _, s := range sums {
+			r.device.simd.Add(s, s, parts)
+			parts = parts[len(s):]
+		}
+	}
 }
 
 // columnBlock is the number of columns that a worker sums at a time.
-const columnBlock = 16
+const columnBlock = 64
 
 // eachColumns cuts n columns into blocks.
 func (r *run) eachColumns(n int, f func(lo, hi int)) {

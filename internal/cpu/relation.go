@@ -1,118 +1,144 @@
 package cpu
 
 import (
-	"sftseq/internal/fmath"
+	"sftseq/internal/simd"
 	"sftseq/internal/tensor"
 )
 
-// relation yields Rmul and Radd for the queries at positions i, i+1, … of one
-// sequence and one of its sampled keys (by its packed row).
+// relation is the relative encoding of a tile of queries and sampled keys at …
+// at+keys−1 (packed rows), whose scores are rows of t.stride floats.
 type relation interface {
-	tile(head, key, i int, mul, add []float32)
-	// backward receives the gradients of what tile returned.
-	backward(head, key, i int, dmul, dadd []float32)
+	// forward turns the bare scores m into max(A, floor), and adds the sum over
+	// the keys to sum.
+	forward(t queries, at, keys int, s []float32, floor float32, sum []float32)
+	// backward takes m in s and dA in d, and leaves dm in s and Σ_r dm of each key
+	// in total. With relu, dA counts only where A > 0, and d becomes ReLU(A).
+	backward(t queries, at, keys int, s, d []float32, relu bool, total []float32)
 }
 
-func newRelation(r *run, rel tensor.Relation, grad tensor.RelationGradient) relation {
+func newRelation(a *attentionRun, rel tensor.Relation, grad tensor.RelationGradient) relation {
 	switch rel := rel.(type) {
 	case nil:
-		return noRelation{}
+		return noRelation{a.scale}
 	case tensor.SinusoidRelation:
-		s := &sinusoidRelation{
-			f: r.floats(rel.F), g: r.floats(rel.G), p: r.floats(rel.P),
-			top: r.ints(rel.Top), partner: r.ints(rel.Partner),
-			nf: rel.F.Width(), ng: rel.G.Width(), heads: rel.F.Shape[0] / 2,
-		}
-		if grad != nil {
-			g := grad.(tensor.SinusoidGradient)
-			s.df, s.dg, s.dp = r.floats(g.DF), r.floats(g.DG), r.floats(g.DP)
-		}
-		return s
+		return newSinusoidRelation(a, rel, grad)
 	}
 	panic("cpu: unknown relation")
 }
 
 // noRelation is Rmul = 1, Radd = 0.
-type noRelation struct{}
+type noRelation struct{ scale float32 }
 
-func (noRelation) tile(_, _, _ int, mul, add []float32) {
-	for r := range mul {
-		mul[r] = 1
-	}
-	clear(add)
+func (n noRelation) forward(t queries, _, keys int, s []float32, floor float32, sum []float32) {
+	t.kernels.ScaleTile(s, t.stride, keys, t.n, n.scale, floor, sum)
 }
 
-func (noRelation) backward(_, _, _ int, _, _ []float32) {}
-
-// sinusoidRelation reads the tables: the relative term of positions i and j is
-// F[|i−j|] + G[i+j].
-type sinusoidRelation struct {
-	f, g, p       []float32
-	df, dg, dp    []float32
-	top, partner  []int32
-	nf, ng, heads int
-}
-
-// tables returns head's tables of Rmul and of Radd.
-func (s *sinusoidRelation) tables(head int, f, g []float32) (fm, gm, fa, ga []float32) {
-	add := head + s.heads
-	return f[head*s.nf:][:s.nf], g[head*s.ng:][:s.ng], f[add*s.nf:][:s.nf], g[add*s.ng:][:s.ng]
-}
-
-func (s *sinusoidRelation) tile(head, key, i int, mul, add []float32) {
-	fm, gm, fa, ga := s.tables(head, s.f, s.g)
-	top, p := int(s.top[key]), s.p[key]
-	add = add[:len(mul)]
-	for r := range mul {
-		t, u := distance(i+r, top), i+r+top
-		mul[r] = p * fmath.Softplus(fm[t]+gm[u])
-		add[r] = p * (fa[t] + ga[u])
-	}
-	if s.partner[key] < 0 {
-		return
-	}
-	partner, p := int(s.partner[key]), 1-p
-	for r := range mul {
-		t, u := distance(i+r, partner), i+r+partner
-		mul[r] += float32(p * fmath.Softplus(fm[t]+gm[u]))
-		add[r] += float32(p * (fa[t] + ga[u]))
-	}
-}
-
-func (s *sinusoidRelation) backward(head, key, i int, dmul, dadd []float32) {
-	fm, gm, fa, ga := s.tables(head, s.f, s.g)
-	dfm, dgm, dfa, dga := s.tables(head, s.df, s.dg)
-	dadd = dadd[:len(dmul)]
-	// scatter adds one token's share, and returns Σ dRmul·softplus + dRadd·add.
-	scatter := func(position int, p float32) float32 {
+func (n noRelation) backward(t queries, _, keys int, s, d []float32, relu bool, total []float32) {
+	for j := range keys {
+		row, da := s[j*t.stride:][:t.n], d[j*t.stride:][:t.n]
 		var sum float32
-		for r, dm := range dmul {
-			da := dadd[r]
-			if dm == 0 && da == 0 {
-				continue
+		for r, m := range row {
+			v := da[r]
+			if relu {
+				a := m * n.scale
+				if !(a > 0) {
+					v = 0
+				}
+				da[r] = max(a, 0)
 			}
-			t, u := distance(i+r, position), i+r+position
-			soft, sigmoid := fmath.SoftplusSigmoid(fm[t] + gm[u])
-			sum += float32(dm*soft) + float32(da*(fa[t]+ga[u]))
-			gm := float32(dm*p) * sigmoid
-			ga := da * p
-			dfm[t] += gm
-			dgm[u] += gm
-			dfa[t] += ga
-			dga[u] += ga
+			v *= n.scale
+			row[r] = v
+			sum += v
 		}
-		return sum
-	}
-	p := s.p[key]
-	sum := scatter(int(s.top[key]), p)
-	if s.partner[key] >= 0 {
-		s.dp[key*s.heads+head] += sum - scatter(int(s.partner[key]), 1-p)
+		total[j] = sum
 	}
 }
 
-func distance(i, j int) int {
-	if i < j {
-		return j - i
+// sinusoidRelation reads the tables of the encoding.
+type sinusoidRelation struct {
+	f, g, e, p   []float32
+	df, dg, dp   []float32
+	top, partner []int32
+	width        int // of a row of the tables
+	heads        int
+	longest      int
+	scale        float32
+	wide         []bool // of each sequence and head: an exponential is out of the kernels' range
+}
+
+func newSinusoidRelation(a *attentionRun, rel tensor.SinusoidRelation, grad tensor.RelationGradient) *sinusoidRelation {
+	r := a.run
+	s := &sinusoidRelation{
+		f: r.floats(rel.F), g: r.floats(rel.G), e: r.floats(rel.E), p: r.floats(rel.P),
+		top: r.ints(rel.Top), partner: r.ints(rel.Partner),
+		width: rel.F.Width(), heads: a.Heads, longest: int(r.counts[tensor.CountLongest]), scale: a.scale,
+		wide: make([]bool, a.n*a.Heads),
 	}
-	return i - j
+	if grad != nil {
+		g := grad.(tensor.SinusoidGradient)
+		s.df, s.dg, s.dp = r.floats(g.DF), r.floats(g.DG), r.floats(g.DP)
+	}
+	r.each(len(s.wide), func(_ *worker, i int) {
+		lo, hi := a.tokens(i / a.Heads)
+		s.wide[i] = s.outOfRange(i%a.Heads, hi-lo)
+	})
+	return s
+}
+
+// outOfRange tells if an exponential that a sequence of n tokens meets lies
+// outside 2⁻⁶³ … 2⁶³, so that a product might leave float32's range. Only
+// weights that have run away get there.
+func (s *sinusoidRelation) outOfRange(head, n int) bool {
+	for _, x := range [][]float32{s.row(s.e, head)[s.longest-n:][:2*n-1], s.row(s.e, s.heads+head)[:2*n-1]} {
+		for _, v := range x {
+			if !(v >= 0x1p-63 && v <= 0x1p63) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// row returns row i of a table.
+func (s *sinusoidRelation) row(table []float32, i int) []float32 {
+	return table[i*s.width:][:s.width]
+}
+
+// tile describes a tile to the kernels.
+func (s *sinusoidRelation) tile(t queries, at, keys int, scores []float32) simd.SinusoidTile {
+	h, add := t.head, t.head+s.heads
+	return simd.SinusoidTile{
+		S: scores, EF: s.row(s.e, h), EG: s.row(s.e, add), FA: s.row(s.f, add), GA: s.row(s.g, add),
+		FM: s.row(s.f, h), GM: s.row(s.g, h),
+		Top: s.top[at:][:keys], Partner: s.partner[at:][:keys], P: s.p[at:][:keys],
+		Keys: keys, N: t.n, Stride: t.stride, FOrigin: t.position + s.longest - 1, GOrigin: t.position, Scale: s.scale,
+	}
+}
+
+func (s *sinusoidRelation) forward(t queries, at, keys int, scores []float32, floor float32, sum []float32) {
+	tile := s.tile(t, at, keys, scores)
+	tile.Floor, tile.Sum = floor, sum
+	if s.wide[t.b*s.heads+t.head] {
+		simd.SinusoidGo(&tile)
+	} else {
+		t.kernels.Sinusoid(&tile)
+	}
+}
+
+func (s *sinusoidRelation) backward(t queries, at, keys int, scores, d []float32, relu bool, total []float32) {
+	tile := s.tile(t, at, keys, scores)
+	h, add := t.head, t.head+s.heads
+	tile.DFM, tile.DGM, tile.DFA, tile.DGA = s.row(s.df, h), s.row(s.dg, h), s.row(s.df, add), s.row(s.dg, add)
+	var dp [keyTile]float32
+	tile.D, tile.Total, tile.DP = d, total, dp[:keys]
+	if !relu || s.wide[t.b*s.heads+t.head] {
+		simd.SinusoidBackwardGo(&tile, relu)
+	} else {
+		t.kernels.SinusoidBackward(&tile)
+	}
+	for j, v := range dp[:keys] {
+		if s.partner[at+j] >= 0 {
+			s.dp[(at+j)*s.heads+t.head] += v
+		}
+	}
 }

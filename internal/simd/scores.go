@@ -1,7 +1,127 @@
 package simd
 
-// Scores are the kernels of sampled attention.
+// Scores are the kernels of sampled attention, of a tile of pairs: queries lie
+// across the lanes, each key is a row of stride floats. Numbers of queries are
+// rounded up to two vectors and channels to one; what lies there is computed too
+// and must be finite.
 type Scores struct {
+	Maxout, Lily Score
+
+	// ScaleTile computes s[j][r] = max(s[j][r]·scale, floor) for keys rows and n
+	// queries, and adds each column to sum.
+	ScaleTile func(s []float32, stride, keys, n int, scale, floor float32, sum []float32)
+	// ScaleRows computes y[i][r] *= x[r] for rows rows of n.
+	ScaleRows func(y []float32, stride, rows, n int, x []float32)
+	// Sinusoid is the relative encoding of a tile, SinusoidBackward its adjoint.
+	Sinusoid, SinusoidBackward func(t *SinusoidTile)
+
+	transpose func(blocks int, dst *float32, ldd int, src *float32, lds int)
 }
 
-var scoresGo = Scores{}
+// Score is how queries meet keys.
+type Score struct {
+	// Forward computes s[j][r] = Σ_c score(q[c][r], k[j][c]): q has c rows, like
+	// s a stride apart; keys are ldk apart.
+	Forward func(s, q []float32, stride, n int, k []float32, ldk, keys, c int)
+	// Backward adds, for the gradients g of a tile and rows of c channels,
+	//
+	//	dq[r] += Σ_j g[j][r] ∂score/∂q,  dk[j] += Σ_r g[j][r] ∂score/∂k
+	//
+	// For maxout, whose two derivatives are 1 and 0 or 0 and 1, dk must begin with
+	// Σ_r g[j][r] in every channel.
+	Backward func(g []float32, stride, n int, q, dq, k, dk []float32, keys, c int)
+}
+
+// SinusoidTile is a tile of Keys × N pairs under the relative encoding: with the
+// windows of key j at its two tokens' positions t,
+//
+//	mul(r, t) = F[FOrigin − t + r] + G[GOrigin + t + r], likewise add,
+//	Rmul = p softplus(mul(r, top)) + (1−p) softplus(mul(r, partner)), likewise Radd,
+//	A    = m·Scale·Rmul + Radd.
+//
+// The assembly reads EF = exp(F) and EG = exp(G) of mul in place of F and G, as
+// softplus(f+g) = log(1 + eᶠ·eᵍ); both must lie in 2⁻⁶³ … 2⁶³. Windows reach as
+// far as the last query, N, which the tables must do too.
+//
+// The assembly knows the offset of each field.
+type SinusoidTile struct {
+	S []float32 // [Keys][Stride] the scores m; becomes max(A, Floor), in Backward dm
+
+	D []float32 // [Keys][Stride] Backward: dA where A > 0; becomes ReLU(A)
+
+	Sum []float32 // [N] Forward adds Σ_j max(A, Floor)
+
+	EF, EG, FA, GA []float32 // the tables of one head
+
+	DFM, DGM, DFA, DGA []float32 // Backward adds the gradients of the tables
+
+	Top, Partner []int32   // [Keys] positions; no partner is −1
+	P            []float32 // [Keys]
+	DP           []float32 // [Keys] Backward adds Σ_r dA·∂A/∂p; undefined without a partner
+	Total        []float32 // [Keys] Backward writes Σ_r dm
+
+	FM, GM []float32 // the logarithms of EF and EG, for the kernel in Go
+
+	Keys, N, Stride  int
+	FOrigin, GOrigin int
+	Scale, Floor     float32
+}
+
+// check panics where the assembly, which checks nothing, would leave a slice.
+func (t *SinusoidTile) check(backward bool) {
+	last := (t.Keys-1)*t.Stride + t.N - 1
+	_ = t.S[last]
+	_ = t.P[t.Keys-1]
+	tables := [][]float32{t.EF, t.FA, t.EG, t.GA}
+	if backward {
+		_, _, _ = t.D[last], t.DP[t.Keys-1], t.Total[t.Keys-1]
+		tables = append(tables, t.DFM, t.DFA, t.DGM, t.DGA)
+	} else {
+		_ = t.Sum[t.N-1]
+	}
+	lowest, highest := t.Top[0], t.Top[0]
+	for _, positions := range [][]int32{t.Top[:t.Keys], t.Partner[:t.Keys]} {
+		for _, p := range positions {
+			if p = max(p, 0); p < lowest {
+				lowest = p
+			} else if p > highest {
+				highest = p
+			}
+		}
+	}
+	for i, x := range tables {
+		low, high := t.FOrigin-int(highest), t.FOrigin-int(lowest)
+		if i%4 >= 2 {
+			low, high = t.GOrigin+int(lowest), t.GOrigin+int(highest)
+		}
+		_ = x[low : high+t.N]
+	}
+}
+
+// Transpose copies src, rows×cols, to dst, cols×rows.
+func (k *Scores) Transpose(dst []float32, ldd int, src []float32, lds, rows, cols int) {
+	if rows == 0 || cols == 0 {
+		return
+	}
+	_, _ = dst[(cols-1)*ldd+rows-1], src[(rows-1)*lds+cols-1]
+	i := 0
+	if blocks := cols / 8; k.transpose != nil && blocks > 0 {
+		for ; i+8 <= rows; i += 8 {
+			k.transpose(blocks, &dst[i], ldd, &src[i*lds], lds)
+			if done := 8 * blocks; done < cols {
+				transpose(dst[done*ldd+i:], ldd, src[i*lds+done:], lds, 8, cols-done)
+			}
+		}
+	}
+	if i < rows {
+		transpose(dst[i:], ldd, src[i*lds:], lds, rows-i, cols)
+	}
+}
+
+func transpose(dst []float32, ldd int, src []float32, lds, rows, cols int) {
+	for i := range rows {
+		for j := range cols {
+			dst[j*ldd+i] = src[i*lds+j]
+		}
+	}
+}

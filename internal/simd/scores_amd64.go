@@ -1,6 +1,79 @@
 package simd
 
+import "unsafe"
+
 var (
-	scoresAVX2   = Scores{}
-	scoresAVX512 = Scores{}
+	scoresAVX2 = Scores{
+		Maxout:           assembledScore([]scoreRows{{5, maxout5AVX2}, {2, maxout2AVX2}, {1, maxout1AVX2}}, maxoutBackward4AVX2, maxoutBackward1AVX2),
+		Lily:             assembledScore([]scoreRows{{5, lily5AVX2}, {2, lily2AVX2}, {1, lily1AVX2}}, lilyBackward4AVX2, lilyBackward1AVX2),
+		ScaleTile:        assembledScaleTile(scaleTileAVX2),
+		ScaleRows:        assembledScaleRows(scaleRowsAVX2),
+		Sinusoid:         assembledSinusoid(false, sinusoidTileAVX2),
+		SinusoidBackward: assembledSinusoid(true, sinusoidBackwardAVX2),
+		transpose:        transpose8AVX2,
+	}
+	scoresAVX512 = Scores{
+		Maxout:           assembledScore([]scoreRows{{8, maxout8AVX512}, {2, maxout2AVX512}, {1, maxout1AVX512}}, maxoutBackward4AVX512, maxoutBackward1AVX512),
+		Lily:             assembledScore([]scoreRows{{8, lily8AVX512}, {2, lily2AVX512}, {1, lily1AVX512}}, lilyBackward4AVX512, lilyBackward1AVX512),
+		ScaleTile:        assembledScaleTile(scaleTileAVX512),
+		ScaleRows:        assembledScaleRows(scaleRowsAVX512),
+		Sinusoid:         assembledSinusoid(false, sinusoidTileAVX512),
+		SinusoidBackward: assembledSinusoid(true, sinusoidBackwardAVX512),
+		transpose:        transpose8AVX2,
+	}
 )
+
+// The assembly checks nothing: what gives it slices does.
+
+// scoreRows scores a number of keys at once.
+type scoreRows struct {
+	keys int
+	f    func(n, c int, s, q *float32, stride int, k *float32, ldk int)
+}
+
+func assembledScore(blocks []scoreRows,
+	manyBack, oneBack func(n, c int, g *float32, stride int, q, dq, k, dk *float32)) Score {
+	return Score{
+		Forward: func(s, q []float32, stride, n int, k []float32, ldk, keys, c int) {
+			_, _, _ = s[(keys-1)*stride+n-1], q[(c-1)*stride+n-1], k[(keys-1)*ldk+c-1]
+			j := 0
+			for _, b := range blocks {
+				for ; j+b.keys <= keys; j += b.keys {
+					b.f(n, c, &s[j*stride], &q[0], stride, &k[j*ldk], ldk)
+				}
+			}
+		},
+		Backward: func(g []float32, stride, n int, q, dq, k, dk []float32, keys, c int) {
+			_, _, _ = g[(keys-1)*stride+n-1], q[n*c-1], dq[n*c-1]
+			_, _ = k[keys*c-1], dk[keys*c-1]
+			j := 0
+			for ; j+4 <= keys; j += 4 {
+				manyBack(n, c, &g[j*stride], stride, &q[0], &dq[0], &k[j*c], &dk[j*c])
+			}
+			for ; j < keys; j++ {
+				oneBack(n, c, &g[j*stride], stride, &q[0], &dq[0], &k[j*c], &dk[j*c])
+			}
+		},
+	}
+}
+
+func assembledScaleTile(f func(keys, n int, s *float32, stride int, scale, floor float32, sum *float32)) func(s []float32, stride, keys, n int, scale, floor float32, sum []float32) {
+	return func(s []float32, stride, keys, n int, scale, floor float32, sum []float32) {
+		_, _ = s[(keys-1)*stride+n-1], sum[n-1]
+		f(keys, n, &s[0], stride, scale, floor, &sum[0])
+	}
+}
+
+func assembledScaleRows(f func(rows, n int, y *float32, stride int, x *float32)) func(y []float32, stride, rows, n int, x []float32) {
+	return func(y []float32, stride, rows, n int, x []float32) {
+		_, _ = y[(rows-1)*stride+n-1], x[n-1]
+		f(rows, n, &y[0], stride, &x[0])
+	}
+}
+
+func assembledSinusoid(backward bool, f func(tile *byte)) func(t *SinusoidTile) {
+	return func(t *SinusoidTile) {
+		t.check(backward)
+		f((*byte)(unsafe.Pointer(t)))
+	}
+}

@@ -1,3 +1,385 @@
 package main
 
-func attention(v isa) {}
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// attention emits the kernels of sampled attention: queries lie across the
+// lanes, keys are rows.
+func attention(v isa) {
+	scoreTiles(v, "maxout", maxoutStep)
+	scoreTiles(v, "lily", lilyStep)
+	scoreBackward(v, "maxout", maxoutBackwardStep)
+	scoreBackward(v, "lily", lilyBackwardStep)
+	scaleTile(v)
+	scaleRows(v)
+	sinusoidTile(v)
+	sinusoidBackward(v)
+	if !v.wide() {
+		transpose(v) // of the same use to both
+	}
+}
+
+// scoreTiles emits s[j][r] = Σ_c score(q[c][r], k[j][c]) for as many keys as the
+// registers hold, and for the few that are left over.
+func scoreTiles(v isa, name string, step func(v isa, q, k Op, acc, one VecVirtual)) {
+	blocks := []int{5, 2, 1}
+	if v.wide() {
+		blocks = []int{8, 2, 1}
+	}
+	for _, keys := range blocks {
+		scoreTile(v, fmt.Sprintf("%s%d", name, keys), keys, step)
+	}
+}
+
+func scoreTile(v isa, name string, keys int, step func(v isa, q, k Op, acc, one VecVirtual)) {
+	v.text(name, "func(n, c int, s *float32, q *float32, stride int, k *float32, ldk int)",
+		fmt.Sprintf("scores %d keys and n queries, a multiple of two vectors.", keys))
+	n := Load(Param("n"), GP64())
+	s := Load(Param("s"), GP64())
+	q := Load(Param("q"), GP64())
+	stride := Load(Param("stride"), GP64())
+	SHLQ(Imm(2), stride)
+	k := Load(Param("k"), GP64())
+	ldk := Load(Param("ldk"), GP64())
+	SHLQ(Imm(2), ldk)
+	var rows []Mem // of the keys
+	for j := range keys {
+		if j%3 == 0 && j > 0 {
+			p := GP64()
+			LEAQ(Mem{Base: k, Index: ldk, Scale: 2}, p)
+			ADDQ(ldk, p)
+			k = p
+		}
+		m := Mem{Base: k}
+		if j%3 > 0 {
+			m.Index, m.Scale = ldk, uint8(j%3)
+		}
+		rows = append(rows, m)
+	}
+	var bases []Register
+	for _, m := range rows {
+		if m.Index == nil {
+			bases = append(bases, m.Base)
+		}
+	}
+	one := v.splat(1)
+	Label("queries")
+	c := GP64()
+	Load(Param("c"), c)
+	column := GP64()
+	MOVQ(q, column)
+	acc := make([][2]VecVirtual, keys)
+	for j := range acc {
+		acc[j] = [2]VecVirtual{v.zero(), v.zero()}
+	}
+	Label("channels")
+	q0, q1 := v.vec(), v.vec()
+	VMOVUPS(Mem{Base: column}, q0)
+	VMOVUPS(Mem{Base: column, Disp: v.bytes()}, q1)
+	ADDQ(stride, column)
+	for j := range acc {
+		x := v.vec()
+		VBROADCASTSS(rows[j], x)
+		step(v, q0, x, acc[j][0], one)
+		step(v, q1, x, acc[j][1], one)
+	}
+	for _, p := range bases {
+		ADDQ(Imm(4), p)
+	}
+	DECQ(c)
+	JNZ(LabelRef("channels"))
+	out := GP64()
+	MOVQ(s, out)
+	for j := range acc {
+		VMOVUPS(acc[j][0], Mem{Base: out})
+		VMOVUPS(acc[j][1], Mem{Base: out, Disp: v.bytes()})
+		if j+1 < keys {
+			ADDQ(stride, out)
+		}
+	}
+	Load(Param("c"), c)
+	SHLQ(Imm(2), c)
+	for _, p := range bases {
+		SUBQ(c, p)
+	}
+	ADDQ(U32(uint32(2*v.bytes())), s)
+	ADDQ(U32(uint32(2*v.bytes())), q)
+	SUBQ(U32(uint32(2*v.width)), n)
+	JNZ(LabelRef("queries"))
+	VZEROUPPER()
+	RET()
+}
+
+// maxoutStep is acc += max(q, k). The sum goes through the multipliers: maxima
+// and additions share pipes on some processors (Zen), a multiplication by one
+// is exact.
+func maxoutStep(v isa, q, k Op, acc, one VecVirtual) {
+	t := v.vec()
+	VMAXPS(q, k, t)
+	VFMADD231PS(one, t, acc)
+}
+
+// lilyStep is acc += |q+k| − |q−k|.
+func lilyStep(v isa, q, k Op, acc, _ VecVirtual) {
+	t, u := v.vec(), v.vec()
+	VADDPS(q, k, t)
+	v.and(v.wideBits(0x7fffffff), t, t)
+	VADDPS(t, acc, acc)
+	VSUBPS(k, q, u)
+	v.and(v.wideBits(0x7fffffff), u, u)
+	VSUBPS(u, acc, acc)
+}
+
+// scoreBackward emits, for four keys (one) and channels across the lanes,
+//
+//	dq[r] += Σ_j g[j][r] ∂score/∂q,  dk[j] += Σ_r g[j][r] ∂score/∂k
+//
+// (for maxout, dk[j] += Σ_r g[j][r] (∂score/∂k − 1)).
+func scoreBackward(v isa, name string, step func(v isa, q, k, g Op, dq, dk, one VecVirtual)) {
+	for _, keys := range []int{4, 1} {
+		v.text(fmt.Sprintf("%sBackward%d", name, keys),
+			"func(n, c int, ds *float32, stride int, q, dq *float32, k, dk *float32)",
+			fmt.Sprintf("goes back through the scores of %d keys and n queries; rows of q, dq, k and dk have c floats, a multiple of a vector.", keys))
+		n := Load(Param("n"), GP64())
+		c := Load(Param("c"), GP64())
+		SHLQ(Imm(2), c)
+		g := Load(Param("ds"), GP64())
+		stride := Load(Param("stride"), GP64())
+		SHLQ(Imm(2), stride)
+		q := Load(Param("q"), GP64())
+		dq := Load(Param("dq"), GP64())
+		k := Load(Param("k"), GP64())
+		dk := Load(Param("dk"), GP64())
+		left := GP64()
+		MOVQ(c, left)
+		stride3 := GP64()
+		LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, stride3)
+		weight := []Mem{{Base: g}, {Base: g, Index: stride, Scale: 1}, {Base: g, Index: stride, Scale: 2}, {Base: g, Index: stride3, Scale: 1}}
+		c3 := GP64()
+		LEAQ(Mem{Base: c, Index: c, Scale: 2}, c3)
+		row := func(base Register) []Mem {
+			return []Mem{{Base: base}, {Base: base, Index: c, Scale: 1}, {Base: base, Index: c, Scale: 2}, {Base: base, Index: c3, Scale: 1}}
+		}
+
+		one := v.splat(1)
+		Label("channels")
+		ks, dks := v.vecs(keys), v.vecs(keys)
+		for j := range keys {
+			VMOVUPS(row(k)[j], ks[j])
+			VMOVUPS(row(dk)[j], dks[j])
+		}
+		r := GP64()
+		MOVQ(n, r)
+		Label("queries")
+		x, dx := v.vec(), v.vec()
+		VMOVUPS(Mem{Base: q}, x)
+		VMOVUPS(Mem{Base: dq}, dx)
+		for j := range keys {
+			w := v.vec()
+			VBROADCASTSS(weight[j], w)
+			step(v, x, ks[j], w, dx, dks[j], one)
+		}
+		VMOVUPS(dx, Mem{Base: dq})
+		ADDQ(c, q)
+		ADDQ(c, dq)
+		ADDQ(Imm(4), g)
+		DECQ(r)
+		JNZ(LabelRef("queries"))
+		for j := range keys {
+			VMOVUPS(dks[j], row(dk)[j])
+		}
+		// Back to the first query, on to the next channels.
+		t := GP64()
+		MOVQ(n, t)
+		IMULQ(c, t)
+		SUBQ(t, q)
+		SUBQ(t, dq)
+		MOVQ(n, t)
+		SHLQ(Imm(2), t)
+		SUBQ(t, g)
+		for _, p := range []Register{q, dq, k, dk} {
+			ADDQ(Imm(uint64(v.bytes())), p)
+		}
+		SUBQ(Imm(uint64(v.bytes())), left)
+		JNZ(LabelRef("channels"))
+		VZEROUPPER()
+		RET()
+	}
+}
+
+// maxoutBackwardStep gives g to the query where q ≥ k, and takes it from the key,
+// whose dk begins with the sum of all.
+func maxoutBackwardStep(v isa, q, k, g Op, dq, dk, one VecVirtual) {
+	if v.wide() {
+		mask := K()
+		VCMPPS(Imm(13), k, q, mask) // q ≥ k
+		VADDPS(g, dq, mask, dq)
+		VSUBPS(g, dk, mask, dk)
+		return
+	}
+	mask := v.vec()
+	VCMPPS(Imm(13), k, q, mask)
+	VANDPS(g, mask, mask)
+	VADDPS(mask, dq, dq)
+	VFNMADD231PS(one, mask, dk) // see maxoutStep
+}
+
+// lilyBackwardStep: with v = g·sign(q+k) and u = g·sign(q−k), sign(0) = 0, the
+// query gets v − u, the key v + u.
+func lilyBackwardStep(v isa, q, k, g Op, dq, dk, _ VecVirtual) {
+	signed := func(x VecVirtual) VecVirtual {
+		y := v.vec()
+		if v.wide() {
+			nonzero := K()
+			VCMPPS(Imm(4), v.zero(), x, nonzero)
+			v.and(v.wideBits(1<<31), x, y)
+			VPXORD_Z(g, y, nonzero, y)
+			return y
+		}
+		zero := v.zero()
+		VCMPPS(Imm(4), zero, x, zero) // x ≠ 0
+		v.and(v.wideBits(1<<31), x, y)
+		VXORPS(g, y, y)
+		VANDPS(zero, y, y)
+		return y
+	}
+	x := v.vec()
+	VADDPS(q, k, x)
+	plus := signed(x)
+	VSUBPS(k, q, x)
+	minus := signed(x)
+	VADDPS(plus, dq, dq)
+	VSUBPS(minus, dq, dq)
+	VADDPS(plus, dk, dk)
+	VADDPS(minus, dk, dk)
+}
+
+// scaleTile emits s = max(s·scale, floor), summed over the keys into sum.
+func scaleTile(v isa) {
+	v.text("scaleTile", "func(keys, n int, s *float32, stride int, scale, floor float32, sum *float32)",
+		"computes s = max(s·scale, floor) and adds its columns to sum; n is a multiple of a vector.")
+	n := Load(Param("n"), GP64())
+	SHLQ(Imm(2), n)
+	s := Load(Param("s"), GP64())
+	stride := Load(Param("stride"), GP64())
+	SHLQ(Imm(2), stride)
+	sum := Load(Param("sum"), GP64())
+	keys := Load(Param("keys"), GP64())
+	scale, floor := v.vec(), v.vec()
+	VBROADCASTSS(NewParamAddr("scale", 32), scale)
+	VBROADCASTSS(NewParamAddr("floor", 36), floor)
+	column := GP64()
+	XORQ(column, column)
+	Label("column")
+	p, j := GP64(), GP64()
+	LEAQ(Mem{Base: s, Index: column, Scale: 1}, p)
+	MOVQ(keys, j)
+	total := v.vec()
+	VMOVUPS(Mem{Base: sum, Index: column, Scale: 1}, total)
+	Label("row")
+	x := v.vec()
+	VMULPS(Mem{Base: p}, scale, x)
+	VMAXPS(x, floor, x) // NaN passes: the second operand is returned
+	VMOVUPS(x, Mem{Base: p})
+	VADDPS(x, total, total)
+	ADDQ(stride, p)
+	DECQ(j)
+	JNZ(LabelRef("row"))
+	VMOVUPS(total, Mem{Base: sum, Index: column, Scale: 1})
+	ADDQ(Imm(uint64(v.bytes())), column)
+	CMPQ(column, n)
+	JLT(LabelRef("column"))
+	VZEROUPPER()
+	RET()
+}
+
+// scaleRows emits y[i][r] *= x[r].
+func scaleRows(v isa) {
+	v.text("scaleRows", "func(rows, n int, y *float32, stride int, x *float32)",
+		"multiplies each row of y by x; n is a multiple of a vector.")
+	rows := Load(Param("rows"), GP64())
+	n := Load(Param("n"), GP64())
+	SHLQ(Imm(2), n)
+	y := Load(Param("y"), GP64())
+	stride := Load(Param("stride"), GP64())
+	SHLQ(Imm(2), stride)
+	x := Load(Param("x"), GP64())
+	column := GP64()
+	Label("row")
+	XORQ(column, column)
+	Label("column")
+	t := v.vec()
+	VMOVUPS(Mem{Base: x, Index: column, Scale: 1}, t)
+	VMULPS(Mem{Base: y, Index: column, Scale: 1}, t, t)
+	VMOVUPS(t, Mem{Base: y, Index: column, Scale: 1})
+	ADDQ(Imm(uint64(v.bytes())), column)
+	CMPQ(column, n)
+	JLT(LabelRef("column"))
+	ADDQ(stride, y)
+	DECQ(rows)
+	JNZ(LabelRef("row"))
+	VZEROUPPER()
+	RET()
+}
+
+// transpose emits blocks of 8×8 floats.
+func transpose(v isa) {
+	v.text("transpose8", "func(blocks int, dst *float32, ldd int, src *float32, lds int)",
+		"transposes 8 rows of 8·blocks floats.")
+	blocks := Load(Param("blocks"), GP64())
+	dst := Load(Param("dst"), GP64())
+	ldd := Load(Param("ldd"), GP64())
+	SHLQ(Imm(2), ldd)
+	src := Load(Param("src"), GP64())
+	lds := Load(Param("lds"), GP64())
+	SHLQ(Imm(2), lds)
+	lds3, ldd3 := GP64(), GP64()
+	LEAQ(Mem{Base: lds, Index: lds, Scale: 2}, lds3)
+	LEAQ(Mem{Base: ldd, Index: ldd, Scale: 2}, ldd3)
+	row := func(base, ld, ld3 Register, low, high Register) []Mem {
+		return []Mem{{Base: low}, {Base: low, Index: ld, Scale: 1}, {Base: low, Index: ld, Scale: 2}, {Base: low, Index: ld3, Scale: 1},
+			{Base: high}, {Base: high, Index: ld, Scale: 1}, {Base: high, Index: ld, Scale: 2}, {Base: high, Index: ld3, Scale: 1}}
+	}
+	srcHigh, dstHigh := GP64(), GP64()
+	LEAQ(Mem{Base: src, Index: lds, Scale: 4}, srcHigh)
+	Label("block")
+	LEAQ(Mem{Base: dst, Index: ldd, Scale: 4}, dstHigh)
+	from, to := row(src, lds, lds3, src, srcHigh), row(dst, ldd, ldd3, dst, dstHigh)
+	// Halves of rows i and i+4 share a register; then 4×4 in each lane.
+	a := v.vecs(8)
+	for i := range 4 {
+		for half := range 2 {
+			m, h := from[i], from[i+4]
+			m.Disp, h.Disp = 16*half, 16*half
+			x := YMM()
+			VMOVUPS(m, x.AsX())
+			VINSERTF128(Imm(1), h, x, a[4*half+i])
+		}
+	}
+	for half := range 2 {
+		r := a[4*half:][:4]
+		t := v.vecs(4)
+		VUNPCKLPS(r[1], r[0], t[0])
+		VUNPCKHPS(r[1], r[0], t[1])
+		VUNPCKLPS(r[3], r[2], t[2])
+		VUNPCKHPS(r[3], r[2], t[3])
+		for i := range 4 {
+			out := v.vec()
+			imm := []uint64{0x44, 0xee, 0x44, 0xee}[i]
+			VSHUFPS(Imm(imm), t[2+i/2], t[i/2], out)
+			VMOVUPS(out, to[4*half+i])
+		}
+	}
+	ADDQ(Imm(32), src)
+	ADDQ(Imm(32), srcHigh)
+	LEAQ(Mem{Base: dst, Index: ldd, Scale: 8}, dst)
+	DECQ(blocks)
+	JNZ(LabelRef("block"))
+	VZEROUPPER()
+	RET()
+}

@@ -91,6 +91,27 @@ func (v isa) xor(a, b, dst Op) {
 	}
 }
 
+// sumLanes adds the lanes of x, halves first, into its first lane.
+func (v isa) sumLanes(x VecVirtual) {
+	if v.wide() {
+		h := ZMM()
+		VEXTRACTF64X4(Imm(1), x, h.AsY())
+		VADDPS(h.AsY(), x.AsY(), x.AsY())
+	}
+	// EVEX has no VEXTRACTF128: registers above 15 are reached by 32X4.
+	h := v.vec()
+	if v.wide() {
+		VEXTRACTF32X4(Imm(1), x.AsY(), h.AsX())
+	} else {
+		VEXTRACTF128(Imm(1), x, h.AsX())
+	}
+	VADDPS(h.AsX(), x.AsX(), x.AsX())
+	VSHUFPS(Imm(0x0e), x.AsX(), x.AsX(), h.AsX())
+	VADDPS(h.AsX(), x.AsX(), x.AsX())
+	VSHUFPS(Imm(0x01), x.AsX(), x.AsX(), h.AsX())
+	VADDPS(h.AsX(), x.AsX(), x.AsX())
+}
+
 // text begins a function of this instruction set.
 func (v isa) text(name, signature, doc string) {
 	TEXT(name+v.suffix, NOSPLIT, signature)
@@ -113,6 +134,22 @@ func bits(b uint32) Mem {
 	}
 	return m
 }
+
+// wideBits returns a constant that fills a register, as an operand.
+func (v isa) wideBits(b uint32) Mem {
+	name := fmt.Sprintf("w%08x", b)
+	m, ok := constants[name]
+	if !ok {
+		m = GLOBL(name, RODATA|NOPTR)
+		for i := range 16 {
+			DATA(4*i, U32(b))
+		}
+		constants[name] = m
+	}
+	return m
+}
+
+func (v isa) wideConstant(x float32) Mem { return v.wideBits(math.Float32bits(x)) }
 
 func constant(x float32) Mem { return bits(math.Float32bits(x)) }
 

@@ -1,0 +1,57 @@
+package cpu
+
+import (
+	"math"
+
+	"sftseq/internal/fmath"
+)
+
+// softmaxTile is reluTile for softmax: the largest score so far is subtracted,
+// and what was summed before is scaled when it grows.
+func (a *attentionRun) softmaxTile(w *worker, t queries) {
+	f := newForwardScratch(w, t.stride, a.dh)
+	a.loadQueries(t, f.q)
+	lo, end := a.keys(t.b)
+	clear(f.sum)
+	clear(f.out)
+	old, top := f.top, f.next[:t.n]
+	for r := range old {
+		old[r] = float32(math.Inf(-1))
+	}
+	for at := lo; at < end; at += keyTile {
+		keys := min(end-at, keyTile)
+		a.copyHead(f.k, a.k, at, keys, t.head, a.dh)
+		a.scores(t, f.s, f.q, f.k, a.dh, keys)
+		a.relation.forward(t, at, keys, f.s, float32(math.Inf(-1)), f.part)
+		copy(top, old)
+		for j := range keys {
+			for r, v := range f.s[j*t.stride:][:t.n] {
+				top[r] = max(top[r], v)
+			}
+		}
+		for r, v := range top {
+			f.part[r] = old[r] - v
+			old[r] = v
+		}
+		shrink := f.part[:t.n]
+		exponentials(shrink, shrink)
+		t.kernels.ScaleRows(f.sum, t.stride, 1, t.n, shrink)
+		t.kernels.ScaleRows(f.out, t.stride, a.dh, t.n, shrink)
+		for j := range keys {
+			row := f.s[j*t.stride:][:t.n]
+			for r, v := range row {
+				row[r] = v - top[r]
+			}
+			exponentials(row, row)
+			addTo(f.sum[:t.n], row)
+		}
+		a.weigh(t, &f, at, keys)
+	}
+	for r, v := range f.sum[:t.n] {
+		if r >= t.skip {
+			a.norm[(t.row+r)*a.Heads+t.head] = f.top[r] + fmath.Log(v)
+		}
+		f.sum[r] = 1 / v
+	}
+	a.storeOutput(t, &f)
+}
