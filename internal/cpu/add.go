@@ -6,8 +6,6 @@ func add(r *run, k tensor.Add) {
 	n := k.Y.Width()
 	y, a, b := r.floats(k.Y), r.floats(k.A), r.floats(k.B)
 	r.eachRows(r.rows(k.Y), func(_ *worker, lo, hi int) {
-		for i := lo * n; i < hi*n; i++ {
-			y[i] = a[i] + b[i]
-		}
+		r.device.simd.Add(y[lo*n:hi*n], a[lo*n:hi*n], b[lo*n:hi*n])
 	})
 }

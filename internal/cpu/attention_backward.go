@@ -195,7 +195,9 @@ func (g *attentionGradient) softmaxWeights(x *backwardScratch, t queries, at, n 
 func (g *attentionGradient) scoreGradients(x *backwardScratch, t queries, at, n int) {
 	c := g.channels
 	k, part := x.k[at*c:], x.dkPart[:n*c]
-	clear(part)
+	if g.Score == tensor.Dot || g.Score == tensor.Lily {
+		clear(part)
+	}
 	switch g.Score {
 	case tensor.Dot:
 		p := &g.run.device.simd.Products
@@ -217,8 +219,11 @@ func (g *attentionGradient) scoreGradients(x *backwardScratch, t queries, at, n 
 				x.total[j] *= standardScale
 			}
 		}
-		for i := range part { // what the queries do not take
-			part[i] = x.total[i/c]
+		for j, total := range x.total[:n] { // what the queries do not take
+			row := part[j*c:][:c]
+			for i := range row {
+				row[i] = total
+			}
 		}
 		t.kernels.Maxout.Backward(x.s, t.stride, t.n, x.q, x.part, k, part, n, c)
 	}

@@ -30,9 +30,7 @@ func duplet(r *run, k tensor.Duplet) {
 			xq := x[q*d : (q+1)*d]
 			w := fmath.Sigmoid(fmath.LogSoftplus(noised[t]) - fmath.LogSoftplus(noised[q]))
 			p[j] = w
-			for c, v := range xt {
-				yj[c] = float32(w*v) + float32((1-w)*xq[c])
-			}
+			r.device.simd.Mix(yj, xt, xq, w)
 		}
 	})
 }
@@ -56,20 +54,13 @@ func dupletBackward(r *run, k tensor.DupletBackward) {
 			g := dy[j*d : (j+1)*d]
 			dt := dx[t*d : (t+1)*d]
 			if partner[j] < 0 {
-				for c, v := range g {
-					dt[c] += v
-				}
+				r.device.simd.Add(dt, dt, g)
 				continue
 			}
 			q := base + int(partner[j])
 			xt, xq, dq := x[t*d:(t+1)*d], x[q*d:(q+1)*d], dx[q*d:(q+1)*d]
 			w := p[j]
-			var sum float32
-			for c, v := range g {
-				sum += float32(v * (xt[c] - xq[c]))
-				dt[c] += float32(w * v)
-				dq[c] += float32((1 - w) * v)
-			}
+			sum := r.device.simd.MixBackward(dt, dq, g, xt, xq, w)
 			for n := range heads {
 				sum += dp[j*heads+n]
 			}

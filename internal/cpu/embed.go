@@ -18,11 +18,6 @@ func embedBackward(r *run, k tensor.EmbedBackward) {
 	dw, dy, tokens := r.floats(k.DWeight), r.floats(k.DY), r.ints(k.Token)[:r.rows(k.DY)]
 	clear(dw)
 	r.eachColumns(d, func(lo, hi int) {
-		for t, id := range tokens {
-			g := dw[int(id)*d+lo : int(id)*d+hi]
-			for c, v := range dy[t*d+lo : t*d+hi] {
-				g[c] += v
-			}
-		}
+		r.device.simd.AddRows(dw[lo:], dy[lo:], tokens, hi-lo, d)
 	})
 }

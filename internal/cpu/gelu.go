@@ -1,18 +1,12 @@
 package cpu
 
-import (
-	"sftseq/internal/fmath"
-	"sftseq/internal/tensor"
-)
+import "sftseq/internal/tensor"
 
 func gelu(r *run, k tensor.GELU) {
 	n := k.X.Width()
 	y, x := r.floats(k.Y), r.floats(k.X)
 	r.eachRows(r.rows(k.X), func(_ *worker, lo, hi int) {
-		out := y[lo*n : hi*n]
-		for i, v := range x[lo*n : hi*n] {
-			out[i] = fmath.GELU(v)
-		}
+		r.device.simd.GELU(y[lo*n:hi*n], x[lo*n:hi*n])
 	})
 }
 
@@ -20,9 +14,6 @@ func geluBackward(r *run, k tensor.GELUBackward) {
 	n := k.X.Width()
 	dx, dy, x := r.floats(k.DX), r.floats(k.DY), r.floats(k.X)
 	r.eachRows(r.rows(k.X), func(_ *worker, lo, hi int) {
-		g, out := dy[lo*n:hi*n], dx[lo*n:hi*n]
-		for i, v := range x[lo*n : hi*n] {
-			out[i] = g[i] * fmath.GELUGrad(v)
-		}
+		r.device.simd.GELUBackward(dx[lo*n:hi*n], dy[lo*n:hi*n], x[lo*n:hi*n])
 	})
 }

@@ -44,7 +44,7 @@ func (r *run) transposedMul(w *worker, dw, db, y, x []float32, lo, hi, rows, in,
 		for l := range n { // side by side: rows of y as they stand would thrash the first cache
 			row := y[(at+l)*out+lo:][:m]
 			copy(columns[l*m:], row)
-			addTo(sum, row)
+			r.device.simd.Add(sum, sum, row)
 		}
 		addTo(db[lo:hi], sum)
 		b := p.View(x[at*in:], in, n, in)

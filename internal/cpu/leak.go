@@ -1,26 +1,28 @@
 package cpu
 
-import (
-	"sftseq/internal/fmath"
-	"sftseq/internal/tensor"
-)
+import "sftseq/internal/tensor"
 
 func leak(r *run, k tensor.Leak) {
 	s, h := r.sequences(k.Batch), k.C.Width()
 	y, c, count := r.floats(k.Y), r.floats(k.C), r.ints(k.Count)
-	r.each(s.n, func(_ *worker, b int) {
+	r.each(s.n, func(w *worker, b int) {
 		lo, _ := s.sampled(b)
-		end := lo + int(count[b])
-		for n := range h {
-			var total float32
-			for at := lo; at < end; at += keyTile {
-				var part float32
-				for j := at; j < min(end, at+keyTile); j++ {
-					part += fmath.Softplus(c[j*h+n])
+		n := int(count[b])
+		plus := w.floats(n*h + h)
+		plus, part := plus[:n*h], plus[n*h:]
+		r.device.simd.Softplus(plus, c[lo*h:(lo+n)*h])
+		total := y[b*h : (b+1)*h]
+		clear(total)
+		for at := 0; at < n; at += keyTile {
+			clear(part)
+			for j := at; j < min(n, at+keyTile); j++ {
+				for i, v := range plus[j*h : (j+1)*h] {
+					part[i] += v
 				}
-				total += part
 			}
-			y[b*h+n] = total
+			for i, v := range part {
+				total[i] += v
+			}
 		}
 	})
 }
@@ -31,9 +33,12 @@ func leakBackward(r *run, k tensor.LeakBackward) {
 	r.each(s.n, func(_ *worker, b int) {
 		lo, hi := s.sampled(b)
 		end := lo + int(count[b])
+		r.device.simd.Sigmoid(dc[lo*h:end*h], c[lo*h:end*h])
+		g := dy[b*h : (b+1)*h]
 		for j := lo; j < end; j++ {
-			for n := range h {
-				dc[j*h+n] = dy[b*h+n] * fmath.Sigmoid(c[j*h+n])
+			row := dc[j*h : (j+1)*h]
+			for i, v := range g {
+				row[i] *= v
 			}
 		}
 		clear(dc[end*h : hi*h])

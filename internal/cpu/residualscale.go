@@ -6,9 +6,7 @@ func residualScale(r *run, k tensor.ResidualScale) {
 	n, s := k.Y.Width(), r.floats(k.Scale)[0]
 	y, a, b := r.floats(k.Y), r.floats(k.A), r.floats(k.B)
 	r.eachRows(r.rows(k.Y), func(_ *worker, lo, hi int) {
-		for i := lo * n; i < hi*n; i++ {
-			y[i] = a[i] + float32(s*b[i])
-		}
+		r.device.simd.AddScaled(y[lo*n:hi*n], a[lo*n:hi*n], b[lo*n:hi*n], s)
 	})
 }
 
@@ -19,16 +17,13 @@ func residualScaleBackward(r *run, k tensor.ResidualScaleBackward) {
 	if !k.Accumulate {
 		ds[0] = 0
 	}
-	for at := 0; at < rows; at += sumRows { // before DB, which may be B's memory
-		var part float32
-		for i := at; i < min(rows, at+sumRows); i++ {
-			part += dot(dy[i*n:(i+1)*n], b[i*n:])
-		}
-		ds[0] += part
-	}
+	dots := r.self.floats(blocks(rows))
 	r.eachRows(rows, func(_ *worker, lo, hi int) {
-		for i := lo * n; i < hi*n; i++ {
-			db[i] = s * dy[i]
-		}
+		i := lo / rowBlock
+		r.device.simd.RowDot(dots[i:i+1], dy[lo*n:hi*n], b[lo*n:hi*n], 0) // before DB, which may be B's memory
+		r.device.simd.Scale(db[lo*n:hi*n], dy[lo*n:hi*n], s)
 	})
+	for _, v := range dots {
+		ds[0] += v
+	}
 }

@@ -6,9 +6,7 @@ func rowDot(r *run, k tensor.RowDot) {
 	d := k.X.Width()
 	y, x, w, b := r.floats(k.Y), r.floats(k.X), r.floats(k.Weight), r.floats(k.Bias)[0]
 	r.eachRows(r.rows(k.X), func(_ *worker, lo, hi int) {
-		for i := lo; i < hi; i++ {
-			y[i] = dot(x[i*d:(i+1)*d], w) + b
-		}
+		r.device.simd.RowDot(y[lo:hi], x[lo*d:hi*d], w, b)
 	})
 }
 
@@ -16,29 +14,16 @@ func rowDotBackward(r *run, k tensor.RowDotBackward) {
 	d, rows := k.X.Width(), r.rows(k.X)
 	dx, dw, db := r.floats(k.DX), r.floats(k.DWeight), r.floats(k.DBias)
 	dy, x, w := r.floats(k.DY), r.floats(k.X), r.floats(k.Weight)
+	parts := r.self.floats(blocks(rows) * (d + 1))
 	r.eachRows(rows, func(_ *worker, lo, hi int) {
-		for i := lo; i < hi; i++ {
-			g := dy[i]
-			for c, v := range w {
-				dx[i*d+c] += float32(g * v)
-			}
+		r.device.simd.AddOuter(dx[lo*d:hi*d], dy[lo:hi], w)
+		part := parts[lo/rowBlock*(d+1):][:d+1]
+		r.device.simd.WeightedSum(part[:d], dy[lo:hi], x[lo*d:hi*d])
+		var sum float32
+		for _, v := range dy[lo:hi] {
+			sum += v
 		}
+		part[d] = sum
 	})
-	r.eachColumns(d, func(lo, hi int) {
-		clear(dw[lo:hi])
-		var part [columnBlock]float32
-		for at := 0; at < rows; at += sumRows {
-			p := part[:hi-lo]
-			clear(p)
-			for i := at; i < min(rows, at+sumRows); i++ {
-				for c, v := range x[i*d+lo : i*d+hi] {
-					p[c] += float32(dy[i] * v)
-				}
-			}
-			for c, v := range p {
-				dw[lo+c] += v
-			}
-		}
-	})
-	sumColumns(db, dy, 0, 1, rows, 1)
+	r.sumParts(parts, dw, db)
 }

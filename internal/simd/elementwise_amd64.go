@@ -1,6 +1,50 @@
 package simd
 
 var (
-	elementwiseAVX2   = Elementwise{}
-	elementwiseAVX512 = Elementwise{}
+	elementwiseAVX2 = Elementwise{
+		Exp:                  expAVX2,
+		Softplus:             softplusAVX2,
+		Sigmoid:              sigmoidAVX2,
+		GELU:                 geluAVX2,
+		GELUBackward:         geluBackwardAVX2,
+		Add:                  addAVX2,
+		AddScaled:            addScaledAVX2,
+		Scale:                scaleAVX2,
+		LayerNorm:            layerNormAVX2,
+		LayerNormBackward:    layerNormBackwardAVX2,
+		LayerNormBackwardAdd: layerNormBackwardAddAVX2,
+		RowDot:               rowDotAVX2,
+		AddOuter:             addOuterAVX2,
+		WeightedSum:          weightedSumAVX2,
+		AddRows:              addRowsAVX2,
+		PoolBackward:         poolBackwardAVX2,
+		Mix:                  mixAVX2,
+		MixBackward:          mixBackwardAVX2,
+		Dropout:              dropoutAVX2,
+		SumSquares:           sumSquaresAVX2,
+		AdamW:                adamWAVX2,
+	}
+	elementwiseAVX512 = Elementwise{
+		Exp:                  expAVX512,
+		Softplus:             softplusAVX512,
+		Sigmoid:              sigmoidAVX512,
+		GELU:                 geluAVX512,
+		GELUBackward:         geluBackwardAVX512,
+		Add:                  addAVX512,
+		AddScaled:            addScaledAVX512,
+		Scale:                scaleAVX512,
+		LayerNorm:            layerNormAVX512,
+		LayerNormBackward:    layerNormBackwardAVX512,
+		LayerNormBackwardAdd: layerNormBackwardAddAVX512,
+		RowDot:               rowDotAVX512,
+		AddOuter:             addOuterAVX512,
+		WeightedSum:          weightedSumAVX512,
+		AddRows:              addRowsAVX512,
+		PoolBackward:         poolBackwardAVX512,
+		Mix:                  mixAVX512,
+		MixBackward:          mixBackwardAVX512,
+		Dropout:              dropoutAVX512,
+		SumSquares:           sumSquaresAVX512,
+		AdamW:                adamWAVX512,
+	}
 )

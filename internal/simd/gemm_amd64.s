@@ -5,34 +5,48 @@
 #include "textflag.h"
 
 // func gemm6AVX2(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·gemm6AVX2(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   rs+16(FP), DX
-	MOVQ   cs+24(FP), BX
-	SHLQ   $0x02, DX
-	SHLQ   $0x02, BX
-	LEAQ   (CX)(DX*2), SI
-	ADDQ   DX, SI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	VXORPS Y8, Y8, Y8
-	VXORPS Y9, Y9, Y9
-	VXORPS Y10, Y10, Y10
-	VXORPS Y11, Y11, Y11
-	MOVQ   b+32(FP), DI
-	MOVQ   ldb+40(FP), R8
-	SHLQ   $0x02, R8
-	MOVQ   AX, R9
-	SHRQ   $0x01, R9
-	JZ     odd
+	MOVQ       k+0(FP), AX
+	MOVQ       a+8(FP), CX
+	MOVQ       rs+16(FP), DX
+	MOVQ       cs+24(FP), BX
+	SHLQ       $0x02, DX
+	SHLQ       $0x02, BX
+	LEAQ       (CX)(DX*2), SI
+	ADDQ       DX, SI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	VXORPS     Y8, Y8, Y8
+	VXORPS     Y9, Y9, Y9
+	VXORPS     Y10, Y10, Y10
+	VXORPS     Y11, Y11, Y11
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	MOVQ       b+32(FP), DI
+	MOVQ       ldb+40(FP), R8
+	SHLQ       $0x02, R8
+	MOVQ       AX, R9
+	SHRQ       $0x01, R9
+	JZ         odd
 
 loop:
 	VMOVUPS      (DI), Y12
@@ -234,30 +248,40 @@ DATA lanes8<>+28(SB)/4, $0x0000000f
 GLOBL lanes8<>(SB), RODATA|NOPTR, $32
 
 // func gemm4AVX2(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·gemm4AVX2(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   rs+16(FP), DX
-	MOVQ   cs+24(FP), BX
-	SHLQ   $0x02, DX
-	SHLQ   $0x02, BX
-	LEAQ   (CX)(DX*2), SI
-	ADDQ   DX, SI
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	VXORPS Y4, Y4, Y4
-	VXORPS Y5, Y5, Y5
-	VXORPS Y6, Y6, Y6
-	VXORPS Y7, Y7, Y7
-	MOVQ   b+32(FP), DI
-	MOVQ   ldb+40(FP), R8
-	SHLQ   $0x02, R8
-	MOVQ   AX, R9
-	SHRQ   $0x01, R9
-	JZ     odd
+	MOVQ       k+0(FP), AX
+	MOVQ       a+8(FP), CX
+	MOVQ       rs+16(FP), DX
+	MOVQ       cs+24(FP), BX
+	SHLQ       $0x02, DX
+	SHLQ       $0x02, BX
+	LEAQ       (CX)(DX*2), SI
+	ADDQ       DX, SI
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	VXORPS     Y4, Y4, Y4
+	VXORPS     Y5, Y5, Y5
+	VXORPS     Y6, Y6, Y6
+	VXORPS     Y7, Y7, Y7
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	MOVQ       b+32(FP), DI
+	MOVQ       ldb+40(FP), R8
+	SHLQ       $0x02, R8
+	MOVQ       AX, R9
+	SHRQ       $0x01, R9
+	JZ         odd
 
 loop:
 	VMOVUPS      (DI), Y8
@@ -393,24 +417,30 @@ done:
 	RET
 
 // func gemm2AVX2(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·gemm2AVX2(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   rs+16(FP), DX
-	MOVQ   cs+24(FP), BX
-	SHLQ   $0x02, DX
-	SHLQ   $0x02, BX
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	VXORPS Y2, Y2, Y2
-	VXORPS Y3, Y3, Y3
-	MOVQ   b+32(FP), SI
-	MOVQ   ldb+40(FP), DI
-	SHLQ   $0x02, DI
-	MOVQ   AX, R8
-	SHRQ   $0x01, R8
-	JZ     odd
+	MOVQ       k+0(FP), AX
+	MOVQ       a+8(FP), CX
+	MOVQ       rs+16(FP), DX
+	MOVQ       cs+24(FP), BX
+	SHLQ       $0x02, DX
+	SHLQ       $0x02, BX
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	VXORPS     Y2, Y2, Y2
+	VXORPS     Y3, Y3, Y3
+	MOVQ       c+64(FP), SI
+	MOVQ       ldc+72(FP), DI
+	SHLQ       $0x02, DI
+	PREFETCHT0 (SI)
+	ADDQ       DI, SI
+	PREFETCHT0 (SI)
+	MOVQ       b+32(FP), SI
+	MOVQ       ldb+40(FP), DI
+	SHLQ       $0x02, DI
+	MOVQ       AX, R8
+	SHRQ       $0x01, R8
+	JZ         odd
 
 loop:
 	VMOVUPS      (SI), Y4
@@ -497,22 +527,26 @@ done:
 	RET
 
 // func gemm1AVX2(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
-// Requires: AVX, AVX2, FMA3
+// Requires: AVX, AVX2, FMA3, MMX+
 TEXT ·gemm1AVX2(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   rs+16(FP), DX
-	MOVQ   cs+24(FP), BX
-	SHLQ   $0x02, DX
-	SHLQ   $0x02, BX
-	VXORPS Y0, Y0, Y0
-	VXORPS Y1, Y1, Y1
-	MOVQ   b+32(FP), DX
-	MOVQ   ldb+40(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   AX, DI
-	SHRQ   $0x01, DI
-	JZ     odd
+	MOVQ       k+0(FP), AX
+	MOVQ       a+8(FP), CX
+	MOVQ       rs+16(FP), DX
+	MOVQ       cs+24(FP), BX
+	SHLQ       $0x02, DX
+	SHLQ       $0x02, BX
+	VXORPS     Y0, Y0, Y0
+	VXORPS     Y1, Y1, Y1
+	MOVQ       c+64(FP), DX
+	MOVQ       ldc+72(FP), SI
+	SHLQ       $0x02, SI
+	PREFETCHT0 (DX)
+	MOVQ       b+32(FP), DX
+	MOVQ       ldb+40(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       AX, DI
+	SHRQ       $0x01, DI
+	JZ         odd
 
 loop:
 	VMOVUPS      (DX), Y2
@@ -576,56 +610,100 @@ done:
 	RET
 
 // func gemm14AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·gemm14AVX512(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   rs+16(FP), DX
-	MOVQ   cs+24(FP), BX
-	SHLQ   $0x02, DX
-	SHLQ   $0x02, BX
-	LEAQ   (CX)(DX*2), SI
-	ADDQ   DX, SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	LEAQ   (DI)(DX*2), R8
-	ADDQ   DX, R8
-	LEAQ   (R8)(DX*2), R9
-	ADDQ   DX, R9
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	VPXORD Z16, Z16, Z16
-	VPXORD Z17, Z17, Z17
-	VPXORD Z18, Z18, Z18
-	VPXORD Z19, Z19, Z19
-	VPXORD Z20, Z20, Z20
-	VPXORD Z21, Z21, Z21
-	VPXORD Z22, Z22, Z22
-	VPXORD Z23, Z23, Z23
-	VPXORD Z24, Z24, Z24
-	VPXORD Z25, Z25, Z25
-	VPXORD Z26, Z26, Z26
-	VPXORD Z27, Z27, Z27
-	MOVQ   b+32(FP), R10
-	MOVQ   ldb+40(FP), R11
-	SHLQ   $0x02, R11
-	MOVQ   AX, R12
-	SHRQ   $0x01, R12
-	JZ     odd
+	MOVQ       k+0(FP), AX
+	MOVQ       a+8(FP), CX
+	MOVQ       rs+16(FP), DX
+	MOVQ       cs+24(FP), BX
+	SHLQ       $0x02, DX
+	SHLQ       $0x02, BX
+	LEAQ       (CX)(DX*2), SI
+	ADDQ       DX, SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	LEAQ       (DI)(DX*2), R8
+	ADDQ       DX, R8
+	LEAQ       (R8)(DX*2), R9
+	ADDQ       DX, R9
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	VPXORD     Z16, Z16, Z16
+	VPXORD     Z17, Z17, Z17
+	VPXORD     Z18, Z18, Z18
+	VPXORD     Z19, Z19, Z19
+	VPXORD     Z20, Z20, Z20
+	VPXORD     Z21, Z21, Z21
+	VPXORD     Z22, Z22, Z22
+	VPXORD     Z23, Z23, Z23
+	VPXORD     Z24, Z24, Z24
+	VPXORD     Z25, Z25, Z25
+	VPXORD     Z26, Z26, Z26
+	VPXORD     Z27, Z27, Z27
+	MOVQ       c+64(FP), R10
+	MOVQ       ldc+72(FP), R11
+	SHLQ       $0x02, R11
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	ADDQ       R11, R10
+	PREFETCHT0 (R10)
+	PREFETCHT0 64(R10)
+	MOVQ       b+32(FP), R10
+	MOVQ       ldb+40(FP), R11
+	SHLQ       $0x02, R11
+	MOVQ       AX, R12
+	SHRQ       $0x01, R12
+	JZ         odd
 
 loop:
 	VMOVUPS      (R10), Z28
@@ -1001,40 +1079,66 @@ done:
 	RET
 
 // func gemm8AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·gemm8AVX512(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   rs+16(FP), DX
-	MOVQ   cs+24(FP), BX
-	SHLQ   $0x02, DX
-	SHLQ   $0x02, BX
-	LEAQ   (CX)(DX*2), SI
-	ADDQ   DX, SI
-	LEAQ   (SI)(DX*2), DI
-	ADDQ   DX, DI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	VPXORD Z8, Z8, Z8
-	VPXORD Z9, Z9, Z9
-	VPXORD Z10, Z10, Z10
-	VPXORD Z11, Z11, Z11
-	VPXORD Z12, Z12, Z12
-	VPXORD Z13, Z13, Z13
-	VPXORD Z14, Z14, Z14
-	VPXORD Z15, Z15, Z15
-	MOVQ   b+32(FP), R8
-	MOVQ   ldb+40(FP), R9
-	SHLQ   $0x02, R9
-	MOVQ   AX, R10
-	SHRQ   $0x01, R10
-	JZ     odd
+	MOVQ       k+0(FP), AX
+	MOVQ       a+8(FP), CX
+	MOVQ       rs+16(FP), DX
+	MOVQ       cs+24(FP), BX
+	SHLQ       $0x02, DX
+	SHLQ       $0x02, BX
+	LEAQ       (CX)(DX*2), SI
+	ADDQ       DX, SI
+	LEAQ       (SI)(DX*2), DI
+	ADDQ       DX, DI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	VPXORD     Z8, Z8, Z8
+	VPXORD     Z9, Z9, Z9
+	VPXORD     Z10, Z10, Z10
+	VPXORD     Z11, Z11, Z11
+	VPXORD     Z12, Z12, Z12
+	VPXORD     Z13, Z13, Z13
+	VPXORD     Z14, Z14, Z14
+	VPXORD     Z15, Z15, Z15
+	MOVQ       c+64(FP), R8
+	MOVQ       ldc+72(FP), R9
+	SHLQ       $0x02, R9
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	ADDQ       R9, R8
+	PREFETCHT0 (R8)
+	PREFETCHT0 64(R8)
+	MOVQ       b+32(FP), R8
+	MOVQ       ldb+40(FP), R9
+	SHLQ       $0x02, R9
+	MOVQ       AX, R10
+	SHRQ       $0x01, R10
+	JZ         odd
 
 loop:
 	VMOVUPS      (R8), Z16
@@ -1266,30 +1370,44 @@ done:
 	RET
 
 // func gemm4AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·gemm4AVX512(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   rs+16(FP), DX
-	MOVQ   cs+24(FP), BX
-	SHLQ   $0x02, DX
-	SHLQ   $0x02, BX
-	LEAQ   (CX)(DX*2), SI
-	ADDQ   DX, SI
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	VPXORD Z4, Z4, Z4
-	VPXORD Z5, Z5, Z5
-	VPXORD Z6, Z6, Z6
-	VPXORD Z7, Z7, Z7
-	MOVQ   b+32(FP), DI
-	MOVQ   ldb+40(FP), R8
-	SHLQ   $0x02, R8
-	MOVQ   AX, R9
-	SHRQ   $0x01, R9
-	JZ     odd
+	MOVQ       k+0(FP), AX
+	MOVQ       a+8(FP), CX
+	MOVQ       rs+16(FP), DX
+	MOVQ       cs+24(FP), BX
+	SHLQ       $0x02, DX
+	SHLQ       $0x02, BX
+	LEAQ       (CX)(DX*2), SI
+	ADDQ       DX, SI
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	VPXORD     Z4, Z4, Z4
+	VPXORD     Z5, Z5, Z5
+	VPXORD     Z6, Z6, Z6
+	VPXORD     Z7, Z7, Z7
+	MOVQ       c+64(FP), DI
+	MOVQ       ldc+72(FP), R8
+	SHLQ       $0x02, R8
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	ADDQ       R8, DI
+	PREFETCHT0 (DI)
+	PREFETCHT0 64(DI)
+	MOVQ       b+32(FP), DI
+	MOVQ       ldb+40(FP), R8
+	SHLQ       $0x02, R8
+	MOVQ       AX, R9
+	SHRQ       $0x01, R9
+	JZ         odd
 
 loop:
 	VMOVUPS      (DI), Z8
@@ -1426,24 +1544,32 @@ done:
 	RET
 
 // func gemm2AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·gemm2AVX512(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   rs+16(FP), DX
-	MOVQ   cs+24(FP), BX
-	SHLQ   $0x02, DX
-	SHLQ   $0x02, BX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	VPXORD Z2, Z2, Z2
-	VPXORD Z3, Z3, Z3
-	MOVQ   b+32(FP), SI
-	MOVQ   ldb+40(FP), DI
-	SHLQ   $0x02, DI
-	MOVQ   AX, R8
-	SHRQ   $0x01, R8
-	JZ     odd
+	MOVQ       k+0(FP), AX
+	MOVQ       a+8(FP), CX
+	MOVQ       rs+16(FP), DX
+	MOVQ       cs+24(FP), BX
+	SHLQ       $0x02, DX
+	SHLQ       $0x02, BX
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	VPXORD     Z2, Z2, Z2
+	VPXORD     Z3, Z3, Z3
+	MOVQ       c+64(FP), SI
+	MOVQ       ldc+72(FP), DI
+	SHLQ       $0x02, DI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	ADDQ       DI, SI
+	PREFETCHT0 (SI)
+	PREFETCHT0 64(SI)
+	MOVQ       b+32(FP), SI
+	MOVQ       ldb+40(FP), DI
+	SHLQ       $0x02, DI
+	MOVQ       AX, R8
+	SHRQ       $0x01, R8
+	JZ         odd
 
 loop:
 	VMOVUPS      (SI), Z4
@@ -1531,22 +1657,27 @@ done:
 	RET
 
 // func gemm1AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
-// Requires: AVX, AVX512F, BMI2
+// Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·gemm1AVX512(SB), NOSPLIT, $0-88
-	MOVQ   k+0(FP), AX
-	MOVQ   a+8(FP), CX
-	MOVQ   rs+16(FP), DX
-	MOVQ   cs+24(FP), BX
-	SHLQ   $0x02, DX
-	SHLQ   $0x02, BX
-	VPXORD Z0, Z0, Z0
-	VPXORD Z1, Z1, Z1
-	MOVQ   b+32(FP), DX
-	MOVQ   ldb+40(FP), SI
-	SHLQ   $0x02, SI
-	MOVQ   AX, DI
-	SHRQ   $0x01, DI
-	JZ     odd
+	MOVQ       k+0(FP), AX
+	MOVQ       a+8(FP), CX
+	MOVQ       rs+16(FP), DX
+	MOVQ       cs+24(FP), BX
+	SHLQ       $0x02, DX
+	SHLQ       $0x02, BX
+	VPXORD     Z0, Z0, Z0
+	VPXORD     Z1, Z1, Z1
+	MOVQ       c+64(FP), DX
+	MOVQ       ldc+72(FP), SI
+	SHLQ       $0x02, SI
+	PREFETCHT0 (DX)
+	PREFETCHT0 64(DX)
+	MOVQ       b+32(FP), DX
+	MOVQ       ldb+40(FP), SI
+	SHLQ       $0x02, SI
+	MOVQ       AX, DI
+	SHRQ       $0x01, DI
+	JZ         odd
 
 loop:
 	VMOVUPS      (DX), Z2

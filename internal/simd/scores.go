@@ -62,6 +62,8 @@ type SinusoidTile struct {
 
 	FM, GM []float32 // the logarithms of EF and EG, for the kernel in Go
 
+	Scratch []float32 // [4N]
+
 	Keys, N, Stride  int
 	FOrigin, GOrigin int
 	Scale, Floor     float32
@@ -71,7 +73,7 @@ type SinusoidTile struct {
 func (t *SinusoidTile) check(backward bool) {
 	last := (t.Keys-1)*t.Stride + t.N - 1
 	_ = t.S[last]
-	_ = t.P[t.Keys-1]
+	_, _ = t.P[t.Keys-1], t.Scratch[4*t.N-1]
 	tables := [][]float32{t.EF, t.FA, t.EG, t.GA}
 	if backward {
 		_, _, _ = t.D[last], t.DP[t.Keys-1], t.Total[t.Keys-1]

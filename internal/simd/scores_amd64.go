@@ -25,6 +25,10 @@ var (
 
 // The assembly checks nothing: what gives it slices does.
 
+// backwardQueries is the number of queries that meet all keys of a tile before
+// the next ones.
+const backwardQueries = 32
+
 // scoreRows scores a number of keys at once.
 type scoreRows struct {
 	keys int
@@ -46,12 +50,15 @@ func assembledScore(blocks []scoreRows,
 		Backward: func(g []float32, stride, n int, q, dq, k, dk []float32, keys, c int) {
 			_, _, _ = g[(keys-1)*stride+n-1], q[n*c-1], dq[n*c-1]
 			_, _ = k[keys*c-1], dk[keys*c-1]
-			j := 0
-			for ; j+4 <= keys; j += 4 {
-				manyBack(n, c, &g[j*stride], stride, &q[0], &dq[0], &k[j*c], &dk[j*c])
-			}
-			for ; j < keys; j++ {
-				oneBack(n, c, &g[j*stride], stride, &q[0], &dq[0], &k[j*c], &dk[j*c])
+			for r := 0; r < n; r += backwardQueries { // these rows of q and dq stay in the first cache
+				m := min(backwardQueries, n-r)
+				j := 0
+				for ; j+4 <= keys; j += 4 {
+					manyBack(m, c, &g[j*stride+r], stride, &q[r*c], &dq[r*c], &k[j*c], &dk[j*c])
+				}
+				for ; j < keys; j++ {
+					oneBack(m, c, &g[j*stride+r], stride, &q[r*c], &dq[r*c], &k[j*c], &dk[j*c])
+				}
 			}
 		},
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -136,6 +137,7 @@ func sinusoidCase(rng *rand.Rand, keys, n, length int, spread float32) *Sinusoid
 	for _, d := range []*[]float32{&tile.DFM, &tile.DGM, &tile.DFA, &tile.DGA} {
 		*d = table(1)
 	}
+	tile.Scratch = make([]float32, 4*n)
 	tile.S, tile.D = random(rng, keys*tile.Stride), random(rng, keys*tile.Stride)
 	tile.Sum, tile.P, tile.DP, tile.Total = random(rng, n), make([]float32, keys), random(rng, keys), make([]float32, keys)
 	for j := range keys {
@@ -161,7 +163,7 @@ func TestSinusoidTile(t *testing.T) {
 	for _, level := range assembled() {
 		for _, spread := range []float32{0.1, 1, 5, 12} {
 			for _, size := range [][3]int{{1, 1, 2}, {5, 2, 40}, {64, 8, 300}} {
-				tile := sinusoidCase(rng, size[0], size[1]*level.Width, size[2], spread)
+				tile := sinusoidCase(rng, size[0], size[1]*2*level.Width, size[2], spread)
 				tile.Floor = []float32{0, float32(math.Inf(-1))}[rng.IntN(2)]
 				name := fmt.Sprintf("%s spread %g, %v", level.Name, spread, size)
 				got, want := tile.clone(), tile.clone()
@@ -197,6 +199,8 @@ func BenchmarkTile(b *testing.B) {
 	const keys, n, c = 64, 128, 32
 	for _, level := range Levels() {
 		tile := sinusoidCase(rng, keys, n, 2048, 1)
+		slices.Sort(tile.Top)
+		slices.Sort(tile.Partner)
 		q, k := random(rng, c*(n+16)), random(rng, keys*c)
 		dq, dk := random(rng, c*n), random(rng, keys*c)
 		out := make([]float32, n*n)

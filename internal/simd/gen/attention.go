@@ -140,7 +140,7 @@ func lilyStep(v isa, q, k Op, acc, _ VecVirtual) {
 //	dq[r] += Σ_j g[j][r] ∂score/∂q,  dk[j] += Σ_r g[j][r] ∂score/∂k
 //
 // (for maxout, dk[j] += Σ_r g[j][r] (∂score/∂k − 1)).
-func scoreBackward(v isa, name string, step func(v isa, q, k, g Op, dq, dk, one VecVirtual)) {
+func scoreBackward(v isa, name string, step func(v isa, j int, q, k, g Op, dq, dk, one VecVirtual)) {
 	for _, keys := range []int{4, 1} {
 		v.text(fmt.Sprintf("%sBackward%d", name, keys),
 			"func(n, c int, ds *float32, stride int, q, dq *float32, k, dk *float32)",
@@ -182,7 +182,7 @@ func scoreBackward(v isa, name string, step func(v isa, q, k, g Op, dq, dk, one 
 		for j := range keys {
 			w := v.vec()
 			VBROADCASTSS(weight[j], w)
-			step(v, x, ks[j], w, dx, dks[j], one)
+			step(v, j, x, ks[j], w, dx, dks[j], one)
 		}
 		VMOVUPS(dx, Mem{Base: dq})
 		ADDQ(c, q)
@@ -214,7 +214,7 @@ func scoreBackward(v isa, name string, step func(v isa, q, k, g Op, dq, dk, one 
 
 // maxoutBackwardStep gives g to the query where q ≥ k, and takes it from the key,
 // whose dk begins with the sum of all.
-func maxoutBackwardStep(v isa, q, k, g Op, dq, dk, one VecVirtual) {
+func maxoutBackwardStep(v isa, j int, q, k, g Op, dq, dk, one VecVirtual) {
 	if v.wide() {
 		mask := K()
 		VCMPPS(Imm(13), k, q, mask) // q ≥ k
@@ -225,13 +225,17 @@ func maxoutBackwardStep(v isa, q, k, g Op, dq, dk, one VecVirtual) {
 	mask := v.vec()
 	VCMPPS(Imm(13), k, q, mask)
 	VANDPS(g, mask, mask)
-	VADDPS(mask, dq, dq)
-	VFNMADD231PS(one, mask, dk) // see maxoutStep
+	if j%2 == 0 { // half of the sums through the multipliers: see maxoutStep
+		VADDPS(mask, dq, dq)
+	} else {
+		VFMADD231PS(one, mask, dq)
+	}
+	VFNMADD231PS(one, mask, dk)
 }
 
 // lilyBackwardStep: with v = g·sign(q+k) and u = g·sign(q−k), sign(0) = 0, the
 // query gets v − u, the key v + u.
-func lilyBackwardStep(v isa, q, k, g Op, dq, dk, _ VecVirtual) {
+func lilyBackwardStep(v isa, _ int, q, k, g Op, dq, dk, _ VecVirtual) {
 	signed := func(x VecVirtual) VecVirtual {
 		y := v.vec()
 		if v.wide() {

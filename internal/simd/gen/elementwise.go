@@ -1,3 +1,10 @@
 package main
 
-func elementwise(v isa) {}
+// elementwise emits the kernels of long vectors.
+func elementwise(v isa) {
+	maps(v)
+	layerNorms(v)
+	rowKernels(v)
+	dropout(v)
+	optimizer(v)
+}

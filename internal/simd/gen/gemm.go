@@ -53,6 +53,19 @@ func gemmTile(v isa, rows int) {
 		acc[r] = [2]VecVirtual{v.zero(), v.zero()}
 	}
 
+	// The result is seldom in a cache near by: ask for it now.
+	c := Load(Param("c"), GP64())
+	ldc := Load(Param("ldc"), GP64())
+	SHLQ(Imm(2), ldc)
+	for r := range rows {
+		for line := 0; line < 2*v.bytes(); line += 64 {
+			PREFETCHT0(Mem{Base: c, Disp: line})
+		}
+		if r+1 < rows {
+			ADDQ(ldc, c)
+		}
+	}
+
 	b := Load(Param("b"), GP64()).(GPVirtual)
 	ldb := Load(Param("ldb"), GP64()).(GPVirtual)
 	SHLQ(Imm(2), ldb)

@@ -1,3 +1,49 @@
 package main
 
-func peak(v isa) {}
+import (
+	. "github.com/mmcloughlin/avo/build"
+)
+
+// chains is how many independent additions are under way: more than units
+// times latency, on any processor.
+const chains = 12
+
+// peak emits loops that do nothing but reach a ceiling.
+func peak(v isa) {
+	v.text("fma", "func(n int)", "runs n turns of 12 independent multiplications with additions.")
+	n := Load(Param("n"), GP64())
+	sum, a := v.zeros(chains), v.zero()
+	rows("turn", n, func() {
+		for _, s := range sum {
+			VFMADD231PS(a, a, s)
+		}
+	})
+	end()
+
+	// The maximum takes the adders of some processors: there the addition is
+	// better a multiplication by 1 and an addition, on the other units.
+	v.text("maxAdd", "func(n int)", "runs n turns of 12 independent maxima, each added to a sum.")
+	n = Load(Param("n"), GP64())
+	sum, q, k, one := v.zeros(chains), v.zero(), v.zero(), v.splat(1)
+	rows("turn", n, func() {
+		for _, s := range sum {
+			t := v.vec()
+			VMAXPS(k, q, t)
+			VFMADD231PS(t, one, s)
+		}
+	})
+	end()
+
+	v.text("read", "func(x []float32) float32", "returns the sum of x.")
+	x := slice("x")
+	const wide = 8
+	sum = v.zeros(wide)
+	v.sweep("sweep", length("x"), wide, func(s span) {
+		for j, u := range s.operands(x) {
+			VADDPS(u, sum[j], sum[j])
+		}
+	})
+	total := v.sum(sum)
+	VMOVSS(total.AsX(), result())
+	end()
+}

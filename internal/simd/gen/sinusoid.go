@@ -26,6 +26,7 @@ const (
 	tileTotal
 	tileFM
 	tileGM
+	tileScratch
 	tileKeys
 	tileN       = tileKeys + 8
 	tileStride  = tileN + 8
@@ -42,39 +43,72 @@ var log1pCoefficients = []float32{
 	-0x1.588804p-3, 0x1.32dee0p-3, -0x1.ee46fep-4, 0x1.bb72bap-5,
 }
 
-// log1p returns log(1+y) for 0 ≤ y < 2¹²⁷, and 1+y. With E the exponent of 1+y
-// over ¾ … 1½ it is log(1+m) + E·ln 2 where m = y·2⁻ᴱ + (2⁻ᴱ − 1): nothing of a
-// small y is lost.
-func log1p(v isa, y VecVirtual) (log, u VecVirtual) {
-	u = v.vec()
-	VADDPS(v.wideConstant(1), y, u)
-	e := v.vec()
-	VPSUBD(v.wideConstant(0.75), u, e) // bits(u) − bits(¾)
-	v.and(v.wideBits(0xff800000), e, e)
-	s := v.vec()
-	VMOVUPS(v.wideConstant(1), s)
-	VPSUBD(e, s, s) // 2⁻ᴱ
-	m := v.vec()
-	VADDPS(v.wideConstant(-1), s, m)
-	VFMADD231PS(y, s, m)
-	VCVTDQ2PS(e, e) // E·2²³
+// log1p returns log(1+y) for 0 ≤ y < 2¹²⁷. With E the exponent of 1+y over ¾ … 1½
+// it is log(1+m) + E·ln 2 where m = y·2⁻ᴱ + (2⁻ᴱ − 1): nothing of a small y is
+// lost.
+//
+// The chain is long, and a processor looks only so far ahead: the instructions of
+// several vectors are interleaved, so that there is always one that can go. They
+// share the loads of the constants.
+func log1p(v isa, one VecVirtual, y []VecVirtual) []VecVirtual {
+	e, m, s := v.vecs(len(y)), v.vecs(len(y)), v.vecs(len(y))
+	each := func(f func(i int)) {
+		for i := range y {
+			f(i)
+		}
+	}
+	each(func(i int) { VADDPS(one, y[i], e[i]) })
+	low := v.splat(0.75)
+	each(func(i int) { VPSUBD(low, e[i], e[i]) }) // bits(1+y) − bits(¾)
+	mask := v.splatBits(0xff800000)
+	each(func(i int) { v.and(mask, e[i], e[i]) })
+	each(func(i int) { VPSUBD(e[i], one, s[i]) }) // 2⁻ᴱ
+	each(func(i int) { VSUBPS(one, s[i], m[i]) })
+	each(func(i int) { VFMADD231PS(y[i], s[i], m[i]) })
+	each(func(i int) { VCVTDQ2PS(e[i], e[i]) }) // E·2²³
 
 	// Even and odd coefficients side by side, for a shorter chain.
-	m2 := v.vec()
-	VMULPS(m, m, m2)
-	even, odd := v.vec(), v.vec()
+	m2, even, odd := v.vecs(len(y)), v.vecs(len(y)), v.vecs(len(y))
+	each(func(i int) { VMULPS(m[i], m[i], m2[i]) })
 	c := log1pCoefficients
-	VMOVUPS(v.wideConstant(c[6]), even)
-	VMOVUPS(v.wideConstant(c[7]), odd)
-	for i := 4; i >= 0; i -= 2 {
-		VFMADD213PS(v.wideConstant(c[i]), m2, even)
-		VFMADD213PS(v.wideConstant(c[i+1]), m2, odd)
+	each(func(i int) { VBROADCASTSS(constant(c[6]), even[i]) })
+	each(func(i int) { VBROADCASTSS(constant(c[7]), odd[i]) })
+	for k := 4; k >= 0; k -= 2 {
+		x := v.splat(c[k])
+		each(func(i int) { VFMADD213PS(x, m2[i], even[i]) })
+		x = v.splat(c[k+1])
+		each(func(i int) { VFMADD213PS(x, m2[i], odd[i]) })
 	}
-	VFMADD231PS(odd, m, even) // Q
-	VFMADD231PS(even, m2, m)  // m + m²Q
-	const ln2 = 0.69314718055994530942 * 0x1p-23
-	VFMADD231PS(v.wideConstant(ln2), e, m)
-	return m, u
+	each(func(i int) { VFMADD231PS(odd[i], m[i], even[i]) }) // Q
+	each(func(i int) { VFMADD231PS(even[i], m2[i], m[i]) })  // m + m²Q
+	ln2 := v.splat(0.69314718055994530942 * 0x1p-23)
+	each(func(i int) { VFMADD231PS(ln2, e[i], m[i]) })
+	return m
+}
+
+// softplusRow emits a loop over a row's queries that gives y = eᶠ·eᵍ and log(1+y)
+// of two vectors, and where they lie in a row.
+func softplusRow(v isa, tile Register, label string, f, g Register, before, after func(x []VecVirtual, at Register)) {
+	ef, eg, at, end := GP64(), GP64(), GP64(), GP64()
+	MOVQ(Mem{Base: tile, Disp: tileEF}, ef)
+	ADDQ(f, ef)
+	MOVQ(Mem{Base: tile, Disp: tileEG}, eg)
+	ADDQ(g, eg)
+	MOVQ(Mem{Base: tile, Disp: tileN}, end)
+	SHLQ(Imm(2), end)
+	XORQ(at, at)
+	one := v.splat(1)
+	Label(label)
+	y := v.vecs(2)
+	for i := range y {
+		VMOVUPS(Mem{Base: ef, Index: at, Scale: 1, Disp: i * v.bytes()}, y[i])
+		VMULPS(Mem{Base: eg, Index: at, Scale: 1, Disp: i * v.bytes()}, y[i], y[i])
+	}
+	before(y, at)
+	after(log1p(v, one, y), at)
+	ADDQ(U32(uint32(2*v.bytes())), at)
+	CMPQ(at, end)
+	JLT(LabelRef(label))
 }
 
 // sinusoidKey loads what belongs to key jb/4: the weights of its two tokens,
@@ -115,9 +149,8 @@ func sinusoidTile(v isa) {
 	tile := Load(Param("tile"), GP64())
 	s := GP64()
 	MOVQ(Mem{Base: tile, Disp: tileS}, s)
-	scale, floor := v.vec(), v.vec()
-	VBROADCASTSS(Mem{Base: tile, Disp: tileScale}, scale)
-	VBROADCASTSS(Mem{Base: tile, Disp: tileFloor}, floor)
+	scratch := GP64()
+	MOVQ(Mem{Base: tile, Disp: tileScratch}, scratch)
 	jb := GP64()
 	XORQ(jb, jb)
 	Label("key")
@@ -128,39 +161,44 @@ func sinusoidTile(v isa) {
 		ADDQ(offset, base)
 		return Mem{Base: base}
 	}
-	eft, fat := at(tileEF, ft), at(tileFA, ft)
-	egt, gat := at(tileEG, gt), at(tileGA, gt)
-	efp, fap := at(tileEF, fp), at(tileFA, fp)
-	egp, gap := at(tileEG, gp), at(tileGA, gp)
+	none := func([]VecVirtual, Register) {}
+	softplusRow(v, tile, "top", ft, gt, none, func(log []VecVirtual, at Register) {
+		for i, x := range log {
+			VMULPS(p, x, x)
+			VMOVUPS(x, Mem{Base: scratch, Index: at, Scale: 1, Disp: i * v.bytes()})
+		}
+	})
+	softplusRow(v, tile, "partner", fp, gp, none, func(log []VecVirtual, at Register) {
+		for i, x := range log {
+			m := Mem{Base: scratch, Index: at, Scale: 1, Disp: i * v.bytes()}
+			VFMADD213PS(m, w, x)
+			VMOVUPS(x, m)
+		}
+	})
+	fat, gat := at(tileFA, ft), at(tileGA, gt)
+	fap, gap := at(tileFA, fp), at(tileGA, gp)
+	scale, floor := v.vec(), v.vec()
+	VBROADCASTSS(Mem{Base: tile, Disp: tileScale}, scale)
+	VBROADCASTSS(Mem{Base: tile, Disp: tileFloor}, floor)
 	sum := GP64()
 	MOVQ(Mem{Base: tile, Disp: tileSum}, sum)
 	r := GP64()
 	XORQ(r, r)
 	Label("queries")
 	lane := func(m Mem) Mem { m.Index, m.Scale = r, 1; return m }
-	soft := func(f, g Mem) VecVirtual {
-		y := v.vec()
-		VMOVUPS(lane(f), y)
-		VMULPS(lane(g), y, y)
-		l, _ := log1p(v, y)
-		return l
-	}
 	add := func(f, g Mem) VecVirtual {
 		a := v.vec()
 		VMOVUPS(lane(f), a)
 		VADDPS(lane(g), a, a)
 		return a
 	}
-	mul := soft(eft, egt)
-	VMULPS(p, mul, mul)
-	VFMADD231PS(soft(efp, egp), w, mul)
 	a := add(fat, gat)
 	VMULPS(p, a, a)
 	VFMADD231PS(add(fap, gap), w, a)
 	x := v.vec()
 	VMULPS(Mem{Base: s, Index: r, Scale: 1}, scale, x)
-	VFMADD213PS(a, mul, x) // x·Rmul + Radd
-	VMAXPS(x, floor, x)    // NaN passes: the second operand is returned
+	VFMADD132PS(lane(Mem{Base: scratch}), a, x) // x·Rmul + Radd
+	VMAXPS(x, floor, x)                         // NaN passes: the second operand is returned
 	VMOVUPS(x, Mem{Base: s, Index: r, Scale: 1})
 	VADDPS(Mem{Base: sum, Index: r, Scale: 1}, x, x)
 	VMOVUPS(x, Mem{Base: sum, Index: r, Scale: 1})
@@ -200,10 +238,37 @@ func sinusoidBackward(v isa) {
 	XORQ(jb, jb)
 	Label("key")
 	p, w, ft, gt, fp, gp := sinusoidKey(v, tile, jb)
+	soft := func(label string, f, g Register, rows int) {
+		out, n := GP64(), GP64()
+		MOVQ(Mem{Base: tile, Disp: tileScratch}, out)
+		MOVQ(Mem{Base: tile, Disp: tileN}, n)
+		SHLQ(Imm(2), n)
+		for range rows {
+			ADDQ(n, out)
+		}
+		ADDQ(out, n)
+		store := func(base Register) func(x []VecVirtual, at Register) {
+			return func(x []VecVirtual, at Register) {
+				for i := range x {
+					VMOVUPS(x[i], Mem{Base: base, Index: at, Scale: 1, Disp: i * v.bytes()})
+				}
+			}
+		}
+		softplusRow(v, tile, label, f, g, store(n), store(out))
+	}
+	soft("top", ft, gt, 0)
+	soft("partner", fp, gp, 2)
+
 	total, dp := v.zero(), v.zero()
 	d := GP64() // D lies as far from S as it does in the first row
 	MOVQ(Mem{Base: tile, Disp: tileD}, d)
 	SUBQ(Mem{Base: tile, Disp: tileS}, d)
+	scratch, n := GP64(), GP64()
+	MOVQ(Mem{Base: tile, Disp: tileScratch}, scratch)
+	MOVQ(Mem{Base: tile, Disp: tileN}, n)
+	SHLQ(Imm(2), n)
+	n3 := GP64()
+	LEAQ(Mem{Base: n, Index: n, Scale: 2}, n3)
 	r := GP64()
 	MOVQ(Mem{Base: tile, Disp: tileN}, r)
 	Label("queries")
@@ -212,20 +277,16 @@ func sinusoidBackward(v isa) {
 		MOVQ(Mem{Base: tile, Disp: f}, base)
 		return Mem{Base: base, Index: offset, Scale: 1}
 	}
-	token := func(f, g Register) (soft, sigmoid, add VecVirtual) {
-		y := v.vec()
-		VMOVUPS(field(tileEF, f), y)
-		VMULPS(field(tileEG, g), y, y)
-		soft, u := log1p(v, y)
-		sigmoid = v.vec()
-		VDIVPS(u, y, sigmoid)
-		add = v.vec()
-		VMOVUPS(field(tileFA, f), add)
-		VADDPS(field(tileGA, g), add, add)
-		return
+	load := func(m Mem) VecVirtual {
+		x := v.vec()
+		VMOVUPS(m, x)
+		return x
 	}
-	softT, sigmoidT, addT := token(ft, gt)
-	softP, sigmoidP, addP := token(fp, gp)
+	softT, softP := load(Mem{Base: scratch}), load(Mem{Base: scratch, Index: n, Scale: 2})
+	addT := load(field(tileFA, ft))
+	VADDPS(field(tileGA, gt), addT, addT)
+	addP := load(field(tileFA, fp))
+	VADDPS(field(tileGA, gp), addP, addP)
 	mul, a := v.vec(), v.vec()
 	VMULPS(softT, p, mul)
 	VFMADD231PS(softP, w, mul)
@@ -262,10 +323,13 @@ func sinusoidBackward(v isa) {
 	VMULPS(da, m, m)
 	VFMADD231PS(m, softT, dp)
 	VFMADD231PS(da, addT, dp)
-	scatter := func(weight, sigmoid VecVirtual, f, g Register) {
+	scatter := func(weight VecVirtual, exponential Mem, f, g Register) {
+		y, u := load(exponential), v.vec() // σ = y/(1+y)
+		VADDPS(v.wideConstant(1), y, u)
+		VDIVPS(u, y, y)
 		x := v.vec()
 		VMULPS(m, weight, x)
-		VMULPS(sigmoid, x, x)
+		VMULPS(y, x, x)
 		accumulate := func(x VecVirtual, to Mem) {
 			y := v.vec()
 			VADDPS(to, x, y)
@@ -277,9 +341,9 @@ func sinusoidBackward(v isa) {
 		accumulate(x, field(tileDFA, f))
 		accumulate(x, field(tileDGA, g))
 	}
-	scatter(p, sigmoidT, ft, gt)
-	scatter(w, sigmoidP, fp, gp)
-	for _, x := range []Register{s, ft, gt, fp, gp} {
+	scatter(p, Mem{Base: scratch, Index: n, Scale: 1}, ft, gt)
+	scatter(w, Mem{Base: scratch, Index: n3, Scale: 1}, fp, gp)
+	for _, x := range []Register{s, scratch, ft, gt, fp, gp} {
 		ADDQ(Imm(uint64(v.bytes())), x)
 	}
 	SUBQ(Imm(uint64(v.width)), r)

@@ -1,0 +1,7 @@
+// Package bench measures: kernels against what the machine can do, whole models,
+// the layer of the paper's runtime table, and the same with PyTorch beside it.
+//
+// Times are medians after a warm-up. What is compared is measured in turns, one
+// pair after the other, and compared within a pair: a machine that is busy for a
+// while then slows both.
+package bench

@@ -1,0 +1,81 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"sftseq/internal/tensor"
+)
+
+// Kernel is a kernel with operands of one size.
+type Kernel struct {
+	Name string // as in package tensor, with its direction
+	Size string
+	work work
+	// build declares operands and returns the launch.
+	build func(r *rig) tensor.Kernel
+	batch func() *rig
+}
+
+// work is the arithmetic that a kernel is measured by, in operations: without
+// any, it is measured by the bytes of its operands.
+type work struct {
+	products    float64 // multiply and add, two for each pair of them
+	comparisons float64 // maximum and add, and in the backward select and add, likewise
+}
+
+// Kernels lists what is measured: the shapes of the paper's model of ListOps,
+// and what grows with the length alone at greater ones.
+func Kernels() []Kernel {
+	var out []Kernel
+	for _, kernels := range [][]Kernel{linearKernels(), attentionKernels(), relationKernels(), elementKernels(), tokenKernels(), updateKernels()} {
+		out = append(out, kernels...)
+	}
+	return out
+}
+
+// KernelResult is what one kernel took. It has one of the two rates.
+type KernelResult struct {
+	Kernel  string  `json:"kernel"`
+	Size    string  `json:"size"`
+	Threads int     `json:"threads"`
+	Device  string  `json:"device"`
+	Seconds float64 `json:"seconds"`
+	GFLOPS  float64 `json:"gflop_per_s,omitempty"`
+	GBPS    float64 `json:"gb_per_s,omitempty"`
+	// Ceiling is the part of what the machine can do; 0 where that is not known.
+	Ceiling float64 `json:"ceiling_fraction,omitempty"`
+}
+
+// kernelTime is how long one kernel is repeated.
+const kernelTime = 300 * time.Millisecond
+
+// Measure runs the kernel, and compares it with the ceilings if they are known.
+func (k Kernel) Measure(ctx context.Context, device tensor.Device, ceilings *Ceilings) (KernelResult, error) {
+	r := k.batch()
+	launch := k.build(r)
+	f, err := r.prepare(ctx, device, launch)
+	if err == nil {
+		err = f(ctx) // warms up
+	}
+	if err != nil {
+		return KernelResult{}, fmt.Errorf("%s: %w", k.Name, err)
+	}
+	seconds, err := Seconds(ctx, f, 3, kernelTime)
+	if err != nil {
+		return KernelResult{}, fmt.Errorf("%s: %w", k.Name, err)
+	}
+	out := KernelResult{Kernel: k.Name, Size: k.Size, Device: device.Name(), Seconds: seconds}
+	const giga = 1e9
+	moved := r.traffic(launch)
+	if operations := k.work.products + k.work.comparisons; operations > 0 {
+		out.GFLOPS = operations / seconds / giga
+	} else {
+		out.GBPS = float64(moved.read+moved.written) / seconds / giga
+	}
+	if ceilings != nil {
+		out.Ceiling = ceilings.seconds(k.work, moved) / seconds
+	}
+	return out, nil
+}

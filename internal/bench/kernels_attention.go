@@ -1,0 +1,112 @@
+package bench
+
+import (
+	"fmt"
+	"slices"
+
+	"sftseq/internal/tensor"
+	"sftseq/sinusoid"
+)
+
+// The attention of the paper's model of ListOps on one sequence.
+const (
+	length      = 2048
+	sampledKeys = 256
+	heads       = 4
+	headDim     = 32
+	hidden      = heads * headDim
+)
+
+// attentionKernels are attention with the relative encoding and without. The
+// operations counted are those for each channel of each pair; what the encoding
+// and the probability take for a pair comes on top of them.
+func attentionKernels() []Kernel {
+	const perChannel = 2 * length * sampledKeys * hidden // of one multiply and add, or maximum and add
+	var out []Kernel
+	for _, relative := range []bool{false, true} {
+		size := fmt.Sprintf("L %d, k %d, %d heads of %d", length, sampledKeys, heads, headDim)
+		if relative {
+			size += ", sinusoid"
+		}
+		batch := func() *rig { return newRig(sampledKeys, length) }
+		out = append(out,
+			// The score; the mean of the values.
+			Kernel{"attention", size, work{comparisons: perChannel, products: perChannel}, func(r *rig) tensor.Kernel {
+				return r.attention(relative)
+			}, batch},
+			// The score again, the gradients of query and key; those of
+			// probability and value.
+			Kernel{"attention backward", size, work{comparisons: 3 * perChannel, products: 2 * perChannel}, func(r *rig) tensor.Kernel {
+				forward := r.attention(relative)
+				r.before(forward)
+				k := tensor.AttentionBackward{Forward: forward, DO: r.normal(tensor.Tokens, hidden, 1), DQ: r.out(tensor.Tokens, hidden),
+					DK: r.out(tensor.Sampled, hidden), DV: r.out(tensor.Sampled, hidden), DLeak: r.out(tensor.Sequences, heads)}
+				if relative {
+					k.Gradient = tensor.SinusoidGradient{DF: r.table(), DG: r.table(), DP: r.out(tensor.Sampled, heads)}
+				}
+				return k
+			}, batch})
+	}
+	return out
+}
+
+// attention declares the operands of an attention over a random choice of keys.
+func (r *rig) attention(relative bool) tensor.Attention {
+	k := tensor.Attention{O: r.out(tensor.Tokens, hidden), Norm: r.out(tensor.Tokens, heads), Q: r.normal(tensor.Tokens, hidden, 1),
+		K: r.normal(tensor.Sampled, hidden, 1), V: r.normal(tensor.Sampled, hidden, 1),
+		Leak:  r.floats(r.Input("leak", tensor.Sequences, 1, heads), func() float64 { return sampledKeys * r.random.Float64() }),
+		Count: r.fill(r.Input("count", tensor.Sequences, 1), []int32{sampledKeys}),
+		Batch: r.batch, Heads: heads, Score: tensor.Maxout, Probability: tensor.LeakyReLU}
+	if !relative {
+		return k
+	}
+	positions := make([]int32, 0, length)
+	for _, p := range r.random.Perm(length) {
+		positions = append(positions, int32(p))
+	}
+	choice := func(from int) *tensor.Tensor {
+		chosen := slices.Sorted(slices.Values(positions[from : from+sampledKeys]))
+		return r.fill(r.Input("choice", tensor.Sampled, sampledKeys, 1), chosen)
+	}
+	t := r.sinusoidTables()
+	r.before(t)
+	k.Relation = tensor.SinusoidRelation{F: t.F, G: t.G, E: t.E, Top: choice(0), Partner: choice(sampledKeys),
+		P: r.floats(r.Input("p", tensor.Sampled, sampledKeys, 1), func() float64 { return sigmoid(r.random.NormFloat64()) })}
+	return k
+}
+
+// table is an output of a table's size.
+func (r *rig) table() *tensor.Tensor { return r.outFixed(2*heads, 2*length) }
+
+// sinusoidTables declares the operands of the tables.
+func (r *rig) sinusoidTables() tensor.SinusoidTables {
+	const deviation = 0.02 // of fresh weights
+	return tensor.SinusoidTables{F: r.table(), G: r.table(), E: r.table(),
+		MulWeight: r.parameter(deviation, heads, hidden), AddWeight: r.parameter(deviation, heads, hidden),
+		MulBias: r.parameter(deviation, heads), AddBias: r.parameter(deviation, heads), Counts: r.Counts, Frequencies: frequencies()}
+}
+
+func frequencies() *sinusoid.Frequencies {
+	f, err := sinusoid.New(10000, hidden)
+	if err != nil {
+		panic(err) // constants
+	}
+	return f
+}
+
+// relationKernels are the tables of the relative encoding, measured by their
+// product: a table's rows times the cosines of each entry. Those of the
+// differences are even and need be computed on one side only.
+func relationKernels() []Kernel {
+	size := fmt.Sprintf("L %d, %d heads, dimension %d", length, heads, hidden)
+	batch := func() *rig { return newRig(sampledKeys, length) }
+	const product = 2 * (2 * heads) * (hidden / 2) * (length + 2*length - 1)
+	return []Kernel{
+		{"sinusoid tables", size, work{products: product}, func(r *rig) tensor.Kernel { return r.sinusoidTables() }, batch},
+		{"sinusoid tables backward", size, work{products: product}, func(r *rig) tensor.Kernel {
+			return tensor.SinusoidTablesBackward{DMulWeight: r.outFixed(heads, hidden), DAddWeight: r.outFixed(heads, hidden),
+				DMulBias: r.outFixed(heads), DAddBias: r.outFixed(heads),
+				DF: r.fixed(1, 2*heads, 2*length), DG: r.fixed(1, 2*heads, 2*length), Counts: r.Counts, Frequencies: frequencies()}
+		}, batch},
+	}
+}

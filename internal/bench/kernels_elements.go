@@ -1,0 +1,105 @@
+package bench
+
+import (
+	"fmt"
+
+	"sftseq/internal/philox"
+	"sftseq/internal/tensor"
+)
+
+// elementKernels go over rows once: of the residual stream, and of the MLP's
+// inner width.
+func elementKernels() []Kernel {
+	const rows, inner = 4096, 4 * hidden
+	batch := func() *rig { return newRig(0, length, length) }
+	wide, narrow := fmt.Sprintf("%d×%d", rows, inner), fmt.Sprintf("%d×%d", rows, hidden)
+	norm := func(r *rig) tensor.LayerNorm {
+		return tensor.LayerNorm{Y: r.out(tensor.Tokens, hidden), X: r.normal(tensor.Tokens, hidden, 1), Mean: r.out(tensor.Tokens, 1),
+			RStd: r.out(tensor.Tokens, 1), Gain: r.parameter(1, hidden), Bias: r.parameter(1, hidden), Eps: 1e-5}
+	}
+	return []Kernel{
+		{"gelu", wide, work{}, func(r *rig) tensor.Kernel {
+			return tensor.GELU{Y: r.out(tensor.Tokens, inner), X: r.normal(tensor.Tokens, inner, 1)}
+		}, batch},
+		{"gelu backward", wide, work{}, func(r *rig) tensor.Kernel {
+			return tensor.GELUBackward{DX: r.out(tensor.Tokens, inner), DY: r.normal(tensor.Tokens, inner, 1), X: r.normal(tensor.Tokens, inner, 1)}
+		}, batch},
+		{"dropout", wide, work{}, func(r *rig) tensor.Kernel {
+			return tensor.Dropout{Y: r.out(tensor.Tokens, inner), X: r.normal(tensor.Tokens, inner, 1), Batch: r.batch,
+				Stream: philox.StreamDropoutGELU, Rate: 0.2}
+		}, batch},
+		{"layernorm", narrow, work{}, func(r *rig) tensor.Kernel { return norm(r) }, batch},
+		{"layernorm backward", narrow, work{}, func(r *rig) tensor.Kernel {
+			n := norm(r)
+			r.before(n)
+			return tensor.LayerNormBackward{DX: r.out(tensor.Tokens, hidden), DGain: r.outFixed(hidden), DBias: r.outFixed(hidden),
+				DY: r.normal(tensor.Tokens, hidden, 1), X: n.X, Mean: n.Mean, RStd: n.RStd, Gain: n.Gain}
+		}, batch},
+		{"rowdot", narrow, work{}, func(r *rig) tensor.Kernel {
+			return tensor.RowDot{Y: r.out(tensor.Tokens, 1), X: r.normal(tensor.Tokens, hidden, 1), Weight: r.parameter(1, hidden), Bias: r.parameter(1, 1)}
+		}, batch},
+	}
+}
+
+// tokenKernels choose tokens, look them up and score what came of them.
+func tokenKernels() []Kernel {
+	const (
+		long       = 65536
+		vocabulary = 17
+		examples   = 4096
+		labels     = 10
+	)
+	choose := func(noise bool) func(r *rig) tensor.Kernel {
+		return func(r *rig) tensor.Kernel {
+			return tensor.Sample{Noised: r.out(tensor.Tokens, 1), Top: r.out(tensor.Sampled, 1), Partner: r.out(tensor.Sampled, 1),
+				Count: r.out(tensor.Sequences, 1), Score: r.normal(tensor.Tokens, 1, 1), Batch: r.batch, K: sampledKeys, Noise: noise}
+		}
+	}
+	choice := func() *rig { return newRig(sampledKeys, long) }
+	size := fmt.Sprintf("%d of %d", sampledKeys, long)
+	return []Kernel{
+		{"sample", size, work{}, choose(false), choice},
+		{"sample with noise", size, work{}, choose(true), choice},
+		{"embed backward", fmt.Sprintf("%d×%d, %d tokens", vocabulary, hidden, 2*length), work{}, func(r *rig) tensor.Kernel {
+			return tensor.EmbedBackward{DWeight: r.outFixed(vocabulary, hidden), DY: r.normal(tensor.Tokens, hidden, 1), Token: r.ids(r.batch.Tokens, vocabulary)}
+		}, func() *rig { return newRig(0, length, length) }},
+		{"crossentropy", fmt.Sprintf("%d×%d", examples, labels), work{}, func(r *rig) tensor.Kernel {
+			return tensor.CrossEntropy{Loss: r.out(tensor.Examples, 1), DLogits: r.out(tensor.Examples, labels), Logits: r.normal(tensor.Examples, labels, 1),
+				Label: r.ids(r.Input("label", tensor.Examples, examples, 1), labels)}
+		}, func() *rig { return newRig(0, ones(examples)...) }},
+	}
+}
+
+func ones(n int) []int {
+	out := make([]int, n)
+	for i := range out {
+		out[i] = 1
+	}
+	return out
+}
+
+// updateKernels are AdamW on as many weights as the paper's model of ListOps has.
+func updateKernels() []Kernel {
+	const weights = 1_200_000
+	size := fmt.Sprintf("%d", weights)
+	batch := func() *rig { return newRig(0, 1) }
+	zero := func() float64 { return 0 }
+	gradient := func(r *rig) *tensor.Tensor {
+		return r.state(tensor.Gradients, func() float64 { return r.random.NormFloat64() / 100 }, weights)
+	}
+	return []Kernel{
+		{"sumsquares", size, work{}, func(r *rig) tensor.Kernel {
+			return tensor.SumSquares{Y: r.outFixed(1), X: gradient(r)}
+		}, batch},
+		{"adamw", size, work{}, func(r *rig) tensor.Kernel {
+			step := tensor.AdamWStep{GradientScale: 1, MaxNorm: 1, LearningRate: 1e-3, Correction1: 1, Correction2: 1}
+			k := tensor.AdamW{W: r.parameter(1, weights),
+				M: r.state(tensor.Moment1, zero, weights), V: r.state(tensor.Moment2, zero, weights),
+				G: gradient(r), SumSquares: r.outFixed(1), Step: r.Input("step", tensor.Fixed, tensor.AdamWStepWords),
+				Decay: 0.01, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8}
+			r.fill(k.Step, tensor.As[int32](tensor.Bits(step.Words())))
+			r.before(tensor.SumSquares{Y: k.SumSquares, X: k.G})
+			return k
+		}, batch},
+	}
+}

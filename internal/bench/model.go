@@ -1,0 +1,134 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"runtime/debug"
+
+	"sftseq/internal/tensor"
+	"sftseq/seq"
+	"sftseq/sft"
+)
+
+// What is measured of a model.
+const (
+	Forward = "forward" // what predict does
+	Train   = "train"   // a whole step of training
+)
+
+// Workload is a model with fresh weights and a batch of random tokens.
+type Workload struct {
+	Config   *sft.Config
+	Settings sft.Settings // of a training step; Batch is the number of examples
+	Length   int          // tokens of an example, of both sequences of a pair together
+	Device   tensor.Device
+	Memory   int64 // limit in bytes that a training run keeps to
+}
+
+// seed of weights and tokens.
+const seed = 1
+
+// Tokens is the number of tokens of a batch.
+func (w *Workload) Tokens() int { return w.Settings.Batch * w.Length }
+
+// Examples draws the batch. It is the same every time.
+func (w *Workload) Examples() []seq.Example {
+	random := rand.New(rand.NewPCG(seed, 0))
+	sequence := func(n int) []int32 {
+		out := make([]int32, n)
+		for i := range out {
+			for again := true; again; again = w.Config.PadTokenID != nil && out[i] == *w.Config.PadTokenID {
+				out[i] = int32(random.IntN(w.Config.VocabSize))
+			}
+		}
+		return out
+	}
+	out := make([]seq.Example, w.Settings.Batch)
+	for i := range out {
+		out[i] = seq.Example{Index: uint32(i), A: sequence(w.Length), Label: int32(random.IntN(w.Config.NumLabels))}
+		if half := w.Length / 2; w.Config.Pair() {
+			out[i].A, out[i].B = out[i].A[:half], out[i].A[half:]
+		}
+	}
+	return out
+}
+
+// Prepare readies forward or train: each run of the result does it once.
+func (w *Workload) Prepare(what string) (Run, error) {
+	model, examples := sft.NewModel(w.Config, seed), w.Examples()
+	switch what {
+	case Forward:
+		if err := w.fits(); err != nil {
+			return nil, err
+		}
+		s, err := sft.NewScorer(model, w.Device)
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) error {
+			_, err := s.Examples(ctx, examples)
+			return err
+		}, nil
+	case Train:
+		s, err := sft.NewStepper(model, w.Settings, w.Device, w.Length, w.Memory)
+		if err != nil {
+			return nil, err
+		}
+		return func(ctx context.Context) error {
+			_, err := s.Step(ctx, examples)
+			return err
+		}, nil
+	}
+	return nil, fmt.Errorf("%q, expected %s or %s", what, Forward, Train)
+}
+
+// fits compares a forward pass with the memory limit. (A stepper does so itself.)
+func (w *Workload) fits() error {
+	need, err := w.planned(Forward)
+	if err == nil && w.Memory > 0 && need > w.Memory {
+		return &sft.MemoryError{Limit: w.Memory, Need: need, Longest: w.Length}
+	}
+	return err
+}
+
+// planned is the device memory of a measurement.
+func (w *Workload) planned(what string) (int64, error) {
+	mode := sft.Infer
+	if what == Train {
+		mode = sft.Train
+	}
+	return sft.PlannedBytes(w.Config, mode, w.Settings.Batch, w.Length, w.Device.Lanes())
+}
+
+// Measurement is what one workload took.
+type Measurement struct {
+	Seconds float64 // the median of the repetitions
+	// Peak is the most memory of the process that was resident meanwhile; where
+	// the system does not say, what the programs were planned to take.
+	Peak int64
+}
+
+// Measure prepares, warms up with one run and measures reps.
+func (w *Workload) Measure(ctx context.Context, what string, reps int) (Measurement, error) {
+	debug.FreeOSMemory() // what an earlier measurement left is not this one's
+	known := resetPeak()
+	f, err := w.Prepare(what)
+	if err == nil {
+		err = f(ctx)
+	}
+	if err != nil {
+		return Measurement{}, err
+	}
+	var m Measurement
+	if m.Seconds, err = Seconds(ctx, f, reps, 0); err != nil {
+		return Measurement{}, err
+	}
+	if known {
+		m.Peak, known = peakResident()
+	}
+	if !known {
+		m.Peak, err = w.planned(what)
+	}
+	return m, err
+}

@@ -1,0 +1,220 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"sftseq/internal/tensor"
+)
+
+// rig is the workplace of one kernel: a program of a segment that prepares
+// operands, and one that is measured.
+type rig struct {
+	*tensor.Program
+	random  *rand.Rand
+	batch   *tensor.Batch
+	counts  tensor.Counts
+	offset  []int32
+	sampled []int32
+	inputs  []input
+	states  [tensor.Spaces][]float32 // what lies in the persistent spaces
+	setup   []tensor.Kernel
+}
+
+// input is a tensor that is filled before the first run.
+type input struct {
+	*tensor.Tensor
+	words []uint32
+}
+
+// newRig is for a batch of sequences of those lengths, of which up to k tokens
+// each are sampled.
+func newRig(k int, lengths ...int) *rig {
+	r := &rig{Program: tensor.NewProgram(), random: rand.New(rand.NewPCG(seed, 1)), offset: []int32{0}, sampled: []int32{0}}
+	var position, sequence []int32
+	for b, n := range lengths {
+		for i := range n {
+			position, sequence = append(position, int32(i)), append(sequence, int32(b))
+		}
+		r.offset = append(r.offset, r.offset[b]+int32(n))
+		r.sampled = append(r.sampled, r.sampled[b]+int32(min(n, k)))
+	}
+	n := len(lengths)
+	r.counts = tensor.Counts{Tokens: r.offset[n], Sequences: int32(n), Sampled: r.sampled[n], Examples: int32(n),
+		Longest: int32(slices.Max(lengths))}
+	r.batch = tensor.NewBatch(r.Program, int(r.offset[n]), n)
+	r.fill(r.Counts, r.counts.Words())
+	r.fill(r.batch.Position, position)
+	r.fill(r.batch.Sequence, sequence)
+	r.fill(r.batch.Offset, r.offset)
+	r.fill(r.batch.SampleOffset, r.sampled)
+	example := make([]int32, n)
+	for i := range example {
+		example[i] = int32(i)
+	}
+	r.fill(r.batch.Example, example)
+	return r
+}
+
+func (r *rig) fill(t *tensor.Tensor, words []int32) *tensor.Tensor {
+	r.inputs = append(r.inputs, input{t, tensor.Bits(words)})
+	return t
+}
+
+// rows is the number of rows of an axis.
+func (r *rig) rows(axis tensor.Axis) int { return int(r.counts.Words()[axis]) }
+
+// normal fills an input of one row per token, sequence, … with normal numbers
+// of that deviation.
+func (r *rig) normal(axis tensor.Axis, width int, deviation float64) *tensor.Tensor {
+	return r.floats(r.Input("input", axis, r.rows(axis), width), func() float64 { return deviation * r.random.NormFloat64() })
+}
+
+// fixed is like normal, of fixed size.
+func (r *rig) fixed(deviation float64, shape ...int) *tensor.Tensor {
+	return r.floats(r.Input("input", tensor.Fixed, shape...), func() float64 { return deviation * r.random.NormFloat64() })
+}
+
+func (r *rig) floats(t *tensor.Tensor, draw func() float64) *tensor.Tensor {
+	x := make([]float32, t.Words())
+	for i := range x {
+		x[i] = float32(draw())
+	}
+	r.inputs = append(r.inputs, input{t, tensor.Bits(x)})
+	return t
+}
+
+// ids is an input of integers below n, one a row.
+func (r *rig) ids(t *tensor.Tensor, n int) *tensor.Tensor {
+	x := make([]int32, t.Words())
+	for i := range x {
+		x[i] = int32(r.random.IntN(n))
+	}
+	return r.fill(t, x)
+}
+
+// out is an output of one row per token, sequence, …
+func (r *rig) out(axis tensor.Axis, width int) *tensor.Tensor {
+	return r.output(axis, r.rows(axis), width)
+}
+
+// outFixed is an output of fixed size.
+func (r *rig) outFixed(shape ...int) *tensor.Tensor { return r.output(tensor.Fixed, shape...) }
+
+func (r *rig) output(axis tensor.Axis, shape ...int) *tensor.Tensor {
+	t := r.Temp("output", axis, shape...)
+	r.Keep(t)
+	return t
+}
+
+// parameter is a weight: a device may keep what it derives from weights.
+func (r *rig) parameter(deviation float64, shape ...int) *tensor.Tensor {
+	return r.state(tensor.Weights, func() float64 { return deviation * r.random.NormFloat64() }, shape...)
+}
+
+// state is a tensor of a persistent space.
+func (r *rig) state(s tensor.Space, draw func() float64, shape ...int) *tensor.Tensor {
+	const alignment = 64
+	t := tensor.At(s, (len(r.states[s])+alignment-1)/alignment*alignment, "state", shape...)
+	x := make([]float32, t.Offset+t.Words())
+	copy(x, r.states[s])
+	for i := t.Offset; i < len(x); i++ {
+		x[i] = float32(draw())
+	}
+	r.states[s] = x
+	return t
+}
+
+// before has a kernel launched that computes operands.
+func (r *rig) before(k tensor.Kernel) { r.setup = append(r.setup, k) }
+
+// prepare readies the kernel: each run of the result launches it once.
+func (r *rig) prepare(ctx context.Context, device tensor.Device, k tensor.Kernel) (Run, error) {
+	r.Segment("setup")
+	for _, s := range r.setup {
+		r.Launch(s)
+	}
+	r.Segment("kernel")
+	r.Launch(k)
+	x, err := device.Prepare(r.Finish())
+	if err != nil {
+		return nil, err
+	}
+	mem := tensor.Binding{}
+	allocate := func(s tensor.Space, words int) error {
+		var err error
+		if mem[s], err = device.Allocate(words); err != nil {
+			return fmt.Errorf("%s: %w", k.Name(), err)
+		}
+		return nil
+	}
+	for _, s := range []tensor.Space{tensor.Arena, tensor.Inputs} {
+		if err := allocate(s, r.Words(s)); err != nil {
+			return nil, err
+		}
+	}
+	for s, x := range r.states {
+		if x == nil {
+			continue
+		}
+		if err := allocate(tensor.Space(s), len(x)); err != nil {
+			return nil, err
+		}
+		if err := mem[s].Write(0, tensor.Bits(x)); err != nil {
+			return nil, err
+		}
+	}
+	for _, in := range r.inputs {
+		if err := mem[tensor.Inputs].Write(in.Offset, in.words); err != nil {
+			return nil, err
+		}
+	}
+	if err := x.Run(ctx, mem, 0, 1); err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) error { return x.Run(ctx, mem, 1, 2) }, nil
+}
+
+const wordBytes = 4
+
+// traffic is what a kernel moves, in bytes, and what it moves it through: an
+// operand that is updated is read and written, and there once.
+type traffic struct{ read, written, resident int }
+
+// traffic adds up a kernel's operands. What describes the batch is left out: few
+// kernels read all of it, and it is small.
+func (r *rig) traffic(k tensor.Kernel) traffic {
+	var out traffic
+	var seen []*tensor.Tensor
+	add := func(ts []*tensor.Tensor, to *int) {
+		for _, t := range ts {
+			if r.describesBatch(t) {
+				continue
+			}
+			rows := t.Shape[0]
+			if t.Rows != tensor.Fixed {
+				rows = r.rows(t.Rows)
+			}
+			n := wordBytes * rows * t.Width()
+			*to += n
+			if !slices.Contains(seen, t) {
+				seen = append(seen, t)
+				out.resident += n
+			}
+		}
+	}
+	add(k.Reads(), &out.read)
+	add(k.Writes(), &out.written)
+	return out
+}
+
+func (r *rig) describesBatch(t *tensor.Tensor) bool {
+	b := r.batch
+	return slices.Contains([]*tensor.Tensor{r.Counts, b.Tokens, b.Position, b.Sequence, b.Offset, b.SampleOffset, b.Example, b.Tower, b.Random}, t)
+}
+
+// sigmoid maps to (0, 1).
+func sigmoid(x float64) float64 { return 1 / (1 + math.Exp(-x)) }

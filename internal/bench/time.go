@@ -1,0 +1,37 @@
+package bench
+
+import (
+	"context"
+	"slices"
+	"time"
+)
+
+// Run does once what is measured.
+type Run func(ctx context.Context) error
+
+// Spread is the middle of several values and their ends.
+type Spread struct{ Median, Min, Max float64 }
+
+// SpreadOf summarises at least one value.
+func SpreadOf(values []float64) Spread {
+	s := slices.Sorted(slices.Values(values))
+	n := len(s)
+	return Spread{Median: (s[(n-1)/2] + s[n/2]) / 2, Min: s[0], Max: s[n-1]}
+}
+
+// Seconds is the median time of f: of reps runs, and of more as long as they
+// take less than atLeast together. The caller has warmed up.
+func Seconds(ctx context.Context, f Run, reps int, atLeast time.Duration) (float64, error) {
+	var seconds []float64
+	for begin := time.Now(); len(seconds) < reps || time.Since(begin) < atLeast; {
+		start := time.Now()
+		if err := f(ctx); err != nil {
+			return 0, err
+		}
+		seconds = append(seconds, time.Since(start).Seconds())
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+	}
+	return SpreadOf(seconds).Median, nil
+}

@@ -1,0 +1,40 @@
+package simd
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestAssembly: the generator hands out registers without asking which
+// instruction set a function is for. Registers from 16 on and masks are
+// AVX-512's, and instructions that have a VEX form alone do not reach them.
+func TestAssembly(t *testing.T) {
+	files, err := filepath.Glob("*_amd64.s")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no assembly: %v", err)
+	}
+	late := regexp.MustCompile(`\b[XYZ](1[6-9]|2\d|3[01])\b|\bK[0-7]\b|\bZ\d`)
+	vex := regexp.MustCompile(`^(VMASKMOV\w+|VPERM2[FI]128|VEXTRACT[FI]128|VINSERT[FI]128|VBROADCAST[FI]128|VP?HADD\w+|VPXOR|VPANDN?|VPOR|VP?BLENDV\w+|VPBLEND[DW]|VMOVMSK\w+)\s`)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		function := ""
+		for i, line := range strings.Split(string(text), "\n") {
+			line = strings.TrimSpace(line)
+			switch {
+			case strings.HasPrefix(line, "TEXT"):
+				function = line
+			case strings.HasPrefix(line, "DATA"), strings.HasPrefix(line, "GLOBL"), strings.HasPrefix(line, "//"):
+			case strings.Contains(function, "AVX2(") && late.MatchString(line):
+				t.Errorf("%s:%d: in an AVX2 function: %s", file, i+1, line)
+			case strings.Contains(function, "AVX512(") && vex.MatchString(line) && late.MatchString(line):
+				t.Errorf("%s:%d: has no EVEX form: %s", file, i+1, line)
+			}
+		}
+	}
+}

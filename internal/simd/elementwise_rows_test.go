@@ -1,0 +1,295 @@
+package simd
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"sftseq/internal/philox"
+)
+
+// matrix returns lengths for slices that are rows of n elements, one row, or
+// one element a row.
+func matrix(shape string) func(n int) []int {
+	return func(n int) []int {
+		var lengths []int
+		for _, s := range shape {
+			lengths = append(lengths, map[rune]int{'m': testRows * n, 'r': n, 'c': testRows}[s])
+		}
+		return lengths
+	}
+}
+
+const testEps = 1e-5
+
+var rowCases = []kernelCase{
+	{"LayerNorm", matrix("mccmrr"), 3, func(k *Kernels, x [][]float32) {
+		if len(x[4]) > 0 {
+			k.LayerNorm(x[0], x[1], x[2], x[3], x[4], x[5], testEps)
+		}
+	}, func(x [][]float64) {
+		d := len(x[4])
+		for i := 0; i < testRows && d > 0; i++ {
+			row := x[3][i*d : (i+1)*d]
+			var m, q float64
+			for _, v := range row {
+				m += v / float64(d)
+			}
+			for _, v := range row {
+				q += (v - m) * (v - m) / float64(d)
+			}
+			r := 1 / math.Sqrt(q+testEps)
+			x[1][i], x[2][i] = m, r
+			for c, v := range row {
+				x[0][i*d+c] = x[4][c]*(v-m)*r + x[5][c]
+			}
+		}
+	}, 1e-4, func(x [][]float32) { // an element alone has no variance, two near each other nearly none
+		for i := range x[3] {
+			x[3][i] += 8 * float32(i&1)
+		}
+	}},
+	{"LayerNormBackward", matrix("mrrmmccr"), 3, func(k *Kernels, x [][]float32) {
+		k.LayerNormBackward(x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7])
+	}, func(x [][]float64) {
+		clear(x[0])
+		refNormBackward(x)
+	}, 1e-5, smallNorm},
+	{"LayerNormBackwardAdd", matrix("mrrmmccr"), 3, func(k *Kernels, x [][]float32) {
+		k.LayerNormBackwardAdd(x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7])
+	}, refNormBackward, 1e-5, smallNorm},
+	{"RowDot", matrix("cmr"), 1, func(k *Kernels, x [][]float32) { k.RowDot(x[0], x[1], x[2], 0.5) }, func(x [][]float64) {
+		for i := range x[0] {
+			x[0][i] = 0.5
+			for c, w := range x[2] {
+				x[0][i] += x[1][i*len(x[2])+c] * w
+			}
+		}
+	}, 2e-5, nil},
+	{"AddOuter", matrix("mcr"), 1, func(k *Kernels, x [][]float32) { k.AddOuter(x[0], x[1], x[2]) }, func(x [][]float64) {
+		for i, a := range x[1] {
+			for c, w := range x[2] {
+				x[0][i*len(x[2])+c] += a * w
+			}
+		}
+	}, 1e-6, nil},
+	{"WeightedSum", matrix("rcm"), 1, func(k *Kernels, x [][]float32) { k.WeightedSum(x[0], x[1], x[2]) }, func(x [][]float64) {
+		clear(x[0])
+		for i, a := range x[1] {
+			for c := range x[0] {
+				x[0][c] += a * x[2][i*len(x[0])+c]
+			}
+		}
+	}, 3e-6, nil},
+	{"AddRows", matrix("mm"), 1, func(k *Kernels, x [][]float32) {
+		n := len(x[0]) / testRows
+		k.AddRows(x[0], x[1], []int32{3, 0, 3, 4, 3}, n, n)
+	}, func(x [][]float64) {
+		n := len(x[0]) / testRows
+		for i, at := range []int{3, 0, 3, 4, 3} {
+			for c := range n {
+				x[0][at*n+c] += x[1][i*n+c]
+			}
+		}
+	}, 1e-6, nil},
+	{"PoolBackward", matrix("mccmrr"), 2, func(k *Kernels, x [][]float32) {
+		k.PoolBackward(x[0], x[1], x[2], x[3], x[4], x[5])
+	}, func(x [][]float64) {
+		d := len(x[4])
+		for i, a := range x[2] {
+			x[1][i] = 0
+			for c, g := range x[4] {
+				x[0][i*d+c] = a * g
+				x[1][i] += a * g * (x[3][i*d+c] - x[5][c])
+			}
+		}
+	}, 3e-5, nil},
+}
+
+// smallNorm makes 1/σ small: errors are those of sums of large numbers.
+func smallNorm(x [][]float32) {
+	for i := range x[6] {
+		x[6][i] /= 16
+	}
+}
+
+func refNormBackward(x [][]float64) {
+	d := len(x[7])
+	for i, m := range x[5] {
+		rs := x[6][i]
+		var sum, dot float64
+		for c, gain := range x[7] {
+			g, h := x[3][i*d+c], (x[4][i*d+c]-m)*rs
+			x[1][c] += g * h
+			x[2][c] += g
+			sum += gain * g / float64(d)
+			dot += gain * g * h / float64(d)
+		}
+		for c, gain := range x[7] {
+			h := (x[4][i*d+c] - m) * rs
+			x[0][i*d+c] += rs * (gain*x[3][i*d+c] - sum - h*dot)
+		}
+	}
+}
+
+// TestNormBackwardInPlace: DX may be DY.
+func TestNormBackwardInPlace(t *testing.T) {
+	const d = 53
+	random := rand.New(rand.NewPCG(1, 2))
+	draw := func(n int) []float32 {
+		x := make([]float32, n)
+		for i := range x {
+			x[i] = float32(random.NormFloat64())
+		}
+		return x
+	}
+	dy, x, mean, rstd, gain := draw(testRows*d), draw(testRows*d), draw(testRows), draw(testRows), draw(d)
+	for _, k := range Levels() {
+		want := make([]float32, len(dy))
+		k.LayerNormBackward(want, make([]float32, d), make([]float32, d), dy, x, mean, rstd, gain)
+		got := slices.Clone(dy)
+		k.LayerNormBackward(got, make([]float32, d), make([]float32, d), got, x, mean, rstd, gain)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: differs in place", k.Name)
+		}
+	}
+}
+
+// TestEqualRows: sums of equal rows are the same bits wherever they lie.
+func TestEqualRows(t *testing.T) {
+	for _, d := range []int{1, 7, 16, 53, 128, 130} {
+		x := make([]float32, testRows*d)
+		for i := range x {
+			x[i] = float32(math.Sin(float64(i % d)))
+		}
+		for _, k := range Levels() {
+			y := make([]float32, testRows)
+			k.RowDot(y, x, x[:d], 0.25)
+			mean, rstd := make([]float32, testRows), make([]float32, testRows)
+			k.LayerNorm(make([]float32, len(x)), mean, rstd, x, x[:d], x[:d], testEps)
+			for i := range y {
+				if y[i] != y[0] || mean[i] != mean[0] || rstd[i] != rstd[0] {
+					t.Errorf("%s, d %d: row %d differs", k.Name, d, i)
+				}
+			}
+		}
+	}
+}
+
+// TestDropout wants the bits of package philox, between fences.
+func TestDropout(t *testing.T) {
+	ys, xs := fenced(t, 2048), fenced(t, 2048)
+	for i := range xs {
+		xs[i] = float32(i) + 0.1
+	}
+	xs[len(xs)-3] = float32(math.NaN())
+	for _, k := range Levels() {
+		for n := range 300 {
+			for _, rate := range []float32{0, 0.1, 0.5, 0.999} {
+				for _, from := range []int{0, 3, len(xs) - n} {
+					seed := rand.Uint64()
+					counter := philox.Counter(rand.Uint32(), 1, 5, 7, rand.Uint32(), rand.Uint32())
+					key := [2]uint32{uint32(seed), uint32(seed >> 32)}
+					for i := range ys {
+						ys[i] = untouched
+					}
+					y, x := ys[from:from+n], xs[from:from+n]
+					before := counter
+					k.Dropout(y, x, &counter, &key, Least(rate), 1.25)
+					if counter != before {
+						t.Fatal("the counter was changed")
+					}
+					for i, got := range y {
+						c := counter
+						c[0] += uint32(i >> 2)
+						var want float32
+						if philox.Uniform(philox.Words(seed, c)[i&3]) >= rate {
+							want = 1.25 * x[i]
+						}
+						if got != want && got == got {
+							t.Fatalf("%s, n %d, rate %v: element %d is %v, want %v", k.Name, n, rate, i, got, want)
+						}
+					}
+					for i, v := range ys {
+						if (i < from || i >= from+n) && v != untouched {
+							t.Fatalf("%s, n %d: written at %d", k.Name, n, i-from)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestLeast: the bound in integers is the comparison of the uniform numbers.
+func TestLeast(t *testing.T) {
+	for _, rate := range []float32{0, 1e-9, 0x1p-24, 0x1p-23, 0.1, 0.25, 0.3, 0.5, 0.9, 0.99999994} {
+		least := Least(rate)
+		for _, m := range []uint32{0, 1, 2, least - 1, least, least + 1, 1<<23 - 1} {
+			if m < 1<<23 && (m >= least) != (philox.Uniform(m<<9) >= rate) {
+				t.Errorf("rate %v: %d, least %d", rate, m, least)
+			}
+		}
+	}
+}
+
+func BenchmarkDropout(b *testing.B) {
+	x := make([]float32, 64*128)
+	for _, k := range Levels() {
+		b.Run(k.Name, func(b *testing.B) {
+			for b.Loop() {
+				k.Dropout(x, x, &[4]uint32{}, &[2]uint32{}, Least(0.1), 1.25)
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(x)), "ns/element")
+		})
+	}
+}
+
+// BenchmarkPeaks reports what the loops reach.
+func BenchmarkPeaks(b *testing.B) {
+	small, large := make([]float32, 4<<10), make([]float32, 16<<20)
+	for i := range large {
+		large[i] = 1 // or all pages are one of zeros
+	}
+	for _, k := range Levels() {
+		for _, c := range []struct {
+			name string
+			f    func() int
+		}{
+			{"FMA", func() int { return k.FMA(10_000) }}, {"MaxAdd", func() int { return k.MaxAdd(10_000) }},
+			{"ReadL1", func() int { return k.Read(small) }}, {"ReadRAM", func() int { return k.Read(large) }},
+			{"CopyRAM", func() int { return k.Copy(large[:8<<20], large[8<<20:]) }},
+		} {
+			b.Run(c.name+"/"+k.Name, func(b *testing.B) {
+				total := 0
+				for b.Loop() {
+					total += c.f()
+				}
+				b.ReportMetric(float64(total)/float64(b.Elapsed().Nanoseconds()), "G/s")
+			})
+		}
+	}
+}
+
+// TestPeaks: they end, count, and read and write what they are given.
+func TestPeaks(t *testing.T) {
+	for _, k := range Levels() {
+		if n := k.FMA(3); n != 3*k.FMA(1) || n <= 0 {
+			t.Errorf("%s: FMA counts %d", k.Name, n)
+		}
+		if n := k.MaxAdd(3); n != 3*k.MaxAdd(1) || n <= 0 {
+			t.Errorf("%s: MaxAdd counts %d", k.Name, n)
+		}
+		for n := range 300 {
+			x, y := fenced(t, n+1), fenced(t, n+1)
+			x, y = x[len(x)-n:], y[len(y)-n:]
+			for i := range x {
+				x[i] = float32(i)
+			}
+			if k.Read(x) != 4*n || k.Copy(y, x) != 8*n || !slices.Equal(x, y) {
+				t.Fatalf("%s: %d elements", k.Name, n)
+			}
+		}
+	}
+}

@@ -1,0 +1,362 @@
+package simd
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"sftseq/internal/fmath"
+)
+
+// A kernelCase runs one kernel on slices of given lengths, and its definition
+// on the same numbers in float64. Both leave their results in the slices.
+type kernelCase struct {
+	name      string
+	lengths   func(n int) []int
+	results   int // the first slices
+	run       func(k *Kernels, x [][]float32)
+	reference func(x [][]float64)
+	tolerance float64 // of an error, relative to |want| + 1
+	prepare   func(x [][]float32)
+}
+
+// same are count slices of n elements, columns rows of n elements: shapes that
+// kernels take.
+func same(count int) func(n int) []int {
+	return func(n int) []int { return slices.Repeat([]int{n}, count) }
+}
+
+const testRows = 5
+
+func eachOf(f func(float64) float64) func(x [][]float64) {
+	return func(x [][]float64) {
+		for i, v := range x[1] {
+			x[0][i] = f(v)
+		}
+	}
+}
+
+func refSoftplus(x float64) float64 { return math.Max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
+func refSigmoid(x float64) float64 {
+	return math.Exp(math.Min(x, 0)) / (1 + math.Exp(-math.Abs(x)))
+}
+func refCDF(x float64) float64  { return 0.5 * math.Erfc(-x/math.Sqrt2) }
+func refGELU(x float64) float64 { return x * refCDF(x) }
+func refGELUGrad(x float64) float64 {
+	return refCDF(x) + x*math.Exp(-x*x/2)/math.Sqrt(2*math.Pi)
+}
+
+var kernelCases = []kernelCase{
+	{"Exp", same(2), 1, func(k *Kernels, x [][]float32) { k.Exp(x[0], x[1]) }, eachOf(math.Exp), 2e-7, nil},
+	{"Softplus", same(2), 1, func(k *Kernels, x [][]float32) { k.Softplus(x[0], x[1]) }, eachOf(refSoftplus), 3e-7, nil},
+	{"Sigmoid", same(2), 1, func(k *Kernels, x [][]float32) { k.Sigmoid(x[0], x[1]) }, eachOf(refSigmoid), 2e-7, nil},
+	{"GELU", same(2), 1, func(k *Kernels, x [][]float32) { k.GELU(x[0], x[1]) }, eachOf(refGELU), 3e-7, nil},
+	{"GELUBackward", same(3), 1, func(k *Kernels, x [][]float32) { k.GELUBackward(x[0], x[1], x[2]) }, func(x [][]float64) {
+		for i, v := range x[2] {
+			x[0][i] = x[1][i] * refGELUGrad(v)
+		}
+	}, 2e-6, nil},
+	{"Add", same(3), 1, func(k *Kernels, x [][]float32) { k.Add(x[0], x[1], x[2]) }, func(x [][]float64) {
+		for i := range x[0] {
+			x[0][i] = x[1][i] + x[2][i]
+		}
+	}, 1e-7, nil},
+	{"Add in place", same(2), 1, func(k *Kernels, x [][]float32) { k.Add(x[0], x[0], x[1]) }, func(x [][]float64) {
+		for i := range x[0] {
+			x[0][i] += x[1][i]
+		}
+	}, 1e-7, nil},
+	{"AddScaled", same(3), 1, func(k *Kernels, x [][]float32) { k.AddScaled(x[0], x[1], x[2], 0.75) }, func(x [][]float64) {
+		for i := range x[0] {
+			x[0][i] = x[1][i] + 0.75*x[2][i]
+		}
+	}, 3e-7, nil},
+	{"Scale", same(2), 1, func(k *Kernels, x [][]float32) { k.Scale(x[0], x[1], 0.75) }, func(x [][]float64) {
+		for i := range x[0] {
+			x[0][i] = 0.75 * x[1][i]
+		}
+	}, 1e-7, nil},
+	{"Mix", same(3), 1, func(k *Kernels, x [][]float32) { k.Mix(x[0], x[1], x[2], 0.25) }, func(x [][]float64) {
+		for i := range x[0] {
+			x[0][i] = 0.25*x[1][i] + 0.75*x[2][i]
+		}
+	}, 3e-7, nil},
+	{"MixBackward", func(n int) []int { return []int{n, n, 1, n, n, n} }, 3, func(k *Kernels, x [][]float32) {
+		x[2][0] = k.MixBackward(x[0], x[1], x[3], x[4], x[5], 0.25)
+	}, func(x [][]float64) {
+		x[2][0] = 0
+		for i, g := range x[3] {
+			x[0][i] += 0.25 * g
+			x[1][i] += 0.75 * g
+			x[2][0] += g * (x[4][i] - x[5][i])
+		}
+	}, 1e-5, nil},
+	{"SumSquares", func(n int) []int { return []int{1, n} }, 1, func(k *Kernels, x [][]float32) {
+		x[0][0] = float32(k.SumSquares(x[1]))
+	}, func(x [][]float64) {
+		x[0][0] = 0
+		for _, v := range x[1] {
+			x[0][0] += v * v
+		}
+	}, 1e-7, nil},
+	{"AdamW", same(4), 3, func(k *Kernels, x [][]float32) {
+		k.AdamW(x[0], x[1], x[2], x[3], &AdamWFactors{0.5, 0.9, 0.1, 0.99, 0.01, 2, 3, -0.125, 1e-3, 0.95})
+	}, func(x [][]float64) {
+		for i := range x[0] {
+			g := 0.5 * x[3][i]
+			x[1][i] = 0.9*x[1][i] + 0.1*g
+			x[2][i] = 0.99*x[2][i] + 0.01*g*g
+			x[0][i] = 0.95*x[0][i] - 0.125*2*x[1][i]/(math.Sqrt(3*x[2][i])+1e-3)
+		}
+	}, 3e-6, func(x [][]float32) {
+		for i, v := range x[2] {
+			x[2][i] = v * v
+		}
+	}},
+}
+
+// TestKernels compares every level with the definition and with Go, for all
+// short lengths and some long ones, flush with either fence and unaligned.
+func TestKernels(t *testing.T) {
+	lengths := []int{100, 255, 256, 257, 1000}
+	for n := range 68 {
+		lengths = append(lengths, n)
+	}
+	for _, k := range Levels() {
+		for _, c := range append(slices.Clone(kernelCases), rowCases...) {
+			t.Run(k.Name+"/"+c.name, func(t *testing.T) {
+				var pool [][]float32
+				for range c.lengths(0) {
+					pool = append(pool, fenced(t, 8<<10))
+				}
+				for _, n := range lengths {
+					for _, from := range []int{0, 1, 3, -1, -2} {
+						c.check(t, k, pool, n, from)
+					}
+				}
+			})
+		}
+	}
+}
+
+const untouched = 1234.5
+
+// check runs the case on slices that begin at from, or end −from−1 before the
+// end of their pool.
+func (c kernelCase) check(t *testing.T, k *Kernels, pool [][]float32, n, from int) {
+	t.Helper()
+	random := rand.New(rand.NewPCG(uint64(n), 1))
+	var x, plain [][]float32
+	var want [][]float64
+	begins := make([]int, len(pool))
+	for i, length := range c.lengths(n) {
+		whole := pool[i]
+		begins[i] = from
+		if from < 0 {
+			begins[i] = len(whole) + from + 1 - length
+		}
+		for j := range whole[:min(len(whole), begins[i]+length+100)] {
+			whole[j] = untouched
+		}
+		for j := max(0, begins[i]-100); j < len(whole); j++ {
+			whole[j] = untouched
+		}
+		part := whole[begins[i] : begins[i]+length : begins[i]+length]
+		for j := range part {
+			part[j] = float32(random.NormFloat64() * 2)
+		}
+		x = append(x, part)
+	}
+	if c.prepare != nil {
+		c.prepare(x)
+	}
+	for _, v := range x {
+		plain = append(plain, slices.Clone(v))
+		wide := make([]float64, len(v))
+		for j := range v {
+			wide[j] = float64(v[j])
+		}
+		want = append(want, wide)
+	}
+	operands := slices.Clone(plain)
+	for i := range operands {
+		operands[i] = slices.Clone(plain[i])
+	}
+	c.run(k, x)
+	c.run(generic, plain)
+	c.reference(want)
+	for i := range x {
+		for j, got := range x[i] {
+			if i >= c.results {
+				if got != operands[i][j] {
+					t.Fatalf("n %d, at %d: operand %d was changed at %d", n, from, i, j)
+				}
+				continue
+			}
+			bound := c.tolerance * (1 + math.Abs(want[i][j]))
+			if err := math.Abs(float64(got) - want[i][j]); !(err <= bound) {
+				t.Fatalf("n %d, at %d: result %d[%d] is %v, want %v", n, from, i, j, got, want[i][j])
+			}
+			if err := math.Abs(float64(got) - float64(plain[i][j])); !(err <= 2*bound) {
+				t.Fatalf("n %d, at %d: result %d[%d] is %v, in Go %v", n, from, i, j, got, plain[i][j])
+			}
+		}
+		whole, end := pool[i], begins[i]+len(x[i])
+		for j := max(0, begins[i]-100); j < min(len(whole), end+100); j++ {
+			if (j < begins[i] || j >= end) && whole[j] != untouched {
+				t.Fatalf("n %d, at %d: slice %d was written at %d of %d", n, from, i, j-begins[i], len(x[i]))
+			}
+		}
+	}
+}
+
+// mapped are the kernels of one argument, with the errors that package fmath
+// states, which hold for every level.
+var mapped = []struct {
+	name      string
+	f         func(k *Kernels) func(y, x []float32)
+	twin      func(float32) float32
+	want      func(float64) float64
+	low, high float32
+	scale     func(x, want float64) float64
+	atMost    float64
+}{
+	{"Exp", func(k *Kernels) func(y, x []float32) { return k.Exp }, fmath.Exp, math.Exp, -87.33654, 88.72283, relative, 1.1e-7},
+	{"Softplus", func(k *Kernels) func(y, x []float32) { return k.Softplus }, fmath.Softplus, refSoftplus, -87.33654, math.MaxFloat32, relative, 2.5e-7},
+	{"Sigmoid", func(k *Kernels) func(y, x []float32) { return k.Sigmoid }, fmath.Sigmoid, refSigmoid, -87.33654, math.MaxFloat32, relative, 2e-7},
+	{"GELU", func(k *Kernels) func(y, x []float32) { return k.GELU }, fmath.GELU, refGELU, -math.MaxFloat32, math.MaxFloat32, argument, 2e-7},
+	{"GELUGrad", geluGrad, fmath.GELUGrad, refGELUGrad, -math.MaxFloat32, math.MaxFloat32, absolute, 3e-7},
+}
+
+func relative(_, want float64) float64 { return math.Abs(want) }
+func absolute(_, _ float64) float64    { return 1 }
+func argument(x, _ float64) float64    { return math.Max(1, math.Abs(x)) }
+
+func geluGrad(k *Kernels) func(y, x []float32) {
+	return func(y, x []float32) {
+		ones := slices.Repeat([]float32{1}, len(x))
+		k.GELUBackward(y, ones, x)
+	}
+}
+
+// TestErrors walks through float32's bit patterns and densely through those
+// that activations have.
+func TestErrors(t *testing.T) {
+	for _, k := range Levels() {
+		for _, c := range mapped {
+			t.Run(k.Name+"/"+c.name, func(t *testing.T) {
+				t.Parallel()
+				var x []float32
+				order := func(b int32) int32 { return b ^ b>>31&math.MaxInt32 }
+				from, to := order(int32(math.Float32bits(c.low))), order(int32(math.Float32bits(c.high)))
+				for i := int64(from); i < int64(to); i += 4099 * 3 {
+					x = append(x, math.Float32frombits(uint32(order(int32(i)))))
+				}
+				for i := -(1 << 17); i <= 1<<17; i++ {
+					if v := float32(i) / (1 << 12); v > c.low {
+						x = append(x, v)
+					}
+				}
+				x = append(x, c.high)
+				y := make([]float32, len(x))
+				c.f(k)(y, x)
+				worst, at := 0.0, float32(0)
+				for i, got := range y {
+					want := c.want(float64(x[i]))
+					err := math.Abs(float64(got) - want)
+					if err > 0 {
+						err /= c.scale(float64(x[i]), want)
+					}
+					if !(err <= worst) {
+						worst, at = err, x[i]
+					}
+				}
+				t.Logf("worst error %.3g at %v", worst, at)
+				if !(worst <= c.atMost) {
+					t.Errorf("error %.3g at %v, want at most %.3g", worst, at, c.atMost)
+				}
+			})
+		}
+	}
+}
+
+// TestSpecialValues wants what package fmath gives.
+func TestSpecialValues(t *testing.T) {
+	inf := float32(math.Inf(1))
+	x := []float32{0, float32(math.Copysign(0, -1)), inf, -inf, 1e-45, -1e-45, 1e-39, -1e-39, 1e-30, -1e-30,
+		1e30, -1e30, math.MaxFloat32, -math.MaxFloat32, 88.72283, 88.7229, 89, 200, -87.33654, -87.3366, -87.6, -88, -104, -150, -200,
+		math.Float32frombits(0x7fc00001), math.Float32frombits(0xffc00001), math.Float32frombits(0x7f800001), math.Float32frombits(0xffffffff)}
+	for _, k := range Levels() {
+		for _, c := range mapped {
+			y := make([]float32, len(x))
+			c.f(k)(y, x)
+			for i, got := range y {
+				want := c.twin(x[i])
+				near := math.Abs(float64(got)-float64(want)) <= 4*c.atMost*math.Abs(float64(want))
+				if got != want && !near && !(got != got && want != want) {
+					t.Errorf("%s: %s(%v) = %v, want %v", k.Name, c.name, x[i], got, want)
+				}
+				if math.Signbit(float64(got)) != math.Signbit(float64(want)) && want == want {
+					t.Errorf("%s: %s(%v) = %v, want %v: the sign", k.Name, c.name, x[i], got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestPlace: an element's bits do not depend on its place or neighbours.
+func TestPlace(t *testing.T) {
+	x, whole := make([]float32, 67), make([]float32, 67)
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range x {
+		x[i] = float32(random.NormFloat64() * 3)
+	}
+	for _, k := range Levels() {
+		for _, c := range mapped {
+			f := c.f(k)
+			f(whole, x)
+			y := make([]float32, len(x))
+			for from := range x {
+				for to := from; to <= len(x); to++ {
+					f(y[:to-from], x[from:to])
+					if !slices.Equal(y[:to-from], whole[from:to]) {
+						t.Fatalf("%s: %s differs within [%d:%d]", k.Name, c.name, from, to)
+					}
+				}
+			}
+		}
+	}
+}
+
+// BenchmarkElementwise reports the time of an element.
+func BenchmarkElementwise(b *testing.B) {
+	for _, c := range append(slices.Clone(kernelCases), rowCases...) {
+		n := 4096
+		if len(rowCases) > 0 && slices.ContainsFunc(rowCases, func(r kernelCase) bool { return r.name == c.name }) {
+			n = 128
+		}
+		for _, k := range Levels() {
+			b.Run(fmt.Sprintf("%s/%s", c.name, k.Name), func(b *testing.B) {
+				var x [][]float32
+				elements := 0
+				for _, length := range c.lengths(n) {
+					v := make([]float32, length)
+					for i := range v {
+						v[i] = float32(rand.NormFloat64())
+					}
+					elements = max(elements, length)
+					x = append(x, v)
+				}
+				if c.prepare != nil {
+					c.prepare(x)
+				}
+				for b.Loop() {
+					c.run(k, x)
+				}
+				b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(elements), "ns/element")
+			})
+		}
+	}
+}

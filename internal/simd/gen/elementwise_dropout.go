@@ -1,0 +1,156 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// dropout keeps of each block of four elements those whose word of Philox4x32-10
+// is large enough. A group of counters has one for each 64-bit lane: words lie in
+// the lower halves, where VPMULUDQ takes and leaves them, and what is above is
+// never looked at. A turn draws for several groups side by side, for a round is
+// one long chain; more would not fit the registers.
+func dropout(v isa) {
+	count := map[bool]int{false: 3, true: 6}[v.wide()]
+	block := U32(2 * count * v.width)
+	v.text("dropout", "func(y, x []float32, counter *[4]uint32, key *[2]uint32, least uint32, scale float32)",
+		"is yᵢ = scale·xᵢ where word i of the counters has bits 9 … 31 ≥ least, else 0.")
+	y, x := slice("y"), slice("x")
+	counter, key := Load(Param("counter"), GP64()), Load(Param("key"), GP64())
+	e := GP32()
+	MOVL(Mem{Base: counter}, e)
+
+	draw := func() []VecVirtual {
+		first := v.vec()
+		if v.wide() {
+			VPBROADCASTD(e, first)
+		} else {
+			low := XMM()
+			VMOVD(e, low)
+			VPBROADCASTD(low, first)
+		}
+		k := []VecVirtual{v.broadcast(Mem{Base: key}), v.broadcast(Mem{Base: key, Disp: 4})}
+		groups := make([][]VecVirtual, count)
+		for i := range groups {
+			c := v.vecs(4)
+			VPADDD(counters(v, i), first, c[0])
+			for w := 1; w < 4; w++ {
+				VBROADCASTSS(Mem{Base: counter, Disp: 4 * w}, c[w])
+			}
+			groups[i] = c
+		}
+		for round := range 10 {
+			if round > 0 {
+				VPADDD(v.wideBits(0x9E3779B9), k[0], k[0])
+				VPADDD(v.wideBits(0xBB67AE85), k[1], k[1])
+			}
+			for i, c := range groups {
+				groups[i] = philoxRound(v, c, k)
+			}
+		}
+		var words []VecVirtual
+		for _, c := range groups {
+			words = append(words, inOrder(v, c)...)
+		}
+		return words
+	}
+	// kept scales x where its words say so.
+	kept := func(words, u VecVirtual) {
+		scale := v.broadcast(argument("scale"))
+		least := v.broadcast(argument("least"))
+		VPSRLD(U8(9), words, words)
+		VMULPS(scale, u, u)
+		if v.wide() {
+			k := K()
+			VPCMPD(U8(5), least, words, k) // ≥
+			VMOVAPS_Z(u, k, u)
+			return
+		}
+		VPCMPGTD(words, least, words) // least > words
+		VPANDN(u, words, u)
+	}
+
+	i, left := GP64(), length("y")
+	XORQ(i, i)
+	SUBQ(block, left)
+	JLT(LabelRef("blocks_done"))
+	Label("blocks")
+	s := span{v, i, 2 * count, nil}
+	for j, w := range draw() {
+		u := v.vec()
+		VMOVUPS(s.at(x, j), u)
+		kept(w, u)
+		VMOVUPS(u, s.at(y, j))
+	}
+	ADDL(U8(count*v.width/2), e)
+	ADDQ(block, i)
+	SUBQ(block, left)
+	JGE(LabelRef("blocks"))
+	Label("blocks_done")
+	ADDQ(block, left)
+	JZ(LabelRef("end"))
+
+	// The rest: vector after vector, each with its own mask.
+	zero, full, some := GP64(), GP64(), GP64()
+	XORQ(zero, zero)
+	MOVQ(U32(v.width), full)
+	for j, w := range draw() {
+		MOVQ(left, some)
+		CMPQ(some, full)
+		CMOVQGT(full, some)
+		SUBQ(some, left)
+		mask, u := v.mask(some), v.vec()
+		v.load(s.at(x, j), mask, u)
+		kept(w, u)
+		v.store(u, mask, s.at(y, j))
+	}
+	Label("end")
+	end()
+}
+
+// counters says which counter a group's lane draws: those that inOrder wants.
+func counters(v isa, group int) Mem {
+	name := fmt.Sprintf("counters_%d_%d", v.width, group)
+	return data(name, func() {
+		n := v.width / 2
+		for lane := range n {
+			// Pairs of lanes lie side by side; their first members come first.
+			c := group*n + lane/2 + lane%2*n/2
+			DATA(8*lane, U64(c))
+		}
+	})
+}
+
+// philoxRound returns
+//
+//	(hi(M1·c2) ⊕ c1 ⊕ k0, lo(M1·c2), hi(M0·c0) ⊕ c3 ⊕ k1, lo(M0·c0)).
+func philoxRound(v isa, c, k []VecVirtual) []VecVirtual {
+	VPMULUDQ(v.wideBits(0xD2511F53), c[0], c[0])
+	VPMULUDQ(v.wideBits(0xCD9E8D57), c[2], c[2])
+	mix := func(product, c, k VecVirtual) VecVirtual {
+		high := v.vec()
+		VPSRLQ(U8(32), product, high)
+		if v.wide() {
+			VPTERNLOGD(U8(0x96), c, k, high)
+		} else {
+			VPXOR(c, high, high)
+			VPXOR(k, high, high)
+		}
+		return high
+	}
+	return []VecVirtual{mix(c[2], c[1], k[0]), c[2], mix(c[0], c[3], k[1]), c[0]}
+}
+
+// inOrder gathers the words of each counter, the counters in order: two vectors.
+func inOrder(v isa, c []VecVirtual) []VecVirtual {
+	for i := range 2 { // pairs of lanes: w0 w0' w1 w1', w2 w2' w3 w3'
+		VSHUFPS(U8(0x88), c[2*i+1], c[2*i], c[2*i])
+	}
+	low, high := v.vec(), v.vec()
+	VSHUFPS(U8(0x88), c[2], c[0], low)
+	VSHUFPS(U8(0xdd), c[2], c[0], high)
+	return []VecVirtual{low, high}
+}

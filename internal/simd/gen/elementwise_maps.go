@@ -1,0 +1,149 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// maps emits what treats every element alike.
+func maps(v isa) {
+	v.function("exp", "is y = eˣ.", v.width/8, v.exp)
+	v.function("softplus", "is y = log(1 + eˣ).", 2, v.softplus)
+	v.function("sigmoid", "is y = 1/(1 + e⁻ˣ).", 2, v.sigmoid)
+	gelu(v)
+	geluBackward(v)
+	add(v)
+	addScaled(v)
+	scale(v)
+	mix(v)
+}
+
+func add(v isa) {
+	v.text("add", "func(y, a, b []float32)", "is y = a + b.")
+	y, a, b := slice("y"), slice("a"), slice("b")
+	v.sweep("sweep", length("y"), 4, func(s span) {
+		u := s.load(a)
+		for j, w := range s.operands(b) {
+			VADDPS(w, u[j], u[j])
+		}
+		s.store(u, y)
+	})
+	end()
+}
+
+func addScaled(v isa) {
+	v.text("addScaled", "func(y, a, b []float32, scale float32)", "is y = a + scale·b.")
+	y, a, b := slice("y"), slice("a"), slice("b")
+	c := v.broadcast(argument("scale"))
+	v.sweep("sweep", length("y"), 4, func(s span) {
+		u := s.load(a)
+		for j, w := range s.operands(b) {
+			VFMADD231PS(w, c, u[j])
+		}
+		s.store(u, y)
+	})
+	end()
+}
+
+func scale(v isa) {
+	v.text("scale", "func(y, x []float32, scale float32)", "is y = scale·x.")
+	y, x := slice("y"), slice("x")
+	c := v.broadcast(argument("scale"))
+	v.sweep("sweep", length("y"), 4, func(s span) {
+		u := s.load(x)
+		for j := range u {
+			VMULPS(c, u[j], u[j])
+		}
+		s.store(u, y)
+	})
+	end()
+}
+
+// mix emits the mixture of two rows and its backward.
+func mix(v isa) {
+	// weights returns the weight and what is left of 1.
+	weights := func() (w, rest VecVirtual) {
+		w, rest = v.broadcast(argument("weight")), v.splat(1)
+		VSUBPS(w, rest, rest)
+		return w, rest
+	}
+	v.text("mix", "func(y, a, b []float32, weight float32)", "is y = weight·a + (1 − weight)·b.")
+	y, a, b := slice("y"), slice("a"), slice("b")
+	weight, rest := weights()
+	v.sweep("sweep", length("y"), 4, func(s span) {
+		u := s.load(a)
+		for j := range u {
+			VMULPS(weight, u[j], u[j])
+		}
+		for j, w := range s.operands(b) {
+			VFMADD231PS(w, rest, u[j])
+		}
+		s.store(u, y)
+	})
+	end()
+
+	v.text("mixBackward", "func(da, db, dy, a, b []float32, weight float32) float32",
+		"adds weight·dy to da and (1 − weight)·dy to db, and returns Σ dy·(a − b).")
+	da, db, dy := slice("da"), slice("db"), slice("dy")
+	a, b = slice("a"), slice("b")
+	weight, rest = weights()
+	part := v.zeros(2)
+	v.sweep("sweep", length("dy"), 2, func(s span) {
+		g, u := s.load(dy), s.load(a)
+		for j, w := range s.operands(b) {
+			VSUBPS(w, u[j], u[j])
+		}
+		v.fuse(g, u, part)
+		for _, to := range []struct {
+			p      Register
+			weight VecVirtual
+		}{{da, weight}, {db, rest}} {
+			t := s.load(to.p)
+			for j := range t {
+				VFMADD231PS(g[j], to.weight, t[j])
+			}
+			s.store(t, to.p)
+		}
+	})
+	VMOVSS(v.sum(part).AsX(), result())
+	end()
+}
+
+// function emits y = f(x), wide vectors side by side.
+func (v isa) function(name, doc string, wide int, f func([]VecVirtual) []VecVirtual) {
+	v.text(name, "func(y, x []float32)", doc)
+	y, x := slice("y"), slice("x")
+	v.sweep("sweep", length("y"), wide, func(s span) { s.store(f(s.load(x)), y) })
+	end()
+}
+
+func gelu(v isa) {
+	v.text("gelu", "func(y, x []float32)", "is y = x·Φ(x).")
+	y, x := slice("y"), slice("x")
+	v.sweep("sweep", length("y"), 2, func(s span) {
+		cdf, _ := v.normal(func() []VecVirtual { return s.load(x) })
+		for j, u := range s.operands(x) {
+			VMULPS(u, cdf[j], cdf[j])
+		}
+		s.store(cdf, y)
+	})
+	end()
+}
+
+func geluBackward(v isa) {
+	const invSqrt2Pi = 0.39894228040143267794
+	v.text("geluBackward", "func(dx, dy, x []float32)", "is dx = dy·(Φ(x) + x·φ(x)).")
+	dx, dy, x := slice("dx"), slice("dy"), slice("x")
+	v.sweep("sweep", length("dx"), 2, func(s span) {
+		g, e := v.normal(func() []VecVirtual { return s.load(x) })
+		for j, u := range s.operands(x) {
+			VMULPS(v.wideConstant(invSqrt2Pi), e[j], e[j])
+			VFMADD231PS(u, e[j], g[j])
+		}
+		for j, w := range s.operands(dy) {
+			VMULPS(w, g[j], g[j])
+		}
+		s.store(g, dx)
+	})
+	end()
+}

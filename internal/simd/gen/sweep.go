@@ -1,0 +1,239 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// span is the piece of a slice that one step of a sweep works on: some vectors
+// side by side, full ones or a single one under a mask.
+type span struct {
+	v    isa
+	i    Register // index of its first element
+	n    int      // vectors
+	mask Op       // nil if they are full
+}
+
+func (s span) at(p Register, j int) Mem {
+	return Mem{Base: p, Index: s.i, Scale: 4, Disp: j * s.v.bytes()}
+}
+
+// load reads the span of the slice at p; what the mask hides is 0.
+func (s span) load(p Register) []VecVirtual {
+	x := s.v.vecs(s.n)
+	for j := range x {
+		s.v.load(s.at(p, j), s.mask, x[j])
+	}
+	return x
+}
+
+func (s span) store(x []VecVirtual, p Register) {
+	for j := range x {
+		s.v.store(x[j], s.mask, s.at(p, j))
+	}
+}
+
+// operands are what load gives, read from memory by the instruction that takes
+// them wherever there is no mask.
+func (s span) operands(p Register) []Op {
+	x := make([]Op, s.n)
+	for j := range x {
+		x[j] = s.at(p, j)
+	}
+	if s.mask != nil {
+		x[0] = s.load(p)[0]
+	}
+	return x
+}
+
+// hide sets to 0 what the mask hides: sums must not see it.
+func (s span) hide(x []VecVirtual) {
+	switch {
+	case s.mask == nil:
+	case s.v.wide():
+		VMOVAPS_Z(x[0], s.mask, x[0])
+	default:
+		VANDPS(s.mask, x[0], x[0])
+	}
+}
+
+// sweep emits body for the elements 0 … n−1: as long as there are enough with
+// wide vectors side by side, then with one, then with what is left under a
+// mask. Labels begin with the given one.
+func (v isa) sweep(label string, n Register, wide int, body func(span)) {
+	i, left := GP64(), GP64()
+	XORQ(i, i)
+	MOVQ(n, left)
+	for _, vectors := range []int{wide, 1} {
+		again, done := label+"_vectors", label+"_vectors_done"
+		if vectors == 1 {
+			again, done = label+"_vector", label+"_vector_done"
+		}
+		step := U32(vectors * v.width)
+		SUBQ(step, left)
+		JLT(LabelRef(done))
+		Label(again)
+		body(span{v, i, vectors, nil})
+		ADDQ(step, i)
+		SUBQ(step, left)
+		JGE(LabelRef(again))
+		Label(done)
+		ADDQ(step, left)
+		if wide == 1 {
+			break
+		}
+	}
+	JZ(LabelRef(label + "_end"))
+	body(span{v, i, 1, v.mask(left)})
+	Label(label + "_end")
+}
+
+// mask returns the mask of the first n lanes, 0 ≤ n ≤ the width.
+func (v isa) mask(n Register) Op {
+	table := GP64()
+	if v.wide() {
+		LEAQ(lowBits(), table)
+		k := K()
+		KMOVW(Mem{Base: table, Index: n, Scale: 2}, k)
+		return k
+	}
+	LEAQ(onesThenZeros(), table)
+	back, m := GP64(), YMM()
+	MOVQ(n, back)
+	NEGQ(back)
+	VMOVUPS(Mem{Base: table, Index: back, Scale: 4, Disp: 32}, m)
+	return m
+}
+
+// load reads a vector; a nil mask hides nothing.
+func (v isa) load(m Mem, mask Op, x VecVirtual) {
+	switch {
+	case mask == nil:
+		VMOVUPS(m, x)
+	case v.wide():
+		VMOVUPS_Z(m, mask, x)
+	default:
+		VMASKMOVPS(m, mask, x)
+	}
+}
+
+func (v isa) store(x VecVirtual, mask Op, m Mem) {
+	switch {
+	case mask == nil:
+		VMOVUPS(x, m)
+	case v.wide():
+		VMOVUPS(x, mask, m)
+	default:
+		VMASKMOVPS(x, mask, m)
+	}
+}
+
+// data returns a named read-only table; write fills it the first time.
+func data(name string, write func()) Mem {
+	m, ok := constants[name]
+	if !ok {
+		m = GLOBL(name, RODATA|NOPTR)
+		write()
+		constants[name] = m
+	}
+	return m
+}
+
+func onesThenZeros() Mem {
+	return data("ones_then_zeros", func() {
+		for i := range 16 {
+			DATA(4*i, U32(map[bool]uint32{true: 1<<32 - 1}[i < 8]))
+		}
+	})
+}
+
+func lowBits() Mem {
+	return data("low_bits", func() {
+		for i := range 17 {
+			DATA(2*i, U16(1<<i-1))
+		}
+	})
+}
+
+// sum adds everything in x, pairs of vectors first and then halves of them. The
+// total is in every lane, always of the same additions.
+func (v isa) sum(x []VecVirtual) VecVirtual {
+	for n := len(x); n > 1; n = (n + 1) / 2 {
+		for i := range n / 2 {
+			VADDPS(x[n-1-i], x[i], x[i])
+		}
+	}
+	total, t := x[0], v.vec()
+	if v.wide() {
+		VSHUFF32X4(U8(0x4e), total, total, t)
+		VADDPS(t, total, total)
+		VSHUFF32X4(U8(0xb1), total, total, t)
+	} else {
+		VPERM2F128(U8(1), total, total, t)
+	}
+	VADDPS(t, total, total)
+	for _, halves := range []uint8{0x4e, 0xb1} {
+		VSHUFPS(U8(halves), total, total, t)
+		VADDPS(t, total, total)
+	}
+	return total
+}
+
+// zeros returns n registers of zeros.
+func (v isa) zeros(n int) []VecVirtual {
+	x := v.vecs(n)
+	for _, r := range x {
+		v.clear(r)
+	}
+	return x
+}
+
+// argument returns where a float32 parameter lies.
+func argument(name string) Mem {
+	b, err := Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return b.Addr
+}
+
+// result returns where what the function returns lies. avo's own Store would mix
+// in an SSE instruction, which waits for the upper halves of registers.
+func result() Mem {
+	b, err := ReturnIndex(0).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return b.Addr
+}
+
+// broadcast returns a register with the word at m in every lane.
+func (v isa) broadcast(m Mem) VecVirtual {
+	r := v.vec()
+	VBROADCASTSS(m, r)
+	return r
+}
+
+// slice loads the address of a slice parameter.
+func slice(name string) Register { return Load(Param(name).Base(), GP64()) }
+
+// length loads the length of a slice parameter.
+func length(name string) Register { return Load(Param(name).Len(), GP64()) }
+
+// rows emits body n times, once a row; labels begin with the given one.
+func rows(label string, n Register, body func()) {
+	TESTQ(n, n)
+	JLE(LabelRef(label + "_done"))
+	Label(label)
+	body()
+	DECQ(n)
+	JNZ(LabelRef(label))
+	Label(label + "_done")
+}
+
+// end returns from a function.
+func end() {
+	VZEROUPPER()
+	RET()
+}
