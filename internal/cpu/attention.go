@@ -75,6 +75,7 @@ type queries struct {
 	n, skip  int
 	stride   int // of a key's row of scores
 	kernels  *simd.Kernels
+	worker   *worker
 }
 
 // tiles is the number of tiles of a sequence of n queries.
@@ -86,7 +87,7 @@ func (a *attentionRun) tiles(n int) int {
 }
 
 // tile returns tile i of sequence b.
-func (a *attentionRun) tile(b, head, i int) queries {
+func (a *attentionRun) tile(w *worker, b, head, i int) queries {
 	lo, hi := a.tokens(b)
 	length := hi - lo
 	from, to := i*queryTile, min(length, (i+1)*queryTile)
@@ -94,7 +95,7 @@ func (a *attentionRun) tile(b, head, i int) queries {
 		whole := length / a.lanes * a.lanes
 		from, to = i*whole, whole+i*(length-whole)
 	}
-	t := queries{b: b, head: head, kernels: a.run.device.simd}
+	t := queries{b: b, head: head, kernels: a.run.device.simd, worker: w}
 	if length < a.lanes {
 		t.n, t.kernels = length, simd.Levels()[len(simd.Levels())-1]
 	} else {
@@ -135,18 +136,16 @@ func attention(r *run, k tensor.Attention) {
 		a.silent = &r.ints(k.Silent)[0]
 		*a.silent = 0
 	}
-	a.eachTile(func(w *worker, t queries) {
-		if k.Probability == tensor.Softmax {
-			a.softmaxTile(w, t)
-		} else {
-			a.reluTile(w, t)
-		}
-	})
+	if k.Probability == tensor.Softmax {
+		a.eachTile(a.softmaxTile)
+	} else {
+		a.eachTile(a.reluTile)
+	}
 }
 
 // eachTile gives every tile of every sequence and head to a worker, a head's
 // tiles one after the other: they share keys and parts of the tables.
-func (a *attentionRun) eachTile(f func(w *worker, t queries)) {
+func (a *attentionRun) eachTile(f func(t queries)) {
 	first := make([]int, a.n+1) // piece of each sequence
 	for b := range a.n {
 		lo, hi := a.tokens(b)
@@ -156,7 +155,7 @@ func (a *attentionRun) eachTile(f func(w *worker, t queries)) {
 		b := sort.SearchInts(first, piece+1) - 1
 		tiles := (first[b+1] - first[b]) / a.Heads
 		i := piece - first[b]
-		f(w, a.tile(b, i/tiles, i%tiles))
+		f(a.tile(w, b, i/tiles, i%tiles))
 	})
 }
 
@@ -200,8 +199,8 @@ func (a *attentionRun) scores(t queries, s, q, k []float32, ldk, keys int) {
 
 // reluTile attends from a tile of queries with ReLU weights. There is no maximum
 // to subtract: numerator and denominator are plain sums.
-func (a *attentionRun) reluTile(w *worker, t queries) {
-	f := newForwardScratch(w, t.stride, a.dh)
+func (a *attentionRun) reluTile(t queries) {
+	f := newForwardScratch(t.worker, t.stride, a.dh)
 	a.loadQueries(t, f.q)
 	lo, end := a.keys(t.b)
 	clear(f.sum)

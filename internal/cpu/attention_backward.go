@@ -86,7 +86,7 @@ func (g *attentionGradient) sequence(w *worker, b, head int) {
 	first, last := g.tokens(b)
 	var dleak float32
 	for i := range g.tiles(last - first) {
-		dleak += g.tile(&x, g.attentionRun.tile(b, head, i), lo, keys)
+		dleak += g.tile(&x, g.attentionRun.tile(w, b, head, i), lo, keys)
 	}
 	if g.dleak != nil {
 		g.dleak[b*g.Heads+head] = dleak

@@ -8,8 +8,8 @@ import (
 
 // softmaxTile is reluTile for softmax: the largest score so far is subtracted,
 // and what was summed before is scaled when it grows.
-func (a *attentionRun) softmaxTile(w *worker, t queries) {
-	f := newForwardScratch(w, t.stride, a.dh)
+func (a *attentionRun) softmaxTile(t queries) {
+	f := newForwardScratch(t.worker, t.stride, a.dh)
 	a.loadQueries(t, f.q)
 	lo, end := a.keys(t.b)
 	clear(f.sum)

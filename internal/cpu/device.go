@@ -30,6 +30,7 @@ type worker struct {
 	counter [4]uint32
 	key     [2]uint32
 	lead    [4]float32
+	relation sinusoidScratch
 }
 
 // floats returns n floats of scratch, their contents undefined.

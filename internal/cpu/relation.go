@@ -104,24 +104,33 @@ func (s *sinusoidRelation) row(table []float32, i int) []float32 {
 	return table[i*s.width:][:s.width]
 }
 
+// sinusoidScratch is a worker's memory for one tile.
+type sinusoidScratch struct {
+	tile simd.SinusoidTile
+	rows [4 * queryTile]float32
+	dp   [keyTile]float32
+}
+
 // tile describes a tile to the kernels.
-func (s *sinusoidRelation) tile(t queries, at, keys int, scores []float32) simd.SinusoidTile {
-	h, add := t.head, t.head+s.heads
-	return simd.SinusoidTile{
+func (s *sinusoidRelation) tile(t queries, at, keys int, scores []float32) *simd.SinusoidTile {
+	h, add, w := t.head, t.head+s.heads, &t.worker.relation
+	w.tile = simd.SinusoidTile{
 		S: scores, EF: s.row(s.e, h), EG: s.row(s.e, add), FA: s.row(s.f, add), GA: s.row(s.g, add),
 		FM: s.row(s.f, h), GM: s.row(s.g, h),
 		Top: s.top[at:][:keys], Partner: s.partner[at:][:keys], P: s.p[at:][:keys],
 		Keys: keys, N: t.n, Stride: t.stride, FOrigin: t.position + s.longest - 1, GOrigin: t.position, Scale: s.scale,
+		Scratch: w.rows[:],
 	}
+	return &w.tile
 }
 
 func (s *sinusoidRelation) forward(t queries, at, keys int, scores []float32, floor float32, sum []float32) {
 	tile := s.tile(t, at, keys, scores)
 	tile.Floor, tile.Sum = floor, sum
 	if s.wide[t.b*s.heads+t.head] {
-		simd.SinusoidGo(&tile)
+		simd.SinusoidGo(tile)
 	} else {
-		t.kernels.Sinusoid(&tile)
+		t.kernels.Sinusoid(tile)
 	}
 }
 
@@ -129,14 +138,15 @@ func (s *sinusoidRelation) backward(t queries, at, keys int, scores, d []float32
 	tile := s.tile(t, at, keys, scores)
 	h, add := t.head, t.head+s.heads
 	tile.DFM, tile.DGM, tile.DFA, tile.DGA = s.row(s.df, h), s.row(s.dg, h), s.row(s.df, add), s.row(s.dg, add)
-	var dp [keyTile]float32
-	tile.D, tile.Total, tile.DP = d, total, dp[:keys]
+	dp := t.worker.relation.dp[:keys]
+	clear(dp)
+	tile.D, tile.Total, tile.DP = d, total, dp
 	if !relu || s.wide[t.b*s.heads+t.head] {
-		simd.SinusoidBackwardGo(&tile, relu)
+		simd.SinusoidBackwardGo(tile, relu)
 	} else {
-		t.kernels.SinusoidBackward(&tile)
+		t.kernels.SinusoidBackward(tile)
 	}
-	for j, v := range dp[:keys] {
+	for j, v := range dp {
 		if s.partner[at+j] >= 0 {
 			s.dp[(at+j)*s.heads+t.head] += v
 		}

@@ -51,43 +51,39 @@ var log1pCoefficients = []float32{
 // several vectors are interleaved, so that there is always one that can go. They
 // share the loads of the constants.
 func log1p(v isa, one VecVirtual, y []VecVirtual) []VecVirtual {
-	e, m, s := v.vecs(len(y)), v.vecs(len(y)), v.vecs(len(y))
 	each := func(f func(i int)) {
 		for i := range y {
 			f(i)
 		}
 	}
+	e, m := v.vecs(len(y)), v.vecs(len(y))
 	each(func(i int) { VADDPS(one, y[i], e[i]) })
 	low := v.splat(0.75)
 	each(func(i int) { VPSUBD(low, e[i], e[i]) }) // bits(1+y) − bits(¾)
 	mask := v.splatBits(0xff800000)
 	each(func(i int) { v.and(mask, e[i], e[i]) })
-	each(func(i int) { VPSUBD(e[i], one, s[i]) }) // 2⁻ᴱ
-	each(func(i int) { VSUBPS(one, s[i], m[i]) })
-	each(func(i int) { VFMADD231PS(y[i], s[i], m[i]) })
+	each(func(i int) {
+		s := v.vec()
+		VPSUBD(e[i], one, s) // 2⁻ᴱ
+		VSUBPS(one, s, m[i])
+		VFMADD231PS(y[i], s, m[i])
+	})
 	each(func(i int) { VCVTDQ2PS(e[i], e[i]) }) // E·2²³
-
-	// Even and odd coefficients side by side, for a shorter chain.
-	m2, even, odd := v.vecs(len(y)), v.vecs(len(y)), v.vecs(len(y))
-	each(func(i int) { VMULPS(m[i], m[i], m2[i]) })
-	c := log1pCoefficients
-	each(func(i int) { VBROADCASTSS(constant(c[6]), even[i]) })
-	each(func(i int) { VBROADCASTSS(constant(c[7]), odd[i]) })
-	for k := 4; k >= 0; k -= 2 {
+	q, c := v.vecs(len(y)), log1pCoefficients
+	each(func(i int) { VBROADCASTSS(constant(c[len(c)-1]), q[i]) })
+	for k := len(c) - 2; k >= 0; k-- {
 		x := v.splat(c[k])
-		each(func(i int) { VFMADD213PS(x, m2[i], even[i]) })
-		x = v.splat(c[k+1])
-		each(func(i int) { VFMADD213PS(x, m2[i], odd[i]) })
+		each(func(i int) { VFMADD213PS(x, m[i], q[i]) })
 	}
-	each(func(i int) { VFMADD231PS(odd[i], m[i], even[i]) }) // Q
-	each(func(i int) { VFMADD231PS(even[i], m2[i], m[i]) })  // m + m²Q
+	each(func(i int) { VFMADD213PS(one, m[i], q[i]) }) // 1 + m·Q
 	ln2 := v.splat(0.69314718055994530942 * 0x1p-23)
-	each(func(i int) { VFMADD231PS(ln2, e[i], m[i]) })
-	return m
+	each(func(i int) { VMULPS(ln2, e[i], e[i]) })
+	each(func(i int) { VFMADD213PS(e[i], m[i], q[i]) }) // m + m²·Q + E·ln 2
+	return q
 }
 
 // softplusRow emits a loop over a row's queries that gives y = eᶠ·eᵍ and log(1+y)
-// of two vectors, and where they lie in a row.
+// of some vectors, and where they lie in a row.
 func softplusRow(v isa, tile Register, label string, f, g Register, before, after func(x []VecVirtual, at Register)) {
 	ef, eg, at, end := GP64(), GP64(), GP64(), GP64()
 	MOVQ(Mem{Base: tile, Disp: tileEF}, ef)
@@ -98,17 +94,29 @@ func softplusRow(v isa, tile Register, label string, f, g Register, before, afte
 	SHLQ(Imm(2), end)
 	XORQ(at, at)
 	one := v.splat(1)
-	Label(label)
-	y := v.vecs(2)
-	for i := range y {
-		VMOVUPS(Mem{Base: ef, Index: at, Scale: 1, Disp: i * v.bytes()}, y[i])
-		VMULPS(Mem{Base: eg, Index: at, Scale: 1, Disp: i * v.bytes()}, y[i], y[i])
+	step := func(n int) {
+		y := v.vecs(n)
+		for i := range y {
+			VMOVUPS(Mem{Base: ef, Index: at, Scale: 1, Disp: i * v.bytes()}, y[i])
+			VMULPS(Mem{Base: eg, Index: at, Scale: 1, Disp: i * v.bytes()}, y[i], y[i])
+		}
+		before(y, at)
+		after(log1p(v, one, y), at)
+		ADDQ(U32(uint32(n*v.bytes())), at)
 	}
-	before(y, at)
-	after(log1p(v, one, y), at)
-	ADDQ(U32(uint32(2*v.bytes())), at)
+	const side = 4
+	SUBQ(U32(uint32(side*v.bytes())), end)
+	JLT(LabelRef(label + "_rest"))
+	Label(label)
+	step(side)
 	CMPQ(at, end)
-	JLT(LabelRef(label))
+	JLE(LabelRef(label))
+	Label(label + "_rest")
+	ADDQ(U32(uint32(side*v.bytes())), end)
+	CMPQ(at, end)
+	JGE(LabelRef(label + "_done"))
+	step(2)
+	Label(label + "_done")
 }
 
 // sinusoidKey loads what belongs to key jb/4: the weights of its two tokens,
@@ -267,26 +275,26 @@ func sinusoidBackward(v isa) {
 	MOVQ(Mem{Base: tile, Disp: tileScratch}, scratch)
 	MOVQ(Mem{Base: tile, Disp: tileN}, n)
 	SHLQ(Imm(2), n)
-	n3 := GP64()
-	LEAQ(Mem{Base: n, Index: n, Scale: 2}, n3)
+	pointer := func(field int, offset Register) GPVirtual {
+		base := GP64()
+		MOVQ(Mem{Base: tile, Disp: field}, base)
+		ADDQ(offset, base)
+		return base
+	}
+	fT, gT := pointer(tileFA, ft), pointer(tileGA, gt)
+	fP, gP := pointer(tileFA, fp), pointer(tileGA, gp)
 	r := GP64()
 	MOVQ(Mem{Base: tile, Disp: tileN}, r)
 	Label("queries")
-	field := func(f int, offset Register) Mem {
-		base := GP64()
-		MOVQ(Mem{Base: tile, Disp: f}, base)
-		return Mem{Base: base, Index: offset, Scale: 1}
-	}
 	load := func(m Mem) VecVirtual {
 		x := v.vec()
 		VMOVUPS(m, x)
 		return x
 	}
 	softT, softP := load(Mem{Base: scratch}), load(Mem{Base: scratch, Index: n, Scale: 2})
-	addT := load(field(tileFA, ft))
-	VADDPS(field(tileGA, gt), addT, addT)
-	addP := load(field(tileFA, fp))
-	VADDPS(field(tileGA, gp), addP, addP)
+	addT, addP := load(Mem{Base: fT}), load(Mem{Base: fP})
+	VADDPS(Mem{Base: gT}, addT, addT)
+	VADDPS(Mem{Base: gP}, addP, addP)
 	mul, a := v.vec(), v.vec()
 	VMULPS(softT, p, mul)
 	VFMADD231PS(softP, w, mul)
@@ -319,35 +327,19 @@ func sinusoidBackward(v isa) {
 	VMULPS(mul, scale, mul)
 	VMOVUPS(mul, Mem{Base: s})
 	VADDPS(mul, total, total)
-	// dRmul = dA·m, dRadd = dA.
+	// dRmul = dA·m and dRadd = dA, in place of the logarithms.
 	VMULPS(da, m, m)
+	VMOVUPS(m, Mem{Base: scratch})
+	VMOVUPS(da, Mem{Base: scratch, Index: n, Scale: 2})
 	VFMADD231PS(m, softT, dp)
 	VFMADD231PS(da, addT, dp)
-	scatter := func(weight VecVirtual, exponential Mem, f, g Register) {
-		y, u := load(exponential), v.vec() // σ = y/(1+y)
-		VADDPS(v.wideConstant(1), y, u)
-		VDIVPS(u, y, y)
-		x := v.vec()
-		VMULPS(m, weight, x)
-		VMULPS(y, x, x)
-		accumulate := func(x VecVirtual, to Mem) {
-			y := v.vec()
-			VADDPS(to, x, y)
-			VMOVUPS(y, to)
-		}
-		accumulate(x, field(tileDFM, f))
-		accumulate(x, field(tileDGM, g))
-		VMULPS(da, weight, x)
-		accumulate(x, field(tileDFA, f))
-		accumulate(x, field(tileDGA, g))
-	}
-	scatter(p, Mem{Base: scratch, Index: n, Scale: 1}, ft, gt)
-	scatter(w, Mem{Base: scratch, Index: n3, Scale: 1}, fp, gp)
-	for _, x := range []Register{s, scratch, ft, gt, fp, gp} {
+	for _, x := range []Register{s, scratch, fT, gT, fP, gP} {
 		ADDQ(Imm(uint64(v.bytes())), x)
 	}
 	SUBQ(Imm(uint64(v.width)), r)
 	JNZ(LabelRef("queries"))
+	sinusoidScatter(v, tile, "scatterTop", p, ft, gt, 1)
+	sinusoidScatter(v, tile, "scatterPartner", w, fp, gp, 3)
 	// Back to the row's first query.
 	MOVQ(Mem{Base: tile, Disp: tileN}, r)
 	SHLQ(Imm(2), r)
@@ -363,4 +355,53 @@ func sinusoidBackward(v isa) {
 	nextKey(tile, s, jb)
 	VZEROUPPER()
 	RET()
+}
+
+// sinusoidScatter emits a loop over a row's queries that adds the gradients of
+// one token's terms to the tables: dRmul is in the first row of the scratch,
+// dRadd in the third, eᶠ·eᵍ in row exponential.
+func sinusoidScatter(v isa, tile Register, label string, weight VecVirtual, f, g Register, exponential int) {
+	scratch, n, y := GP64(), GP64(), GP64()
+	MOVQ(Mem{Base: tile, Disp: tileScratch}, scratch)
+	MOVQ(Mem{Base: tile, Disp: tileN}, n)
+	SHLQ(Imm(2), n)
+	MOVQ(scratch, y)
+	for range exponential {
+		ADDQ(n, y)
+	}
+	radd := GP64()
+	LEAQ(Mem{Base: scratch, Index: n, Scale: 2}, radd)
+	table := func(field int, offset Register) GPVirtual {
+		base := GP64()
+		MOVQ(Mem{Base: tile, Disp: field}, base)
+		ADDQ(offset, base)
+		return base
+	}
+	mulTables := []GPVirtual{table(tileDFM, f), table(tileDGM, g)}
+	addTables := []GPVirtual{table(tileDFA, f), table(tileDGA, g)}
+	one := v.splat(1)
+	at := GP64()
+	XORQ(at, at)
+	Label(label)
+	lane := func(base Register) Mem { return Mem{Base: base, Index: at, Scale: 1} }
+	accumulate := func(x VecVirtual, tables []GPVirtual) {
+		for _, t := range tables {
+			sum := v.vec()
+			VADDPS(lane(t), x, sum)
+			VMOVUPS(sum, lane(t))
+		}
+	}
+	sigmoid, u, x := v.vec(), v.vec(), v.vec()
+	VMOVUPS(lane(y), sigmoid)
+	VADDPS(one, sigmoid, u)
+	VDIVPS(u, sigmoid, sigmoid) // σ = y/(1+y)
+	VMULPS(lane(scratch), weight, x)
+	VMULPS(sigmoid, x, x)
+	accumulate(x, mulTables)
+	z := v.vec()
+	VMULPS(lane(radd), weight, z)
+	accumulate(z, addTables)
+	ADDQ(Imm(uint64(v.bytes())), at)
+	CMPQ(at, n)
+	JLT(LabelRef(label))
 }
