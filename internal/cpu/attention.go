@@ -180,11 +180,7 @@ func (a *attentionRun) scores(t queries, s, q, k []float32, ldk, keys int) {
 		t.kernels.Lily.Forward(s, q, t.stride, t.n, k, ldk, keys, a.dh)
 	case tensor.Dot:
 		p := &a.run.device.simd.Products
-		for j := range keys {
-			clear(s[j*t.stride:][:t.n])
-		}
-		c := simd.Rows(s, t.stride)
-		p.Mul(c, simd.Rows(k, ldk), p.View(q, t.stride, a.dh, t.n), c, keys)
+		p.Mul(simd.Rows(s, t.stride), simd.Rows(k, ldk), p.View(q, t.stride, a.dh, t.n), simd.Matrix{}, keys)
 	default:
 		t.kernels.Maxout.Forward(s, q, t.stride, t.n, k, ldk, keys, a.dh)
 	}

@@ -3,10 +3,22 @@ package cpu
 import (
 	"testing"
 
+	"sftseq/internal/simd"
 	"sftseq/internal/tensor/conformance"
 )
 
-func TestConformance(t *testing.T) { conformance.Run(t, New(2)) }
+// TestConformance: every instruction set of this machine.
+func TestConformance(t *testing.T) {
+	for _, level := range simd.Levels() {
+		t.Run(level.Name, func(t *testing.T) { conformance.Run(t, NewLevel(2, level)) })
+	}
+}
 
 // TestThreads: the number of threads changes no bit.
-func TestThreads(t *testing.T) { conformance.Same(t, New(1), New(2), New(3)) }
+func TestThreads(t *testing.T) {
+	for _, level := range simd.Levels() {
+		t.Run(level.Name, func(t *testing.T) {
+			conformance.Same(t, NewLevel(1, level), NewLevel(2, level), NewLevel(3, level))
+		})
+	}
+}

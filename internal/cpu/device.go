@@ -27,9 +27,9 @@ type worker struct {
 
 	// What a call of Dropout points to lives here: on a stack it would be
 	// allocated anew for each.
-	counter [4]uint32
-	key     [2]uint32
-	lead    [4]float32
+	counter  [4]uint32
+	key      [2]uint32
+	lead     [4]float32
 	relation sinusoidScratch
 }
 

@@ -21,36 +21,38 @@ func (r *run) mulTransposed(y, x []float32, wt simd.Packed, bias []float32, lo, 
 // y [rows, out], w packed, x [rows, in].
 func (r *run) mul(x, y []float32, w simd.Packed, lo, hi int, accumulate bool) {
 	result := simd.Rows(x[lo*w.N:], w.N)
-	if !accumulate {
-		clear(result.Data[:(hi-lo)*w.N])
+	var init simd.Matrix
+	if accumulate {
+		init = result
 	}
-	r.device.simd.Mul(result, simd.Rows(y[lo*w.K:], w.K), w, result, hi-lo)
+	r.device.simd.Mul(result, simd.Rows(y[lo*w.K:], w.K), w, init, hi-lo)
 }
 
 // transposedMul computes rows lo … hi−1 of dw = yᵀ·x and of db = Σ y:
 // y [rows, out], x [rows, in], dw [out, in], db [out]. Rows are summed in pieces
 // of sumRows, the pieces in order.
 func (r *run) transposedMul(w *worker, dw, db, y, x []float32, lo, hi, rows, in, out int) {
-	m, p := hi-lo, &r.device.simd.Products
+	p := &r.device.simd.Products
 	clear(dw[lo*in : hi*in])
 	clear(db[lo:hi])
-	memory := w.floats(m + sumRows*m + p.PackedSize(sumRows, in))
-	sum, memory := memory[:m], memory[m:]
-	columns, right := memory[:sumRows*m], memory[sumRows*m:]
-	result := simd.Rows(dw[lo*in:], in)
+	memory := w.floats(productRows*(sumRows+1) + p.PackedSize(sumRows, in))
+	sum, memory := memory[:productRows], memory[productRows:]
+	columns, right := memory[:productRows*sumRows], memory[productRows*sumRows:]
 	for at := 0; at < rows; at += sumRows {
 		n := min(sumRows, rows-at)
-		clear(sum)
-		for l := range n { // side by side: rows of y as they stand would thrash the first cache
-			row := y[(at+l)*out+lo:][:m]
-			copy(columns[l*m:], row)
-			r.device.simd.Add(sum, sum, row)
+		b := p.Pack(right, simd.Rows(x[at*in:], in), n, in)
+		for i := lo; i < hi; i += productRows {
+			m := min(productRows, hi-i)
+			sum := sum[:m]
+			clear(sum)
+			for l := range n { // side by side: rows of y as they stand would thrash the first cache
+				row := y[(at+l)*out+i:][:m]
+				copy(columns[l*m:], row)
+				r.device.simd.Add(sum, sum, row)
+			}
+			r.device.simd.Add(db[i:i+m], db[i:i+m], sum)
+			result := simd.Rows(dw[i*in:], in)
+			p.Mul(result, simd.Matrix{Data: columns, Row: 1, Col: m}, b, result, m)
 		}
-		addTo(db[lo:hi], sum)
-		b := p.View(x[at*in:], in, n, in)
-		if in%p.Panel() != 0 {
-			b = p.Pack(right, simd.Rows(b.Data, in), n, in)
-		}
-		p.Mul(result, simd.Matrix{Data: columns, Row: 1, Col: m}, b, result, m)
 	}
 }

@@ -12,23 +12,9 @@ func linearBackward(r *run, k tensor.LinearBackward) {
 	dx, dw, db := r.floats(k.DX), r.floats(k.DWeight), r.floats(k.DBias)
 	dy, x, w := r.floats(k.DY), r.floats(k.X), r.packed(k.Weight, false)
 	r.eachProductRows(rows, func(_ *worker, lo, hi int) { r.mul(dx, dy, w, lo, hi, k.Accumulate) })
-	r.eachProductRows(out, func(w *worker, lo, hi int) { r.transposedMul(w, dw, db, dy, x, lo, hi, rows, in, out) })
-}
-
-// sumColumns computes columns lo … hi−1 of the column sums of x [rows, width].
-func sumColumns(sum, x []float32, lo, hi, rows, width int) {
-	clear(sum[lo:hi])
-	var part [columnBlock]float32
-	for r := 0; r < rows; r += sumRows {
-		p := part[:hi-lo]
-		clear(p)
-		for i := r; i < min(rows, r+sumRows); i++ {
-			for c, v := range x[i*width+lo : i*width+hi] {
-				p[c] += v
-			}
-		}
-		for c, v := range p {
-			sum[lo+c] += v
-		}
-	}
+	// As many pieces as there are threads now: an element's sum is the same in any.
+	piece := roundUp((out+len(r.device.idle))/(len(r.device.idle)+1), productRows)
+	r.each((out+piece-1)/piece, func(w *worker, i int) {
+		r.transposedMul(w, dw, db, dy, x, i*piece, min(out, (i+1)*piece), rows, in, out)
+	})
 }

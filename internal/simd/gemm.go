@@ -5,6 +5,8 @@ package simd
 type Products struct {
 	cols  int    // columns of a tile
 	tiles []tile // the tallest first; the last has one row
+
+	packRows func(k int, dst, src *float32, stride int) // of cols floats
 }
 
 // tile computes rows × (up to cols) elements of C: c = a·b + init, each product
@@ -59,6 +61,11 @@ func (p *Products) Pack(dst []float32, b Matrix, k, n int) Packed {
 	q := Packed{Data: dst, Row: p.cols, Panel: p.cols * k, K: k, N: n}
 	for j := 0; j < n; j += p.cols {
 		w := min(p.cols, n-j)
+		if b.Col == 1 && w == p.cols && k > 0 {
+			_, _ = dst[(j+w)*k-1], b.Data[(k-1)*b.Row+j+w-1]
+			p.packRows(k, &dst[j*k], &b.Data[j], b.Row)
+			continue
+		}
 		packPanel(dst[j*k:][:p.cols*k], Matrix{b.Data[j*b.Col:], b.Row, b.Col}, k, w, p.cols)
 	}
 	return q
@@ -108,7 +115,7 @@ func (p *Products) Panel() int { return max(p.cols, 1) }
 
 // Mul computes C = init + A·B for m rows: A is m×K, C is m×N with contiguous
 // rows. init is m×N with contiguous rows a stride apart, 0 for one row that all
-// begin with (a bias), or C itself to add to it.
+// begin with (a bias), C itself to add to it, or the zero Matrix for nothing.
 //
 // Each 256 products are summed before they join the total: one long chain of
 // float32 additions would lose digits. An element's order of additions depends on
@@ -138,9 +145,16 @@ func (p *Products) Mul(c Matrix, a Matrix, b Packed, init Matrix, m int) {
 	}
 }
 
+// nothing is what a tile of C begins with where there is no init.
+var nothing = make([]float32, 32)
+
 // start copies init to C where they are not the same.
 func start(c, init Matrix, m, n int) {
 	for i := range m {
+		if init.Data == nil {
+			clear(c.Data[i*c.Row:][:n])
+			continue
+		}
 		to, from := c.Data[i*c.Row:][:n], init.Data[i*init.Row:][:n]
 		if &to[0] != &from[0] {
 			copy(to, from)
@@ -153,12 +167,17 @@ func (p *Products) column(c, a Matrix, panel []float32, ldb int, init Matrix, m,
 	_ = a.Data[(m-1)*a.Row+(k-1)*a.Col] // the assembly checks nothing
 	_ = panel[(k-1)*ldb+p.cols-1]
 	_ = c.Data[(m-1)*c.Row+j+cols-1]
-	_ = init.Data[(m-1)*init.Row+j+cols-1]
+	if init.Data == nil {
+		init.Data = nothing
+	} else {
+		init.Data = init.Data[j:]
+	}
+	_ = init.Data[(m-1)*init.Row+cols-1]
 	i := 0
 	for _, t := range p.tiles {
 		for ; i+t.rows <= m; i += t.rows {
 			t.f(k, &a.Data[i*a.Row], a.Row, a.Col, &panel[0], ldb,
-				&init.Data[i*init.Row+j], init.Row, &c.Data[i*c.Row+j], c.Row, cols)
+				&init.Data[i*init.Row], init.Row, &c.Data[i*c.Row+j], c.Row, cols)
 		}
 	}
 }

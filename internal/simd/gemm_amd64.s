@@ -609,6 +609,27 @@ done:
 	VZEROUPPER
 	RET
 
+// func packRowsAVX2(k int, dst *float32, src *float32, stride int)
+// Requires: AVX
+TEXT ·packRowsAVX2(SB), NOSPLIT, $0-32
+	MOVQ k+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ stride+24(FP), BX
+	SHLQ $0x02, BX
+
+row:
+	VMOVUPS (DX), Y0
+	VMOVUPS 32(DX), Y1
+	VMOVUPS Y0, (CX)
+	VMOVUPS Y1, 32(CX)
+	ADDQ    BX, DX
+	ADDQ    $0x00000040, CX
+	DECQ    AX
+	JNZ     row
+	VZEROUPPER
+	RET
+
 // func gemm14AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 // Requires: AVX, AVX512F, BMI2, MMX+
 TEXT ·gemm14AVX512(SB), NOSPLIT, $0-88
@@ -1738,5 +1759,26 @@ narrow:
 	VMOVUPS   Z1, K2, 64(CX)
 
 done:
+	VZEROUPPER
+	RET
+
+// func packRowsAVX512(k int, dst *float32, src *float32, stride int)
+// Requires: AVX, AVX512F
+TEXT ·packRowsAVX512(SB), NOSPLIT, $0-32
+	MOVQ k+0(FP), AX
+	MOVQ dst+8(FP), CX
+	MOVQ src+16(FP), DX
+	MOVQ stride+24(FP), BX
+	SHLQ $0x02, BX
+
+row:
+	VMOVUPS (DX), Z0
+	VMOVUPS 64(DX), Z1
+	VMOVUPS Z0, (CX)
+	VMOVUPS Z1, 64(CX)
+	ADDQ    BX, DX
+	ADDQ    $0x00000080, CX
+	DECQ    AX
+	JNZ     row
 	VZEROUPPER
 	RET

@@ -15,7 +15,11 @@ const blasRows = 64
 func mulBLAS(c, a Matrix, b Packed, init Matrix, m int) {
 	for i := 0; i < m; i += blasRows {
 		rows := min(blasRows, m-i)
-		start(c.from(i), init.from(i), rows, b.N)
+		from := init
+		if init.Data != nil {
+			from = init.from(i)
+		}
+		start(c.from(i), from, rows, b.N)
 		trans := blas.NoTrans
 		left := blas32.General{Rows: rows, Cols: b.K, Stride: max(a.Row, b.K), Data: a.from(i).Data}
 		if a.Col != 1 {

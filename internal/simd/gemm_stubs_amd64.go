@@ -24,6 +24,11 @@ func gemm2AVX2(k int, a *float32, rs int, cs int, b *float32, ldb int, init *flo
 //go:noescape
 func gemm1AVX2(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 
+// packRowsAVX2 copies k rows of 16 floats, a stride apart in src.
+//
+//go:noescape
+func packRowsAVX2(k int, dst *float32, src *float32, stride int)
+
 // gemm14AVX512 computes a tile of 14 rows and up to 32 columns: c = a·b + init.
 //
 //go:noescape
@@ -48,3 +53,8 @@ func gemm2AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *f
 //
 //go:noescape
 func gemm1AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+
+// packRowsAVX512 copies k rows of 32 floats, a stride apart in src.
+//
+//go:noescape
+func packRowsAVX512(k int, dst *float32, src *float32, stride int)

@@ -18,6 +18,7 @@ func gemm(v isa) {
 	for _, rows := range heights {
 		gemmTile(v, rows)
 	}
+	packRows(v)
 }
 
 func gemmTile(v isa, rows int) {
@@ -99,6 +100,29 @@ func gemmTile(v isa, rows int) {
 	step()
 	Label("store")
 	gemmStore(v, acc)
+	VZEROUPPER()
+	RET()
+}
+
+// packRows emits the copy of a panel's rows, which are contiguous already.
+func packRows(v isa) {
+	v.text("packRows", "func(k int, dst, src *float32, stride int)",
+		fmt.Sprintf("copies k rows of %d floats, a stride apart in src.", 2*v.width))
+	k := Load(Param("k"), GP64())
+	dst := Load(Param("dst"), GP64())
+	src := Load(Param("src"), GP64())
+	stride := Load(Param("stride"), GP64())
+	SHLQ(Imm(2), stride)
+	Label("row")
+	x, y := v.vec(), v.vec()
+	VMOVUPS(Mem{Base: src}, x)
+	VMOVUPS(Mem{Base: src, Disp: v.bytes()}, y)
+	VMOVUPS(x, Mem{Base: dst})
+	VMOVUPS(y, Mem{Base: dst, Disp: v.bytes()})
+	ADDQ(stride, src)
+	ADDQ(U32(uint32(2*v.bytes())), dst)
+	DECQ(k)
+	JNZ(LabelRef("row"))
 	VZEROUPPER()
 	RET()
 }
