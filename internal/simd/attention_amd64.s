@@ -32,6 +32,8 @@ queries:
 	VXORPS Y8, Y8, Y8
 	VXORPS Y9, Y9, Y9
 	VXORPS Y10, Y10, Y10
+	SUBQ   $0x02, R9
+	JLT    odd
 
 channels:
 	VMOVUPS      (R10), Y11
@@ -62,33 +64,97 @@ channels:
 	VFMADD231PS  Y0, Y11, Y9
 	VMAXPS       Y12, Y13, Y11
 	VFMADD231PS  Y0, Y11, Y10
+	VMOVUPS      (R10), Y11
+	VMOVUPS      32(R10), Y12
+	ADDQ         BX, R10
+	VBROADCASTSS 4(SI), Y13
+	VMAXPS       Y11, Y13, Y14
+	VFMADD231PS  Y0, Y14, Y1
+	VMAXPS       Y12, Y13, Y13
+	VFMADD231PS  Y0, Y13, Y2
+	VBROADCASTSS 4(SI)(DI*1), Y13
+	VMAXPS       Y11, Y13, Y14
+	VFMADD231PS  Y0, Y14, Y3
+	VMAXPS       Y12, Y13, Y13
+	VFMADD231PS  Y0, Y13, Y4
+	VBROADCASTSS 4(SI)(DI*2), Y13
+	VMAXPS       Y11, Y13, Y14
+	VFMADD231PS  Y0, Y14, Y5
+	VMAXPS       Y12, Y13, Y13
+	VFMADD231PS  Y0, Y13, Y6
+	VBROADCASTSS 4(R8), Y13
+	VMAXPS       Y11, Y13, Y14
+	VFMADD231PS  Y0, Y14, Y7
+	VMAXPS       Y12, Y13, Y13
+	VFMADD231PS  Y0, Y13, Y8
+	VBROADCASTSS 4(R8)(DI*1), Y13
+	VMAXPS       Y11, Y13, Y11
+	VFMADD231PS  Y0, Y11, Y9
+	VMAXPS       Y12, Y13, Y11
+	VFMADD231PS  Y0, Y11, Y10
+	ADDQ         $0x08, SI
+	ADDQ         $0x08, R8
+	SUBQ         $0x02, R9
+	JGE          channels
+
+odd:
+	ADDQ         $0x02, R9
+	JZ           store
+	VMOVUPS      (R10), Y11
+	VMOVUPS      32(R10), Y12
+	ADDQ         BX, R10
+	VBROADCASTSS (SI), Y13
+	VMAXPS       Y11, Y13, Y14
+	VFMADD231PS  Y0, Y14, Y1
+	VMAXPS       Y12, Y13, Y13
+	VFMADD231PS  Y0, Y13, Y2
+	VBROADCASTSS (SI)(DI*1), Y13
+	VMAXPS       Y11, Y13, Y14
+	VFMADD231PS  Y0, Y14, Y3
+	VMAXPS       Y12, Y13, Y13
+	VFMADD231PS  Y0, Y13, Y4
+	VBROADCASTSS (SI)(DI*2), Y13
+	VMAXPS       Y11, Y13, Y14
+	VFMADD231PS  Y0, Y14, Y5
+	VMAXPS       Y12, Y13, Y13
+	VFMADD231PS  Y0, Y13, Y6
+	VBROADCASTSS (R8), Y13
+	VMAXPS       Y11, Y13, Y14
+	VFMADD231PS  Y0, Y14, Y7
+	VMAXPS       Y12, Y13, Y13
+	VFMADD231PS  Y0, Y13, Y8
+	VBROADCASTSS (R8)(DI*1), Y13
+	VMAXPS       Y11, Y13, Y11
+	VFMADD231PS  Y0, Y11, Y9
+	VMAXPS       Y12, Y13, Y11
+	VFMADD231PS  Y0, Y11, Y10
 	ADDQ         $0x04, SI
 	ADDQ         $0x04, R8
-	DECQ         R9
-	JNZ          channels
-	MOVQ         CX, R9
-	VMOVUPS      Y1, (R9)
-	VMOVUPS      Y2, 32(R9)
-	ADDQ         BX, R9
-	VMOVUPS      Y3, (R9)
-	VMOVUPS      Y4, 32(R9)
-	ADDQ         BX, R9
-	VMOVUPS      Y5, (R9)
-	VMOVUPS      Y6, 32(R9)
-	ADDQ         BX, R9
-	VMOVUPS      Y7, (R9)
-	VMOVUPS      Y8, 32(R9)
-	ADDQ         BX, R9
-	VMOVUPS      Y9, (R9)
-	VMOVUPS      Y10, 32(R9)
-	MOVQ         c+8(FP), R9
-	SHLQ         $0x02, R9
-	SUBQ         R9, SI
-	SUBQ         R9, R8
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	SUBQ         $0x00000010, AX
-	JNZ          queries
+
+store:
+	MOVQ    CX, R9
+	VMOVUPS Y1, (R9)
+	VMOVUPS Y2, 32(R9)
+	ADDQ    BX, R9
+	VMOVUPS Y3, (R9)
+	VMOVUPS Y4, 32(R9)
+	ADDQ    BX, R9
+	VMOVUPS Y5, (R9)
+	VMOVUPS Y6, 32(R9)
+	ADDQ    BX, R9
+	VMOVUPS Y7, (R9)
+	VMOVUPS Y8, 32(R9)
+	ADDQ    BX, R9
+	VMOVUPS Y9, (R9)
+	VMOVUPS Y10, 32(R9)
+	MOVQ    c+8(FP), R9
+	SHLQ    $0x02, R9
+	SUBQ    R9, SI
+	SUBQ    R9, R8
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JNZ     queries
 	VZEROUPPER
 	RET
 
@@ -115,6 +181,8 @@ queries:
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
 	VXORPS Y4, Y4, Y4
+	SUBQ   $0x02, R8
+	JLT    odd
 
 channels:
 	VMOVUPS      (R9), Y5
@@ -130,22 +198,55 @@ channels:
 	VFMADD231PS  Y0, Y5, Y3
 	VMAXPS       Y6, Y7, Y5
 	VFMADD231PS  Y0, Y5, Y4
+	VMOVUPS      (R9), Y5
+	VMOVUPS      32(R9), Y6
+	ADDQ         BX, R9
+	VBROADCASTSS 4(SI), Y7
+	VMAXPS       Y5, Y7, Y8
+	VFMADD231PS  Y0, Y8, Y1
+	VMAXPS       Y6, Y7, Y7
+	VFMADD231PS  Y0, Y7, Y2
+	VBROADCASTSS 4(SI)(DI*1), Y7
+	VMAXPS       Y5, Y7, Y5
+	VFMADD231PS  Y0, Y5, Y3
+	VMAXPS       Y6, Y7, Y5
+	VFMADD231PS  Y0, Y5, Y4
+	ADDQ         $0x08, SI
+	SUBQ         $0x02, R8
+	JGE          channels
+
+odd:
+	ADDQ         $0x02, R8
+	JZ           store
+	VMOVUPS      (R9), Y5
+	VMOVUPS      32(R9), Y6
+	ADDQ         BX, R9
+	VBROADCASTSS (SI), Y7
+	VMAXPS       Y5, Y7, Y8
+	VFMADD231PS  Y0, Y8, Y1
+	VMAXPS       Y6, Y7, Y7
+	VFMADD231PS  Y0, Y7, Y2
+	VBROADCASTSS (SI)(DI*1), Y7
+	VMAXPS       Y5, Y7, Y5
+	VFMADD231PS  Y0, Y5, Y3
+	VMAXPS       Y6, Y7, Y5
+	VFMADD231PS  Y0, Y5, Y4
 	ADDQ         $0x04, SI
-	DECQ         R8
-	JNZ          channels
-	MOVQ         CX, R8
-	VMOVUPS      Y1, (R8)
-	VMOVUPS      Y2, 32(R8)
-	ADDQ         BX, R8
-	VMOVUPS      Y3, (R8)
-	VMOVUPS      Y4, 32(R8)
-	MOVQ         c+8(FP), R8
-	SHLQ         $0x02, R8
-	SUBQ         R8, SI
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	SUBQ         $0x00000010, AX
-	JNZ          queries
+
+store:
+	MOVQ    CX, R8
+	VMOVUPS Y1, (R8)
+	VMOVUPS Y2, 32(R8)
+	ADDQ    BX, R8
+	VMOVUPS Y3, (R8)
+	VMOVUPS Y4, 32(R8)
+	MOVQ    c+8(FP), R8
+	SHLQ    $0x02, R8
+	SUBQ    R8, SI
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JNZ     queries
 	VZEROUPPER
 	RET
 
@@ -167,6 +268,8 @@ queries:
 	MOVQ   DX, R8
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
+	SUBQ   $0x02, DI
+	JLT    odd
 
 channels:
 	VMOVUPS      (R8), Y3
@@ -177,19 +280,42 @@ channels:
 	VFMADD231PS  Y0, Y3, Y1
 	VMAXPS       Y4, Y5, Y3
 	VFMADD231PS  Y0, Y3, Y2
+	VMOVUPS      (R8), Y3
+	VMOVUPS      32(R8), Y4
+	ADDQ         BX, R8
+	VBROADCASTSS 4(SI), Y5
+	VMAXPS       Y3, Y5, Y3
+	VFMADD231PS  Y0, Y3, Y1
+	VMAXPS       Y4, Y5, Y3
+	VFMADD231PS  Y0, Y3, Y2
+	ADDQ         $0x08, SI
+	SUBQ         $0x02, DI
+	JGE          channels
+
+odd:
+	ADDQ         $0x02, DI
+	JZ           store
+	VMOVUPS      (R8), Y3
+	VMOVUPS      32(R8), Y4
+	ADDQ         BX, R8
+	VBROADCASTSS (SI), Y5
+	VMAXPS       Y3, Y5, Y3
+	VFMADD231PS  Y0, Y3, Y1
+	VMAXPS       Y4, Y5, Y3
+	VFMADD231PS  Y0, Y3, Y2
 	ADDQ         $0x04, SI
-	DECQ         DI
-	JNZ          channels
-	MOVQ         CX, DI
-	VMOVUPS      Y1, (DI)
-	VMOVUPS      Y2, 32(DI)
-	MOVQ         c+8(FP), DI
-	SHLQ         $0x02, DI
-	SUBQ         DI, SI
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	SUBQ         $0x00000010, AX
-	JNZ          queries
+
+store:
+	MOVQ    CX, DI
+	VMOVUPS Y1, (DI)
+	VMOVUPS Y2, 32(DI)
+	MOVQ    c+8(FP), DI
+	SHLQ    $0x02, DI
+	SUBQ    DI, SI
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JNZ     queries
 	VZEROUPPER
 	RET
 
@@ -221,6 +347,8 @@ queries:
 	VXORPS Y7, Y7, Y7
 	VXORPS Y8, Y8, Y8
 	VXORPS Y9, Y9, Y9
+	SUBQ   $0x02, R9
+	JLT    odd
 
 channels:
 	VMOVUPS      (R10), Y10
@@ -291,33 +419,177 @@ channels:
 	VSUBPS       Y12, Y11, Y10
 	VPAND        w7fffffff<>+0(SB), Y10, Y10
 	VSUBPS       Y10, Y9, Y9
+	VMOVUPS      (R10), Y10
+	VMOVUPS      32(R10), Y11
+	ADDQ         BX, R10
+	VBROADCASTSS 4(SI), Y12
+	VADDPS       Y10, Y12, Y13
+	VPAND        w7fffffff<>+0(SB), Y13, Y13
+	VADDPS       Y13, Y0, Y0
+	VSUBPS       Y12, Y10, Y13
+	VPAND        w7fffffff<>+0(SB), Y13, Y13
+	VSUBPS       Y13, Y0, Y0
+	VADDPS       Y11, Y12, Y13
+	VPAND        w7fffffff<>+0(SB), Y13, Y13
+	VADDPS       Y13, Y1, Y1
+	VSUBPS       Y12, Y11, Y12
+	VPAND        w7fffffff<>+0(SB), Y12, Y12
+	VSUBPS       Y12, Y1, Y1
+	VBROADCASTSS 4(SI)(DI*1), Y12
+	VADDPS       Y10, Y12, Y13
+	VPAND        w7fffffff<>+0(SB), Y13, Y13
+	VADDPS       Y13, Y2, Y2
+	VSUBPS       Y12, Y10, Y13
+	VPAND        w7fffffff<>+0(SB), Y13, Y13
+	VSUBPS       Y13, Y2, Y2
+	VADDPS       Y11, Y12, Y13
+	VPAND        w7fffffff<>+0(SB), Y13, Y13
+	VADDPS       Y13, Y3, Y3
+	VSUBPS       Y12, Y11, Y12
+	VPAND        w7fffffff<>+0(SB), Y12, Y12
+	VSUBPS       Y12, Y3, Y3
+	VBROADCASTSS 4(SI)(DI*2), Y12
+	VADDPS       Y10, Y12, Y13
+	VPAND        w7fffffff<>+0(SB), Y13, Y13
+	VADDPS       Y13, Y4, Y4
+	VSUBPS       Y12, Y10, Y13
+	VPAND        w7fffffff<>+0(SB), Y13, Y13
+	VSUBPS       Y13, Y4, Y4
+	VADDPS       Y11, Y12, Y13
+	VPAND        w7fffffff<>+0(SB), Y13, Y13
+	VADDPS       Y13, Y5, Y5
+	VSUBPS       Y12, Y11, Y12
+	VPAND        w7fffffff<>+0(SB), Y12, Y12
+	VSUBPS       Y12, Y5, Y5
+	VBROADCASTSS 4(R8), Y12
+	VADDPS       Y10, Y12, Y13
+	VPAND        w7fffffff<>+0(SB), Y13, Y13
+	VADDPS       Y13, Y6, Y6
+	VSUBPS       Y12, Y10, Y13
+	VPAND        w7fffffff<>+0(SB), Y13, Y13
+	VSUBPS       Y13, Y6, Y6
+	VADDPS       Y11, Y12, Y13
+	VPAND        w7fffffff<>+0(SB), Y13, Y13
+	VADDPS       Y13, Y7, Y7
+	VSUBPS       Y12, Y11, Y12
+	VPAND        w7fffffff<>+0(SB), Y12, Y12
+	VSUBPS       Y12, Y7, Y7
+	VBROADCASTSS 4(R8)(DI*1), Y12
+	VADDPS       Y10, Y12, Y13
+	VPAND        w7fffffff<>+0(SB), Y13, Y13
+	VADDPS       Y13, Y8, Y8
+	VSUBPS       Y12, Y10, Y10
+	VPAND        w7fffffff<>+0(SB), Y10, Y10
+	VSUBPS       Y10, Y8, Y8
+	VADDPS       Y11, Y12, Y10
+	VPAND        w7fffffff<>+0(SB), Y10, Y10
+	VADDPS       Y10, Y9, Y9
+	VSUBPS       Y12, Y11, Y10
+	VPAND        w7fffffff<>+0(SB), Y10, Y10
+	VSUBPS       Y10, Y9, Y9
+	ADDQ         $0x08, SI
+	ADDQ         $0x08, R8
+	SUBQ         $0x02, R9
+	JGE          channels
+
+odd:
+	ADDQ         $0x02, R9
+	JZ           store
+	VMOVUPS      (R10), Y10
+	VMOVUPS      32(R10), Y11
+	ADDQ         BX, R10
+	VBROADCASTSS (SI), Y12
+	VADDPS       Y10, Y12, Y13
+	VPAND        w7fffffff<>+0(SB), Y13, Y13
+	VADDPS       Y13, Y0, Y0
+	VSUBPS       Y12, Y10, Y13
+	VPAND        w7fffffff<>+0(SB), Y13, Y13
+	VSUBPS       Y13, Y0, Y0
+	VADDPS       Y11, Y12, Y13
+	VPAND        w7fffffff<>+0(SB), Y13, Y13
+	VADDPS       Y13, Y1, Y1
+	VSUBPS       Y12, Y11, Y12
+	VPAND        w7fffffff<>+0(SB), Y12, Y12
+	VSUBPS       Y12, Y1, Y1
+	VBROADCASTSS (SI)(DI*1), Y12
+	VADDPS       Y10, Y12, Y13
+	VPAND        w7fffffff<>+0(SB), Y13, Y13
+	VADDPS       Y13, Y2, Y2
+	VSUBPS       Y12, Y10, Y13
+	VPAND        w7fffffff<>+0(SB), Y13, Y13
+	VSUBPS       Y13, Y2, Y2
+	VADDPS       Y11, Y12, Y13
+	VPAND        w7fffffff<>+0(SB), Y13, Y13
+	VADDPS       Y13, Y3, Y3
+	VSUBPS       Y12, Y11, Y12
+	VPAND        w7fffffff<>+0(SB), Y12, Y12
+	VSUBPS       Y12, Y3, Y3
+	VBROADCASTSS (SI)(DI*2), Y12
+	VADDPS       Y10, Y12, Y13
+	VPAND        w7fffffff<>+0(SB), Y13, Y13
+	VADDPS       Y13, Y4, Y4
+	VSUBPS       Y12, Y10, Y13
+	VPAND        w7fffffff<>+0(SB), Y13, Y13
+	VSUBPS       Y13, Y4, Y4
+	VADDPS       Y11, Y12, Y13
+	VPAND        w7fffffff<>+0(SB), Y13, Y13
+	VADDPS       Y13, Y5, Y5
+	VSUBPS       Y12, Y11, Y12
+	VPAND        w7fffffff<>+0(SB), Y12, Y12
+	VSUBPS       Y12, Y5, Y5
+	VBROADCASTSS (R8), Y12
+	VADDPS       Y10, Y12, Y13
+	VPAND        w7fffffff<>+0(SB), Y13, Y13
+	VADDPS       Y13, Y6, Y6
+	VSUBPS       Y12, Y10, Y13
+	VPAND        w7fffffff<>+0(SB), Y13, Y13
+	VSUBPS       Y13, Y6, Y6
+	VADDPS       Y11, Y12, Y13
+	VPAND        w7fffffff<>+0(SB), Y13, Y13
+	VADDPS       Y13, Y7, Y7
+	VSUBPS       Y12, Y11, Y12
+	VPAND        w7fffffff<>+0(SB), Y12, Y12
+	VSUBPS       Y12, Y7, Y7
+	VBROADCASTSS (R8)(DI*1), Y12
+	VADDPS       Y10, Y12, Y13
+	VPAND        w7fffffff<>+0(SB), Y13, Y13
+	VADDPS       Y13, Y8, Y8
+	VSUBPS       Y12, Y10, Y10
+	VPAND        w7fffffff<>+0(SB), Y10, Y10
+	VSUBPS       Y10, Y8, Y8
+	VADDPS       Y11, Y12, Y10
+	VPAND        w7fffffff<>+0(SB), Y10, Y10
+	VADDPS       Y10, Y9, Y9
+	VSUBPS       Y12, Y11, Y10
+	VPAND        w7fffffff<>+0(SB), Y10, Y10
+	VSUBPS       Y10, Y9, Y9
 	ADDQ         $0x04, SI
 	ADDQ         $0x04, R8
-	DECQ         R9
-	JNZ          channels
-	MOVQ         CX, R9
-	VMOVUPS      Y0, (R9)
-	VMOVUPS      Y1, 32(R9)
-	ADDQ         BX, R9
-	VMOVUPS      Y2, (R9)
-	VMOVUPS      Y3, 32(R9)
-	ADDQ         BX, R9
-	VMOVUPS      Y4, (R9)
-	VMOVUPS      Y5, 32(R9)
-	ADDQ         BX, R9
-	VMOVUPS      Y6, (R9)
-	VMOVUPS      Y7, 32(R9)
-	ADDQ         BX, R9
-	VMOVUPS      Y8, (R9)
-	VMOVUPS      Y9, 32(R9)
-	MOVQ         c+8(FP), R9
-	SHLQ         $0x02, R9
-	SUBQ         R9, SI
-	SUBQ         R9, R8
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	SUBQ         $0x00000010, AX
-	JNZ          queries
+
+store:
+	MOVQ    CX, R9
+	VMOVUPS Y0, (R9)
+	VMOVUPS Y1, 32(R9)
+	ADDQ    BX, R9
+	VMOVUPS Y2, (R9)
+	VMOVUPS Y3, 32(R9)
+	ADDQ    BX, R9
+	VMOVUPS Y4, (R9)
+	VMOVUPS Y5, 32(R9)
+	ADDQ    BX, R9
+	VMOVUPS Y6, (R9)
+	VMOVUPS Y7, 32(R9)
+	ADDQ    BX, R9
+	VMOVUPS Y8, (R9)
+	VMOVUPS Y9, 32(R9)
+	MOVQ    c+8(FP), R9
+	SHLQ    $0x02, R9
+	SUBQ    R9, SI
+	SUBQ    R9, R8
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JNZ     queries
 	VZEROUPPER
 	RET
 
@@ -359,6 +631,8 @@ queries:
 	VXORPS Y1, Y1, Y1
 	VXORPS Y2, Y2, Y2
 	VXORPS Y3, Y3, Y3
+	SUBQ   $0x02, R8
+	JLT    odd
 
 channels:
 	VMOVUPS      (R9), Y4
@@ -390,22 +664,87 @@ channels:
 	VSUBPS       Y6, Y5, Y4
 	VPAND        w7fffffff<>+0(SB), Y4, Y4
 	VSUBPS       Y4, Y3, Y3
+	VMOVUPS      (R9), Y4
+	VMOVUPS      32(R9), Y5
+	ADDQ         BX, R9
+	VBROADCASTSS 4(SI), Y6
+	VADDPS       Y4, Y6, Y7
+	VPAND        w7fffffff<>+0(SB), Y7, Y7
+	VADDPS       Y7, Y0, Y0
+	VSUBPS       Y6, Y4, Y7
+	VPAND        w7fffffff<>+0(SB), Y7, Y7
+	VSUBPS       Y7, Y0, Y0
+	VADDPS       Y5, Y6, Y7
+	VPAND        w7fffffff<>+0(SB), Y7, Y7
+	VADDPS       Y7, Y1, Y1
+	VSUBPS       Y6, Y5, Y6
+	VPAND        w7fffffff<>+0(SB), Y6, Y6
+	VSUBPS       Y6, Y1, Y1
+	VBROADCASTSS 4(SI)(DI*1), Y6
+	VADDPS       Y4, Y6, Y7
+	VPAND        w7fffffff<>+0(SB), Y7, Y7
+	VADDPS       Y7, Y2, Y2
+	VSUBPS       Y6, Y4, Y4
+	VPAND        w7fffffff<>+0(SB), Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y5, Y6, Y4
+	VPAND        w7fffffff<>+0(SB), Y4, Y4
+	VADDPS       Y4, Y3, Y3
+	VSUBPS       Y6, Y5, Y4
+	VPAND        w7fffffff<>+0(SB), Y4, Y4
+	VSUBPS       Y4, Y3, Y3
+	ADDQ         $0x08, SI
+	SUBQ         $0x02, R8
+	JGE          channels
+
+odd:
+	ADDQ         $0x02, R8
+	JZ           store
+	VMOVUPS      (R9), Y4
+	VMOVUPS      32(R9), Y5
+	ADDQ         BX, R9
+	VBROADCASTSS (SI), Y6
+	VADDPS       Y4, Y6, Y7
+	VPAND        w7fffffff<>+0(SB), Y7, Y7
+	VADDPS       Y7, Y0, Y0
+	VSUBPS       Y6, Y4, Y7
+	VPAND        w7fffffff<>+0(SB), Y7, Y7
+	VSUBPS       Y7, Y0, Y0
+	VADDPS       Y5, Y6, Y7
+	VPAND        w7fffffff<>+0(SB), Y7, Y7
+	VADDPS       Y7, Y1, Y1
+	VSUBPS       Y6, Y5, Y6
+	VPAND        w7fffffff<>+0(SB), Y6, Y6
+	VSUBPS       Y6, Y1, Y1
+	VBROADCASTSS (SI)(DI*1), Y6
+	VADDPS       Y4, Y6, Y7
+	VPAND        w7fffffff<>+0(SB), Y7, Y7
+	VADDPS       Y7, Y2, Y2
+	VSUBPS       Y6, Y4, Y4
+	VPAND        w7fffffff<>+0(SB), Y4, Y4
+	VSUBPS       Y4, Y2, Y2
+	VADDPS       Y5, Y6, Y4
+	VPAND        w7fffffff<>+0(SB), Y4, Y4
+	VADDPS       Y4, Y3, Y3
+	VSUBPS       Y6, Y5, Y4
+	VPAND        w7fffffff<>+0(SB), Y4, Y4
+	VSUBPS       Y4, Y3, Y3
 	ADDQ         $0x04, SI
-	DECQ         R8
-	JNZ          channels
-	MOVQ         CX, R8
-	VMOVUPS      Y0, (R8)
-	VMOVUPS      Y1, 32(R8)
-	ADDQ         BX, R8
-	VMOVUPS      Y2, (R8)
-	VMOVUPS      Y3, 32(R8)
-	MOVQ         c+8(FP), R8
-	SHLQ         $0x02, R8
-	SUBQ         R8, SI
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	SUBQ         $0x00000010, AX
-	JNZ          queries
+
+store:
+	MOVQ    CX, R8
+	VMOVUPS Y0, (R8)
+	VMOVUPS Y1, 32(R8)
+	ADDQ    BX, R8
+	VMOVUPS Y2, (R8)
+	VMOVUPS Y3, 32(R8)
+	MOVQ    c+8(FP), R8
+	SHLQ    $0x02, R8
+	SUBQ    R8, SI
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JNZ     queries
 	VZEROUPPER
 	RET
 
@@ -427,6 +766,8 @@ queries:
 	MOVQ   DX, R8
 	VXORPS Y0, Y0, Y0
 	VXORPS Y1, Y1, Y1
+	SUBQ   $0x02, DI
+	JLT    odd
 
 channels:
 	VMOVUPS      (R8), Y2
@@ -445,19 +786,58 @@ channels:
 	VSUBPS       Y4, Y3, Y2
 	VPAND        w7fffffff<>+0(SB), Y2, Y2
 	VSUBPS       Y2, Y1, Y1
+	VMOVUPS      (R8), Y2
+	VMOVUPS      32(R8), Y3
+	ADDQ         BX, R8
+	VBROADCASTSS 4(SI), Y4
+	VADDPS       Y2, Y4, Y5
+	VPAND        w7fffffff<>+0(SB), Y5, Y5
+	VADDPS       Y5, Y0, Y0
+	VSUBPS       Y4, Y2, Y2
+	VPAND        w7fffffff<>+0(SB), Y2, Y2
+	VSUBPS       Y2, Y0, Y0
+	VADDPS       Y3, Y4, Y2
+	VPAND        w7fffffff<>+0(SB), Y2, Y2
+	VADDPS       Y2, Y1, Y1
+	VSUBPS       Y4, Y3, Y2
+	VPAND        w7fffffff<>+0(SB), Y2, Y2
+	VSUBPS       Y2, Y1, Y1
+	ADDQ         $0x08, SI
+	SUBQ         $0x02, DI
+	JGE          channels
+
+odd:
+	ADDQ         $0x02, DI
+	JZ           store
+	VMOVUPS      (R8), Y2
+	VMOVUPS      32(R8), Y3
+	ADDQ         BX, R8
+	VBROADCASTSS (SI), Y4
+	VADDPS       Y2, Y4, Y5
+	VPAND        w7fffffff<>+0(SB), Y5, Y5
+	VADDPS       Y5, Y0, Y0
+	VSUBPS       Y4, Y2, Y2
+	VPAND        w7fffffff<>+0(SB), Y2, Y2
+	VSUBPS       Y2, Y0, Y0
+	VADDPS       Y3, Y4, Y2
+	VPAND        w7fffffff<>+0(SB), Y2, Y2
+	VADDPS       Y2, Y1, Y1
+	VSUBPS       Y4, Y3, Y2
+	VPAND        w7fffffff<>+0(SB), Y2, Y2
+	VSUBPS       Y2, Y1, Y1
 	ADDQ         $0x04, SI
-	DECQ         DI
-	JNZ          channels
-	MOVQ         CX, DI
-	VMOVUPS      Y0, (DI)
-	VMOVUPS      Y1, 32(DI)
-	MOVQ         c+8(FP), DI
-	SHLQ         $0x02, DI
-	SUBQ         DI, SI
-	ADDQ         $0x00000040, CX
-	ADDQ         $0x00000040, DX
-	SUBQ         $0x00000010, AX
-	JNZ          queries
+
+store:
+	MOVQ    CX, DI
+	VMOVUPS Y0, (DI)
+	VMOVUPS Y1, 32(DI)
+	MOVQ    c+8(FP), DI
+	SHLQ    $0x02, DI
+	SUBQ    DI, SI
+	ADDQ    $0x00000040, CX
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000010, AX
+	JNZ     queries
 	VZEROUPPER
 	RET
 
@@ -1989,8 +2369,105 @@ queries:
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
 	VPXORD Z16, Z16, Z16
+	SUBQ   $0x02, R10
+	JLT    odd
 
 channels:
+	VMOVUPS      (R11), Z17
+	VMOVUPS      64(R11), Z18
+	ADDQ         BX, R11
+	VBROADCASTSS (SI), Z19
+	VMAXPS       Z17, Z19, Z20
+	VFMADD231PS  Z0, Z20, Z1
+	VMAXPS       Z18, Z19, Z19
+	VFMADD231PS  Z0, Z19, Z2
+	VBROADCASTSS (SI)(DI*1), Z19
+	VMAXPS       Z17, Z19, Z20
+	VFMADD231PS  Z0, Z20, Z3
+	VMAXPS       Z18, Z19, Z19
+	VFMADD231PS  Z0, Z19, Z4
+	VBROADCASTSS (SI)(DI*2), Z19
+	VMAXPS       Z17, Z19, Z20
+	VFMADD231PS  Z0, Z20, Z5
+	VMAXPS       Z18, Z19, Z19
+	VFMADD231PS  Z0, Z19, Z6
+	VBROADCASTSS (R8), Z19
+	VMAXPS       Z17, Z19, Z20
+	VFMADD231PS  Z0, Z20, Z7
+	VMAXPS       Z18, Z19, Z19
+	VFMADD231PS  Z0, Z19, Z8
+	VBROADCASTSS (R8)(DI*1), Z19
+	VMAXPS       Z17, Z19, Z20
+	VFMADD231PS  Z0, Z20, Z9
+	VMAXPS       Z18, Z19, Z19
+	VFMADD231PS  Z0, Z19, Z10
+	VBROADCASTSS (R8)(DI*2), Z19
+	VMAXPS       Z17, Z19, Z20
+	VFMADD231PS  Z0, Z20, Z11
+	VMAXPS       Z18, Z19, Z19
+	VFMADD231PS  Z0, Z19, Z12
+	VBROADCASTSS (R9), Z19
+	VMAXPS       Z17, Z19, Z20
+	VFMADD231PS  Z0, Z20, Z13
+	VMAXPS       Z18, Z19, Z19
+	VFMADD231PS  Z0, Z19, Z14
+	VBROADCASTSS (R9)(DI*1), Z19
+	VMAXPS       Z17, Z19, Z17
+	VFMADD231PS  Z0, Z17, Z15
+	VMAXPS       Z18, Z19, Z17
+	VFMADD231PS  Z0, Z17, Z16
+	VMOVUPS      (R11), Z17
+	VMOVUPS      64(R11), Z18
+	ADDQ         BX, R11
+	VBROADCASTSS 4(SI), Z19
+	VMAXPS       Z17, Z19, Z20
+	VFMADD231PS  Z0, Z20, Z1
+	VMAXPS       Z18, Z19, Z19
+	VFMADD231PS  Z0, Z19, Z2
+	VBROADCASTSS 4(SI)(DI*1), Z19
+	VMAXPS       Z17, Z19, Z20
+	VFMADD231PS  Z0, Z20, Z3
+	VMAXPS       Z18, Z19, Z19
+	VFMADD231PS  Z0, Z19, Z4
+	VBROADCASTSS 4(SI)(DI*2), Z19
+	VMAXPS       Z17, Z19, Z20
+	VFMADD231PS  Z0, Z20, Z5
+	VMAXPS       Z18, Z19, Z19
+	VFMADD231PS  Z0, Z19, Z6
+	VBROADCASTSS 4(R8), Z19
+	VMAXPS       Z17, Z19, Z20
+	VFMADD231PS  Z0, Z20, Z7
+	VMAXPS       Z18, Z19, Z19
+	VFMADD231PS  Z0, Z19, Z8
+	VBROADCASTSS 4(R8)(DI*1), Z19
+	VMAXPS       Z17, Z19, Z20
+	VFMADD231PS  Z0, Z20, Z9
+	VMAXPS       Z18, Z19, Z19
+	VFMADD231PS  Z0, Z19, Z10
+	VBROADCASTSS 4(R8)(DI*2), Z19
+	VMAXPS       Z17, Z19, Z20
+	VFMADD231PS  Z0, Z20, Z11
+	VMAXPS       Z18, Z19, Z19
+	VFMADD231PS  Z0, Z19, Z12
+	VBROADCASTSS 4(R9), Z19
+	VMAXPS       Z17, Z19, Z20
+	VFMADD231PS  Z0, Z20, Z13
+	VMAXPS       Z18, Z19, Z19
+	VFMADD231PS  Z0, Z19, Z14
+	VBROADCASTSS 4(R9)(DI*1), Z19
+	VMAXPS       Z17, Z19, Z17
+	VFMADD231PS  Z0, Z17, Z15
+	VMAXPS       Z18, Z19, Z17
+	VFMADD231PS  Z0, Z17, Z16
+	ADDQ         $0x08, SI
+	ADDQ         $0x08, R8
+	ADDQ         $0x08, R9
+	SUBQ         $0x02, R10
+	JGE          channels
+
+odd:
+	ADDQ         $0x02, R10
+	JZ           store
 	VMOVUPS      (R11), Z17
 	VMOVUPS      64(R11), Z18
 	ADDQ         BX, R11
@@ -2037,41 +2514,41 @@ channels:
 	ADDQ         $0x04, SI
 	ADDQ         $0x04, R8
 	ADDQ         $0x04, R9
-	DECQ         R10
-	JNZ          channels
-	MOVQ         CX, R10
-	VMOVUPS      Z1, (R10)
-	VMOVUPS      Z2, 64(R10)
-	ADDQ         BX, R10
-	VMOVUPS      Z3, (R10)
-	VMOVUPS      Z4, 64(R10)
-	ADDQ         BX, R10
-	VMOVUPS      Z5, (R10)
-	VMOVUPS      Z6, 64(R10)
-	ADDQ         BX, R10
-	VMOVUPS      Z7, (R10)
-	VMOVUPS      Z8, 64(R10)
-	ADDQ         BX, R10
-	VMOVUPS      Z9, (R10)
-	VMOVUPS      Z10, 64(R10)
-	ADDQ         BX, R10
-	VMOVUPS      Z11, (R10)
-	VMOVUPS      Z12, 64(R10)
-	ADDQ         BX, R10
-	VMOVUPS      Z13, (R10)
-	VMOVUPS      Z14, 64(R10)
-	ADDQ         BX, R10
-	VMOVUPS      Z15, (R10)
-	VMOVUPS      Z16, 64(R10)
-	MOVQ         c+8(FP), R10
-	SHLQ         $0x02, R10
-	SUBQ         R10, SI
-	SUBQ         R10, R8
-	SUBQ         R10, R9
-	ADDQ         $0x00000080, CX
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000020, AX
-	JNZ          queries
+
+store:
+	MOVQ    CX, R10
+	VMOVUPS Z1, (R10)
+	VMOVUPS Z2, 64(R10)
+	ADDQ    BX, R10
+	VMOVUPS Z3, (R10)
+	VMOVUPS Z4, 64(R10)
+	ADDQ    BX, R10
+	VMOVUPS Z5, (R10)
+	VMOVUPS Z6, 64(R10)
+	ADDQ    BX, R10
+	VMOVUPS Z7, (R10)
+	VMOVUPS Z8, 64(R10)
+	ADDQ    BX, R10
+	VMOVUPS Z9, (R10)
+	VMOVUPS Z10, 64(R10)
+	ADDQ    BX, R10
+	VMOVUPS Z11, (R10)
+	VMOVUPS Z12, 64(R10)
+	ADDQ    BX, R10
+	VMOVUPS Z13, (R10)
+	VMOVUPS Z14, 64(R10)
+	ADDQ    BX, R10
+	VMOVUPS Z15, (R10)
+	VMOVUPS Z16, 64(R10)
+	MOVQ    c+8(FP), R10
+	SHLQ    $0x02, R10
+	SUBQ    R10, SI
+	SUBQ    R10, R8
+	SUBQ    R10, R9
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000020, AX
+	JNZ     queries
 	VZEROUPPER
 	RET
 
@@ -2095,6 +2572,8 @@ queries:
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
+	SUBQ   $0x02, R8
+	JLT    odd
 
 channels:
 	VMOVUPS      (R9), Z5
@@ -2110,22 +2589,55 @@ channels:
 	VFMADD231PS  Z0, Z5, Z3
 	VMAXPS       Z6, Z7, Z5
 	VFMADD231PS  Z0, Z5, Z4
+	VMOVUPS      (R9), Z5
+	VMOVUPS      64(R9), Z6
+	ADDQ         BX, R9
+	VBROADCASTSS 4(SI), Z7
+	VMAXPS       Z5, Z7, Z8
+	VFMADD231PS  Z0, Z8, Z1
+	VMAXPS       Z6, Z7, Z7
+	VFMADD231PS  Z0, Z7, Z2
+	VBROADCASTSS 4(SI)(DI*1), Z7
+	VMAXPS       Z5, Z7, Z5
+	VFMADD231PS  Z0, Z5, Z3
+	VMAXPS       Z6, Z7, Z5
+	VFMADD231PS  Z0, Z5, Z4
+	ADDQ         $0x08, SI
+	SUBQ         $0x02, R8
+	JGE          channels
+
+odd:
+	ADDQ         $0x02, R8
+	JZ           store
+	VMOVUPS      (R9), Z5
+	VMOVUPS      64(R9), Z6
+	ADDQ         BX, R9
+	VBROADCASTSS (SI), Z7
+	VMAXPS       Z5, Z7, Z8
+	VFMADD231PS  Z0, Z8, Z1
+	VMAXPS       Z6, Z7, Z7
+	VFMADD231PS  Z0, Z7, Z2
+	VBROADCASTSS (SI)(DI*1), Z7
+	VMAXPS       Z5, Z7, Z5
+	VFMADD231PS  Z0, Z5, Z3
+	VMAXPS       Z6, Z7, Z5
+	VFMADD231PS  Z0, Z5, Z4
 	ADDQ         $0x04, SI
-	DECQ         R8
-	JNZ          channels
-	MOVQ         CX, R8
-	VMOVUPS      Z1, (R8)
-	VMOVUPS      Z2, 64(R8)
-	ADDQ         BX, R8
-	VMOVUPS      Z3, (R8)
-	VMOVUPS      Z4, 64(R8)
-	MOVQ         c+8(FP), R8
-	SHLQ         $0x02, R8
-	SUBQ         R8, SI
-	ADDQ         $0x00000080, CX
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000020, AX
-	JNZ          queries
+
+store:
+	MOVQ    CX, R8
+	VMOVUPS Z1, (R8)
+	VMOVUPS Z2, 64(R8)
+	ADDQ    BX, R8
+	VMOVUPS Z3, (R8)
+	VMOVUPS Z4, 64(R8)
+	MOVQ    c+8(FP), R8
+	SHLQ    $0x02, R8
+	SUBQ    R8, SI
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000020, AX
+	JNZ     queries
 	VZEROUPPER
 	RET
 
@@ -2147,6 +2659,8 @@ queries:
 	MOVQ   DX, R8
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
+	SUBQ   $0x02, DI
+	JLT    odd
 
 channels:
 	VMOVUPS      (R8), Z3
@@ -2157,19 +2671,42 @@ channels:
 	VFMADD231PS  Z0, Z3, Z1
 	VMAXPS       Z4, Z5, Z3
 	VFMADD231PS  Z0, Z3, Z2
+	VMOVUPS      (R8), Z3
+	VMOVUPS      64(R8), Z4
+	ADDQ         BX, R8
+	VBROADCASTSS 4(SI), Z5
+	VMAXPS       Z3, Z5, Z3
+	VFMADD231PS  Z0, Z3, Z1
+	VMAXPS       Z4, Z5, Z3
+	VFMADD231PS  Z0, Z3, Z2
+	ADDQ         $0x08, SI
+	SUBQ         $0x02, DI
+	JGE          channels
+
+odd:
+	ADDQ         $0x02, DI
+	JZ           store
+	VMOVUPS      (R8), Z3
+	VMOVUPS      64(R8), Z4
+	ADDQ         BX, R8
+	VBROADCASTSS (SI), Z5
+	VMAXPS       Z3, Z5, Z3
+	VFMADD231PS  Z0, Z3, Z1
+	VMAXPS       Z4, Z5, Z3
+	VFMADD231PS  Z0, Z3, Z2
 	ADDQ         $0x04, SI
-	DECQ         DI
-	JNZ          channels
-	MOVQ         CX, DI
-	VMOVUPS      Z1, (DI)
-	VMOVUPS      Z2, 64(DI)
-	MOVQ         c+8(FP), DI
-	SHLQ         $0x02, DI
-	SUBQ         DI, SI
-	ADDQ         $0x00000080, CX
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000020, AX
-	JNZ          queries
+
+store:
+	MOVQ    CX, DI
+	VMOVUPS Z1, (DI)
+	VMOVUPS Z2, 64(DI)
+	MOVQ    c+8(FP), DI
+	SHLQ    $0x02, DI
+	SUBQ    DI, SI
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000020, AX
+	JNZ     queries
 	VZEROUPPER
 	RET
 
@@ -2209,8 +2746,233 @@ queries:
 	VPXORD Z14, Z14, Z14
 	VPXORD Z15, Z15, Z15
 	VPXORD Z16, Z16, Z16
+	SUBQ   $0x02, R10
+	JLT    odd
 
 channels:
+	VMOVUPS      (R11), Z0
+	VMOVUPS      64(R11), Z17
+	ADDQ         BX, R11
+	VBROADCASTSS (SI), Z18
+	VADDPS       Z0, Z18, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VADDPS       Z19, Z1, Z1
+	VSUBPS       Z18, Z0, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS       Z19, Z1, Z1
+	VADDPS       Z17, Z18, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VADDPS       Z19, Z2, Z2
+	VSUBPS       Z18, Z17, Z18
+	VPANDD       w7fffffff<>+0(SB), Z18, Z18
+	VSUBPS       Z18, Z2, Z2
+	VBROADCASTSS (SI)(DI*1), Z18
+	VADDPS       Z0, Z18, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VADDPS       Z19, Z3, Z3
+	VSUBPS       Z18, Z0, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS       Z19, Z3, Z3
+	VADDPS       Z17, Z18, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VADDPS       Z19, Z4, Z4
+	VSUBPS       Z18, Z17, Z18
+	VPANDD       w7fffffff<>+0(SB), Z18, Z18
+	VSUBPS       Z18, Z4, Z4
+	VBROADCASTSS (SI)(DI*2), Z18
+	VADDPS       Z0, Z18, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VADDPS       Z19, Z5, Z5
+	VSUBPS       Z18, Z0, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS       Z19, Z5, Z5
+	VADDPS       Z17, Z18, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VADDPS       Z19, Z6, Z6
+	VSUBPS       Z18, Z17, Z18
+	VPANDD       w7fffffff<>+0(SB), Z18, Z18
+	VSUBPS       Z18, Z6, Z6
+	VBROADCASTSS (R8), Z18
+	VADDPS       Z0, Z18, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VADDPS       Z19, Z7, Z7
+	VSUBPS       Z18, Z0, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS       Z19, Z7, Z7
+	VADDPS       Z17, Z18, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VADDPS       Z19, Z8, Z8
+	VSUBPS       Z18, Z17, Z18
+	VPANDD       w7fffffff<>+0(SB), Z18, Z18
+	VSUBPS       Z18, Z8, Z8
+	VBROADCASTSS (R8)(DI*1), Z18
+	VADDPS       Z0, Z18, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VADDPS       Z19, Z9, Z9
+	VSUBPS       Z18, Z0, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS       Z19, Z9, Z9
+	VADDPS       Z17, Z18, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VADDPS       Z19, Z10, Z10
+	VSUBPS       Z18, Z17, Z18
+	VPANDD       w7fffffff<>+0(SB), Z18, Z18
+	VSUBPS       Z18, Z10, Z10
+	VBROADCASTSS (R8)(DI*2), Z18
+	VADDPS       Z0, Z18, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VADDPS       Z19, Z11, Z11
+	VSUBPS       Z18, Z0, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS       Z19, Z11, Z11
+	VADDPS       Z17, Z18, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VADDPS       Z19, Z12, Z12
+	VSUBPS       Z18, Z17, Z18
+	VPANDD       w7fffffff<>+0(SB), Z18, Z18
+	VSUBPS       Z18, Z12, Z12
+	VBROADCASTSS (R9), Z18
+	VADDPS       Z0, Z18, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VADDPS       Z19, Z13, Z13
+	VSUBPS       Z18, Z0, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS       Z19, Z13, Z13
+	VADDPS       Z17, Z18, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VADDPS       Z19, Z14, Z14
+	VSUBPS       Z18, Z17, Z18
+	VPANDD       w7fffffff<>+0(SB), Z18, Z18
+	VSUBPS       Z18, Z14, Z14
+	VBROADCASTSS (R9)(DI*1), Z18
+	VADDPS       Z0, Z18, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VADDPS       Z19, Z15, Z15
+	VSUBPS       Z18, Z0, Z0
+	VPANDD       w7fffffff<>+0(SB), Z0, Z0
+	VSUBPS       Z0, Z15, Z15
+	VADDPS       Z17, Z18, Z0
+	VPANDD       w7fffffff<>+0(SB), Z0, Z0
+	VADDPS       Z0, Z16, Z16
+	VSUBPS       Z18, Z17, Z0
+	VPANDD       w7fffffff<>+0(SB), Z0, Z0
+	VSUBPS       Z0, Z16, Z16
+	VMOVUPS      (R11), Z0
+	VMOVUPS      64(R11), Z17
+	ADDQ         BX, R11
+	VBROADCASTSS 4(SI), Z18
+	VADDPS       Z0, Z18, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VADDPS       Z19, Z1, Z1
+	VSUBPS       Z18, Z0, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS       Z19, Z1, Z1
+	VADDPS       Z17, Z18, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VADDPS       Z19, Z2, Z2
+	VSUBPS       Z18, Z17, Z18
+	VPANDD       w7fffffff<>+0(SB), Z18, Z18
+	VSUBPS       Z18, Z2, Z2
+	VBROADCASTSS 4(SI)(DI*1), Z18
+	VADDPS       Z0, Z18, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VADDPS       Z19, Z3, Z3
+	VSUBPS       Z18, Z0, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS       Z19, Z3, Z3
+	VADDPS       Z17, Z18, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VADDPS       Z19, Z4, Z4
+	VSUBPS       Z18, Z17, Z18
+	VPANDD       w7fffffff<>+0(SB), Z18, Z18
+	VSUBPS       Z18, Z4, Z4
+	VBROADCASTSS 4(SI)(DI*2), Z18
+	VADDPS       Z0, Z18, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VADDPS       Z19, Z5, Z5
+	VSUBPS       Z18, Z0, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS       Z19, Z5, Z5
+	VADDPS       Z17, Z18, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VADDPS       Z19, Z6, Z6
+	VSUBPS       Z18, Z17, Z18
+	VPANDD       w7fffffff<>+0(SB), Z18, Z18
+	VSUBPS       Z18, Z6, Z6
+	VBROADCASTSS 4(R8), Z18
+	VADDPS       Z0, Z18, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VADDPS       Z19, Z7, Z7
+	VSUBPS       Z18, Z0, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS       Z19, Z7, Z7
+	VADDPS       Z17, Z18, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VADDPS       Z19, Z8, Z8
+	VSUBPS       Z18, Z17, Z18
+	VPANDD       w7fffffff<>+0(SB), Z18, Z18
+	VSUBPS       Z18, Z8, Z8
+	VBROADCASTSS 4(R8)(DI*1), Z18
+	VADDPS       Z0, Z18, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VADDPS       Z19, Z9, Z9
+	VSUBPS       Z18, Z0, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS       Z19, Z9, Z9
+	VADDPS       Z17, Z18, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VADDPS       Z19, Z10, Z10
+	VSUBPS       Z18, Z17, Z18
+	VPANDD       w7fffffff<>+0(SB), Z18, Z18
+	VSUBPS       Z18, Z10, Z10
+	VBROADCASTSS 4(R8)(DI*2), Z18
+	VADDPS       Z0, Z18, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VADDPS       Z19, Z11, Z11
+	VSUBPS       Z18, Z0, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS       Z19, Z11, Z11
+	VADDPS       Z17, Z18, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VADDPS       Z19, Z12, Z12
+	VSUBPS       Z18, Z17, Z18
+	VPANDD       w7fffffff<>+0(SB), Z18, Z18
+	VSUBPS       Z18, Z12, Z12
+	VBROADCASTSS 4(R9), Z18
+	VADDPS       Z0, Z18, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VADDPS       Z19, Z13, Z13
+	VSUBPS       Z18, Z0, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS       Z19, Z13, Z13
+	VADDPS       Z17, Z18, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VADDPS       Z19, Z14, Z14
+	VSUBPS       Z18, Z17, Z18
+	VPANDD       w7fffffff<>+0(SB), Z18, Z18
+	VSUBPS       Z18, Z14, Z14
+	VBROADCASTSS 4(R9)(DI*1), Z18
+	VADDPS       Z0, Z18, Z19
+	VPANDD       w7fffffff<>+0(SB), Z19, Z19
+	VADDPS       Z19, Z15, Z15
+	VSUBPS       Z18, Z0, Z0
+	VPANDD       w7fffffff<>+0(SB), Z0, Z0
+	VSUBPS       Z0, Z15, Z15
+	VADDPS       Z17, Z18, Z0
+	VPANDD       w7fffffff<>+0(SB), Z0, Z0
+	VADDPS       Z0, Z16, Z16
+	VSUBPS       Z18, Z17, Z0
+	VPANDD       w7fffffff<>+0(SB), Z0, Z0
+	VSUBPS       Z0, Z16, Z16
+	ADDQ         $0x08, SI
+	ADDQ         $0x08, R8
+	ADDQ         $0x08, R9
+	SUBQ         $0x02, R10
+	JGE          channels
+
+odd:
+	ADDQ         $0x02, R10
+	JZ           store
 	VMOVUPS      (R11), Z0
 	VMOVUPS      64(R11), Z17
 	ADDQ         BX, R11
@@ -2321,41 +3083,41 @@ channels:
 	ADDQ         $0x04, SI
 	ADDQ         $0x04, R8
 	ADDQ         $0x04, R9
-	DECQ         R10
-	JNZ          channels
-	MOVQ         CX, R10
-	VMOVUPS      Z1, (R10)
-	VMOVUPS      Z2, 64(R10)
-	ADDQ         BX, R10
-	VMOVUPS      Z3, (R10)
-	VMOVUPS      Z4, 64(R10)
-	ADDQ         BX, R10
-	VMOVUPS      Z5, (R10)
-	VMOVUPS      Z6, 64(R10)
-	ADDQ         BX, R10
-	VMOVUPS      Z7, (R10)
-	VMOVUPS      Z8, 64(R10)
-	ADDQ         BX, R10
-	VMOVUPS      Z9, (R10)
-	VMOVUPS      Z10, 64(R10)
-	ADDQ         BX, R10
-	VMOVUPS      Z11, (R10)
-	VMOVUPS      Z12, 64(R10)
-	ADDQ         BX, R10
-	VMOVUPS      Z13, (R10)
-	VMOVUPS      Z14, 64(R10)
-	ADDQ         BX, R10
-	VMOVUPS      Z15, (R10)
-	VMOVUPS      Z16, 64(R10)
-	MOVQ         c+8(FP), R10
-	SHLQ         $0x02, R10
-	SUBQ         R10, SI
-	SUBQ         R10, R8
-	SUBQ         R10, R9
-	ADDQ         $0x00000080, CX
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000020, AX
-	JNZ          queries
+
+store:
+	MOVQ    CX, R10
+	VMOVUPS Z1, (R10)
+	VMOVUPS Z2, 64(R10)
+	ADDQ    BX, R10
+	VMOVUPS Z3, (R10)
+	VMOVUPS Z4, 64(R10)
+	ADDQ    BX, R10
+	VMOVUPS Z5, (R10)
+	VMOVUPS Z6, 64(R10)
+	ADDQ    BX, R10
+	VMOVUPS Z7, (R10)
+	VMOVUPS Z8, 64(R10)
+	ADDQ    BX, R10
+	VMOVUPS Z9, (R10)
+	VMOVUPS Z10, 64(R10)
+	ADDQ    BX, R10
+	VMOVUPS Z11, (R10)
+	VMOVUPS Z12, 64(R10)
+	ADDQ    BX, R10
+	VMOVUPS Z13, (R10)
+	VMOVUPS Z14, 64(R10)
+	ADDQ    BX, R10
+	VMOVUPS Z15, (R10)
+	VMOVUPS Z16, 64(R10)
+	MOVQ    c+8(FP), R10
+	SHLQ    $0x02, R10
+	SUBQ    R10, SI
+	SUBQ    R10, R8
+	SUBQ    R10, R9
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000020, AX
+	JNZ     queries
 	VZEROUPPER
 	RET
 
@@ -2379,6 +3141,8 @@ queries:
 	VPXORD Z2, Z2, Z2
 	VPXORD Z3, Z3, Z3
 	VPXORD Z4, Z4, Z4
+	SUBQ   $0x02, R8
+	JLT    odd
 
 channels:
 	VMOVUPS      (R9), Z0
@@ -2410,22 +3174,87 @@ channels:
 	VSUBPS       Z6, Z5, Z0
 	VPANDD       w7fffffff<>+0(SB), Z0, Z0
 	VSUBPS       Z0, Z4, Z4
+	VMOVUPS      (R9), Z0
+	VMOVUPS      64(R9), Z5
+	ADDQ         BX, R9
+	VBROADCASTSS 4(SI), Z6
+	VADDPS       Z0, Z6, Z7
+	VPANDD       w7fffffff<>+0(SB), Z7, Z7
+	VADDPS       Z7, Z1, Z1
+	VSUBPS       Z6, Z0, Z7
+	VPANDD       w7fffffff<>+0(SB), Z7, Z7
+	VSUBPS       Z7, Z1, Z1
+	VADDPS       Z5, Z6, Z7
+	VPANDD       w7fffffff<>+0(SB), Z7, Z7
+	VADDPS       Z7, Z2, Z2
+	VSUBPS       Z6, Z5, Z6
+	VPANDD       w7fffffff<>+0(SB), Z6, Z6
+	VSUBPS       Z6, Z2, Z2
+	VBROADCASTSS 4(SI)(DI*1), Z6
+	VADDPS       Z0, Z6, Z7
+	VPANDD       w7fffffff<>+0(SB), Z7, Z7
+	VADDPS       Z7, Z3, Z3
+	VSUBPS       Z6, Z0, Z0
+	VPANDD       w7fffffff<>+0(SB), Z0, Z0
+	VSUBPS       Z0, Z3, Z3
+	VADDPS       Z5, Z6, Z0
+	VPANDD       w7fffffff<>+0(SB), Z0, Z0
+	VADDPS       Z0, Z4, Z4
+	VSUBPS       Z6, Z5, Z0
+	VPANDD       w7fffffff<>+0(SB), Z0, Z0
+	VSUBPS       Z0, Z4, Z4
+	ADDQ         $0x08, SI
+	SUBQ         $0x02, R8
+	JGE          channels
+
+odd:
+	ADDQ         $0x02, R8
+	JZ           store
+	VMOVUPS      (R9), Z0
+	VMOVUPS      64(R9), Z5
+	ADDQ         BX, R9
+	VBROADCASTSS (SI), Z6
+	VADDPS       Z0, Z6, Z7
+	VPANDD       w7fffffff<>+0(SB), Z7, Z7
+	VADDPS       Z7, Z1, Z1
+	VSUBPS       Z6, Z0, Z7
+	VPANDD       w7fffffff<>+0(SB), Z7, Z7
+	VSUBPS       Z7, Z1, Z1
+	VADDPS       Z5, Z6, Z7
+	VPANDD       w7fffffff<>+0(SB), Z7, Z7
+	VADDPS       Z7, Z2, Z2
+	VSUBPS       Z6, Z5, Z6
+	VPANDD       w7fffffff<>+0(SB), Z6, Z6
+	VSUBPS       Z6, Z2, Z2
+	VBROADCASTSS (SI)(DI*1), Z6
+	VADDPS       Z0, Z6, Z7
+	VPANDD       w7fffffff<>+0(SB), Z7, Z7
+	VADDPS       Z7, Z3, Z3
+	VSUBPS       Z6, Z0, Z0
+	VPANDD       w7fffffff<>+0(SB), Z0, Z0
+	VSUBPS       Z0, Z3, Z3
+	VADDPS       Z5, Z6, Z0
+	VPANDD       w7fffffff<>+0(SB), Z0, Z0
+	VADDPS       Z0, Z4, Z4
+	VSUBPS       Z6, Z5, Z0
+	VPANDD       w7fffffff<>+0(SB), Z0, Z0
+	VSUBPS       Z0, Z4, Z4
 	ADDQ         $0x04, SI
-	DECQ         R8
-	JNZ          channels
-	MOVQ         CX, R8
-	VMOVUPS      Z1, (R8)
-	VMOVUPS      Z2, 64(R8)
-	ADDQ         BX, R8
-	VMOVUPS      Z3, (R8)
-	VMOVUPS      Z4, 64(R8)
-	MOVQ         c+8(FP), R8
-	SHLQ         $0x02, R8
-	SUBQ         R8, SI
-	ADDQ         $0x00000080, CX
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000020, AX
-	JNZ          queries
+
+store:
+	MOVQ    CX, R8
+	VMOVUPS Z1, (R8)
+	VMOVUPS Z2, 64(R8)
+	ADDQ    BX, R8
+	VMOVUPS Z3, (R8)
+	VMOVUPS Z4, 64(R8)
+	MOVQ    c+8(FP), R8
+	SHLQ    $0x02, R8
+	SUBQ    R8, SI
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000020, AX
+	JNZ     queries
 	VZEROUPPER
 	RET
 
@@ -2447,6 +3276,8 @@ queries:
 	MOVQ   DX, R8
 	VPXORD Z1, Z1, Z1
 	VPXORD Z2, Z2, Z2
+	SUBQ   $0x02, DI
+	JLT    odd
 
 channels:
 	VMOVUPS      (R8), Z0
@@ -2465,19 +3296,58 @@ channels:
 	VSUBPS       Z4, Z3, Z0
 	VPANDD       w7fffffff<>+0(SB), Z0, Z0
 	VSUBPS       Z0, Z2, Z2
+	VMOVUPS      (R8), Z0
+	VMOVUPS      64(R8), Z3
+	ADDQ         BX, R8
+	VBROADCASTSS 4(SI), Z4
+	VADDPS       Z0, Z4, Z5
+	VPANDD       w7fffffff<>+0(SB), Z5, Z5
+	VADDPS       Z5, Z1, Z1
+	VSUBPS       Z4, Z0, Z0
+	VPANDD       w7fffffff<>+0(SB), Z0, Z0
+	VSUBPS       Z0, Z1, Z1
+	VADDPS       Z3, Z4, Z0
+	VPANDD       w7fffffff<>+0(SB), Z0, Z0
+	VADDPS       Z0, Z2, Z2
+	VSUBPS       Z4, Z3, Z0
+	VPANDD       w7fffffff<>+0(SB), Z0, Z0
+	VSUBPS       Z0, Z2, Z2
+	ADDQ         $0x08, SI
+	SUBQ         $0x02, DI
+	JGE          channels
+
+odd:
+	ADDQ         $0x02, DI
+	JZ           store
+	VMOVUPS      (R8), Z0
+	VMOVUPS      64(R8), Z3
+	ADDQ         BX, R8
+	VBROADCASTSS (SI), Z4
+	VADDPS       Z0, Z4, Z5
+	VPANDD       w7fffffff<>+0(SB), Z5, Z5
+	VADDPS       Z5, Z1, Z1
+	VSUBPS       Z4, Z0, Z0
+	VPANDD       w7fffffff<>+0(SB), Z0, Z0
+	VSUBPS       Z0, Z1, Z1
+	VADDPS       Z3, Z4, Z0
+	VPANDD       w7fffffff<>+0(SB), Z0, Z0
+	VADDPS       Z0, Z2, Z2
+	VSUBPS       Z4, Z3, Z0
+	VPANDD       w7fffffff<>+0(SB), Z0, Z0
+	VSUBPS       Z0, Z2, Z2
 	ADDQ         $0x04, SI
-	DECQ         DI
-	JNZ          channels
-	MOVQ         CX, DI
-	VMOVUPS      Z1, (DI)
-	VMOVUPS      Z2, 64(DI)
-	MOVQ         c+8(FP), DI
-	SHLQ         $0x02, DI
-	SUBQ         DI, SI
-	ADDQ         $0x00000080, CX
-	ADDQ         $0x00000080, DX
-	SUBQ         $0x00000020, AX
-	JNZ          queries
+
+store:
+	MOVQ    CX, DI
+	VMOVUPS Z1, (DI)
+	VMOVUPS Z2, 64(DI)
+	MOVQ    c+8(FP), DI
+	SHLQ    $0x02, DI
+	SUBQ    DI, SI
+	ADDQ    $0x00000080, CX
+	ADDQ    $0x00000080, DX
+	SUBQ    $0x00000020, AX
+	JNZ     queries
 	VZEROUPPER
 	RET
 

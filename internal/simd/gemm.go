@@ -4,17 +4,14 @@ package simd
 // with tiles it is the blocked product around the assembly.
 type Products struct {
 	cols  int    // columns of a tile
-	tiles []tile // the tallest first; the last has one row
+	tiles []tile // tiles[i] has i+1 rows
 
 	packRows func(k int, dst, src *float32, stride int) // of cols floats
 }
 
-// tile computes rows × (up to cols) elements of C: c = a·b + init, each product
-// in one chain of fused additions in ascending order of the summed index.
-type tile struct {
-	rows int
-	f    func(k int, a *float32, rs, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc, cols int)
-}
+// tile computes some rows and up to cols columns of C: c = a·b + init, each
+// product in one chain of fused additions in ascending order of the summed index.
+type tile func(k int, a *float32, rs, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc, cols int)
 
 // Matrix is a matrix in memory: element (i, j) at Data[i·Row + j·Col].
 type Matrix struct {
@@ -173,11 +170,13 @@ func (p *Products) column(c, a Matrix, panel []float32, ldb int, init Matrix, m,
 		init.Data = init.Data[j:]
 	}
 	_ = init.Data[(m-1)*init.Row+cols-1]
-	i := 0
-	for _, t := range p.tiles {
-		for ; i+t.rows <= m; i += t.rows {
-			t.f(k, &a.Data[i*a.Row], a.Row, a.Col, &panel[0], ldb,
-				&init.Data[i*init.Row], init.Row, &c.Data[i*c.Row+j], c.Row, cols)
-		}
+	// Tiles of even height: a low one would wait for its own sums.
+	n := (m + len(p.tiles) - 1) / len(p.tiles)
+	for i, left := 0, m; left > 0; n-- {
+		rows := (left + n - 1) / n
+		p.tiles[rows-1](k, &a.Data[i*a.Row], a.Row, a.Col, &panel[0], ldb,
+			&init.Data[i*init.Row], init.Row, &c.Data[i*c.Row+j], c.Row, cols)
+		i += rows
+		left -= rows
 	}
 }

@@ -9,10 +9,20 @@ package simd
 //go:noescape
 func gemm6AVX2(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 
+// gemm5AVX2 computes a tile of 5 rows and up to 16 columns: c = a·b + init.
+//
+//go:noescape
+func gemm5AVX2(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+
 // gemm4AVX2 computes a tile of 4 rows and up to 16 columns: c = a·b + init.
 //
 //go:noescape
 func gemm4AVX2(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+
+// gemm3AVX2 computes a tile of 3 rows and up to 16 columns: c = a·b + init.
+//
+//go:noescape
+func gemm3AVX2(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 
 // gemm2AVX2 computes a tile of 2 rows and up to 16 columns: c = a·b + init.
 //
@@ -34,15 +44,60 @@ func packRowsAVX2(k int, dst *float32, src *float32, stride int)
 //go:noescape
 func gemm14AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 
+// gemm13AVX512 computes a tile of 13 rows and up to 32 columns: c = a·b + init.
+//
+//go:noescape
+func gemm13AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+
+// gemm12AVX512 computes a tile of 12 rows and up to 32 columns: c = a·b + init.
+//
+//go:noescape
+func gemm12AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+
+// gemm11AVX512 computes a tile of 11 rows and up to 32 columns: c = a·b + init.
+//
+//go:noescape
+func gemm11AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+
+// gemm10AVX512 computes a tile of 10 rows and up to 32 columns: c = a·b + init.
+//
+//go:noescape
+func gemm10AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+
+// gemm9AVX512 computes a tile of 9 rows and up to 32 columns: c = a·b + init.
+//
+//go:noescape
+func gemm9AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+
 // gemm8AVX512 computes a tile of 8 rows and up to 32 columns: c = a·b + init.
 //
 //go:noescape
 func gemm8AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 
+// gemm7AVX512 computes a tile of 7 rows and up to 32 columns: c = a·b + init.
+//
+//go:noescape
+func gemm7AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+
+// gemm6AVX512 computes a tile of 6 rows and up to 32 columns: c = a·b + init.
+//
+//go:noescape
+func gemm6AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+
+// gemm5AVX512 computes a tile of 5 rows and up to 32 columns: c = a·b + init.
+//
+//go:noescape
+func gemm5AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+
 // gemm4AVX512 computes a tile of 4 rows and up to 32 columns: c = a·b + init.
 //
 //go:noescape
 func gemm4AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+
+// gemm3AVX512 computes a tile of 3 rows and up to 32 columns: c = a·b + init.
+//
+//go:noescape
+func gemm3AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 
 // gemm2AVX512 computes a tile of 2 rows and up to 32 columns: c = a·b + init.
 //

@@ -77,22 +77,39 @@ func scoreTile(v isa, name string, keys int, step func(v isa, q, k Op, acc, one 
 	for j := range acc {
 		acc[j] = [2]VecVirtual{v.zero(), v.zero()}
 	}
+	channel := func(i int) {
+		q0, q1 := v.vec(), v.vec()
+		VMOVUPS(Mem{Base: column}, q0)
+		VMOVUPS(Mem{Base: column, Disp: v.bytes()}, q1)
+		ADDQ(stride, column)
+		for j := range acc {
+			m := rows[j]
+			m.Disp = 4 * i
+			x := v.vec()
+			VBROADCASTSS(m, x)
+			step(v, q0, x, acc[j][0], one)
+			step(v, q1, x, acc[j][1], one)
+		}
+	}
+	advance := func(n int) {
+		for _, p := range bases {
+			ADDQ(Imm(uint64(4*n)), p)
+		}
+	}
+	SUBQ(Imm(2), c)
+	JLT(LabelRef("odd"))
 	Label("channels")
-	q0, q1 := v.vec(), v.vec()
-	VMOVUPS(Mem{Base: column}, q0)
-	VMOVUPS(Mem{Base: column, Disp: v.bytes()}, q1)
-	ADDQ(stride, column)
-	for j := range acc {
-		x := v.vec()
-		VBROADCASTSS(rows[j], x)
-		step(v, q0, x, acc[j][0], one)
-		step(v, q1, x, acc[j][1], one)
-	}
-	for _, p := range bases {
-		ADDQ(Imm(4), p)
-	}
-	DECQ(c)
-	JNZ(LabelRef("channels"))
+	channel(0)
+	channel(1)
+	advance(2)
+	SUBQ(Imm(2), c)
+	JGE(LabelRef("channels"))
+	Label("odd")
+	ADDQ(Imm(2), c)
+	JZ(LabelRef("store"))
+	channel(0)
+	advance(1)
+	Label("store")
 	out := GP64()
 	MOVQ(s, out)
 	for j := range acc {

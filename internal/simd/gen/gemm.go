@@ -9,13 +9,13 @@ import (
 )
 
 // gemm emits the tiles of the matrix product: as many rows as the registers
-// hold beside two vectors of B, and the smaller heights that are left over.
+// hold beside two vectors of B, and every smaller height.
 func gemm(v isa) {
-	heights := []int{6, 4, 2, 1}
+	rows := 6
 	if v.wide() {
-		heights = []int{14, 8, 4, 2, 1}
+		rows = 14
 	}
-	for _, rows := range heights {
+	for ; rows > 0; rows-- {
 		gemmTile(v, rows)
 	}
 	packRows(v)
