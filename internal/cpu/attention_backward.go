@@ -186,7 +186,7 @@ func (g *attentionGradient) softmaxWeights(x *backwardScratch, t queries, at, n 
 		for r := range row {
 			row[r] -= g.norm[(t.row+r)*g.Heads+t.head]
 		}
-		exponentials(row, row)
+		t.kernels.Exp(row, row)
 	}
 }
 

@@ -34,7 +34,7 @@ func (a *attentionRun) softmaxTile(t queries) {
 			old[r] = v
 		}
 		shrink := f.part[:t.n]
-		exponentials(shrink, shrink)
+		t.kernels.Exp(shrink, shrink)
 		t.kernels.ScaleRows(f.sum, t.stride, 1, t.n, shrink)
 		t.kernels.ScaleRows(f.out, t.stride, a.dh, t.n, shrink)
 		for j := range keys {
@@ -42,7 +42,7 @@ func (a *attentionRun) softmaxTile(t queries) {
 			for r, v := range row {
 				row[r] = v - top[r]
 			}
-			exponentials(row, row)
+			t.kernels.Exp(row, row)
 			addTo(f.sum[:t.n], row)
 		}
 		a.weigh(t, &f, at, keys)

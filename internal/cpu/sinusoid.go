@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"sftseq/internal/fmath"
 	"sftseq/internal/simd"
 	"sftseq/internal/tensor"
 	"sftseq/sinusoid"
@@ -13,6 +12,7 @@ import (
 type tables struct {
 	*sinusoid.Frequencies
 	*simd.Products
+	exp     func(y, x []float32)
 	cache   *cosineCache
 	rows    int // 2h: Rmul's heads, then Radd's
 	terms   int // frequencies, and the constant that goes with a bias
@@ -22,7 +22,7 @@ type tables struct {
 
 func newTables(r *run, q *sinusoid.Frequencies, counts, f *tensor.Tensor) *tables {
 	return &tables{
-		Frequencies: q, Products: &r.device.simd.Products, cache: &r.device.cosines,
+		Frequencies: q, Products: &r.device.simd.Products, exp: r.device.simd.Exp, cache: &r.device.cosines,
 		rows: f.Shape[0], terms: q.Len() + 1, longest: int(r.ints(counts)[tensor.CountLongest]), width: f.Width(),
 	}
 }
@@ -75,8 +75,8 @@ func (t *tables) fill(w *worker, i int, f, g, e, coef []float32) {
 		t.mirror(t.row(f, row), t0, yf)
 		copy(t.row(g, row)[t0:], yg)
 		if row < heads {
-			exponentials(yf, yf)
-			exponentials(yg, yg)
+			t.exp(yf, yf)
+			t.exp(yg, yg)
 			t.mirror(t.row(e, row), t0, yf)
 			copy(t.row(e, heads+row)[t0:], yg)
 		}
@@ -89,13 +89,6 @@ func (t *tables) mirror(row []float32, t0 int, y []float32) {
 	for i, v := range y {
 		row[zero+t0+i] = v
 		row[zero-t0-i] = v
-	}
-}
-
-// exponentials computes y = eˣ.
-func exponentials(y, x []float32) {
-	for i, v := range x {
-		y[i] = fmath.Exp(v)
 	}
 }
 

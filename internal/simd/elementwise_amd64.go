@@ -16,7 +16,7 @@ var (
 		RowDot:               rowDotAVX2,
 		AddOuter:             addOuterAVX2,
 		WeightedSum:          weightedSumAVX2,
-		AddRows:              addRowsAVX2,
+		AddRows:              checkedAddRows(addRowsAVX2),
 		PoolBackward:         poolBackwardAVX2,
 		Mix:                  mixAVX2,
 		MixBackward:          mixBackwardAVX2,
@@ -39,7 +39,7 @@ var (
 		RowDot:               rowDotAVX512,
 		AddOuter:             addOuterAVX512,
 		WeightedSum:          weightedSumAVX512,
-		AddRows:              addRowsAVX512,
+		AddRows:              checkedAddRows(addRowsAVX512),
 		PoolBackward:         poolBackwardAVX512,
 		Mix:                  mixAVX512,
 		MixBackward:          mixBackwardAVX512,
@@ -48,3 +48,20 @@ var (
 		AdamW:                adamWAVX512,
 	}
 )
+
+// checkedAddRows panics on a row that is not there: the rows come from data, and
+// the assembly checks nothing.
+func checkedAddRows(f func(y, x []float32, at []int32, width, stride int)) func(y, x []float32, at []int32, width, stride int) {
+	return func(y, x []float32, at []int32, width, stride int) {
+		if len(at) == 0 || width == 0 {
+			return
+		}
+		_ = x[(len(at)-1)*stride+width-1]
+		lowest, highest := at[0], at[0]
+		for _, i := range at {
+			lowest, highest = min(lowest, i), max(highest, i)
+		}
+		_ = y[int(lowest)*stride : int(highest)*stride+width]
+		f(y, x, at, width, stride)
+	}
+}
