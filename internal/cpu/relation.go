@@ -104,6 +104,10 @@ func (s *sinusoidRelation) row(table []float32, i int) []float32 {
 	return table[i*s.width:][:s.width]
 }
 
+// farTables is the length from which the four tables of a head, of 8 bytes an
+// entry of the sequence each, leave the second cache.
+const farTables = 16384
+
 // sinusoidScratch is a worker's memory for one tile.
 type sinusoidScratch struct {
 	tile simd.SinusoidTile
@@ -127,9 +131,12 @@ func (s *sinusoidRelation) tile(t queries, at, keys int, scores []float32) *simd
 func (s *sinusoidRelation) forward(t queries, at, keys int, scores []float32, floor float32, sum []float32) {
 	tile := s.tile(t, at, keys, scores)
 	tile.Floor, tile.Sum = floor, sum
-	if s.wide[t.b*s.heads+t.head] {
+	switch {
+	case s.wide[t.b*s.heads+t.head]:
 		simd.SinusoidGo(tile)
-	} else {
+	case s.longest > farTables:
+		t.kernels.SinusoidFar(tile)
+	default:
 		t.kernels.Sinusoid(tile)
 	}
 }

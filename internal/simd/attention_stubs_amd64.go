@@ -69,6 +69,11 @@ func scaleRowsAVX2(rows int, n int, y *float32, stride int, x *float32)
 //go:noescape
 func sinusoidTileAVX2(tile *byte)
 
+// sinusoidTileFarAVX2 is the forward pass of a SinusoidTile, which tile points to.
+//
+//go:noescape
+func sinusoidTileFarAVX2(tile *byte)
+
 // sinusoidBackwardAVX2 is the backward pass of a SinusoidTile, which tile points to.
 //
 //go:noescape
@@ -143,6 +148,11 @@ func scaleRowsAVX512(rows int, n int, y *float32, stride int, x *float32)
 //
 //go:noescape
 func sinusoidTileAVX512(tile *byte)
+
+// sinusoidTileFarAVX512 is the forward pass of a SinusoidTile, which tile points to.
+//
+//go:noescape
+func sinusoidTileFarAVX512(tile *byte)
 
 // sinusoidBackwardAVX512 is the backward pass of a SinusoidTile, which tile points to.
 //

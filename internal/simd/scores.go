@@ -13,7 +13,8 @@ type Scores struct {
 	// ScaleRows computes y[i][r] *= x[r] for rows rows of n.
 	ScaleRows func(y []float32, stride, rows, n int, x []float32)
 	// Sinusoid is the relative encoding of a tile, SinusoidBackward its adjoint.
-	Sinusoid, SinusoidBackward func(t *SinusoidTile)
+	// SinusoidFar is Sinusoid for tables that no cache near by holds.
+	Sinusoid, SinusoidFar, SinusoidBackward func(t *SinusoidTile)
 
 	transpose func(blocks int, dst *float32, ldd int, src *float32, lds int)
 }

@@ -9,6 +9,7 @@ var (
 		ScaleTile:        assembledScaleTile(scaleTileAVX2),
 		ScaleRows:        assembledScaleRows(scaleRowsAVX2),
 		Sinusoid:         assembledSinusoid(false, sinusoidTileAVX2),
+		SinusoidFar:      assembledSinusoid(false, sinusoidTileFarAVX2),
 		SinusoidBackward: assembledSinusoid(true, sinusoidBackwardAVX2),
 		transpose:        transpose8AVX2,
 	}
@@ -18,6 +19,7 @@ var (
 		ScaleTile:        assembledScaleTile(scaleTileAVX512),
 		ScaleRows:        assembledScaleRows(scaleRowsAVX512),
 		Sinusoid:         assembledSinusoid(false, sinusoidTileAVX512),
+		SinusoidFar:      assembledSinusoid(false, sinusoidTileFarAVX512),
 		SinusoidBackward: assembledSinusoid(true, sinusoidBackwardAVX512),
 		transpose:        transpose8AVX2,
 	}

@@ -12,6 +12,7 @@ var scoresGo = Scores{
 	ScaleTile:        scaleTile,
 	ScaleRows:        scaleRows,
 	Sinusoid:         SinusoidGo,
+	SinusoidFar:      SinusoidGo,
 	SinusoidBackward: func(t *SinusoidTile) { SinusoidBackwardGo(t, true) },
 }
 

@@ -17,7 +17,8 @@ func attention(v isa) {
 	scoreBackward(v, "lily", lilyBackwardStep)
 	scaleTile(v)
 	scaleRows(v)
-	sinusoidTile(v)
+	sinusoidTile(v, false)
+	sinusoidTile(v, true)
 	sinusoidBackward(v)
 	if !v.wide() {
 		transpose(v) // of the same use to both

@@ -84,7 +84,7 @@ func log1p(v isa, one VecVirtual, y []VecVirtual) []VecVirtual {
 
 // softplusRow emits a loop over a row's queries that gives y = eᶠ·eᵍ and log(1+y)
 // of some vectors, and where they lie in a row.
-func softplusRow(v isa, tile Register, label string, f, g Register, before, after func(x []VecVirtual, at Register)) {
+func softplusRow(v isa, tile Register, label string, f, g Register, ahead *windows, before, after func(x []VecVirtual, at Register)) {
 	ef, eg, at, end := GP64(), GP64(), GP64(), GP64()
 	MOVQ(Mem{Base: tile, Disp: tileEF}, ef)
 	ADDQ(f, ef)
@@ -95,6 +95,7 @@ func softplusRow(v isa, tile Register, label string, f, g Register, before, afte
 	XORQ(at, at)
 	one := v.splat(1)
 	step := func(n int) {
+		ahead.prefetch(tile, at, n*v.bytes())
 		y := v.vecs(n)
 		for i := range y {
 			VMOVUPS(Mem{Base: ef, Index: at, Scale: 1, Disp: i * v.bytes()}, y[i])
@@ -117,6 +118,50 @@ func softplusRow(v isa, tile Register, label string, f, g Register, before, afte
 	JGE(LabelRef(label + "_done"))
 	step(2)
 	Label(label + "_done")
+}
+
+// windows are where a token's windows begin in F and G, in bytes.
+type windows struct{ f, g GPVirtual }
+
+// prefetch asks for the lines of n bytes at an offset of the windows in the
+// tables; nil asks for nothing.
+func (w *windows) prefetch(tile, at Register, n int) {
+	if w == nil {
+		return
+	}
+	base := GP64()
+	for _, t := range []struct {
+		field  int
+		offset GPVirtual
+	}{{tileEF, w.f}, {tileEG, w.g}, {tileFA, w.f}, {tileGA, w.g}} {
+		MOVQ(Mem{Base: tile, Disp: t.field}, base)
+		ADDQ(t.offset, base)
+		for line := 0; line < n; line += 64 {
+			PREFETCHT0(Mem{Base: base, Index: at, Scale: 1, Disp: line})
+		}
+	}
+}
+
+// nextWindows returns the windows of the next key's top token or partner; of the
+// last key those of itself.
+func nextWindows(tile, jb Register, field int) *windows {
+	f, g, base := GP64(), GP64(), GP64()
+	MOVQ(Mem{Base: tile, Disp: tileKeys}, base)
+	SHLQ(Imm(2), base)
+	LEAQ(Mem{Base: jb, Disp: 4}, f)
+	CMPQ(f, base)
+	CMOVQGE(jb, f)
+	MOVQ(Mem{Base: tile, Disp: field}, base)
+	MOVLQSX(Mem{Base: base, Index: f, Scale: 1}, g)
+	XORQ(f, f)
+	TESTQ(g, g)
+	CMOVQLT(f, g)
+	MOVQ(Mem{Base: tile, Disp: tileFOrigin}, f)
+	SUBQ(g, f)
+	ADDQ(Mem{Base: tile, Disp: tileGOrigin}, g)
+	SHLQ(Imm(2), f)
+	SHLQ(Imm(2), g)
+	return &windows{f, g}
 }
 
 // sinusoidKey loads what belongs to key jb/4: the weights of its two tokens,
@@ -151,9 +196,15 @@ func sinusoidKey(v isa, tile, jb Register) (p, w VecVirtual, ft, gt, fp, gp GPVi
 	return
 }
 
-// sinusoidTile emits s = max(s·scale·Rmul + Radd, floor), summed into Sum.
-func sinusoidTile(v isa) {
-	v.text("sinusoidTile", "func(tile *byte)", "is the forward pass of a SinusoidTile, which tile points to.")
+// sinusoidTile emits s = max(s·scale·Rmul + Radd, floor), summed into Sum. Far
+// asks for the next key's windows while it computes one's: for tables that no
+// cache near by holds.
+func sinusoidTile(v isa, far bool) {
+	name, next := "sinusoidTile", func(jb, tile Register, field int) *windows { return nil }
+	if far {
+		name, next = "sinusoidTileFar", func(jb, tile Register, field int) *windows { return nextWindows(tile, jb, field) }
+	}
+	v.text(name, "func(tile *byte)", "is the forward pass of a SinusoidTile, which tile points to.")
 	tile := Load(Param("tile"), GP64())
 	s := GP64()
 	MOVQ(Mem{Base: tile, Disp: tileS}, s)
@@ -170,13 +221,13 @@ func sinusoidTile(v isa) {
 		return Mem{Base: base}
 	}
 	none := func([]VecVirtual, Register) {}
-	softplusRow(v, tile, "top", ft, gt, none, func(log []VecVirtual, at Register) {
+	softplusRow(v, tile, "top", ft, gt, next(jb, tile, tileTop), none, func(log []VecVirtual, at Register) {
 		for i, x := range log {
 			VMULPS(p, x, x)
 			VMOVUPS(x, Mem{Base: scratch, Index: at, Scale: 1, Disp: i * v.bytes()})
 		}
 	})
-	softplusRow(v, tile, "partner", fp, gp, none, func(log []VecVirtual, at Register) {
+	softplusRow(v, tile, "partner", fp, gp, next(jb, tile, tilePartner), none, func(log []VecVirtual, at Register) {
 		for i, x := range log {
 			m := Mem{Base: scratch, Index: at, Scale: 1, Disp: i * v.bytes()}
 			VFMADD213PS(m, w, x)
@@ -262,7 +313,7 @@ func sinusoidBackward(v isa) {
 				}
 			}
 		}
-		softplusRow(v, tile, label, f, g, store(n), store(out))
+		softplusRow(v, tile, label, f, g, nil, store(n), store(out))
 	}
 	soft("top", ft, gt, 0)
 	soft("partner", fp, gp, 2)
