@@ -142,6 +142,7 @@ var importRules = []struct {
 	{"internal/tensor", []string{"internal/cpu", "vk", "device", "sft", "seq"}, "what model and device agree on depends on neither"},
 	{"internal/cpu", []string{"sft", "seq", "lra", "tokenizers", "vk"}, "a device knows kernels, not models"},
 	{"seq", []string{"sft", "internal/tensor", "internal/cpu", "vk", "device", "lra", "tokenizers"}, "sequences do not know who reads them"},
+	{"internal/bench", []string{"internal/cpu", "vk", "device", "lra", "tokenizers"}, "what is measured is handed in"},
 	{"lra", []string{"internal/tensor/conformance", "internal/cpu", "vk", "device"}, "a task picks no device"},
 	{"tokenizers", []string{"seq", "sft", "lra"}, "a tokenizer depends on nothing"},
 	{"sinusoid", []string{"internal/tensor", "internal/cpu", "vk", "sft", "seq"}, "mathematics depends on nothing"},

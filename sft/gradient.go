@@ -13,11 +13,8 @@ import (
 // mean. Every label must be below num_labels.
 func (m *Model) Gradient(ctx context.Context, device tensor.Device, examples []seq.Example) (gradient []float32, loss float64, err error) {
 	for i, e := range examples {
-		if err := m.Config.CheckExample(e); err != nil {
+		if err := m.Config.checkLabelled(e); err != nil {
 			return nil, 0, fmt.Errorf("example %d: %w", i, err)
-		}
-		if e.Label < 0 || int(e.Label) >= m.Config.NumLabels {
-			return nil, 0, fmt.Errorf("example %d: label %d, expected 0 to %d", i, e.Label, m.Config.NumLabels-1)
 		}
 	}
 	if len(examples) == 0 {

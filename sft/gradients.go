@@ -72,6 +72,7 @@ type batchGradient struct {
 	gradient     tensor.Memory // sum over the examples; to be handed to release
 	loss, logits []float32     // of each example
 	silent       []int64       // per layer: pairs of token and head without a positive score
+	norm         float64       // of the mean over the examples, before clipping; once the update is made
 }
 
 // run computes the gradient of a batch.

@@ -19,11 +19,11 @@ const reservedBytes = 256 << 20
 // has lanes, or as the limit in bytes allows (0: no limit). It plans for the
 // largest groups that the rows can form.
 func planLanes(e *engine, train, val []int32, batch int, limit int64) (int, error) {
-	trainWords, err := laneWords(e, train, batch, Train)
+	trainWords, err := laneWords(e.config, e.params, train, batch, Train)
 	if err != nil {
 		return 0, err
 	}
-	inferWords, err := laneWords(e, val, evaluationRows, Infer)
+	inferWords, err := laneWords(e.config, e.params, val, evaluationRows, Infer)
 	if err != nil {
 		return 0, err
 	}
@@ -38,21 +38,48 @@ func planLanes(e *engine, train, val []int32, batch int, limit int64) (int, erro
 	lane := int64(trainWords+inferWords)*wordBytes + int64(1+bits.Len(uint(batch)))*blocks
 	fit := (limit - fixed) / lane
 	if fit < 1 {
-		return 0, fmt.Errorf("%s of memory allowed, but training on sequences of up to %d tokens needs %s",
-			mebibytes(limit), slices.Max(train), mebibytes(fixed+lane))
+		return 0, &MemoryError{Limit: limit, Need: fixed + lane, Longest: int(slices.Max(train))}
 	}
 	return int(min(int64(lanes), fit)), nil
 }
 
+// MemoryError refuses training that the memory limit leaves no room for.
+type MemoryError struct {
+	Limit, Need int64 // bytes
+	Longest     int   // tokens of the longest sequence
+}
+
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("%s of memory allowed, but training on sequences of up to %d tokens needs %s",
+		mebibytes(e.Limit), e.Longest, mebibytes(e.Need))
+}
+
+// PlannedBytes is the device memory that a batch of sequences of one length
+// takes in so many lanes: weights and activations, in Train gradients and
+// moments too.
+func PlannedBytes(c *Config, mode Mode, batch, length, lanes int) (int64, error) {
+	params := NewParameters(c)
+	lane, err := laneWords(c, params, []int32{int32(length)}, batch, mode)
+	if err != nil {
+		return 0, err
+	}
+	blocks := 1
+	if mode != Infer {
+		lane += (1 + bits.Len(uint(batch))) * params.Words
+		blocks += 2
+	}
+	return wordBytes * (int64(blocks)*int64(params.Words) + int64(lanes)*int64(lane)), nil
+}
+
 // laneWords is the memory of the largest group of up to count rows.
-func laneWords(e *engine, lengths []int32, count int, mode Mode) (int, error) {
+func laneWords(c *Config, params *Parameters, lengths []int32, count int, mode Mode) (int, error) {
 	longest, shortest := int(slices.Max(lengths)), max(1, int(slices.Min(lengths)))
 	tokens := min(groupTokens-1+longest, count*longest)
 	sequences := min(count, groupTokens/shortest+1)
-	if e.config.Pair() {
+	if c.Pair() {
 		sequences *= 2
 	}
-	p, err := NewPass(e.config, e.params, shapeFor(e.config, tokens, sequences, min(tokens, sequences*e.config.NumSampledTokens)), mode)
+	p, err := NewPass(c, params, shapeFor(c, tokens, sequences, min(tokens, sequences*c.NumSampledTokens)), mode)
 	if err != nil {
 		return 0, err
 	}

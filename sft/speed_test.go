@@ -45,3 +45,29 @@ func BenchmarkGradient(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkScore scores eight sequences of 2,048 tokens with the ListOps model.
+func BenchmarkScore(b *testing.B) {
+	c := &Config{ModelType: "sft", Task: Classification, VocabSize: 17, NumLabels: 10, HiddenSize: 128, NumLayers: 6, NumHeads: 4,
+		IntermediateSize: 512, NumSampledTokens: 256, MaxLength: 1 << 20, SinusoidDim: 128, SinusoidBase: 10000, NormPosition: "pre",
+		LayerNormEps: 1e-5, Score: "maxout", Probability: "leaky_relu", Relative: "sinusoid_hadamard", SamplerNoise: "train",
+		Tokenizer: json.RawMessage(`{"type":"listops"}`)}
+	s, err := NewScorer(&Model{Config: c, Weights: Initialize(c, 1)}, cpu.New(1))
+	if err != nil {
+		b.Fatal(err)
+	}
+	var examples []seq.Example
+	for i := range 8 {
+		x := seq.Example{Index: uint32(i)}
+		for j := range 2048 {
+			x.A = append(x.A, int32((i*7+j*j)%16+1))
+		}
+		examples = append(examples, x)
+	}
+	for b.Loop() {
+		if _, err := s.Examples(context.Background(), examples); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(b.N*8*2048)/b.Elapsed().Seconds(), "tokens/s")
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"path/filepath"
 	"time"
 
@@ -26,14 +25,10 @@ type Options struct {
 // Trainer trains a model. The run directory holds config.json, model.safetensors
 // (best on the validation split), last/ (the checkpoint) and metrics.jsonl.
 type Trainer struct {
-	model    *Model
-	settings Settings
-	options  Options
-	state    State
+	stepper
+	options Options
+	state   State
 
-	engine     *engine
-	gradients  *accumulator
-	optimizer  *optimizer
 	scorer     *Scorer
 	train, val *seq.File
 	order      *order
@@ -44,21 +39,19 @@ type Trainer struct {
 	logged     time.Time
 }
 
-
 // NewTrainer prepares a run, or the rest of one: with a checkpoint, the model,
 // the settings and the place are its own.
 func NewTrainer(m *Model, s Settings, device tensor.Device, train, val *seq.File, from *Checkpoint, o Options) (*Trainer, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	t := &Trainer{model: m, settings: s, options: o, train: train, val: val, started: time.Now()}
+	t := &Trainer{options: o, train: train, val: val, started: time.Now()}
 	if from != nil {
 		if from.Data != o.Data {
 			return nil, fmt.Errorf("the checkpoint was trained on other data: %s, here is %s", from.Data, o.Data)
 		}
 		t.state = from.State
 		m = &Model{Config: from.Config, Parameters: NewParameters(from.Config), Weights: from.weights}
-		t.model = m
 	}
 	if train.Len() == 0 || val.Len() == 0 {
 		return nil, errors.New("the training and the validation split need at least one row each")
@@ -68,8 +61,8 @@ func NewTrainer(m *Model, s Settings, device tensor.Device, train, val *seq.File
 			return nil, err
 		}
 	}
-	var err error
-	if t.engine, err = newEngine(m.Config, m.Weights, device); err != nil {
+	e, err := newEngine(m.Config, m.Weights, device)
+	if err != nil {
 		return nil, err
 	}
 	if t.order, err = newOrder(train.Lengths(), s); err != nil {
@@ -80,17 +73,14 @@ func NewTrainer(m *Model, s Settings, device tensor.Device, train, val *seq.File
 			return nil, fmt.Errorf("the checkpoint: %w", err)
 		}
 	}
-	lanes, err := planLanes(t.engine, train.Lengths(), val.Lengths(), s.Batch, o.Memory)
+	lanes, err := planLanes(e, train.Lengths(), val.Lengths(), s.Batch, o.Memory)
 	if err != nil {
 		return nil, err
 	}
-	if t.gradients, err = newAccumulator(t.engine, lanes); err != nil {
+	if t.stepper, err = newStepper(m, s, e, lanes); err != nil {
 		return nil, err
 	}
-	if t.optimizer, err = newOptimizer(t.engine, s.WeightDecay); err != nil {
-		return nil, err
-	}
-	t.scorer = newScorer(t.engine, lanes)
+	t.scorer = newScorer(e, lanes)
 	if from != nil {
 		if err := t.optimizer.restore(from); err != nil {
 			return nil, err
@@ -213,20 +203,12 @@ func (t *Trainer) step(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	b, err := t.gradients.run(ctx, examples, Train, t.settings.Seed, uint32(t.state.Step))
-	if err != nil {
-		return err
-	}
-	defer t.gradients.release(b.gradient)
 	rate := t.settings.learningRate(int(t.state.Next.Epoch), t.state.Update+1)
-	norm, err := t.optimizer.apply(ctx, b.gradient, len(examples), t.state.Update+1, rate, t.settings.MaxGradNorm)
+	b, err := t.update(ctx, examples, t.state.Step, t.state.Update+1, rate)
 	if err != nil {
 		return err
 	}
-	if math.IsNaN(norm) || math.IsInf(norm, 0) {
-		return t.badGradient(b, examples)
-	}
-	t.state.Window.add(b, examples, t.model.Config.NumLabels, norm)
+	t.state.Window.add(b, examples, t.model.Config.NumLabels)
 	t.state.Next = t.order.next(t.state)
 	t.state.Step++
 	t.state.Update++
@@ -237,25 +219,6 @@ func (t *Trainer) step(ctx context.Context) error {
 	return nil
 }
 
-// badGradient names the first tensor whose gradient is not finite.
-func (t *Trainer) badGradient(b *batchGradient, examples []seq.Example) error {
-	e := &NonFiniteError{Step: t.state.Step, Tensor: "the sum of squares of the gradient overflows"}
-	for _, x := range examples {
-		e.Examples = append(e.Examples, x.Index)
-	}
-	for _, v := range b.loss {
-		e.Loss += v / float32(len(examples))
-	}
-	words := make([]float32, t.model.Parameters.Words)
-	if err := b.gradient.Read(0, tensor.Bits(words)); err != nil {
-		return err
-	}
-	if name, found := t.model.Parameters.NonFinite(words); found {
-		e.Tensor = name + ".grad"
-	}
-	return e
-}
-
 func (t *Trainer) examples(f *seq.File, rows []uint32) ([]seq.Example, error) {
 	out := make([]seq.Example, len(rows))
 	for i, row := range rows {
@@ -263,11 +226,8 @@ func (t *Trainer) examples(f *seq.File, rows []uint32) ([]seq.Example, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := t.model.Config.CheckExample(e); err != nil {
+		if err := t.model.Config.checkLabelled(e); err != nil {
 			return nil, fmt.Errorf("row %d: %w", row, err)
-		}
-		if e.Label < 0 || int(e.Label) >= t.model.Config.NumLabels {
-			return nil, fmt.Errorf("row %d: label %d, expected 0 to %d", row, e.Label, t.model.Config.NumLabels-1)
 		}
 		out[i] = e
 	}
@@ -275,7 +235,7 @@ func (t *Trainer) examples(f *seq.File, rows []uint32) ([]seq.Example, error) {
 }
 
 // add counts a step in.
-func (w *window) add(b *batchGradient, examples []seq.Example, labels int, norm float64) {
+func (w *window) add(b *batchGradient, examples []seq.Example, labels int) {
 	for i, e := range examples {
 		w.Loss += float64(b.loss[i])
 		w.Tokens += len(e.A) + len(e.B)
@@ -284,7 +244,7 @@ func (w *window) add(b *batchGradient, examples []seq.Example, labels int, norm 
 		}
 	}
 	w.Examples += len(examples)
-	w.GradNorm += norm
+	w.GradNorm += b.norm
 	w.Steps++
 	if w.Silent == nil {
 		w.Silent = make([]int64, len(b.silent))

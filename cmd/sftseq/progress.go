@@ -35,7 +35,7 @@ type progress struct {
 func newProgress(total int64, what, unit string) *progress {
 	p := &progress{out: os.Stderr, what: what, unit: unit, total: total, start: time.Now(), quiet: true}
 	p.last = p.start
-	if term.IsTerminal(int(os.Stderr.Fd())) {
+	if isTerminal(p.out) {
 		limit := total
 		if limit < 1 {
 			limit = -1 // a spinner
@@ -47,6 +47,11 @@ func newProgress(total int64, what, unit string) *progress {
 			progressbar.OptionSetWidth(24), progressbar.OptionClearOnFinish())
 	}
 	return p
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // Add counts n more units.

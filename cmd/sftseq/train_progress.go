@@ -3,11 +3,9 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
 
 	"sftseq/sft"
 )
@@ -37,7 +35,7 @@ func (p *trainProgress) begin(t *sft.Trainer, device string) {
 		fmt.Fprintf(p.out, ", resumed at step %d", p.first)
 	}
 	fmt.Fprintln(p.out)
-	if f, ok := p.out.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+	if isTerminal(p.out) {
 		p.bar = progressbar.NewOptions(p.steps, progressbar.OptionSetWriter(p.out), progressbar.OptionSetWidth(20),
 			progressbar.OptionSetPredictTime(true), progressbar.OptionShowCount(), progressbar.OptionThrottle(200*time.Millisecond),
 			progressbar.OptionUseANSICodes(true))

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"sftseq/internal/bench"
+)
+
+func benchKernelsCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "kernels",
+		Usage: "measure each kernel that matters",
+		UsageText: `sftseq bench kernels [--only NAME] [--threads N] [--json]
+
+Example: sftseq bench kernels --only attention`,
+		Description: `Runs each kernel alone on operands of the size that the paper's model of ListOps
+has, for about 0.3 seconds, and prints the median time. Matrix products and
+attention are counted in operations: a multiply with its add as two, and a
+maximum with its add likewise. Other kernels are counted in bytes of their
+operands, read and written. Both are compared with what this processor can do,
+measured in the same run by loops that do nothing else.`,
+		Flags:  benchFlags(&cli.StringFlag{Name: "only", Usage: "kernels with `NAME` in theirs"}),
+		Action: benchKernels,
+	}
+}
+
+func benchKernels(c *cli.Context) error {
+	d, release, err := openBenchDevice(c)
+	if err != nil {
+		return err
+	}
+	defer release()
+	kernels := slices.DeleteFunc(bench.Kernels(), func(k bench.Kernel) bool { return !strings.Contains(k.Name, c.String("only")) })
+	if len(kernels) == 0 {
+		return usage(c, "--only %q: no such kernel", c.String("only"))
+	}
+	report := newBenchReport(c, 2, "kernel", "size", "time", "rate", "of the ceiling")
+	progress := newBenchProgress(c.App.ErrWriter, len(kernels)+1)
+	var ceilings *bench.Ceilings
+	if err := progress.measure("the ceilings", func() error {
+		ceilings = bench.NewCeilings(d, benchThreads(c))
+		return report.note(map[string]any{"ceilings": ceilings, "threads": benchThreads(c), "device": d.Name()})
+	}); err != nil {
+		return err
+	}
+	for _, k := range kernels {
+		var r bench.KernelResult
+		err := progress.measure(k.Name, func() (err error) {
+			r, err = k.Measure(c.Context, d, ceilings)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		r.Threads = benchThreads(c)
+		if err := report.add(r, r.Kernel, r.Size, duration(r.Seconds), kernelRate(r), percentOf(r.Ceiling)); err != nil {
+			return err
+		}
+	}
+	return report.finish(d.Name(), describeCeilings(ceilings, benchThreads(c)))
+}
+
+func percentOf(fraction float64) string {
+	if fraction == 0 {
+		return "–"
+	}
+	return fmt.Sprintf("%.0f%%", 100*fraction)
+}
+
+// describeCeilings is what the kernels are compared with.
+func describeCeilings(c *bench.Ceilings, threads int) string {
+	if c == nil {
+		return "Ceilings are known of the processor alone."
+	}
+	const giga = 1e9
+	text := fmt.Sprintf("ceilings: multiply-add %s GFLOP/s, max-add %s GFLOP/s", significant(c.FMA/giga), significant(c.MaxAdd/giga))
+	for _, b := range c.Levels {
+		text += fmt.Sprintf("\n  %s a thread: read %s GB/s, copied %s GB/s", binaryBytes(int64(b.Bytes/threads)), significant(b.Read/giga), significant(b.Copy/giga))
+	}
+	return text
+}
+
+func kernelRate(r bench.KernelResult) string {
+	if r.GFLOPS > 0 {
+		return fmt.Sprintf("%s GFLOP/s", significant(r.GFLOPS))
+	}
+	return fmt.Sprintf("%s GB/s", significant(r.GBPS))
+}

@@ -1,0 +1,251 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+
+	"github.com/urfave/cli/v2"
+	"gonum.org/v1/plot/plotter"
+
+	"sftseq/internal/bench"
+	"sftseq/lra"
+	"sftseq/sft"
+)
+
+func benchModelCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "model",
+		Usage: "measure a model's prediction and training",
+		UsageText: `sftseq bench model [--config NAME|PATH] [--length N,…] [--batch B,…] [flags]
+
+Examples: sftseq bench model --config listops --batch 8
+          sftseq bench model --what forward --length 1024,4096,16384,65536 --batch 1 --plot time.svg
+          sftseq bench model --against peer/sft_torch_cpu.py`,
+		Description: `Measures a model with fresh weights on random tokens: forward is what predict
+does, train is a whole step of training, with sampler noise, dropout, clipping
+and AdamW's update. Prints tokens a second and seconds, medians of --reps after a
+warm-up, and the most memory of the process that was resident meanwhile. What
+does not fit --memory is skipped.
+
+--against runs the PyTorch program of the same model in turns with this one,
+--reps times each, and prints the median of the ratios of each pair.`,
+		Flags: benchFlags(
+			&cli.StringFlag{Name: "config", Value: lra.ListOps.Name, Usage: "task whose published model to take, or a model directory or config.json", TakesFile: true},
+			&cli.StringFlag{Name: "length", Usage: "tokens of an example, or `N,N,…`", DefaultText: "2048, or the most that the model accepts"},
+			&cli.StringFlag{Name: "batch", Value: "8", Usage: "examples, or `B,B,…`"},
+			&cli.IntFlag{Name: "k", Usage: "sampled tokens", DefaultText: "of the configuration"},
+			&cli.StringFlag{Name: "what", Value: "both", Usage: "forward, train or both"},
+			&cli.IntFlag{Name: "reps", Value: 5, Usage: "repetitions, or pairs with --against"},
+			&cli.StringFlag{Name: "memory", Value: "4GiB", Usage: "limit on memory, as of train"},
+			plotFlag("draw tokens a second over length"), againstFlag()),
+		Action: benchModel,
+	}
+}
+
+// modelResult is one measurement.
+type modelResult struct {
+	What         string  `json:"what"`
+	Config       string  `json:"config"`
+	Length       int     `json:"length"`
+	Batch        int     `json:"batch"`
+	K            int     `json:"k"`
+	Threads      int     `json:"threads"`
+	Device       string  `json:"device"`
+	Seconds      float64 `json:"seconds"`
+	TokensPerSec float64 `json:"tokens_per_s"`
+	PeakBytes    int64   `json:"peak_bytes,omitempty"`
+}
+
+// modelBench is what the command line asks for.
+type modelBench struct {
+	config           *sft.Config
+	settings         sft.Settings
+	what             []string
+	lengths, batches []int
+	reps             int
+	memory           int64
+}
+
+func benchModel(c *cli.Context) error {
+	d, release, err := openBenchDevice(c)
+	if err != nil {
+		return err
+	}
+	defer release()
+	m, err := newModelBench(c)
+	if err != nil {
+		return err
+	}
+	workload := func(length, batch int) *bench.Workload {
+		w := &bench.Workload{Config: m.config, Settings: m.settings, Length: length, Device: d, Memory: m.memory}
+		w.Settings.Batch = batch
+		return w
+	}
+	if c.IsSet("against") {
+		return benchAgainst(c, m, workload)
+	}
+	report := newBenchReport(c, 1, "what", "length", "batch", "k", "tokens/s", "time", "peak memory")
+	progress := newBenchProgress(c.App.ErrWriter, len(m.what)*len(m.lengths)*len(m.batches))
+	var results []modelResult
+	for _, batch := range m.batches {
+		for _, length := range m.lengths {
+			for _, what := range m.what {
+				w := workload(length, batch)
+				var got bench.Measurement
+				err := progress.measure(fmt.Sprintf("%s at length %d, batch %d", what, length, batch), func() (err error) {
+					got, err = w.Measure(c.Context, what, m.reps)
+					return err
+				})
+				if full := (*sft.MemoryError)(nil); errors.As(err, &full) {
+					fmt.Fprintf(c.App.ErrWriter, "%s at length %d, batch %d is skipped: %v\n", what, length, batch, full)
+					continue
+				}
+				if err != nil {
+					return err
+				}
+				r := m.result(c, w, what, got)
+				results = append(results, r)
+				if err := report.add(r, r.What, strconv.Itoa(r.Length), strconv.Itoa(r.Batch), strconv.Itoa(r.K),
+					tokensPerSecond(r.TokensPerSec), duration(r.Seconds), binaryBytes(r.PeakBytes)); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	if len(results) == 0 {
+		return errors.New("nothing was measured: everything was skipped")
+	}
+	if err := report.finish(fmt.Sprintf("%s, %s", c.String("config"), d.Name())); err != nil {
+		return err
+	}
+	if c.IsSet("plot") {
+		return m.plot(results, c.String("plot"))
+	}
+	return nil
+}
+
+// tokensPerSecond has as many digits as mean something.
+func tokensPerSecond(v float64) string {
+	if v < 100 {
+		return significant(v)
+	}
+	return fmt.Sprintf("%.0f", v)
+}
+
+// result describes a measurement.
+func (m *modelBench) result(c *cli.Context, w *bench.Workload, what string, got bench.Measurement) modelResult {
+	return modelResult{What: what, Config: c.String("config"), Length: w.Length, Batch: w.Settings.Batch, K: m.config.NumSampledTokens,
+		Threads: benchThreads(c), Device: w.Device.Name(), Seconds: got.Seconds, TokensPerSec: float64(w.Tokens()) / got.Seconds, PeakBytes: got.Peak}
+}
+
+func newModelBench(c *cli.Context) (*modelBench, error) {
+	m := &modelBench{reps: c.Int("reps")}
+	switch what := c.String("what"); what {
+	case "both":
+		m.what = []string{bench.Forward, bench.Train}
+	case bench.Forward, bench.Train:
+		m.what = []string{what}
+	default:
+		return nil, usage(c, "--what %q, expected forward, train or both", what)
+	}
+	if m.reps < 1 {
+		return nil, usage(c, "--reps %d, expected at least 1", m.reps)
+	}
+	var err error
+	if m.config, m.settings, err = benchConfig(c.String("config")); err != nil {
+		return nil, fmt.Errorf("--config: %w", err)
+	}
+	if c.IsSet("k") {
+		m.config.NumSampledTokens = c.Int("k")
+		if err := m.config.Validate(); err != nil {
+			return nil, usage(c, "--k: %w", err)
+		}
+	}
+	if m.memory, err = memoryLimit(c); err != nil {
+		return nil, err
+	}
+	if m.batches, err = parseCounts(c, "batch"); err != nil {
+		return nil, err
+	}
+	return m, m.readLengths(c)
+}
+
+// readLengths reads --length and compares it with the model.
+func (m *modelBench) readLengths(c *cli.Context) (err error) {
+	most, least := m.config.MaxLength, 1
+	if m.config.Pair() {
+		most, least = 2*most, 2
+	}
+	if c.IsSet("length") {
+		if m.lengths, err = parseCounts(c, "length"); err != nil {
+			return err
+		}
+	} else {
+		m.lengths = []int{min(bench.PeerLength, most)}
+	}
+	for _, n := range m.lengths {
+		if n > most || n < least {
+			return usage(c, "--length %d, the model accepts %d to %d tokens", n, least, most)
+		}
+	}
+	if c.IsSet("plot") && len(m.lengths) < 2 {
+		return usage(c, "--plot draws over length: give at least two, as in --length 1024,2048")
+	}
+	return nil
+}
+
+// benchConfig reads a configuration: a task's published one, or a file.
+func benchConfig(name string) (*sft.Config, sft.Settings, error) {
+	task, err := lra.Lookup(name)
+	if err != nil {
+		path := name
+		info, statErr := os.Stat(path)
+		if statErr != nil {
+			return nil, sft.Settings{}, fmt.Errorf("%w; and there is no such file: %w", err, statErr)
+		}
+		if info.IsDir() {
+			path = filepath.Join(path, "config.json")
+		}
+		config, err := sft.ReadConfig(path)
+		// A configuration says nothing of training. Its numbers change no time.
+		return config, lra.ListOps.Presets[0].Settings, err
+	}
+	preset := task.Presets[0]
+	if i := slices.IndexFunc(task.Presets, func(p *lra.Preset) bool { return p.Name == "paper" }); i >= 0 {
+		preset = task.Presets[i]
+	}
+	spec, err := task.Spec()
+	if err != nil {
+		return nil, sft.Settings{}, err
+	}
+	config := preset.Config
+	config.Task, config.VocabSize, config.PadTokenID, config.Tokenizer = spec.Task, spec.VocabSize, spec.PadID, spec.Tokenizer
+	config.LabelNames, config.NumLabels = spec.LabelNames, len(spec.LabelNames)
+	return &config, preset.Settings, config.Validate()
+}
+
+// plot draws tokens a second over length, a line for each batch.
+func (m *modelBench) plot(results []modelResult, path string) error {
+	p := newBenchPlot("tokens of a sequence", "tokens/s", m.lengths)
+	for _, what := range m.what {
+		for _, batch := range m.batches {
+			var points plotter.XYs
+			for _, r := range results {
+				if r.What == what && r.Batch == batch {
+					points = append(points, plotter.XY{X: float64(r.Length), Y: r.TokensPerSec})
+				}
+			}
+			if len(points) == 0 {
+				continue
+			}
+			if err := p.line(fmt.Sprintf("%s, batch %d", what, batch), points); err != nil {
+				return err
+			}
+		}
+	}
+	return p.save(path)
+}

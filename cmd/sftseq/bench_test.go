@@ -1,0 +1,257 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+
+	"sftseq/internal/bench"
+	"sftseq/internal/cpu"
+)
+
+// tinyConfig is a golden model's configuration, which has a maximal length of
+// its own.
+func tinyConfig() string { return golden("pre", "config.json") }
+
+// decodeLines reads lines of JSON, which may have no unknown key.
+func decodeLines[T any](t *testing.T, text string) []T {
+	t.Helper()
+	var out []T
+	for line := range strings.Lines(text) {
+		var v T
+		d := json.NewDecoder(strings.NewReader(line))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&v); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		out = append(out, v)
+	}
+	return out
+}
+
+func TestBenchKernels(t *testing.T) {
+	_, out, _ := program(nil, "bench", "kernels", "--only", "embed", "--json") // it may say what takes long
+	first, rest, _ := strings.Cut(out, "\n")
+	var c struct{ Ceilings bench.Ceilings }
+	if err := json.Unmarshal([]byte(first), &c); err != nil || c.Ceilings.FMA <= 0 || len(c.Ceilings.Levels) != 4 {
+		t.Errorf("%v: %s", err, first)
+	}
+	results := decodeLines[bench.KernelResult](t, rest)
+	if len(results) != 1 {
+		t.Fatalf("%s", rest)
+	}
+	if r := results[0]; r.Kernel != "embed backward" || r.Size == "" || r.Threads != 1 || r.Device == "" || r.Seconds <= 0 || r.GBPS <= 0 || r.GFLOPS != 0 || r.Ceiling <= 0 {
+		t.Errorf("%+v", r)
+	}
+	status, out, _ := program(nil, "bench", "kernels", "--only", "embed")
+	if status != exitOK || !strings.HasPrefix(out, "kernel          size") || !strings.Contains(out, "\nembed backward  17×128") || !strings.Contains(out, "ceilings: ") {
+		t.Errorf("status %d: %s", status, out)
+	}
+	refuse(t, exitUsage, `--only "matmul"`, "", "bench", "kernels", "--only", "matmul")
+}
+
+func TestBenchModelJSON(t *testing.T) {
+	out := succeed(t, "", "bench", "model", "--config", tinyConfig(), "--length", "64,32", "--batch", "2,1", "--reps", "2", "--k", "5", "--json")
+	var keys map[string]any
+	first, _, _ := strings.Cut(out, "\n")
+	if err := json.Unmarshal([]byte(first), &keys); err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []string{"what", "config", "length", "batch", "k", "threads", "device", "seconds", "tokens_per_s", "peak_bytes"} {
+		if _, ok := keys[k]; !ok {
+			t.Errorf("no key %q in %s", k, first)
+		}
+		delete(keys, k)
+	}
+	if len(keys) > 0 {
+		t.Errorf("keys too many: %v", keys)
+	}
+	results := decodeLines[modelResult](t, out)
+	if len(results) != 8 {
+		t.Fatalf("%d results, want 8:\n%s", len(results), out)
+	}
+	for i, r := range results {
+		want := modelResult{What: []string{"forward", "train"}[i%2], Config: tinyConfig(), Length: []int{64, 32}[i/2%2], Batch: []int{2, 1}[i/4],
+			K: 5, Threads: 1, Device: r.Device, Seconds: r.Seconds, TokensPerSec: r.TokensPerSec, PeakBytes: r.PeakBytes}
+		if r != want {
+			t.Errorf("%+v, want %+v", r, want)
+		}
+		if rate := float64(r.Length*r.Batch) / r.Seconds; r.Seconds <= 0 || rate/r.TokensPerSec > 1.0001 || r.TokensPerSec/rate > 1.0001 || r.PeakBytes <= 0 || r.Device == "" {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+func TestBenchModelTable(t *testing.T) {
+	picture := filepath.Join(t.TempDir(), "speed.svg")
+	out := succeed(t, "", "bench", "model", "--config", golden("pre"), "--length", "16,32", "--batch", "2", "--reps", "1", "--what", "forward", "--plot", picture)
+	rows := strings.Split(out, "\n")
+	if !strings.HasPrefix(rows[0], "what     length  batch") || !strings.HasPrefix(rows[1], "forward      16      2") || !strings.HasPrefix(rows[2], "forward      32      2") {
+		t.Errorf("%s", out)
+	}
+	if text := readText(t, picture); !strings.Contains(text, "<svg") {
+		t.Errorf("%.100s", text)
+	}
+}
+
+// TestBenchModelPair: a model of pairs halves the length, and trains.
+func TestBenchModelPair(t *testing.T) {
+	out := succeed(t, "", "bench", "model", "--config", golden("retrieval"), "--length", "31", "--batch", "3", "--reps", "1", "--json")
+	if results := decodeLines[modelResult](t, out); len(results) != 2 || results[1].What != "train" || results[1].Length != 31 {
+		t.Errorf("%s", out)
+	}
+}
+
+// TestBenchModelSkips: what the memory limit forbids is named, and the rest is
+// measured.
+func TestBenchModelSkips(t *testing.T) {
+	status, out, errs := program(nil, "bench", "model", "--config", tinyConfig(), "--length", "64", "--batch", "1", "--reps", "1", "--memory", "100MiB", "--json")
+	if results := decodeLines[modelResult](t, out); status != exitOK || len(results) != 1 || results[0].What != "forward" {
+		t.Errorf("status %d, %s", status, out)
+	}
+	if !strings.HasPrefix(errs, "train at length 64, batch 1 is skipped: 100 MiB of memory allowed") {
+		t.Errorf("%q", errs)
+	}
+	refuse(t, exitError, "nothing was measured", "", "bench", "model", "--config", tinyConfig(), "--length", "64", "--what", "train", "--memory", "100MiB")
+}
+
+func TestBenchModelErrors(t *testing.T) {
+	model := func(status int, want string, args ...string) {
+		t.Helper()
+		refuse(t, status, want, "", append([]string{"bench", "model"}, args...)...)
+	}
+	tiny := []string{"--config", tinyConfig(), "--length", "8", "--batch", "1"}
+	model(exitUsage, `--what "backward"`, "--what", "backward")
+	model(exitUsage, "--reps 0", "--reps", "0")
+	model(exitUsage, `--length: "x"`, "--length", "8,x")
+	model(exitUsage, "--batch: 2 is there twice", "--batch", "2,2")
+	model(exitUsage, `--batch: "0"`, "--batch", "0")
+	model(exitUsage, "the model accepts 1 to", "--config", tinyConfig(), "--length", "16000000")
+	model(exitUsage, "--k: num_sampled_tokens", append(tiny, "--k", "0")...)
+	model(exitUsage, "--plot draws over length", append(tiny, "--plot", "x.svg")...)
+	model(exitUsage, "unknown device", "--device", "abacus")
+	model(exitUsage, `"extra"`, "extra")
+	model(exitError, "known tasks: listops; and there is no such file", "--config", "nothing")
+	model(exitError, "config.json", "--config", t.TempDir())
+}
+
+// TestBenchAgainstErrors: only what the PyTorch program measures has a peer.
+func TestBenchAgainstErrors(t *testing.T) {
+	dir := t.TempDir()
+	against := func(status int, want string, args ...string) {
+		t.Helper()
+		refuse(t, status, want, "", append([]string{"bench", "model", "--against", dir}, args...)...)
+	}
+	against(exitUsage, "only --config listops has a peer", "--config", tinyConfig())
+	against(exitUsage, "--length 2048", "--length", "1024")
+	against(exitUsage, "published k", "--k", "16")
+	against(exitUsage, "one --batch at a time", "--batch", "1,2")
+	against(exitError, "expected a directory with sft_torch_cpu.py")
+	refuse(t, exitError, "no such file", "", "bench", "model", "--against", filepath.Join(dir, "none"))
+	refuse(t, exitError, "expected a directory with sft_torch_cpu.py", "", "bench", "runtime", "--against", dir)
+	refuse(t, exitUsage, "--reps", "", "bench", "runtime", "--reps", "2")
+	writeText(t, filepath.Join(dir, "sft_torch_cpu.py"), "")
+	t.Setenv("PATH", dir)
+	against(exitError, "install Python 3 and PyTorch")
+}
+
+// TestBenchHelp: every command says what it does, with an example.
+func TestBenchHelp(t *testing.T) {
+	for _, args := range [][]string{{"bench"}, {"bench", "kernels"}, {"bench", "model"}, {"bench", "runtime"}} {
+		if out := succeed(t, "", append(args, "--help")...); !strings.Contains(out, "Example") {
+			t.Errorf("%v: %s", args, out)
+		}
+	}
+}
+
+// fakePeer stands in for the PyTorch program: it writes the figures that are
+// handed to it, whatever it is asked.
+func fakePeer(t *testing.T, figures string) string {
+	t.Helper()
+	if _, err := os.Stat("/usr/bin/python3"); err != nil {
+		t.Skip("no python3")
+	}
+	path := filepath.Join(t.TempDir(), "sft_torch_cpu.py")
+	return writeText(t, path, "import sys\nargs = sys.argv\nassert args[1] == 'bench' and '--reps' in args, args\n"+
+		"open(args[args.index('--json') + 1], 'w').write('''"+figures+"''')\n")
+}
+
+// TestBenchAgainst: figures and ratios beside a program one of whose variants is
+// the fastest.
+func TestBenchAgainst(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the published model")
+	}
+	peer := fakePeer(t, `{"torch": "1.0", "threads": 1`+
+		`, "listops rel=sin score=cdist threads=1 fwd s": 2, "listops rel=sin score=cdist threads=1 fwd+bwd s": 3`+
+		`, "listops rel=sin score=loop threads=1 fwd s": 1, "listops rel=sin score=loop threads=1 fwd+bwd s": 4`+
+		`, "listops rel=table score=cdist threads=1 fwd s": 3, "listops rel=table score=cdist threads=1 fwd+bwd s": 4`+
+		`, "listops rel=table score=loop threads=1 fwd s": 3, "listops rel=table score=loop threads=1 fwd+bwd s": 4}`)
+	status, out, errs := program(nil, "bench", "model", "--against", peer, "--what", "forward", "--batch", "1", "--reps", "2", "--json")
+	results := decodeLines[pairResult](t, out)
+	if status != 0 || len(results) != 1 {
+		t.Fatalf("status %d, %s%s", status, out, errs)
+	}
+	r := results[0]
+	if r.Peer != "PyTorch 1.0, the fastest of [rel=sin score=loop]" || r.PeerTokensPerSec != 8*2048 || r.Pairs != 2 || r.RatioMin > r.Ratio || r.Ratio > r.RatioMax {
+		t.Errorf("%+v", r)
+	}
+	if want := r.TokensPerSec / r.PeerTokensPerSec; want < r.RatioMin*0.999 || want > r.RatioMax*1.001 {
+		t.Errorf("ratio %v, want about %v", r.Ratio, want)
+	}
+}
+
+// TestBenchRuntimeReport: rows, ratios within rounds, and the picture.
+func TestBenchRuntimeReport(t *testing.T) {
+	b := &runtimeBench{layers: bench.Layers(), transformer: []float64{1, 2, 4}, torch: "1.0", sft: map[int][]float64{}}
+	for _, l := range b.layers {
+		b.seconds = append(b.seconds, []float64{2, 2, 2})
+		b.sft[l.K] = []float64{3, 3, 3}
+	}
+	report := func(json string) string {
+		var out strings.Builder
+		app := newApp()
+		app.Writer = &out
+		flags := flag.NewFlagSet("", flag.ContinueOnError)
+		flags.Bool("json", false, "")
+		flags.Int("threads", 1, "")
+		if err := flags.Parse([]string{"--json=" + json}); err != nil {
+			t.Fatal(err)
+		}
+		if err := b.print(cli.NewContext(app, flags, nil), cpu.New(1)); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	results := decodeLines[layerResult](t, report("true"))
+	if len(results) != 11 {
+		t.Fatalf("%d rows, want 11", len(results))
+	}
+	for i, r := range results {
+		p := r.Against
+		if r.Seconds != 2 || p == nil || p.Ratio != 1 || p.RatioMin != 0.5 || p.RatioMax != 2 || p.PeerSeconds != 2 || p.Pairs != 3 ||
+			(p.PeerSFT != nil) != (r.Relative != "none") {
+			t.Errorf("row %d: %+v %+v", i, r, p)
+		}
+	}
+	if table := report("false"); !strings.HasPrefix(table, "layer    relative     k    time") || !strings.Contains(table, "\nsft      sinusoid   512  2.00 s") {
+		t.Errorf("%s", table)
+	}
+	picture := filepath.Join(t.TempDir(), "runtime.svg")
+	if err := b.plot(picture); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestDuration(t *testing.T) {
+	for v, want := range map[float64]string{2.5: "2.50 s", 0.0123: "12.3 ms", 4.56e-4: "456 µs", 1e-9: "0.00 µs"} {
+		if got := duration(v); got != want {
+			t.Errorf("%v: %q, want %q", v, got, want)
+		}
+	}
+}

@@ -1,0 +1,124 @@
+package sft
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"sftseq/internal/tensor"
+	"sftseq/seq"
+)
+
+// stepper makes training steps: gradient, clipping, update.
+type stepper struct {
+	model     *Model
+	settings  Settings
+	engine    *engine
+	gradients *accumulator
+	optimizer *optimizer
+}
+
+func newStepper(m *Model, s Settings, e *engine, lanes int) (stepper, error) {
+	out := stepper{model: m, settings: s, engine: e}
+	var err error
+	if out.gradients, err = newAccumulator(e, lanes); err != nil {
+		return stepper{}, err
+	}
+	out.optimizer, err = newOptimizer(e, s.WeightDecay)
+	return out, err
+}
+
+// update trains on one batch. Step numbers the random draws, t the update from
+// 1. The result's block of gradients is returned already.
+func (s *stepper) update(ctx context.Context, examples []seq.Example, step, t int, rate float64) (*batchGradient, error) {
+	b, err := s.gradients.run(ctx, examples, Train, s.settings.Seed, uint32(step))
+	if err != nil {
+		return nil, err
+	}
+	defer s.gradients.release(b.gradient)
+	b.norm, err = s.optimizer.apply(ctx, b.gradient, len(examples), t, rate, s.settings.MaxGradNorm)
+	if err != nil {
+		return nil, err
+	}
+	if math.IsNaN(b.norm) || math.IsInf(b.norm, 0) {
+		return nil, s.badGradient(b, examples, step)
+	}
+	return b, nil
+}
+
+// badGradient names the first tensor whose gradient is not finite.
+func (s *stepper) badGradient(b *batchGradient, examples []seq.Example, step int) error {
+	e := &NonFiniteError{Step: step, Tensor: "the sum of squares of the gradient overflows"}
+	for _, x := range examples {
+		e.Examples = append(e.Examples, x.Index)
+	}
+	for _, v := range b.loss {
+		e.Loss += v / float32(len(examples))
+	}
+	words := make([]float32, s.model.Parameters.Words)
+	if err := b.gradient.Read(0, tensor.Bits(words)); err != nil {
+		return err
+	}
+	if name, found := s.model.Parameters.NonFinite(words); found {
+		e.Tensor = name + ".grad"
+	}
+	return e
+}
+
+// Stepper makes the steps of a [Trainer] on examples that it is handed, without
+// a data set and without files: for who measures them.
+type Stepper struct {
+	stepper
+	steps int
+}
+
+// NewStepper puts a model on a device, to be trained on batches of sequences of
+// at most that many tokens. The memory limit, in bytes, is a [Trainer]'s; what
+// does not fit is a [*MemoryError]. The model itself keeps its weights.
+func NewStepper(m *Model, s Settings, device tensor.Device, length int, memory int64) (*Stepper, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	e, err := newEngine(m.Config, m.Weights, device)
+	if err != nil {
+		return nil, err
+	}
+	lengths := []int32{int32(length)}
+	lanes, err := planLanes(e, lengths, lengths, s.Batch, memory)
+	if err != nil {
+		return nil, err
+	}
+	t, err := newStepper(m, s, e, lanes)
+	return &Stepper{stepper: t}, err
+}
+
+// Step trains on one batch and returns its mean loss before the update.
+func (s *Stepper) Step(ctx context.Context, examples []seq.Example) (loss float64, err error) {
+	for i, e := range examples {
+		if err := s.model.Config.checkLabelled(e); err != nil {
+			return 0, fmt.Errorf("example %d: %w", i, err)
+		}
+	}
+	t := s.steps + 1
+	b, err := s.update(ctx, examples, s.steps, t, s.settings.learningRate(0, t))
+	if err != nil {
+		return 0, err
+	}
+	s.steps = t
+	for _, v := range b.loss {
+		loss += float64(v)
+	}
+	return loss / float64(len(examples)), nil
+}
+
+// checkLabelled reports the first thing that keeps the model from training on an
+// example.
+func (c *Config) checkLabelled(e seq.Example) error {
+	if err := c.CheckExample(e); err != nil {
+		return err
+	}
+	if e.Label < 0 || int(e.Label) >= c.NumLabels {
+		return fmt.Errorf("label %d, expected 0 to %d", e.Label, c.NumLabels-1)
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+package sft
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"sftseq/internal/cpu"
+	"sftseq/internal/tensor"
+	"sftseq/seq"
+)
+
+// TestStepperIsTrainer: on the trainer's batches, a stepper arrives at the
+// trainer's weights, to the bit.
+func TestStepperIsTrainer(t *testing.T) {
+	train, val := splits(t, Classification)
+	s := runSettings()
+	s.Steps, s.EvalEvery = 3, 100
+	m := randomModel(trainingConfig(), 1)
+	fresh := slices.Clone(m.Weights)
+	tr, err := NewTrainer(&Model{m.Config, m.Parameters, slices.Clone(m.Weights)}, s, cpu.New(2), train, val, nil, options(t.TempDir(), nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.Close()
+	st, err := NewStepper(m, s, cpu.New(1), int(slices.Max(train.Lengths())), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range s.Steps {
+		examples, err := tr.examples(train, tr.order.batch(tr.state))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if loss, err := st.Step(t.Context(), examples); err != nil || !(loss > 0) {
+			t.Fatal(loss, err)
+		}
+		if err := tr.step(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	weights := func(e *engine) []float32 {
+		w := make([]float32, e.params.Words)
+		if err := e.weights.Read(0, tensor.Bits(w)); err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+	if got := weights(st.engine); !slices.Equal(got, weights(tr.engine)) || slices.Equal(got, fresh) {
+		t.Error("the stepper's weights differ from the trainer's, or have not moved")
+	}
+	if !slices.Equal(m.Weights, fresh) {
+		t.Error("the model's own weights have moved")
+	}
+}
+
+func TestStepperErrors(t *testing.T) {
+	m, s := randomModel(trainingConfig(), 1), runSettings()
+	var full *MemoryError
+	if _, err := NewStepper(m, s, cpu.New(1), 4096, 1<<20); !errors.As(err, &full) || full.Limit != 1<<20 || full.Need <= full.Limit || full.Longest != 4096 {
+		t.Errorf("%v, %+v", err, full)
+	}
+	st, err := NewStepper(m, s, cpu.New(1), 8, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	train, _ := splits(t, Classification)
+	e, err := train.Example(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.Label = int32(m.Config.NumLabels)
+	if _, err := st.Step(t.Context(), []seq.Example{e}); err == nil {
+		t.Error("a label outside of the model's was taken")
+	}
+	s.Batch = 0
+	if _, err := NewStepper(m, s, cpu.New(1), 8, 0); err == nil {
+		t.Error("a batch of 0 was taken")
+	}
+}
+
+// TestPlannedBytes: training takes more than scoring, and more of everything
+// takes more.
+func TestPlannedBytes(t *testing.T) {
+	c := trainingConfig()
+	planned := func(mode Mode, batch, length, lanes int) int64 {
+		n, err := PlannedBytes(c, mode, batch, length, lanes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	base := planned(Infer, 2, 256, 1)
+	if weights := 4 * int64(NewParameters(c).Words); base <= weights {
+		t.Errorf("%d bytes, the weights alone take %d", base, weights)
+	}
+	for _, more := range []int64{planned(Train, 2, 256, 1), planned(Infer, 4, 256, 1), planned(Infer, 2, 512, 1), planned(Infer, 2, 256, 2)} {
+		if more <= base {
+			t.Errorf("%d bytes, not more than %d", more, base)
+		}
+	}
+}
