@@ -104,7 +104,7 @@ func (a *attentionRun) tile(w *worker, b, head, i int) queries {
 		t.skip = from - t.position
 	}
 	t.row = lo + t.position
-	t.stride = roundUp(t.n, a.lanes)
+	t.stride = roundUp(t.n, a.lanes) + 16
 	return t
 }
 

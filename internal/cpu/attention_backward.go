@@ -59,7 +59,7 @@ type backwardScratch struct {
 }
 
 func (g *attentionGradient) newScratch(w *worker, keys int) backwardScratch {
-	const stride = queryTile
+	const stride = queryTile + 16
 	c, p := g.channels, g.columns
 	pack := g.run.device.simd.PackedSize(max(stride, keyTile), g.dh)
 	x := w.floats(keys*(2*c+g.dh+p) + 2*keyTile*stride + 2*g.dh*stride + stride*(3*c+p) + 3*stride + keyTile*(1+c) + pack)
