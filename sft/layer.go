@@ -90,6 +90,13 @@ type mlp struct{ in, hidden, activated *tensor.Tensor }
 // feedForward is fc2(dropout(GELU(fc1(x)))), dropped out.
 func (l *layer) feedForward(x *tensor.Tensor) *tensor.Tensor {
 	c := l.config
+	if l.mode == Infer {
+		y := l.like(x, l.name+"mlp")
+		l.Launch(tensor.FeedForward{Y: y, X: x,
+			Weight1: l.weight(l.name + "mlp.fc1.weight"), Bias1: l.weight(l.name + "mlp.fc1.bias"),
+			Weight2: l.weight(l.name + "mlp.fc2.weight"), Bias2: l.weight(l.name + "mlp.fc2.bias")})
+		return y
+	}
 	l.mlp.in = x
 	l.mlp.hidden = l.linear(l.name+"mlp.fc1", x)
 	l.mlp.activated = l.like(l.mlp.hidden, l.name+"mlp.gelu")

@@ -39,6 +39,8 @@ func kernel(l tensor.Kernel) func(*run) {
 		return func(r *run) { attention(r, k) }
 	case tensor.AttentionBackward:
 		return func(r *run) { attentionBackward(r, k) }
+	case tensor.FeedForward:
+		return func(r *run) { feedForward(r, k) }
 	case tensor.GELU:
 		return func(r *run) { gelu(r, k) }
 	case tensor.GELUBackward:

@@ -48,6 +48,7 @@ var table = []struct {
 	{"sinusoid", sinusoidCases},
 	{"leak", leakCases},
 	{"attention", attentionCases},
+	{"feedforward", feedForwardCases},
 	{"gelu", geluCases},
 	{"dropout", dropoutCases},
 	{"add", addCases},
