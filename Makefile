@@ -3,7 +3,7 @@ GO ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 
-.PHONY: build test lint bench deps cover asm
+.PHONY: build test lint bench deps cover asm asm-check
 
 build: ## the program, in ./sftseq
 	$(GO) build -o sftseq ./cmd/sftseq
@@ -13,7 +13,7 @@ test: deps
 	$(GO) test -timeout 9m ./...
 	$(GO) test -race -timeout 9m -short ./sft ./seq ./internal/cpu ./cmd/sftseq
 
-lint:
+lint: asm-check
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
 	$(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
@@ -35,6 +35,13 @@ deps:
 	fi
 
 # The assembly of internal/simd, from its generator.
+SIMD ?= internal/simd
 asm:
-	cd internal/simd/gen && for f in gemm attention elementwise peak; do \
-	    $(GO) run . -family $$f -out ../$${f}_amd64.s -stubs ../$${f}_stubs_amd64.go -pkg simd || exit 1; done
+	cd $(SIMD)/gen && for f in gemm attention elementwise peak; do \
+	    $(GO) run . -family $$f -out ../$${f}_amd64.s -stubs ../$${f}_stubs_amd64.go -pkg simd || exit 1; \
+	done
+
+# What is committed is what the generator writes.
+asm-check:
+	@d=$$(mktemp -d) && trap 'rm -rf "$$d"' EXIT && cp -r internal/simd/gen $$d && $(MAKE) -s asm SIMD=$$d && \
+	    for f in $$d/*amd64*; do cmp $$f internal/simd/$$(basename $$f) || { echo "run make asm"; exit 1; }; done

@@ -120,14 +120,14 @@ type forwardScratch struct {
 }
 
 func newForwardScratch(w *worker, stride, dh int) forwardScratch {
-	x := w.floats(keyTile*stride + 2*dh*stride + 2*keyTile*dh + 4*stride)
+	x := w.floats(keyTile*stride + 2*dh*stride + keyTile*dh + 4*stride)
 	next := func(size int) []float32 {
 		y := x[:size:size]
 		x = x[size:]
 		return y
 	}
 	return forwardScratch{s: next(keyTile * stride), q: next(dh * stride), out: next(dh * stride),
-		v: next(keyTile * dh), k: next(keyTile * dh), sum: next(stride), part: next(stride), top: next(stride), next: next(stride)}
+		v: next(keyTile * dh), sum: next(stride), part: next(stride), top: next(stride), next: next(stride)}
 }
 
 func attention(r *run, k tensor.Attention) {
@@ -205,8 +205,7 @@ func (a *attentionRun) reluTile(t queries) {
 		clear(f.part)
 		for at := block; at < min(end, block+sumKeys); at += keyTile {
 			keys := min(end-at, keyTile)
-			a.copyHead(f.k, a.k, at, keys, t.head, a.dh)
-			a.scores(t, f.s, f.q, f.k, a.dh, keys)
+			a.scores(t, f.s, f.q, a.head(a.k, at, t.head), a.d, keys)
 			a.relation.forward(t, at, keys, f.s, 0, f.part)
 			a.weigh(t, &f, at, keys)
 		}
