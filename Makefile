@@ -8,9 +8,11 @@ SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 build: ## the program, in ./sftseq
 	$(GO) build -o sftseq ./cmd/sftseq
 
-# The whole suite, then what is concurrent once more under the race detector.
+# The whole suite, what computes once more without assembly, then what is
+# concurrent under the race detector.
 test: deps
 	$(GO) test -timeout 9m ./...
+	SFTSEQ_SIMD=go $(GO) test -timeout 9m -short ./sft ./cmd/sftseq
 	$(GO) test -race -timeout 9m -short ./sft ./seq ./internal/cpu ./cmd/sftseq
 
 lint: asm-check

@@ -11,6 +11,7 @@ import (
 
 	"sftseq/internal/cpu"
 	"sftseq/internal/safetensors"
+	"sftseq/internal/simd"
 	"sftseq/internal/tensor"
 	"sftseq/seq"
 )
@@ -82,30 +83,38 @@ func loadGolden(t *testing.T, name string) (*Model, []seq.Example) {
 	return m, goldenExamples(t, dir)
 }
 
-func TestGoldenLogits(t *testing.T) {
-	for _, name := range evaluationFolders() {
-		t.Run(name, func(t *testing.T) {
-			m, examples := loadGolden(t, name)
-			s, err := NewScorer(m, cpu.New(2))
-			if err != nil {
-				t.Fatal(err)
-			}
-			out, err := s.Examples(context.Background(), examples)
-			if err != nil {
-				t.Fatal(err)
-			}
-			worst := 0.0
-			for i, l := range goldenLines(t, filepath.Join(golden, name, "expected.jsonl")) {
-				for c, want := range l.Logits {
-					worst = max(worst, math.Abs(float64(out[i].Logits[c])-want))
-				}
-			}
-			t.Logf("largest error %.1e", worst)
-			if !(worst <= 1e-4) {
-				t.Errorf("logits off by %.1e, at most 1e-4 allowed", worst)
-			}
-		})
+// onEveryLevel runs a test for each folder on each instruction set of this
+// machine.
+func onEveryLevel(t *testing.T, folders []string, f func(t *testing.T, name string, device tensor.Device)) {
+	for _, level := range simd.Levels() {
+		for _, name := range folders {
+			t.Run(level.Name+"/"+name, func(t *testing.T) { f(t, name, cpu.NewLevel(2, level)) })
+		}
 	}
+}
+
+func TestGoldenLogits(t *testing.T) {
+	onEveryLevel(t, evaluationFolders(), func(t *testing.T, name string, device tensor.Device) {
+		m, examples := loadGolden(t, name)
+		s, err := NewScorer(m, device)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := s.Examples(context.Background(), examples)
+		if err != nil {
+			t.Fatal(err)
+		}
+		worst := 0.0
+		for i, l := range goldenLines(t, filepath.Join(golden, name, "expected.jsonl")) {
+			for c, want := range l.Logits {
+				worst = max(worst, math.Abs(float64(out[i].Logits[c])-want))
+			}
+		}
+		t.Logf("largest error %.1e", worst)
+		if !(worst <= 1e-4) {
+			t.Errorf("logits off by %.1e, at most 1e-4 allowed", worst)
+		}
+	})
 }
 
 func norms(got, want []float32) (diff, norm float64) {
@@ -144,27 +153,23 @@ func compareGradients(t *testing.T, p *Parameters, got []float32, path string) {
 }
 
 func TestGoldenGradients(t *testing.T) {
-	for _, name := range evaluationFolders() {
-		t.Run(name, func(t *testing.T) {
-			m, examples := loadGolden(t, name)
-			g, _, err := m.Gradient(context.Background(), cpu.New(2), examples)
-			if err != nil {
-				t.Fatal(err)
-			}
-			compareGradients(t, m.Parameters, g, filepath.Join(golden, name, "grads.safetensors"))
-		})
-	}
+	onEveryLevel(t, evaluationFolders(), func(t *testing.T, name string, device tensor.Device) {
+		m, examples := loadGolden(t, name)
+		g, _, err := m.Gradient(context.Background(), device, examples)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compareGradients(t, m.Parameters, g, filepath.Join(golden, name, "grads.safetensors"))
+	})
 }
 
 // TestGoldenTraining makes three optimizer steps with noise, drop token and
 // every dropout.
 func TestGoldenTraining(t *testing.T) {
-	for _, name := range []string{"train", "train_retrieval"} {
-		t.Run(name, func(t *testing.T) { testGoldenTraining(t, name) })
-	}
+	onEveryLevel(t, []string{"train", "train_retrieval"}, testGoldenTraining)
 }
 
-func testGoldenTraining(t *testing.T, name string) {
+func testGoldenTraining(t *testing.T, name string, device tensor.Device) {
 	m, examples := loadGolden(t, name)
 	dir := filepath.Join(golden, name)
 	var expected struct {
@@ -187,7 +192,7 @@ func testGoldenTraining(t *testing.T, name string) {
 		t.Fatal(err)
 	}
 	ctx, s := context.Background(), expected.Settings
-	e, err := newEngine(m.Config, m.Weights, cpu.New(2))
+	e, err := newEngine(m.Config, m.Weights, device)
 	if err != nil {
 		t.Fatal(err)
 	}
