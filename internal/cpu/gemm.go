@@ -43,14 +43,8 @@ func (r *run) transposedMul(w *worker, dw, db, y, x []float32, lo, hi, rows, in,
 		b := p.Pack(right, simd.Rows(x[at*in:], in), n, in)
 		for i := lo; i < hi; i += productRows {
 			m := min(productRows, hi-i)
-			sum := sum[:m]
-			clear(sum)
-			for l := range n { // side by side: rows of y as they stand would thrash the first cache
-				row := y[(at+l)*out+i:][:m]
-				copy(columns[l*m:], row)
-				r.device.simd.Add(sum, sum, row)
-			}
-			r.device.simd.Add(db[i:i+m], db[i:i+m], sum)
+			p.PackColumns(columns, y[at*out+i:], out, n, m, sum)
+			addTo(db[i:i+m], sum[:m])
 			result := simd.Rows(dw[i*in:], in)
 			p.Mul(result, simd.Matrix{Data: columns, Row: 1, Col: m}, b, result, m)
 		}

@@ -6,7 +6,8 @@ type Products struct {
 	cols  int    // columns of a tile
 	tiles []tile // tiles[i] has i+1 rows
 
-	packRows func(k int, dst, src *float32, stride int) // of cols floats
+	packRows    func(k int, dst, src *float32, stride int) // of cols floats
+	packColumns func(rows, cols int, dst, src *float32, stride int, sum *float32)
 }
 
 // tile computes some rows and up to cols columns of C: c = a·b + init, each
@@ -97,6 +98,25 @@ func packPanel(dst []float32, b Matrix, k, w, width int) {
 				to[l*width] = b.Data[at]
 				at += b.Row
 			}
+		}
+	}
+}
+
+// PackColumns copies rows of cols floats, a stride apart in src, one behind the
+// other to dst, and writes the sum of each column to sum. Columns that lie side by
+// side in memory are the left factor yᵀ of a product: Row 1, Col cols.
+func (p *Products) PackColumns(dst, src []float32, stride, rows, cols int, sum []float32) {
+	_, _, _ = dst[rows*cols-1], src[(rows-1)*stride+cols-1], sum[cols-1]
+	if p.packColumns != nil {
+		p.packColumns(rows, cols, &dst[0], &src[0], stride, &sum[0])
+		return
+	}
+	clear(sum[:cols])
+	for l := range rows {
+		row := src[l*stride:][:cols]
+		copy(dst[l*cols:], row)
+		for c, v := range row {
+			sum[c] += v
 		}
 	}
 }

@@ -5,7 +5,7 @@
 #include "textflag.h"
 
 // func gemm6AVX2(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
-// Requires: AVX, AVX2, FMA3, MMX+
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·gemm6AVX2(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
 	MOVQ       a+8(FP), CX
@@ -172,83 +172,93 @@ store:
 	JMP     done
 
 narrow:
-	VMOVQ        SI, X12
-	VPBROADCASTD X12, Y12
-	VPCMPGTD     lanes0<>+0(SB), Y12, Y13
-	VPCMPGTD     lanes8<>+0(SB), Y12, Y12
-	VMASKMOVPS   (AX), Y13, Y14
-	VADDPS       Y14, Y0, Y0
-	VMASKMOVPS   Y0, Y13, (DX)
-	VMASKMOVPS   32(AX), Y12, Y0
-	VADDPS       Y0, Y1, Y1
-	VMASKMOVPS   Y1, Y12, 32(DX)
-	ADDQ         CX, AX
-	ADDQ         BX, DX
-	VMASKMOVPS   (AX), Y13, Y0
-	VADDPS       Y0, Y2, Y2
-	VMASKMOVPS   Y2, Y13, (DX)
-	VMASKMOVPS   32(AX), Y12, Y0
-	VADDPS       Y0, Y3, Y3
-	VMASKMOVPS   Y3, Y12, 32(DX)
-	ADDQ         CX, AX
-	ADDQ         BX, DX
-	VMASKMOVPS   (AX), Y13, Y0
-	VADDPS       Y0, Y4, Y4
-	VMASKMOVPS   Y4, Y13, (DX)
-	VMASKMOVPS   32(AX), Y12, Y0
-	VADDPS       Y0, Y5, Y5
-	VMASKMOVPS   Y5, Y12, 32(DX)
-	ADDQ         CX, AX
-	ADDQ         BX, DX
-	VMASKMOVPS   (AX), Y13, Y0
-	VADDPS       Y0, Y6, Y6
-	VMASKMOVPS   Y6, Y13, (DX)
-	VMASKMOVPS   32(AX), Y12, Y0
-	VADDPS       Y0, Y7, Y7
-	VMASKMOVPS   Y7, Y12, 32(DX)
-	ADDQ         CX, AX
-	ADDQ         BX, DX
-	VMASKMOVPS   (AX), Y13, Y0
-	VADDPS       Y0, Y8, Y8
-	VMASKMOVPS   Y8, Y13, (DX)
-	VMASKMOVPS   32(AX), Y12, Y0
-	VADDPS       Y0, Y9, Y9
-	VMASKMOVPS   Y9, Y12, 32(DX)
-	ADDQ         CX, AX
-	ADDQ         BX, DX
-	VMASKMOVPS   (AX), Y13, Y0
-	VADDPS       Y0, Y10, Y10
-	VMASKMOVPS   Y10, Y13, (DX)
-	VMASKMOVPS   32(AX), Y12, Y0
-	VADDPS       Y0, Y11, Y11
-	VMASKMOVPS   Y11, Y12, 32(DX)
+	MOVQ       $0x00000008, R9
+	MOVQ       SI, R8
+	SUBQ       R9, R8
+	MOVQ       SI, DI
+	CMPQ       SI, R9
+	CMOVQGT    R9, DI
+	LEAQ       ones_then_zeros<>+0(SB), SI
+	NEGQ       DI
+	VMOVUPS    32(SI)(DI*4), Y12
+	XORQ       R9, R9
+	TESTQ      R8, R8
+	CMOVQLT    R9, R8
+	LEAQ       ones_then_zeros<>+0(SB), SI
+	MOVQ       R8, DI
+	NEGQ       DI
+	VMOVUPS    32(SI)(DI*4), Y13
+	VMASKMOVPS (AX), Y12, Y14
+	VADDPS     Y14, Y0, Y0
+	VMASKMOVPS Y0, Y12, (DX)
+	VMASKMOVPS 32(AX), Y13, Y0
+	VADDPS     Y0, Y1, Y1
+	VMASKMOVPS Y1, Y13, 32(DX)
+	ADDQ       CX, AX
+	ADDQ       BX, DX
+	VMASKMOVPS (AX), Y12, Y0
+	VADDPS     Y0, Y2, Y2
+	VMASKMOVPS Y2, Y12, (DX)
+	VMASKMOVPS 32(AX), Y13, Y0
+	VADDPS     Y0, Y3, Y3
+	VMASKMOVPS Y3, Y13, 32(DX)
+	ADDQ       CX, AX
+	ADDQ       BX, DX
+	VMASKMOVPS (AX), Y12, Y0
+	VADDPS     Y0, Y4, Y4
+	VMASKMOVPS Y4, Y12, (DX)
+	VMASKMOVPS 32(AX), Y13, Y0
+	VADDPS     Y0, Y5, Y5
+	VMASKMOVPS Y5, Y13, 32(DX)
+	ADDQ       CX, AX
+	ADDQ       BX, DX
+	VMASKMOVPS (AX), Y12, Y0
+	VADDPS     Y0, Y6, Y6
+	VMASKMOVPS Y6, Y12, (DX)
+	VMASKMOVPS 32(AX), Y13, Y0
+	VADDPS     Y0, Y7, Y7
+	VMASKMOVPS Y7, Y13, 32(DX)
+	ADDQ       CX, AX
+	ADDQ       BX, DX
+	VMASKMOVPS (AX), Y12, Y0
+	VADDPS     Y0, Y8, Y8
+	VMASKMOVPS Y8, Y12, (DX)
+	VMASKMOVPS 32(AX), Y13, Y0
+	VADDPS     Y0, Y9, Y9
+	VMASKMOVPS Y9, Y13, 32(DX)
+	ADDQ       CX, AX
+	ADDQ       BX, DX
+	VMASKMOVPS (AX), Y12, Y0
+	VADDPS     Y0, Y10, Y10
+	VMASKMOVPS Y10, Y12, (DX)
+	VMASKMOVPS 32(AX), Y13, Y0
+	VADDPS     Y0, Y11, Y11
+	VMASKMOVPS Y11, Y13, 32(DX)
 
 done:
 	VZEROUPPER
 	RET
 
-DATA lanes0<>+0(SB)/4, $0x00000000
-DATA lanes0<>+4(SB)/4, $0x00000001
-DATA lanes0<>+8(SB)/4, $0x00000002
-DATA lanes0<>+12(SB)/4, $0x00000003
-DATA lanes0<>+16(SB)/4, $0x00000004
-DATA lanes0<>+20(SB)/4, $0x00000005
-DATA lanes0<>+24(SB)/4, $0x00000006
-DATA lanes0<>+28(SB)/4, $0x00000007
-GLOBL lanes0<>(SB), RODATA|NOPTR, $32
-
-DATA lanes8<>+0(SB)/4, $0x00000008
-DATA lanes8<>+4(SB)/4, $0x00000009
-DATA lanes8<>+8(SB)/4, $0x0000000a
-DATA lanes8<>+12(SB)/4, $0x0000000b
-DATA lanes8<>+16(SB)/4, $0x0000000c
-DATA lanes8<>+20(SB)/4, $0x0000000d
-DATA lanes8<>+24(SB)/4, $0x0000000e
-DATA lanes8<>+28(SB)/4, $0x0000000f
-GLOBL lanes8<>(SB), RODATA|NOPTR, $32
+DATA ones_then_zeros<>+0(SB)/4, $0xffffffff
+DATA ones_then_zeros<>+4(SB)/4, $0xffffffff
+DATA ones_then_zeros<>+8(SB)/4, $0xffffffff
+DATA ones_then_zeros<>+12(SB)/4, $0xffffffff
+DATA ones_then_zeros<>+16(SB)/4, $0xffffffff
+DATA ones_then_zeros<>+20(SB)/4, $0xffffffff
+DATA ones_then_zeros<>+24(SB)/4, $0xffffffff
+DATA ones_then_zeros<>+28(SB)/4, $0xffffffff
+DATA ones_then_zeros<>+32(SB)/4, $0x00000000
+DATA ones_then_zeros<>+36(SB)/4, $0x00000000
+DATA ones_then_zeros<>+40(SB)/4, $0x00000000
+DATA ones_then_zeros<>+44(SB)/4, $0x00000000
+DATA ones_then_zeros<>+48(SB)/4, $0x00000000
+DATA ones_then_zeros<>+52(SB)/4, $0x00000000
+DATA ones_then_zeros<>+56(SB)/4, $0x00000000
+DATA ones_then_zeros<>+60(SB)/4, $0x00000000
+GLOBL ones_then_zeros<>(SB), RODATA|NOPTR, $64
 
 // func gemm5AVX2(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
-// Requires: AVX, AVX2, FMA3, MMX+
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·gemm5AVX2(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
 	MOVQ       a+8(FP), CX
@@ -396,55 +406,67 @@ store:
 	JMP     done
 
 narrow:
-	VMOVQ        SI, X10
-	VPBROADCASTD X10, Y10
-	VPCMPGTD     lanes0<>+0(SB), Y10, Y11
-	VPCMPGTD     lanes8<>+0(SB), Y10, Y10
-	VMASKMOVPS   (AX), Y11, Y12
-	VADDPS       Y12, Y0, Y0
-	VMASKMOVPS   Y0, Y11, (DX)
-	VMASKMOVPS   32(AX), Y10, Y0
-	VADDPS       Y0, Y1, Y1
-	VMASKMOVPS   Y1, Y10, 32(DX)
-	ADDQ         CX, AX
-	ADDQ         BX, DX
-	VMASKMOVPS   (AX), Y11, Y0
-	VADDPS       Y0, Y2, Y2
-	VMASKMOVPS   Y2, Y11, (DX)
-	VMASKMOVPS   32(AX), Y10, Y0
-	VADDPS       Y0, Y3, Y3
-	VMASKMOVPS   Y3, Y10, 32(DX)
-	ADDQ         CX, AX
-	ADDQ         BX, DX
-	VMASKMOVPS   (AX), Y11, Y0
-	VADDPS       Y0, Y4, Y4
-	VMASKMOVPS   Y4, Y11, (DX)
-	VMASKMOVPS   32(AX), Y10, Y0
-	VADDPS       Y0, Y5, Y5
-	VMASKMOVPS   Y5, Y10, 32(DX)
-	ADDQ         CX, AX
-	ADDQ         BX, DX
-	VMASKMOVPS   (AX), Y11, Y0
-	VADDPS       Y0, Y6, Y6
-	VMASKMOVPS   Y6, Y11, (DX)
-	VMASKMOVPS   32(AX), Y10, Y0
-	VADDPS       Y0, Y7, Y7
-	VMASKMOVPS   Y7, Y10, 32(DX)
-	ADDQ         CX, AX
-	ADDQ         BX, DX
-	VMASKMOVPS   (AX), Y11, Y0
-	VADDPS       Y0, Y8, Y8
-	VMASKMOVPS   Y8, Y11, (DX)
-	VMASKMOVPS   32(AX), Y10, Y0
-	VADDPS       Y0, Y9, Y9
-	VMASKMOVPS   Y9, Y10, 32(DX)
+	MOVQ       $0x00000008, R9
+	MOVQ       SI, R8
+	SUBQ       R9, R8
+	MOVQ       SI, DI
+	CMPQ       SI, R9
+	CMOVQGT    R9, DI
+	LEAQ       ones_then_zeros<>+0(SB), SI
+	NEGQ       DI
+	VMOVUPS    32(SI)(DI*4), Y10
+	XORQ       R9, R9
+	TESTQ      R8, R8
+	CMOVQLT    R9, R8
+	LEAQ       ones_then_zeros<>+0(SB), SI
+	MOVQ       R8, DI
+	NEGQ       DI
+	VMOVUPS    32(SI)(DI*4), Y11
+	VMASKMOVPS (AX), Y10, Y12
+	VADDPS     Y12, Y0, Y0
+	VMASKMOVPS Y0, Y10, (DX)
+	VMASKMOVPS 32(AX), Y11, Y0
+	VADDPS     Y0, Y1, Y1
+	VMASKMOVPS Y1, Y11, 32(DX)
+	ADDQ       CX, AX
+	ADDQ       BX, DX
+	VMASKMOVPS (AX), Y10, Y0
+	VADDPS     Y0, Y2, Y2
+	VMASKMOVPS Y2, Y10, (DX)
+	VMASKMOVPS 32(AX), Y11, Y0
+	VADDPS     Y0, Y3, Y3
+	VMASKMOVPS Y3, Y11, 32(DX)
+	ADDQ       CX, AX
+	ADDQ       BX, DX
+	VMASKMOVPS (AX), Y10, Y0
+	VADDPS     Y0, Y4, Y4
+	VMASKMOVPS Y4, Y10, (DX)
+	VMASKMOVPS 32(AX), Y11, Y0
+	VADDPS     Y0, Y5, Y5
+	VMASKMOVPS Y5, Y11, 32(DX)
+	ADDQ       CX, AX
+	ADDQ       BX, DX
+	VMASKMOVPS (AX), Y10, Y0
+	VADDPS     Y0, Y6, Y6
+	VMASKMOVPS Y6, Y10, (DX)
+	VMASKMOVPS 32(AX), Y11, Y0
+	VADDPS     Y0, Y7, Y7
+	VMASKMOVPS Y7, Y11, 32(DX)
+	ADDQ       CX, AX
+	ADDQ       BX, DX
+	VMASKMOVPS (AX), Y10, Y0
+	VADDPS     Y0, Y8, Y8
+	VMASKMOVPS Y8, Y10, (DX)
+	VMASKMOVPS 32(AX), Y11, Y0
+	VADDPS     Y0, Y9, Y9
+	VMASKMOVPS Y9, Y11, 32(DX)
 
 done:
 	VZEROUPPER
 	RET
 
 // func gemm4AVX2(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
-// Requires: AVX, AVX2, FMA3, MMX+
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·gemm4AVX2(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
 	MOVQ       a+8(FP), CX
@@ -573,47 +595,59 @@ store:
 	JMP     done
 
 narrow:
-	VMOVQ        SI, X8
-	VPBROADCASTD X8, Y8
-	VPCMPGTD     lanes0<>+0(SB), Y8, Y9
-	VPCMPGTD     lanes8<>+0(SB), Y8, Y8
-	VMASKMOVPS   (AX), Y9, Y10
-	VADDPS       Y10, Y0, Y0
-	VMASKMOVPS   Y0, Y9, (DX)
-	VMASKMOVPS   32(AX), Y8, Y0
-	VADDPS       Y0, Y1, Y1
-	VMASKMOVPS   Y1, Y8, 32(DX)
-	ADDQ         CX, AX
-	ADDQ         BX, DX
-	VMASKMOVPS   (AX), Y9, Y0
-	VADDPS       Y0, Y2, Y2
-	VMASKMOVPS   Y2, Y9, (DX)
-	VMASKMOVPS   32(AX), Y8, Y0
-	VADDPS       Y0, Y3, Y3
-	VMASKMOVPS   Y3, Y8, 32(DX)
-	ADDQ         CX, AX
-	ADDQ         BX, DX
-	VMASKMOVPS   (AX), Y9, Y0
-	VADDPS       Y0, Y4, Y4
-	VMASKMOVPS   Y4, Y9, (DX)
-	VMASKMOVPS   32(AX), Y8, Y0
-	VADDPS       Y0, Y5, Y5
-	VMASKMOVPS   Y5, Y8, 32(DX)
-	ADDQ         CX, AX
-	ADDQ         BX, DX
-	VMASKMOVPS   (AX), Y9, Y0
-	VADDPS       Y0, Y6, Y6
-	VMASKMOVPS   Y6, Y9, (DX)
-	VMASKMOVPS   32(AX), Y8, Y0
-	VADDPS       Y0, Y7, Y7
-	VMASKMOVPS   Y7, Y8, 32(DX)
+	MOVQ       $0x00000008, R9
+	MOVQ       SI, R8
+	SUBQ       R9, R8
+	MOVQ       SI, DI
+	CMPQ       SI, R9
+	CMOVQGT    R9, DI
+	LEAQ       ones_then_zeros<>+0(SB), SI
+	NEGQ       DI
+	VMOVUPS    32(SI)(DI*4), Y8
+	XORQ       R9, R9
+	TESTQ      R8, R8
+	CMOVQLT    R9, R8
+	LEAQ       ones_then_zeros<>+0(SB), SI
+	MOVQ       R8, DI
+	NEGQ       DI
+	VMOVUPS    32(SI)(DI*4), Y9
+	VMASKMOVPS (AX), Y8, Y10
+	VADDPS     Y10, Y0, Y0
+	VMASKMOVPS Y0, Y8, (DX)
+	VMASKMOVPS 32(AX), Y9, Y0
+	VADDPS     Y0, Y1, Y1
+	VMASKMOVPS Y1, Y9, 32(DX)
+	ADDQ       CX, AX
+	ADDQ       BX, DX
+	VMASKMOVPS (AX), Y8, Y0
+	VADDPS     Y0, Y2, Y2
+	VMASKMOVPS Y2, Y8, (DX)
+	VMASKMOVPS 32(AX), Y9, Y0
+	VADDPS     Y0, Y3, Y3
+	VMASKMOVPS Y3, Y9, 32(DX)
+	ADDQ       CX, AX
+	ADDQ       BX, DX
+	VMASKMOVPS (AX), Y8, Y0
+	VADDPS     Y0, Y4, Y4
+	VMASKMOVPS Y4, Y8, (DX)
+	VMASKMOVPS 32(AX), Y9, Y0
+	VADDPS     Y0, Y5, Y5
+	VMASKMOVPS Y5, Y9, 32(DX)
+	ADDQ       CX, AX
+	ADDQ       BX, DX
+	VMASKMOVPS (AX), Y8, Y0
+	VADDPS     Y0, Y6, Y6
+	VMASKMOVPS Y6, Y8, (DX)
+	VMASKMOVPS 32(AX), Y9, Y0
+	VADDPS     Y0, Y7, Y7
+	VMASKMOVPS Y7, Y9, 32(DX)
 
 done:
 	VZEROUPPER
 	RET
 
 // func gemm3AVX2(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
-// Requires: AVX, AVX2, FMA3, MMX+
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·gemm3AVX2(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
 	MOVQ       a+8(FP), CX
@@ -718,39 +752,51 @@ store:
 	JMP     done
 
 narrow:
-	VMOVQ        SI, X6
-	VPBROADCASTD X6, Y6
-	VPCMPGTD     lanes0<>+0(SB), Y6, Y7
-	VPCMPGTD     lanes8<>+0(SB), Y6, Y6
-	VMASKMOVPS   (AX), Y7, Y8
-	VADDPS       Y8, Y0, Y0
-	VMASKMOVPS   Y0, Y7, (DX)
-	VMASKMOVPS   32(AX), Y6, Y0
-	VADDPS       Y0, Y1, Y1
-	VMASKMOVPS   Y1, Y6, 32(DX)
-	ADDQ         CX, AX
-	ADDQ         BX, DX
-	VMASKMOVPS   (AX), Y7, Y0
-	VADDPS       Y0, Y2, Y2
-	VMASKMOVPS   Y2, Y7, (DX)
-	VMASKMOVPS   32(AX), Y6, Y0
-	VADDPS       Y0, Y3, Y3
-	VMASKMOVPS   Y3, Y6, 32(DX)
-	ADDQ         CX, AX
-	ADDQ         BX, DX
-	VMASKMOVPS   (AX), Y7, Y0
-	VADDPS       Y0, Y4, Y4
-	VMASKMOVPS   Y4, Y7, (DX)
-	VMASKMOVPS   32(AX), Y6, Y0
-	VADDPS       Y0, Y5, Y5
-	VMASKMOVPS   Y5, Y6, 32(DX)
+	MOVQ       $0x00000008, R9
+	MOVQ       SI, R8
+	SUBQ       R9, R8
+	MOVQ       SI, DI
+	CMPQ       SI, R9
+	CMOVQGT    R9, DI
+	LEAQ       ones_then_zeros<>+0(SB), SI
+	NEGQ       DI
+	VMOVUPS    32(SI)(DI*4), Y6
+	XORQ       R9, R9
+	TESTQ      R8, R8
+	CMOVQLT    R9, R8
+	LEAQ       ones_then_zeros<>+0(SB), SI
+	MOVQ       R8, DI
+	NEGQ       DI
+	VMOVUPS    32(SI)(DI*4), Y7
+	VMASKMOVPS (AX), Y6, Y8
+	VADDPS     Y8, Y0, Y0
+	VMASKMOVPS Y0, Y6, (DX)
+	VMASKMOVPS 32(AX), Y7, Y0
+	VADDPS     Y0, Y1, Y1
+	VMASKMOVPS Y1, Y7, 32(DX)
+	ADDQ       CX, AX
+	ADDQ       BX, DX
+	VMASKMOVPS (AX), Y6, Y0
+	VADDPS     Y0, Y2, Y2
+	VMASKMOVPS Y2, Y6, (DX)
+	VMASKMOVPS 32(AX), Y7, Y0
+	VADDPS     Y0, Y3, Y3
+	VMASKMOVPS Y3, Y7, 32(DX)
+	ADDQ       CX, AX
+	ADDQ       BX, DX
+	VMASKMOVPS (AX), Y6, Y0
+	VADDPS     Y0, Y4, Y4
+	VMASKMOVPS Y4, Y6, (DX)
+	VMASKMOVPS 32(AX), Y7, Y0
+	VADDPS     Y0, Y5, Y5
+	VMASKMOVPS Y5, Y7, 32(DX)
 
 done:
 	VZEROUPPER
 	RET
 
 // func gemm2AVX2(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
-// Requires: AVX, AVX2, FMA3, MMX+
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·gemm2AVX2(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
 	MOVQ       a+8(FP), CX
@@ -836,31 +882,43 @@ store:
 	JMP     done
 
 narrow:
-	VMOVQ        SI, X4
-	VPBROADCASTD X4, Y4
-	VPCMPGTD     lanes0<>+0(SB), Y4, Y5
-	VPCMPGTD     lanes8<>+0(SB), Y4, Y4
-	VMASKMOVPS   (AX), Y5, Y6
-	VADDPS       Y6, Y0, Y0
-	VMASKMOVPS   Y0, Y5, (DX)
-	VMASKMOVPS   32(AX), Y4, Y0
-	VADDPS       Y0, Y1, Y1
-	VMASKMOVPS   Y1, Y4, 32(DX)
-	ADDQ         CX, AX
-	ADDQ         BX, DX
-	VMASKMOVPS   (AX), Y5, Y0
-	VADDPS       Y0, Y2, Y2
-	VMASKMOVPS   Y2, Y5, (DX)
-	VMASKMOVPS   32(AX), Y4, Y0
-	VADDPS       Y0, Y3, Y3
-	VMASKMOVPS   Y3, Y4, 32(DX)
+	MOVQ       $0x00000008, R9
+	MOVQ       SI, R8
+	SUBQ       R9, R8
+	MOVQ       SI, DI
+	CMPQ       SI, R9
+	CMOVQGT    R9, DI
+	LEAQ       ones_then_zeros<>+0(SB), SI
+	NEGQ       DI
+	VMOVUPS    32(SI)(DI*4), Y4
+	XORQ       R9, R9
+	TESTQ      R8, R8
+	CMOVQLT    R9, R8
+	LEAQ       ones_then_zeros<>+0(SB), SI
+	MOVQ       R8, DI
+	NEGQ       DI
+	VMOVUPS    32(SI)(DI*4), Y5
+	VMASKMOVPS (AX), Y4, Y6
+	VADDPS     Y6, Y0, Y0
+	VMASKMOVPS Y0, Y4, (DX)
+	VMASKMOVPS 32(AX), Y5, Y0
+	VADDPS     Y0, Y1, Y1
+	VMASKMOVPS Y1, Y5, 32(DX)
+	ADDQ       CX, AX
+	ADDQ       BX, DX
+	VMASKMOVPS (AX), Y4, Y0
+	VADDPS     Y0, Y2, Y2
+	VMASKMOVPS Y2, Y4, (DX)
+	VMASKMOVPS 32(AX), Y5, Y0
+	VADDPS     Y0, Y3, Y3
+	VMASKMOVPS Y3, Y5, 32(DX)
 
 done:
 	VZEROUPPER
 	RET
 
 // func gemm1AVX2(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
-// Requires: AVX, AVX2, FMA3, MMX+
+// Requires: AVX, CMOV, FMA3, MMX+
 TEXT ·gemm1AVX2(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
 	MOVQ       a+8(FP), CX
@@ -927,16 +985,28 @@ store:
 	JMP     done
 
 narrow:
-	VMOVQ        DX, X2
-	VPBROADCASTD X2, Y2
-	VPCMPGTD     lanes0<>+0(SB), Y2, Y3
-	VPCMPGTD     lanes8<>+0(SB), Y2, Y2
-	VMASKMOVPS   (AX), Y3, Y4
-	VADDPS       Y4, Y0, Y0
-	VMASKMOVPS   Y0, Y3, (CX)
-	VMASKMOVPS   32(AX), Y2, Y0
-	VADDPS       Y0, Y1, Y1
-	VMASKMOVPS   Y1, Y2, 32(CX)
+	MOVQ       $0x00000008, DI
+	MOVQ       DX, SI
+	SUBQ       DI, SI
+	MOVQ       DX, BX
+	CMPQ       DX, DI
+	CMOVQGT    DI, BX
+	LEAQ       ones_then_zeros<>+0(SB), DX
+	NEGQ       BX
+	VMOVUPS    32(DX)(BX*4), Y2
+	XORQ       DI, DI
+	TESTQ      SI, SI
+	CMOVQLT    DI, SI
+	LEAQ       ones_then_zeros<>+0(SB), DX
+	MOVQ       SI, BX
+	NEGQ       BX
+	VMOVUPS    32(DX)(BX*4), Y3
+	VMASKMOVPS (AX), Y2, Y4
+	VADDPS     Y4, Y0, Y0
+	VMASKMOVPS Y0, Y2, (CX)
+	VMASKMOVPS 32(AX), Y3, Y0
+	VADDPS     Y0, Y1, Y1
+	VMASKMOVPS Y1, Y3, 32(CX)
 
 done:
 	VZEROUPPER
@@ -963,8 +1033,105 @@ row:
 	VZEROUPPER
 	RET
 
+// func packColumnsAVX2(rows int, cols int, dst *float32, src *float32, stride int, sum *float32)
+// Requires: AVX
+TEXT ·packColumnsAVX2(SB), NOSPLIT, $0-48
+	MOVQ cols+8(FP), AX
+	MOVQ stride+32(FP), CX
+	SHLQ $0x02, CX
+	XORQ DX, DX
+	MOVQ AX, BX
+	SUBQ $0x00000020, BX
+	JLT  columns_vectors_done
+
+columns_vectors:
+	MOVQ   rows+0(FP), SI
+	MOVQ   dst+16(FP), DI
+	MOVQ   src+24(FP), R8
+	VXORPS Y0, Y0, Y0
+	VXORPS Y1, Y1, Y1
+	VXORPS Y2, Y2, Y2
+	VXORPS Y3, Y3, Y3
+
+rows4:
+	VMOVUPS (R8)(DX*4), Y4
+	VMOVUPS 32(R8)(DX*4), Y5
+	VMOVUPS 64(R8)(DX*4), Y6
+	VMOVUPS 96(R8)(DX*4), Y7
+	VMOVUPS Y4, (DI)(DX*4)
+	VMOVUPS Y5, 32(DI)(DX*4)
+	VMOVUPS Y6, 64(DI)(DX*4)
+	VMOVUPS Y7, 96(DI)(DX*4)
+	VADDPS  Y4, Y0, Y0
+	VADDPS  Y5, Y1, Y1
+	VADDPS  Y6, Y2, Y2
+	VADDPS  Y7, Y3, Y3
+	ADDQ    CX, R8
+	LEAQ    (DI)(AX*4), DI
+	DECQ    SI
+	JNZ     rows4
+	MOVQ    sum+40(FP), SI
+	VMOVUPS Y0, (SI)(DX*4)
+	VMOVUPS Y1, 32(SI)(DX*4)
+	VMOVUPS Y2, 64(SI)(DX*4)
+	VMOVUPS Y3, 96(SI)(DX*4)
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000020, BX
+	JGE     columns_vectors
+
+columns_vectors_done:
+	ADDQ $0x00000020, BX
+	SUBQ $0x00000008, BX
+	JLT  columns_vector_done
+
+columns_vector:
+	MOVQ   rows+0(FP), SI
+	MOVQ   dst+16(FP), DI
+	MOVQ   src+24(FP), R8
+	VXORPS Y0, Y0, Y0
+
+rows1:
+	VMOVUPS (R8)(DX*4), Y1
+	VMOVUPS Y1, (DI)(DX*4)
+	VADDPS  Y1, Y0, Y0
+	ADDQ    CX, R8
+	LEAQ    (DI)(AX*4), DI
+	DECQ    SI
+	JNZ     rows1
+	MOVQ    sum+40(FP), SI
+	VMOVUPS Y0, (SI)(DX*4)
+	ADDQ    $0x00000008, DX
+	SUBQ    $0x00000008, BX
+	JGE     columns_vector
+
+columns_vector_done:
+	ADDQ    $0x00000008, BX
+	JZ      columns_end
+	LEAQ    ones_then_zeros<>+0(SB), SI
+	NEGQ    BX
+	VMOVUPS 32(SI)(BX*4), Y0
+	MOVQ    rows+0(FP), BX
+	MOVQ    dst+16(FP), SI
+	MOVQ    src+24(FP), DI
+	VXORPS  Y1, Y1, Y1
+
+rowsMasked:
+	VMASKMOVPS (DI)(DX*4), Y0, Y2
+	VMASKMOVPS Y2, Y0, (SI)(DX*4)
+	VADDPS     Y2, Y1, Y1
+	ADDQ       CX, DI
+	LEAQ       (SI)(AX*4), SI
+	DECQ       BX
+	JNZ        rowsMasked
+	MOVQ       sum+40(FP), AX
+	VMASKMOVPS Y1, Y0, (AX)(DX*4)
+
+columns_end:
+	VZEROUPPER
+	RET
+
 // func gemm14AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·gemm14AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
 	MOVQ       a+8(FP), CX
@@ -1312,11 +1479,19 @@ store:
 	JMP     done
 
 narrow:
-	MOVQ      $-1, DI
-	BZHIQ     SI, DI, DI
-	KMOVW     DI, K1
-	SHRQ      $0x10, DI
-	KMOVW     DI, K2
+	MOVQ      $0x00000010, R9
+	MOVQ      SI, R8
+	SUBQ      R9, R8
+	MOVQ      SI, DI
+	CMPQ      SI, R9
+	CMOVQGT   R9, DI
+	LEAQ      low_bits<>+0(SB), SI
+	KMOVW     (SI)(DI*2), K1
+	XORQ      R9, R9
+	TESTQ     R8, R8
+	CMOVQLT   R9, R8
+	LEAQ      low_bits<>+0(SB), SI
+	KMOVW     (SI)(R8*2), K2
 	VMOVUPS.Z (AX), K1, Z28
 	VADDPS    Z28, Z0, Z0
 	VMOVUPS   Z0, K1, (DX)
@@ -1432,8 +1607,27 @@ done:
 	VZEROUPPER
 	RET
 
+DATA low_bits<>+0(SB)/2, $0x0000
+DATA low_bits<>+2(SB)/2, $0x0001
+DATA low_bits<>+4(SB)/2, $0x0003
+DATA low_bits<>+6(SB)/2, $0x0007
+DATA low_bits<>+8(SB)/2, $0x000f
+DATA low_bits<>+10(SB)/2, $0x001f
+DATA low_bits<>+12(SB)/2, $0x003f
+DATA low_bits<>+14(SB)/2, $0x007f
+DATA low_bits<>+16(SB)/2, $0x00ff
+DATA low_bits<>+18(SB)/2, $0x01ff
+DATA low_bits<>+20(SB)/2, $0x03ff
+DATA low_bits<>+22(SB)/2, $0x07ff
+DATA low_bits<>+24(SB)/2, $0x0fff
+DATA low_bits<>+26(SB)/2, $0x1fff
+DATA low_bits<>+28(SB)/2, $0x3fff
+DATA low_bits<>+30(SB)/2, $0x7fff
+DATA low_bits<>+32(SB)/2, $0xffff
+GLOBL low_bits<>(SB), RODATA|NOPTR, $34
+
 // func gemm13AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·gemm13AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
 	MOVQ       a+8(FP), CX
@@ -1761,11 +1955,19 @@ store:
 	JMP     done
 
 narrow:
-	MOVQ      $-1, DI
-	BZHIQ     SI, DI, DI
-	KMOVW     DI, K1
-	SHRQ      $0x10, DI
-	KMOVW     DI, K2
+	MOVQ      $0x00000010, R9
+	MOVQ      SI, R8
+	SUBQ      R9, R8
+	MOVQ      SI, DI
+	CMPQ      SI, R9
+	CMOVQGT   R9, DI
+	LEAQ      low_bits<>+0(SB), SI
+	KMOVW     (SI)(DI*2), K1
+	XORQ      R9, R9
+	TESTQ     R8, R8
+	CMOVQLT   R9, R8
+	LEAQ      low_bits<>+0(SB), SI
+	KMOVW     (SI)(R8*2), K2
 	VMOVUPS.Z (AX), K1, Z26
 	VADDPS    Z26, Z0, Z0
 	VMOVUPS   Z0, K1, (DX)
@@ -1874,7 +2076,7 @@ done:
 	RET
 
 // func gemm12AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·gemm12AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
 	MOVQ       a+8(FP), CX
@@ -2177,11 +2379,19 @@ store:
 	JMP     done
 
 narrow:
-	MOVQ      $-1, DI
-	BZHIQ     SI, DI, DI
-	KMOVW     DI, K1
-	SHRQ      $0x10, DI
-	KMOVW     DI, K2
+	MOVQ      $0x00000010, R9
+	MOVQ      SI, R8
+	SUBQ      R9, R8
+	MOVQ      SI, DI
+	CMPQ      SI, R9
+	CMOVQGT   R9, DI
+	LEAQ      low_bits<>+0(SB), SI
+	KMOVW     (SI)(DI*2), K1
+	XORQ      R9, R9
+	TESTQ     R8, R8
+	CMOVQLT   R9, R8
+	LEAQ      low_bits<>+0(SB), SI
+	KMOVW     (SI)(R8*2), K2
 	VMOVUPS.Z (AX), K1, Z24
 	VADDPS    Z24, Z0, Z0
 	VMOVUPS   Z0, K1, (DX)
@@ -2282,7 +2492,7 @@ done:
 	RET
 
 // func gemm11AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·gemm11AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
 	MOVQ       a+8(FP), CX
@@ -2565,11 +2775,19 @@ store:
 	JMP     done
 
 narrow:
-	MOVQ      $-1, DI
-	BZHIQ     SI, DI, DI
-	KMOVW     DI, K1
-	SHRQ      $0x10, DI
-	KMOVW     DI, K2
+	MOVQ      $0x00000010, R9
+	MOVQ      SI, R8
+	SUBQ      R9, R8
+	MOVQ      SI, DI
+	CMPQ      SI, R9
+	CMOVQGT   R9, DI
+	LEAQ      low_bits<>+0(SB), SI
+	KMOVW     (SI)(DI*2), K1
+	XORQ      R9, R9
+	TESTQ     R8, R8
+	CMOVQLT   R9, R8
+	LEAQ      low_bits<>+0(SB), SI
+	KMOVW     (SI)(R8*2), K2
 	VMOVUPS.Z (AX), K1, Z22
 	VADDPS    Z22, Z0, Z0
 	VMOVUPS   Z0, K1, (DX)
@@ -2662,7 +2880,7 @@ done:
 	RET
 
 // func gemm10AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·gemm10AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
 	MOVQ       a+8(FP), CX
@@ -2925,11 +3143,19 @@ store:
 	JMP     done
 
 narrow:
-	MOVQ      $-1, DI
-	BZHIQ     SI, DI, DI
-	KMOVW     DI, K1
-	SHRQ      $0x10, DI
-	KMOVW     DI, K2
+	MOVQ      $0x00000010, R9
+	MOVQ      SI, R8
+	SUBQ      R9, R8
+	MOVQ      SI, DI
+	CMPQ      SI, R9
+	CMOVQGT   R9, DI
+	LEAQ      low_bits<>+0(SB), SI
+	KMOVW     (SI)(DI*2), K1
+	XORQ      R9, R9
+	TESTQ     R8, R8
+	CMOVQLT   R9, R8
+	LEAQ      low_bits<>+0(SB), SI
+	KMOVW     (SI)(R8*2), K2
 	VMOVUPS.Z (AX), K1, Z20
 	VADDPS    Z20, Z0, Z0
 	VMOVUPS   Z0, K1, (DX)
@@ -3014,7 +3240,7 @@ done:
 	RET
 
 // func gemm9AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·gemm9AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
 	MOVQ       a+8(FP), CX
@@ -3252,11 +3478,19 @@ store:
 	JMP     done
 
 narrow:
-	MOVQ      $-1, DI
-	BZHIQ     SI, DI, DI
-	KMOVW     DI, K1
-	SHRQ      $0x10, DI
-	KMOVW     DI, K2
+	MOVQ      $0x00000010, R9
+	MOVQ      SI, R8
+	SUBQ      R9, R8
+	MOVQ      SI, DI
+	CMPQ      SI, R9
+	CMOVQGT   R9, DI
+	LEAQ      low_bits<>+0(SB), SI
+	KMOVW     (SI)(DI*2), K1
+	XORQ      R9, R9
+	TESTQ     R8, R8
+	CMOVQLT   R9, R8
+	LEAQ      low_bits<>+0(SB), SI
+	KMOVW     (SI)(R8*2), K2
 	VMOVUPS.Z (AX), K1, Z18
 	VADDPS    Z18, Z0, Z0
 	VMOVUPS   Z0, K1, (DX)
@@ -3333,7 +3567,7 @@ done:
 	RET
 
 // func gemm8AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·gemm8AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
 	MOVQ       a+8(FP), CX
@@ -3551,11 +3785,19 @@ store:
 	JMP     done
 
 narrow:
-	MOVQ      $-1, DI
-	BZHIQ     SI, DI, DI
-	KMOVW     DI, K1
-	SHRQ      $0x10, DI
-	KMOVW     DI, K2
+	MOVQ      $0x00000010, R9
+	MOVQ      SI, R8
+	SUBQ      R9, R8
+	MOVQ      SI, DI
+	CMPQ      SI, R9
+	CMOVQGT   R9, DI
+	LEAQ      low_bits<>+0(SB), SI
+	KMOVW     (SI)(DI*2), K1
+	XORQ      R9, R9
+	TESTQ     R8, R8
+	CMOVQLT   R9, R8
+	LEAQ      low_bits<>+0(SB), SI
+	KMOVW     (SI)(R8*2), K2
 	VMOVUPS.Z (AX), K1, Z16
 	VADDPS    Z16, Z0, Z0
 	VMOVUPS   Z0, K1, (DX)
@@ -3624,7 +3866,7 @@ done:
 	RET
 
 // func gemm7AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·gemm7AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
 	MOVQ       a+8(FP), CX
@@ -3822,11 +4064,19 @@ store:
 	JMP     done
 
 narrow:
-	MOVQ      $-1, DI
-	BZHIQ     SI, DI, DI
-	KMOVW     DI, K1
-	SHRQ      $0x10, DI
-	KMOVW     DI, K2
+	MOVQ      $0x00000010, R9
+	MOVQ      SI, R8
+	SUBQ      R9, R8
+	MOVQ      SI, DI
+	CMPQ      SI, R9
+	CMOVQGT   R9, DI
+	LEAQ      low_bits<>+0(SB), SI
+	KMOVW     (SI)(DI*2), K1
+	XORQ      R9, R9
+	TESTQ     R8, R8
+	CMOVQLT   R9, R8
+	LEAQ      low_bits<>+0(SB), SI
+	KMOVW     (SI)(R8*2), K2
 	VMOVUPS.Z (AX), K1, Z14
 	VADDPS    Z14, Z0, Z0
 	VMOVUPS   Z0, K1, (DX)
@@ -3887,7 +4137,7 @@ done:
 	RET
 
 // func gemm6AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·gemm6AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
 	MOVQ       a+8(FP), CX
@@ -4060,11 +4310,19 @@ store:
 	JMP     done
 
 narrow:
-	MOVQ      $-1, DI
-	BZHIQ     SI, DI, DI
-	KMOVW     DI, K1
-	SHRQ      $0x10, DI
-	KMOVW     DI, K2
+	MOVQ      $0x00000010, R9
+	MOVQ      SI, R8
+	SUBQ      R9, R8
+	MOVQ      SI, DI
+	CMPQ      SI, R9
+	CMOVQGT   R9, DI
+	LEAQ      low_bits<>+0(SB), SI
+	KMOVW     (SI)(DI*2), K1
+	XORQ      R9, R9
+	TESTQ     R8, R8
+	CMOVQLT   R9, R8
+	LEAQ      low_bits<>+0(SB), SI
+	KMOVW     (SI)(R8*2), K2
 	VMOVUPS.Z (AX), K1, Z12
 	VADDPS    Z12, Z0, Z0
 	VMOVUPS   Z0, K1, (DX)
@@ -4117,7 +4375,7 @@ done:
 	RET
 
 // func gemm5AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·gemm5AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
 	MOVQ       a+8(FP), CX
@@ -4270,11 +4528,19 @@ store:
 	JMP     done
 
 narrow:
-	MOVQ      $-1, DI
-	BZHIQ     SI, DI, DI
-	KMOVW     DI, K1
-	SHRQ      $0x10, DI
-	KMOVW     DI, K2
+	MOVQ      $0x00000010, R9
+	MOVQ      SI, R8
+	SUBQ      R9, R8
+	MOVQ      SI, DI
+	CMPQ      SI, R9
+	CMOVQGT   R9, DI
+	LEAQ      low_bits<>+0(SB), SI
+	KMOVW     (SI)(DI*2), K1
+	XORQ      R9, R9
+	TESTQ     R8, R8
+	CMOVQLT   R9, R8
+	LEAQ      low_bits<>+0(SB), SI
+	KMOVW     (SI)(R8*2), K2
 	VMOVUPS.Z (AX), K1, Z10
 	VADDPS    Z10, Z0, Z0
 	VMOVUPS   Z0, K1, (DX)
@@ -4319,7 +4585,7 @@ done:
 	RET
 
 // func gemm4AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·gemm4AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
 	MOVQ       a+8(FP), CX
@@ -4452,11 +4718,19 @@ store:
 	JMP     done
 
 narrow:
-	MOVQ      $-1, DI
-	BZHIQ     SI, DI, DI
-	KMOVW     DI, K1
-	SHRQ      $0x10, DI
-	KMOVW     DI, K2
+	MOVQ      $0x00000010, R9
+	MOVQ      SI, R8
+	SUBQ      R9, R8
+	MOVQ      SI, DI
+	CMPQ      SI, R9
+	CMOVQGT   R9, DI
+	LEAQ      low_bits<>+0(SB), SI
+	KMOVW     (SI)(DI*2), K1
+	XORQ      R9, R9
+	TESTQ     R8, R8
+	CMOVQLT   R9, R8
+	LEAQ      low_bits<>+0(SB), SI
+	KMOVW     (SI)(R8*2), K2
 	VMOVUPS.Z (AX), K1, Z8
 	VADDPS    Z8, Z0, Z0
 	VMOVUPS   Z0, K1, (DX)
@@ -4493,7 +4767,7 @@ done:
 	RET
 
 // func gemm3AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·gemm3AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
 	MOVQ       a+8(FP), CX
@@ -4601,11 +4875,19 @@ store:
 	JMP     done
 
 narrow:
-	MOVQ      $-1, DI
-	BZHIQ     SI, DI, DI
-	KMOVW     DI, K1
-	SHRQ      $0x10, DI
-	KMOVW     DI, K2
+	MOVQ      $0x00000010, R9
+	MOVQ      SI, R8
+	SUBQ      R9, R8
+	MOVQ      SI, DI
+	CMPQ      SI, R9
+	CMOVQGT   R9, DI
+	LEAQ      low_bits<>+0(SB), SI
+	KMOVW     (SI)(DI*2), K1
+	XORQ      R9, R9
+	TESTQ     R8, R8
+	CMOVQLT   R9, R8
+	LEAQ      low_bits<>+0(SB), SI
+	KMOVW     (SI)(R8*2), K2
 	VMOVUPS.Z (AX), K1, Z6
 	VADDPS    Z6, Z0, Z0
 	VMOVUPS   Z0, K1, (DX)
@@ -4634,7 +4916,7 @@ done:
 	RET
 
 // func gemm2AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·gemm2AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
 	MOVQ       a+8(FP), CX
@@ -4722,11 +5004,19 @@ store:
 	JMP     done
 
 narrow:
-	MOVQ      $-1, DI
-	BZHIQ     SI, DI, DI
-	KMOVW     DI, K1
-	SHRQ      $0x10, DI
-	KMOVW     DI, K2
+	MOVQ      $0x00000010, R9
+	MOVQ      SI, R8
+	SUBQ      R9, R8
+	MOVQ      SI, DI
+	CMPQ      SI, R9
+	CMOVQGT   R9, DI
+	LEAQ      low_bits<>+0(SB), SI
+	KMOVW     (SI)(DI*2), K1
+	XORQ      R9, R9
+	TESTQ     R8, R8
+	CMOVQLT   R9, R8
+	LEAQ      low_bits<>+0(SB), SI
+	KMOVW     (SI)(R8*2), K2
 	VMOVUPS.Z (AX), K1, Z4
 	VADDPS    Z4, Z0, Z0
 	VMOVUPS   Z0, K1, (DX)
@@ -4747,7 +5037,7 @@ done:
 	RET
 
 // func gemm1AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
-// Requires: AVX, AVX512F, BMI2, MMX+
+// Requires: AVX, AVX512F, CMOV, MMX+
 TEXT ·gemm1AVX512(SB), NOSPLIT, $0-88
 	MOVQ       k+0(FP), AX
 	MOVQ       a+8(FP), CX
@@ -4815,11 +5105,19 @@ store:
 	JMP     done
 
 narrow:
-	MOVQ      $-1, BX
-	BZHIQ     DX, BX, BX
-	KMOVW     BX, K1
-	SHRQ      $0x10, BX
-	KMOVW     BX, K2
+	MOVQ      $0x00000010, DI
+	MOVQ      DX, SI
+	SUBQ      DI, SI
+	MOVQ      DX, BX
+	CMPQ      DX, DI
+	CMOVQGT   DI, BX
+	LEAQ      low_bits<>+0(SB), DX
+	KMOVW     (DX)(BX*2), K1
+	XORQ      DI, DI
+	TESTQ     SI, SI
+	CMOVQLT   DI, SI
+	LEAQ      low_bits<>+0(SB), DX
+	KMOVW     (DX)(SI*2), K2
 	VMOVUPS.Z (AX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
@@ -4849,5 +5147,101 @@ row:
 	ADDQ    $0x00000080, CX
 	DECQ    AX
 	JNZ     row
+	VZEROUPPER
+	RET
+
+// func packColumnsAVX512(rows int, cols int, dst *float32, src *float32, stride int, sum *float32)
+// Requires: AVX, AVX512F
+TEXT ·packColumnsAVX512(SB), NOSPLIT, $0-48
+	MOVQ cols+8(FP), AX
+	MOVQ stride+32(FP), CX
+	SHLQ $0x02, CX
+	XORQ DX, DX
+	MOVQ AX, BX
+	SUBQ $0x00000040, BX
+	JLT  columns_vectors_done
+
+columns_vectors:
+	MOVQ   rows+0(FP), SI
+	MOVQ   dst+16(FP), DI
+	MOVQ   src+24(FP), R8
+	VPXORD Z0, Z0, Z0
+	VPXORD Z1, Z1, Z1
+	VPXORD Z2, Z2, Z2
+	VPXORD Z3, Z3, Z3
+
+rows4:
+	VMOVUPS (R8)(DX*4), Z4
+	VMOVUPS 64(R8)(DX*4), Z5
+	VMOVUPS 128(R8)(DX*4), Z6
+	VMOVUPS 192(R8)(DX*4), Z7
+	VMOVUPS Z4, (DI)(DX*4)
+	VMOVUPS Z5, 64(DI)(DX*4)
+	VMOVUPS Z6, 128(DI)(DX*4)
+	VMOVUPS Z7, 192(DI)(DX*4)
+	VADDPS  Z4, Z0, Z0
+	VADDPS  Z5, Z1, Z1
+	VADDPS  Z6, Z2, Z2
+	VADDPS  Z7, Z3, Z3
+	ADDQ    CX, R8
+	LEAQ    (DI)(AX*4), DI
+	DECQ    SI
+	JNZ     rows4
+	MOVQ    sum+40(FP), SI
+	VMOVUPS Z0, (SI)(DX*4)
+	VMOVUPS Z1, 64(SI)(DX*4)
+	VMOVUPS Z2, 128(SI)(DX*4)
+	VMOVUPS Z3, 192(SI)(DX*4)
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000040, BX
+	JGE     columns_vectors
+
+columns_vectors_done:
+	ADDQ $0x00000040, BX
+	SUBQ $0x00000010, BX
+	JLT  columns_vector_done
+
+columns_vector:
+	MOVQ   rows+0(FP), SI
+	MOVQ   dst+16(FP), DI
+	MOVQ   src+24(FP), R8
+	VPXORD Z8, Z8, Z8
+
+rows1:
+	VMOVUPS (R8)(DX*4), Z0
+	VMOVUPS Z0, (DI)(DX*4)
+	VADDPS  Z0, Z8, Z8
+	ADDQ    CX, R8
+	LEAQ    (DI)(AX*4), DI
+	DECQ    SI
+	JNZ     rows1
+	MOVQ    sum+40(FP), SI
+	VMOVUPS Z8, (SI)(DX*4)
+	ADDQ    $0x00000010, DX
+	SUBQ    $0x00000010, BX
+	JGE     columns_vector
+
+columns_vector_done:
+	ADDQ   $0x00000010, BX
+	JZ     columns_end
+	LEAQ   low_bits<>+0(SB), SI
+	KMOVW  (SI)(BX*2), K1
+	MOVQ   rows+0(FP), BX
+	MOVQ   dst+16(FP), SI
+	MOVQ   src+24(FP), DI
+	VPXORD Z9, Z9, Z9
+
+rowsMasked:
+	VMOVUPS.Z (DI)(DX*4), K1, Z0
+	VMOVUPS   Z0, K1, (SI)(DX*4)
+	VADDPS    Z0, Z9, Z9
+	ADDQ      CX, DI
+	LEAQ      (SI)(AX*4), SI
+	DECQ      BX
+	JNZ       rowsMasked
+	MOVQ      sum+40(FP), AX
+	VMOVUPS   Z9, K1, (AX)(DX*4)
+
+columns_end:
 	VZEROUPPER
 	RET

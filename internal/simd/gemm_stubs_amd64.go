@@ -39,6 +39,11 @@ func gemm1AVX2(k int, a *float32, rs int, cs int, b *float32, ldb int, init *flo
 //go:noescape
 func packRowsAVX2(k int, dst *float32, src *float32, stride int)
 
+// packColumnsAVX2 copies rows of cols floats, a stride apart in src, and writes the sum of each column.
+//
+//go:noescape
+func packColumnsAVX2(rows int, cols int, dst *float32, src *float32, stride int, sum *float32)
+
 // gemm14AVX512 computes a tile of 14 rows and up to 32 columns: c = a·b + init.
 //
 //go:noescape
@@ -113,3 +118,8 @@ func gemm1AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *f
 //
 //go:noescape
 func packRowsAVX512(k int, dst *float32, src *float32, stride int)
+
+// packColumnsAVX512 copies rows of cols floats, a stride apart in src, and writes the sum of each column.
+//
+//go:noescape
+func packColumnsAVX512(rows int, cols int, dst *float32, src *float32, stride int, sum *float32)

@@ -131,6 +131,26 @@ func TestMulSpecial(t *testing.T) {
 	}
 }
 
+func TestPackColumns(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	for _, level := range assembled() {
+		for _, size := range [][2]int{{1, 1}, {3, 7}, {5, 8}, {256, 84}, {17, 33}, {2, 32}, {9, 131}} {
+			rows, cols := size[0], size[1]
+			src, _ := guarded(t, rng, rows*(cols+3))
+			dst, intact := guarded(t, rng, rows*cols)
+			sum, intactSum := guarded(t, rng, cols)
+			wantSum, want := make([]float32, cols), make([]float32, rows*cols)
+			level.PackColumns(dst, src, cols+3, rows, cols, sum)
+			productsGo.PackColumns(want, src, cols+3, rows, cols, wantSum)
+			name := fmt.Sprintf("%s PackColumns %d×%d", level.Name, rows, cols)
+			intact(name)
+			intactSum(name)
+			closeTo(t, name, dst, want, 0)
+			closeTo(t, name+" sum", sum, wantSum, 0)
+		}
+	}
+}
+
 func BenchmarkMul(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, level := range Levels() {

@@ -19,6 +19,7 @@ func gemm(v isa) {
 		gemmTile(v, rows)
 	}
 	packRows(v)
+	packColumns(v)
 }
 
 func gemmTile(v isa, rows int) {
@@ -156,76 +157,66 @@ func gemmStore(v isa, acc [][2]VecVirtual) {
 	})
 	JMP(LabelRef("done"))
 	Label("narrow")
-	masks := newColumnMasks(v, cols)
+	masks := columnMasks(v, cols)
 	each(func(from, to Mem, sum VecVirtual, half int) {
 		x := v.vec()
-		masks.load(half, from, x)
+		v.load(from, masks[half], x)
 		VADDPS(x, sum, sum)
-		masks.store(half, sum, to)
+		v.store(sum, masks[half], to)
 	})
 	Label("done")
 }
 
-// columnMasks select the first columns of two vectors.
-type columnMasks struct {
-	v isa
-	k [2]Register // opmasks
-	y [2]VecVirtual
+// columnMasks selects the first cols columns of two vectors.
+func columnMasks(v isa, cols Register) (masks [2]Op) {
+	low, high, bound := GP64(), GP64(), GP64()
+	MOVQ(U32(uint32(v.width)), bound)
+	MOVQ(cols, high)
+	SUBQ(bound, high)
+	MOVQ(cols, low)
+	CMPQ(cols, bound)
+	CMOVQGT(bound, low)
+	masks[0] = v.mask(low)
+	XORQ(bound, bound)
+	TESTQ(high, high)
+	CMOVQLT(bound, high)
+	masks[1] = v.mask(high)
+	return masks
 }
 
-func newColumnMasks(v isa, cols Register) *columnMasks {
-	m := &columnMasks{v: v}
-	if v.wide() {
-		bits := GP64()
-		MOVQ(I64(-1), bits)
-		BZHIQ(cols, bits, bits)
-		for half := range 2 {
-			k := K()
-			KMOVW(bits.As32(), k)
-			m.k[half] = k
-			if half == 0 {
-				SHRQ(Imm(16), bits)
-			}
+// packColumns emits the copy of a block of columns, a row behind the other, and
+// the sum of each: y's rows as they stand would thrash the first cache.
+func packColumns(v isa) {
+	v.text("packColumns", "func(rows, cols int, dst, src *float32, stride int, sum *float32)",
+		"copies rows of cols floats, a stride apart in src, and writes the sum of each column.")
+	cols := Load(Param("cols"), GP64())
+	stride := Load(Param("stride"), GP64())
+	SHLQ(Imm(2), stride)
+	v.sweep("columns", cols, 4, func(s span) {
+		rows := Load(Param("rows"), GP64())
+		dst := Load(Param("dst"), GP64())
+		src := Load(Param("src"), GP64())
+		sums := v.vecs(s.n)
+		for _, x := range sums {
+			v.clear(x)
 		}
-		return m
-	}
-	n := v.vec()
-	x := XMM()
-	VMOVQ(cols, x)
-	VPBROADCASTD(x, n)
-	for half := range 2 {
-		m.y[half] = v.vec()
-		VPCMPGTD(laneNumbers(8*half), n, m.y[half]) // cols > lane
-	}
-	return m
-}
-
-func (m *columnMasks) load(half int, from Mem, r VecVirtual) {
-	if m.v.wide() {
-		VMOVUPS_Z(from, m.k[half], r)
-	} else {
-		VMASKMOVPS(from, m.y[half], r)
-	}
-}
-
-func (m *columnMasks) store(half int, r VecVirtual, to Mem) {
-	if m.v.wide() {
-		VMOVUPS(r, m.k[half], to)
-	} else {
-		VMASKMOVPS(r, m.y[half], to)
-	}
-}
-
-// laneNumbers is the constant from, from+1, …, of eight lanes.
-func laneNumbers(from int) Mem {
-	name := fmt.Sprintf("lanes%d", from)
-	m, ok := constants[name]
-	if !ok {
-		m = GLOBL(name, RODATA|NOPTR)
-		for i := range 8 {
-			DATA(4*i, U32(uint32(from+i)))
+		label := fmt.Sprintf("rows%d", s.n)
+		if s.mask != nil {
+			label = "rowsMasked"
 		}
-		constants[name] = m
-	}
-	return m
+		Label(label)
+		x := s.load(src)
+		s.store(x, dst)
+		for i := range x {
+			VADDPS(x[i], sums[i], sums[i])
+		}
+		ADDQ(stride, src)
+		LEAQ(Mem{Base: dst, Index: cols, Scale: 4}, dst)
+		DECQ(rows)
+		JNZ(LabelRef(label))
+		sum := Load(Param("sum"), GP64())
+		s.store(sums, sum)
+	})
+	VZEROUPPER()
+	RET()
 }

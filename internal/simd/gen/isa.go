@@ -57,8 +57,7 @@ func (v isa) clear(r Op) {
 	}
 }
 
-// and, andNot (¬a ∧ b) and or are of the bits; VANDPS would need AVX512DQ's
-// form, the integer ones are everywhere.
+// and and or are of the bits.
 func (v isa) and(a, b, dst Op) {
 	if v.wide() {
 		VPANDD(a, b, dst)
@@ -67,27 +66,11 @@ func (v isa) and(a, b, dst Op) {
 	}
 }
 
-func (v isa) andNot(b, a, dst Op) { // dst = ¬a ∧ b
-	if v.wide() {
-		VPANDND(b, a, dst)
-	} else {
-		VPANDN(b, a, dst)
-	}
-}
-
 func (v isa) or(a, b, dst Op) {
 	if v.wide() {
 		VPORD(a, b, dst)
 	} else {
 		VPOR(a, b, dst)
-	}
-}
-
-func (v isa) xor(a, b, dst Op) {
-	if v.wide() {
-		VPXORD(a, b, dst)
-	} else {
-		VPXOR(a, b, dst)
 	}
 }
 
@@ -160,18 +143,4 @@ func (v isa) splatBits(b uint32) VecVirtual {
 	r := v.vec()
 	VBROADCASTSS(bits(b), r)
 	return r
-}
-
-// loop emits body n times: while i < n, i in steps of step. n must be a
-// multiple of step. Labels are unique in the function.
-func loop(label string, n Register, step int, body func()) {
-	i := GP64()
-	MOVQ(n, i)
-	TESTQ(i, i)
-	JLE(LabelRef(label + "_done"))
-	Label(label)
-	body()
-	SUBQ(Imm(uint64(step)), i)
-	JNZ(LabelRef(label))
-	Label(label + "_done")
 }
