@@ -28,9 +28,9 @@ var listOpsQuick = &Preset{
 	Name:        "quick",
 	Description: "a small model that trains in minutes on two cores",
 	Config:      quickConfig(),
-	Settings: sft.Settings{Epochs: 1, Steps: 4500, Batch: 8, LearningRate: 2e-3, WeightDecay: 0.01, StepSize: 20, DecayRate: 0.9,
+	Settings: sft.Settings{Epochs: 1, Steps: 9000, Batch: 16, LearningRate: 1e-3, WeightDecay: 0.01, StepSize: 20, DecayRate: 0.9,
 		MaxGradNorm: 1, Warmup: "100", EvalEvery: 1500, LogEvery: 50,
-		Stages: []sft.Stage{{Steps: 1500, Length: 160}, {Steps: 1000, Length: 400}, {Steps: 800, Length: 1000}}},
+		Stages: []sft.Stage{{Steps: 1500, Length: 160}, {Steps: 1000, Length: 400}, {Steps: 1000, Length: 1000}}},
 	Data: GenerateOptions{Train: 96000, Val: 500, Test: 2000, Seed: 1,
 		ListOpsTrain: &ListOpsRule{MinLength: 40, MaxLength: 2000, MaxDepth: 10, MaxArgs: 10}},
 	DataName: "listops-quick-1",
@@ -39,6 +39,6 @@ var listOpsQuick = &Preset{
 func quickConfig() sft.Config {
 	c := baseConfig()
 	c.HiddenSize, c.NumLayers, c.NumHeads, c.IntermediateSize = 32, 2, 4, 64
-	c.NumSampledTokens, c.SinusoidDim = 16, 32
+	c.NumSampledTokens, c.SinusoidDim = 64, 32
 	return c
 }

@@ -234,6 +234,9 @@ func (c *Config) Validate() error {
 	case c.LabelNames != nil && len(c.LabelNames) != c.NumLabels:
 		return bad("label_names", fmt.Sprintf("%d names", len(c.LabelNames)), fmt.Sprintf("num_labels %d", c.NumLabels))
 	}
+	if c.PadTokenID != nil && c.VocabSize == 1 {
+		return bad("pad_token_id", *c.PadTokenID, "null: with vocab_size 1 no other token is left")
+	}
 	return errors.Join(
 		oneOf("task", c.Task, Classification, Retrieval),
 		oneOf("norm_position", c.NormPosition, "pre", "post"),
