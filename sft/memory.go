@@ -31,10 +31,11 @@ func planLanes(e *engine, train, val []int32, batch int, limit int64) (int, erro
 	if limit == 0 {
 		return lanes, nil
 	}
-	// Weights, two moments and their copies in a checkpoint; in each lane, the
-	// gradient it computes and those that wait for their siblings in the tree.
+	// Weights, two moments and their copies in a checkpoint, and the weights as a
+	// device packs them for its two products; in each lane, the gradient it
+	// computes and those that wait for their siblings in the tree.
 	blocks := int64(e.params.Words) * wordBytes
-	fixed := int64(reservedBytes) + 6*blocks
+	fixed := int64(reservedBytes) + 8*blocks
 	lane := int64(trainWords+inferWords)*wordBytes + int64(1+bits.Len(uint(batch)))*blocks
 	fit := (limit - fixed) / lane
 	if fit < 1 {
@@ -50,7 +51,7 @@ type MemoryError struct {
 }
 
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("%s of memory allowed, but training on sequences of up to %d tokens needs %s",
+	return fmt.Sprintf("%s of memory allowed, but a batch with sequences of up to %d tokens needs %s",
 		mebibytes(e.Limit), e.Longest, mebibytes(e.Need))
 }
 
@@ -63,10 +64,10 @@ func PlannedBytes(c *Config, mode Mode, batch, length, lanes int) (int64, error)
 	if err != nil {
 		return 0, err
 	}
-	blocks := 1
+	blocks := 2 // the weights, and as they are packed for products
 	if mode != Infer {
 		lane += (1 + bits.Len(uint(batch))) * params.Words
-		blocks += 2
+		blocks += 3 // moments, and the packs of the backward's products
 	}
 	return wordBytes * (int64(blocks)*int64(params.Words) + int64(lanes)*int64(lane)), nil
 }

@@ -69,7 +69,7 @@ func (s *stepper) badGradient(b *batchGradient, examples []seq.Example, step int
 // a data set and without files: for who measures them.
 type Stepper struct {
 	stepper
-	steps int
+	length, steps int
 }
 
 // NewStepper puts a model on a device, to be trained on batches of sequences of
@@ -78,6 +78,9 @@ type Stepper struct {
 func NewStepper(m *Model, s Settings, device tensor.Device, length int, memory int64) (*Stepper, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
+	}
+	if length < 1 || length > m.Config.MaxLength {
+		return nil, fmt.Errorf("sequences of %d tokens, expected 1 to %d", length, m.Config.MaxLength)
 	}
 	e, err := newEngine(m.Config, m.Weights, device)
 	if err != nil {
@@ -89,14 +92,20 @@ func NewStepper(m *Model, s Settings, device tensor.Device, length int, memory i
 		return nil, err
 	}
 	t, err := newStepper(m, s, e, lanes)
-	return &Stepper{stepper: t}, err
+	return &Stepper{stepper: t, length: length}, err
 }
 
 // Step trains on one batch and returns its mean loss before the update.
 func (s *Stepper) Step(ctx context.Context, examples []seq.Example) (loss float64, err error) {
+	if n := len(examples); n < 1 || n > s.settings.Batch {
+		return 0, fmt.Errorf("%d examples, expected 1 to %d", n, s.settings.Batch)
+	}
 	for i, e := range examples {
 		if err := s.model.Config.checkLabelled(e); err != nil {
 			return 0, fmt.Errorf("example %d: %w", i, err)
+		}
+		if n := max(len(e.A), len(e.B)); n > s.length {
+			return 0, fmt.Errorf("example %d: %d tokens, memory was planned for %d", i, n, s.length)
 		}
 	}
 	t := s.steps + 1

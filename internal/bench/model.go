@@ -35,11 +35,16 @@ func (w *Workload) Tokens() int { return w.Settings.Batch * w.Length }
 // Examples draws the batch. It is the same every time.
 func (w *Workload) Examples() []seq.Example {
 	random := rand.New(rand.NewPCG(seed, 0))
+	words := w.Config.VocabSize
+	if w.Config.PadTokenID != nil {
+		words-- // one of at least two
+	}
 	sequence := func(n int) []int32 {
 		out := make([]int32, n)
 		for i := range out {
-			for again := true; again; again = w.Config.PadTokenID != nil && out[i] == *w.Config.PadTokenID {
-				out[i] = int32(random.IntN(w.Config.VocabSize))
+			out[i] = int32(random.IntN(words))
+			if pad := w.Config.PadTokenID; pad != nil && out[i] >= *pad {
+				out[i]++
 			}
 		}
 		return out
@@ -56,12 +61,12 @@ func (w *Workload) Examples() []seq.Example {
 
 // Prepare readies forward or train: each run of the result does it once.
 func (w *Workload) Prepare(what string) (Run, error) {
+	if err := w.fits(what); err != nil {
+		return nil, err
+	}
 	model, examples := sft.NewModel(w.Config, seed), w.Examples()
 	switch what {
 	case Forward:
-		if err := w.fits(); err != nil {
-			return nil, err
-		}
 		s, err := sft.NewScorer(model, w.Device)
 		if err != nil {
 			return nil, err
@@ -83,9 +88,15 @@ func (w *Workload) Prepare(what string) (Run, error) {
 	return nil, fmt.Errorf("%q, expected %s or %s", what, Forward, Train)
 }
 
-// fits compares a forward pass with the memory limit. (A stepper does so itself.)
-func (w *Workload) fits() error {
-	need, err := w.planned(Forward)
+// fits compares a measurement with the memory limit, before any is taken. (A
+// stepper then plans more exactly.)
+func (w *Workload) fits(what string) error {
+	lanes := w.Device.Lanes()
+	if what == Train {
+		lanes = 1 // a stepper makes do with fewer
+	}
+	need, err := w.planned(what, lanes)
+	need += 4 * int64(w.Tokens())
 	if err == nil && w.Memory > 0 && need > w.Memory {
 		return &sft.MemoryError{Limit: w.Memory, Need: need, Longest: w.Length}
 	}
@@ -93,12 +104,12 @@ func (w *Workload) fits() error {
 }
 
 // planned is the device memory of a measurement.
-func (w *Workload) planned(what string) (int64, error) {
+func (w *Workload) planned(what string, lanes int) (int64, error) {
 	mode := sft.Infer
 	if what == Train {
 		mode = sft.Train
 	}
-	return sft.PlannedBytes(w.Config, mode, w.Settings.Batch, w.Length, w.Device.Lanes())
+	return sft.PlannedBytes(w.Config, mode, w.Settings.Batch, w.Length, lanes)
 }
 
 // Measurement is what one workload took.
@@ -128,7 +139,7 @@ func (w *Workload) Measure(ctx context.Context, what string, reps int) (Measurem
 		m.Peak, known = peakResident()
 	}
 	if !known {
-		m.Peak, err = w.planned(what)
+		m.Peak, err = w.planned(what, w.Device.Lanes())
 	}
 	return m, err
 }

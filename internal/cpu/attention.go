@@ -15,6 +15,12 @@ const (
 	sumKeys   = 256 // keys whose contributions are summed before they join the total
 )
 
+// The mean and the inverse deviation of max(q, k) for standard normal q and k.
+var (
+	standardMean  = float32(1 / math.Sqrt(math.Pi))
+	standardScale = float32(1 / math.Sqrt(1-1/math.Pi))
+)
+
 // attentionRun is what both directions need of a launch.
 type attentionRun struct {
 	tensor.Attention
@@ -60,7 +66,7 @@ func (a *attentionRun) head(x []float32, j, head int) []float32 { return x[j*a.d
 func (a *attentionRun) keys(b int) (lo, end int) {
 	lo, _ = a.sampled(b)
 	end = lo + int(a.count[b])
-	_ = a.k[lo*a.d : end*a.d] // memory is taken, and addresses made, by their number
+	_ = a.k[lo*a.d : end*a.d : len(a.k)] // memory is taken, and addresses made, by their number
 	return lo, end
 }
 
@@ -97,7 +103,7 @@ func (a *attentionRun) tile(w *worker, b, head, i int) queries {
 	}
 	t := queries{b: b, head: head, kernels: a.run.device.simd, worker: w}
 	if length < a.lanes {
-		t.n, t.kernels = length, simd.Levels()[len(simd.Levels())-1]
+		t.n, t.kernels = length, simd.Go()
 	} else {
 		t.n = roundUp(to-from, a.lanes)
 		t.position = to - t.n
@@ -114,7 +120,6 @@ type forwardScratch struct {
 	q         []float32 // [dh, stride] the queries, transposed
 	out       []float32 // [dh, stride] Σ P v, transposed
 	v         []float32 // [keyTile, dh]
-	k         []float32 // [keyTile, dh]
 	sum, part []float32 // [stride] Σ of the numerators, and of a block of keys
 	top, next []float32 // [stride] softmax: the largest score before and after a tile of keys
 }

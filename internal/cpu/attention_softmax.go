@@ -36,14 +36,16 @@ func (a *attentionRun) softmaxTile(t queries) {
 		t.kernels.Exp(shrink, shrink)
 		t.kernels.ScaleRows(f.sum, t.stride, 1, t.n, shrink)
 		t.kernels.ScaleRows(f.out, t.stride, a.dh, t.n, shrink)
+		clear(f.part)
 		for j := range keys {
 			row := f.s[j*t.stride:][:t.n]
 			for r, v := range row {
 				row[r] = v - top[r]
 			}
 			t.kernels.Exp(row, row)
-			addTo(f.sum[:t.n], row)
+			addTo(f.part[:t.n], row)
 		}
+		addTo(f.sum[:t.n], f.part[:t.n])
 		a.weigh(t, &f, at, keys)
 	}
 	for r, v := range f.sum[:t.n] {

@@ -160,7 +160,8 @@ type run struct {
 }
 
 func (r *run) words(t *tensor.Tensor) []uint32 {
-	return r.mem[t.Space][t.Offset : t.Offset+t.Words()]
+	end := t.Offset + t.Words()
+	return r.mem[t.Space][t.Offset:end:end] // what leaves a tensor leaves the slice
 }
 
 func (r *run) floats(t *tensor.Tensor) []float32 { return tensor.As[float32](r.words(t)) }

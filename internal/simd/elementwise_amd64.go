@@ -61,7 +61,7 @@ func checkedAddRows(f func(y, x []float32, at []int32, width, stride int)) func(
 		for _, i := range at {
 			lowest, highest = min(lowest, i), max(highest, i)
 		}
-		_ = y[int(lowest)*stride : int(highest)*stride+width]
+		_, _ = y[int(lowest)*stride], y[int(highest)*stride+width-1]
 		f(y, x, at, width, stride)
 	}
 }

@@ -7,12 +7,14 @@ import (
 
 var productsGo = Products{}
 
-// blasRows bounds a call: gonum gives a larger one to goroutines of its own,
-// which the device's number of threads would not bound.
-const blasRows = 64
+// blasRows and blasCols bound a call: gonum gives a larger one to goroutines of
+// its own, which the device's number of threads would not bound.
+const blasRows, blasCols = 64, 3 * 64
 
-// mulBLAS is Mul on every processor that has no assembly here.
+// mulBLAS is Mul on every processor that has no assembly here. The blocks of the
+// summed index go to a part of the result, which then joins the total.
 func mulBLAS(c, a Matrix, b Packed, init Matrix, m int) {
+	var part [blasRows * blasCols]float32
 	for i := 0; i < m; i += blasRows {
 		rows := min(blasRows, m-i)
 		from := init
@@ -20,17 +22,29 @@ func mulBLAS(c, a Matrix, b Packed, init Matrix, m int) {
 			from = init.from(i)
 		}
 		start(c.from(i), from, rows, b.N)
-		trans := blas.NoTrans
-		left := blas32.General{Rows: rows, Cols: b.K, Stride: max(a.Row, b.K), Data: a.from(i).Data}
-		if a.Col != 1 {
-			trans = blas.Trans
-			left = blas32.General{Rows: b.K, Cols: rows, Stride: a.Col, Data: a.from(i).Data}
-		}
-		for j := 0; j < b.N; j += 4 * blasRows {
-			cols := min(4*blasRows, b.N-j)
-			blas32.Gemm(trans, blas.NoTrans, 1, left,
-				blas32.General{Rows: b.K, Cols: cols, Stride: b.Row, Data: b.Data[j:]}, 1,
-				blas32.General{Rows: rows, Cols: cols, Stride: c.Row, Data: c.Data[i*c.Row+j:]})
+		for j := 0; j < b.N; j += blasCols {
+			cols := min(blasCols, b.N-j)
+			for k0 := 0; k0 < b.K; k0 += kBlock {
+				k := min(kBlock, b.K-k0)
+				trans, left := leftFactor(Matrix{a.Data[i*a.Row+k0*a.Col:], a.Row, a.Col}, rows, k)
+				blas32.Gemm(trans, blas.NoTrans, 1, left,
+					blas32.General{Rows: k, Cols: cols, Stride: b.Row, Data: b.Data[k0*b.Row+j:]}, 0,
+					blas32.General{Rows: rows, Cols: cols, Stride: cols, Data: part[:rows*cols]})
+				for r := range rows {
+					to := c.Data[(i+r)*c.Row+j:][:cols]
+					for l, v := range part[r*cols:][:cols] {
+						to[l] += v
+					}
+				}
+			}
 		}
 	}
+}
+
+// leftFactor describes a, m×k, to BLAS.
+func leftFactor(a Matrix, m, k int) (blas.Transpose, blas32.General) {
+	if a.Col != 1 {
+		return blas.Trans, blas32.General{Rows: k, Cols: m, Stride: a.Col, Data: a.Data}
+	}
+	return blas.NoTrans, blas32.General{Rows: m, Cols: k, Stride: max(a.Row, k), Data: a.Data}
 }

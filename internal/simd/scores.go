@@ -1,5 +1,7 @@
 package simd
 
+import "fmt"
+
 // Scores are the kernels of sampled attention, of a tile of pairs: queries lie
 // across the lanes, each key is a row of stride floats. Numbers of queries are
 // rounded up to two vectors and channels to one; what lies there is computed too
@@ -71,7 +73,10 @@ type SinusoidTile struct {
 }
 
 // check panics where the assembly, which checks nothing, would leave a slice.
-func (t *SinusoidTile) check(backward bool) {
+func (t *SinusoidTile) check(width int, backward bool) {
+	if t.Keys < 1 || t.N < 1 || t.N%(2*width) != 0 {
+		panic(fmt.Sprintf("simd: a tile of %d keys and %d queries, %d a vector", t.Keys, t.N, width))
+	}
 	last := (t.Keys-1)*t.Stride + t.N - 1
 	_ = t.S[last]
 	_, _ = t.P[t.Keys-1], t.Scratch[4*t.N-1]
@@ -97,7 +102,7 @@ func (t *SinusoidTile) check(backward bool) {
 		if i%4 >= 2 {
 			low, high = t.GOrigin+int(lowest), t.GOrigin+int(highest)
 		}
-		_ = x[low : high+t.N]
+		_, _ = x[low], x[high+t.N-1]
 	}
 }
 

@@ -1,31 +1,41 @@
 package simd
 
-import "unsafe"
+import (
+	"fmt"
+	"unsafe"
+)
 
 var (
 	scoresAVX2 = Scores{
-		Maxout:           assembledScore([]scoreRows{{5, maxout5AVX2}, {2, maxout2AVX2}, {1, maxout1AVX2}}, maxoutBackward4AVX2, maxoutBackward1AVX2),
-		Lily:             assembledScore([]scoreRows{{5, lily5AVX2}, {2, lily2AVX2}, {1, lily1AVX2}}, lilyBackward4AVX2, lilyBackward1AVX2),
-		ScaleTile:        assembledScaleTile(scaleTileAVX2),
-		ScaleRows:        assembledScaleRows(scaleRowsAVX2),
-		Sinusoid:         assembledSinusoid(false, sinusoidTileAVX2),
-		SinusoidFar:      assembledSinusoid(false, sinusoidTileFarAVX2),
-		SinusoidBackward: assembledSinusoid(true, sinusoidBackwardAVX2),
+		Maxout:           assembledScore(8, []scoreRows{{5, maxout5AVX2}, {2, maxout2AVX2}, {1, maxout1AVX2}}, maxoutBackward4AVX2, maxoutBackward1AVX2),
+		Lily:             assembledScore(8, []scoreRows{{5, lily5AVX2}, {2, lily2AVX2}, {1, lily1AVX2}}, lilyBackward4AVX2, lilyBackward1AVX2),
+		ScaleTile:        assembledScaleTile(8, scaleTileAVX2),
+		ScaleRows:        assembledScaleRows(8, scaleRowsAVX2),
+		Sinusoid:         assembledSinusoid(8, false, sinusoidTileAVX2),
+		SinusoidFar:      assembledSinusoid(8, false, sinusoidTileFarAVX2),
+		SinusoidBackward: assembledSinusoid(8, true, sinusoidBackwardAVX2),
 		transpose:        transpose8AVX2,
 	}
 	scoresAVX512 = Scores{
-		Maxout:           assembledScore([]scoreRows{{8, maxout8AVX512}, {2, maxout2AVX512}, {1, maxout1AVX512}}, maxoutBackward4AVX512, maxoutBackward1AVX512),
-		Lily:             assembledScore([]scoreRows{{8, lily8AVX512}, {2, lily2AVX512}, {1, lily1AVX512}}, lilyBackward4AVX512, lilyBackward1AVX512),
-		ScaleTile:        assembledScaleTile(scaleTileAVX512),
-		ScaleRows:        assembledScaleRows(scaleRowsAVX512),
-		Sinusoid:         assembledSinusoid(false, sinusoidTileAVX512),
-		SinusoidFar:      assembledSinusoid(false, sinusoidTileFarAVX512),
-		SinusoidBackward: assembledSinusoid(true, sinusoidBackwardAVX512),
+		Maxout:           assembledScore(16, []scoreRows{{8, maxout8AVX512}, {2, maxout2AVX512}, {1, maxout1AVX512}}, maxoutBackward4AVX512, maxoutBackward1AVX512),
+		Lily:             assembledScore(16, []scoreRows{{8, lily8AVX512}, {2, lily2AVX512}, {1, lily1AVX512}}, lilyBackward4AVX512, lilyBackward1AVX512),
+		ScaleTile:        assembledScaleTile(16, scaleTileAVX512),
+		ScaleRows:        assembledScaleRows(16, scaleRowsAVX512),
+		Sinusoid:         assembledSinusoid(16, false, sinusoidTileAVX512),
+		SinusoidFar:      assembledSinusoid(16, false, sinusoidTileFarAVX512),
+		SinusoidBackward: assembledSinusoid(16, true, sinusoidBackwardAVX512),
 		transpose:        transpose8AVX2,
 	}
 )
 
-// The assembly checks nothing: what gives it slices does.
+// The assembly checks nothing: what gives it slices does. Its loops count down to
+// zero by whole vectors.
+
+func whole(n, step int) {
+	if n < 1 || n%step != 0 {
+		panic(fmt.Sprintf("simd: %d elements, expected a multiple of %d", n, step))
+	}
+}
 
 // backwardQueries is the number of queries that meet all keys of a tile before
 // the next ones.
@@ -37,10 +47,11 @@ type scoreRows struct {
 	f    func(n, c int, s, q *float32, stride int, k *float32, ldk int)
 }
 
-func assembledScore(blocks []scoreRows,
+func assembledScore(width int, blocks []scoreRows,
 	manyBack, oneBack func(n, c int, g *float32, stride int, q, dq, k, dk *float32)) Score {
 	return Score{
 		Forward: func(s, q []float32, stride, n int, k []float32, ldk, keys, c int) {
+			whole(n, 2*width)
 			_, _, _ = s[(keys-1)*stride+n-1], q[(c-1)*stride+n-1], k[(keys-1)*ldk+c-1]
 			j := 0
 			for _, b := range blocks {
@@ -50,6 +61,7 @@ func assembledScore(blocks []scoreRows,
 			}
 		},
 		Backward: func(g []float32, stride, n int, q, dq, k, dk []float32, keys, c int) {
+			whole(c, width)
 			_, _, _ = g[(keys-1)*stride+n-1], q[n*c-1], dq[n*c-1]
 			_, _ = k[keys*c-1], dk[keys*c-1]
 			for r := 0; r < n; r += backwardQueries { // these rows of q and dq stay in the first cache
@@ -66,23 +78,25 @@ func assembledScore(blocks []scoreRows,
 	}
 }
 
-func assembledScaleTile(f func(keys, n int, s *float32, stride int, scale, floor float32, sum *float32)) func(s []float32, stride, keys, n int, scale, floor float32, sum []float32) {
+func assembledScaleTile(width int, f func(keys, n int, s *float32, stride int, scale, floor float32, sum *float32)) func(s []float32, stride, keys, n int, scale, floor float32, sum []float32) {
 	return func(s []float32, stride, keys, n int, scale, floor float32, sum []float32) {
+		whole(n, width)
 		_, _ = s[(keys-1)*stride+n-1], sum[n-1]
 		f(keys, n, &s[0], stride, scale, floor, &sum[0])
 	}
 }
 
-func assembledScaleRows(f func(rows, n int, y *float32, stride int, x *float32)) func(y []float32, stride, rows, n int, x []float32) {
+func assembledScaleRows(width int, f func(rows, n int, y *float32, stride int, x *float32)) func(y []float32, stride, rows, n int, x []float32) {
 	return func(y []float32, stride, rows, n int, x []float32) {
+		whole(n, width)
 		_, _ = y[(rows-1)*stride+n-1], x[n-1]
 		f(rows, n, &y[0], stride, &x[0])
 	}
 }
 
-func assembledSinusoid(backward bool, f func(tile *byte)) func(t *SinusoidTile) {
+func assembledSinusoid(width int, backward bool, f func(tile *byte)) func(t *SinusoidTile) {
 	return func(t *SinusoidTile) {
-		t.check(backward)
+		t.check(width, backward)
 		f((*byte)(unsafe.Pointer(t)))
 	}
 }

@@ -20,6 +20,9 @@ type Kernels struct {
 // Levels returns what this machine can run, the fastest first. The last is Go.
 func Levels() []*Kernels { return levels }
 
+// Go returns the kernels in Go, which every machine runs.
+func Go() *Kernels { return generic }
+
 // Variable is the environment variable that asks for a lower level.
 const Variable = "SFTSEQ_SIMD"
 
