@@ -10,9 +10,6 @@ import (
 
 // TestKernels: every kernel's operands fit, it runs, and it computes numbers.
 func TestKernels(t *testing.T) {
-	if testing.Short() {
-		t.Skip("the kernels at full size")
-	}
 	device := cpu.New(0)
 	seen := map[string]bool{}
 	for _, k := range Kernels() {

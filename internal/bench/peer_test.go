@@ -49,7 +49,10 @@ func peerOf(t *testing.T, text string) *Peer {
 	}
 	p, err := FindPeer(dir, 3)
 	if err != nil {
-		t.Skip(err) // no Python
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip(err) // no python3; make deps installs it
 	}
 	return p
 }

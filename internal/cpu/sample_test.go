@@ -234,9 +234,6 @@ func TestSampleIsTheSort(t *testing.T) {
 
 // TestSampleLong has ties at the edge of a million tokens.
 func TestSampleLong(t *testing.T) {
-	if testing.Short() {
-		t.Skip("sorts a million tokens")
-	}
 	random := rand.New(rand.NewPCG(3, 4))
 	score := make([]float32, 1<<20)
 	for i := range score {

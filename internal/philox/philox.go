@@ -26,8 +26,14 @@ const (
 func Words(seed uint64, counter [4]uint32) [4]uint32 {
 	c0, c1, c2, c3 := counter[0], counter[1], counter[2], counter[3]
 	k0, k1 := uint32(seed), uint32(seed>>32)
-	// Unrolled, because the keys then cost one constant addition each.
 	c0, c1, c2, c3 = round(c0, c1, c2, c3, k0, k1)
+	c0, c1, c2, c3 = lastNine(c0, c1, c2, c3, k0, k1)
+	return [4]uint32{c0, c1, c2, c3}
+}
+
+// lastNine are the rounds after the first. Unrolled, because the keys then cost
+// one constant addition each.
+func lastNine(c0, c1, c2, c3, k0, k1 uint32) (uint32, uint32, uint32, uint32) {
 	c0, c1, c2, c3 = round(c0, c1, c2, c3, k0+(weyl0&low), k1+(weyl1&low))
 	c0, c1, c2, c3 = round(c0, c1, c2, c3, k0+(2*weyl0&low), k1+(2*weyl1&low))
 	c0, c1, c2, c3 = round(c0, c1, c2, c3, k0+(3*weyl0&low), k1+(3*weyl1&low))
@@ -37,7 +43,7 @@ func Words(seed uint64, counter [4]uint32) [4]uint32 {
 	c0, c1, c2, c3 = round(c0, c1, c2, c3, k0+(7*weyl0&low), k1+(7*weyl1&low))
 	c0, c1, c2, c3 = round(c0, c1, c2, c3, k0+(8*weyl0&low), k1+(8*weyl1&low))
 	c0, c1, c2, c3 = round(c0, c1, c2, c3, k0+(9*weyl0&low), k1+(9*weyl1&low))
-	return [4]uint32{c0, c1, c2, c3}
+	return c0, c1, c2, c3
 }
 
 func round(c0, c1, c2, c3, k0, k1 uint32) (uint32, uint32, uint32, uint32) {

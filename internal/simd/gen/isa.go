@@ -108,28 +108,16 @@ var constants = map[string]Mem{}
 // bits returns a constant that is broadcast from memory. Floats are written as
 // their bits: avo prints F32(1) as the integer 1.
 func bits(b uint32) Mem {
-	name := fmt.Sprintf("c%08x", b)
-	m, ok := constants[name]
-	if !ok {
-		m = GLOBL(name, RODATA|NOPTR)
-		DATA(0, U32(b))
-		constants[name] = m
-	}
-	return m
+	return data(fmt.Sprintf("c%08x", b), func() { DATA(0, U32(b)) })
 }
 
 // wideBits returns a constant that fills a register, as an operand.
 func (v isa) wideBits(b uint32) Mem {
-	name := fmt.Sprintf("w%08x", b)
-	m, ok := constants[name]
-	if !ok {
-		m = GLOBL(name, RODATA|NOPTR)
+	return data(fmt.Sprintf("w%08x", b), func() {
 		for i := range 16 {
 			DATA(4*i, U32(b))
 		}
-		constants[name] = m
-	}
-	return m
+	})
 }
 
 func (v isa) wideConstant(x float32) Mem { return v.wideBits(math.Float32bits(x)) }

@@ -156,12 +156,18 @@ func nextWindows(tile, jb Register, field int) *windows {
 	XORQ(f, f)
 	TESTQ(g, g)
 	CMOVQLT(f, g)
+	windowsOf(tile, f, g)
+	return &windows{f, g}
+}
+
+// windowsOf turns a token's position in g into where its windows begin in F and
+// in G, in bytes.
+func windowsOf(tile, f, g Register) {
 	MOVQ(Mem{Base: tile, Disp: tileFOrigin}, f)
 	SUBQ(g, f)
 	ADDQ(Mem{Base: tile, Disp: tileGOrigin}, g)
 	SHLQ(Imm(2), f)
 	SHLQ(Imm(2), g)
-	return &windows{f, g}
 }
 
 // sinusoidKey loads what belongs to key jb/4: the weights of its two tokens,
@@ -184,11 +190,7 @@ func sinusoidKey(v isa, tile, jb Register) (p, w VecVirtual, ft, gt, fp, gp GPVi
 			v.clear(w)
 			Label("paired")
 		}
-		MOVQ(Mem{Base: tile, Disp: tileFOrigin}, f)
-		SUBQ(g, f)
-		ADDQ(Mem{Base: tile, Disp: tileGOrigin}, g)
-		SHLQ(Imm(2), f)
-		SHLQ(Imm(2), g)
+		windowsOf(tile, f, g)
 		return f, g
 	}
 	ft, gt = window(tileTop)
