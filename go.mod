@@ -8,13 +8,13 @@ require (
 	github.com/gofrs/flock v0.13.1
 	github.com/schollz/progressbar/v3 v3.19.1
 	github.com/urfave/cli/v2 v2.27.7
+	github.com/vulkan-go/vulkan v0.0.0-20221209234627-c0a353ae26c8
 	golang.org/x/net v0.62.0
 	golang.org/x/term v0.47.0
+	gonum.org/v1/gonum v0.17.0
 	gonum.org/v1/plot v0.17.0
 	google.golang.org/grpc v1.85.0
 )
-
-require gonum.org/v1/gonum v0.17.0 // indirect
 
 require (
 	codeberg.org/go-fonts/liberation v0.5.0 // indirect

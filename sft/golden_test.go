@@ -13,6 +13,7 @@ import (
 	"sftseq/internal/safetensors"
 	"sftseq/internal/simd"
 	"sftseq/internal/tensor"
+	"sftseq/internal/vktest"
 	"sftseq/seq"
 )
 
@@ -83,18 +84,24 @@ func loadGolden(t *testing.T, name string) (*Model, []seq.Example) {
 	return m, goldenExamples(t, dir)
 }
 
-// onEveryLevel runs a test for each folder on each instruction set of this
-// machine.
-func onEveryLevel(t *testing.T, folders []string, f func(t *testing.T, name string, device tensor.Device)) {
+// onEveryDevice runs a test for each folder on each instruction set of this
+// machine and on Vulkan.
+func onEveryDevice(t *testing.T, folders []string, f func(t *testing.T, name string, device tensor.Device)) {
 	for _, level := range simd.Levels() {
 		for _, name := range folders {
 			t.Run(level.Name+"/"+name, func(t *testing.T) { f(t, name, cpu.NewLevel(2, level)) })
 		}
 	}
+	t.Run("vulkan", func(t *testing.T) {
+		device := vktest.Open(t)
+		for _, name := range folders {
+			t.Run(name, func(t *testing.T) { f(t, name, device) })
+		}
+	})
 }
 
 func TestGoldenLogits(t *testing.T) {
-	onEveryLevel(t, evaluationFolders(), func(t *testing.T, name string, device tensor.Device) {
+	onEveryDevice(t, evaluationFolders(), func(t *testing.T, name string, device tensor.Device) {
 		m, examples := loadGolden(t, name)
 		s, err := NewScorer(m, device)
 		if err != nil {
@@ -153,7 +160,7 @@ func compareGradients(t *testing.T, p *Parameters, got []float32, path string) {
 }
 
 func TestGoldenGradients(t *testing.T) {
-	onEveryLevel(t, evaluationFolders(), func(t *testing.T, name string, device tensor.Device) {
+	onEveryDevice(t, evaluationFolders(), func(t *testing.T, name string, device tensor.Device) {
 		m, examples := loadGolden(t, name)
 		g, _, err := m.Gradient(context.Background(), device, examples)
 		if err != nil {
@@ -166,7 +173,7 @@ func TestGoldenGradients(t *testing.T) {
 // TestGoldenTraining makes three optimizer steps with noise, drop token and
 // every dropout.
 func TestGoldenTraining(t *testing.T) {
-	onEveryLevel(t, []string{"train", "train_retrieval"}, testGoldenTraining)
+	onEveryDevice(t, []string{"train", "train_retrieval"}, testGoldenTraining)
 }
 
 func testGoldenTraining(t *testing.T, name string, device tensor.Device) {

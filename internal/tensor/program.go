@@ -53,7 +53,7 @@ func (p *Program) TempInts(name string, rows Axis, shape ...int) *Tensor {
 // Input declares a tensor that each batch fills.
 func (p *Program) Input(name string, rows Axis, shape ...int) *Tensor {
 	t := &Tensor{Name: name, Shape: shape, Rows: rows, Space: Inputs, Offset: p.words[Inputs]}
-	p.words[Inputs] += t.Words()
+	p.words[Inputs] += align(t.Words())
 	return t
 }
 

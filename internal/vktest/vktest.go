@@ -1,0 +1,33 @@
+// Package vktest opens Vulkan devices for the tests of other packages.
+package vktest
+
+import (
+	"os"
+	"testing"
+
+	"sftseq/vk"
+)
+
+// Open opens the machine's best device under the validation layer. At the end of
+// the test it fails if the layer has complained of anything. Without Vulkan or
+// the layer the test is skipped, except where CI=true, which installs them.
+func Open(t testing.TB) *vk.Device {
+	t.Helper()
+	t.Setenv("SFTSEQ_VK_VALIDATE", "1")
+	d, err := vk.Open(vk.Options{})
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip("Vulkan and its validation layer are needed: ", err)
+	}
+	t.Cleanup(func() {
+		for _, m := range d.Messages() {
+			t.Error("validation: ", m)
+		}
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}

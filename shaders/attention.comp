@@ -1,0 +1,160 @@
+// Sampled attention. Per sequence and head, with m the score of a query and a key,
+//
+//   A_ij = m(q_i, k_j)/√dh · Rmul_ij + Radd_ij
+//   o_i  = Σ_j P_ij v_j,  P = ReLU(A)/(Σ ReLU(A) + leak + ε), or softmax
+//
+//   o, q [T, d], norm [T, h], silent [1], k, v [S, d], leak [B, h], count [B],
+//   f, g, e [2h, TABLE], p, top, partner [S]
+//
+// A workgroup has 64 queries of one sequence and head. An invocation holds one
+// query and takes every fourth key; the keys pass through shared memory, and
+// neighbours read neighbouring entries of the tables. Nothing of size [T, S] is
+// ever stored.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "include/common.glsl"
+#include "include/math.glsl"
+#include "include/attention.glsl"
+#include "include/attention_rows.glsl"
+#include "include/tiles.glsl"
+
+layout(constant_id = 5) const bool LONG = false; // a sum may have more than 1024 keys
+layout(local_size_x = 256) in;
+layout(push_constant) uniform Push { uint heads, d, table; float scale; uint hasSilent; };
+
+OPERAND(1, writeonly, float, o);
+OPERAND(2, writeonly, float, norm);
+OPERAND(3, , uint, silent);
+OPERAND(4, readonly, float, q);
+OPERAND(5, readonly, float, k);
+OPERAND(6, readonly, float, v);
+OPERAND(7, readonly, float, leak);
+OPERAND(8, readonly, uint, count);
+OPERAND(9, readonly, uint, firstTokens);
+OPERAND(10, readonly, uint, firstRows);
+OPERAND(11, readonly, float, f);
+OPERAND(12, readonly, float, g);
+OPERAND(13, readonly, float, e);
+OPERAND(14, readonly, float, p);
+OPERAND(15, readonly, uint, top);
+OPERAND(16, readonly, int, partner);
+
+#define TABLE table
+#define HEADS_OF heads
+#include "include/relation.glsl"
+
+shared float keyP[64];
+shared uint keyTop[64];
+shared int keyPartner[64];
+shared float sliceTop[256], sliceSum[256];
+
+const float EPSILON = 1e-9, LOWEST = -3.4e38;
+
+// loadKeys brings n rows of k and v from packed row `from` on.
+void loadKeys(uint from, uint n, uint head) {
+    LOAD_TILE(k, v, from, n, head)
+    uint j = gl_LocalInvocationIndex;
+    if (RELATIVE && j < n) {
+        keyP[j] = p[from + j];
+        keyTop[j] = top[from + j];
+        keyPartner[j] = partner[from + j];
+    }
+}
+
+void main() {
+    uint head = group() % heads;
+    Tile t;
+    TILE_OF(firstTokens, group() / heads, ROWS, t);
+    if (t.from >= t.to || t.b >= counts[2]) return;
+    uint slot = gl_LocalInvocationIndex % ROWS, slice = gl_LocalInvocationIndex / ROWS;
+    uint row = min(t.from + slot, t.to - 1), i = row - t.first;
+
+    vec4 query[VECTORS], part[VECTORS], total[VECTORS];
+    LOAD_ROW(query, q, row, head)
+    for (uint c = 0; c < VECTORS; c++) {
+        part[c] = vec4(0);
+        total[c] = vec4(0);
+    }
+    float sum = 0, totalSum = 0, highest = LOWEST;
+
+    uint keys = count[t.b], first = firstRows[t.b];
+    for (uint from = 0; from < keys; from += TILE) {
+        uint n = min(TILE, keys - from);
+        if (LONG && from % 1024 == 0) { // no chain of additions gets longer than 256
+            for (uint c = 0; c < VECTORS; c++) {
+                total[c] += part[c];
+                part[c] = vec4(0);
+            }
+            totalSum += sum;
+            sum = 0;
+        }
+        barrier();
+        loadKeys(first + from, n, head);
+        barrier();
+        for (uint j = slice; j < n; j += SLICES) {
+            float m;
+            SCORE_OF(query[c], tile[j * VECTORS + c], m);
+            float a = m * scale;
+            if (RELATIVE) {
+                Term x = term(head, i, keyTop[j]);
+                float w = keyP[j], mul = w * x.soft, add = w * x.add;
+                if (keyPartner[j] >= 0) {
+                    x = term(head, i, uint(keyPartner[j]));
+                    mul += (1 - w) * x.soft;
+                    add += (1 - w) * x.add;
+                }
+                a = a * mul + add;
+            }
+            float weight;
+            if (PROBABILITY == SOFTMAX) {
+                if (a > highest) { // what was summed before shrinks
+                    float shrink = Exp(highest - a);
+                    highest = a;
+                    for (uint c = 0; c < VECTORS; c++) {
+                        part[c] *= shrink;
+                        if (LONG) total[c] *= shrink;
+                    }
+                    sum *= shrink;
+                    if (LONG) totalSum *= shrink;
+                }
+                weight = Exp(a - highest);
+            } else {
+                weight = floorZero(a);
+            }
+            sum += weight;
+            for (uint c = 0; c < VECTORS; c++) part[c] += weight * tile[(TILE + j) * VECTORS + c];
+        }
+    }
+    if (LONG) {
+        sum += totalSum;
+        for (uint c = 0; c < VECTORS; c++) part[c] += total[c];
+    }
+
+    // The slices' sums meet, in their order.
+    barrier();
+    sliceTop[gl_LocalInvocationIndex] = highest;
+    barrier();
+    if (PROBABILITY == SOFTMAX) {
+        float most = LOWEST;
+        for (uint s = 0; s < SLICES; s++) most = max(most, sliceTop[s * ROWS + slot]);
+        float shrink = Exp(highest - most);
+        if (!(highest > LOWEST)) shrink = 0;
+        highest = most;
+        sum *= shrink;
+        for (uint c = 0; c < VECTORS; c++) part[c] *= shrink;
+    }
+    sliceSum[gl_LocalInvocationIndex] = sum;
+    barrier();
+    sum = 0;
+    for (uint s = 0; s < SLICES; s++) sum += sliceSum[s * ROWS + slot];
+    bool writes = slice == 0 && t.from + slot < t.to;
+    if (PROBABILITY != SOFTMAX) {
+        if (hasSilent != 0 && writes && sum == 0) atomicAdd(silent[0], 1);
+        if (PROBABILITY == LEAKY) sum += leak[t.b * heads + head];
+        sum += EPSILON;
+    }
+    if (writes) norm[row * heads + head] = PROBABILITY == SOFTMAX ? highest + Log(sum) : sum;
+    float inverse = 1 / sum;
+    for (uint c = 0; c < VECTORS; c++) part[c] *= inverse;
+    SUM_SLICES(part, o, t.from, t.to - t.from, head)
+}

@@ -1,0 +1,53 @@
+// What the backward of attention needs of whole rows:
+//
+//   share[i, n] = DO_i · O_i of head n
+//   bounds[n], bounds[h + n]: of |dA·Rmul's derivative| and of |dA|, over all pairs
+//
+// The bounds serve the fixed point of attention_backward_queries. With the
+// largest norms of k and v of a head,
+//
+//   |dA| ≤ (‖DO_i‖·‖v‖ + |share|)/norm_i,  |m|/√dh ≤ 2(‖q_i‖ + ‖k‖) + 2√dh, or ‖q_i‖·‖k‖/√dh
+//
+//   o, do, q [T, d], norm [T, h], keys [2h]: the largest norms of k, then of v
+//
+// Maxima are taken of the bits of floats that are not negative, by atomics: their
+// order does not matter. One invocation per row and head. Push: see Push.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "include/common.glsl"
+#include "include/attention.glsl"
+
+layout(local_size_x = 256) in;
+layout(push_constant) uniform Push { uint heads, d, table; float scale; uint capacity; };
+
+OPERAND(1, writeonly, float, share);
+OPERAND(2, , uint, bounds);
+OPERAND(3, readonly, float, gradient);
+OPERAND(4, readonly, float, o);
+OPERAND(5, readonly, float, norm);
+OPERAND(6, readonly, float, q);
+OPERAND(7, readonly, float, keys);
+
+void main() {
+    uint at = group() * 256 + gl_LocalInvocationID.x;
+    uint i = at / heads, head = at % heads;
+    if (i >= used(1, capacity)) return;
+    float sum = 0, outer = 0, query = 0;
+    for (uint c = 0; c < CHANNELS; c++) {
+        uint word = i * d + head * CHANNELS + c;
+        float x = gradient[word], y = q[word];
+        sum += x * o[word];
+        outer += x * x;
+        query += y * y;
+    }
+    share[at] = sum;
+    // A row without a positive score has no gradient, and the least norm.
+    if (PROBABILITY == RELU && norm[at] <= 1e-9) return;
+    // Of softmax, P ≤ 1 takes the place of 1/norm.
+    float inverse = PROBABILITY == SOFTMAX ? 1 : 1 / norm[at];
+    float most = (sqrt(outer) * keys[heads + head] + abs(sum)) * inverse * 1.001;
+    query = sqrt(query);
+    float score = SCORE == DOT ? query * keys[head] * scale : 2 * (query + keys[head]) + 2 / scale;
+    atomicMax(bounds[head], floatBitsToUint(abs(most * score)));
+    atomicMax(bounds[heads + head], floatBitsToUint(most));
+}

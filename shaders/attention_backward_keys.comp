@@ -1,0 +1,139 @@
+// The backward of sampled attention by keys: with dA as in
+// attention_backward_queries.comp, sums over a chunk of queries of
+//
+//   DK_j = Σ_i dA_ij·Rmul_ij/√dh · ∂m/∂k_j,  DV_j = Σ_i P_ij DO_i
+//   DP_j = Σ_i dA_ij·(m·(soft_top − soft_partner)/√dh + add_top − add_partner)
+//
+//   dk, dv [chunks, S, d], dp [chunks, S, h]; the others as there
+//
+// A workgroup has 64 sampled rows of one sequence, a head and a chunk of queries;
+// an invocation holds one key and takes every fourth query of a tile. A sequence
+// has at most CHUNKS chunks, of at least 128 queries, by its length alone.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "include/common.glsl"
+#include "include/math.glsl"
+#include "include/attention.glsl"
+#include "include/attention_rows.glsl"
+#include "include/chunks.glsl"
+#include "include/tiles.glsl"
+
+layout(local_size_x = 256) in;
+layout(push_constant) uniform Push { uint heads, d, table; float scale; uint capacity, chunks; };
+
+OPERAND(1, writeonly, float, dk);
+OPERAND(2, writeonly, float, dv);
+OPERAND(3, writeonly, float, dp);
+OPERAND(4, readonly, float, gradient);
+OPERAND(5, readonly, float, norm);
+OPERAND(6, readonly, float, share);
+OPERAND(7, readonly, float, q);
+OPERAND(8, readonly, float, k);
+OPERAND(9, readonly, float, v);
+OPERAND(10, readonly, uint, count);
+OPERAND(11, readonly, uint, firstTokens);
+OPERAND(12, readonly, uint, firstRows);
+OPERAND(13, readonly, float, f);
+OPERAND(14, readonly, float, g);
+OPERAND(15, readonly, float, e);
+OPERAND(16, readonly, float, p);
+OPERAND(17, readonly, uint, top);
+OPERAND(18, readonly, int, partner);
+
+#define TABLE table
+#define HEADS_OF heads
+#include "include/relation.glsl"
+
+shared float rowNorm[64], rowShare[64];
+shared float sliceSum[256];
+
+void main() {
+    uint chunk = group() % chunks, head = group() / chunks % heads;
+    Tile t;
+    TILE_OF(firstRows, group() / chunks / heads, ROWS, t);
+    if (t.b >= counts[2]) return;
+    uint end = min(t.to, t.first + count[t.b]); // of the rows in use
+    uint first = firstTokens[t.b], length = firstTokens[t.b + 1] - first;
+    uint size = chunkSize(length);
+    if (t.from >= end || chunk * size >= length) return;
+    uint slot = gl_LocalInvocationIndex % ROWS, slice = gl_LocalInvocationIndex / ROWS;
+    uint row = min(t.from + slot, end - 1);
+
+    vec4 key[VECTORS], value[VECTORS], dKey[VECTORS], dValue[VECTORS];
+    LOAD_ROW(key, k, row, head)
+    LOAD_ROW(value, v, row, head)
+    for (uint c = 0; c < VECTORS; c++) {
+        dKey[c] = vec4(0);
+        dValue[c] = vec4(0);
+    }
+    float w = 1, dWeight = 0;
+    uint own = 0, other = 0;
+    bool paired = false;
+    if (RELATIVE) {
+        w = p[row];
+        own = top[row];
+        paired = partner[row] >= 0;
+        other = paired ? uint(partner[row]) : 0;
+    }
+
+    for (uint from = chunk * size; from < min(length, (chunk + 1) * size); from += TILE) {
+        uint n = min(TILE, min(length, (chunk + 1) * size) - from);
+        barrier();
+        LOAD_TILE(q, gradient, first + from, n, head)
+        uint at = gl_LocalInvocationIndex;
+        if (at < n) {
+            rowNorm[at] = norm[(first + from + at) * heads + head];
+            rowShare[at] = share[(first + from + at) * heads + head];
+        }
+        barrier();
+        for (uint r = slice; r < n; r += SLICES) {
+            uint i = from + r;
+            float m;
+            SCORE_OF(tile[r * VECTORS + c], key[c], m);
+            m *= scale;
+            float a = m, mul = 1;
+            Term x, y;
+            if (RELATIVE) {
+                x = term(head, i, own);
+                mul = w * x.soft;
+                float add = w * x.add;
+                if (paired) {
+                    y = term(head, i, other);
+                    mul += (1 - w) * y.soft;
+                    add += (1 - w) * y.add;
+                }
+                a = a * mul + add;
+            }
+            vec4 products = vec4(0);
+            for (uint c = 0; c < VECTORS; c++) products += tile[(TILE + r) * VECTORS + c] * value[c];
+            float da = (products.x + products.y) + (products.z + products.w) - rowShare[r];
+            float weight;
+            if (PROBABILITY == SOFTMAX) {
+                weight = Exp(a - rowNorm[r]);
+                da *= weight;
+            } else {
+                float inverse = 1 / rowNorm[r];
+                weight = floorZero(a) * inverse;
+                da = a <= 0 ? 0 : da * inverse;
+            }
+            if (RELATIVE && paired) dWeight += da * (m * (x.soft - y.soft) + (x.add - y.add));
+            float dm = da * mul * scale;
+            for (uint c = 0; c < VECTORS; c++) {
+                dKey[c] += dm * keyShare(tile[r * VECTORS + c], key[c]);
+                dValue[c] += weight * tile[(TILE + r) * VECTORS + c];
+            }
+        }
+    }
+    uint part = chunk * capacity + t.from, n = end - t.from;
+    SUM_SLICES(dKey, dk, part, n, head)
+    SUM_SLICES(dValue, dv, part, n, head)
+    if (RELATIVE) {
+        sliceSum[gl_LocalInvocationIndex] = dWeight;
+        barrier();
+        if (slice == 0 && slot < n) {
+            float sum = 0;
+            for (uint s = 0; s < SLICES; s++) sum += sliceSum[s * ROWS + slot];
+            dp[(part + slot) * heads + head] = sum;
+        }
+    }
+}

@@ -1,0 +1,129 @@
+// The backward of sampled attention by queries: with share_i = DO_i·O_i,
+//
+//   dA_ij = [A_ij > 0]·(DO_i·v_j − share_i)/norm_i   (softmax: P_ij(DO_i·v_j − share_i))
+//   DQ_i  = Σ_j dA_ij·Rmul_ij/√dh · ∂m/∂q_i
+//
+// and the histograms of dA·Rmul's and of dA over i − j and i + j, what the tables
+// f and g receive, as fixed-point sums: see fixed.glsl.
+//
+//   dq, gradient, q [T, d], histogram [2h, 2, 2, TABLE]: high and low parts of f,
+//   then of g; norm, share [T, h], bounds [2h], the others as in attention.comp
+//
+// The work is cut as in attention.comp; the scores are computed again.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "include/common.glsl"
+#include "include/math.glsl"
+#include "include/attention.glsl"
+#include "include/attention_rows.glsl"
+#include "include/tiles.glsl"
+#include "include/fixed.glsl"
+
+layout(local_size_x = 256) in;
+layout(push_constant) uniform Push { uint heads, d, table; float scale; int bits; };
+
+OPERAND(1, writeonly, float, dq);
+OPERAND(2, , int, histogram);
+OPERAND(3, readonly, float, gradient);
+OPERAND(4, readonly, float, norm);
+OPERAND(5, readonly, float, share);
+OPERAND(6, readonly, float, bounds);
+OPERAND(7, readonly, float, q);
+OPERAND(8, readonly, float, k);
+OPERAND(9, readonly, float, v);
+OPERAND(10, readonly, uint, count);
+OPERAND(11, readonly, uint, firstTokens);
+OPERAND(12, readonly, uint, firstRows);
+OPERAND(13, readonly, float, f);
+OPERAND(14, readonly, float, g);
+OPERAND(15, readonly, float, e);
+OPERAND(16, readonly, float, p);
+OPERAND(17, readonly, uint, top);
+OPERAND(18, readonly, int, partner);
+
+#define TABLE table
+#define HEADS_OF heads
+#include "include/relation.glsl"
+
+shared float keyP[64];
+shared uint keyTop[64];
+shared int keyPartner[64];
+
+// tally adds a pair's share to row `row` of both tables.
+void tally(uint row, uint i, uint j, float value, float unit) {
+    ivec2 parts = fixedParts(value, unit, bits);
+    uint at = row * 4 * TABLE, x = i + longest() - 1 - j, y = i + j;
+    atomicAdd(histogram[at + x], parts.x);
+    atomicAdd(histogram[at + TABLE + x], parts.y);
+    atomicAdd(histogram[at + 2 * TABLE + y], parts.x);
+    atomicAdd(histogram[at + 3 * TABLE + y], parts.y);
+}
+
+void main() {
+    uint head = group() % heads;
+    Tile t;
+    TILE_OF(firstTokens, group() / heads, ROWS, t);
+    if (t.from >= t.to || t.b >= counts[2]) return;
+    uint slot = gl_LocalInvocationIndex % ROWS, slice = gl_LocalInvocationIndex / ROWS;
+    uint row = min(t.from + slot, t.to - 1), i = row - t.first;
+    bool live = t.from + slot < t.to;
+
+    vec4 query[VECTORS], outer[VECTORS], result[VECTORS];
+    LOAD_ROW(query, q, row, head)
+    LOAD_ROW(outer, gradient, row, head)
+    for (uint c = 0; c < VECTORS; c++) result[c] = vec4(0);
+    float z = norm[row * heads + head], own = share[row * heads + head], inverse = 1 / z;
+    float unitMul = fixedUnit(bounds[head], bits), unitAdd = fixedUnit(bounds[heads + head], bits);
+
+    uint keys = count[t.b], first = firstRows[t.b];
+    for (uint from = 0; from < keys; from += TILE) {
+        uint n = min(TILE, keys - from);
+        barrier();
+        LOAD_TILE(k, v, first + from, n, head)
+        uint at = gl_LocalInvocationIndex;
+        if (RELATIVE && at < n) {
+            keyP[at] = p[first + from + at];
+            keyTop[at] = top[first + from + at];
+            keyPartner[at] = partner[first + from + at];
+        }
+        barrier();
+        for (uint j = slice; j < n && live; j += SLICES) {
+            float m;
+            SCORE_OF(query[c], tile[j * VECTORS + c], m);
+            m *= scale;
+            float a = m, mul = 1, w = 1;
+            Term x, y;
+            bool paired = false;
+            if (RELATIVE) {
+                w = keyP[j];
+                paired = keyPartner[j] >= 0;
+                x = termBackward(head, i, keyTop[j]);
+                mul = w * x.soft;
+                float add = w * x.add;
+                if (paired) {
+                    y = termBackward(head, i, uint(keyPartner[j]));
+                    mul += (1 - w) * y.soft;
+                    add += (1 - w) * y.add;
+                }
+                a = a * mul + add;
+            }
+            vec4 products = vec4(0);
+            for (uint c = 0; c < VECTORS; c++) products += outer[c] * tile[(TILE + j) * VECTORS + c];
+            float da = (products.x + products.y) + (products.z + products.w) - own;
+            if (PROBABILITY == SOFTMAX) da *= Exp(a - z);
+            else da = a <= 0 ? 0 : da * inverse;
+            if (RELATIVE && da != 0) {
+                float dmul = da * m;
+                tally(head, i, keyTop[j], dmul * w * x.sigmoid, unitMul);
+                tally(heads + head, i, keyTop[j], da * w, unitAdd);
+                if (paired) {
+                    tally(head, i, uint(keyPartner[j]), dmul * (1 - w) * y.sigmoid, unitMul);
+                    tally(heads + head, i, uint(keyPartner[j]), da * (1 - w), unitAdd);
+                }
+            }
+            float dm = da * mul * scale;
+            for (uint c = 0; c < VECTORS; c++) result[c] += dm * queryShare(query[c], tile[j * VECTORS + c]);
+        }
+    }
+    SUM_SLICES(result, dq, t.from, t.to - t.from, head)
+}

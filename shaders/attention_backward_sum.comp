@@ -1,0 +1,34 @@
+// The last stage of attention_backward_keys: y_j = Σ over the chunks of its
+// sequence, in their order; 0 in rows that are not in use.
+//
+//   y [S, width], parts [chunks, S, width], count [B], firstTokens, firstRows [B+1]
+//
+// A workgroup has one sampled row. Push: width, the rows that fit.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "include/common.glsl"
+#include "include/chunks.glsl"
+
+layout(local_size_x = 64) in;
+layout(push_constant) uniform Push { uint width, capacity; };
+
+OPERAND(1, writeonly, float, y);
+OPERAND(2, readonly, float, parts);
+OPERAND(3, readonly, uint, count);
+OPERAND(4, readonly, uint, firstTokens);
+OPERAND(5, readonly, uint, firstRows);
+
+#include "include/sequence.glsl"
+
+void main() {
+    uint j = group();
+    if (j >= used(3, capacity)) return;
+    uint b = sequenceOf(j);
+    uint length = firstTokens[b + 1] - firstTokens[b];
+    uint chunks = j < firstRows[b] + count[b] ? divideUp(length, chunkSize(length)) : 0;
+    for (uint c = gl_LocalInvocationID.x; c < width; c += 64) {
+        float sum = 0;
+        for (uint part = 0; part < chunks; part++) sum += parts[(part * capacity + j) * width + c];
+        y[j * width + c] = sum;
+    }
+}

@@ -1,0 +1,40 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+// part[p, c] = Σ_i x[i, c] over chunk p of the rows: the gradient of a bias,
+// whose chunks are then added in order.
+//   x [rows, width], part [parts, width]
+//
+// One workgroup sums 32 columns of one chunk: eight invocations a column, each
+// every eighth row, then those eight in order.
+//
+//   push: axis, capacity, width, parts
+#include "include/common.glsl"
+#include "include/rowchunks.glsl"
+
+layout(local_size_x = 256) in;
+
+layout(push_constant) uniform Push { uint axis, capacity, width, parts; } push;
+
+OPERAND(1, readonly, float, x);
+OPERAND(2, writeonly, float, sums);
+
+const uint COLUMNS = 32, LANES = 8;
+
+shared float lanes[LANES * COLUMNS];
+
+void main() {
+    uint across = divideUp(push.width, COLUMNS), part = group() / across;
+    if (part >= push.parts) return;
+    uint t = gl_LocalInvocationIndex, column = group() % across * COLUMNS + t % COLUMNS;
+    uint rows = used(push.axis, push.capacity), chunk = chunkRows(rows);
+    uint end = min(rows, (part + 1) * chunk);
+    float sum = 0;
+    if (column < push.width) {
+        for (uint i = part * chunk + t / COLUMNS; i < end; i += LANES) sum += x[i * push.width + column];
+    }
+    lanes[t] = sum;
+    barrier();
+    if (t >= COLUMNS || column >= push.width) return;
+    for (uint i = 1; i < LANES; i++) sum += lanes[i * COLUMNS + t];
+    sums[part * push.width + column] = sum;
+}

@@ -1,0 +1,76 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+// The gradients of Duplet. With g = dy of a sampled row and ρ = σ/softplus:
+//
+//   dp = Σ_heads dpHeads + Σ_c g·(x_top − x_partner)
+//   dscore_top = dp·p(1−p)·ρ(s_top), dscore_partner = −dp·p(1−p)·ρ(s_partner)
+//   dx_top += p·g, dx_partner += (1−p)·g
+//
+//   dx, x [T, d], dscore, noised [T], dy [S, d], dpHeads [S, heads], p [S],
+//   top, partner [S], count [B]
+//   firstTokens, firstRows [B+1]: the batch's offsets of token and sampled rows
+//
+// A token is in at most one duplet, so that rows never add to the same word;
+// dscore has been cleared before. The LANES invocations of a row take its channels
+// in turn. Push: d, heads (0: there is no dpHeads), and the sampled rows' axis
+// and capacity.
+#include "include/common.glsl"
+#include "include/math.glsl"
+#include "include/rows.glsl"
+
+layout(push_constant) uniform Launch { uint d, heads, axis, capacity; } launch;
+
+OPERAND(1, , float, dx);
+OPERAND(2, writeonly, float, dscore);
+OPERAND(3, readonly, float, dy);
+OPERAND(4, readonly, float, dpHeads);
+OPERAND(5, readonly, float, p);
+OPERAND(6, readonly, float, x);
+OPERAND(7, readonly, float, noised);
+OPERAND(8, readonly, uint, top);
+OPERAND(9, readonly, int, partner);
+OPERAND(10, readonly, uint, count);
+OPERAND(11, readonly, uint, firstTokens);
+OPERAND(12, readonly, uint, firstRows);
+
+#include "include/sequence.glsl"
+
+void main() {
+    uint j = row();
+    bool inUse = j < used(launch.axis, launch.capacity);
+    uint t = 0, q = 0;
+    float w = 1.0;
+    bool mixed = false;
+    if (inUse) {
+        uint b = sequenceOf(j);
+        inUse = j < firstRows[b] + count[b];
+        if (inUse) {
+            t = firstTokens[b] + top[j];
+            mixed = partner[j] >= 0;
+            if (mixed) {
+                q = firstTokens[b] + uint(partner[j]);
+                w = p[j];
+            }
+        }
+    }
+    float sum = 0.0;
+    if (inUse) {
+        for (uint c = lane(); c < launch.d; c += LANES) {
+            float g = dy[j * launch.d + c];
+            uint ct = t * launch.d + c;
+            dx[ct] += w * g;
+            if (!mixed) continue;
+            uint cq = q * launch.d + c;
+            dx[cq] += (1.0 - w) * g;
+            sum += g * (x[ct] - x[cq]);
+        }
+        if (mixed) {
+            for (uint n = lane(); n < launch.heads; n += LANES) sum += dpHeads[j * launch.heads + n];
+        }
+    }
+    sum = rowAdd(sum);
+    if (lane() != 0 || !mixed) return;
+    sum *= w * (1.0 - w);
+    dscore[t] = sum * Rho(noised[t]);
+    dscore[q] = -sum * Rho(noised[q]);
+}

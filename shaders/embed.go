@@ -1,0 +1,23 @@
+package shaders
+
+import (
+	"embed"
+	"encoding/binary"
+	"fmt"
+)
+
+//go:embed *.spv
+var files embed.FS
+
+// Words returns a shader's SPIR-V by the base name of its source.
+func Words(name string) ([]uint32, error) {
+	data, err := files.ReadFile(name + ".spv")
+	if err != nil {
+		return nil, fmt.Errorf("no shader %q", name)
+	}
+	words := make([]uint32, len(data)/4)
+	for i := range words {
+		words[i] = binary.LittleEndian.Uint32(data[4*i:])
+	}
+	return words, nil
+}

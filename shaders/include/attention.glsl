@@ -1,0 +1,59 @@
+// What the kernels of sampled attention share: the score of a query and a key,
+// and the relative encoding of their positions. Rows of heads are padded to
+// vectors of four channels with zeros, which no score counts.
+#ifndef ATTENTION_GLSL
+#define ATTENTION_GLSL
+
+layout(constant_id = 0) const uint CHANNELS = 32;     // of a head
+layout(constant_id = 1) const uint SCORE = 0;         // see tensor.Score
+layout(constant_id = 2) const uint PROBABILITY = 0;   // see tensor.Probability
+layout(constant_id = 3) const bool RELATIVE = true;   // there are tables
+layout(constant_id = 4) const uint TILE = 64;         // rows in shared memory, a power of two
+
+const uint MAXOUT = 0, STANDARDIZED = 1, LILY = 2, DOT = 3;
+const uint LEAKY = 0, RELU = 1, SOFTMAX = 2;
+
+const uint VECTORS = (CHANNELS + 3) / 4;
+const uint SLICES = 4;  // parts that share the work of a row, each with its own sums
+const uint ROWS = 64;   // rows of a workgroup, ROWS·SLICES invocations
+
+// The mean and the inverse deviation of max(q, k) for standard normal q and k.
+const float STANDARD_MEAN = 0.5641895835, STANDARD_SCALE = 1.2111738962;
+
+// Rows of two operands, TILE·VECTORS of each.
+shared vec4 tile[1024];
+
+// SCORE_OF sets m to the bare score m(q, k); q and k are expressions of the
+// vector c.
+#define SCORE_OF(q, k, m) { \
+    vec4 sum = vec4(0); \
+    for (uint c = 0; c < VECTORS; c++) { \
+        vec4 x = q, y = k; \
+        if (SCORE == DOT) sum += x * y; \
+        else if (SCORE == LILY) sum += abs(x + y) - abs(x - y); \
+        else sum += max(x, y); \
+    } \
+    m = (sum.x + sum.y) + (sum.z + sum.w); \
+    if (SCORE == STANDARDIZED) m = (m - float(CHANNELS) * STANDARD_MEAN) * STANDARD_SCALE; \
+}
+
+// queryShare and keyShare are the derivatives of the score by q and by k. The
+// gradient of max goes to q where q ≥ k; that of |x| is 0 at 0.
+vec4 queryShare(vec4 q, vec4 k) {
+    if (SCORE == DOT) return k;
+    if (SCORE == LILY) return sign(q + k) - sign(q - k);
+    vec4 y = mix(vec4(0), vec4(1), greaterThanEqual(q, k));
+    return SCORE == STANDARDIZED ? y * STANDARD_SCALE : y;
+}
+
+vec4 keyShare(vec4 q, vec4 k) {
+    if (SCORE == DOT) return q;
+    if (SCORE == LILY) return sign(q + k) + sign(q - k);
+    vec4 y = mix(vec4(1), vec4(0), greaterThanEqual(q, k));
+    return SCORE == STANDARDIZED ? y * STANDARD_SCALE : y;
+}
+
+// floorZero is ReLU; a NaN stays one.
+float floorZero(float x) { return x < 0 ? 0 : x; }
+
+#endif

@@ -1,0 +1,50 @@
+// Rows of a head brought to shared memory, and the query's own, as vectors.
+#ifndef ATTENTION_ROWS_GLSL
+#define ATTENTION_ROWS_GLSL
+
+// LOAD_TILE brings the head's channels of n packed rows of x and y from row
+// `from` on into the two halves of the tile.
+#define LOAD_TILE(x, y, from, n, head) \
+    for (uint at = gl_LocalInvocationIndex; at < (n) * VECTORS; at += ROWS * SLICES) { \
+        uint c = at % VECTORS * 4, word = ((from) + at / VECTORS) * d + (head) * CHANNELS + c; \
+        vec4 a = vec4(0), b = vec4(0); \
+        for (uint l = 0; l < 4; l++) { \
+            if (c + l < CHANNELS) { \
+                a[l] = x[word + l]; \
+                b[l] = y[word + l]; \
+            } \
+        } \
+        tile[at] = a; \
+        tile[TILE * VECTORS + at] = b; \
+    }
+
+// LOAD_ROW sets the vectors of `into` to the head's channels of row `row` of x.
+#define LOAD_ROW(into, x, row, head) \
+    for (uint c = 0; c < VECTORS; c++) \
+        for (uint l = 0; l < 4; l++) \
+            into[c][l] = c * 4 + l < CHANNELS ? x[(row) * d + (head) * CHANNELS + c * 4 + l] : 0;
+
+// SUM_SLICES adds the slices' vectors, in their order, and writes the sums as
+// the head's channels of n rows of y from row `first` on.
+#define SUM_SLICES(values, y, first, n, head) \
+    for (uint piece = 0; piece < VECTORS; piece += 16) { \
+        for (uint s = 1; s < SLICES; s++) { \
+            barrier(); \
+            for (uint c = 0; c < VECTORS; c++) \
+                if (slice == s && c >= piece && c < piece + 16) tile[(c - piece) * ROWS + slot] = values[c]; \
+            barrier(); \
+            for (uint c = 0; c < VECTORS; c++) \
+                if (slice == 0 && c >= piece && c < piece + 16) values[c] += tile[(c - piece) * ROWS + slot]; \
+        } \
+        barrier(); \
+        for (uint c = 0; c < VECTORS; c++) \
+            if (slice == 0 && c >= piece && c < piece + 16) tile[(c - piece) * ROWS + slot] = values[c]; \
+        barrier(); \
+        uint wide = min(64, CHANNELS - piece * 4); \
+        for (uint at = gl_LocalInvocationIndex; at < (n) * wide; at += ROWS * SLICES) { \
+            uint r = at / wide, c = at % wide; \
+            y[((first) + r) * d + (head) * CHANNELS + piece * 4 + c] = tile[c / 4 * ROWS + r][c % 4]; \
+        } \
+    }
+
+#endif

@@ -1,0 +1,32 @@
+// Sums whose order does not matter: fixed point in two integers, added by atomics.
+// A value v, |v| ≤ bound, is hi·2^BITS + lo in units of the bound's power of two
+// over 2^(2·BITS); 2^BITS times the number of values stays below 2³¹.
+#ifndef FIXED_GLSL
+#define FIXED_GLSL
+
+// exponentOf returns n such that |v| < 2ⁿ, for v that is finite and not 0.
+int exponentOf(float v) { return int((floatBitsToUint(v) >> 23) & 255) - 126; }
+
+float powerOfTwo(int n) { return uintBitsToFloat(uint(clamp(n, -126, 127) + 127) << 23); }
+
+// fixedUnit is the power of two that values are multiplied by. For a bound of
+// NaN or infinity it is NaN, and so is the sum.
+float fixedUnit(float bound, int bits) {
+    uint b = floatBitsToUint(bound);
+    if (b >= 0x7f800000u) return uintBitsToFloat(0x7fc00000u);
+    return b == 0 ? 1.0 : powerOfTwo(2 * bits - exponentOf(bound));
+}
+
+// fixedParts splits v·unit.
+ivec2 fixedParts(float v, float unit, int bits) {
+    precise float x = v * unit;
+    precise float high = roundEven(x * powerOfTwo(-bits));
+    precise float low = roundEven(x - high * powerOfTwo(bits));
+    return ivec2(int(high), int(low));
+}
+
+float fixedValue(int high, int low, float unit, int bits) {
+    return (float(high) * powerOfTwo(bits) + float(low)) / unit;
+}
+
+#endif

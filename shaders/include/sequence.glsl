@@ -1,0 +1,19 @@
+// The sequence of a packed row. Include it where firstRows[] is declared: the
+// batch's offsets of token rows, or those of sampled rows.
+#ifndef SEQUENCE_GLSL
+#define SEQUENCE_GLSL
+
+uint sequences() { return counts[2]; }
+
+// sequenceOf is the sequence of a row in use.
+uint sequenceOf(uint row) {
+    uint b = 0;
+    for (uint end = sequences(); end - b > 1;) {
+        uint middle = (b + end) / 2;
+        if (firstRows[middle] <= row) b = middle;
+        else end = middle;
+    }
+    return b;
+}
+
+#endif

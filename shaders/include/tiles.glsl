@@ -1,0 +1,22 @@
+// Tiles of rows that never cross a sequence. Tile t belongs to sequence b if
+// first[b]/size + b ≤ t: these beginnings leave each sequence room for its tiles
+// without a prefix sum. A shader declares before: firstTokens and firstRows,
+// [B+1].
+#ifndef TILES_GLSL
+#define TILES_GLSL
+
+// Tile is a tile's place: rows from … to−1 of sequence b, whose first row is
+// given. It is empty beyond the sequence's end.
+struct Tile { uint b, first, from, to; };
+
+#define TILE_OF(offsets, t, size, result) { \
+    uint lo = 0, hi = counts[2]; \
+    while (hi - lo > 1) { \
+        uint mid = (lo + hi) / 2; \
+        if (offsets[mid] / size + mid <= t) lo = mid; else hi = mid; \
+    } \
+    uint from = offsets[lo] + (t - offsets[lo] / size - lo) * size; \
+    result = Tile(lo, offsets[lo], from, min(from + size, offsets[lo + 1])); \
+}
+
+#endif

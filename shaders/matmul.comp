@@ -1,0 +1,128 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+// C[m,n] = Σ_k A[m,k]·B[k,n] in float32, and what may follow it:
+//   + bias[n], GELU, C += instead of =.
+// include/matmul.glsl says how A and B may lie in memory, and has the push
+// constants and the first specialisation constants.
+//
+// One workgroup computes BM×BN elements of C (of one part of it, in a weight
+// gradient), an invocation TM×TN of them in registers. It walks k in steps of BK:
+// while a step's tiles are multiplied out of shared memory, the next one's quads
+// are on their way to registers. With BUFFERS = 2 a tile is written while the
+// other is read, which saves one barrier a step.
+//
+// Each element is one chain of fused multiply-adds in ascending k, from zero,
+// whatever the tile: its bits do not depend on where it lies, nor on how many
+// rows there are. Beyond the ends of k both tiles hold zeros, which change nothing.
+//
+//   constants: see include/matmul.glsl (0 … 7), then 8 TM, 9 TN, 10 BUFFERS
+//   invocations: BM/TM · BN/TN, each of which stages whole quads of both tiles
+#include "include/common.glsl"
+#include "include/matmul.glsl"
+
+layout(constant_id = 8) const uint TM = 4; // multiples of 4
+layout(constant_id = 9) const uint TN = 4;
+layout(constant_id = 10) const uint BUFFERS = 2;
+
+const uint TX = BN / TN, TY = BM / TM, THREADS = TX * TY;
+const uint QUADS_A = BM * BK / 4 / THREADS, QUADS_B = BN * BK / 4 / THREADS;
+
+// The tiles by k: BM and BN elements a row, in quads.
+shared vec4 tileA[BUFFERS * BK * BM / 4];
+shared vec4 tileB[BUFFERS * BK * BN / 4];
+
+vec4 nextA[QUADS_A], nextB[QUADS_B]; // of this invocation, on their way
+vec4 sum[TM * TN / 4];               // TM rows of TN/4 quads
+
+// Quads of the tiles' rows 4s … 4s+3 are permuted by an exclusive or with a
+// number that depends on s, so that invocations that store one element each, of
+// several s and several columns, meet in no bank.
+uint permuted(uint s, uint quads) { return s * (32 / BK) & (quads - 1); }
+
+void fetch(uint k) {
+    uint t = gl_LocalInvocationIndex;
+    [[unroll]] for (uint i = 0; i < QUADS_A; i++) nextA[i] = quadA(t + i * THREADS, k);
+    [[unroll]] for (uint i = 0; i < QUADS_B; i++) nextB[i] = quadB(t + i * THREADS, k);
+}
+
+// stage puts the fetched quads in their places. A tile is transposed on the way
+// if its quads run along k.
+void stage(uint buffer_) {
+    uint base = buffer_ * BK * BM / 4;
+    [[unroll]] for (uint i = 0; i < QUADS_A; i++) {
+        uint q = gl_LocalInvocationIndex + i * THREADS;
+        if (TRANSPOSED_A) {
+            uint k = q / (BM / 4), m = q % (BM / 4);
+            tileA[base + k * (BM / 4) + (m ^ permuted(k / 4, BM / 4))] = nextA[i];
+        } else {
+            uint s = q % (BK / 4), m = q / (BK / 4);
+            uint at = base + s * BM + (m / 4 ^ permuted(s, BM / 4));
+            [[unroll]] for (uint j = 0; j < 4; j++) tileA[at + j * (BM / 4)][m % 4] = nextA[i][j];
+        }
+    }
+    base = buffer_ * BK * BN / 4;
+    [[unroll]] for (uint i = 0; i < QUADS_B; i++) {
+        uint q = gl_LocalInvocationIndex + i * THREADS;
+        if (TRANSPOSED_B) {
+            uint k = q / (BN / 4), n = q % (BN / 4);
+            tileB[base + k * (BN / 4) + (n ^ permuted(k / 4, BN / 4))] = nextB[i];
+        } else {
+            uint s = q % (BK / 4), n = q / (BK / 4);
+            uint at = base + s * BN + (n / 4 ^ permuted(s, BN / 4));
+            [[unroll]] for (uint j = 0; j < 4; j++) tileB[at + j * (BN / 4)][n % 4] = nextB[i][j];
+        }
+    }
+}
+
+// multiply adds the products of one step to the sums of invocation (x, y). Its
+// rows and columns are quads that lie TY and TX quads apart.
+void multiply(uint buffer_, uint x, uint y) {
+    uint baseA = buffer_ * BK * BM / 4, baseB = buffer_ * BK * BN / 4;
+    for (uint s = 0; s < BK / 4; s++) {
+        uint pa = permuted(s, BM / 4), pb = permuted(s, BN / 4);
+        [[unroll]] for (uint j = 0; j < 4; j++) {
+            vec4 va[TM / 4], vb[TN / 4];
+            [[unroll]] for (uint i = 0; i < TM / 4; i++) va[i] = tileA[baseA + (y + i * TY ^ pa)];
+            [[unroll]] for (uint i = 0; i < TN / 4; i++) vb[i] = tileB[baseB + (x + i * TX ^ pb)];
+            baseA += BM / 4;
+            baseB += BN / 4;
+            [[unroll]] for (uint m = 0; m < TM; m++) {
+                [[unroll]] for (uint n = 0; n < TN / 4; n++) {
+                    uint i = m * (TN / 4) + n;
+                    sum[i] = fma(vec4(va[m / 4][m % 4]), vb[n], sum[i]);
+                }
+            }
+        }
+    }
+}
+
+void main() {
+    if (!place()) return;
+    // 32 invocations take 8 by 4 blocks of C: their reads of shared memory are
+    // one row of banks each.
+    uint t = gl_LocalInvocationIndex, x = t % TX, y = t / TX;
+    if (TX > 8) {
+        x = t % 8 + t / 32 % (TX / 8) * 8;
+        y = t / 8 % 4 + t / 32 / (TX / 8) * 4;
+    }
+    [[unroll]] for (uint i = 0; i < TM * TN / 4; i++) sum[i] = vec4(0);
+
+    fetch(from);
+    stage(0);
+    barrier();
+    uint now = 0;
+    for (uint k = from; k < to; k += BK) {
+        bool more = k + BK < to;
+        if (more) fetch(k + BK);
+        multiply(now, x, y);
+        if (BUFFERS == 1) barrier();
+        else now ^= 1;
+        if (more) stage(now);
+        barrier();
+    }
+
+    [[unroll]] for (uint i = 0; i < TM; i++) {
+        uint m = row + (i / 4 * TY + y) * 4 + i % 4;
+        [[unroll]] for (uint j = 0; j < TN / 4; j++) finish(m, column + (j * TX + x) * 4, sum[i * (TN / 4) + j]);
+    }
+}

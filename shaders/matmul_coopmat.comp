@@ -1,0 +1,9 @@
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#extension GL_EXT_shader_explicit_arithmetic_types_float16 : require
+// C[m,n] = Σ_k A[m,k]·B[k,n] with float16 operands and float32 sums: the products
+// of matmul.comp, same operands, push constants and ends, on cooperative matrices.
+// include/matmul_coopmat.glsl says how.
+#define HALF float16_t
+#define HALF2 f16vec2
+#include "include/matmul_coopmat.glsl"

@@ -1,0 +1,27 @@
+// y = [u, v, u∘v, u−v] for each two consecutive rows u, v of x.
+//   y [E, 4·width], x [2E, width]
+//
+// One workgroup does 1024 elements of all four parts.
+//
+//   push: extent of y, in words of x's width
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "include/common.glsl"
+#include "include/elements.glsl"
+
+layout(push_constant) uniform Push { EXTENT; } push;
+
+OPERAND(1, writeonly, float, y);
+OPERAND(2, readonly, float, x);
+
+void main() {
+    uint d = push.width;
+    EACH_ELEMENT(i) {
+        uint e = i / d, c = i % d, at = 4 * e * d + c;
+        float u = x[2 * e * d + c], v = x[(2 * e + 1) * d + c];
+        y[at] = u;
+        y[at + d] = v;
+        y[at + 2 * d] = u * v;
+        y[at + 3 * d] = u - v;
+    }
+}

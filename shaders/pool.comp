@@ -1,0 +1,71 @@
+// The first of three steps of y = Σ softmax(score)_i x_i, per sequence: over a
+// piece of it, top = max score, sum = Σ exp(score − top) and
+// part = Σ exp(score − top)·x.
+//   top, sum [parts], part [parts, width], x [T, width], score [T], offset [B+1]
+//
+// One workgroup does 64 columns of one piece, if it begins among the span rows
+// from first, where x begins.
+//
+//   push: axis and capacity of the sequences, width, parts, first, span
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "include/common.glsl"
+#include "include/columns.glsl"
+#include "include/pooling.glsl"
+#include "include/reduce.glsl"
+#include "include/math.glsl"
+
+layout(push_constant) uniform Push { uint axis, capacity, width, parts, first, span; } push;
+
+OPERAND(1, writeonly, float, top);
+OPERAND(2, writeonly, float, sum);
+OPERAND(3, writeonly, float, part);
+OPERAND(4, readonly, float, x);
+OPERAND(5, readonly, float, score);
+OPERAND(6, readonly, uint, offset);
+
+shared float weights[256];
+
+// sequenceOf is the last sequence whose parts begin at p or before.
+uint sequenceOf(uint p) {
+    uint lo = 0, hi = used(push.axis, push.capacity);
+    while (hi - lo > 1) {
+        uint middle = (lo + hi) / 2;
+        if (firstPart(offset[middle], middle) <= p) lo = middle;
+        else hi = middle;
+    }
+    return lo;
+}
+
+void main() {
+    uint across = divideUp(push.width, COLUMNS), p = group() / across, me = gl_LocalInvocationIndex;
+    if (p >= push.parts) return;
+    uint b = sequenceOf(p), base = offset[b], stop = offset[b + 1], length = pieceRows(stop - base);
+    uint begin = base + (p - firstPart(base, b)) * length, end = min(stop, begin + length);
+    if (begin >= stop || begin < push.first || begin - push.first >= push.span) return;
+
+    float high = score[begin];
+    for (uint i = begin + me; i < end; i += 256) high = max(high, score[i]);
+    high = reduceMax(high);
+
+    uint c = group() % across * COLUMNS + column();
+    float all = 0, total = 0;
+    for (uint at = begin; at < end; at += 256) {
+        weights[me] = at + me < end ? Exp(score[at + me] - high) : 0;
+        all += weights[me];
+        barrier();
+        float stretch = 0;
+        if (c < push.width) {
+            for (uint i = lane(); i < min(256, end - at); i += LANES) stretch += weights[i] * x[(at - push.first + i) * push.width + c];
+        }
+        total += stretch;
+        barrier();
+    }
+    all = reduceAdd(all);
+    total = columnAdd(total);
+    if (lane() == 0 && c < push.width) part[p * push.width + c] = total;
+    if (me == 0 && c == 0) {
+        top[p] = high;
+        sum[p] = all;
+    }
+}

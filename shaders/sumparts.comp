@@ -1,0 +1,19 @@
+// sumparts: y[i] (+)= Σ_p parts[p·n + i], p = 0 … count−1 in this order: the last
+// stage of a sum that was computed in parts. One invocation per i.
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "include/common.glsl"
+
+layout(local_size_x = 64) in;
+layout(push_constant) uniform Push { uint n, count, accumulate; };
+
+OPERAND(1, , float, y);
+OPERAND(2, readonly, float, parts);
+
+void main() {
+    uint i = group() * 64 + gl_LocalInvocationID.x;
+    if (i >= n) return;
+    float sum = 0;
+    for (uint p = 0; p < count; p++) sum += parts[p * n + i];
+    y[i] = accumulate != 0 ? y[i] + sum : sum;
+}

@@ -1,0 +1,35 @@
+// part[p] = Σ x² over piece p of x, and of the parts, in a second launch, their
+// sum as they are.
+//   x [n], part [pieces]
+//
+// One workgroup does one piece.
+//
+//   constants: whether to square; push: n, words of a piece
+#version 450
+#extension GL_GOOGLE_include_directive : require
+#include "include/common.glsl"
+#include "include/reduce.glsl"
+
+layout(local_size_x = 256) in;
+layout(constant_id = 0) const bool SQUARE = true;
+
+layout(push_constant) uniform Push { uint n, words; } push;
+
+OPERAND(1, writeonly, float, part);
+OPERAND(2, readonly, float, x);
+
+const uint SPAN = 32 * 256; // words summed before they are added to the rest
+
+void main() {
+    uint piece = group();
+    if (piece >= divideUp(push.n, push.words)) return;
+    uint end = min(push.n, (piece + 1) * push.words);
+    float total = 0;
+    for (uint at = piece * push.words; at < end; at += SPAN) {
+        float sum = 0;
+        for (uint i = at + gl_LocalInvocationIndex; i < min(end, at + SPAN); i += 256) sum += SQUARE ? x[i] * x[i] : x[i];
+        total += sum;
+    }
+    total = reduceAdd(total);
+    if (gl_LocalInvocationIndex == 0) part[piece] = total;
+}

@@ -1,0 +1,11 @@
+//go:build cgo
+
+package vk
+
+import "sftseq/internal/tensor"
+
+func add(r *recorder, k tensor.Add) {
+	eachExtent(k.Y, k.Y.Width(), func(e extent) {
+		r.dispatch(e.elements("add", write(e.of(k.Y)), read(e.of(k.A)), read(e.of(k.B))))
+	})
+}

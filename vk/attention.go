@@ -1,0 +1,81 @@
+//go:build cgo
+
+package vk
+
+import (
+	"fmt"
+	"math"
+
+	"sftseq/internal/tensor"
+)
+
+const (
+	attentionRows = 64  // rows of a workgroup, as in attention.glsl
+	maxChannels   = 512 // of a head: at least four rows fit into shared memory
+)
+
+// attentionShape is what both directions need of a launch.
+type attentionShape struct {
+	tensor.Attention
+	relation              tensor.SinusoidRelation
+	d, channels, table    int
+	tokens, rows, batches int // capacities
+	tile                  int
+}
+
+func newAttentionShape(r *recorder, k tensor.Attention) attentionShape {
+	a := attentionShape{Attention: k, d: k.Q.Width(), channels: k.Q.Width() / k.Heads,
+		tokens: k.Q.Shape[0], rows: k.K.Shape[0], batches: k.Batch.Example.Shape[0]}
+	if k.Relation != nil {
+		a.relation = k.Relation.(tensor.SinusoidRelation)
+		a.table = a.relation.F.Width()
+	}
+	if a.channels > maxChannels {
+		r.err = fmt.Errorf("heads of %d channels: a Vulkan device takes at most %d", a.channels, maxChannels)
+	}
+	for a.tile = 64; a.tile*2*blocks(a.channels, 4) > 1024; a.tile /= 2 {
+	}
+	return a
+}
+
+// constants are the specialisation constants of attention.glsl.
+func (a *attentionShape) constants(more ...uint32) []uint32 {
+	return append([]uint32{uint32(a.channels), uint32(a.Score), uint32(a.Probability), flag(a.Relation != nil), uint32(a.tile)}, more...)
+}
+
+func (a *attentionShape) scale() uint32 {
+	return math.Float32bits(float32(1 / math.Sqrt(float64(a.channels))))
+}
+
+// push are the push constants that all kernels of attention begin with.
+func (a *attentionShape) push(more ...uint32) []uint32 {
+	return append([]uint32{uint32(a.Heads), uint32(a.d), uint32(a.table), a.scale()}, more...)
+}
+
+// tiles bounds the number of tiles of that many rows, none of which crosses a
+// sequence: see tiles.glsl.
+func (a *attentionShape) tiles(rows int) int { return rows/attentionRows + a.batches }
+
+// tables are the operands of relation.glsl.
+func (a *attentionShape) tables() []operand {
+	r := a.relation
+	return []operand{read(r.F), read(r.G), read(r.E), read(r.P), read(r.Top), read(r.Partner)}
+}
+
+func attention(r *recorder, k tensor.Attention) {
+	a := newAttentionShape(r, k)
+	if k.Silent != nil {
+		r.zero(k.Silent)
+	}
+	r.dispatch(dispatch{shader: "attention", constants: a.constants(flag(a.rows > 1024)), push: a.push(flag(k.Silent != nil)),
+		groups: a.tiles(a.tokens) * k.Heads,
+		operands: append([]operand{write(k.O), write(k.Norm), update(k.Silent), read(k.Q), read(k.K), read(k.V), read(k.Leak),
+			read(k.Count), read(k.Batch.Offset), read(k.Batch.SampleOffset)}, a.tables()...)})
+}
+
+func flag(b bool) uint32 {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,148 @@
+//go:build cgo
+
+package vk
+
+/*
+#include "shim.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"slices"
+
+	"sftseq/internal/tensor"
+)
+
+// bound is a program's steps with the memories that they work on.
+type bound struct {
+	device *Device
+	memory [spaces]*memory
+	own    *memory // scratch, where there is no arena to go with
+	sets   C.handle
+	steps  []C.shim_step
+}
+
+// bind finds each operand's place in the memories.
+func (x *executable) bind(mem tensor.Binding) (*bound, error) {
+	b := &bound{device: x.device}
+	for s, m := range mem {
+		if m == nil {
+			continue
+		}
+		v, ok := m.(*memory)
+		if !ok || v.device != x.device {
+			return nil, fmt.Errorf("vk: space %d is the memory of another device", s)
+		}
+		b.memory[s] = v
+		if need := x.program.Words(tensor.Space(s)); v.words < need {
+			return nil, fmt.Errorf("vk: space %d has %d words, the program needs %d", s, v.words, need)
+		}
+	}
+	b.memory[constantSpace], b.memory[dummySpace] = x.constants, x.device.dummy
+	if x.scratched > 0 {
+		var err error
+		if a := b.memory[tensor.Arena]; a != nil {
+			b.memory[scratchSpace], err = a.scratchOf(x.scratched)
+		} else {
+			b.own, err = x.device.allocate(x.scratched)
+			b.memory[scratchSpace] = b.own
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if err := b.resolve(x.steps); err != nil {
+		b.free()
+		return nil, err
+	}
+	return b, nil
+}
+
+func (b *bound) resolve(steps []step) error {
+	d := b.device
+	sets, buffers := 0, 0
+	for _, s := range steps {
+		if s.pipeline != nil {
+			sets++
+			buffers += len(s.operands)
+		}
+	}
+	if sets > 0 {
+		if err := d.check("create descriptors", C.shim_sets_create(d.shim, C.uint32_t(sets), C.uint32_t(buffers), &b.sets)); err != nil {
+			return err
+		}
+	}
+	var ranges []C.shim_range
+	for _, s := range steps {
+		ranges = ranges[:0]
+		for _, o := range s.operands {
+			r, err := b.locate(s.shader, o.Tensor)
+			if err != nil {
+				return err
+			}
+			ranges = append(ranges, r)
+		}
+		c := C.shim_step{}
+		if s.barrier {
+			c.barrier = 1
+		}
+		if s.pipeline == nil {
+			c.kind, c.to, c.to_offset, c.bytes = C.SHIM_FILL, ranges[0].buffer, ranges[0].offset, ranges[0]._range
+			b.steps = append(b.steps, c)
+			continue
+		}
+		c.kind, c.pipeline, c.layout = C.SHIM_DISPATCH, s.pipeline.handle, s.pipeline.layout.pipeline
+		if err := d.check("allocate descriptors", C.shim_set_allocate(d.shim, b.sets, s.pipeline.layout.set, &ranges[0], C.uint32_t(len(ranges)), &c.set)); err != nil {
+			return err
+		}
+		c.x, c.y = C.uint32_t(s.groups), 1
+		if wide := d.limits.maxGroups[0]; s.groups > wide {
+			c.x, c.y = C.uint32_t(wide), C.uint32_t(blocks(s.groups, wide))
+			if int(c.y) > d.limits.maxGroups[1] {
+				return fmt.Errorf("%s needs %d workgroups, more than the device %s launches at once", s.shader, s.groups, d.physical.info.Name)
+			}
+		}
+		c.push_words = C.uint32_t(len(s.push))
+		for i, v := range s.push {
+			c.push[i] = C.uint32_t(v)
+		}
+		b.steps = append(b.steps, c)
+	}
+	return nil
+}
+
+// locate finds the range of a tensor.
+func (b *bound) locate(shader string, t *tensor.Tensor) (C.shim_range, error) {
+	d := b.device
+	m := b.memory[t.Space]
+	if m == nil || t.Offset+t.Words() > m.words {
+		return C.shim_range{}, fmt.Errorf("vk: %s: no memory for %v in space %d", shader, t, t.Space)
+	}
+	bytes, at := 4*int64(t.Words()), m.offset+4*int64(t.Offset)
+	if bytes > d.limits.maxRange && shader != "" {
+		return C.shim_range{}, fmt.Errorf("%s: %v has %s, an operand on the device %s has at most %s: use shorter sequences or --device cpu",
+			shader, t, mebibytes(bytes), d.physical.info.Name, mebibytes(d.limits.maxRange))
+	}
+	if at%int64(max(d.limits.alignment, 4)) != 0 {
+		panic(fmt.Sprintf("vk: %s: %v begins at byte %d", shader, t, at))
+	}
+	return C.shim_range{buffer: m.block.buffer, offset: C.uint64_t(at), _range: C.uint64_t(bytes)}, nil
+}
+
+// current is false once the arena has other scratch memory.
+func (b *bound) current() bool {
+	a, s := b.memory[tensor.Arena], b.memory[scratchSpace]
+	return a == nil || s == nil || a.scratch == s
+}
+
+func (b *bound) uses(m *memory) bool { return slices.Contains(b.memory[:], m) }
+
+func (b *bound) free() {
+	if b.sets != 0 {
+		C.shim_sets_destroy(b.device.shim, b.sets)
+	}
+	if b.own != nil {
+		b.device.memory.give(b.own.block, b.own.offset, 4*int64(b.own.words))
+	}
+}

@@ -1,0 +1,17 @@
+//go:build cgo
+
+package vk
+
+// columns is the number of columns that a workgroup of columns.glsl sums.
+const columns = 64
+
+// minPiece and maxPieces say how the rows of a sum are cut: columns.glsl.
+const minPiece, maxPieces = 32, 128
+
+// pieces bounds the number of pieces of the rows in use, of n that fit.
+func pieces(n int) int { return min(maxPieces, blocks(n, minPiece)) }
+
+// columns sums columns over pieces of the rows: columns.glsl.
+func (e extent) columns(shader string, pieces int, operands ...operand) dispatch {
+	return dispatch{shader: shader, push: e.push(uint32(pieces)), groups: pieces * blocks(e.width, columns), operands: operands}
+}

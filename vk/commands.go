@@ -1,0 +1,64 @@
+//go:build cgo
+
+package vk
+
+/*
+#include "shim.h"
+*/
+import "C"
+
+import (
+	"time"
+	"unsafe"
+)
+
+// commands is a command buffer with the fence that tells when it is done.
+type commands struct {
+	device *Device
+	buffer unsafe.Pointer
+	fence  C.handle
+}
+
+// timeout bounds the wait for a submission: a driver that hangs must not hang
+// the program for ever.
+const timeout = 10 * time.Minute
+
+func (d *Device) newCommands() (*commands, error) {
+	c := &commands{device: d}
+	d.queue.Lock()
+	defer d.queue.Unlock()
+	if err := d.check("allocate a command buffer", C.shim_commands_allocate(d.shim, d.pool, &c.buffer)); err != nil {
+		return nil, err
+	}
+	return c, d.check("create a fence", C.shim_fence_create(d.shim, &c.fence))
+}
+
+// free gives the command buffer back, which must not be in use.
+func (c *commands) free() {
+	if c == nil {
+		return
+	}
+	c.device.queue.Lock()
+	defer c.device.queue.Unlock()
+	C.shim_commands_free(c.device.shim, c.device.pool, c.buffer)
+	C.shim_fence_destroy(c.device.shim, c.fence)
+}
+
+// record fills the command buffer; with queries, it times each step.
+func (c *commands) record(steps []C.shim_step, queries C.handle) error {
+	c.device.queue.Lock()
+	defer c.device.queue.Unlock()
+	return c.device.check("record commands", C.shim_record(c.device.shim, c.buffer, unsafe.SliceData(steps), C.uint32_t(len(steps)), queries))
+}
+
+// submit queues the command buffer, behind all that was queued before.
+func (c *commands) submit() error {
+	c.device.queue.Lock()
+	defer c.device.queue.Unlock()
+	return c.device.check("submit", C.shim_submit(c.device.shim, c.buffer, c.fence))
+}
+
+// wait returns when the submission is done.
+func (c *commands) wait() error {
+	return c.device.check("wait", C.shim_wait(c.device.shim, c.fence, C.uint64_t(timeout)))
+}

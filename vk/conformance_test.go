@@ -1,0 +1,38 @@
+//go:build cgo
+
+package vk
+
+import (
+	"os"
+	"testing"
+
+	"sftseq/internal/tensor/conformance"
+)
+
+// open opens the CPU driver under the validation layer, and fails the test at
+// its end if that has complained of anything.
+func open(t testing.TB) *Device {
+	t.Helper()
+	t.Setenv("SFTSEQ_VK_VALIDATE", "1")
+	d, err := Open(Options{})
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skip("Vulkan and its validation layer are needed: ", err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(func() {
+		for _, m := range d.Messages() {
+			t.Error("validation: ", m)
+		}
+	})
+	return d
+}
+
+// TestConformance: every kernel on the machine's best device.
+func TestConformance(t *testing.T) { conformance.Run(t, open(t)) }

@@ -1,0 +1,28 @@
+//go:build cgo
+
+package vk
+
+import (
+	"math"
+
+	"sftseq/internal/tensor"
+)
+
+func dropout(r *recorder, k tensor.Dropout) {
+	first := k.Batch.Offset
+	if k.X.Rows == tensor.Sampled {
+		first = k.Batch.SampleOffset
+	}
+	rows, width := k.X.Shape[0], k.X.Width()
+	whole, elements := width%4 == 0, 256 // of a workgroup
+	if whole {
+		elements *= 4
+	}
+	eachBlock(rows, width, blockWords, func(begin, n int) {
+		r.dispatch(dispatch{shader: "dropout", constants: []uint32{word(whole)}, groups: blocks(n*width, elements),
+			push: []uint32{axis(k.X), uint32(rows), uint32(begin), uint32(n), uint32(width), k.Layer, k.Stream,
+				math.Float32bits(k.Rate), math.Float32bits(1 / (1 - k.Rate))},
+			operands: []operand{write(rowsOf(k.Y, begin, n)), read(rowsOf(k.X, begin, n)), read(first),
+				read(k.Batch.Example), read(k.Batch.Tower), read(k.Batch.Random)}})
+	})
+}

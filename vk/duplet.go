@@ -1,0 +1,35 @@
+//go:build cgo
+
+package vk
+
+import "sftseq/internal/tensor"
+
+// dupletRows is the number of rows that a workgroup does: rows.glsl without
+// constants.
+const dupletRows = 256 / 32
+
+func duplet(r *recorder, k tensor.Duplet) {
+	d, rows := k.X.Width(), k.Y.Shape[0]
+	eachBlock(k.X.Shape[0], d, blockWords, func(first, n int) {
+		y := write(k.Y)
+		if first > 0 {
+			y = update(k.Y)
+		}
+		r.dispatch(dispatch{shader: "duplet", groups: blocks(rows, dupletRows),
+			push: []uint32{uint32(d), axis(k.Y), uint32(rows), uint32(first), uint32(n)},
+			operands: []operand{y, write(k.P), read(rowsOf(k.X, first, n)), read(k.Noised), read(k.Top), read(k.Partner), read(k.Count),
+				read(k.Batch.Offset), read(k.Batch.SampleOffset)}})
+	})
+}
+
+func dupletBackward(r *recorder, k tensor.DupletBackward) {
+	heads := 0
+	if k.DP != nil {
+		heads = k.DP.Width()
+	}
+	r.zero(k.DScore)
+	r.dispatch(dispatch{shader: "duplet_backward", groups: blocks(k.DY.Shape[0], dupletRows),
+		push: []uint32{uint32(k.X.Width()), uint32(heads), axis(k.DY), uint32(k.DY.Shape[0])},
+		operands: []operand{update(k.DX), update(k.DScore), read(k.DY), read(k.DP), read(k.P), read(k.X), read(k.Noised),
+			read(k.Top), read(k.Partner), read(k.Count), read(k.Batch.Offset), read(k.Batch.SampleOffset)}})
+}

@@ -1,0 +1,28 @@
+//go:build cgo
+
+package vk
+
+import "sftseq/internal/tensor"
+
+func embed(r *recorder, k tensor.Embed) {
+	eachExtent(k.Y, k.Y.Width(), func(e extent) {
+		r.dispatch(e.elements("embed", write(e.of(k.Y)), read(e.of(k.Token)), read(k.Weight)))
+	})
+}
+
+// embedBackward has a workgroup for each id and piece of the tokens: many pieces
+// where there are few ids, each with many tokens, and one where there are many.
+// The number of pieces follows from the ids alone, but for those that would be
+// shorter than minTokens at any number of tokens that fits.
+func embedBackward(r *recorder, k tensor.EmbedBackward) {
+	const enoughGroups, minTokens = 512, 256
+	ids := k.DWeight.Shape[0]
+	n := max(1, min(enoughGroups/ids, maxPieces, blocks(k.DY.Shape[0], minTokens)))
+	r.inParts(k.DWeight, n, func(dw *tensor.Tensor) {
+		eachExtent(k.DY, k.DY.Width(), func(e extent) {
+			d := e.elements("embed_backward", update(dw), read(e.of(k.DY)), read(e.of(k.Token))).with(uint32(ids), uint32(n))
+			d.groups = n * ids * blocks(e.width, columns)
+			r.dispatch(d)
+		})
+	})
+}

@@ -1,0 +1,237 @@
+//go:build cgo
+
+package vk
+
+/*
+#include "shim.h"
+*/
+import "C"
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"sftseq/internal/tensor"
+)
+
+// executable is a program turned into steps. It is recorded into command
+// buffers once for each set of memories that it runs in.
+type executable struct {
+	device    *Device
+	program   *tensor.Program
+	steps     []step
+	scratched int // words of scratch
+	constants *memory
+}
+
+// maxRecordings bounds the command buffers kept for a device.
+const maxRecordings = 256
+
+// Prepare turns a program into steps, compiling the shaders it needs.
+func (d *Device) Prepare(p *tensor.Program) (tensor.Executable, error) {
+	r := &recorder{device: d, program: p}
+	for i, k := range p.Launches {
+		r.launch, r.used = i, 0
+		if !record(r, k) {
+			return nil, fmt.Errorf("vk: no kernel %q", k.Name())
+		}
+		if r.err != nil {
+			return nil, r.err
+		}
+	}
+	x := &executable{device: d, program: p, steps: r.steps, scratched: r.scratched}
+	if len(r.constants) > 0 {
+		var err error
+		if x.constants, err = d.constantMemory(r.constants); err != nil {
+			return nil, err
+		}
+	}
+	return x, nil
+}
+
+// Run runs segments from … to−1. The next segment is queued while one computes;
+// ctx is looked at between them.
+func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
+	r, err := x.recording(mem)
+	if err != nil {
+		return err
+	}
+	defer x.device.release(r)
+	if err := x.device.transfers.flush(); err != nil {
+		return err
+	}
+	var waiting *commands
+	for i := from; i < to; i++ {
+		if err = ctx.Err(); err != nil {
+			break
+		}
+		next := r.segments[i]
+		if next == nil {
+			continue
+		}
+		if err = next.submit(); err != nil {
+			break
+		}
+		if waiting != nil {
+			if e := waiting.wait(); e != nil {
+				return e
+			}
+		}
+		waiting = next
+	}
+	if waiting != nil {
+		if e := waiting.wait(); e != nil {
+			return e
+		}
+	}
+	return err
+}
+
+// Inspect runs launch by launch and shows each to visit.
+func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to int, visit func(tensor.Kernel) error) error {
+	b, err := x.bind(mem)
+	if err != nil {
+		return err
+	}
+	defer b.free()
+	c, err := x.device.newCommands()
+	if err != nil {
+		return err
+	}
+	defer c.free()
+	if err := x.device.transfers.flush(); err != nil {
+		return err
+	}
+	for _, s := range x.program.Segments[from:to] {
+		for i := s.From; i < s.To; i++ {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			lo, hi := x.stepsOf(i, i+1)
+			if err := c.record(b.steps[lo:hi], 0); err != nil {
+				return err
+			}
+			if err := c.submit(); err != nil {
+				return err
+			}
+			if err := c.wait(); err != nil {
+				return err
+			}
+			if err := visit(x.program.Launches[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// stepsOf returns the range of the steps of launches from … to−1.
+func (x *executable) stepsOf(from, to int) (lo, hi int) {
+	at := func(launch int) int {
+		i, _ := slices.BinarySearchFunc(x.steps, launch, func(s step, launch int) int { return s.launch - launch })
+		return i
+	}
+	return at(from), at(to)
+}
+
+// recording is a program recorded for one set of memories.
+type recording struct {
+	executable *executable
+	binding    tensor.Binding
+	bound      *bound
+	segments   []*commands // nil where there is nothing to do
+	runs       int         // under way
+}
+
+func (r *recording) free() {
+	for _, c := range r.segments {
+		c.free()
+	}
+	r.bound.free()
+}
+
+// recording returns the program recorded for the memories, recording it the
+// first time.
+func (x *executable) recording(mem tensor.Binding) (*recording, error) {
+	d := x.device
+	d.mu.Lock()
+	for i := len(d.recordings) - 1; i >= 0; i-- {
+		if r := d.recordings[i]; r.executable == x && r.binding == mem && r.bound.current() {
+			d.recordings = append(slices.Delete(d.recordings, i, i+1), r)
+			r.runs++
+			d.mu.Unlock()
+			return r, nil
+		}
+	}
+	d.mu.Unlock()
+	b, err := x.bind(mem)
+	if err != nil {
+		return nil, err
+	}
+	r := &recording{executable: x, binding: mem, bound: b, runs: 1}
+	for _, s := range x.program.Segments {
+		var c *commands
+		if lo, hi := x.stepsOf(s.From, s.To); lo < hi {
+			if c, err = d.newCommands(); err == nil {
+				err = c.record(b.steps[lo:hi], 0)
+			}
+		}
+		r.segments = append(r.segments, c)
+		if err != nil {
+			r.free()
+			return nil, err
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i := 0; len(d.recordings) >= maxRecordings && i < len(d.recordings); i++ {
+		if old := d.recordings[i]; old.runs == 0 {
+			old.free()
+			d.recordings = slices.Delete(d.recordings, i, i+1)
+			i--
+		}
+	}
+	d.recordings = append(d.recordings, r)
+	return r, nil
+}
+
+// release ends a run of a recording.
+func (d *Device) release(r *recording) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	r.runs--
+}
+
+// constantMemory returns memory that holds the words, the same for all programs
+// that bring these.
+func (d *Device) constantMemory(words []uint32) (*memory, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	key := fmt.Sprint(words)
+	if m := d.constants[key]; m != nil {
+		return m, nil
+	}
+	m, err := d.allocate(len(words))
+	if err != nil {
+		return nil, err
+	}
+	if err := m.Write(0, words); err != nil {
+		return nil, err
+	}
+	d.constants[key] = m
+	return m, nil
+}
+
+// forget drops the recordings that use a memory.
+func (d *Device) forget(m *memory) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.recordings = slices.DeleteFunc(d.recordings, func(r *recording) bool {
+		if !r.bound.uses(m) {
+			return false
+		}
+		r.free()
+		return true
+	})
+}

@@ -1,0 +1,33 @@
+//go:build cgo
+
+package vk
+
+import "sftseq/internal/tensor"
+
+// hiddenWords bounds the hidden rows of a block: what stays in the cache of a
+// large device until the second product has read it.
+var hiddenWords = 8 << 20
+
+// feedForward goes by blocks of rows. Two memories of hidden rows take turns, so
+// that the first product of a block runs beside the second one of the block
+// before.
+func feedForward(r *recorder, k tensor.FeedForward) {
+	in, hidden, out := k.X.Width(), k.Weight1.Shape[0], k.Y.Width()
+	var now, before *tensor.Tensor
+	second := func() {}
+	eachBlock(k.X.Shape[0], max(in, hidden, out), hiddenWords, func(first, n int) {
+		second()
+		now, before = before, now
+		if now == nil {
+			now = r.scratch(n * hidden)
+		}
+		h := now
+		r.multiply(product{form: forward, c: h, a: rowsOf(k.X, first, n), b: k.Weight1, bias: k.Bias1,
+			rows: k.X, first: first, m: n, n: hidden, k: in, gelu: true})
+		second = func() {
+			r.multiply(product{form: forward, c: rowsOf(k.Y, first, n), a: h, b: k.Weight2, bias: k.Bias2,
+				rows: k.X, first: first, m: n, n: out, k: hidden})
+		}
+	})
+	second()
+}

@@ -1,0 +1,107 @@
+//go:build cgo
+
+package vk
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"sftseq/internal/tensor"
+)
+
+// runKernel runs one launch on random inputs, rows of them in use, and returns
+// the words of its outputs. The launch is built from a function that declares an
+// operand; an output is a tensor of the gradients.
+func runKernel(t *testing.T, d *Device, rows int, build func(in, out func(axis tensor.Axis, shape ...int) *tensor.Tensor) tensor.Kernel) [][]uint32 {
+	t.Helper()
+	p := tensor.NewProgram()
+	p.Counts = p.Input("counts", tensor.Fixed, tensor.CountWords)
+	var inputs, outputs []*tensor.Tensor
+	words := 0
+	in := func(axis tensor.Axis, shape ...int) *tensor.Tensor {
+		inputs = append(inputs, p.Input("input", axis, shape...))
+		return inputs[len(inputs)-1]
+	}
+	out := func(axis tensor.Axis, shape ...int) *tensor.Tensor {
+		o := tensor.At(tensor.Gradients, words, "output", shape...)
+		o.Rows = axis
+		words += align(o.Words())
+		outputs = append(outputs, o)
+		return o
+	}
+	k := build(in, out)
+	p.Segment("kernel")
+	p.Launch(k)
+	p.Finish()
+	x, err := d.Prepare(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mem := tensor.Binding{}
+	for s, n := range map[tensor.Space]int{tensor.Inputs: p.Words(tensor.Inputs), tensor.Gradients: words} {
+		if mem[s], err = d.Allocate(n); err != nil {
+			t.Fatal(err)
+		}
+		defer mem[s].Free()
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, i := range inputs {
+		n := i.Words()
+		if i.Rows != tensor.Fixed {
+			n = rows * i.Width()
+		}
+		values := make([]float32, n)
+		for j := range values {
+			values[j] = float32(random.NormFloat64())
+		}
+		if err := tensor.Upload(mem[tensor.Inputs], i, values); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := tensor.Upload(mem[tensor.Inputs], p.Counts, tensor.Counts{Tokens: int32(rows)}.Words()); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Run(context.Background(), mem, 0, 1); err != nil {
+		t.Fatal(err)
+	}
+	var results [][]uint32
+	for _, o := range outputs {
+		n := o.Words()
+		if o.Rows != tensor.Fixed {
+			n = rows * o.Width()
+		}
+		result := make([]uint32, n)
+		if err := mem[tensor.Gradients].Read(o.Offset, result); err != nil {
+			t.Fatal(err)
+		}
+		results = append(results, result)
+	}
+	return results
+}
+
+// TestRoomChangesNothing: gradients are sums over the rows in use, in an order
+// that does not depend on how many would fit.
+func TestRoomChangesNothing(t *testing.T) {
+	d := open(t)
+	const in, out = 5, 3
+	for _, rows := range []int{200, 700, 20000} {
+		var first [][]uint32
+		for _, room := range []int{rows, rows + 300, 40000} {
+			got := runKernel(t, d, rows, func(input, output func(tensor.Axis, ...int) *tensor.Tensor) tensor.Kernel {
+				return tensor.LinearBackward{DX: output(tensor.Tokens, room, in), DWeight: output(tensor.Fixed, out, in),
+					DBias: output(tensor.Fixed, out), DY: input(tensor.Tokens, room, out), X: input(tensor.Tokens, room, in),
+					Weight: input(tensor.Fixed, out, in)}
+			})
+			if first == nil {
+				first = got
+			}
+			for i, name := range []string{"DX", "DWeight", "DBias"} {
+				if !slices.Equal(first[i], got[i]) {
+					t.Errorf("%d rows, room for %d: %s differs from that with room for %d", rows, room, name, rows)
+				}
+			}
+		}
+	}
+}

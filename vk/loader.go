@@ -1,0 +1,42 @@
+//go:build cgo
+
+package vk
+
+/*
+#cgo linux LDFLAGS: -ldl -lpthread
+#include <stdlib.h>
+#include "shim.h"
+*/
+import "C"
+
+import (
+	"os"
+	"sync"
+	"unsafe"
+
+	vulkan "github.com/vulkan-go/vulkan"
+)
+
+// load opens the Vulkan loader once. The binding would look for libvulkan.so,
+// which only development packages have.
+var load = sync.OnceValue(func() error {
+	names := []string{"libvulkan.so.1", "libvulkan.so", "libvulkan.1.dylib", "libMoltenVK.dylib"}
+	if name := os.Getenv("SFTSEQ_VK_LOADER"); name != "" {
+		names = []string{name}
+	}
+	var first string
+	for _, name := range names {
+		c := C.CString(name)
+		var message *C.char
+		at := C.shim_load(c, &message)
+		C.free(unsafe.Pointer(c))
+		if at != nil {
+			vulkan.SetGetInstanceProcAddr(at)
+			return vulkan.Init()
+		}
+		if first == "" {
+			first = C.GoString(message)
+		}
+	}
+	return errNoLoader(first)
+})

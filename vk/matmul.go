@@ -1,0 +1,146 @@
+//go:build cgo
+
+package vk
+
+import "sftseq/internal/tensor"
+
+// product is C[m,n] = A[m,k]·B[k,n], + bias[n], in one launch. One of m and k
+// counts the rows of a batch: of those in use only.
+type product struct {
+	c, a, b, bias *tensor.Tensor // bias may be nil
+	form          form
+	rows          *tensor.Tensor // whose rows are counted
+	first         int            // rows before those of the operand, where it is a block
+	m, n, k       int            // the one that counts rows: as many as fit
+	parts         int            // of C, each the sum over a chunk of rows; 0: C is not in parts
+	accumulate    bool           // C += instead of =
+	gelu          bool           // C = GELU(A·B + bias)
+}
+
+// form says which operands are stored with k outside: [k,m] for A, [k,n] for B.
+type form struct{ a, b bool }
+
+var (
+	forward        = form{}                 // Y = X·Wᵀ
+	inputGradient  = form{b: true}          // DX = DY·W
+	weightGradient = form{a: true, b: true} // DW = DYᵀ·X
+)
+
+// tile is what a workgroup computes: m×n elements, in steps of k, an invocation
+// rows×columns of them, out of one or two tiles of each operand.
+type tile struct{ m, n, k, rows, columns, buffers uint32 }
+
+// tiles, from the fastest for an element to the one with the most workgroups.
+// All add in the same order. Few outputs have tiles of their own.
+var (
+	tiles      = []tile{{128, 128, 16, 8, 8, 1}, {64, 64, 16, 4, 4, 2}, {32, 32, 16, 4, 4, 2}}
+	fewColumns = tile{64, 16, 32, 4, 4, 1}
+	fewRows    = tile{16, 64, 32, 4, 4, 1}
+)
+
+// enoughGroups keep the 60 to 140 compute units of a large device busy.
+const enoughGroups = 256
+
+func (t tile) invocations() uint32 { return t.m / t.rows * (t.n / t.columns) }
+
+// tile chooses by what fits, which the program knows: it never changes a bit.
+func (p product) tile() tile {
+	switch {
+	case p.n <= int(fewColumns.n):
+		return fewColumns
+	case p.m <= int(fewRows.m):
+		return fewRows
+	}
+	for _, t := range tiles {
+		if p.groups(t.m, t.n) >= enoughGroups {
+			return t
+		}
+	}
+	return tiles[len(tiles)-1]
+}
+
+// groups is the number of workgroups whose tiles are m×n.
+func (p product) groups(m, n uint32) int {
+	return blocks(p.m, int(m)) * blocks(p.n, int(n)) * max(1, p.parts)
+}
+
+// multiply launches a product.
+func (r *recorder) multiply(p product) {
+	if c := r.device.mixed; c != nil && c.fits() {
+		r.multiplyMixed(p, p.mixedTile(), c)
+		return
+	}
+	r.multiplyTiled(p, p.tile())
+}
+
+func (r *recorder) multiplyTiled(p product, t tile) {
+	d := p.dispatch("matmul", t.invocations(), t.m, t.n, t.k, t.rows, t.columns, t.buffers)
+	d.groups = p.groups(t.m, t.n)
+	r.dispatch(d)
+}
+
+// dispatch is what every shader of products takes.
+func (p product) dispatch(shader string, invocations uint32, tile ...uint32) dispatch {
+	const bias, accumulate = 1, 2 // as in matmul.glsl
+	var flags uint32
+	c := write(p.c)
+	if p.bias != nil {
+		flags |= bias
+	}
+	if p.accumulate {
+		flags |= accumulate
+		c = update(p.c)
+	}
+	return dispatch{
+		shader:    shader,
+		constants: append([]uint32{invocations, word(p.form.a), word(p.form.b), word(p.aligned()), word(p.gelu)}, tile...),
+		push: []uint32{axis(p.rows), uint32(p.rows.Shape[0]), uint32(p.first),
+			uint32(p.m), uint32(p.n), uint32(p.k), uint32(max(1, p.parts)), flags},
+		operands: []operand{read(p.a), read(p.b), read(p.bias), c},
+	}
+}
+
+// aligned says that rows of both operands begin at whole quads of words.
+func (p product) aligned() bool {
+	width := func(outside bool, n int) int {
+		if outside {
+			return n
+		}
+		return p.k
+	}
+	return width(p.form.a, p.m)%4 == 0 && width(p.form.b, p.n)%4 == 0
+}
+
+func word(b bool) uint32 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// blockWords bounds what one launch reads or writes of an operand: the least
+// that a device must be able to bind.
+const blockWords = 128 << 20 / 4
+
+// eachBlock calls f for blocks of rows, of words each at most, a multiple of 128.
+func eachBlock(rows, width, words int, f func(first, n int)) {
+	size := max(128, words/width/128*128)
+	for first := 0; first < rows; first += size {
+		f(first, min(size, rows-first))
+	}
+}
+
+// rowsOf is a block of a tensor's rows.
+func rowsOf(t *tensor.Tensor, first, n int) *tensor.Tensor {
+	block := *t
+	block.Shape = append([]int{n}, t.Shape[1:]...)
+	block.Offset += first * t.Width()
+	return &block
+}
+
+// Sums over rows are cut into chunks of at least chunkRows rows, at most rowChunks
+// of them, as in rowchunks.glsl.
+const chunkRows, rowChunks = 256, 64
+
+// chunks bounds the number of chunks of the rows in use, of n that fit.
+func chunks(n int) int { return max(1, min(rowChunks, blocks(n, chunkRows))) }

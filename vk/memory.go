@@ -1,0 +1,249 @@
+//go:build cgo
+
+package vk
+
+/*
+#include "shim.h"
+*/
+import "C"
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"sync"
+	"unsafe"
+
+	vulkan "github.com/vulkan-go/vulkan"
+
+	"sftseq/internal/tensor"
+)
+
+const (
+	// blockBytes is what is asked of the driver at once: allocations are few
+	// and slow there, and their number is limited.
+	blockBytes = 64 << 20
+	// grain is the unit of addresses within a block: the largest alignment that
+	// Vulkan lets a device ask of an operand.
+	grain = 256
+)
+
+// block is memory of the device with one buffer over all of it.
+type block struct {
+	buffer, memory C.handle
+	bytes          int64
+	mapped         unsafe.Pointer // nil unless the host sees it
+	free           []span         // by offset
+}
+
+// span is a range of bytes in a block.
+type span struct{ offset, bytes int64 }
+
+// allocator cuts blocks into memories.
+type allocator struct {
+	device *Device
+	mu     sync.Mutex
+	blocks []*block
+}
+
+// newBlock allocates device memory, or with host memory that both see.
+func (a *allocator) newBlock(bytes int64, host bool) (*block, error) {
+	d := a.device
+	if limit := d.limits.maxAllocation; limit > 0 && bytes > limit {
+		return nil, fmt.Errorf("%s of memory in one piece: the device %s allows %s", mebibytes(bytes), d.physical.info.Name, mebibytes(limit))
+	}
+	b := &block{bytes: bytes, free: []span{{0, bytes}}}
+	var need C.uint64_t
+	var types C.uint32_t
+	if err := d.check("create a buffer", C.shim_buffer_create(d.shim, C.uint64_t(bytes), &b.buffer, &need, &types)); err != nil {
+		return nil, err
+	}
+	wanted, liked := vulkan.MemoryPropertyDeviceLocalBit, vulkan.MemoryPropertyFlagBits(0)
+	if host {
+		wanted, liked = vulkan.MemoryPropertyHostVisibleBit|vulkan.MemoryPropertyHostCoherentBit, vulkan.MemoryPropertyHostCachedBit
+	}
+	kind, ok := d.physical.memoryType(uint32(types), wanted, liked)
+	if !ok {
+		kind, ok = d.physical.memoryType(uint32(types), 0, 0)
+	}
+	if !ok {
+		a.drop(b)
+		return nil, fmt.Errorf("the device %s has no memory for buffers", d.physical.info.Name)
+	}
+	r := C.shim_memory_allocate(d.shim, need, C.uint32_t(kind), &b.memory)
+	if r == outOfDeviceMemory || r == outOfHostMemory {
+		a.drop(b)
+		return nil, &MemoryError{Device: d.physical.info.Name, Bytes: bytes, Free: d.physical.free(d.instance, kind)}
+	}
+	if err := d.check("allocate memory", r); err != nil {
+		a.drop(b)
+		return nil, err
+	}
+	err := d.check("bind memory", C.shim_buffer_bind(d.shim, b.buffer, b.memory))
+	if err == nil && host {
+		err = d.check("map memory", C.shim_memory_map(d.shim, b.memory, &b.mapped))
+	}
+	if err != nil {
+		a.drop(b)
+		return nil, err
+	}
+	return b, nil
+}
+
+func (a *allocator) drop(b *block) { C.shim_memory_free(a.device.shim, b.buffer, b.memory) }
+
+// take finds room at the lowest place, in a new block if need be; what is large
+// gets a block of its own.
+func (a *allocator) take(bytes int64) (*block, int64, error) {
+	bytes = (bytes + grain - 1) / grain * grain
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if bytes <= blockBytes/2 {
+		for _, b := range a.blocks {
+			if at, ok := b.take(bytes); ok {
+				return b, at, nil
+			}
+		}
+	}
+	size := bytes
+	if bytes <= blockBytes/2 {
+		size = blockBytes
+	}
+	b, err := a.newBlock(size, false)
+	if err != nil {
+		return nil, 0, err
+	}
+	a.blocks = append(a.blocks, b)
+	at, _ := b.take(bytes)
+	return b, at, nil
+}
+
+func (b *block) take(bytes int64) (int64, bool) {
+	for i, s := range b.free {
+		if s.bytes < bytes {
+			continue
+		}
+		if b.free[i] = (span{s.offset + bytes, s.bytes - bytes}); s.bytes == bytes {
+			b.free = slices.Delete(b.free, i, i+1)
+		}
+		return s.offset, true
+	}
+	return 0, false
+}
+
+// give returns a range. A block that is all free goes back to the driver.
+func (a *allocator) give(b *block, offset, bytes int64) {
+	bytes = (bytes + grain - 1) / grain * grain
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	i, _ := slices.BinarySearchFunc(b.free, offset, func(s span, at int64) int { return cmp.Compare(s.offset, at) })
+	b.free = slices.Insert(b.free, i, span{offset, bytes})
+	for _, at := range []int{i, i - 1} { // join with the next, then with the one before
+		if at >= 0 && at+1 < len(b.free) && b.free[at].offset+b.free[at].bytes == b.free[at+1].offset {
+			b.free[at].bytes += b.free[at+1].bytes
+			b.free = slices.Delete(b.free, at+1, at+2)
+		}
+	}
+	if len(b.free) == 1 && b.free[0].bytes == b.bytes {
+		a.blocks = slices.DeleteFunc(a.blocks, func(o *block) bool { return o == b })
+		a.device.settle() // an upload may still be under way
+		a.drop(b)
+	}
+}
+
+func (a *allocator) close() {
+	for _, b := range a.blocks {
+		a.drop(b)
+	}
+	a.blocks = nil
+}
+
+// memory is a range of a block.
+type memory struct {
+	device *Device
+	block  *block
+	offset int64 // bytes
+	words  int
+
+	mu      sync.Mutex
+	scratch *memory // of the programs that run in this arena
+}
+
+// Allocate returns zeroed memory of the device.
+func (d *Device) Allocate(words int) (tensor.Memory, error) {
+	m, err := d.allocate(max(words, 1))
+	if err != nil {
+		return nil, err
+	}
+	m.words = words
+	if err := d.transfers.clear(m); err != nil {
+		m.Free()
+		return nil, err
+	}
+	return m, nil
+}
+
+// allocate is Allocate with undefined contents.
+func (d *Device) allocate(words int) (*memory, error) {
+	b, at, err := d.memory.take(4 * int64(words))
+	if err != nil {
+		return nil, err
+	}
+	return &memory{device: d, block: b, offset: at, words: words}, nil
+}
+
+func (m *memory) Words() int { return m.words }
+
+// Write copies words to the device. They are there for every program that runs
+// from now on.
+func (m *memory) Write(offset int, words []uint32) error {
+	if err := m.within(offset, len(words)); err != nil {
+		return err
+	}
+	return m.device.transfers.upload(m, offset, words)
+}
+
+// Read copies words from the device, after every program that ran.
+func (m *memory) Read(offset int, words []uint32) error {
+	if err := m.within(offset, len(words)); err != nil {
+		return err
+	}
+	return m.device.transfers.download(m, offset, words)
+}
+
+func (m *memory) within(offset, n int) error {
+	if offset < 0 || offset+n > m.words {
+		return fmt.Errorf("vk: words %d … %d of a memory of %d", offset, offset+n, m.words)
+	}
+	return nil
+}
+
+// Free returns the memory. Programs recorded for it are forgotten.
+func (m *memory) Free() {
+	if m.block == nil {
+		return
+	}
+	m.device.forget(m)
+	if m.scratch != nil {
+		m.scratch.Free()
+	}
+	m.device.memory.give(m.block, m.offset, 4*int64(max(m.words, 1)))
+	m.block = nil
+}
+
+// scratchOf returns the scratch memory that goes with m, of at least that many
+// words.
+func (m *memory) scratchOf(words int) (*memory, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.scratch != nil && m.scratch.words >= words {
+		return m.scratch, nil
+	}
+	if m.scratch != nil {
+		m.scratch.Free()
+		m.scratch = nil
+	}
+	var err error
+	m.scratch, err = m.device.allocate(words)
+	return m.scratch, err
+}

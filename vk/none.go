@@ -1,0 +1,29 @@
+//go:build !cgo
+
+package vk
+
+import (
+	"fmt"
+
+	"sftseq/internal/tensor"
+)
+
+var errNoCgo = fmt.Errorf("%w: this program was built without cgo; build it with a C compiler and CGO_ENABLED=1", ErrUnavailable)
+
+// Device is never opened in a program without cgo.
+type Device struct{ tensor.Device }
+
+// Devices returns [ErrUnavailable].
+func Devices() ([]Info, error) { return nil, errNoCgo }
+
+// Open returns [ErrUnavailable].
+func Open(Options) (*Device, error) { return nil, errNoCgo }
+
+// MeasureCopy returns [ErrUnavailable].
+func (*Device) MeasureCopy() (bytesPerSecond float64, err error) { return 0, errNoCgo }
+
+// MeasureProducts returns [ErrUnavailable].
+func (*Device) MeasureProducts() (flops float64, err error) { return 0, errNoCgo }
+
+// Messages returns nothing.
+func (*Device) Messages() []string { return nil }

@@ -1,0 +1,17 @@
+//go:build cgo
+
+package vk
+
+import "sftseq/internal/tensor"
+
+func pairFeatures(r *recorder, k tensor.PairFeatures) {
+	r.dispatch(pairs(k.Y, k.X).elements("pairfeatures", write(k.Y), read(k.X)))
+}
+
+func pairFeaturesBackward(r *recorder, k tensor.PairFeaturesBackward) {
+	r.dispatch(pairs(k.DY, k.X).elements("pairfeatures_backward", write(k.DX), read(k.DY), read(k.X)))
+}
+
+// pairs are the examples' rows of joined, counted in words of x's: pooled rows are
+// few, and one block.
+func pairs(joined, x *tensor.Tensor) extent { return extent{joined, 0, joined.Shape[0], x.Width()} }

@@ -1,0 +1,252 @@
+//go:build cgo
+
+package vk
+
+/*
+#include "shim.h"
+*/
+import "C"
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"unsafe"
+
+	vulkan "github.com/vulkan-go/vulkan"
+)
+
+// limits are what a device allows, or what shaders are built for.
+type limits struct {
+	maxRange       int64 // bytes that one operand may have
+	maxAllocation  int64
+	maxGroups      [2]int // workgroups of a launch, in x and y
+	maxInvocations int
+	sharedBytes    int
+	alignment      int     // of an operand's offset, in bytes
+	buffers        int     // operands of a shader
+	timestamp      float64 // nanoseconds a tick
+	subgroupMin    int
+	subgroupMax    int
+}
+
+// physical is a device that the loader offers.
+type physical struct {
+	vk         vulkan.PhysicalDevice
+	info       Info
+	api        uint32
+	limits     limits
+	features   C.shim_features
+	extensions []string
+	uuid       [16]byte
+	memory     vulkan.PhysicalDeviceMemoryProperties
+	family     uint32 // of the queue
+}
+
+// kinds by VkPhysicalDeviceType, and their rank, best first.
+var kinds = []struct {
+	name string
+	rank int
+}{{"other", 3}, {"integrated", 1}, {"discrete", 0}, {"virtual", 2}, {"cpu", 4}}
+
+// physicals lists the devices of an instance, best first: discrete before
+// integrated before virtual before processors, then by memory.
+func (i *instance) physicals() ([]*physical, error) {
+	instances.Lock()
+	defer instances.Unlock()
+	var n uint32
+	if r := vulkan.EnumeratePhysicalDevices(i.vk, &n, nil); r != vulkan.Success {
+		return nil, fmt.Errorf("Vulkan: list devices: %w", resultError(int32(r)))
+	}
+	handles := make([]vulkan.PhysicalDevice, n)
+	if r := vulkan.EnumeratePhysicalDevices(i.vk, &n, handles); r != vulkan.Success {
+		return nil, fmt.Errorf("Vulkan: list devices: %w", resultError(int32(r)))
+	}
+	var list []*physical
+	for _, h := range handles[:n] {
+		list = append(list, i.query(h))
+	}
+	rank := func(p *physical) int {
+		for _, k := range kinds {
+			if k.name == p.info.Kind {
+				return k.rank
+			}
+		}
+		return len(kinds)
+	}
+	slices.SortStableFunc(list, func(a, b *physical) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(b.info.Memory, a.info.Memory))
+	})
+	for at, p := range list {
+		p.info.Index = at
+	}
+	return list, nil
+}
+
+func (i *instance) query(h vulkan.PhysicalDevice) *physical {
+	p := &physical{vk: h}
+	var properties vulkan.PhysicalDeviceProperties
+	vulkan.GetPhysicalDeviceProperties(h, &properties)
+	properties.Deref()
+	properties.Limits.Deref()
+	l := properties.Limits
+	p.api = properties.ApiVersion
+	p.info.Name = vulkan.ToString(properties.DeviceName[:])
+	p.info.API = vulkan.Version(properties.ApiVersion).String()
+	p.info.Kind = "other"
+	if t := int(properties.DeviceType); t < len(kinds) {
+		p.info.Kind = kinds[t].name
+	}
+	p.limits = limits{
+		maxRange: int64(l.MaxStorageBufferRange), maxGroups: [2]int{int(l.MaxComputeWorkGroupCount[0]), int(l.MaxComputeWorkGroupCount[1])},
+		maxInvocations: int(l.MaxComputeWorkGroupInvocations), sharedBytes: int(l.MaxComputeSharedMemorySize),
+		alignment: int(l.MinStorageBufferOffsetAlignment), buffers: int(l.MaxPerStageDescriptorStorageBuffers), timestamp: float64(l.TimestampPeriod),
+	}
+	properties.Free()
+
+	var more C.shim_properties
+	C.shim_query_properties(unsafe.Pointer(i.vk), unsafe.Pointer(h), C.uint32_t(p.api), &more)
+	p.info.Driver = C.GoString(&more.driver_name[0]) + " " + C.GoString(&more.driver_info[0])
+	p.info.SubgroupSize, p.info.SubgroupMin, p.info.SubgroupMax = int(more.subgroup_size), int(more.subgroup_min), int(more.subgroup_max)
+	p.limits.subgroupMin, p.limits.subgroupMax = p.info.SubgroupMin, p.info.SubgroupMax
+	p.limits.maxAllocation = int64(more.max_allocation)
+	p.uuid = *(*[16]byte)(unsafe.Pointer(&more.device_uuid))
+
+	vulkan.GetPhysicalDeviceMemoryProperties(h, &p.memory)
+	p.memory.Deref()
+	for n := range p.memory.MemoryHeapCount {
+		p.memory.MemoryHeaps[n].Deref()
+		heap := p.memory.MemoryHeaps[n]
+		if heap.Flags&vulkan.MemoryHeapFlags(vulkan.MemoryHeapDeviceLocalBit) != 0 {
+			p.info.Memory = max(p.info.Memory, int64(heap.Size))
+		}
+	}
+	for n := range p.memory.MemoryTypeCount {
+		p.memory.MemoryTypes[n].Deref()
+	}
+	p.queryExtensions()
+	cooperative := slices.Contains(p.extensions, "VK_KHR_cooperative_matrix")
+	flag := C.int(0)
+	if cooperative {
+		flag = 1
+	}
+	C.shim_query_features(unsafe.Pointer(i.vk), unsafe.Pointer(h), C.uint32_t(p.api), flag, &p.features)
+	if p.features.cooperative != 0 {
+		p.queryCooperative(i)
+	}
+	p.queryQueue()
+	p.info.Limits = Limits{SharedBytes: p.limits.sharedBytes, MaxInvocations: p.limits.maxInvocations, MaxBinding: p.limits.maxRange}
+	p.judge(uint32(more.subgroup_operations), uint32(more.subgroup_stages))
+	return p
+}
+
+func (p *physical) queryExtensions() {
+	var n uint32
+	vulkan.EnumerateDeviceExtensionProperties(p.vk, "", &n, nil)
+	list := make([]vulkan.ExtensionProperties, n)
+	vulkan.EnumerateDeviceExtensionProperties(p.vk, "", &n, list)
+	for i := range list {
+		list[i].Deref()
+		p.extensions = append(p.extensions, vulkan.ToString(list[i].ExtensionName[:]))
+		list[i].Free()
+	}
+}
+
+// componentTypes by VkComponentTypeKHR.
+var componentTypes = map[C.uint32_t]string{0: "float16", 1: "float32", 2: "float64", 3: "int8", 4: "int16", 5: "int32", 6: "int64",
+	7: "uint8", 8: "uint16", 9: "uint32", 10: "uint64", 1000141000: "bfloat16", 1000491002: "float8_e4m3", 1000491003: "float8_e5m2"}
+
+const subgroupScope = 3
+
+func (p *physical) queryCooperative(i *instance) {
+	var shapes [256]C.shim_cooperative
+	n := int(C.shim_query_cooperative(unsafe.Pointer(i.vk), unsafe.Pointer(p.vk), &shapes[0], C.int(len(shapes))))
+	for _, s := range shapes[:n] {
+		if s.scope == subgroupScope {
+			p.info.Cooperative = append(p.info.Cooperative, CooperativeShape{M: int(s.m), N: int(s.n), K: int(s.k),
+				A: componentTypes[s.a], B: componentTypes[s.b], C: componentTypes[s.c], Result: componentTypes[s.result]})
+		}
+	}
+}
+
+// queryQueue picks a family that computes, one without graphics if there is
+// one: its work does not wait for a desktop's.
+func (p *physical) queryQueue() {
+	var n uint32
+	vulkan.GetPhysicalDeviceQueueFamilyProperties(p.vk, &n, nil)
+	list := make([]vulkan.QueueFamilyProperties, n)
+	vulkan.GetPhysicalDeviceQueueFamilyProperties(p.vk, &n, list)
+	found := -1
+	for i := range list {
+		list[i].Deref()
+		flags := vulkan.QueueFlagBits(list[i].QueueFlags)
+		if flags&vulkan.QueueComputeBit != 0 && (found < 0 || flags&vulkan.QueueGraphicsBit == 0) {
+			found = i
+		}
+		list[i].Free()
+	}
+	if p.family = uint32(found); found < 0 {
+		p.info.Missing = "it has no queue that computes"
+	}
+}
+
+// judge says what the shaders need and the device lacks.
+func (p *physical) judge(operations, stages uint32) {
+	const basicAndArithmeticAndBallot, compute = 0x1 | 0x4 | 0x8, 0x20
+	switch {
+	case p.info.Missing != "":
+	case p.api < uint32(vulkan.MakeVersion(1, 2, 0)):
+		p.info.Missing = "it offers Vulkan " + p.info.API + ", 1.2 is needed"
+	case operations&basicAndArithmeticAndBallot != basicAndArithmeticAndBallot || stages&compute == 0:
+		p.info.Missing = "its subgroups cannot add"
+	case p.limits.maxInvocations < 256:
+		p.info.Missing = fmt.Sprintf("its workgroups have at most %d invocations, 256 are needed", p.limits.maxInvocations)
+	case p.limits.sharedBytes < 32<<10:
+		p.info.Missing = fmt.Sprintf("its workgroups share %d KiB, 32 are needed", p.limits.sharedBytes>>10)
+	case p.limits.buffers < 19:
+		p.info.Missing = fmt.Sprintf("its shaders have at most %d operands, 19 are needed", p.limits.buffers)
+	}
+}
+
+// memoryType returns the first type among the allowed that has the wanted
+// properties, and those merely liked if one has these too.
+func (p *physical) memoryType(allowed uint32, wanted, liked vulkan.MemoryPropertyFlagBits) (uint32, bool) {
+	for _, flags := range []vulkan.MemoryPropertyFlagBits{wanted | liked, wanted} {
+		for n := range p.memory.MemoryTypeCount {
+			if allowed&(1<<n) != 0 && vulkan.MemoryPropertyFlagBits(p.memory.MemoryTypes[n].PropertyFlags)&flags == flags {
+				return n, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// free is what the driver says is left of a memory type's heap, 0 if it does
+// not say.
+func (p *physical) free(i *instance, memoryType uint32) int64 {
+	if !slices.Contains(p.extensions, "VK_EXT_memory_budget") {
+		return 0
+	}
+	var heaps [16]C.shim_heap
+	C.shim_query_budget(unsafe.Pointer(i.vk), unsafe.Pointer(p.vk), &heaps[0], C.int(len(heaps)))
+	h := heaps[p.memory.MemoryTypes[memoryType].HeapIndex]
+	return max(0, int64(h.budget)-int64(h.usage))
+}
+
+// Devices lists what Vulkan offers, best first. Index is what [Open] takes.
+func Devices() ([]Info, error) {
+	i, err := openInstance()
+	if err != nil {
+		return nil, err
+	}
+	defer i.close()
+	list, err := i.physicals()
+	if err != nil {
+		return nil, err
+	}
+	var infos []Info
+	for _, p := range list {
+		infos = append(infos, p.info)
+	}
+	return infos, nil
+}

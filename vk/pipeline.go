@@ -1,0 +1,141 @@
+//go:build cgo
+
+package vk
+
+/*
+#include "shim.h"
+*/
+import "C"
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"sync"
+	"unsafe"
+
+	"sftseq/internal/atomicfile"
+	"sftseq/shaders"
+)
+
+// pushWords is the room for push constants: what every device has.
+const pushWords = 32
+
+// layout is the shape of the operands of a shader: so many buffers.
+type layout struct{ set, pipeline C.handle }
+
+// pipelines are the shaders made ready, built when first used and kept on disk
+// for the next start.
+type pipelines struct {
+	device  *Device
+	mu      sync.Mutex
+	cache   C.handle
+	file    string // "" where there is no place for it
+	grown   bool
+	layouts map[int]layout
+	built   map[string]*pipeline
+}
+
+// pipeline is a shader with its specialisation constants.
+type pipeline struct {
+	once   sync.Once
+	err    error
+	handle C.handle
+	layout layout
+}
+
+func (p *pipelines) open(d *Device) error {
+	p.device, p.layouts, p.built = d, map[int]layout{}, map[string]*pipeline{}
+	var data []byte
+	if dir, err := os.UserCacheDir(); err == nil {
+		// The driver checks that the contents are its own.
+		p.file = filepath.Join(dir, "sftseq", fmt.Sprintf("pipelines-%x.bin", d.physical.uuid))
+		data, _ = os.ReadFile(p.file)
+	}
+	return d.check("create a pipeline cache", C.shim_cache_create(d.shim, unsafe.Pointer(unsafe.SliceData(data)), C.size_t(len(data)), &p.cache))
+}
+
+// save stores what was compiled. It is only a cache: a failure costs time.
+func (p *pipelines) save() {
+	if !p.grown || p.file == "" {
+		return
+	}
+	var n C.size_t
+	if C.shim_cache_read(p.device.shim, p.cache, nil, &n) != 0 || n == 0 {
+		return
+	}
+	data := make([]byte, n)
+	if C.shim_cache_read(p.device.shim, p.cache, unsafe.Pointer(&data[0]), &n) != 0 {
+		return
+	}
+	if os.MkdirAll(filepath.Dir(p.file), 0o755) == nil {
+		_ = atomicfile.Write(p.file, func(w io.Writer) error { _, err := w.Write(data[:n]); return err })
+	}
+}
+
+func (p *pipelines) close() {
+	p.save()
+	for _, b := range p.built {
+		if b.handle != 0 {
+			C.shim_pipeline_destroy(p.device.shim, b.handle)
+		}
+	}
+	for _, l := range p.layouts {
+		C.shim_layouts_destroy(p.device.shim, l.set, l.pipeline)
+	}
+	if p.cache != 0 {
+		C.shim_cache_destroy(p.device.shim, p.cache)
+	}
+}
+
+// get returns the pipeline of a shader with so many buffers.
+func (p *pipelines) get(shader string, constants []uint32, subgroup uint32, buffers int) (*pipeline, error) {
+	key := fmt.Sprint(shader, constants, subgroup)
+	p.mu.Lock()
+	b := p.built[key]
+	if b == nil {
+		b = &pipeline{}
+		p.built[key] = b
+	}
+	l, err := p.layout(buffers)
+	p.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	// Compilation may take seconds: others need not wait for it.
+	b.once.Do(func() { b.err = p.build(b, l, shader, constants, subgroup) })
+	return b, b.err
+}
+
+func (p *pipelines) build(b *pipeline, l layout, shader string, constants []uint32, subgroup uint32) error {
+	code, err := shaders.Words(shader)
+	if err != nil {
+		return err
+	}
+	b.layout = l
+	d := p.device
+	r := C.shim_pipeline_create(d.shim, p.cache, l.pipeline, (*C.uint32_t)(unsafe.SliceData(code)), C.size_t(len(code)),
+		(*C.uint32_t)(unsafe.SliceData(constants)), C.uint32_t(len(constants)), C.uint32_t(subgroup), &b.handle)
+	p.mu.Lock()
+	p.grown = true
+	p.mu.Unlock()
+	return d.check("compile "+shader, r)
+}
+
+// layout is called with the lock held.
+func (p *pipelines) layout(buffers int) (layout, error) {
+	if l, ok := p.layouts[buffers]; ok {
+		return l, nil
+	}
+	var l layout
+	d := p.device
+	if err := d.check("create a layout", C.shim_set_layout_create(d.shim, C.uint32_t(buffers), &l.set)); err != nil {
+		return l, err
+	}
+	if err := d.check("create a layout", C.shim_pipeline_layout_create(d.shim, l.set, 4*pushWords, &l.pipeline)); err != nil {
+		return l, err
+	}
+	p.layouts[buffers] = l
+	return l, nil
+}

@@ -1,0 +1,38 @@
+//go:build cgo
+
+package vk
+
+import "sftseq/internal/tensor"
+
+// pool sums each sequence in pieces, each relative to its own largest score, so
+// that the rows are read once; then the pieces' sums; then it knows the weights.
+func pool(r *recorder, k tensor.Pool) {
+	tokens, sequences, d := k.X.Shape[0], k.Y.Shape[0], k.X.Width()
+	parts := tokens/minPiece + sequences + 1 // as firstPart in pooling.glsl lays them out
+	top, sum, part, total := r.scratch(parts), r.scratch(parts), r.scratch(parts*d), r.scratch(2*sequences)
+	push := []uint32{axis(k.Y), uint32(sequences), uint32(d)}
+
+	// Of a long input a dispatch binds a window and does the pieces that begin
+	// in it, but for the last rows, the length of a piece.
+	piece := max(minPiece, blocks(tokens, maxPieces))
+	span := max(128, (blockWords/d-piece)/128*128)
+	for first := 0; first < tokens; first += span {
+		r.dispatch(dispatch{shader: "pool", groups: parts * blocks(d, columns),
+			operands: []operand{write(top), write(sum), write(part),
+				read(rowsOf(k.X, first, min(span+piece, tokens-first))), read(k.Score), read(k.Batch.Offset)},
+		}.with(push...).with(uint32(parts), uint32(first), uint32(span)))
+	}
+	r.dispatch(dispatch{shader: "pool_total", groups: sequences * blocks(d, columns),
+		operands: []operand{write(total), write(k.Y), read(top), read(sum), read(part), read(k.Batch.Offset)},
+	}.with(push...))
+	eachExtent(k.A, 1, func(e extent) {
+		r.dispatch(e.elements("pool_weights", write(e.of(k.A)), read(e.of(k.Score)), read(e.of(k.Batch.Sequence)), read(total)))
+	})
+}
+
+func poolBackward(r *recorder, k tensor.PoolBackward) {
+	eachExtent(k.X, k.X.Width(), func(e extent) {
+		r.dispatch(e.rows("pool_backward", write(e.of(k.DX)), write(e.of(k.DScore)), read(k.DY), read(k.Y),
+			read(e.of(k.A)), read(e.of(k.X)), read(e.of(k.Batch.Sequence))))
+	})
+}

@@ -1,0 +1,167 @@
+//go:build cgo
+
+package vk
+
+import (
+	"fmt"
+	"slices"
+
+	"sftseq/internal/tensor"
+)
+
+// Spaces of a recording beside those that a program is handed.
+const (
+	scratchSpace  = tensor.Spaces + iota // memory of one launch, shared by all that run in an arena
+	constantSpace                        // what a program brings itself
+	dummySpace                           // stands in for operands that are nil
+	spaces
+)
+
+// step is one command of a program: a dispatch, or the zeroing of an operand.
+type step struct {
+	dispatch
+	pipeline *pipeline
+	barrier  bool // what came before is finished first
+	launch   int  // of the program
+}
+
+// dispatch is one launch of a shader. Binding 0 holds the batch's counts; the
+// operands follow.
+type dispatch struct {
+	shader    string   // base name of its source; "" zeroes the operand
+	constants []uint32 // specialisation constants
+	push      []uint32 // push constants
+	groups    int      // workgroups; the shader's group() may run a little beyond
+	subgroup  uint32   // required size of a subgroup; 0: the driver's choice
+	operands  []operand
+}
+
+// operand is a tensor and what is done to it.
+type operand struct {
+	*tensor.Tensor
+	reads, writes bool
+}
+
+// Operands that are nil are bound to these, and the shader does not touch them.
+// The batch's counts, too, may be missing: all zero then.
+var (
+	nothingRead    = tensor.At(dummySpace, 0, "nothing", grain/4)
+	nothingWritten = tensor.At(dummySpace, grain/4, "nothing", grain/4)
+)
+
+// read is an operand that is read; the tensor may be nil.
+func read(t *tensor.Tensor) operand {
+	if t == nil {
+		t = nothingRead
+	}
+	return operand{t, true, false}
+}
+
+// write is an operand that is written; the tensor may be nil.
+func write(t *tensor.Tensor) operand {
+	if t == nil {
+		t = nothingWritten
+	}
+	return operand{t, false, true}
+}
+
+// update is an operand that is read and written; the tensor may be nil.
+func update(t *tensor.Tensor) operand {
+	o := write(t)
+	o.reads = true
+	return o
+}
+
+// recorder turns the launches of a program into steps.
+type recorder struct {
+	device    *Device
+	program   *tensor.Program
+	steps     []step
+	launch    int // that is being recorded
+	used      int // words of scratch that the launch has taken
+	scratched int // words that the program needs
+	constants []uint32
+	open      []operand // accesses since the last barrier
+	err       error
+}
+
+// dispatch appends a launch of a shader.
+func (r *recorder) dispatch(d dispatch) {
+	if d.groups == 0 || r.err != nil {
+		return
+	}
+	if len(d.push) > pushWords {
+		panic(fmt.Sprintf("vk: %s: %d words of push constants", d.shader, len(d.push)))
+	}
+	d.operands = append([]operand{read(r.program.Counts)}, d.operands...)
+	p, err := r.device.pipelines.get(d.shader, d.constants, d.subgroup, len(d.operands))
+	if err != nil {
+		r.err = err
+		return
+	}
+	r.append(step{dispatch: d, pipeline: p})
+}
+
+// zero clears a tensor.
+func (r *recorder) zero(t *tensor.Tensor) {
+	if r.err == nil && t.Words() > 0 {
+		r.append(step{dispatch: dispatch{operands: []operand{write(t)}}})
+	}
+}
+
+// append places a barrier where an operand overlaps an access that is not
+// finished, one of the two a write.
+func (r *recorder) append(s step) {
+	for _, o := range s.operands {
+		if slices.ContainsFunc(r.open, o.conflicts) {
+			s.barrier = true
+			r.open = r.open[:0]
+			break
+		}
+	}
+	r.open = append(r.open, s.operands...)
+	s.launch = r.launch
+	r.steps = append(r.steps, s)
+}
+
+func (o operand) conflicts(p operand) bool {
+	return (o.writes || p.writes) && o.Space == p.Space && o.Offset < p.Offset+p.Words() && p.Offset < o.Offset+o.Words()
+}
+
+// scratch is memory for the dispatches of the launch that is being recorded,
+// its contents undefined.
+func (r *recorder) scratch(words int) *tensor.Tensor {
+	t := tensor.At(scratchSpace, r.used, "scratch", words)
+	r.used += align(words)
+	r.scratched = max(r.scratched, r.used)
+	return t
+}
+
+// constant is memory that holds the words for as long as the program lives.
+func (r *recorder) constant(words []uint32) *tensor.Tensor {
+	t := tensor.At(constantSpace, len(r.constants), "constant", len(words))
+	r.constants = append(r.constants, words...)
+	r.constants = append(r.constants, make([]uint32, align(len(words))-len(words))...)
+	return t
+}
+
+// align rounds up to what an operand's offset is a multiple of.
+func align(words int) int { return blocks(words, grain/4) * grain / 4 }
+
+// sumParts sets y[0 … n−1], or with accumulate adds to it, the sum of count
+// parts of n words each, in their order.
+func (r *recorder) sumParts(y, parts *tensor.Tensor, n, count int, accumulate bool) {
+	add := uint32(0)
+	target := write(y)
+	if accumulate {
+		add, target = 1, update(y)
+	}
+	r.dispatch(dispatch{shader: "sumparts", push: []uint32{uint32(n), uint32(count), add}, groups: blocks(n, 64),
+		operands: []operand{target, read(parts)}})
+}
+
+// axis is what a shader's used() takes first.
+func axis(t *tensor.Tensor) uint32 { return uint32(t.Rows) }
+
+// blocks is n/size, rounded up.
+func blocks(n, size int) int { return (n + size - 1) / size }

@@ -1,0 +1,23 @@
+//go:build cgo
+
+package vk
+
+import "sftseq/internal/tensor"
+
+func residualScale(r *recorder, k tensor.ResidualScale) {
+	eachExtent(k.Y, k.Y.Width(), func(e extent) {
+		r.dispatch(e.elements("residualscale", write(e.of(k.Y)), read(e.of(k.A)), read(e.of(k.B)), read(k.Scale)))
+	})
+}
+
+func residualScaleBackward(r *recorder, k tensor.ResidualScaleBackward) {
+	n := pieces(k.DY.Shape[0])
+	dots := r.scratch(n)
+	eachExtent(k.DY, k.DY.Width(), func(e extent) {
+		d := e.columns("residualscale_backward", n,
+			write(e.of(k.DB)), update(dots), read(e.of(k.DY)), read(e.of(k.B)), read(k.Scale))
+		d.groups = n // one does all columns
+		r.dispatch(d)
+	})
+	r.sumParts(k.DScale, dots, 1, n, k.Accumulate)
+}

@@ -1,0 +1,22 @@
+//go:build cgo
+
+package vk
+
+import "sftseq/internal/tensor"
+
+func rowDot(r *recorder, k tensor.RowDot) {
+	eachExtent(k.X, k.X.Width(), func(e extent) {
+		r.dispatch(e.rows("rowdot", write(e.of(k.Y)), read(e.of(k.X)), read(k.Weight), read(k.Bias)))
+	})
+}
+
+func rowDotBackward(r *recorder, k tensor.RowDotBackward) {
+	d, n := k.X.Width(), pieces(k.X.Shape[0])
+	dw, db := r.scratch(n*d), r.scratch(n)
+	eachExtent(k.X, d, func(e extent) {
+		r.dispatch(e.columns("rowdot_backward", n,
+			update(e.of(k.DX)), update(dw), update(db), read(e.of(k.DY)), read(e.of(k.X)), read(k.Weight)))
+	})
+	r.sumParts(k.DWeight, dw, d, n, false)
+	r.sumParts(k.DBias, db, 1, n, false)
+}

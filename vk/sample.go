@@ -1,0 +1,43 @@
+//go:build cgo
+
+package vk
+
+import (
+	"math"
+
+	"sftseq/internal/tensor"
+)
+
+const (
+	// oneLaunch is the number of tokens up to which a workgroup does a whole
+	// sequence, in one launch: about as fast as sampleSteps launches, for one
+	// sequence of that length, and much faster for several.
+	oneLaunch = 16384
+	// sampleChunk is what a workgroup does of a longer one.
+	sampleChunk = 4096
+
+	sampleSteps = 17                      // as in sample.comp
+	sampleBoard = sampleSteps * (256 + 8) // words for a sequence, as there
+)
+
+func sample(r *recorder, k tensor.Sample) {
+	tokens, sequences := k.Score.Shape[0], k.Batch.Example.Shape[0]
+	key, mark := r.scratch(tokens), r.scratch(tokens)
+	launch := func(board operand, chunk, groups, first, end int) {
+		r.dispatch(dispatch{shader: "sample", groups: groups,
+			push: []uint32{uint32(k.K), k.Layer, math.Float32bits(k.DropRate), word(k.Noise), uint32(chunk), uint32(sequences), uint32(first), uint32(end)},
+			operands: []operand{write(k.Noised), write(k.Top), write(k.Partner), write(k.Count), read(k.Score),
+				read(k.Batch.Offset), read(k.Batch.SampleOffset), read(k.Batch.Example), read(k.Batch.Tower), read(k.Batch.Random),
+				update(key), update(mark), board}})
+	}
+	if tokens <= oneLaunch {
+		launch(read(nil), 0, sequences, 0, sampleSteps)
+		return
+	}
+	groups := tokens/sampleChunk + sequences // each sequence's last chunk is a part of one
+	board := r.scratch(sampleBoard*sequences + 2*groups)
+	r.zero(board)
+	for step := range sampleSteps {
+		launch(update(board), sampleChunk, groups, step, step+1)
+	}
+}

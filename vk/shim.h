@@ -1,0 +1,120 @@
+// What the binding github.com/vulkan-go/vulkan cannot do, or cannot do safely
+// under Go's garbage collector: it frees arrays of structs from finalizers while
+// the driver may still read them. All calls of a device that is open go this
+// way; every structure they pass lives on C's stack or heap.
+//
+// Declarations are a subset of vulkan_core.h, so that neither headers nor
+// libvulkan are needed to build.
+#ifndef SFTSEQ_VK_SHIM_H
+#define SFTSEQ_VK_SHIM_H
+
+#include <stdint.h>
+#include <stddef.h>
+
+typedef uint64_t handle; // a handle that is not dispatchable
+typedef int32_t result;  // VkResult
+
+// ---- loading
+
+// shim_load opens the loader and returns vkGetInstanceProcAddr, or NULL with
+// dlerror's message.
+void *shim_load(const char *name, const char **message);
+
+// ---- instances
+
+// shim_debug collects the messages of the validation layer.
+typedef struct shim_debug shim_debug;
+shim_debug *shim_debug_open(void *instance);
+// shim_debug_take returns the messages so far, one a line, to be freed, or NULL.
+char *shim_debug_take(shim_debug *d);
+void shim_debug_close(shim_debug *d);
+// shim_validation is the pNext of an instance that asks for synchronisation
+// validation; static.
+const void *shim_validation(void);
+
+// ---- physical devices
+
+typedef struct {
+    uint32_t subgroup_size, subgroup_min, subgroup_max, subgroup_operations, subgroup_stages;
+    uint64_t max_allocation;
+    char driver_name[256], driver_info[256];
+    uint8_t device_uuid[16];
+} shim_properties;
+// The extensions say which structures may be chained.
+void shim_query_properties(void *instance, void *physical, uint32_t api, shim_properties *out);
+
+typedef struct {
+    uint32_t float16, storage16, memory_model, subgroup_size_control, full_subgroups, cooperative;
+} shim_features;
+void shim_query_features(void *instance, void *physical, uint32_t api, int cooperative, shim_features *out);
+
+typedef struct { uint32_t m, n, k, a, b, c, result, scope; } shim_cooperative;
+int shim_query_cooperative(void *instance, void *physical, shim_cooperative *out, int room);
+
+typedef struct { uint64_t budget, usage; } shim_heap;
+void shim_query_budget(void *instance, void *physical, shim_heap *out, int room);
+
+// shim_feature_chain is the pNext of a device that enables the features, to be
+// freed with shim_feature_chain_free.
+void *shim_feature_chain(uint32_t api, const shim_features *f);
+void shim_feature_chain_free(void *chain);
+
+// ---- devices
+
+typedef struct shim_device shim_device;
+shim_device *shim_open(void *instance, void *device, void *queue, uint32_t family);
+void shim_close(shim_device *d); // destroys the device
+result shim_wait_idle(shim_device *d);
+
+result shim_buffer_create(shim_device *d, uint64_t bytes, handle *buffer, uint64_t *need, uint32_t *types);
+result shim_memory_allocate(shim_device *d, uint64_t bytes, uint32_t type, handle *memory);
+result shim_buffer_bind(shim_device *d, handle buffer, handle memory);
+result shim_memory_map(shim_device *d, handle memory, void **at);
+void shim_memory_free(shim_device *d, handle buffer, handle memory);
+
+result shim_set_layout_create(shim_device *d, uint32_t buffers, handle *layout);
+result shim_pipeline_layout_create(shim_device *d, handle set_layout, uint32_t push_bytes, handle *layout);
+result shim_cache_create(shim_device *d, const void *data, size_t bytes, handle *cache);
+result shim_cache_read(shim_device *d, handle cache, void *data, size_t *bytes);
+result shim_pipeline_create(shim_device *d, handle cache, handle layout, const uint32_t *code, size_t words,
+                            const uint32_t *constants, uint32_t n, uint32_t subgroup, handle *pipeline);
+void shim_pipeline_destroy(shim_device *d, handle pipeline);
+void shim_layouts_destroy(shim_device *d, handle set_layout, handle layout);
+void shim_cache_destroy(shim_device *d, handle cache);
+
+result shim_sets_create(shim_device *d, uint32_t sets, uint32_t buffers, handle *pool);
+typedef struct { handle buffer; uint64_t offset, range; } shim_range; // VkDescriptorBufferInfo
+result shim_set_allocate(shim_device *d, handle pool, handle layout, const shim_range *ranges, uint32_t n, handle *set);
+void shim_sets_destroy(shim_device *d, handle pool);
+
+// ---- recording
+
+enum { SHIM_DISPATCH, SHIM_FILL, SHIM_COPY };
+typedef struct {
+    uint32_t kind, barrier; // barrier: what came before is finished first
+    handle pipeline, layout, set;
+    uint32_t x, y, push_words;
+    uint32_t push[32];
+    handle from, to; // of a copy; to of a fill
+    uint64_t from_offset, to_offset, bytes;
+} shim_step;
+
+result shim_pool_create(shim_device *d, handle *pool);
+void shim_pool_destroy(shim_device *d, handle pool);
+result shim_commands_allocate(shim_device *d, handle pool, void **commands);
+void shim_commands_free(shim_device *d, handle pool, void *commands);
+// shim_record fills a command buffer. It begins and ends with a barrier between
+// compute, transfer and host. With queries (a pool of n+1 timestamps) it times
+// each step.
+result shim_record(shim_device *d, void *commands, const shim_step *steps, uint32_t n, handle queries);
+
+result shim_queries_create(shim_device *d, uint32_t n, handle *queries);
+result shim_queries_read(shim_device *d, handle queries, uint32_t n, uint64_t *ticks);
+void shim_queries_destroy(shim_device *d, handle queries);
+
+result shim_fence_create(shim_device *d, handle *fence);
+void shim_fence_destroy(shim_device *d, handle fence);
+result shim_submit(shim_device *d, void *commands, handle fence);
+result shim_wait(shim_device *d, handle fence, uint64_t nanoseconds); // and resets it
+
+#endif

@@ -1,0 +1,51 @@
+//go:build cgo
+
+package vk
+
+import (
+	"sftseq/internal/tensor"
+	"sftseq/sinusoid"
+)
+
+const (
+	tableRows        = 8  // of a workgroup, as in tables.glsl
+	tableFrequencies = 32 // likewise
+	minTableChunk    = 256
+	maxTableChunks   = 128
+	// tablePartWords bounds the chunks' sums, where there are many frequencies.
+	tablePartWords = 4 << 20
+)
+
+func sinusoidTables(r *recorder, k tensor.SinusoidTables) {
+	rows, width := k.F.Shape[0], k.F.Width()
+	r.dispatch(dispatch{shader: "sinusoid", groups: blocks(rows, tableRows) * blocks(width, 256),
+		push: []uint32{uint32(rows), uint32(width), uint32(k.Frequencies.Len())},
+		operands: []operand{write(k.F), write(k.G), write(k.E), read(k.MulWeight), read(k.AddWeight), read(k.MulBias), read(k.AddBias),
+			read(turns(r, k.Frequencies))}})
+}
+
+func sinusoidTablesBackward(r *recorder, k tensor.SinusoidTablesBackward) {
+	rows, width, half := k.DF.Shape[0], k.DF.Width(), k.Frequencies.Len()
+	size := 2 * rows * (half + 1)
+	// A chunk's length follows from most and the longest sequence, so most must not
+	// follow from the width.
+	most := max(1, min(maxTableChunks, tablePartWords/size))
+	chunks := min(most, blocks(width, minTableChunk))
+	parts := r.scratch(chunks * size)
+	r.dispatch(dispatch{shader: "sinusoid_backward", groups: blocks(half+1, tableFrequencies) * blocks(rows, tableRows) * chunks,
+		push:     []uint32{uint32(rows), uint32(width), uint32(half), uint32(most)},
+		operands: []operand{write(parts), read(k.DF), read(k.DG), read(turns(r, k.Frequencies))}})
+	r.dispatch(dispatch{shader: "sinusoid_backward_sum", groups: blocks(size/2, 256),
+		push:     []uint32{uint32(rows), uint32(half), uint32(most)},
+		operands: []operand{write(k.DMulWeight), write(k.DAddWeight), write(k.DMulBias), write(k.DAddBias), read(parts)}})
+}
+
+// turns are the frequencies, low halves first, and behind them one of 0, whose
+// cosines are what the biases go with.
+func turns(r *recorder, q *sinusoid.Frequencies) *tensor.Tensor {
+	var words []uint32
+	for _, w := range q.Turns() {
+		words = append(words, uint32(w), uint32(w>>32))
+	}
+	return r.constant(append(words, 0, 0))
+}

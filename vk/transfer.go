@@ -1,0 +1,186 @@
+//go:build cgo
+
+package vk
+
+/*
+#include "shim.h"
+*/
+import "C"
+
+import (
+	"sync"
+	"unsafe"
+)
+
+// stagingBytes is the size of one of the buffers through which data travels.
+const stagingBytes = 8 << 20
+
+// transfers moves data between the host and the device. Uploads are gathered in
+// one of two staging buffers and sent along with the next program or download,
+// so that a batch costs one submission and travels while the one before is
+// computed.
+type transfers struct {
+	device *Device
+	mu     sync.Mutex
+	stages [2]stage
+	now    int // the stage that gathers
+	down   *block
+	read   *commands
+}
+
+// stage is a staging buffer and the copies from it that wait to be sent.
+type stage struct {
+	block    *block
+	used     int64
+	steps    []C.shim_step
+	commands *commands
+	sent     bool // its fence is to be waited for
+}
+
+func (t *transfers) open(d *Device) error {
+	t.device = d
+	var err error
+	for i := range t.stages {
+		if t.stages[i].block, err = d.memory.newBlock(stagingBytes, true); err != nil {
+			return err
+		}
+		if t.stages[i].commands, err = d.newCommands(); err != nil {
+			return err
+		}
+	}
+	if t.down, err = d.memory.newBlock(stagingBytes, true); err != nil {
+		return err
+	}
+	t.read, err = d.newCommands()
+	return err
+}
+
+func (t *transfers) close() {
+	for _, s := range t.stages {
+		if s.block != nil {
+			t.device.memory.drop(s.block)
+		}
+		s.commands.free()
+	}
+	if t.down != nil {
+		t.device.memory.drop(t.down)
+	}
+	t.read.free()
+}
+
+// upload gathers words.
+func (t *transfers) upload(m *memory, offset int, words []uint32) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for len(words) > 0 {
+		s, err := t.room()
+		if err != nil {
+			return err
+		}
+		n := min(len(words), int((stagingBytes-s.used)/4))
+		copy(unsafe.Slice((*uint32)(unsafe.Add(s.block.mapped, s.used)), n), words)
+		s.steps = append(s.steps, C.shim_step{kind: C.SHIM_COPY, barrier: t.overlaps(s, m, offset, n), from: s.block.buffer, to: m.block.buffer,
+			from_offset: C.uint64_t(s.used), to_offset: C.uint64_t(m.offset + 4*int64(offset)), bytes: C.uint64_t(4 * n)})
+		s.used += 4 * int64(n)
+		words, offset = words[n:], offset+n
+	}
+	return nil
+}
+
+// overlaps is 1 if a step that waits writes to what another is to write now.
+func (t *transfers) overlaps(s *stage, m *memory, offset, n int) C.uint32_t {
+	lo := C.uint64_t(m.offset + 4*int64(offset))
+	hi := lo + C.uint64_t(4*n)
+	for i := len(s.steps) - 1; i >= 0; i-- {
+		o := &s.steps[i]
+		if o.to == m.block.buffer && o.to_offset < hi && lo < o.to_offset+o.bytes {
+			return 1
+		}
+		if o.barrier != 0 {
+			break
+		}
+	}
+	return 0
+}
+
+// clear gathers the zeroing of a memory.
+func (t *transfers) clear(m *memory) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	s, err := t.room()
+	if err != nil {
+		return err
+	}
+	words := max(m.words, 1)
+	s.steps = append(s.steps, C.shim_step{kind: C.SHIM_FILL, barrier: t.overlaps(s, m, 0, words), to: m.block.buffer,
+		to_offset: C.uint64_t(m.offset), bytes: C.uint64_t(4 * words)})
+	return nil
+}
+
+// room returns the stage that gathers, a fresh one where it is full.
+func (t *transfers) room() (*stage, error) {
+	s := &t.stages[t.now]
+	if stagingBytes-s.used < 4 {
+		if err := t.send(); err != nil {
+			return nil, err
+		}
+		s = &t.stages[t.now]
+	}
+	if s.sent {
+		s.sent = false
+		if err := s.commands.wait(); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// send submits what was gathered, and lets the other stage gather.
+func (t *transfers) send() error {
+	s := &t.stages[t.now]
+	if len(s.steps) == 0 {
+		return nil
+	}
+	if err := s.commands.record(s.steps, 0); err != nil {
+		return err
+	}
+	if err := s.commands.submit(); err != nil {
+		return err
+	}
+	s.steps, s.used, s.sent = s.steps[:0], 0, true
+	t.now = 1 - t.now
+	return nil
+}
+
+// flush submits what was gathered: a program is about to run.
+func (t *transfers) flush() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.send()
+}
+
+// download waits for what was submitted and copies words to the host.
+func (t *transfers) download(m *memory, offset int, words []uint32) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if err := t.send(); err != nil {
+		return err
+	}
+	for len(words) > 0 {
+		n := min(len(words), stagingBytes/4)
+		step := C.shim_step{kind: C.SHIM_COPY, from: m.block.buffer, to: t.down.buffer,
+			from_offset: C.uint64_t(m.offset + 4*int64(offset)), bytes: C.uint64_t(4 * n)}
+		if err := t.read.record([]C.shim_step{step}, 0); err != nil {
+			return err
+		}
+		if err := t.read.submit(); err != nil {
+			return err
+		}
+		if err := t.read.wait(); err != nil {
+			return err
+		}
+		copy(words[:n], unsafe.Slice((*uint32)(t.down.mapped), n))
+		words, offset = words[n:], offset+n
+	}
+	return nil
+}
