@@ -23,6 +23,11 @@ func attentionBackward(r *recorder, k tensor.AttentionBackward) {
 	bounds, largest := r.scratch(2*heads), r.scratch(2*heads)
 	r.zero(bounds)
 	r.zero(largest)
+	var histogram *tensor.Tensor
+	if relative {
+		histogram = r.scratch(2 * heads * 4 * a.table)
+		r.zero(histogram)
+	}
 	r.dispatch(dispatch{shader: "attention_backward_keys_bound", constants: a.constants(), push: a.push(), groups: a.tiles(a.rows) * heads,
 		operands: []operand{update(largest), read(f.K), read(f.V), read(f.Count), read(f.Batch.SampleOffset)}})
 	r.dispatch(dispatch{shader: "attention_backward_bounds", constants: a.constants(), push: a.push(uint32(a.tokens)), groups: blocks(a.tokens*heads, 256),
@@ -32,12 +37,7 @@ func attentionBackward(r *recorder, k tensor.AttentionBackward) {
 			operands: []operand{write(k.DLeak), read(share), read(f.Norm), read(f.Batch.Offset)}})
 	}
 
-	var histogram *tensor.Tensor
 	fixed := uint32(a.fixedBits())
-	if relative {
-		histogram = r.scratch(2 * heads * 4 * a.table)
-		r.zero(histogram)
-	}
 	rest := append([]operand{read(f.Q), read(f.K), read(f.V), read(f.Count), read(f.Batch.Offset), read(f.Batch.SampleOffset)}, a.tables()...)
 	r.dispatch(dispatch{shader: "attention_backward_queries", constants: a.constants(), push: a.push(fixed), groups: a.tiles(a.tokens) * heads,
 		operands: append([]operand{write(k.DQ), update(histogram), read(k.DO), read(f.Norm), read(share), read(bounds)}, rest...)})

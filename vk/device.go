@@ -39,6 +39,7 @@ type Device struct {
 	dummy     *memory // what an operand that is nil is bound to
 
 	mu         sync.Mutex
+	profile    *profile           // nil: programs are not timed
 	recordings []*recording       // the most recent last
 	constants  map[string]*memory // by their bytes: programs share them
 }

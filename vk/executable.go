@@ -30,17 +30,16 @@ const maxRecordings = 256
 
 // Prepare turns a program into steps, compiling the shaders it needs.
 func (d *Device) Prepare(p *tensor.Program) (tensor.Executable, error) {
-	r := &recorder{device: d, program: p}
-	for i, k := range p.Launches {
-		r.launch, r.used = i, 0
-		if !record(r, k) {
-			return nil, fmt.Errorf("vk: no kernel %q", k.Name())
-		}
-		if r.err != nil {
-			return nil, r.err
-		}
+	return d.prepare(p, false)
+}
+
+// prepare is Prepare, prompt if each launch's steps are to end with it.
+func (d *Device) prepare(p *tensor.Program, prompt bool) (*executable, error) {
+	r := &recorder{device: d, program: p, prompt: prompt}
+	if err := r.record(); err != nil {
+		return nil, err
 	}
-	x := &executable{device: d, program: p, steps: r.steps, scratched: r.scratched}
+	x := &executable{device: d, program: p, steps: r.steps, scratched: r.memory.size}
 	if len(r.constants) > 0 {
 		var err error
 		if x.constants, err = d.constantMemory(r.constants); err != nil {
@@ -66,7 +65,7 @@ func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) 
 		if err = ctx.Err(); err != nil {
 			break
 		}
-		next := r.segments[i]
+		next := r.segments[i].commands
 		if next == nil {
 			continue
 		}
@@ -85,11 +84,18 @@ func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) 
 			return e
 		}
 	}
+	if r.profile != nil && err == nil {
+		return r.profile.add(r.segments[from:to])
+	}
 	return err
 }
 
 // Inspect runs launch by launch and shows each to visit.
 func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to int, visit func(tensor.Kernel) error) error {
+	x, err := x.device.prepare(x.program, true)
+	if err != nil {
+		return err
+	}
 	b, err := x.bind(mem)
 	if err != nil {
 		return err
@@ -140,13 +146,21 @@ type recording struct {
 	executable *executable
 	binding    tensor.Binding
 	bound      *bound
-	segments   []*commands // nil where there is nothing to do
-	runs       int         // under way
+	segments   []segment
+	profile    *profile // nil: the segments have no stopwatches
+	runs       int      // under way
+}
+
+// segment is a segment of a recording.
+type segment struct {
+	commands *commands // nil where there is nothing to do
+	watch    *stopwatch
 }
 
 func (r *recording) free() {
-	for _, c := range r.segments {
-		c.free()
+	for _, s := range r.segments {
+		s.commands.free()
+		s.watch.free()
 	}
 	r.bound.free()
 }
@@ -164,21 +178,15 @@ func (x *executable) recording(mem tensor.Binding) (*recording, error) {
 			return r, nil
 		}
 	}
+	timed := d.profile
 	d.mu.Unlock()
 	b, err := x.bind(mem)
 	if err != nil {
 		return nil, err
 	}
-	r := &recording{executable: x, binding: mem, bound: b, runs: 1}
+	r := &recording{executable: x, binding: mem, bound: b, profile: timed, runs: 1}
 	for _, s := range x.program.Segments {
-		var c *commands
-		if lo, hi := x.stepsOf(s.From, s.To); lo < hi {
-			if c, err = d.newCommands(); err == nil {
-				err = c.record(b.steps[lo:hi], 0)
-			}
-		}
-		r.segments = append(r.segments, c)
-		if err != nil {
+		if err := r.add(x.stepsOf(s.From, s.To)); err != nil {
 			r.free()
 			return nil, err
 		}
@@ -194,6 +202,27 @@ func (x *executable) recording(mem tensor.Binding) (*recording, error) {
 	}
 	d.recordings = append(d.recordings, r)
 	return r, nil
+}
+
+// add records steps lo … hi−1 as the next segment.
+func (r *recording) add(lo, hi int) (err error) {
+	r.segments = append(r.segments, segment{})
+	if lo == hi {
+		return nil
+	}
+	s := &r.segments[len(r.segments)-1]
+	d := r.executable.device
+	if s.commands, err = d.newCommands(); err != nil {
+		return err
+	}
+	var queries C.handle
+	if r.profile != nil {
+		if s.watch, err = d.newStopwatch(r.executable.steps[lo:hi]); err != nil {
+			return err
+		}
+		queries = s.watch.queries
+	}
+	return s.commands.record(r.bound.steps[lo:hi], queries)
 }
 
 // release ends a run of a recording.
@@ -227,8 +256,14 @@ func (d *Device) constantMemory(words []uint32) (*memory, error) {
 func (d *Device) forget(m *memory) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.dropRecordings(func(r *recording) bool { return r.bound.uses(m) })
+}
+
+// dropRecordings is called with the lock held, and frees those that which is
+// true of.
+func (d *Device) dropRecordings(which func(*recording) bool) {
 	d.recordings = slices.DeleteFunc(d.recordings, func(r *recording) bool {
-		if !r.bound.uses(m) {
+		if !which(r) {
 			return false
 		}
 		r.free()

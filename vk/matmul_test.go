@@ -85,7 +85,7 @@ func (b *bench) run(t *testing.T, launch func(r *recorder)) []uint32 {
 	if r.err != nil {
 		t.Fatal(r.err)
 	}
-	x := &executable{device: b.device, program: b.program, steps: r.steps, scratched: r.scratched}
+	x := &executable{device: b.device, program: b.program, steps: r.steps, scratched: r.memory.size}
 	mem := tensor.Binding{}
 	allocate := func(s tensor.Space, words int) tensor.Memory {
 		m, err := b.device.Allocate(words)

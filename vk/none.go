@@ -27,3 +27,6 @@ func (*Device) MeasureProducts() (flops float64, err error) { return 0, errNoCgo
 
 // Messages returns nothing.
 func (*Device) Messages() []string { return nil }
+
+// Info returns nothing.
+func (*Device) Info() Info { return Info{} }

@@ -33,6 +33,7 @@ type dispatch struct {
 	push      []uint32 // push constants
 	groups    int      // workgroups; the shader's group() may run a little beyond
 	subgroup  uint32   // required size of a subgroup; 0: the driver's choice
+	deferred  bool     // nothing in the launch waits for it
 	operands  []operand
 }
 
@@ -78,11 +79,32 @@ type recorder struct {
 	program   *tensor.Program
 	steps     []step
 	launch    int // that is being recorded
-	used      int // words of scratch that the launch has taken
-	scratched int // words that the program needs
+	memory    ring
 	constants []uint32
 	open      []operand // accesses since the last barrier
+	deferred  []step
+	prompt    bool // nothing is deferred
 	err       error
+}
+
+// record records the launches of the program.
+func (r *recorder) record() error {
+	for _, s := range r.program.Segments {
+		for r.launch = s.From; r.launch < s.To; r.launch++ {
+			r.memory.launch()
+			k := r.program.Launches[r.launch]
+			if !record(r, k) {
+				return fmt.Errorf("vk: no kernel %q", k.Name())
+			}
+			if r.err != nil {
+				return r.err
+			}
+		}
+		r.launch = s.To - 1
+		r.flush()
+		r.open = r.open[:0] // a segment begins with a barrier
+	}
+	return nil
 }
 
 // dispatch appends a launch of a shader.
@@ -99,7 +121,11 @@ func (r *recorder) dispatch(d dispatch) {
 		r.err = err
 		return
 	}
-	r.append(step{dispatch: d, pipeline: p})
+	if d.deferred {
+		r.later(step{dispatch: d, pipeline: p})
+	} else {
+		r.append(step{dispatch: d, pipeline: p})
+	}
 }
 
 // zero clears a tensor.
@@ -110,18 +136,58 @@ func (r *recorder) zero(t *tensor.Tensor) {
 }
 
 // append places a barrier where an operand overlaps an access that is not
-// finished, one of the two a write.
+// finished, one of the two a write. What was deferred goes behind the barrier,
+// or first where the step depends on it.
 func (r *recorder) append(s step) {
-	for _, o := range s.operands {
-		if slices.ContainsFunc(r.open, o.conflicts) {
-			s.barrier = true
-			r.open = r.open[:0]
-			break
-		}
+	if slices.ContainsFunc(r.deferred, s.follows) {
+		r.flush()
 	}
-	r.open = append(r.open, s.operands...)
+	if s.barrier = s.conflicts(r.open); s.barrier {
+		r.open = r.open[:0]
+		for _, d := range r.deferred {
+			d.barrier, s.barrier = s.barrier, false
+			r.place(d)
+		}
+		r.deferred = r.deferred[:0]
+	}
+	r.place(s)
+}
+
+func (r *recorder) place(s step) {
 	s.launch = r.launch
+	r.open = append(r.open, s.operands...)
 	r.steps = append(r.steps, s)
+}
+
+// later is append for a step that nothing waits for: the last stage of a sum. It
+// waits for the next barrier that is needed anyway.
+func (r *recorder) later(s step) {
+	if r.prompt {
+		r.append(s)
+		return
+	}
+	if slices.ContainsFunc(r.deferred, s.follows) {
+		r.flush()
+	}
+	r.deferred = append(r.deferred, s)
+}
+
+// flush places what was deferred: at the end of a segment at the latest.
+func (r *recorder) flush() {
+	for i, d := range r.deferred {
+		if d.barrier = i == 0 && len(r.open) > 0; d.barrier {
+			r.open = r.open[:0]
+		}
+		r.place(d)
+	}
+	r.deferred = r.deferred[:0]
+}
+
+// follows tells if s must wait for p.
+func (s step) follows(p step) bool { return s.conflicts(p.operands) }
+
+func (s step) conflicts(with []operand) bool {
+	return slices.ContainsFunc(s.operands, func(o operand) bool { return slices.ContainsFunc(with, o.conflicts) })
 }
 
 func (o operand) conflicts(p operand) bool {
@@ -131,10 +197,7 @@ func (o operand) conflicts(p operand) bool {
 // scratch is memory for the dispatches of the launch that is being recorded,
 // its contents undefined.
 func (r *recorder) scratch(words int) *tensor.Tensor {
-	t := tensor.At(scratchSpace, r.used, "scratch", words)
-	r.used += align(words)
-	r.scratched = max(r.scratched, r.used)
-	return t
+	return tensor.At(scratchSpace, r.memory.take(align(words)), "scratch", words)
 }
 
 // constant is memory that holds the words for as long as the program lives.
@@ -157,7 +220,7 @@ func (r *recorder) sumParts(y, parts *tensor.Tensor, n, count int, accumulate bo
 		add, target = 1, update(y)
 	}
 	r.dispatch(dispatch{shader: "sumparts", push: []uint32{uint32(n), uint32(count), add}, groups: blocks(n, 64),
-		operands: []operand{target, read(parts)}})
+		operands: []operand{target, read(parts)}, deferred: true})
 }
 
 // axis is what a shader's used() takes first.

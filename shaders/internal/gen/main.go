@@ -1,0 +1,159 @@
+// Gen compiles the shaders whose source is not the one that their SPIR-V was
+// compiled from, validates what comes out and records the sums of both: make
+// shaders.
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"sftseq/internal/atomicfile"
+	"sftseq/shaders/internal/source"
+)
+
+// maker makes SPIR-V: the shaders with cooperative matrices need newer tools.
+type maker struct {
+	dir            string // of the shaders
+	plain, coopmat tools
+}
+
+// tools are the programs that are called.
+type tools struct {
+	compiler  string // glslang; none: its shaders cannot be made
+	validator string // spirv-val; none: they are not validated
+}
+
+func main() {
+	var m maker
+	flag.StringVar(&m.dir, "dir", "shaders", "directory of the shaders")
+	flag.StringVar(&m.plain.compiler, "glslang", "glslangValidator", "compiler")
+	flag.StringVar(&m.plain.validator, "spirv-val", "spirv-val", "validator")
+	flag.StringVar(&m.coopmat.compiler, "glslang-coopmat", "", "compiler that knows GL_KHR_cooperative_matrix")
+	flag.StringVar(&m.coopmat.validator, "spirv-val-coopmat", "", "validator of what that makes")
+	flag.Parse()
+	if err := m.run(os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// run brings the SPIR-V and the record up to date. A shader that fails keeps
+// what it had, and the others are still made.
+func (m *maker) run(out io.Writer) error {
+	shaders, err := source.Shaders(os.DirFS(m.dir))
+	if err != nil {
+		return err
+	}
+	record := filepath.Join(m.dir, source.SumsFile)
+	text, err := os.ReadFile(record)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return err
+	}
+	before, err := source.ParseSums(string(text))
+	if err != nil {
+		return err
+	}
+	after := source.Sums{}
+	var failures []error
+	for _, s := range shaders {
+		path := filepath.Join(m.dir, s.Name+".spv")
+		had, known := before[s.Name]
+		binary, err := os.ReadFile(path)
+		if known && err == nil && had == (source.Pair{Source: s.Sum, SPIRV: source.Sum(binary)}) {
+			after[s.Name] = had
+			continue
+		}
+		binary, err = m.compile(s)
+		if err != nil {
+			failures = append(failures, fmt.Errorf("%s.comp: %w", s.Name, err))
+			if known {
+				after[s.Name] = had
+			}
+			continue
+		}
+		if err := write(path, binary); err != nil {
+			return err
+		}
+		after[s.Name] = source.Pair{Source: s.Sum, SPIRV: source.Sum(binary)}
+		fmt.Fprintln(out, path)
+	}
+	if err := m.removeOthers(shaders, out); err != nil {
+		return err
+	}
+	if len(failures) > 0 {
+		failures = append(failures, errors.New("the SPIR-V of these is not that of their sources"))
+	}
+	return errors.Join(append(failures, write(record, []byte(after.String())))...)
+}
+
+// compile returns a shader's SPIR-V.
+func (m *maker) compile(s source.Shader) ([]byte, error) {
+	tools := m.plain
+	if s.Cooperative {
+		tools = m.coopmat
+		if tools.compiler == "" {
+			return nil, errors.New("it is new or has changed, and needs a compiler that knows GL_KHR_cooperative_matrix: make shaders GLSLANG_COOPMAT=path/to/glslang")
+		}
+	}
+	temporary, err := os.CreateTemp("", s.Name+".*.spv")
+	if err != nil {
+		return nil, err
+	}
+	path := temporary.Name()
+	defer os.Remove(path)
+	if err := temporary.Close(); err != nil {
+		return nil, err
+	}
+	if err := command(tools.compiler, source.CompilerArguments(m.dir, filepath.Join(m.dir, s.Name+".comp"), path)...); err != nil {
+		return nil, err
+	}
+	if tools.validator != "" {
+		if err := command(tools.validator, source.ValidatorArguments(path)...); err != nil {
+			return nil, err
+		}
+	}
+	return os.ReadFile(path)
+}
+
+// command runs a program; what it said is in its error.
+func command(name string, args ...string) error {
+	out, err := exec.Command(name, args...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("%s: %w\n%s", name, err, out)
+	}
+	return nil
+}
+
+// removeOthers removes SPIR-V whose source is gone.
+func (m *maker) removeOthers(shaders []source.Shader, out io.Writer) error {
+	sources := map[string]bool{}
+	for _, s := range shaders {
+		sources[s.Name] = true
+	}
+	binaries, err := filepath.Glob(filepath.Join(m.dir, "*.spv"))
+	if err != nil {
+		return err
+	}
+	for _, path := range binaries {
+		if !sources[strings.TrimSuffix(filepath.Base(path), ".spv")] {
+			fmt.Fprintln(out, path, "has no source: removed")
+			if err := os.Remove(path); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func write(path string, data []byte) error {
+	return atomicfile.Write(path, func(w io.Writer) error {
+		_, err := w.Write(data)
+		return err
+	})
+}

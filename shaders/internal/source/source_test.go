@@ -1,0 +1,71 @@
+package source
+
+import (
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+func files(pairs ...string) fstest.MapFS {
+	m := fstest.MapFS{}
+	for i := 0; i < len(pairs); i += 2 {
+		m[pairs[i]] = &fstest.MapFile{Data: []byte(pairs[i+1])}
+	}
+	return m
+}
+
+// TestClosure: a shader's sum is that of everything it includes.
+func TestClosure(t *testing.T) {
+	tree := files(
+		"a.comp", "#include \"include/x.glsl\"\nvoid main() {}\n",
+		"b.comp", "void main() {}\n",
+		"c.comp", " # include \"include/y.glsl\"\n",
+		"include/x.glsl", "#include \"y.glsl\"\n// #include \"none.glsl\"\n",
+		"include/y.glsl", "#include \"x.glsl\"\n#extension GL_KHR_cooperative_matrix : require\n", // a circle
+		"include/z.glsl", "#error")
+	before, err := Shaders(tree)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for file, changed := range map[string]string{"a.comp": "a", "b.comp": "b", "include/x.glsl": "ac", "include/y.glsl": "ac", "include/z.glsl": ""} {
+		kept := tree[file]
+		tree[file] = &fstest.MapFile{Data: append([]byte("// more\n"), kept.Data...)}
+		after, err := Shaders(tree)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree[file] = kept
+		got := ""
+		for i, s := range after {
+			if s.Sum != before[i].Sum {
+				got += s.Name
+			}
+			if s.Cooperative != (s.Name != "b") {
+				t.Errorf("%s: cooperative %v", s.Name, s.Cooperative)
+			}
+		}
+		if got != changed {
+			t.Errorf("%s changed: other sums of %q, expected of %q", file, got, changed)
+		}
+	}
+	if _, err := Shaders(files("a.comp", `#include "none.glsl"`)); err == nil || !strings.Contains(err.Error(), "a.comp includes none.glsl") {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+func TestSums(t *testing.T) {
+	x, y := Sum([]byte("x")), Sum([]byte("y"))
+	text := Sums{"b": {x, y}, "a": {y, x}}.String()
+	if want := y + "  " + x + "  a\n" + x + "  " + y + "  b\n"; text != want {
+		t.Errorf("%q, expected %q", text, want)
+	}
+	got, err := ParseSums(text)
+	if err != nil || len(got) != 2 || got["a"] != (Pair{y, x}) || got["b"] != (Pair{x, y}) {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, bad := range []string{"\n", "x\n", x + "  a\n", text + text} {
+		if _, err := ParseSums(bad); err == nil || !strings.HasPrefix(err.Error(), "sources.sum:") {
+			t.Errorf("%q: error %v", bad, err)
+		}
+	}
+}

@@ -1,0 +1,133 @@
+package shaders
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sftseq/shaders/internal/source"
+)
+
+// readShaders reads the sources.
+func readShaders(t *testing.T) []source.Shader {
+	t.Helper()
+	list, err := source.Shaders(os.DirFS("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(list) == 0 {
+		t.Fatal("no shaders")
+	}
+	return list
+}
+
+// TestSources: each SPIR-V was compiled from the source beside it, and neither
+// is alone.
+func TestSources(t *testing.T) {
+	text, err := os.ReadFile(source.SumsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sums, err := source.ParseSums(string(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if sums.String() != string(text) {
+		t.Errorf("%s is not as make shaders writes it", source.SumsFile)
+	}
+	binaries := map[string]bool{}
+	names, err := filepath.Glob("*.spv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		binaries[strings.TrimSuffix(name, ".spv")] = true
+	}
+	for _, s := range readShaders(t) {
+		sum, known := sums[s.Name]
+		delete(sums, s.Name)
+		if !binaries[s.Name] {
+			t.Errorf("%s.comp has no SPIR-V: run make shaders", s.Name)
+			continue
+		}
+		delete(binaries, s.Name)
+		binary, err := os.ReadFile(s.Name + ".spv")
+		switch {
+		case err != nil:
+			t.Error(err)
+		case !known || sum.Source != s.Sum:
+			t.Errorf("%s.spv is not compiled from %s.comp as it is now: run make shaders", s.Name, s.Name)
+		case sum.SPIRV != source.Sum(binary):
+			t.Errorf("%s.spv is not what make shaders wrote: run it again", s.Name)
+		}
+	}
+	for name := range binaries {
+		t.Errorf("%s.spv has no source: run make shaders", name)
+	}
+	if len(sums) > 0 {
+		t.Errorf("%s names what is not there: %v", source.SumsFile, slices.Sorted(maps.Keys(sums)))
+	}
+}
+
+// TestCompilers: the SPIR-V is valid, and the sources are to the compiler's
+// taste. Shaders with cooperative matrices need newer tools than most systems
+// have, and are left to who names these: GLSLANG_COOPMAT, SPIRV_VAL_COOPMAT.
+func TestCompilers(t *testing.T) {
+	compiler, validator := tool(t, "glslangValidator"), tool(t, "spirv-val")
+	for _, s := range readShaders(t) {
+		t.Run(s.Name, func(t *testing.T) {
+			compiler, validator := compiler, validator
+			if s.Cooperative {
+				compiler, validator = os.Getenv("GLSLANG_COOPMAT"), os.Getenv("SPIRV_VAL_COOPMAT")
+			}
+			if validator != "" {
+				call(t, validator, source.ValidatorArguments(s.Name+".spv")...)
+			}
+			if compiler != "" {
+				call(t, compiler, source.CompilerArguments(".", s.Name+".comp", filepath.Join(t.TempDir(), "out.spv"))...)
+			}
+		})
+	}
+}
+
+// tool finds a program of the compilers' packages.
+func tool(t *testing.T, name string) string {
+	t.Helper()
+	path, err := exec.LookPath(name)
+	if err != nil {
+		if os.Getenv("CI") == "true" {
+			t.Fatal(err)
+		}
+		t.Skipf("%v; install Debian's glslang-tools and spirv-tools (make deps)", err)
+	}
+	return path
+}
+
+func call(t *testing.T, name string, args ...string) {
+	t.Helper()
+	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
+		t.Errorf("%s: %v\n%s", filepath.Base(name), err, out)
+	}
+}
+
+// TestWords: what is embedded is whole SPIR-V.
+func TestWords(t *testing.T) {
+	for _, s := range readShaders(t) {
+		words, err := Words(s.Name)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		const magic, header = 0x07230203, 5
+		if len(words) <= header || words[0] != magic {
+			t.Errorf("%s: %d words, or they do not begin with %#x", s.Name, len(words), magic)
+		}
+	}
+	if _, err := Words("nothing"); err == nil || !strings.Contains(err.Error(), `"nothing"`) {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,95 @@
+//go:build cgo
+
+package vk
+
+import (
+	"math"
+
+	"sftseq/internal/tensor"
+)
+
+const (
+	measuredRuns  = 5
+	measuredBytes = 1 << 30 // of memory that is copied, at most; an eighth of what there is
+)
+
+// MeasureCopy returns the bandwidth of the device's memory, bytes read and
+// written ones together, at the best of a few large copies.
+func (d *Device) MeasureCopy() (bytesPerSecond float64, err error) {
+	bytes := min(measuredBytes, d.physical.info.Memory/16, d.limits.maxRange)
+	words := int(bytes / 4)
+	x, y := tensor.At(tensor.Arena, 0, "x", words), tensor.At(tensor.Inputs, 0, "y", words)
+	seconds, err := d.fastest(words, words, func(r *recorder) {
+		r.dispatch(dispatch{shader: "copy", push: []uint32{uint32(words)}, groups: blocks(words, 1024), operands: []operand{write(y), read(x)}})
+	})
+	return 8 * float64(words) / seconds, err
+}
+
+// MeasureProducts returns the rate of float32 multiplications with additions,
+// two operations each: the ceiling of products in fp32.
+func (d *Device) MeasureProducts() (flops float64, err error) {
+	groups, turns := 1<<14, 1<<12
+	if d.physical.info.Kind == "cpu" {
+		groups, turns = 1<<5, 1<<9
+	}
+	y := tensor.At(tensor.Arena, 0, "y", 256*groups)
+	seconds, err := d.fastest(256*groups, 0, func(r *recorder) {
+		r.dispatch(dispatch{shader: "peak", push: []uint32{uint32(turns), math.Float32bits(0.999)}, groups: groups, operands: []operand{write(y)}})
+	})
+	return 32 * float64(turns) * 256 * float64(groups) / seconds, err
+}
+
+// fastest runs a step a few times, on memories of so many words, and returns the
+// time that it took at best.
+func (d *Device) fastest(arena, inputs int, step func(r *recorder)) (float64, error) {
+	r := &recorder{device: d, program: tensor.NewProgram()}
+	if step(r); r.err != nil {
+		return 0, r.err
+	}
+	var mem tensor.Binding
+	for space, words := range map[tensor.Space]int{tensor.Arena: arena, tensor.Inputs: inputs} {
+		m, err := d.Allocate(words)
+		if err != nil {
+			return 0, err
+		}
+		defer m.Free()
+		mem[space] = m
+	}
+	x := &executable{device: d, program: r.program, steps: r.steps}
+	b, err := x.bind(mem)
+	if err != nil {
+		return 0, err
+	}
+	defer b.free()
+	w, err := d.newStopwatch(r.steps)
+	defer w.free()
+	if err != nil {
+		return 0, err
+	}
+	c, err := d.newCommands()
+	if err != nil {
+		return 0, err
+	}
+	defer c.free()
+	if err := c.record(b.steps, w.queries); err != nil {
+		return 0, err
+	}
+	if err := d.transfers.flush(); err != nil {
+		return 0, err
+	}
+	best := math.Inf(1)
+	for range measuredRuns {
+		if err := c.submit(); err != nil {
+			return 0, err
+		}
+		if err := c.wait(); err != nil {
+			return 0, err
+		}
+		seconds, err := w.seconds()
+		if err != nil {
+			return 0, err
+		}
+		best = min(best, seconds[0])
+	}
+	return best, nil
+}

@@ -1,0 +1,113 @@
+//go:build cgo
+
+package vk
+
+/*
+#include "shim.h"
+*/
+import "C"
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"unsafe"
+
+	"sftseq/internal/tensor"
+)
+
+// profile adds up times by shader.
+type profile struct {
+	mu    sync.Mutex
+	times map[string]*tensor.KernelTime
+}
+
+// StartProfile has every program timed: the device is a [tensor.Profiler].
+func (d *Device) StartProfile() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.profile = &profile{times: map[string]*tensor.KernelTime{}}
+	d.dropRecordings(func(*recording) bool { return true }) // they have no timestamps
+}
+
+// StopProfile returns the times by shader, "zero" being memory that is cleared.
+func (d *Device) StopProfile() []tensor.KernelTime {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var out []tensor.KernelTime
+	if d.profile != nil {
+		for _, t := range d.profile.times {
+			out = append(out, *t)
+		}
+		d.profile = nil
+		d.dropRecordings(func(*recording) bool { return true })
+	}
+	slices.SortFunc(out, func(a, b tensor.KernelTime) int {
+		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
+// stopwatch holds the timestamps of a segment's steps.
+type stopwatch struct {
+	device  *Device
+	queries C.handle
+	shaders []string // of the steps
+}
+
+func (d *Device) newStopwatch(steps []step) (*stopwatch, error) {
+	w := &stopwatch{device: d}
+	for _, s := range steps {
+		name := s.shader
+		if name == "" {
+			name = "zero"
+		}
+		w.shaders = append(w.shaders, name)
+	}
+	return w, d.check("create timestamps", C.shim_queries_create(d.shim, C.uint32_t(len(steps)+1), &w.queries))
+}
+
+func (w *stopwatch) free() {
+	if w != nil && w.queries != 0 {
+		C.shim_queries_destroy(w.device.shim, w.queries)
+	}
+}
+
+// seconds returns what each step took in the run that has ended.
+func (w *stopwatch) seconds() ([]float64, error) {
+	ticks := make([]uint64, len(w.shaders)+1)
+	r := C.shim_queries_read(w.device.shim, w.queries, C.uint32_t(len(ticks)), (*C.uint64_t)(unsafe.Pointer(&ticks[0])))
+	if err := w.device.check("read timestamps", r); err != nil {
+		return nil, err
+	}
+	out := make([]float64, len(w.shaders))
+	for i := range out {
+		out[i] = float64(ticks[i+1]-ticks[i]) * w.device.limits.timestamp * 1e-9
+	}
+	return out, nil
+}
+
+// add adds the times of segments whose run has ended.
+func (p *profile) add(segments []segment) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, s := range segments {
+		if s.watch == nil {
+			continue
+		}
+		seconds, err := s.watch.seconds()
+		if err != nil {
+			return err
+		}
+		for i, name := range s.watch.shaders {
+			t := p.times[name]
+			if t == nil {
+				t = &tensor.KernelTime{Name: name}
+				p.times[name] = t
+			}
+			t.Launches++
+			t.Seconds += seconds[i]
+		}
+	}
+	return nil
+}
