@@ -3,7 +3,7 @@ GO ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 
-.PHONY: build test lint bench deps cover asm asm-check
+.PHONY: build test lint bench deps cover shaders asm asm-check
 
 build: ## the program, in ./sftseq
 	$(GO) build -o sftseq ./cmd/sftseq
@@ -27,14 +27,29 @@ cover:
 	$(GO) test -coverprofile=cover.out ./...
 	$(GO) tool cover -func=cover.out | tail -1
 
-# Debian's PyTorch checks docs/python.md; without apt it is left to the user.
+# Debian's PyTorch checks docs/python.md; Mesa's processor driver runs the Vulkan
+# device, watched by the validation layer; the compilers check the shaders.
+# Without apt all that is left to the user.
+PACKAGES := mesa-vulkan-drivers libvulkan1 vulkan-validationlayers glslang-tools spirv-tools
 deps:
 	$(GO) mod download
-	@if command -v apt-get >/dev/null && ! /usr/bin/python3 -c 'import torch' 2>/dev/null; then \
-	    $(SUDO) apt-get update -qq && \
-	    $(SUDO) apt-get install -y -qq --no-install-recommends python3-torch >/dev/null || \
-	    echo "python3-torch is not to be had: the test of docs/python.md will be skipped"; \
-	fi
+	@command -v apt-get >/dev/null || exit 0; \
+	missing=; \
+	/usr/bin/python3 -c 'import torch' 2>/dev/null || missing=python3-torch; \
+	for p in $(PACKAGES); do \
+	    dpkg -s $$p 2>/dev/null | grep -q '^Status: .* installed$$' || missing="$$missing $$p"; \
+	done; \
+	[ -z "$$missing" ] || $(SUDO) apt-get update -qq; \
+	for p in $$missing; do \
+	    $(SUDO) apt-get install -y -qq --no-install-recommends $$p >/dev/null || \
+	    echo "$$p is not to be had: the tests that need it will be skipped"; \
+	done
+
+# The SPIR-V of shaders that have changed. Cooperative matrices need newer tools
+# than Debian 12 has: GLSLANG_COOPMAT=path, and SPIRV_VAL_COOPMAT=path to
+# validate.
+shaders:
+	$(GO) run ./shaders/internal/gen -glslang-coopmat "$(GLSLANG_COOPMAT)" -spirv-val-coopmat "$(SPIRV_VAL_COOPMAT)"
 
 # The assembly of internal/simd, from its generator.
 SIMD ?= internal/simd

@@ -1,31 +1,140 @@
-// Package device opens the devices that models run on.
+// Package device lists and opens the devices that models run on: the processor,
+// and what Vulkan offers.
 package device
 
 import (
+	"errors"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"sftseq/internal/cpu"
 	"sftseq/internal/simd"
 	"sftseq/internal/tensor"
+	"sftseq/vk"
 )
 
-// Names lists what [Open] accepts.
-func Names() []string { return []string{"auto", "cpu"} }
+// Precision is what matrix products are computed in. All else is float32 in
+// any case.
+type Precision string
 
-// Open opens a device by name; "auto" takes the best that the machine has.
-// Threads bounds the processor threads that it uses; 0 takes all.
-func Open(name string, threads int) (tensor.Device, error) {
-	if threads < 0 {
-		return nil, fmt.Errorf("%d threads, expected 0 (all) or more", threads)
+const (
+	FP32  Precision = "fp32"  // the default
+	Mixed Precision = "mixed" // operands in half precision, sums in float32
+	// Fastest is Mixed where the device multiplies matrices so (Vulkan calls them
+	// cooperative), otherwise FP32.
+	Fastest Precision = "auto"
+)
+
+// Precisions lists them.
+func Precisions() []string { return []string{string(FP32), string(Mixed), string(Fastest)} }
+
+// Options say which device is opened, and how it computes. The zero value is
+// the best device in float32.
+type Options struct {
+	// Name is one of [Names]. auto, the default, is a graphics processor if there
+	// is one and otherwise the CPU; vulkan is the best that Vulkan offers, even if
+	// that is a driver which computes on the CPU; vulkan:N is device N of [List].
+	Name      string
+	Threads   int // that the CPU device uses at most; 0: all
+	Precision Precision
+}
+
+// Names lists what [Options.Name] may be.
+func Names() []string { return []string{"auto", cpuName, "vulkan", "vulkan:N"} }
+
+const vulkanPrefix = "vulkan:"
+
+// Validate says what is wrong with the options on any machine.
+func (o Options) Validate() error {
+	_, known := o.index()
+	switch {
+	case !known && !slices.Contains([]string{"", "auto", cpuName, "vulkan"}, o.Name):
+		return fmt.Errorf("unknown device %q, expected one of: %s", o.Name, strings.Join(Names(), ", "))
+	case o.Threads < 0:
+		return fmt.Errorf("%d threads, expected 0 (all) or more", o.Threads)
+	case o.Precision != "" && !slices.Contains(Precisions(), string(o.Precision)):
+		return fmt.Errorf("unknown precision %q, expected one of: %s", o.Precision, strings.Join(Precisions(), ", "))
+	case o.Name == cpuName && o.Precision == Mixed:
+		return errMixedCPU
 	}
-	switch name {
-	case "auto", "cpu":
-		level, err := simd.Best()
-		if err != nil {
-			return nil, err
+	return nil
+}
+
+// index is N of vulkan:N.
+func (o Options) index() (n int, ok bool) {
+	digits, ok := strings.CutPrefix(o.Name, vulkanPrefix)
+	if !ok {
+		return 0, false
+	}
+	n, err := strconv.Atoi(digits)
+	return n, err == nil && n >= 0
+}
+
+var errMixedCPU = errors.New("precision mixed: the CPU computes in fp32; choose fp32 or auto")
+
+// Open opens a device.
+func Open(o Options) (tensor.Device, error) {
+	if err := o.Validate(); err != nil {
+		return nil, err
+	}
+	if o.Name == cpuName {
+		return openCPU(o)
+	}
+	found, err := vk.Devices()
+	info, err := o.choose(found, err)
+	switch {
+	case err != nil:
+		return nil, err
+	case info == nil:
+		return openCPU(o)
+	}
+	mixed := o.Precision == Mixed || o.Precision == Fastest && info.Mixed
+	d, err := vk.Open(vk.Options{Index: info.Index, Mixed: mixed})
+	if err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+func openCPU(o Options) (tensor.Device, error) {
+	if o.Precision == Mixed {
+		return nil, errMixedCPU
+	}
+	level, err := simd.Best()
+	if err != nil {
+		return nil, err
+	}
+	return cpu.NewLevel(o.Threads, level), nil
+}
+
+// choose picks one of the devices that Vulkan offers, nil for the CPU. Where
+// there are none, the error says why.
+func (o Options) choose(offered []vk.Info, unavailable error) (*vk.Info, error) {
+	usable := func(i vk.Info) bool { return i.Missing == "" }
+	if o.Name == "" || o.Name == "auto" {
+		graphics := func(i vk.Info) bool { return usable(i) && (i.Kind == "discrete" || i.Kind == "integrated") }
+		if at := slices.IndexFunc(offered, graphics); at >= 0 {
+			return &offered[at], nil
 		}
-		return cpu.NewLevel(threads, level), nil
+		return nil, nil
 	}
-	return nil, fmt.Errorf("unknown device %q, expected one of: %s", name, strings.Join(Names(), ", "))
+	if unavailable != nil {
+		return nil, fmt.Errorf("device %s: %w", o.Name, unavailable)
+	}
+	if n, ok := o.index(); ok {
+		if n >= len(offered) {
+			return nil, fmt.Errorf("device %s: Vulkan offers %d (sftseq devices lists them)", o.Name, len(offered))
+		}
+		return &offered[n], nil
+	}
+	if at := slices.IndexFunc(offered, usable); at >= 0 {
+		return &offered[at], nil
+	}
+	err := errors.New("device vulkan: none can be used")
+	for _, i := range offered {
+		err = fmt.Errorf("%w; %s: %s", err, i.Name, i.Missing)
+	}
+	return nil, err
 }

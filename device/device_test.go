@@ -1,27 +1,143 @@
 package device
 
 import (
+	"errors"
 	"strings"
 	"testing"
+
+	"sftseq/vk"
 )
 
-func TestOpen(t *testing.T) {
-	for _, name := range Names() {
-		d, err := Open(name, 3)
+func TestOpenCPU(t *testing.T) {
+	for _, p := range []Precision{"", FP32, Fastest} {
+		d, err := Open(Options{Name: "cpu", Threads: 3, Precision: p})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d.Lanes() != 3 {
-			t.Errorf("%s: %d lanes with 3 threads", name, d.Lanes())
+		if d.Lanes() != 3 || !strings.HasPrefix(d.Name(), "cpu ") {
+			t.Errorf("%s: %d lanes with 3 threads", d.Name(), d.Lanes())
 		}
 		if err := d.Close(); err != nil {
 			t.Error(err)
 		}
 	}
-	if _, err := Open("tpu", 0); err == nil || !strings.Contains(err.Error(), "auto, cpu") {
-		t.Errorf("unknown device: error %v, expected the known names", err)
+}
+
+func TestValidate(t *testing.T) {
+	for _, c := range []struct {
+		options Options
+		want    string // in the error
+	}{
+		{Options{}, ""},
+		{Options{Name: "vulkan", Precision: Mixed}, ""},
+		{Options{Name: "vulkan:12"}, ""},
+		{Options{Name: "tpu"}, "expected one of: auto, cpu, vulkan, vulkan:N"},
+		{Options{Name: "vulkan:"}, "unknown device"},
+		{Options{Name: "vulkan:-1"}, "unknown device"},
+		{Options{Name: "vulkan:one"}, "unknown device"},
+		{Options{Threads: -1}, "-1 threads"},
+		{Options{Precision: "fp64"}, "expected one of: fp32, mixed, auto"},
+		{Options{Name: "cpu", Precision: Mixed}, "the CPU computes in fp32"},
+	} {
+		err := c.options.Validate()
+		if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+			t.Errorf("%+v: error %v, expected %q", c.options, err, c.want)
+		}
+		if c.want == "" {
+			continue
+		}
+		if _, err := Open(c.options); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("opened %+v: error %v", c.options, err)
+		}
 	}
-	if _, err := Open("cpu", -1); err == nil {
-		t.Error("-1 threads: no error")
+}
+
+func TestChoose(t *testing.T) {
+	const none = -1
+	discrete := vk.Info{Name: "card", Kind: "discrete"}
+	old := vk.Info{Name: "old card", Kind: "discrete", Missing: "it is old"}
+	integrated := vk.Info{Name: "graphics", Kind: "integrated"}
+	virtual := vk.Info{Name: "guest", Kind: "virtual"}
+	processor := vk.Info{Name: "driver", Kind: "cpu"}
+	for _, c := range []struct {
+		name    string
+		offered []vk.Info
+		want    int // none: the CPU
+		failure string
+	}{
+		{"auto", nil, none, ""},
+		{"", []vk.Info{discrete, integrated, processor}, 0, ""},
+		{"auto", []vk.Info{old, integrated}, 1, ""},
+		{"auto", []vk.Info{virtual, processor}, none, ""},
+		{"auto", []vk.Info{old}, none, ""},
+		{"vulkan", []vk.Info{discrete, processor}, 0, ""},
+		{"vulkan", []vk.Info{old, virtual, processor}, 1, ""},
+		{"vulkan", []vk.Info{old, processor}, 1, ""},
+		{"vulkan", []vk.Info{old}, none, "none can be used; old card: it is old"},
+		{"vulkan:1", []vk.Info{discrete, processor}, 1, ""},
+		{"vulkan:0", []vk.Info{old}, 0, ""}, // opening it says why not
+		{"vulkan:2", []vk.Info{discrete, processor}, none, "Vulkan offers 2"},
+	} {
+		for at := range c.offered {
+			c.offered[at].Index = at
+		}
+		info, err := Options{Name: c.name}.choose(c.offered, nil)
+		got := none
+		if info != nil {
+			got = info.Index
+		}
+		if got != c.want || (err == nil) != (c.failure == "") || err != nil && !strings.Contains(err.Error(), c.failure) {
+			t.Errorf("%q of %v: device %d, error %v; expected %d, %q", c.name, c.offered, got, err, c.want, c.failure)
+		}
+	}
+	missing := errors.New("no driver")
+	if info, err := (Options{Name: "auto"}).choose(nil, missing); info != nil || err != nil {
+		t.Errorf("auto without Vulkan: %v, %v", info, err)
+	}
+	for _, name := range []string{"vulkan", "vulkan:0"} {
+		if _, err := (Options{Name: name}).choose(nil, missing); !errors.Is(err, missing) {
+			t.Errorf("%s without Vulkan: error %v", name, err)
+		}
+	}
+}
+
+// TestList: what is listed can be opened, or says why not.
+func TestList(t *testing.T) {
+	devices, unavailable := List()
+	if n := len(devices); n == 0 || devices[n-1].Device != "cpu" || (n == 1) != (unavailable != nil) {
+		t.Fatalf("%v, %v", devices, unavailable)
+	}
+	if unavailable != nil {
+		if _, err := Open(Options{Name: "vulkan"}); !errors.Is(err, vk.ErrUnavailable) {
+			t.Errorf("vulkan: error %v, expected %v", err, unavailable)
+		}
+	}
+	for _, i := range devices {
+		d, err := Open(Options{Name: i.Device})
+		if i.Missing != "" {
+			if err == nil || !strings.Contains(err.Error(), i.Missing) {
+				t.Errorf("%s: error %v, expected %s", i.Device, err, i.Missing)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", i.Device, err)
+			continue
+		}
+		if !strings.HasPrefix(d.Name(), i.Device) {
+			t.Errorf("%s opened %s", i.Device, d.Name())
+		}
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+		d, err = Open(Options{Name: i.Device, Precision: Mixed})
+		if (err == nil) != i.Mixed {
+			t.Errorf("%s: mixed precision is said to be %v, error %v", i.Device, i.Mixed, err)
+		}
+		if err == nil {
+			if err := d.Close(); err != nil {
+				t.Error(err)
+			}
+		}
 	}
 }

@@ -141,6 +141,8 @@ var importRules = []struct {
 	{"sft", []string{"internal/cpu", "vk", "device", "lra", "tokenizers"}, "the model names no device and no task"},
 	{"internal/tensor", []string{"internal/cpu", "vk", "device", "sft", "seq"}, "what model and device agree on depends on neither"},
 	{"internal/cpu", []string{"sft", "seq", "lra", "tokenizers", "vk"}, "a device knows kernels, not models"},
+	{"vk", []string{"sft", "seq", "lra", "tokenizers", "internal/cpu", "device"}, "a device knows kernels, not models"},
+	{"shaders", []string{"vk", "internal/tensor"}, "shaders are files"},
 	{"seq", []string{"sft", "internal/tensor", "internal/cpu", "vk", "device", "lra", "tokenizers"}, "sequences do not know who reads them"},
 	{"internal/bench", []string{"internal/cpu", "vk", "device", "lra", "tokenizers"}, "what is measured is handed in"},
 	{"lra", []string{"internal/tensor/conformance", "internal/cpu", "vk", "device"}, "a task picks no device"},

@@ -15,7 +15,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	dev, err := device.Open("auto", 0)
+	dev, err := device.Open(device.Options{Name: "auto"})
 	if err != nil {
 		log.Fatal(err)
 	}

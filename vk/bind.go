@@ -130,6 +130,14 @@ func (b *bound) locate(shader string, t *tensor.Tensor) (C.shim_range, error) {
 	return C.shim_range{buffer: m.block.buffer, offset: C.uint64_t(at), _range: C.uint64_t(bytes)}, nil
 }
 
+// mirror is that of the arena's outputs, or nil.
+func (b *bound) mirror() *mirror {
+	if a := b.memory[tensor.Arena]; a != nil {
+		return a.mirror
+	}
+	return nil
+}
+
 // current is false once the arena has other scratch memory.
 func (b *bound) current() bool {
 	a, s := b.memory[tensor.Arena], b.memory[scratchSpace]

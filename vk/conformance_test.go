@@ -25,8 +25,6 @@ func open(t testing.TB) *Device {
 		if err := d.Close(); err != nil {
 			t.Error(err)
 		}
-	})
-	t.Cleanup(func() {
 		for _, m := range d.Messages() {
 			t.Error("validation: ", m)
 		}

@@ -31,6 +31,7 @@ type Device struct {
 	limits    limits
 	mixed     *cooperative // nil: float32 throughout
 	shim      *C.shim_device
+	said      []string   // by the validation layer, once closed
 	queue     sync.Mutex // guards the queue and the pool
 	pool      C.handle
 	memory    allocator
@@ -73,7 +74,7 @@ func (d *Device) open(o Options) error {
 		return errNoDriver
 	}
 	if o.Index < 0 || o.Index >= len(list) {
-		return fmt.Errorf("Vulkan device %d: expected 0 to %d (sftseq devices lists them)", o.Index, len(list)-1)
+		return fmt.Errorf("no Vulkan device %d: expected 0 to %d (sftseq devices lists them)", o.Index, len(list)-1)
 	}
 	d.physical = list[o.Index]
 	d.limits = d.physical.limits
@@ -169,7 +170,14 @@ func (d *Device) Lanes() int { return 2 }
 
 // Messages returns what the validation layer has said since the last call:
 // nothing, if there is nothing wrong or SFTSEQ_VK_VALIDATE is not 1.
-func (d *Device) Messages() []string { return d.instance.messages() }
+// After Close it has what came up until the end.
+func (d *Device) Messages() []string {
+	said := d.said
+	if d.said = nil; d.instance != nil {
+		said = append(said, d.instance.messages()...)
+	}
+	return said
+}
 
 // Close frees the device.
 func (d *Device) Close() error {
@@ -193,6 +201,7 @@ func (d *Device) Close() error {
 		C.shim_close(d.shim)
 		d.shim = nil
 	}
+	d.said = d.instance.messages()
 	d.instance.close()
 	d.instance = nil
 	return nil

@@ -60,6 +60,7 @@ func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) 
 	if err := x.device.transfers.flush(); err != nil {
 		return err
 	}
+	r.bound.mirror().holds(nil)
 	var waiting *commands
 	for i := from; i < to; i++ {
 		if err = ctx.Err(); err != nil {
@@ -84,10 +85,16 @@ func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) 
 			return e
 		}
 	}
-	if r.profile != nil && err == nil {
+	if err != nil {
+		return err
+	}
+	if to == len(r.segments) {
+		r.mirror.holds(r.outputs)
+	}
+	if r.profile != nil {
 		return r.profile.add(r.segments[from:to])
 	}
-	return err
+	return nil
 }
 
 // Inspect runs launch by launch and shows each to visit.
@@ -106,6 +113,7 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 		return err
 	}
 	defer c.free()
+	b.mirror().holds(nil)
 	if err := x.device.transfers.flush(); err != nil {
 		return err
 	}
@@ -148,7 +156,9 @@ type recording struct {
 	bound      *bound
 	segments   []segment
 	profile    *profile // nil: the segments have no stopwatches
-	runs       int      // under way
+	mirror     *mirror  // of the outputs, which the last segment copies there
+	outputs    []copied
+	runs       int // under way
 }
 
 // segment is a segment of a recording.
@@ -185,8 +195,8 @@ func (x *executable) recording(mem tensor.Binding) (*recording, error) {
 		return nil, err
 	}
 	r := &recording{executable: x, binding: mem, bound: b, profile: timed, runs: 1}
-	for _, s := range x.program.Segments {
-		if err := r.add(x.stepsOf(s.From, s.To)); err != nil {
+	for i := range x.program.Segments {
+		if err := r.add(i); err != nil {
 			r.free()
 			return nil, err
 		}
@@ -204,25 +214,34 @@ func (x *executable) recording(mem tensor.Binding) (*recording, error) {
 	return r, nil
 }
 
-// add records steps lo … hi−1 as the next segment.
-func (r *recording) add(lo, hi int) (err error) {
+// add records segment i. The last one brings outputs to the host.
+func (r *recording) add(i int) (err error) {
 	r.segments = append(r.segments, segment{})
+	x, s := r.executable, &r.segments[i]
+	lo, hi := x.stepsOf(x.program.Segments[i].From, x.program.Segments[i].To)
 	if lo == hi {
 		return nil
 	}
-	s := &r.segments[len(r.segments)-1]
-	d := r.executable.device
+	d, steps := x.device, r.bound.steps[lo:hi]
+	arena := r.bound.memory[tensor.Arena]
+	if out := outputs(x.program); i == len(x.program.Segments)-1 && arena != nil && r.profile == nil && len(out) > 0 {
+		if r.mirror, err = arena.mirrorOf(); err != nil {
+			return err
+		}
+		r.outputs = out
+		steps = append(slices.Clip(steps), r.mirror.steps(arena, out)...)
+	}
 	if s.commands, err = d.newCommands(); err != nil {
 		return err
 	}
 	var queries C.handle
 	if r.profile != nil {
-		if s.watch, err = d.newStopwatch(r.executable.steps[lo:hi]); err != nil {
+		if s.watch, err = d.newStopwatch(x.steps[lo:hi]); err != nil {
 			return err
 		}
 		queries = s.watch.queries
 	}
-	return s.commands.record(r.bound.steps[lo:hi], queries)
+	return s.commands.record(steps, queries)
 }
 
 // release ends a run of a recording.

@@ -63,7 +63,7 @@ func openInstance() (*instance, error) {
 		return nil, errNoDriver
 	}
 	if r != vulkan.Success {
-		return nil, fmt.Errorf("Vulkan: create an instance: %w", resultError(int32(r)))
+		return nil, fmt.Errorf("create a Vulkan instance: %w", resultError(int32(r)))
 	}
 	i.vk = handle
 	if err := vulkan.InitInstance(i.vk); err != nil {

@@ -44,6 +44,7 @@ type allocator struct {
 	device *Device
 	mu     sync.Mutex
 	blocks []*block
+	held   map[*block]bool // blocks that go with a memory, and are freed with it
 }
 
 // newBlock allocates device memory, or with host memory that both see.
@@ -88,6 +89,24 @@ func (a *allocator) newBlock(bytes int64, host bool) (*block, error) {
 		return nil, err
 	}
 	return b, nil
+}
+
+// hold notes a block that would be forgotten at the end.
+func (a *allocator) hold(b *block) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.held == nil {
+		a.held = map[*block]bool{}
+	}
+	a.held[b] = true
+}
+
+// release drops a block that was held.
+func (a *allocator) release(b *block) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.held, b)
+	a.drop(b)
 }
 
 func (a *allocator) drop(b *block) { C.shim_memory_free(a.device.shim, b.buffer, b.memory) }
@@ -155,7 +174,10 @@ func (a *allocator) close() {
 	for _, b := range a.blocks {
 		a.drop(b)
 	}
-	a.blocks = nil
+	for b := range a.held {
+		a.drop(b)
+	}
+	a.blocks, a.held = nil, nil
 }
 
 // memory is a range of a block.
@@ -167,6 +189,7 @@ type memory struct {
 
 	mu      sync.Mutex
 	scratch *memory // of the programs that run in this arena
+	mirror  *mirror // of their outputs, or nil
 }
 
 // Allocate returns zeroed memory of the device.
@@ -200,6 +223,7 @@ func (m *memory) Write(offset int, words []uint32) error {
 	if err := m.within(offset, len(words)); err != nil {
 		return err
 	}
+	m.mirror.holds(nil)
 	return m.device.transfers.upload(m, offset, words)
 }
 
@@ -207,6 +231,9 @@ func (m *memory) Write(offset int, words []uint32) error {
 func (m *memory) Read(offset int, words []uint32) error {
 	if err := m.within(offset, len(words)); err != nil {
 		return err
+	}
+	if m.mirror.read(offset, words) {
+		return nil
 	}
 	return m.device.transfers.download(m, offset, words)
 }
@@ -226,6 +253,9 @@ func (m *memory) Free() {
 	m.device.forget(m)
 	if m.scratch != nil {
 		m.scratch.Free()
+	}
+	if m.mirror != nil {
+		m.device.memory.release(m.mirror.block)
 	}
 	m.device.memory.give(m.block, m.offset, 4*int64(max(m.words, 1)))
 	m.block = nil

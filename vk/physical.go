@@ -56,11 +56,14 @@ func (i *instance) physicals() ([]*physical, error) {
 	defer instances.Unlock()
 	var n uint32
 	if r := vulkan.EnumeratePhysicalDevices(i.vk, &n, nil); r != vulkan.Success {
-		return nil, fmt.Errorf("Vulkan: list devices: %w", resultError(int32(r)))
+		return nil, fmt.Errorf("list Vulkan devices: %w", resultError(int32(r)))
 	}
 	handles := make([]vulkan.PhysicalDevice, n)
+	if n == 0 {
+		return nil, errNoDriver
+	}
 	if r := vulkan.EnumeratePhysicalDevices(i.vk, &n, handles); r != vulkan.Success {
-		return nil, fmt.Errorf("Vulkan: list devices: %w", resultError(int32(r)))
+		return nil, fmt.Errorf("list Vulkan devices: %w", resultError(int32(r)))
 	}
 	var list []*physical
 	for _, h := range handles[:n] {

@@ -1,14 +1,11 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
-	"io"
 	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 	"gonum.org/v1/plot"
@@ -34,11 +31,10 @@ Example: sftseq bench model --length 1024,2048,4096 --what forward`,
 
 // benchFlags are those of every measurement.
 func benchFlags(more ...cli.Flag) []cli.Flag {
-	return append([]cli.Flag{
-		&cli.StringFlag{Name: "device", Value: "auto", Usage: strings.Join(device.Names(), " or ")},
+	return append(deviceFlags(device.FP32), append([]cli.Flag{
 		&cli.IntFlag{Name: "threads", Value: 1, Usage: "processor threads; 0 takes all"},
 		&cli.BoolFlag{Name: "json", Usage: "print one JSON object a line"},
-	}, more...)
+	}, more...)...)
 }
 
 func againstFlag() cli.Flag {
@@ -54,15 +50,10 @@ func openBenchDevice(c *cli.Context) (d tensor.Device, release func(), err error
 	if err := noArguments(c); err != nil {
 		return nil, nil, usageError{err}
 	}
-	d, err = device.Open(c.String("device"), c.Int("threads"))
-	if err != nil {
-		return nil, nil, usageError{err}
+	if d, err = openDevice(c); err != nil {
+		return nil, nil, err
 	}
-	return d, func() {
-		if err := d.Close(); err != nil {
-			fmt.Fprintf(c.App.ErrWriter, "sftseq: closing %s: %v\n", d.Name(), err)
-		}
-	}, nil
+	return d, func() { closeDevice(c, d) }, nil
 }
 
 // benchThreads is the number of threads that a device was opened for.
@@ -71,63 +62,6 @@ func benchThreads(c *cli.Context) int {
 		return n
 	}
 	return runtime.GOMAXPROCS(0)
-}
-
-// benchReport prints results: each as a line of JSON when it is known, or all of
-// them as a table at the end.
-type benchReport struct {
-	json bool
-	out  io.Writer
-	text int // columns of words, aligned to the left; those of numbers follow
-	rows [][]string
-}
-
-func newBenchReport(c *cli.Context, text int, columns ...string) *benchReport {
-	return &benchReport{json: c.Bool("json"), out: c.App.Writer, text: text, rows: [][]string{columns}}
-}
-
-// add takes a result and its row of the table.
-func (r *benchReport) add(value any, row ...string) error {
-	r.rows = append(r.rows, row)
-	return r.note(value)
-}
-
-// note prints what is no row of the table, if JSON is asked for.
-func (r *benchReport) note(value any) error {
-	if !r.json {
-		return nil
-	}
-	return json.NewEncoder(r.out).Encode(value)
-}
-
-// finish prints the table, and notes below it.
-func (r *benchReport) finish(notes ...string) error {
-	if r.json {
-		return nil
-	}
-	width := make([]int, len(r.rows[0]))
-	for _, row := range r.rows {
-		for i, cell := range row {
-			width[i] = max(width[i], utf8.RuneCountInString(cell))
-		}
-	}
-	t := &lines{w: r.out}
-	for _, row := range r.rows {
-		var line strings.Builder
-		for i, cell := range row {
-			space := strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell))
-			if i < r.text {
-				line.WriteString(cell + space + "  ")
-			} else {
-				line.WriteString(space + cell + "  ")
-			}
-		}
-		t.add("%s", strings.TrimRight(line.String(), " "))
-	}
-	for _, n := range notes {
-		t.add("\n%s", n)
-	}
-	return t.err
 }
 
 // parseCounts reads a list of numbers from 1, separated by commas.

@@ -81,7 +81,7 @@ func benchAgainst(c *cli.Context, m *modelBench, workload func(length, batch int
 			return err
 		}
 	}
-	report := newBenchReport(c, 1, "what", "tokens/s", "PyTorch tokens/s", "ratio", "least", "most")
+	report := newReport(c, 1, "what", "tokens/s", "PyTorch tokens/s", "ratio", "least", "most")
 	opponent := fmt.Sprintf("PyTorch %s, the fastest of %v", torch, opponents)
 	for _, what := range m.what {
 		ratio := bench.SpreadOf(ratios[what])

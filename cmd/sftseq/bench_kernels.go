@@ -38,11 +38,13 @@ func benchKernels(c *cli.Context) error {
 	if len(kernels) == 0 {
 		return usage(c, "--only %q: no such kernel", c.String("only"))
 	}
-	report := newBenchReport(c, 2, "kernel", "size", "time", "rate", "of the ceiling")
+	report := newReport(c, 2, "kernel", "size", "time", "rate", "of the ceiling")
 	progress := newBenchProgress(c.App.ErrWriter, len(kernels)+1)
 	var ceilings *bench.Ceilings
-	if err := progress.measure("the ceilings", func() error {
-		ceilings = bench.NewCeilings(d, benchThreads(c))
+	if err := progress.measure("the ceilings", func() (err error) {
+		if ceilings, err = bench.NewCeilings(d, benchThreads(c)); err != nil {
+			return err
+		}
 		return report.note(map[string]any{"ceilings": ceilings, "threads": benchThreads(c), "device": d.Name()})
 	}); err != nil {
 		return err
@@ -74,11 +76,14 @@ func percentOf(fraction float64) string {
 // describeCeilings is what the kernels are compared with.
 func describeCeilings(c *bench.Ceilings, threads int) string {
 	if c == nil {
-		return "Ceilings are known of the processor alone."
+		return "The device has no way to tell its ceilings."
 	}
 	const giga = 1e9
 	text := fmt.Sprintf("ceilings: multiply-add %s GFLOP/s, max-add %s GFLOP/s", significant(c.FMA/giga), significant(c.MaxAdd/giga))
 	for _, b := range c.Levels {
+		if b.Bytes == 0 { // a device's own memory, whatever the size
+			return text + fmt.Sprintf(", memory %s GB/s", significant(b.Copy/giga))
+		}
 		text += fmt.Sprintf("\n  %s a thread: read %s GB/s, copied %s GB/s", binaryBytes(int64(b.Bytes/threads)), significant(b.Read/giga), significant(b.Copy/giga))
 	}
 	return text

@@ -88,7 +88,7 @@ func benchModel(c *cli.Context) error {
 	if c.IsSet("against") {
 		return benchAgainst(c, m, workload)
 	}
-	report := newBenchReport(c, 1, "what", "length", "batch", "k", "tokens/s", "time", "peak memory")
+	report := newReport(c, 1, "what", "length", "batch", "k", "tokens/s", "time", "peak memory")
 	progress := newBenchProgress(c.App.ErrWriter, len(m.what)*len(m.lengths)*len(m.batches))
 	var results []modelResult
 	for _, batch := range m.batches {

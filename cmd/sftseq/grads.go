@@ -7,7 +7,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sftseq/device"
 	"sftseq/internal/jsonlines"
 	"sftseq/seq"
 )
@@ -54,9 +53,9 @@ func grads(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	d, err := device.Open(c.String("device"), c.Int("threads"))
+	d, err := openDevice(c)
 	if err != nil {
-		return usageError{err}
+		return err
 	}
 	gradient, loss, err := m.Gradient(c.Context, d, examples)
 	if err = errors.Join(err, d.Close()); err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 
@@ -18,11 +17,11 @@ func modelFlag() cli.Flag {
 
 // modelFlags are those of every command that runs a model.
 func modelFlags() []cli.Flag {
-	return []cli.Flag{
-		modelFlag(),
-		&cli.StringFlag{Name: "device", Value: "auto", Usage: "auto or cpu"},
-		&cli.IntFlag{Name: "threads", Usage: "processor threads", DefaultText: "all"},
-	}
+	return append(append([]cli.Flag{modelFlag()}, deviceFlags(device.FP32)...), threadsFlag())
+}
+
+func threadsFlag() cli.Flag {
+	return &cli.IntFlag{Name: "threads", Usage: "processor threads", DefaultText: "all"}
 }
 
 // loadModel reads --model.
@@ -36,15 +35,11 @@ func loadModel(c *cli.Context) (*sft.Model, error) {
 
 // openScorer puts a model on --device. Release ends its use.
 func openScorer(c *cli.Context, m *sft.Model) (s *sft.Scorer, release func(), err error) {
-	d, err := device.Open(c.String("device"), c.Int("threads"))
+	d, err := openDevice(c)
 	if err != nil {
-		return nil, nil, usageError{err}
+		return nil, nil, err
 	}
-	release = func() {
-		if err := d.Close(); err != nil {
-			fmt.Fprintf(c.App.ErrWriter, "sftseq: closing %s: %v\n", d.Name(), err)
-		}
-	}
+	release = func() { closeDevice(c, d) }
 	if s, err = sft.NewScorer(m, d); err != nil {
 		release()
 		return nil, nil, err

@@ -26,6 +26,15 @@ func goldenFolders() []string {
 
 func golden(parts ...string) string { return filepath.Join(append([]string{goldenDir}, parts...)...) }
 
+// TestMain has the tests run on the CPU unless the environment names a device: a
+// graphics processor that a machine happens to have changes nothing.
+func TestMain(m *testing.M) {
+	if os.Getenv(deviceVariable) == "" {
+		os.Setenv(deviceVariable, "cpu")
+	}
+	os.Exit(m.Run())
+}
+
 // program runs the program in this process.
 func program(stdin io.Reader, args ...string) (status int, stdout, stderr string) {
 	var out, errs bytes.Buffer

@@ -14,7 +14,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sftseq/device"
 	"sftseq/internal/tensor"
 	"sftseq/lra"
 	"sftseq/seq"
@@ -32,7 +31,8 @@ data set is generated once, into the user's cache directory.
 
 Ctrl-C stores a checkpoint and says how to go on. Killing the program loses at
 most the work since the last checkpoint; a resumed run ends with the same bits
-as one that was never interrupted, whatever --threads and --memory are.
+as one that was never interrupted, whatever --threads and --memory are. It may go
+on on another device, too, or in another precision, with a warning.
 
 Examples:
    sftseq train listops
@@ -139,7 +139,7 @@ type trainRun struct {
 	reproduce  string // the command that repeats it
 }
 
-func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (*trainRun, error) {
+func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (_ *trainRun, err error) {
 	from, err := checkpointOf(c, dir)
 	if err != nil {
 		return nil, err
@@ -180,9 +180,14 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (*trai
 	if err := settings.Validate(); err != nil {
 		return nil, usage(c, "%w", err)
 	}
-	if r.device, err = device.Open(c.String("device"), c.Int("threads")); err != nil {
-		return nil, usage(c, "--device: %w", err)
+	if r.device, err = openDevice(c); err != nil {
+		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			closeDevice(c, r.device)
+		}
+	}()
 	data, err := trainingData(c, task, preset)
 	if err != nil {
 		return nil, err
@@ -194,7 +199,7 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (*trai
 		}
 	} else if err = describeData(&config, data.set); err == nil {
 		model, err = startingModel(c, &config, provenance{Sftseq: version(), Command: r.reproduce, Preset: preset.Name, DataDir: c.String("data"),
-			DataName: data.set.Manifest.Name, Data: data.fingerprint, InitFrom: c.String("init-from"), Settings: settings})
+			DataName: data.set.Manifest.Name, Data: data.fingerprint, InitFrom: c.String("init-from"), Precision: chosenPrecision(c), Settings: settings})
 	}
 	if err != nil {
 		return nil, err

@@ -65,17 +65,27 @@ func describeData(m *sft.Config, set *seq.Dataset) error {
 // provenance is what a model's config.json says, in "extra", of where the model
 // comes from.
 type provenance struct {
-	Sftseq   string       `json:"sftseq"`
-	Command  string       `json:"command"` // repeats the run
-	Preset   string       `json:"preset"`
-	DataDir  string       `json:"data_dir,omitempty"` // as given by --data
-	DataName string       `json:"data_name"`
-	Data     string       `json:"data_sha256"` // of the splits' checksums
-	InitFrom string       `json:"init_from,omitempty"`
-	Settings sft.Settings `json:"settings"`
+	Sftseq    string       `json:"sftseq"`
+	Command   string       `json:"command"` // repeats the run
+	Preset    string       `json:"preset"`
+	DataDir   string       `json:"data_dir,omitempty"` // as given by --data
+	DataName  string       `json:"data_name"`
+	Data      string       `json:"data_sha256"` // of the splits' checksums
+	InitFrom  string       `json:"init_from,omitempty"`
+	Precision string       `json:"precision,omitempty"` // as given by --precision
+	Settings  sft.Settings `json:"settings"`
 }
 
-// resumeFlags sets --preset and --data to what the run was started with.
+// chosenPrecision is --precision where it is given.
+func chosenPrecision(c *cli.Context) string {
+	if !c.IsSet("precision") {
+		return ""
+	}
+	return c.String("precision")
+}
+
+// resumeFlags sets --preset, --data and, unless it is given, --precision to what
+// the run was started with.
 func resumeFlags(c *cli.Context, from *sft.Checkpoint) (*provenance, error) {
 	var p provenance
 	if err := json.Unmarshal(from.Config.Extra, &p); err != nil {
@@ -86,6 +96,11 @@ func resumeFlags(c *cli.Context, from *sft.Checkpoint) (*provenance, error) {
 	}
 	if err := c.Set("preset", p.Preset); err != nil {
 		return nil, err
+	}
+	if p.Precision != "" && !c.IsSet("precision") {
+		if err := c.Set("precision", p.Precision); err != nil {
+			return nil, err
+		}
 	}
 	if c.String("data") == "" && p.DataDir != "" {
 		return &p, c.Set("data", p.DataDir)

@@ -17,24 +17,24 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v2"
 
+	"sftseq/device"
 	"sftseq/lra"
 	"sftseq/sft"
 )
 
 // flags of where and how a run is made; they do not change its result.
 func runFlags(out string) []cli.Flag {
-	return []cli.Flag{
+	return append([]cli.Flag{
 		&cli.StringFlag{Name: "data", Usage: "data set `DIR`; without it, one is generated once into the cache directory"},
 		&cli.StringFlag{Name: "out", Value: out, Usage: "run `DIR`"},
 		&cli.BoolFlag{Name: "resume", Usage: "go on from the checkpoint in --out"},
 		&cli.StringFlag{Name: "config", Usage: "JSON `FILE` of flags, such as {\"batch\": 32, \"lr\": 0.0005}; the command line wins"},
 		&cli.StringFlag{Name: "init-from", Usage: "fine-tune the weights of the model in `DIR`"},
 		&cli.StringFlag{Name: "seeds", Usage: "repeat for each `SEED,SEED,…` and report the mean"},
-		&cli.StringFlag{Name: "device", Value: "auto", Usage: "auto or cpu"},
-		&cli.IntFlag{Name: "threads", Usage: "processor threads (default: all)"},
+		threadsFlag(),
 		&cli.StringFlag{Name: "memory", Value: "4GiB", Usage: "limit on memory; with less, fewer pieces train at once, with the same result"},
 		&cli.DurationFlag{Name: "save-every", Value: time.Minute, Usage: "time between checkpoints"},
-	}
+	}, deviceFlags(device.Fastest)...)
 }
 
 // numberFlags are the numbers of a preset, which they replace.
@@ -204,7 +204,7 @@ func memoryLimit(c *cli.Context) (int64, error) {
 // reproduction is the command that repeats a run.
 func reproduction(c *cli.Context, task *lra.Task, dir string, seed uint64) string {
 	parts := []string{"sftseq train", task.Name, fmt.Sprintf("--preset %s --seed %d", c.String("preset"), seed)}
-	for _, f := range append(numberFlags(), &cli.StringFlag{Name: "data"}, &cli.StringFlag{Name: "init-from"}) {
+	for _, f := range append(numberFlags(), &cli.StringFlag{Name: "data"}, &cli.StringFlag{Name: "init-from"}, &cli.StringFlag{Name: "precision"}) {
 		name := f.Names()[0]
 		if name != "preset" && name != "seed" && c.IsSet(name) {
 			parts = append(parts, fmt.Sprintf("--%s=%s", name, shellQuote(fmt.Sprint(c.Value(name)))))

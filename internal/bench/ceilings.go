@@ -19,6 +19,7 @@ type Ceilings struct {
 	// memory behind them.
 	Levels []Bandwidth `json:"memory"`
 
+	device    bool // it measured itself, and has one bandwidth
 	threads   int
 	peaks     *simd.Peaks
 	bandwidth map[int]Bandwidth
@@ -32,12 +33,24 @@ type Bandwidth struct {
 	Copy  float64 `json:"copy_bytes_per_s"` // read and written ones together
 }
 
-// NewCeilings measures them. It returns nil where the device is not
-// the processor.
-func NewCeilings(device tensor.Device, threads int) *Ceilings {
+// measuring is a device that knows how to find its own ceilings.
+type measuring interface {
+	// MeasureCopy returns the bandwidth of a large copy, bytes read and written
+	// ones together.
+	MeasureCopy() (bytesPerSecond float64, err error)
+	// MeasureProducts returns the rate of multiplications with additions, two
+	// operations each.
+	MeasureProducts() (flops float64, err error)
+}
+
+// NewCeilings measures them. It returns nil where the device has no way to tell.
+func NewCeilings(device tensor.Device, threads int) (*Ceilings, error) {
+	if m, ok := device.(measuring); ok {
+		return measuredCeilings(m)
+	}
 	levels := simd.Levels()
 	if !slices.ContainsFunc(levels, func(k *simd.Kernels) bool { return k.Name == device.Kernels() }) {
-		return nil
+		return nil, nil
 	}
 	c := &Ceilings{threads: threads, peaks: &levels[0].Peaks, bandwidth: map[int]Bandwidth{}}
 	const turns = 10_000
@@ -46,7 +59,22 @@ func NewCeilings(device tensor.Device, threads int) *Ceilings {
 	for _, size := range []int{16 << 10, 256 << 10, 4 << 20, 256 << 20} {
 		c.Levels = append(c.Levels, c.Memory(size*threads))
 	}
-	return c
+	return c, nil
+}
+
+// measuredCeilings asks the device: its arithmetic does a maximum with an
+// addition in two operations, and its caches are left out, so that small
+// operands may be faster than the ceiling.
+func measuredCeilings(m measuring) (*Ceilings, error) {
+	products, err := m.MeasureProducts()
+	if err != nil {
+		return nil, err
+	}
+	copied, err := m.MeasureCopy()
+	if err != nil {
+		return nil, err
+	}
+	return &Ceilings{FMA: products, MaxAdd: products / 2, Levels: []Bandwidth{{Read: copied, Copy: copied}}, device: true}, nil
 }
 
 // rate is the most that all threads do in a second. Each calls prepare, then
@@ -87,6 +115,9 @@ func (c *Ceilings) rate(prepare func() func() int) float64 {
 // Memory is the bandwidth of so many bytes, rounded up to one of four sizes
 // between two powers of two. The threads share them.
 func (c *Ceilings) Memory(bytes int) Bandwidth {
+	if c.device {
+		return c.Levels[0]
+	}
 	const least = 1 << 12
 	step := max(least, 1<<max(0, bits.Len(uint(bytes-1))-3)) * c.threads
 	size := (bytes + step - 1) / step * step

@@ -82,7 +82,10 @@ func TestSecondsStops(t *testing.T) {
 
 // TestCeilings: rates are positive, and a kernel's least time adds up.
 func TestCeilings(t *testing.T) {
-	c := NewCeilings(cpu.New(1), 1)
+	c, err := NewCeilings(cpu.New(1), 1)
+	if err != nil {
+		t.Fatal(err)
+	}
 	if c == nil || c.FMA <= 0 || c.MaxAdd <= 0 {
 		t.Fatalf("%+v", c)
 	}

@@ -60,6 +60,17 @@ func (p *Program) Input(name string, rows Axis, shape ...int) *Tensor {
 // Keep makes t an output: it is alive until the end of the program.
 func (p *Program) Keep(t *Tensor) { t.kept = true }
 
+// Kept lists the outputs that a finished program computes.
+func (p *Program) Kept() []*Tensor {
+	var out []*Tensor
+	for _, t := range p.arena {
+		if t.kept && t.first >= 0 {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
 // Segment starts a new segment.
 func (p *Program) Segment(name string) {
 	p.endSegment()

@@ -22,11 +22,11 @@ func Open(t testing.TB) *vk.Device {
 		t.Skip("Vulkan and its validation layer are needed: ", err)
 	}
 	t.Cleanup(func() {
-		for _, m := range d.Messages() {
-			t.Error("validation: ", m)
-		}
 		if err := d.Close(); err != nil {
 			t.Error(err)
+		}
+		for _, m := range d.Messages() {
+			t.Error("validation: ", m)
 		}
 	})
 	return d

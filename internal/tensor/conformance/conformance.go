@@ -13,7 +13,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"testing"
+	"strings"
 
 	"sftseq/internal/tensor"
 )
@@ -59,35 +59,90 @@ var table = []struct {
 	{"adamw", adamWCases},
 }
 
-// Run checks a device.
-func Run(t *testing.T, device tensor.Device) {
+// Result is what a case came to.
+type Result struct {
+	Kernel string  // as its launches are named
+	Case   string  // begins with the kernel
+	Worst  float64 // the largest error of a result, as a fraction of what is tolerated
+	Errors []error
+}
+
+// Cases is the number of cases of the kernels with a text in their names.
+func Cases(only string) int {
+	n := 0
 	for _, k := range table {
-		t.Run(k.name, func(t *testing.T) {
+		if strings.Contains(k.name, only) {
+			n += len(k.cases())
+		}
+	}
+	return n
+}
+
+// Check runs those cases on a device and shows what each came to. It returns the
+// error of ctx, once that has ended.
+func Check(ctx context.Context, device tensor.Device, only string, observe func(Result)) error {
+	for _, k := range table {
+		if !strings.Contains(k.name, only) {
+			continue
+		}
+		for _, c := range k.cases() {
+			r := c.check(ctx, device)
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			observe(r)
+		}
+	}
+	return nil
+}
+
+func (c Case) check(ctx context.Context, device tensor.Device) Result {
+	r := newRig(c)
+	k := c.build(r)
+	r.launch(k)
+	result := Result{Kernel: k.Name(), Case: c.name}
+	if err := r.run(ctx, device); err != nil {
+		result.Errors = []error{err}
+		return result
+	}
+	result.Errors = r.errors()
+	result.Worst = r.worst
+	return result
+}
+
+// T is what the suite needs of a *testing.T. The program runs the suite too, and
+// has no use for that package.
+type T[Sub any] interface {
+	Run(name string, f func(Sub)) bool
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+	Logf(format string, args ...any)
+}
+
+// Run checks a device in a test.
+func Run[Test T[Test]](t Test, device tensor.Device) {
+	for _, k := range table {
+		t.Run(k.name, func(t Test) {
 			for _, c := range k.cases() {
-				r := newRig(c)
-				r.launch(c.build(r))
-				if err := r.run(device); err != nil {
-					t.Errorf("%s: %v", c.name, err)
-					continue
-				}
-				for _, err := range r.errors() {
+				r := c.check(context.Background(), device)
+				for _, err := range r.Errors {
 					t.Errorf("%s: %v", c.name, err)
 				}
-				t.Logf("%s: %.2f of the tolerance", c.name, r.worst)
+				t.Logf("%s: %.2f of the tolerance", c.name, r.Worst)
 			}
 		})
 	}
 }
 
 // Same checks that devices agree to the bit.
-func Same(t *testing.T, devices ...tensor.Device) {
+func Same[Test T[Test]](t Test, devices ...tensor.Device) {
 	for _, k := range table {
 		for _, c := range k.cases() {
 			r := newRig(c)
 			r.launch(c.build(r))
 			var first []uint32
 			for i, device := range devices {
-				if err := r.run(device); err != nil {
+				if err := r.run(context.Background(), device); err != nil {
 					t.Fatalf("%s: %s: %v", c.name, device.Name(), err)
 				}
 				bits := r.bits()
@@ -102,7 +157,7 @@ func Same(t *testing.T, devices ...tensor.Device) {
 }
 
 // run runs the launch and downloads its results.
-func (r *rig) run(device tensor.Device) error {
+func (r *rig) run(ctx context.Context, device tensor.Device) error {
 	x, err := device.Prepare(r.program)
 	if err != nil {
 		return err
@@ -119,7 +174,7 @@ func (r *rig) run(device tensor.Device) error {
 			return err
 		}
 	}
-	if err := x.Run(context.Background(), mem, 0, 1); err != nil {
+	if err := x.Run(ctx, mem, 0, 1); err != nil {
 		return err
 	}
 	for s, words := range before {

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"context"
 	"fmt"
 	"reflect"
 	"testing"
@@ -55,7 +56,7 @@ func notices(r *rig, k tensor.Kernel, device tensor.Device) (yes bool) {
 		}
 	}()
 	r.launch(k)
-	return r.run(device) != nil || len(r.errors()) > 0
+	return r.run(context.Background(), device) != nil || len(r.errors()) > 0
 }
 
 // operandField is a field of a kernel that holds a tensor.

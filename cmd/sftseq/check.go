@@ -1,0 +1,126 @@
+package main
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"sftseq/internal/tensor/conformance"
+)
+
+func checkCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "check",
+		Usage: "check that a device computes every kernel as it should",
+		UsageText: `sftseq check [--device vulkan] [--only NAME] [--json]
+
+Example: sftseq check --device vulkan`,
+		Description: `Runs each kernel, forward and backward, on random operands of odd sizes and
+compares every result with one that is computed in double precision. Prints the
+largest error of each kernel as a part of what is tolerated. What fails is named
+below the table, and the exit status is 1: the whole makes a good bug report.`,
+		Flags: []cli.Flag{deviceFlag(), threadsFlag(),
+			&cli.StringFlag{Name: "only", Usage: "kernels with `NAME` in theirs"},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON object a kernel"},
+		},
+		Action: check,
+	}
+}
+
+// kernelCheck is what the cases of a kernel came to.
+type kernelCheck struct {
+	Kernel string   `json:"kernel"`
+	Cases  int      `json:"cases"`
+	Failed int      `json:"failed"`
+	Worst  float64  `json:"worst"` // error of those that passed, as a fraction of the tolerance
+	Errors []string `json:"errors,omitempty"`
+}
+
+func check(c *cli.Context) error {
+	if err := noArguments(c); err != nil {
+		return usageError{err}
+	}
+	cases := conformance.Cases(c.String("only"))
+	if cases == 0 {
+		return usage(c, "--only %q: no such kernel", c.String("only"))
+	}
+	d, err := openDevice(c)
+	if err != nil {
+		return err
+	}
+	defer closeDevice(c, d)
+	var kernels []*kernelCheck
+	of := map[string]*kernelCheck{}
+	name, _, _ := strings.Cut(d.Name(), " ")
+	progress := newProgress(int64(cases), "checking "+name, "cases")
+	err = conformance.Check(c.Context, d, c.String("only"), func(r conformance.Result) {
+		k := of[r.Kernel]
+		if k == nil {
+			k = &kernelCheck{Kernel: r.Kernel}
+			of[r.Kernel] = k
+			kernels = append(kernels, k)
+		}
+		k.add(r)
+		progress.Add(1)
+	})
+	progress.Finish()
+	if err != nil {
+		return err
+	}
+	failed, notes := 0, []string(nil)
+	report := newReport(c, 1, "kernel", "cases", "of the tolerance", "result")
+	for _, k := range kernels {
+		failed += k.Failed
+		notes = append(notes, k.notes()...)
+		if err := report.add(k, k.Kernel, fmt.Sprint(k.Cases), fmt.Sprintf("%.0f%%", 100*k.Worst), k.verdict()); err != nil {
+			return err
+		}
+	}
+	if m, ok := d.(interface{ Messages() []string }); ok { // of a layer that watches Vulkan, if it was asked for
+		messages := m.Messages()
+		failed += len(messages)
+		notes = append(notes, messages...)
+	}
+	notes = append([]string{fmt.Sprintf("%s\nsftseq %s, %s, %s/%s", d.Name(), version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)}, notes...)
+	if err := report.finish(strings.Join(notes, "\n")); err != nil {
+		return err
+	}
+	if failed > 0 {
+		return fmt.Errorf("%s: %d of %d cases failed", d.Name(), failed, cases)
+	}
+	return nil
+}
+
+func (k *kernelCheck) add(r conformance.Result) {
+	k.Cases++
+	if len(r.Errors) == 0 {
+		k.Worst = max(k.Worst, r.Worst)
+		return
+	}
+	k.Failed++
+	for _, err := range r.Errors {
+		k.Errors = append(k.Errors, fmt.Sprintf("%s: %v", r.Case, err))
+	}
+}
+
+func (k *kernelCheck) verdict() string {
+	if k.Failed > 0 {
+		return fmt.Sprintf("%d FAIL", k.Failed)
+	}
+	return "pass"
+}
+
+// shownErrors is how many a table shows of each kernel.
+const shownErrors = 3
+
+// notes are what goes below the table.
+func (k *kernelCheck) notes() []string {
+	n := min(len(k.Errors), shownErrors)
+	notes := append([]string(nil), k.Errors[:n]...)
+	if more := len(k.Errors) - n; more > 0 {
+		notes = append(notes, fmt.Sprintf("%s: %d errors more (--json shows them)", k.Kernel, more))
+	}
+	return notes
+}

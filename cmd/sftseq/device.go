@@ -1,0 +1,43 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"sftseq/device"
+	"sftseq/internal/tensor"
+)
+
+// deviceVariable is the environment variable that takes the place of --device.
+const deviceVariable = "SFTSEQ_DEVICE"
+
+func deviceFlag() cli.Flag {
+	return &cli.StringFlag{Name: "device", Value: "auto", EnvVars: []string{deviceVariable},
+		Usage: "`NAME` of a device: auto (a graphics processor if there is one, otherwise the CPU), cpu, vulkan or vulkan:N, as sftseq devices lists them"}
+}
+
+// deviceFlags are those of every command that computes with a model.
+func deviceFlags(precision device.Precision) []cli.Flag {
+	return []cli.Flag{
+		deviceFlag(),
+		&cli.StringFlag{Name: "precision", Value: string(precision),
+			Usage: "`KIND` of matrix products: fp32, mixed (16-bit operands) or auto (mixed where the device has cooperative matrices)"},
+	}
+}
+
+// openDevice opens --device.
+func openDevice(c *cli.Context) (tensor.Device, error) {
+	o := device.Options{Name: c.String("device"), Threads: c.Int("threads"), Precision: device.Precision(c.String("precision"))}
+	if err := o.Validate(); err != nil {
+		return nil, usage(c, "%w", err)
+	}
+	return device.Open(o)
+}
+
+// closeDevice ends the use of a device. That it fails changes no result.
+func closeDevice(c *cli.Context, d tensor.Device) {
+	if err := d.Close(); err != nil {
+		fmt.Fprintf(c.App.ErrWriter, "sftseq: closing %s: %v\n", d.Name(), err)
+	}
+}

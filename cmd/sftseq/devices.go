@@ -1,0 +1,144 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"sftseq/device"
+)
+
+func devicesCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "devices",
+		Usage: "list the devices that models can run on, and how fast they are",
+		UsageText: `sftseq devices [--quick] [--json]
+
+Example: sftseq devices`,
+		Description: `Lists what --device takes: the devices that Vulkan offers, the best first, and
+the CPU. Each device of Vulkan is measured for a moment: the bytes that it copies
+within its memory, read and written ones together, and its float32
+multiplications with additions, as two operations each. A subgroup is what
+computes in step; cooperative matrices are those that it multiplies as a whole,
+which is what --precision mixed needs.`,
+		Flags: []cli.Flag{
+			&cli.BoolFlag{Name: "quick", Usage: "measure nothing"},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON object a line"},
+		},
+		Action: devices,
+	}
+}
+
+// deviceLine is the JSON of a device.
+type deviceLine struct {
+	device.Info
+	Copy    float64 `json:"copy_bytes_per_s,omitempty"`
+	FMA     float64 `json:"fma_flop_per_s,omitempty"`
+	Failure string  `json:"error,omitempty"` // why it was not measured
+}
+
+func devices(c *cli.Context) error {
+	if err := noArguments(c); err != nil {
+		return usageError{err}
+	}
+	list, unavailable := device.List()
+	report := newReport(c, 5, "device", "name", "kind", "driver", "API", "memory", "subgroup", "copy", "multiply-add")
+	progress := newBenchProgress(c.App.ErrWriter, len(list))
+	var notes []string
+	for _, i := range list {
+		line := deviceLine{Info: i}
+		err := progress.measure(i.Device, func() error {
+			if !c.Bool("quick") && i.Missing == "" {
+				if err := line.measure(); err != nil {
+					line.Failure = err.Error()
+				}
+			}
+			return c.Context.Err()
+		})
+		if err != nil {
+			return err
+		}
+		if err := report.add(line, line.row()...); err != nil {
+			return err
+		}
+		if note := line.note(); note != "" {
+			notes = append(notes, note)
+		}
+	}
+	if unavailable != nil {
+		notes = append(notes, unavailable.Error())
+		if err := report.note(map[string]string{"unavailable": unavailable.Error()}); err != nil {
+			return err
+		}
+	}
+	return report.finish(strings.Join(notes, "\n"))
+}
+
+// measurer is a device that tells how fast it is.
+type measurer interface {
+	MeasureCopy() (bytesPerSecond float64, err error)
+	MeasureProducts() (flops float64, err error)
+}
+
+func (l *deviceLine) measure() error {
+	d, err := device.Open(device.Options{Name: l.Device})
+	if err != nil {
+		return err
+	}
+	if m, ok := d.(measurer); ok {
+		if l.Copy, err = m.MeasureCopy(); err == nil {
+			l.FMA, err = m.MeasureProducts()
+		}
+	}
+	if closed := d.Close(); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// row is the device's in the table.
+func (l *deviceLine) row() []string {
+	const none = "–"
+	row := []string{l.Device, l.Name, l.Kind, l.Driver, l.API, none, none, none, none}
+	for i, cell := range row {
+		if cell == "" {
+			row[i] = none
+		}
+	}
+	if l.Memory > 0 {
+		row[5] = binaryBytes(l.Memory)
+	}
+	if l.SubgroupSize > 0 {
+		if row[6] = fmt.Sprint(l.SubgroupSize); l.SubgroupMin != l.SubgroupMax {
+			row[6] += fmt.Sprintf(" (%d to %d)", l.SubgroupMin, l.SubgroupMax)
+		}
+	}
+	const giga = 1e9
+	if l.Copy > 0 {
+		row[7] = significant(l.Copy/giga) + " GB/s"
+	}
+	if l.FMA > 0 {
+		row[8] = significant(l.FMA/giga) + " GFLOP/s"
+	}
+	return row
+}
+
+// note is what does not fit into the row.
+func (l *deviceLine) note() string {
+	switch {
+	case l.Missing != "":
+		return fmt.Sprintf("%s cannot be used: %s", l.Device, l.Missing)
+	case l.Failure != "":
+		return fmt.Sprintf("%s was not measured: %s", l.Device, l.Failure)
+	case l.Device == "cpu":
+		return ""
+	case len(l.Cooperative) == 0:
+		return fmt.Sprintf("%s has no cooperative matrices", l.Device)
+	}
+	var shapes []string
+	for _, s := range l.Cooperative {
+		shapes = append(shapes, s.String())
+	}
+	return fmt.Sprintf("%s has cooperative matrices: %s", l.Device, strings.Join(shapes, ", "))
+}

@@ -1,0 +1,229 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sftseq/device"
+	"sftseq/internal/tensor/conformance"
+	"sftseq/internal/vktest"
+)
+
+func TestDevices(t *testing.T) {
+	status, out, _ := program(nil, "devices") // it may say what takes long
+	rows := strings.Split(out, "\n")
+	if status != exitOK || !strings.HasPrefix(rows[0], "device ") || !strings.HasSuffix(rows[0], " multiply-add") {
+		t.Fatalf("status %d: %s", status, out)
+	}
+	list, unavailable := device.List()
+	for i, d := range list {
+		if !strings.HasPrefix(rows[i+1], d.Device+" ") || !strings.Contains(rows[i+1], d.Name) {
+			t.Errorf("row %q of %v", rows[i+1], d)
+		}
+	}
+	if unavailable != nil && !strings.Contains(out, unavailable.Error()) {
+		t.Errorf("no %q in %s", unavailable, out)
+	}
+	refuse(t, exitUsage, `"extra"`, "", "devices", "extra")
+}
+
+func TestDevicesJSON(t *testing.T) {
+	list, unavailable := device.List()
+	lines := strings.Split(strings.TrimSpace(succeed(t, "", "devices", "--quick", "--json")), "\n")
+	if unavailable != nil {
+		var last struct{ Unavailable string }
+		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil || last.Unavailable != unavailable.Error() {
+			t.Errorf("%v: %s", err, lines[len(lines)-1])
+		}
+		lines = lines[:len(lines)-1]
+	}
+	results := decodeLines[deviceLine](t, strings.Join(lines, "\n"))
+	if len(results) != len(list) {
+		t.Fatalf("%d lines of %d devices", len(results), len(list))
+	}
+	for i, r := range results {
+		if r.Device != list[i].Device || r.Name != list[i].Name || r.Kind == "" || r.Copy != 0 || r.FMA != 0 || r.Failure != "" {
+			t.Errorf("%+v", r)
+		}
+		if r.Device != "cpu" && (r.API == "" || r.Driver == "" || r.Memory <= 0 || r.SubgroupSize <= 0 || r.Limits.SharedBytes <= 0) {
+			t.Errorf("%+v", r)
+		}
+	}
+}
+
+// TestDeviceLine: what is not known has a dash, and every device has its note.
+func TestDeviceLine(t *testing.T) {
+	var card deviceLine
+	if err := json.Unmarshal([]byte(`{"device":"vulkan:1","name":"card","kind":"discrete","driver":"its 1.2","api":"1.3.1","memory_bytes":1073741824,
+		"subgroup_size":32,"subgroup_min":8,"subgroup_max":64,"copy_bytes_per_s":3e12,"fma_flop_per_s":5e13,
+		"cooperative_matrices":[{"m":16,"n":8,"k":4,"a":"float16","b":"float16","c":"float32","result":"float32"},
+		{"m":1,"n":1,"k":1,"a":"int8","b":"uint8","c":"float32","result":"float16"}]}`), &card); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"vulkan:1", "card", "discrete", "its 1.2", "1.3.1", "1.0 GiB", "32 (8 to 64)", "3000 GB/s", "50000 GFLOP/s"}
+	if row := card.row(); !slices.Equal(row, want) {
+		t.Errorf("%q, expected %q", row, want)
+	}
+	note := func(want string) {
+		t.Helper()
+		if got := card.note(); got != want {
+			t.Errorf("%q, expected %q", got, want)
+		}
+	}
+	note("vulkan:1 has cooperative matrices: 16×8×4 float16 → float32, 1×1×1 int8·uint8 → float32 → float16")
+	card.Cooperative = nil
+	note("vulkan:1 has no cooperative matrices")
+	card.Failure = "it is hot"
+	note("vulkan:1 was not measured: it is hot")
+	card.Missing = "it is old"
+	note("vulkan:1 cannot be used: it is old")
+	empty := deviceLine{Info: device.Info{Device: "cpu"}}
+	if row := empty.row(); !slices.Equal(row[1:], strings.Split("––––––––", "")) || empty.note() != "" {
+		t.Errorf("%q, %q", row, empty.note())
+	}
+}
+
+func TestCheck(t *testing.T) {
+	out := succeed(t, "", "check", "--device", "cpu", "--only", "gelu")
+	rows := strings.Split(out, "\n")
+	if !strings.HasPrefix(rows[0], "kernel ") || !strings.HasPrefix(rows[1], "gelu ") || !strings.HasSuffix(rows[1], " pass") || !strings.HasPrefix(rows[2], "gelu_backward ") ||
+		!strings.HasPrefix(rows[4], "cpu (") || !strings.HasPrefix(rows[5], "sftseq ") {
+		t.Errorf("%s", out)
+	}
+	results := decodeLines[kernelCheck](t, succeed(t, "", "check", "--device", "cpu", "--json"))
+	if len(results) < 30 {
+		t.Errorf("%d kernels", len(results))
+	}
+	cases := 0
+	for _, k := range results {
+		cases += k.Cases
+		if k.Kernel == "" || k.Failed != 0 || k.Worst < 0 || k.Worst > 1 || len(k.Errors) != 0 {
+			t.Errorf("%+v", k)
+		}
+	}
+	if cases != conformance.Cases("") {
+		t.Errorf("%d cases of %d", cases, conformance.Cases(""))
+	}
+	refuse(t, exitUsage, `--only "abacus"`, "", "check", "--only", "abacus")
+	refuse(t, exitUsage, "unknown device", "", "check", "--device", "abacus")
+}
+
+func TestCheckVulkan(t *testing.T) {
+	vktest.Open(t) // the layer watches what the program does, too
+	out := succeed(t, "", "check", "--device", "vulkan", "--only", "gelu")
+	if !strings.Contains(out, "\nvulkan:0 (") || strings.Count(out, " pass\n") != 2 {
+		t.Errorf("%s", out)
+	}
+}
+
+// TestKernelCheck: what fails is counted and named, not at any length.
+func TestKernelCheck(t *testing.T) {
+	k := &kernelCheck{Kernel: "add"}
+	k.add(conformance.Result{Kernel: "add", Case: "add 1", Worst: 0.25})
+	k.add(conformance.Result{Kernel: "add", Case: "add 2", Worst: 0.5})
+	if k.verdict() != "pass" || k.Worst != 0.5 || k.notes() != nil {
+		t.Errorf("%+v: %s, %q", k, k.verdict(), k.notes())
+	}
+	k.add(conformance.Result{Kernel: "add", Case: "add 3", Errors: []error{errors.New("one"), errors.New("two")}})
+	k.add(conformance.Result{Kernel: "add", Case: "add 4", Errors: []error{errors.New("three"), errors.New("four"), errors.New("five")}})
+	want := []string{"add 3: one", "add 3: two", "add 4: three", "add: 2 errors more (--json shows them)"}
+	if k.verdict() != "2 FAIL" || k.Cases != 4 || !slices.Equal(k.notes(), want) {
+		t.Errorf("%+v: %s, %q", k, k.verdict(), k.notes())
+	}
+}
+
+func TestPrecision(t *testing.T) {
+	predict := []string{"predict", "--model", golden("pre")}
+	refuse(t, exitUsage, "expected one of: fp32, mixed, auto", "", append(predict, "--precision", "fp64")...)
+	refuse(t, exitUsage, "the CPU computes in fp32", "", append(predict, "--precision", "mixed", "--device", "cpu")...)
+	line := `{"tokens":[1,2,3]}`
+	want := succeed(t, line, append(predict, "--device", "cpu")...)
+	if got := succeed(t, line, append(predict, "--device", "cpu", "--precision", "auto")...); got != want {
+		t.Errorf("%s, expected %s", got, want)
+	}
+}
+
+// TestWithoutVulkan: without its loader, without drivers and in a program that
+// cannot call C, everything works on the CPU, and --device vulkan says what is
+// missing.
+func TestWithoutVulkan(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it builds the program twice")
+	}
+	pure := filepath.Join(t.TempDir(), "sftseq")
+	build := exec.Command("go", "build", "-o", pure, ".")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	type missing struct {
+		program, variable string
+		want              []string
+	}
+	withoutCgo := missing{pure, "", []string{"built without cgo", "CGO_ENABLED=1"}}
+	cases := []missing{withoutCgo}
+	_, err := device.List()
+	if err == nil || !strings.Contains(err.Error(), withoutCgo.want[0]) {
+		cases = append(cases, missing{buildProgram(t), "SFTSEQ_VK_LOADER=/absent/libvulkan.so.1", []string{"libvulkan.so.1", "apt install libvulkan1"}})
+	}
+	if err == nil { // there is a loader
+		cases = append(cases, missing{cases[1].program, "VK_ICD_FILENAMES=/absent.json", []string{"no driver", "apt install mesa-vulkan-drivers"}})
+	}
+	for _, c := range cases {
+		run := func(args ...string) (string, error) {
+			command := exec.Command(c.program, args...)
+			command.Env = append(os.Environ(), deviceVariable+"=", c.variable)
+			command.Stdin = strings.NewReader(`{"tokens":[1,2,3]}`)
+			out, err := command.CombinedOutput()
+			return string(out), err
+		}
+		predict := []string{"predict", "--model", golden("pre")}
+		if out, err := run(predict...); err != nil || !strings.Contains(out, `"logits"`) {
+			t.Errorf("%q: %v: %s", c.variable, err, out)
+		}
+		list, err := run("devices")
+		if err != nil {
+			t.Errorf("%q: devices: %v: %s", c.variable, err, list)
+		}
+		for _, name := range []string{"vulkan", "vulkan:0"} {
+			out, err := run(append(predict, "--device", name)...)
+			if err == nil || strings.Contains(out, `"logits"`) {
+				t.Errorf("%q: %s: %s", c.variable, name, out)
+			}
+			for _, want := range append(c.want, "no Vulkan") {
+				if !strings.Contains(out, want) || !strings.Contains(list, want) {
+					t.Errorf("%q: no %q in %s or %s", c.variable, want, out, list)
+				}
+			}
+		}
+	}
+}
+
+// TestResumeOnAnotherDevice: a run goes from one device to the other and back,
+// and says no more than that its bits may differ.
+func TestResumeOnAnotherDevice(t *testing.T) {
+	vktest.Open(t)
+	dir := t.TempDir()
+	data, run := filepath.Join(dir, "data"), filepath.Join(dir, "run")
+	succeed(t, "", "data", "generate", "listops", "--out", data, "--train", "20", "--val", "5", "--test", "5", "--min-length", "20", "--max-length", "40")
+	for i, device := range []string{"cpu", "vulkan", "cpu"} {
+		args := []string{"train", "listops", "--data", data, "--out", run, "--batch", "4", "--hidden", "16", "--layers", "1", "--k", "4",
+			"--eval-every", "100", "--device", device, "--precision", "fp32", "--steps", []string{"2", "4", "6"}[i]}
+		if i > 0 {
+			args = append(args, "--resume")
+		}
+		status, out, errs := program(nil, args...)
+		if status != exitOK || !strings.Contains(out, "validation accuracy") || !strings.Contains(errs, device) || strings.Count(errs, "warning: ") != min(i, 1) {
+			t.Fatalf("%s: status %d: %s%s", device, status, out, errs)
+		}
+	}
+	if command := readText(t, filepath.Join(run, "config.json")); !strings.Contains(command, `"precision": "fp32"`) || !strings.Contains(command, "--precision=fp32") {
+		t.Errorf("%s", command)
+	}
+}

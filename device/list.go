@@ -1,0 +1,33 @@
+package device
+
+import (
+	"fmt"
+
+	"sftseq/vk"
+)
+
+// Info describes a device of this machine.
+type Info struct {
+	Device string `json:"device"` // what [Options.Name] takes
+	vk.Info
+}
+
+// cpuName is what the CPU device is called.
+const cpuName = "cpu"
+
+// List lists the devices of this machine: what Vulkan offers, the best first,
+// then the CPU, of which little is known. It returns why Vulkan offers nothing
+// where that is so.
+func List() (devices []Info, unavailable error) {
+	offered, unavailable := vk.Devices()
+	for _, i := range offered {
+		devices = append(devices, Info{fmt.Sprint(vulkanPrefix, i.Index), i})
+	}
+	self := vk.Info{Name: cpuName, Kind: "cpu"}
+	if d, err := openCPU(Options{}); err != nil {
+		self.Missing = err.Error()
+	} else {
+		self.Name = d.Name()
+	}
+	return append(devices, Info{cpuName, self}), unavailable
+}

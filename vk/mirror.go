@@ -1,0 +1,100 @@
+//go:build cgo
+
+package vk
+
+/*
+#include "shim.h"
+*/
+import "C"
+
+import (
+	"sync"
+	"unsafe"
+
+	"sftseq/internal/tensor"
+)
+
+// mirrorBytes bounds the outputs of a program that come to the host along with
+// it: losses, logits and counts, of which each would otherwise be a submission
+// of its own to wait for.
+const mirrorBytes = 256 << 10
+
+// mirror is host memory that holds outputs of the program that ran last in an
+// arena.
+type mirror struct {
+	mu     sync.Mutex
+	block  *block
+	copied []copied // valid ones
+}
+
+// copied is a range of the arena and its place in the mirror, in words.
+type copied struct{ from, words, to int }
+
+// outputs chooses which outputs of a program are mirrored.
+func outputs(p *tensor.Program) []copied {
+	var out []copied
+	at := 0
+	for _, t := range p.Kept() {
+		if 4*(at+t.Words()) <= mirrorBytes {
+			out = append(out, copied{t.Offset, t.Words(), at})
+			at += t.Words()
+		}
+	}
+	return out
+}
+
+// mirrorOf returns the mirror that goes with an arena.
+func (m *memory) mirrorOf() (*mirror, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.mirror == nil {
+		b, err := m.device.memory.newBlock(mirrorBytes, true)
+		if err != nil {
+			return nil, err
+		}
+		m.mirror = &mirror{block: b}
+		m.device.memory.hold(b)
+	}
+	return m.mirror, nil
+}
+
+// steps copies the outputs from the arena.
+func (m *mirror) steps(arena *memory, out []copied) []C.shim_step {
+	var steps []C.shim_step
+	for i, c := range out {
+		s := C.shim_step{kind: C.SHIM_COPY, from: arena.block.buffer, to: m.block.buffer, bytes: C.uint64_t(4 * c.words),
+			from_offset: C.uint64_t(arena.offset + 4*int64(c.from)), to_offset: C.uint64_t(4 * c.to)}
+		if i == 0 {
+			s.barrier = 1 // the outputs are finished first
+		}
+		steps = append(steps, s)
+	}
+	return steps
+}
+
+// holds says that these outputs are there; nothing, before a run.
+func (m *mirror) holds(out []copied) {
+	if m == nil {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.copied = out
+}
+
+// read fills words from the arena's word `offset` on, if they are mirrored.
+func (m *mirror) read(offset int, words []uint32) bool {
+	if m == nil {
+		return false
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, c := range m.copied {
+		if c.from <= offset && offset+len(words) <= c.from+c.words {
+			at := unsafe.Add(m.block.mapped, 4*(c.to+offset-c.from))
+			copy(words, unsafe.Slice((*uint32)(at), len(words)))
+			return true
+		}
+	}
+	return false
+}
