@@ -77,7 +77,7 @@ type batchGradient struct {
 
 // run computes the gradient of a batch.
 func (a *accumulator) run(ctx context.Context, examples []seq.Example, mode Mode, seed uint64, step uint32) (*batchGradient, error) {
-	gs := groups(examples)
+	gs := groups(examples, groupTokens)
 	tree := &tree{accumulator: a, ready: map[node]tensor.Memory{}, leaves: len(gs)}
 	results := make([]*result, len(gs))
 	next := make(chan int, len(gs))

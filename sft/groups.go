@@ -1,6 +1,9 @@
 package sft
 
-import "sftseq/seq"
+import (
+	"sftseq/internal/tensor"
+	"sftseq/seq"
+)
 
 // groupTokens is where a gradient group ends: consecutive examples of a batch
 // until that many tokens are reached. Within a group every sum has one order;
@@ -8,13 +11,23 @@ import "sftseq/seq"
 // decide how many groups run at once, and never what they add up to.
 const groupTokens = 4096
 
-// groups cuts a batch into gradient groups.
-func groups(examples []seq.Example) [][]seq.Example {
+// forwardTokens is where a forward pass ends, which may be anywhere: no bit of an
+// output depends on what else is in its pass. A device that is wide says so.
+func forwardTokens(d tensor.Device) int {
+	if w, ok := d.(interface{ ForwardTokens() int }); ok {
+		return w.ForwardTokens()
+	}
+	return groupTokens
+}
+
+// groups cuts a batch into runs of consecutive examples, each of the given number
+// of tokens or as few more as its last example has.
+func groups(examples []seq.Example, size int) [][]seq.Example {
 	var out [][]seq.Example
 	from, tokens := 0, 0
 	for i, e := range examples {
 		tokens += len(e.A) + len(e.B)
-		if tokens >= groupTokens {
+		if tokens >= size {
 			out = append(out, examples[from:i+1])
 			from, tokens = i+1, 0
 		}

@@ -19,11 +19,11 @@ const reservedBytes = 256 << 20
 // has lanes, or as the limit in bytes allows (0: no limit). It plans for the
 // largest groups that the rows can form.
 func planLanes(e *engine, train, val []int32, batch int, limit int64) (int, error) {
-	trainWords, err := laneWords(e.config, e.params, train, batch, Train)
+	trainWords, err := laneWords(e.config, e.params, train, batch, Train, groupTokens)
 	if err != nil {
 		return 0, err
 	}
-	inferWords, err := laneWords(e.config, e.params, val, evaluationRows, Infer)
+	inferWords, err := laneWords(e.config, e.params, val, evaluationRows, Infer, forwardTokens(e.device))
 	if err != nil {
 		return 0, err
 	}
@@ -60,7 +60,7 @@ func (e *MemoryError) Error() string {
 // moments too.
 func PlannedBytes(c *Config, mode Mode, batch, length, lanes int) (int64, error) {
 	params := NewParameters(c)
-	lane, err := laneWords(c, params, []int32{int32(length)}, batch, mode)
+	lane, err := laneWords(c, params, []int32{int32(length)}, batch, mode, groupTokens)
 	if err != nil {
 		return 0, err
 	}
@@ -72,11 +72,12 @@ func PlannedBytes(c *Config, mode Mode, batch, length, lanes int) (int64, error)
 	return wordBytes * (int64(blocks)*int64(params.Words) + int64(lanes)*int64(lane)), nil
 }
 
-// laneWords is the memory of the largest group of up to count rows.
-func laneWords(c *Config, params *Parameters, lengths []int32, count int, mode Mode) (int, error) {
+// laneWords is the memory of the largest group of up to count rows, where a group
+// ends at so many tokens.
+func laneWords(c *Config, params *Parameters, lengths []int32, count int, mode Mode, size int) (int, error) {
 	longest, shortest := int(slices.Max(lengths)), max(1, int(slices.Min(lengths)))
-	tokens := min(groupTokens-1+longest, count*longest)
-	sequences := min(count, groupTokens/shortest+1)
+	tokens := min(size-1+longest, count*longest)
+	sequences := min(count, size/shortest+1)
 	if c.Pair() {
 		sequences *= 2
 	}

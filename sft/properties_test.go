@@ -195,7 +195,7 @@ func TestGradientOfGroups(t *testing.T) {
 		lengths := []int{4000, 200, 5, 90, 3900, 4096, 4000, 100, 1, 2, 4100, 4097}
 		examples := randomExamples(c, rand.New(rand.NewPCG(1, 1)), lengths...)
 		var sums [][]float32
-		for _, g := range groups(examples) {
+		for _, g := range groups(examples, groupTokens) {
 			sum, _ := gradientOf(t, m, 1, 1, g, Train)
 			sums = append(sums, sum)
 		}
@@ -250,7 +250,7 @@ func TestGroups(t *testing.T) {
 			examples = append(examples, e)
 		}
 		next := uint32(0)
-		gs := groups(examples)
+		gs := groups(examples, groupTokens)
 		for g, part := range gs {
 			tokens := 0
 			for i, e := range part {

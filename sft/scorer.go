@@ -74,7 +74,7 @@ func (s *Scorer) eachGroup(ctx context.Context, examples []seq.Example, f func(c
 	defer cancel(nil)
 	var wg sync.WaitGroup
 	first := 0
-	for _, g := range groups(examples) {
+	for _, g := range groups(examples, forwardTokens(s.engine.device)) {
 		var l *lane
 		select {
 		case l = <-s.lanes:

@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
-	"slices"
 	"sync"
 	"unsafe"
 
@@ -45,13 +44,6 @@ type Device struct {
 	constants  map[string]*memory // by their bytes: programs share them
 }
 
-// cooperative is the shape of the matrices that a subgroup multiplies at once
-// in mixed precision, operands of 16 bits and sums of 32.
-type cooperative struct {
-	M, N, K  uint32
-	bfloat16 bool
-}
-
 // Open opens a device.
 func Open(o Options) (*Device, error) {
 	i, err := openInstance()
@@ -82,8 +74,8 @@ func (d *Device) open(o Options) error {
 		return fmt.Errorf("the device %s cannot be used: %s", d.physical.info.Name, d.physical.info.Missing)
 	}
 	if o.Mixed {
-		if d.mixed = d.physical.cooperative(); d.mixed == nil {
-			return fmt.Errorf("mixed precision: the device %s offers no matrices of 16-bit operands and 32-bit sums (VK_KHR_cooperative_matrix); use fp32", d.physical.info.Name)
+		if d.mixed, err = d.physical.cooperative(); err != nil {
+			return fmt.Errorf("mixed precision on the device %s: %w; use fp32", d.physical.info.Name, err)
 		}
 	}
 	if err := d.create(); err != nil {
@@ -114,8 +106,14 @@ func (d *Device) create() error {
 	wanted := C.shim_features{}
 	var extensions []string
 	if d.mixed != nil {
-		wanted = p.features
-		extensions = append(extensions, "VK_KHR_cooperative_matrix\x00")
+		// Both shaders of such products declare Float16.
+		wanted.cooperative, wanted.memory_model, wanted.float16 = 1, 1, 1
+		wanted.subgroup_size_control = p.features.subgroup_size_control
+		extensions = append(extensions, cooperativeExtension+"\x00")
+		if d.mixed.bfloat16 {
+			wanted.bfloat16 = 1
+			extensions = append(extensions, bfloat16Extension+"\x00")
+		}
 	}
 	chain := C.shim_feature_chain(C.uint32_t(p.api), &wanted)
 	defer C.shim_feature_chain_free(chain)
@@ -148,7 +146,7 @@ func (d *Device) create() error {
 func (d *Device) Name() string {
 	precision := "fp32"
 	if d.mixed != nil {
-		precision = "mixed"
+		precision = d.mixed.String()
 	}
 	return fmt.Sprintf("vulkan:%d (%s, %s, %s)", d.physical.info.Index, d.physical.info.Name, d.physical.info.Driver, precision)
 }
@@ -157,16 +155,24 @@ func (d *Device) Name() string {
 func (d *Device) Kernels() string {
 	name := "vulkan " + d.physical.info.Name + ", " + d.physical.info.Driver
 	if d.mixed != nil {
-		name += ", mixed"
+		name += ", " + d.mixed.String()
 	}
 	return name
 }
+
+// LossScaling says that gradients leave the range of the operands of products,
+// which are float16 in mixed precision where there is no bfloat16.
+func (d *Device) LossScaling() bool { return d.mixed != nil && !d.mixed.bfloat16 }
 
 // Info describes the device as [Devices] does.
 func (d *Device) Info() Info { return d.physical.info }
 
 // Lanes is two: one program computes while the next batch is made ready.
 func (d *Device) Lanes() int { return 2 }
+
+// ForwardTokens is the number of tokens that keep a large device busy in a forward
+// pass.
+func (d *Device) ForwardTokens() int { return 1 << 16 }
 
 // Messages returns what the validation layer has said since the last call:
 // nothing, if there is nothing wrong or SFTSEQ_VK_VALIDATE is not 1.
@@ -226,19 +232,4 @@ func (d *Device) check(what string, r C.result) error {
 		return fmt.Errorf("the device %s has not finished within %v", d.physical.info.Name, timeout)
 	}
 	return fmt.Errorf("the device %s: %s: %w", d.physical.info.Name, what, resultError(int32(r)))
-}
-
-// cooperative picks the matrices for mixed precision: bfloat16 before float16,
-// whose range gradients leave.
-func (p *physical) cooperative() *cooperative {
-	f := p.features
-	if p.features.cooperative == 0 || !slices.Contains(p.extensions, "VK_KHR_cooperative_matrix") || f.float16 == 0 || f.storage16 == 0 || f.memory_model == 0 {
-		return nil
-	}
-	for _, s := range p.info.Cooperative {
-		if s.A == "float16" && s.B == "float16" && s.C == "float32" && s.Result == "float32" {
-			return &cooperative{M: uint32(s.M), N: uint32(s.N), K: uint32(s.K)}
-		}
-	}
-	return nil
 }
