@@ -3,15 +3,19 @@ GO ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 
-.PHONY: build test lint bench deps cover shaders asm asm-check
+.PHONY: build test lint bench bench-gpu-kit deps cover shaders asm asm-check
 
 build: ## the program, in ./sftseq
 	$(GO) build -o sftseq ./cmd/sftseq
 
-# The whole suite, what computes once more without assembly, then what is
+# The whole suite; the shaders once more with subgroups of 4, 16 and 32, beside the
+# 8 of most processors; what computes once more without assembly; then what is
 # concurrent under the race detector.
 test: deps
 	$(GO) test -timeout 9m ./...
+	for bits in 128 512 1024; do \
+	    LP_NATIVE_VECTOR_WIDTH=$$bits $(GO) test -timeout 9m -run '^Test(Subgroups|Conformance|LongSample|Philox|Cosines)$$' ./vk || exit 1; \
+	done
 	SFTSEQ_SIMD=go $(GO) test -timeout 9m -short ./sft ./cmd/sftseq
 	$(GO) test -race -timeout 9m -short ./sft ./seq ./internal/cpu ./cmd/sftseq
 
@@ -22,6 +26,24 @@ lint: asm-check
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./internal/... ./sinusoid/... ./seq/...
+
+# What measures a graphics processor, in one folder to be taken to a machine with
+# nothing but a driver; see docs/performance.md. There ./run.sh. The libraries are
+# the loader, and what drivers ask for on a machine without a display; they are used
+# only where those of the machine find nothing.
+KIT := gpu-kit
+KIT_PACKAGES := libvulkan1 libglvnd0 libglx0 libegl1 libx11-6 libxext6 libxcb1 libxau6 libxdmcp6 libbsd0 libmd0
+PEER ?= ../shared/peer/sft_torch_gpu.py
+bench-gpu-kit:
+	rm -rf $(KIT) && mkdir -p $(KIT)/lib
+	CGO_ENABLED=1 $(GO) build -trimpath -ldflags '-s -w' -o $(KIT)/sftseq ./cmd/sftseq
+	cp -r internal/bench/gpukit/run.sh internal/bench/gpukit/configs sft/testdata/golden $(KIT)
+	@if [ -e '$(PEER)' ]; then cp '$(PEER)' $(KIT)/sft_torch_gpu.py && chmod u+w $(KIT)/sft_torch_gpu.py; \
+	    else echo 'without PyTorch beside it: PEER=path/to/sft_torch_gpu.py takes it along'; fi
+	@d=$$(mktemp -d) && trap 'rm -rf "$$d"' EXIT && cd $$d && if apt-get download -qq $(KIT_PACKAGES); then \
+	    for p in *.deb; do dpkg -x $$p . || exit 1; done && find usr/lib -type l -name 'lib*.so.*' -exec cp -L {} '$(CURDIR)/$(KIT)/lib' ';'; \
+	    else echo 'without a Vulkan loader: the machine must have one'; fi
+	@size=$$(du -sm $(KIT) | cut -f 1); echo "$(KIT): $$size MiB"; [ $$size -lt 60 ]
 
 cover:
 	$(GO) test -coverprofile=cover.out ./...

@@ -27,13 +27,17 @@ type State struct {
 	Evaluated    int     `json:"evaluated"`     // step of the last evaluation
 	MetricsBytes int64   `json:"metrics_bytes"` // length of metrics.jsonl
 	Window       window  `json:"window"`
+
+	LossScale lossScale `json:"loss_scale,omitzero"`
 }
 
 // validate reports a place that the run cannot be at.
 func (s *State) validate(o *order, c *Config) error {
 	switch {
-	case s.Step < 0 || s.Update < 0 || s.BestStep < 0 || s.SinceBest < 0 || s.Evaluated < 0 || s.Evaluated > s.Step || s.MetricsBytes < 0:
+	case s.Step < 0 || s.Update < 0 || s.Update > s.Step || s.BestStep < 0 || s.SinceBest < 0 || s.Evaluated < 0 || s.Evaluated > s.Step || s.MetricsBytes < 0:
 		return fmt.Errorf("a state of step %d, update %d, best step %d, evaluated %d: these cannot be", s.Step, s.Update, s.BestStep, s.Evaluated)
+	case !s.LossScale.valid():
+		return fmt.Errorf("a loss scale of %v, good for %d steps: expected a power of two from 1, and 0 to %d steps", s.LossScale.Factor, s.LossScale.Good, goodSteps-1)
 	case s.Next.Batch < 0 || s.Next.Batch >= o.all.PerEpoch():
 		return fmt.Errorf("batch %d, expected 0 to %d", s.Next.Batch, o.all.PerEpoch()-1)
 	case len(s.Window.Silent) != 0 && len(s.Window.Silent) != c.NumLayers:
@@ -50,6 +54,7 @@ type window struct {
 	Examples int     `json:"examples"`
 	Tokens   int     `json:"tokens"`
 	Steps    int     `json:"steps"`
+	Skipped  int     `json:"skipped,omitempty"` // of the steps
 	Silent   []int64 `json:"silent"`
 }
 

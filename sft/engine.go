@@ -77,10 +77,11 @@ func (e *engine) pass(shape Shape, mode Mode) (*preparedPass, error) {
 type lane struct {
 	engine *engine
 	mem    tensor.Binding
+	scale  float32 // of the loss whose gradient a pass computes
 }
 
 func (e *engine) lane() *lane {
-	l := &lane{engine: e}
+	l := &lane{engine: e, scale: 1}
 	l.mem[tensor.Weights] = e.weights
 	return l
 }
@@ -108,6 +109,11 @@ func (l *lane) place(b *packed, mode Mode, seed uint64, step uint32) (*preparedP
 		}
 		if l.mem[s], err = l.engine.device.Allocate(need); err != nil {
 			return nil, fmt.Errorf("memory for %d tokens at once: %w", b.counts.Tokens, err)
+		}
+	}
+	if p.Scale != nil {
+		if err := tensor.Upload(l.mem[tensor.Inputs], p.Scale, []float32{l.scale}); err != nil {
+			return nil, err
 		}
 	}
 	return p, b.upload(p.Pass, l.mem[tensor.Inputs], seed, step)

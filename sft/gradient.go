@@ -28,19 +28,26 @@ func (m *Model) Gradient(ctx context.Context, device tensor.Device, examples []s
 	if err != nil {
 		return nil, 0, err
 	}
-	b, err := a.run(ctx, examples, Evaluate, m.Config.SamplerSeed, 0)
-	if err != nil {
-		return nil, 0, err
-	}
 	gradient = make([]float32, m.Parameters.Words)
-	if err := b.gradient.Read(0, tensor.Bits(gradient)); err != nil {
-		return nil, 0, err
+	for scale := (lossScale{}).on(device); ; scale = scale.after(true) {
+		a.scale = scale.of()
+		b, err := a.run(ctx, examples, Evaluate, m.Config.SamplerSeed, 0)
+		if err != nil {
+			return nil, 0, err
+		}
+		if err := b.gradient.Read(0, tensor.Bits(gradient)); err != nil {
+			return nil, 0, err
+		}
+		a.release(b.gradient)
+		if !finite(gradient) && scale.mayHalve() {
+			continue
+		}
+		for i := range gradient {
+			gradient[i] /= float32(float64(len(examples)) * a.scale)
+		}
+		for _, v := range b.loss {
+			loss += float64(v)
+		}
+		return gradient, loss / float64(len(examples)), nil
 	}
-	for i := range gradient {
-		gradient[i] /= float32(len(examples))
-	}
-	for _, v := range b.loss {
-		loss += float64(v)
-	}
-	return gradient, loss / float64(len(examples)), nil
 }

@@ -16,6 +16,7 @@ type accumulator struct {
 	engine *engine
 	lanes  []*lane
 	merge  tensor.Executable // Gradients += Partial
+	scale  float64           // of the loss whose gradient is computed
 
 	mu   sync.Mutex
 	free []tensor.Memory // blocks for gradients
@@ -31,7 +32,7 @@ func newAccumulator(e *engine, lanes int) (*accumulator, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &accumulator{engine: e, merge: merge}
+	a := &accumulator{engine: e, merge: merge, scale: 1}
 	for range lanes {
 		a.lanes = append(a.lanes, e.lane())
 	}
@@ -69,10 +70,11 @@ func (e *NonFiniteError) Error() string {
 
 // batchGradient is what a batch adds up to.
 type batchGradient struct {
-	gradient     tensor.Memory // sum over the examples; to be handed to release
+	gradient     tensor.Memory // sum over the examples, times the loss's scale; to be handed to release
 	loss, logits []float32     // of each example
 	silent       []int64       // per layer: pairs of token and head without a positive score
 	norm         float64       // of the mean over the examples, before clipping; once the update is made
+	skipped      bool          // the gradient is not finite, and no update was made
 }
 
 // run computes the gradient of a batch.
@@ -126,7 +128,7 @@ func (a *accumulator) group(ctx context.Context, l *lane, t *tree, i int, exampl
 	if err != nil {
 		return nil, fmt.Errorf("memory for gradients: %w", err)
 	}
-	l.mem[tensor.Gradients] = g
+	l.mem[tensor.Gradients], l.scale = g, float32(a.scale)
 	r, err := l.run(ctx, examples, mode, seed, step)
 	if err == nil {
 		for _, v := range r.loss {

@@ -59,11 +59,21 @@ type StepReport struct {
 	Loss         float64   `json:"loss"`
 	Accuracy     float64   `json:"accuracy"`
 	LearningRate float64   `json:"learning_rate"`
-	GradNorm     float64   `json:"grad_norm"` // mean, before clipping
+	GradNorm     float64   `json:"grad_norm"` // mean, before clipping, without steps that were skipped
+	Skipped      int       `json:"skipped,omitempty"`
+	LossScale    float64   `json:"loss_scale,omitempty"` // after the step; absent where the loss is not scaled
 	Tokens       int       `json:"tokens"`
 	Silent       []float64 `json:"silent,omitempty"` // per layer: fraction of token and head without a positive score
 	Seconds      float64   `json:"seconds"`          // since the program started
 	TokensPerS   float64   `json:"tokens_per_s"`
+}
+
+// SkipReport is a line of metrics of one step whose gradient overflowed float16:
+// no update was made.
+type SkipReport struct {
+	Kind      string  `json:"kind"` // "skipped"
+	Step      int     `json:"step"` // counted from 1, as in the other lines
+	LossScale float64 `json:"loss_scale"`
 }
 
 // EvaluationReport is a line of metrics of one evaluation.

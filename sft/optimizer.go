@@ -15,10 +15,11 @@ type optimizer struct {
 	sumSquares *tensor.Tensor
 	step       *tensor.Tensor
 	mem        tensor.Binding
+	scale      float64 // of the loss whose gradients come
 }
 
 func newOptimizer(e *engine, weightDecay float64) (*optimizer, error) {
-	o := &optimizer{engine: e}
+	o := &optimizer{engine: e, scale: 1}
 	p := tensor.NewProgram()
 	o.step = p.Input("step", tensor.Fixed, tensor.AdamWStepWords)
 	o.sumSquares = p.Temp("sumsquares", tensor.Fixed, 1)
@@ -54,11 +55,11 @@ func newOptimizer(e *engine, weightDecay float64) (*optimizer, error) {
 }
 
 // apply updates the weights with the sum of the gradients of that many
-// examples, at update t from 1, and returns the gradient's norm before clipping.
-// With a norm that is not finite it changes nothing and returns it.
+// examples, at update t from 1, and returns the norm of their mean before
+// clipping. Where that is not finite the device changes nothing.
 func (o *optimizer) apply(ctx context.Context, gradients tensor.Memory, examples, t int, learningRate, maxNorm float64) (float64, error) {
 	s := tensor.AdamWStep{
-		GradientScale: float32(1 / float64(examples)), MaxNorm: float32(maxNorm), LearningRate: float32(learningRate),
+		GradientScale: float32(1 / (float64(examples) * o.scale)), MaxNorm: float32(maxNorm), LearningRate: float32(learningRate),
 		Correction1: float32(1 / (1 - math.Pow(beta1, float64(t)))),
 		Correction2: float32(1 / (1 - math.Pow(beta2, float64(t)))),
 	}
@@ -67,20 +68,15 @@ func (o *optimizer) apply(ctx context.Context, gradients tensor.Memory, examples
 	if err := tensor.Upload(mem[tensor.Inputs], o.step, s.Words()); err != nil {
 		return 0, err
 	}
-	if err := o.update.Run(ctx, mem, 0, 1); err != nil {
+	// A cancelled context must not leave half of the weights changed.
+	if err := o.update.Run(context.WithoutCancel(ctx), mem, 0, 2); err != nil {
 		return 0, err
 	}
 	var sum [1]float32
 	if err := tensor.Download(mem[tensor.Arena], o.sumSquares, sum[:]); err != nil {
 		return 0, err
 	}
-	norm := math.Sqrt(float64(sum[0])) / float64(examples)
-	if math.IsNaN(norm) || math.IsInf(norm, 0) {
-		return norm, nil
-	}
-	// From here on the update is made whole: a cancelled context must not leave
-	// half of the weights changed.
-	return norm, o.update.Run(context.WithoutCancel(ctx), mem, 1, 2)
+	return math.Sqrt(float64(sum[0])) / (float64(examples) * o.scale), nil
 }
 
 // store reads the moments into a checkpoint.

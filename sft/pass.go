@@ -31,6 +31,7 @@ type Pass struct {
 	Pooled  *tensor.Tensor // [B, d]
 	Logits  *tensor.Tensor // [E, labels]
 	Loss    *tensor.Tensor // [E]; nil in Infer
+	Scale   *tensor.Tensor // [1], of the loss that the gradient is of; nil in Infer
 	// Silent counts, per layer, pairs of token and head without any positive
 	// score; in Train, nil for softmax.
 	Silent []*tensor.Tensor
@@ -86,10 +87,11 @@ func NewPass(c *Config, params *Parameters, shape Shape, mode Mode) (*Pass, erro
 
 	m.Segment("loss")
 	pass.Label = m.Input("label", tensor.Examples, m.examples())
+	pass.Scale = m.Input("loss.scale", tensor.Fixed, 1)
 	pass.Loss = m.Temp("loss", tensor.Examples, m.examples())
 	m.Keep(pass.Loss)
 	dlogits := m.Temp("logits.grad", tensor.Examples, m.examples(), c.NumLabels)
-	m.Launch(tensor.CrossEntropy{Loss: pass.Loss, DLogits: dlogits, Logits: pass.Logits, Label: pass.Label})
+	m.Launch(tensor.CrossEntropy{Loss: pass.Loss, DLogits: dlogits, Logits: pass.Logits, Label: pass.Label, Scale: pass.Scale})
 	m.Segment("head backward")
 	dx := h.backward(dlogits)
 	for l := len(layers) - 1; l >= 0; l-- {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"sftseq/internal/cpu"
+	"sftseq/internal/tensor"
 	"sftseq/seq"
 )
 
@@ -50,7 +51,7 @@ func TestGradientAgainstDifferences(t *testing.T) {
 func meanLoss(t *testing.T, m *Model, examples []seq.Example) float64 {
 	t.Helper()
 	var loss float64
-	for i, o := range score(t, newScorerOf(t, m, 1), examples) {
+	for i, o := range score(t, newScorerOf(t, m, cpu.New(1)), examples) {
 		loss += CrossEntropy(o.Logits, int(examples[i].Label)) / float64(len(examples))
 	}
 	return loss
@@ -83,7 +84,9 @@ func compareDifference(t *testing.T, m *Model, p Parameter, gradient []float32, 
 }
 
 // TestAllTokensDropped: if every token would be dropped, none is.
-func TestAllTokensDropped(t *testing.T) {
+func TestAllTokensDropped(t *testing.T) { onEveryKind(t, testAllTokensDropped) }
+
+func testAllTokensDropped(t *testing.T, devices ...tensor.Device) {
 	c := tinyConfig()
 	c.NumSampledTokens = 3
 	all, none := *c, *c
@@ -92,25 +95,27 @@ func TestAllTokensDropped(t *testing.T) {
 	examples := randomExamples(c, rand.New(rand.NewPCG(1, 2)), 1, 2, 7, 40)
 	with := &Model{Config: &all, Parameters: m.Parameters, Weights: m.Weights}
 	without := &Model{Config: &none, Parameters: m.Parameters, Weights: m.Weights}
-	got, b := gradientOf(t, with, 1, 1, examples, Train)
-	want, _ := gradientOf(t, without, 1, 1, examples, Train)
+	got, b := gradientOf(t, with, 1, devices[0], examples, Train)
+	want, _ := gradientOf(t, without, 1, devices[0], examples, Train)
 	if !slices.Equal(got, want) {
 		t.Errorf("dropping all is not dropping none; losses %v", b.loss)
 	}
 	all.DropToken = 0.5
-	if some, _ := gradientOf(t, with, 1, 1, examples, Train); slices.Equal(some, want) {
+	if some, _ := gradientOf(t, with, 1, devices[0], examples, Train); slices.Equal(some, want) {
 		t.Error("dropping half of the tokens changed nothing")
 	}
 }
 
 // TestMoreSamplesThanTokens: beyond a sequence's length, k makes no difference;
 // below, it does.
-func TestMoreSamplesThanTokens(t *testing.T) {
+func TestMoreSamplesThanTokens(t *testing.T) { onEveryKind(t, testMoreSamplesThanTokens) }
+
+func testMoreSamplesThanTokens(t *testing.T, devices ...tensor.Device) {
 	logits := func(k int) (out [][]float32) {
 		c := tinyConfig()
 		c.NumSampledTokens = k
 		m := randomModel(c, 1)
-		for _, o := range score(t, newScorerOf(t, m, 1), randomExamples(c, rand.New(rand.NewPCG(3, 2)), 1, 2, 7, 12)) {
+		for _, o := range score(t, newScorerOf(t, m, devices[0]), randomExamples(c, rand.New(rand.NewPCG(3, 2)), 1, 2, 7, 12)) {
 			out = append(out, o.Logits)
 		}
 		return out
@@ -127,12 +132,14 @@ func TestMoreSamplesThanTokens(t *testing.T) {
 }
 
 // TestSamplerNoise: "always" makes evaluation noisy, by the sampler's seed.
-func TestSamplerNoise(t *testing.T) {
+func TestSamplerNoise(t *testing.T) { onEveryKind(t, testSamplerNoise) }
+
+func testSamplerNoise(t *testing.T, devices ...tensor.Device) {
 	logits := func(noise string, seed uint64) []float32 {
 		c := tinyConfig()
 		c.SamplerNoise, c.SamplerSeed = noise, seed
 		m := randomModel(c, 1)
-		return score(t, newScorerOf(t, m, 1), randomExamples(c, rand.New(rand.NewPCG(3, 2)), 60))[0].Logits
+		return score(t, newScorerOf(t, m, devices[0]), randomExamples(c, rand.New(rand.NewPCG(3, 2)), 60))[0].Logits
 	}
 	quiet, noisy := logits("train", 7), logits("always", 7)
 	if slices.Equal(quiet, noisy) {
@@ -148,19 +155,21 @@ func TestSamplerNoise(t *testing.T) {
 
 // TestTrainingDrawsByExample: in training an example's loss depends on its row
 // and the step, and on nothing else of the batch.
-func TestTrainingDrawsByExample(t *testing.T) {
+func TestTrainingDrawsByExample(t *testing.T) { onEveryKind(t, testTrainingDrawsByExample) }
+
+func testTrainingDrawsByExample(t *testing.T, devices ...tensor.Device) {
 	c := trainingConfig()
 	m := randomModel(c, 2)
 	examples := randomExamples(c, rand.New(rand.NewPCG(4, 4)), 50, 60, 70)
-	_, all := gradientOf(t, m, 1, 1, examples, Train)
+	_, all := gradientOf(t, m, 1, devices[0], examples, Train)
 	for i := range examples {
-		_, alone := gradientOf(t, m, 1, 1, examples[i:i+1], Train)
+		_, alone := gradientOf(t, m, 1, devices[0], examples[i:i+1], Train)
 		if alone.loss[0] != all.loss[i] {
 			t.Errorf("example %d: loss %v alone, %v in a batch", i, alone.loss[0], all.loss[i])
 		}
 		other := examples[i]
 		other.Index++
-		if _, b := gradientOf(t, m, 1, 1, []seq.Example{other}, Train); b.loss[0] == all.loss[i] {
+		if _, b := gradientOf(t, m, 1, devices[0], []seq.Example{other}, Train); b.loss[0] == all.loss[i] {
 			t.Errorf("example %d: another row draws the same numbers", i)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"sftseq/internal/cpu"
 	"sftseq/internal/tensor"
+	"sftseq/internal/vktest"
 	"sftseq/seq"
 )
 
@@ -86,19 +87,31 @@ func score(t *testing.T, s *Scorer, examples []seq.Example) []Output {
 	return out
 }
 
-func newScorerOf(t *testing.T, m *Model, threads int) *Scorer {
+func newScorerOf(t *testing.T, m *Model, device tensor.Device) *Scorer {
 	t.Helper()
-	s, err := NewScorer(m, cpu.New(threads))
+	s, err := NewScorer(m, device)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return s
 }
 
+// onEveryKind runs a test with devices that agree to the bit: numbers of threads
+// on the processor, and Vulkan alone.
+func onEveryKind(t *testing.T, f func(t *testing.T, devices ...tensor.Device)) {
+	t.Run("cpu", func(t *testing.T) { f(t, cpu.New(1), cpu.New(2), cpu.New(3)) })
+	t.Run("vulkan", func(t *testing.T) { f(t, vktest.Open(t)) })
+}
+
 // TestBatchesChangeNoBit: the outputs of a sequence are the same alone, in any
 // batch and order, and with any number of threads.
-func TestBatchesChangeNoBit(t *testing.T) {
+func TestBatchesChangeNoBit(t *testing.T) { onEveryKind(t, testBatchesChangeNoBit) }
+
+func testBatchesChangeNoBit(t *testing.T, devices ...tensor.Device) {
 	for i, c := range randomConfigs() {
+		if i%5 != 0 && len(devices) == 1 {
+			continue // compiled anew for each configuration
+		}
 		random := rand.New(rand.NewPCG(uint64(i), 1))
 		m := randomModel(c, uint64(i))
 		lengths := []int{1, 2, 31, 33, 64, 130, 7}
@@ -107,12 +120,12 @@ func TestBatchesChangeNoBit(t *testing.T) {
 		}
 		examples := randomExamples(c, random, lengths...)
 		alone := make([]Output, len(examples))
-		single := newScorerOf(t, m, 1)
+		single := newScorerOf(t, m, devices[0])
 		for e := range examples {
 			alone[e] = score(t, single, examples[e:e+1])[0]
 		}
-		for threads := 1; threads <= 3; threads++ {
-			s := newScorerOf(t, m, threads)
+		for _, device := range devices {
+			s := newScorerOf(t, m, device)
 			order := random.Perm(len(examples))
 			var batch []seq.Example
 			for _, e := range order {
@@ -125,8 +138,8 @@ func TestBatchesChangeNoBit(t *testing.T) {
 					same = same && slices.Equal(o.Embeddings[tower], v)
 				}
 				if !same {
-					t.Errorf("configuration %d (%s, %s, %s), %d threads, example of length %d: %v in a batch, %v alone",
-						i, c.Score, c.Probability, c.Relative, threads, len(batch[at].A), o.Logits, want.Logits)
+					t.Errorf("configuration %d (%s, %s, %s), %s, example of length %d: %v in a batch, %v alone",
+						i, c.Score, c.Probability, c.Relative, device.Name(), len(batch[at].A), o.Logits, want.Logits)
 				}
 			}
 			compareEmbeddings(t, s, examples, alone)
@@ -157,9 +170,9 @@ func compareEmbeddings(t *testing.T, s *Scorer, examples []seq.Example, want []O
 }
 
 // gradientOf returns the sum over the examples, the losses and the silent rows.
-func gradientOf(t *testing.T, m *Model, lanes, threads int, examples []seq.Example, mode Mode) ([]float32, *batchGradient) {
+func gradientOf(t *testing.T, m *Model, lanes int, device tensor.Device, examples []seq.Example, mode Mode) ([]float32, *batchGradient) {
 	t.Helper()
-	e, err := newEngine(m.Config, m.Weights, cpu.New(threads))
+	e, err := newEngine(m.Config, m.Weights, device)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -187,8 +200,13 @@ func trainingConfig() *Config {
 
 // TestGradientOfGroups: the gradient of a batch is that of its groups, added by
 // a binary tree, whatever runs at once.
-func TestGradientOfGroups(t *testing.T) {
+func TestGradientOfGroups(t *testing.T) { onEveryKind(t, testGradientOfGroups) }
+
+func testGradientOfGroups(t *testing.T, devices ...tensor.Device) {
 	for _, task := range []string{Classification, Retrieval} {
+		if task == Retrieval && len(devices) == 1 {
+			continue // takes long
+		}
 		c := trainingConfig()
 		c.Task, c.HiddenSize, c.NumSampledTokens = task, 4, 3
 		m := randomModel(c, 4)
@@ -196,7 +214,7 @@ func TestGradientOfGroups(t *testing.T) {
 		examples := randomExamples(c, rand.New(rand.NewPCG(1, 1)), lengths...)
 		var sums [][]float32
 		for _, g := range groups(examples, groupTokens) {
-			sum, _ := gradientOf(t, m, 1, 1, g, Train)
+			sum, _ := gradientOf(t, m, 1, devices[0], g, Train)
 			sums = append(sums, sum)
 		}
 		// Leaves without a sibling, and nodes without one above them.
@@ -204,16 +222,17 @@ func TestGradientOfGroups(t *testing.T) {
 			t.Fatalf("%d groups, expected %d", len(sums), want)
 		}
 		want := addTree(sums)
-		_, first := gradientOf(t, m, 1, 1, examples, Train)
-		for _, run := range []struct{ lanes, threads int }{{2, 1}, {4, 3}} {
-			got, b := gradientOf(t, m, run.lanes, run.threads, examples, Train)
+		_, first := gradientOf(t, m, 1, devices[0], examples, Train)
+		for i, device := range devices {
+			lanes := 2 + i
+			got, b := gradientOf(t, m, lanes, device, examples, Train)
 			for _, p := range m.Parameters.List {
 				if !slices.Equal(m.Parameters.Slice(got, p), m.Parameters.Slice(want, p)) {
-					t.Errorf("%s, %d lanes, %d threads: %s differs", task, run.lanes, run.threads, p.Name)
+					t.Errorf("%s, %d lanes, %s: %s differs", task, lanes, device.Name(), p.Name)
 				}
 			}
 			if !slices.Equal(b.loss, first.loss) || !slices.Equal(b.logits, first.logits) || fmt.Sprint(b.silent) != fmt.Sprint(first.silent) {
-				t.Errorf("%s, %d lanes, %d threads: losses, logits or silent rows differ", task, run.lanes, run.threads)
+				t.Errorf("%s, %d lanes, %s: losses, logits or silent rows differ", task, lanes, device.Name())
 			}
 		}
 	}

@@ -29,8 +29,10 @@ func newStepper(m *Model, s Settings, e *engine, lanes int) (stepper, error) {
 }
 
 // update trains on one batch. Step numbers the random draws, t the update from
-// 1. The result's block of gradients is returned already.
-func (s *stepper) update(ctx context.Context, examples []seq.Example, step, t int, rate float64) (*batchGradient, error) {
+// 1. The result's block of gradients is returned already. A gradient that is not
+// finite is an error where the scale is no reason.
+func (s *stepper) update(ctx context.Context, examples []seq.Example, step, t int, rate float64, scale lossScale) (*batchGradient, error) {
+	s.gradients.scale, s.optimizer.scale = scale.of(), scale.of()
 	b, err := s.gradients.run(ctx, examples, Train, s.settings.Seed, uint32(step))
 	if err != nil {
 		return nil, err
@@ -40,7 +42,7 @@ func (s *stepper) update(ctx context.Context, examples []seq.Example, step, t in
 	if err != nil {
 		return nil, err
 	}
-	if math.IsNaN(b.norm) || math.IsInf(b.norm, 0) {
+	if b.skipped = math.IsNaN(b.norm) || math.IsInf(b.norm, 0); b.skipped && !scale.mayHalve() {
 		return nil, s.badGradient(b, examples, step)
 	}
 	return b, nil
@@ -69,7 +71,9 @@ func (s *stepper) badGradient(b *batchGradient, examples []seq.Example, step int
 // a data set and without files: for who measures them.
 type Stepper struct {
 	stepper
-	length, steps int
+	length         int
+	steps, updates int
+	scale          lossScale
 }
 
 // NewStepper puts a model on a device, to be trained on batches of sequences of
@@ -92,7 +96,7 @@ func NewStepper(m *Model, s Settings, device tensor.Device, length int, memory i
 		return nil, err
 	}
 	t, err := newStepper(m, s, e, lanes)
-	return &Stepper{stepper: t, length: length}, err
+	return &Stepper{stepper: t, length: length, scale: lossScale{}.on(device)}, err
 }
 
 // Step trains on one batch and returns its mean loss before the update.
@@ -108,12 +112,15 @@ func (s *Stepper) Step(ctx context.Context, examples []seq.Example) (loss float6
 			return 0, fmt.Errorf("example %d: %d tokens, memory was planned for %d", i, n, s.length)
 		}
 	}
-	t := s.steps + 1
-	b, err := s.update(ctx, examples, s.steps, t, s.settings.learningRate(0, t))
+	t := s.updates + 1
+	b, err := s.update(ctx, examples, s.steps, t, s.settings.learningRate(0, t), s.scale)
 	if err != nil {
 		return 0, err
 	}
-	s.steps = t
+	if s.steps++; !b.skipped {
+		s.updates++
+	}
+	s.scale = s.scale.after(b.skipped)
 	for _, v := range b.loss {
 		loss += float64(v)
 	}

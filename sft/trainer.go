@@ -73,6 +73,7 @@ func NewTrainer(m *Model, s Settings, device tensor.Device, train, val *seq.File
 			return nil, fmt.Errorf("the checkpoint: %w", err)
 		}
 	}
+	t.state.LossScale = t.state.LossScale.on(device)
 	lanes, err := planLanes(e, train.Lengths(), val.Lengths(), s.Batch, o.Memory)
 	if err != nil {
 		return nil, err
@@ -204,18 +205,33 @@ func (t *Trainer) step(ctx context.Context) error {
 		return err
 	}
 	rate := t.settings.learningRate(int(t.state.Next.Epoch), t.state.Update+1)
-	b, err := t.update(ctx, examples, t.state.Step, t.state.Update+1, rate)
+	b, err := t.update(ctx, examples, t.state.Step, t.state.Update+1, rate, t.state.LossScale)
 	if err != nil {
 		return err
 	}
 	t.state.Window.add(b, examples, t.model.Config.NumLabels)
 	t.state.Next = t.order.next(t.state)
 	t.state.Step++
-	t.state.Update++
+	t.state.LossScale = t.state.LossScale.after(b.skipped)
+	if !b.skipped {
+		t.state.Update++
+	} else if err := t.skipped(); err != nil {
+		return err
+	}
 	if t.state.Step%t.settings.LogEvery == 0 || t.state.Step == t.Steps() {
 		return t.log(rate)
 	}
 	t.observe(t.state)
+	return nil
+}
+
+// skipped says that the last step made no update.
+func (t *Trainer) skipped() error {
+	r := SkipReport{Kind: "skipped", Step: t.state.Step, LossScale: t.state.LossScale.Factor}
+	if err := t.metrics.write(r); err != nil {
+		return err
+	}
+	t.observe(r)
 	return nil
 }
 
@@ -244,8 +260,12 @@ func (w *window) add(b *batchGradient, examples []seq.Example, labels int) {
 		}
 	}
 	w.Examples += len(examples)
-	w.GradNorm += b.norm
 	w.Steps++
+	if b.skipped {
+		w.Skipped++
+	} else {
+		w.GradNorm += b.norm
+	}
 	if w.Silent == nil {
 		w.Silent = make([]int64, len(b.silent))
 	}
@@ -269,7 +289,7 @@ func Argmax(x []float32) int {
 func (t *Trainer) log(rate float64) error {
 	w, now := t.state.Window, time.Now()
 	r := StepReport{Kind: "train", Step: t.state.Step, Epoch: t.epochs(), Loss: w.Loss / float64(w.Examples),
-		Accuracy: float64(w.Correct) / float64(w.Examples), LearningRate: rate, GradNorm: w.GradNorm / float64(w.Steps),
+		Accuracy: float64(w.Correct) / float64(w.Examples), LearningRate: rate, GradNorm: w.GradNorm / float64(max(1, w.Steps-w.Skipped)), Skipped: w.Skipped, LossScale: t.state.LossScale.Factor,
 		Tokens: w.Tokens, Seconds: now.Sub(t.started).Seconds(), TokensPerS: float64(w.Tokens) / now.Sub(t.logged).Seconds()}
 	for _, n := range w.Silent {
 		r.Silent = append(r.Silent, float64(n)/float64(w.Tokens*t.model.Config.NumHeads))

@@ -161,7 +161,7 @@ func TestBestModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	correct := 0
-	scorer := newScorerOf(t, m, 2)
+	scorer := newScorerOf(t, m, cpu.New(2))
 	for i := range val.Len() {
 		e, err := val.Example(i)
 		if err != nil {

@@ -2,6 +2,7 @@
 // gradient and g' = g·scale·min(1, maxNorm/(n + 1e-6)):
 //   m ← β1 m + (1−β1) g', v ← β2 v + (1−β2) g'²,
 //   w ← w(1 − rate·decay) − rate·(m·correction1)/(√(v·correction2) + eps).
+// Where squares is not finite w, m and v stay as they are.
 //   w, m, v, g [n], squares [1], numbers [5]: scale, maxNorm, rate, correction1, 2
 //
 // One workgroup does 1024 elements.
@@ -26,6 +27,7 @@ OPERAND(5, readonly, float, squares);
 OPERAND(6, readonly, float, numbers);
 
 void main() {
+    if ((floatBitsToUint(squares[0]) & INFINITY_BITS) == INFINITY_BITS) return;
     float scale = numbers[0], maxNorm = numbers[1], rate = numbers[2], correction1 = numbers[3], correction2 = numbers[4];
     if (maxNorm > 0) {
         float clip = maxNorm / (sqrt(squares[0]) * scale + 1e-6);

@@ -45,7 +45,7 @@ OPERAND(16, readonly, int, partner);
 
 shared float keyP[64];
 shared uint keyTop[64];
-shared int keyPartner[64];
+shared uint keyPartner[64];
 shared float sliceTop[256], sliceSum[256];
 
 const float EPSILON = 1e-9, LOWEST = -3.4e38;
@@ -57,7 +57,8 @@ void loadKeys(uint from, uint n, uint head) {
     if (RELATIVE && j < n) {
         keyP[j] = p[from + j];
         keyTop[j] = top[from + j];
-        keyPartner[j] = partner[from + j];
+        // A key without a partner is its own, which has no weight: p is 1.
+        keyPartner[j] = partner[from + j] < 0 ? top[from + j] : uint(partner[from + j]);
     }
 }
 
@@ -92,18 +93,17 @@ void main() {
         loadKeys(first + from, n, head);
         barrier();
         for (uint j = slice; j < n; j += SLICES) {
+            Entry x, y;
+            if (RELATIVE) {
+                x = entryOf(head, i, keyTop[j]);
+                y = entryOf(head, i, keyPartner[j]);
+            }
             float m;
             SCORE_OF(query[c], tile[j * VECTORS + c], m);
             float a = m * scale;
             if (RELATIVE) {
-                Term x = term(head, i, keyTop[j]);
-                float w = keyP[j], mul = w * x.soft, add = w * x.add;
-                if (keyPartner[j] >= 0) {
-                    x = term(head, i, uint(keyPartner[j]));
-                    mul += (1 - w) * x.soft;
-                    add += (1 - w) * x.add;
-                }
-                a = a * mul + add;
+                float w = keyP[j];
+                a = a * (w * soft(x) + (1 - w) * soft(y)) + (w * x.add + (1 - w) * y.add);
             }
             float weight;
             if (PROBABILITY == SOFTMAX) {

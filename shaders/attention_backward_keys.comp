@@ -68,12 +68,10 @@ void main() {
     }
     float w = 1, dWeight = 0;
     uint own = 0, other = 0;
-    bool paired = false;
     if (RELATIVE) {
         w = p[row];
         own = top[row];
-        paired = partner[row] >= 0;
-        other = paired ? uint(partner[row]) : 0;
+        other = partner[row] < 0 ? own : uint(partner[row]); // its own partner: no difference
     }
 
     for (uint from = chunk * size; from < min(length, (chunk + 1) * size); from += TILE) {
@@ -88,21 +86,20 @@ void main() {
         barrier();
         for (uint r = slice; r < n; r += SLICES) {
             uint i = from + r;
+            Entry x, y;
+            if (RELATIVE) {
+                x = entryOf(head, i, own);
+                y = entryOf(head, i, other);
+            }
             float m;
             SCORE_OF(tile[r * VECTORS + c], key[c], m);
             m *= scale;
-            float a = m, mul = 1;
-            Term x, y;
+            float a = m, mul = 1, softX, softY;
             if (RELATIVE) {
-                x = term(head, i, own);
-                mul = w * x.soft;
-                float add = w * x.add;
-                if (paired) {
-                    y = term(head, i, other);
-                    mul += (1 - w) * y.soft;
-                    add += (1 - w) * y.add;
-                }
-                a = a * mul + add;
+                softX = soft(x);
+                softY = soft(y);
+                mul = w * softX + (1 - w) * softY;
+                a = a * mul + (w * x.add + (1 - w) * y.add);
             }
             vec4 products = vec4(0);
             for (uint c = 0; c < VECTORS; c++) products += tile[(TILE + r) * VECTORS + c] * value[c];
@@ -116,7 +113,7 @@ void main() {
                 weight = floorZero(a) * inverse;
                 da = a <= 0 ? 0 : da * inverse;
             }
-            if (RELATIVE && paired) dWeight += da * (m * (x.soft - y.soft) + (x.add - y.add));
+            if (RELATIVE) dWeight += da * (m * (softX - softY) + (x.add - y.add));
             float dm = da * mul * scale;
             for (uint c = 0; c < VECTORS; c++) {
                 dKey[c] += dm * keyShare(tile[r * VECTORS + c], key[c]);

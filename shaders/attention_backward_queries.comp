@@ -47,7 +47,7 @@ OPERAND(18, readonly, int, partner);
 
 shared float keyP[64];
 shared uint keyTop[64];
-shared int keyPartner[64];
+shared uint keyPartner[64];
 
 // tally adds a pair's share to row `row` of both tables.
 void tally(uint row, uint i, uint j, float value, float unit) {
@@ -84,28 +84,25 @@ void main() {
         if (RELATIVE && at < n) {
             keyP[at] = p[first + from + at];
             keyTop[at] = top[first + from + at];
-            keyPartner[at] = partner[first + from + at];
+            // A key without a partner is its own, which has no weight: p is 1.
+            int other = partner[first + from + at];
+            keyPartner[at] = other < 0 ? top[first + from + at] : uint(other);
         }
         barrier();
         for (uint j = slice; j < n && live; j += SLICES) {
+            Entry x, y;
+            if (RELATIVE) {
+                x = entryOf(head, i, keyTop[j]);
+                y = entryOf(head, i, keyPartner[j]);
+            }
             float m;
             SCORE_OF(query[c], tile[j * VECTORS + c], m);
             m *= scale;
-            float a = m, mul = 1, w = 1;
-            Term x, y;
-            bool paired = false;
+            float a = m, mul = 1, w = 1, slopeX, slopeY;
             if (RELATIVE) {
                 w = keyP[j];
-                paired = keyPartner[j] >= 0;
-                x = termBackward(head, i, keyTop[j]);
-                mul = w * x.soft;
-                float add = w * x.add;
-                if (paired) {
-                    y = termBackward(head, i, uint(keyPartner[j]));
-                    mul += (1 - w) * y.soft;
-                    add += (1 - w) * y.add;
-                }
-                a = a * mul + add;
+                mul = w * softBackward(x, slopeX) + (1 - w) * softBackward(y, slopeY);
+                a = a * mul + (w * x.add + (1 - w) * y.add);
             }
             vec4 products = vec4(0);
             for (uint c = 0; c < VECTORS; c++) products += outer[c] * tile[(TILE + j) * VECTORS + c];
@@ -114,11 +111,11 @@ void main() {
             else da = a <= 0 ? 0 : da * inverse;
             if (RELATIVE && da != 0) {
                 float dmul = da * m;
-                tally(head, i, keyTop[j], dmul * w * x.sigmoid, unitMul);
+                tally(head, i, keyTop[j], dmul * w * slopeX, unitMul);
                 tally(heads + head, i, keyTop[j], da * w, unitAdd);
-                if (paired) {
-                    tally(head, i, uint(keyPartner[j]), dmul * (1 - w) * y.sigmoid, unitMul);
-                    tally(heads + head, i, uint(keyPartner[j]), da * (1 - w), unitAdd);
+                if (w < 1) { // there is a partner
+                    tally(head, i, keyPartner[j], dmul * (1 - w) * slopeY, unitMul);
+                    tally(heads + head, i, keyPartner[j], da * (1 - w), unitAdd);
                 }
             }
             float dm = da * mul * scale;

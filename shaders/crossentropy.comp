@@ -1,6 +1,6 @@
-// loss = log Σ exp(logits) − logits[label] and its gradient, dlogits =
-// softmax(logits) − onehot(label), row by row.
-//   loss [rows], dlogits, logits [rows, width], label [rows]
+// loss = log Σ exp(logits) − logits[label] and scale times its gradient, dlogits =
+// scale·(softmax(logits) − onehot(label)), row by row.
+//   loss [rows], dlogits, logits [rows, width], label [rows], scale [1]
 //
 // One workgroup does 256/lanes rows. The exponentials are kept in dlogits.
 //
@@ -17,6 +17,7 @@ OPERAND(1, writeonly, float, loss);
 OPERAND(2, , float, dlogits);
 OPERAND(3, readonly, float, logits);
 OPERAND(4, readonly, uint, label);
+OPERAND(5, readonly, float, scale);
 
 void main() {
     uint rows = usedRows(push.axis, push.capacity, push.first, push.rows), n = push.width;
@@ -35,6 +36,6 @@ void main() {
     }
     sum = rowAdd(sum);
     if (spare) return;
-    for (uint c = lane(); c < n; c += LANES) dlogits[at + c] = dlogits[at + c] / sum - (c == label[i] ? 1 : 0);
+    for (uint c = lane(); c < n; c += LANES) dlogits[at + c] = scale[0] * (dlogits[at + c] / sum - (c == label[i] ? 1 : 0));
     if (lane() == 0) loss[i] = Log(sum) - (logits[at + label[i]] - top);
 }

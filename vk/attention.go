@@ -52,7 +52,7 @@ func (a *attentionShape) push(more ...uint32) []uint32 {
 	return append([]uint32{uint32(a.Heads), uint32(a.d), uint32(a.table), a.scale()}, more...)
 }
 
-// tiles bounds the number of tiles of that many rows, none of which crosses a
+// tiles bounds the number of tiles that rows are cut into, none of which crosses a
 // sequence: see tiles.glsl.
 func (a *attentionShape) tiles(rows int) int { return rows/attentionRows + a.batches }
 
@@ -67,7 +67,11 @@ func attention(r *recorder, k tensor.Attention) {
 	if k.Silent != nil {
 		r.zero(k.Silent)
 	}
-	r.dispatch(dispatch{shader: "attention", constants: a.constants(flag(a.rows > 1024)), push: a.push(flag(k.Silent != nil)),
+	most := a.rows
+	if k.Most > 0 {
+		most = min(most, k.Most)
+	}
+	r.dispatch(dispatch{shader: "attention", constants: a.constants(flag(most > 1024)), push: a.push(flag(k.Silent != nil)),
 		groups: a.tiles(a.tokens) * k.Heads,
 		operands: append([]operand{write(k.O), write(k.Norm), update(k.Silent), read(k.Q), read(k.K), read(k.V), read(k.Leak),
 			read(k.Count), read(k.Batch.Offset), read(k.Batch.SampleOffset)}, a.tables()...)})

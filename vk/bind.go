@@ -34,6 +34,9 @@ func (x *executable) bind(mem tensor.Binding) (*bound, error) {
 		if !ok || v.device != x.device {
 			return nil, fmt.Errorf("vk: space %d is the memory of another device", s)
 		}
+		if v.block == nil {
+			return nil, fmt.Errorf("vk: space %d is memory that was freed", s)
+		}
 		b.memory[s] = v
 		if need := x.program.Words(tensor.Space(s)); v.words < need {
 			return nil, fmt.Errorf("vk: space %d has %d words, the program needs %d", s, v.words, need)
@@ -96,13 +99,12 @@ func (b *bound) resolve(steps []step) error {
 		if err := d.check("allocate descriptors", C.shim_set_allocate(d.shim, b.sets, s.pipeline.layout.set, &ranges[0], C.uint32_t(len(ranges)), &c.set)); err != nil {
 			return err
 		}
-		c.x, c.y = C.uint32_t(s.groups), 1
-		if wide := d.limits.maxGroups[0]; s.groups > wide {
-			c.x, c.y = C.uint32_t(wide), C.uint32_t(blocks(s.groups, wide))
-			if int(c.y) > d.limits.maxGroups[1] {
-				return fmt.Errorf("%s needs %d workgroups, more than the device %s launches at once", s.shader, s.groups, d.physical.info.Name)
-			}
+		// The grid is folded into as few lines as will do, all of one length.
+		y := blocks(s.groups, d.limits.maxGroups[0])
+		if y > d.limits.maxGroups[1] {
+			return fmt.Errorf("%s needs %d workgroups, more than the device %s launches at once", s.shader, s.groups, d.physical.info.Name)
 		}
+		c.x, c.y = C.uint32_t(blocks(s.groups, y)), C.uint32_t(y)
 		c.push_words = C.uint32_t(len(s.push))
 		for i, v := range s.push {
 			c.push[i] = C.uint32_t(v)
@@ -138,15 +140,12 @@ func (b *bound) mirror() *mirror {
 	return nil
 }
 
-// current is false once the arena has other scratch memory.
-func (b *bound) current() bool {
-	a, s := b.memory[tensor.Arena], b.memory[scratchSpace]
-	return a == nil || s == nil || a.scratch == s
-}
-
 func (b *bound) uses(m *memory) bool { return slices.Contains(b.memory[:], m) }
 
 func (b *bound) free() {
+	if b.device.silent() {
+		return
+	}
 	if b.sets != 0 {
 		C.shim_sets_destroy(b.device.shim, b.sets)
 	}

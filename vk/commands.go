@@ -7,10 +7,7 @@ package vk
 */
 import "C"
 
-import (
-	"time"
-	"unsafe"
-)
+import "unsafe"
 
 // commands is a command buffer with the fence that tells when it is done.
 type commands struct {
@@ -19,46 +16,62 @@ type commands struct {
 	fence  C.handle
 }
 
-// timeout bounds the wait for a submission: a driver that hangs must not hang
-// the program for ever.
-const timeout = 10 * time.Minute
-
 func (d *Device) newCommands() (*commands, error) {
 	c := &commands{device: d}
 	d.queue.Lock()
-	defer d.queue.Unlock()
-	if err := d.check("allocate a command buffer", C.shim_commands_allocate(d.shim, d.pool, &c.buffer)); err != nil {
+	err := d.check("allocate a command buffer", C.shim_commands_allocate(d.shim, d.pool, &c.buffer))
+	d.queue.Unlock()
+	if err == nil {
+		err = d.check("create a fence", C.shim_fence_create(d.shim, &c.fence))
+	}
+	if err != nil {
+		c.free()
 		return nil, err
 	}
-	return c, d.check("create a fence", C.shim_fence_create(d.shim, &c.fence))
+	return c, nil
 }
 
 // free gives the command buffer back, which must not be in use.
 func (c *commands) free() {
-	if c == nil {
+	if c == nil || c.device.silent() {
 		return
 	}
 	c.device.queue.Lock()
 	defer c.device.queue.Unlock()
-	C.shim_commands_free(c.device.shim, c.device.pool, c.buffer)
+	if c.buffer != nil {
+		C.shim_commands_free(c.device.shim, c.device.pool, c.buffer)
+	}
 	C.shim_fence_destroy(c.device.shim, c.fence)
 }
 
 // record fills the command buffer; with queries, it times each step.
 func (c *commands) record(steps []C.shim_step, queries C.handle) error {
+	if err := c.device.gone(); err != nil {
+		return err
+	}
 	c.device.queue.Lock()
 	defer c.device.queue.Unlock()
 	return c.device.check("record commands", C.shim_record(c.device.shim, c.buffer, unsafe.SliceData(steps), C.uint32_t(len(steps)), queries))
 }
 
-// submit queues the command buffer, behind all that was queued before.
+// submit queues the command buffer, behind all that was queued before. After an
+// error it is not queued.
 func (c *commands) submit() error {
+	if err := c.device.gone(); err != nil {
+		return err
+	}
 	c.device.queue.Lock()
 	defer c.device.queue.Unlock()
 	return c.device.check("submit", C.shim_submit(c.device.shim, c.buffer, c.fence))
 }
 
-// wait returns when the submission is done.
+// wait returns when the submission is done, at once if there was none (nil).
 func (c *commands) wait() error {
+	if c == nil {
+		return nil
+	}
+	if c.device.silent() { // it would be another long wait
+		return c.device.gone()
+	}
 	return c.device.check("wait", C.shim_wait(c.device.shim, c.fence, C.uint64_t(timeout)))
 }

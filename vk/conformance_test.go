@@ -16,10 +16,7 @@ func open(t testing.TB) *Device {
 	t.Setenv("SFTSEQ_VK_VALIDATE", "1")
 	d, err := Open(Options{})
 	if err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip("Vulkan and its validation layer are needed: ", err)
+		skipWithout(t, err)
 	}
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil {
@@ -30,6 +27,15 @@ func open(t testing.TB) *Device {
 		}
 	})
 	return d
+}
+
+// skipWithout skips a test that needs Vulkan, except where CI=true, which has it.
+func skipWithout(t testing.TB, err error) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatal(err)
+	}
+	t.Skip("Vulkan and its validation layer are needed: ", err)
 }
 
 // TestConformance: every kernel on the machine's best device.

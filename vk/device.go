@@ -10,18 +10,23 @@ import "C"
 import (
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	vulkan "github.com/vulkan-go/vulkan"
 )
 
+// Some of VkResult.
 const (
-	outOfHostMemory   = -1
-	outOfDeviceMemory = -2
-	deviceLost        = -4
+	timedOut           = 2
+	outOfHostMemory    = -1
+	outOfDeviceMemory  = -2
+	deviceLost         = -4
+	incompatibleDriver = -9
 )
+
+var errFull = errors.New("out of memory")
 
 // Device runs programs on a GPU. It is a [tensor.Device].
 type Device struct {
@@ -33,10 +38,14 @@ type Device struct {
 	said      []string   // by the validation layer, once closed
 	queue     sync.Mutex // guards the queue and the pool
 	pool      C.handle
+	heap      heap
 	memory    allocator
 	transfers transfers
 	pipelines pipelines
 	dummy     *memory // what an operand that is nil is bound to
+
+	lost  atomic.Pointer[LostError]             // nil while it computes
+	fault func(what string, result int32) int32 // a test may answer for the driver; otherwise nil
 
 	mu         sync.Mutex
 	profile    *profile           // nil: programs are not timed
@@ -62,9 +71,6 @@ func (d *Device) open(o Options) error {
 	if err != nil {
 		return err
 	}
-	if len(list) == 0 {
-		return errNoDriver
-	}
 	if o.Index < 0 || o.Index >= len(list) {
 		return fmt.Errorf("no Vulkan device %d: expected 0 to %d (sftseq devices lists them)", o.Index, len(list)-1)
 	}
@@ -84,7 +90,12 @@ func (d *Device) open(o Options) error {
 	if err := d.check("create a command pool", C.shim_pool_create(d.shim, &d.pool)); err != nil {
 		return err
 	}
-	d.memory.device = d
+	d.heap = heap{device: d, given: map[*block]bool{}}
+	d.memory.get = func(bytes int64) (*block, error) { return d.heap.get(bytes, false) }
+	d.memory.drop = func(b *block) {
+		d.settle() // an upload may still be under way
+		d.heap.drop(b)
+	}
 	if err := d.transfers.open(d); err != nil {
 		return err
 	}
@@ -100,46 +111,15 @@ func (d *Device) open(o Options) error {
 
 // create creates the logical device with its queue.
 func (d *Device) create() error {
-	instances.Lock()
-	defer instances.Unlock()
 	p := d.physical
 	wanted := C.shim_features{}
-	var extensions []string
 	if d.mixed != nil {
 		// Both shaders of such products declare Float16.
 		wanted.cooperative, wanted.memory_model, wanted.float16 = 1, 1, 1
 		wanted.subgroup_size_control = p.features.subgroup_size_control
-		extensions = append(extensions, cooperativeExtension+"\x00")
-		if d.mixed.bfloat16 {
-			wanted.bfloat16 = 1
-			extensions = append(extensions, bfloat16Extension+"\x00")
-		}
+		wanted.bfloat16 = C.uint32_t(word(d.mixed.bfloat16))
 	}
-	chain := C.shim_feature_chain(C.uint32_t(p.api), &wanted)
-	defer C.shim_feature_chain_free(chain)
-	priorities := []float32{1}
-	var pin runtime.Pinner
-	defer pin.Unpin()
-	pin.Pin(&priorities[0])
-	info := vulkan.DeviceCreateInfo{SType: vulkan.StructureTypeDeviceCreateInfo, PNext: chain,
-		QueueCreateInfoCount: 1, PQueueCreateInfos: []vulkan.DeviceQueueCreateInfo{{
-			SType: vulkan.StructureTypeDeviceQueueCreateInfo, QueueFamilyIndex: p.family, QueueCount: 1, PQueuePriorities: priorities}},
-		EnabledExtensionCount: uint32(len(extensions)), PpEnabledExtensionNames: extensions}
-	var handle vulkan.Device
-	r := vulkan.CreateDevice(p.vk, &info, nil, &handle)
-	info.Free()
-	runtime.KeepAlive(&info)
-	if r != vulkan.Success {
-		return fmt.Errorf("open the device %s: %w", p.info.Name, resultError(int32(r)))
-	}
-	var queue vulkan.Queue
-	vulkan.GetDeviceQueue(handle, p.family, 0, &queue)
-	d.shim = C.shim_open(unsafe.Pointer(d.instance.vk), unsafe.Pointer(handle), unsafe.Pointer(queue), C.uint32_t(p.family))
-	if d.shim == nil {
-		vulkan.DestroyDevice(handle, nil)
-		return fmt.Errorf("the driver of %s lacks functions of Vulkan 1.0", p.info.Name)
-	}
-	return nil
+	return d.check("create the logical device", C.shim_open(unsafe.Pointer(d.instance.vk), unsafe.Pointer(p.vk), C.uint32_t(p.api), &wanted, C.uint32_t(p.family), &d.shim))
 }
 
 // Name describes the device.
@@ -185,31 +165,31 @@ func (d *Device) Messages() []string {
 	return said
 }
 
-// Close frees the device.
+// Close frees the device. Of one that went silent nothing is freed: the driver may
+// still be at work, and to wait for it would be to hang.
 func (d *Device) Close() error {
 	if d.instance == nil {
+		return nil
+	}
+	defer func() { d.instance, d.shim = nil, nil }()
+	if d.silent() {
 		return nil
 	}
 	if d.shim != nil {
 		d.settle()
 		d.mu.Lock()
-		for _, r := range d.recordings {
-			r.free()
-		}
-		d.recordings = nil
+		d.dropRecordings(func(*recording) bool { return true })
 		d.mu.Unlock()
 		d.pipelines.close()
 		d.transfers.close()
-		d.memory.close()
+		d.heap.close()
 		if d.pool != 0 {
 			C.shim_pool_destroy(d.shim, d.pool)
 		}
 		C.shim_close(d.shim)
-		d.shim = nil
 	}
 	d.said = d.instance.messages()
 	d.instance.close()
-	d.instance = nil
 	return nil
 }
 
@@ -221,15 +201,45 @@ func (d *Device) settle() {
 	C.shim_wait_idle(d.shim)
 }
 
-// check turns a VkResult into an error.
+// silent says that the device has not answered in time.
+func (d *Device) silent() bool {
+	e := d.lost.Load()
+	return e != nil && e.Silent
+}
+
+// gone is the error of a device that is lost.
+func (d *Device) gone() error {
+	if e := d.lost.Load(); e != nil {
+		return e
+	}
+	return nil
+}
+
+// check turns a VkResult into an error. A device that is lost stays so: nothing
+// should build on what it answers afterwards.
 func (d *Device) check(what string, r C.result) error {
-	switch {
-	case r == 0:
+	if d.fault != nil {
+		r = C.result(d.fault(what, int32(r)))
+	}
+	if r == deviceLost || r == timedOut {
+		d.lost.CompareAndSwap(nil, &LostError{Device: d.physical.info.Name, Silent: r == timedOut})
+	}
+	if err := d.gone(); err != nil {
+		return err
+	}
+	switch r {
+	case 0:
 		return nil
-	case r == deviceLost:
-		return &LostError{Device: d.physical.info.Name}
-	case r == 2: // VK_TIMEOUT
-		return fmt.Errorf("the device %s has not finished within %v", d.physical.info.Name, timeout)
+	case outOfHostMemory, outOfDeviceMemory:
+		return fmt.Errorf("the device %s: %s: %w", d.physical.info.Name, what, errFull)
 	}
 	return fmt.Errorf("the device %s: %s: %w", d.physical.info.Name, what, resultError(int32(r)))
+}
+
+// resultError names a VkResult that is an error.
+func resultError(r int32) error {
+	if err := vulkan.Error(vulkan.Result(r)); err != nil {
+		return fmt.Errorf("%w (VkResult %d)", err, r)
+	}
+	return fmt.Errorf("VkResult %d", r)
 }

@@ -61,8 +61,9 @@ func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) 
 		return err
 	}
 	r.bound.mirror().holds(nil)
+	// Whatever goes wrong, what was submitted is waited for.
 	var waiting *commands
-	for i := from; i < to; i++ {
+	for i := from; i < to && err == nil; i++ {
 		if err = ctx.Err(); err != nil {
 			break
 		}
@@ -70,25 +71,18 @@ func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) 
 		if next == nil {
 			continue
 		}
-		if err = next.submit(); err != nil {
-			break
+		if err = next.submit(); err == nil {
+			waiting, next = next, waiting
+			err = next.wait()
 		}
-		if waiting != nil {
-			if e := waiting.wait(); e != nil {
-				return e
-			}
-		}
-		waiting = next
 	}
-	if waiting != nil {
-		if e := waiting.wait(); e != nil {
-			return e
-		}
+	if e := waiting.wait(); err == nil {
+		err = e
 	}
 	if err != nil {
 		return err
 	}
-	if to == len(r.segments) {
+	if from < to && to == len(r.segments) {
 		r.mirror.holds(r.outputs)
 	}
 	if r.profile != nil {
@@ -158,7 +152,8 @@ type recording struct {
 	profile    *profile // nil: the segments have no stopwatches
 	mirror     *mirror  // of the outputs, which the last segment copies there
 	outputs    []copied
-	runs       int // under way
+	runs       int  // under way
+	dropped    bool // to be freed when they end
 }
 
 // segment is a segment of a recording.
@@ -181,7 +176,7 @@ func (x *executable) recording(mem tensor.Binding) (*recording, error) {
 	d := x.device
 	d.mu.Lock()
 	for i := len(d.recordings) - 1; i >= 0; i-- {
-		if r := d.recordings[i]; r.executable == x && r.binding == mem && r.bound.current() {
+		if r := d.recordings[i]; r.executable == x && r.binding == mem && r.runs == 0 {
 			d.recordings = append(slices.Delete(d.recordings, i, i+1), r)
 			r.runs++
 			d.mu.Unlock()
@@ -248,7 +243,9 @@ func (r *recording) add(i int) (err error) {
 func (d *Device) release(r *recording) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	r.runs--
+	if r.runs--; r.runs == 0 && r.dropped {
+		r.free()
+	}
 }
 
 // constantMemory returns memory that holds the words, the same for all programs
@@ -265,6 +262,7 @@ func (d *Device) constantMemory(words []uint32) (*memory, error) {
 		return nil, err
 	}
 	if err := m.Write(0, words); err != nil {
+		d.memory.give(m.block, m.offset, 4*int64(m.words)) // nothing has used it
 		return nil, err
 	}
 	d.constants[key] = m
@@ -279,13 +277,15 @@ func (d *Device) forget(m *memory) {
 }
 
 // dropRecordings is called with the lock held, and frees those that which is
-// true of.
+// true of, when they do not run any more.
 func (d *Device) dropRecordings(which func(*recording) bool) {
 	d.recordings = slices.DeleteFunc(d.recordings, func(r *recording) bool {
 		if !which(r) {
 			return false
 		}
-		r.free()
+		if r.dropped = true; r.runs == 0 {
+			r.free()
+		}
 		return true
 	})
 }

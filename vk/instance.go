@@ -39,46 +39,44 @@ func openInstance() (*instance, error) {
 	if err := load(); err != nil {
 		return nil, err
 	}
-	instances.Lock()
-	defer instances.Unlock()
-	info := vulkan.InstanceCreateInfo{
-		SType: vulkan.StructureTypeInstanceCreateInfo,
-		PApplicationInfo: &vulkan.ApplicationInfo{SType: vulkan.StructureTypeApplicationInfo,
-			ApiVersion: vulkan.MakeVersion(1, 3, 0), PApplicationName: "sftseq\x00"},
-	}
+	validate := C.int(0)
 	if validating() {
-		if !slices.Contains(layers(), validationLayer) {
+		if !slices.Contains(lines(C.shim_layers()), validationLayer) {
 			return nil, fmt.Errorf("SFTSEQ_VK_VALIDATE is set, but there is no layer %s; Debian has it in vulkan-validationlayers", validationLayer)
 		}
-		info.PNext = C.shim_validation()
-		info.PpEnabledLayerNames = []string{validationLayer + "\x00"}
-		info.PpEnabledExtensionNames = []string{"VK_EXT_debug_utils\x00", "VK_EXT_validation_features\x00"}
-		info.EnabledLayerCount, info.EnabledExtensionCount = 1, 2
+		validate = 1
 	}
-	var i instance
-	var handle vulkan.Instance
-	r := vulkan.CreateInstance(&info, nil, &handle)
-	info.Free()
-	if r == vulkan.ErrorIncompatibleDriver {
+	var handle unsafe.Pointer
+	switch r := C.shim_instance_create(validate, &handle); {
+	case r == incompatibleDriver:
 		return nil, errNoDriver
-	}
-	if r != vulkan.Success {
+	case r != 0:
 		return nil, fmt.Errorf("create a Vulkan instance: %w", resultError(int32(r)))
 	}
-	i.vk = handle
-	if err := vulkan.InitInstance(i.vk); err != nil {
+	i := &instance{vk: vulkan.Instance(handle)}
+	if err := i.initialise(); err != nil {
+		i.close()
 		return nil, err
 	}
-	if validating() {
-		if i.debug = C.shim_debug_open(unsafe.Pointer(i.vk)); i.debug == nil {
+	if validate != 0 {
+		if i.debug = C.shim_debug_open(handle); i.debug == nil {
 			i.close()
 			return nil, fmt.Errorf("the validation layer takes no messenger")
 		}
 	}
-	return &i, nil
+	return i, nil
+}
+
+// initialise fills the binding's table of functions.
+func (i *instance) initialise() error {
+	instances.Lock()
+	defer instances.Unlock()
+	return vulkan.InitInstance(i.vk)
 }
 
 func (i *instance) close() {
+	instances.Lock()
+	defer instances.Unlock()
 	C.shim_debug_close(i.debug)
 	vulkan.DestroyInstance(i.vk, nil)
 }
@@ -88,25 +86,11 @@ func (i *instance) messages() []string {
 	if i.debug == nil {
 		return nil
 	}
-	text := C.shim_debug_take(i.debug)
-	if text == nil {
-		return nil
-	}
-	defer C.free(unsafe.Pointer(text))
-	return strings.Split(strings.TrimSuffix(C.GoString(text), "\n"), "\n")
+	return lines(C.shim_debug_take(i.debug))
 }
 
-// layers lists the layers that the loader finds.
-func layers() []string {
-	var n uint32
-	vulkan.EnumerateInstanceLayerProperties(&n, nil)
-	list := make([]vulkan.LayerProperties, n)
-	vulkan.EnumerateInstanceLayerProperties(&n, list)
-	var names []string
-	for i := range list {
-		list[i].Deref()
-		names = append(names, vulkan.ToString(list[i].LayerName[:]))
-		list[i].Free()
-	}
-	return names
+// lines cuts up a text of C's, which it frees.
+func lines(text *C.char) []string {
+	defer C.free(unsafe.Pointer(text))
+	return strings.FieldsFunc(C.GoString(text), func(r rune) bool { return r == '\n' })
 }

@@ -66,7 +66,7 @@ func (p product) groups(m, n uint32) int {
 
 // multiply launches a product.
 func (r *recorder) multiply(p product) {
-	if c := r.device.mixed; c != nil && c.fits() {
+	if c := r.device.mixed; c != nil {
 		r.multiplyMixed(p, p.mixedTile(), c)
 		return
 	}
@@ -120,7 +120,7 @@ func word(b bool) uint32 {
 
 // blockWords bounds what one launch reads or writes of an operand: the least
 // that a device must be able to bind.
-const blockWords = 128 << 20 / 4
+var blockWords = 128 << 20 / 4
 
 // eachBlock calls f for blocks of rows, of words each at most, a multiple of 128.
 func eachBlock(rows, width, words int, f func(first, n int)) {

@@ -14,9 +14,6 @@ var (
 	mixedFewRows    = mixedTile{16, 64, 32, 16, 16, 2}
 )
 
-// fits says that every tile is made of whole matrices.
-func (c *cooperative) fits() bool { return 16%c.M == 0 && 16%c.N == 0 && 32%c.K == 0 }
-
 // mixedTile chooses as tile does.
 func (p product) mixedTile() mixedTile {
 	switch {

@@ -2,19 +2,12 @@
 
 package vk
 
-/*
-#include "shim.h"
-*/
-import "C"
-
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
-	"unsafe"
-
-	vulkan "github.com/vulkan-go/vulkan"
 
 	"sftseq/internal/tensor"
 )
@@ -28,107 +21,36 @@ const (
 	grain = 256
 )
 
-// block is memory of the device with one buffer over all of it.
-type block struct {
-	buffer, memory C.handle
-	bytes          int64
-	mapped         unsafe.Pointer // nil unless the host sees it
-	free           []span         // by offset
-}
-
 // span is a range of bytes in a block.
 type span struct{ offset, bytes int64 }
 
 // allocator cuts blocks into memories.
 type allocator struct {
-	device *Device
+	get    func(bytes int64) (*block, error)
+	drop   func(*block) // is called with all of the block free
 	mu     sync.Mutex
 	blocks []*block
-	held   map[*block]bool // blocks that go with a memory, and are freed with it
 }
-
-// newBlock allocates device memory, or with host memory that both see.
-func (a *allocator) newBlock(bytes int64, host bool) (*block, error) {
-	d := a.device
-	if limit := d.limits.maxAllocation; limit > 0 && bytes > limit {
-		return nil, fmt.Errorf("%s of memory in one piece: the device %s allows %s", mebibytes(bytes), d.physical.info.Name, mebibytes(limit))
-	}
-	b := &block{bytes: bytes, free: []span{{0, bytes}}}
-	var need C.uint64_t
-	var types C.uint32_t
-	if err := d.check("create a buffer", C.shim_buffer_create(d.shim, C.uint64_t(bytes), &b.buffer, &need, &types)); err != nil {
-		return nil, err
-	}
-	wanted, liked := vulkan.MemoryPropertyDeviceLocalBit, vulkan.MemoryPropertyFlagBits(0)
-	if host {
-		wanted, liked = vulkan.MemoryPropertyHostVisibleBit|vulkan.MemoryPropertyHostCoherentBit, vulkan.MemoryPropertyHostCachedBit
-	}
-	kind, ok := d.physical.memoryType(uint32(types), wanted, liked)
-	if !ok {
-		kind, ok = d.physical.memoryType(uint32(types), 0, 0)
-	}
-	if !ok {
-		a.drop(b)
-		return nil, fmt.Errorf("the device %s has no memory for buffers", d.physical.info.Name)
-	}
-	r := C.shim_memory_allocate(d.shim, need, C.uint32_t(kind), &b.memory)
-	if r == outOfDeviceMemory || r == outOfHostMemory {
-		a.drop(b)
-		return nil, &MemoryError{Device: d.physical.info.Name, Bytes: bytes, Free: d.physical.free(d.instance, kind)}
-	}
-	if err := d.check("allocate memory", r); err != nil {
-		a.drop(b)
-		return nil, err
-	}
-	err := d.check("bind memory", C.shim_buffer_bind(d.shim, b.buffer, b.memory))
-	if err == nil && host {
-		err = d.check("map memory", C.shim_memory_map(d.shim, b.memory, &b.mapped))
-	}
-	if err != nil {
-		a.drop(b)
-		return nil, err
-	}
-	return b, nil
-}
-
-// hold notes a block that would be forgotten at the end.
-func (a *allocator) hold(b *block) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.held == nil {
-		a.held = map[*block]bool{}
-	}
-	a.held[b] = true
-}
-
-// release drops a block that was held.
-func (a *allocator) release(b *block) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	delete(a.held, b)
-	a.drop(b)
-}
-
-func (a *allocator) drop(b *block) { C.shim_memory_free(a.device.shim, b.buffer, b.memory) }
 
 // take finds room at the lowest place, in a new block if need be; what is large
-// gets a block of its own.
+// gets a block of its own, and so does what a whole block would be too much for.
 func (a *allocator) take(bytes int64) (*block, int64, error) {
 	bytes = (bytes + grain - 1) / grain * grain
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	size := bytes
 	if bytes <= blockBytes/2 {
 		for _, b := range a.blocks {
 			if at, ok := b.take(bytes); ok {
 				return b, at, nil
 			}
 		}
-	}
-	size := bytes
-	if bytes <= blockBytes/2 {
 		size = blockBytes
 	}
-	b, err := a.newBlock(size, false)
+	b, err := a.get(size)
+	if full := (*MemoryError)(nil); size > bytes && errors.As(err, &full) {
+		b, err = a.get(bytes)
+	}
 	if err != nil {
 		return nil, 0, err
 	}
@@ -165,19 +87,8 @@ func (a *allocator) give(b *block, offset, bytes int64) {
 	}
 	if len(b.free) == 1 && b.free[0].bytes == b.bytes {
 		a.blocks = slices.DeleteFunc(a.blocks, func(o *block) bool { return o == b })
-		a.device.settle() // an upload may still be under way
 		a.drop(b)
 	}
-}
-
-func (a *allocator) close() {
-	for _, b := range a.blocks {
-		a.drop(b)
-	}
-	for b := range a.held {
-		a.drop(b)
-	}
-	a.blocks, a.held = nil, nil
 }
 
 // memory is a range of a block.
@@ -192,8 +103,14 @@ type memory struct {
 	mirror  *mirror // of their outputs, or nil
 }
 
+// maxWords bounds an allocation to what an address space can hold.
+const maxWords = 1 << 44
+
 // Allocate returns zeroed memory of the device.
 func (d *Device) Allocate(words int) (tensor.Memory, error) {
+	if words < 0 || words > maxWords {
+		return nil, fmt.Errorf("vk: %d words of memory asked for", words)
+	}
 	m, err := d.allocate(max(words, 1))
 	if err != nil {
 		return nil, err
@@ -247,7 +164,7 @@ func (m *memory) within(offset, n int) error {
 
 // Free returns the memory. Programs recorded for it are forgotten.
 func (m *memory) Free() {
-	if m.block == nil {
+	if m.block == nil || m.device.shim == nil || m.device.silent() {
 		return
 	}
 	m.device.forget(m)
@@ -255,7 +172,7 @@ func (m *memory) Free() {
 		m.scratch.Free()
 	}
 	if m.mirror != nil {
-		m.device.memory.release(m.mirror.block)
+		m.device.heap.drop(m.mirror.block)
 	}
 	m.device.memory.give(m.block, m.offset, 4*int64(max(m.words, 1)))
 	m.block = nil

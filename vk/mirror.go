@@ -48,12 +48,11 @@ func (m *memory) mirrorOf() (*mirror, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.mirror == nil {
-		b, err := m.device.memory.newBlock(mirrorBytes, true)
+		b, err := m.device.heap.get(mirrorBytes, true)
 		if err != nil {
 			return nil, err
 		}
 		m.mirror = &mirror{block: b}
-		m.device.memory.hold(b)
 	}
 	return m.mirror, nil
 }

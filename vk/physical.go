@@ -10,6 +10,8 @@ import "C"
 import (
 	"cmp"
 	"fmt"
+	"math"
+	"math/bits"
 	"slices"
 	"unsafe"
 
@@ -18,14 +20,15 @@ import (
 
 // limits are what a device allows, or what shaders are built for.
 type limits struct {
-	maxRange       int64 // bytes that one operand may have
-	maxAllocation  int64
+	maxRange       int64  // bytes that one operand may have
+	maxBlock       int64  // bytes of memory in one piece
 	maxGroups      [2]int // workgroups of a launch, in x and y
 	maxInvocations int
 	sharedBytes    int
 	alignment      int     // of an operand's offset, in bytes
 	buffers        int     // operands of a shader
 	timestamp      float64 // nanoseconds a tick
+	timestampBits  int     // of a count of ticks; 0: there are no timestamps
 	subgroupMin    int
 	subgroupMax    int
 }
@@ -38,7 +41,7 @@ type physical struct {
 	limits     limits
 	features   C.shim_features
 	extensions []string
-	uuid       [16]byte
+	cache      string // names what compiled pipelines fit: this hardware and this version of its driver
 	memory     vulkan.PhysicalDeviceMemoryProperties
 	family     uint32 // of the queue
 }
@@ -55,13 +58,13 @@ func (i *instance) physicals() ([]*physical, error) {
 	instances.Lock()
 	defer instances.Unlock()
 	var n uint32
-	if r := vulkan.EnumeratePhysicalDevices(i.vk, &n, nil); r != vulkan.Success {
+	switch r := vulkan.EnumeratePhysicalDevices(i.vk, &n, nil); {
+	case r == vulkan.ErrorInitializationFailed || r == vulkan.Success && n == 0: // drivers, but not for what is here
+		return nil, errNoDriver
+	case r != vulkan.Success:
 		return nil, fmt.Errorf("list Vulkan devices: %w", resultError(int32(r)))
 	}
 	handles := make([]vulkan.PhysicalDevice, n)
-	if n == 0 {
-		return nil, errNoDriver
-	}
 	if r := vulkan.EnumeratePhysicalDevices(i.vk, &n, handles); r != vulkan.Success {
 		return nil, fmt.Errorf("list Vulkan devices: %w", resultError(int32(r)))
 	}
@@ -86,6 +89,9 @@ func (i *instance) physicals() ([]*physical, error) {
 	return list, nil
 }
 
+// groupCount is a limit that fits an int of 32 bits.
+func groupCount(n uint32) int { return int(min(n, math.MaxInt32)) }
+
 func (i *instance) query(h vulkan.PhysicalDevice) *physical {
 	p := &physical{vk: h}
 	var properties vulkan.PhysicalDeviceProperties
@@ -101,10 +107,13 @@ func (i *instance) query(h vulkan.PhysicalDevice) *physical {
 		p.info.Kind = kinds[t].name
 	}
 	p.limits = limits{
-		maxRange: int64(l.MaxStorageBufferRange), maxGroups: [2]int{int(l.MaxComputeWorkGroupCount[0]), int(l.MaxComputeWorkGroupCount[1])},
+		maxRange:  int64(l.MaxStorageBufferRange),
+		maxGroups: [2]int{groupCount(l.MaxComputeWorkGroupCount[0]), groupCount(l.MaxComputeWorkGroupCount[1])},
+
 		maxInvocations: int(l.MaxComputeWorkGroupInvocations), sharedBytes: int(l.MaxComputeSharedMemorySize),
 		alignment: int(l.MinStorageBufferOffsetAlignment), buffers: int(l.MaxPerStageDescriptorStorageBuffers), timestamp: float64(l.TimestampPeriod),
 	}
+	p.cache = fmt.Sprintf("%x-%x-%x-%x", properties.VendorID, properties.DeviceID, properties.DriverVersion, properties.PipelineCacheUUID)
 	properties.Free()
 
 	var more C.shim_properties
@@ -112,8 +121,7 @@ func (i *instance) query(h vulkan.PhysicalDevice) *physical {
 	p.info.Driver = C.GoString(&more.driver_name[0]) + " " + C.GoString(&more.driver_info[0])
 	p.info.SubgroupSize, p.info.SubgroupMin, p.info.SubgroupMax = int(more.subgroup_size), int(more.subgroup_min), int(more.subgroup_max)
 	p.limits.subgroupMin, p.limits.subgroupMax = p.info.SubgroupMin, p.info.SubgroupMax
-	p.limits.maxAllocation = int64(more.max_allocation)
-	p.uuid = *(*[16]byte)(unsafe.Pointer(&more.device_uuid))
+	p.limits.maxBlock = p.maxBlock(uint64(more.max_allocation), uint64(more.max_buffer))
 
 	vulkan.GetPhysicalDeviceMemoryProperties(h, &p.memory)
 	p.memory.Deref()
@@ -127,32 +135,33 @@ func (i *instance) query(h vulkan.PhysicalDevice) *physical {
 	for n := range p.memory.MemoryTypeCount {
 		p.memory.MemoryTypes[n].Deref()
 	}
-	p.queryExtensions()
-	cooperative := slices.Contains(p.extensions, "VK_KHR_cooperative_matrix")
-	flag := C.int(0)
-	if cooperative {
-		flag = 1
-	}
-	C.shim_query_features(unsafe.Pointer(i.vk), unsafe.Pointer(h), C.uint32_t(p.api), flag, &p.features)
+	p.memory.Free() // what C holds of it
+	p.extensions = lines(C.shim_extensions(unsafe.Pointer(i.vk), unsafe.Pointer(h)))
+	listed := func(extension string) C.int { return C.int(word(slices.Contains(p.extensions, extension))) }
+	C.shim_query_features(unsafe.Pointer(i.vk), unsafe.Pointer(h), C.uint32_t(p.api), listed(cooperativeExtension), listed(bfloat16Extension), &p.features)
 	if p.features.cooperative != 0 {
 		p.queryCooperative(i)
 	}
-	p.queryQueue()
+	_, err := p.cooperative()
+	p.info.Mixed = err == nil
+	p.queryQueue(i)
 	p.info.Limits = Limits{SharedBytes: p.limits.sharedBytes, MaxInvocations: p.limits.maxInvocations, MaxBinding: p.limits.maxRange}
 	p.judge(uint32(more.subgroup_operations), uint32(more.subgroup_stages))
 	return p
 }
 
-func (p *physical) queryExtensions() {
-	var n uint32
-	vulkan.EnumerateDeviceExtensionProperties(p.vk, "", &n, nil)
-	list := make([]vulkan.ExtensionProperties, n)
-	vulkan.EnumerateDeviceExtensionProperties(p.vk, "", &n, list)
-	for i := range list {
-		list[i].Deref()
-		p.extensions = append(p.extensions, vulkan.ToString(list[i].ExtensionName[:]))
-		list[i].Free()
+// maxBlock is what memory in one piece may have at most. A driver may give more
+// than the largest allocation that it promises (NVIDIA's promised 4 GiB for long),
+// so it is asked; but Mesa's of the processor counts the bytes of a buffer in 31 bits.
+func (p *physical) maxBlock(allocation, buffer uint64) int64 {
+	limit := uint64(math.MaxInt64)
+	if buffer > 0 {
+		limit = min(limit, buffer)
 	}
+	if p.info.Kind == "cpu" && allocation > 0 {
+		limit = min(limit, allocation)
+	}
+	return int64(limit)
 }
 
 // componentTypes by VkComponentTypeKHR.
@@ -172,23 +181,18 @@ func (p *physical) queryCooperative(i *instance) {
 	}
 }
 
-// queryQueue picks a family that computes, one without graphics if there is
-// one: its work does not wait for a desktop's.
-func (p *physical) queryQueue() {
-	var n uint32
-	vulkan.GetPhysicalDeviceQueueFamilyProperties(p.vk, &n, nil)
-	list := make([]vulkan.QueueFamilyProperties, n)
-	vulkan.GetPhysicalDeviceQueueFamilyProperties(p.vk, &n, list)
-	found := -1
-	for i := range list {
-		list[i].Deref()
-		flags := vulkan.QueueFlagBits(list[i].QueueFlags)
-		if flags&vulkan.QueueComputeBit != 0 && (found < 0 || flags&vulkan.QueueGraphicsBit == 0) {
-			found = i
-		}
-		list[i].Free()
-	}
-	if p.family = uint32(found); found < 0 {
+// cooperative picks the matrices for mixed precision.
+func (p *physical) cooperative() (*cooperative, error) {
+	f := p.features
+	return chooseCooperative(p.info.Cooperative, cooperativeFeatures{matrices: f.cooperative != 0, memoryModel: f.memory_model != 0,
+		float16: f.float16 != 0, bfloat16: f.bfloat16 != 0})
+}
+
+func (p *physical) queryQueue(i *instance) {
+	var bits C.uint32_t
+	found := C.shim_query_queue(unsafe.Pointer(i.vk), unsafe.Pointer(p.vk), &bits)
+	p.family, p.limits.timestampBits = uint32(found), int(bits)
+	if found < 0 {
 		p.info.Missing = "it has no queue that computes"
 	}
 }
@@ -212,28 +216,38 @@ func (p *physical) judge(operations, stages uint32) {
 }
 
 // memoryType returns the first type among the allowed that has the wanted
-// properties, and those merely liked if one has these too.
-func (p *physical) memoryType(allowed uint32, wanted, liked vulkan.MemoryPropertyFlagBits) (uint32, bool) {
+// properties, and those merely liked if one has these too; without any, the
+// first that is allowed.
+func (p *physical) memoryType(allowed uint32, wanted, liked vulkan.MemoryPropertyFlagBits) uint32 {
 	for _, flags := range []vulkan.MemoryPropertyFlagBits{wanted | liked, wanted} {
 		for n := range p.memory.MemoryTypeCount {
 			if allowed&(1<<n) != 0 && vulkan.MemoryPropertyFlagBits(p.memory.MemoryTypes[n].PropertyFlags)&flags == flags {
-				return n, true
+				return n
 			}
 		}
 	}
-	return 0, false
+	return uint32(bits.TrailingZeros32(allowed))
 }
 
-// free is what the driver says is left of a memory type's heap, 0 if it does
-// not say.
-func (p *physical) free(i *instance, memoryType uint32) int64 {
+// heapOf is the heap that memory of a type comes from.
+func (p *physical) heapOf(memoryType uint32) uint32 {
+	return p.memory.MemoryTypes[memoryType].HeapIndex
+}
+
+// heapBytes is the size of that heap.
+func (p *physical) heapBytes(memoryType uint32) int64 {
+	return int64(p.memory.MemoryHeaps[p.heapOf(memoryType)].Size)
+}
+
+// free is what the driver says is left of a memory type's heap, if it does.
+func (p *physical) free(i *instance, memoryType uint32) (bytes int64, ok bool) {
 	if !slices.Contains(p.extensions, "VK_EXT_memory_budget") {
-		return 0
+		return 0, false
 	}
 	var heaps [16]C.shim_heap
 	C.shim_query_budget(unsafe.Pointer(i.vk), unsafe.Pointer(p.vk), &heaps[0], C.int(len(heaps)))
-	h := heaps[p.memory.MemoryTypes[memoryType].HeapIndex]
-	return max(0, int64(h.budget)-int64(h.usage))
+	h := heaps[p.heapOf(memoryType)]
+	return max(0, int64(h.budget)-int64(h.usage)), true
 }
 
 // Devices lists what Vulkan offers, best first. Index is what [Open] takes.

@@ -8,6 +8,8 @@ package vk
 import "C"
 
 import (
+	"bytes"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"os"
@@ -32,6 +34,7 @@ type pipelines struct {
 	mu      sync.Mutex
 	cache   C.handle
 	file    string // "" where there is no place for it
+	stored  []byte // its contents
 	grown   bool
 	layouts map[int]layout
 	built   map[string]*pipeline
@@ -47,16 +50,36 @@ type pipeline struct {
 
 func (p *pipelines) open(d *Device) error {
 	p.device, p.layouts, p.built = d, map[int]layout{}, map[string]*pipeline{}
-	var data []byte
 	if dir, err := os.UserCacheDir(); err == nil {
-		// The driver checks that the contents are its own.
-		p.file = filepath.Join(dir, "sftseq", fmt.Sprintf("pipelines-%x.bin", d.physical.uuid))
-		data, _ = os.ReadFile(p.file)
+		p.file = filepath.Join(dir, "sftseq", "pipelines-"+d.physical.cache+".bin")
+		if file, err := os.ReadFile(p.file); err == nil {
+			p.stored = unsealed(file)
+		}
 	}
-	return d.check("create a pipeline cache", C.shim_cache_create(d.shim, unsafe.Pointer(unsafe.SliceData(data)), C.size_t(len(data)), &p.cache))
+	return d.check("create a pipeline cache", C.shim_cache_create(d.shim, unsafe.Pointer(unsafe.SliceData(p.stored)), C.size_t(len(p.stored)), &p.cache))
 }
 
-// save stores what was compiled. It is only a cache: a failure costs time.
+// sealed puts a checksum before the contents of a file: drivers check whose they
+// are, but not all check that they are whole.
+func sealed(data []byte) []byte {
+	sum := sha256.Sum256(data)
+	return append(sum[:], data...)
+}
+
+// unsealed is what was sealed, or nothing where the checksum is not its own.
+func unsealed(file []byte) []byte {
+	if len(file) < sha256.Size {
+		return nil
+	}
+	data := file[sha256.Size:]
+	if sum := sha256.Sum256(data); string(sum[:]) != string(file[:sha256.Size]) {
+		return nil
+	}
+	return data
+}
+
+// save stores what was compiled. It is only a cache: a failure costs time, and so
+// does a process that replaces what another has stored.
 func (p *pipelines) save() {
 	if !p.grown || p.file == "" {
 		return
@@ -69,8 +92,8 @@ func (p *pipelines) save() {
 	if C.shim_cache_read(p.device.shim, p.cache, unsafe.Pointer(&data[0]), &n) != 0 {
 		return
 	}
-	if os.MkdirAll(filepath.Dir(p.file), 0o755) == nil {
-		_ = atomicfile.Write(p.file, func(w io.Writer) error { _, err := w.Write(data[:n]); return err })
+	if data = data[:n]; !bytes.Equal(data, p.stored) && os.MkdirAll(filepath.Dir(p.file), 0o755) == nil {
+		_ = atomicfile.Write(p.file, func(w io.Writer) error { _, err := w.Write(sealed(data)); return err })
 	}
 }
 
@@ -130,10 +153,12 @@ func (p *pipelines) layout(buffers int) (layout, error) {
 	}
 	var l layout
 	d := p.device
-	if err := d.check("create a layout", C.shim_set_layout_create(d.shim, C.uint32_t(buffers), &l.set)); err != nil {
-		return l, err
+	err := d.check("create a layout", C.shim_set_layout_create(d.shim, C.uint32_t(buffers), &l.set))
+	if err == nil {
+		err = d.check("create a layout", C.shim_pipeline_layout_create(d.shim, l.set, 4*pushWords, &l.pipeline))
 	}
-	if err := d.check("create a layout", C.shim_pipeline_layout_create(d.shim, l.set, 4*pushWords, &l.pipeline)); err != nil {
+	if err != nil {
+		C.shim_layouts_destroy(d.shim, l.set, l.pipeline)
 		return l, err
 	}
 	p.layouts[buffers] = l

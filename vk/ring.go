@@ -27,7 +27,7 @@ func (r *ring) take(words int) int {
 	case !r.wrapped && r.at+words > ringWords && words <= r.from:
 		r.at, r.wrapped = 0, true
 	case r.wrapped && r.at+words > r.from:
-		r.at, r.wrapped = r.size, false
+		r.at, r.wrapped, r.from = r.size, false, 0 // beyond all; the launch does not wrap again
 	}
 	at := r.at
 	r.at += words

@@ -23,35 +23,76 @@ void *shim_load(const char *name, const char **message) {
 // ---- structures of vulkan_core.h
 
 enum { // VkStructureType
-    TYPE_SUBMIT = 4, TYPE_ALLOCATE = 5, TYPE_FENCE = 8, TYPE_QUERY_POOL = 11, TYPE_BUFFER = 12, TYPE_SHADER = 16,
+    TYPE_APPLICATION = 0, TYPE_INSTANCE = 1, TYPE_QUEUE = 2, TYPE_DEVICE = 3, TYPE_SUBMIT = 4, TYPE_ALLOCATE = 5, TYPE_FENCE = 8, TYPE_QUERY_POOL = 11, TYPE_BUFFER = 12, TYPE_SHADER = 16,
     TYPE_CACHE = 17, TYPE_STAGE = 18, TYPE_COMPUTE = 29, TYPE_LAYOUT = 30, TYPE_SET_LAYOUT = 32,
     TYPE_SET_POOL = 33, TYPE_SETS = 34, TYPE_WRITE_SET = 35, TYPE_POOL = 39, TYPE_COMMANDS = 40,
-    TYPE_BEGIN = 42, TYPE_BARRIER = 46, TYPE_FEATURES11 = 49, TYPE_FEATURES12 = 51, TYPE_FEATURES13 = 53,
-    TYPE_PROPERTIES13 = 54, TYPE_FEATURES2 = 1000059000, TYPE_PROPERTIES2 = 1000059001, TYPE_MEMORY2 = 1000059006,
-    TYPE_ID = 1000071004, TYPE_SUBGROUP = 1000094000, TYPE_MESSENGER = 1000128004, TYPE_MAINTENANCE3 = 1000168000,
-    TYPE_DRIVER = 1000196000, TYPE_SUBGROUP_SIZE = 1000225000, TYPE_REQUIRED_SIZE = 1000225001, TYPE_BUDGET = 1000237000,
-    TYPE_VALIDATION = 1000247000, TYPE_COOPERATIVE = 1000506000, TYPE_COOPERATIVE_SHAPE = 1000506001,
+    TYPE_BEGIN = 42, TYPE_BARRIER = 46, TYPE_FEATURES12 = 51, TYPE_FEATURES13 = 53,
+    TYPE_FEATURES2 = 1000059000, TYPE_PROPERTIES2 = 1000059001, TYPE_MEMORY2 = 1000059006,
+    TYPE_SUBGROUP = 1000094000, TYPE_MESSENGER = 1000128004, TYPE_MAINTENANCE3 = 1000168000,
+    TYPE_BFLOAT16 = 1000141000, TYPE_DRIVER = 1000196000, TYPE_SUBGROUP_SIZE = 1000225000, TYPE_REQUIRED_SIZE = 1000225001, TYPE_BUDGET = 1000237000,
+    TYPE_VALIDATION = 1000247000, TYPE_COOPERATIVE = 1000506000, TYPE_COOPERATIVE_SHAPE = 1000506001, TYPE_MAINTENANCE4 = 1000413001,
 };
 
-typedef struct { uint32_t type; void *next; } chained;
 typedef struct { uint32_t type; void *next; uint32_t f[55]; } features2;
-typedef struct { uint32_t type; void *next; uint32_t f[12]; } features11;
 typedef struct { uint32_t type; void *next; uint32_t f[47]; } features12;
 typedef struct { uint32_t type; void *next; uint32_t f[15]; } features13;
 typedef struct { uint32_t type; void *next; uint32_t cooperative, robust; } features_cooperative;
-enum { F11_STORAGE16 = 0, F12_FLOAT16 = 7, F12_MEMORY_MODEL = 41, F13_SIZE_CONTROL = 7, F13_FULL_SUBGROUPS = 8 };
+typedef struct { uint32_t type; void *next; uint32_t type16, dot, cooperative; } features_bfloat16;
+enum { F12_FLOAT16 = 7, F12_MEMORY_MODEL = 41, F12_MEMORY_MODEL_DEVICE = 42, F13_SIZE_CONTROL = 7 };
 
-typedef struct { uint32_t type; void *next; uint8_t properties[1024]; } properties2; // VkPhysicalDeviceProperties has 824 bytes
+typedef struct { uint32_t type; void *next; uint64_t properties[128]; } properties2; // VkPhysicalDeviceProperties has 824 bytes
 typedef struct { uint32_t type; void *next; uint32_t size, stages, operations, quad; } subgroup_properties;
 typedef struct { uint32_t type; void *next; uint32_t min, max, groups, stages; } size_properties;
 typedef struct { uint32_t type; void *next; uint32_t sets; uint64_t allocation; } maintenance3;
+typedef struct { uint32_t type; void *next; uint64_t buffer; } maintenance4;
 typedef struct { uint32_t type; void *next; uint32_t id; char name[256], info[256]; uint8_t version[4]; } driver_properties;
-typedef struct { uint32_t type; void *next; uint8_t device[16], driver[16], luid[8]; uint32_t mask, valid; } id_properties;
 typedef struct { uint32_t type; void *next; uint32_t m, n, k, a, b, c, result, saturating, scope; } cooperative_shape;
 typedef struct { uint32_t type; void *next; uint64_t budget[16], usage[16]; } budget_properties;
-typedef struct { uint32_t type; void *next; uint8_t properties[1024]; } memory2; // VkPhysicalDeviceMemoryProperties has 520
+typedef struct { uint32_t type; void *next; uint64_t properties[128]; } memory2; // VkPhysicalDeviceMemoryProperties has 520
+
+typedef struct { char name[256]; uint32_t version; } extension;
+typedef struct { char name[256]; uint32_t specification, version; char description[256]; } layer;
+typedef struct { uint32_t flags, queues, timestamp_bits, granularity[3]; } family_properties;
 
 // ---- instances
+
+static const uint32_t api12 = 1u << 22 | 2u << 12, api13 = 1u << 22 | 3u << 12;
+
+// lines joins n names, each at the head of a structure.
+static char *lines(const char *first, size_t size, uint32_t n) {
+    char *text = calloc(n + 1, 257), *end = text;
+    for (uint32_t i = 0; text && i < n; i++) {
+        size_t length = strnlen(first + i * size, 256);
+        memcpy(end, first + i * size, length);
+        end += length;
+        *end++ = '\n';
+    }
+    return text;
+}
+
+char *shim_layers(void) {
+    result (*list)(uint32_t *, layer *) = (void *)instance_proc(NULL, "vkEnumerateInstanceLayerProperties");
+    uint32_t n = 0;
+    if (!list || list(&n, NULL) < 0) return NULL;
+    layer *all = calloc(n + 1, sizeof *all);
+    char *text = all && list(&n, all) >= 0 ? lines(all->name, sizeof *all, n) : NULL;
+    free(all);
+    return text;
+}
+
+result shim_instance_create(int validate, void **instance) {
+    result (*create)(const void *, const void *, void **) = (void *)instance_proc(NULL, "vkCreateInstance");
+    if (!create) return -3;
+    struct { uint32_t type; const void *next; const char *name; uint32_t version; const char *engine; uint32_t engine_version, api; } app =
+        {TYPE_APPLICATION, NULL, "sftseq", 0, NULL, 0, api13};
+    const uint32_t enabled[] = {4 /* synchronisation */};
+    const char *const layers[] = {"VK_LAYER_KHRONOS_validation"}, *const extensions[] = {"VK_EXT_debug_utils", "VK_EXT_validation_features"};
+    struct { uint32_t type; const void *next; uint32_t n; const uint32_t *enable; uint32_t m; const uint32_t *disable; } features =
+        {TYPE_VALIDATION, NULL, 1, enabled, 0, NULL};
+    struct { uint32_t type; const void *next; uint32_t flags; const void *app; uint32_t layers; const char *const *layer; uint32_t extensions; const char *const *extension; } info =
+        {TYPE_INSTANCE, validate ? &features : NULL, 0, &app, validate ? 1 : 0, layers, validate ? 2 : 0, extensions};
+    return create(&info, NULL, instance);
+}
 
 struct shim_debug {
     void *instance;
@@ -112,25 +153,16 @@ void shim_debug_close(shim_debug *d) {
     free(d);
 }
 
-const void *shim_validation(void) {
-    static const uint32_t enabled[] = {4 /* synchronisation */};
-    static const struct { uint32_t type; const void *next; uint32_t n; const uint32_t *enable; uint32_t m; const uint32_t *disable; } features =
-        {TYPE_VALIDATION, NULL, 1, enabled, 0, NULL};
-    return &features;
-}
-
 // ---- physical devices
-
-static const uint32_t api13 = 1u << 22 | 3u << 12;
 
 void shim_query_properties(void *instance, void *physical, uint32_t api, shim_properties *out) {
     void (*get)(void *, void *) = (void *)instance_proc(instance, "vkGetPhysicalDeviceProperties2");
     memset(out, 0, sizeof *out);
-    if (!get) return;
-    size_properties size = {TYPE_SUBGROUP_SIZE};
+    if (!get || api < api12) return;
+    maintenance4 buffers = {TYPE_MAINTENANCE4};
+    size_properties size = {TYPE_SUBGROUP_SIZE, &buffers};
     subgroup_properties subgroup = {TYPE_SUBGROUP, api >= api13 ? &size : NULL};
-    id_properties id = {TYPE_ID, &subgroup};
-    driver_properties driver = {TYPE_DRIVER, &id};
+    driver_properties driver = {TYPE_DRIVER, &subgroup};
     maintenance3 limits = {TYPE_MAINTENANCE3, &driver};
     properties2 p = {TYPE_PROPERTIES2, &limits};
     get(physical, &p);
@@ -140,23 +172,50 @@ void shim_query_properties(void *instance, void *physical, uint32_t api, shim_pr
     out->subgroup_operations = subgroup.operations;
     out->subgroup_stages = subgroup.stages;
     out->max_allocation = limits.allocation;
+    out->max_buffer = buffers.buffer;
     memcpy(out->driver_name, driver.name, sizeof driver.name);
     memcpy(out->driver_info, driver.info, sizeof driver.info);
-    memcpy(out->device_uuid, id.device, sizeof id.device);
 }
 
-void shim_query_features(void *instance, void *physical, uint32_t api, int cooperative, shim_features *out) {
+void shim_query_features(void *instance, void *physical, uint32_t api, int cooperative, int bfloat16, shim_features *out) {
     void (*get)(void *, void *) = (void *)instance_proc(instance, "vkGetPhysicalDeviceFeatures2");
     memset(out, 0, sizeof *out);
-    if (!get) return;
+    if (!get || api < api12) return;
+    features_bfloat16 half = {TYPE_BFLOAT16};
     features_cooperative coop = {TYPE_COOPERATIVE};
-    features13 f13 = {TYPE_FEATURES13, cooperative ? &coop : NULL};
-    features12 f12 = {TYPE_FEATURES12, api >= api13 ? (void *)&f13 : f13.next};
-    features11 f11 = {TYPE_FEATURES11, &f12};
-    features2 f = {TYPE_FEATURES2, &f11};
+    features13 f13 = {TYPE_FEATURES13};
+    features12 f12 = {TYPE_FEATURES12};
+    features2 f = {TYPE_FEATURES2, &f12};
+    void **end = &f12.next;
+    if (api >= api13) *end = &f13, end = &f13.next;
+    if (cooperative) *end = &coop, end = &coop.next;
+    if (bfloat16) *end = &half;
     get(physical, &f);
-    *out = (shim_features){f12.f[F12_FLOAT16], f11.f[F11_STORAGE16], f12.f[F12_MEMORY_MODEL], f13.f[F13_SIZE_CONTROL],
-                           f13.f[F13_FULL_SUBGROUPS], coop.cooperative};
+    *out = (shim_features){f12.f[F12_FLOAT16], f12.f[F12_MEMORY_MODEL] && f12.f[F12_MEMORY_MODEL_DEVICE], f13.f[F13_SIZE_CONTROL], coop.cooperative,
+                           half.type16 && half.cooperative};
+}
+
+char *shim_extensions(void *instance, void *physical) {
+    result (*list)(void *, const char *, uint32_t *, extension *) = (void *)instance_proc(instance, "vkEnumerateDeviceExtensionProperties");
+    uint32_t n = 0;
+    if (!list || list(physical, NULL, &n, NULL) < 0) return NULL;
+    extension *all = calloc(n + 1, sizeof *all);
+    char *text = all && list(physical, NULL, &n, all) >= 0 ? lines(all->name, sizeof *all, n) : NULL;
+    free(all);
+    return text;
+}
+
+int shim_query_queue(void *instance, void *physical, uint32_t *bits) {
+    void (*list)(void *, uint32_t *, family_properties *) = (void *)instance_proc(instance, "vkGetPhysicalDeviceQueueFamilyProperties");
+    enum { ROOM = 64, GRAPHICS = 1, COMPUTE = 2 };
+    family_properties all[ROOM];
+    uint32_t n = ROOM;
+    int found = -1;
+    if (list) list(physical, &n, all);
+    for (uint32_t i = 0; list && i < n; i++)
+        if (all[i].flags & COMPUTE && (found < 0 || !(all[i].flags & GRAPHICS))) found = (int)i;
+    *bits = found < 0 ? 0 : all[found].timestamp_bits;
+    return found;
 }
 
 int shim_query_cooperative(void *instance, void *physical, shim_cooperative *out, int room) {
@@ -181,28 +240,6 @@ void shim_query_budget(void *instance, void *physical, shim_heap *out, int room)
     for (int i = 0; i < room && i < 16; i++) out[i] = (shim_heap){budget.budget[i], budget.usage[i]};
 }
 
-typedef struct { features2 f; features11 f11; features12 f12; features13 f13; features_cooperative coop; } feature_chain;
-
-void *shim_feature_chain(uint32_t api, const shim_features *f) {
-    feature_chain *c = calloc(1, sizeof *c);
-    c->f.type = TYPE_FEATURES2, c->f11.type = TYPE_FEATURES11, c->f12.type = TYPE_FEATURES12, c->f13.type = TYPE_FEATURES13;
-    c->coop.type = TYPE_COOPERATIVE;
-    c->f11.f[F11_STORAGE16] = f->storage16;
-    c->f12.f[F12_FLOAT16] = f->float16;
-    c->f12.f[F12_MEMORY_MODEL] = f->memory_model;
-    c->f13.f[F13_SIZE_CONTROL] = f->subgroup_size_control;
-    c->f13.f[F13_FULL_SUBGROUPS] = f->full_subgroups;
-    c->coop.cooperative = f->cooperative;
-    void *last = f->cooperative ? &c->coop : NULL;
-    c->f13.next = last;
-    c->f12.next = api >= api13 ? (void *)&c->f13 : last;
-    c->f11.next = &c->f12;
-    c->f.next = &c->f11;
-    return c;
-}
-
-void shim_feature_chain_free(void *chain) { free(chain); }
-
 // ---- devices
 
 struct shim_device {
@@ -210,6 +247,7 @@ struct shim_device {
     uint32_t family;
     void (*DestroyDevice)(void *, const void *);
     result (*DeviceWaitIdle)(void *);
+    void (*GetDeviceQueue)(void *, uint32_t, uint32_t, void **);
     result (*CreateBuffer)(void *, const void *, const void *, handle *);
     void (*DestroyBuffer)(void *, handle, const void *);
     void (*GetBufferMemoryRequirements)(void *, handle, void *);
@@ -257,13 +295,38 @@ struct shim_device {
     result (*QueueSubmit)(void *, uint32_t, const void *, handle);
 };
 
-shim_device *shim_open(void *instance, void *device, void *queue, uint32_t family) {
+result shim_open(void *instance, void *physical, uint32_t api, const shim_features *f, uint32_t family, shim_device **out) {
     get_proc get = (get_proc)instance_proc(instance, "vkGetDeviceProcAddr");
+    result (*create)(void *, const void *, const void *, void **) = (void *)instance_proc(instance, "vkCreateDevice");
     shim_device *d = calloc(1, sizeof *d);
-    d->device = device, d->queue = queue, d->family = family;
+    if (!get || !create || !d) return free(d), -3;
+
+    features_bfloat16 half = {TYPE_BFLOAT16, NULL, f->bfloat16, 0, f->bfloat16};
+    features_cooperative coop = {TYPE_COOPERATIVE, NULL, f->cooperative, 0};
+    features13 f13 = {TYPE_FEATURES13};
+    features12 f12 = {TYPE_FEATURES12};
+    features2 all = {TYPE_FEATURES2, &f12};
+    f12.f[F12_FLOAT16] = f->float16;
+    f12.f[F12_MEMORY_MODEL] = f12.f[F12_MEMORY_MODEL_DEVICE] = f->memory_model;
+    f13.f[F13_SIZE_CONTROL] = f->subgroup_size_control;
+    const char *extensions[2];
+    uint32_t n = 0;
+    void **end = &f12.next;
+    if (api >= api13) *end = &f13, end = &f13.next;
+    if (f->cooperative) *end = &coop, end = &coop.next, extensions[n++] = "VK_KHR_cooperative_matrix";
+    if (f->bfloat16) *end = &half, extensions[n++] = "VK_KHR_shader_bfloat16";
+
+    const float priority = 1;
+    struct { uint32_t type; void *next; uint32_t flags, family, n; const float *priorities; } queue = {TYPE_QUEUE, NULL, 0, family, 1, &priority};
+    struct { uint32_t type; void *next; uint32_t flags, queues; const void *queue; uint32_t layers; const void *layer; uint32_t extensions; const void *extension; const void *features; } info =
+        {TYPE_DEVICE, &all, 0, 1, &queue, 0, NULL, n, extensions, NULL};
+    result r = create(physical, &info, NULL, &d->device);
+    if (r != 0) return free(d), r;
+
+    void *device = d->device;
     int missing = 0;
 #define LOAD(name) missing += !(d->name = (void *)get(device, "vk" #name))
-    LOAD(DestroyDevice); LOAD(DeviceWaitIdle);
+    LOAD(DestroyDevice); LOAD(DeviceWaitIdle); LOAD(GetDeviceQueue);
     LOAD(CreateBuffer); LOAD(DestroyBuffer); LOAD(GetBufferMemoryRequirements);
     LOAD(AllocateMemory); LOAD(FreeMemory); LOAD(BindBufferMemory); LOAD(MapMemory);
     LOAD(CreateDescriptorSetLayout); LOAD(DestroyDescriptorSetLayout); LOAD(CreatePipelineLayout); LOAD(DestroyPipelineLayout);
@@ -277,10 +340,14 @@ shim_device *shim_open(void *instance, void *device, void *queue, uint32_t famil
     LOAD(CreateFence); LOAD(DestroyFence); LOAD(WaitForFences); LOAD(ResetFences); LOAD(QueueSubmit);
 #undef LOAD
     if (missing) {
+        if (d->DestroyDevice) d->DestroyDevice(device, NULL);
         free(d);
-        return NULL;
+        return -3;
     }
-    return d;
+    d->GetDeviceQueue(device, family, 0, &d->queue);
+    d->family = family;
+    *out = d;
+    return 0;
 }
 
 void shim_close(shim_device *d) {
@@ -288,12 +355,19 @@ void shim_close(shim_device *d) {
     free(d);
 }
 
+// made clears the handle of what could not be made, which Vulkan leaves undefined:
+// it may be destroyed all the same then.
+static result made(result r, handle *h) {
+    if (r != 0) *h = 0;
+    return r;
+}
+
 result shim_wait_idle(shim_device *d) { return d->DeviceWaitIdle(d->device); }
 
 result shim_buffer_create(shim_device *d, uint64_t bytes, handle *buffer, uint64_t *need, uint32_t *types) {
     struct { uint32_t type; void *next; uint32_t flags; uint64_t size; uint32_t usage, sharing, n; const uint32_t *families; } info =
         {TYPE_BUFFER, NULL, 0, bytes, 0x23 /* transfer, storage */, 0, 0, NULL};
-    result r = d->CreateBuffer(d->device, &info, NULL, buffer);
+    result r = made(d->CreateBuffer(d->device, &info, NULL, buffer), buffer);
     if (r != 0) return r;
     struct { uint64_t size, alignment; uint32_t types; } m;
     d->GetBufferMemoryRequirements(d->device, *buffer, &m);
@@ -304,7 +378,7 @@ result shim_buffer_create(shim_device *d, uint64_t bytes, handle *buffer, uint64
 
 result shim_memory_allocate(shim_device *d, uint64_t bytes, uint32_t type, handle *memory) {
     struct { uint32_t type; void *next; uint64_t size; uint32_t index; } info = {TYPE_ALLOCATE, NULL, bytes, type};
-    return d->AllocateMemory(d->device, &info, NULL, memory);
+    return made(d->AllocateMemory(d->device, &info, NULL, memory), memory);
 }
 
 result shim_buffer_bind(shim_device *d, handle buffer, handle memory) { return d->BindBufferMemory(d->device, buffer, memory, 0); }
@@ -325,19 +399,19 @@ result shim_set_layout_create(shim_device *d, uint32_t buffers, handle *layout) 
     if (buffers > MAX_BUFFERS) return -3;
     for (uint32_t i = 0; i < buffers; i++) b[i].binding = i, b[i].kind = STORAGE_BUFFER, b[i].n = 1, b[i].stages = COMPUTE_STAGE, b[i].samplers = NULL;
     struct { uint32_t type; void *next; uint32_t flags, n; const void *bindings; } info = {TYPE_SET_LAYOUT, NULL, 0, buffers, b};
-    return d->CreateDescriptorSetLayout(d->device, &info, NULL, layout);
+    return made(d->CreateDescriptorSetLayout(d->device, &info, NULL, layout), layout);
 }
 
 result shim_pipeline_layout_create(shim_device *d, handle set_layout, uint32_t push_bytes, handle *layout) {
     struct { uint32_t stages, offset, size; } push = {COMPUTE_STAGE, 0, push_bytes};
     struct { uint32_t type; void *next; uint32_t flags, sets; const handle *layouts; uint32_t pushes; const void *push; } info =
         {TYPE_LAYOUT, NULL, 0, 1, &set_layout, 1, &push};
-    return d->CreatePipelineLayout(d->device, &info, NULL, layout);
+    return made(d->CreatePipelineLayout(d->device, &info, NULL, layout), layout);
 }
 
 result shim_cache_create(shim_device *d, const void *data, size_t bytes, handle *cache) {
     struct { uint32_t type; void *next; uint32_t flags; size_t size; const void *data; } info = {TYPE_CACHE, NULL, 0, bytes, data};
-    return d->CreatePipelineCache(d->device, &info, NULL, cache);
+    return made(d->CreatePipelineCache(d->device, &info, NULL, cache), cache);
 }
 
 result shim_cache_read(shim_device *d, handle cache, void *data, size_t *bytes) {
@@ -373,7 +447,7 @@ void shim_cache_destroy(shim_device *d, handle cache) { d->DestroyPipelineCache(
 result shim_sets_create(shim_device *d, uint32_t sets, uint32_t buffers, handle *pool) {
     struct { uint32_t kind, n; } size = {STORAGE_BUFFER, buffers};
     struct { uint32_t type; void *next; uint32_t flags, sets, n; const void *sizes; } info = {TYPE_SET_POOL, NULL, 0, sets, 1, &size};
-    return d->CreateDescriptorPool(d->device, &info, NULL, pool);
+    return made(d->CreateDescriptorPool(d->device, &info, NULL, pool), pool);
 }
 
 result shim_set_allocate(shim_device *d, handle pool, handle layout, const shim_range *ranges, uint32_t n, handle *set) {
@@ -393,14 +467,16 @@ void shim_sets_destroy(shim_device *d, handle pool) { d->DestroyDescriptorPool(d
 
 result shim_pool_create(shim_device *d, handle *pool) {
     struct { uint32_t type; void *next; uint32_t flags, family; } info = {TYPE_POOL, NULL, 2 /* buffers are reset one by one */, d->family};
-    return d->CreateCommandPool(d->device, &info, NULL, pool);
+    return made(d->CreateCommandPool(d->device, &info, NULL, pool), pool);
 }
 
 void shim_pool_destroy(shim_device *d, handle pool) { d->DestroyCommandPool(d->device, pool, NULL); }
 
 result shim_commands_allocate(shim_device *d, handle pool, void **commands) {
     struct { uint32_t type; void *next; handle pool; uint32_t level, n; } info = {TYPE_COMMANDS, NULL, pool, 0, 1};
-    return d->AllocateCommandBuffers(d->device, &info, commands);
+    result r = d->AllocateCommandBuffers(d->device, &info, commands);
+    if (r != 0) *commands = NULL;
+    return r;
 }
 
 void shim_commands_free(shim_device *d, handle pool, void *commands) { d->FreeCommandBuffers(d->device, pool, 1, &commands); }
@@ -435,8 +511,11 @@ result shim_record(shim_device *d, void *commands, const shim_step *steps, uint3
             if (s->push_words) d->CmdPushConstants(commands, s->layout, COMPUTE_STAGE, 0, 4 * s->push_words, s->push);
             d->CmdDispatch(commands, s->x, s->y, 1);
             break;
-        case SHIM_FILL:
-            d->CmdFillBuffer(commands, s->to, s->to_offset, s->bytes, 0);
+        case SHIM_FILL: // a GiB at a time: MoltenVK counts the bytes of a fill in 32 bits
+            for (uint64_t at = 0, size; at < s->bytes; at += size) {
+                size = s->bytes - at < 1u << 30 ? s->bytes - at : 1u << 30;
+                d->CmdFillBuffer(commands, s->to, s->to_offset + at, size, 0);
+            }
             break;
         case SHIM_COPY: {
             struct { uint64_t from, to, bytes; } region = {s->from_offset, s->to_offset, s->bytes};
@@ -451,7 +530,7 @@ result shim_record(shim_device *d, void *commands, const shim_step *steps, uint3
 
 result shim_queries_create(shim_device *d, uint32_t n, handle *queries) {
     struct { uint32_t type; void *next; uint32_t flags, kind, n, statistics; } info = {TYPE_QUERY_POOL, NULL, 0, 2 /* timestamps */, n, 0};
-    return d->CreateQueryPool(d->device, &info, NULL, queries);
+    return made(d->CreateQueryPool(d->device, &info, NULL, queries), queries);
 }
 
 result shim_queries_read(shim_device *d, handle queries, uint32_t n, uint64_t *ticks) {
@@ -462,7 +541,7 @@ void shim_queries_destroy(shim_device *d, handle queries) { d->DestroyQueryPool(
 
 result shim_fence_create(shim_device *d, handle *fence) {
     struct { uint32_t type; void *next; uint32_t flags; } info = {TYPE_FENCE};
-    return d->CreateFence(d->device, &info, NULL, fence);
+    return made(d->CreateFence(d->device, &info, NULL, fence), fence);
 }
 
 void shim_fence_destroy(shim_device *d, handle fence) { d->DestroyFence(d->device, fence, NULL); }

@@ -1,7 +1,7 @@
 // What the binding github.com/vulkan-go/vulkan cannot do, or cannot do safely
 // under Go's garbage collector: it frees arrays of structs from finalizers while
-// the driver may still read them. All calls of a device that is open go this
-// way; every structure they pass lives on C's stack or heap.
+// the driver may still read them. Every call that takes arrays or goes to a
+// device goes this way; the structures live on C's stack or heap.
 //
 // Declarations are a subset of vulkan_core.h, so that neither headers nor
 // libvulkan are needed to build.
@@ -22,31 +22,42 @@ void *shim_load(const char *name, const char **message);
 
 // ---- instances
 
+// shim_layers lists the loader's layers, one a line, to be freed, or NULL.
+char *shim_layers(void);
+// shim_instance_create connects to the loader, under the validation layer, with
+// synchronisation validation, or without it.
+result shim_instance_create(int validate, void **instance);
+
 // shim_debug collects the messages of the validation layer.
 typedef struct shim_debug shim_debug;
 shim_debug *shim_debug_open(void *instance);
 // shim_debug_take returns the messages so far, one a line, to be freed, or NULL.
 char *shim_debug_take(shim_debug *d);
 void shim_debug_close(shim_debug *d);
-// shim_validation is the pNext of an instance that asks for synchronisation
-// validation; static.
-const void *shim_validation(void);
 
 // ---- physical devices
 
 typedef struct {
     uint32_t subgroup_size, subgroup_min, subgroup_max, subgroup_operations, subgroup_stages;
-    uint64_t max_allocation;
+    uint64_t max_allocation, max_buffer; // bytes; 0 where the device does not say
     char driver_name[256], driver_info[256];
-    uint8_t device_uuid[16];
 } shim_properties;
-// The extensions say which structures may be chained.
+// All zero below Vulkan 1.2.
 void shim_query_properties(void *instance, void *physical, uint32_t api, shim_properties *out);
 
 typedef struct {
-    uint32_t float16, storage16, memory_model, subgroup_size_control, full_subgroups, cooperative;
+    uint32_t float16, memory_model, subgroup_size_control, cooperative, bfloat16; // memory_model: with device scope, for atomics
 } shim_features;
-void shim_query_features(void *instance, void *physical, uint32_t api, int cooperative, shim_features *out);
+// Cooperative and bfloat16 say whether their extensions are there.
+void shim_query_features(void *instance, void *physical, uint32_t api, int cooperative, int bfloat16, shim_features *out);
+
+// shim_extensions lists the device's extensions, one a line, to be freed, or NULL.
+char *shim_extensions(void *instance, void *physical);
+
+// shim_query_queue picks a family that computes, one without graphics if there is
+// one: its work does not wait for a desktop's. It returns -1 if there is none.
+// Bits are those of its timestamps that count, 0 if it has none.
+int shim_query_queue(void *instance, void *physical, uint32_t *bits);
 
 typedef struct { uint32_t m, n, k, a, b, c, result, scope; } shim_cooperative;
 int shim_query_cooperative(void *instance, void *physical, shim_cooperative *out, int room);
@@ -54,15 +65,12 @@ int shim_query_cooperative(void *instance, void *physical, shim_cooperative *out
 typedef struct { uint64_t budget, usage; } shim_heap;
 void shim_query_budget(void *instance, void *physical, shim_heap *out, int room);
 
-// shim_feature_chain is the pNext of a device that enables the features, to be
-// freed with shim_feature_chain_free.
-void *shim_feature_chain(uint32_t api, const shim_features *f);
-void shim_feature_chain_free(void *chain);
-
 // ---- devices
 
 typedef struct shim_device shim_device;
-shim_device *shim_open(void *instance, void *device, void *queue, uint32_t family);
+// shim_open creates a device with one queue of the family, and enables features
+// with their extensions.
+result shim_open(void *instance, void *physical, uint32_t api, const shim_features *f, uint32_t family, shim_device **device);
 void shim_close(shim_device *d); // destroys the device
 result shim_wait_idle(shim_device *d);
 

@@ -12,8 +12,12 @@ import (
 	"unsafe"
 )
 
-// stagingBytes is the size of one of the buffers through which data travels.
-const stagingBytes = 8 << 20
+const (
+	// stagingBytes is the size of one of the buffers through which data travels.
+	stagingBytes = 8 << 20
+	// stagingSteps bounds the copies that wait: each is compared with the others.
+	stagingSteps = 1024
+)
 
 // transfers moves data between the host and the device. Uploads are gathered in
 // one of two staging buffers and sent along with the next program or download,
@@ -41,14 +45,14 @@ func (t *transfers) open(d *Device) error {
 	t.device = d
 	var err error
 	for i := range t.stages {
-		if t.stages[i].block, err = d.memory.newBlock(stagingBytes, true); err != nil {
+		if t.stages[i].block, err = d.heap.get(stagingBytes, true); err != nil {
 			return err
 		}
 		if t.stages[i].commands, err = d.newCommands(); err != nil {
 			return err
 		}
 	}
-	if t.down, err = d.memory.newBlock(stagingBytes, true); err != nil {
+	if t.down, err = d.heap.get(stagingBytes, true); err != nil {
 		return err
 	}
 	t.read, err = d.newCommands()
@@ -57,13 +61,7 @@ func (t *transfers) open(d *Device) error {
 
 func (t *transfers) close() {
 	for _, s := range t.stages {
-		if s.block != nil {
-			t.device.memory.drop(s.block)
-		}
 		s.commands.free()
-	}
-	if t.down != nil {
-		t.device.memory.drop(t.down)
 	}
 	t.read.free()
 }
@@ -120,7 +118,7 @@ func (t *transfers) clear(m *memory) error {
 // room returns the stage that gathers, a fresh one where it is full.
 func (t *transfers) room() (*stage, error) {
 	s := &t.stages[t.now]
-	if stagingBytes-s.used < 4 {
+	if stagingBytes-s.used < 4 || len(s.steps) == stagingSteps {
 		if err := t.send(); err != nil {
 			return nil, err
 		}

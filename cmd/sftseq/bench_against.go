@@ -31,15 +31,20 @@ type pairResult struct {
 }
 
 // benchAgainst measures in turns with the PyTorch program.
-func benchAgainst(c *cli.Context, m *modelBench, workload func(length, batch int) *bench.Workload) error {
+func benchAgainst(c *cli.Context, m *modelBench) error {
 	if err := m.hasPeer(c); err != nil {
 		return err
 	}
+	d, release, err := openBenchDevice(c)
+	if err != nil {
+		return err
+	}
+	defer release()
 	peer, err := bench.FindPeer(c.String("against"), benchThreads(c))
 	if err != nil {
 		return fmt.Errorf("--against: %w", err)
 	}
-	w := workload(m.lengths[0], m.batches[0])
+	w := m.workload(d, m.lengths[0], m.batches[0])
 	ours := map[string]bench.Run{}
 	for _, what := range m.what {
 		if ours[what], err = w.Prepare(what); err != nil {
@@ -103,8 +108,8 @@ func (m *modelBench) hasPeer(c *cli.Context) error {
 		return usage(c, "--against: only --config %s has a peer", lra.ListOps.Name)
 	case c.IsSet("k"), !slices.Equal(m.lengths, []int{bench.PeerLength}), len(m.batches) != 1:
 		return usage(c, "--against: the peer measures --length %d with the published k, one --batch at a time", bench.PeerLength)
-	case c.IsSet("plot"):
-		return usage(c, "--plot and --against exclude each other")
+	case c.IsSet("plot"), m.profile:
+		return usage(c, "--against goes neither with --plot nor with --profile")
 	}
 	return nil
 }

@@ -11,7 +11,9 @@ import (
 	"github.com/urfave/cli/v2"
 	"gonum.org/v1/plot/plotter"
 
+	"sftseq/device"
 	"sftseq/internal/bench"
+	"sftseq/internal/tensor"
 	"sftseq/lra"
 	"sftseq/sft"
 )
@@ -24,12 +26,16 @@ func benchModelCommand() *cli.Command {
 
 Examples: sftseq bench model --config listops --batch 8
           sftseq bench model --what forward --length 1024,4096,16384,65536 --batch 1 --plot time.svg
+          sftseq bench model --device vulkan --profile --what train
           sftseq bench model --against peer/sft_torch_cpu.py`,
 		Description: `Measures a model with fresh weights on random tokens: forward is what predict
 does, train is a whole step of training, with sampler noise, dropout, clipping
 and AdamW's update. Prints tokens a second and seconds, medians of --reps after a
-warm-up, and the most memory of the process that was resident meanwhile. What
-does not fit --memory is skipped.
+warm-up, and the most memory: of the process what was resident meanwhile, of a GPU
+what the programs were planned to take there. What does not fit --memory is skipped.
+
+--profile adds each kernel's share, measured by a GPU itself in one run more: its
+kernels wait for each other then, so that they take longer together than in a run.
 
 --against runs the PyTorch program of the same model in turns with this one,
 --reps times each, and prints the median of the ratios of each pair.`,
@@ -41,6 +47,7 @@ does not fit --memory is skipped.
 			&cli.StringFlag{Name: "what", Value: "both", Usage: "forward, train or both"},
 			&cli.IntFlag{Name: "reps", Value: 5, Usage: "repetitions, or pairs with --against"},
 			&cli.StringFlag{Name: "memory", Value: "4GiB", Usage: "limit on memory, as of train"},
+			&cli.BoolFlag{Name: "profile", Usage: "the time of each kernel, too"},
 			plotFlag("draw tokens a second over length"), againstFlag()),
 		Action: benchModel,
 	}
@@ -48,16 +55,18 @@ does not fit --memory is skipped.
 
 // modelResult is one measurement.
 type modelResult struct {
-	What         string  `json:"what"`
-	Config       string  `json:"config"`
-	Length       int     `json:"length"`
-	Batch        int     `json:"batch"`
-	K            int     `json:"k"`
-	Threads      int     `json:"threads"`
-	Device       string  `json:"device"`
-	Seconds      float64 `json:"seconds"`
-	TokensPerSec float64 `json:"tokens_per_s"`
-	PeakBytes    int64   `json:"peak_bytes,omitempty"`
+	What         string           `json:"what"`
+	Config       string           `json:"config"`
+	Length       int              `json:"length"`
+	Batch        int              `json:"batch"`
+	K            int              `json:"k"`
+	Threads      int              `json:"threads"` // of the CPU
+	Device       string           `json:"device"`
+	Precision    device.Precision `json:"precision"`
+	Seconds      float64          `json:"seconds"`
+	TokensPerSec float64          `json:"tokens_per_s"`
+	PeakBytes    int64            `json:"peak_bytes,omitempty"`
+	Kernels      []kernelShare    `json:"kernels,omitempty"` // of one more run, with --profile
 }
 
 // modelBench is what the command line asks for.
@@ -68,25 +77,16 @@ type modelBench struct {
 	lengths, batches []int
 	reps             int
 	memory           int64
+	profile          bool
 }
 
 func benchModel(c *cli.Context) error {
-	d, release, err := openBenchDevice(c)
-	if err != nil {
-		return err
-	}
-	defer release()
 	m, err := newModelBench(c)
 	if err != nil {
 		return err
 	}
-	workload := func(length, batch int) *bench.Workload {
-		w := &bench.Workload{Config: m.config, Settings: m.settings, Length: length, Device: d, Memory: m.memory}
-		w.Settings.Batch = batch
-		return w
-	}
 	if c.IsSet("against") {
-		return benchAgainst(c, m, workload)
+		return benchAgainst(c, m)
 	}
 	report := newReport(c, 1, "what", "length", "batch", "k", "tokens/s", "time", "peak memory")
 	progress := newBenchProgress(c.App.ErrWriter, len(m.what)*len(m.lengths)*len(m.batches))
@@ -94,10 +94,9 @@ func benchModel(c *cli.Context) error {
 	for _, batch := range m.batches {
 		for _, length := range m.lengths {
 			for _, what := range m.what {
-				w := workload(length, batch)
-				var got bench.Measurement
+				var r modelResult
 				err := progress.measure(fmt.Sprintf("%s at length %d, batch %d", what, length, batch), func() (err error) {
-					got, err = w.Measure(c.Context, what, m.reps)
+					r, err = m.measure(c, what, length, batch)
 					return err
 				})
 				if full := (*sft.MemoryError)(nil); errors.As(err, &full) {
@@ -107,7 +106,6 @@ func benchModel(c *cli.Context) error {
 				if err != nil {
 					return err
 				}
-				r := m.result(c, w, what, got)
 				results = append(results, r)
 				if err := report.add(r, r.What, strconv.Itoa(r.Length), strconv.Itoa(r.Batch), strconv.Itoa(r.K),
 					tokensPerSecond(r.TokensPerSec), duration(r.Seconds), binaryBytes(r.PeakBytes)); err != nil {
@@ -119,13 +117,37 @@ func benchModel(c *cli.Context) error {
 	if len(results) == 0 {
 		return errors.New("nothing was measured: everything was skipped")
 	}
-	if err := report.finish(fmt.Sprintf("%s, %s", c.String("config"), d.Name())); err != nil {
+	if err := report.finish(fmt.Sprintf("%s, %s", c.String("config"), results[0].Device)); err != nil {
 		return err
+	}
+	for _, r := range results {
+		if err := r.printKernels(c); err != nil {
+			return err
+		}
 	}
 	if c.IsSet("plot") {
 		return m.plot(results, c.String("plot"))
 	}
 	return nil
+}
+
+// measure makes one measurement, which has the device to itself: what another one
+// took of its memory is given back.
+func (m *modelBench) measure(c *cli.Context, what string, length, batch int) (modelResult, error) {
+	d, release, err := openBenchDevice(c)
+	if err != nil {
+		return modelResult{}, err
+	}
+	defer release()
+	w := m.workload(d, length, batch)
+	got, err := w.Measure(c.Context, what, m.reps, m.profile)
+	return m.result(c, w, what, got), err
+}
+
+func (m *modelBench) workload(d tensor.Device, length, batch int) *bench.Workload {
+	w := &bench.Workload{Config: m.config, Settings: m.settings, Length: length, Device: d, Memory: m.memory}
+	w.Settings.Batch = batch
+	return w
 }
 
 // tokensPerSecond has as many digits as mean something.
@@ -139,11 +161,12 @@ func tokensPerSecond(v float64) string {
 // result describes a measurement.
 func (m *modelBench) result(c *cli.Context, w *bench.Workload, what string, got bench.Measurement) modelResult {
 	return modelResult{What: what, Config: c.String("config"), Length: w.Length, Batch: w.Settings.Batch, K: m.config.NumSampledTokens,
-		Threads: benchThreads(c), Device: w.Device.Name(), Seconds: got.Seconds, TokensPerSec: float64(w.Tokens()) / got.Seconds, PeakBytes: got.Peak}
+		Threads: benchThreads(c), Device: w.Device.Name(), Precision: precisionOf(w.Device),
+		Seconds: got.Seconds, TokensPerSec: float64(w.Tokens()) / got.Seconds, PeakBytes: got.Peak, Kernels: kernelShares(got.Kernels)}
 }
 
 func newModelBench(c *cli.Context) (*modelBench, error) {
-	m := &modelBench{reps: c.Int("reps")}
+	m := &modelBench{reps: c.Int("reps"), profile: c.Bool("profile")}
 	switch what := c.String("what"); what {
 	case "both":
 		m.what = []string{bench.Forward, bench.Train}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -42,15 +43,15 @@ func TestBenchKernels(t *testing.T) {
 	if err := json.Unmarshal([]byte(first), &c); err != nil || c.Ceilings.FMA <= 0 || len(c.Ceilings.Levels) != 4 {
 		t.Errorf("%v: %s", err, first)
 	}
-	results := decodeLines[bench.KernelResult](t, rest)
+	results := decodeLines[kernelResult](t, rest)
 	if len(results) != 1 {
 		t.Fatalf("%s", rest)
 	}
-	if r := results[0]; r.Kernel != "embed backward" || r.Size == "" || r.Threads != 1 || r.Device == "" || r.Seconds <= 0 || r.GBPS <= 0 || r.GFLOPS != 0 || r.Ceiling <= 0 {
+	if r := results[0]; r.Kernel != "embed backward" || r.Size == "" || r.Threads != 1 || r.Device == "" || r.Precision != "fp32" || r.Seconds <= 0 || r.GBPS <= 0 || r.GFLOPS != 0 || r.Ceiling <= 0 {
 		t.Errorf("%+v", r)
 	}
 	status, out, _ := program(nil, "bench", "kernels", "--only", "embed")
-	if status != exitOK || !strings.HasPrefix(out, "kernel          size") || !strings.Contains(out, "\nembed backward  17×128") || !strings.Contains(out, "ceilings: ") {
+	if status != exitOK || !strings.HasPrefix(out, "kernel          size") || !strings.Contains(out, "\nembed backward  17×128") || !strings.Contains(out, "ceilings in float32: ") {
 		t.Errorf("status %d: %s", status, out)
 	}
 	refuse(t, exitUsage, `--only "matmul"`, "", "bench", "kernels", "--only", "matmul")
@@ -63,7 +64,7 @@ func TestBenchModelJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(first), &keys); err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range []string{"what", "config", "length", "batch", "k", "threads", "device", "seconds", "tokens_per_s", "peak_bytes"} {
+	for _, k := range []string{"what", "config", "length", "batch", "k", "threads", "device", "precision", "seconds", "tokens_per_s", "peak_bytes"} {
 		if _, ok := keys[k]; !ok {
 			t.Errorf("no key %q in %s", k, first)
 		}
@@ -78,8 +79,8 @@ func TestBenchModelJSON(t *testing.T) {
 	}
 	for i, r := range results {
 		want := modelResult{What: []string{"forward", "train"}[i%2], Config: tinyConfig(), Length: []int{64, 32}[i/2%2], Batch: []int{2, 1}[i/4],
-			K: 5, Threads: 1, Device: r.Device, Seconds: r.Seconds, TokensPerSec: r.TokensPerSec, PeakBytes: r.PeakBytes}
-		if r != want {
+			K: 5, Threads: 1, Device: r.Device, Precision: "fp32", Seconds: r.Seconds, TokensPerSec: r.TokensPerSec, PeakBytes: r.PeakBytes}
+		if !reflect.DeepEqual(r, want) {
 			t.Errorf("%+v, want %+v", r, want)
 		}
 		if rate := float64(r.Length*r.Batch) / r.Seconds; r.Seconds <= 0 || rate/r.TokensPerSec > 1.0001 || r.TokensPerSec/rate > 1.0001 || r.PeakBytes <= 0 || r.Device == "" {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"sftseq/device"
+	"sftseq/internal/tensor"
 	"sftseq/internal/tensor/conformance"
 )
 
@@ -15,16 +17,24 @@ func checkCommand() *cli.Command {
 		Name:  "check",
 		Usage: "check that a device computes every kernel as it should",
 		UsageText: `sftseq check [--device vulkan] [--only NAME] [--json]
+sftseq check --golden DIR [--device vulkan] [--precision mixed] [--only NAME] [--json]
 
 Example: sftseq check --device vulkan`,
 		Description: `Runs each kernel, forward and backward, on random operands of odd sizes and
 compares every result with one that is computed in double precision. Prints the
 largest error of each kernel as a part of what is tolerated. What fails is named
-below the table, and the exit status is 1: the whole makes a good bug report.`,
-		Flags: []cli.Flag{deviceFlag(), threadsFlag(),
-			&cli.StringFlag{Name: "only", Usage: "kernels with `NAME` in theirs"},
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON object a kernel"},
-		},
+below the table, and the exit status is 1: the whole makes a good bug report.
+
+--golden compares whole models instead, with logits, gradients and losses of
+training that were computed in double precision: DIR is such a model, or a
+directory of them. In fp32 logits may be off by 1e-4, each gradient by 1e-3 and a
+loss by 1e-4 of its size, in mixed precision all by 2e-2; there rounding may also
+have another token sampled, which moves logits by more.`,
+		Flags: append(deviceFlags(device.FP32), threadsFlag(),
+			&cli.StringFlag{Name: "golden", Usage: "compare the models in `DIR`, in place of the kernels", TakesFile: true},
+			&cli.StringFlag{Name: "only", Usage: "kernels, or models, with `NAME` in theirs"},
+			&cli.BoolFlag{Name: "json", Usage: "print one JSON object a kernel, or a model"},
+		),
 		Action: check,
 	}
 }
@@ -41,6 +51,12 @@ type kernelCheck struct {
 func check(c *cli.Context) error {
 	if err := noArguments(c); err != nil {
 		return usageError{err}
+	}
+	if c.IsSet("golden") {
+		return checkGolden(c, c.String("golden"))
+	}
+	if p := c.String("precision"); p != string(device.FP32) {
+		return usage(c, "--precision %s: kernels are checked in fp32; models are in any, see --golden", p)
 	}
 	cases := conformance.Cases(c.String("only"))
 	if cases == 0 {
@@ -78,12 +94,9 @@ func check(c *cli.Context) error {
 			return err
 		}
 	}
-	if m, ok := d.(interface{ Messages() []string }); ok { // of a layer that watches Vulkan, if it was asked for
-		messages := m.Messages()
-		failed += len(messages)
-		notes = append(notes, messages...)
-	}
-	notes = append([]string{fmt.Sprintf("%s\nsftseq %s, %s, %s/%s", d.Name(), version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)}, notes...)
+	messages := layerMessages(d)
+	failed += len(messages)
+	notes = append(append([]string{whatComputes(d)}, notes...), messages...)
 	if err := report.finish(strings.Join(notes, "\n")); err != nil {
 		return err
 	}
@@ -91,6 +104,20 @@ func check(c *cli.Context) error {
 		return fmt.Errorf("%s: %d of %d cases failed", d.Name(), failed, cases)
 	}
 	return nil
+}
+
+// layerMessages are what a layer that watches Vulkan has said, if it was asked
+// for: each is a fault.
+func layerMessages(d tensor.Device) []string {
+	if m, ok := d.(interface{ Messages() []string }); ok {
+		return m.Messages()
+	}
+	return nil
+}
+
+// whatComputes is the first that a bug report needs.
+func whatComputes(d tensor.Device) string {
+	return fmt.Sprintf("%s\nsftseq %s, %s, %s/%s", d.Name(), version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }
 
 func (k *kernelCheck) add(r conformance.Result) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -40,4 +41,12 @@ func closeDevice(c *cli.Context, d tensor.Device) {
 	if err := d.Close(); err != nil {
 		fmt.Fprintf(c.App.ErrWriter, "sftseq: closing %s: %v\n", d.Name(), err)
 	}
+}
+
+// precisionOf is what a device multiplies matrices in: fp32 or mixed.
+func precisionOf(d tensor.Device) device.Precision {
+	if strings.Contains(d.Kernels(), ", "+string(device.Mixed)) {
+		return device.Mixed
+	}
+	return device.FP32
 }

@@ -2,10 +2,10 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 
 	"github.com/urfave/cli/v2"
 
+	"sftseq/internal/requests"
 	"sftseq/sft"
 )
 
@@ -29,46 +29,26 @@ embeds single sequences; for a pair it gives embedding_a and embedding_b.
 	}
 }
 
-// embedding is the reply to a line.
-type embedding struct {
-	ID         json.RawMessage `json:"id"`
-	Embedding  []float32       `json:"embedding,omitempty"`
-	EmbeddingA []float32       `json:"embedding_a,omitempty"`
-	EmbeddingB []float32       `json:"embedding_b,omitempty"`
-	sizes
-}
-
 func embedder(scorer *sft.Scorer) answerer {
-	lines := func(s *stream) func(context.Context, []*request) ([]any, error) {
-		return func(ctx context.Context, requests []*request) ([]any, error) {
+	c := scorer.Config()
+	lines := func(s *stream) func(context.Context, []*requests.Request) ([]any, error) {
+		return func(ctx context.Context, batch []*requests.Request) ([]any, error) {
 			var sequences [][]int32
-			for _, r := range requests {
-				sequences = append(sequences, r.sequences...)
+			for _, r := range batch {
+				sequences = append(sequences, r.Sequences...)
 			}
 			vectors, err := scorer.Embeddings(ctx, sequences)
 			if err != nil {
 				return nil, err
 			}
-			replies := make([]any, len(requests))
-			for i, r := range requests {
-				n := len(r.sequences)
-				replies[i] = embeddingReply(r, vectors[:n], s.sizes(r))
+			replies := make([]any, len(batch))
+			for i, r := range batch {
+				n := len(r.Sequences)
+				replies[i] = orFailure(requests.NewEmbedding(c, r, vectors[:n]))
 				vectors = vectors[n:]
 			}
 			return replies, nil
 		}
 	}
-	return answerer{single: true, pair: scorer.Config().Pair(), lines: lines, record: scorer.Embed}
-}
-
-func embeddingReply(r *request, vectors [][]float32, z sizes) any {
-	for _, v := range vectors {
-		if !finite(v) {
-			return &failure{codeInternal, errNonFinite.Error()}
-		}
-	}
-	if len(vectors) == 2 {
-		return embedding{ID: r.id, EmbeddingA: vectors[0], EmbeddingB: vectors[1], sizes: z}
-	}
-	return embedding{ID: r.id, Embedding: vectors[0], sizes: z}
+	return answerer{single: true, pair: c.Pair(), lines: lines, record: scorer.Embed}
 }

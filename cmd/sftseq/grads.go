@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"sftseq/internal/jsonlines"
+	"sftseq/internal/requests"
 	"sftseq/seq"
 )
 
@@ -49,7 +50,7 @@ func grads(c *cli.Context) error {
 		return err
 	}
 	defer in.Close()
-	examples, err := labelledLines(in, newParser(m.Config, name, !m.Config.Pair(), m.Config.Pair()), c.Int("max-line"))
+	examples, err := labelledLines(in, requests.NewParser(m.Config, name, !m.Config.Pair(), m.Config.Pair()), c.Int("max-line"))
 	if err != nil {
 		return err
 	}
@@ -72,7 +73,7 @@ func grads(c *cli.Context) error {
 }
 
 // labelledLines reads all lines; the first bad one is an error.
-func labelledLines(in io.Reader, p *parser, limit int) ([]seq.Example, error) {
+func labelledLines(in io.Reader, p *requests.Parser, limit int) ([]seq.Example, error) {
 	var examples []seq.Example
 	r := jsonlines.NewReader(in, limit)
 	for {
@@ -82,20 +83,20 @@ func labelledLines(in io.Reader, p *parser, limit int) ([]seq.Example, error) {
 			break
 		}
 		if err != nil && !errors.As(err, &long) {
-			return nil, fmt.Errorf("%s: %w", p.file, err)
+			return nil, fmt.Errorf("%s: %w", p.File, err)
 		}
-		q := p.parse(line, r.Line(), err)
-		if q.failure != nil {
-			return nil, q.failure
+		q := p.Parse(line, r.Line(), err)
+		if q.Failure != nil {
+			return nil, q.Failure
 		}
-		e := q.example()
-		if e.Label, err = parseLabel(p.config, q.label); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", p.file, r.Line(), err)
+		e := q.Example()
+		if e.Label, err = requests.ParseLabel(p.Config, q.Label); err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", p.File, r.Line(), err)
 		}
 		examples = append(examples, e)
 	}
 	if len(examples) == 0 {
-		return nil, fmt.Errorf("%s: no lines, at least 1 was expected", p.file)
+		return nil, fmt.Errorf("%s: no lines, at least 1 was expected", p.File)
 	}
 	return examples, nil
 }

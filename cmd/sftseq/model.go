@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"io"
 	"os"
 
@@ -76,16 +75,4 @@ func checkMaxLine(c *cli.Context) error {
 		return usage(c, "--max-line %d, expected 1 to %d", n, 1<<30)
 	}
 	return nil
-}
-
-// errNonFinite is for what JSON cannot hold.
-var errNonFinite = errors.New("the model's output is not finite")
-
-func finite(v []float32) bool {
-	for _, x := range v {
-		if x-x != 0 {
-			return false
-		}
-	}
-	return true
 }

@@ -2,10 +2,11 @@ package main
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 
 	"github.com/urfave/cli/v2"
 
+	"sftseq/internal/requests"
 	"sftseq/seq"
 	"sftseq/sft"
 )
@@ -64,7 +65,7 @@ for a pair, length_a and length_b as well.
 // answerer is how a command answers: lines, and Arrow records.
 type answerer struct {
 	single, pair bool // what a line may hold
-	lines        func(s *stream) func(context.Context, []*request) ([]any, error)
+	lines        func(s *stream) func(context.Context, []*requests.Request) ([]any, error)
 	record       recordFunc
 }
 
@@ -98,42 +99,38 @@ func answerLines(c *cli.Context, make func(*sft.Scorer) answerer) error {
 		return err
 	}
 	defer in.Close()
-	s := &stream{parser: newParser(m.Config, name, a.single, a.pair), maxLine: c.Int("max-line")}
+	s := &stream{parser: requests.NewParser(m.Config, name, a.single, a.pair), maxLine: c.Int("max-line")}
 	s.answer = a.lines(s)
 	return s.run(c.Context, in, c.App.Writer)
 }
 
-// prediction is the reply to a line.
-type prediction struct {
-	ID            json.RawMessage `json:"id"`
-	Label         any             `json:"label"`
-	Logits        []float32       `json:"logits"`
-	Probabilities []float32       `json:"probabilities"`
-	sizes
-}
-
 func predictor(scorer *sft.Scorer) answerer {
 	c := scorer.Config()
-	lines := func(s *stream) func(context.Context, []*request) ([]any, error) {
-		return func(ctx context.Context, requests []*request) ([]any, error) {
-			examples := make([]seq.Example, len(requests))
-			for i, r := range requests {
-				examples[i] = r.example()
+	lines := func(s *stream) func(context.Context, []*requests.Request) ([]any, error) {
+		return func(ctx context.Context, batch []*requests.Request) ([]any, error) {
+			examples := make([]seq.Example, len(batch))
+			for i, r := range batch {
+				examples[i] = r.Example()
 			}
 			outputs, err := scorer.Examples(ctx, examples)
 			if err != nil {
 				return nil, err
 			}
-			replies := make([]any, len(requests))
+			replies := make([]any, len(batch))
 			for i, o := range outputs {
-				if !finite(o.Logits) {
-					replies[i] = &failure{codeInternal, errNonFinite.Error()}
-					continue
-				}
-				replies[i] = prediction{requests[i].id, c.Label(sft.Argmax(o.Logits)), o.Logits, sft.Probabilities(o.Logits), s.sizes(requests[i])}
+				replies[i] = orFailure(requests.NewPrediction(c, batch[i], o))
 			}
 			return replies, nil
 		}
 	}
 	return answerer{single: !c.Pair(), pair: c.Pair(), lines: lines, record: scorer.Score}
+}
+
+// orFailure is a reply, or the failure that takes its place.
+func orFailure[R any](reply R, err error) any {
+	var f *requests.Failure
+	if errors.As(err, &f) {
+		return f
+	}
+	return reply
 }

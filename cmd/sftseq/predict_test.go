@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"sftseq/internal/requests"
 )
 
 // TestPredictLines answers good lines and bad ones in their order.
@@ -29,37 +31,37 @@ func TestPredictLines(t *testing.T) {
 		{"retrieval", `{"tokens_a":[12],"text_b":"\u0000x"}`, "1", 0, ""},
 		{"ties", `{"tokens":[0,4]}`, "1", 0, ""},
 
-		{"pre", `{`, "1", codeParse, "column 1: not JSON"},
-		{"pre", `{"tokens":[1]} {}`, "1", codeParse, "after top-level value"},
-		{"pre", `{"tokens":[1],}`, "1", codeParse, "not JSON"},
-		{"pre", "{\"tokens\":[1\x00]}", "1", codeParse, `'\x00'`},
-		{"pre", "{\"text\":\"\xff\"}", "1", codeParse, "column 10: not UTF-8"},
-		{"pre", deep, "1", codeParse, "not JSON"},
-		{"pre", `[1]`, "1", codeRequest, "expected a JSON object, found a list"},
-		{"pre", `{}`, "1", codeRequest, "found neither"},
-		{"pre", `{"id":3,"Tokens":[1]}`, "3", codeRequest, "expected tokens or text"},
-		{"pre", `{"id":3,"tokens":[1],"text":"1"}`, "3", codeRequest, "both tokens and text"},
-		{"pre", `{"id":3,"tokens":[1],"tokens":[2]}`, "1", codeRequest, "occurs twice"},
-		{"pre", `{"id":3,"tokens_a":[1],"tokens_b":[2]}`, "3", codeRequest, "found only tokens_a"},
-		{"retrieval", `{"id":3,"tokens":[1]}`, "3", codeRequest, "expected a pair"},
-		{"retrieval", `{"id":3,"tokens_a":[1]}`, "3", codeRequest, "found only tokens_a"},
-		{"retrieval", `{"id":3,"tokens":[1],"text_a":"1"}`, "3", codeRequest, "both tokens and text_a"},
-		{"pre", `{"id":3,"tokens":[]}`, "3", codeParams, "empty"},
-		{"pre", `{"id":3,"text":"()"}`, "3", codeParams, "empty"},
-		{"pre", `{"id":3,"tokens":"12"}`, "3", codeParams, `expected a list of token ids, found "12"`},
-		{"pre", `{"id":3,"tokens":[1,1e3]}`, "3", codeParams, "index 1: expected a token id"},
-		{"pre", `{"id":3,"tokens":[1.5]}`, "3", codeParams, "found 1.5"},
-		{"pre", `{"id":3,"tokens":[-1]}`, "3", codeParams, "found -1"},
-		{"pre", `{"id":3,"tokens":[1099511627776]}`, "3", codeParams, "found 1099511627776"},
-		{"pre", `{"id":3,"tokens":[99999999999999999999999]}`, "3", codeParams, "found 99999999999999999999999"},
-		{"pre", `{"id":3,"tokens":[1,[2,3]]}`, "3", codeParams, "found a list"},
-		{"pre", `{"id":3,"tokens":[1,null]}`, "3", codeParams, "found null"},
-		{"pre", `{"id":3,"tokens":[1,17]}`, "3", codeParams, "token 17 at index 1 is outside the vocabulary of 17"},
-		{"pre", `{"id":3,"tokens":[1,0]}`, "3", codeParams, "token 0 at index 1 is the padding id"},
-		{"pre", `{"id":3,"tokens":[1` + strings.Repeat(",1", 4096) + `]}`, "3", codeParams, "has 4097 tokens, the model accepts at most 4096"},
-		{"pre", `{"id":3,"text":5}`, "3", codeParams, "expected a string, found 5"},
-		{"ties", `{"id":3,"text":"ACGT"}`, "3", codeParams, `tokenizer type "dna" is not known`},
-		{"retrieval", `{"id":3,"tokens_a":[1],"tokens_b":[257]}`, "3", codeParams, "tokens_b: token 257"},
+		{"pre", `{`, "1", requests.CodeParse, "column 1: not JSON"},
+		{"pre", `{"tokens":[1]} {}`, "1", requests.CodeParse, "after top-level value"},
+		{"pre", `{"tokens":[1],}`, "1", requests.CodeParse, "not JSON"},
+		{"pre", "{\"tokens\":[1\x00]}", "1", requests.CodeParse, `'\x00'`},
+		{"pre", "{\"text\":\"\xff\"}", "1", requests.CodeParse, "column 10: not UTF-8"},
+		{"pre", deep, "1", requests.CodeParse, "not JSON"},
+		{"pre", `[1]`, "1", requests.CodeRequest, "expected a JSON object, found a list"},
+		{"pre", `{}`, "1", requests.CodeRequest, "found neither"},
+		{"pre", `{"id":3,"Tokens":[1]}`, "3", requests.CodeRequest, "expected tokens or text"},
+		{"pre", `{"id":3,"tokens":[1],"text":"1"}`, "3", requests.CodeRequest, "both tokens and text"},
+		{"pre", `{"id":3,"tokens":[1],"tokens":[2]}`, "1", requests.CodeRequest, "occurs twice"},
+		{"pre", `{"id":3,"tokens_a":[1],"tokens_b":[2]}`, "3", requests.CodeRequest, "found only tokens_a"},
+		{"retrieval", `{"id":3,"tokens":[1]}`, "3", requests.CodeRequest, "expected a pair"},
+		{"retrieval", `{"id":3,"tokens_a":[1]}`, "3", requests.CodeRequest, "found only tokens_a"},
+		{"retrieval", `{"id":3,"tokens":[1],"text_a":"1"}`, "3", requests.CodeRequest, "both tokens and text_a"},
+		{"pre", `{"id":3,"tokens":[]}`, "3", requests.CodeParams, "empty"},
+		{"pre", `{"id":3,"text":"()"}`, "3", requests.CodeParams, "empty"},
+		{"pre", `{"id":3,"tokens":"12"}`, "3", requests.CodeParams, `expected a list of token ids, found "12"`},
+		{"pre", `{"id":3,"tokens":[1,1e3]}`, "3", requests.CodeParams, "index 1: expected a token id"},
+		{"pre", `{"id":3,"tokens":[1.5]}`, "3", requests.CodeParams, "found 1.5"},
+		{"pre", `{"id":3,"tokens":[-1]}`, "3", requests.CodeParams, "found -1"},
+		{"pre", `{"id":3,"tokens":[1099511627776]}`, "3", requests.CodeParams, "found 1099511627776"},
+		{"pre", `{"id":3,"tokens":[99999999999999999999999]}`, "3", requests.CodeParams, "found 99999999999999999999999"},
+		{"pre", `{"id":3,"tokens":[1,[2,3]]}`, "3", requests.CodeParams, "found a list"},
+		{"pre", `{"id":3,"tokens":[1,null]}`, "3", requests.CodeParams, "found null"},
+		{"pre", `{"id":3,"tokens":[1,17]}`, "3", requests.CodeParams, "token 17 at index 1 is outside the vocabulary of 17"},
+		{"pre", `{"id":3,"tokens":[1,0]}`, "3", requests.CodeParams, "token 0 at index 1 is the padding id"},
+		{"pre", `{"id":3,"tokens":[1` + strings.Repeat(",1", 4096) + `]}`, "3", requests.CodeParams, "has 4097 tokens, the model accepts at most 4096"},
+		{"pre", `{"id":3,"text":5}`, "3", requests.CodeParams, "expected a string, found 5"},
+		{"ties", `{"id":3,"text":"ACGT"}`, "3", requests.CodeParams, `tokenizer type "dna" is not known`},
+		{"retrieval", `{"id":3,"tokens_a":[1],"tokens_b":[257]}`, "3", requests.CodeParams, "tokens_b: token 257"},
 	} {
 		status, out, errs := program(strings.NewReader(c.line), "predict", "--model", golden(c.model))
 		replies := replyLines(t, out)
@@ -158,7 +160,7 @@ func TestPredictLongLine(t *testing.T) {
 	in := io.MultiReader(strings.NewReader(`{"tokens":[`), io.LimitReader(endless{}, 100e6), strings.NewReader("]}\n{\"tokens\":[1]}\n"))
 	status, out, errs := program(in, "predict", "--model", golden("pre"))
 	r := replyLines(t, out)
-	if status != 1 || len(r) != 2 || r[0].Error == nil || r[0].Error.Code != codeParse || r[1].Error != nil ||
+	if status != 1 || len(r) != 2 || r[0].Error == nil || r[0].Error.Code != requests.CodeParse || r[1].Error != nil ||
 		!strings.Contains(r[0].Error.Message, "standard input:1: the line has 100000014 bytes, at most 67108864") {
 		t.Errorf("status %d, %.400s, %s", status, out, errs)
 	}

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"sftseq/internal/requests"
 )
 
 const goldenDir = "../../sft/testdata/golden"
@@ -66,18 +68,18 @@ func refuse(t *testing.T, status int, want, stdin string, args ...string) {
 
 // replyLine is any reply of predict and embed.
 type replyLine struct {
-	ID            json.RawMessage `json:"id"`
-	Label         any             `json:"label"`
-	Logits        []float32       `json:"logits"`
-	Probabilities []float32       `json:"probabilities"`
-	Embedding     []float32       `json:"embedding"`
-	EmbeddingA    []float32       `json:"embedding_a"`
-	EmbeddingB    []float32       `json:"embedding_b"`
-	Length        int             `json:"length"`
-	LengthA       *int            `json:"length_a"`
-	LengthB       *int            `json:"length_b"`
-	Used          *int            `json:"used"`
-	Error         *failure        `json:"error"`
+	ID            json.RawMessage   `json:"id"`
+	Label         any               `json:"label"`
+	Logits        []float32         `json:"logits"`
+	Probabilities []float32         `json:"probabilities"`
+	Embedding     []float32         `json:"embedding"`
+	EmbeddingA    []float32         `json:"embedding_a"`
+	EmbeddingB    []float32         `json:"embedding_b"`
+	Length        int               `json:"length"`
+	LengthA       *int              `json:"length_a"`
+	LengthB       *int              `json:"length_b"`
+	Used          *int              `json:"used"`
+	Error         *requests.Failure `json:"error"`
 }
 
 func replyLines(t *testing.T, text string) []replyLine {

@@ -9,6 +9,7 @@ import (
 	"io"
 
 	"sftseq/internal/jsonlines"
+	"sftseq/internal/requests"
 )
 
 // A batch holds at most so much; one line may go beyond.
@@ -21,17 +22,11 @@ const (
 // runs: a batch is what came in while the one before was answered. So a person
 // at a terminal gets each answer at once, and a file is read in large batches.
 type stream struct {
-	parser  *parser
+	parser  *requests.Parser
 	maxLine int
 	// answer returns a reply for each of the requests, all of which are good. A
-	// *failure in place of a reply is that line's own error.
-	answer func(ctx context.Context, requests []*request) ([]any, error)
-}
-
-// refusal is the reply to a bad line.
-type refusal struct {
-	ID    json.RawMessage `json:"id"`
-	Error *failure        `json:"error"`
+	// *requests.Failure in place of a reply is that line's own error.
+	answer func(ctx context.Context, batch []*requests.Request) ([]any, error)
 }
 
 // run answers in's lines on out. That some lines are bad is an error at the
@@ -39,7 +34,7 @@ type refusal struct {
 func (s *stream) run(ctx context.Context, in io.Reader, out io.Writer) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	lines, batches := make(chan *request), make(chan []*request)
+	lines, batches := make(chan *requests.Request), make(chan []*requests.Request)
 	var readError error // written before lines is closed
 	go func() {
 		defer close(lines)
@@ -51,13 +46,13 @@ func (s *stream) run(ctx context.Context, in io.Reader, out io.Writer) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	total, failed := 0, 0
-	for requests := range batches {
-		replies, err := s.replies(ctx, requests)
+	for batch := range batches {
+		replies, err := s.replies(ctx, batch)
 		if err != nil {
 			return errors.Join(err, w.Flush())
 		}
 		for _, r := range replies {
-			if _, bad := r.(refusal); bad {
+			if _, bad := r.(requests.Refusal); bad {
 				failed++
 			}
 			total++
@@ -73,7 +68,7 @@ func (s *stream) run(ctx context.Context, in io.Reader, out io.Writer) error {
 		return err
 	}
 	if readError != nil {
-		readError = fmt.Errorf("%s: after line %d: %w", s.parser.file, total, readError)
+		readError = fmt.Errorf("%s: after line %d: %w", s.parser.File, total, readError)
 	}
 	if failed > 0 {
 		return errors.Join(readError, fmt.Errorf("%d of %d lines failed", failed, total))
@@ -82,7 +77,7 @@ func (s *stream) run(ctx context.Context, in io.Reader, out io.Writer) error {
 }
 
 // read parses lines until the end.
-func (s *stream) read(ctx context.Context, in io.Reader, lines chan<- *request) error {
+func (s *stream) read(ctx context.Context, in io.Reader, lines chan<- *requests.Request) error {
 	r := jsonlines.NewReader(in, s.maxLine)
 	for {
 		line, err := r.Next()
@@ -94,7 +89,7 @@ func (s *stream) read(ctx context.Context, in io.Reader, lines chan<- *request) 
 			return err
 		}
 		select {
-		case lines <- s.parser.parse(line, r.Line(), err):
+		case lines <- s.parser.Parse(line, r.Line(), err):
 		case <-ctx.Done():
 			return nil
 		}
@@ -103,9 +98,9 @@ func (s *stream) read(ctx context.Context, in io.Reader, lines chan<- *request) 
 
 // gather collects lines into batches: whatever waits when a batch is asked for,
 // up to a limit.
-func gather(ctx context.Context, lines <-chan *request, batches chan<- []*request) {
+func gather(ctx context.Context, lines <-chan *requests.Request, batches chan<- []*requests.Request) {
 	defer close(batches)
-	var waiting []*request
+	var waiting []*requests.Request
 	tokens := 0
 	for lines != nil || len(waiting) > 0 {
 		from, to := lines, batches
@@ -122,7 +117,7 @@ func gather(ctx context.Context, lines <-chan *request, batches chan<- []*reques
 				continue
 			}
 			waiting = append(waiting, r)
-			tokens += r.tokens()
+			tokens += r.Tokens()
 		case to <- waiting:
 			waiting, tokens = nil, 0
 		case <-ctx.Done():
@@ -132,10 +127,10 @@ func gather(ctx context.Context, lines <-chan *request, batches chan<- []*reques
 }
 
 // replies answers the good lines of a batch and refuses the others.
-func (s *stream) replies(ctx context.Context, requests []*request) ([]any, error) {
-	var good []*request
-	for _, r := range requests {
-		if r.failure == nil {
+func (s *stream) replies(ctx context.Context, batch []*requests.Request) ([]any, error) {
+	var good []*requests.Request
+	for _, r := range batch {
+		if r.Failure == nil {
 			good = append(good, r)
 		}
 	}
@@ -146,40 +141,17 @@ func (s *stream) replies(ctx context.Context, requests []*request) ([]any, error
 			return nil, err
 		}
 	}
-	out := make([]any, len(requests))
-	for i, r := range requests {
-		f := r.failure
+	out := make([]any, len(batch))
+	for i, r := range batch {
+		f := r.Failure
 		if f == nil {
 			out[i] = answers[0]
 			answers = answers[1:]
-			f, _ = out[i].(*failure)
+			f, _ = out[i].(*requests.Failure)
 		}
 		if f != nil {
-			out[i] = refusal{r.id, f}
+			out[i] = requests.Refusal{ID: r.ID, Error: f}
 		}
 	}
 	return out, nil
-}
-
-// sizes are a reply's numbers of tokens.
-type sizes struct {
-	Length  int  `json:"length"` // of both sequences of a pair
-	LengthA *int `json:"length_a,omitempty"`
-	LengthB *int `json:"length_b,omitempty"`
-	Used    *int `json:"used,omitempty"` // read by the model, where an input window may cut
-}
-
-func (s *stream) sizes(r *request) sizes {
-	var z sizes
-	for _, n := range r.lengths {
-		z.Length += n
-	}
-	if len(r.lengths) == 2 {
-		z.LengthA, z.LengthB = &r.lengths[0], &r.lengths[1]
-	}
-	if s.parser.config.InputWindow != nil {
-		n := r.tokens()
-		z.Used = &n
-	}
-	return z
 }

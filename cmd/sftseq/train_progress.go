@@ -52,6 +52,8 @@ func (p *trainProgress) observe(event any) {
 		p.step(e.Step)
 	case sft.EvaluationReport:
 		p.line(fmt.Sprintf("step %d: validation accuracy %.2f%%, loss %.4f over %d rows%s", e.Step, 100*e.Accuracy, e.Loss, e.Rows, map[bool]string{true: ", the best so far"}[e.Best]))
+	case sft.SkipReport:
+		p.line(fmt.Sprintf("step %d: no update, its gradient overflows float16; the loss is scaled by %g from now on", e.Step, e.LossScale))
 	case sft.Warning:
 		p.line("warning: " + string(e))
 	case sft.EvaluationProgress:

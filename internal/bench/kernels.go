@@ -39,8 +39,6 @@ func Kernels() []Kernel {
 type KernelResult struct {
 	Kernel  string  `json:"kernel"`
 	Size    string  `json:"size"`
-	Threads int     `json:"threads"`
-	Device  string  `json:"device"`
 	Seconds float64 `json:"seconds"`
 	GFLOPS  float64 `json:"gflop_per_s,omitempty"`
 	GBPS    float64 `json:"gb_per_s,omitempty"`
@@ -66,7 +64,7 @@ func (k Kernel) Measure(ctx context.Context, device tensor.Device, ceilings *Cei
 	if err != nil {
 		return KernelResult{}, fmt.Errorf("%s: %w", k.Name, err)
 	}
-	out := KernelResult{Kernel: k.Name, Size: k.Size, Device: device.Name(), Seconds: seconds}
+	out := KernelResult{Kernel: k.Name, Size: k.Size, Seconds: seconds}
 	const giga = 1e9
 	moved := r.traffic(launch)
 	if operations := k.work.products + k.work.comparisons; operations > 0 {
@@ -83,16 +81,31 @@ func (k Kernel) Measure(ctx context.Context, device tensor.Device, ceilings *Cei
 // kernelSeconds is the median time of f, or where the device times itself, the
 // mean of what it computed.
 func kernelSeconds(ctx context.Context, f Run, device tensor.Device) (float64, error) {
-	p, ok := device.(tensor.Profiler)
-	if !ok {
+	if _, ok := device.(tensor.Profiler); !ok {
 		return Seconds(ctx, f, 3, kernelTime)
 	}
-	p.StartProfile()
-	runs := 0
-	_, err := Seconds(ctx, func(ctx context.Context) error { runs++; return f(ctx) }, 3, kernelTime)
-	total := 0.0
-	for _, t := range p.StopProfile() {
+	runs, total := 0, 0.0
+	times, err := kernelTimes(device, func() error {
+		_, err := Seconds(ctx, func(ctx context.Context) error { runs++; return f(ctx) }, 3, kernelTime)
+		return err
+	})
+	for _, t := range times {
 		total += t.Seconds
 	}
 	return total / float64(runs), err
+}
+
+// kernelTimes has a device time what f has it compute, by kernel.
+func kernelTimes(device tensor.Device, f func() error) ([]tensor.KernelTime, error) {
+	p, ok := device.(tensor.Profiler)
+	if !ok {
+		return nil, noProfiler(device)
+	}
+	p.StartProfile()
+	err := f()
+	return p.StopProfile(), err
+}
+
+func noProfiler(device tensor.Device) error {
+	return fmt.Errorf("%s cannot time its kernels: a device of Vulkan can", device.Name())
 }

@@ -115,15 +115,23 @@ func (w *Workload) planned(what string, lanes int) (int64, error) {
 // Measurement is what one workload took.
 type Measurement struct {
 	Seconds float64 // the median of the repetitions
-	// Peak is the most memory of the process that was resident meanwhile; where
-	// the system does not say, what the programs were planned to take.
+	// Peak is the most memory that was taken meanwhile: on the processor what of
+	// the process was resident; on a device with memory of its own, and where the
+	// system does not say, what the programs were planned to take there.
 	Peak int64
+	// Kernels are the times within one more run, the longest first, if they were
+	// asked for. Each kernel waits for the one before then.
+	Kernels []tensor.KernelTime
 }
 
-// Measure prepares, warms up with one run and measures reps.
-func (w *Workload) Measure(ctx context.Context, what string, reps int) (Measurement, error) {
+// Measure prepares, warms up with one run and measures reps. With a profile, one
+// more run follows, on a [tensor.Profiler].
+func (w *Workload) Measure(ctx context.Context, what string, reps int, profile bool) (Measurement, error) {
+	if _, ok := w.Device.(tensor.Profiler); profile && !ok {
+		return Measurement{}, noProfiler(w.Device)
+	}
 	debug.FreeOSMemory() // what an earlier measurement left is not this one's
-	known := resetPeak()
+	resident := onProcessor(w.Device) && resetPeak()
 	f, err := w.Prepare(what)
 	if err == nil {
 		err = f(ctx)
@@ -135,11 +143,27 @@ func (w *Workload) Measure(ctx context.Context, what string, reps int) (Measurem
 	if m.Seconds, err = Seconds(ctx, f, reps, 0); err != nil {
 		return Measurement{}, err
 	}
-	if known {
-		m.Peak, known = peakResident()
+	if resident {
+		m.Peak, resident = peakResident()
 	}
-	if !known {
-		m.Peak, err = w.planned(what, w.Device.Lanes())
+	if !resident {
+		if m.Peak, err = w.peak(what); err != nil {
+			return Measurement{}, err
+		}
+	}
+	if profile {
+		m.Kernels, err = kernelTimes(w.Device, func() error { return f(ctx) })
 	}
 	return m, err
+}
+
+// peak is the memory that was planned for as many lanes as the limit allows.
+func (w *Workload) peak(what string) (need int64, err error) {
+	for lanes := w.Device.Lanes(); lanes > 0; lanes-- {
+		need, err = w.planned(what, lanes)
+		if err != nil || w.Memory == 0 || need <= w.Memory {
+			break
+		}
+	}
+	return need, err
 }

@@ -24,12 +24,16 @@ func sumSquares(r *run, k tensor.SumSquares) {
 }
 
 func adamW(r *run, k tensor.AdamW) {
+	squares := r.floats(k.SumSquares)[0]
+	if squares-squares != 0 {
+		return
+	}
 	w, m, v, g := r.floats(k.W), r.floats(k.M), r.floats(k.V), r.floats(k.G)
 	s := r.floats(k.Step)
 	step := tensor.AdamWStep{GradientScale: s[0], MaxNorm: s[1], LearningRate: s[2], Correction1: s[3], Correction2: s[4]}
 	scale := step.GradientScale
 	if step.MaxNorm > 0 {
-		norm := float32(math.Sqrt(float64(r.floats(k.SumSquares)[0]))) * scale
+		norm := float32(math.Sqrt(float64(squares))) * scale
 		scale *= min(1, step.MaxNorm/(norm+1e-6))
 	}
 	c := simd.AdamWFactors{scale, float32(k.Beta1), float32(1 - k.Beta1), float32(k.Beta2), float32(1 - k.Beta2),

@@ -8,6 +8,7 @@ import (
 func crossEntropy(r *run, k tensor.CrossEntropy) {
 	n := k.Logits.Width()
 	loss, dlogits, logits, label := r.floats(k.Loss), r.floats(k.DLogits), r.floats(k.Logits), r.ints(k.Label)
+	scale := r.floats(k.Scale)[0]
 	for e := range r.rows(k.Logits) {
 		z, g := logits[e*n:(e+1)*n], dlogits[e*n:(e+1)*n]
 		top := z[0]
@@ -24,5 +25,8 @@ func crossEntropy(r *run, k tensor.CrossEntropy) {
 		}
 		loss[e] = fmath.Log(sum) - (z[label[e]] - top)
 		g[label[e]]--
+		for c := range g {
+			g[c] *= scale
+		}
 	}
 }

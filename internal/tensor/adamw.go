@@ -14,7 +14,7 @@ func (k SumSquares) check()            { words("sumsquares", k.Y, 1) }
 // AdamWStep holds the numbers of one update, in device memory because they
 // change from step to step.
 type AdamWStep struct {
-	GradientScale float32 // 1/examples: the gradient arrives as a sum
+	GradientScale float32 // 1/(examples·scale): the gradient arrives as that of scale times their sum
 	MaxNorm       float32 // of the scaled gradient; 0 does not clip
 	LearningRate  float32
 	Correction1   float32 // 1/(1 − β1^t)
@@ -35,6 +35,9 @@ const AdamWStepWords = 5
 //	W ← W(1 − lr·Decay)
 //	M ← β1 M + (1−β1) g, V ← β2 V + (1−β2) g²
 //	W ← W − lr·(M·Correction1)/(√(V·Correction2) + Eps)
+//
+// Where SumSquares is not finite the gradient is no good, and W, M and V stay as
+// they are.
 type AdamW struct {
 	W, M, V      *Tensor
 	G            *Tensor

@@ -81,6 +81,7 @@ type Attention struct {
 	Batch       *Batch
 	Relation    Relation
 	Heads       int
+	Most        int // sampled keys of a sequence at most; 0 does not say
 	Score       Score
 	Probability Probability
 }

@@ -13,13 +13,33 @@ import (
 // the layer the test is skipped, except where CI=true, which installs them.
 func Open(t testing.TB) *vk.Device {
 	t.Helper()
-	t.Setenv("SFTSEQ_VK_VALIDATE", "1")
-	d, err := vk.Open(vk.Options{})
+	d, err := open(t, vk.Options{})
 	if err != nil {
 		if os.Getenv("CI") == "true" {
 			t.Fatal(err)
 		}
 		t.Skip("Vulkan and its validation layer are needed: ", err)
+	}
+	return d
+}
+
+// OpenMixed is Open for mixed precision. Without cooperative matrices the test is
+// skipped, also where CI=true: Mesa's driver for processors has them from version
+// 26.1 on.
+func OpenMixed(t testing.TB) *vk.Device {
+	t.Helper()
+	d, err := open(t, vk.Options{Mixed: true})
+	if err != nil {
+		t.Skip(err)
+	}
+	return d
+}
+
+func open(t testing.TB, o vk.Options) (*vk.Device, error) {
+	t.Setenv("SFTSEQ_VK_VALIDATE", "1")
+	d, err := vk.Open(o)
+	if err != nil {
+		return nil, err
 	}
 	t.Cleanup(func() {
 		if err := d.Close(); err != nil {
@@ -29,5 +49,5 @@ func Open(t testing.TB) *vk.Device {
 			t.Error("validation: ", m)
 		}
 	})
-	return d
+	return d, nil
 }

@@ -3,6 +3,7 @@ package conformance
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"sftseq/internal/tensor"
 )
@@ -47,6 +48,25 @@ func adamWCases() []Case {
 				r.want(m, m2, 3e-7)
 				r.want(v, v2, 3e-7)
 				return k
+			}})
+		}
+	}
+	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
+		for _, maxNorm := range []float32{0, 1} {
+			name := fmt.Sprintf("adamw skips a sum of squares of %g, max norm %g", bad, maxNorm)
+			cases = append(cases, Case{name, rows(1), func(r *rig) tensor.Kernel {
+				n := 2000
+				w, m, v, g := r.inOutFixed(n), r.inOutFixed(n), r.inOutFixed(n), r.fixed(n)
+				g.x[n/2] = bad
+				squares, step := r.fixed(1), r.fixed(tensor.AdamWStepWords)
+				squares.x[0] = bad
+				numbers := tensor.AdamWStep{GradientScale: 0.25, MaxNorm: maxNorm, LearningRate: 0.3, Correction1: 2.5, Correction2: 7}
+				step.set(func(i int) float64 { return float64(numbers.Words()[i]) })
+				for _, o := range []*operand{w, m, v} {
+					r.want(o, slices.Clone(o.x), 0)
+				}
+				return tensor.AdamW{W: w.Tensor, M: m.Tensor, V: v.Tensor, G: g.Tensor, SumSquares: squares.Tensor, Step: step.Tensor,
+					Decay: 0.1, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8}
 			}})
 		}
 	}

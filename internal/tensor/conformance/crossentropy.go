@@ -32,24 +32,29 @@ func crossEntropyCases() []Case {
 	var cases []Case
 	for _, s := range []struct {
 		examples, labels int
-		scale            float64
-	}{{1, 1, 1}, {1, 2, 1}, {3, 5, 10}, {33, 10, 1}, {20, 33, 200}} {
+		size, scale      float64
+	}{{1, 1, 1, 1}, {1, 2, 1, 1}, {3, 5, 10, 2.5}, {33, 10, 1, 1 << 15}, {20, 33, 200, 3e-5}} {
 		at := shape{lengths: slices.Repeat([]int{1}, 2*s.examples), k: 1}
-		name := fmt.Sprintf("crossentropy %d examples, %d labels, logits of size %g", s.examples, s.labels, s.scale)
+		name := fmt.Sprintf("crossentropy %d examples, %d labels, logits of size %g, scale %g", s.examples, s.labels, s.size, s.scale)
 		cases = append(cases, Case{name, at, func(r *rig) tensor.Kernel {
 			z := r.in(tensor.Examples, s.labels)
-			z.set(func(i int) float64 { return s.scale * z.x[i] })
+			z.set(func(i int) float64 { return s.size * z.x[i] })
+			scale := r.fixed(1)
+			scale.set(func(int) float64 { return s.scale })
 			label := make([]int, s.examples)
 			for e := range label {
 				label[e] = r.random.IntN(s.labels)
 			}
 			loss, dz := crossEntropy64(z.x, label, s.labels)
+			for i := range dz {
+				dz[i] *= scale.x[0]
+			}
 			r.derivative(func() float64 {
 				loss, _ := crossEntropy64(z.x, label, s.labels)
-				return product(ones(len(loss)), loss)
+				return scale.x[0] * product(ones(len(loss)), loss)
 			}, pair{z.x, dz})
 			return tensor.CrossEntropy{Loss: r.want(r.out(tensor.Examples, 1), loss, 1e-6).Tensor,
-				DLogits: r.want(r.out(tensor.Examples, s.labels), dz, 1e-6).Tensor, Logits: z.Tensor, Label: r.list(tensor.Examples, label).Tensor}
+				DLogits: r.want(r.out(tensor.Examples, s.labels), dz, 1e-6).Tensor, Logits: z.Tensor, Label: r.list(tensor.Examples, label).Tensor, Scale: scale.Tensor}
 		}})
 	}
 	return cases

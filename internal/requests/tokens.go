@@ -1,4 +1,4 @@
-package main
+package requests
 
 import (
 	"bytes"
@@ -10,11 +10,11 @@ import (
 	"sftseq/sft"
 )
 
-// parseTokens reads a list of token ids from valid JSON. It takes the place of
+// ParseTokens reads a list of token ids from valid JSON. It takes the place of
 // the JSON package, which cannot say which element is bad.
-func parseTokens(value json.RawMessage) ([]int32, error) {
+func ParseTokens(value json.RawMessage) ([]int32, error) {
 	if value[0] != '[' {
-		return nil, fmt.Errorf("expected a list of token ids, found %s", kind(value))
+		return nil, fmt.Errorf("expected a list of token ids, found %s", Kind(value))
 	}
 	body := bytes.TrimSpace(value[1 : len(value)-1])
 	if len(body) == 0 {
@@ -27,15 +27,15 @@ func parseTokens(value json.RawMessage) ([]int32, error) {
 		item = bytes.TrimSpace(item)
 		id, err := strconv.ParseInt(string(item), 10, 64)
 		if err != nil || id < 0 || id > math.MaxInt32 {
-			return nil, fmt.Errorf("index %d: expected a token id (a plain integer from 0 to %d), found %s", len(tokens), math.MaxInt32, kind(item))
+			return nil, fmt.Errorf("index %d: expected a token id (a plain integer from 0 to %d), found %s", len(tokens), math.MaxInt32, Kind(item))
 		}
 		tokens = append(tokens, int32(id))
 	}
 	return tokens, nil
 }
 
-// kind describes a JSON value, or the beginning of one, in an error.
-func kind(value []byte) string {
+// Kind describes a JSON value, or the beginning of one, in an error.
+func Kind(value []byte) string {
 	if len(value) == 0 {
 		return "nothing"
 	}
@@ -52,8 +52,8 @@ func kind(value []byte) string {
 	return string(value)
 }
 
-// parseLabel reads a class: its number, or its name where the model has names.
-func parseLabel(c *sft.Config, value json.RawMessage) (int32, error) {
+// ParseLabel reads a class: its number, or its name where the model has names.
+func ParseLabel(c *sft.Config, value json.RawMessage) (int32, error) {
 	if value == nil {
 		return 0, fmt.Errorf("label is missing")
 	}
@@ -68,7 +68,7 @@ func parseLabel(c *sft.Config, value json.RawMessage) (int32, error) {
 	}
 	n, err := strconv.ParseInt(string(value), 10, 32)
 	if err != nil || n < 0 || int(n) >= c.NumLabels {
-		return 0, fmt.Errorf("label: expected 0 to %d, found %s", c.NumLabels-1, kind(value))
+		return 0, fmt.Errorf("label: expected 0 to %d, found %s", c.NumLabels-1, Kind(value))
 	}
 	return int32(n), nil
 }

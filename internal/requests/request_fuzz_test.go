@@ -1,4 +1,4 @@
-package main
+package requests
 
 import (
 	"encoding/json"
@@ -20,26 +20,26 @@ func FuzzRequest(f *testing.F) {
 	} {
 		f.Add([]byte(line))
 	}
-	config, err := sft.ReadConfig(golden("pre", "config.json"))
+	config, err := sft.ReadConfig("../../sft/testdata/golden/pre/config.json")
 	if err != nil {
 		f.Fatal(err)
 	}
-	p := newParser(config, "f", true, false)
+	p := NewParser(config, "f", true, false)
 	f.Fuzz(func(t *testing.T, line []byte) {
-		r := p.parse(line, 5, nil)
-		if !json.Valid(r.id) {
-			t.Fatalf("id %q", r.id)
+		r := p.Parse(line, 5, nil)
+		if !json.Valid(r.ID) {
+			t.Fatalf("id %q", r.ID)
 		}
-		if r.failure != nil {
-			if r.sequences != nil || !strings.HasPrefix(r.failure.Message, "f:5: ") || !slices.Contains([]int{codeParse, codeRequest, codeParams}, r.failure.Code) {
-				t.Fatalf("%+v, %+v", r, r.failure)
+		if r.Failure != nil {
+			if r.Sequences != nil || !strings.HasPrefix(r.Failure.Message, "f:5: ") || !slices.Contains([]int{CodeParse, CodeRequest, CodeParams}, r.Failure.Code) {
+				t.Fatalf("%+v, %+v", r, r.Failure)
 			}
 			return
 		}
-		if len(r.sequences) != 1 || r.lengths[0] != len(r.sequences[0]) {
+		if len(r.Sequences) != 1 || r.Lengths[0] != len(r.Sequences[0]) {
 			t.Fatalf("%+v", r)
 		}
-		if err := config.CheckTokens(r.sequences[0]); err != nil {
+		if err := config.CheckTokens(r.Sequences[0]); err != nil {
 			t.Fatal(err)
 		}
 		var want map[string]json.RawMessage
@@ -47,10 +47,10 @@ func FuzzRequest(f *testing.F) {
 			t.Fatal(err)
 		}
 		var tokens []int32
-		if json.Unmarshal(want["tokens"], &tokens) == nil && tokens != nil && !slices.Equal(tokens, r.sequences[0]) {
-			t.Fatalf("%v, want %v", r.sequences[0], tokens)
+		if json.Unmarshal(want["tokens"], &tokens) == nil && tokens != nil && !slices.Equal(tokens, r.Sequences[0]) {
+			t.Fatalf("%v, want %v", r.Sequences[0], tokens)
 		}
-		if label, err := parseLabel(config, r.label); err == nil && (label < 0 || label > 9) {
+		if label, err := ParseLabel(config, r.Label); err == nil && (label < 0 || label > 9) {
 			t.Fatalf("label %d", label)
 		}
 	})

@@ -1,0 +1,316 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"sftseq/device"
+	"sftseq/internal/bench"
+)
+
+// shownShare is the least share of a step that a kernel's row is printed for.
+const shownShare = 0.005
+
+// markdown is the whole report.
+func (r *kitResults) markdown() string {
+	p := &page{}
+	r.header(p)
+	p.add(r.partsTable())
+	p.add(r.failuresTable())
+	p.add(r.devicesTable())
+	p.add(r.checkTable())
+	p.add(r.goldenTable())
+	p.add(r.listOpsTable())
+	for i := range r.profiles {
+		p.add(profileTable(&r.profiles[i]))
+	}
+	p.add(r.kernelsTable())
+	p.add(r.presetsTable())
+	p.add(r.lengthsTable())
+	p.add(r.lossTable())
+	return p.String()
+}
+
+// header says where the figures are from.
+func (r *kitResults) header(p *page) {
+	for _, a := range r.about {
+		switch {
+		case a.Says != "":
+			p.line("%s", a.Says)
+		default:
+			p.line("%s, %s, %s", a.Date, a.Version, a.System)
+		}
+		if a.Quick {
+			p.line("**A reduced size, to see whether everything works: its figures mean nothing.**")
+		}
+	}
+	for _, m := range r.listops {
+		p.line("%s", m.Device)
+	}
+	if r.torn > 0 {
+		p.line("Lines that could not be read: %d.", r.torn)
+	}
+}
+
+func (r *kitResults) partsTable() *mdTable {
+	t := newMDTable("What ran", "part", "status", "seconds", "planned", "at most")
+	for _, x := range r.parts {
+		status := "ok"
+		switch {
+		case x.Status == 124 || x.Status == 137: // of timeout
+			status = "out of time"
+		case x.Status != 0:
+			status = "incomplete"
+		}
+		t.add(x.Name, status, strconv.Itoa(x.Seconds), strconv.Itoa(x.Planned), strconv.Itoa(x.Limit))
+	}
+	return t
+}
+
+func (r *kitResults) failuresTable() *mdTable {
+	t := newMDTable("What failed", "part", "command", "status", "error")
+	for _, x := range r.failures {
+		t.add(x.Part, "`"+x.Command+"`", strconv.Itoa(x.Status), x.Error)
+	}
+	return t
+}
+
+func (r *kitResults) devicesTable() *mdTable {
+	t := newMDTable("Devices", "device", "name", "kind", "driver", "API", "memory", "subgroup", "copy", "multiply-add")
+	for _, x := range r.devices {
+		if x.Device == "" { // why there is none
+			continue
+		}
+		t.add(x.row()...)
+		if note := x.note(); note != "" {
+			t.notes = append(t.notes, note)
+		}
+	}
+	return t
+}
+
+// checkTable is a line for all kernels, and one for each that failed.
+func (r *kitResults) checkTable() *mdTable {
+	t := newMDTable("Every kernel beside double precision", "kernel", "cases", "of the tolerance", "result")
+	all := kernelCheck{Kernel: fmt.Sprintf("all %d", len(r.checks))}
+	for _, k := range r.checks {
+		all.Cases += k.Cases
+		all.Failed += k.Failed
+		all.Worst = max(all.Worst, k.Worst)
+		if k.Failed > 0 {
+			t.add(k.Kernel, strconv.Itoa(k.Cases), fmt.Sprintf("%.0f%%", 100*k.Worst), k.verdict())
+			t.notes = append(t.notes, k.notes()...)
+		}
+	}
+	if all.Cases > 0 {
+		t.add(all.Kernel, strconv.Itoa(all.Cases), fmt.Sprintf("%.0f%%", 100*all.Worst), all.verdict())
+	}
+	return t
+}
+
+func (r *kitResults) goldenTable() *mdTable {
+	t := newMDTable("Models beside double precision", "precision", "model", "lines", "logits", "gradients", "losses", "of the tolerance", "result")
+	for _, g := range r.golden {
+		t.add(append([]string{string(g.Precision)}, g.row()...)...)
+		if g.Error != "" {
+			t.notes = append(t.notes, g.Golden+": "+g.Error)
+		}
+	}
+	return t
+}
+
+// what is the kind of a measurement in our words.
+func (x *torchResult) what() string {
+	if x.What == "infer" {
+		return bench.Forward
+	}
+	return x.What
+}
+
+func (x *torchResult) program() string {
+	text := "PyTorch"
+	if x.Model == "transformer" {
+		text += ", full attention"
+	}
+	if x.Compiled {
+		return text + ", compiled"
+	}
+	return text + ", eager"
+}
+
+// listOpsTable has our figures beside PyTorch's.
+func (r *kitResults) listOpsTable() *mdTable {
+	t := newMDTable("The preset of ListOps", "what", "program", "precision", "tokens/s", "time", "memory", "fp32 to it", "mixed to it")
+	for _, what := range []string{bench.Train, bench.Forward} {
+		ours := map[device.Precision]float64{}
+		for _, m := range r.listops {
+			if m.What == what {
+				ours[m.Precision] = m.TokensPerSec
+				t.add(what, "sftseq", string(m.Precision), tokensPerSecond(m.TokensPerSec), duration(m.Seconds), binaryBytes(m.PeakBytes), "", "")
+			}
+		}
+		for _, x := range r.torch {
+			if x.what() == what {
+				t.add(what, x.program(), x.Type, tokensPerSecond(x.TokensPerSec), duration(x.Seconds), x.peak(),
+					ratio(ours[device.FP32], x.TokensPerSec), ratio(ours[device.Mixed], x.TokensPerSec))
+			}
+		}
+	}
+	for _, m := range r.listops[:min(1, len(r.listops))] {
+		t.notes = append(t.notes, fmt.Sprintf("Batches of %d sequences of %d tokens. A ratio above 1 is in our favour.", m.Batch, m.Length))
+	}
+	return t
+}
+
+func (x *torchResult) peak() string {
+	const giga = 1 << 30
+	if x.PeakGiB == 0 {
+		return "–"
+	}
+	return binaryBytes(int64(x.PeakGiB * giga))
+}
+
+func ratio(a, b float64) string {
+	if a == 0 || b == 0 {
+		return "–"
+	}
+	return significant(a / b)
+}
+
+// presetsTable has the five tasks, and PyTorch's figure of the same task where it
+// was measured.
+func (r *kitResults) presetsTable() *mdTable {
+	t := newMDTable("The presets of the Long Range Arena", "task", "what", "precision", "length", "batch", "tokens/s", "time", "memory", "PyTorch tokens/s", "ratio to it")
+	for _, m := range append(r.listops, r.presets...) {
+		task := strings.TrimSuffix(filepath.Base(m.Config), ".json")
+		row := []string{task, m.What, string(m.Precision), strconv.Itoa(m.Length), strconv.Itoa(m.Batch), tokensPerSecond(m.TokensPerSec), duration(m.Seconds), binaryBytes(m.PeakBytes)}
+		best := torchResult{}
+		for _, x := range append(r.torch, r.torches...) {
+			if x.Task == task && x.what() == m.What && x.Model == "sft" && x.TokensPerSec > best.TokensPerSec {
+				best = x
+			}
+		}
+		if best.TokensPerSec > 0 {
+			row = append(row, fmt.Sprintf("%s (%s, %s)", tokensPerSecond(best.TokensPerSec), strings.TrimPrefix(best.program(), "PyTorch, "), best.Type))
+		} else {
+			row = append(row, "–")
+		}
+		t.add(append(row, ratio(m.TokensPerSec, best.TokensPerSec))...)
+	}
+	return t
+}
+
+func (r *kitResults) lengthsTable() *mdTable {
+	t := newMDTable("Over length, one sequence at a time", "what", "precision", "length", "tokens/s", "time", "memory")
+	for _, m := range r.lengths {
+		t.add(m.What, string(m.Precision), strconv.Itoa(m.Length), tokensPerSecond(m.TokensPerSec), duration(m.Seconds), binaryBytes(m.PeakBytes))
+	}
+	return t
+}
+
+// profileTable has the kernels that matter, and the others together.
+func profileTable(m *modelResult) *mdTable {
+	t := newMDTable(fmt.Sprintf("Kernels of %s, %s", m.What, m.Precision), "kernel", "launches", "time", "share")
+	rest := kernelShare{}
+	total, others := 0.0, 0
+	for _, k := range m.Kernels {
+		total += k.Seconds
+		if k.Share < shownShare {
+			rest.Launches, rest.Seconds, rest.Share = rest.Launches+k.Launches, rest.Seconds+k.Seconds, rest.Share+k.Share
+			others++
+			continue
+		}
+		t.add(k.row()...)
+	}
+	if others > 0 {
+		rest.Kernel = fmt.Sprintf("%d others", others)
+		t.add(rest.row()...)
+	}
+	t.notes = append(t.notes, fmt.Sprintf("%s in kernels, one at a time; %s a run of batch %d, length %d.", duration(total), duration(m.Seconds), m.Batch, m.Length))
+	return t
+}
+
+func (r *kitResults) kernelsTable() *mdTable {
+	t := newMDTable("Kernels alone", "precision", "kernel", "size", "time", "rate", "of the ceiling")
+	for _, k := range r.kernels {
+		t.add(string(k.Precision), k.Kernel, k.Size, duration(k.Seconds), kernelRate(k.KernelResult), percentOf(k.KernelResult.Ceiling))
+	}
+	for _, c := range r.ceilings {
+		t.notes = append(t.notes, fmt.Sprintf("%s: %s", c.Precision, describeCeilings(c.Ceilings, 1)))
+	}
+	return t
+}
+
+func (r *kitResults) lossTable() *mdTable {
+	t := newMDTable("Training on ListOps", "precision", "batch", "steps", "seconds", "mean loss at the end", "to fp32")
+	exact := 0.0
+	for _, l := range r.losses {
+		if l.Precision == device.FP32 {
+			exact = l.Loss
+		}
+	}
+	for _, l := range r.losses {
+		difference := "–"
+		if l.Precision != device.FP32 && exact > 0 {
+			difference = fmt.Sprintf("%+.2f%%", 100*(l.Loss/exact-1))
+		}
+		t.add(string(l.Precision), strconv.Itoa(l.Batch), strconv.Itoa(l.Steps), significant(l.Seconds), fmt.Sprintf("%.4f over %d steps", l.Loss, l.Last), difference)
+	}
+	return t
+}
+
+// page is text of Markdown.
+type page struct{ strings.Builder }
+
+func (p *page) line(format string, args ...any) { fmt.Fprintf(&p.Builder, format+"  \n", args...) }
+
+// add prints a table, if it has rows.
+func (p *page) add(t *mdTable) {
+	if len(t.rows) == 1 {
+		return
+	}
+	fmt.Fprintf(&p.Builder, "\n## %s\n\n", t.title)
+	width := make([]int, len(t.rows[0]))
+	for _, row := range t.rows {
+		for i, cell := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(cell), 3)
+		}
+	}
+	for n, row := range t.rows {
+		for i, cell := range row {
+			p.WriteString("| " + cell + strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell)+1))
+		}
+		p.WriteString("|\n")
+		if n == 0 {
+			for _, w := range width {
+				p.WriteString("|" + strings.Repeat("-", w+2))
+			}
+			p.WriteString("|\n")
+		}
+	}
+	for _, note := range t.notes {
+		p.WriteString("\n" + note + "\n")
+	}
+}
+
+// mdTable is a table of Markdown, with notes below.
+type mdTable struct {
+	title string
+	rows  [][]string
+	notes []string
+}
+
+func newMDTable(title string, columns ...string) *mdTable {
+	return &mdTable{title: title, rows: [][]string{columns}}
+}
+
+// add adds a row. What would end a cell is replaced.
+func (t *mdTable) add(row ...string) {
+	for i := range row {
+		row[i] = strings.NewReplacer("|", "/", "\n", " ").Replace(row[i])
+	}
+	t.rows = append(t.rows, row)
+}

@@ -1,0 +1,254 @@
+// Package requests reads sequences that JSON holds and writes what a model says
+// of them: the lines of predict and embed, and what a server is asked.
+package requests
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+
+	"sftseq/seq"
+	"sftseq/sft"
+	"sftseq/tokenizers"
+)
+
+// Codes of what may be wrong with a line, those of JSON-RPC.
+const (
+	CodeParse    = -32700 // not a line of JSON, or longer than --max-line
+	CodeRequest  = -32600 // JSON, but not an object with the fields expected
+	CodeParams   = -32602 // a sequence or label that the model cannot read
+	CodeInternal = -32603 // the model's output is not finite
+)
+
+// Failure is what a line is refused for.
+type Failure struct {
+	Code    int    `json:"code"`
+	Message string `json:"message"`
+}
+
+func (f *Failure) Error() string { return f.Message }
+
+// Fail is a [*Failure].
+func Fail(code int, format string, args ...any) error {
+	return &Failure{code, fmt.Sprintf(format, args...)}
+}
+
+// Request is one line of input.
+type Request struct {
+	ID        json.RawMessage
+	Sequences [][]int32 // what the model reads: one sequence, or two of a pair
+	Lengths   []int     // before an input window cut them
+	Label     json.RawMessage
+	Failure   *Failure // nil if the line can be answered
+}
+
+// Tokens is the number of tokens that the model reads.
+func (r *Request) Tokens() int {
+	n := 0
+	for _, s := range r.Sequences {
+		n += len(s)
+	}
+	return n
+}
+
+// Example is the request as the model takes it.
+func (r *Request) Example() seq.Example {
+	e := seq.Example{A: r.Sequences[0], Label: seq.NoLabel}
+	if len(r.Sequences) == 2 {
+		e.B = r.Sequences[1]
+	}
+	return e
+}
+
+// Parser reads requests for one model.
+type Parser struct {
+	Config       *sft.Config
+	File         string // named in errors
+	single, pair bool   // what a line may hold
+
+	tokenizer   tokenizers.Tokenizer
+	noTokenizer error // why there is none; tokens can be read without
+}
+
+// NewParser returns a parser for a model of configuration c. Single and pair say
+// what a line may hold; file is the name in errors.
+func NewParser(c *sft.Config, file string, single, pair bool) *Parser {
+	p := &Parser{Config: c, File: file, single: single, pair: pair}
+	p.tokenizer, p.noTokenizer = tokenizers.New(c.Tokenizer)
+	return p
+}
+
+// With is the same parser for other lines.
+func (p *Parser) With(file string, single, pair bool) *Parser {
+	q := *p
+	q.File, q.single, q.pair = file, single, pair
+	return &q
+}
+
+// Parse reads the line of a number; bad is set where it could not be read.
+func (p *Parser) Parse(line []byte, number int, bad error) *Request {
+	r := &Request{ID: strconv.AppendInt(nil, int64(number), 10)}
+	err := bad
+	if err != nil {
+		err = Fail(CodeParse, "%v", err)
+	} else {
+		err = p.fill(r, line)
+	}
+	if err != nil {
+		// Every error made below is a failure; another kind would be a mistake here.
+		if !errors.As(err, &r.Failure) {
+			r.Failure = &Failure{Code: CodeInternal, Message: err.Error()}
+		}
+		r.Failure.Message = fmt.Sprintf("%s:%d: %s", p.File, number, r.Failure.Message)
+		r.Sequences, r.Lengths = nil, nil
+	}
+	return r
+}
+
+func (p *Parser) fill(r *Request, line []byte) error {
+	fields, err := Fields(line, requestFields)
+	if err != nil {
+		return err
+	}
+	for key, value := range fields {
+		// A null is as good as an absent one, except for the id.
+		if key != "id" && string(value) == "null" {
+			delete(fields, key)
+		}
+	}
+	if id, ok := fields["id"]; ok {
+		r.ID = id
+	}
+	r.Label = fields["label"]
+	names, err := p.sources(fields)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		tokens, err := p.Tokenize(name, fields[name])
+		if err != nil {
+			return Fail(CodeParams, "%s: %v", name, err)
+		}
+		used, err := p.Config.Window(tokens)
+		if err != nil {
+			return Fail(CodeParams, "%s: %v", name, err)
+		}
+		r.Sequences = append(r.Sequences, used)
+		r.Lengths = append(r.Lengths, len(tokens))
+	}
+	return nil
+}
+
+// requestFields are the fields with a meaning; all others are passed over.
+var requestFields = map[string]bool{"id": true, "tokens": true, "text": true, "tokens_a": true, "text_a": true,
+	"tokens_b": true, "text_b": true, "label": true}
+
+// Fields cuts a JSON object into those of its fields that are known. A known
+// one may be there once.
+func Fields(line []byte, known map[string]bool) (map[string]json.RawMessage, error) {
+	if !utf8.Valid(line) {
+		at := 0
+		for {
+			r, n := utf8.DecodeRune(line[at:])
+			if r == utf8.RuneError && n == 1 {
+				return nil, Fail(CodeParse, "column %d: not UTF-8", at+1)
+			}
+			at += n
+		}
+	}
+	var whole json.RawMessage
+	if err := json.Unmarshal(line, &whole); err != nil {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			return nil, Fail(CodeParse, "column %d: not JSON: %v", syntax.Offset, err)
+		}
+		return nil, Fail(CodeParse, "not JSON: %v", err)
+	}
+	d := json.NewDecoder(bytes.NewReader(line))
+	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+		return nil, Fail(CodeRequest, "expected a JSON object, found %s", Kind(bytes.TrimSpace(line)))
+	}
+	fields := map[string]json.RawMessage{}
+	for d.More() {
+		name, err := d.Token()
+		if err != nil {
+			return nil, Fail(CodeParse, "not JSON: %v", err)
+		}
+		var value json.RawMessage
+		if err := d.Decode(&value); err != nil {
+			return nil, Fail(CodeParse, "not JSON: %v", err)
+		}
+		key, _ := name.(string)
+		if !known[key] {
+			continue
+		}
+		if fields[key] != nil {
+			return nil, Fail(CodeRequest, "the field %s occurs twice", key)
+		}
+		fields[key] = value
+	}
+	return fields, nil
+}
+
+// sources names the fields that hold the sequence, or the two of a pair.
+func (p *Parser) sources(fields map[string]json.RawMessage) ([]string, error) {
+	var found [3]string
+	for i, suffix := range []string{"", "_a", "_b"} {
+		tokens, text := "tokens"+suffix, "text"+suffix
+		switch {
+		case fields[tokens] != nil && fields[text] != nil:
+			return nil, Fail(CodeRequest, "both %s and %s, expected one of them", tokens, text)
+		case fields[tokens] != nil:
+			found[i] = tokens
+		case fields[text] != nil:
+			found[i] = text
+		}
+	}
+	single, a, b := found[0], found[1], found[2]
+	switch {
+	case single != "" && a+b != "":
+		return nil, Fail(CodeRequest, "both %s and %s, expected one sequence or a pair", single, a+b)
+	case single != "" && p.single:
+		return []string{single}, nil
+	case a != "" && b != "" && p.pair:
+		return []string{a, b}, nil
+	case p.single && p.pair:
+		return nil, Fail(CodeRequest, "expected tokens or text, or both of a pair (tokens_a or text_a, tokens_b or text_b)")
+	case p.pair:
+		return nil, Fail(CodeRequest, "expected a pair (tokens_a or text_a, and tokens_b or text_b), found %s", anyOf(single, a, b))
+	}
+	return nil, Fail(CodeRequest, "expected tokens or text, found %s", anyOf(a, b))
+}
+
+func anyOf(names ...string) string {
+	for _, n := range names {
+		if n != "" {
+			return "only " + n
+		}
+	}
+	return "neither"
+}
+
+// Tokenize reads the value of a field with tokens or text, whose name begins
+// with one of these words.
+func (p *Parser) Tokenize(name string, value json.RawMessage) ([]int32, error) {
+	if name[:2] == "to" {
+		return ParseTokens(value)
+	}
+	var text string
+	if json.Unmarshal(value, &text) != nil {
+		return nil, fmt.Errorf("expected a string, found %s", Kind(value))
+	}
+	return p.Encode(text)
+}
+
+// Encode turns text into tokens, if the model has a tokenizer.
+func (p *Parser) Encode(text string) ([]int32, error) {
+	if p.noTokenizer != nil {
+		return nil, fmt.Errorf("it needs a tokenizer, as tokens do not: %w", p.noTokenizer)
+	}
+	return p.tokenizer.Encode(text)
+}

@@ -1,0 +1,167 @@
+package checking
+
+import (
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"sftseq/internal/cpu"
+	"sftseq/internal/tensor"
+)
+
+// nudged is a device that reads one of its inputs a little off.
+type nudged struct {
+	tensor.Device
+	input *tensor.Tensor
+	at    int
+	by    float32
+}
+
+func (d nudged) Prepare(p *tensor.Program) (tensor.Executable, error) {
+	x, err := d.Device.Prepare(p)
+	return nudgedRun{x, d}, err
+}
+
+type nudgedRun struct {
+	tensor.Executable
+	device nudged
+}
+
+func (x nudgedRun) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
+	d := x.device
+	score := make([]float32, d.input.Words())
+	if err := tensor.Download(mem[tensor.Inputs], d.input, score); err != nil {
+		return err
+	}
+	kept := slices.Clone(score)
+	score[d.at] += d.by
+	if err := tensor.Upload(mem[tensor.Inputs], d.input, score); err != nil {
+		return err
+	}
+	return errors.Join(x.Executable.Run(ctx, mem, from, to), tensor.Upload(mem[tensor.Inputs], d.input, kept))
+}
+
+// choosing is a program that samples two tokens of each of two sequences.
+type choosing struct {
+	*tensor.Program
+	sample tensor.Sample
+}
+
+var (
+	choosingCounts = tensor.Counts{Tokens: 7, Sequences: 2, Sampled: 4, Examples: 2, Longest: 4}
+	choosingScores = []float32{3, 2, 1, 0.5, 1, 4, 1 - 1e-6}
+)
+
+func newChoosing() choosing {
+	p := tensor.NewProgram()
+	b := tensor.NewBatch(p, 8, 2)
+	k := tensor.Sample{Noised: p.Temp("noised", tensor.Tokens, 8), Count: p.TempInts("count", tensor.Sequences, 2),
+		Top: p.TempInts("top", tensor.Sampled, 8), Partner: p.TempInts("partner", tensor.Sampled, 8),
+		Score: p.Input("score", tensor.Tokens, 8), Batch: b, K: 2, Layer: 5}
+	p.Segment("choose")
+	p.Launch(k)
+	return choosing{p.Finish(), k}
+}
+
+// run returns the tokens chosen.
+func (c choosing) run(t *testing.T, d *Device) ([]int32, error) {
+	t.Helper()
+	x, err := d.Prepare(c.Program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mem tensor.Binding
+	for _, s := range []tensor.Space{tensor.Arena, tensor.Inputs} {
+		if mem[s], err = d.Allocate(c.Words(s)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	b := c.sample.Batch
+	for in, words := range map[*tensor.Tensor][]int32{c.Counts: choosingCounts.Words(), b.Offset: {0, 3, 7}, b.SampleOffset: {0, 2, 4},
+		b.Position: {0, 1, 2, 0, 1, 2, 3}, b.Sequence: {0, 0, 0, 1, 1, 1, 1}, c.sample.Score: tensor.As[int32](tensor.Bits(choosingScores))} {
+		if err := tensor.Upload(mem[tensor.Inputs], in, words); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := x.Run(t.Context(), mem, 0, 1); err != nil {
+		return nil, err
+	}
+	both, seconds := make([]int32, 4), make([]int32, 4)
+	if err := tensor.Download(mem[tensor.Arena], c.sample.Top, both); err != nil {
+		t.Fatal(err)
+	}
+	if err := tensor.Download(mem[tensor.Arena].(memory).second, c.sample.Top, seconds); err != nil || !slices.Equal(both, seconds) {
+		t.Errorf("the second device goes on with tokens %v, not with %v; error %v", seconds, both, err)
+	}
+	return both, nil
+}
+
+// TestFlip: a choice that rounding decides is reported, and the first device's
+// holds.
+func TestFlip(t *testing.T) {
+	c := newChoosing()
+	d := New(cpu.New(1), nudged{cpu.New(1), c.sample.Score, 6, 2e-6})
+	top, err := c.run(t, d)
+	if err != nil || !slices.Equal(top, []int32{0, 1, 1, 2}) {
+		t.Fatalf("chose %v; error %v", top, err)
+	}
+	flips := d.Flips()
+	if len(flips) != 1 {
+		t.Fatalf("%d choices differ: %v", len(flips), flips)
+	}
+	f := flips[0]
+	if f.Layer != 5 || f.Sequence != 1 || !slices.Equal(f.Swapped, []int32{1, 3}) || math.Abs(f.Gap-1e-6) > 1e-7 || !f.Rounding() {
+		t.Errorf("%+v", f)
+	}
+}
+
+// TestOtherScores: scores that differ by more are the difference, whatever is
+// chosen by them.
+func TestOtherScores(t *testing.T) {
+	c := newChoosing()
+	_, err := c.run(t, New(cpu.New(1), nudged{cpu.New(1), c.sample.Score, 6, 0.1}))
+	var e *Difference
+	if !errors.As(err, &e) || e.Tensor != c.sample.Noised || e.Segment != "choose" || e.Kernel != "sample" || e.Launch != 0 {
+		t.Fatalf("error %v", err)
+	}
+	for _, part := range []string{"choose", "sample", "noised", "row 6", "column 0", "cpu"} {
+		if !strings.Contains(err.Error(), part) {
+			t.Errorf("%q does not say %q", err, part)
+		}
+	}
+	if _, err := c.run(t, New(cpu.New(1), cpu.New(1))); err != nil {
+		t.Errorf("the same device twice: %v", err)
+	}
+}
+
+// TestGap: where rounding cannot be the reason there is none.
+func TestGap(t *testing.T) {
+	choice := func(scores []float32, top, partner []int32) *Choice {
+		return &Choice{scores: [][]float32{scores}, top: [][]int32{top}, partner: [][]int32{partner}}
+	}
+	scores := []float32{1, 2, 3, 2}
+	one := choice(scores, []int32{1, 2}, []int32{0, 3})
+	for _, c := range []struct {
+		top, partner []int32
+		gap          float64 // −1: the same
+	}{
+		{[]int32{1, 2}, []int32{0, 3}, -1},
+		{[]int32{2, 3}, []int32{0, 1}, 0},
+		{[]int32{0, 2}, []int32{1, 3}, 1},
+		{[]int32{2}, []int32{0}, math.Inf(1)},
+		{[]int32{1, 2}, []int32{3, 0}, math.Inf(1)},
+		{[]int32{2, 1}, []int32{0, 3}, math.Inf(1)},
+		{[]int32{2, 9}, []int32{0, 3}, math.Inf(1)},
+	} {
+		got := -1.0
+		if flips := one.Flips(choice(scores, c.top, c.partner)); len(flips) > 0 {
+			got = flips[0].Gap
+		}
+		if got != c.gap {
+			t.Errorf("%v, %v: gap %v, expected %v", c.top, c.partner, got, c.gap)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package checking
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"sftseq/internal/tensor"
+)
+
+// edge is the gap between scores below which rounding may choose either token.
+const edge = 1e-5
+
+// Flip is a sequence of which two devices sampled different tokens.
+type Flip struct {
+	Layer    uint32
+	Sequence int // of the batch
+	Swapped  []int32
+	// Gap is what the scores of the tokens differ by that one device alone
+	// sampled; +Inf where rounding cannot be the reason.
+	Gap    float64
+	Tensor *tensor.Tensor // that differs
+}
+
+// Rounding says whether rounding may be the reason.
+func (f Flip) Rounding() bool { return f.Gap < edge }
+
+func (f Flip) String() string {
+	return fmt.Sprintf("layer %d, sequence %d: other tokens sampled at positions %v, whose scores differ by %.1e", f.Layer, f.Sequence, f.Swapped, f.Gap)
+}
+
+// Choice is what a sampler chose, by sequence.
+type Choice struct {
+	sample       tensor.Sample
+	scores       [][]float32
+	top, partner [][]int32
+}
+
+// ReadChoice reads what a launch of a program has just chosen.
+func ReadChoice(p *tensor.Program, k tensor.Sample, mem tensor.Binding) (*Choice, error) {
+	var ints [6][]int32
+	for i, t := range []*tensor.Tensor{p.Counts, k.Batch.Offset, k.Batch.SampleOffset, k.Count, k.Top, k.Partner} {
+		var err error
+		if ints[i], err = integers(mem, t); err != nil {
+			return nil, err
+		}
+	}
+	counts, offset, room, count, top, partner := ints[0], ints[1], ints[2], ints[3], ints[4], ints[5]
+	scores := make([]float32, k.Noised.Words())
+	if err := tensor.Download(mem[k.Noised.Space], k.Noised, scores); err != nil {
+		return nil, err
+	}
+	c := &Choice{sample: k}
+	for b := range counts[tensor.Sequences] {
+		lo, hi := room[b], min(room[b]+max(count[b], 0), room[b+1])
+		c.scores = append(c.scores, scores[offset[b]:offset[b+1]])
+		c.top, c.partner = append(c.top, top[lo:hi]), append(c.partner, partner[lo:hi])
+	}
+	return c, nil
+}
+
+// Flips lists the sequences of which the other device chose otherwise.
+func (c *Choice) Flips(other *Choice) []Flip {
+	var flips []Flip
+	for b, top := range c.top {
+		f := Flip{Layer: c.sample.Layer, Sequence: b, Tensor: c.sample.Top, Gap: math.Inf(1)}
+		switch {
+		case len(top) != len(other.top[b]):
+			f.Tensor = c.sample.Count
+		case !slices.Equal(top, other.top[b]):
+			f.Swapped = append(without(top, other.top[b]), without(other.top[b], top)...)
+			f.Gap = gap(c.scores[b], f.Swapped)
+		case !slices.Equal(c.partner[b], other.partner[b]):
+			f.Tensor = c.sample.Partner // chosen by integers
+			f.Swapped = append(without(c.partner[b], other.partner[b]), without(other.partner[b], c.partner[b])...)
+		default:
+			continue
+		}
+		flips = append(flips, f)
+	}
+	return flips
+}
+
+// without returns what is in x alone.
+func without(x, y []int32) (z []int32) {
+	for _, v := range x {
+		if !slices.Contains(y, v) {
+			z = append(z, v)
+		}
+	}
+	return z
+}
+
+// gap is the distance between the largest and the smallest of the scores at the
+// positions.
+func gap(scores []float32, positions []int32) float64 {
+	lo, hi := math.Inf(1), math.Inf(-1)
+	for _, at := range positions {
+		if at < 0 || int(at) >= len(scores) {
+			return math.Inf(1)
+		}
+		lo, hi = min(lo, float64(scores[at])), max(hi, float64(scores[at]))
+	}
+	if !(hi >= lo) { // the same tokens, in another order
+		return math.Inf(1)
+	}
+	return hi - lo
+}
+
+// flips compares what the devices chose.
+func (x *executable) flips(k tensor.Sample, first, second tensor.Binding) ([]Flip, error) {
+	a, err := ReadChoice(x.program, k, first)
+	if err != nil {
+		return nil, err
+	}
+	b, err := ReadChoice(x.program, k, second)
+	if err != nil {
+		return nil, err
+	}
+	return a.Flips(b), nil
+}

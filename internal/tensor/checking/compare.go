@@ -1,0 +1,217 @@
+package checking
+
+import (
+	"fmt"
+	"math"
+
+	"sftseq/internal/tensor"
+)
+
+// An element may be off by tolerance times its size and its tensor's, and by
+// cancelled times the size of the largest tensor that the launch wrote to the
+// same space: what sums to nothing is made of parts that do not. The size of a
+// tensor is its root mean square.
+const (
+	tolerance = 2e-5
+	cancelled = 1e-6
+)
+
+// Difference is a launch whose results differ.
+type Difference struct {
+	Devices [2]string
+	Segment string
+	Launch  int // of the program
+	Kernel  string
+	Tensor  *tensor.Tensor
+	What    string
+}
+
+func (d *Difference) Error() string {
+	return fmt.Sprintf("%s and %s differ in segment %q, launch %d: %s writes %v: %s",
+		d.Devices[0], d.Devices[1], d.Segment, d.Launch, d.Kernel, d.Tensor, d.What)
+}
+
+// results are what a launch wrote, on both devices.
+type results struct {
+	kernel tensor.Kernel
+	counts []int32 // of the batch
+	count  []int32 // sampled keys of each sequence, where the kernel is told
+	room   []int32 // the first of each sequence's rows of sampled keys
+	wrote  map[*tensor.Tensor][2][]uint32
+}
+
+// compare compares what launch i wrote, and hands the first device's values to
+// the second.
+func (x *executable) compare(segment string, i int, first, second tensor.Binding) error {
+	k := x.program.Launches[i]
+	r, err := x.results(k, first, second)
+	if err != nil {
+		return err
+	}
+	report := func(t *tensor.Tensor, what string) error {
+		return &Difference{[2]string{x.device.first.Name(), x.device.second.Name()}, segment, i, k.Name(), t, what}
+	}
+	sample, sampler := k.(tensor.Sample)
+	worst := 0.0
+	for _, t := range k.Writes() {
+		if sampler && (t == sample.Top || t == sample.Partner) {
+			continue
+		}
+		off, what := r.compare(t)
+		if what != "" {
+			return report(t, what)
+		}
+		worst = max(worst, off)
+	}
+	var flips []Flip
+	if sampler {
+		if flips, err = x.flips(sample, first, second); err != nil {
+			return err
+		}
+		for _, f := range flips {
+			if !f.Rounding() {
+				return report(f.Tensor, f.String())
+			}
+		}
+	}
+	for t, words := range r.wrote {
+		if err := second[t.Space].Write(t.Offset, words[0]); err != nil {
+			return err
+		}
+	}
+	d := x.device
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.flips = append(d.flips, flips...)
+	d.worst[k.Name()] = max(d.worst[k.Name()], worst)
+	return nil
+}
+
+// results downloads what a launch wrote.
+func (x *executable) results(k tensor.Kernel, first, second tensor.Binding) (*results, error) {
+	r := &results{kernel: k, wrote: map[*tensor.Tensor][2][]uint32{}}
+	for _, t := range k.Writes() {
+		a, b := make([]uint32, t.Words()), make([]uint32, t.Words())
+		if err := tensor.Download(first[t.Space], t, a); err != nil {
+			return nil, err
+		}
+		if err := tensor.Download(second[t.Space], t, b); err != nil {
+			return nil, err
+		}
+		r.wrote[t] = [2][]uint32{a, b}
+	}
+	var err error
+	if c := x.program.Counts; c != nil {
+		r.counts, err = integers(first, c)
+	}
+	var count *tensor.Tensor
+	var batch *tensor.Batch
+	switch k := k.(type) {
+	case tensor.Duplet:
+		count, batch = k.Count, k.Batch
+	case tensor.AttentionBackward:
+		count, batch = k.Forward.Count, k.Forward.Batch
+	}
+	if err == nil && count != nil {
+		if r.count, err = integers(first, count); err == nil {
+			r.room, err = integers(first, batch.SampleOffset)
+		}
+	}
+	return r, err
+}
+
+func integers(mem tensor.Binding, t *tensor.Tensor) ([]int32, error) {
+	x := make([]int32, t.Words())
+	return x, tensor.Download(mem[t.Space], t, x)
+}
+
+// compare returns the largest difference in a tensor, as a fraction of what is
+// tolerated, and says where it is beyond.
+func (r *results) compare(t *tensor.Tensor) (worst float64, what string) {
+	own, beside := r.size(t), 0.0
+	for o := range r.wrote {
+		if o.Space == t.Space {
+			beside = max(beside, r.size(o))
+		}
+	}
+	r.each(t, func(at int) {
+		a, b := r.value(t, 0, at), r.value(t, 1, at)
+		if a == b || a != a && b != b || what != "" {
+			return
+		}
+		bound := 0.0
+		if !t.Int {
+			bound = tolerance*(math.Abs(a)+own) + cancelled*beside
+		}
+		off := math.Abs(a - b)
+		worst = max(worst, off/bound)
+		if !(off <= bound) {
+			what = fmt.Sprintf("row %d, column %d: %v and %v, off by %.1e, tolerated are %.1e", at/t.Width(), at%t.Width(), a, b, off, bound)
+		}
+	})
+	return worst, what
+}
+
+// value is a word of a tensor on one of the devices.
+func (r *results) value(t *tensor.Tensor, device, at int) float64 {
+	w := r.wrote[t][device][at]
+	if t.Int {
+		return float64(int32(w))
+	}
+	return float64(math.Float32frombits(w))
+}
+
+// size is the root mean square of a tensor on the first device; integers have
+// none.
+func (r *results) size(t *tensor.Tensor) float64 {
+	sum, n := 0.0, 0
+	r.each(t, func(at int) {
+		if v := r.value(t, 0, at); v-v == 0 && !t.Int {
+			sum += v * v
+			n++
+		}
+	})
+	return math.Sqrt(sum / float64(max(n, 1)))
+}
+
+// each visits the places of a tensor that the launch defines: the rows in use; of
+// a table's rows what the longest sequence needs; of what belongs to the
+// sampled keys and is not zero beyond, those that there are.
+func (r *results) each(t *tensor.Tensor, visit func(at int)) {
+	rows, columns := t.Shape[0], t.Width()
+	if t.Rows != tensor.Fixed {
+		rows = int(r.counts[t.Rows])
+	}
+	keys := false
+	switch k := r.kernel.(type) {
+	case tensor.SinusoidTables:
+		columns = r.table()
+	case tensor.Duplet:
+		keys = t == k.P
+	case tensor.AttentionBackward:
+		if g, ok := k.Gradient.(tensor.SinusoidGradient); ok {
+			keys = t == g.DP
+			if t == g.DF || t == g.DG {
+				columns = r.table()
+			}
+		}
+	}
+	sequence := 0
+	for row := range rows {
+		if keys {
+			for int(r.room[sequence+1]) <= row {
+				sequence++
+			}
+			if row >= int(r.room[sequence]+r.count[sequence]) {
+				continue
+			}
+		}
+		for column := range columns {
+			visit(row*t.Width() + column)
+		}
+	}
+}
+
+// table is the number of entries in use of a row of the relative encoding's
+// tables.
+func (r *results) table() int { return 2*int(r.counts[tensor.CountLongest]) - 1 }

@@ -1,0 +1,128 @@
+package sft
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"sftseq/internal/cpu"
+	"sftseq/internal/tensor"
+	"sftseq/internal/tensor/checking"
+	"sftseq/internal/vktest"
+)
+
+// checkedSteps makes training steps with everything random, and returns the
+// weights.
+func checkedSteps(t *testing.T, task, norm string, steps int, device tensor.Device, lengths ...int) ([]float32, error) {
+	t.Helper()
+	c := trainingConfig()
+	c.Task, c.NormPosition, c.NumLayers = task, norm, 2
+	st, err := NewStepper(randomModel(c, 1), runSettings(), device, 2*groupTokens, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range steps {
+		examples := randomExamples(c, rand.New(rand.NewPCG(1, 2)), lengths...)
+		if _, err := st.Step(t.Context(), examples); err != nil {
+			return nil, err
+		}
+	}
+	w := make([]float32, st.engine.params.Words)
+	return w, st.engine.weights.Read(0, tensor.Bits(w))
+}
+
+// TestCheckedStep runs every launch of training steps on Vulkan beside the
+// processor: forward, backward, merge and update.
+func TestCheckedStep(t *testing.T) {
+	vulkan := vktest.Open(t)
+	for _, task := range []string{Classification, Retrieval} {
+		for _, norm := range []string{"pre", "post"} {
+			lengths := []int{200, 1, 150, 40}
+			if task == Classification && norm == "pre" && !testing.Short() {
+				lengths[0] = groupTokens // a group of its own
+			}
+			t.Run(task+"/"+norm, func(t *testing.T) {
+				d := checking.New(cpu.New(2), vulkan)
+				got, err := checkedSteps(t, task, norm, 2, d, lengths...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want, err := checkedSteps(t, task, norm, 2, cpu.New(2), lengths...)
+				if err != nil || !slices.Equal(got, want) {
+					t.Errorf("a checked step is not the first device's; error %v", err)
+				}
+				for _, f := range d.Flips() {
+					t.Log(f)
+				}
+				worst := d.Worst()
+				for _, kernel := range slices.Sorted(maps.Keys(worst)) {
+					t.Logf("%s: %.2f of the tolerance", kernel, worst[kernel])
+				}
+			})
+		}
+	}
+}
+
+// broken is a device that disturbs one tensor that a kernel writes, the first
+// time it runs.
+type broken struct {
+	tensor.Device
+	kernel string
+	output int
+	done   *tensor.Tensor // what was disturbed
+}
+
+func (d *broken) Prepare(p *tensor.Program) (tensor.Executable, error) {
+	x, err := d.Device.Prepare(p)
+	return brokenRun{x, d}, err
+}
+
+type brokenRun struct {
+	tensor.Executable
+	device *broken
+}
+
+func (x brokenRun) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
+	return x.Inspect(ctx, mem, from, to, func(k tensor.Kernel) error {
+		d := x.device
+		if d.done != nil || k.Name() != d.kernel || d.output >= len(k.Writes()) {
+			return nil
+		}
+		d.done = k.Writes()[d.output]
+		var v [1]float32
+		err := tensor.Download(mem[d.done.Space], d.done, v[:])
+		if v[0] = 2*v[0] + 1; d.done.Int {
+			tensor.Bits(v[:])[0]++
+		}
+		return errors.Join(err, tensor.Upload(mem[d.done.Space], d.done, v[:]))
+	})
+}
+
+// TestCheckingNames: whatever a device gets wrong, kernel and tensor are named.
+func TestCheckingNames(t *testing.T) {
+	lengths := []int{30, 1, 7}
+	complete := checking.New(cpu.New(2), cpu.New(2))
+	if _, err := checkedSteps(t, Retrieval, "post", 1, complete, lengths...); err != nil {
+		t.Fatal(err)
+	}
+	kernels := complete.Worst()
+	if len(kernels) < 30 {
+		t.Errorf("only %d kernels in a step", len(kernels))
+	}
+	for kernel := range kernels {
+		for output := 0; ; output++ {
+			d := &broken{Device: cpu.New(2), kernel: kernel, output: output}
+			_, err := checkedSteps(t, Retrieval, "post", 1, checking.New(cpu.New(2), d), lengths...)
+			if d.done == nil {
+				break
+			}
+			var e *checking.Difference
+			if !errors.As(err, &e) || e.Kernel != kernel || e.Tensor != d.done {
+				t.Errorf("%s: %v is wrong; error %v", kernel, d.done, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,326 @@
+package sft
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/plotter"
+	"gonum.org/v1/plot/plotutil"
+	"gonum.org/v1/plot/vg"
+
+	"sftseq/internal/cpu"
+	"sftseq/internal/tensor"
+	"sftseq/internal/tensor/checking"
+	"sftseq/internal/vktest"
+	"sftseq/seq"
+)
+
+// smallModel is small enough to be trained on a processor that plays a GPU: with
+// everything random, and sequences of up to 200 tokens.
+func smallModel() *Model {
+	c := trainingConfig()
+	c.VocabSize, c.HiddenSize, c.NumHeads, c.IntermediateSize, c.NumLayers, c.NumSampledTokens, c.SinusoidDim = 16, 32, 4, 64, 2, 8, 16
+	c.ResidualScale = false // or the layers would begin idle
+	return NewModel(c, 1)
+}
+
+// smallSettings train it.
+func smallSettings() Settings {
+	s := runSettings()
+	s.Batch, s.LearningRate, s.Warmup, s.StepSize = 8, 3e-3, "10", 1000
+	return s
+}
+
+// smallBatch is the batch of a step, labelled by the token among the first three
+// that a sequence holds most of. Short sequences are the most, to save time.
+func smallBatch(c *Config, step int) []seq.Example {
+	random := rand.New(rand.NewPCG(9, uint64(step)))
+	var lengths []int
+	for range 8 {
+		lengths = append(lengths, 1+int(200*math.Pow(random.Float64(), 6)))
+	}
+	examples := randomExamples(c, random, lengths...)
+	for i := range examples {
+		var count [3]float32
+		for _, token := range examples[i].A {
+			if token < 3 {
+				count[token]++
+			}
+		}
+		examples[i].Index, examples[i].Label = uint32(8*step+i), int32(Argmax(count[:]))
+	}
+	return examples
+}
+
+func newSmallStepper(t *testing.T, device tensor.Device) *Stepper {
+	t.Helper()
+	s, err := NewStepper(smallModel(), smallSettings(), device, 200, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// words reads a block of device memory.
+func words(t *testing.T, m tensor.Memory) []float32 {
+	t.Helper()
+	w := make([]float32, m.Words())
+	if err := m.Read(0, tensor.Bits(w)); err != nil {
+		t.Fatal(err)
+	}
+	return w
+}
+
+// gradient returns that of a step's batch, with its mean loss.
+func (s *Stepper) gradient(t *testing.T, examples []seq.Example, step int) (g []float32, loss float64) {
+	t.Helper()
+	b, err := s.gradients.run(t.Context(), examples, Train, s.settings.Seed, uint32(step))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.gradients.release(b.gradient)
+	for _, v := range b.loss {
+		loss += float64(v) / float64(len(examples))
+	}
+	return words(t, b.gradient), loss
+}
+
+// choices returns what the sampler of each layer chooses in a step.
+func (s *Stepper) choices(t *testing.T, examples []seq.Example, step int) []*checking.Choice {
+	t.Helper()
+	l := s.gradients.lanes[0]
+	p, err := l.load(examples, Train, s.settings.Seed, uint32(step))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []*checking.Choice
+	err = p.Inspect(t.Context(), l.mem, 0, p.Program.SegmentIndex("pool"), func(k tensor.Kernel) error {
+		sample, ok := k.(tensor.Sample)
+		if !ok {
+			return nil
+		}
+		c, err := checking.ReadChoice(p.Program, sample, l.mem)
+		all = append(all, c)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// flips lists the sequences of which two devices sampled different tokens, each
+// by the first layer where they did: what comes after follows from it.
+func flips(first, second []*checking.Choice) []checking.Flip {
+	var all []checking.Flip
+	for layer, c := range first {
+		for _, f := range c.Flips(second[layer]) {
+			if !slices.ContainsFunc(all, func(g checking.Flip) bool { return g.Sequence == f.Sequence }) {
+				all = append(all, f)
+			}
+		}
+	}
+	return all
+}
+
+// TestLockStep: each step begins on both devices with the processor's weights.
+// Losses and gradients agree, but where rounding decides which token is sampled;
+// that is reported, and rare.
+func TestLockStep(t *testing.T) {
+	one, other := newSmallStepper(t, cpu.New(2)), newSmallStepper(t, vktest.Open(t))
+	steps, flipped := 200, 0
+	if testing.Short() {
+		steps = 20
+	}
+	worstLoss, worstGradient := 0.0, 0.0
+	p := one.model.Parameters
+	for step := range steps {
+		examples := smallBatch(one.model.Config, step)
+		if err := other.engine.weights.Write(0, tensor.Bits(words(t, one.engine.weights))); err != nil {
+			t.Fatal(err)
+		}
+		g, loss := one.gradient(t, examples, step)
+		h, otherLoss := other.gradient(t, examples, step)
+		off := math.Abs(loss-otherLoss) / 1e-5
+		wrong := fmt.Sprintf("losses %v and %v", loss, otherLoss)
+		gradient := 0.0
+		for _, q := range p.List {
+			diff, norm := norms(p.Slice(h, q), p.Slice(g, q))
+			diff, norm = diff/float64(len(examples)), norm/float64(len(examples))
+			if r := diff / (1e-3*norm + 1e-6); r > gradient {
+				gradient = r
+				if r > 1 {
+					wrong += fmt.Sprintf("; %s.grad off by %.1e of %.1e", q.Name, diff, norm)
+				}
+			}
+		}
+		if off > 1 || gradient > 1 {
+			found := flips(one.choices(t, examples, step), other.choices(t, examples, step))
+			for _, f := range found {
+				t.Logf("step %d: %v", step, f)
+			}
+			flipped++
+			if len(found) == 0 || slices.ContainsFunc(found, func(f checking.Flip) bool { return !f.Rounding() }) {
+				t.Errorf("step %d: %s", step, wrong)
+			}
+		} else {
+			worstLoss, worstGradient = max(worstLoss, off), max(worstGradient, gradient)
+		}
+		if _, err := one.Step(t.Context(), examples); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Logf("%d steps: losses within %.2f, gradients within %.2f of the tolerance, %d steps with flips", steps, worstLoss, worstGradient, flipped)
+	if flipped > 3 {
+		t.Errorf("the devices sampled other tokens in %d of %d steps", flipped, steps)
+	}
+}
+
+// TestFreeSteps: each device trains by itself, and learns the same.
+func TestFreeSteps(t *testing.T) {
+	steps := 50
+	if testing.Short() {
+		steps = 10
+	}
+	var curves [2]plotter.XYs
+	for i, device := range []tensor.Device{cpu.New(2), vktest.Open(t)} {
+		s := newSmallStepper(t, device)
+		for step := range steps {
+			loss, err := s.Step(t.Context(), smallBatch(s.model.Config, step))
+			if err != nil {
+				t.Fatal(err)
+			}
+			curves[i] = append(curves[i], plotter.XY{X: float64(step), Y: loss})
+		}
+	}
+	worst := 0.0
+	for step, p := range curves[0] {
+		worst = max(worst, math.Abs(p.Y-curves[1][step].Y))
+	}
+	t.Logf("%d steps: losses from %.3f to %.3f, off by at most %.1e", steps, curves[0][0].Y, curves[0][steps-1].Y, worst)
+	if !(worst <= 1e-2) {
+		t.Errorf("losses off by %.1e, at most 1e-2 allowed", worst)
+	}
+	if dir := os.Getenv("SFTSEQ_PLOTS"); dir != "" {
+		if err := plotDevices(filepath.Join(dir, "devices.svg"), curves); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// plotDevices draws the processor's curve wide, and Vulkan's on it.
+func plotDevices(path string, curves [2]plotter.XYs) error {
+	p := plot.New()
+	p.X.Label.Text, p.Y.Label.Text = "step", "loss"
+	p.Legend.Top = true
+	p.Add(plotter.NewGrid())
+	for i, name := range []string{"processor", "Vulkan"} {
+		line, err := plotter.NewLine(curves[i])
+		if err != nil {
+			return err
+		}
+		line.Color, line.Width = plotutil.Color(i), vg.Points([]float64{4, 1}[i])
+		p.Add(line)
+		p.Legend.Add(name, line)
+	}
+	return p.Save(18*vg.Centimeter, 10*vg.Centimeter, path)
+}
+
+// TestSameSeedSameBits: a run on Vulkan repeats itself to the bit, with several
+// gradient groups in two lanes.
+func TestSameSeedSameBits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes long; TestGradientOfGroups has the lanes")
+	}
+	var runs [2][]float32
+	for i := range runs {
+		t.Run(fmt.Sprint("run ", i+1), func(t *testing.T) {
+			var err error
+			if runs[i], err = checkedSteps(t, Classification, "pre", 2, vktest.Open(t), groupTokens, 100, 30); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if !slices.Equal(runs[0], runs[1]) {
+		t.Error("the same seed leads to other weights")
+	}
+}
+
+// TestResumeElsewhere: a run that began on one device goes on on the other, says
+// so, and arrives about where it would have without.
+func TestResumeElsewhere(t *testing.T) {
+	train, val := splits(t, Classification)
+	s := runSettings()
+	s.EvalEvery = 6
+	straight := t.TempDir()
+	if err := trainNew(t, randomModel(trainingConfig(), 1), s, options(straight, nil), cpu.New(2), train, val); err != nil {
+		t.Fatal(err)
+	}
+	want, err := LoadCheckpoint(straight)
+	if err != nil {
+		t.Fatal(err)
+	}
+	vulkan := vktest.Open(t)
+	for name, devices := range map[string][2]tensor.Device{"to Vulkan": {cpu.New(2), vulkan}, "from Vulkan": {vulkan, cpu.New(2)}} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			tr, err := NewTrainer(randomModel(trainingConfig(), 1), s, devices[0], train, val, nil, options(dir, func(event any) {
+				if state, ok := event.(State); ok && state.Step == 4 {
+					cancel()
+				}
+			}))
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = tr.Run(ctx)
+			tr.Close()
+			if !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+			from, err := LoadCheckpoint(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if from.State.Step != 4 || from.Kernels != devices[0].Kernels() {
+				t.Errorf("interrupted at step %d of %q", from.State.Step, from.Kernels)
+			}
+			warned := false
+			if tr, err = NewTrainer(nil, s, devices[1], train, val, from, options(dir, func(event any) {
+				w, ok := event.(Warning)
+				warned = warned || ok && strings.Contains(string(w), devices[1].Kernels())
+			})); err != nil {
+				t.Fatal(err)
+			}
+			defer tr.Close()
+			if err := tr.Run(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			got, err := LoadCheckpoint(dir)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m := randomModel(trainingConfig(), 1)
+			idle, _ := m.Parameters.Lookup("head.pool.bias") // its gradient is rounding alone
+			for _, c := range []*Checkpoint{got, want} {
+				copy(m.Parameters.Slice(c.weights, idle), m.Parameters.Slice(m.Weights, idle))
+			}
+			off, _ := norms(got.weights, want.weights)
+			change, _ := norms(m.Weights, want.weights)
+			t.Logf("weights changed by %.2e, off by %.1e", change, off)
+			if !warned || got.State.Step != want.State.Step || !(off <= 1e-3*change) {
+				t.Errorf("warned: %v; %d steps of %d, weights off by %.1e after a change of %.1e", warned, got.State.Step, want.State.Step, off, change)
+			}
+		})
+	}
+}

@@ -1,0 +1,319 @@
+package sft
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"sftseq/internal/cpu"
+	"sftseq/internal/tensor"
+)
+
+// narrow is a device whose gradients overflow beyond a scale of the loss, as those
+// of products in float16 do.
+type narrow struct {
+	tensor.Device
+	limit float32
+}
+
+func (narrow) LossScaling() bool { return true }
+
+func (d narrow) Prepare(p *tensor.Program) (tensor.Executable, error) {
+	x, err := d.Device.Prepare(p)
+	for _, k := range p.Launches {
+		if k, ok := k.(tensor.CrossEntropy); ok {
+			return narrowRun{x, k.Scale, d.limit}, err
+		}
+	}
+	return x, err
+}
+
+type narrowRun struct {
+	tensor.Executable
+	scale *tensor.Tensor
+	limit float32
+}
+
+func (x narrowRun) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
+	if err := x.Executable.Run(ctx, mem, from, to); err != nil {
+		return err
+	}
+	var scale [1]float32
+	if err := tensor.Download(mem[tensor.Inputs], x.scale, scale[:]); err != nil || scale[0] <= x.limit {
+		return err
+	}
+	return mem[tensor.Gradients].Write(7, tensor.Bits([]float32{float32(math.Inf(1))}))
+}
+
+func TestLossScale(t *testing.T) {
+	s := lossScale{}.on(narrow{})
+	for range goodSteps - 1 {
+		s = s.after(false)
+	}
+	if s.Factor != 1<<15 {
+		t.Errorf("after %d good steps %+v", goodSteps-1, s)
+	}
+	if s = s.after(false); s != (lossScale{Factor: 1 << 16}) {
+		t.Errorf("after %d good steps %+v", goodSteps, s)
+	}
+	s = s.after(false).after(true)
+	if s != (lossScale{Factor: 1 << 15}) {
+		t.Errorf("halved: %+v", s)
+	}
+	for range 15 {
+		if !s.mayHalve() {
+			t.Errorf("%+v may not be halved", s)
+		}
+		s = s.after(true)
+	}
+	if s.Factor != 1 || s.mayHalve() || s.of() != 1 {
+		t.Errorf("at the end: %+v", s)
+	}
+	if s = s.on(cpu.New(1)); s != (lossScale{}) || s.after(false) != s || s.of() != 1 || s.mayHalve() {
+		t.Errorf("on a device that needs none: %+v", s)
+	}
+	for _, s := range []lossScale{{}, {1, 0}, {1 << 40, goodSteps - 1}} {
+		if !s.valid() {
+			t.Errorf("%+v is refused", s)
+		}
+	}
+	for _, s := range []lossScale{{0, 1}, {3, 0}, {0.5, 0}, {-2, 0}, {2, -1}, {2, goodSteps}, {math.Inf(1), 0}, {math.NaN(), 0}} {
+		if s.valid() {
+			t.Errorf("%+v is taken", s)
+		}
+	}
+}
+
+// TestLossScaleChangesNoBit: a scale is a power of two, and is taken out again.
+func TestLossScaleChangesNoBit(t *testing.T) {
+	for _, task := range []string{Classification, Retrieval} {
+		train, val := splits(t, task)
+		c := trainingConfig()
+		c.Task = task
+		dirs := []string{t.TempDir(), t.TempDir()}
+		for i, d := range []tensor.Device{cpu.New(2), narrow{cpu.New(2), 1 << 15}} {
+			if err := trainNew(t, randomModel(c, 1), runSettings(), options(dirs[i], nil), d, train, val); err != nil {
+				t.Fatal(err)
+			}
+		}
+		plain, scaled := outcomeOf(t, dirs[0]), outcomeOf(t, dirs[1])
+		if !slices.Equal(scaled.weights, plain.weights) || !slices.Equal(scaled.moment1, plain.moment1) || !slices.Equal(scaled.moment2, plain.moment2) {
+			t.Errorf("%s: weights or moments differ from those without a scale", task)
+		}
+		if strings.Contains(plain.state+plain.metrics, "loss_scale") || !strings.Contains(scaled.state, `"loss_scale":{"factor":32768,"good":8}`) ||
+			!strings.Contains(scaled.metrics, `"loss_scale":32768`) {
+			t.Errorf("%s: states %s and %s", task, plain.state, scaled.state)
+		}
+	}
+	m := randomModel(trainingConfig(), 1)
+	examples := randomExamples(m.Config, rand.New(rand.NewPCG(1, 2)), 5, 9)
+	want, _, err := m.Gradient(t.Context(), cpu.New(1), examples)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, _, err := m.Gradient(t.Context(), narrow{cpu.New(1), 1 << 12}, examples)
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("a gradient alone differs from that without a scale; error %v", err)
+	}
+}
+
+// TestSkippedSteps: where the gradient overflows, a step counts for the random
+// numbers and the batches, but not for AdamW and the warm-up.
+func TestSkippedSteps(t *testing.T) {
+	train, val := splits(t, Classification)
+	s, dir := runSettings(), t.TempDir()
+	m := randomModel(trainingConfig(), 1)
+	fresh := slices.Clone(m.Weights)
+	var skipped []SkipReport
+	var lines []StepReport
+	err := trainNew(t, m, s, options(dir, func(event any) {
+		switch e := event.(type) {
+		case SkipReport:
+			skipped = append(skipped, e)
+		case StepReport:
+			lines = append(lines, e)
+		}
+	}), narrow{cpu.New(2), 1 << 13}, train, val)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(skipped, []SkipReport{{"skipped", 1, 1 << 14}, {"skipped", 2, 1 << 13}}) {
+		t.Errorf("skipped: %+v", skipped)
+	}
+	if l := lines[0]; l.Skipped != 2 || l.LossScale != 1<<13 || !(l.GradNorm > 0) || lines[1].Skipped != 0 {
+		t.Errorf("metrics: %+v", lines)
+	}
+	if log := read(t, filepath.Join(dir, metricsFile)); strings.Count(log, `"kind":"skipped"`) != 2 {
+		t.Errorf("metrics:\n%s", log)
+	}
+	c, err := LoadCheckpoint(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.State.Step != 8 || c.State.Update != 6 || c.State.LossScale != (lossScale{1 << 13, 6}) {
+		t.Errorf("state %+v", c.State)
+	}
+
+	// The same by hand, without a scale.
+	other, err := NewTrainer(&Model{m.Config, m.Parameters, fresh}, s, cpu.New(1), train, val, nil, options(t.TempDir(), nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	for step := range 8 {
+		if step >= 2 {
+			examples, err := other.examples(train, other.order.batch(other.state))
+			if err != nil {
+				t.Fatal(err)
+			}
+			rate := s.learningRate(int(other.state.Next.Epoch), step-1)
+			if _, err := other.update(t.Context(), examples, step, step-1, rate, lossScale{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		other.state.Next = other.order.next(other.state)
+		other.state.Step++
+	}
+	if err := other.download(); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(c.weights, other.model.Weights) {
+		t.Error("the weights are not those of steps 2 to 7 alone")
+	}
+}
+
+// TestLossScaleEnds: no scale helps a gradient that overflows without one.
+func TestLossScaleEnds(t *testing.T) {
+	train, val := splits(t, Classification)
+	s, dir, skipped := runSettings(), t.TempDir(), 0
+	s.Epochs, s.EvalEvery = 10, 100
+	err := trainNew(t, randomModel(trainingConfig(), 1), s, options(dir, func(event any) {
+		if _, ok := event.(SkipReport); ok {
+			skipped++
+		}
+	}), narrow{cpu.New(1), 0}, train, val)
+	var e *NonFiniteError
+	if !errors.As(err, &e) || e.Step != 15 || skipped != 15 || !strings.Contains(e.Tensor, ".grad") {
+		t.Errorf("error %v, after %d steps without an update", err, skipped)
+	}
+	// A stepper gives up at the same place.
+	st, err := NewStepper(randomModel(trainingConfig(), 1), s, narrow{cpu.New(1), 0}, 20, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	examples := randomExamples(st.model.Config, rand.New(rand.NewPCG(1, 2)), 5, 9)
+	for step := 0; ; step++ {
+		if loss, err := st.Step(t.Context(), examples); err != nil {
+			if step != 15 || !errors.As(err, &e) {
+				t.Errorf("stepper: step %d: %v", step, err)
+			}
+			break
+		} else if step == 15 || !(loss > 0) || st.updates != 0 || st.steps != step+1 {
+			t.Fatalf("stepper: step %d, loss %v", step, loss)
+		}
+	}
+}
+
+// TestResumeLossScale: a run whose scale is doubled, overflows and is halved, and
+// that is interrupted anywhere, leaves what an uninterrupted one does.
+func TestResumeLossScale(t *testing.T) {
+	train, val := splits(t, Classification)
+	s := runSettings()
+	// begin leaves a run at its beginning, with its scale about to be doubled.
+	begin := func() (string, *Checkpoint) {
+		dir := t.TempDir()
+		tr, err := NewTrainer(randomModel(trainingConfig(), 1), s, narrow{cpu.New(1), 1 << 13}, train, val, nil, options(dir, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr.Close()
+		from, err := LoadCheckpoint(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if from.State.LossScale != (lossScale{Factor: 1 << 15}) {
+			t.Errorf("a run begins with %+v", from.State.LossScale)
+		}
+		from.State.LossScale = lossScale{1 << 13, goodSteps - 3}
+		return dir, from
+	}
+	resume := func(ctx context.Context, dir string, from *Checkpoint, d tensor.Device) error {
+		tr, err := NewTrainer(nil, s, narrow{d, 1 << 13}, train, val, from, options(dir, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tr.Close()
+		return tr.Run(ctx)
+	}
+	straight, from := begin()
+	if err := resume(t.Context(), straight, from, cpu.New(2)); err != nil {
+		t.Fatal(err)
+	}
+	want := outcomeOf(t, straight)
+	var state State
+	if err := json.Unmarshal([]byte(want.state), &state); err != nil {
+		t.Fatal(err)
+	}
+	if state.Step != 8 || state.Update != 7 || state.LossScale != (lossScale{1 << 13, 4}) || !strings.Contains(want.metrics, `"kind":"skipped","loss_scale":8192,"step":4`) {
+		t.Errorf("nothing was shown: state %s, metrics\n%s", want.state, want.metrics)
+	}
+
+	dir, from := begin()
+	random := rand.New(rand.NewPCG(3, 4))
+	interruptions := 0
+	for {
+		ctx, cancel := context.WithCancel(t.Context())
+		d := interrupting{cpu.New(1 + random.IntN(3)), new(atomic.Int64), cancel}
+		d.left.Store(1 + random.Int64N(130))
+		err := resume(ctx, dir, from, d)
+		cancel()
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		interruptions++
+		if from, err = LoadCheckpoint(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if interruptions < 6 {
+		t.Errorf("only %d interruptions", interruptions)
+	}
+	compareOutcomes(t, outcomeOf(t, dir), want)
+
+	// Elsewhere the loss is not scaled, and the run goes on; back again, it begins
+	// anew.
+	c, err := LoadCheckpoint(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []tensor.Device{cpu.New(1), narrow{cpu.New(1), 0}} {
+		tr, err := NewTrainer(nil, s, d, train, val, c, options(dir, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := tr.save(); err != nil {
+			t.Error(err)
+		}
+		tr.Close()
+		if c, err = LoadCheckpoint(dir); err != nil {
+			t.Fatal(err)
+		}
+		if want := (lossScale{}).on(d); c.State.LossScale != want {
+			t.Errorf("%+v, expected %+v", c.State.LossScale, want)
+		}
+	}
+	c.State.LossScale.Factor = 3
+	if _, err := NewTrainer(nil, s, cpu.New(1), train, val, c, options(dir, nil)); err == nil || !strings.Contains(err.Error(), "loss scale of 3") {
+		t.Errorf("a scale of 3: %v", err)
+	}
+}

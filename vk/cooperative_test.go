@@ -1,0 +1,105 @@
+//go:build cgo
+
+package vk
+
+import (
+	"strings"
+	"testing"
+)
+
+// listed is a shape as a driver lists it.
+func listed(m, n, k int, half, sum string) CooperativeShape {
+	return CooperativeShape{M: m, N: n, K: k, A: half, B: half, C: sum, Result: sum}
+}
+
+// TestChooseCooperative: what drivers list, and what is taken of it.
+func TestChooseCooperative(t *testing.T) {
+	all := cooperativeFeatures{matrices: true, memoryModel: true, float16: true, bfloat16: true}
+	without := func(change func(f *cooperativeFeatures)) cooperativeFeatures {
+		f := all
+		change(&f)
+		return f
+	}
+	nvidia := []CooperativeShape{
+		listed(16, 16, 16, "float16", "float16"), listed(16, 8, 16, "float16", "float16"), listed(16, 8, 8, "float16", "float16"),
+		listed(16, 8, 8, "float16", "float32"), listed(16, 8, 16, "float16", "float32"), listed(16, 16, 16, "float16", "float32"),
+		listed(16, 16, 32, "int8", "int32"), listed(16, 8, 32, "uint8", "uint32"),
+	}
+	newer := append(nvidia, listed(16, 8, 8, "bfloat16", "float32"), listed(16, 8, 16, "bfloat16", "float32"), listed(16, 16, 16, "bfloat16", "float32"))
+	rdna3 := []CooperativeShape{
+		listed(16, 16, 16, "int8", "int32"), listed(16, 16, 16, "float16", "float16"), listed(16, 16, 16, "float16", "float32"),
+		listed(16, 16, 16, "bfloat16", "bfloat16"), listed(16, 16, 16, "bfloat16", "float32"),
+	}
+	mixedTypes := listed(16, 16, 16, "float16", "float32")
+	mixedTypes.B = "bfloat16"
+	const none = "of its 1 kinds"
+	for _, c := range []struct {
+		name   string
+		shapes []CooperativeShape
+		f      cooperativeFeatures
+		want   string // or a part of the error
+	}{
+		{"NVIDIA", nvidia, all, "mixed float16 16×16×16"},
+		{"NVIDIA, newer", newer, all, "mixed bfloat16 16×16×16"},
+		{"NVIDIA, newer, bfloat16 not enabled", newer, without(func(f *cooperativeFeatures) { f.bfloat16 = false }), "mixed float16 16×16×16"},
+		{"NVIDIA, flat matrices alone", nvidia[3:5], all, "mixed float16 16×8×16"},
+		{"RDNA3", rdna3, all, "mixed bfloat16 16×16×16"},
+		{"RDNA3, older driver", rdna3[:3], all, "mixed float16 16×16×16"},
+		{"Intel Arc", []CooperativeShape{listed(8, 8, 32, "int8", "int32"), listed(8, 8, 16, "float16", "float32")}, all, "mixed float16 8×8×16"},
+		{"Intel Xe2", []CooperativeShape{listed(8, 16, 16, "float16", "float32"), listed(8, 16, 16, "bfloat16", "float32")}, all, "mixed bfloat16 8×16×16"},
+		{"lavapipe", []CooperativeShape{listed(8, 8, 8, "float16", "float16"), listed(8, 8, 8, "float16", "float32"), listed(8, 8, 8, "int8", "int32")}, all, "mixed float16 8×8×8"},
+		{"sums of 16 bits", rdna3[1:2], all, none},
+		{"operands of two types", []CooperativeShape{mixedTypes}, all, none},
+		{"larger than tiles", []CooperativeShape{listed(32, 32, 16, "float16", "float32")}, all, none},
+		{"k beyond a step", []CooperativeShape{listed(16, 16, 64, "float16", "float32")}, all, none},
+		{"single rows", []CooperativeShape{listed(1, 16, 16, "float16", "float32")}, all, none},
+		{"nothing listed", nil, all, "of its 0 kinds"},
+		{"no extension", nvidia, without(func(f *cooperativeFeatures) { f.matrices = false }), "VK_KHR_cooperative_matrix"},
+		{"no memory model", nvidia, without(func(f *cooperativeFeatures) { f.memoryModel = false }), "vulkanMemoryModel"},
+		{"no float16", newer, without(func(f *cooperativeFeatures) { f.float16 = false }), "shaderFloat16"},
+	} {
+		got, err := chooseCooperative(c.shapes, c.f)
+		switch {
+		case err != nil && !strings.Contains(err.Error(), c.want):
+			t.Errorf("%s: error %q, expected %q", c.name, err, c.want)
+		case err == nil && got.String() != c.want:
+			t.Errorf("%s: %v, expected %s", c.name, got, c.want)
+		}
+	}
+	t.Setenv(noCooperative, "1")
+	if _, err := chooseCooperative(newer, all); err == nil || !strings.Contains(err.Error(), noCooperative+"=1") {
+		t.Errorf("turned off: error %v", err)
+	}
+}
+
+// TestMixedIsOffered: Info.Mixed says whether Open does it.
+func TestMixedIsOffered(t *testing.T) {
+	for _, off := range []string{"", "1"} {
+		t.Setenv(noCooperative, off)
+		list, err := Devices()
+		if err != nil {
+			t.Skip(err)
+		}
+		for _, i := range list {
+			if i.Missing != "" {
+				continue
+			}
+			d, err := Open(Options{Index: i.Index, Mixed: true})
+			if (err == nil) != i.Mixed {
+				t.Errorf("%s: mixed %v, opened: %v", i.Name, i.Mixed, err)
+			}
+			if err == nil {
+				if !strings.Contains(d.Kernels(), ", mixed") {
+					t.Errorf("kernels %q", d.Kernels())
+				}
+				if err := d.Close(); err != nil {
+					t.Error(err)
+				}
+			} else if off == "1" && !strings.Contains(err.Error(), noCooperative) {
+				t.Errorf("%s: %v", i.Name, err)
+			} else {
+				t.Log(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,202 @@
+//go:build cgo
+
+package vk
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"runtime/debug"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"sftseq/internal/tensor"
+)
+
+// resident is the memory that the process occupies, in bytes.
+func resident(t *testing.T) int64 {
+	t.Helper()
+	debug.FreeOSMemory()
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		t.Skip("needs Linux: ", err)
+	}
+	pages, err := strconv.ParseInt(strings.Fields(string(text))[1], 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pages * int64(os.Getpagesize())
+}
+
+// growth is what a round of f costs in memory that is not returned, in bytes.
+func growth(t *testing.T, warm, rounds int, f func()) int64 {
+	t.Helper()
+	for range warm {
+		f()
+	}
+	before := resident(t)
+	for range rounds {
+		f()
+	}
+	return (resident(t) - before) / int64(rounds)
+}
+
+// collecting has the garbage collector run all the time until the test ends.
+func collecting(t *testing.T) {
+	percent := debug.SetGCPercent(1)
+	stop, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for {
+			select {
+			case <-stop:
+				return
+			default:
+				runtime.GC()
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		close(stop)
+		<-stopped
+		debug.SetGCPercent(percent)
+	})
+}
+
+// bare opens a device without the validation layer, which has leaks of its own.
+func bare(t *testing.T) *Device {
+	t.Helper()
+	t.Setenv("SFTSEQ_VK_VALIDATE", "")
+	d, err := Open(Options{})
+	if err != nil {
+		skipWithout(t, err)
+	}
+	return d
+}
+
+// sums is a program of n launches that computes y = (n+1)·x, an addition at a time.
+func sums(n int) *tensor.Program {
+	p := tensor.NewProgram()
+	p.Segment("sums")
+	x := p.Input("x", tensor.Fixed, 64)
+	y := p.Temp("y", tensor.Fixed, 64)
+	p.Keep(y)
+	p.Launch(tensor.Add{Y: y, A: x, B: x})
+	for range n - 1 {
+		p.Launch(tensor.Add{Y: y, A: y, B: x})
+	}
+	return p.Finish()
+}
+
+// allocated are memories for the arena and the inputs of a program.
+func allocated(t *testing.T, d *Device, p *tensor.Program) (mem tensor.Binding) {
+	t.Helper()
+	for _, s := range []tensor.Space{tensor.Arena, tensor.Inputs} {
+		m, err := d.Allocate(p.Words(s))
+		if err != nil {
+			t.Fatal(err)
+		}
+		mem[s] = m
+	}
+	return mem
+}
+
+// runSums prepares the program, runs it that many times and checks the result.
+func runSums(t *testing.T, d *Device, n, times int) {
+	t.Helper()
+	p := sums(n)
+	x, err := d.Prepare(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mem := allocated(t, d, p)
+	defer mem[tensor.Arena].Free()
+	defer mem[tensor.Inputs].Free()
+	in, out := make([]float32, 64), make([]float32, 64)
+	for i := range in {
+		in[i] = float32(i)
+	}
+	if err := mem[tensor.Inputs].Write(0, tensor.Bits(in)); err != nil {
+		t.Fatal(err)
+	}
+	for range times {
+		if err := x.Run(context.Background(), mem, 0, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := mem[tensor.Arena].Read(0, tensor.Bits(out)); err != nil {
+		t.Fatal(err)
+	}
+	for i := range in {
+		in[i] *= float32(n + 1)
+	}
+	if !slices.Equal(out, in) {
+		t.Fatalf("%v, expected %v", out, in)
+	}
+}
+
+// TestEndurance: under a garbage collector that never rests, launches, recordings
+// and devices come and go without a crash, and memory does not grow.
+func TestEndurance(t *testing.T) {
+	rounds := 1
+	if !testing.Short() {
+		rounds = 10
+	}
+	const kilobyte = 1 << 10
+	t.Run("launches", func(t *testing.T) {
+		d := bare(t)
+		defer d.Close()
+		collecting(t)
+		n := growth(t, 1, rounds, func() { runSums(t, d, 100, 10) })
+		if t.Logf("1,000 launches cost %d bytes", n); n > 100*kilobyte {
+			t.Error("too much")
+		}
+	})
+	t.Run("recordings", func(t *testing.T) {
+		d := bare(t)
+		defer d.Close()
+		collecting(t)
+		n := growth(t, 3, rounds, func() {
+			for range 100 {
+				runSums(t, d, 2, 1)
+			}
+		})
+		if t.Logf("100 recordings cost %d bytes", n); n > 100*kilobyte {
+			t.Error("too much")
+		}
+	})
+	t.Run("devices", func(t *testing.T) {
+		collecting(t)
+		// What the loader and the driver keep of an instance and a device.
+		theirs := growth(t, 5, 5*rounds, func() {
+			d := &Device{}
+			var err error
+			if d.instance, err = openInstance(); err != nil {
+				t.Fatal(err)
+			}
+			list, err := d.instance.physicals()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d.physical = list[0]; d.create() != nil {
+				t.Fatal("no device")
+			}
+			if err := d.Close(); err != nil {
+				t.Fatal(err)
+			}
+		})
+		ours := growth(t, 5, 5*rounds, func() {
+			d := bare(t)
+			runSums(t, d, 2, 1)
+			if err := d.Close(); err != nil {
+				t.Fatal(err)
+			}
+		})
+		// The compiler in Mesa's driver holds on to some memory, at first.
+		if t.Logf("a device costs %d bytes, a bare one %d", ours, theirs); ours > theirs+500*kilobyte {
+			t.Error("too much")
+		}
+	})
+}

@@ -1,0 +1,150 @@
+//go:build cgo
+
+package vk
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"sftseq/internal/tensor"
+)
+
+// faulty opens a device whose calls fault answers.
+func faulty(t *testing.T, fault func(what string, result int32) int32) (*Device, error) {
+	i, err := openInstance()
+	if err != nil {
+		skipWithout(t, err)
+	}
+	d := &Device{instance: i, constants: map[string]*memory{}, fault: fault}
+	return d, d.open(Options{})
+}
+
+// TestEveryFailure lets one call after the other fail, from opening the device to
+// reading a result. The error names what failed, and nothing that was created is
+// left: the validation layer would say so when the device is destroyed.
+func TestEveryFailure(t *testing.T) {
+	used0 := used(open(t))
+	work := func(d *Device) error {
+		p := tensor.NewProgram() // with scratch memory
+		in := p.Input("x", tensor.Fixed, 1<<13)
+		out := p.Temp("y", tensor.Fixed, 1)
+		p.Keep(out)
+		p.Segment("sum")
+		p.Launch(tensor.SumSquares{Y: out, X: in})
+		x, err := d.Prepare(p.Finish())
+		if err != nil {
+			return err
+		}
+		var mem tensor.Binding
+		for _, s := range []tensor.Space{tensor.Arena, tensor.Inputs} {
+			if mem[s], err = d.Allocate(p.Words(s)); err != nil {
+				return err
+			}
+			defer mem[s].Free()
+		}
+		words := make([]uint32, 64)
+		return errors.Join(
+			mem[tensor.Inputs].Write(0, words),
+			x.Run(context.Background(), mem, 0, 1),
+			mem[tensor.Inputs].Read(0, words),
+			x.Inspect(context.Background(), mem, 0, 1, func(tensor.Kernel) error { return nil }))
+	}
+	ofBlocks := []string{"create a buffer", "allocate memory", "bind memory", "map memory"}
+	for _, result := range []int32{outOfDeviceMemory, deviceLost, -3} {
+		for n := 0; ; n++ {
+			calls, failed := 0, ""
+			d, err := faulty(t, func(what string, r int32) int32 {
+				calls++
+				// A submission that was made cannot be taken for one that was not.
+				if calls > n && failed == "" && what != "submit" && (what != "wait" || result == deviceLost) {
+					failed, r = what, result
+				}
+				return r
+			})
+			if err == nil {
+				if err = work(d); used(d) != used0 {
+					t.Errorf("%s (call %d): %d bytes are in use, expected %d", failed, n, used(d), used0)
+				}
+			}
+			if e := d.Close(); e != nil {
+				t.Error(e)
+			}
+			for _, m := range d.Messages() {
+				t.Errorf("%s (call %d): validation: %s", failed, n, m)
+			}
+			if failed == "" {
+				if err != nil {
+					t.Errorf("%v, and nothing failed", err)
+				}
+				t.Logf("result %d: %d calls", result, n)
+				break
+			}
+			var full *MemoryError
+			var lost *LostError
+			switch {
+			case err == nil:
+				// Where there is no room for a block there may be for a smaller one.
+				if result != outOfDeviceMemory || !slices.Contains(ofBlocks, failed) {
+					t.Errorf("%s (call %d): no error", failed, n)
+				}
+			case result == deviceLost && !errors.As(err, &lost), result != deviceLost && errors.As(err, &lost):
+				t.Errorf("%s: %v", failed, err)
+			case result == outOfDeviceMemory && slices.Contains(ofBlocks, failed) && (!errors.As(err, &full) || full.Free <= 0):
+				t.Errorf("%s: %v", failed, err)
+			case lost == nil && !errors.As(err, &full) && !strings.Contains(err.Error(), failed):
+				t.Errorf("%s is not named: %v", failed, err)
+			}
+		}
+	}
+}
+
+// used is how many bytes of its blocks a device has handed out.
+func used(d *Device) int64 {
+	n := int64(0)
+	for _, b := range d.memory.blocks {
+		n += b.bytes
+		for _, s := range b.free {
+			n -= s.bytes
+		}
+	}
+	return n
+}
+
+// TestSilent: a device that does not answer in time is left alone. Nothing waits
+// for it again, nothing that it may work with is freed, and every further use is
+// the same error.
+func TestSilent(t *testing.T) {
+	d := bare(t)
+	p := sums(1)
+	x, err := d.Prepare(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mem := allocated(t, d, p)
+	i, shim := d.instance, d.shim
+	d.fault = func(what string, r int32) int32 {
+		if what == "wait" {
+			return timedOut
+		}
+		return r
+	}
+	for range 2 {
+		var lost *LostError
+		if err := x.Run(context.Background(), mem, 0, 1); !errors.As(err, &lost) || !lost.Silent || !strings.Contains(err.Error(), "10m0s") {
+			t.Fatal(err)
+		}
+	}
+	mem[tensor.Arena].Free()
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// It was not so silent: what was left is freed now.
+	d.lost.Store(nil)
+	d.instance, d.shim = i, shim
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+}

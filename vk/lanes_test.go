@@ -1,0 +1,149 @@
+//go:build cgo
+
+package vk
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"sftseq/internal/tensor"
+)
+
+// weighted is a program that computes y = x + n·w, the weights w being shared, in
+// n segments.
+func weighted(n int) *tensor.Program {
+	p := tensor.NewProgram()
+	x, w := p.Input("x", tensor.Fixed, 100), tensor.At(tensor.Weights, 0, "w", 100)
+	y := p.Temp("y", tensor.Fixed, 100)
+	p.Keep(y)
+	for range n {
+		p.Segment("add")
+		p.Launch(tensor.Add{Y: y, A: x, B: w})
+		x = y
+	}
+	return p.Finish()
+}
+
+// TestLanes: several goroutines prepare programs, run them on weights that they
+// share and read the results, all at once.
+func TestLanes(t *testing.T) {
+	d := open(t)
+	weights, err := d.Allocate(100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ones := make([]float32, 100)
+	for i := range ones {
+		ones[i] = 1
+	}
+	if err := weights.Write(0, tensor.Bits(ones)); err != nil {
+		t.Fatal(err)
+	}
+	lane := func(l int) error {
+		var mem tensor.Binding
+		mem[tensor.Weights] = weights
+		for round := range 12 {
+			n := 1 + (l+round)%4
+			p := weighted(n)
+			x, err := d.Prepare(p)
+			if err != nil {
+				return err
+			}
+			for _, s := range []tensor.Space{tensor.Arena, tensor.Inputs} {
+				if mem[s], err = d.Allocate(p.Words(s)); err != nil {
+					return err
+				}
+				defer mem[s].Free()
+			}
+			in, out := make([]float32, 100), make([]float32, 100)
+			for i := range in {
+				in[i] = float32(1000*l + 100*round + i)
+			}
+			for range 3 {
+				if err := errors.Join(mem[tensor.Inputs].Write(0, tensor.Bits(in)), x.Run(context.Background(), mem, 0, n),
+					mem[tensor.Arena].Read(0, tensor.Bits(out))); err != nil {
+					return err
+				}
+				for i := range out {
+					if out[i] != in[i]+float32(n) {
+						t.Errorf("lane %d, round %d: %v, expected %v", l, round, out[i], in[i]+float32(n))
+						return nil
+					}
+				}
+			}
+		}
+		return nil
+	}
+	var wg sync.WaitGroup
+	for l := range 4 {
+		wg.Go(func() {
+			if err := lane(l); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestRecordingsAreBounded: of many programs that run in the same memory, those
+// that ran last are kept.
+func TestRecordingsAreBounded(t *testing.T) {
+	d := bare(t)
+	defer d.Close()
+	var mem tensor.Binding
+	var executables []tensor.Executable
+	for range maxRecordings + 10 {
+		p := sums(1)
+		x, err := d.Prepare(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if executables = append(executables, x); mem[tensor.Arena] == nil {
+			mem = allocated(t, d, p)
+		}
+		if err := x.Run(context.Background(), mem, 0, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if n := len(d.recordings); n != maxRecordings || d.recordings[n-1].executable != executables[len(executables)-1] {
+		t.Errorf("%d recordings", n)
+	}
+	if err := executables[0].Run(context.Background(), mem, 0, 1); err != nil { // recorded again
+		t.Error(err)
+	}
+}
+
+// TestStopped: a context that ends does so between segments, and the program runs
+// again afterwards.
+func TestStopped(t *testing.T) {
+	d := open(t)
+	p := weighted(3)
+	x, err := d.Prepare(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mem := allocated(t, d, p)
+	if mem[tensor.Weights], err = d.Allocate(100); err != nil {
+		t.Fatal(err)
+	}
+	stop := errors.New("enough")
+	ctx, cancel := context.WithCancelCause(context.Background())
+	submitted := 0
+	d.fault = func(what string, r int32) int32 {
+		if what == "submit" {
+			submitted++
+			if submitted == 3 { // that of what was written, then two segments
+				cancel(stop)
+			}
+		}
+		return r
+	}
+	if err := x.Run(ctx, mem, 0, 3); !errors.Is(err, context.Canceled) || submitted != 3 {
+		t.Errorf("error %v after %d submissions", err, submitted)
+	}
+	if err := x.Run(context.Background(), mem, 0, 3); err != nil {
+		t.Error(err)
+	}
+}

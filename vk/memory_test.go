@@ -1,0 +1,219 @@
+//go:build cgo
+
+package vk
+
+import (
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"sftseq/internal/tensor"
+)
+
+// TestAllocator gives and takes at random, without a device: what is handed out
+// never overlaps, free ranges are joined, and in the end every block is returned.
+func TestAllocator(t *testing.T) {
+	given := map[*block]bool{}
+	room := int64(1) << 40
+	a := &allocator{
+		get: func(bytes int64) (*block, error) {
+			if bytes > room {
+				return nil, &MemoryError{Bytes: bytes, Free: room}
+			}
+			room -= bytes
+			b := &block{bytes: bytes, free: []span{{0, bytes}}}
+			given[b] = true
+			return b, nil
+		},
+		drop: func(b *block) {
+			if !given[b] {
+				t.Error("a block is returned that is not there")
+			}
+			room += b.bytes
+			delete(given, b)
+		},
+	}
+	type taken struct {
+		block         *block
+		offset, bytes int64
+	}
+	var live []taken
+	check := func() {
+		t.Helper()
+		spans := map[*block][]span{}
+		for _, m := range live {
+			spans[m.block] = append(spans[m.block], span{m.offset, (m.bytes + grain - 1) / grain * grain})
+		}
+		if len(spans) != len(given) || len(a.blocks) != len(given) {
+			t.Fatalf("%d blocks are in use, %d known, %d given", len(spans), len(a.blocks), len(given))
+		}
+		for b, used := range spans {
+			for i, s := range b.free {
+				if i > 0 && b.free[i-1].offset+b.free[i-1].bytes >= s.offset {
+					t.Fatalf("free ranges that touch or are out of order: %v", b.free)
+				}
+			}
+			used = append(used, b.free...)
+			slices.SortFunc(used, func(x, y span) int { return int(x.offset - y.offset) })
+			at := int64(0)
+			for _, s := range used {
+				if s.offset != at || s.bytes <= 0 {
+					t.Fatalf("a range begins at %d, the one before ends at %d", s.offset, at)
+				}
+				at += s.bytes
+			}
+			if at != b.bytes {
+				t.Fatalf("ranges of %d bytes in a block of %d", at, b.bytes)
+			}
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 5000 {
+		if random.IntN(100) < 52 {
+			bytes := 1 + random.Int64N(1<<random.IntN(28))
+			b, at, err := a.take(bytes)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if at%grain != 0 || bytes > blockBytes/2 && (at != 0 || b.bytes >= bytes+grain) {
+				t.Fatalf("%d bytes at %d of a block of %d", bytes, at, b.bytes)
+			}
+			live = append(live, taken{b, at, bytes})
+		} else if n := len(live); n > 0 {
+			i := random.IntN(n)
+			m := live[i]
+			live[i] = live[n-1]
+			live = live[:n-1]
+			a.give(m.block, m.offset, m.bytes)
+		}
+		check()
+	}
+	for _, m := range live {
+		a.give(m.block, m.offset, m.bytes)
+	}
+	if live = nil; len(given) != 0 || room != 1<<40 {
+		t.Errorf("%d blocks are left", len(given))
+	}
+
+	// Where there is no room for a whole block, what was asked for is enough.
+	room = 1 << 20
+	b, _, err := a.take(1000)
+	if err != nil || b.bytes != 1024 {
+		t.Fatal(b, err)
+	}
+	var full *MemoryError
+	if _, _, err := a.take(1 << 20); !errors.As(err, &full) || full.Bytes != 1<<20 || full.Free != 1<<20-1024 {
+		t.Error(err)
+	}
+	if a.give(b, 0, 1000); len(given) != 0 {
+		t.Error("a block is left")
+	}
+}
+
+// TestRing: what a launch takes never overlaps, and the ring does not grow beyond
+// two launches' needs where these are small.
+func TestRing(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 300 {
+		var r ring
+		most := 1 + random.IntN(2*ringWords/3)
+		for range 30 {
+			r.launch()
+			var taken []span
+			for range random.IntN(12) {
+				words := 64 * (1 + random.IntN(most/64+1))
+				at := r.take(words)
+				for _, s := range taken {
+					if int64(at) < s.offset+s.bytes && s.offset < int64(at+words) {
+						t.Fatalf("%d words at %d, taken are %v", words, at, taken)
+					}
+				}
+				if at+words > r.size {
+					t.Fatalf("%d words at %d of %d", words, at, r.size)
+				}
+				taken = append(taken, span{int64(at), int64(words)})
+			}
+		}
+	}
+}
+
+// TestOutOfMemory: the error says what was asked for and what would fit.
+func TestOutOfMemory(t *testing.T) {
+	d := open(t)
+	heap := d.physical.heapBytes(d.dummy.block.kind)
+	before := used(d)
+	for _, c := range []struct {
+		words int64
+		want  []string
+	}{
+		{-1, []string{"-1 words"}},
+		{1 << 50, []string{"words of memory asked for"}},
+		{heap/4 + 1, []string{"has no room for another " + mebibytes(heap+256)}},
+		{1 << 40, []string{"has no room for another 4194304.0 MiB"}},
+	} {
+		m, err := d.Allocate(int(c.words))
+		if err == nil {
+			t.Errorf("%d words were allocated", m.Words())
+			continue
+		}
+		for _, want := range c.want {
+			if !strings.Contains(err.Error(), want) {
+				t.Errorf("%d words: %v, expected %q", c.words, err, want)
+			}
+		}
+		full := (*MemoryError)(nil)
+		if errors.As(err, &full) && full.Free <= 0 && full.Limit <= 0 {
+			t.Errorf("%v does not say what would fit", err)
+		}
+		t.Log(err)
+	}
+	// Of a device that is nearly full.
+	d.fault = func(what string, r int32) int32 {
+		if what == "allocate memory" {
+			return outOfDeviceMemory
+		}
+		return r
+	}
+	var full *MemoryError
+	if _, err := d.Allocate(20 << 20); !errors.As(err, &full) || full.Bytes != 80<<20 || full.Free <= 0 || full.Free > heap {
+		t.Errorf("error %v", err)
+	}
+	d.fault = nil
+	if used(d) != before {
+		t.Errorf("%d bytes are in use, %d were before", used(d), before)
+	}
+	m, err := d.Allocate(20 << 20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Free()
+}
+
+// TestFreed: memory may be freed twice and after its device; it is an error to run
+// with it.
+func TestFreed(t *testing.T) {
+	d := open(t)
+	p := sums(1)
+	x, err := d.Prepare(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mem := allocated(t, d, p)
+	if err := x.Run(t.Context(), mem, 0, 1); err != nil {
+		t.Fatal(err)
+	}
+	mem[tensor.Arena].Free()
+	mem[tensor.Arena].Free()
+	if len(d.recordings) != 0 {
+		t.Errorf("%d recordings are left", len(d.recordings))
+	}
+	if err := x.Run(t.Context(), mem, 0, 1); err == nil || !strings.Contains(err.Error(), "freed") {
+		t.Errorf("error %v", err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	mem[tensor.Inputs].Free()
+}

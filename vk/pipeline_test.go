@@ -1,0 +1,102 @@
+//go:build cgo
+
+package vk
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+)
+
+// TestPipelineFile: what was compiled is kept, and whatever else lies in its place
+// costs time and nothing more.
+func TestPipelineFile(t *testing.T) {
+	cache := t.TempDir()
+	t.Setenv("XDG_CACHE_HOME", cache)
+	run := func() {
+		t.Helper()
+		d := bare(t)
+		runSums(t, d, 1, 1)
+		if err := d.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run()
+	files, err := filepath.Glob(filepath.Join(cache, "sftseq", "*"))
+	if err != nil || len(files) != 1 {
+		t.Skip("the driver gives nothing to keep: ", files)
+	}
+	name := files[0]
+	good, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	contents := unsealed(good)
+	if contents == nil {
+		t.Fatal("what was stored is not whole")
+	}
+	for what, file := range map[string][]byte{
+		"nothing":                  {},
+		"a part":                   good[:len(good)-1],
+		"more":                     append(bytes.Clone(good), 0),
+		"a bit that flipped":       append(bytes.Clone(good[:len(good)-1]), good[len(good)-1]^4),
+		"the contents of another":  sealed(bytes.Repeat([]byte{7}, len(contents))),
+		"a part, with its own sum": sealed(contents[:len(contents)/2]),
+	} {
+		if err := os.WriteFile(name, file, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		run()
+		if again, err := os.ReadFile(name); err != nil || unsealed(again) == nil {
+			t.Errorf("%s was not replaced: %v", what, err)
+		}
+	}
+	// A cache directory that is a file or is not named, and a directory in the
+	// file's place.
+	for _, place := range []string{name, ""} {
+		t.Setenv("XDG_CACHE_HOME", place)
+		t.Setenv("HOME", place)
+		run()
+	}
+	t.Setenv("XDG_CACHE_HOME", cache)
+	if err := os.Remove(name); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(name, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	run()
+	if err := os.Remove(name); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestPipelineFileTogether: processes that store at once leave one of their files.
+func TestPipelineFileTogether(t *testing.T) {
+	t.Setenv("XDG_CACHE_HOME", t.TempDir())
+	var devices [3]*Device
+	for i := range devices {
+		devices[i] = bare(t)
+		runSums(t, devices[i], 1, 1)
+	}
+	var wg sync.WaitGroup
+	for _, d := range devices {
+		wg.Go(func() {
+			for range 20 {
+				d.pipelines.stored = nil
+				d.pipelines.save()
+			}
+			if err := d.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	d := bare(t)
+	defer d.Close()
+	if entries, err := os.ReadDir(filepath.Dir(d.pipelines.file)); err == nil && (len(entries) != 1 || d.pipelines.stored == nil) {
+		t.Errorf("%v, of them %d bytes were read", entries, len(d.pipelines.stored))
+	}
+}

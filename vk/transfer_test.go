@@ -1,0 +1,128 @@
+//go:build cgo
+
+package vk
+
+import (
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+)
+
+// TestTransfers writes and reads at random, against a copy in the host's memory:
+// odd places and sizes, more than a staging buffer holds, overlaps in their order.
+func TestTransfers(t *testing.T) {
+	d := open(t)
+	const words = 3*stagingBytes/4 + 77
+	m, err := d.Allocate(words)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer m.Free()
+	want := make([]uint32, words)
+	random := rand.New(rand.NewPCG(5, 6))
+	place := func() (at, n int) {
+		n = 1 + random.IntN(1<<random.IntN(12))
+		switch random.IntN(20) {
+		case 0:
+			n = words // all of it
+		case 1:
+			n = stagingBytes/4 + random.IntN(5) - 2
+		}
+		return random.IntN(words - n + 1), n
+	}
+	check := func() {
+		t.Helper()
+		at, n := place()
+		got := make([]uint32, n)
+		if err := m.Read(at, got); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, want[at:at+n]) {
+			t.Fatalf("words %d … %d differ", at, at+n)
+		}
+	}
+	check() // zeroed
+	for i := range 120 {
+		at, n := place()
+		x := make([]uint32, n)
+		for j := range x {
+			x[j] = random.Uint32()
+		}
+		if err := m.Write(at, x); err != nil {
+			t.Fatal(err)
+		}
+		copy(want[at:], x)
+		if i%6 == 0 {
+			check()
+		}
+	}
+	got := make([]uint32, words)
+	if err := m.Read(0, got); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got, want) {
+		t.Error("the whole differs")
+	}
+	for _, c := range [][2]int{{-1, 1}, {words, 1}, {words - 1, 2}, {0, words + 1}} {
+		if m.Write(c[0], make([]uint32, c[1])) == nil || m.Read(c[0], make([]uint32, c[1])) == nil {
+			t.Errorf("%d words at %d are no error", c[1], c[0])
+		}
+	}
+}
+
+// TestManySmallWrites: copies that wait are bounded in number, and memory that is
+// freed before they are sent may be had again at once.
+func TestManySmallWrites(t *testing.T) {
+	d := open(t)
+	for i := range 3 * stagingSteps {
+		m, err := d.Allocate(7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Write(3, []uint32{uint32(i)}); err != nil {
+			t.Fatal(err)
+		}
+		if n := len(d.transfers.stages[d.transfers.now].steps); n > stagingSteps {
+			t.Fatalf("%d steps wait", n)
+		}
+		if i%500 == 0 {
+			var got [7]uint32
+			if err := m.Read(0, got[:]); err != nil || got != [7]uint32{3: uint32(i)} {
+				t.Fatalf("%d: %v, %v", i, got, err)
+			}
+		}
+		m.Free()
+	}
+}
+
+// TestWriters: several goroutines write and read memories of their own.
+func TestWriters(t *testing.T) {
+	d := open(t)
+	const words = stagingBytes/4/3 + 5
+	var wg sync.WaitGroup
+	for w := range 4 {
+		wg.Go(func() {
+			m, err := d.Allocate(words)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer m.Free()
+			x, got := make([]uint32, words), make([]uint32, words)
+			for round := range 4 {
+				for i := range x {
+					x[i] = uint32(w<<28 + round<<24 + i)
+				}
+				at := w + 3*round
+				if err := m.Write(at, x[at:]); err != nil {
+					t.Error(err)
+				}
+				if err := m.Read(at, got[at:]); err != nil || !slices.Equal(got[at:], x[at:]) {
+					t.Errorf("writer %d, round %d: other words came back (%v)", w, round, err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}

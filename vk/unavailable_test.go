@@ -1,0 +1,58 @@
+//go:build cgo
+
+package vk
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestUnavailable: without a loader or a driver there is no crash, and the error
+// says what is missing and what to install. A process loads Vulkan once, so each
+// case is one of its own.
+func TestUnavailable(t *testing.T) {
+	const child = "SFTSEQ_VK_UNAVAILABLE"
+	if os.Getenv(child) == "1" {
+		list, err := Devices()
+		fmt.Println("devices:", list, errors.Is(err, ErrUnavailable), err)
+		d, err := Open(Options{})
+		fmt.Println("open:", d, errors.Is(err, ErrUnavailable), err)
+		return
+	}
+	if err := load(); err != nil {
+		skipWithout(t, err)
+	}
+	noDriver := []string{"finds no driver", "apt install mesa-vulkan-drivers"}
+	broken := filepath.Join(t.TempDir(), "icd.json")
+	if err := os.WriteFile(broken, []byte(`{"file_format_version": "1.0.0", "ICD": {"library_path": "/nowhere/driver.so", "api_version": "1.3.0"}}`), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	drivers := func(path string) []string { return []string{"VK_DRIVER_FILES=" + path, "VK_ICD_FILENAMES=" + path} }
+	for name, c := range map[string]struct{ environment, want []string }{
+		"no loader":           {[]string{"SFTSEQ_VK_LOADER=/nowhere/libvulkan.so.1"}, []string{"libvulkan.so.1 cannot be opened", "No such file", "apt install libvulkan1"}},
+		"another library":     {[]string{"SFTSEQ_VK_LOADER=libm.so.6"}, []string{"cannot be opened", "vkGetInstanceProcAddr", "apt install libvulkan1"}},
+		"no driver":           {drivers("/nowhere/icd.json"), noDriver},
+		"a driver not there":  {drivers(broken), noDriver},
+		"no hardware for one": {drivers("/usr/share/vulkan/icd.d/radeon_icd.x86_64.json"), noDriver},
+	} {
+		t.Run(name, func(t *testing.T) {
+			command := exec.Command(os.Args[0], "-test.run=^TestUnavailable$")
+			command.Env = append(append(os.Environ(), child+"=1", "SFTSEQ_VK_VALIDATE="), c.environment...)
+			out, err := command.CombinedOutput()
+			if err != nil {
+				t.Fatalf("%v: %s", err, out)
+			}
+			text := string(out)
+			for _, want := range append(c.want, "devices: [] true no Vulkan: ", "open: <nil> true no Vulkan: ") {
+				if !strings.Contains(text, want) {
+					t.Errorf("expected %q in\n%s", want, text)
+				}
+			}
+		})
+	}
+}
