@@ -28,7 +28,7 @@ type State struct {
 	MetricsBytes int64   `json:"metrics_bytes"` // length of metrics.jsonl
 	Window       window  `json:"window"`
 
-	LossScale lossScale `json:"loss_scale,omitzero"`
+	LossScale lossScale `json:"loss_scale,omitzero"` // where the device needs one
 }
 
 // validate reports a place that the run cannot be at.

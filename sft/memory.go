@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"sort"
 
 	"sftseq/internal/tensor"
 )
@@ -15,44 +16,76 @@ const wordBytes = 4
 // its data and the garbage collector.
 const reservedBytes = 256 << 20
 
+// ownMemory is a device with memory of its own, apart from the program's.
+type ownMemory interface {
+	// Budget is how many bytes of it are left.
+	Budget() int64
+	// Scratch is how many words a program takes of it beside its spaces.
+	Scratch(p *tensor.Program) (words int, err error)
+}
+
 // planLanes chooses how many gradient groups run at once: as many as the device
-// has lanes, or as the limit in bytes allows (0: no limit). It plans for the
-// largest groups that the rows can form.
+// has lanes, or as the limit in bytes allows (0: no limit but the device's). It
+// plans for the largest groups that the rows can form.
 func planLanes(e *engine, train, val []int32, batch int, limit int64) (int, error) {
-	trainWords, err := laneWords(e.config, e.params, train, batch, Train, groupTokens)
-	if err != nil {
-		return 0, err
-	}
-	inferWords, err := laneWords(e.config, e.params, val, evaluationRows, Infer, forwardTokens(e.device))
-	if err != nil {
-		return 0, err
-	}
-	lanes := e.device.Lanes()
-	if limit == 0 {
-		return lanes, nil
-	}
 	// Weights, two moments and their copies in a checkpoint, and the weights as a
-	// device packs them for its two products; in each lane, the gradient it
-	// computes and those that wait for their siblings in the tree.
+	// device packs them for its two products.
 	blocks := int64(e.params.Words) * wordBytes
 	fixed := int64(reservedBytes) + 8*blocks
-	lane := int64(trainWords+inferWords)*wordBytes + int64(1+bits.Len(uint(batch)))*blocks
-	fit := (limit - fixed) / lane
-	if fit < 1 {
-		return 0, &MemoryError{Limit: limit, Need: fixed + lane, Longest: int(slices.Max(train))}
+	if own, ok := e.device.(ownMemory); ok {
+		fixed = 3 * blocks // of which the weights are there
+		if free := own.Budget() + blocks; limit == 0 || free < limit {
+			limit = free
+		}
 	}
-	return int(min(int64(lanes), fit)), nil
+	// In a lane, the gradient it computes and those that wait for their siblings in
+	// the tree, if no sequence is longer.
+	lane := func(longest int32) (int64, error) {
+		trainWords, err := laneWords(e.config, e.params, e.device, cut(train, longest), batch, Train, groupTokens)
+		if err != nil {
+			return 0, err
+		}
+		inferWords, err := laneWords(e.config, e.params, e.device, cut(val, longest), evaluationRows, Infer, forwardTokens(e.device))
+		return int64(trainWords+inferWords)*wordBytes + int64(1+bits.Len(uint(batch)))*blocks, err
+	}
+	longest := max(slices.Max(train), slices.Max(val))
+	bytes, err := lane(longest)
+	if err != nil {
+		return 0, err
+	}
+	lanes := int64(e.device.Lanes())
+	if limit > 0 {
+		lanes = min(lanes, (limit-fixed)/bytes)
+	}
+	if lanes >= 1 {
+		return int(lanes), nil
+	}
+	fits := sort.Search(int(longest), func(n int) bool {
+		bytes, err := lane(int32(n + 1))
+		return err != nil || fixed+bytes > limit
+	})
+	return 0, &MemoryError{Limit: limit, Need: fixed + bytes, Longest: int(slices.Max(train)), Fits: fits}
+}
+
+// cut are the extremes of lengths, none above a bound.
+func cut(lengths []int32, bound int32) []int32 {
+	return []int32{min(slices.Min(lengths), bound), min(slices.Max(lengths), bound)}
 }
 
 // MemoryError refuses training that the memory limit leaves no room for.
 type MemoryError struct {
 	Limit, Need int64 // bytes
 	Longest     int   // tokens of the longest sequence
+	Fits        int   // tokens that it might have; 0: not even one, or not known
 }
 
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("%s of memory allowed, but a batch with sequences of up to %d tokens needs %s",
+	s := fmt.Sprintf("%s of memory allowed, but a batch with sequences of up to %d tokens needs %s",
 		mebibytes(e.Limit), e.Longest, mebibytes(e.Need))
+	if e.Fits > 0 {
+		s += fmt.Sprintf("; up to %d tokens would fit", e.Fits)
+	}
+	return s
 }
 
 // PlannedBytes is the device memory that a batch of sequences of one length
@@ -60,7 +93,7 @@ func (e *MemoryError) Error() string {
 // moments too.
 func PlannedBytes(c *Config, mode Mode, batch, length, lanes int) (int64, error) {
 	params := NewParameters(c)
-	lane, err := laneWords(c, params, []int32{int32(length)}, batch, mode, groupTokens)
+	lane, err := laneWords(c, params, nil, []int32{int32(length)}, batch, mode, groupTokens)
 	if err != nil {
 		return 0, err
 	}
@@ -73,8 +106,8 @@ func PlannedBytes(c *Config, mode Mode, batch, length, lanes int) (int64, error)
 }
 
 // laneWords is the memory of the largest group of up to count rows, where a group
-// ends at so many tokens.
-func laneWords(c *Config, params *Parameters, lengths []int32, count int, mode Mode, size int) (int, error) {
+// ends at so many tokens, on a device if it has memory of its own.
+func laneWords(c *Config, params *Parameters, device tensor.Device, lengths []int32, count int, mode Mode, size int) (int, error) {
 	longest, shortest := int(slices.Max(lengths)), max(1, int(slices.Min(lengths)))
 	tokens := min(size-1+longest, count*longest)
 	sequences := min(count, size/shortest+1)
@@ -85,7 +118,12 @@ func laneWords(c *Config, params *Parameters, lengths []int32, count int, mode M
 	if err != nil {
 		return 0, err
 	}
-	return p.Program.Words(tensor.Arena) + p.Program.Words(tensor.Inputs), nil
+	words := p.Program.Words(tensor.Arena) + p.Program.Words(tensor.Inputs)
+	if own, ok := device.(ownMemory); ok {
+		scratch, err := own.Scratch(p.Program)
+		return words + scratch, err
+	}
+	return words, nil
 }
 
 func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", (n+1<<20-1)>>20) }

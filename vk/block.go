@@ -97,6 +97,10 @@ func (h *heap) close() {
 	h.given = nil
 }
 
+// Budget is how much memory is left for programs, in bytes, but for a block that
+// rounding may lose.
+func (d *Device) Budget() int64 { return max(0, d.free(d.dummy.block.kind)-blockBytes) }
+
 // free is what is left of the memory of a kind: what the driver says, or all that
 // we have not taken.
 func (d *Device) free(kind uint32) int64 {

@@ -33,6 +33,14 @@ func (d *Device) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	return d.prepare(p, false)
 }
 
+// Scratch is how many words of memory a program takes in an arena's company, of
+// which the largest of all that run there is taken once.
+func (d *Device) Scratch(p *tensor.Program) (words int, err error) {
+	r := &recorder{device: d, program: p, planning: true}
+	err = r.record()
+	return r.memory.size, err
+}
+
 // prepare is Prepare, prompt if each launch's steps are to end with it.
 func (d *Device) prepare(p *tensor.Program, prompt bool) (*executable, error) {
 	r := &recorder{device: d, program: p, prompt: prompt}

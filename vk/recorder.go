@@ -84,6 +84,7 @@ type recorder struct {
 	open      []operand // accesses since the last barrier
 	deferred  []step
 	prompt    bool // nothing is deferred
+	planning  bool // no pipelines are built
 	err       error
 }
 
@@ -116,10 +117,11 @@ func (r *recorder) dispatch(d dispatch) {
 		panic(fmt.Sprintf("vk: %s: %d words of push constants", d.shader, len(d.push)))
 	}
 	d.operands = append([]operand{read(r.program.Counts)}, d.operands...)
-	p, err := r.device.pipelines.get(d.shader, d.constants, d.subgroup, len(d.operands))
-	if err != nil {
-		r.err = err
-		return
+	var p *pipeline
+	if !r.planning {
+		if p, r.err = r.device.pipelines.get(d.shader, d.constants, d.subgroup, len(d.operands)); r.err != nil {
+			return
+		}
 	}
 	if d.deferred {
 		r.later(step{dispatch: d, pipeline: p})

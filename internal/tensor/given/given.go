@@ -1,0 +1,172 @@
+// Package given runs a model on the tokens that another device has sampled.
+//
+// Where scores of two tokens are closer than what devices or precisions differ
+// by, they sample different tokens, and results differ by more than rounding
+// explains. With the choices given, what is left is rounding.
+package given
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"sftseq/internal/tensor"
+	"sftseq/internal/tensor/checking"
+)
+
+// Choices are what the samplers of some programs chose, in the order of their
+// launches. The zero value is empty.
+type Choices struct {
+	mu    sync.Mutex
+	list  []choice
+	next  int
+	flips []checking.Flip
+}
+
+// choice is that of one launch, and the words of its tensors.
+type choice struct {
+	*checking.Choice
+	words [3][]uint32
+}
+
+func tensors(k tensor.Sample) [3]*tensor.Tensor {
+	return [3]*tensor.Tensor{k.Top, k.Partner, k.Count}
+}
+
+// Record returns a device that runs one program at a time and adds what it
+// chooses to c.
+func (c *Choices) Record(d tensor.Device) tensor.Device {
+	return &device{d, func(p *tensor.Program, k tensor.Sample, mem tensor.Binding) error {
+		made, err := read(p, k, mem)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.list = append(c.list, made)
+		return err
+	}}
+}
+
+// Give returns a device that runs one program at a time, on the choices of c from
+// the first on, and after the last from the first again. It must be given the
+// programs that they were recorded from.
+func (c *Choices) Give(d tensor.Device) tensor.Device {
+	c.next, c.flips = 0, nil
+	return &device{d, c.give}
+}
+
+// Flips are the choices that would have been others, had they not been given.
+func (c *Choices) Flips() []checking.Flip {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.flips)
+}
+
+// Len is how many launches chose.
+func (c *Choices) Len() int { return len(c.list) }
+
+// Equal says whether two devices chose the same.
+func (c *Choices) Equal(other *Choices) bool {
+	return slices.EqualFunc(c.list, other.list, func(a, b choice) bool { return len(a.Flips(b.Choice)) == 0 })
+}
+
+func (c *Choices) give(p *tensor.Program, k tensor.Sample, mem tensor.Binding) error {
+	made, err := read(p, k, mem)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.list) == 0 {
+		return errors.New("no choices to give")
+	}
+	given := c.list[c.next%len(c.list)]
+	c.next++
+	for i, t := range tensors(k) {
+		if len(given.words[i]) != t.Words() {
+			return fmt.Errorf("%v cannot hold the %d words it is given", t, len(given.words[i]))
+		}
+		if err := tensor.Upload(mem[t.Space], t, given.words[i]); err != nil {
+			return err
+		}
+	}
+	c.flips = append(c.flips, given.Flips(made.Choice)...)
+	return nil
+}
+
+func read(p *tensor.Program, k tensor.Sample, mem tensor.Binding) (c choice, err error) {
+	if c.Choice, err = checking.ReadChoice(p, k, mem); err != nil {
+		return c, err
+	}
+	for i, t := range tensors(k) {
+		c.words[i] = make([]uint32, t.Words())
+		if err := tensor.Download(mem[t.Space], t, c.words[i]); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+// device stops behind each sampler.
+type device struct {
+	tensor.Device
+	visit visit
+}
+
+type visit func(p *tensor.Program, k tensor.Sample, mem tensor.Binding) error
+
+// Lanes is one, so that there is one order.
+func (*device) Lanes() int { return 1 }
+
+// LossScaling is the device's own answer.
+func (d *device) LossScaling() bool {
+	s, ok := d.Device.(interface{ LossScaling() bool })
+	return ok && s.LossScaling()
+}
+
+// executable is a program whose segments end behind each sampler too.
+type executable struct {
+	tensor.Executable
+	program *tensor.Program // with those segments
+	first   []int           // of those, by segment; and their number
+	visit   visit
+}
+
+func (d *device) Prepare(p *tensor.Program) (tensor.Executable, error) {
+	cut := *p
+	cut.Segments = nil
+	x := &executable{program: &cut, visit: d.visit}
+	for _, s := range p.Segments {
+		x.first = append(x.first, len(cut.Segments))
+		from := s.From
+		for i := s.From; i < s.To; i++ {
+			if _, ok := p.Launches[i].(tensor.Sample); ok || i == s.To-1 {
+				cut.Segments = append(cut.Segments, tensor.Segment{Name: s.Name, From: from, To: i + 1})
+				from = i + 1
+			}
+		}
+	}
+	x.first = append(x.first, len(cut.Segments))
+	var err error
+	x.Executable, err = d.Device.Prepare(&cut)
+	return x, err
+}
+
+func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
+	for s := x.first[from]; s < x.first[to]; s++ {
+		if err := x.Executable.Run(ctx, mem, s, s+1); err != nil {
+			return err
+		}
+		if k, ok := x.program.Launches[x.program.Segments[s].To-1].(tensor.Sample); ok {
+			if err := x.visit(x.program, k, mem); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Inspect lets the device choose for itself.
+func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to int, visit func(tensor.Kernel) error) error {
+	return x.Executable.Inspect(ctx, mem, x.first[from], x.first[to], visit)
+}

@@ -1,0 +1,121 @@
+//go:build cgo
+
+package vk
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"sftseq/internal/cpu"
+	"sftseq/seq"
+	"sftseq/sft"
+)
+
+// trained is a tiny model and its data.
+func trained(t *testing.T) (m *sft.Model, train, val *seq.File) {
+	t.Helper()
+	c := &sft.Config{ModelType: "sft", Task: sft.Classification, VocabSize: 9, NumLabels: 3, HiddenSize: 8, NumLayers: 1, NumHeads: 2,
+		IntermediateSize: 8, NumSampledTokens: 5, MaxLength: 4096, SinusoidDim: 4, SinusoidBase: 100, NormPosition: "pre",
+		LayerNormEps: 1e-5, Score: "maxout", Probability: "leaky_relu", Relative: "sinusoid_hadamard", SamplerSeed: 7,
+		SamplerNoise: "train", Tokenizer: json.RawMessage(`{"type":"listops"}`)}
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	b, err := seq.CreateDataset(t.TempDir(), seq.Spec{Task: c.Task, Name: "tiny", VocabSize: c.VocabSize}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 7))
+	for _, split := range []string{"train", "val"} {
+		w, err := b.Split(split)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 12 {
+			e := seq.Example{Index: uint32(i), Label: random.Int32N(3), A: make([]int32, 1+random.IntN(20))}
+			for j := range e.A {
+				e.A[j] = random.Int32N(9)
+			}
+			if err := w.Write(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := b.Finish(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := func(name string) *seq.File {
+		f, err := d.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		return f
+	}
+	return sft.NewModel(c, 1), file("train"), file("val")
+}
+
+// TestLost: a device that is lost in the middle of a run ends it with an error that
+// says so. The last checkpoint is whole, and another device goes on from it.
+func TestLost(t *testing.T) {
+	d := open(t)
+	m, train, val := trained(t)
+	dir := filepath.Join(t.TempDir(), "run")
+	s := sft.Settings{Epochs: 3, Batch: 4, LearningRate: 0.01, StepSize: 1, DecayRate: 0.5, MaxGradNorm: 1, Warmup: "3", Seed: 5,
+		LogEvery: 1, EvalEvery: 3}
+	options := sft.Options{Dir: dir, SaveEvery: time.Hour, Data: "tiny", Observe: func(event any) {
+		if r, ok := event.(sft.StepReport); ok && r.Step == 5 {
+			waits := 0
+			d.fault = func(what string, r int32) int32 {
+				if what == "wait" {
+					if waits++; waits == 2 {
+						return deviceLost
+					}
+				}
+				return r
+			}
+		}
+	}}
+	tr, err := sft.NewTrainer(m, s, d, train, val, nil, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lost *LostError
+	if err := tr.Run(context.Background()); !errors.As(err, &lost) || lost.Silent {
+		t.Fatalf("error %v", err)
+	}
+	if err := tr.Close(); err != nil {
+		t.Error(err)
+	}
+	if m, err := d.Allocate(1); err == nil {
+		if err := m.Read(0, make([]uint32, 1)); !errors.As(err, &lost) {
+			t.Errorf("a lost device goes on: %v", err)
+		}
+	}
+	from, err := sft.LoadCheckpoint(dir)
+	if err != nil || from.State.Step != 3 {
+		t.Fatalf("checkpoint of step %d, error %v", from.State.Step, err)
+	}
+	options.Observe = nil
+	if tr, err = sft.NewTrainer(nil, s, cpu.New(1), train, val, from, options); err != nil {
+		t.Fatal(err)
+	}
+	if err := tr.Run(context.Background()); err != nil {
+		t.Error(err)
+	}
+	if step := tr.State().Step; step != 9 {
+		t.Errorf("it ended at step %d", step)
+	}
+	if err := tr.Close(); err != nil {
+		t.Error(err)
+	}
+}
