@@ -18,6 +18,12 @@ test: deps
 	done
 	SFTSEQ_SIMD=go $(GO) test -timeout 9m -short ./sft ./cmd/sftseq
 	$(GO) test -race -timeout 9m -short ./sft ./seq ./internal/cpu ./cmd/sftseq
+	$(GO) test -race -timeout 9m $(VKCALLS) ./vk
+	GOEXPERIMENT=cgocheck2 $(GO) test -timeout 9m $(VKCALLS) ./vk
+	CGO_ENABLED=0 $(GO) test ./vk ./device
+
+# What stresses the calls into Vulkan, and what goes on there at once.
+VKCALLS := -short -run '^Test(Endurance|EveryFailure|Lanes|RecordingsAreBounded|Transfers|ManySmallWrites|Writers|PipelineFile.*)$$'
 
 lint: asm-check
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }

@@ -98,6 +98,13 @@ func Open(o Options) (tensor.Device, error) {
 	return d, nil
 }
 
+// Lost says that an error is that of a device which computes no more: its driver
+// crashed, was reset or hangs.
+func Lost(err error) bool {
+	var lost *vk.LostError
+	return errors.As(err, &lost)
+}
+
 func openCPU(o Options) (tensor.Device, error) {
 	if o.Precision == Mixed {
 		return nil, errMixedCPU

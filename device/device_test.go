@@ -2,6 +2,7 @@ package device
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -49,6 +50,12 @@ func TestValidate(t *testing.T) {
 		if _, err := Open(c.options); err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("opened %+v: error %v", c.options, err)
 		}
+	}
+}
+
+func TestLost(t *testing.T) {
+	if err := error(&vk.LostError{Device: "card"}); !Lost(fmt.Errorf("step 3: %w", err)) || Lost(vk.ErrUnavailable) || Lost(nil) {
+		t.Error("a lost device is not told from others")
 	}
 }
 

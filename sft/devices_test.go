@@ -132,56 +132,76 @@ func flips(first, second []*checking.Choice) []checking.Flip {
 	return all
 }
 
+// apart says how far the results of two devices are from each other, as a
+// fraction of what is tolerated: 1e-5 for the mean loss, 1e-3 for the norm of a
+// tensor's gradient.
+type apart struct {
+	loss, gradient float64
+	tensor         string
+}
+
+func (s *Stepper) apart(t *testing.T, other *Stepper, examples []seq.Example, step int) (a apart) {
+	t.Helper()
+	if err := other.engine.weights.Write(0, tensor.Bits(words(t, s.engine.weights))); err != nil {
+		t.Fatal(err)
+	}
+	g, loss := s.gradient(t, examples, step)
+	h, otherLoss := other.gradient(t, examples, step)
+	a.loss = math.Abs(loss-otherLoss) / 1e-5
+	for _, q := range s.model.Parameters.List {
+		diff, norm := norms(s.model.Parameters.Slice(h, q), s.model.Parameters.Slice(g, q))
+		n := float64(len(examples)) // the gradient is a sum
+		if off := diff / n / (1e-3*norm/n + 1e-6); off > a.gradient {
+			a.gradient, a.tensor = off, q.Name
+		}
+	}
+	return a
+}
+
 // TestLockStep: each step begins on both devices with the processor's weights.
-// Losses and gradients agree, but where rounding decides which token is sampled;
-// that is reported, and rare.
+// Losses and gradients agree, but where rounding decides: which token is sampled
+// at the edge of the sample, or to which side of a kink, of max or ReLU, a score
+// falls. Both are reported, and rare.
 func TestLockStep(t *testing.T) {
-	one, other := newSmallStepper(t, cpu.New(2)), newSmallStepper(t, vktest.Open(t))
-	steps, flipped := 200, 0
+	vulkan := vktest.Open(t)
+	one, other := newSmallStepper(t, cpu.New(2)), newSmallStepper(t, vulkan)
+	checked := newSmallStepper(t, checking.New(cpu.New(2), vulkan))
+	steps := 200
 	if testing.Short() {
 		steps = 20
 	}
-	worstLoss, worstGradient := 0.0, 0.0
-	p := one.model.Parameters
+	var worst apart
+	decided := 0
 	for step := range steps {
 		examples := smallBatch(one.model.Config, step)
-		if err := other.engine.weights.Write(0, tensor.Bits(words(t, one.engine.weights))); err != nil {
-			t.Fatal(err)
-		}
-		g, loss := one.gradient(t, examples, step)
-		h, otherLoss := other.gradient(t, examples, step)
-		off := math.Abs(loss-otherLoss) / 1e-5
-		wrong := fmt.Sprintf("losses %v and %v", loss, otherLoss)
-		gradient := 0.0
-		for _, q := range p.List {
-			diff, norm := norms(p.Slice(h, q), p.Slice(g, q))
-			diff, norm = diff/float64(len(examples)), norm/float64(len(examples))
-			if r := diff / (1e-3*norm + 1e-6); r > gradient {
-				gradient = r
-				if r > 1 {
-					wrong += fmt.Sprintf("; %s.grad off by %.1e of %.1e", q.Name, diff, norm)
-				}
-			}
-		}
-		if off > 1 || gradient > 1 {
+		a := one.apart(t, other, examples, step)
+		if a.loss <= 1 && a.gradient <= 1 {
+			worst.loss, worst.gradient = max(worst.loss, a.loss), max(worst.gradient, a.gradient)
+		} else {
+			decided++
 			found := flips(one.choices(t, examples, step), other.choices(t, examples, step))
 			for _, f := range found {
 				t.Logf("step %d: %v", step, f)
+				if !f.Rounding() {
+					t.Errorf("step %d: not by rounding", step)
+				}
 			}
-			flipped++
-			if len(found) == 0 || slices.ContainsFunc(found, func(f checking.Flip) bool { return !f.Rounding() }) {
-				t.Errorf("step %d: %s", step, wrong)
+			if len(found) == 0 {
+				t.Logf("step %d: a kink in %s: %.1f of the tolerance", step, a.tensor, a.gradient)
+				// No launch differs by itself, or this fails and names it; and
+				// losses have no kinks.
+				if one.apart(t, checked, examples, step); a.loss > 1 || a.gradient > 20 {
+					t.Errorf("step %d: %+v", step, a)
+				}
 			}
-		} else {
-			worstLoss, worstGradient = max(worstLoss, off), max(worstGradient, gradient)
 		}
 		if _, err := one.Step(t.Context(), examples); err != nil {
 			t.Fatal(err)
 		}
 	}
-	t.Logf("%d steps: losses within %.2f, gradients within %.2f of the tolerance, %d steps with flips", steps, worstLoss, worstGradient, flipped)
-	if flipped > 3 {
-		t.Errorf("the devices sampled other tokens in %d of %d steps", flipped, steps)
+	t.Logf("%d steps: losses within %.2f, gradients within %.2f of the tolerance, but for %d that rounding decided", steps, worst.loss, worst.gradient, decided)
+	if decided > 5 {
+		t.Errorf("rounding decided %d of %d steps", decided, steps)
 	}
 }
 

@@ -19,7 +19,8 @@ type engine struct {
 
 	mu     sync.Mutex
 	passes map[passKey]*preparedPass
-	recent []passKey // oldest first
+	recent []passKey              // oldest first
+	memory map[tensor.Memory]bool // all that was allocated, weights too
 }
 
 type passKey struct {
@@ -36,16 +37,47 @@ type preparedPass struct {
 const maxPasses = 64
 
 func newEngine(c *Config, weights []float32, device tensor.Device) (*engine, error) {
-	e := &engine{config: c, params: NewParameters(c), device: device, passes: map[passKey]*preparedPass{}}
+	e := &engine{config: c, params: NewParameters(c), device: device,
+		passes: map[passKey]*preparedPass{}, memory: map[tensor.Memory]bool{}}
 	if len(weights) != e.params.Words {
 		return nil, fmt.Errorf("the weights have %d words, the configuration needs %d", len(weights), e.params.Words)
 	}
-	m, err := device.Allocate(e.params.Words)
+	m, err := e.allocate(e.params.Words)
 	if err != nil {
 		return nil, fmt.Errorf("memory for the weights: %w", err)
 	}
 	e.weights = m
-	return e, m.Write(0, tensor.Bits(weights))
+	if err := m.Write(0, tensor.Bits(weights)); err != nil {
+		e.close()
+		return nil, err
+	}
+	return e, nil
+}
+
+// allocate takes memory of the device until the engine is closed.
+func (e *engine) allocate(words int) (tensor.Memory, error) {
+	m, err := e.device.Allocate(words)
+	if err == nil {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.memory[m] = true
+	}
+	return m, err
+}
+
+// free returns memory before that.
+func (e *engine) free(m tensor.Memory) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.memory, m)
+	m.Free()
+}
+
+// close returns the memory. Nothing runs any more.
+func (e *engine) close() {
+	for m := range e.memory {
+		e.free(m)
+	}
 }
 
 // pass returns the program for a shape, recording it the first time.
@@ -104,10 +136,10 @@ func (l *lane) place(b *packed, mode Mode, seed uint64, step uint32) (*preparedP
 			continue
 		}
 		if l.mem[s] != nil {
-			l.mem[s].Free()
+			l.engine.free(l.mem[s])
 			l.mem[s] = nil
 		}
-		if l.mem[s], err = l.engine.device.Allocate(need); err != nil {
+		if l.mem[s], err = l.engine.allocate(need); err != nil {
 			return nil, fmt.Errorf("memory for %d tokens at once: %w", b.counts.Tokens, err)
 		}
 	}

@@ -24,6 +24,7 @@ func (m *Model) Gradient(ctx context.Context, device tensor.Device, examples []s
 	if err != nil {
 		return nil, 0, err
 	}
+	defer e.close()
 	a, err := newAccumulator(e, device.Lanes())
 	if err != nil {
 		return nil, 0, err

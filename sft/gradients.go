@@ -47,7 +47,7 @@ func (a *accumulator) take() (tensor.Memory, error) {
 		a.free = a.free[:n-1]
 		return m, nil
 	}
-	return a.engine.device.Allocate(a.engine.params.Words)
+	return a.engine.allocate(a.engine.params.Words)
 }
 
 func (a *accumulator) release(m tensor.Memory) {

@@ -16,8 +16,8 @@ const wordBytes = 4
 // its data and the garbage collector.
 const reservedBytes = 256 << 20
 
-// ownMemory is a device with memory of its own, apart from the program's.
-type ownMemory interface {
+// OwnMemory is a [tensor.Device] with memory of its own, apart from the program's.
+type OwnMemory interface {
 	// Budget is how many bytes of it are left.
 	Budget() int64
 	// Scratch is how many words a program takes of it beside its spaces.
@@ -32,7 +32,7 @@ func planLanes(e *engine, train, val []int32, batch int, limit int64) (int, erro
 	// device packs them for its two products.
 	blocks := int64(e.params.Words) * wordBytes
 	fixed := int64(reservedBytes) + 8*blocks
-	if own, ok := e.device.(ownMemory); ok {
+	if own, ok := e.device.(OwnMemory); ok {
 		fixed = 3 * blocks // of which the weights are there
 		if free := own.Budget() + blocks; limit == 0 || free < limit {
 			limit = free
@@ -119,7 +119,7 @@ func laneWords(c *Config, params *Parameters, device tensor.Device, lengths []in
 		return 0, err
 	}
 	words := p.Program.Words(tensor.Arena) + p.Program.Words(tensor.Inputs)
-	if own, ok := device.(ownMemory); ok {
+	if own, ok := device.(OwnMemory); ok {
 		scratch, err := own.Scratch(p.Program)
 		return words + scratch, err
 	}

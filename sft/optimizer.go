@@ -47,7 +47,7 @@ func newOptimizer(e *engine, weightDecay float64) (*optimizer, error) {
 	o.mem[tensor.Weights] = e.weights
 	for s, n := range map[tensor.Space]int{tensor.Arena: p.Words(tensor.Arena), tensor.Inputs: p.Words(tensor.Inputs),
 		tensor.Moment1: words, tensor.Moment2: words} {
-		if o.mem[s], err = e.device.Allocate(n); err != nil {
+		if o.mem[s], err = e.allocate(n); err != nil {
 			return nil, fmt.Errorf("memory for the optimizer: %w", err)
 		}
 	}

@@ -32,6 +32,9 @@ func NewScorer(m *Model, device tensor.Device) (*Scorer, error) {
 	return newScorer(e, device.Lanes()), nil
 }
 
+// Close frees the device's memory. Nothing is scored any more.
+func (s *Scorer) Close() { s.engine.close() }
+
 func newScorer(e *engine, lanes int) *Scorer {
 	s := &Scorer{engine: e, lanes: make(chan *lane, lanes)}
 	for range lanes {

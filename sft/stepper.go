@@ -92,12 +92,19 @@ func NewStepper(m *Model, s Settings, device tensor.Device, length int, memory i
 	}
 	lengths := []int32{int32(length)}
 	lanes, err := planLanes(e, lengths, lengths, s.Batch, memory)
+	var t stepper
+	if err == nil {
+		t, err = newStepper(m, s, e, lanes)
+	}
 	if err != nil {
+		e.close()
 		return nil, err
 	}
-	t, err := newStepper(m, s, e, lanes)
-	return &Stepper{stepper: t, length: length, scale: lossScale{}.on(device)}, err
+	return &Stepper{stepper: t, length: length, scale: lossScale{}.on(device)}, nil
 }
+
+// Close frees the device's memory.
+func (s *Stepper) Close() { s.engine.close() }
 
 // Step trains on one batch and returns its mean loss before the update.
 func (s *Stepper) Step(ctx context.Context, examples []seq.Example) (loss float64, err error) {

@@ -41,7 +41,7 @@ type Trainer struct {
 
 // NewTrainer prepares a run, or the rest of one: with a checkpoint, the model,
 // the settings and the place are its own.
-func NewTrainer(m *Model, s Settings, device tensor.Device, train, val *seq.File, from *Checkpoint, o Options) (*Trainer, error) {
+func NewTrainer(m *Model, s Settings, device tensor.Device, train, val *seq.File, from *Checkpoint, o Options) (_ *Trainer, err error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
@@ -65,6 +65,11 @@ func NewTrainer(m *Model, s Settings, device tensor.Device, train, val *seq.File
 	if err != nil {
 		return nil, err
 	}
+	defer func() {
+		if err != nil {
+			e.close()
+		}
+	}()
 	if t.order, err = newOrder(train.Lengths(), s); err != nil {
 		return nil, err
 	}
@@ -138,8 +143,11 @@ func (t *Trainer) Steps() int {
 // State is where the run stands.
 func (t *Trainer) State() State { return t.state }
 
-// Close closes the run's files.
-func (t *Trainer) Close() error { return errors.Join(t.metrics.file.Close(), t.lock.Close()) }
+// Close closes the run's files and frees the device's memory.
+func (t *Trainer) Close() error {
+	t.engine.close()
+	return errors.Join(t.metrics.file.Close(), t.lock.Close())
+}
 
 // Run trains until the last step, until patience ends, or until ctx does: then
 // it stores a checkpoint and returns the error of ctx.

@@ -38,5 +38,13 @@ func skipWithout(t testing.TB, err error) {
 	t.Skip("Vulkan and its validation layer are needed: ", err)
 }
 
-// TestConformance: every kernel on the machine's best device.
-func TestConformance(t *testing.T) { conformance.Run(t, open(t)) }
+// TestConformance: every kernel on the machine's best device, then within the
+// limits of a small one.
+func TestConformance(t *testing.T) {
+	d := open(t)
+	conformance.Run(t, d)
+	t.Run("small device", func(t *testing.T) {
+		small(t, d)
+		conformance.Run(t, d)
+	})
+}

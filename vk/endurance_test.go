@@ -30,9 +30,11 @@ func resident(t *testing.T) int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// growth is what a round of f costs in memory that is not returned, in bytes.
+// growth is what a round of f costs in memory that is not returned, in bytes. What
+// heaps take to settle is forgiven.
 func growth(t *testing.T, warm, rounds int, f func()) int64 {
 	t.Helper()
+	const settling = 4 << 20
 	for range warm {
 		f()
 	}
@@ -40,7 +42,7 @@ func growth(t *testing.T, warm, rounds int, f func()) int64 {
 	for range rounds {
 		f()
 	}
-	return (resident(t) - before) / int64(rounds)
+	return max(0, resident(t)-before-settling) / int64(rounds)
 }
 
 // collecting has the garbage collector run all the time until the test ends.
@@ -150,8 +152,8 @@ func TestEndurance(t *testing.T) {
 		defer d.Close()
 		collecting(t)
 		n := growth(t, 1, rounds, func() { runSums(t, d, 100, 10) })
-		if t.Logf("1,000 launches cost %d bytes", n); n > 100*kilobyte {
-			t.Error("too much")
+		if n > 100*kilobyte {
+			t.Errorf("1,000 launches cost %d bytes", n)
 		}
 	})
 	t.Run("recordings", func(t *testing.T) {
@@ -163,14 +165,14 @@ func TestEndurance(t *testing.T) {
 				runSums(t, d, 2, 1)
 			}
 		})
-		if t.Logf("100 recordings cost %d bytes", n); n > 100*kilobyte {
-			t.Error("too much")
+		if n > 100*kilobyte {
+			t.Errorf("100 recordings cost %d bytes", n)
 		}
 	})
 	t.Run("devices", func(t *testing.T) {
 		collecting(t)
 		// What the loader and the driver keep of an instance and a device.
-		theirs := growth(t, 5, 5*rounds, func() {
+		theirs := growth(t, 3*rounds, 5*rounds, func() {
 			d := &Device{}
 			var err error
 			if d.instance, err = openInstance(); err != nil {
@@ -187,16 +189,15 @@ func TestEndurance(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		ours := growth(t, 5, 5*rounds, func() {
+		ours := growth(t, 3*rounds, 5*rounds, func() {
 			d := bare(t)
 			runSums(t, d, 2, 1)
 			if err := d.Close(); err != nil {
 				t.Fatal(err)
 			}
 		})
-		// The compiler in Mesa's driver holds on to some memory, at first.
-		if t.Logf("a device costs %d bytes, a bare one %d", ours, theirs); ours > theirs+500*kilobyte {
-			t.Error("too much")
+		if !testing.Short() && ours > theirs+200*kilobyte { // the first few cost more
+			t.Errorf("a device costs %d bytes, a bare one %d", ours, theirs)
 		}
 	})
 }

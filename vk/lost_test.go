@@ -119,3 +119,33 @@ func TestLost(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestNothingIsLeft: runs that have ended, and one that was refused, leave none of
+// the device's memory in use.
+func TestNothingIsLeft(t *testing.T) {
+	d := open(t)
+	m, train, val := trained(t)
+	s := sft.Settings{Steps: 3, Batch: 4, LearningRate: 0.01, StepSize: 1, DecayRate: 0.5, MaxGradNorm: 1, Warmup: "3", Seed: 5,
+		LogEvery: 1, EvalEvery: 3}
+	round := func() (bytes int64, blocks int) {
+		tr, err := sft.NewTrainer(m, s, d, train, val, nil, sft.Options{Dir: t.TempDir(), SaveEvery: time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(tr.Run(context.Background()), tr.Close()); err != nil {
+			t.Fatal(err)
+		}
+		var full *sft.MemoryError
+		if _, err := sft.NewTrainer(m, s, d, train, val, nil, sft.Options{Dir: t.TempDir(), Memory: 1 << 10}); !errors.As(err, &full) {
+			t.Fatalf("error %v", err)
+		}
+		if len(d.recordings) != 0 {
+			t.Errorf("%d recordings are left", len(d.recordings))
+		}
+		return used(d), len(d.heap.given)
+	}
+	bytes, blocks := round() // with the constants of programs, which stay
+	if b, n := round(); b != bytes || n != blocks {
+		t.Errorf("%d bytes in %d blocks are in use, %d in %d were before", b, n, bytes, blocks)
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
@@ -103,12 +104,9 @@ type memory struct {
 	mirror  *mirror // of their outputs, or nil
 }
 
-// maxWords bounds an allocation to what an address space can hold.
-const maxWords = 1 << 44
-
 // Allocate returns zeroed memory of the device.
 func (d *Device) Allocate(words int) (tensor.Memory, error) {
-	if words < 0 || words > maxWords {
+	if words < 0 || words > math.MaxInt/8 { // of which there is no number of bytes
 		return nil, fmt.Errorf("vk: %d words of memory asked for", words)
 	}
 	m, err := d.allocate(max(words, 1))
@@ -156,6 +154,9 @@ func (m *memory) Read(offset int, words []uint32) error {
 }
 
 func (m *memory) within(offset, n int) error {
+	if m.block == nil {
+		return errors.New("vk: memory that was freed")
+	}
 	if offset < 0 || offset+n > m.words {
 		return fmt.Errorf("vk: words %d … %d of a memory of %d", offset, offset+n, m.words)
 	}

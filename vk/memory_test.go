@@ -149,7 +149,7 @@ func TestOutOfMemory(t *testing.T) {
 		want  []string
 	}{
 		{-1, []string{"-1 words"}},
-		{1 << 50, []string{"words of memory asked for"}},
+		{1 << 62, []string{"words of memory asked for"}},
 		{heap/4 + 1, []string{"has no room for another " + mebibytes(heap+256)}},
 		{1 << 40, []string{"has no room for another 4194304.0 MiB"}},
 	} {

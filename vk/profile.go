@@ -9,6 +9,7 @@ import "C"
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"sync"
 	"unsafe"
@@ -56,6 +57,9 @@ type stopwatch struct {
 }
 
 func (d *Device) newStopwatch(steps []step) (*stopwatch, error) {
+	if d.limits.timestampBits == 0 {
+		return nil, fmt.Errorf("the device %s cannot time its work", d.physical.info.Name)
+	}
 	w := &stopwatch{device: d}
 	for _, s := range steps {
 		name := s.shader
@@ -81,8 +85,9 @@ func (w *stopwatch) seconds() ([]float64, error) {
 		return nil, err
 	}
 	out := make([]float64, len(w.shaders))
+	valid := uint64(1)<<w.device.limits.timestampBits - 1
 	for i := range out {
-		out[i] = float64(ticks[i+1]-ticks[i]) * w.device.limits.timestamp * 1e-9
+		out[i] = float64((ticks[i+1]-ticks[i])&valid) * w.device.limits.timestamp * 1e-9
 	}
 	return out, nil
 }

@@ -32,7 +32,7 @@ Examples: sftseq bench model --config listops --batch 8
 does, train is a whole step of training, with sampler noise, dropout, clipping
 and AdamW's update. Prints tokens a second and seconds, medians of --reps after a
 warm-up, and the most memory: of the process what was resident meanwhile, of a GPU
-what the programs were planned to take there. What does not fit --memory is skipped.
+what was taken of its own. What does not fit --memory is skipped.
 
 --profile adds each kernel's share, measured by a GPU itself in one run more: its
 kernels wait for each other then, so that they take longer together than in a run.
@@ -140,6 +140,7 @@ func (m *modelBench) measure(c *cli.Context, what string, length, batch int) (mo
 	}
 	defer release()
 	w := m.workload(d, length, batch)
+	w.Memory = memoryOn(c, d, m.memory)
 	got, err := w.Measure(c.Context, what, m.reps, m.profile)
 	return m.result(c, w, what, got), err
 }

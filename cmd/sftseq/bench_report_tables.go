@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -47,8 +48,12 @@ func (r *kitResults) header(p *page) {
 			p.line("**A reduced size, to see whether everything works: its figures mean nothing.**")
 		}
 	}
+	var named []string
 	for _, m := range r.listops {
-		p.line("%s", m.Device)
+		if !slices.Contains(named, m.Device) {
+			named = append(named, m.Device)
+			p.line("%s", m.Device)
+		}
 	}
 	if r.torn > 0 {
 		p.line("Lines that could not be read: %d.", r.torn)
@@ -112,12 +117,17 @@ func (r *kitResults) checkTable() *mdTable {
 }
 
 func (r *kitResults) goldenTable() *mdTable {
-	t := newMDTable("Models beside double precision", "precision", "model", "lines", "logits", "gradients", "losses", "of the tolerance", "result")
+	t := newMDTable("Models beside double precision", "precision", "model", "lines", "logits", "gradient", "its worst tensor", "losses", "of the tolerance", "result")
+	flips := 0
 	for _, g := range r.golden {
 		t.add(append([]string{string(g.Precision)}, g.row()...)...)
 		if g.Error != "" {
 			t.notes = append(t.notes, g.Golden+": "+g.Error)
 		}
+		flips += g.Flips
+	}
+	if flips > 0 {
+		t.notes = append(t.notes, fmt.Sprintf("In mixed precision the tokens that the CPU samples were given; %d would have been others.", flips))
 	}
 	return t
 }
@@ -184,11 +194,11 @@ func ratio(a, b float64) string {
 // was measured.
 func (r *kitResults) presetsTable() *mdTable {
 	t := newMDTable("The presets of the Long Range Arena", "task", "what", "precision", "length", "batch", "tokens/s", "time", "memory", "PyTorch tokens/s", "ratio to it")
-	for _, m := range append(r.listops, r.presets...) {
+	for _, m := range slices.Concat(r.listops, r.presets) {
 		task := strings.TrimSuffix(filepath.Base(m.Config), ".json")
 		row := []string{task, m.What, string(m.Precision), strconv.Itoa(m.Length), strconv.Itoa(m.Batch), tokensPerSecond(m.TokensPerSec), duration(m.Seconds), binaryBytes(m.PeakBytes)}
 		best := torchResult{}
-		for _, x := range append(r.torch, r.torches...) {
+		for _, x := range slices.Concat(r.torch, r.torches) {
 			if x.Task == task && x.what() == m.What && x.Model == "sft" && x.TokensPerSec > best.TokensPerSec {
 				best = x
 			}
@@ -239,7 +249,7 @@ func (r *kitResults) kernelsTable() *mdTable {
 		t.add(string(k.Precision), k.Kernel, k.Size, duration(k.Seconds), kernelRate(k.KernelResult), percentOf(k.KernelResult.Ceiling))
 	}
 	for _, c := range r.ceilings {
-		t.notes = append(t.notes, fmt.Sprintf("%s: %s", c.Precision, describeCeilings(c.Ceilings, 1)))
+		t.notes = append(t.notes, fmt.Sprintf("Beside the kernels in %s, %s", c.Precision, describeCeilings(c.Ceilings, 1)))
 	}
 	return t
 }

@@ -164,7 +164,7 @@ func TestBenchAgainstErrors(t *testing.T) {
 
 // TestBenchHelp: every command says what it does, with an example.
 func TestBenchHelp(t *testing.T) {
-	for _, args := range [][]string{{"bench"}, {"bench", "kernels"}, {"bench", "model"}, {"bench", "runtime"}} {
+	for _, args := range [][]string{{"bench"}, {"bench", "kernels"}, {"bench", "model"}, {"bench", "runtime"}, {"bench", "report"}} {
 		if out := succeed(t, "", append(args, "--help")...); !strings.Contains(out, "Example") {
 			t.Errorf("%v: %s", args, out)
 		}

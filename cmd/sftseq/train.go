@@ -14,6 +14,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"sftseq/device"
 	"sftseq/internal/tensor"
 	"sftseq/lra"
 	"sftseq/seq"
@@ -216,7 +217,7 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 		return err
 	}
 	r.trainer, err = sft.NewTrainer(model, settings, r.device, r.train, r.val, from, sft.Options{
-		Dir: r.dir, Memory: memory, SaveEvery: c.Duration("save-every"), Data: data.fingerprint, Observe: r.progress.observe,
+		Dir: r.dir, Memory: memoryOn(c, r.device, memory), SaveEvery: c.Duration("save-every"), Data: data.fingerprint, Observe: r.progress.observe,
 	})
 	if err != nil {
 		return err
@@ -256,6 +257,9 @@ func (r *trainRun) run(ctx context.Context) (float64, error) {
 	if err != nil {
 		if errors.Is(err, context.Canceled) {
 			return 0, fmt.Errorf("stopped at step %d, the checkpoint is stored; go on with:\n  %s", s.Step, r.resume)
+		}
+		if device.Lost(err) {
+			return 0, fmt.Errorf("step %d: %w; the last checkpoint is stored; go on with:\n  %s", s.Step+1, err, r.resume)
 		}
 		return 0, err
 	}

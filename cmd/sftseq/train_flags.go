@@ -18,6 +18,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"sftseq/device"
+	"sftseq/internal/tensor"
 	"sftseq/lra"
 	"sftseq/sft"
 )
@@ -32,7 +33,7 @@ func runFlags(out string) []cli.Flag {
 		&cli.StringFlag{Name: "init-from", Usage: "fine-tune the weights of the model in `DIR`"},
 		&cli.StringFlag{Name: "seeds", Usage: "repeat for each `SEED,SEED,…` and report the mean"},
 		threadsFlag(),
-		&cli.StringFlag{Name: "memory", Value: "4GiB", Usage: "limit on memory; with less, fewer pieces train at once, with the same result"},
+		&cli.StringFlag{Name: "memory", Value: "4GiB", Usage: "limit on memory; with less, fewer pieces train at once, with the same result; unless it is given, a graphics processor may take all it has"},
 		&cli.DurationFlag{Name: "save-every", Value: time.Minute, Usage: "time between checkpoints"},
 	}, deviceFlags(device.Fastest)...)
 }
@@ -199,6 +200,15 @@ func memoryLimit(c *cli.Context) (int64, error) {
 	}
 	debug.SetMemoryLimit(int64(n))
 	return int64(n), nil
+}
+
+// memoryOn is the limit on a device. One with memory of its own may take all of it,
+// unless --memory is given.
+func memoryOn(c *cli.Context, d tensor.Device, limit int64) int64 {
+	if _, own := d.(sft.OwnMemory); own && !c.IsSet("memory") {
+		return 0
+	}
+	return limit
 }
 
 // reproduction is the command that repeats a run.

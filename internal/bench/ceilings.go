@@ -48,10 +48,11 @@ func NewCeilings(device tensor.Device, threads int) (*Ceilings, error) {
 	if m, ok := device.(measuring); ok {
 		return measuredCeilings(m)
 	}
-	if !onProcessor(device) {
+	levels := simd.Levels()
+	if !slices.ContainsFunc(levels, func(k *simd.Kernels) bool { return k.Name == device.Kernels() }) {
 		return nil, nil
 	}
-	c := &Ceilings{threads: threads, peaks: &simd.Levels()[0].Peaks, bandwidth: map[int]Bandwidth{}}
+	c := &Ceilings{threads: threads, peaks: &levels[0].Peaks, bandwidth: map[int]Bandwidth{}}
 	const turns = 10_000
 	c.FMA = c.rate(func() func() int { return func() int { return c.peaks.FMA(turns) } })
 	c.MaxAdd = c.rate(func() func() int { return func() int { return c.peaks.MaxAdd(turns) } })
@@ -59,12 +60,6 @@ func NewCeilings(device tensor.Device, threads int) (*Ceilings, error) {
 		c.Levels = append(c.Levels, c.Memory(size*threads))
 	}
 	return c, nil
-}
-
-// onProcessor says whether a device computes with the processor's instructions,
-// in the memory of the process.
-func onProcessor(device tensor.Device) bool {
-	return slices.ContainsFunc(simd.Levels(), func(k *simd.Kernels) bool { return k.Name == device.Kernels() })
 }
 
 // measuredCeilings asks the device: its arithmetic does a maximum with an

@@ -53,11 +53,12 @@ const kernelTime = 300 * time.Millisecond
 func (k Kernel) Measure(ctx context.Context, device tensor.Device, ceilings *Ceilings) (KernelResult, error) {
 	r := k.batch()
 	launch := k.build(r)
-	f, err := r.prepare(ctx, device, launch)
-	if err == nil {
-		err = f(ctx) // warms up
-	}
+	f, free, err := r.prepare(ctx, device, launch)
 	if err != nil {
+		return KernelResult{}, fmt.Errorf("%s: %w", k.Name, err)
+	}
+	defer free()
+	if err := f(ctx); err != nil { // warms up
 		return KernelResult{}, fmt.Errorf("%s: %w", k.Name, err)
 	}
 	seconds, err := kernelSeconds(ctx, f, device)

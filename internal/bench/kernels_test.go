@@ -20,7 +20,7 @@ func TestKernels(t *testing.T) {
 		seen[name] = true
 		r := k.batch()
 		launch := k.build(r)
-		f, err := r.prepare(t.Context(), device, launch)
+		f, _, err := r.prepare(t.Context(), device, launch)
 		if err == nil {
 			err = f(t.Context())
 		}

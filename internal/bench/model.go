@@ -115,9 +115,9 @@ func (w *Workload) planned(what string, lanes int) (int64, error) {
 // Measurement is what one workload took.
 type Measurement struct {
 	Seconds float64 // the median of the repetitions
-	// Peak is the most memory that was taken meanwhile: on the processor what of
-	// the process was resident; on a device with memory of its own, and where the
-	// system does not say, what the programs were planned to take there.
+	// Peak is the most memory that was taken meanwhile: of a device that has its
+	// own what was taken there, otherwise what of the process was resident, and
+	// where the system does not say, what the programs were planned to take.
 	Peak int64
 	// Kernels are the times within one more run, the longest first, if they were
 	// asked for. Each kernel waits for the one before then.
@@ -131,7 +131,7 @@ func (w *Workload) Measure(ctx context.Context, what string, reps int, profile b
 		return Measurement{}, noProfiler(w.Device)
 	}
 	debug.FreeOSMemory() // what an earlier measurement left is not this one's
-	resident := onProcessor(w.Device) && resetPeak()
+	peak := w.watchMemory(what)
 	f, err := w.Prepare(what)
 	if err == nil {
 		err = f(ctx)
@@ -143,13 +143,8 @@ func (w *Workload) Measure(ctx context.Context, what string, reps int, profile b
 	if m.Seconds, err = Seconds(ctx, f, reps, 0); err != nil {
 		return Measurement{}, err
 	}
-	if resident {
-		m.Peak, resident = peakResident()
-	}
-	if !resident {
-		if m.Peak, err = w.peak(what); err != nil {
-			return Measurement{}, err
-		}
+	if m.Peak, err = peak(); err != nil {
+		return Measurement{}, err
 	}
 	if profile {
 		m.Kernels, err = kernelTimes(w.Device, func() error { return f(ctx) })
@@ -157,13 +152,26 @@ func (w *Workload) Measure(ctx context.Context, what string, reps int, profile b
 	return m, err
 }
 
-// peak is the memory that was planned for as many lanes as the limit allows.
-func (w *Workload) peak(what string) (need int64, err error) {
-	for lanes := w.Device.Lanes(); lanes > 0; lanes-- {
-		need, err = w.planned(what, lanes)
-		if err != nil || w.Memory == 0 || need <= w.Memory {
-			break
+// watchMemory begins to watch memory; the result is a measurement's peak.
+func (w *Workload) watchMemory(what string) (peak func() (int64, error)) {
+	planned := func() (int64, error) { return w.planned(what, w.Device.Lanes()) }
+	if own, ok := w.Device.(sft.OwnMemory); ok {
+		before := own.Budget()
+		return func() (int64, error) {
+			// Nothing has been given back yet. It is taken in large blocks, of which
+			// one was there before.
+			taken := before - own.Budget()
+			n, err := planned()
+			return max(n, taken), err
 		}
 	}
-	return need, err
+	known := resetPeak()
+	return func() (int64, error) {
+		if known {
+			if n, ok := peakResident(); ok {
+				return n, nil
+			}
+		}
+		return planned()
+	}
 }

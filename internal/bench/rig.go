@@ -131,8 +131,9 @@ func (r *rig) state(s tensor.Space, draw func() float64, shape ...int) *tensor.T
 // before has a kernel launched that computes operands.
 func (r *rig) before(k tensor.Kernel) { r.setup = append(r.setup, k) }
 
-// prepare readies the kernel: each run of the result launches it once.
-func (r *rig) prepare(ctx context.Context, device tensor.Device, k tensor.Kernel) (Run, error) {
+// prepare readies the kernel: each run of the result launches it once. Free
+// returns the device's memory.
+func (r *rig) prepare(ctx context.Context, device tensor.Device, k tensor.Kernel) (run Run, free func(), err error) {
 	r.Segment("setup")
 	for _, s := range r.setup {
 		r.Launch(s)
@@ -141,9 +142,21 @@ func (r *rig) prepare(ctx context.Context, device tensor.Device, k tensor.Kernel
 	r.Launch(k)
 	x, err := device.Prepare(r.Finish())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	mem := tensor.Binding{}
+	release := func() {
+		for _, m := range mem {
+			if m != nil {
+				m.Free()
+			}
+		}
+	}
+	defer func() {
+		if err != nil {
+			release()
+		}
+	}()
 	allocate := func(s tensor.Space, words int) error {
 		var err error
 		if mem[s], err = device.Allocate(words); err != nil {
@@ -153,7 +166,7 @@ func (r *rig) prepare(ctx context.Context, device tensor.Device, k tensor.Kernel
 	}
 	for _, s := range []tensor.Space{tensor.Arena, tensor.Inputs} {
 		if err := allocate(s, r.Words(s)); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	for s, x := range r.states {
@@ -161,21 +174,21 @@ func (r *rig) prepare(ctx context.Context, device tensor.Device, k tensor.Kernel
 			continue
 		}
 		if err := allocate(tensor.Space(s), len(x)); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		if err := mem[s].Write(0, tensor.Bits(x)); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	for _, in := range r.inputs {
 		if err := mem[tensor.Inputs].Write(in.Offset, in.words); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if err := x.Run(ctx, mem, 0, 1); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return func(ctx context.Context) error { return x.Run(ctx, mem, 1, 2) }, nil
+	return func(ctx context.Context) error { return x.Run(ctx, mem, 1, 2) }, release, nil
 }
 
 const wordBytes = 4

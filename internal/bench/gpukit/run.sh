@@ -18,28 +18,29 @@ recorded, and the next part begins.
   --plan        print the parts and the time planned for each
   --part NAME   run one part alone
 
-Environment: OUT; MINUTES (9) for everything; DEVICE (vulkan) as in sftseq devices;
-PYTHON (python3).
+Environment: OUT; TIME (540), seconds for everything, from which those of each part
+follow; DEVICE (vulkan), as sftseq devices lists them; PYTHON (python3).
 EOF
 }
 
-# Parts in their order: seconds planned, and the most that one may take as long as
-# the others keep what is planned for them. First what needs no quiet machine:
-# meanwhile PyTorch compiles its model. Then the measurements, by importance.
-plan() {
+# Parts in their order: seconds planned of 540, and the most that one may take as
+# long as the others keep what is planned for them. First what needs no quiet
+# machine: meanwhile PyTorch compiles its model. Then the measurements, by
+# importance.
+parts() {
 	if [ -n "$QUICK" ]; then
 		cat <<-EOF
 			info 10 60
-			check 40 120
-			golden 30 120
-			loss 30 120
-			listops 20 60
+			check 120 180
+			golden 40 90
+			loss 15 60
+			listops 30 60
 			peer 40 90
-			profile 15 60
+			profile 30 60
 			kernels 10 60
-			presets 60 150
-			lengths 30 90
-			peers 20 60
+			presets 60 120
+			lengths 70 90
+			peers 10 60
 		EOF
 	else
 		cat <<-EOF
@@ -58,6 +59,14 @@ plan() {
 	fi
 }
 
+# scaled is a number of seconds out of 540, of the time that there is.
+scaled() { echo $((($1 * TIME + 539) / 540)); }
+
+plan() {
+	local name planned limit
+	parts | while read -r name planned limit; do echo "$name $(scaled "$planned") $(scaled "$limit")"; done
+}
+
 # sftseq runs the program, with the loader and driver that were found.
 sftseq() {
 	if [ -n "$LIBRARIES" ]; then
@@ -69,9 +78,13 @@ sftseq() {
 
 quote() { printf '"%s"' "$(printf '%s' "$1" | tr -d '\000-\037' | sed 's/\\/\\\\/g; s/"/\\"/g')"; }
 
-# emit writes the JSON lines on its input to the results, with the part's name.
+# emit writes the JSON lines on its input to the results as they come, with the
+# part's name.
 emit() {
-	awk -v part="$1" 'sub(/^\{/, "{\"part\":\"" part "\",") { print; fflush() }' >>"$OUT/results.jsonl"
+	local line
+	while IFS= read -r line || [ -n "$line" ]; do
+		case $line in '{'*) printf '{"part":"%s",%s\n' "$1" "${line#?}" >>"$OUT/results.jsonl" ;; esac
+	done
 }
 
 # fact writes one line: PART, then names and values of JSON.
@@ -115,12 +128,12 @@ find_driver() {
 	export LIBRARIES=$KIT/lib
 	graphics && return
 	local driver
-	for driver in /usr/local/*/share/vulkan/icd.d/*.json /opt/*/share/vulkan/icd.d/*.json /usr/local/*/vulkan/icd.d/*.json; do
+	[ -n "${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}" ] || for driver in /usr/local/*/share/vulkan/icd.d/*.json /opt/*/share/vulkan/icd.d/*.json /usr/local/*/vulkan/icd.d/*.json; do
 		[ -e "$driver" ] || continue
 		export VK_DRIVER_FILES=$driver VK_ICD_FILENAMES=$driver
 		graphics && return
+		unset VK_DRIVER_FILES VK_ICD_FILENAMES
 	done
-	unset VK_DRIVER_FILES VK_ICD_FILENAMES
 	LIBRARIES=
 	sftseq devices --quick --json 2>/dev/null | grep -q '"device":"vulkan:' || LIBRARIES=$KIT/lib
 }
@@ -145,7 +158,7 @@ has_peer() { [ -e "$KIT/sft_torch_gpu.py" ] && command -v "$PYTHON" >/dev/null; 
 
 # torch runs the PyTorch program for at most so many seconds.
 torch() {
-	local part=$1 seconds=$2 && shift 2
+	local part=$1 seconds && seconds=$(scaled "$2") && shift 2
 	[ "$(left)" -lt "$seconds" ] && seconds=$(left)
 	[ "$seconds" -gt 0 ] && run "$part" timeout -k 5 "$seconds" "$PYTHON" "$KIT/sft_torch_gpu.py" "$@"
 }
@@ -197,7 +210,7 @@ part_loss() {
 		run loss sftseq train listops "${shape[@]}" --data "$WORK/data" --out "$WORK/loss-$p" --device "$DEVICE" --precision "$p" --memory "$MEMORY" \
 			--steps $steps --batch $batch --log-every $every --eval-every $steps --save-every 1h || status=1
 		[ -e "$WORK/loss-$p/metrics.jsonl" ] || continue
-		grep '"kind":"train"' "$WORK/loss-$p/metrics.jsonl" >"$OUT/loss-$p.jsonl"
+		grep '"kind":"train"' "$WORK/loss-$p/metrics.jsonl" >"$OUT/loss-$p.jsonl" || continue
 		fact loss precision "\"$p\"" batch $batch steps "$(sed -n 's/.*"step":\([0-9]*\).*/\1/p' "$OUT/loss-$p.jsonl" | tail -n 1)" seconds $(($(date +%s) - begin)) last $last \
 			loss "$(tail -n $((last / every)) "$OUT/loss-$p.jsonl" | sed 's/.*"loss":\([-+.0-9eE]*\).*/\1/' | awk '{ s += $1 } END { print s / NR }')"
 	done
@@ -329,21 +342,20 @@ part() {
 }
 
 all() {
-	DEADLINE=$(($(date +%s) + ${MINUTES:-9} * 60 - 15)) # what is stopped takes a moment to end
-	export DEADLINE
+	export DEADLINE=$(($(date +%s) + $(scaled 525))) # what is stopped takes a moment to end
 	printf 'results in %s; planned: %d s of %d\n' "$OUT" "$(plan | awk '{ s += $2 } END { print s }')" "$(left)"
 	local name planned limit later
 	later=$(plan | awk '{ s += $2 } END { print s }')
 	while read -r name planned limit <&3; do
 		later=$((later - planned))
-		[ "$name" = listops ] && cool 60
+		[ "$name" = listops ] && cool "$(scaled 60)"
 		part "$name" "$planned" "$limit" $later
 		[ "$name" = info ] && [ -z "$QUICK" ] && has_peer && warm
 	done 3< <(plan)
 	cat "$OUT/report.txt"
 }
 
-PART=
+PART= PLAN=
 QUICK=${QUICK:-}
 while [ $# -gt 0 ]; do
 	case $1 in
@@ -355,7 +367,9 @@ while [ $# -gt 0 ]; do
 	esac
 	shift
 done
-if [ -n "${PLAN:-}" ]; then
+[ -n "$PART" ] && TIME=${TIME:-3600}
+export TIME=${TIME:-540}
+if [ -n "$PLAN" ]; then
 	plan
 	exit
 fi
@@ -371,12 +385,13 @@ WORK=$(mktemp -d) || exit 1
 export WORK PART_OF_ALL=1 XDG_CACHE_HOME=$WORK/cache TORCHINDUCTOR_CACHE_DIR=$WORK/inductor TRITON_CACHE_DIR=$WORK/triton
 trap 'kill $WARMING $RUNNING 2>/dev/null; wait; rm -rf "$WORK"' EXIT
 trap 'exit 1' INT TERM
+[ -x "$KIT/sftseq" ] || chmod +x "$KIT/sftseq" # not every way of copying keeps that
 rm -f "$OUT"/{results.jsonl,report.txt,log.txt,loss-fp32.jsonl,loss-mixed.jsonl}
 find_device
 if [ -z "$PART" ]; then
 	all
 else
-	export DEADLINE=$(($(date +%s) + ${MINUTES:-60} * 60))
+	export DEADLINE=$(($(date +%s) + TIME))
 	"part_$PART"
 	report
 	cat "$OUT/report.txt"
