@@ -67,7 +67,7 @@ Example: sftseq train listops --out runs/listops
 		EnableBashCompletion: true,
 		Suggest:              true,
 		HideVersion:          true, // a command, like everything else
-		Commands: []*cli.Command{dataCommand(), trainCommand(), evalCommand(), predictCommand(), embedCommand(),
+		Commands: []*cli.Command{dataCommand(), trainCommand(), evalCommand(), predictCommand(), embedCommand(), serveCommand(),
 			gradsCommand(), infoCommand(), devicesCommand(), checkCommand(), benchCommand(), plotCommand(), versionCommand(), completionCommand()},
 		Action:         unknownCommand,
 		OnUsageError:   onUsageError,

@@ -1,0 +1,131 @@
+// Package index keeps embeddings of sequences for search by cosine, exactly, in a
+// file that survives a power cut.
+//
+// The file is an Arrow IPC stream that only grows: a record batch for each group
+// of changes, synchronised before any of them is acknowledged. A torn last group
+// is dropped at the next start. What is superseded is left out when the file is
+// written anew, beside the old one, which it replaces as a whole.
+package index
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/gofrs/flock"
+)
+
+// Options say what an index is of.
+type Options struct {
+	Model string // names the model that computed the vectors
+	Size  int    // of a vector
+	// Embed computes the vectors anew if the index is of another model; without it
+	// that is an error.
+	Embed func(tokens [][]int32) ([][]float32, error)
+}
+
+// Item is a sequence of the index.
+type Item struct {
+	ID     string
+	Tokens []int32
+	Vector []float32
+}
+
+// Index is open for one program at a time. It is safe for concurrent use.
+type Index struct {
+	path    string
+	options Options
+	lock    *flock.Flock
+	dropped int64
+
+	mu    sync.RWMutex // of what is in memory
+	items table
+	size  int64 // of the file
+
+	// What the committer alone uses.
+	file *os.File
+	rows int // of the file, superseded ones among them
+
+	queue  sync.Mutex // of the fields below
+	wake   chan struct{}
+	ops    []*op
+	closed bool
+	failed error // no group can be written any more
+	done   chan struct{}
+}
+
+// errClosed is for what comes after Close.
+var errClosed = errors.New("it is closed")
+
+// Open opens an index, or makes one where there is no file.
+func Open(path string, o Options) (*Index, error) {
+	x := &Index{path: path, options: o, lock: flock.New(path + ".lock"), items: newTable(o.Size), wake: make(chan struct{}, 1), done: make(chan struct{})}
+	ok, err := x.lock.TryLock()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if !ok {
+		return nil, fmt.Errorf("%s: another program has this index open", path)
+	}
+	if err := x.load(); err != nil {
+		x.lock.Unlock()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	go x.commit()
+	return x, nil
+}
+
+// Dropped is the bytes of a torn last group that Open has dropped.
+func (x *Index) Dropped() int64 { return x.dropped }
+
+// Len is the number of items.
+func (x *Index) Len() int {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return len(x.items.ids)
+}
+
+// Size is the number of bytes of the file.
+func (x *Index) Size() int64 {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.size
+}
+
+// Add puts an item into the index, in place of one with its id. When it returns
+// nil the item is on the disk.
+func (x *Index) Add(i Item) error {
+	if len(i.Vector) != x.options.Size {
+		return fmt.Errorf("item %q: expected a vector of %d, found %d", i.ID, x.options.Size, len(i.Vector))
+	}
+	_, err := x.change(&op{add: &i})
+	return err
+}
+
+// Remove takes items out and returns the ids that were not there.
+func (x *Index) Remove(ids []string) (unknown []string, err error) {
+	return x.change(&op{remove: ids})
+}
+
+// Search returns the k items with the largest cosine to a vector, the largest
+// first, of equal ones the smaller id.
+func (x *Index) Search(vector []float32, k int) []Hit {
+	x.mu.RLock()
+	defer x.mu.RUnlock()
+	return x.items.search(vector, k)
+}
+
+// Close writes what was asked for before.
+func (x *Index) Close() error {
+	x.queue.Lock()
+	closed := x.closed
+	x.closed = true
+	x.queue.Unlock()
+	if closed {
+		return nil
+	}
+	x.signal()
+	<-x.done
+	return errors.Join(x.file.Close(), x.lock.Unlock())
+}

@@ -1,0 +1,380 @@
+package index
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+)
+
+const size = 4
+
+func open(t testing.TB, path string) *Index {
+	t.Helper()
+	x, err := Open(path, Options{Model: "m", Size: size})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { x.Close() })
+	return x
+}
+
+// itemOf is a function of n.
+func itemOf(n int) Item {
+	r := rand.New(rand.NewPCG(uint64(n), 0))
+	i := Item{ID: strconv.Itoa(n), Vector: make([]float32, size)}
+	for k := range i.Vector {
+		i.Vector[k] = float32(r.NormFloat64())
+	}
+	for range r.IntN(20) {
+		i.Tokens = append(i.Tokens, r.Int32N(100))
+	}
+	return i
+}
+
+// expect compares the index with what should be in it, by searching all.
+func expect(t testing.TB, x *Index, want map[string]Item) {
+	t.Helper()
+	if x.Len() != len(want) {
+		t.Fatalf("%d items, want %d", x.Len(), len(want))
+	}
+	query := []float32{1, -2, 0.5, 3}
+	for _, h := range x.Search(query, len(want)+1) {
+		i, ok := want[h.ID]
+		if !ok || !slices.Equal(i.Tokens, h.Tokens) || h.Cosine != cosine(query, i.Vector) {
+			t.Fatalf("item %q: %+v, want %+v", h.ID, h, i)
+		}
+	}
+}
+
+func cosine(a, b []float32) float64 {
+	if n := math.Sqrt(dot(a, a)) * math.Sqrt(dot(b, b)); n > 0 {
+		return dot(a, b) / n
+	}
+	return 0
+}
+
+// TestChanges: adding, replacing and removing at random, with restarts and
+// compactions in between, against a map.
+func TestChanges(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.arrow")
+	x, want, r := open(t, path), map[string]Item{}, rand.New(rand.NewPCG(1, 1))
+	shrunk, before := false, int64(0)
+	for round := range 30 {
+		var wg sync.WaitGroup
+		changed := map[string]bool{}
+		for range 400 { // at once; each id at most once, or the order would not be known
+			i := itemOf(r.IntN(1 << 20))
+			i.ID = strconv.Itoa(r.IntN(600))
+			if changed[i.ID] {
+				continue
+			}
+			changed[i.ID] = true
+			if r.IntN(3) == 0 {
+				_, known := want[i.ID]
+				delete(want, i.ID)
+				wg.Go(func() {
+					unknown, err := x.Remove([]string{i.ID})
+					if err != nil || known == (len(unknown) == 1) {
+						t.Errorf("removing %q: %q, %v", i.ID, unknown, err)
+					}
+				})
+				continue
+			}
+			want[i.ID] = i
+			wg.Go(func() {
+				if err := x.Add(i); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		wg.Wait()
+		shrunk, before = shrunk || x.Size() < before, x.Size()
+		if round%7 == 6 {
+			if err := x.Close(); err != nil {
+				t.Fatal(err)
+			}
+			x = open(t, path)
+		}
+		expect(t, x, want)
+	}
+	if !shrunk {
+		t.Error("the file was never written anew")
+	}
+	// Any Arrow reader reads the file.
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	reader, err := ipc.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := int64(0)
+	for reader.Next() {
+		rows += reader.Record().NumRows()
+	}
+	if err := reader.Err(); err != nil && err != io.EOF || rows < int64(len(want)) {
+		t.Errorf("%d rows, %v", rows, err)
+	}
+}
+
+func TestSearch(t *testing.T) {
+	x := open(t, filepath.Join(t.TempDir(), "x.arrow"))
+	for id, v := range map[string][]float32{"b": {2, 0, 0, 0}, "a": {1, 0, 0, 0}, "c": {1, 1, 0, 0}, "d": {-1, 0, 0, 0}, "zero": {0, 0, 0, 0}} {
+		if err := x.Add(Item{ID: id, Vector: v}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var got []string
+	for _, h := range x.Search([]float32{3, 0, 0, 0}, 4) {
+		got = append(got, fmt.Sprintf("%s %.3f", h.ID, h.Cosine))
+	}
+	if want := []string{"a 1.000", "b 1.000", "c 0.707", "zero 0.000"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if n := len(x.Search([]float32{1, 0, 0, 0}, 0)); n != 0 {
+		t.Errorf("%d of none", n)
+	}
+	if err := x.Add(Item{ID: "e", Vector: []float32{1}}); err == nil {
+		t.Error("a vector of another size was taken")
+	}
+}
+
+// TestTornTail cuts the file at every byte, and overwrites its end, as a power cut
+// may: the whole groups are there, and the index goes on.
+func TestTornTail(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x.arrow")
+	x := open(t, path)
+	ends := []int64{x.Size()}
+	for n := range 4 {
+		if err := x.Add(itemOf(n)); err != nil {
+			t.Fatal(err)
+		}
+		ends = append(ends, x.Size())
+	}
+	x.Close()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	check := func(name string, data []byte, whole int) {
+		t.Helper()
+		path := filepath.Join(dir, "torn.arrow")
+		if err := os.WriteFile(path, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		x, err := Open(path, Options{Model: "m", Size: size})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		defer x.Close()
+		if x.Len() != whole || x.Dropped() != int64(len(data))-ends[whole] {
+			t.Fatalf("%s: %d items, %d bytes dropped; want %d, %d", name, x.Len(), x.Dropped(), whole, int64(len(data))-ends[whole])
+		}
+		if err := x.Add(itemOf(9)); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		x.Close()
+		if x, err = Open(path, Options{Model: "m", Size: size}); err != nil || x.Len() != whole+1 || x.Dropped() != 0 {
+			t.Fatalf("%s: after one more, %v", name, err)
+		}
+		x.Close()
+	}
+	step := 7
+	if !testing.Short() {
+		step = 1
+	}
+	for cut := ends[2]; cut <= ends[4]; cut += int64(step) {
+		whole := 2
+		for whole < 4 && ends[whole+1] <= cut {
+			whole++
+		}
+		check(fmt.Sprintf("cut at %d", cut), data[:cut], whole)
+	}
+	for at := ends[3]; at < ends[4]; at += 8 {
+		zeros := slices.Clone(data)
+		clear(zeros[at:])
+		check(fmt.Sprintf("zeros from %d", at), zeros, 3)
+	}
+	// Damage with whole groups behind it is none of ours, unless it changes nothing.
+	refused := 0
+	for at := ends[1]; at < ends[2]; at += 3 {
+		middle := slices.Clone(data)
+		middle[at] ^= 0x10
+		torn := filepath.Join(dir, "torn.arrow")
+		os.WriteFile(torn, middle, 0o666)
+		x, err := Open(torn, Options{Model: "m", Size: size})
+		if err == nil {
+			expect(t, x, map[string]Item{"0": itemOf(0), "1": itemOf(1), "2": itemOf(2), "3": itemOf(3)})
+			x.Close()
+			continue
+		}
+		refused++
+		if !strings.Contains(err.Error(), "damaged at byte") {
+			t.Errorf("byte %d: %v", at, err)
+		}
+	}
+	if refused < 20 {
+		t.Errorf("%d damages were seen", refused)
+	}
+}
+
+func TestOtherModel(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.arrow")
+	x := open(t, path)
+	for n := range 600 {
+		i := itemOf(n)
+		i.Tokens = append(i.Tokens, int32(n))
+		go x.Add(i)
+	}
+	if err := x.Add(Item{ID: "last", Tokens: []int32{7}, Vector: make([]float32, size)}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(path, Options{Model: "m", Size: size}); err == nil || !strings.Contains(err.Error(), "another program") {
+		t.Error(err)
+	}
+	x.Close()
+	items := x.Len()
+	if _, err := Open(path, Options{Model: "n", Size: 2}); err == nil || !strings.Contains(err.Error(), "another model") {
+		t.Error(err)
+	}
+	broken := errors.New("broken")
+	if _, err := Open(path, Options{Model: "n", Size: 2, Embed: func([][]int32) ([][]float32, error) { return nil, broken }}); !errors.Is(err, broken) {
+		t.Error(err)
+	}
+	o := Options{Model: "n", Size: 2, Embed: func(tokens [][]int32) (out [][]float32, err error) {
+		for _, s := range tokens {
+			out = append(out, []float32{1, float32(len(s))})
+		}
+		return out, nil
+	}}
+	for range 2 { // computed anew, then as it is
+		x, err := Open(path, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if x.Len() != items {
+			t.Errorf("%d items, want %d", x.Len(), items)
+		}
+		x.Close()
+		o.Embed = nil
+	}
+	for name, text := range map[string]string{"empty": "", "text": "hello, this is text", "arrow": "ARROW1\x00\x00"} {
+		other := filepath.Join(t.TempDir(), name)
+		os.WriteFile(other, []byte(text), 0o666)
+		if _, err := Open(other, o); err == nil || !strings.Contains(err.Error(), "not an index") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestKill is Show 6: a process that is killed while it adds leaves every item that
+// it has acknowledged.
+func TestKill(t *testing.T) {
+	if path := os.Getenv("SFTSEQ_TEST_INDEX"); path != "" {
+		addForever(path)
+		return
+	}
+	rounds := 3
+	if !testing.Short() {
+		rounds = 10
+	}
+	path := filepath.Join(t.TempDir(), "x.arrow")
+	acknowledged := map[string]bool{}
+	for round := range rounds {
+		c := exec.Command(os.Args[0], "-test.run=^TestKill$")
+		c.Env = append(os.Environ(), "SFTSEQ_TEST_INDEX="+path, fmt.Sprintf("SFTSEQ_TEST_FIRST=%d", round*1_000_000))
+		out, err := c.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		lines := bufio.NewScanner(out)
+		for n := 0; lines.Scan(); n++ {
+			acknowledged[lines.Text()] = true
+			if n == 50+31*round {
+				c.Process.Kill()
+			}
+		}
+		c.Wait()
+		x := open(t, path)
+		for id := range acknowledged {
+			if _, ok := x.items.at[id]; !ok {
+				t.Fatalf("round %d: item %s was acknowledged and is not there", round, id)
+			}
+		}
+		t.Logf("round %d: %d items, %d acknowledged, %d bytes dropped", round, x.Len(), len(acknowledged), x.Dropped())
+		x.Close()
+	}
+}
+
+// addForever adds items from several goroutines and prints each that is
+// acknowledged.
+func addForever(path string) {
+	x, err := Open(path, Options{Model: "m", Size: size})
+	if err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	first, _ := strconv.Atoi(os.Getenv("SFTSEQ_TEST_FIRST"))
+	var wg sync.WaitGroup
+	for k := range 8 {
+		wg.Go(func() {
+			for n := first + k; ; n += 8 {
+				i := itemOf(n)
+				if err := x.Add(i); err != nil {
+					os.Exit(1)
+				}
+				os.Stdout.WriteString(i.ID + "\n")
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// FuzzOpen reads any file: an error or an index, never a panic, and an index can be
+// added to and read again.
+func FuzzOpen(f *testing.F) {
+	head, batch, err := encode(Options{Model: "m", Size: size}, []row{{Item: itemOf(1)}, {Item: Item{ID: "x", Vector: make([]float32, size)}, removed: true}})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add([]byte{})
+	f.Add(head)
+	f.Add(slices.Concat(head, batch))
+	f.Add(slices.Concat(head, batch, batch[:len(batch)/2]))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		path := filepath.Join(t.TempDir(), "x")
+		os.WriteFile(path, data, 0o666)
+		x, err := Open(path, Options{Model: "m", Size: size})
+		if err != nil {
+			return
+		}
+		n := x.Len()
+		if err := x.Add(Item{ID: "new", Vector: make([]float32, size)}); err != nil {
+			t.Fatal(err)
+		}
+		x.Close()
+		if x, err = Open(path, Options{Model: "m", Size: size}); err != nil || x.Len() < n {
+			t.Fatalf("%d items, were %d: %v", x.Len(), n, err)
+		}
+		x.Close()
+	})
+}

@@ -1,0 +1,138 @@
+package index
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"hash/crc32"
+	"math"
+	"strconv"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// Keys of the schema's metadata.
+const (
+	keyFormat = "sftseq.index"
+	keyModel  = "sftseq.model"
+	keySize   = "sftseq.size"
+	format    = "1"
+)
+
+// row is a change as the file has it: an item, or that there is none of an id.
+type row struct {
+	Item
+	removed bool
+}
+
+func schema(o Options) *arrow.Schema {
+	metadata := arrow.NewMetadata([]string{keyFormat, keyModel, keySize}, []string{format, o.Model, strconv.Itoa(o.Size)})
+	return arrow.NewSchema([]arrow.Field{
+		{Name: "id", Type: arrow.BinaryTypes.String},
+		{Name: "removed", Type: arrow.FixedWidthTypes.Boolean},
+		{Name: "embedding", Type: arrow.FixedSizeListOf(int32(o.Size), arrow.PrimitiveTypes.Float32)},
+		{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Int32)},
+		{Name: "checksum", Type: arrow.PrimitiveTypes.Uint32}, // of the row, CRC-32C
+	}, &metadata)
+}
+
+// endMark ends a stream; ours goes on.
+const endMark = 8
+
+// encode is the stream's schema, and rows as the record batch behind it.
+func encode(o Options, rows []row) (head, batch []byte, err error) {
+	var out bytes.Buffer
+	s := schema(o)
+	w := ipc.NewWriter(&out, ipc.WithSchema(s))
+	if err := w.Close(); err != nil {
+		return nil, nil, err
+	}
+	head = bytes.Clone(out.Bytes()[:out.Len()-endMark])
+	if len(rows) == 0 {
+		return head, nil, nil
+	}
+	b := array.NewRecordBuilder(memory.DefaultAllocator, s)
+	defer b.Release()
+	zeros := make([]float32, o.Size)
+	for _, r := range rows {
+		if r.removed {
+			r.Vector, r.Tokens = zeros, nil
+		}
+		b.Field(0).(*array.StringBuilder).Append(r.ID)
+		b.Field(1).(*array.BooleanBuilder).Append(r.removed)
+		vectors := b.Field(2).(*array.FixedSizeListBuilder)
+		vectors.Append(true)
+		vectors.ValueBuilder().(*array.Float32Builder).AppendValues(r.Vector, nil)
+		tokens := b.Field(3).(*array.ListBuilder)
+		tokens.Append(true)
+		tokens.ValueBuilder().(*array.Int32Builder).AppendValues(r.Tokens, nil)
+		b.Field(4).(*array.Uint32Builder).Append(r.checksum())
+	}
+	record := b.NewRecord()
+	defer record.Release()
+	out.Reset()
+	w = ipc.NewWriter(&out, ipc.WithSchema(s))
+	if err := w.Write(record); err != nil {
+		return nil, nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, nil, err
+	}
+	return head, out.Bytes()[len(head) : out.Len()-endMark], nil
+}
+
+// checksum tells a row that was written from what a disk may have in its place
+// after a power cut.
+func (r *row) checksum() uint32 {
+	var b []byte
+	b = append(b, r.ID...)
+	if r.removed {
+		b = append(b, 0xFF, 1)
+	} else {
+		b = append(b, 0xFF, 0)
+	}
+	for _, v := range r.Vector {
+		b = binary.LittleEndian.AppendUint32(b, math.Float32bits(v))
+	}
+	for _, v := range r.Tokens {
+		b = binary.LittleEndian.AppendUint32(b, uint32(v))
+	}
+	return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli))
+}
+
+// decode reads the rows of a record batch of n floats a vector.
+func decode(record arrow.Record, size int) (rows []row, err error) {
+	defer func() {
+		// Offsets of strings and lists are not checked before they are followed.
+		if p := recover(); p != nil {
+			rows, err = nil, fmt.Errorf("columns that are damaged: %v", p)
+		}
+	}()
+	ids, ok1 := record.Column(0).(*array.String)
+	removed, ok2 := record.Column(1).(*array.Boolean)
+	vectors, ok3 := record.Column(2).(*array.FixedSizeList)
+	tokens, ok4 := record.Column(3).(*array.List)
+	sums, ok5 := record.Column(4).(*array.Uint32)
+	if !ok1 || !ok2 || !ok3 || !ok4 || !ok5 {
+		return nil, fmt.Errorf("columns of other types than an index has")
+	}
+	floats, ok1 := vectors.ListValues().(*array.Float32)
+	ints, ok2 := tokens.ListValues().(*array.Int32)
+	n := int(record.NumRows())
+	if !ok1 || !ok2 || floats.Len() < n*size {
+		return nil, fmt.Errorf("columns that are damaged")
+	}
+	rows = make([]row, n)
+	for i := range rows {
+		from, to := tokens.ValueOffsets(i)
+		rows[i] = row{Item: Item{ID: string([]byte(ids.Value(i))), Vector: floats.Float32Values()[i*size : (i+1)*size],
+			Tokens: append([]int32(nil), ints.Int32Values()[from:to]...)}, removed: removed.Value(i)}
+		if rows[i].checksum() != sums.Value(i) {
+			return nil, fmt.Errorf("row %d: its checksum does not fit", i)
+		}
+	}
+	return rows, nil
+}

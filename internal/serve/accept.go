@@ -1,0 +1,114 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"time"
+
+	"sftseq/internal/requests"
+)
+
+// accept reads one message. It returns a call if jrpc2 is to run it; everything
+// else is done when accept returns, in the order of the stream.
+func (s *session) accept(m message) *call {
+	switch {
+	case m.err != nil && s.bareStream():
+		s.refuseBare(m)
+		return nil
+	case m.err != nil:
+		s.refuse(nil, fail(codeParse, place{Line: m.line}, "the message is longer than the %d bytes of --max-line", s.server.options.MaxLine))
+		return nil
+	case bytes.HasPrefix(bytes.TrimSpace(m.body), []byte("[")) && !s.bareStream():
+		s.refuse(nil, fail(codeInvalidRequest, place{Line: m.line}, "expected one message, found a list: there are no batches"))
+		return nil
+	case !bytes.Contains(m.body, []byte(`"jsonrpc"`)) && s.acceptBare(m):
+		return nil
+	}
+	e, bad := parseEnvelope(m)
+	if bad != nil {
+		if !e.other || !s.acceptBare(m) {
+			s.refuse(e.id, bad)
+		}
+		return nil
+	}
+	s.spoken = true
+	switch {
+	case e.response:
+		s.log.Debug("a response to nothing that was asked")
+		return nil
+	case e.id == nil:
+		s.notified(e)
+		return nil
+	}
+	return s.requested(e, int64(len(m.body)))
+}
+
+// bareStream reports whether the stream is one of bare lines, so that what is
+// none of them is answered like one, too.
+func (s *session) bareStream() bool { return s.bare.seen && !s.spoken }
+
+// notified acts on a notification.
+func (s *session) notified(e envelope) {
+	if e.method == "exit" {
+		s.exit()
+		return
+	}
+	if s.life != live {
+		return // as LSP wants it
+	}
+	f, ok := notifications[e.method]
+	if !ok {
+		if len(e.method) < 2 || e.method[:2] != "$/" {
+			s.tell(logWarning, "no notification %q", e.method)
+		}
+		return
+	}
+	if err := f(s, e.params); err != nil {
+		s.tell(logError, "%s: %s", e.method, asError(err).Message)
+	}
+}
+
+// requested refuses a request or returns its call.
+func (s *session) requested(e envelope, size int64) *call {
+	if f, ok := ordered[e.method]; ok {
+		result, err := f(s, e.params)
+		if err != nil {
+			s.refuse(e.id, asError(err))
+		} else {
+			s.server.metrics.answered(e.method, 0, 0, 0)
+			s.result(e.id, result)
+		}
+		return nil
+	}
+	switch s.life {
+	case born:
+		s.refuse(e.id, fail(codeNotInitialized, nil, "%s: initialize comes first", e.method))
+		return nil
+	case down:
+		s.refuse(e.id, fail(codeInvalidRequest, nil, "%s: after shutdown only exit is expected", e.method))
+		return nil
+	}
+	s.mu.Lock()
+	inflight, used := len(s.calls), s.ids[string(e.id)] != nil
+	s.mu.Unlock()
+	if used {
+		s.refuse(e.id, fail(codeInvalidRequest, place{Field: "id", Found: requests.Kind(e.id)}, "id: a request with the same one is not answered yet"))
+		return nil
+	}
+	if limit := s.server.options.MaxInflight; inflight >= limit {
+		s.refuse(e.id, fail(codeBusy, retry{s.server.retryAfter()}, "%d requests wait for an answer, at most %d may", inflight, limit))
+		return nil
+	}
+	if !s.reserve(size) {
+		s.refuse(e.id, fail(codeBusy, retry{s.server.retryAfter()}, "the server keeps as much as --max-memory allows"))
+		return nil
+	}
+	s.number++
+	c := &call{session: s, number: s.number, id: e.id, method: e.method, params: e.params, model: s.server.acquire(),
+		edits: s.edits, received: time.Now(), bytes: size}
+	c.ctx, c.cancel = context.WithCancelCause(s.ctx)
+	s.mu.Lock()
+	s.calls[c.number], s.ids[string(c.id)] = c, c
+	s.mu.Unlock()
+	return c
+}

@@ -1,0 +1,130 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"sftseq/internal/requests"
+	"sftseq/sft"
+)
+
+// Bare lines that may wait for an answer. Beyond that no more is read: who pipes
+// a file has no use for being told to come back.
+const (
+	maxBareLines  = 4096
+	maxBareTokens = 1 << 20
+)
+
+// bareLines are the lines of a session that are no JSON-RPC: what predict reads.
+type bareLines struct {
+	seen    bool
+	queue   chan *bareLine
+	pending int // guarded by the session's mutex
+	tokens  int // the same
+}
+
+// bareLine is a line with its answer, in the order of the stream.
+type bareLine struct {
+	request *requests.Request
+	model   *served
+	job     *job // nil if the line is refused
+	bytes   int64
+}
+
+// acceptBare answers a line without jsonrpc, if it is one that predict takes. In
+// a stream of such lines it takes all.
+func (s *session) acceptBare(m message) bool {
+	model := s.server.acquire()
+	r := model.parser.With(s.name, !model.config.Pair(), model.config.Pair()).Parse(m.body, m.line, nil)
+	if f := r.Failure; f != nil && f.Code != requests.CodeParams && !s.bareStream() && !hasSequence(m.body) {
+		model.done()
+		return false
+	}
+	s.bare.seen = true
+	if s.life == down && r.Failure == nil {
+		r.Failure = &requests.Failure{Code: requests.CodeRequest, Message: "after shutdown only exit is expected"}
+	}
+	s.queueBare(&bareLine{request: r, model: model, bytes: int64(len(m.body))})
+	return true
+}
+
+// refuseBare answers a line that could not be read.
+func (s *session) refuseBare(m message) {
+	model := s.server.acquire()
+	s.queueBare(&bareLine{request: model.parser.With(s.name, true, true).Parse(nil, m.line, m.err), model: model})
+}
+
+// queueBare starts a line's job when there is room for it.
+func (s *session) queueBare(l *bareLine) {
+	tokens := l.request.Tokens()
+	for {
+		s.mu.Lock()
+		alone := s.bare.pending == 0
+		room := s.bare.pending < maxBareLines && s.bare.tokens+tokens <= maxBareTokens && s.reserve(l.bytes)
+		if !room && alone {
+			l.bytes = 0 // one line always has room, or there would be no end
+		}
+		if room || alone {
+			s.bare.pending++
+			s.bare.tokens += tokens
+			s.mu.Unlock()
+			break
+		}
+		s.mu.Unlock()
+		select {
+		case <-s.settled:
+		case <-s.ctx.Done():
+			l.model.done()
+			return
+		}
+	}
+	if l.request.Failure == nil {
+		l.job = s.server.batcher.submit(s.ctx, l.model, classify, l.request.Example())
+	}
+	s.bare.queue <- l // has room for all that may be pending
+}
+
+// writeBare writes the answers in order, and several at once if they are there.
+func (s *session) writeBare() {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	for l := range s.bare.queue {
+		var result sft.Output
+		var err error
+		if l.job != nil {
+			result, err = l.job.wait()
+		}
+		if s.ctx.Err() == nil {
+			out.Reset()
+			if encoder.Encode(l.reply(result, err)) == nil {
+				if err := s.frames.write(bytes.TrimSuffix(out.Bytes(), []byte("\n"))); err != nil {
+					s.end(errSessionOver)
+				}
+			}
+		}
+		l.model.done()
+		s.mu.Lock()
+		s.bare.pending--
+		s.bare.tokens -= l.request.Tokens()
+		s.mu.Unlock()
+		s.release(l.bytes)
+		s.wakeFinish()
+	}
+}
+
+// reply is what predict would write.
+func (l *bareLine) reply(out sft.Output, err error) any {
+	f := l.request.Failure
+	if f == nil && err == nil {
+		var p requests.Prediction
+		if p, err = requests.NewPrediction(l.model.config, l.request, out); err == nil {
+			return p
+		}
+	}
+	if f == nil {
+		e := asError(err)
+		f = &requests.Failure{Code: int(e.Code), Message: e.Message}
+	}
+	return requests.Refusal{ID: l.request.ID, Error: f}
+}

@@ -1,0 +1,243 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"sftseq/seq"
+)
+
+func randomTokens(r *rand.Rand, n int) []int32 {
+	tokens := make([]int32, n)
+	for i := range tokens {
+		tokens[i] = 1 + r.Int32N(16)
+	}
+	return tokens
+}
+
+// TestBatchesChangeNoBit: whatever runs beside a request, its answer is that of
+// the scorer alone; embeddings, too.
+func TestBatchesChangeNoBit(t *testing.T) {
+	for _, budget := range []int{0, 50, 700} {
+		o := testOptions(t, "pre")
+		o.MaxBatchTokens = budget
+		s := start(t, o)
+		var clients sync.WaitGroup
+		for k := range 4 {
+			c := dial(t, s).initialize(struct{}{})
+			clients.Go(func() {
+				r := rand.New(rand.NewPCG(uint64(k), uint64(budget)))
+				wanted := map[string][]float32{}
+				const n = 60
+				for i := range n {
+					tokens := randomTokens(r, 1+r.IntN(300))
+					if i%5 == 4 {
+						out, err := s.model.Scorer.Embeddings(context.Background(), [][]int32{tokens})
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						wanted[fmt.Sprint(i)] = out[0]
+						c.request(i, "sequence/embed", map[string]any{"tokens": tokens})
+						continue
+					}
+					wanted[fmt.Sprint(i)] = logits(t, s, tokens)
+					c.request(i, "sequence/classify", map[string]any{"tokens": tokens})
+				}
+				for range n {
+					m := c.message()
+					var x struct{ Logits, Embedding []float32 }
+					if m.Error != nil {
+						t.Errorf("%s: %+v", m.ID, m.Error)
+						return
+					}
+					decode(t, m.Result, &x)
+					if got := append(x.Logits, x.Embedding...); !slices.Equal(got, wanted[string(m.ID)]) {
+						t.Errorf("budget %d: %s: %v, want %v", budget, m.ID, got, wanted[string(m.ID)])
+					}
+				}
+			})
+		}
+		clients.Wait()
+	}
+}
+
+// TestQueueOrder: short jobs pass a long one, but not for ever, and batches are of
+// one kind and within the budget.
+func TestQueueOrder(t *testing.T) {
+	m := &served{}
+	now := time.Now()
+	at := func(tokens, milliseconds int) *job {
+		return &job{model: m, example: seq.Example{A: make([]int32, tokens)}, arrived: now.Add(time.Duration(milliseconds) * time.Millisecond)}
+	}
+	lengths := func(jobs []*job) (n []int) {
+		for _, j := range jobs {
+			n = append(n, j.tokens())
+		}
+		return n
+	}
+	var q queue
+	for _, j := range []*job{at(5000, 0), at(20, 1), at(30, 2), at(1000, 3), at(25, 10000)} {
+		q.add(j)
+	}
+	odd := at(22, 2)
+	odd.work = embed
+	q.add(odd)
+	if got := lengths(q.take(100, time.Millisecond, true)); !slices.Equal(got, []int{20, 30, 25}) {
+		t.Errorf("first %v", got)
+	}
+	if got := q.take(100, time.Millisecond, true); len(got) != 1 || got[0] != odd {
+		t.Errorf("then %v", lengths(got))
+	}
+	if got := lengths(q.take(2000, time.Millisecond, false)); !slices.Equal(got, []int{1000}) {
+		t.Errorf("without long ones %v", got)
+	}
+	q.add(at(20, 6000))
+	if got := lengths(q.take(100, time.Millisecond, true)); !slices.Equal(got, []int{5000}) {
+		t.Errorf("a long one that has waited: %v", got)
+	}
+	if q.take(100, 0, true); q.jobs != 0 || q.tokens != 0 {
+		t.Errorf("%d jobs, %d tokens are left", q.jobs, q.tokens)
+	}
+}
+
+// hold stops every batch until release is closed.
+func hold(s *Server) (release chan struct{}) {
+	release = make(chan struct{})
+	s.batcher.before = func(ctx context.Context) {
+		select {
+		case <-release:
+		case <-ctx.Done():
+		}
+	}
+	return release
+}
+
+func eventually(t testing.TB, what string, f func() bool) {
+	t.Helper()
+	for range 500 {
+		if f() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal(what)
+}
+
+// TestCancel: a cancelled request is answered at once, its place is free, and a
+// batch that nobody wants stops.
+func TestCancel(t *testing.T) {
+	s := start(t, testOptions(t, "pre"))
+	release := hold(s)
+	a, b := dial(t, s).initialize(struct{}{}), dial(t, s).initialize(struct{}{})
+	for i := range 20 {
+		a.request(i, "sequence/classify", map[string]any{"tokens": []int{1, 2, 3}})
+	}
+	b.request("x", "sequence/classify", map[string]any{"tokens": []int{4}})
+	b.request("y", "sequence/classify", map[string]any{"tokens": []int{5}})
+	eventually(t, "nothing runs", func() bool { _, _, running := s.batcher.waiting(); return running == 2 })
+	for i := range 20 {
+		a.notify("$/cancelRequest", map[string]any{"id": i})
+		if m := a.answer(i); m.Error == nil || m.Error.Code != -32800 {
+			t.Fatalf("%d: %+v", i, m)
+		}
+	}
+	b.notify("$/cancelRequest", map[string]any{"id": "y"})
+	if m := b.answer("y"); m.Error == nil || m.Error.Code != -32800 {
+		t.Fatalf("%+v", m)
+	}
+	close(release)
+	if m := b.answer("x"); m.Error != nil {
+		t.Errorf("%+v", m.Error)
+	}
+	b.notify("$/cancelRequest", map[string]any{"id": "x"}) // too late: nothing comes
+	b.call("z", "model/info", nil, nil)
+	if s.metrics.cancelled.Load() != 21 {
+		t.Errorf("%d sequences were cancelled, want 21", s.metrics.cancelled.Load())
+	}
+}
+
+// TestCancelStopsBatch: a batch that runs ends when its last job is cancelled.
+func TestCancelStopsBatch(t *testing.T) {
+	s := start(t, testOptions(t, "pre"))
+	hold(s) // for ever: only its context ends a batch
+	c := dial(t, s).initialize(struct{}{})
+	c.request(1, "sequence/classify", map[string]any{"sequences": []any{map[string]any{"tokens": []int{1}}, map[string]any{"tokens": []int{2}}}})
+	eventually(t, "nothing runs", func() bool { _, _, running := s.batcher.waiting(); return running > 0 })
+	c.notify("$/cancelRequest", map[string]any{"id": 1})
+	if m := c.answer(1); m.Error == nil || m.Error.Code != -32800 {
+		t.Fatalf("%+v", m)
+	}
+	eventually(t, "the batch goes on", func() bool { jobs, _, running := s.batcher.waiting(); return running+jobs == 0 })
+}
+
+// TestOneFailureAlone: what is wrong with one job of a batch fails no other.
+func TestOneFailureAlone(t *testing.T) {
+	s := start(t, testOptions(t, "pre"))
+	m := s.current()
+	release := hold(s)
+	first := s.batcher.submit(context.Background(), m, classify, seq.Example{A: []int32{1}})
+	second := s.batcher.submit(context.Background(), m, classify, seq.Example{A: []int32{1}})
+	eventually(t, "not both run", func() bool { _, _, running := s.batcher.waiting(); return running == 2 })
+	good := s.batcher.submit(context.Background(), m, classify, seq.Example{A: []int32{3}})
+	bad := s.batcher.submit(context.Background(), m, classify, seq.Example{A: []int32{99}})
+	close(release)
+	for _, j := range []*job{first, second, good} {
+		if _, err := j.wait(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := bad.wait(); err == nil {
+		t.Error("a token out of range was classified")
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(errModified)
+	if _, err := s.batcher.submit(ctx, m, classify, seq.Example{A: []int32{1}}).wait(); !errors.Is(err, errModified) {
+		t.Error(err)
+	}
+}
+
+// TestReload: requests that have begun end with the old model, later ones have the
+// new, and the old one is released.
+func TestReload(t *testing.T) {
+	o := testOptions(t, "pre")
+	names, released := []string{"pre", "post"}, 0
+	o.Load = func() (*Model, error) {
+		m, err := load(t, names[0])()
+		names = names[1:]
+		free := m.Release
+		m.Release = func() { released++; free() }
+		return m, err
+	}
+	s := start(t, o)
+	release := hold(s)
+	c := dial(t, s).initialize(struct{}{})
+	old := s.current()
+	want := logits(t, s, []int32{1, 2})
+	c.request(1, "sequence/classify", map[string]any{"tokens": []int{1, 2}})
+	eventually(t, "nothing runs", func() bool { _, _, running := s.batcher.waiting(); return running > 0 })
+	if err := s.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if released != 0 {
+		t.Error("the old model is gone while it is used")
+	}
+	close(release)
+	var x anyClassification
+	m := c.answer(1)
+	decode(t, m.Result, &x)
+	if !slices.Equal(x.Logits, want) {
+		t.Errorf("%v, want the old model's %v", x.Logits, want)
+	}
+	eventually(t, "the old model is kept", func() bool { old.mu.Lock(); defer old.mu.Unlock(); return old.users == 0 })
+	c.call(2, "sequence/classify", map[string]any{"tokens": []int{1, 2}}, &x)
+	if want := logits(t, s, []int32{1, 2}); !slices.Equal(x.Logits, want) {
+		t.Errorf("%v, want the new model's %v", x.Logits, want)
+	}
+}

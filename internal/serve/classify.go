@@ -1,0 +1,74 @@
+package serve
+
+import (
+	"encoding/json"
+
+	"sftseq/internal/requests"
+	"sftseq/seq"
+	"sftseq/sft"
+)
+
+// classification answers sequence/classify: what predict says of a sequence, and
+// where it comes from.
+type classification struct {
+	requests.Prediction
+	URI     string         `json:"uri,omitempty"`
+	Version *int64         `json:"version,omitempty"`
+	Window  *windowed      `json:"window,omitempty"`
+	Windows []windowResult `json:"windows,omitempty"`
+}
+
+var classifyFields = fieldsOf([]string{""}, append(manyFields, "sequences", "window")...)
+
+// classify is sequence/classify.
+func (c *call) classify() (any, error) {
+	return c.run("sequences", classifyFields, c.classifyOne)
+}
+
+func (c *call) classifyOne(path string, fields map[string]json.RawMessage) *item {
+	q, err := c.sequence(path, fields, "")
+	if err != nil {
+		return &item{err: err}
+	}
+	w, err := parseWindow(path+"window", fields["window"])
+	if err != nil {
+		return &item{err: err}
+	}
+	if w == nil && q.document != nil {
+		w = q.document.window
+	}
+	return c.classifySequence(q, w)
+}
+
+// classifySequence starts the classification of a sequence, or of its windows.
+func (c *call) classifySequence(q *sequence, w *window) *item {
+	cuts, err := w.cut(c.model.config, q)
+	if err != nil {
+		return &item{err: err}
+	}
+	ctx, done := during(c.ctx, q)
+	i := &item{done: done}
+	for _, cut := range cuts {
+		i.jobs = append(i.jobs, c.session.server.batcher.submit(ctx, c.model, classify, seq.Example{A: cut.tokens, Label: seq.NoLabel}))
+	}
+	i.result = func(outputs []sft.Output) (any, error) {
+		return newClassification(c.model.config, q, w, cuts, outputs)
+	}
+	return i
+}
+
+func newClassification(config *sft.Config, q *sequence, w *window, cuts []cut, outputs []sft.Output) (any, error) {
+	var out classification
+	if q.document != nil {
+		out.URI, out.Version = q.document.uri, &q.version
+	}
+	r := &requests.Request{Sequences: [][]int32{cuts[0].tokens}, Lengths: []int{len(q.tokens)}}
+	var err error
+	if out.Prediction, err = requests.NewPrediction(config, r, outputs[0]); err != nil {
+		return nil, err
+	}
+	if w != nil {
+		return out, out.addWindows(config, w, cuts, outputs)
+	}
+	return out, nil
+}

@@ -1,0 +1,151 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"unicode/utf8"
+)
+
+type changeParams struct {
+	URI     string   `json:"uri"`
+	Version *int64   `json:"version"`
+	Changes []change `json:"changes"`
+}
+
+// change replaces a range of a document, or all of it.
+type change struct {
+	Range *struct {
+		Start int `json:"start"`
+		End   int `json:"end"`
+	} `json:"range"`
+	Text *string `json:"text"`
+}
+
+// didChange is sequence/didChange: changes applied in order, each to what the one
+// before has left. A change that cannot be applied breaks the document, whose
+// text is then not the client's any more.
+func (s *session) didChange(params json.RawMessage) error {
+	var p changeParams
+	if err := unmarshal("params", params, &p, "an object with uri, version and changes"); err != nil {
+		return err
+	}
+	d := s.documents.find(p.URI)
+	if d == nil {
+		return unknownDocument(p.URI)
+	}
+	s.edits++
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if p.Version == nil || *p.Version <= d.version {
+		return d.breaks(badParam("version", "expected one above %d", d.version))
+	}
+	d.renew(*p.Version)
+	for i, c := range p.Changes {
+		if err := d.apply(c); err != nil {
+			return d.breaks(badParam(fmt.Sprintf("changes[%d]", i), "%s version %d: %v", d.uri, *p.Version, err))
+		}
+	}
+	d.schedule()
+	return nil
+}
+
+// breaks notes that the document's text is not the client's.
+func (d *document) breaks(err error) error {
+	d.renew(d.version)
+	d.quiet()
+	d.broken = err
+	return err
+}
+
+// apply makes one change. The caller holds d.mu.
+func (d *document) apply(c change) error {
+	if c.Text == nil {
+		return fmt.Errorf("text is missing")
+	}
+	start, end := 0, len(d.text)
+	if c.Range != nil {
+		if d.broken != nil {
+			return fmt.Errorf("an earlier change could not be applied: %w", d.broken)
+		}
+		var err error
+		if start, end, err = d.bytes(c.Range.Start, c.Range.End); err != nil {
+			return err
+		}
+	}
+	text := *c.Text
+	if grown := int64(len(text) - (end - start)); grown > 0 && !d.session.reserve(grown) {
+		return fmt.Errorf("the server keeps as much as --max-memory allows")
+	} else if grown < 0 {
+		d.session.release(-grown)
+	}
+	if d.session.utf16 {
+		d.units += units([]byte(text)) - units(d.text[start:end])
+	}
+	if start == len(d.text) {
+		d.text = append(d.text, text...) // the common case costs what is new
+	} else {
+		tail := d.text[end:]
+		if n := len(text) - (end - start); n > 0 {
+			d.text = append(d.text, text[:n]...)
+			tail = d.text[end : len(d.text)-n]
+		}
+		copy(d.text[start+len(text):], tail)
+		copy(d.text[start:], text)
+		d.text = d.text[:start+len(text)+len(tail)]
+	}
+	if c.Range == nil {
+		d.broken = nil
+		d.units = units(d.text)
+	}
+	return nil
+}
+
+// bytes turns the range of a change into one of bytes, which must not cut a
+// character.
+func (d *document) bytes(start, end int) (int, int, error) {
+	length, name := len(d.text), "bytes"
+	if d.session.utf16 {
+		length, name = d.units, "UTF-16 code units"
+	}
+	if start < 0 || end < start || end > length {
+		return 0, 0, fmt.Errorf("expected a range within %d %s, found %d to %d", length, name, start, end)
+	}
+	if d.session.utf16 {
+		from, to := start, end
+		if start = d.byteOf(0, 0, from); start < 0 {
+			return 0, 0, fmt.Errorf("start %d is within a character", from)
+		}
+		if end = d.byteOf(start, from, to); end < 0 {
+			return 0, 0, fmt.Errorf("end %d is within a character", to)
+		}
+		return start, end, nil
+	}
+	for _, at := range []int{start, end} {
+		if at < length && !utf8.RuneStart(d.text[at]) {
+			return 0, 0, fmt.Errorf("byte %d is within a character", at)
+		}
+	}
+	return start, end, nil
+}
+
+// byteOf is the byte at a UTF-16 offset, walking from a byte whose offset is
+// known; -1 within a character.
+func (d *document) byteOf(at, offset, want int) int {
+	if want == d.units {
+		return len(d.text) // an append need not walk
+	}
+	for offset < want {
+		if d.text[at] < utf8.RuneSelf {
+			at++
+			offset++
+			continue
+		}
+		r, size := utf8.DecodeRune(d.text[at:])
+		at += size
+		offset += unitsOf(r)
+	}
+	if offset > want {
+		return -1
+	}
+	return at
+}

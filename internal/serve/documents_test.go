@@ -1,0 +1,203 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"sftseq/sft"
+)
+
+func decode(t testing.TB, text []byte, into any) {
+	t.Helper()
+	if err := json.Unmarshal(text, into); err != nil {
+		t.Fatalf("%.200s: %v", text, err)
+	}
+}
+
+// longModel reads documents of bytes.
+func longModel(t testing.TB) func() (*Model, error) {
+	return func() (*Model, error) {
+		m, err := sft.Load(goldenDir + "/pre")
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := *m.Config
+		c.VocabSize, c.MaxLength, c.Tokenizer = 257, 1<<18, json.RawMessage(`{"type":"byte"}`)
+		return onProcessor(sft.NewModel(&c, 3), "long")
+	}
+}
+
+// mirror is the client's text, in the units that it counts offsets in.
+type mirror struct {
+	utf8  []byte
+	utf16 []uint16 // in place of it
+	wide  bool
+}
+
+func newMirror(encoding string) *mirror { return &mirror{wide: encoding == utf16Positions} }
+
+func (m *mirror) String() string {
+	if m.wide {
+		return string(utf16.Decode(m.utf16))
+	}
+	return string(m.utf8)
+}
+
+func (m *mirror) length() int { return max(len(m.utf8), len(m.utf16)) }
+
+// boundary is the next offset that cuts no character.
+func (m *mirror) boundary(at int) int {
+	for at < m.length() && (m.wide && m.utf16[at]>>10 == 0xDC00>>10 || !m.wide && !utf8.RuneStart(m.utf8[at])) {
+		at++
+	}
+	return at
+}
+
+func (m *mirror) replace(start, end int, text string) {
+	if m.wide {
+		m.utf16 = slices.Replace(m.utf16, start, end, utf16.Encode([]rune(text))...)
+	} else {
+		m.utf8 = slices.Replace(m.utf8, start, end, []byte(text)...)
+	}
+}
+
+// TestEdits is Show 4: at random, in ranges of bytes and of UTF-16 units, the
+// server's text stays the client's; versions are pushed in order; the last push
+// is what classify says of the final text.
+func TestEdits(t *testing.T) {
+	edits, size := 1000, 5000
+	if !testing.Short() {
+		edits, size = 10000, 100000
+	}
+	pieces := []string{"a", "bc", "é", "日本", "𝄞", "\n", "", "plain text of some length", strings.Repeat("x", 200)}
+	for _, encoding := range []string{utf8Positions, utf16Positions} {
+		t.Run(encoding, func(t *testing.T) {
+			o := testOptions(t, "pre")
+			o.Load = longModel(t)
+			o.Debounce = 20 * time.Millisecond
+			s := start(t, o)
+			c := dial(t, s).initialize(map[string]any{"capabilities": map[string]any{"general": map[string]any{"positionEncodings": []string{encoding}}}})
+			r := rand.New(rand.NewPCG(1, 2))
+			text := newMirror(encoding)
+			for n := 0; n < size; {
+				piece := pieces[r.IntN(len(pieces))]
+				text.replace(0, 0, piece)
+				n += len(piece)
+			}
+			const uri = "file:///d"
+			c.notify("sequence/didOpen", map[string]any{"uri": uri, "version": 0, "text": text.String()})
+			version := 0
+			for done := 0; done < edits; {
+				version++
+				var changes []any
+				for range 1 + r.IntN(20) {
+					done++
+					start := text.boundary(r.IntN(text.length() + 1))
+					end := text.boundary(min(text.length(), start+r.IntN(40)))
+					switch r.IntN(20) {
+					case 0:
+						start, end = text.length(), text.length()
+					case 1:
+						end = start
+					}
+					insert := pieces[r.IntN(len(pieces))]
+					changes = append(changes, map[string]any{"range": map[string]any{"start": start, "end": end}, "text": insert})
+					text.replace(start, end, insert)
+				}
+				c.notify("sequence/didChange", map[string]any{"uri": uri, "version": version, "changes": changes})
+			}
+			// Its answer comes after all changes: the text is compared with no lock held.
+			var info anyClassification
+			c.request("now", "sequence/classify", map[string]any{"uri": uri})
+			last, answered, pushed := -1, false, published{}
+			for last < version || !answered {
+				m := c.message()
+				if string(m.ID) == `"now"` {
+					decode(t, m.Result, &info)
+					answered = true
+					continue
+				}
+				if m.Method != "sequence/publishClassification" {
+					t.Fatalf("%+v", m)
+				}
+				var p published
+				decode(t, m.Params, &p)
+				if int(p.Version) <= last {
+					t.Fatalf("version %d after %d", p.Version, last)
+				}
+				last, pushed = int(p.Version), p
+			}
+			if got := documentText(s, uri); got != text.String() {
+				t.Fatalf("the texts differ: %d bytes, want %d", len(got), len(text.String()))
+			}
+			var final anyClassification
+			c.call("final", "sequence/classify", map[string]any{"text": text.String()}, &final)
+			if !slices.Equal(pushed.Logits, final.Logits) || !slices.Equal(info.Logits, final.Logits) || fmt.Sprint(pushed.Label) != fmt.Sprint(final.Label) {
+				t.Errorf("pushed %v, by its name %v, want %v", pushed.Logits, info.Logits, final.Logits)
+			}
+			c.notify("sequence/didClose", map[string]any{"uri": uri})
+			c.refuse("closed", "sequence/classify", map[string]any{"uri": uri}, -32602, "no document")
+		})
+	}
+}
+
+// documentText is what the server has of a document.
+func documentText(s *Server, uri string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for x := range s.sessions {
+		if d := x.documents.find(uri); d != nil {
+			d.mu.Lock()
+			defer d.mu.Unlock()
+			return string(d.text)
+		}
+	}
+	return ""
+}
+
+// TestDocumentChangesMeanwhile: a request of a document that is edited before the
+// answer fails.
+func TestDocumentChangesMeanwhile(t *testing.T) {
+	o := testOptions(t, "pre")
+	o.Debounce = time.Hour
+	s := start(t, o)
+	hold(s)
+	c := dial(t, s).initialize(struct{}{})
+	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "[MAX 2 9 ]"})
+	c.request(1, "sequence/classify", map[string]any{"uri": "u"})
+	eventually(t, "nothing runs", func() bool { _, _, running := s.batcher.waiting(); return running > 0 })
+	c.request(2, "sequence/classify", map[string]any{"uri": "u"}) // maybe not yet looked at
+	c.notify("sequence/didChange", map[string]any{"uri": "u", "version": 2, "changes": []any{}})
+	for range 2 {
+		if m := c.message(); m.Error == nil || m.Error.Code != -32801 {
+			t.Errorf("%s: %s, %+v", m.ID, m.Result, m.Error)
+		}
+	}
+	eventually(t, "the batch goes on", func() bool { jobs, _, running := s.batcher.waiting(); return running+jobs == 0 })
+}
+
+// TestLongDocument: one that is too long is reported, unless a window is asked for.
+func TestLongDocument(t *testing.T) {
+	s := start(t, testOptions(t, "pre"))
+	c := dial(t, s).initialize(struct{}{})
+	text := strings.Repeat("1 ", 6000)
+	c.notify("sequence/didOpen", map[string]any{"uri": "a", "version": 1, "text": text})
+	var p published
+	decode(t, c.message().Params, &p)
+	if p.Error == nil || p.Error.Code != -32602 || p.Length != 6000 || p.Label != nil || !strings.Contains(string(p.Error.Data), `"longest":4096`) {
+		t.Errorf("%+v", p)
+	}
+	c.notify("sequence/didOpen", map[string]any{"uri": "b", "version": 1, "text": text, "window": map[string]any{"policy": "sliding", "length": 4000, "stride": 1500}})
+	p = published{}
+	decode(t, c.message().Params, &p)
+	if p.Error != nil || len(p.Windows) != 3 || p.Window.End != 6000 || p.Windows[2].Start != 2000 {
+		t.Errorf("%+v", p)
+	}
+}

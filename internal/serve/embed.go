@@ -1,0 +1,43 @@
+package serve
+
+import (
+	"encoding/json"
+
+	"sftseq/internal/requests"
+	"sftseq/seq"
+	"sftseq/sft"
+)
+
+var embedFields = fieldsOf([]string{""}, append(manyFields, "sequences")...)
+
+// embedded answers sequence/embed.
+type embedded struct {
+	requests.Embedding
+	URI     string `json:"uri,omitempty"`
+	Version *int64 `json:"version,omitempty"`
+}
+
+// embed is sequence/embed.
+func (c *call) embed() (any, error) { return c.run("sequences", embedFields, c.embedOne) }
+
+func (c *call) embedOne(path string, fields map[string]json.RawMessage) *item {
+	q, err := c.sequence(path, fields, "")
+	if err != nil {
+		return &item{err: err}
+	}
+	r, err := c.fit(q)
+	if err != nil {
+		return &item{err: err}
+	}
+	ctx, done := during(c.ctx, q)
+	j := c.session.server.batcher.submit(ctx, c.model, embed, seq.Example{A: r.Sequences[0]})
+	return &item{jobs: []*job{j}, done: done, result: func(outputs []sft.Output) (any, error) {
+		var out embedded
+		if q.document != nil {
+			out.URI, out.Version = q.document.uri, &q.version
+		}
+		var err error
+		out.Embedding, err = requests.NewEmbedding(c.model.config, r, outputs[0].Embeddings)
+		return out, err
+	}}
+}

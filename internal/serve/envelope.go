@@ -1,0 +1,73 @@
+package serve
+
+import (
+	"encoding/json"
+	"errors"
+
+	"github.com/creachadair/jrpc2"
+
+	"sftseq/internal/requests"
+)
+
+// envelope is a JSON-RPC message without what it is about.
+type envelope struct {
+	id       json.RawMessage // nil for a notification
+	method   string
+	params   json.RawMessage // an object or nil
+	response bool            // an answer, to nothing that was asked
+	other    bool            // no JSON-RPC at all: jsonrpc is missing
+}
+
+var envelopeFields = map[string]bool{"jsonrpc": true, "id": true, "method": true, "params": true, "result": true, "error": true}
+
+// maxID is the most bytes that an id may have.
+const maxID = 256
+
+// parseEnvelope reads a JSON-RPC message. On an error the id is set if it could
+// be read, so that the client knows which message was wrong.
+func parseEnvelope(m message) (envelope, *jrpc2.Error) {
+	var e envelope
+	bad := func(code jrpc2.Code, format string, args ...any) (envelope, *jrpc2.Error) {
+		return e, fail(code, place{Line: m.line}, format, args...)
+	}
+	fields, err := requests.Fields(m.body, envelopeFields)
+	if err != nil {
+		var f *requests.Failure
+		errors.As(err, &f)
+		return bad(jrpc2.Code(f.Code), "%s", f.Message)
+	}
+	e.other = fields["jsonrpc"] == nil
+	if id := fields["id"]; id != nil {
+		if kind := id[0]; len(id) > maxID || kind != '"' && kind != '-' && (kind < '0' || kind > '9') {
+			return bad(codeInvalidRequest, "id: expected a string or a number of at most %d bytes, found %s", maxID, requests.Kind(id))
+		}
+		e.id = id
+	}
+	var version string
+	if json.Unmarshal(fields["jsonrpc"], &version) != nil || version != "2.0" {
+		return bad(codeInvalidRequest, `jsonrpc: expected "2.0", found %s`, requests.Kind(fields["jsonrpc"]))
+	}
+	if fields["method"] == nil && (fields["result"] != nil || fields["error"] != nil) {
+		e.response = true
+		return e, nil
+	}
+	if json.Unmarshal(fields["method"], &e.method) != nil || e.method == "" {
+		return bad(codeInvalidRequest, "method: expected a name, found %s", requests.Kind(fields["method"]))
+	}
+	if p := fields["params"]; p != nil && string(p) != "null" {
+		if p[0] != '{' {
+			return bad(codeParams, "params: expected an object, found %s", requests.Kind(p))
+		}
+		e.params = p
+	}
+	return e, nil
+}
+
+// bareFields are those that make an object without jsonrpc a bare line.
+var bareFields = map[string]bool{"text": true, "tokens": true, "text_a": true, "tokens_a": true, "text_b": true, "tokens_b": true}
+
+// hasSequence reports whether a line is an object with a sequence.
+func hasSequence(line []byte) bool {
+	fields, _ := requests.Fields(line, bareFields)
+	return len(fields) > 0
+}

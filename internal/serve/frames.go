@@ -1,0 +1,159 @@
+package serve
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"sync"
+
+	"sftseq/internal/jsonlines"
+)
+
+// Framings of a stream.
+const (
+	Lines = "lines" // one message a line
+	LSP   = "lsp"   // Content-Length and other headers before each
+)
+
+// message is one unit of a stream.
+type message struct {
+	body []byte
+	line int   // where it begins; in LSP framing its number
+	err  error // why there is no body: it can be answered, and reading goes on
+}
+
+// frames cuts a stream into messages and writes them. Those of jrpc2 have no
+// limits, and these must not fall to what a hostile client sends.
+type frames interface {
+	// read returns the next message, or the end of the stream.
+	read() (message, error)
+	// write writes a message; it is safe for concurrent use.
+	write(body []byte) error
+}
+
+func newFrames(framing string, r io.Reader, w io.Writer, limit int) frames {
+	if framing == LSP {
+		return &lspFrames{r: bufio.NewReaderSize(r, 1<<16), w: w, limit: limit}
+	}
+	return &lineFrames{r: jsonlines.NewReader(r, limit), w: w}
+}
+
+type lineFrames struct {
+	r  *jsonlines.Reader
+	mu sync.Mutex
+	w  io.Writer
+}
+
+func (f *lineFrames) read() (message, error) {
+	line, err := f.r.Next()
+	var long *jsonlines.TooLong
+	if err != nil && !errors.As(err, &long) {
+		return message{}, err
+	}
+	return message{body: bytes.Clone(line), line: f.r.Line(), err: err}, nil
+}
+
+func (f *lineFrames) write(body []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, err := f.w.Write(append(body, '\n'))
+	return err
+}
+
+type lspFrames struct {
+	r     *bufio.Reader
+	limit int
+	count int
+	mu    sync.Mutex
+	w     io.Writer
+}
+
+// A header that is longer, or that has more lines, is not one.
+const (
+	maxHeader  = 4096
+	maxHeaders = 32
+)
+
+// errHeader ends a session: where the next message begins cannot be known.
+type errHeader struct{ error }
+
+func (f *lspFrames) read() (message, error) {
+	length, err := f.header()
+	if err != nil {
+		return message{}, err
+	}
+	f.count++
+	if length > int64(f.limit) {
+		if _, err := io.CopyN(io.Discard, f.r, length); err != nil {
+			return message{}, errHeader{fmt.Errorf("Content-Length %d: the stream ended before", length)}
+		}
+		return message{line: f.count, err: &jsonlines.TooLong{Bytes: length, Limit: f.limit}}, nil
+	}
+	// Memory is taken as the bytes come: a header may lie.
+	var body bytes.Buffer
+	if n, err := io.CopyN(&body, f.r, length); err != nil {
+		return message{}, errHeader{fmt.Errorf("Content-Length %d: the stream ended after %d bytes", length, n)}
+	}
+	return message{body: body.Bytes(), line: f.count}, nil
+}
+
+// header reads up to the blank line and returns the length of what follows.
+func (f *lspFrames) header() (int64, error) {
+	length := int64(-1)
+	for n := 0; ; n++ {
+		line, err := f.headerLine()
+		if err == io.EOF && n == 0 && line == "" {
+			return 0, io.EOF
+		}
+		if err != nil {
+			return 0, errHeader{fmt.Errorf("header: %w", err)}
+		}
+		if line == "" && length >= 0 {
+			return length, nil
+		}
+		name, value, ok := strings.Cut(line, ":")
+		if !ok || n == maxHeaders {
+			return 0, errHeader{fmt.Errorf("expected a header with Content-Length, found %.40q", line)}
+		}
+		if !strings.EqualFold(strings.TrimSpace(name), "Content-Length") {
+			continue
+		}
+		value = strings.TrimSpace(value)
+		v, err := strconv.ParseInt(value, 10, 64)
+		if err != nil || v < 0 || v > 1<<40 || length >= 0 {
+			return 0, errHeader{fmt.Errorf("Content-Length: expected one plain number, found %.40q", value)}
+		}
+		length = v
+	}
+}
+
+func (f *lspFrames) headerLine() (string, error) {
+	var line []byte
+	for {
+		b, err := f.r.ReadByte()
+		if err != nil {
+			if len(line) > 0 {
+				err = io.ErrUnexpectedEOF
+			}
+			return "", err
+		}
+		if b == '\n' {
+			return strings.TrimSuffix(string(line), "\r"), nil
+		}
+		if line = append(line, b); len(line) > maxHeader {
+			return "", fmt.Errorf("a line of more than %d bytes", maxHeader)
+		}
+	}
+}
+
+func (f *lspFrames) write(body []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	head := fmt.Sprintf("Content-Length: %d\r\n\r\n", len(body))
+	_, err := f.w.Write(append([]byte(head), body...))
+	return err
+}

@@ -1,0 +1,51 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+
+	"sftseq/internal/index"
+	"sftseq/internal/requests"
+)
+
+// openIndex opens the index of the server's model.
+func (s *Server) openIndex(ctx context.Context) error {
+	m := s.current()
+	o := index.Options{Model: m.Hash, Size: m.config.HiddenSize}
+	if s.options.Reembed {
+		o.Embed = func(tokens [][]int32) ([][]float32, error) { return m.Scorer.Embeddings(ctx, tokens) }
+	}
+	var err error
+	if s.index, err = index.Open(s.options.Index, o); err != nil {
+		return err
+	}
+	if n := s.index.Dropped(); n > 0 {
+		s.log.Warn("the index ended within a group that was never acknowledged", "dropped bytes", n)
+	}
+	return nil
+}
+
+// itemID reads the id of an item: a string, or a number, which stands for its text.
+func itemID(path string, value []byte) (string, error) {
+	if value == nil {
+		return "", badParam(path, "it is missing")
+	}
+	var id string
+	if value[0] != '"' {
+		if value[0] != '-' && (value[0] < '0' || value[0] > '9') {
+			return "", badParam(path, "expected a string or a number, found %s", requests.Kind(value))
+		}
+		id = string(value)
+	} else if err := unmarshal(path, value, &id, "a string"); err != nil {
+		return "", err
+	}
+	if len(id) == 0 || len(id) > maxID {
+		return "", badParam(path, "expected 1 to %d bytes, found %d", maxID, len(id))
+	}
+	return id, nil
+}
+
+// indexFailed is what the index could not do.
+func indexFailed(err error) error {
+	return fail(codeFailed, nil, "%v", fmt.Errorf("the index: %w", err))
+}

@@ -1,0 +1,168 @@
+package serve
+
+import (
+	"encoding/json"
+	"errors"
+	"slices"
+	"time"
+
+	"sftseq/internal/requests"
+)
+
+// ordered are the requests that change how the next message is read: they are
+// answered before it is.
+var ordered map[string]func(*session, json.RawMessage) (any, error)
+
+// notifications are acted on in their order, too.
+var notifications map[string]func(*session, json.RawMessage) error
+
+func init() {
+	ordered = map[string]func(*session, json.RawMessage) (any, error){
+		"initialize": (*session).initialize,
+		"shutdown":   (*session).shutdown,
+	}
+	notifications = map[string]func(*session, json.RawMessage) error{
+		"initialized":        func(*session, json.RawMessage) error { return nil },
+		"$/cancelRequest":    (*session).cancelRequest,
+		"sequence/didOpen":   (*session).didOpen,
+		"sequence/didChange": (*session).didChange,
+		"sequence/didClose":  (*session).didClose,
+	}
+}
+
+// Encodings of positions in documents.
+const (
+	utf8Positions  = "utf-8" // bytes
+	utf16Positions = "utf-16"
+)
+
+type initializeParams struct {
+	ProcessID    *int `json:"processId"`
+	Capabilities struct {
+		General struct {
+			PositionEncodings []string `json:"positionEncodings"`
+		} `json:"general"`
+	} `json:"capabilities"`
+	ClientInfo struct {
+		Name    string `json:"name"`
+		Version string `json:"version"`
+	} `json:"clientInfo"`
+	Locale string `json:"locale"`
+}
+
+type initializeResult struct {
+	ServerInfo struct {
+		Name    string `json:"name"`
+		Version string `json:"version"`
+	} `json:"serverInfo"`
+	Capabilities capabilities `json:"capabilities"`
+	Model        modelInfo    `json:"model"`
+}
+
+// capabilities is what the server does with this model.
+type capabilities struct {
+	PositionEncoding string   `json:"positionEncoding"`
+	Methods          []string `json:"methods"`
+	Documents        bool     `json:"documents"`
+	WindowPolicies   []string `json:"windowPolicies"`
+}
+
+func (s *session) initialize(params json.RawMessage) (any, error) {
+	if s.life != born {
+		return nil, fail(codeInvalidRequest, nil, "initialize: it was called before")
+	}
+	var p initializeParams
+	if params != nil {
+		if err := json.Unmarshal(params, &p); err != nil {
+			var kind *json.UnmarshalTypeError
+			if errors.As(err, &kind) {
+				return nil, badParam(kind.Field, "expected what LSP has there, found: %s", kind.Value)
+			}
+			return nil, badParam("params", "%v", err)
+		}
+	}
+	encodings := p.Capabilities.General.PositionEncodings
+	at := slices.IndexFunc(encodings, func(e string) bool { return e == utf8Positions || e == utf16Positions })
+	if len(encodings) > 0 && at < 0 {
+		return nil, badParam("capabilities.general.positionEncodings", "expected %q or %q among them", utf8Positions, utf16Positions)
+	}
+	s.utf16 = at >= 0 && encodings[at] == utf16Positions
+	s.life = live
+	if s.stdio && p.ProcessID != nil && *p.ProcessID > 0 {
+		s.watch(*p.ProcessID)
+	}
+	s.log.Info("initialize", "client", p.ClientInfo.Name, "version", p.ClientInfo.Version)
+	model := s.server.acquire()
+	defer model.done()
+	var r initializeResult
+	r.ServerInfo.Name, r.ServerInfo.Version = "sftseq", s.server.options.Version
+	r.Capabilities = capabilities{PositionEncoding: utf8Positions, Documents: !model.config.Pair(), WindowPolicies: windowPolicies}
+	if s.utf16 {
+		r.Capabilities.PositionEncoding = utf16Positions
+	}
+	c := &call{session: s, model: model}
+	for name, m := range methods {
+		if m.lacking(c) == "" {
+			r.Capabilities.Methods = append(r.Capabilities.Methods, name)
+		}
+	}
+	slices.Sort(r.Capabilities.Methods)
+	r.Model = infoOf(model)
+	return r, nil
+}
+
+func (s *session) shutdown(json.RawMessage) (any, error) {
+	switch s.life {
+	case born:
+		return nil, fail(codeNotInitialized, nil, "shutdown: initialize comes first")
+	case down:
+		return nil, fail(codeInvalidRequest, nil, "shutdown: it was called before")
+	}
+	s.life = down
+	return nil, nil
+}
+
+// exit ends the session: after shutdown when all is answered, otherwise at once.
+func (s *session) exit() {
+	s.exited = true
+	if s.life != down {
+		s.status = 1
+		s.end(errSessionOver)
+	}
+}
+
+// watch ends the session when the client's process dies: a pipe may stay open in
+// one of its children.
+func (s *session) watch(process int) {
+	s.work.Go(func() {
+		tick := time.NewTicker(time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				if !alive(process) {
+					s.log.Warn("the client's process is gone", "process", process)
+					s.end(errSessionOver)
+					return
+				}
+			case <-s.ctx.Done():
+				return
+			}
+		}
+	})
+}
+
+// cancelRequest cancels a call. One that is answered already is passed over.
+func (s *session) cancelRequest(params json.RawMessage) error {
+	fields, err := requests.Fields(params, map[string]bool{"id": true})
+	if err != nil {
+		return asError(err)
+	}
+	s.mu.Lock()
+	c := s.ids[string(fields["id"])]
+	s.mu.Unlock()
+	if c != nil {
+		c.cancel(errCancelled)
+	}
+	return nil
+}

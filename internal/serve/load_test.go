@@ -1,0 +1,146 @@
+package serve
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// loadVariable asks for the long form of the load tests: it is a number of
+// requests, 100000 for what docs/performance.md tells.
+const loadVariable = "SFTSEQ_LOAD"
+
+// loadRequests is that number, 0 for the short form.
+func loadRequests(t *testing.T) int {
+	text := os.Getenv(loadVariable)
+	if text == "" {
+		return 0
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1000 {
+		t.Fatalf("%s: expected a number from 1000, found %q", loadVariable, text)
+	}
+	return n
+}
+
+// TestLoad is Show 3a: lengths log-uniform from 10 to 4,000, 16 clients, 5% of the
+// requests cancelled, 5% invalid. Every request has exactly one answer, and the
+// heap does not grow.
+func TestLoad(t *testing.T) {
+	total, longest := 1600, 400.0
+	long := loadRequests(t)
+	if long > 0 {
+		total, longest = long, 4000.0
+	} else if testing.Short() {
+		total = 800
+	}
+	const clients = 16
+	total -= total % (5 * clients)
+	s := start(t, testOptions(t, "pre"))
+	var done atomic.Int64
+	heaps := map[int64]uint64{}
+	var heapMu sync.Mutex
+	measure := func(n int64) {
+		if n != int64(total)/5 && n != int64(total)*3/5 && n != int64(total) {
+			return
+		}
+		heapMu.Lock()
+		defer heapMu.Unlock()
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		heaps[n] = m.HeapAlloc
+	}
+	var counts [4]atomic.Int64 // results, cancelled, invalid, others
+	var wg sync.WaitGroup
+	for k := range clients {
+		c := dial(t, s).initialize(struct{}{})
+		wg.Go(func() {
+			r := rand.New(rand.NewPCG(uint64(k), 9))
+			n := total / clients
+			waiting := map[string]int{} // id to kind
+			for sent := 0; sent < n || len(waiting) > 0; {
+				for sent < n && len(waiting) < 8 {
+					kind := 0
+					switch x := r.IntN(20); x {
+					case 0:
+						kind = 1
+					case 1:
+						kind = 2
+					}
+					tokens := randomTokens(r, int(10*math.Pow(longest/10, r.Float64())))
+					if kind == 2 {
+						tokens[0] = 99
+					}
+					c.request(sent, "sequence/classify", map[string]any{"tokens": tokens})
+					if kind == 1 {
+						c.notify("$/cancelRequest", map[string]any{"id": sent})
+					}
+					waiting[fmt.Sprint(sent)] = kind
+					sent++
+				}
+				m := c.message()
+				kind, ok := waiting[string(m.ID)]
+				delete(waiting, string(m.ID))
+				code := 0
+				if m.Error != nil {
+					code = m.Error.Code
+				}
+				switch {
+				case !ok:
+					t.Errorf("client %d: a second answer, or one to nothing: %s", k, m.ID)
+				case code == 0 && kind != 2:
+					counts[0].Add(1)
+				case code == -32800 && kind == 1:
+					counts[1].Add(1)
+				case code == -32602 && kind == 2:
+					counts[2].Add(1)
+				default:
+					counts[3].Add(1)
+					t.Errorf("client %d: %s: %+v", k, m.ID, m.Error)
+				}
+				measure(done.Add(1))
+			}
+		})
+	}
+	wg.Wait()
+	x := s.stats()
+	t.Logf("%d results, %d cancelled, %d invalid; %d batches of %d sequences, %d tokens in %.1f s; %+v; heaps %v", counts[0].Load(), counts[1].Load(), counts[2].Load(),
+		x.Batches, x.Sequences, x.Computed, x.Uptime, x.Recent, heaps)
+	if long == 0 {
+		return
+	}
+	first := float64(heaps[int64(total)/5])
+	for n, h := range heaps {
+		if math.Abs(float64(h)/first-1) > 0.05 {
+			t.Errorf("after %d answers the heap has %d bytes, after %d it had %.0f", n, h, total/5, first)
+		}
+	}
+}
+
+// TestLoneRequests is Show 3c: what the server adds to the computation of a lone
+// request of 100 tokens.
+func TestLoneRequests(t *testing.T) {
+	n := 100
+	long := loadRequests(t) > 0
+	if long {
+		n = 1000
+	}
+	s := start(t, testOptions(t, "pre"))
+	c := dial(t, s).initialize(struct{}{})
+	r := rand.New(rand.NewPCG(1, 9))
+	for i := range n {
+		c.call(i, "sequence/classify", map[string]any{"tokens": randomTokens(r, 100)}, nil)
+	}
+	x := s.stats().Recent
+	t.Logf("%+v", *x)
+	if long && x.OwnMedian > 1 {
+		t.Errorf("the server adds %.3f ms, at most 1 was expected", x.OwnMedian)
+	}
+}

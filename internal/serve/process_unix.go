@@ -1,0 +1,11 @@
+//go:build unix
+
+package serve
+
+import (
+	"errors"
+	"syscall"
+)
+
+// alive reports whether a process may be there.
+func alive(process int) bool { return !errors.Is(syscall.Kill(process, 0), syscall.ESRCH) }

@@ -1,0 +1,73 @@
+package serve
+
+import (
+	"time"
+
+	"github.com/creachadair/jrpc2"
+)
+
+// published is sequence/publishClassification.
+type published struct {
+	URI     string         `json:"uri"`
+	Version int64          `json:"version"`
+	Label   any            `json:"label,omitempty"`
+	Scores  []float32      `json:"scores,omitempty"` // probabilities
+	Logits  []float32      `json:"logits,omitempty"`
+	Length  int            `json:"length"`
+	Window  *windowed      `json:"window,omitempty"`
+	Windows []windowResult `json:"windows,omitempty"`
+	Error   *jrpc2.Error   `json:"error,omitempty"` // in place of label and scores
+}
+
+// schedule has the document classified when it has been left alone for a while.
+// The caller holds d.mu.
+func (d *document) schedule() {
+	d.quiet()
+	s := d.session
+	if lacking := needsSingle(&call{model: s.server.current()}); lacking != "" {
+		return
+	}
+	s.work.Add(1)
+	d.timer = time.AfterFunc(s.server.options.Debounce, func() {
+		defer s.work.Done()
+		d.publish()
+	})
+}
+
+// publish classifies the document and tells the client, unless it changes
+// meanwhile.
+func (d *document) publish() {
+	s := d.session
+	model := s.server.acquire()
+	defer model.done()
+	d.mu.Lock()
+	text, version, ctx, broken, closed := string(d.text), d.version, d.ctx, d.broken, d.closed
+	d.mu.Unlock()
+	if closed || broken != nil || ctx.Err() != nil {
+		return
+	}
+	out := published{URI: d.uri, Version: version}
+	c := &call{session: s, model: model, ctx: ctx, method: "sequence/publishClassification"}
+	q := &sequence{field: "text", document: d, version: version}
+	var err error
+	var result any
+	if q.tokens, err = model.parser.Encode(text); err == nil {
+		i := c.classifySequence(q, d.window)
+		result, err = c.wait(i)
+		i.close()
+	}
+	out.Length = len(q.tokens)
+	if err != nil {
+		out.Error = asError(err)
+	} else {
+		r := result.(classification)
+		out.Label, out.Scores, out.Logits, out.Window, out.Windows = r.Label, r.Probabilities, r.Logits, r.Window, r.Windows
+	}
+	// The lock keeps a change from coming between this look and the push: a
+	// version is not told once it is superseded, nor after a newer one.
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.version == version && ctx.Err() == nil && !d.closed {
+		s.notify("sequence/publishClassification", out)
+	}
+}

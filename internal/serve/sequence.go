@@ -1,0 +1,151 @@
+package serve
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+
+	"sftseq/internal/requests"
+	"sftseq/sft"
+)
+
+// sequence is a sequence of a request: from text, tokens, bytes or a document.
+type sequence struct {
+	field    string // of the request, in errors
+	tokens   []int32
+	document *document // nil if it was in the request
+	version  int64
+	changed  context.Context // of the document: ends when it changes
+}
+
+// sources are the fields that hold a sequence.
+var sources = []string{"text", "tokens", "bytes", "uri"}
+
+// fieldsOf lists the known fields of params: sequences of each suffix, and others.
+func fieldsOf(suffixes []string, others ...string) map[string]bool {
+	known := map[string]bool{}
+	for _, suffix := range suffixes {
+		for _, source := range sources {
+			known[source+suffix] = true
+		}
+	}
+	for _, name := range others {
+		known[name] = true
+	}
+	return known
+}
+
+// object cuts params, or an object within them at path, into its known fields.
+// Others are passed over, and null is as good as nothing.
+func object(path string, text json.RawMessage, known map[string]bool) (map[string]json.RawMessage, error) {
+	if text == nil {
+		text = json.RawMessage("{}")
+	}
+	fields, err := requests.Fields(text, known)
+	if err != nil {
+		if path == "" {
+			path = "params"
+		}
+		return nil, badParam(path, "%v", err)
+	}
+	for name, value := range fields {
+		if string(value) == "null" {
+			delete(fields, name)
+		}
+	}
+	return fields, nil
+}
+
+// sequence reads the one sequence among fields whose names end in suffix; path
+// goes before the names in errors.
+func (c *call) sequence(path string, fields map[string]json.RawMessage, suffix string) (*sequence, error) {
+	found := ""
+	for _, name := range sources {
+		name += suffix
+		if fields[name] == nil {
+			continue
+		}
+		if found != "" {
+			return nil, badParam(path+name, "%s is there, too: expected one of them", found)
+		}
+		found = name
+	}
+	if found == "" {
+		return nil, badParam(path+"text"+suffix, "expected text%[1]s, tokens%[1]s, bytes%[1]s or uri%[1]s, found none", suffix)
+	}
+	value, q := fields[found], &sequence{field: path + found}
+	var err error
+	switch found[:2] {
+	case "ur":
+		return c.openDocument(path+found, value)
+	case "by":
+		var text string
+		if err := unmarshal(path+found, value, &text, "base64"); err != nil {
+			return nil, err
+		}
+		var raw []byte
+		if raw, err = base64.StdEncoding.DecodeString(text); err == nil {
+			q.tokens, err = c.model.parser.Encode(string(raw))
+		} else {
+			err = fmt.Errorf("expected base64: %w", err)
+		}
+	default:
+		q.tokens, err = c.model.parser.Tokenize(found, value)
+	}
+	if err != nil {
+		return nil, badParam(path+found, "%v", err)
+	}
+	return q, nil
+}
+
+// fit is a request of what the model reads of sequences: all, or what its own
+// input window says.
+func (c *call) fit(sequences ...*sequence) (*requests.Request, error) {
+	r := &requests.Request{}
+	for _, q := range sequences {
+		used, err := q.read(c.model.config)
+		if err != nil {
+			return nil, err
+		}
+		r.Sequences = append(r.Sequences, used)
+		r.Lengths = append(r.Lengths, len(q.tokens))
+	}
+	return r, nil
+}
+
+// read is what a model reads of the sequence when no window was asked for.
+func (q *sequence) read(c *sft.Config) ([]int32, error) {
+	used, err := c.Window(q.tokens)
+	if err != nil && len(q.tokens) > longest(c) {
+		return nil, fail(codeParams, tooLong{q.field, len(q.tokens), longest(c)}, "%s: %v", q.field, err)
+	}
+	if err != nil {
+		return nil, badParam(q.field, "%v", err)
+	}
+	return used, nil
+}
+
+// tooLong is the data of the error that a long sequence is refused for.
+type tooLong struct {
+	Field   string `json:"field"`
+	Length  int    `json:"length"`
+	Longest int    `json:"longest"`
+}
+
+// during is a context that ends with ctx or when a document changes.
+func during(ctx context.Context, sequences ...*sequence) (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var stops []func() bool
+	for _, q := range sequences {
+		if q.changed != nil {
+			stops = append(stops, context.AfterFunc(q.changed, func() { cancel(errModified) }))
+		}
+	}
+	return ctx, func() {
+		for _, stop := range stops {
+			stop()
+		}
+		cancel(nil)
+	}
+}

@@ -1,0 +1,327 @@
+package serve
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"sftseq/internal/cpu"
+	"sftseq/sft"
+)
+
+var update = flag.Bool("update", false, "write the transcripts anew")
+
+const goldenDir = "../../sft/testdata/golden"
+
+// load puts a golden model on the processor.
+func load(t testing.TB, name string) func() (*Model, error) {
+	return func() (*Model, error) {
+		m, err := sft.Load(filepath.Join(goldenDir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return onProcessor(m, name)
+	}
+}
+
+func onProcessor(m *sft.Model, name string) (*Model, error) {
+	d := cpu.New(2)
+	s, err := sft.NewScorer(m, d)
+	return &Model{Scorer: s, Name: name, Device: d.Name(), Hash: Hash(m), Release: func() { d.Close() }}, err
+}
+
+func testOptions(t testing.TB, model string) Options {
+	var log io.Writer = io.Discard
+	if testing.Verbose() {
+		log = os.Stderr
+	}
+	return Options{Load: load(t, model), Framing: Lines, MaxLine: 16 << 20, MaxInflight: 512, MaxDocuments: 16, MaxMemory: 1 << 30,
+		MaxWait: time.Millisecond, Debounce: 10 * time.Millisecond, Version: "test", Log: slog.New(slog.NewTextHandler(log, nil))}
+}
+
+// start runs a server until the test ends, and then expects that no goroutine
+// of it is left.
+func start(t testing.TB, o Options) *Server {
+	t.Helper()
+	before := runtime.NumGoroutine()
+	s, err := New(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		if err := s.Drain(ctx); err != nil {
+			t.Error(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if used := s.memory.used.Load(); used != 0 {
+			t.Errorf("%d bytes of memory are still counted", used)
+		}
+		for range 200 {
+			if runtime.NumGoroutine() <= before {
+				return
+			}
+			time.Sleep(10 * time.Millisecond)
+		}
+		stacks := make([]byte, 1<<20)
+		t.Errorf("%d goroutines are left, %d were there before\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
+	})
+	return s
+}
+
+// client is the other end of a session.
+type client struct {
+	t      testing.TB
+	conn   net.Conn
+	frames frames
+	in     chan string // messages from the server, closed at the end
+	status chan int
+}
+
+// dial begins a session over a pair of sockets.
+func dial(t testing.TB, s *Server) *client {
+	t.Helper()
+	ours, theirs := socketPair(t)
+	c := &client{t: t, conn: ours, frames: newFrames(s.options.Framing, ours, ours, 64<<20), in: make(chan string, 4096), status: make(chan int, 1)}
+	go func() {
+		c.status <- s.Serve("standard input", theirs, theirs, false)
+		theirs.Close()
+	}()
+	go func() {
+		defer close(c.in)
+		for {
+			m, err := c.frames.read()
+			if err != nil {
+				return
+			}
+			c.in <- string(m.body)
+		}
+	}()
+	t.Cleanup(func() { ours.Close() })
+	return c
+}
+
+// socketPair is two ends of a connection that can buffer, as net.Pipe cannot.
+func socketPair(t testing.TB) (a, b net.Conn) {
+	t.Helper()
+	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if a, err = net.Dial("unix", l.Addr().String()); err != nil {
+		t.Fatal(err)
+	}
+	if b, err = l.Accept(); err != nil {
+		t.Fatal(err)
+	}
+	return a, b
+}
+
+func (c *client) send(body string) {
+	c.t.Helper()
+	if err := c.frames.write([]byte(body)); err != nil {
+		c.t.Fatalf("sending %.200s: %v", body, err)
+	}
+}
+
+const patience = 5 * time.Second
+
+// receive returns the next message of the server, "" at the end.
+func (c *client) receive() string {
+	c.t.Helper()
+	select {
+	case m := <-c.in:
+		return m
+	case <-time.After(patience):
+		stacks := make([]byte, 1<<20)
+		c.t.Fatalf("no message came\n%s", stacks[:runtime.Stack(stacks, true)])
+		return ""
+	}
+}
+
+// anyMessage is whatever a server may send.
+type anyMessage struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  *struct {
+		Code    int             `json:"code"`
+		Message string          `json:"message"`
+		Data    json.RawMessage `json:"data"`
+	} `json:"error"`
+}
+
+func (c *client) message() anyMessage {
+	c.t.Helper()
+	text := c.receive()
+	if text == "" {
+		c.t.Fatal("the session ended")
+	}
+	var m anyMessage
+	if err := json.Unmarshal([]byte(text), &m); err != nil {
+		c.t.Fatalf("%q: %v", text, err)
+	}
+	return m
+}
+
+// request sends a request; its answer is to be awaited.
+func (c *client) request(id any, method string, params any) {
+	c.t.Helper()
+	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.send(string(text))
+}
+
+func (c *client) notify(method string, params any) {
+	c.t.Helper()
+	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": method, "params": params})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.send(string(text))
+}
+
+// answer waits for the answer to an id and passes over other messages.
+func (c *client) answer(id any) anyMessage {
+	c.t.Helper()
+	want, _ := json.Marshal(id)
+	for {
+		if m := c.message(); m.Method == "" && string(m.ID) == string(want) {
+			return m
+		}
+	}
+}
+
+// call sends a request and expects a result.
+func (c *client) call(id any, method string, params, result any) {
+	c.t.Helper()
+	c.request(id, method, params)
+	m := c.answer(id)
+	if m.Error != nil {
+		c.t.Fatalf("%s: %+v", method, *m.Error)
+	}
+	if result != nil {
+		if err := json.Unmarshal(m.Result, result); err != nil {
+			c.t.Fatalf("%s: %s: %v", method, m.Result, err)
+		}
+	}
+}
+
+// refuse sends a request and expects an error of a code.
+func (c *client) refuse(id any, method string, params any, code int, message string) {
+	c.t.Helper()
+	c.request(id, method, params)
+	m := c.answer(id)
+	if m.Error == nil || m.Error.Code != code || !strings.Contains(m.Error.Message, message) {
+		c.t.Errorf("%s: %s, %+v; want %d, %q", method, m.Result, m.Error, code, message)
+	}
+}
+
+// initialize begins the session's life.
+func (c *client) initialize(params any) *client {
+	c.t.Helper()
+	c.call("initialize", "initialize", params, nil)
+	c.notify("initialized", struct{}{})
+	return c
+}
+
+// end reads to the end of the session.
+func (c *client) end() (rest []string, status int) {
+	c.t.Helper()
+	for {
+		m := c.receive()
+		if m == "" {
+			return rest, <-c.status
+		}
+		rest = append(rest, m)
+	}
+}
+
+// closeWrite ends the input, and leaves the way back open.
+func (c *client) closeWrite() {
+	if err := c.conn.(*net.UnixConn).CloseWrite(); err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+type anyClassification struct {
+	Label   any       `json:"label"`
+	Logits  []float32 `json:"logits"`
+	Length  int       `json:"length"`
+	Version *int64    `json:"version"`
+	Window  *windowed `json:"window"`
+	Windows []struct {
+		Start, End int
+		Logits     []float32
+	} `json:"windows"`
+}
+
+// logits computes what the server must answer, bit for bit.
+func logits(t testing.TB, s *Server, tokens []int32) []float32 {
+	t.Helper()
+	out, err := s.model.Scorer.Classify(context.Background(), tokens)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Logits
+}
+
+// TestBareLines: what predict reads, pipelined, in order, with errors in place.
+func TestBareLines(t *testing.T) {
+	s := start(t, testOptions(t, "pre"))
+	c := dial(t, s)
+	const n = 500
+	go func() {
+		w := bufio.NewWriter(c.conn)
+		for i := range n {
+			switch i % 50 {
+			case 7:
+				fmt.Fprintln(w, "{")
+			case 9:
+				fmt.Fprintln(w, `{"id":"x","tokens":[99]}`)
+			default:
+				fmt.Fprintf(w, "{\"tokens\":[%d%s]}\n", 1+i%16, strings.Repeat(",2", i%97))
+			}
+		}
+		w.Flush()
+		c.closeWrite()
+	}()
+	replies, status := c.end()
+	if len(replies) != n || status != 0 {
+		t.Fatalf("%d replies, status %d", len(replies), status)
+	}
+	for i, r := range replies {
+		var m anyMessage
+		var x anyClassification
+		json.Unmarshal([]byte(r), &m)
+		json.Unmarshal([]byte(r), &x)
+		id, code := fmt.Sprint(i+1), 0
+		switch i % 50 {
+		case 7:
+			code = -32700
+		case 9:
+			id, code = `"x"`, -32602
+		}
+		if string(m.ID) != id || (m.Error != nil) != (code != 0) || code != 0 && m.Error.Code != code || code == 0 && x.Length != 1+i%97 {
+			t.Fatalf("line %d: %s", i+1, r)
+		}
+	}
+}

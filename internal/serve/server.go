@@ -1,0 +1,211 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"sync"
+	"time"
+
+	"sftseq/internal/index"
+)
+
+// Options are a server's limits and ways.
+type Options struct {
+	// Load reads the model, at the start and for every reload.
+	Load func() (*Model, error)
+
+	Framing        string
+	MaxLine        int   // bytes of a message
+	MaxInflight    int   // requests of a session that wait for an answer
+	MaxDocuments   int   // of a session
+	MaxMemory      int64 // bytes kept for all sessions
+	MaxBatchTokens int   // 0 is what the device takes at once
+	MaxWait        time.Duration
+	Debounce       time.Duration // from a document's last change to its classification
+	Index          string        // file of the retrieval index, "" for none
+	Reembed        bool          // make an index of another model one of this
+	Version        string
+	Log            *slog.Logger
+}
+
+// Server answers any number of sessions with one model.
+type Server struct {
+	options Options
+	log     *slog.Logger
+	memory  memory
+	metrics *metrics
+	batcher *batcher
+	index   *index.Index // nil without one
+
+	mu       sync.Mutex
+	model    *served
+	sessions map[*session]struct{}
+	draining bool
+	ended    sync.WaitGroup // sessions
+}
+
+// New loads the model and opens the index.
+func New(ctx context.Context, o Options) (*Server, error) {
+	if o.Framing != Lines && o.Framing != LSP {
+		return nil, fmt.Errorf("framing: expected %q or %q, found %q", Lines, LSP, o.Framing)
+	}
+	m, err := o.Load()
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{options: o, log: o.Log, memory: memory{limit: o.MaxMemory}, metrics: newMetrics(), model: newServed(m), sessions: map[*session]struct{}{}}
+	s.batcher = newBatcher(o.MaxBatchTokens, o.MaxWait, s.metrics)
+	if o.Index != "" {
+		if err := s.openIndex(ctx); err != nil {
+			m.Release()
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// current is the model that new requests are answered with.
+func (s *Server) current() *served {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.model
+}
+
+// acquire is the current model, which the caller gives back by done.
+func (s *Server) acquire() *served {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.model.use()
+	return s.model
+}
+
+// Reload loads the model again. Requests that have begun end with the old one.
+func (s *Server) Reload() error {
+	m, err := s.options.Load()
+	if err != nil {
+		return err
+	}
+	if s.index != nil && m.Hash != s.current().Hash {
+		m.Release()
+		return errors.New("the model has changed, and the index is of the old one: start again with --reembed")
+	}
+	s.mu.Lock()
+	old := s.model
+	s.model = newServed(m)
+	s.mu.Unlock()
+	old.retire()
+	return nil
+}
+
+// retryAfter is when a client that was refused may try again, in milliseconds:
+// about when what waits now is done.
+func (s *Server) retryAfter() int {
+	_, tokens, _ := s.batcher.waiting()
+	s.batcher.mu.Lock()
+	each := s.batcher.perToken
+	s.batcher.mu.Unlock()
+	return max(10, int((time.Duration(tokens) * each).Milliseconds()))
+}
+
+// Serve answers the messages of r on w until the end of r, the client's exit or
+// Drain; status is the exit status that LSP wants. Stdio says that the client
+// has started this process for itself. Unless it does, r is closed at the end if
+// it can be.
+func (s *Server) Serve(name string, r io.Reader, w io.Writer, stdio bool) (status int) {
+	x := &session{server: s, frames: newFrames(s.options.Framing, r, w, s.options.MaxLine), name: name, stdio: stdio, log: s.log.With("session", name),
+		messages: make(chan message), stopRead: make(chan struct{}), settled: make(chan struct{}, 1),
+		calls: map[int64]*call{}, ids: map[string]*call{}}
+	x.bare.queue = make(chan *bareLine, maxBareLines+1)
+	x.ctx, x.end = context.WithCancelCause(context.Background())
+	s.mu.Lock()
+	if s.draining {
+		s.mu.Unlock()
+		return 0
+	}
+	s.sessions[x] = struct{}{}
+	s.ended.Add(1)
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.sessions, x)
+		s.mu.Unlock()
+		s.ended.Done()
+	}()
+	s.log.Debug("session begins", "session", name)
+	status = x.run(r)
+	s.log.Debug("session ends", "session", name, "status", status)
+	return status
+}
+
+// grace is how long sessions that must end have for their last answers.
+const grace = time.Second
+
+// Drain has all sessions end when what they have accepted is answered, and
+// returns when they have. When ctx ends what is left is cancelled: that is an
+// error.
+func (s *Server) Drain(ctx context.Context) error {
+	s.mu.Lock()
+	s.draining = true
+	for x := range s.sessions {
+		x.stop()
+	}
+	s.mu.Unlock()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.ended.Wait()
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+	}
+	left := s.cancelAll()
+	select {
+	case <-done:
+	case <-time.After(grace):
+		s.mu.Lock()
+		for x := range s.sessions {
+			x.end(errStopped)
+		}
+		s.mu.Unlock()
+		select {
+		case <-done:
+		case <-time.After(grace): // a client that reads nothing: its pipe ends with the process
+		}
+	}
+	return fmt.Errorf("%d requests were cancelled: they took longer than the time to drain", left)
+}
+
+// cancelAll cancels every request.
+func (s *Server) cancelAll() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := 0
+	for x := range s.sessions {
+		x.mu.Lock()
+		n += len(x.calls) + x.bare.pending
+		for _, c := range x.calls {
+			c.cancel(errStopped)
+		}
+		bare := x.bare.pending > 0
+		x.mu.Unlock()
+		if bare {
+			x.end(errStopped)
+		}
+	}
+	return n
+}
+
+// Close releases model and index. All sessions have ended before.
+func (s *Server) Close() error {
+	s.batcher.close()
+	s.current().retire()
+	if s.index != nil {
+		return s.index.Close()
+	}
+	return nil
+}

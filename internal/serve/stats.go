@@ -1,0 +1,87 @@
+package serve
+
+import (
+	"slices"
+	"strconv"
+	"time"
+)
+
+// stats answers server/stats.
+type stats struct {
+	Uptime    float64          `json:"uptimeSeconds"`
+	Sessions  int              `json:"sessions"`
+	Waiting   int              `json:"waiting"` // sequences in the queue
+	Tokens    int              `json:"waitingTokens"`
+	Running   int              `json:"runningBatches"`
+	Memory    int64            `json:"memoryBytes"`
+	Batches   int64            `json:"batches"`
+	Sequences int64            `json:"sequences"`
+	Computed  int64            `json:"tokens"`
+	Computing float64          `json:"computingSeconds"`
+	Cancelled int64            `json:"cancelled"`
+	Answers   map[string]int64 `json:"answers"` // by method
+	Errors    map[string]int64 `json:"errors"`  // by code
+	Recent    *recentTimes     `json:"recent,omitempty"`
+	Index     *indexStats      `json:"index,omitempty"`
+}
+
+// recentTimes are of the last answers that took a computation.
+type recentTimes struct {
+	Answers   int     `json:"answers"`
+	Median    float64 `json:"medianMilliseconds"`
+	P99       float64 `json:"p99Milliseconds"`
+	OwnMedian float64 `json:"ownMedianMilliseconds"` // without the computation
+	OwnP99    float64 `json:"ownP99Milliseconds"`
+}
+
+type indexStats struct {
+	Items int   `json:"items"`
+	Bytes int64 `json:"bytes"`
+}
+
+// stats is server/stats.
+func (c *call) stats() (any, error) { return c.session.server.stats(), nil }
+
+func (s *Server) stats() stats {
+	var out stats
+	out.Waiting, out.Tokens, out.Running = s.batcher.waiting()
+	out.Memory = s.memory.used.Load()
+	s.mu.Lock()
+	out.Sessions = len(s.sessions)
+	s.mu.Unlock()
+	m := s.metrics
+	out.Cancelled = m.cancelled.Load()
+	out.Answers, out.Errors = map[string]int64{}, map[string]int64{}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	out.Uptime = time.Since(m.started).Seconds()
+	out.Batches, out.Sequences, out.Computed, out.Computing = m.batches, m.jobs, m.tokens, m.computing.Seconds()
+	for name, x := range m.methods {
+		out.Answers[name] = x.answers
+	}
+	for code, n := range m.errors {
+		out.Errors[strconv.Itoa(int(code))] = n
+	}
+	out.Recent = m.quantiles()
+	if s.index != nil {
+		out.Index = &indexStats{s.index.Len(), s.index.Size()}
+	}
+	return out
+}
+
+// quantiles are of the recent answers. The caller holds m.mu.
+func (m *metrics) quantiles() *recentTimes {
+	n := len(m.recent)
+	if n == 0 {
+		return nil
+	}
+	var all, own []time.Duration
+	for _, s := range m.recent {
+		all = append(all, s.latency)
+		own = append(own, s.latency-s.compute)
+	}
+	slices.Sort(all)
+	slices.Sort(own)
+	at := func(d []time.Duration, q float64) float64 { return d[int(q*float64(n-1))].Seconds() * 1000 }
+	return &recentTimes{n, at(all, 0.5), at(all, 0.99), at(own, 0.5), at(own, 0.99)}
+}

@@ -1,0 +1,148 @@
+package serve
+
+import (
+	"encoding/json"
+	"slices"
+
+	"sftseq/internal/requests"
+	"sftseq/sft"
+)
+
+// windowPolicies are what may be read of a sequence that is too long.
+var windowPolicies = []string{"head", "tail", "sliding"}
+
+// window is what a client wants to be read of a sequence that is longer than
+// the model accepts. Nothing is cut without one.
+type window struct {
+	Policy string `json:"policy"`
+	Length int    `json:"length"` // tokens; 0 is the most that the model accepts
+	Stride int    `json:"stride"` // from one sliding window to the next; 0 is half the length
+}
+
+// maxWindows is how many windows a sequence may have.
+const maxWindows = 1 << 12
+
+func parseWindow(path string, value json.RawMessage) (*window, error) {
+	if value == nil {
+		return nil, nil
+	}
+	var w window
+	if err := unmarshal(path, value, &w, `an object such as {"policy": "head"}`); err != nil {
+		return nil, err
+	}
+	switch {
+	case !slices.Contains(windowPolicies, w.Policy):
+		return nil, badParam(path+".policy", "expected one of %q, found %q", windowPolicies, w.Policy)
+	case w.Length < 0:
+		return nil, badParam(path+".length", "expected at least 1 token, found %d", w.Length)
+	case w.Stride < 0:
+		return nil, badParam(path+".stride", "expected at least 1 token, found %d", w.Stride)
+	}
+	return &w, nil
+}
+
+// cut is a part of a sequence.
+type cut struct {
+	start  int
+	tokens []int32
+}
+
+// longest is the most tokens that a model accepts.
+func longest(c *sft.Config) int {
+	if w := c.InputWindow; w != nil {
+		return min(w.Length, c.MaxLength)
+	}
+	return c.MaxLength
+}
+
+// cut returns what is read of a sequence; without a window that is what predict
+// reads.
+func (w *window) cut(c *sft.Config, q *sequence) ([]cut, error) {
+	if w == nil {
+		used, err := q.read(c)
+		return []cut{{0, used}}, err
+	}
+	tokens := q.tokens
+	length := w.Length
+	if length == 0 {
+		length = longest(c)
+	}
+	if length > longest(c) {
+		return nil, badParam("window.length", "expected at most the %d tokens that the model accepts, found %d", longest(c), length)
+	}
+	stride := w.Stride
+	if stride == 0 {
+		stride = max(1, length/2)
+	}
+	n := len(tokens)
+	var cuts []cut
+	switch {
+	case n <= length:
+		cuts = []cut{{0, tokens}}
+	case w.Policy == "head":
+		cuts = []cut{{0, tokens[:length]}}
+	case w.Policy == "tail":
+		cuts = []cut{{n - length, tokens[n-length:]}}
+	default:
+		if count := (n-length+stride-1)/stride + 1; count > maxWindows {
+			return nil, badParam("window.stride", "%d tokens make %d windows, at most %d are allowed", n, count, maxWindows)
+		}
+		for at := 0; at+length < n; at += stride {
+			cuts = append(cuts, cut{at, tokens[at : at+length]})
+		}
+		cuts = append(cuts, cut{n - length, tokens[n-length:]}) // the end is always read
+	}
+	for _, x := range cuts {
+		if err := c.CheckTokens(x.tokens); err != nil {
+			return nil, badParam(q.field, "%v", err)
+		}
+	}
+	return cuts, nil
+}
+
+// windowed says what was read of a sequence that a window was given for.
+type windowed struct {
+	Policy string `json:"policy"`
+	Start  int    `json:"start"` // of what was read, in tokens
+	End    int    `json:"end"`
+	Count  int    `json:"count"`
+}
+
+// windowResult is what the model says of one of several windows.
+type windowResult struct {
+	Start         int       `json:"start"`
+	End           int       `json:"end"`
+	Label         any       `json:"label"`
+	Logits        []float32 `json:"logits"`
+	Probabilities []float32 `json:"probabilities"`
+}
+
+// addWindows says what was read. Of several windows, the logits of the whole are
+// the mean of theirs.
+func (out *classification) addWindows(c *sft.Config, w *window, cuts []cut, outputs []sft.Output) error {
+	last := cuts[len(cuts)-1]
+	out.Window = &windowed{Policy: w.Policy, Start: cuts[0].start, End: last.start + len(last.tokens), Count: len(cuts)}
+	if w.Policy != "sliding" {
+		return nil
+	}
+	mean := make([]float64, len(outputs[0].Logits))
+	for i, o := range outputs {
+		r := &requests.Request{Sequences: [][]int32{cuts[i].tokens}, Lengths: []int{len(cuts[i].tokens)}}
+		p, err := requests.NewPrediction(c, r, o)
+		if err != nil {
+			return err
+		}
+		out.Windows = append(out.Windows, windowResult{cuts[i].start, cuts[i].start + len(cuts[i].tokens), p.Label, p.Logits, p.Probabilities})
+		for k, v := range o.Logits {
+			mean[k] += float64(v) / float64(len(outputs))
+		}
+	}
+	if len(outputs) > 1 {
+		logits := make([]float32, len(mean))
+		for k, v := range mean {
+			logits[k] = float32(v)
+		}
+		out.Logits, out.Probabilities, out.Label = logits, sft.Probabilities(logits), c.Label(sft.Argmax(logits))
+	}
+	return nil
+}
