@@ -3,6 +3,9 @@ package serve
 import (
 	"bytes"
 	"encoding/json"
+	"time"
+
+	"github.com/creachadair/jrpc2"
 
 	"sftseq/internal/requests"
 	"sftseq/sft"
@@ -29,7 +32,12 @@ type bareLine struct {
 	model   *served
 	job     *job // nil if the line is refused
 	bytes   int64
+
+	received time.Time
 }
+
+// bareMethod stands for bare lines among the methods, in statistics.
+const bareMethod = "line"
 
 // acceptBare answers a line without jsonrpc, if it is one that predict takes. In
 // a stream of such lines it takes all.
@@ -56,6 +64,7 @@ func (s *session) refuseBare(m message) {
 
 // queueBare starts a line's job when there is room for it.
 func (s *session) queueBare(l *bareLine) {
+	l.received = time.Now()
 	tokens := l.request.Tokens()
 	for {
 		s.mu.Lock()
@@ -84,7 +93,7 @@ func (s *session) queueBare(l *bareLine) {
 	s.bare.queue <- l // has room for all that may be pending
 }
 
-// writeBare writes the answers in order, and several at once if they are there.
+// writeBare writes the answers in order.
 func (s *session) writeBare() {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)
@@ -97,11 +106,17 @@ func (s *session) writeBare() {
 		}
 		if s.ctx.Err() == nil {
 			out.Reset()
-			if encoder.Encode(l.reply(result, err)) == nil {
+			reply, code := l.reply(result, err)
+			if encoder.Encode(reply) == nil {
 				if err := s.frames.write(bytes.TrimSuffix(out.Bytes(), []byte("\n"))); err != nil {
 					s.end(errSessionOver)
 				}
 			}
+			var compute time.Duration
+			if l.job != nil {
+				compute = l.job.compute
+			}
+			s.server.metrics.answered(bareMethod, code, time.Since(l.received), compute)
 		}
 		l.model.done()
 		s.mu.Lock()
@@ -113,18 +128,18 @@ func (s *session) writeBare() {
 	}
 }
 
-// reply is what predict would write.
-func (l *bareLine) reply(out sft.Output, err error) any {
+// reply is what predict would write; code is 0 for a result.
+func (l *bareLine) reply(out sft.Output, err error) (reply any, code jrpc2.Code) {
 	f := l.request.Failure
 	if f == nil && err == nil {
 		var p requests.Prediction
 		if p, err = requests.NewPrediction(l.model.config, l.request, out); err == nil {
-			return p
+			return p, 0
 		}
 	}
 	if f == nil {
 		e := asError(err)
 		f = &requests.Failure{Code: int(e.Code), Message: e.Message}
 	}
-	return requests.Refusal{ID: l.request.ID, Error: f}
+	return requests.Refusal{ID: l.request.ID, Error: f}, jrpc2.Code(f.Code)
 }

@@ -1,21 +1,24 @@
 package serve
 
 import (
-	"fmt"
 	"io"
-	"maps"
 	"net/http"
-	"slices"
-	"strconv"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 )
 
-// Metrics answers /metrics, in the text format of Prometheus, and /healthz.
+// namespace begins the name of every metric.
+const namespace = "sftseq"
+
+// Metrics answers /metrics, in the formats of Prometheus, and /healthz.
 func (s *Server) Metrics() http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collector{s}, s.metrics.latency, s.metrics.sizes,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mux := http.NewServeMux()
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		s.writeMetrics(w)
-	})
+	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		s.mu.Lock()
 		draining := s.draining
@@ -29,49 +32,46 @@ func (s *Server) Metrics() http.Handler {
 	return mux
 }
 
-func (s *Server) writeMetrics(w io.Writer) {
-	x := s.stats()
-	value := func(name, kind, help string, v any) {
-		fmt.Fprintf(w, "# HELP sftseq_%[1]s %[2]s\n# TYPE sftseq_%[1]s %[3]s\nsftseq_%[1]s %[4]v\n", name, help, kind, v)
-	}
-	value("sessions", "gauge", "Sessions that are open.", x.Sessions)
-	value("queue_sequences", "gauge", "Sequences that wait for a batch.", x.Waiting)
-	value("queue_tokens", "gauge", "Their tokens.", x.Tokens)
-	value("batches_running", "gauge", "Batches that run.", x.Running)
-	value("memory_bytes", "gauge", "Bytes kept for requests and documents.", x.Memory)
-	value("batches_total", "counter", "Batches computed.", x.Batches)
-	value("sequences_total", "counter", "Sequences computed.", x.Sequences)
-	value("tokens_total", "counter", "Tokens computed.", x.Computed)
-	value("computing_seconds_total", "counter", "Time that batches took, together.", x.Computing)
-	value("cancelled_total", "counter", "Sequences that nobody wanted any more.", x.Cancelled)
+// collector has Prometheus read what server/stats tells, so that both agree.
+type collector struct{ server *Server }
 
-	fmt.Fprintln(w, "# HELP sftseq_errors_total Errors by code.\n# TYPE sftseq_errors_total counter")
-	for _, code := range slices.Sorted(maps.Keys(x.Errors)) {
-		fmt.Fprintf(w, "sftseq_errors_total{code=%q} %d\n", code, x.Errors[code])
-	}
-	m := s.metrics
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	fmt.Fprintln(w, "# HELP sftseq_batch_sequences Sequences of a batch.\n# TYPE sftseq_batch_sequences histogram")
-	m.sizes.write(w, "sftseq_batch_sequences", "")
-	fmt.Fprintln(w, "# HELP sftseq_latency_seconds From a request to its answer.\n# TYPE sftseq_latency_seconds histogram")
-	for _, name := range slices.Sorted(maps.Keys(m.methods)) {
-		m.methods[name].latency.write(w, "sftseq_latency_seconds", fmt.Sprintf("method=%q,", name))
-	}
+// values are the metrics that are one number.
+var values = []struct {
+	name, help string
+	kind       prometheus.ValueType
+	of         func(*stats) float64
+}{
+	{"sessions", "Sessions that are open.", prometheus.GaugeValue, func(x *stats) float64 { return float64(x.Sessions) }},
+	{"queue_sequences", "Sequences that wait for a batch.", prometheus.GaugeValue, func(x *stats) float64 { return float64(x.Waiting) }},
+	{"queue_tokens", "Tokens that wait for a batch.", prometheus.GaugeValue, func(x *stats) float64 { return float64(x.Tokens) }},
+	{"batches_running", "Batches that run.", prometheus.GaugeValue, func(x *stats) float64 { return float64(x.Running) }},
+	{"memory_bytes", "Bytes kept for requests and documents.", prometheus.GaugeValue, func(x *stats) float64 { return float64(x.Memory) }},
+	{"batches_total", "Batches computed.", prometheus.CounterValue, func(x *stats) float64 { return float64(x.Batches) }},
+	{"sequences_total", "Sequences computed.", prometheus.CounterValue, func(x *stats) float64 { return float64(x.Sequences) }},
+	{"tokens_total", "Tokens computed.", prometheus.CounterValue, func(x *stats) float64 { return float64(x.Computed) }},
+	{"computing_seconds_total", "Time that batches took, together.", prometheus.CounterValue, func(x *stats) float64 { return x.Computing }},
+	{"cancelled_total", "Sequences that nobody wanted any more.", prometheus.CounterValue, func(x *stats) float64 { return float64(x.Cancelled) }},
 }
 
-func (h *histogram) write(w io.Writer, name, labels string) {
-	var total int64
-	for i, n := range h.counts {
-		total += n
-		bound := "+Inf"
-		if i < len(h.bounds) {
-			bound = strconv.FormatFloat(h.bounds[i], 'g', -1, 64)
-		}
-		fmt.Fprintf(w, "%s_bucket{%sle=%q} %d\n", name, labels, bound, total)
+var errorsDesc = prometheus.NewDesc(namespace+"_errors_total", "Errors by code.", []string{"code"}, nil)
+
+func describe(name, help string) *prometheus.Desc {
+	return prometheus.NewDesc(namespace+"_"+name, help, nil, nil)
+}
+
+func (c collector) Describe(ch chan<- *prometheus.Desc) {
+	for _, v := range values {
+		ch <- describe(v.name, v.help)
 	}
-	if labels != "" {
-		labels = "{" + labels[:len(labels)-1] + "}"
+	ch <- errorsDesc
+}
+
+func (c collector) Collect(ch chan<- prometheus.Metric) {
+	x := c.server.stats()
+	for _, v := range values {
+		ch <- prometheus.MustNewConstMetric(describe(v.name, v.help), v.kind, v.of(&x))
 	}
-	fmt.Fprintf(w, "%s_sum%s %v\n%s_count%s %d\n", name, labels, h.sum, name, labels, total)
+	for code, n := range x.Errors {
+		ch <- prometheus.MustNewConstMetric(errorsDesc, prometheus.CounterValue, float64(n), code)
+	}
 }

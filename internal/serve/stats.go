@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -51,14 +52,12 @@ func (s *Server) stats() stats {
 	s.mu.Unlock()
 	m := s.metrics
 	out.Cancelled = m.cancelled.Load()
-	out.Answers, out.Errors = map[string]int64{}, map[string]int64{}
+	out.Errors = map[string]int64{}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	out.Answers = maps.Clone(m.answers)
 	out.Uptime = time.Since(m.started).Seconds()
 	out.Batches, out.Sequences, out.Computed, out.Computing = m.batches, m.jobs, m.tokens, m.computing.Seconds()
-	for name, x := range m.methods {
-		out.Answers[name] = x.answers
-	}
 	for code, n := range m.errors {
 		out.Errors[strconv.Itoa(int(code))] = n
 	}
