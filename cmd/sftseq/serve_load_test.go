@@ -1,0 +1,74 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"sftseq/lra"
+	"sftseq/sft"
+)
+
+// TestServeCost is Show 3b: a token costs the server little more of the
+// processor's time than it costs predict, both as processes, with the paper's
+// model of ListOps. SFTSEQ_LOAD asks for it, as it takes minutes; predict goes
+// before and after, so that the machine's mood counts less.
+func TestServeCost(t *testing.T) {
+	if os.Getenv("SFTSEQ_LOAD") == "" {
+		t.Skip("SFTSEQ_LOAD=1 measures what the server adds to predict")
+	}
+	task, err := lra.Lookup("listops")
+	if err != nil {
+		t.Fatal(err)
+	}
+	preset, err := task.Preset("paper")
+	if err != nil {
+		t.Fatal(err)
+	}
+	model := t.TempDir()
+	if err := sft.NewModel(&preset.Config, 1).Save(model); err != nil {
+		t.Fatal(err)
+	}
+	path, err := built()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 1000
+	r := rand.New(rand.NewPCG(1, 2))
+	var lines, calls strings.Builder
+	calls.WriteString("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\"}\n")
+	tokens := 0
+	for i := range n {
+		length := 500 + r.IntN(1501)
+		tokens += length
+		fmt.Fprintf(&lines, "{\"tokens\":[1%s]}\n", strings.Repeat(",7", length-1))
+		fmt.Fprintf(&calls, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"sequence/classify\",\"params\":{\"tokens\":[1%s]}}\n", i+1, strings.Repeat(",7", length-1))
+	}
+	cost := func(input, command string, flags ...string) time.Duration {
+		c := exec.Command(path, append([]string{command, "--model", model}, flags...)...)
+		c.Stdin = strings.NewReader(input)
+		var out, errs bytes.Buffer
+		c.Stdout, c.Stderr = &out, &errs
+		if err := c.Run(); err != nil {
+			t.Fatalf("%s: %v\n%s", command, err, errs.String())
+		}
+		if got := strings.Count(out.String(), `"logits"`); got != n {
+			t.Fatalf("%s: %d answers\n%.500s", command, got, out.String())
+		}
+		took := c.ProcessState.UserTime() + c.ProcessState.SystemTime()
+		t.Logf("%s: %.0f tokens a second of processor time", command, float64(tokens)/took.Seconds())
+		return took
+	}
+	inflight := fmt.Sprint("--max-inflight=", n)
+	before := cost(lines.String(), "predict")
+	served := cost(calls.String(), "serve", inflight)
+	bare := cost(lines.String(), "serve")
+	after := cost(lines.String(), "predict")
+	predict := (before + after) / 2
+	t.Logf("of predict's rate: requests %.3f, bare lines %.3f", predict.Seconds()/served.Seconds(), predict.Seconds()/bare.Seconds())
+}
