@@ -10,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"sftseq/lra"
 	"sftseq/sft"
 )
 
@@ -22,16 +21,12 @@ func TestServeCost(t *testing.T) {
 	if os.Getenv("SFTSEQ_LOAD") == "" {
 		t.Skip("SFTSEQ_LOAD=1 measures what the server adds to predict")
 	}
-	task, err := lra.Lookup("listops")
-	if err != nil {
-		t.Fatal(err)
-	}
-	preset, err := task.Preset("paper")
+	config, _, err := benchConfig("listops")
 	if err != nil {
 		t.Fatal(err)
 	}
 	model := t.TempDir()
-	if err := sft.NewModel(&preset.Config, 1).Save(model); err != nil {
+	if err := sft.NewModel(config, 1).Save(model); err != nil {
 		t.Fatal(err)
 	}
 	path, err := built()
