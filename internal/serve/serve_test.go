@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"sftseq/internal/cpu"
 	"sftseq/sft"
 )
@@ -54,7 +56,7 @@ func testOptions(t testing.TB, model string) Options {
 // of it is left.
 func start(t testing.TB, o Options) *Server {
 	t.Helper()
-	before := runtime.NumGoroutine()
+	before := goleak.IgnoreCurrent()
 	s, err := New(context.Background(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -71,14 +73,9 @@ func start(t testing.TB, o Options) *Server {
 		if used := s.memory.used.Load(); used != 0 {
 			t.Errorf("%d bytes of memory are still counted", used)
 		}
-		for range 200 {
-			if runtime.NumGoroutine() <= before {
-				return
-			}
-			time.Sleep(10 * time.Millisecond)
+		if err := goleak.Find(before); err != nil {
+			t.Error(err)
 		}
-		stacks := make([]byte, 1<<20)
-		t.Errorf("%d goroutines are left, %d were there before\n%s", runtime.NumGoroutine(), before, stacks[:runtime.Stack(stacks, true)])
 	})
 	return s
 }
