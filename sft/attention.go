@@ -97,20 +97,8 @@ func (l *layer) attentionBackward(dy *tensor.Tensor) *tensor.Tensor {
 	do := l.like(a.forward.O, l.name+"attn.grad")
 	l.linearBackward(l.name+"attn.o", do, dy, a.forward.O, false)
 
-	back := tensor.AttentionBackward{
-		DQ: l.like(a.forward.Q, l.name+"q.grad"), DK: l.like(a.forward.K, l.name+"k.grad"), DV: l.like(a.forward.V, l.name+"v.grad"),
-		DO: do, Forward: a.forward,
-	}
-	if a.leak != nil {
-		back.DLeak = l.like(a.leak.Y, l.name+"leak.grad")
-	}
-	var dp *tensor.Tensor
-	if a.tables != nil {
-		dp = l.sampled(l.name+"p.grad", c.NumHeads)
-		back.Gradient = tensor.SinusoidGradient{DF: l.like(a.tables.F, l.name+"f.grad"), DG: l.like(a.tables.G, l.name+"g.grad"), DP: dp}
-	}
-	l.Launch(back)
-	l.relationBackward(back)
+	back := l.productsBackward(do)
+	dp := l.relationBackward(back)
 	l.dropout(back.DQ, back.DQ, l.index, philox.StreamDropoutQ, c.AttentionDropout)
 	l.dropout(back.DK, back.DK, l.index, philox.StreamDropoutK, c.AttentionDropout)
 
@@ -134,10 +122,29 @@ func (l *layer) attentionBackward(dy *tensor.Tensor) *tensor.Tensor {
 	return dx
 }
 
-// relationBackward folds the tables' gradients into their weights.
-func (l *layer) relationBackward(back tensor.AttentionBackward) {
+// productsBackward goes back through P V and the scores.
+func (l *layer) productsBackward(do *tensor.Tensor) tensor.AttentionBackward {
+	a := &l.attn
+	back := tensor.AttentionBackward{
+		DQ: l.like(a.forward.Q, l.name+"q.grad"), DK: l.like(a.forward.K, l.name+"k.grad"), DV: l.like(a.forward.V, l.name+"v.grad"),
+		DO: do, Forward: a.forward,
+	}
+	if a.leak != nil {
+		back.DLeak = l.like(a.leak.Y, l.name+"leak.grad")
+	}
+	if a.tables != nil {
+		back.Gradient = tensor.SinusoidGradient{DP: l.sampled(l.name+"p.grad", l.config.NumHeads),
+			DF: l.like(a.tables.F, l.name+"f.grad"), DG: l.like(a.tables.G, l.name+"g.grad")}
+	}
+	l.Launch(back)
+	return back
+}
+
+// relationBackward folds the tables' gradients into their weights, and returns
+// what the gradient of the duplet weights receives, nil without relative terms.
+func (l *layer) relationBackward(back tensor.AttentionBackward) (dp *tensor.Tensor) {
 	if l.attn.tables == nil {
-		return
+		return nil
 	}
 	g := back.Gradient.(tensor.SinusoidGradient)
 	l.Launch(tensor.SinusoidTablesBackward{
@@ -145,4 +152,5 @@ func (l *layer) relationBackward(back tensor.AttentionBackward) {
 		DAddWeight: l.gradient(l.name + "attn.rel_add.weight"), DAddBias: l.gradient(l.name + "attn.rel_add.bias"),
 		DF: g.DF, DG: g.DG, Counts: l.Counts, Frequencies: l.frequencies,
 	})
+	return g.DP
 }

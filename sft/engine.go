@@ -154,19 +154,25 @@ func (l *lane) place(b *packed, mode Mode, seed uint64, step uint32) (*preparedP
 // result is what a pass computed for its examples, row-major.
 type result struct {
 	pooled, logits, loss []float32
-	silent               []int64 // per layer
+	silent               []int64       // per layer
+	explanations         []Explanation // of each sequence, in Explain
 }
 
 // run computes examples from start to end and downloads the results.
 func (l *lane) run(ctx context.Context, examples []seq.Example, mode Mode, seed uint64, step uint32) (*result, error) {
-	p, err := l.load(examples, mode, seed, step)
+	b := pack(l.engine.config, examples, mode)
+	p, err := l.place(b, mode, seed, step)
 	if err != nil {
 		return nil, err
 	}
 	if err := p.Run(ctx, l.mem, 0, len(p.Program.Segments)); err != nil {
 		return nil, err
 	}
-	return l.results(p, len(examples))
+	r, err := l.results(p, len(examples))
+	if err == nil && p.explained != nil {
+		r.explanations, err = p.explained.read(b, l.mem[tensor.Arena])
+	}
+	return r, err
 }
 
 func (l *lane) results(p *preparedPass, examples int) (*result, error) {

@@ -90,7 +90,7 @@ type mlp struct{ in, hidden, activated *tensor.Tensor }
 // feedForward is fc2(dropout(GELU(fc1(x)))), dropped out.
 func (l *layer) feedForward(x *tensor.Tensor) *tensor.Tensor {
 	c := l.config
-	if l.mode == Infer {
+	if !l.mode.backward() {
 		y := l.like(x, l.name+"mlp")
 		l.Launch(tensor.FeedForward{Y: y, X: x,
 			Weight1: l.weight(l.name + "mlp.fc1.weight"), Bias1: l.weight(l.name + "mlp.fc1.bias"),

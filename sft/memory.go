@@ -98,7 +98,7 @@ func PlannedBytes(c *Config, mode Mode, batch, length, lanes int) (int64, error)
 		return 0, err
 	}
 	blocks := 2 // the weights, and as they are packed for products
-	if mode != Infer {
+	if mode.backward() {
 		lane += (1 + bits.Len(uint(batch))) * params.Words
 		blocks += 3 // moments, and the packs of the backward's products
 	}

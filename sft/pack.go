@@ -94,5 +94,8 @@ func (p *packed) upload(pass *Pass, m tensor.Memory, seed uint64, step uint32) e
 	if pass.Label != nil {
 		err = write(err, pass.Label, p.label)
 	}
+	if pass.explained != nil && err == nil {
+		err = pass.explained.upload(p, m)
+	}
 	return err
 }

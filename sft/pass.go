@@ -12,9 +12,13 @@ type Mode uint8
 
 const (
 	Infer    Mode = iota // forward
+	Explain              // forward, and what it read
 	Evaluate             // forward and backward without noise and dropout
 	Train                // forward and backward with them
 )
+
+// backward reports whether a pass computes gradients.
+func (m Mode) backward() bool { return m >= Evaluate }
 
 // Shape is the capacity of a pass: rows that fit.
 type Shape struct {
@@ -27,14 +31,16 @@ type Shape struct {
 type Pass struct {
 	Program *tensor.Program
 	Batch   *tensor.Batch
-	Label   *tensor.Tensor // [E] int32; nil in Infer
+	Label   *tensor.Tensor // [E] int32; nil without a backward
 	Pooled  *tensor.Tensor // [B, d]
 	Logits  *tensor.Tensor // [E, labels]
-	Loss    *tensor.Tensor // [E]; nil in Infer
-	Scale   *tensor.Tensor // [1], of the loss that the gradient is of; nil in Infer
+	Loss    *tensor.Tensor // [E]; nil without a backward
+	Scale   *tensor.Tensor // [1], of the loss that the gradient is of; nil without a backward
 	// Silent counts, per layer, pairs of token and head without any positive
 	// score; in Train, nil for softmax.
 	Silent []*tensor.Tensor
+
+	explained *explained // in Explain
 }
 
 // emitter records a pass.
@@ -64,6 +70,9 @@ func NewPass(c *Config, params *Parameters, shape Shape, mode Mode) (*Pass, erro
 	m.Segment("embed")
 	x := m.tokens("embed", c.HiddenSize)
 	m.Launch(tensor.Embed{Y: x, Token: m.batch.Tokens, Weight: m.weight("embed.weight")})
+	if mode == Explain {
+		pass.explained = m.explain()
+	}
 	layers := make([]*layer, c.NumLayers)
 	for l := range layers {
 		m.Segment(fmt.Sprintf("layer %d", l))
@@ -72,15 +81,21 @@ func NewPass(c *Config, params *Parameters, shape Shape, mode Mode) (*Pass, erro
 		if s := layers[l].attn.forward.Silent; s != nil {
 			pass.Silent = append(pass.Silent, s)
 		}
+		if pass.explained != nil {
+			pass.explained.layer(layers[l])
+		}
 	}
 	m.Segment("pool")
 	h := &head{emitter: m}
 	pass.Pooled = h.pool(x)
+	if pass.explained != nil {
+		pass.explained.pool(h)
+	}
 	m.Segment("head")
 	pass.Logits = h.logits()
 	m.Keep(pass.Pooled)
 	m.Keep(pass.Logits)
-	if mode == Infer {
+	if !mode.backward() {
 		m.Finish()
 		return pass, nil
 	}

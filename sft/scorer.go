@@ -21,6 +21,8 @@ type Output struct {
 	Logits []float32
 	// Embeddings has the pooled vector of the sequence, or of each of a pair.
 	Embeddings [][]float32
+	// Explanations has what was read of each; of [Scorer.Explain] alone.
+	Explanations []Explanation
 }
 
 // NewScorer puts a model's weights on a device.
@@ -50,14 +52,19 @@ func (s *Scorer) Config() *Config { return s.engine.config }
 // no bit of a result. An example that the model cannot read is an error that
 // names its place.
 func (s *Scorer) Examples(ctx context.Context, examples []seq.Example) ([]Output, error) {
+	return s.score(ctx, examples, Infer, forwardTokens(s.engine.device))
+}
+
+// score runs passes of a mode over groups of a number of tokens.
+func (s *Scorer) score(ctx context.Context, examples []seq.Example, mode Mode, size int) ([]Output, error) {
 	for i, e := range examples {
 		if err := s.engine.config.CheckExample(e); err != nil {
 			return nil, fmt.Errorf("example %d: %w", i, err)
 		}
 	}
 	out := make([]Output, len(examples))
-	err := s.eachGroup(ctx, examples, func(ctx context.Context, l *lane, at int, g []seq.Example) error {
-		r, err := l.run(ctx, g, Infer, s.engine.config.SamplerSeed, 0)
+	err := s.eachGroup(ctx, groups(examples, size), func(ctx context.Context, l *lane, at int, g []seq.Example) error {
+		r, err := l.run(ctx, g, mode, s.engine.config.SamplerSeed, 0)
 		if err != nil {
 			return err
 		}
@@ -70,14 +77,14 @@ func (s *Scorer) Examples(ctx context.Context, examples []seq.Example) ([]Output
 	return out, nil
 }
 
-// eachGroup cuts examples into groups and calls f with each, the index of its
-// first example and a lane of its own, several at once. The first error ends it.
-func (s *Scorer) eachGroup(ctx context.Context, examples []seq.Example, f func(ctx context.Context, l *lane, at int, g []seq.Example) error) error {
+// eachGroup calls f with each group of examples, the index of its first example
+// and a lane of its own, several at once. The first error ends it.
+func (s *Scorer) eachGroup(ctx context.Context, groups [][]seq.Example, f func(ctx context.Context, l *lane, at int, g []seq.Example) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var wg sync.WaitGroup
 	first := 0
-	for _, g := range groups(examples, forwardTokens(s.engine.device)) {
+	for _, g := range groups {
 		var l *lane
 		select {
 		case l = <-s.lanes:
@@ -111,6 +118,9 @@ func (s *Scorer) split(r *result, out []Output) {
 		for t := range towers {
 			at := (i*towers + t) * d
 			out[i].Embeddings = append(out[i].Embeddings, r.pooled[at:at+d])
+		}
+		if r.explanations != nil {
+			out[i].Explanations = r.explanations[i*towers : (i+1)*towers]
 		}
 	}
 }

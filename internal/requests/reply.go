@@ -19,6 +19,11 @@ type Prediction struct {
 	Logits        []float32       `json:"logits"`
 	Probabilities []float32       `json:"probabilities"`
 	Sizes
+
+	// What of a sequence was read, or of each of a pair, if that was asked for.
+	Explain  *sft.Explanation `json:"explain,omitempty"`
+	ExplainA *sft.Explanation `json:"explain_a,omitempty"`
+	ExplainB *sft.Explanation `json:"explain_b,omitempty"`
 }
 
 // NewPrediction says what a model made of a request. Output that JSON cannot
@@ -27,7 +32,14 @@ func NewPrediction(c *sft.Config, r *Request, o sft.Output) (Prediction, error) 
 	if !finite(o.Logits) {
 		return Prediction{}, errNonFinite()
 	}
-	return Prediction{r.ID, c.Label(sft.Argmax(o.Logits)), o.Logits, sft.Probabilities(o.Logits), newSizes(c, r)}, nil
+	p := Prediction{ID: r.ID, Label: c.Label(sft.Argmax(o.Logits)), Logits: o.Logits, Probabilities: sft.Probabilities(o.Logits), Sizes: newSizes(c, r)}
+	switch len(o.Explanations) {
+	case 1:
+		p.Explain = &o.Explanations[0]
+	case 2:
+		p.ExplainA, p.ExplainB = &o.Explanations[0], &o.Explanations[1]
+	}
+	return p, nil
 }
 
 // Embedding is the reply to a line that is embedded.

@@ -44,6 +44,7 @@ func newBatcher(budget int, maxWait time.Duration, m *metrics) *batcher {
 func (b *batcher) submit(ctx context.Context, m *served, w work, e seq.Example) *job {
 	j := &job{model: m, work: w, example: e, ctx: ctx, arrived: time.Now(), done: make(chan struct{})}
 	if ctx.Err() != nil {
+		b.metrics.cancelled.Add(1)
 		j.settle(sft.Output{}, context.Cause(ctx))
 		return j
 	}
@@ -198,17 +199,16 @@ func (b *batcher) compute(ctx context.Context, jobs []*job) (err error) {
 	started := time.Now()
 	var outputs []sft.Output
 	scorer := jobs[0].model.Scorer
-	if jobs[0].work == classify {
-		examples := make([]seq.Example, len(jobs))
-		for i, j := range jobs {
-			examples[i] = j.example
-		}
+	examples, sequences := make([]seq.Example, len(jobs)), make([][]int32, len(jobs))
+	for i, j := range jobs {
+		examples[i], sequences[i] = j.example, j.example.A
+	}
+	switch jobs[0].work {
+	case classify:
 		outputs, err = scorer.Examples(ctx, examples)
-	} else {
-		sequences := make([][]int32, len(jobs))
-		for i, j := range jobs {
-			sequences[i] = j.example.A
-		}
+	case explain:
+		outputs, err = scorer.Explain(ctx, examples)
+	case embed:
 		var vectors [][]float32
 		vectors, err = scorer.Embeddings(ctx, sequences)
 		for _, v := range vectors {

@@ -18,7 +18,7 @@ type classification struct {
 	Windows []windowResult `json:"windows,omitempty"`
 }
 
-var classifyFields = fieldsOf([]string{""}, append(manyFields, "sequences", "window")...)
+var classifyFields = fieldsOf([]string{""}, append(manyFields, "sequences", "window", "explain")...)
 
 // classify is sequence/classify.
 func (c *call) classify() (any, error) {
@@ -37,19 +37,32 @@ func (c *call) classifyOne(path string, fields map[string]json.RawMessage) *item
 	if w == nil && q.document != nil {
 		w = q.document.window
 	}
-	return c.classifySequence(q, w)
+	what, err := parseExplain(path+"explain", fields["explain"])
+	if err != nil {
+		return &item{err: err}
+	}
+	return c.startClassification(what, q, w)
 }
 
 // classifySequence starts the classification of a sequence, or of its windows.
 func (c *call) classifySequence(q *sequence, w *window) *item {
+	return c.startClassification(classify, q, w)
+}
+
+func (c *call) startClassification(what work, q *sequence, w *window) *item {
 	cuts, err := w.cut(c.model.config, q)
 	if err != nil {
 		return &item{err: err}
 	}
+	for _, cut := range cuts {
+		if err := c.reserveFor(what, q, cut.tokens); err != nil {
+			return &item{err: err}
+		}
+	}
 	ctx, done := during(c.ctx, q)
 	i := &item{done: done}
 	for _, cut := range cuts {
-		i.jobs = append(i.jobs, c.session.server.batcher.submit(ctx, c.model, classify, seq.Example{A: cut.tokens, Label: seq.NoLabel}))
+		i.jobs = append(i.jobs, c.session.server.batcher.submit(ctx, c.model, what, seq.Example{A: cut.tokens, Label: seq.NoLabel}))
 	}
 	i.result = func(outputs []sft.Output) (any, error) {
 		return newClassification(c.model.config, q, w, cuts, outputs)
@@ -62,6 +75,7 @@ func newClassification(config *sft.Config, q *sequence, w *window, cuts []cut, o
 	if q.document != nil {
 		out.URI, out.Version = q.document.uri, &q.version
 	}
+	shift(outputs, cuts)
 	r := &requests.Request{Sequences: [][]int32{cuts[0].tokens}, Lengths: []int{len(q.tokens)}}
 	var err error
 	if out.Prediction, err = requests.NewPrediction(config, r, outputs[0]); err != nil {

@@ -14,6 +14,7 @@ type work int
 
 const (
 	classify work = iota // logits
+	explain              // logits, and what was read
 	embed                // the pooled vector of one sequence
 )
 

@@ -7,7 +7,7 @@ import (
 	"sftseq/sft"
 )
 
-var scoreFields = fieldsOf([]string{"_a", "_b"}, append(manyFields, "pairs")...)
+var scoreFields = fieldsOf([]string{"_a", "_b"}, append(manyFields, "pairs", "explain")...)
 
 // score is retrieval/score.
 func (c *call) score() (any, error) { return c.run("pairs", scoreFields, c.scoreOne) }
@@ -25,8 +25,17 @@ func (c *call) scoreOne(path string, fields map[string]json.RawMessage) *item {
 	if err != nil {
 		return &item{err: err}
 	}
+	what, err := parseExplain(path+"explain", fields["explain"])
+	if err != nil {
+		return &item{err: err}
+	}
+	for i, q := range []*sequence{a, b} {
+		if err := c.reserveFor(what, q, r.Sequences[i]); err != nil {
+			return &item{err: err}
+		}
+	}
 	ctx, done := during(c.ctx, a, b)
-	j := c.session.server.batcher.submit(ctx, c.model, classify, r.Example())
+	j := c.session.server.batcher.submit(ctx, c.model, what, r.Example())
 	return &item{jobs: []*job{j}, done: done, result: func(outputs []sft.Output) (any, error) {
 		return requests.NewPrediction(c.model.config, r, outputs[0])
 	}}

@@ -115,6 +115,8 @@ type windowResult struct {
 	Label         any       `json:"label"`
 	Logits        []float32 `json:"logits"`
 	Probabilities []float32 `json:"probabilities"`
+
+	Explain *sft.Explanation `json:"explain,omitempty"`
 }
 
 // addWindows says what was read. Of several windows, the logits of the whole are
@@ -125,6 +127,7 @@ func (out *classification) addWindows(c *sft.Config, w *window, cuts []cut, outp
 	if w.Policy != "sliding" {
 		return nil
 	}
+	out.Explain = nil // each window has its own
 	mean := make([]float64, len(outputs[0].Logits))
 	for i, o := range outputs {
 		r := &requests.Request{Sequences: [][]int32{cuts[i].tokens}, Lengths: []int{len(cuts[i].tokens)}}
@@ -132,7 +135,7 @@ func (out *classification) addWindows(c *sft.Config, w *window, cuts []cut, outp
 		if err != nil {
 			return err
 		}
-		out.Windows = append(out.Windows, windowResult{cuts[i].start, cuts[i].start + len(cuts[i].tokens), p.Label, p.Logits, p.Probabilities})
+		out.Windows = append(out.Windows, windowResult{cuts[i].start, cuts[i].start + len(cuts[i].tokens), p.Label, p.Logits, p.Probabilities, p.Explain})
 		for k, v := range o.Logits {
 			mean[k] += float64(v) / float64(len(outputs))
 		}

@@ -1,0 +1,171 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"sftseq/seq"
+	"sftseq/sft"
+)
+
+// explainedAnswer is the answer to an explained request.
+type explainedAnswer struct {
+	Label         any
+	Logits        []float32
+	Probabilities []float32
+	Explain       *sft.Explanation
+	ExplainA      *sft.Explanation `json:"explain_a"`
+	ExplainB      *sft.Explanation `json:"explain_b"`
+	Version       *int64
+	Windows       []struct {
+		Start, End int
+		Logits     []float32
+		Explain    *sft.Explanation
+	}
+}
+
+// explanations are what the model says of an example, with positions from start on.
+func explanations(t testing.TB, s *Server, start int, e seq.Example) []sft.Explanation {
+	t.Helper()
+	out, err := s.model.Scorer.Explain(context.Background(), []seq.Example{e})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shift(out, []cut{{start: start}})
+	return out[0].Explanations
+}
+
+func expectExplanation(t *testing.T, what string, got *sft.Explanation, want sft.Explanation) {
+	t.Helper()
+	if got == nil || !reflect.DeepEqual(*got, want) {
+		t.Errorf("%s: %+v, want %+v", what, got, want)
+	}
+}
+
+// TestExplain: explained and plain requests side by side are answered alike, and
+// the explanation is the scorer's, for every source and in a list.
+func TestExplain(t *testing.T) {
+	s := start(t, testOptions(t, "pre"))
+	c := dial(t, s).initialize(struct{}{})
+	random := rand.New(rand.NewPCG(1, 2))
+	const n = 40
+	tokens := make([][]int32, n)
+	for i := range tokens {
+		tokens[i] = randomTokens(random, 1+random.IntN(200))
+		c.request(fmt.Sprint("plain ", i), "sequence/classify", map[string]any{"tokens": tokens[i], "explain": false})
+		c.request(fmt.Sprint("explained ", i), "sequence/classify", map[string]any{"tokens": tokens[i], "explain": true})
+	}
+	plain, explained := make([]explainedAnswer, n), make([]explainedAnswer, n)
+	for range 2 * n {
+		m, i := c.message(), 0
+		if m.Error != nil {
+			t.Fatalf("%s: %+v", m.ID, m.Error)
+		}
+		into := plain
+		if _, err := fmt.Sscanf(string(m.ID), `"explained %d"`, &i); err == nil {
+			into = explained
+		} else if _, err := fmt.Sscanf(string(m.ID), `"plain %d"`, &i); err != nil {
+			t.Fatalf("%s", m.ID)
+		}
+		decode(t, m.Result, &into[i])
+	}
+	for i, x := range explained {
+		expectExplanation(t, fmt.Sprint(i), x.Explain, explanations(t, s, 0, seq.Example{A: tokens[i]})[0])
+		if x.Explain = nil; !reflect.DeepEqual(x, plain[i]) {
+			t.Errorf("%d: %+v explained, %+v otherwise", i, x, plain[i])
+		}
+	}
+
+	want := explanations(t, s, 0, seq.Example{A: []int32{12, 3, 10, 15}})[0]
+	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 3, "text": "[MAX 2 9 ]"})
+	var x explainedAnswer
+	c.call("uri", "sequence/classify", map[string]any{"uri": "u", "explain": true}, &x)
+	if expectExplanation(t, "uri", x.Explain, want); x.Version == nil || *x.Version != 3 {
+		t.Errorf("version %v", x.Version)
+	}
+	var many struct {
+		Results []struct{ Result explainedAnswer }
+	}
+	c.call("many", "sequence/classify", map[string]any{"sequences": []any{map[string]any{"text": "[MAX 2 9 ]"}, map[string]any{"text": "[MAX 2 9 ]", "explain": true}}}, &many)
+	if expectExplanation(t, "many", many.Results[1].Result.Explain, want); many.Results[0].Result.Explain != nil {
+		t.Error("explained without being asked")
+	}
+}
+
+// TestExplainWindows: each window has its own, in positions of the whole.
+func TestExplainWindows(t *testing.T) {
+	s := start(t, testOptions(t, "pre"))
+	c := dial(t, s).initialize(struct{}{})
+	tokens := randomTokens(rand.New(rand.NewPCG(3, 4)), 100)
+	for policy, from := range map[string]int{"head": 0, "tail": 70} {
+		var x explainedAnswer
+		c.call(policy, "sequence/classify", map[string]any{"tokens": tokens, "explain": true, "window": map[string]any{"policy": policy, "length": 30}}, &x)
+		expectExplanation(t, policy, x.Explain, explanations(t, s, from, seq.Example{A: tokens[from : from+30]})[0])
+	}
+	var x explainedAnswer
+	c.call("sliding", "sequence/classify", map[string]any{"tokens": tokens, "explain": true, "window": map[string]any{"policy": "sliding", "length": 30, "stride": 20}}, &x)
+	if x.Explain != nil || len(x.Windows) != 5 {
+		t.Fatalf("%d windows, all explained by %+v", len(x.Windows), x.Explain)
+	}
+	for _, w := range x.Windows {
+		expectExplanation(t, fmt.Sprint(w.Start), w.Explain, explanations(t, s, w.Start, seq.Example{A: tokens[w.Start:w.End]})[0])
+		if last := w.Explain.Layers[0].Positions; int(last[0]) < w.Start || int(last[len(last)-1]) >= w.End {
+			t.Errorf("positions %v in the window from %d to %d", last, w.Start, w.End)
+		}
+		if !slices.Equal(w.Logits, logits(t, s, tokens[w.Start:w.End])) {
+			t.Errorf("window %d: logits %v", w.Start, w.Logits)
+		}
+	}
+}
+
+// TestExplainPair: both sequences of a pair.
+func TestExplainPair(t *testing.T) {
+	s := start(t, testOptions(t, "retrieval"))
+	c := dial(t, s).initialize(struct{}{})
+	pair := map[string]any{"tokens_a": []int32{1, 2, 3}, "tokens_b": []int32{4, 5, 6, 7, 8}}
+	var plain, x explainedAnswer
+	c.call(1, "retrieval/score", pair, &plain)
+	pair["explain"] = true
+	c.call(2, "retrieval/score", pair, &x)
+	want := explanations(t, s, 0, seq.Example{A: []int32{1, 2, 3}, B: []int32{4, 5, 6, 7, 8}})
+	expectExplanation(t, "a", x.ExplainA, want[0])
+	expectExplanation(t, "b", x.ExplainB, want[1])
+	if x.ExplainA, x.ExplainB = nil, nil; !reflect.DeepEqual(x, plain) {
+		t.Errorf("%+v explained, %+v otherwise", x, plain)
+	}
+}
+
+// TestExplainRefused: what is no boolean, what would take too much memory, and
+// what is cancelled.
+func TestExplainRefused(t *testing.T) {
+	o := testOptions(t, "pre")
+	o.MaxMemory = 1 << 20
+	s := start(t, o)
+	c := dial(t, s).initialize(struct{}{})
+	c.refuse(1, "sequence/classify", map[string]any{"tokens": []int{1}, "explain": "yes"}, -32602, `explain: expected true or false, found "yes"`)
+	var many struct {
+		Results []struct{ Error *struct{ Message string } }
+	}
+	c.call(2, "sequence/classify", map[string]any{"sequences": []any{map[string]any{"tokens": []int{1}, "explain": 1}}}, &many)
+	if e := many.Results[0].Error; e == nil || !strings.HasPrefix(e.Message, "sequences[0].explain: expected true or false") {
+		t.Errorf("%+v", e)
+	}
+	c.refuse(3, "sequence/classify", map[string]any{"text": strings.Repeat("1 ", 5000), "explain": true,
+		"window": map[string]any{"policy": "sliding", "length": 4000, "stride": 1}}, -32000, "--max-memory")
+	release := hold(s)
+	c.request(4, "sequence/classify", map[string]any{"tokens": []int{1, 2}, "explain": true})
+	eventually(t, "nothing runs", func() bool { _, _, running := s.batcher.waiting(); return running == 1 })
+	c.notify("$/cancelRequest", map[string]any{"id": 4})
+	if m := c.answer(4); m.Error == nil || m.Error.Code != -32800 {
+		t.Errorf("%+v", m)
+	}
+	eventually(t, "the batch goes on", func() bool { jobs, _, running := s.batcher.waiting(); return running+jobs == 0 })
+	close(release)
+	pairs := dial(t, start(t, testOptions(t, "retrieval"))).initialize(struct{}{})
+	pairs.refuse(1, "retrieval/score", map[string]any{"text_a": "a", "text_b": "b", "explain": []int{}}, -32602, "explain: expected true or false, found a list")
+}

@@ -1,0 +1,301 @@
+package sft
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"sftseq/internal/philox"
+	"sftseq/seq"
+	"sftseq/sinusoid"
+)
+
+// reference is the model in evaluation, in float64 and as its definition has it:
+// every matrix is there, every sum is a loop.
+type reference struct {
+	*Config
+	weights map[string][]float64
+}
+
+func newReference(m *Model) reference {
+	r := reference{m.Config, map[string][]float64{}}
+	for _, p := range m.Parameters.List {
+		for _, v := range m.Parameters.Slice(m.Weights, p) {
+			r.weights[p.Name] = append(r.weights[p.Name], float64(v))
+		}
+	}
+	return r
+}
+
+// example returns the logits and what was read of each sequence.
+func (r reference) example(e seq.Example) (logits []float64, read []referenceExplanation) {
+	u, first := r.sequence(e.A)
+	if !r.Pair() {
+		return r.linear("head.out", u), []referenceExplanation{first}
+	}
+	v, second := r.sequence(e.B)
+	features := slices.Concat(u, v)
+	for c := range u {
+		features = append(features, u[c]*v[c])
+	}
+	for c := range u {
+		features = append(features, u[c]-v[c])
+	}
+	return r.linear("head.out", gelu64(r.linear("head.hidden", features))), []referenceExplanation{first, second}
+}
+
+// referenceExplanation is an explanation whose layers are by position.
+type referenceExplanation struct {
+	layers  []map[int32][2]float64 // weight and mass
+	pooling []float64
+}
+
+func (r reference) sequence(tokens []int32) (pooled []float64, read referenceExplanation) {
+	d := r.HiddenSize
+	x := make([][]float64, len(tokens))
+	for i, token := range tokens {
+		x[i] = r.weights["embed.weight"][int(token)*d:][:d]
+	}
+	for l := range r.NumLayers {
+		name := fmt.Sprintf("layers.%d.", l)
+		attention := func(x [][]float64) [][]float64 {
+			y, mass := r.attention(l, name, x)
+			read.layers = append(read.layers, mass)
+			return y
+		}
+		mlp := func(x [][]float64) [][]float64 {
+			return each(x, func(v []float64) []float64 {
+				return r.linear(name+"mlp.fc2", gelu64(r.linear(name+"mlp.fc1", v)))
+			})
+		}
+		norm1 := func(v []float64) []float64 { return r.norm(name+"norm1", v) }
+		norm2 := func(v []float64) []float64 { return r.norm(name+"norm2", v) }
+		if r.NormPosition == "pre" {
+			x = sum64(x, attention(each(x, norm1)))
+			x = sum64(x, mlp(each(x, norm2)))
+		} else {
+			x = each(sum64(x, attention(x)), norm1)
+			x = each(sum64(x, mlp(x)), norm2)
+		}
+	}
+	if r.NormPosition == "pre" {
+		x = each(x, func(v []float64) []float64 { return r.norm("final_norm", v) })
+	}
+	total := 0.0
+	for _, v := range x {
+		read.pooling = append(read.pooling, math.Exp(r.linear("head.pool", v)[0]))
+		total += read.pooling[len(read.pooling)-1]
+	}
+	pooled = make([]float64, d)
+	for i, v := range x {
+		read.pooling[i] /= total
+		for c := range v {
+			pooled[c] += read.pooling[i] * v[c]
+		}
+	}
+	return pooled, read
+}
+
+// duplet is a sampled pair of positions; partner is −1 where there is none.
+type duplet struct {
+	top, partner int
+	p            float64
+}
+
+// sample chooses and pairs tokens by their scores.
+func (r reference) sample(layer int, score []float64) []duplet {
+	word := func(stream uint32, i int) uint32 {
+		return philox.Words(r.SamplerSeed, philox.Counter(uint32(i), 0, uint32(layer), stream, 0, 0))[0]
+	}
+	order := make([]int, len(score))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(score[b], score[a]), cmp.Compare(word(philox.StreamTie, a), word(philox.StreamTie, b)), cmp.Compare(a, b))
+	})
+	k := min(r.NumSampledTokens, len(order))
+	top, rest := order[:k], order[k:]
+	slices.SortFunc(rest, func(a, b int) int {
+		return cmp.Or(cmp.Compare(word(philox.StreamPartner, a), word(philox.StreamPartner, b)), cmp.Compare(a, b))
+	})
+	partner := rest[:min(k, len(rest))]
+	slices.Sort(top)
+	slices.Sort(partner)
+	var out []duplet
+	for j, t := range top {
+		s := duplet{t, -1, 1}
+		if j < len(partner) {
+			one, other := softplus64(score[t]), softplus64(score[partner[j]])
+			s.partner, s.p = partner[j], one/(one+other)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// attention returns the block's output, and by position the weights and masses of
+// the sampled tokens.
+func (r reference) attention(layer int, name string, x [][]float64) ([][]float64, map[int32][2]float64) {
+	var score []float64
+	for _, v := range x {
+		score = append(score, r.linear(name+"sampler", v)[0])
+	}
+	duplets := r.sample(layer, score)
+	var q, k, v, leak, o [][]float64
+	for _, row := range x {
+		q, o = append(q, r.linear(name+"attn.q", row)), append(o, make([]float64, r.HiddenSize))
+	}
+	for _, s := range duplets {
+		mixed := make([]float64, r.HiddenSize)
+		for c := range mixed {
+			mixed[c] = s.p * x[s.top][c]
+			if s.partner >= 0 {
+				mixed[c] += (1 - s.p) * x[s.partner][c]
+			}
+		}
+		k, v = append(k, r.linear(name+"attn.k", mixed)), append(v, r.linear(name+"attn.v", mixed))
+		leak = append(leak, r.linear(name+"attn.leak", mixed))
+	}
+	dh := r.HiddenSize / r.NumHeads
+	received := map[int32][2]float64{}
+	for head := range r.NumHeads {
+		leaked := 0.0
+		for _, c := range leak {
+			leaked += softplus64(c[head])
+		}
+		from := head * dh
+		for i := range x {
+			a := make([]float64, len(duplets))
+			for j, s := range duplets {
+				mul, add := r.relation(name, head, i, s)
+				a[j] = r.meet(q[i][from:from+dh], k[j][from:from+dh])/math.Sqrt(float64(dh))*mul + add
+			}
+			for j, p := range r.probabilities(a, leaked) {
+				for c := from; c < from+dh; c++ {
+					o[i][c] += p * v[j][c]
+				}
+				p /= float64(r.NumHeads * len(x))
+				add := func(position int, weight float64) {
+					old := received[int32(position)]
+					received[int32(position)] = [2]float64{weight, old[1] + weight*p}
+				}
+				if s := duplets[j]; s.partner < 0 {
+					add(s.top, 1)
+				} else {
+					add(s.top, s.p)
+					add(s.partner, 1-s.p)
+				}
+			}
+		}
+	}
+	return each(o, func(v []float64) []float64 { return r.linear(name+"attn.o", v) }), received
+}
+
+// meet is the score of a query and a key.
+func (r reference) meet(q, k []float64) (m float64) {
+	for c := range q {
+		switch r.Score {
+		case "maxout":
+			m += max(q[c], k[c])
+		case "maxout_standardized":
+			m += (max(q[c], k[c]) - 1/math.Sqrt(math.Pi)) / math.Sqrt(1-1/math.Pi)
+		case "lily":
+			m += math.Abs(q[c]+k[c]) - math.Abs(q[c]-k[c])
+		case "dot":
+			m += q[c] * k[c]
+		}
+	}
+	return m
+}
+
+// relation is Rmul and Radd of a query and a duplet.
+func (r reference) relation(name string, head, i int, s duplet) (mul, add float64) {
+	if r.Relative == "none" {
+		return 1, 0
+	}
+	linear := func(kind string, j int) float64 {
+		w, b := r.weights[name+"attn."+kind+".weight"], r.weights[name+"attn."+kind+".bias"]
+		return sinusoid.Reference{Base: r.SinusoidBase, Dim: r.SinusoidDim}.Linear(w[head*r.SinusoidDim:][:r.SinusoidDim], b[head], i, j)
+	}
+	mul, add = s.p*softplus64(linear("rel_mul", s.top)), s.p*linear("rel_add", s.top)
+	if s.partner >= 0 {
+		mul += (1 - s.p) * softplus64(linear("rel_mul", s.partner))
+		add += (1 - s.p) * linear("rel_add", s.partner)
+	}
+	return mul, add
+}
+
+// probabilities is a row of P.
+func (r reference) probabilities(a []float64, leaked float64) []float64 {
+	sum := 1e-9
+	if r.Probability == "leaky_relu" {
+		sum += leaked
+	}
+	p := make([]float64, len(a))
+	for j, v := range a {
+		p[j] = max(0, v)
+		if r.Probability == "softmax" {
+			p[j] = math.Exp(v)
+		}
+		sum += p[j]
+	}
+	for j := range p {
+		p[j] /= sum
+	}
+	return p
+}
+
+func (r reference) linear(name string, x []float64) (y []float64) {
+	w := r.weights[name+".weight"]
+	for o, bias := range r.weights[name+".bias"] {
+		for c, v := range x {
+			bias += w[o*len(x)+c] * v
+		}
+		y = append(y, bias)
+	}
+	return y
+}
+
+func (r reference) norm(name string, x []float64) []float64 {
+	n := float64(len(x))
+	mean, variance := 0.0, 0.0
+	for _, v := range x {
+		mean += v / n
+	}
+	for _, v := range x {
+		variance += (v - mean) * (v - mean) / n
+	}
+	y := make([]float64, len(x))
+	for c, v := range x {
+		y[c] = (v-mean)/math.Sqrt(variance+r.LayerNormEps)*r.weights[name+".weight"][c] + r.weights[name+".bias"][c]
+	}
+	return y
+}
+
+func each(x [][]float64, f func([]float64) []float64) (y [][]float64) {
+	for _, v := range x {
+		y = append(y, f(v))
+	}
+	return y
+}
+
+func sum64(x, y [][]float64) [][]float64 {
+	out := make([][]float64, len(x))
+	for i := range x {
+		for c := range x[i] {
+			out[i] = append(out[i], x[i][c]+y[i][c])
+		}
+	}
+	return out
+}
+
+func gelu64(x []float64) (y []float64) {
+	for _, v := range x {
+		y = append(y, v*(1+math.Erf(v/math.Sqrt2))/2)
+	}
+	return y
+}
+
+func softplus64(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
