@@ -54,11 +54,19 @@ Example: echo '{"text":"[MAX 2 9 ]"}' | sftseq predict --model runs/listops`,
 		Description: `Reads FILE (standard input if absent or -) and writes for each line
    {"id": 7, "label": …, "logits": […], "probabilities": […], "length": 4}
 where label is the class's name if the model has names, otherwise its number;
-for a pair, length_a and length_b as well.
+for a pair, length_a and length_b as well. With --explain a line also says what the
+model read: for each layer the positions it sampled, their weights and the share of
+its attention that each received; and the weight of each token in the pooling.
 
 ` + linesHelp,
-		Flags:  lineFlags(),
-		Action: func(c *cli.Context) error { return answerLines(c, predictor) },
+		Flags: append(lineFlags(), &cli.BoolFlag{Name: "explain", Usage: "say what the model read of each sequence"}),
+		Action: func(c *cli.Context) error {
+			explain := c.Bool("explain")
+			if explain && c.IsSet("input") {
+				return usage(c, "--explain answers lines, not --input")
+			}
+			return answerLines(c, func(s *sft.Scorer) answerer { return predictor(s, explain) })
+		},
 	}
 }
 
@@ -104,15 +112,18 @@ func answerLines(c *cli.Context, make func(*sft.Scorer) answerer) error {
 	return s.run(c.Context, in, c.App.Writer)
 }
 
-func predictor(scorer *sft.Scorer) answerer {
-	c := scorer.Config()
+func predictor(scorer *sft.Scorer, explain bool) answerer {
+	c, score := scorer.Config(), scorer.Examples
+	if explain {
+		score = scorer.Explain
+	}
 	lines := func(s *stream) func(context.Context, []*requests.Request) ([]any, error) {
 		return func(ctx context.Context, batch []*requests.Request) ([]any, error) {
 			examples := make([]seq.Example, len(batch))
 			for i, r := range batch {
 				examples[i] = r.Example()
 			}
-			outputs, err := scorer.Examples(ctx, examples)
+			outputs, err := score(ctx, examples)
 			if err != nil {
 				return nil, err
 			}

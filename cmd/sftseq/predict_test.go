@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -11,6 +12,7 @@ import (
 	"time"
 
 	"sftseq/internal/requests"
+	"sftseq/sft"
 )
 
 // TestPredictLines answers good lines and bad ones in their order.
@@ -217,4 +219,30 @@ func TestFullOutput(t *testing.T) {
 			t.Errorf("%v: status %d, %q", args, status, errs.String())
 		}
 	}
+}
+
+// TestPredictExplain: --explain adds what the model read to the same answer, for
+// each sequence of a line.
+func TestPredictExplain(t *testing.T) {
+	for model, line := range map[string]string{"pre": `{"text":"[MAX 2 9 ]"}`, "retrieval": `{"text_a":"ab","text_b":"abc"}`} {
+		plain := succeed(t, line, "predict", "--model", golden(model))
+		var with requests.Prediction
+		if err := json.Unmarshal([]byte(succeed(t, line, "predict", "--explain", "--model", golden(model))), &with); err != nil {
+			t.Fatal(err)
+		}
+		lengths := map[*sft.Explanation]int{with.Explain: 4}
+		if model == "retrieval" {
+			lengths = map[*sft.Explanation]int{with.ExplainA: 2, with.ExplainB: 3}
+		}
+		for e, n := range lengths {
+			if e == nil || len(e.Pooling) != n || len(e.Layers) != 2 || len(e.Layers[0].Positions) == 0 {
+				t.Fatalf("%s: %+v", model, e)
+			}
+		}
+		with.Explain, with.ExplainA, with.ExplainB = nil, nil, nil
+		if rest, err := json.Marshal(with); err != nil || string(rest)+"\n" != plain {
+			t.Errorf("%s: %s, %v; without --explain %s", model, rest, err, plain)
+		}
+	}
+	refuse(t, exitUsage, "--explain answers lines", "", "predict", "--explain", "--model", golden("pre"), "--input", "x", "--output", "y")
 }

@@ -41,15 +41,12 @@ func (c *call) classifyOne(path string, fields map[string]json.RawMessage) *item
 	if err != nil {
 		return &item{err: err}
 	}
-	return c.startClassification(what, q, w)
+	return c.classifySequence(what, q, w)
 }
 
-// classifySequence starts the classification of a sequence, or of its windows.
-func (c *call) classifySequence(q *sequence, w *window) *item {
-	return c.startClassification(classify, q, w)
-}
-
-func (c *call) startClassification(what work, q *sequence, w *window) *item {
+// classifySequence starts the classification of a sequence, or of its windows;
+// what is classify or explain.
+func (c *call) classifySequence(what work, q *sequence, w *window) *item {
 	cuts, err := w.cut(c.model.config, q)
 	if err != nil {
 		return &item{err: err}

@@ -52,7 +52,7 @@ func (d *document) publish() {
 	var err error
 	var result any
 	if q.tokens, err = model.parser.Encode(text); err == nil {
-		i := c.classifySequence(q, d.window)
+		i := c.classifySequence(classify, q, d.window)
 		result, err = c.wait(i)
 		i.close()
 	}
