@@ -56,9 +56,13 @@ cover:
 	$(GO) tool cover -func=cover.out | tail -1
 
 # Debian's PyTorch checks docs/python.md; Mesa's processor driver runs the Vulkan
-# device, watched by the validation layer; the compilers check the shaders.
-# Without apt all that is left to the user.
+# device, watched by the validation layer; the compilers check the shaders; jq and
+# Node.js, wherever it is from, run the clients in examples/. Without apt all that is
+# left to the user.
 PACKAGES := mesa-vulkan-drivers libvulkan1 vulkan-validationlayers glslang-tools spirv-tools
+COMMANDS := jq:jq node:nodejs npm:npm
+NODE_CLIENT := examples/node
+SHADER_TOOLS := .tools
 deps:
 	$(GO) mod download
 	@command -v apt-get >/dev/null || exit 0; \
@@ -67,17 +71,27 @@ deps:
 	for p in $(PACKAGES); do \
 	    dpkg -s $$p 2>/dev/null | grep -q '^Status: .* installed$$' || missing="$$missing $$p"; \
 	done; \
+	for c in $(COMMANDS); do \
+	    command -v $${c%:*} >/dev/null || missing="$$missing $${c#*:}"; \
+	done; \
 	[ -z "$$missing" ] || $(SUDO) apt-get update -qq; \
 	for p in $$missing; do \
 	    $(SUDO) apt-get install -y -qq --no-install-recommends $$p >/dev/null || \
 	    echo "$$p is not to be had: the tests that need it will be skipped"; \
 	done
+	@[ -x $(SHADER_TOOLS)/bin/spirv-val ] || shaders/newer-tools.sh $(SHADER_TOOLS) >/dev/null || \
+	    echo "newer compilers are not to be had: shaders with cooperative matrices will not be checked"
+	@[ $(NODE_CLIENT)/node_modules/.package-lock.json -nt $(NODE_CLIENT)/package-lock.json ] || \
+	    (cd $(NODE_CLIENT) && npm ci --silent) || \
+	    echo "npm's packages are not to be had: the tests that need them will be skipped"
 
 # The SPIR-V of shaders that have changed. Cooperative matrices need newer tools
-# than Debian 12 has: GLSLANG_COOPMAT=path, and SPIRV_VAL_COOPMAT=path to
-# validate.
-shaders:
-	$(GO) run ./shaders/internal/gen -glslang-coopmat "$(GLSLANG_COOPMAT)" -spirv-val-coopmat "$(SPIRV_VAL_COOPMAT)"
+# than Debian 12 has.
+shaders: $(SHADER_TOOLS)/bin/spirv-val
+	$(GO) run ./shaders/internal/gen -glslang-coopmat $(SHADER_TOOLS)/bin/glslang -spirv-val-coopmat $(SHADER_TOOLS)/bin/spirv-val
+
+$(SHADER_TOOLS)/bin/spirv-val:
+	shaders/newer-tools.sh $(SHADER_TOOLS)
 
 # The assembly of internal/simd, from its generator.
 SIMD ?= internal/simd

@@ -5,8 +5,6 @@
 // SPIR-V is committed, so that only who changes a shader needs a compiler; make
 // shaders calls it and records in sources.sum which source a file was compiled
 // from. This package's tests find a source that is newer than its SPIR-V.
-// Shaders for cooperative matrices need a newer one than the others: glslang 15,
-// and 16 for bfloat16.
-//
-//	make shaders GLSLANG_COOPMAT=path/to/glslang
+// Shaders for cooperative matrices need a newer one than the others, glslang 15,
+// and 16 for bfloat16: newer-tools.sh brings it where apt is.
 package shaders

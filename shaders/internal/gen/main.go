@@ -98,7 +98,7 @@ func (m *maker) compile(s source.Shader) ([]byte, error) {
 	if s.Cooperative {
 		tools = m.coopmat
 		if tools.compiler == "" {
-			return nil, errors.New("it is new or has changed, and needs a compiler that knows GL_KHR_cooperative_matrix: make shaders GLSLANG_COOPMAT=path/to/glslang")
+			return nil, errors.New("it is new or has changed, and needs a compiler that knows GL_KHR_cooperative_matrix: -glslang-coopmat, which make shaders names")
 		}
 	}
 	temporary, err := os.CreateTemp("", s.Name+".*.spv")

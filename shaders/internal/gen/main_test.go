@@ -54,7 +54,7 @@ func TestRun(t *testing.T) {
 	run("b.spv\n", "a.comp: ")
 	run("", "an error")
 	write(file("a.comp"), "#extension GL_KHR_cooperative_matrix : require\n")
-	run("", "GLSLANG_COOPMAT=")
+	run("", "-glslang-coopmat")
 	m.coopmat.compiler = m.plain.compiler
 	run("a.spv\n", "")
 	m.coopmat.compiler = ""

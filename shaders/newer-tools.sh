@@ -1,0 +1,38 @@
+#!/bin/sh
+# Brings glslang and spirv-val from Debian's next release into a folder, DIR/bin, for
+# shaders whose extensions those of a stable release do not know (cooperative
+# matrices, bfloat16). Nothing is installed: the programs run with the C library that
+# they were built for, from that folder.
+#
+#   shaders/newer-tools.sh DIR
+set -eu
+dir=$1 packages='glslang-tools spirv-tools libc6 libstdc++6 libgcc-s1'
+mkdir -p "$dir"
+work=$(cd "$dir" && mktemp -d "$PWD/tmp.XXXXXX")
+trap 'rm -rf "$work"' EXIT
+
+# The archive that this machine uses, asked for its next release.
+archive=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' 2>/dev/null | sed -n 1p)
+[ -n "$archive" ] || { echo "no archive of Debian in apt's sources" >&2; exit 1; }
+mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/root"
+: >"$work/status"
+echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $archive testing main" >"$work/sources.list"
+apt() {
+	apt-get -qq -o Dir::Etc::SourceList="$work/sources.list" -o Dir::Etc::SourceParts=/dev/null -o Dir::State::Lists="$work/lists" \
+		-o Dir::State::Status="$work/status" -o Dir::Cache="$work/cache" -o APT::Sandbox::User= "$@"
+}
+apt update
+(cd "$work" && apt download $packages)
+for p in "$work"/*.deb; do
+	dpkg -x "$p" "$work/root"
+done
+
+rm -rf "$dir/root" "$dir/bin"
+mkdir "$dir/bin"
+mv "$work/root" "$dir/root"
+loader=$(cd "$dir" && find "$PWD/root" -name 'ld-linux*.so.*' | sed -n 1p)
+for program in glslang spirv-val; do
+	printf '#!/bin/sh\nexec "%s" --library-path "%s" "%s" "$@"\n' "$loader" "${loader%/*}" "$(cd "$dir" && pwd)/root/usr/bin/$program" >"$dir/bin/$program"
+	chmod +x "$dir/bin/$program"
+	"$dir/bin/$program" --version | sed -n 1p
+done
