@@ -222,3 +222,48 @@ func TestInterruptedEvaluation(t *testing.T) {
 	}
 	compareOutcomes(t, outcomeOf(t, dir), outcomeOf(t, straight))
 }
+
+// TestRateAfterResume: what was trained on before a run was interrupted counts in
+// the interval's averages, and not in the tokens a second of this process.
+func TestRateAfterResume(t *testing.T) {
+	config, settings := trainingConfig(), runSettings()
+	settings.LogEvery = 100
+	train, val := splits(t, config.Task)
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	o := options(dir, func(event any) {
+		if s, ok := event.(State); ok && s.Step == 2 {
+			cancel()
+		}
+	})
+	first, err := NewTrainer(randomModel(config, 1), settings, cpu.New(1), train, val, nil, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(first.Run(ctx), first.Close()); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	from, err := LoadCheckpoint(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := from.State.Window.Tokens
+	var second *Trainer
+	ctx, cancel = context.WithCancel(context.Background())
+	defer cancel()
+	o.Observe = func(event any) {
+		if s, ok := event.(State); ok {
+			if before == 0 || second.tokens != s.Window.Tokens-before {
+				t.Errorf("%d tokens are counted, of %d in the interval, %d before the stop", second.tokens, s.Window.Tokens, before)
+			}
+			cancel()
+		}
+	}
+	if second, err = NewTrainer(randomModel(config, 1), settings, cpu.New(1), train, val, from, o); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(second.Run(ctx), second.Close()); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+}

@@ -37,6 +37,7 @@ type Trainer struct {
 	started    time.Time
 	saved      time.Time
 	logged     time.Time
+	tokens     int // trained on since then, by this process
 }
 
 // NewTrainer prepares a run, or the rest of one: with a checkpoint, the model,
@@ -108,7 +109,7 @@ func (t *Trainer) start(from *Checkpoint) error {
 		if err := t.saveState(); err != nil {
 			return err
 		}
-	} else if kernels := t.engine.device.Kernels(); from.Kernels != kernels {
+	} else if kernels := t.engine.device.Kernels(); from.Kernels != kernels && !t.finished() {
 		t.observe(Warning(fmt.Sprintf("the run was computed with %q kernels so far and goes on with %q: its bits may differ from those of an uninterrupted run", from.Kernels, kernels)))
 	}
 	var err error
@@ -152,6 +153,9 @@ func (t *Trainer) Close() error {
 // Run trains until the last step, until patience ends, or until ctx does: then
 // it stores a checkpoint and returns the error of ctx.
 func (t *Trainer) Run(ctx context.Context) error {
+	if t.finished() {
+		return nil // and the checkpoint goes on saying what computed it
+	}
 	t.saved, t.logged = time.Now(), time.Now()
 	for !t.done() {
 		err := t.step(ctx)
@@ -187,6 +191,9 @@ func (t *Trainer) done() bool {
 	return t.state.Step >= t.Steps() || t.settings.Patience > 0 && t.state.SinceBest >= t.settings.Patience && t.state.Evaluated == t.state.Step
 }
 
+// finished reports whether nothing is left to do.
+func (t *Trainer) finished() bool { return t.done() && t.state.Evaluated == t.state.Step }
+
 // evaluationDue: every so many steps or at the end of an epoch, and at the end
 // of the run.
 func (t *Trainer) evaluationDue() bool {
@@ -217,7 +224,9 @@ func (t *Trainer) step(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	before := t.state.Window.Tokens
 	t.state.Window.add(b, examples, t.model.Config.NumLabels)
+	t.tokens += t.state.Window.Tokens - before
 	t.state.Next = t.order.next(t.state)
 	t.state.Step++
 	t.state.LossScale = t.state.LossScale.after(b.skipped)
@@ -298,11 +307,11 @@ func (t *Trainer) log(rate float64) error {
 	w, now := t.state.Window, time.Now()
 	r := StepReport{Kind: "train", Step: t.state.Step, Epoch: t.epochs(), Loss: w.Loss / float64(w.Examples),
 		Accuracy: float64(w.Correct) / float64(w.Examples), LearningRate: rate, GradNorm: w.GradNorm / float64(max(1, w.Steps-w.Skipped)), Skipped: w.Skipped, LossScale: t.state.LossScale.Factor,
-		Tokens: w.Tokens, Seconds: now.Sub(t.started).Seconds(), TokensPerS: float64(w.Tokens) / now.Sub(t.logged).Seconds()}
+		Tokens: w.Tokens, Seconds: now.Sub(t.started).Seconds(), TokensPerS: float64(t.tokens) / now.Sub(t.logged).Seconds()}
 	for _, n := range w.Silent {
 		r.Silent = append(r.Silent, float64(n)/float64(w.Tokens*t.model.Config.NumHeads))
 	}
-	t.logged = now
+	t.logged, t.tokens = now, 0
 	t.state.Window = window{}
 	if err := t.metrics.write(r); err != nil {
 		return err

@@ -122,6 +122,21 @@ func TestCheckVulkan(t *testing.T) {
 	}
 }
 
+// TestValidationFails: what the validation layer says of the devices of a command
+// makes it fail, up to the end of the device. Here the layer gives advice, too, of
+// which it has some on every program.
+func TestValidationFails(t *testing.T) {
+	vktest.Open(t)
+	t.Setenv("VK_LAYER_ENABLES", "VK_VALIDATION_FEATURE_ENABLE_BEST_PRACTICES_EXT")
+	status, out, errs := program(strings.NewReader(`{"tokens":[1,2,3]}`), "predict", "--model", golden("pre"), "--device", "vulkan")
+	if status != exitError || !strings.Contains(out, `"logits"`) || !strings.Contains(errs, "\nvalidation: ") || !strings.Contains(errs, "sftseq: closing vulkan:0 (") {
+		t.Errorf("status %d: %s%s", status, out, errs)
+	}
+	if status, _, errs := program(nil, "devices"); status != exitError || !strings.Contains(errs, "validation: ") {
+		t.Errorf("devices: status %d: %s", status, errs)
+	}
+}
+
 // TestKernelCheck: what fails is counted and named, not at any length.
 func TestKernelCheck(t *testing.T) {
 	k := &kernelCheck{Kernel: "add"}
@@ -223,7 +238,16 @@ func TestResumeOnAnotherDevice(t *testing.T) {
 			t.Fatalf("%s: status %d: %s%s", device, status, out, errs)
 		}
 	}
-	if command := readText(t, filepath.Join(run, "config.json")); !strings.Contains(command, `"precision": "fp32"`) || !strings.Contains(command, "--precision=fp32") {
+	if command := readText(t, filepath.Join(run, "config.json")); !strings.Contains(command, `"precision": "fp32"`) || !strings.Contains(command, "--device cpu --precision fp32") {
 		t.Errorf("%s", command)
+	}
+	// Nothing is left to do: nothing is computed, and nothing changes.
+	checkpoint := readText(t, filepath.Join(run, "last", "checkpoint.safetensors"))
+	status, out, errs := program(nil, "train", "listops", "--data", data, "--out", run, "--resume", "--device", "vulkan")
+	if status != exitOK || !strings.Contains(out, "validation accuracy") || strings.Contains(errs, "warning: ") {
+		t.Errorf("status %d: %s%s", status, out, errs)
+	}
+	if readText(t, filepath.Join(run, "last", "checkpoint.safetensors")) != checkpoint {
+		t.Error("the checkpoint of a finished run has changed")
 	}
 }

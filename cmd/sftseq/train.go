@@ -17,7 +17,6 @@ import (
 	"sftseq/device"
 	"sftseq/internal/tensor"
 	"sftseq/lra"
-	"sftseq/seq"
 	"sftseq/sft"
 )
 
@@ -74,7 +73,7 @@ func train(c *cli.Context, task *lra.Task) error {
 		if err != nil {
 			return err
 		}
-		_, err = r.run(c.Context)
+		_, err = r.run(c)
 		return err
 	}
 	return trainSeeds(c, task)
@@ -109,8 +108,8 @@ func trainSeeds(c *cli.Context, task *lra.Task) error {
 		if err != nil {
 			return err
 		}
-		r.resume = fmt.Sprintf("sftseq train %s --seeds %s --out %s --resume", task.Name, shellQuote(c.String("seeds")), shellQuote(c.String("out")))
-		accuracy, err := r.run(c.Context)
+		r.resume = resumption(c, task, c.String("seeds"), c.String("out"))
+		accuracy, err := r.run(c)
 		if err != nil {
 			return err
 		}
@@ -130,14 +129,14 @@ func trainSeeds(c *cli.Context, task *lra.Task) error {
 
 // trainRun is one run, ready to start.
 type trainRun struct {
-	dir        string
-	trainer    *sft.Trainer
-	train, val *seq.File
-	device     tensor.Device
-	progress   *trainProgress
-	out        io.Writer
-	resume     string // the command that goes on with it
-	reproduce  string // the command that repeats it
+	dir       string
+	trainer   *sft.Trainer
+	device    tensor.Device
+	opened    []io.Closer // on it
+	progress  *trainProgress
+	out       io.Writer
+	resume    string // the command that goes on with it
+	reproduce string // the command that repeats it
 }
 
 func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (_ *trainRun, err error) {
@@ -146,7 +145,7 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (_ *tr
 		return nil, err
 	}
 	r := &trainRun{dir: dir, out: c.App.Writer, progress: newTrainProgress(c.App.ErrWriter),
-		resume: fmt.Sprintf("sftseq train %s --out %s --resume", task.Name, shellQuote(dir))}
+		resume: resumption(c, task, "", dir)}
 	var started *provenance
 	if from != nil {
 		if started, err = resumeFlags(c, from); err != nil {
@@ -186,7 +185,7 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (_ *tr
 	}
 	defer func() {
 		if err != nil {
-			closeDevice(c, r.device)
+			err = errors.Join(err, r.close(c))
 		}
 	}()
 	data, err := trainingData(c, task, preset)
@@ -209,21 +208,35 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (_ *tr
 }
 
 // open opens the data and prepares the trainer.
-func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, settings sft.Settings, from *sft.Checkpoint, memory int64) (err error) {
-	if r.train, err = data.set.Open("train"); err != nil {
+func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, settings sft.Settings, from *sft.Checkpoint, memory int64) error {
+	train, err := data.set.Open("train")
+	if err != nil {
 		return err
 	}
-	if r.val, err = data.set.Open("val"); err != nil {
+	r.opened = append(r.opened, train)
+	val, err := data.set.Open("val")
+	if err != nil {
 		return err
 	}
-	r.trainer, err = sft.NewTrainer(model, settings, r.device, r.train, r.val, from, sft.Options{
+	r.opened = append(r.opened, val)
+	r.trainer, err = sft.NewTrainer(model, settings, r.device, train, val, from, sft.Options{
 		Dir: r.dir, Memory: memoryOn(c, r.device, memory), SaveEvery: c.Duration("save-every"), Data: data.fingerprint, Observe: r.progress.observe,
 	})
 	if err != nil {
 		return err
 	}
+	r.opened = append(r.opened, r.trainer)
 	r.progress.begin(r.trainer, r.device.Name())
 	return nil
+}
+
+// close closes what was opened, the last first.
+func (r *trainRun) close(c *cli.Context) (err error) {
+	for _, o := range slices.Backward(r.opened) {
+		err = errors.Join(err, o.Close())
+	}
+	closeDevice(c, r.device)
+	return err
 }
 
 // checkpointOf returns the checkpoint to resume from, nil for a fresh start. A
@@ -249,12 +262,11 @@ func checkpointOf(c *cli.Context, dir string) (*sft.Checkpoint, error) {
 }
 
 // run trains to the end and returns the best accuracy on the validation split.
-func (r *trainRun) run(ctx context.Context) (float64, error) {
-	err := r.trainer.Run(ctx)
+func (r *trainRun) run(c *cli.Context) (float64, error) {
+	err := r.trainer.Run(c.Context)
 	r.progress.finish()
 	s := r.trainer.State()
-	err = errors.Join(err, r.trainer.Close(), r.train.Close(), r.val.Close(), r.device.Close())
-	if err != nil {
+	if err = errors.Join(err, r.close(c)); err != nil {
 		if errors.Is(err, context.Canceled) {
 			return 0, fmt.Errorf("stopped at step %d, the checkpoint is stored; go on with:\n  %s", s.Step, r.resume)
 		}

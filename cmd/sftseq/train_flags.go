@@ -213,14 +213,38 @@ func memoryOn(c *cli.Context, d tensor.Device, limit int64) int64 {
 
 // reproduction is the command that repeats a run.
 func reproduction(c *cli.Context, task *lra.Task, dir string, seed uint64) string {
-	parts := []string{"sftseq train", task.Name, fmt.Sprintf("--preset %s --seed %d", c.String("preset"), seed)}
-	for _, f := range append(numberFlags(), &cli.StringFlag{Name: "data"}, &cli.StringFlag{Name: "init-from"}, &cli.StringFlag{Name: "precision"}) {
-		name := f.Names()[0]
-		if name != "preset" && name != "seed" && c.IsSet(name) {
-			parts = append(parts, fmt.Sprintf("--%s=%s", name, shellQuote(fmt.Sprint(c.Value(name)))))
+	names := []string{"data", "init-from", "device", "precision"}
+	for _, f := range numberFlags() {
+		if name := f.Names()[0]; name != "preset" && name != "seed" {
+			names = append(names, name)
 		}
 	}
-	return strings.Join(append(parts, "--out", shellQuote(filepath.Clean(dir)+"-again")), " ")
+	return fmt.Sprintf("sftseq train %s --preset %s --seed %d%s --out %s", task.Name, c.String("preset"), seed, givenFlags(c, names...), shellQuote(filepath.Clean(dir)+"-again"))
+}
+
+// resumption is the command that goes on with what --out holds, on the same
+// device; seeds are those of --seeds, or "".
+func resumption(c *cli.Context, task *lra.Task, seeds, dir string) string {
+	if seeds != "" {
+		seeds = " --seeds " + shellQuote(seeds)
+	}
+	return fmt.Sprintf("sftseq train %s%s --out %s --resume%s", task.Name, seeds, shellQuote(dir), givenFlags(c, "device", "precision", "threads", "memory"))
+}
+
+// givenFlags are those of the flags that were given, as a shell reads them.
+func givenFlags(c *cli.Context, names ...string) string {
+	var out strings.Builder
+	for _, name := range names {
+		if !c.IsSet(name) {
+			continue
+		}
+		separator := " "
+		if _, ok := c.Value(name).(bool); ok {
+			separator = "="
+		}
+		fmt.Fprintf(&out, " --%s%s%s", name, separator, shellQuote(fmt.Sprint(c.Value(name))))
+	}
+	return out.String()
 }
 
 // shellQuote quotes a word where a shell would take it apart.
