@@ -1,0 +1,231 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const examplesDir = "../../examples"
+
+// TestClients runs the clients of examples/ against the program, as their
+// comments say. What they print must be what predict says.
+func TestClients(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program")
+	}
+	path := filepath.Join(t.TempDir(), "sftseq")
+	if out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	model := golden("post") // whose classes of the clients' sequences differ
+	// A client that the machine holds up between two changes must not be given the first.
+	server := []string{path, "serve", "--log", "warn", "--debounce", "500ms", "--model", model}
+	shell := []string{"bash", filepath.Join(examplesDir, "classify.sh")}
+	python := []string{"python3", filepath.Join(examplesDir, "client.py")}
+	node := []string{"node", filepath.Join(examplesDir, "node/client.mjs")}
+
+	t.Run("shell", func(t *testing.T) {
+		needCommands(t, "bash", "jq")
+		lines := readText(t, golden("post", "inputs.jsonl")) + "{\"text\":\"[MAX 2 9 ]\"}\n{\"id\":\"bad\",\"tokens\":[99]}\n"
+		if got, want := client(t, lines, shell, server...), wantTable(t, model, lines); got != want {
+			t.Errorf("the client printed\n%s\nexpected\n%s", got, want)
+		}
+		clientFails(t, shell, path)
+	})
+	t.Run("python", func(t *testing.T) {
+		needCommands(t, "python3")
+		checkSession(t, model, client(t, "", python, server...), strings.Replace(pythonSession, "$status", "0", 1))
+		clientFails(t, python, path)
+	})
+	t.Run("python over a socket", func(t *testing.T) {
+		needCommands(t, "python3")
+		socket := serveSocket(t, server)
+		for range 2 { // a client that leaves does not take the server along
+			checkSession(t, model, client(t, "", python, socket), strings.Replace(pythonSession, "$status", "None", 1))
+		}
+	})
+	t.Run("node", func(t *testing.T) {
+		needNode(t)
+		checkSession(t, model, client(t, "", node, server...), nodeSession)
+		clientFails(t, node, path)
+	})
+	for _, framing := range []string{"lsp", "lines"} {
+		t.Run("vscode-jsonrpc "+framing, func(t *testing.T) {
+			needNode(t)
+			out := client(t, "", []string{"node", filepath.Join(examplesDir, "node/conformance.mjs")}, framing, path, model)
+			passed := regexp.MustCompile(`(?m)^\S+ pass (\d+)$`).FindStringSubmatch(out)
+			if passed == nil || passed[1] == "0" {
+				t.Errorf("no test was run\n%s", out)
+			}
+		})
+	}
+}
+
+// needCommands skips where a command is not installed. In CI it must be.
+func needCommands(t *testing.T, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		_, err := exec.LookPath(name)
+		need(t, name, err)
+	}
+}
+
+func needNode(t *testing.T) {
+	t.Helper()
+	needCommands(t, "node")
+	_, err := os.Stat(filepath.Join(examplesDir, "node/node_modules/vscode-jsonrpc"))
+	need(t, "npm's vscode-jsonrpc", err)
+}
+
+func need(t *testing.T, what string, err error) {
+	t.Helper()
+	switch {
+	case err == nil:
+	case os.Getenv("CI") == "true":
+		t.Fatalf("%s: %v", what, err)
+	default:
+		t.Skipf("%s is missing; install it (make deps)", what)
+	}
+}
+
+func runClient(t *testing.T, stdin string, command []string, args ...string) (stdout, stderr string, err error) {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, command[0], slices.Concat(command[1:], args)...)
+	c.WaitDelay = time.Second // a server that it began may live longer
+	var out, errs bytes.Buffer
+	c.Stdin, c.Stdout, c.Stderr = strings.NewReader(stdin), &out, &errs
+	err = c.Run()
+	return out.String(), errs.String(), err
+}
+
+// client runs a client and expects it to succeed.
+func client(t *testing.T, stdin string, command []string, args ...string) string {
+	t.Helper()
+	out, errs, err := runClient(t, stdin, command, args...)
+	if err != nil {
+		t.Fatalf("%s: %v\n%s\n%s", command[1], err, out, errs)
+	}
+	return out
+}
+
+// clientFails: a client whose server does not start ends, and says why.
+func clientFails(t *testing.T, command []string, path string) {
+	t.Helper()
+	out, errs, err := runClient(t, "", command, path, "serve", "--model", "no/model")
+	if _, exited := err.(*exec.ExitError); !exited || !strings.Contains(errs, "expected a model directory") {
+		t.Errorf("%s without a model: %v\n%s\n%s", command[1], err, out, errs)
+	}
+}
+
+// serveSocket has the server listen at a socket, until the test ends.
+func serveSocket(t *testing.T, server []string) string {
+	t.Helper()
+	socket := filepath.Join(t.TempDir(), "s")
+	c := exec.Command(server[0], append(server[1:], "--log", "info", "--listen", "unix:"+socket)...)
+	logs, err := c.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(logs)
+	for lines.Scan() && !strings.Contains(lines.Text(), "listening") {
+	}
+	drained := make(chan struct{})
+	go func() {
+		io.Copy(io.Discard, logs)
+		close(drained)
+	}()
+	t.Cleanup(func() {
+		c.Process.Signal(syscall.SIGTERM)
+		<-drained
+		if err := c.Wait(); err != nil {
+			t.Error(err)
+		}
+	})
+	return socket
+}
+
+// wantTable is what classify.sh makes of predict's answers to the same lines.
+func wantTable(t *testing.T, model, lines string) string {
+	t.Helper()
+	_, answers, _ := program(strings.NewReader(lines), "predict", "--model", model)
+	want := model + ": classification, labels 0 1 2 3 4 5 6 7 8 9, up to 4096 tokens\nid\tlabel\tprobability\tlength\n"
+	for _, r := range replyLines(t, answers) {
+		id := strings.Trim(string(r.ID), `"`)
+		if r.Error != nil {
+			want += fmt.Sprintf("%s\terror\t%s\n", id, r.Error.Message)
+			continue
+		}
+		p := math.Round(1000*float64(slices.Max(r.Probabilities))) / 1000
+		want += fmt.Sprintf("%s\t%v\t%v\t%d\n", id, r.Label, p, r.Length)
+	}
+	return want
+}
+
+// checkSession compares what client.py and client.mjs print with what is wanted,
+// in which $0 is the class that predict gives to the first of the sequences that
+// they send, and so on. How often progress is reported depends on the time.
+func checkSession(t *testing.T, model, got, want string) {
+	t.Helper()
+	var in strings.Builder
+	for _, text := range []string{"[MAX 2 9 ]", "[MIN 4 7 ]", "[SM 5 [MED 1 2 3 ] 8 ]", "[MAX [MIN 4 7 ] 3 ]"} {
+		fmt.Fprintf(&in, "{\"text\":%q}\n", text)
+	}
+	for i, r := range replyLines(t, succeed(t, in.String(), "predict", "--model", model)) {
+		want = strings.ReplaceAll(want, fmt.Sprintf("$%d", i), fmt.Sprint(r.Label))
+	}
+	want = strings.TrimPrefix(strings.ReplaceAll(want, "$model", model), "\n")
+	reports := regexp.MustCompile("(?m)^progress: \\d+ of 13 tokens\n")
+	if found := reports.FindAllString(got, -1); found == nil || found[len(found)-1] != "progress: 13 of 13 tokens\n" {
+		t.Errorf("progress: %q, want reports up to all tokens", found)
+	}
+	if got = reports.ReplaceAllString(got, ""); got != want {
+		t.Errorf("the client printed\n%s\nexpected\n%s", got, want)
+	}
+}
+
+const pythonSession = `
+model: $model, labels [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+classify: $0 of 4 tokens
+many: 0 $1
+many: 1 sequences[1].tokens: the sequence is empty, at least 1 token was expected
+many: 2 $2
+progress: begin
+came: 0
+came: 1
+came: 2
+progress: end
+cancel: -32800: cancelled by the client
+pushed: version 1, label $0
+pushed: version 3, label $3
+closed: $status
+`
+
+const nodeSession = `
+model: $model, labels 0 1 2 3 4 5 6 7 8 9, positions utf-16
+progress: begin
+result: 0 $1
+result: 1 sequences[1].tokens: the sequence is empty, at least 1 token was expected
+result: 2 $2
+progress: end
+cancel: -32800 cancelled by the client
+pushed: version 1, label $0
+pushed: version 3, label $3
+closed: 0
+`

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Classifies JSON lines and prints a table. It needs bash and jq.
+#
+#   make build
+#   echo '{"id": "sum", "text": "[MAX 2 9 ]"}' | examples/classify.sh ./sftseq serve --model runs/listops
+#
+# The arguments are the server's command. Columns are separated by tabs.
+set -euo pipefail
+
+# One exchange of JSON-RPC: the answer to initialize says what the model is.
+echo '{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}' | "$@" | jq -r '
+    .result.model | "\(.name): \(.task), labels \(.labels | join(" ")), up to \(.longestLength) tokens"'
+
+# Bare lines need no handshake, and are answered in their order.
+"$@" | jq -nr --unbuffered '
+    ["id", "label", "probability", "length"],
+    (inputs | if .error then [.id, "error", .error.message]
+              else [.id, .label, (.probabilities | max * 1000 | round / 1000), .length] end)
+    | @tsv'

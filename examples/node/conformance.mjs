@@ -1,0 +1,332 @@
+// What npm's vscode-jsonrpc, as a client, must find in `sftseq serve`: run by
+// cmd/sftseq/clients_test.go, or by hand:
+//
+//   (cd examples/node && npm ci)
+//   node examples/node/conformance.mjs lsp ./sftseq sft/testdata/golden/pre
+//
+// The arguments are the framing (lsp or lines), the program, and a model of ListOps.
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { after, test } from 'node:test';
+import {
+  AbstractMessageReader, AbstractMessageWriter, CancellationTokenSource, createMessageConnection, Disposable,
+  ProgressType, StreamMessageReader, StreamMessageWriter,
+} from 'vscode-jsonrpc/node';
+
+const [framing, program, model] = process.argv.slice(2);
+
+// vscode-jsonrpc speaks LSP's framing; one message a line is these two classes.
+class LineReader extends AbstractMessageReader {
+  constructor(stream) {
+    super();
+    this.lines = createInterface({ input: stream, crlfDelay: Infinity });
+    this.lines.on('close', () => this.fireClose());
+  }
+  listen(callback) {
+    this.lines.on('line', (line) => callback(JSON.parse(line)));
+    return Disposable.create(() => this.lines.close());
+  }
+}
+
+class LineWriter extends AbstractMessageWriter {
+  constructor(stream) {
+    super();
+    this.stream = stream;
+  }
+  async write(message) {
+    this.stream.write(`${JSON.stringify(message)}\n`);
+  }
+  end() {
+    this.stream.end();
+  }
+}
+
+const [Reader, Writer] = { lsp: [StreamMessageReader, StreamMessageWriter], lines: [LineReader, LineWriter] }[framing];
+
+// predict is what every answer must equal, to the last bit.
+function predict(sequences) {
+  const input = sequences.map((s) => JSON.stringify(s)).join('\n');
+  const { status, stdout } = spawnSync(program, ['predict', '--model', model], { input, encoding: 'utf8' });
+  assert.equal(status, 0);
+  return stdout.trimEnd().split('\n').map((line) => {
+    const { id, ...prediction } = JSON.parse(line);
+    return prediction;
+  });
+}
+
+const servers = new Set();
+after(() => servers.forEach((s) => s.kill())); // those of tests that failed
+
+class Session {
+  constructor(...flags) {
+    this.server = spawn(program, ['serve', '--model', model, '--framing', framing, '--log', 'error', ...flags], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    servers.add(this.server);
+    this.exited = once(this.server, 'exit').then(([status]) => status);
+    this.connection = createMessageConnection(new Reader(this.server.stdout), new Writer(this.server.stdin), console);
+    this.pushes = [];
+    this.waiting = () => {};
+    this.connection.onNotification('sequence/publishClassification', (p) => {
+      this.pushes.push(p);
+      this.waiting(p);
+    });
+    this.logged = new Promise((resolve) => this.connection.onNotification('window/logMessage', resolve));
+    this.connection.listen();
+  }
+  request(...args) {
+    return this.connection.sendRequest(...args);
+  }
+  notify(...args) {
+    return this.connection.sendNotification(...args);
+  }
+  initialize() {
+    return this.request('initialize', {
+      processId: process.pid,
+      clientInfo: { name: 'conformance.mjs' },
+      locale: 'en',
+      capabilities: { general: { positionEncodings: ['utf-16'] } }, // what JavaScript's strings are
+    });
+  }
+  // pushed is the push of a version, which has come or will.
+  pushed(version) {
+    return new Promise((resolve) => {
+      this.waiting = (p) => p.version === version && resolve(p);
+      this.pushes.forEach(this.waiting);
+    });
+  }
+  // progress is the first that comes for a token.
+  progress(token) {
+    return new Promise((resolve) => this.connection.onProgress(new ProgressType(), token, resolve));
+  }
+  async shutdown() {
+    assert.equal(await this.request('shutdown'), null);
+    await this.notify('exit');
+    return this.exited;
+  }
+}
+
+async function open(...flags) {
+  const s = new Session(...flags);
+  await s.initialize();
+  await s.notify('initialized', {});
+  return s;
+}
+
+// refused expects an answer that is an error, and returns it.
+async function refused(code, answer) {
+  try {
+    assert.fail(`expected ${code}, got ${JSON.stringify(await answer).slice(0, 300)}`);
+  } catch (e) {
+    assert.equal(e.code, code, e.message);
+    return e;
+  }
+}
+
+// heavy is a small message with work for long: 2,049 windows. What comes behind it
+// comes while it goes on.
+const heavy = { tokens: Array(4096).fill(1), window: { policy: 'sliding', length: 2048, stride: 1 } };
+
+test('a session lives from initialize to exit', async () => {
+  const s = new Session();
+  await refused(-32002, s.request('sequence/classify', { text: '1' }));
+  await refused(-32002, s.request('no/method'));
+  await refused(-32002, s.request('shutdown'));
+  const { serverInfo, capabilities, model } = await s.initialize();
+  assert.equal(serverInfo.name, 'sftseq');
+  assert.equal(capabilities.positionEncoding, 'utf-16');
+  assert.equal(capabilities.documents, true);
+  assert.ok(capabilities.methods.includes('sequence/classify'));
+  assert.equal(model.task, 'classification');
+  assert.deepEqual(model, await s.request('model/info'));
+  await refused(-32600, s.initialize());
+  await s.notify('initialized', {});
+  await s.notify('no/method', {}); // must be passed over
+  assert.equal(await s.request('shutdown'), null);
+  await refused(-32600, s.request('sequence/classify', { text: '1' }));
+  await refused(-32600, s.request('shutdown'));
+  await s.notify('exit');
+  assert.equal(await s.exited, 0);
+});
+
+test('exit without shutdown has status 1', async () => {
+  const s = await open();
+  await s.notify('exit');
+  assert.equal(await s.exited, 1);
+});
+
+test('exit without initialize has status 1', async () => {
+  const s = new Session();
+  await s.notify('exit');
+  assert.equal(await s.exited, 1);
+});
+
+test('the end of the input leaves nothing unanswered', async () => {
+  const s = await open();
+  const begun = s.progress('work');
+  const sequences = Array(20).fill({ tokens: heavy.tokens });
+  const answer = s.request('sequence/classify', { sequences, workDoneToken: 'work' });
+  await begun;
+  s.connection.end();
+  assert.equal((await answer).results.length, 20);
+  assert.equal(await s.exited, 0);
+});
+
+test('classify answers as predict does', async () => {
+  const s = await open();
+  const sequences = Array.from({ length: 60 }, (_, i) => ({ tokens: Array.from({ length: 1 + i * 7 }, (_, j) => 1 + ((i + j * j) % 15)) }));
+  const want = predict(sequences);
+  const alone = await Promise.all(sequences.map((q) => s.request('sequence/classify', q)));
+  assert.deepEqual(alone, want);
+  const { results } = await s.request('sequence/classify', { sequences });
+  assert.deepEqual(results, want.map((result, index) => ({ index, result })));
+  const [text] = predict([{ text: '[MAX 2 9 ]' }]);
+  assert.deepEqual(await s.request('sequence/classify', { text: '[MAX 2 9 ]' }), text);
+  assert.deepEqual(await s.request('sequence/classify', { bytes: btoa('[MAX 2 9 ]') }), text);
+  assert.equal(await s.shutdown(), 0);
+});
+
+test('an error says what was wrong, and where', async () => {
+  const s = await open();
+  const unknown = await refused(-32601, s.request('sequence/guess', { text: '1' }));
+  assert.match(unknown.message, /sequence\/guess/);
+  assert.equal(unknown.data.found, 'sequence/guess');
+  await refused(-32601, s.request('retrieval/score', { text_a: '1', text_b: '2' })); // the model reads no pairs
+  assert.equal((await refused(-32602, s.request('sequence/classify', { tokens: [99] }))).data.field, 'tokens');
+  assert.equal((await refused(-32602, s.request('sequence/classify', { uri: 'file:///closed' }))).data.field, 'uri');
+  const { results } = await s.request('sequence/classify', { sequences: [{ tokens: [] }, { tokens: [7] }] });
+  assert.equal(results[0].error.code, -32602);
+  assert.equal(results[0].error.data.field, 'sequences[0].tokens');
+  assert.deepEqual(results[1].result, predict([{ tokens: [7] }])[0]);
+  assert.equal(await s.shutdown(), 0);
+});
+
+test('progress comes in order, and partial results one by one', async () => {
+  const s = await open();
+  const sequences = Array.from({ length: 100 }, (_, i) => ({ tokens: Array(40 * (i + 1)).fill(1 + (i % 15)) }));
+  const total = sequences.reduce((n, q) => n + q.tokens.length, 0);
+  const type = new ProgressType();
+  const work = [], parts = [];
+  s.connection.onProgress(type, 'work', (v) => work.push(v));
+  s.connection.onProgress(type, 7, (v) => parts.push(...v.results)); // a token may be a number
+  const answer = await s.request('sequence/classify', { sequences, workDoneToken: 'work', partialResultToken: 7 });
+  assert.deepEqual(answer, { results: [] });
+  const [begin, ...reports] = work, end = reports.pop();
+  assert.deepEqual([begin.kind, begin.done, begin.total, begin.cancellable], ['begin', 0, total, true]);
+  assert.ok(reports.length >= 1);
+  let done = 0;
+  for (const r of reports) {
+    assert.equal(r.kind, 'report');
+    assert.ok(r.done > done && r.total === total, `${r.done} of ${r.total} after ${done}`);
+    done = r.done;
+  }
+  assert.equal(done, total);
+  assert.equal(end.kind, 'end');
+  assert.deepEqual(parts, predict(sequences).map((result, index) => ({ index, result })));
+  assert.equal(await s.shutdown(), 0);
+});
+
+test('a cancelled request is answered by -32800, and gives its place to others', async () => {
+  const s = await open();
+  const tokens = { tokens: [12, 3, 10, 15] };
+  const [want] = predict([tokens]);
+  const early = new CancellationTokenSource();
+  const first = s.request('sequence/classify', heavy, early.token);
+  early.cancel(); // before the server has read it
+  await refused(-32800, first);
+
+  const late = new CancellationTokenSource();
+  const begun = s.progress('work');
+  const second = s.request('sequence/classify', { ...heavy, workDoneToken: 'work' }, late.token);
+  await begun; // it is under way
+  late.cancel();
+  await refused(-32800, second);
+  assert.deepEqual(await s.request('sequence/classify', tokens), want);
+
+  // Among many, exactly those that are taken back.
+  const sources = Array.from({ length: 40 }, () => new CancellationTokenSource());
+  const answers = sources.map((c, i) => s.request('sequence/classify', i % 2 ? tokens : heavy, c.token));
+  sources.forEach((c, i) => i % 2 || c.cancel());
+  for (const [i, { value, reason }] of (await Promise.allSettled(answers)).entries()) {
+    i % 2 ? assert.deepEqual(value, want) : assert.equal(reason?.code, -32800);
+  }
+  const { errors } = await s.request('server/stats');
+  assert.equal(errors['-32800'], 2 + 20);
+  assert.equal(await s.shutdown(), 0);
+});
+
+test('documents are classified as they change, never backwards', async () => {
+  const s = await open('--debounce', '20ms');
+  const uri = 'file:///expression';
+  let text = '[MAX 2 9 ]', version = 1;
+  await s.notify('sequence/didOpen', { uri, version, text });
+  const { label, scores, logits, length } = await s.pushed(1);
+  assert.deepEqual({ label, logits, probabilities: scores, length }, predict([{ text }])[0]);
+
+  // Edits at random, a burst at a time. Words beyond ListOps are tokens, too; of
+  // this one each character is two units, which an edit must not cut.
+  let seed = 1;
+  const random = (n) => (seed = (seed * 48271) % 2147483647) % n;
+  const words = ['[MIN 4 7 ]', ' 3 ', '', ' 𝒳 ', '[SM 5 ', ' ]'];
+  const whole = (at) => (/[\uDC00-\uDFFF]/.test(text.charAt(at)) ? at + 1 : at);
+  for (let burst = 0; burst < 20; burst++) {
+    for (let edit = 0; edit < 10; edit++) {
+      const start = whole(random(text.length + 1)), end = whole(Math.min(text.length, start + random(8)));
+      const word = words[random(words.length)];
+      text = text.slice(0, start) + word + text.slice(end);
+      await s.notify('sequence/didChange', { uri, version: ++version, changes: [{ range: { start, end }, text: word }] });
+    }
+    await new Promise((resolve) => setTimeout(resolve, random(40)));
+  }
+  const at = text.length; // two changes of one version, each to what the one before has left
+  const changes = [{ range: { start: at, end: at }, text: ' 8' }, { range: { start: at + 2, end: at + 2 }, text: ' ]' }];
+  text += ' 8 ]';
+  await s.notify('sequence/didChange', { uri, version: ++version, changes });
+  const last = await s.pushed(version);
+  const [want] = predict([{ text }]);
+  assert.deepEqual([last.label, last.logits, last.length], [want.label, want.logits, want.length]);
+  assert.deepEqual(await s.request('sequence/classify', { uri }), { ...want, uri, version });
+  const versions = s.pushes.map((p) => p.version);
+  assert.ok(versions.every((v, i) => i === 0 || v > versions[i - 1]), `${versions}`);
+  assert.ok(versions.length > 2, `${versions}`);
+
+  // A request for a text that then changes: of as many windows as the heavy one.
+  await s.notify('sequence/didChange', { uri, version: ++version, changes: [{ text: '1 '.repeat(4096) }] });
+  const stale = s.request('sequence/classify', { uri, window: heavy.window });
+  await s.notify('sequence/didChange', { uri, version: ++version, changes: [{ text: '2' }] });
+  await refused(-32801, stale);
+  assert.equal((await s.pushed(version)).label, predict([{ text: '2' }])[0].label);
+
+  // A change that cannot be made is told, and a whole text mends it.
+  await s.notify('sequence/didChange', { uri, version: ++version, changes: [{ range: { start: 5, end: 9 }, text: '' }] });
+  assert.match((await s.logged).message, /range within 1 UTF-16 code units/);
+  await refused(-32803, s.request('sequence/classify', { uri }));
+  await s.notify('sequence/didChange', { uri, version: ++version, changes: [{ text: '3' }] });
+  assert.equal((await s.pushed(version)).label, predict([{ text: '3' }])[0].label);
+
+  const count = s.pushes.length;
+  await s.notify('sequence/didChange', { uri, version: ++version, changes: [{ text: '4' }] });
+  await s.notify('sequence/didClose', { uri });
+  await refused(-32602, s.request('sequence/classify', { uri }));
+  await new Promise((resolve) => setTimeout(resolve, 100)); // five times the debounce
+  assert.equal(s.pushes.length, count);
+  assert.equal(await s.shutdown(), 0);
+});
+
+test('a version is not pushed once it is superseded', async () => {
+  const s = await open('--debounce', '1ms');
+  const until = async (is) => {
+    while (!is(await s.request('server/stats'))) await new Promise((resolve) => setTimeout(resolve, 5));
+  };
+  const uri = 'file:///long', window = { policy: 'sliding', length: 512, stride: 1 };
+  await s.notify('sequence/didOpen', { uri, version: 1, text: '1 '.repeat(2048), window });
+  await until(({ runningBatches }) => runningBatches > 0);
+  await s.notify('sequence/didChange', { uri, version: 2, changes: [{ text: '2' }] });
+  await s.pushed(2);
+  await until(({ waiting, runningBatches }) => waiting + runningBatches === 0);
+  await s.request('model/info'); // what was pushed meanwhile comes before its answer
+  assert.deepEqual(s.pushes.map((p) => p.version), [2]);
+  assert.equal(await s.shutdown(), 0);
+});
