@@ -26,10 +26,7 @@ func TestClients(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")
 	}
-	path := filepath.Join(t.TempDir(), "sftseq")
-	if out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	path := built(t)
 	model := golden("post") // whose classes of the clients' sequences differ
 	// A client that the machine holds up between two changes must not be given the first.
 	server := []string{path, "serve", "--log", "warn", "--debounce", "500ms", "--model", model}

@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"sftseq/internal/requests"
@@ -34,7 +36,30 @@ func TestMain(m *testing.M) {
 	if os.Getenv(deviceVariable) == "" {
 		os.Setenv(deviceVariable, "cpu")
 	}
-	os.Exit(m.Run())
+	status := m.Run()
+	if builtDir != "" {
+		os.RemoveAll(builtDir)
+	}
+	os.Exit(status)
+}
+
+var (
+	builtDir string // goes when all tests are done
+	build    = sync.OnceValues(func() (output []byte, err error) {
+		if builtDir, err = os.MkdirTemp("", "sftseq-test"); err != nil {
+			return nil, err
+		}
+		return exec.Command("go", "build", "-o", builtDir, ".").CombinedOutput()
+	})
+)
+
+// built is the program as a file, for what needs a process.
+func built(t *testing.T) string {
+	t.Helper()
+	if out, err := build(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return filepath.Join(builtDir, "sftseq")
 }
 
 // program runs the program in this process.

@@ -29,10 +29,7 @@ func TestServeCost(t *testing.T) {
 	if err := sft.NewModel(config, 1).Save(model); err != nil {
 		t.Fatal(err)
 	}
-	path, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := built(t)
 	const n = 1000
 	r := rand.New(rand.NewPCG(1, 2))
 	var lines, calls strings.Builder

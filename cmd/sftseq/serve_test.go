@@ -8,7 +8,6 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -73,20 +72,6 @@ func TestServeFlags(t *testing.T) {
 	}
 }
 
-// built is the program as a file, for what needs a process.
-var built = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "sftseq-test")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "sftseq")
-	out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput()
-	if err != nil {
-		err = fmt.Errorf("%w: %s", err, out)
-	}
-	return path, err
-})
-
 // TestServeProcess serves sockets, metrics and signals as a process: under load it
 // is told to read the model again and then to stop; every accepted request is
 // answered (Show 6).
@@ -94,11 +79,7 @@ func TestServeProcess(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")
 	}
-	path, err := built()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { os.RemoveAll(filepath.Dir(path)) })
+	path := built(t)
 	socket := filepath.Join(t.TempDir(), "s")
 	c := exec.Command(path, "serve", "--model", golden("pre"), "--listen", "unix:"+socket, "--metrics", "127.0.0.1:0")
 	logs, err := c.StderrPipe()

@@ -13,7 +13,7 @@ import (
 type envelope struct {
 	id       json.RawMessage // nil for a notification
 	method   string
-	params   json.RawMessage // an object or nil
+	params   json.RawMessage // any value, or nil
 	response bool            // an answer, to nothing that was asked
 	other    bool            // no JSON-RPC at all: jsonrpc is missing
 }
@@ -54,11 +54,8 @@ func parseEnvelope(m message) (envelope, *jrpc2.Error) {
 	if json.Unmarshal(fields["method"], &e.method) != nil || e.method == "" {
 		return bad(codeInvalidRequest, "method: expected a name, found %s", requests.Kind(fields["method"]))
 	}
-	if p := fields["params"]; p != nil && string(p) != "null" {
-		if p[0] != '{' {
-			return bad(codeParams, "params: expected an object, found %s", requests.Kind(p))
-		}
-		e.params = p
+	if p := fields["params"]; string(p) != "null" {
+		e.params = p // what is no object is the method's to refuse: the lifecycle comes first, and a notification has no answer
 	}
 	return e, nil
 }

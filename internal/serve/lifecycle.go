@@ -75,10 +75,10 @@ func (s *session) initialize(params json.RawMessage) (any, error) {
 	if params != nil {
 		if err := json.Unmarshal(params, &p); err != nil {
 			var kind *json.UnmarshalTypeError
-			if errors.As(err, &kind) {
+			if errors.As(err, &kind) && kind.Field != "" {
 				return nil, badParam(kind.Field, "expected what LSP has there, found: %s", kind.Value)
 			}
-			return nil, badParam("params", "%v", err)
+			return nil, badParam("params", "expected an object, found %s", requests.Kind(params))
 		}
 	}
 	encodings := p.Capabilities.General.PositionEncodings

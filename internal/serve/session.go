@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/creachadair/jrpc2"
+
+	"sftseq/internal/requests"
 )
 
 // The life of a session, as LSP has it.
@@ -247,6 +249,9 @@ func (c *call) answer() (result any, err error) {
 	}
 	if why := m.lacking(c); why != "" {
 		return nil, fail(codeNoMethod, place{Found: c.method}, "%s: %s", c.method, why)
+	}
+	if c.params != nil && c.params[0] != '{' {
+		return nil, badParam("params", "expected an object, found %s", requests.Kind(c.params))
 	}
 	return m.run(c)
 }
