@@ -62,6 +62,9 @@ func (o Options) Validate() error {
 	return nil
 }
 
+// auto says that the choice is ours.
+func (o Options) auto() bool { return o.Name == "" || o.Name == "auto" }
+
 // index is N of vulkan:N.
 func (o Options) index() (n int, ok bool) {
 	digits, ok := strings.CutPrefix(o.Name, vulkanPrefix)
@@ -93,9 +96,18 @@ func Open(o Options) (tensor.Device, error) {
 	mixed := o.Precision == Mixed || o.Precision == Fastest && info.Mixed
 	d, err := vk.Open(vk.Options{Index: info.Index, Mixed: mixed})
 	if err != nil {
-		return nil, err
+		return nil, o.refusal(err)
 	}
 	return d, nil
+}
+
+// refusal is the error of a device that was not opened; where it was not asked for,
+// with a way out.
+func (o Options) refusal(err error) error {
+	if o.auto() {
+		return fmt.Errorf("%w; --device cpu does without it", err)
+	}
+	return err
 }
 
 // Lost says that an error is that of a device which computes no more: its driver
@@ -103,6 +115,12 @@ func Open(o Options) (tensor.Device, error) {
 func Lost(err error) bool {
 	var lost *vk.LostError
 	return errors.As(err, &lost)
+}
+
+// Full says that an error is that of a device which has no room left.
+func Full(err error) bool {
+	var full *vk.MemoryError
+	return errors.As(err, &full)
 }
 
 func openCPU(o Options) (tensor.Device, error) {
@@ -120,7 +138,7 @@ func openCPU(o Options) (tensor.Device, error) {
 // there are none, the error says why.
 func (o Options) choose(offered []vk.Info, unavailable error) (*vk.Info, error) {
 	usable := func(i vk.Info) bool { return i.Missing == "" }
-	if o.Name == "" || o.Name == "auto" {
+	if o.auto() {
 		graphics := func(i vk.Info) bool { return usable(i) && (i.Kind == "discrete" || i.Kind == "integrated") }
 		if at := slices.IndexFunc(offered, graphics); at >= 0 {
 			return &offered[at], nil

@@ -59,6 +59,24 @@ func TestLost(t *testing.T) {
 	}
 }
 
+// TestRefusal: who did not ask for a device is told how to do without it.
+func TestRefusal(t *testing.T) {
+	broken := errors.New("broken")
+	for _, c := range []struct {
+		name, want string
+	}{{"", "broken; --device cpu does without it"}, {"auto", "broken; --device cpu does without it"}, {"vulkan", "broken"}, {"vulkan:0", "broken"}} {
+		if err := (Options{Name: c.name}).refusal(broken); err.Error() != c.want || !errors.Is(err, broken) {
+			t.Errorf("%q: %v, expected %s", c.name, err, c.want)
+		}
+	}
+}
+
+func TestFull(t *testing.T) {
+	if err := error(&vk.MemoryError{Device: "card"}); !Full(fmt.Errorf("step 3: %w", err)) || Full(vk.ErrUnavailable) || Full(nil) {
+		t.Error("a device that is full is not told from others")
+	}
+}
+
 func TestChoose(t *testing.T) {
 	const none = -1
 	discrete := vk.Info{Name: "card", Kind: "discrete"}

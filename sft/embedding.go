@@ -21,7 +21,7 @@ func (s *Scorer) Embeddings(ctx context.Context, sequences [][]int32) ([][]float
 		examples[i].A = tokens
 	}
 	out := make([][]float32, len(sequences))
-	err := s.eachGroup(ctx, groups(examples, forwardTokens(s.engine.device)), func(ctx context.Context, l *lane, at int, g []seq.Example) error {
+	err := s.eachPass(ctx, examples, Infer, func(ctx context.Context, l *lane, at int, g []seq.Example) error {
 		pooled, err := l.embed(ctx, g)
 		if err != nil {
 			return err

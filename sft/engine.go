@@ -21,6 +21,9 @@ type engine struct {
 	passes map[passKey]*preparedPass
 	recent []passKey              // oldest first
 	memory map[tensor.Memory]bool // all that was allocated, weights too
+
+	planning sync.Mutex
+	forwards map[Mode]*forward
 }
 
 type passKey struct {
@@ -38,7 +41,7 @@ const maxPasses = 64
 
 func newEngine(c *Config, weights []float32, device tensor.Device) (*engine, error) {
 	e := &engine{config: c, params: NewParameters(c), device: device,
-		passes: map[passKey]*preparedPass{}, memory: map[tensor.Memory]bool{}}
+		passes: map[passKey]*preparedPass{}, memory: map[tensor.Memory]bool{}, forwards: map[Mode]*forward{}}
 	if len(weights) != e.params.Words {
 		return nil, fmt.Errorf("the weights have %d words, the configuration needs %d", len(weights), e.params.Words)
 	}
@@ -68,9 +71,9 @@ func (e *engine) allocate(words int) (tensor.Memory, error) {
 // free returns memory before that.
 func (e *engine) free(m tensor.Memory) {
 	e.mu.Lock()
-	defer e.mu.Unlock()
 	delete(e.memory, m)
-	m.Free()
+	e.mu.Unlock()
+	m.Free() // which may take long, and other lanes need not wait for
 }
 
 // close returns the memory. Nothing runs any more.

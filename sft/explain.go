@@ -48,7 +48,7 @@ type LayerExplanation struct {
 // each of their sequences. It takes the backward of attention besides: on a
 // processor about twice the time, and twice the memory.
 func (s *Scorer) Explain(ctx context.Context, examples []seq.Example) ([]Output, error) {
-	return s.score(ctx, examples, Explain, groupTokens)
+	return s.score(ctx, examples, Explain)
 }
 
 // explained is what a pass in Explain leaves beside its outputs.

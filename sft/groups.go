@@ -11,10 +11,10 @@ import (
 // decide how many groups run at once, and never what they add up to.
 const groupTokens = 4096
 
-// forwardTokens is where a forward pass ends, which may be anywhere: no bit of an
-// output depends on what else is in its pass. A device that is wide says so.
+// forwardTokens is where a forward pass ends at best, which may be anywhere: no bit
+// of an output depends on what else is in its pass. A device that is wide says so.
 func forwardTokens(d tensor.Device) int {
-	if w, ok := d.(interface{ ForwardTokens() int }); ok {
+	if w, ok := tensor.Ability[tensor.Wide](d); ok {
 		return w.ForwardTokens()
 	}
 	return groupTokens
@@ -30,6 +30,31 @@ func groups(examples []seq.Example, size int) [][]seq.Example {
 		if tokens >= size {
 			out = append(out, examples[from:i+1])
 			from, tokens = i+1, 0
+		}
+	}
+	if from < len(examples) {
+		out = append(out, examples[from:])
+	}
+	return out
+}
+
+// leastTokens is what a sequence counts at least where forward passes are cut:
+// memory is taken for each sequence, too.
+const leastTokens = 32
+
+// passes cuts examples into runs of consecutive ones, each of at most the given
+// number of tokens, or of a single example that has more.
+func passes(examples []seq.Example, size int) [][]seq.Example {
+	var out [][]seq.Example
+	from, tokens := 0, 0
+	for i, e := range examples {
+		n := max(leastTokens, len(e.A))
+		if e.B != nil {
+			n += max(leastTokens, len(e.B))
+		}
+		if tokens += n; tokens > size && i > from {
+			out = append(out, examples[from:i])
+			from, tokens = i, n
 		}
 	}
 	if from < len(examples) {

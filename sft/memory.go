@@ -16,55 +16,64 @@ const wordBytes = 4
 // its data and the garbage collector.
 const reservedBytes = 256 << 20
 
-// OwnMemory is a [tensor.Device] with memory of its own, apart from the program's.
-type OwnMemory interface {
-	// Budget is how many bytes of it are left.
-	Budget() int64
-	// Scratch is how many words a program takes of it beside its spaces.
-	Scratch(p *tensor.Program) (words int, err error)
-}
-
 // planLanes chooses how many gradient groups run at once: as many as the device
 // has lanes, or as the limit in bytes allows (0: no limit but the device's). It
-// plans for the largest groups that the rows can form.
+// plans for the largest groups that the rows can form, and shortens the passes
+// of evaluation before it refuses.
 func planLanes(e *engine, train, val []int32, batch int, limit int64) (int, error) {
 	// Weights, two moments and their copies in a checkpoint, and the weights as a
 	// device packs them for its two products.
 	blocks := int64(e.params.Words) * wordBytes
 	fixed := int64(reservedBytes) + 8*blocks
-	if own, ok := e.device.(OwnMemory); ok {
+	if own, ok := tensor.Ability[tensor.OwnMemory](e.device); ok {
 		fixed = 3 * blocks // of which the weights are there
 		if free := own.Budget() + blocks; limit == 0 || free < limit {
 			limit = free
 		}
 	}
+	forward := &forward{size: forwardTokens(e.device), longest: int(slices.Max(val))}
 	// In a lane, the gradient it computes and those that wait for their siblings in
 	// the tree, if no sequence is longer.
 	lane := func(longest int32) (int64, error) {
-		trainWords, err := laneWords(e.config, e.params, e.device, cut(train, longest), batch, Train, groupTokens)
+		tokens, sequences := largestGroup(cut(train, longest), batch)
+		trainWords, err := passWords(e.config, e.params, e.device, Train, tokens, sequences)
 		if err != nil {
 			return 0, err
 		}
-		inferWords, err := laneWords(e.config, e.params, e.device, cut(val, longest), evaluationRows, Infer, forwardTokens(e.device))
+		tokens, sequences = largestPass(cut(val, longest), evaluationRows, forward.size)
+		inferWords, err := passWords(e.config, e.params, e.device, Infer, tokens, sequences)
 		return int64(trainWords+inferWords)*wordBytes + int64(1+bits.Len(uint(batch)))*blocks, err
 	}
-	longest := max(slices.Max(train), slices.Max(val))
-	bytes, err := lane(longest)
-	if err != nil {
-		return 0, err
+	var bytes int64
+	var err error
+	fits := func(longest int) bool {
+		bytes, err = lane(int32(longest))
+		return err == nil && (limit == 0 || fixed+bytes <= limit)
 	}
-	lanes := int64(e.device.Lanes())
-	if limit > 0 {
-		lanes = min(lanes, (limit-fixed)/bytes)
+	longest := int(max(slices.Max(train), slices.Max(val)))
+	for !fits(longest) && forward.size > groupTokens {
+		forward.size /= 2
 	}
-	if lanes >= 1 {
-		return int(lanes), nil
+	switch {
+	case err != nil:
+	case limit == 0:
+		e.forwards[Infer] = forward
+		return e.device.Lanes(), nil
+	case fixed+bytes <= limit:
+		e.forwards[Infer] = forward
+		return min(e.device.Lanes(), int((limit-fixed)/bytes)), nil
 	}
-	fits := sort.Search(int(longest), func(n int) bool {
-		bytes, err := lane(int32(n + 1))
-		return err != nil || fixed+bytes > limit
-	})
-	return 0, &MemoryError{Limit: limit, Need: fixed + bytes, Longest: int(slices.Max(train)), Fits: fits}
+	return 0, refusal(limit, fixed+bytes, longest, err, fits)
+}
+
+// refusal is the error of sequences that do not fit, for a reason if that is not
+// the sum of bytes. It looks for a length that does.
+func refusal(limit, need int64, longest int, reason error, fits func(longest int) bool) error {
+	e := &MemoryError{Limit: limit, Need: need, Longest: longest, Reason: reason}
+	if e.Fits = sort.Search(longest, func(n int) bool { return !fits(n + 1) }); e.Fits == 0 && reason != nil {
+		return reason // which length has nothing to do with
+	}
+	return e
 }
 
 // cut are the extremes of lengths, none above a bound.
@@ -72,16 +81,23 @@ func cut(lengths []int32, bound int32) []int32 {
 	return []int32{min(slices.Min(lengths), bound), min(slices.Max(lengths), bound)}
 }
 
-// MemoryError refuses training that the memory limit leaves no room for.
+// MemoryError refuses what the memory limit leaves no room for, or what the device
+// cannot do in one piece.
 type MemoryError struct {
 	Limit, Need int64 // bytes
 	Longest     int   // tokens of the longest sequence
 	Fits        int   // tokens that it might have; 0: not even one, or not known
+	Reason      error // of the device; nil: Need is more than Limit
 }
+
+func (e *MemoryError) Unwrap() error { return e.Reason }
 
 func (e *MemoryError) Error() string {
 	s := fmt.Sprintf("%s of memory allowed, but a batch with sequences of up to %d tokens needs %s",
 		mebibytes(e.Limit), e.Longest, mebibytes(e.Need))
+	if e.Reason != nil {
+		s = fmt.Sprintf("sequences of up to %d tokens are too long: %v", e.Longest, e.Reason)
+	}
 	if e.Fits > 0 {
 		s += fmt.Sprintf("; up to %d tokens would fit", e.Fits)
 	}
@@ -93,7 +109,8 @@ func (e *MemoryError) Error() string {
 // moments too.
 func PlannedBytes(c *Config, mode Mode, batch, length, lanes int) (int64, error) {
 	params := NewParameters(c)
-	lane, err := laneWords(c, params, nil, []int32{int32(length)}, batch, mode, groupTokens)
+	tokens, sequences := largestGroup([]int32{int32(length)}, batch)
+	lane, err := passWords(c, params, nil, mode, tokens, sequences)
 	if err != nil {
 		return 0, err
 	}
@@ -105,12 +122,23 @@ func PlannedBytes(c *Config, mode Mode, batch, length, lanes int) (int64, error)
 	return wordBytes * (int64(blocks)*int64(params.Words) + int64(lanes)*int64(lane)), nil
 }
 
-// laneWords is the memory of the largest group of up to count rows, where a group
-// ends at so many tokens, on a device if it has memory of its own.
-func laneWords(c *Config, params *Parameters, device tensor.Device, lengths []int32, count int, mode Mode, size int) (int, error) {
+// largestGroup is the size of the largest gradient group of up to count examples of
+// such lengths.
+func largestGroup(lengths []int32, count int) (tokens, examples int) {
 	longest, shortest := int(slices.Max(lengths)), max(1, int(slices.Min(lengths)))
-	tokens := min(size-1+longest, count*longest)
-	sequences := min(count, size/shortest+1)
+	return min(groupTokens-1+longest, count*longest), min(count, groupTokens/shortest+1)
+}
+
+// largestPass is the size of the largest forward pass, if one ends at so many tokens.
+func largestPass(lengths []int32, count, size int) (tokens, examples int) {
+	longest, shortest := int(slices.Max(lengths)), max(leastTokens, int(slices.Min(lengths)))
+	return min(max(size, longest), count*longest), min(count, max(1, size/shortest))
+}
+
+// passWords is the memory of a pass of at most so many tokens and examples, on a
+// device if it has memory of its own.
+func passWords(c *Config, params *Parameters, device tensor.Device, mode Mode, tokens, examples int) (int, error) {
+	sequences := examples
 	if c.Pair() {
 		sequences *= 2
 	}
@@ -119,7 +147,7 @@ func laneWords(c *Config, params *Parameters, device tensor.Device, lengths []in
 		return 0, err
 	}
 	words := p.Program.Words(tensor.Arena) + p.Program.Words(tensor.Inputs)
-	if own, ok := device.(OwnMemory); ok {
+	if own, ok := tensor.Ability[tensor.OwnMemory](device); ok {
 		scratch, err := own.Scratch(p.Program)
 		return words + scratch, err
 	}

@@ -3,11 +3,13 @@ package sft
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"sftseq/internal/cpu"
 	"sftseq/internal/tensor"
+	"sftseq/seq"
 )
 
 // card is a device with memory of its own.
@@ -68,5 +70,94 @@ func TestOwnMemory(t *testing.T) {
 	d.budget = 1 << 40
 	if _, err := lanes(d, fits, weights); !errors.As(err, &full) || full.Limit != weights || full.Fits != 0 {
 		t.Errorf("a limit on all of the memory: error %v", err)
+	}
+}
+
+// limited is a card that takes programs with so many words of activations at most.
+type limited struct {
+	card
+	most int
+}
+
+var errLimited = errors.New("too wide")
+
+func (d limited) Scratch(p *tensor.Program) (int, error) {
+	if p.Words(tensor.Arena) > d.most {
+		return 0, errLimited
+	}
+	return 0, nil
+}
+
+func (d limited) ForwardTokens() int { return 1 << 16 }
+
+// TestForwardFits: forward passes are as large as the device takes and has memory
+// for; a sequence that it cannot do is refused with the length of one that it can.
+func TestForwardFits(t *testing.T) {
+	m := NewModel(trainingConfig(), 1)
+	words := func(tokens, examples int) int {
+		n, err := passWords(m.Config, m.Parameters, nil, Infer, tokens, examples)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	const most = 1 << 12
+	room := words(most, most/leastTokens)
+	for name, d := range map[string]limited{
+		"all":    {card{Device: cpu.New(2), budget: 1 << 40}, 1 << 40},
+		"device": {card{Device: cpu.New(2), budget: 1 << 40}, room},
+		"memory": {card{Device: cpu.New(2), budget: 2 * int64(room) * wordBytes}, 1 << 40},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := NewScorer(m, d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			want := most
+			if name == "all" {
+				want = d.ForwardTokens()
+			}
+			if got := s.PassTokens(); got != want {
+				t.Errorf("passes of %d tokens, expected %d", got, want)
+			}
+			long := make([]int32, m.Config.MaxLength)
+			if len(long) <= most {
+				t.Fatalf("sequences of %d tokens at most", len(long))
+			}
+			_, err = s.Classify(t.Context(), long)
+			if name == "all" {
+				if err != nil {
+					t.Error(err)
+				}
+				return
+			}
+			var full *MemoryError
+			if !errors.As(err, &full) || errors.Is(err, errLimited) != (name == "device") || full.Fits < most || full.Fits >= len(long) {
+				t.Fatalf("error %v", err)
+			}
+			if _, err := s.Classify(t.Context(), long[:full.Fits]); err != nil {
+				t.Errorf("%d tokens: %v", full.Fits, err)
+			}
+			if _, err := s.Classify(t.Context(), long[:full.Fits+1]); !errors.As(err, &full) {
+				t.Errorf("%d tokens: error %v", full.Fits+1, err)
+			}
+		})
+	}
+}
+
+// TestPasses: a pass has no more tokens than it may, but for an example that has
+// more by itself, and short sequences count as longer ones.
+func TestPasses(t *testing.T) {
+	var examples []seq.Example
+	for _, n := range []int{40, 60, 1, 100, 101, 32, 36, 1, 1, 1, 1} {
+		examples = append(examples, seq.Example{A: make([]int32, n)})
+	}
+	var sizes []int
+	for _, p := range passes(examples, 100) {
+		sizes = append(sizes, len(p))
+	}
+	if want := []int{2, 1, 1, 1, 3, 3}; !slices.Equal(sizes, want) {
+		t.Errorf("passes of %v examples, expected %v", sizes, want)
 	}
 }

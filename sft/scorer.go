@@ -52,18 +52,18 @@ func (s *Scorer) Config() *Config { return s.engine.config }
 // no bit of a result. An example that the model cannot read is an error that
 // names its place.
 func (s *Scorer) Examples(ctx context.Context, examples []seq.Example) ([]Output, error) {
-	return s.score(ctx, examples, Infer, forwardTokens(s.engine.device))
+	return s.score(ctx, examples, Infer)
 }
 
-// score runs passes of a mode over groups of a number of tokens.
-func (s *Scorer) score(ctx context.Context, examples []seq.Example, mode Mode, size int) ([]Output, error) {
+// score runs passes of a mode.
+func (s *Scorer) score(ctx context.Context, examples []seq.Example, mode Mode) ([]Output, error) {
 	for i, e := range examples {
 		if err := s.engine.config.CheckExample(e); err != nil {
 			return nil, fmt.Errorf("example %d: %w", i, err)
 		}
 	}
 	out := make([]Output, len(examples))
-	err := s.eachGroup(ctx, groups(examples, size), func(ctx context.Context, l *lane, at int, g []seq.Example) error {
+	err := s.eachPass(ctx, examples, mode, func(ctx context.Context, l *lane, at int, g []seq.Example) error {
 		r, err := l.run(ctx, g, mode, s.engine.config.SamplerSeed, 0)
 		if err != nil {
 			return err
@@ -77,14 +77,19 @@ func (s *Scorer) score(ctx context.Context, examples []seq.Example, mode Mode, s
 	return out, nil
 }
 
-// eachGroup calls f with each group of examples, the index of its first example
-// and a lane of its own, several at once. The first error ends it.
-func (s *Scorer) eachGroup(ctx context.Context, groups [][]seq.Example, f func(ctx context.Context, l *lane, at int, g []seq.Example) error) error {
+// eachPass cuts examples into passes of a mode and calls f with each, the index of
+// its first example and a lane of its own, several at once. The first error ends
+// it.
+func (s *Scorer) eachPass(ctx context.Context, examples []seq.Example, mode Mode, f func(ctx context.Context, l *lane, at int, g []seq.Example) error) error {
+	plan := s.forward(mode)
+	if err := s.admit(plan, mode, examples); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var wg sync.WaitGroup
 	first := 0
-	for _, g := range groups {
+	for _, g := range passes(examples, plan.size) {
 		var l *lane
 		select {
 		case l = <-s.lanes:

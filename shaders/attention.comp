@@ -9,7 +9,8 @@
 // A workgroup has 64 queries of one sequence and head. An invocation holds one
 // query and takes every fourth key; the keys pass through shared memory, and
 // neighbours read neighbouring entries of the tables. Nothing of size [T, S] is
-// ever stored.
+// ever stored. Of o, norm and q a launch has the rows from `first` on, and does the
+// tiles that begin among the first span of them.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"
@@ -20,7 +21,7 @@
 
 layout(constant_id = 5) const bool LONG = false; // a sum may have more than 1024 keys
 layout(local_size_x = 256) in;
-layout(push_constant) uniform Push { uint heads, d, table; float scale; uint hasSilent; };
+layout(push_constant) uniform Push { uint heads, d, table; float scale; uint hasSilent, firstTile, first, span; };
 
 OPERAND(1, writeonly, float, o);
 OPERAND(2, writeonly, float, norm);
@@ -65,10 +66,11 @@ void loadKeys(uint from, uint n, uint head) {
 void main() {
     uint head = group() % heads;
     Tile t;
-    TILE_OF(firstTokens, group() / heads, ROWS, t);
-    if (t.from >= t.to || t.b >= counts[2]) return;
+    TILE_OF(firstTokens, firstTile + group() / heads, ROWS, t);
+    if (t.from >= t.to || t.b >= counts[2] || outside(t.from, first, span)) return;
     uint slot = gl_LocalInvocationIndex % ROWS, slice = gl_LocalInvocationIndex / ROWS;
     uint row = min(t.from + slot, t.to - 1), i = row - t.first;
+    row -= first;
 
     vec4 query[VECTORS], part[VECTORS], total[VECTORS];
     LOAD_ROW(query, q, row, head)
@@ -78,7 +80,7 @@ void main() {
     }
     float sum = 0, totalSum = 0, highest = LOWEST;
 
-    uint keys = count[t.b], first = firstRows[t.b];
+    uint keys = count[t.b], firstKey = firstRows[t.b];
     for (uint from = 0; from < keys; from += TILE) {
         uint n = min(TILE, keys - from);
         if (LONG && from % 1024 == 0) { // no chain of additions gets longer than 256
@@ -90,7 +92,7 @@ void main() {
             sum = 0;
         }
         barrier();
-        loadKeys(first + from, n, head);
+        loadKeys(firstKey + from, n, head);
         barrier();
         for (uint j = slice; j < n; j += SLICES) {
             Entry x, y;
@@ -156,5 +158,5 @@ void main() {
     if (writes) norm[row * heads + head] = PROBABILITY == SOFTMAX ? highest + Log(sum) : sum;
     float inverse = 1 / sum;
     for (uint c = 0; c < VECTORS; c++) part[c] *= inverse;
-    SUM_SLICES(part, o, t.from, t.to - t.from, head)
+    SUM_SLICES(part, o, t.from - first, t.to - t.from, head)
 }

@@ -11,14 +11,14 @@
 //   o, do, q [T, d], norm [T, h], keys [2h]: the largest norms of k, then of v
 //
 // Maxima are taken of the bits of floats that are not negative, by atomics: their
-// order does not matter. One invocation per row and head. Push: see Push.
+// order does not matter. One invocation per row and head, of those from `first` on.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"
 #include "include/attention.glsl"
 
 layout(local_size_x = 256) in;
-layout(push_constant) uniform Push { uint heads, d, table; float scale; uint capacity; };
+layout(push_constant) uniform Push { uint heads, d, table; float scale; uint capacity, first, rows; };
 
 OPERAND(1, writeonly, float, share);
 OPERAND(2, , uint, bounds);
@@ -31,7 +31,7 @@ OPERAND(7, readonly, float, keys);
 void main() {
     uint at = group() * 256 + gl_LocalInvocationID.x;
     uint i = at / heads, head = at % heads;
-    if (i >= used(1, capacity)) return;
+    if (i >= rows || first + i >= used(1, capacity)) return;
     float sum = 0, outer = 0, query = 0;
     for (uint c = 0; c < CHANNELS; c++) {
         uint word = i * d + head * CHANNELS + c;

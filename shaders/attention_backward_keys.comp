@@ -8,7 +8,9 @@
 //
 // A workgroup has 64 sampled rows of one sequence, a head and a chunk of queries;
 // an invocation holds one key and takes every fourth query of a tile. A sequence
-// has at most CHUNKS chunks, of at least 128 queries, by its length alone.
+// has at most 32 chunks, of at least 128 queries, by its length alone. A launch has
+// room for some of them, and of the queries' rows those from firstRow on; it does the
+// chunks that begin among the first span of these.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"
@@ -19,7 +21,7 @@
 #include "include/tiles.glsl"
 
 layout(local_size_x = 256) in;
-layout(push_constant) uniform Push { uint heads, d, table; float scale; uint capacity, chunks; };
+layout(push_constant) uniform Push { uint heads, d, table; float scale; uint capacity, firstChunk, chunks, firstRow, span; };
 
 OPERAND(1, writeonly, float, dk);
 OPERAND(2, writeonly, float, dv);
@@ -48,14 +50,15 @@ shared float rowNorm[64], rowShare[64];
 shared float sliceSum[256];
 
 void main() {
-    uint chunk = group() % chunks, head = group() / chunks % heads;
+    uint chunk = firstChunk + group() % chunks, head = group() / chunks % heads;
     Tile t;
     TILE_OF(firstRows, group() / chunks / heads, ROWS, t);
     if (t.b >= counts[2]) return;
     uint end = min(t.to, t.first + count[t.b]); // of the rows in use
     uint first = firstTokens[t.b], length = firstTokens[t.b + 1] - first;
     uint size = chunkSize(length);
-    if (t.from >= end || chunk * size >= length) return;
+    if (t.from >= end || chunk * size >= length || outside(first + chunk * size, firstRow, span)) return;
+    first -= firstRow; // may be below 0, its rows of this chunk are not
     uint slot = gl_LocalInvocationIndex % ROWS, slice = gl_LocalInvocationIndex / ROWS;
     uint row = min(t.from + slot, end - 1);
 
@@ -121,7 +124,7 @@ void main() {
             }
         }
     }
-    uint part = chunk * capacity + t.from, n = end - t.from;
+    uint part = (chunk - firstChunk) * capacity + t.from, n = end - t.from;
     SUM_SLICES(dKey, dk, part, n, head)
     SUM_SLICES(dValue, dv, part, n, head)
     if (RELATIVE) {

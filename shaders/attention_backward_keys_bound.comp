@@ -4,14 +4,14 @@
 //
 //   largest [2h], k, v [S, d], count [B], firstRows [B+1]
 //
-// A workgroup has 256 sampled rows of a sequence, and one head.
+// A workgroup has ROWS sampled rows of a sequence, and one head.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"
 #include "include/attention.glsl"
 #include "include/tiles.glsl"
 
-layout(local_size_x = 256) in;
+layout(local_size_x = 64) in; // ROWS
 layout(push_constant) uniform Push { uint heads, d, table; float scale; };
 
 OPERAND(1, , uint, largest);
@@ -25,7 +25,7 @@ void main() {
     Tile t;
     TILE_OF(firstRows, group() / heads, ROWS, t);
     uint j = t.from + gl_LocalInvocationIndex;
-    if (t.b >= counts[2] || gl_LocalInvocationIndex >= ROWS || j >= min(t.to, t.first + count[t.b])) return;
+    if (t.b >= counts[2] || j >= min(t.to, t.first + count[t.b])) return;
     float x = 0, y = 0;
     for (uint c = 0; c < CHANNELS; c++) {
         uint word = j * d + head * CHANNELS + c;

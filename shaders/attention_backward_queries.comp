@@ -6,10 +6,11 @@
 // and the histograms of dA·Rmul's and of dA over i − j and i + j, what the tables
 // f and g receive, as fixed-point sums: see fixed.glsl.
 //
-//   dq, gradient, q [T, d], histogram [2h, 2, 2, TABLE]: high and low parts of f,
-//   then of g; norm, share [T, h], bounds [2h], the others as in attention.comp
+//   dq, gradient, q [T, d], histogram [heads here, 2, 2, 2, TABLE]: for mul and add,
+//   high and low parts of f, then of g; norm, share [T, h], bounds [2h], the others
+//   as in attention.comp
 //
-// The work is cut as in attention.comp; the scores are computed again.
+// The work is cut as in attention.comp, and by heads; the scores are computed again.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"
@@ -20,7 +21,7 @@
 #include "include/fixed.glsl"
 
 layout(local_size_x = 256) in;
-layout(push_constant) uniform Push { uint heads, d, table; float scale; int bits; };
+layout(push_constant) uniform Push { uint heads, d, table; float scale; int bits; uint firstHead, headsHere, firstTile, first, span; };
 
 OPERAND(1, writeonly, float, dq);
 OPERAND(2, , int, histogram);
@@ -49,10 +50,12 @@ shared float keyP[64];
 shared uint keyTop[64];
 shared uint keyPartner[64];
 
-// tally adds a pair's share to row `row` of both tables.
-void tally(uint row, uint i, uint j, float value, float unit) {
+const uint MUL = 0, ADD = 1;
+
+// tally adds a pair's share to a head's row of both tables.
+void tally(uint head, uint row, uint i, uint j, float value, float unit) {
     ivec2 parts = fixedParts(value, unit, bits);
-    uint at = row * 4 * TABLE, x = i + longest() - 1 - j, y = i + j;
+    uint at = ((head - firstHead) * 2 + row) * 4 * TABLE, x = i + longest() - 1 - j, y = i + j;
     atomicAdd(histogram[at + x], parts.x);
     atomicAdd(histogram[at + TABLE + x], parts.y);
     atomicAdd(histogram[at + 2 * TABLE + y], parts.x);
@@ -60,12 +63,13 @@ void tally(uint row, uint i, uint j, float value, float unit) {
 }
 
 void main() {
-    uint head = group() % heads;
+    uint head = firstHead + group() % headsHere;
     Tile t;
-    TILE_OF(firstTokens, group() / heads, ROWS, t);
-    if (t.from >= t.to || t.b >= counts[2]) return;
+    TILE_OF(firstTokens, firstTile + group() / headsHere, ROWS, t);
+    if (t.from >= t.to || t.b >= counts[2] || outside(t.from, first, span)) return;
     uint slot = gl_LocalInvocationIndex % ROWS, slice = gl_LocalInvocationIndex / ROWS;
     uint row = min(t.from + slot, t.to - 1), i = row - t.first;
+    row -= first;
     bool live = t.from + slot < t.to;
 
     vec4 query[VECTORS], outer[VECTORS], result[VECTORS];
@@ -75,18 +79,18 @@ void main() {
     float z = norm[row * heads + head], own = share[row * heads + head], inverse = 1 / z;
     float unitMul = fixedUnit(bounds[head], bits), unitAdd = fixedUnit(bounds[heads + head], bits);
 
-    uint keys = count[t.b], first = firstRows[t.b];
+    uint keys = count[t.b], firstKey = firstRows[t.b];
     for (uint from = 0; from < keys; from += TILE) {
         uint n = min(TILE, keys - from);
         barrier();
-        LOAD_TILE(k, v, first + from, n, head)
+        LOAD_TILE(k, v, firstKey + from, n, head)
         uint at = gl_LocalInvocationIndex;
         if (RELATIVE && at < n) {
-            keyP[at] = p[first + from + at];
-            keyTop[at] = top[first + from + at];
+            keyP[at] = p[firstKey + from + at];
+            keyTop[at] = top[firstKey + from + at];
             // A key without a partner is its own, which has no weight: p is 1.
-            int other = partner[first + from + at];
-            keyPartner[at] = other < 0 ? top[first + from + at] : uint(other);
+            int other = partner[firstKey + from + at];
+            keyPartner[at] = other < 0 ? top[firstKey + from + at] : uint(other);
         }
         barrier();
         for (uint j = slice; j < n && live; j += SLICES) {
@@ -111,16 +115,16 @@ void main() {
             else da = a <= 0 ? 0 : da * inverse;
             if (RELATIVE && da != 0) {
                 float dmul = da * m;
-                tally(head, i, keyTop[j], dmul * w * slopeX, unitMul);
-                tally(heads + head, i, keyTop[j], da * w, unitAdd);
+                tally(head, MUL, i, keyTop[j], dmul * w * slopeX, unitMul);
+                tally(head, ADD, i, keyTop[j], da * w, unitAdd);
                 if (w < 1) { // there is a partner
-                    tally(head, i, keyPartner[j], dmul * (1 - w) * slopeY, unitMul);
-                    tally(heads + head, i, keyPartner[j], da * (1 - w), unitAdd);
+                    tally(head, MUL, i, keyPartner[j], dmul * (1 - w) * slopeY, unitMul);
+                    tally(head, ADD, i, keyPartner[j], da * (1 - w), unitAdd);
                 }
             }
             float dm = da * mul * scale;
             for (uint c = 0; c < VECTORS; c++) result[c] += dm * queryShare(query[c], tile[j * VECTORS + c]);
         }
     }
-    SUM_SLICES(result, dq, t.from, t.to - t.from, head)
+    SUM_SLICES(result, dq, t.from - first, t.to - t.from, head)
 }

@@ -3,16 +3,17 @@
 //
 //   y [S, width], parts [chunks, S, width], count [B], firstTokens, firstRows [B+1]
 //
-// A workgroup has one sampled row. Push: width, the rows that fit.
+// A workgroup has one sampled row. Push: width, the rows that fit, the chunks that
+// there are parts of: the sums go on where those of the chunks before ended.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"
 #include "include/chunks.glsl"
 
 layout(local_size_x = 64) in;
-layout(push_constant) uniform Push { uint width, capacity; };
+layout(push_constant) uniform Push { uint width, capacity, firstChunk, chunks; };
 
-OPERAND(1, writeonly, float, y);
+OPERAND(1, , float, y);
 OPERAND(2, readonly, float, parts);
 OPERAND(3, readonly, uint, count);
 OPERAND(4, readonly, uint, firstTokens);
@@ -25,10 +26,10 @@ void main() {
     if (j >= used(3, capacity)) return;
     uint b = sequenceOf(j);
     uint length = firstTokens[b + 1] - firstTokens[b];
-    uint chunks = j < firstRows[b] + count[b] ? divideUp(length, chunkSize(length)) : 0;
+    uint end = j < firstRows[b] + count[b] ? min(firstChunk + chunks, divideUp(length, chunkSize(length))) : 0;
     for (uint c = gl_LocalInvocationID.x; c < width; c += 64) {
-        float sum = 0;
-        for (uint part = 0; part < chunks; part++) sum += parts[(part * capacity + j) * width + c];
+        float sum = firstChunk > 0 ? y[j * width + c] : 0;
+        for (uint part = firstChunk; part < end; part++) sum += parts[((part - firstChunk) * capacity + j) * width + c];
         y[j * width + c] = sum;
     }
 }

@@ -1,15 +1,16 @@
 // The gradients of the tables from their fixed-point sums.
 //
-//   df, dg [2h, TABLE], histogram [2h, 2, 2, TABLE], bounds [2h]
+//   df, dg [2h, TABLE], histogram [heads here, 2, 2, 2, TABLE], bounds [2h]
 //
-// An invocation has one entry of both. Push: TABLE, the bits of fixed.glsl.
+// An invocation has one entry of both. Push: h, TABLE, the bits of fixed.glsl, the
+// heads that there are sums of.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"
 #include "include/fixed.glsl"
 
 layout(local_size_x = 256) in;
-layout(push_constant) uniform Push { uint rows, table; int bits; };
+layout(push_constant) uniform Push { uint heads, table; int bits; uint firstHead, headsHere; };
 
 OPERAND(1, writeonly, float, df);
 OPERAND(2, writeonly, float, dg);
@@ -17,11 +18,12 @@ OPERAND(3, readonly, int, histogram);
 OPERAND(4, readonly, float, bounds);
 
 void main() {
-    uint blocks = divideUp(table, 256), row = group() / blocks;
+    uint blocks = divideUp(table, 256), sums = group() / blocks; // of mul and add in turns
     uint t = group() % blocks * 256 + gl_LocalInvocationIndex;
-    if (row >= rows || t >= 2 * longest() - 1) return;
+    if (sums >= 2 * headsHere || t >= 2 * longest() - 1) return;
+    uint row = sums % 2 * heads + firstHead + sums / 2;
     float unit = fixedUnit(bounds[row], bits);
-    uint at = row * 4 * table + t;
+    uint at = sums * 4 * table + t;
     df[row * table + t] = fixedValue(histogram[at], histogram[at + table], unit, bits);
     dg[row * table + t] = fixedValue(histogram[at + 2 * table], histogram[at + 3 * table], unit, bits);
 }

@@ -7,13 +7,16 @@
 // One workgroup sums 32 columns of one chunk: eight invocations a column, each
 // every eighth row, then those eight in order.
 //
-//   push: axis, capacity, width, parts
+// Of x a launch has the rows from `first` on, and does the chunks that begin among
+// the first span of them.
+//
+//   push: axis, capacity, width, parts, first, span
 #include "include/common.glsl"
 #include "include/rowchunks.glsl"
 
 layout(local_size_x = 256) in;
 
-layout(push_constant) uniform Push { uint axis, capacity, width, parts; } push;
+layout(push_constant) uniform Push { uint axis, capacity, width, parts, first, span; } push;
 
 OPERAND(1, readonly, float, x);
 OPERAND(2, writeonly, float, sums);
@@ -27,10 +30,11 @@ void main() {
     if (part >= push.parts) return;
     uint t = gl_LocalInvocationIndex, column = group() % across * COLUMNS + t % COLUMNS;
     uint rows = used(push.axis, push.capacity), chunk = chunkRows(rows);
-    uint end = min(rows, (part + 1) * chunk);
+    uint begin = part * chunk, end = min(rows, begin + chunk);
+    if (begin < push.first || begin - push.first >= push.span) return;
     float sum = 0;
     if (column < push.width) {
-        for (uint i = part * chunk + t / COLUMNS; i < end; i += LANES) sum += x[i * push.width + column];
+        for (uint i = begin + t / COLUMNS; i < end; i += LANES) sum += x[(i - push.first) * push.width + column];
     }
     lanes[t] = sum;
     barrier();

@@ -12,13 +12,16 @@
 //
 // A token is in at most one duplet, so that rows never add to the same word;
 // dscore has been cleared before. The LANES invocations of a row take its channels
-// in turn. Push: d, heads (0: there is no dpHeads), and the sampled rows' axis
-// and capacity.
+// in turn. dx and x may be blocks of the tokens' rows, where more would not fit into
+// a binding: the differences x_top − x_partner are put together in memory [S, d]
+// then, and the last launch takes the sums. Push: d, heads (0: there is no dpHeads),
+// the sampled rows' axis and capacity, the block's first row, its number of rows and
+// whether it is the last.
 #include "include/common.glsl"
 #include "include/math.glsl"
 #include "include/rows.glsl"
 
-layout(push_constant) uniform Launch { uint d, heads, axis, capacity; } launch;
+layout(push_constant) uniform Launch { uint d, heads, axis, capacity, first, rows, last; } launch;
 
 OPERAND(1, , float, dx);
 OPERAND(2, writeonly, float, dscore);
@@ -33,7 +36,11 @@ OPERAND(10, readonly, uint, count);
 OPERAND(11, readonly, uint, firstTokens);
 OPERAND(12, readonly, uint, firstRows);
 
+OPERAND(13, , float, differences);
+
 #include "include/sequence.glsl"
+
+bool here(uint row) { return row >= launch.first && row - launch.first < launch.rows; }
 
 void main() {
     uint j = row();
@@ -57,19 +64,25 @@ void main() {
     if (inUse) {
         for (uint c = lane(); c < launch.d; c += LANES) {
             float g = dy[j * launch.d + c];
-            uint ct = t * launch.d + c;
-            dx[ct] += w * g;
+            uint ct = (t - launch.first) * launch.d + c;
+            if (here(t)) dx[ct] += w * g;
             if (!mixed) continue;
-            uint cq = q * launch.d + c;
-            dx[cq] += (1.0 - w) * g;
-            sum += g * (x[ct] - x[cq]);
+            uint cq = (q - launch.first) * launch.d + c;
+            float difference = launch.first > 0 ? differences[j * launch.d + c] : 0.0;
+            if (here(t)) difference += x[ct];
+            if (here(q)) {
+                dx[cq] += (1.0 - w) * g;
+                difference -= x[cq];
+            }
+            if (launch.last != 0) sum += g * difference;
+            else differences[j * launch.d + c] = difference;
         }
         if (mixed) {
             for (uint n = lane(); n < launch.heads; n += LANES) sum += dpHeads[j * launch.heads + n];
         }
     }
     sum = rowAdd(sum);
-    if (lane() != 0 || !mixed) return;
+    if (lane() != 0 || !mixed || launch.last == 0) return;
     sum *= w * (1.0 - w);
     dscore[t] = sum * Rho(noised[t]);
     dscore[q] = -sum * Rho(noised[q]);

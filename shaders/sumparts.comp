@@ -5,7 +5,9 @@
 #include "include/common.glsl"
 
 layout(local_size_x = 64) in;
-layout(push_constant) uniform Push { uint n, count, accumulate; };
+layout(push_constant) uniform Push { uint n, count, start; };
+
+const uint ADD = 1, GO_ON = 2;
 
 OPERAND(1, , float, y);
 OPERAND(2, readonly, float, parts);
@@ -13,7 +15,7 @@ OPERAND(2, readonly, float, parts);
 void main() {
     uint i = group() * 64 + gl_LocalInvocationID.x;
     if (i >= n) return;
-    float sum = 0;
+    float sum = start == GO_ON ? y[i] : 0;
     for (uint p = 0; p < count; p++) sum += parts[p * n + i];
-    y[i] = accumulate != 0 ? y[i] + sum : sum;
+    y[i] = start == ADD ? y[i] + sum : sum;
 }

@@ -10,7 +10,7 @@ func sumSquares(r *recorder, k tensor.SumSquares) {
 	count := func(n int) int { return min(most, blocks(n, minWords)) }
 	words := max(blockWords, minWords*grain/4) // the sums of the next block begin aligned
 	n, total := k.X.Words(), 0
-	eachBlock(n, 1, words, func(_, n int) { total += count(n) })
+	eachBlock(n, words, func(_, n int) { total += count(n) })
 
 	sum := func(y, x *tensor.Tensor, pieces int, square bool) {
 		n := x.Words()
@@ -22,7 +22,7 @@ func sumSquares(r *recorder, k tensor.SumSquares) {
 		return
 	}
 	parts, at := r.scratch(total), 0
-	eachBlock(n, 1, words, func(first, n int) {
+	eachBlock(n, words, func(first, n int) {
 		x := tensor.At(k.X.Space, k.X.Offset+first, k.X.Name, n)
 		sum(rowsOf(parts, at, count(n)), x, count(n), true)
 		at += count(n)

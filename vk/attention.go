@@ -20,6 +20,7 @@ type attentionShape struct {
 	relation              tensor.SinusoidRelation
 	d, channels, table    int
 	tokens, rows, batches int // capacities
+	most                  int // rows that a query meets
 	tile                  int
 }
 
@@ -29,6 +30,9 @@ func newAttentionShape(r *recorder, k tensor.Attention) attentionShape {
 	if k.Relation != nil {
 		a.relation = k.Relation.(tensor.SinusoidRelation)
 		a.table = a.relation.F.Width()
+	}
+	if a.most = a.rows; k.Most > 0 {
+		a.most = min(a.most, k.Most)
 	}
 	if a.channels > maxChannels {
 		r.err = fmt.Errorf("heads of %d channels: a Vulkan device takes at most %d", a.channels, maxChannels)
@@ -56,6 +60,36 @@ func (a *attentionShape) push(more ...uint32) []uint32 {
 // sequence: see tiles.glsl.
 func (a *attentionShape) tiles(rows int) int { return rows/attentionRows + a.batches }
 
+// eachTiles calls f for windows onto the queries, with the number of tiles that may
+// begin there, where a launch takes so many operations for each query and key. It
+// needs push constants of the window: see place.
+func (a *attentionShape) eachTiles(heads int, operations float64, f func(w window, tiles int)) {
+	size := blockRows(a.d, operations*float64(heads*a.most))
+	eachWindow(a.tokens, attentionRows, size, func(w window) {
+		n := w.n
+		if w.span > 0 {
+			n = w.span
+		}
+		f(w, a.tiles(n))
+	})
+}
+
+// place are the push constants of a window of tiles: the first tile that may begin
+// there, the first row, the span.
+func (w window) place() []uint32 {
+	return []uint32{uint32(w.first / attentionRows), uint32(w.first), w.end()}
+}
+
+// work is what a query and a key of a head cost, in operations: those of each
+// channel and those of the relative terms.
+func (a *attentionShape) work(channel, relative int) float64 {
+	n := channel * a.channels
+	if a.Relation != nil {
+		n += relative
+	}
+	return float64(n)
+}
+
 // tables are the operands of relation.glsl.
 func (a *attentionShape) tables() []operand {
 	r := a.relation
@@ -67,14 +101,12 @@ func attention(r *recorder, k tensor.Attention) {
 	if k.Silent != nil {
 		r.zero(k.Silent)
 	}
-	most := a.rows
-	if k.Most > 0 {
-		most = min(most, k.Most)
-	}
-	r.dispatch(dispatch{shader: "attention", constants: a.constants(flag(most > 1024)), push: a.push(flag(k.Silent != nil)),
-		groups: a.tiles(a.tokens) * k.Heads,
-		operands: append([]operand{write(k.O), write(k.Norm), update(k.Silent), read(k.Q), read(k.K), read(k.V), read(k.Leak),
-			read(k.Count), read(k.Batch.Offset), read(k.Batch.SampleOffset)}, a.tables()...)})
+	a.eachTiles(k.Heads, a.work(4, 80), func(w window, tiles int) {
+		r.dispatch(dispatch{shader: "attention", constants: a.constants(flag(a.most > 1024)),
+			push: append(a.push(flag(k.Silent != nil)), w.place()...), groups: tiles * k.Heads,
+			operands: append([]operand{write(w.of(k.O)), write(w.of(k.Norm)), update(k.Silent), read(w.of(k.Q)), read(k.K), read(k.V), read(k.Leak),
+				read(k.Count), read(k.Batch.Offset), read(k.Batch.SampleOffset)}, a.tables()...)})
+	})
 }
 
 func flag(b bool) uint32 {

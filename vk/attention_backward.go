@@ -16,54 +16,99 @@ const (
 func attentionBackward(r *recorder, k tensor.AttentionBackward) {
 	a := newAttentionShape(r, k.Forward)
 	f, heads := k.Forward, k.Forward.Heads
-	relative := f.Relation != nil
 
 	// What whole rows need, and the bounds of the fixed point.
-	share := r.scratch(a.tokens * heads)
+	share := r.scratch(a.tokens, heads)
 	bounds, largest := r.scratch(2*heads), r.scratch(2*heads)
 	r.zero(bounds)
 	r.zero(largest)
-	var histogram *tensor.Tensor
-	if relative {
-		histogram = r.scratch(2 * heads * 4 * a.table)
-		r.zero(histogram)
-	}
 	r.dispatch(dispatch{shader: "attention_backward_keys_bound", constants: a.constants(), push: a.push(), groups: a.tiles(a.rows) * heads,
 		operands: []operand{update(largest), read(f.K), read(f.V), read(f.Count), read(f.Batch.SampleOffset)}})
-	r.dispatch(dispatch{shader: "attention_backward_bounds", constants: a.constants(), push: a.push(uint32(a.tokens)), groups: blocks(a.tokens*heads, 256),
-		operands: []operand{write(share), update(bounds), read(k.DO), read(f.O), read(f.Norm), read(f.Q), read(largest)}})
+	eachBlock(a.tokens, blockRows(a.d, 0), func(first, n int) {
+		of := window{first: first, n: n}.of
+		r.dispatch(dispatch{shader: "attention_backward_bounds", constants: a.constants(),
+			push: a.push(uint32(a.tokens), uint32(first), uint32(n)), groups: blocks(n*heads, 256),
+			operands: []operand{write(of(share)), update(bounds), read(of(k.DO)), read(of(f.O)), read(of(f.Norm)), read(of(f.Q)), read(largest)}})
+	})
 	if k.DLeak != nil {
 		r.dispatch(dispatch{shader: "attention_backward_leak", push: []uint32{uint32(heads)}, groups: a.batches * heads,
 			operands: []operand{write(k.DLeak), read(share), read(f.Norm), read(f.Batch.Offset)}})
 	}
+	a.queriesBackward(r, k, share, bounds)
+	a.keysBackward(r, k, share)
+}
 
-	fixed := uint32(a.fixedBits())
-	rest := append([]operand{read(f.Q), read(f.K), read(f.V), read(f.Count), read(f.Batch.Offset), read(f.Batch.SampleOffset)}, a.tables()...)
-	r.dispatch(dispatch{shader: "attention_backward_queries", constants: a.constants(), push: a.push(fixed), groups: a.tiles(a.tokens) * heads,
-		operands: append([]operand{write(k.DQ), update(histogram), read(k.DO), read(f.Norm), read(share), read(bounds)}, rest...)})
+// queriesBackward goes by heads, too: their histograms are as long as the input.
+func (a *attentionShape) queriesBackward(r *recorder, k tensor.AttentionBackward, share, bounds *tensor.Tensor) {
+	f, fixed := k.Forward, uint32(a.fixedBits())
+	const sums = 2 * 2 * 2 // of a head: for mul and add, high and low parts of f and g
+	size := k.Forward.Heads
+	if f.Relation != nil {
+		size = max(1, min(size, blockWords/(sums*a.table)))
+	}
+	eachBlock(k.Forward.Heads, size, func(first, heads int) {
+		var histogram *tensor.Tensor
+		if f.Relation != nil {
+			histogram = r.scratch(heads, sums*a.table)
+			r.zero(histogram)
+		}
+		a.eachTiles(heads, a.work(8, 400), func(w window, tiles int) {
+			r.dispatch(dispatch{shader: "attention_backward_queries", constants: a.constants(),
+				push: append(a.push(fixed, uint32(first), uint32(heads)), w.place()...), groups: tiles * heads,
+				operands: append([]operand{write(w.of(k.DQ)), update(histogram), read(w.of(k.DO)), read(w.of(f.Norm)), read(w.of(share)),
+					read(bounds), read(w.of(f.Q))}, a.keysAndTables()...)})
+		})
+		if f.Relation != nil {
+			g := k.Gradient.(tensor.SinusoidGradient)
+			r.dispatch(dispatch{shader: "attention_backward_tables",
+				push:     []uint32{uint32(f.Heads), uint32(a.table), fixed, uint32(first), uint32(heads)},
+				groups:   2 * heads * blocks(a.table, 256),
+				operands: []operand{write(g.DF), write(g.DG), read(histogram), read(bounds)}})
+		}
+	})
+}
 
-	chunks := min(queryChunks, blocks(a.tokens, queryChunk))
-	dk, dv := r.scratch(chunks*a.rows*a.d), r.scratch(chunks*a.rows*a.d)
-	var dp *tensor.Tensor
-	if relative {
-		dp = r.scratch(chunks * a.rows * heads)
+// keysBackward goes by chunks of the queries, and by the queries that they lie in.
+func (a *attentionShape) keysBackward(r *recorder, k tensor.AttentionBackward, share *tensor.Tensor) {
+	f, heads := k.Forward, k.Forward.Heads
+	var g tensor.SinusoidGradient
+	if f.Relation != nil {
+		g = k.Gradient.(tensor.SinusoidGradient)
 	}
-	r.dispatch(dispatch{shader: "attention_backward_keys", constants: a.constants(), push: a.push(uint32(a.rows), uint32(chunks)),
-		groups:   a.tiles(a.rows) * heads * chunks,
-		operands: append([]operand{write(dk), write(dv), write(dp), read(k.DO), read(f.Norm), read(share)}, rest...)})
-	sum := func(y, parts *tensor.Tensor, width int) {
-		r.dispatch(dispatch{shader: "attention_backward_sum", push: []uint32{uint32(width), uint32(a.rows)}, groups: a.rows,
-			operands: []operand{write(y), read(parts), read(f.Count), read(f.Batch.Offset), read(f.Batch.SampleOffset)}})
-	}
-	sum(k.DK, dk, a.d)
-	sum(k.DV, dv, a.d)
-	if relative {
-		g := k.Gradient.(tensor.SinusoidGradient)
-		sum(g.DP, dp, heads)
-		r.dispatch(dispatch{shader: "attention_backward_tables", push: []uint32{uint32(2 * heads), uint32(a.table), fixed},
-			groups:   2 * heads * blocks(a.table, 256),
-			operands: []operand{write(g.DF), write(g.DG), read(histogram), read(bounds)}})
-	}
+	chunk := max(queryChunk, blocks(blocks(a.tokens, queryChunks), 64)*64)
+	size := blockRows(a.d, a.work(10, 100)*float64(heads*a.most))
+	eachBlock(min(queryChunks, blocks(a.tokens, queryChunk)), max(1, blockWords/(a.rows*a.d)), func(first, n int) {
+		dk, dv := r.scratch(n, a.rows, a.d), r.scratch(n, a.rows, a.d)
+		var dp *tensor.Tensor
+		if f.Relation != nil {
+			dp = r.scratch(n, a.rows, heads)
+		}
+		eachWindow(a.tokens, chunk, size, func(w window) {
+			r.dispatch(dispatch{shader: "attention_backward_keys", constants: a.constants(),
+				push:   a.push(uint32(a.rows), uint32(first), uint32(n), uint32(w.first), w.end()),
+				groups: a.tiles(a.rows) * heads * n,
+				operands: append([]operand{write(dk), write(dv), write(dp), read(w.of(k.DO)), read(w.of(f.Norm)), read(w.of(share)),
+					read(w.of(f.Q))}, a.keysAndTables()...)})
+		})
+		sum := func(y, parts *tensor.Tensor, width int) {
+			sums := write(y)
+			if first > 0 {
+				sums = update(y)
+			}
+			r.dispatch(dispatch{shader: "attention_backward_sum", push: []uint32{uint32(width), uint32(a.rows), uint32(first), uint32(n)}, groups: a.rows,
+				operands: []operand{sums, read(parts), read(f.Count), read(f.Batch.Offset), read(f.Batch.SampleOffset)}})
+		}
+		sum(k.DK, dk, a.d)
+		sum(k.DV, dv, a.d)
+		if f.Relation != nil {
+			sum(g.DP, dp, heads)
+		}
+	})
+}
+
+// keysAndTables are the operands of both, whole.
+func (a *attentionShape) keysAndTables() []operand {
+	return append([]operand{read(a.K), read(a.V), read(a.Count), read(a.Batch.Offset), read(a.Batch.SampleOffset)}, a.tables()...)
 }
 
 // fixedBits is the size of a part of a fixed-point sum: an entry of a table

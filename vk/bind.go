@@ -48,7 +48,7 @@ func (x *executable) bind(mem tensor.Binding) (*bound, error) {
 		if a := b.memory[tensor.Arena]; a != nil {
 			b.memory[scratchSpace], err = a.scratchOf(x.scratched)
 		} else {
-			b.own, err = x.device.allocate(x.scratched)
+			b.own, err = x.device.scratch(x.scratched)
 			b.memory[scratchSpace] = b.own
 		}
 		if err != nil {
@@ -99,12 +99,8 @@ func (b *bound) resolve(steps []step) error {
 		if err := d.check("allocate descriptors", C.shim_set_allocate(d.shim, b.sets, s.pipeline.layout.set, &ranges[0], C.uint32_t(len(ranges)), &c.set)); err != nil {
 			return err
 		}
-		// The grid is folded into as few lines as will do, all of one length.
-		y := blocks(s.groups, d.limits.maxGroups[0])
-		if y > d.limits.maxGroups[1] {
-			return fmt.Errorf("%s needs %d workgroups, more than the device %s launches at once", s.shader, s.groups, d.physical.info.Name)
-		}
-		c.x, c.y = C.uint32_t(blocks(s.groups, y)), C.uint32_t(y)
+		x, y := d.grid(s.groups)
+		c.x, c.y = C.uint32_t(x), C.uint32_t(y)
 		c.push_words = C.uint32_t(len(s.push))
 		for i, v := range s.push {
 			c.push[i] = C.uint32_t(v)
@@ -122,10 +118,6 @@ func (b *bound) locate(shader string, t *tensor.Tensor) (C.shim_range, error) {
 		return C.shim_range{}, fmt.Errorf("vk: %s: no memory for %v in space %d", shader, t, t.Space)
 	}
 	bytes, at := 4*int64(t.Words()), m.offset+4*int64(t.Offset)
-	if bytes > d.limits.maxRange && shader != "" {
-		return C.shim_range{}, fmt.Errorf("%s: %v has %s, an operand on the device %s has at most %s: use shorter sequences or --device cpu",
-			shader, t, mebibytes(bytes), d.physical.info.Name, mebibytes(d.limits.maxRange))
-	}
 	if at%int64(max(d.limits.alignment, 4)) != 0 {
 		panic(fmt.Sprintf("vk: %s: %v begins at byte %d", shader, t, at))
 	}

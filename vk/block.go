@@ -99,7 +99,12 @@ func (h *heap) close() {
 
 // Budget is how much memory is left for programs, in bytes, but for a block that
 // rounding may lose.
-func (d *Device) Budget() int64 { return max(0, d.free(d.dummy.block.kind)-blockBytes) }
+func (d *Device) Budget() int64 {
+	if d.gone() != nil {
+		return 0
+	}
+	return max(0, d.free(d.dummy.block.kind)-blockBytes)
+}
 
 // free is what is left of the memory of a kind: what the driver says, or all that
 // we have not taken.

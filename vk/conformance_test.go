@@ -9,13 +9,18 @@ import (
 	"sftseq/internal/tensor/conformance"
 )
 
-// open opens the CPU driver under the validation layer, and fails the test at
-// its end if that has complained of anything.
-func open(t testing.TB) *Device {
+// open opens a device under the validation layer, and fails the test at its end
+// if that has complained of anything. Without Vulkan the test is skipped as
+// skipWithout does, and without cooperative matrices in any case: few processors'
+// drivers have them, Mesa's from version 26.1 on.
+func open(t testing.TB, o Options) *Device {
 	t.Helper()
 	t.Setenv("SFTSEQ_VK_VALIDATE", "1")
-	d, err := Open(Options{})
-	if err != nil {
+	d, err := Open(o)
+	switch {
+	case err != nil && o.Mixed:
+		t.Skip(err)
+	case err != nil:
 		skipWithout(t, err)
 	}
 	t.Cleanup(func() {
@@ -41,7 +46,7 @@ func skipWithout(t testing.TB, err error) {
 // TestConformance: every kernel on the machine's best device, then within the
 // limits of a small one.
 func TestConformance(t *testing.T) {
-	d := open(t)
+	d := open(t, Options{})
 	conformance.Run(t, d)
 	t.Run("small device", func(t *testing.T) {
 		small(t, d)

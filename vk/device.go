@@ -10,6 +10,7 @@ import "C"
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"unsafe"
@@ -26,7 +27,10 @@ const (
 	incompatibleDriver = -9
 )
 
-var errFull = errors.New("out of memory")
+var (
+	errFull   = errors.New("out of memory")
+	errClosed = errors.New("vk: the device was closed")
+)
 
 // Device runs programs on a GPU. It is a [tensor.Device].
 type Device struct {
@@ -35,17 +39,19 @@ type Device struct {
 	limits    limits
 	mixed     *cooperative // nil: float32 throughout
 	shim      *C.shim_device
-	said      []string   // by the validation layer, once closed
 	queue     sync.Mutex // guards the queue and the pool
 	pool      C.handle
+	finishing sync.Mutex // guards last
+	last      *commands  // of nothing: done when all before it is
 	heap      heap
 	memory    allocator
 	transfers transfers
 	pipelines pipelines
 	dummy     *memory // what an operand that is nil is bound to
 
-	lost  atomic.Pointer[LostError]             // nil while it computes
-	fault func(what string, result int32) int32 // a test may answer for the driver; otherwise nil
+	closed atomic.Bool
+	lost   atomic.Pointer[LostError]             // nil while it computes
+	fault  func(what string, result int32) int32 // a test may answer for the driver; otherwise nil
 
 	mu         sync.Mutex
 	profile    *profile           // nil: programs are not timed
@@ -90,11 +96,18 @@ func (d *Device) open(o Options) error {
 	if err := d.check("create a command pool", C.shim_pool_create(d.shim, &d.pool)); err != nil {
 		return err
 	}
+	if d.last, err = d.newCommands(); err != nil {
+		return err
+	}
+	if err := d.last.record(nil, 0); err != nil {
+		return err
+	}
 	d.heap = heap{device: d, given: map[*block]bool{}}
 	d.memory.get = func(bytes int64) (*block, error) { return d.heap.get(bytes, false) }
 	d.memory.drop = func(b *block) {
-		d.settle() // an upload may still be under way
-		d.heap.drop(b)
+		if d.settled() { // an upload may still be under way; otherwise the block stays until Close
+			d.heap.drop(b)
+		}
 	}
 	if err := d.transfers.open(d); err != nil {
 		return err
@@ -106,7 +119,7 @@ func (d *Device) open(o Options) error {
 	if err != nil {
 		return err
 	}
-	return d.transfers.clear(d.dummy)
+	return d.transfers.fill(d.dummy, 0)
 }
 
 // create creates the logical device with its queue.
@@ -140,6 +153,9 @@ func (d *Device) Kernels() string {
 	return name
 }
 
+// Mixed says that products of matrices take operands of 16 bits.
+func (d *Device) Mixed() bool { return d.mixed != nil }
+
 // LossScaling says that gradients leave the range of the operands of products,
 // which are float16 in mixed precision where there is no bfloat16.
 func (d *Device) LossScaling() bool { return d.mixed != nil && !d.mixed.bfloat16 }
@@ -156,49 +172,87 @@ func (d *Device) ForwardTokens() int { return 1 << 16 }
 
 // Messages returns what the validation layer has said since the last call:
 // nothing, if there is nothing wrong or SFTSEQ_VK_VALIDATE is not 1.
-// After Close it has what came up until the end.
 func (d *Device) Messages() []string {
-	said := d.said
-	if d.said = nil; d.instance != nil {
-		said = append(said, d.instance.messages()...)
+	if d.instance == nil {
+		return nil
 	}
-	return said
+	return d.instance.messages()
 }
 
 // Close frees the device. Of one that went silent nothing is freed: the driver may
-// still be at work, and to wait for it would be to hang.
+// still be at work, and to wait for it would be to hang. What the validation layer
+// has said that [Device.Messages] did not return, up to the very end, is an error.
 func (d *Device) Close() error {
 	if d.instance == nil {
 		return nil
 	}
-	defer func() { d.instance, d.shim = nil, nil }()
+	defer func() {
+		d.closed.Store(true)
+		d.instance, d.shim = nil, nil
+	}()
 	if d.silent() {
 		return nil
 	}
 	if d.shim != nil {
-		d.settle()
-		d.mu.Lock()
+		if _ = d.finish(); d.silent() {
+			return nil
+		}
 		d.dropRecordings(func(*recording) bool { return true })
-		d.mu.Unlock()
 		d.pipelines.close()
 		d.transfers.close()
 		d.heap.close()
+		d.last.free()
 		if d.pool != 0 {
 			C.shim_pool_destroy(d.shim, d.pool)
 		}
 		C.shim_close(d.shim)
 	}
-	d.said = d.instance.messages()
+	said := d.instance.messages()
 	d.instance.close()
+	if len(said) > 0 {
+		return fmt.Errorf("validation: %s", strings.Join(said, "\nvalidation: "))
+	}
 	return nil
 }
 
-// settle sends what waits and returns when the device has nothing left to do.
-func (d *Device) settle() {
-	_ = d.transfers.flush() // a device that is lost has nothing left either
+// settled sends what waits, and reports whether all that was sent is done, as it
+// also is on a device that is lost. Others go on meanwhile.
+func (d *Device) settled() bool {
+	err := d.transfers.flush()
+	if err == nil {
+		err = d.finish()
+	}
+	return err == nil || d.gone() != nil && !d.silent()
+}
+
+// finish returns when all that was sent is done. Nothing is held meanwhile that a
+// running program would need.
+func (d *Device) finish() error {
+	if d.last == nil { // nothing was sent
+		return nil
+	}
+	d.finishing.Lock()
+	defer d.finishing.Unlock()
 	d.queue.Lock()
-	defer d.queue.Unlock()
-	C.shim_wait_idle(d.shim)
+	r := C.shim_submit(d.shim, d.last.buffer, d.last.fence)
+	d.queue.Unlock()
+	if r == 0 {
+		r = C.shim_wait(d.shim, d.last.fence, C.uint64_t(timeout))
+	}
+	return d.check("finish", r)
+}
+
+// objects are those that come and go.
+var objects = [C.SHIM_KINDS]string{C.SHIM_BLOCKS: "blocks of memory", C.SHIM_SETS: "descriptor pools", C.SHIM_COMMANDS: "command buffers",
+	C.SHIM_FENCES: "fences", C.SHIM_QUERIES: "query pools"}
+
+// live counts the driver's objects that the device has.
+func (d *Device) live() map[string]int {
+	n := map[string]int{}
+	for kind, name := range objects {
+		n[name] = int(C.shim_live(d.shim, C.int(kind)))
+	}
+	return n
 }
 
 // silent says that the device has not answered in time.
@@ -207,10 +261,13 @@ func (d *Device) silent() bool {
 	return e != nil && e.Silent
 }
 
-// gone is the error of a device that is lost.
+// gone is the error of a device that is lost or closed.
 func (d *Device) gone() error {
 	if e := d.lost.Load(); e != nil {
 		return e
+	}
+	if d.closed.Load() {
+		return errClosed
 	}
 	return nil
 }

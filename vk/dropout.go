@@ -18,7 +18,7 @@ func dropout(r *recorder, k tensor.Dropout) {
 	if whole {
 		elements *= 4
 	}
-	eachBlock(rows, width, blockWords, func(begin, n int) {
+	eachBlock(rows, blockRows(width, 0), func(begin, n int) {
 		r.dispatch(dispatch{shader: "dropout", constants: []uint32{word(whole)}, groups: blocks(n*width, elements),
 			push: []uint32{axis(k.X), uint32(rows), uint32(begin), uint32(n), uint32(width), k.Layer, k.Stream,
 				math.Float32bits(k.Rate), math.Float32bits(1 / (1 - k.Rate))},

@@ -10,7 +10,7 @@ const dupletRows = 256 / 32
 
 func duplet(r *recorder, k tensor.Duplet) {
 	d, rows := k.X.Width(), k.Y.Shape[0]
-	eachBlock(k.X.Shape[0], d, blockWords, func(first, n int) {
+	eachBlock(k.X.Shape[0], blockRows(d, 0), func(first, n int) {
 		y := write(k.Y)
 		if first > 0 {
 			y = update(k.Y)
@@ -28,8 +28,17 @@ func dupletBackward(r *recorder, k tensor.DupletBackward) {
 		heads = k.DP.Width()
 	}
 	r.zero(k.DScore)
-	r.dispatch(dispatch{shader: "duplet_backward", groups: blocks(k.DY.Shape[0], dupletRows),
-		push: []uint32{uint32(k.X.Width()), uint32(heads), axis(k.DY), uint32(k.DY.Shape[0])},
-		operands: []operand{update(k.DX), update(k.DScore), read(k.DY), read(k.DP), read(k.P), read(k.X), read(k.Noised),
-			read(k.Top), read(k.Partner), read(k.Count), read(k.Batch.Offset), read(k.Batch.SampleOffset)}})
+	d, rows, tokens := k.X.Width(), k.DY.Shape[0], k.X.Shape[0]
+	size := blockRows(d, 0)
+	var differences *tensor.Tensor
+	if tokens > size {
+		differences = r.scratch(rows, d)
+	}
+	eachBlock(tokens, size, func(first, n int) {
+		of := window{first: first, n: n}.of
+		r.dispatch(dispatch{shader: "duplet_backward", groups: blocks(rows, dupletRows),
+			push: []uint32{uint32(d), uint32(heads), axis(k.DY), uint32(rows), uint32(first), uint32(n), word(first+n == tokens)},
+			operands: []operand{update(of(k.DX)), update(k.DScore), read(k.DY), read(k.DP), read(k.P), read(of(k.X)), read(k.Noised),
+				read(k.Top), read(k.Partner), read(k.Count), read(k.Batch.Offset), read(k.Batch.SampleOffset), update(differences)}})
+	})
 }

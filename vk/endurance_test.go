@@ -4,6 +4,8 @@ package vk
 
 import (
 	"context"
+	"maps"
+	"math"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -30,19 +32,22 @@ func resident(t *testing.T) int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// growth is what a round of f costs in memory that is not returned, in bytes. What
-// heaps take to settle is forgiven.
-func growth(t *testing.T, warm, rounds int, f func()) int64 {
+// growth is what a round of f costs in memory that is not returned, in bytes: what
+// every part of the rounds costs, as heaps that settle do so once.
+func growth(t *testing.T, rounds int, f func()) int64 {
 	t.Helper()
-	const settling = 4 << 20
-	for range warm {
-		f()
-	}
+	const parts = 4
+	least := int64(math.MaxInt64)
 	before := resident(t)
-	for range rounds {
-		f()
+	for range parts {
+		for range rounds / parts {
+			f()
+		}
+		after := resident(t)
+		least = min(least, max(0, after-before))
+		before = after
 	}
-	return max(0, resident(t)-before-settling) / int64(rounds)
+	return least / int64(rounds/parts)
 }
 
 // collecting has the garbage collector run all the time until the test ends.
@@ -140,39 +145,47 @@ func runSums(t *testing.T, d *Device, n, times int) {
 }
 
 // TestEndurance: under a garbage collector that never rests, launches, recordings
-// and devices come and go without a crash, and memory does not grow.
+// and devices come and go without a crash, neither memory nor the driver's objects
+// become more.
 func TestEndurance(t *testing.T) {
-	rounds := 1
-	if !testing.Short() {
-		rounds = 10
-	}
 	const kilobyte = 1 << 10
-	t.Run("launches", func(t *testing.T) {
-		d := bare(t)
-		defer d.Close()
-		collecting(t)
-		n := growth(t, 1, rounds, func() { runSums(t, d, 100, 10) })
-		if n > 100*kilobyte {
-			t.Errorf("1,000 launches cost %d bytes", n)
-		}
-	})
-	t.Run("recordings", func(t *testing.T) {
-		d := bare(t)
-		defer d.Close()
-		collecting(t)
-		n := growth(t, 3, rounds, func() {
-			for range 100 {
-				runSums(t, d, 2, 1)
+	for _, c := range []struct {
+		name                           string
+		rounds, recordings, sums, runs int
+		limit                          int64 // bytes of a round
+	}{
+		{"10,000 launches", 12, 1, 100, 10, 40 * kilobyte},
+		{"1,000 recordings", 100, 12, 2, 1, 20 * kilobyte},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			d := bare(t)
+			defer d.Close()
+			collecting(t)
+			round := func() {
+				for range c.recordings {
+					runSums(t, d, c.sums, c.runs)
+				}
+			}
+			round()
+			before, bytes, constants := d.live(), used(d), len(d.constants)
+			if n := growth(t, c.rounds, round); n > c.limit {
+				t.Errorf("a round costs %d bytes", n)
+			}
+			if after := d.live(); !maps.Equal(after, before) || len(d.recordings) != 0 || len(d.constants) != constants {
+				t.Errorf("%v and %d recordings are left, at first there were %v", after, len(d.recordings), before)
+			}
+			if n := used(d); n != bytes {
+				t.Errorf("%d bytes are in use, at first there were %d", n, bytes)
+			}
+			if n := d.live()["blocks of memory"]; n != len(d.heap.given) {
+				t.Errorf("%d blocks of memory, of which %d are known", n, len(d.heap.given))
 			}
 		})
-		if n > 100*kilobyte {
-			t.Errorf("100 recordings cost %d bytes", n)
-		}
-	})
-	t.Run("devices", func(t *testing.T) {
+	}
+	t.Run("50 devices", func(t *testing.T) {
 		collecting(t)
 		// What the loader and the driver keep of an instance and a device.
-		theirs := growth(t, 3*rounds, 5*rounds, func() {
+		theirs := growth(t, 52, func() {
 			d := &Device{}
 			var err error
 			if d.instance, err = openInstance(); err != nil {
@@ -189,15 +202,16 @@ func TestEndurance(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		ours := growth(t, 3*rounds, 5*rounds, func() {
+		ours := growth(t, 52, func() {
 			d := bare(t)
 			runSums(t, d, 2, 1)
 			if err := d.Close(); err != nil {
 				t.Fatal(err)
 			}
 		})
-		if !testing.Short() && ours > theirs+200*kilobyte { // the first few cost more
+		if ours > theirs+100*kilobyte {
 			t.Errorf("a device costs %d bytes, a bare one %d", ours, theirs)
 		}
+		t.Logf("a device costs %d bytes, a bare one %d", ours, theirs)
 	})
 }

@@ -34,7 +34,8 @@ func (d *Device) Prepare(p *tensor.Program) (tensor.Executable, error) {
 }
 
 // Scratch is how many words of memory a program takes in an arena's company, of
-// which the largest of all that run there is taken once.
+// which the largest of all that run there is taken once. What the device could not
+// run, for an operand or a memory that is too large, is an error.
 func (d *Device) Scratch(p *tensor.Program) (words int, err error) {
 	r := &recorder{device: d, program: p, planning: true}
 	err = r.record()
@@ -43,6 +44,9 @@ func (d *Device) Scratch(p *tensor.Program) (words int, err error) {
 
 // prepare is Prepare, prompt if each launch's steps are to end with it.
 func (d *Device) prepare(p *tensor.Program, prompt bool) (*executable, error) {
+	if err := d.gone(); err != nil {
+		return nil, err
+	}
 	r := &recorder{device: d, program: p, prompt: prompt}
 	if err := r.record(); err != nil {
 		return nil, err
@@ -182,6 +186,9 @@ func (r *recording) free() {
 // first time.
 func (x *executable) recording(mem tensor.Binding) (*recording, error) {
 	d := x.device
+	if err := d.gone(); err != nil {
+		return nil, err
+	}
 	d.mu.Lock()
 	for i := len(d.recordings) - 1; i >= 0; i-- {
 		if r := d.recordings[i]; r.executable == x && r.binding == mem && r.runs == 0 {
@@ -205,14 +212,17 @@ func (x *executable) recording(mem tensor.Binding) (*recording, error) {
 		}
 	}
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	for i := 0; len(d.recordings) >= maxRecordings && i < len(d.recordings); i++ {
-		if old := d.recordings[i]; old.runs == 0 {
-			old.free()
-			d.recordings = slices.Delete(d.recordings, i, i+1)
-			i--
+	excess := len(d.recordings) + 1 - maxRecordings
+	d.mu.Unlock()
+	d.dropRecordings(func(old *recording) bool {
+		drop := excess > 0 && old.runs == 0
+		if drop {
+			excess--
 		}
-	}
+		return drop
+	})
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	d.recordings = append(d.recordings, r)
 	return r, nil
 }
@@ -250,8 +260,10 @@ func (r *recording) add(i int) (err error) {
 // release ends a run of a recording.
 func (d *Device) release(r *recording) {
 	d.mu.Lock()
-	defer d.mu.Unlock()
-	if r.runs--; r.runs == 0 && r.dropped {
+	r.runs--
+	over := r.runs == 0 && r.dropped
+	d.mu.Unlock()
+	if over {
 		r.free()
 	}
 }
@@ -279,21 +291,25 @@ func (d *Device) constantMemory(words []uint32) (*memory, error) {
 
 // forget drops the recordings that use a memory.
 func (d *Device) forget(m *memory) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
 	d.dropRecordings(func(r *recording) bool { return r.bound.uses(m) })
 }
 
-// dropRecordings is called with the lock held, and frees those that which is
-// true of, when they do not run any more.
+// dropRecordings frees those that which is true of, when they do not run any more.
+// It waits for the device without the lock.
 func (d *Device) dropRecordings(which func(*recording) bool) {
+	var over []*recording
+	d.mu.Lock()
 	d.recordings = slices.DeleteFunc(d.recordings, func(r *recording) bool {
 		if !which(r) {
 			return false
 		}
 		if r.dropped = true; r.runs == 0 {
-			r.free()
+			over = append(over, r)
 		}
 		return true
 	})
+	d.mu.Unlock()
+	for _, r := range over {
+		r.free()
+	}
 }

@@ -14,7 +14,7 @@ type extent struct {
 // eachExtent calls f for the blocks of rows of t, whose widest operand has rows
 // of width words.
 func eachExtent(t *tensor.Tensor, width int, f func(e extent)) {
-	eachBlock(t.Shape[0], width, blockWords, func(first, n int) { f(extent{t, first, n, width}) })
+	eachBlock(t.Shape[0], blockRows(width, 0), func(first, n int) { f(extent{t, first, n, width}) })
 }
 
 // of is the block of another tensor with such rows.

@@ -26,7 +26,7 @@ func faulty(t *testing.T, fault func(what string, result int32) int32) (*Device,
 // reading a result. The error names what failed, and nothing that was created is
 // left: the validation layer would say so when the device is destroyed.
 func TestEveryFailure(t *testing.T) {
-	used0 := used(open(t))
+	used0 := used(open(t, Options{}))
 	work := func(d *Device) error {
 		p := tensor.NewProgram() // with scratch memory
 		in := p.Input("x", tensor.Fixed, 1<<13)
@@ -58,8 +58,9 @@ func TestEveryFailure(t *testing.T) {
 			calls, failed := 0, ""
 			d, err := faulty(t, func(what string, r int32) int32 {
 				calls++
-				// A submission that was made cannot be taken for one that was not.
-				if calls > n && failed == "" && what != "submit" && (what != "wait" || result == deviceLost) {
+				// A submission that was made cannot be taken for one that was not,
+				// and who frees memory is not told.
+				if calls > n && failed == "" && what != "submit" && what != "finish" && (what != "wait" || result == deviceLost) {
 					failed, r = what, result
 				}
 				return r
@@ -143,8 +144,52 @@ func TestSilent(t *testing.T) {
 	}
 	// It was not so silent: what was left is freed now.
 	d.lost.Store(nil)
+	d.closed.Store(false)
 	d.instance, d.shim = i, shim
 	if err := d.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestFreeOfASilentDevice: to free memory is to wait for the device, for a time
+// and in nobody's way: others go on. Of a device that has not answered by then,
+// memory and everything else stays.
+func TestFreeOfASilentDevice(t *testing.T) {
+	d := bare(t)
+	m, err := d.Allocate(blockBytes / 4) // a block
+	if err != nil {
+		t.Fatal(err)
+	}
+	given := len(d.heap.given)
+	waiting, enough := make(chan struct{}), make(chan struct{})
+	d.fault = func(what string, r int32) int32 {
+		if what == "finish" {
+			close(waiting)
+			<-enough
+			return timedOut
+		}
+		return r
+	}
+	freed := make(chan struct{})
+	go func() {
+		defer close(freed)
+		m.Free()
+	}()
+	select {
+	case <-waiting:
+	case <-freed:
+		t.Fatal("it did not wait")
+	}
+	runSums(t, d, 3, 2)
+	close(enough)
+	<-freed
+	var lost *LostError
+	if _, err := d.Allocate(1); !errors.As(err, &lost) || !lost.Silent || len(d.heap.given) != given {
+		t.Errorf("%d blocks, %d before, error %v", len(d.heap.given), given, err)
+	}
+	d.fault = nil
+	d.lost.Store(nil)
+	if err := d.Close(); err != nil {
+		t.Error(err)
 	}
 }

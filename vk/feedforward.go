@@ -15,7 +15,8 @@ func feedForward(r *recorder, k tensor.FeedForward) {
 	in, hidden, out := k.X.Width(), k.Weight1.Shape[0], k.Y.Width()
 	var now, before *tensor.Tensor
 	second := func() {}
-	eachBlock(k.X.Shape[0], max(in, hidden, out), hiddenWords, func(first, n int) {
+	size := max(128, min(hiddenWords, blockWords)/max(in, hidden, out)/128*128)
+	eachBlock(k.X.Shape[0], size, func(first, n int) {
 		second()
 		now, before = before, now
 		if now == nil {

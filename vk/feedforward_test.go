@@ -11,7 +11,7 @@ import (
 
 // TestFeedForwardBlocks: blocks of rows change no bit.
 func TestFeedForwardBlocks(t *testing.T) {
-	d := open(t)
+	d := open(t, Options{})
 	defer func(n int) { hiddenWords = n }(hiddenWords)
 	const room, d1, d2 = 800, 8, 24
 	for _, rows := range []int{100, 640, 799} {

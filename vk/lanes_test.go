@@ -29,7 +29,7 @@ func weighted(n int) *tensor.Program {
 // TestLanes: several goroutines prepare programs, run them on weights that they
 // share and read the results, all at once.
 func TestLanes(t *testing.T) {
-	d := open(t)
+	d := open(t, Options{})
 	weights, err := d.Allocate(100)
 	if err != nil {
 		t.Fatal(err)
@@ -118,7 +118,7 @@ func TestRecordingsAreBounded(t *testing.T) {
 // TestStopped: a context that ends does so between segments, and the program runs
 // again afterwards.
 func TestStopped(t *testing.T) {
-	d := open(t)
+	d := open(t, Options{})
 	p := weighted(3)
 	x, err := d.Prepare(p)
 	if err != nil {

@@ -31,6 +31,6 @@ func layerNormBackward(r *recorder, k tensor.LayerNormBackward) {
 		r.dispatch(e.rows("layernorm_backward", dx, read(e.of(k.DY)), read(e.of(k.X)),
 			read(e.of(k.Mean)), read(e.of(k.RStd)), read(k.Gain)).with(word(k.Accumulate)))
 	})
-	r.sumParts(k.DGain, gain, d, n, false)
-	r.sumParts(k.DBias, bias, d, n, false)
+	r.sumParts(k.DGain, gain, d, n, assign)
+	r.sumParts(k.DBias, bias, d, n, assign)
 }

@@ -3,11 +3,13 @@
 package vk
 
 import (
+	"errors"
 	"math/rand/v2"
 	"slices"
 	"strings"
 	"testing"
 
+	"sftseq/seq"
 	"sftseq/sft"
 )
 
@@ -15,8 +17,8 @@ import (
 // of as few rows as they may, 7 workgroups make a line of the grid, and operands
 // have the coarsest alignment.
 func small(t *testing.T, d *Device) {
-	limits, words, hidden := d.limits, blockWords, hiddenWords
-	t.Cleanup(func() { d.limits, blockWords, hiddenWords = limits, words, hidden })
+	limits, words, hidden, operations := d.limits, blockWords, hiddenWords, launchOperations
+	t.Cleanup(func() { d.limits, blockWords, hiddenWords, launchOperations = limits, words, hidden, operations })
 	blockWords, hiddenWords = 1, 1
 	d.limits.maxGroups = [2]int{7, 1 << 20}
 	d.limits.alignment = grain
@@ -26,7 +28,7 @@ func small(t *testing.T, d *Device) {
 // with the same result; an operand that must be bound whole is an error that says
 // what to do.
 func TestOperandTooLarge(t *testing.T) {
-	d := open(t)
+	d := open(t, Options{})
 	m, _, _ := trained(t)
 	random := rand.New(rand.NewPCG(8, 9))
 	x := make([]int32, 1500)
@@ -51,7 +53,7 @@ func TestOperandTooLarge(t *testing.T) {
 	}
 	d.limits.maxRange = 4 * 8 * 1024 // of 1024 tokens' 8 channels
 	_, err = score()
-	if err == nil || !strings.Contains(err.Error(), "at most 0.0 MiB: use shorter sequences or --device cpu") {
+	if err == nil || !strings.Contains(err.Error(), "at most 0.0 MiB; up to ") {
 		t.Errorf("error %v", err)
 	}
 	t.Log(err)
@@ -60,6 +62,77 @@ func TestOperandTooLarge(t *testing.T) {
 		t.Errorf("error %v", err)
 	}
 	t.Log(err)
+}
+
+// TestManyShortInputs: a stream of inputs of which each fits, and all at once do
+// not, is scored in passes that do.
+func TestManyShortInputs(t *testing.T) {
+	d := open(t, Options{})
+	m, _, _ := trained(t)
+	random := rand.New(rand.NewPCG(8, 9))
+	examples := make([]seq.Example, 40)
+	for i := range examples {
+		examples[i].A = make([]int32, 100+random.IntN(200))
+		for j := range examples[i].A {
+			examples[i].A[j] = random.Int32N(9)
+		}
+	}
+	score := func(examples []seq.Example) []sft.Output {
+		s, err := sft.NewScorer(m, d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		out, err := s.Examples(t.Context(), examples)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	want := score(examples)
+	small(t, d)
+	d.limits.maxRange = 64 << 10
+	for i, o := range score(examples) {
+		if !slices.Equal(o.Logits, want[i].Logits) {
+			t.Errorf("example %d: logits %v, expected %v", i, o.Logits, want[i].Logits)
+		}
+	}
+}
+
+// TestTrainingIsPlanned: what a device cannot do for its limits is refused before
+// the first step, with a length that it can.
+func TestTrainingIsPlanned(t *testing.T) {
+	d := open(t, Options{})
+	m, _, _ := trained(t)
+	settings := sft.Settings{Steps: 3, Batch: 2, LearningRate: 0.01, StepSize: 1, DecayRate: 0.5, MaxGradNorm: 1, Warmup: "3", LogEvery: 1, EvalEvery: 3}
+	for name, limit := range map[string]func(l *limits){
+		"operand": func(l *limits) { l.maxRange = 160 << 10 },
+		"memory":  func(l *limits) { l.maxBlock = 1 << 20 },
+	} {
+		t.Run(name, func(t *testing.T) {
+			saved := d.limits
+			defer func() { d.limits = saved }()
+			limit(&d.limits)
+			_, err := sft.NewStepper(m, settings, d, m.Config.MaxLength, 0)
+			var full *sft.MemoryError
+			if !errors.As(err, &full) || full.Reason == nil || full.Fits < 100 || full.Fits >= m.Config.MaxLength {
+				t.Fatalf("error %v", err)
+			}
+			t.Log(err)
+			s, err := sft.NewStepper(m, settings, d, full.Fits, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			var examples []seq.Example
+			for range settings.Batch {
+				examples = append(examples, seq.Example{A: make([]int32, full.Fits)})
+			}
+			if _, err := s.Step(t.Context(), examples); err != nil {
+				t.Error(err)
+			}
+		})
+	}
 }
 
 // TestJudge: a device that lacks something is refused with what it lacks.

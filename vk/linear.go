@@ -6,7 +6,7 @@ import "sftseq/internal/tensor"
 
 func linear(r *recorder, k tensor.Linear) {
 	in, out := k.Weight.Width(), k.Weight.Shape[0]
-	eachBlock(k.X.Shape[0], max(in, out), blockWords, func(first, n int) {
+	eachBlock(k.X.Shape[0], blockRows(max(in, out), 2*float64(in*out)), func(first, n int) {
 		r.multiply(product{form: forward, c: rowsOf(k.Y, first, n), a: rowsOf(k.X, first, n), b: k.Weight, bias: k.Bias,
 			rows: k.X, first: first, m: n, n: out, k: in})
 	})
@@ -14,14 +14,28 @@ func linear(r *recorder, k tensor.Linear) {
 
 func linearBackward(r *recorder, k tensor.LinearBackward) {
 	in, out, rows := k.Weight.Width(), k.Weight.Shape[0], k.X.Shape[0]
-	eachBlock(rows, max(in, out), blockWords, func(first, n int) {
+	size := blockRows(max(in, out), 2*float64(in*out))
+	eachBlock(rows, size, func(first, n int) {
 		r.multiply(product{form: inputGradient, c: rowsOf(k.DX, first, n), a: rowsOf(k.DY, first, n), b: k.Weight,
 			rows: k.X, first: first, m: n, n: in, k: out, accumulate: k.Accumulate})
 	})
 	parts := chunks(rows)
-	r.inParts(k.DWeight, parts, func(dw *tensor.Tensor) {
-		r.multiply(product{form: weightGradient, c: dw, a: k.DY, b: k.X,
-			rows: k.X, m: out, n: in, k: rows, parts: parts})
+	eachBlock(parts, max(1, blockWords/(in*out)), func(firstPart, n int) {
+		dw := k.DWeight
+		if parts > 1 {
+			dw = r.scratch(n, in*out)
+		}
+		eachWindow(rows, chunkLength(rows), size, func(w window) {
+			r.multiply(product{form: weightGradient, c: dw, a: w.of(k.DY), b: w.of(k.X), rows: k.X, first: w.first, span: w.span,
+				m: out, n: in, k: w.n, firstPart: firstPart, parts: n})
+		})
+		if parts > 1 {
+			start := assign
+			if firstPart > 0 {
+				start = goOn
+			}
+			r.sumParts(k.DWeight, dw, in*out, n, start)
+		}
 	})
 	r.inParts(k.DBias, parts, func(db *tensor.Tensor) { r.columnSums(db, k.DY, parts) })
 }
@@ -29,10 +43,13 @@ func linearBackward(r *recorder, k tensor.LinearBackward) {
 // columnSums sums the columns of x over each chunk of its rows.
 func (r *recorder) columnSums(y, x *tensor.Tensor, parts int) {
 	const columns = 32 // of a workgroup
-	r.dispatch(dispatch{shader: "columnsums",
-		push:     []uint32{axis(x), uint32(x.Shape[0]), uint32(x.Width()), uint32(parts)},
-		groups:   parts * blocks(x.Width(), columns),
-		operands: []operand{read(x), write(y)}})
+	rows, width := x.Shape[0], x.Width()
+	eachWindow(rows, chunkLength(rows), blockRows(width, 0), func(w window) {
+		r.dispatch(dispatch{shader: "columnsums",
+			push:     []uint32{axis(x), uint32(rows), uint32(width), uint32(parts), uint32(w.first), w.end()},
+			groups:   parts * blocks(width, columns),
+			operands: []operand{read(w.of(x)), write(y)}})
+	})
 }
 
 // inParts lets f compute y in parts, one after the other in memory, and adds
@@ -45,5 +62,5 @@ func (r *recorder) inParts(y *tensor.Tensor, parts int, f func(y *tensor.Tensor)
 	n := y.Words()
 	memory := r.scratch(parts * n)
 	f(memory)
-	r.sumParts(y, memory, n, parts, false)
+	r.sumParts(y, memory, n, parts, assign)
 }

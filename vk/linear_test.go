@@ -84,7 +84,7 @@ func runKernel(t *testing.T, d *Device, rows int, build func(in, out func(axis t
 // TestRoomChangesNothing: gradients are sums over the rows in use, in an order
 // that does not depend on how many would fit.
 func TestRoomChangesNothing(t *testing.T) {
-	d := open(t)
+	d := open(t, Options{})
 	const in, out = 5, 3
 	for _, rows := range []int{200, 700, 20000} {
 		var first [][]uint32

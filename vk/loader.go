@@ -20,7 +20,7 @@ import (
 // load opens the Vulkan loader once. The binding would look for libvulkan.so,
 // which only development packages have.
 var load = sync.OnceValue(func() error {
-	names := []string{"libvulkan.so.1", "libvulkan.so", "libvulkan.1.dylib", "libMoltenVK.dylib"}
+	names := []string{"libvulkan.so.1", "libvulkan.so"}
 	if name := os.Getenv("SFTSEQ_VK_LOADER"); name != "" {
 		names = []string{name}
 	}

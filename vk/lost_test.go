@@ -67,7 +67,7 @@ func trained(t *testing.T) (m *sft.Model, train, val *seq.File) {
 // TestLost: a device that is lost in the middle of a run ends it with an error that
 // says so. The last checkpoint is whole, and another device goes on from it.
 func TestLost(t *testing.T) {
-	d := open(t)
+	d := open(t, Options{})
 	m, train, val := trained(t)
 	dir := filepath.Join(t.TempDir(), "run")
 	s := sft.Settings{Epochs: 3, Batch: 4, LearningRate: 0.01, StepSize: 1, DecayRate: 0.5, MaxGradNorm: 1, Warmup: "3", Seed: 5,
@@ -123,7 +123,7 @@ func TestLost(t *testing.T) {
 // TestNothingIsLeft: runs that have ended, and one that was refused, leave none of
 // the device's memory in use.
 func TestNothingIsLeft(t *testing.T) {
-	d := open(t)
+	d := open(t, Options{})
 	m, train, val := trained(t)
 	s := sft.Settings{Steps: 3, Batch: 4, LearningRate: 0.01, StepSize: 1, DecayRate: 0.5, MaxGradNorm: 1, Warmup: "3", Seed: 5,
 		LogEvery: 1, EvalEvery: 3}

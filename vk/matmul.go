@@ -11,7 +11,9 @@ type product struct {
 	form          form
 	rows          *tensor.Tensor // whose rows are counted
 	first         int            // rows before those of the operand, where it is a block
+	span          int            // of a weight's gradient: chunks that begin among so many rows; 0: all
 	m, n, k       int            // the one that counts rows: as many as fit
+	firstPart     int            // of those that C is
 	parts         int            // of C, each the sum over a chunk of rows; 0: C is not in parts
 	accumulate    bool           // C += instead of =
 	gelu          bool           // C = GELU(A·B + bias)
@@ -95,7 +97,7 @@ func (p product) dispatch(shader string, invocations uint32, tile ...uint32) dis
 		shader:    shader,
 		constants: append([]uint32{invocations, word(p.form.a), word(p.form.b), word(p.aligned()), word(p.gelu)}, tile...),
 		push: []uint32{axis(p.rows), uint32(p.rows.Shape[0]), uint32(p.first),
-			uint32(p.m), uint32(p.n), uint32(p.k), uint32(max(1, p.parts)), flags},
+			uint32(p.m), uint32(p.n), uint32(p.k), uint32(p.firstPart), uint32(max(1, p.parts)), flags, window{span: p.span}.end()},
 		operands: []operand{read(p.a), read(p.b), read(p.bias), c},
 	}
 }
@@ -118,29 +120,12 @@ func word(b bool) uint32 {
 	return 0
 }
 
-// blockWords bounds what one launch reads or writes of an operand: the least
-// that a device must be able to bind.
-var blockWords = 128 << 20 / 4
-
-// eachBlock calls f for blocks of rows, of words each at most, a multiple of 128.
-func eachBlock(rows, width, words int, f func(first, n int)) {
-	size := max(128, words/width/128*128)
-	for first := 0; first < rows; first += size {
-		f(first, min(size, rows-first))
-	}
-}
-
-// rowsOf is a block of a tensor's rows.
-func rowsOf(t *tensor.Tensor, first, n int) *tensor.Tensor {
-	block := *t
-	block.Shape = append([]int{n}, t.Shape[1:]...)
-	block.Offset += first * t.Width()
-	return &block
-}
-
 // Sums over rows are cut into chunks of at least chunkRows rows, at most rowChunks
 // of them, as in rowchunks.glsl.
 const chunkRows, rowChunks = 256, 64
 
 // chunks bounds the number of chunks of the rows in use, of n that fit.
 func chunks(n int) int { return max(1, min(rowChunks, blocks(n, chunkRows))) }
+
+// chunkLength bounds the rows of a chunk, of n that fit.
+func chunkLength(n int) int { return (max(chunkRows, blocks(n, rowChunks)) + 15) / 16 * 16 }

@@ -11,26 +11,6 @@ import (
 	"sftseq/internal/tensor"
 )
 
-// openMixed opens a device for mixed precision. Few processors' drivers have
-// cooperative matrices: Mesa's from version 26.1 on.
-func openMixed(t *testing.T) *Device {
-	t.Helper()
-	t.Setenv("SFTSEQ_VK_VALIDATE", "1")
-	d, err := Open(Options{Mixed: true})
-	if err != nil {
-		t.Skip(err)
-	}
-	t.Cleanup(func() {
-		for _, m := range d.Messages() {
-			t.Error("validation: ", m)
-		}
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return d
-}
-
 // half rounds to float16 or bfloat16, to nearest even; no infinities, and
 // nothing small enough to be subnormal.
 func (c *cooperative) half(x float32) float64 {
@@ -45,7 +25,7 @@ func (c *cooperative) half(x float32) float64 {
 
 // TestMixedTilesAgree: products with operands in half precision, as TestTilesAgree.
 func TestMixedTilesAgree(t *testing.T) {
-	d := openMixed(t)
+	d := open(t, Options{Mixed: true})
 	t.Logf("%s, %+v", d.Name(), *d.mixed)
 	for name, b := range productCases(d) {
 		list := append([]mixedTile{mixedFewColumns, mixedFewRows}, mixedTiles...)
@@ -82,7 +62,7 @@ func TestMixedIsClose(t *testing.T) {
 				DY: input(tensor.Tokens, room, out), X: input(tensor.Tokens, room, n), Weight: input(tensor.Fixed, out, n)}
 		},
 	}
-	mixed, exact := openMixed(t), open(t)
+	mixed, exact := open(t, Options{Mixed: true}), open(t, Options{})
 	for name, k := range kernels {
 		want := runKernel(t, exact, rows, k)
 		for i, got := range runKernel(t, mixed, rows, k) {

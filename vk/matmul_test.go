@@ -207,7 +207,7 @@ func productCases(d *Device) map[string]*bench {
 
 // TestTilesAgree: an element's bits do not depend on the tile.
 func TestTilesAgree(t *testing.T) {
-	d := open(t)
+	d := open(t, Options{})
 	for name, b := range productCases(d) {
 		list := append([]tile{fewColumns, fewRows}, tiles...)
 		if !b.p.aligned() {
@@ -229,7 +229,7 @@ func TestTilesAgree(t *testing.T) {
 
 // TestProductEnds: what may follow a product, in whole quads of columns and not.
 func TestProductEnds(t *testing.T) {
-	d := open(t)
+	d := open(t, Options{})
 	for _, n := range []int{7, 16} {
 		for flags := range 8 {
 			b := newBench(d, forward, 20, n, 8, 9)

@@ -28,20 +28,37 @@ func (d *Device) MeasureCopy() (bytesPerSecond float64, err error) {
 // MeasureProducts returns the rate of float32 multiplications with additions,
 // two operations each: the ceiling of products in fp32.
 func (d *Device) MeasureProducts() (flops float64, err error) {
-	groups, turns := 1<<14, 1<<12
+	groups := 1 << 14
 	if d.physical.info.Kind == "cpu" {
-		groups, turns = 1<<5, 1<<9
+		groups = 1 << 5
 	}
 	y := tensor.At(tensor.Arena, 0, "y", 256*groups)
-	seconds, err := d.fastest(256*groups, 0, func(r *recorder) {
-		r.dispatch(dispatch{shader: "peak", push: []uint32{uint32(turns), math.Float32bits(0.999)}, groups: groups, operands: []operand{write(y)}})
+	turns, seconds, err := lengthen(func(turns int) (float64, error) {
+		return d.fastest(256*groups, 0, func(r *recorder) {
+			r.dispatch(dispatch{shader: "peak", push: []uint32{uint32(turns), math.Float32bits(0.999)}, groups: groups, operands: []operand{write(y)}})
+		})
 	})
 	return 32 * float64(turns) * 256 * float64(groups) / seconds, err
+}
+
+// lengthen begins with few turns, which a slow device does in a moment, and takes
+// more until they last long enough to be timed.
+func lengthen(measure func(turns int) (seconds float64, err error)) (turns int, seconds float64, err error) {
+	const enough, most = 0.05, 1 << 17
+	for turns = 16; ; {
+		if seconds, err = measure(turns); err != nil || seconds > enough/2 || turns >= most {
+			return turns, seconds, err
+		}
+		turns = min(most, int(float64(turns)*min(64, enough/seconds)))
+	}
 }
 
 // fastest runs a step a few times, on memories of so many words, and returns the
 // time that it took at best.
 func (d *Device) fastest(arena, inputs int, step func(r *recorder)) (float64, error) {
+	if err := d.gone(); err != nil {
+		return 0, err
+	}
 	r := &recorder{device: d, program: tensor.NewProgram()}
 	if step(r); r.err != nil {
 		return 0, r.err

@@ -6,7 +6,7 @@ import "testing"
 
 // TestMeasure: the rates are those of a machine that exists.
 func TestMeasure(t *testing.T) {
-	d := open(t)
+	d := open(t, Options{})
 	for what, measure := range map[string]func() (float64, error){"copy": d.MeasureCopy, "products": d.MeasureProducts} {
 		rate, err := measure()
 		if err != nil {
@@ -15,6 +15,21 @@ func TestMeasure(t *testing.T) {
 		t.Logf("%s: %.2f G/s", what, rate/1e9)
 		if !(rate > 1e7 && rate < 1e16) {
 			t.Errorf("%s: a rate of %v", what, rate)
+		}
+	}
+}
+
+// TestLengthen: no launch takes long, on a slow device or a fast one, and the last
+// one long enough.
+func TestLengthen(t *testing.T) {
+	for _, perTurn := range []float64{0, 1e-7, 1e-5, 1e-3, 2e-2} {
+		longest := 0.0
+		turns, seconds, err := lengthen(func(turns int) (float64, error) {
+			longest = max(longest, perTurn*float64(turns))
+			return perTurn * float64(turns), nil
+		})
+		if err != nil || seconds != longest || longest > max(0.06, 16*perTurn) || seconds < 0.025 && turns < 1<<17 {
+			t.Errorf("%v s a turn: %d turns in %v s, the longest took %v s; error %v", perTurn, turns, seconds, longest, err)
 		}
 	}
 }

@@ -73,9 +73,16 @@ func (b *block) take(bytes int64) (int64, bool) {
 	return 0, false
 }
 
-// give returns a range. A block that is all free goes back to the driver.
+// give returns a range. A block that is all free goes back to the driver, which
+// others need not wait for.
 func (a *allocator) give(b *block, offset, bytes int64) {
-	bytes = (bytes + grain - 1) / grain * grain
+	if a.join(b, offset, (bytes+grain-1)/grain*grain) {
+		a.drop(b)
+	}
+}
+
+// join makes a range free again. If that is all of the block, no one has it any more.
+func (a *allocator) join(b *block, offset, bytes int64) (whole bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	i, _ := slices.BinarySearchFunc(b.free, offset, func(s span, at int64) int { return cmp.Compare(s.offset, at) })
@@ -86,10 +93,10 @@ func (a *allocator) give(b *block, offset, bytes int64) {
 			b.free = slices.Delete(b.free, at+1, at+2)
 		}
 	}
-	if len(b.free) == 1 && b.free[0].bytes == b.bytes {
+	if whole = len(b.free) == 1 && b.free[0].bytes == b.bytes; whole {
 		a.blocks = slices.DeleteFunc(a.blocks, func(o *block) bool { return o == b })
-		a.drop(b)
 	}
+	return whole
 }
 
 // memory is a range of a block.
@@ -114,7 +121,7 @@ func (d *Device) Allocate(words int) (tensor.Memory, error) {
 		return nil, err
 	}
 	m.words = words
-	if err := d.transfers.clear(m); err != nil {
+	if err := d.transfers.fill(m, 0); err != nil {
 		m.Free()
 		return nil, err
 	}
@@ -123,6 +130,9 @@ func (d *Device) Allocate(words int) (tensor.Memory, error) {
 
 // allocate is Allocate with undefined contents.
 func (d *Device) allocate(words int) (*memory, error) {
+	if err := d.gone(); err != nil {
+		return nil, err
+	}
 	b, at, err := d.memory.take(4 * int64(words))
 	if err != nil {
 		return nil, err
@@ -154,6 +164,9 @@ func (m *memory) Read(offset int, words []uint32) error {
 }
 
 func (m *memory) within(offset, n int) error {
+	if err := m.device.gone(); err != nil {
+		return err
+	}
 	if m.block == nil {
 		return errors.New("vk: memory that was freed")
 	}
@@ -192,6 +205,20 @@ func (m *memory) scratchOf(words int) (*memory, error) {
 		m.scratch = nil
 	}
 	var err error
-	m.scratch, err = m.device.allocate(words)
+	m.scratch, err = m.device.scratch(words)
 	return m.scratch, err
+}
+
+// scratch allocates memory for what is written before it is read: NaN until then,
+// where the device is watched.
+func (d *Device) scratch(words int) (*memory, error) {
+	m, err := d.allocate(words)
+	if err != nil || d.instance.debug == nil {
+		return m, err
+	}
+	if err := d.transfers.fill(m, math.Float32bits(float32(math.NaN()))); err != nil {
+		m.Free()
+		return nil, err
+	}
+	return m, nil
 }

@@ -141,7 +141,7 @@ func TestRing(t *testing.T) {
 
 // TestOutOfMemory: the error says what was asked for and what would fit.
 func TestOutOfMemory(t *testing.T) {
-	d := open(t)
+	d := open(t, Options{})
 	heap := d.physical.heapBytes(d.dummy.block.kind)
 	before := used(d)
 	for _, c := range []struct {
@@ -194,7 +194,7 @@ func TestOutOfMemory(t *testing.T) {
 // TestFreed: memory may be freed twice and after its device; it is an error to run
 // with it.
 func TestFreed(t *testing.T) {
-	d := open(t)
+	d := open(t, Options{})
 	p := sums(1)
 	x, err := d.Prepare(p)
 	if err != nil {
@@ -216,4 +216,39 @@ func TestFreed(t *testing.T) {
 		t.Fatal(err)
 	}
 	mem[tensor.Inputs].Free()
+}
+
+// TestClosed: what is asked of a device that was closed is an error.
+func TestClosed(t *testing.T) {
+	d := open(t, Options{})
+	p := sums(1)
+	x, err := d.Prepare(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	mem := allocated(t, d, p)
+	if err := x.Run(t.Context(), mem, 0, 1); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for what, f := range map[string]func() error{
+		"read":    func() error { return mem[tensor.Arena].Read(0, make([]uint32, 1)) },
+		"write":   func() error { return mem[tensor.Inputs].Write(0, make([]uint32, 1)) },
+		"run":     func() error { return x.Run(t.Context(), mem, 0, 1) },
+		"inspect": func() error { return x.Inspect(t.Context(), mem, 0, 1, func(tensor.Kernel) error { return nil }) },
+		"prepare": func() error { _, err := d.Prepare(p); return err },
+		"alloc":   func() error { _, err := d.Allocate(1); return err },
+		"copy":    func() error { _, err := d.MeasureCopy(); return err },
+		"peak":    func() error { _, err := d.MeasureProducts(); return err },
+	} {
+		if err := f(); !errors.Is(err, errClosed) {
+			t.Errorf("%s: error %v", what, err)
+		}
+	}
+	mem[tensor.Arena].Free()
+	if d.Budget() != 0 || len(d.StopProfile()) != 0 || d.Close() != nil {
+		t.Error("it is not closed")
+	}
 }

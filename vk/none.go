@@ -19,14 +19,5 @@ func Devices() ([]Info, error) { return nil, errNoCgo }
 // Open returns [ErrUnavailable].
 func Open(Options) (*Device, error) { return nil, errNoCgo }
 
-// MeasureCopy returns [ErrUnavailable].
-func (*Device) MeasureCopy() (bytesPerSecond float64, err error) { return 0, errNoCgo }
-
-// MeasureProducts returns [ErrUnavailable].
-func (*Device) MeasureProducts() (flops float64, err error) { return 0, errNoCgo }
-
 // Messages returns nothing.
 func (*Device) Messages() []string { return nil }
-
-// Info returns nothing.
-func (*Device) Info() Info { return Info{} }

@@ -110,7 +110,7 @@ func (i *instance) query(h vulkan.PhysicalDevice) *physical {
 		maxRange:  int64(l.MaxStorageBufferRange),
 		maxGroups: [2]int{groupCount(l.MaxComputeWorkGroupCount[0]), groupCount(l.MaxComputeWorkGroupCount[1])},
 
-		maxInvocations: int(l.MaxComputeWorkGroupInvocations), sharedBytes: int(l.MaxComputeSharedMemorySize),
+		maxInvocations: int(min(l.MaxComputeWorkGroupInvocations, l.MaxComputeWorkGroupSize[0])), sharedBytes: int(l.MaxComputeSharedMemorySize),
 		alignment: int(l.MinStorageBufferOffsetAlignment), buffers: int(l.MaxPerStageDescriptorStorageBuffers), timestamp: float64(l.TimestampPeriod),
 	}
 	p.cache = fmt.Sprintf("%x-%x-%x-%x", properties.VendorID, properties.DeviceID, properties.DriverVersion, properties.PipelineCacheUUID)
@@ -139,6 +139,9 @@ func (i *instance) query(h vulkan.PhysicalDevice) *physical {
 	p.extensions = lines(C.shim_extensions(unsafe.Pointer(i.vk), unsafe.Pointer(h)))
 	listed := func(extension string) C.int { return C.int(word(slices.Contains(p.extensions, extension))) }
 	C.shim_query_features(unsafe.Pointer(i.vk), unsafe.Pointer(h), C.uint32_t(p.api), listed(cooperativeExtension), listed(bfloat16Extension), &p.features)
+	if more.required_stages&computeStage == 0 {
+		p.features.subgroup_size_control = 0 // which is of use for other stages alone
+	}
 	if p.features.cooperative != 0 {
 		p.queryCooperative(i)
 	}
@@ -168,7 +171,10 @@ func (p *physical) maxBlock(allocation, buffer uint64) int64 {
 var componentTypes = map[C.uint32_t]string{0: "float16", 1: "float32", 2: "float64", 3: "int8", 4: "int16", 5: "int32", 6: "int64",
 	7: "uint8", 8: "uint16", 9: "uint32", 10: "uint64", 1000141000: "bfloat16", 1000491002: "float8_e4m3", 1000491003: "float8_e5m2"}
 
-const subgroupScope = 3
+const (
+	subgroupScope = 3
+	computeStage  = 0x20
+)
 
 func (p *physical) queryCooperative(i *instance) {
 	var shapes [256]C.shim_cooperative
@@ -199,12 +205,12 @@ func (p *physical) queryQueue(i *instance) {
 
 // judge says what the shaders need and the device lacks.
 func (p *physical) judge(operations, stages uint32) {
-	const basicAndArithmeticAndBallot, compute = 0x1 | 0x4 | 0x8, 0x20
+	const basicAndArithmeticAndBallot = 0x1 | 0x4 | 0x8
 	switch {
 	case p.info.Missing != "":
 	case p.api < uint32(vulkan.MakeVersion(1, 2, 0)):
 		p.info.Missing = "it offers Vulkan " + p.info.API + ", 1.2 is needed"
-	case operations&basicAndArithmeticAndBallot != basicAndArithmeticAndBallot || stages&compute == 0:
+	case operations&basicAndArithmeticAndBallot != basicAndArithmeticAndBallot || stages&computeStage == 0:
 		p.info.Missing = "its subgroups cannot add"
 	case p.limits.maxInvocations < 256:
 		p.info.Missing = fmt.Sprintf("its workgroups have at most %d invocations, 256 are needed", p.limits.maxInvocations)

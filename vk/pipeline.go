@@ -42,9 +42,8 @@ type pipelines struct {
 
 // pipeline is a shader with its specialisation constants.
 type pipeline struct {
-	once   sync.Once
-	err    error
-	handle C.handle
+	mu     sync.Mutex
+	handle C.handle // 0 until it is built
 	layout layout
 }
 
@@ -126,9 +125,14 @@ func (p *pipelines) get(shader string, constants []uint32, subgroup uint32, buff
 	if err != nil {
 		return nil, err
 	}
-	// Compilation may take seconds: others need not wait for it.
-	b.once.Do(func() { b.err = p.build(b, l, shader, constants, subgroup) })
-	return b, b.err
+	// Compilation may take seconds: others need not wait for it. What failed, for a
+	// lack of memory say, is tried again.
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.handle == 0 {
+		err = p.build(b, l, shader, constants, subgroup)
+	}
+	return b, err
 }
 
 func (p *pipelines) build(b *pipeline, l layout, shader string, constants []uint32, subgroup uint32) error {

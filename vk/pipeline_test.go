@@ -4,6 +4,7 @@ package vk
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"sync"
@@ -99,4 +100,21 @@ func TestPipelineFileTogether(t *testing.T) {
 	if entries, err := os.ReadDir(filepath.Dir(d.pipelines.file)); err == nil && (len(entries) != 1 || d.pipelines.stored == nil) {
 		t.Errorf("%v, of them %d bytes were read", entries, len(d.pipelines.stored))
 	}
+}
+
+// TestCompiledAgain: a shader that could not be compiled once is tried again.
+func TestCompiledAgain(t *testing.T) {
+	d := open(t, Options{})
+	failures := 0
+	d.fault = func(what string, r int32) int32 {
+		if what == "compile add" && failures == 0 {
+			failures++
+			return outOfHostMemory
+		}
+		return r
+	}
+	if _, err := d.Prepare(sums(1)); !errors.Is(err, errFull) {
+		t.Fatalf("error %v", err)
+	}
+	runSums(t, d, 1, 1)
 }

@@ -12,16 +12,12 @@ func pool(r *recorder, k tensor.Pool) {
 	top, sum, part, total := r.scratch(parts), r.scratch(parts), r.scratch(parts*d), r.scratch(2*sequences)
 	push := []uint32{axis(k.Y), uint32(sequences), uint32(d)}
 
-	// Of a long input a dispatch binds a window and does the pieces that begin
-	// in it, but for the last rows, the length of a piece.
 	piece := max(minPiece, blocks(tokens, maxPieces))
-	span := max(128, (blockWords/d-piece)/128*128)
-	for first := 0; first < tokens; first += span {
+	eachWindow(tokens, piece, blockRows(d, 0), func(w window) {
 		r.dispatch(dispatch{shader: "pool", groups: parts * blocks(d, columns),
-			operands: []operand{write(top), write(sum), write(part),
-				read(rowsOf(k.X, first, min(span+piece, tokens-first))), read(k.Score), read(k.Batch.Offset)},
-		}.with(push...).with(uint32(parts), uint32(first), uint32(span)))
-	}
+			operands: []operand{write(top), write(sum), write(part), read(w.of(k.X)), read(k.Score), read(k.Batch.Offset)},
+		}.with(push...).with(uint32(parts), uint32(w.first), w.end()))
+	})
 	r.dispatch(dispatch{shader: "pool_total", groups: sequences * blocks(d, columns),
 		operands: []operand{write(total), write(k.Y), read(top), read(sum), read(part), read(k.Batch.Offset)},
 	}.with(push...))

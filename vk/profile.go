@@ -26,21 +26,24 @@ type profile struct {
 // StartProfile has every program timed: the device is a [tensor.Profiler].
 func (d *Device) StartProfile() {
 	d.mu.Lock()
-	defer d.mu.Unlock()
 	d.profile = &profile{times: map[string]*tensor.KernelTime{}}
+	d.mu.Unlock()
 	d.dropRecordings(func(*recording) bool { return true }) // they have no timestamps
 }
 
 // StopProfile returns the times by shader, "zero" being memory that is cleared.
 func (d *Device) StopProfile() []tensor.KernelTime {
 	d.mu.Lock()
-	defer d.mu.Unlock()
+	p := d.profile
+	d.profile = nil
+	d.mu.Unlock()
 	var out []tensor.KernelTime
-	if d.profile != nil {
-		for _, t := range d.profile.times {
+	if p != nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		for _, t := range p.times {
 			out = append(out, *t)
 		}
-		d.profile = nil
 		d.dropRecordings(func(*recording) bool { return true })
 	}
 	slices.SortFunc(out, func(a, b tensor.KernelTime) int {

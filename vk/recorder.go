@@ -105,6 +105,21 @@ func (r *recorder) record() error {
 		r.flush()
 		r.open = r.open[:0] // a segment begins with a barrier
 	}
+	return r.fits()
+}
+
+// fits tells if the program's own memories can be had in one piece each.
+func (r *recorder) fits() error {
+	limit := r.device.limits.maxBlock
+	for _, m := range []struct {
+		what  string
+		words int
+	}{{"activations", r.program.Words(tensor.Arena)}, {"inputs", r.program.Words(tensor.Inputs)}, {"intermediate sums", r.memory.size}} {
+		if bytes := 4 * int64(m.words); bytes > limit {
+			return fmt.Errorf("%s for %s, of which the device %s gives at most %s in one piece",
+				mebibytes(bytes), m.what, r.device.physical.info.Name, mebibytes(limit))
+		}
+	}
 	return nil
 }
 
@@ -117,6 +132,9 @@ func (r *recorder) dispatch(d dispatch) {
 		panic(fmt.Sprintf("vk: %s: %d words of push constants", d.shader, len(d.push)))
 	}
 	d.operands = append([]operand{read(r.program.Counts)}, d.operands...)
+	if r.err = r.device.takes(d); r.err != nil {
+		return
+	}
 	var p *pipeline
 	if !r.planning {
 		if p, r.err = r.device.pipelines.get(d.shader, d.constants, d.subgroup, len(d.operands)); r.err != nil {
@@ -128,6 +146,26 @@ func (r *recorder) dispatch(d dispatch) {
 	} else {
 		r.append(step{dispatch: d, pipeline: p})
 	}
+}
+
+// takes tells if a dispatch is within the device's limits.
+func (d *Device) takes(s dispatch) error {
+	for _, o := range s.operands {
+		if bytes := 4 * int64(o.Words()); bytes > d.limits.maxRange {
+			return fmt.Errorf("%s: %v has %s, an operand on the device %s has at most %s",
+				s.shader, o.Tensor, mebibytes(bytes), d.physical.info.Name, mebibytes(d.limits.maxRange))
+		}
+	}
+	if _, y := d.grid(s.groups); y > d.limits.maxGroups[1] {
+		return fmt.Errorf("%s needs %d workgroups, more than the device %s launches at once", s.shader, s.groups, d.physical.info.Name)
+	}
+	return nil
+}
+
+// grid folds workgroups into as few lines as will do, all of one length.
+func (d *Device) grid(groups int) (x, y int) {
+	y = blocks(groups, d.limits.maxGroups[0])
+	return blocks(groups, y), y
 }
 
 // zero clears a tensor.
@@ -198,8 +236,10 @@ func (o operand) conflicts(p operand) bool {
 
 // scratch is memory for the dispatches of the launch that is being recorded,
 // its contents undefined.
-func (r *recorder) scratch(words int) *tensor.Tensor {
-	return tensor.At(scratchSpace, r.memory.take(align(words)), "scratch", words)
+func (r *recorder) scratch(shape ...int) *tensor.Tensor {
+	t := tensor.At(scratchSpace, 0, "scratch", shape...)
+	t.Offset = r.memory.take(align(t.Words()))
+	return t
 }
 
 // constant is memory that holds the words for as long as the program lives.
@@ -213,15 +253,20 @@ func (r *recorder) constant(words []uint32) *tensor.Tensor {
 // align rounds up to what an operand's offset is a multiple of.
 func align(words int) int { return blocks(words, grain/4) * grain / 4 }
 
-// sumParts sets y[0 … n−1], or with accumulate adds to it, the sum of count
-// parts of n words each, in their order.
-func (r *recorder) sumParts(y, parts *tensor.Tensor, n, count int, accumulate bool) {
-	add := uint32(0)
-	target := write(y)
-	if accumulate {
-		add, target = 1, update(y)
+// How sumParts treats what it finds: see sumparts.comp.
+const (
+	assign = iota
+	addTo  // y, what the parts add up to
+	goOn   // where the sum of the parts before ended
+)
+
+// sumParts sets y[0 … n−1] to the sum of count parts of n words each, in their order.
+func (r *recorder) sumParts(y, parts *tensor.Tensor, n, count, start int) {
+	target := update(y)
+	if start == assign {
+		target = write(y)
 	}
-	r.dispatch(dispatch{shader: "sumparts", push: []uint32{uint32(n), uint32(count), add}, groups: blocks(n, 64),
+	r.dispatch(dispatch{shader: "sumparts", push: []uint32{uint32(n), uint32(count), uint32(start)}, groups: blocks(n, 64),
 		operands: []operand{target, read(parts)}, deferred: true})
 }
 

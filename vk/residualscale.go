@@ -19,5 +19,9 @@ func residualScaleBackward(r *recorder, k tensor.ResidualScaleBackward) {
 		d.groups = n // one does all columns
 		r.dispatch(d)
 	})
-	r.sumParts(k.DScale, dots, 1, n, k.Accumulate)
+	start := assign
+	if k.Accumulate {
+		start = addTo
+	}
+	r.sumParts(k.DScale, dots, 1, n, start)
 }

@@ -17,6 +17,6 @@ func rowDotBackward(r *recorder, k tensor.RowDotBackward) {
 		r.dispatch(e.columns("rowdot_backward", n,
 			update(e.of(k.DX)), update(dw), update(db), read(e.of(k.DY)), read(e.of(k.X)), read(k.Weight)))
 	})
-	r.sumParts(k.DWeight, dw, d, n, false)
-	r.sumParts(k.DBias, db, 1, n, false)
+	r.sumParts(k.DWeight, dw, d, n, assign)
+	r.sumParts(k.DBias, db, 1, n, assign)
 }

@@ -39,6 +39,7 @@ void shim_debug_close(shim_debug *d);
 
 typedef struct {
     uint32_t subgroup_size, subgroup_min, subgroup_max, subgroup_operations, subgroup_stages;
+    uint32_t required_stages; // in which a size of subgroups can be asked for
     uint64_t max_allocation, max_buffer; // bytes; 0 where the device does not say
     char driver_name[256], driver_info[256];
 } shim_properties;
@@ -72,7 +73,11 @@ typedef struct shim_device shim_device;
 // with their extensions.
 result shim_open(void *instance, void *physical, uint32_t api, const shim_features *f, uint32_t family, shim_device **device);
 void shim_close(shim_device *d); // destroys the device
-result shim_wait_idle(shim_device *d);
+
+// The objects that are created and destroyed while a device works, of which
+// shim_live counts those that there are.
+enum { SHIM_BLOCKS, SHIM_SETS, SHIM_COMMANDS, SHIM_FENCES, SHIM_QUERIES, SHIM_KINDS };
+int shim_live(shim_device *d, int kind);
 
 result shim_buffer_create(shim_device *d, uint64_t bytes, handle *buffer, uint64_t *need, uint32_t *types);
 result shim_memory_allocate(shim_device *d, uint64_t bytes, uint32_t type, handle *memory);
@@ -103,6 +108,7 @@ typedef struct {
     handle pipeline, layout, set;
     uint32_t x, y, push_words;
     uint32_t push[32];
+    uint32_t word; // of a fill
     handle from, to; // of a copy; to of a fill
     uint64_t from_offset, to_offset, bytes;
 } shim_step;

@@ -12,7 +12,7 @@ import (
 // LP_NATIVE_VECTOR_WIDTH has words, so that `make test`, which runs the conformance
 // suite with each, does what it says.
 func TestSubgroups(t *testing.T) {
-	d := open(t)
+	d := open(t, Options{})
 	t.Logf("subgroups of %d", d.Info().SubgroupSize)
 	bits := os.Getenv("LP_NATIVE_VECTOR_WIDTH")
 	if bits == "" {

@@ -101,8 +101,8 @@ func (t *transfers) overlaps(s *stage, m *memory, offset, n int) C.uint32_t {
 	return 0
 }
 
-// clear gathers the zeroing of a memory.
-func (t *transfers) clear(m *memory) error {
+// fill gathers the filling of a memory with a word.
+func (t *transfers) fill(m *memory, word uint32) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s, err := t.room()
@@ -111,7 +111,7 @@ func (t *transfers) clear(m *memory) error {
 	}
 	words := max(m.words, 1)
 	s.steps = append(s.steps, C.shim_step{kind: C.SHIM_FILL, barrier: t.overlaps(s, m, 0, words), to: m.block.buffer,
-		to_offset: C.uint64_t(m.offset), bytes: C.uint64_t(4 * words)})
+		to_offset: C.uint64_t(m.offset), bytes: C.uint64_t(4 * words), word: C.uint32_t(word)})
 	return nil
 }
 

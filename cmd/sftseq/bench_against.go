@@ -90,8 +90,12 @@ func benchAgainst(c *cli.Context, m *modelBench) error {
 	opponent := fmt.Sprintf("PyTorch %s, the fastest of %v", torch, opponents)
 	for _, what := range m.what {
 		ratio := bench.SpreadOf(ratios[what])
+		ours, err := m.result(c, w, what, bench.Measurement{Seconds: bench.SpreadOf(seconds[what]).Median})
+		if err != nil {
+			return err
+		}
 		r := pairResult{Peer: opponent, PeerTokensPerSec: bench.SpreadOf(rates[what]).Median, Pairs: m.reps,
-			modelResult: m.result(c, w, what, bench.Measurement{Seconds: bench.SpreadOf(seconds[what]).Median}),
+			modelResult: ours,
 			Ratio:       ratio.Median, RatioMin: ratio.Min, RatioMax: ratio.Max}
 		if err := report.add(r, r.What, tokensPerSecond(r.TokensPerSec), tokensPerSecond(r.PeerTokensPerSec),
 			significant(r.Ratio), significant(r.RatioMin), significant(r.RatioMax)); err != nil {

@@ -53,7 +53,10 @@ func benchKernels(c *cli.Context) error {
 	progress := newBenchProgress(c.App.ErrWriter, len(kernels)+1)
 	var ceilings *bench.Ceilings
 	if err := progress.measure("the ceilings", func() (err error) {
-		if ceilings, err = bench.NewCeilings(d, benchThreads(c)); err != nil {
+		if ceilings, err = bench.NewCeilings(d, benchThreads(c)); err == nil && ceilings != nil {
+			err = ceilings.MeasureMemory()
+		}
+		if err != nil {
 			return err
 		}
 		return report.note(map[string]any{"ceilings": ceilings, "threads": benchThreads(c), "device": d.Name(), "precision": precisionOf(d)})
@@ -85,11 +88,10 @@ func percentOf(fraction float64) string {
 
 // describeCeilings is what the kernels are compared with.
 func describeCeilings(c *bench.Ceilings, threads int) string {
+	text := describeArithmetic(c)
 	if c == nil {
-		return "The device has no way to tell its ceilings."
+		return text
 	}
-	const giga = 1e9
-	text := fmt.Sprintf("ceilings in float32: multiply-add %s GFLOP/s, max-add %s GFLOP/s", significant(c.FMA/giga), significant(c.MaxAdd/giga))
 	for _, b := range c.Levels {
 		if b.Bytes == 0 { // a device's own memory, whatever the size
 			return text + fmt.Sprintf(", memory %s GB/s", significant(b.Copy/giga))
@@ -98,6 +100,16 @@ func describeCeilings(c *bench.Ceilings, threads int) string {
 	}
 	return text
 }
+
+// describeArithmetic is the part of it that is no memory's.
+func describeArithmetic(c *bench.Ceilings) string {
+	if c == nil {
+		return "The device has no way to tell its ceilings."
+	}
+	return fmt.Sprintf("ceilings in float32: multiply-add %s GFLOP/s, max-add %s GFLOP/s", significant(c.FMA/giga), significant(c.MaxAdd/giga))
+}
+
+const giga = 1e9
 
 func kernelRate(r bench.KernelResult) string {
 	if r.GFLOPS > 0 {

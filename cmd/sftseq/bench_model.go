@@ -32,10 +32,18 @@ Examples: sftseq bench model --config listops --batch 8
 does, train is a whole step of training, with sampler noise, dropout, clipping
 and AdamW's update. Prints tokens a second and seconds, medians of --reps after a
 warm-up, and the most memory: of the process what was resident meanwhile, of a GPU
-what was taken of its own. What does not fit --memory is skipped.
+what was taken of its own. What does not fit into --memory, or into the device, is
+skipped.
+
+The ceiling is the rate of a loop that only multiplies and adds in float32, on the
+same device and threads just before. Compared with it are the operations of matrix
+products, scores and weighted sums, which follow from the configuration: a multiply,
+or a maximum, with its add as two. In mixed precision products may come out above it.
 
 --profile adds each kernel's share, measured by a GPU itself in one run more: its
 kernels wait for each other then, so that they take longer together than in a run.
+Matrix products and attention also have a rate, and their part of the ceiling as in
+sftseq bench kernels, where a maximum with its add takes twice a multiply's time.
 
 --against runs the PyTorch program of the same model in turns with this one,
 --reps times each, and prints the median of the ratios of each pair.`,
@@ -65,6 +73,8 @@ type modelResult struct {
 	Precision    device.Precision `json:"precision"`
 	Seconds      float64          `json:"seconds"`
 	TokensPerSec float64          `json:"tokens_per_s"`
+	Operations   float64          `json:"operations_per_token"`
+	Ceiling      float64          `json:"ceiling_fraction,omitempty"`
 	PeakBytes    int64            `json:"peak_bytes,omitempty"`
 	Kernels      []kernelShare    `json:"kernels,omitempty"` // of one more run, with --profile
 }
@@ -78,6 +88,7 @@ type modelBench struct {
 	reps             int
 	memory           int64
 	profile          bool
+	ceilings         *bench.Ceilings // nil: not known
 }
 
 func benchModel(c *cli.Context) error {
@@ -88,8 +99,11 @@ func benchModel(c *cli.Context) error {
 	if c.IsSet("against") {
 		return benchAgainst(c, m)
 	}
-	report := newReport(c, 1, "what", "length", "batch", "k", "tokens/s", "time", "peak memory")
-	progress := newBenchProgress(c.App.ErrWriter, len(m.what)*len(m.lengths)*len(m.batches))
+	report := newReport(c, 1, "what", "length", "batch", "k", "tokens/s", "time", "of the ceiling", "peak memory")
+	progress := newBenchProgress(c.App.ErrWriter, 1+len(m.what)*len(m.lengths)*len(m.batches))
+	if err := progress.measure("the ceiling", func() error { return m.measureCeilings(c) }); err != nil {
+		return err
+	}
 	var results []modelResult
 	for _, batch := range m.batches {
 		for _, length := range m.lengths {
@@ -99,8 +113,8 @@ func benchModel(c *cli.Context) error {
 					r, err = m.measure(c, what, length, batch)
 					return err
 				})
-				if full := (*sft.MemoryError)(nil); errors.As(err, &full) {
-					fmt.Fprintf(c.App.ErrWriter, "%s at length %d, batch %d is skipped: %v\n", what, length, batch, full)
+				if doesNotFit(err) {
+					fmt.Fprintf(c.App.ErrWriter, "%s at length %d, batch %d is skipped: %v\n", what, length, batch, err)
 					continue
 				}
 				if err != nil {
@@ -108,7 +122,7 @@ func benchModel(c *cli.Context) error {
 				}
 				results = append(results, r)
 				if err := report.add(r, r.What, strconv.Itoa(r.Length), strconv.Itoa(r.Batch), strconv.Itoa(r.K),
-					tokensPerSecond(r.TokensPerSec), duration(r.Seconds), binaryBytes(r.PeakBytes)); err != nil {
+					tokensPerSecond(r.TokensPerSec), duration(r.Seconds), percentOf(r.Ceiling), binaryBytes(r.PeakBytes)); err != nil {
 					return err
 				}
 			}
@@ -117,7 +131,7 @@ func benchModel(c *cli.Context) error {
 	if len(results) == 0 {
 		return errors.New("nothing was measured: everything was skipped")
 	}
-	if err := report.finish(fmt.Sprintf("%s, %s", c.String("config"), results[0].Device)); err != nil {
+	if err := report.finish(fmt.Sprintf("%s, %s", c.String("config"), results[0].Device), describeArithmetic(m.ceilings)); err != nil {
 		return err
 	}
 	for _, r := range results {
@@ -131,6 +145,24 @@ func benchModel(c *cli.Context) error {
 	return nil
 }
 
+// measureCeilings measures what the device can do at most, on one opened for that.
+func (m *modelBench) measureCeilings(c *cli.Context) error {
+	d, release, err := openBenchDevice(c)
+	if err != nil {
+		return err
+	}
+	defer release()
+	m.ceilings, err = bench.NewCeilings(d, benchThreads(c))
+	return err
+}
+
+// doesNotFit says that a measurement needs more than there is: what was planned,
+// or in the end what the device gives.
+func doesNotFit(err error) bool {
+	var planned *sft.MemoryError
+	return errors.As(err, &planned) || device.Full(err)
+}
+
 // measure makes one measurement, which has the device to itself: what another one
 // took of its memory is given back.
 func (m *modelBench) measure(c *cli.Context, what string, length, batch int) (modelResult, error) {
@@ -142,7 +174,10 @@ func (m *modelBench) measure(c *cli.Context, what string, length, batch int) (mo
 	w := m.workload(d, length, batch)
 	w.Memory = memoryOn(c, d, m.memory)
 	got, err := w.Measure(c.Context, what, m.reps, m.profile)
-	return m.result(c, w, what, got), err
+	if err != nil {
+		return modelResult{}, err
+	}
+	return m.result(c, w, what, got)
 }
 
 func (m *modelBench) workload(d tensor.Device, length, batch int) *bench.Workload {
@@ -160,10 +195,19 @@ func tokensPerSecond(v float64) string {
 }
 
 // result describes a measurement.
-func (m *modelBench) result(c *cli.Context, w *bench.Workload, what string, got bench.Measurement) modelResult {
-	return modelResult{What: what, Config: c.String("config"), Length: w.Length, Batch: w.Settings.Batch, K: m.config.NumSampledTokens,
+func (m *modelBench) result(c *cli.Context, w *bench.Workload, what string, got bench.Measurement) (modelResult, error) {
+	operations, err := w.Operations(what)
+	if err != nil {
+		return modelResult{}, err
+	}
+	r := modelResult{What: what, Config: c.String("config"), Length: w.Length, Batch: w.Settings.Batch, K: m.config.NumSampledTokens,
 		Threads: benchThreads(c), Device: w.Device.Name(), Precision: precisionOf(w.Device),
-		Seconds: got.Seconds, TokensPerSec: float64(w.Tokens()) / got.Seconds, PeakBytes: got.Peak, Kernels: kernelShares(got.Kernels)}
+		Seconds: got.Seconds, TokensPerSec: float64(w.Tokens()) / got.Seconds, Operations: operations.Total() / float64(w.Tokens()),
+		PeakBytes: got.Peak, Kernels: kernelShares(got.Kernels, operations, m.ceilings)}
+	if m.ceilings != nil {
+		r.Ceiling = m.ceilings.Fraction(r.Operations * r.TokensPerSec)
+	}
+	return r, nil
 }
 
 func newModelBench(c *cli.Context) (*modelBench, error) {

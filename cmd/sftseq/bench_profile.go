@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"sftseq/internal/bench"
 	"sftseq/internal/tensor"
 )
 
@@ -15,14 +16,24 @@ type kernelShare struct {
 	Launches int     `json:"launches"`
 	Seconds  float64 `json:"seconds"`
 	Share    float64 `json:"share"` // of the kernels' time together
+	// Of kernels that are arithmetic above all.
+	GFLOPS  float64 `json:"gflop_per_s,omitempty"`
+	Ceiling float64 `json:"ceiling_fraction,omitempty"`
 }
 
 // row is the kernel's in a table.
 func (k *kernelShare) row() []string {
-	return []string{k.Kernel, strconv.Itoa(k.Launches), duration(k.Seconds), fmt.Sprintf("%.1f%%", 100*k.Share)}
+	rate := "–"
+	if k.GFLOPS > 0 {
+		rate = significant(k.GFLOPS) + " GFLOP/s"
+	}
+	return []string{k.Kernel, strconv.Itoa(k.Launches), duration(k.Seconds), fmt.Sprintf("%.1f%%", 100*k.Share), rate, percentOf(k.Ceiling)}
 }
 
-func kernelShares(times []tensor.KernelTime) []kernelShare {
+// profileColumns head those rows.
+var profileColumns = []string{"kernel", "launches", "time", "share", "rate", "of the ceiling"}
+
+func kernelShares(times []tensor.KernelTime, operations *bench.Operations, ceilings *bench.Ceilings) []kernelShare {
 	total := 0.0
 	for _, t := range times {
 		total += t.Seconds
@@ -32,6 +43,9 @@ func kernelShares(times []tensor.KernelTime) []kernelShare {
 		s := kernelShare{Kernel: t.Name, Launches: t.Launches, Seconds: t.Seconds}
 		if total > 0 {
 			s.Share = t.Seconds / total
+		}
+		if n, fraction := operations.Shader(t.Name, t.Seconds, ceilings); n > 0 && t.Seconds > 0 {
+			s.GFLOPS, s.Ceiling = n/t.Seconds/giga, fraction
 		}
 		out = append(out, s)
 	}
@@ -48,7 +62,7 @@ func (r *modelResult) printKernels(c *cli.Context) error {
 		return err
 	}
 	total := 0.0
-	table := newReport(c, 1, "kernel", "launches", "time", "share")
+	table := newReport(c, 1, profileColumns...)
 	for _, k := range r.Kernels {
 		total += k.Seconds
 		if err := table.add(k, k.row()...); err != nil {

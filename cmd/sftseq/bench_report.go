@@ -48,7 +48,8 @@ type kitResults struct {
 	losses   []kitLoss
 	parts    []kitPart
 	failures []kitFailure
-	torn     int // lines that could not be read
+	lines    int // that could be read
+	torn     int // that could not
 }
 
 // kitAbout is where and when the kit ran, and what drivers and PyTorch say.
@@ -69,6 +70,7 @@ type torchResult struct {
 	Length       int     `json:"length"`
 	Type         string  `json:"dtype"`
 	Compiled     bool    `json:"compiled"`
+	Device       string  `json:"device"` // cpu, or a name
 	Version      string  `json:"torch"`
 	Seconds      float64 `json:"seconds"`
 	TokensPerSec float64 `json:"tokens_per_s"`
@@ -93,10 +95,11 @@ type kitLoss struct {
 // kitPart is how a part ended.
 type kitPart struct {
 	Name    string `json:"name"`
-	Status  int    `json:"status"`
+	Result  string `json:"result"` // ok, incomplete, out of time or skipped
 	Seconds int    `json:"seconds"`
 	Planned int    `json:"planned"`
 	Limit   int    `json:"limit"`
+	Note    string `json:"note"` // what was left out, and why
 }
 
 // kitFailure is a command that failed.
@@ -120,7 +123,7 @@ func benchReport(c *cli.Context) error {
 	if err := r.read(f); err != nil {
 		return fmt.Errorf("%s: %w", f.Name(), err)
 	}
-	if r.empty() {
+	if r.lines == 0 {
 		return fmt.Errorf("%s: no results of the GPU kit", f.Name())
 	}
 	_, err = io.WriteString(c.App.Writer, r.markdown())
@@ -135,7 +138,9 @@ func (r *kitResults) read(in io.Reader) error {
 		if line := bytes.TrimSpace(lines.Bytes()); len(line) > 0 {
 			if err := r.line(line); err != nil {
 				r.torn++
+				continue
 			}
+			r.lines++
 		}
 	}
 	return lines.Err()
@@ -195,8 +200,4 @@ func keep[T any](line []byte, to *[]T) error {
 	}
 	*to = append(*to, v)
 	return nil
-}
-
-func (r *kitResults) empty() bool {
-	return len(r.about)+len(r.devices)+len(r.parts)+len(r.failures) == 0
 }

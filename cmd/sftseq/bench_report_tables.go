@@ -61,16 +61,9 @@ func (r *kitResults) header(p *page) {
 }
 
 func (r *kitResults) partsTable() *mdTable {
-	t := newMDTable("What ran", "part", "status", "seconds", "planned", "at most")
+	t := newMDTable("What ran", "part", "result", "seconds", "planned", "at most", "note")
 	for _, x := range r.parts {
-		status := "ok"
-		switch {
-		case x.Status == 124 || x.Status == 137: // of timeout
-			status = "out of time"
-		case x.Status != 0:
-			status = "incomplete"
-		}
-		t.add(x.Name, status, strconv.Itoa(x.Seconds), strconv.Itoa(x.Planned), strconv.Itoa(x.Limit))
+		t.add(x.Name, x.Result, strconv.Itoa(x.Seconds), strconv.Itoa(x.Planned), strconv.Itoa(x.Limit), x.Note)
 	}
 	return t
 }
@@ -84,7 +77,7 @@ func (r *kitResults) failuresTable() *mdTable {
 }
 
 func (r *kitResults) devicesTable() *mdTable {
-	t := newMDTable("Devices", "device", "name", "kind", "driver", "API", "memory", "subgroup", "copy", "multiply-add")
+	t := newMDTable("Devices", "device", "name", "kind", "driver", "API", "memory", "subgroup", "copy", "float32 multiply-add", "mixed product")
 	for _, x := range r.devices {
 		if x.Device == "" { // why there is none
 			continue
@@ -146,14 +139,19 @@ func (x *torchResult) program() string {
 		text += ", full attention"
 	}
 	if x.Compiled {
-		return text + ", compiled"
+		text += ", compiled"
+	} else {
+		text += ", eager"
 	}
-	return text + ", eager"
+	if x.Device == "cpu" {
+		text += ", on the processor"
+	}
+	return text
 }
 
 // listOpsTable has our figures beside PyTorch's.
 func (r *kitResults) listOpsTable() *mdTable {
-	t := newMDTable("The preset of ListOps", "what", "program", "precision", "tokens/s", "time", "memory", "fp32 to it", "mixed to it")
+	t := newMDTable("The preset of ListOps", "what", "program", "precision", "tokens/s", "time", "memory", "sftseq fp32 is", "sftseq mixed is")
 	for _, what := range []string{bench.Train, bench.Forward} {
 		ours := map[device.Precision]float64{}
 		for _, m := range r.listops {
@@ -170,7 +168,7 @@ func (r *kitResults) listOpsTable() *mdTable {
 		}
 	}
 	for _, m := range r.listops[:min(1, len(r.listops))] {
-		t.notes = append(t.notes, fmt.Sprintf("Batches of %d sequences of %d tokens. A ratio above 1 is in our favour.", m.Batch, m.Length))
+		t.notes = append(t.notes, fmt.Sprintf("Batches of %d sequences of %d tokens. The last columns: 2× in a row of PyTorch means that sftseq computes twice as many tokens a second.", m.Batch, m.Length))
 	}
 	return t
 }
@@ -183,32 +181,49 @@ func (x *torchResult) peak() string {
 	return binaryBytes(int64(x.PeakGiB * giga))
 }
 
+// ratio is how many times as fast a is as b.
 func ratio(a, b float64) string {
 	if a == 0 || b == 0 {
 		return "–"
 	}
-	return significant(a / b)
+	return significant(a/b) + "×"
 }
 
-// presetsTable has the five tasks, and PyTorch's figure of the same task where it
-// was measured.
+// presetsTable has the five tasks, and PyTorch's best figure of the same task where
+// it was measured.
 func (r *kitResults) presetsTable() *mdTable {
-	t := newMDTable("The presets of the Long Range Arena", "task", "what", "precision", "length", "batch", "tokens/s", "time", "memory", "PyTorch tokens/s", "ratio to it")
+	const none = "–"
+	type measurement struct{ task, what string }
+	best := map[measurement]torchResult{}
+	var tasks []measurement // of PyTorch, in their order
+	for _, x := range slices.Concat(r.torch, r.torches) {
+		of := measurement{x.Task, x.what()}
+		if x.Model != "sft" || x.TokensPerSec <= best[of].TokensPerSec {
+			continue
+		}
+		if _, known := best[of]; !known {
+			tasks = append(tasks, of)
+		}
+		best[of] = x
+	}
+	figure := func(x torchResult) string {
+		if x.TokensPerSec == 0 {
+			return none
+		}
+		return fmt.Sprintf("%s (%s, %s)", tokensPerSecond(x.TokensPerSec), strings.TrimPrefix(x.program(), "PyTorch, "), x.Type)
+	}
+	t := newMDTable("The presets of the Long Range Arena", "task", "what", "precision", "length", "batch", "tokens/s", "time", "memory", "PyTorch tokens/s", "sftseq is")
+	ours := map[measurement]bool{}
 	for _, m := range slices.Concat(r.listops, r.presets) {
-		task := strings.TrimSuffix(filepath.Base(m.Config), ".json")
-		row := []string{task, m.What, string(m.Precision), strconv.Itoa(m.Length), strconv.Itoa(m.Batch), tokensPerSecond(m.TokensPerSec), duration(m.Seconds), binaryBytes(m.PeakBytes)}
-		best := torchResult{}
-		for _, x := range slices.Concat(r.torch, r.torches) {
-			if x.Task == task && x.what() == m.What && x.Model == "sft" && x.TokensPerSec > best.TokensPerSec {
-				best = x
-			}
+		of := measurement{strings.TrimSuffix(filepath.Base(m.Config), ".json"), m.What}
+		ours[of] = true
+		t.add(of.task, of.what, string(m.Precision), strconv.Itoa(m.Length), strconv.Itoa(m.Batch), tokensPerSecond(m.TokensPerSec), duration(m.Seconds), binaryBytes(m.PeakBytes),
+			figure(best[of]), ratio(m.TokensPerSec, best[of].TokensPerSec))
+	}
+	for _, of := range tasks {
+		if x := best[of]; !ours[of] {
+			t.add(of.task, of.what, none, strconv.Itoa(x.Length), strconv.Itoa(x.Batch), none, none, none, figure(x), none)
 		}
-		if best.TokensPerSec > 0 {
-			row = append(row, fmt.Sprintf("%s (%s, %s)", tokensPerSecond(best.TokensPerSec), strings.TrimPrefix(best.program(), "PyTorch, "), best.Type))
-		} else {
-			row = append(row, "–")
-		}
-		t.add(append(row, ratio(m.TokensPerSec, best.TokensPerSec))...)
 	}
 	return t
 }
@@ -223,7 +238,7 @@ func (r *kitResults) lengthsTable() *mdTable {
 
 // profileTable has the kernels that matter, and the others together.
 func profileTable(m *modelResult) *mdTable {
-	t := newMDTable(fmt.Sprintf("Kernels of %s, %s", m.What, m.Precision), "kernel", "launches", "time", "share")
+	t := newMDTable(fmt.Sprintf("Kernels of %s, %s", m.What, m.Precision), profileColumns...)
 	rest := kernelShare{}
 	total, others := 0.0, 0
 	for _, k := range m.Kernels {
@@ -255,7 +270,7 @@ func (r *kitResults) kernelsTable() *mdTable {
 }
 
 func (r *kitResults) lossTable() *mdTable {
-	t := newMDTable("Training on ListOps", "precision", "batch", "steps", "seconds", "mean loss at the end", "to fp32")
+	t := newMDTable("Training on ListOps", "precision", "batch", "steps", "seconds", "mean loss at the end", "difference from fp32")
 	exact := 0.0
 	for _, l := range r.losses {
 		if l.Precision == device.FP32 {
@@ -277,12 +292,21 @@ type page struct{ strings.Builder }
 
 func (p *page) line(format string, args ...any) { fmt.Fprintf(&p.Builder, format+"  \n", args...) }
 
-// add prints a table, if it has rows.
+// add prints a table, if there is something in it.
 func (p *page) add(t *mdTable) {
-	if len(t.rows) == 1 {
-		return
+	if len(t.rows) > 1 || len(t.notes) > 0 {
+		fmt.Fprintf(&p.Builder, "\n## %s\n", t.title)
 	}
-	fmt.Fprintf(&p.Builder, "\n## %s\n\n", t.title)
+	if len(t.rows) > 1 {
+		p.rows(t)
+	}
+	for _, note := range t.notes {
+		p.WriteString("\n" + note + "\n")
+	}
+}
+
+func (p *page) rows(t *mdTable) {
+	p.WriteString("\n")
 	width := make([]int, len(t.rows[0]))
 	for _, row := range t.rows {
 		for i, cell := range row {
@@ -300,9 +324,6 @@ func (p *page) add(t *mdTable) {
 			}
 			p.WriteString("|\n")
 		}
-	}
-	for _, note := range t.notes {
-		p.WriteString("\n" + note + "\n")
 	}
 }
 

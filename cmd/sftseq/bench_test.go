@@ -2,7 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +16,8 @@ import (
 
 	"sftseq/internal/bench"
 	"sftseq/internal/cpu"
+	"sftseq/sft"
+	"sftseq/vk"
 )
 
 // tinyConfig is a golden model's configuration, which has a maximal length of
@@ -64,7 +68,7 @@ func TestBenchModelJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(first), &keys); err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range []string{"what", "config", "length", "batch", "k", "threads", "device", "precision", "seconds", "tokens_per_s", "peak_bytes"} {
+	for _, k := range []string{"what", "config", "length", "batch", "k", "threads", "device", "precision", "seconds", "tokens_per_s", "operations_per_token", "ceiling_fraction", "peak_bytes"} {
 		if _, ok := keys[k]; !ok {
 			t.Errorf("no key %q in %s", k, first)
 		}
@@ -79,12 +83,15 @@ func TestBenchModelJSON(t *testing.T) {
 	}
 	for i, r := range results {
 		want := modelResult{What: []string{"forward", "train"}[i%2], Config: tinyConfig(), Length: []int{64, 32}[i/2%2], Batch: []int{2, 1}[i/4],
-			K: 5, Threads: 1, Device: r.Device, Precision: "fp32", Seconds: r.Seconds, TokensPerSec: r.TokensPerSec, PeakBytes: r.PeakBytes}
+			K: 5, Threads: 1, Device: r.Device, Precision: "fp32", Seconds: r.Seconds, TokensPerSec: r.TokensPerSec, Operations: r.Operations, Ceiling: r.Ceiling, PeakBytes: r.PeakBytes}
 		if !reflect.DeepEqual(r, want) {
 			t.Errorf("%+v, want %+v", r, want)
 		}
 		if rate := float64(r.Length*r.Batch) / r.Seconds; r.Seconds <= 0 || rate/r.TokensPerSec > 1.0001 || r.TokensPerSec/rate > 1.0001 || r.PeakBytes <= 0 || r.Device == "" {
 			t.Errorf("%+v", r)
+		}
+		if r.Operations <= 0 || r.Ceiling <= 0 || r.Ceiling > 1 {
+			t.Errorf("%v operations a token, %v of the ceiling", r.Operations, r.Ceiling)
 		}
 	}
 }
@@ -120,6 +127,17 @@ func TestBenchModelSkips(t *testing.T) {
 		t.Errorf("%q", errs)
 	}
 	refuse(t, exitError, "nothing was measured", "", "bench", "model", "--config", tinyConfig(), "--length", "64", "--what", "train", "--memory", "100MiB")
+}
+
+func TestDoesNotFit(t *testing.T) {
+	for _, c := range []struct {
+		err  error
+		want bool
+	}{{nil, false}, {errors.New("broken"), false}, {fmt.Errorf("forward: %w", &sft.MemoryError{}), true}, {fmt.Errorf("forward: %w", &vk.MemoryError{}), true}} {
+		if got := doesNotFit(c.err); got != c.want {
+			t.Errorf("%v: %v", c.err, got)
+		}
+	}
 }
 
 func TestBenchModelErrors(t *testing.T) {

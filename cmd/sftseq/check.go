@@ -95,23 +95,11 @@ func check(c *cli.Context) error {
 			return err
 		}
 	}
-	messages := layerMessages(d)
-	failed += len(messages)
-	notes = append(append([]string{whatComputes(d)}, notes...), messages...)
-	if err := report.finish(strings.Join(notes, "\n")); err != nil {
+	if err := report.finish(strings.Join(append([]string{whatComputes(d)}, notes...), "\n")); err != nil {
 		return err
 	}
 	if failed > 0 {
 		return fmt.Errorf("%s: %d of %d cases failed", d.Name(), failed, cases)
-	}
-	return nil
-}
-
-// layerMessages are what a layer that watches Vulkan has said, if it was asked
-// for: each is a fault.
-func layerMessages(d tensor.Device) []string {
-	if m, ok := d.(interface{ Messages() []string }); ok {
-		return m.Messages()
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"flag"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 
 	"sftseq/device"
 	"sftseq/internal/cpu"
+	"sftseq/internal/tensor"
 	"sftseq/internal/vktest"
 )
 
@@ -54,6 +56,59 @@ func TestCheckGoldenVulkan(t *testing.T) {
 	out := succeed(t, "", "check", "--golden", goldenDir, "--device", "vulkan", "--only", "trai")
 	if !strings.Contains(out, "\nvulkan:0 (") || strings.Count(out, " pass\n") != 2 {
 		t.Errorf("%s", out)
+	}
+}
+
+// counted is a device that counts the memories that were not freed.
+type counted struct {
+	tensor.Device
+	held *int
+}
+
+func (d counted) Allocate(words int) (tensor.Memory, error) {
+	m, err := d.Device.Allocate(words)
+	if err == nil {
+		*d.held++
+	}
+	return countedMemory{m, d.held}, err
+}
+
+func (d counted) Prepare(p *tensor.Program) (tensor.Executable, error) {
+	x, err := d.Device.Prepare(p)
+	return countedRun{x}, err
+}
+
+type countedRun struct{ tensor.Executable }
+
+func (x countedRun) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
+	for s, m := range mem {
+		if m != nil {
+			mem[s] = m.(countedMemory).Memory
+		}
+	}
+	return x.Executable.Run(ctx, mem, from, to)
+}
+
+type countedMemory struct {
+	tensor.Memory
+	held *int
+}
+
+func (m countedMemory) Free() {
+	m.Memory.Free()
+	*m.held--
+}
+
+// TestCheckGoldenFrees: what a model took of the device's memory is there for the
+// next one.
+func TestCheckGoldenFrees(t *testing.T) {
+	c := cli.NewContext(newApp(), flag.NewFlagSet("", flag.ContinueOnError), nil)
+	for _, name := range []string{"ties", "train"} {
+		d := counted{cpu.New(1), new(int)}
+		g := &goldenCheck{Precision: device.FP32}
+		if err := g.compare(c, golden(name), d); err != nil || *d.held != 0 {
+			t.Errorf("%s: %d memories were not freed; error %v", name, *d.held, err)
+		}
 	}
 }
 

@@ -2,7 +2,7 @@ package main
 
 import (
 	"fmt"
-	"strings"
+	"sync/atomic"
 
 	"github.com/urfave/cli/v2"
 
@@ -36,16 +36,23 @@ func openDevice(c *cli.Context) (tensor.Device, error) {
 	return device.Open(o)
 }
 
-// closeDevice ends the use of a device. That it fails changes no result.
+// closingFailed names what closeDevice sets in the application's metadata: an
+// [atomic.Bool], as a server closes devices beside everything else.
+const closingFailed = "closing failed"
+
+// closeDevice ends the use of a device. Its failure is above all what Vulkan's
+// validation layer has to say, up to the end of the device. It changes no result,
+// but is printed and makes the exit status 1.
 func closeDevice(c *cli.Context, d tensor.Device) {
 	if err := d.Close(); err != nil {
 		fmt.Fprintf(c.App.ErrWriter, "sftseq: closing %s: %v\n", d.Name(), err)
+		c.App.Metadata[closingFailed].(*atomic.Bool).Store(true)
 	}
 }
 
 // precisionOf is what a device multiplies matrices in: fp32 or mixed.
 func precisionOf(d tensor.Device) device.Precision {
-	if strings.Contains(d.Kernels(), ", "+string(device.Mixed)) {
+	if m, ok := tensor.Ability[tensor.MixedPrecision](d); ok && m.Mixed() {
 		return device.Mixed
 	}
 	return device.FP32

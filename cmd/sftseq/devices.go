@@ -7,6 +7,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"sftseq/device"
+	"sftseq/internal/bench"
+	"sftseq/internal/tensor"
 )
 
 func devicesCommand() *cli.Command {
@@ -18,10 +20,11 @@ func devicesCommand() *cli.Command {
 Example: sftseq devices`,
 		Description: `Lists what --device takes: the devices that Vulkan offers, the best first, and
 the CPU. Each device of Vulkan is measured for a moment: the bytes that it copies
-within its memory, read and written ones together, and its float32
-multiplications with additions, as two operations each. A subgroup is what
-computes in step; cooperative matrices are those that it multiplies as a whole,
-which is what --precision mixed needs.`,
+within its memory, read and written ones together; a loop of multiplications with
+additions in float32, as two operations each, which is the most that fp32 can reach;
+and a product of two 2048×2048 matrices as --precision mixed computes it, which
+needs cooperative matrices: those that a subgroup, which computes in step, multiplies
+as a whole.`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "quick", Usage: "measure nothing"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object a line"},
@@ -34,8 +37,9 @@ which is what --precision mixed needs.`,
 type deviceLine struct {
 	device.Info
 	Copy    float64 `json:"copy_bytes_per_s,omitempty"`
-	FMA     float64 `json:"fma_flop_per_s,omitempty"`
-	Failure string  `json:"error,omitempty"` // why it was not measured
+	FMA     float64 `json:"fma_flop_per_s,omitempty"`           // in float32
+	Product float64 `json:"mixed_product_flop_per_s,omitempty"` // on cooperative matrices
+	Failure string  `json:"error,omitempty"`                    // why it was not measured
 }
 
 func devices(c *cli.Context) error {
@@ -43,14 +47,14 @@ func devices(c *cli.Context) error {
 		return usageError{err}
 	}
 	list, unavailable := device.List()
-	report := newReport(c, 5, "device", "name", "kind", "driver", "API", "memory", "subgroup", "copy", "multiply-add")
+	report := newReport(c, 5, "device", "name", "kind", "driver", "API", "memory", "subgroup", "copy", "float32 multiply-add", "mixed product")
 	progress := newBenchProgress(c.App.ErrWriter, len(list))
 	var notes []string
 	for _, i := range list {
 		line := deviceLine{Info: i}
 		err := progress.measure(i.Device, func() error {
 			if !c.Bool("quick") && i.Missing == "" {
-				if err := line.measure(); err != nil {
+				if err := line.measure(c); err != nil {
 					line.Failure = err.Error()
 				}
 			}
@@ -75,32 +79,38 @@ func devices(c *cli.Context) error {
 	return report.finish(strings.Join(notes, "\n"))
 }
 
-// measurer is a device that tells how fast it is.
-type measurer interface {
-	MeasureCopy() (bytesPerSecond float64, err error)
-	MeasureProducts() (flops float64, err error)
+func (l *deviceLine) measure(c *cli.Context) error {
+	err := l.with(c, device.FP32, func(d tensor.Device) (err error) {
+		if m, ok := tensor.Ability[tensor.Measurer](d); ok {
+			if l.Copy, err = m.MeasureCopy(); err == nil {
+				l.FMA, err = m.MeasureProducts()
+			}
+		}
+		return err
+	})
+	if err != nil || !l.Mixed {
+		return err
+	}
+	return l.with(c, device.Mixed, func(d tensor.Device) (err error) {
+		l.Product, err = bench.ProductRate(c.Context, d)
+		return err
+	})
 }
 
-func (l *deviceLine) measure() error {
-	d, err := device.Open(device.Options{Name: l.Device})
+// with opens the device for a measurement.
+func (l *deviceLine) with(c *cli.Context, p device.Precision, measure func(tensor.Device) error) error {
+	d, err := device.Open(device.Options{Name: l.Device, Precision: p})
 	if err != nil {
 		return err
 	}
-	if m, ok := d.(measurer); ok {
-		if l.Copy, err = m.MeasureCopy(); err == nil {
-			l.FMA, err = m.MeasureProducts()
-		}
-	}
-	if closed := d.Close(); err == nil {
-		err = closed
-	}
-	return err
+	defer closeDevice(c, d)
+	return measure(d)
 }
 
 // row is the device's in the table.
 func (l *deviceLine) row() []string {
 	const none = "–"
-	row := []string{l.Device, l.Name, l.Kind, l.Driver, l.API, none, none, none, none}
+	row := []string{l.Device, l.Name, l.Kind, l.Driver, l.API, none, none, none, none, none}
 	for i, cell := range row {
 		if cell == "" {
 			row[i] = none
@@ -114,12 +124,14 @@ func (l *deviceLine) row() []string {
 			row[6] += fmt.Sprintf(" (%d to %d)", l.SubgroupMin, l.SubgroupMax)
 		}
 	}
-	const giga = 1e9
 	if l.Copy > 0 {
 		row[7] = significant(l.Copy/giga) + " GB/s"
 	}
 	if l.FMA > 0 {
 		row[8] = significant(l.FMA/giga) + " GFLOP/s"
+	}
+	if l.Product > 0 {
+		row[9] = significant(l.Product/giga) + " GFLOP/s"
 	}
 	return row
 }

@@ -18,7 +18,7 @@ import (
 func TestDevices(t *testing.T) {
 	status, out, _ := program(nil, "devices") // it may say what takes long
 	rows := strings.Split(out, "\n")
-	if status != exitOK || !strings.HasPrefix(rows[0], "device ") || !strings.HasSuffix(rows[0], " multiply-add") {
+	if status != exitOK || !strings.HasPrefix(rows[0], "device ") || !strings.HasSuffix(rows[0], "  float32 multiply-add  mixed product") {
 		t.Fatalf("status %d: %s", status, out)
 	}
 	list, unavailable := device.List()
@@ -48,7 +48,7 @@ func TestDevicesJSON(t *testing.T) {
 		t.Fatalf("%d lines of %d devices", len(results), len(list))
 	}
 	for i, r := range results {
-		if r.Device != list[i].Device || r.Name != list[i].Name || r.Kind == "" || r.Copy != 0 || r.FMA != 0 || r.Failure != "" {
+		if r.Device != list[i].Device || r.Name != list[i].Name || r.Kind == "" || r.Copy != 0 || r.FMA != 0 || r.Product != 0 || r.Failure != "" {
 			t.Errorf("%+v", r)
 		}
 		if r.Device != "cpu" && (r.API == "" || r.Driver == "" || r.Memory <= 0 || r.SubgroupSize <= 0 || r.Limits.SharedBytes <= 0) {
@@ -61,12 +61,12 @@ func TestDevicesJSON(t *testing.T) {
 func TestDeviceLine(t *testing.T) {
 	var card deviceLine
 	if err := json.Unmarshal([]byte(`{"device":"vulkan:1","name":"card","kind":"discrete","driver":"its 1.2","api":"1.3.1","memory_bytes":1073741824,
-		"subgroup_size":32,"subgroup_min":8,"subgroup_max":64,"copy_bytes_per_s":3e12,"fma_flop_per_s":5e13,
+		"subgroup_size":32,"subgroup_min":8,"subgroup_max":64,"copy_bytes_per_s":3e12,"fma_flop_per_s":5e13,"mixed_product_flop_per_s":4e14,
 		"cooperative_matrices":[{"m":16,"n":8,"k":4,"a":"float16","b":"float16","c":"float32","result":"float32"},
 		{"m":1,"n":1,"k":1,"a":"int8","b":"uint8","c":"float32","result":"float16"}]}`), &card); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"vulkan:1", "card", "discrete", "its 1.2", "1.3.1", "1.0 GiB", "32 (8 to 64)", "3000 GB/s", "50000 GFLOP/s"}
+	want := []string{"vulkan:1", "card", "discrete", "its 1.2", "1.3.1", "1.0 GiB", "32 (8 to 64)", "3000 GB/s", "50000 GFLOP/s", "400000 GFLOP/s"}
 	if row := card.row(); !slices.Equal(row, want) {
 		t.Errorf("%q, expected %q", row, want)
 	}
@@ -84,7 +84,7 @@ func TestDeviceLine(t *testing.T) {
 	card.Missing = "it is old"
 	note("vulkan:1 cannot be used: it is old")
 	empty := deviceLine{Info: device.Info{Device: "cpu"}}
-	if row := empty.row(); !slices.Equal(row[1:], strings.Split("––––––––", "")) || empty.note() != "" {
+	if row := empty.row(); !slices.Equal(row[1:], strings.Split("–––––––––", "")) || empty.note() != "" {
 		t.Errorf("%q, %q", row, empty.note())
 	}
 }

@@ -58,8 +58,9 @@ func grads(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	defer closeDevice(c, d)
 	gradient, loss, err := m.Gradient(c.Context, d, examples)
-	if err = errors.Join(err, d.Close()); err != nil {
+	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	if tensor, bad := m.Parameters.NonFinite(gradient); bad {

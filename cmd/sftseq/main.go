@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"strings"
+	"sync/atomic"
 	"syscall"
 
 	"github.com/urfave/cli/v2"
@@ -39,6 +40,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		err = errors.Join(err, out.err)
 	}
 	switch {
+	case err == nil && app.Metadata[closingFailed].(*atomic.Bool).Load():
+		return exitError // it was printed
 	case err == nil:
 		return exitOK
 	case errors.Is(err, context.Canceled):
@@ -64,6 +67,7 @@ Exit status: 0 all went well, 1 something failed, 2 the command line is wrong.
 
 Example: sftseq train listops --out runs/listops
          echo '{"text":"[MAX 2 9 ]"}' | sftseq predict --model runs/listops`,
+		Metadata:             map[string]any{closingFailed: new(atomic.Bool)},
 		EnableBashCompletion: true,
 		Suggest:              true,
 		HideVersion:          true, // a command, like everything else

@@ -8,7 +8,7 @@ import (
 )
 
 // TestTrainRefuses tries command lines that cannot be trained with: each is an
-// error that names the cause, and the last one leaves a run as it was.
+// error that names the cause, leaves no file open and no run changed.
 func TestTrainRefuses(t *testing.T) {
 	data, runs := filepath.Join(t.TempDir(), "data"), t.TempDir()
 	command := func(args ...string) (code int, text string) {
@@ -70,11 +70,26 @@ func TestTrainRefuses(t *testing.T) {
 		if code != c.code || !strings.Contains(text, c.want) {
 			t.Errorf("%q: exit %d, expected %d with %q:\n%s", c.args, code, c.code, c.want, text)
 		}
+		if open := openFiles(data); len(open) > 0 {
+			t.Errorf("%q: %q are left open", c.args, open)
+		}
 	}
 	after, err := os.ReadFile(filepath.Join(done, "last", "checkpoint.safetensors"))
 	if err != nil || string(after) != string(before) {
 		t.Errorf("the run was changed by commands that failed (%v)", err)
 	}
+}
+
+// openFiles lists the files in a directory that this process has open, where the
+// system tells.
+func openFiles(dir string) (open []string) {
+	links, _ := filepath.Glob("/proc/self/fd/*")
+	for _, l := range links {
+		if path, err := os.Readlink(l); err == nil && strings.HasPrefix(path, dir) {
+			open = append(open, path)
+		}
+	}
+	return open
 }
 
 // TestTrainFlags: a configuration file holds flags, the command line wins, and a

@@ -19,7 +19,7 @@ type Ceilings struct {
 	// memory behind them.
 	Levels []Bandwidth `json:"memory"`
 
-	device    bool // it measured itself, and has one bandwidth
+	device    tensor.Measurer // which measures itself, and has one bandwidth; otherwise nil
 	threads   int
 	peaks     *simd.Peaks
 	bandwidth map[int]Bandwidth
@@ -33,20 +33,16 @@ type Bandwidth struct {
 	Copy  float64 `json:"copy_bytes_per_s"` // read and written ones together
 }
 
-// measuring is a device that knows how to find its own ceilings.
-type measuring interface {
-	// MeasureCopy returns the bandwidth of a large copy, bytes read and written
-	// ones together.
-	MeasureCopy() (bytesPerSecond float64, err error)
-	// MeasureProducts returns the rate of multiplications with additions, two
-	// operations each.
-	MeasureProducts() (flops float64, err error)
-}
-
-// NewCeilings measures them. It returns nil where the device has no way to tell.
+// NewCeilings measures those of arithmetic; [Ceilings.MeasureMemory] adds the
+// others. It returns nil where the device has no way to tell. One of Vulkan is
+// asked: its arithmetic does a maximum with an addition in two operations.
 func NewCeilings(device tensor.Device, threads int) (*Ceilings, error) {
-	if m, ok := device.(measuring); ok {
-		return measuredCeilings(m)
+	if m, ok := tensor.Ability[tensor.Measurer](device); ok {
+		products, err := m.MeasureProducts()
+		if err != nil {
+			return nil, err
+		}
+		return &Ceilings{FMA: products, MaxAdd: products / 2, device: m}, nil
 	}
 	levels := simd.Levels()
 	if !slices.ContainsFunc(levels, func(k *simd.Kernels) bool { return k.Name == device.Kernels() }) {
@@ -56,26 +52,26 @@ func NewCeilings(device tensor.Device, threads int) (*Ceilings, error) {
 	const turns = 10_000
 	c.FMA = c.rate(func() func() int { return func() int { return c.peaks.FMA(turns) } })
 	c.MaxAdd = c.rate(func() func() int { return func() int { return c.peaks.MaxAdd(turns) } })
-	for _, size := range []int{16 << 10, 256 << 10, 4 << 20, 256 << 20} {
-		c.Levels = append(c.Levels, c.Memory(size*threads))
-	}
 	return c, nil
 }
 
-// measuredCeilings asks the device: its arithmetic does a maximum with an
-// addition in two operations, and its caches are left out, so that small
-// operands may be faster than the ceiling.
-func measuredCeilings(m measuring) (*Ceilings, error) {
-	products, err := m.MeasureProducts()
-	if err != nil {
-		return nil, err
+// MeasureMemory measures the bandwidths. The caches of a device that measures
+// itself are left out, so that small operands may be faster there than the ceiling.
+func (c *Ceilings) MeasureMemory() error {
+	if c.device != nil {
+		copied, err := c.device.MeasureCopy()
+		c.Levels = []Bandwidth{{Read: copied, Copy: copied}}
+		return err
 	}
-	copied, err := m.MeasureCopy()
-	if err != nil {
-		return nil, err
+	for _, size := range []int{16 << 10, 256 << 10, 4 << 20, 256 << 20} {
+		c.Levels = append(c.Levels, c.Memory(size*c.threads))
 	}
-	return &Ceilings{FMA: products, MaxAdd: products / 2, Levels: []Bandwidth{{Read: copied, Copy: copied}}, device: true}, nil
+	return nil
 }
+
+// Fraction is how close to the rate of multiply-add so many operations a second
+// come.
+func (c *Ceilings) Fraction(operationsPerSecond float64) float64 { return operationsPerSecond / c.FMA }
 
 // rate is the most that all threads do in a second. Each calls prepare, then
 // what it returns as long as a probe takes, which counts what it did.
@@ -115,7 +111,7 @@ func (c *Ceilings) rate(prepare func() func() int) float64 {
 // Memory is the bandwidth of so many bytes, rounded up to one of four sizes
 // between two powers of two. The threads share them.
 func (c *Ceilings) Memory(bytes int) Bandwidth {
-	if c.device {
+	if c.device != nil {
 		return c.Levels[0]
 	}
 	const least = 1 << 12

@@ -12,17 +12,10 @@ import (
 type Kernel struct {
 	Name string // as in package tensor, with its direction
 	Size string
-	work work
+	work work // where it is not what [arithmetic] tells
 	// build declares operands and returns the launch.
 	build func(r *rig) tensor.Kernel
 	batch func() *rig
-}
-
-// work is the arithmetic that a kernel is measured by, in operations: without
-// any, it is measured by the bytes of its operands.
-type work struct {
-	products    float64 // multiply and add, two for each pair of them
-	comparisons float64 // maximum and add, and in the backward select and add, likewise
 }
 
 // Kernels lists what is measured: the shapes of the paper's model of ListOps,
@@ -67,14 +60,17 @@ func (k Kernel) Measure(ctx context.Context, device tensor.Device, ceilings *Cei
 	}
 	out := KernelResult{Kernel: k.Name, Size: k.Size, Seconds: seconds}
 	const giga = 1e9
-	moved := r.traffic(launch)
-	if operations := k.work.products + k.work.comparisons; operations > 0 {
-		out.GFLOPS = operations / seconds / giga
+	moved, w := r.traffic(launch), k.work
+	if w == (work{}) {
+		w = arithmetic(launch)
+	}
+	if n := w.operations(); n > 0 {
+		out.GFLOPS = n / seconds / giga
 	} else {
 		out.GBPS = float64(moved.read+moved.written) / seconds / giga
 	}
 	if ceilings != nil {
-		out.Ceiling = ceilings.seconds(k.work, moved) / seconds
+		out.Ceiling = ceilings.seconds(w, moved) / seconds
 	}
 	return out, nil
 }
@@ -82,7 +78,7 @@ func (k Kernel) Measure(ctx context.Context, device tensor.Device, ceilings *Cei
 // kernelSeconds is the median time of f, or where the device times itself, the
 // mean of what it computed.
 func kernelSeconds(ctx context.Context, f Run, device tensor.Device) (float64, error) {
-	if _, ok := device.(tensor.Profiler); !ok {
+	if _, ok := tensor.Ability[tensor.Profiler](device); !ok {
 		return Seconds(ctx, f, 3, kernelTime)
 	}
 	runs, total := 0, 0.0
@@ -98,7 +94,7 @@ func kernelSeconds(ctx context.Context, f Run, device tensor.Device) (float64, e
 
 // kernelTimes has a device time what f has it compute, by kernel.
 func kernelTimes(device tensor.Device, f func() error) ([]tensor.KernelTime, error) {
-	p, ok := device.(tensor.Profiler)
+	p, ok := tensor.Ability[tensor.Profiler](device)
 	if !ok {
 		return nil, noProfiler(device)
 	}

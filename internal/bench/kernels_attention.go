@@ -17,11 +17,8 @@ const (
 	hidden      = heads * headDim
 )
 
-// attentionKernels are attention with the relative encoding and without. The
-// operations counted are those for each channel of each pair; what the encoding
-// and the probability take for a pair comes on top of them.
+// attentionKernels are attention with the relative encoding and without.
 func attentionKernels() []Kernel {
-	const perChannel = 2 * length * sampledKeys * hidden // of one multiply and add, or maximum and add
 	var out []Kernel
 	for _, relative := range []bool{false, true} {
 		size := fmt.Sprintf("L %d, k %d, %d heads of %d", length, sampledKeys, heads, headDim)
@@ -30,13 +27,10 @@ func attentionKernels() []Kernel {
 		}
 		batch := func() *rig { return newRig(sampledKeys, length) }
 		out = append(out,
-			// The score; the mean of the values.
-			Kernel{"attention", size, work{comparisons: perChannel, products: perChannel}, func(r *rig) tensor.Kernel {
+			Kernel{"attention", size, work{}, func(r *rig) tensor.Kernel {
 				return r.attention(relative)
 			}, batch},
-			// The score again, the gradients of query and key; those of
-			// probability and value.
-			Kernel{"attention backward", size, work{comparisons: 3 * perChannel, products: 2 * perChannel}, func(r *rig) tensor.Kernel {
+			Kernel{"attention backward", size, work{}, func(r *rig) tensor.Kernel {
 				forward := r.attention(relative)
 				r.before(forward)
 				k := tensor.AttentionBackward{Forward: forward, DO: r.normal(tensor.Tokens, hidden, 1), DQ: r.out(tensor.Tokens, hidden),

@@ -40,22 +40,6 @@ type Executable interface {
 	Inspect(ctx context.Context, mem Binding, from, to int, visit func(k Kernel) error) error
 }
 
-// Profiler is a device that can time its work from within.
-type Profiler interface {
-	// StartProfile has every program timed from now on, part by part: one waits
-	// for the one before, so that a profiled program takes longer.
-	StartProfile()
-	// StopProfile returns the times since StartProfile, the longest first.
-	StopProfile() []KernelTime
-}
-
-// KernelTime is what the launches of one part of a kernel took on a device.
-type KernelTime struct {
-	Name     string
-	Launches int
-	Seconds  float64
-}
-
 // Upload writes x to the start of t.
 func Upload[T Word](m Memory, t *Tensor, x []T) error { return m.Write(t.Offset, Bits(x)) }
 

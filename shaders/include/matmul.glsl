@@ -30,8 +30,9 @@ layout(push_constant) uniform Push {
     uint axis, capacity; // what counts the rows
     uint first;          // rows of the batch before those given here
     uint m, n, k;        // the one that counts rows: how many are given
-    uint parts;          // of C; more than one only where k counts rows
+    uint firstPart, parts; // of C; more than one only where k counts rows
     uint flags;
+    uint span;           // chunks that begin beyond so many rows are not done
 } push;
 
 // A, B and C twice: by words, and by four of them.
@@ -51,8 +52,8 @@ uint from, to;   // the workgroup's range of k
 // place finds this workgroup's share; false if it has none. Workgroups beside
 // each other take the same rows, so that the wider operand is read once.
 bool place() {
-    uint rows = used(push.axis, push.capacity);
-    rows = rows > push.first ? rows - push.first : 0;
+    uint all = used(push.axis, push.capacity);
+    uint rows = all > push.first ? all - push.first : 0;
     M = TRANSPOSED_A ? push.m : min(push.m, rows);
     K = TRANSPOSED_A ? min(push.k, rows) : push.k;
     uint across = divideUp(push.n, BN), down = divideUp(push.m, BM), g = group();
@@ -63,8 +64,9 @@ bool place() {
     from = 0;
     to = K;
     if (TRANSPOSED_A) { // a chunk that holds no row gives a part of zeros
-        uint chunk = chunkRows(K);
-        from = min(K, part * chunk);
+        uint chunk = chunkRows(all), begin = (push.firstPart + part) * chunk;
+        if (begin < push.first || begin - push.first >= push.span) return false;
+        from = min(K, begin - push.first);
         to = min(K, from + chunk);
     }
     return part < push.parts && row < M;

@@ -19,4 +19,8 @@ struct Tile { uint b, first, from, to; };
     result = Tile(lo, offsets[lo], from, min(from + size, offsets[lo + 1])); \
 }
 
+// outside tells if something that begins at a row is not for a launch that does
+// what begins among the span rows from `first` on.
+bool outside(uint begin, uint first, uint span) { return begin < first || begin - first >= span; }
+
 #endif

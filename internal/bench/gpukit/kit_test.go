@@ -3,14 +3,15 @@
 package gpukit_test
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -44,8 +45,18 @@ func TestConfigs(t *testing.T) {
 	}
 }
 
-// kit runs run.sh of a directory.
-func kit(t *testing.T, dir string, env []string, args ...string) string {
+// kit runs run.sh of a directory and returns what it prints and its exit status.
+func kit(t *testing.T, dir string, env []string, args ...string) (string, int) {
+	t.Helper()
+	c := command(t, dir, env, args...)
+	out, err := c.CombinedOutput()
+	if err != nil && c.ProcessState == nil {
+		t.Fatalf("run.sh %v: %v", args, err)
+	}
+	return string(out), c.ProcessState.ExitCode()
+}
+
+func command(t *testing.T, dir string, env []string, args ...string) *exec.Cmd {
 	t.Helper()
 	for _, program := range []string{"bash", "awk", "timeout"} {
 		if _, err := exec.LookPath(program); err != nil {
@@ -53,57 +64,94 @@ func kit(t *testing.T, dir string, env []string, args ...string) string {
 		}
 	}
 	c := exec.Command("bash", append([]string{filepath.Join(dir, "run.sh")}, args...)...)
-	c.Env = append(os.Environ(), env...)
+	c.Env = append(append(os.Environ(), "TIME=", "DEVICE=", "GRACE=1"), env...)
 	c.WaitDelay = time.Second
-	out, err := c.CombinedOutput()
-	if err != nil {
-		t.Fatalf("run.sh %v: %v\n%s", args, err, out)
-	}
-	return string(out)
+	return c
 }
 
 // TestPlan: what is planned fits into nine minutes, with room to stop.
 func TestPlan(t *testing.T) {
 	for _, args := range [][]string{{"--plan"}, {"--plan", "--quick"}} {
-		sum := 0
-		for line := range strings.Lines(kit(t, ".", nil, args...)) {
+		out, status := kit(t, ".", nil, args...)
+		lines := strings.Split(strings.TrimSpace(out), "\n")
+		if status != 0 || strings.Join(strings.Fields(lines[0]), " ") != "part planned at most" {
+			t.Fatalf("%d: %s", status, out)
+		}
+		sum, last := 0, 0
+		for _, line := range lines[1:] {
 			var name string
 			var planned, limit int
-			if _, err := fmt.Sscan(line, &name, &planned, &limit); err != nil {
+			if _, err := fmt.Sscanf(line, "%s %d s %d s", &name, &planned, &limit); err != nil {
 				t.Fatalf("%q: %v", line, err)
 			}
 			if limit < planned {
 				t.Errorf("%q: planned for longer than it may take", line)
 			}
-			sum += planned
+			sum += last
+			last = planned
 		}
-		if sum > 525 {
-			t.Errorf("%v: %d seconds planned", args, sum)
+		if sum != last || sum > 525 {
+			t.Errorf("%v: %d seconds planned, the last line says %d", args, sum, last)
 		}
 	}
 }
 
-// fakeProgram stands in for sftseq: one command hangs, one fails, one dies in the
-// middle of a line.
+// fakeProgram stands in for sftseq: one command fails and leaves a process behind,
+// one dies in the middle of a line; where there is a file named hang, one hangs and
+// does not end when it is told to. It notes which processes it left, and which of
+// them it meets alive.
 const fakeProgram = `#!/bin/sh
+kit=${0%/*}
+for pid in $(cat "$kit/hanging" 2>/dev/null); do
+	case $(cat "/proc/$pid/stat" 2>/dev/null) in
+	"" | *") Z "*) ;;
+	*) echo "$1 $2 beside $pid" >>"$kit/together" ;;
+	esac
+done
 case "$1 $2" in
-"devices --quick") echo '{"device":"vulkan:0","name":"fake","kind":"discrete","memory_bytes":1000000,"mixed":true}' ;;
+"devices --quick")
+	echo '{"device":"vulkan:0","name":"fake","kind":"discrete","memory_bytes":1000000,"mixed":true}'
+	echo '{"device":"vulkan:1","name":"broken","kind":"discrete","missing":"everything"}' ;;
 "devices --json") echo '{"device":"vulkan:0","name":"fake"}' ;;
-"check --device") echo '{"kernel":"add"}'; exec sleep 60 ;;
-"check --golden") echo 'Error: "no" \ luck' >&2; exit 3 ;;
+"check --device") echo '{"kernel":"add"}' ;;
+"check --golden")
+	(trap '' TERM; exec sleep 60) &
+	echo $! >>"$kit/hanging"
+	echo 'Error: "no" \ luck' >&2; exit 3 ;;
 "train listops")
 	while [ "$1" != --out ]; do shift; done
 	mkdir -p "$2" && printf '%s\n' '{"kind":"train","step":990,"loss":2.5}' '{"kind":"train","step":1000,"loss":1.5}' >"$2/metrics.jsonl" ;;
 "bench report") echo "a report of $(wc -l <"$3") lines" ;;
 "bench kernels") printf '{"ceilings"'; exit 1 ;;
-"bench model") echo '{"what":"train","tokens_per_s":4000.5}' ;;
+"bench model")
+	echo '{"what":"train","tokens_per_s":4000.5}'
+	case "$*" in
+	*1048576*) echo 'train at length 1048576 is skipped: too much' >&2 ;;
+	*--profile)
+		[ -e "$kit/hang" ] || exit 0
+		trap '' TERM
+		sleep 60 &
+		echo $$ $! >>"$kit/hanging"
+		wait ;;
+	esac ;;
 version*) printf 'sftseq 1.2\nand more\n' ;;
 esac
 `
 
-// TestRun: one part that hangs and one that fails are recorded, and lose nothing of
-// the others.
-func TestRun(t *testing.T) {
+// fakePython is a Python with PyTorch, whose compiler leaves a process behind.
+const fakePython = `#!/bin/sh
+case "$*" in
+-c*) echo PyTorch 9 ;;
+*"--steps 1")
+	(trap '' TERM; exec sleep 60) &
+	echo $! >>"${0%/*}/hanging-compiler" ;;
+*) echo '{"what":"train","model":"sft","tokens_per_s":1}' ;;
+esac
+`
+
+// fakeKit is a kit with those.
+func fakeKit(t *testing.T) string {
+	t.Helper()
 	if testing.Short() {
 		t.Skip("it waits for what hangs")
 	}
@@ -112,67 +160,289 @@ func TestRun(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, text := range map[string]string{"run.sh": string(script), "sftseq": fakeProgram, "sft_torch_gpu.py": ""} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o777); err != nil {
+	write(t, filepath.Join(dir, "run.sh"), string(script))
+	write(t, filepath.Join(dir, "sftseq"), fakeProgram)
+	write(t, filepath.Join(dir, "sft_torch_gpu.py"), "")
+	write(t, filepath.Join(dir, "python"), fakePython)
+	for _, model := range []string{"pre", "long"} {
+		if err := os.MkdirAll(filepath.Join(dir, "golden", model), 0o777); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := os.MkdirAll(filepath.Join(dir, "golden", "pre"), 0o777); err != nil {
+	return dir
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.WriteFile(path, []byte(text), 0o777); err != nil {
 		t.Fatal(err)
 	}
-	results := filepath.Join(dir, "results")
-	out := kit(t, dir, []string{"OUT=" + results, "TIME=20", "PYTHON=echo", "QUICK=", "DEVICE=vulkan"})
-	if !strings.Contains(out, "a report of ") || !strings.Contains(out, "check ") || !strings.Contains(out, "(status 124)") {
-		t.Errorf("%s", out)
-	}
-	text, err := os.ReadFile(filepath.Join(results, "results.jsonl"))
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	type line struct {
-		Part, Name, Kernel, Command, Error, Precision, Version string
-		Status                                                 int
-		Loss, TokensPerSec                                     float64 `json:",omitempty"`
+	return string(text)
+}
+
+// nothingHangs looks for the processes of the fake program.
+func nothingHangs(t *testing.T, dir string, want int) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "hanging*"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	count := map[string]int{}
-	parts := map[string]int{}
-	for s := bufio.NewScanner(bytes.NewReader(text)); s.Scan(); {
-		if s.Text() == `{"part":"kernels","ceilings"` {
-			count["torn"]++
-			continue
+	var pids []string
+	for _, path := range paths {
+		pids = append(pids, strings.Fields(read(t, path))...)
+	}
+	if len(pids) != want {
+		t.Errorf("%d processes should have hung, expected %d", len(pids), want)
+	}
+	for _, pid := range pids {
+		// One that ended may stay as a zombie, where nobody asks for it.
+		if stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat")); err == nil && !strings.Contains(string(stat), ") Z ") {
+			t.Errorf("still there: %s", stat)
 		}
+	}
+	if text, err := os.ReadFile(filepath.Join(dir, "together")); err == nil {
+		t.Errorf("not alone: %s", text)
+	}
+}
+
+// line is one of results.jsonl.
+type line struct {
+	Part, Name, Kernel, Command, Error, Precision, Version, Says, Result, Note string
+	Status                                                                     int
+	Loss                                                                       float64
+}
+
+// resultsOf are the lines of results.jsonl by their part, those about the parts by
+// name, and how many are torn.
+func resultsOf(t *testing.T, results string) (lines, parts map[string][]line, torn int) {
+	t.Helper()
+	lines, parts = map[string][]line{}, map[string][]line{}
+	for text := range strings.Lines(read(t, filepath.Join(results, "results.jsonl"))) {
 		var l line
-		if err := json.Unmarshal(s.Bytes(), &l); err != nil {
-			t.Errorf("%s: %v", s.Text(), err)
-		}
-		count[l.Part]++
-		switch {
+		switch err := json.Unmarshal([]byte(text), &l); {
+		case text == `{"part":"kernels","ceilings"`+"\n":
+			torn++
+		case err != nil:
+			t.Errorf("%s: %v", text, err)
 		case l.Part == "parts":
-			parts[l.Name] = l.Status
-		case l.Part == "golden" && (l.Status != 3 || l.Error != `Error: "no" \ luck` || !strings.HasPrefix(l.Command, "sftseq check --golden")):
-			t.Errorf("%s", s.Text())
-		case l.Part == "loss" && l.Loss != 2:
-			t.Errorf("%s", s.Text())
-		case l.Part == "kit" && l.Version != "sftseq 1.2":
-			t.Errorf("%s", s.Text())
+			parts[l.Name] = append(parts[l.Name], l)
+		default:
+			lines[l.Part] = append(lines[l.Part], l)
 		}
 	}
-	for part, want := range map[string]int{"kit": 1, "devices": 1, "check": 1, "golden": 2, "loss": 2, "listops": 2, "profile": 2, "presets": 8, "lengths": 4, "torn": 2, "kernels": 2} {
-		if count[part] != want {
-			t.Errorf("%s: %d lines, expected %d", part, count[part], want)
+	return lines, parts, torn
+}
+
+// TestRun: parts that fail are recorded, lose nothing of the others, and leave no
+// process behind. One part can be repeated.
+func TestRun(t *testing.T) {
+	t.Parallel()
+	dir := fakeKit(t)
+	results := filepath.Join(dir, "results")
+	env := []string{"OUT=" + results, "PYTHON=" + filepath.Join(dir, "python")}
+	out, status := kit(t, dir, env)
+	if status != 1 || !strings.Contains(out, "a report of ") || !strings.Contains(out, "planned: incomplete\n") || !strings.Contains(out, "Not everything of sftseq succeeded") {
+		t.Errorf("%d: %s", status, out)
+	}
+	nothingHangs(t, dir, 4)
+	lines, parts, torn := resultsOf(t, results)
+	for part, want := range map[string]int{"kit": 1, "python": 1, "devices": 1, "check": 1, "golden": 2, "loss": 2, "listops": 2, "profile": 2, "presets": 8, "lengths": 4, "kernels": 2, "peer": 6, "peers": 4} {
+		if got := len(lines[part]); got != want {
+			t.Errorf("%s: %d lines, expected %d", part, got, want)
 		}
 	}
-	for part, want := range map[string]int{"info": 0, "check": 124, "golden": 1, "loss": 0, "listops": 0, "profile": 0, "kernels": 1, "presets": 0, "lengths": 0} {
-		if got, ok := parts[part]; !ok || got != want {
-			t.Errorf("%s: status %d, expected %d", part, got, want)
+	for part, want := range map[string]string{"info": "ok", "check": "ok", "golden": "incomplete", "loss": "ok", "listops": "ok", "profile": "ok", "kernels": "incomplete", "presets": "ok", "lengths": "ok", "peer": "ok", "peers": "ok", "(PyTorch compiles)": "ok"} {
+		if got := parts[part]; len(got) != 1 || got[0].Result != want {
+			t.Errorf("%s: %+v, expected %q", part, got, want)
 		}
 	}
-	for _, name := range []string{"report.txt", "log.txt", "loss-fp32.jsonl", "loss-mixed.jsonl"} {
+	if t.Failed() || torn != 2 {
+		t.Fatalf("%s\n%+v\n%+v\n%d torn", out, lines, parts, torn)
+	}
+	if l := lines["golden"][0]; l.Status != 3 || l.Error != `Error: "no" \ luck` || !strings.HasPrefix(l.Command, "sftseq check --golden") {
+		t.Errorf("%+v", l)
+	}
+	if lines["loss"][0].Loss != 2 || lines["kit"][0].Version != "sftseq 1.2" {
+		t.Errorf("%+v, %+v", lines["loss"], lines["kit"])
+	}
+	if note := parts["lengths"][0].Note; !strings.Contains(note, "length 1048576 is skipped: too much") {
+		t.Errorf("%q", note)
+	}
+	for _, name := range []string{"report.txt", "log.txt", "loss-fp32/metrics.jsonl", "loss-mixed/metrics.jsonl"} {
 		if _, err := os.Stat(filepath.Join(results, name)); err != nil {
 			t.Error(err)
 		}
 	}
-	if t.Failed() {
-		t.Logf("%s\n%s", out, text)
+
+	// A program that computes kernels after all.
+	write(t, filepath.Join(dir, "sftseq"), strings.Replace(fakeProgram, `printf '{"ceilings"'; exit 1`, `echo '{"kernel":"gelu"}'`, 1))
+	if out, status := kit(t, dir, env, "--quick", "--part", "kernels"); status != 0 || !strings.Contains(out, "a report of ") {
+		t.Errorf("%d: %s", status, out)
 	}
+	again, parts, torn := resultsOf(t, results)
+	if torn != 0 || len(again["kernels"]) != 2 || again["kernels"][0].Kernel != "gelu" {
+		t.Errorf("%d torn, %+v", torn, again["kernels"])
+	}
+	if p := parts["kernels"]; len(p) != 1 || p[0].Result != "ok" || !strings.HasPrefix(p[0].Note, "run alone on vulkan, 20") || !strings.HasSuffix(p[0].Note, "at a reduced size; gelu alone") {
+		t.Errorf("%+v", p)
+	}
+	delete(lines, "kernels")
+	delete(again, "kernels")
+	if !reflect.DeepEqual(lines, again) || len(parts) != 12 {
+		t.Errorf("%+v\nand with a part repeated\n%+v\n%+v", lines, again, parts)
+	}
+	kit(t, dir, env, "--part", "info")
+	if lines, _, _ := resultsOf(t, results); len(lines["kit"]) != 1 || len(lines["devices"]) != 1 || len(lines["python"]) != 1 {
+		t.Errorf("%+v", lines)
+	}
+
+	// What is wrong deletes nothing.
+	before := read(t, filepath.Join(results, "results.jsonl"))
+	refused(t, dir, results, "no part \"kernel\"", 2, env, "--part", "kernel")
+	refused(t, dir, results, "no device vulkan:1", 1, append(env, "DEVICE=vulkan:1"))
+	if after := read(t, filepath.Join(results, "results.jsonl")); after != before {
+		t.Errorf("%s", after)
+	}
+}
+
+// refused expects an error that leaves the results alone.
+func refused(t *testing.T, dir, results, want string, wantStatus int, env []string, args ...string) {
+	t.Helper()
+	_, before := os.Stat(results)
+	out, status := kit(t, dir, env, args...)
+	if status != wantStatus || !strings.HasPrefix(out, "run.sh: ") || !strings.Contains(out, want) {
+		t.Errorf("%v %v: status %d: %s", args, env, status, out)
+	}
+	if _, after := os.Stat(results); (before == nil) != (after == nil) {
+		t.Errorf("%v %v made or removed the results", args, env)
+	}
+}
+
+// TestArguments: what is wrong is refused before anything is run or written.
+func TestArguments(t *testing.T) {
+	t.Parallel()
+	dir := fakeKit(t)
+	results := filepath.Join(dir, "results")
+	for _, c := range []struct {
+		status    int
+		want, env string
+		args      []string
+	}{
+		{2, "they are info check ", "", []string{"--part", "nonsense"}},
+		{2, "no part \"info check\"", "", []string{"--part", "info check"}},
+		{2, "no part \"\"", "", []string{"--part"}},
+		{2, "no part \"--quick\"", "", []string{"--part", "--quick"}},
+		{2, "--slow: see run.sh --help", "", []string{"--slow"}},
+		{2, "TIME=abc", "TIME=abc", []string{"--plan"}},
+		{2, "TIME=0540", "TIME=0540", nil},
+		{2, "TIME=9", "TIME=9", nil},
+		{1, "no device nonsense", "DEVICE=nonsense", nil},
+		{1, "no device vulkan:3", "DEVICE=vulkan:3", []string{"--part", "check"}},
+		{1, "no device vulkan:1", "DEVICE=vulkan:1", nil}, // it is there, but cannot be used
+	} {
+		refused(t, dir, results, c.want, c.status, []string{"OUT=" + results, c.env}, c.args...)
+	}
+}
+
+// TestPyTorch: whether it is there is found out once, and said.
+func TestPyTorch(t *testing.T) {
+	t.Parallel()
+	dir := fakeKit(t)
+	results := filepath.Join(dir, "results")
+	python := filepath.Join(dir, "python")
+	run := func(program string) (says string, lines, parts map[string][]line) {
+		t.Helper()
+		write(t, python, "#!/bin/sh\n"+program)
+		for _, part := range []string{"info", "peers"} {
+			if out, status := kit(t, dir, []string{"OUT=" + results, "PYTHON=" + python}, "--quick", "--part", part); status != 0 {
+				t.Errorf("%d: %s", status, out)
+			}
+		}
+		lines, parts, _ = resultsOf(t, results)
+		return lines["python"][0].Says, lines, parts
+	}
+
+	says, lines, parts := run(`echo "ModuleNotFoundError: No module named 'torch'" >&2; exit 1`)
+	if want := "no PyTorch in " + python + " (ModuleNotFoundError: No module named 'torch'): PYTHON=path/to/python3 names another"; says != want {
+		t.Errorf("%q, expected %q", says, want)
+	}
+	if p := parts["peers"][0]; p.Result != "skipped" || !strings.HasSuffix(p.Note, says) || len(lines["peers"]) != 0 {
+		t.Errorf("%+v, %+v", p, lines["peers"])
+	}
+
+	// What it fails at makes the part incomplete, which is no failure of the kit's.
+	says, lines, parts = run(`[ "$1" = -c ] && echo PyTorch 9 && exit; echo "OutOfMemoryError: too large" >&2; exit 1`)
+	if says != "PyTorch 9 of "+python {
+		t.Errorf("%q", says)
+	}
+	if p := parts["peers"][0]; p.Result != "incomplete" || len(lines["peers"]) != 1 || lines["peers"][0].Error != "OutOfMemoryError: too large" {
+		t.Errorf("%+v, %+v", p, lines["peers"])
+	}
+
+	if err := os.Remove(filepath.Join(dir, "sft_torch_gpu.py")); err != nil {
+		t.Fatal(err)
+	}
+	says, lines, parts = run("")
+	if p := parts["peers"][0]; p.Result != "skipped" || !strings.HasSuffix(p.Note, says) || !strings.Contains(says, "make bench-gpu-kit PEER=path/to/sft_torch_gpu.py") || len(lines["peers"]) != 0 {
+		t.Errorf("%q, %+v, %+v", says, p, lines["peers"])
+	}
+}
+
+// TestHang: what is out of time is recorded, with the results that it had, and has
+// ended, with what it had started, before anything else runs.
+func TestHang(t *testing.T) {
+	t.Parallel()
+	dir := fakeKit(t)
+	write(t, filepath.Join(dir, "hang"), "")
+	results := filepath.Join(dir, "results")
+	out, status := kit(t, dir, []string{"OUT=" + results, "TIME=10"}, "--part", "profile")
+	if status != 1 || !strings.Contains(out, "planned: out of time, run alone") || !strings.Contains(out, "a report of ") {
+		t.Errorf("%d: %s", status, out)
+	}
+	nothingHangs(t, dir, 2)
+	lines, parts, _ := resultsOf(t, results)
+	if p := parts["profile"]; len(p) != 1 || p[0].Result != "out of time" {
+		t.Errorf("%+v", p)
+	}
+	if l := lines["profile"]; len(l) != 3 || l[0].Command != "" || l[1].Status != 124 || !strings.HasPrefix(l[1].Error, "out of time after ") ||
+		!strings.HasPrefix(l[1].Command, "sftseq bench model --device vulkan --precision fp32") || l[2].Error != "no time was left" {
+		t.Errorf("%+v", l)
+	}
+}
+
+// TestInterrupted: what runs ends with the script.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	dir := fakeKit(t)
+	write(t, filepath.Join(dir, "hang"), "")
+	results := filepath.Join(dir, "results")
+	c := command(t, dir, []string{"OUT=" + results}, "--part", "profile")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		if text, err := os.ReadFile(filepath.Join(dir, "hanging")); err == nil && bytes.HasSuffix(text, []byte("\n")) {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Error("nothing hung")
+			break
+		}
+	}
+	if err := c.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Error(err)
+	}
+	begin := time.Now()
+	if err := c.Wait(); err == nil || time.Since(begin) > 10*time.Second {
+		t.Errorf("%v after %v", err, time.Since(begin))
+	}
+	nothingHangs(t, dir, 2)
 }

@@ -1,27 +1,34 @@
 #!/usr/bin/env bash
-# Measures sftseq on this machine's graphics processor, and PyTorch beside it if
-# python3 has it. Needs neither network nor compiler. See --help.
+# Measures sftseq on this machine's graphics processor, and PyTorch beside it if it
+# is there. Needs neither network nor compiler. See --help.
+# shellcheck disable=SC2317 # the parts are called by name
 set -u
+SECONDS=0
 KIT=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-SELF=$KIT/$(basename "${BASH_SOURCE[0]}")
+GRACE=${GRACE:-5} # seconds that a program has to end, before it is killed
 
 help() {
 	cat <<EOF
 usage: run.sh [--quick] [--plan] [--part NAME]
 
-Writes into \${OUT:-results}: results.jsonl, report.txt (tables of it), log.txt and
-the loss curves. Each part has a time limit of its own; what fails or hangs is
-recorded, and the next part begins.
+Writes into \${OUT:-results}, in place of what is there: results.jsonl, report.txt
+(tables of it), log.txt, and the runs loss-fp32 and loss-mixed, which sftseq plot
+draws. Each part has a time limit of its own; what fails or hangs is recorded, and
+the next part begins. The exit status is 1 if sftseq failed at anything or ran out
+of time; what PyTorch fails at is a result.
 
   --quick       a reduced size, for drivers that compute on the processor; they get
                 it anyway
   --plan        print the parts and the time planned for each
-  --part NAME   run one part alone
+  --part NAME   run one part; the results of the others stay
 
-Environment: OUT; TIME (540), seconds for everything, from which those of each part
-follow; DEVICE (vulkan), as sftseq devices lists them; PYTHON (python3).
+Environment: OUT; TIME (540, for one part 3600), seconds for everything, from which
+those of each part follow; DEVICE (vulkan), as sftseq devices lists them; PYTHON
+(python3), one that has PyTorch.
 EOF
 }
+
+wrong() { printf 'run.sh: %s\n' "$1" >&2 && exit 2; }
 
 # Parts in their order: seconds planned of 540, and the most that one may take as
 # long as the others keep what is planned for them. First what needs no quiet
@@ -60,32 +67,61 @@ parts() {
 }
 
 # scaled is a number of seconds out of 540, of the time that there is.
-scaled() { echo $((($1 * TIME + 539) / 540)); }
+scaled() { echo $(($1 * TIME >= 540 ? $1 * TIME / 540 : 1)); }
 
 plan() {
 	local name planned limit
 	parts | while read -r name planned limit; do echo "$name $(scaled "$planned") $(scaled "$limit")"; done
 }
 
-# sftseq runs the program, with the loader and driver that were found.
-sftseq() {
-	if [ -n "$LIBRARIES" ]; then
-		LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$LIBRARIES "$KIT/sftseq" "$@"
-	else
-		"$KIT/sftseq" "$@"
-	fi
+print_plan() {
+	plan | awk -v time="$TIME" '
+		BEGIN { printf "%-9s %9s %9s\n", "part", "planned", "at most" }
+		{ printf "%-9s %7d s %7d s\n", $1, $2, $3; sum += $2 }
+		END { printf "%-9s %7d s %7d s\n", "all", sum, time }'
 }
+
+# --- running and recording ------------------------------------------------------
+
+# within runs a command for at most so many seconds; sftseq with the loader and driver
+# that were found. timeout makes it a process group, and nothing of that is left
+# afterwards. In the background, as a signal to this script interrupts wait alone.
+within() {
+	local seconds=$1 begin=$SECONDS status && shift
+	[ "$seconds" -gt 0 ] || return 124
+	[ "$1" = sftseq ] && shift && set -- "${SFTSEQ[@]}" "$@"
+	timeout -k "$GRACE" "$seconds" "$@" &
+	RUNNING=$!
+	wait "$RUNNING" 2>/dev/null
+	status=$?
+	stop "$RUNNING"
+	RUNNING=
+	[ "$status" = 137 ] && [ $((SECONDS - begin)) -ge "$seconds" ] && status=124 # timeout went with its group
+	return "$status"
+}
+
+# stop ends groups that timeout has made, kills what does not end, and waits until that
+# has given back what it had of the device, but not for zombies: there may be nobody
+# who asks for them.
+stop() {
+	local group tenths
+	for group; do kill "$group"; done
+	for group; do
+		wait "$group"
+		for ((tenths = 0; tenths < 10 * GRACE; tenths++)); do
+			kill -KILL -- "-$group" || break
+			grep -qsE "\) [^ZX] [0-9]+ $group " /proc/[0-9]*/stat || break
+			sleep 0.1
+		done
+	done
+} 2>/dev/null
+
+left() { echo $((DEADLINE - SECONDS)); }
 
 quote() { printf '"%s"' "$(printf '%s' "$1" | tr -d '\000-\037' | sed 's/\\/\\\\/g; s/"/\\"/g')"; }
 
-# emit writes the JSON lines on its input to the results as they come, with the
-# part's name.
-emit() {
-	local line
-	while IFS= read -r line || [ -n "$line" ]; do
-		case $line in '{'*) printf '{"part":"%s",%s\n' "$1" "${line#?}" >>"$OUT/results.jsonl" ;; esac
-	done
-}
+# emit writes the JSON lines on its input to the results, with the part's name.
+emit() { awk -v part="$1" 'sub(/^[{]/, "{\"part\":\"" part "\",")' >>"$OUT/results.jsonl"; }
 
 # fact writes one line: PART, then names and values of JSON.
 fact() {
@@ -94,15 +130,35 @@ fact() {
 	printf '{%s}\n' "${line#,}" | emit "$part"
 }
 
-# run runs a command of a part whose JSON lines are results. That it failed is one,
-# too.
-run() {
-	local part=$1 status && shift
+# note adds to what the report says of the part that runs.
+note() { NOTE+=${NOTE:+; }$1; }
+
+skip() { RESULT=skipped && note "$1"; }
+
+# run runs a command of a part in the time that the part has left. The JSON lines that
+# it prints are results. That it failed is one, too.
+run() { limited "$1" "$(left)" "${@:2}"; }
+
+# limited is run, for at most so many seconds.
+limited() {
+	local part=$1 seconds=$2 status error line && shift 2
+	[ "$(left)" -lt "$seconds" ] && seconds=$(left)
 	echo "+ $*" >>"$OUT/log.txt"
-	"$@" 2>"$WORK/stderr" | emit "$part"
-	status=${PIPESTATUS[0]}
-	[ "$status" = 0 ] || fact "$part" command "$(quote "${*/#$KIT\//}")" status "$status" error "$(quote "$(reason "$WORK/stderr")")"
+	within "$seconds" "$@" >"$WORK/stdout" 2>"$WORK/stderr"
+	status=$?
+	emit "$part" <"$WORK/stdout"
+	error=$(reason "$WORK/stderr")
+	while read -r line; do note "$line"; done < <(grep ' is skipped: ' "$WORK/stderr") # a size too large for the memory
 	keep "$WORK/stderr"
+	[ "$status" = 0 ] && return
+	if [ "$status" = 124 ]; then
+		RESULT="out of time"
+		if [ "$seconds" -gt 0 ]; then error="out of time after $seconds s"; else error="no time was left"; fi
+	elif [ "$RESULT" = ok ]; then
+		RESULT=incomplete
+	fi
+	[ "$1" = sftseq ] && FAILED=1
+	fact "$part" command "$(quote "${*/#"$KIT/"/}")" status "$status" error "$(quote "$error")"
 	return "$status"
 }
 
@@ -115,181 +171,202 @@ keep() {
 	for file; do [ -e "$file" ] && cat "$file" >>"$OUT/log.txt" && rm "$file"; done
 }
 
-left() { echo $((DEADLINE - $(date +%s))); }
-
 # --- what is there --------------------------------------------------------------
 
-graphics() { sftseq devices --quick --json 2>/dev/null | grep -v '"missing":' | grep -qE '"kind":"(discrete|integrated|virtual)"'; }
+# list lists the devices of sftseq, with the libraries of a directory.
+list() {
+	SFTSEQ=("$KIT/sftseq")
+	[ -z "$1" ] || SFTSEQ=(env "LD_LIBRARY_PATH=${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$1" "$KIT/sftseq")
+	within 20 sftseq devices --quick --json >"$WORK/devices" 2>"$WORK/stderr"
+}
+
+graphics() { grep -v '"missing":' | grep -qE '"kind":"(discrete|integrated|virtual)"'; }
 
 # find_driver tries the machine's loader, then the kit's with the libraries that
-# drivers ask for, then drivers in places that the loader does not look at.
+# drivers ask for, then drivers in places that the loader does not look at. What
+# finds no graphics processor may find a driver that computes on the processor.
 find_driver() {
-	graphics && return
-	export LIBRARIES=$KIT/lib
-	graphics && return
-	local driver
+	local driver libraries
+	for libraries in "" "$KIT/lib"; do list "$libraries"; graphics <"$WORK/devices" && return; done
 	[ -n "${VK_DRIVER_FILES:-}${VK_ICD_FILENAMES:-}" ] || for driver in /usr/local/*/share/vulkan/icd.d/*.json /opt/*/share/vulkan/icd.d/*.json /usr/local/*/vulkan/icd.d/*.json; do
 		[ -e "$driver" ] || continue
 		export VK_DRIVER_FILES=$driver VK_ICD_FILENAMES=$driver
-		graphics && return
+		list "$KIT/lib"
+		graphics <"$WORK/devices" && return
 		unset VK_DRIVER_FILES VK_ICD_FILENAMES
 	done
-	LIBRARIES=
-	sftseq devices --quick --json 2>/dev/null | grep -q '"device":"vulkan:' || LIBRARIES=$KIT/lib
+	for libraries in "" "$KIT/lib"; do list "$libraries"; grep -q '"device":"vulkan:' "$WORK/devices" && return; done
 }
 
 # find_device asks for the device's memory, kind and precisions.
 find_device() {
 	find_driver
-	local line
-	line=$(sftseq devices --quick --json 2>>"$OUT/log.txt" | grep -v '"missing":' | grep "^{\"device\":\"$DEVICE" | head -n 1)
+	local line name=$DEVICE\"
+	[ "$DEVICE" = vulkan ] && name=vulkan:
+	line=$(grep -v '"missing":' "$WORK/devices" | grep -F "{\"device\":\"$name" | head -n 1)
+	if [ -z "$line" ]; then
+		printf 'run.sh: no device %s. There is:\n' "$DEVICE" >&2
+		cat "$WORK/stderr" >&2
+		within 20 sftseq devices --quick >&2
+		exit 1
+	fi
 	MEMORY=$(sed -n 's/.*"memory_bytes":\([0-9]*\).*/\1/p' <<<"$line")
-	MEMORY=$((${MEMORY:-4294967296} / 100 * 92))
-	PRECISIONS=fp32
-	grep -q '"mixed":true' <<<"$line" && PRECISIONS="fp32 mixed"
-	if [ -z "$QUICK" ] && ! grep -qE '"kind":"(discrete|integrated|virtual)"' <<<"$line"; then
-		echo "no graphics processor was found as $DEVICE: a reduced size"
+	MEMORY=$((${MEMORY:-4294967296} * 92 / 100))
+	PRECISIONS=(fp32)
+	grep -q '"mixed":true' <<<"$line" && PRECISIONS+=(mixed)
+	if [ -z "$QUICK" ] && ! graphics <<<"$line"; then
+		echo "$DEVICE is no graphics processor: a reduced size"
 		QUICK=1
 	fi
-	export MEMORY PRECISIONS QUICK
+	LISTOPS=(--length 2048 --batch 64)
+	[ -n "$QUICK" ] && LISTOPS=(--length 64 --batch 1)
 }
 
-has_peer() { [ -e "$KIT/sft_torch_gpu.py" ] && command -v "$PYTHON" >/dev/null; }
-
-# torch runs the PyTorch program for at most so many seconds.
-torch() {
-	local part=$1 seconds && seconds=$(scaled "$2") && shift 2
-	[ "$(left)" -lt "$seconds" ] && seconds=$(left)
-	[ "$seconds" -gt 0 ] && run "$part" timeout -k 5 "$seconds" "$PYTHON" "$KIT/sft_torch_gpu.py" "$@"
+# has_peer says whether PyTorch can be measured; TORCH, which it is or why not.
+has_peer() {
+	[ -n "$TORCH" ] && return "$NO_TORCH"
+	local python other="PYTHON=path/to/python3 names another"
+	NO_TORCH=1
+	if [ ! -e "$KIT/sft_torch_gpu.py" ]; then
+		TORCH="no sft_torch_gpu.py beside run.sh: make bench-gpu-kit PEER=path/to/sft_torch_gpu.py takes it along"
+	elif ! python=$(command -v "$PYTHON"); then
+		TORCH="no $PYTHON: $other"
+	else
+		within 25 "$python" -c 'import torch; print("PyTorch", torch.__version__, "CUDA", torch.version.cuda)' >"$WORK/stdout" 2>"$WORK/stderr"
+		case $? in
+		0) NO_TORCH=0 TORCH="$(tail -n 1 "$WORK/stdout") of $python" ;;
+		124) NO_TORCH=0 TORCH="PyTorch of $python, which takes more than 25 s to begin" ;;
+		*) TORCH="no PyTorch in $python ($(reason "$WORK/stderr")): $other" ;;
+		esac
+		keep "$WORK/stderr"
+	fi
+	return $NO_TORCH
 }
+
+# torch runs the PyTorch program for at most so many seconds of 540.
+torch() { limited "$1" "$(scaled "$2")" "$PYTHON" "$KIT/sft_torch_gpu.py" "${@:3}"; }
 
 # --- the parts ------------------------------------------------------------------
 
 part_info() {
-	fact kit date "$(quote "$(date -u +%Y-%m-%dT%H:%MZ)")" version "$(quote "$(sftseq version | head -n 1)")" system "$(quote "$(uname -srm), $(nproc) processors")" \
-		precisions "$(quote "$PRECISIONS")" quick "$([ -n "$QUICK" ] && echo true || echo false)"
+	fact kit date "$(quote "$(date -u +%Y-%m-%dT%H:%MZ)")" version "$(quote "$("$KIT/sftseq" version | head -n 1)")" \
+		system "$(quote "$(uname -srm), $(nproc) processors")" quick "$([ -n "$QUICK" ] && echo true || echo false)"
 	if command -v nvidia-smi >/dev/null; then
-		fact driver says "$(quote "$(timeout 10 nvidia-smi --query-gpu=name,driver_version,memory.total,power.limit,clocks.max.sm,clocks.max.mem --format=csv,noheader 2>&1 | head -n 1)")"
-		timeout 10 nvidia-smi >>"$OUT/log.txt" 2>&1
+		within 10 nvidia-smi --query-gpu=name,driver_version,memory.total,power.limit,clocks.max.sm,clocks.max.mem --format=csv,noheader >"$WORK/stdout" 2>&1
+		fact driver says "$(quote "$(head -n 1 "$WORK/stdout")")"
+		within 10 nvidia-smi
 	fi
 	run devices sftseq devices --json
-	if has_peer; then
-		fact python says "$(quote "$(timeout 25 "$PYTHON" -c 'import torch; print("PyTorch", torch.__version__, "CUDA", torch.version.cuda)' 2>&1 | tail -n 1)")"
-	fi
+	has_peer
+	fact python says "$(quote "$TORCH")"
 }
 
 part_check() { run check sftseq check --device "$DEVICE" --json; }
 
 part_golden() {
-	local p folder status=0
+	local p folder
 	mkdir -p "$WORK/golden"
 	for folder in "$KIT"/golden/*/; do
-		[ -n "$QUICK" ] && [ "$(basename "$folder")" = long ] && continue
+		[ -n "$QUICK" ] && [ "$(basename "$folder")" = long ] && note "without the model long" && continue
 		ln -sfn "$folder" "$WORK/golden/$(basename "$folder")"
 	done
-	for p in $PRECISIONS; do run golden sftseq check --golden "$WORK/golden" --device "$DEVICE" --precision "$p" --json || status=1; done
-	return $status
+	for p in "${PRECISIONS[@]}"; do run golden sftseq check --golden "$WORK/golden" --device "$DEVICE" --precision "$p" --json; done
 }
 
 # part_loss trains twice on the same data, as long as there is time for, and
 # compares the losses at the end.
 part_loss() {
-	local steps=1000 last=100 every=10 batch=4 status=0 p b rate begin rows
+	local steps=1000 last=100 every=10 batch=4 p b rate begin rows
 	local shape=(--preset paper) data=()
+	rm -rf "$OUT/loss-fp32" "$OUT/loss-mixed"
 	if [ -n "$QUICK" ]; then
 		steps=20 last=10 every=2
 		shape=(--preset paper --hidden 32 --layers 2 --k 8) data=(--min-length 20 --max-length 60)
 	else # the largest batch that leaves each run 30 seconds
-		rate=$(sftseq bench model --device "$DEVICE" --what train --length 1024 --batch 8 --reps 1 --json 2>>"$OUT/log.txt" | sed -n 's/.*"tokens_per_s":\([0-9]*\).*/\1/p')
+		within "$(left)" sftseq bench model --device "$DEVICE" --what train --length 1024 --batch 8 --reps 1 --json >"$WORK/stdout"
+		rate=$(sed -n 's/.*"tokens_per_s":\([0-9]*\).*/\1/p' "$WORK/stdout")
 		for b in 8 16 32 64; do [ $((b * steps * 1033)) -le $((${rate:-0} * 30)) ] && batch=$b; done
 	fi
 	rows=$((steps * batch < 16000 ? steps * batch : 16000))
-	sftseq data generate listops --out "$WORK/data" --train "$rows" --val 16 --test 16 "${data[@]}" >>"$OUT/log.txt" 2>&1 || return 1
-	for p in $PRECISIONS; do
-		begin=$(date +%s)
+	run loss sftseq data generate listops --out "$WORK/data" --train "$rows" --val 16 --test 16 "${data[@]}" || return
+	for p in "${PRECISIONS[@]}"; do
+		begin=$SECONDS
 		run loss sftseq train listops "${shape[@]}" --data "$WORK/data" --out "$WORK/loss-$p" --device "$DEVICE" --precision "$p" --memory "$MEMORY" \
-			--steps $steps --batch $batch --log-every $every --eval-every $steps --save-every 1h || status=1
-		[ -e "$WORK/loss-$p/metrics.jsonl" ] || continue
-		grep '"kind":"train"' "$WORK/loss-$p/metrics.jsonl" >"$OUT/loss-$p.jsonl" || continue
-		fact loss precision "\"$p\"" batch $batch steps "$(sed -n 's/.*"step":\([0-9]*\).*/\1/p' "$OUT/loss-$p.jsonl" | tail -n 1)" seconds $(($(date +%s) - begin)) last $last \
-			loss "$(tail -n $((last / every)) "$OUT/loss-$p.jsonl" | sed 's/.*"loss":\([-+.0-9eE]*\).*/\1/' | awk '{ s += $1 } END { print s / NR }')"
+			--steps "$steps" --batch "$batch" --log-every "$every" --eval-every "$steps" --save-every 1h
+		grep '"kind":"train"' "$WORK/loss-$p/metrics.jsonl" >"$WORK/curve" || continue
+		mkdir -p "$OUT/loss-$p" && cp "$WORK/loss-$p/metrics.jsonl" "$OUT/loss-$p"
+		fact loss precision "\"$p\"" batch "$batch" steps "$(sed -n 's/.*"step":\([0-9]*\).*/\1/p' "$WORK/curve" | tail -n 1)" seconds $((SECONDS - begin)) last "$last" \
+			loss "$(tail -n $((last / every)) "$WORK/curve" | sed 's/.*"loss":\([-+.0-9eE]*\).*/\1/' | awk '{ s += $1 } END { print s / NR }')"
 	done
-	return $status
 }
 
 # model measures a model in each precision.
 model() {
-	local part=$1 status=0 p && shift
-	for p in $PRECISIONS; do run "$part" sftseq bench model --device "$DEVICE" --precision "$p" --memory "$MEMORY" --json "$@" || status=1; done
-	return $status
+	local part=$1 p && shift
+	for p in "${PRECISIONS[@]}"; do run "$part" sftseq bench model --device "$DEVICE" --precision "$p" --memory "$MEMORY" --json "$@"; done
 }
 
-listops() { if [ -n "$QUICK" ]; then echo --length 64 --batch 1; else echo --length 2048 --batch 64; fi; }
+part_listops() { model listops "${LISTOPS[@]}" --reps "$([ -n "$QUICK" ] && echo 1 || echo 5)"; }
 
-part_listops() { model listops $(listops) --reps $([ -n "$QUICK" ] && echo 1 || echo 5); }
-
-part_profile() { model profile $(listops) --reps 1 --profile; }
+part_profile() { model profile "${LISTOPS[@]}" --reps 1 --profile; }
 
 part_peer() {
-	has_peer || { echo "no PyTorch program, or no $PYTHON" >>"$OUT/log.txt"; return; }
-	local status=0 type
+	has_peer || { skip "$TORCH" && return; }
 	if [ -n "$QUICK" ]; then
-		for type in --compile "" --full; do torch peer 40 $type --dtype fp32 $(listops) --steps 1 || status=1; done
-		return $status
+		torch peer 40 --compile --dtype fp32 "${LISTOPS[@]}" --steps 1
+		torch peer 40 --dtype fp32 "${LISTOPS[@]}" --steps 1
+		torch peer 40 --full --dtype fp32 "${LISTOPS[@]}" --steps 1
+		return
 	fi
-	torch peer 80 --compile --dtype bf16 || status=1
-	torch peer 80 --compile --dtype fp32 || status=1
-	torch peer 30 --dtype bf16 --steps 5 || status=1
-	torch peer 30 --full --dtype bf16 --steps 10 || status=1
-	torch peer 40 --dtype fp32 --steps 5 || status=1
-	torch peer 40 --full --dtype fp32 --steps 5 || status=1
-	return $status
+	torch peer 80 --compile --dtype bf16
+	torch peer 80 --compile --dtype fp32
+	torch peer 30 --dtype bf16 --steps 5
+	torch peer 30 --full --dtype bf16 --steps 10
+	torch peer 40 --dtype fp32 --steps 5
+	torch peer 40 --full --dtype fp32 --steps 5
 }
 
 part_kernels() {
-	local p status=0
-	for p in $PRECISIONS; do run kernels sftseq bench kernels --device "$DEVICE" --precision "$p" --json $([ -n "$QUICK" ] && echo --only gelu) || status=1; done
-	return $status
+	local p only=()
+	[ -n "$QUICK" ] && only=(--only gelu) && note "gelu alone"
+	for p in "${PRECISIONS[@]}"; do run kernels sftseq bench kernels --device "$DEVICE" --precision "$p" --json "${only[@]}"; done
 }
 
 # part_presets measures the other tasks of the Long Range Arena. A pair of sequences
 # counts as one of twice the length.
 part_presets() {
-	local status=0
-	cd "$KIT" || return 1
+	local task
 	if [ -n "$QUICK" ]; then
-		for task in text image pathfinder retrieval; do model presets --config configs/$task.json --length 64 --batch 1 --reps 1 || status=1; done
-		return $status
+		for task in text image pathfinder retrieval; do model presets --config "$KIT/configs/$task.json" --length 64 --batch 1 --reps 1; done
+		return
 	fi
-	model presets --config configs/text.json --length 1024 --batch 64 --reps 3 || status=1
-	model presets --config configs/image.json --length 1024 --batch 64 --reps 3 || status=1
-	model presets --config configs/pathfinder.json --length 1024 --batch 64 --reps 3 || status=1
-	model presets --config configs/retrieval.json --length 8192 --batch 16 --reps 3 || status=1
-	return $status
+	for task in text image pathfinder; do model presets --config "$KIT/configs/$task.json" --length 1024 --batch 64 --reps 3; done
+	model presets --config "$KIT/configs/retrieval.json" --length 8192 --batch 16 --reps 3
 }
 
 part_lengths() {
-	local status=0 lengths=1024,4096,16384,65536,262144,1048576
+	local lengths=1024,4096,16384,65536,262144,1048576
 	[ -n "$QUICK" ] && lengths=64,256
-	model lengths --what forward --batch 1 --length $lengths --reps 2 || status=1
-	model lengths --what train --batch 1 --length $lengths --reps 2 || status=1
-	return $status
+	model lengths --what forward --batch 1 --length "$lengths" --reps 2
+	model lengths --what train --batch 1 --length "$lengths" --reps 2
 }
 
 # part_peers has PyTorch run the other tasks, compiled where there is the time.
 part_peers() {
-	has_peer || return 0
-	local status=0 task
+	has_peer || { skip "$TORCH" && return; }
+	local task
+	if [ -n "$QUICK" ]; then
+		note "text alone"
+		torch peers 20 --task text --dtype fp32 --length 64 --batch 1 --steps 1
+		return
+	fi
 	for task in text image pathfinder retrieval; do
-		if [ -n "$QUICK" ]; then
-			[ $task = text ] && torch peers 20 --task $task --dtype fp32 --length 64 --batch 1 --steps 1
-		elif [ "$(left)" -gt 110 ]; then
-			torch peers 110 --task $task --compile --dtype bf16 || status=1
+		if [ "$(left)" -gt 110 ]; then
+			torch peers 110 --task "$task" --compile --dtype bf16
 		else
-			torch peers 30 --task $task --dtype bf16 --steps 5 || status=1
+			torch peers 30 --task "$task" --dtype bf16 --steps 5
 		fi
 	done
-	return $status
 }
 
 # --- the whole ------------------------------------------------------------------
@@ -298,101 +375,107 @@ part_peers() {
 warm() {
 	local type
 	for type in bf16 fp32; do
-		timeout -k 5 240 "$PYTHON" "$KIT/sft_torch_gpu.py" --compile --dtype $type --steps 1 >"$WORK/warm-$type" 2>&1 &
-		WARMING+=" $!"
+		timeout -k "$GRACE" 240 "$PYTHON" "$KIT/sft_torch_gpu.py" --compile --dtype $type --steps 1 >"$WORK/warm-$type" 2>&1 &
+		WARMING+=($!)
 	done
 }
 
 # cool waits for that for at most so many seconds.
 cool() {
-	local until=$(($(date +%s) + $1)) pid begin
-	begin=$(date +%s)
-	for pid in $WARMING; do
-		while kill -0 "$pid" 2>/dev/null && [ "$(date +%s)" -lt $until ]; do sleep 1; done
-		kill "$pid" 2>/dev/null
+	local begin=$SECONDS group result=ok
+	[ ${#WARMING[@]} -gt 0 ] || return
+	for group in "${WARMING[@]}"; do
+		while kill -0 "$group" 2>/dev/null && [ $((SECONDS - begin)) -lt "$1" ]; do sleep 1; done
+		kill -0 "$group" 2>/dev/null && result="out of time"
 	done
-	[ -z "$WARMING" ] || fact parts name '"(PyTorch compiles)"' status 0 seconds $(($(date +%s) - begin)) planned 0 limit "$1"
-	WARMING=
+	stop "${WARMING[@]}"
+	WARMING=()
+	fact parts name '"(PyTorch compiles)"' result "\"$result\"" seconds $((SECONDS - begin)) planned 0 limit "$1"
 	keep "$WORK"/warm-*
 }
 
-report() { sftseq bench report "$OUT/results.jsonl" >"$OUT/report.txt" 2>>"$OUT/log.txt"; }
+report() {
+	within 30 sftseq bench report "$OUT/results.jsonl" >"$OUT/report.txt" 2>"$WORK/stderr" || { FAILED=1 && cat "$WORK/stderr" >&2; }
+	keep "$WORK/stderr"
+}
 
 # part runs one part within its time: what is planned for it at least, and what the
 # parts after it can spare.
 part() {
-	local name=$1 planned=$2 limit=$3 later=$4 begin seconds status
-	seconds=$(($(left) - later))
-	[ $seconds -gt "$limit" ] && seconds=$limit
-	[ $seconds -lt "$planned" ] && seconds=$planned
-	[ $seconds -gt "$(left)" ] && seconds=$(left)
-	begin=$(date +%s) status=124
-	if [ $seconds -gt 0 ]; then # a signal to this script interrupts wait alone
-		DEADLINE=$((begin + seconds)) timeout -k 5 $seconds "$BASH" "$SELF" --part "$name" >>"$OUT/log.txt" 2>&1 &
-		RUNNING=$!
-		wait $RUNNING
-		status=$?
-		RUNNING=
-		keep "$WORK/stderr"
-	fi
-	seconds=$(($(date +%s) - begin))
-	fact parts name "\"$name\"" status $status seconds $seconds planned "$planned" limit "$limit"
-	printf '%-9s %4d s of %d planned%s\n' "$name" $seconds "$planned" "$([ $status = 0 ] || echo ", not all of it succeeded (status $status)")"
+	local name=$1 planned=$2 limit=$3 later=$4 begin=$SECONDS seconds
+	seconds=$((END - SECONDS - later))
+	[ "$seconds" -gt "$limit" ] && seconds=$limit
+	[ "$seconds" -lt "$planned" ] && seconds=$planned
+	DEADLINE=$((begin + seconds < END ? begin + seconds : END))
+	RESULT=ok NOTE=$ALONE
+	"part_$name" >>"$OUT/log.txt" 2>&1
+	seconds=$((SECONDS - begin))
+	fact parts name "\"$name\"" result "\"$RESULT\"" seconds $seconds planned "$planned" limit "$limit" note "$(quote "$NOTE")"
+	printf '%-9s %4d s of %d planned: %s%s\n' "$name" $seconds "$planned" "$RESULT" "${NOTE:+, $NOTE}"
 	report
 }
 
 all() {
-	export DEADLINE=$(($(date +%s) + $(scaled 525))) # what is stopped takes a moment to end
-	printf 'results in %s; planned: %d s of %d\n' "$OUT" "$(plan | awk '{ s += $2 } END { print s }')" "$(left)"
 	local name planned limit later
 	later=$(plan | awk '{ s += $2 } END { print s }')
+	printf 'results in %s; planned: %d s of %d\n' "$OUT" "$later" "$END"
 	while read -r name planned limit <&3; do
 		later=$((later - planned))
 		[ "$name" = listops ] && cool "$(scaled 60)"
 		part "$name" "$planned" "$limit" $later
 		[ "$name" = info ] && [ -z "$QUICK" ] && has_peer && warm
 	done 3< <(plan)
-	cat "$OUT/report.txt"
 }
 
-PART= PLAN=
-QUICK=${QUICK:-}
+# forget removes from the results what a part has written.
+forget() {
+	local own=$1
+	[ "$1" = info ] && own='kit|driver|devices|python'
+	[ -e "$OUT/results.jsonl" ] || return 0
+	grep -vE "^[{]\"part\":(\"($own)\"|\"parts\",\"name\":\"$1\")," "$OUT/results.jsonl" >"$OUT/results.kept"
+	mv "$OUT/results.kept" "$OUT/results.jsonl"
+}
+
+PART='' PLAN='' QUICK=''
 while [ $# -gt 0 ]; do
 	case $1 in
 	--quick) QUICK=1 ;;
 	--plan) PLAN=1 ;;
-	--part) PART=${2:-} && shift ;;
+	--part)
+		PART=${2:-}
+		parts | cut -d ' ' -f 1 | grep -qxF -- "$PART" || wrong "no part \"$PART\": they are $(parts | cut -d ' ' -f 1 | paste -sd ' ')"
+		shift
+		;;
 	--help | -h) help && exit ;;
-	*) help >&2 && exit 2 ;;
+	*) wrong "$1: see run.sh --help" ;;
 	esac
 	shift
 done
-[ -n "$PART" ] && TIME=${TIME:-3600}
-export TIME=${TIME:-540}
+TIME=${TIME:-$([ -n "$PART" ] && echo 3600 || echo 540)}
+[[ $TIME =~ ^[1-9][0-9]{1,5}$ ]] || wrong "TIME=$TIME: expected seconds, 10 at least"
 if [ -n "$PLAN" ]; then
-	plan
+	print_plan
 	exit
 fi
-if [ -n "${PART_OF_ALL:-}" ]; then
-	"part_$PART"
-	exit
-fi
-export OUT=${OUT:-results} PYTHON=${PYTHON:-python3} DEVICE=${DEVICE:-vulkan} LIBRARIES= QUICK
-WARMING= RUNNING=
-mkdir -p "$OUT" && OUT=$(cd "$OUT" && pwd) || exit 1
+OUT=${OUT:-results} PYTHON=${PYTHON:-python3} DEVICE=${DEVICE:-vulkan}
+END=$((TIME - TIME / 60 - 6)) # what is stopped takes a moment to end
+SFTSEQ=() WARMING=() RUNNING='' FAILED=0 TORCH='' ALONE=''
 WORK=$(mktemp -d) || exit 1
 # Caches begin empty, and nothing of this run is left behind.
-export WORK PART_OF_ALL=1 XDG_CACHE_HOME=$WORK/cache TORCHINDUCTOR_CACHE_DIR=$WORK/inductor TRITON_CACHE_DIR=$WORK/triton
-trap 'kill $WARMING $RUNNING 2>/dev/null; wait; rm -rf "$WORK"' EXIT
-trap 'exit 1' INT TERM
+export XDG_CACHE_HOME=$WORK/cache TORCHINDUCTOR_CACHE_DIR=$WORK/inductor TRITON_CACHE_DIR=$WORK/triton
+trap 'stop "${WARMING[@]}" $RUNNING; rm -rf "$WORK"' EXIT
+trap 'exit 1' HUP INT TERM
 [ -x "$KIT/sftseq" ] || chmod +x "$KIT/sftseq" # not every way of copying keeps that
-rm -f "$OUT"/{results.jsonl,report.txt,log.txt,loss-fp32.jsonl,loss-mixed.jsonl}
 find_device
-if [ -z "$PART" ]; then
-	all
+mkdir -p "$OUT" && OUT=$(cd "$OUT" && pwd) || exit 1
+if [ -n "$PART" ]; then
+	forget "$PART"
+	ALONE="run alone on $DEVICE, $(date -u +%Y-%m-%dT%H:%MZ)${QUICK:+, at a reduced size}"
+	part "$PART" "$(parts | sed -n "s/^$PART \([0-9]*\) .*/\1/p")" "$TIME" 0
 else
-	export DEADLINE=$(($(date +%s) + TIME))
-	"part_$PART"
-	report
-	cat "$OUT/report.txt"
+	rm -rf "$OUT"/{results.jsonl,report.txt,log.txt,loss-fp32,loss-mixed}
+	all
 fi
+cat "$OUT/report.txt"
+[ "$FAILED" = 0 ] || echo "Not everything of sftseq succeeded: see What failed, and $OUT/log.txt." >&2
+exit "$FAILED"

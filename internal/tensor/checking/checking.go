@@ -56,6 +56,9 @@ func (d *Device) Kernels() string { return d.first.Kernels() }
 // Lanes is one, so that the first launch that differs is the first in time.
 func (d *Device) Lanes() int { return 1 }
 
+// Unwrap returns the first device, whose results these are.
+func (d *Device) Unwrap() tensor.Device { return d.first }
+
 // Close frees both devices.
 func (d *Device) Close() error { return errors.Join(d.first.Close(), d.second.Close()) }
 

@@ -118,11 +118,8 @@ type visit func(p *tensor.Program, k tensor.Sample, mem tensor.Binding) error
 // Lanes is one, so that there is one order.
 func (*device) Lanes() int { return 1 }
 
-// LossScaling is the device's own answer.
-func (d *device) LossScaling() bool {
-	s, ok := d.Device.(interface{ LossScaling() bool })
-	return ok && s.LossScaling()
-}
+// Unwrap returns the device that computes.
+func (d *device) Unwrap() tensor.Device { return d.Device }
 
 // executable is a program whose segments end behind each sampler too.
 type executable struct {

@@ -1,0 +1,19 @@
+//go:build cgo
+
+package device
+
+import (
+	"sftseq/internal/tensor"
+	"sftseq/vk"
+)
+
+// What a device of Vulkan can do is found by its methods' names: a change of one
+// of them would otherwise go unnoticed.
+var _ interface {
+	tensor.Profiler
+	tensor.Measurer
+	tensor.OwnMemory
+	tensor.Wide
+	tensor.MixedPrecision
+	tensor.LossScaler
+} = (*vk.Device)(nil)

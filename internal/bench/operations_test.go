@@ -1,0 +1,67 @@
+package bench
+
+import (
+	"math"
+	"testing"
+
+	"sftseq/internal/cpu"
+	"sftseq/sft"
+)
+
+// TestOperations: what follows from the configuration, by the formulas of the
+// layers.
+func TestOperations(t *testing.T) {
+	config := Layer{"sft", "sinusoid_hadamard", 64}.config()
+	w := &Workload{Config: config, Settings: sft.Settings{Batch: 3}, Length: 100, Device: cpu.New(1)}
+	const (
+		d, wide, layers, classes = tableHidden, 4 * tableHidden, tableLayers, 2
+		tokens, sampled          = 3 * 100, 3 * 64
+		query, key               = 2 * 2 * tokens * d * d, 2 * 2 * sampled * d * d // with output; with value
+		leak                     = 2 * sampled * d * tableHeads
+		mlp                      = 2 * 2 * tokens * d * wide
+		head                     = 2 * 3 * d * classes
+		pair                     = 2 * tokens * 64 * d // once through all channels
+		linear                   = layers*(query+key+leak+mlp) + head
+	)
+	for what, want := range map[string]float64{Forward: linear + layers*2*pair, Train: 3*linear + layers*7*pair} {
+		o, err := w.Operations(what)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.Total() != want {
+			t.Errorf("%s: %v operations, expected %v", what, o.Total(), want)
+		}
+		c := &Ceilings{FMA: 4, MaxAdd: 2}
+		times := 1.0
+		if what == Train {
+			times = 3
+		}
+		for shader, want := range map[string][2]float64{
+			"matmul":         {times * linear, times * linear / 4 / 10},
+			"matmul_coopmat": {times * linear, times * linear / 4 / 10},
+			"attention":      {layers * 2 * pair, layers * (pair/4. + pair/2.) / 10},
+			"gelu":           {0, 0},
+		} {
+			if n, part := o.Shader(shader, 10, c); n != want[0] || math.Abs(part-want[1]) > 1e-9*want[1] {
+				t.Errorf("%s of %s: %v operations, %v of the ceilings; expected %v", shader, what, n, part, want)
+			}
+		}
+		if n, part := o.Shader("attention_backward_keys", 10, nil); (n > 0) != (what == Train) || part != 0 {
+			t.Errorf("%s: %v operations, %v of no ceiling", what, n, part)
+		}
+	}
+	config.Score = "dot"
+	if o, err := w.Operations(Forward); err != nil || o.total.comparisons != 0 || o.Total() != linear+layers*2*pair {
+		t.Errorf("dot products: %+v, error %v", o, err)
+	}
+}
+
+// TestProductRate: the rate of a product is that of its operations.
+func TestProductRate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it multiplies large matrices")
+	}
+	if rate, err := ProductRate(t.Context(), cpu.New(2)); err != nil || rate < 1e8 {
+		t.Errorf("%v, error %v", rate, err)
+	}
+}

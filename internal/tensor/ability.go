@@ -1,0 +1,79 @@
+package tensor
+
+// A device may be able to do more than a [Device] must. Each such ability has an
+// interface here; who wants one asks [Ability].
+
+// Profiler is a device that can time its work from within.
+type Profiler interface {
+	// StartProfile has every program timed from now on, part by part: one waits
+	// for the one before, so that a profiled program takes longer.
+	StartProfile()
+	// StopProfile returns the times since StartProfile, the longest first.
+	StopProfile() []KernelTime
+}
+
+// KernelTime is what the launches of one part of a kernel took on a device.
+type KernelTime struct {
+	Name     string
+	Launches int
+	Seconds  float64
+}
+
+// Measurer is a device that can tell how fast it is.
+type Measurer interface {
+	// MeasureCopy returns the bandwidth of a large copy, bytes read and written
+	// ones together.
+	MeasureCopy() (bytesPerSecond float64, err error)
+	// MeasureProducts returns the rate of multiplications with additions in
+	// float32, two operations each.
+	MeasureProducts() (flops float64, err error)
+}
+
+// OwnMemory is a device with memory of its own, apart from the program's.
+type OwnMemory interface {
+	// Budget is how many bytes of it are left.
+	Budget() int64
+	// Scratch is how many words a program takes of it beside its spaces.
+	Scratch(p *Program) (words int, err error)
+}
+
+// Wide is a device that needs many tokens at once to be busy.
+type Wide interface {
+	// ForwardTokens is the number of tokens that keep it so in a forward pass.
+	ForwardTokens() int
+}
+
+// MixedPrecision is a device that can multiply matrices in half precision.
+type MixedPrecision interface {
+	// Mixed says whether it does: operands have 16 bits then, sums 32.
+	Mixed() bool
+}
+
+// LossScaler is a device whose products may not hold all gradients.
+type LossScaler interface {
+	// LossScaling says whether gradients leave the range of the operands of
+	// products, unless the loss is multiplied.
+	LossScaling() bool
+}
+
+// Wrapper is a device that has another one compute.
+type Wrapper interface {
+	Device
+	// Unwrap returns the device whose results it gives.
+	Unwrap() Device
+}
+
+// Ability returns a device as one with the ability A: itself, or the one that it
+// wraps.
+func Ability[A any](d Device) (able A, ok bool) {
+	for {
+		if able, ok = d.(A); ok {
+			return able, true
+		}
+		w, wraps := d.(Wrapper)
+		if !wraps {
+			return able, false
+		}
+		d = w.Unwrap()
+	}
+}

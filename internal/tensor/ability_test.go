@@ -1,0 +1,42 @@
+package tensor_test
+
+import (
+	"testing"
+
+	"sftseq/internal/cpu"
+	"sftseq/internal/tensor"
+	"sftseq/internal/tensor/checking"
+	"sftseq/internal/tensor/given"
+)
+
+// scaling is a device with one ability.
+type scaling struct{ tensor.Device }
+
+func (scaling) LossScaling() bool { return true }
+
+// TestAbility: a device that wraps another one can what that one can whose results
+// it gives.
+func TestAbility(t *testing.T) {
+	able, plain := scaling{cpu.New(1)}, cpu.New(1)
+	var choices given.Choices
+	for name, c := range map[string]struct {
+		device tensor.Device
+		able   bool
+	}{
+		"itself":           {able, true},
+		"without":          {plain, false},
+		"recorded":         {choices.Record(able), true},
+		"given":            {choices.Give(able), true},
+		"checked":          {checking.New(able, plain), true},
+		"beside":           {checking.New(plain, able), false},
+		"wrapped twice":    {choices.Record(checking.New(able, plain)), true},
+		"without, wrapped": {choices.Record(plain), false},
+	} {
+		if s, ok := tensor.Ability[tensor.LossScaler](c.device); ok != c.able || ok && !s.LossScaling() {
+			t.Errorf("%s: %v, expected %v", name, ok, c.able)
+		}
+		if _, ok := tensor.Ability[tensor.Profiler](c.device); ok {
+			t.Errorf("%s: an ability that nothing has", name)
+		}
+	}
+}

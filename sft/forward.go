@@ -1,0 +1,75 @@
+package sft
+
+import (
+	"sftseq/internal/tensor"
+	"sftseq/seq"
+)
+
+// forward is what forward passes of a mode may hold.
+type forward struct {
+	size    int   // tokens at which a pass of several examples ends
+	longest int   // tokens of an example that is known to fit
+	room    int64 // bytes for the pass of a single example
+}
+
+// forward returns what passes may hold, which it finds out when it is first asked:
+// as many tokens as keep the device busy, if it can do them, and has the memory to
+// do them in every lane.
+func (s *Scorer) forward(mode Mode) *forward {
+	e := s.engine
+	e.planning.Lock()
+	defer e.planning.Unlock()
+	if f := e.forwards[mode]; f != nil {
+		return f
+	}
+	f := &forward{size: forwardTokens(e.device)}
+	if mode != Infer { // keeps more, and is cut as training is
+		f.size = groupTokens
+	}
+	if own, ok := tensor.Ability[tensor.OwnMemory](e.device); ok {
+		lanes := int64(s.Lanes())
+		f.room = own.Budget()
+		bytes, err := e.passBytes(mode, f.size, f.size/leastTokens)
+		for ; (err != nil || lanes*bytes > f.room) && f.size > leastTokens; bytes, err = e.passBytes(mode, f.size, f.size/leastTokens) {
+			f.size = max(leastTokens, f.size/2)
+		}
+		if err == nil && lanes*bytes <= f.room {
+			f.longest = f.size
+			f.room -= (lanes - 1) * bytes
+		}
+	}
+	e.forwards[mode] = f
+	return f
+}
+
+// admit refuses examples of which the device cannot do the longest, before
+// anything is computed.
+func (s *Scorer) admit(f *forward, mode Mode, examples []seq.Example) error {
+	longest := 0
+	for _, e := range examples {
+		longest = max(longest, len(e.A)+len(e.B))
+	}
+	e := s.engine
+	e.planning.Lock()
+	defer e.planning.Unlock()
+	if _, ok := tensor.Ability[tensor.OwnMemory](e.device); !ok || longest <= f.longest {
+		return nil
+	}
+	var bytes int64
+	var err error
+	fits := func(n int) bool {
+		bytes, err = e.passBytes(mode, n, 1)
+		return err == nil && bytes <= f.room
+	}
+	if !fits(longest) {
+		return refusal(f.room, bytes, longest, err, fits)
+	}
+	f.longest = longest
+	return nil
+}
+
+// passBytes is the device's memory for a pass.
+func (e *engine) passBytes(mode Mode, tokens, examples int) (int64, error) {
+	words, err := passWords(e.config, e.params, e.device, mode, tokens, examples)
+	return wordBytes * int64(words), err
+}

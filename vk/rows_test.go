@@ -1,0 +1,126 @@
+//go:build cgo
+
+package vk
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"sftseq/internal/tensor"
+	"sftseq/seq"
+	"sftseq/sft"
+)
+
+// TestSplitGradients: gradients are the same bits whatever launches are split into:
+// by rows, heads, chunks of queries and chunks of rows.
+func TestSplitGradients(t *testing.T) {
+	d := open(t, Options{})
+	m, _, _ := trained(t)
+	random := rand.New(rand.NewPCG(8, 9))
+	var examples []seq.Example
+	for i, n := range []int{700, 1500, 3, 300} {
+		e := seq.Example{Index: uint32(i), A: make([]int32, n), Label: random.Int32N(3)}
+		for j := range e.A {
+			e.A[j] = random.Int32N(9)
+		}
+		examples = append(examples, e)
+	}
+	gradient := func() []uint32 {
+		g, _, err := m.Gradient(t.Context(), d, examples)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tensor.Bits(g)
+	}
+	want := gradient()
+	small(t, d)
+	got := gradient()
+	for _, p := range m.Parameters.List {
+		if p.Name == "embed.weight" { // its pieces, as long as the input, are cut: the size of blocks is the same on all devices
+			continue
+		}
+		lo, hi := p.Offset, p.Offset+p.Size()
+		if !slices.Equal(got[lo:hi], want[lo:hi]) {
+			t.Errorf("%s: differs", p.Name)
+		}
+	}
+}
+
+// TestLaunchesAreBounded: what launches of attention and of weights' gradients
+// compute and bind does not grow with the input.
+func TestLaunchesAreBounded(t *testing.T) {
+	d := open(t, Options{})
+	m, _, _ := trained(t)
+	m.Config.NumSampledTokens = 256
+	launches := func(tokens int) map[string]int {
+		p, err := sft.NewPass(m.Config, m.Parameters, sft.Shape{Tokens: tokens, Sequences: 1, Sampled: 256}, sft.Train)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := &recorder{device: d, program: p.Program, planning: true}
+		if err := r.record(); err != nil {
+			t.Fatal(err)
+		}
+		n := map[string]int{}
+		for _, s := range r.steps {
+			n[s.shader]++
+		}
+		return n
+	}
+	operations := launchOperations
+	defer func() { launchOperations = operations }()
+	launchOperations = 1e8
+	few, many := launches(1<<14), launches(1<<17)
+	for _, shader := range []string{"attention", "attention_backward_queries", "attention_backward_keys"} {
+		if few[shader] < 2 || many[shader] < 4*few[shader] {
+			t.Errorf("%s: %d launches, and %d for eight times the tokens", shader, few[shader], many[shader])
+		}
+	}
+	launchOperations = operations
+	for shader, n := range launches(1 << 14) {
+		if len(shader) > 8 && shader[:9] == "attention" && n > 3 { // the sums are three
+			t.Errorf("%s: %d launches for a short input", shader, n)
+		}
+	}
+}
+
+// TestAMillionTokens: training on one sequence of 2²⁰ tokens is within the limits of
+// a device that binds no more than it must.
+func TestAMillionTokens(t *testing.T) {
+	d := open(t, Options{})
+	m, _, _ := trained(t)
+	c := *m.Config
+	c.HiddenSize, c.IntermediateSize, c.NumHeads, c.NumSampledTokens, c.MaxLength = 128, 512, 4, 256, 1<<20
+	p, err := sft.NewPass(&c, sft.NewParameters(&c), sft.Shape{Tokens: c.MaxLength, Sequences: 1, Sampled: c.NumSampledTokens}, sft.Train)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.limits.maxRange, d.limits.maxBlock = 128<<20, 1<<40
+	if _, err := d.Scratch(p.Program); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWindows: every piece, wherever it begins, lies in the window that it begins in.
+func TestWindows(t *testing.T) {
+	for _, c := range [][3]int{{1, 64, 128}, {128, 64, 128}, {129, 64, 128}, {5000, 64, 1024}, {5000, 300, 128}, {4096, 128, 4096}} {
+		rows, piece, size := c[0], c[1], c[2]
+		next := 0
+		eachWindow(rows, piece, size, func(w window) {
+			if w.first != next || w.first%128 != 0 || w.n > max(size, 128+piece) {
+				t.Errorf("%v: window %v, expected one from %d", c, w, next)
+			}
+			next += w.span
+			if end := min(rows, next+piece); w.span > 0 && w.first+w.n < end || w.span == 0 && w.first+w.n != rows {
+				t.Errorf("%v: window %v ends early", c, w)
+			}
+			if w.span == 0 {
+				next = rows
+			}
+		})
+		if next < rows {
+			t.Errorf("%v: %d rows were done", c, next)
+		}
+	}
+}
