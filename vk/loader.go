@@ -17,11 +17,14 @@ import (
 	vulkan "github.com/vulkan-go/vulkan"
 )
 
+// loaderVariable names another library than the system's loader.
+const loaderVariable = "SFTSEQ_VK_LOADER"
+
 // load opens the Vulkan loader once. The binding would look for libvulkan.so,
 // which only development packages have.
 var load = sync.OnceValue(func() error {
 	names := []string{"libvulkan.so.1", "libvulkan.so"}
-	if name := os.Getenv("SFTSEQ_VK_LOADER"); name != "" {
+	if name := os.Getenv(loaderVariable); name != "" {
 		names = []string{name}
 	}
 	var first string
@@ -37,6 +40,9 @@ var load = sync.OnceValue(func() error {
 		if first == "" {
 			first = C.GoString(message)
 		}
+	}
+	if name := os.Getenv(loaderVariable); name != "" {
+		first += "; " + loaderVariable + " names it"
 	}
 	return errNoLoader(first)
 })

@@ -34,7 +34,7 @@ func TestUnavailable(t *testing.T) {
 	}
 	drivers := func(path string) []string { return []string{"VK_DRIVER_FILES=" + path, "VK_ICD_FILENAMES=" + path} }
 	for name, c := range map[string]struct{ environment, want []string }{
-		"no loader":           {[]string{"SFTSEQ_VK_LOADER=/nowhere/libvulkan.so.1"}, []string{"libvulkan.so.1 cannot be opened", "No such file", "apt install libvulkan1"}},
+		"no loader":           {[]string{"SFTSEQ_VK_LOADER=/nowhere/libvulkan.so.1"}, []string{"libvulkan.so.1 cannot be opened", "No such file", "SFTSEQ_VK_LOADER names it", "apt install libvulkan1"}},
 		"another library":     {[]string{"SFTSEQ_VK_LOADER=libm.so.6"}, []string{"cannot be opened", "vkGetInstanceProcAddr", "apt install libvulkan1"}},
 		"no driver":           {drivers("/nowhere/icd.json"), noDriver},
 		"a driver not there":  {drivers(broken), noDriver},

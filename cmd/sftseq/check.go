@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -43,6 +45,7 @@ of its tensors by 0.2, and losses by 1e-2.`,
 // kernelCheck is what the cases of a kernel came to.
 type kernelCheck struct {
 	Kernel string   `json:"kernel"`
+	Device string   `json:"device"`
 	Cases  int      `json:"cases"`
 	Failed int      `json:"failed"`
 	Worst  float64  `json:"worst"` // error of those that passed, as a fraction of the tolerance
@@ -56,52 +59,61 @@ func check(c *cli.Context) error {
 	if c.IsSet("golden") {
 		return checkGolden(c, c.String("golden"))
 	}
-	if p := c.String("precision"); p != string(device.FP32) {
+	if p := device.Precision(c.String("precision")); p == device.Mixed || p == device.Fastest {
 		return usage(c, "--precision %s: kernels are checked in fp32; models are in any, see --golden", p)
 	}
-	cases := conformance.Cases(c.String("only"))
+	suites, cases := conformance.Select(c.String("only")), 0
+	for _, s := range suites {
+		cases += len(s.Cases)
+	}
 	if cases == 0 {
-		return usage(c, "--only %q: no such kernel", c.String("only"))
+		return usage(c, "--only %q: no such kernel, expected a part of %s", c.String("only"), strings.Join(conformance.Kernels(), ", "))
 	}
 	d, err := openDevice(c)
 	if err != nil {
 		return err
 	}
 	defer closeDevice(c, d)
-	var kernels []*kernelCheck
-	of := map[string]*kernelCheck{}
 	name, _, _ := strings.Cut(d.Name(), " ")
 	progress := newProgress(int64(cases), "checking "+name, "cases")
-	err = conformance.Check(c.Context, d, c.String("only"), func(r conformance.Result) {
-		k := of[r.Kernel]
-		if k == nil {
-			k = &kernelCheck{Kernel: r.Kernel}
-			of[r.Kernel] = k
-			kernels = append(kernels, k)
-		}
-		k.add(r)
-		progress.Add(1)
-	})
-	progress.Finish()
-	if err != nil {
-		return err
-	}
-	failed, notes := 0, []string(nil)
+	defer progress.Finish()
+	failed, notes := 0, []string{whatComputes(d)}
 	report := newReport(c, 1, "kernel", "cases", "of the tolerance", "result")
-	for _, k := range kernels {
-		failed += k.Failed
-		notes = append(notes, k.notes()...)
-		if err := report.add(k, k.Kernel, fmt.Sprint(k.Cases), fmt.Sprintf("%.0f%%", 100*k.Worst), k.verdict()); err != nil {
+	for _, s := range suites {
+		kernels, err := checkSuite(c.Context, s, d, progress)
+		if err != nil {
 			return err
 		}
+		for _, k := range kernels {
+			failed += k.Failed
+			notes = append(notes, k.notes()...)
+			if err := report.add(k, k.Kernel, fmt.Sprint(k.Cases), fmt.Sprintf("%.0f%%", 100*k.Worst), k.verdict()); err != nil {
+				return err
+			}
+		}
 	}
-	if err := report.finish(strings.Join(append([]string{whatComputes(d)}, notes...), "\n")); err != nil {
+	progress.Finish()
+	if err := report.finish(strings.Join(notes, "\n")); err != nil {
 		return err
 	}
 	if failed > 0 {
 		return fmt.Errorf("%s: %d of %d cases failed", d.Name(), failed, cases)
 	}
 	return nil
+}
+
+// checkSuite runs a suite and sums up its cases by kernel.
+func checkSuite(ctx context.Context, s conformance.Suite, d tensor.Device, progress *progress) (kernels []*kernelCheck, err error) {
+	err = s.Check(ctx, d, func(r conformance.Result) {
+		at := slices.IndexFunc(kernels, func(k *kernelCheck) bool { return k.Kernel == r.Kernel })
+		if at < 0 {
+			at = len(kernels)
+			kernels = append(kernels, &kernelCheck{Kernel: r.Kernel, Device: d.Name()})
+		}
+		kernels[at].add(r)
+		progress.Add(1)
+	})
+	return kernels, err
 }
 
 // whatComputes is the first that a bug report needs.

@@ -129,7 +129,10 @@ func goldenFoldersIn(root, only string) ([]string, error) {
 		}
 	}
 	if len(out) == 0 {
-		return nil, fmt.Errorf("%s: no model with an %s and %q in its name", root, goldenInputs, only)
+		if only != "" {
+			return nil, fmt.Errorf("%s: no model with an %s and %q in its name", root, goldenInputs, only)
+		}
+		return nil, fmt.Errorf("%s: expected a model with an %s, or a directory of them", root, goldenInputs)
 	}
 	return out, nil
 }

@@ -169,7 +169,7 @@ func TestCheckGoldenFails(t *testing.T) {
 	if status, out, _ := program(nil, "check", "--golden", bare, "--device", "cpu"); status != exitError || !strings.Contains(out, "nothing to compare with") {
 		t.Errorf("status %d: %s", status, out)
 	}
-	refuse(t, exitError, "no model with an inputs.jsonl", "", "check", "--golden", t.TempDir())
+	refuse(t, exitError, "expected a model with an inputs.jsonl", "", "check", "--golden", t.TempDir())
 	refuse(t, exitError, `and "none" in its name`, "", "check", "--golden", goldenDir, "--only", "none")
 	refuse(t, exitError, "no such file", "", "check", "--golden", filepath.Join(bare, "absent"))
 	refuse(t, exitUsage, "kernels are checked in fp32", "", "check", "--precision", "mixed")

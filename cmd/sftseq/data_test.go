@@ -143,7 +143,7 @@ func TestProgressLines(t *testing.T) {
 	out.Reset()
 	p = &progress{out: &out, what: "counting", unit: "sheep", start: time.Now().Add(-10 * time.Second), quiet: true}
 	p.Add(5)
-	if want := fmt.Sprintln("counting: 5 sheep, 0 sheep/s"); !reflect.DeepEqual(out.String(), want) {
+	if want := fmt.Sprintln("counting: 5 sheep, 0.5 sheep/s"); !reflect.DeepEqual(out.String(), want) {
 		t.Errorf("%q, expected %q", out.String(), want)
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"sync/atomic"
 
 	"github.com/urfave/cli/v2"
@@ -27,13 +28,27 @@ func deviceFlags(precision device.Precision) []cli.Flag {
 	}
 }
 
+func deviceOptions(c *cli.Context) device.Options {
+	return device.Options{Name: c.String("device"), Threads: c.Int("threads"), Precision: device.Precision(c.String("precision"))}
+}
+
+// fromVariable has an error name the variable that the device is from, which its
+// reader did not type.
+func fromVariable(o device.Options, err error) error {
+	if err != nil && o.Name == os.Getenv(deviceVariable) {
+		return fmt.Errorf("%s=%s: %w", deviceVariable, o.Name, err)
+	}
+	return err
+}
+
 // openDevice opens --device.
 func openDevice(c *cli.Context) (tensor.Device, error) {
-	o := device.Options{Name: c.String("device"), Threads: c.Int("threads"), Precision: device.Precision(c.String("precision"))}
+	o := deviceOptions(c)
 	if err := o.Validate(); err != nil {
-		return nil, usage(c, "%w", err)
+		return nil, usage(c, "%w", fromVariable(o, err))
 	}
-	return device.Open(o)
+	d, err := device.Open(o)
+	return d, fromVariable(o, err)
 }
 
 // closingFailed names what closeDevice sets in the application's metadata: an

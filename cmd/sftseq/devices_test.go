@@ -107,10 +107,17 @@ func TestCheck(t *testing.T) {
 			t.Errorf("%+v", k)
 		}
 	}
-	if cases != conformance.Cases("") {
-		t.Errorf("%d cases of %d", cases, conformance.Cases(""))
+	all := 0
+	for _, s := range conformance.Select("") {
+		all += len(s.Cases)
 	}
-	refuse(t, exitUsage, `--only "abacus"`, "", "check", "--only", "abacus")
+	if cases != all {
+		t.Errorf("%d cases of %d", cases, all)
+	}
+	if out := succeed(t, "", "check", "--device", "cpu", "--only", "sumsquares"); strings.Count(out, " pass\n") != 1 || !strings.Contains(out, "\nsumsquares ") {
+		t.Errorf("%s", out)
+	}
+	refuse(t, exitUsage, `--only "abacus": no such kernel, expected a part of embed, embed_backward, `, "", "check", "--only", "abacus")
 	refuse(t, exitUsage, "unknown device", "", "check", "--device", "abacus")
 }
 

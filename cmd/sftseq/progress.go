@@ -78,6 +78,7 @@ func (p *progress) Finish() {
 		return
 	}
 	if !p.quiet {
+		p.quiet = true // and nothing more, however often it is called
 		fmt.Fprintf(p.out, "%s: %d %s in %s\n", p.what, p.done, p.unit, time.Since(p.start).Round(time.Second))
 	}
 }
@@ -85,10 +86,14 @@ func (p *progress) Finish() {
 // line is "generating listops: 4000 of 96000 rows (4%), 2100 rows/s, 44s left".
 func (p *progress) line(now time.Time) string {
 	rate := float64(p.done) / now.Sub(p.start).Seconds()
+	shown := fmt.Sprintf("%.0f", rate)
+	if rate < 10 {
+		shown = fmt.Sprintf("%.2g", rate)
+	}
 	if p.total < 1 || p.done < 1 {
-		return fmt.Sprintf("%s: %d %s, %.0f %s/s", p.what, p.done, p.unit, rate, p.unit)
+		return fmt.Sprintf("%s: %d %s, %s %s/s", p.what, p.done, p.unit, shown, p.unit)
 	}
 	left := time.Duration(float64(max(0, p.total-p.done)) / rate * float64(time.Second))
-	return fmt.Sprintf("%s: %d of %d %s (%d%%), %.0f %s/s, %s left", p.what, p.done, p.total, p.unit,
-		100*p.done/p.total, rate, p.unit, left.Round(time.Second))
+	return fmt.Sprintf("%s: %d of %d %s (%d%%), %s %s/s, %s left", p.what, p.done, p.total, p.unit,
+		100*p.done/p.total, shown, p.unit, left.Round(time.Second))
 }

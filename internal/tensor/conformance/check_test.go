@@ -3,6 +3,8 @@ package conformance
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
@@ -25,13 +27,24 @@ func (d lacking) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	return d.Device.Prepare(p)
 }
 
+// check runs the suites with a text in their names or their launches'.
+func check(ctx context.Context, device tensor.Device, only string, observe func(Result)) (cases int, err error) {
+	for _, s := range Select(only) {
+		cases += len(s.Cases)
+		if err == nil {
+			err = s.Check(ctx, device, observe)
+		}
+	}
+	return cases, err
+}
+
 // TestCheck: what fails is reported under its name, and the rest is checked.
 func TestCheck(t *testing.T) {
 	device := lacking{cpu.New(0), "gelu_backward"}
 	seen, failed := 0, 0
-	if err := Check(t.Context(), device, "", func(r Result) {
+	cases, err := check(t.Context(), device, "", func(r Result) {
 		seen++
-		if !strings.HasPrefix(r.Case, r.Kernel) {
+		if name, _, _ := strings.Cut(r.Case, " "); name != r.Kernel || !slices.Contains(Kernels(), name) {
 			t.Errorf("%q is a case of %s", r.Case, r.Kernel)
 		}
 		switch {
@@ -43,30 +56,30 @@ func TestCheck(t *testing.T) {
 		case len(r.Errors) > 0 || r.Worst < 0 || r.Worst > 1:
 			t.Errorf("%s: %v, %v of the tolerance", r.Case, r.Errors, r.Worst)
 		}
-	}); err != nil {
-		t.Error(err)
-	}
-	if seen != Cases("") || failed == 0 || failed == seen {
-		t.Errorf("%d of %d cases, %d of the kernel that is not there", seen, Cases(""), failed)
+	})
+	if err != nil || seen != cases || failed == 0 || failed == seen {
+		t.Errorf("%d of %d cases, %d of the kernel that is not there; error %v", seen, cases, failed, err)
 	}
 }
 
-// TestCheckOnly: one kernel and its backward.
-func TestCheckOnly(t *testing.T) {
-	kernels := map[string]int{}
-	err := Check(t.Context(), cpu.New(1), "gelu", func(r Result) { kernels[r.Kernel]++ })
-	if forward, backward := kernels["gelu"], kernels["gelu_backward"]; err != nil || forward == 0 || backward == 0 || len(kernels) != 2 || forward+backward != Cases("gelu") {
-		t.Errorf("%v, error %v", kernels, err)
-	}
-	if n := Cases("abacus"); n != 0 {
-		t.Errorf("%d cases of a kernel that is not there", n)
+// TestSelect: one kernel and its backward, the backward alone, and what only goes
+// with others.
+func TestSelect(t *testing.T) {
+	for only, want := range map[string][]string{
+		"gelu": {"gelu", "gelu_backward"}, "gelu_backward": {"gelu_backward"}, "sumsquares": {"sumsquares"}, "abacus": {},
+	} {
+		kernels := map[string]int{}
+		cases, err := check(t.Context(), cpu.New(1), only, func(r Result) { kernels[r.Kernel]++ })
+		if names := slices.Sorted(maps.Keys(kernels)); err != nil || !slices.Equal(names, want) || (cases == 0) != (len(want) == 0) {
+			t.Errorf("%s: %v, error %v", only, kernels, err)
+		}
 	}
 }
 
 func TestCheckStops(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	seen := 0
-	err := Check(ctx, cpu.New(1), "", func(Result) {
+	_, err := check(ctx, cpu.New(1), "", func(Result) {
 		seen++
 		cancel()
 	})

@@ -67,31 +67,54 @@ type Result struct {
 	Errors []error
 }
 
-// Cases is the number of cases of the kernels with a text in their names.
-func Cases(only string) int {
-	n := 0
-	for _, k := range table {
-		if strings.Contains(k.name, only) {
-			n += len(k.cases())
-		}
-	}
-	return n
+// Suite is a row of the table with those of its cases that were asked for.
+type Suite struct {
+	Name  string
+	Cases []Case
 }
 
-// Check runs those cases on a device and shows what each came to. It returns the
-// error of ctx, once that has ended.
-func Check(ctx context.Context, device tensor.Device, only string, observe func(Result)) error {
+// Select returns the suites and cases with a text in the name of the suite or of
+// the launch.
+func Select(only string) (selected []Suite) {
 	for _, k := range table {
+		cases := k.cases()
 		if !strings.Contains(k.name, only) {
-			continue
+			cases = slices.DeleteFunc(cases, func(c Case) bool { return !strings.Contains(c.kernel(), only) })
 		}
+		if len(cases) > 0 {
+			selected = append(selected, Suite{k.name, cases})
+		}
+	}
+	return selected
+}
+
+// Kernels are the names of all launches.
+func Kernels() (names []string) {
+	for _, k := range table {
 		for _, c := range k.cases() {
-			r := c.check(ctx, device)
-			if err := ctx.Err(); err != nil {
-				return err
+			if name := c.kernel(); !slices.Contains(names, name) {
+				names = append(names, name)
 			}
-			observe(r)
 		}
+	}
+	return names
+}
+
+// kernel is the name of the case's launch, with which its own begins.
+func (c Case) kernel() string {
+	name, _, _ := strings.Cut(c.name, " ")
+	return name
+}
+
+// Check runs a suite on a device and shows what each case came to. It returns the
+// error of ctx, once that has ended.
+func (s Suite) Check(ctx context.Context, device tensor.Device, observe func(Result)) error {
+	for _, c := range s.Cases {
+		r := c.check(ctx, device)
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		observe(r)
 	}
 	return nil
 }
