@@ -39,6 +39,8 @@ type Options struct {
 	Name      string
 	Threads   int // that the CPU device uses at most; 0: all
 	Precision Precision
+	// Notice is told, if it is there, of what will take a person by surprise.
+	Notice func(string)
 }
 
 // Names lists what [Options.Name] may be.
@@ -94,7 +96,7 @@ func Open(o Options) (tensor.Device, error) {
 		return openCPU(o)
 	}
 	mixed := o.Precision == Mixed || o.Precision == Fastest && info.Mixed
-	d, err := vk.Open(vk.Options{Index: info.Index, Mixed: mixed})
+	d, err := vk.Open(vk.Options{Index: info.Index, Mixed: mixed, Notice: o.Notice})
 	if err != nil {
 		return nil, o.refusal(err)
 	}

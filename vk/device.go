@@ -112,6 +112,7 @@ func (d *Device) open(o Options) error {
 	if err := d.transfers.open(d); err != nil {
 		return err
 	}
+	d.pipelines.notice = o.Notice
 	if err := d.pipelines.open(d); err != nil {
 		return err
 	}

@@ -64,6 +64,9 @@ func (s CooperativeShape) String() string {
 type Options struct {
 	Index int
 	Mixed bool // operands of matrix products in half precision
+	// Notice is told, if it is there, of what will take a person by surprise: that
+	// kernels are compiled as the device is new.
+	Notice func(string)
 }
 
 // ErrUnavailable is what the errors of [Devices] and [Open] wrap where there is

@@ -36,6 +36,7 @@ type pipelines struct {
 	file    string // "" where there is no place for it
 	stored  []byte // its contents
 	grown   bool
+	notice  func(string) // or nil
 	layouts map[int]layout
 	built   map[string]*pipeline
 }
@@ -135,6 +136,17 @@ func (p *pipelines) get(shader string, constants []uint32, subgroup uint32, buff
 	return b, err
 }
 
+// announce says, the first time, that nothing was compiled before.
+func (p *pipelines) announce() {
+	p.mu.Lock()
+	notice := p.notice
+	p.notice = nil
+	p.mu.Unlock()
+	if notice != nil && len(p.stored) == 0 {
+		notice("compiling kernels for " + p.device.physical.info.Name + ": the first run on a device takes longer")
+	}
+}
+
 func (p *pipelines) build(b *pipeline, l layout, shader string, constants []uint32, subgroup uint32) error {
 	code, err := shaders.Words(shader)
 	if err != nil {
@@ -142,6 +154,7 @@ func (p *pipelines) build(b *pipeline, l layout, shader string, constants []uint
 	}
 	b.layout = l
 	d := p.device
+	p.announce()
 	r := C.shim_pipeline_create(d.shim, p.cache, l.pipeline, (*C.uint32_t)(unsafe.SliceData(code)), C.size_t(len(code)),
 		(*C.uint32_t)(unsafe.SliceData(constants)), C.uint32_t(len(constants)), C.uint32_t(subgroup), &b.handle)
 	p.mu.Lock()

@@ -16,9 +16,11 @@ import (
 func TestPipelineFile(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
+	notices := 0
 	run := func() {
 		t.Helper()
 		d := bare(t)
+		d.pipelines.notice = func(string) { notices++ }
 		runSums(t, d, 1, 1)
 		if err := d.Close(); err != nil {
 			t.Fatal(err)
@@ -37,6 +39,9 @@ func TestPipelineFile(t *testing.T) {
 	contents := unsealed(good)
 	if contents == nil {
 		t.Fatal("what was stored is not whole")
+	}
+	if run(); notices != 1 {
+		t.Errorf("%d notices of a first run and a second, 1 was expected", notices)
 	}
 	for what, file := range map[string][]byte{
 		"nothing":                  {},

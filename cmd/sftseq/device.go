@@ -29,7 +29,8 @@ func deviceFlags(precision device.Precision) []cli.Flag {
 }
 
 func deviceOptions(c *cli.Context) device.Options {
-	return device.Options{Name: c.String("device"), Threads: c.Int("threads"), Precision: device.Precision(c.String("precision"))}
+	return device.Options{Name: c.String("device"), Threads: c.Int("threads"), Precision: device.Precision(c.String("precision")),
+		Notice: func(text string) { fmt.Fprintln(c.App.ErrWriter, text) }}
 }
 
 // fromVariable has an error name the variable that the device is from, which its
