@@ -16,6 +16,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"sftseq/device"
 	"sftseq/internal/serve"
 	"sftseq/sft"
 )
@@ -119,6 +120,7 @@ func serveOptions(c *cli.Context) (serve.Options, error) {
 	}
 	return serve.Options{
 		Load:    func() (*serve.Model, error) { return serveModel(c) },
+		Lost:    device.Lost,
 		Framing: c.String("framing"), MaxLine: c.Int("max-line"), MaxInflight: c.Int("max-inflight"),
 		MaxDocuments: c.Int("max-documents"), MaxMemory: c.Int64("max-memory"), MaxBatchTokens: c.Int("max-batch-tokens"),
 		MaxWait: c.Duration("max-wait"), Debounce: c.Duration("debounce"), Index: c.String("index"), Reembed: c.Bool("reembed"),
@@ -186,16 +188,19 @@ func (r *serving) run(c *cli.Context) error {
 			}
 		}()
 	}
+	var broken error
 	select {
 	case err := <-failed:
 		return err
+	case broken = <-r.server.Failed():
+		r.log.Error("stopping", "error", broken)
 	case <-c.Context.Done():
 	}
 	r.log.Info("draining", "deadline", r.drain)
 	cancel() // no more clients
 	deadline, stop := context.WithTimeout(context.Background(), r.drain)
 	defer stop()
-	return r.server.Drain(deadline)
+	return errors.Join(broken, r.server.Drain(deadline))
 }
 
 // listen opens all addresses or none.

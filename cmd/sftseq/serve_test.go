@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -24,6 +25,7 @@ func TestServeAsPredict(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	for _, model := range []string{"pre", "post", "retrieval"} {
 		var in strings.Builder
+		in.WriteString("{\"tokens\":[1],\"tokens\":[2]}\n{\"text_a\":\"a\",\"text_a\":\"b\"}\n{\"tokens\":[]}\n{\"text\":\"1\",\"tokens\":[1]}\n{\"text_a\":5}\n")
 		for i := range 150 {
 			sequence := func() string { return fmt.Sprintf("[%d%s]", 1+r.IntN(16), strings.Repeat(",3", r.IntN(300))) }
 			switch {
@@ -99,13 +101,14 @@ func TestServeProcess(t *testing.T) {
 	}
 	go io.Copy(io.Discard, logs)
 
-	var clients sync.WaitGroup
+	var clients, accepted sync.WaitGroup
 	for range 4 {
 		conn, err := net.Dial("unix", socket)
 		if err != nil {
 			t.Fatal(err)
 		}
-		clients.Go(func() { hammer(t, conn) })
+		accepted.Add(1)
+		clients.Go(func() { hammer(t, conn, accepted.Done) })
 	}
 	time.Sleep(100 * time.Millisecond)
 	c.Process.Signal(syscall.SIGHUP)
@@ -121,6 +124,7 @@ func TestServeProcess(t *testing.T) {
 			t.Errorf("%s: %s", path, body)
 		}
 	}
+	accepted.Wait()
 	c.Process.Signal(syscall.SIGTERM)
 	clients.Wait()
 	if err := c.Wait(); err != nil {
@@ -128,37 +132,139 @@ func TestServeProcess(t *testing.T) {
 	}
 }
 
-// hammer sends requests until the server closes the connection, and expects an
-// answer to each that was accepted: as it reads in order, to all up to some number.
-func hammer(t *testing.T, conn net.Conn) {
+// hammer sends requests one after the other, then many at once, and last one that is
+// answered out of turn: when its answer is there all are accepted. Each must be
+// answered once, whatever the server is told then.
+func hammer(t *testing.T, conn net.Conn, accepted func()) {
 	defer conn.Close()
+	const paced, burst = 300, 100
+	const last = paced + burst + 1
 	go func() {
 		fmt.Fprintln(conn, `{"jsonrpc":"2.0","id":0,"method":"initialize"}`)
-		for i := 1; ; i++ {
-			if _, err := fmt.Fprintf(conn, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"sequence/classify\",\"params\":{\"tokens\":[%d,2%s]}}\n", i, 1+i%16, strings.Repeat(",5", i%200)); err != nil {
-				return
+		w := bufio.NewWriter(conn)
+		for i := 1; i < last; i++ {
+			length := i % 200
+			if i > paced {
+				length = 300
 			}
-			time.Sleep(500 * time.Microsecond)
+			fmt.Fprintf(w, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"sequence/classify\",\"params\":{\"tokens\":[%d,2%s]}}\n", i, 1+i%16, strings.Repeat(",5", length))
+			if i <= paced {
+				w.Flush()
+				time.Sleep(time.Millisecond)
+			}
 		}
+		fmt.Fprintf(w, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"model/info\"}\n", last)
+		w.Flush()
 	}()
-	answered, largest := map[int]bool{}, 0
+	answered, before := map[int]bool{}, 0
 	lines := bufio.NewScanner(conn)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var id int
-		if _, err := fmt.Sscanf(lines.Text(), `{"jsonrpc":"2.0","id":%d,`, &id); err != nil || answered[id] {
-			t.Errorf("%q", lines.Text())
+		if _, err := fmt.Sscanf(lines.Text(), `{"jsonrpc":"2.0","id":%d,`, &id); err != nil || answered[id] || strings.Contains(lines.Text(), `"error"`) {
+			t.Errorf("%.300q", lines.Text())
 			continue
 		}
 		answered[id] = true
-		largest = max(largest, id)
-		if strings.Contains(lines.Text(), `"error"`) && !strings.Contains(lines.Text(), "-32000") {
-			t.Errorf("%.300s", lines.Text())
+		if id == last {
+			before = len(answered)
+			accepted()
 		}
 	}
-	if len(answered) != largest+1 || largest < 20 {
-		t.Errorf("%d answers up to id %d", len(answered), largest)
+	if len(answered) != last+1 || before > last-burst/2 {
+		t.Errorf("%d answers of %d, %d of them before the server was told to stop", len(answered), last+1, before)
 	}
+}
+
+// TestServeKill is Show 6: a server that is killed while it adds leaves every item
+// that it has acknowledged, as it was.
+func TestServeKill(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program")
+	}
+	path, file := built(t), filepath.Join(t.TempDir(), "index.arrow")
+	text := func(id string) string { return fmt.Sprintf("[MAX %s ]", strings.Join(strings.Split(id, ""), " ")) }
+	var acknowledged []string
+	for round := range 3 {
+		c := exec.Command(path, "serve", "--log", "error", "--model", golden("pre"), "--index", file)
+		in, out := pipes(t, c)
+		go func() {
+			fmt.Fprintln(in, `{"jsonrpc":"2.0","id":-1,"method":"initialize"}`)
+			for n := 1000 * (round + 1); ; n++ {
+				id := fmt.Sprint(n)
+				if _, err := fmt.Fprintf(in, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"retrieval/add\",\"params\":{\"id\":%q,\"text\":%q}}\n", id, id, text(id)); err != nil {
+					return
+				}
+				time.Sleep(100 * time.Microsecond)
+			}
+		}()
+		for n := 0; out.Scan(); n++ {
+			var id int
+			if _, err := fmt.Sscanf(out.Text(), `{"jsonrpc":"2.0","id":%d,"result":{"id":`, &id); err == nil {
+				acknowledged = append(acknowledged, fmt.Sprint(id))
+			} else if n > 0 {
+				t.Errorf("%.300s", out.Text())
+			}
+			if n == 50+31*round {
+				c.Process.Kill()
+			}
+		}
+		c.Wait()
+	}
+	// It is opened, each is found by its own text, and each is there once.
+	c := exec.Command(path, "serve", "--log", "error", "--model", golden("pre"), "--index", file)
+	in, out := pipes(t, c)
+	ask := func(method, params string) string {
+		t.Helper()
+		fmt.Fprintf(in, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":%q,\"params\":%s}\n", method, params)
+		if !out.Scan() || strings.Contains(out.Text(), `"error"`) {
+			t.Fatalf("%s %s: %s", method, params, out.Text())
+		}
+		return out.Text()
+	}
+	ask("initialize", "{}")
+	for _, id := range acknowledged {
+		var found struct {
+			Result struct {
+				Items []struct {
+					ID     string
+					Cosine float64
+				}
+			}
+		}
+		reply := ask("retrieval/search", fmt.Sprintf(`{"text":%q,"k":1}`, text(id)))
+		if err := json.Unmarshal([]byte(reply), &found); err != nil || len(found.Result.Items) != 1 || found.Result.Items[0].Cosine < 1-1e-6 {
+			t.Errorf("%s: %s", id, reply)
+		}
+	}
+	ids, _ := json.Marshal(acknowledged)
+	if reply := ask("retrieval/remove", fmt.Sprintf(`{"ids":%s}`, ids)); !strings.Contains(reply, fmt.Sprintf(`"removed":%d,"unknown":[]`, len(acknowledged))) {
+		t.Errorf("%s; %d were acknowledged", reply, len(acknowledged))
+	}
+	in.Close()
+	if err := c.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// pipes starts a program with its input and the lines of its output.
+func pipes(t *testing.T, c *exec.Cmd) (io.WriteCloser, *bufio.Scanner) {
+	t.Helper()
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { c.Process.Kill() })
+	lines := bufio.NewScanner(out)
+	lines.Buffer(nil, 1<<20)
+	return in, lines
 }
 
 // TestServeStops: an interrupt ends a server over standard input, too.

@@ -1,35 +1,38 @@
 package index
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // op is a change that somebody waits for.
 type op struct {
 	add     *Item
 	remove  []string
 	unknown []string
-	done    chan error
+	done    chan error // has room for the answer
 }
 
-// maxGroup is the most rows that are written at once.
-const maxGroup = 1024
+// rows is how many rows a change has at most.
+func (o *op) rows() int { return max(1, len(o.remove)) }
 
-// change has the committer make a change.
-func (x *Index) change(o *op) ([]string, error) {
-	o.done = make(chan error, 1)
+// maxBatch is the most rows of a record batch, and what a group has before it is
+// full.
+const maxBatch = 1024
+
+// ask has the committer make a change, which is done when o.done says so.
+func (x *Index) ask(o *op) {
 	x.queue.Lock()
+	defer x.queue.Unlock()
 	switch {
 	case x.closed:
-		x.queue.Unlock()
-		return nil, errClosed
+		o.done <- errClosed
 	case x.failed != nil:
-		defer x.queue.Unlock()
-		return nil, x.failed
+		o.done <- x.failed
+	default:
+		x.ops = append(x.ops, o)
+		x.signal()
 	}
-	x.ops = append(x.ops, o)
-	x.queue.Unlock()
-	x.signal()
-	err := <-o.done
-	return o.unknown, err
 }
 
 func (x *Index) signal() {
@@ -49,13 +52,15 @@ func (x *Index) commit() {
 		x.ops = nil
 		x.queue.Unlock()
 		for len(ops) > 0 {
-			group := ops[:min(maxGroup, len(ops))]
-			ops = ops[len(group):]
+			n := 0
+			for rows := 0; n < len(ops) && rows < maxBatch; n++ {
+				rows += ops[n].rows()
+			}
+			group := ops[:n]
+			ops = ops[n:]
 			err := x.failure()
 			if err == nil {
-				if err = x.write(group); err != nil {
-					x.fail(err)
-				}
+				err = x.write(group)
 			}
 			for _, o := range group {
 				o.done <- err
@@ -68,10 +73,11 @@ func (x *Index) commit() {
 }
 
 // fail has every later change refused.
-func (x *Index) fail(err error) {
+func (x *Index) fail(err error) error {
 	x.queue.Lock()
 	defer x.queue.Unlock()
-	x.failed = err
+	x.failed = fmt.Errorf("%s: nothing more can be added: %w", x.path, err)
+	return x.failed
 }
 
 func (x *Index) failure() error {
@@ -80,11 +86,48 @@ func (x *Index) failure() error {
 	return x.failed
 }
 
-// write makes a group's changes on the disk, then in memory. After an error
-// nothing is known about the file's end, and no group may follow.
+// write makes a group's changes on the disk, then in memory. When the disk has
+// failed nothing is known about the file's end, and no group may follow.
 func (x *Index) write(group []*op) error {
-	var rows []row
-	there := map[string]bool{} // after the changes so far
+	rows := x.rowsOf(group)
+	if len(rows) == 0 {
+		return nil
+	}
+	written := int64(0)
+	for batch := range slices.Chunk(rows, maxBatch) {
+		_, text, err := encode(x.options, batch)
+		if err != nil {
+			return err
+		}
+		if _, err := x.file.Write(text); err != nil {
+			return x.fail(err)
+		}
+		written += int64(len(text))
+	}
+	if err := x.file.Sync(); err != nil {
+		return x.fail(err)
+	}
+	x.mu.Lock()
+	for _, r := range rows {
+		x.items.change(r)
+	}
+	x.size += written
+	x.rows += len(rows)
+	live := len(x.items.ids)
+	x.mu.Unlock()
+	if x.rows > compactFrom && x.rows > 2*live {
+		// What is asked for now is on the disk; which file is there now is not known.
+		if err := x.rewrite(); err != nil {
+			x.fail(fmt.Errorf("writing it anew: %w", err))
+		}
+	}
+	return nil
+}
+
+// rowsOf are the rows of a group's changes. What is not there to be removed has none.
+func (x *Index) rowsOf(group []*op) (rows []row) {
+	none := make([]float32, x.options.Size) // of what is removed
+	there := map[string]bool{}              // after the changes so far
 	for _, o := range group {
 		if o.add != nil {
 			rows = append(rows, row{Item: *o.add})
@@ -100,38 +143,11 @@ func (x *Index) write(group []*op) error {
 				o.unknown = append(o.unknown, id)
 				continue
 			}
-			rows = append(rows, row{Item: Item{ID: id, Vector: make([]float32, x.options.Size)}, removed: true})
+			rows = append(rows, row{Item: Item{ID: id, Vector: none}, removed: true})
 			there[id] = false
 		}
 	}
-	if len(rows) == 0 {
-		return nil
-	}
-	_, batch, err := encode(x.options, rows)
-	if err != nil {
-		return err
-	}
-	if _, err := x.file.Write(batch); err != nil {
-		return fmt.Errorf("%s: nothing more can be added: %w", x.path, err)
-	}
-	if err := x.file.Sync(); err != nil {
-		return fmt.Errorf("%s: nothing more can be added: %w", x.path, err)
-	}
-	x.mu.Lock()
-	for _, r := range rows {
-		x.items.change(r)
-	}
-	x.size += int64(len(batch))
-	x.rows += len(rows)
-	live := len(x.items.ids)
-	x.mu.Unlock()
-	if x.rows > compactFrom && x.rows > 2*live {
-		// What is asked for now is on the disk; which file is there now is not known.
-		if err := x.rewrite(); err != nil {
-			x.fail(fmt.Errorf("%s: nothing more can be added: writing it anew: %w", x.path, err))
-		}
-	}
-	return nil
+	return rows
 }
 
 // compactFrom is how many rows a file has at least before it is written anew.

@@ -8,6 +8,7 @@
 package index
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -93,27 +94,32 @@ func (x *Index) Size() int64 {
 	return x.size
 }
 
-// Add puts an item into the index, in place of one with its id. When it returns
-// nil the item is on the disk.
-func (x *Index) Add(i Item) error {
+// Add puts an item into the index, in place of one with its id, after all that was
+// asked for before. When wait returns nil the item is on the disk.
+func (x *Index) Add(i Item) (wait func() error) {
+	o := &op{add: &i, done: make(chan error, 1)}
 	if len(i.Vector) != x.options.Size {
-		return fmt.Errorf("item %q: expected a vector of %d, found %d", i.ID, x.options.Size, len(i.Vector))
+		o.done <- fmt.Errorf("item %q: expected a vector of %d, found %d", i.ID, x.options.Size, len(i.Vector))
+	} else {
+		x.ask(o)
 	}
-	_, err := x.change(&op{add: &i})
-	return err
+	return func() error { return <-o.done }
 }
 
 // Remove takes items out and returns the ids that were not there.
 func (x *Index) Remove(ids []string) (unknown []string, err error) {
-	return x.change(&op{remove: ids})
+	o := &op{remove: ids, done: make(chan error, 1)}
+	x.ask(o)
+	err = <-o.done
+	return o.unknown, err
 }
 
 // Search returns the k items with the largest cosine to a vector, the largest
-// first, of equal ones the smaller id.
-func (x *Index) Search(vector []float32, k int) []Hit {
+// first, of equal ones the smaller id. It ends with ctx.
+func (x *Index) Search(ctx context.Context, vector []float32, k int) ([]Hit, error) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return x.items.search(vector, k)
+	return x.items.search(ctx, vector, k)
 }
 
 // Close writes what was asked for before.

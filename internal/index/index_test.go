@@ -2,6 +2,7 @@ package index
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -51,12 +52,21 @@ func expect(t testing.TB, x *Index, want map[string]Item) {
 		t.Fatalf("%d items, want %d", x.Len(), len(want))
 	}
 	query := []float32{1, -2, 0.5, 3}
-	for _, h := range x.Search(query, len(want)+1) {
+	for _, h := range search(t, x, query, len(want)+1) {
 		i, ok := want[h.ID]
 		if !ok || !slices.Equal(i.Tokens, h.Tokens) || h.Cosine != cosine(query, i.Vector) {
 			t.Fatalf("item %q: %+v, want %+v", h.ID, h, i)
 		}
 	}
+}
+
+func search(t testing.TB, x *Index, vector []float32, k int) []Hit {
+	t.Helper()
+	hits, err := x.Search(t.Context(), vector, k)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return hits
 }
 
 func cosine(a, b []float32) float64 {
@@ -95,7 +105,7 @@ func TestChanges(t *testing.T) {
 			}
 			want[i.ID] = i
 			wg.Go(func() {
-				if err := x.Add(i); err != nil {
+				if err := x.Add(i)(); err != nil {
 					t.Error(err)
 				}
 			})
@@ -132,24 +142,88 @@ func TestChanges(t *testing.T) {
 	}
 }
 
+// TestLargeRemove: many at once are record batches of bounded size, and one change.
+func TestLargeRemove(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.arrow")
+	x := open(t, path)
+	const n = compactFrom/2 - 10 // so that the file is not written anew
+	var ids []string
+	var wait func() error
+	for i := range n {
+		item := itemOf(i)
+		ids = append(ids, item.ID)
+		wait = x.Add(item)
+	}
+	if err := wait(); err != nil {
+		t.Fatal(err)
+	}
+	if unknown, err := x.Remove(append(ids, "none")); err != nil || !slices.Equal(unknown, []string{"none"}) {
+		t.Fatalf("%q, %v", unknown, err)
+	}
+	x.Close()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	reader, err := ipc.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := int64(0)
+	for reader.Next() {
+		rows += reader.Record().NumRows()
+		if reader.Record().NumRows() > maxBatch {
+			t.Errorf("a batch of %d rows", reader.Record().NumRows())
+		}
+	}
+	if rows != 2*n || open(t, path).Len() != 0 {
+		t.Errorf("%d rows, want %d", rows, 2*n)
+	}
+}
+
+// TestOrder: of changes to one id the last that was asked for holds, in one group
+// or in several.
+func TestOrder(t *testing.T) {
+	x := open(t, filepath.Join(t.TempDir(), "x.arrow"))
+	for round := range 50 {
+		var wait func() error
+		for n := range 20 {
+			wait = x.Add(Item{ID: "a", Tokens: []int32{int32(n)}, Vector: itemOf(n).Vector})
+		}
+		if err := wait(); err != nil {
+			t.Fatal(err)
+		}
+		if h := search(t, x, []float32{1, 0, 0, 0}, 1); h[0].Tokens[0] != 19 {
+			t.Fatalf("round %d: %v", round, h)
+		}
+	}
+}
+
 func TestSearch(t *testing.T) {
 	x := open(t, filepath.Join(t.TempDir(), "x.arrow"))
 	for id, v := range map[string][]float32{"b": {2, 0, 0, 0}, "a": {1, 0, 0, 0}, "c": {1, 1, 0, 0}, "d": {-1, 0, 0, 0}, "zero": {0, 0, 0, 0}} {
-		if err := x.Add(Item{ID: id, Vector: v}); err != nil {
+		if err := x.Add(Item{ID: id, Vector: v})(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	var got []string
-	for _, h := range x.Search([]float32{3, 0, 0, 0}, 4) {
+	for _, h := range search(t, x, []float32{3, 0, 0, 0}, 4) {
 		got = append(got, fmt.Sprintf("%s %.3f", h.ID, h.Cosine))
 	}
 	if want := []string{"a 1.000", "b 1.000", "c 0.707", "zero 0.000"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if n := len(x.Search([]float32{1, 0, 0, 0}, 0)); n != 0 {
+	if n := len(search(t, x, []float32{1, 0, 0, 0}, 0)); n != 0 {
 		t.Errorf("%d of none", n)
 	}
-	if err := x.Add(Item{ID: "e", Vector: []float32{1}}); err == nil {
+	unwanted := errors.New("nobody wants it")
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(unwanted)
+	if _, err := x.Search(ctx, []float32{1, 0, 0, 0}, 1); !errors.Is(err, unwanted) {
+		t.Error(err)
+	}
+	if err := x.Add(Item{ID: "e", Vector: []float32{1}})(); err == nil {
 		t.Error("a vector of another size was taken")
 	}
 }
@@ -162,7 +236,7 @@ func TestTornTail(t *testing.T) {
 	x := open(t, path)
 	ends := []int64{x.Size()}
 	for n := range 4 {
-		if err := x.Add(itemOf(n)); err != nil {
+		if err := x.Add(itemOf(n))(); err != nil {
 			t.Fatal(err)
 		}
 		ends = append(ends, x.Size())
@@ -186,7 +260,7 @@ func TestTornTail(t *testing.T) {
 		if x.Len() != whole || x.Dropped() != int64(len(data))-ends[whole] {
 			t.Fatalf("%s: %d items, %d bytes dropped; want %d, %d", name, x.Len(), x.Dropped(), whole, int64(len(data))-ends[whole])
 		}
-		if err := x.Add(itemOf(9)); err != nil {
+		if err := x.Add(itemOf(9))(); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		x.Close()
@@ -240,9 +314,9 @@ func TestOtherModel(t *testing.T) {
 	for n := range 600 {
 		i := itemOf(n)
 		i.Tokens = append(i.Tokens, int32(n))
-		go x.Add(i)
+		x.Add(i)
 	}
-	if err := x.Add(Item{ID: "last", Tokens: []int32{7}, Vector: make([]float32, size)}); err != nil {
+	if err := x.Add(Item{ID: "last", Tokens: []int32{7}, Vector: make([]float32, size)})(); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Open(path, Options{Model: "m", Size: size}); err == nil || !strings.Contains(err.Error(), "another program") {
@@ -339,7 +413,7 @@ func addForever(path string) {
 		wg.Go(func() {
 			for n := first + k; ; n += 8 {
 				i := itemOf(n)
-				if err := x.Add(i); err != nil {
+				if err := x.Add(i)(); err != nil {
 					os.Exit(1)
 				}
 				os.Stdout.WriteString(i.ID + "\n")
@@ -368,7 +442,7 @@ func FuzzOpen(f *testing.F) {
 			return
 		}
 		n := x.Len()
-		if err := x.Add(Item{ID: "new", Vector: make([]float32, size)}); err != nil {
+		if err := x.Add(Item{ID: "new", Vector: make([]float32, size)})(); err != nil {
 			t.Fatal(err)
 		}
 		x.Close()

@@ -53,18 +53,18 @@ func (x *Index) load() error {
 	if model != x.options.Model {
 		return x.reembed()
 	}
-	if x.file, err = os.OpenFile(x.path, os.O_RDWR, 0); err != nil {
+	if x.file, err = x.append(); err != nil {
 		return err
 	}
 	x.size = good
 	if x.dropped > 0 {
-		if err := errors.Join(x.file.Truncate(good), x.file.Sync()); err != nil {
-			return err
-		}
+		return errors.Join(x.file.Truncate(good), x.file.Sync())
 	}
-	_, err = x.file.Seek(good, io.SeekStart)
-	return err
+	return nil
 }
+
+// append opens the file for more.
+func (x *Index) append() (*os.File, error) { return os.OpenFile(x.path, os.O_RDWR|os.O_APPEND, 0) }
 
 // identify reads whose vectors a file holds.
 func identify(s *arrow.Schema) (model string, size int, err error) {
@@ -182,9 +182,9 @@ func (x *Index) rewrite() error {
 			return err
 		}
 		size = int64(len(head))
-		for from := 0; from < len(x.items.ids); from += maxGroup {
+		for from := 0; from < len(x.items.ids); from += maxBatch {
 			var rows []row
-			for n := from; n < min(from+maxGroup, len(x.items.ids)); n++ {
+			for n := from; n < min(from+maxBatch, len(x.items.ids)); n++ {
 				rows = append(rows, row{Item: Item{x.items.ids[n], x.items.tokens[n], x.items.vector(n)}})
 			}
 			_, batch, err := encode(x.options, rows)
@@ -201,7 +201,7 @@ func (x *Index) rewrite() error {
 	if err != nil {
 		return err
 	}
-	file, err := os.OpenFile(x.path, os.O_RDWR|os.O_APPEND, 0)
+	file, err := x.append()
 	if err != nil {
 		return err
 	}

@@ -56,11 +56,7 @@ func encode(o Options, rows []row) (head, batch []byte, err error) {
 	}
 	b := array.NewRecordBuilder(memory.DefaultAllocator, s)
 	defer b.Release()
-	zeros := make([]float32, o.Size)
 	for _, r := range rows {
-		if r.removed {
-			r.Vector, r.Tokens = zeros, nil
-		}
 		b.Field(0).(*array.StringBuilder).Append(r.ID)
 		b.Field(1).(*array.BooleanBuilder).Append(r.removed)
 		vectors := b.Field(2).(*array.FixedSizeListBuilder)

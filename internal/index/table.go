@@ -2,6 +2,7 @@ package index
 
 import (
 	"container/heap"
+	"context"
 	"math"
 	"slices"
 )
@@ -86,10 +87,16 @@ func (w *worst) Pop() any {
 	return h
 }
 
-func (t *table) search(vector []float32, k int) []Hit {
+// lookEvery is after how many items a search sees whether it is wanted.
+const lookEvery = 1024
+
+func (t *table) search(ctx context.Context, vector []float32, k int) ([]Hit, error) {
 	norm := math.Sqrt(dot(vector, vector))
 	best := worst{}
 	for n, id := range t.ids {
+		if n%lookEvery == 0 && ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		cosine := 0.0 // of a vector without direction
 		if length := norm * t.norms[n]; length > 0 {
 			cosine = dot(vector, t.vector(n)) / length
@@ -108,5 +115,5 @@ func (t *table) search(vector []float32, k int) []Hit {
 		}
 		return 1
 	})
-	return best
+	return best, nil
 }

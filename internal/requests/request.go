@@ -147,7 +147,8 @@ var requestFields = map[string]bool{"id": true, "tokens": true, "text": true, "t
 	"tokens_b": true, "text_b": true, "label": true}
 
 // Fields cuts a JSON object into those of its fields that are known. A known
-// one may be there once.
+// one may be there once; where one is there twice, those before it come with the
+// error.
 func Fields(line []byte, known map[string]bool) (map[string]json.RawMessage, error) {
 	if !utf8.Valid(line) {
 		at := 0
@@ -186,7 +187,7 @@ func Fields(line []byte, known map[string]bool) (map[string]json.RawMessage, err
 			continue
 		}
 		if fields[key] != nil {
-			return nil, Fail(CodeRequest, "the field %s occurs twice", key)
+			return fields, Fail(CodeRequest, "the field %s occurs twice", key)
 		}
 		fields[key] = value
 	}

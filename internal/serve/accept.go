@@ -3,7 +3,10 @@ package serve
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"time"
+
+	"github.com/creachadair/jrpc2"
 
 	"sftseq/internal/requests"
 )
@@ -16,10 +19,10 @@ func (s *session) accept(m message) *call {
 		s.refuseBare(m)
 		return nil
 	case m.err != nil:
-		s.refuse(nil, fail(codeParse, place{Line: m.line}, "the message is longer than the %d bytes of --max-line", s.server.options.MaxLine))
+		s.unread(nil, fail(codeParse, place{Line: m.line}, "the message is longer than the %d bytes of --max-line", s.server.options.MaxLine))
 		return nil
 	case bytes.HasPrefix(bytes.TrimSpace(m.body), []byte("[")) && !s.bareStream():
-		s.refuse(nil, fail(codeInvalidRequest, place{Line: m.line}, "expected one message, found a list: there are no batches"))
+		s.unread(nil, fail(codeInvalidRequest, place{Line: m.line}, "expected one message, found a list: there are no batches"))
 		return nil
 	case !bytes.Contains(m.body, []byte(`"jsonrpc"`)) && s.acceptBare(m):
 		return nil
@@ -27,7 +30,7 @@ func (s *session) accept(m message) *call {
 	e, bad := parseEnvelope(m)
 	if bad != nil {
 		if !e.other || !s.acceptBare(m) {
-			s.refuse(e.id, bad)
+			s.unread(e.id, bad)
 		}
 		return nil
 	}
@@ -40,7 +43,16 @@ func (s *session) accept(m message) *call {
 		s.notified(e)
 		return nil
 	}
-	return s.requested(e, int64(len(m.body)))
+	return s.requested(e, m)
+}
+
+// unread refuses a message that could not be read. Without an id it may have been a
+// change of a document.
+func (s *session) unread(id json.RawMessage, why *jrpc2.Error) {
+	if id == nil {
+		s.loseEdits(why)
+	}
+	s.refuse(id, why)
 }
 
 // bareStream reports whether the stream is one of bare lines, so that what is
@@ -53,7 +65,7 @@ func (s *session) notified(e envelope) {
 		s.exit()
 		return
 	}
-	if s.life != live {
+	if s.life == born || s.life == down && e.method != cancelMethod {
 		return // as LSP wants it
 	}
 	f, ok := notifications[e.method]
@@ -69,27 +81,28 @@ func (s *session) notified(e envelope) {
 }
 
 // requested refuses a request or returns its call.
-func (s *session) requested(e envelope, size int64) *call {
+func (s *session) requested(e envelope, m message) *call {
 	if f, ok := ordered[e.method]; ok {
 		result, err := f(s, e.params)
 		if err != nil {
 			s.refuse(e.id, asError(err))
 		} else {
-			s.server.metrics.answered(e.method, 0, 0, 0)
+			s.server.metrics.answered(e.method, 0, time.Since(m.received), 0)
 			s.result(e.id, result)
 		}
 		return nil
 	}
 	switch s.life {
 	case born:
-		s.refuse(e.id, fail(codeNotInitialized, nil, "%s: initialize comes first", e.method))
+		s.refuse(e.id, fail(codeNotInitialized, place{Found: e.method}, "%s: initialize comes first", e.method))
 		return nil
 	case down:
-		s.refuse(e.id, fail(codeInvalidRequest, nil, "%s: after shutdown only exit is expected", e.method))
+		s.refuse(e.id, fail(codeInvalidRequest, place{Found: e.method}, "%s: after shutdown only exit is expected", e.method))
 		return nil
 	}
 	s.mu.Lock()
-	inflight, used := len(s.calls), s.ids[string(e.id)] != nil
+	key := keyOf(e.id)
+	inflight, used := len(s.calls), s.ids[key] != nil
 	s.mu.Unlock()
 	if used {
 		s.refuse(e.id, fail(codeInvalidRequest, place{Field: "id", Found: requests.Kind(e.id)}, "id: a request with the same one is not answered yet"))
@@ -99,16 +112,16 @@ func (s *session) requested(e envelope, size int64) *call {
 		s.refuse(e.id, fail(codeBusy, retry{s.server.retryAfter()}, "%d requests wait for an answer, at most %d may", inflight, limit))
 		return nil
 	}
-	if !s.reserve(size) {
-		s.refuse(e.id, fail(codeBusy, retry{s.server.retryAfter()}, "the server keeps as much as --max-memory allows"))
+	s.number++
+	c := &call{session: s, number: s.number, id: e.id, key: key, method: e.method, params: e.params, edits: s.edits, received: m.received}
+	if err := c.reserve(int64(len(m.body))); err != nil {
+		s.refuse(e.id, asError(err))
 		return nil
 	}
-	s.number++
-	c := &call{session: s, number: s.number, id: e.id, method: e.method, params: e.params, model: s.server.acquire(),
-		edits: s.edits, received: time.Now(), bytes: size}
+	c.model = s.server.acquire()
 	c.ctx, c.cancel = context.WithCancelCause(s.ctx)
 	s.mu.Lock()
-	s.calls[c.number], s.ids[string(c.id)] = c, c
+	s.calls[c.number], s.ids[c.key] = c, c
 	s.mu.Unlock()
 	return c
 }

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"encoding/json"
 
 	"sftseq/internal/index"
@@ -18,11 +19,40 @@ type added struct {
 	URI    string `json:"uri,omitempty"`
 }
 
-// add is retrieval/add: an item, or many. An item of a known id is replaced. The
-// answer comes when the items are on the disk.
-func (c *call) add() (any, error) { return c.run("items", addFields, c.addOne) }
+// add is retrieval/add: an item, or many, which go into the index in their order.
+// An item of a known id is replaced. The answer comes when the items are on the
+// disk; once a request is answered it adds nothing more.
+func (c *call) add() (any, error) {
+	a := &adding{call: c, queue: make(chan *addition, maxAdditions), done: make(chan struct{})}
+	go a.store()
+	defer func() {
+		close(a.queue)
+		<-a.done
+	}()
+	return c.run("items", addFields, a.prepare)
+}
 
-func (c *call) addOne(path string, fields map[string]json.RawMessage) *item {
+// adding is a request that adds. What is embedded is handed to the index without
+// waiting for the disk, so that many items share a synchronisation.
+type adding struct {
+	call  *call
+	queue chan *addition
+	done  chan struct{} // closed when the queue has been stored
+}
+
+// maxAdditions is how many items of a request may be under way.
+const maxAdditions = 1024
+
+// addition is an item on its way into the index.
+type addition struct {
+	id      string
+	request *requests.Request
+	job     *job
+	stored  chan func() error // waits for the disk
+}
+
+func (a *adding) prepare(path string, fields map[string]json.RawMessage) *item {
+	c := a.call
 	id, err := itemID(path+"id", fields["id"])
 	if err != nil {
 		return &item{err: err}
@@ -35,13 +65,14 @@ func (c *call) addOne(path string, fields map[string]json.RawMessage) *item {
 	if err != nil {
 		return &item{err: err}
 	}
-	ctx, done := during(c.ctx, q)
-	j := c.session.server.batcher.submit(ctx, c.model, embed, seq.Example{A: r.Sequences[0]})
-	// On its own, so that the items of one request share a synchronisation.
-	stored := make(chan error, 1)
-	go func() { stored <- c.store(id, r, j) }()
-	return &item{jobs: []*job{j}, done: done, result: func([]sft.Output) (any, error) {
-		if err := <-stored; err != nil {
+	x := &addition{id: id, request: r, stored: make(chan func() error, 1)}
+	i := &item{work: embed, examples: []seq.Example{{A: r.Sequences[0]}}, read: []*sequence{q}}
+	i.begun = func() {
+		x.job = i.jobs[0]
+		a.queue <- x
+	}
+	i.result = func([]sft.Output) (any, error) {
+		if err := (<-x.stored)(); err != nil {
 			return nil, err
 		}
 		out := added{ID: id, Length: len(q.tokens)}
@@ -49,20 +80,39 @@ func (c *call) addOne(path string, fields map[string]json.RawMessage) *item {
 			out.URI = q.document.uri
 		}
 		return out, nil
-	}}
+	}
+	return i
 }
 
-// store puts the embedding of a job into the index.
-func (c *call) store(id string, r *requests.Request, j *job) error {
-	out, err := j.wait()
+// store puts the items into the index, in their order.
+func (a *adding) store() {
+	defer close(a.done)
+	for x := range a.queue {
+		wait, err := x.begin(a.call)
+		if err != nil {
+			wait = func() error { return err }
+		}
+		x.stored <- wait
+	}
+}
+
+// begin has the index add the item once it is embedded.
+func (x *addition) begin(c *call) (wait func() error, err error) {
+	out, err := x.job.wait()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	if _, err := requests.NewEmbedding(c.model.config, r, out.Embeddings); err != nil {
-		return err
+	if ctx := x.job.group.ctx; ctx.Err() != nil {
+		return nil, context.Cause(ctx)
 	}
-	if err := c.session.server.index.Add(index.Item{ID: id, Tokens: r.Sequences[0], Vector: out.Embeddings[0]}); err != nil {
-		return indexFailed(err)
+	if _, err := requests.NewEmbedding(c.model.config, x.request, out.Embeddings); err != nil {
+		return nil, err
 	}
-	return nil
+	written := c.session.server.index.Add(index.Item{ID: x.id, Tokens: x.request.Sequences[0], Vector: out.Embeddings[0]})
+	return func() error {
+		if err := written(); err != nil {
+			return indexFailed(err)
+		}
+		return nil
+	}, nil
 }

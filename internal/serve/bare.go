@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"time"
 
@@ -21,6 +22,8 @@ const (
 // bareLines are the lines of a session that are no JSON-RPC: what predict reads.
 type bareLines struct {
 	seen    bool
+	ctx     context.Context // of their jobs: ends with the session or before
+	cancel  context.CancelCauseFunc
 	queue   chan *bareLine
 	pending int // guarded by the session's mutex
 	tokens  int // the same
@@ -52,19 +55,18 @@ func (s *session) acceptBare(m message) bool {
 	if s.life == down && r.Failure == nil {
 		r.Failure = &requests.Failure{Code: requests.CodeRequest, Message: "after shutdown only exit is expected"}
 	}
-	s.queueBare(&bareLine{request: r, model: model, bytes: int64(len(m.body))})
+	s.queueBare(&bareLine{request: r, model: model, bytes: int64(len(m.body)) + tokenBytes*int64(r.Tokens()) + jobBytes, received: m.received})
 	return true
 }
 
 // refuseBare answers a line that could not be read.
 func (s *session) refuseBare(m message) {
 	model := s.server.acquire()
-	s.queueBare(&bareLine{request: model.parser.With(s.name, true, true).Parse(nil, m.line, m.err), model: model})
+	s.queueBare(&bareLine{request: model.parser.With(s.name, true, true).Parse(nil, m.line, m.err), model: model, received: m.received})
 }
 
 // queueBare starts a line's job when there is room for it.
 func (s *session) queueBare(l *bareLine) {
-	l.received = time.Now()
 	tokens := l.request.Tokens()
 	for {
 		s.mu.Lock()
@@ -88,7 +90,7 @@ func (s *session) queueBare(l *bareLine) {
 		}
 	}
 	if l.request.Failure == nil {
-		l.job = s.server.batcher.submit(s.ctx, l.model, classify, l.request.Example())
+		l.job = s.server.batcher.submit(s.bare.ctx, s, l.model, classify, l.request.Example())[0]
 	}
 	s.bare.queue <- l // has room for all that may be pending
 }

@@ -17,15 +17,16 @@ type batcher struct {
 	budget  int           // tokens of a batch, 0 for what a pass takes
 	maxWait time.Duration // for company
 	metrics *metrics
-	before  func(context.Context) // a test may hold a batch here
+	before  func(context.Context)      // a test may hold a batch here
+	lost    func(*served, error) error // what jobs end with if an error is a lost device's, or nil
 
-	mu       sync.Mutex
-	queue    queue
-	running  int // batches
-	long     int // of these, with a sequence beyond the budget
-	perToken time.Duration
-	timer    *time.Timer
-	batches  sync.WaitGroup
+	mu      sync.Mutex
+	queue   queue
+	running int // batches
+	long    int // of these, with a sequence beyond the budget
+	pace    pace
+	timer   *time.Timer
+	batches sync.WaitGroup
 }
 
 // batch is what runs at once.
@@ -35,46 +36,82 @@ type batch struct {
 	cancel context.CancelFunc
 }
 
+// pace is how fast batches are computed. The averages of time and of tokens are
+// apart: a small batch, which takes long for what it is, must not count for more
+// than it is.
+type pace struct{ took, tokens float64 }
+
+func (p *pace) add(took time.Duration, tokens int) {
+	p.took += (float64(took) - p.took) / 8
+	p.tokens += (float64(tokens) - p.tokens) / 8
+}
+
+func (p *pace) of(tokens int) time.Duration {
+	if p.tokens == 0 {
+		return 0
+	}
+	return time.Duration(p.took / p.tokens * float64(tokens))
+}
+
 func newBatcher(budget int, maxWait time.Duration, m *metrics) *batcher {
-	return &batcher{budget: budget, maxWait: maxWait, metrics: m, perToken: time.Microsecond}
+	return &batcher{budget: budget, maxWait: maxWait, metrics: m}
 }
 
-// submit queues a job. When ctx ends its place is free, and its error is the
-// context's cause.
-func (b *batcher) submit(ctx context.Context, m *served, w work, e seq.Example) *job {
-	j := &job{model: m, work: w, example: e, ctx: ctx, arrived: time.Now(), done: make(chan struct{})}
+// budgetOf is how many tokens a batch of a model has.
+func (b *batcher) budgetOf(m *served) int {
+	if b.budget > 0 {
+		return b.budget
+	}
+	return m.Scorer.PassTokens()
+}
+
+// submit queues a job for each example, of a session's share. When ctx ends their
+// places are free, and their errors are the context's cause.
+func (b *batcher) submit(ctx context.Context, s *session, m *served, w work, examples ...seq.Example) []*job {
+	g := &group{session: s, ctx: ctx}
+	g.left.Store(int64(len(examples)))
+	jobs, now := make([]*job, len(examples)), time.Now()
+	for i, e := range examples {
+		jobs[i] = &job{model: m, work: w, example: e, group: g, arrived: now, done: make(chan struct{})}
+	}
 	if ctx.Err() != nil {
-		b.metrics.cancelled.Add(1)
-		j.settle(sft.Output{}, context.Cause(ctx))
-		return j
+		b.metrics.cancelled.Add(int64(len(jobs)))
+		for _, j := range jobs {
+			j.settle(sft.Output{}, context.Cause(ctx))
+		}
+		return jobs
 	}
-	if !m.use() {
-		j.settle(sft.Output{}, errStopped)
-		return j
-	}
-	b.mu.Lock()
-	b.queue.add(j)
-	j.stop = context.AfterFunc(ctx, func() { b.drop(j) })
-	b.start()
-	b.mu.Unlock()
-	return j
-}
-
-// drop ends a job that nobody wants, and its batch if it was the last one there.
-func (b *batcher) drop(j *job) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if !j.settle(sft.Output{}, context.Cause(j.ctx)) {
-		return
+	g.stop = context.AfterFunc(ctx, func() { b.drop(jobs) })
+	for _, j := range jobs {
+		if !m.use() {
+			b.settle(j, sft.Output{}, errStopped)
+			continue
+		}
+		b.queue.add(j, b.budgetOf(m))
 	}
-	b.metrics.cancelled.Add(1)
-	if b.queue.remove(j) {
-		j.model.done()
-		return
-	}
-	if j.batch != nil {
-		if j.batch.wanted--; j.batch.wanted == 0 {
-			j.batch.cancel()
+	b.start()
+	return jobs
+}
+
+// drop ends jobs that nobody wants, and the batches that had no others.
+func (b *batcher) drop(jobs []*job) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, j := range jobs {
+		if !j.settle(sft.Output{}, context.Cause(j.group.ctx)) {
+			continue
+		}
+		b.metrics.cancelled.Add(1)
+		switch {
+		case j.line != nil:
+			b.queue.drop(j)
+			j.model.done()
+		case j.batch != nil:
+			if j.batch.wanted--; j.batch.wanted == 0 {
+				j.batch.cancel()
+			}
 		}
 	}
 }
@@ -82,37 +119,24 @@ func (b *batcher) drop(j *job) {
 // start begins the batches that there are places for. The caller holds b.mu.
 func (b *batcher) start() {
 	for b.queue.jobs > 0 {
-		first := b.any()
-		places, budget := first.Scorer.Lanes(), b.budget
-		if budget == 0 {
-			budget = first.Scorer.PassTokens()
-		}
+		places := b.queue.next(true).model.Scorer.Lanes()
 		if b.running >= places {
 			return
 		}
+		// One place is kept from long sequences, if there are several.
+		first := b.queue.next(b.long == 0 || b.long < places-1)
+		if first == nil {
+			return
+		}
+		budget := b.budgetOf(first.model)
 		if b.running > 0 && b.queue.tokens < budget {
 			if left := b.maxWait - time.Since(b.queue.oldest()); left > 0 {
 				b.wake(left)
 				return
 			}
 		}
-		// One place is kept from long sequences, if there are several.
-		jobs := b.queue.take(budget, b.perToken, b.long == 0 || b.long < places-1)
-		if jobs == nil {
-			return
-		}
-		b.begin(jobs, budget)
+		b.begin(b.queue.take(first, budget), budget)
 	}
-}
-
-// any is the model of some job that waits.
-func (b *batcher) any() *served {
-	for _, c := range b.queue.classes {
-		if len(c) > 0 {
-			return c[0].model
-		}
-	}
-	return nil
 }
 
 // wake has start called later.
@@ -155,7 +179,7 @@ func (b *batcher) begin(jobs []*job, budget int) {
 		}
 		if !interrupted {
 			b.metrics.batch(len(jobs), tokens, took)
-			b.perToken += (took/time.Duration(tokens) - b.perToken) / 8
+			b.pace.add(took, tokens)
 		}
 		for _, j := range jobs {
 			j.model.done()
@@ -168,12 +192,16 @@ func (b *batcher) begin(jobs []*job, budget int) {
 // by one: what is wrong with one is not the others' fault.
 func (b *batcher) run(ctx context.Context, r *batch) {
 	err := b.compute(ctx, r.jobs)
-	if err != nil && len(r.jobs) > 1 && ctx.Err() == nil {
+	lost := b.lost(r.jobs[0].model, err)
+	if lost != nil {
+		err = lost
+	}
+	if err != nil && lost == nil && len(r.jobs) > 1 && ctx.Err() == nil {
 		for _, j := range r.jobs {
 			if j.settled.Load() {
 				continue
 			}
-			if err := b.compute(j.ctx, []*job{j}); err != nil {
+			if err := b.compute(j.group.ctx, []*job{j}); err != nil {
 				b.settle(j, sft.Output{}, err)
 			}
 		}
@@ -226,10 +254,11 @@ func (b *batcher) compute(ctx context.Context, jobs []*job) (err error) {
 	return nil
 }
 
-// settle ends a job that ran.
+// settle ends a job, and with the last one of its group that it is watched.
 func (b *batcher) settle(j *job, out sft.Output, err error) {
-	j.stop()
-	j.settle(out, err)
+	if j.settle(out, err) && j.group.left.Add(-1) == 0 {
+		j.group.stop()
+	}
 }
 
 // waiting is what the queue holds, and how many batches run.
@@ -237,6 +266,13 @@ func (b *batcher) waiting() (jobs, tokens, running int) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.queue.jobs, b.queue.tokens, b.running
+}
+
+// busy is for about how long what waits will be computed.
+func (b *batcher) busy() time.Duration {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.pace.of(b.queue.tokens)
 }
 
 // close waits for the batches that run. Nothing may be submitted any more.

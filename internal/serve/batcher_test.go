@@ -68,45 +68,6 @@ func TestBatchesChangeNoBit(t *testing.T) {
 	}
 }
 
-// TestQueueOrder: short jobs pass a long one, but not for ever, and batches are of
-// one kind and within the budget.
-func TestQueueOrder(t *testing.T) {
-	m := &served{}
-	now := time.Now()
-	at := func(tokens, milliseconds int) *job {
-		return &job{model: m, example: seq.Example{A: make([]int32, tokens)}, arrived: now.Add(time.Duration(milliseconds) * time.Millisecond)}
-	}
-	lengths := func(jobs []*job) (n []int) {
-		for _, j := range jobs {
-			n = append(n, j.tokens())
-		}
-		return n
-	}
-	var q queue
-	for _, j := range []*job{at(5000, 0), at(20, 1), at(30, 2), at(1000, 3), at(25, 10000)} {
-		q.add(j)
-	}
-	odd := at(22, 2)
-	odd.work = embed
-	q.add(odd)
-	if got := lengths(q.take(100, time.Millisecond, true)); !slices.Equal(got, []int{20, 30, 25}) {
-		t.Errorf("first %v", got)
-	}
-	if got := q.take(100, time.Millisecond, true); len(got) != 1 || got[0] != odd {
-		t.Errorf("then %v", lengths(got))
-	}
-	if got := lengths(q.take(2000, time.Millisecond, false)); !slices.Equal(got, []int{1000}) {
-		t.Errorf("without long ones %v", got)
-	}
-	q.add(at(20, 6000))
-	if got := lengths(q.take(100, time.Millisecond, true)); !slices.Equal(got, []int{5000}) {
-		t.Errorf("a long one that has waited: %v", got)
-	}
-	if q.take(100, 0, true); q.jobs != 0 || q.tokens != 0 {
-		t.Errorf("%d jobs, %d tokens are left", q.jobs, q.tokens)
-	}
-}
-
 // hold stops every batch until release is closed.
 func hold(s *Server) (release chan struct{}) {
 	release = make(chan struct{})
@@ -182,11 +143,11 @@ func TestOneFailureAlone(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	m := s.current()
 	release := hold(s)
-	first := s.batcher.submit(context.Background(), m, classify, seq.Example{A: []int32{1}})
-	second := s.batcher.submit(context.Background(), m, classify, seq.Example{A: []int32{1}})
+	first := s.batcher.submit(context.Background(), nil, m, classify, seq.Example{A: []int32{1}})[0]
+	second := s.batcher.submit(context.Background(), nil, m, classify, seq.Example{A: []int32{1}})[0]
 	eventually(t, "not both run", func() bool { _, _, running := s.batcher.waiting(); return running == 2 })
-	good := s.batcher.submit(context.Background(), m, classify, seq.Example{A: []int32{3}})
-	bad := s.batcher.submit(context.Background(), m, classify, seq.Example{A: []int32{99}})
+	good := s.batcher.submit(context.Background(), nil, m, classify, seq.Example{A: []int32{3}})[0]
+	bad := s.batcher.submit(context.Background(), nil, m, classify, seq.Example{A: []int32{99}})[0]
 	close(release)
 	for _, j := range []*job{first, second, good} {
 		if _, err := j.wait(); err != nil {
@@ -197,8 +158,8 @@ func TestOneFailureAlone(t *testing.T) {
 		t.Error("a token out of range was classified")
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
-	cancel(errModified)
-	if _, err := s.batcher.submit(ctx, m, classify, seq.Example{A: []int32{1}}).wait(); !errors.Is(err, errModified) {
+	cancel(errCancelled)
+	if _, err := s.batcher.submit(ctx, nil, m, classify, seq.Example{A: []int32{1}})[0].wait(); !errors.Is(err, errCancelled) {
 		t.Error(err)
 	}
 }

@@ -44,27 +44,45 @@ func (c *call) classifyOne(path string, fields map[string]json.RawMessage) *item
 	return c.classifySequence(what, q, w)
 }
 
-// classifySequence starts the classification of a sequence, or of its windows;
-// what is classify or explain.
+// classifySequence is the classification of a sequence, or of its windows; what is
+// classify or explain.
 func (c *call) classifySequence(what work, q *sequence, w *window) *item {
-	cuts, err := w.cut(c.model.config, q)
+	config := c.model.config
+	cuts, err := w.cut(config, q)
 	if err != nil {
 		return &item{err: err}
 	}
+	i := &item{work: what, read: []*sequence{q}, numbers: predictionNumbers(config)}
 	for _, cut := range cuts {
-		if err := c.reserveFor(what, q, cut.tokens); err != nil {
-			return &item{err: err}
+		i.examples = append(i.examples, seq.Example{A: cut.tokens, Label: seq.NoLabel})
+		i.numbers += predictionNumbers(config)
+		if what == explain {
+			i.numbers += explanationNumbers(config, cut.tokens)
 		}
 	}
-	ctx, done := during(c.ctx, q)
-	i := &item{done: done}
-	for _, cut := range cuts {
-		i.jobs = append(i.jobs, c.session.server.batcher.submit(ctx, c.model, what, seq.Example{A: cut.tokens, Label: seq.NoLabel}))
-	}
 	i.result = func(outputs []sft.Output) (any, error) {
-		return newClassification(c.model.config, q, w, cuts, outputs)
+		return newClassification(config, q, w, cuts, outputs)
 	}
 	return i
+}
+
+// predictionNumbers is how many numbers a prediction has: logits, probabilities.
+func predictionNumbers(config *sft.Config) int { return 2 * config.NumLabels }
+
+// classifyText classifies a document's text.
+func (c *call) classifyText(q *sequence, text string, w *window) (out classification, err error) {
+	defer c.recovered(&err)
+	if q.tokens, err = c.encodeText(q.field, text); err != nil {
+		return out, err
+	}
+	i := c.classifySequence(classify, q, w)
+	c.start(i)
+	defer c.close(i)
+	result, err := c.wait(i)
+	if err != nil {
+		return out, err
+	}
+	return result.(classification), nil
 }
 
 func newClassification(config *sft.Config, q *sequence, w *window, cuts []cut, outputs []sft.Output) (any, error) {

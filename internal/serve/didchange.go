@@ -3,6 +3,7 @@ package serve
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -15,8 +16,8 @@ type changeParams struct {
 // change replaces a range of a document, or all of it.
 type change struct {
 	Range *struct {
-		Start int `json:"start"`
-		End   int `json:"end"`
+		Start *int `json:"start"`
+		End   *int `json:"end"`
 	} `json:"range"`
 	Text *string `json:"text"`
 }
@@ -26,16 +27,23 @@ type change struct {
 // text is then not the client's any more.
 func (s *session) didChange(params json.RawMessage) error {
 	var p changeParams
-	if err := unmarshal("params", params, &p, "an object with uri, version and changes"); err != nil {
-		return err
-	}
+	bad := unmarshal(wholeParams, params, &p, "an object with uri, version and changes")
 	d := s.documents.find(p.URI)
-	if d == nil {
+	switch {
+	case d == nil && bad != nil && p.URI == "":
+		s.loseEdits(bad)
+		return bad
+	case d == nil && bad != nil:
+		return bad
+	case d == nil:
 		return unknownDocument(p.URI)
 	}
 	s.edits++
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if bad != nil {
+		return d.breaks(bad)
+	}
 	if p.Version == nil || *p.Version <= d.version {
 		return d.breaks(badParam("version", "expected one above %d", d.version))
 	}
@@ -49,13 +57,29 @@ func (s *session) didChange(params json.RawMessage) error {
 	return nil
 }
 
-// breaks notes that the document's text is not the client's.
+// loseEdits breaks every open document: a message that could not be read may have
+// been a change of any.
+func (s *session) loseEdits(why error) {
+	s.documents.mu.Lock()
+	defer s.documents.mu.Unlock()
+	s.edits++
+	for _, d := range s.documents.open {
+		d.mu.Lock()
+		d.breaks(why)
+		d.mu.Unlock()
+	}
+}
+
+// breaks notes that the document's text is not the client's. The caller holds d.mu.
 func (d *document) breaks(err error) error {
 	d.renew(d.version)
 	d.quiet()
 	d.broken = err
 	return err
 }
+
+// spareText is the room that any document may have beyond twice its length.
+const spareText = 4096
 
 // apply makes one change. The caller holds d.mu.
 func (d *document) apply(c change) error {
@@ -67,8 +91,11 @@ func (d *document) apply(c change) error {
 		if d.broken != nil {
 			return fmt.Errorf("an earlier change could not be applied: %w", d.broken)
 		}
+		if c.Range.Start == nil || c.Range.End == nil {
+			return fmt.Errorf("range: expected start and end")
+		}
 		var err error
-		if start, end, err = d.bytes(c.Range.Start, c.Range.End); err != nil {
+		if start, end, err = d.bytes(*c.Range.Start, *c.Range.End); err != nil {
 			return err
 		}
 	}
@@ -93,9 +120,12 @@ func (d *document) apply(c change) error {
 		copy(d.text[start:], text)
 		d.text = d.text[:start+len(text)+len(tail)]
 	}
+	// What is counted is the length: room for what is gone is given back.
+	if cap(d.text) > 2*len(d.text)+spareText {
+		d.text = slices.Clone(d.text)
+	}
 	if c.Range == nil {
 		d.broken = nil
-		d.units = units(d.text)
 	}
 	return nil
 }

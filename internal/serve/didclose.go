@@ -7,7 +7,7 @@ func (s *session) didClose(params json.RawMessage) error {
 	var p struct {
 		URI string `json:"uri"`
 	}
-	if err := unmarshal("params", params, &p, "an object with uri"); err != nil {
+	if err := unmarshal(wholeParams, params, &p, "an object with uri"); err != nil {
 		return err
 	}
 	s.edits++

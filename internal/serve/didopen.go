@@ -2,7 +2,6 @@ package serve
 
 import (
 	"encoding/json"
-	"fmt"
 	"unicode/utf8"
 )
 
@@ -17,10 +16,13 @@ type openParams struct {
 // didOpen is sequence/didOpen. A document that is open already is replaced.
 func (s *session) didOpen(params json.RawMessage) error {
 	var p openParams
-	if err := unmarshal("params", params, &p, "an object with uri, version and text"); err != nil {
-		return err
+	err := unmarshal(wholeParams, params, &p, "an object with uri, version and text")
+	if p.URI != nil {
+		s.closeDocument(*p.URI) // whatever is wrong, the text before is not the client's any more
 	}
 	switch {
+	case err != nil:
+		return err
 	case p.URI == nil || *p.URI == "":
 		return badParam("uri", "it is missing")
 	case p.Version == nil:
@@ -32,7 +34,6 @@ func (s *session) didOpen(params json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	s.closeDocument(*p.URI)
 	s.documents.mu.Lock()
 	count := len(s.documents.open)
 	s.documents.mu.Unlock()
@@ -44,7 +45,9 @@ func (s *session) didOpen(params json.RawMessage) error {
 	}
 	s.edits++
 	d := &document{session: s, uri: *p.URI, window: w, text: []byte(*p.Text)}
-	d.units = units(d.text)
+	if s.utf16 {
+		d.units = units(d.text)
+	}
 	s.documents.mu.Lock()
 	if s.documents.open == nil {
 		s.documents.open = map[string]*document{}
@@ -89,6 +92,4 @@ func unitsOf(r rune) int {
 }
 
 // unknownDocument is for what names a document that is not open.
-func unknownDocument(uri string) error {
-	return badParam("uri", "%s", fmt.Sprintf("no document %q is open", uri))
-}
+func unknownDocument(uri string) error { return badParam("uri", "no document %q is open", uri) }

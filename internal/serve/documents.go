@@ -22,7 +22,7 @@ type document struct {
 
 	mu      sync.Mutex
 	text    []byte
-	units   int // of UTF-16
+	units   int // of UTF-16, if the client counts these
 	version int64
 	edited  uint64 // the session's edits when it was changed last
 	broken  error  // why its text is not the client's any more
@@ -37,6 +37,15 @@ func (d *documents) find(uri string) *document {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.open[uri]
+}
+
+// hasten begins what waits until documents are left alone.
+func (d *documents) hasten() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, doc := range d.open {
+		doc.hasten()
+	}
 }
 
 // close ends all documents, at the end of the session.
@@ -64,9 +73,16 @@ func (d *document) close() {
 // quiet takes back a classification that has not begun. The caller holds d.mu.
 func (d *document) quiet() {
 	if d.timer != nil && d.timer.Stop() {
-		d.session.work.Done()
+		d.session.pushing(-1)
 	}
 	d.timer = nil
+}
+
+// now is the version that the document has.
+func (d *document) now() int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.version
 }
 
 // renew begins a new version: what was computed of the old one is not wanted any
@@ -89,19 +105,41 @@ func (c *call) openDocument(path string, value json.RawMessage) (*sequence, erro
 	if d == nil {
 		return nil, badParam(path, "no document %q is open", uri)
 	}
+	q := &sequence{field: path, document: d}
+	text, err := c.textOf(q)
+	if err != nil {
+		return nil, err
+	}
+	defer c.free(int64(len(text)))
+	q.tokens, err = c.encodeText(path, text)
+	return q, err
+}
+
+// textOf copies the text of a sequence's document, and reserves memory for it.
+func (c *call) textOf(q *sequence) (string, error) {
+	d := q.document
 	d.mu.Lock()
-	edited, broken, text := d.edited, d.broken, string(d.text)
-	q := &sequence{field: path, document: d, version: d.version, changed: d.ctx}
-	d.mu.Unlock()
+	defer d.mu.Unlock()
 	switch {
-	case edited > c.edits:
-		return nil, errModified
-	case broken != nil:
-		return nil, fail(codeFailed, place{Field: path}, "%s: %s; open it again", path, asError(broken).Message)
+	case d.closed || d.edited > c.edits:
+		return "", modified(q.field, d.uri, d.version)
+	case d.broken != nil:
+		return "", fail(codeFailed, place{Field: q.field}, "%s: %s; open it again", q.field, asError(d.broken).Message)
 	}
-	var err error
-	if q.tokens, err = c.model.parser.Encode(text); err != nil {
-		return nil, badParam(path, "%v", err)
+	if err := c.reserve(int64(len(d.text))); err != nil {
+		return "", err
 	}
-	return q, nil
+	q.version, q.changed = d.version, d.ctx
+	return string(d.text), nil
+}
+
+// encodeText turns text into tokens; field is where it comes from.
+func (c *call) encodeText(field, text string) ([]int32, error) {
+	return c.tokenize(len(text), func() ([]int32, error) {
+		tokens, err := c.model.parser.Encode(text)
+		if err != nil {
+			return nil, badParam(field, "%v", err)
+		}
+		return tokens, nil
+	})
 }

@@ -168,7 +168,7 @@ func TestDocumentChangesMeanwhile(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Debounce = time.Hour
 	s := start(t, o)
-	hold(s)
+	release := hold(s)
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "[MAX 2 9 ]"})
 	c.request(1, "sequence/classify", map[string]any{"uri": "u"})
@@ -176,11 +176,12 @@ func TestDocumentChangesMeanwhile(t *testing.T) {
 	c.request(2, "sequence/classify", map[string]any{"uri": "u"}) // maybe not yet looked at
 	c.notify("sequence/didChange", map[string]any{"uri": "u", "version": 2, "changes": []any{}})
 	for range 2 {
-		if m := c.message(); m.Error == nil || m.Error.Code != -32801 {
+		if m := c.message(); m.Error == nil || m.Error.Code != -32801 || string(m.Error.Data) != `{"field":"uri","uri":"u","version":2}` {
 			t.Errorf("%s: %s, %+v", m.ID, m.Result, m.Error)
 		}
 	}
 	eventually(t, "the batch goes on", func() bool { jobs, _, running := s.batcher.waiting(); return running+jobs == 0 })
+	close(release)
 }
 
 // TestLongDocument: one that is too long is reported, unless a window is asked for.
@@ -199,5 +200,101 @@ func TestLongDocument(t *testing.T) {
 	decode(t, c.message().Params, &p)
 	if p.Error != nil || len(p.Windows) != 3 || p.Window.End != 6000 || p.Windows[2].Start != 2000 {
 		t.Errorf("%+v", p)
+	}
+}
+
+// TestLostChanges: after a change that cannot be read, whichever it was, nothing is
+// said of a text that may not be the client's, until that comes whole.
+func TestLostChanges(t *testing.T) {
+	for _, c := range []struct{ name, message, why string }{
+		{"a position of lines", `{"jsonrpc":"2.0","method":"sequence/didChange","params":{"uri":"u","version":2,"changes":[{"range":{"start":{"line":0,"character":5},"end":6},"text":"7"}]}}`, "changes.range.start: expected a whole number, found an object"},
+		{"a number in quotes", `{"jsonrpc":"2.0","method":"sequence/didChange","params":{"uri":"u","version":"2","changes":[]}}`, "version: expected a whole number, found a string"},
+		{"no end", `{"jsonrpc":"2.0","method":"sequence/didChange","params":{"uri":"u","version":2,"changes":[{"range":{"start":5},"text":"7"}]}}`, "range: expected start and end"},
+		{"no uri", `{"jsonrpc":"2.0","method":"sequence/didChange","params":{"uri":5,"version":2,"changes":[{"text":"7"}]}}`, "uri: expected a string, found a number"},
+		{"no parameters", `{"jsonrpc":"2.0","method":"sequence/didChange","params":[]}`, "expected an object with uri"},
+		{"no JSON", `{"jsonrpc":"2.0","method":"sequence/didChange","params":{"uri":"u"`, "not JSON"},
+		{"a list", `[{"jsonrpc":"2.0","method":"sequence/didChange","params":{}}]`, "there are no batches"},
+		{"a long one", `{"jsonrpc":"2.0","method":"sequence/didChange","params":{"uri":"u","version":2,"changes":[{"text":"` + strings.Repeat("1", 2000) + `"}]}}`, "--max-line"},
+		{"opening again", `{"jsonrpc":"2.0","method":"sequence/didOpen","params":{"uri":"u","version":"2","text":"7"}}`, "no document"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := testOptions(t, "pre")
+			o.MaxLine = 1000
+			s := start(t, o)
+			x := dial(t, s).initialize(struct{}{})
+			x.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "[MAX 2 9 ]"})
+			x.message() // the push
+			x.send(c.message)
+			x.message() // what is wrong
+			x.notify("sequence/didChange", map[string]any{"uri": "u", "version": 3, "changes": []any{map[string]any{"range": map[string]any{"start": 0, "end": 0}, "text": " "}}})
+			x.message()
+			x.request(1, "sequence/classify", map[string]any{"uri": "u"})
+			if m := x.message(); m.Error == nil || !strings.Contains(m.Error.Message, c.why) {
+				t.Errorf("%s: %s, %+v; want %q", m.Method, m.Params, m.Error, c.why)
+			}
+			if c.name == "opening again" {
+				return
+			}
+			x.notify("sequence/didChange", map[string]any{"uri": "u", "version": 4, "changes": []any{map[string]any{"text": "[MIN 2 9 ]"}}})
+			x.call(2, "sequence/classify", map[string]any{"uri": "u"}, nil)
+		})
+	}
+}
+
+// TestDocumentGivesBack: a text that has become short keeps no long one's room.
+func TestDocumentGivesBack(t *testing.T) {
+	o := testOptions(t, "pre")
+	o.Debounce = time.Hour
+	s := start(t, o)
+	c := dial(t, s).initialize(struct{}{})
+	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": strings.Repeat("1", 1<<20)})
+	c.notify("sequence/didChange", map[string]any{"uri": "u", "version": 2, "changes": []any{map[string]any{"range": map[string]any{"start": 10, "end": 1 << 20}, "text": ""}}})
+	c.call(1, "model/info", nil, nil)
+	if text := documentText(s, "u"); text != "1111111111" {
+		t.Fatalf("%.30q", text)
+	}
+	for x := range s.sessions {
+		if room := cap(x.documents.find("u").text); room > 2*spareText {
+			t.Errorf("room for %d bytes", room)
+		}
+	}
+}
+
+// TestEndTellsClasses: the end of the input leaves no document without its class,
+// and exit does not wait for any.
+func TestEndTellsClasses(t *testing.T) {
+	o := testOptions(t, "pre")
+	o.Debounce = time.Hour
+	s := start(t, o)
+	for _, exit := range []bool{false, true} {
+		c := dial(t, s).initialize(struct{}{})
+		for _, uri := range []string{"a", "b"} {
+			c.notify("sequence/didOpen", map[string]any{"uri": uri, "version": 1, "text": "[MAX 2 9 ]"})
+		}
+		want := 2
+		if exit {
+			c.call(1, "shutdown", nil, nil)
+			c.notify("exit", nil)
+			want = 0
+		} else {
+			c.closeWrite()
+		}
+		pushes, status := c.end()
+		if len(pushes) != want || status != 0 {
+			t.Errorf("%q, status %d", pushes, status)
+		}
+	}
+}
+
+// TestCancelAfterShutdown: what was asked before may be cancelled.
+func TestCancelAfterShutdown(t *testing.T) {
+	s := start(t, testOptions(t, "pre"))
+	hold(s)
+	c := dial(t, s).initialize(struct{}{})
+	c.request(1, "sequence/classify", map[string]any{"tokens": []int{1}})
+	c.call(2, "shutdown", nil, nil)
+	c.notify("$/cancelRequest", map[string]any{"id": 1})
+	if m := c.answer(1); m.Error == nil || m.Error.Code != -32800 {
+		t.Errorf("%s, %+v", m.Result, m.Error)
 	}
 }

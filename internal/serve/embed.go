@@ -29,9 +29,7 @@ func (c *call) embedOne(path string, fields map[string]json.RawMessage) *item {
 	if err != nil {
 		return &item{err: err}
 	}
-	ctx, done := during(c.ctx, q)
-	j := c.session.server.batcher.submit(ctx, c.model, embed, seq.Example{A: r.Sequences[0]})
-	return &item{jobs: []*job{j}, done: done, result: func(outputs []sft.Output) (any, error) {
+	return &item{work: embed, examples: []seq.Example{{A: r.Sequences[0]}}, read: []*sequence{q}, numbers: c.model.config.HiddenSize, result: func(outputs []sft.Output) (any, error) {
 		var out embedded
 		if q.document != nil {
 			out.URI, out.Version = q.document.uri, &q.version

@@ -23,6 +23,16 @@ var envelopeFields = map[string]bool{"jsonrpc": true, "id": true, "method": true
 // maxID is the most bytes that an id may have.
 const maxID = 256
 
+// keyOf is the same for an id however it is written: "a" is "\u0061". A number is no
+// string.
+func keyOf(id json.RawMessage) string {
+	var text string
+	if json.Unmarshal(id, &text) != nil {
+		return string(id)
+	}
+	return `"` + text
+}
+
 // parseEnvelope reads a JSON-RPC message. On an error the id is set if it could
 // be read, so that the client knows which message was wrong.
 func parseEnvelope(m message) (envelope, *jrpc2.Error) {

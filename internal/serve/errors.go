@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 
 	"github.com/creachadair/jrpc2"
 
@@ -29,7 +30,6 @@ const (
 // Why a context of this package ends.
 var (
 	errCancelled = &jrpc2.Error{Code: codeCancelled, Message: "cancelled by the client"}
-	errModified  = &jrpc2.Error{Code: codeModified, Message: "the document changed meanwhile"}
 	errStopped   = &jrpc2.Error{Code: codeStopped, Message: "the server is stopping"}
 )
 
@@ -52,6 +52,18 @@ func fail(code jrpc2.Code, data any, format string, args ...any) *jrpc2.Error {
 	return (&jrpc2.Error{Code: code, Message: fmt.Sprintf(format, args...)}).WithData(data)
 }
 
+// edited is the data of the error that a document has changed for.
+type edited struct {
+	Field   string `json:"field"`
+	URI     string `json:"uri"`
+	Version int64  `json:"version"` // that it has now
+}
+
+// modified is what a request ends with whose document is not what it was.
+func modified(field, uri string, version int64) *jrpc2.Error {
+	return fail(codeModified, edited{field, uri, version}, "%s: %s changed meanwhile", field, uri)
+}
+
 // badParam is what is wrong with a field of params.
 func badParam(field, format string, args ...any) *jrpc2.Error {
 	return fail(codeParams, place{Field: field}, "%s: %s", field, fmt.Sprintf(format, args...))
@@ -72,10 +84,47 @@ func asError(err error) *jrpc2.Error {
 	return fail(codeFailed, nil, "%v", err)
 }
 
-// unmarshal reads a field of params.
+// unmarshal reads a field of params, or params itself. What could be read is there
+// even where something else is wrong.
 func unmarshal(field string, value json.RawMessage, into any, expected string) error {
-	if err := json.Unmarshal(value, into); err != nil {
+	err := json.Unmarshal(value, into)
+	var wrong *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &wrong) || wrong.Field == "":
 		return badParam(field, "expected %s, found %s", expected, requests.Kind(value))
+	case field != wholeParams:
+		return badParam(field+"."+wrong.Field, "expected %s, found %s", kindOf(wrong.Type), foundKind(wrong.Value))
 	}
-	return nil
+	return badParam(wrong.Field, "expected %s, found %s", kindOf(wrong.Type), foundKind(wrong.Value))
+}
+
+// wholeParams is the place of params as a whole, which their fields' paths leave out.
+const wholeParams = "params"
+
+// foundKind says what encoding/json has found.
+func foundKind(value string) string {
+	switch value {
+	case "array":
+		return "a list"
+	case "object":
+		return "an object"
+	}
+	return "a " + value
+}
+
+// kindOf says what JSON has for a type.
+func kindOf(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Pointer:
+		return kindOf(t.Elem())
+	case reflect.String:
+		return "a string"
+	case reflect.Int, reflect.Int64:
+		return "a whole number"
+	case reflect.Slice:
+		return "a list"
+	}
+	return "an object"
 }

@@ -20,24 +20,14 @@ func parseExplain(path string, value json.RawMessage) (work, error) {
 	return classify, nil
 }
 
-// explainedBytes is about what a number of an explanation takes, with its text.
-const explainedBytes = 16
-
-// reserveFor takes memory for the explanation of what is read of a sequence, until
-// the call is answered. It has a number for each token, and a few bytes may ask for
-// many windows of a document.
-func (c *call) reserveFor(what work, q *sequence, tokens []int32) error {
-	if what != explain {
-		return nil
+// explanationNumbers is how many numbers the explanations of sequences have: one
+// for each token, and three for each that a layer has sampled.
+func explanationNumbers(config *sft.Config, sequences ...[]int32) int {
+	n := 0
+	for _, tokens := range sequences {
+		n += len(tokens) + 3*min(len(tokens), 2*config.NumSampledTokens)*config.NumLayers
 	}
-	config := c.model.config
-	sampled := min(len(tokens), 2*config.NumSampledTokens)
-	n := explainedBytes * int64(len(tokens)+3*sampled*config.NumLayers)
-	if !c.session.reserve(n) {
-		return fail(codeBusy, retry{c.session.server.retryAfter()}, "%s: to explain it would take more than --max-memory allows", q.field)
-	}
-	c.bytes += n
-	return nil
+	return n
 }
 
 // shift has positions in windows count from the start of the whole sequence.

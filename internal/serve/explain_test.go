@@ -156,7 +156,7 @@ func TestExplainRefused(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	c.refuse(3, "sequence/classify", map[string]any{"text": strings.Repeat("1 ", 5000), "explain": true,
-		"window": map[string]any{"policy": "sliding", "length": 4000, "stride": 1}}, -32000, "--max-memory")
+		"window": map[string]any{"policy": "sliding", "length": 4000, "stride": 1}}, -32602, "--max-memory")
 	release := hold(s)
 	c.request(4, "sequence/classify", map[string]any{"tokens": []int{1, 2}, "explain": true})
 	eventually(t, "nothing runs", func() bool { _, _, running := s.batcher.waiting(); return running == 1 })

@@ -6,9 +6,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
+	"time"
 
 	"sftseq/internal/jsonlines"
 )
@@ -24,6 +28,8 @@ type message struct {
 	body []byte
 	line int   // where it begins; in LSP framing its number
 	err  error // why there is no body: it can be answered, and reading goes on
+
+	received time.Time // when it was read, set by the session
 }
 
 // frames cuts a stream into messages and writes them. Those of jrpc2 have no
@@ -42,6 +48,28 @@ func newFrames(framing string, r io.Reader, w io.Writer, limit int) frames {
 	return &lineFrames{r: jsonlines.NewReader(r, limit), w: w}
 }
 
+// outlet is the way to the client. It knows since when the client has not read.
+type outlet struct {
+	w     io.Writer
+	since atomic.Pointer[time.Time] // of the write that goes on; frames make one at a time
+}
+
+func (o *outlet) Write(p []byte) (int, error) {
+	now := time.Now()
+	o.since.Store(&now)
+	defer o.since.Store(nil)
+	return o.w.Write(p)
+}
+
+// blocked reports whether the client does not read.
+func (o *outlet) blocked() bool {
+	since := o.since.Load()
+	return since != nil && time.Since(*since) > blockedAfter
+}
+
+// blockedAfter is how long a write to a client that reads may take.
+const blockedAfter = 100 * time.Millisecond
+
 type lineFrames struct {
 	r  *jsonlines.Reader
 	mu sync.Mutex
@@ -50,6 +78,9 @@ type lineFrames struct {
 
 func (f *lineFrames) read() (message, error) {
 	line, err := f.r.Next()
+	if f.r.Line() == 1 && isHTTP(string(line)) {
+		return message{}, errHTTP
+	}
 	var long *jsonlines.TooLong
 	if err != nil && !errors.As(err, &long) {
 		return message{}, err
@@ -80,6 +111,15 @@ const (
 
 // errHeader ends a session: where the next message begins cannot be known.
 type errHeader struct{ error }
+
+// errHTTP ends the session of a browser, which would take the body of a request for
+// messages: any page may have it ask a port of this machine.
+var errHTTP = errHeader{errors.New("this is HTTP, which is not spoken here")}
+
+var requestLine = regexp.MustCompile(`^[A-Z]+ \S+ HTTP/`)
+
+// isHTTP reports whether a stream that begins with a line is one of HTTP.
+func isHTTP(line string) bool { return requestLine.MatchString(line[:min(len(line), maxHeader)]) }
 
 func (f *lspFrames) read() (message, error) {
 	length, err := f.header()
@@ -112,6 +152,9 @@ func (f *lspFrames) header() (int64, error) {
 		if err != nil {
 			return 0, errHeader{fmt.Errorf("header: %w", err)}
 		}
+		if f.count == 0 && n == 0 && isHTTP(line) {
+			return 0, errHTTP
+		}
 		if line == "" && length >= 0 {
 			return length, nil
 		}
@@ -119,17 +162,24 @@ func (f *lspFrames) header() (int64, error) {
 		if !ok || n == maxHeaders {
 			return 0, errHeader{fmt.Errorf("expected a header with Content-Length, found %.40q", line)}
 		}
-		if !strings.EqualFold(strings.TrimSpace(name), "Content-Length") {
-			continue
-		}
 		value = strings.TrimSpace(value)
-		v, err := strconv.ParseInt(value, 10, 64)
-		if err != nil || v < 0 || v > 1<<40 || length >= 0 {
-			return 0, errHeader{fmt.Errorf("Content-Length: expected one plain number, found %.40q", value)}
+		switch strings.ToLower(strings.TrimSpace(name)) {
+		case "content-length":
+			v, err := strconv.ParseUint(value, 10, 40)
+			if err != nil || length >= 0 {
+				return 0, errHeader{fmt.Errorf("Content-Length: expected one plain number, found %.40q", value)}
+			}
+			length = int64(v)
+		case "content-type":
+			if _, p, err := mime.ParseMediaType(value); err == nil && p["charset"] != "" && !utf8Name.MatchString(p["charset"]) {
+				return 0, errHeader{fmt.Errorf("Content-Type: expected the charset utf-8, found %.40q", p["charset"])}
+			}
 		}
-		length = v
 	}
 }
+
+// utf8Name is UTF-8 as LSP has it, and as it had it once.
+var utf8Name = regexp.MustCompile(`(?i)^utf-?8$`)
 
 func (f *lspFrames) headerLine() (string, error) {
 	var line []byte

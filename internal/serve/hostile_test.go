@@ -1,17 +1,22 @@
 package serve
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
+	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/creachadair/jrpc2"
 )
 
 // endless is a line without an end.
@@ -43,23 +48,45 @@ func TestHostileStreams(t *testing.T) {
 		{"a huge exponent", Lines, strings.NewReader(`{"tokens":[1e999999999]}` + "\n"), "-32602"},
 		{"broken UTF-8", Lines, strings.NewReader("{\"text\":\"\xff\"}\n"), "-32700"},
 		{"an end in mid-line", Lines, strings.NewReader(`{"jsonrpc":"2.0","id":1,"meth`), "-32700"},
-		{"a header that lies", LSP, strings.NewReader("Content-Length: 1000000000\r\n\r\n{}"), ""},
+		{"a header that lies", LSP, strings.NewReader("Content-Length: 1000000000\r\n\r\n{}"), "-32700"},
 		{"a header without a number", LSP, strings.NewReader("Content-Length: -1\r\n\r\n{}"), "-32700"},
 		{"two lengths", LSP, strings.NewReader("Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}"), "-32700"},
 		{"a body of 1 GiB", LSP, io.MultiReader(strings.NewReader(fmt.Sprintf("Content-Length: %d\r\n\r\n", huge)), io.LimitReader(endless{}, huge), strings.NewReader("Content-Length: 14\r\n\r\n{\"tokens\":[1]}")), `"label"`},
 		{"a header without an end", LSP, io.LimitReader(endless{}, 1e8), "-32700"},
 		{"headers without an end", LSP, strings.NewReader(strings.Repeat("a: b\r\n", 1e5)), "-32700"},
 		{"no header", LSP, strings.NewReader("{\"tokens\":[1]}\n"), "-32700"},
+		{"a signed length", LSP, strings.NewReader("Content-Length: +2\r\n\r\n{}"), "one plain number"},
+		{"another charset", LSP, strings.NewReader("Content-Type: application/vscode-jsonrpc; charset=utf-16\r\nContent-Length: 2\r\n\r\n{}"), "expected the charset utf-8"},
+		{"the old name of UTF-8", LSP, strings.NewReader("Content-Type: application/vscode-jsonrpc; charset=utf8\r\nContent-Length: 14\r\n\r\n{\"tokens\":[1]}"), `"label"`},
 		{"an empty body", LSP, strings.NewReader("Content-Length: 0\r\n\r\n"), "-32700"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := testOptions(t, "pre")
 			o.Framing = c.framing
 			s := start(t, o)
+			other := dial(t, s).initialize(struct{}{})
+			ended, served := make(chan struct{}), make(chan int)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
+			go func() { // is served meanwhile
+				for n := 0; ; n++ {
+					other.call(n, "sequence/classify", map[string]any{"tokens": []int{1, 2}}, nil)
+					select {
+					case <-ended:
+						served <- n
+						return
+					case <-time.After(10 * time.Millisecond):
+					}
+				}
+			}()
 			var out bytes.Buffer
+			began := time.Now()
 			s.Serve("standard input", c.in, &out, false)
+			took := time.Since(began)
+			close(ended)
+			if n := <-served; time.Duration(n) < took/(200*time.Millisecond) {
+				t.Errorf("the other session had %d answers in %v", n, took)
+			}
 			runtime.ReadMemStats(&after)
 			if !strings.Contains(out.String(), c.want) {
 				t.Errorf("%.300s; want %s", out.String(), c.want)
@@ -68,6 +95,21 @@ func TestHostileStreams(t *testing.T) {
 				t.Errorf("%d MiB of memory were taken", taken>>20)
 			}
 		})
+	}
+}
+
+// TestHTTP: the body of a browser's request is not read as messages.
+func TestHTTP(t *testing.T) {
+	for framing, text := range map[string]string{
+		Lines: "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 15\r\n\r\n{\"tokens\":[1]}\n",
+		LSP:   "POST /a:b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 15\r\n\r\n{\"tokens\":[1]}\n",
+	} {
+		o := testOptions(t, "pre")
+		o.Framing = framing
+		var out bytes.Buffer
+		if status := start(t, o).Serve("browser", strings.NewReader(text), &out, false); status != 1 || !strings.Contains(out.String(), "this is HTTP") || strings.Contains(out.String(), "label") {
+			t.Errorf("%s: status %d, %s", framing, status, out.String())
+		}
 	}
 }
 
@@ -96,10 +138,11 @@ func FuzzStream(f *testing.F) {
 			newFrames(framing, nil, &head, 0).write([]byte(`{"jsonrpc":"2.0","id":"initialize","method":"initialize"}`))
 			text = append(head.Bytes(), text...)
 		}
-		server := &Server{options: s.options, log: s.log, memory: memory{limit: 1 << 30}, metrics: s.metrics, batcher: s.batcher, model: s.model, sessions: map[*session]struct{}{}}
+		server := &Server{options: s.options, log: s.log, memory: memory{limit: 1 << 30}, metrics: s.metrics, batcher: s.batcher, model: s.model, sessions: map[*session]struct{}{}, grace: time.Minute}
 		server.options.Framing = framing
 		var out bytes.Buffer
 		server.Serve("f", bytes.NewReader(text), &out, false)
+		requests, total, exit := expected(framing, text, o.MaxLine)
 		answers := newFrames(framing, &out, nil, 1<<30)
 		for {
 			m, err := answers.read()
@@ -111,6 +154,18 @@ func FuzzStream(f *testing.F) {
 			}
 			var a anyMessage
 			decode(t, m.body, &a)
+			if a.Method != "" {
+				continue
+			}
+			total--
+			if id := string(a.ID); bytes.Contains(m.body, []byte(`"jsonrpc"`)) && id != "null" {
+				if requests[id]--; requests[id] < 0 {
+					t.Fatalf("%s: an answer to nothing, or a second one: %s", id, m.body)
+				}
+			}
+		}
+		if total < 0 || total > 0 && !exit {
+			t.Errorf("%d answers are missing", total)
 		}
 		if used := server.memory.used.Load(); used != 0 {
 			t.Fatalf("%d bytes are still counted", used)
@@ -118,8 +173,70 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// TestSlowReader: a client that never reads stops itself alone, and ends when the
-// server does.
+// expected is what a stream wants to be answered, up to exit: how often each id of
+// JSON-RPC at most, and how many messages of any kind. Exit may come before answers.
+func expected(framing string, text []byte, limit int) (ids map[string]int, total int, exit bool) {
+	ids = map[string]int{}
+	in := newFrames(framing, bytes.NewReader(text), nil, limit)
+	for {
+		m, err := in.read()
+		if err != nil {
+			if err != io.EOF { // a bad header is answered, and the last
+				total++
+			}
+			return ids, total, false
+		}
+		e, bad := envelope{}, m.err != nil
+		if !bad {
+			var why *jrpc2.Error
+			e, why = parseEnvelope(m)
+			bad = why != nil
+		}
+		switch {
+		case bad || e.id != nil && !e.response:
+			total++
+			if e.id != nil {
+				ids[string(e.id)]++
+			}
+		case e.method == "exit":
+			return ids, total, true
+		}
+	}
+}
+
+// TestReceived: a request's latency begins when it is read, not when there is time
+// to look at it.
+func TestReceived(t *testing.T) {
+	s := start(t, testOptions(t, "pre"))
+	ours, theirs := net.Pipe() // has no buffer
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		s.Serve("pipe", theirs, theirs, false)
+	}()
+	answers := bufio.NewScanner(ours)
+	io.WriteString(ours, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\"}\n")
+	answers.Scan()
+	for i := range 3 { // the first waits for its reader, the others behind it
+		fmt.Fprintf(ours, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"sequence/classify\",\"params\":{\"tokens\":[1]}}\n", i)
+		eventually(t, "the first is not answered", func() bool { return s.stats().Batches > 0 })
+	}
+	const wait = 100 * time.Millisecond
+	time.Sleep(wait)
+	for range 3 {
+		answers.Scan()
+	}
+	eventually(t, "answers are missing", func() bool { return s.stats().Answers["sequence/classify"] == 3 })
+	ours.Close()
+	<-ended
+	for _, x := range s.metrics.recent {
+		if x.latency < wait {
+			t.Errorf("a latency of %v", x.latency)
+		}
+	}
+}
+
+// TestSlowReader: a client that never reads stops itself alone.
 func TestSlowReader(t *testing.T) {
 	o := testOptions(t, "pre")
 	s := start(t, o)
@@ -127,7 +244,7 @@ func TestSlowReader(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		s.Serve("slow", &connection{Conn: theirs}, &connection{Conn: theirs}, false)
+		s.Serve("slow", theirs, theirs, false)
 	}()
 	go func() {
 		for range 100 {
@@ -147,6 +264,86 @@ func TestSlowReader(t *testing.T) {
 		t.Error("its session goes on")
 	}
 	c.call("after", "model/info", nil, nil)
+}
+
+// TestBlockedWrite: a session that must end does, though its client does not read
+// what is being written: after exit, when the server stops, and over standard
+// input, too, where nothing frees the write.
+func TestBlockedWrite(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		stdio bool
+		end   func(t *testing.T, s *Server, ours net.Conn, release chan struct{})
+	}{
+		{"exit", false, exitBlocked},
+		{"exit of standard input", true, exitBlocked},
+		{"drain", false, drainBlocked},
+		{"drain of standard input", true, drainBlocked},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := start(t, testOptions(t, "pre"))
+			s.grace = 100 * time.Millisecond
+			release := hold(s)
+			ours, theirs := net.Pipe() // has no buffer
+			t.Cleanup(func() { ours.Close(); theirs.Close() })
+			status := make(chan int, 1)
+			go func() { status <- s.Serve("blocked", theirs, theirs, c.stdio) }()
+			io.WriteString(ours, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\"}\n")
+			if _, err := bufio.NewReader(ours).ReadString('\n'); err != nil {
+				t.Fatal(err)
+			}
+			for i := range 3 {
+				fmt.Fprintf(ours, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"sequence/classify\",\"params\":{\"tokens\":[1]}}\n", i)
+			}
+			c.end(t, s, ours, release)
+			select {
+			case got := <-status:
+				if got != 1 {
+					t.Errorf("status %d", got)
+				}
+			case <-time.After(patience):
+				t.Error("the session goes on")
+			}
+			theirs.Close() // as the process's end does
+			eventually(t, "it counts memory", func() bool { return s.memory.used.Load() == 0 })
+		})
+	}
+}
+
+func exitBlocked(t *testing.T, s *Server, ours net.Conn, _ chan struct{}) {
+	io.WriteString(ours, "{\"jsonrpc\":\"2.0\",\"method\":\"exit\"}\n")
+}
+
+// drainBlocked: its requests did not take too long.
+func drainBlocked(t *testing.T, s *Server, ours net.Conn, release chan struct{}) {
+	close(release)
+	ctx, cancel := context.WithTimeout(context.Background(), 3*blockedAfter)
+	defer cancel()
+	if err := s.Drain(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestStatus: a session that ends before its client wants it to has a status of 1.
+func TestStatus(t *testing.T) {
+	s := start(t, testOptions(t, "pre"))
+	gone := exec.Command(os.Args[0], "-test.run=^$")
+	if err := gone.Run(); err != nil {
+		t.Fatal(err)
+	}
+	in, typed := io.Pipe()
+	defer typed.Close()
+	go fmt.Fprintf(typed, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"processId\":%d}}\n", gone.Process.Pid)
+	if status := s.Serve("its process is gone", in, io.Discard, true); status != 1 {
+		t.Errorf("status %d of a client whose process is gone", status)
+	}
+	_, closed := io.Pipe()
+	closed.Close()
+	for _, line := range []string{`{"tokens":[1]}`, `{"jsonrpc":"2.0","id":0,"method":"initialize"}`} {
+		if status := s.Serve("reads no more", strings.NewReader(line+"\n"), closed, true); status != 1 {
+			t.Errorf("status %d of a client that reads no more", status)
+		}
+	}
 }
 
 // TestClientsVanish: sessions whose clients disappear in mid-line, at random, leave
@@ -199,10 +396,12 @@ func TestDrainDeadline(t *testing.T) {
 	for i := range 5 {
 		c.request(i, "sequence/classify", map[string]any{"tokens": []int{1}})
 	}
+	c.send(`{"tokens":[1]}`)
+	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "1"})
 	c.call("last", "model/info", nil, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	if err := s.Drain(ctx); err == nil || !strings.Contains(err.Error(), "5 requests were cancelled") {
+	if err := s.Drain(ctx); err == nil || !strings.Contains(err.Error(), "6 requests were cancelled") {
 		t.Error(err)
 	}
 	answers, _ := c.end()
@@ -211,7 +410,7 @@ func TestDrainDeadline(t *testing.T) {
 			t.Error(a)
 		}
 	}
-	if len(answers) != 5 {
+	if len(answers) != 6 {
 		t.Errorf("%d answers", len(answers))
 	}
 	if err := s.Close(); err != nil {
@@ -266,13 +465,14 @@ func TestListen(t *testing.T) {
 // TestMemoryLimit: beyond it requests are refused, and documents.
 func TestMemoryLimit(t *testing.T) {
 	o := testOptions(t, "pre")
-	o.MaxMemory, o.Debounce = 1000, time.Hour
+	o.MaxMemory, o.Debounce = 10000, time.Hour
 	s := start(t, o)
 	c := dial(t, s).initialize(struct{}{})
-	c.notify("sequence/didOpen", map[string]any{"uri": "a", "version": 1, "text": strings.Repeat("1", 800)})
+	c.notify("sequence/didOpen", map[string]any{"uri": "a", "version": 1, "text": strings.Repeat("1", 8000)})
 	c.refuse(1, "sequence/classify", map[string]any{"text": strings.Repeat("1", 300)}, -32000, "--max-memory")
-	c.notify("sequence/didChange", map[string]any{"uri": "a", "version": 2, "changes": []any{map[string]any{"text": strings.Repeat("1", 2000)}}})
+	c.notify("sequence/didChange", map[string]any{"uri": "a", "version": 2, "changes": []any{map[string]any{"text": strings.Repeat("1", 20000)}}})
 	c.refuse(2, "sequence/classify", map[string]any{"uri": "a"}, -32803, "--max-memory")
 	c.notify("sequence/didClose", map[string]any{"uri": "a"})
 	c.call(3, "sequence/classify", map[string]any{"text": strings.Repeat("1", 300)}, nil)
+	c.refuse(4, "sequence/classify", map[string]any{"text": strings.Repeat("1", 20000)}, -32602, "--max-memory") // trying again is of no use
 }

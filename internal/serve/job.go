@@ -23,7 +23,7 @@ type job struct {
 	model   *served
 	work    work
 	example seq.Example
-	ctx     context.Context // ends when nobody wants the result any more
+	group   *group
 	arrived time.Time
 
 	done    chan struct{} // closed when out and err are there
@@ -32,8 +32,20 @@ type job struct {
 	err     error
 	compute time.Duration // of the batch that it was in
 
-	batch *batch      // that runs it; guarded by the batcher's mutex
-	stop  func() bool // ends watching ctx
+	// Guarded by the batcher's mutex.
+	batch  *batch // that runs it
+	line   *line  // of the queue, while it waits there
+	at     int    // in the line
+	due    int64  // by the queue's clock
+	number int64  // in the order of arrival
+}
+
+// group is the jobs that were submitted together. One context ends them all.
+type group struct {
+	session *session
+	ctx     context.Context // ends when nobody wants the results any more
+	stop    func() bool     // ends watching it
+	left    atomic.Int64    // jobs without a result
 }
 
 func (j *job) tokens() int { return j.example.Length() }

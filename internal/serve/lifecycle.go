@@ -2,7 +2,6 @@ package serve
 
 import (
 	"encoding/json"
-	"errors"
 	"slices"
 	"time"
 
@@ -16,6 +15,10 @@ var ordered map[string]func(*session, json.RawMessage) (any, error)
 // notifications are acted on in their order, too.
 var notifications map[string]func(*session, json.RawMessage) error
 
+// cancelMethod is the one notification that has a meaning after shutdown: what was
+// asked before is still under way.
+const cancelMethod = "$/cancelRequest"
+
 func init() {
 	ordered = map[string]func(*session, json.RawMessage) (any, error){
 		"initialize": (*session).initialize,
@@ -23,7 +26,7 @@ func init() {
 	}
 	notifications = map[string]func(*session, json.RawMessage) error{
 		"initialized":        func(*session, json.RawMessage) error { return nil },
-		"$/cancelRequest":    (*session).cancelRequest,
+		cancelMethod:         (*session).cancelRequest,
 		"sequence/didOpen":   (*session).didOpen,
 		"sequence/didChange": (*session).didChange,
 		"sequence/didClose":  (*session).didClose,
@@ -69,16 +72,12 @@ type capabilities struct {
 
 func (s *session) initialize(params json.RawMessage) (any, error) {
 	if s.life != born {
-		return nil, fail(codeInvalidRequest, nil, "initialize: it was called before")
+		return nil, fail(codeInvalidRequest, place{Found: "initialize"}, "initialize: it was called before")
 	}
 	var p initializeParams
 	if params != nil {
-		if err := json.Unmarshal(params, &p); err != nil {
-			var kind *json.UnmarshalTypeError
-			if errors.As(err, &kind) && kind.Field != "" {
-				return nil, badParam(kind.Field, "expected what LSP has there, found: %s", kind.Value)
-			}
-			return nil, badParam("params", "expected an object, found %s", requests.Kind(params))
+		if err := unmarshal(wholeParams, params, &p, "an object"); err != nil {
+			return nil, err
 		}
 	}
 	encodings := p.Capabilities.General.PositionEncodings
@@ -96,7 +95,7 @@ func (s *session) initialize(params json.RawMessage) (any, error) {
 	defer model.done()
 	var r initializeResult
 	r.ServerInfo.Name, r.ServerInfo.Version = "sftseq", s.server.options.Version
-	r.Capabilities = capabilities{PositionEncoding: utf8Positions, Documents: !model.config.Pair(), WindowPolicies: windowPolicies}
+	r.Capabilities = capabilities{PositionEncoding: utf8Positions, Documents: true, WindowPolicies: windowPolicies}
 	if s.utf16 {
 		r.Capabilities.PositionEncoding = utf16Positions
 	}
@@ -114,9 +113,9 @@ func (s *session) initialize(params json.RawMessage) (any, error) {
 func (s *session) shutdown(json.RawMessage) (any, error) {
 	switch s.life {
 	case born:
-		return nil, fail(codeNotInitialized, nil, "shutdown: initialize comes first")
+		return nil, fail(codeNotInitialized, place{Found: "shutdown"}, "shutdown: initialize comes first")
 	case down:
-		return nil, fail(codeInvalidRequest, nil, "shutdown: it was called before")
+		return nil, fail(codeInvalidRequest, place{Found: "shutdown"}, "shutdown: it was called before")
 	}
 	s.life = down
 	return nil, nil
@@ -126,9 +125,9 @@ func (s *session) shutdown(json.RawMessage) (any, error) {
 func (s *session) exit() {
 	s.exited = true
 	if s.life != down {
-		s.status = 1
 		s.end(errSessionOver)
 	}
+	s.documents.close() // nobody waits for their classes
 }
 
 // watch ends the session when the client's process dies: a pipe may stay open in
@@ -159,7 +158,7 @@ func (s *session) cancelRequest(params json.RawMessage) error {
 		return asError(err)
 	}
 	s.mu.Lock()
-	c := s.ids[string(fields["id"])]
+	c := s.ids[keyOf(fields["id"])]
 	s.mu.Unlock()
 	if c != nil {
 		c.cancel(errCancelled)

@@ -8,7 +8,7 @@ import (
 	"net"
 	"os"
 	"strings"
-	"sync"
+	"syscall"
 	"time"
 )
 
@@ -48,9 +48,13 @@ func removeDead(path string) error {
 	if info.Mode().Type() != fs.ModeSocket {
 		return fmt.Errorf("%s: expected a socket or nothing, found %v", path, info.Mode())
 	}
-	if c, err := net.Dial("unix", path); err == nil {
+	c, err := net.Dial("unix", path)
+	if err == nil {
 		c.Close()
 		return fmt.Errorf("%s: another server listens there", path)
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) { // such as a server with a full backlog
+		return fmt.Errorf("another server may listen there: %w", err)
 	}
 	return os.Remove(path)
 }
@@ -75,22 +79,6 @@ func (s *Server) ServeListener(ctx context.Context, l net.Listener) error {
 			time.Sleep(100 * time.Millisecond)
 			continue
 		}
-		go func() {
-			c := &connection{Conn: conn}
-			s.Serve(fmt.Sprintf("connection %d", n), c, c, false)
-			c.Close()
-		}()
+		go s.Serve(fmt.Sprintf("connection %d", n), conn, conn, false)
 	}
-}
-
-// connection closes once. It closes as soon as the session must end, which frees
-// what writes to a client that does not read.
-type connection struct {
-	net.Conn
-	once sync.Once
-}
-
-func (c *connection) Close() (err error) {
-	c.once.Do(func() { err = c.Conn.Close() })
-	return err
 }

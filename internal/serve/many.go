@@ -7,53 +7,16 @@ import (
 	"time"
 
 	"github.com/creachadair/jrpc2"
-
-	"sftseq/sft"
 )
 
-// maxMany is how many sequences a request may hold.
-const maxMany = 1 << 14
-
-// item is one of the things that a request asks for: jobs, and what is made of
-// their outputs.
-type item struct {
-	jobs   []*job
-	done   func() // ends watching documents
-	result func([]sft.Output) (any, error)
-	err    error // in place of all that
-}
-
-// close ends an item, whether it was waited for or not.
-func (i *item) close() {
-	if i.done != nil {
-		i.done()
-	}
-}
-
-// tokens is the work of an item.
-func (i *item) tokens() int {
-	n := 0
-	for _, j := range i.jobs {
-		n += j.tokens()
-	}
-	return n
-}
-
-// wait returns an item's result.
-func (c *call) wait(i *item) (any, error) {
-	if i.err != nil {
-		return nil, i.err
-	}
-	outputs := make([]sft.Output, len(i.jobs))
-	for n, j := range i.jobs {
-		var err error
-		if outputs[n], err = j.wait(); err != nil {
-			return nil, err
-		}
-		c.compute += j.compute
-	}
-	return i.result(outputs)
-}
+// Limits of a request of many. What is beyond the first one is refused; what is
+// beyond the others waits until something that came before is done, so that a
+// request takes no more of the server than that, whatever it asks for.
+const (
+	maxMany        = 1 << 14 // sequences of a request
+	maxAheadJobs   = 1 << 12 // under way
+	maxAheadTokens = 1 << 20 // the same
+)
 
 // indexed is a result among those of a request of many.
 type indexed struct {
@@ -72,8 +35,8 @@ type results struct {
 var manyFields = []string{"workDoneToken", "partialResultToken"}
 
 // run answers a request: one object, or each of the list that the field many
-// holds. Prepare starts the work for one object.
-func (c *call) run(many string, known map[string]bool, prepare func(path string, fields map[string]json.RawMessage) *item) (any, error) {
+// holds.
+func (c *call) run(many string, known map[string]bool, planned planner) (any, error) {
 	fields, err := object("", c.params, known)
 	if err != nil {
 		return nil, err
@@ -82,46 +45,71 @@ func (c *call) run(many string, known map[string]bool, prepare func(path string,
 	if err != nil {
 		return nil, err
 	}
-	list := fields[many]
-	if list == nil {
-		i := prepare("", fields)
-		defer i.close()
-		report.begin(i.tokens())
-		defer report.end()
-		result, err := c.wait(i)
-		if err == nil {
-			report.add(i.tokens())
-		}
-		return result, err
+	if list := fields[many]; list != nil {
+		return c.runMany(many, list, report, func(path string, text json.RawMessage) *item {
+			fields, err := object(path, text, known)
+			switch {
+			case err != nil:
+				return &item{err: err}
+			case fields[many] != nil:
+				return &item{err: badParam(path+"."+many, "a list within a list")}
+			}
+			return c.plan(planned, path+".", fields)
+		})
+	}
+	i := c.plan(planned, "", fields)
+	report.begin(i.tokens())
+	defer report.end()
+	c.start(i)
+	result, err := c.wait(i)
+	if err == nil {
+		report.add(i.tokens())
+		i.held -= i.kept()
+	}
+	c.close(i)
+	return result, err
+}
+
+// runMany answers each of a list, in its order.
+func (c *call) runMany(name string, list json.RawMessage, report *progress, plan func(path string, text json.RawMessage) *item) (any, error) {
+	if err := c.reserve(int64(len(list))); err != nil { // it is copied
+		return nil, err
 	}
 	var texts []json.RawMessage
-	if err := unmarshal(many, list, &texts, "a list"); err != nil {
+	if err := unmarshal(name, list, &texts, "a list"); err != nil {
 		return nil, err
 	}
 	if len(texts) > maxMany {
-		return nil, badParam(many, "expected at most %d, found %d", maxMany, len(texts))
+		return nil, badParam(name, "expected at most %d, found %d", maxMany, len(texts))
 	}
-	items, total := make([]*item, len(texts)), 0
-	for n, text := range texts {
-		path := fmt.Sprintf("%s[%d]", many, n)
-		if fields, err := object(path, text, known); err != nil {
-			items[n] = &item{err: err}
-		} else if fields[many] != nil {
-			items[n] = &item{err: badParam(path+"."+many, "a list within a list")}
-		} else {
-			items[n] = prepare(path+".", fields)
-		}
-		total += items[n].tokens()
+	path := func(n int) string { return fmt.Sprintf("%s[%d]", name, n) }
+	total := 0
+	for n := 0; n < len(texts) && report.work != nil; n++ {
+		i := plan(path(n), texts[n])
+		total += i.tokens()
+		c.close(i)
 	}
-	defer func() {
-		for _, i := range items {
-			i.close()
-		}
-	}()
 	report.begin(total)
 	defer report.end()
+	var ahead []*item // under way
+	defer func() {
+		for _, i := range ahead {
+			c.close(i)
+		}
+	}()
 	out := results{Results: []indexed{}}
-	for n, i := range items {
+	for n, next, jobs, tokens := 0, 0, 0, 0; n < len(texts); n++ {
+		for next < len(texts) && (len(ahead) == 0 || jobs < maxAheadJobs && tokens < maxAheadTokens) {
+			i := plan(path(next), texts[next])
+			c.start(i)
+			if errors.Is(i.err, errMemory) && len(ahead) > 0 {
+				c.close(i)
+				break // there is more when what is under way is done
+			}
+			ahead, next = append(ahead, i), next+1
+			jobs, tokens = jobs+len(i.examples), tokens+i.tokens()
+		}
+		i := ahead[0]
 		result, err := c.wait(i)
 		if c.ctx.Err() != nil {
 			return nil, errors.Join(c.ctx.Err(), err)
@@ -131,11 +119,17 @@ func (c *call) run(many string, known map[string]bool, prepare func(path string,
 			x = indexed{Index: n, Error: asError(err)}
 		}
 		report.add(i.tokens())
-		if report.partial == nil {
-			out.Results = append(out.Results, x)
-		} else {
+		if report.partial != nil {
 			report.send(report.partial, results{[]indexed{x}})
+		} else {
+			out.Results = append(out.Results, x)
+			if err == nil {
+				i.held -= i.kept()
+			}
 		}
+		jobs, tokens = jobs-len(i.examples), tokens-i.tokens()
+		c.close(i)
+		ahead = ahead[1:]
 	}
 	return out, nil
 }

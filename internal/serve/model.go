@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"math"
 	"sync"
+	"sync/atomic"
 
 	"sftseq/internal/requests"
 	"sftseq/sft"
@@ -22,10 +23,10 @@ type Model struct {
 }
 
 // Hash names a model by what decides its embeddings: the weights, and the
-// configuration but for names and provenance.
+// configuration but for names, provenance and what is read of a longer input.
 func Hash(m *sft.Model) string {
 	c := *m.Config
-	c.Extra, c.LabelNames = nil, nil
+	c.Extra, c.LabelNames, c.InputWindow = nil, nil, nil
 	h := sha256.New()
 	text, _ := json.Marshal(c) // numbers and strings that came from JSON
 	h.Write(text)
@@ -46,6 +47,7 @@ type served struct {
 	*Model
 	config *sft.Config
 	parser *requests.Parser // of both single sequences and pairs
+	lost   atomic.Bool      // its device computes no more
 
 	mu      sync.Mutex
 	users   int

@@ -21,13 +21,16 @@ func (s *Server) Metrics() http.Handler {
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		s.mu.Lock()
-		draining := s.draining
+		draining, lost := s.draining, s.model.lost.Load()
 		s.mu.Unlock()
-		if draining {
+		switch {
+		case draining:
 			http.Error(w, "draining", http.StatusServiceUnavailable)
-			return
+		case lost:
+			http.Error(w, "the device is lost", http.StatusServiceUnavailable)
+		default:
+			io.WriteString(w, "ok\n")
 		}
-		io.WriteString(w, "ok\n")
 	})
 	return mux
 }

@@ -27,11 +27,29 @@ func (d *document) schedule() {
 	if lacking := needsSingle(&call{model: s.server.current()}); lacking != "" {
 		return
 	}
-	s.work.Add(1)
+	s.pushing(1)
 	d.timer = time.AfterFunc(s.server.options.Debounce, func() {
-		defer s.work.Done()
+		defer s.pushing(-1)
 		d.publish()
 	})
+}
+
+// hasten begins the classification of a document that waits for it.
+func (d *document) hasten() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.timer != nil && d.timer.Stop() {
+		d.timer.Reset(0)
+	}
+}
+
+// pushing counts the documents that wait for their classification or are in it.
+func (s *session) pushing(n int) {
+	s.mu.Lock()
+	s.pushes += n
+	s.mu.Unlock()
+	s.work.Add(n)
+	s.wakeFinish()
 }
 
 // publish classifies the document and tells the client, unless it changes
@@ -49,18 +67,12 @@ func (d *document) publish() {
 	out := published{URI: d.uri, Version: version}
 	c := &call{session: s, model: model, ctx: ctx, method: "sequence/publishClassification"}
 	q := &sequence{field: "text", document: d, version: version}
-	var err error
-	var result any
-	if q.tokens, err = model.parser.Encode(text); err == nil {
-		i := c.classifySequence(classify, q, d.window)
-		result, err = c.wait(i)
-		i.close()
-	}
+	r, err := c.classifyText(q, text, d.window)
+	defer func() { c.free(c.bytes) }()
 	out.Length = len(q.tokens)
 	if err != nil {
 		out.Error = asError(err)
 	} else {
-		r := result.(classification)
 		out.Label, out.Scores, out.Logits, out.Window, out.Windows = r.Label, r.Probabilities, r.Logits, r.Window, r.Windows
 	}
 	// The lock keeps a change from coming between this look and the push: a

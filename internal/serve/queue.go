@@ -1,96 +1,172 @@
 package serve
 
 import (
+	"cmp"
+	"container/heap"
+	"maps"
 	"math/bits"
-	"slices"
 	"time"
 )
 
-// queue holds the jobs that wait, by length: two lengths of a class differ by
-// less than four times.
+// queue holds the jobs that wait, and shares the model out fairly: a flow, which
+// is what one session has of one class of lengths, gets as much as any other,
+// however much of it waits.
+//
+// That is self-clocked fair queueing (Golestani 1994). The clock counts the
+// tokens that each flow has had; a job is due when its flow has had it, too. So a
+// newcomer's job is due at once, but for its own length, and a long one is passed
+// by short ones until they have had as much.
 type queue struct {
-	classes [][]*job // each in the order of arrival
-	jobs    int
-	tokens  int
+	lines  map[kind]*line
+	flows  map[flow]int64 // when the last job of each is due
+	clock  int64          // when the job was due that was taken last
+	number int64
+	prune  int // flows at which those that are behind the clock are forgotten
+	jobs   int
+	tokens int
 }
 
-// class is that of a number of tokens.
+// kind is what the jobs of a batch have in common.
+type kind struct {
+	model *served
+	work  work
+	class int
+	long  bool // fills a batch by itself
+}
+
+type flow struct {
+	session *session
+	class   int
+}
+
+// class is that of a number of tokens: two of one differ by less than four times.
 func class(tokens int) int { return bits.Len(uint(tokens)) / 2 }
 
-func (q *queue) add(j *job) {
-	c := class(j.tokens())
-	for len(q.classes) <= c {
-		q.classes = append(q.classes, nil)
+// leastFlows are not worth pruning.
+const leastFlows = 64
+
+func (q *queue) kind(j *job, budget int) kind {
+	return kind{j.model, j.work, class(j.tokens()), j.tokens() > budget}
+}
+
+// add queues a job; budget is the tokens of a batch of its model.
+func (q *queue) add(j *job, budget int) {
+	if q.lines == nil {
+		q.lines, q.flows = map[kind]*line{}, map[flow]int64{}
 	}
-	q.classes[c] = append(q.classes[c], j)
+	if len(q.flows) >= max(leastFlows, q.prune) {
+		maps.DeleteFunc(q.flows, func(_ flow, due int64) bool { return due <= q.clock })
+		q.prune = 2 * len(q.flows)
+	}
+	k, f := q.kind(j, budget), j.flow()
+	q.number++
+	j.due, j.number = max(q.clock, q.flows[f])+int64(j.tokens()), q.number
+	q.flows[f] = j.due
+	if q.lines[k] == nil {
+		q.lines[k] = &line{kind: k}
+	}
+	j.line = q.lines[k]
+	heap.Push(j.line, j)
 	q.jobs++
 	q.tokens += j.tokens()
 }
 
-// remove takes a job out, if it is there.
-func (q *queue) remove(j *job) bool {
-	c := class(j.tokens())
-	if c >= len(q.classes) {
-		return false
+// flow is the one that a job belongs to.
+func (j *job) flow() flow { return flow{j.group.session, class(j.tokens())} }
+
+// remove takes out a job that waits.
+func (q *queue) remove(j *job) {
+	heap.Remove(j.line, j.at)
+	if len(j.line.jobs) == 0 {
+		delete(q.lines, j.line.kind)
 	}
-	at := slices.Index(q.classes[c], j)
-	if at < 0 {
-		return false
-	}
-	q.classes[c] = slices.Delete(q.classes[c], at, at+1)
+	j.line = nil
 	q.jobs--
 	q.tokens -= j.tokens()
-	return true
+	if q.jobs == 0 {
+		clear(q.flows) // nobody has to wait for anybody
+		q.clock = 0
+	}
 }
 
-// oldest is when the job arrived that waits longest.
+// drop takes out a job that nobody wants: its flow has not had it.
+func (q *queue) drop(j *job) {
+	q.flows[j.flow()] -= int64(j.tokens())
+	q.remove(j)
+}
+
+// oldest is when the first job of a line arrived, of those the one that waits
+// longest.
 func (q *queue) oldest() time.Time {
 	var t time.Time
-	for _, c := range q.classes {
-		if len(c) > 0 && (t.IsZero() || c[0].arrived.Before(t)) {
-			t = c[0].arrived
+	for _, l := range q.lines {
+		if first := l.jobs[0]; t.IsZero() || first.arrived.Before(t) {
+			t = first.arrived
 		}
 	}
 	return t
 }
 
-// take removes the jobs of the next batch, of about budget tokens. The class is
-// the one whose first job is due: it is due when it arrived, and later by the
-// time that it takes. So short jobs pass a long one, but not for ever. A long
-// one, which fills a batch by itself, is left where long is false.
-func (q *queue) take(budget int, perToken time.Duration, long bool) []*job {
-	next := -1
-	var due time.Time
-	for i, c := range q.classes {
-		if len(c) == 0 || !long && c[0].tokens() > budget {
-			continue
-		}
-		d := c[0].arrived.Add(time.Duration(c[0].tokens()) * perToken)
-		if next < 0 || d.Before(due) {
-			next, due = i, d
+// next is the job that is due first, or nil. Long ones are left where long is
+// false.
+func (q *queue) next(long bool) *job {
+	var first *job
+	for k, l := range q.lines {
+		if (long || !k.long) && (first == nil || l.jobs[0].before(first)) {
+			first = l.jobs[0]
 		}
 	}
-	if next < 0 {
-		return nil
-	}
-	first := q.classes[next][0]
+	return first
+}
+
+// take removes a job and its company from the queue: a batch of about budget
+// tokens. The company is of about the same length, as a short job would wait for
+// the others.
+func (q *queue) take(first *job, budget int) []*job {
+	k := first.line.kind
+	q.clock = max(q.clock, first.due)
 	q.remove(first)
 	batch, room := []*job{first}, budget-first.tokens()
-	// Company of about the same length: a short job would wait for the others.
-	for i := next; i >= max(0, next-1) && room > 0; i-- {
-		kept := q.classes[i][:0]
-		for _, j := range q.classes[i] {
-			if j.tokens() <= room && j.work == first.work && j.model == first.model {
-				batch = append(batch, j)
-				room -= j.tokens()
-				q.jobs--
-				q.tokens -= j.tokens()
-			} else {
-				kept = append(kept, j)
-			}
+	for range 2 {
+		for l := q.lines[k]; l != nil && len(l.jobs) > 0 && l.jobs[0].tokens() <= room; {
+			j := l.jobs[0]
+			q.remove(j)
+			batch = append(batch, j)
+			room -= j.tokens()
 		}
-		clear(q.classes[i][len(kept):])
-		q.classes[i] = kept
+		k.class--
 	}
 	return batch
+}
+
+// line is the jobs of a kind, a heap by when they are due.
+type line struct {
+	kind kind
+	jobs []*job
+}
+
+func (j *job) before(k *job) bool {
+	return cmp.Or(cmp.Compare(j.due, k.due), cmp.Compare(j.number, k.number)) < 0
+}
+
+func (l *line) Len() int           { return len(l.jobs) }
+func (l *line) Less(a, b int) bool { return l.jobs[a].before(l.jobs[b]) }
+
+func (l *line) Swap(a, b int) {
+	l.jobs[a], l.jobs[b] = l.jobs[b], l.jobs[a]
+	l.jobs[a].at, l.jobs[b].at = a, b
+}
+
+func (l *line) Push(x any) {
+	j := x.(*job)
+	j.at = len(l.jobs)
+	l.jobs = append(l.jobs, j)
+}
+
+func (l *line) Pop() any {
+	last := len(l.jobs) - 1
+	j := l.jobs[last]
+	l.jobs[last] = nil
+	l.jobs = l.jobs[:last]
+	return j
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"sftseq/internal/requests"
+	"sftseq/seq"
 	"sftseq/sft"
 )
 
@@ -29,14 +30,12 @@ func (c *call) scoreOne(path string, fields map[string]json.RawMessage) *item {
 	if err != nil {
 		return &item{err: err}
 	}
-	for i, q := range []*sequence{a, b} {
-		if err := c.reserveFor(what, q, r.Sequences[i]); err != nil {
-			return &item{err: err}
-		}
+	config := c.model.config
+	numbers := predictionNumbers(config)
+	if what == explain {
+		numbers += explanationNumbers(config, r.Sequences...)
 	}
-	ctx, done := during(c.ctx, a, b)
-	j := c.session.server.batcher.submit(ctx, c.model, what, r.Example())
-	return &item{jobs: []*job{j}, done: done, result: func(outputs []sft.Output) (any, error) {
-		return requests.NewPrediction(c.model.config, r, outputs[0])
+	return &item{work: what, examples: []seq.Example{r.Example()}, read: []*sequence{a, b}, numbers: numbers, result: func(outputs []sft.Output) (any, error) {
+		return requests.NewPrediction(config, r, outputs[0])
 	}}
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"slices"
 
+	"sftseq/internal/index"
 	"sftseq/internal/requests"
 	"sftseq/seq"
 	"sftseq/sft"
@@ -53,34 +54,25 @@ func (c *call) searchOne(path string, fields map[string]json.RawMessage) *item {
 	if err != nil {
 		return &item{err: err}
 	}
-	ctx, done := during(c.ctx, q)
-	j := c.session.server.batcher.submit(ctx, c.model, embed, seq.Example{A: r.Sequences[0]})
-	return &item{jobs: []*job{j}, done: done, result: func(outputs []sft.Output) (any, error) {
+	x := c.session.server.index
+	i := &item{work: embed, examples: []seq.Example{{A: r.Sequences[0]}}, read: []*sequence{q}, numbers: hitNumbers * min(max(k, again), x.Len())}
+	i.result = func(outputs []sft.Output) (any, error) {
 		if _, err := requests.NewEmbedding(c.model.config, r, outputs[0].Embeddings); err != nil {
 			return nil, err
 		}
-		hits := c.session.server.index.Search(outputs[0].Embeddings[0], max(k, again))
+		hits, err := x.Search(c.ctx, outputs[0].Embeddings[0], max(k, again))
+		if err != nil {
+			return nil, err
+		}
 		out := found{Items: make([]foundItem, len(hits)), Length: len(q.tokens)}
-		pairs := make([]*job, min(again, len(hits)))
 		for n, h := range hits {
 			out.Items[n] = foundItem{ID: h.ID, Cosine: h.Cosine}
-			if n < len(pairs) {
-				pairs[n] = c.session.server.batcher.submit(ctx, c.model, classify, seq.Example{A: r.Sequences[0], B: h.Tokens, Label: seq.NoLabel})
-			}
 		}
-		for n, j := range pairs {
-			o, err := j.wait()
-			if err != nil {
-				return nil, err
-			}
-			c.compute += j.compute
-			p, err := requests.NewPrediction(c.model.config, &requests.Request{Sequences: [][]int32{{}}}, o)
-			if err != nil {
-				return nil, err
-			}
-			out.Items[n].Score = &p.Probabilities[len(p.Probabilities)-1]
+		first := hits[:min(again, len(hits))]
+		if err := c.rescore(out.Items, q, r.Sequences[0], first); err != nil {
+			return nil, err
 		}
-		slices.SortStableFunc(out.Items[:len(pairs)], func(a, b foundItem) int {
+		slices.SortStableFunc(out.Items[:len(first)], func(a, b foundItem) int {
 			switch {
 			case *a.Score > *b.Score:
 				return -1
@@ -91,7 +83,36 @@ func (c *call) searchOne(path string, fields map[string]json.RawMessage) *item {
 		})
 		out.Items = out.Items[:min(k, len(out.Items))]
 		return out, nil
-	}}
+	}
+	return i
+}
+
+// hitNumbers stand for what a hit takes: its id, cosine and score.
+const hitNumbers = 8
+
+// rescore scores the first hits again, each as a pair with the query.
+func (c *call) rescore(items []foundItem, q *sequence, query []int32, hits []index.Hit) error {
+	if len(hits) == 0 {
+		return nil
+	}
+	pairs := &item{work: classify, read: []*sequence{q}, numbers: len(hits) * predictionNumbers(c.model.config)}
+	for _, h := range hits {
+		pairs.examples = append(pairs.examples, seq.Example{A: query, B: h.Tokens, Label: seq.NoLabel})
+	}
+	pairs.result = func(outputs []sft.Output) (any, error) {
+		for n, o := range outputs {
+			p, err := requests.NewPrediction(c.model.config, &requests.Request{Sequences: [][]int32{{}}}, o)
+			if err != nil {
+				return nil, err
+			}
+			items[n].Score = &p.Probabilities[len(p.Probabilities)-1]
+		}
+		return nil, nil
+	}
+	c.start(pairs)
+	defer c.close(pairs)
+	_, err := c.wait(pairs)
+	return err
 }
 
 // count reads a number of items.

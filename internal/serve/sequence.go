@@ -75,28 +75,34 @@ func (c *call) sequence(path string, fields map[string]json.RawMessage, suffix s
 		return nil, badParam(path+"text"+suffix, "expected text%[1]s, tokens%[1]s, bytes%[1]s or uri%[1]s, found none", suffix)
 	}
 	value, q := fields[found], &sequence{field: path + found}
+	if found[:2] == "ur" {
+		return c.openDocument(q.field, value)
+	}
 	var err error
-	switch found[:2] {
-	case "ur":
-		return c.openDocument(path+found, value)
-	case "by":
-		var text string
-		if err := unmarshal(path+found, value, &text, "base64"); err != nil {
-			return nil, err
+	q.tokens, err = c.tokenize(len(value), func() ([]int32, error) {
+		tokens, err := c.read(found, value)
+		if err != nil {
+			return nil, badParam(q.field, "%v", err)
 		}
-		var raw []byte
-		if raw, err = base64.StdEncoding.DecodeString(text); err == nil {
-			q.tokens, err = c.model.parser.Encode(string(raw))
-		} else {
-			err = fmt.Errorf("expected base64: %w", err)
-		}
-	default:
-		q.tokens, err = c.model.parser.Tokenize(found, value)
+		return tokens, nil
+	})
+	return q, err
+}
+
+// read makes tokens of the value of a field.
+func (c *call) read(found string, value json.RawMessage) ([]int32, error) {
+	if found[:2] != "by" {
+		return c.model.parser.Tokenize(found, value)
 	}
+	var text string
+	if json.Unmarshal(value, &text) != nil {
+		return nil, fmt.Errorf("expected base64, found %s", requests.Kind(value))
+	}
+	raw, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {
-		return nil, badParam(path+found, "%v", err)
+		return nil, fmt.Errorf("expected base64: %w", err)
 	}
-	return q, nil
+	return c.model.parser.Encode(string(raw))
 }
 
 // fit is a request of what the model reads of sequences: all, or what its own
@@ -139,7 +145,7 @@ func during(ctx context.Context, sequences ...*sequence) (context.Context, func(
 	var stops []func() bool
 	for _, q := range sequences {
 		if q.changed != nil {
-			stops = append(stops, context.AfterFunc(q.changed, func() { cancel(errModified) }))
+			stops = append(stops, context.AfterFunc(q.changed, func() { cancel(modified(q.field, q.document.uri, q.document.now())) }))
 		}
 	}
 	return ctx, func() {

@@ -16,6 +16,9 @@ import (
 type Options struct {
 	// Load reads the model, at the start and for every reload.
 	Load func() (*Model, error)
+	// Lost says that an error is that of a device which computes no more; nil if
+	// there is none of the kind.
+	Lost func(error) bool
 
 	Framing        string
 	MaxLine        int   // bytes of a message
@@ -38,13 +41,17 @@ type Server struct {
 	memory  memory
 	metrics *metrics
 	batcher *batcher
-	index   *index.Index // nil without one
+	index   *index.Index  // nil without one
+	grace   time.Duration // what sessions that must end have for their last answers
 
 	mu       sync.Mutex
 	model    *served
 	sessions map[*session]struct{}
 	draining bool
 	ended    sync.WaitGroup // sessions
+
+	recovering sync.WaitGroup
+	failed     chan error
 }
 
 // New loads the model and opens the index.
@@ -56,8 +63,9 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, log: o.Log, memory: memory{limit: o.MaxMemory}, metrics: newMetrics(), model: newServed(m), sessions: map[*session]struct{}{}}
+	s := &Server{options: o, log: o.Log, memory: memory{limit: o.MaxMemory}, metrics: newMetrics(), model: newServed(m), sessions: map[*session]struct{}{}, grace: time.Second, failed: make(chan error, 1)}
 	s.batcher = newBatcher(o.MaxBatchTokens, o.MaxWait, s.metrics)
+	s.batcher.lost = s.lost
 	if o.Index != "" {
 		if err := s.openIndex(ctx); err != nil {
 			m.Release()
@@ -103,23 +111,22 @@ func (s *Server) Reload() error {
 // retryAfter is when a client that was refused may try again, in milliseconds:
 // about when what waits now is done.
 func (s *Server) retryAfter() int {
-	_, tokens, _ := s.batcher.waiting()
-	s.batcher.mu.Lock()
-	each := s.batcher.perToken
-	s.batcher.mu.Unlock()
-	return max(10, int((time.Duration(tokens) * each).Milliseconds()))
+	return max(10, int(s.batcher.busy().Milliseconds()))
 }
 
 // Serve answers the messages of r on w until the end of r, the client's exit or
 // Drain; status is the exit status that LSP wants. Stdio says that the client
 // has started this process for itself. Unless it does, r is closed at the end if
-// it can be.
+// it can be, and ends what w blocks; if it does, what blocks goes on until the
+// process ends.
 func (s *Server) Serve(name string, r io.Reader, w io.Writer, stdio bool) (status int) {
-	x := &session{server: s, frames: newFrames(s.options.Framing, r, w, s.options.MaxLine), name: name, stdio: stdio, log: s.log.With("session", name),
+	x := &session{server: s, out: outlet{w: w}, name: name, stdio: stdio, log: s.log.With("session", name),
 		messages: make(chan message), stopRead: make(chan struct{}), settled: make(chan struct{}, 1),
 		calls: map[int64]*call{}, ids: map[string]*call{}}
+	x.frames = newFrames(s.options.Framing, r, &x.out, s.options.MaxLine)
 	x.bare.queue = make(chan *bareLine, maxBareLines+1)
 	x.ctx, x.end = context.WithCancelCause(context.Background())
+	x.bare.ctx, x.bare.cancel = context.WithCancelCause(x.ctx)
 	s.mu.Lock()
 	if s.draining {
 		s.mu.Unlock()
@@ -135,13 +142,17 @@ func (s *Server) Serve(name string, r io.Reader, w io.Writer, stdio bool) (statu
 		s.ended.Done()
 	}()
 	s.log.Debug("session begins", "session", name)
-	status = x.run(r)
+	ended := make(chan int, 1)
+	go func() { ended <- x.run(r) }()
+	select {
+	case status = <-ended:
+	case <-x.overdue():
+		s.log.Warn("the session cannot end, as its client does not read", "session", name)
+		status = 1
+	}
 	s.log.Debug("session ends", "session", name, "status", status)
 	return status
 }
-
-// grace is how long sessions that must end have for their last answers.
-const grace = time.Second
 
 // Drain has all sessions end when what they have accepted is answered, and
 // returns when they have. When ctx ends what is left is cancelled: that is an
@@ -163,10 +174,10 @@ func (s *Server) Drain(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
-	left := s.cancelAll()
+	left, blocked := s.cancelAll()
 	select {
 	case <-done:
-	case <-time.After(grace):
+	case <-time.After(s.grace):
 		s.mu.Lock()
 		for x := range s.sessions {
 			x.end(errStopped)
@@ -174,35 +185,44 @@ func (s *Server) Drain(ctx context.Context) error {
 		s.mu.Unlock()
 		select {
 		case <-done:
-		case <-time.After(grace): // a client that reads nothing: its pipe ends with the process
+		case <-time.After(2 * s.grace): // Serve gives up a session that cannot end
 		}
+	}
+	if blocked > 0 {
+		s.log.Warn("clients did not read", "sessions", blocked)
+	}
+	if left == 0 {
+		return nil
 	}
 	return fmt.Errorf("%d requests were cancelled: they took longer than the time to drain", left)
 }
 
-// cancelAll cancels every request.
-func (s *Server) cancelAll() int {
+// cancelAll cancels every request and counts them, but for those of clients that do
+// not read: what they have asked for may be long done.
+func (s *Server) cancelAll() (left, blocked int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := 0
 	for x := range s.sessions {
 		x.mu.Lock()
-		n += len(x.calls) + x.bare.pending
+		if x.out.blocked() {
+			blocked++
+		} else {
+			left += len(x.calls) + x.bare.pending
+		}
 		for _, c := range x.calls {
 			c.cancel(errStopped)
 		}
-		bare := x.bare.pending > 0
 		x.mu.Unlock()
-		if bare {
-			x.end(errStopped)
-		}
+		x.bare.cancel(errStopped)
+		x.documents.close()
 	}
-	return n
+	return left, blocked
 }
 
 // Close releases model and index. All sessions have ended before.
 func (s *Server) Close() error {
 	s.batcher.close()
+	s.recovering.Wait()
 	s.current().retire()
 	if s.index != nil {
 		return s.index.Close()

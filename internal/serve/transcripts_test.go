@@ -161,7 +161,7 @@ func mask(t *testing.T, message string) string {
 				if v == '{' {
 					key, _ := d.Token()
 					value := order(d)
-					if masked[key.(string)] && d != nil {
+					if masked[key.(string)] {
 						value = `"…"`
 					}
 					parts = append(parts, fmt.Sprintf("%q:%s", key, value))
@@ -263,7 +263,7 @@ func TestTranscriptsNameEveryMethod(t *testing.T) {
 		names = append(names, name)
 	}
 	for _, name := range append(names, "exit") {
-		if !strings.Contains(string(text), fmt.Sprintf("> {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":%q", name)) && !strings.Contains(string(text), fmt.Sprintf("\"method\":%q", name)) {
+		if !strings.Contains(string(text), fmt.Sprintf("\"method\":%q", name)) {
 			t.Errorf("%s: no example of %s", transcripts[0], name)
 		}
 	}

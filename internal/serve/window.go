@@ -84,7 +84,8 @@ func (w *window) cut(c *sft.Config, q *sequence) ([]cut, error) {
 	case w.Policy == "tail":
 		cuts = []cut{{n - length, tokens[n-length:]}}
 	default:
-		if count := (n-length+stride-1)/stride + 1; count > maxWindows {
+		stride = min(stride, n) // beyond that nothing changes, but sums may overflow
+		if count := (n-length-1)/stride + 2; count > maxWindows {
 			return nil, badParam("window.stride", "%d tokens make %d windows, at most %d are allowed", n, count, maxWindows)
 		}
 		for at := 0; at+length < n; at += stride {

@@ -1,0 +1,150 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sftseq/sft"
+)
+
+// withIndex has a server keep an index in a directory of the test.
+func withIndex(t testing.TB, model string) Options {
+	o := testOptions(t, model)
+	o.Index = filepath.Join(t.TempDir(), "index.arrow")
+	return o
+}
+
+// TestAddInOrder: of items with one id in one request the last holds, however long
+// the ones before it take.
+func TestAddInOrder(t *testing.T) {
+	s := start(t, withIndex(t, "pre"))
+	c := dial(t, s).initialize(struct{}{})
+	for n := range 10 {
+		var items []any
+		for k := range 8 {
+			items = append(items, map[string]any{"id": "a", "tokens": ones(1000 - 100*k)})
+		}
+		c.call(n, "retrieval/add", map[string]any{"items": items}, nil)
+		var found struct{ Items []foundItem }
+		c.call("search", "retrieval/search", map[string]any{"tokens": ones(300)}, &found)
+		if len(found.Items) != 1 || found.Items[0].Cosine < 1-1e-9 {
+			t.Fatalf("round %d: %+v", n, found)
+		}
+	}
+}
+
+func ones(n int) []int32 {
+	tokens := make([]int32, n)
+	for i := range tokens {
+		tokens[i] = int32(1 + i%7)
+	}
+	return tokens
+}
+
+// TestAddCancelled: nothing is added after the answer.
+func TestAddCancelled(t *testing.T) {
+	s := start(t, withIndex(t, "pre"))
+	release := hold(s)
+	c := dial(t, s).initialize(struct{}{})
+	var items []any
+	for k := range 50 {
+		items = append(items, map[string]any{"id": k, "tokens": []int{1, 2}})
+	}
+	c.request(1, "retrieval/add", map[string]any{"items": items})
+	eventually(t, "nothing runs", func() bool { _, _, running := s.batcher.waiting(); return running > 0 })
+	c.notify("$/cancelRequest", map[string]any{"id": 1})
+	if m := c.answer(1); m.Error == nil || m.Error.Code != -32800 {
+		t.Errorf("%+v", m)
+	}
+	n := s.index.Len()
+	close(release)
+	c.call(2, "retrieval/add", map[string]any{"id": "x", "tokens": []int{1}}, nil)
+	if got := s.index.Len(); got != n+1 {
+		t.Errorf("%d items, there were %d and one more", got, n)
+	}
+}
+
+// TestIndexOfAnotherModel: it is refused, by a server that begins and by a reload;
+// with Reembed its vectors are the new model's.
+func TestIndexOfAnotherModel(t *testing.T) {
+	o := withIndex(t, "pre")
+	s, err := New(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := dial(t, s).initialize(struct{}{})
+	for n := range 5 {
+		c.call(n, "retrieval/add", map[string]any{"id": fmt.Sprint("item ", n), "tokens": ones(10 + 7*n)}, nil)
+	}
+	c.conn.Close()
+	<-c.status
+	s.options.Load = load(t, "post")
+	if err := s.Reload(); err == nil || !strings.Contains(err.Error(), "the model has changed") {
+		t.Errorf("a reload: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	o.Load = load(t, "post")
+	if s, err := New(context.Background(), o); err == nil || !strings.Contains(err.Error(), "another model") {
+		s.Close()
+		t.Fatalf("another model: %v", err)
+	}
+	o.Reembed = true
+	s = start(t, o)
+	c = dial(t, s).initialize(struct{}{})
+	for n := range 5 {
+		var found struct{ Items []foundItem }
+		c.call(n, "retrieval/search", map[string]any{"tokens": ones(10 + 7*n), "k": 1}, &found)
+		if len(found.Items) != 1 || found.Items[0].ID != fmt.Sprint("item ", n) || found.Items[0].Cosine < 1-1e-9 {
+			t.Errorf("%d: %+v", n, found)
+		}
+	}
+}
+
+// TestHash: what is read of a long sequence makes no other model.
+func TestHash(t *testing.T) {
+	m, err := sft.Load(goldenDir + "/pre")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := Hash(m)
+	m.Config.Truncate()
+	if Hash(m) != before {
+		t.Error("a model that truncates is another one")
+	}
+	m.Weights[0]++
+	if Hash(m) == before {
+		t.Error("a model of other weights is the same")
+	}
+}
+
+// TestRescore: it scores the query as a and the item as b, as retrieval/score does.
+func TestRescore(t *testing.T) {
+	s := start(t, withIndex(t, "retrieval"))
+	c := dial(t, s).initialize(struct{}{})
+	texts := map[string]string{"one": "the first document", "two": "another", "three": "a third one, which is longer"}
+	for id, text := range texts {
+		c.call("add "+id, "retrieval/add", map[string]any{"id": id, "text": text}, nil)
+	}
+	const query = "what is asked for"
+	var found struct{ Items []foundItem }
+	c.call("search", "retrieval/search", map[string]any{"text": query, "k": 3, "rescore": 3}, &found)
+	if len(found.Items) != 3 {
+		t.Fatalf("%+v", found)
+	}
+	for n, i := range found.Items {
+		var p, turned struct{ Probabilities []float32 }
+		c.call("score", "retrieval/score", map[string]any{"text_a": query, "text_b": texts[i.ID]}, &p)
+		c.call("turned", "retrieval/score", map[string]any{"text_a": texts[i.ID], "text_b": query}, &turned)
+		if *i.Score != p.Probabilities[1] || *i.Score == turned.Probabilities[1] {
+			t.Errorf("%s: %v; %v, turned %v", i.ID, *i.Score, p.Probabilities[1], turned.Probabilities[1])
+		}
+		if n > 0 && *i.Score > *found.Items[n-1].Score {
+			t.Errorf("%s stands behind a smaller score", i.ID)
+		}
+	}
+}

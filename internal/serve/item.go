@@ -1,0 +1,96 @@
+package serve
+
+import (
+	"encoding/json"
+
+	"sftseq/seq"
+	"sftseq/sft"
+)
+
+// item is one of the things that a request asks for: examples for the model, and
+// what is made of its outputs.
+type item struct {
+	work     work
+	examples []seq.Example
+	read     []*sequence // while it is under way their documents must not change
+	numbers  int         // that the result has, about
+	begun    func()      // called when there are jobs; may be nil
+	result   func([]sft.Output) (any, error)
+	err      error // in place of all that
+
+	jobs []*job
+	done func() // ends watching documents
+	held int64  // bytes, until it is closed
+}
+
+// What an item takes in memory, about.
+const (
+	jobBytes    = 512 // beside its tokens
+	resultBytes = 512 // beside its numbers
+	numberBytes = 16  // with its text
+)
+
+// kept is what the result of an item takes until the call is answered.
+func (i *item) kept() int64 { return resultBytes + numberBytes*int64(i.numbers) }
+
+// tokens is the work of an item.
+func (i *item) tokens() int {
+	n := 0
+	for _, e := range i.examples {
+		n += e.Length()
+	}
+	return n
+}
+
+// planner makes an item of the fields of an object, whose names begin with path in
+// errors. Nothing is under way before the item is started.
+type planner func(path string, fields map[string]json.RawMessage) *item
+
+// plan notes what planning takes.
+func (c *call) plan(planned planner, path string, fields map[string]json.RawMessage) *item {
+	before := c.bytes
+	i := planned(path, fields)
+	i.held = c.bytes - before
+	return i
+}
+
+// start submits the jobs of an item, if there is memory for them and the result.
+func (c *call) start(i *item) {
+	if i.err != nil {
+		return
+	}
+	n := i.kept() + jobBytes*int64(len(i.examples))
+	if i.err = c.reserve(n); i.err != nil {
+		return
+	}
+	i.held += n
+	ctx, done := during(c.ctx, i.read...)
+	i.jobs, i.done = c.session.server.batcher.submit(ctx, c.session, c.model, i.work, i.examples...), done
+	if i.begun != nil {
+		i.begun()
+	}
+}
+
+// wait returns the result of an item that was started.
+func (c *call) wait(i *item) (any, error) {
+	if i.err != nil {
+		return nil, i.err
+	}
+	outputs := make([]sft.Output, len(i.jobs))
+	for n, j := range i.jobs {
+		var err error
+		if outputs[n], err = j.wait(); err != nil {
+			return nil, err
+		}
+		c.compute += j.compute
+	}
+	return i.result(outputs)
+}
+
+// close gives back what an item took, whether it was waited for or not.
+func (c *call) close(i *item) {
+	if i.done != nil {
+		i.done()
+	}
+	c.free(i.held)
+}

@@ -1,0 +1,110 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"sftseq/internal/cpu"
+	"sftseq/internal/tensor"
+	"sftseq/sft"
+)
+
+var errLost = errors.New("the card is gone")
+
+// fragile is a processor that is lost when a test says so.
+type fragile struct {
+	tensor.Device
+	lost atomic.Bool
+}
+
+func (d *fragile) Unwrap() tensor.Device { return d.Device }
+
+func (d *fragile) Prepare(p *tensor.Program) (tensor.Executable, error) {
+	e, err := d.Device.Prepare(p)
+	return fragileExecutable{e, d}, err
+}
+
+type fragileExecutable struct {
+	tensor.Executable
+	device *fragile
+}
+
+func (e fragileExecutable) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
+	if e.device.lost.Load() {
+		return errLost
+	}
+	return e.Executable.Run(ctx, mem, from, to)
+}
+
+// TestLostDevice: who asked is told to come back, the model is put on a new device,
+// and the answers are the same; the server has failed when there is no such device.
+func TestLostDevice(t *testing.T) {
+	o := testOptions(t, "pre")
+	var devices []*fragile
+	released := 0
+	var none error // why there is no device
+	o.Lost = func(err error) bool { return errors.Is(err, errLost) }
+	o.Load = func() (*Model, error) {
+		if none != nil {
+			return nil, none
+		}
+		m, err := sft.Load(goldenDir + "/pre")
+		if err != nil {
+			return nil, err
+		}
+		d := &fragile{Device: cpu.New(2)}
+		devices = append(devices, d)
+		s, err := sft.NewScorer(m, d)
+		return &Model{Scorer: s, Device: d.Name(), Hash: Hash(m), Release: func() { released++; d.Close() }}, err
+	}
+	s := start(t, o)
+	web := httptest.NewServer(s.Metrics())
+	defer web.Close()
+	defer http.DefaultClient.CloseIdleConnections()
+	health := func() int {
+		r, err := http.Get(web.URL + "/healthz")
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Body.Close()
+		return r.StatusCode
+	}
+	c := dial(t, s).initialize(struct{}{})
+	params := map[string]any{"sequences": []any{map[string]any{"tokens": []int{1, 2}}, map[string]any{"tokens": []int{3, 4}}}}
+	var before, after struct {
+		Results []struct{ Result anyClassification }
+	}
+	c.call(1, "sequence/classify", params, &before)
+	old := s.current()
+	devices[0].lost.Store(true)
+	c.request(2, "sequence/classify", params)
+	if m := c.answer(2); strings.Count(string(m.Result), `"code":-32000`) != 2 || !strings.Contains(string(m.Result), "retryAfter") {
+		t.Errorf("%s, %+v", m.Result, m.Error)
+	}
+	eventually(t, "it is not loaded again", func() bool { return s.current() != old })
+	s.recovering.Wait() // it has been tried
+	c.call(3, "sequence/classify", params, &after)
+	for n := range before.Results {
+		if got, want := after.Results[n].Result.Logits, before.Results[n].Result.Logits; len(want) == 0 || !slices.Equal(got, want) {
+			t.Errorf("%v, want %v", got, want)
+		}
+	}
+	if health() != 200 || released != 1 {
+		t.Errorf("/healthz %d, %d devices were released", health(), released)
+	}
+	none = errors.New("no such device")
+	devices[1].lost.Store(true)
+	c.refuse(4, "sequence/classify", map[string]any{"tokens": []int{1}}, -32000, "lost")
+	if err := <-s.Failed(); !errors.Is(err, none) {
+		t.Error(err)
+	}
+	if health() != 503 {
+		t.Errorf("/healthz %d", health())
+	}
+}

@@ -1,0 +1,63 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/creachadair/jrpc2"
+)
+
+// refuse answers a message by an error without running anything.
+func (s *session) refuse(id json.RawMessage, e *jrpc2.Error) {
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	s.server.metrics.refused(e.Code)
+	s.write(response{"2.0", id, e})
+}
+
+type response struct {
+	Version string          `json:"jsonrpc"`
+	ID      json.RawMessage `json:"id"`
+	Error   *jrpc2.Error    `json:"error"`
+}
+
+// result answers a request that was run in order.
+func (s *session) result(id json.RawMessage, result any) {
+	s.write(struct {
+		Version string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Result  any             `json:"result"`
+	}{"2.0", id, result})
+}
+
+func (s *session) write(v any) {
+	body, err := json.Marshal(v)
+	if err == nil {
+		err = s.frames.write(body)
+	}
+	if err != nil {
+		s.end(fmt.Errorf("%w: %v", errSessionOver, err))
+	}
+}
+
+// notify pushes a notification.
+func (s *session) notify(method string, params any) {
+	if err := s.rpc.Notify(s.ctx, method, params); err != nil && s.ctx.Err() == nil {
+		s.log.Debug("a push was lost", "method", method, "error", err)
+	}
+}
+
+// Kinds of window/logMessage.
+const (
+	logError   = 1
+	logWarning = 2
+)
+
+// tell logs for the client.
+func (s *session) tell(kind int, format string, args ...any) {
+	s.notify("window/logMessage", struct {
+		Type    int    `json:"type"`
+		Message string `json:"message"`
+	}{kind, fmt.Sprintf(format, args...)})
+}
