@@ -14,7 +14,11 @@ import (
 type TooLong struct {
 	Bytes int64 // length of the line with its end
 	Limit int
+	Head  []byte // how the line begins, at most HeadBytes
 }
+
+// HeadBytes is what is kept of a line that is too long, to tell which it was.
+const HeadBytes = 1024
 
 func (e *TooLong) Error() string {
 	return fmt.Sprintf("the line has %d bytes, at most %d are accepted", e.Bytes, e.Limit)
@@ -92,6 +96,7 @@ func (r *Reader) finish(length int64) ([]byte, error) {
 			return line, nil
 		}
 	}
+	head := bytes.Clone(r.buf[:min(len(r.buf), HeadBytes)])
 	r.buf = nil
-	return nil, &TooLong{Bytes: length, Limit: r.limit}
+	return nil, &TooLong{Bytes: length, Limit: r.limit, Head: head}
 }

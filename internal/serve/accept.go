@@ -19,7 +19,7 @@ func (s *session) accept(m message) *call {
 		s.refuseBare(m)
 		return nil
 	case m.err != nil:
-		s.unread(nil, fail(codeParse, place{Line: m.line}, "the message is longer than the %d bytes of --max-line", s.server.options.MaxLine))
+		s.unread(idOf(m.err), fail(codeParse, place{Line: m.line}, "the message is longer than the %d bytes of --max-line", s.server.options.MaxLine))
 		return nil
 	case bytes.HasPrefix(bytes.TrimSpace(m.body), []byte("[")) && !s.bareStream():
 		s.unread(nil, fail(codeInvalidRequest, place{Line: m.line}, "expected one message, found a list: there are no batches"))

@@ -8,26 +8,32 @@ import (
 )
 
 type changeParams struct {
-	URI     string   `json:"uri"`
-	Version *int64   `json:"version"`
-	Changes []change `json:"changes"`
+	URI     string             `json:"uri"`
+	Version *int64             `json:"version"`
+	Changes *[]json.RawMessage `json:"changes"`
 }
 
 // change replaces a range of a document, or all of it.
 type change struct {
-	Range *struct {
-		Start *int `json:"start"`
-		End   *int `json:"end"`
-	} `json:"range"`
-	Text *string `json:"text"`
+	Range *offsets `json:"range"`
+	Text  *string  `json:"text"`
+}
+
+type offsets struct {
+	Start *int `json:"start"`
+	End   *int `json:"end"`
 }
 
 // didChange is sequence/didChange: changes applied in order, each to what the one
 // before has left. A change that cannot be applied breaks the document, whose
-// text is then not the client's any more.
+// text is then not the client's any more: that is told once, and what follows is
+// passed over until the whole text comes.
 func (s *session) didChange(params json.RawMessage) error {
 	var p changeParams
 	bad := unmarshal(wholeParams, params, &p, "an object with uri, version and changes")
+	if bad == nil && p.Changes == nil {
+		bad = badParam("changes", "it is missing")
+	}
 	d := s.documents.find(p.URI)
 	switch {
 	case d == nil && bad != nil && p.URI == "":
@@ -41,19 +47,32 @@ func (s *session) didChange(params json.RawMessage) error {
 	s.edits++
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if bad == nil {
+		bad = d.follows(p.Version)
+	}
 	if bad != nil {
 		return d.breaks(bad)
 	}
-	if p.Version == nil || *p.Version <= d.version {
-		return d.breaks(badParam("version", "expected one above %d", d.version))
-	}
 	d.renew(*p.Version)
-	for i, c := range p.Changes {
-		if err := d.apply(c); err != nil {
-			return d.breaks(badParam(fmt.Sprintf("changes[%d]", i), "%s version %d: %v", d.uri, *p.Version, err))
+	for i, text := range *p.Changes {
+		if err := d.apply(fmt.Sprintf("changes[%d]", i), text); err != nil {
+			return d.breaks(err)
 		}
 	}
-	d.schedule()
+	if d.broken == nil {
+		d.schedule()
+	}
+	return nil
+}
+
+// follows checks the version of a change.
+func (d *document) follows(version *int64) error {
+	switch {
+	case version == nil:
+		return badParam("version", "it is missing")
+	case *version <= d.version:
+		return badParam("version", "expected one above %d, found %d", d.version, *version)
+	}
 	return nil
 }
 
@@ -70,38 +89,51 @@ func (s *session) loseEdits(why error) {
 	}
 }
 
-// breaks notes that the document's text is not the client's. The caller holds d.mu.
-func (d *document) breaks(err error) error {
+// breaks notes that the document's text is not the client's, tells so in place of
+// its class, and returns why; nil if it was so before. The caller holds d.mu.
+func (d *document) breaks(why error) error {
+	if d.broken != nil {
+		return nil
+	}
 	d.renew(d.version)
 	d.quiet()
-	d.broken = err
-	return err
+	d.broken = fail(codeFailed, edited{"uri", d.uri, d.version}, "%s at version %d: %s; send the whole text", d.uri, d.version, asError(why).Message)
+	if d.session.publishes() {
+		d.session.notify(publishMethod, published{URI: d.uri, Version: d.version, Error: asError(d.broken)})
+	}
+	return d.broken
 }
 
 // spareText is the room that any document may have beyond twice its length.
 const spareText = 4096
 
-// apply makes one change. The caller holds d.mu.
-func (d *document) apply(c change) error {
+// apply makes one change, which is at a path in the parameters. The caller holds
+// d.mu.
+func (d *document) apply(path string, params json.RawMessage) error {
+	var c change
+	if err := unmarshalKnown(path, params, &c, "range", "text"); err != nil {
+		return err
+	}
 	if c.Text == nil {
-		return fmt.Errorf("text is missing")
+		return badParam(path+".text", "it is missing")
 	}
 	start, end := 0, len(d.text)
 	if c.Range != nil {
 		if d.broken != nil {
-			return fmt.Errorf("an earlier change could not be applied: %w", d.broken)
+			return nil
 		}
+		path += ".range"
 		if c.Range.Start == nil || c.Range.End == nil {
-			return fmt.Errorf("range: expected start and end")
+			return badParam(path, "expected start and end")
 		}
 		var err error
 		if start, end, err = d.bytes(*c.Range.Start, *c.Range.End); err != nil {
-			return err
+			return badParam(path, "%v", err)
 		}
 	}
 	text := *c.Text
 	if grown := int64(len(text) - (end - start)); grown > 0 && !d.session.reserve(grown) {
-		return fmt.Errorf("the server keeps as much as --max-memory allows")
+		return fail(codeBusy, nil, "the server keeps as much as --max-memory allows")
 	} else if grown < 0 {
 		d.session.release(-grown)
 	}

@@ -124,7 +124,7 @@ func (c *call) textOf(q *sequence) (string, error) {
 	case d.closed || d.edited > c.edits:
 		return "", modified(q.field, d.uri, d.version)
 	case d.broken != nil:
-		return "", fail(codeFailed, place{Field: q.field}, "%s: %s; open it again", q.field, asError(d.broken).Message)
+		return "", fail(codeFailed, edited{q.field, d.uri, d.version}, "%s: %s", q.field, asError(d.broken).Message)
 	}
 	if err := c.reserve(int64(len(d.text))); err != nil {
 		return "", err

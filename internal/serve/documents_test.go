@@ -203,19 +203,31 @@ func TestLongDocument(t *testing.T) {
 	}
 }
 
-// TestLostChanges: after a change that cannot be read, whichever it was, nothing is
-// said of a text that may not be the client's, until that comes whole.
+// TestLostChanges: after a change that cannot be applied, whichever it was, nothing is
+// said of a text that may not be the client's, until that comes whole. It is told
+// once, by messages of constant size.
 func TestLostChanges(t *testing.T) {
+	change := func(params string) string {
+		return `{"jsonrpc":"2.0","method":"sequence/didChange","params":` + params + `}`
+	}
 	for _, c := range []struct{ name, message, why string }{
-		{"a position of lines", `{"jsonrpc":"2.0","method":"sequence/didChange","params":{"uri":"u","version":2,"changes":[{"range":{"start":{"line":0,"character":5},"end":6},"text":"7"}]}}`, "changes.range.start: expected a whole number, found an object"},
-		{"a number in quotes", `{"jsonrpc":"2.0","method":"sequence/didChange","params":{"uri":"u","version":"2","changes":[]}}`, "version: expected a whole number, found a string"},
-		{"no end", `{"jsonrpc":"2.0","method":"sequence/didChange","params":{"uri":"u","version":2,"changes":[{"range":{"start":5},"text":"7"}]}}`, "range: expected start and end"},
-		{"no uri", `{"jsonrpc":"2.0","method":"sequence/didChange","params":{"uri":5,"version":2,"changes":[{"text":"7"}]}}`, "uri: expected a string, found a number"},
-		{"no parameters", `{"jsonrpc":"2.0","method":"sequence/didChange","params":[]}`, "expected an object with uri"},
+		{"a position of lines", change(`{"uri":"u","version":2,"changes":[{"text":"7"},{"range":{"start":{"line":0,"character":5},"end":6},"text":"7"}]}`), "changes[1].range.start: expected a whole number, found an object"},
+		{"a number in quotes", change(`{"uri":"u","version":"2","changes":[]}`), "version: expected a whole number, found a string"},
+		{"no version", change(`{"uri":"u","changes":[]}`), "version: it is missing"},
+		{"an old version", change(`{"uri":"u","version":1,"changes":[{"text":"7"}]}`), "version: expected one above 1, found 1"},
+		{"no end", change(`{"uri":"u","version":2,"changes":[{"range":{"start":5},"text":"7"}]}`), "changes[0].range: expected start and end"},
+		{"no text", change(`{"uri":"u","version":2,"changes":[{"range":{"start":5,"end":5}}]}`), "changes[0].text: it is missing"},
+		{"no changes", change(`{"uri":"u","version":2}`), "changes: it is missing"},
+		{"changes of nothing", change(`{"uri":"u","version":2,"changes":null}`), "changes: it is missing"},
+		{"changes as in LSP", change(`{"uri":"u","version":2,"contentChanges":[{"text":"7"}]}`), "changes: it is missing"},
+		{"a change in words", change(`{"uri":"u","version":2,"changes":["7"]}`), "changes[0]: expected an object, found \"7\""},
+		{"a name mistaken", change(`{"uri":"u","version":2,"changes":[{"rnage":{"start":0,"end":1},"text":"7"}]}`), `changes[0]: expected range, text, found "rnage"`},
+		{"a range beyond the end", change(`{"uri":"u","version":2,"changes":[{"range":{"start":5,"end":500},"text":"7"}]}`), "changes[0].range: expected a range within 10 bytes, found 5 to 500"},
+		{"no uri", change(`{"uri":5,"version":2,"changes":[{"text":"7"}]}`), "uri: expected a string, found a number"},
+		{"no parameters", change(`[]`), "expected an object with uri"},
 		{"no JSON", `{"jsonrpc":"2.0","method":"sequence/didChange","params":{"uri":"u"`, "not JSON"},
 		{"a list", `[{"jsonrpc":"2.0","method":"sequence/didChange","params":{}}]`, "there are no batches"},
-		{"a long one", `{"jsonrpc":"2.0","method":"sequence/didChange","params":{"uri":"u","version":2,"changes":[{"text":"` + strings.Repeat("1", 2000) + `"}]}}`, "--max-line"},
-		{"opening again", `{"jsonrpc":"2.0","method":"sequence/didOpen","params":{"uri":"u","version":"2","text":"7"}}`, "no document"},
+		{"a long one", change(`{"uri":"u","version":2,"changes":[{"text":"` + strings.Repeat("1", 2000) + `"}]}`), "--max-line"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := testOptions(t, "pre")
@@ -223,22 +235,49 @@ func TestLostChanges(t *testing.T) {
 			s := start(t, o)
 			x := dial(t, s).initialize(struct{}{})
 			x.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "[MAX 2 9 ]"})
-			x.message() // the push
+			x.message() // the class
 			x.send(c.message)
-			x.message() // what is wrong
-			x.notify("sequence/didChange", map[string]any{"uri": "u", "version": 3, "changes": []any{map[string]any{"range": map[string]any{"start": 0, "end": 0}, "text": " "}}})
-			x.message()
+			var p published
+			if decode(t, x.message().Params, &p); p.Error == nil || p.Label != nil || !strings.Contains(p.Error.Message, c.why) {
+				t.Errorf("pushed %+v, want %q", p, c.why)
+			}
+			var told struct{ Message string }
+			if m := x.message(); m.Error != nil {
+				told.Message = m.Error.Message
+			} else {
+				decode(t, m.Params, &told)
+			}
+			if !strings.Contains(told.Message, c.why) {
+				t.Errorf("told %q, want %q", told.Message, c.why)
+			}
+			for version := 3; version < 9; version++ {
+				x.notify("sequence/didChange", map[string]any{"uri": "u", "version": version, "changes": []any{map[string]any{"range": map[string]any{"start": 0, "end": 0}, "text": " "}}})
+			}
 			x.request(1, "sequence/classify", map[string]any{"uri": "u"})
-			if m := x.message(); m.Error == nil || !strings.Contains(m.Error.Message, c.why) {
+			if m := x.message(); m.Error == nil || m.Error.Code != -32803 || !strings.Contains(m.Error.Message, c.why) || len(m.Error.Message) > 200 {
 				t.Errorf("%s: %s, %+v; want %q", m.Method, m.Params, m.Error, c.why)
 			}
-			if c.name == "opening again" {
-				return
-			}
-			x.notify("sequence/didChange", map[string]any{"uri": "u", "version": 4, "changes": []any{map[string]any{"text": "[MIN 2 9 ]"}}})
+			x.notify("sequence/didChange", map[string]any{"uri": "u", "version": 9, "changes": []any{
+				map[string]any{"range": map[string]any{"start": 3, "end": 2}, "text": "passed over"}, map[string]any{"text": "[MIN 2 9 ]"}}})
 			x.call(2, "sequence/classify", map[string]any{"uri": "u"}, nil)
+			p = published{}
+			if decode(t, x.message().Params, &p); p.Version != 9 || p.Label == nil || p.Error != nil {
+				t.Errorf("%+v", p)
+			}
 		})
 	}
+}
+
+// TestOpenedBadly: what was open under the name is not what the client has any more.
+func TestOpenedBadly(t *testing.T) {
+	c := dial(t, start(t, testOptions(t, "pre"))).initialize(struct{}{})
+	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "[MAX 2 9 ]"})
+	c.message() // the class
+	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": "2", "text": "7"})
+	if m := c.message(); !strings.Contains(string(m.Params), "version: expected a whole number, found a string") {
+		t.Errorf("%s", m.Params)
+	}
+	c.refuse(1, "sequence/classify", map[string]any{"uri": "u"}, -32602, "no document")
 }
 
 // TestDocumentGivesBack: a text that has become short keeps no long one's room.

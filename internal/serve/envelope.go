@@ -1,11 +1,13 @@
 package serve
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 
 	"github.com/creachadair/jrpc2"
 
+	"sftseq/internal/jsonlines"
 	"sftseq/internal/requests"
 )
 
@@ -48,7 +50,7 @@ func parseEnvelope(m message) (envelope, *jrpc2.Error) {
 	}
 	e.other = fields["jsonrpc"] == nil
 	if id := fields["id"]; id != nil {
-		if kind := id[0]; len(id) > maxID || kind != '"' && kind != '-' && (kind < '0' || kind > '9') {
+		if !isID(id) {
 			return bad(codeInvalidRequest, "id: expected a string or a number of at most %d bytes, found %s", maxID, requests.Kind(id))
 		}
 		e.id = id
@@ -68,6 +70,40 @@ func parseEnvelope(m message) (envelope, *jrpc2.Error) {
 		e.params = p // what is no object is the method's to refuse: the lifecycle comes first, and a notification has no answer
 	}
 	return e, nil
+}
+
+// idOf is the id of a message that was too long to be read, if it stands before
+// everything else that is no plain value; otherwise nil.
+func idOf(err error) json.RawMessage {
+	var long *jsonlines.TooLong
+	if !errors.As(err, &long) {
+		return nil
+	}
+	d := json.NewDecoder(bytes.NewReader(long.Head))
+	if t, _ := d.Token(); t != json.Delim('{') {
+		return nil
+	}
+	for {
+		name, err := d.Token()
+		if err != nil {
+			return nil
+		}
+		if name == "id" {
+			var id json.RawMessage
+			if d.Decode(&id) != nil || !isID(id) || int(d.InputOffset()) == len(long.Head) { // it may go on
+				return nil
+			}
+			return id
+		}
+		if value, err := d.Token(); err != nil || value == json.Delim('{') || value == json.Delim('[') {
+			return nil
+		}
+	}
+}
+
+// isID reports whether a value may be an id: a string or a number.
+func isID(id json.RawMessage) bool {
+	return len(id) <= maxID && (id[0] == '"' || id[0] == '-' || id[0] >= '0' && id[0] <= '9')
 }
 
 // bareFields are those that make an object without jsonrpc a bare line.

@@ -1,6 +1,9 @@
 package serve
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestIDs: an id is the same however it is written, and it is free as soon as its
 // answer is read.
@@ -20,5 +23,32 @@ func TestIDs(t *testing.T) {
 	close(release)
 	for range 300 {
 		c.call(1, "sequence/classify", map[string]any{"tokens": []int{1}}, nil)
+	}
+}
+
+// TestIDOfLong: who waits for the answer to a message that is too long gets one, in
+// both framings, if the message tells its id at once.
+func TestIDOfLong(t *testing.T) {
+	long := strings.Repeat("1", 5000)
+	for _, c := range []struct{ message, id string }{
+		{`{"jsonrpc":"2.0","id":7,"method":"sequence/classify","params":{"text":"` + long + `"}}`, "7"},
+		{`{"jsonrpc":"2.0","method":"sequence/classify","id":"a b","params":{"text":"` + long + `"}}`, `"a b"`},
+		{`{"jsonrpc":"2.0","method":"sequence/classify","params":{"id":8,"text":"` + long + `"},"id":7}`, "null"},
+		{`{"jsonrpc":"2.0","id":{"id":7},"params":"` + long + `"}`, "null"},
+		{`{"jsonrpc":"2.0","id":` + long + `}`, "null"},
+		{`{"jsonrpc":"2.0","method":"sequence/classify","id":"` + long + `"}`, "null"},
+		{`["id",7,"` + long + `"]`, "null"},
+		{long, "null"},
+	} {
+		for _, framing := range []string{Lines, LSP} {
+			o := testOptions(t, "pre")
+			o.MaxLine, o.Framing = 3000, framing
+			x := dial(t, start(t, o)).initialize(struct{}{})
+			x.send(c.message)
+			if m := x.message(); string(m.ID) != c.id || m.Error == nil || m.Error.Code != -32700 {
+				t.Errorf("%s, %.60s: id %s, %+v", framing, c.message, m.ID, m.Error)
+			}
+			x.call(9, "model/info", nil, nil)
+		}
 	}
 }

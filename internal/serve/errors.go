@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
+	"strings"
 
 	"github.com/creachadair/jrpc2"
 
@@ -98,6 +100,21 @@ func unmarshal(field string, value json.RawMessage, into any, expected string) e
 		return badParam(field+"."+wrong.Field, "expected %s, found %s", kindOf(wrong.Type), foundKind(wrong.Value))
 	}
 	return badParam(wrong.Field, "expected %s, found %s", kindOf(wrong.Type), foundKind(wrong.Value))
+}
+
+// unmarshalKnown reads an object that has these fields and no others, as one whose
+// name is mistaken must not be passed over.
+func unmarshalKnown(path string, value json.RawMessage, into any, known ...string) error {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(value, &fields) != nil || fields == nil {
+		return badParam(path, "expected an object, found %s", requests.Kind(value))
+	}
+	for name := range fields {
+		if !slices.Contains(known, name) {
+			return badParam(path, "expected %s, found %.40q", strings.Join(known, ", "), name)
+		}
+	}
+	return unmarshal(path, value, into, "an object")
 }
 
 // wholeParams is the place of params as a whole, which their fields' paths leave out.

@@ -128,10 +128,12 @@ func (f *lspFrames) read() (message, error) {
 	}
 	f.count++
 	if length > int64(f.limit) {
+		head, _ := f.r.Peek(int(min(length, jsonlines.HeadBytes)))
+		head = bytes.Clone(head)
 		if _, err := io.CopyN(io.Discard, f.r, length); err != nil {
 			return message{}, errHeader{fmt.Errorf("Content-Length %d: the stream ended before", length)}
 		}
-		return message{line: f.count, err: &jsonlines.TooLong{Bytes: length, Limit: f.limit}}, nil
+		return message{line: f.count, err: &jsonlines.TooLong{Bytes: length, Limit: f.limit, Head: head}}, nil
 	}
 	// Memory is taken as the bytes come: a header may lie.
 	var body bytes.Buffer

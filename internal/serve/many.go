@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/creachadair/jrpc2"
@@ -46,13 +48,19 @@ func (c *call) run(many string, known map[string]bool, planned planner) (any, er
 		return nil, err
 	}
 	if list := fields[many]; list != nil {
+		for name := range fields {
+			if name != many && !slices.Contains(manyFields, name) {
+				return nil, badParam(name, "it belongs into each of %s, not beside them", many)
+			}
+		}
+		one := maps.Clone(known) // what each of the list may have
+		for _, name := range append(manyFields, many) {
+			delete(one, name)
+		}
 		return c.runMany(many, list, report, func(path string, text json.RawMessage) *item {
-			fields, err := object(path, text, known)
-			switch {
-			case err != nil:
+			fields, err := object(path+".", text, one)
+			if err != nil {
 				return &item{err: err}
-			case fields[many] != nil:
-				return &item{err: badParam(path+"."+many, "a list within a list")}
 			}
 			return c.plan(planned, path+".", fields)
 		})

@@ -6,6 +6,8 @@ import (
 	"github.com/creachadair/jrpc2"
 )
 
+const publishMethod = "sequence/publishClassification"
+
 // published is sequence/publishClassification.
 type published struct {
 	URI     string         `json:"uri"`
@@ -13,7 +15,7 @@ type published struct {
 	Label   any            `json:"label,omitempty"`
 	Scores  []float32      `json:"scores,omitempty"` // probabilities
 	Logits  []float32      `json:"logits,omitempty"`
-	Length  int            `json:"length"`
+	Length  int            `json:"length,omitempty"` // of the text, in tokens
 	Window  *windowed      `json:"window,omitempty"`
 	Windows []windowResult `json:"windows,omitempty"`
 	Error   *jrpc2.Error   `json:"error,omitempty"` // in place of label and scores
@@ -24,7 +26,7 @@ type published struct {
 func (d *document) schedule() {
 	d.quiet()
 	s := d.session
-	if lacking := needsSingle(&call{model: s.server.current()}); lacking != "" {
+	if !s.publishes() {
 		return
 	}
 	s.pushing(1)
@@ -33,6 +35,9 @@ func (d *document) schedule() {
 		d.publish()
 	})
 }
+
+// publishes reports whether documents have a class: a model of pairs gives none.
+func (s *session) publishes() bool { return !s.server.current().config.Pair() }
 
 // hasten begins the classification of a document that waits for it.
 func (d *document) hasten() {
@@ -65,7 +70,7 @@ func (d *document) publish() {
 		return
 	}
 	out := published{URI: d.uri, Version: version}
-	c := &call{session: s, model: model, ctx: ctx, method: "sequence/publishClassification"}
+	c := &call{session: s, model: model, ctx: ctx, method: publishMethod}
 	q := &sequence{field: "text", document: d, version: version}
 	r, err := c.classifyText(q, text, d.window)
 	defer func() { c.free(c.bytes) }()
@@ -80,6 +85,6 @@ func (d *document) publish() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.version == version && ctx.Err() == nil && !d.closed {
-		s.notify("sequence/publishClassification", out)
+		s.notify(publishMethod, out)
 	}
 }

@@ -5,6 +5,9 @@ import (
 	"fmt"
 )
 
+// Progress may be asked for everywhere; here there is none to tell.
+var removeFields = fieldsOf(nil, append(manyFields, "id", "ids")...)
+
 // removed answers retrieval/remove.
 type removed struct {
 	Removed int      `json:"removed"`
@@ -13,9 +16,12 @@ type removed struct {
 
 // remove is retrieval/remove: the items of one id or of many.
 func (c *call) remove() (any, error) {
-	fields, err := object("", c.params, map[string]bool{"id": true, "ids": true})
+	fields, err := object("", c.params, removeFields)
 	if err != nil {
 		return nil, err
+	}
+	if fields["id"] != nil && fields["ids"] != nil {
+		return nil, badParam("ids", "id is there, too: expected one of them")
 	}
 	var ids []string
 	if fields["ids"] == nil {

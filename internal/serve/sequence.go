@@ -1,10 +1,13 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"strings"
 
 	"sftseq/internal/requests"
 	"sftseq/sft"
@@ -36,25 +39,37 @@ func fieldsOf(suffixes []string, others ...string) map[string]bool {
 	return known
 }
 
-// object cuts params, or an object within them at path, into its known fields.
-// Others are passed over, and null is as good as nothing.
+// object cuts params, or an object within them whose fields' names begin with path
+// in errors, into its known fields. One that another method knows is refused; all
+// others are passed over, and null is as good as nothing.
 func object(path string, text json.RawMessage, known map[string]bool) (map[string]json.RawMessage, error) {
 	if text == nil {
 		text = json.RawMessage("{}")
 	}
-	fields, err := requests.Fields(text, known)
+	fields, err := requests.Fields(text, allFields)
 	if err != nil {
-		if path == "" {
-			path = "params"
-		}
-		return nil, badParam(path, "%v", err)
+		return nil, badParam(cmp.Or(strings.TrimSuffix(path, "."), wholeParams), "%v", err)
 	}
 	for name, value := range fields {
-		if string(value) == "null" {
+		switch {
+		case string(value) == "null":
 			delete(fields, name)
+		case !known[name]:
+			return nil, badParam(path+name, "it has no meaning here")
 		}
 	}
 	return fields, nil
+}
+
+// allFields are those that some method knows.
+var allFields = union(classifyFields, embedFields, scoreFields, addFields, removeFields, searchFields)
+
+func union(sets ...map[string]bool) map[string]bool {
+	all := map[string]bool{}
+	for _, s := range sets {
+		maps.Copy(all, s)
+	}
+	return all
 }
 
 // sequence reads the one sequence among fields whose names end in suffix; path

@@ -19,6 +19,13 @@ type window struct {
 	Stride int    `json:"stride"` // from one sliding window to the next; 0 is half the length
 }
 
+// windowParams is a window as a client writes it: what it leaves out is 0 above.
+type windowParams struct {
+	Policy *string `json:"policy"`
+	Length *int    `json:"length"`
+	Stride *int    `json:"stride"`
+}
+
 // maxWindows is how many windows a sequence may have.
 const maxWindows = 1 << 12
 
@@ -26,18 +33,31 @@ func parseWindow(path string, value json.RawMessage) (*window, error) {
 	if value == nil {
 		return nil, nil
 	}
-	var w window
-	if err := unmarshal(path, value, &w, `an object such as {"policy": "head"}`); err != nil {
+	var p windowParams
+	if err := unmarshalKnown(path, value, &p, "policy", "length", "stride"); err != nil {
 		return nil, err
 	}
-	switch {
-	case !slices.Contains(windowPolicies, w.Policy):
-		return nil, badParam(path+".policy", "expected one of %q, found %q", windowPolicies, w.Policy)
-	case w.Length < 0:
-		return nil, badParam(path+".length", "expected at least 1 token, found %d", w.Length)
-	case w.Stride < 0:
-		return nil, badParam(path+".stride", "expected at least 1 token, found %d", w.Stride)
+	var w window
+	for _, n := range []struct {
+		name string
+		of   *int
+		to   *int
+	}{{"length", p.Length, &w.Length}, {"stride", p.Stride, &w.Stride}} {
+		if n.of == nil {
+			continue
+		}
+		if *n.of < 1 {
+			return nil, badParam(path+"."+n.name, "expected at least 1 token, found %d", *n.of)
+		}
+		*n.to = *n.of
 	}
+	switch {
+	case p.Policy == nil:
+		return nil, badParam(path+".policy", "it is missing: expected one of %q", windowPolicies)
+	case !slices.Contains(windowPolicies, *p.Policy):
+		return nil, badParam(path+".policy", "expected one of %q, found %.40q", windowPolicies, *p.Policy)
+	}
+	w.Policy = *p.Policy
 	return &w, nil
 }
 
@@ -74,6 +94,9 @@ func (w *window) cut(c *sft.Config, q *sequence) ([]cut, error) {
 	if stride == 0 {
 		stride = max(1, length/2)
 	}
+	if stride > length {
+		return nil, badParam("window.stride", "expected at most the %d tokens of a window, or some were left out, found %d", length, stride)
+	}
 	n := len(tokens)
 	var cuts []cut
 	switch {
@@ -84,7 +107,6 @@ func (w *window) cut(c *sft.Config, q *sequence) ([]cut, error) {
 	case w.Policy == "tail":
 		cuts = []cut{{n - length, tokens[n-length:]}}
 	default:
-		stride = min(stride, n) // beyond that nothing changes, but sums may overflow
 		if count := (n-length-1)/stride + 2; count > maxWindows {
 			return nil, badParam("window.stride", "%d tokens make %d windows, at most %d are allowed", n, count, maxWindows)
 		}

@@ -28,7 +28,7 @@ func TestWindowCuts(t *testing.T) {
 			w.Length = math.MaxInt - r.IntN(70)
 		}
 		cuts, err := w.cut(c, &sequence{field: "tokens", tokens: randomTokens(r, n)})
-		if w.Length > longest(c) {
+		if length := w.Length; length > longest(c) || length > 0 && w.Stride > length || w.Stride > longest(c) {
 			if err == nil {
 				t.Fatalf("%+v is accepted", w)
 			}
@@ -62,21 +62,35 @@ func TestTooManyWindows(t *testing.T) {
 	}
 }
 
-// TestHugeStride: a request and a document that ask for one are answered.
-func TestHugeStride(t *testing.T) {
+// TestBadWindows: nothing that makes no sense is passed over, in a request or in
+// didOpen.
+func TestBadWindows(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})
-	w := json.RawMessage(`{"policy":"sliding","length":4,"stride":9223372036854775807}`)
-	var x anyClassification
-	c.call(1, "sequence/classify", map[string]any{"tokens": []int{1, 2, 3, 4, 5, 6, 7, 8}, "window": w}, &x)
-	if len(x.Windows) != 2 || x.Windows[1].Start != 4 {
-		t.Errorf("%+v", x.Windows)
-	}
-	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "1 2 3 4 5 6 7 8", "window": w})
-	var p published
-	decode(t, c.message().Params, &p)
-	if p.Error != nil || len(p.Windows) != 2 || p.Windows[1].Start != 4 {
-		t.Errorf("%+v", p)
+	for n, x := range []struct{ window, why string }{
+		{`{"policy":"sliding","length":4,"stride":9223372036854775807}`, "window.stride: expected at most the 4 tokens"},
+		{`{"policy":"sliding","length":4,"stride":5}`, "window.stride: expected at most the 4 tokens"},
+		{`{"policy":"sliding","stride":5000}`, "window.stride: expected at most the 4096 tokens"},
+		{`{"policy":"sliding","length":4,"stride":0}`, "window.stride: expected at least 1 token, found 0"},
+		{`{"policy":"head","length":0}`, "window.length: expected at least 1 token, found 0"},
+		{`{"policy":"head","length":-1}`, "window.length: expected at least 1 token, found -1"},
+		{`{"policy":"head","length":"4"}`, "window.length: expected a whole number, found a string"},
+		{`{"policy":"head","size":4}`, `window: expected policy, length, stride, found "size"`},
+		{`{"policy":""}`, `window.policy: expected one of ["head" "tail" "sliding"], found ""`},
+		{`{}`, "window.policy: it is missing"},
+		{`"head"`, `window: expected an object, found "head"`},
+	} {
+		w := json.RawMessage(x.window)
+		c.refuse(n, "sequence/classify", map[string]any{"tokens": []int{1, 2, 3, 4, 5, 6, 7, 8}, "window": w}, -32602, x.why)
+		c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "1 2 3 4 5 6 7 8", "window": w})
+		var told struct {
+			Message string
+			Error   struct{ Message string }
+		}
+		decode(t, c.message().Params, &told)
+		if !strings.Contains(told.Message+told.Error.Message, x.why) {
+			t.Errorf("%+v, want %s", told, x.why)
+		}
 	}
 }
 
