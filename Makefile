@@ -9,14 +9,14 @@ build: ## the program, in ./sftseq
 	$(GO) build -o sftseq ./cmd/sftseq
 
 # The whole suite; the shaders once more with subgroups of 4, 16 and 32, beside the
-# 8 of most processors; what computes once more without assembly; then what is
-# concurrent under the race detector.
+# 8 of most processors; what computes on the processor once more without assembly;
+# then what is concurrent under the race detector.
 test: deps
 	$(GO) test -timeout 9m ./...
 	for bits in 128 512 1024; do \
 	    LP_NATIVE_VECTOR_WIDTH=$$bits $(GO) test -timeout 9m -run '^Test(Subgroups|Conformance|LongSample|Philox|Cosines)$$' ./vk || exit 1; \
 	done
-	SFTSEQ_SIMD=go $(GO) test -timeout 9m -short ./sft ./cmd/sftseq
+	SFTSEQ_SIMD=go $(GO) test -timeout 9m -short -skip 'Vulkan|LockStep|FreeSteps|CheckedStep|Elsewhere|OnAnotherDevice|Validation|Devices|Bench|Serve' ./sft ./cmd/sftseq
 	$(GO) test -race -timeout 9m -short ./sft ./seq ./internal/cpu ./internal/serve ./internal/index ./cmd/sftseq
 	$(GO) test -race -timeout 9m $(VKCALLS) ./vk
 	GOEXPERIMENT=cgocheck2 $(GO) test -timeout 9m $(VKCALLS) ./vk

@@ -14,6 +14,6 @@ echo '{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}' | "$@" 
 # Bare lines need no handshake, and are answered in their order.
 "$@" | jq -nr --unbuffered '
     ["id", "label", "probability", "length"],
-    (inputs | if .error then [.id, "error", .error.message]
-              else [.id, .label, (.probabilities | max * 1000 | round / 1000), .length] end)
+    (inputs | if .error then [(.id | tostring), "error", .error.message]
+              else [(.id | tostring), .label, (.probabilities | max * 1000 | round / 1000), .length] end)
     | @tsv'

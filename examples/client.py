@@ -119,10 +119,12 @@ class Client:
             self.progress[params["token"]](params["value"])
         elif "method" in message:
             self.handlers.get(message["method"], lambda params: None)(params)
+        elif (call := self.calls.pop(message["id"], None)) is None:
+            print("to a message that could not be read:", message["error"]["message"], file=sys.stderr)
         elif "error" in message:
-            self.calls.pop(message["id"]).set_exception(ServerError(**message["error"]))
+            call.set_exception(ServerError(**message["error"]))
         else:
-            self.calls.pop(message["id"]).set_result(message["result"])
+            call.set_result(message["result"])
 
     def _lost(self, number):
         if future := self.calls.pop(number, None):
@@ -133,6 +135,8 @@ def main(*server):
     client = Client.start(*server) if len(server) > 1 else Client.connect(*server)
     model = client.server["model"]
     print(f"model: {model['name']}, labels {model['labels']}")
+    if model["task"] != "classification":
+        sys.exit("this example wants a model that classifies")
 
     answer = client.request("sequence/classify", {"text": "[MAX 2 9 ]"}).result()
     print(f"classify: {answer['label']} of {answer['length']} tokens")

@@ -150,7 +150,7 @@ func reportDataset(c *cli.Context, d *seq.Dataset, err error) error {
 
 func noArguments(c *cli.Context) error {
 	if c.Args().Present() {
-		return fmt.Errorf("expected flags only, found %q; see --help", c.Args().First())
+		return usage(c, "expected flags only, found %q", c.Args().First())
 	}
 	return nil
 }

@@ -9,12 +9,13 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
-	"strings"
 	"sync"
 	"syscall"
 	"time"
 
+	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v2"
+	"golang.org/x/term"
 
 	"sftseq/device"
 	"sftseq/internal/serve"
@@ -29,7 +30,7 @@ func serveCommand() *cli.Command {
 		UsageText: `sftseq serve --model DIR [flags]
 sftseq serve --model DIR --listen unix:PATH [--listen tcp:HOST:PORT] [flags]
 
-Example: cat reviews.jsonl | sftseq serve --model runs/listops
+Example: echo '{"text": "[MAX 2 9 ]"}' | sftseq serve --model runs/listops
          sftseq serve --model runs/listops --listen unix:/run/user/1000/sftseq`,
 		Description: `Reads messages from standard input and answers on standard output, one a line.
 A line that predict takes is answered as predict would, in its order:
@@ -44,7 +45,9 @@ score pairs, open and edit documents and be told their class, keep an index of
 embeddings and search it, cancel, see progress.
 
 With --listen any number of clients share the model, and standard input is left
-alone. SIGTERM ends the server when what it has accepted is answered, SIGHUP
+alone. Whoever reaches an address may use the server: a unix socket has the
+permissions of its directory, and TCP is of this machine alone unless a host is
+named. SIGTERM ends the server when what it has accepted is answered, SIGHUP
 reads the model again. Logs go to standard error.
 
 Exit status: 0 at the end of the input, after shutdown and exit, and after
@@ -58,10 +61,10 @@ SIGTERM; 1 after an exit without shutdown, and where something failed.`,
 			&cli.IntFlag{Name: "max-batch-tokens", Usage: "compute at most `N` tokens together", DefaultText: "as many as the device takes at once"},
 			&cli.DurationFlag{Name: "max-wait", Value: 2 * time.Millisecond, Usage: "longest wait for company in a batch, `TIME`; a lone request does not wait"},
 			&cli.DurationFlag{Name: "debounce", Value: 200 * time.Millisecond, Usage: "`TIME` from a document's last change to its classification"},
-			&cli.IntFlag{Name: "max-line", Value: 16 << 20, Usage: "refuse a message of more than `BYTES`"},
+			&cli.StringFlag{Name: "max-line", Value: "16MiB", Usage: "refuse a message of more than `SIZE`, at most 1GiB"},
 			&cli.IntFlag{Name: "max-inflight", Value: 512, Usage: "refuse a client's request while `N` wait for an answer"},
 			&cli.IntFlag{Name: "max-documents", Value: 256, Usage: "a client may have `N` documents open"},
-			&cli.Int64Flag{Name: "max-memory", Value: 1 << 30, Usage: "keep at most `BYTES` of requests and documents"},
+			&cli.StringFlag{Name: "max-memory", Value: "1GiB", Usage: "keep at most `SIZE` of requests and documents, at least 1MiB"},
 			&cli.DurationFlag{Name: "drain", Value: 10 * time.Second, Usage: "`TIME` that SIGTERM leaves for what was accepted"},
 			&cli.StringFlag{Name: "metrics", Usage: "Prometheus metrics and /healthz at `HOST:PORT`"},
 			&cli.StringFlag{Name: "log", Value: "info", Usage: "log from `LEVEL` on: debug, info, warn or error"},
@@ -75,13 +78,15 @@ func serveAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	server, err := serve.New(c.Context, options)
-	if err != nil {
+	r := &serving{log: options.Log, drain: c.Duration("drain")}
+	if err := r.addresses(c); err != nil {
 		return err
 	}
-	r := &serving{server: server, log: options.Log, drain: c.Duration("drain")}
+	if r.server, err = serve.New(c.Context, options); err != nil {
+		return err
+	}
 	err = r.run(c)
-	return errors.Join(err, server.Close())
+	return errors.Join(err, r.server.Close())
 }
 
 func serveOptions(c *cli.Context) (serve.Options, error) {
@@ -92,16 +97,21 @@ func serveOptions(c *cli.Context) (serve.Options, error) {
 	if f := c.String("framing"); f != serve.Lines && f != serve.LSP {
 		return o, usage(c, "--framing %q, expected %s or %s", f, serve.Lines, serve.LSP)
 	}
-	for _, name := range []string{"max-inflight", "max-documents", "max-line"} {
+	for _, name := range []string{"max-inflight", "max-documents"} {
 		if n := c.Int(name); n < 1 || n > 1<<30 {
 			return o, usage(c, "--%s %d, expected 1 to %d", name, n, 1<<30)
 		}
 	}
+	line, err := size(c, "max-line", 1, 1<<30)
+	if err != nil {
+		return o, err
+	}
+	memory, err := size(c, "max-memory", 1<<20, 1<<50)
+	if err != nil {
+		return o, err
+	}
 	if n := c.Int("max-batch-tokens"); n < 0 || c.IsSet("max-batch-tokens") && n == 0 {
 		return o, usage(c, "--max-batch-tokens %d, expected at least 1", n)
-	}
-	if n := c.Int64("max-memory"); n < 1<<20 {
-		return o, usage(c, "--max-memory %d, expected at least %d", n, 1<<20)
 	}
 	for _, name := range []string{"max-wait", "debounce", "drain"} {
 		if d := c.Duration(name); d < 0 {
@@ -121,11 +131,20 @@ func serveOptions(c *cli.Context) (serve.Options, error) {
 	return serve.Options{
 		Load:    func() (*serve.Model, error) { return serveModel(c) },
 		Lost:    device.Lost,
-		Framing: c.String("framing"), MaxLine: c.Int("max-line"), MaxInflight: c.Int("max-inflight"),
-		MaxDocuments: c.Int("max-documents"), MaxMemory: c.Int64("max-memory"), MaxBatchTokens: c.Int("max-batch-tokens"),
+		Framing: c.String("framing"), MaxLine: int(line), MaxInflight: c.Int("max-inflight"),
+		MaxDocuments: c.Int("max-documents"), MaxMemory: memory, MaxBatchTokens: c.Int("max-batch-tokens"),
 		MaxWait: c.Duration("max-wait"), Debounce: c.Duration("debounce"), Index: c.String("index"), Reembed: c.Bool("reembed"),
 		Version: version(), Log: slog.New(slog.NewTextHandler(c.App.ErrWriter, &slog.HandlerOptions{Level: level})),
 	}, nil
+}
+
+// size reads a flag such as 16MiB.
+func size(c *cli.Context, name string, least, most uint64) (int64, error) {
+	n, err := humanize.ParseBytes(c.String(name))
+	if err != nil || n < least || n > most {
+		return 0, usage(c, "--%s %q, expected %s to %s", name, c.String(name), humanize.IBytes(least), humanize.IBytes(most))
+	}
+	return int64(n), nil
 }
 
 // serveModel reads --model and puts it on --device.
@@ -151,46 +170,68 @@ func serveModel(c *cli.Context) (*serve.Model, error) {
 
 // serving is a server with what it is reached by.
 type serving struct {
-	server *serve.Server
-	log    *slog.Logger
-	drain  time.Duration
-	work   sync.WaitGroup
+	server  *serve.Server
+	log     *slog.Logger
+	drain   time.Duration
+	listen  []serve.Address
+	metrics serve.Address // without a name there are none
+	work    sync.WaitGroup
+}
+
+// addresses reads --listen and --metrics.
+func (r *serving) addresses(c *cli.Context) error {
+	for _, text := range c.StringSlice("listen") {
+		a, err := serve.ParseAddress(text)
+		if err != nil {
+			return usage(c, "--listen %q: %w", text, err)
+		}
+		r.listen = append(r.listen, a)
+	}
+	if text := c.String("metrics"); text != "" {
+		var err error
+		if r.metrics, err = serve.ParseTCP(text); err != nil {
+			return usage(c, "--metrics %q: %w", text, err)
+		}
+	}
+	return nil
 }
 
 // run serves until the input ends, or until the program is asked to stop.
 func (r *serving) run(c *cli.Context) error {
-	ctx, cancel := context.WithCancel(c.Context)
 	defer r.work.Wait()
+	ctx, cancel := context.WithCancel(c.Context)
 	defer cancel()
-	if err := r.metrics(ctx, c.String("metrics")); err != nil {
+	stop, err := r.serveMetrics() // until the last answer: who watches is told of the end
+	if err != nil {
 		return err
 	}
-	listeners, err := listen(c.StringSlice("listen"))
+	defer stop()
+	listeners, err := r.open()
 	if err != nil {
 		return err
 	}
 	r.reload(ctx)
-	failed := make(chan error, len(listeners)+1)
+	ended := make(chan error, len(listeners)+1)
 	for _, l := range listeners {
 		r.log.Info("listening", "address", l.Addr().Network()+":"+l.Addr().String())
+		if serve.Public(l.Addr()) {
+			r.log.Warn("whoever reaches this address may use the server: clients are not asked who they are", "address", l.Addr().String())
+		}
 		r.work.Go(func() {
 			if err := r.server.ServeListener(ctx, l); err != nil {
-				failed <- err
+				ended <- err
 			}
 		})
 	}
 	if len(listeners) == 0 {
-		go func() {
-			if status := r.server.Serve("standard input", c.App.Reader, c.App.Writer, true); status != 0 {
-				failed <- errors.New("the client left without shutdown")
-			} else {
-				failed <- nil
-			}
-		}()
+		if f, ok := c.App.Reader.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
+			fmt.Fprintln(c.App.ErrWriter, `Type a line such as {"text": "…"}; Ctrl-D ends.`)
+		}
+		go func() { ended <- r.server.Serve("standard input", c.App.Reader, c.App.Writer, true) }()
 	}
 	var broken error
 	select {
-	case err := <-failed:
+	case err := <-ended:
 		return err
 	case broken = <-r.server.Failed():
 		r.log.Error("stopping", "error", broken)
@@ -198,47 +239,40 @@ func (r *serving) run(c *cli.Context) error {
 	}
 	r.log.Info("draining", "deadline", r.drain)
 	cancel() // no more clients
-	deadline, stop := context.WithTimeout(context.Background(), r.drain)
-	defer stop()
+	deadline, done := context.WithTimeout(context.Background(), r.drain)
+	defer done()
 	return errors.Join(broken, r.server.Drain(deadline))
 }
 
-// listen opens all addresses or none.
-func listen(addresses []string) ([]net.Listener, error) {
+// open listens at all addresses or none.
+func (r *serving) open() ([]net.Listener, error) {
 	var all []net.Listener
-	for _, a := range addresses {
+	for _, a := range r.listen {
 		l, err := serve.Listen(a)
 		if err != nil {
 			for _, l := range all {
 				l.Close()
 			}
-			return nil, fmt.Errorf("--listen %s: %w", a, err)
+			return nil, fmt.Errorf("--listen %s:%s: %w", a.Network, a.Name, err)
 		}
 		all = append(all, l)
 	}
 	return all, nil
 }
 
-// metrics serves Prometheus until ctx ends.
-func (r *serving) metrics(ctx context.Context, address string) error {
-	if address == "" {
-		return nil
+// serveMetrics serves Prometheus until stop is called.
+func (r *serving) serveMetrics() (stop func(), err error) {
+	if r.metrics.Name == "" {
+		return func() {}, nil
 	}
-	if strings.HasPrefix(address, ":") {
-		address = "127.0.0.1" + address
-	}
-	l, err := net.Listen("tcp", address)
+	l, err := serve.Listen(r.metrics)
 	if err != nil {
-		return fmt.Errorf("--metrics: %w", err)
+		return nil, fmt.Errorf("--metrics: %w", err)
 	}
 	r.log.Info("metrics", "address", l.Addr().String())
 	h := &http.Server{Handler: r.server.Metrics(), ReadHeaderTimeout: 5 * time.Second}
 	r.work.Go(func() { h.Serve(l) })
-	r.work.Go(func() {
-		<-ctx.Done()
-		h.Close()
-	})
-	return nil
+	return func() { h.Close() }, nil
 }
 
 // reload reads the model again at every SIGHUP until ctx ends.
@@ -253,7 +287,7 @@ func (r *serving) reload(ctx context.Context) {
 				if err := r.server.Reload(); err != nil {
 					r.log.Error("the model was not loaded again", "error", err)
 				} else {
-					r.log.Info("the model was loaded again")
+					r.log.Info("the model was loaded again", "hash", r.server.Hash())
 				}
 			case <-ctx.Done():
 				return

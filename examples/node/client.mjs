@@ -13,6 +13,10 @@ import {
 } from 'vscode-jsonrpc/node';
 
 const [command, ...args] = process.argv.slice(2);
+if (!command) {
+  console.error('usage: client.mjs ./sftseq serve --model DIR');
+  process.exit(2);
+}
 const server = spawn(command, [...args, '--framing', 'lsp'], { stdio: ['pipe', 'pipe', 'inherit'] });
 const exited = once(server, 'exit');
 const connection = createMessageConnection(
@@ -28,6 +32,10 @@ const { model, capabilities } = await connection.sendRequest('initialize', {
 });
 await connection.sendNotification('initialized', {});
 console.log(`model: ${model.name}, labels ${model.labels.join(' ')}, positions ${capabilities.positionEncoding}`);
+if (model.task !== 'classification') {
+  console.error('this example wants a model that classifies');
+  process.exit(1);
+}
 
 // Many sequences in one request: results as they come, and how far it is, in tokens.
 const progress = new ProgressType();

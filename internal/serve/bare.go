@@ -111,7 +111,7 @@ func (s *session) writeBare() {
 			reply, code := l.reply(result, err)
 			if encoder.Encode(reply) == nil {
 				if err := s.frames.write(bytes.TrimSuffix(out.Bytes(), []byte("\n"))); err != nil {
-					s.end(errSessionOver)
+					s.end(over("writing: %v", err))
 				}
 			}
 			var compute time.Duration

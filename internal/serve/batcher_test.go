@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -179,10 +180,12 @@ func TestReload(t *testing.T) {
 	s := start(t, o)
 	release := hold(s)
 	c := dial(t, s).initialize(struct{}{})
+	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "1 2"})
+	eventually(t, "the document is not classified", func() bool { _, _, running := s.batcher.waiting(); return running > 0 })
 	old := s.current()
 	want := logits(t, s, []int32{1, 2})
 	c.request(1, "sequence/classify", map[string]any{"tokens": []int{1, 2}})
-	eventually(t, "nothing runs", func() bool { _, _, running := s.batcher.waiting(); return running > 0 })
+	eventually(t, "nothing runs", func() bool { jobs, _, running := s.batcher.waiting(); return jobs+running > 1 })
 	if err := s.Reload(); err != nil {
 		t.Fatal(err)
 	}
@@ -190,15 +193,28 @@ func TestReload(t *testing.T) {
 		t.Error("the old model is gone while it is used")
 	}
 	close(release)
-	var x anyClassification
-	m := c.answer(1)
-	decode(t, m.Result, &x)
-	if !slices.Equal(x.Logits, want) {
-		t.Errorf("%v, want the old model's %v", x.Logits, want)
+	c.request(2, "sequence/classify", map[string]any{"tokens": []int{1, 2}})
+	c.request(3, "sequence/classify", map[string]any{"uri": "u"})
+	c.closeWrite()
+	messages, err := c.end()
+	if err != nil {
+		t.Error(err)
+	}
+	said := map[string][]float32{} // by id, the class of the document without one
+	for _, text := range messages {
+		var m struct {
+			ID             json.RawMessage
+			Result, Params struct{ Logits []float32 }
+		}
+		decode(t, []byte(text), &m)
+		said[string(m.ID)] = append(said[string(m.ID)], append(m.Result.Logits, m.Params.Logits...)...)
+	}
+	now := logits(t, s, []int32{1, 2})
+	if !slices.Equal(said["1"], want) || !slices.Equal(said["2"], now) || slices.Equal(want, now) {
+		t.Errorf("%v, want the old model's %v, and then the new one's %v", said, want, now)
+	}
+	if !slices.Equal(said[""], said["3"]) { // once
+		t.Errorf("the document is told to be %v, want %v", said[""], said["3"])
 	}
 	eventually(t, "the old model is kept", func() bool { old.mu.Lock(); defer old.mu.Unlock(); return old.users == 0 })
-	c.call(2, "sequence/classify", map[string]any{"tokens": []int{1, 2}}, &x)
-	if want := logits(t, s, []int32{1, 2}); !slices.Equal(x.Logits, want) {
-		t.Errorf("%v, want the new model's %v", x.Logits, want)
-	}
 }

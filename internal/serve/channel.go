@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"fmt"
 	"io"
 	"strconv"
 )
@@ -53,7 +52,7 @@ func (s *session) Send(body []byte) error {
 	}
 	err := s.frames.write(body)
 	if err != nil {
-		s.end(fmt.Errorf("%w: %v", errSessionOver, err))
+		s.end(over("writing: %v", err))
 	}
 	if c != nil {
 		s.answered(c)

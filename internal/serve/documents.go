@@ -48,6 +48,15 @@ func (d *documents) hasten() {
 	}
 }
 
+// again has all documents classified again, as the model has changed.
+func (d *documents) again() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, doc := range d.open {
+		doc.again()
+	}
+}
+
 // close ends all documents, at the end of the session.
 func (d *documents) close() {
 	d.mu.Lock()

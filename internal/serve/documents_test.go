@@ -318,9 +318,9 @@ func TestEndTellsClasses(t *testing.T) {
 		} else {
 			c.closeWrite()
 		}
-		pushes, status := c.end()
-		if len(pushes) != want || status != 0 {
-			t.Errorf("%q, status %d", pushes, status)
+		pushes, err := c.end()
+		if len(pushes) != want || err != nil {
+			t.Errorf("%q, %v", pushes, err)
 		}
 	}
 }

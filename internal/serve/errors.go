@@ -35,8 +35,13 @@ var (
 	errStopped   = &jrpc2.Error{Code: codeStopped, Message: "the server is stopping"}
 )
 
-// errSessionOver is why the work of a session ends whose client is gone.
+// errSessionOver is why the work of a session ends before all is answered.
 var errSessionOver = errors.New("the session is over")
+
+// over says why.
+func over(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", errSessionOver, fmt.Sprintf(format, args...))
+}
 
 // place says where an error is: the data of most.
 type place struct {

@@ -81,6 +81,9 @@ func (f *lineFrames) read() (message, error) {
 	if f.r.Line() == 1 && isHTTP(string(line)) {
 		return message{}, errHTTP
 	}
+	if f.r.Line() == 1 && isHeader(string(line)) {
+		return message{}, errHeader{errors.New("this is LSP's framing: expected a message a line, or --framing lsp")}
+	}
 	var long *jsonlines.TooLong
 	if err != nil && !errors.As(err, &long) {
 		return message{}, err
@@ -121,6 +124,14 @@ var requestLine = regexp.MustCompile(`^[A-Z]+ \S+ HTTP/`)
 // isHTTP reports whether a stream that begins with a line is one of HTTP.
 func isHTTP(line string) bool { return requestLine.MatchString(line[:min(len(line), maxHeader)]) }
 
+// isHeader reports whether a stream begins as LSP's framing does.
+func isHeader(line string) bool {
+	name, _, ok := strings.Cut(line[:min(len(line), maxHeader)], ":")
+	return ok && strings.EqualFold(name, contentLength)
+}
+
+const contentLength = "Content-Length"
+
 func (f *lspFrames) read() (message, error) {
 	length, err := f.header()
 	if err != nil {
@@ -146,6 +157,7 @@ func (f *lspFrames) read() (message, error) {
 // header reads up to the blank line and returns the length of what follows.
 func (f *lspFrames) header() (int64, error) {
 	length := int64(-1)
+	var names []string
 	for n := 0; ; n++ {
 		line, err := f.headerLine()
 		if err == io.EOF && n == 0 && line == "" {
@@ -161,18 +173,22 @@ func (f *lspFrames) header() (int64, error) {
 			return length, nil
 		}
 		name, value, ok := strings.Cut(line, ":")
+		if line == "" {
+			return 0, errHeader{fmt.Errorf("expected Content-Length among the headers, found %.80q", names)}
+		}
+		names = append(names, name)
 		if !ok || n == maxHeaders {
 			return 0, errHeader{fmt.Errorf("expected a header with Content-Length, found %.40q", line)}
 		}
 		value = strings.TrimSpace(value)
-		switch strings.ToLower(strings.TrimSpace(name)) {
-		case "content-length":
+		switch name = strings.TrimSpace(name); {
+		case strings.EqualFold(name, contentLength):
 			v, err := strconv.ParseUint(value, 10, 40)
 			if err != nil || length >= 0 {
 				return 0, errHeader{fmt.Errorf("Content-Length: expected one plain number, found %.40q", value)}
 			}
 			length = int64(v)
-		case "content-type":
+		case strings.EqualFold(name, "Content-Type"):
 			if _, p, err := mime.ParseMediaType(value); err == nil && p["charset"] != "" && !utf8Name.MatchString(p["charset"]) {
 				return 0, errHeader{fmt.Errorf("Content-Type: expected the charset utf-8, found %.40q", p["charset"])}
 			}
@@ -196,7 +212,10 @@ func (f *lspFrames) headerLine() (string, error) {
 		if b == '\n' {
 			return strings.TrimSuffix(string(line), "\r"), nil
 		}
-		if line = append(line, b); len(line) > maxHeader {
+		if line = append(line, b); line[0] == '{' {
+			return "", errors.New("expected Content-Length, found {: a message a line is --framing lines")
+		}
+		if len(line) > maxHeader {
 			return "", fmt.Errorf("a line of more than %d bytes", maxHeader)
 		}
 	}

@@ -80,7 +80,7 @@ func TestIndexOfAnotherModel(t *testing.T) {
 		c.call(n, "retrieval/add", map[string]any{"id": fmt.Sprint("item ", n), "tokens": ones(10 + 7*n)}, nil)
 	}
 	c.conn.Close()
-	<-c.status
+	<-c.ended
 	s.options.Load = load(t, "post")
 	if err := s.Reload(); err == nil || !strings.Contains(err.Error(), "the model has changed") {
 		t.Errorf("a reload: %v", err)

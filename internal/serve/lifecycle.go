@@ -125,7 +125,7 @@ func (s *session) shutdown(json.RawMessage) (any, error) {
 func (s *session) exit() {
 	s.exited = true
 	if s.life != down {
-		s.end(errSessionOver)
+		s.end(over("the client left without shutdown"))
 	}
 	s.documents.close() // nobody waits for their classes
 }
@@ -140,8 +140,7 @@ func (s *session) watch(process int) {
 			select {
 			case <-tick.C:
 				if !alive(process) {
-					s.log.Warn("the client's process is gone", "process", process)
-					s.end(errSessionOver)
+					s.end(over("the client's process %d is gone", process))
 					return
 				}
 			case <-s.ctx.Done():

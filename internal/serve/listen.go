@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,28 +13,48 @@ import (
 	"time"
 )
 
-// Listen opens unix:PATH or tcp:HOST:PORT. A host is this machine alone unless
-// it is named: nobody else is meant to be served by accident. The socket of a
-// server that was killed is replaced.
-func Listen(address string) (net.Listener, error) {
-	network, rest, _ := strings.Cut(address, ":")
+// Address is where a server can be reached, as the package net has it.
+type Address struct{ Network, Name string }
+
+// ParseAddress reads unix:PATH or tcp:HOST:PORT.
+func ParseAddress(text string) (Address, error) {
+	network, rest, _ := strings.Cut(text, ":")
 	switch {
 	case network == "unix" && rest != "":
-		if err := removeDead(rest); err != nil {
+		return Address{"unix", rest}, nil
+	case network == "tcp":
+		return ParseTCP(rest)
+	}
+	return Address{}, errors.New("expected unix:PATH or tcp:HOST:PORT")
+}
+
+// ParseTCP reads HOST:PORT. The host is this machine alone unless it is named: nobody
+// else is meant to be served by accident.
+func ParseTCP(text string) (Address, error) {
+	host, port, err := net.SplitHostPort(text)
+	if err != nil {
+		return Address{}, fmt.Errorf("expected HOST:PORT: %w", err)
+	}
+	if _, err := net.LookupPort("tcp", port); err != nil {
+		return Address{}, fmt.Errorf("expected a port of 0 to 65535: %w", err)
+	}
+	return Address{"tcp", net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port)}, nil
+}
+
+// Listen opens an address. The socket of a server that was killed is replaced.
+func Listen(a Address) (net.Listener, error) {
+	if a.Network == "unix" {
+		if err := removeDead(a.Name); err != nil {
 			return nil, err
 		}
-		return net.Listen("unix", rest)
-	case network == "tcp" && rest != "":
-		host, port, err := net.SplitHostPort(rest)
-		if err != nil {
-			return nil, fmt.Errorf("%s: expected tcp:HOST:PORT: %w", address, err)
-		}
-		if host == "" {
-			host = "127.0.0.1"
-		}
-		return net.Listen("tcp", net.JoinHostPort(host, port))
 	}
-	return nil, fmt.Errorf("%q: expected unix:PATH or tcp:HOST:PORT", address)
+	return net.Listen(a.Network, a.Name)
+}
+
+// Public reports whether others than this machine may reach an address.
+func Public(a net.Addr) bool {
+	tcp, ok := a.(*net.TCPAddr)
+	return ok && !tcp.IP.IsLoopback()
 }
 
 // removeDead removes a socket that nobody listens on.
@@ -79,6 +100,14 @@ func (s *Server) ServeListener(ctx context.Context, l net.Listener) error {
 			time.Sleep(100 * time.Millisecond)
 			continue
 		}
-		go s.Serve(fmt.Sprintf("connection %d", n), conn, conn, false)
+		name := fmt.Sprintf("connection %d", n)
+		if peer := conn.RemoteAddr(); peer.Network() == "tcp" {
+			name += " from " + peer.String()
+		}
+		go func() {
+			if err := s.Serve(name, conn, conn, false); err != nil {
+				s.log.Warn("a session ended early", "session", name, "error", err)
+			}
+		}()
 	}
 }

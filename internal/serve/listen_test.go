@@ -32,16 +32,45 @@ func TestListenTakesNoSocket(t *testing.T) {
 		}
 		defer c.Close()
 	}
-	if _, err := Listen("unix:" + path); err == nil || !strings.Contains(err.Error(), "may listen") {
+	a, err := ParseAddress("unix:" + path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Listen(a); err == nil || !strings.Contains(err.Error(), "may listen") {
 		t.Errorf("%v", err)
 	}
 	if _, err := os.Lstat(path); err != nil {
 		t.Errorf("the socket is gone: %v", err)
 	}
 	syscall.Close(busy)
-	l, err := Listen("unix:" + path)
+	l, err := Listen(a)
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.Close()
+}
+
+// TestParseAddress: a host that is not named is this machine.
+func TestParseAddress(t *testing.T) {
+	for text, want := range map[string]Address{
+		"unix:/a:b":      {"unix", "/a:b"},
+		"tcp::80":        {"tcp", "127.0.0.1:80"},
+		"tcp:0.0.0.0:80": {"tcp", "0.0.0.0:80"},
+		"tcp:[::1]:http": {"tcp", "[::1]:http"},
+		"unix:":          {},
+		"tcp:80":         {},
+		"tcp:a:80000":    {},
+		"tcp:":           {}, "tcp:nothing": {}, "udp:1": {}, "/tmp/x": {},
+		"127.0.0.1:80": {},
+		"":             {},
+	} {
+		if a, err := ParseAddress(text); a != want || (err == nil) != (want != Address{}) {
+			t.Errorf("%q: %v, %v", text, a, err)
+		}
+	}
+	for address, want := range map[string]bool{"127.0.0.1": false, "::1": false, "0.0.0.0": true, "::": true, "10.0.0.1": true} {
+		if got := Public(&net.TCPAddr{IP: net.ParseIP(address)}); got != want {
+			t.Errorf("%s: %v", address, got)
+		}
+	}
 }

@@ -39,6 +39,15 @@ func (d *document) schedule() {
 // publishes reports whether documents have a class: a model of pairs gives none.
 func (s *session) publishes() bool { return !s.server.current().config.Pair() }
 
+// again has the document classified again.
+func (d *document) again() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if !d.closed && d.broken == nil {
+		d.schedule()
+	}
+}
+
 // hasten begins the classification of a document that waits for it.
 func (d *document) hasten() {
 	d.mu.Lock()
@@ -81,10 +90,11 @@ func (d *document) publish() {
 		out.Label, out.Scores, out.Logits, out.Window, out.Windows = r.Label, r.Probabilities, r.Logits, r.Window, r.Windows
 	}
 	// The lock keeps a change from coming between this look and the push: a
-	// version is not told once it is superseded, nor after a newer one.
+	// version is not told once it is superseded, nor after a newer one; nor what a
+	// model says that is not used any more.
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.version == version && ctx.Err() == nil && !d.closed {
+	if d.version == version && ctx.Err() == nil && !d.closed && s.server.current() == model {
 		s.notify(publishMethod, out)
 	}
 }

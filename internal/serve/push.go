@@ -37,7 +37,7 @@ func (s *session) write(v any) {
 		err = s.frames.write(body)
 	}
 	if err != nil {
-		s.end(fmt.Errorf("%w: %v", errSessionOver, err))
+		s.end(over("writing: %v", err))
 	}
 }
 

@@ -86,16 +86,16 @@ type client struct {
 	conn   net.Conn
 	frames frames
 	in     chan string // messages from the server, closed at the end
-	status chan int
+	ended  chan error  // what Serve has returned
 }
 
 // dial begins a session over a pair of sockets.
 func dial(t testing.TB, s *Server) *client {
 	t.Helper()
 	ours, theirs := socketPair(t)
-	c := &client{t: t, conn: ours, frames: newFrames(s.options.Framing, ours, ours, 64<<20), in: make(chan string, 4096), status: make(chan int, 1)}
+	c := &client{t: t, conn: ours, frames: newFrames(s.options.Framing, ours, ours, 64<<20), in: make(chan string, 4096), ended: make(chan error, 1)}
 	go func() {
-		c.status <- s.Serve("standard input", theirs, theirs, false)
+		c.ended <- s.Serve("standard input", theirs, theirs, false)
 		theirs.Close()
 	}()
 	go func() {
@@ -241,12 +241,12 @@ func (c *client) initialize(params any) *client {
 }
 
 // end reads to the end of the session.
-func (c *client) end() (rest []string, status int) {
+func (c *client) end() (rest []string, err error) {
 	c.t.Helper()
 	for {
 		m := c.receive()
 		if m == "" {
-			return rest, <-c.status
+			return rest, <-c.ended
 		}
 		rest = append(rest, m)
 	}
@@ -301,9 +301,9 @@ func TestBareLines(t *testing.T) {
 		w.Flush()
 		c.closeWrite()
 	}()
-	replies, status := c.end()
-	if len(replies) != n || status != 0 {
-		t.Fatalf("%d replies, status %d", len(replies), status)
+	replies, err := c.end()
+	if len(replies) != n || err != nil {
+		t.Fatalf("%d replies, %v", len(replies), err)
 	}
 	for i, r := range replies {
 		var m anyMessage

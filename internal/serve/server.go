@@ -90,7 +90,11 @@ func (s *Server) acquire() *served {
 	return s.model
 }
 
-// Reload loads the model again. Requests that have begun end with the old one.
+// Hash names the model that new requests are answered with.
+func (s *Server) Hash() string { return s.current().Hash }
+
+// Reload loads the model again. Requests that have begun end with the old one; open
+// documents are classified again.
 func (s *Server) Reload() error {
 	m, err := s.options.Load()
 	if err != nil {
@@ -103,6 +107,9 @@ func (s *Server) Reload() error {
 	s.mu.Lock()
 	old := s.model
 	s.model = newServed(m)
+	for x := range s.sessions {
+		go x.documents.again() // which waits where a client does not read
+	}
 	s.mu.Unlock()
 	old.retire()
 	return nil
@@ -115,11 +122,11 @@ func (s *Server) retryAfter() int {
 }
 
 // Serve answers the messages of r on w until the end of r, the client's exit or
-// Drain; status is the exit status that LSP wants. Stdio says that the client
-// has started this process for itself. Unless it does, r is closed at the end if
-// it can be, and ends what w blocks; if it does, what blocks goes on until the
-// process ends.
-func (s *Server) Serve(name string, r io.Reader, w io.Writer, stdio bool) (status int) {
+// Drain. An error says why the session ended in another way, which LSP has the exit
+// status be 1 for. Stdio says that the client has started this process for itself.
+// Unless it does, r is closed at the end if it can be, and ends what w blocks; if it
+// does, what blocks goes on until the process ends.
+func (s *Server) Serve(name string, r io.Reader, w io.Writer, stdio bool) error {
 	x := &session{server: s, out: outlet{w: w}, name: name, stdio: stdio, log: s.log.With("session", name),
 		messages: make(chan message), stopRead: make(chan struct{}), settled: make(chan struct{}, 1),
 		calls: map[int64]*call{}, ids: map[string]*call{}}
@@ -130,7 +137,7 @@ func (s *Server) Serve(name string, r io.Reader, w io.Writer, stdio bool) (statu
 	s.mu.Lock()
 	if s.draining {
 		s.mu.Unlock()
-		return 0
+		return nil
 	}
 	s.sessions[x] = struct{}{}
 	s.ended.Add(1)
@@ -141,17 +148,17 @@ func (s *Server) Serve(name string, r io.Reader, w io.Writer, stdio bool) (statu
 		s.mu.Unlock()
 		s.ended.Done()
 	}()
-	s.log.Debug("session begins", "session", name)
-	ended := make(chan int, 1)
+	x.log.Debug("session begins")
+	ended := make(chan error, 1)
 	go func() { ended <- x.run(r) }()
+	var err error
 	select {
-	case status = <-ended:
+	case err = <-ended:
 	case <-x.overdue():
-		s.log.Warn("the session cannot end, as its client does not read", "session", name)
-		status = 1
+		err = fmt.Errorf("%w; its client does not read", context.Cause(x.ctx))
 	}
-	s.log.Debug("session ends", "session", name, "status", status)
-	return status
+	x.log.Debug("session ends", "error", err)
+	return err
 }
 
 // Drain has all sessions end when what they have accepted is answered, and
@@ -214,7 +221,7 @@ func (s *Server) cancelAll() (left, blocked int) {
 		}
 		x.mu.Unlock()
 		x.bare.cancel(errStopped)
-		x.documents.close()
+		go x.documents.close() // which waits where a client does not read
 	}
 	return left, blocked
 }

@@ -56,9 +56,9 @@ type session struct {
 	work      sync.WaitGroup // goroutines other than the calls
 }
 
-// run answers the session's messages to the end, and returns the exit status: 1 if
-// the session had to end before all was answered.
-func (s *session) run(r io.Reader) (status int) {
+// run answers the session's messages to the end. An error says why the session had
+// to end before all was answered.
+func (s *session) run(r io.Reader) (err error) {
 	s.work.Go(s.writeBare)
 	pumped := make(chan struct{})
 	go func() {
@@ -75,7 +75,7 @@ func (s *session) run(r io.Reader) (status int) {
 	s.rpc.Start(s)
 	s.rpc.WaitStatus()
 	if s.ctx.Err() != nil {
-		status = 1
+		err = context.Cause(s.ctx)
 	}
 	s.end(errSessionOver)
 	for _, c := range s.unanswered() { // that jrpc2 had not begun: nobody is there to be answered
@@ -85,7 +85,7 @@ func (s *session) run(r io.Reader) (status int) {
 	s.documents.close()
 	close(s.bare.queue)
 	s.work.Wait()
-	return status
+	return err
 }
 
 // pump reads messages until the end, or until nobody takes them.
@@ -125,14 +125,11 @@ func (s *session) endOfInput() {
 		s.finish()
 		return
 	}
-	if s.ctx.Err() == nil {
-		s.log.Warn("reading ended", "error", s.readErr)
-	}
 	if bad, ok := s.readErr.(errHeader); ok { // the client is there
 		s.refuse(nil, fail(codeParse, nil, "%v", bad))
 		s.finish()
 	}
-	s.end(errSessionOver)
+	s.end(over("reading: %v", s.readErr))
 }
 
 // finish waits until every call and bare line is answered, and the class of every

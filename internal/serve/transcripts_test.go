@@ -117,7 +117,11 @@ func replay(t *testing.T, framing string, words, block []string) (got []string) 
 		case line == "# end":
 			for take() != "" {
 			}
-			got = append(got, fmt.Sprintf("< status %d", <-c.status))
+			status := 0
+			if <-c.ended != nil {
+				status = 1
+			}
+			got = append(got, fmt.Sprintf("< status %d", status))
 		case strings.HasPrefix(line, "> "):
 			c.send(line[2:])
 			var m anyMessage
