@@ -19,11 +19,13 @@ import (
 
 // Options say what an index is of.
 type Options struct {
-	Model string // names the model that computed the vectors
-	Size  int    // of a vector
-	// Embed computes the vectors anew if the index is of another model; without it
-	// that is an error.
-	Embed func(tokens [][]int32) ([][]float32, error)
+	Model     string // names the model that computed the vectors
+	Tokenizer string // names what made the tokens: those of another mean something else
+	Size      int    // of a vector
+	// Embed computes the vectors anew if the index is of another model with the same
+	// tokenizer; without it that is an error. Progress is told how many are done.
+	Embed    func(tokens [][]int32) ([][]float32, error)
+	Progress func(done, total int)
 }
 
 // Item is a sequence of the index.

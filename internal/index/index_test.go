@@ -328,6 +328,11 @@ func TestOtherModel(t *testing.T) {
 		t.Error(err)
 	}
 	broken := errors.New("broken")
+	for _, other := range []Options{{Model: "n", Tokenizer: "t", Size: 2}, {Model: "n", Tokenizer: "t", Size: 2, Embed: func([][]int32) ([][]float32, error) { return nil, nil }}} {
+		if _, err := Open(path, other); err == nil || !strings.Contains(err.Error(), "whose tokenizer is") || strings.Contains(err.Error(), "--reembed") {
+			t.Error(err)
+		}
+	}
 	if _, err := Open(path, Options{Model: "n", Size: 2, Embed: func([][]int32) ([][]float32, error) { return nil, broken }}); !errors.Is(err, broken) {
 		t.Error(err)
 	}

@@ -33,15 +33,18 @@ func (x *Index) load() error {
 	if err != nil {
 		return fmt.Errorf("not an index: %w", err)
 	}
-	model, size, err := identify(stream.Schema())
+	of, err := identify(stream.Schema())
 	if err != nil {
 		return err
 	}
-	if model != x.options.Model && x.options.Embed == nil {
-		return fmt.Errorf("the index is of another model (%.12s…, this one is %.12s…): --reembed computes it anew from its tokens", model, x.options.Model)
+	if of.Tokenizer != x.options.Tokenizer {
+		return fmt.Errorf("the index is of another model, whose tokenizer is %.200s, not %.200s: its tokens mean nothing to this one", of.Tokenizer, x.options.Tokenizer)
 	}
-	x.items = newTable(size)
-	good, err := x.replay(stream, size)
+	if of.Model != x.options.Model && x.options.Embed == nil {
+		return fmt.Errorf("the index is of another model (%.12s…, this one is %.12s…): --reembed computes it anew from its tokens", of.Model, x.options.Model)
+	}
+	x.items = newTable(of.Size)
+	good, err := x.replay(stream, of.Size)
 	if err != nil {
 		return err
 	}
@@ -50,7 +53,7 @@ func (x *Index) load() error {
 			return fmt.Errorf("damaged at byte %d, with whole groups from byte %d on: restore it from a copy, or cut it to %d bytes to go without them", good, at, good)
 		}
 	}
-	if model != x.options.Model {
+	if of.Model != x.options.Model {
 		return x.reembed()
 	}
 	if x.file, err = x.append(); err != nil {
@@ -67,7 +70,7 @@ func (x *Index) load() error {
 func (x *Index) append() (*os.File, error) { return os.OpenFile(x.path, os.O_RDWR|os.O_APPEND, 0) }
 
 // identify reads whose vectors a file holds.
-func identify(s *arrow.Schema) (model string, size int, err error) {
+func identify(s *arrow.Schema) (of Options, err error) {
 	value := func(key string) string {
 		m := s.Metadata()
 		if at := m.FindKey(key); at >= 0 {
@@ -76,16 +79,16 @@ func identify(s *arrow.Schema) (model string, size int, err error) {
 		return ""
 	}
 	if v := value(keyFormat); v != format {
-		return "", 0, fmt.Errorf("not an index of format %s: the schema's %s is %q", format, keyFormat, v)
+		return of, fmt.Errorf("not an index of format %s: the schema's %s is %q", format, keyFormat, v)
 	}
-	model = value(keyModel)
-	if size, err = strconv.Atoi(value(keySize)); err != nil || size < 1 {
-		return "", 0, fmt.Errorf("%s: expected a size, found %q", keySize, value(keySize))
+	of.Model, of.Tokenizer = value(keyModel), value(keyTokenizer)
+	if of.Size, err = strconv.Atoi(value(keySize)); err != nil || of.Size < 1 {
+		return of, fmt.Errorf("%s: expected a size, found %q", keySize, value(keySize))
 	}
-	if want := schema(Options{Model: model, Size: size}); !s.Equal(want) {
-		return "", 0, fmt.Errorf("expected the columns %v, found %v", want.Fields(), s.Fields())
+	if want := schema(of); !s.Equal(want) {
+		return of, fmt.Errorf("expected the columns %v, found %v", want.Fields(), s.Fields())
 	}
-	return model, size, nil
+	return of, nil
 }
 
 // replay makes every change of the stream and returns where the whole groups end.
@@ -131,9 +134,9 @@ func laterGroup(data []byte, from int64) int {
 		if err != nil {
 			return -1
 		}
-		_, size, _ := identify(stream.Schema())
+		of, _ := identify(stream.Schema())
 		if record, err := stream.Next(); err == nil {
-			if rows, err := decode(record, size); err == nil && len(rows) > 0 {
+			if rows, err := decode(record, of.Size); err == nil && len(rows) > 0 {
 				return at
 			}
 		}
@@ -163,6 +166,9 @@ func (x *Index) reembed() error {
 		}
 		for i, v := range vectors {
 			x.items.put(Item{old.ids[from+i], old.tokens[from+i], v})
+		}
+		if x.options.Progress != nil {
+			x.options.Progress(to, len(old.ids))
 		}
 	}
 	x.dropped = 0

@@ -16,10 +16,11 @@ import (
 
 // Keys of the schema's metadata.
 const (
-	keyFormat = "sftseq.index"
-	keyModel  = "sftseq.model"
-	keySize   = "sftseq.size"
-	format    = "1"
+	keyFormat    = "sftseq.index"
+	keyModel     = "sftseq.model"
+	keyTokenizer = "sftseq.tokenizer"
+	keySize      = "sftseq.size"
+	format       = "1"
 )
 
 // row is a change as the file has it: an item, or that there is none of an id.
@@ -29,7 +30,7 @@ type row struct {
 }
 
 func schema(o Options) *arrow.Schema {
-	metadata := arrow.NewMetadata([]string{keyFormat, keyModel, keySize}, []string{format, o.Model, strconv.Itoa(o.Size)})
+	metadata := arrow.NewMetadata([]string{keyFormat, keyModel, keyTokenizer, keySize}, []string{format, o.Model, o.Tokenizer, strconv.Itoa(o.Size)})
 	return arrow.NewSchema([]arrow.Field{
 		{Name: "id", Type: arrow.BinaryTypes.String},
 		{Name: "removed", Type: arrow.FixedWidthTypes.Boolean},

@@ -1,8 +1,11 @@
 package serve
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"time"
 
 	"sftseq/internal/index"
 	"sftseq/internal/requests"
@@ -11,8 +14,21 @@ import (
 // openIndex opens the index of the server's model.
 func (s *Server) openIndex(ctx context.Context) error {
 	m := s.current()
-	o := index.Options{Model: m.Hash, Size: m.config.HiddenSize}
+	var tokenizer bytes.Buffer
+	if text := m.config.Tokenizer; text != nil {
+		if err := json.Compact(&tokenizer, text); err != nil {
+			return err
+		}
+	}
+	o := index.Options{Model: m.Hash, Tokenizer: tokenizer.String(), Size: m.config.HiddenSize}
 	if s.options.Reembed {
+		last := time.Now()
+		o.Progress = func(done, total int) {
+			if done == total || time.Since(last) > tellEvery {
+				last = time.Now()
+				s.log.Info("computing the index anew", "items", done, "of", total)
+			}
+		}
 		o.Embed = func(tokens [][]int32) ([][]float32, error) { return m.Scorer.Embeddings(ctx, tokens) }
 	}
 	var err error
@@ -20,10 +36,13 @@ func (s *Server) openIndex(ctx context.Context) error {
 		return err
 	}
 	if n := s.index.Dropped(); n > 0 {
-		s.log.Warn("the index ended within a group that was never acknowledged", "dropped bytes", n)
+		s.log.Warn("the index ended within a group, which is dropped: a server that was killed has not acknowledged it", "bytes", n)
 	}
 	return nil
 }
+
+// tellEvery is the least time between two lines on what takes long.
+const tellEvery = 2 * time.Second
 
 // itemID reads the id of an item: a string, or a number, which stands for its text.
 func itemID(path string, value []byte) (string, error) {
