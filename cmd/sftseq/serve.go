@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"sync"
 	"syscall"
 	"time"
@@ -165,7 +166,15 @@ func serveModel(c *cli.Context) (*serve.Model, error) {
 		closeDevice(c, d)
 		return nil, err
 	}
-	return &serve.Model{Scorer: s, Name: c.String("model"), Device: d.Name(), Hash: serve.Hash(m), Release: func() { closeDevice(c, d) }}, nil
+	return &serve.Model{Scorer: s, Name: modelName(c.String("model")), Device: d.Name(), Hash: serve.Hash(m), Release: func() { closeDevice(c, d) }}, nil
+}
+
+// modelName is what clients are told of a model's directory: its last name.
+func modelName(dir string) string {
+	if whole, err := filepath.Abs(dir); err == nil {
+		dir = whole
+	}
+	return filepath.Base(dir)
 }
 
 // serving is a server with what it is reached by.

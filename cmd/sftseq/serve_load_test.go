@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -63,4 +64,47 @@ func TestServeCost(t *testing.T) {
 	after := cost(lines.String(), "predict")
 	predict := (before + after) / 2
 	t.Logf("of predict's rate: requests %.3f, bare lines %.3f", predict.Seconds()/served.Seconds(), predict.Seconds()/bare.Seconds())
+}
+
+// TestServeLatency measures how long a client waits for the answer to a lone request,
+// by its length.
+func TestServeLatency(t *testing.T) {
+	if os.Getenv("SFTSEQ_LOAD") == "" {
+		t.Skip("SFTSEQ_LOAD=1 measures latencies")
+	}
+	config, _, err := benchConfig("listops")
+	if err != nil {
+		t.Fatal(err)
+	}
+	preset := t.TempDir()
+	if err := sft.NewModel(config, 1).Save(preset); err != nil {
+		t.Fatal(err)
+	}
+	path := built(t)
+	for name, model := range map[string]string{"small": golden("pre"), "listops": preset} {
+		c := exec.Command(path, "serve", "--log", "error", "--model", model)
+		in, out := pipes(t, c)
+		ask := func(text string) (took time.Duration) {
+			began := time.Now()
+			fmt.Fprintln(in, text)
+			if !out.Scan() || !strings.Contains(out.Text(), `"result"`) {
+				t.Fatalf("%.300s: %.300s", text, out.Text())
+			}
+			return time.Since(began)
+		}
+		ask(`{"jsonrpc":"2.0","id":0,"method":"initialize"}`)
+		for _, length := range []int{10, 100, 500, 1000, 2000} {
+			const n = 101
+			var took []time.Duration
+			for range n {
+				took = append(took, ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"sequence/classify","params":{"tokens":[1%s]}}`, strings.Repeat(",7", length-1))))
+			}
+			slices.Sort(took)
+			t.Logf("%s, %4d tokens: median %v, p99 %v", name, length, took[n/2], took[n*99/100])
+		}
+		in.Close()
+		if err := c.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
 }

@@ -43,83 +43,83 @@ func TestLoad(t *testing.T) {
 	const clients = 16
 	total -= total % (5 * clients)
 	s := start(t, testOptions(t, "pre"))
-	var done atomic.Int64
-	heaps := map[int64]uint64{}
-	var heapMu sync.Mutex
-	measure := func(n int64) {
-		if n != int64(total)/5 && n != int64(total)*3/5 && n != int64(total) {
-			return
-		}
-		heapMu.Lock()
-		defer heapMu.Unlock()
-		runtime.GC()
-		var m runtime.MemStats
-		runtime.ReadMemStats(&m)
-		heaps[n] = m.HeapAlloc
+	type loader struct {
+		*client
+		r    *rand.Rand
+		sent int
+	}
+	var loaders []*loader
+	for k := range clients {
+		loaders = append(loaders, &loader{client: dial(t, s).initialize(struct{}{}), r: rand.New(rand.NewPCG(uint64(k), 9))})
 	}
 	var counts [4]atomic.Int64 // results, cancelled, invalid, others
-	var wg sync.WaitGroup
-	for k := range clients {
-		c := dial(t, s).initialize(struct{}{})
-		wg.Go(func() {
-			r := rand.New(rand.NewPCG(uint64(k), 9))
-			n := total / clients
-			waiting := map[string]int{} // id to kind
-			for sent := 0; sent < n || len(waiting) > 0; {
-				for sent < n && len(waiting) < 8 {
-					kind := 0
-					switch x := r.IntN(20); x {
-					case 0:
-						kind = 1
-					case 1:
-						kind = 2
+	var heaps []uint64         // when nothing waits after 20, 60 and 100% of the requests
+	for _, fifths := range []int{1, 3, 5} {
+		var wg sync.WaitGroup
+		for k, c := range loaders {
+			wg.Go(func() {
+				n := total / clients * fifths / 5
+				waiting := map[string]int{} // id to kind
+				for c.sent < n || len(waiting) > 0 {
+					for c.sent < n && len(waiting) < 8 {
+						kind := 0
+						switch x := c.r.IntN(20); x {
+						case 0:
+							kind = 1
+						case 1:
+							kind = 2
+						}
+						tokens := randomTokens(c.r, int(10*math.Pow(longest/10, c.r.Float64())))
+						if kind == 2 {
+							tokens[0] = 99
+						}
+						c.request(c.sent, "sequence/classify", map[string]any{"tokens": tokens})
+						if kind == 1 {
+							c.notify("$/cancelRequest", map[string]any{"id": c.sent})
+						}
+						waiting[fmt.Sprint(c.sent)] = kind
+						c.sent++
 					}
-					tokens := randomTokens(r, int(10*math.Pow(longest/10, r.Float64())))
-					if kind == 2 {
-						tokens[0] = 99
+					m := c.message()
+					kind, ok := waiting[string(m.ID)]
+					delete(waiting, string(m.ID))
+					code := 0
+					if m.Error != nil {
+						code = m.Error.Code
 					}
-					c.request(sent, "sequence/classify", map[string]any{"tokens": tokens})
-					if kind == 1 {
-						c.notify("$/cancelRequest", map[string]any{"id": sent})
+					switch {
+					case !ok:
+						t.Errorf("client %d: a second answer, or one to nothing: %s", k, m.ID)
+					case code == 0 && kind != 2:
+						counts[0].Add(1)
+					case code == -32800 && kind == 1:
+						counts[1].Add(1)
+					case code == -32602 && kind == 2:
+						counts[2].Add(1)
+					default:
+						counts[3].Add(1)
+						t.Errorf("client %d: %s: %+v", k, m.ID, m.Error)
 					}
-					waiting[fmt.Sprint(sent)] = kind
-					sent++
 				}
-				m := c.message()
-				kind, ok := waiting[string(m.ID)]
-				delete(waiting, string(m.ID))
-				code := 0
-				if m.Error != nil {
-					code = m.Error.Code
-				}
-				switch {
-				case !ok:
-					t.Errorf("client %d: a second answer, or one to nothing: %s", k, m.ID)
-				case code == 0 && kind != 2:
-					counts[0].Add(1)
-				case code == -32800 && kind == 1:
-					counts[1].Add(1)
-				case code == -32602 && kind == 2:
-					counts[2].Add(1)
-				default:
-					counts[3].Add(1)
-					t.Errorf("client %d: %s: %+v", k, m.ID, m.Error)
-				}
-				measure(done.Add(1))
-			}
-		})
+			})
+		}
+		wg.Wait()
+		runtime.GC()
+		runtime.GC() // what was pooled is gone now
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		heaps = append(heaps, m.HeapAlloc)
 	}
-	wg.Wait()
 	x := s.stats()
 	t.Logf("%d results, %d cancelled, %d invalid; %d batches of %d sequences, %d tokens in %.1f s; %+v; heaps %v", counts[0].Load(), counts[1].Load(), counts[2].Load(),
 		x.Batches, x.Sequences, x.Computed, x.Uptime, x.Recent, heaps)
 	if long == 0 {
 		return
 	}
-	first := float64(heaps[int64(total)/5])
-	for n, h := range heaps {
-		if math.Abs(float64(h)/first-1) > 0.05 {
-			t.Errorf("after %d answers the heap has %d bytes, after %d it had %.0f", n, h, total/5, first)
+	for _, h := range heaps {
+		if math.Abs(float64(h)/float64(heaps[0])-1) > 0.05 {
+			t.Errorf("the heap had %d bytes after 20, 60 and 100%% of the requests", heaps)
+			break
 		}
 	}
 }
