@@ -20,7 +20,16 @@ var ListOps = &Task{
 	Labels:      strings.Split("0123456789", ""),
 	Presets:     []*Preset{listOpsQuick, listOpsPaper},
 	generate:    generateListOps,
-	convert:     convertListOps,
+	Import: &Importer{
+		Usage: "from basic_train.tsv, basic_val.tsv, basic_test.tsv",
+		Description: `Reads the official files, plain or gzip-compressed. From a directory all three are
+converted. A single file becomes one split, the test split unless --split says
+otherwise; a data set that is there already gains that split. Each row's value is
+computed and compared with the stated one.`,
+		Example:  "sftseq data convert listops --from lra_release/listops-1000 --to data/listops",
+		Verifies: true,
+		convert:  convertListOps,
+	},
 }
 
 // operatorProbability is that of an operator where the depth allows one.

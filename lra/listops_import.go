@@ -2,13 +2,10 @@ package lra
 
 import (
 	"bufio"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -23,109 +20,43 @@ const maxLine = 1 << 20
 const listOpsHeader = "Source\tTarget"
 
 // officialSplits gives the official files' names.
-var officialSplits = []struct{ split, file string }{
-	{"train", "basic_train.tsv"}, {"val", "basic_val.tsv"}, {"test", "basic_test.tsv"},
-}
+var officialSplits = []splitFile{{"train", "basic_train.tsv"}, {"val", "basic_val.tsv"}, {"test", "basic_test.tsv"}}
 
 // convertListOps reads basic_{train,val,test}.tsv (or .tsv.gz) of a directory,
 // or a single file as one split of a data set that may have others already.
 func convertListOps(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
-	info, err := os.Stat(from)
-	if err != nil {
-		return nil, err
-	}
-	type source struct{ split, path string }
-	var sources []source
-	var builder *seq.DatasetBuilder
-	if info.IsDir() {
-		if options.Split != "" {
-			return nil, fmt.Errorf("%s: a split is only stated for a single file, found %q for a directory", from, options.Split)
-		}
-		for _, official := range officialSplits {
-			path, err := findOfficial(from, official.file)
+	return convertFiles(spec, from, dir, options, officialSplits, func(path string) rows {
+		return func(yield func(seq.Example, error) bool) {
+			s, err := openSource(ctx, path, options.Progress)
 			if err != nil {
-				return nil, err
+				yield(seq.Example{}, err)
+				return
 			}
-			sources = append(sources, source{official.split, path})
+			defer s.Close()
+			err = ReadListOpsTSV(s, path, !options.NoVerify, func(tokens []int32, label int32) error {
+				if !yield(seq.Example{A: tokens, Label: label}, nil) {
+					return errStopped
+				}
+				return nil
+			})
+			if err != nil && !errors.Is(err, errStopped) {
+				yield(seq.Example{}, err)
+			}
 		}
-		builder, err = seq.CreateDataset(dir, spec, options.Replace)
-	} else {
-		split := options.Split
-		if split == "" {
-			split = "test"
-		}
-		sources = []source{{split, from}}
-		builder, err = seq.ExtendDataset(dir, spec, options.Replace)
-	}
-	if err != nil {
-		return nil, err
-	}
-	provenance := map[string]any{}
-	for _, s := range sources {
-		if err := importListOpsFile(ctx, builder, s.split, s.path, options); err != nil {
-			return nil, err
-		}
-		provenance[s.split] = map[string]any{"source": s.path, "labels_verified": !options.NoVerify}
-	}
-	return builder.Finish(provenance)
-}
-
-func findOfficial(dir, name string) (string, error) {
-	for _, path := range []string{filepath.Join(dir, name), filepath.Join(dir, name+".gz")} {
-		if _, err := os.Stat(path); err == nil {
-			return path, nil
-		}
-	}
-	return "", fmt.Errorf("%s: expected the official files basic_train.tsv, basic_val.tsv and basic_test.tsv (or .gz); %s is missing", dir, name)
-}
-
-func importListOpsFile(ctx context.Context, builder *seq.DatasetBuilder, split, path string, options ConvertOptions) error {
-	file, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer file.Close()
-	out, err := builder.Split(split)
-	if err != nil {
-		return err
-	}
-	defer out.Abort()
-	counted := io.TeeReader(file, progressWriter{ctx, options.Progress})
-	err = ReadListOpsTSV(counted, path, !options.NoVerify, func(tokens []int32, label int32) error {
-		return out.Write(seq.Example{A: tokens, Label: label})
 	})
-	if err != nil {
-		return err
-	}
-	return out.Close()
 }
 
-// A progressWriter reports bytes read and stops the reading by an error once
-// the context is done.
-type progressWriter struct {
-	ctx    context.Context
-	report func(int64)
-}
-
-func (p progressWriter) Write(b []byte) (int, error) {
-	if p.report != nil {
-		p.report(int64(len(b)))
-	}
-	return len(b), p.ctx.Err()
-}
+// errStopped ends reading when no more rows are wanted.
+var errStopped = errors.New("no more rows are wanted")
 
 // ReadListOpsTSV reads an official file, plain or compressed by gzip, and calls
 // row for each line: a header, then expression, tab, value. With verify each
 // value is compared with the expression's. Errors have the form NAME:LINE:COLUMN.
 // The tokens are the callee's.
 func ReadListOpsTSV(r io.Reader, name string, verify bool, row func(tokens []int32, label int32) error) error {
-	buffer := bufio.NewReaderSize(r, 1<<16)
-	if head, _ := buffer.Peek(2); string(head) == "\x1f\x8b" {
-		plain, err := gzip.NewReader(buffer)
-		if err != nil {
-			return fmt.Errorf("%s: %w", name, err)
-		}
-		buffer = bufio.NewReaderSize(plain, 1<<16)
+	buffer, err := inflate(r)
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	for number := 1; ; number++ {
 		line, err := readLine(buffer)

@@ -25,9 +25,20 @@ type Task struct {
 	// Presets are the ways to train on it, the usual one first.
 	Presets []*Preset
 
-	// nil where the data cannot be generated, or there is no importer
+	Import *Importer
+
+	// nil where the data cannot be generated
 	generate func(ctx context.Context, spec seq.Spec, dir string, options GenerateOptions) (*seq.Dataset, error)
-	convert  func(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error)
+}
+
+// Importer reads a task's official files.
+type Importer struct {
+	Usage       string // what it reads, in a few words
+	Description string
+	Example     string // a command
+	Verifies    bool   // it can tell a wrong label
+
+	convert func(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error)
 }
 
 // Generate writes a complete synthetic data set into the directory dir.
@@ -45,14 +56,11 @@ func (t *Task) Generate(ctx context.Context, dir string, options GenerateOptions
 // Convert writes a data set into the directory dir from the task's official
 // files: a directory of them, or a single one for one split.
 func (t *Task) Convert(ctx context.Context, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
-	if t.convert == nil {
-		return nil, fmt.Errorf("task %s: there is no importer for its files", t.Name)
-	}
 	spec, err := t.Spec()
 	if err != nil {
 		return nil, err
 	}
-	return t.convert(ctx, spec, from, dir, options)
+	return t.Import.convert(ctx, spec, from, dir, options)
 }
 
 // GenerateOptions say what Generate makes.
@@ -71,8 +79,18 @@ type ConvertOptions struct {
 	Split    string            // of a single file; "" is test
 	NoVerify bool              // take labels as they are instead of checking them
 	Replace  bool              // a complete data set that is there already
+	Begin    func(bytes int64) // called with what there is to read; may be nil
 	Progress func(bytes int64) // called with the bytes of the source read; may be nil
 }
+
+func (o *ConvertOptions) begin(bytes int64) {
+	if o.Begin != nil {
+		o.Begin(bytes)
+	}
+}
+
+// CanGenerate reports whether the data can be made.
+func (t *Task) CanGenerate() bool { return t.generate != nil }
 
 // Spec returns what the task's files contain; the split is left to the caller.
 func (t *Task) Spec() (seq.Spec, error) {
@@ -88,6 +106,7 @@ func (t *Task) Spec() (seq.Spec, error) {
 
 // tasks is the list of them all.
 var tasks = map[string]*Task{
+	Image.Name:   Image,
 	ListOps.Name: ListOps,
 }
 

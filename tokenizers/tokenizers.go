@@ -32,6 +32,7 @@ type Tokenizer interface {
 var known = map[string]func() Tokenizer{
 	"byte":    func() Tokenizer { return Byte{} },
 	"listops": func() Tokenizer { return ListOps{} },
+	"pixel":   func() Tokenizer { return Pixel{} },
 }
 
 // New returns the tokenizer that spec describes: a JSON object with the key

@@ -46,18 +46,28 @@ func TestByte(t *testing.T) {
 	}
 }
 
+func TestPixel(t *testing.T) {
+	tokens, err := Pixel{}.Encode("\x00\x01\xff")
+	if err != nil || !slices.Equal(tokens, []int32{0, 1, 255}) {
+		t.Errorf("Encode = %v, %v", tokens, err)
+	}
+	if got := (Pixel{}).Decode(tokens); got != "0 1 255" {
+		t.Errorf("Decode = %q", got)
+	}
+}
+
 func TestNew(t *testing.T) {
-	for name, vocab := range map[string]int{"byte": 257, "listops": 17} {
+	for name, vocab := range map[string]int{"byte": 257, "listops": 17, "pixel": 256} {
 		tok, err := New(json.RawMessage(`{"type":"` + name + `"}`))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if tok.Type() != name || tok.VocabSize() != vocab || *tok.PadID() != 0 {
+		if tok.Type() != name || tok.VocabSize() != vocab || (tok.PadID() == nil) != (name == "pixel") {
 			t.Errorf("%s: type %q, vocabulary %d", name, tok.Type(), tok.VocabSize())
 		}
 	}
 	for spec, want := range map[string]string{
-		`{"type":"dna"}`:              "known types: byte, listops",
+		`{"type":"dna"}`:              "known types: byte, listops, pixel",
 		`{}`:                          `"type" is missing`,
 		`{"type":3}`:                  "expected an object",
 		``:                            "expected an object",

@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
@@ -75,57 +73,49 @@ func generateListOps(c *cli.Context) error {
 }
 
 func dataConvertCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "convert",
-		Usage: "make a data set from official files",
-		Subcommands: []*cli.Command{{
-			Name:      "listops",
-			Usage:     "from basic_train.tsv, basic_val.tsv, basic_test.tsv",
-			UsageText: "sftseq data convert listops --from FILE|DIR --to DIR [flags]\n\nExample: sftseq data convert listops --from lra_release/listops-1000 --to data/listops",
-			Description: `Reads the official files, plain or gzip-compressed. From a directory all three are
-converted. A single file becomes one split, the test split unless --split says
-otherwise; a data set that is there already gains that split. Each row's value is
-computed and compared with the stated one.`,
-			Flags: []cli.Flag{
-				&cli.StringFlag{Name: "from", Usage: "a file, or the directory of all three", Required: true, TakesFile: true},
-				&cli.StringFlag{Name: "to", Usage: "directory of the data set", Required: true, TakesFile: true},
-				&cli.StringFlag{Name: "split", Usage: "train, val or test, for a single file", DefaultText: "test"},
-				&cli.BoolFlag{Name: "no-verify", Usage: "take the values as stated"},
-				&cli.BoolFlag{Name: "force", Usage: "replace what is there already"},
-			},
-			Action: convertListOps,
-		}},
+	out := &cli.Command{Name: "convert", Usage: "make a data set from official files"}
+	for _, name := range lra.Names() {
+		task, err := lra.Lookup(name)
+		if err != nil {
+			panic(err)
+		}
+		flags := []cli.Flag{
+			&cli.StringFlag{Name: "from", Usage: "a file, or the directory of them all", Required: true, TakesFile: true},
+			&cli.StringFlag{Name: "to", Usage: "directory of the data set", Required: true, TakesFile: true},
+			&cli.StringFlag{Name: "split", Usage: "train, val or test, for a single file", DefaultText: "test"},
+			&cli.BoolFlag{Name: "force", Usage: "replace what is there already"},
+		}
+		if task.Import.Verifies {
+			flags = append(flags, &cli.BoolFlag{Name: "no-verify", Usage: "take labels as stated"})
+		}
+		out.Subcommands = append(out.Subcommands, &cli.Command{
+			Name: name, Usage: task.Import.Usage, Description: task.Import.Description, Flags: flags,
+			UsageText: fmt.Sprintf("sftseq data convert %s --from FILE|DIR --to DIR [flags]\n\nExample: %s", name, task.Import.Example),
+			Action:    func(c *cli.Context) error { return convert(c, task) },
+		})
 	}
+	return out
 }
 
-func convertListOps(c *cli.Context) error {
+func convert(c *cli.Context, task *lra.Task) error {
 	if err := noArguments(c); err != nil {
 		return err
 	}
 	switch split := c.String("split"); split {
 	case "", "train", "val", "test":
 	default:
-		return fmt.Errorf("--split: expected train, val or test, found %q", split)
+		return usage(c, "--split: expected train, val or test, found %q", split)
 	}
-	from := c.String("from")
-	bar := newProgress(sourceBytes(from), "converting listops", "bytes")
-	d, err := lra.ListOps.Convert(c.Context, from, c.String("to"), lra.ConvertOptions{
-		Split: c.String("split"), NoVerify: c.Bool("no-verify"), Replace: c.Bool("force"), Progress: bar.Add,
+	var bar *progress
+	d, err := task.Convert(c.Context, c.String("from"), c.String("to"), lra.ConvertOptions{
+		Split: c.String("split"), NoVerify: c.Bool("no-verify"), Replace: c.Bool("force"),
+		Begin:    func(bytes int64) { bar = newProgress(bytes, "converting "+task.Name, "bytes") },
+		Progress: func(bytes int64) { bar.Add(bytes) },
 	})
-	bar.Finish()
-	return reportDataset(c, d, err)
-}
-
-// sourceBytes is the size of a file or of the official files in a directory,
-// for the progress only: 0 if it cannot be told.
-func sourceBytes(from string) (total int64) {
-	paths, _ := filepath.Glob(filepath.Join(from, "basic_*.tsv*"))
-	for _, path := range append(paths, from) {
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			total += info.Size()
-		}
+	if bar != nil {
+		bar.Finish()
 	}
-	return total
+	return reportDataset(c, d, err)
 }
 
 func reportDataset(c *cli.Context, d *seq.Dataset, err error) error {

@@ -24,10 +24,11 @@ func trainCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "train",
 		Usage: "train a model, or go on where a run stopped",
-		Description: `Trains a model for a task (listops) and keeps it in a run directory:
-config.json and model.safetensors (the best on the validation split, ready for
-eval and predict), last/ (the checkpoint) and metrics.jsonl. Without --data the
-data set is generated once, into the user's cache directory.
+		Description: `Trains a model for a task and keeps it in a run directory: config.json and
+model.safetensors (the best on the validation split, ready for eval and predict),
+last/ (the checkpoint) and metrics.jsonl. Without --data the data set is generated
+once, into the user's cache directory, where that can be done (listops); others
+come from their official files by sftseq data convert.
 
 Ctrl-C stores a checkpoint and says how to go on. Killing the program loses at
 most the work since the last checkpoint; a resumed run ends with the same bits
@@ -37,6 +38,7 @@ on on another device, too, or in another precision, with a warning.
 Examples:
    sftseq train listops
    sftseq train listops --preset paper --out runs/paper --memory 8GiB
+   sftseq train image --data data/image
    sftseq train listops --out runs/listops --resume
    sftseq train listops --seeds 1,2,3`,
 		Subcommands: trainTasks(),
@@ -51,9 +53,13 @@ func trainTasks() []*cli.Command {
 		if err != nil {
 			panic(err)
 		}
+		example := fmt.Sprintf("sftseq train %s --preset quick --seed 1 --out runs/first", name)
+		if !task.CanGenerate() {
+			example += " --data data/" + name
+		}
 		out = append(out, &cli.Command{
 			Name: name, Usage: task.Description, Flags: trainFlags("runs/" + name),
-			UsageText: fmt.Sprintf("sftseq train %s [flags]\n\nExample: sftseq train %s --preset quick --seed 1 --out runs/first", name, name),
+			UsageText: fmt.Sprintf("sftseq train %s [flags]\n\nExample: %s", name, example),
 			Action:    func(c *cli.Context) error { return train(c, task) },
 		})
 	}

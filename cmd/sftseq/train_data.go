@@ -20,9 +20,12 @@ type trainData struct {
 }
 
 // trainingData opens --data, or the set that belongs to the preset, which is
-// generated the first time.
+// generated the first time if it can be.
 func trainingData(c *cli.Context, task *lra.Task, p *lra.Preset) (*trainData, error) {
 	dir := c.String("data")
+	if dir == "" && !task.CanGenerate() {
+		return nil, usage(c, "--data is missing: the data of %s cannot be generated; convert it first, such as with\n  %s\nand give that directory", task.Name, task.Import.Example)
+	}
 	if dir == "" {
 		cache, err := os.UserCacheDir()
 		if err != nil {

@@ -26,7 +26,7 @@ import (
 // flags of where and how a run is made; they do not change its result.
 func runFlags(out string) []cli.Flag {
 	return append([]cli.Flag{
-		&cli.StringFlag{Name: "data", Usage: "data set `DIR`; without it, one is generated once into the cache directory"},
+		&cli.StringFlag{Name: "data", Usage: "data set `DIR`; without it, one is generated once into the cache directory if the task's can be"},
 		&cli.StringFlag{Name: "out", Value: out, Usage: "run `DIR`"},
 		&cli.BoolFlag{Name: "resume", Usage: "go on from the checkpoint in --out"},
 		&cli.StringFlag{Name: "config", Usage: "JSON `FILE` of flags, such as {\"batch\": 32, \"lr\": 0.0005}; the command line wins"},

@@ -1,0 +1,115 @@
+package lra
+
+import (
+	"fmt"
+	"iter"
+
+	"sftseq/seq"
+)
+
+// rows are what an importer reads, to the end or to an error.
+type rows = iter.Seq2[seq.Example, error]
+
+// splitFile is the file that a split is in.
+type splitFile struct{ split, file string }
+
+// importer reads the rows of a file.
+type importer func(path string) rows
+
+// convertFiles makes a data set of a directory with a file for each split, plain or
+// compressed, or adds a single file as a split to a data set that may have others.
+func convertFiles(spec seq.Spec, from, dir string, options ConvertOptions, files []splitFile, read importer) (*seq.Dataset, error) {
+	whole, err := isDir(from)
+	if err != nil {
+		return nil, err
+	}
+	if !whole {
+		return convertFile(spec, from, dir, options, read)
+	}
+	if options.Split != "" {
+		return nil, errSplitOfDirectory(from, options.Split)
+	}
+	var found []splitFile
+	size := int64(0)
+	for _, f := range files {
+		path, err := findOfficial(from, f.file)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, splitFile{f.split, path})
+		size += sizeOf(path)
+	}
+	options.begin(size)
+	b, err := seq.CreateDataset(dir, spec, options.Replace)
+	if err != nil {
+		return nil, err
+	}
+	return writeFiles(b, options, found, read)
+}
+
+// errSplitOfDirectory: which file is which split is known.
+func errSplitOfDirectory(dir, split string) error {
+	return fmt.Errorf("%s: a split is only stated for a single file, found %q for a directory", dir, split)
+}
+
+// convertFile adds a file as a split to a data set that may have others.
+func convertFile(spec seq.Spec, from, dir string, options ConvertOptions, read importer) (*seq.Dataset, error) {
+	split := options.Split
+	if split == "" {
+		split = "test"
+	}
+	options.begin(sizeOf(from))
+	b, err := seq.ExtendDataset(dir, spec, options.Replace)
+	if err != nil {
+		return nil, err
+	}
+	return writeFiles(b, options, []splitFile{{split, from}}, read)
+}
+
+func writeFiles(b *seq.DatasetBuilder, options ConvertOptions, files []splitFile, read importer) (*seq.Dataset, error) {
+	provenance := map[string]any{}
+	for _, f := range files {
+		if err := writeSplit(b, f.split, read(f.file)); err != nil {
+			return nil, err
+		}
+		entry := map[string]any{"source": f.file}
+		if options.NoVerify {
+			entry["labels_verified"] = false
+		}
+		provenance[f.split] = entry
+	}
+	return b.Finish(provenance)
+}
+
+// writeSplit writes a split.
+func writeSplit(b *seq.DatasetBuilder, name string, read rows) error {
+	out, err := b.Split(name)
+	if err != nil {
+		return err
+	}
+	defer out.Abort()
+	for e, err := range read {
+		if err != nil {
+			return err
+		}
+		if err := out.Write(e); err != nil {
+			return err
+		}
+	}
+	return out.Close()
+}
+
+// limit is the next n rows of many; fewer are an error.
+func limit(next func() (seq.Example, error, bool), n int) rows {
+	return func(yield func(seq.Example, error) bool) {
+		for i := range n {
+			e, err, ok := next()
+			if !ok {
+				err = fmt.Errorf("expected %d rows, found %d", n, i)
+			}
+			if !yield(e, err) || err != nil {
+				return
+			}
+		}
+	}
+}

@@ -1,0 +1,65 @@
+package lra
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"sftseq/seq"
+)
+
+// Image asks for the class of a photograph of CIFAR-10 (Krizhevsky 2009), read as
+// 1,024 gray pixels, row after row.
+var Image = &Task{
+	Name:        "image",
+	Description: "The class of a gray image of 32×32 pixels (CIFAR-10), read pixel by pixel.",
+	Kind:        seq.Classification,
+	Tokenizer:   json.RawMessage(`{"type":"pixel"}`),
+	Labels:      imageClasses,
+	Presets:     []*Preset{imageQuick, imagePaper},
+	Import: &Importer{
+		Usage: "from CIFAR-10's binary batches, or gray records",
+		Description: `Reads the official binary batches (data_batch_1.bin … data_batch_5.bin and
+test_batch.bin: a label and 1,024 red, green and blue bytes each) and makes them gray
+as the Long Range Arena does, or gray records (cifar10_gray_train.bin and
+cifar10_gray_test.bin: a label and 1,024 bytes), plain or gzip-compressed. The last
+tenth of the training images is for validation. A single file becomes one split, the
+test split unless --split says otherwise.`,
+		Example: "sftseq data convert image --from cifar-10-batches-bin --to data/image",
+		convert: convertImage,
+	},
+}
+
+// imageClasses are in the order of their labels.
+var imageClasses = []string{"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"}
+
+// imagePixels is the length of an image; its records begin with a label.
+const (
+	imagePixels = 32 * 32
+	grayRecord  = 1 + imagePixels
+	rgbRecord   = 1 + 3*imagePixels
+)
+
+// grayLevel is the gray of a pixel as TensorFlow makes it of bytes: each is divided by
+// 255, the sum is weighted, and the level cut, all in float32.
+func grayLevel(r, g, b byte) byte {
+	const scale = float32(1) / 255
+	v := float32(float32(0.2989)*(float32(r)*scale)) + float32(float32(0.5870)*(float32(g)*scale)) + float32(float32(0.1140)*(float32(b)*scale))
+	return byte(float32(v * 255.5))
+}
+
+// image turns a record into a row: its label and its gray pixels.
+func image(record []byte) (seq.Example, error) {
+	if int(record[0]) >= len(imageClasses) {
+		return seq.Example{}, fmt.Errorf("expected a label from 0 to %d, found %d", len(imageClasses)-1, record[0])
+	}
+	pixels := record[1:]
+	e := seq.Example{A: make([]int32, imagePixels), Label: int32(record[0])}
+	for i := range e.A {
+		if len(record) == grayRecord {
+			e.A[i] = int32(pixels[i])
+		} else {
+			e.A[i] = int32(grayLevel(pixels[i], pixels[imagePixels+i], pixels[2*imagePixels+i]))
+		}
+	}
+	return e, nil
+}

@@ -1,0 +1,119 @@
+package lra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+
+	"sftseq/seq"
+)
+
+// imageLayouts are the files that a directory of images has.
+var imageLayouts = []struct{ train, test []string }{
+	{[]string{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"}, []string{"test_batch.bin"}},
+	{[]string{"cifar10_gray_train.bin"}, []string{"cifar10_gray_test.bin"}},
+}
+
+// convertImage reads a directory of CIFAR-10, whose last tenth of training images is
+// for validation, or a single file as one split.
+func convertImage(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
+	whole, err := isDir(from)
+	if err != nil {
+		return nil, err
+	}
+	if !whole {
+		return convertFile(spec, from, dir, options, func(path string) rows { return imageRows(ctx, options.Progress, path) })
+	}
+	if options.Split != "" {
+		return nil, errSplitOfDirectory(from, options.Split)
+	}
+	var train, test []string
+	for _, l := range imageLayouts {
+		if train, err = findAll(from, l.train...); err == nil {
+			test, err = findAll(from, l.test...)
+			break
+		}
+	}
+	if err != nil {
+		return nil, err
+	}
+	options.begin(sizeOf(train...) + sizeOf(test...))
+	b, err := seq.CreateDataset(dir, spec, options.Replace)
+	if err != nil {
+		return nil, err
+	}
+	total := 0
+	for _, path := range train {
+		_, n, err := recordsOf(ctx, path)
+		if err != nil {
+			return nil, err
+		}
+		total += n
+	}
+	next, stop := iter.Pull2(imageRows(ctx, options.Progress, train...))
+	defer stop()
+	if err := errors.Join(
+		writeSplit(b, "train", limit(next, total-total/10)),
+		writeSplit(b, "val", limit(next, total/10)),
+		writeSplit(b, "test", imageRows(ctx, options.Progress, test...)),
+	); err != nil {
+		return nil, err
+	}
+	return b.Finish(map[string]any{"source": from})
+}
+
+// imageRows reads the images of files, in their order.
+func imageRows(ctx context.Context, progress func(int64), paths ...string) rows {
+	return func(yield func(seq.Example, error) bool) {
+		for _, path := range paths {
+			size, n, err := recordsOf(ctx, path)
+			if err != nil {
+				yield(seq.Example{}, err)
+				return
+			}
+			s, err := openSource(ctx, path, progress)
+			if err != nil {
+				yield(seq.Example{}, err)
+				return
+			}
+			record := make([]byte, size)
+			for i := range n {
+				var e seq.Example
+				if _, err = io.ReadFull(s, record); err == nil {
+					e, err = image(record)
+				}
+				if err != nil {
+					err = fmt.Errorf("%s: record %d: %w", path, i, err)
+				}
+				if !yield(e, err) || err != nil {
+					s.Close()
+					return
+				}
+			}
+			s.Close()
+		}
+	}
+}
+
+// recordsOf tells gray records from those in colour by the length of a file, and
+// counts them.
+func recordsOf(ctx context.Context, path string) (size, n int, err error) {
+	s, err := openSource(ctx, path, nil)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer s.Close()
+	length, err := io.Copy(io.Discard, s)
+	if err != nil {
+		return 0, 0, fmt.Errorf("%s: %w", path, err)
+	}
+	switch {
+	case length > 0 && length%rgbRecord == 0:
+		return rgbRecord, int(length / rgbRecord), nil
+	case length > 0 && length%grayRecord == 0:
+		return grayRecord, int(length / grayRecord), nil
+	}
+	return 0, 0, fmt.Errorf("%s: expected records of %d bytes (a label, red, green and blue) or of %d (a label and gray), found %d bytes", path, rgbRecord, grayRecord, length)
+}

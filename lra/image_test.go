@@ -1,0 +1,190 @@
+package lra
+
+import (
+	"context"
+	"crypto/sha256"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sftseq/seq"
+)
+
+// realData is a folder of the real data, without which a test is skipped.
+func realData(t testing.TB, folder string) string {
+	t.Helper()
+	data := os.Getenv("SFTSEQ_DATA")
+	if data == "" {
+		t.Skipf("SFTSEQ_DATA is not set: it is the directory with %s/", folder)
+	}
+	return filepath.Join(data, folder)
+}
+
+// each calls row for every row of a split.
+func each(t testing.TB, d *seq.Dataset, split string, row func(seq.Example)) {
+	t.Helper()
+	f, err := d.Open(split)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for i := range f.Len() {
+		e, err := f.Example(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		row(e)
+	}
+}
+
+// grayRecordOf is a row as a gray record.
+func grayRecordOf(e seq.Example) []byte {
+	record := []byte{byte(e.Label)}
+	for _, id := range e.A {
+		record = append(record, byte(id))
+	}
+	return record
+}
+
+// TestImageOfficial is the real images: every byte of the gray records is there, in
+// order, and the official layout's gray is theirs.
+func TestImageOfficial(t *testing.T) {
+	from := realData(t, "cifar10")
+	d, err := Image.Convert(context.Background(), from, t.TempDir(), ConvertOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for split, rows := range map[string]int64{"train": 45000, "val": 5000, "test": 10000} {
+		if got := d.Manifest.Splits[split].Rows; got != rows {
+			t.Errorf("%s: %d rows, want %d", split, got, rows)
+		}
+	}
+	for class, n := range d.Manifest.Splits["test"].Labels {
+		if n != 1000 {
+			t.Errorf("%s: %d rows for testing, want 1000", class, n)
+		}
+		if m := d.Manifest.Splits["train"].Labels[class] + d.Manifest.Splits["val"].Labels[class]; m != 5000 {
+			t.Errorf("%s: %d rows for training, want 5000", class, m)
+		}
+	}
+	train, test := sha256.New(), sha256.New()
+	var first []byte
+	each(t, d, "train", func(e seq.Example) { train.Write(grayRecordOf(e)) })
+	each(t, d, "val", func(e seq.Example) { train.Write(grayRecordOf(e)) })
+	each(t, d, "test", func(e seq.Example) {
+		test.Write(grayRecordOf(e))
+		if len(first) < 1000*grayRecord {
+			first = append(first, grayRecordOf(e)...)
+		}
+	})
+	for name, got := range map[string][]byte{"cifar10_gray_train.bin.gz": train.Sum(nil), "cifar10_gray_test.bin.gz": test.Sum(nil)} {
+		s, err := openSource(context.Background(), filepath.Join(from, name), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		want := sha256.New()
+		if _, err := io.Copy(want, s); err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != string(want.Sum(nil)) {
+			t.Errorf("the rows are not those of %s", name)
+		}
+	}
+	d, err = Image.Convert(context.Background(), filepath.Join(from, "rgb_test_first1000.bin.gz"), t.TempDir(), ConvertOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var gray []byte
+	each(t, d, "test", func(e seq.Example) { gray = append(gray, grayRecordOf(e)...) })
+	if len(gray) != 1000*grayRecord || string(gray) != string(first) {
+		t.Error("the first 1,000 images in colour are not the first gray ones")
+	}
+}
+
+// batch is n records in colour: image i has label i%10 and pixels of one colour.
+func batch(n int) string {
+	var out strings.Builder
+	for i := range n {
+		out.WriteByte(byte(i % 10))
+		for c := range 3 {
+			out.WriteString(strings.Repeat(string([]byte{byte(i * (c + 1))}), imagePixels))
+		}
+	}
+	return out.String()
+}
+
+func folder(t testing.TB, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestImageBatches: the official files in their order, the last tenth for validation.
+func TestImageBatches(t *testing.T) {
+	files := map[string]string{"test_batch.bin": batch(3)}
+	for i := range 5 {
+		files["data_batch_"+string(rune('1'+i))+".bin"] = batch(4 + i)
+	}
+	d, err := Image.Convert(context.Background(), folder(t, files), t.TempDir(), ConvertOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var labels []int32
+	for _, split := range []string{"train", "val", "test"} {
+		each(t, d, split, func(e seq.Example) { labels = append(labels, e.Label) })
+	}
+	want := []int32{0, 1, 2, 3, 0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 5, 0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4, 5, 6, 7, 0, 1, 2}
+	if len(labels) != len(want) || d.Manifest.Splits["val"].Rows != 3 {
+		t.Fatalf("%v, %d for validation", labels, d.Manifest.Splits["val"].Rows)
+	}
+	for i := range want {
+		if labels[i] != want[i] {
+			t.Fatalf("labels %v, want %v", labels, want)
+		}
+	}
+}
+
+func TestBadImages(t *testing.T) {
+	gray := strings.Repeat("\x01", grayRecord)
+	for name, c := range map[string]struct {
+		files map[string]string
+		want  string
+	}{
+		"no files":        {nil, "cifar10_gray_train.bin is missing"},
+		"no test":         {map[string]string{"cifar10_gray_train.bin": gray}, "cifar10_gray_test.bin is missing"},
+		"a label":         {map[string]string{"cifar10_gray_train.bin": gray, "cifar10_gray_test.bin": gray + "\x0a" + gray[1:]}, "cifar10_gray_test.bin: record 1: expected a label from 0 to 9, found 10"},
+		"cut off":         {map[string]string{"cifar10_gray_train.bin": gray, "cifar10_gray_test.bin": gray[5:]}, "found 1020 bytes"},
+		"empty":           {map[string]string{"cifar10_gray_train.bin": gray, "cifar10_gray_test.bin": ""}, "found 0 bytes"},
+		"a torn archive":  {map[string]string{"cifar10_gray_train.bin": gray, "cifar10_gray_test.bin.gz": compress(gray)[:20]}, "cifar10_gray_test.bin.gz: unexpected EOF"},
+		"no archive":      {map[string]string{"cifar10_gray_train.bin": gray, "cifar10_gray_test.bin.gz": "\x1f\x8b"}, "cifar10_gray_test.bin.gz"},
+		"a split of many": {map[string]string{}, "a split is only stated for a single file"},
+	} {
+		o := ConvertOptions{}
+		if name == "a split of many" {
+			o.Split = "val"
+		}
+		if _, err := Image.Convert(context.Background(), folder(t, c.files), t.TempDir(), o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// TestGrayLevel: black, white, and the weights.
+func TestGrayLevel(t *testing.T) {
+	for _, c := range []struct{ r, g, b, want byte }{{0, 0, 0, 0}, {255, 255, 255, 255}, {255, 0, 0, 76}, {0, 255, 0, 149}, {0, 0, 255, 29}} {
+		if got := grayLevel(c.r, c.g, c.b); got != c.want {
+			t.Errorf("%d, %d, %d: %d, want %d", c.r, c.g, c.b, got, c.want)
+		}
+	}
+}

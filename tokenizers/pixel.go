@@ -1,0 +1,37 @@
+package tokenizers
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Pixel reads the gray levels of an image, row after row: id = level, 0 to 255.
+// Every id is a token, black too, so there is no pad id.
+type Pixel struct{}
+
+// Type returns "pixel".
+func (Pixel) Type() string { return "pixel" }
+
+// VocabSize returns 256.
+func (Pixel) VocabSize() int { return 256 }
+
+// PadID returns nil.
+func (Pixel) PadID() *int32 { return nil }
+
+// Encode returns one id for each byte of text, which is a gray level.
+func (Pixel) Encode(text string) ([]int32, error) {
+	tokens := make([]int32, len(text))
+	for i := range tokens {
+		tokens[i] = int32(text[i])
+	}
+	return tokens, nil
+}
+
+// Decode returns the levels as numbers with a space between them.
+func (Pixel) Decode(tokens []int32) string {
+	words := make([]string, len(tokens))
+	for i, id := range tokens {
+		words[i] = strconv.Itoa(int(id))
+	}
+	return strings.Join(words, " ")
+}
