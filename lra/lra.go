@@ -108,6 +108,7 @@ func (t *Task) Spec() (seq.Spec, error) {
 var tasks = map[string]*Task{
 	Image.Name:   Image,
 	ListOps.Name: ListOps,
+	Text.Name:    Text,
 }
 
 // Lookup returns a task by its name.

@@ -63,12 +63,15 @@ func (d *Dataset) Path(split string) (string, error) {
 
 // Open opens a split for random access and checks that it is what the manifest
 // says.
-func (d *Dataset) Open(split string) (*File, error) {
+func (d *Dataset) Open(split string) (*File, error) { return d.OpenWindow(split, 0) }
+
+// OpenWindow is Open for the first window tokens of each sequence; 0 is all.
+func (d *Dataset) OpenWindow(split string, window int) (*File, error) {
 	path, err := d.Path(split)
 	if err != nil {
 		return nil, err
 	}
-	file, err := OpenFile(path)
+	file, err := OpenWindow(path, window)
 	if err != nil {
 		return nil, err
 	}

@@ -23,6 +23,7 @@ type File struct {
 	schema  *message
 	blocks  []block
 	first   []int64 // index of each block's first row, and the number of rows
+	window  int     // tokens that are read of each sequence, 0 for all
 	lengths []int32
 
 	mu    sync.Mutex
@@ -30,7 +31,11 @@ type File struct {
 }
 
 // OpenFile opens path for random access.
-func OpenFile(path string) (*File, error) {
+func OpenFile(path string) (*File, error) { return OpenWindow(path, 0) }
+
+// OpenWindow opens path for random access to the first window tokens of each
+// sequence; 0 is all.
+func OpenWindow(path string, window int) (*File, error) {
 	r, err := Open(path)
 	if err != nil {
 		return nil, err
@@ -39,7 +44,7 @@ func OpenFile(path string) (*File, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s: random access needs a file", r.name)
 	}
-	f := &File{name: path, file: file, spec: r.spec, schema: r.schema, cache: newCache(DefaultCache)}
+	f := &File{name: path, file: file, spec: r.spec, schema: r.schema, window: window, cache: newCache(DefaultCache)}
 	if err := f.scan(r); err != nil {
 		file.Close()
 		return nil, err
@@ -56,6 +61,7 @@ func (f *File) scan(r *Reader) error {
 		if err != nil {
 			return err
 		}
+		rows.window = f.window
 		f.first = append(f.first, rows.First())
 		for i := range rows.Len() {
 			f.lengths = append(f.lengths, int32(min(rows.Length(i), math.MaxInt32)))
@@ -118,6 +124,7 @@ func (f *File) rows(index int) (*Rows, error) {
 	if want := f.first[index+1] - f.first[index]; int64(rows.Len()) != want {
 		return nil, fmt.Errorf("expected %d rows, found %d: the file was changed while open", want, rows.Len())
 	}
+	rows.window = f.window
 	f.cache.put(index, rows, batch.decoded)
 	return rows, nil
 }

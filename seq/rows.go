@@ -17,6 +17,7 @@ type Rows struct {
 	first  int64
 	tokens []tokenColumn // one, or two for a pair
 	labels *array.Int32  // nil if there is no such column
+	window int           // tokens that are read of each sequence, 0 for all
 }
 
 // RowsOf validates a record against spec, which is usually [SpecOf] the
@@ -64,16 +65,30 @@ func (r *Rows) First() int64 { return r.first }
 func (r *Rows) Pair() bool { return len(r.tokens) == 2 }
 
 // Tokens returns the (first) sequence of row i in buf, which grows if needed.
-func (r *Rows) Tokens(i int, buf []int32) []int32 { return r.tokens[0].appendTo(buf[:0], i) }
+func (r *Rows) Tokens(i int, buf []int32) []int32 {
+	return r.tokens[0].appendTo(buf[:0], i, r.length(0, i))
+}
 
 // TokensB returns the second sequence of row i of a pair in buf, as Tokens.
-func (r *Rows) TokensB(i int, buf []int32) []int32 { return r.tokens[1].appendTo(buf[:0], i) }
+func (r *Rows) TokensB(i int, buf []int32) []int32 {
+	return r.tokens[1].appendTo(buf[:0], i, r.length(1, i))
+}
 
 // Length returns the number of tokens of row i, of both sequences together.
 func (r *Rows) Length(i int) int {
 	n := 0
 	for c := range r.tokens {
-		n += int(r.tokens[c].offsets[i+1] - r.tokens[c].offsets[i])
+		n += r.length(c, i)
+	}
+	return n
+}
+
+// length is what is read of a column's sequence of row i.
+func (r *Rows) length(column, i int) int {
+	offsets := r.tokens[column].offsets
+	n := int(offsets[i+1] - offsets[i])
+	if r.window > 0 {
+		return min(n, r.window)
 	}
 	return n
 }
@@ -233,7 +248,7 @@ func (c *tokenColumn) checkIDs(spec *Spec, first int64) error {
 	}
 	for i := range len(c.offsets) - 1 {
 		if at := from + int32(bad); at < c.offsets[i+1] {
-			id := c.appendTo(nil, i)[at-c.offsets[i]]
+			id := c.appendTo(nil, i, int(at-c.offsets[i])+1)[at-c.offsets[i]]
 			return fmt.Errorf("row %d, column %s, index %d: %w", first+int64(i), c.name, at-c.offsets[i], spec.checkID(id))
 		}
 	}
@@ -258,9 +273,10 @@ func firstBad[T uint8 | uint16 | int32](ids []T, spec *Spec) int {
 	return -1
 }
 
-// appendTo appends row i to buf.
-func (c *tokenColumn) appendTo(buf []int32, i int) []int32 {
-	from, to := c.offsets[i], c.offsets[i+1]
+// appendTo appends the first n tokens of row i to buf.
+func (c *tokenColumn) appendTo(buf []int32, i, n int) []int32 {
+	from := c.offsets[i]
+	to := from + int32(n)
 	switch {
 	case c.u8 != nil:
 		for _, id := range c.u8[from:to] {

@@ -157,6 +157,31 @@ func TestFileRandomAccess(t *testing.T) {
 	}
 }
 
+// TestFileWindow: the heads of sequences, of both of a pair, and their lengths.
+func TestFileWindow(t *testing.T) {
+	pairs := listopsSpec()
+	pairs.Task = Retrieval
+	for _, spec := range []Spec{listopsSpec(), pairs} {
+		rows := examples(300, 100, spec, 3)
+		path := filepath.Join(t.TempDir(), "x.arrow")
+		if err := os.WriteFile(path, encode(t, rows, spec, FileFormat), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		f, err := OpenWindow(path, 40)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		for i, want := range rows {
+			want.A, want.B = want.A[:min(40, len(want.A))], want.B[:min(40, len(want.B))]
+			got, err := f.Example(i)
+			if err != nil || !reflect.DeepEqual(got, want) || int(f.Lengths()[i]) != want.Length() {
+				t.Fatalf("row %d: %v of length %d, %v; want %v", i, got, f.Lengths()[i], err, want)
+			}
+		}
+	}
+}
+
 func TestFileChangedWhileOpen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.arrow")
 	data := encode(t, examples(10, 9, listopsSpec(), 3), listopsSpec(), FileFormat)

@@ -125,9 +125,13 @@ type Warning string
 // checkLengths compares the data with the longest sequence that the model
 // accepts, before training comes to the row.
 func checkLengths(c *Config, split string, f *seq.File) error {
+	longest := c.MaxLength
+	if w := c.InputWindow; w != nil {
+		longest = min(longest, w.Length)
+	}
 	for row, n := range f.Lengths() {
-		if int(n) > c.MaxLength && !c.Pair() { // a pair's length is that of both
-			return fmt.Errorf("%s split: row %d has %d tokens, the model accepts at most %d", split, row, n, c.MaxLength)
+		if int(n) > longest && !c.Pair() { // a pair's length is that of both
+			return fmt.Errorf("%s split: row %d has %d tokens, the model accepts at most %d", split, row, n, longest)
 		}
 	}
 	return nil

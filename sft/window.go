@@ -16,6 +16,15 @@ func (c *Config) Window(tokens []int32) ([]int32, error) {
 	return tokens, c.CheckTokens(tokens)
 }
 
+// HeadWindow is the number of tokens that the model reads of a longer sequence, 0 if
+// it reads all or none of it.
+func (c *Config) HeadWindow() int {
+	if w := c.InputWindow; w != nil && w.Policy == "head" {
+		return w.Length
+	}
+	return 0
+}
+
 // Truncate makes the model read the head of a sequence that is too long for it
 // instead of refusing it.
 func (c *Config) Truncate() {

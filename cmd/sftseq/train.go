@@ -215,12 +215,16 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (_ *tr
 
 // open opens the data and prepares the trainer.
 func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, settings sft.Settings, from *sft.Checkpoint, memory int64) error {
-	train, err := data.set.Open("train")
+	config := model.Config
+	if from != nil {
+		config = from.Config
+	}
+	train, err := data.set.OpenWindow("train", config.HeadWindow())
 	if err != nil {
 		return err
 	}
 	r.opened = append(r.opened, train)
-	val, err := data.set.Open("val")
+	val, err := data.set.OpenWindow("val", config.HeadWindow())
 	if err != nil {
 		return err
 	}

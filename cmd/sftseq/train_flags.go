@@ -63,6 +63,7 @@ func numberFlags() []cli.Flag {
 		whole("k", "sampled tokens"), whole("hidden", "hidden size"), whole("layers", "encoder layers"), whole("heads", "attention heads"),
 		whole("intermediate", "width of the feed-forward layer"), whole("sinusoid-dim", "dimension of the relative encoding"),
 		whole("max-length", "longest sequence that the model accepts"),
+		whole("input-window", "tokens that the model reads of a longer sequence; 0 reads all"),
 		word("norm", "pre or post"), word("score", "maxout, maxout_standardized, lily or dot"),
 		word("probability", "leaky_relu, relu or softmax"), word("relative", "sinusoid_hadamard or none"),
 		real("drop-token", "probability that sampling skips a token"), real("attention-dropout", "on Q and K"),
@@ -117,6 +118,11 @@ func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config)
 		*real[name] = c.Float64(name)
 	case word[name] != nil:
 		*word[name] = c.String(name)
+	case name == "input-window":
+		m.InputWindow = nil
+		if n := c.Int(name); n != 0 {
+			m.InputWindow = &sft.InputWindow{Length: n, Policy: "head"}
+		}
 	case name == "residual-scale":
 		m.ResidualScale = c.Bool(name)
 	case name == "stages":

@@ -1,0 +1,151 @@
+package lra
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"sftseq/seq"
+	"sftseq/tokenizers"
+)
+
+// review is one of IMDb's, as its file has it.
+type review struct {
+	train    bool
+	positive bool
+	number   int // of the film's line in the list of films
+	text     []byte
+}
+
+// label is 1 for a positive review.
+func (r *review) label() int32 {
+	if r.positive {
+		return 1
+	}
+	return 0
+}
+
+// imdb is all that is known of the reviews.
+type imdb struct {
+	from    string
+	reviews []review
+	films   map[bool][]string // of the training reviews, by whether they are positive
+}
+
+var (
+	reviewName = regexp.MustCompile(`(?:^|/)(train|test)/(pos|neg)/(\d{1,9})_\d+\.txt$`)
+	filmsName  = regexp.MustCompile(`(?:^|/)train/urls_(pos|neg)\.txt$`)
+)
+
+// maxReview is well above the longest review, which has 13,704 bytes.
+const maxReview = 1 << 20
+
+// filmsForValidation is the share of films whose training reviews are for validation.
+const filmsForValidation = 0.1
+
+func convertText(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
+	if options.Split != "" {
+		return nil, errSplitOfDirectory(from, options.Split)
+	}
+	options.begin(sizeBelow(from))
+	b, err := seq.CreateDataset(dir, spec, options.Replace)
+	if err != nil {
+		return nil, err
+	}
+	data := imdb{from: from, films: map[bool][]string{}}
+	if err := eachFile(ctx, from, options.Progress, data.read); err != nil {
+		return nil, err
+	}
+	splits, err := data.splits()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range []string{"train", "val", "test"} {
+		if err := writeSplit(b, name, data.rows(splits[name])); err != nil {
+			return nil, err
+		}
+	}
+	return b.Finish(map[string]any{"source": from, "validation": "training reviews of the films whose address has a SHA-256 below 0.1, as a fraction"})
+}
+
+// read takes in a file, if it is one of IMDb's.
+func (d *imdb) read(name string, r io.Reader) error {
+	films, parts := filmsName.FindStringSubmatch(name), reviewName.FindStringSubmatch(name)
+	if films == nil && parts == nil {
+		return nil
+	}
+	limit := int64(maxReview)
+	if films != nil {
+		limit = 64 * maxReview
+	}
+	text, err := io.ReadAll(io.LimitReader(r, limit+1))
+	if err != nil {
+		return fmt.Errorf("%s: %s: %w", d.from, name, err)
+	}
+	if int64(len(text)) > limit {
+		return fmt.Errorf("%s: %s: expected at most %d bytes", d.from, name, limit)
+	}
+	if films != nil {
+		d.films[films[1] == "pos"] = strings.Split(strings.TrimRight(string(text), "\n"), "\n")
+		return nil
+	}
+	if len(text) == 0 {
+		return fmt.Errorf("%s: %s: the review is empty", d.from, name)
+	}
+	number, _ := strconv.Atoi(parts[3])
+	d.reviews = append(d.reviews, review{parts[1] == "train", parts[2] == "pos", number, text})
+	return nil
+}
+
+// splits sorts the reviews into splits, in an order of their own: that of an archive's
+// members is any.
+func (d *imdb) splits() (map[string][]review, error) {
+	slices.SortFunc(d.reviews, func(a, b review) int {
+		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.label(), b.label()))
+	})
+	splits := map[string][]review{}
+	for _, r := range d.reviews {
+		split := "test"
+		if r.train {
+			films := d.films[r.positive]
+			if r.number >= len(films) {
+				return nil, fmt.Errorf("%s: train/urls_%s.txt: expected the film of review %d, found %d films", d.from, map[bool]string{true: "pos", false: "neg"}[r.positive], r.number, len(films))
+			}
+			split = "train"
+			if fractionOf(strings.TrimSuffix(films[r.number], "\r")) < filmsForValidation {
+				split = "val"
+			}
+		}
+		splits[split] = append(splits[split], r)
+	}
+	for _, name := range []string{"train", "val", "test"} {
+		if len(splits[name]) == 0 {
+			return nil, fmt.Errorf("%s: no reviews for the split %s: expected train/pos, train/neg, test/pos and test/neg with files such as 0_9.txt", d.from, name)
+		}
+	}
+	return splits, nil
+}
+
+func (d *imdb) rows(reviews []review) rows {
+	return func(yield func(seq.Example, error) bool) {
+		for _, r := range reviews {
+			tokens, err := tokenizers.Byte{}.Encode(string(r.text))
+			if !yield(seq.Example{A: tokens, Label: r.label()}, err) {
+				return
+			}
+		}
+	}
+}
+
+// fractionOf is the first 64 bits of a text's SHA-256 as a number from 0 to 1.
+func fractionOf(text string) float64 {
+	sum := sha256.Sum256([]byte(text))
+	return float64(binary.BigEndian.Uint64(sum[:])) / (1 << 64)
+}
