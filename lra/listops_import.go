@@ -59,7 +59,7 @@ func ReadListOpsTSV(r io.Reader, name string, verify bool, row func(tokens []int
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	for number := 1; ; number++ {
-		line, err := readLine(buffer)
+		line, err := readLine(buffer, maxLine)
 		if err == io.EOF && number == 1 {
 			return fmt.Errorf("%s: expected the header %q, found an empty file", name, listOpsHeader)
 		}
@@ -85,13 +85,14 @@ func ReadListOpsTSV(r io.Reader, name string, verify bool, row func(tokens []int
 	}
 }
 
-// readLine returns the next line without its end, or io.EOF after the last.
-func readLine(r *bufio.Reader) (string, error) {
+// readLine returns the next line of at most limit bytes without its end, or io.EOF
+// after the last.
+func readLine(r *bufio.Reader, limit int) (string, error) {
 	var line []byte
 	for {
 		part, err := r.ReadSlice('\n')
-		if len(line)+len(part) > maxLine {
-			return "", fmt.Errorf("the line exceeds the limit of %d bytes", maxLine)
+		if len(line)+len(part) > limit {
+			return "", fmt.Errorf("the line exceeds the limit of %d bytes", limit)
 		}
 		line = append(line, part...)
 		switch {

@@ -266,7 +266,7 @@ func TestLookup(t *testing.T) {
 	if task, err := Lookup("listops"); err != nil || task != ListOps {
 		t.Errorf("%v, %v", task, err)
 	}
-	if _, err := Lookup("listop"); err == nil || err.Error() != `task "listop" is not known; known tasks: image, listops, text` {
+	if _, err := Lookup("listop"); err == nil || err.Error() != `task "listop" is not known; known tasks: image, listops, retrieval, text` {
 		t.Errorf("error %v", err)
 	}
 }

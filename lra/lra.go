@@ -37,6 +37,7 @@ type Importer struct {
 	Description string
 	Example     string // a command
 	Verifies    bool   // it can tell a wrong label
+	Documents   bool   // it reads texts beside ids
 
 	convert func(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error)
 }
@@ -76,11 +77,12 @@ type GenerateOptions struct {
 
 // ConvertOptions say how Convert reads the official files.
 type ConvertOptions struct {
-	Split    string            // of a single file; "" is test
-	NoVerify bool              // take labels as they are instead of checking them
-	Replace  bool              // a complete data set that is there already
-	Begin    func(bytes int64) // called with what there is to read; may be nil
-	Progress func(bytes int64) // called with the bytes of the source read; may be nil
+	Split     string            // of a single file; "" is test
+	NoVerify  bool              // take labels as they are instead of checking them
+	Documents string            // where the texts are that ids stand for; "" is beside the source
+	Replace   bool              // a complete data set that is there already
+	Begin     func(bytes int64) // called with what there is to read; may be nil
+	Progress  func(bytes int64) // called with the bytes of the source read; may be nil
 }
 
 func (o *ConvertOptions) begin(bytes int64) {
@@ -106,9 +108,9 @@ func (t *Task) Spec() (seq.Spec, error) {
 
 // tasks is the list of them all.
 var tasks = map[string]*Task{
-	Image.Name:   Image,
-	ListOps.Name: ListOps,
-	Text.Name:    Text,
+	Image.Name:     Image,
+	ListOps.Name:   ListOps,
+	Retrieval.Name: Retrieval, Text.Name: Text,
 }
 
 // Lookup returns a task by its name.

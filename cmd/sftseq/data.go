@@ -88,6 +88,9 @@ func dataConvertCommand() *cli.Command {
 		if task.Import.Verifies {
 			flags = append(flags, &cli.BoolFlag{Name: "no-verify", Usage: "take labels as stated"})
 		}
+		if task.Import.Documents {
+			flags = append(flags, &cli.StringFlag{Name: "docs", Usage: "the texts that ids stand for: a file, directory or archive", DefaultText: "docs.tsv beside the pairs", TakesFile: true})
+		}
 		out.Subcommands = append(out.Subcommands, &cli.Command{
 			Name: name, Usage: task.Import.Usage, Description: task.Import.Description, Flags: flags,
 			UsageText: fmt.Sprintf("sftseq data convert %s --from FILE|DIR --to DIR [flags]\n\nExample: %s", name, task.Import.Example),
@@ -108,7 +111,7 @@ func convert(c *cli.Context, task *lra.Task) error {
 	}
 	var bar *progress
 	d, err := task.Convert(c.Context, c.String("from"), c.String("to"), lra.ConvertOptions{
-		Split: c.String("split"), NoVerify: c.Bool("no-verify"), Replace: c.Bool("force"),
+		Split: c.String("split"), NoVerify: c.Bool("no-verify"), Documents: c.String("docs"), Replace: c.Bool("force"),
 		Begin:    func(bytes int64) { bar = newProgress(bytes, "converting "+task.Name, "bytes") },
 		Progress: func(bytes int64) { bar.Add(bytes) },
 	})

@@ -1,0 +1,239 @@
+package lra
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"sftseq/seq"
+	"sftseq/tokenizers"
+)
+
+// officialPairs begins the names of the official files.
+const officialPairs = "new_aan_pairs"
+
+// pairSplits gives the splits as they are called in file names.
+var pairSplits = []splitFile{{"train", "train"}, {"val", "eval"}, {"test", "test"}}
+
+// idsSuffix ends the names of files of ids alone.
+const idsSuffix = ".only_ids.tsv"
+
+// maxPair bounds a line: two papers have some 60,000 bytes.
+const maxPair = 1 << 26
+
+func convertRetrieval(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
+	whole, err := isDir(from)
+	if err != nil {
+		return nil, err
+	}
+	base, files := filepath.Dir(from), []splitFile{{"", from}}
+	if whole {
+		base = from
+		if files, err = pairFiles(from); err != nil {
+			return nil, err
+		}
+	}
+	name, ids := pairName(files[0].file)
+	if name != officialPairs {
+		spec.Name = name // other pairs are not the task's
+	}
+	pairs := pairReader{ctx: ctx, options: options}
+	if ids {
+		options.begin(0) // how much of the documents is to be read is not known before
+		if pairs.documents, err = readDocuments(ctx, base, options); err != nil {
+			return nil, err
+		}
+		pairs.folder = commonFolder(pairs.documents)
+	}
+	if whole {
+		return convertFiles(spec, from, dir, options, files, pairs.rows)
+	}
+	return convertFile(spec, from, dir, options, pairs.rows)
+}
+
+// pairFiles are the names of a directory's files of pairs, without .gz.
+func pairFiles(dir string) (files []splitFile, err error) {
+	name := officialPairs
+	suffix := ".tsv"
+	if _, err := findOfficial(dir, officialPairs+".train.tsv"); err != nil {
+		suffix = idsSuffix
+		found, _ := filepath.Glob(filepath.Join(dir, "*.train"+idsSuffix+"*"))
+		if len(found) != 1 {
+			return nil, fmt.Errorf("%s: expected %s.train.tsv, or one file NAME.train%s, found %d", dir, officialPairs, idsSuffix, len(found))
+		}
+		name, _ = pairName(found[0])
+	}
+	for _, s := range pairSplits {
+		files = append(files, splitFile{s.split, name + "." + s.file + suffix})
+	}
+	return files, nil
+}
+
+// pairName is what pairs are called, and whether a file has ids alone.
+func pairName(path string) (name string, ids bool) {
+	name = strings.TrimSuffix(filepath.Base(path), ".gz")
+	name, ids = strings.CutSuffix(name, idsSuffix)
+	name = strings.TrimSuffix(name, ".tsv")
+	for _, s := range pairSplits {
+		name = strings.TrimSuffix(name, "."+s.file)
+	}
+	return name, ids
+}
+
+// readDocuments reads the texts that ids stand for.
+func readDocuments(ctx context.Context, base string, options ConvertOptions) (map[string]string, error) {
+	path := options.Documents
+	if path == "" {
+		var err error
+		if path, err = findOfficial(base, "docs.tsv"); err != nil {
+			return nil, fmt.Errorf("%w: it has the documents' texts; --docs names another file, a directory or an archive of them", err)
+		}
+	}
+	documents := map[string]string{}
+	whole, err := isDir(path)
+	if err != nil {
+		return nil, err
+	}
+	if whole || isArchive(path) {
+		err = eachFile(ctx, path, options.Progress, func(name string, r io.Reader) error {
+			id, ok := strings.CutSuffix(name, ".txt")
+			if !ok {
+				return nil
+			}
+			text, err := io.ReadAll(io.LimitReader(r, maxPair))
+			if err != nil {
+				return fmt.Errorf("%s: %s: %w", path, name, err)
+			}
+			documents[strings.TrimPrefix(id, "./")] = string(text)
+			return nil
+		})
+		return documents, err
+	}
+	return documents, eachLine(ctx, path, options.Progress, func(line string) error {
+		id, text, ok := strings.Cut(line, "\t")
+		if _, again := documents[id]; !ok || id == "" || again {
+			return errors.New("expected an id that was not there before, a tab and a text")
+		}
+		documents[id] = text
+		return nil
+	})
+}
+
+// commonFolder is the folder that all documents are in, if there is one.
+func commonFolder(documents map[string]string) string {
+	folder := ""
+	for id := range documents {
+		first, _, ok := strings.Cut(id, "/")
+		if !ok || folder != "" && first != folder {
+			return ""
+		}
+		folder = first
+	}
+	return folder
+}
+
+// isArchive tells an archive by its name.
+func isArchive(path string) bool {
+	name := strings.TrimSuffix(filepath.Base(path), ".gz")
+	return strings.HasSuffix(name, ".tar") || strings.HasSuffix(name, ".tgz")
+}
+
+// pairReader reads pairs.
+type pairReader struct {
+	ctx       context.Context
+	options   ConvertOptions
+	documents map[string]string // by id; nil where the pairs have their texts
+	folder    string            // of all documents, which ids may leave out
+}
+
+// rows are the pairs of a file.
+func (p *pairReader) rows(path string) rows {
+	return func(yield func(seq.Example, error) bool) {
+		err := eachLine(p.ctx, path, p.options.Progress, func(line string) error {
+			e, err := p.pair(line)
+			if err != nil {
+				return err
+			}
+			if !yield(e, nil) {
+				return errStopped
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errStopped) {
+			yield(seq.Example{}, err)
+		}
+	}
+}
+
+// pair reads a line: label, two ids and, where there are no documents, their texts.
+func (p *pairReader) pair(line string) (e seq.Example, err error) {
+	fields := strings.Split(line, "\t")
+	want := 5
+	if p.documents != nil {
+		want = 3
+	}
+	if len(fields) != want {
+		return e, fmt.Errorf("expected %d fields between tabs, found %d", want, len(fields))
+	}
+	label, err := strconv.ParseFloat(fields[0], 64)
+	if err != nil || label != 0 && label != 1 {
+		return e, fmt.Errorf("expected the label 0 or 1, found %.20q", fields[0])
+	}
+	texts := fields[len(fields)-2:]
+	if p.documents != nil {
+		for i, id := range texts {
+			if texts[i], err = p.document(id); err != nil {
+				return e, err
+			}
+		}
+	}
+	for i, text := range texts {
+		if text == "" {
+			return e, fmt.Errorf("the text of %q is empty", fields[1+i])
+		}
+	}
+	e.Label = int32(label)
+	e.A, _ = tokenizers.Byte{}.Encode(texts[0]) // takes anything
+	e.B, _ = tokenizers.Byte{}.Encode(texts[1])
+	return e, nil
+}
+
+// document is the text of an id.
+func (p *pairReader) document(id string) (string, error) {
+	text, ok := p.documents[id]
+	if !ok && p.folder != "" {
+		text, ok = p.documents[p.folder+"/"+id]
+	}
+	if !ok {
+		return "", fmt.Errorf("there is no document %.60q among the %d of --docs", id, len(p.documents))
+	}
+	return text, nil
+}
+
+// eachLine calls read for every line of a file. Errors name file and line.
+func eachLine(ctx context.Context, path string, progress func(int64), read func(line string) error) error {
+	s, err := openSource(ctx, path, progress)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	for number := 1; ; number++ {
+		line, err := readLine(s.Reader, maxPair)
+		if err == io.EOF && number == 1 {
+			return fmt.Errorf("%s: it is empty", path)
+		}
+		if err == io.EOF {
+			return nil
+		}
+		if err == nil {
+			err = read(line)
+		}
+		if err != nil {
+			return fmt.Errorf("%s:%d: %w", path, number, err)
+		}
+	}
+}
