@@ -113,3 +113,17 @@ func limit(next func() (seq.Example, error, bool), n int) rows {
 		}
 	}
 }
+
+// counted tells progress of every row.
+func counted(read rows, progress func(int64)) rows {
+	return func(yield func(seq.Example, error) bool) {
+		for e, err := range read {
+			if err == nil && progress != nil {
+				progress(1)
+			}
+			if !yield(e, err) {
+				return
+			}
+		}
+	}
+}

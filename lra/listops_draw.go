@@ -3,19 +3,14 @@ package lra
 import (
 	"crypto/sha256"
 
-	"sftseq/internal/philox"
 	"sftseq/tokenizers"
 )
 
 // A listOpsDraw draws expressions: draw n is a function of (seed, n, rule)
-// alone, so any draw can be made anywhere. Word w of draw n is word w&3 of
-// Philox at (w>>2, StreamGenerate, low 32 bits of n, high 32 bits of n).
+// alone.
 type listOpsDraw struct {
-	seed    uint64
+	random
 	rule    ListOpsRule
-	number  uint64
-	used    uint32
-	words   [4]uint32
 	tokens  []int32
 	machine listOpsMachine
 }
@@ -29,7 +24,8 @@ type listOpsRow struct {
 
 // draw makes draw number n; ok is false where the rule drops it.
 func (d *listOpsDraw) draw(n uint64) (row listOpsRow, ok bool) {
-	d.number, d.used, d.tokens = n, 0, d.tokens[:0]
+	d.begin(n)
+	d.tokens = d.tokens[:0]
 	if !d.tree(1) || len(d.tokens) <= d.rule.MinLength {
 		return row, false
 	}
@@ -51,7 +47,7 @@ func (d *listOpsDraw) draw(n uint64) (row listOpsRow, ok bool) {
 // still be short enough. Giving up early changes nothing but the time taken:
 // tokens only ever get more.
 func (d *listOpsDraw) tree(depth int) bool {
-	if depth >= d.rule.MaxDepth || philox.Uniform(d.word()) > operatorProbability {
+	if depth >= d.rule.MaxDepth || d.uniform() > operatorProbability {
 		return d.add(tokenizers.ListOpsDigit + d.below(10))
 	}
 	op := d.below(4)
@@ -70,18 +66,4 @@ func (d *listOpsDraw) tree(depth int) bool {
 func (d *listOpsDraw) add(token int32) bool {
 	d.tokens = append(d.tokens, token)
 	return len(d.tokens) < d.rule.MaxLength
-}
-
-// below is uniform on 0 … n−1, up to a bias of n·2⁻³².
-func (d *listOpsDraw) below(n int) int32 {
-	return int32(uint64(d.word()) * uint64(n) >> 32)
-}
-
-func (d *listOpsDraw) word() uint32 {
-	if d.used&3 == 0 {
-		d.words = philox.Words(d.seed, [4]uint32{d.used >> 2, philox.StreamGenerate, uint32(d.number), uint32(d.number >> 32)})
-	}
-	w := d.words[d.used&3]
-	d.used++
-	return w
 }

@@ -2,11 +2,8 @@ package lra
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"iter"
-	"runtime"
-	"sync"
 
 	"sftseq/seq"
 )
@@ -42,7 +39,7 @@ func generateListOps(ctx context.Context, spec seq.Spec, dir string, options Gen
 	// A training rule of its own draws from the same sequence, far ahead, and
 	// shares the memory of what was seen.
 	seen := map[[16]byte]struct{}{}
-	next, stop := iter.Pull2(listOpsRows(ctx, options.Seed, 0, rule, seen))
+	next, stop := iter.Pull2(examples(listOpsRows(ctx, options.Seed, 0, rule, seen)))
 	defer stop()
 	nextTrain := next
 	if options.ListOpsTrain != nil {
@@ -51,7 +48,7 @@ func generateListOps(ctx context.Context, spec seq.Spec, dir string, options Gen
 			return nil, fmt.Errorf("listops: training split: %w", err)
 		}
 		var stopTrain func()
-		nextTrain, stopTrain = iter.Pull2(listOpsRows(ctx, options.Seed, trainDraws, own, seen))
+		nextTrain, stopTrain = iter.Pull2(examples(listOpsRows(ctx, options.Seed, trainDraws, own, seen)))
 		defer stopTrain()
 	}
 	for _, split := range splits {
@@ -62,7 +59,7 @@ func generateListOps(ctx context.Context, spec seq.Spec, dir string, options Gen
 		if split.name == "train" {
 			rows = nextTrain
 		}
-		if err := writeListOpsSplit(builder, split.name, split.rows, rows, options.Progress); err != nil {
+		if err := writeSplit(builder, split.name, counted(limit(rows, split.rows), options.Progress)); err != nil {
 			return nil, err
 		}
 	}
@@ -76,28 +73,15 @@ func generateListOps(ctx context.Context, spec seq.Spec, dir string, options Gen
 	return builder.Finish(provenance)
 }
 
-func writeListOpsSplit(builder *seq.DatasetBuilder, name string, rows int, next func() (listOpsRow, error, bool), progress func(int64)) error {
-	out, err := builder.Split(name)
-	if err != nil {
-		return err
-	}
-	defer out.Abort()
-	for range rows {
-		row, err, ok := next()
-		if err != nil {
-			return err
-		}
-		if !ok {
-			return errors.New("listops: no more draws")
-		}
-		if err := out.Write(seq.Example{A: row.tokens, Label: row.label}); err != nil {
-			return err
-		}
-		if progress != nil {
-			progress(1)
+// examples are kept draws as rows.
+func examples(draws iter.Seq2[listOpsRow, error]) rows {
+	return func(yield func(seq.Example, error) bool) {
+		for d, err := range draws {
+			if !yield(seq.Example{A: d.tokens, Label: d.label}, err) {
+				return
+			}
 		}
 	}
-	return out.Close()
 }
 
 // trainDraws is the first draw of a training split with a rule of its own.
@@ -108,7 +92,10 @@ const trainDraws = 1 << 40
 // rule keeps next to nothing. Workers draw ahead; chunks are taken in order.
 func listOpsRows(ctx context.Context, seed, first uint64, rule ListOpsRule, seen map[[16]byte]struct{}) iter.Seq2[listOpsRow, error] {
 	return func(yield func(listOpsRow, error) bool) {
-		chunks, stop := drawChunks(seed, first, rule)
+		chunks, stop := drawAhead(first, drawsPerChunk, func() func(uint64) (listOpsRow, bool) {
+			d := listOpsDraw{random: random{seed: seed}, rule: rule}
+			return d.draw
+		})
 		defer stop()
 		without := 0
 		for {
@@ -132,53 +119,5 @@ func listOpsRows(ctx context.Context, seed, first uint64, rule ListOpsRule, seen
 				return
 			}
 		}
-	}
-}
-
-// drawChunks starts workers that draw ahead. The channel gives one channel for
-// each chunk, in order.
-func drawChunks(seed, start uint64, rule ListOpsRule) (<-chan chan []listOpsRow, func()) {
-	type job struct {
-		first  uint64
-		result chan []listOpsRow
-	}
-	workers := runtime.GOMAXPROCS(0)
-	chunks := make(chan chan []listOpsRow, 2*workers)
-	jobs := make(chan job)
-	done := make(chan struct{})
-	var group sync.WaitGroup
-	group.Go(func() {
-		defer close(jobs)
-		for first := start; ; first += drawsPerChunk {
-			result := make(chan []listOpsRow, 1)
-			select {
-			case chunks <- result:
-			case <-done:
-				return
-			}
-			select {
-			case jobs <- job{first, result}:
-			case <-done:
-				return
-			}
-		}
-	})
-	for range workers {
-		group.Go(func() {
-			d := listOpsDraw{seed: seed, rule: rule}
-			for j := range jobs {
-				var rows []listOpsRow
-				for n := j.first; n < j.first+drawsPerChunk; n++ {
-					if row, ok := d.draw(n); ok {
-						rows = append(rows, row)
-					}
-				}
-				j.result <- rows
-			}
-		})
-	}
-	return chunks, func() {
-		close(done)
-		group.Wait()
 	}
 }

@@ -108,7 +108,7 @@ func TestOriginalLabels(t *testing.T) {
 
 // sample returns the first n kept draws and how many draws that took.
 func sample(n int, rule ListOpsRule) (rows []listOpsRow, draws int) {
-	d := listOpsDraw{seed: 1, rule: rule}
+	d := listOpsDraw{random: random{seed: 1}, rule: rule}
 	for len(rows) < n {
 		if row, ok := d.draw(uint64(draws)); ok {
 			rows = append(rows, row)
@@ -266,13 +266,13 @@ func TestLookup(t *testing.T) {
 	if task, err := Lookup("listops"); err != nil || task != ListOps {
 		t.Errorf("%v, %v", task, err)
 	}
-	if _, err := Lookup("listop"); err == nil || err.Error() != `task "listop" is not known; known tasks: image, listops, retrieval, text` {
+	if _, err := Lookup("listop"); err == nil || err.Error() != `task "listop" is not known; known tasks: image, listops, pathfinder, retrieval, text` {
 		t.Errorf("error %v", err)
 	}
 }
 
 func BenchmarkDraw(b *testing.B) {
-	d := listOpsDraw{seed: 1, rule: LRAListOps}
+	d := listOpsDraw{random: random{seed: 1}, rule: LRAListOps}
 	for i := range b.N {
 		d.draw(uint64(i))
 	}

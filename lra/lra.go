@@ -70,6 +70,7 @@ type GenerateOptions struct {
 	Seed             uint64
 	ListOps          ListOpsRule       // the zero value is the task's own rule
 	ListOpsTrain     *ListOpsRule      // of the training split alone; nil: ListOps
+	Pathfinder       *PathfinderRule   // nil is the one that is commonly reported
 	Replace          bool              // a complete data set that is there already
 	Progress         func(rows int64)  // called with the rows added; may be nil
 	Provenance       map[string]string // further entries, such as the program's version
@@ -108,9 +109,11 @@ func (t *Task) Spec() (seq.Spec, error) {
 
 // tasks is the list of them all.
 var tasks = map[string]*Task{
-	Image.Name:     Image,
-	ListOps.Name:   ListOps,
-	Retrieval.Name: Retrieval, Text.Name: Text,
+	Image.Name:      Image,
+	ListOps.Name:    ListOps,
+	Pathfinder.Name: Pathfinder,
+	Retrieval.Name:  Retrieval,
+	Text.Name:       Text,
 }
 
 // Lookup returns a task by its name.

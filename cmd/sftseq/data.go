@@ -22,56 +22,6 @@ incomplete.`,
 	}
 }
 
-func dataGenerateCommand() *cli.Command {
-	return &cli.Command{
-		Name:  "generate",
-		Usage: "generate a synthetic data set",
-		Subcommands: []*cli.Command{{
-			Name:      "listops",
-			Usage:     "ListOps by the rule of the Long Range Arena",
-			UsageText: "sftseq data generate listops --out DIR [flags]\n\nExample: sftseq data generate listops --out data/listops --train 96000 --seed 1",
-			Description: `Draws expressions of nested MIN, MAX, MED and SM with their values. The same
-seed and rule give the same files on every machine. By default the rule is that
-of the Long Range Arena: more than 500 and fewer than 2000 tokens.`,
-			Flags: []cli.Flag{
-				&cli.StringFlag{Name: "out", Usage: "directory of the data set", Required: true, TakesFile: true},
-				&cli.IntFlag{Name: "train", Value: 96000, Usage: "rows for training"},
-				&cli.IntFlag{Name: "val", Value: 2000, Usage: "rows for validation"},
-				&cli.IntFlag{Name: "test", Value: 2000, Usage: "rows for testing"},
-				&cli.Uint64Flag{Name: "seed", Usage: "seed of the random numbers"},
-				&cli.IntFlag{Name: "min-length", Value: lra.LRAListOps.MinLength, Usage: "keep expressions of more tokens than this"},
-				&cli.IntFlag{Name: "max-length", Value: lra.LRAListOps.MaxLength, Usage: "keep expressions of fewer tokens than this"},
-				&cli.IntFlag{Name: "max-depth", Value: lra.LRAListOps.MaxDepth, Usage: "depth of the tree"},
-				&cli.IntFlag{Name: "max-args", Value: lra.LRAListOps.MaxArgs, Usage: "most arguments of an operator"},
-				&cli.BoolFlag{Name: "force", Usage: "replace a complete data set"},
-			},
-			Action: generateListOps,
-		}},
-	}
-}
-
-func generateListOps(c *cli.Context) error {
-	if err := noArguments(c); err != nil {
-		return err
-	}
-	for _, name := range []string{"train", "val", "test", "max-length", "max-depth", "max-args", "min-length"} {
-		if c.Int(name) < 0 {
-			return fmt.Errorf("--%s: expected 0 or more, found %d", name, c.Int(name))
-		}
-	}
-	options := lra.GenerateOptions{
-		Train: c.Int("train"), Val: c.Int("val"), Test: c.Int("test"), Seed: c.Uint64("seed"), Replace: c.Bool("force"),
-		ListOps: lra.ListOpsRule{
-			MinLength: c.Int("min-length"), MaxLength: c.Int("max-length"), MaxDepth: c.Int("max-depth"), MaxArgs: c.Int("max-args"),
-		},
-	}
-	bar := newProgress(int64(options.Train)+int64(options.Val)+int64(options.Test), "generating listops", "rows")
-	options.Progress = bar.Add
-	d, err := lra.ListOps.Generate(c.Context, c.String("out"), options)
-	bar.Finish()
-	return reportDataset(c, d, err)
-}
-
 func dataConvertCommand() *cli.Command {
 	out := &cli.Command{Name: "convert", Usage: "make a data set from official files"}
 	for _, name := range lra.Names() {

@@ -215,9 +215,11 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (_ *tr
 
 // open opens the data and prepares the trainer.
 func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, settings sft.Settings, from *sft.Checkpoint, memory int64) error {
-	config := model.Config
+	var config *sft.Config
 	if from != nil {
 		config = from.Config
+	} else {
+		config = model.Config
 	}
 	train, err := data.set.OpenWindow("train", config.HeadWindow())
 	if err != nil {

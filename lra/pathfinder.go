@@ -1,0 +1,28 @@
+package lra
+
+import (
+	"encoding/json"
+
+	"sftseq/seq"
+)
+
+// Pathfinder asks whether two marks are on one dashed contour among others (Linsley et
+// al. 2018), read as 1,024 gray pixels, row after row.
+var Pathfinder = &Task{
+	Name:        "pathfinder",
+	Description: "Whether two marks are on one dashed contour, in an image of 32×32 pixels.",
+	Kind:        seq.Classification,
+	Tokenizer:   json.RawMessage(`{"type":"pixel"}`),
+	Labels:      []string{"apart", "joined"},
+	Presets:     []*Preset{pathfinderQuick, pathfinderPaper},
+	Import: &Importer{
+		Usage: "from the official folders of images and metadata",
+		Description: `Reads the images and labels of one of the official folders, such as
+curv_contour_length_14: metadata/*.npy, in the order of their numbers, name them. Files
+without a byte, of which there are some, are left out. The first 80% are for training,
+the next 10% for validation, the last for testing.`,
+		Example: "sftseq data convert pathfinder --from lra_release/pathfinder32/curv_contour_length_14 --to data/pathfinder",
+		convert: convertPathfinder,
+	},
+	generate: generatePathfinder,
+}

@@ -1,0 +1,141 @@
+package lra
+
+import "math"
+
+// size is the side of an image of Pathfinder, in pixels.
+const size = 32
+
+// point is a pixel.
+type point struct{ y, x int }
+
+// inside reports whether a pixel is at least border from the edge.
+func (p point) inside(border int) bool {
+	return p.y >= border && p.x >= border && p.y < size-border && p.x < size-border
+}
+
+func (p point) plus(q point) point  { return point{p.y + q.y, p.x + q.x} }
+func (p point) minus(q point) point { return point{p.y - q.y, p.x - q.x} }
+
+// step is the pixel at a distance d in the direction of an angle.
+func (p point) step(d, angle float64) point {
+	return point{int(math.Ceil(float64(p.y) + d*math.Sin(angle))), int(math.Ceil(float64(p.x) + d*math.Cos(angle)))}
+}
+
+// grid is a value for each pixel.
+type grid [size * size]float32
+
+func (g *grid) at(p point) *float32 { return &g[p.y*size+p.x] }
+
+// patch is a small grid beside a pixel, of which it covers from −reach to reach.
+type patch struct {
+	reach  int
+	values []float32
+}
+
+// each calls with for every pixel of the image that a patch at p covers.
+func (t *patch) each(p point, with func(at point, v float32)) {
+	side := 2*t.reach + 1
+	for i, v := range t.values {
+		if at := p.plus(point{i/side - t.reach, i%side - t.reach}); v != 0 && at.inside(0) {
+			with(at, v)
+		}
+	}
+}
+
+// paddle is a dash: what it looks like, and the room that it takes.
+type paddle struct{ image, mask patch }
+
+// Measures of a dash, in pixels.
+const (
+	paddleLength = 2
+	paddleMargin = 1
+	paddleReach  = 8 // of a patch: the dash's length, its margin and the filter's
+	antialias    = 2 // dashes are drawn so many times larger
+)
+
+// newPaddle draws a dash from the origin to a pixel: a line of one fine pixel, made
+// smaller by Lanczos's filter and clipped to 0 and 1.
+func newPaddle(to point) *paddle {
+	const side = antialias * (2*paddleReach + 1)
+	line := make([]float32, side*side)
+	mask := make([]float32, side*side)
+	for _, p := range lineTo(point{antialias * to.y, antialias * to.x}) {
+		p = p.plus(point{antialias * paddleReach, antialias * paddleReach})
+		line[p.y*side+p.x] = 1
+		const r = paddleMargin * antialias
+		for dy := -r; dy <= r; dy++ {
+			for dx := -r; dx <= r; dx++ {
+				if dy*dy+dx*dx <= r*r {
+					mask[(p.y+dy)*side+p.x+dx] = 1
+				}
+			}
+		}
+	}
+	return &paddle{patch{paddleReach, shrink(line, side)}, patch{paddleReach, shrink(mask, side)}}
+}
+
+// lineTo is the fine pixels from the origin to another one, by Bresenham's rule.
+func lineTo(to point) (line []point) {
+	n := max(abs(to.y), abs(to.x))
+	for i := 0; i <= n; i++ {
+		at := point{}
+		if n > 0 {
+			at = point{roundDivide(to.y*i, n), roundDivide(to.x*i, n)}
+		}
+		line = append(line, at)
+	}
+	return line
+}
+
+func abs(n int) int { return max(n, -n) }
+
+// roundDivide is a/b to the nearest integer, halves away from 0.
+func roundDivide(a, b int) int {
+	if a < 0 {
+		return -(-2*a + b) / (2 * b)
+	}
+	return (2*a + b) / (2 * b)
+}
+
+// shrink makes a square image smaller by antialias with Lanczos's filter of three
+// lobes, and clips it.
+func shrink(fine []float32, side int) []float32 {
+	small := side / antialias
+	rows := make([]float32, side*small) // first along x
+	for y := range side {
+		for x := range small {
+			rows[y*small+x] = filtered(func(i int) float32 { return fine[y*side+i] }, x, side)
+		}
+	}
+	out := make([]float32, small*small)
+	for y := range small {
+		for x := range small {
+			v := filtered(func(i int) float32 { return rows[i*small+x] }, y, side)
+			out[y*small+x] = min(1, max(0, v))
+		}
+	}
+	return out
+}
+
+// filtered is output i of a line of n fine values.
+func filtered(fine func(int) float32, i, n int) float32 {
+	centre := (float64(i) + 0.5) * antialias
+	var sum, weights float64
+	for j := max(0, int(centre)-3*antialias); j < min(n, int(centre)+3*antialias); j++ {
+		w := lanczos((float64(j) + 0.5 - centre) / antialias)
+		sum += w * float64(fine(j))
+		weights += w
+	}
+	return float32(sum / weights)
+}
+
+func lanczos(x float64) float64 {
+	if x == 0 {
+		return 1
+	}
+	if math.Abs(x) >= 3 {
+		return 0
+	}
+	a := math.Pi * x
+	return 3 * math.Sin(a) * math.Sin(a/3) / (a * a)
+}

@@ -1,0 +1,201 @@
+package lra
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"image/color"
+	"image/png"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	picture "image"
+
+	"sftseq/seq"
+)
+
+func drawPathfinder(seed, n uint64, rule PathfinderRule) seq.Example {
+	d := pathfinderDraw{random: random{seed: seed}, rule: rule}
+	return d.draw(n)
+}
+
+// TestPathfinderDraw: an image is a function of seed and number, has two marks and the
+// whole range of gray, and keeps its border empty; both labels are as likely.
+func TestPathfinderDraw(t *testing.T) {
+	n := 2000
+	if testing.Short() {
+		n = 300
+	}
+	joined := 0
+	d := pathfinderDraw{random: random{seed: 3}, rule: LRAPathfinder}
+	for i := range n {
+		e := d.draw(uint64(i))
+		joined += int(e.Label)
+		if len(e.A) != size*size || slices.Min(e.A) != 0 || slices.Max(e.A) != 255 {
+			t.Fatalf("image %d: %d pixels of %d to %d", i, len(e.A), slices.Min(e.A), slices.Max(e.A))
+		}
+		if marks := discs(e.A); len(marks) != 2 && distance(marks[0], marks[len(marks)-1]) > 4 {
+			t.Errorf("image %d: marks at %v", i, marks)
+		}
+		if i%50 == 0 {
+			if again := drawPathfinder(3, uint64(i), LRAPathfinder); !slices.Equal(again.A, e.A) || again.Label != e.Label {
+				t.Errorf("image %d is another one when it is drawn alone", i)
+			}
+		}
+	}
+	if off := math.Abs(float64(joined) - float64(n)/2); off > 3*math.Sqrt(float64(n))/2 {
+		t.Errorf("%d of %d are joined", joined, n)
+	}
+}
+
+func distance(a, b point) float64 { return math.Hypot(float64(a.y-b.y), float64(a.x-b.x)) }
+
+// discs are the centres of marks: 3×3 pixels of the largest level. Between marks that
+// touch there may be more.
+func discs(pixels []int32) (centres []point) {
+	white := func(y, x int) bool { return point{y, x}.inside(0) && pixels[y*size+x] == 255 }
+	for y := range size {
+		for x := range size {
+			all := true
+			for dy := -1; dy <= 1; dy++ {
+				for dx := -1; dx <= 1; dx++ {
+					all = all && white(y+dy, x+dx)
+				}
+			}
+			if all {
+				centres = append(centres, point{y, x})
+			}
+		}
+	}
+	return centres
+}
+
+// TestPathfinderGenerate: the splits are one sequence of draws, whatever their sizes.
+func TestPathfinderGenerate(t *testing.T) {
+	var all [][]int32
+	for _, o := range []GenerateOptions{{Train: 30, Val: 10, Test: 5}, {Train: 45}} {
+		o.Seed = 5
+		rows := int64(0)
+		o.Progress = func(n int64) { rows += n }
+		d, err := Pathfinder.Generate(context.Background(), t.TempDir(), o)
+		if err != nil || rows != 45 {
+			t.Fatalf("%d rows, %v", rows, err)
+		}
+		var pixels []int32
+		for _, split := range d.Manifest.SplitNames() {
+			each(t, d, split, func(e seq.Example) { pixels = append(append(pixels, e.Label), e.A...) })
+		}
+		all = append(all, pixels)
+	}
+	if !slices.Equal(all[0], all[1]) {
+		t.Error("splits change what is drawn")
+	}
+	for want, o := range map[string]GenerateOptions{
+		"expected 0 rows or more": {Train: -1},
+		"dashes of a contour":     {Train: 1, Pathfinder: &PathfinderRule{Contour: 2}},
+		"distractors: expected":   {Train: 1, Pathfinder: &PathfinderRule{Distractors: -1}},
+		"splits: expected":        {},
+	} {
+		if _, err := Pathfinder.Generate(context.Background(), t.TempDir(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%+v: %v, want %q", o, err, want)
+		}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Pathfinder.Generate(ctx, t.TempDir(), GenerateOptions{Train: 100}); err != context.Canceled {
+		t.Errorf("error %v", err)
+	}
+}
+
+// imageFile is a PNG of one level.
+func imageFile(t testing.TB, level byte, width int) string {
+	t.Helper()
+	p := picture.NewGray(picture.Rect(0, 0, width, size))
+	for i := range p.Pix {
+		p.Pix[i] = level
+	}
+	p.SetGray(1, 0, color.Gray{255 - level}) // the second pixel of the first row
+	var out bytes.Buffer
+	if err := png.Encode(&out, p); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// officialPathfinder is a folder of 30 images of the official layout, of which one has
+// no byte.
+func officialPathfinder(t testing.TB) map[string]string {
+	files := map[string]string{}
+	for batch := range 3 {
+		var lines strings.Builder
+		for i := range 10 {
+			n := 10*batch + i
+			name := fmt.Sprintf("sample_%d.png", i)
+			files[fmt.Sprintf("imgs/%d/%s", 10*batch, name)] = imageFile(t, byte(n), size)
+			fmt.Fprintf(&lines, "imgs/%d %s %d %d 1.0 14 4 2 0.5 1 1\n", 10*batch, name, i, n%2)
+		}
+		files[fmt.Sprintf("metadata/%d.npy", 10*batch)] = lines.String()
+	}
+	files["imgs/10/sample_3.png"] = ""
+	return files
+}
+
+func TestPathfinderOfficial(t *testing.T) {
+	d, err := Pathfinder.Convert(context.Background(), folder(t, officialPathfinder(t)), t.TempDir(), ConvertOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := 0
+	for split, rows := range map[string]int64{"train": 25, "val": 2, "test": 2} {
+		if got := d.Manifest.Splits[split].Rows; got != rows {
+			t.Errorf("%s: %d rows, want %d", split, got, rows)
+		}
+	}
+	for _, split := range []string{"train", "val", "test"} {
+		each(t, d, split, func(e seq.Example) {
+			if want == 13 {
+				want++ // has no byte
+			}
+			if e.A[0] != int32(want) || e.A[1] != int32(255-want) || e.Label != int32(want%2) || len(e.A) != size*size {
+				t.Errorf("image %d: label %d, %v", want, e.Label, e.A[:3])
+			}
+			want++
+		})
+	}
+}
+
+func TestBadPathfinder(t *testing.T) {
+	for name, c := range map[string]struct{ file, text, want string }{
+		"no metadata":    {"metadata", "", "expected metadata/0.npy"},
+		"a label":        {"metadata/0.npy", "imgs/0 sample_0.png 0 2\n", `0.npy:1: expected the label 0 or 1, found "2"`},
+		"too few fields": {"metadata/0.npy", "imgs/0 sample_0.png\n", "0.npy:1: expected folder, file, number and label, found 2 fields"},
+		"no image":       {"metadata/0.npy", "imgs/0 sample_77.png 0 1\n", "sample_77.png: no such file"},
+		"a way out":      {"metadata/0.npy", "../../etc passwd 0 1\n", "0.npy:1: expected a file below the folder"},
+		"another size":   {"imgs/0/sample_0.png", imageFile(t, 1, 33), "sample_0.png: expected 32×32 pixels, found 33×32"},
+		"no picture":     {"imgs/0/sample_0.png", "this is text and no picture", "sample_0.png: png: invalid format"},
+		"a torn picture": {"imgs/0/sample_0.png", imageFile(t, 1, size)[:70], "sample_0.png: "},
+	} {
+		files := officialPathfinder(t)
+		if name == "no metadata" {
+			for file := range files {
+				if strings.HasPrefix(file, "metadata/") {
+					delete(files, file)
+				}
+			}
+		} else {
+			files[c.file] = c.text
+		}
+		if _, err := Pathfinder.Convert(context.Background(), folder(t, files), t.TempDir(), ConvertOptions{}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", name, err, c.want)
+		}
+	}
+	file := filepath.Join(t.TempDir(), "x")
+	os.WriteFile(file, nil, 0o666)
+	if _, err := Pathfinder.Convert(context.Background(), file, t.TempDir(), ConvertOptions{}); err == nil || !strings.Contains(err.Error(), "expected a directory") {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,33 @@
+package lra
+
+import "sftseq/internal/philox"
+
+// random is the random numbers of one thing that is drawn: a function of the seed and
+// its number alone, so that anything can be drawn anywhere. Word w of number n is word
+// w&3 of Philox at (w>>2, StreamGenerate, low 32 bits of n, high 32 bits of n).
+type random struct {
+	seed   uint64
+	number uint64
+	used   uint32
+	words  [4]uint32
+}
+
+// begin starts with the first word of a number.
+func (r *random) begin(number uint64) { r.number, r.used = number, 0 }
+
+func (r *random) word() uint32 {
+	if r.used&3 == 0 {
+		r.words = philox.Words(r.seed, [4]uint32{r.used >> 2, philox.StreamGenerate, uint32(r.number), uint32(r.number >> 32)})
+	}
+	w := r.words[r.used&3]
+	r.used++
+	return w
+}
+
+// below is uniform on 0 … n−1, up to a bias of n·2⁻³².
+func (r *random) below(n int) int32 {
+	return int32(uint64(r.word()) * uint64(n) >> 32)
+}
+
+// uniform is uniform on 0 to 1.
+func (r *random) uniform() float32 { return philox.Uniform(r.word()) }
