@@ -1,0 +1,204 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"sftseq/internal/convert"
+	"sftseq/internal/table"
+	"sftseq/lra"
+	"sftseq/tokenizers"
+)
+
+func dataConvertCommand() *cli.Command {
+	out := &cli.Command{
+		Name:  "convert",
+		Usage: "make a data set of tables, or of a task's official files",
+		UsageText: `sftseq data convert --from FILE… --to DIR --text COLUMN --label COLUMN [flags]
+sftseq data convert TASK --from FILE|DIR --to DIR
+
+Example: sftseq data convert --from reviews.csv.gz --to data/reviews --text review --label stars
+         sftseq train custom --data data/reviews`,
+		Description: `Reads CSV, TSV and JSON lines, plain or compressed by gzip or Zstandard, from files or
+standard input (--from - --format csv). A row's split is decided by its text and --seed,
+so that the same text is never in two; --split-column takes what the table says. Labels
+are the names that are found, sorted, unless --labels lists them. Rows that cannot be
+used are left out and listed by reason, with the first places; --strict stops there.`,
+		Flags:  customFlags(),
+		Action: convertCustom,
+	}
+	for _, name := range lra.Names() {
+		task, err := lra.Lookup(name)
+		if err != nil {
+			panic(err)
+		}
+		flags := []cli.Flag{
+			&cli.StringFlag{Name: "from", Usage: "a file, or the directory of them all", Required: true, TakesFile: true},
+			&cli.StringFlag{Name: "to", Usage: "directory of the data set", Required: true, TakesFile: true},
+			&cli.StringFlag{Name: "split", Usage: "train, val or test, for a single file", DefaultText: "test"},
+			&cli.BoolFlag{Name: "force", Usage: "replace what is there already"},
+		}
+		if task.Import.Verifies {
+			flags = append(flags, &cli.BoolFlag{Name: "no-verify", Usage: "take labels as stated"})
+		}
+		if task.Import.Documents {
+			flags = append(flags, &cli.StringFlag{Name: "docs", Usage: "the texts that ids stand for: a file, directory or archive", DefaultText: "docs.tsv beside the pairs", TakesFile: true})
+		}
+		out.Subcommands = append(out.Subcommands, &cli.Command{
+			Name: name, Usage: task.Import.Usage, Description: task.Import.Description, Flags: flags,
+			UsageText: fmt.Sprintf("sftseq data convert %s --from FILE|DIR --to DIR [flags]\n\nExample: %s", name, task.Import.Example),
+			Action:    func(c *cli.Context) error { return convertTask(c, task) },
+		})
+	}
+	return out
+}
+
+func convertTask(c *cli.Context, task *lra.Task) error {
+	if err := noArguments(c); err != nil {
+		return err
+	}
+	switch split := c.String("split"); split {
+	case "", "train", "val", "test":
+	default:
+		return usage(c, "--split: expected train, val or test, found %q", split)
+	}
+	var bar *progress
+	d, err := task.Convert(c.Context, c.String("from"), c.String("to"), lra.ConvertOptions{
+		Split: c.String("split"), NoVerify: c.Bool("no-verify"), Documents: c.String("docs"), Replace: c.Bool("force"),
+		Begin:    func(bytes int64) { bar = newProgress(bytes, "converting "+task.Name, "bytes") },
+		Progress: func(bytes int64) { bar.Add(bytes) },
+	})
+	if bar != nil {
+		bar.Finish()
+	}
+	return reportDataset(c, d, err)
+}
+
+// customFlags are those for tables.
+func customFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringSliceFlag{Name: "from", Usage: "`FILE` to read, as often as there are; - is standard input", TakesFile: true},
+		&cli.StringFlag{Name: "to", Usage: "`DIR` of the data set", TakesFile: true},
+		&cli.StringFlag{Name: "format", Usage: "`KIND` of the files: " + strings.Join(table.Formats, ", "), DefaultText: "what their names say"},
+		&cli.StringFlag{Name: "text", Usage: "`COLUMN` of text"},
+		&cli.StringFlag{Name: "tokens", Usage: "`COLUMN` of lists of token ids, in place of text"},
+		&cli.StringFlag{Name: "pair", Usage: "two columns of text, `A,B`, that are compared"},
+		&cli.StringFlag{Name: "label", Usage: "`COLUMN` of the class"},
+		&cli.StringFlag{Name: "labels", Usage: "the classes, `NAME,NAME,…`, in their order; others are left out", DefaultText: "those that are found, sorted"},
+		&cli.StringFlag{Name: "tokenizer", Value: "byte", Usage: "`NAME` of what makes tokens of text: " + strings.Join(tokenizers.Types(), ", ")},
+		&cli.IntFlag{Name: "vocab", Usage: "`N` token ids, with --tokens: all are below it"},
+		&cli.StringFlag{Name: "split", Value: "0.9,0.05,0.05", Usage: "parts for `TRAIN,VAL,TEST`"},
+		&cli.StringFlag{Name: "split-column", Usage: "`COLUMN` that says which split a row is in"},
+		&cli.Uint64Flag{Name: "seed", Usage: "seed of --split"},
+		&cli.IntFlag{Name: "max-length", Usage: "leave out rows of more than `N` tokens"},
+		&cli.StringFlag{Name: "max-row", Value: "64MiB", Usage: "`SIZE` that a row has at most"},
+		&cli.StringFlag{Name: "name", Usage: "`NAME` of the data set", DefaultText: "that of --to"},
+		&cli.BoolFlag{Name: "strict", Usage: "stop at the first row that cannot be used"},
+		&cli.BoolFlag{Name: "force", Usage: "replace what is there already"},
+	}
+}
+
+// convertCustom makes a data set of the user's own tables.
+func convertCustom(c *cli.Context) error {
+	if c.Args().Present() {
+		return usage(c, "expected a task (%s) or flags only, found %q", strings.Join(lra.Names(), ", "), c.Args().First())
+	}
+	o, err := customOptions(c)
+	if err != nil {
+		return err
+	}
+	total := int64(0)
+	for _, path := range o.From {
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+			total += info.Size()
+		} else if path != table.StandardInput && err != nil {
+			return err
+		}
+	}
+	bar := newProgress(total, "converting", "bytes")
+	o.Progress = bar.Add
+	d, skipped, err := convert.Convert(c.Context, o)
+	bar.Finish()
+	if err == nil {
+		fmt.Fprint(c.App.ErrWriter, skipped)
+	}
+	if err := reportDataset(c, d, err); err != nil {
+		return err
+	}
+	if names := d.Manifest.LabelNames; names != nil {
+		_, err = fmt.Fprintf(c.App.Writer, "labels: %s\n", shortList(names, 20))
+	}
+	return err
+}
+
+// shortList joins the first few of many names.
+func shortList(names []string, most int) string {
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
+}
+
+func customOptions(c *cli.Context) (o convert.Options, err error) {
+	for _, name := range []string{"from", "to"} {
+		if !c.IsSet(name) {
+			return o, usage(c, "--%s is missing", name)
+		}
+	}
+	row, err := size(c, "max-row", 1<<10, 1<<30)
+	if err != nil {
+		return o, err
+	}
+	tokenizer, err := json.Marshal(map[string]string{"type": c.String("tokenizer")})
+	if err != nil {
+		return o, err
+	}
+	o = convert.Options{
+		From: c.StringSlice("from"), To: c.String("to"), Format: c.String("format"), Name: c.String("name"),
+		Text: c.String("text"), Tokens: c.String("tokens"), Label: c.String("label"), Tokenizer: tokenizer, Vocab: c.Int("vocab"),
+		SplitColumn: c.String("split-column"), Seed: c.Uint64("seed"), MaxLength: c.Int("max-length"),
+		Strict: c.Bool("strict"), Replace: c.Bool("force"), MaxField: int(row),
+	}
+	if o.Name == "" {
+		o.Name = filepath.Base(filepath.Clean(o.To))
+	}
+	if c.IsSet("pair") {
+		o.Pair = strings.Split(c.String("pair"), ",")
+	}
+	if c.IsSet("labels") {
+		o.Labels = strings.Split(c.String("labels"), ",")
+	}
+	if c.IsSet("split") && c.IsSet("split-column") {
+		return o, usage(c, "--split and --split-column exclude each other")
+	}
+	if o.Shares, err = parseShares(c.String("split")); err != nil {
+		return o, usage(c, "--split %q: %w", c.String("split"), err)
+	}
+	if o.Text == "" && o.Tokens == "" && o.Pair == nil {
+		return o, usage(c, "--text, --tokens or --pair is missing: which column is to be read")
+	}
+	return o, nil
+}
+
+// parseShares reads parts for train, val and test.
+func parseShares(text string) (shares []convert.Share, err error) {
+	names := []string{"train", "val", "test"}
+	parts := strings.Split(text, ",")
+	if len(parts) != len(names) {
+		return nil, fmt.Errorf("expected three numbers, found %d", len(parts))
+	}
+	for i, part := range parts {
+		v, err := strconv.ParseFloat(strings.TrimSpace(part), 64)
+		if err != nil {
+			return nil, fmt.Errorf("expected a number, found %q", part)
+		}
+		shares = append(shares, convert.Share{Split: names[i], Part: v})
+	}
+	return shares, nil
+}

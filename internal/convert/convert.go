@@ -1,0 +1,253 @@
+// Package convert makes a data set of tables that others wrote. Memory does not grow
+// with their size; rows are turned into tokens on all processors and written in their
+// order, so that the same input gives the same files.
+//
+// Which split a row is in is decided by its text alone, before it is turned into
+// tokens: the same text is never in two splits. Rows that cannot be used are counted by
+// reason, with the first few places of each.
+package convert
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"sftseq/internal/table"
+	"sftseq/seq"
+	"sftseq/tokenizers"
+)
+
+// Options say what a data set is made of.
+type Options struct {
+	From   []string // files, or "-"
+	To     string   // directory of the data set
+	Format string   // of all files; "" is what their names say
+
+	Name   string   // of the data set
+	Text   string   // column with text, or
+	Tokens string   // column with lists of token ids, or
+	Pair   []string // the two columns of a pair
+	Label  string   // column; "" if there are no labels
+	Labels []string // names of the labels, in their order; nil for what there is, sorted
+
+	Tokenizer []byte // JSON, of text
+	Vocab     int    // of tokens
+
+	Shares      []Share // of the rows; nil for [DefaultShares]
+	SplitColumn string  // says which split a row is in, in place of shares
+	Seed        uint64  // of the shares
+	MaxLength   int     // rows of more tokens are left out; 0 is no limit
+
+	Strict   bool // a row that cannot be used is an error
+	Replace  bool // a complete data set that is there already
+	MaxField int  // bytes of a row at most; 0 is table.DefaultMaxField
+	Progress func(bytes int64)
+}
+
+// Share is a split and its part of the rows.
+type Share struct {
+	Split string
+	Part  float64
+}
+
+// DefaultShares are those of a data set that says nothing else.
+var DefaultShares = []Share{{"train", 0.9}, {"val", 0.05}, {"test", 0.05}}
+
+// Convert makes the data set. What it returns of the rows that were left out is there
+// also with an error.
+func Convert(ctx context.Context, o Options) (*seq.Dataset, *Skipped, error) {
+	c := &converter{options: o, skipped: newSkipped()}
+	if err := c.prepare(); err != nil {
+		return nil, c.skipped, err
+	}
+	spool, err := os.MkdirTemp(o.To, ".spool-")
+	if err != nil {
+		return nil, c.skipped, err
+	}
+	defer os.RemoveAll(spool)
+	if err := c.spool(ctx, spool); err != nil {
+		return nil, c.skipped, err
+	}
+	d, err := c.finish(ctx, spool)
+	return d, c.skipped, err
+}
+
+// converter is a conversion under way.
+type converter struct {
+	options   Options
+	columns   []string // that are read
+	tokenizer tokenizers.Tokenizer
+	spec      seq.Spec
+	labels    labels
+	skipped   *Skipped
+}
+
+// Which of the columns is what.
+const (
+	firstText  = 0
+	secondText = 1 // of a pair
+)
+
+// prepare checks what was asked for.
+func (c *converter) prepare() error {
+	o := &c.options
+	sources := 0
+	for _, given := range []bool{o.Text != "", o.Tokens != "", o.Pair != nil} {
+		if given {
+			sources++
+		}
+	}
+	switch {
+	case len(o.From) == 0:
+		return errors.New("there is nothing to read")
+	case sources != 1:
+		return errors.New("expected one of a column of text, one of tokens, or two of a pair")
+	case o.Pair != nil && len(o.Pair) != 2:
+		return fmt.Errorf("a pair: expected two columns, found %q", o.Pair)
+	case o.MaxLength < 0:
+		return fmt.Errorf("longest row: expected 0 or more tokens, found %d", o.MaxLength)
+	}
+	c.spec = seq.Spec{Task: seq.Classification, Name: o.Name}
+	switch {
+	case o.Pair != nil:
+		c.columns, c.spec.Task = append(c.columns, o.Pair...), seq.Retrieval
+	default:
+		c.columns = append(c.columns, o.Text+o.Tokens) // one of them is empty
+	}
+	if err := c.readTokens(); err != nil {
+		return err
+	}
+	for _, name := range []string{o.Label, o.SplitColumn} {
+		if name != "" {
+			c.columns = append(c.columns, name)
+		}
+	}
+	c.labels = newLabels(o.Labels)
+	if o.Shares == nil {
+		o.Shares = DefaultShares
+	}
+	if err := checkShares(o.Shares); err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(o.To, seq.ManifestName)); err == nil && !o.Replace {
+		return fmt.Errorf("%s: %w", o.To, seq.ErrExists)
+	}
+	for _, path := range o.From { // what is wrong with one is found before hours of others
+		if path == table.StandardInput {
+			continue
+		}
+		t, err := table.Open(path, c.table(nil))
+		if err != nil {
+			return err
+		}
+		if err := t.Close(); err != nil {
+			return err
+		}
+	}
+	return os.MkdirAll(o.To, 0o777)
+}
+
+// table is how tables are read.
+func (c *converter) table(progress func(bytes int64)) table.Options {
+	return table.Options{Columns: c.columns, Format: c.options.Format, MaxField: c.options.MaxField, Progress: progress}
+}
+
+// readTokens decides what tokens are.
+func (c *converter) readTokens() error {
+	o := &c.options
+	if o.Tokens != "" {
+		if o.Vocab < 1 {
+			return errors.New("tokens need the size of their vocabulary")
+		}
+		c.spec.VocabSize = o.Vocab
+		return nil
+	}
+	var err error
+	if c.tokenizer, err = tokenizers.New(o.Tokenizer); err != nil {
+		return err
+	}
+	c.spec.Tokenizer, c.spec.VocabSize, c.spec.PadID = o.Tokenizer, c.tokenizer.VocabSize(), c.tokenizer.PadID()
+	return nil
+}
+
+// example turns a row into tokens. Its label is a number of c.labels.
+func (c *converter) example(row *table.Row) (e seq.Example, split string, why *reason) {
+	o := &c.options
+	if row.Err != nil {
+		return e, "", because("the row cannot be read", row.Err)
+	}
+	texts := row.Values[:1]
+	if o.Pair != nil {
+		texts = row.Values[:2]
+	}
+	for i, v := range texts {
+		tokens, why := c.tokens(v)
+		if why != nil {
+			return e, "", why
+		}
+		if i == secondText {
+			e.B = tokens
+		} else {
+			e.A = tokens
+		}
+	}
+	rest := row.Values[len(texts):]
+	var label table.Value
+	if o.Label != "" {
+		label, rest = rest[0], rest[1:]
+	}
+	split = shareOf(o.Shares, o.Seed, texts[firstText])
+	if o.SplitColumn != "" {
+		if split = splitOf(rest[0].Text); !validSplit(split) {
+			return e, "", because("no split", fmt.Errorf("expected a name such as train, found %.40q", split))
+		}
+	}
+	e.Label = seq.NoLabel
+	if o.Label != "" {
+		e.Label, why = c.label(label) // the last: what is left out has no class
+	}
+	return e, split, why
+}
+
+// tokens are those of a value.
+func (c *converter) tokens(v table.Value) (tokens []int32, why *reason) {
+	switch {
+	case v.Null:
+		return nil, because("no text", nil)
+	case c.tokenizer == nil && v.Tokens == nil:
+		return nil, because("no list of tokens", fmt.Errorf("found %.40q", v.Text))
+	case c.tokenizer == nil:
+		tokens = v.Tokens
+	case v.Tokens != nil:
+		return nil, because("no text", errors.New("found a list"))
+	default:
+		var err error
+		if tokens, err = c.tokenizer.Encode(v.Text); err != nil {
+			return nil, because("the tokenizer refuses it", err)
+		}
+	}
+	if len(tokens) == 0 {
+		return nil, because("empty text", nil)
+	}
+	if n := c.options.MaxLength; n > 0 && len(tokens) > n {
+		return nil, because(fmt.Sprintf("more than %d tokens", n), fmt.Errorf("found %d", len(tokens)))
+	}
+	for i, id := range tokens {
+		if id < 0 || int(id) >= c.spec.VocabSize {
+			return nil, because("a token outside the vocabulary", fmt.Errorf("%d at index %d, of %d", id, i, c.spec.VocabSize))
+		}
+	}
+	return tokens, nil
+}
+
+// label is the number of a row's label.
+func (c *converter) label(v table.Value) (int32, *reason) {
+	text := strings.TrimSpace(v.Text)
+	if v.Null || text == "" || v.Tokens != nil {
+		return 0, because("no label", nil)
+	}
+	return c.labels.number(text)
+}

@@ -1,0 +1,252 @@
+package convert
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sftseq/seq"
+)
+
+func file(t testing.TB, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// options are those of a table of text with labels.
+func options(t testing.TB, from ...string) Options {
+	return Options{From: from, To: filepath.Join(t.TempDir(), "set"), Name: "own", Text: "text", Label: "label",
+		Tokenizer: []byte(`{"type":"byte"}`), Shares: []Share{{"train", 1}}}
+}
+
+// contents are the rows of all splits: "train: text (label)".
+func contents(t testing.TB, d *seq.Dataset) (rows []string) {
+	t.Helper()
+	text := func(tokens []int32) string {
+		out := make([]byte, len(tokens))
+		for i, id := range tokens {
+			out[i] = byte(id - 1)
+		}
+		return string(out)
+	}
+	if err := d.Verify(); err != nil {
+		t.Fatal(err)
+	}
+	for _, split := range d.Manifest.SplitNames() {
+		f, err := d.Open(split)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		for i := range f.Len() {
+			e, err := f.Example(i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			row := split + ": " + text(e.A)
+			if e.B != nil {
+				row += " | " + text(e.B)
+			}
+			if e.Label != seq.NoLabel {
+				row += " (" + d.Manifest.LabelNames[e.Label] + ")"
+			}
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
+func mustConvert(t testing.TB, o Options) (*seq.Dataset, *Skipped) {
+	t.Helper()
+	d, skipped, err := Convert(context.Background(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, skipped
+}
+
+// TestConvert: rows keep their order over several files of several kinds; labels are
+// sorted; what cannot be used is counted with its place, and leaves no label.
+func TestConvert(t *testing.T) {
+	csv := file(t, "a.csv", "label,text\npear,one\napple,two\nfig,\n,three\npear,\"mul\nti\"\nbroken\n")
+	json := file(t, "b.jsonl", "{\"text\":\"four\",\"label\":\"quince\"}\n{\"label\":\"grape\"}\n{\"text\":[1],\"label\":\"grape\"}\n{\"text\":\"five\",\"label\":\"apple\"}\n")
+	d, skipped := mustConvert(t, options(t, csv, json))
+	want := []string{"train: one (pear)", "train: two (apple)", "train: mul\nti (pear)", "train: four (quince)", "train: five (apple)"}
+	if got := contents(t, d); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if !slices.Equal(d.Manifest.LabelNames, []string{"apple", "pear", "quince"}) {
+		t.Errorf("labels %q", d.Manifest.LabelNames)
+	}
+	report := skipped.String()
+	for _, line := range []string{
+		"1 of 10 rows left out: empty text\n  " + csv + ":4\n",
+		"1 of 10 rows left out: no label\n  " + csv + ":5\n",
+		"2 of 10 rows left out: no text\n  " + json + ":2\n  " + json + ":3: found a list\n",
+		"1 of 10 rows left out: the row cannot be read\n  " + csv + ":8: expected 2 columns, found 1\n",
+	} {
+		if !strings.Contains(report, line) {
+			t.Errorf("%s\nlacks %s", report, line)
+		}
+	}
+	if skipped.Left() != 5 || skipped.Rows != 10 {
+		t.Errorf("%d of %d rows", skipped.Left(), skipped.Rows)
+	}
+}
+
+// TestLabels: numbers are sorted as numbers; given names keep their order and admit no
+// others.
+func TestLabels(t *testing.T) {
+	from := file(t, "a.csv", "label,text\n10,a\n9,b\n-1,c\n10,d\n")
+	d, _ := mustConvert(t, options(t, from))
+	if !slices.Equal(d.Manifest.LabelNames, []string{"-1", "9", "10"}) {
+		t.Errorf("labels %q", d.Manifest.LabelNames)
+	}
+	o := options(t, from)
+	o.Labels = []string{"10", "9", "8"}
+	d, skipped := mustConvert(t, o)
+	if got := contents(t, d); !slices.Equal(got, []string{"train: a (10)", "train: b (9)", "train: d (10)"}) || !slices.Equal(d.Manifest.LabelNames, o.Labels) {
+		t.Errorf("%q, labels %q", got, d.Manifest.LabelNames)
+	}
+	if k := skipped.Reasons["an unknown label"]; k == nil || k.Rows != 1 || !strings.HasSuffix(k.Places[0], `a.csv:4: found "-1"`) {
+		t.Errorf("%v", skipped)
+	}
+	o = options(t, from)
+	o.Label = ""
+	if d, _ = mustConvert(t, o); d.Manifest.LabelNames != nil || len(contents(t, d)) != 4 {
+		t.Errorf("without labels: %q", contents(t, d))
+	}
+}
+
+// TestShares: the same text is in one split, wherever it is; the parts are about what
+// was asked for, and another seed makes others.
+func TestShares(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("text,label\n")
+	for i := range 6000 {
+		fmt.Fprintf(&text, "row %d,%d\n", i%3000, i%7)
+	}
+	from := file(t, "a.csv", text.String())
+	var all []string
+	for _, seed := range []uint64{0, 1} {
+		o := options(t, from)
+		o.Shares, o.Seed = nil, seed
+		d, _ := mustConvert(t, o)
+		splits := map[string]string{}
+		for _, row := range contents(t, d) {
+			split, rest, _ := strings.Cut(row, ": ")
+			text, _, _ := strings.Cut(rest, " (")
+			if before, ok := splits[text]; ok && before != split {
+				t.Fatalf("%s is in %s and %s", text, before, split)
+			}
+			splits[text] = split
+		}
+		count := map[string]int{}
+		for _, split := range splits {
+			count[split]++
+		}
+		if len(splits) != 3000 || count["train"] < 2600 || count["train"] > 2800 || count["val"] < 100 || count["val"] > 200 || count["test"] < 100 {
+			t.Errorf("%v", count)
+		}
+		all = append(all, fmt.Sprint(slices.Sorted(maps.Keys(count)), d.Manifest.Splits["val"].SHA256))
+	}
+	if all[0] == all[1] {
+		t.Error("the seed changes nothing")
+	}
+}
+
+// TestDeterministic: the files are the same whatever the order of work.
+func TestDeterministic(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("text,label\n")
+	for i := range 3000 {
+		fmt.Fprintf(&text, "row %d %s,class %d\n", i, strings.Repeat("x", i%50), (i*7919)%13)
+	}
+	from, sums := file(t, "a.csv", text.String()), map[string]bool{}
+	for range 4 {
+		o := options(t, from)
+		o.Shares = nil
+		d, _ := mustConvert(t, o)
+		sums[d.Fingerprint()] = true
+	}
+	if len(sums) != 1 {
+		t.Errorf("%d different data sets", len(sums))
+	}
+}
+
+// TestKinds: pairs, lists of tokens, and what the table says of splits.
+func TestKinds(t *testing.T) {
+	o := options(t, file(t, "a.csv", "q,a,label,part\nx,y,1,train\nx,z,0,validation\nu,v,1,test\nu,,1,test\nw,w,1,no such/split\n"))
+	o.Text, o.Pair, o.SplitColumn = "", []string{"q", "a"}, "part"
+	d, skipped := mustConvert(t, o)
+	if got := contents(t, d); !slices.Equal(got, []string{"train: x | y (1)", "val: x | z (0)", "test: u | v (1)"}) || d.Manifest.Task != seq.Retrieval {
+		t.Errorf("%q", got)
+	}
+	if skipped.Reasons["no split"] == nil || skipped.Reasons["empty text"] == nil {
+		t.Errorf("%v", skipped)
+	}
+	o = options(t, file(t, "a.jsonl", "{\"ids\":[98,99],\"label\":true}\n{\"ids\":[300],\"label\":false}\n{\"ids\":\"b\",\"label\":true}\n{\"ids\":[98,99,100],\"label\":false}\n"))
+	o.Text, o.Tokens, o.Vocab, o.MaxLength = "", "ids", 257, 2
+	d, skipped = mustConvert(t, o)
+	if got := contents(t, d); !slices.Equal(got, []string{"train: ab (true)"}) || d.Manifest.VocabSize != 257 {
+		t.Errorf("%q", got)
+	}
+	for _, kind := range []string{"a token outside the vocabulary", "no list of tokens", "more than 2 tokens"} {
+		if skipped.Reasons[kind] == nil {
+			t.Errorf("%v\nlacks %s", skipped, kind)
+		}
+	}
+}
+
+// TestRefuses: what makes no sense is an error before anything is read or written.
+func TestRefuses(t *testing.T) {
+	from := file(t, "a.csv", "text,label\na,1\n,2\n")
+	for want, change := range map[string]func(*Options){
+		"there is nothing to read":                       func(o *Options) { o.From = nil },
+		"expected one of a column of text":               func(o *Options) { o.Text = "" },
+		"expected two columns":                           func(o *Options) { o.Text, o.Pair = "", []string{"text"} },
+		"tokens need the size":                           func(o *Options) { o.Text, o.Tokens = "", "text" },
+		`column "txt": expected one of ["text" "label"]`: func(o *Options) { o.Text = "txt" },
+		"no/file.csv":                                    func(o *Options) { o.From = append(o.From, "no/file.csv") },
+		"known types":                                    func(o *Options) { o.Tokenizer = []byte(`{"type":"x"}`) },
+		"expected a sum of 1, found 0.5":                 func(o *Options) { o.Shares = []Share{{"train", 0.5}} },
+		"expected a name and a part":                     func(o *Options) { o.Shares = []Share{{"../x", 1}} },
+		"a.csv:3: empty text":                            func(o *Options) { o.Strict = true },
+		"no row of 2 can be used\n1 of 2 rows left out":  func(o *Options) { o.Labels = []string{"3"} },
+	} {
+		o := options(t, from)
+		change(&o)
+		if _, _, err := Convert(context.Background(), o); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+		if left, _ := os.ReadDir(o.To); len(left) != 0 {
+			t.Errorf("%s: %v is left", want, left)
+		}
+	}
+	o := options(t, from)
+	mustConvert(t, o)
+	if _, _, err := Convert(context.Background(), o); !errors.Is(err, seq.ErrExists) {
+		t.Error(err)
+	}
+	o.Replace = true
+	mustConvert(t, o)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	o.To = t.TempDir()
+	if _, _, err := Convert(ctx, o); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+	if left, _ := os.ReadDir(o.To); len(left) != 0 {
+		t.Errorf("%v is left", left)
+	}
+}

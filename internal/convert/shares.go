@@ -1,0 +1,68 @@
+package convert
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"regexp"
+
+	"sftseq/internal/table"
+)
+
+// splitName is what a split may be called, which is a file's name, too.
+var splitName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
+
+func validSplit(name string) bool { return splitName.MatchString(name) }
+
+// splitOf is a split as it is called here.
+func splitOf(name string) string {
+	switch name {
+	case "training":
+		return "train"
+	case "validation", "valid", "dev", "eval":
+		return "val"
+	}
+	return name
+}
+
+func checkShares(shares []Share) error {
+	sum := 0.0
+	for _, s := range shares {
+		if !validSplit(s.Split) || !(s.Part >= 0 && s.Part <= 1) {
+			return fmt.Errorf("split %q of %v: expected a name and a part from 0 to 1", s.Split, s.Part)
+		}
+		sum += s.Part
+	}
+	if math.Abs(sum-1) > 1e-9 {
+		return fmt.Errorf("the parts of the splits: expected a sum of 1, found %v", sum)
+	}
+	return nil
+}
+
+// shareOf is the split of a text: the first 64 bits of SHA-256 of the seed and its
+// bytes, as a fraction.
+func shareOf(shares []Share, seed uint64, v table.Value) string {
+	h := sha256.New()
+	var word [8]byte
+	binary.LittleEndian.PutUint64(word[:], seed)
+	h.Write(word[:])
+	if v.Tokens == nil {
+		h.Write([]byte(v.Text))
+	}
+	for _, id := range v.Tokens {
+		h.Write(binary.LittleEndian.AppendUint32(nil, uint32(id)))
+	}
+	u := float64(binary.BigEndian.Uint64(h.Sum(nil))) / (1 << 64)
+	for _, s := range shares {
+		if u < s.Part {
+			return s.Split
+		}
+		u -= s.Part
+	}
+	for i := len(shares) - 1; ; i-- { // rounding
+		if shares[i].Part > 0 {
+			return shares[i].Split
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package convert
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// reason is why a row cannot be used: its kind, which is counted, and what it is with
+// this row.
+type reason struct {
+	kind   string
+	detail error // may be nil
+}
+
+func because(kind string, detail error) *reason { return &reason{kind, detail} }
+
+func (r *reason) String() string {
+	if r.detail == nil {
+		return r.kind
+	}
+	return r.kind + ": " + r.detail.Error()
+}
+
+// Skipped counts the rows that could not be used.
+type Skipped struct {
+	Rows    int64            // read
+	Reasons map[string]*Kind // by the kind of reason
+}
+
+// Kind is the rows that could not be used for one kind of reason.
+type Kind struct {
+	Rows   int64
+	Places []string // of the first few, with what was wrong there
+}
+
+// mostPlaces is how many are told of a kind.
+const mostPlaces = 3
+
+func newSkipped() *Skipped { return &Skipped{Reasons: map[string]*Kind{}} }
+
+func (s *Skipped) add(place string, why *reason) {
+	k := s.Reasons[why.kind]
+	if k == nil {
+		k = &Kind{}
+		s.Reasons[why.kind] = k
+	}
+	k.Rows++
+	if len(k.Places) < mostPlaces {
+		if why.detail != nil {
+			place += ": " + why.detail.Error()
+		}
+		k.Places = append(k.Places, place)
+	}
+}
+
+// Left is how many rows were left out.
+func (s *Skipped) Left() (n int64) {
+	for _, k := range s.Reasons {
+		n += k.Rows
+	}
+	return n
+}
+
+// String tells what was left out, a reason a line.
+func (s *Skipped) String() string {
+	var out strings.Builder
+	for _, kind := range slices.Sorted(maps.Keys(s.Reasons)) {
+		k := s.Reasons[kind]
+		fmt.Fprintf(&out, "%d of %d rows left out: %s\n", k.Rows, s.Rows, kind)
+		for _, p := range k.Places {
+			fmt.Fprintf(&out, "  %s\n", p)
+		}
+		if more := k.Rows - int64(len(k.Places)); more > 0 {
+			fmt.Fprintf(&out, "  and %d more\n", more)
+		}
+	}
+	return out.String()
+}

@@ -1,0 +1,109 @@
+package table
+
+import (
+	"bufio"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// csvReader reads rows of fields between commas or tabs, of which the first names the
+// columns. A field in double quotes may have anything (RFC 4180).
+type csvReader struct {
+	in      *input
+	limited *limited
+	csv     *csv.Reader
+	columns []string
+	wanted  []int
+	last    int64 // line of the row before
+}
+
+func newCSV(in *input, comma rune, o Options) (*csvReader, error) {
+	r := &csvReader{in: in, limited: &limited{r: bufio.NewReaderSize(in, 1<<16), limit: o.MaxField}}
+	r.limited.left = o.MaxField
+	if bom, _ := r.limited.r.Peek(3); string(bom) == "\xef\xbb\xbf" {
+		r.limited.r.Discard(3)
+	}
+	r.csv = csv.NewReader(r.limited)
+	r.csv.Comma = comma
+	r.csv.ReuseRecord = true
+	r.csv.LazyQuotes = comma == '\t' // there a quote within a field is one
+	header, err := r.csv.Read()
+	if err == io.EOF {
+		return nil, errors.New("expected a row with the names of the columns, found an empty file")
+	}
+	if err != nil {
+		return nil, r.explain(err)
+	}
+	r.columns = slices.Clone(header)
+	if r.wanted, err = index(r.columns, o.Columns); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// Columns returns what the first row says.
+func (r *csvReader) Columns() []string { return r.columns }
+
+// Next returns the next row.
+func (r *csvReader) Next() (*Row, error) {
+	r.limited.left = r.limited.limit
+	fields, err := r.csv.Read()
+	row := &Row{File: r.in.name}
+	var bad *csv.ParseError
+	switch {
+	case err == io.EOF:
+		return nil, io.EOF
+	case errors.Is(err, csv.ErrFieldCount):
+		row.Line = int64(err.(*csv.ParseError).StartLine)
+		row.Err = fmt.Errorf("expected %d columns, found %d", len(r.columns), len(fields))
+		return row, nil
+	case errors.As(err, &bad):
+		row.Line, row.Err = int64(bad.StartLine), fmt.Errorf("column %d: %w", bad.Column, bad.Err)
+		return row, nil
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", r.in.name, r.explain(err))
+	}
+	line, _ := r.csv.FieldPos(0)
+	row.Line, r.last = int64(line), int64(line)
+	row.Values = make([]Value, len(r.wanted))
+	for i, at := range r.wanted {
+		if !utf8.ValidString(fields[at]) {
+			return &Row{File: row.File, Line: row.Line, Err: fmt.Errorf("column %s: not UTF-8", r.columns[at])}, nil
+		}
+		row.Values[i].Text = strings.Clone(fields[at]) // the fields share the row's memory
+	}
+	return row, nil
+}
+
+// explain says where a row without an end is.
+func (r *csvReader) explain(err error) error {
+	if errors.Is(err, errTooLong) {
+		return fmt.Errorf("behind line %d: a row has more than %d bytes: is a quote not closed?", r.last, r.limited.limit)
+	}
+	return err
+}
+
+// Close closes the file.
+func (r *csvReader) Close() error { return r.in.Close() }
+
+// limited ends the reading of a row that is too long: encoding/csv would keep all of a
+// file behind a quote that is not closed.
+type limited struct {
+	r     *bufio.Reader
+	limit int
+	left  int // of the row
+}
+
+func (l *limited) Read(b []byte) (int, error) {
+	if l.left <= 0 {
+		return 0, errTooLong
+	}
+	n, err := l.r.Read(b)
+	l.left -= n
+	return n, err
+}

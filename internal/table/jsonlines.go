@@ -1,0 +1,81 @@
+package table
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"sftseq/internal/jsonlines"
+	"sftseq/internal/requests"
+)
+
+// jsonReader reads a JSON object a line. The values of a column are strings, numbers
+// and true or false, which stand for their text, or lists of whole numbers.
+type jsonReader struct {
+	in      *input
+	lines   *jsonlines.Reader
+	columns []string
+	known   map[string]bool
+}
+
+func newJSONLines(in *input, o Options) (*jsonReader, error) {
+	known := map[string]bool{}
+	for _, name := range o.Columns {
+		known[name] = true
+	}
+	return &jsonReader{in: in, lines: jsonlines.NewReader(in, o.MaxField), columns: slices.Clone(o.Columns), known: known}, nil
+}
+
+// Columns returns nil: every line may have others.
+func (r *jsonReader) Columns() []string { return nil }
+
+// Next returns the next row.
+func (r *jsonReader) Next() (*Row, error) {
+	line, err := r.lines.Next()
+	row := &Row{File: r.in.name, Line: int64(r.lines.Line())}
+	var long *jsonlines.TooLong
+	switch {
+	case err == io.EOF:
+		return nil, io.EOF
+	case errors.As(err, &long):
+		row.Err = err
+		return row, nil
+	case err != nil:
+		return nil, fmt.Errorf("%s: %w", r.in.name, err)
+	}
+	fields, err := requests.Fields(line, r.known)
+	if err != nil {
+		row.Err = err
+		return row, nil
+	}
+	row.Values = make([]Value, len(r.columns))
+	for i, name := range r.columns {
+		if row.Values[i], err = valueOf(fields[name]); err != nil {
+			return &Row{File: row.File, Line: row.Line, Err: fmt.Errorf("column %s: %w", name, err)}, nil
+		}
+	}
+	return row, nil
+}
+
+// valueOf is the value of a field, which is missing where it is nil or null.
+func valueOf(field json.RawMessage) (v Value, err error) {
+	if field == nil || string(field) == "null" {
+		return Value{Null: true}, nil
+	}
+	switch field[0] {
+	case '"':
+		err = json.Unmarshal(field, &v.Text)
+	case '[':
+		v.Tokens, err = requests.ParseTokens(field)
+	case '{':
+		err = errors.New("expected a string, a number or a list of numbers, found an object")
+	default:
+		v.Text = string(field)
+	}
+	return v, err
+}
+
+// Close closes the file.
+func (r *jsonReader) Close() error { return r.in.Close() }

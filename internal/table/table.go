@@ -1,0 +1,131 @@
+// Package table reads tables that others wrote, row by row, in constant memory:
+// CSV, TSV and JSON lines, plain or compressed by gzip or Zstandard, from files or
+// standard input. A row that cannot be read is told of with its place, and reading goes
+// on behind it wherever that is possible.
+package table
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+)
+
+// Row is a row's values of the columns that were asked for, in their order.
+type Row struct {
+	File   string
+	Line   int64 // where the row begins, from 1
+	Values []Value
+	Err    error // why the row cannot be read; then there are no values
+}
+
+// Place is where a row is: FILE:LINE.
+func (r *Row) Place() string { return fmt.Sprintf("%s:%d", r.File, r.Line) }
+
+// Value is what a row has in a column.
+type Value struct {
+	Text   string
+	Tokens []int32 // in place of text, from a list of numbers
+	Null   bool    // it is missing
+}
+
+// Reader reads a table.
+type Reader interface {
+	// Columns are the names of all columns, or nil if only rows can tell.
+	Columns() []string
+	// Next returns the next row, or io.EOF after the last. Any other error is final.
+	Next() (*Row, error)
+	io.Closer
+}
+
+// Options say how a table is read.
+type Options struct {
+	Columns  []string          // to be read
+	Format   string            // of [Formats]; "" is what the file's name says
+	MaxField int               // bytes of a row that are accepted at most
+	Progress func(bytes int64) // called with the bytes of the file read; may be nil
+}
+
+// Formats are those that can be read.
+var Formats = []string{"csv", "tsv", "jsonl"}
+
+// StandardInput is the name of what comes through a pipe.
+const StandardInput = "-"
+
+// DefaultMaxField is what a row may have if nothing else is said.
+const DefaultMaxField = 64 << 20
+
+// Open opens a table; the name "-" is standard input.
+func Open(path string, o Options) (Reader, error) {
+	format := o.Format
+	if format == "" {
+		var err error
+		if format, err = FormatOf(path); err != nil {
+			return nil, err
+		}
+	}
+	if o.MaxField == 0 {
+		o.MaxField = DefaultMaxField
+	}
+	in, err := openInput(path, o.Progress)
+	if err != nil {
+		return nil, err
+	}
+	var r Reader
+	switch format {
+	case "csv":
+		r, err = newCSV(in, ',', o)
+	case "tsv":
+		r, err = newCSV(in, '\t', o)
+	case "jsonl":
+		r, err = newJSONLines(in, o)
+	default:
+		err = fmt.Errorf("format %q: expected one of %s", format, strings.Join(Formats, ", "))
+	}
+	if err != nil {
+		in.Close()
+		return nil, fmt.Errorf("%s: %w", in.name, err)
+	}
+	return r, nil
+}
+
+// extensions say what is in a file.
+var extensions = map[string]string{".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+
+// FormatOf is the format that a file's name says, without what names its compression.
+func FormatOf(path string) (string, error) {
+	name := strings.ToLower(filepath.Base(path))
+	for _, c := range []string{".gz", ".zst", ".zstd"} {
+		name = strings.TrimSuffix(name, c)
+	}
+	if format, ok := extensions[filepath.Ext(name)]; ok {
+		return format, nil
+	}
+	return "", fmt.Errorf("%s: its name does not say what it is: expected an ending such as .csv, .tsv or .jsonl, or --format (%s)", path, strings.Join(Formats, ", "))
+}
+
+// index finds the columns that were asked for among those that there are.
+func index(have, want []string) ([]int, error) {
+	var out []int
+	for _, name := range want {
+		at, times := -1, 0
+		for i, column := range have {
+			if column == name {
+				at, times = i, times+1
+			}
+		}
+		switch times {
+		case 0:
+			return nil, fmt.Errorf("column %q: expected one of %.500q", name, have)
+		case 1:
+			out = append(out, at)
+		default:
+			return nil, fmt.Errorf("column %q is there %d times", name, times)
+		}
+	}
+	return out, nil
+}
+
+// errTooLong is for a row without an end.
+var errTooLong = errors.New("too long")

@@ -1,0 +1,155 @@
+package table
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// file writes a file and returns its path.
+func file(t testing.TB, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// read returns each row as "line: value|value", and "line! error" for a bad one.
+func read(path string, o Options) (rows []string, err error) {
+	r, err := Open(path, o)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	for {
+		row, err := r.Next()
+		if err == io.EOF {
+			return rows, nil
+		}
+		if err != nil {
+			return rows, err
+		}
+		if row.Err != nil {
+			rows = append(rows, fmt.Sprintf("%d! %v", row.Line, row.Err))
+			continue
+		}
+		var values []string
+		for _, v := range row.Values {
+			switch {
+			case v.Null:
+				values = append(values, "∅")
+			case v.Tokens != nil:
+				values = append(values, fmt.Sprint(v.Tokens))
+			default:
+				values = append(values, v.Text)
+			}
+		}
+		rows = append(rows, fmt.Sprintf("%d: %s", row.Line, strings.Join(values, "|")))
+	}
+}
+
+func gzipped(text string) string {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	w.Write([]byte(text))
+	w.Close()
+	return out.String()
+}
+
+func zstandard(t testing.TB, text string) string {
+	t.Helper()
+	w, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(w.EncodeAll([]byte(text), nil))
+}
+
+func TestFormats(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"x.csv", "b,a,c\n2,1,3\n", []string{"2: 1|2"}},
+		{"x.csv", "\xef\xbb\xbfa,b\r\n1,2\r\n\r\n3,4", []string{"2: 1|2", "4: 3|4"}},
+		{"x.csv", "a,b\n\"x\"\"y\",\"multi\nline, comma\"\n1,2\n", []string{"2: x\"y|multi\nline, comma", "4: 1|2"}},
+		{"x.csv", "a,b\nno\"quote,1\n1,2,3\n\"open\"x,1\n4,5\n", []string{`2! column 3: bare " in non-quoted-field`, "3! expected 2 columns, found 3", `4! column 6: extraneous or missing " in quoted-field`, "5: 4|5"}},
+		{"x.csv", "a,b\n\xff,1\n1,\x00\n", []string{"2! column a: not UTF-8", "3: 1|\x00"}},
+		{"x.tsv", "b\ta\n2\t1\nfive \"quoted\" words\ta, b\n", []string{"2: 1|2", `3: a, b|five "quoted" words`}},
+		{"x.jsonl", `{"a":"é","b":1.50,"c":{}}` + "\n\n" + `{"b":null,"a":[1,2]}` + "\n", []string{"1: é|1.50", "3: [1 2]|∅"}},
+		{"x.ndjson", "{\"a\":1\n[]\n{\"a\":{},\"b\":1}\n{\"a\":1,\"a\":2}\n{\"a\":true,\"b\":[1.5]}\n{\"a\":\"x\",\"b\":\"y\"}\n",
+			[]string{"1! column 6: not JSON: unexpected end of JSON input", "2! expected a JSON object, found a list", "3! column a: expected a string, a number or a list of numbers, found an object", "4! the field a occurs twice", "5! column b: index 0: expected a token id (a plain integer from 0 to 2147483647), found 1.5", "6: x|y"}},
+	} {
+		for ending, text := range map[string]string{"": c.text, ".gz": gzipped(c.text), ".zst": zstandard(t, c.text)} {
+			got, err := read(file(t, c.name+ending, text), Options{Columns: []string{"a", "b"}})
+			if err != nil || strings.Join(got, "\n") != strings.Join(c.want, "\n") {
+				t.Errorf("%s%s %q: %q, %v; want %q", c.name, ending, c.text, got, err, c.want)
+			}
+		}
+	}
+}
+
+func TestBadTables(t *testing.T) {
+	long := strings.Repeat("x", 300)
+	for _, c := range []struct{ name, text, want string }{
+		{"x.csv", "", "x.csv: expected a row with the names of the columns, found an empty file"},
+		{"x.csv", "a,c\n1,2\n", `x.csv: column "b": expected one of ["a" "c"]`},
+		{"x.csv", "a,b,a\n1,2,3\n", `x.csv: column "a" is there 2 times`},
+		{"x.csv", "a,b\n1,2\n3,\"" + strings.Repeat("open\n", 5000), "x.csv: behind line 2: a row has more than 200 bytes: is a quote not closed?"},
+		{"x.csv", gzipped("a,b\n1,2\n")[:25], "x.csv: "},
+		{"x.csv", "\x1f\x8b", "x.csv"},
+		{"x.csv", zstandard(t, strings.Repeat("a,b\n1,2\n", 100))[:30], "x.csv: "},
+		{"x.jsonl", gzipped("{}\n")[:14], "x.jsonl: "},
+		{"x.txt", "", "its name does not say what it is"},
+		{"x", "", "expected an ending such as .csv"},
+	} {
+		if _, err := read(file(t, c.name, c.text), Options{Columns: []string{"a", "b"}, MaxField: 200}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %.40q: %v, want %q", c.name, c.text, err, c.want)
+		}
+	}
+	if got, err := read(file(t, "x.jsonl", `{"a":"`+long+"\"}\n{\"a\":1,\"b\":2}\n"), Options{Columns: []string{"a", "b"}, MaxField: 200}); err != nil || len(got) != 2 || !strings.Contains(got[0], "the line has 309 bytes, at most 200") || got[1] != "2: 1|2" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, err := read(file(t, "x", "a\n"), Options{Format: "xml"}); err == nil || !strings.Contains(err.Error(), `format "xml": expected one of csv, tsv, jsonl`) {
+		t.Error(err)
+	}
+	if _, err := read("no/file.csv", Options{}); err == nil {
+		t.Error("a file that is not there is read")
+	}
+}
+
+// FuzzTable: whatever a file holds, reading ends without a panic, in rows with a value
+// for each column, in the order of their lines.
+func FuzzTable(f *testing.F) {
+	f.Add("a,b\n1,\"2\n\"\n", uint8(0))
+	f.Add("a\tb\n1\t\"2\n", uint8(1))
+	f.Add("{\"a\":[1],\"b\":\"x\"}\n", uint8(2))
+	f.Add(gzipped("a,b\n1,2\n"), uint8(0))
+	f.Fuzz(func(t *testing.T, text string, format uint8) {
+		path := file(t, "x", text)
+		r, err := Open(path, Options{Columns: []string{"a", "b"}, Format: Formats[int(format)%len(Formats)], MaxField: 1 << 16})
+		if err != nil {
+			return
+		}
+		defer r.Close()
+		for last := int64(0); ; {
+			row, err := r.Next()
+			if err != nil {
+				return
+			}
+			if row.Line <= last || row.Err == nil && len(row.Values) != 2 {
+				t.Fatalf("line %d after %d: %d values, %v", row.Line, last, len(row.Values), row.Err)
+			}
+			last = row.Line
+		}
+	})
+}
