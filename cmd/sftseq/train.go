@@ -63,7 +63,7 @@ func trainTasks() []*cli.Command {
 			Action:    func(c *cli.Context) error { return train(c, task) },
 		})
 	}
-	return out
+	return append(out, trainCustomCommand())
 }
 
 // train handles the command line: one run, or one for each seed.

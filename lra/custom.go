@@ -1,0 +1,56 @@
+package lra
+
+import (
+	"fmt"
+	"math/bits"
+
+	"sftseq/seq"
+	"sftseq/sft"
+)
+
+// Custom is the task of a data set of the user's own: what it asks for is in its
+// manifest, and its one preset is chosen from that.
+func Custom(m *seq.Manifest) *Task {
+	return &Task{
+		Name:        "custom",
+		Description: "what a data set of your own asks for, with settings chosen from it",
+		Kind:        m.Task,
+		Tokenizer:   m.Tokenizer,
+		Labels:      m.LabelNames,
+		Presets:     []*Preset{customPreset(m)},
+		Import:      &Importer{Example: "sftseq data convert --from reviews.csv --to data/reviews --text review --label stars"},
+	}
+}
+
+// What decides the settings for data of the user's own.
+const (
+	tokensOfBatch = 32 << 10
+	tokensOfRun   = 200e6 // what two cores do in half an hour
+	fewRows       = 20000 // below which a model soon knows them by heart
+	fewestEpochs  = 2
+	mostEpochs    = 60
+)
+
+// customPreset is batches of about as many tokens whatever the rows' lengths, as many
+// passes as half an hour has on two cores, a sample of about an eighth of a row, and
+// dropout where rows are few.
+func customPreset(m *seq.Manifest) *Preset {
+	train := m.Splits["train"]
+	length := max(1, int(train.Lengths.P50))
+	c := baseConfig()
+	c.HiddenSize, c.NumLayers, c.NumHeads, c.IntermediateSize, c.SinusoidDim = 64, 2, 4, 128, 64
+	c.NumSampledTokens = min(64, max(8, powerOfTwo(length/8)))
+	if train.Rows < fewRows {
+		c.EmbeddingDropout, c.FeedForward = 0.1, 0.2
+	}
+	s := sft.Settings{
+		Epochs:       min(mostEpochs, max(fewestEpochs, int(tokensOfRun/max(1, float64(train.Rows)*train.Lengths.Mean)))),
+		Batch:        min(128, max(8, powerOfTwo(tokensOfBatch/length))),
+		LearningRate: 1e-3, WeightDecay: 0.01, StepSize: 20, DecayRate: 0.9, MaxGradNorm: 1, Warmup: "100", LogEvery: 20,
+	}
+	description := fmt.Sprintf("hidden %d, layers %d, k %d, batch %d, epochs %d, dropout %g", c.HiddenSize, c.NumLayers, c.NumSampledTokens, s.Batch, s.Epochs, c.FeedForward)
+	return &Preset{Name: "quick", Description: description, Config: c, Settings: s}
+}
+
+// powerOfTwo is the largest one up to n, or 1.
+func powerOfTwo(n int) int { return 1 << max(0, bits.Len(uint(max(0, n)))-1) }
