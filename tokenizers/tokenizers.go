@@ -28,21 +28,42 @@ type Tokenizer interface {
 	Decode(tokens []int32) string
 }
 
-// known lists the tokenizers by their type.
-var known = map[string]func() Tokenizer{
-	"byte":    func() Tokenizer { return Byte{} },
-	"listops": func() Tokenizer { return ListOps{} },
-	"pixel":   func() Tokenizer { return Pixel{} },
+// known lists the tokenizers by their type. Each reads its JSON: what it does not know
+// there is an error.
+var known = map[string]func(spec json.RawMessage) (Tokenizer, error){
+	"byte":    plain(Byte{}),
+	"dna":     newDNA,
+	"listops": plain(ListOps{}),
+	"pixel":   plain(Pixel{}),
 }
 
-// New returns the tokenizer that spec describes: a JSON object with the key
-// "type" and, so far, no other.
+// plain is a tokenizer whose JSON has the key "type" and no other.
+func plain(t Tokenizer) func(json.RawMessage) (Tokenizer, error) {
+	return func(spec json.RawMessage) (Tokenizer, error) {
+		var config struct {
+			Type *string `json:"type"`
+		}
+		return t, decode(spec, &config)
+	}
+}
+
+// decode reads a tokenizer's JSON into a struct of its keys.
+func decode(spec json.RawMessage, config any) error {
+	decoder := json.NewDecoder(bytes.NewReader(spec))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(config); err != nil {
+		return fmt.Errorf("tokenizer %s: expected an object such as {\"type\": \"listops\"}: %w", excerpt(spec), err)
+	}
+	return nil
+}
+
+// New returns the tokenizer that spec describes: a JSON object with the key "type" and
+// those of its type.
 func New(spec json.RawMessage) (Tokenizer, error) {
 	var config struct {
 		Type *string `json:"type"`
 	}
 	decoder := json.NewDecoder(bytes.NewReader(spec))
-	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(&config); err != nil {
 		return nil, fmt.Errorf("tokenizer %s: expected an object such as {\"type\": \"listops\"}: %w", excerpt(spec), err)
 	}
@@ -56,7 +77,7 @@ func New(spec json.RawMessage) (Tokenizer, error) {
 	if !ok {
 		return nil, fmt.Errorf("tokenizer type %q is not known; known types: %s", *config.Type, strings.Join(Types(), ", "))
 	}
-	return newTokenizer(), nil
+	return newTokenizer(spec)
 }
 
 // Types returns the names of the known tokenizers in alphabetical order.

@@ -2,6 +2,7 @@ package tokenizers
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -56,6 +57,59 @@ func TestPixel(t *testing.T) {
 	}
 }
 
+func TestDNA(t *testing.T) {
+	for _, c := range []struct {
+		k    int
+		text string
+		want []int32
+		back string
+	}{
+		{1, "ACGTU acgtu\nNRx-", []int32{0, 1, 2, 3, 3, 0, 1, 2, 3, 3, 4, 4, 4}, "ACGTTACGTTNNN"},
+		{2, "ACGT", []int32{1, 6, 11}, "ACGT"},
+		{3, "ACGTTN ACGT", []int32{6, 27, 47, 64, 64, 64, 6, 27}, "ACGTTNNNGT"},
+		{3, "AC", []int32{}, ""},
+		{1, "", []int32{}, ""},
+	} {
+		tok := DNA{c.k}
+		got, err := tok.Encode(c.text)
+		if err != nil || !slices.Equal(got, c.want) {
+			t.Errorf("k %d: Encode(%q) = %v, %v; want %v", c.k, c.text, got, err, c.want)
+		}
+		if back := tok.Decode(got); back != c.back {
+			t.Errorf("k %d: Decode(%v) = %q, want %q", c.k, got, back, c.back)
+		}
+	}
+	if _, err := (DNA{1}).Encode("ACE"); err == nil || !strings.Contains(err.Error(), "byte 2: expected a base such as A, C, G, T or N, found 'E'") {
+		t.Error(err)
+	}
+	for k, vocab := range map[int]int{1: 5, 6: 4097, 11: 4194305} {
+		tok, err := New(fmt.Appendf(nil, `{"type":"dna","k":%d}`, k))
+		if err != nil || tok.VocabSize() != vocab || tok.PadID() != nil {
+			t.Errorf("k %d: vocabulary %d, %v", k, tok.VocabSize(), err)
+		}
+	}
+}
+
+// FuzzDNA: no id is outside the vocabulary, and what is read back is the same bases.
+func FuzzDNA(f *testing.F) {
+	f.Add("ACGTNacgu", 3)
+	f.Fuzz(func(t *testing.T, text string, k int) {
+		tok := DNA{1 + (k%mostBases+mostBases)%mostBases}
+		tokens, err := tok.Encode(text)
+		if err != nil {
+			return
+		}
+		for _, id := range tokens {
+			if id < 0 || int(id) >= tok.VocabSize() {
+				t.Fatalf("id %d", id)
+			}
+		}
+		if again, err := tok.Encode(tok.Decode(tokens)); err != nil || len(again) != len(tokens) {
+			t.Fatalf("%d tokens, again %d, %v", len(tokens), len(again), err)
+		}
+	})
+}
+
 func TestNew(t *testing.T) {
 	for name, vocab := range map[string]int{"byte": 257, "listops": 17, "pixel": 256} {
 		tok, err := New(json.RawMessage(`{"type":"` + name + `"}`))
@@ -67,11 +121,15 @@ func TestNew(t *testing.T) {
 		}
 	}
 	for spec, want := range map[string]string{
-		`{"type":"dna"}`:              "known types: byte, listops, pixel",
+		`{"type":"rna"}`:              "known types: byte, dna, listops, pixel",
 		`{}`:                          `"type" is missing`,
 		`{"type":3}`:                  "expected an object",
 		``:                            "expected an object",
 		`{"type":"byte","n":1}`:       "unknown field",
+		`{"type":"dna","k":12}`:       "expected 1 to 11, found 12",
+		`{"type":"dna","k":0}`:        "expected 1 to 11, found 0",
+		`{"type":"dna","k":"6"}`:      "expected an object",
+		`{"type":"dna","n":6}`:        "unknown field",
 		`{"type":"byte"} {}`:          "found more",
 		strings.Repeat("[", 10000):    "expected an object",
 		`null`:                        "missing",

@@ -25,7 +25,7 @@ sftseq data convert TASK --from FILE|DIR --to DIR
 
 Example: sftseq data convert --from reviews.csv.gz --to data/reviews --text review --label stars
          sftseq train custom --data data/reviews`,
-		Description: `Reads CSV, TSV and JSON lines, plain or compressed by gzip or Zstandard, from files or
+		Description: `Reads CSV, TSV, JSON lines, FASTA and FASTQ, plain or compressed by gzip or Zstandard, from files or
 standard input (--from - --format csv). A row's split is decided by its text and --seed,
 so that the same text is never in two; --split-column takes what the table says. Labels
 are the names that are found, sorted, unless --labels lists them. Rows that cannot be
@@ -91,7 +91,7 @@ func customFlags() []cli.Flag {
 		&cli.StringFlag{Name: "pair", Usage: "two columns of text, `A,B`, that are compared"},
 		&cli.StringFlag{Name: "label", Usage: "`COLUMN` of the class"},
 		&cli.StringFlag{Name: "labels", Usage: "the classes, `NAME,NAME,…`, in their order; others are left out", DefaultText: "those that are found, sorted"},
-		&cli.StringFlag{Name: "tokenizer", Value: "byte", Usage: "`NAME` of what makes tokens of text: " + strings.Join(tokenizers.Types(), ", ")},
+		&cli.StringFlag{Name: "tokenizer", Value: "byte", Usage: "`NAME` of what makes tokens of text: " + strings.Join(tokenizers.Types(), ", ") + "; dna:6 is of 6 bases"},
 		&cli.IntFlag{Name: "vocab", Usage: "`N` token ids, with --tokens: all are below it"},
 		&cli.StringFlag{Name: "split", Value: "0.9,0.05,0.05", Usage: "parts for `TRAIN,VAL,TEST`"},
 		&cli.StringFlag{Name: "split-column", Usage: "`COLUMN` that says which split a row is in"},
@@ -155,9 +155,9 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 	if err != nil {
 		return o, err
 	}
-	tokenizer, err := json.Marshal(map[string]string{"type": c.String("tokenizer")})
+	tokenizer, err := parseTokenizer(c.String("tokenizer"))
 	if err != nil {
-		return o, err
+		return o, usage(c, "--tokenizer %q: %w", c.String("tokenizer"), err)
 	}
 	o = convert.Options{
 		From: c.StringSlice("from"), To: c.String("to"), Format: c.String("format"), Name: c.String("name"),
@@ -184,6 +184,26 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 		return o, usage(c, "--text, --tokens or --pair is missing: which column is to be read")
 	}
 	return o, nil
+}
+
+// parseTokenizer makes a tokenizer's JSON of its name, such as byte or dna:6.
+func parseTokenizer(text string) ([]byte, error) {
+	spec := map[string]any{}
+	name, k, ok := strings.Cut(text, ":")
+	spec["type"] = name
+	if ok {
+		n, err := strconv.Atoi(k)
+		if err != nil {
+			return nil, fmt.Errorf("expected a number behind the colon, found %q", k)
+		}
+		spec["k"] = n
+	}
+	out, err := json.Marshal(spec)
+	if err != nil {
+		return nil, err
+	}
+	_, err = tokenizers.New(out)
+	return out, err
 }
 
 // parseShares reads parts for train, val and test.

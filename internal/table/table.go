@@ -1,5 +1,5 @@
 // Package table reads tables that others wrote, row by row, in constant memory:
-// CSV, TSV and JSON lines, plain or compressed by gzip or Zstandard, from files or
+// CSV, TSV, JSON lines, FASTA and FASTQ, plain or compressed by gzip or Zstandard, from files or
 // standard input. A row that cannot be read is told of with its place, and reading goes
 // on behind it wherever that is possible.
 package table
@@ -48,7 +48,7 @@ type Options struct {
 }
 
 // Formats are those that can be read.
-var Formats = []string{"csv", "tsv", "jsonl"}
+var Formats = []string{"csv", "tsv", "jsonl", "fasta", "fastq"}
 
 // StandardInput is the name of what comes through a pipe.
 const StandardInput = "-"
@@ -80,6 +80,8 @@ func Open(path string, o Options) (Reader, error) {
 		r, err = newCSV(in, '\t', o)
 	case "jsonl":
 		r, err = newJSONLines(in, o)
+	case "fasta", "fastq":
+		r, err = newFASTA(in, format == "fastq", o)
 	default:
 		err = fmt.Errorf("format %q: expected one of %s", format, strings.Join(Formats, ", "))
 	}
@@ -91,7 +93,8 @@ func Open(path string, o Options) (Reader, error) {
 }
 
 // extensions say what is in a file.
-var extensions = map[string]string{".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+var extensions = map[string]string{".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
+	".fasta": "fasta", ".fa": "fasta", ".fna": "fasta", ".fastq": "fastq", ".fq": "fastq"}
 
 // FormatOf is the format that a file's name says, without what names its compression.
 func FormatOf(path string) (string, error) {
@@ -102,7 +105,7 @@ func FormatOf(path string) (string, error) {
 	if format, ok := extensions[filepath.Ext(name)]; ok {
 		return format, nil
 	}
-	return "", fmt.Errorf("%s: its name does not say what it is: expected an ending such as .csv, .tsv or .jsonl, or --format (%s)", path, strings.Join(Formats, ", "))
+	return "", fmt.Errorf("%s: its name does not say what it is: expected an ending such as .csv, .jsonl or .fasta, or --format (%s)", path, strings.Join(Formats, ", "))
 }
 
 // index finds the columns that were asked for among those that there are.

@@ -98,6 +98,41 @@ func TestFormats(t *testing.T) {
 	}
 }
 
+func TestFASTA(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		columns    []string
+		want       []string
+	}{
+		{"x.fa", ">one first of all\nACGT\n\nAC \n; a comment\n>two\r\nGG\r\n>\n>four\nT", []string{"sequence", "id", "description"},
+			[]string{"1: ACGTAC|one|first of all", "6: GG|two|", "8: ||", "9: T|four|"}},
+		{"x.fastq", "@r1 x y\nACGT\n+\n!!!!\n\n@r2\nAC\n+r2\n@@\n@r3\nACG\n+\n!!\n", []string{"id", "sequence", "quality"},
+			[]string{"1: r1|ACGT|!!!!", "6: r2|AC|@@", "10! 3 letters have 2 of quality"}},
+		{"x.fasta", ">long\n" + strings.Repeat("ACGTACGTAC\n", 30) + ">short\nAC\n", []string{"id", "sequence"},
+			[]string{"1! the record has more than 200 bytes", "32: short|AC"}},
+		{"x.fna", ">\xff\nAC\n>b\nC\n", []string{"id"}, []string{"1! its first line is not UTF-8", "3: b"}},
+	} {
+		for ending, text := range map[string]string{"": c.text, ".gz": gzipped(c.text)} {
+			got, err := read(file(t, c.name+ending, text), Options{Columns: c.columns, MaxField: 200})
+			if err != nil || strings.Join(got, "\n") != strings.Join(c.want, "\n") {
+				t.Errorf("%s%s %.60q: %q, %v; want %q", c.name, ending, c.text, got, err, c.want)
+			}
+		}
+	}
+	for _, c := range []struct{ name, text, want string }{
+		{"x.fa", "", "found an empty file"},
+		{"x.fa", "ACGT\n", `line 1: expected a record that begins with >, found "ACGT"`},
+		{"x.fa", ">a\n" + strings.Repeat("A", 300), "line 1: a line of more than 200 bytes"},
+		{"x.fq", "@a\nAC\n+\n", "line 3: unexpected EOF"},
+		{"x.fq", "@a\nAC\nAC\n!!\n", `line 4: expected a line that begins with +, found "AC"`},
+		{"x.fq", "@a\nAC\n+\n!!\nAC\n", `line 5: expected a record that begins with @, found "AC"`},
+	} {
+		if _, err := read(file(t, c.name, c.text), Options{Columns: []string{"sequence"}, MaxField: 200}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %.40q: %v, want %q", c.name, c.text, err, c.want)
+		}
+	}
+}
+
 func TestBadTables(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	for _, c := range []struct{ name, text, want string }{
@@ -119,7 +154,7 @@ func TestBadTables(t *testing.T) {
 	if got, err := read(file(t, "x.jsonl", `{"a":"`+long+"\"}\n{\"a\":1,\"b\":2}\n"), Options{Columns: []string{"a", "b"}, MaxField: 200}); err != nil || len(got) != 2 || !strings.Contains(got[0], "the line has 309 bytes, at most 200") || got[1] != "2: 1|2" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, err := read(file(t, "x", "a\n"), Options{Format: "xml"}); err == nil || !strings.Contains(err.Error(), `format "xml": expected one of csv, tsv, jsonl`) {
+	if _, err := read(file(t, "x", "a\n"), Options{Format: "xml"}); err == nil || !strings.Contains(err.Error(), `format "xml": expected one of csv, tsv, jsonl, fasta, fastq`) {
 		t.Error(err)
 	}
 	if _, err := read("no/file.csv", Options{}); err == nil {
@@ -134,9 +169,14 @@ func FuzzTable(f *testing.F) {
 	f.Add("a\tb\n1\t\"2\n", uint8(1))
 	f.Add("{\"a\":[1],\"b\":\"x\"}\n", uint8(2))
 	f.Add(gzipped("a,b\n1,2\n"), uint8(0))
+	f.Add(">x y\nAC\n>z\n", uint8(3))
+	f.Add("@x y\nAC\n+\n!!\n", uint8(4))
 	f.Fuzz(func(t *testing.T, text string, format uint8) {
-		path := file(t, "x", text)
-		r, err := Open(path, Options{Columns: []string{"a", "b"}, Format: Formats[int(format)%len(Formats)], MaxField: 1 << 16})
+		path, columns := file(t, "x", text), []string{"a", "b"}
+		if format %= uint8(len(Formats)); format > 2 {
+			columns = []string{"id", "sequence"}
+		}
+		r, err := Open(path, Options{Columns: columns, Format: Formats[format], MaxField: 1 << 16})
 		if err != nil {
 			return
 		}

@@ -1,0 +1,188 @@
+package table
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// Columns of FASTA and FASTQ: the first word behind > or @, the rest of that line, the
+// letters, and in FASTQ a letter of quality for each.
+var (
+	fastaColumns = []string{"id", "description", "sequence"}
+	fastqColumns = append(slices.Clone(fastaColumns), "quality")
+)
+
+// fastaReader reads records of FASTA, which begin with a line of > and go on to the
+// next, or of FASTQ, which have @, letters, + and as many letters of quality.
+type fastaReader struct {
+	in     *input
+	lines  *bufio.Reader
+	limit  int // bytes of a record
+	fastq  bool
+	wanted []int
+	line   int64 // that was read last
+	head   []byte
+}
+
+func newFASTA(in *input, fastq bool, o Options) (*fastaReader, error) {
+	r := &fastaReader{in: in, lines: bufio.NewReaderSize(in, 1<<16), limit: o.MaxField, fastq: fastq}
+	var err error
+	if r.wanted, err = index(r.Columns(), o.Columns); err != nil {
+		return nil, err
+	}
+	if r.head, err = r.next(r.limit); err == io.EOF {
+		return nil, errors.New("expected records, found an empty file")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(r.head) == 0 || r.head[0] != r.mark() {
+		return nil, fmt.Errorf("line 1: expected a record that begins with %c, found %.40q", r.mark(), r.head)
+	}
+	return r, nil
+}
+
+// mark begins a record.
+func (r *fastaReader) mark() byte {
+	if r.fastq {
+		return '@'
+	}
+	return '>'
+}
+
+// Columns returns those of the format.
+func (r *fastaReader) Columns() []string {
+	if r.fastq {
+		return fastqColumns
+	}
+	return fastaColumns
+}
+
+// Next returns the next record.
+func (r *fastaReader) Next() (*Row, error) {
+	if r.head == nil {
+		return nil, io.EOF
+	}
+	row := &Row{File: r.in.name, Line: r.line}
+	head := string(r.head[1:])
+	var sequence, quality []byte
+	var err error
+	if r.fastq {
+		sequence, quality, row.Err, err = r.fastqRecord()
+	} else {
+		sequence, row.Err, err = r.fastaRecord()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: line %d: %w", r.in.name, r.line, err)
+	}
+	if row.Err == nil && !utf8.ValidString(head) {
+		row.Err = errors.New("its first line is not UTF-8")
+	}
+	if row.Err != nil {
+		return row, nil
+	}
+	id, description, _ := strings.Cut(strings.TrimSpace(head), " ")
+	all := []string{id, strings.TrimSpace(description), string(sequence), string(quality)}
+	for _, at := range r.wanted {
+		row.Values = append(row.Values, Value{Text: all[at]})
+	}
+	return row, nil
+}
+
+// fastaRecord reads letters up to the next record, whose first line is then r.head.
+func (r *fastaReader) fastaRecord() (sequence []byte, bad, err error) {
+	for {
+		line, err := r.next(r.limit)
+		if err == io.EOF {
+			r.head = nil
+			return sequence, bad, nil
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if len(line) > 0 && line[0] == '>' {
+			r.head = bytes.Clone(line)
+			return sequence, bad, nil
+		}
+		if len(sequence)+len(line) > r.limit {
+			bad = fmt.Errorf("the record has more than %d bytes", r.limit)
+			continue // to the next one
+		}
+		if len(line) > 0 && line[0] != ';' { // a comment
+			sequence = append(sequence, bytes.TrimSpace(line)...)
+		}
+	}
+}
+
+// fastqRecord reads the other three lines of a record, and the first of the next one.
+// What is wrong here is final: where the next record begins cannot be told.
+func (r *fastaReader) fastqRecord() (sequence, quality []byte, bad, err error) {
+	var lines [3][]byte
+	for i := range lines {
+		line, err := r.next(r.limit)
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		lines[i] = bytes.Clone(line)
+	}
+	if len(lines[1]) == 0 || lines[1][0] != '+' {
+		return nil, nil, nil, fmt.Errorf("expected a line that begins with +, found %.40q", lines[1])
+	}
+	if len(lines[0]) != len(lines[2]) {
+		bad = fmt.Errorf("%d letters have %d of quality", len(lines[0]), len(lines[2]))
+	}
+	for {
+		head, err := r.next(r.limit)
+		switch {
+		case err == io.EOF:
+			r.head = nil
+			return lines[0], lines[2], bad, nil
+		case err != nil:
+			return nil, nil, nil, err
+		case len(head) == 0: // an empty line between records
+			continue
+		case head[0] != '@':
+			return nil, nil, nil, fmt.Errorf("expected a record that begins with @, found %.40q", head)
+		}
+		r.head = bytes.Clone(head)
+		return lines[0], lines[2], bad, nil
+	}
+}
+
+// next is a line of at most limit bytes without its end, valid until the next call.
+func (r *fastaReader) next(limit int) ([]byte, error) {
+	var line []byte
+	for {
+		part, err := r.lines.ReadSlice('\n')
+		if len(line)+len(part) > limit+2 {
+			return nil, fmt.Errorf("a line of more than %d bytes", limit)
+		}
+		if err == nil && line == nil {
+			line = part // the common case copies nothing
+		} else {
+			line = append(line, part...)
+		}
+		switch {
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case err == io.EOF && len(line) == 0:
+			return nil, io.EOF
+		case err != nil && err != io.EOF:
+			return nil, err
+		}
+		r.line++
+		return bytes.TrimRight(line, "\r\n"), nil
+	}
+}
+
+// Close closes the file.
+func (r *fastaReader) Close() error { return r.in.Close() }

@@ -1,0 +1,128 @@
+package tokenizers
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// DNA reads a nucleic acid: bases A, C, G and T in either case, U as T, and every other
+// letter of IUPAC's, which leaves open what base it is, as N. Gaps and white space are
+// left out.
+//
+// With K = 1 the ids are A 0, C 1, G 2, T 3, N 4. With a larger K a token is K bases
+// that stand together, and the next begins one base later: the id is the number that
+// the bases write to base four, the first as the largest digit, and 4^K where one of
+// them is open. Every id is a token, so there is no pad id.
+type DNA struct{ K int }
+
+// mostBases keeps the vocabulary below 2²⁴.
+const mostBases = 11
+
+// newDNA reads {"type": "dna", "k": 6}; k is 1 where it is not there.
+func newDNA(spec json.RawMessage) (Tokenizer, error) {
+	var config struct {
+		Type string `json:"type"`
+		K    *int   `json:"k"`
+	}
+	if err := decode(spec, &config); err != nil {
+		return nil, err
+	}
+	t := DNA{1}
+	if config.K != nil {
+		t.K = *config.K
+	}
+	if t.K < 1 || t.K > mostBases {
+		return nil, fmt.Errorf("tokenizer dna: k: expected 1 to %d, found %d", mostBases, t.K)
+	}
+	return t, nil
+}
+
+// Type returns "dna".
+func (DNA) Type() string { return "dna" }
+
+// VocabSize returns 4^K + 1.
+func (t DNA) VocabSize() int { return 1<<(2*t.K) + 1 }
+
+// PadID returns nil.
+func (DNA) PadID() *int32 { return nil }
+
+// The values of letters, beside those of the four bases.
+const (
+	openBase  = 4
+	noBase    = 5 // left out
+	otherByte = 6 // an error
+)
+
+const baseLetters = "ACGTN"
+
+// baseValues are those of all bytes.
+var baseValues = func() (v [256]byte) {
+	for i := range v {
+		v[i] = otherByte
+	}
+	set := func(letters string, value byte) {
+		for _, c := range []byte(letters + strings.ToLower(letters)) {
+			v[c] = value
+		}
+	}
+	set("A", 0)
+	set("C", 1)
+	set("G", 2)
+	set("TU", 3)
+	set("NRYSWKMBDHVX", openBase)
+	set(" \t\r\n\v\f-.", noBase)
+	return v
+}()
+
+// Encode returns an id for each base from the K-th on. A byte that stands for no base is
+// an error.
+func (t DNA) Encode(text string) ([]int32, error) {
+	tokens := make([]int32, 0, len(text))
+	mask := int32(1)<<(2*t.K) - 1
+	id, known := int32(0), 0 // bases since the last open one
+	seen := 0
+	for i := range len(text) {
+		v := baseValues[text[i]]
+		switch v {
+		case noBase:
+			continue
+		case otherByte:
+			return nil, fmt.Errorf("byte %d: expected a base such as A, C, G, T or N, found %q", i, text[i])
+		case openBase:
+			known = 0
+		default:
+			id = (id<<2 | int32(v)) & mask
+			known++
+		}
+		seen++
+		if seen < t.K {
+			continue
+		}
+		if known >= t.K {
+			tokens = append(tokens, id)
+		} else {
+			tokens = append(tokens, mask+1)
+		}
+	}
+	return tokens, nil
+}
+
+// Decode returns the bases, of tokens that overlap each once; N where one is open.
+func (t DNA) Decode(tokens []int32) string {
+	out := make([]byte, 0, len(tokens)+t.K)
+	for i, id := range tokens {
+		first := t.K - 1 // the last base of a token is new
+		if i == 0 {
+			first = 0
+		}
+		for k := first; k < t.K; k++ {
+			base := int32(openBase)
+			if id >= 0 && int(id) < t.VocabSize()-1 {
+				base = id >> (2 * (t.K - 1 - k)) & 3
+			}
+			out = append(out, baseLetters[base])
+		}
+	}
+	return string(out)
+}
