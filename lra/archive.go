@@ -59,8 +59,9 @@ func eachMember(ctx context.Context, from string, progress func(bytes int64), re
 	}
 }
 
-// sizeBelow is what there is to read of a file or of all below a directory.
-func sizeBelow(from string) (bytes int64) {
+// SizeBelow is what there is to read of a file or of all below a directory, for a
+// progress: 0 if it cannot be told.
+func SizeBelow(from string) (bytes int64) {
 	filepath.WalkDir(from, func(_ string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() {
 			if info, err := entry.Info(); err == nil {

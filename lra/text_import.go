@@ -54,7 +54,7 @@ func convertText(ctx context.Context, spec seq.Spec, from, dir string, options C
 	if options.Split != "" {
 		return nil, errSplitOfDirectory(from, options.Split)
 	}
-	options.begin(sizeBelow(from))
+	options.begin(SizeBelow(from))
 	b, err := seq.CreateDataset(dir, spec, options.Replace)
 	if err != nil {
 		return nil, err

@@ -34,6 +34,7 @@ var known = map[string]func(spec json.RawMessage) (Tokenizer, error){
 	"byte":    plain(Byte{}),
 	"dna":     newDNA,
 	"listops": plain(ListOps{}),
+	"mulaw":   plain(MuLaw{}),
 	"pixel":   plain(Pixel{}),
 }
 

@@ -121,7 +121,7 @@ func TestNew(t *testing.T) {
 		}
 	}
 	for spec, want := range map[string]string{
-		`{"type":"rna"}`:              "known types: byte, dna, listops, pixel",
+		`{"type":"rna"}`:              "known types: byte, dna, listops, mulaw, pixel",
 		`{}`:                          `"type" is missing`,
 		`{"type":3}`:                  "expected an object",
 		``:                            "expected an object",

@@ -29,7 +29,10 @@ Example: sftseq data convert --from reviews.csv.gz --to data/reviews --text revi
 standard input (--from - --format csv). A row's split is decided by its text and --seed,
 so that the same text is never in two; --split-column takes what the table says. Labels
 are the names that are found, sorted, unless --labels lists them. Rows that cannot be
-used are left out and listed by reason, with the first places; --strict stops there.`,
+used are left out and listed by reason, with the first places; --strict stops there.
+
+Of a folder every file is a row, with the columns content, class (the folder that it is
+in), split (the one above) and path; --text content --label class need not be said.`,
 		Flags:  customFlags(),
 		Action: convertCustom,
 	}
@@ -83,7 +86,7 @@ func convertTask(c *cli.Context, task *lra.Task) error {
 // customFlags are those for tables.
 func customFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringSliceFlag{Name: "from", Usage: "`FILE` to read, as often as there are; - is standard input", TakesFile: true},
+		&cli.StringSliceFlag{Name: "from", Usage: "`FILE` or folder to read, as often as there are; - is standard input", TakesFile: true},
 		&cli.StringFlag{Name: "to", Usage: "`DIR` of the data set", TakesFile: true},
 		&cli.StringFlag{Name: "format", Usage: "`KIND` of the files: " + strings.Join(table.Formats, ", "), DefaultText: "what their names say"},
 		&cli.StringFlag{Name: "text", Usage: "`COLUMN` of text"},
@@ -95,6 +98,7 @@ func customFlags() []cli.Flag {
 		&cli.IntFlag{Name: "vocab", Usage: "`N` token ids, with --tokens: all are below it"},
 		&cli.StringFlag{Name: "split", Value: "0.9,0.05,0.05", Usage: "parts for `TRAIN,VAL,TEST`"},
 		&cli.StringFlag{Name: "split-column", Usage: "`COLUMN` that says which split a row is in"},
+		&cli.Float64Flag{Name: "val-part", Usage: "with --split-column, `PART` of the rows for training that are for validation"},
 		&cli.Uint64Flag{Name: "seed", Usage: "seed of --split"},
 		&cli.IntFlag{Name: "max-length", Usage: "leave out rows of more than `N` tokens"},
 		&cli.StringFlag{Name: "max-row", Value: "64MiB", Usage: "`SIZE` that a row has at most"},
@@ -115,10 +119,8 @@ func convertCustom(c *cli.Context) error {
 	}
 	total := int64(0)
 	for _, path := range o.From {
-		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
-			total += info.Size()
-		} else if path != table.StandardInput && err != nil {
-			return err
+		if path != table.StandardInput {
+			total += lra.SizeBelow(path)
 		}
 	}
 	bar := newProgress(total, "converting", "bytes")
@@ -162,7 +164,7 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 	o = convert.Options{
 		From: c.StringSlice("from"), To: c.String("to"), Format: c.String("format"), Name: c.String("name"),
 		Text: c.String("text"), Tokens: c.String("tokens"), Label: c.String("label"), Tokenizer: tokenizer, Vocab: c.Int("vocab"),
-		SplitColumn: c.String("split-column"), Seed: c.Uint64("seed"), MaxLength: c.Int("max-length"),
+		SplitColumn: c.String("split-column"), Val: c.Float64("val-part"), Seed: c.Uint64("seed"), MaxLength: c.Int("max-length"),
 		Strict: c.Bool("strict"), Replace: c.Bool("force"), MaxField: int(row),
 	}
 	if o.Name == "" {
@@ -177,13 +179,32 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 	if c.IsSet("split") && c.IsSet("split-column") {
 		return o, usage(c, "--split and --split-column exclude each other")
 	}
+	if c.IsSet("val-part") && !c.IsSet("split-column") {
+		return o, usage(c, "--val-part needs --split-column")
+	}
 	if o.Shares, err = parseShares(c.String("split")); err != nil {
 		return o, usage(c, "--split %q: %w", c.String("split"), err)
+	}
+	if o.Text == "" && o.Tokens == "" && o.Pair == nil && areFolders(o.From) {
+		o.Text = table.FolderColumns[0]
+		if o.Label == "" {
+			o.Label = table.FolderColumns[1]
+		}
 	}
 	if o.Text == "" && o.Tokens == "" && o.Pair == nil {
 		return o, usage(c, "--text, --tokens or --pair is missing: which column is to be read")
 	}
 	return o, nil
+}
+
+// areFolders reports whether all that is to be read is folders of files.
+func areFolders(paths []string) bool {
+	for _, path := range paths {
+		if info, err := os.Stat(path); path == table.StandardInput || err != nil || !info.IsDir() {
+			return false
+		}
+	}
+	return true
 }
 
 // parseTokenizer makes a tokenizer's JSON of its name, such as byte or dna:6.

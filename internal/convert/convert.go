@@ -38,6 +38,7 @@ type Options struct {
 
 	Shares      []Share // of the rows; nil for [DefaultShares]
 	SplitColumn string  // says which split a row is in, in place of shares
+	Val         float64 // part of the rows that SplitColumn calls train that are for validation
 	Seed        uint64  // of the shares
 	MaxLength   int     // rows of more tokens are left out; 0 is no limit
 
@@ -107,6 +108,8 @@ func (c *converter) prepare() error {
 		return errors.New("expected one of a column of text, one of tokens, or two of a pair")
 	case o.Pair != nil && len(o.Pair) != 2:
 		return fmt.Errorf("a pair: expected two columns, found %q", o.Pair)
+	case !(o.Val >= 0 && o.Val < 1):
+		return fmt.Errorf("part for validation: expected 0 or more and less than 1, found %v", o.Val)
 	case o.MaxLength < 0:
 		return fmt.Errorf("longest row: expected 0 or more tokens, found %d", o.MaxLength)
 	}
@@ -203,6 +206,9 @@ func (c *converter) example(row *table.Row) (e seq.Example, split string, why *r
 	if o.SplitColumn != "" {
 		if split = splitOf(rest[0].Text); !validSplit(split) {
 			return e, "", because("no split", fmt.Errorf("expected a name such as train, found %.40q", split))
+		}
+		if split == "train" {
+			split = shareOf([]Share{{"val", o.Val}, {"train", 1 - o.Val}}, o.Seed, texts[firstText])
 		}
 	}
 	e.Label = seq.NoLabel

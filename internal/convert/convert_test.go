@@ -195,6 +195,10 @@ func TestKinds(t *testing.T) {
 	if skipped.Reasons["no split"] == nil || skipped.Reasons["empty text"] == nil {
 		t.Errorf("%v", skipped)
 	}
+	o.Val, o.Replace = 0.5, true
+	if d, _ = mustConvert(t, o); d.Manifest.Splits["val"].Rows < 1 || d.Manifest.Splits["test"].Rows != 1 {
+		t.Errorf("half of the training rows for validation: %q", contents(t, d))
+	}
 	o = options(t, file(t, "a.jsonl", "{\"ids\":[98,99],\"label\":true}\n{\"ids\":[300],\"label\":false}\n{\"ids\":\"b\",\"label\":true}\n{\"ids\":[98,99,100],\"label\":false}\n"))
 	o.Text, o.Tokens, o.Vocab, o.MaxLength = "", "ids", 257, 2
 	d, skipped = mustConvert(t, o)
@@ -220,6 +224,7 @@ func TestRefuses(t *testing.T) {
 		"no/file.csv":                                    func(o *Options) { o.From = append(o.From, "no/file.csv") },
 		"known types":                                    func(o *Options) { o.Tokenizer = []byte(`{"type":"x"}`) },
 		"expected a sum of 1, found 0.5":                 func(o *Options) { o.Shares = []Share{{"train", 0.5}} },
+		"part for validation":                            func(o *Options) { o.Val = 1 },
 		"expected a name and a part":                     func(o *Options) { o.Shares = []Share{{"../x", 1}} },
 		"a.csv:3: empty text":                            func(o *Options) { o.Strict = true },
 		"no row of 2 can be used\n1 of 2 rows left out":  func(o *Options) { o.Labels = []string{"3"} },

@@ -1,6 +1,6 @@
 // Package table reads tables that others wrote, row by row, in constant memory:
 // CSV, TSV, JSON lines, FASTA and FASTQ, plain or compressed by gzip or Zstandard, from files or
-// standard input. A row that cannot be read is told of with its place, and reading goes
+// standard input, and folders of files. A row that cannot be read is told of with its place, and reading goes
 // on behind it wherever that is possible.
 package table
 
@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"path/filepath"
 	"strings"
 )
@@ -15,13 +16,18 @@ import (
 // Row is a row's values of the columns that were asked for, in their order.
 type Row struct {
 	File   string
-	Line   int64 // where the row begins, from 1
+	Line   int64 // where the row begins, from 1; 0 where it is the whole file
 	Values []Value
 	Err    error // why the row cannot be read; then there are no values
 }
 
-// Place is where a row is: FILE:LINE.
-func (r *Row) Place() string { return fmt.Sprintf("%s:%d", r.File, r.Line) }
+// Place is where a row is: FILE:LINE, or FILE.
+func (r *Row) Place() string {
+	if r.Line == 0 {
+		return r.File
+	}
+	return fmt.Sprintf("%s:%d", r.File, r.Line)
+}
 
 // Value is what a row has in a column.
 type Value struct {
@@ -56,17 +62,25 @@ const StandardInput = "-"
 // DefaultMaxField is what a row may have if nothing else is said.
 const DefaultMaxField = 64 << 20
 
-// Open opens a table; the name "-" is standard input.
+// Open opens a table: a file, or a folder of files, each of which is a row; the name "-"
+// is standard input.
 func Open(path string, o Options) (Reader, error) {
+	if o.MaxField == 0 {
+		o.MaxField = DefaultMaxField
+	}
+	if info, err := os.Stat(path); path != StandardInput && err == nil && info.IsDir() {
+		r, err := newFolder(path, o)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		return r, nil
+	}
 	format := o.Format
 	if format == "" {
 		var err error
 		if format, err = FormatOf(path); err != nil {
 			return nil, err
 		}
-	}
-	if o.MaxField == 0 {
-		o.MaxField = DefaultMaxField
 	}
 	in, err := openInput(path, o.Progress)
 	if err != nil {

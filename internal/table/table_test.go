@@ -133,6 +133,27 @@ func TestFASTA(t *testing.T) {
 	}
 }
 
+func TestFolder(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"train/dog/b.txt": "woof\xff", "train/dog/a.txt": "wuff", "test/cat/a.txt": "", "cat.txt": "alone", ".hidden/x": "x", "test/cat/.x": "x",
+		"test/cat/long.txt": strings.Repeat("x", 300)} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		os.MkdirAll(filepath.Dir(path), 0o777)
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	total := int64(0)
+	got, err := read(dir, Options{Columns: FolderColumns, MaxField: 200, Progress: func(n int64) { total += n }})
+	want := []string{"0: alone|||cat.txt", "0: |cat|test|test/cat/a.txt", "0! the file has more than 200 bytes", "0: wuff|dog|train|train/dog/a.txt", "0: woof\xff|dog|train|train/dog/b.txt"}
+	if err != nil || strings.Join(got, "\n") != strings.Join(want, "\n") || total != 5+4+5+201 {
+		t.Errorf("%q, %v, %d bytes; want %q", got, err, total, want)
+	}
+	if _, err := read(t.TempDir(), Options{Columns: FolderColumns}); err == nil || !strings.Contains(err.Error(), "found none") {
+		t.Error(err)
+	}
+}
+
 func TestBadTables(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	for _, c := range []struct{ name, text, want string }{

@@ -1,0 +1,93 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// FolderColumns are those of a folder of files: what a file holds, the folder that it
+// is in, the one above that, and its path within the whole.
+var FolderColumns = []string{"content", "class", "split", "path"}
+
+// folderReader reads a folder of files, each of which is a row, in the order of their
+// paths: CLASS/FILE, or SPLIT/CLASS/FILE.
+type folderReader struct {
+	dir    string
+	files  []string // within dir
+	wanted []int
+	limit  int
+	report func(bytes int64)
+}
+
+func newFolder(dir string, o Options) (*folderReader, error) {
+	r := &folderReader{dir: dir, limit: o.MaxField, report: o.Progress}
+	var err error
+	if r.wanted, err = index(FolderColumns, o.Columns); err != nil {
+		return nil, err
+	}
+	err = fs.WalkDir(os.DirFS(dir), ".", func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case path != "." && strings.HasPrefix(entry.Name(), "."): // hidden
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+		case entry.Type().IsRegular():
+			r.files = append(r.files, path)
+		}
+		return nil
+	})
+	if err == nil && len(r.files) == 0 {
+		err = errors.New("expected files, in a folder for each class, found none")
+	}
+	return r, err
+}
+
+// Columns returns [FolderColumns].
+func (r *folderReader) Columns() []string { return FolderColumns }
+
+// Next returns the next file.
+func (r *folderReader) Next() (*Row, error) {
+	if len(r.files) == 0 {
+		return nil, io.EOF
+	}
+	path := r.files[0]
+	r.files = r.files[1:]
+	row := &Row{File: filepath.Join(r.dir, filepath.FromSlash(path))}
+	content, err := r.read(row.File)
+	if err != nil {
+		row.Err = err
+		return row, nil
+	}
+	folders := strings.Split(path, "/")
+	all := []string{string(content), "", "", path}
+	for i := 1; i <= 2 && i < len(folders); i++ {
+		all[i] = folders[len(folders)-1-i]
+	}
+	for _, at := range r.wanted {
+		row.Values = append(row.Values, Value{Text: all[at]})
+	}
+	return row, nil
+}
+
+func (r *folderReader) read(path string) ([]byte, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	content, err := io.ReadAll(io.LimitReader(counter{file, r.report}, int64(r.limit)+1))
+	if err == nil && len(content) > r.limit {
+		err = fmt.Errorf("the file has more than %d bytes", r.limit)
+	}
+	return content, err
+}
+
+// Close does nothing: no file stays open.
+func (r *folderReader) Close() error { return nil }

@@ -1,0 +1,77 @@
+package tokenizers
+
+import (
+	"encoding/binary"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// wav is a file of samples, which are written as they are.
+func wav(kind, channels, bits int, samples ...any) string {
+	var data, out []byte
+	for _, s := range samples {
+		data, _ = binary.Append(data, binary.LittleEndian, s)
+	}
+	out = append(out, "RIFF\x00\x00\x00\x00WAVELIST\x03\x00\x00\x00abc\x00fmt \x10\x00\x00\x00"...)
+	out, _ = binary.Append(out, binary.LittleEndian, []uint16{uint16(kind), uint16(channels)})
+	out, _ = binary.Append(out, binary.LittleEndian, []uint32{8000, 0})
+	out, _ = binary.Append(out, binary.LittleEndian, []uint16{0, uint16(bits)})
+	out = append(out, "data"...)
+	out = binary.LittleEndian.AppendUint32(out, uint32(len(data)))
+	return string(out) + string(data)
+}
+
+func TestMuLaw(t *testing.T) {
+	want := []int32{128, 0, 255, 239}
+	for name, text := range map[string]string{
+		"16 bits":  wav(1, 1, 16, int16(0), int16(math.MinInt16), int16(math.MaxInt16), int16(1<<14)),
+		"8 bits":   wav(1, 1, 8, []byte{128, 0, 255, 192}),
+		"24 bits":  wav(1, 1, 24, []byte{0, 0, 0, 0, 0, 0x80, 0xff, 0xff, 0x7f, 0, 0, 0x40}),
+		"32 bits":  wav(1, 1, 32, int32(0), int32(math.MinInt32), int32(math.MaxInt32), int32(1<<30)),
+		"floats":   wav(3, 1, 32, float32(0), float32(-1.5), float32(1), float32(0.5)),
+		"channels": wav(3, 2, 32, float32(0.25), float32(-0.25), float32(-1), float32(-1), float32(1), float32(1), float32(0), float32(1)),
+	} {
+		got, err := MuLaw{}.Encode(text)
+		if err != nil || !slices.Equal(got, want) {
+			t.Errorf("%s: %v, %v; want %v", name, got, err, want)
+		}
+	}
+	if got := (MuLaw{}).Decode(want); got != "128 0 255 239" {
+		t.Errorf("Decode = %q", got)
+	}
+	one := wav(1, 1, 16, int16(0))
+	for text, want := range map[string]string{
+		"":       "expected a WAV file",
+		"text":   `expected a WAV file, which begins with RIFF and WAVE, found "text"`,
+		one[:24]: "there are no samples", one[:40]: `its part "fmt " should have 16 bytes, it has 8`,
+		one[:len(one)-1]:                        `its part "data" should have 2 bytes, it has 1`,
+		strings.Replace(one, "fmt ", "FMT ", 1): "its format is not told before its samples",
+		wav(1, 1, 12, int16(0)):                 "found kind 1 of 12 bits",
+		wav(85, 1, 16, int16(0)):                "found kind 85 of 16 bits",
+		wav(1, 0, 16, int16(0)):                 "0 channels",
+		wav(3, 1, 32, float32(math.NaN())):      "sample 0 is no number",
+	} {
+		if _, err := (MuLaw{}).Encode(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.20q: %v, want %q", text, err, want)
+		}
+	}
+	unknown := []byte(one)
+	copy(unknown[len(unknown)-6:], "\xff\xff\xff\xff")
+	if got, err := (MuLaw{}).Encode(string(unknown)); err != nil || len(got) != 1 {
+		t.Errorf("of unknown length: %v, %v", got, err)
+	}
+}
+
+// FuzzWAV: whatever a file holds, there is an error or ids of the vocabulary.
+func FuzzWAV(f *testing.F) {
+	f.Add(wav(1, 1, 16, int16(1)))
+	f.Add(wav(3, 2, 32, float32(1), float32(2)))
+	f.Fuzz(func(t *testing.T, text string) {
+		tokens, err := MuLaw{}.Encode(text)
+		if err == nil && len(tokens) > 0 && (slices.Min(tokens) < 0 || slices.Max(tokens) > 255) {
+			t.Fatalf("ids %d to %d", slices.Min(tokens), slices.Max(tokens))
+		}
+	})
+}

@@ -1,0 +1,107 @@
+package tokenizers
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// sound is what a WAV file holds: the mean of its channels, from −1 to 1.
+type sound struct {
+	rate    int // samples a second
+	samples []float32
+}
+
+// Kinds of samples in a WAV file.
+const (
+	wavInteger    = 1
+	wavFloat      = 3
+	wavExtensible = 0xFFFE // the kind is further on
+)
+
+// unknownLength is what a program writes that does not know how much will come.
+const unknownLength = math.MaxUint32
+
+// readWAV reads a file of RIFF's kind WAVE, with samples of 8, 16, 24 or 32 bits, or of
+// 32-bit floating point.
+func readWAV(text string) (*sound, error) {
+	if len(text) < 12 || text[:4] != "RIFF" || text[8:12] != "WAVE" {
+		return nil, fmt.Errorf("expected a WAV file, which begins with RIFF and WAVE, found %.12q", text)
+	}
+	rest := text[12:]
+	var format string
+	for len(rest) >= 8 {
+		kind, length := rest[:4], uint64(binary.LittleEndian.Uint32([]byte(rest[4:8])))
+		rest = rest[8:]
+		if kind == "data" && length == unknownLength {
+			length = uint64(len(rest))
+		}
+		if length > uint64(len(rest)) {
+			return nil, fmt.Errorf("WAV: its part %q should have %d bytes, it has %d", kind, length, len(rest))
+		}
+		switch kind {
+		case "fmt ":
+			format = rest[:length]
+		case "data":
+			return decodeWAV(format, rest[:length])
+		}
+		rest = rest[min(uint64(len(rest)), length+length%2):]
+	}
+	return nil, errors.New("WAV: there are no samples")
+}
+
+// decodeWAV turns the bytes of samples into numbers.
+func decodeWAV(format, data string) (*sound, error) {
+	if len(format) < 16 {
+		return nil, errors.New("WAV: its format is not told before its samples")
+	}
+	f := []byte(format)
+	kind, channels := int(binary.LittleEndian.Uint16(f)), int(binary.LittleEndian.Uint16(f[2:]))
+	rate, bits := int(binary.LittleEndian.Uint32(f[4:])), int(binary.LittleEndian.Uint16(f[14:]))
+	if kind == wavExtensible && len(f) >= 26 {
+		kind = int(binary.LittleEndian.Uint16(f[24:]))
+	}
+	sample := sampleOf(kind, bits)
+	if sample == nil || channels < 1 || channels > 64 || rate < 1 {
+		return nil, fmt.Errorf("WAV: expected integers of 8, 16, 24 or 32 bits or floats of 32, found kind %d of %d bits, %d channels at %d a second", kind, bits, channels, rate)
+	}
+	size := bits / 8
+	s := &sound{rate: rate, samples: make([]float32, len(data)/(size*channels))}
+	for i := range s.samples {
+		sum := 0.0
+		for range channels {
+			sum += sample(data[:size])
+			data = data[size:]
+		}
+		x := sum / float64(channels)
+		if math.IsNaN(x) {
+			return nil, fmt.Errorf("WAV: sample %d is no number", i)
+		}
+		s.samples[i] = float32(min(1, max(-1, x)))
+	}
+	return s, nil
+}
+
+// sampleOf reads a sample of a kind, nil if it is not known.
+func sampleOf(kind, bits int) func(b string) float64 {
+	switch {
+	case kind == wavInteger && bits == 8:
+		return func(b string) float64 { return (float64(b[0]) - 128) / 128 }
+	case kind == wavInteger && bits == 16:
+		return func(b string) float64 { return float64(int16(uint16(b[0])|uint16(b[1])<<8)) / (1 << 15) }
+	case kind == wavInteger && bits == 24:
+		return func(b string) float64 {
+			return float64(int32(uint32(b[0])<<8|uint32(b[1])<<16|uint32(b[2])<<24)) / (1 << 31)
+		}
+	case kind == wavInteger && bits == 32:
+		return func(b string) float64 { return float64(int32(word(b))) / (1 << 31) }
+	case kind == wavFloat && bits == 32:
+		return func(b string) float64 { return float64(math.Float32frombits(word(b))) }
+	}
+	return nil
+}
+
+func word(b string) uint32 {
+	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+}
