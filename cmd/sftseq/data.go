@@ -17,7 +17,7 @@ func dataCommand() *cli.Command {
 		Description: `A data set is a directory of Arrow files (train.arrow, val.arrow, test.arrow)
 and dataset.json, which is written last: where it is missing the data set is
 incomplete.`,
-		Subcommands: []*cli.Command{dataGenerateCommand(), dataConvertCommand(), dataInfoCommand()},
+		Subcommands: []*cli.Command{dataGenerateCommand(), dataConvertCommand(), dataInfoCommand(), dataHeadCommand(), dataStatsCommand()},
 	}
 }
 

@@ -147,3 +147,55 @@ func TestProgressLines(t *testing.T) {
 		t.Errorf("%q, expected %q", out.String(), want)
 	}
 }
+
+// TestDataHead: what it prints is what predict reads.
+func TestDataHead(t *testing.T) {
+	dir := generated(t)
+	text, tokens := mustRunData(t, "head", "-n", "3", "--split", "test", dir), mustRunData(t, "head", "-n", "3", "--tokens", filepath.Join(dir, "test.arrow"))
+	if strings.Count(text, "\n") != 3 || strings.Count(tokens, "\n") != 3 {
+		t.Fatalf("%s\n%s", text, tokens)
+	}
+	status, a, errs := program(strings.NewReader(text), "predict", "--model", golden("pre"))
+	if _, b, _ := program(strings.NewReader(tokens), "predict", "--model", golden("pre")); status != 0 || a != b || !strings.Contains(a, `"logits"`) {
+		t.Errorf("status %d, %s\n%s\n%s", status, errs, a, b)
+	}
+	if out := mustRunData(t, "head", "--rows", "1000", dir); strings.Count(out, "\n") != 40 {
+		t.Errorf("%d rows of 40", strings.Count(out, "\n"))
+	}
+	if _, err := runData("head", "--split", "no", dir); err == nil || !strings.Contains(err.Error(), "expected one of train, val, test") {
+		t.Error(err)
+	}
+}
+
+func TestDataStats(t *testing.T) {
+	dir := generated(t)
+	picture := filepath.Join(t.TempDir(), "lengths.png")
+	out := mustRunData(t, "stats", "--plot", picture, dir)
+	if !strings.Contains(out, "rows                      40              20              10\n") || !strings.Contains(out, "label 0") {
+		t.Error(out)
+	}
+	if text, err := os.ReadFile(picture); err != nil || !bytes.HasPrefix(text, []byte("\x89PNG")) {
+		t.Errorf("%.10q, %v", text, err)
+	}
+	var all []splitStats
+	if err := json.Unmarshal([]byte(mustRunData(t, "stats", "--json", dir)), &all); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range all {
+		rows, last := int64(0), int64(0)
+		for _, b := range s.Histogram {
+			if b.From < last || b.To <= b.From {
+				t.Errorf("%s: %v", s.Name, s.Histogram)
+			}
+			rows, last = rows+b.Rows, b.To
+		}
+		if rows != s.Rows || s.Histogram[0].From > s.Lengths.Min || last <= s.Lengths.Max {
+			t.Errorf("%s: %+v", s.Name, s)
+		}
+	}
+	for length := int64(1); length < 1<<20; length += 1 + length/50 {
+		if at := binOf(length); binEdges[at] > length || binEdges[at+1] <= length {
+			t.Fatalf("length %d is in the bin from %d to %d", length, binEdges[at], binEdges[at+1])
+		}
+	}
+}

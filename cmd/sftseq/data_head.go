@@ -1,0 +1,108 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+	"os"
+
+	"github.com/urfave/cli/v2"
+
+	"sftseq/seq"
+	"sftseq/tokenizers"
+)
+
+func dataHeadCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "head",
+		Usage:     "print the first rows as JSON lines",
+		ArgsUsage: "FILE|DIR",
+		UsageText: "sftseq data head [--rows N] [--split NAME] [--tokens] FILE|DIR\n\nExample: sftseq data head --rows 3 --tokens data/reviews | sftseq predict --model runs/reviews",
+		Description: `Prints the first rows of an Arrow file or stream of sequences (- is standard input), or
+of a split of a data set, as predict reads them: with text where the tokenizer can say
+it, or with token ids.`,
+		Flags: []cli.Flag{
+			&cli.IntFlag{Name: "rows", Aliases: []string{"n"}, Value: 10, Usage: "print `N` rows"},
+			&cli.StringFlag{Name: "split", Value: "train", Usage: "of a data set, the split `NAME`"},
+			&cli.BoolFlag{Name: "tokens", Usage: "as token ids, which are exact"},
+		},
+		Action: dataHead,
+	}
+}
+
+// headRow is a row as predict reads it.
+type headRow struct {
+	ID      int64   `json:"id"`
+	Text    string  `json:"text,omitempty"`
+	TextA   string  `json:"text_a,omitempty"`
+	TextB   string  `json:"text_b,omitempty"`
+	Tokens  []int32 `json:"tokens,omitempty"`
+	TokensA []int32 `json:"tokens_a,omitempty"`
+	TokensB []int32 `json:"tokens_b,omitempty"`
+	Label   string  `json:"label,omitempty"`
+}
+
+func dataHead(c *cli.Context) error {
+	if c.NArg() != 1 {
+		return usage(c, "expected one FILE or DIR, found %d arguments (flags come before it)", c.NArg())
+	}
+	if c.Int("rows") < 0 {
+		return usage(c, "--rows %d, expected 0 or more", c.Int("rows"))
+	}
+	path := c.Args().First()
+	if info, err := os.Stat(path); path != "-" && err == nil && info.IsDir() {
+		d, err := seq.OpenDataset(path)
+		if err != nil {
+			return err
+		}
+		if path, err = d.Path(c.String("split")); err != nil {
+			return err
+		}
+	}
+	r, err := seq.Open(path)
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	var tokenizer tokenizers.Tokenizer // nil where rows are shown as ids
+	if spec := r.Spec(); !c.Bool("tokens") && spec.Tokenizer != nil {
+		if tokenizer, err = tokenizers.New(spec.Tokenizer); err != nil {
+			return err
+		}
+	}
+	out := json.NewEncoder(c.App.Writer)
+	out.SetEscapeHTML(false)
+	for left := c.Int("rows"); left > 0; {
+		rows, err := r.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for i := 0; i < rows.Len() && left > 0; i++ {
+			if err := out.Encode(newHeadRow(r.Spec(), rows.Example(i), tokenizer)); err != nil {
+				return err
+			}
+			left--
+		}
+	}
+	return nil
+}
+
+func newHeadRow(spec *seq.Spec, e seq.Example, tokenizer tokenizers.Tokenizer) headRow {
+	row := headRow{ID: int64(e.Index)}
+	if e.Label != seq.NoLabel {
+		row.Label = seq.LabelName(spec.LabelNames, e.Label)
+	}
+	switch {
+	case tokenizer != nil && spec.Pair():
+		row.TextA, row.TextB = tokenizer.Decode(e.A), tokenizer.Decode(e.B)
+	case tokenizer != nil:
+		row.Text = tokenizer.Decode(e.A)
+	case spec.Pair():
+		row.TokensA, row.TokensB = e.A, e.B
+	default:
+		row.Tokens = e.A
+	}
+	return row
+}
