@@ -31,11 +31,13 @@ type Tokenizer interface {
 // known lists the tokenizers by their type. Each reads its JSON: what it does not know
 // there is an error.
 var known = map[string]func(spec json.RawMessage) (Tokenizer, error){
-	"byte":    plain(Byte{}),
-	"dna":     newDNA,
-	"listops": plain(ListOps{}),
-	"mulaw":   plain(MuLaw{}),
-	"pixel":   plain(Pixel{}),
+	"audio-vq": newAudioVQ,
+	"byte":     plain(Byte{}),
+	"dna":      newDNA,
+	"listops":  plain(ListOps{}),
+	"mulaw":    plain(MuLaw{}),
+	"pixel":    plain(Pixel{}),
+	"words":    newWords,
 }
 
 // plain is a tokenizer whose JSON has the key "type" and no other.

@@ -94,7 +94,7 @@ func customFlags() []cli.Flag {
 		&cli.StringFlag{Name: "pair", Usage: "two columns of text, `A,B`, that are compared"},
 		&cli.StringFlag{Name: "label", Usage: "`COLUMN` of the class"},
 		&cli.StringFlag{Name: "labels", Usage: "the classes, `NAME,NAME,…`, in their order; others are left out", DefaultText: "those that are found, sorted"},
-		&cli.StringFlag{Name: "tokenizer", Value: "byte", Usage: "`NAME` of what makes tokens of text: " + strings.Join(tokenizers.Types(), ", ") + "; dna:6 is of 6 bases"},
+		&cli.StringFlag{Name: "tokenizer", Value: "byte", Usage: "`NAME` of what makes tokens of text: " + strings.Join(tokenizers.Types(), ", ") + "; dna:6 is of 6 bases, words:20000 of as many words"},
 		&cli.IntFlag{Name: "vocab", Usage: "`N` token ids, with --tokens: all are below it"},
 		&cli.StringFlag{Name: "split", Value: "0.9,0.05,0.05", Usage: "parts for `TRAIN,VAL,TEST`"},
 		&cli.StringFlag{Name: "split-column", Usage: "`COLUMN` that says which split a row is in"},
@@ -122,6 +122,9 @@ func convertCustom(c *cli.Context) error {
 		if path != table.StandardInput {
 			total += lra.SizeBelow(path)
 		}
+	}
+	if learner, err := tokenizers.NewLearner(o.Tokenizer); err == nil && learner != nil {
+		total *= 2 // it is read to learn from, and then again
 	}
 	bar := newProgress(total, "converting", "bytes")
 	o.Progress = bar.Add
@@ -207,7 +210,7 @@ func areFolders(paths []string) bool {
 	return true
 }
 
-// parseTokenizer makes a tokenizer's JSON of its name, such as byte or dna:6.
+// parseTokenizer makes a tokenizer's JSON of its name, such as byte, dna:6 or words:20000.
 func parseTokenizer(text string) ([]byte, error) {
 	spec := map[string]any{}
 	name, k, ok := strings.Cut(text, ":")
@@ -217,13 +220,18 @@ func parseTokenizer(text string) ([]byte, error) {
 		if err != nil {
 			return nil, fmt.Errorf("expected a number behind the colon, found %q", k)
 		}
-		spec["k"] = n
+		if spec["vocab"] = n; name == "dna" {
+			spec = map[string]any{"type": name, "k": n}
+		}
 	}
 	out, err := json.Marshal(spec)
 	if err != nil {
 		return nil, err
 	}
-	_, err = tokenizers.New(out)
+	learner, err := tokenizers.NewLearner(out)
+	if learner == nil && err == nil {
+		_, err = tokenizers.New(out)
+	}
 	return out, err
 }
 

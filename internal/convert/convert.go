@@ -33,7 +33,7 @@ type Options struct {
 	Label  string   // column; "" if there are no labels
 	Labels []string // names of the labels, in their order; nil for what there is, sorted
 
-	Tokenizer []byte // JSON, of text
+	Tokenizer []byte // JSON, of text; one that is learned reads the files twice
 	Vocab     int    // of tokens
 
 	Shares      []Share // of the rows; nil for [DefaultShares]
@@ -62,6 +62,12 @@ var DefaultShares = []Share{{"train", 0.9}, {"val", 0.05}, {"test", 0.05}}
 func Convert(ctx context.Context, o Options) (*seq.Dataset, *Skipped, error) {
 	c := &converter{options: o, skipped: newSkipped()}
 	if err := c.prepare(); err != nil {
+		return nil, c.skipped, err
+	}
+	if err := c.readTokens(ctx); err != nil {
+		return nil, c.skipped, err
+	}
+	if err := os.MkdirAll(o.To, 0o777); err != nil {
 		return nil, c.skipped, err
 	}
 	spool, err := os.MkdirTemp(o.To, ".spool-")
@@ -120,8 +126,8 @@ func (c *converter) prepare() error {
 	default:
 		c.columns = append(c.columns, o.Text+o.Tokens) // one of them is empty
 	}
-	if err := c.readTokens(); err != nil {
-		return err
+	if o.Tokens != "" && o.Vocab < 1 {
+		return errors.New("tokens need the size of their vocabulary")
 	}
 	for _, name := range []string{o.Label, o.SplitColumn} {
 		if name != "" {
@@ -150,7 +156,7 @@ func (c *converter) prepare() error {
 			return err
 		}
 	}
-	return os.MkdirAll(o.To, 0o777)
+	return nil
 }
 
 // table is how tables are read.
@@ -159,16 +165,19 @@ func (c *converter) table(progress func(bytes int64)) table.Options {
 }
 
 // readTokens decides what tokens are.
-func (c *converter) readTokens() error {
+func (c *converter) readTokens(ctx context.Context) error {
 	o := &c.options
 	if o.Tokens != "" {
-		if o.Vocab < 1 {
-			return errors.New("tokens need the size of their vocabulary")
-		}
 		c.spec.VocabSize = o.Vocab
 		return nil
 	}
-	var err error
+	learner, err := tokenizers.NewLearner(o.Tokenizer)
+	if err == nil && learner != nil {
+		err = c.learn(ctx, learner)
+	}
+	if err != nil {
+		return err
+	}
 	if c.tokenizer, err = tokenizers.New(o.Tokenizer); err != nil {
 		return err
 	}
@@ -178,15 +187,10 @@ func (c *converter) readTokens() error {
 
 // example turns a row into tokens. Its label is a number of c.labels.
 func (c *converter) example(row *table.Row) (e seq.Example, split string, why *reason) {
-	o := &c.options
 	if row.Err != nil {
 		return e, "", because("the row cannot be read", row.Err)
 	}
-	texts := row.Values[:1]
-	if o.Pair != nil {
-		texts = row.Values[:2]
-	}
-	for i, v := range texts {
+	for i, v := range c.texts(row) {
 		tokens, why := c.tokens(v)
 		if why != nil {
 			return e, "", why
@@ -197,25 +201,39 @@ func (c *converter) example(row *table.Row) (e seq.Example, split string, why *r
 			e.A = tokens
 		}
 	}
-	rest := row.Values[len(texts):]
-	var label table.Value
-	if o.Label != "" {
-		label, rest = rest[0], rest[1:]
-	}
-	split = shareOf(o.Shares, o.Seed, texts[firstText])
-	if o.SplitColumn != "" {
-		if split = splitOf(rest[0].Text); !validSplit(split) {
-			return e, "", because("no split", fmt.Errorf("expected a name such as train, found %.40q", split))
-		}
-		if split == "train" {
-			split = shareOf([]Share{{"val", o.Val}, {"train", 1 - o.Val}}, o.Seed, texts[firstText])
-		}
+	if split, why = c.split(row); why != nil {
+		return e, "", why
 	}
 	e.Label = seq.NoLabel
-	if o.Label != "" {
-		e.Label, why = c.label(label) // the last: what is left out has no class
+	if c.options.Label != "" {
+		e.Label, why = c.label(row.Values[len(c.texts(row))]) // the last: what is left out has no class
 	}
 	return e, split, why
+}
+
+// texts are the first values of a row: one text, or the two of a pair.
+func (c *converter) texts(row *table.Row) []table.Value {
+	if c.options.Pair != nil {
+		return row.Values[:2]
+	}
+	return row.Values[:1]
+}
+
+// split is the one that a row is in.
+func (c *converter) split(row *table.Row) (string, *reason) {
+	o, first := &c.options, row.Values[firstText]
+	if o.SplitColumn == "" {
+		return shareOf(o.Shares, o.Seed, first), nil
+	}
+	name := row.Values[len(row.Values)-1].Text
+	split := splitOf(name)
+	if !validSplit(split) {
+		return "", because("no split", fmt.Errorf("expected a name such as train, found %.40q", name))
+	}
+	if split == "train" {
+		split = shareOf([]Share{{"val", o.Val}, {"train", 1 - o.Val}}, o.Seed, first)
+	}
+	return split, nil
 }
 
 // tokens are those of a value.

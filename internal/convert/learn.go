@@ -1,0 +1,56 @@
+package convert
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"sftseq/internal/table"
+	"sftseq/tokenizers"
+)
+
+// learn reads the rows of the training split for a tokenizer that is learned from them.
+// They are read again when it is there.
+func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error {
+	for _, path := range c.options.From {
+		if path == table.StandardInput {
+			return errors.New("the tokenizer is learned from the rows, which are then read again: standard input can be read once only")
+		}
+		if err := c.learnFile(ctx, learner, path); err != nil {
+			return err
+		}
+	}
+	spec, err := learner.Learn()
+	if err != nil {
+		return fmt.Errorf("tokenizer: %w", err)
+	}
+	c.options.Tokenizer = spec
+	return nil
+}
+
+func (c *converter) learnFile(ctx context.Context, learner tokenizers.Learner, path string) error {
+	t, err := table.Open(path, c.table(c.options.Progress))
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	for ctx.Err() == nil {
+		row, err := t.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if row.Err != nil {
+			continue
+		}
+		if split, why := c.split(row); why == nil && split == "train" {
+			for _, v := range c.texts(row) {
+				learner.Add(v.Text)
+			}
+		}
+	}
+	return ctx.Err()
+}

@@ -1,0 +1,108 @@
+package tokenizers
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+)
+
+// audioLearner finds the spectra of a codebook by k-means (Lloyd) on some of those that
+// it is given, which are drawn evenly from all (reservoir sampling).
+type audioLearner struct {
+	codes  int
+	rate   int // of the first sound; others are passed over
+	random *rand.Rand
+	sample []float32
+	seen   int // spectra
+}
+
+// What is learned from, and how long.
+const (
+	audioSample     = 1 << 16 // spectra
+	audioIterations = 20
+)
+
+// newAudioLearner reads {"type": "audio-vq", "vocab": 256}.
+func newAudioLearner(spec json.RawMessage) (Learner, error) {
+	config := struct {
+		Type  string `json:"type"`
+		Vocab int    `json:"vocab"`
+	}{Vocab: audioCodes}
+	if err := decode(spec, &config); err != nil {
+		return nil, err
+	}
+	if config.Vocab < 2 || config.Vocab > 4096 {
+		return nil, fmt.Errorf("tokenizer audio-vq: vocab: expected 2 to 4096, found %d", config.Vocab)
+	}
+	return &audioLearner{codes: config.Vocab, random: rand.New(rand.NewPCG(1, uint64(config.Vocab)))}, nil
+}
+
+// Add takes in the spectra of a WAV file.
+func (l *audioLearner) Add(text string) {
+	s, err := readWAV(text)
+	if err != nil || l.rate != 0 && s.rate != l.rate {
+		return
+	}
+	l.rate = s.rate
+	spectra := spectraOf(s, audioBands)
+	for ; len(spectra) > 0; spectra = spectra[audioBands:] {
+		l.seen++
+		if l.seen <= audioSample {
+			l.sample = append(l.sample, spectra[:audioBands]...)
+		} else if at := l.random.IntN(l.seen); at < audioSample {
+			copy(l.sample[at*audioBands:], spectra[:audioBands])
+		}
+	}
+}
+
+// Learn finds the codebook.
+func (l *audioLearner) Learn() (json.RawMessage, error) {
+	n := len(l.sample) / audioBands
+	if n == 0 {
+		return nil, errNothingLearned
+	}
+	if l.rate < 1000 {
+		return nil, fmt.Errorf("expected sound of at least 1000 samples a second, found %d", l.rate)
+	}
+	codebook := l.beginnings(min(l.codes, n))
+	sums, counts := make([]float64, len(codebook)), make([]int, len(codebook)/audioBands)
+	for range audioIterations {
+		clear(sums)
+		clear(counts)
+		for i := range n {
+			spectrum := l.sample[i*audioBands : (i+1)*audioBands]
+			at := nearest(codebook, spectrum)
+			counts[at]++
+			for k, v := range spectrum {
+				sums[at*audioBands+k] += float64(v)
+			}
+		}
+		for at, count := range counts {
+			for k := range audioBands {
+				i := at*audioBands + k
+				if count > 0 {
+					codebook[i] = float32(sums[i] / float64(count))
+				} else { // nobody is near: begin elsewhere
+					codebook[i] = l.sample[(at*7919%n)*audioBands+k]
+				}
+			}
+		}
+	}
+	var bytes []byte
+	for _, v := range codebook {
+		bytes = binary.LittleEndian.AppendUint32(bytes, math.Float32bits(v))
+	}
+	return json.Marshal(audioSpec{"audio-vq", l.rate, audioBands, base64.StdEncoding.EncodeToString(bytes)})
+}
+
+// beginnings are different spectra of the sample.
+func (l *audioLearner) beginnings(codes int) []float32 {
+	codebook := make([]float32, 0, codes*audioBands)
+	for _, at := range l.random.Perm(len(l.sample) / audioBands)[:codes] {
+		codebook = append(codebook, l.sample[at*audioBands:(at+1)*audioBands]...)
+	}
+	return codebook
+}

@@ -1,0 +1,186 @@
+package tokenizers
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func learned(t *testing.T, spec string, texts ...string) Tokenizer {
+	t.Helper()
+	l, err := NewLearner(json.RawMessage(spec))
+	if err != nil || l == nil {
+		t.Fatalf("%s: %v, %v", spec, l, err)
+	}
+	for _, text := range texts {
+		l.Add(text)
+	}
+	text, err := l.Learn()
+	if err != nil {
+		t.Fatal(err)
+	}
+	tok, err := New(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again, err := NewLearner(text); again != nil || err != nil {
+		t.Errorf("what is learned is to be learned again: %v, %v", again, err)
+	}
+	return tok
+}
+
+func TestWords(t *testing.T) {
+	tok := learned(t, `{"type":"words","vocab":5}`, "The cat, the DOG; the été.", "the cat\nsat on the mat, été", strings.Repeat("x", 65))
+	// the 5, été 2, "," 2, cat 2 and then one of those that are there once
+	want := []int32{2, 4, 3, 1, 5}
+	got, err := tok.Encode("THE cat , bird ÉTÉ")
+	if err != nil || !slices.Equal(got, want) || tok.VocabSize() != 7 || *tok.PadID() != 0 {
+		t.Errorf("%v, %v; want %v; vocabulary %d: %s", got, err, want, tok.VocabSize(), tok.Decode([]int32{0, 1, 2, 3, 4, 5, 6, 7}))
+	}
+	if back := tok.Decode(got); back != "the cat , <unknown> été" {
+		t.Errorf("Decode = %q", back)
+	}
+	if got, _ := tok.Encode(" \n"); len(got) != 0 {
+		t.Errorf("of nothing %v", got)
+	}
+	for spec, want := range map[string]string{
+		`{"type":"words"}`:                         "expected a vocabulary of 1 to 50000 words, found 0; it is learned",
+		`{"type":"words","words":[]}`:              "found 0",
+		`{"type":"words","words":["a","a"]}`:       `"a" is there twice`,
+		`{"type":"words","words":"a"}`:             "expected an object",
+		`{"type":"words","words":["a"],"vocab":5}`: "unknown field",
+	} {
+		if _, err := New(json.RawMessage(spec)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", spec, err, want)
+		}
+	}
+	for _, spec := range []string{`{"type":"words","vocab":0}`, `{"type":"words","vocab":100000}`, `{"type":"words","size":5}`, `{"type":`} {
+		if _, err := NewLearner(json.RawMessage(spec)); err == nil {
+			t.Errorf("%s is accepted", spec)
+		}
+	}
+}
+
+// tone is a WAV file of a second of a frequency.
+func tone(rate int, hertz float64) string {
+	samples := make([]any, rate)
+	for i := range samples {
+		samples[i] = int16(10000 * math.Sin(2*math.Pi*hertz*float64(i)/float64(rate)))
+	}
+	text := []byte(wav(1, 1, 16, samples...))
+	at := strings.Index(string(text), "fmt ") + 12
+	text[at], text[at+1] = byte(rate), byte(rate>>8)
+	return string(text)
+}
+
+// TestAudioVQ: sounds that differ have different tokens, of the same one the same,
+// however loud it is; half of one and half of another have both.
+func TestAudioVQ(t *testing.T) {
+	const rate = 8000
+	half := func(a, b string) string { // the first half of one, the second of the other
+		head := strings.Index(a, "data") + 8
+		return a[:head+rate] + b[head+rate:]
+	}
+	var sounds []string
+	for _, hertz := range []float64{200, 500, 1200, 3000} {
+		for _, other := range []float64{300, 800, 2000} {
+			sounds = append(sounds, half(tone(rate, hertz), tone(rate, other)))
+		}
+	}
+	tok := learned(t, `{"type":"audio-vq","vocab":16}`, sounds...)
+	if tok.VocabSize() != 16 || tok.PadID() != nil {
+		t.Errorf("vocabulary %d", tok.VocabSize())
+	}
+	seen := map[string]bool{}
+	for i, s := range sounds {
+		got, err := tok.Encode(s)
+		if err != nil || len(got) != 98 { // 1 + (8000 − 200)/80
+			t.Fatalf("%d tokens, %v", len(got), err)
+		}
+		if first, second := got[10], got[80]; first == second || slices.Max(got[5:45]) != slices.Min(got[5:45]) {
+			t.Errorf("sound %d: %v", i, got)
+		}
+		seen[fmt.Sprint(got[10], got[80])] = true
+	}
+	if len(seen) < len(sounds)-1 {
+		t.Errorf("%d of %d sounds can be told apart", len(seen), len(sounds))
+	}
+	if _, err := tok.Encode(tone(16000, 100)); err == nil || !strings.Contains(err.Error(), "expected 8000 samples a second, found 16000") {
+		t.Error(err)
+	}
+	if got, err := tok.Encode(wav(1, 1, 16, int16(1))); err != nil || len(got) != 1 {
+		t.Errorf("a sample: %v, %v", got, err)
+	}
+	if got, err := tok.Encode(wav(1, 1, 16)); err != nil || len(got) != 0 {
+		t.Errorf("no sample: %v, %v", got, err)
+	}
+	a, b := learned(t, `{"type":"audio-vq","vocab":16}`, sounds...), tok
+	if x, y := a.(*AudioVQ).codebook, b.(*AudioVQ).codebook; !slices.Equal(x, y) {
+		t.Error("the same sounds give another codebook")
+	}
+	for spec, want := range map[string]string{
+		`{"type":"audio-vq"}`: "expected a rate from 1000",
+		`{"type":"audio-vq","rate":8000,"bands":1,"codebook":"x"}`:        "expected base64",
+		`{"type":"audio-vq","rate":8000,"bands":1,"codebook":""}`:         "found 0 bytes; it is learned",
+		`{"type":"audio-vq","rate":8000,"bands":2,"codebook":"AAAAAA=="}`: "expected spectra of 2 bands, found 4 bytes",
+		`{"type":"audio-vq","rate":8000,"bands":1,"codebook":"AADAfw=="}`: "number 0 is NaN",
+		`{"type":"audio-vq","rate":8000,"bands":0,"codebook":"AAAAAA=="}`: "1 to 256 bands",
+	} {
+		if _, err := New(json.RawMessage(spec)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", spec, err, want)
+		}
+	}
+	l, err := NewLearner(json.RawMessage(`{"type":"audio-vq"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Add("no sound")
+	if _, err := l.Learn(); err != errNothingLearned {
+		t.Error(err)
+	}
+}
+
+// TestSpectra: a tone's power is in the band of its frequency.
+func TestSpectra(t *testing.T) {
+	filters := melFilters(audioBands, 256, 8000)
+	for b, f := range filters {
+		sum := 0.0
+		for _, w := range f.weights {
+			sum += w
+		}
+		if f.first < 0 || f.first+len(f.weights) > 129 || sum <= 0 {
+			t.Errorf("band %d: from %d, %v", b, f.first, f.weights)
+		}
+	}
+	// Of two tones one after the other, the mean of which is 0, each has more in its own band.
+	text := tone(8000, 440)
+	other := tone(8000, 2500)
+	head := strings.Index(text, "data") + 8
+	s, err := readWAV(text[:head+8000] + other[head+8000:])
+	if err != nil {
+		t.Fatal(err)
+	}
+	spectra := spectraOf(s, audioBands)
+	loudest := func(frame int) int {
+		x := spectra[frame*audioBands : (frame+1)*audioBands]
+		return slices.Index(x, slices.Max(x))
+	}
+	band := func(hertz float64) int {
+		at := int(math.Round(hertz * 256 / 8000))
+		best, most := 0, 0.0
+		for b, f := range filters {
+			if i := at - f.first; i >= 0 && i < len(f.weights) && f.weights[i] > most {
+				best, most = b, f.weights[i]
+			}
+		}
+		return best
+	}
+	if a, b := loudest(20), loudest(80); abs(a-band(440)) > 1 || abs(b-band(2500)) > 1 {
+		t.Errorf("bands %d and %d, want %d and %d", a, b, band(440), band(2500))
+	}
+}
+
+func abs(n int) int { return max(n, -n) }

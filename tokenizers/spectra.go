@@ -1,0 +1,77 @@
+package tokenizers
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/dsp/fourier"
+)
+
+// spectraOf is a spectrum of a number of bands for every 10 ms of a sound, one behind the
+// other; a sound that is shorter than a window has one.
+func spectraOf(s *sound, bands int) []float32 {
+	window, hop := int(frameWindow*float64(s.rate)), int(frameSeconds*float64(s.rate))
+	if len(s.samples) == 0 {
+		return nil
+	}
+	frames := 1 + max(0, len(s.samples)-window)/hop
+	size := 1
+	for size < window {
+		size *= 2
+	}
+	fft := fourier.NewFFT(size)
+	filters := melFilters(bands, size, s.rate)
+	line, spectrum := make([]float64, size), make([]complex128, size/2+1)
+	out := make([]float32, 0, frames*bands)
+	mean := make([]float64, bands)
+	for f := range frames {
+		clear(line)
+		for i := 0; i < window && f*hop+i < len(s.samples); i++ {
+			line[i] = float64(s.samples[f*hop+i]) * (0.5 - 0.5*math.Cos(2*math.Pi*(float64(i)+0.5)/float64(window)))
+		}
+		fft.Coefficients(spectrum, line)
+		for b, filter := range filters {
+			power := 0.0
+			for k, w := range filter.weights {
+				c := spectrum[filter.first+k]
+				power += w * (real(c)*real(c) + imag(c)*imag(c))
+			}
+			v := math.Log(power + 1e-6)
+			mean[b] += v / float64(frames)
+			out = append(out, float32(v))
+		}
+	}
+	for i := range out {
+		out[i] -= float32(mean[i%bands])
+	}
+	return out
+}
+
+// melFilter is the part that frequencies from a first one on have in a band.
+type melFilter struct {
+	first   int
+	weights []float64
+}
+
+// melFilters are triangles of equal width on the mel scale, from 60 Hz to half the rate.
+func melFilters(bands, size, rate int) []melFilter {
+	mel := func(hertz float64) float64 { return 2595 * math.Log10(1+hertz/700) }
+	low, high := mel(60), mel(float64(rate)/2)
+	edge := func(i int) float64 { // frequency, in coefficients
+		m := low + (high-low)*float64(i)/float64(bands+1)
+		return 700 * (math.Pow(10, m/2595) - 1) * float64(size) / float64(rate)
+	}
+	filters := make([]melFilter, bands)
+	for b := range filters {
+		from, peak, to := edge(b), edge(b+1), edge(b+2)
+		f := melFilter{first: int(math.Ceil(from))}
+		for k := f.first; k <= size/2 && float64(k) < to; k++ {
+			x := float64(k)
+			f.weights = append(f.weights, max(0, min((x-from)/(peak-from), (to-x)/(to-peak))))
+		}
+		if len(f.weights) == 0 { // narrower than a coefficient
+			f = melFilter{first: min(size/2, int(math.Round(peak))), weights: []float64{1}}
+		}
+		filters[b] = f
+	}
+	return filters
+}

@@ -1,0 +1,161 @@
+package tokenizers
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Words reads text as words in lower case and single other signs, such as those of
+// punctuation. Words of the vocabulary have the ids from 2 on, the most frequent first;
+// all others have the id 1; 0 is the pad id.
+type Words struct {
+	words []string
+	ids   map[string]int32
+}
+
+const (
+	unknownWord = 1
+	firstWord   = 2
+	mostWords   = 50000 // so that the vocabulary has room in a file's schema
+	longestWord = 64    // bytes
+)
+
+// newWords reads {"type": "words", "words": ["the", …]}.
+func newWords(spec json.RawMessage) (Tokenizer, error) {
+	var config struct {
+		Type  string   `json:"type"`
+		Words []string `json:"words"`
+	}
+	if err := decode(spec, &config); err != nil {
+		return nil, err
+	}
+	if len(config.Words) == 0 || len(config.Words) > mostWords {
+		return nil, fmt.Errorf("tokenizer words: expected a vocabulary of 1 to %d words, found %d; it is learned from the training split", mostWords, len(config.Words))
+	}
+	t := &Words{config.Words, make(map[string]int32, len(config.Words))}
+	for i, word := range config.Words {
+		if _, again := t.ids[word]; again {
+			return nil, fmt.Errorf("tokenizer words: %q is there twice", word)
+		}
+		t.ids[word] = firstWord + int32(i)
+	}
+	return t, nil
+}
+
+// Type returns "words".
+func (*Words) Type() string { return "words" }
+
+// VocabSize returns the number of words and two.
+func (t *Words) VocabSize() int { return firstWord + len(t.words) }
+
+// PadID returns 0.
+func (*Words) PadID() *int32 { return new(int32) }
+
+// Encode returns an id for each word.
+func (t *Words) Encode(text string) ([]int32, error) {
+	tokens := make([]int32, 0, len(text)/5)
+	eachWord(text, func(word string) {
+		id, ok := t.ids[word]
+		if !ok {
+			id = unknownWord
+		}
+		tokens = append(tokens, id)
+	})
+	return tokens, nil
+}
+
+// Decode returns the words with a space between them.
+func (t *Words) Decode(tokens []int32) string {
+	words := make([]string, len(tokens))
+	for i, id := range tokens {
+		switch at := int(id) - firstWord; {
+		case at >= 0 && at < len(t.words):
+			words[i] = t.words[at]
+		case id == 0:
+			words[i] = "<pad>"
+		default:
+			words[i] = "<unknown>"
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// eachWord calls with for every word of a text, in lower case: letters, digits and marks
+// that stand together, and every other sign that is no space.
+func eachWord(text string, with func(word string)) {
+	start := -1
+	end := func(at int) {
+		if start >= 0 {
+			with(strings.ToLower(text[start:at]))
+			start = -1
+		}
+	}
+	for i, r := range text {
+		switch {
+		case unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r):
+			if start < 0 {
+				start = i
+			}
+		default:
+			end(i)
+			if !unicode.IsSpace(r) {
+				with(string(r))
+			}
+		}
+	}
+	end(len(text))
+}
+
+// wordsLearner counts words.
+type wordsLearner struct {
+	most   int
+	counts map[string]int64
+}
+
+// mostCounted is where rare words are forgotten, so that memory stays bounded.
+const mostCounted = 1 << 20
+
+// newWordsLearner reads {"type": "words", "vocab": 10000}.
+func newWordsLearner(spec json.RawMessage) (Learner, error) {
+	config := struct {
+		Type  string `json:"type"`
+		Vocab int    `json:"vocab"`
+	}{Vocab: 10000}
+	if err := decode(spec, &config); err != nil {
+		return nil, err
+	}
+	if config.Vocab < 1 || config.Vocab > mostWords {
+		return nil, fmt.Errorf("tokenizer words: vocab: expected 1 to %d, found %d", mostWords, config.Vocab)
+	}
+	return &wordsLearner{config.Vocab, map[string]int64{}}, nil
+}
+
+// Add counts the words of a text.
+func (l *wordsLearner) Add(text string) {
+	eachWord(text, func(word string) {
+		if len(word) <= longestWord {
+			l.counts[word]++
+		}
+	})
+	for least := int64(1); len(l.counts) > mostCounted; least++ {
+		maps.DeleteFunc(l.counts, func(_ string, n int64) bool { return n <= least })
+	}
+}
+
+// Learn takes the most frequent words.
+func (l *wordsLearner) Learn() (json.RawMessage, error) {
+	words := slices.Collect(maps.Keys(l.counts))
+	if len(words) == 0 {
+		return nil, errNothingLearned
+	}
+	slices.SortFunc(words, func(a, b string) int { return cmp.Or(cmp.Compare(l.counts[b], l.counts[a]), cmp.Compare(a, b)) })
+	return json.Marshal(struct {
+		Type  string   `json:"type"`
+		Words []string `json:"words"`
+	}{"words", words[:min(l.most, len(words))]})
+}
