@@ -4,6 +4,8 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+
+	"github.com/klauspost/compress/zstd"
 )
 
 // The values of Arrow's message header type that matter here.
@@ -21,7 +23,14 @@ const (
 )
 
 // codecs of compressed bodies, as Arrow numbers them.
-const codecLZ4 = 0
+const (
+	codecNone = -1
+	codecLZ4  = 0
+	codecZSTD = 1
+)
+
+// maxWindow bounds the memory that a ZSTD frame asks for beside its result.
+const maxWindow = 128 << 20
 
 // parseHeader reads what every message states: its kind and the length of the
 // body behind it.
@@ -143,7 +152,7 @@ func checkBatch(batch flatTable, body []byte) (size int64, err error) {
 			return 0, fmt.Errorf("field %d: impossible length %d with %d nulls", i, length, nulls)
 		}
 	}
-	compressed, err := compression(batch)
+	codec, err := compression(batch)
 	if err != nil {
 		return 0, err
 	}
@@ -165,8 +174,8 @@ func checkBatch(batch flatTable, body []byte) (size int64, err error) {
 		if stored += length; stored > int64(len(body)) {
 			return 0, fmt.Errorf("the buffers together exceed the body of %d bytes", len(body))
 		}
-		if compressed && length > 0 {
-			if length, err = inflated(body[offset : offset+length]); err != nil {
+		if codec != codecNone && length > 0 {
+			if length, err = inflated(body[offset:offset+length], codec); err != nil {
 				return 0, fmt.Errorf("buffer %d: %w", i, err)
 			}
 		}
@@ -177,24 +186,35 @@ func checkBatch(batch flatTable, body []byte) (size int64, err error) {
 	return size, nil
 }
 
-func compression(batch flatTable) (bool, error) {
+// checkDictionary is checkBatch for the values of a dictionary.
+func checkDictionary(dictionary flatTable, body []byte) (size int64, err error) {
+	batch, ok, err := dictionary.table(1)
+	if err == nil && !ok {
+		err = errors.New("metadata is damaged: a dictionary has no values")
+	}
+	if err != nil {
+		return 0, err
+	}
+	return checkBatch(batch, body)
+}
+
+// compression is the codec of a batch's buffers.
+func compression(batch flatTable) (int64, error) {
 	table, ok, err := batch.table(3)
 	if !ok || err != nil {
-		return false, err
+		return codecNone, err
 	}
 	codec, err := table.int(0, 1)
-	if err != nil {
-		return false, err
+	if err == nil && codec != codecLZ4 && codec != codecZSTD {
+		err = fmt.Errorf("compressed with codec %d: expected no compression, LZ4 or ZSTD", codec)
 	}
-	if codec != codecLZ4 {
-		return false, fmt.Errorf("compressed with codec %d (1 is ZSTD): expected no compression or LZ4", codec)
-	}
-	return true, nil
+	return codec, err
 }
 
 // inflated returns the size that a compressed buffer states in its first eight
-// bytes, as far as LZ4, which packs at most 255 to 1, can reach it.
-func inflated(buffer []byte) (int64, error) {
+// bytes, as far as the codec can reach it: LZ4 packs at most 255 to 1, and what ZSTD
+// needs beside the result is in the head of its frame.
+func inflated(buffer []byte, codec int64) (int64, error) {
 	if len(buffer) < 8 {
 		return 0, fmt.Errorf("expected at least the 8 bytes of its size, found %d", len(buffer))
 	}
@@ -203,8 +223,17 @@ func inflated(buffer []byte) (int64, error) {
 	if size == -1 { // stored as it is
 		return packed, nil
 	}
-	if size < 0 || size > 255*packed {
+	if size < 0 || size > maxBody || codec == codecLZ4 && size > 255*packed {
 		return 0, fmt.Errorf("states %d bytes after decompression, which %d bytes cannot hold", size, packed)
+	}
+	if codec == codecZSTD {
+		var head zstd.Header
+		if err := head.Decode(buffer[8:]); err != nil {
+			return 0, err
+		}
+		if head.WindowSize > maxWindow || head.HasFCS && head.FrameContentSize != uint64(size) {
+			return 0, fmt.Errorf("states %d bytes after decompression, its frame %d and a window of %d", size, head.FrameContentSize, head.WindowSize)
+		}
 	}
 	return size, nil
 }

@@ -19,14 +19,21 @@ func decodeSchema(schema *message) (result *arrow.Schema, err error) {
 	return reader.Schema(), nil
 }
 
-// decodeBatch lets Arrow decode a checked record batch. A fresh Arrow reader
+// decodeBatch lets Arrow decode a checked record batch, and the dictionaries that it
+// refers to. A fresh Arrow reader
 // for each costs microseconds and has no state that a failure could spoil or
 // two goroutines could share. The record needs no Release: its memory belongs
 // to the garbage collector.
-func decodeBatch(schema, batch *message) (record arrow.Record, err error) {
+func decodeBatch(schema, batch *message, dictionaries ...*message) (record arrow.Record, err error) {
 	defer contain(&err)
 	mem := &allowance{left: batch.decoded + 1<<20}
-	reader, err := ipc.NewReaderFromMessageReader(&queue{schema, batch}, ipc.WithAllocator(mem))
+	messages := queue{schema}
+	for _, d := range dictionaries {
+		mem.left += d.decoded
+		messages = append(messages, d)
+	}
+	messages = append(messages, batch)
+	reader, err := ipc.NewReaderFromMessageReader(&messages, ipc.WithAllocator(mem))
 	if err != nil {
 		return nil, err
 	}

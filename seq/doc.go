@@ -26,6 +26,5 @@
 // and never costs memory out of proportion to the bytes read.
 //
 // Limits: metadata of a message 1 MiB, body of a record batch 1 GiB (also after
-// decompression), 64 columns. LZ4 bodies are read, ZSTD ones are refused (the
-// decoder inside Arrow allocates the window that a frame asks for).
+// decompression), 64 columns, 128 MiB for the window that a ZSTD frame asks for.
 package seq

@@ -31,8 +31,10 @@ var errFooter = errors.New("no message but the footer")
 
 // A framer cuts a byte stream into messages.
 type framer struct {
-	r      io.Reader
-	offset int64
+	r            io.Reader
+	offset       int64
+	dictionaries bool // are accepted
+	ended        bool // by an end marker
 }
 
 // next returns the next message, io.EOF at the stream's end (with or without
@@ -57,6 +59,7 @@ func (f *framer) next() (*message, [4]byte, error) {
 	}
 	length := binary.LittleEndian.Uint32(size)
 	if length == 0 {
+		f.ended = true
 		return nil, word, io.EOF
 	}
 	if length > maxMetadata || length%8 != 0 {
@@ -83,6 +86,10 @@ func (f *framer) next() (*message, [4]byte, error) {
 	case headerBatch:
 		m.decoded, err = checkBatch(header, m.body)
 	case headerDictionary:
+		if f.dictionaries {
+			m.decoded, err = checkDictionary(header, m.body)
+			break
+		}
 		err = errors.New("dictionary-encoded columns are not supported: expected plain ones")
 	default:
 		err = fmt.Errorf("message kind %d: expected a schema or a record batch", kind)

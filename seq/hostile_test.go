@@ -212,24 +212,37 @@ func TestForeignFiles(t *testing.T) {
 func TestCompressed(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Int32)}}, nil)
 	json := `[{"tokens":[` + strings.Repeat("7,", 5000) + `8]}]`
-	got, _, err := readAll(bytes.NewReader(foreign(t, schema, json, ipc.WithLZ4())))
-	if err != nil || len(got) != 1 || len(got[0].A) != 5001 || got[0].A[5000] != 8 {
-		t.Errorf("LZ4: %v", err)
+	for name, codec := range map[string]ipc.Option{"LZ4": ipc.WithLZ4(), "ZSTD": ipc.WithZstd()} {
+		data := foreign(t, schema, json, codec)
+		got, _, err := readAll(bytes.NewReader(data))
+		if err != nil || len(got) != 1 || len(got[0].A) != 5001 || got[0].A[5000] != 8 {
+			t.Errorf("%s: %v", name, err)
+		}
+		// A buffer that states more than its bytes can hold.
+		at := bytes.Index(data, binary.LittleEndian.AppendUint64(nil, 4*5001))
+		if at < 0 {
+			t.Fatal("no size found")
+		}
+		for _, size := range []uint64{1 << 63, 1 << 40, 1 << 29} {
+			binary.LittleEndian.PutUint64(data[at:], size)
+			if _, _, err := readAll(bytes.NewReader(data)); err == nil || !strings.Contains(err.Error(), "after decompression") {
+				t.Errorf("%s, size %d: error %v", name, size, err)
+			}
+		}
 	}
-	_, _, err = readAll(bytes.NewReader(foreign(t, schema, json, ipc.WithZstd())))
-	if err == nil || !strings.Contains(err.Error(), "codec 1 (1 is ZSTD)") {
-		t.Errorf("ZSTD: error %v", err)
-	}
-	// A buffer that states more than its bytes can hold.
-	data := foreign(t, schema, json, ipc.WithLZ4())
-	at := bytes.Index(data, binary.LittleEndian.AppendUint64(nil, 4*5001))
-	if at < 0 {
-		t.Fatal("no size found")
-	}
-	for _, size := range []uint64{1 << 63, 1 << 40, 1 << 29} {
-		binary.LittleEndian.PutUint64(data[at:], size)
-		if _, _, err := readAll(bytes.NewReader(data)); err == nil || !strings.Contains(err.Error(), "after decompression") {
-			t.Errorf("size %d: error %v", size, err)
+}
+
+// TestZSTDWindow: a frame that asks for more memory than it needs is refused.
+func TestZSTDWindow(t *testing.T) {
+	for text, want := range map[string]string{
+		"\x28\xb5\x2f\xfd\x00\xc8":             "a window of 34359738368", // 2^35
+		"\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x10": "its frame 268435456",
+		"\x28\xb5\x2f":                         "",
+		"not a frame at all":                   "",
+	} {
+		buffer := append(binary.LittleEndian.AppendUint64(nil, 100), text...)
+		if _, err := inflated(buffer, codecZSTD); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
 }

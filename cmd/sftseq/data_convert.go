@@ -25,7 +25,7 @@ sftseq data convert TASK --from FILE|DIR --to DIR
 
 Example: sftseq data convert --from reviews.csv.gz --to data/reviews --text review --label stars
          sftseq train custom --data data/reviews`,
-		Description: `Reads CSV, TSV, JSON lines, FASTA and FASTQ, plain or compressed by gzip or Zstandard, from files or
+		Description: `Reads CSV, TSV, JSON lines, Parquet, Arrow, FASTA and FASTQ, plain or compressed by gzip or Zstandard, from files or
 standard input (--from - --format csv). A row's split is decided by its text and --seed,
 so that the same text is never in two; --split-column takes what the table says. Labels
 are the names that are found, sorted, unless --labels lists them. Rows that cannot be

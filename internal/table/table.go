@@ -1,6 +1,6 @@
 // Package table reads tables that others wrote, row by row, in constant memory:
-// CSV, TSV, JSON lines, FASTA and FASTQ, plain or compressed by gzip or Zstandard, from files or
-// standard input, and folders of files. A row that cannot be read is told of with its place, and reading goes
+// CSV, TSV, JSON lines, Arrow, FASTA and FASTQ, plain or compressed by gzip or Zstandard, from files or
+// standard input; Parquet; and folders of files. A row that cannot be read is told of with its place, and reading goes
 // on behind it wherever that is possible.
 package table
 
@@ -54,7 +54,7 @@ type Options struct {
 }
 
 // Formats are those that can be read.
-var Formats = []string{"csv", "tsv", "jsonl", "fasta", "fastq"}
+var Formats = []string{"csv", "tsv", "jsonl", "parquet", "arrow", "fasta", "fastq"}
 
 // StandardInput is the name of what comes through a pipe.
 const StandardInput = "-"
@@ -82,6 +82,13 @@ func Open(path string, o Options) (Reader, error) {
 			return nil, err
 		}
 	}
+	if format == "parquet" {
+		r, err := newParquet(path, o)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		return r, nil
+	}
 	in, err := openInput(path, o.Progress)
 	if err != nil {
 		return nil, err
@@ -94,6 +101,8 @@ func Open(path string, o Options) (Reader, error) {
 		r, err = newCSV(in, '\t', o)
 	case "jsonl":
 		r, err = newJSONLines(in, o)
+	case "arrow":
+		r, err = newArrow(in, o)
 	case "fasta", "fastq":
 		r, err = newFASTA(in, format == "fastq", o)
 	default:
@@ -108,6 +117,7 @@ func Open(path string, o Options) (Reader, error) {
 
 // extensions say what is in a file.
 var extensions = map[string]string{".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
+	".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".arrows": "arrow", ".feather": "arrow", ".ipc": "arrow",
 	".fasta": "fasta", ".fa": "fasta", ".fna": "fasta", ".fastq": "fastq", ".fq": "fastq"}
 
 // FormatOf is the format that a file's name says, without what names its compression.

@@ -1,0 +1,164 @@
+package table
+
+import (
+	"fmt"
+	"math"
+	"unicode/utf8"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+)
+
+// records reads the rows of Arrow record batches, which files of several kinds give.
+type records struct {
+	name    string
+	columns []string // of the whole
+	wanted  []string
+	next    func() (arrow.Record, error) // io.EOF after the last
+	record  arrow.Record                 // nil before the first and when it is read
+	at      int                          // row of it
+	row     int64
+	close   func() error
+}
+
+// Columns returns the names of all columns.
+func (r *records) Columns() []string { return r.columns }
+
+// Next returns the next row.
+func (r *records) Next() (row *Row, err error) {
+	// What a file says of its own sizes is not always checked before it is believed.
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%s: behind row %d: the file is damaged: %v", r.name, r.row, p)
+		}
+	}()
+	for r.record == nil || r.at == int(r.record.NumRows()) {
+		if r.record, err = r.next(); err != nil {
+			return nil, err
+		}
+		r.at = 0
+	}
+	r.row++
+	row = &Row{File: r.name, Line: r.row}
+	for _, name := range r.wanted {
+		at := r.record.Schema().FieldIndices(name)
+		if len(at) != 1 {
+			return nil, fmt.Errorf("%s: column %q: expected once in each part, found %d times", r.name, name, len(at))
+		}
+		v, err := valueAt(r.record.Column(at[0]), r.at)
+		if err != nil {
+			row.Err = fmt.Errorf("column %s: %w", name, err)
+			break
+		}
+		row.Values = append(row.Values, v)
+	}
+	if row.Err != nil {
+		row.Values = nil
+	}
+	r.at++
+	return row, nil
+}
+
+// Close closes the file.
+func (r *records) Close() error { return r.close() }
+
+// readable reports whether values of a type can be read.
+func readable(t arrow.DataType) bool {
+	switch t := t.(type) {
+	case *arrow.DictionaryType:
+		return readable(t.ValueType)
+	case *arrow.ListType, *arrow.LargeListType, *arrow.FixedSizeListType:
+		return arrow.IsInteger(t.(arrow.ListLikeType).Elem().ID())
+	}
+	switch t.ID() {
+	case arrow.STRING, arrow.LARGE_STRING, arrow.BINARY, arrow.LARGE_BINARY, arrow.FIXED_SIZE_BINARY, arrow.BOOL, arrow.NULL:
+		return true
+	}
+	return arrow.IsInteger(t.ID()) || arrow.IsFloating(t.ID()) || arrow.IsDecimal(t.ID())
+}
+
+// checkColumns finds the wanted columns in a schema.
+func checkColumns(schema *arrow.Schema, wanted []string) (columns []string, err error) {
+	for _, f := range schema.Fields() {
+		columns = append(columns, f.Name)
+	}
+	at, err := index(columns, wanted)
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range at {
+		if f := schema.Field(i); !readable(f.Type) {
+			return nil, fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, found %s", f.Name, f.Type)
+		}
+	}
+	return columns, nil
+}
+
+// valueAt is the value of row i of a column.
+func valueAt(a arrow.Array, i int) (v Value, err error) {
+	if a.IsNull(i) {
+		return Value{Null: true}, nil
+	}
+	switch a := a.(type) {
+	case *array.Dictionary:
+		return valueAt(a.Dictionary(), a.GetValueIndex(i))
+	case *array.String:
+		v.Text = string([]byte(a.Value(i))) // the batch's memory is not kept
+	case *array.LargeString:
+		v.Text = string([]byte(a.Value(i)))
+	case *array.Binary:
+		return Value{Text: string(a.Value(i))}, nil
+	case *array.LargeBinary:
+		return Value{Text: string(a.Value(i))}, nil
+	case *array.FixedSizeBinary:
+		return Value{Text: string(a.Value(i))}, nil
+	case array.ListLike:
+		from, to := a.ValueOffsets(i)
+		v.Tokens, err = wholeNumbers(a.ListValues(), from, to)
+		return v, err
+	default:
+		v.Text = a.ValueStr(i)
+	}
+	if !utf8.ValidString(v.Text) {
+		return v, fmt.Errorf("not UTF-8")
+	}
+	return v, nil
+}
+
+// wholeNumbers are values of a column of integers, which are to be token ids.
+func wholeNumbers(a arrow.Array, from, to int64) ([]int32, error) {
+	out := make([]int32, 0, to-from)
+	for i := int(from); i < int(to); i++ {
+		n, ok := wholeNumber(a, i)
+		if !ok || n < 0 || n > math.MaxInt32 {
+			return nil, fmt.Errorf("index %d: expected a token id from 0 to %d, found %s", i-int(from), math.MaxInt32, a.ValueStr(i))
+		}
+		out = append(out, int32(n))
+	}
+	return out, nil
+}
+
+func wholeNumber(a arrow.Array, i int) (int64, bool) {
+	if a.IsNull(i) {
+		return 0, false
+	}
+	switch a := a.(type) {
+	case *array.Int8:
+		return int64(a.Value(i)), true
+	case *array.Int16:
+		return int64(a.Value(i)), true
+	case *array.Int32:
+		return int64(a.Value(i)), true
+	case *array.Int64:
+		return a.Value(i), true
+	case *array.Uint8:
+		return int64(a.Value(i)), true
+	case *array.Uint16:
+		return int64(a.Value(i)), true
+	case *array.Uint32:
+		return int64(a.Value(i)), true
+	case *array.Uint64:
+		return int64(min(a.Value(i), math.MaxInt64)), true
+	}
+	return 0, false
+}

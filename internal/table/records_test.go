@@ -1,0 +1,191 @@
+package table
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/apache/arrow/go/v15/parquet"
+	"github.com/apache/arrow/go/v15/parquet/compress"
+	"github.com/apache/arrow/go/v15/parquet/pqarrow"
+)
+
+// kinds is a record batch with a column of every kind that can be read, and one that
+// cannot. Row 1 is missing everywhere.
+func kinds(t testing.TB) arrow.Record {
+	t.Helper()
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "text", Type: arrow.BinaryTypes.String, Nullable: true},
+		{Name: "large", Type: arrow.BinaryTypes.LargeString, Nullable: true},
+		{Name: "bytes", Type: arrow.BinaryTypes.Binary, Nullable: true},
+		{Name: "word", Type: &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}, Nullable: true},
+		{Name: "whole", Type: arrow.PrimitiveTypes.Int64, Nullable: true},
+		{Name: "real", Type: arrow.PrimitiveTypes.Float64, Nullable: true},
+		{Name: "yes", Type: arrow.FixedWidthTypes.Boolean, Nullable: true},
+		{Name: "ids", Type: arrow.ListOf(arrow.PrimitiveTypes.Int64), Nullable: true},
+		{Name: "pixels", Type: arrow.ListOf(arrow.PrimitiveTypes.Uint8), Nullable: true},
+		{Name: "object", Type: arrow.StructOf(arrow.Field{Name: "a", Type: arrow.PrimitiveTypes.Int32, Nullable: true}), Nullable: true},
+	}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	defer b.Release()
+	for i := range 3 {
+		if i == 1 {
+			for _, f := range b.Fields() {
+				f.AppendNull()
+			}
+			continue
+		}
+		b.Field(0).(*array.StringBuilder).Append(fmt.Sprintf("é %d", i))
+		b.Field(1).(*array.LargeStringBuilder).Append("long\n\x00")
+		b.Field(2).(*array.BinaryBuilder).Append([]byte{0xff, byte(i)})
+		b.Field(3).(*array.BinaryDictionaryBuilder).AppendString([]string{"cat", "", "dog"}[i])
+		b.Field(4).(*array.Int64Builder).Append(int64(math.MinInt64 + i))
+		b.Field(5).(*array.Float64Builder).Append(1.5)
+		b.Field(6).(*array.BooleanBuilder).Append(i == 2)
+		for n := 7; n <= 8; n++ {
+			l := b.Field(n).(*array.ListBuilder)
+			l.Append(true)
+			for k := range i {
+				if n == 7 {
+					l.ValueBuilder().(*array.Int64Builder).Append(int64(1000 * (k + 1)))
+				} else {
+					l.ValueBuilder().(*array.Uint8Builder).Append(uint8(255 - k))
+				}
+			}
+		}
+		s := b.Field(9).(*array.StructBuilder)
+		s.Append(true)
+		s.FieldBuilder(0).(*array.Int32Builder).Append(1)
+	}
+	return b.NewRecord()
+}
+
+// arrowText is record batches as an Arrow IPC file or stream.
+func arrowText(t testing.TB, stream bool, batches int, options ...ipc.Option) string {
+	t.Helper()
+	record := kinds(t)
+	defer record.Release()
+	path := filepath.Join(t.TempDir(), "x")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	options = append(options, ipc.WithSchema(record.Schema()))
+	var w interface {
+		Write(arrow.Record) error
+		Close() error
+	}
+	if stream {
+		w = ipc.NewWriter(f, options...)
+	} else if w, err = ipc.NewFileWriter(f, options...); err != nil {
+		t.Fatal(err)
+	}
+	for range batches {
+		if err := w.Write(record); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// parquetText is record batches as a Parquet file, a row group each.
+func parquetText(t testing.TB, batches int, codec compress.Compression, dictionary bool) string {
+	t.Helper()
+	record := kinds(t)
+	defer record.Release()
+	var out bytes.Buffer
+	w, err := pqarrow.NewFileWriter(record.Schema(), &out, parquet.NewWriterProperties(parquet.WithCompression(codec), parquet.WithDictionaryDefault(dictionary)), pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range batches {
+		if err := w.Write(record); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// TestRecords: every kind of column, compression and layout gives the same rows.
+func TestRecords(t *testing.T) {
+	columns := []string{"text", "large", "bytes", "word", "whole", "real", "yes", "ids", "pixels"}
+	one := []string{"é 0|long\n\x00|\xff\x00|cat|-9223372036854775808|1.5|false|[]|[]", "∅|∅|∅|∅|∅|∅|∅|∅|∅", "é 2|long\n\x00|\xff\x02|dog|-9223372036854775806|1.5|true|[1000 2000]|[255 254]"}
+	var want []string
+	for n, row := range append(append(one, one...), one...) {
+		want = append(want, fmt.Sprintf("%d: %s", n+1, row))
+	}
+	files := map[string]string{
+		"stream.arrow": arrowText(t, true, 3), "file.arrow": arrowText(t, false, 3), "lz4.feather": arrowText(t, false, 3, ipc.WithLZ4()),
+		"zstd.arrow": arrowText(t, true, 3, ipc.WithZstd()), "gzip.arrow.gz": gzipped(arrowText(t, true, 3)),
+	}
+	for name, codec := range map[string]compress.Compression{"plain": compress.Codecs.Uncompressed, "snappy": compress.Codecs.Snappy, "gzip": compress.Codecs.Gzip, "zstd": compress.Codecs.Zstd, "brotli": compress.Codecs.Brotli} {
+		for _, dictionary := range []bool{false, true} {
+			files[fmt.Sprint(name, dictionary, ".parquet")] = parquetText(t, 3, codec, dictionary)
+		}
+	}
+	for name, text := range files {
+		path := file(t, name, text)
+		got, err := read(path, Options{Columns: columns})
+		if err != nil || strings.Join(got, "\n") != strings.Join(want, "\n") {
+			t.Errorf("%s: %v\n%q, want\n%q", name, err, got, want)
+		}
+		if got, err := read(path, Options{Columns: []string{"word", "text"}}); err != nil || len(got) != 9 || got[2] != "3: dog|é 2" {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+		for _, c := range []struct{ column, want string }{{"object", `column "object": expected text, numbers or lists`}, {"no", `column "no": expected one of ["text"`}} {
+			if _, err := read(path, Options{Columns: []string{c.column}}); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), name) {
+				t.Errorf("%s: %v, want %q", name, err, c.want)
+			}
+		}
+	}
+}
+
+// TestDamagedRecords: whatever is wrong with a file is an error that names it, never a
+// panic.
+func TestDamagedRecords(t *testing.T) {
+	columns := []string{"text", "word", "ids"}
+	for name, text := range map[string]string{"x.arrow": arrowText(t, true, 2), "y.arrow": arrowText(t, false, 2), "x.parquet": parquetText(t, 2, compress.Codecs.Snappy, true)} {
+		failed := 0
+		for at := 0; at < len(text); at += 1 + len(text)/300 {
+			damaged := []byte(text)
+			damaged[at] ^= 0xff
+			path := file(t, name, string(damaged))
+			if _, err := read(path, Options{Columns: columns}); err != nil {
+				failed++
+				if !strings.Contains(err.Error(), name) {
+					t.Errorf("%s, byte %d: %v", name, at, err)
+				}
+			}
+		}
+		if failed == 0 {
+			t.Errorf("%s: no damage is found", name)
+		}
+		for _, length := range []int{0, 5, 20, len(text) / 2, len(text) * 9 / 10} {
+			if rows, err := read(file(t, name, text[:length]), Options{Columns: columns}); err == nil && len(rows) == 6 && length < len(text)/2 {
+				t.Errorf("%s: %d bytes give %q", name, length, rows)
+			}
+		}
+	}
+	if _, err := Open(StandardInput, Options{Format: "parquet"}); err == nil || !strings.Contains(err.Error(), "expected a file") {
+		t.Error(err)
+	}
+}
