@@ -162,7 +162,7 @@ func serveSocket(t *testing.T, server []string) string {
 func wantTable(t *testing.T, model, lines string) string {
 	t.Helper()
 	_, answers, _ := program(strings.NewReader(lines), "predict", "--model", model)
-	want := model + ": classification, labels 0 1 2 3 4 5 6 7 8 9, up to 4096 tokens\nid\tlabel\tprobability\tlength\n"
+	want := filepath.Base(model) + ": classification, labels 0 1 2 3 4 5 6 7 8 9, up to 4096 tokens\nid\tlabel\tprobability\tlength\n"
 	for _, r := range replyLines(t, answers) {
 		id := strings.Trim(string(r.ID), `"`)
 		if r.Error != nil {
@@ -187,7 +187,7 @@ func checkSession(t *testing.T, model, got, want string) {
 	for i, r := range replyLines(t, succeed(t, in.String(), "predict", "--model", model)) {
 		want = strings.ReplaceAll(want, fmt.Sprintf("$%d", i), fmt.Sprint(r.Label))
 	}
-	want = strings.TrimPrefix(strings.ReplaceAll(want, "$model", model), "\n")
+	want = strings.TrimPrefix(strings.ReplaceAll(want, "$model", filepath.Base(model)), "\n")
 	reports := regexp.MustCompile("(?m)^progress: \\d+ of 13 tokens\n")
 	if found := reports.FindAllString(got, -1); found == nil || found[len(found)-1] != "progress: 13 of 13 tokens\n" {
 		t.Errorf("progress: %q, want reports up to all tokens", found)

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -203,7 +202,7 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 // areFolders reports whether all that is to be read is folders of files.
 func areFolders(paths []string) bool {
 	for _, path := range paths {
-		if info, err := os.Stat(path); path == table.StandardInput || err != nil || !info.IsDir() {
+		if !table.IsFolder(path) {
 			return false
 		}
 	}

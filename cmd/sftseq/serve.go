@@ -11,6 +11,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -46,10 +47,11 @@ score pairs, open and edit documents and be told their class, keep an index of
 embeddings and search it, cancel, see progress.
 
 With --listen any number of clients share the model, and standard input is left
-alone. Whoever reaches an address may use the server: a unix socket has the
-permissions of its directory, and TCP is of this machine alone unless a host is
-named. SIGTERM ends the server when what it has accepted is answered, SIGHUP
-reads the model again. Logs go to standard error.
+alone. Whoever reaches an address may use the server: who may connect to a unix
+socket is up to its directory and the umask, and TCP is of this machine alone
+unless a host is named. SIGTERM ends the server when what it has accepted is
+answered, a second one at once; SIGHUP reads the model again. Logs go to standard
+error.
 
 Exit status: 0 at the end of the input, after shutdown and exit, and after
 SIGTERM; 1 after an exit without shutdown, and where something failed.`,
@@ -80,6 +82,8 @@ func serveAction(c *cli.Context) error {
 		return err
 	}
 	r := &serving{log: options.Log, drain: c.Duration("drain")}
+	stop := r.signals()
+	defer stop()
 	if err := r.addresses(c); err != nil {
 		return err
 	}
@@ -185,6 +189,9 @@ type serving struct {
 	listen  []serve.Address
 	metrics serve.Address // without a name there are none
 	work    sync.WaitGroup
+
+	open      atomic.Bool // it serves, and does not start or stop
+	reloading sync.Mutex  // held while the model is read again
 }
 
 // addresses reads --listen and --metrics.
@@ -215,11 +222,16 @@ func (r *serving) run(c *cli.Context) error {
 		return err
 	}
 	defer stop()
-	listeners, err := r.open()
+	listeners, err := r.listenAll()
 	if err != nil {
 		return err
 	}
-	r.reload(ctx)
+	r.open.Store(true)
+	defer func() { // and has no model read any more
+		r.open.Store(false)
+		r.reloading.Lock()
+		r.reloading.Unlock()
+	}()
 	ended := make(chan error, len(listeners)+1)
 	for _, l := range listeners {
 		r.log.Info("listening", "address", l.Addr().Network()+":"+l.Addr().String())
@@ -246,6 +258,7 @@ func (r *serving) run(c *cli.Context) error {
 		r.log.Error("stopping", "error", broken)
 	case <-c.Context.Done():
 	}
+	r.open.Store(false)
 	r.log.Info("draining", "deadline", r.drain)
 	cancel() // no more clients
 	deadline, done := context.WithTimeout(context.Background(), r.drain)
@@ -253,8 +266,8 @@ func (r *serving) run(c *cli.Context) error {
 	return errors.Join(broken, r.server.Drain(deadline))
 }
 
-// open listens at all addresses or none.
-func (r *serving) open() ([]net.Listener, error) {
+// listenAll listens at all addresses or none.
+func (r *serving) listenAll() ([]net.Listener, error) {
 	var all []net.Listener
 	for _, a := range r.listen {
 		l, err := serve.Listen(a)
@@ -284,23 +297,36 @@ func (r *serving) serveMetrics() (stop func(), err error) {
 	return func() { h.Close() }, nil
 }
 
-// reload reads the model again at every SIGHUP until ctx ends.
-func (r *serving) reload(ctx context.Context) {
+// signals sees to those that must not end the program until stop is called. SIGHUP
+// reads the model again, and is passed over before there is a server and while it
+// drains. SIGPIPE would end the program without a word when its output is closed.
+func (r *serving) signals() (stop func()) {
+	signal.Ignore(syscall.SIGPIPE)
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
-	r.work.Go(func() {
-		defer signal.Stop(hangups)
-		for {
-			select {
-			case <-hangups:
-				if err := r.server.Reload(); err != nil {
-					r.log.Error("the model was not loaded again", "error", err)
-				} else {
-					r.log.Info("the model was loaded again", "hash", r.server.Hash())
-				}
-			case <-ctx.Done():
-				return
-			}
+	var loop sync.WaitGroup
+	loop.Go(func() {
+		for range hangups {
+			r.reload()
 		}
 	})
+	return func() {
+		signal.Stop(hangups)
+		close(hangups)
+		loop.Wait()
+		signal.Reset(syscall.SIGPIPE)
+	}
+}
+
+// reload reads the model again.
+func (r *serving) reload() {
+	r.reloading.Lock()
+	defer r.reloading.Unlock()
+	if !r.open.Load() {
+		r.log.Warn("SIGHUP is passed over: the server starts or stops")
+	} else if err := r.server.Reload(); err != nil {
+		r.log.Error("the model was not loaded again", "error", err)
+	} else {
+		r.log.Info("the model was loaded again", "hash", r.server.Hash())
+	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -270,6 +272,108 @@ func pipes(t *testing.T, c *exec.Cmd) (io.WriteCloser, *bufio.Scanner) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<20)
 	return in, lines
+}
+
+// TestServeHangup: SIGHUP loses nothing while the server starts or drains.
+func TestServeHangup(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program")
+	}
+	const configFile = "config.json"
+	model := t.TempDir()
+	names, err := os.ReadDir(golden("pre"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range names {
+		if n.Name() != configFile {
+			whole, _ := filepath.Abs(filepath.Join(golden("pre"), n.Name()))
+			os.Symlink(whole, filepath.Join(model, n.Name()))
+		}
+	}
+	config, err := os.ReadFile(filepath.Join(golden("pre"), configFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	pipe := filepath.Join(model, configFile)
+	if err := exec.Command("mkfifo", pipe).Run(); err != nil {
+		t.Skip(err)
+	}
+	c := exec.Command(built(t), "serve", "--model", model)
+	var errs lockedBuffer
+	c.Stderr = &errs
+	in, out := pipes(t, c)
+	writer, err := os.OpenFile(pipe, os.O_WRONLY, 0) // when the server reads it
+	if err != nil {
+		t.Fatal(err)
+	}
+	hangup := func(when int) {
+		t.Helper()
+		c.Process.Signal(syscall.SIGHUP)
+		for end := time.Now().Add(5 * time.Second); strings.Count(errs.String(), "SIGHUP is passed over") < when; time.Sleep(time.Millisecond) {
+			if time.Now().After(end) {
+				t.Fatalf("%d: %s", when, errs.String())
+			}
+		}
+	}
+	hangup(1)
+	writer.Write(config)
+	writer.Close()
+	const n = 200
+	fmt.Fprintln(in, `{"jsonrpc":"2.0","id":-1,"method":"initialize"}`)
+	for i := range n {
+		fmt.Fprintf(in, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"sequence/classify\",\"params\":{\"tokens\":[1%s]}}\n", i, strings.Repeat(",2", 4000))
+	}
+	fmt.Fprintln(in, `{"jsonrpc":"2.0","id":-2,"method":"model/info"}`)
+	answers := 0
+	for out.Scan() {
+		if answers++; strings.Contains(out.Text(), `"id":-2,`) { // all before it are accepted
+			c.Process.Signal(syscall.SIGTERM)
+			for !strings.Contains(errs.String(), "draining") {
+				time.Sleep(time.Millisecond)
+			}
+			hangup(2)
+		}
+	}
+	if err := c.Wait(); err != nil || answers != n+2 {
+		t.Errorf("%v, %d answers of %d\n%s", err, answers, n+2, errs.String())
+	}
+}
+
+// lockedBuffer is a buffer that may be read while it is written to.
+type lockedBuffer struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+func (b *lockedBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.String()
+}
+
+// TestServeClosedOutput: when nobody takes the answers, the program says so.
+func TestServeClosedOutput(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program")
+	}
+	c := exec.Command(built(t), "serve", "--model", golden("pre"), "--log", "error")
+	reader, writer, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	reader.Close()
+	var errs bytes.Buffer
+	c.Stdin, c.Stdout, c.Stderr = strings.NewReader("{\"tokens\":[1]}\n"), writer, &errs
+	if err := c.Run(); c.ProcessState.ExitCode() != exitError || !strings.Contains(errs.String(), "broken pipe") {
+		t.Errorf("%v: %s", err, errs.String())
+	}
 }
 
 // TestServeStops: an interrupt ends a server over standard input, too.

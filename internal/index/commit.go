@@ -58,7 +58,7 @@ func (x *Index) commit() {
 			}
 			group := ops[:n]
 			ops = ops[n:]
-			err := x.failure()
+			err := x.Failure()
 			if err == nil {
 				err = x.write(group)
 			}
@@ -74,16 +74,14 @@ func (x *Index) commit() {
 
 // fail has every later change refused.
 func (x *Index) fail(err error) error {
+	err = fmt.Errorf("%s: nothing can be changed any more before a restart: %w", x.path, err)
 	x.queue.Lock()
-	defer x.queue.Unlock()
-	x.failed = fmt.Errorf("%s: nothing more can be added: %w", x.path, err)
-	return x.failed
-}
-
-func (x *Index) failure() error {
-	x.queue.Lock()
-	defer x.queue.Unlock()
-	return x.failed
+	x.failed = err
+	x.queue.Unlock()
+	if x.options.Failed != nil {
+		x.options.Failed(err)
+	}
+	return err
 }
 
 // write makes a group's changes on the disk, then in memory. When the disk has
@@ -93,12 +91,16 @@ func (x *Index) write(group []*op) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	written := int64(0)
+	var batches [][]byte // all are made before one is written: a group is whole or not there
 	for batch := range slices.Chunk(rows, maxBatch) {
 		_, text, err := encode(x.options, batch)
 		if err != nil {
 			return err
 		}
+		batches = append(batches, text)
+	}
+	written := int64(0)
+	for _, text := range batches {
 		if _, err := x.file.Write(text); err != nil {
 			return x.fail(err)
 		}

@@ -26,6 +26,9 @@ type Options struct {
 	// tokenizer; without it that is an error. Progress is told how many are done.
 	Embed    func(tokens [][]int32) ([][]float32, error)
 	Progress func(done, total int)
+	// Failed, if it is there, is told once when the disk has failed, and no change is
+	// made any more.
+	Failed func(error)
 }
 
 // Item is a sequence of the index.
@@ -63,6 +66,10 @@ var errClosed = errors.New("it is closed")
 
 // Open opens an index, or makes one where there is no file.
 func Open(path string, o Options) (*Index, error) {
+	path, err := realPath(path)
+	if err != nil {
+		return nil, err
+	}
 	x := &Index{path: path, options: o, lock: flock.New(path + ".lock"), items: newTable(o.Size), wake: make(chan struct{}, 1), done: make(chan struct{})}
 	ok, err := x.lock.TryLock()
 	if err != nil {
@@ -96,8 +103,16 @@ func (x *Index) Size() int64 {
 	return x.size
 }
 
+// Failure is why no change is made any more, or nil.
+func (x *Index) Failure() error {
+	x.queue.Lock()
+	defer x.queue.Unlock()
+	return x.failed
+}
+
 // Add puts an item into the index, in place of one with its id, after all that was
-// asked for before. When wait returns nil the item is on the disk.
+// asked for before. When wait returns nil the item is on the disk; it may be called
+// again.
 func (x *Index) Add(i Item) (wait func() error) {
 	o := &op{add: &i, done: make(chan error, 1)}
 	if len(i.Vector) != x.options.Size {
@@ -105,7 +120,7 @@ func (x *Index) Add(i Item) (wait func() error) {
 	} else {
 		x.ask(o)
 	}
-	return func() error { return <-o.done }
+	return sync.OnceValue(func() error { return <-o.done })
 }
 
 // Remove takes items out and returns the ids that were not there.

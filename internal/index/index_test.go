@@ -71,7 +71,7 @@ func search(t testing.TB, x *Index, vector []float32, k int) []Hit {
 
 func cosine(a, b []float32) float64 {
 	if n := math.Sqrt(dot(a, a)) * math.Sqrt(dot(b, b)); n > 0 {
-		return dot(a, b) / n
+		return max(-1, min(1, dot(a, b)/n))
 	}
 	return 0
 }
@@ -225,6 +225,24 @@ func TestSearch(t *testing.T) {
 	}
 	if err := x.Add(Item{ID: "e", Vector: []float32{1}})(); err == nil {
 		t.Error("a vector of another size was taken")
+	}
+}
+
+// TestCosineRange: none is beyond what a cosine may be, however it is rounded.
+func TestCosineRange(t *testing.T) {
+	x := open(t, filepath.Join(t.TempDir(), "x.arrow"))
+	for n := range 500 {
+		i := itemOf(n)
+		if err := x.Add(Item{ID: "a", Vector: i.Vector})(); err != nil {
+			t.Fatal(err)
+		}
+		away := slices.Clone(i.Vector)
+		for k := range away {
+			away[k] *= -1
+		}
+		if a, b := search(t, x, i.Vector, 1)[0].Cosine, search(t, x, away, 1)[0].Cosine; a > 1 || b < -1 || a < 1-1e-9 {
+			t.Fatalf("%v: cosines %v, %v", i.Vector, a, b)
+		}
 	}
 }
 

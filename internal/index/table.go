@@ -99,7 +99,7 @@ func (t *table) search(ctx context.Context, vector []float32, k int) ([]Hit, err
 		}
 		cosine := 0.0 // of a vector without direction
 		if length := norm * t.norms[n]; length > 0 {
-			cosine = dot(vector, t.vector(n)) / length
+			cosine = max(-1, min(1, dot(vector, t.vector(n))/length)) // it may be rounded beyond
 		}
 		h := Hit{id, cosine, t.tokens[n]}
 		if len(best) < k {

@@ -24,29 +24,52 @@ func (e *TooLong) Error() string {
 	return fmt.Sprintf("the line has %d bytes, at most %d are accepted", e.Bytes, e.Limit)
 }
 
+// NoRoom is the error of a line that [Reader.Room] has no room for. Reading can go
+// on after it.
+type NoRoom struct {
+	Bytes int64  // length of the line with its end
+	Head  []byte // how the line begins, at most HeadBytes
+}
+
+func (e *NoRoom) Error() string {
+	return fmt.Sprintf("there is no memory for the line of %d bytes", e.Bytes)
+}
+
 // Reader reads lines. Blank ones are skipped; a line may end in CRLF, and the
 // last in nothing.
 type Reader struct {
+	// Room, if there is one, is asked before more of a line is kept than is Free, and
+	// refuses by false. What it grants for a line is not given back here.
+	Room func(bytes int) bool
+
 	r     *bufio.Reader
 	limit int
 	line  int
 	buf   []byte
+	asked int // what the line may take
 }
 
-// keep is the size above which the buffer of a long line is given back.
-const keep = 1 << 20
+const (
+	// Free is what any line may take, and what Room is asked for at a time.
+	Free = 1 << 16
+	// keep is the size above which the buffer of a long line is given back.
+	keep = 1 << 20
+)
 
 // NewReader returns a reader of lines of at most limit bytes.
 func NewReader(r io.Reader, limit int) *Reader {
 	return &Reader{r: bufio.NewReaderSize(r, 1<<16), limit: limit}
 }
 
+// Detach leaves the line that Next returned last to the caller: it stays valid.
+func (r *Reader) Detach() { r.buf = nil }
+
 // Line is the number of the line that Next returned last, from 1.
 func (r *Reader) Line() int { return r.line }
 
 // Next returns the next line that is not blank, valid until the next call, and
 // io.EOF after the last. After a [*TooLong], Next goes on with the line that
-// follows; any other error is final.
+// follows, and so after a [*NoRoom]; any other error is final.
 func (r *Reader) Next() ([]byte, error) {
 	for {
 		line, err := r.read()
@@ -67,36 +90,60 @@ func (r *Reader) read() ([]byte, error) {
 	if cap(r.buf) > keep {
 		r.buf = nil
 	}
-	r.buf = r.buf[:0]
+	r.buf, r.asked = r.buf[:0], Free
 	r.line++
 	var length int64
+	var head []byte // of a line that is not kept
 	for {
 		part, err := r.r.ReadSlice('\n')
 		length += int64(len(part))
-		// Two bytes more than the limit: the line's end does not count.
-		if room := r.limit + 2 - len(r.buf); room > 0 {
-			r.buf = append(r.buf, part[:min(room, len(part))]...)
+		if head == nil && !r.keeps(len(part)) {
+			head = append(head, r.buf[:min(len(r.buf), HeadBytes)]...)
+			head = append(head, part[:min(len(part), HeadBytes-len(head))]...)
+			r.buf = nil
+		}
+		if head == nil {
+			r.buf = append(r.buf, part...)
 		}
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
 		case err == nil, err == io.EOF && length > 0:
-			return r.finish(length)
+			return r.finish(length, head)
 		default:
 			return nil, err
 		}
 	}
 }
 
-// finish takes the end off a line of length bytes.
-func (r *Reader) finish(length int64) ([]byte, error) {
-	if length == int64(len(r.buf)) {
+// keeps reports whether the line may grow by n bytes.
+func (r *Reader) keeps(n int) bool {
+	n += len(r.buf)
+	// Two bytes more than the limit: the line's end does not count.
+	if n > r.limit+2 {
+		return false
+	}
+	for r.Room != nil && r.asked < n {
+		if !r.Room(Free) {
+			return false
+		}
+		r.asked += Free
+	}
+	return true
+}
+
+// finish takes the end off a line of length bytes, which has a head if it was not
+// kept.
+func (r *Reader) finish(length int64, head []byte) ([]byte, error) {
+	if head == nil {
 		line := bytes.TrimSuffix(bytes.TrimSuffix(r.buf, []byte("\n")), []byte("\r"))
 		if len(line) <= r.limit {
 			return line, nil
 		}
+		head = bytes.Clone(r.buf[:min(len(r.buf), HeadBytes)])
+		r.buf = nil
+	} else if length <= int64(r.limit)+2 {
+		return nil, &NoRoom{Bytes: length, Head: head}
 	}
-	head := bytes.Clone(r.buf[:min(len(r.buf), HeadBytes)])
-	r.buf = nil
 	return nil, &TooLong{Bytes: length, Limit: r.limit, Head: head}
 }

@@ -94,6 +94,40 @@ func TestLongLineTakesLittleMemory(t *testing.T) {
 	}
 }
 
+// TestRoom: a line is kept as far as there is room for it; one that there is no room
+// for is told by its head, and the next is read.
+func TestRoom(t *testing.T) {
+	long := strings.Repeat("x", 5*Free/2)
+	r := NewReader(strings.NewReader("short\n"+long+"\n"+long+"\n"+strings.Repeat("y", 4*Free)+"\nb\n"), 3*Free)
+	room := 3 * Free
+	r.Room = func(bytes int) bool {
+		if bytes > room {
+			return false
+		}
+		room -= bytes
+		return true
+	}
+	if got, err := r.Next(); string(got) != "short" || room != 3*Free {
+		t.Fatalf("%s, %v; room for %d", got, err, room)
+	}
+	first, err := r.Next()
+	if string(first) != long || room != Free {
+		t.Fatalf("%d bytes, %v; room for %d", len(first), err, room)
+	}
+	r.Detach()
+	var none *NoRoom
+	if _, err = r.Next(); !errors.As(err, &none) || none.Bytes != int64(len(long))+1 || len(none.Head) != HeadBytes || r.buf != nil {
+		t.Errorf("%v; %d bytes are kept", err, cap(r.buf))
+	}
+	var tooLong *TooLong // whatever room there is
+	if _, err = r.Next(); !errors.As(err, &tooLong) || !strings.HasPrefix(string(tooLong.Head), "yyy") {
+		t.Error(err)
+	}
+	if got, err := r.Next(); string(got) != "b" || string(first) != long {
+		t.Errorf("%s, %v", got, err)
+	}
+}
+
 // FuzzReader compares with splitting the whole text.
 func FuzzReader(f *testing.F) {
 	for _, text := range []string{"", "a\nb", "\r\n\r\n", "a\r\n\n123456789\nb", "\xef\xbb\xbf{}\n", "\x00\n\xff\n", "1234567890123\r\n8\r\r\n"} {

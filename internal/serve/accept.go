@@ -3,34 +3,37 @@ package serve
 import (
 	"bytes"
 	"context"
-	"encoding/json"
+	"errors"
+	"strings"
 	"time"
 
 	"github.com/creachadair/jrpc2"
 
+	"sftseq/internal/jsonlines"
 	"sftseq/internal/requests"
 )
 
 // accept reads one message. It returns a call if jrpc2 is to run it; everything
-// else is done when accept returns, in the order of the stream.
-func (s *session) accept(m message) *call {
+// else is done when accept returns, in the order of the stream. What takes the
+// message over takes its room, too.
+func (s *session) accept(m *message) *call {
 	switch {
 	case m.err != nil && s.bareStream():
 		s.refuseBare(m)
 		return nil
 	case m.err != nil:
-		s.unread(idOf(m.err), fail(codeParse, place{Line: m.line}, "the message is longer than the %d bytes of --max-line", s.server.options.MaxLine))
+		s.unread(headOf(m.head), s.whyUnread(m))
 		return nil
 	case bytes.HasPrefix(bytes.TrimSpace(m.body), []byte("[")) && !s.bareStream():
-		s.unread(nil, fail(codeInvalidRequest, place{Line: m.line}, "expected one message, found a list: there are no batches"))
+		s.unread(envelope{}, fail(codeInvalidRequest, place{Line: m.line}, "expected one message, found a list: there are no batches"))
 		return nil
 	case !bytes.Contains(m.body, []byte(`"jsonrpc"`)) && s.acceptBare(m):
 		return nil
 	}
-	e, bad := parseEnvelope(m)
+	e, bad := parseEnvelope(*m)
 	if bad != nil {
 		if !e.other || !s.acceptBare(m) {
-			s.unread(e.id, bad)
+			s.unread(e, bad)
 		}
 		return nil
 	}
@@ -46,14 +49,26 @@ func (s *session) accept(m message) *call {
 	return s.requested(e, m)
 }
 
-// unread refuses a message that could not be read. Without an id it may have been a
-// change of a document.
-func (s *session) unread(id json.RawMessage, why *jrpc2.Error) {
-	if id == nil {
+// whyUnread is the error of a message that has no body.
+func (s *session) whyUnread(m *message) *jrpc2.Error {
+	var none *jsonlines.NoRoom
+	if errors.As(m.err, &none) {
+		return s.server.noRoom(none.Bytes)
+	}
+	return fail(codeParse, place{Line: m.line}, "the message is longer than the %d bytes of --max-line", s.server.options.MaxLine)
+}
+
+// unread refuses a message that could not be read, or only as far as e has it. If
+// it has no id, it may have been a change of a document.
+func (s *session) unread(e envelope, why *jrpc2.Error) {
+	if e.id == nil && (e.method == "" || strings.HasPrefix(e.method, changePrefix)) {
 		s.loseEdits(why)
 	}
-	s.refuse(id, why)
+	s.refuse(e.id, why)
 }
+
+// changePrefix begins the names of the notifications that change documents.
+const changePrefix = "sequence/did"
 
 // bareStream reports whether the stream is one of bare lines, so that what is
 // none of them is answered like one, too.
@@ -81,7 +96,7 @@ func (s *session) notified(e envelope) {
 }
 
 // requested refuses a request or returns its call.
-func (s *session) requested(e envelope, m message) *call {
+func (s *session) requested(e envelope, m *message) *call {
 	if f, ok := ordered[e.method]; ok {
 		result, err := f(s, e.params)
 		if err != nil {
@@ -113,11 +128,12 @@ func (s *session) requested(e envelope, m message) *call {
 		return nil
 	}
 	s.number++
-	c := &call{session: s, number: s.number, id: e.id, key: key, method: e.method, params: e.params, edits: s.edits, received: m.received}
-	if err := c.reserve(int64(len(m.body))); err != nil {
+	c := &call{session: s, number: s.number, id: e.id, key: key, method: e.method, params: e.params, edits: s.edits, received: m.received, bytes: m.room}
+	if err := c.reserve(int64(len(m.body)) - m.room); err != nil {
 		s.refuse(e.id, asError(err))
 		return nil
 	}
+	m.room = 0
 	c.model = s.server.acquire()
 	c.ctx, c.cancel = context.WithCancelCause(s.ctx)
 	s.mu.Lock()

@@ -16,12 +16,14 @@ var addFields = fieldsOf([]string{""}, append(manyFields, "items", "id")...)
 type added struct {
 	ID     string `json:"id"`
 	Length int    `json:"length"`
-	URI    string `json:"uri,omitempty"`
+	// Of the document that it is.
+	URI     string `json:"uri,omitempty"`
+	Version *int64 `json:"version,omitempty"`
 }
 
 // add is retrieval/add: an item, or many, which go into the index in their order.
 // An item of a known id is replaced. The answer comes when the items are on the
-// disk; once a request is answered it adds nothing more.
+// disk; once a request is answered, also by an error, it adds nothing more.
 func (c *call) add() (any, error) {
 	a := &adding{call: c, queue: make(chan *addition, maxAdditions), done: make(chan struct{})}
 	go a.store()
@@ -77,23 +79,28 @@ func (a *adding) prepare(path string, fields map[string]json.RawMessage) *item {
 		}
 		out := added{ID: id, Length: len(q.tokens)}
 		if q.document != nil {
-			out.URI = q.document.uri
+			out.URI, out.Version = q.document.uri, &q.version
 		}
 		return out, nil
 	}
 	return i
 }
 
-// store puts the items into the index, in their order.
+// store puts the items into the index, in their order, and waits for the last, as
+// nobody else may.
 func (a *adding) store() {
 	defer close(a.done)
+	last := func() error { return nil }
 	for x := range a.queue {
 		wait, err := x.begin(a.call)
 		if err != nil {
 			wait = func() error { return err }
+		} else {
+			last = wait
 		}
 		x.stored <- wait
 	}
+	last() // the index has written all before it; what failed is told by each
 }
 
 // begin has the index add the item once it is embedded.
@@ -102,8 +109,12 @@ func (x *addition) begin(c *call) (wait func() error, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if ctx := x.job.group.ctx; ctx.Err() != nil {
-		return nil, context.Cause(ctx)
+	// One of many that are cancelled may have ended before others, whose contexts do
+	// not end at one time: behind the first that stays out all must.
+	for _, ctx := range []context.Context{c.ctx, x.job.group.ctx} {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 	}
 	if _, err := requests.NewEmbedding(c.model.config, x.request, out.Embeddings); err != nil {
 		return nil, err

@@ -4,10 +4,12 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/creachadair/jrpc2"
 
+	"sftseq/internal/jsonlines"
 	"sftseq/internal/requests"
 	"sftseq/sft"
 )
@@ -33,8 +35,9 @@ type bareLines struct {
 type bareLine struct {
 	request *requests.Request
 	model   *served
-	job     *job // nil if the line is refused
-	bytes   int64
+	job     *job  // nil if the line is refused
+	bytes   int64 // that it takes of the server's memory
+	room    int64 // that it has of them from when it was read
 
 	received time.Time
 }
@@ -44,7 +47,7 @@ const bareMethod = "line"
 
 // acceptBare answers a line without jsonrpc, if it is one that predict takes. In
 // a stream of such lines it takes all.
-func (s *session) acceptBare(m message) bool {
+func (s *session) acceptBare(m *message) bool {
 	model := s.server.acquire()
 	r := model.parser.With(s.name, !model.config.Pair(), model.config.Pair()).Parse(m.body, m.line, nil)
 	if f := r.Failure; f != nil && f.Code != requests.CodeParams && !s.bareStream() && !hasSequence(m.body) {
@@ -55,14 +58,20 @@ func (s *session) acceptBare(m message) bool {
 	if s.life == down && r.Failure == nil {
 		r.Failure = &requests.Failure{Code: requests.CodeRequest, Message: "after shutdown only exit is expected"}
 	}
-	s.queueBare(&bareLine{request: r, model: model, bytes: int64(len(m.body)) + tokenBytes*int64(r.Tokens()) + jobBytes, received: m.received})
+	s.queueBare(&bareLine{request: r, model: model, bytes: int64(len(m.body)) + tokenBytes*int64(r.Tokens()) + jobBytes, room: m.room, received: m.received})
+	m.room = 0
 	return true
 }
 
 // refuseBare answers a line that could not be read.
-func (s *session) refuseBare(m message) {
+func (s *session) refuseBare(m *message) {
 	model := s.server.acquire()
-	s.queueBare(&bareLine{request: model.parser.With(s.name, true, true).Parse(nil, m.line, m.err), model: model, received: m.received})
+	r := model.parser.With(s.name, true, true).Parse(nil, m.line, m.err)
+	var none *jsonlines.NoRoom
+	if errors.As(m.err, &none) {
+		r.Failure.Code = int(s.server.noRoom(none.Bytes).Code)
+	}
+	s.queueBare(&bareLine{request: r, model: model, received: m.received})
 }
 
 // queueBare starts a line's job when there is room for it.
@@ -71,9 +80,9 @@ func (s *session) queueBare(l *bareLine) {
 	for {
 		s.mu.Lock()
 		alone := s.bare.pending == 0
-		room := s.bare.pending < maxBareLines && s.bare.tokens+tokens <= maxBareTokens && s.reserve(l.bytes)
+		room := s.bare.pending < maxBareLines && s.bare.tokens+tokens <= maxBareTokens && s.reserve(l.bytes-l.room)
 		if !room && alone {
-			l.bytes = 0 // one line always has room, or there would be no end
+			l.bytes = l.room // one line is always answered, or there would be no end
 		}
 		if room || alone {
 			s.bare.pending++
@@ -86,6 +95,7 @@ func (s *session) queueBare(l *bareLine) {
 		case <-s.settled:
 		case <-s.ctx.Done():
 			l.model.done()
+			s.release(l.room)
 			return
 		}
 	}
@@ -102,9 +112,13 @@ func (s *session) writeBare() {
 	encoder.SetEscapeHTML(false)
 	for l := range s.bare.queue {
 		var result sft.Output
+		var compute time.Duration
 		var err error
 		if l.job != nil {
-			result, err = l.job.wait()
+			// The batch of a job that was given up may still be computed, and its time set.
+			if result, err = l.job.wait(); err == nil {
+				compute = l.job.compute
+			}
 		}
 		if s.ctx.Err() == nil {
 			out.Reset()
@@ -113,10 +127,6 @@ func (s *session) writeBare() {
 				if err := s.frames.write(bytes.TrimSuffix(out.Bytes(), []byte("\n"))); err != nil {
 					s.end(over("writing: %v", err))
 				}
-			}
-			var compute time.Duration
-			if l.job != nil {
-				compute = l.job.compute
 			}
 			s.server.metrics.answered(bareMethod, code, time.Since(l.received), compute)
 		}

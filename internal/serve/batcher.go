@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"fmt"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -37,13 +38,15 @@ type batch struct {
 }
 
 // pace is how fast batches are computed. The averages of time and of tokens are
-// apart: a small batch, which takes long for what it is, must not count for more
-// than it is.
+// apart, and a batch counts by how full it is: a small one takes long for what it
+// is, and when many wait there are none.
 type pace struct{ took, tokens float64 }
 
-func (p *pace) add(took time.Duration, tokens int) {
-	p.took += (float64(took) - p.took) / 8
-	p.tokens += (float64(tokens) - p.tokens) / 8
+// add notes the share of its time that a batch has had of the device, and its tokens.
+func (p *pace) add(took time.Duration, tokens, budget int) {
+	weight := min(1, float64(tokens)/float64(budget)) / 8
+	p.took += (float64(took) - p.took) * weight
+	p.tokens += (float64(tokens) - p.tokens) * weight
 }
 
 func (p *pace) of(tokens int) time.Duration {
@@ -97,8 +100,8 @@ func (b *batcher) submit(ctx context.Context, s *session, m *served, w work, exa
 
 // drop ends jobs that nobody wants, and the batches that had no others.
 func (b *batcher) drop(jobs []*job) {
+	var waited []*job
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	for _, j := range jobs {
 		if !j.settle(sft.Output{}, context.Cause(j.group.ctx)) {
 			continue
@@ -107,12 +110,22 @@ func (b *batcher) drop(jobs []*job) {
 		switch {
 		case j.line != nil:
 			b.queue.drop(j)
-			j.model.done()
+			waited = append(waited, j)
 		case j.batch != nil:
 			if j.batch.wanted--; j.batch.wanted == 0 {
 				j.batch.cancel()
 			}
 		}
+	}
+	b.mu.Unlock()
+	leave(waited)
+}
+
+// leave ends the use of models, and maybe of a device, which takes a while. The
+// caller does not hold b.mu: nobody would be served meanwhile.
+func leave(jobs []*job) {
+	for _, j := range jobs {
+		j.model.done()
 	}
 }
 
@@ -172,45 +185,44 @@ func (b *batcher) begin(jobs []*job, budget int) {
 		interrupted := ctx.Err() != nil
 		cancel()
 		b.mu.Lock()
-		defer b.mu.Unlock()
+		if !interrupted {
+			b.metrics.batch(len(jobs), tokens, took)
+			b.pace.add(took/time.Duration(b.running), tokens, budget)
+		}
 		b.running--
 		if long {
 			b.long--
 		}
-		if !interrupted {
-			b.metrics.batch(len(jobs), tokens, took)
-			b.pace.add(took, tokens)
-		}
-		for _, j := range jobs {
-			j.model.done()
-		}
 		b.start()
+		b.mu.Unlock()
+		leave(jobs)
 	})
 }
 
 // run computes a batch and settles its jobs. If it fails its jobs are tried one
-// by one: what is wrong with one is not the others' fault.
+// by one: what is wrong with one is not the others' fault. When the device is lost
+// none is tried any more.
 func (b *batcher) run(ctx context.Context, r *batch) {
 	err := b.compute(ctx, r.jobs)
-	lost := b.lost(r.jobs[0].model, err)
+	if err == nil {
+		return
+	}
+	model := r.jobs[0].model
+	lost := b.lost(model, err)
 	if lost != nil {
 		err = lost
 	}
-	if err != nil && lost == nil && len(r.jobs) > 1 && ctx.Err() == nil {
-		for _, j := range r.jobs {
-			if j.settled.Load() {
+	alone := lost == nil && len(r.jobs) > 1 && ctx.Err() == nil
+	for _, j := range r.jobs {
+		if alone && lost == nil && !j.settled.Load() {
+			if err = b.compute(j.group.ctx, []*job{j}); err == nil {
 				continue
 			}
-			if err := b.compute(j.group.ctx, []*job{j}); err != nil {
-				b.settle(j, sft.Output{}, err)
+			if lost = b.lost(model, err); lost != nil {
+				err = lost
 			}
 		}
-		return
-	}
-	if err != nil {
-		for _, j := range r.jobs {
-			b.settle(j, sft.Output{}, err)
-		}
+		b.settle(j, sft.Output{}, err)
 	}
 }
 
@@ -218,6 +230,7 @@ func (b *batcher) run(ctx context.Context, r *batch) {
 func (b *batcher) compute(ctx context.Context, jobs []*job) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
+			jobs[0].group.session.log.Error("the model failed", "panic", p, "stack", string(debug.Stack()))
 			err = fmt.Errorf("the model failed: %v", p)
 		}
 	}()

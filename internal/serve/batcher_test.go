@@ -1,12 +1,15 @@
 package serve
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -162,6 +165,86 @@ func TestOneFailureAlone(t *testing.T) {
 	cancel(errCancelled)
 	if _, err := s.batcher.submit(ctx, nil, m, classify, seq.Example{A: []int32{1}})[0].wait(); !errors.Is(err, errCancelled) {
 		t.Error(err)
+	}
+}
+
+// TestModelFailed: where the model panics is in the log.
+func TestModelFailed(t *testing.T) {
+	var log bytes.Buffer
+	s := &session{log: slog.New(slog.NewTextHandler(&log, nil))}
+	j := &job{model: &served{Model: &Model{}}, group: &group{session: s}}
+	if err := (&batcher{}).compute(context.Background(), []*job{j}); err == nil || !strings.Contains(err.Error(), "the model failed") {
+		t.Error(err)
+	}
+	if text := log.String(); !strings.Contains(text, "batcher.go") || !strings.Contains(text, "level=ERROR") {
+		t.Errorf("%q", text)
+	}
+}
+
+// TestReleaseStallsNobody: while the device of a model that is not used any more is
+// closed, which takes a while, others are served.
+func TestReleaseStallsNobody(t *testing.T) {
+	for _, dropped := range []bool{false, true} {
+		o := testOptions(t, "pre")
+		closing, closed := make(chan struct{}), make(chan struct{})
+		o.Load = func() (*Model, error) {
+			m, err := load(t, "pre")()
+			free := m.Release
+			m.Release = sync.OnceFunc(func() { close(closing); <-closed; free() })
+			return m, err
+		}
+		s := start(t, o)
+		s.options.Load = load(t, "pre")
+		release := hold(s)
+		old := s.current()
+		submit := func(ctx context.Context, m *served) *job {
+			return s.batcher.submit(ctx, nil, m, classify, seq.Example{A: []int32{1}})[0]
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		var jobs []*job
+		old.use()
+		if !dropped {
+			jobs = append(jobs, submit(ctx, old))
+		}
+		if err := s.Reload(); err != nil {
+			t.Fatal(err)
+		}
+		if dropped { // the last user waits for places that others have
+			places := old.Scorer.Lanes()
+			for range places {
+				jobs = append(jobs, submit(context.Background(), s.current()))
+				eventually(t, "it does not run", func() bool { jobs, _, _ := s.batcher.waiting(); return jobs == 0 })
+			}
+			submit(ctx, old)
+		}
+		old.done()
+		if dropped {
+			cancel()
+		} else {
+			close(release)
+		}
+		<-closing
+		served := make(chan struct{})
+		go func() {
+			defer close(served)
+			jobs = append(jobs, submit(context.Background(), s.current()))
+		}()
+		select {
+		case <-served:
+		case <-time.After(patience):
+			t.Errorf("nobody is served, dropped: %v", dropped)
+		}
+		close(closed)
+		<-served
+		if dropped {
+			close(release)
+		}
+		for _, j := range jobs {
+			if _, err := j.wait(); err != nil {
+				t.Error(err)
+			}
+		}
+		cancel()
 	}
 }
 

@@ -21,7 +21,12 @@ func (s *session) Recv() ([]byte, error) {
 				s.endOfInput()
 				return nil, io.EOF
 			}
-			if c := s.accept(m); c != nil {
+			lent := m.room
+			c := s.accept(&m)
+			s.release(m.room) // unless the message is kept
+			s.server.reading.give(lent)
+			s.handed.Add(-lent)
+			if c != nil {
 				return c.frame(), nil
 			}
 		case <-s.stopRead:

@@ -55,7 +55,7 @@ func (c *call) classifySequence(what work, q *sequence, w *window) *item {
 	i := &item{work: what, read: []*sequence{q}, numbers: predictionNumbers(config)}
 	for _, cut := range cuts {
 		i.examples = append(i.examples, seq.Example{A: cut.tokens, Label: seq.NoLabel})
-		i.numbers += predictionNumbers(config)
+		i.numbers += predictionNumbers(config) + windowNumbers
 		if what == explain {
 			i.numbers += explanationNumbers(config, cut.tokens)
 		}
@@ -65,6 +65,9 @@ func (c *call) classifySequence(what work, q *sequence, w *window) *item {
 	}
 	return i
 }
+
+// windowNumbers stand for what a window takes beside its numbers.
+const windowNumbers = 64
 
 // predictionNumbers is how many numbers a prediction has: logits, probabilities.
 func predictionNumbers(config *sft.Config) int { return 2 * config.NumLabels }

@@ -1,23 +1,21 @@
 package serve
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
-	"unicode/utf8"
 )
 
-type changeParams struct {
-	URI     string             `json:"uri"`
-	Version *int64             `json:"version"`
-	Changes *[]json.RawMessage `json:"changes"`
-}
+var changeFields = map[string]bool{"uri": true, "version": true, "changes": true}
 
 // change replaces a range of a document, or all of it.
 type change struct {
 	Range *offsets `json:"range"`
 	Text  *string  `json:"text"`
 }
+
+var changeNames = []string{"range", "text"}
 
 type offsets struct {
 	Start *int `json:"start"`
@@ -29,51 +27,70 @@ type offsets struct {
 // text is then not the client's any more: that is told once, and what follows is
 // passed over until the whole text comes.
 func (s *session) didChange(params json.RawMessage) error {
-	var p changeParams
-	bad := unmarshal(wholeParams, params, &p, "an object with uri, version and changes")
-	if bad == nil && p.Changes == nil {
-		bad = badParam("changes", "it is missing")
+	fields, bad := object("", params, changeFields)
+	uri, err := documentURI(fields)
+	if fields == nil {
+		err = bad
 	}
-	d := s.documents.find(p.URI)
+	if err != nil {
+		s.loseEdits(err)
+		return err
+	}
+	d := s.documents.find(uri)
 	switch {
-	case d == nil && bad != nil && p.URI == "":
-		s.loseEdits(bad)
-		return bad
 	case d == nil && bad != nil:
 		return bad
 	case d == nil:
-		return unknownDocument(p.URI)
+		return unknownDocument(uri)
 	}
 	s.edits++
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if bad == nil {
-		bad = d.follows(p.Version)
+		bad = d.change(fields)
+	}
+	if bad != nil && d.broken != nil && !bringsWhole(fields["changes"]) {
+		return nil // it was told before
 	}
 	if bad != nil {
 		return d.breaks(bad)
 	}
-	d.renew(*p.Version)
-	for i, text := range *p.Changes {
-		if err := d.apply(fmt.Sprintf("changes[%d]", i), text); err != nil {
-			return d.breaks(err)
-		}
-	}
 	if d.broken == nil {
-		d.schedule()
+		d.schedule(s.server.options.Debounce)
 	}
 	return nil
 }
 
-// follows checks the version of a change.
-func (d *document) follows(version *int64) error {
+// change makes the changes of a message. The caller holds d.mu.
+func (d *document) change(fields map[string]json.RawMessage) error {
+	version, err := documentVersion(fields)
 	switch {
-	case version == nil:
-		return badParam("version", "it is missing")
-	case *version <= d.version:
-		return badParam("version", "expected one above %d, found %d", d.version, *version)
+	case err != nil:
+		return err
+	case version <= d.version:
+		return badParam("version", "expected one above %d, found %d", d.version, version)
+	case fields["changes"] == nil:
+		return badParam("changes", "it is missing")
 	}
-	return nil
+	d.renew(version)
+	return elements("changes", fields["changes"], func(n int, text json.RawMessage) error {
+		if ctx := d.session.ctx; ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return d.apply(fmt.Sprintf("changes[%d]", n), text)
+	})
+}
+
+// bringsWhole reports whether one of the changes is the whole text, which a client
+// that was told to send it must not send for nothing.
+func bringsWhole(changes json.RawMessage) bool {
+	found := false
+	elements("changes", changes, func(_ int, text json.RawMessage) error {
+		var c change
+		found = found || unmarshalKnown("", text, &c, changeNames...) == nil && c.Range == nil
+		return nil
+	})
+	return found
 }
 
 // loseEdits breaks every open document: a message that could not be read may have
@@ -84,20 +101,19 @@ func (s *session) loseEdits(why error) {
 	s.edits++
 	for _, d := range s.documents.open {
 		d.mu.Lock()
-		d.breaks(why)
+		if d.broken == nil {
+			d.breaks(why)
+		}
 		d.mu.Unlock()
 	}
 }
 
 // breaks notes that the document's text is not the client's, tells so in place of
-// its class, and returns why; nil if it was so before. The caller holds d.mu.
+// its class, and returns why. The caller holds d.mu.
 func (d *document) breaks(why error) error {
-	if d.broken != nil {
-		return nil
-	}
 	d.renew(d.version)
 	d.quiet()
-	d.broken = fail(codeFailed, edited{"uri", d.uri, d.version}, "%s at version %d: %s; send the whole text", d.uri, d.version, asError(why).Message)
+	d.broken = fail(codeFailed, edited{"uri", d.uri, &d.version}, "%s at version %d: %s; send the whole text, of a version above the last", d.uri, d.version, asError(why).Message)
 	if d.session.publishes() {
 		d.session.notify(publishMethod, published{URI: d.uri, Version: d.version, Error: asError(d.broken)})
 	}
@@ -111,13 +127,14 @@ const spareText = 4096
 // d.mu.
 func (d *document) apply(path string, params json.RawMessage) error {
 	var c change
-	if err := unmarshalKnown(path, params, &c, "range", "text"); err != nil {
+	if err := unmarshalKnown(path, params, &c, changeNames...); err != nil {
 		return err
 	}
 	if c.Text == nil {
 		return badParam(path+".text", "it is missing")
 	}
-	start, end := 0, len(d.text)
+	var start position
+	end := len(d.text)
 	if c.Range != nil {
 		if d.broken != nil {
 			return nil
@@ -127,31 +144,33 @@ func (d *document) apply(path string, params json.RawMessage) error {
 			return badParam(path, "expected start and end")
 		}
 		var err error
-		if start, end, err = d.bytes(*c.Range.Start, *c.Range.End); err != nil {
+		if start.at, end, err = d.bytes(*c.Range.Start, *c.Range.End); err != nil {
 			return badParam(path, "%v", err)
 		}
+		start.unit = *c.Range.Start
 	}
 	text := *c.Text
-	if grown := int64(len(text) - (end - start)); grown > 0 && !d.session.reserve(grown) {
+	if grown := int64(len(text) - (end - start.at)); grown > 0 && !d.session.reserve(grown) {
 		return fail(codeBusy, nil, "the server keeps as much as --max-memory allows")
 	} else if grown < 0 {
 		d.session.release(-grown)
 	}
 	if d.session.utf16 {
-		d.units += units([]byte(text)) - units(d.text[start:end])
+		d.units += units([]byte(text)) - units(d.text[start.at:end])
 	}
-	if start == len(d.text) {
+	if start.at == len(d.text) {
 		d.text = append(d.text, text...) // the common case costs what is new
 	} else {
 		tail := d.text[end:]
-		if n := len(text) - (end - start); n > 0 {
+		if n := len(text) - (end - start.at); n > 0 {
 			d.text = append(d.text, text[:n]...)
 			tail = d.text[end : len(d.text)-n]
 		}
-		copy(d.text[start+len(text):], tail)
-		copy(d.text[start:], text)
-		d.text = d.text[:start+len(text)+len(tail)]
+		copy(d.text[start.at+len(text):], tail)
+		copy(d.text[start.at:], text)
+		d.text = d.text[:start.at+len(text)+len(tail)]
 	}
+	d.known = start // what is behind it has moved
 	// What is counted is the length: room for what is gone is given back.
 	if cap(d.text) > 2*len(d.text)+spareText {
 		d.text = slices.Clone(d.text)
@@ -160,54 +179,4 @@ func (d *document) apply(path string, params json.RawMessage) error {
 		d.broken = nil
 	}
 	return nil
-}
-
-// bytes turns the range of a change into one of bytes, which must not cut a
-// character.
-func (d *document) bytes(start, end int) (int, int, error) {
-	length, name := len(d.text), "bytes"
-	if d.session.utf16 {
-		length, name = d.units, "UTF-16 code units"
-	}
-	if start < 0 || end < start || end > length {
-		return 0, 0, fmt.Errorf("expected a range within %d %s, found %d to %d", length, name, start, end)
-	}
-	if d.session.utf16 {
-		from, to := start, end
-		if start = d.byteOf(0, 0, from); start < 0 {
-			return 0, 0, fmt.Errorf("start %d is within a character", from)
-		}
-		if end = d.byteOf(start, from, to); end < 0 {
-			return 0, 0, fmt.Errorf("end %d is within a character", to)
-		}
-		return start, end, nil
-	}
-	for _, at := range []int{start, end} {
-		if at < length && !utf8.RuneStart(d.text[at]) {
-			return 0, 0, fmt.Errorf("byte %d is within a character", at)
-		}
-	}
-	return start, end, nil
-}
-
-// byteOf is the byte at a UTF-16 offset, walking from a byte whose offset is
-// known; -1 within a character.
-func (d *document) byteOf(at, offset, want int) int {
-	if want == d.units {
-		return len(d.text) // an append need not walk
-	}
-	for offset < want {
-		if d.text[at] < utf8.RuneSelf {
-			at++
-			offset++
-			continue
-		}
-		r, size := utf8.DecodeRune(d.text[at:])
-		at += size
-		offset += unitsOf(r)
-	}
-	if offset > want {
-		return -1
-	}
-	return at
 }

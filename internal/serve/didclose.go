@@ -2,17 +2,36 @@ package serve
 
 import "encoding/json"
 
+var closeFields = map[string]bool{"uri": true}
+
 // didClose is sequence/didClose.
 func (s *session) didClose(params json.RawMessage) error {
-	var p struct {
-		URI string `json:"uri"`
+	fields, bad := object("", params, closeFields)
+	if fields == nil {
+		return bad
 	}
-	if err := unmarshal(wholeParams, params, &p, "an object with uri"); err != nil {
+	uri, err := documentURI(fields)
+	switch {
+	case err != nil:
 		return err
+	case !s.closeDocument(uri):
+		return unknownDocument(uri)
 	}
-	s.edits++
-	if !s.closeDocument(p.URI) {
-		return unknownDocument(p.URI)
+	return bad
+}
+
+// closeDocument closes a document if it is open.
+func (s *session) closeDocument(uri string) bool {
+	s.documents.mu.Lock()
+	d := s.documents.open[uri]
+	if d != nil {
+		s.edits++
+		s.documents.closed = s.edits
+		delete(s.documents.open, uri)
 	}
-	return nil
+	s.documents.mu.Unlock()
+	if d != nil {
+		d.close()
+	}
+	return d != nil
 }

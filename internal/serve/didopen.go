@@ -1,36 +1,36 @@
 package serve
 
-import (
-	"encoding/json"
-	"unicode/utf8"
-)
+import "encoding/json"
 
-// version is required: a pointer tells what is missing from what is 0.
-type openParams struct {
-	URI     *string         `json:"uri"`
-	Version *int64          `json:"version"`
-	Text    *string         `json:"text"`
-	Window  json.RawMessage `json:"window"`
-}
+var openFields = map[string]bool{"uri": true, "version": true, "text": true, "window": true}
 
 // didOpen is sequence/didOpen. A document that is open already is replaced.
 func (s *session) didOpen(params json.RawMessage) error {
-	var p openParams
-	err := unmarshal(wholeParams, params, &p, "an object with uri, version and text")
-	if p.URI != nil {
-		s.closeDocument(*p.URI) // whatever is wrong, the text before is not the client's any more
+	fields, bad := object("", params, openFields)
+	uri, err := documentURI(fields)
+	if fields == nil {
+		err = bad
 	}
-	switch {
-	case err != nil:
+	if err != nil {
+		s.loseEdits(err) // any may be the one that is not the client's any more
 		return err
-	case p.URI == nil || *p.URI == "":
-		return badParam("uri", "it is missing")
-	case p.Version == nil:
-		return badParam("version", "it is missing")
-	case p.Text == nil:
+	}
+	s.closeDocument(uri) // the same, whatever else is wrong
+	if bad != nil {
+		return bad
+	}
+	version, err := documentVersion(fields)
+	if err != nil {
+		return err
+	}
+	var text string
+	if fields["text"] == nil {
 		return badParam("text", "it is missing")
 	}
-	w, err := parseWindow("window", p.Window)
+	if err := unmarshal("text", fields["text"], &text, "a string"); err != nil {
+		return err
+	}
+	w, err := parseWindow("window", fields["window"])
 	if err != nil {
 		return err
 	}
@@ -38,13 +38,13 @@ func (s *session) didOpen(params json.RawMessage) error {
 	count := len(s.documents.open)
 	s.documents.mu.Unlock()
 	if limit := s.server.options.MaxDocuments; count >= limit {
-		return fail(codeBusy, nil, "%s: %d documents are open, at most %d may be", *p.URI, count, limit)
+		return fail(codeBusy, nil, "%s: %d documents are open, at most %d may be", uri, count, limit)
 	}
-	if !s.reserve(int64(len(*p.Text))) {
-		return fail(codeBusy, nil, "%s: the server keeps as much as --max-memory allows", *p.URI)
+	if !s.reserve(int64(len(text))) {
+		return fail(codeBusy, nil, "%s: the server keeps as much as --max-memory allows", uri)
 	}
 	s.edits++
-	d := &document{session: s, uri: *p.URI, window: w, text: []byte(*p.Text)}
+	d := &document{session: s, uri: uri, window: w, text: []byte(text)}
 	if s.utf16 {
 		d.units = units(d.text)
 	}
@@ -56,39 +56,33 @@ func (s *session) didOpen(params json.RawMessage) error {
 	s.documents.mu.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.renew(*p.Version)
-	d.schedule()
+	d.renew(version)
+	d.schedule(s.server.options.Debounce)
 	return nil
 }
 
-// closeDocument closes a document if it is open.
-func (s *session) closeDocument(uri string) bool {
-	s.documents.mu.Lock()
-	d := s.documents.open[uri]
-	delete(s.documents.open, uri)
-	s.documents.mu.Unlock()
-	if d != nil {
-		d.close()
+// documentURI reads the name of a document.
+func documentURI(fields map[string]json.RawMessage) (string, error) {
+	var uri string
+	if fields["uri"] == nil {
+		return "", badParam("uri", "it is missing")
 	}
-	return d != nil
+	if err := unmarshal("uri", fields["uri"], &uri, "a string"); err != nil {
+		return "", err
+	}
+	if uri == "" {
+		return "", badParam("uri", "expected a name, found an empty one")
+	}
+	return uri, nil
 }
 
-// units is the number of UTF-16 code units of a text.
-func units(text []byte) int {
-	n := 0
-	for len(text) > 0 {
-		r, size := utf8.DecodeRune(text)
-		n += unitsOf(r)
-		text = text[size:]
+// documentVersion reads the version of a document.
+func documentVersion(fields map[string]json.RawMessage) (int64, error) {
+	if fields["version"] == nil {
+		return 0, badParam("version", "it is missing")
 	}
-	return n
-}
-
-func unitsOf(r rune) int {
-	if r > 0xFFFF {
-		return 2
-	}
-	return 1
+	var version int64
+	return version, unmarshal("version", fields["version"], &version, "a whole number")
 }
 
 // unknownDocument is for what names a document that is not open.

@@ -3,14 +3,17 @@ package serve
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"sync"
 	"time"
 )
 
 // documents are those that a session has open.
 type documents struct {
-	mu   sync.Mutex
-	open map[string]*document
+	mu     sync.Mutex
+	open   map[string]*document
+	closed uint64 // the session's edits when one was closed last
+	ending bool   // nobody waits until they are left alone
 }
 
 // document is a text that the client edits and the server keeps. Only the
@@ -22,7 +25,8 @@ type document struct {
 
 	mu      sync.Mutex
 	text    []byte
-	units   int // of UTF-16, if the client counts these
+	units   int      // of UTF-16, if the client counts these
+	known   position // somewhere in the text, the same
 	version int64
 	edited  uint64 // the session's edits when it was changed last
 	broken  error  // why its text is not the client's any more
@@ -30,6 +34,7 @@ type document struct {
 	ctx     context.Context // ends at the next change
 	changed context.CancelFunc
 	timer   *time.Timer // until it is classified
+	timers  int         // that there were: one that was stopped too late sees it
 }
 
 // find returns the open document of a name, or nil.
@@ -39,13 +44,28 @@ func (d *documents) find(uri string) *document {
 	return d.open[uri]
 }
 
+// closedSince reports whether a document was closed after so many edits.
+func (d *documents) closedSince(edits uint64) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.closed > edits
+}
+
 // hasten begins what waits until documents are left alone.
 func (d *documents) hasten() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.ending = true
 	for _, doc := range d.open {
 		doc.hasten()
 	}
+}
+
+// isEnding reports whether the session is.
+func (d *documents) isEnding() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.ending
 }
 
 // again has all documents classified again, as the model has changed.
@@ -61,7 +81,7 @@ func (d *documents) again() {
 func (d *documents) close() {
 	d.mu.Lock()
 	open := d.open
-	d.open = nil
+	d.open, d.closed = nil, math.MaxUint64
 	d.mu.Unlock()
 	for _, doc := range open {
 		doc.close()
@@ -85,13 +105,28 @@ func (d *document) quiet() {
 		d.session.pushing(-1)
 	}
 	d.timer = nil
+	d.timers++
 }
 
-// now is the version that the document has.
-func (d *document) now() int64 {
+// modified is the error of what reads the document, at a field, and finds it changed.
+func (d *document) modified(field string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.version
+	return d.modifiedNow(field)
+}
+
+// modifiedNow is the same where the caller holds d.mu.
+func (d *document) modifiedNow(field string) error {
+	if d.closed {
+		return closedMeanwhile(field, d.uri)
+	}
+	return fail(codeModified, edited{field, d.uri, &d.version}, "%s: %s changed meanwhile", field, d.uri)
+}
+
+// closedMeanwhile is the same for a document that is not open any more, and so has no
+// version.
+func closedMeanwhile(field, uri string) error {
+	return fail(codeModified, edited{field, uri, nil}, "%s: %s was closed meanwhile", field, uri)
 }
 
 // renew begins a new version: what was computed of the old one is not wanted any
@@ -111,7 +146,10 @@ func (c *call) openDocument(path string, value json.RawMessage) (*sequence, erro
 		return nil, err
 	}
 	d := c.session.documents.find(uri)
-	if d == nil {
+	switch {
+	case d == nil && c.session.documents.closedSince(c.edits):
+		return nil, closedMeanwhile(path, uri)
+	case d == nil:
 		return nil, badParam(path, "no document %q is open", uri)
 	}
 	q := &sequence{field: path, document: d}
@@ -131,15 +169,27 @@ func (c *call) textOf(q *sequence) (string, error) {
 	defer d.mu.Unlock()
 	switch {
 	case d.closed || d.edited > c.edits:
-		return "", modified(q.field, d.uri, d.version)
+		return "", d.modifiedNow(q.field)
 	case d.broken != nil:
-		return "", fail(codeFailed, edited{q.field, d.uri, d.version}, "%s: %s", q.field, asError(d.broken).Message)
+		return "", fail(codeFailed, edited{q.field, d.uri, &d.version}, "%s: %s", q.field, asError(d.broken).Message)
 	}
 	if err := c.reserve(int64(len(d.text))); err != nil {
 		return "", err
 	}
 	q.version, q.changed = d.version, d.ctx
 	return string(d.text), nil
+}
+
+// expect checks the version that a request wants of a document, at a path.
+func (q *sequence) expect(path string, version json.RawMessage) error {
+	var wanted int64
+	if err := unmarshal(path, version, &wanted, "a whole number"); err != nil {
+		return err
+	}
+	if uri := q.document.uri; wanted != q.version {
+		return fail(codeModified, edited{q.field, uri, &q.version}, "%s: expected version %d of %s, found %d", path, wanted, uri, q.version)
+	}
+	return nil
 }
 
 // encodeText turns text into tokens; field is where it comes from.

@@ -203,81 +203,150 @@ func TestLongDocument(t *testing.T) {
 	}
 }
 
-// TestLostChanges: after a change that cannot be applied, whichever it was, nothing is
-// said of a text that may not be the client's, until that comes whole. It is told
-// once, by messages of constant size.
-func TestLostChanges(t *testing.T) {
-	change := func(params string) string {
-		return `{"jsonrpc":"2.0","method":"sequence/didChange","params":` + params + `}`
+// TestClosedBehindRequest: a document that is closed behind a request of it has
+// changed, however early the request is looked at.
+func TestClosedBehindRequest(t *testing.T) {
+	o := testOptions(t, "pre")
+	o.Debounce = time.Hour
+	c := dial(t, start(t, o)).initialize(struct{}{})
+	missed := 0
+	for n := range 200 {
+		closing := `{"jsonrpc":"2.0","method":"sequence/didClose","params":{"uri":"u"}}`
+		if n%2 == 1 { // so it is, too
+			closing = `{"jsonrpc":"2.0","method":"sequence/didOpen","params":{"uri":"u","version":"badly"}}`
+		}
+		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"sequence/didOpen","params":{"uri":"u","version":1,"text":"1 2"}}
+{"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"uri":"u"}}
+%s`, n, closing))
+		m := c.answer(n)
+		if m.Error != nil && (m.Error.Code != -32801 || !strings.Contains(string(m.Error.Data), `"uri":"u"`)) {
+			t.Fatalf("%d: %+v", n, m.Error)
+		}
+		if m.Error != nil && strings.Contains(m.Error.Message, "was closed") {
+			missed++
+		}
 	}
-	for _, c := range []struct{ name, message, why string }{
-		{"a position of lines", change(`{"uri":"u","version":2,"changes":[{"text":"7"},{"range":{"start":{"line":0,"character":5},"end":6},"text":"7"}]}`), "changes[1].range.start: expected a whole number, found an object"},
-		{"a number in quotes", change(`{"uri":"u","version":"2","changes":[]}`), "version: expected a whole number, found a string"},
-		{"no version", change(`{"uri":"u","changes":[]}`), "version: it is missing"},
-		{"an old version", change(`{"uri":"u","version":1,"changes":[{"text":"7"}]}`), "version: expected one above 1, found 1"},
-		{"no end", change(`{"uri":"u","version":2,"changes":[{"range":{"start":5},"text":"7"}]}`), "changes[0].range: expected start and end"},
-		{"no text", change(`{"uri":"u","version":2,"changes":[{"range":{"start":5,"end":5}}]}`), "changes[0].text: it is missing"},
-		{"no changes", change(`{"uri":"u","version":2}`), "changes: it is missing"},
-		{"changes of nothing", change(`{"uri":"u","version":2,"changes":null}`), "changes: it is missing"},
-		{"changes as in LSP", change(`{"uri":"u","version":2,"contentChanges":[{"text":"7"}]}`), "changes: it is missing"},
-		{"a change in words", change(`{"uri":"u","version":2,"changes":["7"]}`), "changes[0]: expected an object, found \"7\""},
-		{"a name mistaken", change(`{"uri":"u","version":2,"changes":[{"rnage":{"start":0,"end":1},"text":"7"}]}`), `changes[0]: expected range, text, found "rnage"`},
-		{"a range beyond the end", change(`{"uri":"u","version":2,"changes":[{"range":{"start":5,"end":500},"text":"7"}]}`), "changes[0].range: expected a range within 10 bytes, found 5 to 500"},
-		{"no uri", change(`{"uri":5,"version":2,"changes":[{"text":"7"}]}`), "uri: expected a string, found a number"},
-		{"no parameters", change(`[]`), "expected an object with uri"},
-		{"no JSON", `{"jsonrpc":"2.0","method":"sequence/didChange","params":{"uri":"u"`, "not JSON"},
-		{"a list", `[{"jsonrpc":"2.0","method":"sequence/didChange","params":{}}]`, "there are no batches"},
-		{"a long one", change(`{"uri":"u","version":2,"changes":[{"text":"` + strings.Repeat("1", 2000) + `"}]}`), "--max-line"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			o := testOptions(t, "pre")
-			o.MaxLine = 1000
-			s := start(t, o)
-			x := dial(t, s).initialize(struct{}{})
-			x.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "[MAX 2 9 ]"})
-			x.message() // the class
-			x.send(c.message)
-			var p published
-			if decode(t, x.message().Params, &p); p.Error == nil || p.Label != nil || !strings.Contains(p.Error.Message, c.why) {
-				t.Errorf("pushed %+v, want %q", p, c.why)
-			}
-			var told struct{ Message string }
-			if m := x.message(); m.Error != nil {
-				told.Message = m.Error.Message
-			} else {
-				decode(t, m.Params, &told)
-			}
-			if !strings.Contains(told.Message, c.why) {
-				t.Errorf("told %q, want %q", told.Message, c.why)
-			}
-			for version := 3; version < 9; version++ {
-				x.notify("sequence/didChange", map[string]any{"uri": "u", "version": version, "changes": []any{map[string]any{"range": map[string]any{"start": 0, "end": 0}, "text": " "}}})
-			}
-			x.request(1, "sequence/classify", map[string]any{"uri": "u"})
-			if m := x.message(); m.Error == nil || m.Error.Code != -32803 || !strings.Contains(m.Error.Message, c.why) || len(m.Error.Message) > 200 {
-				t.Errorf("%s: %s, %+v; want %q", m.Method, m.Params, m.Error, c.why)
-			}
-			x.notify("sequence/didChange", map[string]any{"uri": "u", "version": 9, "changes": []any{
-				map[string]any{"range": map[string]any{"start": 3, "end": 2}, "text": "passed over"}, map[string]any{"text": "[MIN 2 9 ]"}}})
-			x.call(2, "sequence/classify", map[string]any{"uri": "u"}, nil)
-			p = published{}
-			if decode(t, x.message().Params, &p); p.Version != 9 || p.Label == nil || p.Error != nil {
-				t.Errorf("%+v", p)
-			}
-		})
+	t.Logf("%d were looked at afterwards", missed)
+	c.refuse("later", "sequence/classify", map[string]any{"uri": "u"}, -32602, "no document")
+}
+
+// TestVersionWanted: a request may say of which version of a document it is.
+func TestVersionWanted(t *testing.T) {
+	o := withIndex(t, "pre")
+	o.Debounce = time.Hour
+	c := dial(t, start(t, o)).initialize(struct{}{})
+	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 3, "text": "1 2"})
+	c.call(1, "sequence/classify", map[string]any{"uri": "u", "version": 3}, nil)
+	var out added
+	if c.call(2, "retrieval/add", map[string]any{"id": "a", "uri": "u", "version": 3}, &out); out.Version == nil || *out.Version != 3 || out.URI != "u" {
+		t.Errorf("%+v", out)
+	}
+	for _, method := range []string{"sequence/classify", "sequence/embed", "retrieval/search"} {
+		c.refuse(3, method, map[string]any{"uri": "u", "version": 4}, -32801, "version: expected version 4 of u, found 3")
+		c.refuse(4, method, map[string]any{"text": "1", "version": 3}, -32602, "version: expected uri beside it, found text")
+		c.refuse(5, method, map[string]any{"uri": "u", "version": "3"}, -32602, `version: expected a whole number, found "3"`)
 	}
 }
 
-// TestOpenedBadly: what was open under the name is not what the client has any more.
-func TestOpenedBadly(t *testing.T) {
-	c := dial(t, start(t, testOptions(t, "pre"))).initialize(struct{}{})
-	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "[MAX 2 9 ]"})
-	c.message() // the class
-	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": "2", "text": "7"})
-	if m := c.message(); !strings.Contains(string(m.Params), "version: expected a whole number, found a string") {
-		t.Errorf("%s", m.Params)
+// scheduled is the one document that is open, whose class is to be told.
+func scheduled(t testing.TB, s *Server, uri string) *document {
+	t.Helper()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for x := range s.sessions {
+		if d := x.documents.find(uri); d != nil {
+			return d
+		}
 	}
-	c.refuse(1, "sequence/classify", map[string]any{"uri": "u"}, -32602, "no document")
+	t.Fatalf("%s is not open", uri)
+	return nil
+}
+
+// TestLateTimer: one that ends while a change is made tells nothing of what the change
+// has left, which is not yet left alone.
+func TestLateTimer(t *testing.T) {
+	s := start(t, testOptions(t, "pre"))
+	c := dial(t, s).initialize(struct{}{})
+	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "1 2"})
+	c.call(1, "model/info", nil, nil)
+	d := scheduled(t, s, "u")
+	d.mu.Lock()
+	d.schedule(0)
+	time.Sleep(50 * time.Millisecond) // it has ended, and waits for the lock
+	d.schedule(10 * time.Millisecond)
+	d.mu.Unlock()
+	c.closeWrite()
+	messages, _ := c.end()
+	count := 0
+	for _, m := range messages {
+		if strings.Contains(m, "publishClassification") {
+			count++
+		}
+	}
+	if count != 1 {
+		t.Errorf("its class is told %d times: %q", count, messages)
+	}
+}
+
+// TestClassWaitsForMemory: a class is told when there is memory for it; at the end of
+// the input nobody waits for that.
+func TestClassWaitsForMemory(t *testing.T) {
+	o := testOptions(t, "pre")
+	o.Debounce = 50 * time.Millisecond
+	s := start(t, o)
+	for _, end := range []bool{false, true} {
+		c := dial(t, s).initialize(struct{}{})
+		c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": strings.Repeat("1 ", 1000)})
+		c.call(1, "model/info", nil, nil)
+		var taken int64
+		eventually(t, "the answer is kept", func() bool { taken = s.memory.limit - s.memory.used.Load(); return s.memory.used.Load() == 2000 })
+		taken -= 1000
+		s.memory.take(taken)
+		time.Sleep(4 * o.Debounce)
+		if n := len(c.in); n > 0 {
+			t.Errorf("%d messages: %s", n, c.receive())
+		}
+		if end {
+			c.closeWrite()
+		} else {
+			s.memory.give(taken)
+		}
+		var p published
+		if decode(t, c.message().Params, &p); (p.Error != nil) != end || (p.Label == nil) != end {
+			t.Errorf("%+v", p)
+		}
+		if end {
+			s.memory.give(taken)
+		} else {
+			c.closeWrite()
+		}
+		c.end()
+	}
+}
+
+// TestClassOfCutText: that a text was cut is told with its class, as it is otherwise.
+func TestClassOfCutText(t *testing.T) {
+	o := testOptions(t, "pre")
+	o.Load = func() (*Model, error) {
+		m, err := sft.Load(goldenDir + "/pre")
+		if err != nil {
+			return nil, err
+		}
+		m.Config.Truncate()
+		return onProcessor(m, "pre")
+	}
+	c := dial(t, start(t, o)).initialize(struct{}{})
+	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": strings.Repeat("1 ", 5000)})
+	var p struct{ Length, Used int }
+	if decode(t, c.message().Params, &p); p.Length != 5000 || p.Used != 4096 {
+		t.Errorf("%+v", p)
+	}
+	for policy, used := range map[string]int{"tail": 100, "sliding": 5000} {
+		c.call(policy, "sequence/classify", map[string]any{"text": strings.Repeat("1 ", 5000), "window": map[string]any{"policy": policy, "length": 100}}, &p)
+		if p.Length != 5000 || p.Used != used {
+			t.Errorf("%s: %+v", policy, p)
+		}
+	}
 }
 
 // TestDocumentGivesBack: a text that has become short keeps no long one's room.

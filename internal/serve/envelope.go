@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"unicode/utf8"
 
 	"github.com/creachadair/jrpc2"
 
-	"sftseq/internal/jsonlines"
 	"sftseq/internal/requests"
 )
 
@@ -35,8 +35,8 @@ func keyOf(id json.RawMessage) string {
 	return `"` + text
 }
 
-// parseEnvelope reads a JSON-RPC message. On an error the id is set if it could
-// be read, so that the client knows which message was wrong.
+// parseEnvelope reads a JSON-RPC message. On an error the id and the method are set
+// if they could be read, so that the client knows which message was wrong.
 func parseEnvelope(m message) (envelope, *jrpc2.Error) {
 	var e envelope
 	bad := func(code jrpc2.Code, format string, args ...any) (envelope, *jrpc2.Error) {
@@ -46,14 +46,19 @@ func parseEnvelope(m message) (envelope, *jrpc2.Error) {
 	if err != nil {
 		var f *requests.Failure
 		errors.As(err, &f)
+		e = headOf(m.body)
 		return bad(jrpc2.Code(f.Code), "%s", f.Message)
 	}
 	e.other = fields["jsonrpc"] == nil
+	named := json.Unmarshal(fields["method"], &e.method) == nil && e.method != ""
 	if id := fields["id"]; id != nil {
 		if !isID(id) {
 			return bad(codeInvalidRequest, "id: expected a string or a number of at most %d bytes, found %s", maxID, requests.Kind(id))
 		}
 		e.id = id
+	}
+	if e.other {
+		return bad(codeInvalidRequest, `expected jsonrpc "2.0", or a sequence such as text or tokens, found neither`)
 	}
 	var version string
 	if json.Unmarshal(fields["jsonrpc"], &version) != nil || version != "2.0" {
@@ -63,7 +68,7 @@ func parseEnvelope(m message) (envelope, *jrpc2.Error) {
 		e.response = true
 		return e, nil
 	}
-	if json.Unmarshal(fields["method"], &e.method) != nil || e.method == "" {
+	if !named {
 		return bad(codeInvalidRequest, "method: expected a name, found %s", requests.Kind(fields["method"]))
 	}
 	if p := fields["params"]; string(p) != "null" {
@@ -72,31 +77,28 @@ func parseEnvelope(m message) (envelope, *jrpc2.Error) {
 	return e, nil
 }
 
-// idOf is the id of a message that was too long to be read, if it stands before
-// everything else that is no plain value; otherwise nil.
-func idOf(err error) json.RawMessage {
-	var long *jsonlines.TooLong
-	if !errors.As(err, &long) {
-		return nil
-	}
-	d := json.NewDecoder(bytes.NewReader(long.Head))
+// headOf is the id and the method of a message that could not be read, if they stand
+// before what is wrong with it, or before its end is cut off.
+func headOf(text []byte) envelope {
+	var e envelope
+	d := json.NewDecoder(bytes.NewReader(text))
 	if t, _ := d.Token(); t != json.Delim('{') {
-		return nil
+		return e
 	}
 	for {
-		name, err := d.Token()
-		if err != nil {
-			return nil
+		name, _ := d.Token()
+		if _, ok := name.(string); !ok {
+			return e
 		}
-		if name == "id" {
-			var id json.RawMessage
-			if d.Decode(&id) != nil || !isID(id) || int(d.InputOffset()) == len(long.Head) { // it may go on
-				return nil
-			}
-			return id
+		var value json.RawMessage
+		if d.Decode(&value) != nil || int(d.InputOffset()) == len(text) { // a number may go on
+			return e
 		}
-		if value, err := d.Token(); err != nil || value == json.Delim('{') || value == json.Delim('[') {
-			return nil
+		switch {
+		case name == "id" && e.id == nil && isID(value) && utf8.Valid(value):
+			e.id = value
+		case name == "method" && e.method == "":
+			json.Unmarshal(value, &e.method) // what is no name stays ""
 		}
 	}
 }

@@ -3,6 +3,7 @@ package serve
 import (
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestIDs: an id is the same however it is written, and it is free as soon as its
@@ -23,6 +24,46 @@ func TestIDs(t *testing.T) {
 	close(release)
 	for range 300 {
 		c.call(1, "sequence/classify", map[string]any{"tokens": []int{1}}, nil)
+	}
+}
+
+// TestIDOfBad: who waits for the answer to a message that is wrong gets one, if the id
+// stands before what is wrong. Documents are lost only to what may have been a
+// change of one.
+func TestIDOfBad(t *testing.T) {
+	o := testOptions(t, "pre")
+	o.Debounce = time.Hour
+	x := dial(t, start(t, o)).initialize(struct{}{})
+	for _, c := range []struct {
+		message, id string
+		loses       bool
+	}{
+		{`{"jsonrpc":"2.0","id":7,"method":"model/info","params":{]}`, "7", false},
+		{`{"jsonrpc":"2.0","params":{"id":8},"id":"a","method":}`, `"a"`, false},
+		{`{"jsonrpc":"2.0","id":7,"method":"a","method":"b"}`, "7", false},
+		{"{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"\xff\"}", "7", false},
+		{"{\"jsonrpc\":\"2.0\",\"id\":\"\xff\",\"method\":\"model/info\"}", "null", false},
+		{`{"id":null,"method":"model/info"}`, "null", false},
+		{`{"jsonrpc":"2.0","method":"model/info","params":{]}`, "null", false},
+		{`{"jsonrpc":"2.0","id":7`, "null", true}, // it may go on
+		{`{"jsonrpc":"2.0","params":{]},"id":7}`, "null", true},
+		{`{"jsonrpc":"2.0","method":"sequence/didChange","params":{]}`, "null", true},
+		{`{"jsonrpc":"2.0","method":7}`, "null", true},
+		{`[]`, "null", true},
+		{`nonsense`, "null", true},
+		{`{"id":1} 2 "id" 3`, "1", false},
+	} {
+		x.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "1"})
+		x.send(c.message)
+		m := x.message()
+		lost := m.Method == publishMethod
+		if lost {
+			m = x.message()
+		}
+		if string(m.ID) != c.id || m.Error == nil || lost != c.loses {
+			t.Errorf("%s: id %s, %+v; documents are lost: %v", c.message, m.ID, m.Error, lost)
+		}
+		x.notify("sequence/didClose", map[string]any{"uri": "u"})
 	}
 }
 

@@ -63,12 +63,7 @@ func fail(code jrpc2.Code, data any, format string, args ...any) *jrpc2.Error {
 type edited struct {
 	Field   string `json:"field"`
 	URI     string `json:"uri"`
-	Version int64  `json:"version"` // that it has now
-}
-
-// modified is what a request ends with whose document is not what it was.
-func modified(field, uri string, version int64) *jrpc2.Error {
-	return fail(codeModified, edited{field, uri, version}, "%s: %s changed meanwhile", field, uri)
+	Version *int64 `json:"version,omitempty"` // that it has now
 }
 
 // badParam is what is wrong with a field of params.

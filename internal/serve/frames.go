@@ -26,8 +26,10 @@ const (
 // message is one unit of a stream.
 type message struct {
 	body []byte
-	line int   // where it begins; in LSP framing its number
-	err  error // why there is no body: it can be answered, and reading goes on
+	line int    // where it begins; in LSP framing its number
+	err  error  // why there is no body: it can be answered, and reading goes on
+	head []byte // how the message begins that has no body
+	room int64  // what it has taken of the server's memory, to be given back
 
 	received time.Time // when it was read, set by the session
 }
@@ -41,11 +43,15 @@ type frames interface {
 	write(body []byte) error
 }
 
-func newFrames(framing string, r io.Reader, w io.Writer, limit int) frames {
+// newFrames returns the frames of a stream. A long message takes from the lender, if
+// there is one, what it needs while it is read.
+func newFrames(framing string, r io.Reader, w io.Writer, limit int, from lender) frames {
 	if framing == LSP {
-		return &lspFrames{r: bufio.NewReaderSize(r, 1<<16), w: w, limit: limit}
+		return &lspFrames{r: bufio.NewReaderSize(r, 1<<16), w: w, limit: limit, loan: loan{from: from}}
 	}
-	return &lineFrames{r: jsonlines.NewReader(r, limit), w: w}
+	f := &lineFrames{r: jsonlines.NewReader(r, limit), w: w, loan: loan{from: from}}
+	f.r.Room = f.loan.more
+	return f
 }
 
 // outlet is the way to the client. It knows since when the client has not read.
@@ -71,24 +77,37 @@ func (o *outlet) blocked() bool {
 const blockedAfter = 100 * time.Millisecond
 
 type lineFrames struct {
-	r  *jsonlines.Reader
-	mu sync.Mutex
-	w  io.Writer
+	r    *jsonlines.Reader
+	loan loan
+	mu   sync.Mutex
+	w    io.Writer
 }
 
 func (f *lineFrames) read() (message, error) {
 	line, err := f.r.Next()
-	if f.r.Line() == 1 && isHTTP(string(line)) {
-		return message{}, errHTTP
+	f.r.Detach()
+	if err != nil {
+		f.loan.back()
 	}
-	if f.r.Line() == 1 && isHeader(string(line)) {
-		return message{}, errHeader{errors.New("this is LSP's framing: expected a message a line, or --framing lsp")}
-	}
+	head := line
 	var long *jsonlines.TooLong
-	if err != nil && !errors.As(err, &long) {
+	var none *jsonlines.NoRoom
+	switch {
+	case errors.As(err, &long):
+		head = long.Head
+	case errors.As(err, &none):
+		head = none.Head
+	case err != nil:
 		return message{}, err
 	}
-	return message{body: bytes.Clone(line), line: f.r.Line(), err: err}, nil
+	if f.r.Line() == 1 && (isHTTP(string(head)) || isHeader(string(head))) {
+		f.loan.back()
+		if isHTTP(string(head)) {
+			return message{}, errHTTP
+		}
+		return message{}, errHeader{errors.New("this is LSP's framing: expected a message a line, or --framing lsp")}
+	}
+	return message{body: line, line: f.r.Line(), err: err, head: head, room: f.loan.handOver()}, nil
 }
 
 func (f *lineFrames) write(body []byte) error {
@@ -101,6 +120,7 @@ func (f *lineFrames) write(body []byte) error {
 type lspFrames struct {
 	r     *bufio.Reader
 	limit int
+	loan  loan
 	count int
 	mu    sync.Mutex
 	w     io.Writer
@@ -119,7 +139,8 @@ type errHeader struct{ error }
 // messages: any page may have it ask a port of this machine.
 var errHTTP = errHeader{errors.New("this is HTTP, which is not spoken here")}
 
-var requestLine = regexp.MustCompile(`^[A-Z]+ \S+ HTTP/`)
+// requestLine is the first line of HTTP, or its beginning where the rest is far away.
+var requestLine = regexp.MustCompile(`^[A-Z]+ (\S+ HTTP/|\S{500})`)
 
 // isHTTP reports whether a stream that begins with a line is one of HTTP.
 func isHTTP(line string) bool { return requestLine.MatchString(line[:min(len(line), maxHeader)]) }
@@ -141,17 +162,37 @@ func (f *lspFrames) read() (message, error) {
 	if length > int64(f.limit) {
 		head, _ := f.r.Peek(int(min(length, jsonlines.HeadBytes)))
 		head = bytes.Clone(head)
-		if _, err := io.CopyN(io.Discard, f.r, length); err != nil {
-			return message{}, errHeader{fmt.Errorf("Content-Length %d: the stream ended before", length)}
-		}
-		return message{line: f.count, err: &jsonlines.TooLong{Bytes: length, Limit: f.limit, Head: head}}, nil
+		return f.skip(length, 0, head, &jsonlines.TooLong{Bytes: length, Limit: f.limit, Head: head})
 	}
 	// Memory is taken as the bytes come: a header may lie.
-	var body bytes.Buffer
-	if n, err := io.CopyN(&body, f.r, length); err != nil {
-		return message{}, errHeader{fmt.Errorf("Content-Length %d: the stream ended after %d bytes", length, n)}
+	var body []byte
+	for n := 0; n < int(length); n = len(body) {
+		step := min(int(length)-n, jsonlines.Free)
+		if n > 0 && !f.loan.more(step) {
+			head := bytes.Clone(body[:jsonlines.HeadBytes])
+			return f.skip(length, int64(n), head, &jsonlines.NoRoom{Bytes: length, Head: head})
+		}
+		body = append(body, make([]byte, step)...)
+		if got, err := io.ReadFull(f.r, body[n:]); err != nil {
+			f.loan.back()
+			return message{}, errEnded(length, int64(n+got))
+		}
 	}
-	return message{body: body.Bytes(), line: f.count}, nil
+	return message{body: body, line: f.count, room: f.loan.handOver()}, nil
+}
+
+// skip passes over what is left of a message behind the first n of its bytes.
+func (f *lspFrames) skip(length, n int64, head []byte, why error) (message, error) {
+	f.loan.back()
+	if more, err := io.CopyN(io.Discard, f.r, length-n); err != nil {
+		return message{}, errEnded(length, n+more)
+	}
+	return message{line: f.count, err: why, head: head}, nil
+}
+
+// errEnded is the end of a stream after n bytes of a message.
+func errEnded(length, n int64) error {
+	return errHeader{fmt.Errorf("Content-Length %d: the stream ended after %d bytes", length, n)}
 }
 
 // header reads up to the blank line and returns the length of what follows.

@@ -102,17 +102,37 @@ func TestHostileStreams(t *testing.T) {
 
 // TestHTTP: the body of a browser's request is not read as messages.
 func TestHTTP(t *testing.T) {
-	for framing, text := range map[string]string{
-		Lines: "POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 15\r\n\r\n{\"tokens\":[1]}\n",
-		LSP:   "POST /a:b HTTP/1.1\r\nHost: localhost\r\nContent-Length: 15\r\n\r\n{\"tokens\":[1]}\n",
+	for _, c := range []struct {
+		framing, path string
+		maxLine       int
+		want          string
+	}{
+		{Lines, "/", 1 << 20, "this is HTTP"},
+		{LSP, "/a:b", 1 << 20, "this is HTTP"},
+		{Lines, "/" + strings.Repeat("a", 2000), 1 << 10, "this is HTTP"}, // a line that is too long
+		{Lines, "/" + strings.Repeat("a", 600), 10, "this is HTTP"},
+		{Lines, "/" + strings.Repeat("a", 2*maxHeader), 1 << 20, "this is HTTP"}, // a line that is long
+		{LSP, "/" + strings.Repeat("a", 2*maxHeader), 1 << 20, "a line of more than"},
 	} {
 		o := testOptions(t, "pre")
-		o.Framing = framing
+		o.Framing, o.MaxLine = c.framing, c.maxLine
+		text := "POST " + c.path + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 15\r\n\r\n{\"tokens\":[1]}\n"
 		var out bytes.Buffer
 		err := start(t, o).Serve("browser", strings.NewReader(text), &out, false)
-		if err == nil || !strings.Contains(err.Error(), "this is HTTP") || !strings.Contains(out.String(), "this is HTTP") || strings.Contains(out.String(), "label") {
-			t.Errorf("%s: %v, %s", framing, err, out.String())
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(out.String(), c.want) || strings.Contains(out.String(), "label") || strings.Count(out.String(), "\n") > 3 {
+			t.Errorf("%s, %.20s, %d: %v, %s", c.framing, c.path, c.maxLine, err, out.String())
 		}
+	}
+}
+
+// TestOtherFraming: a stream in LSP's framing is called so, however short a line may be.
+func TestOtherFraming(t *testing.T) {
+	o := testOptions(t, "pre")
+	o.MaxLine = 10
+	var out bytes.Buffer
+	start(t, o).Serve("editor", strings.NewReader("Content-Length: 14\r\n\r\n{\"tokens\":[1]}"), &out, false)
+	if !strings.Contains(out.String(), "--framing lsp") {
+		t.Error(out.String())
 	}
 }
 
@@ -138,15 +158,15 @@ func FuzzStream(f *testing.F) {
 		}
 		if begun {
 			var head bytes.Buffer
-			newFrames(framing, nil, &head, 0).write([]byte(`{"jsonrpc":"2.0","id":"initialize","method":"initialize"}`))
+			newFrames(framing, nil, &head, 0, nil).write([]byte(`{"jsonrpc":"2.0","id":"initialize","method":"initialize"}`))
 			text = append(head.Bytes(), text...)
 		}
-		server := &Server{options: s.options, log: s.log, memory: memory{limit: 1 << 30}, metrics: s.metrics, batcher: s.batcher, model: s.model, sessions: map[*session]struct{}{}, grace: time.Minute}
+		server := &Server{options: s.options, log: s.log, memory: memory{limit: 1 << 30}, reading: memory{limit: 1 << 29}, metrics: s.metrics, batcher: s.batcher, model: s.model, sessions: map[*session]struct{}{}, grace: time.Minute}
 		server.options.Framing = framing
 		var out bytes.Buffer
 		server.Serve("f", bytes.NewReader(text), &out, false)
 		requests, total, exit := expected(framing, text, o.MaxLine)
-		answers := newFrames(framing, &out, nil, 1<<30)
+		answers := newFrames(framing, &out, nil, 1<<30, nil)
 		for {
 			m, err := answers.read()
 			if err == io.EOF {
@@ -173,6 +193,9 @@ func FuzzStream(f *testing.F) {
 		if used := server.memory.used.Load(); used != 0 {
 			t.Fatalf("%d bytes are still counted", used)
 		}
+		if lent := server.reading.used.Load(); lent != 0 {
+			t.Fatalf("%d bytes are still lent", lent)
+		}
 	})
 }
 
@@ -180,7 +203,7 @@ func FuzzStream(f *testing.F) {
 // JSON-RPC at most, and how many messages of any kind. Exit may come before answers.
 func expected(framing string, text []byte, limit int) (ids map[string]int, total int, exit bool) {
 	ids = map[string]int{}
-	in := newFrames(framing, bytes.NewReader(text), nil, limit)
+	in := newFrames(framing, bytes.NewReader(text), nil, limit, nil)
 	for {
 		m, err := in.read()
 		if err != nil {
@@ -189,7 +212,7 @@ func expected(framing string, text []byte, limit int) (ids map[string]int, total
 			}
 			return ids, total, false
 		}
-		e, bad := envelope{}, m.err != nil
+		e, bad := headOf(m.head), m.err != nil
 		if !bad {
 			var why *jrpc2.Error
 			e, why = parseEnvelope(m)

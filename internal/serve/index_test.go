@@ -67,6 +67,47 @@ func TestAddCancelled(t *testing.T) {
 	}
 }
 
+// TestAddCancelledMidway: when the answer is there nothing more comes, and what has
+// come are the first of the items, without a hole.
+func TestAddCancelledMidway(t *testing.T) {
+	o := withIndex(t, "pre")
+	o.MaxBatchTokens = 100
+	s := start(t, o)
+	c := dial(t, s).initialize(struct{}{})
+	some := 0 // rounds in which it was midway
+	for round := range 30 {
+		const n = 300
+		var items []any
+		for k := range n {
+			items = append(items, map[string]any{"id": fmt.Sprint(round, " ", k), "tokens": []int{1, 2, 1 + k%16}})
+		}
+		before := s.index.Len()
+		c.request(round, "retrieval/add", map[string]any{"items": items})
+		eventually(t, "nothing is added", func() bool { return s.index.Len() > before })
+		c.notify("$/cancelRequest", map[string]any{"id": round})
+		c.answer(round)
+		added := s.index.Len() - before
+		if added < n {
+			some++
+		}
+		c.call("search", "retrieval/add", map[string]any{"id": "x", "tokens": []int{1}}, nil) // goes into the index behind the others
+		c.call("search", "retrieval/remove", map[string]any{"id": "x"}, nil)
+		if now := s.index.Len() - before; now != added {
+			t.Fatalf("round %d: %d items at the answer, %d later", round, added, now)
+		}
+		var ids []string
+		for k := range added {
+			ids = append(ids, fmt.Sprint(round, " ", k))
+		}
+		if unknown, err := s.index.Remove(ids); err != nil || len(unknown) > 0 {
+			t.Fatalf("round %d: of the first %d there are not %q, %v", round, added, unknown, err)
+		}
+	}
+	if some == 0 {
+		t.Error("nothing was cancelled")
+	}
+}
+
 // TestIndexOfAnotherModel: it is refused, by a server that begins and by a reload;
 // with Reembed its vectors are the new model's.
 func TestIndexOfAnotherModel(t *testing.T) {

@@ -42,6 +42,10 @@ func (i *item) tokens() int {
 	return n
 }
 
+// places is how many of the jobs that may be under way it is. One with an error is
+// one, too: to find that out may have taken as much.
+func (i *item) places() int { return max(1, len(i.examples)) }
+
 // planner makes an item of the fields of an object, whose names begin with path in
 // errors. Nothing is under way before the item is started.
 type planner func(path string, fields map[string]json.RawMessage) *item

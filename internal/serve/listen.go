@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"net/netip"
 	"os"
 	"strings"
 	"syscall"
@@ -44,12 +45,23 @@ func ParseTCP(text string) (Address, error) {
 // Listen opens an address. The socket of a server that was killed is replaced.
 func Listen(a Address) (net.Listener, error) {
 	if a.Network == "unix" {
+		if len(a.Name) > maxPath {
+			return nil, fmt.Errorf("expected a path of at most %d bytes, found one of %d", maxPath, len(a.Name))
+		}
 		if err := removeDead(a.Name); err != nil {
 			return nil, err
 		}
 	}
-	return net.Listen(a.Network, a.Name)
+	// An address of IPv4 is meant as it is: for 0.0.0.0 as tcp, net listens to IPv6, too.
+	network := a.Network
+	if p, err := netip.ParseAddrPort(a.Name); err == nil && p.Addr().Is4() {
+		network = "tcp4"
+	}
+	return net.Listen(network, a.Name)
 }
+
+// maxPath is the longest path that the system takes for a socket.
+const maxPath = len(syscall.RawSockaddrUnix{}.Path) - 1
 
 // Public reports whether others than this machine may reach an address.
 func Public(a net.Addr) bool {

@@ -3,12 +3,15 @@
 package serve
 
 import (
+	"context"
+	"io"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // TestListenTakesNoSocket: a dead server's socket is replaced, and that of one too
@@ -48,6 +51,54 @@ func TestListenTakesNoSocket(t *testing.T) {
 		t.Fatal(err)
 	}
 	l.Close()
+}
+
+// TestListenAsAsked: an IPv4 address is no IPv6 one, and a path that is too long is
+// called so.
+func TestListenAsAsked(t *testing.T) {
+	l, err := Listen(Address{"tcp", "0.0.0.0:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if a := l.Addr().String(); !strings.HasPrefix(a, "0.0.0.0:") {
+		t.Errorf("it listens on %s", a)
+	}
+	dir := t.TempDir() + "/"
+	long := dir + strings.Repeat("s", maxPath+1-len(dir))
+	if _, err := Listen(Address{"unix", long}); err == nil || !strings.Contains(err.Error(), "expected a path of at most") {
+		t.Error(err)
+	}
+	l, err = Listen(Address{"unix", long[:maxPath]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+}
+
+// TestDrainingAcceptsNobody: who connects while the server drains is not left waiting.
+func TestDrainingAcceptsNobody(t *testing.T) {
+	s := start(t, testOptions(t, "pre"))
+	if err := s.Drain(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	l, err := Listen(Address{"unix", filepath.Join(t.TempDir(), "s")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() { ended <- s.ServeListener(ctx, l) }()
+	defer func() { cancel(); <-ended }()
+	conn, err := net.Dial("unix", l.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.SetReadDeadline(time.Now().Add(patience))
+	if _, err := conn.Read(make([]byte, 1)); err != io.EOF {
+		t.Error(err)
+	}
 }
 
 // TestParseAddress: a host that is not named is this machine.

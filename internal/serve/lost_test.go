@@ -12,6 +12,7 @@ import (
 
 	"sftseq/internal/cpu"
 	"sftseq/internal/tensor"
+	"sftseq/seq"
 	"sftseq/sft"
 )
 
@@ -107,4 +108,51 @@ func TestLostDevice(t *testing.T) {
 	if health() != 503 {
 		t.Errorf("/healthz %d", health())
 	}
+}
+
+// TestLostWhileTriedAlone: a device that is lost while the jobs of a batch are tried
+// one by one is noticed, and no other job of it is tried.
+func TestLostWhileTriedAlone(t *testing.T) {
+	o := testOptions(t, "pre")
+	d := &fragile{Device: cpu.New(2)}
+	o.Lost = func(err error) bool { return errors.Is(err, errLost) }
+	o.Load = func() (*Model, error) {
+		m, err := sft.Load(goldenDir + "/pre")
+		if err != nil {
+			return nil, err
+		}
+		s, err := sft.NewScorer(m, d)
+		return &Model{Scorer: s, Device: d.Name(), Hash: Hash(m), Release: func() { d.Close() }}, err
+	}
+	s := start(t, o)
+	s.options.Load = load(t, "pre")
+	m := s.current()
+	lanes, tried, release := int64(m.Scorer.Lanes()), atomic.Int64{}, make(chan struct{})
+	s.batcher.before = func(context.Context) {
+		if tried.Add(1) == lanes+3 { // the three together, and the bad one
+			d.lost.Store(true)
+		}
+		<-release
+	}
+	submit := func(tokens ...int32) *job {
+		return s.batcher.submit(context.Background(), nil, m, classify, seq.Example{A: tokens})[0]
+	}
+	for n := range lanes { // so that the next three come together
+		submit(1)
+		eventually(t, "it does not run", func() bool { return tried.Load() == n+1 })
+	}
+	bad, first, second := submit(99), submit(1), submit(2)
+	close(release)
+	if _, err := bad.wait(); err == nil || asError(err).Code != codeFailed {
+		t.Error(err)
+	}
+	for _, j := range []*job{first, second} {
+		if _, err := j.wait(); err == nil || asError(err).Code != codeBusy {
+			t.Error(err)
+		}
+	}
+	if n := tried.Load() - lanes; n != 3 {
+		t.Errorf("%d batches were tried", n)
+	}
+	s.recovering.Wait()
 }

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -15,7 +16,7 @@ import (
 // beyond the others waits until something that came before is done, so that a
 // request takes no more of the server than that, whatever it asks for.
 const (
-	maxMany        = 1 << 14 // sequences of a request
+	maxMany        = 1 << 14 // elements of a list
 	maxAheadJobs   = 1 << 12 // under way
 	maxAheadTokens = 1 << 20 // the same
 )
@@ -66,7 +67,7 @@ func (c *call) run(many string, known map[string]bool, planned planner) (any, er
 		})
 	}
 	i := c.plan(planned, "", fields)
-	report.begin(i.tokens())
+	report.begin(1, i.tokens())
 	defer report.end()
 	c.start(i)
 	result, err := c.wait(i)
@@ -80,24 +81,14 @@ func (c *call) run(many string, known map[string]bool, planned planner) (any, er
 
 // runMany answers each of a list, in its order.
 func (c *call) runMany(name string, list json.RawMessage, report *progress, plan func(path string, text json.RawMessage) *item) (any, error) {
-	if err := c.reserve(int64(len(list))); err != nil { // it is copied
-		return nil, err
-	}
 	var texts []json.RawMessage
-	if err := unmarshal(name, list, &texts, "a list"); err != nil {
+	if err := elements(name, list, func(_ int, text json.RawMessage) error {
+		texts = append(texts, text)
+		return c.reserve(int64(len(text)) + elementBytes)
+	}); err != nil {
 		return nil, err
 	}
-	if len(texts) > maxMany {
-		return nil, badParam(name, "expected at most %d, found %d", maxMany, len(texts))
-	}
-	path := func(n int) string { return fmt.Sprintf("%s[%d]", name, n) }
-	total := 0
-	for n := 0; n < len(texts) && report.work != nil; n++ {
-		i := plan(path(n), texts[n])
-		total += i.tokens()
-		c.close(i)
-	}
-	report.begin(total)
+	report.begin(len(texts), 0)
 	defer report.end()
 	var ahead []*item // under way
 	defer func() {
@@ -107,20 +98,24 @@ func (c *call) runMany(name string, list json.RawMessage, report *progress, plan
 	}()
 	out := results{Results: []indexed{}}
 	for n, next, jobs, tokens := 0, 0, 0, 0; n < len(texts); n++ {
-		for next < len(texts) && (len(ahead) == 0 || jobs < maxAheadJobs && tokens < maxAheadTokens) {
-			i := plan(path(next), texts[next])
+		for c.ctx.Err() == nil && next < len(texts) && (len(ahead) == 0 || jobs < maxAheadJobs && tokens < maxAheadTokens) {
+			i := plan(fmt.Sprintf("%s[%d]", name, next), texts[next])
 			c.start(i)
 			if errors.Is(i.err, errMemory) && len(ahead) > 0 {
 				c.close(i)
 				break // there is more when what is under way is done
 			}
 			ahead, next = append(ahead, i), next+1
-			jobs, tokens = jobs+len(i.examples), tokens+i.tokens()
+			jobs, tokens = jobs+i.places(), tokens+i.tokens()
+			report.found(i.tokens())
+		}
+		if len(ahead) == 0 {
+			return nil, context.Cause(c.ctx)
 		}
 		i := ahead[0]
 		result, err := c.wait(i)
 		if c.ctx.Err() != nil {
-			return nil, errors.Join(c.ctx.Err(), err)
+			return nil, context.Cause(c.ctx)
 		}
 		x := indexed{Index: n, Result: result}
 		if err != nil {
@@ -135,7 +130,7 @@ func (c *call) runMany(name string, list json.RawMessage, report *progress, plan
 				i.held -= i.kept()
 			}
 		}
-		jobs, tokens = jobs-len(i.examples), tokens-i.tokens()
+		jobs, tokens = jobs-i.places(), tokens-i.tokens()
 		c.close(i)
 		ahead = ahead[1:]
 	}

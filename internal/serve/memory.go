@@ -3,11 +3,16 @@ package serve
 import (
 	"errors"
 	"sync/atomic"
+	"time"
+
+	"github.com/creachadair/jrpc2"
+
+	"sftseq/internal/jsonlines"
 )
 
-// memory bounds what all clients together have the server keep: messages that
-// wait for an answer, what answering them takes, and documents. What the model
-// takes is beside it.
+// memory bounds what all clients together have the server keep: messages that are
+// being read or wait for an answer, what answering them takes, and documents. What
+// the model takes is beside it, and what sessions take without all that.
 type memory struct {
 	limit int64
 	used  atomic.Int64
@@ -24,6 +29,77 @@ func (m *memory) take(n int64) bool {
 
 func (m *memory) give(n int64) { m.used.Add(-n) }
 
+// sessionBytes is what a session takes that asks for nothing: its buffer, and what any
+// message may take while it is read.
+const sessionBytes = 1<<16 + jsonlines.Free
+
+// crowded reports whether there are as many sessions as may be: together they take at
+// most half of the limit, beside it. One may always be. The caller holds the server's
+// lock.
+func (s *Server) crowded() bool {
+	return len(s.sessions) > 0 && int64(len(s.sessions)+1)*sessionBytes > s.memory.limit/2
+}
+
+// reserve takes bytes of the server's memory, or says that there is none.
+func (s *session) reserve(n int64) bool { return s.server.memory.take(n) }
+
+func (s *session) release(n int64) { s.server.memory.give(n) }
+
+// lend reserves memory for a message that is being read, out of the half of it that
+// there is for these: who sends a part of a message and waits has others served. It
+// waits while there are messages before it that will give some back: those that are
+// not accepted yet, and bare lines, since who pipes a file has no use for being told
+// to come back.
+func (s *session) lend(n int64) bool {
+	for !s.server.lend(n) {
+		s.mu.Lock()
+		waits := s.bare.pending > 0
+		s.mu.Unlock()
+		if !waits && s.handed.Load() == 0 {
+			return false
+		}
+		select {
+		case <-time.After(time.Millisecond):
+		case <-s.stopRead:
+			return false
+		case <-s.ctx.Done():
+			return false
+		}
+	}
+	return true
+}
+
+func (s *Server) lend(n int64) bool {
+	if !s.reading.take(n) {
+		return false
+	}
+	if !s.memory.take(n) {
+		s.reading.give(n)
+		return false
+	}
+	return true
+}
+
+// takeBack ends the loan of a message that is not kept.
+func (s *session) takeBack(n int64) {
+	s.server.reading.give(n)
+	s.release(n)
+}
+
+// noRoom is the error of a message of so many bytes that there was no memory for, or
+// never is.
+func (s *Server) noRoom(bytes int64) *jrpc2.Error {
+	if most := s.reading.limit; bytes > most {
+		return fail(codeParams, nil, "the message has %d bytes, at most %d are accepted: half of --max-memory", bytes, most)
+	}
+	return s.full()
+}
+
+// full is the error of what there is no memory for now.
+func (s *Server) full() *jrpc2.Error {
+	return fail(codeBusy, retry{s.retryAfter()}, "the server keeps as much as --max-memory allows")
+}
+
 // errMemory is among the errors of what there is no memory for.
 var errMemory = errors.New("there is no memory")
 
@@ -35,7 +111,7 @@ func (c *call) reserve(n int64) error {
 		return errors.Join(errMemory, fail(codeParams, place{Field: wholeParams}, "the request takes more than the %d bytes of --max-memory", s.memory.limit))
 	}
 	if !c.session.reserve(n) {
-		return errors.Join(errMemory, fail(codeBusy, retry{s.retryAfter()}, "the server keeps as much as --max-memory allows"))
+		return errors.Join(errMemory, s.full())
 	}
 	c.bytes += n
 	return nil

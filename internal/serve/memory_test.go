@@ -190,7 +190,7 @@ func TestNewcomerAtServer(t *testing.T) {
 	if m := b.answer(1); m.Error != nil {
 		t.Fatal(m.Error)
 	}
-	if jobs, _, _ := s.batcher.waiting(); jobs < 170 {
+	if jobs, _, _ := s.batcher.waiting(); jobs < 100 {
 		t.Errorf("%d of 200 are left when the newcomer is answered", jobs)
 	}
 	a.notify("$/cancelRequest", map[string]any{"id": "many"})

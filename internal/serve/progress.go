@@ -8,12 +8,13 @@ import (
 	"sftseq/internal/requests"
 )
 
-// progress tells the client how far a request is, by tokens. A client asks for it
-// by a token of its own, which each message has.
+// progress tells the client how far a request is. A client asks for it by a token
+// of its own, which each message has.
 type progress struct {
 	call          *call
 	work, partial json.RawMessage // nil if not asked for
-	total, done   int
+	elements, of  int             // that are done, and that there are
+	done, total   int             // tokens; the total is of the elements looked at so far
 	last          time.Time
 }
 
@@ -37,23 +38,34 @@ type workDone struct {
 	Total       *int   `json:"total,omitempty"`
 }
 
-func (p *progress) begin(total int) {
-	p.total, p.last = total, time.Now()
+// begin tells of a request that has so many elements, and this many tokens unless
+// they are found later.
+func (p *progress) begin(elements, total int) {
+	p.of, p.total, p.last = elements, total, time.Now()
 	if p.work != nil {
 		yes, none := true, 0
-		p.send(p.work, workDone{Kind: "begin", Title: p.call.method, Cancellable: &yes, Percentage: &none, Done: &none, Total: &total})
+		value := workDone{Kind: "begin", Title: p.call.method, Cancellable: &yes, Percentage: &none, Done: &none}
+		if total > 0 {
+			value.Total = &total
+		}
+		p.send(p.work, value)
 	}
 }
 
-// add counts tokens that are done.
+// found counts tokens of an element that is looked at. To look at all of them
+// beforehand would keep the first one waiting.
+func (p *progress) found(tokens int) { p.total += tokens }
+
+// add counts an element that is done, and its tokens.
 func (p *progress) add(tokens int) {
 	p.done += tokens
-	if p.work == nil || p.done < p.total && time.Since(p.last) < reportEvery {
+	p.elements++
+	if p.work == nil || p.elements < p.of && time.Since(p.last) < reportEvery {
 		return
 	}
 	p.last = time.Now()
-	done, total := p.done, p.total
-	percentage := 100 * done / max(1, total)
+	// The percentage is of elements: it must not fall when more tokens are found.
+	done, total, percentage := p.done, p.total, 100*p.elements/p.of
 	p.send(p.work, workDone{Kind: "report", Message: fmt.Sprintf("%d of %d tokens", done, total), Percentage: &percentage, Done: &done, Total: &total})
 }
 

@@ -3,6 +3,7 @@ package serve
 import (
 	"io"
 	"net/http"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -28,6 +29,8 @@ func (s *Server) Metrics() http.Handler {
 			http.Error(w, "draining", http.StatusServiceUnavailable)
 		case lost:
 			http.Error(w, "the device is lost", http.StatusServiceUnavailable)
+		case s.index != nil && s.index.Failure() != nil:
+			http.Error(w, "the index has failed", http.StatusServiceUnavailable)
 		default:
 			io.WriteString(w, "ok\n")
 		}
@@ -38,12 +41,14 @@ func (s *Server) Metrics() http.Handler {
 // collector has Prometheus read what server/stats tells, so that both agree.
 type collector struct{ server *Server }
 
-// values are the metrics that are one number.
-var values = []struct {
+// value is a metric that is one number.
+type value struct {
 	name, help string
 	kind       prometheus.ValueType
 	of         func(*stats) float64
-}{
+}
+
+var values = []value{
 	{"sessions", "Sessions that are open.", prometheus.GaugeValue, func(x *stats) float64 { return float64(x.Sessions) }},
 	{"queue_sequences", "Sequences that wait for a batch.", prometheus.GaugeValue, func(x *stats) float64 { return float64(x.Waiting) }},
 	{"queue_tokens", "Tokens that wait for a batch.", prometheus.GaugeValue, func(x *stats) float64 { return float64(x.Tokens) }},
@@ -56,6 +61,26 @@ var values = []struct {
 	{"cancelled_total", "Sequences that nobody wanted any more.", prometheus.CounterValue, func(x *stats) float64 { return float64(x.Cancelled) }},
 }
 
+// indexValues are those of an index, if there is one.
+var indexValues = []value{
+	{"index_items", "Items of the index.", prometheus.GaugeValue, func(x *stats) float64 { return float64(x.Index.Items) }},
+	{"index_bytes", "Bytes of the index on the disk.", prometheus.GaugeValue, func(x *stats) float64 { return float64(x.Index.Bytes) }},
+	{"index_failed", "1 if the index takes no change until the server is started again.", prometheus.GaugeValue, func(x *stats) float64 {
+		if x.Index.Failed {
+			return 1
+		}
+		return 0
+	}},
+}
+
+// values are those that the server has.
+func (c collector) values() []value {
+	if c.server.index == nil {
+		return values
+	}
+	return slices.Concat(values, indexValues)
+}
+
 var errorsDesc = prometheus.NewDesc(namespace+"_errors_total", "Errors by code.", []string{"code"}, nil)
 
 func describe(name, help string) *prometheus.Desc {
@@ -63,7 +88,7 @@ func describe(name, help string) *prometheus.Desc {
 }
 
 func (c collector) Describe(ch chan<- *prometheus.Desc) {
-	for _, v := range values {
+	for _, v := range c.values() {
 		ch <- describe(v.name, v.help)
 	}
 	ch <- errorsDesc
@@ -71,7 +96,7 @@ func (c collector) Describe(ch chan<- *prometheus.Desc) {
 
 func (c collector) Collect(ch chan<- prometheus.Metric) {
 	x := c.server.stats()
-	for _, v := range values {
+	for _, v := range c.values() {
 		ch <- prometheus.MustNewConstMetric(describe(v.name, v.help), v.kind, v.of(&x))
 	}
 	for code, n := range x.Errors {

@@ -16,6 +16,7 @@ type published struct {
 	Scores  []float32      `json:"scores,omitempty"` // probabilities
 	Logits  []float32      `json:"logits,omitempty"`
 	Length  int            `json:"length,omitempty"` // of the text, in tokens
+	Used    *int           `json:"used,omitempty"`   // of these, where an input window may cut
 	Window  *windowed      `json:"window,omitempty"`
 	Windows []windowResult `json:"windows,omitempty"`
 	Error   *jrpc2.Error   `json:"error,omitempty"` // in place of label and scores
@@ -23,16 +24,17 @@ type published struct {
 
 // schedule has the document classified when it has been left alone for a while.
 // The caller holds d.mu.
-func (d *document) schedule() {
+func (d *document) schedule(after time.Duration) {
 	d.quiet()
 	s := d.session
 	if !s.publishes() {
 		return
 	}
 	s.pushing(1)
-	d.timer = time.AfterFunc(s.server.options.Debounce, func() {
+	timer := d.timers
+	d.timer = time.AfterFunc(after, func() {
 		defer s.pushing(-1)
-		d.publish()
+		d.publish(timer)
 	})
 }
 
@@ -44,7 +46,7 @@ func (d *document) again() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if !d.closed && d.broken == nil {
-		d.schedule()
+		d.schedule(d.session.server.options.Debounce)
 	}
 }
 
@@ -67,34 +69,50 @@ func (s *session) pushing(n int) {
 }
 
 // publish classifies the document and tells the client, unless it changes
-// meanwhile.
-func (d *document) publish() {
+// meanwhile. Timer is the one that has come to its end: another may have been set
+// since.
+func (d *document) publish(timer int) {
 	s := d.session
 	model := s.server.acquire()
 	defer model.done()
+	c := &call{session: s, model: model, method: publishMethod}
+	defer func() { c.free(c.bytes) }()
 	d.mu.Lock()
-	text, version, ctx, broken, closed := string(d.text), d.version, d.ctx, d.broken, d.closed
-	d.mu.Unlock()
-	if closed || broken != nil || ctx.Err() != nil {
+	if d.closed || d.broken != nil || d.timers != timer {
+		d.mu.Unlock()
 		return
 	}
-	out := published{URI: d.uri, Version: version}
-	c := &call{session: s, model: model, ctx: ctx, method: publishMethod}
-	q := &sequence{field: "text", document: d, version: version}
-	r, err := c.classifyText(q, text, d.window)
-	defer func() { c.free(c.bytes) }()
+	c.ctx = d.ctx
+	q := &sequence{field: "text", document: d, version: d.version}
+	text := ""
+	err := c.reserve(int64(len(d.text)))
+	if err == nil {
+		text = string(d.text)
+	}
+	d.mu.Unlock()
+	out := published{URI: d.uri, Version: q.version}
+	var r classification
+	if err == nil {
+		r, err = c.classifyText(q, text, d.window)
+	}
 	out.Length = len(q.tokens)
 	if err != nil {
 		out.Error = asError(err)
 	} else {
-		out.Label, out.Scores, out.Logits, out.Window, out.Windows = r.Label, r.Probabilities, r.Logits, r.Window, r.Windows
+		out.Label, out.Scores, out.Logits, out.Used, out.Window, out.Windows = r.Label, r.Probabilities, r.Logits, r.Used, r.Window, r.Windows
 	}
+	ending := s.documents.isEnding()
 	// The lock keeps a change from coming between this look and the push: a
 	// version is not told once it is superseded, nor after a newer one; nor what a
 	// model says that is not used any more.
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.version == version && ctx.Err() == nil && !d.closed && s.server.current() == model {
+	switch {
+	case d.version != q.version || c.ctx.Err() != nil || d.closed || s.server.current() != model:
+	case out.Error != nil && out.Error.Code == codeBusy && !ending:
+		// The client has asked for nothing that it could ask for again.
+		d.schedule(max(s.server.options.Debounce, time.Duration(s.server.retryAfter())*time.Millisecond))
+	default:
 		s.notify(publishMethod, out)
 	}
 }

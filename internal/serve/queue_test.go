@@ -173,18 +173,42 @@ func TestFlowsForgotten(t *testing.T) {
 	}
 }
 
-// TestPace: a small batch, which takes long for its size, counts for its size.
+// TestPace: a small batch, which takes long for its size, counts for its size, also
+// where most are small.
 func TestPace(t *testing.T) {
 	var p pace
 	if p.of(1000) != 0 {
 		t.Error("a guess")
 	}
 	for range 100 {
-		p.add(10*time.Millisecond, 10000)
-		p.add(5*time.Millisecond, 1)
+		p.add(10*time.Millisecond, 10000, 10000)
+		for range 20 {
+			p.add(5*time.Millisecond, 1, 10000)
+		}
 	}
-	if got := p.of(10000); got < 10*time.Millisecond || got > 20*time.Millisecond {
-		t.Errorf("10000 tokens take %v, want about 15ms", got)
+	if got := p.of(10000); got < 10*time.Millisecond || got > 11*time.Millisecond {
+		t.Errorf("10000 tokens take %v, want about 10ms", got)
+	}
+}
+
+// TestPaceOfSeveral: batches that run at once share the time that they take.
+func TestPaceOfSeveral(t *testing.T) {
+	o := testOptions(t, "pre")
+	o.MaxBatchTokens = 100
+	s := start(t, o)
+	const each = 40 * time.Millisecond
+	s.batcher.before = func(context.Context) { time.Sleep(each) }
+	jobs := s.batcher.submit(context.Background(), nil, s.current(), classify, slices.Repeat([]seq.Example{{A: ones(100)}}, 20)...)
+	for _, j := range jobs {
+		if _, err := j.wait(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	lanes := s.current().Scorer.Lanes()
+	s.batcher.mu.Lock()
+	defer s.batcher.mu.Unlock()
+	if got, want := s.batcher.pace.of(100), each/time.Duration(lanes); got < want*9/10 || got > want*17/10 || lanes < 2 {
+		t.Errorf("a batch takes %v where %d run at once, want about %v", got, lanes, want)
 	}
 }
 

@@ -14,6 +14,9 @@ type removed struct {
 	Unknown []string `json:"unknown"`
 }
 
+// removedBytes is what removing an item takes, beside its id and its row's vector.
+const removedBytes = 256
+
 // remove is retrieval/remove: the items of one id or of many.
 func (c *call) remove() (any, error) {
 	fields, err := object("", c.params, removeFields)
@@ -24,24 +27,21 @@ func (c *call) remove() (any, error) {
 		return nil, badParam("ids", "id is there, too: expected one of them")
 	}
 	var ids []string
-	if fields["ids"] == nil {
-		id, err := itemID("id", fields["id"])
+	add := func(path string, value json.RawMessage) error {
+		id, err := itemID(path, value)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		ids = []string{id}
+		ids = append(ids, id)
+		return c.reserve(int64(len(value)) + removedBytes + tokenBytes*int64(c.model.config.HiddenSize))
+	}
+	if list := fields["ids"]; list != nil {
+		err = elements("ids", list, func(n int, value json.RawMessage) error { return add(fmt.Sprintf("ids[%d]", n), value) })
 	} else {
-		var values []json.RawMessage
-		if err := unmarshal("ids", fields["ids"], &values, "a list"); err != nil {
-			return nil, err
-		}
-		for n, value := range values {
-			id, err := itemID(fmt.Sprintf("ids[%d]", n), value)
-			if err != nil {
-				return nil, err
-			}
-			ids = append(ids, id)
-		}
+		err = add("id", fields["id"])
+	}
+	if err != nil {
+		return nil, err
 	}
 	unknown, err := c.session.server.index.Remove(ids)
 	if err != nil {

@@ -25,13 +25,15 @@ type sequence struct {
 // sources are the fields that hold a sequence.
 var sources = []string{"text", "tokens", "bytes", "uri"}
 
-// fieldsOf lists the known fields of params: sequences of each suffix, and others.
+// fieldsOf lists the known fields of params: sequences of each suffix, with the
+// version that a document must have, and others.
 func fieldsOf(suffixes []string, others ...string) map[string]bool {
 	known := map[string]bool{}
 	for _, suffix := range suffixes {
 		for _, source := range sources {
 			known[source+suffix] = true
 		}
+		known["version"+suffix] = true
 	}
 	for _, name := range others {
 		known[name] = true
@@ -41,7 +43,8 @@ func fieldsOf(suffixes []string, others ...string) map[string]bool {
 
 // object cuts params, or an object within them whose fields' names begin with path
 // in errors, into its known fields. One that another method knows is refused; all
-// others are passed over, and null is as good as nothing.
+// others are passed over, and null is as good as nothing. Where one is refused the
+// fields come with the error.
 func object(path string, text json.RawMessage, known map[string]bool) (map[string]json.RawMessage, error) {
 	if text == nil {
 		text = json.RawMessage("{}")
@@ -50,19 +53,20 @@ func object(path string, text json.RawMessage, known map[string]bool) (map[strin
 	if err != nil {
 		return nil, badParam(cmp.Or(strings.TrimSuffix(path, "."), wholeParams), "%v", err)
 	}
+	var bad error
 	for name, value := range fields {
 		switch {
 		case string(value) == "null":
 			delete(fields, name)
 		case !known[name]:
-			return nil, badParam(path+name, "it has no meaning here")
+			bad = badParam(path+name, "it has no meaning here")
 		}
 	}
-	return fields, nil
+	return fields, bad
 }
 
 // allFields are those that some method knows.
-var allFields = union(classifyFields, embedFields, scoreFields, addFields, removeFields, searchFields)
+var allFields = union(classifyFields, embedFields, scoreFields, addFields, removeFields, searchFields, openFields, changeFields, closeFields)
 
 func union(sets ...map[string]bool) map[string]bool {
 	all := map[string]bool{}
@@ -90,8 +94,18 @@ func (c *call) sequence(path string, fields map[string]json.RawMessage, suffix s
 		return nil, badParam(path+"text"+suffix, "expected text%[1]s, tokens%[1]s, bytes%[1]s or uri%[1]s, found none", suffix)
 	}
 	value, q := fields[found], &sequence{field: path + found}
-	if found[:2] == "ur" {
+	version, versionPath := fields["version"+suffix], path+"version"+suffix
+	switch document := found == "uri"+suffix; {
+	case document && version != nil:
+		q, err := c.openDocument(q.field, value)
+		if err == nil {
+			err = q.expect(versionPath, version)
+		}
+		return q, err
+	case document:
 		return c.openDocument(q.field, value)
+	case version != nil:
+		return nil, badParam(versionPath, "expected uri%s beside it, found %s", suffix, found)
 	}
 	var err error
 	q.tokens, err = c.tokenize(len(value), func() ([]int32, error) {
@@ -160,7 +174,7 @@ func during(ctx context.Context, sequences ...*sequence) (context.Context, func(
 	var stops []func() bool
 	for _, q := range sequences {
 		if q.changed != nil {
-			stops = append(stops, context.AfterFunc(q.changed, func() { cancel(modified(q.field, q.document.uri, q.document.now())) }))
+			stops = append(stops, context.AfterFunc(q.changed, func() { cancel(q.document.modified(q.field)) }))
 		}
 	}
 	return ctx, func() {

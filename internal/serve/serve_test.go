@@ -73,6 +73,9 @@ func start(t testing.TB, o Options) *Server {
 		if used := s.memory.used.Load(); used != 0 {
 			t.Errorf("%d bytes of memory are still counted", used)
 		}
+		if lent := s.reading.used.Load(); lent != 0 {
+			t.Errorf("%d bytes of memory are still lent", lent)
+		}
 		if err := goleak.Find(before); err != nil {
 			t.Error(err)
 		}
@@ -93,7 +96,7 @@ type client struct {
 func dial(t testing.TB, s *Server) *client {
 	t.Helper()
 	ours, theirs := socketPair(t)
-	c := &client{t: t, conn: ours, frames: newFrames(s.options.Framing, ours, ours, 64<<20), in: make(chan string, 4096), ended: make(chan error, 1)}
+	c := &client{t: t, conn: ours, frames: newFrames(s.options.Framing, ours, ours, 64<<20, nil), in: make(chan string, 4096), ended: make(chan error, 1)}
 	go func() {
 		c.ended <- s.Serve("standard input", theirs, theirs, false)
 		theirs.Close()
@@ -103,6 +106,7 @@ func dial(t testing.TB, s *Server) *client {
 		for {
 			m, err := c.frames.read()
 			if err != nil {
+				ours.Close()
 				return
 			}
 			c.in <- string(m.body)

@@ -39,6 +39,7 @@ type Server struct {
 	options Options
 	log     *slog.Logger
 	memory  memory
+	reading memory // the part of it that messages have while they are read
 	metrics *metrics
 	batcher *batcher
 	index   *index.Index  // nil without one
@@ -63,7 +64,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, log: o.Log, memory: memory{limit: o.MaxMemory}, metrics: newMetrics(), model: newServed(m), sessions: map[*session]struct{}{}, grace: time.Second, failed: make(chan error, 1)}
+	s := &Server{options: o, log: o.Log, memory: memory{limit: o.MaxMemory}, reading: memory{limit: o.MaxMemory / 2}, metrics: newMetrics(), model: newServed(m), sessions: map[*session]struct{}{}, grace: time.Second, failed: make(chan error, 1)}
 	s.batcher = newBatcher(o.MaxBatchTokens, o.MaxWait, s.metrics)
 	s.batcher.lost = s.lost
 	if o.Index != "" {
@@ -127,10 +128,13 @@ func (s *Server) retryAfter() int {
 // Unless it does, r is closed at the end if it can be, and ends what w blocks; if it
 // does, what blocks goes on until the process ends.
 func (s *Server) Serve(name string, r io.Reader, w io.Writer, stdio bool) error {
-	x := &session{server: s, out: outlet{w: w}, name: name, stdio: stdio, log: s.log.With("session", name),
+	x := &session{server: s, input: r, out: outlet{w: w}, name: name, stdio: stdio, log: s.log.With("session", name),
 		messages: make(chan message), stopRead: make(chan struct{}), settled: make(chan struct{}, 1),
 		calls: map[int64]*call{}, ids: map[string]*call{}}
-	x.frames = newFrames(s.options.Framing, r, &x.out, s.options.MaxLine)
+	if c, ok := r.(io.Closer); ok && !stdio {
+		defer c.Close()
+	}
+	x.frames = newFrames(s.options.Framing, r, &x.out, s.options.MaxLine, x)
 	x.bare.queue = make(chan *bareLine, maxBareLines+1)
 	x.ctx, x.end = context.WithCancelCause(context.Background())
 	x.bare.ctx, x.bare.cancel = context.WithCancelCause(x.ctx)
@@ -138,6 +142,10 @@ func (s *Server) Serve(name string, r io.Reader, w io.Writer, stdio bool) error 
 	if s.draining {
 		s.mu.Unlock()
 		return nil
+	}
+	if s.crowded() {
+		s.mu.Unlock()
+		return x.turnAway()
 	}
 	s.sessions[x] = struct{}{}
 	s.ended.Add(1)
@@ -150,7 +158,7 @@ func (s *Server) Serve(name string, r io.Reader, w io.Writer, stdio bool) error 
 	}()
 	x.log.Debug("session begins")
 	ended := make(chan error, 1)
-	go func() { ended <- x.run(r) }()
+	go func() { ended <- x.run() }()
 	var err error
 	select {
 	case err = <-ended:

@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/creachadair/jrpc2"
@@ -24,6 +25,7 @@ const (
 type session struct {
 	server *Server
 	frames frames
+	input  io.Reader
 	out    outlet
 	name   string // of the input, in errors of bare lines
 	stdio  bool
@@ -36,6 +38,7 @@ type session struct {
 	readErr  error         // why; set before messages is closed
 	stopRead chan struct{} // closed when nothing more is to be read
 	stopOnce sync.Once
+	handed   atomic.Int64 // bytes lent to messages that were read and are not accepted yet
 
 	// What only the goroutine that reads uses.
 	life   life
@@ -58,14 +61,14 @@ type session struct {
 
 // run answers the session's messages to the end. An error says why the session had
 // to end before all was answered.
-func (s *session) run(r io.Reader) (err error) {
+func (s *session) run() (err error) {
 	s.work.Go(s.writeBare)
 	pumped := make(chan struct{})
 	go func() {
 		defer close(pumped)
 		s.pump()
 	}()
-	if c, ok := r.(io.Closer); ok && !s.stdio {
+	if c, ok := s.input.(io.Closer); ok && !s.stdio {
 		// It frees what reads, and what writes to a client that does not: jrpc2 holds a
 		// lock meanwhile, without which it cannot end.
 		context.AfterFunc(s.ctx, func() { c.Close() })
@@ -74,6 +77,13 @@ func (s *session) run(r io.Reader) (err error) {
 	s.rpc = jrpc2.NewServer(s, &jrpc2.ServerOptions{AllowPush: true, DisableBuiltin: true, Concurrency: 1 << 20})
 	s.rpc.Start(s)
 	s.rpc.WaitStatus()
+	s.stop() // whatever comes now is too late
+	if conn, ok := s.input.(halfCloser); ok && !s.stdio && s.ctx.Err() == nil {
+		s.documents.close()
+		conn.SetReadDeadline(time.Now()) // the pump must not wait for what comes
+		<-pumped
+		linger(s.ctx, conn, s.server.grace)
+	}
 	if s.ctx.Err() != nil {
 		err = context.Cause(s.ctx)
 	}
@@ -98,13 +108,15 @@ func (s *session) pump() {
 			return
 		}
 		m.received = time.Now()
+		s.handed.Add(m.room)
 		select {
 		case s.messages <- m:
+			continue
 		case <-s.stopRead:
-			return
 		case <-s.ctx.Done():
-			return
 		}
+		s.takeBack(m.room)
+		return
 	}
 }
 
@@ -133,9 +145,11 @@ func (s *session) endOfInput() {
 }
 
 // finish waits until every call and bare line is answered, and the class of every
-// document told.
+// document told, or until nobody is there to read them.
 func (s *session) finish() {
 	s.documents.hasten()
+	look := time.NewTicker(100 * time.Millisecond)
+	defer look.Stop()
 	for {
 		s.mu.Lock()
 		pending := len(s.calls) + s.bare.pending + s.pushes
@@ -145,6 +159,10 @@ func (s *session) finish() {
 		}
 		select {
 		case <-s.settled:
+		case <-look.C:
+			if closed(s.input) {
+				s.end(over("the client is gone"))
+			}
 		case <-s.ctx.Done():
 			return
 		}
@@ -158,8 +176,3 @@ func (s *session) wakeFinish() {
 	default:
 	}
 }
-
-// reserve takes bytes of the server's memory, or says that there is none.
-func (s *session) reserve(n int64) bool { return s.server.memory.take(n) }
-
-func (s *session) release(n int64) { s.server.memory.give(n) }

@@ -36,8 +36,9 @@ type recentTimes struct {
 }
 
 type indexStats struct {
-	Items int   `json:"items"`
-	Bytes int64 `json:"bytes"`
+	Items  int   `json:"items"`
+	Bytes  int64 `json:"bytes"`
+	Failed bool  `json:"failed,omitempty"`
 }
 
 // stats is server/stats.
@@ -50,6 +51,9 @@ func (s *Server) stats() stats {
 	s.mu.Lock()
 	out.Sessions = len(s.sessions)
 	s.mu.Unlock()
+	if x := s.index; x != nil { // it may keep us waiting: nothing is locked yet
+		out.Index = &indexStats{x.Len(), x.Size(), x.Failure() != nil}
+	}
 	m := s.metrics
 	out.Cancelled = m.cancelled.Load()
 	out.Errors = map[string]int64{}
@@ -62,9 +66,6 @@ func (s *Server) stats() stats {
 		out.Errors[strconv.Itoa(int(code))] = n
 	}
 	out.Recent = m.quantiles()
-	if s.index != nil {
-		out.Index = &indexStats{s.index.Len(), s.index.Size()}
-	}
 	return out
 }
 

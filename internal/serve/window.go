@@ -57,7 +57,9 @@ func parseWindow(path string, value json.RawMessage) (*window, error) {
 	case !slices.Contains(windowPolicies, *p.Policy):
 		return nil, badParam(path+".policy", "expected one of %q, found %.40q", windowPolicies, *p.Policy)
 	}
-	w.Policy = *p.Policy
+	if w.Policy = *p.Policy; w.Stride > 0 && w.Policy != "sliding" {
+		return nil, badParam(path+".stride", "it is of sliding windows, found beside %q", w.Policy)
+	}
 	return &w, nil
 }
 
@@ -147,6 +149,10 @@ type windowResult struct {
 func (out *classification) addWindows(c *sft.Config, w *window, cuts []cut, outputs []sft.Output) error {
 	last := cuts[len(cuts)-1]
 	out.Window = &windowed{Policy: w.Policy, Start: cuts[0].start, End: last.start + len(last.tokens), Count: len(cuts)}
+	if out.Used != nil { // of all windows, not of the first
+		used := out.Window.End - out.Window.Start
+		out.Used = &used
+	}
 	if w.Policy != "sliding" {
 		return nil
 	}

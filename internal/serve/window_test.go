@@ -76,6 +76,7 @@ func TestBadWindows(t *testing.T) {
 		{`{"policy":"head","length":-1}`, "window.length: expected at least 1 token, found -1"},
 		{`{"policy":"head","length":"4"}`, "window.length: expected a whole number, found a string"},
 		{`{"policy":"head","size":4}`, `window: expected policy, length, stride, found "size"`},
+		{`{"policy":"tail","stride":1}`, `window.stride: it is of sliding windows, found beside "tail"`},
 		{`{"policy":""}`, `window.policy: expected one of ["head" "tail" "sliding"], found ""`},
 		{`{}`, "window.policy: it is missing"},
 		{`"head"`, `window: expected an object, found "head"`},
@@ -91,6 +92,27 @@ func TestBadWindows(t *testing.T) {
 		if !strings.Contains(told.Message+told.Error.Message, x.why) {
 			t.Errorf("%+v, want %s", told, x.why)
 		}
+	}
+}
+
+// TestMemoryOfWindows: what many windows take is counted, at least thrice their text,
+// which the server has as values, too.
+func TestMemoryOfWindows(t *testing.T) {
+	s := start(t, testOptions(t, "pre"))
+	c := &call{session: &session{server: s, log: s.log}, model: s.current()}
+	q := &sequence{field: "tokens", tokens: randomTokens(rand.New(rand.NewPCG(1, 1)), 1000)}
+	i := c.classifySequence(classify, q, &window{Policy: "sliding", Length: 1, Stride: 1})
+	outputs, err := s.current().Scorer.Examples(t.Context(), i.examples)
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := i.result(outputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := json.Marshal(result)
+	if got := i.kept(); err != nil || got < 3*int64(len(text)) {
+		t.Errorf("%d bytes are counted for a text of %d", got, len(text))
 	}
 }
 

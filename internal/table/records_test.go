@@ -189,3 +189,61 @@ func TestDamagedRecords(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestHuggingFace: the splits of a directory that the library has saved, in their order,
+// with the names of classes.
+func TestHuggingFace(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		os.MkdirAll(filepath.Dir(path), 0o777)
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	schema := arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.String}, {Name: "label", Type: arrow.PrimitiveTypes.Int64}}, nil)
+	stream := func(rows string) string {
+		record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(rows))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		w := ipc.NewWriter(&out, ipc.WithSchema(schema))
+		if err := w.Write(record); err != nil {
+			t.Fatal(err)
+		}
+		w.Close()
+		return out.String()
+	}
+	const info = `{"features":{"text":{"dtype":"string","_type":"Value"},"label":{"names":["neg","pos"],"_type":"ClassLabel"}}}`
+	write("dataset_dict.json", `{"splits":["train","test"]}`)
+	write("train/dataset_info.json", info)
+	write("train/state.json", `{"_data_files":[{"filename":"b.arrow"},{"filename":"a.arrow"}],"_split":"train"}`)
+	write("train/a.arrow", stream(`[{"text":"third","label":0}]`))
+	write("train/b.arrow", stream(`[{"text":"first","label":1},{"text":"second","label":-1}]`))
+	write("test/dataset_info.json", info)
+	write("test/state.json", `{"_data_files":[{"filename":"c.arrow"}]}`)
+	write("test/c.arrow", stream(`[{"text":"fourth","label":1}]`))
+	got, err := read(dir, Options{Columns: []string{"split", "text", "label"}})
+	want := []string{"1: train|first|pos", "2: train|second|∅", "1: train|third|neg", "1: test|fourth|pos"}
+	if err != nil || strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("%q, %v; want %q", got, err, want)
+	}
+	got, err = read(filepath.Join(dir, "test"), Options{Columns: []string{"text"}})
+	if err != nil || len(got) != 1 || got[0] != "1: fourth" {
+		t.Errorf("a split: %q, %v", got, err)
+	}
+	for _, c := range []struct{ file, text, want string }{
+		{"x", "", `column "words": expected one of ["text" "label"]`},
+		{"test/state.json", "", "state.json: unexpected end of JSON input"},
+		{"test/state.json", `{"_data_files":[{"filename":"../../x"}]}`, `expected names of files, found "../../x"`},
+		{"test/state.json", `{"_data_files":[{"filename":"x.arrow"}]}`, "x.arrow: no such file"},
+		{"test/state.json", `{}`, "the data set has no Arrow files"},
+		{"test/state.json", `{"_data_files":[{"filename":"state.json"}]}`, "state.json: expected an Arrow IPC stream"},
+	} {
+		write(c.file, c.text)
+		if _, err := read(filepath.Join(dir, "test"), Options{Columns: []string{"words"}}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+}

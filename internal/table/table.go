@@ -1,6 +1,6 @@
 // Package table reads tables that others wrote, row by row, in constant memory:
 // CSV, TSV, JSON lines, Arrow, FASTA and FASTQ, plain or compressed by gzip or Zstandard, from files or
-// standard input; Parquet; and folders of files. A row that cannot be read is told of with its place, and reading goes
+// standard input; Parquet; directories of Hugging Face's datasets; and folders of files. A row that cannot be read is told of with its place, and reading goes
 // on behind it wherever that is possible.
 package table
 
@@ -69,7 +69,12 @@ func Open(path string, o Options) (Reader, error) {
 		o.MaxField = DefaultMaxField
 	}
 	if info, err := os.Stat(path); path != StandardInput && err == nil && info.IsDir() {
-		r, err := newFolder(path, o)
+		var r Reader
+		if isHF(path) {
+			r, err = newHF(path, o)
+		} else {
+			r, err = newFolder(path, o)
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
@@ -130,6 +135,13 @@ func FormatOf(path string) (string, error) {
 		return format, nil
 	}
 	return "", fmt.Errorf("%s: its name does not say what it is: expected an ending such as .csv, .jsonl or .fasta, or --format (%s)", path, strings.Join(Formats, ", "))
+}
+
+// IsFolder reports whether a path is a folder of files, whose columns are
+// [FolderColumns].
+func IsFolder(path string) bool {
+	info, err := os.Stat(path)
+	return path != StandardInput && err == nil && info.IsDir() && !isHF(path)
 }
 
 // index finds the columns that were asked for among those that there are.

@@ -1,0 +1,99 @@
+package index
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestLinks: an index is open for one program at a time by whatever name, and a link
+// stays one when the file is written anew.
+func TestLinks(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, "far", "away"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "far", "away", "x.arrow")
+	names := []string{path}
+	for name, to := range map[string]string{"absolute": path, "relative": filepath.Join("far", "away", "x.arrow"), "chain": "relative", "folder": filepath.Join("far", "away")} {
+		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, filepath.Join(dir, name))
+	}
+	for n, name := range names {
+		if strings.HasSuffix(name, "folder") {
+			names[n] = filepath.Join(name, "x.arrow")
+		}
+	}
+	for _, there := range []bool{false, true} { // the file, when it is opened first
+		for _, name := range names {
+			if !there {
+				os.Remove(path)
+			}
+			x := open(t, name)
+			for _, other := range names {
+				if _, err := Open(other, Options{Model: "m", Size: size}); err == nil || !strings.Contains(err.Error(), "another program") {
+					t.Errorf("%s while %s is open: %v", other, name, err)
+				}
+			}
+			var wait func() error
+			for range compactFrom + 10 {
+				wait = x.Add(itemOf(1))
+			}
+			if err := wait(); err != nil {
+				t.Fatal(err)
+			}
+			x.Close()
+			if info, err := os.Stat(path); err != nil || info.Size() > 2000*size*4 {
+				t.Errorf("%s: %+v, %v", name, info, err)
+			}
+			if x := open(t, path); x.Len() != 1 {
+				t.Errorf("%s: %d items", name, x.Len())
+			} else {
+				x.Close()
+			}
+		}
+	}
+	for _, name := range []string{"absolute", "relative", "chain", "folder"} {
+		if info, err := os.Lstat(filepath.Join(dir, name)); err != nil || info.Mode()&os.ModeSymlink == 0 {
+			t.Errorf("%s is no link any more", name)
+		}
+	}
+	if err := os.Symlink("loop", filepath.Join(dir, "loop")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(filepath.Join(dir, "loop"), Options{Model: "m", Size: size}); err == nil {
+		t.Error("a link to itself is opened")
+	}
+}
+
+// TestFailed: what the disk refuses is told once, and by every change after it.
+func TestFailed(t *testing.T) {
+	var told []error
+	x, err := Open(filepath.Join(t.TempDir(), "x.arrow"), Options{Model: "m", Size: size, Failed: func(err error) { told = append(told, err) }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := x.Add(itemOf(1))(); err != nil || x.Failure() != nil {
+		t.Fatal(err)
+	}
+	x.file.Close() // as good as a disk that fails
+	for range 3 {
+		wait := x.Add(itemOf(2))
+		for range 2 { // it says the same when it is asked again
+			if err := wait(); !errors.Is(err, os.ErrClosed) || !strings.Contains(err.Error(), "before a restart") {
+				t.Error(err)
+			}
+		}
+	}
+	if _, err := x.Remove([]string{"1"}); !errors.Is(err, os.ErrClosed) {
+		t.Error(err)
+	}
+	x.Close()
+	if len(told) != 1 || told[0] != x.Failure() {
+		t.Errorf("told %v", told)
+	}
+}

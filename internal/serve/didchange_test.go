@@ -1,0 +1,149 @@
+package serve
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+// TestLostChanges: after a change that cannot be applied, whichever it was, nothing is
+// said of a text that may not be the client's, until that comes whole. It is told
+// once, by messages of constant size.
+func TestLostChanges(t *testing.T) {
+	change := func(params string) string {
+		return `{"jsonrpc":"2.0","method":"sequence/didChange","params":` + params + `}`
+	}
+	for _, c := range []struct{ name, message, why string }{
+		{"a position of lines", change(`{"uri":"u","version":2,"changes":[{"text":"7"},{"range":{"start":{"line":0,"character":5},"end":6},"text":"7"}]}`), "changes[1].range.start: expected a whole number, found an object"},
+		{"a number in quotes", change(`{"uri":"u","version":"2","changes":[]}`), `version: expected a whole number, found "2"`},
+		{"a version of a fraction", change(`{"uri":"u","version":2.5,"changes":[]}`), "version: expected a whole number, found 2.5"},
+		{"no version", change(`{"uri":"u","changes":[]}`), "version: it is missing"},
+		{"an old version", change(`{"uri":"u","version":1,"changes":[{"text":"7"}]}`), "version: expected one above 1, found 1"},
+		{"no end", change(`{"uri":"u","version":2,"changes":[{"range":{"start":5},"text":"7"}]}`), "changes[0].range: expected start and end"},
+		{"no text", change(`{"uri":"u","version":2,"changes":[{"range":{"start":5,"end":5}}]}`), "changes[0].text: it is missing"},
+		{"no changes", change(`{"uri":"u","version":2}`), "changes: it is missing"},
+		{"changes of nothing", change(`{"uri":"u","version":2,"changes":null}`), "changes: it is missing"},
+		{"changes as in LSP", change(`{"uri":"u","version":2,"contentChanges":[{"text":"7"}]}`), "changes: it is missing"},
+		{"a change in words", change(`{"uri":"u","version":2,"changes":["7"]}`), "changes[0]: expected an object, found \"7\""},
+		{"a name mistaken", change(`{"uri":"u","version":2,"changes":[{"rnage":{"start":0,"end":1},"text":"7"}]}`), `changes[0]: expected range, text, found "rnage"`},
+		{"a range beyond the end", change(`{"uri":"u","version":2,"changes":[{"range":{"start":5,"end":500},"text":"7"}]}`), "changes[0].range: expected a range within 10 bytes, found 5 to 500"},
+		{"no uri", change(`{"uri":5,"version":2,"changes":[{"text":"7"}]}`), "uri: expected a string, found 5"},
+		{"an empty uri", change(`{"uri":"","version":2,"changes":[{"text":"7"}]}`), "uri: expected a name, found an empty one"},
+		{"no name of a document", change(`{"version":2,"changes":[{"text":"7"}]}`), "uri: it is missing"},
+		{"a uri mistaken", change(`{"Uri":"u","version":2,"changes":[{"text":"7"}]}`), "uri: it is missing"},
+		{"changes twice", change(`{"uri":"u","version":2,"changes":[{"text":"7"}],"changes":[]}`), "the field changes occurs twice"},
+		{"what another method has", change(`{"uri":"u","version":2,"changes":[{"text":"7"}],"text":"7"}`), "text: it has no meaning here"},
+		{"no parameters", change(`[]`), "expected a JSON object, found a list"},
+		{"an opening of nothing", `{"jsonrpc":"2.0","method":"sequence/didOpen","params":{"version":1,"text":"7"}}`, "uri: it is missing"},
+		{"an opening of two", `{"jsonrpc":"2.0","method":"sequence/didOpen","params":{"uri":"u","uri":"v","version":1,"text":"7"}}`, "the field uri occurs twice"},
+		{"no JSON", `{"jsonrpc":"2.0","method":"sequence/didChange","params":{"uri":"u"`, "not JSON"},
+		{"a list", `[{"jsonrpc":"2.0","method":"sequence/didChange","params":{}}]`, "there are no batches"},
+		{"a long one", change(`{"uri":"u","version":2,"changes":[{"text":"` + strings.Repeat("1", 2000) + `"}]}`), "--max-line"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := testOptions(t, "pre")
+			o.MaxLine = 1000
+			s := start(t, o)
+			x := dial(t, s).initialize(struct{}{})
+			x.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "[MAX 2 9 ]"})
+			x.message() // the class
+			x.send(c.message)
+			var p published
+			if decode(t, x.message().Params, &p); p.Error == nil || p.Label != nil || !strings.Contains(p.Error.Message, c.why) {
+				t.Errorf("pushed %+v, want %q", p, c.why)
+			}
+			var told struct{ Message string }
+			if m := x.message(); m.Error != nil {
+				told.Message = m.Error.Message
+			} else {
+				decode(t, m.Params, &told)
+			}
+			if !strings.Contains(told.Message, c.why) {
+				t.Errorf("told %q, want %q", told.Message, c.why)
+			}
+			for version := 3; version < 9; version++ {
+				x.notify("sequence/didChange", map[string]any{"uri": "u", "version": version, "changes": []any{map[string]any{"range": map[string]any{"start": 0, "end": 0}, "text": " "}}})
+			}
+			x.request(1, "sequence/classify", map[string]any{"uri": "u"})
+			if m := x.message(); m.Error == nil || m.Error.Code != -32803 || !strings.Contains(m.Error.Message, c.why) || len(m.Error.Message) > 200 {
+				t.Errorf("%s: %s, %+v; want %q", m.Method, m.Params, m.Error, c.why)
+			}
+			x.notify("sequence/didChange", map[string]any{"uri": "u", "version": 9, "changes": []any{
+				map[string]any{"range": map[string]any{"start": 3, "end": 2}, "text": "passed over"}, map[string]any{"text": "[MIN 2 9 ]"}}})
+			x.call(2, "sequence/classify", map[string]any{"uri": "u"}, nil)
+			p = published{}
+			if decode(t, x.message().Params, &p); p.Version != 9 || p.Label == nil || p.Error != nil {
+				t.Errorf("%+v", p)
+			}
+		})
+	}
+}
+
+// TestOpenedBadly: what was open under the name is not what the client has any more.
+func TestOpenedBadly(t *testing.T) {
+	c := dial(t, start(t, testOptions(t, "pre"))).initialize(struct{}{})
+	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "[MAX 2 9 ]"})
+	c.message() // the class
+	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": "2", "text": "7"})
+	if m := c.message(); !strings.Contains(string(m.Params), `version: expected a whole number, found \"2\"`) {
+		t.Errorf("%s", m.Params)
+	}
+	c.refuse(1, "sequence/classify", map[string]any{"uri": "u"}, -32602, "no document")
+	for _, field := range []string{"explain", "tokens", "bytes", "changes"} {
+		c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "7", field: "x"})
+		if m := c.message(); !strings.Contains(string(m.Params), "didOpen: "+field+": it has no meaning here") {
+			t.Errorf("%s", m.Params)
+		}
+	}
+	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "7", "languageId": "plaintext"})
+	c.message() // the class
+	for _, params := range []string{`{}`, `{"uri":"u","uri":"u"}`, `{"uri":7}`, `[]`} {
+		c.notify("sequence/didClose", json.RawMessage(params))
+		if m := c.message(); !strings.Contains(string(m.Params), "sequence/didClose: ") {
+			t.Errorf("%s", m.Params)
+		}
+		c.call(2, "sequence/classify", map[string]any{"uri": "u"}, nil) // it is as it was
+	}
+	c.notify("sequence/didClose", map[string]any{"uri": "u", "text": "7"}) // this one is meant
+	c.refuse(3, "sequence/classify", map[string]any{"uri": "u"}, -32602, "no document")
+}
+
+// TestWholeTextAgain: one that is refused where it was asked for is not passed over
+// in silence, as edits are.
+func TestWholeTextAgain(t *testing.T) {
+	s := start(t, testOptions(t, "pre"))
+	c := dial(t, s).initialize(struct{}{})
+	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 5, "text": "[MAX 2 9 ]"})
+	c.message() // the class
+	whole, edit := map[string]any{"text": strings.Repeat("7 ", 4000)}, map[string]any{"range": map[string]any{"start": 0, "end": 0}, "text": "7 "}
+	for _, x := range []struct {
+		version int
+		change  any
+		full    bool // of memory
+		why     string
+	}{
+		{2, whole, false, "version: expected one above 5, found 2"},
+		{3, edit, false, ""},
+		{4, whole, false, "version: expected one above 5, found 4"},
+		{6, edit, false, ""},
+		{7, whole, true, "the server keeps as much as --max-memory allows"},
+	} {
+		taken := int64(0)
+		if x.full {
+			taken = s.memory.limit - s.memory.used.Load() - 4000
+			s.memory.take(taken)
+		}
+		c.notify("sequence/didChange", map[string]any{"uri": "u", "version": x.version, "changes": []any{x.change}})
+		for n := 0; x.why != "" && n < 2; n++ {
+			if m := c.message(); !strings.Contains(string(m.Params), x.why+"; send the whole text, of a version above the last") {
+				t.Errorf("version %d: %s, want %s", x.version, m.Params, x.why)
+			}
+		}
+		s.memory.give(taken)
+	}
+	c.notify("sequence/didChange", map[string]any{"uri": "u", "version": 8, "changes": []any{whole}})
+	var p published
+	if decode(t, c.message().Params, &p); p.Version != 8 || p.Label == nil {
+		t.Errorf("%+v", p)
+	}
+}

@@ -1,0 +1,114 @@
+package serve
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+)
+
+// serveTCP has a server listen until the test ends.
+func serveTCP(t *testing.T, s *Server) net.Addr {
+	t.Helper()
+	l, err := Listen(Address{"tcp", "127.0.0.1:0"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	ctx, cancel := context.WithCancel(context.Background())
+	go func() { ended <- s.ServeListener(ctx, l) }()
+	t.Cleanup(func() { cancel(); <-ended })
+	return l.Addr()
+}
+
+// unread connects over TCP, and returns when the server has computed n answers of
+// which the client has read none.
+func unread(t *testing.T, s *Server, n int) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", serveTCP(t, s).String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	conn.(*net.TCPConn).SetReadBuffer(1 << 15)
+	fmt.Fprintln(conn, `{"jsonrpc":"2.0","id":"i","method":"initialize"}`)
+	for i := range n {
+		fmt.Fprintf(conn, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"sequence/embed\",\"params\":{\"tokens\":[1]}}\n", i)
+	}
+	eventually(t, "not all is answered", func() bool { return s.stats().Sequences == int64(n) })
+	return conn
+}
+
+// floods goes on writing until the connection ends.
+func floods(conn net.Conn) {
+	late := strings.Repeat("{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"model/info\"}\n", 100)
+	for {
+		if _, err := io.WriteString(conn, late); err != nil {
+			return
+		}
+	}
+}
+
+// TestDrainLosesNothing: what was answered reaches a client that reads late and goes
+// on writing, over TCP.
+func TestDrainLosesNothing(t *testing.T) {
+	s := start(t, testOptions(t, "pre"))
+	s.grace = 200 * time.Millisecond
+	const n = 500
+	conn := unread(t, s, n)
+	go floods(conn)
+	drained := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		drained <- s.Drain(ctx)
+	}()
+	time.Sleep(2 * s.grace)
+	embedded := 0
+	lines := bufio.NewScanner(conn)
+	for lines.Scan() {
+		if strings.Contains(lines.Text(), `"embedding"`) {
+			embedded++
+		}
+	}
+	conn.Close()
+	if embedded != n || lines.Err() != nil {
+		t.Errorf("%d of %d answers, %v", embedded, n, lines.Err())
+	}
+	if err := <-drained; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestDrainWaitsForNobody: a client that does not close, or does not even read, holds
+// no server.
+func TestDrainWaitsForNobody(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		deadline time.Duration
+		leave    func(net.Conn)
+	}{
+		{"reads and is silent", patience, func(conn net.Conn) { io.Copy(io.Discard, conn) }},
+		{"never reads", time.Second / 2, func(net.Conn) {}},
+		{"only writes", time.Second / 2, floods},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := start(t, testOptions(t, "pre"))
+			s.grace = 100 * time.Millisecond
+			go c.leave(unread(t, s, 500))
+			ctx, cancel := context.WithTimeout(context.Background(), c.deadline)
+			defer cancel()
+			began := time.Now()
+			if err := s.Drain(ctx); err != nil {
+				t.Error(err)
+			}
+			if took := time.Since(began); took > c.deadline+patience/2 || c.deadline == patience && ctx.Err() != nil {
+				t.Errorf("it took %v", took)
+			}
+		})
+	}
+}

@@ -1,0 +1,121 @@
+package serve
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestMemoryOfReading: messages that are being read have half of the memory, and
+// others are served meanwhile. Those beyond it are refused by their id when they
+// have come, and not for ever.
+func TestMemoryOfReading(t *testing.T) {
+	for _, framing := range []string{Lines, LSP} {
+		t.Run(framing, func(t *testing.T) {
+			o := testOptions(t, "pre")
+			const n = 8
+			o.Framing, o.MaxMemory = framing, 6<<20
+			s := start(t, o)
+			text := fmt.Sprintf(`{"jsonrpc":"2.0","id":"x","method":"model/info","params":{"text":"%s"}}`, strings.Repeat("a", 1<<20))
+			var clients []*client
+			for range n {
+				clients = append(clients, dial(t, s).initialize(struct{}{}))
+			}
+			other := dial(t, s).initialize(struct{}{})
+			for _, c := range clients {
+				whole := text + "\n"
+				if framing == LSP {
+					whole = fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(text), text)
+				}
+				if _, err := io.WriteString(c.conn, whole[:len(whole)-3]); err != nil {
+					t.Fatal(err)
+				}
+			}
+			eventually(t, "the messages are not counted", func() bool { return s.memory.used.Load() > 2<<20 })
+			other.call(1, "sequence/classify", map[string]any{"tokens": []int{1}}, nil)
+			if used := s.memory.used.Load(); used > o.MaxMemory {
+				t.Errorf("%d bytes are used of %d", used, o.MaxMemory)
+			}
+			refused := 0
+			for _, c := range clients {
+				end := "}}\n"
+				if framing == LSP {
+					end = "\"}}"
+				}
+				io.WriteString(c.conn, end)
+				m := c.answer("x")
+				if m.Error == nil {
+					continue
+				}
+				refused++
+				if m.Error.Code != -32000 || !strings.Contains(string(m.Error.Data), "retryAfter") {
+					t.Errorf("%+v", m.Error)
+				}
+				defer func() {
+					c.send(text)
+					if m := c.answer("x"); m.Error != nil {
+						t.Errorf("it is refused for ever: %+v", m.Error)
+					}
+				}()
+			}
+			if refused < n-3 || refused == n {
+				t.Errorf("%d of %d are refused", refused, n)
+			}
+			other.request("alone", "model/info", map[string]any{"text": strings.Repeat("a", 8<<20)})
+			if m := other.message(); m.Error == nil || m.Error.Code != -32602 || !strings.Contains(m.Error.Message, "--max-memory") {
+				t.Errorf("it will never fit: %+v", m.Error)
+			}
+		})
+	}
+}
+
+// TestBareLinesWaitForMemory: a piped file is read as there is memory for it.
+func TestBareLinesWaitForMemory(t *testing.T) {
+	o := testOptions(t, "pre")
+	o.MaxMemory = 1 << 20
+	s := start(t, o)
+	release := hold(s)
+	time.AfterFunc(50*time.Millisecond, func() { close(release) })
+	c := dial(t, s)
+	const n = 30
+	go func() {
+		for range n {
+			fmt.Fprintf(c.conn, "{\"tokens\":[1]%s}\n", strings.Repeat(" ", 400<<10))
+		}
+		fmt.Fprintf(c.conn, "{\"tokens\":[1]%s}\n", strings.Repeat(" ", 2<<20))
+		c.closeWrite()
+	}()
+	replies, err := c.end()
+	if len(replies) != n+1 || err != nil {
+		t.Fatalf("%d replies, %v", len(replies), err)
+	}
+	for _, r := range replies[:n] {
+		if !strings.Contains(r, `"label"`) {
+			t.Fatal(r)
+		}
+	}
+	if !strings.Contains(replies[n], "-32602") {
+		t.Errorf("what never fits: %s", replies[n])
+	}
+}
+
+// TestMemoryOfSessions: there are as many as --max-memory allows.
+func TestMemoryOfSessions(t *testing.T) {
+	o := testOptions(t, "pre")
+	o.MaxMemory = 2 * 2 * sessionBytes
+	s := start(t, o)
+	first := dial(t, s).initialize(struct{}{})
+	dial(t, s).initialize(struct{}{})
+	more := dial(t, s)
+	if m := more.message(); m.Error == nil || m.Error.Code != -32000 || string(m.ID) != "null" {
+		t.Errorf("%+v", m)
+	}
+	if rest, err := more.end(); len(rest) > 0 || err == nil {
+		t.Errorf("%q, %v", rest, err)
+	}
+	first.closeWrite()
+	first.end()
+	dial(t, s).initialize(struct{}{})
+}

@@ -1,0 +1,135 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"sftseq/internal/index"
+)
+
+// slowContext ends when it has been asked whether it has, and that takes a while.
+type slowContext struct {
+	context.Context
+	asked   func()
+	release chan struct{}
+}
+
+func (c slowContext) Err() error {
+	c.asked()
+	<-c.release
+	return context.Canceled
+}
+
+// TestStatsWaitForIndex: while they wait for the index, requests are counted.
+func TestStatsWaitForIndex(t *testing.T) {
+	s := start(t, withIndex(t, "pre"))
+	vector := make([]float32, s.current().config.HiddenSize)
+	if err := s.index.Add(index.Item{ID: "a", Vector: vector})(); err != nil {
+		t.Fatal(err)
+	}
+	searching := make(chan struct{})
+	ctx := slowContext{t.Context(), sync.OnceFunc(func() { close(searching) }), make(chan struct{})}
+	var all sync.WaitGroup
+	all.Go(func() { s.index.Search(ctx, vector, 1) })
+	<-searching
+	wait := s.index.Add(index.Item{ID: "b", Vector: vector})
+	all.Go(func() { wait() })
+	time.Sleep(50 * time.Millisecond) // now it waits for the search, and who reads for it
+	all.Go(func() { s.stats() })
+	time.Sleep(50 * time.Millisecond)
+	counted := make(chan struct{})
+	go func() {
+		defer close(counted)
+		s.metrics.refused(codeParse)
+	}()
+	select {
+	case <-counted:
+	case <-time.After(patience):
+		t.Error("nothing is counted")
+	}
+	close(ctx.release)
+	all.Wait()
+	<-counted
+}
+
+// TestIndexFails: an operator sees it in the log, once, and in the metrics; clients
+// are told what to wait for, and may search.
+func TestIndexFails(t *testing.T) {
+	o := withIndex(t, "pre")
+	dir := filepath.Join(t.TempDir(), "here")
+	if err := os.Mkdir(dir, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	o.Index = filepath.Join(dir, "index.arrow")
+	var mu sync.Mutex
+	var log bytes.Buffer
+	o.Log = slog.New(slog.NewTextHandler(&locked{mu: &mu, w: &log}, nil))
+	s := start(t, o)
+	web := httptest.NewServer(s.Metrics())
+	defer web.Close()
+	defer http.DefaultClient.CloseIdleConnections()
+	get := func(path string) string {
+		r, err := http.Get(web.URL + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Body.Close()
+		text, _ := io.ReadAll(r.Body)
+		return fmt.Sprint(r.StatusCode, " ", string(text))
+	}
+	c := dial(t, s).initialize(struct{}{})
+	c.call(1, "retrieval/add", map[string]any{"id": "a", "tokens": []int{1, 2}}, nil)
+	if text := get("/metrics"); !strings.Contains(text, "\nsftseq_index_failed 0\n") || !strings.Contains(text, "\nsftseq_index_items 1\n") || !strings.Contains(text, "\nsftseq_index_bytes ") {
+		t.Errorf("%s", text)
+	}
+	if err := os.Rename(dir, dir+" no more"); err != nil { // it cannot be written anew
+		t.Fatal(err)
+	}
+	vector := make([]float32, s.current().config.HiddenSize)
+	for range 5000 {
+		s.index.Add(index.Item{ID: "b", Vector: vector})
+	}
+	eventually(t, "the index does not fail", func() bool { return s.index.Failure() != nil })
+	for n := range 3 {
+		c.refuse(n, "retrieval/add", map[string]any{"id": "c", "tokens": []int{1}}, -32803, "nothing can be changed any more before a restart")
+	}
+	c.call(4, "retrieval/search", map[string]any{"tokens": []int{1, 2}}, nil)
+	var x struct{ Index indexStats }
+	if c.call(5, "server/stats", nil, &x); !x.Index.Failed || x.Index.Items != 2 {
+		t.Errorf("%+v", x)
+	}
+	if text := get("/metrics"); !strings.Contains(text, "\nsftseq_index_failed 1\n") {
+		t.Errorf("%s", text)
+	}
+	if text := get("/healthz"); text != "503 the index has failed\n" {
+		t.Errorf("%q", text)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if n := strings.Count(log.String(), "level=ERROR"); n != 1 || !strings.Contains(log.String(), "the index has failed") {
+		t.Errorf("%d errors: %s", n, log.String())
+	}
+}
+
+// locked is a writer for several goroutines.
+type locked struct {
+	mu *sync.Mutex
+	w  io.Writer
+}
+
+func (l *locked) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}

@@ -1,0 +1,214 @@
+package table
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+)
+
+// Files of a directory that Hugging Face's datasets library has saved
+// (Dataset.save_to_disk, DatasetDict.save_to_disk).
+const (
+	hfSplits   = "dataset_dict.json" // {"splits": ["train", …]}, each in a directory of its name
+	hfFeatures = "dataset_info.json" // what the columns are
+	hfState    = "state.json"        // the Arrow streams, in their order
+	hfSplit    = "split"             // the column that the splits' names are read as
+)
+
+// hfReader reads such a directory, one Arrow stream after the other.
+type hfReader struct {
+	options Options
+	columns []string
+	wanted  []string // of the streams: all but the split
+	split   int      // place of the split among the values, -1 without
+	parts   []hfPart // that are left
+	part    hfPart
+	rows    Reader // of part; nil between two
+}
+
+// hfPart is an Arrow stream.
+type hfPart struct {
+	path   string
+	split  string
+	labels map[string][]string // names of classes, by column
+}
+
+// isHF reports whether a directory is of Hugging Face's library.
+func isHF(dir string) bool {
+	for _, name := range []string{hfSplits, hfFeatures} {
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {
+			return true
+		}
+	}
+	return false
+}
+
+func newHF(dir string, o Options) (_ *hfReader, err error) {
+	r := &hfReader{options: o, split: -1}
+	if r.parts, err = hfParts(dir); err != nil {
+		return nil, err
+	}
+	if len(r.parts) == 0 {
+		return nil, errors.New("the data set has no Arrow files")
+	}
+	for i, name := range o.Columns {
+		if name == hfSplit && r.parts[0].split != "" {
+			r.split = i
+		} else {
+			r.wanted = append(r.wanted, name)
+		}
+	}
+	if err := r.open(); err != nil {
+		return nil, err
+	}
+	r.columns = slices.Clone(r.rows.Columns())
+	if r.part.split != "" && !slices.Contains(r.columns, hfSplit) {
+		r.columns = append(r.columns, hfSplit)
+	}
+	return r, nil
+}
+
+// hfParts are the streams of all splits.
+func hfParts(dir string) (parts []hfPart, err error) {
+	var whole struct {
+		Splits []string `json:"splits"`
+	}
+	err = readJSON(filepath.Join(dir, hfSplits), &whole)
+	if errors.Is(err, os.ErrNotExist) {
+		return hfSplitParts(dir, "")
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, split := range whole.Splits {
+		if !filepath.IsLocal(split) {
+			return nil, fmt.Errorf("%s: expected names of splits, found %.40q", hfSplits, split)
+		}
+		more, err := hfSplitParts(filepath.Join(dir, split), split)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, more...)
+	}
+	return parts, nil
+}
+
+func hfSplitParts(dir, split string) (parts []hfPart, err error) {
+	var state struct {
+		Files []struct {
+			Name string `json:"filename"`
+		} `json:"_data_files"`
+	}
+	var info struct {
+		Features map[string]json.RawMessage `json:"features"`
+	}
+	if err := errors.Join(readJSON(filepath.Join(dir, hfState), &state), readJSON(filepath.Join(dir, hfFeatures), &info)); err != nil {
+		return nil, err
+	}
+	labels := map[string][]string{}
+	for column, text := range info.Features {
+		var feature struct {
+			Type  string   `json:"_type"`
+			Names []string `json:"names"`
+		}
+		if json.Unmarshal(text, &feature) == nil && feature.Type == "ClassLabel" {
+			labels[column] = feature.Names
+		}
+	}
+	for _, f := range state.Files {
+		if !filepath.IsLocal(f.Name) {
+			return nil, fmt.Errorf("%s: expected names of files, found %.40q", hfState, f.Name)
+		}
+		parts = append(parts, hfPart{filepath.Join(dir, f.Name), split, labels})
+	}
+	return parts, nil
+}
+
+// maxHFState is well above what these files have.
+const maxHFState = 64 << 20
+
+func readJSON(path string, into any) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxHFState))
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, into); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// open opens the next stream.
+func (r *hfReader) open() error {
+	r.part, r.parts = r.parts[0], r.parts[1:]
+	o := r.options
+	o.Columns, o.Format = r.wanted, "arrow"
+	var err error
+	r.rows, err = Open(r.part.path, o)
+	return err
+}
+
+// Columns returns those of the first stream, and the split.
+func (r *hfReader) Columns() []string { return r.columns }
+
+// Next returns the next row.
+func (r *hfReader) Next() (*Row, error) {
+	for {
+		if r.rows == nil {
+			if len(r.parts) == 0 {
+				return nil, io.EOF
+			}
+			if err := r.open(); err != nil {
+				return nil, err
+			}
+		}
+		row, err := r.rows.Next()
+		if err == io.EOF {
+			err = r.rows.Close()
+			r.rows = nil
+			if err == nil {
+				continue
+			}
+		}
+		if err != nil || row.Err != nil {
+			return row, err
+		}
+		for i, name := range r.wanted {
+			if names := r.part.labels[name]; names != nil && !row.Values[i].Null {
+				row.Values[i] = className(names, row.Values[i])
+			}
+		}
+		if r.split >= 0 {
+			row.Values = slices.Insert(row.Values, r.split, Value{Text: r.part.split})
+		}
+		return row, nil
+	}
+}
+
+// className is the name that a number stands for; −1, and what is no number of a class,
+// is missing.
+func className(names []string, v Value) Value {
+	n, err := strconv.Atoi(v.Text)
+	if err != nil || n < 0 || n >= len(names) {
+		return Value{Null: true}
+	}
+	return Value{Text: names[n]}
+}
+
+// Close closes the stream.
+func (r *hfReader) Close() error {
+	if r.rows == nil {
+		return nil
+	}
+	return r.rows.Close()
+}
