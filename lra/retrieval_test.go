@@ -48,6 +48,9 @@ func TestRetrievalSubstitutes(t *testing.T) {
 			if info.Rows != want.rows || info.Labels["related"] != want.related {
 				t.Errorf("%s %s: %d rows, %v; want %d, %d related", c.name, name, info.Rows, info.Labels, want.rows, want.related)
 			}
+			if info.Rows > 50000 {
+				continue // what was read of ids and documents is seen in the other splits
+			}
 			h := sha256.New()
 			each(t, d, name, func(e seq.Example) {
 				h.Write([]byte{byte(e.Label)})

@@ -156,7 +156,7 @@ func TestBenchModelErrors(t *testing.T) {
 	model(exitUsage, "--plot draws over length", append(tiny, "--plot", "x.svg")...)
 	model(exitUsage, "unknown device", "--device", "abacus")
 	model(exitUsage, `"extra"`, "extra")
-	model(exitError, "known tasks: listops; and there is no such file", "--config", "nothing")
+	model(exitError, "known tasks: image, listops, pathfinder, retrieval, text; and there is no such file", "--config", "nothing")
 	model(exitError, "config.json", "--config", t.TempDir())
 }
 

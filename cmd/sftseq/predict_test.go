@@ -62,7 +62,7 @@ func TestPredictLines(t *testing.T) {
 		{"pre", `{"id":3,"tokens":[1,0]}`, "3", requests.CodeParams, "token 0 at index 1 is the padding id"},
 		{"pre", `{"id":3,"tokens":[1` + strings.Repeat(",1", 4096) + `]}`, "3", requests.CodeParams, "has 4097 tokens, the model accepts at most 4096"},
 		{"pre", `{"id":3,"text":5}`, "3", requests.CodeParams, "expected a string, found 5"},
-		{"ties", `{"id":3,"text":"ACGT"}`, "3", requests.CodeParams, `tokenizer type "dna" is not known`},
+		{"ties", `{"id":3,"text":"ACGE"}`, "3", requests.CodeParams, `byte 3: expected a base such as A, C, G, T or N, found 'E'`},
 		{"retrieval", `{"id":3,"tokens_a":[1],"tokens_b":[257]}`, "3", requests.CodeParams, "tokens_b: token 257"},
 	} {
 		status, out, errs := program(strings.NewReader(c.line), "predict", "--model", golden(c.model))
