@@ -227,11 +227,7 @@ func (r *serving) run(c *cli.Context) error {
 		return err
 	}
 	r.open.Store(true)
-	defer func() { // and has no model read any more
-		r.open.Store(false)
-		r.reloading.Lock()
-		r.reloading.Unlock()
-	}()
+	defer r.shut()
 	ended := make(chan error, len(listeners)+1)
 	for _, l := range listeners {
 		r.log.Info("listening", "address", l.Addr().Network()+":"+l.Addr().String())
@@ -316,6 +312,13 @@ func (r *serving) signals() (stop func()) {
 		loop.Wait()
 		signal.Reset(syscall.SIGPIPE)
 	}
+}
+
+// shut has SIGHUP passed over from now on, and waits for a model that is being read.
+func (r *serving) shut() {
+	r.open.Store(false)
+	r.reloading.Lock()
+	defer r.reloading.Unlock()
 }
 
 // reload reads the model again.
