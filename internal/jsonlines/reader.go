@@ -71,6 +71,7 @@ func (r *Reader) Line() int { return r.line }
 // io.EOF after the last. After a [*TooLong], Next goes on with the line that
 // follows, and so after a [*NoRoom]; any other error is final.
 func (r *Reader) Next() ([]byte, error) {
+	r.asked = Free // blank lines use what was granted for those before
 	for {
 		line, err := r.read()
 		if err != nil {
@@ -90,7 +91,7 @@ func (r *Reader) read() ([]byte, error) {
 	if cap(r.buf) > keep {
 		r.buf = nil
 	}
-	r.buf, r.asked = r.buf[:0], Free
+	r.buf = r.buf[:0]
 	r.line++
 	var length int64
 	var head []byte // of a line that is not kept

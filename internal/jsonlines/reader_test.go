@@ -128,6 +128,17 @@ func TestRoom(t *testing.T) {
 	}
 }
 
+// TestRoomOfBlankLines: they are read one over the other, and take their room once.
+func TestRoomOfBlankLines(t *testing.T) {
+	blank := strings.Repeat(" ", 5*Free/2) + "\n"
+	r := NewReader(strings.NewReader(strings.Repeat(blank, 20)+"a\n"), 3*Free)
+	taken := 0
+	r.Room = func(bytes int) bool { taken += bytes; return true }
+	if got, err := r.Next(); string(got) != "a" || taken != 2*Free {
+		t.Errorf("%s, %v; %d bytes were taken", got, err, taken)
+	}
+}
+
 // FuzzReader compares with splitting the whole text.
 func FuzzReader(f *testing.F) {
 	for _, text := range []string{"", "a\nb", "\r\n\r\n", "a\r\n\n123456789\nb", "\xef\xbb\xbf{}\n", "\x00\n\xff\n", "1234567890123\r\n8\r\r\n"} {

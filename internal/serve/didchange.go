@@ -46,6 +46,9 @@ func (s *session) didChange(params json.RawMessage) error {
 	s.edits++
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.closed { // as the server stops: the text is gone
+		return nil
+	}
 	if bad == nil {
 		bad = d.change(fields)
 	}

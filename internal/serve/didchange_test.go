@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 )
 
 // TestLostChanges: after a change that cannot be applied, whichever it was, nothing is
@@ -145,5 +146,31 @@ func TestWholeTextAgain(t *testing.T) {
 	var p published
 	if decode(t, c.message().Params, &p); p.Version != 8 || p.Label == nil {
 		t.Errorf("%+v", p)
+	}
+}
+
+// TestChangeBehindClose: a change that waits while the server closes its document, as a
+// drain does, changes nothing and harms nobody.
+func TestChangeBehindClose(t *testing.T) {
+	o := testOptions(t, "pre")
+	o.Debounce = time.Hour
+	s := start(t, o)
+	c := dial(t, s).initialize(map[string]any{"capabilities": map[string]any{"general": map[string]any{"positionEncodings": []string{utf16Positions}}}})
+	change := func(version int) {
+		c.notify("sequence/didChange", map[string]any{"uri": "u", "version": version, "changes": []any{map[string]any{"range": map[string]int{"start": 8, "end": 8}, "text": " 1"}}})
+	}
+	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "[MAX 2 9 ]"})
+	change(2)
+	c.call(1, "model/info", struct{}{}, nil)
+	d := scheduled(t, s, "u")
+	d.mu.Lock()
+	change(3)
+	time.Sleep(100 * time.Millisecond) // it waits for the lock
+	d.end()
+	d.mu.Unlock()
+	change(4)
+	c.call(2, "model/info", struct{}{}, nil)
+	if len(d.text) != 0 {
+		t.Errorf("%q", d.text)
 	}
 }

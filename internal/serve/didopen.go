@@ -52,12 +52,14 @@ func (s *session) didOpen(params json.RawMessage) error {
 	if s.documents.open == nil {
 		s.documents.open = map[string]*document{}
 	}
+	d.renew(version) // before anybody sees it
 	s.documents.open[d.uri] = d
 	s.documents.mu.Unlock()
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.renew(version)
-	d.schedule(s.server.options.Debounce)
+	if !d.closed {
+		d.schedule(s.server.options.Debounce)
+	}
 	return nil
 }
 

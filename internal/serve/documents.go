@@ -92,6 +92,11 @@ func (d *documents) close() {
 func (d *document) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	d.end()
+}
+
+// end is close for a caller that holds d.mu.
+func (d *document) end() {
 	d.closed = true
 	d.changed()
 	d.quiet()

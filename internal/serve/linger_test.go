@@ -112,3 +112,31 @@ func TestDrainWaitsForNobody(t *testing.T) {
 		})
 	}
 }
+
+// TestBadHeaderLosesNothing: what was answered before a bad header reaches a client that
+// reads late, and so does what was wrong.
+func TestBadHeaderLosesNothing(t *testing.T) {
+	o := testOptions(t, "pre")
+	o.Framing = LSP
+	s := start(t, o)
+	s.grace = 200 * time.Millisecond
+	conn, err := net.Dial("tcp", serveTCP(t, s).String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	conn.(*net.TCPConn).SetReadBuffer(1 << 15)
+	send := func(m string) { fmt.Fprintf(conn, "Content-Length: %d\r\n\r\n%s", len(m), m) }
+	send(`{"jsonrpc":"2.0","id":"i","method":"initialize"}`)
+	const n = 500
+	for i := range n {
+		send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"sequence/embed","params":{"tokens":[1]}}`, i))
+	}
+	eventually(t, "not all is answered", func() bool { return s.stats().Sequences == int64(n) })
+	io.WriteString(conn, "Content-Lenght: 10\r\n\r\n"+strings.Repeat("y", 200000))
+	time.Sleep(300 * time.Millisecond)
+	all, err := io.ReadAll(conn)
+	if got := strings.Count(string(all), `"embedding"`); err != nil || got != n || !strings.Contains(string(all), "-32700") {
+		t.Errorf("%d answers of %d, %v", got, n, err)
+	}
+}

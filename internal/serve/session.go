@@ -36,6 +36,7 @@ type session struct {
 	end      context.CancelCauseFunc
 	messages chan message  // what was read; closed at the end of input
 	readErr  error         // why; set before messages is closed
+	cut      error         // why no more is read, though the client is there
 	stopRead chan struct{} // closed when nothing more is to be read
 	stopOnce sync.Once
 	handed   atomic.Int64 // bytes lent to messages that were read and are not accepted yet
@@ -84,6 +85,7 @@ func (s *session) run() (err error) {
 		<-pumped
 		linger(s.ctx, conn, s.server.grace)
 	}
+	err = s.cut
 	if s.ctx.Err() != nil {
 		err = context.Cause(s.ctx)
 	}
@@ -140,6 +142,8 @@ func (s *session) endOfInput() {
 	if bad, ok := s.readErr.(errHeader); ok { // the client is there
 		s.refuse(nil, fail(codeParse, nil, "%v", bad))
 		s.finish()
+		s.cut = over("reading: %v", bad) // it gets all answers before the end
+		return
 	}
 	s.end(over("reading: %v", s.readErr))
 }
