@@ -5,7 +5,6 @@ import (
 	"math/bits"
 
 	"sftseq/seq"
-	"sftseq/sft"
 )
 
 // Custom is the task of a data set of the user's own: what it asks for is in its
@@ -37,17 +36,13 @@ const (
 func customPreset(m *seq.Manifest) *Preset {
 	train := m.Splits["train"]
 	length := max(1, int(train.Lengths.P50))
-	c := baseConfig()
-	c.HiddenSize, c.NumLayers, c.NumHeads, c.IntermediateSize, c.SinusoidDim = 64, 2, 4, 128, 64
-	c.NumSampledTokens = min(64, max(8, powerOfTwo(length/8)))
+	c := encoder(2, 64, 128, min(64, max(8, powerOfTwo(length/8))))
 	if train.Rows < fewRows {
 		c.EmbeddingDropout, c.FeedForward = 0.1, 0.2
 	}
-	s := sft.Settings{
-		Epochs:       min(mostEpochs, max(fewestEpochs, int(tokensOfRun/max(1, float64(train.Rows)*train.Lengths.Mean)))),
-		Batch:        min(128, max(8, powerOfTwo(tokensOfBatch/length))),
-		LearningRate: 1e-3, WeightDecay: 0.01, StepSize: 20, DecayRate: 0.9, MaxGradNorm: 1, Warmup: "100", LogEvery: 20,
-	}
+	epochs := min(mostEpochs, max(fewestEpochs, int(tokensOfRun/max(1, float64(train.Rows)*train.Lengths.Mean))))
+	s := quick(epochs, min(128, max(8, powerOfTwo(tokensOfBatch/length))), 0.01)
+	s.LogEvery = 20 // there may be few steps
 	description := fmt.Sprintf("hidden %d, layers %d, k %d, batch %d, epochs %d, dropout %g", c.HiddenSize, c.NumLayers, c.NumSampledTokens, s.Batch, s.Epochs, c.FeedForward)
 	return &Preset{Name: "quick", Description: description, Config: c, Settings: s}
 }

@@ -33,6 +33,29 @@ func (t *Task) Preset(name string) (*Preset, error) {
 	return nil, fmt.Errorf("task %s: preset %q is not known; known presets: %s", t.Name, name, strings.Join(names, ", "))
 }
 
+// encoder is the paper's model of a size: layers of hidden channels in four heads, which
+// attend to sampled tokens.
+func encoder(layers, hidden, intermediate, sampled int) sft.Config {
+	c := baseConfig()
+	c.NumLayers, c.NumHeads, c.HiddenSize, c.SinusoidDim, c.IntermediateSize = layers, 4, hidden, hidden, intermediate
+	c.NumSampledTokens = sampled
+	return c
+}
+
+// published are the settings that the paper's runs share.
+func published(epochs, batch int, weightDecay float64) sft.Settings {
+	return sft.Settings{Epochs: epochs, Batch: batch, LearningRate: 1e-3, WeightDecay: weightDecay, StepSize: 20, DecayRate: 0.9,
+		MaxGradNorm: 1, Warmup: "untuned", LogEvery: 10}
+}
+
+// quick are those of a small model on a processor: fewer examples at once, and soon at
+// the full rate.
+func quick(epochs, batch int, weightDecay float64) sft.Settings {
+	s := published(epochs, batch, weightDecay)
+	s.Warmup, s.LogEvery = "100", 50
+	return s
+}
+
 // baseConfig holds what the presets share: the paper's model.
 func baseConfig() sft.Config {
 	return sft.Config{

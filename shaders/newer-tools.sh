@@ -14,7 +14,7 @@ trap 'rm -rf "$work"' EXIT
 # The archive that this machine uses, asked for its next release.
 archive=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' 2>/dev/null | sed -n 1p)
 [ -n "$archive" ] || { echo "no archive of Debian in apt's sources" >&2; exit 1; }
-mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/root"
+mkdir -p "$work/lists/partial" "$work/cache/archives/partial" "$work/debian"
 : >"$work/status"
 echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $archive testing main" >"$work/sources.list"
 apt() {
@@ -24,15 +24,15 @@ apt() {
 apt update
 (cd "$work" && apt download $packages)
 for p in "$work"/*.deb; do
-	dpkg -x "$p" "$work/root"
+	dpkg -x "$p" "$work/debian"
 done
 
-rm -rf "$dir/root" "$dir/bin"
+rm -rf "$dir/debian" "$dir/bin"
 mkdir "$dir/bin"
-mv "$work/root" "$dir/root"
-loader=$(cd "$dir" && find "$PWD/root" -name 'ld-linux*.so.*' | sed -n 1p)
+mv "$work/debian" "$dir/debian"
+loader=$(cd "$dir" && find "$PWD/debian" -name 'ld-linux*.so.*' | sed -n 1p)
 for program in glslang spirv-val; do
-	printf '#!/bin/sh\nexec "%s" --library-path "%s" "%s" "$@"\n' "$loader" "${loader%/*}" "$(cd "$dir" && pwd)/root/usr/bin/$program" >"$dir/bin/$program"
+	printf '#!/bin/sh\nexec "%s" --library-path "%s" "%s" "$@"\n' "$loader" "${loader%/*}" "$(cd "$dir" && pwd)/debian/usr/bin/$program" >"$dir/bin/$program"
 	chmod +x "$dir/bin/$program"
 	"$dir/bin/$program" --version | sed -n 1p
 done
