@@ -52,6 +52,42 @@ func TestPathfinderDraw(t *testing.T) {
 	}
 }
 
+// TestPathfinderLabel: an image whose marks are at the beginning and the end of one
+// contour is joined, and no other.
+func TestPathfinderLabel(t *testing.T) {
+	seen := map[int32]int{}
+	for n := range uint64(100) {
+		e := drawPathfinder(4, n, LRAPathfinder)
+		again := pathfinderDraw{random: random{seed: 4}, rule: LRAPathfinder}
+		again.begin(n)
+		var pair [2]snake
+		for !again.pair(&pair) {
+		}
+		marks := discs(e.A)
+		if len(marks) != 2 || pair[0].head == pair[1].head {
+			continue // they touch, or both contours end there: their last dashes take no room from each other
+		}
+		found := int32(-1)
+		for one := range pair {
+			for other := range pair {
+				if slices.Contains(marks, pair[one].origin) && slices.Contains(marks, pair[other].head) && pair[one].origin != pair[other].head {
+					found = 0
+					if one == other {
+						found = 1
+					}
+				}
+			}
+		}
+		if found != e.Label {
+			t.Errorf("image %d: marks at %v, contours from %v to %v and from %v to %v, label %d", n, marks, pair[0].origin, pair[0].head, pair[1].origin, pair[1].head, e.Label)
+		}
+		seen[found]++
+	}
+	if seen[0] < 25 || seen[1] < 25 {
+		t.Errorf("%v", seen)
+	}
+}
+
 func distance(a, b point) float64 { return math.Hypot(float64(a.y-b.y), float64(a.x-b.x)) }
 
 // discs are the centres of marks: 3×3 pixels of the largest level. Between marks that
