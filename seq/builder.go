@@ -12,6 +12,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"sftseq/internal/atomicfile"
 )
@@ -19,17 +20,18 @@ import (
 // ErrExists is in the error for a directory that holds a complete data set.
 var ErrExists = errors.New("there is a complete data set already")
 
-// A DatasetBuilder writes a data set directory: the splits one after the other,
-// the manifest last.
+// A DatasetBuilder writes a data set directory: the splits, the manifest last. What was
+// there before stays as it was until the first split is closed.
 type DatasetBuilder struct {
 	dir      string
 	replace  bool
 	manifest Manifest
+	open     []*SplitWriter
 }
 
 // CreateDataset begins a data set in dir, which is made if need be; spec's
 // Split is ignored. A complete data set in dir is an ErrExists unless replace
-// is set: then it is marked incomplete at once.
+// is set.
 func CreateDataset(dir string, spec Spec, replace bool) (*DatasetBuilder, error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err
@@ -41,9 +43,6 @@ func CreateDataset(dir string, spec Spec, replace bool) (*DatasetBuilder, error)
 	if _, err := os.Stat(manifest); err == nil && !replace {
 		return nil, fmt.Errorf("%s: %w", dir, ErrExists)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
-	}
-	if err := os.Remove(manifest); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
 	return &DatasetBuilder{dir: dir, replace: replace, manifest: Manifest{
@@ -72,25 +71,25 @@ func ExtendDataset(dir string, spec Spec, replace bool) (*DatasetBuilder, error)
 	return &DatasetBuilder{dir: dir, replace: replace, manifest: *d.Manifest}, nil
 }
 
-// Split begins the file of a split. It must be closed or aborted before the
-// next one begins.
+// Split begins the file of a split, which must be closed or aborted. Several may be
+// open at once, for a single goroutine.
 func (b *DatasetBuilder) Split(name string) (*SplitWriter, error) {
 	if name == "" || name != filepath.Base(name) || name[0] == '.' {
 		return nil, fmt.Errorf("split %q: expected a name such as train", name)
 	}
-	if _, ok := b.manifest.Splits[name]; ok {
-		if !b.replace {
-			return nil, fmt.Errorf("%s: split %s: %w", b.dir, name, ErrExists)
-		}
-		// From here to Finish the manifest would not describe the file.
-		if err := os.Remove(filepath.Join(b.dir, ManifestName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
+	if _, ok := b.manifest.Splits[name]; ok && !b.replace {
+		return nil, fmt.Errorf("%s: split %s: %w", b.dir, name, ErrExists)
 	}
-	s := &SplitWriter{builder: b, name: name, hash: sha256.New(), summary: NewSummary()}
-	var err error
-	s.writer, err = create(b.path(name), b.manifest.Spec(name), io.MultiWriter(s.hash, &s.size))
-	return s, err
+	path := b.path(name)
+	if err := atomicfile.Clean(path); err != nil {
+		return nil, err
+	}
+	s := &SplitWriter{builder: b, name: name, summary: NewSummary()}
+	if err := s.create(); err != nil {
+		return nil, err
+	}
+	b.open = append(b.open, s)
+	return s, nil
 }
 
 func (b *DatasetBuilder) path(split string) string { return filepath.Join(b.dir, split+".arrow") }
@@ -130,13 +129,33 @@ type SplitWriter struct {
 	summary *Summary
 }
 
+// create begins the file.
+func (s *SplitWriter) create() (err error) {
+	s.hash, s.size = sha256.New(), 0
+	s.writer, err = create(s.builder.path(s.name), s.builder.manifest.Spec(s.name), io.MultiWriter(s.hash, &s.size))
+	return err
+}
+
 // Write appends one row.
 func (s *SplitWriter) Write(e Example) error {
 	if err := s.writer.Write(e); err != nil {
-		return fmt.Errorf("%s: %w", s.builder.path(s.name), err)
+		return s.explain(err)
 	}
 	s.summary.Add(e.Length(), e.Label)
 	return nil
+}
+
+// WriteBlock appends the rows of a block, as [Writer.WriteBlock] does.
+func (s *SplitWriter) WriteBlock(b *Block) error {
+	s.summary.addBlock(b)
+	if err := s.writer.WriteBlock(b); err != nil {
+		return s.explain(err)
+	}
+	return nil
+}
+
+func (s *SplitWriter) explain(err error) error {
+	return fmt.Errorf("%s: %w", s.builder.path(s.name), err)
 }
 
 // Rows returns the number of rows written so far.
@@ -144,8 +163,12 @@ func (s *SplitWriter) Rows() int64 { return s.writer.Rows() }
 
 // Close completes the file and enters it into the manifest.
 func (s *SplitWriter) Close() error {
+	// From here to Finish the manifest would not describe the file.
+	if err := os.Remove(filepath.Join(s.builder.dir, ManifestName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	if err := s.writer.Close(); err != nil {
-		return fmt.Errorf("%s: %w", s.builder.path(s.name), err)
+		return s.explain(err)
 	}
 	s.builder.manifest.Splits[s.name] = SplitInfo{
 		File:    filepath.Base(s.builder.path(s.name)),
@@ -155,11 +178,19 @@ func (s *SplitWriter) Close() error {
 		Lengths: s.summary.Lengths(),
 		Labels:  s.summary.Labels(s.builder.manifest.LabelNames),
 	}
+	s.builder.forget(s)
 	return nil
 }
 
 // Abort drops the file. After Close it does nothing.
-func (s *SplitWriter) Abort() { s.writer.Abort() }
+func (s *SplitWriter) Abort() {
+	s.writer.Abort()
+	s.builder.forget(s)
+}
+
+func (b *DatasetBuilder) forget(s *SplitWriter) {
+	b.open = slices.DeleteFunc(b.open, func(other *SplitWriter) bool { return other == s })
+}
 
 // A byteCount is an io.Writer that only counts.
 type byteCount int64

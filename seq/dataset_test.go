@@ -85,9 +85,14 @@ func TestDataset(t *testing.T) {
 	if _, err := CreateDataset(dir, listopsSpec(), false); !errors.Is(err, ErrExists) {
 		t.Errorf("error %v", err)
 	}
-	if _, err := CreateDataset(dir, listopsSpec(), true); err != nil {
-		t.Error(err)
+	b, err := CreateDataset(dir, listopsSpec(), true)
+	if err != nil {
+		t.Fatal(err)
 	}
+	if _, err := OpenDataset(dir); err != nil {
+		t.Errorf("before anything is replaced: %v", err)
+	}
+	writeSplit(t, b, "val", examples(9, 9, listopsSpec(), 1))
 	if _, err := OpenDataset(dir); !errors.Is(err, ErrIncomplete) {
 		t.Errorf("error %v", err)
 	}

@@ -13,3 +13,6 @@ type Example struct {
 
 // Length returns the number of tokens of both sequences together.
 func (e *Example) Length() int { return len(e.A) + len(e.B) }
+
+// sequences are those of n columns.
+func (e *Example) sequences(n int) [][]int32 { return [][]int32{e.A, e.B}[:n] }

@@ -83,8 +83,7 @@ func TestBitFlips(t *testing.T) {
 }
 
 func checkExample(e Example, spec *Spec) error {
-	w := Writer{spec: *spec}
-	return w.check(e)
+	return NewBlock(spec).Append(e)
 }
 
 // TestAbsurdSizes writes a huge number over every aligned word.

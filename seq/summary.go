@@ -1,6 +1,7 @@
 package seq
 
 import (
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -25,9 +26,13 @@ const Unlabelled = "unlabelled"
 // number of different lengths and labels, not with the rows.
 type Summary struct {
 	rows    int64
-	lengths map[int64]int64
+	short   []int64         // by length, of those up to maxShort
+	lengths map[int64]int64 // of longer ones
 	labels  map[int32]int64
 }
+
+// maxShort is a length up to which rows are counted without a look into a map.
+const maxShort = 1 << 12
 
 // NewSummary returns an empty summary.
 func NewSummary() *Summary {
@@ -37,8 +42,40 @@ func NewSummary() *Summary {
 // Add counts one row; label may be NoLabel.
 func (s *Summary) Add(length int, label int32) {
 	s.rows++
-	s.lengths[int64(length)]++
+	if length > maxShort {
+		s.lengths[int64(length)]++
+	} else {
+		if length >= len(s.short) {
+			s.short = append(s.short, make([]int64, length+1-len(s.short))...)
+		}
+		s.short[length]++
+	}
 	s.labels[label]++
+}
+
+// addBlock counts the rows of a block.
+func (s *Summary) addBlock(b *Block) {
+	for _, batch := range b.batches {
+		for i, label := range batch.labels {
+			length := 0
+			for _, t := range batch.tokens {
+				length += int(t.offsets[i+1] - t.offsets[i])
+			}
+			s.Add(length, label)
+		}
+	}
+}
+
+// rename gives every label another number.
+func (s *Summary) rename(number func(int32) int32) {
+	labels := map[int32]int64{}
+	for label, rows := range s.labels {
+		if label != NoLabel {
+			label = number(label)
+		}
+		labels[label] += rows
+	}
+	s.labels = labels
 }
 
 // Rows returns the number of rows counted.
@@ -49,9 +86,15 @@ func (s *Summary) Lengths() Quantiles {
 	if s.rows == 0 {
 		return Quantiles{}
 	}
-	lengths := make([]int64, 0, len(s.lengths))
+	counts := maps.Clone(s.lengths)
+	for length, rows := range s.short {
+		if rows > 0 {
+			counts[int64(length)] = rows
+		}
+	}
+	lengths := make([]int64, 0, len(counts))
 	total := 0.0
-	for length, rows := range s.lengths {
+	for length, rows := range counts {
 		lengths = append(lengths, length)
 		total += float64(length) * float64(rows) // exact: integers below 2⁵³
 	}
@@ -59,7 +102,7 @@ func (s *Summary) Lengths() Quantiles {
 	at := func(fraction float64) int64 {
 		rank := int64(math.Ceil(fraction * float64(s.rows)))
 		for _, length := range lengths {
-			if rank -= s.lengths[length]; rank <= 0 {
+			if rank -= counts[length]; rank <= 0 {
 				return length
 			}
 		}

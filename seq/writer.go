@@ -3,11 +3,10 @@ package seq
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
-	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"sftseq/internal/atomicfile"
 )
@@ -22,22 +21,16 @@ const (
 	StreamFormat
 )
 
-// Small record batches keep the memory of readers and of random access small.
-const (
-	batchBytes = 64 << 10
-	batchRows  = 1024
-)
-
 // A Writer writes rows as an Arrow IPC file or stream, holding one record batch
 // in memory. After an error it stays in error. It is not safe for concurrent use.
 type Writer struct {
 	spec    Spec
+	schema  *arrow.Schema
 	out     recordWriter
 	file    *atomicfile.File // nil for NewWriter
-	builder *array.RecordBuilder
+	pending *Block           // a record batch at most
 	row     int64
-	pending int // rows in builder
-	size    int // bytes of their tokens
+	largest int32 // label
 	err     error
 }
 
@@ -54,7 +47,8 @@ func NewWriter(w io.Writer, spec Spec, format Format) (*Writer, error) {
 		return nil, err
 	}
 	schema := spec.Schema()
-	writer := &Writer{spec: spec, builder: array.NewRecordBuilder(memory.DefaultAllocator, schema)}
+	writer := &Writer{spec: spec, schema: schema}
+	writer.pending = NewBlock(&writer.spec)
 	if format == StreamFormat {
 		writer.out = ipc.NewWriter(w, ipc.WithSchema(schema))
 		return writer, nil
@@ -72,13 +66,13 @@ func Create(path string, spec Spec) (*Writer, error) {
 	return create(path, spec, io.Discard)
 }
 
-// create is Create with a copy of the bytes to tee, for a checksum.
+// create is Create with a copy of the bytes to tee, for a checksum, which cannot fail.
 func create(path string, spec Spec, tee io.Writer) (*Writer, error) {
 	file, err := atomicfile.Create(path)
 	if err != nil {
 		return nil, err
 	}
-	w, err := NewWriter(io.MultiWriter(file, tee), spec, FileFormat)
+	w, err := NewWriter(&teeWriter{file, tee}, spec, FileFormat)
 	if err != nil {
 		file.Abort()
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -96,96 +90,62 @@ func (w *Writer) Write(e Example) error {
 	if w.err != nil {
 		return w.err
 	}
-	if err := w.check(e); err != nil {
+	if err := w.pending.Append(e); err != nil {
 		return fmt.Errorf("row %d, %w", w.row, err)
 	}
-	w.append(0, e.A)
-	label := 1
-	if w.spec.Pair() {
-		w.append(1, e.B)
-		label = 2
-	}
-	labels := w.builder.Field(label).(*array.Int32Builder)
-	if e.Label == NoLabel {
-		labels.AppendNull()
-	} else {
-		labels.Append(e.Label)
-	}
 	w.row++
-	w.pending++
-	if w.pending >= batchRows || w.size >= batchBytes {
+	if w.pending.batches[0].full() {
 		w.err = w.flush()
 	}
 	return w.err
 }
 
-func (w *Writer) check(e Example) error {
-	columns := w.spec.TokenColumns()
-	for i, tokens := range [][]int32{e.A, e.B} {
-		if i >= len(columns) {
-			if tokens != nil {
-				return fmt.Errorf("column %s: expected none for task %s", ColumnTokensB, w.spec.Task)
-			}
-			break
-		}
-		if len(tokens) == 0 {
-			return fmt.Errorf("column %s: expected at least one token, found an empty sequence", columns[i])
-		}
-		if len(tokens) > maxBody/16 {
-			return fmt.Errorf("column %s: expected at most %d tokens, found %d", columns[i], maxBody/16, len(tokens))
-		}
-		if at := firstBad(tokens, &w.spec); at >= 0 {
-			return fmt.Errorf("column %s, index %d: %w", columns[i], at, w.spec.checkID(tokens[at]))
-		}
+// WriteBlock appends the rows of a block of the same specification, as record batches
+// of their own, and empties it. A label that has no name is an error of Close only, so that the names
+// may be told until then.
+func (w *Writer) WriteBlock(b *Block) error {
+	if w.err == nil {
+		w.err = w.flush()
 	}
-	if e.Label != NoLabel {
-		if err := w.spec.checkLabel(e.Label); err != nil {
-			return fmt.Errorf("column %s: %w", ColumnLabel, err)
-		}
+	if w.err == nil {
+		w.row += int64(b.rows)
+		w.err = w.writeBatches(b)
 	}
-	return nil
-}
-
-func (w *Writer) append(column int, tokens []int32) {
-	list := w.builder.Field(column).(*array.ListBuilder)
-	list.Append(true)
-	width := 4
-	switch values := list.ValueBuilder().(type) {
-	case *array.Uint8Builder:
-		width = 1
-		values.Reserve(len(tokens))
-		for _, id := range tokens {
-			values.UnsafeAppend(uint8(id))
-		}
-	case *array.Uint16Builder:
-		width = 2
-		values.Reserve(len(tokens))
-		for _, id := range tokens {
-			values.UnsafeAppend(uint16(id))
-		}
-	case *array.Int32Builder:
-		values.AppendValues(tokens, nil)
-	}
-	w.size += width * len(tokens)
+	return w.err
 }
 
 func (w *Writer) flush() error {
-	if w.pending == 0 {
-		return nil
-	}
-	record := w.builder.NewRecord()
-	w.pending, w.size = 0, 0
-	return w.out.Write(record)
+	return w.writeBatches(w.pending)
 }
 
-// Close writes what is pending and the end, and gives a file of Create its
-// name. After an error it leaves no file behind and returns the error.
-func (w *Writer) Close() error {
+func (w *Writer) writeBatches(b *Block) error {
+	for _, batch := range b.batches {
+		w.largest = max(w.largest, slices.Max(batch.labels))
+		if err := w.out.Write(batch.record(w.schema)); err != nil {
+			return err
+		}
+		batches.Put(batch)
+	}
+	b.batches, b.rows = nil, 0
+	return nil
+}
+
+// finish writes what is pending and the end.
+func (w *Writer) finish() error {
 	if w.err == nil {
 		w.err = w.flush()
 	}
 	if w.err == nil {
 		w.err = w.out.Close()
+	}
+	return w.err
+}
+
+// Close writes what is pending and the end, and gives a file of Create its
+// name. After an error it leaves no file behind and returns the error.
+func (w *Writer) Close() error {
+	if w.finish() == nil {
+		w.err = w.spec.checkLabel(w.largest)
 	}
 	if w.err != nil {
 		w.Abort()
@@ -228,4 +188,23 @@ func (c *countingWriter) Seek(offset int64, whence int) (int64, error) {
 		return 0, fmt.Errorf("seek to %d (%d): the output is written in order", offset, whence)
 	}
 	return c.pos, nil
+}
+
+// teeWriter writes the same to both, at the same time where it is worth it: a checksum
+// takes as long as the file.
+type teeWriter struct{ w, tee io.Writer }
+
+func (t *teeWriter) Write(p []byte) (int, error) {
+	if len(p) < 16<<10 {
+		t.tee.Write(p)
+		return t.w.Write(p)
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		t.tee.Write(p)
+	}()
+	n, err := t.w.Write(p)
+	<-done
+	return n, err
 }

@@ -1,5 +1,7 @@
 package tokenizers
 
+import "slices"
+
 // Byte reads text as its bytes: id = byte + 1, pad 0, vocabulary 257.
 type Byte struct{}
 
@@ -14,11 +16,16 @@ func (Byte) PadID() *int32 { return new(int32) }
 
 // Encode returns one id for each byte of text.
 func (Byte) Encode(text string) ([]int32, error) {
-	tokens := make([]int32, len(text))
-	for i := range tokens {
-		tokens[i] = int32(text[i]) + 1
+	return Byte{}.appendEncode(nil, text), nil
+}
+
+func (Byte) appendEncode(ids []int32, text string) []int32 {
+	n := len(ids)
+	ids = slices.Grow(ids, len(text))[:n+len(text)]
+	for i, to := 0, ids[n:]; i < len(to); i++ {
+		to[i] = int32(text[i]) + 1
 	}
-	return tokens, nil
+	return ids
 }
 
 // Decode returns the bytes of the ids, which need not be valid UTF-8. Pad and

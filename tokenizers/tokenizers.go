@@ -28,6 +28,16 @@ type Tokenizer interface {
 	Decode(tokens []int32) string
 }
 
+// AppendEncode appends the ids of text to ids. Where many texts are read in turn, their
+// ids then need no memory of their own.
+func AppendEncode(t Tokenizer, ids []int32, text string) ([]int32, error) {
+	if t, ok := t.(interface{ appendEncode([]int32, string) []int32 }); ok {
+		return t.appendEncode(ids, text), nil
+	}
+	more, err := t.Encode(text)
+	return append(ids, more...), err
+}
+
 // known lists the tokenizers by their type. Each reads its JSON: what it does not know
 // there is an error.
 var known = map[string]func(spec json.RawMessage) (Tokenizer, error){

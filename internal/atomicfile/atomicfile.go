@@ -24,11 +24,18 @@ import (
 // A File is a file on its way: an io.Writer that becomes the file named in
 // Create by Commit, or nothing by Abort. It is not safe for concurrent use.
 type File struct {
-	path   string // the final name
-	temp   *os.File
-	buffer *bufio.Writer
-	done   bool
+	path    string // the final name
+	temp    *os.File
+	buffer  *bufio.Writer
+	behind  int        // bytes that the disk has not been asked to write
+	syncing chan error // of a Sync under way; nil if there is none
+	err     error      // of an earlier one, which is told of once only
+	done    bool
 }
+
+// syncBytes is how much is written before the disk is asked to begin with it, so that
+// it works while the rest is made.
+const syncBytes = 32 << 20
 
 // Create begins a replacement of path, which need not exist. A symbolic link
 // is followed, so that the link survives. What is there and not a regular
@@ -70,7 +77,49 @@ func (f *File) Write(p []byte) (int, error) {
 	if err != nil {
 		err = fmt.Errorf("%s: %w", f.path, err)
 	}
+	if f.behind += n; f.behind >= syncBytes {
+		f.behind = 0
+		f.writeBehind()
+	}
 	return n, err
+}
+
+// writeBehind begins a Sync unless one is under way.
+func (f *File) writeBehind() {
+	select {
+	case err := <-f.syncing:
+		f.synced(err)
+	default:
+		if f.syncing != nil {
+			return
+		}
+	}
+	done := make(chan error, 1)
+	f.syncing = done
+	go func() { done <- f.temp.Sync() }()
+}
+
+func (f *File) synced(err error) {
+	f.syncing = nil
+	if f.err == nil {
+		f.err = err
+	}
+}
+
+// settle waits for a Sync that is under way.
+func (f *File) settle() error {
+	if f.syncing != nil {
+		f.synced(<-f.syncing)
+	}
+	return f.err
+}
+
+// Reopen opens what was written so far for reading.
+func (f *File) Reopen() (*os.File, error) {
+	if err := f.buffer.Flush(); err != nil {
+		return nil, fmt.Errorf("%s: %w", f.path, err)
+	}
+	return os.Open(f.temp.Name())
 }
 
 // Commit writes everything to the disk and gives the file its name. On an
@@ -81,6 +130,9 @@ func (f *File) Commit() error {
 		return fmt.Errorf("%s: commit: %w", f.path, fs.ErrClosed)
 	}
 	err := f.buffer.Flush()
+	if err == nil {
+		err = f.settle()
+	}
 	if err == nil {
 		err = f.temp.Sync()
 	}
@@ -109,6 +161,7 @@ func (f *File) Abort() {
 		return
 	}
 	f.done = true
+	f.settle()
 	f.temp.Close()
 	os.Remove(f.temp.Name())
 }

@@ -204,3 +204,58 @@ func TestAfterTheEnd(t *testing.T) {
 		expectOnly(t, dir, map[string]string{"model": "x"})
 	}
 }
+
+// TestWriteBehind: what the disk begins to write early is the same file; Reopen reads
+// what is there so far.
+func TestWriteBehind(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x")
+	f, err := Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Abort()
+	piece := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
+	const pieces = 3 * syncBytes / (1 << 20)
+	for range pieces {
+		if _, err := f.Write(piece); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := f.Write([]byte("end")); err != nil {
+		t.Fatal(err)
+	}
+	again, err := f.Reopen()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	sofar, err := io.ReadAll(again)
+	if err != nil || len(sofar) != pieces*len(piece)+3 {
+		t.Errorf("%d bytes so far, %v", len(sofar), err)
+	}
+	if err := f.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	if whole, err := os.ReadFile(path); err != nil || !bytes.Equal(whole, sofar) {
+		t.Errorf("%d bytes, %v", len(whole), err)
+	}
+}
+
+// TestLateSyncError: what a Sync in the background finds is an error of Commit.
+func TestLateSyncError(t *testing.T) {
+	dir := t.TempDir()
+	f, err := Create(filepath.Join(dir, "x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.writeBehind()
+	f.settle()
+	f.synced(errors.New("the disk is gone"))
+	f.writeBehind() // one that succeeds does not make it good
+	if err := f.Commit(); err == nil || !strings.Contains(err.Error(), "the disk is gone") {
+		t.Errorf("error %v", err)
+	}
+	if left, _ := os.ReadDir(dir); len(left) != 0 {
+		t.Errorf("%v is left", left)
+	}
+}

@@ -46,6 +46,8 @@ type Options struct {
 	Replace  bool // a complete data set that is there already
 	MaxField int  // bytes of a row at most; 0 is table.DefaultMaxField
 	Progress func(bytes int64)
+
+	head int // bytes, in tests; 0 is headBytes
 }
 
 // Share is a split and its part of the rows.
@@ -67,18 +69,12 @@ func Convert(ctx context.Context, o Options) (*seq.Dataset, *Skipped, error) {
 	if err := c.readTokens(ctx); err != nil {
 		return nil, c.skipped, err
 	}
-	if err := os.MkdirAll(o.To, 0o777); err != nil {
+	out := output{converter: c, splits: map[string]*seq.SplitWriter{}}
+	defer out.abort()
+	if err := c.convertAll(ctx, out.write); err != nil {
 		return nil, c.skipped, err
 	}
-	spool, err := os.MkdirTemp(o.To, ".spool-")
-	if err != nil {
-		return nil, c.skipped, err
-	}
-	defer os.RemoveAll(spool)
-	if err := c.spool(ctx, spool); err != nil {
-		return nil, c.skipped, err
-	}
-	d, err := c.finish(ctx, spool)
+	d, err := out.finish(ctx)
 	return d, c.skipped, err
 }
 
@@ -138,6 +134,9 @@ func (c *converter) prepare() error {
 	if o.Shares == nil {
 		o.Shares = DefaultShares
 	}
+	if o.head == 0 {
+		o.head = headBytes
+	}
 	if err := checkShares(o.Shares); err != nil {
 		return err
 	}
@@ -185,28 +184,28 @@ func (c *converter) readTokens(ctx context.Context) error {
 	return nil
 }
 
-// example turns a row into tokens. Its label is a number of c.labels.
-func (c *converter) example(row *table.Row) (e seq.Example, split string, why *reason) {
+// example turns a row into tokens, which are valid until the next row. Its label is a
+// number of c.labels.
+func (w *worker) example(row *table.Row) (e seq.Example, split string, why *reason) {
 	if row.Err != nil {
 		return e, "", because("the row cannot be read", row.Err)
 	}
-	for i, v := range c.texts(row) {
-		tokens, why := c.tokens(v)
-		if why != nil {
+	for i, v := range w.texts(row) {
+		into, scratch := &e.A, &w.first
+		if i == secondText {
+			into, scratch = &e.B, &w.second
+		}
+		if *into, why = w.tokens(v, (*scratch)[:0]); why != nil {
 			return e, "", why
 		}
-		if i == secondText {
-			e.B = tokens
-		} else {
-			e.A = tokens
-		}
+		*scratch = *into
 	}
-	if split, why = c.split(row); why != nil {
+	if split, why = w.split(row, &w.text); why != nil {
 		return e, "", why
 	}
 	e.Label = seq.NoLabel
-	if c.options.Label != "" {
-		e.Label, why = c.label(row.Values[len(c.texts(row))]) // the last: what is left out has no class
+	if w.options.Label != "" {
+		e.Label, why = w.label(row.Values[len(w.texts(row))]) // the last: what is left out has no class
 	}
 	return e, split, why
 }
@@ -220,36 +219,40 @@ func (c *converter) texts(row *table.Row) []table.Value {
 }
 
 // split is the one that a row is in.
-func (c *converter) split(row *table.Row) (string, *reason) {
-	o, first := &c.options, row.Values[firstText]
-	if o.SplitColumn == "" {
-		return shareOf(o.Shares, o.Seed, first), nil
+func (c *converter) split(row *table.Row, buf *[]byte) (string, *reason) {
+	o := &c.options
+	shares := o.Shares
+	if o.SplitColumn != "" {
+		name := row.Values[len(row.Values)-1].Text
+		split := splitOf(name)
+		if !validSplit(split) {
+			return "", because("no split", fmt.Errorf("expected a name such as train, found %.40q", name))
+		}
+		if split != "train" {
+			return split, nil
+		}
+		shares = []Share{{"val", o.Val}, {"train", 1 - o.Val}}
 	}
-	name := row.Values[len(row.Values)-1].Text
-	split := splitOf(name)
-	if !validSplit(split) {
-		return "", because("no split", fmt.Errorf("expected a name such as train, found %.40q", name))
-	}
-	if split == "train" {
-		split = shareOf([]Share{{"val", o.Val}, {"train", 1 - o.Val}}, o.Seed, first)
-	}
-	return split, nil
+	return shareOf(shares, o.Seed, row.Values[firstText], buf), nil
 }
 
-// tokens are those of a value.
-func (c *converter) tokens(v table.Value) (tokens []int32, why *reason) {
+// tokens are those of a value, in buf if there is room.
+func (c *converter) tokens(v table.Value, buf []int32) (tokens []int32, why *reason) {
 	switch {
 	case v.Null:
 		return nil, because("no text", nil)
 	case c.tokenizer == nil && v.Tokens == nil:
 		return nil, because("no list of tokens", fmt.Errorf("found %.40q", v.Text))
 	case c.tokenizer == nil:
-		tokens = v.Tokens
+		if why := c.checkTokens(v.Tokens); why != nil {
+			return nil, why
+		}
+		tokens = append(buf, v.Tokens...)
 	case v.Tokens != nil:
 		return nil, because("no text", errors.New("found a list"))
 	default:
 		var err error
-		if tokens, err = c.tokenizer.Encode(v.Text); err != nil {
+		if tokens, err = tokenizers.AppendEncode(c.tokenizer, buf, v.Text); err != nil {
 			return nil, because("the tokenizer refuses it", err)
 		}
 	}
@@ -259,19 +262,31 @@ func (c *converter) tokens(v table.Value) (tokens []int32, why *reason) {
 	if n := c.options.MaxLength; n > 0 && len(tokens) > n {
 		return nil, because(fmt.Sprintf("more than %d tokens", n), fmt.Errorf("found %d", len(tokens)))
 	}
-	for i, id := range tokens {
-		if id < 0 || int(id) >= c.spec.VocabSize {
-			return nil, because("a token outside the vocabulary", fmt.Errorf("%d at index %d, of %d", id, i, c.spec.VocabSize))
-		}
-	}
 	return tokens, nil
 }
 
+// checkTokens looks for one that is not of the vocabulary.
+func (c *converter) checkTokens(tokens []int32) *reason {
+	for i, id := range tokens {
+		if id < 0 || int(id) >= c.spec.VocabSize {
+			return because("a token outside the vocabulary", fmt.Errorf("%d at index %d, of %d", id, i, c.spec.VocabSize))
+		}
+	}
+	return nil
+}
+
 // label is the number of a row's label.
-func (c *converter) label(v table.Value) (int32, *reason) {
+func (w *worker) label(v table.Value) (int32, *reason) {
 	text := strings.TrimSpace(v.Text)
 	if v.Null || text == "" || v.Tokens != nil {
 		return 0, because("no label", nil)
 	}
-	return c.labels.number(text)
+	if n, ok := w.known[text]; ok {
+		return n, nil
+	}
+	n, why := w.labels.number(text)
+	if why == nil {
+		w.known[strings.Clone(text)] = n // it shares the memory of its row
+	}
+	return n, why
 }

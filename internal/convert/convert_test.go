@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -181,6 +182,104 @@ func TestDeterministic(t *testing.T) {
 	}
 	if len(sums) != 1 {
 		t.Errorf("%d different data sets", len(sums))
+	}
+}
+
+// TestLateLabels: labels that come after the files were begun give the same files; and a
+// failure then leaves nothing.
+func TestLateLabels(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("text,label\n")
+	for i := range 30000 { // more than one chunk
+		fmt.Fprintf(&text, "row %d,class %d\n", i, 9-i/3000)
+	}
+	from, sums := file(t, "a.csv", text.String()), map[string]bool{}
+	for _, head := range []int{1, 100 << 10, headBytes} {
+		o := options(t, from)
+		o.Shares, o.head = nil, head
+		d, _ := mustConvert(t, o)
+		sums[d.Fingerprint()] = true
+		if len(contents(t, d)) != 30000 || len(d.Manifest.LabelNames) != 10 || d.Manifest.LabelNames[0] != "class 0" {
+			t.Errorf("head of %d bytes: %v", head, d.Manifest)
+		}
+		if files, _ := os.ReadDir(o.To); len(files) != 4 {
+			t.Errorf("%v is there", files)
+		}
+	}
+	if len(sums) != 1 {
+		t.Errorf("%d different data sets", len(sums))
+	}
+	o := options(t, file(t, "a.csv", text.String()+",\n"))
+	o.head, o.Strict = 1, true
+	if _, _, err := Convert(context.Background(), o); err == nil || !strings.Contains(err.Error(), "a.csv:30002: empty text") {
+		t.Errorf("error %v", err)
+	}
+	if files, _ := os.ReadDir(o.To); len(files) != 0 {
+		t.Errorf("%v is left", files)
+	}
+}
+
+// TestFailureKeepsTheOld: what fails while a data set is to be replaced leaves it as it
+// was.
+func TestFailureKeepsTheOld(t *testing.T) {
+	o := options(t, file(t, "a.csv", "text,label\na,1\nb,2\n"))
+	before, _ := mustConvert(t, o)
+	o.From = []string{file(t, "b.csv", "text,label\na,1\n,2\n")}
+	o.Strict, o.Replace, o.head = true, true, 1
+	if _, _, err := Convert(context.Background(), o); err == nil {
+		t.Fatal("no error")
+	}
+	after, err := seq.OpenDataset(o.To)
+	if err != nil || after.Fingerprint() != before.Fingerprint() {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestRepeated: texts that were there before are counted with their places, and kept.
+func TestRepeated(t *testing.T) {
+	from := file(t, "a.csv", "text,label\na,1\nb,1\na,2\nc,1\na,1\n,1\n,1\nb,1\nd,1\na,3\n")
+	d, skipped := mustConvert(t, options(t, from))
+	want := []string{from + ":4", from + ":6", from + ":9"}
+	if skipped.Repeated.Rows != 4 || !slices.Equal(skipped.Repeated.Places, want) || len(contents(t, d)) != 8 {
+		t.Errorf("%+v of %d rows", skipped.Repeated, len(contents(t, d)))
+	}
+	if text := skipped.String(); !strings.Contains(text, "4 of 10 rows have the text of an earlier one, and are kept\n  "+from+":4\n") || !strings.Contains(text, "and 1 more") {
+		t.Error(text)
+	}
+	o := options(t, file(t, "a.csv", "q,a,label\nx,y,1\nx,z,1\nx,y,2\n"))
+	o.Text, o.Pair = "", []string{"q", "a"}
+	if _, skipped := mustConvert(t, o); skipped.Repeated.Rows != 1 {
+		t.Errorf("of pairs: %+v", skipped.Repeated)
+	}
+}
+
+// TestRepeats: the table of hashes tells all that were remembered, also when it is full.
+func TestRepeats(t *testing.T) {
+	var r repeats
+	random := rand.New(rand.NewPCG(1, 2))
+	hashes := make([]uint64, mostTexts+1000)
+	for i := range hashes {
+		hashes[i] = random.Uint64()
+		if r.add(hashes[i]) {
+			t.Fatalf("hash %d is new", i)
+		}
+	}
+	for i, h := range hashes {
+		if r.add(h) != (i < mostTexts) {
+			t.Fatalf("hash %d of %d", i, mostTexts)
+		}
+	}
+}
+
+// TestTooManyLabels: a column that is no class's ends the conversion.
+func TestTooManyLabels(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("text,label\n")
+	for i := range maxLabels + 1 {
+		fmt.Fprintf(&text, "a,%d\n", i)
+	}
+	if _, _, err := Convert(context.Background(), options(t, file(t, "a.csv", text.String()))); err == nil || !strings.Contains(err.Error(), "too many labels: more than 65536: is the column one of classes?") {
+		t.Errorf("error %v", err)
 	}
 }
 

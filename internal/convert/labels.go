@@ -4,13 +4,14 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 )
 
 // labels number the names of classes as they are found. In the end the names are
 // sorted: as numbers if all are, otherwise as text.
 type labels struct {
-	mu      *sync.Mutex
+	mu      *sync.RWMutex
 	fixed   bool // no other names than those given
 	numbers map[string]int32
 }
@@ -19,7 +20,7 @@ type labels struct {
 const maxLabels = 1 << 16
 
 func newLabels(names []string) labels {
-	l := labels{mu: &sync.Mutex{}, fixed: names != nil, numbers: map[string]int32{}}
+	l := labels{mu: &sync.RWMutex{}, fixed: names != nil, numbers: map[string]int32{}}
 	for i, name := range names {
 		l.numbers[name] = int32(i)
 	}
@@ -28,24 +29,32 @@ func newLabels(names []string) labels {
 
 // number is that of a name.
 func (l *labels) number(name string) (int32, *reason) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
+	l.mu.RLock()
 	n, ok := l.numbers[name]
+	l.mu.RUnlock()
 	switch {
 	case ok:
 		return n, nil
 	case l.fixed:
 		return 0, because("an unknown label", fmt.Errorf("found %.40q", name))
-	case len(l.numbers) == maxLabels:
-		return 0, because("too many labels", fmt.Errorf("more than %d: is the column one of classes?", maxLabels))
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if n, ok = l.numbers[name]; ok { // by another worker
+		return n, nil
+	}
+	if len(l.numbers) == maxLabels {
+		return 0, &reason{kind: "too many labels", detail: fmt.Errorf("more than %d: is the column one of classes?", maxLabels), fatal: true}
 	}
 	n = int32(len(l.numbers))
-	l.numbers[name] = n
+	l.numbers[strings.Clone(name)] = n // it shares the memory of its row
 	return n, nil
 }
 
 // sorted are the names in their final order, and the final number of each number.
 func (l *labels) sorted() (names []string, final []int32) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
 	names = make([]string, len(l.numbers))
 	for name, n := range l.numbers {
 		names[n] = name

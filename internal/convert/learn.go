@@ -35,6 +35,7 @@ func (c *converter) learnFile(ctx context.Context, learner tokenizers.Learner, p
 		return err
 	}
 	defer t.Close()
+	var buf []byte
 	for ctx.Err() == nil {
 		row, err := t.Next()
 		if err == io.EOF {
@@ -46,7 +47,7 @@ func (c *converter) learnFile(ctx context.Context, learner tokenizers.Learner, p
 		if row.Err != nil {
 			continue
 		}
-		if split, why := c.split(row); why == nil && split == "train" {
+		if split, why := c.split(row, &buf); why == nil && split == "train" {
 			for _, v := range c.texts(row) {
 				learner.Add(v.Text)
 			}

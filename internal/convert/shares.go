@@ -40,20 +40,12 @@ func checkShares(shares []Share) error {
 	return nil
 }
 
-// shareOf is the split of a text: the first 64 bits of SHA-256 of the seed and its
-// bytes, as a fraction.
-func shareOf(shares []Share, seed uint64, v table.Value) string {
-	h := sha256.New()
-	var word [8]byte
-	binary.LittleEndian.PutUint64(word[:], seed)
-	h.Write(word[:])
-	if v.Tokens == nil {
-		h.Write([]byte(v.Text))
-	}
-	for _, id := range v.Tokens {
-		h.Write(binary.LittleEndian.AppendUint32(nil, uint32(id)))
-	}
-	u := float64(binary.BigEndian.Uint64(h.Sum(nil))) / (1 << 64)
+// shareOf is the split of a text, which buf has room for: the first 64 bits of SHA-256
+// of the seed and its bytes, as a fraction.
+func shareOf(shares []Share, seed uint64, text table.Value, buf *[]byte) string {
+	*buf = appendBytes(binary.LittleEndian.AppendUint64((*buf)[:0], seed), text)
+	sum := sha256.Sum256(*buf)
+	u := float64(binary.BigEndian.Uint64(sum[:])) / (1 << 64)
 	for _, s := range shares {
 		if u < s.Part {
 			return s.Split
@@ -65,4 +57,15 @@ func shareOf(shares []Share, seed uint64, v table.Value) string {
 			return shares[i].Split
 		}
 	}
+}
+
+// appendBytes appends the bytes of a value.
+func appendBytes(to []byte, v table.Value) []byte {
+	if v.Tokens == nil {
+		return append(to, v.Text...)
+	}
+	for _, id := range v.Tokens {
+		to = binary.LittleEndian.AppendUint32(to, uint32(id))
+	}
+	return to
 }

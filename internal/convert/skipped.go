@@ -12,9 +12,10 @@ import (
 type reason struct {
 	kind   string
 	detail error // may be nil
+	fatal  bool  // it ends the conversion
 }
 
-func because(kind string, detail error) *reason { return &reason{kind, detail} }
+func because(kind string, detail error) *reason { return &reason{kind: kind, detail: detail} }
 
 func (r *reason) String() string {
 	if r.detail == nil {
@@ -23,13 +24,14 @@ func (r *reason) String() string {
 	return r.kind + ": " + r.detail.Error()
 }
 
-// Skipped counts the rows that could not be used.
+// Skipped counts the rows that could not be used, and those to think about.
 type Skipped struct {
-	Rows    int64            // read
-	Reasons map[string]*Kind // by the kind of reason
+	Rows     int64            // read
+	Reasons  map[string]*Kind // by the kind of reason
+	Repeated Kind             // have the text of an earlier row, and are kept
 }
 
-// Kind is the rows that could not be used for one kind of reason.
+// Kind is the rows of one kind of reason.
 type Kind struct {
 	Rows   int64
 	Places []string // of the first few, with what was wrong there
@@ -46,11 +48,15 @@ func (s *Skipped) add(place string, why *reason) {
 		k = &Kind{}
 		s.Reasons[why.kind] = k
 	}
+	if why.detail != nil {
+		place += ": " + why.detail.Error()
+	}
+	k.add(place)
+}
+
+func (k *Kind) add(place string) {
 	k.Rows++
 	if len(k.Places) < mostPlaces {
-		if why.detail != nil {
-			place += ": " + why.detail.Error()
-		}
 		k.Places = append(k.Places, place)
 	}
 }
@@ -63,18 +69,23 @@ func (s *Skipped) Left() (n int64) {
 	return n
 }
 
-// String tells what was left out, a reason a line.
+// String tells of them, a reason a line.
 func (s *Skipped) String() string {
 	var out strings.Builder
-	for _, kind := range slices.Sorted(maps.Keys(s.Reasons)) {
-		k := s.Reasons[kind]
-		fmt.Fprintf(&out, "%d of %d rows left out: %s\n", k.Rows, s.Rows, kind)
+	tell := func(k *Kind, what string) {
+		fmt.Fprintf(&out, "%d of %d rows %s\n", k.Rows, s.Rows, what)
 		for _, p := range k.Places {
 			fmt.Fprintf(&out, "  %s\n", p)
 		}
 		if more := k.Rows - int64(len(k.Places)); more > 0 {
 			fmt.Fprintf(&out, "  and %d more\n", more)
 		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(s.Reasons)) {
+		tell(s.Reasons[kind], "left out: "+kind)
+	}
+	if s.Repeated.Rows > 0 {
+		tell(&s.Repeated, "have the text of an earlier one, and are kept")
 	}
 	return out.String()
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"unicode/utf8"
 )
 
@@ -19,16 +18,21 @@ type csvReader struct {
 	csv     *csv.Reader
 	columns []string
 	wanted  []int
-	last    int64 // line of the row before
+	last    int64   // line of the row before
+	rows    []Row   // that are next
+	values  []Value // of them
 }
 
+// slab is how many rows are made at once.
+const slab = 128
+
 func newCSV(in *input, comma rune, o Options) (*csvReader, error) {
-	r := &csvReader{in: in, limited: &limited{r: bufio.NewReaderSize(in, 1<<16), limit: o.MaxField}}
+	r := &csvReader{in: in, limited: &limited{r: bufio.NewReaderSize(in, 16), limit: o.MaxField}}
 	r.limited.left = o.MaxField
 	if bom, _ := r.limited.r.Peek(3); string(bom) == "\xef\xbb\xbf" {
 		r.limited.r.Discard(3)
 	}
-	r.csv = csv.NewReader(r.limited)
+	r.csv = csv.NewReader(bufio.NewReaderSize(r.limited, min(64<<10, o.MaxField))) // its own buffer is small
 	r.csv.Comma = comma
 	r.csv.ReuseRecord = true
 	r.csv.LazyQuotes = comma == '\t' // there a quote within a field is one
@@ -52,8 +56,9 @@ func (r *csvReader) Columns() []string { return r.columns }
 // Next returns the next row.
 func (r *csvReader) Next() (*Row, error) {
 	r.limited.left = r.limited.limit
+	before := r.csv.InputOffset()
 	fields, err := r.csv.Read()
-	row := &Row{File: r.in.name}
+	row := r.newRow()
 	var bad *csv.ParseError
 	switch {
 	case err == io.EOF:
@@ -70,14 +75,36 @@ func (r *csvReader) Next() (*Row, error) {
 	}
 	line, _ := r.csv.FieldPos(0)
 	row.Line, r.last = int64(line), int64(line)
-	row.Values = make([]Value, len(r.wanted))
+	row.whole = int(r.csv.InputOffset() - before)
+	row.Values = r.newValues()
 	for i, at := range r.wanted {
 		if !utf8.ValidString(fields[at]) {
-			return &Row{File: row.File, Line: row.Line, Err: fmt.Errorf("column %s: not UTF-8", r.columns[at])}, nil
+			row.Values, row.Err = nil, fmt.Errorf("column %s: not UTF-8", r.columns[at])
+			return row, nil
 		}
-		row.Values[i].Text = strings.Clone(fields[at]) // the fields share the row's memory
+		row.Values[i].Text = fields[at]
 	}
 	return row, nil
+}
+
+func (r *csvReader) newRow() *Row {
+	if len(r.rows) == 0 {
+		r.rows = make([]Row, slab)
+	}
+	row := &r.rows[0]
+	r.rows = r.rows[1:]
+	row.File = r.in.name
+	return row
+}
+
+func (r *csvReader) newValues() []Value {
+	n := len(r.wanted)
+	if len(r.values) < n {
+		r.values = make([]Value, slab*n)
+	}
+	values := r.values[:n:n]
+	r.values = r.values[n:]
+	return values
 }
 
 // explain says where a row without an end is.

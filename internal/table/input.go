@@ -39,7 +39,7 @@ func openInput(path string, progress func(bytes int64)) (*input, error) {
 		}
 		in.closes = append(in.closes, file.Close)
 	}
-	buffer := bufio.NewReaderSize(counter{file, progress}, 1<<16)
+	buffer := bufio.NewReader(counter{file, progress}) // which larger reads pass by
 	head, _ := buffer.Peek(4)
 	in.Reader = buffer
 	var err error

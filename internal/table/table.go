@@ -19,14 +19,28 @@ type Row struct {
 	Line   int64 // where the row begins, from 1; 0 where it is the whole file
 	Values []Value
 	Err    error // why the row cannot be read; then there are no values
+
+	whole int // bytes of the row, whose memory its values share
+}
+
+// Size is about how many bytes of memory the row has.
+func (r *Row) Size() int {
+	n := 0
+	for _, v := range r.Values {
+		n += len(v.Text) + 4*len(v.Tokens)
+	}
+	return max(n, r.whole)
 }
 
 // Place is where a row is: FILE:LINE, or FILE.
-func (r *Row) Place() string {
-	if r.Line == 0 {
-		return r.File
+func (r *Row) Place() string { return Place(r.File, r.Line) }
+
+// Place is where a row of a file is.
+func Place(file string, line int64) string {
+	if line == 0 {
+		return file
 	}
-	return fmt.Sprintf("%s:%d", r.File, r.Line)
+	return fmt.Sprintf("%s:%d", file, line)
 }
 
 // Value is what a row has in a column.

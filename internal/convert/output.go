@@ -1,0 +1,170 @@
+package convert
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"sftseq/internal/table"
+	"sftseq/seq"
+)
+
+// headBytes is how much is kept before the files are begun, at whose beginning the
+// names of the labels are: most often all have been seen by then. If others come later
+// the files are copied in the end.
+const headBytes = 32 << 20
+
+// output writes a data set while rows come.
+type output struct {
+	*converter
+	head    []*converted // not yet written
+	held    int          // bytes of it
+	builder *seq.DatasetBuilder
+	names   []string // of the labels, when the files were begun
+	final   []int32  // for each number of a label in blocks, that in the files
+	splits  map[string]*seq.SplitWriter
+	seen    repeats
+}
+
+// maxSplits is more than a data set has that is not read by mistake.
+const maxSplits = 64
+
+// write takes what rows have become, in their order.
+func (o *output) write(rows *converted) error {
+	if rows.failure != nil {
+		return rows.failure
+	}
+	o.skipped.Rows += rows.rows
+	for _, l := range rows.left {
+		o.skipped.add(l.place, l.why)
+	}
+	for _, k := range rows.kept {
+		if o.seen.add(k.text) {
+			o.skipped.Repeated.add(table.Place(k.file, k.line))
+		}
+	}
+	rows.kept, rows.left = nil, nil
+	if o.builder != nil {
+		return o.writeBlocks(rows)
+	}
+	o.head = append(o.head, rows)
+	for _, b := range rows.blocks {
+		o.held += b.Bytes()
+	}
+	if o.held < o.options.head {
+		return nil
+	}
+	return o.begin()
+}
+
+// begin begins the data set and writes what was kept.
+func (o *output) begin() error {
+	spec := o.spec
+	o.names, o.final = o.labels.sorted()
+	if len(o.names) > 0 {
+		spec.LabelNames = o.names
+	}
+	var err error
+	if o.builder, err = seq.CreateDataset(o.options.To, spec, o.options.Replace); err != nil {
+		return err
+	}
+	for _, rows := range o.head {
+		if err := o.writeBlocks(rows); err != nil {
+			return err
+		}
+	}
+	o.head = nil
+	return nil
+}
+
+// writeBlocks writes the rows of each split.
+func (o *output) writeBlocks(rows *converted) error {
+	for _, split := range rows.splits {
+		out := o.splits[split]
+		if out == nil {
+			if len(o.splits) == maxSplits {
+				return fmt.Errorf("more than %d splits: is the column %q one of splits?", maxSplits, o.options.SplitColumn)
+			}
+			var err error
+			if out, err = o.builder.Split(split); err != nil {
+				return err
+			}
+			o.splits[split] = out
+		}
+		block := rows.blocks[split]
+		block.Relabel(o.early)
+		if err := out.WriteBlock(block); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// early is the number in the files of a label that was known when they were begun. One
+// that was not keeps the number that it was found with, which is beyond those.
+func (o *output) early(label int32) int32 {
+	if int(label) < len(o.final) {
+		return o.final[label]
+	}
+	return label
+}
+
+// finish completes the data set.
+func (o *output) finish(ctx context.Context) (*seq.Dataset, error) {
+	if o.builder == nil {
+		if !slices.ContainsFunc(o.head, func(rows *converted) bool { return len(rows.splits) > 0 }) {
+			return nil, fmt.Errorf("no row of %d can be used\n%s", o.skipped.Rows, strings.TrimSpace(o.skipped.String()))
+		}
+		if err := o.begin(); err != nil {
+			return nil, err
+		}
+	}
+	if err := o.renameLabels(ctx); err != nil {
+		return nil, err
+	}
+	for _, split := range slices.Sorted(maps.Keys(o.splits)) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if err := o.splits[split].Close(); err != nil {
+			return nil, err
+		}
+	}
+	return o.builder.Finish(o.provenance())
+}
+
+// renameLabels gives the files the names of all labels, if more have come since they
+// were begun.
+func (o *output) renameLabels(ctx context.Context) error {
+	names, final := o.labels.sorted()
+	if len(names) == len(o.names) {
+		return nil
+	}
+	found := make([]int32, len(names)) // the number that a label was found with, by that in the files
+	for number := range final {
+		found[o.early(int32(number))] = int32(number)
+	}
+	return o.builder.RenameLabels(ctx, names, func(label int32) int32 { return final[found[label]] })
+}
+
+// provenance says how to get the same data again.
+func (o *output) provenance() map[string]any {
+	left := map[string]int64{}
+	for kind, k := range o.skipped.Reasons {
+		left[kind] = k.Rows
+	}
+	p := map[string]any{"source": o.options.From, "columns": o.columns, "rows": o.skipped.Rows, "left_out": left}
+	if o.options.SplitColumn == "" {
+		p["split_seed"], p["shares"] = o.options.Seed, o.options.Shares
+	}
+	return p
+}
+
+// abort drops the files that are not complete.
+func (o *output) abort() {
+	for _, out := range o.splits {
+		out.Abort()
+	}
+}

@@ -1,0 +1,243 @@
+package seq
+
+import (
+	"encoding/binary"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/bitutil"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// Small record batches keep the memory of readers and of random access small.
+const (
+	batchBytes = 64 << 10
+	batchRows  = 1024
+)
+
+// A Block is rows as they lie in a file: several goroutines lay out a block each,
+// and one writes them in their order with [Writer.WriteBlock]. It is not safe for
+// concurrent use.
+type Block struct {
+	spec    *Spec
+	columns []string // of tokens
+	width   int      // bytes of a token
+	batches []*batch
+	rows    int
+}
+
+// NewBlock returns an empty block of a file of spec.
+func NewBlock(spec *Spec) *Block {
+	return &Block{spec: spec, columns: spec.TokenColumns(), width: tokenType(spec.VocabSize).(arrow.FixedWidthDataType).Bytes()}
+}
+
+// batch is the rows of a record batch.
+type batch struct {
+	tokens    []tokenList // one, or two of a pair
+	labels    []int32
+	unlabeled int // of the labels
+	size      int // bytes of the tokens
+}
+
+// batches that were written are filled anew: their memory is most of what a writer asks
+// for.
+var batches = sync.Pool{New: func() any { return &batch{} }}
+
+// newBatch returns a batch without rows.
+func newBatch(columns int) *batch {
+	b := batches.Get().(*batch)
+	if cap(b.tokens) < columns {
+		b.tokens = make([]tokenList, columns)
+	}
+	b.tokens = b.tokens[:columns]
+	for i := range b.tokens {
+		l := &b.tokens[i]
+		l.offsets, l.values = append(l.offsets[:0], 0), l.values[:0]
+	}
+	b.labels, b.unlabeled, b.size = b.labels[:0], 0, 0
+	return b
+}
+
+// tokenList is a column of lists of tokens.
+type tokenList struct {
+	offsets []int32 // one more than rows
+	values  []byte
+}
+
+// Rows returns the number of rows.
+func (b *Block) Rows() int { return b.rows }
+
+// Bytes returns how much its tokens take.
+func (b *Block) Bytes() (n int) {
+	for _, batch := range b.batches {
+		n += batch.size
+	}
+	return n
+}
+
+// Append adds a row; e.Index is ignored. A row that a reader would refuse is refused
+// here, and the block stays as it was.
+func (b *Block) Append(e Example) error {
+	if err := b.check(e); err != nil {
+		return err
+	}
+	last := len(b.batches) - 1
+	if last < 0 || b.batches[last].full() {
+		b.batches = append(b.batches, newBatch(len(b.columns)))
+		last++
+	}
+	into := b.batches[last]
+	for i, tokens := range e.sequences(len(b.columns)) {
+		if !into.tokens[i].append(tokens, b.spec, b.width) {
+			for i := range into.tokens {
+				into.tokens[i].cut(len(into.labels), b.width)
+			}
+			at := firstBad(tokens, b.spec)
+			return fmt.Errorf("column %s, index %d: %w", b.columns[i], at, b.spec.checkID(tokens[at]))
+		}
+	}
+	into.size += b.width * e.Length()
+	into.labels = append(into.labels, e.Label)
+	if e.Label == NoLabel {
+		into.unlabeled++
+	}
+	b.rows++
+	return nil
+}
+
+func (b *batch) full() bool { return len(b.labels) >= batchRows || b.size >= batchBytes }
+
+// append adds a list; it reports whether all ids are tokens, otherwise the list is to be
+// cut off again.
+func (l *tokenList) append(tokens []int32, spec *Spec, width int) (ok bool) {
+	at, n := len(l.values), width*len(tokens)
+	l.values = slices.Grow(l.values, n)[:at+n]
+	switch out := l.values[at:]; width {
+	case 1:
+		ok = narrow8(out, tokens, spec)
+	case 2:
+		ok = narrow16(out, tokens, spec)
+	default:
+		ok = firstBad(tokens, spec) < 0
+		copy(out, arrow.Int32Traits.CastToBytes(tokens))
+	}
+	l.offsets = append(l.offsets, l.offsets[len(l.offsets)-1]+int32(len(tokens)))
+	return ok
+}
+
+// cut leaves the first rows.
+func (l *tokenList) cut(rows, width int) {
+	l.offsets = l.offsets[:min(rows+1, len(l.offsets))]
+	l.values = l.values[:width*int(l.offsets[len(l.offsets)-1])]
+}
+
+// narrow8 and narrow16 store ids in fewer bytes and report whether all are tokens. Most
+// of the time of writing is spent here: they do both in one pass without a branch. The
+// sign of bad is set by an id below 0, beyond the last, or equal to the pad id, which is
+// in place of one beyond the last where there is none.
+
+func narrow8(out []byte, ids []int32, spec *Spec) bool {
+	last, pad := ends(spec)
+	bad := int32(0)
+	out = out[:len(ids)]
+	for i, id := range ids {
+		bad |= id | (last - id) | ((id ^ pad) - 1)
+		out[i] = uint8(id)
+	}
+	return bad >= 0
+}
+
+func narrow16(out []byte, ids []int32, spec *Spec) bool {
+	last, pad := ends(spec)
+	bad := int32(0)
+	for len(ids) >= 4 && len(out) >= 8 { // a store for four
+		a, b, c, d := ids[0], ids[1], ids[2], ids[3]
+		bad |= a | b | c | d | (last - a) | (last - b) | (last - c) | (last - d) |
+			((a ^ pad) - 1) | ((b ^ pad) - 1) | ((c ^ pad) - 1) | ((d ^ pad) - 1)
+		binary.LittleEndian.PutUint64(out, uint64(uint16(a))|uint64(uint16(b))<<16|uint64(uint16(c))<<32|uint64(uint16(d))<<48)
+		ids, out = ids[4:], out[8:]
+	}
+	for i, id := range ids {
+		bad |= id | (last - id) | ((id ^ pad) - 1)
+		binary.LittleEndian.PutUint16(out[2*i:], uint16(id))
+	}
+	return bad >= 0
+}
+
+func ends(spec *Spec) (last, pad int32) {
+	last = int32(spec.VocabSize - 1)
+	if spec.PadID != nil {
+		return last, *spec.PadID
+	}
+	return last, last + 1
+}
+
+func (b *Block) check(e Example) error {
+	if e.B != nil && len(b.columns) == 1 {
+		return fmt.Errorf("column %s: expected none for task %s", ColumnTokensB, b.spec.Task)
+	}
+	for i, tokens := range e.sequences(len(b.columns)) {
+		if len(tokens) == 0 {
+			return fmt.Errorf("column %s: expected at least one token, found an empty sequence", b.columns[i])
+		}
+		if len(tokens) > maxBody/16 {
+			return fmt.Errorf("column %s: expected at most %d tokens, found %d", b.columns[i], maxBody/16, len(tokens))
+		}
+	}
+	if e.Label != NoLabel {
+		if err := b.spec.checkLabel(e.Label); err != nil {
+			return fmt.Errorf("column %s: %w", ColumnLabel, err)
+		}
+	}
+	return nil
+}
+
+// Relabel gives every label that is known another number.
+func (b *Block) Relabel(number func(int32) int32) {
+	for _, batch := range b.batches {
+		relabel(batch.labels, number)
+	}
+}
+
+func relabel(labels []int32, number func(int32) int32) {
+	for i, label := range labels {
+		if label != NoLabel {
+			labels[i] = number(label)
+		}
+	}
+}
+
+// record is the batch in Arrow's terms. It has the memory of the batch.
+func (b *batch) record(schema *arrow.Schema) arrow.Record {
+	rows := len(b.labels)
+	var columns []arrow.Array
+	for i := range b.tokens {
+		columns = append(columns, b.tokens[i].array(schema.Field(i).Type.(*arrow.ListType)))
+	}
+	columns = append(columns, labelArray(b.labels, b.unlabeled))
+	return array.NewRecord(schema, columns, int64(rows))
+}
+
+func (l *tokenList) array(t *arrow.ListType) arrow.Array {
+	n := int(l.offsets[len(l.offsets)-1])
+	values := array.NewData(t.Elem(), n, []*memory.Buffer{nil, memory.NewBufferBytes(l.values)}, nil, 0, 0)
+	offsets := memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(l.offsets))
+	return array.NewListData(array.NewData(t, len(l.offsets)-1, []*memory.Buffer{nil, offsets}, []arrow.ArrayData{values}, 0, 0))
+}
+
+// labelArray is a column of labels, null where there is none.
+func labelArray(labels []int32, unlabeled int) arrow.Array {
+	var known *memory.Buffer
+	if unlabeled > 0 {
+		bitmap := make([]byte, bitutil.BytesForBits(int64(len(labels))))
+		for i, label := range labels {
+			bitutil.SetBitTo(bitmap, i, label != NoLabel)
+		}
+		known = memory.NewBufferBytes(bitmap)
+	}
+	values := memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(labels))
+	return array.NewInt32Data(array.NewData(arrow.PrimitiveTypes.Int32, len(labels), []*memory.Buffer{known, values}, nil, unlabeled, 0))
+}

@@ -1,0 +1,265 @@
+package seq
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// blockSpecs are of every width of tokens, and of a pair.
+func blockSpecs() []Spec {
+	specs := []Spec{listopsSpec(), listopsSpec(), listopsSpec(), listopsSpec()}
+	specs[1].VocabSize, specs[2].VocabSize, specs[3].Task = 300, 70000, Retrieval
+	return specs
+}
+
+// TestBlocks: blocks and single rows in any mixture give the rows that were written, and
+// the books of the split are those of the file.
+func TestBlocks(t *testing.T) {
+	for _, spec := range blockSpecs() {
+		rows := examples(5000, 60, spec, 3)
+		rows[7].Label, rows[4000].Label = NoLabel, NoLabel
+		b, err := CreateDataset(t.TempDir(), spec, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := b.Split("train")
+		if err != nil {
+			t.Fatal(err)
+		}
+		block, at := NewBlock(&spec), 0
+		flush := func() {
+			if err := out.WriteBlock(block); err != nil {
+				t.Fatal(err)
+			}
+			block = NewBlock(&spec)
+		}
+		for ; at < 3; at++ {
+			if err := out.Write(rows[at]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for ; at < 4900; at++ {
+			if err := block.Append(rows[at]); err != nil {
+				t.Fatal(err)
+			}
+			if at == 100 || at == 101 || at == 2500 {
+				flush()
+			}
+		}
+		if block.Rows() != 4900-2501 || block.Bytes() < block.Rows() {
+			t.Errorf("%d rows, %d bytes", block.Rows(), block.Bytes())
+		}
+		flush()
+		flush() // without rows
+		for ; at < len(rows); at++ {
+			if err := out.Write(rows[at]); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := out.Close(); err != nil {
+			t.Fatal(err)
+		}
+		d, err := b.Finish(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := d.Verify(); err != nil {
+			t.Error(err)
+		}
+		f, err := d.Open("train")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		for i := range rows {
+			rows[i].Index = uint32(i)
+			if e, err := f.Example(i); err != nil || !reflect.DeepEqual(e, rows[i]) {
+				t.Fatalf("row %d: %v, %v; want %v", i, e, err, rows[i])
+			}
+		}
+		info, err := Inspect(d.path("train"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if split := d.Manifest.Splits["train"]; split.Rows != 5000 || split.Lengths != info.Lengths || !reflect.DeepEqual(split.Labels, info.Labels) {
+			t.Errorf("the manifest says %+v, the file %+v", split, info)
+		}
+	}
+}
+
+// TestNarrow: ids are stored as they are, and none that is no token is taken for one.
+func TestNarrow(t *testing.T) {
+	pad := int32(3)
+	for _, vocab := range []int{1, 2, 200, 256, 257, 1000, 1 << 16} {
+		for _, p := range []*int32{nil, &pad, new(int32)} {
+			spec := Spec{Task: Classification, VocabSize: vocab, PadID: p}
+			if spec.Validate() != nil {
+				continue
+			}
+			block := NewBlock(&spec)
+			for _, id := range []int32{0, 1, 2, 3, 4, 199, 200, 255, 256, 257, 999, 1000, 65535, 65536, 65539, 1 << 20, math.MaxInt32, -1, -2, -256, -65536, math.MinInt32} {
+				before := block.Rows()
+				err := block.Append(Example{A: []int32{id}})
+				if (err == nil) != (spec.checkID(id) == nil) || block.Rows()-before != map[bool]int{true: 1}[err == nil] {
+					t.Errorf("vocabulary %d, pad %v: id %d: %v", vocab, p, id, err)
+				}
+			}
+			width := 1
+			if vocab > 256 {
+				width = 2
+			}
+			if block.Rows() > 0 && len(block.batches[0].tokens[0].values) != width*block.Rows() {
+				t.Errorf("vocabulary %d: %d bytes of %d rows", vocab, len(block.batches[0].tokens[0].values), block.Rows())
+			}
+			// One bad id at any place of a row of any length.
+			for n := 1; n < 12; n++ {
+				for at := range n {
+					row := slices.Repeat([]int32{2}, n)
+					row[at] = int32(vocab)
+					if err := block.Append(Example{A: row}); vocab > 2 && (err == nil || !strings.Contains(err.Error(), fmt.Sprintf("index %d: expected", at))) {
+						t.Errorf("vocabulary %d: %v: %v", vocab, row, err)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestBlockRefuses: a row that cannot be added leaves the block as it was; a label
+// without a name is found at the end.
+func TestBlockRefuses(t *testing.T) {
+	spec := listopsSpec()
+	block := NewBlock(&spec)
+	good := Example{A: []int32{1, 2}, Label: 3}
+	for _, e := range []Example{good, {}, {A: []int32{1, 17}}, {A: []int32{0}}, {A: []int32{1}, Label: -2}, good} {
+		if err := block.Append(e); (err == nil) != reflect.DeepEqual(e, good) {
+			t.Errorf("%v: %v", e, err)
+		}
+	}
+	if block.Rows() != 2 {
+		t.Errorf("%d rows", block.Rows())
+	}
+	block.Relabel(func(l int32) int32 { return l + 9 })
+	var out bytes.Buffer
+	w, err := NewWriter(&out, spec, FileFormat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.WriteBlock(block); err != nil {
+		t.Error(err)
+	}
+	if err := w.Close(); err == nil || !strings.Contains(err.Error(), "expected a label from 0 to 9, found 12") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestRenameLabels: names that come late give the files that they would have given
+// early.
+func TestRenameLabels(t *testing.T) {
+	for _, spec := range blockSpecs() {
+		var fingerprints []string
+		for _, late := range []bool{false, true} {
+			dir := t.TempDir()
+			spec.LabelNames = []string{"b", "c"}
+			number := func(l int32) int32 { return []int32{1, 2, 0}[l] } // b, c, a
+			if !late {
+				spec.LabelNames = []string{"a", "b", "c"}
+			}
+			b, err := CreateDataset(dir, spec, false)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var splits []*SplitWriter
+			for i, name := range []string{"train", "test"} {
+				out, err := b.Split(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer out.Abort()
+				splits = append(splits, out)
+				plain := spec
+				plain.LabelNames = nil
+				for range 3 {
+					block := NewBlock(&plain)
+					for _, e := range examples(1500, 40, plain, uint64(i)) {
+						if e.Label != NoLabel {
+							e.Label %= 3
+						}
+						if err := block.Append(e); err != nil {
+							t.Fatal(err)
+						}
+					}
+					if !late {
+						block.Relabel(number)
+					}
+					if err := out.WriteBlock(block); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if late {
+				if err := b.RenameLabels(context.Background(), []string{"a", "b", "c"}, number); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, out := range splits {
+				if err := out.Close(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := b.RenameLabels(context.Background(), nil, number); err == nil {
+				t.Error("labels of a closed split were renamed")
+			}
+			d, err := b.Finish(nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := d.Verify(); err != nil {
+				t.Error(err)
+			}
+			fingerprints = append(fingerprints, d.Fingerprint())
+			if files, _ := os.ReadDir(dir); len(files) != 3 {
+				t.Errorf("%v is there", files)
+			}
+		}
+		if fingerprints[0] != fingerprints[1] {
+			t.Errorf("vocabulary %d: other files", spec.VocabSize)
+		}
+	}
+}
+
+// TestRenameFails: what is stopped while labels are renamed leaves nothing.
+func TestRenameFails(t *testing.T) {
+	dir, spec := t.TempDir(), listopsSpec()
+	b, err := CreateDataset(dir, spec, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := b.Split("train")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Write(Example{A: make7(), Label: 1}); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := b.RenameLabels(ctx, slices.Clone(spec.LabelNames), func(l int32) int32 { return l }); err == nil {
+		t.Error("it goes on")
+	}
+	out.Abort()
+	if files, _ := filepath.Glob(filepath.Join(dir, "*")); len(files) != 0 {
+		t.Errorf("%v is left", files)
+	}
+	if files, _ := filepath.Glob(filepath.Join(dir, ".*")); len(files) != 0 {
+		t.Errorf("%v is left", files)
+	}
+}

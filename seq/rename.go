@@ -1,0 +1,76 @@
+package seq
+
+import (
+	"context"
+	"errors"
+	"io"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+)
+
+// RenameLabels gives the labels of all splits that are being written other names, and
+// their numbers others where number says so. As the names are at the beginning of a
+// file, what is written so far is copied; none of the splits may be closed yet, nor take
+// more rows.
+func (b *DatasetBuilder) RenameLabels(ctx context.Context, names []string, number func(int32) int32) error {
+	if len(b.manifest.Splits) > 0 {
+		return errors.New("labels are renamed before the first split is closed")
+	}
+	b.manifest.LabelNames = names
+	for _, s := range b.open {
+		if err := s.renameLabels(ctx, number); err != nil {
+			return s.explain(err)
+		}
+	}
+	return nil
+}
+
+func (s *SplitWriter) renameLabels(ctx context.Context, number func(int32) int32) error {
+	old := s.writer
+	defer old.Abort()
+	if err := old.finish(); err != nil {
+		return err
+	}
+	file, err := old.file.Reopen()
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	in, err := NewAnyStream(file)
+	if err != nil {
+		return err
+	}
+	if err := s.create(); err != nil {
+		return err
+	}
+	s.summary.rename(number)
+	for {
+		record, err := in.Next()
+		if err == io.EOF {
+			return nil
+		}
+		if err = errors.Join(err, ctx.Err()); err != nil {
+			return err
+		}
+		if err := s.writer.writeRelabeled(record, number); err != nil {
+			return err
+		}
+	}
+}
+
+// writeRelabeled appends a record batch with other labels.
+func (w *Writer) writeRelabeled(record arrow.Record, number func(int32) int32) error {
+	columns := append([]arrow.Array(nil), record.Columns()...)
+	column := columns[len(columns)-1].(*array.Int32)
+	labels, unlabeled := make([]int32, column.Len()), column.NullN()
+	for i := range labels {
+		if labels[i] = NoLabel; column.IsValid(i) {
+			labels[i] = number(column.Value(i))
+			w.largest = max(w.largest, labels[i])
+		}
+	}
+	columns[len(columns)-1] = labelArray(labels, unlabeled)
+	w.row += record.NumRows()
+	return w.out.Write(array.NewRecord(w.schema, columns, record.NumRows()))
+}
