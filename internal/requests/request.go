@@ -3,13 +3,12 @@
 package requests
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strconv"
-	"unicode/utf8"
 
+	"sftseq/internal/jsonlines"
 	"sftseq/seq"
 	"sftseq/sft"
 	"sftseq/tokenizers"
@@ -146,50 +145,15 @@ func (p *Parser) fill(r *Request, line []byte) error {
 var requestFields = map[string]bool{"id": true, "tokens": true, "text": true, "tokens_a": true, "text_a": true,
 	"tokens_b": true, "text_b": true, "label": true}
 
-// Fields cuts a JSON object into those of its fields that are known. A known
-// one may be there once; where one is there twice, those before it come with the
-// error.
+// Fields is [jsonlines.Fields] with a [*Failure] as its error.
 func Fields(line []byte, known map[string]bool) (map[string]json.RawMessage, error) {
-	if !utf8.Valid(line) {
-		at := 0
-		for {
-			r, n := utf8.DecodeRune(line[at:])
-			if r == utf8.RuneError && n == 1 {
-				return nil, Fail(CodeParse, "column %d: not UTF-8", at+1)
-			}
-			at += n
-		}
-	}
-	var whole json.RawMessage
-	if err := json.Unmarshal(line, &whole); err != nil {
-		var syntax *json.SyntaxError
-		if errors.As(err, &syntax) {
-			return nil, Fail(CodeParse, "column %d: not JSON: %v", syntax.Offset, err)
-		}
-		return nil, Fail(CodeParse, "not JSON: %v", err)
-	}
-	d := json.NewDecoder(bytes.NewReader(line))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, Fail(CodeRequest, "expected a JSON object, found %s", Kind(bytes.TrimSpace(line)))
-	}
-	fields := map[string]json.RawMessage{}
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return nil, Fail(CodeParse, "not JSON: %v", err)
-		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return nil, Fail(CodeParse, "not JSON: %v", err)
-		}
-		key, _ := name.(string)
-		if !known[key] {
-			continue
-		}
-		if fields[key] != nil {
-			return fields, Fail(CodeRequest, "the field %s occurs twice", key)
-		}
-		fields[key] = value
+	fields, err := jsonlines.Fields(line, known)
+	var syntax *jsonlines.NotJSON
+	switch {
+	case errors.As(err, &syntax):
+		return fields, Fail(CodeParse, "%v", err)
+	case err != nil:
+		return fields, Fail(CodeRequest, "%v", err)
 	}
 	return fields, nil
 }
@@ -237,11 +201,11 @@ func anyOf(names ...string) string {
 // with one of these words.
 func (p *Parser) Tokenize(name string, value json.RawMessage) ([]int32, error) {
 	if name[:2] == "to" {
-		return ParseTokens(value)
+		return jsonlines.Tokens(value)
 	}
 	var text string
 	if json.Unmarshal(value, &text) != nil {
-		return nil, fmt.Errorf("expected a string, found %s", Kind(value))
+		return nil, fmt.Errorf("expected a string, found %s", jsonlines.Kind(value))
 	}
 	return p.Encode(text)
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/creachadair/jrpc2"
 
 	"sftseq/internal/jsonlines"
-	"sftseq/internal/requests"
 )
 
 // accept reads one message. It returns a call if jrpc2 is to run it; everything
@@ -120,7 +119,7 @@ func (s *session) requested(e envelope, m *message) *call {
 	inflight, used := len(s.calls), s.ids[key] != nil
 	s.mu.Unlock()
 	if used {
-		s.refuse(e.id, fail(codeInvalidRequest, place{Field: "id", Found: requests.Kind(e.id)}, "id: a request with the same one is not answered yet"))
+		s.refuse(e.id, fail(codeInvalidRequest, place{Field: "id", Found: jsonlines.Kind(e.id)}, "id: a request with the same one is not answered yet"))
 		return nil
 	}
 	if limit := s.server.options.MaxInflight; inflight >= limit {

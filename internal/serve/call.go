@@ -10,7 +10,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
-	"sftseq/internal/requests"
+	"sftseq/internal/jsonlines"
 )
 
 // call is a request that is being answered.
@@ -81,7 +81,7 @@ func (c *call) answer() (result any, err error) {
 		return nil, fail(codeNoMethod, place{Found: c.method}, "%s: %s", c.method, why)
 	}
 	if c.params != nil && c.params[0] != '{' {
-		return nil, badParam("params", "expected an object, found %s", requests.Kind(c.params))
+		return nil, badParam("params", "expected an object, found %s", jsonlines.Kind(c.params))
 	}
 	return m.run(c)
 }

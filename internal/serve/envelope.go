@@ -8,6 +8,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	"sftseq/internal/jsonlines"
 	"sftseq/internal/requests"
 )
 
@@ -53,7 +54,7 @@ func parseEnvelope(m message) (envelope, *jrpc2.Error) {
 	named := json.Unmarshal(fields["method"], &e.method) == nil && e.method != ""
 	if id := fields["id"]; id != nil {
 		if !isID(id) {
-			return bad(codeInvalidRequest, "id: expected a string or a number of at most %d bytes, found %s", maxID, requests.Kind(id))
+			return bad(codeInvalidRequest, "id: expected a string or a number of at most %d bytes, found %s", maxID, jsonlines.Kind(id))
 		}
 		e.id = id
 	}
@@ -62,14 +63,14 @@ func parseEnvelope(m message) (envelope, *jrpc2.Error) {
 	}
 	var version string
 	if json.Unmarshal(fields["jsonrpc"], &version) != nil || version != "2.0" {
-		return bad(codeInvalidRequest, `jsonrpc: expected "2.0", found %s`, requests.Kind(fields["jsonrpc"]))
+		return bad(codeInvalidRequest, `jsonrpc: expected "2.0", found %s`, jsonlines.Kind(fields["jsonrpc"]))
 	}
 	if fields["method"] == nil && (fields["result"] != nil || fields["error"] != nil) {
 		e.response = true
 		return e, nil
 	}
 	if !named {
-		return bad(codeInvalidRequest, "method: expected a name, found %s", requests.Kind(fields["method"]))
+		return bad(codeInvalidRequest, "method: expected a name, found %s", jsonlines.Kind(fields["method"]))
 	}
 	if p := fields["params"]; string(p) != "null" {
 		e.params = p // what is no object is the method's to refuse: the lifecycle comes first, and a notification has no answer

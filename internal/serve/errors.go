@@ -11,6 +11,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
+	"sftseq/internal/jsonlines"
 	"sftseq/internal/requests"
 )
 
@@ -95,7 +96,7 @@ func unmarshal(field string, value json.RawMessage, into any, expected string) e
 	case err == nil:
 		return nil
 	case !errors.As(err, &wrong) || wrong.Field == "":
-		return badParam(field, "expected %s, found %s", expected, requests.Kind(value))
+		return badParam(field, "expected %s, found %s", expected, jsonlines.Kind(value))
 	case field != wholeParams:
 		return badParam(field+"."+wrong.Field, "expected %s, found %s", kindOf(wrong.Type), foundKind(wrong.Value))
 	}
@@ -107,7 +108,7 @@ func unmarshal(field string, value json.RawMessage, into any, expected string) e
 func unmarshalKnown(path string, value json.RawMessage, into any, known ...string) error {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(value, &fields) != nil || fields == nil {
-		return badParam(path, "expected an object, found %s", requests.Kind(value))
+		return badParam(path, "expected an object, found %s", jsonlines.Kind(value))
 	}
 	for name := range fields {
 		if !slices.Contains(known, name) {

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"sftseq/internal/index"
-	"sftseq/internal/requests"
+	"sftseq/internal/jsonlines"
 )
 
 // openIndex opens the index of the server's model.
@@ -55,7 +55,7 @@ func itemID(path string, value []byte) (string, error) {
 	var id string
 	if value[0] != '"' {
 		if value[0] != '-' && (value[0] < '0' || value[0] > '9') {
-			return "", badParam(path, "expected a string or a number, found %s", requests.Kind(value))
+			return "", badParam(path, "expected a string or a number, found %s", jsonlines.Kind(value))
 		}
 		id = string(value)
 	} else if err := unmarshal(path, value, &id, "a string"); err != nil {

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 
-	"sftseq/internal/requests"
+	"sftseq/internal/jsonlines"
 )
 
 // elements calls f with each element of a list, in its order, until f returns an
@@ -13,7 +13,7 @@ import (
 func elements(field string, list json.RawMessage, f func(n int, element json.RawMessage) error) error {
 	d := json.NewDecoder(bytes.NewReader(list))
 	if t, err := d.Token(); err != nil || t != json.Delim('[') {
-		return badParam(field, "expected a list, found %s", requests.Kind(list))
+		return badParam(field, "expected a list, found %s", jsonlines.Kind(list))
 	}
 	for n := 0; d.More(); n++ {
 		if n == maxMany {

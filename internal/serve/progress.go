@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"sftseq/internal/requests"
+	"sftseq/internal/jsonlines"
 )
 
 // progress tells the client how far a request is. A client asks for it by a token
@@ -21,7 +21,7 @@ type progress struct {
 func (c *call) newProgress(fields map[string]json.RawMessage) (*progress, error) {
 	for _, name := range manyFields {
 		if t := fields[name]; t != nil && t[0] != '"' && t[0] != '-' && (t[0] < '0' || t[0] > '9') {
-			return nil, badParam(name, "expected a string or a number, found %s", requests.Kind(t))
+			return nil, badParam(name, "expected a string or a number, found %s", jsonlines.Kind(t))
 		}
 	}
 	return &progress{call: c, work: fields["workDoneToken"], partial: fields["partialResultToken"]}, nil

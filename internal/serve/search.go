@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"sftseq/internal/index"
+	"sftseq/internal/jsonlines"
 	"sftseq/internal/requests"
 	"sftseq/seq"
 	"sftseq/sft"
@@ -122,7 +123,7 @@ func count(field string, value json.RawMessage, absent int) (int, error) {
 	}
 	var n int
 	if json.Unmarshal(value, &n) != nil || n < 0 || n > maxFound {
-		return 0, badParam(field, "expected 0 to %d, found %s", maxFound, requests.Kind(value))
+		return 0, badParam(field, "expected 0 to %d, found %s", maxFound, jsonlines.Kind(value))
 	}
 	return n, nil
 }

@@ -9,6 +9,7 @@ import (
 	"maps"
 	"strings"
 
+	"sftseq/internal/jsonlines"
 	"sftseq/internal/requests"
 	"sftseq/sft"
 )
@@ -125,7 +126,7 @@ func (c *call) read(found string, value json.RawMessage) ([]int32, error) {
 	}
 	var text string
 	if json.Unmarshal(value, &text) != nil {
-		return nil, fmt.Errorf("expected base64, found %s", requests.Kind(value))
+		return nil, fmt.Errorf("expected base64, found %s", jsonlines.Kind(value))
 	}
 	raw, err := base64.StdEncoding.DecodeString(text)
 	if err != nil {

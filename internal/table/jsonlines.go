@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"sftseq/internal/jsonlines"
-	"sftseq/internal/requests"
 )
 
 // jsonReader reads a JSON object a line. The values of a column are strings, numbers
@@ -45,7 +44,7 @@ func (r *jsonReader) Next() (*Row, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", r.in.name, err)
 	}
-	fields, err := requests.Fields(line, r.known)
+	fields, err := jsonlines.Fields(line, r.known)
 	if err != nil {
 		row.Err = err
 		return row, nil
@@ -68,7 +67,7 @@ func valueOf(field json.RawMessage) (v Value, err error) {
 	case '"':
 		err = json.Unmarshal(field, &v.Text)
 	case '[':
-		v.Tokens, err = requests.ParseTokens(field)
+		v.Tokens, err = jsonlines.Tokens(field)
 	case '{':
 		err = errors.New("expected a string, a number or a list of numbers, found an object")
 	default:

@@ -1,0 +1,31 @@
+package requests
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+
+	"sftseq/internal/jsonlines"
+	"sftseq/sft"
+)
+
+// ParseLabel reads a class: its number, or its name where the model has names.
+func ParseLabel(c *sft.Config, value json.RawMessage) (int32, error) {
+	if value == nil {
+		return 0, fmt.Errorf("label is missing")
+	}
+	var name string
+	if json.Unmarshal(value, &name) == nil {
+		for i, n := range c.LabelNames {
+			if n == name {
+				return int32(i), nil
+			}
+		}
+		return 0, fmt.Errorf("label: expected a name of the model's %q or a number, found %q", c.LabelNames, name)
+	}
+	n, err := strconv.ParseInt(string(value), 10, 32)
+	if err != nil || n < 0 || int(n) >= c.NumLabels {
+		return 0, fmt.Errorf("label: expected 0 to %d, found %s", c.NumLabels-1, jsonlines.Kind(value))
+	}
+	return int32(n), nil
+}
