@@ -127,12 +127,8 @@ func (l *lane) load(examples []seq.Example, mode Mode, seed uint64, step uint32)
 	return l.place(pack(l.engine.config, examples, mode), mode, seed, step)
 }
 
-// place writes a packed batch to the lane's memory, which grows where it must.
-func (l *lane) place(b *packed, mode Mode, seed uint64, step uint32) (*preparedPass, error) {
-	p, err := l.engine.pass(b.shape(l.engine.config), mode)
-	if err != nil {
-		return nil, err
-	}
+// fit has the lane's memory grow where a pass needs more.
+func (l *lane) fit(p *preparedPass) (err error) {
 	for _, s := range []tensor.Space{tensor.Arena, tensor.Inputs} {
 		need := p.Program.Words(s)
 		if l.mem[s] != nil && l.mem[s].Words() >= need {
@@ -143,8 +139,20 @@ func (l *lane) place(b *packed, mode Mode, seed uint64, step uint32) (*preparedP
 			l.mem[s] = nil
 		}
 		if l.mem[s], err = l.engine.allocate(need); err != nil {
-			return nil, fmt.Errorf("memory for %d tokens at once: %w", b.counts.Tokens, err)
+			return err
 		}
+	}
+	return nil
+}
+
+// place writes a packed batch to the lane's memory.
+func (l *lane) place(b *packed, mode Mode, seed uint64, step uint32) (*preparedPass, error) {
+	p, err := l.engine.pass(b.shape(l.engine.config), mode)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.fit(p); err != nil {
+		return nil, fmt.Errorf("memory for %d tokens at once: %w", b.counts.Tokens, err)
 	}
 	if p.Scale != nil {
 		if err := tensor.Upload(l.mem[tensor.Inputs], p.Scale, []float32{l.scale}); err != nil {

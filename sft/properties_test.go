@@ -143,6 +143,9 @@ func testBatchesChangeNoBit(t *testing.T, devices ...tensor.Device) {
 				}
 			}
 			compareEmbeddings(t, s, examples, alone)
+			if c.Pair() {
+				comparePairs(t, s, alone)
+			}
 		}
 	}
 }
@@ -166,6 +169,26 @@ func compareEmbeddings(t *testing.T, s *Scorer, examples []seq.Example, want []O
 		if !slices.Equal(got[i], v) {
 			t.Errorf("embedding %d: %v, expected %v", i, got[i], v)
 		}
+	}
+}
+
+// comparePairs asks for the logits of pairs by their embeddings, more of them than a
+// pass takes.
+func comparePairs(t *testing.T, s *Scorer, want []Output) {
+	t.Helper()
+	var a, b [][]float32
+	var logits []float32
+	for len(a) <= s.PassTokens()/4 {
+		for _, o := range want {
+			a, b, logits = append(a, o.Embeddings[0]), append(b, o.Embeddings[1]), append(logits, o.Logits...)
+		}
+	}
+	got, err := s.Compare(context.Background(), a, b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(got, logits) {
+		t.Errorf("the logits of %d pairs by their embeddings differ from those by their tokens", len(a))
 	}
 }
 

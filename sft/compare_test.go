@@ -1,0 +1,37 @@
+package sft
+
+import (
+	"context"
+	"strings"
+	"testing"
+)
+
+// TestCompareRefuses: what has no logits is named.
+func TestCompareRefuses(t *testing.T) {
+	pairs := tinyConfig()
+	pairs.Task = Retrieval
+	v := make([]float32, pairs.HiddenSize)
+	for _, c := range []struct {
+		config *Config
+		a, b   [][]float32
+		want   string
+	}{
+		{tinyConfig(), [][]float32{v}, [][]float32{v}, "a model of pairs was expected"},
+		{pairs, [][]float32{v, v}, [][]float32{v}, "2 first embeddings, but 1 second"},
+		{pairs, [][]float32{v, v}, [][]float32{v, v[1:]}, "pair 1: an embedding of 5, 6 was expected"},
+	} {
+		s := newTestScorer(t, randomModel(c.config, 1))
+		if _, err := s.Compare(t.Context(), c.a, c.b); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v, want %q", err, c.want)
+		}
+	}
+	s := newTestScorer(t, randomModel(pairs, 1))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := s.Compare(ctx, [][]float32{v}, [][]float32{v}); err != context.Canceled {
+		t.Errorf("%v, cancelled was expected", err)
+	}
+	if got, err := s.Compare(t.Context(), nil, nil); err != nil || len(got) != 0 {
+		t.Errorf("no pairs: %v, %v", got, err)
+	}
+}
