@@ -24,9 +24,16 @@ Example: sftseq eval --model runs/listops --data data/listops`,
 		Description: `Reads an Arrow file or stream, or the test.arrow of a data set directory, batch
 by batch and reports accuracy, loss, macro F1, recall by class, the area under
 the curve (AUC) for two classes, the expected calibration error over 15 bins,
-the confusion matrix, and accuracy by length.`,
+the confusion matrix, and accuracy by length.
+
+Of a model that says whether two documents belong together (two classes), it also
+reports how far in front the right ones stand: each query, the first document of a
+pair of class 1, ranks all others of the file, and the mean reciprocal rank (MRR) and
+recall@k say where those of its pairs of class 1 are, beside what is expected of any
+order. Of more than --queries of them a sample is ranked, always the same.`,
 		Flags: append(modelFlags(),
 			&cli.StringFlag{Name: "data", Usage: "labelled `FILE|DIR` (required)", TakesFile: true},
+			&cli.IntFlag{Name: "queries", Value: defaultQueries, Usage: "rank the documents of pairs for `N` queries; 0 is none, and keeps no document"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
 		),
 		Action: eval,
@@ -40,9 +47,20 @@ func eval(c *cli.Context) error {
 	if c.String("data") == "" {
 		return usage(c, "--data is missing, an Arrow file or a data set directory was expected")
 	}
+	queries := c.Int("queries")
+	if queries < 0 {
+		return usage(c, "--queries %d, expected 0 or more", queries)
+	}
 	m, err := loadModel(c)
 	if err != nil {
 		return err
+	}
+	if !canRank(m.Config) {
+		if c.IsSet("queries") && queries > 0 {
+			return usage(c, "--queries %d: the model %s is of task %s with %d classes, expected %s with 2",
+				queries, c.String("model"), m.Config.Task, m.Config.NumLabels, sft.Retrieval)
+		}
+		queries = 0
 	}
 	path, total, err := testData(c.String("data"))
 	if err != nil {
@@ -61,7 +79,11 @@ func eval(c *cli.Context) error {
 		return err
 	}
 	defer release()
-	e := &evaluation{name: path, scorer: scorer, tally: metrics.NewTally(m.Config.NumLabels)}
+	e := &evaluation{name: path, scorer: scorer, score: scorer.Examples, tally: metrics.NewTally(m.Config.NumLabels)}
+	documents := newDocuments(scorer)
+	if queries > 0 {
+		e.score = documents.score
+	}
 	p := newProgress(total, "evaluating", "rows")
 	err = e.run(c.Context, in, p)
 	p.Finish()
@@ -73,6 +95,9 @@ func eval(c *cli.Context) error {
 		return fmt.Errorf("%s: no rows, at least 1 was expected", path)
 	}
 	result := &evalResult{Model: c.String("model"), Data: path, Report: r, names: m.Config.LabelNames}
+	if result.Ranking, err = documents.rank(c.Context, queries); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
 	return show(c, result, result.write)
 }
 
@@ -112,6 +137,7 @@ func fits(c *sft.Config, s *seq.Spec) error {
 type evaluation struct {
 	name   string // of the file
 	scorer *sft.Scorer
+	score  func(context.Context, []seq.Example) ([]sft.Output, error)
 	tally  *metrics.Tally
 }
 
@@ -148,7 +174,7 @@ func (e *evaluation) piece(ctx context.Context, rows *seq.Rows, at int) (int, er
 		tokens += x.Length()
 		examples = append(examples, x)
 	}
-	outputs, err := e.scorer.Examples(ctx, examples)
+	outputs, err := e.score(ctx, examples)
 	if err != nil {
 		return 0, err
 	}

@@ -14,7 +14,8 @@ type evalResult struct {
 	Model string `json:"model"`
 	Data  string `json:"data"`
 	*metrics.Report
-	names []string
+	Ranking *metrics.Ranking `json:"ranking,omitempty"` // of documents, by a model of pairs
+	names   []string
 }
 
 // mostClasses is how many classes a confusion matrix shows to a person.
@@ -36,6 +37,9 @@ func (e *evalResult) write(w io.Writer) error {
 		t.add("%d–%d\t%d\t%.2f%%\t", b.From, b.To, b.Rows, 100*b.Accuracy)
 	}
 	e.classes(t)
+	if e.Ranking != nil {
+		e.ranking(t)
+	}
 	if t.err != nil {
 		return t.err
 	}
@@ -66,6 +70,17 @@ func (e *evalResult) classes(t *lines) {
 		}
 		t.add("%s", row)
 	}
+}
+
+// ranking prints how far in front the right documents stand.
+func (e *evalResult) ranking(t *lines) {
+	r := e.Ranking
+	t.add("\nranking\tmodel\tchance\t")
+	t.add("MRR\t%.4f\t%.4f\t", r.MRR, r.ChanceMRR)
+	for _, k := range r.Recall {
+		t.add("recall@%d\t%.2f%%\t%.2f%%\t", k.K, 100*k.Recall, 100*k.Chance)
+	}
+	t.add("%d of %d queries among %d documents", r.Queries, r.AllQueries, r.Documents)
 }
 
 func (e *evalResult) name(class int) string {

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+
+	"sftseq/seq"
+	"sftseq/sft"
+)
+
+// documents are the distinct ones of pairs, by the tokens that the model reads of
+// them. Each is encoded once, however many pairs it is in.
+type documents struct {
+	scorer *sft.Scorer
+	at     map[fingerprint]int // places in all
+	all    []document          // in the order that they appear in
+}
+
+type document struct {
+	fingerprint fingerprint
+	row         uint32 // the first that it is in
+	vector      []float32
+	related     []int // the second ones of pairs of class 1 that it is the first of
+}
+
+// fingerprint is the SHA-256 of a document's tokens.
+type fingerprint [sha256.Size]byte
+
+func newDocuments(s *sft.Scorer) *documents {
+	return &documents{scorer: s, at: map[fingerprint]int{}}
+}
+
+// score is the scorer's Examples, bit for bit. It keeps what ranking needs.
+func (d *documents) score(ctx context.Context, examples []seq.Example) ([]sft.Output, error) {
+	var unknown [][]int32
+	known := len(d.all)
+	place := func(tokens []int32, row uint32) int {
+		f := newFingerprint(tokens)
+		n, ok := d.at[f]
+		if !ok {
+			n = len(d.all)
+			d.at[f] = n
+			d.all = append(d.all, document{fingerprint: f, row: row})
+			unknown = append(unknown, tokens)
+		}
+		return n
+	}
+	pairs := make([][2]int, len(examples))
+	for i, e := range examples {
+		pairs[i] = [2]int{place(e.A, e.Index), place(e.B, e.Index)}
+	}
+	vectors, err := d.scorer.Embeddings(ctx, unknown)
+	if err != nil {
+		return nil, err
+	}
+	for i, v := range vectors {
+		d.all[known+i].vector = v
+	}
+	var a, b [][]float32
+	for i, p := range pairs {
+		first, second := &d.all[p[0]], &d.all[p[1]]
+		a, b = append(a, first.vector), append(b, second.vector)
+		if examples[i].Label == 1 && p[0] != p[1] {
+			first.related = append(first.related, p[1])
+		}
+	}
+	logits, err := d.scorer.Compare(ctx, a, b)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]sft.Output, len(examples))
+	n := d.scorer.Config().NumLabels
+	for i := range out {
+		out[i].Logits = logits[i*n : (i+1)*n]
+	}
+	return out, nil
+}
+
+func newFingerprint(tokens []int32) fingerprint {
+	bytes := make([]byte, 0, 4*len(tokens))
+	for _, t := range tokens {
+		bytes = binary.LittleEndian.AppendUint32(bytes, uint32(t))
+	}
+	return sha256.Sum256(bytes)
+}

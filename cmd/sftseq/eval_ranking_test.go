@@ -1,0 +1,280 @@
+package main
+
+import (
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"sftseq/device"
+	"sftseq/internal/metrics"
+	"sftseq/internal/safetensors"
+	"sftseq/seq"
+	"sftseq/sft"
+)
+
+// pairFile writes pairs of a few documents, of which some are the same within a
+// window of 12 tokens, and returns what the model reads of each pair.
+func pairFile(t *testing.T, rows, documents int) (path string, read []seq.Example) {
+	t.Helper()
+	random := rand.New(rand.NewPCG(7, uint64(rows)))
+	all := make([][]int32, documents)
+	for i := range all {
+		all[i] = make([]int32, 3+random.IntN(20))
+		for j := range all[i] {
+			all[i][j] = 1 + random.Int32N(256)
+		}
+		if i%10 == 9 { // the head of another one
+			all[i] = append(slices.Clone(all[i-1][:min(12, len(all[i-1]))]), 5)[:min(13, len(all[i-1])+1)]
+		}
+	}
+	path = filepath.Join(t.TempDir(), "pairs.arrow")
+	w, err := seq.Create(path, seq.Spec{Task: seq.Retrieval, VocabSize: 257})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range rows {
+		e := seq.Example{A: all[random.IntN(documents)], B: all[random.IntN(documents)], Label: random.Int32N(2)}
+		if err := w.Write(e); err != nil {
+			t.Fatal(err)
+		}
+		e.A, e.B = e.A[:min(12, len(e.A))], e.B[:min(12, len(e.B))]
+		read = append(read, e)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path, read
+}
+
+// windowed is the golden model of pairs, which reads 12 tokens of each.
+func windowed(t *testing.T) string {
+	return withConfig(t, "retrieval", "input_window", sft.InputWindow{Length: 12, Policy: "head"})
+}
+
+func ranking(t *testing.T, args ...string) *metrics.Ranking {
+	t.Helper()
+	var r struct{ Ranking *metrics.Ranking }
+	if err := json.Unmarshal([]byte(succeed(t, "", append([]string{"eval", "--json"}, args...)...)), &r); err != nil {
+		t.Fatal(err)
+	}
+	return r.Ranking
+}
+
+// TestEvalRanking ranks by predict's answers for every pair of documents.
+func TestEvalRanking(t *testing.T) {
+	path, pairs := pairFile(t, 60, 30)
+	model := windowed(t)
+	got := ranking(t, "--model", model, "--data", path)
+
+	var documents []string
+	related := map[string][]string{}
+	for _, e := range pairs {
+		a, b := fmt.Sprint(e.A), fmt.Sprint(e.B)
+		documents = append(documents, a, b)
+		if e.Label == 1 && a != b && !slices.Contains(related[a], b) {
+			related[a] = append(related[a], b)
+		}
+	}
+	slices.Sort(documents)
+	documents = slices.Compact(documents)
+	if len(documents) == 30 {
+		t.Fatal("no document is another one's head")
+	}
+	want := metrics.Ranking{Queries: len(related), AllQueries: len(related), Documents: len(documents)}
+	var recall [len(metrics.Cutoffs)]float64
+	for query, relevant := range related {
+		var lines strings.Builder
+		for _, d := range documents {
+			fmt.Fprintf(&lines, "{\"tokens_a\":%s,\"tokens_b\":%s}\n", strings.ReplaceAll(query, " ", ","), strings.ReplaceAll(d, " ", ","))
+		}
+		score := map[string]float64{}
+		for i, r := range replyLines(t, succeed(t, lines.String(), "predict", "--model", model)) {
+			score[documents[i]] = float64(r.Logits[1]) - float64(r.Logits[0])
+		}
+		order := slices.DeleteFunc(slices.Clone(documents), func(d string) bool { return d == query })
+		slices.SortFunc(order, func(a, b string) int { return cmp.Compare(score[b], score[a]) })
+		for i := range order[1:] {
+			if score[order[i]] == score[order[i+1]] {
+				t.Fatal("two scores are equal")
+			}
+		}
+		first := slices.IndexFunc(order, func(d string) bool { return slices.Contains(relevant, d) })
+		want.MRR += 1 / float64(first+1) / float64(len(related))
+		for c, k := range metrics.Cutoffs {
+			for _, d := range order[:min(k, len(order))] {
+				if slices.Contains(relevant, d) {
+					recall[c] += 1 / float64(len(relevant)) / float64(len(related))
+				}
+			}
+		}
+	}
+	same := got.Queries == want.Queries && got.AllQueries == want.AllQueries && got.Documents == want.Documents && math.Abs(got.MRR-want.MRR) < 1e-12
+	for i, r := range got.Recall {
+		same = same && r.K == metrics.Cutoffs[i] && math.Abs(r.Recall-recall[i]) < 1e-12 && math.Abs(r.Chance-min(1, float64(r.K)/float64(len(documents)-1))) < 1e-12
+	}
+	if !same || len(got.Recall) != len(recall) || want.Queries < 15 {
+		t.Errorf("%+v, want %+v with recall %v", got, want, recall)
+	}
+}
+
+// TestEvalRankingRest: a document is encoded once, which changes no bit of the rest,
+// and threads change none of anything.
+func TestEvalRankingRest(t *testing.T) {
+	path, _ := pairFile(t, 700, 400)
+	args := []string{"eval", "--json", "--model", windowed(t), "--data", path}
+	one := succeed(t, "", append(args, "--threads", "1")...)
+	for _, threads := range []string{"2", "3", "8"} {
+		if got := succeed(t, "", append(args, "--threads", threads)...); got != one {
+			t.Errorf("%s threads: %s\none: %s", threads, got, one)
+		}
+	}
+	var with, without map[string]any
+	if err := errors.Join(json.Unmarshal([]byte(one), &with),
+		json.Unmarshal([]byte(succeed(t, "", append(args, "--queries", "0")...)), &without)); err != nil {
+		t.Fatal(err)
+	}
+	ranking := with["ranking"]
+	delete(with, "ranking")
+	if ranking == nil || len(with) < 10 || !reflect.DeepEqual(with, without) {
+		t.Errorf("without ranking %v, with it %v and %v", without, with, ranking)
+	}
+}
+
+// TestEvalRankingChance: a model that has learned nothing does as well as any order,
+// and one whose scores are all equal exactly so.
+func TestEvalRankingChance(t *testing.T) {
+	path, _ := pairFile(t, 1500, 600)
+	got := ranking(t, "--model", windowed(t), "--data", path)
+	// A query's reciprocal rank is no larger than 1: its variance is below its mean.
+	if deviation := math.Sqrt(got.ChanceMRR / float64(got.Queries)); got.Queries < 300 || math.Abs(got.MRR-got.ChanceMRR) > 4*deviation {
+		t.Errorf("%+v: more than 4·%v from chance", got, deviation)
+	}
+	equal := windowed(t)
+	file := filepath.Join(equal, "model.safetensors")
+	tensors, metadata, err := safetensors.Read(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range tensors {
+		if x.Name == "head.out.weight" {
+			clear(x.Data)
+		}
+	}
+	if err := safetensors.Write(file, tensors, metadata); err != nil {
+		t.Fatal(err)
+	}
+	got = ranking(t, "--model", equal, "--data", path)
+	for _, r := range got.Recall {
+		if got.MRR != got.ChanceMRR || math.Abs(r.Recall-r.Chance) > 1e-12 || math.Abs(r.Chance-float64(r.K)/float64(got.Documents-1)) > 1e-12 {
+			t.Errorf("%+v: equal scores are not chance", got)
+		}
+	}
+}
+
+// TestEvalRankingSample: a sample is of queries alone, and no matter of the rows' order.
+func TestEvalRankingSample(t *testing.T) {
+	path, _ := pairFile(t, 200, 150)
+	model := windowed(t)
+	all := ranking(t, "--model", model, "--data", path)
+	some := ranking(t, "--model", model, "--data", path, "--queries", "20")
+	if some.Queries != 20 || some.AllQueries != all.Queries || some.Documents != all.Documents || some.MRR == all.MRR || all.Queries < 40 {
+		t.Errorf("a sample %+v of %+v", some, all)
+	}
+	f, err := seq.OpenFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	reversed := filepath.Join(t.TempDir(), "reversed.arrow")
+	w, err := seq.Create(reversed, *f.Spec())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := f.Len() - 1; i >= 0; i-- {
+		e, err := f.Example(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Write(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := ranking(t, "--model", model, "--data", reversed, "--queries", "20"); !reflect.DeepEqual(got, some) {
+		t.Errorf("rows from the last to the first: %+v, want %+v", got, some)
+	}
+	table := succeed(t, "", "eval", "--model", model, "--data", path, "--queries", "20")
+	for _, want := range []string{"MRR", "recall@100", "chance", fmt.Sprintf("20 of %d queries among %d documents", all.Queries, all.Documents)} {
+		if !strings.Contains(table, want) {
+			t.Errorf("the table lacks %q:\n%s", want, table)
+		}
+	}
+}
+
+// TestEvalRankingAbsent: where nothing can be ranked, nothing is said, or refused if it
+// was asked for.
+func TestEvalRankingAbsent(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "unrelated.arrow")
+	w, err := seq.Create(path, seq.Spec{Task: seq.Retrieval, VocabSize: 257})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A document belongs to itself, which asks for nothing.
+	for _, e := range []seq.Example{{A: []int32{1}, B: []int32{2}}, {A: []int32{3}, B: []int32{3}, Label: 1}} {
+		if err := w.Write(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got := ranking(t, "--model", golden("retrieval"), "--data", path); got != nil {
+		t.Errorf("%+v without a query", got)
+	}
+	in, _ := sequences(t, 10)
+	if got := ranking(t, "--model", golden("pre"), "--data", in); got != nil {
+		t.Errorf("%+v of a classifier", got)
+	}
+	refuse(t, 2, "is of task classification with 10 classes, expected retrieval with 2", "", "eval", "--model", golden("pre"), "--data", in, "--queries", "5")
+	refuse(t, 2, "--queries -1, expected 0 or more", "", "eval", "--model", golden("retrieval"), "--data", path, "--queries", "-1")
+}
+
+// TestRankNonFinite: the rows of two documents are named whose score is no number,
+// though no row has both.
+func TestRankNonFinite(t *testing.T) {
+	m, err := sft.Load(golden("retrieval"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dev, err := device.Open(device.Options{Name: "cpu", Precision: device.FP32})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.Close()
+	scorer, err := sft.NewScorer(m, dev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := newDocuments(scorer)
+	for i, size := range []float32{1, 1, 1e30, 1e30} {
+		v := make([]float32, m.Config.HiddenSize)
+		for c := range v {
+			v[c] = size
+		}
+		d.all = append(d.all, document{fingerprint: fingerprint{byte(i)}, row: uint32(10 * i), vector: v})
+	}
+	d.all[2].related = []int{0}
+	if _, err := d.rank(t.Context(), 10); err == nil || !strings.Contains(err.Error(), "a document of row 20 with one of row 30: logits [") {
+		t.Errorf("%v", err)
+	}
+}
