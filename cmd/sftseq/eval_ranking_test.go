@@ -214,7 +214,7 @@ func TestEvalRankingSample(t *testing.T) {
 		t.Errorf("rows from the last to the first: %+v, want %+v", got, some)
 	}
 	table := succeed(t, "", "eval", "--model", model, "--data", path, "--queries", "20")
-	for _, want := range []string{"MRR", "recall@100", "chance", fmt.Sprintf("20 of %d queries among %d documents", all.Queries, all.Documents)} {
+	for _, want := range []string{"MRR", "recall@100", "chance", fmt.Sprintf("20 of %d queries among %d documents, by class 1\n", all.Queries, all.Documents)} {
 		if !strings.Contains(table, want) {
 			t.Errorf("the table lacks %q:\n%s", want, table)
 		}

@@ -80,7 +80,7 @@ func (e *evalResult) ranking(t *lines) {
 	for _, k := range r.Recall {
 		t.add("recall@%d\t%.2f%%\t%.2f%%\t", k.K, 100*k.Recall, 100*k.Chance)
 	}
-	t.add("%d of %d queries among %d documents", r.Queries, r.AllQueries, r.Documents)
+	t.add("%d of %d queries among %d documents, by class %s", r.Queries, r.AllQueries, r.Documents, e.name(1))
 }
 
 func (e *evalResult) name(class int) string {
