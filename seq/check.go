@@ -156,12 +156,11 @@ func checkBatch(batch flatTable, body []byte) (size int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	// Arrow sizes a slice by these counts without asking.
-	if _, views, err := batch.vector(4, 8); err != nil || views > 0 {
-		return 0, errors.Join(err, errors.New("columns of a view type are not supported"))
-	}
 	start, count, err = batch.vector(2, 16)
 	if err != nil {
+		return 0, err
+	}
+	if err := checkViews(batch, count); err != nil {
 		return 0, err
 	}
 	var stored int64
@@ -184,6 +183,24 @@ func checkBatch(batch flatTable, body []byte) (size int64, err error) {
 		}
 	}
 	return size, nil
+}
+
+// checkViews expects the columns of a view type to have no more buffers of text than
+// there are buffers: Arrow sizes a slice by these counts without asking.
+func checkViews(batch flatTable, buffers int) error {
+	start, count, err := batch.vector(4, 8)
+	if err != nil {
+		return err
+	}
+	left := int64(buffers)
+	for i := range count {
+		n := batch.int64At(start + 8*i)
+		if n < 0 || n > left {
+			return fmt.Errorf("view %d: %d buffers, where %d of %d are left", i, n, left, buffers)
+		}
+		left -= n
+	}
+	return nil
 }
 
 // checkDictionary is checkBatch for the values of a dictionary.

@@ -72,15 +72,103 @@ func footerBlocks(footer []byte) ([]block, error) {
 	if dictionaries > 0 {
 		return nil, errors.New("dictionary-encoded columns are not supported: expected plain ones")
 	}
-	start, count, err := table.vector(3, 24)
+	return blocksOf(footer, 3)
+}
+
+// readFooter reads the schema and the places of all messages in a file, dictionaries
+// first.
+func readFooter(whole *io.SectionReader) (schema *message, blocks []block, err error) {
+	if whole == nil {
+		return nil, nil, errors.New("the file has its schema at its end only: expected a file that can be read here and there, found a pipe or a compressed one")
+	}
+	end := whole.Size() - 4 - int64(len(magic))
+	tail := make([]byte, 4+len(magic))
+	if _, err := whole.ReadAt(tail, end); err != nil || string(tail[4:]) != magic {
+		return nil, nil, fmt.Errorf("expected a footer that ends with %s; the file was cut off or is damaged: %w", magic, io.ErrUnexpectedEOF)
+	}
+	size := int64(binary.LittleEndian.Uint32(tail))
+	if size > end || size > maxFooter {
+		return nil, nil, fmt.Errorf("footer length: expected at most %d, found %d", min(end, maxFooter), size)
+	}
+	footer := make([]byte, size)
+	if _, err := whole.ReadAt(footer, end-size); err != nil {
+		return nil, nil, fmt.Errorf("reading the footer: %w", err)
+	}
+	if schema, err = footerSchema(footer); err == nil {
+		for _, slot := range []int{2, 3} { // dictionaries, record batches
+			var more []block
+			if more, err = blocksOf(footer, slot); err != nil {
+				break
+			}
+			blocks = append(blocks, more...)
+		}
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("footer: %w", err)
+	}
+	return schema, append([]block{}, blocks...), nil
+}
+
+// blocksOf are the places of a footer's field, each behind the one before: where they
+// overlap, a small file would stand for a large one.
+func blocksOf(footer []byte, slot int) ([]block, error) {
+	table, err := flatRoot(footer)
+	if err != nil {
+		return nil, err
+	}
+	start, count, err := table.vector(slot, 24)
 	if err != nil {
 		return nil, err
 	}
 	blocks := make([]block, count)
+	last := int64(0)
 	for i := range blocks {
 		at := start + 24*i
 		meta, _ := flatUint32(footer, at+8)
-		blocks[i] = block{offset: table.int64At(at), meta: int64(int32(meta)), body: table.int64At(at + 16)}
+		b := block{offset: table.int64At(at), meta: int64(int32(meta)), body: table.int64At(at + 16)}
+		blocks[i] = b
+		if b.offset < last || b.meta < 8 || b.body < 0 || b.body > maxBody {
+			return nil, fmt.Errorf("block %d: expected it behind byte %d, found offset %d, metadata %d, body %d", i, last, b.offset, b.meta, b.body)
+		}
+		last = b.offset + b.meta + b.body
 	}
 	return blocks, nil
 }
+
+// footerSchema makes a message of the schema in a footer.
+func footerSchema(footer []byte) (*message, error) {
+	table, err := flatRoot(footer)
+	if err != nil {
+		return nil, err
+	}
+	schema, ok, err := table.table(1)
+	if err == nil && !ok {
+		err = errors.New("there is no schema")
+	}
+	if err == nil {
+		err = checkSchema(schema)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &message{kind: headerSchema, meta: append(schemaMessage(schema.pos), footer...)}, nil
+}
+
+// schemaMessage is the beginning of a message of a schema, whose table is at a position
+// of what follows: FlatBuffers refer to tables by the distance to them.
+func schemaMessage(schema int) []byte {
+	const vtable, table, length = 4, 16, 32
+	out := make([]byte, length)
+	binary.LittleEndian.PutUint32(out, table)
+	for i, field := range []uint16{12, 12, 4, 6, 8} { // of vtable and table the sizes; version, kind, header
+		binary.LittleEndian.PutUint16(out[vtable+2*i:], field)
+	}
+	binary.LittleEndian.PutUint32(out[table:], table-vtable)
+	binary.LittleEndian.PutUint16(out[table+4:], metadataVersion)
+	out[table+6] = headerSchema
+	binary.LittleEndian.PutUint32(out[table+8:], uint32(length-(table+8)+schema))
+	return out
+}
+
+// metadataVersion is that of Arrow since 1.0.
+const metadataVersion = 4

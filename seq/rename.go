@@ -37,7 +37,7 @@ func (s *SplitWriter) renameLabels(ctx context.Context, number func(int32) int32
 		return err
 	}
 	defer file.Close()
-	in, err := NewAnyStream(file)
+	in, err := NewAnyStream(file, nil)
 	if err != nil {
 		return err
 	}

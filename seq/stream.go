@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 )
@@ -14,9 +15,11 @@ import (
 type Stream struct {
 	frames       framer
 	isFile       bool // its end is a footer
+	whole        *io.SectionReader
+	blocks       []block // that are left, where the footer leads; else nil
 	schema       *message
-	dictionaries []*message // so far
-	held         int64      // bytes of them
+	dictionaries []dictionary // that a batch may refer to
+	held         int64        // bytes of them
 	arrow        *arrow.Schema
 }
 
@@ -27,10 +30,12 @@ func NewStream(r io.Reader) (*Stream, error) {
 }
 
 // NewAnyStream reads the schema of a stream or of a file, which is read from its
-// beginning to its end, too.
-func NewAnyStream(r io.Reader) (*Stream, error) {
+// beginning to its end, too. Whole is the same file, for those whose footer alone has a
+// schema, as Arrow's JavaScript and Polars write them; nil where it cannot be read here
+// and there.
+func NewAnyStream(r io.Reader, whole *io.SectionReader) (*Stream, error) {
 	buffer := bufio.NewReaderSize(r, 1<<16)
-	s := &Stream{frames: framer{r: buffer, dictionaries: true}}
+	s := &Stream{frames: framer{r: buffer, dictionaries: true}, whole: whole}
 	if head, _ := buffer.Peek(8); string(head) == magic+"\x00\x00" {
 		s.isFile = true
 		buffer.Discard(8)
@@ -41,6 +46,9 @@ func NewAnyStream(r io.Reader) (*Stream, error) {
 
 func (s *Stream) start() error {
 	first, _, err := s.frames.next()
+	if s.isFile && (err == errFooter || err == nil && first.kind != headerSchema) {
+		first, s.blocks, err = readFooter(s.whole)
+	}
 	switch {
 	case err == io.EOF || err == errFooter:
 		return errors.New("expected an Arrow IPC stream")
@@ -54,6 +62,26 @@ func (s *Stream) start() error {
 	return err
 }
 
+// message returns the next one.
+func (s *Stream) message() (*message, error) {
+	if s.blocks == nil {
+		m, _, err := s.frames.next()
+		return m, err
+	}
+	if len(s.blocks) == 0 {
+		s.frames.ended = true
+		return nil, io.EOF
+	}
+	at := s.blocks[0].offset
+	s.blocks = s.blocks[1:]
+	s.frames.r, s.frames.offset = io.NewSectionReader(s.whole, at, s.whole.Size()-at), at
+	m, _, err := s.frames.next()
+	if err == io.EOF || err == errFooter {
+		err = errors.New("expected a message where the footer has one")
+	}
+	return m, err
+}
+
 // Schema returns the stream's schema.
 func (s *Stream) Schema() *arrow.Schema { return s.arrow }
 
@@ -62,7 +90,7 @@ func (s *Stream) Schema() *arrow.Schema { return s.arrow }
 // damaged or cut off.
 func (s *Stream) Next() (arrow.Record, error) {
 	for {
-		m, _, err := s.frames.next()
+		m, err := s.message()
 		switch {
 		case err == errFooter && s.isFile:
 			return nil, io.EOF
@@ -75,16 +103,55 @@ func (s *Stream) Next() (arrow.Record, error) {
 		case err != nil:
 			return nil, err
 		case m.kind == headerDictionary:
-			if s.held += m.decoded; s.held > maxBody {
-				return nil, fmt.Errorf("the dictionaries take more than the limit of %d bytes", maxBody)
+			if err := s.keep(m); err != nil {
+				return nil, err
 			}
-			s.dictionaries = append(s.dictionaries, m)
 		case m.kind != headerBatch:
 			return nil, errors.New("expected a record batch, found a second schema")
 		default:
-			return decodeBatch(s.schema, m, s.dictionaries...)
+			messages := make([]*message, len(s.dictionaries))
+			for i, d := range s.dictionaries {
+				messages[i] = d.message
+			}
+			return decodeBatch(s.schema, m, messages...)
 		}
 	}
+}
+
+// dictionary is a message of values, of which batches have the numbers.
+type dictionary struct {
+	*message
+	id int64
+}
+
+// keep adds a dictionary, in place of the one before if it is no continuation of it:
+// some programs write one before each batch.
+func (s *Stream) keep(m *message) error {
+	_, header, _, err := parseHeader(m.meta)
+	if err != nil {
+		return err
+	}
+	id, err := header.int(0, 8)
+	if err != nil {
+		return err
+	}
+	delta, err := header.int(2, 1)
+	if err != nil {
+		return err
+	}
+	if delta == 0 {
+		s.dictionaries = slices.DeleteFunc(s.dictionaries, func(d dictionary) bool {
+			if d.id == id {
+				s.held -= d.decoded
+			}
+			return d.id == id
+		})
+	}
+	if s.held += m.decoded; s.held > maxBody {
+		return fmt.Errorf("the dictionaries take more than the limit of %d bytes", maxBody)
+	}
+	s.dictionaries = append(s.dictionaries, dictionary{m, id})
+	return nil
 }
 
 // Offset is where the next message begins, after one that was whole.

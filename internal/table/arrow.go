@@ -11,7 +11,7 @@ import (
 
 // newArrow reads an Arrow IPC file or stream, both from beginning to end.
 func newArrow(in *input, o Options) (*records, error) {
-	stream, err := seq.NewAnyStream(in)
+	stream, err := seq.NewAnyStream(in, in.whole())
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 type input struct {
 	io.Reader
 	name   string
+	plain  *os.File // where it is not compressed
 	closes []func() error
 }
 
@@ -57,7 +58,23 @@ func openInput(path string, progress func(bytes int64)) (*input, error) {
 		in.Close()
 		return nil, fmt.Errorf("%s: %w", in.name, err)
 	}
+	if in.Reader == buffer {
+		in.plain = file
+	}
 	return in, nil
+}
+
+// whole is the file, for those that are to be read here and there, nil for a pipe and
+// for what is compressed.
+func (i *input) whole() *io.SectionReader {
+	if i.plain == nil {
+		return nil
+	}
+	info, err := i.plain.Stat()
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	return io.NewSectionReader(i.plain, 0, info.Size())
 }
 
 // Close closes the file.

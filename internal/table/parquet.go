@@ -1,20 +1,34 @@
 package table
 
 import (
+	"bufio"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
-	parquet "github.com/apache/arrow/go/v15/parquet/file"
+	"github.com/apache/arrow/go/v15/parquet"
+	reader "github.com/apache/arrow/go/v15/parquet/file"
+	"github.com/apache/arrow/go/v15/parquet/metadata"
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 )
 
-// parquetRows are read at a time.
-const parquetRows = 256
+// Rows are read so many at a time, or of about so many bytes.
+const (
+	parquetRows  = 256
+	parquetBytes = 16 << 20
+)
+
+// parquetMagic begins and ends a file.
+const parquetMagic = "PAR1"
+
+// maxParquetFooter is above the metadata of files with many columns and row groups.
+const maxParquetFooter = 256 << 20
 
 // newParquet reads a Parquet file, one row group after the other. It is read here and
 // there, so it must be a file.
@@ -32,19 +46,15 @@ func newParquet(path string, o Options) (_ *records, err error) {
 		}
 	}()
 	defer func() {
-		if p := recover(); p != nil { // what the file says is not checked before it is believed
+		if p := recover(); p != nil { // what the checks below have missed
 			err = fmt.Errorf("the file is damaged: %v", p)
 		}
 	}()
-	whole, err := parquet.NewParquetReader(tracked{f, o.Progress})
-	if err != nil {
+	g := &groups{plain: plainFile{file: tracked{f, o.Progress}}}
+	if err := g.open(); err != nil {
 		return nil, err
 	}
-	reader, err := pqarrow.NewFileReader(whole, pqarrow.ArrowReadProperties{BatchSize: parquetRows}, memory.DefaultAllocator)
-	if err != nil {
-		return nil, err
-	}
-	schema, err := reader.Schema()
+	schema, err := g.reader.Schema()
 	if err != nil {
 		return nil, err
 	}
@@ -52,15 +62,16 @@ func newParquet(path string, o Options) (_ *records, err error) {
 	if err != nil {
 		return nil, err
 	}
-	var leaves []int
-	for i := range whole.MetaData().Schema.NumColumns() {
+	for i := range g.metadata.Schema.NumColumns() {
 		for _, name := range o.Columns {
-			if whole.MetaData().Schema.ColumnRoot(i).Name() == name {
-				leaves = append(leaves, i)
+			if g.metadata.Schema.ColumnRoot(i).Name() == name {
+				g.leaves = append(g.leaves, i)
 			}
 		}
 	}
-	g := groups{reader: reader, leaves: leaves, count: whole.NumRowGroups()}
+	if err := g.prepare(); err != nil {
+		return nil, err
+	}
 	return &records{name: path, columns: columns, wanted: o.Columns, close: f.Close, next: func() (arrow.Record, error) {
 		record, err := g.read()
 		if err != nil && err != io.EOF {
@@ -73,33 +84,222 @@ func newParquet(path string, o Options) (_ *records, err error) {
 // groups reads one row group after the other: a record that is of two has no one
 // dictionary, which Arrow's reader then asks for.
 type groups struct {
-	reader *pqarrow.FileReader
-	leaves []int
-	count  int
-	next   int
-	rows   pqarrow.RecordReader // nil between two
+	plain    plainFile
+	metadata *metadata.FileMetaData
+	reader   *pqarrow.FileReader
+	leaves   []int
+	next     int
+	rows     pqarrow.RecordReader // nil between two
+	left     int64                // rows of the group
+}
+
+// open reads the metadata.
+func (g *groups) open() error {
+	footer, err := g.plain.footer()
+	if err != nil {
+		return err
+	}
+	if err := checkFooter(footer); err != nil {
+		return err
+	}
+	if g.metadata, err = metadata.NewFileMetaData(footer, nil); err != nil {
+		return err
+	}
+	if g.metadata.IsSetEncryptionAlgorithm() {
+		return errors.New("the file is encrypted: expected one that is not")
+	}
+	// Types follow from Parquet's own. Arrow's schema, which some programs add, would
+	// be decoded without a look at it.
+	g.metadata.FileMetaData.KeyValueMetadata = nil
+	properties := parquet.NewReaderProperties(&allocator{})
+	properties.BufferedStreamEnabled = true
+	whole, err := reader.NewParquetReader(&g.plain, reader.WithReadProps(properties), reader.WithMetadata(g.metadata))
+	if err != nil {
+		return err
+	}
+	g.reader, err = pqarrow.NewFileReader(whole, pqarrow.ArrowReadProperties{BatchSize: parquetRows}, &allocator{})
+	return err
+}
+
+// prepare has the chunks of wanted columns read through [plainFile].
+func (g *groups) prepare() error {
+	columns := g.metadata.Schema.NumColumns()
+	for n, group := range g.metadata.RowGroups {
+		if len(group.Columns) != columns || group.NumRows < 0 {
+			return fmt.Errorf("row group %d: expected %d columns, found %d, of %d rows", n, columns, len(group.Columns), group.NumRows)
+		}
+		var chunks []chunkPlace
+		for _, i := range g.leaves {
+			column := g.metadata.Schema.Column(i)
+			found, name := group.Columns[i], g.metadata.Schema.ColumnRoot(i).Name()
+			m := found.MetaData
+			switch {
+			case m == nil || found.CryptoMetadata != nil:
+				return fmt.Errorf("row group %d: column %q is encrypted: expected one that is not", n, name)
+			case found.GetFilePath() != "":
+				return fmt.Errorf("row group %d: column %q is in the file %q: expected it in this one", n, name, found.GetFilePath())
+			case parquet.Type(m.Type) != column.PhysicalType():
+				return fmt.Errorf("row group %d: column %q: expected %s as in the schema, found %s", n, name, column.PhysicalType(), parquet.Type(m.Type))
+			case m.NumValues < 0 || column.MaxRepetitionLevel() == 0 && m.NumValues != group.NumRows:
+				return fmt.Errorf("row group %d: column %q: expected %d values, found %d", n, name, group.NumRows, m.NumValues)
+			}
+			switch m.Codec {
+			case codecNone, codecSnappy, codecGzip, codecBrotli, codecZstd, codecLZ4Raw:
+			default:
+				return fmt.Errorf("row group %d: column %q: compressed by %s: expected none, snappy, gzip, brotli, zstd or LZ4_RAW: write it with one of these", n, name, nameOf(codecNames, int(m.Codec)))
+			}
+			start := m.DataPageOffset
+			if d := m.DictionaryPageOffset; d != nil && *d > 0 && *d < start {
+				start = *d
+			}
+			if start < int64(len(parquetMagic)) || start > g.plain.end {
+				return fmt.Errorf("row group %d: column %q: expected it before byte %d, found it at %d", n, name, g.plain.end, start)
+			}
+			chunks = append(chunks, chunkPlace{leaf: i, start: start, chunk: chunk{name: name, codec: int(m.Codec), kind: column.PhysicalType(), width: widthOf(column.PhysicalType(), column.TypeLength()),
+				definitions: int(column.MaxDefinitionLevel()), repetitions: int(column.MaxRepetitionLevel()), values: m.NumValues, dictionary: -1}})
+			m.Codec, m.DictionaryPageOffset, m.DataPageOffset, m.TotalCompressedSize = codecNone, nil, int64(i)<<chunkBits, 1<<chunkBits-1
+		}
+		g.plain.groups = append(g.plain.groups, chunks)
+	}
+	return nil
+}
+
+// widthOf is how many bytes a value has, 0 where they differ.
+func widthOf(t parquet.Type, length int) int {
+	switch t {
+	case parquet.Types.Int32, parquet.Types.Float:
+		return 4
+	case parquet.Types.Int64, parquet.Types.Double:
+		return 8
+	case parquet.Types.FixedLenByteArray:
+		return max(0, length)
+	}
+	return 0
 }
 
 func (g *groups) read() (arrow.Record, error) {
 	for {
 		if g.rows == nil {
-			if g.next == g.count {
+			if g.next == len(g.metadata.RowGroups) {
 				return nil, io.EOF
 			}
+			group := g.metadata.RowGroups[g.next]
+			g.plain.begin(g.next)
 			g.next++
+			g.left = group.NumRows
+			g.reader.Props.BatchSize = parquetRows
+			if group.NumRows > 0 {
+				g.reader.Props.BatchSize = min(parquetRows, max(1, parquetBytes/max(1, group.TotalByteSize/group.NumRows)))
+			}
 			var err error
 			if g.rows, err = g.reader.GetRecordReader(context.Background(), g.leaves, []int{g.next - 1}); err != nil {
 				return nil, err
 			}
 		}
-		if g.rows.Next() {
+		more := g.rows.Next()
+		if g.plain.err != nil { // Arrow's reader may take it for the end
+			return nil, g.plain.err
+		}
+		if more && g.rows.Record().NumRows() > 0 {
+			g.left -= g.rows.Record().NumRows()
 			return g.rows.Record(), nil
 		}
 		if err := g.rows.Err(); err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
 		}
+		if g.left != 0 {
+			return nil, fmt.Errorf("the file is damaged: %d rows of %d are missing", g.left, g.metadata.RowGroups[g.next-1].NumRows)
+		}
 		g.rows = nil
 	}
+}
+
+// plainFile is a Parquet file as if its columns were not compressed: the pages of leaf
+// column i are read from byte i<<[chunkBits] on, in their order.
+type plainFile struct {
+	file   tracked
+	end    int64          // of the pages
+	groups [][]chunkPlace // of each row group the wanted columns
+	open   map[int64]*chunk
+	err    error // the first
+}
+
+const chunkBits = 40
+
+// chunkPlace is a chunk and where it begins.
+type chunkPlace struct {
+	leaf  int
+	start int64
+	chunk chunk
+}
+
+// footer reads the metadata.
+func (p *plainFile) footer() ([]byte, error) {
+	info, err := p.file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	tail := make([]byte, 4+len(parquetMagic))
+	at := info.Size() - int64(len(tail))
+	if _, err := p.file.ReadAt(tail, at); at < int64(len(parquetMagic)) || err != nil || string(tail[4:]) != parquetMagic {
+		return nil, fmt.Errorf("expected a Parquet file, which ends with %s, found %q", parquetMagic, tail[4:])
+	}
+	size := int64(binary.LittleEndian.Uint32(tail))
+	if p.end = at - size; p.end < int64(len(parquetMagic)) || size > maxParquetFooter {
+		return nil, fmt.Errorf("metadata: expected at most %d bytes, found a length of %d", min(at, maxParquetFooter), size)
+	}
+	footer := make([]byte, size)
+	_, err = p.file.ReadAt(footer, p.end)
+	return footer, err
+}
+
+// begin begins a row group.
+func (p *plainFile) begin(group int) {
+	p.open = map[int64]*chunk{}
+	for _, place := range p.groups[group] {
+		c := place.chunk
+		c.left = p.end - place.start
+		c.r = bufio.NewReaderSize(io.NewSectionReader(p.file, place.start, c.left), 1<<16)
+		p.open[int64(place.leaf)] = &c
+	}
+}
+
+// ReadAt reads what comes next of a column.
+func (p *plainFile) ReadAt(b []byte, at int64) (int, error) {
+	c := p.open[at>>chunkBits]
+	if c == nil || at&(1<<chunkBits-1) != c.at {
+		return 0, fmt.Errorf("column %d: expected to be read in order", at>>chunkBits)
+	}
+	n, err := io.ReadFull(c, b)
+	if err == io.ErrUnexpectedEOF {
+		err = io.EOF
+	}
+	if err != nil && err != io.EOF && p.err == nil {
+		p.err = err
+	}
+	return n, err
+}
+
+// Seek returns the end, which is all that is asked for.
+func (p *plainFile) Seek(int64, int) (int64, error) { return math.MaxInt64, nil }
+
+// allocator refuses what no row should need: running out of memory ends the program.
+type allocator struct{ memory.GoAllocator }
+
+// Allocate returns size bytes or panics.
+func (a *allocator) Allocate(size int) []byte {
+	if size > maxPage {
+		panic(fmt.Sprintf("its rows ask for %d bytes at once, expected at most %d", size, maxPage))
+	}
+	return a.GoAllocator.Allocate(size)
+}
+
+// Reallocate as Allocate.
+func (a *allocator) Reallocate(size int, b []byte) []byte {
+	if size > maxPage {
+		panic(fmt.Sprintf("its rows ask for %d bytes at once, expected at most %d", size, maxPage))
+	}
+	return a.GoAllocator.Reallocate(size, b)
 }
 
 // tracked tells progress of what is read of a file.

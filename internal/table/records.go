@@ -71,7 +71,7 @@ func readable(t arrow.DataType) bool {
 		return arrow.IsInteger(t.(arrow.ListLikeType).Elem().ID())
 	}
 	switch t.ID() {
-	case arrow.STRING, arrow.LARGE_STRING, arrow.BINARY, arrow.LARGE_BINARY, arrow.FIXED_SIZE_BINARY, arrow.BOOL, arrow.NULL:
+	case arrow.STRING, arrow.LARGE_STRING, arrow.BINARY, arrow.LARGE_BINARY, arrow.FIXED_SIZE_BINARY, arrow.STRING_VIEW, arrow.BINARY_VIEW, arrow.BOOL, arrow.NULL:
 		return true
 	}
 	return arrow.IsInteger(t.ID()) || arrow.IsFloating(t.ID()) || arrow.IsDecimal(t.ID())
@@ -88,7 +88,7 @@ func checkColumns(schema *arrow.Schema, wanted []string) (columns []string, err 
 	}
 	for _, i := range at {
 		if f := schema.Field(i); !readable(f.Type) {
-			return nil, fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, found %s", f.Name, f.Type)
+			return nil, fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, found %s: write it as text", f.Name, f.Type)
 		}
 	}
 	return columns, nil
@@ -106,6 +106,10 @@ func valueAt(a arrow.Array, i int) (v Value, err error) {
 		v.Text = string([]byte(a.Value(i))) // the batch's memory is not kept
 	case *array.LargeString:
 		v.Text = string([]byte(a.Value(i)))
+	case *array.StringView:
+		v.Text = string([]byte(a.Value(i)))
+	case *array.BinaryView:
+		return Value{Text: string(a.Value(i))}, nil
 	case *array.Binary:
 		return Value{Text: string(a.Value(i))}, nil
 	case *array.LargeBinary:

@@ -1,0 +1,175 @@
+package table
+
+import (
+	"bufio"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// others are tables that other programs wrote; see testdata/others/README.md.
+func others(t testing.TB) []string {
+	t.Helper()
+	var paths []string
+	for _, pattern := range []string{"*.parquet", "*.arrow", "*.arrows"} {
+		more, err := filepath.Glob(filepath.Join("testdata", "others", pattern))
+		if err != nil || len(more) == 0 {
+			t.Fatalf("%s: %v, %v", pattern, more, err)
+		}
+		paths = append(paths, more...)
+	}
+	return paths
+}
+
+// expected are the rows that a file of others should have, from the JSON lines that it
+// was made of, read by the standard library.
+func expected(t testing.TB, name string) (rows []map[string]any) {
+	t.Helper()
+	from := "kinds.jsonl"
+	if strings.Contains(name, "many") || strings.Contains(name, "lengths") || strings.Contains(name, "prefixes") {
+		from = "many.jsonl.gz"
+	}
+	in, err := openInput(filepath.Join("testdata", "others", from), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	for lines := bufio.NewScanner(in); lines.Scan(); {
+		d := json.NewDecoder(strings.NewReader(lines.Text()))
+		d.UseNumber()
+		var row map[string]any
+		if err := d.Decode(&row); err != nil {
+			t.Fatal(err)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// differs says how a value is not the one expected.
+func differs(column string, got Value, want any) error {
+	switch want := want.(type) {
+	case nil:
+		if got.Null {
+			return nil
+		}
+	case string:
+		if column == "bytes" {
+			raw, err := hex.DecodeString(want)
+			if err != nil {
+				return err
+			}
+			want = string(raw)
+		}
+		if !got.Null && got.Tokens == nil && got.Text == want {
+			return nil
+		}
+	case bool:
+		if !got.Null && got.Tokens == nil && got.Text == strconv.FormatBool(want) {
+			return nil
+		}
+	case json.Number:
+		number, err := strconv.ParseFloat(got.Text, 64)
+		exact, _ := want.Float64()
+		if got.Text == want.String() || err == nil && number == exact && (column == "real" || column == "single") {
+			return nil
+		}
+	case []any:
+		if !got.Null && got.Tokens != nil && fmt.Sprint(got.Tokens) == fmt.Sprint(want) {
+			return nil
+		}
+	}
+	return fmt.Errorf("%+v, want %v", got, want)
+}
+
+// unreadable are columns of others that are refused, and how.
+var unreadable = map[string]string{
+	"day":    `column "day": expected text, numbers or lists of whole numbers, found date32: write it as text`,
+	"object": `column "object": expected text, numbers or lists of whole numbers, found struct<a: int32>: write it as text`,
+}
+
+// TestOthers: what other programs wrote is read as what was meant; columns that are no
+// text are refused with a word on what they are.
+func TestOthers(t *testing.T) {
+	for _, path := range others(t) {
+		name := filepath.Base(path)
+		rows := expected(t, name)
+		columns := columnsOf(t, path)
+		for column, want := range unreadable {
+			if !slices.Contains(columns, column) {
+				continue
+			}
+			if _, err := read(path, Options{Columns: []string{column}}); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v, want %s", name, err, want)
+			}
+		}
+		columns = slices.DeleteFunc(columns, func(c string) bool { return unreadable[c] != "" })
+		got, err := readRows(path, Options{Columns: columns})
+		if err != nil || len(got) != len(rows) {
+			t.Errorf("%s: %d of %d rows, %v", name, len(got), len(rows), err)
+			continue
+		}
+		for i, row := range got {
+			if row.Err != nil || row.Line != int64(i+1) {
+				t.Errorf("%s: row %d: line %d, %v", name, i, row.Line, row.Err)
+				continue
+			}
+			for k, column := range columns {
+				if err := differs(column, row.Values[k], rows[i][column]); err != nil {
+					t.Fatalf("%s: row %d, column %s: %v", name, i+1, column, err)
+				}
+			}
+		}
+	}
+}
+
+// columnsOf are all columns of a table.
+func columnsOf(t testing.TB, path string) []string {
+	t.Helper()
+	r, err := Open(path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	return slices.Clone(r.Columns())
+}
+
+// readRows are all rows of a table.
+func readRows(path string, o Options) (rows []*Row, err error) {
+	r, err := Open(path, o)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	for {
+		row, err := r.Next()
+		if err != nil {
+			if err == io.EOF {
+				err = nil
+			}
+			return rows, err
+		}
+		rows = append(rows, row)
+	}
+}
+
+// TestFooterOnly: a file whose schema is in its footer alone must be one that can be
+// read there.
+func TestFooterOnly(t *testing.T) {
+	for _, name := range []string{"polars-newest.arrow", "javascript-utf8.arrow"} {
+		text, err := os.ReadFile(filepath.Join("testdata", "others", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := read(file(t, "x.arrow.gz", gzipped(string(text))), Options{Columns: []string{"text"}}); err == nil || !strings.Contains(err.Error(), "schema at its end only: expected a file that can be read here and there") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package table
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+)
+
+// maxDeltaBlock is above what programs write: 128 values, or 2,048.
+const maxDeltaBlock = 1 << 16
+
+// checkDelta walks numbers that are packed as differences, of which there are at most
+// some: a head, then blocks of miniblocks, each with its own width. It returns how many
+// bytes they take.
+func checkDelta(data []byte, most int) (size int, err error) {
+	var head [4]uint64 // values of a block, its miniblocks, values of all, the first
+	for i := range head {
+		v, n := binary.Uvarint(data[size:])
+		if n <= 0 {
+			return 0, errDelta
+		}
+		head[i] = v
+		size += n
+	}
+	block, minis, total := head[0], head[1], head[2]
+	if block == 0 || block > maxDeltaBlock || minis == 0 || minis > block || block%minis != 0 || block/minis%8 != 0 || total > uint64(most) {
+		return 0, fmt.Errorf("packed numbers: blocks of %d in %d parts, %d of them where the page has %d", block, minis, total, most)
+	}
+	for left := int(total) - 1; left > 0; {
+		_, n := binary.Uvarint(data[size:])
+		if n <= 0 || len(data)-size-n < int(minis) {
+			return 0, errDelta
+		}
+		widths := data[size+n:][:minis]
+		size += n + int(minis)
+		for _, width := range widths {
+			if left <= 0 {
+				break
+			}
+			bytes := int(block/minis) / 8 * int(width)
+			if width > 64 || bytes > len(data)-size {
+				return 0, errDelta
+			}
+			size += bytes
+			left -= int(block / minis)
+		}
+	}
+	return size, nil
+}
+
+var errDelta = errors.New("packed numbers: the page ends within them, or they are damaged")

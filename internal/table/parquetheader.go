@@ -1,0 +1,139 @@
+package table
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+)
+
+// Kinds of pages.
+const (
+	pageData       = 0
+	pageDictionary = 2
+	pageDataV2     = 3
+)
+
+// pageHeader is what stands before a page.
+type pageHeader struct {
+	kind                     int32
+	uncompressed, compressed int32 // bytes
+	crc                      *uint32
+	values, encoding         int32
+	definitions, repetitions int32 // encodings of levels, in version 2 their bytes
+	nulls, rows              int32 // in version 2
+	plain                    bool  // in version 2: not compressed
+	parts                    int   // headers of its kind
+}
+
+// maxPageHeader is above what a header with statistics of long texts has.
+const maxPageHeader = 16 << 20
+
+// readPageHeader reads a header, and how many bytes it has.
+func readPageHeader(r *bufio.Reader, left int64) (h pageHeader, size int64, err error) {
+	limit := min(left, maxPageHeader)
+	t := &thrift{r, limit}
+	numbers := func(into ...*int32) error {
+		for _, p := range into {
+			*p = -1
+		}
+		h.plain = false
+		h.parts++
+		return t.fields(1, func(id int, kind byte) (bool, error) {
+			switch {
+			case id == 7 && len(into) == 6:
+				h.plain = kind == thriftFalse
+				return kind == thriftTrue || kind == thriftFalse, nil
+			case id < 1 || id > len(into):
+				return false, nil
+			}
+			var err error
+			*into[id-1], err = t.int32(kind)
+			return true, err
+		})
+	}
+	h.kind, h.uncompressed, h.compressed = -1, -1, -1
+	err = t.fields(0, func(id int, kind byte) (read bool, err error) {
+		switch id {
+		case 1:
+			h.kind, err = t.int32(kind)
+		case 2:
+			h.uncompressed, err = t.int32(kind)
+		case 3:
+			h.compressed, err = t.int32(kind)
+		case 4:
+			var sum int32
+			sum, err = t.int32(kind)
+			unsigned := uint32(sum)
+			h.crc = &unsigned
+		case 5:
+			err = numbers(&h.values, &h.encoding, &h.definitions, &h.repetitions)
+		case 7:
+			err = numbers(&h.values, &h.encoding)
+		case 8:
+			err = numbers(&h.values, &h.nulls, &h.rows, &h.encoding, &h.definitions, &h.repetitions)
+		default:
+			return false, nil
+		}
+		return true, err
+	})
+	return h, limit - t.left, err
+}
+
+// write is the header of the same page, not compressed.
+func (h *pageHeader) write() []byte {
+	var w thriftWriter
+	w.int32(1, h.kind)
+	w.int32(2, h.uncompressed)
+	w.int32(3, h.uncompressed)
+	switch h.kind {
+	case pageData:
+		w.structure(5, h.values, h.encoding, h.definitions, h.repetitions)
+	case pageDictionary:
+		w.structure(7, h.values, h.encoding)
+	case pageDataV2:
+		w.structure(8, h.values, h.nulls, h.rows, h.encoding, h.definitions, h.repetitions)
+		w.out = append(w.out[:len(w.out)-1], 1<<4|thriftFalse, 0) // field 7: not compressed
+	}
+	return append(w.out, 0)
+}
+
+// checkFooter walks the metadata of a file: what lists say of their lengths is there,
+// and columns are not nested without end.
+func checkFooter(footer []byte) error {
+	t := &thrift{bufio.NewReader(bytes.NewReader(footer)), int64(len(footer))}
+	return t.fields(0, func(id int, kind byte) (bool, error) {
+		if id != 2 || kind != thriftList {
+			return false, nil
+		}
+		n, element, err := t.elements()
+		if err != nil || element != thriftStruct {
+			return true, errThrift
+		}
+		var open []int32 // children that are still to come, of each column around
+		for i := range n {
+			children := int32(0)
+			if err := t.fields(1, func(id int, kind byte) (read bool, err error) {
+				if id == 5 {
+					children, err = t.int32(kind)
+				}
+				return id == 5, err
+			}); err != nil {
+				return true, err
+			}
+			for len(open) > 0 && open[len(open)-1] == 0 {
+				open = open[:len(open)-1]
+			}
+			if len(open) > 0 {
+				open[len(open)-1]--
+			}
+			if children < 0 || len(open) == 0 && i > 0 || len(open) == maxColumnDepth {
+				return true, fmt.Errorf("schema: element %d: expected columns nested at most %d deep", i, maxColumnDepth)
+			}
+			open = append(open, children)
+		}
+		return true, nil
+	})
+}
+
+// maxColumnDepth bounds how deep columns are nested.
+const maxColumnDepth = 64
