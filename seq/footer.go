@@ -13,6 +13,13 @@ const magic = "ARROW1"
 // maxFooter bounds the table of a file's record batches (24 bytes for each).
 const maxFooter = 64 << 20
 
+// What a footer has where.
+const (
+	footerSchemaSlot   = 1
+	footerDictionaries = 2
+	footerBatches      = 3
+)
+
 // A block says where a record batch lies.
 type block struct {
 	offset int64
@@ -28,23 +35,11 @@ func (m *message) block() block {
 // has been read already, and compares the footer's blocks with those found on
 // the way: a file without its end, or with batches missing, is damaged.
 func checkFooter(r io.Reader, head []byte, found []block) error {
-	rest, err := io.ReadAll(io.LimitReader(r, maxFooter+1))
+	footer, err := restFooter(r, head)
 	if err != nil {
-		return fmt.Errorf("reading the footer: %w", err)
+		return err
 	}
-	rest = append(head, rest...)
-	if len(rest) > maxFooter {
-		return fmt.Errorf("the footer exceeds the limit of %d bytes", maxFooter)
-	}
-	end := len(rest) - 4 - len(magic)
-	if end < 0 || string(rest[end+4:]) != magic {
-		return fmt.Errorf("expected a footer that ends with %s; the file was cut off or is damaged: %w", magic, io.ErrUnexpectedEOF)
-	}
-	size := int64(binary.LittleEndian.Uint32(rest[end:]))
-	if size > int64(end) {
-		return fmt.Errorf("footer length: expected at most %d, found %d", end, size)
-	}
-	blocks, err := footerBlocks(rest[int64(end)-size : end])
+	blocks, err := footerBlocks(footer)
 	if err != nil {
 		return fmt.Errorf("footer: %w", err)
 	}
@@ -60,19 +55,41 @@ func checkFooter(r io.Reader, head []byte, found []block) error {
 	return nil
 }
 
+// restFooter reads the rest of a file, of which head has been read already, and returns
+// its footer.
+func restFooter(r io.Reader, head []byte) ([]byte, error) {
+	rest, err := io.ReadAll(io.LimitReader(r, maxFooter+1))
+	if err != nil {
+		return nil, fmt.Errorf("reading the footer: %w", err)
+	}
+	rest = append(head, rest...)
+	if len(rest) > maxFooter {
+		return nil, fmt.Errorf("the footer exceeds the limit of %d bytes", maxFooter)
+	}
+	end := len(rest) - 4 - len(magic)
+	if end < 0 || string(rest[end+4:]) != magic {
+		return nil, fmt.Errorf("expected a footer that ends with %s; the file was cut off or is damaged: %w", magic, io.ErrUnexpectedEOF)
+	}
+	size := int64(binary.LittleEndian.Uint32(rest[end:]))
+	if size > int64(end) {
+		return nil, fmt.Errorf("footer length: expected at most %d, found %d", end, size)
+	}
+	return rest[int64(end)-size : end], nil
+}
+
 func footerBlocks(footer []byte) ([]block, error) {
 	table, err := flatRoot(footer)
 	if err != nil {
 		return nil, err
 	}
-	_, dictionaries, err := table.vector(2, 24)
+	_, dictionaries, err := table.vector(footerDictionaries, 24)
 	if err != nil {
 		return nil, err
 	}
 	if dictionaries > 0 {
 		return nil, errors.New("dictionary-encoded columns are not supported: expected plain ones")
 	}
-	return blocksOf(footer, 3)
+	return blocksOf(footer, footerBatches)
 }
 
 // readFooter reads the schema and the places of all messages in a file, dictionaries
@@ -95,7 +112,7 @@ func readFooter(whole *io.SectionReader) (schema *message, blocks []block, err e
 		return nil, nil, fmt.Errorf("reading the footer: %w", err)
 	}
 	if schema, err = footerSchema(footer); err == nil {
-		for _, slot := range []int{2, 3} { // dictionaries, record batches
+		for _, slot := range []int{footerDictionaries, footerBatches} {
 			var more []block
 			if more, err = blocksOf(footer, slot); err != nil {
 				break
@@ -141,7 +158,7 @@ func footerSchema(footer []byte) (*message, error) {
 	if err != nil {
 		return nil, err
 	}
-	schema, ok, err := table.table(1)
+	schema, ok, err := table.table(footerSchemaSlot)
 	if err == nil && !ok {
 		err = errors.New("there is no schema")
 	}

@@ -14,7 +14,9 @@ import (
 // by message. A stream that ends anywhere is read up to its last whole message.
 type Stream struct {
 	frames       framer
+	exact        bool // nothing is behind its end, in a file but the footer
 	isFile       bool // its end is a footer
+	batches      int  // that were read
 	whole        *io.SectionReader
 	blocks       []block // that are left, where the footer leads; else nil
 	schema       *message
@@ -35,7 +37,7 @@ func NewStream(r io.Reader) (*Stream, error) {
 // and there.
 func NewAnyStream(r io.Reader, whole *io.SectionReader) (*Stream, error) {
 	buffer := bufio.NewReaderSize(r, 1<<16)
-	s := &Stream{frames: framer{r: buffer, dictionaries: true}, whole: whole}
+	s := &Stream{frames: framer{r: buffer, dictionaries: true}, exact: true, whole: whole}
 	if head, _ := buffer.Peek(8); string(head) == magic+"\x00\x00" {
 		s.isFile = true
 		buffer.Discard(8)
@@ -62,24 +64,45 @@ func (s *Stream) start() error {
 	return err
 }
 
-// message returns the next one.
-func (s *Stream) message() (*message, error) {
+// message returns the next one, or what [framer.next] does.
+func (s *Stream) message() (m *message, head [4]byte, err error) {
 	if s.blocks == nil {
-		m, _, err := s.frames.next()
-		return m, err
+		return s.frames.next()
 	}
 	if len(s.blocks) == 0 {
-		s.frames.ended = true
-		return nil, io.EOF
+		return nil, head, io.EOF
 	}
 	at := s.blocks[0].offset
 	s.blocks = s.blocks[1:]
 	s.frames.r, s.frames.offset = io.NewSectionReader(s.whole, at, s.whole.Size()-at), at
-	m, _, err := s.frames.next()
+	m, head, err = s.frames.next()
 	if err == io.EOF || err == errFooter {
 		err = errors.New("expected a message where the footer has one")
 	}
-	return m, err
+	return m, head, err
+}
+
+// finish checks that the end is where it should be, and returns io.EOF if so: a length
+// that is damaged may look like it. Head was read of a footer.
+func (s *Stream) finish(head []byte) error {
+	if !s.isFile {
+		if n, err := io.ReadFull(s.frames.r, make([]byte, 1)); n > 0 || err != io.EOF {
+			return errors.Join(errors.New("expected nothing after the stream's end marker, found more"), err)
+		}
+		return io.EOF
+	}
+	footer, err := restFooter(s.frames.r, head)
+	if err != nil {
+		return err
+	}
+	blocks, err := blocksOf(footer, footerBatches)
+	if err == nil && len(blocks) != s.batches {
+		err = fmt.Errorf("expected %d record batches as in the file, found %d", s.batches, len(blocks))
+	}
+	if err != nil {
+		return fmt.Errorf("footer: %w", err)
+	}
+	return io.EOF
 }
 
 // Schema returns the stream's schema.
@@ -90,14 +113,16 @@ func (s *Stream) Schema() *arrow.Schema { return s.arrow }
 // damaged or cut off.
 func (s *Stream) Next() (arrow.Record, error) {
 	for {
-		m, err := s.message()
+		m, head, err := s.message()
 		switch {
 		case err == errFooter && s.isFile:
-			return nil, io.EOF
+			return nil, s.finish(head[:])
 		case err == errFooter:
 			return nil, errors.New("expected a message, found something else")
-		case err == io.EOF && s.isFile && s.frames.ended:
+		case err == io.EOF && s.blocks != nil:
 			return nil, io.EOF
+		case err == io.EOF && s.frames.ended && s.exact:
+			return nil, s.finish(nil)
 		case err == io.EOF && s.isFile:
 			return nil, fmt.Errorf("the file ends without a footer: %w", io.ErrUnexpectedEOF)
 		case err != nil:
@@ -113,6 +138,7 @@ func (s *Stream) Next() (arrow.Record, error) {
 			for i, d := range s.dictionaries {
 				messages[i] = d.message
 			}
+			s.batches++
 			return decodeBatch(s.schema, m, messages...)
 		}
 	}

@@ -19,7 +19,7 @@ func newArrow(in *input, o Options) (*records, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &records{name: in.name, columns: columns, wanted: o.Columns, close: in.Close, next: func() (arrow.Record, error) {
+	return &records{name: in.name, columns: columns, wanted: o.Columns, limit: o.MaxField, close: in.Close, next: func() (arrow.Record, error) {
 		record, err := stream.Next()
 		if err != nil && err != io.EOF {
 			err = fmt.Errorf("%s: byte %d: %w", in.name, stream.Offset(), err)

@@ -81,8 +81,12 @@ func (r *fastaReader) Next() (*Row, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: line %d: %w", r.in.name, r.line, err)
 	}
-	if row.Err == nil && !utf8.ValidString(head) {
+	switch {
+	case row.Err != nil:
+	case !utf8.ValidString(head):
 		row.Err = errors.New("its first line is not UTF-8")
+	case !utf8.Valid(sequence) || !utf8.Valid(quality):
+		row.Err = errors.New("its letters are not UTF-8")
 	}
 	if row.Err != nil {
 		return row, nil

@@ -67,7 +67,9 @@ func valueOf(field json.RawMessage) (v Value, err error) {
 	case '"':
 		err = json.Unmarshal(field, &v.Text)
 	case '[':
-		v.Tokens, err = jsonlines.Tokens(field)
+		if v.Tokens, err = jsonlines.Tokens(field); v.Tokens == nil {
+			v.Tokens = []int32{} // a list all the same
+		}
 	case '{':
 		err = errors.New("expected a string, a number or a list of numbers, found an object")
 	default:

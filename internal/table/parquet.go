@@ -50,7 +50,7 @@ func newParquet(path string, o Options) (_ *records, err error) {
 			err = fmt.Errorf("the file is damaged: %v", p)
 		}
 	}()
-	g := &groups{plain: plainFile{file: tracked{f, o.Progress}}}
+	g := &groups{plain: plainFile{file: tracked{f, o.Progress}}, memory: &allocator{limit: max(maxPage, 4*o.MaxField)}}
 	if err := g.open(); err != nil {
 		return nil, err
 	}
@@ -72,7 +72,7 @@ func newParquet(path string, o Options) (_ *records, err error) {
 	if err := g.prepare(); err != nil {
 		return nil, err
 	}
-	return &records{name: path, columns: columns, wanted: o.Columns, close: f.Close, next: func() (arrow.Record, error) {
+	return &records{name: path, columns: columns, wanted: o.Columns, limit: o.MaxField, close: f.Close, next: func() (arrow.Record, error) {
 		record, err := g.read()
 		if err != nil && err != io.EOF {
 			err = fmt.Errorf("%s: row group %d: %w", path, g.next-1, err)
@@ -85,6 +85,7 @@ func newParquet(path string, o Options) (_ *records, err error) {
 // dictionary, which Arrow's reader then asks for.
 type groups struct {
 	plain    plainFile
+	memory   *allocator
 	metadata *metadata.FileMetaData
 	reader   *pqarrow.FileReader
 	leaves   []int
@@ -111,13 +112,13 @@ func (g *groups) open() error {
 	// Types follow from Parquet's own. Arrow's schema, which some programs add, would
 	// be decoded without a look at it.
 	g.metadata.FileMetaData.KeyValueMetadata = nil
-	properties := parquet.NewReaderProperties(&allocator{})
+	properties := parquet.NewReaderProperties(g.memory)
 	properties.BufferedStreamEnabled = true
 	whole, err := reader.NewParquetReader(&g.plain, reader.WithReadProps(properties), reader.WithMetadata(g.metadata))
 	if err != nil {
 		return err
 	}
-	g.reader, err = pqarrow.NewFileReader(whole, pqarrow.ArrowReadProperties{BatchSize: parquetRows}, &allocator{})
+	g.reader, err = pqarrow.NewFileReader(whole, pqarrow.ArrowReadProperties{BatchSize: parquetRows}, g.memory)
 	return err
 }
 
@@ -284,21 +285,26 @@ func (p *plainFile) ReadAt(b []byte, at int64) (int, error) {
 func (p *plainFile) Seek(int64, int) (int64, error) { return math.MaxInt64, nil }
 
 // allocator refuses what no row should need: running out of memory ends the program.
-type allocator struct{ memory.GoAllocator }
+type allocator struct {
+	memory.GoAllocator
+	limit int
+}
+
+func (a *allocator) check(size int) {
+	if size > a.limit {
+		panic(fmt.Sprintf("it asks for %d bytes at once, expected at most %d", size, a.limit))
+	}
+}
 
 // Allocate returns size bytes or panics.
 func (a *allocator) Allocate(size int) []byte {
-	if size > maxPage {
-		panic(fmt.Sprintf("its rows ask for %d bytes at once, expected at most %d", size, maxPage))
-	}
+	a.check(size)
 	return a.GoAllocator.Allocate(size)
 }
 
 // Reallocate as Allocate.
 func (a *allocator) Reallocate(size int, b []byte) []byte {
-	if size > maxPage {
-		panic(fmt.Sprintf("its rows ask for %d bytes at once, expected at most %d", size, maxPage))
-	}
+	a.check(size)
 	return a.GoAllocator.Reallocate(size, b)
 }
 

@@ -25,7 +25,7 @@ const (
 )
 
 // maxPage bounds what a page takes when it is decompressed.
-const maxPage = 1 << 30
+const maxPage = 256 << 20
 
 // chunk is what a row group has of a column: pages, which are checked, decompressed and
 // read as such a chunk that is not compressed. Arrow's reader believes whatever a page

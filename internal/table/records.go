@@ -14,6 +14,7 @@ type records struct {
 	name    string
 	columns []string // of the whole
 	wanted  []string
+	limit   int                          // bytes of a row
 	next    func() (arrow.Record, error) // io.EOF after the last
 	record  arrow.Record                 // nil before the first and when it is read
 	at      int                          // row of it
@@ -40,12 +41,16 @@ func (r *records) Next() (row *Row, err error) {
 	}
 	r.row++
 	row = &Row{File: r.name, Line: r.row}
+	size := 0
 	for _, name := range r.wanted {
 		at := r.record.Schema().FieldIndices(name)
 		if len(at) != 1 {
 			return nil, fmt.Errorf("%s: column %q: expected once in each part, found %d times", r.name, name, len(at))
 		}
 		v, err := valueAt(r.record.Column(at[0]), r.at)
+		if size += len(v.Text) + 4*len(v.Tokens); err == nil && size > r.limit {
+			err = fmt.Errorf("the row has more than %d bytes", r.limit)
+		}
 		if err != nil {
 			row.Err = fmt.Errorf("column %s: %w", name, err)
 			break
@@ -131,6 +136,9 @@ func valueAt(a arrow.Array, i int) (v Value, err error) {
 
 // wholeNumbers are values of a column of integers, which are to be token ids.
 func wholeNumbers(a arrow.Array, from, to int64) ([]int32, error) {
+	if from < 0 || from > to || to > int64(a.Len()) { // Arrow believes what a file says
+		return nil, fmt.Errorf("the file is damaged: a list from %d to %d of %d numbers", from, to, a.Len())
+	}
 	out := make([]int32, 0, to-from)
 	for i := int(from); i < int(to); i++ {
 		n, ok := wholeNumber(a, i)

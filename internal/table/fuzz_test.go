@@ -1,0 +1,90 @@
+package table
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// walk reads a table to its end, or up to an error: rows have a value for each column,
+// and lines rise.
+func walk(t *testing.T, path string, o Options) {
+	r, err := Open(path, o)
+	if err != nil {
+		return
+	}
+	defer r.Close()
+	for last := int64(0); ; {
+		row, err := r.Next()
+		if err != nil {
+			return
+		}
+		if row.Line <= last || row.Err == nil && len(row.Values) != len(o.Columns) {
+			t.Fatalf("line %d after %d: %d values of %d, %v", row.Line, last, len(row.Values), len(o.Columns), row.Err)
+		}
+		last = row.Line
+	}
+}
+
+// fuzzOthers reads what was made of the files of others, one column or all.
+func fuzzOthers(f *testing.F, format string, endings ...string) {
+	columns := []string{"text", "word", "whole", "small", "huge", "real", "yes", "ids", "pixels", "bytes"}
+	for _, path := range others(f) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if slices.Contains(endings, filepath.Ext(path)) && len(text) < 10<<10 {
+			f.Add(string(text), uint8(len(columns)))
+			f.Add(string(text), uint8(len(text)%len(columns)))
+		}
+	}
+	path := filepath.Join(f.TempDir(), "x")
+	f.Fuzz(func(t *testing.T, text string, column uint8) {
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		wanted := columns
+		if n := int(column); n < len(columns) {
+			wanted = columns[n : n+1]
+		}
+		before := allocated()
+		walk(t, path, Options{Columns: wanted, Format: format, MaxField: 1 << 20})
+		if took := allocated() - before; took > mostAllocated+200*uint64(len(text)) {
+			t.Fatalf("%d bytes are allocated for a file of %d", took, len(text))
+		}
+	})
+}
+
+// mostAllocated is what a file of a few kilobytes may take that is no bomb by itself.
+const mostAllocated = 256 << 20
+
+// allocated are the bytes that were so far.
+func allocated() uint64 {
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	return stats.TotalAlloc
+}
+
+func FuzzParquet(f *testing.F) { fuzzOthers(f, "parquet", ".parquet") }
+
+func FuzzArrow(f *testing.F) { fuzzOthers(f, "arrow", ".arrow", ".arrows") }
+
+// FuzzCompressed: whatever is wrong with what is compressed is an error.
+func FuzzCompressed(f *testing.F) {
+	text := "a,b\n" + strings.Repeat("1,two\n", 50)
+	for _, seed := range []string{gzipped(text), zstandard(f, text), gzipped(text) + gzipped("3,4\n"), zstandard(f, text) + zstandard(f, "3,4\n"), gzipped(text)[:30], zstandard(f, text)[:15]} {
+		f.Add(seed, uint8(0))
+		f.Add(seed, uint8(2))
+	}
+	path := filepath.Join(f.TempDir(), "x")
+	f.Fuzz(func(t *testing.T, text string, format uint8) {
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		walk(t, path, Options{Columns: []string{"a", "b"}, Format: []string{"csv", "tsv", "jsonl"}[format%3], MaxField: 1 << 16})
+	})
+}

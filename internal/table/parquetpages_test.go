@@ -1,0 +1,275 @@
+package table
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/parquet"
+)
+
+// pageOf is a page with a header that says what it likes.
+func pageOf(kind, uncompressed, compressed int32, part byte, numbers []int32, data string) string {
+	var w thriftWriter
+	w.int32(1, kind)
+	w.int32(2, uncompressed)
+	w.int32(3, compressed)
+	w.structure(part, numbers...)
+	return string(w.out) + "\x00" + data
+}
+
+// dataPage is one of version 1, which is not compressed.
+func dataPage(values, encoding int32, data string) string {
+	return pageOf(pageData, int32(len(data)), int32(len(data)), 5, []int32{values, encoding, encodingRLE, encodingRLE}, data)
+}
+
+func uvarints(values ...uint64) (out string) {
+	for _, v := range values {
+		out += string(binary.AppendUvarint(nil, v))
+	}
+	return out
+}
+
+// TestBadPages: whatever a page says is compared with what it has, before anything is
+// made of it.
+func TestBadPages(t *testing.T) {
+	four := strings.Repeat("\x01\x00\x00\x00", 4)
+	packed := pageOf(pageDictionary, 4, 4, 7, []int32{1, encodingPlain}, four[:4])
+	both := thriftWriter{out: []byte(strings.TrimSuffix(dataPage(4, encodingPlain, ""), "\x00")), id: 5}
+	both.structure(7, 1, encodingPlain)
+	delta := func(numbers ...uint64) string { return dataPage(4, encodingDelta, uvarints(numbers...)) }
+	for _, c := range []struct {
+		what   string
+		change func(*chunk)
+		text   string
+		want   string
+	}{
+		{"as it should be", nil, dataPage(4, encodingPlain, four), ""},
+		{"of an index", nil, pageOf(1, 4, 4, 6, nil, four), "kind 1: expected data or a dictionary"},
+		{"without a header of its kind", nil, string((&thriftWriter{out: []byte{0x15, 0, 0x15, 8, 0x15, 8, 0}}).out), "kind 0"},
+		{"of headers of two kinds", nil, string(both.out) + "\x00" + four, "kind 0: expected data or a dictionary"},
+		{"longer than the file", nil, pageOf(pageData, 16, 1000, 5, []int32{4, 0, 3, 3}, four), "expected at most the 16 bytes that the file has, found a length of 1000"},
+		{"of a negative length", nil, pageOf(pageData, 16, -1, 5, []int32{4, 0, 3, 3}, four), "found a length of -1"},
+		{"that is a bomb", nil, pageOf(pageData, 1<<30, 16, 5, []int32{4, 0, 3, 3}, four), "expected at most 268435456 bytes, found 1073741824"},
+		{"of a size that is not its", nil, pageOf(pageData, 20, 16, 5, []int32{4, 0, 3, 3}, four), "expected 20 bytes, found 16"},
+		{"of too many values", nil, dataPage(5, encodingPlain, four), "expected at most the 4 values of the row group, found 5"},
+		{"of negative values", nil, dataPage(-5, encodingPlain, four), "found -5"},
+		{"of a dictionary of too many values", nil, pageOf(pageDictionary, 4, 4, 7, []int32{5, 0}, four[:4]), "of at most 4 values, found 5"},
+		{"of a second dictionary", nil, packed + packed, "page 1: expected a dictionary as the first page"},
+		{"of a dictionary that is packed", nil, pageOf(pageDictionary, 4, 4, 7, []int32{1, 8}, four[:4]), "a dictionary encoded by RLE_DICTIONARY: expected PLAIN"},
+		{"without a dictionary", nil, dataPage(4, encodingDictionary, "\x01\x08\x00"), "its dictionary is missing"},
+		{"of wide numbers", nil, packed + dataPage(4, encodingDictionary, "\x20\x08\xff\xff\xff\x7f"), "numbers of 32 bits for a dictionary of 1 values"},
+		{"of text in numbers", nil, dataPage(4, encodingDeltaText, four), "encoded by DELTA_BYTE_ARRAY, which is not known of INT32"},
+		{"of an encoding to come", nil, dataPage(4, 77, four), "encoded by number 77"},
+		{"of packed numbers", nil, delta(128, 4, 1, 2), ""},
+		{"of more packed numbers than values", nil, delta(128, 4, 1<<40, 0), "128 in 4 parts, 1099511627776 of them where the page has 4"},
+		{"of a packed block that is a bomb", nil, delta(1<<40, 4, 4, 0), "blocks of 1099511627776"},
+		{"of packed parts that do not fit", nil, delta(128, 0, 4, 0), "blocks of 128 in 0 parts"},
+		{"that ends within packed numbers", nil, delta(128, 4, 4, 0), "the page ends within them"},
+		{"of streams that are torn", nil, dataPage(4, encodingByteStreamSplit, four[:7]), "7 bytes are no values of 4"},
+		{"of levels that are too long", func(c *chunk) { c.definitions = 1 }, dataPage(4, encodingPlain, "\x64\x00\x00\x00\x08\x01"), "levels of 100 bytes, where 2 are left"},
+		{"that ends within levels", func(c *chunk) { c.repetitions = 1 }, dataPage(4, encodingPlain, "\x02"), "it ends within its levels"},
+		{"of levels that are packed", func(c *chunk) { c.definitions = 1 }, pageOf(pageData, 4, 4, 5, []int32{4, 0, 4, 3}, four[:4]), "levels encoded by BIT_PACKED and RLE"},
+		{"of version 2 whose levels are too long", nil, pageOf(pageDataV2, 4, 4, 8, []int32{4, 0, 4, 0, 3, 2}, four[:4]), "levels of 3 and 2 bytes of 4"},
+		{"of a long snappy", func(c *chunk) { c.codec = codecSnappy }, pageOf(pageData, 16, 4, 5, []int32{4, 0, 3, 3}, "\xff\xff\xff\x0f"), "expected 16 bytes, found 33554431"},
+		{"of a long LZ4", func(c *chunk) { c.codec = codecLZ4Raw }, pageOf(pageData, 1<<20, 4, 5, []int32{4, 0, 3, 3}, "\xff\xff\xff\x0f"), "4 bytes cannot stand for 1048576"},
+		{"of a long zstd", func(c *chunk) { c.codec = codecZstd }, compressedPage(16, zstandard(t, four+"x")), "expected 16 bytes, found 1 more"},
+		{"of a short zstd", func(c *chunk) { c.codec = codecZstd }, compressedPage(17, zstandard(t, four)), "16 bytes of 17: unexpected EOF"},
+		{"of a long gzip", func(c *chunk) { c.codec = codecGzip }, compressedPage(15, gzipped(four)), "expected 15 bytes, found 1 more"},
+		{"of no gzip", func(c *chunk) { c.codec = codecGzip }, compressedPage(16, four), "invalid header"},
+		{"of no brotli", func(c *chunk) { c.codec = codecBrotli }, compressedPage(16, "\xff\xff\xff"), "brotli"},
+	} {
+		r := &chunk{name: "a", kind: parquet.Types.Int32, width: 4, values: 4, dictionary: -1, left: int64(len(c.text)), r: bufio.NewReader(strings.NewReader(c.text))}
+		if c.change != nil {
+			c.change(r)
+		}
+		before := allocated()
+		_, err := io.ReadAll(r)
+		if took := allocated() - before; took > 16<<20 {
+			t.Errorf("a page %s: %d bytes are allocated", c.what, took)
+		}
+		if c.want == "" && err == nil {
+			continue
+		}
+		if err == nil || c.want == "" || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), `column "a": page `) {
+			t.Errorf("a page %s: %v, want %q", c.what, err, c.want)
+		}
+	}
+}
+
+func compressedPage(size int32, data string) string {
+	return pageOf(pageData, size, int32(len(data)), 5, []int32{4, 0, 3, 3}, data)
+}
+
+// TestPageChecksum: where a page has a checksum, a byte that is wrong is found.
+func TestPageChecksum(t *testing.T) {
+	four := strings.Repeat("\x01\x00\x00\x00", 4)
+	for sum, want := range map[uint32]string{0xad60f150: "", 1: "its checksum is"} {
+		var w thriftWriter
+		w.int32(1, pageData)
+		w.int32(2, 16)
+		w.int32(3, 16)
+		w.int32(4, int32(sum))
+		w.structure(5, 4, encodingPlain, encodingRLE, encodingRLE)
+		text := string(w.out) + "\x00" + four
+		_, err := io.ReadAll(&chunk{kind: parquet.Types.Int32, values: 4, left: int64(len(text)), r: bufio.NewReader(strings.NewReader(text))})
+		if (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%08x: %v, want %q", sum, err, want)
+		}
+	}
+}
+
+// thriftOf is a struct of fields in their order; nil is one that is left out.
+func thriftOf(fields ...any) []byte {
+	var w thriftWriter
+	for i, f := range fields {
+		id := byte(i + 1)
+		switch f := f.(type) {
+		case int32:
+			w.int32(id, f)
+		case int64:
+			w.field(id, thriftInt64)
+			w.out = binary.AppendUvarint(w.out, uint64(f<<1^f>>63))
+		case string:
+			w.field(id, thriftBinary)
+			w.out = append(binary.AppendUvarint(w.out, uint64(len(f))), f...)
+		case []byte: // a struct
+			w.field(id, thriftStruct)
+			w.out = append(w.out, f...)
+		case [][]byte: // a list of them
+			w.field(id, thriftList)
+			w.out = append(w.out, byte(len(f))<<4|thriftStruct)
+			w.out = append(w.out, bytes.Join(f, nil)...)
+		case []string:
+			w.field(id, thriftList)
+			w.out = append(w.out, byte(len(f))<<4|thriftBinary)
+			for _, s := range f {
+				w.out = append(binary.AppendUvarint(w.out, uint64(len(s))), s...)
+			}
+		}
+	}
+	return append(w.out, 0)
+}
+
+// listFile is a Parquet file of a row with a list of n numbers, all the same, in a few
+// bytes.
+func listFile(n int64) string {
+	run := func(count int64, value string) string { return uvarints(uint64(count)<<1) + value }
+	levels := func(runs string) string {
+		return string(binary.LittleEndian.AppendUint32(nil, uint32(len(runs)))) + runs
+	}
+	pages := pageOf(pageDictionary, 4, 4, 7, []int32{1, encodingPlain}, "\x07\x00\x00\x00") +
+		dataPage(int32(n), encodingDictionary, levels(run(1, "\x00")+run(n-1, "\x01"))+levels(run(n, "\x01"))+"\x01"+run(n, "\x00"))
+	column := thriftOf(nil, int64(4), thriftOf(int32(parquet.Types.Int32), []string{}, []string{"ids"}, int32(codecNone), n, int64(len(pages)), int64(len(pages)), nil, int64(4)))
+	footer := thriftOf(int32(1), [][]byte{
+		thriftOf(nil, nil, nil, "schema", int32(1)),
+		thriftOf(int32(parquet.Types.Int32), nil, int32(2), "ids"), // repeated
+	}, int64(1), [][]byte{thriftOf([][]byte{column}, int64(len(pages)), int64(1))})
+	return parquetMagic + pages + string(footer) + string(binary.LittleEndian.AppendUint32(nil, uint32(len(footer)))) + parquetMagic
+}
+
+// TestListBomb: a few bytes may stand for a list of any length, which is refused before
+// it takes the memory.
+func TestListBomb(t *testing.T) {
+	if got, err := read(file(t, "x.parquet", listFile(5)), Options{Columns: []string{"ids"}}); err != nil || len(got) != 1 || got[0] != "1: [7 7 7 7 7]" {
+		t.Fatalf("%q, %v", got, err)
+	}
+	for n, want := range map[int64]string{100_000: "1! column ids: the row has more than 65536 bytes", 1 << 30: ""} {
+		path := file(t, "x.parquet", listFile(n))
+		before := allocated()
+		got, err := read(path, Options{Columns: []string{"ids"}, MaxField: 1 << 16})
+		if took := allocated() - before; took > 2<<30 {
+			t.Errorf("%d numbers: %d bytes are allocated", n, took)
+		}
+		if want != "" && (err != nil || len(got) != 1 || got[0] != want) || want == "" && (err == nil || !strings.Contains(err.Error(), "x.parquet: behind row 0: the file is damaged: it asks for")) {
+			t.Errorf("%d numbers: %.100q, %v; want %q", n, got, err, want)
+		}
+	}
+}
+
+// TestBadFooters: metadata is walked before anything is made of it.
+func TestBadFooters(t *testing.T) {
+	element := thriftOf(nil, nil, nil, "a", int32(1))
+	var deep [][]byte
+	for range 14 {
+		deep = append(deep, element)
+	}
+	long := func(kind byte) []byte { // a list of 2³² elements
+		return append([]byte{4<<4 | thriftList, 0xf0 | kind}, uvarints(1<<32)...)
+	}
+	nested := bytes.Repeat([]byte{1<<4 | thriftStruct}, 100)
+	for what, c := range map[string]struct {
+		footer []byte
+		want   string
+	}{
+		"a long list of structs": {long(thriftStruct), "metadata is damaged"},
+		"a long list of bytes":   {long(thriftByte), "metadata is damaged"},
+		"a long text":            {append([]byte{4<<4 | thriftBinary}, uvarints(1<<32)...), "metadata is damaged"},
+		"a long map":             {append([]byte{4<<4 | thriftMap}, uvarints(1<<32, 0x55)...), "metadata is damaged"},
+		"endless structs":        {nested, "metadata is damaged"},
+		"an unknown kind":        {[]byte{4<<4 | 14}, "metadata is damaged"},
+		"nothing":                {nil, "metadata is damaged"},
+		"too many children":      {thriftOf(int32(1), [][]byte{thriftOf(nil, nil, nil, "a", int32(-5))}), "element 0"},
+		"no root":                {thriftOf(int32(1), [][]byte{thriftOf(nil, nil, nil, "a"), element}), "element 1"},
+		"deep columns":           {thriftOf(int32(1), deep), ""},
+	} {
+		if err := checkFooter(c.footer); (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %q", what, err, c.want)
+		}
+	}
+	good := listFile(5)
+	for _, c := range []struct{ text, want string }{
+		{"", "x.parquet: expected a Parquet file, which ends with PAR1"},
+		{"PAR1", "expected a Parquet file, which ends with PAR1"},
+		{gzipped(good), "expected a Parquet file, which ends with PAR1"},
+		{"PAR1\xff\xff\xff\x7fPAR1", "metadata: expected at most 4 bytes, found a length of 2147483647"},
+		{good[:len(good)-1], "expected a Parquet file"},
+	} {
+		if _, err := read(file(t, "x.parquet", c.text), Options{Columns: []string{"ids"}}); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%.20q: %v, want %q", c.text, err, c.want)
+		}
+	}
+}
+
+// TestDamagedOthers: a byte that is wrong anywhere in the files of others is an error
+// that names the file, or leaves all rows: no panic, and no memory for sizes that are
+// only said.
+func TestDamagedOthers(t *testing.T) {
+	for _, name := range []string{"duckdb-v2.parquet", "duckdb-snappy.parquet", "polars-lz4.parquet", "rust-split.parquet", "rust-prefixes.parquet", "rust-v2.parquet", "polars-zstd.arrow", "javascript-utf8.arrow", "polars-lz4.arrows"} {
+		from := filepath.Join("testdata", "others", name)
+		text, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows, columns := len(expected(t, name)), columnsOf(t, from)
+		columns = columns[:min(12, len(columns))] // all but the unreadable
+		path, failed := file(t, name, ""), 0
+		for at := 0; at < len(text); at += 1 + len(text)/300 {
+			damaged := bytes.Clone(text)
+			damaged[at] ^= 1<<(at%8) | 1<<(at/8%8)
+			if err := os.WriteFile(path, damaged, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			before := allocated()
+			got, err := read(path, Options{Columns: columns})
+			if took := allocated() - before; took > 64<<20 {
+				t.Errorf("%s, byte %d: %d bytes are allocated, %v", name, at, took, err)
+			}
+			if err != nil {
+				failed++
+			}
+			if err == nil && len(got) != rows || err != nil && (errors.Is(err, io.EOF) || !strings.Contains(err.Error(), name)) {
+				t.Errorf("%s, byte %d: %d rows of %d, %v", name, at, len(got), rows, err)
+			}
+		}
+		if failed == 0 {
+			t.Errorf("%s: no damage is found", name)
+		}
+	}
+}
