@@ -1,0 +1,37 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sftseq/seq"
+)
+
+// TestDataConvertOthers: tables that other programs wrote give the data set, byte for
+// byte, that the JSON lines give which they were made of.
+func TestDataConvertOthers(t *testing.T) {
+	const others = "../../internal/table/testdata/others/"
+	for _, columns := range [][]string{{"--text", "text", "--label", "yes"}, {"--tokens", "ids", "--vocab", "10000", "--label", "yes"}} {
+		convert := func(from string) *seq.Dataset {
+			to := filepath.Join(t.TempDir(), "set")
+			mustRunData(t, append([]string{"convert", "--from", from, "--to", to}, columns...)...)
+			d, err := seq.OpenDataset(to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return d
+		}
+		for rows, names := range map[string]string{
+			"kinds.jsonl":   "duckdb-v2.parquet duckdb-zstd.parquet polars-lz4.parquet polars-newest.arrow polars-zstd.arrow polars-lz4.arrows javascript-large.arrow javascript-utf8.arrows rust-v2.parquet",
+			"many.jsonl.gz": "duckdb-many.parquet duckdb-many-v2.parquet polars-many.parquet rust-lengths.parquet",
+		} {
+			want := convert(others + rows).Fingerprint()
+			for _, name := range strings.Fields(names) {
+				if got := convert(others + name).Fingerprint(); got != want {
+					t.Errorf("%s %v: the data set differs from that of %s", name, columns, rows)
+				}
+			}
+		}
+	}
+}
