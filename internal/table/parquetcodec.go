@@ -91,7 +91,7 @@ func (f *inflater) inflate(codec int, src []byte, size int) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, err := readBytes(r, int64(size))
+	out, err := readBytes(r, int64(size), len(src))
 	if err != nil {
 		return nil, err
 	}
@@ -99,4 +99,29 @@ func (f *inflater) inflate(codec int, src []byte, size int) ([]byte, error) {
 		return nil, errors.Join(fmt.Errorf("expected %d bytes, found %d more", size, n), err)
 	}
 	return out, nil
+}
+
+// usualRatio is what pages are seldom compressed beyond.
+const usualRatio = 16
+
+// readBytes reads n bytes, which were compressed to some. Memory grows with what
+// arrives.
+func readBytes(r io.Reader, n int64, packed int) ([]byte, error) {
+	buf := make([]byte, 0, min(n, 1<<20+usualRatio*int64(packed)))
+	for int64(len(buf)) < n {
+		if len(buf) == cap(buf) {
+			grown := make([]byte, len(buf), min(n, 2*int64(cap(buf))))
+			copy(grown, buf)
+			buf = grown
+		}
+		got, err := io.ReadFull(r, buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+got]
+		if err == io.EOF || err == io.ErrUnexpectedEOF {
+			return nil, fmt.Errorf("%d bytes of %d: %w", len(buf), n, io.ErrUnexpectedEOF)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return buf, nil
 }

@@ -43,14 +43,14 @@ type chunk struct {
 	values     int64 // that are still to come
 	dictionary int   // values of it; -1 before it
 	inflater   inflater
-	ready      []byte // to be read
-	at         int64  // that were read
+	ready      [2][]byte // to be read: a header and a page
+	at         int64     // bytes that were read
 	page       int
 }
 
 // Read reads the pages.
 func (c *chunk) Read(b []byte) (int, error) {
-	for len(c.ready) == 0 {
+	for len(c.ready[0])+len(c.ready[1]) == 0 {
 		if c.values == 0 {
 			return 0, io.EOF
 		}
@@ -59,10 +59,14 @@ func (c *chunk) Read(b []byte) (int, error) {
 		}
 		c.page++
 	}
-	n := copy(b, c.ready)
-	c.ready = c.ready[n:]
-	c.at += int64(n)
-	return n, nil
+	n := copy(b, c.ready[0])
+	c.ready[0] = c.ready[0][n:]
+	more := copy(b[n:], c.ready[1])
+	if c.ready[1] = c.ready[1][more:]; len(c.ready[1]) == 0 {
+		c.ready[1] = nil // Arrow's reader has a copy
+	}
+	c.at += int64(n + more)
+	return n + more, nil
 }
 
 // next makes the next page ready.
@@ -79,13 +83,15 @@ func (c *chunk) next() error {
 	if h.kind == pageDataV2 {
 		levels = int(h.definitions) + int(h.repetitions)
 	}
-	raw, err := readBytes(c.r, int64(h.compressed))
-	if err != nil {
+	raw := make([]byte, h.compressed) // which the file has
+	if _, err := io.ReadFull(c.r, raw); err != nil {
 		return err
 	}
 	c.left -= int64(h.compressed)
-	if sum := crc32.ChecksumIEEE(raw); h.crc != nil && *h.crc != sum {
-		return fmt.Errorf("its checksum is %08x, expected %08x", sum, *h.crc)
+	if h.crc != nil {
+		if sum := crc32.ChecksumIEEE(raw); *h.crc != sum {
+			return fmt.Errorf("its checksum is %08x, expected %08x", sum, *h.crc)
+		}
 	}
 	data := raw
 	if !(h.kind == pageDataV2 && h.plain) && c.codec != codecNone {
@@ -103,7 +109,7 @@ func (c *chunk) next() error {
 	if data, err = c.checkData(&h, data); err != nil {
 		return err
 	}
-	c.ready = append(h.write(), data...)
+	c.ready = [2][]byte{h.write(), data}
 	return nil
 }
 
@@ -226,25 +232,4 @@ func joinStreams(values []byte, width int) ([]byte, error) {
 		}
 	}
 	return out, nil
-}
-
-// readBytes reads n bytes. Memory grows with what arrives.
-func readBytes(r io.Reader, n int64) ([]byte, error) {
-	buf := make([]byte, 0, min(n, 1<<20))
-	for int64(len(buf)) < n {
-		if len(buf) == cap(buf) {
-			grown := make([]byte, len(buf), min(n, 2*int64(cap(buf))))
-			copy(grown, buf)
-			buf = grown
-		}
-		got, err := io.ReadFull(r, buf[len(buf):cap(buf)])
-		buf = buf[:len(buf)+got]
-		if err == io.EOF || err == io.ErrUnexpectedEOF {
-			return nil, fmt.Errorf("%d bytes of %d: %w", len(buf), n, io.ErrUnexpectedEOF)
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-	return buf, nil
 }
