@@ -2,6 +2,7 @@ package table
 
 import (
 	"bufio"
+	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -170,6 +171,24 @@ func TestFooterOnly(t *testing.T) {
 		}
 		if _, err := read(file(t, "x.arrow.gz", gzipped(string(text))), Options{Columns: []string{"text"}}); err == nil || !strings.Contains(err.Error(), "schema at its end only: expected a file that can be read here and there") {
 			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestMissingBatches: what is damaged where a message begins may look like the end of a
+// file; its footer says how many there are.
+func TestMissingBatches(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("testdata", "others", "polars-zstd.arrow"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := 16 + int(binary.LittleEndian.Uint32(text[12:])) // message
+	for at, zero := range map[int][]byte{second: {0}, second + 4: {0, 0, 0, 0}} {
+		damaged := slices.Clone(text)
+		copy(damaged[at:], zero)
+		rows, err := readRows(file(t, "x.arrow", string(damaged)), Options{Columns: []string{"text"}})
+		if err == nil || !strings.Contains(err.Error(), "footer: expected 0 record batches as in the file, found 1") {
+			t.Errorf("byte %d: %d rows, %v", at, len(rows), err)
 		}
 	}
 }
