@@ -86,7 +86,7 @@ func benchAgainst(c *cli.Context, m *modelBench) error {
 			return err
 		}
 	}
-	report := newReport(c, 1, "what", "tokens/s", "PyTorch tokens/s", "ratio", "least", "most")
+	report := newResults(c, 1, "what", "tokens/s", "PyTorch tokens/s", "ratio", "least", "most")
 	opponent := fmt.Sprintf("PyTorch %s, the fastest of %v", torch, opponents)
 	for _, what := range m.what {
 		ratio := bench.SpreadOf(ratios[what])

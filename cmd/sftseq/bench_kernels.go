@@ -49,7 +49,7 @@ func benchKernels(c *cli.Context) error {
 	if len(kernels) == 0 {
 		return usage(c, "--only %q: no such kernel", c.String("only"))
 	}
-	report := newReport(c, 2, "kernel", "size", "time", "rate", "of the ceiling")
+	report := newResults(c, 2, "kernel", "size", "time", "rate", "of the ceiling")
 	progress := newBenchProgress(c.App.ErrWriter, len(kernels)+1)
 	var ceilings *bench.Ceilings
 	if err := progress.measure("the ceilings", func() (err error) {

@@ -99,7 +99,7 @@ func benchModel(c *cli.Context) error {
 	if c.IsSet("against") {
 		return benchAgainst(c, m)
 	}
-	report := newReport(c, 1, "what", "length", "batch", "k", "tokens/s", "time", "of the ceiling", "peak memory")
+	report := newResults(c, 1, "what", "length", "batch", "k", "tokens/s", "time", "of the ceiling", "peak memory")
 	progress := newBenchProgress(c.App.ErrWriter, 1+len(m.what)*len(m.lengths)*len(m.batches))
 	if err := progress.measure("the ceiling", func() error { return m.measureCeilings(c) }); err != nil {
 		return err

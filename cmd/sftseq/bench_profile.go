@@ -62,7 +62,7 @@ func (r *modelResult) printKernels(c *cli.Context) error {
 		return err
 	}
 	total := 0.0
-	table := newReport(c, 1, profileColumns...)
+	table := newResults(c, 1, profileColumns...)
 	for _, k := range r.Kernels {
 		total += k.Seconds
 		if err := table.add(k, k.row()...); err != nil {

@@ -163,7 +163,7 @@ func (b *runtimeBench) print(c *cli.Context, d tensor.Device) error {
 			len(b.transformer), duration(bench.SpreadOf(b.transformer).Median)),
 			"A ratio below 1 is in our favour. PyTorch's SFT is the program's layer, " + tableVariant.String() + "."}
 	}
-	report := newReport(c, 2, columns...)
+	report := newResults(c, 2, columns...)
 	for i, l := range b.layers {
 		r := layerResult{Layer: l.Kind, Relative: l.Relative, K: l.K, Length: bench.TableLength, Batch: bench.TableBatch,
 			Threads: benchThreads(c), Device: d.Name(), Seconds: bench.SpreadOf(b.seconds[i]).Median, Against: b.pairs(i)}

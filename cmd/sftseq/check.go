@@ -78,7 +78,7 @@ func check(c *cli.Context) error {
 	progress := newProgress(int64(cases), "checking "+name, "cases")
 	defer progress.Finish()
 	failed, notes := 0, []string{whatComputes(d)}
-	report := newReport(c, 1, "kernel", "cases", "of the tolerance", "result")
+	report := newResults(c, 1, "kernel", "cases", "of the tolerance", "result")
 	for _, s := range suites {
 		kernels, err := checkSuite(c.Context, s, d, progress)
 		if err != nil {

@@ -77,7 +77,7 @@ func checkGolden(c *cli.Context, root string) error {
 	name, _, _ := strings.Cut(d.Name(), " ")
 	progress := newProgress(int64(len(dirs)), "checking "+name, "models")
 	defer progress.Finish()
-	report := newReport(c, 1, "model", "lines", "logits", "gradient", "its worst tensor", "losses", "of the tolerance", "result")
+	report := newResults(c, 1, "model", "lines", "logits", "gradient", "its worst tensor", "losses", "of the tolerance", "result")
 	notes, failed := []string{whatComputes(d)}, 0
 	for _, dir := range dirs {
 		g := &goldenCheck{Golden: filepath.Base(dir), Device: d.Name(), Precision: precisionOf(d)}

@@ -1,11 +1,8 @@
 package main
 
 import (
-	"bufio"
-	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -18,6 +15,7 @@ import (
 	"gonum.org/v1/plot/vg/draw"
 
 	"sftseq/internal/atomicfile"
+	"sftseq/sft"
 )
 
 func plotCommand() *cli.Command {
@@ -50,13 +48,12 @@ func plotRuns(c *cli.Context) error {
 		if strings.HasPrefix(dir, "-") {
 			return usage(c, "flags come before the run directories, found %q after them", dir)
 		}
-		path := filepath.Join(dir, "metrics.jsonl")
-		points, err := readCurve(path)
+		points, err := readCurve(dir)
 		if err != nil {
 			return err
 		}
 		if len(points.train) == 0 && len(points.validation) == 0 {
-			return fmt.Errorf("%s: no line of training or validation yet", path)
+			return fmt.Errorf("%s: no line of training or validation yet", filepath.Join(dir, "metrics.jsonl"))
 		}
 		name := filepath.Base(filepath.Clean(dir))
 		if err := addCurve(p, i, name, points); err != nil {
@@ -108,32 +105,17 @@ func addCurve(p *plot.Plot, i int, name string, c curve) error {
 	return nil
 }
 
-func readCurve(path string) (curve, error) {
+func readCurve(dir string) (curve, error) {
 	var c curve
-	f, err := os.Open(path)
+	m, err := sft.ReadMetrics(dir)
 	if err != nil {
 		return c, err
 	}
-	defer f.Close()
-	s := bufio.NewScanner(f)
-	for n := 1; s.Scan(); n++ {
-		var line struct {
-			Kind           string
-			Step, Accuracy float64
-		}
-		if err := json.NewDecoder(strings.NewReader(s.Text())).Decode(&line); err != nil {
-			return c, fmt.Errorf("%s:%d: %w", path, n, err)
-		}
-		at := plotter.XY{X: line.Step, Y: 100 * line.Accuracy}
-		switch line.Kind {
-		case "train":
-			c.train = append(c.train, at)
-		case "validation":
-			c.validation = append(c.validation, at)
-		}
+	for _, r := range m.Train {
+		c.train = append(c.train, plotter.XY{X: float64(r.Step), Y: 100 * r.Accuracy})
 	}
-	if err := s.Err(); err != nil {
-		return c, fmt.Errorf("%s: %w", path, err)
+	for _, r := range m.Validation {
+		c.validation = append(c.validation, plotter.XY{X: float64(r.Step), Y: 100 * r.Accuracy})
 	}
 	return c, nil
 }

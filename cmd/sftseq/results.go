@@ -9,27 +9,27 @@ import (
 	"github.com/urfave/cli/v2"
 )
 
-// report prints results: each as a line of JSON when it is known, or all of
-// them as a table at the end.
-type report struct {
+// results are printed: each as a line of JSON when it is known, or all of them as a
+// table at the end.
+type results struct {
 	json bool
 	out  io.Writer
 	text int // columns of words, aligned to the left; those of numbers follow
 	rows [][]string
 }
 
-func newReport(c *cli.Context, text int, columns ...string) *report {
-	return &report{json: c.Bool("json"), out: c.App.Writer, text: text, rows: [][]string{columns}}
+func newResults(c *cli.Context, text int, columns ...string) *results {
+	return &results{json: c.Bool("json"), out: c.App.Writer, text: text, rows: [][]string{columns}}
 }
 
 // add takes a result and its row of the table.
-func (r *report) add(value any, row ...string) error {
+func (r *results) add(value any, row ...string) error {
 	r.rows = append(r.rows, row)
 	return r.note(value)
 }
 
 // note prints what is no row of the table, if JSON is asked for.
-func (r *report) note(value any) error {
+func (r *results) note(value any) error {
 	if !r.json {
 		return nil
 	}
@@ -37,7 +37,7 @@ func (r *report) note(value any) error {
 }
 
 // finish prints the table, and notes below it.
-func (r *report) finish(notes ...string) error {
+func (r *results) finish(notes ...string) error {
 	if r.json {
 		return nil
 	}
