@@ -28,7 +28,8 @@ func trainCommand() *cli.Command {
 model.safetensors (the best on the validation split, ready for eval and predict),
 last/ (the checkpoint) and metrics.jsonl. Without --data the data set is generated
 once, into the user's cache directory, where that can be done (listops); others
-come from their official files by sftseq data convert.
+come from their official files by sftseq data convert. sftseq report and sftseq plot
+draw what is in metrics.jsonl; with --tensorboard TensorBoard does, too.
 
 Ctrl-C stores a checkpoint and says how to go on. Killing the program loses at
 most the work since the last checkpoint; a resumed run ends with the same bits
@@ -140,6 +141,7 @@ type trainRun struct {
 	device    tensor.Device
 	opened    []io.Closer // on it
 	progress  *trainProgress
+	events    *trainEvents // nil without --tensorboard
 	out       io.Writer
 	resume    string // the command that goes on with it
 	reproduce string // the command that repeats it
@@ -232,14 +234,28 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 	}
 	r.opened = append(r.opened, val)
 	r.trainer, err = sft.NewTrainer(model, settings, r.device, train, val, from, sft.Options{
-		Dir: r.dir, Memory: memoryOn(c, r.device, memory), SaveEvery: c.Duration("save-every"), Data: data.fingerprint, Observe: r.progress.observe,
+		Dir: r.dir, Memory: memoryOn(c, r.device, memory), SaveEvery: c.Duration("save-every"), Data: data.fingerprint, Observe: r.observe,
 	})
 	if err != nil {
 		return err
 	}
 	r.opened = append(r.opened, r.trainer)
+	if c.Bool("tensorboard") {
+		if r.events, err = newTrainEvents(r.dir, r.trainer.State().Step); err != nil {
+			return err
+		}
+		r.opened = append(r.opened, r.events)
+	}
 	r.progress.begin(r.trainer, r.device.Name())
 	return nil
+}
+
+// observe takes the trainer's events.
+func (r *trainRun) observe(event any) {
+	r.progress.observe(event)
+	if r.events != nil {
+		r.progress.observe(r.events.observe(event))
+	}
 }
 
 // close closes what was opened, the last first.

@@ -35,6 +35,7 @@ func runFlags(out string) []cli.Flag {
 		threadsFlag(),
 		&cli.StringFlag{Name: "memory", Value: "4GiB", Usage: "limit on memory; with less, fewer pieces train at once, with the same result; unless it is given, a graphics processor may take all it has"},
 		&cli.DurationFlag{Name: "save-every", Value: time.Minute, Usage: "time between checkpoints"},
+		&cli.BoolFlag{Name: "tensorboard", Usage: "write the metrics to event files in --out, too, which TensorBoard draws"},
 	}, deviceFlags(device.Fastest)...)
 }
 
@@ -234,7 +235,7 @@ func resumption(c *cli.Context, task *lra.Task, seeds, dir string) string {
 	if seeds != "" {
 		seeds = " --seeds " + shellQuote(seeds)
 	}
-	return fmt.Sprintf("sftseq train %s%s --out %s --resume%s", task.Name, seeds, shellQuote(dir), givenFlags(c, "device", "precision", "threads", "memory"))
+	return fmt.Sprintf("sftseq train %s%s --out %s --resume%s", task.Name, seeds, shellQuote(dir), givenFlags(c, "device", "precision", "threads", "memory", "tensorboard"))
 }
 
 // givenFlags are those of the flags that were given, as a shell reads them.

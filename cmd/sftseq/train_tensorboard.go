@@ -1,0 +1,65 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"sftseq/internal/tensorboard"
+	"sftseq/sft"
+)
+
+// trainEvents writes what metrics.jsonl says of a run to an event file, for TensorBoard.
+type trainEvents struct {
+	file *tensorboard.Writer
+	err  error // the first; it ends the file, not the run
+}
+
+// newTrainEvents begins a file for a run that has made some steps. Those of the last
+// are written again: they may have been lost, or be about to be made again.
+func newTrainEvents(dir string, done int) (*trainEvents, error) {
+	file, err := tensorboard.Create(dir, done)
+	if err != nil {
+		return nil, err
+	}
+	e := &trainEvents{file: file}
+	if done == 0 {
+		return e, nil
+	}
+	m, err := sft.ReadMetrics(dir)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	for _, r := range m.Train {
+		if r.Step == done {
+			e.observe(r)
+		}
+	}
+	for _, r := range m.Validation {
+		if r.Step == done {
+			e.observe(r)
+		}
+	}
+	return e, nil
+}
+
+// observe takes the trainer's events, and returns a warning if one could not be written.
+func (e *trainEvents) observe(event any) any {
+	if e.err != nil {
+		return nil
+	}
+	switch r := event.(type) {
+	case sft.StepReport:
+		e.err = e.file.Write(r.Step, tensorboard.Scalar{Tag: "loss/train", Value: r.Loss}, tensorboard.Scalar{Tag: "accuracy/train", Value: r.Accuracy},
+			tensorboard.Scalar{Tag: "learning_rate", Value: r.LearningRate}, tensorboard.Scalar{Tag: "grad_norm", Value: r.GradNorm},
+			tensorboard.Scalar{Tag: "tokens_per_second", Value: r.TokensPerS})
+	case sft.EvaluationReport:
+		e.err = e.file.Write(r.Step, tensorboard.Scalar{Tag: "loss/val", Value: r.Loss}, tensorboard.Scalar{Tag: "accuracy/val", Value: r.Accuracy})
+	}
+	if e.err != nil {
+		return sft.Warning(fmt.Sprintf("TensorBoard is not told of what follows: %v", e.err))
+	}
+	return nil
+}
+
+// Close returns what could not be written.
+func (e *trainEvents) Close() error { return e.file.Close() }

@@ -1,0 +1,65 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sftseq/internal/tensorboard/tensorboardtest"
+	"sftseq/sft"
+)
+
+// smallRun trains for a moment, in this process, with further flags.
+func smallRun(t *testing.T, data, out string, flags ...string) {
+	t.Helper()
+	if status, _, errs := program(strings.NewReader(""), append(small(data, out), flags...)...); status != 0 {
+		t.Fatalf("train: status %d\n%s", status, errs)
+	}
+}
+
+// TestTensorBoard: the event files of a run that was resumed hold what its metrics say,
+// every step once.
+func TestTensorBoard(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	data := generated(t)
+	smallRun(t, data, dir, "--tensorboard", "--steps", "20")
+	if files, _ := filepath.Glob(filepath.Join(dir, "*tfevents*")); len(files) != 1 {
+		t.Fatalf("event files %v, want one", files)
+	}
+	smallRun(t, data, dir, "--tensorboard", "--steps", "40", "--resume")
+	smallRun(t, data, dir, "--steps", "45", "--resume")
+	m, err := sft.ReadMetrics(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]int{}
+	add := func(step int, tag string, value float64) {
+		if step <= 40 {
+			want[fmt.Sprint(step, tag, float32(value))]++
+		}
+	}
+	for _, r := range m.Train {
+		add(r.Step, "loss/train", r.Loss)
+		add(r.Step, "accuracy/train", r.Accuracy)
+		add(r.Step, "learning_rate", r.LearningRate)
+		add(r.Step, "grad_norm", r.GradNorm)
+		add(r.Step, "tokens_per_second", r.TokensPerS)
+	}
+	for _, r := range m.Validation {
+		add(r.Step, "loss/val", r.Loss)
+		add(r.Step, "accuracy/val", r.Accuracy)
+	}
+	points := tensorboardtest.Read(t, dir)
+	if len(points) < 30 {
+		t.Errorf("%d points", len(points))
+	}
+	for _, p := range points {
+		want[fmt.Sprint(p.Step, p.Tag, p.Value)]--
+	}
+	for what, n := range want {
+		if n != 0 {
+			t.Errorf("%s: %d times too few in the event files", what, n)
+		}
+	}
+}

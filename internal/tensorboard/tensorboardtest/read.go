@@ -1,0 +1,132 @@
+// Package tensorboardtest reads event files, for tests. It shares no code with what
+// writes them but the varints of protocol buffers.
+package tensorboardtest
+
+import (
+	"encoding/binary"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Point is a value of the curve Tag.
+type Point struct {
+	Step  int64
+	Tag   string
+	Value float32
+}
+
+// Read decodes a directory's files as TensorBoard does: in the order of their names,
+// where the start of a session drops the steps from its own on.
+func Read(t *testing.T, dir string) []Point {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(dir, "*tfevents*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []Point
+	for _, path := range paths { // sorted
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n := 0; len(text) > 0; n++ {
+			length := binary.LittleEndian.Uint64(text)
+			check(t, text[:8], text[8:])
+			event := text[12 : 12+length]
+			check(t, event, text[12+length:])
+			text = text[16+length:]
+			out = decode(t, event, n == 0, out)
+		}
+	}
+	return out
+}
+
+// check computes CRC-32C bit by bit, as another program would.
+func check(t *testing.T, of, stored []byte) {
+	t.Helper()
+	crc := ^uint32(0)
+	for _, b := range of {
+		crc ^= uint32(b)
+		for range 8 {
+			crc = crc>>1 ^ 0x82f63b78*(crc&1)
+		}
+	}
+	crc = ^crc
+	if got, want := binary.LittleEndian.Uint32(stored), (crc>>15|crc<<17)+0xa282ead8; got != want {
+		t.Fatalf("a check of %08x, want %08x", got, want)
+	}
+}
+
+// fields calls f with each field of a message.
+func fields(t *testing.T, message []byte, f func(field protowire.Number, number uint64, text []byte)) {
+	t.Helper()
+	for len(message) > 0 {
+		field, kind, n := protowire.ConsumeTag(message)
+		if n < 0 {
+			t.Fatal(protowire.ParseError(n))
+		}
+		message = message[n:]
+		var number uint64
+		var text []byte
+		switch kind {
+		case protowire.VarintType:
+			number, n = protowire.ConsumeVarint(message)
+		case protowire.Fixed64Type:
+			number, n = protowire.ConsumeFixed64(message)
+		case protowire.Fixed32Type:
+			var v uint32
+			v, n = protowire.ConsumeFixed32(message)
+			number = uint64(v)
+		default:
+			text, n = protowire.ConsumeBytes(message)
+		}
+		if n < 0 {
+			t.Fatal(protowire.ParseError(n))
+		}
+		message = message[n:]
+		f(field, number, text)
+	}
+}
+
+func decode(t *testing.T, event []byte, first bool, out []Point) []Point {
+	t.Helper()
+	var step int64
+	fields(t, event, func(field protowire.Number, number uint64, text []byte) {
+		switch field {
+		case 1:
+			if at := math.Float64frombits(number); math.Abs(at-float64(time.Now().Unix())) > 60 {
+				t.Errorf("an event of second %v", at)
+			}
+		case 2:
+			step = int64(number)
+		case 3:
+			if !first || string(text) != "brain.Event:2" {
+				t.Errorf("the version %q, first %v", text, first)
+			}
+		case 5:
+			fields(t, text, func(_ protowire.Number, _ uint64, value []byte) {
+				p := Point{Step: step}
+				fields(t, value, func(field protowire.Number, number uint64, text []byte) {
+					switch field {
+					case 1:
+						p.Tag = string(text)
+					case 2:
+						p.Value = math.Float32frombits(uint32(number))
+					}
+				})
+				out = append(out, p)
+			})
+		case 7:
+			out = slices.DeleteFunc(out, func(p Point) bool { return p.Step >= step })
+		default:
+			t.Errorf("field %d", field)
+		}
+	})
+	return out
+}
