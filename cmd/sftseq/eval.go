@@ -139,6 +139,7 @@ type evaluation struct {
 	scorer *sft.Scorer
 	score  func(context.Context, []seq.Example) ([]sft.Output, error)
 	tally  *metrics.Tally
+	seen   func(x *seq.Example, logits []float32) // called with each row; may be nil
 }
 
 func (e *evaluation) run(ctx context.Context, in *seq.Reader, p *progress) error {
@@ -181,6 +182,9 @@ func (e *evaluation) piece(ctx context.Context, rows *seq.Rows, at int) (int, er
 	for i, o := range outputs {
 		if err := e.tally.Add(int(examples[i].Label), o.Logits, lengths[i]); err != nil {
 			return 0, fmt.Errorf("row %d: %w", examples[i].Index, err)
+		}
+		if e.seen != nil {
+			e.seen(&examples[i], o.Logits)
 		}
 	}
 	return len(examples), nil

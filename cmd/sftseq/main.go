@@ -72,7 +72,7 @@ Example: sftseq train listops --out runs/listops
 		Suggest:              true,
 		HideVersion:          true, // a command, like everything else
 		Commands: []*cli.Command{dataCommand(), trainCommand(), evalCommand(), predictCommand(), embedCommand(), serveCommand(),
-			gradsCommand(), infoCommand(), devicesCommand(), checkCommand(), benchCommand(), plotCommand(), versionCommand(), completionCommand()},
+			gradsCommand(), infoCommand(), devicesCommand(), checkCommand(), benchCommand(), plotCommand(), reportCommand(), versionCommand(), completionCommand()},
 		Action:         unknownCommand,
 		OnUsageError:   onUsageError,
 		ExitErrHandler: func(*cli.Context, error) {}, // run prints errors, once

@@ -27,11 +27,10 @@ func trainingData(c *cli.Context, task *lra.Task, p *lra.Preset) (*trainData, er
 		return nil, usage(c, "--data is missing: the data of %s cannot be generated; convert it first, such as with\n  %s\nand give that directory", task.Name, task.Import.Example)
 	}
 	if dir == "" {
-		cache, err := os.UserCacheDir()
-		if err != nil {
-			return nil, fmt.Errorf("no cache directory for the data set (choose one with --data): %w", err)
+		var err error
+		if dir, err = cachedData(p); err != nil {
+			return nil, err
 		}
-		dir = filepath.Join(cache, "sftseq", p.DataName)
 		if _, err := os.Stat(filepath.Join(dir, "dataset.json")); err != nil {
 			fmt.Fprintf(c.App.ErrWriter, "generating %s in %s\n", task.Name, dir)
 			options := p.Data
@@ -49,6 +48,15 @@ func trainingData(c *cli.Context, task *lra.Task, p *lra.Preset) (*trainData, er
 		return nil, err
 	}
 	return &trainData{set, set.Fingerprint()}, nil
+}
+
+// cachedData is where the data set that belongs to a preset is, or will be.
+func cachedData(p *lra.Preset) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("no cache directory for the data set (choose one with --data): %w", err)
+	}
+	return filepath.Join(cache, "sftseq", p.DataName), nil
 }
 
 // describeData copies what the data decides into a model's configuration.

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"sftseq/device"
+	"sftseq/internal/atomicfile"
+	"sftseq/internal/report"
+	"sftseq/sft"
+)
+
+func reportCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "report",
+		Usage:     "show training runs on a page: curves, settings, mistakes, what was read",
+		ArgsUsage: "RUN…",
+		UsageText: `sftseq report [flags] RUN…
+
+Example: sftseq report --out report.html runs/listops/seed-1 runs/listops/seed-2`,
+		Description: `Writes one HTML page that needs nothing beside itself. It shows, of each run directory,
+loss, accuracy, learning rate, gradient norm and tokens per second over the steps; the
+settings and the model, side by side; accuracy, confusion matrix and accuracy by length
+of its best model on the test split; and for some rows the tokens that each layer has
+sampled and the weights of the pooling, for images as pictures.
+
+The rows are those of the data set that the run was trained on, where it still is, or
+of --data, an Arrow file or a data set directory. A run may still be under way.`,
+		Flags: append(append([]cli.Flag{
+			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Value: "report.html", Usage: "page `FILE`", TakesFile: true},
+			&cli.StringFlag{Name: "data", Usage: "labelled `FILE|DIR` instead of what the runs were trained on", TakesFile: true},
+			&cli.StringFlag{Name: "split", Value: "test", Usage: "of a data set, the split `NAME`"},
+			&cli.IntFlag{Name: "examples", Value: 6, Usage: "show `N` rows of each run"},
+		}, deviceFlags(device.FP32)...), threadsFlag()),
+		Action: reportRuns,
+	}
+}
+
+// mostExamples keeps a page so small that a browser shows it.
+const mostExamples = 1000
+
+func reportRuns(c *cli.Context) error {
+	dirs := c.Args().Slice()
+	if len(dirs) == 0 {
+		return usage(c, "no run directory given")
+	}
+	for _, dir := range dirs {
+		if strings.HasPrefix(dir, "-") {
+			return usage(c, "flags come before the run directories, found %q after them", dir)
+		}
+	}
+	if n := c.Int("examples"); n < 0 || n > mostExamples {
+		return usage(c, "--examples %d, expected 0 to %d", n, mostExamples)
+	}
+	if c.String("data") == "-" {
+		return usage(c, "--data -: the rows are read twice, a file or a data set directory was expected")
+	}
+	var runs []report.Run
+	for i, name := range runNames(dirs) {
+		r := report.Run{Name: name}
+		var err error
+		if r.Config, err = sft.ReadConfig(filepath.Join(dirs[i], "config.json")); err != nil {
+			return err
+		}
+		if r.Metrics, err = sft.ReadMetrics(dirs[i]); err != nil {
+			return err
+		}
+		runs = append(runs, r)
+	}
+	// What takes long comes when all that can be wrong with the files is known.
+	for i := range runs {
+		if err := addResults(c, &runs[i], dirs[i]); err != nil {
+			return err
+		}
+	}
+	return atomicfile.Write(c.String("out"), func(w io.Writer) error { return report.Write(w, runs, exampleRule) })
+}
+
+// runNames are the last parts of the directories, or all of them where these are equal.
+func runNames(dirs []string) []string {
+	var names []string
+	seen := map[string]bool{}
+	for _, dir := range dirs {
+		full, err := filepath.Abs(dir)
+		if err != nil {
+			full = dir
+		}
+		names = append(names, filepath.Base(full))
+		seen[filepath.Base(full)] = true
+	}
+	if len(seen) < len(dirs) {
+		return dirs
+	}
+	return names
+}

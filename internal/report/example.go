@@ -1,0 +1,110 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"sftseq/internal/metrics"
+	"sftseq/sft"
+	"sftseq/tokenizers"
+)
+
+// exampleView is a row as the page shows it.
+type exampleView struct {
+	Row           uint32
+	Label, Answer string
+	Right         bool
+	Likely        []likely
+	Sequences     []sequenceView
+}
+
+// likely is a class and its probability.
+type likely struct {
+	Name        string
+	Probability float64
+}
+
+// sequenceView is a sequence as a picture, or as a strip of positions and its text.
+type sequenceView struct {
+	Name    string // of a pair
+	Length  int
+	Pooling scale
+	Picture *picture
+	Strip   *strip
+	Text    []piece
+	Part    bool // the text is a part of it
+}
+
+// scale says which weights the shades stand for.
+type scale struct{ Least, Largest, Equal float64 }
+
+// shownAnswers is how many of the classes an example's probabilities are shown of.
+const shownAnswers = 3
+
+func exampleViews(c *sft.Config, examples []Example) ([]exampleView, error) {
+	if len(examples) == 0 {
+		return nil, nil
+	}
+	tokenizer, err := tokenizers.New(c.Tokenizer)
+	if err != nil {
+		return nil, err
+	}
+	var out []exampleView
+	for _, e := range examples {
+		answer := sft.Argmax(e.Output.Logits)
+		v := exampleView{Row: e.Row, Label: fmt.Sprint(c.Label(int(e.Label))), Answer: fmt.Sprint(c.Label(answer)), Right: answer == int(e.Label)}
+		for i, p := range metrics.Softmax(e.Output.Logits) {
+			v.Likely = append(v.Likely, likely{fmt.Sprint(c.Label(i)), p})
+		}
+		slices.SortStableFunc(v.Likely, func(a, b likely) int { return cmp.Compare(b.Probability, a.Probability) })
+		v.Likely = v.Likely[:min(len(v.Likely), shownAnswers)]
+		for i, tokens := range e.Tokens {
+			s, err := newSequenceView(tokenizer, tokens, &e.Output.Explanations[i])
+			if err != nil {
+				return nil, err
+			}
+			if len(e.Tokens) > 1 {
+				s.Name = []string{"First sequence", "Second sequence"}[i]
+			}
+			v.Sequences = append(v.Sequences, s)
+		}
+		out = append(out, v)
+	}
+	return out, nil
+}
+
+func newSequenceView(t tokenizers.Tokenizer, tokens []int32, e *sft.Explanation) (sequenceView, error) {
+	v := sequenceView{Length: len(tokens), Pooling: scale{Least: float64(slices.Min(e.Pooling)), Largest: float64(slices.Max(e.Pooling)), Equal: 1 / float64(len(tokens))}}
+	_, pixels := t.(tokenizers.Pixel)
+	_, sound := t.(tokenizers.MuLaw)
+	if side := int(math.Sqrt(float64(len(tokens)))); pixels && side > 1 && side*side == len(tokens) {
+		var err error
+		v.Picture, err = newPicture(tokens, side, e, v.Pooling)
+		return v, err
+	}
+	v.Strip = newStrip(tokens, e, pixels || sound)
+	if !pixels && !sound { // whose tokens are numbers, which the strip draws
+		v.Text, v.Part = pieces(t, tokens, e, v.Pooling)
+	}
+	return v, nil
+}
+
+// of is where a weight is between the least and the largest, from 0 to 1.
+func (s scale) of(weight float32) float64 {
+	if s.Largest <= s.Least {
+		return 0
+	}
+	return (float64(weight) - s.Least) / (s.Largest - s.Least)
+}
+
+// share is what part of the largest mass of its layer a token received, from 0 to 1.
+// That of a leak can be negative.
+func share(l *sft.LayerExplanation, i int) float64 {
+	largest := slices.Max(l.Mass)
+	if largest <= 0 {
+		return 0
+	}
+	return max(0, float64(l.Mass[i]/largest))
+}

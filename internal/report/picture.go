@@ -1,0 +1,80 @@
+package report
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"html/template"
+	"image"
+	"image/color"
+	"image/png"
+	"math"
+
+	"sftseq/sft"
+)
+
+// picture is an image of a task: as the model reads it, with the pixels that each layer
+// sampled, and with the weights of the pooling.
+type picture struct {
+	Side   int
+	Panels []panel
+}
+
+type panel struct {
+	Name  string
+	Image template.URL // a PNG, a pixel of it for each token
+}
+
+// Colours of what is drawn on sequences.
+var (
+	sampledColor = color.RGBA{0x00, 0x5a, 0xb5, 0xff}
+	poolingColor = color.RGBA{0xe6, 0x55, 0x00, 0xff}
+)
+
+func newPicture(tokens []int32, side int, e *sft.Explanation, s scale) (*picture, error) {
+	p := &picture{Side: side}
+	// add draws a panel: how much of a colour each pixel has, −1 for none of it.
+	add := func(name string, over color.RGBA, part []float64) error {
+		img := image.NewRGBA(image.Rect(0, 0, side, side))
+		for i, level := range tokens {
+			gray := float64(level)
+			if part == nil {
+				img.SetRGBA(i%side, i/side, color.RGBA{uint8(gray), uint8(gray), uint8(gray), 0xff})
+				continue
+			}
+			pale := 0.55*gray + 0.45*255 // so that the colour stands out
+			img.SetRGBA(i%side, i/side, blend(pale, over, part[i]))
+		}
+		var text bytes.Buffer
+		if err := png.Encode(&text, img); err != nil {
+			return err
+		}
+		url := template.URL("data:image/png;base64," + base64.StdEncoding.EncodeToString(text.Bytes()))
+		p.Panels = append(p.Panels, panel{name, url})
+		return nil
+	}
+	if err := add("as it is read", color.RGBA{}, nil); err != nil {
+		return nil, err
+	}
+	for n := range e.Layers {
+		l := &e.Layers[n]
+		part := make([]float64, len(tokens))
+		for i, at := range l.Positions {
+			part[at] = max(part[at], 0.3+0.7*share(l, i))
+		}
+		if err := add(fmt.Sprintf("layer %d sampled", n+1), sampledColor, part); err != nil {
+			return nil, err
+		}
+	}
+	part := make([]float64, len(tokens))
+	for i, w := range e.Pooling {
+		part[i] = s.of(w)
+	}
+	return p, add("pooling weights", poolingColor, part)
+}
+
+// blend is a gray level with a part of a colour over it.
+func blend(gray float64, over color.RGBA, part float64) color.RGBA {
+	mix := func(c uint8) uint8 { return uint8(math.Round(gray + part*(float64(c)-gray))) }
+	return color.RGBA{mix(over.R), mix(over.G), mix(over.B), 0xff}
+}

@@ -1,0 +1,142 @@
+// Package report draws what is known of training runs on one page of HTML, which needs
+// nothing beside itself: no network, no other file, no script.
+//
+// It is handed metrics, configurations and what a model said of rows; it computes
+// nothing but coordinates and colours. Whatever comes from a run is text, which
+// html/template escapes.
+package report
+
+import (
+	_ "embed"
+	"fmt"
+	"html/template"
+	"io"
+	"strings"
+
+	"sftseq/internal/metrics"
+	"sftseq/sft"
+)
+
+// Run is what the page says of a run.
+type Run struct {
+	Name    string
+	Config  *sft.Config
+	Metrics *sft.Metrics
+	// Results are of its model; nil where Missing says why there are none.
+	Results *Results
+	Missing string
+}
+
+// Results are what a run's model makes of labelled rows.
+type Results struct {
+	Data     string // the rows: a file, and which split it is
+	Note     string // what a reader should know of them, or nothing
+	Report   *metrics.Report
+	Examples []Example
+}
+
+// Example is a row and what the model said and read of it.
+type Example struct {
+	Row    uint32
+	Label  int32
+	Tokens [][]int32 // of the sequence, or of both of a pair
+	Output sft.Output
+}
+
+//go:embed page.html
+var pageText string
+
+//go:embed style.css
+var style string
+
+var page = template.Must(template.New("page").Funcs(template.FuncMap{
+	"percent": func(v float64) string { return fmt.Sprintf("%.2f%%", 100*v) },
+	"number":  short,
+}).Parse(pageText))
+
+// view is what the template reads.
+type view struct {
+	Style   template.CSS
+	Title   string
+	Runs    []runView
+	Several bool
+	Charts  []chart
+	Config  configTable
+	Lengths []lengthChart
+	Rule    string
+}
+
+// runView is a run with its colour and its own parts of the page.
+type runView struct {
+	Run
+	Mark     mark
+	Summary  summary
+	Classes  *classes
+	Examples []exampleView
+}
+
+// Write writes the page. Rule says how the examples were chosen.
+func Write(w io.Writer, runs []Run, rule string) error {
+	v := view{Style: template.CSS(style), Several: len(runs) > 1, Charts: charts(runs), Rule: rule, Lengths: lengthCharts(runs)}
+	var err error
+	if v.Config, err = newConfigTable(runs); err != nil {
+		return err
+	}
+	var names []string
+	for i, r := range runs {
+		names = append(names, r.Name)
+		rv := runView{Run: r, Mark: markOf(i), Summary: summarize(r)}
+		if r.Results != nil {
+			rv.Classes = newClasses(r.Config, r.Results.Report)
+			if rv.Examples, err = exampleViews(r.Config, r.Results.Examples); err != nil {
+				return fmt.Errorf("%s: %w", r.Name, err)
+			}
+		}
+		v.Runs = append(v.Runs, rv)
+	}
+	v.Title = "Training report: " + strings.Join(names, ", ")
+	return page.Execute(w, v)
+}
+
+// summary is a run's row of the first table.
+type summary struct {
+	Step, Epoch, TrainLoss, Best, Tokens, Speed string
+	Notes                                       []string
+}
+
+// none stands where there is no number yet.
+const none = "–"
+
+func summarize(r Run) summary {
+	s := summary{Step: none, Epoch: none, TrainLoss: none, Best: none, Tokens: none, Speed: none}
+	m := r.Metrics
+	if n := len(m.Train); n > 0 {
+		last := m.Train[n-1]
+		s.Step, s.Epoch, s.TrainLoss = fmt.Sprint(last.Step), fmt.Sprintf("%.2f", last.Epoch), fmt.Sprintf("%.4f", last.Loss)
+		tokens := 0
+		var speeds []float64
+		for _, l := range m.Train {
+			tokens += l.Tokens
+			speeds = append(speeds, l.TokensPerS)
+		}
+		s.Tokens, s.Speed = short(float64(tokens)), short(median(speeds))
+	}
+	var best *sft.EvaluationReport
+	for i := range m.Validation {
+		if v := &m.Validation[i]; best == nil || v.Accuracy > best.Accuracy {
+			best = v
+		}
+	}
+	if best != nil {
+		s.Best = fmt.Sprintf("%.2f%% (step %d)", 100*best.Accuracy, best.Step)
+	} else {
+		s.Notes = append(s.Notes, "The validation split has not been measured yet.")
+	}
+	if m.Torn {
+		s.Notes = append(s.Notes, "The last line of metrics.jsonl is not complete and is left out: the run is still writing it, or was killed.")
+	}
+	if n := len(m.Skipped); n > 0 {
+		s.Notes = append(s.Notes, fmt.Sprintf("%d steps made no update, as their gradient overflowed float16.", n))
+	}
+	return s
+}

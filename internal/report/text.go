@@ -1,0 +1,145 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"image/color"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"sftseq/sft"
+	"sftseq/tokenizers"
+)
+
+// piece is a token's text, or that of several which are one character. What is left out
+// has no text.
+type piece struct {
+	Text    string
+	Style   template.CSS
+	Title   string
+	Space   bool // before it
+	LeftOut int  // tokens
+}
+
+const (
+	mostPieces = 1200 // tokens that are shown as text
+	around     = 40   // tokens shown on each side of one with a large weight, of a longer sequence
+	heaviest   = 10   // of these
+)
+
+// pieces is a sequence as text, shaded by the weights of the pooling and underlined where
+// it was sampled. Of a long one only what is near the largest weights is shown.
+func pieces(t tokenizers.Tokenizer, tokens []int32, e *sft.Explanation, s scale) (out []piece, part bool) {
+	separate := len(tokens) > 1 && t.Decode(tokens[:2]) != t.Decode(tokens[:1])+t.Decode(tokens[1:2])
+	sampled := sampledBy(e, len(tokens))
+	shown := shownTokens(e.Pooling)
+	for i := 0; i < len(tokens); {
+		if !shown[i] {
+			end := i
+			for end < len(tokens) && !shown[end] {
+				end++
+			}
+			out, part = append(out, piece{LeftOut: end - i}), true
+			i = end
+			continue
+		}
+		end := i + 1
+		for !separate && end < len(tokens) && end < i+utf8.UTFMax && !utf8.FullRuneInString(t.Decode(tokens[i:end])) {
+			end++
+		}
+		out = append(out, newPiece(visible(t.Decode(tokens[i:end])), i, end, e, s, sampled, separate && i > 0))
+		i = end
+	}
+	return out, part
+}
+
+func newPiece(text string, from, to int, e *sft.Explanation, s scale, sampled map[int][]mass, space bool) piece {
+	weight := slices.Max(e.Pooling[from:to])
+	title := fmt.Sprintf("position %d, pooling %.3g", from, weight)
+	line := 0.0
+	for at := from; at < to; at++ {
+		for _, m := range sampled[at] {
+			title += fmt.Sprintf("; layer %d sampled it, mass %.3g", m.layer+1, m.mass)
+			line = max(line, 0.3+0.7*m.share)
+		}
+	}
+	style := fmt.Sprintf("background:%s", shade(poolingColor, 0.75*s.of(weight)))
+	if line > 0 {
+		style += fmt.Sprintf(";border-bottom-color:%s", shade(sampledColor, line))
+	}
+	return piece{Text: text, Style: template.CSS(style), Title: title, Space: space}
+}
+
+// mass is what a layer gave a token that it sampled.
+type mass struct {
+	layer       int
+	mass, share float64
+}
+
+func sampledBy(e *sft.Explanation, n int) map[int][]mass {
+	out := make(map[int][]mass)
+	for layer := range e.Layers {
+		l := &e.Layers[layer]
+		for i, at := range l.Positions {
+			out[int(at)] = append(out[int(at)], mass{layer, float64(l.Mass[i]), share(l, i)})
+		}
+	}
+	return out
+}
+
+// shownTokens are all tokens, or those near the largest weights.
+func shownTokens(weights []float32) []bool {
+	shown := make([]bool, len(weights))
+	if len(weights) <= mostPieces {
+		for i := range shown {
+			shown[i] = true
+		}
+		return shown
+	}
+	order := make([]int, len(weights))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(weights[b], weights[a]) })
+	for n, found := 0, 0; n < len(order) && found < heaviest; n++ {
+		if shown[order[n]] { // near one that is larger
+			continue
+		}
+		found++
+		for i := max(0, order[n]-around); i < min(len(shown), order[n]+around); i++ {
+			shown[i] = true
+		}
+	}
+	return shown
+}
+
+// visible has every character seen: control characters as their pictures, bytes that are
+// no character by their number.
+func visible(text string) string {
+	var out strings.Builder
+	for i, r := range text {
+		switch {
+		case r == '\n':
+			out.WriteString("↵\n")
+		case r < 0x20:
+			out.WriteRune(0x2400 + r)
+		case r == utf8.RuneError && !strings.HasPrefix(text[i:], "\uFFFD"):
+			fmt.Fprintf(&out, "‹%02x›", text[i])
+		case !unicode.IsPrint(r) && r != ' ':
+			fmt.Fprintf(&out, "‹%x›", r)
+		default:
+			out.WriteRune(r)
+		}
+	}
+	return out.String()
+}
+
+// shade is a colour of some opacity.
+func shade(c color.RGBA, opacity float64) string {
+	return fmt.Sprintf("rgba(%d,%d,%d,%.2f)", c.R, c.G, c.B, opacity)
+}
+
+func hex(c color.RGBA) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
