@@ -181,7 +181,7 @@ func explainRows(c *cli.Context, scorer *sft.Scorer, path string, rows []uint32)
 }
 
 // exampleRule is what picker does, for the reader of a page.
-const exampleRule = "Nobody picked them: the classes take turns, in the order of their labels, and give in turn their first row that is answered right and their first that is answered wrong, then the second ones."
+const exampleRule = "The rows are chosen by a rule: the classes take turns, in the order of their labels, and each gives by turns the first of its rows that is answered right and the first that is answered wrong."
 
 // picker picks rows of an evaluation to be shown.
 type picker struct {

@@ -35,7 +35,7 @@ type chartLine struct {
 	mark
 	Name       string
 	Validation bool
-	Path       string
+	Path       string // of at least two points
 	Dots       []dot
 }
 
@@ -138,7 +138,9 @@ func (c *chart) draw(curves []curve, logarithmic bool) {
 				line.Dots = append(line.Dots, dot{x.at(float64(p.step)), y.at(p.value), fmt.Sprintf("%s, step %d: %s", l.name, p.step, short(p.value))})
 			}
 		}
-		line.Path = path(thin(l.points), x, y)
+		if len(l.points) > 1 {
+			line.Path = path(thin(l.points), x, y)
+		}
 		c.Lines = append(c.Lines, line)
 	}
 }

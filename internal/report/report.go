@@ -63,7 +63,9 @@ type view struct {
 	Charts  []chart
 	Config  configTable
 	Lengths []lengthChart
-	Rule    string
+	// Examples says that there are some, Rule how they were chosen.
+	Examples bool
+	Rule     string
 }
 
 // runView is a run with its colour and its own parts of the page.
@@ -91,6 +93,7 @@ func Write(w io.Writer, runs []Run, rule string) error {
 			if rv.Examples, err = exampleViews(r.Config, r.Results.Examples); err != nil {
 				return fmt.Errorf("%s: %w", r.Name, err)
 			}
+			v.Examples = v.Examples || len(rv.Examples) > 0
 		}
 		v.Runs = append(v.Runs, rv)
 	}

@@ -1,0 +1,158 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+)
+
+// browser is a Chromium without a window, which is told what to do through its DevTools
+// protocol: JSON messages with a zero byte behind each, over two pipes.
+type browser struct {
+	t       *testing.T
+	to      *os.File
+	from    *bufio.Reader
+	session string
+	id      int
+	events  []devToolsMessage
+}
+
+type devToolsMessage struct {
+	ID     int             `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  json.RawMessage `json:"error"`
+}
+
+// openBrowser starts Chromium with an empty page. It ends with the test.
+func openBrowser(t *testing.T) *browser {
+	t.Helper()
+	needCommands(t, "chromium")
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute) // the test's own ends before the browser is closed
+	cmd := exec.CommandContext(ctx, "chromium", "--headless", "--remote-debugging-pipe", "--user-data-dir="+t.TempDir(), "--window-size=1200,900",
+		"--no-sandbox", // which root has not
+		"--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking", "about:blank")
+	cmd.WaitDelay = 10 * time.Second
+	theirIn, to, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, theirOut, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd.ExtraFiles = []*os.File{theirIn, theirOut} // its descriptors 3 and 4
+	err = cmd.Start()
+	theirIn.Close()
+	theirOut.Close()
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &browser{t: t, to: to, from: bufio.NewReader(from)}
+	t.Cleanup(func() {
+		b.session = ""
+		b.call("Browser.close", nil, nil)
+		to.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("chromium: %v", err)
+		}
+		from.Close()
+		cancel()
+	})
+	var target struct{ TargetID string }
+	b.call("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
+	var session struct{ SessionID string }
+	b.call("Target.attachToTarget", map[string]any{"targetId": target.TargetID, "flatten": true}, &session)
+	b.session = session.SessionID
+	for _, domain := range []string{"Page", "Runtime", "Log", "Network"} {
+		b.call(domain+".enable", nil, nil)
+	}
+	return b
+}
+
+// read returns the next message.
+func (b *browser) read() (m devToolsMessage) {
+	b.t.Helper()
+	text, err := b.from.ReadBytes(0)
+	if err == nil {
+		err = json.Unmarshal(text[:len(text)-1], &m)
+	}
+	if err != nil {
+		b.t.Fatalf("chromium: %v", err)
+	}
+	return m
+}
+
+// call has a method run and keeps the events that come before its result.
+func (b *browser) call(method string, params, result any) {
+	b.t.Helper()
+	b.id++
+	message := map[string]any{"id": b.id, "method": method}
+	if b.session != "" {
+		message["sessionId"] = b.session
+	}
+	if params != nil {
+		message["params"] = params
+	}
+	text, err := json.Marshal(message)
+	if err == nil {
+		_, err = b.to.Write(append(text, 0))
+	}
+	if err != nil {
+		b.t.Fatalf("chromium: %s: %v", method, err)
+	}
+	for {
+		m := b.read()
+		if m.ID != b.id {
+			b.events = append(b.events, m)
+			continue
+		}
+		if m.Error != nil {
+			b.t.Fatalf("chromium: %s: %s", method, m.Error)
+		}
+		if result != nil {
+			if err := json.Unmarshal(m.Result, result); err != nil {
+				b.t.Fatalf("chromium: %s: %v", method, err)
+			}
+		}
+		return
+	}
+}
+
+// open loads a page and returns what happened until all of it was there.
+func (b *browser) open(url string) []devToolsMessage {
+	b.t.Helper()
+	b.events = nil
+	b.call("Page.navigate", map[string]any{"url": url}, nil)
+	for i := 0; ; i++ {
+		if i == len(b.events) {
+			b.events = append(b.events, b.read())
+		}
+		if b.events[i].Method == "Page.loadEventFired" {
+			break
+		}
+	}
+	b.call("Runtime.evaluate", map[string]any{"expression": "0"}, nil) // what was under way is told before its result
+	return b.events
+}
+
+// evaluate computes an expression in the page.
+func (b *browser) evaluate(expression string, value any) {
+	b.t.Helper()
+	var result struct {
+		Result           struct{ Value json.RawMessage }
+		ExceptionDetails json.RawMessage
+	}
+	b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &result)
+	if result.ExceptionDetails != nil {
+		b.t.Fatalf("%s: %s", expression, result.ExceptionDetails)
+	}
+	if err := json.Unmarshal(result.Result.Value, value); err != nil {
+		b.t.Fatalf("%s: %v", expression, err)
+	}
+}

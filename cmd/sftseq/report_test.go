@@ -1,0 +1,206 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sftseq/internal/metrics"
+	"sftseq/seq"
+)
+
+// listopsRun trains for a moment on a data set that it makes.
+func listopsRun(t *testing.T, flags ...string) (run, data string) {
+	t.Helper()
+	data, run = generated(t), filepath.Join(t.TempDir(), "run")
+	smallRun(t, data, run, append([]string{"--steps", "20"}, flags...)...)
+	return run, data
+}
+
+// TestReportInBrowser opens the pages of runs in a browser: nothing is asked for that is
+// not in the page, nothing goes wrong, and every picture is drawn.
+func TestReportInBrowser(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a browser has nothing of ours that is concurrent")
+	}
+	b := openBrowser(t)
+	one, data := listopsRun(t)
+	other := filepath.Join(t.TempDir(), "other")
+	smallRun(t, data, other, "--steps", "30", "--seed", "6")
+	page := filepath.Join(t.TempDir(), "page.html")
+	succeed(t, "", "report", "--out", page, "--examples", "4", one, other)
+	checkPage(t, b, page, 0, 5+2+1+8) // charts, legend, lengths, examples
+
+	data = filepath.Join(t.TempDir(), "pathfinder")
+	mustRunData(t, "generate", "pathfinder", "--out", data, "--train", "8", "--val", "2", "--test", "4")
+	run := filepath.Join(t.TempDir(), "pictures")
+	if status, _, errs := program(strings.NewReader(""), "train", "pathfinder", "--data", data, "--out", run, "--steps", "3", "--batch", "4",
+		"--hidden", "16", "--layers", "2", "--k", "32", "--eval-every", "2", "--log-every", "1"); status != 0 {
+		t.Fatalf("train: %s", errs)
+	}
+	succeed(t, "", "report", "--out", page, "--examples", "3", run)
+	checkPage(t, b, page, 3*4, 5+1) // the picture, two layers and the pooling of each
+}
+
+// checkPage opens a page that has some images and drawings.
+func checkPage(t *testing.T, b *browser, page string, images, drawings int) {
+	t.Helper()
+	address := (&url.URL{Scheme: "file", Path: page}).String()
+	for _, e := range b.open(address) {
+		switch e.Method {
+		case "Network.requestWillBeSent":
+			var asked struct{ Request struct{ URL string } }
+			if err := json.Unmarshal(e.Params, &asked); err != nil {
+				t.Fatal(err)
+			}
+			if u := asked.Request.URL; u != address && !strings.HasPrefix(u, "data:") {
+				t.Errorf("the page asks for %s", u)
+			}
+		case "Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded", "Network.loadingFailed":
+			t.Errorf("%s: %s", e.Method, e.Params)
+		}
+	}
+	var found struct {
+		Title            string
+		Images, Drawings int
+		Empty            []string
+		Width, Room      int
+	}
+	b.evaluate(`(() => {
+		const all = s => [...document.querySelectorAll(s)];
+		const area = e => { const r = e.getBoundingClientRect(); return r.width + r.height; };
+		const empty = all('img').filter(e => !e.complete || !e.naturalWidth || !area(e))
+			.concat(all('svg').filter(e => !area(e) || !e.querySelector('path')))
+			.concat(all('svg path, svg circle, svg rect, svg text').filter(e => !area(e)));
+		return {Title: document.title, Images: all('img').length, Drawings: all('svg').length, Empty: empty.map(e => e.outerHTML.slice(0, 200)),
+			Width: document.documentElement.scrollWidth, Room: window.innerWidth};
+	})()`, &found)
+	if found.Images != images || found.Drawings != drawings || !strings.HasPrefix(found.Title, "Training report: ") {
+		t.Errorf("%q has %d images and %d drawings, want %d and %d", found.Title, found.Images, found.Drawings, images, drawings)
+	}
+	for _, e := range found.Empty {
+		t.Errorf("not drawn: %s", e)
+	}
+	if found.Width > found.Room {
+		t.Errorf("the page is %d pixels wide, the window %d", found.Width, found.Room)
+	}
+}
+
+// TestReport compares the page with eval, and says what it lacks.
+func TestReport(t *testing.T) {
+	run, data := listopsRun(t)
+	page := filepath.Join(t.TempDir(), "page.html")
+	show := func(args ...string) string {
+		t.Helper()
+		succeed(t, "", append([]string{"report", "--out", page}, args...)...)
+		return readText(t, page)
+	}
+	var r metrics.Report
+	if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", run, "--data", data, "--json")), &r); err != nil {
+		t.Fatal(err)
+	}
+	has := func(text string, wants ...string) {
+		t.Helper()
+		for _, want := range wants {
+			if !strings.Contains(text, want) {
+				t.Errorf("the page lacks %q", want)
+			}
+		}
+	}
+	own := show(run)
+	has(own, fmt.Sprintf(">%.2f%%<", 100*r.Accuracy), fmt.Sprintf(">%.4f<", r.MacroF1), data+", split test", "Examples", "learning_rate")
+	if strings.Count(own, `class="example"`) != 6 {
+		t.Errorf("%d examples", strings.Count(own, `class="example"`))
+	}
+	if again := show(run); again != own {
+		t.Error("the same run has another page")
+	}
+	if none := show("--examples", "0", run); strings.Contains(none, "Examples") {
+		t.Error("examples that nobody wants")
+	}
+	has(show("--split", "val", run), "split val")
+	has(show("--data", filepath.Join(data, "train.arrow"), run), "train.arrow")
+	has(show("--data", generatedWithSeed(t, 9), run), "not the data that the run was trained on")
+	// A run that is still under way, and one whose data is gone.
+	metricsPath := filepath.Join(run, "metrics.jsonl")
+	lines := readText(t, metricsPath)
+	writeText(t, metricsPath, lines+`{"kind":"train","st`)
+	has(show(run), "The last line of metrics.jsonl is not complete")
+	if err := os.Rename(data, data+"-gone"); err != nil {
+		t.Fatal(err)
+	}
+	has(show(run), "No confusion matrix", "is not in "+data, "--data names it", "Curves")
+	if err := os.Rename(generatedWithSeed(t, 9), data); err != nil {
+		t.Fatal(err)
+	}
+	has(show(run), "is no longer the data")
+	if err := os.Remove(filepath.Join(run, "model.safetensors")); err != nil {
+		t.Fatal(err)
+	}
+	has(show(run), "has no model yet")
+	// What is wrong leaves the page as it was.
+	before := readText(t, page)
+	writeText(t, metricsPath, strings.Replace(lines, `"loss"`, `"lost"`, 1))
+	refuse(t, exitError, metricsPath+`:1: a line of kind train without the key "loss"`, "", "report", "--out", page, run)
+	refuse(t, exitUsage, "no run directory", "", "report", "--out", page)
+	refuse(t, exitUsage, "flags come before", "", "report", run, "--out", page)
+	refuse(t, exitUsage, "--examples -1", "", "report", "--examples", "-1", run)
+	refuse(t, exitUsage, "read twice", "", "report", "--data", "-", run)
+	refuse(t, exitError, "config.json", "", "report", "--out", page, t.TempDir())
+	if readText(t, page) != before {
+		t.Error("a failure changed the page")
+	}
+}
+
+// generatedWithSeed is another data set of the same kind.
+func generatedWithSeed(t *testing.T, seed int) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "set")
+	mustRunData(t, "generate", "listops", "--out", dir, "--train", "40", "--val", "20", "--test", "10", "--seed", fmt.Sprint(seed), "--min-length", "5", "--max-length", "40")
+	return dir
+}
+
+// TestRunNames are short where they differ.
+func TestRunNames(t *testing.T) {
+	for _, c := range []struct{ dirs, want []string }{
+		{[]string{"runs/a/", "runs/b"}, []string{"a", "b"}},
+		{[]string{"x/seed-1", "y/seed-1"}, []string{"x/seed-1", "y/seed-1"}},
+	} {
+		if got := runNames(c.dirs); fmt.Sprint(got) != fmt.Sprint(c.want) {
+			t.Errorf("%q: %q", c.dirs, got)
+		}
+	}
+	if here := runNames([]string{"."}); here[0] != "sftseq" {
+		t.Errorf("this directory is called %q", here)
+	}
+}
+
+// TestPicker takes classes and outcomes by turns, and what there is where one is missing.
+func TestPicker(t *testing.T) {
+	p := newPicker(3, 5)
+	row := uint32(0)
+	see := func(label, answer int) {
+		logits := make([]float32, 3)
+		logits[answer] = 1
+		x := exampleOf(row, label)
+		p.see(&x, logits)
+		row++
+	}
+	see(0, 0) // row 0
+	see(0, 0)
+	see(1, 1)
+	see(1, 0) // 3
+	see(0, 2)
+	see(2, 0) // 5
+	if got := fmt.Sprint(p.rows()); got != "[0 3 5 4 2]" {
+		t.Errorf("%s", got)
+	}
+}
+
+func exampleOf(row uint32, label int) seq.Example {
+	return seq.Example{Index: row, A: []int32{1}, Label: int32(label)}
+}

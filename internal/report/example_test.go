@@ -1,0 +1,168 @@
+package report
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"image/png"
+	"strings"
+	"testing"
+
+	"sftseq/sft"
+	"sftseq/tokenizers"
+)
+
+// explanation gives each of n tokens the same weight, and one of them more.
+func explanation(n, heavy int) *sft.Explanation {
+	e := &sft.Explanation{Pooling: make([]float32, n)}
+	for i := range e.Pooling {
+		e.Pooling[i] = 1
+	}
+	e.Pooling[heavy] = 3
+	e.Layers = []sft.LayerExplanation{{Positions: []int32{0, int32(n - 1)}, Weights: []float32{1, 1}, Mass: []float32{0.5, 0.1}}}
+	return e
+}
+
+func tokenizer(t *testing.T, spec string) tokenizers.Tokenizer {
+	t.Helper()
+	out, err := tokenizers.New(json.RawMessage(spec))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// texts are the pieces of a text, ‖ between them.
+func texts(t *testing.T, spec, text string) string {
+	t.Helper()
+	k := tokenizer(t, spec)
+	tokens, err := k.Encode(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := newSequenceView(k, tokens, explanation(len(tokens), 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out []string
+	for _, p := range v.Text {
+		word := p.Text
+		if p.Space {
+			word = " " + word
+		}
+		out = append(out, word)
+	}
+	return strings.Join(out, "‖")
+}
+
+// TestPieces: tokens are joined where several are a character, and apart where they are
+// words.
+func TestPieces(t *testing.T) {
+	for _, c := range []struct{ spec, text, want string }{
+		{`{"type":"byte"}`, "aé€\n\x01\xff", "a‖é‖€‖↵\n‖\u2401‖‹ff›"},
+		{`{"type":"byte"}`, "x\xe2\x82", "x‖‹e2›‹82›"},
+		{`{"type":"listops"}`, "[MAX 2 9 ]", "[MAX‖ 2‖ 9‖ ]"},
+		{`{"type":"dna"}`, "ACGT", "A‖C‖G‖T"},
+	} {
+		if got := texts(t, c.spec, c.text); got != c.want {
+			t.Errorf("%s %q: %q, want %q", c.spec, c.text, got, c.want)
+		}
+	}
+}
+
+// TestLongText shows what is near the largest weights and counts the rest.
+func TestLongText(t *testing.T) {
+	const n = 100_000
+	k := tokenizer(t, `{"type":"byte"}`)
+	tokens := make([]int32, n)
+	for i := range tokens {
+		tokens[i] = 'a' + 1
+	}
+	tokens[50_000] = 'X' + 1
+	v, err := newSequenceView(k, tokens, explanation(n, 50_000))
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, out, found := 0, 0, false
+	for _, p := range v.Text {
+		shown, out = shown+len(p.Text), out+p.LeftOut
+		found = found || p.Text == "X" && strings.Contains(p.Title, "position 50000, pooling 3") && strings.Contains(string(p.Style), "0.75")
+	}
+	if shown+out != n || shown > heaviest*2*around || !found || !v.Part {
+		t.Errorf("%d shown, %d left out, found %v, part %v", shown, out, found, v.Part)
+	}
+	if size := len(v.Strip.Rows[1].Area); size > 20*mostBins {
+		t.Errorf("%d bytes of a strip", size)
+	}
+}
+
+// TestPicture reads the pixels back.
+func TestPicture(t *testing.T) {
+	tokens := make([]int32, 32*32)
+	for i := range tokens {
+		tokens[i] = int32(i % 256)
+	}
+	v, err := newSequenceView(tokenizers.Pixel{}, tokens, explanation(len(tokens), 77))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v.Picture == nil || v.Strip != nil || v.Text != nil || len(v.Picture.Panels) != 3 {
+		t.Fatalf("%+v", v)
+	}
+	colorAt := func(panel, token int) (r, g, b uint32) {
+		text, found := strings.CutPrefix(string(v.Picture.Panels[panel].Image), "data:image/png;base64,")
+		data, err := base64.StdEncoding.DecodeString(text)
+		if err != nil || !found {
+			t.Fatal(err)
+		}
+		img, err := png.Decode(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, g, b, _ = img.At(token%32, token/32).RGBA()
+		return r >> 8, g >> 8, b >> 8
+	}
+	if r, g, b := colorAt(0, 77); r != 77 || g != 77 || b != 77 {
+		t.Errorf("the picture's pixel 77 is %d %d %d", r, g, b)
+	}
+	if r, _, b := colorAt(1, 0); r != uint32(sampledColor.R) || b != uint32(sampledColor.B) { // the largest mass
+		t.Errorf("pixel 0, which was sampled, has red %d, blue %d", r, b)
+	}
+	if r, _, b := colorAt(1, 1); r != b {
+		t.Errorf("pixel 1, which was not sampled, has red %d, blue %d", r, b)
+	}
+	if r, g, b := colorAt(2, 77); r != uint32(poolingColor.R) || g != uint32(poolingColor.G) || b != uint32(poolingColor.B) {
+		t.Errorf("the heaviest pixel is %d %d %d", r, g, b)
+	}
+	// A row of pixels that is no square, and sound, are drawn as levels.
+	for _, k := range []tokenizers.Tokenizer{tokenizers.Pixel{}, tokenizers.MuLaw{}} {
+		v, err := newSequenceView(k, tokens[:1000], explanation(1000, 1))
+		if err != nil || v.Picture != nil || v.Text != nil || v.Strip.Rows[0].Name != "tokens" {
+			t.Errorf("%s: %+v, %v", k.Type(), v, err)
+		}
+	}
+}
+
+// TestShortSequences have a strip, too.
+func TestShortSequences(t *testing.T) {
+	for n := 1; n < 4; n++ {
+		s := newStrip(make([]int32, n), explanation(n, 0), true)
+		for _, r := range s.Rows {
+			for _, text := range append([]string{r.Area}, ticksText(r)...) {
+				if strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
+					t.Errorf("%d tokens, %s: %s", n, r.Name, text)
+				}
+			}
+		}
+		if len(s.X) == 0 {
+			t.Errorf("%d tokens: no ticks", n)
+		}
+	}
+}
+
+func ticksText(r stripRow) (out []string) {
+	for _, t := range r.Ticks {
+		out = append(out, t.Path)
+	}
+	return out
+}

@@ -1,0 +1,170 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"sftseq/internal/metrics"
+	"sftseq/sft"
+)
+
+// hostile is text that would be markup if it were not escaped.
+const hostile = `<script>alert('"&</script><img src=http://x/y>`
+
+// testRun is a run of bytes whose every text is hostile.
+func testRun(t *testing.T, name string, hidden int) Run {
+	t.Helper()
+	c := &sft.Config{ModelType: "sft", Task: sft.Classification, VocabSize: 257, NumLabels: 2, HiddenSize: hidden, NumLayers: 1,
+		LabelNames: []string{hostile, "plain"}, Tokenizer: json.RawMessage(`{"type":"byte"}`)}
+	extra, err := json.Marshal(map[string]any{"command": hostile, "settings": map[string]any{"batch": 8}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.Extra = extra
+	m := &sft.Metrics{Torn: true, Validation: []sft.EvaluationReport{{Step: 20, Loss: 0.8, Accuracy: 0.4}, {Step: 40, Loss: 0.7, Accuracy: 0.5}}}
+	for step := 10; step <= 40; step += 10 {
+		m.Train = append(m.Train, sft.StepReport{Step: step, Loss: 1 / float64(step), Accuracy: 0.5, LearningRate: 1e-3, GradNorm: 1, Tokens: 100, TokensPerS: 5000})
+	}
+	tally := metrics.NewTally(2)
+	for i := range 10 {
+		if err := tally.Add(i%2, []float32{float32(i), 3}, 10+i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tokens := make([]int32, len(hostile))
+	pooling := make([]float32, len(tokens))
+	for i := range tokens {
+		tokens[i], pooling[i] = int32(hostile[i])+1, 1/float32(len(tokens))
+	}
+	pooling[3] *= 2
+	e := sft.Explanation{Pooling: pooling, Layers: []sft.LayerExplanation{{Positions: []int32{1, 3}, Weights: []float32{1, 1}, Mass: []float32{0.25, 0.75}}}}
+	return Run{Name: name, Config: c, Metrics: m, Results: &Results{Data: hostile, Note: hostile, Report: tally.Report(),
+		Examples: []Example{{Row: 7, Label: 1, Tokens: [][]int32{tokens}, Output: sft.Output{Logits: []float32{2, 1}, Explanations: []sft.Explanation{e}}}}}}
+}
+
+func write(t *testing.T, runs ...Run) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := Write(&out, runs, "By rule."); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// elements calls f with every element of a page, and returns its text.
+func elements(t *testing.T, page string, f func(n *html.Node)) (text string) {
+	t.Helper()
+	root, err := html.Parse(strings.NewReader(page))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for n := range root.Descendants() {
+		if n.Type == html.ElementNode {
+			f(n)
+		} else if n.Type == html.TextNode {
+			text += n.Data
+		}
+	}
+	return text
+}
+
+// TestNothingFromOutside: text of a run is text, and the page names nothing but itself.
+func TestNothingFromOutside(t *testing.T) {
+	r := testRun(t, hostile, 16)
+	page := write(t, r, Run{Name: "second", Config: r.Config, Metrics: &sft.Metrics{}, Missing: hostile})
+	text := elements(t, page, func(n *html.Node) {
+		if n.Data == "script" || n.Data == "iframe" || n.Data == "object" {
+			t.Errorf("an element %s", n.Data)
+		}
+		for _, a := range n.Attr {
+			if (a.Key == "src" || a.Key == "href" || a.Key == "srcset" || a.Key == "action") && !strings.HasPrefix(a.Val, "data:") {
+				t.Errorf("%s %s=%q", n.Data, a.Key, a.Val)
+			}
+			if strings.HasPrefix(a.Key, "on") || strings.Contains(a.Val, "ZgotmplZ") {
+				t.Errorf("%s %s=%q", n.Data, a.Key, a.Val)
+			}
+		}
+	})
+	// The title, the tables, the command, the labels, the data, both notes.
+	if n := strings.Count(text, hostile); n < 12 {
+		t.Errorf("the text is there %d times", n)
+	}
+	if !strings.Contains(text, "metrics.jsonl is not complete") || !strings.Contains(text, "no examples: "+hostile) {
+		t.Error("the page does not say what is missing")
+	}
+	// Each byte of the example is a span of its own; side by side they are the text.
+	if i := strings.Index(page, `<div class="text mono">`); i < 0 || elements(t, page[i:i+strings.Index(page[i:], "</div>")], func(*html.Node) {}) != hostile {
+		t.Error("the example's text differs")
+	}
+}
+
+// TestOverlay: runs share charts, each in its colour, and differences are marked.
+func TestOverlay(t *testing.T) {
+	page := write(t, testRun(t, "one", 16), testRun(t, "two", 32), testRun(t, "three", 16))
+	charts, legend := 0, map[string]bool{}
+	lines := map[string]int{} // by colour, in a loss chart
+	var marked []string
+	elements(t, page, func(n *html.Node) {
+		attribute := map[string]string{}
+		for _, a := range n.Attr {
+			attribute[a.Key] = a.Val
+		}
+		if attribute["aria-label"] == "Loss over steps" {
+			charts++
+			for c := range n.Descendants() {
+				for _, a := range c.Attr {
+					if a.Key == "stroke" {
+						lines[a.Val]++
+					}
+				}
+			}
+		}
+		if label, ok := strings.CutPrefix(attribute["aria-label"], "colour of "); ok {
+			legend[label] = true
+		}
+		if attribute["class"] == "differs" {
+			marked = append(marked, n.FirstChild.FirstChild.Data)
+		}
+	})
+	if charts != 1 || len(legend) != 3 || len(lines) != 3 {
+		t.Errorf("%d charts, legend %v, lines %v", charts, legend, lines)
+	}
+	for color, n := range lines {
+		if n != 2 { // of training and of validation
+			t.Errorf("%d lines of %s", n, color)
+		}
+	}
+	if fmt.Sprint(marked) != "[≠ hidden_size]" {
+		t.Errorf("marked as different: %q", marked)
+	}
+}
+
+// TestBeginning: a run without a line of metrics has a page.
+func TestBeginning(t *testing.T) {
+	r := testRun(t, "new", 16)
+	text := elements(t, write(t, Run{Name: "new", Config: r.Config, Metrics: &sft.Metrics{}, Missing: "none"}), func(*html.Node) {})
+	if !strings.Contains(text, "no line of training or validation yet") {
+		t.Error("the page does not say that there is nothing to draw")
+	}
+}
+
+// TestManyClasses lists the most frequent mistakes in place of a matrix.
+func TestManyClasses(t *testing.T) {
+	tally := metrics.NewTally(30)
+	for i := range 60 {
+		logits := make([]float32, 30)
+		logits[min(i%30, 20)] = 1 // the classes from 21 on are mistaken for 20
+		if err := tally.Add(i%30, logits, 5); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := newClasses(&sft.Config{NumLabels: 30}, tally.Report())
+	if c.Rows != nil || len(c.Mistakes) != 9 || c.Mistakes[0] != (mistake{"21", "20", 2}) {
+		t.Errorf("%d rows, mistakes %v", len(c.Rows), c.Mistakes)
+	}
+}
