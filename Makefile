@@ -57,10 +57,10 @@ cover:
 
 # Debian's PyTorch checks docs/python.md; Mesa's processor driver runs the Vulkan
 # device, watched by the validation layer; the compilers check the shaders; jq and
-# Node.js, wherever it is from, run the clients in examples/. Without apt all that is
-# left to the user.
-PACKAGES := mesa-vulkan-drivers libvulkan1 vulkan-validationlayers glslang-tools spirv-tools
-COMMANDS := jq:jq node:nodejs npm:npm
+# Node.js, wherever it is from, run the clients in examples/; Chromium opens reports,
+# whose text needs a font. Without apt all that is left to the user.
+PACKAGES := mesa-vulkan-drivers libvulkan1 vulkan-validationlayers glslang-tools spirv-tools fonts-dejavu-core
+COMMANDS := jq:jq node:nodejs npm:npm chromium:chromium
 NODE_CLIENT := examples/node
 SHADER_TOOLS := .tools
 deps:
