@@ -47,7 +47,7 @@ func addResults(c *cli.Context, r *report.Run, dir string) error {
 	if err != nil {
 		return err
 	}
-	r.Results, err = measure(c, m, in)
+	r.Results, err = measure(c, m, in, dir)
 	return err
 }
 
@@ -120,15 +120,15 @@ func provenanceOf(config *sft.Config) (p provenance) {
 	return p
 }
 
-// measure evaluates a model as eval does, and explains the rows that are picked.
-func measure(c *cli.Context, m *sft.Model, in *reportRows) (*report.Results, error) {
+// measure evaluates the model of a run as eval does, and explains the rows that are picked.
+func measure(c *cli.Context, m *sft.Model, in *reportRows, dir string) (*report.Results, error) {
 	reader, err := seq.Open(in.path)
 	if err != nil {
 		return nil, err
 	}
 	defer reader.Close()
 	if err := fits(m.Config, reader.Spec()); err != nil {
-		return nil, fmt.Errorf("%s does not fit the model: %w", in.path, err)
+		return nil, fmt.Errorf("%s does not fit the model %s: %w", in.path, dir, err)
 	}
 	scorer, release, err := openScorer(c, m)
 	if err != nil {

@@ -52,6 +52,7 @@ var style string
 var page = template.Must(template.New("page").Funcs(template.FuncMap{
 	"percent": func(v float64) string { return fmt.Sprintf("%.2f%%", 100*v) },
 	"number":  short,
+	"value":   func(v *float64) string { return fmt.Sprintf("%.4f", *v) },
 }).Parse(pageText))
 
 // view is what the template reads.

@@ -90,6 +90,9 @@ func TestNothingFromOutside(t *testing.T) {
 			}
 		}
 	})
+	if i := strings.Index(page, "%!"); i >= 0 {
+		t.Errorf("the page has %.60s", page[i:])
+	}
 	// The title, the tables, the command, the labels, the data, both notes.
 	if n := strings.Count(text, hostile); n < 12 {
 		t.Errorf("the text is there %d times", n)
