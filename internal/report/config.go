@@ -93,7 +93,7 @@ type entry struct{ key, value string }
 func flatten(prefix string, text []byte, out []entry) ([]entry, error) {
 	if !bytes.HasPrefix(bytes.TrimSpace(text), []byte("{")) {
 		var word string
-		if json.Unmarshal(text, &word) != nil {
+		if json.Unmarshal(text, &word) != nil || word == "" { // null and "" as they are
 			var compact bytes.Buffer
 			if err := json.Compact(&compact, text); err != nil {
 				return nil, err

@@ -171,3 +171,30 @@ func TestManyClasses(t *testing.T) {
 		t.Errorf("%d rows, mistakes %v", len(c.Rows), c.Mistakes)
 	}
 }
+
+// TestConfigTable: keys of either run are there, in their order, and values as they are.
+func TestConfigTable(t *testing.T) {
+	config := func(text string) *sft.Config { return &sft.Config{Extra: json.RawMessage(text)} }
+	table, err := newConfigTable([]Run{
+		{Config: config(`{"b":"","a":null,"settings":{"rate":0.001,"stages":[{"steps":2},3]},"long":"` + strings.Repeat("ä", 500) + `"}`)},
+		{Config: config(`{"b":"","settings":{"rate":0.001,"stages":[{"steps":2},4],"new":"x"}}`)}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := ""
+	for _, i := range []int{0, 2} {
+		for _, r := range table.Groups[i].Rows {
+			got += fmt.Sprintf("%s %v %q\n", r.Key, r.Differs, r.Cells)
+		}
+	}
+	want := `rate false ["0.001" "0.001"]
+stages true ["[{\"steps\":2},3]" "[{\"steps\":2},4]"]
+new true ["" "x"]
+b false ["\"\"" "\"\""]
+a true ["null" ""]
+long true ["` + strings.Repeat("ä", mostText) + `… (500 characters)" ""]
+`
+	if got != want || table.Differ != 4 {
+		t.Errorf("%d differ:\n%swant\n%s", table.Differ, got, want)
+	}
+}
