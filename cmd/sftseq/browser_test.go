@@ -33,8 +33,12 @@ type devToolsMessage struct {
 func openBrowser(t *testing.T) *browser {
 	t.Helper()
 	needCommands(t, "chromium")
+	profile, err := os.MkdirTemp("", "chromium")
+	if err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute) // the test's own ends before the browser is closed
-	cmd := exec.CommandContext(ctx, "chromium", "--headless", "--remote-debugging-pipe", "--user-data-dir="+t.TempDir(), "--window-size=1200,900",
+	cmd := exec.CommandContext(ctx, "chromium", "--headless", "--remote-debugging-pipe", "--user-data-dir="+profile, "--window-size=1200,900",
 		"--no-sandbox", // which root has not
 		"--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking", "about:blank")
 	cmd.WaitDelay = 10 * time.Second
@@ -63,6 +67,7 @@ func openBrowser(t *testing.T) *browser {
 		}
 		from.Close()
 		cancel()
+		_ = os.RemoveAll(profile) // which its last helpers may still be writing to
 	})
 	var target struct{ TargetID string }
 	b.call("Target.createTarget", map[string]any{"url": "about:blank"}, &target)

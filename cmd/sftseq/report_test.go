@@ -27,23 +27,26 @@ func TestReportInBrowser(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a browser has nothing of ours that is concurrent")
 	}
-	b := openBrowser(t)
+	needCommands(t, "chromium")
 	one, data := listopsRun(t)
 	other := filepath.Join(t.TempDir(), "other")
 	smallRun(t, data, other, "--steps", "30", "--seed", "6")
-	page := filepath.Join(t.TempDir(), "page.html")
-	succeed(t, "", "report", "--out", page, "--examples", "4", one, other)
-	checkPage(t, b, page, 0, 5+2+1+8) // charts, legend, lengths, examples
+	curves := filepath.Join(t.TempDir(), "curves.html")
+	succeed(t, "", "report", "--out", curves, "--examples", "4", one, other)
 
 	data = filepath.Join(t.TempDir(), "pathfinder")
 	mustRunData(t, "generate", "pathfinder", "--out", data, "--train", "8", "--val", "2", "--test", "4")
-	run := filepath.Join(t.TempDir(), "pictures")
+	run := filepath.Join(t.TempDir(), "run")
 	if status, _, errs := program(strings.NewReader(""), "train", "pathfinder", "--data", data, "--out", run, "--steps", "3", "--batch", "4",
 		"--hidden", "16", "--layers", "2", "--k", "32", "--eval-every", "2", "--log-every", "1"); status != 0 {
 		t.Fatalf("train: %s", errs)
 	}
-	succeed(t, "", "report", "--out", page, "--examples", "3", run)
-	checkPage(t, b, page, 3*4, 5+1) // the picture, two layers and the pooling of each
+	pictures := filepath.Join(t.TempDir(), "pictures.html")
+	succeed(t, "", "report", "--out", pictures, "--examples", "3", run)
+
+	b := openBrowser(t)
+	checkPage(t, b, curves, 0, 5+2+1+8) // charts, legend, lengths, examples
+	checkPage(t, b, pictures, 3*4, 5+1) // the picture, two layers and the pooling of each
 }
 
 // checkPage opens a page that has some images and drawings.
