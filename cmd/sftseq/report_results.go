@@ -136,7 +136,7 @@ func measure(c *cli.Context, m *sft.Model, in *reportRows, dir string) (*report.
 	}
 	defer release()
 	pick := newPicker(m.Config.NumLabels, c.Int("examples"))
-	e := &evaluation{name: in.path, scorer: scorer, tally: metrics.NewTally(m.Config.NumLabels), seen: pick.see}
+	e := &evaluation{name: in.path, scorer: scorer, score: scorer.Examples, tally: metrics.NewTally(m.Config.NumLabels), seen: pick.see}
 	p := newProgress(in.rows, "evaluating", "rows")
 	err = e.run(c.Context, reader, p)
 	p.Finish()
