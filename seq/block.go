@@ -55,6 +55,9 @@ func newBatch(columns int) *batch {
 	b.tokens = b.tokens[:columns]
 	for i := range b.tokens {
 		l := &b.tokens[i]
+		if l.values == nil {
+			l.values = make([]byte, 0, batchBytes+batchBytes/4)
+		}
 		l.offsets, l.values = append(l.offsets[:0], 0), l.values[:0]
 	}
 	b.labels, b.unlabeled, b.size = b.labels[:0], 0, 0

@@ -35,9 +35,10 @@ func (c *converter) learnFile(ctx context.Context, learner tokenizers.Learner, p
 		return err
 	}
 	defer t.Close()
+	var row table.Row
 	var buf []byte
 	for ctx.Err() == nil {
-		row, err := t.Next()
+		err := t.Next(&row)
 		if err == io.EOF {
 			return nil
 		}
@@ -47,8 +48,8 @@ func (c *converter) learnFile(ctx context.Context, learner tokenizers.Learner, p
 		if row.Err != nil {
 			continue
 		}
-		if split, why := c.split(row, &buf); why == nil && split == "train" {
-			for _, v := range c.texts(row) {
+		if split, why := c.split(&row, &buf); why == nil && split == "train" {
+			for _, v := range c.texts(&row) {
 				learner.Add(v.Text)
 			}
 		}

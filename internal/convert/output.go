@@ -14,7 +14,7 @@ import (
 // headBytes is how much is kept before the files are begun, at whose beginning the
 // names of the labels are: most often all have been seen by then. If others come later
 // the files are copied in the end.
-const headBytes = 32 << 20
+const headBytes = 16 << 20
 
 // output writes a data set while rows come.
 type output struct {

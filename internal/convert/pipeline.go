@@ -20,9 +20,12 @@ const (
 
 // chunk is rows on their way: done has what they have become.
 type chunk struct {
-	rows []*table.Row
+	rows *[]table.Row
 	done chan *converted
 }
+
+// rowsPool has rows whose memory is used again.
+var rowsPool = sync.Pool{New: func() any { return new([]table.Row) }}
 
 // converted is what a chunk's rows have become.
 type converted struct {
@@ -67,7 +70,8 @@ func (c *converter) convertAll(ctx context.Context, write func(*converted) error
 		group.Go(func() {
 			w := worker{converter: c, known: map[string]int32{}}
 			for j := range jobs {
-				j.done <- w.convert(j.rows)
+				j.done <- w.convert(*j.rows)
+				rowsPool.Put(j.rows)
 			}
 		})
 	}
@@ -84,11 +88,11 @@ func (c *converter) convertAll(ctx context.Context, write func(*converted) error
 
 // read hands out the rows of all files in chunks.
 func (c *converter) read(ctx context.Context, chunks, jobs chan<- chunk) error {
-	var rows []*table.Row
-	size := 0
+	rows, n, size := rowsPool.Get().(*[]table.Row), 0, 0
 	hand := func() {
+		*rows = (*rows)[:n]
 		j := chunk{rows, make(chan *converted, 1)}
-		rows, size = nil, 0
+		rows, n, size = rowsPool.Get().(*[]table.Row), 0, 0
 		select {
 		case chunks <- j:
 		case <-ctx.Done():
@@ -106,7 +110,8 @@ func (c *converter) read(ctx context.Context, chunks, jobs chan<- chunk) error {
 			return err
 		}
 		for ctx.Err() == nil {
-			row, err := t.Next()
+			row := nth(rows, n)
+			err := t.Next(row)
 			if err == io.EOF {
 				break
 			}
@@ -114,8 +119,8 @@ func (c *converter) read(ctx context.Context, chunks, jobs chan<- chunk) error {
 				t.Close()
 				return err
 			}
-			rows = append(rows, row)
-			if size += row.Size(); len(rows) >= chunkRows || size >= chunkBytes {
+			n++
+			if size += row.Size(); n >= chunkRows || size >= chunkBytes {
 				hand()
 			}
 		}
@@ -123,10 +128,20 @@ func (c *converter) read(ctx context.Context, chunks, jobs chan<- chunk) error {
 			return err
 		}
 	}
-	if len(rows) > 0 {
+	if n > 0 {
 		hand()
 	}
 	return nil
+}
+
+// nth is row n, of which there are at least n, with the memory that it had.
+func nth(rows *[]table.Row, n int) *table.Row {
+	if n < cap(*rows) {
+		*rows = (*rows)[:n+1]
+	} else {
+		*rows = append((*rows)[:n], table.Row{})
+	}
+	return &(*rows)[n]
 }
 
 // worker converts chunks, one after the other.
@@ -141,9 +156,10 @@ type worker struct {
 var textSeed = maphash.MakeSeed()
 
 // convert turns rows into tokens.
-func (w *worker) convert(rows []*table.Row) *converted {
+func (w *worker) convert(rows []table.Row) *converted {
 	out := &converted{rows: int64(len(rows)), blocks: map[string]*seq.Block{}}
-	for _, row := range rows {
+	for i := range rows {
+		row := &rows[i]
 		e, split, why := w.example(row)
 		if why == nil {
 			why = w.add(out, e, split)

@@ -18,13 +18,8 @@ type csvReader struct {
 	csv     *csv.Reader
 	columns []string
 	wanted  []int
-	last    int64   // line of the row before
-	rows    []Row   // that are next
-	values  []Value // of them
+	last    int64 // line of the row before
 }
-
-// slab is how many rows are made at once.
-const slab = 128
 
 func newCSV(in *input, comma rune, o Options) (*csvReader, error) {
 	r := &csvReader{in: in, limited: &limited{r: bufio.NewReaderSize(in, 16), limit: o.MaxField}}
@@ -54,57 +49,38 @@ func newCSV(in *input, comma rune, o Options) (*csvReader, error) {
 func (r *csvReader) Columns() []string { return r.columns }
 
 // Next returns the next row.
-func (r *csvReader) Next() (*Row, error) {
+func (r *csvReader) Next(row *Row) error {
 	r.limited.left = r.limited.limit
 	before := r.csv.InputOffset()
 	fields, err := r.csv.Read()
-	row := r.newRow()
+	row.begin(r.in.name, 0)
 	var bad *csv.ParseError
 	switch {
+	case err == nil:
 	case err == io.EOF:
-		return nil, io.EOF
+		return io.EOF
 	case errors.Is(err, csv.ErrFieldCount):
 		row.Line = int64(err.(*csv.ParseError).StartLine)
-		row.Err = fmt.Errorf("expected %d columns, found %d", len(r.columns), len(fields))
-		return row, nil
+		row.fail(fmt.Errorf("expected %d columns, found %d", len(r.columns), len(fields)))
+		return nil
 	case errors.As(err, &bad):
-		row.Line, row.Err = int64(bad.StartLine), fmt.Errorf("column %d: %w", bad.Column, bad.Err)
-		return row, nil
-	case err != nil:
-		return nil, fmt.Errorf("%s: %w", r.in.name, r.explain(err))
+		row.Line = int64(bad.StartLine)
+		row.fail(fmt.Errorf("column %d: %w", bad.Column, bad.Err))
+		return nil
+	default:
+		return fmt.Errorf("%s: %w", r.in.name, r.explain(err))
 	}
 	line, _ := r.csv.FieldPos(0)
 	row.Line, r.last = int64(line), int64(line)
 	row.whole = int(r.csv.InputOffset() - before)
-	row.Values = r.newValues()
-	for i, at := range r.wanted {
+	for _, at := range r.wanted {
 		if !utf8.ValidString(fields[at]) {
-			row.Values, row.Err = nil, fmt.Errorf("column %s: not UTF-8", r.columns[at])
-			return row, nil
+			row.fail(fmt.Errorf("column %s: not UTF-8", r.columns[at]))
+			return nil
 		}
-		row.Values[i].Text = fields[at]
+		row.Values = append(row.Values, Value{Text: fields[at]})
 	}
-	return row, nil
-}
-
-func (r *csvReader) newRow() *Row {
-	if len(r.rows) == 0 {
-		r.rows = make([]Row, slab)
-	}
-	row := &r.rows[0]
-	r.rows = r.rows[1:]
-	row.File = r.in.name
-	return row
-}
-
-func (r *csvReader) newValues() []Value {
-	n := len(r.wanted)
-	if len(r.values) < n {
-		r.values = make([]Value, slab*n)
-	}
-	values := r.values[:n:n]
-	r.values = r.values[n:]
-	return values
+	return nil
 }
 
 // explain says where a row without an end is.

@@ -65,11 +65,11 @@ func (r *fastaReader) Columns() []string {
 }
 
 // Next returns the next record.
-func (r *fastaReader) Next() (*Row, error) {
+func (r *fastaReader) Next(row *Row) error {
 	if r.head == nil {
-		return nil, io.EOF
+		return io.EOF
 	}
-	row := &Row{File: r.in.name, Line: r.line}
+	row.begin(r.in.name, r.line)
 	head := string(r.head[1:])
 	var sequence, quality []byte
 	var err error
@@ -79,7 +79,7 @@ func (r *fastaReader) Next() (*Row, error) {
 		sequence, row.Err, err = r.fastaRecord()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: line %d: %w", r.in.name, r.line, err)
+		return fmt.Errorf("%s: line %d: %w", r.in.name, r.line, err)
 	}
 	switch {
 	case row.Err != nil:
@@ -89,14 +89,14 @@ func (r *fastaReader) Next() (*Row, error) {
 		row.Err = errors.New("its letters are not UTF-8")
 	}
 	if row.Err != nil {
-		return row, nil
+		return nil
 	}
 	id, description, _ := strings.Cut(strings.TrimSpace(head), " ")
 	all := []string{id, strings.TrimSpace(description), string(sequence), string(quality)}
 	for _, at := range r.wanted {
 		row.Values = append(row.Values, Value{Text: all[at]})
 	}
-	return row, nil
+	return nil
 }
 
 // fastaRecord reads letters up to the next record, whose first line is then r.head.

@@ -53,17 +53,17 @@ func newFolder(dir string, o Options) (*folderReader, error) {
 func (r *folderReader) Columns() []string { return FolderColumns }
 
 // Next returns the next file.
-func (r *folderReader) Next() (*Row, error) {
+func (r *folderReader) Next(row *Row) error {
 	if len(r.files) == 0 {
-		return nil, io.EOF
+		return io.EOF
 	}
 	path := r.files[0]
 	r.files = r.files[1:]
-	row := &Row{File: filepath.Join(r.dir, filepath.FromSlash(path))}
+	row.begin(filepath.Join(r.dir, filepath.FromSlash(path)), 0)
 	content, err := r.read(row.File)
 	if err != nil {
-		row.Err = err
-		return row, nil
+		row.fail(err)
+		return nil
 	}
 	folders := strings.Split(path, "/")
 	all := []string{string(content), "", "", path}
@@ -73,7 +73,7 @@ func (r *folderReader) Next() (*Row, error) {
 	for _, at := range r.wanted {
 		row.Values = append(row.Values, Value{Text: all[at]})
 	}
-	return row, nil
+	return nil
 }
 
 func (r *folderReader) read(path string) ([]byte, error) {

@@ -18,7 +18,8 @@ func walk(t *testing.T, path string, o Options) {
 	}
 	defer r.Close()
 	for last := int64(0); ; {
-		row, err := r.Next()
+		row := &Row{}
+		err := r.Next(row)
 		if err != nil {
 			return
 		}

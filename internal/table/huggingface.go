@@ -162,17 +162,17 @@ func (r *hfReader) open() error {
 func (r *hfReader) Columns() []string { return r.columns }
 
 // Next returns the next row.
-func (r *hfReader) Next() (*Row, error) {
+func (r *hfReader) Next(row *Row) error {
 	for {
 		if r.rows == nil {
 			if len(r.parts) == 0 {
-				return nil, io.EOF
+				return io.EOF
 			}
 			if err := r.open(); err != nil {
-				return nil, err
+				return err
 			}
 		}
-		row, err := r.rows.Next()
+		err := r.rows.Next(row)
 		if err == io.EOF {
 			err = r.rows.Close()
 			r.rows = nil
@@ -181,7 +181,7 @@ func (r *hfReader) Next() (*Row, error) {
 			}
 		}
 		if err != nil || row.Err != nil {
-			return row, err
+			return err
 		}
 		for i, name := range r.wanted {
 			if names := r.part.labels[name]; names != nil && !row.Values[i].Null {
@@ -191,7 +191,7 @@ func (r *hfReader) Next() (*Row, error) {
 		if r.split >= 0 {
 			row.Values = slices.Insert(row.Values, r.split, Value{Text: r.part.split})
 		}
-		return row, nil
+		return nil
 	}
 }
 

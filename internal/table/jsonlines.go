@@ -31,31 +31,33 @@ func newJSONLines(in *input, o Options) (*jsonReader, error) {
 func (r *jsonReader) Columns() []string { return nil }
 
 // Next returns the next row.
-func (r *jsonReader) Next() (*Row, error) {
+func (r *jsonReader) Next(row *Row) error {
 	line, err := r.lines.Next()
-	row := &Row{File: r.in.name, Line: int64(r.lines.Line())}
+	row.begin(r.in.name, int64(r.lines.Line()))
 	var long *jsonlines.TooLong
 	switch {
 	case err == io.EOF:
-		return nil, io.EOF
+		return io.EOF
 	case errors.As(err, &long):
-		row.Err = err
-		return row, nil
+		row.fail(err)
+		return nil
 	case err != nil:
-		return nil, fmt.Errorf("%s: %w", r.in.name, err)
+		return fmt.Errorf("%s: %w", r.in.name, err)
 	}
 	fields, err := jsonlines.Fields(line, r.known)
 	if err != nil {
-		row.Err = err
-		return row, nil
+		row.fail(err)
+		return nil
 	}
-	row.Values = make([]Value, len(r.columns))
-	for i, name := range r.columns {
-		if row.Values[i], err = valueOf(fields[name]); err != nil {
-			return &Row{File: row.File, Line: row.Line, Err: fmt.Errorf("column %s: %w", name, err)}, nil
+	for _, name := range r.columns {
+		v, err := valueOf(fields[name])
+		if err != nil {
+			row.fail(fmt.Errorf("column %s: %w", name, err))
+			return nil
 		}
+		row.Values = append(row.Values, v)
 	}
-	return row, nil
+	return nil
 }
 
 // valueOf is the value of a field, which is missing where it is nil or null.

@@ -150,7 +150,8 @@ func readRows(path string, o Options) (rows []*Row, err error) {
 	}
 	defer r.Close()
 	for {
-		row, err := r.Next()
+		row := &Row{}
+		err := r.Next(row)
 		if err != nil {
 			if err == io.EOF {
 				err = nil

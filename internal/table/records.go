@@ -26,7 +26,7 @@ type records struct {
 func (r *records) Columns() []string { return r.columns }
 
 // Next returns the next row.
-func (r *records) Next() (row *Row, err error) {
+func (r *records) Next(row *Row) (err error) {
 	// What a file says of its own sizes is not always checked before it is believed.
 	defer func() {
 		if p := recover(); p != nil {
@@ -35,33 +35,30 @@ func (r *records) Next() (row *Row, err error) {
 	}()
 	for r.record == nil || r.at == int(r.record.NumRows()) {
 		if r.record, err = r.next(); err != nil {
-			return nil, err
+			return err
 		}
 		r.at = 0
 	}
 	r.row++
-	row = &Row{File: r.name, Line: r.row}
+	row.begin(r.name, r.row)
 	size := 0
 	for _, name := range r.wanted {
 		at := r.record.Schema().FieldIndices(name)
 		if len(at) != 1 {
-			return nil, fmt.Errorf("%s: column %q: expected once in each part, found %d times", r.name, name, len(at))
+			return fmt.Errorf("%s: column %q: expected once in each part, found %d times", r.name, name, len(at))
 		}
 		v, err := valueAt(r.record.Column(at[0]), r.at)
 		if size += len(v.Text) + 4*len(v.Tokens); err == nil && size > r.limit {
 			err = fmt.Errorf("the row has more than %d bytes", r.limit)
 		}
 		if err != nil {
-			row.Err = fmt.Errorf("column %s: %w", name, err)
+			row.fail(fmt.Errorf("column %s: %w", name, err))
 			break
 		}
 		row.Values = append(row.Values, v)
 	}
-	if row.Err != nil {
-		row.Values = nil
-	}
 	r.at++
-	return row, nil
+	return nil
 }
 
 // Close closes the file.

@@ -23,6 +23,14 @@ type Row struct {
 	whole int // bytes of the row, whose memory its values share
 }
 
+// begin makes it another row.
+func (r *Row) begin(file string, line int64) {
+	*r = Row{File: file, Line: line, Values: r.Values[:0]}
+}
+
+// fail makes it one that cannot be read.
+func (r *Row) fail(err error) { r.Values, r.Err = r.Values[:0], err }
+
 // Size is about how many bytes of memory the row has.
 func (r *Row) Size() int {
 	n := 0
@@ -54,8 +62,9 @@ type Value struct {
 type Reader interface {
 	// Columns are the names of all columns, or nil if only rows can tell.
 	Columns() []string
-	// Next returns the next row, or io.EOF after the last. Any other error is final.
-	Next() (*Row, error)
+	// Next reads the next row in place of another, whose Values it takes; it returns
+	// io.EOF after the last. Any other error is final.
+	Next(row *Row) error
 	io.Closer
 }
 

@@ -31,7 +31,8 @@ func read(path string, o Options) (rows []string, err error) {
 	}
 	defer r.Close()
 	for {
-		row, err := r.Next()
+		row := &Row{}
+		err := r.Next(row)
 		if err == io.EOF {
 			return rows, nil
 		}
@@ -204,7 +205,8 @@ func FuzzTable(f *testing.F) {
 		}
 		defer r.Close()
 		for last := int64(0); ; {
-			row, err := r.Next()
+			row := &Row{}
+			err := r.Next(row)
 			if err != nil {
 				return
 			}
