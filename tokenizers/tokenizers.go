@@ -44,6 +44,7 @@ var known = map[string]func(spec json.RawMessage) (Tokenizer, error){
 	"audio-vq": newAudioVQ,
 	"byte":     plain(Byte{}),
 	"dna":      newDNA,
+	"hf":       newHF,
 	"listops":  plain(ListOps{}),
 	"mulaw":    plain(MuLaw{}),
 	"pixel":    plain(Pixel{}),

@@ -121,7 +121,7 @@ func TestNew(t *testing.T) {
 		}
 	}
 	for spec, want := range map[string]string{
-		`{"type":"rna"}`:              "known types: audio-vq, byte, dna, listops, mulaw, pixel, words",
+		`{"type":"rna"}`:              "known types: audio-vq, byte, dna, hf, listops, mulaw, pixel, words",
 		`{}`:                          `"type" is missing`,
 		`{"type":3}`:                  "expected an object",
 		``:                            "expected an object",

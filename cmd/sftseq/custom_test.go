@@ -66,7 +66,7 @@ func TestCustomRefuses(t *testing.T) {
 		{exitUsage, `--max-row "much"`, []string{"data", "convert", "--from", table, "--to", to, "--text", "text", "--max-row", "much"}},
 		{exitError, `column "txt": expected one of ["text" "label"]`, []string{"data", "convert", "--from", table, "--to", to, "--text", "txt"}},
 		{exitError, "no/such.csv", []string{"data", "convert", "--from", "no/such.csv", "--to", to, "--text", "text"}},
-		{exitUsage, "known types: audio-vq, byte, dna, listops, mulaw, pixel, words", []string{"data", "convert", "--from", table, "--to", to, "--text", "text", "--tokenizer", "bytes"}},
+		{exitUsage, "known types: audio-vq, byte, dna, hf, listops, mulaw, pixel, words", []string{"data", "convert", "--from", table, "--to", to, "--text", "text", "--tokenizer", "bytes"}},
 		{exitUsage, "--data is missing", []string{"train", "custom"}},
 		{exitUsage, "--data is missing", []string{"train", "image"}},
 	} {

@@ -93,7 +93,7 @@ func customFlags() []cli.Flag {
 		&cli.StringFlag{Name: "pair", Usage: "two columns of text, `A,B`, that are compared"},
 		&cli.StringFlag{Name: "label", Usage: "`COLUMN` of the class"},
 		&cli.StringFlag{Name: "labels", Usage: "the classes, `NAME,NAME,…`, in their order; others are left out", DefaultText: "those that are found, sorted"},
-		&cli.StringFlag{Name: "tokenizer", Value: "byte", Usage: "`NAME` of what makes tokens of text: " + strings.Join(tokenizers.Types(), ", ") + "; dna:6 is of 6 bases, words:20000 of as many words"},
+		&cli.StringFlag{Name: "tokenizer", Value: "byte", Usage: "`NAME` of what makes tokens of text: " + strings.Join(tokenizers.Types(), ", ") + "; dna:6 is of 6 bases, words:20000 of as many words, hf:tokenizer.json a file of Hugging Face's tokenizers"},
 		&cli.IntFlag{Name: "vocab", Usage: "`N` token ids, with --tokens: all are below it"},
 		&cli.StringFlag{Name: "split", Value: "0.9,0.05,0.05", Usage: "parts for `TRAIN,VAL,TEST`"},
 		&cli.StringFlag{Name: "split-column", Usage: "`COLUMN` that says which split a row is in"},
@@ -159,13 +159,19 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 	if err != nil {
 		return o, err
 	}
-	tokenizer, err := parseTokenizer(c.String("tokenizer"))
-	if err != nil {
-		return o, usage(c, "--tokenizer %q: %w", c.String("tokenizer"), err)
+	var tokenizer []byte
+	file, ok := strings.CutPrefix(c.String("tokenizer"), "hf:")
+	if !ok {
+		file = ""
+		if tokenizer, err = parseTokenizer(c.String("tokenizer")); err != nil {
+			return o, usage(c, "--tokenizer %q: %w", c.String("tokenizer"), err)
+		}
+	} else if file == "" {
+		return o, usage(c, "--tokenizer hf: expected the path of a tokenizer.json behind the colon, found nothing")
 	}
 	o = convert.Options{
 		From: c.StringSlice("from"), To: c.String("to"), Format: c.String("format"), Name: c.String("name"),
-		Text: c.String("text"), Tokens: c.String("tokens"), Label: c.String("label"), Tokenizer: tokenizer, Vocab: c.Int("vocab"),
+		Text: c.String("text"), Tokens: c.String("tokens"), Label: c.String("label"), Tokenizer: tokenizer, TokenizerFile: file, Vocab: c.Int("vocab"),
 		SplitColumn: c.String("split-column"), Val: c.Float64("val-part"), Seed: c.Uint64("seed"), MaxLength: c.Int("max-length"),
 		Strict: c.Bool("strict"), Replace: c.Bool("force"), MaxField: int(row),
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
@@ -65,7 +66,7 @@ func dataHead(c *cli.Context) error {
 	defer r.Close()
 	var tokenizer tokenizers.Tokenizer // nil where rows are shown as ids
 	if spec := r.Spec(); !c.Bool("tokens") && spec.Tokenizer != nil {
-		if tokenizer, err = tokenizers.New(spec.Tokenizer); err != nil {
+		if tokenizer, err = tokenizers.Open(spec.Tokenizer, filepath.Dir(path)); err != nil {
 			return err
 		}
 	}

@@ -152,14 +152,14 @@ func inspectFile(path string) (*fileInfo, error) {
 		info.Schema.Columns = append(info.Schema.Columns, columnInfo{field.Name, field.Type.String()})
 	}
 	if first := found.First; first != nil {
-		info.Example = describeExample(first, spec)
+		info.Example = describeExample(first, spec, filepath.Dir(path))
 	}
 	return info, nil
 }
 
 // describeExample shows the beginning of a row, as text where the tokenizer is
-// known to this version.
-func describeExample(e *seq.Example, spec *seq.Spec) *exampleInfo {
+// known to this version, and its file, if it has one, is there.
+func describeExample(e *seq.Example, spec *seq.Spec, dir string) *exampleInfo {
 	out := &exampleInfo{Length: e.Length(), Tokens: e.A[:min(len(e.A), shownTokens)], Label: seq.LabelName(spec.LabelNames, e.Label)}
 	if e.B != nil {
 		out.TokensB = e.B[:min(len(e.B), shownTokens)]
@@ -167,7 +167,7 @@ func describeExample(e *seq.Example, spec *seq.Spec) *exampleInfo {
 	if spec.Tokenizer == nil {
 		return out
 	}
-	if tokenizer, err := tokenizers.New(spec.Tokenizer); err == nil {
+	if tokenizer, err := tokenizers.Open(spec.Tokenizer, dir); err == nil {
 		out.Text = tokenizer.Decode(out.Tokens)
 		if e.B != nil {
 			out.TextB = tokenizer.Decode(out.TokensB)

@@ -107,7 +107,7 @@ func answerLines(c *cli.Context, make func(*sft.Scorer) answerer) error {
 		return err
 	}
 	defer in.Close()
-	s := &stream{parser: requests.NewParser(m.Config, name, a.single, a.pair), maxLine: c.Int("max-line")}
+	s := &stream{parser: requests.NewParser(m.Config, c.String("model"), name, a.single, a.pair), maxLine: c.Int("max-line")}
 	s.answer = a.lines(s)
 	return s.run(c.Context, in, c.App.Writer)
 }

@@ -170,7 +170,7 @@ func serveModel(c *cli.Context) (*serve.Model, error) {
 		closeDevice(c, d)
 		return nil, err
 	}
-	return &serve.Model{Scorer: s, Name: modelName(c.String("model")), Device: d.Name(), Hash: serve.Hash(m), Release: func() { closeDevice(c, d) }}, nil
+	return &serve.Model{Scorer: s, Name: modelName(c.String("model")), Dir: c.String("model"), Device: d.Name(), Hash: serve.Hash(m), Release: func() { closeDevice(c, d) }}, nil
 }
 
 // modelName is what clients are told of a model's directory: its last name.

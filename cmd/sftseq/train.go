@@ -18,6 +18,7 @@ import (
 	"sftseq/internal/tensor"
 	"sftseq/lra"
 	"sftseq/sft"
+	"sftseq/tokenizers"
 )
 
 func trainCommand() *cli.Command {
@@ -245,6 +246,9 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 			return err
 		}
 		r.opened = append(r.opened, r.events)
+	}
+	if err := tokenizers.CopyFile(config.Tokenizer, data.set.Dir, r.dir); err != nil {
+		return err
 	}
 	r.progress.begin(r.trainer, r.device.Name())
 	return nil

@@ -33,8 +33,9 @@ type Options struct {
 	Label  string   // column; "" if there are no labels
 	Labels []string // names of the labels, in their order; nil for what there is, sorted
 
-	Tokenizer []byte // JSON, of text; one that is learned reads the files twice
-	Vocab     int    // of tokens
+	Tokenizer     []byte // JSON, of text; one that is learned reads the files twice
+	TokenizerFile string // a tokenizer.json in its place, which is stored with the data
+	Vocab         int    // of tokens
 
 	Shares      []Share // of the rows; nil for [DefaultShares]
 	SplitColumn string  // says which split a row is in, in place of shares
@@ -83,6 +84,7 @@ type converter struct {
 	options   Options
 	columns   []string // that are read
 	tokenizer tokenizers.Tokenizer
+	file      []byte // of the tokenizer, nil if it has none
 	spec      seq.Spec
 	labels    labels
 	skipped   *Skipped
@@ -170,14 +172,11 @@ func (c *converter) readTokens(ctx context.Context) error {
 		c.spec.VocabSize = o.Vocab
 		return nil
 	}
-	learner, err := tokenizers.NewLearner(o.Tokenizer)
-	if err == nil && learner != nil {
-		err = c.learn(ctx, learner)
-	}
-	if err != nil {
-		return err
-	}
-	if c.tokenizer, err = tokenizers.New(o.Tokenizer); err != nil {
+	if o.TokenizerFile != "" {
+		if err := c.readTokenizer(); err != nil {
+			return err
+		}
+	} else if err := c.learnTokenizer(ctx); err != nil {
 		return err
 	}
 	c.spec.Tokenizer, c.spec.VocabSize, c.spec.PadID = o.Tokenizer, c.tokenizer.VocabSize(), c.tokenizer.PadID()

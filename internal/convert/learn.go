@@ -10,6 +10,19 @@ import (
 	"sftseq/tokenizers"
 )
 
+// learnTokenizer makes the tokenizer of its JSON, and of rows if it is learned.
+func (c *converter) learnTokenizer(ctx context.Context) error {
+	learner, err := tokenizers.NewLearner(c.options.Tokenizer)
+	if err == nil && learner != nil {
+		err = c.learn(ctx, learner)
+	}
+	if err != nil {
+		return err
+	}
+	c.tokenizer, err = tokenizers.New(c.options.Tokenizer)
+	return err
+}
+
 // learn reads the rows of the training split for a tokenizer that is learned from them.
 // They are read again when it is there.
 func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error {

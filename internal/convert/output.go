@@ -9,6 +9,7 @@ import (
 
 	"sftseq/internal/table"
 	"sftseq/seq"
+	"sftseq/tokenizers"
 )
 
 // headBytes is how much is kept before the files are begun, at whose beginning the
@@ -129,6 +130,11 @@ func (o *output) finish(ctx context.Context) (*seq.Dataset, error) {
 			return nil, err
 		}
 		if err := o.splits[split].Close(); err != nil {
+			return nil, err
+		}
+	}
+	if o.file != nil {
+		if err := tokenizers.WriteFile(o.options.To, o.file); err != nil {
 			return nil, err
 		}
 	}

@@ -72,11 +72,12 @@ type Parser struct {
 	noTokenizer error // why there is none; tokens can be read without
 }
 
-// NewParser returns a parser for a model of configuration c. Single and pair say
-// what a line may hold; file is the name in errors.
-func NewParser(c *sft.Config, file string, single, pair bool) *Parser {
+// NewParser returns a parser for the model of configuration c in a directory, where
+// its tokenizer may have a file. Single and pair say what a line may hold; file is the
+// name in errors.
+func NewParser(c *sft.Config, dir, file string, single, pair bool) *Parser {
 	p := &Parser{Config: c, File: file, single: single, pair: pair}
-	p.tokenizer, p.noTokenizer = tokenizers.New(c.Tokenizer)
+	p.tokenizer, p.noTokenizer = tokenizers.Open(c.Tokenizer, dir)
 	return p
 }
 

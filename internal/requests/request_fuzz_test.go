@@ -24,7 +24,7 @@ func FuzzRequest(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	p := NewParser(config, "f", true, false)
+	p := NewParser(config, "", "f", true, false)
 	f.Fuzz(func(t *testing.T, line []byte) {
 		r := p.Parse(line, 5, nil)
 		if !json.Valid(r.ID) {

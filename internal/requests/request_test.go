@@ -16,7 +16,7 @@ func TestUnknownTokenizer(t *testing.T) {
 		t.Fatal(err)
 	}
 	config.Tokenizer = json.RawMessage(`{"type":"runes"}`)
-	p := NewParser(config, "f", true, false)
+	p := NewParser(config, "", "f", true, false)
 	if r := p.Parse([]byte(`{"text":"1"}`), 1, nil); r.Failure == nil || r.Failure.Code != CodeParams || !strings.Contains(r.Failure.Message, `tokenizer type "runes" is not known`) {
 		t.Errorf("%+v", r.Failure)
 	}

@@ -16,7 +16,8 @@ import (
 // A Model is what a server answers with.
 type Model struct {
 	Scorer  *sft.Scorer
-	Name    string // where it was read
+	Name    string // what clients are told of where it was read
+	Dir     string // where it was read
 	Device  string
 	Hash    string // of configuration and weights, see Hash
 	Release func() // ends the use of the device
@@ -56,7 +57,7 @@ type served struct {
 
 func newServed(m *Model) *served {
 	c := m.Scorer.Config()
-	return &served{Model: m, config: c, parser: requests.NewParser(c, "", true, true)}
+	return &served{Model: m, config: c, parser: requests.NewParser(c, m.Dir, "", true, true)}
 }
 
 // use counts one more user; false if the model is gone.

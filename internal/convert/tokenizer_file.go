@@ -1,0 +1,31 @@
+package convert
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"sftseq/seq"
+	"sftseq/tokenizers"
+)
+
+// readTokenizer reads the tokenizer's file. One that is in the data set's directory
+// already and says something else may be the user's own.
+func (c *converter) readTokenizer() (err error) {
+	o := &c.options
+	if c.tokenizer, o.Tokenizer, c.file, err = tokenizers.ReadFile(o.TokenizerFile); err != nil {
+		return err
+	}
+	path := filepath.Join(o.To, tokenizers.FileName)
+	there, err := os.ReadFile(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err == nil && !bytes.Equal(there, c.file) && !o.Replace:
+		return fmt.Errorf("%s is another tokenizer: %w", path, seq.ErrExists)
+	}
+	return err
+}

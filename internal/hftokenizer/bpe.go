@@ -1,0 +1,168 @@
+package hftokenizer
+
+import (
+	"container/heap"
+	"fmt"
+	"sync"
+	"unicode/utf8"
+)
+
+// bpe joins pairs of tokens, from single signs on, those of the smallest rank first.
+type bpe struct {
+	vocabulary
+	merges  map[pair]merge
+	unknown int32 // -1: signs that are no token are passed over
+	fuse    bool  // unknown signs that stand together are one token
+	bytes   bool  // signs that are no token are their bytes
+	whole   bool  // a word that is a token is not made of pairs
+	scratch sync.Pool
+}
+
+type pair struct{ left, right int32 }
+
+type merge struct{ rank, id int32 }
+
+// symbol is a token within a word; -1 ends the chain.
+type symbol struct {
+	id             int32
+	previous, next int32
+	gone           bool
+}
+
+// join is a pair that may be joined.
+type join struct {
+	merge
+	at int32
+}
+
+// joins has the smallest rank on top, of equal ones the first in the word.
+type joins []join
+
+func (j joins) Len() int      { return len(j) }
+func (j joins) Swap(a, b int) { j[a], j[b] = j[b], j[a] }
+func (j joins) Less(a, b int) bool {
+	return j[a].rank < j[b].rank || j[a].rank == j[b].rank && j[a].at < j[b].at
+}
+func (j *joins) Push(x any) { *j = append(*j, x.(join)) }
+func (j *joins) Pop() any {
+	last := (*j)[len(*j)-1]
+	*j = (*j)[:len(*j)-1]
+	return last
+}
+
+// wordScratch is memory of one word's work.
+type wordScratch struct {
+	ids     []int32
+	symbols []symbol
+	joins   joins
+}
+
+func (m *bpe) encode(ids []int32, word string) ([]int32, error) {
+	if m.whole {
+		if id, ok := m.vocabulary[word]; ok {
+			return append(ids, id), nil
+		}
+	}
+	w, _ := m.scratch.Get().(*wordScratch)
+	if w == nil {
+		w = new(wordScratch)
+	}
+	defer m.scratch.Put(w)
+	m.signs(w, word)
+	w.symbols, w.joins = w.symbols[:0], w.joins[:0]
+	for i, id := range w.ids {
+		w.symbols = append(w.symbols, symbol{id: id, previous: int32(i) - 1, next: int32(i) + 1})
+	}
+	if n := len(w.symbols); n > 0 {
+		w.symbols[n-1].next = -1
+	}
+	for i := range len(w.symbols) - 1 {
+		if found, ok := m.merges[pair{w.ids[i], w.ids[i+1]}]; ok {
+			w.joins = append(w.joins, join{found, int32(i)})
+		}
+	}
+	heap.Init(&w.joins)
+	for len(w.joins) > 0 {
+		m.join(w, heap.Pop(&w.joins).(join))
+	}
+	for _, s := range w.symbols {
+		if !s.gone {
+			ids = append(ids, s.id)
+		}
+	}
+	return ids, nil
+}
+
+// join joins a pair, unless it has changed since it was found.
+func (m *bpe) join(w *wordScratch, top join) {
+	left := &w.symbols[top.at]
+	if left.gone || left.next < 0 {
+		return
+	}
+	right := &w.symbols[left.next]
+	// As in the library, another pair that makes the same token will do.
+	if found, ok := m.merges[pair{left.id, right.id}]; !ok || found.id != top.id {
+		return
+	}
+	left.id, left.next, right.gone = top.id, right.next, true
+	if left.next >= 0 {
+		w.symbols[left.next].previous = top.at
+		if found, ok := m.merges[pair{left.id, w.symbols[left.next].id}]; ok {
+			heap.Push(&w.joins, join{found, top.at})
+		}
+	}
+	if left.previous >= 0 {
+		if found, ok := m.merges[pair{w.symbols[left.previous].id, left.id}]; ok {
+			heap.Push(&w.joins, join{found, left.previous})
+		}
+	}
+}
+
+// signs fills w.ids with those of a word's signs.
+func (m *bpe) signs(w *wordScratch, word string) {
+	w.ids = w.ids[:0]
+	pending := false // an unknown sign, which is written when a known one follows
+	for at := 0; at < len(word); {
+		_, n := utf8.DecodeRuneInString(word[at:])
+		sign := word[at : at+n]
+		at += n
+		if id, ok := m.vocabulary[sign]; ok {
+			if pending {
+				w.ids, pending = append(w.ids, m.unknown), false
+			}
+			w.ids = append(w.ids, id)
+			continue
+		}
+		if m.bytes {
+			// As in the library, bytes come before an unknown sign that was there first.
+			var ok bool
+			if w.ids, ok = m.vocabulary.bytes(w.ids, sign); ok {
+				continue
+			}
+		}
+		if m.unknown >= 0 {
+			if pending && !m.fuse {
+				w.ids = append(w.ids, m.unknown)
+			}
+			pending = true
+		}
+	}
+	if pending {
+		w.ids = append(w.ids, m.unknown)
+	}
+}
+
+// newBPE reads merges, pairs of tokens in the order of their ranks.
+func newBPE(v vocabulary, merges [][2]string) (*bpe, error) {
+	m := &bpe{vocabulary: v, merges: make(map[pair]merge, len(merges)), unknown: -1}
+	for rank, tokens := range merges {
+		left, okLeft := v[tokens[0]]
+		right, okRight := v[tokens[1]]
+		both, ok := v[tokens[0]+tokens[1]]
+		if !okLeft || !okRight || !ok {
+			return nil, fmt.Errorf("merges[%d]: expected two tokens that are one together, found %.40q and %.40q", rank, tokens[0], tokens[1])
+		}
+		m.merges[pair{left, right}] = merge{int32(rank), both}
+	}
+	return m, nil
+}

@@ -1,0 +1,116 @@
+package hftokenizer
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode/utf8"
+)
+
+// file is tokenizer.json.
+type file struct {
+	Version       string          `json:"version"`
+	Truncation    json.RawMessage `json:"truncation"`
+	Padding       json.RawMessage `json:"padding"`
+	AddedTokens   []addedToken    `json:"added_tokens"`
+	Normalizer    json.RawMessage `json:"normalizer"`
+	PreTokenizer  json.RawMessage `json:"pre_tokenizer"`
+	PostProcessor json.RawMessage `json:"post_processor"`
+	Decoder       json.RawMessage `json:"decoder"`
+	Model         json.RawMessage `json:"model"`
+}
+
+// Parse reads the text of a tokenizer.json.
+func Parse(text []byte) (*Tokenizer, error) {
+	if len(text) > MaxFile {
+		return nil, fmt.Errorf("expected at most %d MiB, found %d bytes", MaxFile>>20, len(text))
+	}
+	if !utf8.Valid(text) {
+		return nil, errors.New("expected UTF-8")
+	}
+	var f file
+	if err := strict(text, &f); err != nil {
+		return nil, err
+	}
+	if f.Version != "1.0" {
+		return nil, fmt.Errorf("version: expected \"1.0\", found %.40q", f.Version)
+	}
+	t := &Tokenizer{added: map[int32]bool{}}
+	r := reader{tokenizer: t}
+	var err error
+	if t.normalize, err = r.normalizer(f.Normalizer); err != nil {
+		return nil, fmt.Errorf("normalizer: %w", err)
+	}
+	if t.split, err = r.splitter(f.PreTokenizer); err != nil {
+		return nil, fmt.Errorf("pre_tokenizer: %w", err)
+	}
+	if r.firstOnly && r.shortens {
+		return nil, errors.New("pre_tokenizer: Metaspace for the first word only, with a normalizer that leaves signs out, is not supported")
+	}
+	vocab, err := r.model(f.Model)
+	if err != nil {
+		return nil, fmt.Errorf("model: %w", err)
+	}
+	if err := t.readAdded(f.AddedTokens, vocab); err != nil {
+		return nil, err
+	}
+	return t, nil
+}
+
+// strict decodes one JSON value; a key that is not known is an error.
+func strict(text []byte, into any) error {
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
+		return err
+	}
+	if decoder.More() {
+		return errors.New("expected one JSON value, found more after it")
+	}
+	return nil
+}
+
+// isNull reports whether there is nothing.
+func isNull(text []byte) bool {
+	text = bytes.TrimSpace(text)
+	return len(text) == 0 || string(text) == "null"
+}
+
+// kind is the key "type" of an object.
+func kind(text []byte) (string, error) {
+	var o struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(text, &o); err != nil {
+		return "", err
+	}
+	return o.Type, nil
+}
+
+// reader makes a tokenizer of a file's parts.
+type reader struct {
+	tokenizer *Tokenizer
+	depth     int
+	firstOnly bool // a Metaspace that looks where the text begins
+	shortens  bool // a normalizer that leaves signs out
+	cut       bool // a splitter has been read
+}
+
+// deepest is how far sequences may be within each other.
+const deepest = 16
+
+// name records a token for Decode, and its id for the size of the vocabulary.
+func (t *Tokenizer) name(token string, id int64) error {
+	if id < 0 || id >= maxID {
+		return fmt.Errorf("%.40q: expected an id from 0 to %d, found %d", token, maxID-1, id)
+	}
+	t.size = max(t.size, int(id)+1)
+	for len(t.tokens) < t.size {
+		t.tokens = append(t.tokens, make([]string, t.size-len(t.tokens))...)
+	}
+	if old := t.tokens[id]; old == "" || token < old {
+		t.tokens[id] = token
+	}
+	return nil
+}

@@ -1,0 +1,206 @@
+package hftokenizer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// model reads the model, and returns how many tokens its vocabulary has.
+func (r *reader) model(text json.RawMessage) (int, error) {
+	if isNull(text) {
+		return 0, errors.New("is missing")
+	}
+	k, err := modelKind(text)
+	if err != nil {
+		return 0, err
+	}
+	switch k {
+	case "BPE":
+		return r.bpe(text)
+	case "WordPiece":
+		return r.wordPiece(text)
+	case "WordLevel":
+		return r.wordLevel(text)
+	case "Unigram":
+		return r.unigram(text)
+	}
+	return 0, fmt.Errorf("%.40q is not supported; known are BPE, Unigram, WordLevel, WordPiece", k)
+}
+
+// modelKind is the key "type", or for files without one what its other keys say.
+func modelKind(text json.RawMessage) (string, error) {
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(text, &keys); err != nil {
+		return "", err
+	}
+	if k, ok := keys["type"]; ok {
+		var name string
+		return name, json.Unmarshal(k, &name)
+	}
+	for _, known := range []struct{ key, model string }{{"merges", "BPE"}, {"max_input_chars_per_word", "WordPiece"}, {"unk_id", "Unigram"}} {
+		if _, ok := keys[known.key]; ok {
+			return known.model, nil
+		}
+	}
+	return "WordLevel", nil
+}
+
+// vocabulary checks a vocabulary and names its tokens.
+func (r *reader) vocabulary(v map[string]int64) (vocabulary, error) {
+	if len(v) == 0 {
+		return nil, errors.New("vocab: expected tokens, found none")
+	}
+	out := make(vocabulary, len(v))
+	for token, id := range v {
+		if err := r.tokenizer.name(token, id); err != nil {
+			return nil, fmt.Errorf("vocab: %w", err)
+		}
+		out[token] = int32(id)
+	}
+	return out, nil
+}
+
+func (r *reader) wordLevel(text json.RawMessage) (int, error) {
+	var o struct {
+		Type    string           `json:"type"`
+		Vocab   map[string]int64 `json:"vocab"`
+		Unknown string           `json:"unk_token"`
+	}
+	if err := strict(text, &o); err != nil {
+		return 0, err
+	}
+	v, err := r.vocabulary(o.Vocab)
+	r.tokenizer.model, r.tokenizer.join = &wordLevel{v, o.Unknown}, " "
+	return len(v), err
+}
+
+func (r *reader) wordPiece(text json.RawMessage) (int, error) {
+	o := struct {
+		Type    string           `json:"type"`
+		Vocab   map[string]int64 `json:"vocab"`
+		Unknown string           `json:"unk_token"`
+		Prefix  string           `json:"continuing_subword_prefix"`
+		Most    int              `json:"max_input_chars_per_word"`
+	}{Unknown: "[UNK]", Prefix: "##", Most: 100}
+	if err := strict(text, &o); err != nil {
+		return 0, err
+	}
+	v, err := r.vocabulary(o.Vocab)
+	if err != nil {
+		return 0, err
+	}
+	unknown, ok := v[o.Unknown]
+	if !ok {
+		return 0, fmt.Errorf("unk_token: %.40q is not in the vocabulary", o.Unknown)
+	}
+	m := &wordPiece{vocabulary: v, unknown: unknown, prefix: o.Prefix, most: o.Most}
+	for token := range v {
+		m.longest = max(m.longest, len(token))
+	}
+	r.tokenizer.model, r.tokenizer.join, r.tokenizer.prefix = m, " ", o.Prefix
+	return len(v), nil
+}
+
+func (r *reader) bpe(text json.RawMessage) (int, error) {
+	var o struct {
+		Type    string            `json:"type"`
+		Dropout *float64          `json:"dropout"`
+		Unknown *string           `json:"unk_token"`
+		Prefix  *string           `json:"continuing_subword_prefix"`
+		Suffix  *string           `json:"end_of_word_suffix"`
+		Fuse    bool              `json:"fuse_unk"`
+		Bytes   bool              `json:"byte_fallback"`
+		Whole   bool              `json:"ignore_merges"`
+		Vocab   map[string]int64  `json:"vocab"`
+		Merges  []json.RawMessage `json:"merges"`
+	}
+	if err := strict(text, &o); err != nil {
+		return 0, err
+	}
+	switch {
+	case o.Dropout != nil && *o.Dropout != 0:
+		return 0, errors.New("dropout is not supported: ids would be random")
+	case o.Prefix != nil && *o.Prefix != "":
+		return 0, fmt.Errorf("continuing_subword_prefix %.40q is not supported", *o.Prefix)
+	case o.Suffix != nil && *o.Suffix != "":
+		return 0, fmt.Errorf("end_of_word_suffix %.40q is not supported", *o.Suffix)
+	}
+	v, err := r.vocabulary(o.Vocab)
+	if err != nil {
+		return 0, err
+	}
+	merges, err := readMerges(o.Merges)
+	if err != nil {
+		return 0, err
+	}
+	m, err := newBPE(v, merges)
+	if err != nil {
+		return 0, err
+	}
+	m.fuse, m.bytes, m.whole = o.Fuse, o.Bytes, o.Whole
+	if o.Unknown != nil {
+		id, ok := v[*o.Unknown]
+		if !ok {
+			return 0, fmt.Errorf("unk_token: %.40q is not in the vocabulary", *o.Unknown)
+		}
+		m.unknown = id
+	}
+	r.tokenizer.model = m
+	return len(v), nil
+}
+
+// readMerges reads pairs of tokens: lists of two, or in older files a space between them.
+func readMerges(texts []json.RawMessage) ([][2]string, error) {
+	merges := make([][2]string, len(texts))
+	for i, text := range texts {
+		var both []string
+		var joined string
+		if json.Unmarshal(text, &both) != nil {
+			if err := json.Unmarshal(text, &joined); err != nil {
+				return nil, fmt.Errorf("merges[%d]: %w", i, err)
+			}
+			both = strings.Split(joined, " ")
+		}
+		if len(both) != 2 {
+			return nil, fmt.Errorf("merges[%d]: expected two tokens, found %d", i, len(both))
+		}
+		merges[i] = [2]string(both)
+	}
+	return merges, nil
+}
+
+func (r *reader) unigram(text json.RawMessage) (int, error) {
+	var o struct {
+		Type    string               `json:"type"`
+		Unknown *int64               `json:"unk_id"`
+		Bytes   bool                 `json:"byte_fallback"`
+		Vocab   [][2]json.RawMessage `json:"vocab"`
+	}
+	if err := strict(text, &o); err != nil {
+		return 0, err
+	}
+	unknown := int32(-1)
+	if o.Unknown != nil {
+		if *o.Unknown < 0 || *o.Unknown >= int64(len(o.Vocab)) {
+			return 0, fmt.Errorf("unk_id: expected 0 to %d, found %d", len(o.Vocab)-1, *o.Unknown)
+		}
+		unknown = int32(*o.Unknown)
+	}
+	tokens, scores := make([]string, len(o.Vocab)), make([]score, len(o.Vocab))
+	for i, entry := range o.Vocab {
+		if err := errors.Join(json.Unmarshal(entry[0], &tokens[i]), json.Unmarshal(entry[1], &scores[i])); err != nil {
+			return 0, fmt.Errorf("vocab[%d]: expected a token and its score: %w", i, err)
+		}
+		if err := r.tokenizer.name(tokens[i], int64(i)); err != nil {
+			return 0, fmt.Errorf("vocab[%d]: %w", i, err)
+		}
+	}
+	m, err := newUnigram(tokens, scores, unknown, o.Bytes)
+	if err != nil {
+		return 0, err
+	}
+	r.tokenizer.model = m
+	return len(tokens), nil
+}

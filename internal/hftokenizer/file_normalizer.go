@@ -1,0 +1,146 @@
+package hftokenizer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// pattern is text, or an expression.
+type pattern struct {
+	String *string `json:"String"`
+	Regex  *string `json:"Regex"`
+}
+
+// normalizer reads a normalizer.
+func (r *reader) normalizer(text json.RawMessage) (normalizer, error) {
+	if isNull(text) {
+		return normalizers(nil), nil
+	}
+	if r.depth++; r.depth > deepest {
+		return nil, fmt.Errorf("sequences are more than %d deep", deepest)
+	}
+	defer func() { r.depth-- }()
+	k, err := kind(text)
+	if err != nil {
+		return nil, err
+	}
+	n, err := r.normalizerOf(k, text)
+	if err != nil {
+		return nil, fmt.Errorf("%.40q: %w", k, err)
+	}
+	return n, nil
+}
+
+func (r *reader) normalizerOf(kind string, text json.RawMessage) (normalizer, error) {
+	var bare struct {
+		Type string `json:"type"`
+	}
+	switch kind {
+	case "NFC":
+		return form(norm.NFC), strict(text, &bare)
+	case "NFD":
+		return form(norm.NFD), strict(text, &bare)
+	case "NFKC":
+		return form(norm.NFKC), strict(text, &bare)
+	case "NFKD":
+		return form(norm.NFKD), strict(text, &bare)
+	case "Lowercase":
+		return lowercase{}, strict(text, &bare)
+	case "StripAccents":
+		r.shortens = true
+		return withoutMarks{}, strict(text, &bare)
+	case "Strip":
+		r.shortens = true
+		var o struct {
+			Type  string `json:"type"`
+			Left  bool   `json:"strip_left"`
+			Right bool   `json:"strip_right"`
+		}
+		err := strict(text, &o)
+		return strip{o.Left, o.Right}, err
+	case "Prepend":
+		var o struct {
+			Type    string `json:"type"`
+			Prepend string `json:"prepend"`
+		}
+		err := strict(text, &o)
+		return prepend(o.Prepend), err
+	case "Replace":
+		return readReplace(text)
+	case "Precompiled":
+		r.shortens = true
+		return readPrecompiled(text)
+	case "BertNormalizer":
+		r.shortens = true
+		return readBertNormalizer(text)
+	case "Sequence":
+		var o struct {
+			Type        string            `json:"type"`
+			Normalizers []json.RawMessage `json:"normalizers"`
+		}
+		if err := strict(text, &o); err != nil {
+			return nil, err
+		}
+		var all normalizers
+		for _, text := range o.Normalizers {
+			n, err := r.normalizer(text)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, n)
+		}
+		return all, nil
+	}
+	return nil, errors.New("is not supported; known are BertNormalizer, Lowercase, NFC, NFD, NFKC, NFKD, Precompiled, Prepend, Replace, Sequence, Strip, StripAccents")
+}
+
+func readReplace(text json.RawMessage) (normalizer, error) {
+	var o struct {
+		Type    string  `json:"type"`
+		Pattern pattern `json:"pattern"`
+		Content string  `json:"content"`
+	}
+	if err := strict(text, &o); err != nil {
+		return nil, err
+	}
+	switch p := o.Pattern; {
+	case p.String != nil && p.Regex == nil && *p.String != "":
+		return replace{old: *p.String, new: o.Content}, nil
+	case p.Regex != nil && p.String == nil && *p.Regex == " {2,}" && len(o.Content) <= 3:
+		return replace{runs: true, new: o.Content}, nil
+	}
+	return nil, errors.New("pattern: expected a text that is not empty, or the expression \" {2,}\"; others are not supported")
+}
+
+func readBertNormalizer(text json.RawMessage) (normalizer, error) {
+	var o struct {
+		Type      string `json:"type"`
+		Clean     *bool  `json:"clean_text"`
+		Chinese   *bool  `json:"handle_chinese_chars"`
+		Strip     *bool  `json:"strip_accents"` // where nothing is said: as lowercase
+		Lowercase *bool  `json:"lowercase"`
+	}
+	if err := strict(text, &o); err != nil {
+		return nil, err
+	}
+	if o.Clean == nil || o.Chinese == nil || o.Lowercase == nil {
+		return nil, errors.New("expected clean_text, handle_chinese_chars and lowercase")
+	}
+	var all normalizers
+	if *o.Clean {
+		all = append(all, cleaned{})
+	}
+	if *o.Chinese {
+		all = append(all, spacedChinese{})
+	}
+	if o.Strip == nil && *o.Lowercase || o.Strip != nil && *o.Strip {
+		all = append(all, form(norm.NFD), withoutAccents{})
+	}
+	if *o.Lowercase {
+		all = append(all, lowercase{})
+	}
+	return all, nil
+}

@@ -1,0 +1,169 @@
+package hftokenizer
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"unicode"
+	"unicode/utf8"
+)
+
+// splitter reads a pre_tokenizer.
+func (r *reader) splitter(text json.RawMessage) (splitter, error) {
+	if isNull(text) {
+		return splitters(nil), nil
+	}
+	if r.depth++; r.depth > deepest {
+		return nil, fmt.Errorf("sequences are more than %d deep", deepest)
+	}
+	defer func() { r.depth-- }()
+	k, err := kind(text)
+	if err != nil {
+		return nil, err
+	}
+	s, err := r.splitterOf(k, text)
+	if err != nil {
+		return nil, fmt.Errorf("%.40q: %w", k, err)
+	}
+	if k != "Sequence" {
+		r.cut = true
+	}
+	return s, nil
+}
+
+func (r *reader) splitterOf(kind string, text json.RawMessage) (splitter, error) {
+	var bare struct {
+		Type string `json:"type"`
+	}
+	removed, isolated := behaviours["Removed"], behaviours["Isolated"]
+	switch kind {
+	case "BertPreTokenizer":
+		return splitters{cut{find: signsThat(unicode.IsSpace), behaviour: removed}, cut{find: signsThat(isPunctuation), behaviour: isolated}}, strict(text, &bare)
+	case "WhitespaceSplit":
+		return cut{find: signsThat(unicode.IsSpace), behaviour: removed}, strict(text, &bare)
+	case "Whitespace":
+		return cut{find: words, invert: true, behaviour: removed}, strict(text, &bare)
+	case "Digits":
+		var o struct {
+			Type       string `json:"type"`
+			Individual bool   `json:"individual_digits"`
+		}
+		err := strict(text, &o)
+		if o.Individual {
+			return cut{find: signsThat(unicode.IsNumber), behaviour: isolated}, err
+		}
+		return cut{find: signsThat(unicode.IsNumber), behaviour: behaviours["Contiguous"]}, err
+	case "Punctuation":
+		o := struct {
+			Type      string `json:"type"`
+			Behaviour string `json:"behavior"`
+		}{Behaviour: "Isolated"}
+		if err := strict(text, &o); err != nil {
+			return nil, err
+		}
+		return newCut(signsThat(isPunctuation), false, o.Behaviour)
+	case "Split":
+		return readSplit(text)
+	case "ByteLevel":
+		return r.byteLevel(text)
+	case "Metaspace":
+		return r.metaspace(text)
+	case "Sequence":
+		var o struct {
+			Type          string            `json:"type"`
+			PreTokenizers []json.RawMessage `json:"pretokenizers"`
+		}
+		if err := strict(text, &o); err != nil {
+			return nil, err
+		}
+		var all splitters
+		for _, text := range o.PreTokenizers {
+			s, err := r.splitter(text)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, s)
+		}
+		return all, nil
+	}
+	return nil, errors.New("is not supported; known are BertPreTokenizer, ByteLevel, Digits, Metaspace, Punctuation, Sequence, Split, Whitespace, WhitespaceSplit")
+}
+
+// newCut is a cut of a behaviour by its name.
+func newCut(find func(string) ([]span, error), invert bool, name string) (splitter, error) {
+	b, ok := behaviours[name]
+	if !ok {
+		return nil, fmt.Errorf("behavior: %.40q is not supported", name)
+	}
+	return cut{find, invert, b}, nil
+}
+
+func readSplit(text json.RawMessage) (splitter, error) {
+	var o struct {
+		Type      string  `json:"type"`
+		Pattern   pattern `json:"pattern"`
+		Behaviour string  `json:"behavior"`
+		Invert    bool    `json:"invert"`
+	}
+	if err := strict(text, &o); err != nil {
+		return nil, err
+	}
+	switch p := o.Pattern; {
+	case p.String != nil && p.Regex == nil && *p.String != "":
+		return newCut(literal(*p.String), o.Invert, o.Behaviour)
+	case p.Regex != nil && p.String == nil:
+		e := expression(*p.Regex)
+		if e == nil {
+			return nil, fmt.Errorf("the expression %.120q is not supported; known are those of GPT-2, cl100k and Llama 3, Qwen, o200k, Tekken and DeepSeek V3", *p.Regex)
+		}
+		return newCut(matches(e), o.Invert, o.Behaviour)
+	}
+	return nil, errors.New("pattern: expected a text that is not empty, or an expression")
+}
+
+func (r *reader) byteLevel(text json.RawMessage) (splitter, error) {
+	o := struct {
+		Type  string `json:"type"`
+		Space bool   `json:"add_prefix_space"`
+		Trim  bool   `json:"trim_offsets"`
+		Regex bool   `json:"use_regex"`
+	}{Space: true, Trim: true, Regex: true}
+	if err := strict(text, &o); err != nil {
+		return nil, err
+	}
+	r.tokenizer.byteLevel = true
+	b := byteLevel{space: o.Space}
+	if o.Regex {
+		b.cut = cut{find: matches(expression(gpt2)), behaviour: behaviours["Isolated"]}
+	}
+	return b, nil
+}
+
+func (r *reader) metaspace(text json.RawMessage) (splitter, error) {
+	o := struct {
+		Type        string  `json:"type"`
+		Replacement string  `json:"replacement"`
+		Scheme      *string `json:"prepend_scheme"`
+		Space       *bool   `json:"add_prefix_space"` // what older files have in its place
+		Split       *bool   `json:"split"`
+		Sign        *string `json:"str_rep"` // of older files: the replacement again
+	}{}
+	if err := strict(text, &o); err != nil {
+		return nil, err
+	}
+	if utf8.RuneCountInString(o.Replacement) != 1 || o.Replacement == " " || o.Sign != nil && *o.Sign != o.Replacement {
+		return nil, fmt.Errorf("replacement: expected one sign, found %.40q", o.Replacement)
+	}
+	m := metaspace{sign: o.Replacement, always: true, cut: o.Split == nil || *o.Split}
+	switch {
+	case o.Scheme == nil:
+		m.always = o.Space == nil || *o.Space
+	case *o.Scheme == "never":
+		m.always = false
+	case *o.Scheme == "first" && !r.cut:
+		m.always, m.first, r.firstOnly = false, true, true
+	case *o.Scheme != "always":
+		return nil, fmt.Errorf("prepend_scheme: %.40q is not supported here", *o.Scheme)
+	}
+	return m, nil
+}

@@ -1,0 +1,255 @@
+package hftokenizer
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// fixtures are the tokenizers that testdata/generate.js makes.
+var fixtures = []string{"bert", "gpt2", "llama2", "llama3", "t5"}
+
+func parsed(t testing.TB, name string) *Tokenizer {
+	t.Helper()
+	text, err := os.ReadFile("testdata/" + name + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokenizer, err := Parse(text)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return tokenizer
+}
+
+// sample is a text and the ids that the library gives it.
+type sample struct {
+	Text string
+	IDs  map[string][]int32
+}
+
+func samples(t testing.TB) (all []sample) {
+	t.Helper()
+	text, err := os.ReadFile("testdata/ids.jsonl")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(bytes.NewReader(text))
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var s sample
+		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, s)
+	}
+	if len(all) < 100 {
+		t.Fatalf("%d samples", len(all))
+	}
+	return all
+}
+
+// TestSameIDs compares with the library, from several goroutines at once.
+func TestSameIDs(t *testing.T) {
+	all := samples(t)
+	for _, name := range fixtures {
+		tokenizer := parsed(t, name)
+		var group sync.WaitGroup
+		for range 4 {
+			group.Go(func() {
+				for _, s := range all {
+					ids, err := tokenizer.Encode(s.Text)
+					if err != nil || !slices.Equal(ids, s.IDs[name]) {
+						t.Errorf("%s: %.60q: %v, expected %v, found %v", name, s.Text, err, s.IDs[name], ids)
+						return
+					}
+					for _, id := range ids {
+						if int(id) >= tokenizer.VocabSize() {
+							t.Errorf("%s: %d is not below %d", name, id, tokenizer.VocabSize())
+						}
+					}
+				}
+			})
+		}
+		group.Wait()
+	}
+}
+
+func TestDecode(t *testing.T) {
+	for name, want := range map[string]string{
+		"gpt2": "Good films, naïve 日本語?", "llama3": "Good films, naïve 日本語?",
+		"llama2": " Good films, naïve 日本語?", "t5": " Good films, naïve 日本語?", "bert": "good films , naive 日 本 語 ?",
+	} {
+		tokenizer := parsed(t, name)
+		ids, err := tokenizer.Encode("Good films, naïve 日本語?")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := tokenizer.Decode(ids); got != want {
+			t.Errorf("%s: expected %q, found %q", name, want, got)
+		}
+	}
+	if got := parsed(t, "bert").Decode([]int32{-1, 1 << 30, 3}); got != "<unknown> <unknown> [SEP]" {
+		t.Errorf("found %q", got)
+	}
+}
+
+func TestNotUTF8(t *testing.T) {
+	if _, err := parsed(t, "gpt2").Encode("a\xffb"); err == nil || !strings.Contains(err.Error(), "UTF-8") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestManyMarks: what the library of normal forms would join otherwise is refused.
+func TestManyMarks(t *testing.T) {
+	tokenizer := parsed(t, "llama3")
+	if _, err := tokenizer.Encode("e" + strings.Repeat("\u0301", mostMarks-1)); err != nil {
+		t.Error(err)
+	}
+	if _, err := tokenizer.Encode("e" + strings.Repeat("\u0301", 2*mostMarks)); err == nil || !strings.Contains(err.Error(), "marks in a row") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestAddedTokens: with space that they take, in normalized text or as they are.
+func TestAddedTokens(t *testing.T) {
+	text := `{"version":"1.0","normalizer":{"type":"Lowercase"},"pre_tokenizer":{"type":"WhitespaceSplit"},
+		"model":{"type":"WordLevel","vocab":{"?":0,"a":1,"b":2},"unk_token":"?"},"added_tokens":[
+		{"id":3,"content":"<m>","lstrip":true},{"id":4,"content":"<r>","rstrip":true},{"id":5,"content":"AB","normalized":true},{"id":6,"content":"<m>>"}]}`
+	tokenizer, err := Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The ids of tokenizers 0.23.2.
+	for text, want := range map[string][]int32{"a  <m> b": {1, 3, 2}, "a<m>>b": {1, 6, 2}, "aB a b": {5, 1, 2}, "<r>  a x": {4, 1, 0}, "<M>": {0}} {
+		if ids, err := tokenizer.Encode(text); err != nil || !slices.Equal(ids, want) {
+			t.Errorf("%q: expected %v, found %v, %v", text, want, ids, err)
+		}
+	}
+}
+
+// TestRefuses: what is not supported is said with its place in the file.
+func TestRefuses(t *testing.T) {
+	word := func(more string) string {
+		return `{"version":"1.0",` + more + `"model":{"type":"WordLevel","vocab":{"a":0},"unk_token":"a"}}`
+	}
+	bpe := func(more string) string {
+		return `{"version":"1.0","model":{"type":"BPE",` + more + `"vocab":{"a":0,"b":1,"ab":2},"merges":["a b"]}}`
+	}
+	for text, want := range map[string]string{
+		"":                                   "EOF",
+		"[]":                                 "array",
+		"{}":                                 "version",
+		word("") + "{}":                      "found more",
+		"\xff":                               "UTF-8",
+		`{"version":"1.0"}`:                  "model: is missing",
+		`{"version":"2.0"}`:                  `expected "1.0"`,
+		`{"version":"1.0","what":1}`:         `unknown field "what"`,
+		word(`"normalizer":{"type":"Nmt"},`): `normalizer: "Nmt": is not supported`,
+		word(`"normalizer":{"type":"NFC","x":1},`):                                                                             "unknown field",
+		word(`"normalizer":{"type":"Replace","pattern":{"Regex":"a+"},"content":""},`):                                         "pattern",
+		word(`"normalizer":{"type":"Precompiled","precompiled_charsmap":"AAAA"},`):                                             "found too little",
+		word(`"normalizer":{"type":"Precompiled","precompiled_charsmap":"/////wAAAAA="},`):                                     "expected a table",
+		word(`"pre_tokenizer":{"type":"UnicodeScripts"},`):                                                                     `pre_tokenizer: "UnicodeScripts": is not supported`,
+		word(`"pre_tokenizer":{"type":"Split","pattern":{"Regex":"(a+)+$"},"behavior":"Isolated"},`):                           `the expression "(a+)+$" is not supported`,
+		word(`"pre_tokenizer":{"type":"Split","pattern":{"String":"a"},"behavior":"isolated"},`):                               "behavior",
+		word(`"pre_tokenizer":` + strings.Repeat(`{"type":"Sequence","pretokenizers":[`, 99) + strings.Repeat("]}", 99) + ","): "deep",
+		word(`"added_tokens":[{"id":7,"content":"x"}],`):                                                                       "expected the id 1",
+		word(`"added_tokens":[{"id":1,"content":"x","single_word":true}],`):                                                    "single_word",
+		word(`"added_tokens":[{"id":1,"content":""}],`):                                                                        "expected 1 to 1024 bytes",
+		bpe(`"dropout":0.1,`):               "dropout",
+		bpe(`"end_of_word_suffix":"</w>",`): "end_of_word_suffix",
+		bpe(`"unk_token":"?",`):             "unk_token",
+		`{"version":"1.0","model":{"type":"BPE","vocab":{"a":0},"merges":["a b"]}}`:     "merges[0]",
+		`{"version":"1.0","model":{"type":"BPE","vocab":{"a":0},"merges":["a"]}}`:       "merges[0]: expected two",
+		`{"version":"1.0","model":{"type":"BPE","vocab":{"a":-1},"merges":[]}}`:         "expected an id",
+		`{"version":"1.0","model":{"type":"BPE","vocab":{"a":2000000000},"merges":[]}}`: "expected an id",
+		`{"version":"1.0","model":{"type":"BPE","vocab":{},"merges":[]}}`:               "found none",
+		`{"version":"1.0","model":{"type":"WordPiece","vocab":{"a":0}}}`:                "[UNK]",
+		`{"version":"1.0","model":{"type":"Unigram","unk_id":3,"vocab":[["a",-1]]}}`:    "unk_id",
+		`{"version":"1.0","model":{"type":"Unigram","unk_id":0,"vocab":[["a"]]}}`:       "vocab[0]",
+		`{"version":"1.0","model":{"type":"Unigram","unk_id":0,"vocab":[["a","1"]]}}`:   "vocab[0]",
+		`{"version":"1.0","model":{"type":"Other"}}`:                                    `"Other" is not supported`,
+	} {
+		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.80s: expected an error with %q, found %v", text, want, err)
+		}
+	}
+	if _, err := Parse(make([]byte, MaxFile+1)); err == nil || !strings.Contains(err.Error(), "64 MiB") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestGrowth: replacements that would fill the memory are an error.
+func TestGrowth(t *testing.T) {
+	doubled := strings.Repeat(`{"type":"Replace","pattern":{"String":"a"},"content":"aa"},`, 60)
+	text := `{"version":"1.0","normalizer":{"type":"Sequence","normalizers":[` + strings.TrimSuffix(doubled, ",") + `]},"model":{"type":"WordLevel","vocab":{"a":0},"unk_token":"a"}}`
+	tokenizer, err := Parse([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := tokenizer.Encode("a"); err == nil || !strings.Contains(err.Error(), "too much") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestScore: the numbers of vocabularies read as in the library, not to the nearest.
+func TestScore(t *testing.T) {
+	for text, want := range map[string]string{
+		"0": "0", "-10": "-10", "-3.302214636311078": "-3.302214636311078", "1e2": "100", "-0.25": "-0.25",
+		"1e-320": "1e-320", "-12345678901234567890123": "-1.2345678901234568e+22",
+		"-7.3840985458186745": "-7.384098545818675", // 73840985458186745 is no float64
+	} {
+		var s score
+		if err := json.Unmarshal([]byte(text), &s); err != nil || fmt.Sprint(float64(s)) != want {
+			t.Errorf("%s: expected %s, found %v, %v", text, want, float64(s), err)
+		}
+	}
+	for _, text := range []string{`"1"`, "null", "1e309", "1e99999"} {
+		var s score
+		if err := s.UnmarshalJSON([]byte(text)); err == nil {
+			t.Errorf("%s: no error", text)
+		}
+	}
+}
+
+// FuzzParse: no file and no text may panic or hang.
+func FuzzParse(f *testing.F) {
+	for _, name := range fixtures {
+		text, err := os.ReadFile("testdata/" + name + ".json")
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(text, "The film isn't \u00e9 good <0x41> [SEP]\n")
+	}
+	f.Fuzz(func(t *testing.T, file []byte, text string) {
+		tokenizer, err := Parse(file)
+		if err != nil {
+			return
+		}
+		ids, err := tokenizer.Encode(text)
+		if err != nil {
+			return
+		}
+		for _, id := range ids {
+			if id < 0 || int(id) >= tokenizer.VocabSize() {
+				t.Errorf("%d of %d", id, tokenizer.VocabSize())
+			}
+		}
+		tokenizer.Decode(ids)
+	})
+}
+
+// TestLongS: a long s is an s of any case in the library's expressions.
+func TestLongS(t *testing.T) {
+	words, err := parsed(t, "llama3").split.split([]string{"x'\u017fo"}, true)
+	if want := []string{"x", "'\u00c5\u00bf", "o"}; err != nil || !slices.Equal(words, want) {
+		t.Errorf("expected %q, found %q, %v", want, words, err)
+	}
+}

@@ -1,0 +1,229 @@
+package hftokenizer
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+	"golang.org/x/text/unicode/rangetable"
+)
+
+// A normalizer rewrites text before it is cut into words.
+type normalizer interface {
+	normalize(text string) (string, error)
+}
+
+// normalizers are applied one after the other.
+type normalizers []normalizer
+
+func (all normalizers) normalize(text string) (string, error) {
+	for _, n := range all {
+		var err error
+		if text, err = n.normalize(text); err != nil {
+			return "", err
+		}
+	}
+	return text, nil
+}
+
+// form is one of Unicode's normal forms.
+type form norm.Form
+
+// mostMarks is how many combining marks may follow each other. Of more the library of
+// norm makes several runs, with a joiner between them.
+const mostMarks = 30
+
+func (f form) normalize(text string) (string, error) {
+	form := norm.Form(f)
+	if form.IsNormalString(text) && isASCII(text) {
+		return text, nil
+	}
+	marks := 0
+	for i, r := range text {
+		p := norm.NFKD.PropertiesString(text[i:])
+		if p.CCC() == 0 && p.Decomposition() == nil {
+			marks = 0
+			continue
+		}
+		n := 1
+		if d := p.Decomposition(); d != nil {
+			n = utf8.RuneCount(d)
+		}
+		if marks += n; marks > mostMarks && p.CCC() != 0 {
+			return "", fmt.Errorf("more than %d combining marks in a row, at %q", mostMarks, r)
+		}
+		if p.CCC() == 0 {
+			marks = n
+		}
+	}
+	return form.String(text), nil
+}
+
+func isASCII(text string) bool {
+	for i := range len(text) {
+		if text[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// lowercase maps each sign by itself: a sigma at the end of a word is like any other.
+type lowercase struct{}
+
+func (lowercase) normalize(text string) (string, error) {
+	return mapSigns(text, func(out []byte, r rune) []byte {
+		if r == 'İ' {
+			return append(out, "i\u0307"...) // the only one that becomes two
+		}
+		return utf8.AppendRune(out, unicode.ToLower(r))
+	}), nil
+}
+
+// mapSigns rewrites each sign of a text.
+func mapSigns(text string, with func(out []byte, r rune) []byte) string {
+	out := make([]byte, 0, len(text)+len(text)/8)
+	for _, r := range text {
+		out = with(out, r)
+	}
+	return string(out)
+}
+
+// withoutMarks leaves out all marks that the library's forms know, which are of Unicode 10.
+type withoutMarks struct{}
+
+func (withoutMarks) normalize(text string) (string, error) {
+	return strings.Map(func(r rune) rune {
+		if unicode.In(r, unicode.M) && unicode.Is(formed, r) {
+			return -1
+		}
+		return r
+	}, text), nil
+}
+
+var formed = rangetable.Assigned("10.0.0")
+
+// withoutAccents leaves out marks that take no space, as the library's BERT knows them.
+type withoutAccents struct{}
+
+func (withoutAccents) normalize(text string) (string, error) {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == 0x1885 || r == 0x1886 || r == 0xA9BD || r == 0x111C9: // have become marks since
+			return r
+		case oldIn(r, unicode.Mn) || r == 0x1734: // was one
+			return -1
+		}
+		return r
+	}, text), nil
+}
+
+// old is what the tables of the library's BERT and of its punctuation know: Unicode 8.
+var old = rangetable.Assigned("8.0.0")
+
+// oldIn reports whether a sign was of some kinds in Unicode 8.
+func oldIn(r rune, kinds ...*unicode.RangeTable) bool {
+	return unicode.In(r, kinds...) && unicode.Is(old, r)
+}
+
+// cleaned leaves out control signs, and makes all white space plain.
+type cleaned struct{}
+
+func (cleaned) normalize(text string) (string, error) {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\t' || r == '\n' || r == '\r':
+			return ' '
+		case r == 0 || r == utf8.RuneError || oldIn(r, unicode.Cc, unicode.Cf, unicode.Co):
+			return -1
+		case unicode.IsSpace(r):
+			return ' '
+		}
+		return r
+	}, text), nil
+}
+
+// spacedChinese puts spaces around Chinese signs.
+type spacedChinese struct{}
+
+func (spacedChinese) normalize(text string) (string, error) {
+	return mapSigns(text, func(out []byte, r rune) []byte {
+		if !unicode.Is(chinese, r) {
+			return utf8.AppendRune(out, r)
+		}
+		return append(utf8.AppendRune(append(out, ' '), r), ' ')
+	}), nil
+}
+
+// chinese is what the library takes for Chinese.
+var chinese = &unicode.RangeTable{
+	R16: []unicode.Range16{{Lo: 0x3400, Hi: 0x4DBF, Stride: 1}, {Lo: 0x4E00, Hi: 0x9FFF, Stride: 1}, {Lo: 0xF900, Hi: 0xFAFF, Stride: 1}},
+	R32: []unicode.Range32{{Lo: 0x20000, Hi: 0x2A6DF, Stride: 1}, {Lo: 0x2A700, Hi: 0x2B73F, Stride: 1}, {Lo: 0x2B740, Hi: 0x2B81F, Stride: 1},
+		{Lo: 0x2B920, Hi: 0x2CEAF, Stride: 1}, {Lo: 0x2F800, Hi: 0x2FA1F, Stride: 1}},
+}
+
+// strip takes white space off the ends.
+type strip struct{ left, right bool }
+
+func (s strip) normalize(text string) (string, error) {
+	if s.left {
+		text = strings.TrimLeftFunc(text, unicode.IsSpace)
+	}
+	if s.right {
+		text = strings.TrimRightFunc(text, unicode.IsSpace)
+	}
+	return text, nil
+}
+
+// prepend puts something before text that is not empty.
+type prepend string
+
+func (p prepend) normalize(text string) (string, error) {
+	if text == "" {
+		return "", nil
+	}
+	return string(p) + text, nil
+}
+
+// replace puts a text in the place of another, or of runs of spaces.
+type replace struct {
+	old, new string
+	runs     bool // two spaces and more, in place of old
+}
+
+// mostGrowth bounds what a file's replacements make of a text.
+const mostGrowth = 64 << 20
+
+var errGrowth = errors.New("the normalizer makes too much of it")
+
+func (p replace) normalize(text string) (string, error) {
+	if p.runs {
+		return p.replaceRuns(text), nil
+	}
+	if n := strings.Count(text, p.old); n > 0 && len(p.new) > len(p.old) && n > mostGrowth/len(p.new) {
+		return "", errGrowth
+	}
+	return strings.ReplaceAll(text, p.old, p.new), nil
+}
+
+func (p replace) replaceRuns(text string) string {
+	var out strings.Builder
+	for at := 0; at < len(text); {
+		n := 0
+		for at+n < len(text) && text[at+n] == ' ' {
+			n++
+		}
+		switch {
+		case n >= 2:
+			out.WriteString(p.new)
+			at += n
+		default:
+			out.WriteByte(text[at])
+			at++
+		}
+	}
+	return out.String()
+}

@@ -1,0 +1,64 @@
+package hftokenizer
+
+import (
+	"sync"
+
+	"github.com/dlclark/regexp2/v2"
+)
+
+// A tokenizer.json may have any expression of Oniguruma's. Only those are read that have
+// been compared with the library, on all signs of Unicode: engines differ in what is a
+// digit, a word or the other case of a letter, and an expression of somebody's own may
+// take for ever.
+
+// gpt2 is what ByteLevel cuts with.
+const gpt2 = `'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+`
+
+// contraction is the library's for any case; a long s is an s there, but not in regexp2.
+const (
+	contraction     = `(?i:'s|'t|'re|'ve|'m|'ll|'d)`
+	contractionHere = `(?:'[sSſ]|'[tT]|'[rR][eE]|'[vV][eE]|'[mM]|'[lL][lL]|'[dD])`
+)
+
+// Parts that several expressions have in common.
+const (
+	wordsOfLetters = `[^\r\n\p{L}\p{N}]?\p{L}+`
+	upperThenLower = `[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+`
+	upperOnly      = `[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*`
+	signsAndLines  = ` ?[^\s\p{L}\p{N}]+[\r\n]*`
+	signsAndPaths  = ` ?[^\s\p{L}\p{N}]+[\r\n/]*`
+	lines          = `\s*[\r\n]+|\s+(?!\S)|\s+`
+	deepSeek       = "[!\"#$%&'()*+,\\-./:;<=>?@\\[\\\\\\]^_`{|}~][A-Za-z]+|[^\r\n\\p{L}\\p{P}\\p{S}]?[\\p{L}\\p{M}]+| ?[\\p{P}\\p{S}]+[\r\n]*|\\s*[\r\n]+|\\s+(?!\\S)|\\s+"
+)
+
+// patterns are the expressions that are known, and how they read here.
+var patterns = map[string]string{
+	gpt2: gpt2,
+	// cl100k and Llama 3; Qwen 2 and 3
+	contraction + `|` + wordsOfLetters + `|\p{N}{1,3}|` + signsAndLines + `|` + lines: contractionHere + `|` + wordsOfLetters + `|\p{N}{1,3}|` + signsAndLines + `|` + lines,
+	contraction + `|` + wordsOfLetters + `|\p{N}|` + signsAndLines + `|` + lines:      contractionHere + `|` + wordsOfLetters + `|\p{N}|` + signsAndLines + `|` + lines,
+	// o200k
+	upperThenLower + contraction + `?|` + upperOnly + contraction + `?|\p{N}{1,3}|` + signsAndPaths + `|` + lines: upperThenLower + contractionHere + `?|` + upperOnly + contractionHere + `?|\p{N}{1,3}|` + signsAndPaths + `|` + lines,
+	// Mistral's Tekken
+	upperThenLower + `|` + upperOnly + `|\p{N}|` + signsAndPaths + `|` + lines: upperThenLower + `|` + upperOnly + `|\p{N}|` + signsAndPaths + `|` + lines,
+	// DeepSeek V3
+	`\p{N}{1,3}`:   `\p{N}{1,3}`,
+	`[一-龥぀-ゟ゠-ヿ]+`: `[一-龥぀-ゟ゠-ヿ]+`,
+	deepSeek:       deepSeek,
+}
+
+// compiled has the expressions that were needed.
+var compiled sync.Map
+
+// expression is the one that a file names, nil if it is not known.
+func expression(pattern string) *regexp2.Regexp {
+	here, ok := patterns[pattern]
+	if !ok {
+		return nil
+	}
+	if e, ok := compiled.Load(here); ok {
+		return e.(*regexp2.Regexp)
+	}
+	e, _ := compiled.LoadOrStore(here, regexp2.MustCompile(here))
+	return e.(*regexp2.Regexp)
+}

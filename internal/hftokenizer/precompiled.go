@@ -1,0 +1,103 @@
+package hftokenizer
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/rivo/uniseg"
+)
+
+// precompiled is SentencePiece's table of replacements: a double array of units, whose
+// leaves are places in a list of texts that end with a zero byte.
+type precompiled struct {
+	units []uint32
+	texts string
+}
+
+// shortCluster is how many bytes a cluster of signs has that is looked up as a whole.
+const shortCluster = 6
+
+func (p *precompiled) normalize(text string) (string, error) {
+	var out strings.Builder
+	state, cluster := -1, ""
+	for len(text) > 0 {
+		cluster, text, _, state = uniseg.FirstGraphemeClusterInString(text, state)
+		if len(cluster) < shortCluster {
+			if with, ok := p.lookup(cluster); ok {
+				out.WriteString(with)
+				continue
+			}
+		}
+		for _, r := range cluster {
+			sign := string(r)
+			if with, ok := p.lookup(sign); ok {
+				sign = with
+			}
+			out.WriteString(sign)
+		}
+		if out.Len() > mostGrowth {
+			return "", errGrowth
+		}
+	}
+	return out.String(), nil
+}
+
+// lookup is what the shortest beginning of text that has a replacement is replaced with:
+// the library takes it for the whole.
+func (p *precompiled) lookup(text string) (string, bool) {
+	at := offset(p.units[0])
+	for i := range len(text) {
+		c := uint32(text[i])
+		if at ^= c; c == 0 || at >= uint32(len(p.units)) || p.units[at]&(1<<31|0xFF) != c {
+			return "", false
+		}
+		unit := p.units[at]
+		if at ^= offset(unit); unit>>8&1 == 0 {
+			continue
+		}
+		if at >= uint32(len(p.units)) {
+			return "", false
+		}
+		place := p.units[at] & (1<<31 - 1)
+		if place > uint32(len(p.texts)) {
+			return "", false
+		}
+		with, _, _ := strings.Cut(p.texts[place:], "\x00")
+		return with, true
+	}
+	return "", false
+}
+
+// offset is where a unit's children are, seen from the unit.
+func offset(unit uint32) uint32 { return unit >> 10 << (unit & (1 << 9) >> 6) }
+
+func readPrecompiled(text json.RawMessage) (normalizer, error) {
+	var o struct {
+		Type string `json:"type"`
+		Map  string `json:"precompiled_charsmap"`
+	}
+	if err := strict(text, &o); err != nil {
+		return nil, err
+	}
+	bytes, err := base64.StdEncoding.DecodeString(o.Map)
+	if err != nil {
+		return nil, fmt.Errorf("precompiled_charsmap: expected base64: %w", err)
+	}
+	if len(bytes) < 8 {
+		return nil, errors.New("precompiled_charsmap: expected a table, found too little")
+	}
+	size := int64(binary.LittleEndian.Uint32(bytes))
+	if bytes = bytes[4:]; size < 4 || size%4 != 0 || size > int64(len(bytes)) || !utf8.Valid(bytes[size:]) {
+		return nil, fmt.Errorf("precompiled_charsmap: expected a table of whole units and its texts, found %d bytes of %d", size, len(bytes))
+	}
+	p := &precompiled{units: make([]uint32, size/4), texts: string(bytes[size:])}
+	for i := range p.units {
+		p.units[i] = binary.LittleEndian.Uint32(bytes[4*i:])
+	}
+	return p, nil
+}

@@ -1,0 +1,279 @@
+package hftokenizer
+
+import (
+	"strings"
+	"unicode"
+
+	"github.com/dlclark/regexp2/v2"
+)
+
+// A splitter cuts text into words.
+type splitter interface {
+	// split cuts each of several pieces; first says that the first one begins where the
+	// text does. Empty pieces are left out.
+	split(pieces []string, first bool) ([]string, error)
+}
+
+// splitters are applied one after the other.
+type splitters []splitter
+
+func (all splitters) split(pieces []string, first bool) ([]string, error) {
+	for _, s := range all {
+		var err error
+		if pieces, err = s.split(pieces, first); err != nil {
+			return nil, err
+		}
+	}
+	return pieces, nil
+}
+
+// span is a piece of text; matched says that it is what was looked for.
+type span struct {
+	from, to int
+	matched  bool
+}
+
+// behaviours say what becomes of what was looked for.
+var behaviours = map[string]func(spans []span) []span{
+	"Isolated": func(spans []span) []span { return spans },
+	"Removed": func(spans []span) (kept []span) {
+		for _, s := range spans {
+			if !s.matched {
+				kept = append(kept, s)
+			}
+		}
+		return kept
+	},
+	"Contiguous": func(spans []span) (out []span) {
+		for _, s := range spans {
+			if n := len(out); n > 0 && out[n-1].matched == s.matched {
+				out[n-1].to = s.to
+			} else {
+				out = append(out, s)
+			}
+		}
+		return out
+	},
+	"MergedWithPrevious": func(spans []span) (out []span) {
+		previous := false
+		for _, s := range spans {
+			if n := len(out); n > 0 && s.matched && !previous {
+				out[n-1].to = s.to
+			} else {
+				out = append(out, s)
+			}
+			previous = s.matched
+		}
+		return out
+	},
+	"MergedWithNext": func(spans []span) (out []span) {
+		for i, s := range spans {
+			if n := len(out); n > 0 && !s.matched && spans[i-1].matched {
+				out[n-1].to = s.to
+			} else {
+				out = append(out, s)
+			}
+		}
+		return out
+	},
+}
+
+// cut looks for something in pieces of text.
+type cut struct {
+	find      func(text string) ([]span, error) // all of the text, matched or not
+	invert    bool
+	behaviour func([]span) []span
+}
+
+func (c cut) split(pieces []string, _ bool) ([]string, error) {
+	out := make([]string, 0, 2*len(pieces))
+	for _, text := range pieces {
+		spans, err := c.find(text)
+		if err != nil {
+			return nil, err
+		}
+		if c.invert {
+			for i := range spans {
+				spans[i].matched = !spans[i].matched
+			}
+		}
+		for _, s := range c.behaviour(spans) {
+			if s.from < s.to {
+				out = append(out, text[s.from:s.to])
+			}
+		}
+	}
+	return out, nil
+}
+
+// signsThat finds each sign of a kind.
+func signsThat(is func(r rune) bool) func(text string) ([]span, error) {
+	return func(text string) (spans []span, err error) {
+		done := 0
+		for i, r := range text {
+			if !is(r) {
+				continue
+			}
+			to := i + len(string(r))
+			spans = append(spans, span{done, i, false}, span{i, to, true})
+			done = to
+		}
+		return filled(append(spans, span{done, len(text), false})), nil
+	}
+}
+
+// filled leaves out empty spans.
+func filled(spans []span) []span {
+	kept := spans[:0]
+	for _, s := range spans {
+		if s.from < s.to {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+// between makes spans of what was found.
+func between(text string, found [][]int) []span {
+	spans, done := make([]span, 0, 2*len(found)+1), 0
+	for _, at := range found {
+		spans = append(spans, span{done, at[0], false}, span{at[0], at[1], true})
+		done = at[1]
+	}
+	return filled(append(spans, span{done, len(text), false}))
+}
+
+// literal finds a text.
+func literal(word string) func(text string) ([]span, error) {
+	return func(text string) ([]span, error) {
+		var found [][]int
+		for at := 0; ; {
+			i := strings.Index(text[at:], word)
+			if i < 0 {
+				return between(text, found), nil
+			}
+			found = append(found, []int{at + i, at + i + len(word)})
+			at += i + len(word)
+		}
+	}
+}
+
+// matches finds what an expression describes.
+func matches(expression *regexp2.Regexp) func(text string) ([]span, error) {
+	return func(text string) ([]span, error) {
+		found, err := expression.FindAllStringIndex(text, -1)
+		if err != nil {
+			return nil, err
+		}
+		return between(text, found), nil
+	}
+}
+
+// words finds letters, marks, digits and underscores that stand together, and other signs
+// that do.
+func words(text string) (spans []span, err error) {
+	kind := func(r rune) int {
+		switch {
+		case unicode.IsSpace(r):
+			return 0
+		case unicode.In(r, unicode.L, unicode.M, unicode.Nd, unicode.Nl, unicode.Pc, unicode.Other_Alphabetic, unicode.Join_Control):
+			return 1
+		}
+		return 2
+	}
+	last := -1
+	for i, r := range text {
+		if k := kind(r); k != last {
+			spans = append(spans, span{i, len(text), k != 0})
+			if n := len(spans); n > 1 {
+				spans[n-2].to = i
+			}
+			last = k
+		}
+	}
+	return spans, nil
+}
+
+// isPunctuation takes all of ASCII's signs that are no letters, digits or space.
+func isPunctuation(r rune) bool {
+	return r > ' ' && r < 0x7F && !unicode.IsLetter(r) && !unicode.IsDigit(r) || oldIn(r, unicode.P) || r == 0x111C9 // which has become a mark since
+}
+
+// byteLevel writes each byte as a sign, after cutting as GPT-2 does.
+type byteLevel struct {
+	space bool // before text that has none
+	cut   splitter
+}
+
+func (b byteLevel) split(pieces []string, first bool) ([]string, error) {
+	var err error
+	if b.space {
+		for i, text := range pieces {
+			if !strings.HasPrefix(text, " ") {
+				pieces[i] = " " + text
+			}
+		}
+	}
+	if b.cut != nil {
+		if pieces, err = b.cut.split(pieces, first); err != nil {
+			return nil, err
+		}
+	}
+	var out []byte
+	for i, text := range pieces {
+		out = out[:0]
+		for k := range len(text) {
+			out = append(out, signOfByte[text[k]]...)
+		}
+		pieces[i] = string(out)
+	}
+	return pieces, nil
+}
+
+// signOfByte is a sign that can be seen for each byte, and byteOfSign the way back.
+var signOfByte, byteOfSign = func() (signs [256]string, bytes map[rune]byte) {
+	bytes = map[rune]byte{}
+	next := rune(256)
+	for b := range 256 {
+		r := rune(b)
+		if !(b >= '!' && b <= '~' || b >= 0xA1 && b <= 0xAC || b >= 0xAE) {
+			r = next
+			next++
+		}
+		signs[b], bytes[r] = string(r), byte(b)
+	}
+	return signs, bytes
+}()
+
+// appendBytes reads signs as bytes again.
+func appendBytes(out []byte, token string) []byte {
+	for _, r := range token {
+		if b, ok := byteOfSign[r]; ok {
+			out = append(out, b)
+		} else {
+			out = append(out, string(r)...)
+		}
+	}
+	return out
+}
+
+// metaspace writes spaces as a sign, and puts it before words.
+type metaspace struct {
+	sign          string
+	always, first bool // puts it before every piece, or before the text's first
+	cut           bool // into words
+}
+
+func (m metaspace) split(pieces []string, first bool) ([]string, error) {
+	for i, text := range pieces {
+		text = strings.ReplaceAll(text, " ", m.sign)
+		if !strings.HasPrefix(text, m.sign) && (m.always || m.first && first && i == 0) {
+			text = m.sign + text
+		}
+		pieces[i] = text
+	}
+	if !m.cut {
+		return pieces, nil
+	}
+	return cut{find: literal(m.sign), behaviour: behaviours["MergedWithNext"]}.split(pieces, first)
+}

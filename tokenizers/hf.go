@@ -1,0 +1,141 @@
+package tokenizers
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"sftseq/internal/atomicfile"
+	"sftseq/internal/hftokenizer"
+)
+
+// HF reads text as a tokenizer.json of Hugging Face's tokenizers says, with the file's own
+// ids. Every id is a token, so there is no pad id. No special tokens are added to a text,
+// nothing is cut off or padded; where a text itself has a special token, such as [SEP],
+// it is one.
+//
+// The file may be too large for a schema or a config.json, so it is kept beside them. The
+// JSON names it by its checksum: {"type": "hf", "sha256": "…"}.
+type HF struct{ tokenizer *hftokenizer.Tokenizer }
+
+// FileName is what the file of an HF tokenizer is called in the directory of a data set
+// or a model.
+const FileName = "tokenizer.json"
+
+const typeHF = "hf"
+
+// hfSpec is the tokenizer's JSON.
+type hfSpec struct {
+	Type   string `json:"type"`
+	SHA256 string `json:"sha256"`
+}
+
+// Type returns "hf".
+func (*HF) Type() string { return typeHF }
+
+// VocabSize is one more than the file's largest id.
+func (t *HF) VocabSize() int { return t.tokenizer.VocabSize() }
+
+// PadID returns nil.
+func (*HF) PadID() *int32 { return nil }
+
+// Encode returns the ids that the file gives text. Text that is not UTF-8 is an error.
+func (t *HF) Encode(text string) ([]int32, error) { return t.tokenizer.Encode(text) }
+
+// Decode returns readable text.
+func (t *HF) Decode(tokens []int32) string { return t.tokenizer.Decode(tokens) }
+
+// newHF is for those who look at the JSON alone.
+func newHF(json.RawMessage) (Tokenizer, error) {
+	return nil, fmt.Errorf("tokenizer hf: it is in the file %s beside the data or the model; of tables of your own, give the file as hf:PATH", FileName)
+}
+
+// Open is [New] for a tokenizer of a data set or a model in dir, where it may have a file.
+func Open(spec json.RawMessage, dir string) (Tokenizer, error) {
+	if !hasFile(spec) {
+		return New(spec)
+	}
+	t, _, err := openFile(spec, dir)
+	return t, err
+}
+
+// openFile opens the file in a directory, which must be the one of the JSON.
+func openFile(spec json.RawMessage, dir string) (Tokenizer, []byte, error) {
+	var config hfSpec
+	if err := decode(spec, &config); err != nil {
+		return nil, nil, err
+	}
+	path := filepath.Join(dir, FileName)
+	t, found, text, err := ReadFile(path)
+	if err == nil && !bytes.Equal(found, hfJSON(config.SHA256)) {
+		err = fmt.Errorf("%s: expected the tokenizer of SHA-256 %.64s, found another: %s", path, config.SHA256, found)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return t, text, nil
+}
+
+// ReadFile reads a tokenizer.json and returns its tokenizer, the JSON that stands for it,
+// and its text.
+func ReadFile(path string) (t Tokenizer, spec json.RawMessage, text []byte, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("tokenizer: %w", err)
+	}
+	defer f.Close()
+	if text, err = io.ReadAll(io.LimitReader(f, hftokenizer.MaxFile+1)); err != nil {
+		return nil, nil, nil, fmt.Errorf("tokenizer: %w", err)
+	}
+	hf, err := hftokenizer.Parse(text)
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("%s: expected a tokenizer.json of Hugging Face's tokenizers: %w", path, err)
+	}
+	sum := sha256.Sum256(text)
+	return &HF{hf}, hfJSON(hex.EncodeToString(sum[:])), text, nil
+}
+
+// hfJSON is the JSON of the file with a checksum.
+func hfJSON(sum string) json.RawMessage {
+	spec, _ := json.Marshal(hfSpec{typeHF, sum}) // strings always marshal
+	return spec
+}
+
+// WriteFile stores the text of a tokenizer's file in a directory.
+func WriteFile(dir string, text []byte) error {
+	return atomicfile.Write(filepath.Join(dir, FileName), func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	})
+}
+
+// CopyFile gives the directory of a model the file that its tokenizer has in the
+// directory of the data; without one nothing happens.
+func CopyFile(spec json.RawMessage, from, to string) error {
+	if !hasFile(spec) {
+		return nil
+	}
+	if _, _, err := openFile(spec, to); !errors.Is(err, fs.ErrNotExist) {
+		return err // nil where a run is resumed
+	}
+	_, text, err := openFile(spec, from)
+	if err != nil {
+		return err
+	}
+	return WriteFile(to, text)
+}
+
+// hasFile reports whether the tokenizer has a file beside its JSON.
+func hasFile(spec json.RawMessage) bool {
+	var config struct {
+		Type string `json:"type"`
+	}
+	return json.Unmarshal(spec, &config) == nil && config.Type == typeHF
+}
