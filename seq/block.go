@@ -42,6 +42,17 @@ type batch struct {
 	size      int // bytes of the tokens
 }
 
+// undo takes back what was added of a row, and a batch that has no other.
+func (b *Block) undo(last *batch) {
+	for i := range last.tokens {
+		last.tokens[i].cut(len(last.labels), b.width)
+	}
+	if len(last.labels) == 0 {
+		b.batches = b.batches[:len(b.batches)-1]
+		batches.Put(last)
+	}
+}
+
 // batches that were written are filled anew: their memory is most of what a writer asks
 // for.
 var batches = sync.Pool{New: func() any { return &batch{} }}
@@ -95,9 +106,7 @@ func (b *Block) Append(e Example) error {
 	into := b.batches[last]
 	for i, tokens := range e.sequences(len(b.columns)) {
 		if !into.tokens[i].append(tokens, b.spec, b.width) {
-			for i := range into.tokens {
-				into.tokens[i].cut(len(into.labels), b.width)
-			}
+			b.undo(into)
 			at := firstBad(tokens, b.spec)
 			return fmt.Errorf("column %s, index %d: %w", b.columns[i], at, b.spec.checkID(tokens[at]))
 		}

@@ -27,6 +27,7 @@ type DatasetBuilder struct {
 	replace  bool
 	manifest Manifest
 	open     []*SplitWriter
+	replaced []string // files of the data set that was there before
 }
 
 // CreateDataset begins a data set in dir, which is made if need be; spec's
@@ -45,7 +46,16 @@ func CreateDataset(dir string, spec Spec, replace bool) (*DatasetBuilder, error)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	return &DatasetBuilder{dir: dir, replace: replace, manifest: Manifest{
+	if err := atomicfile.CleanAll(dir, ".arrow"); err != nil {
+		return nil, err
+	}
+	var replaced []string
+	if old, err := readManifest(dir); err == nil {
+		for _, split := range old.Splits {
+			replaced = append(replaced, split.File)
+		}
+	}
+	return &DatasetBuilder{dir: dir, replace: replace, replaced: replaced, manifest: Manifest{
 		Version: Version, Name: spec.Name, Task: spec.Task, Tokenizer: spec.Tokenizer,
 		VocabSize: spec.VocabSize, PadID: spec.PadID, LabelNames: spec.LabelNames,
 		Splits: map[string]SplitInfo{},
@@ -116,7 +126,20 @@ func (b *DatasetBuilder) Finish(provenance map[string]any) (*Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Dataset{Dir: b.dir, Manifest: &b.manifest}, nil
+	return &Dataset{Dir: b.dir, Manifest: &b.manifest}, b.removeReplaced()
+}
+
+// removeReplaced removes the splits of the data set that was there before, and is no more.
+func (b *DatasetBuilder) removeReplaced() error {
+	for _, split := range b.manifest.Splits {
+		b.replaced = slices.DeleteFunc(b.replaced, func(file string) bool { return file == split.File })
+	}
+	for _, file := range b.replaced {
+		if err := os.Remove(filepath.Join(b.dir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // A SplitWriter is a Writer that keeps the books for the manifest.
@@ -132,7 +155,10 @@ type SplitWriter struct {
 // create begins the file.
 func (s *SplitWriter) create() (err error) {
 	s.hash, s.size = sha256.New(), 0
-	s.writer, err = create(s.builder.path(s.name), s.builder.manifest.Spec(s.name), io.MultiWriter(s.hash, &s.size))
+	w, err := create(s.builder.path(s.name), s.builder.manifest.Spec(s.name), io.MultiWriter(s.hash, &s.size))
+	if err == nil {
+		s.writer = w
+	}
 	return err
 }
 
@@ -161,8 +187,22 @@ func (s *SplitWriter) explain(err error) error {
 // Rows returns the number of rows written so far.
 func (s *SplitWriter) Rows() int64 { return s.writer.Rows() }
 
+// Prepare does all of Close but what replaces a data set that was there before: where
+// there are several splits, what may fail then fails before the first is closed. No row
+// may follow.
+func (s *SplitWriter) Prepare() error {
+	if err := s.writer.prepare(); err != nil {
+		return s.explain(err)
+	}
+	return nil
+}
+
 // Close completes the file and enters it into the manifest.
 func (s *SplitWriter) Close() error {
+	if err := s.Prepare(); err != nil {
+		s.Abort()
+		return err
+	}
 	// From here to Finish the manifest would not describe the file.
 	if err := os.Remove(filepath.Join(s.builder.dir, ManifestName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

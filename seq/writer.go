@@ -31,6 +31,7 @@ type Writer struct {
 	pending *Block           // a record batch at most
 	row     int64
 	largest int32 // label
+	ended   bool  // nothing follows
 	err     error
 }
 
@@ -132,11 +133,23 @@ func (w *Writer) writeBatches(b *Block) error {
 
 // finish writes what is pending and the end.
 func (w *Writer) finish() error {
-	if w.err == nil {
-		w.err = w.flush()
+	if w.err != nil || w.ended {
+		return w.err
 	}
-	if w.err == nil {
+	w.ended = true
+	if w.err = w.flush(); w.err == nil {
 		w.err = w.out.Close()
+	}
+	return w.err
+}
+
+// prepare does what may fail of Close: a file of Create is on the disk then.
+func (w *Writer) prepare() error {
+	if w.finish() == nil {
+		w.err = w.spec.checkLabel(w.largest)
+	}
+	if w.err == nil && w.file != nil {
+		w.err = w.file.Sync()
 	}
 	return w.err
 }
@@ -144,10 +157,7 @@ func (w *Writer) finish() error {
 // Close writes what is pending and the end, and gives a file of Create its
 // name. After an error it leaves no file behind and returns the error.
 func (w *Writer) Close() error {
-	if w.finish() == nil {
-		w.err = w.spec.checkLabel(w.largest)
-	}
-	if w.err != nil {
+	if w.prepare() != nil {
 		w.Abort()
 		return w.err
 	}

@@ -1,7 +1,7 @@
 package main
 
 import (
-	"io"
+	"fmt"
 	"path/filepath"
 	"strings"
 
@@ -11,6 +11,7 @@ import (
 	"sftseq/internal/atomicfile"
 	"sftseq/internal/report"
 	"sftseq/sft"
+	"sftseq/tokenizers"
 )
 
 func reportCommand() *cli.Command {
@@ -68,15 +69,28 @@ func reportRuns(c *cli.Context) error {
 		if r.Metrics, err = sft.ReadMetrics(dirs[i]); err != nil {
 			return err
 		}
+		if r.Config.Tokenizer != nil {
+			if r.Tokenizer, err = tokenizers.Open(r.Config.Tokenizer, dirs[i]); err != nil {
+				return err
+			}
+		}
 		runs = append(runs, r)
 	}
 	// What takes long comes when all that can be wrong with the files is known.
+	page, err := atomicfile.Create(c.String("out"))
+	if err != nil {
+		return err
+	}
+	defer page.Abort()
 	for i := range runs {
 		if err := addResults(c, &runs[i], dirs[i]); err != nil {
 			return err
 		}
 	}
-	return atomicfile.Write(c.String("out"), func(w io.Writer) error { return report.Write(w, runs, exampleRule) })
+	if err := report.Write(page, runs, exampleRule); err != nil {
+		return fmt.Errorf("writing %s: %w", c.String("out"), err)
+	}
+	return page.Commit()
 }
 
 // runNames are the last parts of the directories, or all of them where these are equal.

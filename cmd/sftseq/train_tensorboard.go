@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 
 	"sftseq/internal/tensorboard"
@@ -17,18 +16,18 @@ type trainEvents struct {
 // newTrainEvents begins a file for a run that has made some steps. Those of the last
 // are written again: they may have been lost, or be about to be made again.
 func newTrainEvents(dir string, done int) (*trainEvents, error) {
+	m := &sft.Metrics{}
+	if done > 0 {
+		var err error
+		if m, err = sft.ReadMetrics(dir); err != nil {
+			return nil, err
+		}
+	}
 	file, err := tensorboard.Create(dir, done)
 	if err != nil {
 		return nil, err
 	}
 	e := &trainEvents{file: file}
-	if done == 0 {
-		return e, nil
-	}
-	m, err := sft.ReadMetrics(dir)
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
 	for _, r := range m.Train {
 		if r.Step == done {
 			e.observe(r)

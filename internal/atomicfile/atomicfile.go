@@ -73,6 +73,9 @@ func (f *File) Write(p []byte) (int, error) {
 	if f.done {
 		return 0, fmt.Errorf("%s: write: %w", f.path, fs.ErrClosed)
 	}
+	if f.err != nil {
+		return 0, fmt.Errorf("%s: %w", f.path, f.err)
+	}
 	n, err := f.buffer.Write(p)
 	if err != nil {
 		err = fmt.Errorf("%s: %w", f.path, err)
@@ -122,13 +125,8 @@ func (f *File) Reopen() (*os.File, error) {
 	return os.Open(f.temp.Name())
 }
 
-// Commit writes everything to the disk and gives the file its name. On an
-// error the temporary file is removed; the old file is untouched unless only
-// the last step, making the rename itself durable, failed.
-func (f *File) Commit() error {
-	if f.done {
-		return fmt.Errorf("%s: commit: %w", f.path, fs.ErrClosed)
-	}
+// Sync writes everything to the disk.
+func (f *File) Sync() error {
 	err := f.buffer.Flush()
 	if err == nil {
 		err = f.settle()
@@ -137,8 +135,22 @@ func (f *File) Commit() error {
 		err = f.temp.Sync()
 	}
 	if err != nil {
-		f.Abort()
 		return fmt.Errorf("%s: %w", f.path, err)
+	}
+	return nil
+}
+
+// Commit writes everything to the disk and gives the file its name. On an
+// error the temporary file is removed; the old file is untouched unless only
+// the last step, making the rename itself durable, failed.
+func (f *File) Commit() error {
+	if f.done {
+		return fmt.Errorf("%s: commit: %w", f.path, fs.ErrClosed)
+	}
+	err := f.Sync()
+	if err != nil {
+		f.Abort()
+		return err
 	}
 	f.done = true
 	if err = f.temp.Close(); err == nil {
@@ -161,7 +173,7 @@ func (f *File) Abort() {
 		return
 	}
 	f.done = true
-	f.settle()
+	f.settle() // which must not close the file that is closed here
 	f.temp.Close()
 	os.Remove(f.temp.Name())
 }

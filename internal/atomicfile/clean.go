@@ -9,18 +9,29 @@ import (
 // Clean removes what killed programs left of a file: temporary files that were
 // never renamed to it. The caller must be the only one to write it.
 func Clean(path string) error {
-	dir, base := filepath.Split(path)
-	if dir == "" {
-		dir = "."
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		path = real
 	}
+	return clean(filepath.Dir(path), func(name string) bool { return name == filepath.Base(path) })
+}
+
+// CleanAll removes what killed programs left of all files in a directory whose names
+// have an ending. The caller must be the only one to write them.
+func CleanAll(dir, ending string) error {
+	return clean(dir, func(name string) bool { return strings.HasSuffix(name, ending) })
+}
+
+// clean removes the temporary files of those that are meant.
+func clean(dir string, meant func(name string) bool) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
 	}
 	for _, e := range entries {
-		middle, ours := strings.CutPrefix(e.Name(), "."+base+".")
-		middle, temporary := strings.CutSuffix(middle, ".tmp")
-		if ours && temporary && !strings.Contains(middle, ".") { // a dot would be of another, longer name
+		rest, hidden := strings.CutPrefix(e.Name(), ".")
+		rest, temporary := strings.CutSuffix(rest, ".tmp")
+		dot := strings.LastIndexByte(rest, '.') // what follows was drawn, and has none
+		if hidden && temporary && dot >= 0 && meant(rest[:dot]) {
 			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
 				return err
 			}

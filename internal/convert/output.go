@@ -2,6 +2,7 @@ package convert
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -125,10 +126,13 @@ func (o *output) finish(ctx context.Context) (*seq.Dataset, error) {
 	if err := o.renameLabels(ctx); err != nil {
 		return nil, err
 	}
+	// What was there before is replaced when nothing is left to fail but renaming.
 	for _, split := range slices.Sorted(maps.Keys(o.splits)) {
-		if err := ctx.Err(); err != nil {
+		if err := errors.Join(ctx.Err(), o.splits[split].Prepare()); err != nil {
 			return nil, err
 		}
+	}
+	for _, split := range slices.Sorted(maps.Keys(o.splits)) {
 		if err := o.splits[split].Close(); err != nil {
 			return nil, err
 		}

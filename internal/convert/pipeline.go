@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"hash/maphash"
 	"io"
+	"iter"
 	"runtime"
+	"strings"
 	"sync"
 
 	"sftseq/internal/table"
@@ -58,36 +60,54 @@ func (c *converter) convertAll(ctx context.Context, write func(*converted) error
 	workers := runtime.GOMAXPROCS(0)
 	chunks := make(chan chunk, 2*workers) // in their order
 	jobs := make(chan chunk)
-	var group sync.WaitGroup
-	group.Go(func() {
+	// Nobody waits for the reader: it may be waiting for a standard input that says nothing.
+	go func() {
 		defer close(chunks)
 		defer close(jobs)
-		if err := c.read(ctx, chunks, jobs); err != nil {
-			cancel(err)
-		}
-	})
+		c.read(ctx, chunks, jobs)
+	}()
+	var group sync.WaitGroup
 	for range workers {
 		group.Go(func() {
 			w := worker{converter: c, known: map[string]int32{}}
-			for j := range jobs {
+			for j := range until(ctx, jobs) {
 				j.done <- w.convert(*j.rows)
 				rowsPool.Put(j.rows)
 			}
 		})
 	}
-	for j := range chunks {
-		if rows := <-j.done; rows != nil && ctx.Err() == nil {
+	for j := range until(ctx, chunks) {
+		for rows := range until(ctx, j.done) {
 			if err := write(rows); err != nil {
 				cancel(err)
 			}
+			break // there is one
 		}
 	}
+	err := context.Cause(ctx)
+	cancel(nil)
 	group.Wait()
-	return context.Cause(ctx)
+	return err
 }
 
-// read hands out the rows of all files in chunks.
-func (c *converter) read(ctx context.Context, chunks, jobs chan<- chunk) error {
+// until are what comes through a channel before it is closed or the context is done.
+func until[T any](ctx context.Context, c <-chan T) iter.Seq[T] {
+	return func(yield func(T) bool) {
+		for ctx.Err() == nil {
+			select {
+			case v, ok := <-c:
+				if !ok || !yield(v) {
+					return
+				}
+			case <-ctx.Done():
+			}
+		}
+	}
+}
+
+// read hands out the rows of all files in chunks. An error comes as the last chunk, so
+// that what was read before it is told in the same way every time.
+func (c *converter) read(ctx context.Context, chunks, jobs chan<- chunk) {
 	rows, n, size := rowsPool.Get().(*[]table.Row), 0, 0
 	hand := func() {
 		*rows = (*rows)[:n]
@@ -101,37 +121,50 @@ func (c *converter) read(ctx context.Context, chunks, jobs chan<- chunk) error {
 		select {
 		case jobs <- j:
 		case <-ctx.Done():
-			j.done <- nil // nobody converts it
 		}
 	}
 	for _, path := range c.options.From {
-		t, err := table.Open(path, c.table(c.options.Progress))
-		if err != nil {
-			return err
-		}
-		for ctx.Err() == nil {
-			row := nth(rows, n)
-			err := t.Next(row)
-			if err == io.EOF {
-				break
-			}
-			if err != nil {
-				t.Close()
-				return err
-			}
+		err := c.readFile(ctx, path, func() *table.Row { return nth(rows, n) }, func(row *table.Row) {
 			n++
 			if size += row.Size(); n >= chunkRows || size >= chunkBytes {
 				hand()
 			}
-		}
-		if err := t.Close(); err != nil {
-			return err
+		})
+		if err != nil {
+			hand()
+			last := chunk{done: make(chan *converted, 1)}
+			last.done <- &converted{failure: err}
+			select {
+			case chunks <- last:
+			case <-ctx.Done():
+			}
+			return
 		}
 	}
 	if n > 0 {
 		hand()
 	}
-	return nil
+}
+
+// readFile reads each row into the next one, and then takes it.
+func (c *converter) readFile(ctx context.Context, path string, next func() *table.Row, take func(*table.Row)) error {
+	t, err := table.Open(path, c.table(c.options.Progress))
+	if err != nil {
+		return err
+	}
+	for ctx.Err() == nil {
+		row := next()
+		err := t.Next(row)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			t.Close()
+			return err
+		}
+		take(row)
+	}
+	return t.Close()
 }
 
 // nth is row n, of which there are at least n, with the memory that it had.
@@ -174,6 +207,9 @@ func (w *worker) convert(rows []table.Row) *converted {
 		}
 		out.left = append(out.left, left{row.Place(), why})
 	}
+	for i := range rows { // their memory is not kept
+		clear(rows[i].Values)
+	}
 	return out
 }
 
@@ -187,6 +223,7 @@ func (w *worker) add(out *converted, e seq.Example, split string) *reason {
 		return because("it does not fit into a data set", err)
 	}
 	if block.Rows() == 1 {
+		split = strings.Clone(split) // it shares the memory of its row
 		out.blocks[split] = block
 		out.splits = append(out.splits, split)
 	}

@@ -35,8 +35,9 @@ func (a axis) ticks(n int) []tick {
 		values = a.decades()
 	} else {
 		step := roundStep((a.high - a.low) / float64(n))
-		for i := math.Ceil(a.low/step - 1e-9); i*step <= a.high+step*1e-9; i++ {
-			values = append(values, i*step)
+		first := math.Ceil(a.low/step - 1e-9)
+		for i := 0; i <= 2*n && (first+float64(i))*step <= a.high+step*1e-9; i++ {
+			values = append(values, (first+float64(i))*step)
 		}
 	}
 	var out []tick
@@ -78,8 +79,10 @@ func roundStep(v float64) float64 {
 func spread(values []float64, from, to float64) axis {
 	low, high := slices.Min(values), slices.Max(values)
 	margin := 0.05 * (high - low)
-	if margin == 0 {
-		margin = max(math.Abs(high), 1) * 0.5
+	if margin <= 1e-9*max(math.Abs(low), math.Abs(high)) { // the same but for rounding
+		if margin = math.Abs(high) * 0.5; margin == 0 {
+			margin = 0.5
+		}
 	}
 	if low -= margin; low < 0 && slices.Min(values) >= 0 {
 		low = 0 // what is not negative has no axis that is

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"sftseq/internal/metrics"
 	"sftseq/sft"
@@ -43,14 +44,23 @@ type scale struct{ Least, Largest, Equal float64 }
 // shownAnswers is how many of the classes an example's probabilities are shown of.
 const shownAnswers = 3
 
-func exampleViews(c *sft.Config, examples []Example) ([]exampleView, error) {
-	if len(examples) == 0 {
-		return nil, nil
+// decoder turns tokens into text.
+type decoder interface{ Decode(tokens []int32) string }
+
+// ids are tokens whose text is not known.
+type ids struct{}
+
+// Decode returns the numbers.
+func (ids) Decode(tokens []int32) string { return strings.Trim(fmt.Sprint(tokens), "[]") }
+
+func (r *Run) decoder() decoder {
+	if r.Tokenizer == nil {
+		return ids{}
 	}
-	tokenizer, err := tokenizers.New(c.Tokenizer)
-	if err != nil {
-		return nil, err
-	}
+	return r.Tokenizer
+}
+
+func exampleViews(c *sft.Config, d decoder, examples []Example) ([]exampleView, error) {
 	var out []exampleView
 	for _, e := range examples {
 		answer := sft.Argmax(e.Output.Logits)
@@ -61,7 +71,7 @@ func exampleViews(c *sft.Config, examples []Example) ([]exampleView, error) {
 		slices.SortStableFunc(v.Likely, func(a, b likely) int { return cmp.Compare(b.Probability, a.Probability) })
 		v.Likely = v.Likely[:min(len(v.Likely), shownAnswers)]
 		for i, tokens := range e.Tokens {
-			s, err := newSequenceView(tokenizer, tokens, &e.Output.Explanations[i])
+			s, err := newSequenceView(d, tokens, &e.Output.Explanations[i])
 			if err != nil {
 				return nil, err
 			}
@@ -75,7 +85,7 @@ func exampleViews(c *sft.Config, examples []Example) ([]exampleView, error) {
 	return out, nil
 }
 
-func newSequenceView(t tokenizers.Tokenizer, tokens []int32, e *sft.Explanation) (sequenceView, error) {
+func newSequenceView(t decoder, tokens []int32, e *sft.Explanation) (sequenceView, error) {
 	v := sequenceView{Length: len(tokens), Pooling: scale{Least: float64(slices.Min(e.Pooling)), Largest: float64(slices.Max(e.Pooling)), Equal: 1 / float64(len(tokens))}}
 	_, pixels := t.(tokenizers.Pixel)
 	_, sound := t.(tokenizers.MuLaw)

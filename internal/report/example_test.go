@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"image/png"
+	"slices"
 	"strings"
 	"testing"
 
@@ -165,4 +166,21 @@ func ticksText(r stripRow) (out []string) {
 		out = append(out, t.Path)
 	}
 	return out
+}
+
+// TestIDs: tokens whose text is not known are shown as numbers.
+func TestIDs(t *testing.T) {
+	var r Run
+	tokens := []int32{7, 300, 12}
+	v, err := newSequenceView(r.decoder(), tokens, explanation(len(tokens), 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shown []string
+	for _, p := range v.Text {
+		shown = append(shown, p.Text)
+	}
+	if !slices.Equal(shown, []string{"7", "300", "12"}) || !v.Text[1].Space {
+		t.Errorf("%q", shown)
+	}
 }

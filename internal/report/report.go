@@ -15,6 +15,7 @@ import (
 
 	"sftseq/internal/metrics"
 	"sftseq/sft"
+	"sftseq/tokenizers"
 )
 
 // Run is what the page says of a run.
@@ -22,6 +23,8 @@ type Run struct {
 	Name    string
 	Config  *sft.Config
 	Metrics *sft.Metrics
+	// Tokenizer says what the tokens of Results are; nil where they are shown as ids.
+	Tokenizer tokenizers.Tokenizer
 	// Results are of its model; nil where Missing says why there are none.
 	Results *Results
 	Missing string
@@ -91,7 +94,7 @@ func Write(w io.Writer, runs []Run, rule string) error {
 		rv := runView{Run: r, Mark: markOf(i), Summary: summarize(r)}
 		if r.Results != nil {
 			rv.Classes = newClasses(r.Config, r.Results.Report)
-			if rv.Examples, err = exampleViews(r.Config, r.Results.Examples); err != nil {
+			if rv.Examples, err = exampleViews(r.Config, r.decoder(), r.Results.Examples); err != nil {
 				return fmt.Errorf("%s: %w", r.Name, err)
 			}
 			v.Examples = v.Examples || len(rv.Examples) > 0

@@ -11,6 +11,7 @@ import (
 
 	"sftseq/internal/metrics"
 	"sftseq/sft"
+	"sftseq/tokenizers"
 )
 
 // hostile is text that would be markup if it were not escaped.
@@ -43,7 +44,7 @@ func testRun(t *testing.T, name string, hidden int) Run {
 	}
 	pooling[3] *= 2
 	e := sft.Explanation{Pooling: pooling, Layers: []sft.LayerExplanation{{Positions: []int32{1, 3}, Weights: []float32{1, 1}, Mass: []float32{0.25, 0.75}}}}
-	return Run{Name: name, Config: c, Metrics: m, Results: &Results{Data: hostile, Note: hostile, Report: tally.Report(),
+	return Run{Name: name, Config: c, Metrics: m, Tokenizer: tokenizers.Byte{}, Results: &Results{Data: hostile, Note: hostile, Report: tally.Report(),
 		Examples: []Example{{Row: 7, Label: 1, Tokens: [][]int32{tokens}, Output: sft.Output{Logits: []float32{2, 1}, Explanations: []sft.Explanation{e}}}}}}
 }
 

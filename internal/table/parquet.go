@@ -9,6 +9,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
@@ -18,11 +19,8 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 )
 
-// Rows are read so many at a time, or of about so many bytes.
-const (
-	parquetRows  = 256
-	parquetBytes = 16 << 20
-)
+// parquetRows are read at a time, if they are not too long.
+const parquetRows = 256
 
 // parquetMagic begins and ends a file.
 const parquetMagic = "PAR1"
@@ -63,10 +61,8 @@ func newParquet(path string, o Options) (_ *records, err error) {
 		return nil, err
 	}
 	for i := range g.metadata.Schema.NumColumns() {
-		for _, name := range o.Columns {
-			if g.metadata.Schema.ColumnRoot(i).Name() == name {
-				g.leaves = append(g.leaves, i)
-			}
+		if slices.Contains(o.Columns, g.metadata.Schema.ColumnRoot(i).Name()) {
+			g.leaves = append(g.leaves, i)
 		}
 	}
 	if err := g.prepare(); err != nil {
@@ -91,7 +87,9 @@ type groups struct {
 	leaves   []int
 	next     int
 	rows     pqarrow.RecordReader // nil between two
-	left     int64                // rows of the group
+	batch    int64                // rows of a record
+	taken    int64                // rows of the group that were returned
+	skip     int64                // of these that are read again
 }
 
 // open reads the metadata.
@@ -184,34 +182,77 @@ func (g *groups) read() (arrow.Record, error) {
 			if g.next == len(g.metadata.RowGroups) {
 				return nil, io.EOF
 			}
-			group := g.metadata.RowGroups[g.next]
-			g.plain.begin(g.next)
 			g.next++
-			g.left = group.NumRows
-			g.reader.Props.BatchSize = parquetRows
-			if group.NumRows > 0 {
-				g.reader.Props.BatchSize = min(parquetRows, max(1, parquetBytes/max(1, group.TotalByteSize/group.NumRows)))
-			}
-			var err error
-			if g.rows, err = g.reader.GetRecordReader(context.Background(), g.leaves, []int{g.next - 1}); err != nil {
+			g.taken = 0
+			if err := g.begin(parquetRows); err != nil {
 				return nil, err
 			}
 		}
+		record, err := g.record()
+		var much *tooMuch
+		if errors.As(err, &much) && g.batch > 1 { // a few rows may be as long as all others
+			if err := g.begin(max(1, g.batch/16)); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		if record == nil {
+			if rows := g.metadata.RowGroups[g.next-1].NumRows; g.taken != rows {
+				return nil, fmt.Errorf("the file is damaged: %d rows of %d are missing", rows-g.taken, rows)
+			}
+			g.rows = nil
+			continue
+		}
+		if g.skip > 0 {
+			n := min(g.skip, record.NumRows())
+			g.skip -= n
+			record = record.NewSlice(n, record.NumRows())
+		}
+		if record.NumRows() > 0 {
+			g.taken += record.NumRows()
+			return record, nil
+		}
+	}
+}
+
+// begin reads the row group from its first row on, in records of so many, as far as it
+// was not yet read.
+func (g *groups) begin(batch int64) (err error) {
+	g.batch, g.skip = batch, g.taken
+	g.plain.begin(g.next - 1)
+	g.reader.Props.BatchSize = batch
+	g.rows, err = g.reader.GetRecordReader(context.Background(), g.leaves, []int{g.next - 1})
+	return err
+}
+
+// record is the next one, nil behind the last.
+func (g *groups) record() (record arrow.Record, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			much, ok := p.(*tooMuch)
+			if !ok {
+				panic(p)
+			}
+			record, err = nil, much
+		}
+	}()
+	for {
 		more := g.rows.Next()
 		if g.plain.err != nil { // Arrow's reader may take it for the end
 			return nil, g.plain.err
 		}
 		if more && g.rows.Record().NumRows() > 0 {
-			g.left -= g.rows.Record().NumRows()
 			return g.rows.Record(), nil
 		}
 		if err := g.rows.Err(); err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
 		}
-		if g.left != 0 {
-			return nil, fmt.Errorf("the file is damaged: %d rows of %d are missing", g.left, g.metadata.RowGroups[g.next-1].NumRows)
+		if !more {
+			return nil, nil
 		}
-		g.rows = nil
 	}
 }
 
@@ -284,6 +325,13 @@ func (p *plainFile) ReadAt(b []byte, at int64) (int, error) {
 // Seek returns the end, which is all that is asked for.
 func (p *plainFile) Seek(int64, int) (int64, error) { return math.MaxInt64, nil }
 
+// tooMuch is the panic of an allocator.
+type tooMuch struct{ size, limit int }
+
+func (t *tooMuch) Error() string {
+	return fmt.Sprintf("it asks for %d bytes at once, expected at most %d: is a row too long?", t.size, t.limit)
+}
+
 // allocator refuses what no row should need: running out of memory ends the program.
 type allocator struct {
 	memory.GoAllocator
@@ -292,7 +340,7 @@ type allocator struct {
 
 func (a *allocator) check(size int) {
 	if size > a.limit {
-		panic(fmt.Sprintf("it asks for %d bytes at once, expected at most %d", size, a.limit))
+		panic(&tooMuch{size, a.limit})
 	}
 }
 

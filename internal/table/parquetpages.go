@@ -94,11 +94,15 @@ func (c *chunk) next() error {
 		}
 	}
 	data := raw
-	if !(h.kind == pageDataV2 && h.plain) && c.codec != codecNone {
+	empty := h.kind == pageDataV2 && int(h.uncompressed) == levels // of nulls alone: not every program compresses nothing
+	if !(h.kind == pageDataV2 && h.plain) && c.codec != codecNone && !empty {
 		data, err = c.inflater.inflate(c.codec, raw[levels:], int(h.uncompressed)-levels)
 		if levels > 0 {
 			data = append(raw[:levels:levels], data...)
 		}
+	}
+	if empty {
+		data = raw[:levels]
 	}
 	if err == nil && len(data) != int(h.uncompressed) {
 		err = fmt.Errorf("expected %d bytes, found %d", h.uncompressed, len(data))
