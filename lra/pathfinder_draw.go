@@ -18,7 +18,7 @@ var LRAPathfinder = PathfinderRule{Contour: 14, Distractors: 5}
 
 // Measures of an image.
 const (
-	padding      = 1   // pixels that stay empty
+	padding      = 1   // pixels at the edge, where no dash may be
 	seedDistance = 7   // pixels between the beginnings of the two contours
 	continuity   = 1.0 // how sharply a contour may turn
 	markerRadius = 1.5
@@ -40,6 +40,18 @@ type pathfinderDraw struct {
 	image   grid
 	mask    grid // room that dashes take, but for the last of each contour
 }
+
+// bordered is the room that the padding takes.
+var bordered = func() (g grid) {
+	for y := range size {
+		for x := range size {
+			if p := (point{y, x}); !p.inside(padding) {
+				*g.at(p) = 1
+			}
+		}
+	}
+	return g
+}()
 
 // snake is a contour that grows.
 type snake struct {
@@ -78,7 +90,7 @@ func (d *pathfinderDraw) draw(n uint64) seq.Example {
 
 // pair draws the two contours, which grow in turn; false if they do not fit.
 func (d *pathfinderDraw) pair(pair *[2]snake) bool {
-	d.image, d.mask = grid{}, grid{}
+	d.image, d.mask = grid{}, bordered
 	angle := d.angle()
 	tail, ok := d.seed(angle, 2*seedDistance, 1)
 	if !ok {

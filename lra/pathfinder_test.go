@@ -41,6 +41,11 @@ func TestPathfinderDraw(t *testing.T) {
 		if marks := discs(e.A); len(marks) != 2 && distance(marks[0], marks[len(marks)-1]) > 4 {
 			t.Errorf("image %d: marks at %v", i, marks)
 		}
+		for j, v := range e.A {
+			if p := (point{j / size, j % size}); !p.inside(padding) && v >= 64 { // the filter spreads a little of the next pixel
+				t.Errorf("image %d: level %d in the padding, at %v", i, v, p)
+			}
+		}
 		if i%50 == 0 {
 			if again := drawPathfinder(3, uint64(i), LRAPathfinder); !slices.Equal(again.A, e.A) || again.Label != e.Label {
 				t.Errorf("image %d is another one when it is drawn alone", i)
