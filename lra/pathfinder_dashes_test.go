@@ -1,0 +1,239 @@
+package lra
+
+import "math"
+
+// The files pathfinder_dashes_test.go and pathfinder_tracer_test.go read an image of
+// Pathfinder from its pixels, to measure what the generator draws. Of the rule they know
+// constants alone: the radius of a mark, what a line of one fine pixel looks like when
+// it is drawn at twice the size, the number and spacing of dashes. They share no code
+// with the generator.
+
+const (
+	traceSide      = 32
+	traceTolerance = 3  // levels, between a pixel and the dash that explains it
+	traceDim       = 20 // levels: what is darker is the filter's ringing
+	traceLeast     = 60 // levels that a dash has to explain
+)
+
+// A spot is a pixel, row and column.
+type spot [2]int
+
+func (s spot) plus(o spot) spot   { return spot{s[0] + o[0], s[1] + o[1]} }
+func (s spot) to(o spot) spot     { return spot{o[0] - s[0], o[1] - s[1]} }
+func (s spot) length() float64    { return math.Hypot(float64(s[0]), float64(s[1])) }
+func (s spot) direction() float64 { return math.Atan2(float64(s[0]), float64(s[1])) }
+func (s spot) index() int         { return s[0]*traceSide + s[1] }
+func (s spot) inImage() bool      { return min(s[0], s[1]) >= 0 && max(s[0], s[1]) < traceSide }
+
+// spots is a set of pixels.
+type spots [traceSide * traceSide]bool
+
+// markPixels are those of a disc of radius 1.5.
+func markPixels(centre spot) (pixels []spot) {
+	for y := -1; y <= 1; y++ {
+		for x := -1; x <= 1; x++ {
+			if p := centre.plus(spot{y, x}); p.inImage() {
+				pixels = append(pixels, p)
+			}
+		}
+	}
+	return pixels
+}
+
+// readMarks finds the two centres whose discs are all the pixels of the largest level;
+// false if there are none. One disc is two at the same place.
+func readMarks(pixels []int32) (marks [2]spot, ok bool) {
+	white := 0
+	var centres []spot
+	for i, v := range pixels {
+		all := true
+		for _, p := range markPixels(spot{i / traceSide, i % traceSide}) {
+			all = all && pixels[p.index()] == 255
+		}
+		if all {
+			centres = append(centres, spot{i / traceSide, i % traceSide})
+		}
+		if v == 255 {
+			white++
+		}
+	}
+	for i, a := range centres {
+		for _, b := range centres[i:] {
+			var covered spots
+			n := 0
+			for _, p := range append(markPixels(a), markPixels(b)...) {
+				if !covered[p.index()] {
+					covered[p.index()] = true
+					n++
+				}
+			}
+			if n == white {
+				return [2]spot{a, b}, true
+			}
+		}
+	}
+	return marks, false
+}
+
+// A dash is a short line between two pixels.
+type dash [2]spot
+
+func (d dash) backwards() dash { return dash{d[1], d[0]} }
+func (d dash) along() spot     { return d[0].to(d[1]) }
+
+// A dashPixel is what a dash adds to a pixel, relative to where it begins.
+type dashPixel struct {
+	at    spot
+	level float64
+}
+
+// dashShapes are the dashes of up to 2 px either way, by where they lead.
+var dashShapes = func() map[spot][]dashPixel {
+	all := map[spot][]dashPixel{}
+	for y := -2; y <= 2; y++ {
+		for x := -2; x <= 2; x++ {
+			if y != 0 || x != 0 {
+				all[spot{y, x}] = dashShape(spot{y, x})
+			}
+		}
+	}
+	return all
+}()
+
+// dashShape is a line of one fine pixel, of which two make a pixel, through Lanczos's
+// filter of three lobes, one and a half times as bright as a mark.
+func dashShape(to spot) (shape []dashPixel) {
+	weight := func(fine, pixel int) float64 {
+		lobes := func(j int) float64 {
+			x := (float64(j-2*pixel) - 0.5) / 2 // pixels from the centre
+			if math.Abs(x) >= 3 {
+				return 0
+			}
+			return sinc(x) * sinc(x/3)
+		}
+		sum := 0.
+		for j := 2*pixel - 6; j <= 2*pixel+7; j++ {
+			sum += lobes(j)
+		}
+		return lobes(fine) / sum
+	}
+	n := 2 * max(to[0], -to[0], to[1], -to[1])
+	for y := -5; y <= 5; y++ {
+		for x := -5; x <= 5; x++ {
+			v := 0.
+			for i := 0; i <= n; i++ {
+				v += weight(int(math.Round(float64(2*to[0]*i)/float64(n))), y) *
+					weight(int(math.Round(float64(2*to[1]*i)/float64(n))), x)
+			}
+			if v = math.Floor(1.5 * 255 * min(v, 1)); v > 0 {
+				shape = append(shape, dashPixel{spot{y, x}, v})
+			}
+		}
+	}
+	return shape
+}
+
+func sinc(x float64) float64 {
+	if x == 0 {
+		return 1
+	}
+	return math.Sin(math.Pi*x) / (math.Pi * x)
+}
+
+// A possibleDash is one that is nowhere brighter than the image.
+type possibleDash struct {
+	dash
+	explains []int // the pixels that are just as bright
+}
+
+// light is what the dash explains beside what is explained.
+func (d *possibleDash) light(pixels []int32, explained *spots) (sum float64) {
+	for _, i := range d.explains {
+		if !explained[i] {
+			sum += float64(pixels[i])
+		}
+	}
+	return sum
+}
+
+// possibleDashes are those from a pixel. What is behind a mark may be anything.
+func possibleDashes(pixels []int32, from spot, hidden *spots) (all []possibleDash) {
+	for y := -2; y <= 2; y++ {
+	next:
+		for x := -2; x <= 2; x++ {
+			to := spot{y, x}
+			if to == (spot{}) || !from.plus(to).inImage() {
+				continue
+			}
+			d := possibleDash{dash: dash{from, from.plus(to)}}
+			for _, s := range dashShapes[to] {
+				p := from.plus(s.at)
+				if !p.inImage() || hidden[p.index()] {
+					continue
+				}
+				level := float64(pixels[p.index()])
+				if level < s.level-traceTolerance {
+					continue next
+				}
+				if level <= s.level+traceTolerance && s.level >= traceDim {
+					d.explains = append(d.explains, p.index())
+				}
+			}
+			all = append(all, d)
+		}
+	}
+	return all
+}
+
+// readDashes explains an image by dashes, the fewer the better: always by the one that
+// explains the most light. One ends at each mark, which may hide it: the possible ones
+// are given apart, with the light that each leaves unexplained of what the best of them
+// explains and no dash elsewhere.
+func readDashes(pixels []int32, marks [2]spot) (dashes []dash, atMark [2][]dash, dark [2][]float64) {
+	var hidden, explained spots
+	for _, m := range marks {
+		for _, p := range markPixels(m) {
+			hidden[p.index()] = true
+		}
+	}
+	first := [2][]possibleDash{possibleDashes(pixels, marks[0], &hidden), possibleDashes(pixels, marks[1], &hidden)}
+	possible := append(append([]possibleDash{}, first[0]...), first[1]...) // before equal ones
+	for i := range pixels {
+		possible = append(possible, possibleDashes(pixels, spot{i / traceSide, i % traceSide}, &hidden)...)
+	}
+	var chosen []possibleDash
+	for {
+		best, most := -1, 0.
+		for i := range possible {
+			if light := possible[i].light(pixels, &explained); light > most {
+				best, most = i, light
+			}
+		}
+		if most < traceLeast {
+			break
+		}
+		chosen, dashes = append(chosen, possible[best]), append(dashes, possible[best].dash)
+		for _, p := range possible[best].explains {
+			explained[p] = true
+		}
+	}
+	for m, mark := range marks {
+		var elsewhere spots
+		for _, d := range chosen {
+			if d.dash[0] != mark && d.dash[1] != mark {
+				for _, p := range d.explains {
+					elsewhere[p] = true
+				}
+			}
+		}
+		most := 0.
+		for i := range first[m] {
+			most = max(most, first[m][i].light(pixels, &elsewhere))
+		}
+		for i := range first[m] {
+			atMark[m] = append(atMark[m], first[m][i].dash)
+			dark[m] = append(dark[m], most-first[m][i].light(pixels, &elsewhere))
+		}
+	}
+	return dashes, atMark, dark
+}

@@ -1,0 +1,253 @@
+package lra
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Measures of the tracer. A step from dash to dash costs −ln of its probability, up to a
+// constant, if its length and turns are normal. The rule rounds the coordinates of a step
+// up, so that it is half a pixel too long down and to the right, and no limit of gap or
+// turn of a dash of two pixels fits all of them.
+const (
+	contourDashes = 14
+	stepUp        = 0.5  // px, of either coordinate of a step
+	stepLength    = 3.65 // px, from the middle of a dash to the next one's: L + 2m, less what turns take
+	stepSpread    = 0.6  // px
+	turnSpread    = 0.5  // radians, of a turn from a dash to a step, or from a step to a dash
+	mostGap       = 4.5  // px between the ends of dashes that are linked
+	mostLink      = 14.0 // the largest cost of a link
+	shortCost     = 4.0  // of a dash that a contour lacks
+	darkCost      = 1. / 60
+	seedApart     = 7.0 // px between the beginnings of the contours
+	seedCost      = 3.0 // of beginnings that are at another distance
+	tracedChains  = 60  // that are followed at a time
+)
+
+// A contourStep leads from the end of a dash to the far end of another.
+type contourStep struct {
+	dash, end int
+	cost      float64
+}
+
+// A tracedDash is a node of what the tracer searches.
+type tracedDash struct {
+	dash
+	bits  uint64              // of the dashes that can't be used beside it, itself one of them
+	mark  int                 // at which it begins, or −1
+	cost  float64             // of what it leaves dark
+	steps [2][2][]contourStep // along and against the growth, by the end at which it is left
+}
+
+// A tracer looks for the two contours of an image.
+type tracer struct {
+	marks  [2]spot
+	dashes []tracedDash
+}
+
+func newTracer(pixels []int32, marks [2]spot) *tracer {
+	t := &tracer{marks: marks}
+	dashes, atMark, dark := readDashes(pixels, marks)
+	dashes = dashes[:min(len(dashes), 62)]
+	for i, d := range dashes {
+		t.dashes = append(t.dashes, tracedDash{dash: d, bits: 1 << i, mark: -1})
+	}
+	for m := range marks {
+		for i, d := range atMark[m] {
+			bits := uint64(1) << (62 + m)
+			for j, e := range dashes {
+				if e == d || e == d.backwards() {
+					bits |= 1 << j
+				}
+			}
+			t.dashes = append(t.dashes, tracedDash{dash: d, bits: bits, mark: m, cost: darkCost * dark[m][i]})
+		}
+	}
+	for i := range t.dashes {
+		for j := range t.dashes {
+			t.link(i, j)
+		}
+	}
+	return t
+}
+
+// link gives the steps from a dash to another.
+func (t *tracer) link(i, j int) {
+	from, to := &t.dashes[i], &t.dashes[j]
+	if from.bits&to.bits != 0 {
+		return
+	}
+	for end := range 2 {
+		for far := range 2 {
+			if from.dash[end].to(to.dash[1-far]).length() > mostGap || from.mark >= 0 && end == 0 || to.mark >= 0 && far != 0 {
+				continue
+			}
+			a, b := from.dash, to.dash
+			if end == 0 {
+				a = a.backwards()
+			}
+			if far == 0 {
+				b = b.backwards()
+			}
+			for way, up := range [2]float64{stepUp, -stepUp} {
+				if cost := stepCost(a, b, up); cost < mostLink {
+					from.steps[way][end] = append(from.steps[way][end], contourStep{j, far, cost + to.cost})
+				}
+			}
+		}
+	}
+}
+
+func stepCost(a, b dash, up float64) float64 {
+	y := float64(b[0][0]+b[1][0]-a[0][0]-a[1][0])/2 - up
+	x := float64(b[0][1]+b[1][1]-a[0][1]-a[1][1])/2 - up
+	length := (math.Hypot(y, x) - stepLength) / stepSpread
+	before := math.Remainder(math.Atan2(y, x)-a.along().direction(), 2*math.Pi) / turnSpread
+	after := math.Remainder(math.Atan2(y, x)-b.along().direction(), 2*math.Pi) / turnSpread
+	return (length*length + before*before + after*after) / 2
+}
+
+// A chain is a way along dashes.
+type chain struct {
+	used  uint64
+	cost  float64
+	begin spot
+	end   int // of the last dash, at which it is left
+	n     int // dashes
+	way   [contourDashes]uint8
+}
+
+func (c *chain) last() int { return int(c.way[c.n-1]) }
+
+// with is the chain and another dash.
+func (c chain) with(dash int, d *tracedDash, end int, cost float64) chain {
+	c.way[c.n] = uint8(dash)
+	c.used, c.end, c.cost, c.n = c.used|d.bits, end, c.cost+cost, c.n+1
+	return c
+}
+
+// short is what a chain costs that ends here.
+func (c *chain) short() float64 { return c.cost + shortCost*float64(contourDashes-c.n) }
+
+// starts are the chains of one dash beside those that are used: from a mark, or from
+// anywhere for −1.
+func (t *tracer) starts(mark int, used uint64) (all []chain) {
+	for i := range t.dashes {
+		d := &t.dashes[i]
+		if d.mark != mark || d.bits&used != 0 {
+			continue
+		}
+		all = append(all, chain{used: used, begin: d.dash[0]}.with(i, d, 1, d.cost))
+		if mark < 0 {
+			all = append(all, chain{used: used, begin: d.dash[1]}.with(i, d, 0, d.cost))
+		}
+	}
+	return all
+}
+
+// follow grows chains dash by dash, the best of them, as long as they cost less than a
+// limit. Of the best, some end at the other mark, and some elsewhere.
+func (t *tracer) follow(from []chain, way int, limit float64) (joined, apart []chain) {
+	for len(from) > 0 {
+		var next []chain
+		for _, c := range from {
+			d := &t.dashes[c.last()]
+			end := c
+			end.cost = c.short()
+			if c.n > 1 && d.mark >= 0 {
+				joined = append(joined, end)
+				continue
+			}
+			if end.cost < limit {
+				apart = append(apart, end)
+			}
+			if c.n == contourDashes {
+				continue
+			}
+			for _, s := range d.steps[way][c.end] {
+				if e := &t.dashes[s.dash]; c.used&e.bits == 0 && c.cost+s.cost < limit {
+					next = append(next, c.with(s.dash, e, s.end, s.cost))
+				}
+			}
+		}
+		from = cheapest(next, tracedChains)
+	}
+	return cheapest(joined, tracedChains), cheapest(apart, tracedChains)
+}
+
+// cheapest are the n best of chains that differ in what they use or where they end.
+func cheapest(chains []chain, n int) (best []chain) {
+	slices.SortFunc(chains, func(a, b chain) int {
+		return cmp.Or(cmp.Compare(a.cost, b.cost), slices.Compare(a.way[:], b.way[:]), a.end-b.end)
+	})
+	for _, c := range chains {
+		if len(best) < n && !slices.ContainsFunc(best, func(o chain) bool { return o.used == c.used && o.last() == c.last() && o.end == c.end }) {
+			best = append(best, c)
+		}
+	}
+	return best
+}
+
+// A reading is two contours that explain an image, and the cost of it.
+type reading struct {
+	cost     float64
+	contours [2]chain
+}
+
+// read gives the best reading in which the marks are apart, and the best in which they
+// are joined.
+func (t *tracer) read() (best [2]reading) {
+	for label := range best {
+		best[label].cost = 4 * shortCost * contourDashes
+	}
+	for way := range 2 { // along or against the growth from the first mark
+		joined, apart := t.follow(t.starts(0, 0), way, best[0].cost)
+		for label, firsts := range [2][]chain{apart, joined} {
+			b := &best[label]
+			for _, c := range firsts {
+				mark, back := 1, 1-way
+				if label == 1 {
+					mark, back = -1, 0
+				}
+				_, seconds := t.follow(t.starts(mark, c.used), back, b.cost-c.cost)
+				seconds = append(seconds, chain{cost: shortCost * contourDashes})
+				for _, s := range seconds {
+					if cost := c.cost + s.cost + t.seedsCost(way, label, &c, &s); cost < b.cost {
+						*b = reading{cost, [2]chain{c, s}}
+					}
+				}
+			}
+		}
+	}
+	return best
+}
+
+// seedsCost judges the distance between the beginnings of two contours, of which one
+// is at the first mark if the first contour is traced along its growth, and at the
+// other if against it.
+func (t *tracer) seedsCost(way, label int, first, second *chain) float64 {
+	if second.n == 0 {
+		return seedCost
+	}
+	other := []spot{t.end(second), second.begin}
+	if label == 0 {
+		other = []spot{t.end([2]*chain{second, first}[way])}
+	}
+	for _, o := range other {
+		if math.Abs(t.marks[way].to(o).length()-seedApart) < 0.6 { // it is rounded to a pixel
+			return 0
+		}
+	}
+	return seedCost
+}
+
+func (t *tracer) end(c *chain) spot { return t.dashes[c.last()].dash[c.end] }
+
+// readingLabel is the better reading's.
+func readingLabel(best [2]reading) int32 {
+	if best[1].cost < best[0].cost {
+		return 1
+	}
+	return 0
+}
