@@ -9,7 +9,7 @@ var pathfinderPaper = &Preset{
 	Config:      pathfinderPaperConfig(),
 	Settings:    published(200, 64, 0.01),
 	Data:        GenerateOptions{Train: 160000, Val: 20000, Test: 20000, Seed: 1},
-	DataName:    "pathfinder-1",
+	DataName:    "pathfinder-2",
 }
 
 func pathfinderPaperConfig() sft.Config {
@@ -25,5 +25,5 @@ var pathfinderQuick = &Preset{
 	Config:      encoder(2, 64, 128, 64),
 	Settings:    quick(5, 32, 0.01),
 	Data:        GenerateOptions{Train: 40000, Val: 2000, Test: 5000, Seed: 1},
-	DataName:    "pathfinder-quick-1",
+	DataName:    "pathfinder-quick-2",
 }

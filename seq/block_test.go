@@ -3,6 +3,7 @@ package seq
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -159,6 +160,77 @@ func TestBlockRefuses(t *testing.T) {
 	if err := w.Close(); err == nil || !strings.Contains(err.Error(), "expected a label from 0 to 9, found 12") {
 		t.Errorf("error %v", err)
 	}
+}
+
+// TestRefusedFirst: rows that are refused before a batch has one, at the beginning and
+// behind a full batch, leave nothing.
+func TestRefusedFirst(t *testing.T) {
+	spec := listopsSpec()
+	var out bytes.Buffer
+	w, err := NewWriter(&out, spec, FileFormat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	block := NewBlock(&spec)
+	for i := range batchRows + 1 {
+		if i%batchRows == 0 {
+			if err := errors.Join(w.Write(Example{A: []int32{99}}), block.Append(Example{A: []int32{99}})); err == nil || !strings.Contains(err.Error(), "\n") {
+				t.Fatalf("error %v", err)
+			}
+		}
+		if i == batchRows {
+			break
+		}
+		if err := errors.Join(w.Write(Example{A: []int32{1}}), block.Append(Example{A: []int32{1}})); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.WriteBlock(block), w.Close()); err != nil || w.Rows() != 2*batchRows {
+		t.Errorf("%d rows, %v", w.Rows(), err)
+	}
+}
+
+// TestCloseInPhases: a data set that is replaced stays as it was while its successor is
+// prepared, and a split that cannot be begun anew keeps its error.
+func TestCloseInPhases(t *testing.T) {
+	dir := t.TempDir()
+	before := buildDataset(t, dir)
+	b, err := CreateDataset(dir, listopsSpec(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := b.Split("train")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer out.Abort()
+	if err := errors.Join(out.Write(Example{A: make7()}), out.Prepare(), out.Prepare()); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := OpenDataset(dir); err != nil || d.Fingerprint() != before.Fingerprint() {
+		t.Errorf("before Close: %v", err)
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if d, err := b.Finish(nil); err != nil || d.Verify() != nil || d.Manifest.Splits["train"].Rows != 1 {
+		t.Errorf("%v", err)
+	}
+
+	dir = filepath.Join(t.TempDir(), "d")
+	if b, err = CreateDataset(dir, listopsSpec(), false); err != nil {
+		t.Fatal(err)
+	}
+	if out, err = b.Split("train"); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(dir, "train.arrow"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.RenameLabels(context.Background(), []string{"x"}, func(l int32) int32 { return 0 }); err == nil || !strings.Contains(err.Error(), "expected a regular file") {
+		t.Errorf("error %v", err)
+	}
+	out.Abort()
 }
 
 // TestRenameLabels: names that come late give the files that they would have given

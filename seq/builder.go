@@ -28,6 +28,7 @@ type DatasetBuilder struct {
 	manifest Manifest
 	open     []*SplitWriter
 	replaced []string // files of the data set that was there before
+	made     bool     // dir was not there
 }
 
 // CreateDataset begins a data set in dir, which is made if need be; spec's
@@ -37,6 +38,8 @@ func CreateDataset(dir string, spec Spec, replace bool) (*DatasetBuilder, error)
 	if err := spec.Validate(); err != nil {
 		return nil, err
 	}
+	_, err := os.Stat(dir)
+	made := errors.Is(err, fs.ErrNotExist)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, err
 	}
@@ -55,7 +58,7 @@ func CreateDataset(dir string, spec Spec, replace bool) (*DatasetBuilder, error)
 			replaced = append(replaced, split.File)
 		}
 	}
-	return &DatasetBuilder{dir: dir, replace: replace, replaced: replaced, manifest: Manifest{
+	return &DatasetBuilder{dir: dir, replace: replace, replaced: replaced, made: made, manifest: Manifest{
 		Version: Version, Name: spec.Name, Task: spec.Task, Tokenizer: spec.Tokenizer,
 		VocabSize: spec.VocabSize, PadID: spec.PadID, LabelNames: spec.LabelNames,
 		Splits: map[string]SplitInfo{},
@@ -226,6 +229,9 @@ func (s *SplitWriter) Close() error {
 func (s *SplitWriter) Abort() {
 	s.writer.Abort()
 	s.builder.forget(s)
+	if b := s.builder; b.made && len(b.open) == 0 && len(b.manifest.Splits) == 0 {
+		os.Remove(b.dir) // which fails if something else is there
+	}
 }
 
 func (b *DatasetBuilder) forget(s *SplitWriter) {

@@ -182,7 +182,9 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 		o.Pair = strings.Split(c.String("pair"), ",")
 	}
 	if c.IsSet("labels") {
-		o.Labels = strings.Split(c.String("labels"), ",")
+		for _, name := range strings.Split(c.String("labels"), ",") {
+			o.Labels = append(o.Labels, strings.TrimSpace(name))
+		}
 	}
 	if c.IsSet("split") && c.IsSet("split-column") {
 		return o, usage(c, "--split and --split-column exclude each other")

@@ -175,20 +175,41 @@ func writeStats(w io.Writer, all []splitStats) error {
 	return out.err
 }
 
+// histogramLine is the outline of a histogram in percent of the rows, which is zero
+// between bins and at both ends.
+func histogramLine(bins []bin, rows int64) (points plotter.XYs) {
+	add := func(length int64, y float64) {
+		points = append(points, plotter.XY{X: float64(max(1, length)), Y: y})
+	}
+	last := int64(-1)
+	for _, b := range bins {
+		if b.From != last {
+			if last >= 0 {
+				add(last, 0)
+			}
+			add(b.From, 0)
+		}
+		part := 100 * float64(b.Rows) / float64(rows)
+		add(b.From, part)
+		add(b.To, part)
+		last = b.To
+	}
+	if last >= 0 {
+		add(last, 0)
+	}
+	return points
+}
+
 // plotLengths draws the part of the rows, in percent, by length on a logarithmic axis:
 // splits of different sizes can be compared.
 func plotLengths(all []splitStats, path string) error {
 	p := plot.New()
 	p.X.Label.Text, p.Y.Label.Text = "tokens", "rows (%)"
 	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-	p.Legend.Top = true
+	p.Legend.Top, p.Y.Min = true, 0
 	p.Add(plotter.NewGrid())
 	for i, s := range all {
-		var points plotter.XYs
-		for _, b := range s.Histogram {
-			part := 100 * float64(b.Rows) / float64(s.Rows)
-			points = append(points, plotter.XY{X: float64(max(1, b.From)), Y: part}, plotter.XY{X: float64(b.To), Y: part})
-		}
+		points := histogramLine(s.Histogram, s.Rows)
 		if len(points) == 0 {
 			continue
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -149,6 +150,10 @@ func startingModel(c *cli.Context, config *sft.Config, p provenance) (*sft.Model
 	source, err := sft.Load(p.InitFrom)
 	if err != nil {
 		return nil, err
+	}
+	if have, want := source.Config.LabelNames, config.LabelNames; have != nil && want != nil && !slices.Equal(have, want) {
+		return nil, fmt.Errorf("--init-from %s: expected a model of the classes %q, found %q (convert the data with --labels %s)",
+			p.InitFrom, shortList(want, 20), shortList(have, 20), shortList(have, 20))
 	}
 	if err := m.CopyFrom(source); err != nil {
 		return nil, fmt.Errorf("--init-from %s: %w", p.InitFrom, err)

@@ -252,6 +252,9 @@ func TestLateSyncError(t *testing.T) {
 	f.settle()
 	f.synced(errors.New("the disk is gone"))
 	f.writeBehind() // one that succeeds does not make it good
+	if _, err := f.Write([]byte("x")); err == nil || !strings.Contains(err.Error(), "the disk is gone") {
+		t.Errorf("error %v", err)
+	}
 	if err := f.Commit(); err == nil || !strings.Contains(err.Error(), "the disk is gone") {
 		t.Errorf("error %v", err)
 	}

@@ -132,6 +132,9 @@ func (c *converter) prepare() error {
 			c.columns = append(c.columns, name)
 		}
 	}
+	if err := checkLabels(o.Labels); err != nil {
+		return err
+	}
 	c.labels = newLabels(o.Labels)
 	if o.Shares == nil {
 		o.Shares = DefaultShares

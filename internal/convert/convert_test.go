@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"sftseq/seq"
 )
@@ -214,8 +215,8 @@ func TestLateLabels(t *testing.T) {
 	if _, _, err := Convert(context.Background(), o); err == nil || !strings.Contains(err.Error(), "a.csv:30002: empty text") {
 		t.Errorf("error %v", err)
 	}
-	if files, _ := os.ReadDir(o.To); len(files) != 0 {
-		t.Errorf("%v is left", files)
+	if _, err := os.Stat(o.To); err == nil {
+		t.Error("a directory is left")
 	}
 }
 
@@ -224,14 +225,85 @@ func TestLateLabels(t *testing.T) {
 func TestFailureKeepsTheOld(t *testing.T) {
 	o := options(t, file(t, "a.csv", "text,label\na,1\nb,2\n"))
 	before, _ := mustConvert(t, o)
-	o.From = []string{file(t, "b.csv", "text,label\na,1\n,2\n")}
+	o.From = []string{file(t, "b.csv", "text,label\n"+strings.Repeat("a,1\n", 2*chunkRows)+",2\n")}
 	o.Strict, o.Replace, o.head = true, true, 1
 	if _, _, err := Convert(context.Background(), o); err == nil {
 		t.Fatal("no error")
 	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	o.Strict = false
+	out := output{converter: &converter{options: o, skipped: newSkipped(), labels: newLabels(nil)}, splits: map[string]*seq.SplitWriter{}}
+	out.spec = seq.Spec{Task: seq.Classification, VocabSize: 257}
+	block := seq.NewBlock(&out.spec)
+	if err := block.Append(seq.Example{A: []int32{1}, Label: seq.NoLabel}); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.write(&converted{rows: 1, splits: []string{"train"}, blocks: map[string]*seq.Block{"train": block}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := out.finish(ctx); !errors.Is(err, context.Canceled) { // at its end
+		t.Errorf("error %v", err)
+	}
+	out.abort()
 	after, err := seq.OpenDataset(o.To)
 	if err != nil || after.Fingerprint() != before.Fingerprint() {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestReadErrorIsLast: what was read before an error is told in the same way every time,
+// and an earlier row that cannot be used comes first.
+func TestReadErrorIsLast(t *testing.T) {
+	from := file(t, "a.csv", "text,label\n,1\n"+strings.Repeat("a,1\n", 3*chunkRows)+"\"open,2\nb,1\n")
+	for range 3 {
+		o := options(t, from)
+		if _, skipped, err := Convert(context.Background(), o); err == nil || !strings.Contains(err.Error(), "is not closed") || skipped.Rows != 3*chunkRows+1 || skipped.Left() != 1 {
+			t.Errorf("%d rows, %v", skipped.Rows, err)
+		}
+		o.Strict = true
+		if _, _, err := Convert(context.Background(), o); err == nil || !strings.Contains(err.Error(), "a.csv:2: empty text") {
+			t.Errorf("error %v", err)
+		}
+	}
+}
+
+// TestCancelWhileInputWaits: nobody waits for an input that says nothing.
+func TestCancelWhileInputWaits(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	stdin := os.Stdin
+	os.Stdin = r
+	defer func() { os.Stdin = stdin }()
+	if _, err := w.WriteString("text,label\na,1\n"); err != nil {
+		t.Fatal(err)
+	}
+	o := options(t, "-")
+	o.Format = "csv"
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	if _, _, err := Convert(ctx, o); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("error %v", err)
+	}
+	w.Close() // the reader that was left ends
+}
+
+// TestReplacedSplits: splits and leftovers of what was there before go with it.
+func TestReplacedSplits(t *testing.T) {
+	o := options(t, file(t, "a.csv", "text,label,part\na,1,train\nb,2,test\n"))
+	o.SplitColumn = "part"
+	mustConvert(t, o)
+	if err := os.WriteFile(filepath.Join(o.To, ".val.arrow.1x2y.tmp"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	o.From, o.Replace = []string{file(t, "a.csv", "text,label,part\na,1,train\n")}, true
+	mustConvert(t, o)
+	files, err := os.ReadDir(o.To)
+	if err != nil || len(files) != 2 {
+		t.Errorf("%v is there, %v", files, err)
 	}
 }
 
@@ -267,6 +339,28 @@ func TestRepeats(t *testing.T) {
 	for i, h := range hashes {
 		if r.add(h) != (i < mostTexts) {
 			t.Fatalf("hash %d of %d", i, mostTexts)
+		}
+	}
+}
+
+// TestSortNames: numbers of every kind are sorted as numbers, everything else as text.
+func TestSortNames(t *testing.T) {
+	for _, want := range [][]string{
+		{"-20", "-1", "0.5", "1", "2.5", "10"}, {"1", "1.0", "1e1", "11"}, {"-inf", "0", "inf"}, {"1", "10", "2", "x"}, {"1", "NaN", "nan"},
+	} {
+		got := slices.Clone(want)
+		slices.Reverse(got)
+		if sortNames(got); !slices.Equal(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestSplitNames: splits are known by any of their usual names.
+func TestSplitNames(t *testing.T) {
+	for name, want := range map[string]string{"Train": "train", "training": "train", "DEV": "val", "Validation": "val", "TEST": "test", "testing": "test", "fold-3": "fold-3"} {
+		if got := splitOf(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
 }
@@ -326,6 +420,8 @@ func TestRefuses(t *testing.T) {
 		"part for validation":                            func(o *Options) { o.Val = 1 },
 		"expected a name and a part":                     func(o *Options) { o.Shares = []Share{{"../x", 1}} },
 		"a.csv:3: empty text":                            func(o *Options) { o.Strict = true },
+		`"1" is there twice`:                             func(o *Options) { o.Labels = []string{"1", "2", "1"} },
+		"found an empty one":                             func(o *Options) { o.Labels = []string{"1", ""} },
 		"no row of 2 can be used\n1 of 2 rows left out":  func(o *Options) { o.Labels = []string{"3"} },
 	} {
 		o := options(t, from)
@@ -333,8 +429,8 @@ func TestRefuses(t *testing.T) {
 		if _, _, err := Convert(context.Background(), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %q", err, want)
 		}
-		if left, _ := os.ReadDir(o.To); len(left) != 0 {
-			t.Errorf("%s: %v is left", want, left)
+		if _, err := os.Stat(o.To); err == nil {
+			t.Errorf("%s: a directory is left", want)
 		}
 	}
 	o := options(t, from)

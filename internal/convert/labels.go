@@ -1,7 +1,9 @@
 package convert
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,6 +53,19 @@ func (l *labels) number(name string) (int32, *reason) {
 	return n, nil
 }
 
+// checkLabels looks at names that are given.
+func checkLabels(names []string) error {
+	for i, name := range names {
+		if name == "" {
+			return fmt.Errorf("the labels %q: expected names, found an empty one", names)
+		}
+		if slices.Contains(names[:i], name) {
+			return fmt.Errorf("the labels %q: %q is there twice", names, name)
+		}
+	}
+	return nil
+}
+
 // sorted are the names in their final order, and the final number of each number.
 func (l *labels) sorted() (names []string, final []int32) {
 	l.mu.RLock()
@@ -70,16 +85,16 @@ func (l *labels) sorted() (names []string, final []int32) {
 	return order, final
 }
 
-// sortNames sorts names as numbers if all are whole ones, otherwise as text.
+// sortNames sorts names as numbers if all are, otherwise as text.
 func sortNames(names []string) {
-	values := map[string]int{}
+	slices.Sort(names)
+	values := map[string]float64{}
 	for _, name := range names {
-		v, err := strconv.Atoi(name)
-		if err != nil {
-			slices.Sort(names)
+		v, err := strconv.ParseFloat(name, 64)
+		if err != nil || math.IsNaN(v) {
 			return
 		}
 		values[name] = v
 	}
-	slices.SortFunc(names, func(a, b string) int { return values[a] - values[b] })
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(values[a], values[b]) })
 }

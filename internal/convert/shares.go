@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"strings"
 
 	"sftseq/internal/table"
 )
@@ -17,11 +18,13 @@ func validSplit(name string) bool { return splitName.MatchString(name) }
 
 // splitOf is a split as it is called here.
 func splitOf(name string) string {
-	switch name {
-	case "training":
+	switch strings.ToLower(name) {
+	case "train", "training":
 		return "train"
-	case "validation", "valid", "dev", "eval":
+	case "val", "validation", "valid", "dev", "eval":
 		return "val"
+	case "test", "testing":
+		return "test"
 	}
 	return name
 }

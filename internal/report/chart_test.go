@@ -90,3 +90,21 @@ func TestThin(t *testing.T) {
 		t.Error("a short curve is not left as it is")
 	}
 }
+
+// TestSpread: an axis is near its values, also where they are one number or nearly one.
+func TestSpread(t *testing.T) {
+	for _, values := range [][]float64{{0.001, 0.001}, {0}, {-3, -3}, {0.1, math.Nextafter(0.1, 1)}, {1e300, 1e300}, {1, 2, 3}} {
+		a := spread(values, 0, 100)
+		low, high := slices.Min(values), slices.Max(values)
+		size := max(math.Abs(low), math.Abs(high))
+		if size == 0 {
+			size = 1
+		}
+		if a.low > low || a.high < high || a.high-a.low > 2*size || !(a.high > a.low) {
+			t.Errorf("%v: from %v to %v", values, a.low, a.high)
+		}
+		if ticks := a.ticks(5); len(ticks) > 11 {
+			t.Errorf("%v: %d ticks", values, len(ticks))
+		}
+	}
+}

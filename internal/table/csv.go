@@ -10,8 +10,8 @@ import (
 	"unicode/utf8"
 )
 
-// csvReader reads rows of fields between commas or tabs, of which the first names the
-// columns. A field in double quotes may have anything (RFC 4180).
+// csvReader reads rows of fields between commas, of which the first names the columns. A
+// field in double quotes may have anything (RFC 4180).
 type csvReader struct {
 	in      *input
 	limited *limited
@@ -21,16 +21,14 @@ type csvReader struct {
 	last    int64 // line of the row before
 }
 
-func newCSV(in *input, comma rune, o Options) (*csvReader, error) {
+func newCSV(in *input, o Options) (*csvReader, error) {
 	r := &csvReader{in: in, limited: &limited{r: bufio.NewReaderSize(in, 16), limit: o.MaxField}}
 	r.limited.left = o.MaxField
 	if bom, _ := r.limited.r.Peek(3); string(bom) == "\xef\xbb\xbf" {
 		r.limited.r.Discard(3)
 	}
 	r.csv = csv.NewReader(bufio.NewReaderSize(r.limited, min(64<<10, o.MaxField))) // its own buffer is small
-	r.csv.Comma = comma
 	r.csv.ReuseRecord = true
-	r.csv.LazyQuotes = comma == '\t' // there a quote within a field is one
 	header, err := r.csv.Read()
 	if err == io.EOF {
 		return nil, errors.New("expected a row with the names of the columns, found an empty file")
@@ -63,6 +61,10 @@ func (r *csvReader) Next(row *Row) error {
 		row.Line = int64(err.(*csv.ParseError).StartLine)
 		row.fail(fmt.Errorf("expected %d columns, found %d", len(r.columns), len(fields)))
 		return nil
+	case errors.As(err, &bad) && bad.Line > bad.StartLine && errors.Is(err, csv.ErrQuote):
+		// Rows may have gone into a field whose quote is not closed: nobody knows how many.
+		return fmt.Errorf("%s:%d: a field in quotes is not closed, or not before line %d, column %d: write a quote within a field twice",
+			r.in.name, bad.StartLine, bad.Line, bad.Column)
 	case errors.As(err, &bad):
 		row.Line = int64(bad.StartLine)
 		row.fail(fmt.Errorf("column %d: %w", bad.Column, bad.Err))

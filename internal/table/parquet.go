@@ -184,7 +184,7 @@ func (g *groups) read() (arrow.Record, error) {
 			}
 			g.next++
 			g.taken = 0
-			if err := g.begin(parquetRows); err != nil {
+			if err := g.begin(min(parquetRows, max(1, g.metadata.RowGroups[g.next-1].NumRows))); err != nil {
 				return nil, err
 			}
 		}

@@ -124,9 +124,9 @@ func Open(path string, o Options) (Reader, error) {
 	var r Reader
 	switch format {
 	case "csv":
-		r, err = newCSV(in, ',', o)
+		r, err = newCSV(in, o)
 	case "tsv":
-		r, err = newCSV(in, '\t', o)
+		r, err = newTSV(in, o)
 	case "jsonl":
 		r, err = newJSONLines(in, o)
 	case "arrow":

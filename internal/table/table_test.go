@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -86,6 +87,8 @@ func TestFormats(t *testing.T) {
 		{"x.csv", "a,b\nno\"quote,1\n1,2,3\n\"open\"x,1\n4,5\n", []string{`2! column 3: bare " in non-quoted-field`, "3! expected 2 columns, found 3", `4! column 6: extraneous or missing " in quoted-field`, "5: 4|5"}},
 		{"x.csv", "a,b\n\xff,1\n1,\x00\n", []string{"2! column a: not UTF-8", "3: 1|\x00"}},
 		{"x.tsv", "b\ta\n2\t1\nfive \"quoted\" words\ta, b\n", []string{"2: 1|2", `3: a, b|five "quoted" words`}},
+		{"x.tsv", "\xef\xbb\xbf\"a\"\tb\r\n\"Great\" film\t1\r\n\n\"open\t2\nends in \"it\"\t\"3\"\n\"a \"\"b\"\" c\"\t\"\"\n1\t2\t3\n\xff\t1\nlast\t4",
+			[]string{`2: "Great" film|1`, `4: "open|2`, `5: ends in "it"|3`, `6: a "b" c|`, "7! expected 2 columns, found 3", "8! column a: not UTF-8", "9: last|4"}},
 		{"x.jsonl", `{"a":"é","b":1.50,"c":{}}` + "\n\n" + `{"b":null,"a":[1,2]}` + "\n", []string{"1: é|1.50", "3: [1 2]|∅"}},
 		{"x.ndjson", "{\"a\":1\n[]\n{\"a\":{},\"b\":1}\n{\"a\":1,\"a\":2}\n{\"a\":true,\"b\":[1.5]}\n{\"a\":\"x\",\"b\":\"y\"}\n",
 			[]string{"1! column 6: not JSON: unexpected end of JSON input", "2! expected a JSON object, found a list", "3! column a: expected a string, a number or a list of numbers, found an object", "4! the field a occurs twice", "5! column b: index 0: expected a token id (a plain integer from 0 to 2147483647), found 1.5", "6: x|y"}},
@@ -162,6 +165,11 @@ func TestBadTables(t *testing.T) {
 		{"x.csv", "a,c\n1,2\n", `x.csv: column "b": expected one of ["a" "c"]`},
 		{"x.csv", "a,b,a\n1,2,3\n", `x.csv: column "a" is there 2 times`},
 		{"x.csv", "a,b\n1,2\n3,\"" + strings.Repeat("open\n", 5000), "x.csv: behind line 2: a row has more than 200 bytes: is a quote not closed?"},
+		{"x.csv", "a,b\n1,2\n3,\"open\n5,6\n7,8\n", "x.csv:3: a field in quotes is not closed, or not before line 5"},
+		{"x.csv", "a,b\n1,2\n\"open,3\n5,6\n\"7\",8\n9,10\n", "x.csv:3: a field in quotes is not closed, or not before line 5"},
+		{"x.tsv", "", "x.tsv: expected a row with the names of the columns, found an empty file"},
+		{"x.tsv", "a\tc\n1\t2\n", `x.tsv: column "b": expected one of ["a" "c"]`},
+		{"x.tsv", "a\tb" + long + "\n", "x.tsv: the names of the columns have more than 200 bytes"},
 		{"x.csv", gzipped("a,b\n1,2\n")[:25], "x.csv: "},
 		{"x.csv", "\x1f\x8b", "x.csv"},
 		{"x.csv", zstandard(t, strings.Repeat("a,b\n1,2\n", 100))[:30], "x.csv: "},
@@ -174,6 +182,9 @@ func TestBadTables(t *testing.T) {
 		}
 	}
 	if got, err := read(file(t, "x.jsonl", `{"a":"`+long+"\"}\n{\"a\":1,\"b\":2}\n"), Options{Columns: []string{"a", "b"}, MaxField: 200}); err != nil || len(got) != 2 || !strings.Contains(got[0], "the line has 309 bytes, at most 200") || got[1] != "2: 1|2" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if got, err := read(file(t, "x.tsv", "a\tb\n1\t2\n"+long+"\t"+long+"\n3\t4"), Options{Columns: []string{"a", "b"}, MaxField: 200}); err != nil || !slices.Equal(got, []string{"2: 1|2", "3! the row has more than 200 bytes", "4: 3|4"}) {
 		t.Errorf("%q, %v", got, err)
 	}
 	if _, err := read(file(t, "x", "a\n"), Options{Format: "xml"}); err == nil || !strings.Contains(err.Error(), `format "xml": expected one of csv, tsv, jsonl, parquet, arrow, fasta, fastq`) {

@@ -1,0 +1,120 @@
+package table
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// tsvReader reads lines of fields between tabs, of which the first names the columns. A
+// row is a line, whatever quotes there are: a field that begins and ends with one, and
+// has others within it only twice, is what is between them, as some programs write it.
+// Every other quote is one.
+type tsvReader struct {
+	in      *input
+	lines   *bufio.Reader
+	limit   int // bytes of a line
+	columns []string
+	wanted  []int
+	line    int64
+}
+
+func newTSV(in *input, o Options) (*tsvReader, error) {
+	r := &tsvReader{in: in, lines: bufio.NewReaderSize(in, 64<<10), limit: o.MaxField}
+	if bom, _ := r.lines.Peek(3); string(bom) == "\xef\xbb\xbf" {
+		r.lines.Discard(3)
+	}
+	header, long, err := r.next()
+	switch {
+	case err == io.EOF:
+		return nil, errors.New("expected a row with the names of the columns, found an empty file")
+	case err != nil:
+		return nil, err
+	case long:
+		return nil, fmt.Errorf("the names of the columns have more than %d bytes", r.limit)
+	}
+	r.columns = strings.Split(header, "\t")
+	for i, name := range r.columns {
+		r.columns[i] = unquoted(name)
+	}
+	r.wanted, err = index(r.columns, o.Columns)
+	return r, err
+}
+
+// next returns the next line that is not empty, without its end. What is too long is
+// passed over.
+func (r *tsvReader) next() (line string, long bool, err error) {
+	var text []byte
+	for len(text) == 0 && !long {
+		r.line++
+		for {
+			piece, err := r.lines.ReadSlice('\n')
+			if long = long || len(text)+len(piece) > r.limit; !long {
+				text = append(text, piece...)
+			}
+			if err == bufio.ErrBufferFull {
+				continue
+			}
+			if err == io.EOF && len(text) == 0 && !long {
+				return "", false, io.EOF
+			}
+			if err != nil && err != io.EOF {
+				return "", false, err
+			}
+			break
+		}
+		text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
+	}
+	return string(text), long, nil
+}
+
+// Columns returns what the first row says.
+func (r *tsvReader) Columns() []string { return r.columns }
+
+// Next returns the next row.
+func (r *tsvReader) Next(row *Row) error {
+	line, long, err := r.next()
+	row.begin(r.in.name, r.line)
+	switch {
+	case err == io.EOF:
+		return io.EOF
+	case err != nil:
+		return fmt.Errorf("%s: behind line %d: %w", r.in.name, r.line-1, err)
+	case long:
+		row.fail(fmt.Errorf("the row has more than %d bytes", r.limit))
+		return nil
+	}
+	row.whole = len(line)
+	fields := strings.Split(line, "\t")
+	if len(fields) != len(r.columns) {
+		row.fail(fmt.Errorf("expected %d columns, found %d", len(r.columns), len(fields)))
+		return nil
+	}
+	for _, at := range r.wanted {
+		if !utf8.ValidString(fields[at]) {
+			row.fail(fmt.Errorf("column %s: not UTF-8", r.columns[at]))
+			return nil
+		}
+		row.Values = append(row.Values, Value{Text: unquoted(fields[at])})
+	}
+	return nil
+}
+
+// unquoted is what a field in quotes stands for, and every other field.
+func unquoted(field string) string {
+	if len(field) < 2 || field[0] != '"' || field[len(field)-1] != '"' {
+		return field
+	}
+	inner := field[1 : len(field)-1]
+	if strings.Contains(strings.ReplaceAll(inner, `""`, ""), `"`) {
+		return field
+	}
+	return strings.ReplaceAll(inner, `""`, `"`)
+}
+
+// Close closes the file.
+func (r *tsvReader) Close() error { return r.in.Close() }
