@@ -96,6 +96,7 @@ func dataInfo(c *cli.Context) error {
 		if err := d.Verify(); err != nil {
 			return err
 		}
+		fmt.Fprintln(c.App.ErrWriter, "the checksums agree")
 	}
 	// The whole has the keys of a file for the rows of all splits together.
 	set := struct {

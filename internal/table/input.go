@@ -46,11 +46,13 @@ func openInput(path string, progress func(bytes int64)) (*input, error) {
 	var err error
 	switch {
 	case len(head) >= 2 && string(head[:2]) == gzipMagic:
-		in.Reader, err = gzip.NewReader(buffer)
+		var r io.Reader
+		r, err = gzip.NewReader(buffer)
+		in.Reader = compressed{r, "gzip"}
 	case string(head) == zstdMagic:
 		var d *zstd.Decoder
 		if d, err = zstd.NewReader(buffer, zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderConcurrency(1)); err == nil {
-			in.Reader = d
+			in.Reader = compressed{d, "Zstandard"}
 			in.closes = append(in.closes, func() error { d.Close(); return nil })
 		}
 	}
@@ -75,6 +77,20 @@ func (i *input) whole() *io.SectionReader {
 		return nil
 	}
 	return io.NewSectionReader(i.plain, 0, info.Size())
+}
+
+// compressed says of data that end too early what that means.
+type compressed struct {
+	io.Reader
+	format string
+}
+
+func (w compressed) Read(b []byte) (int, error) {
+	n, err := w.Reader.Read(b)
+	if err == io.ErrUnexpectedEOF {
+		err = fmt.Errorf("the %s data end too early: the file is incomplete: %w", w.format, err)
+	}
+	return n, err
 }
 
 // Close closes the file.

@@ -157,6 +157,9 @@ func FormatOf(path string) (string, error) {
 	if format, ok := extensions[filepath.Ext(name)]; ok {
 		return format, nil
 	}
+	if path == StandardInput {
+		return "", fmt.Errorf("standard input has no name that says what it is: expected --format (%s)", strings.Join(Formats, ", "))
+	}
 	return "", fmt.Errorf("%s: its name does not say what it is: expected an ending such as .csv, .jsonl or .fasta, or --format (%s)", path, strings.Join(Formats, ", "))
 }
 

@@ -170,9 +170,9 @@ func TestBadTables(t *testing.T) {
 		{"x.tsv", "", "x.tsv: expected a row with the names of the columns, found an empty file"},
 		{"x.tsv", "a\tc\n1\t2\n", `x.tsv: column "b": expected one of ["a" "c"]`},
 		{"x.tsv", "a\tb" + long + "\n", "x.tsv: the names of the columns have more than 200 bytes"},
-		{"x.csv", gzipped("a,b\n1,2\n")[:25], "x.csv: "},
+		{"x.csv", gzipped("a,b\n1,2\n")[:25], "the gzip data end too early: the file is incomplete"},
 		{"x.csv", "\x1f\x8b", "x.csv"},
-		{"x.csv", zstandard(t, strings.Repeat("a,b\n1,2\n", 100))[:30], "x.csv: "},
+		{"x.csv", zstandard(t, strings.Repeat("a,b\n1,2\n", 100))[:30], "the Zstandard data end too early: the file is incomplete"},
 		{"x.jsonl", gzipped("{}\n")[:14], "x.jsonl: "},
 		{"x.txt", "", "its name does not say what it is"},
 		{"x", "", "expected an ending such as .csv"},
@@ -188,6 +188,9 @@ func TestBadTables(t *testing.T) {
 		t.Errorf("%q, %v", got, err)
 	}
 	if _, err := read(file(t, "x", "a\n"), Options{Format: "xml"}); err == nil || !strings.Contains(err.Error(), `format "xml": expected one of csv, tsv, jsonl, parquet, arrow, fasta, fastq`) {
+		t.Error(err)
+	}
+	if _, err := read(StandardInput, Options{}); err == nil || !strings.Contains(err.Error(), "standard input has no name that says what it is") {
 		t.Error(err)
 	}
 	if _, err := read("no/file.csv", Options{}); err == nil {
