@@ -26,9 +26,9 @@ func drawPathfinder(seed, n uint64, rule PathfinderRule) seq.Example {
 // TestPathfinderDraw: an image is a function of seed and number, has two marks and the
 // whole range of gray, and keeps its border empty; both labels are as likely.
 func TestPathfinderDraw(t *testing.T) {
-	n := 2000
+	n := 600
 	if testing.Short() {
-		n = 300
+		n = 200
 	}
 	joined := 0
 	d := pathfinderDraw{random: random{seed: 3}, rule: LRAPathfinder}
