@@ -16,8 +16,8 @@ test: deps
 	for bits in 128 512 1024; do \
 	    LP_NATIVE_VECTOR_WIDTH=$$bits $(GO) test -timeout 9m -run '^Test(Subgroups|Conformance|LongSample|Philox|Cosines)$$' ./vk || exit 1; \
 	done
-	SFTSEQ_SIMD=go $(GO) test -timeout 9m -short -skip 'Vulkan|LockStep|FreeSteps|CheckedStep|Elsewhere|OnAnotherDevice|Validation|Devices|Bench|Serve' ./sft ./cmd/sftseq
-	$(GO) test -race -timeout 9m -short ./sft ./seq ./internal/cpu ./internal/convert ./internal/serve ./internal/index ./cmd/sftseq
+	SFTSEQ_SIMD=go $(GO) test -timeout 9m -short -skip 'Browser|Vulkan|LockStep|FreeSteps|CheckedStep|Elsewhere|OnAnotherDevice|Validation|Devices|Bench|Serve' ./sft ./cmd/sftseq
+	$(GO) test -race -timeout 9m -short -skip Browser ./sft ./seq ./internal/cpu ./internal/convert ./internal/serve ./internal/index ./cmd/sftseq
 	$(GO) test -race -timeout 9m $(VKCALLS) ./vk
 	GOEXPERIMENT=cgocheck2 $(GO) test -timeout 9m $(VKCALLS) ./vk
 	CGO_ENABLED=0 $(GO) test ./vk ./device

@@ -24,9 +24,6 @@ func listopsRun(t *testing.T, flags ...string) (run, data string) {
 // TestReportInBrowser opens the pages of runs in a browser: nothing is asked for that is
 // not in the page, nothing goes wrong, and every picture is drawn.
 func TestReportInBrowser(t *testing.T) {
-	if testing.Short() {
-		t.Skip("a browser has nothing of ours that is concurrent")
-	}
 	needCommands(t, "chromium")
 	one, data := listopsRun(t)
 	other := filepath.Join(t.TempDir(), "other")

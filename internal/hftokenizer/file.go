@@ -114,3 +114,15 @@ func (t *Tokenizer) name(token string, id int64) error {
 	}
 	return nil
 }
+
+// each reads the stages of a sequence, up to the first that cannot be read.
+func each[T any](texts []json.RawMessage, read func(json.RawMessage) (T, error)) (all []T, err error) {
+	for _, text := range texts {
+		stage, err := read(text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, stage)
+	}
+	return all, nil
+}

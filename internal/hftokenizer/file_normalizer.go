@@ -84,15 +84,8 @@ func (r *reader) normalizerOf(kind string, text json.RawMessage) (normalizer, er
 		if err := strict(text, &o); err != nil {
 			return nil, err
 		}
-		var all normalizers
-		for _, text := range o.Normalizers {
-			n, err := r.normalizer(text)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, n)
-		}
-		return all, nil
+		all, err := each(o.Normalizers, r.normalizer)
+		return normalizers(all), err
 	}
 	return nil, errors.New("is not supported; known are BertNormalizer, Lowercase, NFC, NFD, NFKC, NFKD, Precompiled, Prepend, Replace, Sequence, Strip, StripAccents")
 }

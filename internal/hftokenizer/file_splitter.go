@@ -76,15 +76,8 @@ func (r *reader) splitterOf(kind string, text json.RawMessage) (splitter, error)
 		if err := strict(text, &o); err != nil {
 			return nil, err
 		}
-		var all splitters
-		for _, text := range o.PreTokenizers {
-			s, err := r.splitter(text)
-			if err != nil {
-				return nil, err
-			}
-			all = append(all, s)
-		}
-		return all, nil
+		all, err := each(o.PreTokenizers, r.splitter)
+		return splitters(all), err
 	}
 	return nil, errors.New("is not supported; known are BertPreTokenizer, ByteLevel, Digits, Metaspace, Punctuation, Sequence, Split, Whitespace, WhitespaceSplit")
 }

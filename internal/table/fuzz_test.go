@@ -17,10 +17,9 @@ func walk(t *testing.T, path string, o Options) {
 		return
 	}
 	defer r.Close()
+	var row Row // whose memory is used again
 	for last := int64(0); ; {
-		row := &Row{}
-		err := r.Next(row)
-		if err != nil {
+		if err := r.Next(&row); err != nil {
 			return
 		}
 		if row.Line <= last || row.Err == nil && len(row.Values) != len(o.Columns) {

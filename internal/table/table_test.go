@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -26,20 +25,8 @@ func file(t testing.TB, name, text string) string {
 
 // read returns each row as "line: value|value", and "line! error" for a bad one.
 func read(path string, o Options) (rows []string, err error) {
-	r, err := Open(path, o)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
-	for {
-		row := &Row{}
-		err := r.Next(row)
-		if err == io.EOF {
-			return rows, nil
-		}
-		if err != nil {
-			return rows, err
-		}
+	found, err := readRows(path, o)
+	for _, row := range found {
 		if row.Err != nil {
 			rows = append(rows, fmt.Sprintf("%d! %v", row.Line, row.Err))
 			continue
@@ -57,6 +44,7 @@ func read(path string, o Options) (rows []string, err error) {
 		}
 		rows = append(rows, fmt.Sprintf("%d: %s", row.Line, strings.Join(values, "|")))
 	}
+	return rows, err
 }
 
 func gzipped(text string) string {
@@ -213,21 +201,6 @@ func FuzzTable(f *testing.F) {
 		if kind == "fasta" || kind == "fastq" {
 			columns = []string{"id", "sequence"}
 		}
-		r, err := Open(path, Options{Columns: columns, Format: kind, MaxField: 1 << 16})
-		if err != nil {
-			return
-		}
-		defer r.Close()
-		for last := int64(0); ; {
-			row := &Row{}
-			err := r.Next(row)
-			if err != nil {
-				return
-			}
-			if row.Line <= last || row.Err == nil && len(row.Values) != 2 {
-				t.Fatalf("line %d after %d: %d values, %v", row.Line, last, len(row.Values), row.Err)
-			}
-			last = row.Line
-		}
+		walk(t, path, Options{Columns: columns, Format: kind, MaxField: 1 << 16})
 	})
 }
