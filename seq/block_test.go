@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -333,5 +334,42 @@ func TestRenameFails(t *testing.T) {
 	}
 	if files, _ := filepath.Glob(filepath.Join(dir, ".*")); len(files) != 0 {
 		t.Errorf("%v is left", files)
+	}
+}
+
+// TestAppendBytes: bytes give the rows that Append gives for the ids of the byte
+// tokenizer, whatever the length, and nothing is taken that it would refuse.
+func TestAppendBytes(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, task := range []string{Classification, Retrieval} {
+		spec := Spec{Task: task, VocabSize: 257, PadID: new(int32)}
+		fast, slow := NewBlock(&spec), NewBlock(&spec)
+		for n := range 200 {
+			var texts [2]string
+			var ids [2][]int32
+			for i := range len(fast.columns) {
+				text := make([]byte, n)
+				for at := range text {
+					text[at] = byte(random.Uint32())
+					ids[i] = append(ids[i], int32(text[at])+1)
+				}
+				texts[i] = string(text)
+			}
+			errFast, errSlow := fast.AppendBytes(texts[0], texts[1], 3), slow.Append(Example{A: ids[0], B: ids[1], Label: 3})
+			if (errFast == nil) != (n > 0) || fmt.Sprint(errFast) != fmt.Sprint(errSlow) {
+				t.Errorf("%d bytes: %v, expected %v", n, errFast, errSlow)
+			}
+		}
+		if !reflect.DeepEqual(fast.batches, slow.batches) || fast.Rows() != 199 {
+			t.Errorf("%s: other rows", task)
+		}
+	}
+	spec := Spec{Task: Classification, VocabSize: 258, PadID: new(int32)}
+	if err := NewBlock(&spec).AppendBytes("a", "", 0); err == nil || !strings.Contains(err.Error(), "expected a vocabulary of 257") {
+		t.Errorf("error %v", err)
+	}
+	spec.VocabSize = 257
+	if err := NewBlock(&spec).AppendBytes("a", "b", 0); err == nil || !strings.Contains(err.Error(), "expected none for task") {
+		t.Errorf("error %v", err)
 	}
 }

@@ -138,8 +138,11 @@ func newWordsLearner(spec json.RawMessage) (Learner, error) {
 // Add counts the words of a text.
 func (l *wordsLearner) Add(text string) {
 	eachWord(text, func(word string) {
-		if len(word) <= longestWord {
-			l.counts[word]++
+		switch n, known := l.counts[word]; {
+		case known:
+			l.counts[word] = n + 1
+		case len(word) <= longestWord:
+			l.counts[strings.Clone(word)] = 1 // it may be a part of a much longer text
 		}
 	})
 	for least := int64(1); len(l.counts) > mostCounted; least++ {

@@ -84,6 +84,7 @@ type converter struct {
 	options   Options
 	columns   []string // that are read
 	tokenizer tokenizers.Tokenizer
+	bytes     bool   // of text are its tokens
 	file      []byte // of the tokenizer, nil if it has none
 	spec      seq.Spec
 	labels    labels
@@ -182,25 +183,26 @@ func (c *converter) readTokens(ctx context.Context) error {
 	} else if err := c.learnTokenizer(ctx); err != nil {
 		return err
 	}
+	_, c.bytes = c.tokenizer.(tokenizers.Byte)
 	c.spec.Tokenizer, c.spec.VocabSize, c.spec.PadID = o.Tokenizer, c.tokenizer.VocabSize(), c.tokenizer.PadID()
 	return nil
 }
 
-// example turns a row into tokens, which are valid until the next row. Its label is a
-// number of c.labels.
+// example turns a row into tokens, which are valid until the next row, but for those of
+// bytes. Its label is a number of c.labels.
 func (w *worker) example(row *table.Row) (e seq.Example, split string, why *reason) {
 	if row.Err != nil {
 		return e, "", because("the row cannot be read", row.Err)
 	}
 	for i, v := range w.texts(row) {
-		into, scratch := &e.A, &w.first
-		if i == secondText {
-			into, scratch = &e.B, &w.second
+		if why = w.checkText(v); why == nil && w.bytes {
+			why = w.checkLength(len(v.Text))
+		} else if why == nil {
+			why = w.encode(&e, i, v)
 		}
-		if *into, why = w.tokens(v, (*scratch)[:0]); why != nil {
+		if why != nil {
 			return e, "", why
 		}
-		*scratch = *into
 	}
 	if split, why = w.split(row, &w.text); why != nil {
 		return e, "", why
@@ -210,6 +212,17 @@ func (w *worker) example(row *table.Row) (e seq.Example, split string, why *reas
 		e.Label, why = w.label(row.Values[len(w.texts(row))]) // the last: what is left out has no class
 	}
 	return e, split, why
+}
+
+// encode makes tokens of one of a row's texts.
+func (w *worker) encode(e *seq.Example, i int, v table.Value) (why *reason) {
+	into, scratch := &e.A, &w.first
+	if i == secondText {
+		into, scratch = &e.B, &w.second
+	}
+	*into, why = w.tokens(v, (*scratch)[:0])
+	*scratch = *into
+	return why
 }
 
 // texts are the first values of a row: one text, or the two of a pair.
@@ -238,33 +251,43 @@ func (c *converter) split(row *table.Row, buf *[]byte) (string, *reason) {
 	return shareOf(shares, o.Seed, row.Values[firstText], buf), nil
 }
 
-// tokens are those of a value, in buf if there is room.
-func (c *converter) tokens(v table.Value, buf []int32) (tokens []int32, why *reason) {
+// checkText looks whether a value is of the kind that was asked for.
+func (c *converter) checkText(v table.Value) *reason {
 	switch {
 	case v.Null:
-		return nil, because("no text", nil)
+		return because("no text", nil)
 	case c.tokenizer == nil && v.Tokens == nil:
-		return nil, because("no list of tokens", fmt.Errorf("found %.40q", v.Text))
-	case c.tokenizer == nil:
+		return because("no list of tokens", fmt.Errorf("found %.40q", v.Text))
+	case c.tokenizer != nil && v.Tokens != nil:
+		return because("no text", errors.New("found a list"))
+	}
+	return nil
+}
+
+// checkLength looks at the number of a text's tokens.
+func (c *converter) checkLength(n int) *reason {
+	if n == 0 {
+		return because("empty text", nil)
+	}
+	if most := c.options.MaxLength; most > 0 && n > most {
+		return because(fmt.Sprintf("more than %d tokens", most), fmt.Errorf("found %d", n))
+	}
+	return nil
+}
+
+// tokens are those of a value, in buf if there is room.
+func (c *converter) tokens(v table.Value, buf []int32) ([]int32, *reason) {
+	if c.tokenizer == nil {
 		if why := c.checkTokens(v.Tokens); why != nil {
-			return nil, why
+			return buf, why
 		}
-		tokens = append(buf, v.Tokens...)
-	case v.Tokens != nil:
-		return nil, because("no text", errors.New("found a list"))
-	default:
-		var err error
-		if tokens, err = tokenizers.AppendEncode(c.tokenizer, buf, v.Text); err != nil {
-			return nil, because("the tokenizer refuses it", err)
-		}
+		return append(buf, v.Tokens...), c.checkLength(len(v.Tokens))
 	}
-	if len(tokens) == 0 {
-		return nil, because("empty text", nil)
+	tokens, err := tokenizers.AppendEncode(c.tokenizer, buf, v.Text)
+	if err != nil {
+		return buf, because("the tokenizer refuses it", err)
 	}
-	if n := c.options.MaxLength; n > 0 && len(tokens) > n {
-		return nil, because(fmt.Sprintf("more than %d tokens", n), fmt.Errorf("found %d", len(tokens)))
-	}
-	return tokens, nil
+	return tokens, c.checkLength(len(tokens))
 }
 
 // checkTokens looks for one that is not of the vocabulary.

@@ -239,7 +239,7 @@ func TestFailureKeepsTheOld(t *testing.T) {
 	if err := block.Append(seq.Example{A: []int32{1}, Label: seq.NoLabel}); err != nil {
 		t.Fatal(err)
 	}
-	if err := out.write(&converted{rows: 1, splits: []string{"train"}, blocks: map[string]*seq.Block{"train": block}}); err != nil {
+	if err := out.write(&chunk{out: &converted{rows: 1, splits: []string{"train"}, blocks: map[string]*seq.Block{"train": block}}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := out.finish(ctx); !errors.Is(err, context.Canceled) { // at its end

@@ -34,7 +34,8 @@ type output struct {
 const maxSplits = 64
 
 // write takes what rows have become, in their order.
-func (o *output) write(rows *converted) error {
+func (o *output) write(j *chunk) error {
+	rows := j.out
 	if rows.failure != nil {
 		return rows.failure
 	}
@@ -42,12 +43,12 @@ func (o *output) write(rows *converted) error {
 	for _, l := range rows.left {
 		o.skipped.add(l.place, l.why)
 	}
-	for _, k := range rows.kept {
+	for _, k := range j.kept {
 		if o.seen.add(k.text) {
-			o.skipped.Repeated.add(table.Place(k.file, k.line))
+			o.skipped.Repeated.add(func() string { return table.Place(k.file, k.line) })
 		}
 	}
-	rows.kept, rows.left = nil, nil
+	rows.left = nil
 	if o.builder != nil {
 		return o.writeBlocks(rows)
 	}

@@ -20,21 +20,20 @@ const (
 	chunkBytes = 512 << 10
 )
 
-// chunk is rows on their way: done has what they have become.
+// chunk is rows on their way: done says that the worker has made out of them. Its memory
+// is used again.
 type chunk struct {
-	rows *[]table.Row
-	done chan *converted
+	rows []table.Row
+	kept []kept
+	out  *converted
+	done chan struct{}
 }
-
-// rowsPool has rows whose memory is used again.
-var rowsPool = sync.Pool{New: func() any { return new([]table.Row) }}
 
 // converted is what a chunk's rows have become.
 type converted struct {
 	rows    int64
 	splits  []string // of blocks, in the order in which they were found
 	blocks  map[string]*seq.Block
-	kept    []kept
 	left    []left
 	failure error // the conversion's end
 }
@@ -54,34 +53,39 @@ type left struct {
 
 // convertAll reads all rows, converts them on all processors, and hands them to write,
 // in their order.
-func (c *converter) convertAll(ctx context.Context, write func(*converted) error) error {
+func (c *converter) convertAll(ctx context.Context, write func(*chunk) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	workers := runtime.GOMAXPROCS(0)
-	chunks := make(chan chunk, 2*workers) // in their order
-	jobs := make(chan chunk)
+	chunks := make(chan *chunk, 2*workers) // in their order
+	jobs := make(chan *chunk)
+	free := make(chan *chunk, cap(chunks)+2) // one is read, one written
+	for range cap(free) {
+		free <- &chunk{done: make(chan struct{}, 1)}
+	}
 	// Nobody waits for the reader: it may be waiting for a standard input that says nothing.
 	go func() {
 		defer close(chunks)
 		defer close(jobs)
-		c.read(ctx, chunks, jobs)
+		c.read(ctx, free, chunks, jobs)
 	}()
 	var group sync.WaitGroup
 	for range workers {
 		group.Go(func() {
 			w := worker{converter: c, known: map[string]int32{}}
 			for j := range until(ctx, jobs) {
-				j.done <- w.convert(*j.rows)
-				rowsPool.Put(j.rows)
+				w.convert(j)
+				j.done <- struct{}{}
 			}
 		})
 	}
 	for j := range until(ctx, chunks) {
-		for rows := range until(ctx, j.done) {
-			if err := write(rows); err != nil {
+		for range until(ctx, j.done) {
+			if err := write(j); err != nil {
 				cancel(err)
 			}
-			break // there is one
+			free <- j
+			break // it is done once
 		}
 	}
 	err := context.Cause(ctx)
@@ -107,42 +111,43 @@ func until[T any](ctx context.Context, c <-chan T) iter.Seq[T] {
 
 // read hands out the rows of all files in chunks. An error comes as the last chunk, so
 // that what was read before it is told in the same way every time.
-func (c *converter) read(ctx context.Context, chunks, jobs chan<- chunk) {
-	rows, n, size := rowsPool.Get().(*[]table.Row), 0, 0
-	hand := func() {
-		*rows = (*rows)[:n]
-		j := chunk{rows, make(chan *converted, 1)}
-		rows, n, size = rowsPool.Get().(*[]table.Row), 0, 0
+func (c *converter) read(ctx context.Context, free <-chan *chunk, chunks, jobs chan<- *chunk) {
+	hand := func(to chan<- *chunk, j *chunk) {
 		select {
-		case chunks <- j:
-		case <-ctx.Done():
-			return
-		}
-		select {
-		case jobs <- j:
+		case to <- j:
 		case <-ctx.Done():
 		}
 	}
+	next := func() *chunk {
+		for j := range until(ctx, free) {
+			j.rows = j.rows[:0]
+			return j
+		}
+		return &chunk{done: make(chan struct{}, 1)} // nobody waits for it
+	}
+	j, size := next(), 0
+	pass := func() {
+		hand(chunks, j)
+		hand(jobs, j)
+		j, size = next(), 0
+	}
 	for _, path := range c.options.From {
-		err := c.readFile(ctx, path, func() *table.Row { return nth(rows, n) }, func(row *table.Row) {
-			n++
-			if size += row.Size(); n >= chunkRows || size >= chunkBytes {
-				hand()
+		err := c.readFile(ctx, path, func() *table.Row { return j.spare(len(c.columns)) }, func(row *table.Row) {
+			j.rows = j.rows[:len(j.rows)+1]
+			if size += row.Size(); len(j.rows) >= chunkRows || size >= chunkBytes {
+				pass()
 			}
 		})
 		if err != nil {
-			hand()
-			last := chunk{done: make(chan *converted, 1)}
-			last.done <- &converted{failure: err}
-			select {
-			case chunks <- last:
-			case <-ctx.Done():
-			}
+			pass()
+			j.out = &converted{failure: err}
+			j.done <- struct{}{}
+			hand(chunks, j)
 			return
 		}
 	}
-	if n > 0 {
-		hand()
+	if len(j.rows) > 0 {
+		pass()
 	}
 }
 
@@ -167,14 +172,17 @@ func (c *converter) readFile(ctx context.Context, path string, next func() *tabl
 	return t.Close()
 }
 
-// nth is row n, of which there are at least n, with the memory that it had.
-func nth(rows *[]table.Row, n int) *table.Row {
-	if n < cap(*rows) {
-		*rows = (*rows)[:n+1]
-	} else {
-		*rows = append((*rows)[:n], table.Row{})
+// spare is the row behind the last, with the memory that it had.
+func (j *chunk) spare(columns int) *table.Row {
+	n := len(j.rows)
+	if n == cap(j.rows) {
+		j.rows = append(j.rows, table.Row{})[:n]
 	}
-	return &(*rows)[n]
+	row := &j.rows[:n+1][n]
+	if row.Values == nil {
+		row.Values = make([]table.Value, 0, columns)
+	}
+	return row
 }
 
 // worker converts chunks, one after the other.
@@ -189,16 +197,17 @@ type worker struct {
 var textSeed = maphash.MakeSeed()
 
 // convert turns rows into tokens.
-func (w *worker) convert(rows []table.Row) *converted {
-	out := &converted{rows: int64(len(rows)), blocks: map[string]*seq.Block{}}
-	for i := range rows {
-		row := &rows[i]
+func (w *worker) convert(j *chunk) {
+	out := &converted{rows: int64(len(j.rows)), blocks: map[string]*seq.Block{}}
+	j.out, j.kept = out, j.kept[:0]
+	for i := range j.rows {
+		row := &j.rows[i]
 		e, split, why := w.example(row)
 		if why == nil {
-			why = w.add(out, e, split)
+			why = w.add(out, row, e, split)
 		}
 		if why == nil {
-			out.kept = append(out.kept, kept{row.File, row.Line, w.hash(row)})
+			j.kept = append(j.kept, kept{row.File, row.Line, w.hash(row)})
 			continue
 		}
 		if w.options.Strict || why.fatal {
@@ -207,19 +216,26 @@ func (w *worker) convert(rows []table.Row) *converted {
 		}
 		out.left = append(out.left, left{row.Place(), why})
 	}
-	for i := range rows { // their memory is not kept
-		clear(rows[i].Values)
+	for i := range j.rows { // what they were read from is not kept
+		clear(j.rows[i].Values)
 	}
-	return out
 }
 
 // add appends a row to the block of its split.
-func (w *worker) add(out *converted, e seq.Example, split string) *reason {
+func (w *worker) add(out *converted, row *table.Row, e seq.Example, split string) *reason {
 	block := out.blocks[split]
 	if block == nil {
 		block = seq.NewBlock(&w.spec)
 	}
-	if err := block.Append(e); err != nil {
+	var err error
+	if texts := w.texts(row); !w.bytes {
+		err = block.Append(e)
+	} else if len(texts) == 1 {
+		err = block.AppendBytes(texts[firstText].Text, "", e.Label)
+	} else {
+		err = block.AppendBytes(texts[firstText].Text, texts[secondText].Text, e.Label)
+	}
+	if err != nil {
 		return because("it does not fit into a data set", err)
 	}
 	if block.Rows() == 1 {
@@ -232,8 +248,12 @@ func (w *worker) add(out *converted, e seq.Example, split string) *reason {
 
 // hash is that of all a row's texts.
 func (w *worker) hash(row *table.Row) uint64 {
+	texts := w.texts(row)
+	if len(texts) == 1 && texts[firstText].Tokens == nil {
+		return maphash.String(textSeed, texts[firstText].Text)
+	}
 	w.text = w.text[:0]
-	for _, v := range w.texts(row) {
+	for _, v := range texts {
 		w.text = append(appendBytes(w.text, v), 0)
 	}
 	return maphash.Bytes(textSeed, w.text)

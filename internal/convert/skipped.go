@@ -51,13 +51,14 @@ func (s *Skipped) add(place string, why *reason) {
 	if why.detail != nil {
 		place += ": " + why.detail.Error()
 	}
-	k.add(place)
+	k.add(func() string { return place })
 }
 
-func (k *Kind) add(place string) {
+// add counts a row. Only of the first few the place is asked for.
+func (k *Kind) add(place func() string) {
 	k.Rows++
 	if len(k.Places) < mostPlaces {
-		k.Places = append(k.Places, place)
+		k.Places = append(k.Places, place())
 	}
 }
 

@@ -1,46 +1,42 @@
 package table
 
 import (
-	"bufio"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
-	"slices"
+	"strings"
 	"unicode/utf8"
 )
 
 // csvReader reads rows of fields between commas, of which the first names the columns. A
-// field in double quotes may have anything (RFC 4180).
+// field in double quotes may have anything (RFC 4180). Rows and errors are those of
+// encoding/csv, whose strings for each row cost more than all else of a conversion.
 type csvReader struct {
 	in      *input
-	limited *limited
-	csv     *csv.Reader
+	window  *window
+	limit   int // bytes of a row
 	columns []string
 	wanted  []int
-	last    int64 // line of the row before
+	fields  []string // of a row
+	line    int64    // where the next row begins
+	last    int64    // where the row before did
 }
 
 func newCSV(in *input, o Options) (*csvReader, error) {
-	r := &csvReader{in: in, limited: &limited{r: bufio.NewReaderSize(in, 16), limit: o.MaxField}}
-	r.limited.left = o.MaxField
-	if bom, _ := r.limited.r.Peek(3); string(bom) == "\xef\xbb\xbf" {
-		r.limited.r.Discard(3)
-	}
-	r.csv = csv.NewReader(bufio.NewReaderSize(r.limited, min(64<<10, o.MaxField))) // its own buffer is small
-	r.csv.ReuseRecord = true
-	header, err := r.csv.Read()
+	r := &csvReader{in: in, window: newWindow(in), limit: o.MaxField, line: 1}
+	_, err := r.read()
 	if err == io.EOF {
 		return nil, errors.New("expected a row with the names of the columns, found an empty file")
 	}
 	if err != nil {
-		return nil, r.explain(err)
-	}
-	r.columns = slices.Clone(header)
-	if r.wanted, err = index(r.columns, o.Columns); err != nil {
 		return nil, err
 	}
-	return r, nil
+	for _, name := range r.fields {
+		r.columns = append(r.columns, strings.Clone(name))
+	}
+	r.wanted, err = index(r.columns, o.Columns)
+	return r, err
 }
 
 // Columns returns what the first row says.
@@ -48,67 +44,61 @@ func (r *csvReader) Columns() []string { return r.columns }
 
 // Next returns the next row.
 func (r *csvReader) Next(row *Row) error {
-	r.limited.left = r.limited.limit
-	before := r.csv.InputOffset()
-	fields, err := r.csv.Read()
-	row.begin(r.in.name, 0)
-	var bad *csv.ParseError
+	size, err := r.read()
+	row.begin(r.in.name, r.last)
+	row.whole = size
+	var bad *csvError
 	switch {
-	case err == nil:
-	case err == io.EOF:
-		return io.EOF
-	case errors.Is(err, csv.ErrFieldCount):
-		row.Line = int64(err.(*csv.ParseError).StartLine)
-		row.fail(fmt.Errorf("expected %d columns, found %d", len(r.columns), len(fields)))
-		return nil
-	case errors.As(err, &bad) && bad.Line > bad.StartLine && errors.Is(err, csv.ErrQuote):
+	case errors.As(err, &bad) && bad.line > 0 && bad.err == csv.ErrQuote:
 		// Rows may have gone into a field whose quote is not closed: nobody knows how many.
 		return fmt.Errorf("%s:%d: a field in quotes is not closed, or not before line %d, column %d: write a quote within a field twice",
-			r.in.name, bad.StartLine, bad.Line, bad.Column)
-	case errors.As(err, &bad):
-		row.Line = int64(bad.StartLine)
-		row.fail(fmt.Errorf("column %d: %w", bad.Column, bad.Err))
+			r.in.name, r.last, r.last+int64(bad.line), bad.column)
+	case bad != nil:
+		row.fail(err)
 		return nil
-	default:
-		return fmt.Errorf("%s: %w", r.in.name, r.explain(err))
+	case err == io.EOF:
+		return io.EOF
+	case err != nil:
+		return fmt.Errorf("%s: %w", r.in.name, err)
+	case len(r.fields) != len(r.columns):
+		row.fail(fmt.Errorf("expected %d columns, found %d", len(r.columns), len(r.fields)))
+		return nil
 	}
-	line, _ := r.csv.FieldPos(0)
-	row.Line, r.last = int64(line), int64(line)
-	row.whole = int(r.csv.InputOffset() - before)
 	for _, at := range r.wanted {
-		if !utf8.ValidString(fields[at]) {
+		if !utf8.ValidString(r.fields[at]) {
 			row.fail(fmt.Errorf("column %s: not UTF-8", r.columns[at]))
 			return nil
 		}
-		row.Values = append(row.Values, Value{Text: fields[at]})
+		row.Values = append(row.Values, Value{Text: r.fields[at]})
 	}
 	return nil
 }
 
-// explain says where a row without an end is.
-func (r *csvReader) explain(err error) error {
-	if errors.Is(err, errTooLong) {
-		return fmt.Errorf("behind line %d: a row has more than %d bytes: is a quote not closed?", r.last, r.limited.limit)
+// read finds the fields of the next row that is not empty, and how many bytes it has.
+func (r *csvReader) read() (size int, err error) {
+	for {
+		s := csvSplitter{text: r.window.text, last: r.window.last(), fields: r.fields[:0]}
+		size, err = s.split()
+		r.fields = s.fields
+		switch {
+		case size > r.limit:
+			return 0, fmt.Errorf("behind line %d: a row has more than %d bytes: is a quote not closed?", r.last, r.limit)
+		case err == errIncomplete && r.window.err == nil:
+			r.window.more()
+			continue
+		case err == errIncomplete: // and never will be
+			return 0, r.window.err
+		case size == 0:
+			return 0, io.EOF
+		}
+		r.last = r.line
+		r.line += int64(strings.Count(r.window.text[:size], "\n"))
+		r.window.skip(size)
+		if len(r.fields) > 0 || err != nil {
+			return size, err
+		}
 	}
-	return err
 }
 
 // Close closes the file.
 func (r *csvReader) Close() error { return r.in.Close() }
-
-// limited ends the reading of a row that is too long: encoding/csv would keep all of a
-// file behind a quote that is not closed.
-type limited struct {
-	r     *bufio.Reader
-	limit int
-	left  int // of the row
-}
-
-func (l *limited) Read(b []byte) (int, error) {
-	if l.left <= 0 {
-		return 0, errTooLong
-	}
-	n, err := l.r.Read(b)
-	l.left -= n
-	return n, err
-}

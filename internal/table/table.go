@@ -5,7 +5,6 @@
 package table
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -191,6 +190,3 @@ func index(have, want []string) ([]int, error) {
 	}
 	return out, nil
 }
-
-// errTooLong is for a row without an end.
-var errTooLong = errors.New("too long")

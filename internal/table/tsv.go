@@ -1,8 +1,6 @@
 package table
 
 import (
-	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -16,7 +14,7 @@ import (
 // Every other quote is one.
 type tsvReader struct {
 	in      *input
-	lines   *bufio.Reader
+	window  *window
 	limit   int // bytes of a line
 	columns []string
 	wanted  []int
@@ -24,10 +22,7 @@ type tsvReader struct {
 }
 
 func newTSV(in *input, o Options) (*tsvReader, error) {
-	r := &tsvReader{in: in, lines: bufio.NewReaderSize(in, 64<<10), limit: o.MaxField}
-	if bom, _ := r.lines.Peek(3); string(bom) == "\xef\xbb\xbf" {
-		r.lines.Discard(3)
-	}
+	r := &tsvReader{in: in, window: newWindow(in), limit: o.MaxField}
 	header, long, err := r.next()
 	switch {
 	case err == io.EOF:
@@ -37,9 +32,8 @@ func newTSV(in *input, o Options) (*tsvReader, error) {
 	case long:
 		return nil, fmt.Errorf("the names of the columns have more than %d bytes", r.limit)
 	}
-	r.columns = strings.Split(header, "\t")
-	for i, name := range r.columns {
-		r.columns[i] = unquoted(name)
+	for name := range strings.SplitSeq(header, "\t") {
+		r.columns = append(r.columns, strings.Clone(unquoted(name)))
 	}
 	r.wanted, err = index(r.columns, o.Columns)
 	return r, err
@@ -48,28 +42,17 @@ func newTSV(in *input, o Options) (*tsvReader, error) {
 // next returns the next line that is not empty, without its end. What is too long is
 // passed over.
 func (r *tsvReader) next() (line string, long bool, err error) {
-	var text []byte
-	for len(text) == 0 && !long {
-		r.line++
-		for {
-			piece, err := r.lines.ReadSlice('\n')
-			if long = long || len(text)+len(piece) > r.limit; !long {
-				text = append(text, piece...)
-			}
-			if err == bufio.ErrBufferFull {
-				continue
-			}
-			if err == io.EOF && len(text) == 0 && !long {
-				return "", false, io.EOF
-			}
-			if err != nil && err != io.EOF {
-				return "", false, err
-			}
-			break
+	for line == "" && !long {
+		if r.window.text == "" && r.window.last() {
+			return "", false, io.EOF
 		}
-		text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("\n")), []byte("\r"))
+		r.line++
+		if line, long, err = r.window.line(r.limit); err != nil {
+			return "", false, err
+		}
+		line = strings.TrimSuffix(line, "\r")
 	}
-	return string(text), long, nil
+	return line, long, nil
 }
 
 // Columns returns what the first row says.

@@ -1,0 +1,83 @@
+package table
+
+import (
+	"io"
+	"strings"
+)
+
+// window is what lies ahead in a text, as far as it has been read. Rows are parts of its
+// memory: reading them costs none of their own, and a value keeps alive the block that
+// it was read with.
+type window struct {
+	in    io.Reader
+	text  string
+	err   error // what comes behind text: io.EOF if nothing does
+	block int   // bytes by which it grows at least
+	piece []byte
+}
+
+// A window grows by a block, which is read in pieces that fit into a processor's cache.
+const (
+	blockBytes = 256 << 10
+	pieceBytes = 32 << 10
+)
+
+func newWindow(in io.Reader) *window {
+	w := &window{in: in, block: blockBytes, piece: make([]byte, pieceBytes)}
+	w.more()
+	w.text = strings.TrimPrefix(w.text, byteOrderMark)
+	return w
+}
+
+// byteOrderMark is what some programs begin a text with.
+const byteOrderMark = "\xef\xbb\xbf"
+
+// more reads a block, or as much as there is already, so that a long row is not looked
+// through too often.
+func (w *window) more() {
+	n := max(w.block, len(w.text))
+	var text strings.Builder
+	text.Grow(len(w.text) + n)
+	text.WriteString(w.text)
+	for n > 0 && w.err == nil {
+		var got int
+		got, w.err = io.ReadFull(w.in, w.piece[:min(n, len(w.piece))])
+		text.Write(w.piece[:got])
+		n -= got
+		if w.err == io.ErrUnexpectedEOF { // as ReadFull calls it
+			w.err = io.EOF
+		}
+	}
+	w.text = text.String()
+}
+
+// line takes the next line, without its end. One of more bytes than the limit is passed
+// over.
+func (w *window) line(limit int) (line string, long bool, err error) {
+	for {
+		end := strings.IndexByte(w.text, '\n')
+		switch {
+		case end >= 0 || w.last():
+			if end < 0 {
+				end = len(w.text)
+			}
+			line = w.text[:end]
+			w.skip(min(end+1, len(w.text)))
+			if long = long || end > limit; long {
+				line = ""
+			}
+			return line, long, nil
+		case w.err != nil:
+			return "", false, w.err
+		case len(w.text) > limit:
+			w.text, long = "", true
+		}
+		w.more()
+	}
+}
+
+// skip leaves the first bytes behind.
+func (w *window) skip(n int) { w.text = w.text[n:] }
+
+// last reports whether nothing comes behind the text.
+func (w *window) last() bool { return w.err == io.EOF }
