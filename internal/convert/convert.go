@@ -2,8 +2,8 @@
 // with their size; rows are turned into tokens on all processors and written in their
 // order, so that the same input gives the same files.
 //
-// Which split a row is in is decided by its text alone, before it is turned into
-// tokens: the same text is never in two splits. Rows that cannot be used are counted by
+// Which split a row is in is decided by its text alone, whatever its tokens are: the same
+// text is never in two splits. Rows that cannot be used are counted by
 // reason, with the first few places of each.
 package convert
 

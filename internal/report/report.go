@@ -12,6 +12,7 @@ import (
 	"html/template"
 	"io"
 	"strings"
+	"sync"
 
 	"sftseq/internal/metrics"
 	"sftseq/sft"
@@ -52,11 +53,14 @@ var pageText string
 //go:embed style.css
 var style string
 
-var page = template.Must(template.New("page").Funcs(template.FuncMap{
-	"percent": func(v float64) string { return fmt.Sprintf("%.2f%%", 100*v) },
-	"number":  short,
-	"value":   func(v *float64) string { return fmt.Sprintf("%.4f", *v) },
-}).Parse(pageText))
+// page is read when there is one to write: it takes longer than the rest of a start.
+var page = sync.OnceValue(func() *template.Template {
+	return template.Must(template.New("page").Funcs(template.FuncMap{
+		"percent": func(v float64) string { return fmt.Sprintf("%.2f%%", 100*v) },
+		"number":  short,
+		"value":   func(v *float64) string { return fmt.Sprintf("%.4f", *v) },
+	}).Parse(pageText))
+})
 
 // view is what the template reads.
 type view struct {
@@ -102,7 +106,7 @@ func Write(w io.Writer, runs []Run, rule string) error {
 		v.Runs = append(v.Runs, rv)
 	}
 	v.Title = "Training report: " + strings.Join(names, ", ")
-	return page.Execute(w, v)
+	return page().Execute(w, v)
 }
 
 // summary is a run's row of the first table.
