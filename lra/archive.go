@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"sftseq/internal/source"
 )
 
 // eachFile calls read for every file of a directory, or of a tar archive, plain or
@@ -30,13 +32,13 @@ func eachFile(ctx context.Context, from string, progress func(bytes int64), read
 			return err
 		}
 		defer file.Close()
-		return read(name, io.TeeReader(file, progressWriter{ctx, progress}))
+		return read(name, source.Watch(ctx, file, progress))
 	})
 }
 
 // eachMember is eachFile for an archive.
 func eachMember(ctx context.Context, from string, progress func(bytes int64), read func(name string, r io.Reader) error) error {
-	s, err := openSource(ctx, from, progress)
+	s, err := source.Open(ctx, from, progress)
 	if err != nil {
 		return err
 	}

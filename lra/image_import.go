@@ -7,6 +7,7 @@ import (
 	"io"
 	"iter"
 
+	"sftseq/internal/source"
 	"sftseq/seq"
 )
 
@@ -73,7 +74,7 @@ func imageRows(ctx context.Context, progress func(int64), paths ...string) rows 
 				yield(seq.Example{}, err)
 				return
 			}
-			s, err := openSource(ctx, path, progress)
+			s, err := source.Open(ctx, path, progress)
 			if err != nil {
 				yield(seq.Example{}, err)
 				return
@@ -100,7 +101,7 @@ func imageRows(ctx context.Context, progress func(int64), paths ...string) rows 
 // recordsOf tells gray records from those in colour by the length of a file, and
 // counts them.
 func recordsOf(ctx context.Context, path string) (size, n int, err error) {
-	s, err := openSource(ctx, path, nil)
+	s, err := source.Open(ctx, path, nil)
 	if err != nil {
 		return 0, 0, err
 	}

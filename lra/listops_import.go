@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"sftseq/internal/source"
 	"sftseq/seq"
 	"sftseq/tokenizers"
 )
@@ -27,7 +28,7 @@ var officialSplits = []splitFile{{"train", "basic_train.tsv"}, {"val", "basic_va
 func convertListOps(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
 	return convertFiles(spec, from, dir, options, officialSplits, func(path string) rows {
 		return func(yield func(seq.Example, error) bool) {
-			s, err := openSource(ctx, path, options.Progress)
+			s, err := source.Open(ctx, path, options.Progress)
 			if err != nil {
 				yield(seq.Example{}, err)
 				return
@@ -54,7 +55,7 @@ var errStopped = errors.New("no more rows are wanted")
 // value is compared with the expression's. Errors have the form NAME:LINE:COLUMN.
 // The tokens are the callee's.
 func ReadListOpsTSV(r io.Reader, name string, verify bool, row func(tokens []int32, label int32) error) error {
-	buffer, err := inflate(r)
+	buffer, err := source.Decompress(r)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

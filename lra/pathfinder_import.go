@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	"sftseq/internal/source"
 	"sftseq/seq"
 )
 
@@ -139,7 +140,7 @@ func (i *pathfinderImage) read(ctx context.Context, progress func(int64)) (e seq
 		return e, err
 	}
 	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(io.TeeReader(file, progressWriter{ctx, progress}), maxImage))
+	text, err := io.ReadAll(io.LimitReader(source.Watch(ctx, file, progress), maxImage))
 	if err != nil {
 		return e, err
 	}

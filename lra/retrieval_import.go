@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"sftseq/internal/source"
 	"sftseq/seq"
 	"sftseq/tokenizers"
 )
@@ -216,7 +217,7 @@ func (p *pairReader) document(id string) (string, error) {
 
 // eachLine calls read for every line of a file. Errors name file and line.
 func eachLine(ctx context.Context, path string, progress func(int64), read func(line string) error) error {
-	s, err := openSource(ctx, path, progress)
+	s, err := source.Open(ctx, path, progress)
 	if err != nil {
 		return err
 	}

@@ -6,12 +6,13 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
+	"sftseq/internal/source"
 	"sftseq/seq"
 )
 
 // newArrow reads an Arrow IPC file or stream, both from beginning to end.
-func newArrow(in *input, o Options) (*records, error) {
-	stream, err := seq.NewAnyStream(in, in.whole())
+func newArrow(in *source.Source, o Options) (*records, error) {
+	stream, err := seq.NewAnyStream(in, in.Whole())
 	if err != nil {
 		return nil, err
 	}
@@ -19,10 +20,10 @@ func newArrow(in *input, o Options) (*records, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &records{name: in.name, columns: columns, wanted: o.Columns, limit: o.MaxField, close: in.Close, next: func() (arrow.Record, error) {
+	return &records{name: in.Name, columns: columns, wanted: o.Columns, limit: o.MaxField, close: in.Close, next: func() (arrow.Record, error) {
 		record, err := stream.Next()
 		if err != nil && err != io.EOF {
-			err = fmt.Errorf("%s: byte %d: %w", in.name, stream.Offset(), err)
+			err = fmt.Errorf("%s: byte %d: %w", in.Name, stream.Offset(), err)
 		}
 		return record, err
 	}}, nil

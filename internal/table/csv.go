@@ -7,13 +7,15 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"sftseq/internal/source"
 )
 
 // csvReader reads rows of fields between commas, of which the first names the columns. A
 // field in double quotes may have anything (RFC 4180). Rows and errors are those of
 // encoding/csv, whose strings for each row cost more than all else of a conversion.
 type csvReader struct {
-	in      *input
+	in      *source.Source
 	window  *window
 	limit   int // bytes of a row
 	columns []string
@@ -23,7 +25,7 @@ type csvReader struct {
 	last    int64    // where the row before did
 }
 
-func newCSV(in *input, o Options) (*csvReader, error) {
+func newCSV(in *source.Source, o Options) (*csvReader, error) {
 	r := &csvReader{in: in, window: newWindow(in), limit: o.MaxField, line: 1}
 	_, err := r.read()
 	if err == io.EOF {
@@ -45,21 +47,21 @@ func (r *csvReader) Columns() []string { return r.columns }
 // Next returns the next row.
 func (r *csvReader) Next(row *Row) error {
 	size, err := r.read()
-	row.begin(r.in.name, r.last)
+	row.begin(r.in.Name, r.last)
 	row.whole = size
 	var bad *csvError
 	switch {
 	case errors.As(err, &bad) && bad.line > 0 && bad.err == csv.ErrQuote:
 		// Rows may have gone into a field whose quote is not closed: nobody knows how many.
 		return fmt.Errorf("%s:%d: a field in quotes is not closed, or not before line %d, column %d: write a quote within a field twice",
-			r.in.name, r.last, r.last+int64(bad.line), bad.column)
+			r.in.Name, r.last, r.last+int64(bad.line), bad.column)
 	case bad != nil:
 		row.fail(err)
 		return nil
 	case err == io.EOF:
 		return io.EOF
 	case err != nil:
-		return fmt.Errorf("%s: %w", r.in.name, err)
+		return fmt.Errorf("%s: %w", r.in.Name, err)
 	case len(r.fields) != len(r.columns):
 		row.fail(fmt.Errorf("expected %d columns, found %d", len(r.columns), len(r.fields)))
 		return nil

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"sftseq/internal/source"
 )
 
 // Columns of FASTA and FASTQ: the first word behind > or @, the rest of that line, the
@@ -21,7 +23,7 @@ var (
 // fastaReader reads records of FASTA, which begin with a line of > and go on to the
 // next, or of FASTQ, which have @, letters, + and as many letters of quality.
 type fastaReader struct {
-	in     *input
+	in     *source.Source
 	lines  *bufio.Reader
 	limit  int // bytes of a record
 	fastq  bool
@@ -30,7 +32,7 @@ type fastaReader struct {
 	head   []byte
 }
 
-func newFASTA(in *input, fastq bool, o Options) (*fastaReader, error) {
+func newFASTA(in *source.Source, fastq bool, o Options) (*fastaReader, error) {
 	r := &fastaReader{in: in, lines: bufio.NewReaderSize(in, 1<<16), limit: o.MaxField, fastq: fastq}
 	var err error
 	if r.wanted, err = index(r.Columns(), o.Columns); err != nil {
@@ -69,7 +71,7 @@ func (r *fastaReader) Next(row *Row) error {
 	if r.head == nil {
 		return io.EOF
 	}
-	row.begin(r.in.name, r.line)
+	row.begin(r.in.Name, r.line)
 	head := string(r.head[1:])
 	var sequence, quality []byte
 	var err error
@@ -79,7 +81,7 @@ func (r *fastaReader) Next(row *Row) error {
 		sequence, row.Err, err = r.fastaRecord()
 	}
 	if err != nil {
-		return fmt.Errorf("%s: line %d: %w", r.in.name, r.line, err)
+		return fmt.Errorf("%s: line %d: %w", r.in.Name, r.line, err)
 	}
 	switch {
 	case row.Err != nil:

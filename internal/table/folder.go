@@ -1,6 +1,7 @@
 package table
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"sftseq/internal/source"
 )
 
 // FolderColumns are those of a folder of files: what a file holds, the folder that it
@@ -82,7 +85,7 @@ func (r *folderReader) read(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(counter{file, r.report}, int64(r.limit)+1))
+	content, err := io.ReadAll(io.LimitReader(source.Watch(context.Background(), file, r.report), int64(r.limit)+1))
 	if err == nil && len(content) > r.limit {
 		err = fmt.Errorf("the file has more than %d bytes", r.limit)
 	}

@@ -8,18 +8,19 @@ import (
 	"slices"
 
 	"sftseq/internal/jsonlines"
+	"sftseq/internal/source"
 )
 
 // jsonReader reads a JSON object a line. The values of a column are strings, numbers
 // and true or false, which stand for their text, or lists of whole numbers.
 type jsonReader struct {
-	in      *input
+	in      *source.Source
 	lines   *jsonlines.Reader
 	columns []string
 	known   map[string]bool
 }
 
-func newJSONLines(in *input, o Options) (*jsonReader, error) {
+func newJSONLines(in *source.Source, o Options) (*jsonReader, error) {
 	known := map[string]bool{}
 	for _, name := range o.Columns {
 		known[name] = true
@@ -33,7 +34,7 @@ func (r *jsonReader) Columns() []string { return nil }
 // Next returns the next row.
 func (r *jsonReader) Next(row *Row) error {
 	line, err := r.lines.Next()
-	row.begin(r.in.name, int64(r.lines.Line()))
+	row.begin(r.in.Name, int64(r.lines.Line()))
 	var long *jsonlines.TooLong
 	switch {
 	case err == io.EOF:
@@ -42,7 +43,7 @@ func (r *jsonReader) Next(row *Row) error {
 		row.fail(err)
 		return nil
 	case err != nil:
-		return fmt.Errorf("%s: %w", r.in.name, err)
+		return fmt.Errorf("%s: %w", r.in.Name, err)
 	}
 	fields, err := jsonlines.Fields(line, r.known)
 	if err != nil {

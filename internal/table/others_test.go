@@ -13,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"sftseq/internal/source"
 )
 
 // others are tables that other programs wrote; see testdata/others/README.md.
@@ -37,7 +39,7 @@ func expected(t testing.TB, name string) (rows []map[string]any) {
 	if strings.Contains(name, "many") || strings.Contains(name, "lengths") || strings.Contains(name, "prefixes") {
 		from = "many.jsonl.gz"
 	}
-	in, err := openInput(filepath.Join("testdata", "others", from), nil)
+	in, err := source.Open(t.Context(), filepath.Join("testdata", "others", from), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strconv"
 
+	"sftseq/internal/source"
+
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/snappy"
@@ -79,7 +81,7 @@ func (f *inflater) inflate(codec int, src []byte, size int) ([]byte, error) {
 		r = brotli.NewReader(bytes.NewReader(src))
 	case codecZstd:
 		if f.zstd == nil {
-			f.zstd, err = zstd.NewReader(nil, zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderConcurrency(1))
+			f.zstd, err = zstd.NewReader(nil, zstd.WithDecoderMaxWindow(source.MaxWindow), zstd.WithDecoderConcurrency(1))
 		}
 		if err == nil {
 			err = f.zstd.Reset(bytes.NewReader(src))

@@ -5,11 +5,14 @@
 package table
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
+
+	"sftseq/internal/source"
 )
 
 // Row is a row's values of the columns that were asked for, in their order.
@@ -79,7 +82,7 @@ type Options struct {
 var Formats = []string{"csv", "tsv", "jsonl", "parquet", "arrow", "fasta", "fastq"}
 
 // StandardInput is the name of what comes through a pipe.
-const StandardInput = "-"
+const StandardInput = source.StandardInput
 
 // DefaultMaxField is what a row may have if nothing else is said.
 const DefaultMaxField = 64 << 20
@@ -116,7 +119,7 @@ func Open(path string, o Options) (Reader, error) {
 		}
 		return r, nil
 	}
-	in, err := openInput(path, o.Progress)
+	in, err := source.Open(context.Background(), path, o.Progress)
 	if err != nil {
 		return nil, err
 	}
@@ -137,7 +140,7 @@ func Open(path string, o Options) (Reader, error) {
 	}
 	if err != nil {
 		in.Close()
-		return nil, fmt.Errorf("%s: %w", in.name, err)
+		return nil, fmt.Errorf("%s: %w", in.Name, err)
 	}
 	return r, nil
 }

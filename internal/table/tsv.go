@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"sftseq/internal/source"
 )
 
 // tsvReader reads lines of fields between tabs, of which the first names the columns. A
@@ -13,7 +15,7 @@ import (
 // has others within it only twice, is what is between them, as some programs write it.
 // Every other quote is one.
 type tsvReader struct {
-	in      *input
+	in      *source.Source
 	window  *window
 	limit   int // bytes of a line
 	columns []string
@@ -21,7 +23,7 @@ type tsvReader struct {
 	line    int64
 }
 
-func newTSV(in *input, o Options) (*tsvReader, error) {
+func newTSV(in *source.Source, o Options) (*tsvReader, error) {
 	r := &tsvReader{in: in, window: newWindow(in), limit: o.MaxField}
 	header, long, err := r.next()
 	switch {
@@ -61,12 +63,12 @@ func (r *tsvReader) Columns() []string { return r.columns }
 // Next returns the next row.
 func (r *tsvReader) Next(row *Row) error {
 	line, long, err := r.next()
-	row.begin(r.in.name, r.line)
+	row.begin(r.in.Name, r.line)
 	switch {
 	case err == io.EOF:
 		return io.EOF
 	case err != nil:
-		return fmt.Errorf("%s: behind line %d: %w", r.in.name, r.line-1, err)
+		return fmt.Errorf("%s: behind line %d: %w", r.in.Name, r.line-1, err)
 	case long:
 		row.fail(fmt.Errorf("the row has more than %d bytes", r.limit))
 		return nil

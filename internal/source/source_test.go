@@ -1,0 +1,94 @@
+package source
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+func gzipped(t *testing.T, text string) string {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	if _, err := io.WriteString(w, text); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func zstandard(t *testing.T, text string) string {
+	w, err := zstd.NewWriter(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(w.EncodeAll([]byte(text), nil))
+}
+
+// TestOpen: what is compressed is read as what it was, progress is told of the file's own
+// bytes, and only a plain file can be read here and there.
+func TestOpen(t *testing.T) {
+	text := strings.Repeat("a line of text\n", 20000)
+	path := filepath.Join(t.TempDir(), "x")
+	for name, file := range map[string]string{
+		"plain": text, "short": "a", "empty": "", "gzip": gzipped(t, text), "Zstandard": zstandard(t, text), "of parts": gzipped(t, text[:100]) + gzipped(t, text[100:]),
+	} {
+		if err := os.WriteFile(path, []byte(file), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		var told int64
+		s, err := Open(t.Context(), path, func(n int64) { told += n })
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		want := text
+		if len(file) < 2 {
+			want = file
+		}
+		if got, err := io.ReadAll(s); string(got) != want || err != nil || told != int64(len(file)) {
+			t.Errorf("%s: %d bytes of %d, told %d of %d, %v", name, len(got), len(want), told, len(file), err)
+		}
+		if whole := s.Whole(); (whole != nil) != (file == want) || whole != nil && whole.Size() != int64(len(file)) {
+			t.Errorf("%s: whole: %v", name, whole)
+		}
+		if err := s.Close(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestOpenBad: what is torn is an error that says so, and reading ends with its context.
+func TestOpenBad(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x")
+	for file, want := range map[string]string{
+		gzipped(t, "some text")[:5]:        path + ": unexpected EOF",
+		gzipped(t, "some text")[:14]:       "the gzip data end too early",
+		zstandard(t, "some text"+path)[:9]: "the Zstandard data end too early",
+	} {
+		if err := os.WriteFile(path, []byte(file), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		s, err := Open(t.Context(), path, nil)
+		if err == nil {
+			_, err = io.ReadAll(s)
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("error %v, expected %q", err, want)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	r := Watch(ctx, strings.NewReader("text"), nil)
+	cancel()
+	if _, err := io.ReadAll(r); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}
