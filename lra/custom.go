@@ -5,13 +5,17 @@ import (
 	"math/bits"
 
 	"sftseq/seq"
+	"sftseq/sft"
 )
+
+// CustomName is the name of the task that [Custom] makes.
+const CustomName = "custom"
 
 // Custom is the task of a data set of the user's own: what it asks for is in its
 // manifest, and its one preset is chosen from that.
 func Custom(m *seq.Manifest) *Task {
 	return &Task{
-		Name:        "custom",
+		Name:        CustomName,
 		Description: "what a data set of your own asks for, with settings chosen from it",
 		Kind:        m.Task,
 		Tokenizer:   m.Tokenizer,
@@ -43,8 +47,16 @@ func customPreset(m *seq.Manifest) *Preset {
 	epochs := min(mostEpochs, max(fewestEpochs, int(tokensOfRun/max(1, float64(train.Rows)*train.Lengths.Mean))))
 	s := quick(epochs, min(128, max(8, powerOfTwo(tokensOfBatch/length))), 0.01)
 	s.LogEvery = 20 // there may be few steps
-	description := fmt.Sprintf("hidden %d, layers %d, k %d, batch %d, epochs %d, dropout %g", c.HiddenSize, c.NumLayers, c.NumSampledTokens, s.Batch, s.Epochs, c.FeedForward)
-	return &Preset{Name: "quick", Description: description, Config: c, Settings: s}
+	return &Preset{Name: "quick", Description: DescribeRun(&c, &s), Config: c, Settings: s}
+}
+
+// DescribeRun is a run's numbers in a line.
+func DescribeRun(c *sft.Config, s *sft.Settings) string {
+	end := fmt.Sprintf("epochs %d", s.Epochs)
+	if s.Steps > 0 {
+		end = fmt.Sprintf("steps %d", s.Steps)
+	}
+	return fmt.Sprintf("hidden %d, layers %d, k %d, batch %d, %s, dropout %g", c.HiddenSize, c.NumLayers, c.NumSampledTokens, s.Batch, end, c.FeedForward)
 }
 
 // powerOfTwo is the largest one up to n, or 1.

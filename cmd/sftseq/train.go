@@ -207,6 +207,9 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (_ *tr
 			r.reproduce, err = moveEnd(c, &settings, from, started)
 		}
 	} else if err = describeData(&config, data.set); err == nil {
+		if task.Name == lra.CustomName {
+			describeCustom(c, data.set.Manifest, &config, &settings)
+		}
 		model, err = startingModel(c, &config, provenance{Sftseq: version(), Command: r.reproduce, Preset: preset.Name, DataDir: c.String("data"),
 			DataName: data.set.Manifest.Name, Data: data.fingerprint, InitFrom: c.String("init-from"), Precision: chosenPrecision(c), Settings: settings})
 	}

@@ -7,6 +7,7 @@ import (
 
 	"sftseq/lra"
 	"sftseq/seq"
+	"sftseq/sft"
 )
 
 func trainCustomCommand() *cli.Command {
@@ -15,8 +16,8 @@ func trainCustomCommand() *cli.Command {
 		Name: task.Name, Usage: task.Description, Flags: trainFlags("runs/" + task.Name),
 		UsageText: "sftseq train custom --data DIR [flags]\n\nExample: " + task.Import.Example + "\n         sftseq train custom --data data/reviews --out runs/reviews",
 		Description: `Trains on a data set that sftseq data convert has made of your own tables. Model, batch
-and number of epochs are chosen from its rows and their lengths, and shown; every flag
-replaces one of them.`,
+and number of epochs are chosen from its rows and their lengths; every flag replaces one
+of them. What is then used is shown.`,
 		Action: trainCustom,
 	}
 }
@@ -31,9 +32,12 @@ func trainCustom(c *cli.Context) error {
 		}
 		m = set.Manifest
 	}
-	task := lra.Custom(m)
-	if train := m.Splits["train"]; train.Rows > 0 && !c.Bool("resume") {
-		fmt.Fprintf(c.App.ErrWriter, "%d rows of %d to %d tokens, half of them up to %d: %s\n", train.Rows, train.Lengths.Min, train.Lengths.Max, train.Lengths.P50, task.Presets[0].Description)
-	}
-	return train(c, task)
+	return train(c, lra.Custom(m))
+}
+
+// describeCustom says what a run on a data set of the user's own is made with.
+func describeCustom(c *cli.Context, m *seq.Manifest, config *sft.Config, settings *sft.Settings) {
+	rows := m.Splits["train"]
+	fmt.Fprintf(c.App.ErrWriter, "%d rows of %d to %d tokens, half of them up to %d: %s\n",
+		rows.Rows, rows.Lengths.Min, rows.Lengths.Max, rows.Lengths.P50, lra.DescribeRun(config, settings))
 }

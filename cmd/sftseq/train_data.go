@@ -68,7 +68,7 @@ func describeData(m *sft.Config, set *seq.Dataset) error {
 		return fmt.Errorf("%s: dataset.json states no vocabulary or tokenizer, which a model needs", set.Dir)
 	}
 	if len(d.LabelNames) == 0 {
-		return fmt.Errorf("%s: dataset.json states no label_names, so the number of labels is not known: convert the data with --label COLUMN", set.Dir)
+		return fmt.Errorf("%s has no labels (label_names in dataset.json), so there are no classes to learn: convert the data with --label COLUMN", set.Dir)
 	}
 	m.LabelNames, m.NumLabels = d.LabelNames, len(d.LabelNames)
 	return m.Validate()

@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// customData is a small data set of a table of reviews, with more flags of data convert.
+func customData(t *testing.T, flags ...string) string {
+	t.Helper()
+	table := "review,mood\n"
+	for i := range 60 {
+		table += fmt.Sprintf("%d %s,%s\n", i, []string{"aab", "xyz"}[i%2], []string{"good", "bad"}[i%2])
+	}
+	from, to := writeText(t, filepath.Join(t.TempDir(), "moods.csv"), table), filepath.Join(t.TempDir(), "data")
+	if status, _, errs := program(nil, append([]string{"data", "convert", "--from", from, "--to", to, "--text", "review", "--split", "0.5,0.25,0.25"}, flags...)...); status != 0 {
+		t.Fatal(errs)
+	}
+	return to
+}
+
+// TestCustomDescribesTheRun: the settings that are shown are those that are used.
+func TestCustomDescribesTheRun(t *testing.T) {
+	data := customData(t, "--label", "mood")
+	flags := writeText(t, filepath.Join(t.TempDir(), "flags.json"), `{"k": 2, "feed-forward-dropout": 0.25}`)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--epochs", "1"}, "hidden 64, layers 2, k 8, batch 128, epochs 1, dropout 0.2\n"},
+		{[]string{"--steps", "1", "--hidden", "8", "--batch", "4", "--config", flags}, "hidden 8, layers 2, k 2, batch 4, steps 1, dropout 0.25\n"},
+	} {
+		status, _, errs := program(nil, append([]string{"train", "custom", "--data", data, "--out", filepath.Join(t.TempDir(), "run")}, c.args...)...)
+		if status != 0 || strings.Count(errs, ", half of them up to ") != 1 || !strings.Contains(errs, c.want) {
+			t.Errorf("%q: status %d, expected %q:\n%s", c.args, status, c.want, errs)
+		}
+	}
+	// What cannot be trained is told of alone.
+	refuse(t, exitError, "has no labels (label_names in dataset.json)", "", "train", "custom", "--data", customData(t), "--out", t.TempDir())
+	if _, _, errs := program(nil, "train", "custom", "--data", customData(t), "--out", t.TempDir()); strings.Contains(errs, "half of them") {
+		t.Errorf("found %s", errs)
+	}
+}
