@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -41,5 +42,36 @@ func TestCustomDescribesTheRun(t *testing.T) {
 	refuse(t, exitError, "has no labels (label_names in dataset.json)", "", "train", "custom", "--data", customData(t), "--out", t.TempDir())
 	if _, _, errs := program(nil, "train", "custom", "--data", customData(t), "--out", t.TempDir()); strings.Contains(errs, "half of them") {
 		t.Errorf("found %s", errs)
+	}
+}
+
+// TestRepeatCommand: however often the end of a run is moved, the command that is printed
+// has one end and makes the same model.
+func TestRepeatCommand(t *testing.T) {
+	data, dir := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")
+	begin := []string{"train", "custom", "--data", data, "--out", dir, "--hidden", "8", "--batch", "8", "--eval-every", "1", "--log-every", "1", "--steps", "2"}
+	for _, c := range []struct {
+		args []string
+		end  string
+	}{
+		{begin, " --steps 2"},
+		{[]string{"train", "custom", "--out", dir, "--resume", "--steps", "3"}, " --steps 3"},
+		{[]string{"train", "custom", "--out", dir, "--resume", "--steps=5"}, " --steps 5"},
+		{[]string{"train", "custom", "--out", dir, "--resume"}, " --steps 5"},
+		{[]string{"train", "custom", "--out", dir, "--resume", "--epochs", "2"}, " --epochs 2"},
+	} {
+		status, out, errs := program(nil, c.args...)
+		_, command, _ := strings.Cut(out, "repeat with: sftseq ")
+		if status != 0 || !strings.HasSuffix(command, dir+"-again"+c.end+"\n") || strings.Count(command, "--steps")+strings.Count(command, "--epochs") != 1 {
+			t.Fatalf("%q: status %d, %s\n%s", c.args, status, out, errs)
+		}
+		again := strings.Fields(command)
+		if status, _, errs := program(nil, again...); status != 0 {
+			t.Fatalf("%q: %s", again, errs)
+		}
+		compareRuns(t, dir, dir+"-again")
+		if err := os.RemoveAll(dir + "-again"); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

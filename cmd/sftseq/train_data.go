@@ -204,12 +204,7 @@ func moveEnd(c *cli.Context, settings *sft.Settings, from *sft.Checkpoint, p *pr
 	if settings.Steps > 0 && settings.Steps < from.State.Step {
 		return "", usage(c, "--steps %d: the run has made %d steps already", settings.Steps, from.State.Step)
 	}
-	for _, name := range []string{"epochs", "steps"} { // of a flag given twice the last counts
-		if c.IsSet(name) {
-			p.Command += fmt.Sprintf(" --%s=%v", name, c.Value(name))
-		}
-	}
-	p.Settings = *settings
+	p.Command, p.Settings = withEnd(p.Command, settings), *settings
 	text, err := json.Marshal(p)
 	from.Config.Extra = text
 	return p.Command, err

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strconv"
@@ -222,11 +223,24 @@ func memoryOn(c *cli.Context, d tensor.Device, limit int64) int64 {
 func reproduction(c *cli.Context, task *lra.Task, dir string, seed uint64) string {
 	names := []string{"data", "init-from", "device", "precision"}
 	for _, f := range numberFlags() {
-		if name := f.Names()[0]; name != "preset" && name != "seed" {
+		if name := f.Names()[0]; !slices.Contains([]string{"preset", "seed", "epochs", "steps"}, name) {
 			names = append(names, name)
 		}
 	}
-	return fmt.Sprintf("sftseq train %s --preset %s --seed %d%s --out %s", task.Name, c.String("preset"), seed, givenFlags(c, names...), shellQuote(filepath.Clean(dir)+"-again"))
+	return fmt.Sprintf("sftseq train %s --preset %s --seed %d%s --out %s%s", task.Name, c.String("preset"), seed, givenFlags(c, names...), shellQuote(filepath.Clean(dir)+"-again"),
+		givenFlags(c, "epochs", "steps"))
+}
+
+// endFlags are how long a run is, at the end of a command.
+var endFlags = regexp.MustCompile(`( --(epochs|steps)[ =][0-9]+)+$`)
+
+// withEnd is a command with another end of its run.
+func withEnd(command string, s *sft.Settings) string {
+	end := fmt.Sprintf(" --epochs %d", s.Epochs)
+	if s.Steps > 0 {
+		end = fmt.Sprintf(" --steps %d", s.Steps)
+	}
+	return endFlags.ReplaceAllString(command, "") + end
 }
 
 // resumption is the command that goes on with what --out holds, on the same
