@@ -59,8 +59,8 @@ func (r ListOpsRule) filled() ListOpsRule {
 	return r
 }
 
-// validate reports a rule that has no expressions, or too large ones.
-func (r ListOpsRule) validate() error {
+// Validate reports a rule that has no expressions, or too large ones.
+func (r ListOpsRule) Validate() error {
 	switch {
 	case r.MinLength < 0 || r.MaxLength > 1<<20 || r.MinLength+1 >= r.MaxLength:
 		return fmt.Errorf("lengths: expected 0 ≤ minimum, minimum + 1 < maximum ≤ %d, found %d and %d", 1<<20, r.MinLength, r.MaxLength)

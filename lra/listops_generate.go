@@ -20,7 +20,7 @@ const drawsWithoutRow = 1 << 22
 // draws, so that no expression is in two of them.
 func generateListOps(ctx context.Context, spec seq.Spec, dir string, options GenerateOptions) (*seq.Dataset, error) {
 	rule := options.ListOps.filled()
-	if err := rule.validate(); err != nil {
+	if err := rule.Validate(); err != nil {
 		return nil, fmt.Errorf("listops: %w", err)
 	}
 	splits := []struct {
@@ -44,7 +44,7 @@ func generateListOps(ctx context.Context, spec seq.Spec, dir string, options Gen
 	nextTrain := next
 	if options.ListOpsTrain != nil {
 		own := options.ListOpsTrain.filled()
-		if err := own.validate(); err != nil {
+		if err := own.Validate(); err != nil {
 			return nil, fmt.Errorf("listops: training split: %w", err)
 		}
 		var stopTrain func()

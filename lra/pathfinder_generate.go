@@ -18,7 +18,8 @@ func (r PathfinderRule) filled() PathfinderRule {
 	return r
 }
 
-func (r PathfinderRule) validate() error {
+// Validate reports a rule that has no images, or too crowded ones.
+func (r PathfinderRule) Validate() error {
 	switch {
 	case r.Contour < 3 || r.Contour > 14:
 		return fmt.Errorf("pathfinder: dashes of a contour: expected 3 to 14, found %d", r.Contour)
@@ -35,7 +36,7 @@ func generatePathfinder(ctx context.Context, spec seq.Spec, dir string, options 
 	if options.Pathfinder != nil {
 		rule = options.Pathfinder.filled()
 	}
-	if err := rule.validate(); err != nil {
+	if err := rule.Validate(); err != nil {
 		return nil, err
 	}
 	b, err := seq.CreateDataset(dir, spec, options.Replace)

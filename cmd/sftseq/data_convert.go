@@ -41,8 +41,8 @@ in), split (the one above) and path; --text content --label class need not be sa
 			panic(err)
 		}
 		flags := []cli.Flag{
-			&cli.StringFlag{Name: "from", Usage: "a file, or the directory of them all", Required: true, TakesFile: true},
-			&cli.StringFlag{Name: "to", Usage: "directory of the data set", Required: true, TakesFile: true},
+			&cli.StringFlag{Name: "from", Usage: "`FILE`, or the directory of them all (required)", TakesFile: true},
+			&cli.StringFlag{Name: "to", Usage: "`DIR` of the data set (required)", TakesFile: true},
 			&cli.StringFlag{Name: "split", Usage: "train, val or test, for a single file", DefaultText: "test"},
 			&cli.BoolFlag{Name: "force", Usage: "replace what is there already"},
 		}
@@ -62,7 +62,10 @@ in), split (the one above) and path; --text content --label class need not be sa
 }
 
 func convertTask(c *cli.Context, task *lra.Task) error {
-	if err := noArguments(c); err != nil {
+	if c.Args().Present() {
+		return usage(c, "expected flags only, found %q: what is read is named by --from", c.Args().First())
+	}
+	if err := needFlags(c, "from", "to"); err != nil {
 		return err
 	}
 	switch split := c.String("split"); split {
@@ -110,7 +113,7 @@ func customFlags() []cli.Flag {
 // convertCustom makes a data set of the user's own tables.
 func convertCustom(c *cli.Context) error {
 	if c.Args().Present() {
-		return usage(c, "expected a task (%s) or flags only, found %q", strings.Join(lra.Names(), ", "), c.Args().First())
+		return usage(c, "expected a task (%s) or flags only, found %q: what is read is named by --from", strings.Join(lra.Names(), ", "), c.Args().First())
 	}
 	o, err := customOptions(c)
 	if err != nil {
@@ -150,10 +153,8 @@ func shortList(names []string, most int) string {
 }
 
 func customOptions(c *cli.Context) (o convert.Options, err error) {
-	for _, name := range []string{"from", "to"} {
-		if !c.IsSet(name) {
-			return o, usage(c, "--%s is missing", name)
-		}
+	if err := needFlags(c, "from", "to"); err != nil {
+		return o, err
 	}
 	row, err := size(c, "max-row", 1<<10, 1<<30)
 	if err != nil {
@@ -186,12 +187,6 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 			o.Labels = append(o.Labels, strings.TrimSpace(name))
 		}
 	}
-	if c.IsSet("split") && c.IsSet("split-column") {
-		return o, usage(c, "--split and --split-column exclude each other")
-	}
-	if c.IsSet("val-part") && !c.IsSet("split-column") {
-		return o, usage(c, "--val-part needs --split-column")
-	}
 	if o.Shares, err = parseShares(c.String("split")); err != nil {
 		return o, usage(c, "--split %q: %w", c.String("split"), err)
 	}
@@ -201,10 +196,7 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 			o.Label = table.FolderColumns[1]
 		}
 	}
-	if o.Text == "" && o.Tokens == "" && o.Pair == nil {
-		return o, usage(c, "--text, --tokens or --pair is missing: which column is to be read")
-	}
-	return o, nil
+	return o, checkCustom(c, &o)
 }
 
 // areFolders reports whether all that is to be read is folders of files.

@@ -18,7 +18,7 @@ func dataGenerateCommand() *cli.Command {
 func generateFlags(task *lra.Task) []cli.Flag {
 	published := task.Presets[len(task.Presets)-1].Data
 	return []cli.Flag{
-		&cli.StringFlag{Name: "out", Usage: "directory of the data set", Required: true, TakesFile: true},
+		&cli.StringFlag{Name: "out", Usage: "`DIR` of the data set (required)", TakesFile: true},
 		&cli.IntFlag{Name: "train", Value: published.Train, Usage: "rows for training"},
 		&cli.IntFlag{Name: "val", Value: published.Val, Usage: "rows for validation"},
 		&cli.IntFlag{Name: "test", Value: published.Test, Usage: "rows for testing"},
@@ -42,9 +42,11 @@ of the Long Range Arena: more than 500 and fewer than 2000 tokens.`,
 			&cli.IntFlag{Name: "max-args", Value: lra.LRAListOps.MaxArgs, Usage: "most arguments of an operator"},
 		),
 		Action: func(c *cli.Context) error {
-			return generate(c, lra.ListOps, lra.GenerateOptions{ListOps: lra.ListOpsRule{
-				MinLength: c.Int("min-length"), MaxLength: c.Int("max-length"), MaxDepth: c.Int("max-depth"), MaxArgs: c.Int("max-args"),
-			}})
+			rule := lra.ListOpsRule{MinLength: c.Int("min-length"), MaxLength: c.Int("max-length"), MaxDepth: c.Int("max-depth"), MaxArgs: c.Int("max-args")}
+			if err := rule.Validate(); err != nil {
+				return usage(c, "--min-length %d --max-length %d --max-depth %d --max-args %d: %w", rule.MinLength, rule.MaxLength, rule.MaxDepth, rule.MaxArgs, err)
+			}
+			return generate(c, lra.ListOps, lra.GenerateOptions{ListOps: rule})
 		},
 	}
 }
@@ -63,10 +65,11 @@ that is commonly reported; 9 and 6 are the easier ones.`,
 			&cli.IntFlag{Name: "distractors", Value: lra.LRAPathfinder.Distractors, Usage: "short contours beside the two"},
 		),
 		Action: func(c *cli.Context) error {
-			if n := c.Int("contour"); n < 3 {
-				return usage(c, "--contour: expected at least 3, found %d", n)
+			rule := lra.PathfinderRule{Contour: c.Int("contour"), Distractors: c.Int("distractors")}
+			if err := rule.Validate(); err != nil {
+				return usage(c, "--contour %d --distractors %d: %w", rule.Contour, rule.Distractors, err)
 			}
-			return generate(c, lra.Pathfinder, lra.GenerateOptions{Pathfinder: &lra.PathfinderRule{Contour: c.Int("contour"), Distractors: c.Int("distractors")}})
+			return generate(c, lra.Pathfinder, lra.GenerateOptions{Pathfinder: &rule})
 		},
 	}
 }
@@ -74,6 +77,9 @@ that is commonly reported; 9 and 6 are the easier ones.`,
 // generate makes what the flags ask for, beside a task's own options.
 func generate(c *cli.Context, task *lra.Task, options lra.GenerateOptions) error {
 	if err := noArguments(c); err != nil {
+		return err
+	}
+	if err := needFlags(c, "out"); err != nil {
 		return err
 	}
 	for _, f := range c.Command.Flags {

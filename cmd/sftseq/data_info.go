@@ -75,12 +75,12 @@ type exampleInfo struct {
 
 func dataInfo(c *cli.Context) error {
 	if c.NArg() != 1 {
-		return fmt.Errorf("expected one FILE or DIR, found %d arguments (flags come before it); see sftseq data info --help", c.NArg())
+		return usage(c, "expected one FILE or DIR, found %d arguments (flags come before it)", c.NArg())
 	}
 	path := c.Args().First()
 	if stat, err := os.Stat(path); path == "-" || err != nil || !stat.IsDir() {
 		if c.Bool("verify") {
-			return fmt.Errorf("--verify: expected the directory of a data set, found %s", path)
+			return usage(c, "--verify: expected the directory of a data set, found %s", path)
 		}
 		info, err := inspectFile(path)
 		if err != nil {

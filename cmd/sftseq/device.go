@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/urfave/cli/v2"
@@ -45,8 +47,14 @@ func fromVariable(o device.Options, err error) error {
 // openDevice opens --device.
 func openDevice(c *cli.Context) (tensor.Device, error) {
 	o := deviceOptions(c)
+	if o.Threads < 0 {
+		return nil, usage(c, "--threads %d, expected 0 (all) or more", o.Threads)
+	}
+	if o.Precision != "" && !slices.Contains(device.Precisions(), string(o.Precision)) {
+		return nil, usage(c, "--precision %q, expected one of: %s", o.Precision, strings.Join(device.Precisions(), ", "))
+	}
 	if err := o.Validate(); err != nil {
-		return nil, usage(c, "%w", fromVariable(o, err))
+		return nil, usage(c, "--device: %w", fromVariable(o, err))
 	}
 	d, err := device.Open(o)
 	return d, fromVariable(o, err)

@@ -49,7 +49,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	fmt.Fprintf(stderr, "sftseq: %v\n", err)
 	var usage usageError
-	if errors.As(err, &usage) || strings.HasPrefix(err.Error(), "Required flag") {
+	if errors.As(err, &usage) {
 		return exitUsage
 	}
 	return exitError
@@ -111,13 +111,38 @@ func onUsageError(c *cli.Context, err error, _ bool) error { return usage(c, "%w
 // unknownCommand runs where no command was named.
 func unknownCommand(c *cli.Context) error {
 	name := c.Args().First()
-	if name == "" {
+	if name == "" && c.Command.HelpName == c.App.Name { // the program alone
 		return cli.ShowSubcommandHelp(c)
+	}
+	if name == "" {
+		return usage(c, "expected one of the commands %s, found none", commandNames(c.Command.Subcommands))
 	}
 	if like := cli.SuggestCommand(c.Command.Subcommands, name); like != "" {
 		return usage(c, "unknown command %q. %s", name, like)
 	}
 	return usage(c, "unknown command %q", name)
+}
+
+// commandNames are those that a person may type.
+func commandNames(commands []*cli.Command) string {
+	var names []string
+	for _, sub := range commands {
+		if sub.Name != "help" {
+			names = append(names, sub.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// needFlags refuses a command line that lacks one of the flags. Those of cli.Flag that
+// are required would be told of in the midst of help.
+func needFlags(c *cli.Context, names ...string) error {
+	for _, name := range names {
+		if !c.IsSet(name) || c.String(name) == "" && len(c.StringSlice(name)) == 0 {
+			return usage(c, "--%s is missing", name)
+		}
+	}
+	return nil
 }
 
 // output remembers the first failure to write.

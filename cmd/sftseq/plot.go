@@ -40,6 +40,9 @@ func plotRuns(c *cli.Context) error {
 	if !c.Args().Present() {
 		return usage(c, "no run directory given")
 	}
+	if err := checkPicture(c, "output"); err != nil {
+		return err
+	}
 	p := plot.New()
 	p.X.Label.Text, p.Y.Label.Text = "step", "accuracy (%)"
 	p.Legend.Top, p.Legend.Left = false, false // where learning curves are not
@@ -64,13 +67,22 @@ func plotRuns(c *cli.Context) error {
 	return savePlot(p, c.String("output"))
 }
 
+// pictureFormat is what the end of a picture's name says.
+func pictureFormat(path string) string {
+	return strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), ".")
+}
+
+// checkPicture refuses a flag that names no picture which can be drawn.
+func checkPicture(c *cli.Context, flag string) error {
+	if path := c.String(flag); !slices.Contains([]string{"svg", "png", "pdf"}, pictureFormat(path)) {
+		return usage(c, "--%s %q: expected a name that ends in .svg, .png or .pdf", flag, path)
+	}
+	return nil
+}
+
 // savePlot writes the picture in the format that the name ends in.
 func savePlot(p *plot.Plot, path string) error {
-	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), ".")
-	if !slices.Contains([]string{"svg", "png", "pdf"}, format) {
-		return fmt.Errorf("%s: expected a name that ends in .svg, .png or .pdf", path)
-	}
-	picture, err := p.WriterTo(18*vg.Centimeter, 10*vg.Centimeter, format)
+	picture, err := p.WriterTo(18*vg.Centimeter, 10*vg.Centimeter, pictureFormat(path))
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

@@ -169,7 +169,7 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (_ *tr
 	}
 	preset, err := task.Preset(c.String("preset"))
 	if err != nil {
-		return nil, err
+		return nil, usage(c, "--preset: %w", err)
 	}
 	memory, err := memoryLimit(c)
 	if err != nil {

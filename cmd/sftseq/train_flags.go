@@ -128,9 +128,11 @@ func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config)
 	case name == "residual-scale":
 		m.ResidualScale = c.Bool(name)
 	case name == "stages":
-		s.Stages, err = parseStages(c.String(name))
+		if s.Stages, err = parseStages(c.String(name)); err != nil {
+			return usage(c, "%w", err)
+		}
 	}
-	return err
+	return nil
 }
 
 // parseStages reads STEPS:LENGTH,STEPS:LENGTH,…, or none.

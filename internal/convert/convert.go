@@ -133,7 +133,7 @@ func (c *converter) prepare() error {
 			c.columns = append(c.columns, name)
 		}
 	}
-	if err := checkLabels(o.Labels); err != nil {
+	if err := CheckLabels(o.Labels); err != nil {
 		return err
 	}
 	c.labels = newLabels(o.Labels)
@@ -143,7 +143,7 @@ func (c *converter) prepare() error {
 	if o.head == 0 {
 		o.head = headBytes
 	}
-	if err := checkShares(o.Shares); err != nil {
+	if err := CheckShares(o.Shares); err != nil {
 		return err
 	}
 	if _, err := os.Stat(filepath.Join(o.To, seq.ManifestName)); err == nil && !o.Replace {

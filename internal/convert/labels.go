@@ -53,8 +53,8 @@ func (l *labels) number(name string) (int32, *reason) {
 	return n, nil
 }
 
-// checkLabels looks at names that are given.
-func checkLabels(names []string) error {
+// CheckLabels looks at the names of labels that are given.
+func CheckLabels(names []string) error {
 	for i, name := range names {
 		if name == "" {
 			return fmt.Errorf("the labels %q: expected names, found an empty one", names)

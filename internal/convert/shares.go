@@ -29,7 +29,8 @@ func splitOf(name string) string {
 	return name
 }
 
-func checkShares(shares []Share) error {
+// CheckShares looks at the parts of a data set.
+func CheckShares(shares []Share) error {
 	sum := 0.0
 	for _, s := range shares {
 		if !validSplit(s.Split) || !(s.Part >= 0 && s.Part <= 1) {

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"sftseq/internal/convert"
+	"sftseq/internal/table"
+)
+
+// checkCustom refuses flags that do not go together, and numbers that cannot be.
+func checkCustom(c *cli.Context, o *convert.Options) error {
+	var sources []string
+	for _, name := range []string{"text", "tokens", "pair"} {
+		if c.String(name) != "" {
+			sources = append(sources, "--"+name)
+		}
+	}
+	switch {
+	case o.Text == "" && o.Tokens == "" && o.Pair == nil:
+		return usage(c, "--text, --tokens or --pair is missing: which column is to be read")
+	case len(sources) > 1:
+		return usage(c, "%s exclude each other", strings.Join(sources, " and "))
+	case o.Pair != nil && (len(o.Pair) != 2 || slices.Contains(o.Pair, "")):
+		return usage(c, "--pair %q: expected two columns, A,B", c.String("pair"))
+	case o.Tokens != "" && o.Vocab < 1:
+		return usage(c, "--vocab %d: --tokens needs the number of token ids, 1 or more", o.Vocab)
+	case o.Tokens == "" && c.IsSet("vocab"):
+		return usage(c, "--vocab needs --tokens: of text the tokenizer knows it")
+	case o.Tokens != "" && c.IsSet("tokenizer"):
+		return usage(c, "--tokens and --tokenizer exclude each other: a tokenizer reads text")
+	case o.Labels != nil && o.Label == "":
+		return usage(c, "--labels needs --label")
+	case o.Format != "" && !slices.Contains(table.Formats, o.Format):
+		return usage(c, "--format %q, expected one of %s", o.Format, strings.Join(table.Formats, ", "))
+	case o.MaxLength < 0:
+		return usage(c, "--max-length %d, expected 0 (no limit) or more", o.MaxLength)
+	case c.IsSet("split") && o.SplitColumn != "":
+		return usage(c, "--split and --split-column exclude each other")
+	case c.IsSet("val-part") && o.SplitColumn == "":
+		return usage(c, "--val-part needs --split-column")
+	case !(o.Val >= 0 && o.Val < 1):
+		return usage(c, "--val-part %v, expected 0 or more and less than 1", o.Val)
+	}
+	if err := convert.CheckShares(o.Shares); err != nil {
+		return usage(c, "--split %q: %w", c.String("split"), err)
+	}
+	if err := convert.CheckLabels(o.Labels); err != nil {
+		return usage(c, "--labels: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestUsageNamesTheFlag: what is wrong with a command line is told with the flag, status 2,
+// and nothing on standard output, before anything is read or written.
+func TestUsageNamesTheFlag(t *testing.T) {
+	dir := t.TempDir()
+	from, to := writeText(t, filepath.Join(dir, "x.csv"), "text,label\na,b\n"), filepath.Join(dir, "to")
+	convert := func(more ...string) []string { return append([]string{"data", "convert", "--from", from, "--to", to}, more...) }
+	text := func(more ...string) []string { return append(convert("--text", "text"), more...) }
+	generate := func(task string, more ...string) []string {
+		return append([]string{"data", "generate", task, "--out", to}, more...)
+	}
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"expected one of the commands generate, convert, info, head, stats, found none; see sftseq data --help", []string{"data"}},
+		{"expected one of the commands listops, pathfinder, found none; see sftseq data generate --help", []string{"data", "generate"}},
+		{"expected one of the commands", []string{"train"}},
+		{"expected one of the commands", []string{"bench"}},
+
+		{"--split \"90,5,5\": split \"train\" of 90: expected", text("--split", "90,5,5")},
+		{"--split \"0.5,0.2,0.2\": the parts of the splits: expected a sum of 1", text("--split", "0.5,0.2,0.2")},
+		{"--max-length -3, expected 0", text("--max-length", "-3")},
+		{"--text and --tokens exclude each other", text("--tokens", "label")},
+		{"--text and --pair exclude each other", text("--pair", "text,label")},
+		{"--text, --tokens or --pair is missing", convert()},
+		{"--pair \"text\": expected two columns", convert("--pair", "text")},
+		{"--pair \"text,\": expected two columns", convert("--pair", "text,")},
+		{"--tokens needs the number of token ids", convert("--tokens", "text")},
+		{"--vocab -1: --tokens needs", convert("--tokens", "text", "--vocab", "-1")},
+		{"--vocab needs --tokens", text("--vocab", "5")},
+		{"--tokens and --tokenizer exclude each other", convert("--tokens", "text", "--vocab", "5", "--tokenizer", "byte")},
+		{"--labels needs --label", text("--labels", "a,b")},
+		{"--labels: the labels [\"a\" \"a\"]", text("--label", "label", "--labels", "a,a")},
+		{"--labels: the labels [\"a\" \"\"]", text("--label", "label", "--labels", "a,")},
+		{"--format \"xls\", expected one of csv, tsv", text("--format", "xls")},
+		{"--val-part needs --split-column", text("--val-part", "0.1")},
+		{"--val-part 2, expected 0 or more", text("--split-column", "label", "--val-part", "2")},
+		{"--to is missing", []string{"data", "convert", "--from", from, "--to", "", "--text", "text"}},
+		{"--from is missing", []string{"data", "convert", "image", "--to", to}},
+		{"--to is missing", []string{"data", "convert", "image", "--from", from}},
+		{"expected flags only, found \"" + from + "\": what is read is named by --from", []string{"data", "convert", "image", from, "--to", to}},
+		{"found \"" + from + "\": what is read is named by --from", []string{"data", "convert", from, "--to", to}},
+
+		{"--out is missing", []string{"data", "generate", "listops"}},
+		{"--min-length 9 --max-length 3 ", generate("listops", "--min-length", "9", "--max-length", "3")},
+		{"--max-depth 0 --max-args 10: depth: expected", generate("listops", "--max-depth", "0")},
+		{"--max-args 1: arguments: expected", generate("listops", "--max-args", "1")},
+		{"--contour 2000 ", generate("pathfinder", "--contour", "2000")},
+		{"--distractors 101: ", generate("pathfinder", "--distractors", "101")},
+		{"--test: expected 0 or more", generate("pathfinder", "--test", "-1")},
+
+		{"expected one FILE or DIR, found 0 arguments", []string{"data", "info"}},
+		{"expected one FILE or DIR, found 2 arguments", []string{"data", "info", from, from}},
+		{"--verify: expected the directory", []string{"data", "info", "--verify", from}},
+		{"expected one FILE or DIR, found 0 arguments", []string{"data", "head"}},
+		{"--rows -1", []string{"data", "head", "--rows", "-1", from}},
+		{"expected one FILE or DIR, found 0 arguments", []string{"data", "stats"}},
+		{"--plot \"x.gif\": expected a name that ends in .svg", []string{"data", "stats", "--plot", "x.gif", from}},
+		{"--output \"x.gif\": expected a name that ends in .svg", []string{"plot", "--output", "x.gif", dir}},
+		{"no run directory given", []string{"plot"}},
+		{"no run directory given", []string{"report"}},
+
+		{"--preset: task listops: preset \"slow\" is not known", []string{"train", "listops", "--out", to, "--preset", "slow"}},
+		{"--stages: \"5\", expected STEPS:LENGTH", []string{"train", "listops", "--out", to, "--stages", "5"}},
+		{"sftseq: --threads -3, expected 0 (all) or more", []string{"predict", "--model", golden("pre"), "--threads", "-3"}},
+		{"sftseq: --precision \"fp8\", expected one of: fp32", []string{"predict", "--model", golden("pre"), "--precision", "fp8"}},
+		{"sftseq: --device: unknown device \"tpu\", expected one of", []string{"predict", "--model", golden("pre"), "--device", "tpu"}},
+	} {
+		refuse(t, exitUsage, c.want, "", c.args...)
+	}
+	if _, err := os.Stat(to); err == nil {
+		t.Error("something is left")
+	}
+}
