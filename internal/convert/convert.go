@@ -166,7 +166,7 @@ func (c *converter) prepare() error {
 
 // table is how tables are read.
 func (c *converter) table(progress func(bytes int64)) table.Options {
-	return table.Options{Columns: c.columns, Format: c.options.Format, MaxField: c.options.MaxField, Progress: progress}
+	return table.Options{Columns: c.columns, Format: c.options.Format, MaxField: c.options.MaxField, Progress: progress, Absent: c.skipped.addAbsent}
 }
 
 // readTokens decides what tokens are.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"sftseq/internal/table"
 	"sftseq/tokenizers"
@@ -36,7 +37,8 @@ func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error
 	}
 	spec, err := learner.Learn()
 	if err != nil {
-		return fmt.Errorf("tokenizer: %w", err)
+		missing := strings.TrimRight("\n"+c.skipped.String(), "\n") // columns that no row has
+		return fmt.Errorf("tokenizer: %w%s", err, missing)
 	}
 	c.options.Tokenizer = spec
 	return nil

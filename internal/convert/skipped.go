@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // reason is why a row cannot be used: its kind, which is counted, and what it is with
@@ -29,6 +30,9 @@ type Skipped struct {
 	Rows     int64            // read
 	Reasons  map[string]*Kind // by the kind of reason
 	Repeated Kind             // have the text of an earlier row, and are kept
+
+	mu     sync.Mutex // of what follows, which is told of while rows are read
+	absent []string   // of columns that no row has, a line each
 }
 
 // Kind is the rows of one kind of reason.
@@ -39,6 +43,9 @@ type Kind struct {
 
 // mostPlaces is how many are told of a kind.
 const mostPlaces = 3
+
+// mostColumns is how many are told of in place of one that is missing.
+const mostColumns = 20
 
 func newSkipped() *Skipped { return &Skipped{Reasons: map[string]*Kind{}} }
 
@@ -52,6 +59,17 @@ func (s *Skipped) add(place string, why *reason) {
 		place += ": " + why.detail.Error()
 	}
 	k.add(func() string { return place })
+}
+
+// addAbsent takes a column that no row of a file has, and what the first rows have. A file
+// may be read twice.
+func (s *Skipped) addAbsent(file, column string, found []string) {
+	line := fmt.Sprintf("%s: no row has the column %q; the first ones have %.100q", file, column, found[:min(len(found), mostColumns)])
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Contains(s.absent, line) {
+		s.absent = append(s.absent, line)
+	}
 }
 
 // add counts a row. Only of the first few the place is asked for.
@@ -87,6 +105,11 @@ func (s *Skipped) String() string {
 	}
 	if s.Repeated.Rows > 0 {
 		tell(&s.Repeated, "have the text of an earlier one, and are kept")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, line := range s.absent {
+		fmt.Fprintln(&out, line)
 	}
 	return out.String()
 }

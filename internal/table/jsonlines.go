@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 
 	"sftseq/internal/jsonlines"
@@ -18,14 +19,22 @@ type jsonReader struct {
 	lines   *jsonlines.Reader
 	columns []string
 	known   map[string]bool
+	absent  func(file, column string, found []string)
+	missing map[string]bool // of known, in no row yet
+	objects int             // rows with columns
+	found   []string        // columns of the first of them
 }
+
+// firstRows is of how many rows the columns are remembered.
+const firstRows = 10
 
 func newJSONLines(in *source.Source, o Options) (*jsonReader, error) {
 	known := map[string]bool{}
 	for _, name := range o.Columns {
 		known[name] = true
 	}
-	return &jsonReader{in: in, lines: jsonlines.NewReader(in, o.MaxField), columns: slices.Clone(o.Columns), known: known}, nil
+	return &jsonReader{in: in, lines: jsonlines.NewReader(in, o.MaxField), columns: slices.Clone(o.Columns), known: known,
+		absent: o.Absent, missing: maps.Clone(known)}, nil
 }
 
 // Columns returns nil: every line may have others.
@@ -38,6 +47,7 @@ func (r *jsonReader) Next(row *Row) error {
 	var long *jsonlines.TooLong
 	switch {
 	case err == io.EOF:
+		r.tellMissing()
 		return io.EOF
 	case errors.As(err, &long):
 		row.fail(err)
@@ -50,6 +60,7 @@ func (r *jsonReader) Next(row *Row) error {
 		row.fail(err)
 		return nil
 	}
+	r.look(line, fields)
 	for _, name := range r.columns {
 		v, err := valueOf(fields[name])
 		if err != nil {
@@ -59,6 +70,37 @@ func (r *jsonReader) Next(row *Row) error {
 		row.Values = append(row.Values, v)
 	}
 	return nil
+}
+
+// look notes which columns there are.
+func (r *jsonReader) look(line []byte, fields map[string]json.RawMessage) {
+	if len(r.missing) == 0 {
+		return
+	}
+	for name := range fields {
+		delete(r.missing, name)
+	}
+	if r.objects++; r.objects > firstRows {
+		return
+	}
+	var all map[string]json.RawMessage
+	if json.Unmarshal(line, &all) == nil { // as it was a moment ago
+		r.found = slices.AppendSeq(r.found, maps.Keys(all))
+		slices.Sort(r.found)
+		r.found = slices.Compact(r.found)
+	}
+}
+
+// tellMissing tells of columns that no row has.
+func (r *jsonReader) tellMissing() {
+	if r.objects == 0 || r.absent == nil {
+		return
+	}
+	for _, name := range r.columns {
+		if r.missing[name] {
+			r.absent(r.in.Name, name, r.found)
+		}
+	}
 }
 
 // valueOf is the value of a field, which is missing where it is nil or null.

@@ -76,6 +76,9 @@ type Options struct {
 	Format   string            // of [Formats]; "" is what the file's name says
 	MaxField int               // bytes of a row that are accepted at most
 	Progress func(bytes int64) // called with the bytes of the file read; may be nil
+	// Absent is called at the end of a file where each row may have other columns, with one
+	// of Columns that no row has, and those that the first rows have; may be nil.
+	Absent func(file, column string, found []string)
 }
 
 // Formats are those that can be read.
