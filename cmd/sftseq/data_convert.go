@@ -141,6 +141,9 @@ func convertCustom(c *cli.Context) error {
 	if names := d.Manifest.LabelNames; names != nil {
 		_, err = fmt.Fprintf(c.App.Writer, "labels: %s\n", shortList(names, 20))
 	}
+	for _, text := range customWarnings(d.Manifest, &o) {
+		fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", text)
+	}
 	return err
 }
 

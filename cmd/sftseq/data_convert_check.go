@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 
 	"sftseq/internal/convert"
 	"sftseq/internal/table"
+	"sftseq/seq"
 )
 
 // checkCustom refuses flags that do not go together, and numbers that cannot be.
@@ -51,4 +53,28 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 		return usage(c, "--labels: %w", err)
 	}
 	return nil
+}
+
+// customWarnings are what a data set lacks that training or eval will ask for.
+func customWarnings(m *seq.Manifest, o *convert.Options) (out []string) {
+	rows := func(split string) int64 { return m.Splits[split].Rows }
+	var empty []string
+	for _, share := range o.Shares {
+		if o.SplitColumn == "" && share.Part > 0 && rows(share.Split) == 0 {
+			empty = append(empty, share.Split)
+		}
+	}
+	switch {
+	case empty != nil:
+		out = append(out, fmt.Sprintf("no row is in %s: chance decides, by a row's text and --seed; more rows, another --split or another --seed help", strings.Join(empty, " or ")))
+	case o.SplitColumn == "":
+	case rows("train") == 0:
+		out = append(out, fmt.Sprintf("no row is in train, from which models learn: the column %q has no such name", o.SplitColumn))
+	case rows("val") == 0:
+		out = append(out, "no row is in val, by which training judges a model: --val-part takes a part of train, such as 0.1")
+	}
+	if len(m.LabelNames) == 0 {
+		out = append(out, "the rows have no labels, so train has no classes to learn: --label names their column")
+	}
+	return out
 }

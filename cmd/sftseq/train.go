@@ -234,7 +234,7 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 	r.opened = append(r.opened, train)
 	val, err := data.set.OpenWindow("val", config.HeadWindow())
 	if err != nil {
-		return fmt.Errorf("what a run is judged by: %w (of your own data, sftseq data convert --val-part takes some)", err)
+		return fmt.Errorf("what a run is judged by: %w (of your own data, sftseq data convert takes some: see --split and --val-part)", err)
 	}
 	r.opened = append(r.opened, val)
 	r.trainer, err = sft.NewTrainer(model, settings, r.device, train, val, from, sft.Options{

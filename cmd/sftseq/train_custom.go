@@ -38,6 +38,9 @@ func trainCustom(c *cli.Context) error {
 // describeCustom says what a run on a data set of the user's own is made with.
 func describeCustom(c *cli.Context, m *seq.Manifest, config *sft.Config, settings *sft.Settings) {
 	rows := m.Splits["train"]
+	if rows.Rows == 0 {
+		return // which is soon an error
+	}
 	fmt.Fprintf(c.App.ErrWriter, "%d rows of %d to %d tokens, half of them up to %d: %s\n",
 		rows.Rows, rows.Lengths.Min, rows.Lengths.Max, rows.Lengths.P50, lra.DescribeRun(config, settings))
 }

@@ -39,9 +39,14 @@ func TestCustomDescribesTheRun(t *testing.T) {
 		}
 	}
 	// What cannot be trained is told of alone.
-	refuse(t, exitError, "has no labels (label_names in dataset.json)", "", "train", "custom", "--data", customData(t), "--out", t.TempDir())
-	if _, _, errs := program(nil, "train", "custom", "--data", customData(t), "--out", t.TempDir()); strings.Contains(errs, "half of them") {
-		t.Errorf("found %s", errs)
+	for data, want := range map[string]string{
+		customData(t): "has no labels (label_names in dataset.json)",
+		customData(t, "--label", "mood", "--split", "0,0.5,0.5"): `split "train": expected one of val, test`,
+	} {
+		status, _, errs := program(nil, "train", "custom", "--data", data, "--out", t.TempDir())
+		if status != exitError || !strings.Contains(errs, want) || strings.Contains(errs, "half of them") {
+			t.Errorf("status %d, expected %q alone:\n%s", status, want, errs)
+		}
 	}
 }
 

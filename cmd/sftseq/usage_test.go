@@ -11,7 +11,9 @@ import (
 func TestUsageNamesTheFlag(t *testing.T) {
 	dir := t.TempDir()
 	from, to := writeText(t, filepath.Join(dir, "x.csv"), "text,label\na,b\n"), filepath.Join(dir, "to")
-	convert := func(more ...string) []string { return append([]string{"data", "convert", "--from", from, "--to", to}, more...) }
+	convert := func(more ...string) []string {
+		return append([]string{"data", "convert", "--from", from, "--to", to}, more...)
+	}
 	text := func(more ...string) []string { return append(convert("--text", "text"), more...) }
 	generate := func(task string, more ...string) []string {
 		return append([]string{"data", "generate", task, "--out", to}, more...)

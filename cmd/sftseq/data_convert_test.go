@@ -1,0 +1,43 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestConvertWarns of what a data set lacks that training or eval will ask for.
+func TestConvertWarns(t *testing.T) {
+	dir := t.TempDir()
+	few := writeText(t, filepath.Join(dir, "few.csv"), "text,label,split\na,x,train\nb,y,train\n")
+	table := "text,label,split\n"
+	for _, split := range []string{"train", "val", "test"} {
+		for letter := range strings.SplitSeq("abcdefghijklmnopqrstuvwxyz", "") {
+			table += split + letter + ",x," + split + "\n"
+		}
+	}
+	many, tests := writeText(t, filepath.Join(dir, "many.csv"), table), writeText(t, filepath.Join(dir, "tests.csv"), "text,label,split\na,x,test\n")
+	for _, c := range []struct {
+		args []string
+		want []string // warnings
+	}{
+		{[]string{few, "--label", "label"}, []string{"no row is in val or test: chance decides"}},
+		{[]string{few, "--label", "label", "--split", "1,0,0"}, nil},
+		{[]string{few, "--label", "label", "--split-column", "split"}, []string{"no row is in val, by which training judges a model: --val-part"}},
+		{[]string{tests, "--label", "label", "--split-column", "split"}, []string{`no row is in train, from which models learn: the column "split"`}},
+		{[]string{many, "--label", "label", "--split", "0.4,0.3,0.3"}, nil},
+		{[]string{many, "--label", "label", "--split-column", "split"}, nil},
+		{[]string{many, "--split-column", "split"}, []string{"the rows have no labels, so train has no classes to learn: --label"}},
+	} {
+		args := append([]string{"data", "convert", "--to", filepath.Join(t.TempDir(), "to"), "--text", "text", "--from"}, c.args...)
+		status, _, errs := program(nil, args...)
+		if status != 0 || strings.Count(errs, "warning: ") != len(c.want) {
+			t.Errorf("%q: status %d, expected %d warnings:\n%s", c.args, status, len(c.want), errs)
+		}
+		for _, want := range c.want {
+			if !strings.Contains(errs, "warning: "+want) {
+				t.Errorf("%q: lacks %q:\n%s", c.args, want, errs)
+			}
+		}
+	}
+}
