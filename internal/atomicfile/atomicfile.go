@@ -50,7 +50,7 @@ func Create(path string) (*File, error) {
 	}
 	temp, err := createTemp(filepath.Dir(target), filepath.Base(target))
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: %w", path, nameless(err))
 	}
 	return &File{path: target, temp: temp, buffer: bufio.NewWriterSize(temp, 1<<16)}, nil
 }
@@ -67,6 +67,22 @@ func createTemp(dir, base string) (*os.File, error) {
 	}
 }
 
+// fail is an error of the temporary file as one of the file that it is to become.
+func (f *File) fail(err error) error { return fmt.Errorf("%s: %w", f.path, nameless(err)) }
+
+// nameless is an error without the name of the temporary file, which nobody knows.
+func nameless(err error) error {
+	var path *fs.PathError
+	var link *os.LinkError
+	switch {
+	case errors.As(err, &path):
+		return fmt.Errorf("%s: %w", path.Op, path.Err)
+	case errors.As(err, &link):
+		return fmt.Errorf("%s: %w", link.Op, link.Err)
+	}
+	return err
+}
+
 // Write appends to the file. An error stays: every later Write and Commit
 // returns it too.
 func (f *File) Write(p []byte) (int, error) {
@@ -74,11 +90,11 @@ func (f *File) Write(p []byte) (int, error) {
 		return 0, fmt.Errorf("%s: write: %w", f.path, fs.ErrClosed)
 	}
 	if f.err != nil {
-		return 0, fmt.Errorf("%s: %w", f.path, f.err)
+		return 0, f.fail(f.err)
 	}
 	n, err := f.buffer.Write(p)
 	if err != nil {
-		err = fmt.Errorf("%s: %w", f.path, err)
+		err = f.fail(err)
 	}
 	if f.behind += n; f.behind >= syncBytes {
 		f.behind = 0
@@ -120,9 +136,13 @@ func (f *File) settle() error {
 // Reopen opens what was written so far for reading.
 func (f *File) Reopen() (*os.File, error) {
 	if err := f.buffer.Flush(); err != nil {
-		return nil, fmt.Errorf("%s: %w", f.path, err)
+		return nil, f.fail(err)
 	}
-	return os.Open(f.temp.Name())
+	file, err := os.Open(f.temp.Name())
+	if err != nil {
+		return nil, f.fail(err)
+	}
+	return file, nil
 }
 
 // Sync writes everything to the disk.
@@ -135,7 +155,7 @@ func (f *File) Sync() error {
 		err = f.temp.Sync()
 	}
 	if err != nil {
-		return fmt.Errorf("%s: %w", f.path, err)
+		return f.fail(err)
 	}
 	return nil
 }
@@ -158,7 +178,7 @@ func (f *File) Commit() error {
 	}
 	if err != nil {
 		os.Remove(f.temp.Name())
-		return fmt.Errorf("%s: %w", f.path, err)
+		return f.fail(err)
 	}
 	if err := syncDirectory(filepath.Dir(f.path)); err != nil {
 		return fmt.Errorf("%s: written, but its directory could not be synchronised: %w", f.path, err)

@@ -144,11 +144,34 @@ func TestDirectoryThatCannotBeWritten(t *testing.T) {
 		filepath.Join(file, "model"), // a file is not a directory
 	} {
 		err := Write(path, writeString("x"))
-		if err == nil || !strings.Contains(err.Error(), path) {
-			t.Errorf("error %v, want one naming %s", err, path)
+		if err == nil || !strings.Contains(err.Error(), path) || strings.Contains(err.Error(), ".tmp") {
+			t.Errorf("error %v, want one naming %s and no other file", err, path)
 		}
 	}
 	expectOnly(t, dir, map[string]string{"file": "x"})
+}
+
+// TestErrorsNameTheFile that was asked for, not the temporary one, whatever fails.
+func TestErrorsNameTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "model")
+	for name, fail := range map[string]func(*File) error{
+		"write":  func(f *File) error { f.temp.Close(); _, err := f.Write(make([]byte, 1<<20)); return err },
+		"sync":   func(f *File) error { f.temp.Close(); return f.Commit() },
+		"behind": func(f *File) error { f.temp.Close(); f.writeBehind(); return f.Sync() },
+		"reopen": func(f *File) error { os.Remove(f.temp.Name()); _, err := f.Reopen(); return err },
+		"rename": func(f *File) error { os.Remove(f.temp.Name()); return f.Commit() },
+	} {
+		f, err := Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = fail(f)
+		f.Abort()
+		if err == nil || !strings.HasPrefix(err.Error(), path+": ") || strings.Contains(err.Error(), ".tmp") {
+			t.Errorf("%s: error %v, want one of %s", name, err, path)
+		}
+	}
+	expectOnly(t, filepath.Dir(path), nil)
 }
 
 func TestRefusesWhatIsNoRegularFile(t *testing.T) {
