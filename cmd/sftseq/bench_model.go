@@ -260,6 +260,9 @@ func (m *modelBench) readLengths(c *cli.Context) (err error) {
 			return usage(c, "--length %d, the model accepts %d to %d tokens", n, least, most)
 		}
 	}
+	if err := checkPicture(c, "plot"); err != nil {
+		return err
+	}
 	if c.IsSet("plot") && len(m.lengths) < 2 {
 		return usage(c, "--plot draws over length: give at least two, as in --length 1024,2048")
 	}

@@ -74,6 +74,9 @@ type runtimeBench struct {
 }
 
 func benchRuntime(c *cli.Context) error {
+	if err := checkPicture(c, "plot"); err != nil {
+		return err
+	}
 	d, release, err := openBenchDevice(c)
 	if err != nil {
 		return err

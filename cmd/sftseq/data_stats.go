@@ -54,10 +54,8 @@ func dataStats(c *cli.Context) error {
 	if c.NArg() != 1 {
 		return usage(c, "expected one FILE or DIR, found %d arguments (flags come before it)", c.NArg())
 	}
-	if to := c.String("plot"); to != "" {
-		if err := checkPicture(c, "plot"); err != nil {
-			return err
-		}
+	if err := checkPicture(c, "plot"); err != nil {
+		return err
 	}
 	path := c.Args().First()
 	files := map[string]string{} // by split

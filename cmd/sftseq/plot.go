@@ -64,7 +64,11 @@ func plotRuns(c *cli.Context) error {
 		}
 	}
 	p.Y.Min = 0
-	return savePlot(p, c.String("output"))
+	if err := savePlot(p, c.String("output")); err != nil {
+		return err
+	}
+	fmt.Fprintf(c.App.ErrWriter, "%s: curves of %s\n", c.String("output"), shortList(runNames(c.Args().Slice()), 20))
+	return nil
 }
 
 // pictureFormat is what the end of a picture's name says.
@@ -74,7 +78,7 @@ func pictureFormat(path string) string {
 
 // checkPicture refuses a flag that names no picture which can be drawn.
 func checkPicture(c *cli.Context, flag string) error {
-	if path := c.String(flag); !slices.Contains([]string{"svg", "png", "pdf"}, pictureFormat(path)) {
+	if path := c.String(flag); c.IsSet(flag) && !slices.Contains([]string{"svg", "png", "pdf"}, pictureFormat(path)) {
 		return usage(c, "--%s %q: expected a name that ends in .svg, .png or .pdf", flag, path)
 	}
 	return nil

@@ -60,7 +60,8 @@ func reportRuns(c *cli.Context) error {
 		return usage(c, "--data -: the rows are read twice, a file or a data set directory was expected")
 	}
 	var runs []report.Run
-	for i, name := range runNames(dirs) {
+	names := runNames(dirs)
+	for i, name := range names {
 		r := report.Run{Name: name}
 		var err error
 		if r.Config, err = sft.ReadConfig(filepath.Join(dirs[i], "config.json")); err != nil {
@@ -90,7 +91,16 @@ func reportRuns(c *cli.Context) error {
 	if err := report.Write(page, runs, exampleRule); err != nil {
 		return fmt.Errorf("writing %s: %w", c.String("out"), err)
 	}
-	return page.Commit()
+	if err := page.Commit(); err != nil {
+		return err
+	}
+	for _, r := range runs {
+		if r.Missing != "" {
+			fmt.Fprintf(c.App.ErrWriter, "warning: %s: no confusion matrix, no accuracy by length and no examples: %s\n", r.Name, r.Missing)
+		}
+	}
+	fmt.Fprintf(c.App.ErrWriter, "%s: report of %s\n", c.String("out"), shortList(names, 20))
+	return nil
 }
 
 // runNames are the last parts of the directories, or all of them where these are equal.

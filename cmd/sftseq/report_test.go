@@ -21,6 +21,16 @@ func listopsRun(t *testing.T, flags ...string) (run, data string) {
 	return run, data
 }
 
+// writeReport writes a page and returns what is told on standard error.
+func writeReport(t *testing.T, page string, args ...string) string {
+	t.Helper()
+	status, out, errs := program(nil, append([]string{"report", "--out", page}, args...)...)
+	if status != 0 || out != "" || !strings.Contains(errs, page+": report of ") {
+		t.Fatalf("report %q: status %d, %s%s", args, status, out, errs)
+	}
+	return errs
+}
+
 // TestReportInBrowser opens the pages of runs in a browser: nothing is asked for that is
 // not in the page, nothing goes wrong, and every picture is drawn.
 func TestReportInBrowser(t *testing.T) {
@@ -29,7 +39,7 @@ func TestReportInBrowser(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "other")
 	smallRun(t, data, other, "--steps", "30", "--seed", "6")
 	curves := filepath.Join(t.TempDir(), "curves.html")
-	succeed(t, "", "report", "--out", curves, "--examples", "4", one, other)
+	writeReport(t, curves, "--examples", "4", one, other)
 
 	data = filepath.Join(t.TempDir(), "pathfinder")
 	mustRunData(t, "generate", "pathfinder", "--out", data, "--train", "8", "--val", "2", "--test", "4")
@@ -39,7 +49,7 @@ func TestReportInBrowser(t *testing.T) {
 		t.Fatalf("train: %s", errs)
 	}
 	pictures := filepath.Join(t.TempDir(), "pictures.html")
-	succeed(t, "", "report", "--out", pictures, "--examples", "3", run)
+	writeReport(t, pictures, "--examples", "3", run)
 
 	b := openBrowser(t)
 	checkPage(t, b, curves, 0, 5+2+1+8) // charts, legend, lengths, examples
@@ -94,9 +104,10 @@ func checkPage(t *testing.T, b *browser, page string, images, drawings int) {
 func TestReport(t *testing.T) {
 	run, data := listopsRun(t)
 	page := filepath.Join(t.TempDir(), "page.html")
+	told := ""
 	show := func(args ...string) string {
 		t.Helper()
-		succeed(t, "", append([]string{"report", "--out", page}, args...)...)
+		told = writeReport(t, page, args...)
 		return readText(t, page)
 	}
 	var r metrics.Report
@@ -112,6 +123,9 @@ func TestReport(t *testing.T) {
 		}
 	}
 	own := show(run)
+	if told != page+": report of run\n" {
+		t.Errorf("told %q", told)
+	}
 	has(own, fmt.Sprintf(">%.2f%%<", 100*r.Accuracy), fmt.Sprintf(">%.4f<", r.MacroF1), data+", split test", "Examples", "learning_rate")
 	if strings.Count(own, `class="example"`) != 6 {
 		t.Errorf("%d examples", strings.Count(own, `class="example"`))
@@ -142,6 +156,9 @@ func TestReport(t *testing.T) {
 		t.Fatal(err)
 	}
 	has(show(run), "has no model yet")
+	if !strings.Contains(told, "warning: run: no confusion matrix, no accuracy by length and no examples: the run has no model yet") {
+		t.Errorf("told %q", told)
+	}
 	// What is wrong leaves the page as it was.
 	before := readText(t, page)
 	writeText(t, metricsPath, strings.Replace(lines, `"loss"`, `"lost"`, 1))

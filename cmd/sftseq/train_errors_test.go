@@ -124,9 +124,8 @@ func TestTrainFlags(t *testing.T) {
 		t.Errorf("metrics.jsonl has no step 4 (%v):\n%s", err, metrics)
 	}
 	picture := filepath.Join(t.TempDir(), "curve.svg")
-	var errors strings.Builder
-	if code := run(t.Context(), []string{"sftseq", "plot", "--output", picture, out}, strings.NewReader(""), &errors, &errors); code != 0 {
-		t.Fatal(errors.String())
+	if status, text, errs := program(nil, "plot", "--output", picture, out); status != 0 || text != "" || errs != picture+": curves of run\n" {
+		t.Fatalf("status %d, %s%s", status, text, errs)
 	}
 	if svg, err := os.ReadFile(picture); err != nil || !strings.Contains(string(svg), "<svg") {
 		t.Errorf("no picture: %v", err)

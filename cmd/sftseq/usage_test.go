@@ -67,6 +67,8 @@ func TestUsageNamesTheFlag(t *testing.T) {
 		{"expected one FILE or DIR, found 0 arguments", []string{"data", "stats"}},
 		{"--plot \"x.gif\": expected a name that ends in .svg", []string{"data", "stats", "--plot", "x.gif", from}},
 		{"--output \"x.gif\": expected a name that ends in .svg", []string{"plot", "--output", "x.gif", dir}},
+		{"--plot \"x.gif\": expected a name that ends in .svg", []string{"bench", "runtime", "--plot", "x.gif"}},
+		{"--plot \"x.gif\": expected a name that ends in .svg", []string{"bench", "model", "--config", golden("pre"), "--length", "16,32", "--batch", "1", "--plot", "x.gif"}},
 		{"no run directory given", []string{"plot"}},
 		{"no run directory given", []string{"report"}},
 
