@@ -126,7 +126,8 @@ func TestReport(t *testing.T) {
 	if told != page+": report of run\n" {
 		t.Errorf("told %q", told)
 	}
-	has(own, fmt.Sprintf(">%.2f%%<", 100*r.Accuracy), fmt.Sprintf(">%.4f<", r.MacroF1), data+", split test", "Examples", "learning_rate")
+	has(own, fmt.Sprintf(">%.2f%%<", 100*r.Accuracy), fmt.Sprintf(">%.4f<", r.MacroF1), data+", split test", "Examples", "learning_rate",
+		"up to 2k positions", ">num_sampled_tokens<")
 	if strings.Count(own, `class="example"`) != 6 {
 		t.Errorf("%d examples", strings.Count(own, `class="example"`))
 	}

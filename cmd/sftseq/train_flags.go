@@ -62,7 +62,7 @@ func numberFlags() []cli.Flag {
 		word("stages", "steps on short rows before the epochs: STEPS:LENGTH,…, such as 1000:160,500:400; none"),
 		whole("eval-every", "steps between evaluations; 0 is once an epoch"), whole("log-every", "steps between lines of metrics"),
 		whole("patience", "stop after that many evaluations without a better one; 0 does not"),
-		whole("k", "sampled tokens"), whole("hidden", "hidden size"), whole("layers", "encoder layers"), whole("heads", "attention heads"),
+		whole("k", "sampled tokens, each mixed with a partner"), whole("hidden", "hidden size"), whole("layers", "encoder layers"), whole("heads", "attention heads"),
 		whole("intermediate", "width of the feed-forward layer"), whole("sinusoid-dim", "dimension of the relative encoding"),
 		whole("max-length", "longest sequence that the model accepts"),
 		whole("input-window", "tokens that the model reads of a longer sequence; 0 reads all"),
