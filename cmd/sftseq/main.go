@@ -49,7 +49,8 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	fmt.Fprintf(stderr, "sftseq: %v\n", err)
 	var usage usageError
-	if errors.As(err, &usage) {
+	var unknownTopic cli.ExitCoder // of the command help; nothing else has its own status
+	if errors.As(err, &usage) || errors.As(err, &unknownTopic) {
 		return exitUsage
 	}
 	return exitError
@@ -106,32 +107,24 @@ func usage(c *cli.Context, format string, args ...any) error {
 	return usageError{fmt.Errorf("%w; see %s --help", fmt.Errorf(format, args...), name)}
 }
 
-func onUsageError(c *cli.Context, err error, _ bool) error { return usage(c, "%w", err) }
+func onUsageError(c *cli.Context, err error, _ bool) error {
+	return usage(c, "%w%s", err, suggestFlag(c, err))
+}
 
 // unknownCommand runs where no command was named.
 func unknownCommand(c *cli.Context) error {
 	name := c.Args().First()
+	commands := strings.Join(commandNames(c.Command.Subcommands), ", ")
 	if name == "" && c.Command.HelpName == c.App.Name { // the program alone
 		return cli.ShowSubcommandHelp(c)
 	}
 	if name == "" {
-		return usage(c, "expected one of the commands %s, found none", commandNames(c.Command.Subcommands))
+		return usage(c, "expected one of the commands %s, found none", commands)
 	}
-	if like := cli.SuggestCommand(c.Command.Subcommands, name); like != "" {
+	if like := suggestCommand(c.Command.Subcommands, name); like != "" {
 		return usage(c, "unknown command %q. %s", name, like)
 	}
-	return usage(c, "unknown command %q", name)
-}
-
-// commandNames are those that a person may type.
-func commandNames(commands []*cli.Command) string {
-	var names []string
-	for _, sub := range commands {
-		if sub.Name != "help" {
-			names = append(names, sub.Name)
-		}
-	}
-	return strings.Join(names, ", ")
+	return usage(c, "unknown command %q, expected one of %s", name, commands)
 }
 
 // needFlags refuses a command line that lacks one of the flags. Those of cli.Flag that

@@ -84,3 +84,27 @@ func TestUsageNamesTheFlag(t *testing.T) {
 		t.Error("something is left")
 	}
 }
+
+// TestSuggestions are of what is near to what was typed, and of nothing else.
+func TestSuggestions(t *testing.T) {
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{`unknown command "evaluate". Did you mean "eval"?; see`, []string{"evaluate"}},
+		{`unknown command "conv". Did you mean "convert"?; see`, []string{"data", "conv"}},
+		{`unknown command "lisps". Did you mean "listops"?; see`, []string{"data", "generate", "lisps"}},
+		{`unknown command "imdb", expected one of listops, pathfinder; see`, []string{"data", "generate", "imdb"}},
+		{`unknown command "foo", expected one of generate, convert, info, head, stats; see`, []string{"data", "foo"}},
+		{`unknown command "nothing", expected one of data, train,`, []string{"nothing"}},
+		{`No help topic for 'trian'. Did you mean "train"?`, []string{"help", "trian"}},
+		{"No help topic for 'foo'\n", []string{"help", "foo"}},
+		{"not defined: -epoch. Did you mean --epochs?; see sftseq train listops --help", []string{"train", "listops", "--epoch", "3"}},
+		{"not defined: -modle. Did you mean --model?; see", []string{"predict", "--modle", "x"}},
+		{"not defined: -label-column. Did you mean --label?; see", []string{"data", "convert", "--label-column", "x"}},
+		{"not defined: -zzz; see sftseq data convert --help", []string{"data", "convert", "--zzz"}},
+		{"not defined: -zzz; see sftseq --help", []string{"--zzz"}},
+	} {
+		refuse(t, exitUsage, c.want, "", c.args...)
+	}
+}

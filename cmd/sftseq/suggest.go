@@ -1,0 +1,62 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+	"github.com/xrash/smetrics"
+)
+
+// leastLikeness is that of a name and what was typed where the one is likely to be meant by
+// the other: "model" and "modle" have 0.95, "train" and "nothing" 0.68. The library that
+// reads the command line knows no such limit and offers "train" for "nothing".
+const leastLikeness = 0.85
+
+// nearest is the name that was likely meant, or "".
+func nearest(names []string, typed string) (name string) {
+	best := leastLikeness
+	for _, n := range names {
+		if likeness := smetrics.JaroWinkler(n, typed, 0.7, 4); likeness >= best { // as the library has it
+			name, best = n, likeness
+		}
+	}
+	return name
+}
+
+func init() { cli.SuggestCommand = suggestCommand } // for the command help
+
+// suggestCommand is a question for the command that was likely meant, or "".
+func suggestCommand(commands []*cli.Command, typed string) string {
+	if name := nearest(commandNames(commands), typed); name != "" {
+		return fmt.Sprintf("Did you mean %q?", name)
+	}
+	return ""
+}
+
+// commandNames are those that a person may type.
+func commandNames(commands []*cli.Command) (names []string) {
+	for _, sub := range commands {
+		if sub.Name != "help" {
+			names = append(names, sub.Name)
+		}
+	}
+	return names
+}
+
+// suggestFlag is a question for the flag that was likely meant by one that there is not,
+// which the error names, or "".
+func suggestFlag(c *cli.Context, err error) string {
+	typed, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
+	if !unknown || c.Command == nil {
+		return ""
+	}
+	var names []string
+	for _, f := range c.Command.Flags {
+		names = append(names, f.Names()...)
+	}
+	if name := nearest(names, strings.TrimPrefix(typed, "-")); len(name) > 1 {
+		return fmt.Sprintf(". Did you mean --%s?", name)
+	}
+	return ""
+}
