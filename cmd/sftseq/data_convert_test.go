@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -10,6 +12,11 @@ import (
 func TestConvertWarns(t *testing.T) {
 	dir := t.TempDir()
 	few := writeText(t, filepath.Join(dir, "few.csv"), "text,label,split\na,x,train\nb,y,train\n")
+	ids := ""
+	for i := range 100 {
+		ids += fmt.Sprintf("{\"ids\":[%d,%d,%d],\"label\":\"x\"}\n", i/25, i/5%5, i%5)
+	}
+	ids = writeText(t, filepath.Join(dir, "ids.jsonl"), ids)
 	table := "text,label,split\n"
 	for _, split := range []string{"train", "val", "test"} {
 		for letter := range strings.SplitSeq("abcdefghijklmnopqrstuvwxyz", "") {
@@ -28,8 +35,12 @@ func TestConvertWarns(t *testing.T) {
 		{[]string{many, "--label", "label", "--split", "0.4,0.3,0.3"}, nil},
 		{[]string{many, "--label", "label", "--split-column", "split"}, nil},
 		{[]string{many, "--split-column", "split"}, []string{"the rows have no labels, so train has no classes to learn: --label"}},
+		{[]string{ids, "--tokens", "ids", "--vocab", "5", "--label", "label"}, []string{"rows of token ids have no tokenizer, which a model needs: eval can read them, train cannot"}},
 	} {
-		args := append([]string{"data", "convert", "--to", filepath.Join(t.TempDir(), "to"), "--text", "text", "--from"}, c.args...)
+		args := append([]string{"data", "convert", "--to", filepath.Join(t.TempDir(), "to"), "--from"}, c.args...)
+		if !slices.Contains(args, "--tokens") {
+			args = append(args, "--text", "text")
+		}
 		status, _, errs := program(nil, args...)
 		if status != 0 || strings.Count(errs, "warning: ") != len(c.want) {
 			t.Errorf("%q: status %d, expected %d warnings:\n%s", c.args, status, len(c.want), errs)

@@ -64,8 +64,11 @@ func cachedData(p *lra.Preset) (string, error) {
 func describeData(m *sft.Config, set *seq.Dataset) error {
 	d := set.Manifest
 	m.Task, m.VocabSize, m.PadTokenID, m.Tokenizer = d.Task, d.VocabSize, d.PadID, d.Tokenizer
-	if m.VocabSize == 0 || m.Tokenizer == nil {
-		return fmt.Errorf("%s: dataset.json states no vocabulary or tokenizer, which a model needs", set.Dir)
+	if m.VocabSize == 0 {
+		return fmt.Errorf("%s: dataset.json states no vocabulary, which a model needs", set.Dir)
+	}
+	if m.Tokenizer == nil {
+		return fmt.Errorf("%s: dataset.json states no tokenizer, which a model needs: rows of --tokens have none, convert the data with --text or --pair", set.Dir)
 	}
 	if len(d.LabelNames) == 0 {
 		return fmt.Errorf("%s has no labels (label_names in dataset.json), so there are no classes to learn: convert the data with --label COLUMN", set.Dir)
