@@ -11,7 +11,7 @@ import (
 // TestConvertWarns of what a data set lacks that training or eval will ask for.
 func TestConvertWarns(t *testing.T) {
 	dir := t.TempDir()
-	few := writeText(t, filepath.Join(dir, "few.csv"), "text,label,split\na,x,train\nb,y,train\n")
+	few := writeText(t, filepath.Join(dir, "few, for once.csv"), "text,label,split\na,x,train\nb,y,train\n")
 	ids := ""
 	for i := range 100 {
 		ids += fmt.Sprintf("{\"ids\":[%d,%d,%d],\"label\":\"x\"}\n", i/25, i/5%5, i%5)

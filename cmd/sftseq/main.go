@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -49,8 +50,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	fmt.Fprintf(stderr, "sftseq: %v\n", err)
 	var usage usageError
-	var unknownTopic cli.ExitCoder // of the command help; nothing else has its own status
-	if errors.As(err, &usage) || errors.As(err, &unknownTopic) {
+	if errors.As(err, &usage) || strings.HasPrefix(err.Error(), "No help topic") { // by the command help
 		return exitUsage
 	}
 	return exitError
@@ -71,7 +71,10 @@ Example: sftseq train listops --out runs/listops
 		Metadata:             map[string]any{closingFailed: new(atomic.Bool)},
 		EnableBashCompletion: true,
 		Suggest:              true,
-		HideVersion:          true, // a command, like everything else
+		// A flag that may be given several times has one value each time: files have commas
+		// in their names.
+		DisableSliceFlagSeparator: true,
+		HideVersion:               true, // a command, like everything else
 		Commands: []*cli.Command{dataCommand(), trainCommand(), evalCommand(), predictCommand(), embedCommand(), serveCommand(),
 			gradsCommand(), infoCommand(), devicesCommand(), checkCommand(), benchCommand(), plotCommand(), reportCommand(), versionCommand(), completionCommand()},
 		Action:         unknownCommand,
@@ -131,7 +134,7 @@ func unknownCommand(c *cli.Context) error {
 // are required would be told of in the midst of help.
 func needFlags(c *cli.Context, names ...string) error {
 	for _, name := range names {
-		if !c.IsSet(name) || c.String(name) == "" && len(c.StringSlice(name)) == 0 {
+		if !c.IsSet(name) || c.String(name) == "" || slices.Contains(c.StringSlice(name), "") {
 			return usage(c, "--%s is missing", name)
 		}
 	}

@@ -46,6 +46,7 @@ func TestUsageNamesTheFlag(t *testing.T) {
 		{"--val-part needs --split-column", text("--val-part", "0.1")},
 		{"--val-part 2, expected 0 or more", text("--split-column", "label", "--val-part", "2")},
 		{"--to is missing", []string{"data", "convert", "--from", from, "--to", "", "--text", "text"}},
+		{"--from is missing", []string{"data", "convert", "--from", "", "--to", to, "--text", "text"}},
 		{"--from is missing", []string{"data", "convert", "image", "--to", to}},
 		{"--to is missing", []string{"data", "convert", "image", "--from", from}},
 		{"expected flags only, found \"" + from + "\": what is read is named by --from", []string{"data", "convert", "image", from, "--to", to}},
