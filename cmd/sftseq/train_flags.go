@@ -68,6 +68,7 @@ func numberFlags() []cli.Flag {
 		whole("input-window", "tokens that the model reads of a longer sequence; 0 reads all"),
 		word("norm", "pre or post"), word("score", "maxout, maxout_standardized, lily or dot"),
 		word("probability", "leaky_relu, relu or softmax"), word("relative", "sinusoid_hadamard or none"),
+		word("sampler-noise", "when tokens are sampled by chance: train, or always, also in validation and by the model later"),
 		real("drop-token", "probability that sampling skips a token"), real("attention-dropout", "on Q and K"),
 		real("embedding-dropout", "on both branches' outputs"), real("feed-forward-dropout", "after GELU"),
 		&cli.BoolFlag{Name: "residual-scale", Usage: "scale the residual branches by a learned number from 0"},
@@ -111,7 +112,7 @@ func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config)
 		"feed-forward-dropout": &m.FeedForward,
 	}
 	word := map[string]*string{
-		"warmup": &s.Warmup, "norm": &m.NormPosition, "score": &m.Score, "probability": &m.Probability, "relative": &m.Relative,
+		"warmup": &s.Warmup, "norm": &m.NormPosition, "score": &m.Score, "probability": &m.Probability, "relative": &m.Relative, "sampler-noise": &m.SamplerNoise,
 	}
 	switch {
 	case whole[name] != nil:
