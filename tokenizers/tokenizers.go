@@ -45,6 +45,7 @@ var known = map[string]func(spec json.RawMessage) (Tokenizer, error){
 	"byte":     plain(Byte{}),
 	"dna":      newDNA,
 	"hf":       newHF,
+	"ids":      newIDs,
 	"listops":  plain(ListOps{}),
 	"mulaw":    plain(MuLaw{}),
 	"pixel":    plain(Pixel{}),

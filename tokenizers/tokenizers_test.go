@@ -57,6 +57,32 @@ func TestPixel(t *testing.T) {
 	}
 }
 
+func TestIDs(t *testing.T) {
+	tok, err := New(json.RawMessage(`{"type": "ids", "vocab": 1000}`))
+	if err != nil || tok.VocabSize() != 1000 || tok.PadID() != nil {
+		t.Fatalf("%v, %v", tok, err)
+	}
+	for text, want := range map[string][]int32{"0 7\t999\n": {0, 7, 999}, " [1, 2,3] ": {1, 2, 3}, "4,5": {4, 5}, "": {}, "[]": {}} {
+		if got, err := tok.Encode(text); err != nil || !slices.Equal(got, want) {
+			t.Errorf("Encode(%q) = %v, %v", text, got, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"1 1000": `number 2: expected a token id from 0 to 999, found "1000"`, "-1": `number 1`, "1.5": `"1.5"`, "[1, 2": `"[1"`,
+		"99999999999": `"99999999999"`, "+1": `"+1"`,
+	} {
+		if got, err := tok.Encode(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Encode(%q) = %v, %v, expected %q", text, got, err, want)
+		}
+	}
+	if got := tok.Decode([]int32{3, 0, 12}); got != "3 0 12" {
+		t.Errorf("Decode = %q", got)
+	}
+	if _, err := New(json.RawMessage(`{"type": "ids"}`)); err == nil || !strings.Contains(err.Error(), "vocab: expected 1 to") {
+		t.Errorf("error %v", err)
+	}
+}
+
 func TestDNA(t *testing.T) {
 	for _, c := range []struct {
 		k    int
@@ -121,7 +147,7 @@ func TestNew(t *testing.T) {
 		}
 	}
 	for spec, want := range map[string]string{
-		`{"type":"rna"}`:              "known types: audio-vq, byte, dna, hf, listops, mulaw, pixel, words",
+		`{"type":"rna"}`:              "known types: audio-vq, byte, dna, hf, ids, listops, mulaw, pixel, words",
 		`{}`:                          `"type" is missing`,
 		`{"type":3}`:                  "expected an object",
 		``:                            "expected an object",

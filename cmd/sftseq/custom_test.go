@@ -46,6 +46,39 @@ func TestCustom(t *testing.T) {
 	}
 }
 
+// TestCustomTokens goes the whole way with lists of token ids: the model is given them as
+// lists or as text.
+func TestCustomTokens(t *testing.T) {
+	dir := t.TempDir()
+	r := rand.New(rand.NewPCG(1, 2))
+	var table strings.Builder
+	for i := range 400 {
+		var ids []string
+		for range 5 + r.IntN(10) {
+			ids = append(ids, fmt.Sprint(50*(i%2)+r.IntN(50)))
+		}
+		fmt.Fprintf(&table, `{"ids": [%s], "half": "%d"}`+"\n", strings.Join(ids, ","), i%2)
+	}
+	path, data, model := filepath.Join(dir, "ids.jsonl"), filepath.Join(dir, "data"), filepath.Join(dir, "model")
+	if err := os.WriteFile(path, []byte(table.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"data", "convert", "--from", path, "--to", data, "--tokens", "ids", "--vocab", "100", "--label", "half"},
+		{"train", "custom", "--data", data, "--out", model, "--steps", "60", "--batch", "32", "--hidden", "16", "--eval-every", "30"},
+	} {
+		if status, out, errs := program(nil, args...); status != 0 || strings.Contains(errs, "warning") {
+			t.Fatalf("%q: status %d\n%s\n%s", args, status, out, errs)
+		}
+	}
+	in := `{"tokens": [3, 9, 27, 1, 30, 22]}` + "\n" + `{"text": "80 99 51 64 70"}` + "\n" + `{"text": "[80, 100]"}` + "\n"
+	status, out, errs := program(strings.NewReader(in), "predict", "--model", model)
+	lines := strings.Split(out, "\n")
+	if status != exitError || len(lines) != 4 || !strings.Contains(lines[0], `"label":"0"`) || !strings.Contains(lines[1], `"label":"1"`) || !strings.Contains(lines[2], `expected a token id from 0 to 99, found \"100\"`) {
+		t.Errorf("status %d\n%s\n%s", status, out, errs)
+	}
+}
+
 func TestCustomRefuses(t *testing.T) {
 	table := filepath.Join(t.TempDir(), "x.csv")
 	if err := os.WriteFile(table, []byte("text,label\na,b\n"), 0o666); err != nil {
@@ -66,7 +99,7 @@ func TestCustomRefuses(t *testing.T) {
 		{exitUsage, `--max-row "much"`, []string{"data", "convert", "--from", table, "--to", to, "--text", "text", "--max-row", "much"}},
 		{exitError, `column "txt": expected one of ["text" "label"]`, []string{"data", "convert", "--from", table, "--to", to, "--text", "txt"}},
 		{exitError, "no/such.csv", []string{"data", "convert", "--from", "no/such.csv", "--to", to, "--text", "text"}},
-		{exitUsage, "known types: audio-vq, byte, dna, hf, listops, mulaw, pixel, words", []string{"data", "convert", "--from", table, "--to", to, "--text", "text", "--tokenizer", "bytes"}},
+		{exitUsage, "known types: audio-vq, byte, dna, hf, ids, listops, mulaw, pixel, words", []string{"data", "convert", "--from", table, "--to", to, "--text", "text", "--tokenizer", "bytes"}},
 		{exitUsage, "--data is missing", []string{"train", "custom"}},
 		{exitUsage, "--data is missing", []string{"train", "image"}},
 	} {

@@ -96,7 +96,7 @@ func customFlags() []cli.Flag {
 		&cli.StringFlag{Name: "pair", Usage: "two columns of text, `A,B`, that are compared"},
 		&cli.StringFlag{Name: "label", Usage: "`COLUMN` of the class"},
 		&cli.StringFlag{Name: "labels", Usage: "the classes, `NAME,NAME,…`, in their order; others are left out", DefaultText: "those that are found, sorted"},
-		&cli.StringFlag{Name: "tokenizer", Value: "byte", Usage: "`NAME` of what makes tokens of text: " + strings.Join(tokenizers.Types(), ", ") + "; dna:6 is of 6 bases, words:20000 of as many words, hf:tokenizer.json a file of Hugging Face's tokenizers"},
+		&cli.StringFlag{Name: "tokenizer", Value: "byte", Usage: "`NAME` of what makes tokens of text: " + strings.Join(tokenizers.Types(), ", ") + "; ids:1000 are 1000 token ids, dna:6 is of 6 bases, words:20000 of as many words, hf:tokenizer.json a file of Hugging Face's tokenizers"},
 		&cli.IntFlag{Name: "vocab", Usage: "`N` token ids, with --tokens: all are below it"},
 		&cli.StringFlag{Name: "split", Value: "0.9,0.05,0.05", Usage: "parts for `TRAIN,VAL,TEST`"},
 		&cli.StringFlag{Name: "split-column", Usage: "`COLUMN` that says which split a row is in"},

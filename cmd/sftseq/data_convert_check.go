@@ -73,9 +73,6 @@ func customWarnings(m *seq.Manifest, o *convert.Options) (out []string) {
 	case rows("val") == 0:
 		out = append(out, "no row is in val, by which training judges a model: --val-part takes a part of train, such as 0.1")
 	}
-	if m.Tokenizer == nil {
-		out = append(out, "rows of token ids have no tokenizer, which a model needs: eval can read them, train cannot")
-	}
 	if len(m.LabelNames) == 0 {
 		out = append(out, "the rows have no labels, so train has no classes to learn: --label names their column")
 	}

@@ -68,7 +68,7 @@ func describeData(m *sft.Config, set *seq.Dataset) error {
 		return fmt.Errorf("%s: dataset.json states no vocabulary, which a model needs", set.Dir)
 	}
 	if m.Tokenizer == nil {
-		return fmt.Errorf("%s: dataset.json states no tokenizer, which a model needs: rows of --tokens have none, convert the data with --text or --pair", set.Dir)
+		return fmt.Errorf("%s: dataset.json states no tokenizer, which a model needs", set.Dir)
 	}
 	if len(d.LabelNames) == 0 {
 		return fmt.Errorf("%s has no labels (label_names in dataset.json), so there are no classes to learn: convert the data with --label COLUMN", set.Dir)

@@ -9,6 +9,7 @@ package convert
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -173,8 +174,9 @@ func (c *converter) table(progress func(bytes int64)) table.Options {
 func (c *converter) readTokens(ctx context.Context) error {
 	o := &c.options
 	if o.Tokens != "" {
-		c.spec.VocabSize = o.Vocab
-		return nil
+		spec, err := json.Marshal(map[string]any{"type": tokenizers.IDs{}.Type(), "vocab": o.Vocab}) // for texts that a model is given later
+		c.spec.Tokenizer, c.spec.VocabSize = spec, o.Vocab
+		return err
 	}
 	if o.TokenizerFile != "" {
 		if err := c.readTokenizer(); err != nil {

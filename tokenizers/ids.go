@@ -1,0 +1,65 @@
+package tokenizers
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// IDs reads what are token ids already: whole numbers from 0, below Vocab, between white
+// space or commas, in brackets or not. Every id is a token, so there is no pad id.
+type IDs struct{ Vocab int }
+
+// newIDs reads {"type": "ids", "vocab": 1000}.
+func newIDs(spec json.RawMessage) (Tokenizer, error) {
+	var config struct {
+		Type  string `json:"type"`
+		Vocab int    `json:"vocab"`
+	}
+	if err := decode(spec, &config); err != nil {
+		return nil, err
+	}
+	if config.Vocab < 1 || config.Vocab > math.MaxInt32 {
+		return nil, fmt.Errorf("tokenizer ids: vocab: expected 1 to %d, found %d", math.MaxInt32, config.Vocab)
+	}
+	return IDs{config.Vocab}, nil
+}
+
+// Type returns "ids".
+func (IDs) Type() string { return "ids" }
+
+// VocabSize returns Vocab.
+func (t IDs) VocabSize() int { return t.Vocab }
+
+// PadID returns nil.
+func (IDs) PadID() *int32 { return nil }
+
+// Encode returns the numbers of text. What is no id is an error.
+func (t IDs) Encode(text string) ([]int32, error) {
+	inner := strings.TrimSpace(text)
+	if strings.HasPrefix(inner, "[") && strings.HasSuffix(inner, "]") {
+		inner = inner[1 : len(inner)-1]
+	}
+	words := strings.FieldsFunc(inner, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
+	tokens := make([]int32, len(words))
+	for i, word := range words {
+		id, err := strconv.ParseUint(word, 10, 31)
+		if err != nil || int(id) >= t.Vocab {
+			return nil, fmt.Errorf("number %d: expected a token id from 0 to %d, found %.40q", i+1, t.Vocab-1, word)
+		}
+		tokens[i] = int32(id)
+	}
+	return tokens, nil
+}
+
+// Decode returns the ids with a space between them.
+func (IDs) Decode(tokens []int32) string {
+	words := make([]string, len(tokens))
+	for i, id := range tokens {
+		words[i] = strconv.Itoa(int(id))
+	}
+	return strings.Join(words, " ")
+}
