@@ -36,11 +36,14 @@ const (
 
 // customPreset is batches of about as many tokens whatever the rows' lengths, as many
 // passes as half an hour has on two cores, a sample of about an eighth of a row, and
-// dropout where rows are few.
+// dropout where rows are few. Tokens are sampled by chance outside of training, too: the
+// best ones by score may all be the same token, as the loudest samples of a sound are, and
+// a model that was trained on others then answers wrong.
 func customPreset(m *seq.Manifest) *Preset {
 	train := m.Splits["train"]
 	length := max(1, int(train.Lengths.P50))
 	c := encoder(2, 64, 128, min(64, max(8, powerOfTwo(length/8))))
+	c.SamplerNoise = "always"
 	if train.Rows < fewRows {
 		c.EmbeddingDropout, c.FeedForward = 0.1, 0.2
 	}

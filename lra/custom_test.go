@@ -22,7 +22,7 @@ func TestCustomPreset(t *testing.T) {
 		m := &seq.Manifest{Task: seq.Classification, Splits: map[string]seq.SplitInfo{
 			"train": {Rows: c.rows, Lengths: seq.Quantiles{P50: c.length, Mean: float64(c.length)}}}}
 		p := Custom(m).Presets[0]
-		if p.Config.NumSampledTokens != c.k || p.Settings.Batch != c.batch || p.Settings.Epochs != c.epochs || p.Config.FeedForward != c.dropout {
+		if p.Config.NumSampledTokens != c.k || p.Settings.Batch != c.batch || p.Settings.Epochs != c.epochs || p.Config.FeedForward != c.dropout || p.Config.SamplerNoise != "always" {
 			t.Errorf("%d rows of %d tokens: %s", c.rows, c.length, p.Description)
 		}
 		if err := p.Settings.Validate(); err != nil {
