@@ -33,6 +33,9 @@ type File struct {
 	done    bool
 }
 
+// bufferBytes are written at once, if they come in pieces.
+const bufferBytes = 64 << 10
+
 // syncBytes is how much is written before the disk is asked to begin with it, so that
 // it works while the rest is made.
 const syncBytes = 32 << 20
@@ -52,7 +55,7 @@ func Create(path string) (*File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, nameless(err))
 	}
-	return &File{path: target, temp: temp, buffer: bufio.NewWriterSize(temp, 1<<16)}, nil
+	return &File{path: target, temp: temp, buffer: bufio.NewWriterSize(temp, bufferBytes)}, nil
 }
 
 // createTemp differs from os.CreateTemp in the permissions: those the user's
@@ -91,6 +94,9 @@ func (f *File) Write(p []byte) (int, error) {
 	}
 	if f.err != nil {
 		return 0, f.fail(f.err)
+	}
+	if len(p) >= bufferBytes { // it goes to the file from where it is
+		f.buffer.Flush() // an error stays, and is that of Write
 	}
 	n, err := f.buffer.Write(p)
 	if err != nil {

@@ -94,7 +94,7 @@ func (r *csvReader) read() (size int, err error) {
 			return 0, io.EOF
 		}
 		r.last = r.line
-		r.line += int64(strings.Count(r.window.text[:size], "\n"))
+		r.line += int64(1 + s.inner)
 		r.window.skip(size)
 		if len(r.fields) > 0 || err != nil {
 			return size, err

@@ -50,7 +50,7 @@ func theirRows(text string) (rows []string) {
 // of encoding/csv, wherever blocks end.
 func FuzzCSV(f *testing.F) {
 	for _, text := range []string{
-		"", "\n", "\r", "\r\n", "a", "a,b\n1,2\n", "a,b\r\n1,2\r\n\r\n3,4", "a,\n,\n,b", "a\r", "a\r\r\n\r\r\n", "a\rb,c\n", "\"a\r",
+		"", "\n", "\r", "\r\n", "a", "a,b\n1,2\n", "a,b\r\n1,2\r\n\r\n3,4", "a,\n,\n,b", "a\r", "a\r\r\n\r\r\n", "a\rb,c\n", "\"a\r", "\"\n\r", "\"a\r\r", "\"a\r\n",
 		"\"a\"", "\"a\"\r", "\"a\"\r\n", "\"a\",\"b\"\n", "\"a\"\"b\"\n", "\"\"\"\"", "\"\"", "\"\",\"\"\n", "\"a\nb\",c\nd\n", "\"a\r\nb\r\n\",c\r\nd",
 		"a\"b,c\n1,2\n", "\"a\"b,c\n1,2\n", "\"a\nb\"c\n1,2\n", "\"a\nb\",c\"d\n1,2\n", "a,\"b", "a,\"b\n", "a,\"b\nc\n", "\"a\"\r\r\n", "\"a\" ,b\n",
 		"a, \"b\"\n", "\"a\nb\"\"\n\"\n", "\x00,\xff\n", "a,b\n\"" + strings.Repeat("long,\n", 20) + "\"\n1,2",

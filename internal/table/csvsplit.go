@@ -12,6 +12,7 @@ type csvSplitter struct {
 	text   string
 	last   bool     // nothing comes behind the text
 	fields []string // so far; none of an empty line
+	inner  int      // lines that end within fields
 
 	at  int // where the next field begins
 	eol int // where the line of at ends
@@ -82,8 +83,8 @@ func (s *csvSplitter) plain() (more bool, err error) {
 
 // quoted finds a field in quotes, and whether another follows.
 func (s *csvSplitter) quoted() (more bool, err error) {
-	start := s.at + 1
-	for s.at = start; ; s.at += 2 { // behind a quote that is there twice
+	start, doubled := s.at+1, false
+	for s.at = start; ; s.at += 2 {
 		i := strings.IndexByte(s.text[s.at:], '"')
 		if i < 0 {
 			if !s.last {
@@ -95,8 +96,12 @@ func (s *csvSplitter) quoted() (more bool, err error) {
 		if s.at += i; !strings.HasPrefix(s.text[s.at+1:], `"`) {
 			break
 		}
+		doubled = true
 	}
-	if s.at > s.eol { // there are lines within the field
+	field := s.text[start:s.at]
+	lines := s.at > s.eol // end within the field
+	if lines {
+		s.inner += strings.Count(field, "\n")
 		if err := s.findEOL(); err != nil {
 			return false, err
 		}
@@ -109,19 +114,25 @@ func (s *csvSplitter) quoted() (more bool, err error) {
 	if !more && strings.TrimSuffix(rest, "\r") != "" {
 		return false, s.wrong(s.at, csv.ErrQuote)
 	}
-	field := s.text[start:s.at]
-	field = strings.ReplaceAll(field, `""`, `"`)
-	s.fields = append(s.fields, strings.ReplaceAll(field, "\r\n", "\n"))
+	if doubled {
+		field = strings.ReplaceAll(field, `""`, `"`)
+	}
+	if lines {
+		field = strings.ReplaceAll(field, "\r\n", "\n")
+	}
+	s.fields = append(s.fields, field)
 	s.at += 2
 	return more, nil
 }
 
-// wrong is what is wrong there, or at the end of the text.
+// wrong is what is wrong there, or at the end of the text: at that of the last line which
+// is not empty, with ends of lines as one byte.
 func (s *csvSplitter) wrong(at int, err error) error {
 	before := s.text[:at]
-	if at == len(s.text) { // the last line is meant, with an end of one byte
-		before = strings.TrimSuffix(before, "\n")
-		if strings.HasSuffix(before, "\r") {
+	if at == len(s.text) {
+		text := strings.TrimSuffix(before, "\r") // as encoding/csv reads a text's end
+		before = strings.TrimSuffix(text, "\n")
+		if at = len(text); len(before) < at && strings.HasSuffix(before, "\r") {
 			at--
 		}
 	}
