@@ -204,7 +204,7 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (_ *tr
 	var model *sft.Model // a resumed run's is in its checkpoint
 	if from != nil {
 		if err = resumeSettings(c, &settings, from); err == nil {
-			r.reproduce, err = moveEnd(c, &settings, from, started)
+			r.reproduce, err = moveEnd(c, dir, &settings, from, started)
 		}
 	} else if err = describeData(&config, data.set); err == nil {
 		if task.Name == lra.CustomName {

@@ -200,14 +200,14 @@ func resumeSettings(c *cli.Context, settings *sft.Settings, from *sft.Checkpoint
 
 // moveEnd records a new end of a resumed run in its provenance, and returns the
 // command that repeats the whole.
-func moveEnd(c *cli.Context, settings *sft.Settings, from *sft.Checkpoint, p *provenance) (string, error) {
+func moveEnd(c *cli.Context, dir string, settings *sft.Settings, from *sft.Checkpoint, p *provenance) (string, error) {
 	if same(settings, &from.Settings) {
 		return p.Command, nil
 	}
 	if settings.Steps > 0 && settings.Steps < from.State.Step {
 		return "", usage(c, "--steps %d: the run has made %d steps already", settings.Steps, from.State.Step)
 	}
-	p.Command, p.Settings = withEnd(p.Command, settings), *settings
+	p.Command, p.Settings = withEnd(c, p.Command, dir, from, settings), *settings
 	text, err := json.Marshal(p)
 	from.Config.Extra = text
 	return p.Command, err

@@ -230,21 +230,27 @@ func reproduction(c *cli.Context, task *lra.Task, dir string, seed uint64) strin
 			names = append(names, name)
 		}
 	}
-	return fmt.Sprintf("sftseq train %s --preset %s --seed %d%s --out %s%s", task.Name, c.String("preset"), seed, givenFlags(c, names...), shellQuote(filepath.Clean(dir)+"-again"),
-		givenFlags(c, "epochs", "steps"))
+	return fmt.Sprintf("sftseq train %s --preset %s --seed %d%s --out %s%s", task.Name, c.String("preset"), seed, givenFlags(c, names...), again(dir), givenFlags(c, "epochs", "steps"))
 }
 
 // endFlags are how long a run is, at the end of a command.
 var endFlags = regexp.MustCompile(`( --(epochs|steps)[ =][0-9]+)+$`)
 
-// withEnd is a command with another end of its run.
-func withEnd(command string, s *sft.Settings) string {
+// withEnd is a command with another end of its run. A run that has been at its end was
+// judged there, and goes on with what it had then: so does one that repeats it.
+func withEnd(c *cli.Context, command, dir string, from *sft.Checkpoint, s *sft.Settings) string {
+	if at, old := &from.State, &from.Settings; old.Steps > 0 && at.Step >= old.Steps || old.Steps == 0 && int(at.Next.Epoch) >= old.Epochs {
+		command += fmt.Sprintf(" && sftseq train %s --out %s --resume%s", c.Command.Name, again(dir), givenFlags(c, "device", "precision"))
+	}
 	end := fmt.Sprintf(" --epochs %d", s.Epochs)
 	if s.Steps > 0 {
 		end = fmt.Sprintf(" --steps %d", s.Steps)
 	}
 	return endFlags.ReplaceAllString(command, "") + end
 }
+
+// again is where a run is repeated.
+func again(dir string) string { return shellQuote(filepath.Clean(dir) + "-again") }
 
 // resumption is the command that goes on with what --out holds, on the same
 // device; seeds are those of --seeds, or "".
