@@ -4,16 +4,24 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
 // findOfficial is the path of an official file in a directory, plain or compressed.
 func findOfficial(dir, name string) (string, error) {
-	for _, path := range []string{filepath.Join(dir, name), filepath.Join(dir, name+".gz")} {
+	for _, ending := range []string{"", ".gz", ".zst"} {
+		path := filepath.Join(dir, name+ending)
 		if _, err := os.Stat(path); err == nil {
 			return path, nil
 		}
 	}
-	return "", fmt.Errorf("%s: %s is missing (or %s.gz)", dir, name, name)
+	return "", fmt.Errorf("%s: %s is missing (or %s.gz, or %s.zst)", dir, name, name, name)
+}
+
+// officialName is a file's name without what says how it is compressed.
+func officialName(path string) string {
+	name := filepath.Base(path)
+	return strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
 }
 
 // findAll are the paths of several.

@@ -76,7 +76,7 @@ func pairFiles(dir string) (files []splitFile, err error) {
 
 // pairName is what pairs are called, and whether a file has ids alone.
 func pairName(path string) (name string, ids bool) {
-	name = strings.TrimSuffix(filepath.Base(path), ".gz")
+	name = officialName(path)
 	name, ids = strings.CutSuffix(name, idsSuffix)
 	name = strings.TrimSuffix(name, ".tsv")
 	for _, s := range pairSplits {
@@ -139,7 +139,7 @@ func commonFolder(documents map[string]string) string {
 
 // isArchive tells an archive by its name.
 func isArchive(path string) bool {
-	name := strings.TrimSuffix(filepath.Base(path), ".gz")
+	name := officialName(path)
 	return strings.HasSuffix(name, ".tar") || strings.HasSuffix(name, ".tgz")
 }
 

@@ -43,14 +43,13 @@ func (t IDs) Encode(text string) ([]int32, error) {
 	if strings.HasPrefix(inner, "[") && strings.HasSuffix(inner, "]") {
 		inner = inner[1 : len(inner)-1]
 	}
-	words := strings.FieldsFunc(inner, func(r rune) bool { return r == ',' || unicode.IsSpace(r) })
-	tokens := make([]int32, len(words))
-	for i, word := range words {
+	tokens := make([]int32, 0, len(inner)/4)
+	for word := range strings.FieldsFuncSeq(inner, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
 		id, err := strconv.ParseUint(word, 10, 31)
 		if err != nil || int(id) >= t.Vocab {
-			return nil, fmt.Errorf("number %d: expected a token id from 0 to %d, found %.40q", i+1, t.Vocab-1, word)
+			return nil, fmt.Errorf("number %d: expected a token id from 0 to %d, found %.40q", len(tokens)+1, t.Vocab-1, word)
 		}
-		tokens[i] = int32(id)
+		tokens = append(tokens, int32(id))
 	}
 	return tokens, nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -184,3 +185,28 @@ func TestSpectra(t *testing.T) {
 }
 
 func abs(n int) int { return max(n, -n) }
+
+// TestWordsLearnedAreKeptAlone: words keep nothing of the texts that they were found in,
+// however often.
+func TestWordsLearnedAreKeptAlone(t *testing.T) {
+	learner, err := NewLearner(json.RawMessage(`{"type": "words", "vocab": 1000}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const texts, size = 50, 1 << 20
+	for range 2 {
+		for i := range texts {
+			whole := strings.Repeat(" ", size) + fmt.Sprint("word", i)
+			learner.Add(whole[size-1:])
+		}
+	}
+	runtime.GC()
+	var stats runtime.MemStats
+	runtime.ReadMemStats(&stats)
+	if stats.HeapAlloc > texts*size/2 {
+		t.Errorf("%d bytes are kept", stats.HeapAlloc)
+	}
+	if spec, err := learner.Learn(); err != nil || !strings.Contains(string(spec), `"word49"`) {
+		t.Errorf("%s, %v", spec, err)
+	}
+}

@@ -114,7 +114,7 @@ func eachWord(text string, with func(word string)) {
 // wordsLearner counts words.
 type wordsLearner struct {
 	most   int
-	counts map[string]int64
+	counts map[string]*int64 // to which a word that is known again adds without its text
 }
 
 // mostCounted is where rare words are forgotten, so that memory stays bounded.
@@ -132,21 +132,21 @@ func newWordsLearner(spec json.RawMessage) (Learner, error) {
 	if config.Vocab < 1 || config.Vocab > mostWords {
 		return nil, fmt.Errorf("tokenizer words: vocab: expected 1 to %d, found %d", mostWords, config.Vocab)
 	}
-	return &wordsLearner{config.Vocab, map[string]int64{}}, nil
+	return &wordsLearner{config.Vocab, map[string]*int64{}}, nil
 }
 
 // Add counts the words of a text.
 func (l *wordsLearner) Add(text string) {
 	eachWord(text, func(word string) {
-		switch n, known := l.counts[word]; {
-		case known:
-			l.counts[word] = n + 1
-		case len(word) <= longestWord:
-			l.counts[strings.Clone(word)] = 1 // it may be a part of a much longer text
+		if n := l.counts[word]; n != nil {
+			*n++
+		} else if len(word) <= longestWord {
+			n := int64(1)
+			l.counts[strings.Clone(word)] = &n // it may be a part of a much longer text
 		}
 	})
 	for least := int64(1); len(l.counts) > mostCounted; least++ {
-		maps.DeleteFunc(l.counts, func(_ string, n int64) bool { return n <= least })
+		maps.DeleteFunc(l.counts, func(_ string, n *int64) bool { return *n <= least })
 	}
 }
 
@@ -156,7 +156,7 @@ func (l *wordsLearner) Learn() (json.RawMessage, error) {
 	if len(words) == 0 {
 		return nil, errNothingLearned
 	}
-	slices.SortFunc(words, func(a, b string) int { return cmp.Or(cmp.Compare(l.counts[b], l.counts[a]), cmp.Compare(a, b)) })
+	slices.SortFunc(words, func(a, b string) int { return cmp.Or(cmp.Compare(*l.counts[b], *l.counts[a]), cmp.Compare(a, b)) })
 	return json.Marshal(struct {
 		Type  string   `json:"type"`
 		Words []string `json:"words"`

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -27,8 +28,8 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 		return usage(c, "%s exclude each other", strings.Join(sources, " and "))
 	case o.Pair != nil && (len(o.Pair) != 2 || slices.Contains(o.Pair, "")):
 		return usage(c, "--pair %q: expected two columns, A,B", c.String("pair"))
-	case o.Tokens != "" && o.Vocab < 1:
-		return usage(c, "--vocab %d: --tokens needs the number of token ids, 1 or more", o.Vocab)
+	case o.Tokens != "" && (o.Vocab < 1 || o.Vocab > math.MaxInt32):
+		return usage(c, "--vocab %d: --tokens needs the number of token ids, 1 to %d", o.Vocab, math.MaxInt32)
 	case o.Tokens == "" && c.IsSet("vocab"):
 		return usage(c, "--vocab needs --tokens: of text the tokenizer knows it")
 	case o.Tokens != "" && c.IsSet("tokenizer"):

@@ -37,6 +37,7 @@ func TestUsageNamesTheFlag(t *testing.T) {
 		{"--pair \"text,\": expected two columns", convert("--pair", "text,")},
 		{"--tokens needs the number of token ids", convert("--tokens", "text")},
 		{"--vocab -1: --tokens needs", convert("--tokens", "text", "--vocab", "-1")},
+		{"--vocab 3000000000: --tokens needs the number of token ids, 1 to 2147483647", convert("--tokens", "text", "--vocab", "3000000000")},
 		{"--vocab needs --tokens", text("--vocab", "5")},
 		{"--tokens and --tokenizer exclude each other", convert("--tokens", "text", "--vocab", "5", "--tokenizer", "byte")},
 		{"--labels needs --label", text("--labels", "a,b")},

@@ -65,13 +65,13 @@ var DefaultShares = []Share{{"train", 0.9}, {"val", 0.05}, {"test", 0.05}}
 // also with an error.
 func Convert(ctx context.Context, o Options) (*seq.Dataset, *Skipped, error) {
 	c := &converter{options: o, skipped: newSkipped()}
-	if err := c.prepare(); err != nil {
+	if err := c.prepare(ctx); err != nil {
 		return nil, c.skipped, err
 	}
 	if err := c.readTokens(ctx); err != nil {
 		return nil, c.skipped, err
 	}
-	out := output{converter: c, splits: map[string]*seq.SplitWriter{}}
+	out := output{converter: c, splits: map[string]*seq.SplitWriter{}, found: map[string]bool{}}
 	defer out.abort()
 	if err := c.convertAll(ctx, out.write); err != nil {
 		return nil, c.skipped, err
@@ -99,7 +99,7 @@ const (
 )
 
 // prepare checks what was asked for.
-func (c *converter) prepare() error {
+func (c *converter) prepare(ctx context.Context) error {
 	o := &c.options
 	sources := 0
 	for _, given := range []bool{o.Text != "", o.Tokens != "", o.Pair != nil} {
@@ -151,10 +151,10 @@ func (c *converter) prepare() error {
 		return fmt.Errorf("%s: %w", o.To, seq.ErrExists)
 	}
 	for _, path := range o.From { // what is wrong with one is found before hours of others
-		if path == table.StandardInput {
+		if table.ReadOnce(path) {
 			continue
 		}
-		t, err := table.Open(path, c.table(nil))
+		t, err := table.Open(ctx, path, c.table(nil))
 		if err != nil {
 			return err
 		}
@@ -174,7 +174,10 @@ func (c *converter) table(progress func(bytes int64)) table.Options {
 func (c *converter) readTokens(ctx context.Context) error {
 	o := &c.options
 	if o.Tokens != "" {
-		spec, err := json.Marshal(map[string]any{"type": tokenizers.IDs{}.Type(), "vocab": o.Vocab}) // for texts that a model is given later
+		spec, err := json.Marshal(map[string]any{"type": tokenizers.IDs{}.Type(), "vocab": o.Vocab})
+		if err == nil { // it is for texts that a model is given later
+			_, err = tokenizers.New(spec)
+		}
 		c.spec.Tokenizer, c.spec.VocabSize = spec, o.Vocab
 		return err
 	}

@@ -233,7 +233,7 @@ func TestFailureKeepsTheOld(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	o.Strict = false
-	out := output{converter: &converter{options: o, skipped: newSkipped(), labels: newLabels(nil)}, splits: map[string]*seq.SplitWriter{}}
+	out := output{converter: &converter{options: o, skipped: newSkipped(), labels: newLabels(nil)}, splits: map[string]*seq.SplitWriter{}, found: map[string]bool{}}
 	out.spec = seq.Spec{Task: seq.Classification, VocabSize: 257}
 	block := seq.NewBlock(&out.spec)
 	if err := block.Append(seq.Example{A: []int32{1}, Label: seq.NoLabel}); err != nil {
@@ -460,7 +460,7 @@ func TestLearned(t *testing.T) {
 	}
 	o.From, o.To = []string{"-"}, t.TempDir()
 	o.Format = "csv"
-	if _, _, err := Convert(context.Background(), o); err == nil || !strings.Contains(err.Error(), "standard input can be read once only") {
+	if _, _, err := Convert(context.Background(), o); err == nil || !strings.Contains(err.Error(), "standard input and other pipes can be read once only") {
 		t.Error(err)
 	}
 }

@@ -2,7 +2,6 @@ package convert
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -28,8 +27,8 @@ func (c *converter) learnTokenizer(ctx context.Context) error {
 // They are read again when it is there.
 func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error {
 	for _, path := range c.options.From {
-		if path == table.StandardInput {
-			return errors.New("the tokenizer is learned from the rows, which are then read again: standard input can be read once only")
+		if table.ReadOnce(path) {
+			return fmt.Errorf("%s: the tokenizer is learned from the rows, which are then read again: standard input and other pipes can be read once only", path)
 		}
 		if err := c.learnFile(ctx, learner, path); err != nil {
 			return err
@@ -45,7 +44,7 @@ func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error
 }
 
 func (c *converter) learnFile(ctx context.Context, learner tokenizers.Learner, path string) error {
-	t, err := table.Open(path, c.table(c.options.Progress))
+	t, err := table.Open(ctx, path, c.table(c.options.Progress))
 	if err != nil {
 		return err
 	}
@@ -55,7 +54,7 @@ func (c *converter) learnFile(ctx context.Context, learner tokenizers.Learner, p
 	for ctx.Err() == nil {
 		err := t.Next(&row)
 		if err == io.EOF {
-			return nil
+			break
 		}
 		if err != nil {
 			return err

@@ -27,11 +27,16 @@ type output struct {
 	names   []string // of the labels, when the files were begun
 	final   []int32  // for each number of a label in blocks, that in the files
 	splits  map[string]*seq.SplitWriter
+	found   map[string]bool // splits
 	seen    repeats
 }
 
 // maxSplits is more than a data set has that is not read by mistake.
 const maxSplits = 64
+
+func errSplits(column string) error {
+	return fmt.Errorf("more than %d splits: is the column %q one of splits?", maxSplits, column)
+}
 
 // write takes what rows have become, in their order.
 func (o *output) write(j *chunk) error {
@@ -40,6 +45,11 @@ func (o *output) write(j *chunk) error {
 		return rows.failure
 	}
 	o.skipped.Rows += rows.rows
+	for _, split := range rows.splits {
+		if o.found[split] = true; len(o.found) > maxSplits {
+			return errSplits(o.options.SplitColumn)
+		}
+	}
 	for _, l := range rows.left {
 		o.skipped.add(l.place, l.why)
 	}
@@ -87,9 +97,6 @@ func (o *output) writeBlocks(rows *converted) error {
 	for _, split := range rows.splits {
 		out := o.splits[split]
 		if out == nil {
-			if len(o.splits) == maxSplits {
-				return fmt.Errorf("more than %d splits: is the column %q one of splits?", maxSplits, o.options.SplitColumn)
-			}
 			var err error
 			if out, err = o.builder.Split(split); err != nil {
 				return err

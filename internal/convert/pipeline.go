@@ -2,6 +2,7 @@ package convert
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"hash/maphash"
 	"io"
@@ -153,7 +154,7 @@ func (c *converter) read(ctx context.Context, free <-chan *chunk, chunks, jobs c
 
 // readFile reads each row into the next one, and then takes it.
 func (c *converter) readFile(ctx context.Context, path string, next func() *table.Row, take func(*table.Row)) error {
-	t, err := table.Open(path, c.table(c.options.Progress))
+	t, err := table.Open(ctx, path, c.table(c.options.Progress))
 	if err != nil {
 		return err
 	}
@@ -217,7 +218,8 @@ func (w *worker) convert(j *chunk) {
 		out.left = append(out.left, left{row.Place(), why})
 	}
 	for i := range j.rows { // what they were read from is not kept
-		clear(j.rows[i].Values)
+		values := j.rows[i].Values
+		clear(values[:cap(values)]) // also of a row that failed at a later column
 	}
 }
 
@@ -225,6 +227,9 @@ func (w *worker) convert(j *chunk) {
 func (w *worker) add(out *converted, row *table.Row, e seq.Example, split string) *reason {
 	block := out.blocks[split]
 	if block == nil {
+		if len(out.splits) == maxSplits { // each takes memory
+			return &reason{kind: "too many splits", detail: errSplits(w.options.SplitColumn), fatal: true}
+		}
 		block = seq.NewBlock(&w.spec)
 	}
 	var err error
@@ -254,7 +259,7 @@ func (w *worker) hash(row *table.Row) uint64 {
 	}
 	w.text = w.text[:0]
 	for _, v := range texts {
-		w.text = append(appendBytes(w.text, v), 0)
+		w.text = appendBytes(binary.LittleEndian.AppendUint64(w.text, uint64(len(v.Text))), v)
 	}
 	return maphash.Bytes(textSeed, w.text)
 }

@@ -25,16 +25,21 @@ type csvReader struct {
 	last    int64    // where the row before did
 }
 
+// maxColumns is more than a table has that is one.
+const maxColumns = 1 << 16
+
 func newCSV(in *source.Source, o Options) (*csvReader, error) {
 	r := &csvReader{in: in, window: newWindow(in), limit: o.MaxField, line: 1}
-	_, err := r.read()
-	if err == io.EOF {
+	s, _, err := r.read(maxColumns)
+	switch {
+	case err == io.EOF:
 		return nil, errors.New("expected a row with the names of the columns, found an empty file")
-	}
-	if err != nil {
+	case err != nil:
 		return nil, err
+	case s.count > maxColumns:
+		return nil, fmt.Errorf("expected a row with the names of at most %d columns, found %d", maxColumns, s.count)
 	}
-	for _, name := range r.fields {
+	for _, name := range s.fields {
 		r.columns = append(r.columns, strings.Clone(name))
 	}
 	r.wanted, err = index(r.columns, o.Columns)
@@ -46,7 +51,7 @@ func (r *csvReader) Columns() []string { return r.columns }
 
 // Next returns the next row.
 func (r *csvReader) Next(row *Row) error {
-	size, err := r.read()
+	s, size, err := r.read(len(r.columns))
 	row.begin(r.in.Name, r.last)
 	row.whole = size
 	var bad *csvError
@@ -62,42 +67,43 @@ func (r *csvReader) Next(row *Row) error {
 		return io.EOF
 	case err != nil:
 		return fmt.Errorf("%s: %w", r.in.Name, err)
-	case len(r.fields) != len(r.columns):
-		row.fail(fmt.Errorf("expected %d columns, found %d", len(r.columns), len(r.fields)))
+	case s.count != len(r.columns):
+		row.fail(fmt.Errorf("expected %d columns, found %d", len(r.columns), s.count))
 		return nil
 	}
 	for _, at := range r.wanted {
-		if !utf8.ValidString(r.fields[at]) {
+		if !utf8.ValidString(s.fields[at]) {
 			row.fail(fmt.Errorf("column %s: not UTF-8", r.columns[at]))
 			return nil
 		}
-		row.Values = append(row.Values, Value{Text: r.fields[at]})
+		row.Values = append(row.Values, Value{Text: s.fields[at]})
 	}
 	return nil
 }
 
-// read finds the fields of the next row that is not empty, and how many bytes it has.
-func (r *csvReader) read() (size int, err error) {
+// read finds the fields of the next row that is not empty, up to so many, and how many
+// bytes it has.
+func (r *csvReader) read(most int) (s csvSplitter, size int, err error) {
 	for {
-		s := csvSplitter{text: r.window.text, last: r.window.last(), fields: r.fields[:0]}
+		s = csvSplitter{text: r.window.text, last: r.window.last(), most: most, fields: r.fields[:0]}
 		size, err = s.split()
 		r.fields = s.fields
 		switch {
-		case size > r.limit:
-			return 0, fmt.Errorf("behind line %d: a row has more than %d bytes: is a quote not closed?", r.last, r.limit)
+		case len(strings.TrimSuffix(strings.TrimSuffix(s.text[:size], "\n"), "\r")) > r.limit:
+			return s, 0, fmt.Errorf("behind line %d: a row has more than %d bytes: is a quote not closed?", r.last, r.limit)
 		case err == errIncomplete && r.window.err == nil:
 			r.window.more()
 			continue
 		case err == errIncomplete: // and never will be
-			return 0, r.window.err
+			return s, 0, r.window.err
 		case size == 0:
-			return 0, io.EOF
+			return s, 0, io.EOF
 		}
 		r.last = r.line
 		r.line += int64(1 + s.inner)
 		r.window.skip(size)
-		if len(r.fields) > 0 || err != nil {
-			return size, err
+		if s.count > 0 || err != nil {
+			return s, size, err
 		}
 	}
 }

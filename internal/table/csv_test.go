@@ -4,9 +4,11 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"testing"
+	"testing/iotest"
 )
 
 // csvRows are the rows of a text, and how it ends: those of this package, read in blocks
@@ -14,7 +16,7 @@ import (
 func csvRows(text string, block int) (rows []string) {
 	r := &csvReader{window: &window{in: strings.NewReader(text), block: block, piece: make([]byte, 7)}, limit: 1 << 20, line: 1}
 	for {
-		_, err := r.read()
+		s, _, err := r.read(1 << 20)
 		var bad *csvError
 		switch {
 		case errors.As(err, &bad):
@@ -22,7 +24,7 @@ func csvRows(text string, block int) (rows []string) {
 		case err != nil:
 			return append(rows, err.Error())
 		default:
-			rows = append(rows, fmt.Sprintf("%d: %q", r.last, r.fields))
+			rows = append(rows, fmt.Sprintf("%d: %q", r.last, s.fields))
 		}
 	}
 }
@@ -65,4 +67,45 @@ func FuzzCSV(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestCSVBounds: a row may have as many bytes as is said, without its end; what is beyond
+// the columns of a row is counted, not kept; and rows before an error of the file are not
+// the last, whatever error it is.
+func TestCSVBounds(t *testing.T) {
+	row := strings.Repeat("x", 98) + ",y"
+	for _, c := range []struct{ name, text, want string }{
+		{"x.csv", "a,b\r\n" + row + "\r\n" + row + "\n" + row, "<nil>"},
+		{"x.tsv", "a\tb\r\n" + strings.ReplaceAll(row, ",", "\t") + "\r\n", "<nil>"},
+		{"x.csv", "a,b\n1,2\nx" + row + "\n", "behind line 2: a row has more than 100 bytes"},
+		{"x.tsv", "a\tb\nx" + strings.ReplaceAll(row, ",", "\t") + "\n", "2! the row has more than 100 bytes"},
+		{"x.csv", "a,b\n" + strings.Repeat(",", 99) + "\n", "2! expected 2 columns, found 100"},
+	} {
+		path := file(t, c.name, c.text)
+		rows, err := read(path, Options{Columns: []string{"a", "b"}, MaxField: 100})
+		if told := fmt.Sprint(err, rows); !strings.Contains(told, c.want) || c.want == "<nil>" && strings.Contains(told, "!") {
+			t.Errorf("%q: %s, expected %q", c.text, told, c.want)
+		}
+	}
+	torn := &window{in: io.MultiReader(strings.NewReader("a,b\n1,2\n3"), iotest.ErrReader(io.ErrUnexpectedEOF)), block: blockBytes, piece: make([]byte, 64)}
+	r := &csvReader{window: torn, limit: 100, line: 1}
+	for n := 0; ; n++ {
+		if s, _, err := r.read(2); err != nil {
+			if err != io.ErrUnexpectedEOF || n != 2 {
+				t.Errorf("%d rows, then %q, %v", n, s.fields, err)
+			}
+			break
+		}
+	}
+	before := allocated()
+	wide := file(t, "x.csv", "a,b\n"+strings.Repeat(",", 10<<20)+"\n1,2\n")
+	if rows, err := read(wide, Options{Columns: []string{"a", "b"}, MaxField: 64 << 20}); err != nil || len(rows) != 2 {
+		t.Errorf("%q, %v", rows, err)
+	}
+	if took := allocated() - before; took > 120<<20 {
+		t.Errorf("%d bytes for a row of %d", took, 10<<20)
+	}
+	if _, err := read(file(t, "x.csv", strings.Repeat(",", 1<<17)+"\n"), Options{}); err == nil || !strings.Contains(err.Error(), "names of at most 65536 columns, found 131073") {
+		t.Errorf("error %v", err)
+	}
 }

@@ -11,7 +11,9 @@ import (
 type csvSplitter struct {
 	text   string
 	last   bool     // nothing comes behind the text
-	fields []string // so far; none of an empty line
+	most   int      // fields that are wanted of a row: what is beyond is only counted
+	fields []string // so far
+	count  int      // of fields; none of an empty line
 	inner  int      // lines that end within fields
 
 	at  int // where the next field begins
@@ -76,7 +78,7 @@ func (s *csvSplitter) plain() (more bool, err error) {
 	if quote := strings.IndexByte(field, '"'); quote >= 0 {
 		return false, s.wrong(s.at+quote, csv.ErrBareQuote)
 	}
-	s.fields = append(s.fields, field)
+	s.add(field)
 	s.at += comma + 1
 	return comma >= 0, nil
 }
@@ -107,9 +109,6 @@ func (s *csvSplitter) quoted() (more bool, err error) {
 		}
 	}
 	rest := s.text[s.at+1 : s.eol]
-	if rest == "" && s.eol == len(s.text) && !s.last { // it may be there twice
-		return false, errIncomplete
-	}
 	more = strings.HasPrefix(rest, ",")
 	if !more && strings.TrimSuffix(rest, "\r") != "" {
 		return false, s.wrong(s.at, csv.ErrQuote)
@@ -120,9 +119,15 @@ func (s *csvSplitter) quoted() (more bool, err error) {
 	if lines {
 		field = strings.ReplaceAll(field, "\r\n", "\n")
 	}
-	s.fields = append(s.fields, field)
+	s.add(field)
 	s.at += 2
 	return more, nil
+}
+
+func (s *csvSplitter) add(field string) {
+	if s.count++; s.count <= s.most {
+		s.fields = append(s.fields, field)
+	}
 }
 
 // wrong is what is wrong there, or at the end of the text: at that of the last line which

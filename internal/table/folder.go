@@ -20,6 +20,7 @@ var FolderColumns = []string{"content", "class", "split", "path"}
 // folderReader reads a folder of files, each of which is a row, in the order of their
 // paths: CLASS/FILE, or SPLIT/CLASS/FILE.
 type folderReader struct {
+	ctx    context.Context // of its reading
 	dir    string
 	files  []string // within dir
 	wanted []int
@@ -27,8 +28,8 @@ type folderReader struct {
 	report func(bytes int64)
 }
 
-func newFolder(dir string, o Options) (*folderReader, error) {
-	r := &folderReader{dir: dir, limit: o.MaxField, report: o.Progress}
+func newFolder(ctx context.Context, dir string, o Options) (*folderReader, error) {
+	r := &folderReader{ctx: ctx, dir: dir, limit: o.MaxField, report: o.Progress}
 	var err error
 	if r.wanted, err = index(FolderColumns, o.Columns); err != nil {
 		return nil, err
@@ -85,7 +86,7 @@ func (r *folderReader) read(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(source.Watch(context.Background(), file, r.report), int64(r.limit)+1))
+	content, err := io.ReadAll(io.LimitReader(source.Watch(r.ctx, file, r.report), int64(r.limit)+1))
 	if err == nil && len(content) > r.limit {
 		err = fmt.Errorf("the file has more than %d bytes", r.limit)
 	}

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -12,7 +13,7 @@ import (
 // walk reads a table to its end, or up to an error: rows have a value for each column,
 // and lines rise.
 func walk(t *testing.T, path string, o Options) {
-	r, err := Open(path, o)
+	r, err := Open(context.Background(), path, o)
 	if err != nil {
 		return
 	}

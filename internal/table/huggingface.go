@@ -1,6 +1,7 @@
 package table
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -22,6 +23,7 @@ const (
 
 // hfReader reads such a directory, one Arrow stream after the other.
 type hfReader struct {
+	ctx     context.Context // of its reading
 	options Options
 	columns []string
 	wanted  []string // of the streams: all but the split
@@ -48,8 +50,8 @@ func isHF(dir string) bool {
 	return false
 }
 
-func newHF(dir string, o Options) (_ *hfReader, err error) {
-	r := &hfReader{options: o, split: -1}
+func newHF(ctx context.Context, dir string, o Options) (_ *hfReader, err error) {
+	r := &hfReader{ctx: ctx, options: o, split: -1}
 	if r.parts, err = hfParts(dir); err != nil {
 		return nil, err
 	}
@@ -154,7 +156,7 @@ func (r *hfReader) open() error {
 	o := r.options
 	o.Columns, o.Format = r.wanted, "arrow"
 	var err error
-	r.rows, err = Open(r.part.path, o)
+	r.rows, err = Open(r.ctx, r.part.path, o)
 	return err
 }
 

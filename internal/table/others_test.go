@@ -2,6 +2,7 @@ package table
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
@@ -136,7 +137,7 @@ func TestOthers(t *testing.T) {
 // columnsOf are all columns of a table.
 func columnsOf(t testing.TB, path string) []string {
 	t.Helper()
-	r, err := Open(path, Options{})
+	r, err := Open(context.Background(), path, Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +147,7 @@ func columnsOf(t testing.TB, path string) []string {
 
 // readRows are all rows of a table.
 func readRows(path string, o Options) (rows []*Row, err error) {
-	r, err := Open(path, o)
+	r, err := Open(context.Background(), path, o)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package table
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -228,7 +229,7 @@ func TestLongValues(t *testing.T) {
 	if err := errors.Join(w.WriteBuffered(b.NewRecord()), w.Close()); err != nil {
 		t.Fatal(err)
 	}
-	r, err := Open(path, Options{Columns: []string{"n", "text", "n"}}) // one of them twice
+	r, err := Open(context.Background(), path, Options{Columns: []string{"n", "text", "n"}}) // one of them twice
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"math"
 	"os"
@@ -185,7 +186,7 @@ func TestDamagedRecords(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Open(StandardInput, Options{Format: "parquet"}); err == nil || !strings.Contains(err.Error(), "expected a file") {
+	if _, err := Open(context.Background(), StandardInput, Options{Format: "parquet"}); err == nil || !strings.Contains(err.Error(), "expected a file") {
 		t.Error(err)
 	}
 }

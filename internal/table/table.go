@@ -92,16 +92,16 @@ const DefaultMaxField = 64 << 20
 
 // Open opens a table: a file, or a folder of files, each of which is a row; the name "-"
 // is standard input.
-func Open(path string, o Options) (Reader, error) {
+func Open(ctx context.Context, path string, o Options) (Reader, error) {
 	if o.MaxField == 0 {
 		o.MaxField = DefaultMaxField
 	}
 	if info, err := os.Stat(path); path != StandardInput && err == nil && info.IsDir() {
 		var r Reader
 		if isHF(path) {
-			r, err = newHF(path, o)
+			r, err = newHF(ctx, path, o)
 		} else {
-			r, err = newFolder(path, o)
+			r, err = newFolder(ctx, path, o)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
@@ -122,7 +122,7 @@ func Open(path string, o Options) (Reader, error) {
 		}
 		return r, nil
 	}
-	in, err := source.Open(context.Background(), path, o.Progress)
+	in, err := source.Open(ctx, path, o.Progress)
 	if err != nil {
 		return nil, err
 	}
@@ -166,6 +166,13 @@ func FormatOf(path string) (string, error) {
 		return "", fmt.Errorf("standard input has no name that says what it is: expected --format (%s)", strings.Join(Formats, ", "))
 	}
 	return "", fmt.Errorf("%s: its name does not say what it is: expected an ending such as .csv, .jsonl or .fasta, or --format (%s)", path, strings.Join(Formats, ", "))
+}
+
+// ReadOnce reports whether what a path names can be read once only: standard input, or
+// another pipe.
+func ReadOnce(path string) bool {
+	info, err := os.Stat(path)
+	return path == StandardInput || err == nil && !info.IsDir() && !info.Mode().IsRegular()
 }
 
 // IsFolder reports whether a path is a folder of files, whose columns are

@@ -34,6 +34,9 @@ func newTSV(in *source.Source, o Options) (*tsvReader, error) {
 	case long:
 		return nil, fmt.Errorf("the names of the columns have more than %d bytes", r.limit)
 	}
+	if n := strings.Count(header, "\t") + 1; n > maxColumns {
+		return nil, fmt.Errorf("expected a row with the names of at most %d columns, found %d", maxColumns, n)
+	}
 	for name := range strings.SplitSeq(header, "\t") {
 		r.columns = append(r.columns, strings.Clone(unquoted(name)))
 	}
@@ -52,7 +55,6 @@ func (r *tsvReader) next() (line string, long bool, err error) {
 		if line, long, err = r.window.line(r.limit); err != nil {
 			return "", false, err
 		}
-		line = strings.TrimSuffix(line, "\r")
 	}
 	return line, long, nil
 }
@@ -74,11 +76,11 @@ func (r *tsvReader) Next(row *Row) error {
 		return nil
 	}
 	row.whole = len(line)
-	fields := strings.Split(line, "\t")
-	if len(fields) != len(r.columns) {
-		row.fail(fmt.Errorf("expected %d columns, found %d", len(r.columns), len(fields)))
+	if n := strings.Count(line, "\t") + 1; n != len(r.columns) {
+		row.fail(fmt.Errorf("expected %d columns, found %d", len(r.columns), n))
 		return nil
 	}
+	fields := strings.Split(line, "\t")
 	for _, at := range r.wanted {
 		if !utf8.ValidString(fields[at]) {
 			row.fail(fmt.Errorf("column %s: not UTF-8", r.columns[at]))

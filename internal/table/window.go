@@ -39,20 +39,21 @@ func (w *window) more() {
 	var text strings.Builder
 	text.Grow(len(w.text) + n)
 	text.WriteString(w.text)
-	for n > 0 && w.err == nil {
+	for stuck := 0; n > 0 && w.err == nil; {
 		var got int
-		got, w.err = io.ReadFull(w.in, w.piece[:min(n, len(w.piece))])
+		got, w.err = w.in.Read(w.piece[:min(n, len(w.piece))])
 		text.Write(w.piece[:got])
-		n -= got
-		if w.err == io.ErrUnexpectedEOF { // as ReadFull calls it
-			w.err = io.EOF
+		if n -= got; got > 0 {
+			stuck = 0
+		} else if stuck++; stuck == 100 && w.err == nil {
+			w.err = io.ErrNoProgress
 		}
 	}
 	w.text = text.String()
 }
 
-// line takes the next line, without its end. One of more bytes than the limit is passed
-// over.
+// line takes the next line, without its end, "\n" or "\r\n". One of more bytes than the
+// limit is passed over.
 func (w *window) line(limit int) (line string, long bool, err error) {
 	for {
 		end := strings.IndexByte(w.text, '\n')
@@ -61,15 +62,15 @@ func (w *window) line(limit int) (line string, long bool, err error) {
 			if end < 0 {
 				end = len(w.text)
 			}
-			line = w.text[:end]
+			line = strings.TrimSuffix(w.text[:end], "\r")
 			w.skip(min(end+1, len(w.text)))
-			if long = long || end > limit; long {
+			if long = long || len(line) > limit; long {
 				line = ""
 			}
 			return line, long, nil
 		case w.err != nil:
 			return "", false, w.err
-		case len(w.text) > limit:
+		case len(w.text) > limit+len("\r"):
 			w.text, long = "", true
 		}
 		w.more()

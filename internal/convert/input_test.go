@@ -1,0 +1,52 @@
+package convert
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestPipeWithAName: what comes through a pipe that has a path is read once, and whole.
+func TestPipeWithAName(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe.csv")
+	if err := syscall.Mkfifo(path, 0o600); err != nil {
+		t.Skip("no pipes with names here: ", err)
+	}
+	const rows = 30000
+	go os.WriteFile(path, []byte("text,label\n"+strings.Repeat("a,1\n", rows)), 0o600)
+	if _, skipped := mustConvert(t, options(t, path)); skipped.Rows != rows {
+		t.Errorf("%d rows of %d", skipped.Rows, rows)
+	}
+	o := options(t, path)
+	o.Tokenizer = []byte(`{"type": "words", "vocab": 10}`)
+	if _, _, err := Convert(context.Background(), o); err == nil || !strings.Contains(err.Error(), "pipes can be read once only") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestTooManySplits: a column that is none of splits is found before it takes memory for
+// each of its values.
+func TestTooManySplits(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("text,label,split\n")
+	for i := range 2 * chunkRows {
+		fmt.Fprintf(&text, "a,1,s%d\n", i)
+	}
+	o := options(t, file(t, "a.csv", text.String()))
+	o.SplitColumn = "split"
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	_, _, err := Convert(context.Background(), o)
+	runtime.ReadMemStats(&after)
+	if took := after.TotalAlloc - before.TotalAlloc; took > 100<<20 {
+		t.Errorf("%d bytes", took)
+	}
+	if err == nil || !strings.Contains(err.Error(), `a.csv:66: too many splits: more than 64 splits: is the column "split" one of splits?`) {
+		t.Errorf("error %v", err)
+	}
+}
