@@ -71,7 +71,7 @@ func Convert(ctx context.Context, o Options) (*seq.Dataset, *Skipped, error) {
 	if err := c.readTokens(ctx); err != nil {
 		return nil, c.skipped, err
 	}
-	out := output{converter: c, splits: map[string]*seq.SplitWriter{}, found: map[string]bool{}}
+	out := output{converter: c, splits: map[string]*seq.SplitWriter{}, found: map[string]bool{}, seen: newRepeats()}
 	defer out.abort()
 	if err := c.convertAll(ctx, out.write); err != nil {
 		return nil, c.skipped, err

@@ -233,7 +233,7 @@ func TestFailureKeepsTheOld(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	o.Strict = false
-	out := output{converter: &converter{options: o, skipped: newSkipped(), labels: newLabels(nil)}, splits: map[string]*seq.SplitWriter{}, found: map[string]bool{}}
+	out := output{converter: &converter{options: o, skipped: newSkipped(), labels: newLabels(nil)}, splits: map[string]*seq.SplitWriter{}, found: map[string]bool{}, seen: newRepeats()}
 	out.spec = seq.Spec{Task: seq.Classification, VocabSize: 257}
 	block := seq.NewBlock(&out.spec)
 	if err := block.Append(seq.Example{A: []int32{1}, Label: seq.NoLabel}); err != nil {
@@ -325,7 +325,7 @@ func TestRepeated(t *testing.T) {
 
 // TestRepeats: the table of hashes tells all that were remembered, also when it is full.
 func TestRepeats(t *testing.T) {
-	var r repeats
+	r := newRepeats()
 	random := rand.New(rand.NewPCG(1, 2))
 	hashes := make([]uint64, mostTexts+1000)
 	for i := range hashes {

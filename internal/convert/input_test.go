@@ -15,7 +15,7 @@ import (
 func TestPipeWithAName(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe.csv")
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Skip("no pipes with names here: ", err)
+		t.Fatal(err)
 	}
 	const rows = 30000
 	go os.WriteFile(path, []byte("text,label\n"+strings.Repeat("a,1\n", rows)), 0o600)
