@@ -22,7 +22,7 @@ type recordFunc func(context.Context, arrow.Record) (arrow.Record, error)
 
 // answerArrow reads --input batch by batch and writes --output, which appears
 // when it is complete.
-func answerArrow(c *cli.Context, answer recordFunc) error {
+func answerArrow(c *cli.Context, config *sft.Config, answer recordFunc) error {
 	in, name, err := openArrow(c)
 	if err != nil {
 		return err
@@ -32,6 +32,9 @@ func answerArrow(c *cli.Context, answer recordFunc) error {
 	// cannot be written, show before any work is done.
 	none := array.NewRecordBuilder(memory.DefaultAllocator, in.Schema()).NewRecord()
 	empty, err := answerRecord(c.Context, none, answer)
+	if err == nil {
+		err = sameTokens(config, in.Spec())
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

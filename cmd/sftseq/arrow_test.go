@@ -129,7 +129,7 @@ func TestArrowRefuses(t *testing.T) {
 	in, _ := sequences(t, 20)
 	out := filepath.Join(t.TempDir(), "out.arrow")
 	refuse(t, 1, "the record's task is classification, the model's is retrieval", "", "predict", "--model", golden("retrieval"), "--input", in, "--output", out)
-	refuse(t, 1, "outside the vocabulary of 5", "", "predict", "--model", golden("ties"), "--input", in, "--output", out)
+	refuse(t, 1, "its vocabulary has 17 tokens, the model's 5", "", "predict", "--model", golden("ties"), "--input", in, "--output", out)
 	whole := readText(t, in)
 	cut := writeText(t, filepath.Join(t.TempDir(), "cut.arrow"), whole[:len(whole)/2])
 	refuse(t, 1, cut, "", "predict", "--model", golden("pre"), "--input", cut, "--output", out)

@@ -45,6 +45,11 @@ func TestCustomHF(t *testing.T) {
 	if text != tokens || !strings.Contains(text, `"label"`) {
 		t.Errorf("found %s and %s", text, tokens)
 	}
+	run("", append(convert[:len(convert)-1:len(convert)-1], "from:"+model)...)
+	run("", "eval", "--model", model, "--data", data)
+	if err := os.RemoveAll(data); err != nil {
+		t.Fatal(err)
+	}
 	writeText(t, filepath.Join(model, "tokenizer.json"), readText(t, filepath.Join("..", "..", "internal", "hftokenizer", "testdata", "t5.json")))
 	if out := failing(t, `{"text":"good"}`, "predict", "--model", model); !strings.Contains(out, "expected the tokenizer of SHA-256") || !strings.Contains(out, "tokenizer.json") {
 		t.Errorf("found %s", out)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -96,7 +95,7 @@ func customFlags() []cli.Flag {
 		&cli.StringFlag{Name: "pair", Usage: "two columns of text, `A,B`, that are compared"},
 		&cli.StringFlag{Name: "label", Usage: "`COLUMN` of the class"},
 		&cli.StringFlag{Name: "labels", Usage: "the classes, `NAME,NAME,…`, in their order; others are left out", DefaultText: "those that are found, sorted"},
-		&cli.StringFlag{Name: "tokenizer", Value: "byte", Usage: "`NAME` of what makes tokens of text: " + strings.Join(tokenizers.Types(), ", ") + "; ids:1000 are 1000 token ids, dna:6 is of 6 bases, words:20000 of as many words, hf:tokenizer.json a file of Hugging Face's tokenizers"},
+		&cli.StringFlag{Name: "tokenizer", Value: "byte", Usage: "`NAME` of what makes tokens of text: " + strings.Join(tokenizers.Types(), ", ") + "; ids:1000 are 1000 token ids, dna:6 is of 6 bases, words:20000 of as many words, hf:tokenizer.json a file of Hugging Face's tokenizers, from:DIR that of a model or data set"},
 		&cli.IntFlag{Name: "vocab", Usage: "`N` token ids, with --tokens: all are below it"},
 		&cli.StringFlag{Name: "split", Value: "0.9,0.05,0.05", Usage: "parts for `TRAIN,VAL,TEST`"},
 		&cli.StringFlag{Name: "split-column", Usage: "`COLUMN` that says which split a row is in"},
@@ -163,15 +162,9 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 	if err != nil {
 		return o, err
 	}
-	var tokenizer []byte
-	file, ok := strings.CutPrefix(c.String("tokenizer"), "hf:")
-	if !ok {
-		file = ""
-		if tokenizer, err = parseTokenizer(c.String("tokenizer")); err != nil {
-			return o, usage(c, "--tokenizer %q: %w", c.String("tokenizer"), err)
-		}
-	} else if file == "" {
-		return o, usage(c, "--tokenizer hf: expected the path of a tokenizer.json behind the colon, found nothing")
+	tokenizer, file, err := chosenTokenizer(c)
+	if err != nil {
+		return o, err
 	}
 	o = convert.Options{
 		From: c.StringSlice("from"), To: c.String("to"), Format: c.String("format"), Name: c.String("name"),
@@ -210,31 +203,6 @@ func areFolders(paths []string) bool {
 		}
 	}
 	return true
-}
-
-// parseTokenizer makes a tokenizer's JSON of its name, such as byte, dna:6 or words:20000.
-func parseTokenizer(text string) ([]byte, error) {
-	spec := map[string]any{}
-	name, k, ok := strings.Cut(text, ":")
-	spec["type"] = name
-	if ok {
-		n, err := strconv.Atoi(k)
-		if err != nil {
-			return nil, fmt.Errorf("expected a number behind the colon, found %q", k)
-		}
-		if spec["vocab"] = n; name == "dna" {
-			spec = map[string]any{"type": name, "k": n}
-		}
-	}
-	out, err := json.Marshal(spec)
-	if err != nil {
-		return nil, err
-	}
-	learner, err := tokenizers.NewLearner(out)
-	if learner == nil && err == nil {
-		_, err = tokenizers.New(out)
-	}
-	return out, err
 }
 
 // parseShares reads parts for train, val and test.

@@ -5,6 +5,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 
@@ -19,8 +21,8 @@ func dataHeadCommand() *cli.Command {
 		ArgsUsage: "FILE|DIR",
 		UsageText: "sftseq data head [--rows N] [--split NAME] [--tokens] FILE|DIR\n\nExample: sftseq data head --rows 3 --tokens data/reviews | sftseq predict --model runs/reviews",
 		Description: `Prints the first rows of an Arrow file or stream of sequences (- is standard input), or
-of a split of a data set, as predict reads them: with text where the tokenizer can say
-it, or with token ids.`,
+of a split of a data set, as predict reads them: with text where that gives the same
+tokens again, otherwise with token ids.`,
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "rows", Aliases: []string{"n"}, Value: 10, Usage: "print `N` rows"},
 			&cli.StringFlag{Name: "split", Value: "train", Usage: "of a data set, the split `NAME`"},
@@ -95,15 +97,28 @@ func newHeadRow(spec *seq.Spec, e seq.Example, tokenizer tokenizers.Tokenizer) h
 	if e.Label != seq.NoLabel {
 		row.Label = seq.LabelName(spec.LabelNames, e.Label)
 	}
+	textA, okA := textOf(tokenizer, e.A)
+	textB, okB := textOf(tokenizer, e.B)
 	switch {
-	case tokenizer != nil && spec.Pair():
-		row.TextA, row.TextB = tokenizer.Decode(e.A), tokenizer.Decode(e.B)
-	case tokenizer != nil:
-		row.Text = tokenizer.Decode(e.A)
+	case okA && okB && spec.Pair():
+		row.TextA, row.TextB = textA, textB
+	case okA && !spec.Pair():
+		row.Text = textA
 	case spec.Pair():
 		row.TokensA, row.TokensB = e.A, e.B
 	default:
 		row.Tokens = e.A
 	}
 	return row
+}
+
+// textOf is a text that gives the tokens, if there is one: not of a sound, nor of words
+// that are not known.
+func textOf(t tokenizers.Tokenizer, tokens []int32) (text string, ok bool) {
+	if t == nil {
+		return "", false
+	}
+	text = t.Decode(tokens)
+	again, err := t.Encode(text)
+	return text, err == nil && slices.Equal(again, tokens) && utf8.ValidString(text)
 }

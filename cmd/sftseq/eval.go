@@ -12,6 +12,7 @@ import (
 	"sftseq/internal/metrics"
 	"sftseq/seq"
 	"sftseq/sft"
+	"sftseq/tokenizers"
 )
 
 func evalCommand() *cli.Command {
@@ -120,8 +121,8 @@ func fits(c *sft.Config, s *seq.Spec) error {
 	switch {
 	case s.Task != c.Task:
 		return fmt.Errorf("its task is %s, the model's is %s", s.Task, c.Task)
-	case s.VocabSize != 0 && s.VocabSize != c.VocabSize:
-		return fmt.Errorf("its vocabulary has %d tokens, the model's %d", s.VocabSize, c.VocabSize)
+	case sameTokens(c, s) != nil:
+		return sameTokens(c, s)
 	case s.LabelNames != nil && len(s.LabelNames) != c.NumLabels:
 		return fmt.Errorf("it has %d labels, the model %d", len(s.LabelNames), c.NumLabels)
 	}
@@ -131,6 +132,14 @@ func fits(c *sft.Config, s *seq.Spec) error {
 		}
 	}
 	return nil
+}
+
+// sameTokens compares what a file says of its ids with what a model takes them for.
+func sameTokens(c *sft.Config, s *seq.Spec) error {
+	if s.VocabSize != 0 && s.VocabSize != c.VocabSize {
+		return fmt.Errorf("its vocabulary has %d tokens, the model's %d", s.VocabSize, c.VocabSize)
+	}
+	return tokenizers.Differ(s.Tokenizer, c.Tokenizer)
 }
 
 // evaluation runs a model over a file.

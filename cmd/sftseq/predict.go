@@ -100,7 +100,7 @@ func answerLines(c *cli.Context, make func(*sft.Scorer) answerer) error {
 	defer release()
 	a := make(scorer)
 	if arrow {
-		return answerArrow(c, a.record)
+		return answerArrow(c, m.Config, a.record)
 	}
 	in, name, err := openInput(c)
 	if err != nil {

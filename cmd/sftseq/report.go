@@ -75,6 +75,11 @@ func reportRuns(c *cli.Context) error {
 				return err
 			}
 		}
+		for _, file := range []string{"config.json", "model.safetensors", "metrics.jsonl", tokenizers.FileName} {
+			if sameFile(c.String("out"), filepath.Join(dirs[i], file)) {
+				return usage(c, "--out %s: expected a file of its own, found one of the run", c.String("out"))
+			}
+		}
 		runs = append(runs, r)
 	}
 	// What takes long comes when all that can be wrong with the files is known.

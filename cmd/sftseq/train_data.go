@@ -12,6 +12,7 @@ import (
 	"sftseq/lra"
 	"sftseq/seq"
 	"sftseq/sft"
+	"sftseq/tokenizers"
 )
 
 // trainData is an open data set and what identifies its contents.
@@ -157,6 +158,9 @@ func startingModel(c *cli.Context, config *sft.Config, p provenance) (*sft.Model
 	if have, want := source.Config.LabelNames, config.LabelNames; have != nil && want != nil && !slices.Equal(have, want) {
 		return nil, fmt.Errorf("--init-from %s: expected a model of the classes %q, found %q (convert the data with --labels %s)",
 			p.InitFrom, shortList(want, 20), shortList(have, 20), shortList(have, 20))
+	}
+	if err := tokenizers.Differ(config.Tokenizer, source.Config.Tokenizer); err != nil {
+		return nil, fmt.Errorf("--init-from %s: %s: %w", p.InitFrom, p.DataName, err)
 	}
 	if err := m.CopyFrom(source); err != nil {
 		return nil, fmt.Errorf("--init-from %s: %w", p.InitFrom, err)

@@ -42,7 +42,7 @@ func runFlags(out string) []cli.Flag {
 
 // numberFlags are the numbers of a preset, which they replace.
 func numberFlags() []cli.Flag {
-	preset := cli.Flag(&cli.StringFlag{Name: "preset", Value: "quick", Usage: "quick (minutes on a laptop) or paper (the published configuration)"})
+	preset := cli.Flag(&cli.StringFlag{Name: "preset", Value: "quick", Usage: "quick (minutes on a laptop), or of a published task paper (its configuration)"})
 	whole := func(name, usage string) cli.Flag {
 		return &cli.IntFlag{Name: name, Usage: usage, DefaultText: "of the preset"}
 	}
@@ -85,6 +85,9 @@ func applyTrainFlags(c *cli.Context, s *sft.Settings, m *sft.Config) error {
 				return err
 			}
 		}
+	}
+	if c.IsSet("steps") && s.Steps < 1 {
+		return usage(c, "--steps %d, expected at least 1", s.Steps)
 	}
 	if c.IsSet("epochs") && !c.IsSet("steps") {
 		s.Steps = 0

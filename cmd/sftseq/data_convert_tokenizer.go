@@ -1,0 +1,95 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"sftseq/seq"
+	"sftseq/tokenizers"
+)
+
+// chosenTokenizer is the JSON of --tokenizer, or the path of a tokenizer.json in its
+// place.
+func chosenTokenizer(c *cli.Context) (spec []byte, file string, err error) {
+	text := c.String("tokenizer")
+	if file, ok := strings.CutPrefix(text, "hf:"); ok {
+		if file == "" {
+			return nil, "", usage(c, "--tokenizer hf: expected the path of a tokenizer.json behind the colon, found nothing")
+		}
+		return nil, file, nil
+	}
+	if dir, ok := strings.CutPrefix(text, "from:"); ok {
+		if spec, err = tokenizerOf(dir); err != nil {
+			return nil, "", fmt.Errorf("--tokenizer %s: %w", text, err)
+		}
+		t, err := tokenizers.Open(spec, dir)
+		if err != nil {
+			return nil, "", fmt.Errorf("--tokenizer %s: %w", text, err)
+		}
+		if t.Type() == new(tokenizers.HF).Type() {
+			return nil, filepath.Join(dir, tokenizers.FileName), nil
+		}
+		return spec, "", nil
+	}
+	if spec, err = parseTokenizer(text); err != nil {
+		return nil, "", usage(c, "--tokenizer %q: %w", text, err)
+	}
+	return spec, "", nil
+}
+
+// tokenizerOf is the JSON of the tokenizer of a model or of a data set.
+func tokenizerOf(dir string) ([]byte, error) {
+	for _, name := range []string{"config.json", seq.ManifestName} {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		var about struct {
+			Tokenizer json.RawMessage `json:"tokenizer"`
+		}
+		if err == nil {
+			err = json.Unmarshal(text, &about)
+		}
+		switch {
+		case err != nil:
+			return nil, fmt.Errorf("%s: %w", name, err)
+		case about.Tokenizer == nil:
+			return nil, fmt.Errorf("%s states no tokenizer", name)
+		}
+		return about.Tokenizer, nil
+	}
+	return nil, fmt.Errorf("expected the directory of a model or of a data set, found neither config.json nor %s there", seq.ManifestName)
+}
+
+// parseTokenizer makes a tokenizer's JSON of its name, such as byte, dna:6 or words:20000.
+func parseTokenizer(text string) ([]byte, error) {
+	spec := map[string]any{}
+	name, k, ok := strings.Cut(text, ":")
+	spec["type"] = name
+	if ok {
+		n, err := strconv.Atoi(k)
+		if err != nil {
+			return nil, fmt.Errorf("expected a number behind the colon, found %q", k)
+		}
+		if spec["vocab"] = n; name == "dna" {
+			spec = map[string]any{"type": name, "k": n}
+		}
+	}
+	out, err := json.Marshal(spec)
+	if err != nil {
+		return nil, err
+	}
+	learner, err := tokenizers.NewLearner(out)
+	if learner == nil && err == nil {
+		_, err = tokenizers.New(out)
+	}
+	return out, err
+}

@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestTokenizerFrom: rows of another tokenizer than a model's are refused, though its
+// vocabulary may be as large, and --tokenizer from: makes rows that are not.
+func TestTokenizerFrom(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	var first, second strings.Builder
+	first.WriteString("text,label\n")
+	second.WriteString("text,label\n")
+	for i := range 200 {
+		label := []string{"bad", "good"}[i%2]
+		fmt.Fprintf(&first, "%s film number %d,%s\n", label, i%5, label)
+		fmt.Fprintf(&second, "another %s one %d,%s\n", label, i%5, label)
+	}
+	a, b := writeText(t, at("a.csv"), first.String()), writeText(t, at("b.csv"), second.String())
+	convert := func(from, to, tokenizer string) []string {
+		return []string{"data", "convert", "--from", from, "--to", at(to), "--text", "text", "--label", "label", "--split", "0.5,0.2,0.3", "--tokenizer", tokenizer}
+	}
+	train := func(data, out string) []string {
+		return []string{"train", "custom", "--data", at(data), "--out", at(out), "--steps", "2", "--batch", "8", "--hidden", "8", "--k", "4"}
+	}
+	const other = "was learned from other rows"
+	for _, c := range []struct {
+		args []string
+		want string // in the error; nothing if there is none
+	}{
+		{convert(a, "a", "words:9"), ""},
+		{convert(b, "b", "words:9"), ""},
+		{train("a", "model"), ""},
+		{[]string{"eval", "--model", at("model"), "--data", at("a")}, ""},
+		{[]string{"eval", "--model", at("model"), "--data", at("b")}, other},
+		{[]string{"predict", "--model", at("model"), "--input", at("b/test.arrow"), "--output", at("x.arrow")}, other},
+		{append(train("b", "tuned"), "--init-from", at("model")), other},
+		{[]string{"report", "--out", at("model/config.json"), at("model")}, "expected a file of its own, found one of the run"},
+		{append(train("a", "none"), "--steps", "0"), "--steps 0, expected at least 1"},
+		{[]string{"report", "--data", at("b"), "--out", at("x.html"), at("model")}, other},
+		{convert(b, "c", "from:"+at("model")), ""},
+		{[]string{"eval", "--model", at("model"), "--data", at("c")}, ""},
+		{[]string{"predict", "--model", at("model"), "--input", at("c/test.arrow"), "--output", at("y.arrow")}, ""},
+		{append(train("c", "tuned"), "--init-from", at("model")), ""},
+		{convert(b, "d", "from:"+at("a")), ""},
+		{convert(b, "e", "byte"), ""},
+		{[]string{"predict", "--model", at("model"), "--input", at("e/test.arrow"), "--output", at("z.arrow")}, "its vocabulary has 257 tokens, the model's"},
+		{convert(b, "f", "from:"+dir), "found neither config.json nor dataset.json"},
+	} {
+		status, out, errs := program(nil, c.args...)
+		if c.want == "" && status != 0 || c.want != "" && (status == 0 || !strings.Contains(errs, c.want)) {
+			t.Errorf("%q: status %d, expected %q\n%s\n%s", c.args, status, c.want, out, errs)
+		}
+	}
+	// What is not known has no text: predict reads the ids that head prints in its place.
+	if out := mustRunData(t, "head", "-n", "1", at("c")); strings.Contains(out, "text") || !strings.Contains(out, `"tokens":[`) {
+		t.Errorf("head prints %s", out)
+	}
+	if out := mustRunData(t, "head", "-n", "1", at("a")); !strings.Contains(out, `film number`) {
+		t.Errorf("head prints %s", out)
+	}
+}
