@@ -1,10 +1,5 @@
 package tokenizers
 
-import (
-	"strconv"
-	"strings"
-)
-
 // Pixel reads the gray levels of an image, row after row: id = level, 0 to 255.
 // Every id is a token, black too, so there is no pad id.
 type Pixel struct{}
@@ -28,10 +23,4 @@ func (Pixel) Encode(text string) ([]int32, error) {
 }
 
 // Decode returns the levels as numbers with a space between them.
-func (Pixel) Decode(tokens []int32) string {
-	words := make([]string, len(tokens))
-	for i, id := range tokens {
-		words[i] = strconv.Itoa(int(id))
-	}
-	return strings.Join(words, " ")
-}
+func (Pixel) Decode(tokens []int32) string { return IDs{}.Decode(tokens) }

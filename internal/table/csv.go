@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"sftseq/internal/source"
 )
@@ -15,39 +14,23 @@ import (
 // field in double quotes may have anything (RFC 4180). Rows and errors are those of
 // encoding/csv, whose strings for each row cost more than all else of a conversion.
 type csvReader struct {
-	in      *source.Source
-	window  *window
-	limit   int // bytes of a row
-	columns []string
-	wanted  []int
-	fields  []string // of a row
-	line    int64    // where the next row begins
-	last    int64    // where the row before did
+	delimited
+	fields []string // of a row
+	line   int64    // where the next row begins
+	last   int64    // where the row before did
 }
-
-// maxColumns is more than a table has that is one.
-const maxColumns = 1 << 16
 
 func newCSV(in *source.Source, o Options) (*csvReader, error) {
-	r := &csvReader{in: in, window: newWindow(in), limit: o.MaxField, line: 1}
+	r := &csvReader{delimited: newDelimited(in, o), line: 1}
 	s, _, err := r.read(maxColumns)
-	switch {
-	case err == io.EOF:
-		return nil, errors.New("expected a row with the names of the columns, found an empty file")
-	case err != nil:
+	if err == io.EOF {
+		return nil, errNoHeader
+	}
+	if err != nil {
 		return nil, err
-	case s.count > maxColumns:
-		return nil, fmt.Errorf("expected a row with the names of at most %d columns, found %d", maxColumns, s.count)
 	}
-	for _, name := range s.fields {
-		r.columns = append(r.columns, strings.Clone(name))
-	}
-	r.wanted, err = index(r.columns, o.Columns)
-	return r, err
+	return r, r.nameColumns(s.fields, s.count, o.Columns)
 }
-
-// Columns returns what the first row says.
-func (r *csvReader) Columns() []string { return r.columns }
 
 // Next returns the next row.
 func (r *csvReader) Next(row *Row) error {
@@ -67,17 +50,8 @@ func (r *csvReader) Next(row *Row) error {
 		return io.EOF
 	case err != nil:
 		return fmt.Errorf("%s: %w", r.in.Name, err)
-	case s.count != len(r.columns):
-		row.fail(fmt.Errorf("expected %d columns, found %d", len(r.columns), s.count))
-		return nil
 	}
-	for _, at := range r.wanted {
-		if !utf8.ValidString(s.fields[at]) {
-			row.fail(fmt.Errorf("column %s: not UTF-8", r.columns[at]))
-			return nil
-		}
-		row.Values = append(row.Values, Value{Text: s.fields[at]})
-	}
+	r.take(row, s.fields, s.count)
 	return nil
 }
 
@@ -107,6 +81,3 @@ func (r *csvReader) read(most int) (s csvSplitter, size int, err error) {
 		}
 	}
 }
-
-// Close closes the file.
-func (r *csvReader) Close() error { return r.in.Close() }

@@ -14,7 +14,7 @@ import (
 // csvRows are the rows of a text, and how it ends: those of this package, read in blocks
 // of so many bytes at least.
 func csvRows(text string, block int) (rows []string) {
-	r := &csvReader{window: &window{in: strings.NewReader(text), block: block, piece: make([]byte, 7)}, limit: 1 << 20, line: 1}
+	r := &csvReader{delimited: delimited{window: &window{in: strings.NewReader(text), block: block, piece: make([]byte, 7)}, limit: 1 << 20}, line: 1}
 	for {
 		s, _, err := r.read(1 << 20)
 		var bad *csvError
@@ -88,7 +88,7 @@ func TestCSVBounds(t *testing.T) {
 		}
 	}
 	torn := &window{in: io.MultiReader(strings.NewReader("a,b\n1,2\n3"), iotest.ErrReader(io.ErrUnexpectedEOF)), block: blockBytes, piece: make([]byte, 64)}
-	r := &csvReader{window: torn, limit: 100, line: 1}
+	r := &csvReader{delimited: delimited{window: torn, limit: 100}, line: 1}
 	for n := 0; ; n++ {
 		if s, _, err := r.read(2); err != nil {
 			if err != io.ErrUnexpectedEOF || n != 2 {

@@ -1,11 +1,9 @@
 package table
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"sftseq/internal/source"
 )
@@ -15,33 +13,24 @@ import (
 // has others within it only twice, is what is between them, as some programs write it.
 // Every other quote is one.
 type tsvReader struct {
-	in      *source.Source
-	window  *window
-	limit   int // bytes of a line
-	columns []string
-	wanted  []int
-	line    int64
+	delimited
+	fields []string // of a row
+	line   int64
 }
 
 func newTSV(in *source.Source, o Options) (*tsvReader, error) {
-	r := &tsvReader{in: in, window: newWindow(in), limit: o.MaxField}
+	r := &tsvReader{delimited: newDelimited(in, o)}
 	header, long, err := r.next()
 	switch {
 	case err == io.EOF:
-		return nil, errors.New("expected a row with the names of the columns, found an empty file")
+		return nil, errNoHeader
 	case err != nil:
 		return nil, err
 	case long:
 		return nil, fmt.Errorf("the names of the columns have more than %d bytes", r.limit)
 	}
-	if n := strings.Count(header, "\t") + 1; n > maxColumns {
-		return nil, fmt.Errorf("expected a row with the names of at most %d columns, found %d", maxColumns, n)
-	}
-	for name := range strings.SplitSeq(header, "\t") {
-		r.columns = append(r.columns, strings.Clone(unquoted(name)))
-	}
-	r.wanted, err = index(r.columns, o.Columns)
-	return r, err
+	fields, count := r.split(header, maxColumns)
+	return r, r.nameColumns(fields, count, o.Columns)
 }
 
 // next returns the next line that is not empty, without its end. What is too long is
@@ -59,8 +48,18 @@ func (r *tsvReader) next() (line string, long bool, err error) {
 	return line, long, nil
 }
 
-// Columns returns what the first row says.
-func (r *tsvReader) Columns() []string { return r.columns }
+// split finds the fields of a line, up to so many, and says how many there are.
+func (r *tsvReader) split(line string, most int) (fields []string, count int) {
+	count = strings.Count(line, "\t") + 1
+	r.fields = r.fields[:0]
+	for field := range strings.SplitSeq(line, "\t") {
+		if len(r.fields) == most {
+			break
+		}
+		r.fields = append(r.fields, unquoted(field))
+	}
+	return r.fields, count
+}
 
 // Next returns the next row.
 func (r *tsvReader) Next(row *Row) error {
@@ -76,18 +75,8 @@ func (r *tsvReader) Next(row *Row) error {
 		return nil
 	}
 	row.whole = len(line)
-	if n := strings.Count(line, "\t") + 1; n != len(r.columns) {
-		row.fail(fmt.Errorf("expected %d columns, found %d", len(r.columns), n))
-		return nil
-	}
-	fields := strings.Split(line, "\t")
-	for _, at := range r.wanted {
-		if !utf8.ValidString(fields[at]) {
-			row.fail(fmt.Errorf("column %s: not UTF-8", r.columns[at]))
-			return nil
-		}
-		row.Values = append(row.Values, Value{Text: unquoted(fields[at])})
-	}
+	fields, count := r.split(line, len(r.columns))
+	r.take(row, fields, count)
 	return nil
 }
 
@@ -102,6 +91,3 @@ func unquoted(field string) string {
 	}
 	return strings.ReplaceAll(inner, `""`, `"`)
 }
-
-// Close closes the file.
-func (r *tsvReader) Close() error { return r.in.Close() }
