@@ -22,6 +22,7 @@ type Source struct {
 	*bufio.Reader
 	Name  string // how errors call it
 	file  *os.File
+	input bool // it is standard input, which is not closed
 	plain bool // it is not compressed
 }
 
@@ -31,7 +32,7 @@ func Open(ctx context.Context, path string, progress func(bytes int64)) (*Source
 	s := &Source{Name: path}
 	var err error
 	if path == StandardInput {
-		s.Name, s.file = "standard input", os.Stdin
+		s.Name, s.file, s.input = "standard input", os.Stdin, true
 	} else if s.file, err = os.Open(path); err != nil {
 		return nil, err
 	}
@@ -46,7 +47,7 @@ func Open(ctx context.Context, path string, progress func(bytes int64)) (*Source
 
 // Close closes the file.
 func (s *Source) Close() error {
-	if s.file == os.Stdin {
+	if s.input {
 		return nil
 	}
 	return s.file.Close()
