@@ -12,7 +12,6 @@ import (
 	"sftseq/internal/metrics"
 	"sftseq/seq"
 	"sftseq/sft"
-	"sftseq/tokenizers"
 )
 
 func evalCommand() *cli.Command {
@@ -113,33 +112,6 @@ func testData(path string) (file string, rows int64, err error) {
 	}
 	file, err = set.Path("test")
 	return file, set.Manifest.Splits["test"].Rows, err
-}
-
-// fits compares what a file says of its sequences with what a model reads. What
-// the file leaves open is checked row by row.
-func fits(c *sft.Config, s *seq.Spec) error {
-	switch {
-	case s.Task != c.Task:
-		return fmt.Errorf("its task is %s, the model's is %s", s.Task, c.Task)
-	case sameTokens(c, s) != nil:
-		return sameTokens(c, s)
-	case s.LabelNames != nil && len(s.LabelNames) != c.NumLabels:
-		return fmt.Errorf("it has %d labels, the model %d", len(s.LabelNames), c.NumLabels)
-	}
-	for i, name := range s.LabelNames {
-		if c.LabelNames != nil && c.LabelNames[i] != name {
-			return fmt.Errorf("its label %d is %q, the model's is %q", i, name, c.LabelNames[i])
-		}
-	}
-	return nil
-}
-
-// sameTokens compares what a file says of its ids with what a model takes them for.
-func sameTokens(c *sft.Config, s *seq.Spec) error {
-	if s.VocabSize != 0 && s.VocabSize != c.VocabSize {
-		return fmt.Errorf("its vocabulary has %d tokens, the model's %d", s.VocabSize, c.VocabSize)
-	}
-	return tokenizers.Differ(s.Tokenizer, c.Tokenizer)
 }
 
 // evaluation runs a model over a file.

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"sftseq/sft"
 )
 
 // customData is a small data set of a table of reviews, with more flags of data convert.
@@ -82,6 +84,26 @@ func TestRepeatCommand(t *testing.T) {
 		compareRuns(t, dir, dir+"-again")
 		if err := os.RemoveAll(dir + "-again"); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// TestSamplerNoise: train custom's models sample by chance outside of training, too, unless
+// it is said otherwise.
+func TestSamplerNoise(t *testing.T) {
+	data := customData(t, "--label", "mood")
+	for _, c := range []struct {
+		flags []string
+		want  string
+	}{{nil, "always"}, {[]string{"--sampler-noise", "train"}, "train"}} {
+		dir := filepath.Join(t.TempDir(), "run")
+		args := append([]string{"train", "custom", "--data", data, "--out", dir, "--steps", "1", "--hidden", "8"}, c.flags...)
+		if status, _, errs := program(nil, args...); status != 0 {
+			t.Fatal(errs)
+		}
+		config, err := sft.ReadConfig(filepath.Join(dir, "config.json"))
+		if err != nil || config.SamplerNoise != c.want {
+			t.Errorf("%q: %+v, %v", c.flags, config, err)
 		}
 	}
 }

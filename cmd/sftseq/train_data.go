@@ -12,7 +12,6 @@ import (
 	"sftseq/lra"
 	"sftseq/seq"
 	"sftseq/sft"
-	"sftseq/tokenizers"
 )
 
 // trainData is an open data set and what identifies its contents.
@@ -159,7 +158,7 @@ func startingModel(c *cli.Context, config *sft.Config, p provenance) (*sft.Model
 		return nil, fmt.Errorf("--init-from %s: expected a model of the classes %q, found %q (convert the data with --labels %s)",
 			p.InitFrom, shortList(want, 20), shortList(have, 20), shortList(have, 20))
 	}
-	if err := tokenizers.Differ(config.Tokenizer, source.Config.Tokenizer); err != nil {
+	if err := sameTokenizer(config.Tokenizer, source.Config.Tokenizer); err != nil {
 		return nil, fmt.Errorf("--init-from %s: %s: %w", p.InitFrom, p.DataName, err)
 	}
 	if err := m.CopyFrom(source); err != nil {

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"sftseq/seq"
+	"sftseq/sft"
+)
+
+// fits compares what a file says of its sequences with what a model reads. What
+// the file leaves open is checked row by row.
+func fits(c *sft.Config, s *seq.Spec) error {
+	if s.Task != c.Task {
+		return fmt.Errorf("its task is %s, the model's is %s", s.Task, c.Task)
+	}
+	if err := sameTokens(c, s); err != nil {
+		return err
+	}
+	if s.LabelNames != nil && len(s.LabelNames) != c.NumLabels {
+		return fmt.Errorf("it has %d labels, the model %d", len(s.LabelNames), c.NumLabels)
+	}
+	for i, name := range s.LabelNames {
+		if c.LabelNames != nil && c.LabelNames[i] != name {
+			return fmt.Errorf("its label %d is %q, the model's is %q", i, name, c.LabelNames[i])
+		}
+	}
+	return nil
+}
+
+// sameTokens compares what a file says of its ids with what a model takes them for.
+func sameTokens(c *sft.Config, s *seq.Spec) error {
+	if s.VocabSize != 0 && s.VocabSize != c.VocabSize {
+		return fmt.Errorf("its vocabulary has %d tokens, the model's %d", s.VocabSize, c.VocabSize)
+	}
+	return sameTokenizer(s.Tokenizer, c.Tokenizer)
+}
+
+// sameTokenizer compares the JSON of the tokenizers of a file and of a model; nil is one
+// that is not known.
+func sameTokenizer(file, model json.RawMessage) error {
+	if file == nil || model == nil {
+		return nil
+	}
+	var have, want map[string]any
+	if err := json.Unmarshal(file, &have); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(model, &want); err != nil {
+		return err
+	}
+	switch {
+	case have["type"] != want["type"]:
+		return fmt.Errorf("its tokenizer is %v, the model's is %v", have["type"], want["type"])
+	case !reflect.DeepEqual(have, want):
+		return fmt.Errorf("its tokenizer, %v, was learned from other rows than the model's, or is set otherwise: the same ids mean other things (data convert --tokenizer from:MODEL takes the model's)", have["type"])
+	}
+	return nil
+}
