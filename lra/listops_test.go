@@ -196,7 +196,7 @@ func TestGenerateDoesNotDependOnThreads(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sums = append(sums, d.Manifest.Splits["train"].SHA256+d.Manifest.Splits["test"].SHA256)
+		sums = append(sums, d.Manifest.Splits["train"].Checksum+d.Manifest.Splits["test"].Checksum)
 	}
 	if sums[0] != sums[1] || sums[0] != sums[2] {
 		t.Error("the data depends on the number of threads")

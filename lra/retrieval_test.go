@@ -107,7 +107,7 @@ func TestRetrievalIDs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sums = append(sums, d.Manifest.Name+d.Manifest.Splits["train"].SHA256)
+		sums = append(sums, d.Manifest.Name+d.Manifest.Splits["train"].Checksum)
 	}
 	if sums[0] != sums[1] || sums[0] != sums[2] || !strings.HasPrefix(sums[0], "x") {
 		t.Error(sums)

@@ -94,7 +94,7 @@ func TestText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sums = append(sums, d.Manifest.Splits["train"].SHA256+d.Manifest.Splits["val"].SHA256+d.Manifest.Splits["test"].SHA256)
+		sums = append(sums, d.Manifest.Splits["train"].Checksum+d.Manifest.Splits["val"].Checksum+d.Manifest.Splits["test"].Checksum)
 		films := map[string]string{}
 		for _, split := range []string{"train", "val"} {
 			each(t, d, split, func(e seq.Example) {

@@ -1,8 +1,6 @@
 package seq
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -157,7 +155,7 @@ type SplitWriter struct {
 
 // create begins the file.
 func (s *SplitWriter) create() (err error) {
-	s.hash, s.size = sha256.New(), 0
+	s.hash, s.size = checksums[checksumKind](), 0
 	w, err := create(s.builder.path(s.name), s.builder.manifest.Spec(s.name), io.MultiWriter(s.hash, &s.size))
 	if err == nil {
 		s.writer = w
@@ -214,12 +212,12 @@ func (s *SplitWriter) Close() error {
 		return s.explain(err)
 	}
 	s.builder.manifest.Splits[s.name] = SplitInfo{
-		File:    filepath.Base(s.builder.path(s.name)),
-		Bytes:   int64(s.size),
-		SHA256:  hex.EncodeToString(s.hash.Sum(nil)),
-		Rows:    s.summary.Rows(),
-		Lengths: s.summary.Lengths(),
-		Labels:  s.summary.Labels(s.builder.manifest.LabelNames),
+		File:     filepath.Base(s.builder.path(s.name)),
+		Bytes:    int64(s.size),
+		Checksum: checksumOf(checksumKind, s.hash),
+		Rows:     s.summary.Rows(),
+		Lengths:  s.summary.Lengths(),
+		Labels:   s.summary.Labels(s.builder.manifest.LabelNames),
 	}
 	s.builder.forget(s)
 	return nil

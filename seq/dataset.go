@@ -44,7 +44,7 @@ func (d *Dataset) Spec() Spec { return d.Manifest.Spec("") }
 func (d *Dataset) Fingerprint() string {
 	hash := sha256.New()
 	for _, name := range d.Manifest.SplitNames() {
-		fmt.Fprintf(hash, "%s %s\n", name, d.Manifest.Splits[name].SHA256)
+		fmt.Fprintf(hash, "%s %s\n", name, strings.TrimPrefix(d.Manifest.Splits[name].Checksum, "sha256:")) // as it was without kinds
 	}
 	return hex.EncodeToString(hash.Sum(nil))
 }
@@ -96,17 +96,21 @@ func (d *Dataset) check(file *File, split string) error {
 // Verify reads every file and compares its checksum with the manifest's.
 func (d *Dataset) Verify() error {
 	for _, name := range d.Manifest.SplitNames() {
+		want := d.Manifest.Splits[name].Checksum
+		kind, hash, err := checksumHash(want)
+		if err != nil {
+			return err
+		}
 		file, err := os.Open(d.path(name))
 		if err != nil {
 			return err
 		}
-		hash := sha256.New()
 		_, err = io.Copy(hash, file)
 		file.Close()
 		if err != nil {
 			return fmt.Errorf("%s: %w", d.path(name), err)
 		}
-		if got, want := hex.EncodeToString(hash.Sum(nil)), d.Manifest.Splits[name].SHA256; got != want {
+		if got := checksumOf(kind, hash); got != want {
 			return fmt.Errorf("%s: expected the checksum %s as stated in %s, found %s", d.path(name), want, ManifestName, got)
 		}
 	}

@@ -2,7 +2,6 @@ package seq
 
 import (
 	"bytes"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -37,12 +36,13 @@ type Manifest struct {
 
 // SplitInfo describes one file of a data set.
 type SplitInfo struct {
-	File    string           `json:"file"`
-	Bytes   int64            `json:"bytes"`
-	SHA256  string           `json:"sha256"`
-	Rows    int64            `json:"rows"`
-	Lengths Quantiles        `json:"lengths"`
-	Labels  map[string]int64 `json:"labels"`
+	File     string           `json:"file"`
+	Bytes    int64            `json:"bytes"`
+	Checksum string           `json:"checksum"`         // "xxh128:" and 32 hexadecimal digits
+	SHA256   string           `json:"sha256,omitempty"` // only in files of before
+	Rows     int64            `json:"rows"`
+	Lengths  Quantiles        `json:"lengths"`
+	Labels   map[string]int64 `json:"labels"`
 }
 
 // Spec returns what the files of a split contain.
@@ -90,6 +90,10 @@ func readManifest(dir string) (*Manifest, error) {
 		}
 		m.Tokenizer = compact.Bytes()
 	}
+	for name, split := range m.Splits {
+		split.nameChecksum()
+		m.Splits[name] = split
+	}
 	if err := m.validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -112,8 +116,8 @@ func (m *Manifest) validate() error {
 		if split.File == "" || split.File != filepath.Base(split.File) || split.File == ".." || split.File == "." {
 			return fmt.Errorf("splits.%s.file: expected a file name, found %q", name, split.File)
 		}
-		if sum, err := hex.DecodeString(split.SHA256); err != nil || len(sum) != 32 {
-			return fmt.Errorf("splits.%s.sha256: expected 64 hexadecimal digits, found %.80q", name, split.SHA256)
+		if _, _, err := checksumHash(split.Checksum); err != nil {
+			return fmt.Errorf("splits.%s.%w", name, err)
 		}
 		if split.Rows < 0 || split.Bytes < 0 {
 			return fmt.Errorf("splits.%s: negative rows %d or bytes %d", name, split.Rows, split.Bytes)

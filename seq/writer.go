@@ -73,7 +73,7 @@ func create(path string, spec Spec, tee io.Writer) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w, err := NewWriter(&teeWriter{file, tee}, spec, FileFormat)
+	w, err := NewWriter(io.MultiWriter(tee, file), spec, FileFormat)
 	if err != nil {
 		file.Abort()
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -198,23 +198,4 @@ func (c *countingWriter) Seek(offset int64, whence int) (int64, error) {
 		return 0, fmt.Errorf("seek to %d (%d): the output is written in order", offset, whence)
 	}
 	return c.pos, nil
-}
-
-// teeWriter writes the same to both, at the same time where it is worth it: a checksum
-// takes as long as the file.
-type teeWriter struct{ w, tee io.Writer }
-
-func (t *teeWriter) Write(p []byte) (int, error) {
-	if len(p) < 16<<10 {
-		t.tee.Write(p)
-		return t.w.Write(p)
-	}
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		t.tee.Write(p)
-	}()
-	n, err := t.w.Write(p)
-	<-done
-	return n, err
 }

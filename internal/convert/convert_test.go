@@ -160,7 +160,7 @@ func TestShares(t *testing.T) {
 		if len(splits) != 3000 || count["train"] < 2600 || count["train"] > 2800 || count["val"] < 100 || count["val"] > 200 || count["test"] < 100 {
 			t.Errorf("%v", count)
 		}
-		all = append(all, fmt.Sprint(slices.Sorted(maps.Keys(count)), d.Manifest.Splits["val"].SHA256))
+		all = append(all, fmt.Sprint(slices.Sorted(maps.Keys(count)), d.Manifest.Splits["val"].Checksum))
 	}
 	if all[0] == all[1] {
 		t.Error("the seed changes nothing")
