@@ -20,6 +20,7 @@ var families = map[string]func(isa){
 	"attention":   attention,
 	"elementwise": elementwise,
 	"peak":        peak,
+	"tokens":      tokens,
 }
 
 func main() {
