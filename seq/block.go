@@ -16,7 +16,7 @@ import (
 
 // Small record batches keep the memory of readers and of random access small.
 const (
-	batchBytes = 64 << 10
+	batchBytes = 128 << 10
 	batchRows  = 1024
 )
 

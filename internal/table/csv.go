@@ -37,6 +37,15 @@ func (r *csvReader) Next(row *Row) error {
 	s, size, err := r.read(len(r.columns))
 	row.begin(r.in.Name, r.last)
 	row.whole = size
+	if err != nil {
+		return r.fail(row, err)
+	}
+	r.take(row, s.fields, s.count)
+	return nil
+}
+
+// fail says what is wrong with a row, or is the error of all that follows.
+func (r *csvReader) fail(row *Row, err error) error {
 	var bad *csvError
 	switch {
 	case errors.As(err, &bad) && bad.line > 0 && bad.err == csv.ErrQuote:
@@ -48,11 +57,8 @@ func (r *csvReader) Next(row *Row) error {
 		return nil
 	case err == io.EOF:
 		return io.EOF
-	case err != nil:
-		return fmt.Errorf("%s: %w", r.in.Name, err)
 	}
-	r.take(row, s.fields, s.count)
-	return nil
+	return fmt.Errorf("%s: %w", r.in.Name, err)
 }
 
 // read finds the fields of the next row that is not empty, up to so many, and how many

@@ -19,7 +19,7 @@ type window struct {
 // A window grows by a block, which is read in pieces that fit into a processor's cache.
 const (
 	blockBytes = 256 << 10
-	pieceBytes = 32 << 10
+	pieceBytes = 64 << 10
 )
 
 func newWindow(in io.Reader) *window {
