@@ -209,7 +209,7 @@ func (w *worker) example(row *table.Row) (e seq.Example, split string, why *reas
 			return e, "", why
 		}
 	}
-	if split, why = w.split(row, &w.text); why != nil {
+	if split, why = w.split(row); why != nil {
 		return e, "", why
 	}
 	e.Label = seq.NoLabel
@@ -239,8 +239,8 @@ func (c *converter) texts(row *table.Row) []table.Value {
 }
 
 // split is the one that a row is in.
-func (c *converter) split(row *table.Row, buf *[]byte) (string, *reason) {
-	o := &c.options
+func (w *worker) split(row *table.Row) (string, *reason) {
+	o := &w.options
 	shares := o.Shares
 	if o.SplitColumn != "" {
 		name := row.Values[len(row.Values)-1].Text
@@ -253,7 +253,8 @@ func (c *converter) split(row *table.Row, buf *[]byte) (string, *reason) {
 		}
 		shares = []Share{{"val", o.Val}, {"train", 1 - o.Val}}
 	}
-	return shareOf(shares, o.Seed, row.Values[firstText], buf), nil
+	w.digest = digestOf(o.Seed, row.Values[firstText], &w.text)
+	return shareOf(shares, w.digest), nil
 }
 
 // checkText looks whether a value is of the kind that was asked for.

@@ -50,7 +50,7 @@ func (c *converter) learnFile(ctx context.Context, learner tokenizers.Learner, p
 	}
 	defer t.Close()
 	var row table.Row
-	var buf []byte
+	w := worker{converter: c}
 	for ctx.Err() == nil {
 		err := t.Next(&row)
 		if err == io.EOF {
@@ -62,7 +62,7 @@ func (c *converter) learnFile(ctx context.Context, learner tokenizers.Learner, p
 		if row.Err != nil {
 			continue
 		}
-		if split, why := c.split(&row, &buf); why == nil && split == "train" {
+		if split, why := w.split(&row); why == nil && split == "train" {
 			for _, v := range c.texts(&row) {
 				learner.Add(v.Text)
 			}

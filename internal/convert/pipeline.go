@@ -2,6 +2,7 @@ package convert
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"hash/maphash"
@@ -189,9 +190,10 @@ func (j *chunk) spare(columns int) *table.Row {
 // worker converts chunks, one after the other.
 type worker struct {
 	*converter
-	first, second []int32          // tokens of a row
-	text          []byte           // of a row
-	known         map[string]int32 // labels, which need no lock then
+	first, second []int32           // tokens of a row
+	text          []byte            // of a row
+	digest        [sha256.Size]byte // of a row's first text, if its split follows from it
+	known         map[string]int32  // labels, which need no lock then
 }
 
 // textSeed is that of the hashes by which repeated rows are found.
@@ -251,11 +253,12 @@ func (w *worker) add(out *converted, row *table.Row, e seq.Example, split string
 	return nil
 }
 
-// hash is that of all a row's texts.
+// hash is that of all a row's texts. The digest of a single one has it already: behind the
+// bits that say which split it is in.
 func (w *worker) hash(row *table.Row) uint64 {
 	texts := w.texts(row)
-	if len(texts) == 1 && texts[firstText].Tokens == nil {
-		return maphash.String(textSeed, texts[firstText].Text)
+	if len(texts) == 1 && w.options.SplitColumn == "" {
+		return binary.LittleEndian.Uint64(w.digest[8:])
 	}
 	w.text = w.text[:0]
 	for _, v := range texts {

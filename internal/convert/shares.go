@@ -44,11 +44,14 @@ func CheckShares(shares []Share) error {
 	return nil
 }
 
-// shareOf is the split of a text, which buf has room for: the first 64 bits of SHA-256
-// of the seed and its bytes, as a fraction.
-func shareOf(shares []Share, seed uint64, text table.Value, buf *[]byte) string {
+// digestOf is the SHA-256 of a seed and the bytes of a text, for which buf has room.
+func digestOf(seed uint64, text table.Value, buf *[]byte) [sha256.Size]byte {
 	*buf = appendBytes(binary.LittleEndian.AppendUint64((*buf)[:0], seed), text)
-	sum := sha256.Sum256(*buf)
+	return sha256.Sum256(*buf)
+}
+
+// shareOf is the split of a text with a digest, whose first 64 bits are a fraction.
+func shareOf(shares []Share, sum [sha256.Size]byte) string {
 	u := float64(binary.BigEndian.Uint64(sum[:])) / (1 << 64)
 	for _, s := range shares {
 		if u < s.Part {
