@@ -96,7 +96,7 @@ $(SHADER_TOOLS)/bin/spirv-val:
 # The assembly of internal/simd, from its generator.
 SIMD ?= internal/simd
 asm:
-	cd $(SIMD)/gen && for f in gemm attention elementwise peak tokens; do \
+	cd $(SIMD)/gen && for f in gemm attention elementwise peak; do \
 	    $(GO) run . -family $$f -out ../$${f}_amd64.s -stubs ../$${f}_stubs_amd64.go -pkg simd || exit 1; \
 	done
 

@@ -15,7 +15,6 @@ type Kernels struct {
 	Scores
 	Elementwise
 	Peaks
-	Tokens
 }
 
 // Levels returns what this machine can run, the fastest first. The last is Go.

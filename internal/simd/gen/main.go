@@ -20,7 +20,6 @@ var families = map[string]func(isa){
 	"attention":   attention,
 	"elementwise": elementwise,
 	"peak":        peak,
-	"tokens":      tokens,
 }
 
 func main() {
