@@ -100,22 +100,28 @@ func TestBlocks(t *testing.T) {
 // TestNarrow: ids are stored as they are, and none that is no token is taken for one.
 func TestNarrow(t *testing.T) {
 	pad := int32(3)
-	for _, vocab := range []int{1, 2, 200, 256, 257, 1000, 1 << 16} {
+	for _, vocab := range []int{1, 2, 200, 256, 257, 258, 1000, 1 << 16, 1<<16 + 1, 1<<16 + 2} {
 		for _, p := range []*int32{nil, &pad, new(int32)} {
 			spec := Spec{Task: Classification, VocabSize: vocab, PadID: p}
 			if spec.Validate() != nil {
 				continue
 			}
 			block := NewBlock(&spec)
-			for _, id := range []int32{0, 1, 2, 3, 4, 199, 200, 255, 256, 257, 999, 1000, 65535, 65536, 65539, 1 << 20, math.MaxInt32, -1, -2, -256, -65536, math.MinInt32} {
+			for _, id := range []int32{0, 1, 2, 3, 4, 199, 200, 255, 256, 257, 258, 999, 1000, 65535, 65536, 65537, 65539, 1 << 20, math.MaxInt32, -1, -2, -256, -65536, math.MinInt32} {
 				before := block.Rows()
 				err := block.Append(Example{A: []int32{id}})
 				if (err == nil) != (spec.checkID(id) == nil) || block.Rows()-before != map[bool]int{true: 1}[err == nil] {
 					t.Errorf("vocabulary %d, pad %v: id %d: %v", vocab, p, id, err)
 				}
 			}
-			width := 1
-			if vocab > 256 {
+			ids, width := vocab, 4
+			if p != nil && *p == 0 {
+				ids-- // from 1 on
+			}
+			switch {
+			case ids <= 1<<8:
+				width = 1
+			case ids <= 1<<16:
 				width = 2
 			}
 			if block.Rows() > 0 && len(block.batches[0].tokens[0].values) != width*block.Rows() {

@@ -2,6 +2,7 @@ package seq
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -31,10 +32,14 @@ func rowsOf(record arrow.Record, spec *Spec, first int64) (rows *Rows, err error
 	if err := spec.checkColumns(record.Schema()); err != nil {
 		return nil, err
 	}
+	id, err := FirstTokenID(record.Schema())
+	if err != nil {
+		return nil, err
+	}
 	r := &Rows{record: record, first: first}
 	for _, name := range spec.TokenColumns() {
 		index := record.Schema().FieldIndices(name)[0]
-		column := tokenColumn{name: name}
+		column := tokenColumn{name: name, id: id}
 		if err := column.load(record.Column(index).(*array.List), first); err != nil {
 			return nil, err
 		}
@@ -156,6 +161,7 @@ func (s *Spec) checkID(id int32) error {
 // A tokenColumn is a list column; exactly one of the three slices is in use.
 type tokenColumn struct {
 	name    string
+	id      int32   // of a stored 0
 	offsets []int32 // one more than rows
 	u8      []uint8
 	u16     []uint16
@@ -237,11 +243,11 @@ func (c *tokenColumn) checkIDs(spec *Spec, first int64) error {
 	bad := -1
 	switch {
 	case c.u8 != nil:
-		bad = firstBad(c.u8[from:to], spec)
+		bad = firstBad(c.u8[from:to], c.id, spec)
 	case c.u16 != nil:
-		bad = firstBad(c.u16[from:to], spec)
+		bad = firstBad(c.u16[from:to], c.id, spec)
 	default:
-		bad = firstBad(c.i32[from:to], spec)
+		bad = firstBad(c.i32[from:to], c.id, spec)
 	}
 	if bad < 0 {
 		return nil
@@ -255,18 +261,21 @@ func (c *tokenColumn) checkIDs(spec *Spec, first int64) error {
 	return nil
 }
 
-// firstBad returns the position of the first id that is not a token, or -1. It
-// compares in the column's own type, so that the loop stays cheap.
-func firstBad[T uint8 | uint16 | int32](ids []T, spec *Spec) int {
-	limit, pad := int32(maxVocab), int32(-1)
+// firstBad returns the position of the first stored number that is not a token's, or -1.
+func firstBad[T uint8 | uint16 | int32](stored []T, first int32, spec *Spec) int {
+	last, padID := int64(maxVocab), int64(-1)
 	if spec.VocabSize > 0 {
-		limit = int32(spec.VocabSize - 1)
+		last = int64(spec.VocabSize - 1)
 	}
 	if spec.PadID != nil {
-		pad = *spec.PadID
+		padID = int64(*spec.PadID)
 	}
-	for i, id := range ids {
-		if v := int32(id); v < 0 || v > limit || v == pad {
+	least, limit, pad := -int64(first), last-int64(first), padID-int64(first) // as they would be stored
+	if limit >= int64(^T(0)) && ^T(0) > 0 && (pad < 0 || pad > int64(^T(0))) {
+		return -1 // there is no other
+	}
+	for i, n := range stored {
+		if v := int64(n); v < least || v > limit || v == pad {
 			return i
 		}
 	}
@@ -279,15 +288,18 @@ func (c *tokenColumn) appendTo(buf []int32, i, n int) []int32 {
 	to := from + int32(n)
 	switch {
 	case c.u8 != nil:
-		for _, id := range c.u8[from:to] {
-			buf = append(buf, int32(id))
-		}
+		return appendIDs(buf, c.u8[from:to], c.id)
 	case c.u16 != nil:
-		for _, id := range c.u16[from:to] {
-			buf = append(buf, int32(id))
-		}
-	default:
-		buf = append(buf, c.i32[from:to]...)
+		return appendIDs(buf, c.u16[from:to], c.id)
+	}
+	return appendIDs(buf, c.i32[from:to], c.id)
+}
+
+func appendIDs[T uint8 | uint16 | int32](buf []int32, stored []T, first int32) []int32 {
+	at := len(buf)
+	buf = slices.Grow(buf, len(stored))[:at+len(stored)]
+	for i, n := range stored {
+		buf[at+i] = int32(n) + first
 	}
 	return buf
 }

@@ -121,7 +121,7 @@ func TestMinimalSpec(t *testing.T) {
 
 func TestFileRandomAccess(t *testing.T) {
 	spec := listopsSpec()
-	rows := examples(10_000, 200, spec, 2)
+	rows := examples(5000, 200, spec, 2)
 	for _, format := range []Format{FileFormat, StreamFormat} {
 		path := filepath.Join(t.TempDir(), "x.arrow")
 		if err := os.WriteFile(path, encode(t, rows, spec, format), 0o666); err != nil {
@@ -132,7 +132,7 @@ func TestFileRandomAccess(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		f.SetCache(400 << 10) // about three record batches
+		f.SetCache(200 << 10) // about three record batches
 		if len(f.blocks) < 6 {
 			t.Fatalf("%d record batches are too few for this test", len(f.blocks))
 		}
@@ -145,7 +145,7 @@ func TestFileRandomAccess(t *testing.T) {
 			if f.Lengths()[i] != int32(len(rows[i].A)) {
 				t.Fatalf("row %d: length %d", i, f.Lengths()[i])
 			}
-			if f.cache.size > 400<<10 {
+			if f.cache.size > 200<<10 {
 				t.Fatalf("the cache holds %d bytes", f.cache.size)
 			}
 		}

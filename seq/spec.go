@@ -29,18 +29,23 @@ const (
 
 // The keys of the schema's metadata.
 const (
-	KeyVersion    = "version"      // Version
-	KeyTask       = "task"         // classification | retrieval
-	KeyName       = "name"         // "listops"
-	KeyTokenizer  = "tokenizer"    // JSON, {"type": "listops"}
-	KeyVocabSize  = "vocab_size"   // decimal
-	KeyPadTokenID = "pad_token_id" // decimal; absent if every id is a token
-	KeyLabelNames = "label_names"  // JSON list of strings; optional
-	KeySplit      = "split"        // train | val | test, or anything
+	KeyVersion      = "version"        // Version
+	KeyTask         = "task"           // classification | retrieval
+	KeyName         = "name"           // "listops"
+	KeyTokenizer    = "tokenizer"      // JSON, {"type": "listops"}
+	KeyVocabSize    = "vocab_size"     // decimal
+	KeyPadTokenID   = "pad_token_id"   // decimal; absent if every id is a token
+	KeyLabelNames   = "label_names"    // JSON list of strings; optional
+	KeySplit        = "split"          // train | val | test, or anything
+	KeyFirstTokenID = "first_token_id" // decimal: the id that is stored as 0, which is 0 if absent
 )
 
-// Version is the version of the layout described here, in KeyVersion.
-const Version = "1"
+// Version is the version of the layout described here, in KeyVersion. A file with
+// KeyFirstTokenID has VersionShifted: programs that do not know the key refuse it.
+const (
+	Version        = "1"
+	VersionShifted = "2"
+)
 
 // The tasks.
 const (
@@ -74,6 +79,11 @@ func (s *Spec) TokenColumns() []string {
 	return []string{ColumnTokens}
 }
 
+// IsTokenColumn reports whether a column has sequences, by its name.
+func IsTokenColumn(name string) bool {
+	return name == ColumnTokens || name == ColumnTokensA || name == ColumnTokensB
+}
+
 // Validate reports the first contradiction within the specification.
 func (s *Spec) Validate() error {
 	if s.Task != Classification && s.Task != Retrieval {
@@ -99,7 +109,8 @@ func (s *Spec) Validate() error {
 
 // Schema returns the Arrow schema of files written for s.
 func (s *Spec) Schema() *arrow.Schema {
-	item := arrow.Field{Name: "item", Type: tokenType(s.VocabSize)}
+	layout := s.layout()
+	item := arrow.Field{Name: "item", Type: layout.item}
 	var fields []arrow.Field
 	for _, name := range s.TokenColumns() {
 		fields = append(fields, arrow.Field{Name: name, Type: arrow.ListOfField(item)})
@@ -130,6 +141,10 @@ func (s *Spec) Schema() *arrow.Schema {
 	if s.Split != "" {
 		add(KeySplit, s.Split)
 	}
+	if layout.first > 0 {
+		values[0] = VersionShifted
+		add(KeyFirstTokenID, strconv.Itoa(int(layout.first)))
+	}
 	metadata := arrow.NewMetadata(keys, values)
 	return arrow.NewSchema(fields, &metadata)
 }
@@ -139,19 +154,6 @@ func (s *Spec) Schema() *arrow.Schema {
 func (s *Spec) sameMetadata(other *Spec) bool {
 	a, b := s.Schema().Metadata(), other.Schema().Metadata()
 	return a.Equal(b)
-}
-
-// tokenType is the smallest type that holds the ids below vocab. Where the
-// vocabulary is not stated any id may come.
-func tokenType(vocab int) arrow.DataType {
-	switch {
-	case vocab >= 1 && vocab <= 1<<8:
-		return arrow.PrimitiveTypes.Uint8
-	case vocab >= 1 && vocab <= 1<<16:
-		return arrow.PrimitiveTypes.Uint16
-	default:
-		return arrow.PrimitiveTypes.Int32
-	}
 }
 
 // SpecOf reads the specification from a schema and checks the columns.
@@ -165,6 +167,9 @@ func SpecOf(schema *arrow.Schema) (*Spec, error) {
 	if err := spec.readMetadata(schema.Metadata()); err != nil {
 		return nil, fmt.Errorf("schema metadata: %w", err)
 	}
+	if _, err := FirstTokenID(schema); err != nil {
+		return nil, fmt.Errorf("schema metadata: %w", err)
+	}
 	if err := spec.checkColumns(schema); err != nil {
 		return nil, err
 	}
@@ -173,8 +178,8 @@ func SpecOf(schema *arrow.Schema) (*Spec, error) {
 
 func (s *Spec) readMetadata(metadata arrow.Metadata) error {
 	text := func(key string) (string, bool) { return metadata.GetValue(key) }
-	if version, ok := text(KeyVersion); ok && version != Version {
-		return fmt.Errorf("%s: expected %q, found %q", KeyVersion, Version, version)
+	if version, ok := text(KeyVersion); ok && version != Version && version != VersionShifted {
+		return fmt.Errorf("%s: expected %q or %q, found %.40q", KeyVersion, Version, VersionShifted, version)
 	}
 	if task, ok := text(KeyTask); ok {
 		s.Task = task

@@ -16,15 +16,16 @@ func newArrow(in *source.Source, o Options) (*records, error) {
 	if err != nil {
 		return nil, err
 	}
-	columns, err := checkColumns(stream.Schema(), o.Columns)
+	r, err := newRecords(in.Name, stream.Schema(), o)
 	if err != nil {
 		return nil, err
 	}
-	return &records{name: in.Name, columns: columns, wanted: o.Columns, limit: o.MaxField, close: in.Close, next: func() (arrow.Record, error) {
+	r.close, r.next = in.Close, func() (arrow.Record, error) {
 		record, err := stream.Next()
 		if err != nil && err != io.EOF {
 			err = fmt.Errorf("%s: byte %d: %w", in.Name, stream.Offset(), err)
 		}
 		return record, err
-	}}, nil
+	}
+	return r, nil
 }

@@ -11,6 +11,8 @@ import (
 	"os"
 	"slices"
 
+	"sftseq/seq"
+
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/apache/arrow/go/v15/parquet"
@@ -56,7 +58,7 @@ func newParquet(path string, o Options) (_ *records, err error) {
 	if err != nil {
 		return nil, err
 	}
-	columns, err := checkColumns(schema, o.Columns)
+	rows, err := newRecords(path, arrow.NewSchema(schema.Fields(), &g.kept), o)
 	if err != nil {
 		return nil, err
 	}
@@ -68,13 +70,14 @@ func newParquet(path string, o Options) (_ *records, err error) {
 	if err := g.prepare(); err != nil {
 		return nil, err
 	}
-	return &records{name: path, columns: columns, wanted: o.Columns, limit: o.MaxField, close: f.Close, next: func() (arrow.Record, error) {
+	rows.close, rows.next = f.Close, func() (arrow.Record, error) {
 		record, err := g.read()
 		if err != nil && err != io.EOF {
 			err = fmt.Errorf("%s: row group %d: %w", path, g.next-1, err)
 		}
 		return record, err
-	}}, nil
+	}
+	return rows, nil
 }
 
 // groups reads one row group after the other: a record that is of two has no one
@@ -83,6 +86,7 @@ type groups struct {
 	plain    plainFile
 	memory   *allocator
 	metadata *metadata.FileMetaData
+	kept     arrow.Metadata // of what the file says of itself
 	reader   *pqarrow.FileReader
 	leaves   []int
 	next     int
@@ -108,7 +112,12 @@ func (g *groups) open() error {
 		return errors.New("the file is encrypted: expected one that is not")
 	}
 	// Types follow from Parquet's own. Arrow's schema, which some programs add, would
-	// be decoded without a look at it.
+	// be decoded without a look at it. What a copy of a data set says of its ids is kept.
+	for _, kv := range g.metadata.FileMetaData.KeyValueMetadata {
+		if kv != nil && kv.Key == seq.KeyFirstTokenID && kv.Value != nil {
+			g.kept = arrow.NewMetadata([]string{kv.Key}, []string{*kv.Value})
+		}
+	}
 	g.metadata.FileMetaData.KeyValueMetadata = nil
 	properties := parquet.NewReaderProperties(g.memory)
 	properties.BufferedStreamEnabled = true

@@ -7,6 +7,8 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"sftseq/seq"
 )
 
 // records reads the rows of Arrow record batches, which files of several kinds give.
@@ -17,9 +19,23 @@ type records struct {
 	limit   int                          // bytes of a row
 	next    func() (arrow.Record, error) // io.EOF after the last
 	record  arrow.Record                 // nil before the first and when it is read
+	first   int32                        // id that a stored 0 stands for, in columns of tokens
 	at      int                          // row of it
 	row     int64
 	close   func() error
+}
+
+// newRecords has the wanted columns of records with a schema; next and close are to be set.
+func newRecords(name string, schema *arrow.Schema, o Options) (*records, error) {
+	columns, err := checkColumns(schema, o.Columns)
+	if err != nil {
+		return nil, err
+	}
+	first, err := seq.FirstTokenID(schema)
+	if err != nil {
+		return nil, fmt.Errorf("schema metadata: %w", err)
+	}
+	return &records{name: name, columns: columns, wanted: o.Columns, limit: o.MaxField, first: first}, nil
 }
 
 // Columns returns the names of all columns.
@@ -48,6 +64,9 @@ func (r *records) Next(row *Row) (err error) {
 			return fmt.Errorf("%s: column %q: expected once in each part, found %d times", r.name, name, len(at))
 		}
 		v, err := valueAt(r.record.Column(at[0]), r.at)
+		if err == nil && seq.IsTokenColumn(name) {
+			err = v.shift(r.first)
+		}
 		if size += len(v.Text) + 4*len(v.Tokens); err == nil && size > r.limit {
 			err = fmt.Errorf("the row has more than %d bytes", r.limit)
 		}
@@ -129,6 +148,17 @@ func valueAt(a arrow.Array, i int) (v Value, err error) {
 		return v, fmt.Errorf("not UTF-8")
 	}
 	return v, nil
+}
+
+// shift makes token ids of what a data set stores of them.
+func (v *Value) shift(first int32) error {
+	for i := range v.Tokens {
+		if v.Tokens[i] > math.MaxInt32-first {
+			return fmt.Errorf("index %d: expected a token id up to %d, found %d more than %d", i, math.MaxInt32, first, v.Tokens[i])
+		}
+		v.Tokens[i] += first
+	}
+	return nil
 }
 
 // wholeNumbers are values of a column of integers, which are to be token ids.

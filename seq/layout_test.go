@@ -1,0 +1,64 @@
+package seq
+
+import (
+	"bytes"
+	"reflect"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+)
+
+// TestLayout: vocabularies that a pad id of 0 makes too large for a type by one are
+// stored in it, and come back; programs that do not know of it refuse the file.
+func TestLayout(t *testing.T) {
+	pad, other := new(int32), int32(1)
+	for _, c := range []struct {
+		vocab   int
+		pad     *int32
+		item    arrow.DataType
+		version string
+	}{
+		{256, pad, arrow.PrimitiveTypes.Uint8, "1"},
+		{257, pad, arrow.PrimitiveTypes.Uint8, "2"},
+		{257, nil, arrow.PrimitiveTypes.Uint16, "1"},
+		{257, &other, arrow.PrimitiveTypes.Uint16, "1"},
+		{258, pad, arrow.PrimitiveTypes.Uint16, "1"},
+		{1<<16 + 1, pad, arrow.PrimitiveTypes.Uint16, "2"},
+		{1<<16 + 2, pad, arrow.PrimitiveTypes.Int32, "1"},
+		{0, pad, arrow.PrimitiveTypes.Int32, "1"},
+		{1, pad, arrow.PrimitiveTypes.Uint8, "1"},
+	} {
+		for _, task := range []string{Classification, Retrieval} {
+			spec := Spec{Task: task, VocabSize: c.vocab, PadID: c.pad}
+			schema := spec.Schema()
+			item := schema.Field(0).Type.(*arrow.ListType).Elem()
+			if version, _ := schema.Metadata().GetValue(KeyVersion); !arrow.TypeEqual(item, c.item) || version != c.version {
+				t.Errorf("vocabulary %d, pad %v: %v of version %s", c.vocab, c.pad, item, version)
+			}
+			if c.vocab < 2 {
+				continue
+			}
+			e := Example{A: []int32{2, int32(c.vocab) - 1, 2, int32(c.vocab) - 2}, Label: 1}
+			if spec.Pair() {
+				e.B = []int32{int32(c.vocab) - 1}
+			}
+			for _, format := range []Format{FileFormat, StreamFormat} {
+				got, gotSpec, err := readAll(bytes.NewReader(encode(t, []Example{e}, spec, format)))
+				if err != nil || !reflect.DeepEqual(got, []Example{e}) || !reflect.DeepEqual(*gotSpec, spec) {
+					t.Errorf("vocabulary %d: %v, %+v, %v; want %v", c.vocab, got, gotSpec, err, e)
+				}
+			}
+		}
+	}
+}
+
+// TestPlainLayout: bytes that were stored as ids of 16 bits, which they were before, are
+// the same rows.
+func TestPlainLayout(t *testing.T) {
+	metadata := arrow.MetadataFrom(map[string]string{"version": "1", "vocab_size": "257", "pad_token_id": "0"})
+	tokens := arrow.Field{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Uint16)}
+	got, _, err := readAll(bytes.NewReader(foreign(t, arrow.NewSchema([]arrow.Field{tokens}, &metadata), `[{"tokens":[1,256,98]}]`)))
+	if err != nil || !reflect.DeepEqual(got, []Example{{A: []int32{1, 256, 98}, Label: NoLabel}}) {
+		t.Errorf("%v, %v", got, err)
+	}
+}
