@@ -38,7 +38,7 @@ const bufferBytes = 64 << 10
 
 // syncBytes is how much is written before the disk is asked to begin with it, so that
 // it works while the rest is made.
-const syncBytes = 32 << 20
+const syncBytes = 8 << 20
 
 // Create begins a replacement of path, which need not exist. A symbolic link
 // is followed, so that the link survives. What is there and not a regular
