@@ -172,10 +172,21 @@ func topKeys(text []byte) []string {
 	}
 }
 
+// A ConfigError is a value that a model cannot have.
+type ConfigError struct {
+	Key             string // of config.json
+	Found, Expected string
+}
+
+// Error names the key, what was found and what was expected.
+func (e *ConfigError) Error() string {
+	return fmt.Sprintf("%s: %s, expected %s", e.Key, e.Found, e.Expected)
+}
+
 // Validate reports the first value that no model can have.
 func (c *Config) Validate() error {
 	bad := func(key string, found any, expected string) error {
-		return fmt.Errorf("%s: %v, expected %s", key, found, expected)
+		return &ConfigError{key, fmt.Sprint(found), expected}
 	}
 	oneOf := func(key, v string, values ...string) error {
 		if slices.Contains(values, v) {

@@ -214,7 +214,7 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (_ *tr
 			DataName: data.set.Manifest.Name, Data: data.fingerprint, InitFrom: c.String("init-from"), Precision: chosenPrecision(c), Settings: settings})
 	}
 	if err != nil {
-		return nil, err
+		return nil, modelUsage(c, err)
 	}
 	return r, r.open(c, data, model, settings, from, memory)
 }

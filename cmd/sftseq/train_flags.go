@@ -139,6 +139,24 @@ func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config)
 	return nil
 }
 
+// configFlags are the flags of a model's numbers, by their keys in config.json.
+var configFlags = map[string]string{
+	"num_sampled_tokens": "-k", "hidden_size": "--hidden", "num_hidden_layers": "--layers", "num_attention_heads": "--heads",
+	"intermediate_size": "--intermediate", "sinusoid_dim": "--sinusoid-dim", "max_position_embeddings": "--max-length",
+	"input_window.length": "--input-window", "norm_position": "--norm", "score": "--score", "probability": "--probability",
+	"relative": "--relative", "sampler_noise": "--sampler-noise", "drop_token": "--drop-token", "attention_dropout": "--attention-dropout",
+	"embedding_dropout": "--embedding-dropout", "feed_forward_dropout": "--feed-forward-dropout",
+}
+
+// modelUsage is an error of a model's numbers as one of the flag that is for it.
+func modelUsage(c *cli.Context, err error) error {
+	var bad *sft.ConfigError
+	if !errors.As(err, &bad) || configFlags[bad.Key] == "" {
+		return err
+	}
+	return usage(c, "%s %s, expected %s", configFlags[bad.Key], bad.Found, bad.Expected)
+}
+
 // parseStages reads STEPS:LENGTH,STEPS:LENGTH,…, or none.
 func parseStages(text string) ([]sft.Stage, error) {
 	if text == "none" {
