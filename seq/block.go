@@ -179,10 +179,10 @@ func (l *tokenList) cut(rows, width int) {
 	l.values = l.values[:width*int(l.offsets[len(l.offsets)-1])]
 }
 
-// narrow8 and narrow16 store ids minus first in fewer bytes and report whether all are tokens. Most
-// of the time of writing is spent here: they do both in one pass without a branch. The
-// sign of bad is set by an id below 0, beyond the last, or equal to the pad id, which is
-// in place of one beyond the last where there is none.
+// narrow8 and narrow16 store ids minus first in fewer bytes and report whether all are
+// tokens. Most of the time of writing is spent here: they do both in one pass without a
+// branch. The sign of bad is set by an id below 0, beyond the last, or equal to the pad
+// id, which is in place of one beyond the last where there is none.
 
 func narrow8(out []byte, ids []int32, first int32, spec *Spec) bool {
 	last, pad := ends(spec)

@@ -57,7 +57,7 @@ func CreateDataset(dir string, spec Spec, replace bool) (*DatasetBuilder, error)
 		}
 	}
 	return &DatasetBuilder{dir: dir, replace: replace, replaced: replaced, made: made, manifest: Manifest{
-		Version: Version, Name: spec.Name, Task: spec.Task, Tokenizer: spec.Tokenizer,
+		Version: ManifestVersion, Name: spec.Name, Task: spec.Task, Tokenizer: spec.Tokenizer,
 		VocabSize: spec.VocabSize, PadID: spec.PadID, LabelNames: spec.LabelNames,
 		Splits: map[string]SplitInfo{},
 	}}, nil
@@ -113,6 +113,7 @@ func (b *DatasetBuilder) Finish(provenance map[string]any) (*Dataset, error) {
 		b.manifest.Provenance = map[string]any{}
 	}
 	maps.Copy(b.manifest.Provenance, provenance)
+	b.manifest.Version = ManifestVersion // of one that was extended, too
 	if err := b.manifest.validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", b.dir, err)
 	}

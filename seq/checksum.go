@@ -53,5 +53,5 @@ func checksumHash(checksum string) (kind string, h hash.Hash, err error) {
 			return kind, h, nil
 		}
 	}
-	return "", nil, fmt.Errorf("checksum: expected %s: and 32 hexadecimal digits, found %.80q", checksumKind, checksum)
+	return "", nil, fmt.Errorf("checksum: expected a kind and hexadecimal digits, such as %s: and 32, found %.80q", checksumKind, checksum)
 }

@@ -1,6 +1,7 @@
 package seq
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -53,6 +54,7 @@ func TestChecksumOfBefore(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := regexp.MustCompile(`"checksum": "xxh128:[0-9a-f]{32}"`).ReplaceAllLiteral(manifest, []byte(`"sha256": "`+sum+`"`))
+	before = bytes.Replace(before, []byte(`"version": "2"`), []byte(`"version": "1"`), 1)
 	if err := os.WriteFile(filepath.Join(dir, ManifestName), before, 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -76,6 +78,9 @@ func TestChecksumOfBefore(t *testing.T) {
 	writeDataset(t, dir, "test")
 	if d, err = OpenDataset(dir); err != nil {
 		t.Fatal(err)
+	}
+	if d.Manifest.Version != ManifestVersion {
+		t.Errorf("with another split: version %s", d.Manifest.Version)
 	}
 	if got := d.Manifest.Splits["train"]; got.Checksum != "sha256:"+sum || got.SHA256 != "" {
 		t.Errorf("with another split: %+v", got)

@@ -170,15 +170,15 @@ func TestDamagedDataset(t *testing.T) {
 func TestBadManifest(t *testing.T) {
 	good := `{"version":"1","name":"x","task":"classification","vocab_size":3,"splits":{"test":{"file":"test.arrow","checksum":"xxh128:` + strings.Repeat("0", 32) + `"}}}`
 	for _, c := range []struct{ old, new, want string }{
-		{`"1"`, `"7"`, `version: expected "1", found "7"`},
+		{`"1"`, `"7"`, `version: expected "2", found "7"`},
 		{`"1"`, `1`, "cannot unmarshal number"},
 		{`"classification"`, `"x"`, "task: expected"},
 		{`test.arrow`, `../x`, "expected a file name"},
 		{`test.arrow`, `..`, "expected a file name"},
-		{`000000`, `x`, "splits.test.checksum: expected xxh128: and 32 hexadecimal digits"},
-		{`xxh128`, `md5`, "splits.test.checksum: expected xxh128: and 32 hexadecimal digits"},
-		{`"checksum":"xxh128:`, `"sha256":"`, "splits.test.checksum: expected xxh128: and 32 hexadecimal digits"},
-		{`checksum`, `other`, "splits.test.checksum: expected xxh128: and 32 hexadecimal digits"},
+		{`000000`, `x`, "splits.test.checksum: expected a kind and hexadecimal digits, such as xxh128: and 32"},
+		{`xxh128`, `md5`, "splits.test.checksum: expected a kind and hexadecimal digits, such as xxh128: and 32"},
+		{`"checksum":"xxh128:`, `"sha256":"`, "splits.test.checksum: expected a kind and hexadecimal digits, such as xxh128: and 32"},
+		{`checksum`, `other`, "splits.test.checksum: expected a kind and hexadecimal digits, such as xxh128: and 32"},
 		{`"splits":{`, `"splits":{},"o":{`, "expected at least one"},
 		{`"vocab_size":3`, `"vocab_size":-3`, "vocab_size: expected"},
 		{`}}}`, `}}`, "unexpected EOF"},

@@ -11,9 +11,10 @@
 //	label    int32                          absent or null where unknown
 //
 // with the task, tokenizer, vocabulary, label names and split in the schema's
-// metadata. An id is what is stored plus first_token_id of the metadata, 0 if that is
-// absent: bytes, whose ids are 1 … 256, are stored as they are. The columns features, edges and label_mask are reserved for other
-// modalities and refused so far; any other column is ignored.
+// metadata. An id is what is stored plus first_token_id of the metadata, 0 if that
+// is absent: bytes, whose ids are 1 … 256, are stored as they are. The columns
+// features, edges and label_mask are reserved for other modalities and refused so
+// far; any other column is ignored.
 //
 // # Hostile input
 //

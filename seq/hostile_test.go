@@ -189,6 +189,7 @@ func TestForeignFiles(t *testing.T) {
 		{[]arrow.Field{tokens}, map[string]string{"vocab_size": "9223372036854775808"}, `[]`, "vocab_size: expected 1 to"},
 		{[]arrow.Field{tokens}, map[string]string{"task": "song"}, `[]`, `task: expected classification or retrieval, found "song"`},
 		{[]arrow.Field{tokens}, map[string]string{"task": "retrieval"}, `[]`, "column tokens_a: expected"},
+		{[]arrow.Field{tokens}, map[string]string{"version": "2"}, `[]`, `first_token_id: it is missing, where version is "2"`},
 		{[]arrow.Field{tokens}, map[string]string{"version": "3"}, `[]`, `version: expected "1" or "2", found "3"`},
 		{[]arrow.Field{tokens}, map[string]string{"first_token_id": "1"}, `[{"tokens":[-1,-2]}]`, "index 1: expected a token id from 0 on, found -1"},
 		{[]arrow.Field{tokens}, map[string]string{"first_token_id": "7"}, `[{"tokens":[0,3]}]`, "{0 [7 10] [] -1}"},

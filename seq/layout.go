@@ -48,6 +48,9 @@ func tokenType(vocab int) arrow.DataType {
 // metadata: ids are what is stored plus it.
 func FirstTokenID(schema *arrow.Schema) (int32, error) {
 	text, ok := schema.Metadata().GetValue(KeyFirstTokenID)
+	if version, _ := schema.Metadata().GetValue(KeyVersion); !ok && version == VersionShifted {
+		return 0, fmt.Errorf("%s: it is missing, where %s is %q", KeyFirstTokenID, KeyVersion, version)
+	}
 	if !ok {
 		return 0, nil
 	}

@@ -15,6 +15,9 @@ import (
 // ManifestName is the file that marks a data set directory complete.
 const ManifestName = "dataset.json"
 
+// ManifestVersion is the version of the manifests that are written.
+const ManifestVersion = "2"
+
 // ErrIncomplete is in the error for a directory without a manifest.
 var ErrIncomplete = errors.New("the data set is incomplete: dataset.json, which is written last, is missing")
 
@@ -101,8 +104,8 @@ func readManifest(dir string) (*Manifest, error) {
 }
 
 func (m *Manifest) validate() error {
-	if m.Version != Version {
-		return fmt.Errorf("version: expected %q, found %q", Version, m.Version)
+	if m.Version != ManifestVersion && m.Version != "1" { // which had SHA-256
+		return fmt.Errorf("version: expected %q, found %.40q", ManifestVersion, m.Version)
 	}
 	spec := m.Spec("")
 	if err := spec.Validate(); err != nil {

@@ -2,7 +2,9 @@ package table
 
 import (
 	"bufio"
+	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -113,10 +115,19 @@ func (g *groups) open() error {
 	}
 	// Types follow from Parquet's own. Arrow's schema, which some programs add, would
 	// be decoded without a look at it. What a copy of a data set says of its ids is kept.
+	hidden := false
 	for _, kv := range g.metadata.FileMetaData.KeyValueMetadata {
-		if kv != nil && kv.Key == seq.KeyFirstTokenID && kv.Value != nil {
+		switch {
+		case kv == nil || kv.Value == nil:
+		case kv.Key == seq.KeyFirstTokenID:
 			g.kept = arrow.NewMetadata([]string{kv.Key}, []string{*kv.Value})
+		case kv.Key == "ARROW:schema":
+			schema, _ := base64.StdEncoding.DecodeString(*kv.Value)
+			hidden = bytes.Contains(schema, []byte(seq.KeyFirstTokenID))
 		}
+	}
+	if hidden && g.kept.Len() == 0 {
+		return fmt.Errorf("only ARROW:schema has %s, which token ids need: write it as metadata of the file, too", seq.KeyFirstTokenID)
 	}
 	g.metadata.FileMetaData.KeyValueMetadata = nil
 	properties := parquet.NewReaderProperties(g.memory)

@@ -35,6 +35,13 @@ func newRecords(name string, schema *arrow.Schema, o Options) (*records, error) 
 	if err != nil {
 		return nil, fmt.Errorf("schema metadata: %w", err)
 	}
+	for _, column := range o.Columns {
+		field, _ := schema.FieldsByName(column)
+		if _, list := field[0].Type.(arrow.ListLikeType); list && first > 0 && !seq.IsTokenColumn(column) {
+			return nil, fmt.Errorf("column %q: of a file that stores ids minus %d (%s), expected lists named %s, %s or %s only",
+				column, first, seq.KeyFirstTokenID, seq.ColumnTokens, seq.ColumnTokensA, seq.ColumnTokensB)
+		}
+	}
 	return &records{name: name, columns: columns, wanted: o.Columns, limit: o.MaxField, first: first}, nil
 }
 

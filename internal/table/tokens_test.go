@@ -2,6 +2,7 @@ package table
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 
@@ -16,49 +17,77 @@ import (
 )
 
 // TestTokensOfDataSets: the ids of a data set that stores them minus 1 are read as they
-// are, from its own file and from a copy in Parquet; other columns are left alone.
+// are, from its own file and from a copy in Parquet. What cannot be told from ids is refused.
 func TestTokensOfDataSets(t *testing.T) {
-	list := arrow.ListOf(arrow.PrimitiveTypes.Uint8)
-	for _, c := range []struct{ first, want, problem string }{
-		{"1", "1: [1 256]|[0 255]", ""},
-		{"0", "1: [0 255]|[0 255]", ""},
-		{"x", "", "first_token_id: expected 0 to"},
-		{"2147483647", "1! column tokens: index 1: expected a token id up to", ""},
+	for _, c := range []struct{ column, first, version, want, problem string }{
+		{"tokens", "1", "2", "1: [1 256]", ""},
+		{"tokens_b", "1", "2", "1: [1 256]", ""},
+		{"tokens", "0", "1", "1: [0 255]", ""},
+		{"pixels", "0", "1", "1: [0 255]", ""},
+		{"pixels", "1", "2", "", `column "pixels": of a file that stores ids minus 1`},
+		{"tokens", "x", "2", "", "first_token_id: expected 0 to"},
+		{"tokens", "2147483647", "2", "1! column tokens: index 1: expected a token id up to", ""},
 	} {
-		metadata := arrow.NewMetadata([]string{seq.KeyFirstTokenID}, []string{c.first})
-		schema := arrow.NewSchema([]arrow.Field{{Name: "tokens", Type: list}, {Name: "pixels", Type: list}}, &metadata)
-		b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
-		for _, f := range b.Fields() {
-			f.(*array.ListBuilder).Append(true)
-			f.(*array.ListBuilder).ValueBuilder().(*array.Uint8Builder).AppendValues([]byte{0, 255}, nil)
-		}
-		record := b.NewRecord()
-		var stream, rows bytes.Buffer
-		w := ipc.NewWriter(&stream, ipc.WithSchema(schema))
-		p, err := pqarrow.NewFileWriter(schema, &rows, parquet.NewWriterProperties(), pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, w := range []interface {
-			Write(arrow.Record) error
-			Close() error
-		}{w, p} {
-			if err := w.Write(record); err != nil {
-				t.Fatal(err)
-			}
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for name, text := range map[string]string{"train.arrow": stream.String(), "train.parquet": rows.String()} {
-			got, err := read(file(t, name, text), Options{Columns: []string{"tokens", "pixels"}})
+		metadata := arrow.NewMetadata([]string{seq.KeyVersion, seq.KeyFirstTokenID}, []string{c.version, c.first})
+		schema := arrow.NewSchema([]arrow.Field{{Name: c.column, Type: arrow.ListOf(arrow.PrimitiveTypes.Uint8)}}, &metadata)
+		for name, text := range map[string]string{"train.arrow": arrowTokens(t, schema), "train.parquet": parquetTokens(t, schema)} {
+			got, err := read(file(t, name, text), Options{Columns: []string{c.column}})
 			if c.problem != "" {
 				if err == nil || !strings.Contains(err.Error(), c.problem) {
-					t.Errorf("%s from %s: %q, %v", name, c.first, got, err)
+					t.Errorf("%s: %s from %s: %q, %v", name, c.column, c.first, got, err)
 				}
 			} else if err != nil || len(got) != 1 || !strings.HasPrefix(got[0], c.want) {
-				t.Errorf("%s from %s: %q, %v; want %q", name, c.first, got, err, c.want)
+				t.Errorf("%s: %s from %s: %q, %v; want %q", name, c.column, c.first, got, err, c.want)
 			}
 		}
 	}
+}
+
+// TestHiddenFirstToken: programs that write a schema's metadata only into the schema of
+// Arrow are found out.
+func TestHiddenFirstToken(t *testing.T) {
+	metadata := arrow.NewMetadata([]string{seq.KeyFirstTokenID}, []string{"1"})
+	schema := arrow.NewSchema([]arrow.Field{{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Uint8)}}, &metadata)
+	text := parquetTokens(t, schema)
+	plain := strings.Index(text, seq.KeyFirstTokenID) // in ARROW:schema it is in base64
+	if plain < 0 {
+		t.Fatal("the file's metadata does not have it")
+	}
+	text = text[:plain] + strings.Repeat("x", len(seq.KeyFirstTokenID)) + text[plain+len(seq.KeyFirstTokenID):]
+	if got, err := read(file(t, "a.parquet", text), Options{Columns: []string{"tokens"}}); err == nil || !strings.Contains(err.Error(), "only ARROW:schema has first_token_id") {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// tokenRecord is a row with the bytes 0 and 255.
+func tokenRecord(schema *arrow.Schema) arrow.Record {
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	defer b.Release()
+	list := b.Field(0).(*array.ListBuilder)
+	list.Append(true)
+	list.ValueBuilder().(*array.Uint8Builder).AppendValues([]byte{0, 255}, nil)
+	return b.NewRecord()
+}
+
+func arrowTokens(t *testing.T, schema *arrow.Schema) string {
+	t.Helper()
+	var out bytes.Buffer
+	w := ipc.NewWriter(&out, ipc.WithSchema(schema))
+	if err := errors.Join(w.Write(tokenRecord(schema)), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+func parquetTokens(t *testing.T, schema *arrow.Schema) string {
+	t.Helper()
+	var out bytes.Buffer
+	w, err := pqarrow.NewFileWriter(schema, &out, parquet.NewWriterProperties(), pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
+	if err == nil {
+		err = errors.Join(w.Write(tokenRecord(schema)), w.Close())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
 }
