@@ -109,3 +109,14 @@ func TestCustomRefuses(t *testing.T) {
 		t.Error("something is left")
 	}
 }
+
+// TestInfoOfBytes: info says how ids are stored that are not the numbers in the file.
+func TestInfoOfBytes(t *testing.T) {
+	file := filepath.Join(customData(t, "--label", "mood"), "train.arrow")
+	if status, out, errs := program(nil, "data", "info", file); status != exitOK || !strings.Contains(out, "stored      each id minus 1 (first_token_id)") {
+		t.Errorf("status %d: %s%s", status, out, errs)
+	}
+	if status, out, errs := program(nil, "data", "info", "--json", file); status != exitOK || !strings.Contains(out, `"first_token_id": 1`) {
+		t.Errorf("status %d: %s%s", status, out, errs)
+	}
+}

@@ -26,8 +26,9 @@ func dataInfoCommand() *cli.Command {
 		ArgsUsage: "FILE|DIR",
 		UsageText: "sftseq data info [--json] [--verify] FILE|DIR\n\nExample: sftseq data info --json data/listops/test.arrow",
 		Description: `Reads an Arrow file or stream of sequences (- is standard input) from beginning
-to end, which checks every row, and shows schema, number of rows, quantiles of
-the lengths, labels and the first row as text. For a directory, each split.`,
+to end, and shows schema, number of rows, quantiles of the lengths, labels and the
+first row as text. For a directory, each split. A row that no file may have is an
+error; a damaged byte that makes another valid row is found by --verify.`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "as JSON, for programs"},
 			&cli.BoolFlag{Name: "verify", Usage: "compare a data set's files with its checksums"},
@@ -56,6 +57,7 @@ type schemaInfo struct {
 	Tokenizer  json.RawMessage `json:"tokenizer,omitempty"`
 	VocabSize  int             `json:"vocab_size"`
 	PadTokenID *int32          `json:"pad_token_id"`
+	FirstToken int32           `json:"first_token_id,omitempty"` // ids are the numbers in the file plus it
 	LabelNames []string        `json:"label_names,omitempty"`
 }
 
@@ -146,6 +148,9 @@ func inspectFile(path string) (*fileInfo, error) {
 			VocabSize: spec.VocabSize, PadTokenID: spec.PadID, LabelNames: spec.LabelNames,
 		},
 	}
+	if info.Schema.FirstToken, err = seq.FirstTokenID(found.Schema); err != nil {
+		return nil, err
+	}
 	if found.IsFile {
 		info.Format = "arrow file"
 	}
@@ -190,6 +195,9 @@ func (f *fileInfo) write(w io.Writer) error {
 		pad = strconv.Itoa(int(*f.Schema.PadTokenID))
 	}
 	out.add("  vocabulary  %d, pad %s, tokenizer %s", f.Schema.VocabSize, pad, f.Schema.Tokenizer)
+	if first := f.Schema.FirstToken; first > 0 {
+		out.add("  stored      each id minus %d (first_token_id)", first)
+	}
 	out.add("  rows        %d", f.Rows)
 	q := f.Lengths
 	out.add("  lengths     min %d, 25%% %d, 50%% %d, 75%% %d, 95%% %d, max %d, mean %.1f", q.Min, q.P25, q.P50, q.P75, q.P95, q.Max, q.Mean)

@@ -31,7 +31,9 @@ tokens were read.
 
 With --input and --output, an Arrow file or stream with the column tokens (or
 tokens_a and tokens_b) is read batch by batch, and an Arrow file of the same
-rows is written, complete or not at all. A column id is copied.`
+rows is written, complete or not at all. A column id is copied. Tokens are ids, plus
+first_token_id where the schema's metadata has that: of text as bytes, each byte
+plus 1, or the bytes with first_token_id 1.`
 
 func lineFlags() []cli.Flag {
 	return append(modelFlags(),

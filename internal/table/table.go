@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"sftseq/internal/source"
+	"sftseq/seq"
 )
 
 // Row is a row's values of the columns that were asked for, in their order.
@@ -98,6 +99,9 @@ func Open(ctx context.Context, path string, o Options) (Reader, error) {
 	}
 	if info, err := os.Stat(path); path != StandardInput && err == nil && info.IsDir() {
 		var r Reader
+		if _, err := os.Stat(filepath.Join(path, seq.ManifestName)); err == nil {
+			return nil, fmt.Errorf("%s: expected a table or a folder of files by class, found a data set (%s): name its .arrow files", path, seq.ManifestName)
+		}
 		if isHF(path) {
 			r, err = newHF(ctx, path, o)
 		} else {

@@ -3,6 +3,7 @@ package table
 import (
 	"bytes"
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -90,4 +91,12 @@ func parquetTokens(t *testing.T, schema *arrow.Schema) string {
 		t.Fatal(err)
 	}
 	return out.String()
+}
+
+// TestDataSetIsNoFolder: the directory of a data set is not read as files by class.
+func TestDataSetIsNoFolder(t *testing.T) {
+	path := file(t, seq.ManifestName, "{}")
+	if _, err := read(filepath.Dir(path), Options{Columns: []string{"content"}}); err == nil || !strings.Contains(err.Error(), "found a data set (dataset.json)") {
+		t.Errorf("error %v", err)
+	}
 }
