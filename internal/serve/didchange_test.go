@@ -170,6 +170,8 @@ func TestChangeBehindClose(t *testing.T) {
 	d.mu.Unlock()
 	change(4)
 	c.call(2, "model/info", struct{}{}, nil)
+	d.mu.Lock() // the end of the session writes to it, too
+	defer d.mu.Unlock()
 	if len(d.text) != 0 {
 		t.Errorf("%q", d.text)
 	}
