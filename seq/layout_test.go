@@ -3,6 +3,7 @@ package seq
 import (
 	"bytes"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -60,5 +61,38 @@ func TestPlainLayout(t *testing.T) {
 	got, _, err := readAll(bytes.NewReader(foreign(t, arrow.NewSchema([]arrow.Field{tokens}, &metadata), `[{"tokens":[1,256,98]}]`)))
 	if err != nil || !reflect.DeepEqual(got, []Example{{A: []int32{1, 256, 98}, Label: NoLabel}}) {
 		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// TestNarrowColumns: types that hold more than the vocabulary, or the pad id, are looked
+// through, whatever a stored 0 stands for.
+func TestNarrowColumns(t *testing.T) {
+	for _, c := range []struct {
+		item                    arrow.DataType
+		first, vocab, pad, json string
+		want                    string // the error; "" if there is none
+	}{
+		{arrow.PrimitiveTypes.Uint8, "0", "256", "", `[{"tokens":[0,255]}]`, ""},
+		{arrow.PrimitiveTypes.Uint8, "0", "255", "", `[{"tokens":[254,255]}]`, "index 1: expected a token id below the vocabulary's size 255, found 255"},
+		{arrow.PrimitiveTypes.Uint8, "0", "256", "255", `[{"tokens":[254,255]}]`, "index 1: the pad id 255"},
+		{arrow.PrimitiveTypes.Uint8, "0", "256", "0", `[{"tokens":[1,0]}]`, "index 1: the pad id 0"},
+		{arrow.PrimitiveTypes.Uint8, "1", "257", "0", `[{"tokens":[0,255]}]`, ""},
+		{arrow.PrimitiveTypes.Uint8, "1", "256", "0", `[{"tokens":[254,255]}]`, "index 1: expected a token id below the vocabulary's size 256, found 256"},
+		{arrow.PrimitiveTypes.Uint8, "1", "257", "256", `[{"tokens":[254,255]}]`, "index 1: the pad id 256"},
+		{arrow.PrimitiveTypes.Uint8, "1", "257", "1", `[{"tokens":[1,0]}]`, "index 1: the pad id 1"},
+		{arrow.PrimitiveTypes.Uint16, "1", "65537", "0", `[{"tokens":[0,65535]}]`, ""},
+		{arrow.PrimitiveTypes.Uint16, "1", "65536", "0", `[{"tokens":[0,65535]}]`, "index 1: expected a token id below the vocabulary's size 65536, found 65536"},
+		{arrow.PrimitiveTypes.Int32, "1", "5", "", `[{"tokens":[-1,4]}]`, "index 1: expected a token id below the vocabulary's size 5, found 5"},
+	} {
+		keys := map[string]string{KeyFirstTokenID: c.first, KeyVocabSize: c.vocab}
+		if c.pad != "" {
+			keys[KeyPadTokenID] = c.pad
+		}
+		metadata := arrow.MetadataFrom(keys)
+		tokens := arrow.Field{Name: ColumnTokens, Type: arrow.ListOf(c.item)}
+		_, _, err := readAll(bytes.NewReader(foreign(t, arrow.NewSchema([]arrow.Field{tokens}, &metadata), c.json)))
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%v from %s, vocabulary %s, pad %q: %v, want %q", c.item, c.first, c.vocab, c.pad, err, c.want)
+		}
 	}
 }

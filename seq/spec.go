@@ -29,7 +29,7 @@ const (
 
 // The keys of the schema's metadata.
 const (
-	KeyVersion      = "version"        // Version
+	KeyVersion      = "version"        // Version or VersionShifted
 	KeyTask         = "task"           // classification | retrieval
 	KeyName         = "name"           // "listops"
 	KeyTokenizer    = "tokenizer"      // JSON, {"type": "listops"}

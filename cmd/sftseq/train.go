@@ -206,7 +206,7 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (_ *tr
 		if err = resumeSettings(c, &settings, from); err == nil {
 			r.reproduce, err = moveEnd(c, dir, &settings, from, started)
 		}
-	} else if err = describeData(&config, data.set); err == nil {
+	} else if err = modelUsage(c, describeData(&config, data.set)); err == nil {
 		if task.Name == lra.CustomName {
 			describeCustom(c, data.set.Manifest, &config, &settings)
 		}
@@ -214,7 +214,7 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (_ *tr
 			DataName: data.set.Manifest.Name, Data: data.fingerprint, InitFrom: c.String("init-from"), Precision: chosenPrecision(c), Settings: settings})
 	}
 	if err != nil {
-		return nil, modelUsage(c, err)
+		return nil, err
 	}
 	return r, r.open(c, data, model, settings, from, memory)
 }

@@ -321,6 +321,12 @@ func TestRepeated(t *testing.T) {
 	if _, skipped := mustConvert(t, o); skipped.Repeated.Rows != 1 {
 		t.Errorf("of pairs: %+v", skipped.Repeated)
 	}
+	// Rows whose split is said have no digest, which is not that of a row before.
+	o = options(t, file(t, "a.csv", "text,label,part\na,1,train\nb,1,test\nc,1,test\nb,2,train\n"))
+	o.SplitColumn = "part"
+	if _, skipped := mustConvert(t, o); skipped.Repeated.Rows != 1 || !strings.HasSuffix(skipped.Repeated.Places[0], "a.csv:5") {
+		t.Errorf("with a column of splits: %+v", skipped.Repeated)
+	}
 }
 
 // TestRepeats: the table of hashes tells all that were remembered, also when it is full.
