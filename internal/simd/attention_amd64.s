@@ -40,57 +40,57 @@ channels:
 	VMOVUPS      32(R10), Y12
 	ADDQ         BX, R10
 	VBROADCASTSS (SI), Y13
-	VMAXPS       Y11, Y13, Y14
+	VMAXPS       Y13, Y11, Y14
 	VFMADD231PS  Y0, Y14, Y1
-	VMAXPS       Y12, Y13, Y13
+	VMAXPS       Y13, Y12, Y13
 	VFMADD231PS  Y0, Y13, Y2
 	VBROADCASTSS (SI)(DI*1), Y13
-	VMAXPS       Y11, Y13, Y14
+	VMAXPS       Y13, Y11, Y14
 	VFMADD231PS  Y0, Y14, Y3
-	VMAXPS       Y12, Y13, Y13
+	VMAXPS       Y13, Y12, Y13
 	VFMADD231PS  Y0, Y13, Y4
 	VBROADCASTSS (SI)(DI*2), Y13
-	VMAXPS       Y11, Y13, Y14
+	VMAXPS       Y13, Y11, Y14
 	VFMADD231PS  Y0, Y14, Y5
-	VMAXPS       Y12, Y13, Y13
+	VMAXPS       Y13, Y12, Y13
 	VFMADD231PS  Y0, Y13, Y6
 	VBROADCASTSS (R8), Y13
-	VMAXPS       Y11, Y13, Y14
+	VMAXPS       Y13, Y11, Y14
 	VFMADD231PS  Y0, Y14, Y7
-	VMAXPS       Y12, Y13, Y13
+	VMAXPS       Y13, Y12, Y13
 	VFMADD231PS  Y0, Y13, Y8
 	VBROADCASTSS (R8)(DI*1), Y13
-	VMAXPS       Y11, Y13, Y11
+	VMAXPS       Y13, Y11, Y11
 	VFMADD231PS  Y0, Y11, Y9
-	VMAXPS       Y12, Y13, Y11
+	VMAXPS       Y13, Y12, Y11
 	VFMADD231PS  Y0, Y11, Y10
 	VMOVUPS      (R10), Y11
 	VMOVUPS      32(R10), Y12
 	ADDQ         BX, R10
 	VBROADCASTSS 4(SI), Y13
-	VMAXPS       Y11, Y13, Y14
+	VMAXPS       Y13, Y11, Y14
 	VFMADD231PS  Y0, Y14, Y1
-	VMAXPS       Y12, Y13, Y13
+	VMAXPS       Y13, Y12, Y13
 	VFMADD231PS  Y0, Y13, Y2
 	VBROADCASTSS 4(SI)(DI*1), Y13
-	VMAXPS       Y11, Y13, Y14
+	VMAXPS       Y13, Y11, Y14
 	VFMADD231PS  Y0, Y14, Y3
-	VMAXPS       Y12, Y13, Y13
+	VMAXPS       Y13, Y12, Y13
 	VFMADD231PS  Y0, Y13, Y4
 	VBROADCASTSS 4(SI)(DI*2), Y13
-	VMAXPS       Y11, Y13, Y14
+	VMAXPS       Y13, Y11, Y14
 	VFMADD231PS  Y0, Y14, Y5
-	VMAXPS       Y12, Y13, Y13
+	VMAXPS       Y13, Y12, Y13
 	VFMADD231PS  Y0, Y13, Y6
 	VBROADCASTSS 4(R8), Y13
-	VMAXPS       Y11, Y13, Y14
+	VMAXPS       Y13, Y11, Y14
 	VFMADD231PS  Y0, Y14, Y7
-	VMAXPS       Y12, Y13, Y13
+	VMAXPS       Y13, Y12, Y13
 	VFMADD231PS  Y0, Y13, Y8
 	VBROADCASTSS 4(R8)(DI*1), Y13
-	VMAXPS       Y11, Y13, Y11
+	VMAXPS       Y13, Y11, Y11
 	VFMADD231PS  Y0, Y11, Y9
-	VMAXPS       Y12, Y13, Y11
+	VMAXPS       Y13, Y12, Y11
 	VFMADD231PS  Y0, Y11, Y10
 	ADDQ         $0x08, SI
 	ADDQ         $0x08, R8
@@ -104,29 +104,29 @@ odd:
 	VMOVUPS      32(R10), Y12
 	ADDQ         BX, R10
 	VBROADCASTSS (SI), Y13
-	VMAXPS       Y11, Y13, Y14
+	VMAXPS       Y13, Y11, Y14
 	VFMADD231PS  Y0, Y14, Y1
-	VMAXPS       Y12, Y13, Y13
+	VMAXPS       Y13, Y12, Y13
 	VFMADD231PS  Y0, Y13, Y2
 	VBROADCASTSS (SI)(DI*1), Y13
-	VMAXPS       Y11, Y13, Y14
+	VMAXPS       Y13, Y11, Y14
 	VFMADD231PS  Y0, Y14, Y3
-	VMAXPS       Y12, Y13, Y13
+	VMAXPS       Y13, Y12, Y13
 	VFMADD231PS  Y0, Y13, Y4
 	VBROADCASTSS (SI)(DI*2), Y13
-	VMAXPS       Y11, Y13, Y14
+	VMAXPS       Y13, Y11, Y14
 	VFMADD231PS  Y0, Y14, Y5
-	VMAXPS       Y12, Y13, Y13
+	VMAXPS       Y13, Y12, Y13
 	VFMADD231PS  Y0, Y13, Y6
 	VBROADCASTSS (R8), Y13
-	VMAXPS       Y11, Y13, Y14
+	VMAXPS       Y13, Y11, Y14
 	VFMADD231PS  Y0, Y14, Y7
-	VMAXPS       Y12, Y13, Y13
+	VMAXPS       Y13, Y12, Y13
 	VFMADD231PS  Y0, Y13, Y8
 	VBROADCASTSS (R8)(DI*1), Y13
-	VMAXPS       Y11, Y13, Y11
+	VMAXPS       Y13, Y11, Y11
 	VFMADD231PS  Y0, Y11, Y9
-	VMAXPS       Y12, Y13, Y11
+	VMAXPS       Y13, Y12, Y11
 	VFMADD231PS  Y0, Y11, Y10
 	ADDQ         $0x04, SI
 	ADDQ         $0x04, R8
@@ -189,27 +189,27 @@ channels:
 	VMOVUPS      32(R9), Y6
 	ADDQ         BX, R9
 	VBROADCASTSS (SI), Y7
-	VMAXPS       Y5, Y7, Y8
+	VMAXPS       Y7, Y5, Y8
 	VFMADD231PS  Y0, Y8, Y1
-	VMAXPS       Y6, Y7, Y7
+	VMAXPS       Y7, Y6, Y7
 	VFMADD231PS  Y0, Y7, Y2
 	VBROADCASTSS (SI)(DI*1), Y7
-	VMAXPS       Y5, Y7, Y5
+	VMAXPS       Y7, Y5, Y5
 	VFMADD231PS  Y0, Y5, Y3
-	VMAXPS       Y6, Y7, Y5
+	VMAXPS       Y7, Y6, Y5
 	VFMADD231PS  Y0, Y5, Y4
 	VMOVUPS      (R9), Y5
 	VMOVUPS      32(R9), Y6
 	ADDQ         BX, R9
 	VBROADCASTSS 4(SI), Y7
-	VMAXPS       Y5, Y7, Y8
+	VMAXPS       Y7, Y5, Y8
 	VFMADD231PS  Y0, Y8, Y1
-	VMAXPS       Y6, Y7, Y7
+	VMAXPS       Y7, Y6, Y7
 	VFMADD231PS  Y0, Y7, Y2
 	VBROADCASTSS 4(SI)(DI*1), Y7
-	VMAXPS       Y5, Y7, Y5
+	VMAXPS       Y7, Y5, Y5
 	VFMADD231PS  Y0, Y5, Y3
-	VMAXPS       Y6, Y7, Y5
+	VMAXPS       Y7, Y6, Y5
 	VFMADD231PS  Y0, Y5, Y4
 	ADDQ         $0x08, SI
 	SUBQ         $0x02, R8
@@ -222,14 +222,14 @@ odd:
 	VMOVUPS      32(R9), Y6
 	ADDQ         BX, R9
 	VBROADCASTSS (SI), Y7
-	VMAXPS       Y5, Y7, Y8
+	VMAXPS       Y7, Y5, Y8
 	VFMADD231PS  Y0, Y8, Y1
-	VMAXPS       Y6, Y7, Y7
+	VMAXPS       Y7, Y6, Y7
 	VFMADD231PS  Y0, Y7, Y2
 	VBROADCASTSS (SI)(DI*1), Y7
-	VMAXPS       Y5, Y7, Y5
+	VMAXPS       Y7, Y5, Y5
 	VFMADD231PS  Y0, Y5, Y3
-	VMAXPS       Y6, Y7, Y5
+	VMAXPS       Y7, Y6, Y5
 	VFMADD231PS  Y0, Y5, Y4
 	ADDQ         $0x04, SI
 
@@ -276,17 +276,17 @@ channels:
 	VMOVUPS      32(R8), Y4
 	ADDQ         BX, R8
 	VBROADCASTSS (SI), Y5
-	VMAXPS       Y3, Y5, Y3
+	VMAXPS       Y5, Y3, Y3
 	VFMADD231PS  Y0, Y3, Y1
-	VMAXPS       Y4, Y5, Y3
+	VMAXPS       Y5, Y4, Y3
 	VFMADD231PS  Y0, Y3, Y2
 	VMOVUPS      (R8), Y3
 	VMOVUPS      32(R8), Y4
 	ADDQ         BX, R8
 	VBROADCASTSS 4(SI), Y5
-	VMAXPS       Y3, Y5, Y3
+	VMAXPS       Y5, Y3, Y3
 	VFMADD231PS  Y0, Y3, Y1
-	VMAXPS       Y4, Y5, Y3
+	VMAXPS       Y5, Y4, Y3
 	VFMADD231PS  Y0, Y3, Y2
 	ADDQ         $0x08, SI
 	SUBQ         $0x02, DI
@@ -299,9 +299,9 @@ odd:
 	VMOVUPS      32(R8), Y4
 	ADDQ         BX, R8
 	VBROADCASTSS (SI), Y5
-	VMAXPS       Y3, Y5, Y3
+	VMAXPS       Y5, Y3, Y3
 	VFMADD231PS  Y0, Y3, Y1
-	VMAXPS       Y4, Y5, Y3
+	VMAXPS       Y5, Y4, Y3
 	VFMADD231PS  Y0, Y3, Y2
 	ADDQ         $0x04, SI
 
@@ -355,138 +355,138 @@ channels:
 	VMOVUPS      32(R10), Y11
 	ADDQ         BX, R10
 	VBROADCASTSS (SI), Y12
-	VADDPS       Y10, Y12, Y13
+	VADDPS       Y12, Y10, Y13
+	VSUBPS       Y12, Y10, Y14
 	VPAND        w7fffffff<>+0(SB), Y13, Y13
 	VADDPS       Y13, Y0, Y0
-	VSUBPS       Y12, Y10, Y13
-	VPAND        w7fffffff<>+0(SB), Y13, Y13
-	VSUBPS       Y13, Y0, Y0
-	VADDPS       Y11, Y12, Y13
+	VPAND        w7fffffff<>+0(SB), Y14, Y14
+	VSUBPS       Y14, Y0, Y0
+	VADDPS       Y12, Y11, Y13
+	VSUBPS       Y12, Y11, Y12
 	VPAND        w7fffffff<>+0(SB), Y13, Y13
 	VADDPS       Y13, Y1, Y1
-	VSUBPS       Y12, Y11, Y12
 	VPAND        w7fffffff<>+0(SB), Y12, Y12
 	VSUBPS       Y12, Y1, Y1
 	VBROADCASTSS (SI)(DI*1), Y12
-	VADDPS       Y10, Y12, Y13
+	VADDPS       Y12, Y10, Y13
+	VSUBPS       Y12, Y10, Y14
 	VPAND        w7fffffff<>+0(SB), Y13, Y13
 	VADDPS       Y13, Y2, Y2
-	VSUBPS       Y12, Y10, Y13
-	VPAND        w7fffffff<>+0(SB), Y13, Y13
-	VSUBPS       Y13, Y2, Y2
-	VADDPS       Y11, Y12, Y13
+	VPAND        w7fffffff<>+0(SB), Y14, Y14
+	VSUBPS       Y14, Y2, Y2
+	VADDPS       Y12, Y11, Y13
+	VSUBPS       Y12, Y11, Y12
 	VPAND        w7fffffff<>+0(SB), Y13, Y13
 	VADDPS       Y13, Y3, Y3
-	VSUBPS       Y12, Y11, Y12
 	VPAND        w7fffffff<>+0(SB), Y12, Y12
 	VSUBPS       Y12, Y3, Y3
 	VBROADCASTSS (SI)(DI*2), Y12
-	VADDPS       Y10, Y12, Y13
+	VADDPS       Y12, Y10, Y13
+	VSUBPS       Y12, Y10, Y14
 	VPAND        w7fffffff<>+0(SB), Y13, Y13
 	VADDPS       Y13, Y4, Y4
-	VSUBPS       Y12, Y10, Y13
-	VPAND        w7fffffff<>+0(SB), Y13, Y13
-	VSUBPS       Y13, Y4, Y4
-	VADDPS       Y11, Y12, Y13
+	VPAND        w7fffffff<>+0(SB), Y14, Y14
+	VSUBPS       Y14, Y4, Y4
+	VADDPS       Y12, Y11, Y13
+	VSUBPS       Y12, Y11, Y12
 	VPAND        w7fffffff<>+0(SB), Y13, Y13
 	VADDPS       Y13, Y5, Y5
-	VSUBPS       Y12, Y11, Y12
 	VPAND        w7fffffff<>+0(SB), Y12, Y12
 	VSUBPS       Y12, Y5, Y5
 	VBROADCASTSS (R8), Y12
-	VADDPS       Y10, Y12, Y13
+	VADDPS       Y12, Y10, Y13
+	VSUBPS       Y12, Y10, Y14
 	VPAND        w7fffffff<>+0(SB), Y13, Y13
 	VADDPS       Y13, Y6, Y6
-	VSUBPS       Y12, Y10, Y13
-	VPAND        w7fffffff<>+0(SB), Y13, Y13
-	VSUBPS       Y13, Y6, Y6
-	VADDPS       Y11, Y12, Y13
+	VPAND        w7fffffff<>+0(SB), Y14, Y14
+	VSUBPS       Y14, Y6, Y6
+	VADDPS       Y12, Y11, Y13
+	VSUBPS       Y12, Y11, Y12
 	VPAND        w7fffffff<>+0(SB), Y13, Y13
 	VADDPS       Y13, Y7, Y7
-	VSUBPS       Y12, Y11, Y12
 	VPAND        w7fffffff<>+0(SB), Y12, Y12
 	VSUBPS       Y12, Y7, Y7
 	VBROADCASTSS (R8)(DI*1), Y12
-	VADDPS       Y10, Y12, Y13
+	VADDPS       Y12, Y10, Y13
+	VSUBPS       Y12, Y10, Y10
 	VPAND        w7fffffff<>+0(SB), Y13, Y13
 	VADDPS       Y13, Y8, Y8
-	VSUBPS       Y12, Y10, Y10
 	VPAND        w7fffffff<>+0(SB), Y10, Y10
 	VSUBPS       Y10, Y8, Y8
-	VADDPS       Y11, Y12, Y10
+	VADDPS       Y12, Y11, Y10
+	VSUBPS       Y12, Y11, Y11
 	VPAND        w7fffffff<>+0(SB), Y10, Y10
 	VADDPS       Y10, Y9, Y9
-	VSUBPS       Y12, Y11, Y10
-	VPAND        w7fffffff<>+0(SB), Y10, Y10
-	VSUBPS       Y10, Y9, Y9
+	VPAND        w7fffffff<>+0(SB), Y11, Y11
+	VSUBPS       Y11, Y9, Y9
 	VMOVUPS      (R10), Y10
 	VMOVUPS      32(R10), Y11
 	ADDQ         BX, R10
 	VBROADCASTSS 4(SI), Y12
-	VADDPS       Y10, Y12, Y13
+	VADDPS       Y12, Y10, Y13
+	VSUBPS       Y12, Y10, Y14
 	VPAND        w7fffffff<>+0(SB), Y13, Y13
 	VADDPS       Y13, Y0, Y0
-	VSUBPS       Y12, Y10, Y13
-	VPAND        w7fffffff<>+0(SB), Y13, Y13
-	VSUBPS       Y13, Y0, Y0
-	VADDPS       Y11, Y12, Y13
+	VPAND        w7fffffff<>+0(SB), Y14, Y14
+	VSUBPS       Y14, Y0, Y0
+	VADDPS       Y12, Y11, Y13
+	VSUBPS       Y12, Y11, Y12
 	VPAND        w7fffffff<>+0(SB), Y13, Y13
 	VADDPS       Y13, Y1, Y1
-	VSUBPS       Y12, Y11, Y12
 	VPAND        w7fffffff<>+0(SB), Y12, Y12
 	VSUBPS       Y12, Y1, Y1
 	VBROADCASTSS 4(SI)(DI*1), Y12
-	VADDPS       Y10, Y12, Y13
+	VADDPS       Y12, Y10, Y13
+	VSUBPS       Y12, Y10, Y14
 	VPAND        w7fffffff<>+0(SB), Y13, Y13
 	VADDPS       Y13, Y2, Y2
-	VSUBPS       Y12, Y10, Y13
-	VPAND        w7fffffff<>+0(SB), Y13, Y13
-	VSUBPS       Y13, Y2, Y2
-	VADDPS       Y11, Y12, Y13
+	VPAND        w7fffffff<>+0(SB), Y14, Y14
+	VSUBPS       Y14, Y2, Y2
+	VADDPS       Y12, Y11, Y13
+	VSUBPS       Y12, Y11, Y12
 	VPAND        w7fffffff<>+0(SB), Y13, Y13
 	VADDPS       Y13, Y3, Y3
-	VSUBPS       Y12, Y11, Y12
 	VPAND        w7fffffff<>+0(SB), Y12, Y12
 	VSUBPS       Y12, Y3, Y3
 	VBROADCASTSS 4(SI)(DI*2), Y12
-	VADDPS       Y10, Y12, Y13
+	VADDPS       Y12, Y10, Y13
+	VSUBPS       Y12, Y10, Y14
 	VPAND        w7fffffff<>+0(SB), Y13, Y13
 	VADDPS       Y13, Y4, Y4
-	VSUBPS       Y12, Y10, Y13
-	VPAND        w7fffffff<>+0(SB), Y13, Y13
-	VSUBPS       Y13, Y4, Y4
-	VADDPS       Y11, Y12, Y13
+	VPAND        w7fffffff<>+0(SB), Y14, Y14
+	VSUBPS       Y14, Y4, Y4
+	VADDPS       Y12, Y11, Y13
+	VSUBPS       Y12, Y11, Y12
 	VPAND        w7fffffff<>+0(SB), Y13, Y13
 	VADDPS       Y13, Y5, Y5
-	VSUBPS       Y12, Y11, Y12
 	VPAND        w7fffffff<>+0(SB), Y12, Y12
 	VSUBPS       Y12, Y5, Y5
 	VBROADCASTSS 4(R8), Y12
-	VADDPS       Y10, Y12, Y13
+	VADDPS       Y12, Y10, Y13
+	VSUBPS       Y12, Y10, Y14
 	VPAND        w7fffffff<>+0(SB), Y13, Y13
 	VADDPS       Y13, Y6, Y6
-	VSUBPS       Y12, Y10, Y13
-	VPAND        w7fffffff<>+0(SB), Y13, Y13
-	VSUBPS       Y13, Y6, Y6
-	VADDPS       Y11, Y12, Y13
+	VPAND        w7fffffff<>+0(SB), Y14, Y14
+	VSUBPS       Y14, Y6, Y6
+	VADDPS       Y12, Y11, Y13
+	VSUBPS       Y12, Y11, Y12
 	VPAND        w7fffffff<>+0(SB), Y13, Y13
 	VADDPS       Y13, Y7, Y7
-	VSUBPS       Y12, Y11, Y12
 	VPAND        w7fffffff<>+0(SB), Y12, Y12
 	VSUBPS       Y12, Y7, Y7
 	VBROADCASTSS 4(R8)(DI*1), Y12
-	VADDPS       Y10, Y12, Y13
+	VADDPS       Y12, Y10, Y13
+	VSUBPS       Y12, Y10, Y10
 	VPAND        w7fffffff<>+0(SB), Y13, Y13
 	VADDPS       Y13, Y8, Y8
-	VSUBPS       Y12, Y10, Y10
 	VPAND        w7fffffff<>+0(SB), Y10, Y10
 	VSUBPS       Y10, Y8, Y8
-	VADDPS       Y11, Y12, Y10
+	VADDPS       Y12, Y11, Y10
+	VSUBPS       Y12, Y11, Y11
 	VPAND        w7fffffff<>+0(SB), Y10, Y10
 	VADDPS       Y10, Y9, Y9
-	VSUBPS       Y12, Y11, Y10
-	VPAND        w7fffffff<>+0(SB), Y10, Y10
-	VSUBPS       Y10, Y9, Y9
+	VPAND        w7fffffff<>+0(SB), Y11, Y11
+	VSUBPS       Y11, Y9, Y9
 	ADDQ         $0x08, SI
 	ADDQ         $0x08, R8
 	SUBQ         $0x02, R9
@@ -499,70 +499,70 @@ odd:
 	VMOVUPS      32(R10), Y11
 	ADDQ         BX, R10
 	VBROADCASTSS (SI), Y12
-	VADDPS       Y10, Y12, Y13
+	VADDPS       Y12, Y10, Y13
+	VSUBPS       Y12, Y10, Y14
 	VPAND        w7fffffff<>+0(SB), Y13, Y13
 	VADDPS       Y13, Y0, Y0
-	VSUBPS       Y12, Y10, Y13
-	VPAND        w7fffffff<>+0(SB), Y13, Y13
-	VSUBPS       Y13, Y0, Y0
-	VADDPS       Y11, Y12, Y13
+	VPAND        w7fffffff<>+0(SB), Y14, Y14
+	VSUBPS       Y14, Y0, Y0
+	VADDPS       Y12, Y11, Y13
+	VSUBPS       Y12, Y11, Y12
 	VPAND        w7fffffff<>+0(SB), Y13, Y13
 	VADDPS       Y13, Y1, Y1
-	VSUBPS       Y12, Y11, Y12
 	VPAND        w7fffffff<>+0(SB), Y12, Y12
 	VSUBPS       Y12, Y1, Y1
 	VBROADCASTSS (SI)(DI*1), Y12
-	VADDPS       Y10, Y12, Y13
+	VADDPS       Y12, Y10, Y13
+	VSUBPS       Y12, Y10, Y14
 	VPAND        w7fffffff<>+0(SB), Y13, Y13
 	VADDPS       Y13, Y2, Y2
-	VSUBPS       Y12, Y10, Y13
-	VPAND        w7fffffff<>+0(SB), Y13, Y13
-	VSUBPS       Y13, Y2, Y2
-	VADDPS       Y11, Y12, Y13
+	VPAND        w7fffffff<>+0(SB), Y14, Y14
+	VSUBPS       Y14, Y2, Y2
+	VADDPS       Y12, Y11, Y13
+	VSUBPS       Y12, Y11, Y12
 	VPAND        w7fffffff<>+0(SB), Y13, Y13
 	VADDPS       Y13, Y3, Y3
-	VSUBPS       Y12, Y11, Y12
 	VPAND        w7fffffff<>+0(SB), Y12, Y12
 	VSUBPS       Y12, Y3, Y3
 	VBROADCASTSS (SI)(DI*2), Y12
-	VADDPS       Y10, Y12, Y13
+	VADDPS       Y12, Y10, Y13
+	VSUBPS       Y12, Y10, Y14
 	VPAND        w7fffffff<>+0(SB), Y13, Y13
 	VADDPS       Y13, Y4, Y4
-	VSUBPS       Y12, Y10, Y13
-	VPAND        w7fffffff<>+0(SB), Y13, Y13
-	VSUBPS       Y13, Y4, Y4
-	VADDPS       Y11, Y12, Y13
+	VPAND        w7fffffff<>+0(SB), Y14, Y14
+	VSUBPS       Y14, Y4, Y4
+	VADDPS       Y12, Y11, Y13
+	VSUBPS       Y12, Y11, Y12
 	VPAND        w7fffffff<>+0(SB), Y13, Y13
 	VADDPS       Y13, Y5, Y5
-	VSUBPS       Y12, Y11, Y12
 	VPAND        w7fffffff<>+0(SB), Y12, Y12
 	VSUBPS       Y12, Y5, Y5
 	VBROADCASTSS (R8), Y12
-	VADDPS       Y10, Y12, Y13
+	VADDPS       Y12, Y10, Y13
+	VSUBPS       Y12, Y10, Y14
 	VPAND        w7fffffff<>+0(SB), Y13, Y13
 	VADDPS       Y13, Y6, Y6
-	VSUBPS       Y12, Y10, Y13
-	VPAND        w7fffffff<>+0(SB), Y13, Y13
-	VSUBPS       Y13, Y6, Y6
-	VADDPS       Y11, Y12, Y13
+	VPAND        w7fffffff<>+0(SB), Y14, Y14
+	VSUBPS       Y14, Y6, Y6
+	VADDPS       Y12, Y11, Y13
+	VSUBPS       Y12, Y11, Y12
 	VPAND        w7fffffff<>+0(SB), Y13, Y13
 	VADDPS       Y13, Y7, Y7
-	VSUBPS       Y12, Y11, Y12
 	VPAND        w7fffffff<>+0(SB), Y12, Y12
 	VSUBPS       Y12, Y7, Y7
 	VBROADCASTSS (R8)(DI*1), Y12
-	VADDPS       Y10, Y12, Y13
+	VADDPS       Y12, Y10, Y13
+	VSUBPS       Y12, Y10, Y10
 	VPAND        w7fffffff<>+0(SB), Y13, Y13
 	VADDPS       Y13, Y8, Y8
-	VSUBPS       Y12, Y10, Y10
 	VPAND        w7fffffff<>+0(SB), Y10, Y10
 	VSUBPS       Y10, Y8, Y8
-	VADDPS       Y11, Y12, Y10
+	VADDPS       Y12, Y11, Y10
+	VSUBPS       Y12, Y11, Y11
 	VPAND        w7fffffff<>+0(SB), Y10, Y10
 	VADDPS       Y10, Y9, Y9
-	VSUBPS       Y12, Y11, Y10
-	VPAND        w7fffffff<>+0(SB), Y10, Y10
-	VSUBPS       Y10, Y9, Y9
+	VPAND        w7fffffff<>+0(SB), Y11, Y11
+	VSUBPS       Y11, Y9, Y9
 	ADDQ         $0x04, SI
 	ADDQ         $0x04, R8
 
@@ -639,60 +639,60 @@ channels:
 	VMOVUPS      32(R9), Y5
 	ADDQ         BX, R9
 	VBROADCASTSS (SI), Y6
-	VADDPS       Y4, Y6, Y7
+	VADDPS       Y6, Y4, Y7
+	VSUBPS       Y6, Y4, Y8
 	VPAND        w7fffffff<>+0(SB), Y7, Y7
 	VADDPS       Y7, Y0, Y0
-	VSUBPS       Y6, Y4, Y7
-	VPAND        w7fffffff<>+0(SB), Y7, Y7
-	VSUBPS       Y7, Y0, Y0
-	VADDPS       Y5, Y6, Y7
+	VPAND        w7fffffff<>+0(SB), Y8, Y8
+	VSUBPS       Y8, Y0, Y0
+	VADDPS       Y6, Y5, Y7
+	VSUBPS       Y6, Y5, Y6
 	VPAND        w7fffffff<>+0(SB), Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VSUBPS       Y6, Y5, Y6
 	VPAND        w7fffffff<>+0(SB), Y6, Y6
 	VSUBPS       Y6, Y1, Y1
 	VBROADCASTSS (SI)(DI*1), Y6
-	VADDPS       Y4, Y6, Y7
+	VADDPS       Y6, Y4, Y7
+	VSUBPS       Y6, Y4, Y4
 	VPAND        w7fffffff<>+0(SB), Y7, Y7
 	VADDPS       Y7, Y2, Y2
-	VSUBPS       Y6, Y4, Y4
 	VPAND        w7fffffff<>+0(SB), Y4, Y4
 	VSUBPS       Y4, Y2, Y2
-	VADDPS       Y5, Y6, Y4
+	VADDPS       Y6, Y5, Y4
+	VSUBPS       Y6, Y5, Y5
 	VPAND        w7fffffff<>+0(SB), Y4, Y4
 	VADDPS       Y4, Y3, Y3
-	VSUBPS       Y6, Y5, Y4
-	VPAND        w7fffffff<>+0(SB), Y4, Y4
-	VSUBPS       Y4, Y3, Y3
+	VPAND        w7fffffff<>+0(SB), Y5, Y5
+	VSUBPS       Y5, Y3, Y3
 	VMOVUPS      (R9), Y4
 	VMOVUPS      32(R9), Y5
 	ADDQ         BX, R9
 	VBROADCASTSS 4(SI), Y6
-	VADDPS       Y4, Y6, Y7
+	VADDPS       Y6, Y4, Y7
+	VSUBPS       Y6, Y4, Y8
 	VPAND        w7fffffff<>+0(SB), Y7, Y7
 	VADDPS       Y7, Y0, Y0
-	VSUBPS       Y6, Y4, Y7
-	VPAND        w7fffffff<>+0(SB), Y7, Y7
-	VSUBPS       Y7, Y0, Y0
-	VADDPS       Y5, Y6, Y7
+	VPAND        w7fffffff<>+0(SB), Y8, Y8
+	VSUBPS       Y8, Y0, Y0
+	VADDPS       Y6, Y5, Y7
+	VSUBPS       Y6, Y5, Y6
 	VPAND        w7fffffff<>+0(SB), Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VSUBPS       Y6, Y5, Y6
 	VPAND        w7fffffff<>+0(SB), Y6, Y6
 	VSUBPS       Y6, Y1, Y1
 	VBROADCASTSS 4(SI)(DI*1), Y6
-	VADDPS       Y4, Y6, Y7
+	VADDPS       Y6, Y4, Y7
+	VSUBPS       Y6, Y4, Y4
 	VPAND        w7fffffff<>+0(SB), Y7, Y7
 	VADDPS       Y7, Y2, Y2
-	VSUBPS       Y6, Y4, Y4
 	VPAND        w7fffffff<>+0(SB), Y4, Y4
 	VSUBPS       Y4, Y2, Y2
-	VADDPS       Y5, Y6, Y4
+	VADDPS       Y6, Y5, Y4
+	VSUBPS       Y6, Y5, Y5
 	VPAND        w7fffffff<>+0(SB), Y4, Y4
 	VADDPS       Y4, Y3, Y3
-	VSUBPS       Y6, Y5, Y4
-	VPAND        w7fffffff<>+0(SB), Y4, Y4
-	VSUBPS       Y4, Y3, Y3
+	VPAND        w7fffffff<>+0(SB), Y5, Y5
+	VSUBPS       Y5, Y3, Y3
 	ADDQ         $0x08, SI
 	SUBQ         $0x02, R8
 	JGE          channels
@@ -704,31 +704,31 @@ odd:
 	VMOVUPS      32(R9), Y5
 	ADDQ         BX, R9
 	VBROADCASTSS (SI), Y6
-	VADDPS       Y4, Y6, Y7
+	VADDPS       Y6, Y4, Y7
+	VSUBPS       Y6, Y4, Y8
 	VPAND        w7fffffff<>+0(SB), Y7, Y7
 	VADDPS       Y7, Y0, Y0
-	VSUBPS       Y6, Y4, Y7
-	VPAND        w7fffffff<>+0(SB), Y7, Y7
-	VSUBPS       Y7, Y0, Y0
-	VADDPS       Y5, Y6, Y7
+	VPAND        w7fffffff<>+0(SB), Y8, Y8
+	VSUBPS       Y8, Y0, Y0
+	VADDPS       Y6, Y5, Y7
+	VSUBPS       Y6, Y5, Y6
 	VPAND        w7fffffff<>+0(SB), Y7, Y7
 	VADDPS       Y7, Y1, Y1
-	VSUBPS       Y6, Y5, Y6
 	VPAND        w7fffffff<>+0(SB), Y6, Y6
 	VSUBPS       Y6, Y1, Y1
 	VBROADCASTSS (SI)(DI*1), Y6
-	VADDPS       Y4, Y6, Y7
+	VADDPS       Y6, Y4, Y7
+	VSUBPS       Y6, Y4, Y4
 	VPAND        w7fffffff<>+0(SB), Y7, Y7
 	VADDPS       Y7, Y2, Y2
-	VSUBPS       Y6, Y4, Y4
 	VPAND        w7fffffff<>+0(SB), Y4, Y4
 	VSUBPS       Y4, Y2, Y2
-	VADDPS       Y5, Y6, Y4
+	VADDPS       Y6, Y5, Y4
+	VSUBPS       Y6, Y5, Y5
 	VPAND        w7fffffff<>+0(SB), Y4, Y4
 	VADDPS       Y4, Y3, Y3
-	VSUBPS       Y6, Y5, Y4
-	VPAND        w7fffffff<>+0(SB), Y4, Y4
-	VSUBPS       Y4, Y3, Y3
+	VPAND        w7fffffff<>+0(SB), Y5, Y5
+	VSUBPS       Y5, Y3, Y3
 	ADDQ         $0x04, SI
 
 store:
@@ -774,34 +774,34 @@ channels:
 	VMOVUPS      32(R8), Y3
 	ADDQ         BX, R8
 	VBROADCASTSS (SI), Y4
-	VADDPS       Y2, Y4, Y5
+	VADDPS       Y4, Y2, Y5
+	VSUBPS       Y4, Y2, Y2
 	VPAND        w7fffffff<>+0(SB), Y5, Y5
 	VADDPS       Y5, Y0, Y0
-	VSUBPS       Y4, Y2, Y2
 	VPAND        w7fffffff<>+0(SB), Y2, Y2
 	VSUBPS       Y2, Y0, Y0
-	VADDPS       Y3, Y4, Y2
+	VADDPS       Y4, Y3, Y2
+	VSUBPS       Y4, Y3, Y3
 	VPAND        w7fffffff<>+0(SB), Y2, Y2
 	VADDPS       Y2, Y1, Y1
-	VSUBPS       Y4, Y3, Y2
-	VPAND        w7fffffff<>+0(SB), Y2, Y2
-	VSUBPS       Y2, Y1, Y1
+	VPAND        w7fffffff<>+0(SB), Y3, Y3
+	VSUBPS       Y3, Y1, Y1
 	VMOVUPS      (R8), Y2
 	VMOVUPS      32(R8), Y3
 	ADDQ         BX, R8
 	VBROADCASTSS 4(SI), Y4
-	VADDPS       Y2, Y4, Y5
+	VADDPS       Y4, Y2, Y5
+	VSUBPS       Y4, Y2, Y2
 	VPAND        w7fffffff<>+0(SB), Y5, Y5
 	VADDPS       Y5, Y0, Y0
-	VSUBPS       Y4, Y2, Y2
 	VPAND        w7fffffff<>+0(SB), Y2, Y2
 	VSUBPS       Y2, Y0, Y0
-	VADDPS       Y3, Y4, Y2
+	VADDPS       Y4, Y3, Y2
+	VSUBPS       Y4, Y3, Y3
 	VPAND        w7fffffff<>+0(SB), Y2, Y2
 	VADDPS       Y2, Y1, Y1
-	VSUBPS       Y4, Y3, Y2
-	VPAND        w7fffffff<>+0(SB), Y2, Y2
-	VSUBPS       Y2, Y1, Y1
+	VPAND        w7fffffff<>+0(SB), Y3, Y3
+	VSUBPS       Y3, Y1, Y1
 	ADDQ         $0x08, SI
 	SUBQ         $0x02, DI
 	JGE          channels
@@ -813,18 +813,18 @@ odd:
 	VMOVUPS      32(R8), Y3
 	ADDQ         BX, R8
 	VBROADCASTSS (SI), Y4
-	VADDPS       Y2, Y4, Y5
+	VADDPS       Y4, Y2, Y5
+	VSUBPS       Y4, Y2, Y2
 	VPAND        w7fffffff<>+0(SB), Y5, Y5
 	VADDPS       Y5, Y0, Y0
-	VSUBPS       Y4, Y2, Y2
 	VPAND        w7fffffff<>+0(SB), Y2, Y2
 	VSUBPS       Y2, Y0, Y0
-	VADDPS       Y3, Y4, Y2
+	VADDPS       Y4, Y3, Y2
+	VSUBPS       Y4, Y3, Y3
 	VPAND        w7fffffff<>+0(SB), Y2, Y2
 	VADDPS       Y2, Y1, Y1
-	VSUBPS       Y4, Y3, Y2
-	VPAND        w7fffffff<>+0(SB), Y2, Y2
-	VSUBPS       Y2, Y1, Y1
+	VPAND        w7fffffff<>+0(SB), Y3, Y3
+	VSUBPS       Y3, Y1, Y1
 	ADDQ         $0x04, SI
 
 store:
@@ -2883,147 +2883,123 @@ queries:
 	JLT    odd
 
 channels:
-	VMOVUPS      (R11), Z17
-	VMOVUPS      64(R11), Z18
-	ADDQ         BX, R11
-	VBROADCASTSS (SI), Z19
-	VMAXPS       Z17, Z19, Z20
-	VFMADD231PS  Z0, Z20, Z1
-	VMAXPS       Z18, Z19, Z19
-	VFMADD231PS  Z0, Z19, Z2
-	VBROADCASTSS (SI)(DI*1), Z19
-	VMAXPS       Z17, Z19, Z20
-	VFMADD231PS  Z0, Z20, Z3
-	VMAXPS       Z18, Z19, Z19
-	VFMADD231PS  Z0, Z19, Z4
-	VBROADCASTSS (SI)(DI*2), Z19
-	VMAXPS       Z17, Z19, Z20
-	VFMADD231PS  Z0, Z20, Z5
-	VMAXPS       Z18, Z19, Z19
-	VFMADD231PS  Z0, Z19, Z6
-	VBROADCASTSS (R8), Z19
-	VMAXPS       Z17, Z19, Z20
-	VFMADD231PS  Z0, Z20, Z7
-	VMAXPS       Z18, Z19, Z19
-	VFMADD231PS  Z0, Z19, Z8
-	VBROADCASTSS (R8)(DI*1), Z19
-	VMAXPS       Z17, Z19, Z20
-	VFMADD231PS  Z0, Z20, Z9
-	VMAXPS       Z18, Z19, Z19
-	VFMADD231PS  Z0, Z19, Z10
-	VBROADCASTSS (R8)(DI*2), Z19
-	VMAXPS       Z17, Z19, Z20
-	VFMADD231PS  Z0, Z20, Z11
-	VMAXPS       Z18, Z19, Z19
-	VFMADD231PS  Z0, Z19, Z12
-	VBROADCASTSS (R9), Z19
-	VMAXPS       Z17, Z19, Z20
-	VFMADD231PS  Z0, Z20, Z13
-	VMAXPS       Z18, Z19, Z19
-	VFMADD231PS  Z0, Z19, Z14
-	VBROADCASTSS (R9)(DI*1), Z19
-	VMAXPS       Z17, Z19, Z17
-	VFMADD231PS  Z0, Z17, Z15
-	VMAXPS       Z18, Z19, Z17
-	VFMADD231PS  Z0, Z17, Z16
-	VMOVUPS      (R11), Z17
-	VMOVUPS      64(R11), Z18
-	ADDQ         BX, R11
-	VBROADCASTSS 4(SI), Z19
-	VMAXPS       Z17, Z19, Z20
-	VFMADD231PS  Z0, Z20, Z1
-	VMAXPS       Z18, Z19, Z19
-	VFMADD231PS  Z0, Z19, Z2
-	VBROADCASTSS 4(SI)(DI*1), Z19
-	VMAXPS       Z17, Z19, Z20
-	VFMADD231PS  Z0, Z20, Z3
-	VMAXPS       Z18, Z19, Z19
-	VFMADD231PS  Z0, Z19, Z4
-	VBROADCASTSS 4(SI)(DI*2), Z19
-	VMAXPS       Z17, Z19, Z20
-	VFMADD231PS  Z0, Z20, Z5
-	VMAXPS       Z18, Z19, Z19
-	VFMADD231PS  Z0, Z19, Z6
-	VBROADCASTSS 4(R8), Z19
-	VMAXPS       Z17, Z19, Z20
-	VFMADD231PS  Z0, Z20, Z7
-	VMAXPS       Z18, Z19, Z19
-	VFMADD231PS  Z0, Z19, Z8
-	VBROADCASTSS 4(R8)(DI*1), Z19
-	VMAXPS       Z17, Z19, Z20
-	VFMADD231PS  Z0, Z20, Z9
-	VMAXPS       Z18, Z19, Z19
-	VFMADD231PS  Z0, Z19, Z10
-	VBROADCASTSS 4(R8)(DI*2), Z19
-	VMAXPS       Z17, Z19, Z20
-	VFMADD231PS  Z0, Z20, Z11
-	VMAXPS       Z18, Z19, Z19
-	VFMADD231PS  Z0, Z19, Z12
-	VBROADCASTSS 4(R9), Z19
-	VMAXPS       Z17, Z19, Z20
-	VFMADD231PS  Z0, Z20, Z13
-	VMAXPS       Z18, Z19, Z19
-	VFMADD231PS  Z0, Z19, Z14
-	VBROADCASTSS 4(R9)(DI*1), Z19
-	VMAXPS       Z17, Z19, Z17
-	VFMADD231PS  Z0, Z17, Z15
-	VMAXPS       Z18, Z19, Z17
-	VFMADD231PS  Z0, Z17, Z16
-	ADDQ         $0x08, SI
-	ADDQ         $0x08, R8
-	ADDQ         $0x08, R9
-	SUBQ         $0x02, R10
-	JGE          channels
+	VMOVUPS     (R11), Z17
+	VMOVUPS     64(R11), Z18
+	ADDQ        BX, R11
+	VMAXPS.BCST (SI), Z17, Z19
+	VFMADD231PS Z0, Z19, Z1
+	VMAXPS.BCST (SI), Z18, Z19
+	VFMADD231PS Z0, Z19, Z2
+	VMAXPS.BCST (SI)(DI*1), Z17, Z19
+	VFMADD231PS Z0, Z19, Z3
+	VMAXPS.BCST (SI)(DI*1), Z18, Z19
+	VFMADD231PS Z0, Z19, Z4
+	VMAXPS.BCST (SI)(DI*2), Z17, Z19
+	VFMADD231PS Z0, Z19, Z5
+	VMAXPS.BCST (SI)(DI*2), Z18, Z19
+	VFMADD231PS Z0, Z19, Z6
+	VMAXPS.BCST (R8), Z17, Z19
+	VFMADD231PS Z0, Z19, Z7
+	VMAXPS.BCST (R8), Z18, Z19
+	VFMADD231PS Z0, Z19, Z8
+	VMAXPS.BCST (R8)(DI*1), Z17, Z19
+	VFMADD231PS Z0, Z19, Z9
+	VMAXPS.BCST (R8)(DI*1), Z18, Z19
+	VFMADD231PS Z0, Z19, Z10
+	VMAXPS.BCST (R8)(DI*2), Z17, Z19
+	VFMADD231PS Z0, Z19, Z11
+	VMAXPS.BCST (R8)(DI*2), Z18, Z19
+	VFMADD231PS Z0, Z19, Z12
+	VMAXPS.BCST (R9), Z17, Z19
+	VFMADD231PS Z0, Z19, Z13
+	VMAXPS.BCST (R9), Z18, Z19
+	VFMADD231PS Z0, Z19, Z14
+	VMAXPS.BCST (R9)(DI*1), Z17, Z17
+	VFMADD231PS Z0, Z17, Z15
+	VMAXPS.BCST (R9)(DI*1), Z18, Z17
+	VFMADD231PS Z0, Z17, Z16
+	VMOVUPS     (R11), Z17
+	VMOVUPS     64(R11), Z18
+	ADDQ        BX, R11
+	VMAXPS.BCST 4(SI), Z17, Z19
+	VFMADD231PS Z0, Z19, Z1
+	VMAXPS.BCST 4(SI), Z18, Z19
+	VFMADD231PS Z0, Z19, Z2
+	VMAXPS.BCST 4(SI)(DI*1), Z17, Z19
+	VFMADD231PS Z0, Z19, Z3
+	VMAXPS.BCST 4(SI)(DI*1), Z18, Z19
+	VFMADD231PS Z0, Z19, Z4
+	VMAXPS.BCST 4(SI)(DI*2), Z17, Z19
+	VFMADD231PS Z0, Z19, Z5
+	VMAXPS.BCST 4(SI)(DI*2), Z18, Z19
+	VFMADD231PS Z0, Z19, Z6
+	VMAXPS.BCST 4(R8), Z17, Z19
+	VFMADD231PS Z0, Z19, Z7
+	VMAXPS.BCST 4(R8), Z18, Z19
+	VFMADD231PS Z0, Z19, Z8
+	VMAXPS.BCST 4(R8)(DI*1), Z17, Z19
+	VFMADD231PS Z0, Z19, Z9
+	VMAXPS.BCST 4(R8)(DI*1), Z18, Z19
+	VFMADD231PS Z0, Z19, Z10
+	VMAXPS.BCST 4(R8)(DI*2), Z17, Z19
+	VFMADD231PS Z0, Z19, Z11
+	VMAXPS.BCST 4(R8)(DI*2), Z18, Z19
+	VFMADD231PS Z0, Z19, Z12
+	VMAXPS.BCST 4(R9), Z17, Z19
+	VFMADD231PS Z0, Z19, Z13
+	VMAXPS.BCST 4(R9), Z18, Z19
+	VFMADD231PS Z0, Z19, Z14
+	VMAXPS.BCST 4(R9)(DI*1), Z17, Z17
+	VFMADD231PS Z0, Z17, Z15
+	VMAXPS.BCST 4(R9)(DI*1), Z18, Z17
+	VFMADD231PS Z0, Z17, Z16
+	ADDQ        $0x08, SI
+	ADDQ        $0x08, R8
+	ADDQ        $0x08, R9
+	SUBQ        $0x02, R10
+	JGE         channels
 
 odd:
-	ADDQ         $0x02, R10
-	JZ           store
-	VMOVUPS      (R11), Z17
-	VMOVUPS      64(R11), Z18
-	ADDQ         BX, R11
-	VBROADCASTSS (SI), Z19
-	VMAXPS       Z17, Z19, Z20
-	VFMADD231PS  Z0, Z20, Z1
-	VMAXPS       Z18, Z19, Z19
-	VFMADD231PS  Z0, Z19, Z2
-	VBROADCASTSS (SI)(DI*1), Z19
-	VMAXPS       Z17, Z19, Z20
-	VFMADD231PS  Z0, Z20, Z3
-	VMAXPS       Z18, Z19, Z19
-	VFMADD231PS  Z0, Z19, Z4
-	VBROADCASTSS (SI)(DI*2), Z19
-	VMAXPS       Z17, Z19, Z20
-	VFMADD231PS  Z0, Z20, Z5
-	VMAXPS       Z18, Z19, Z19
-	VFMADD231PS  Z0, Z19, Z6
-	VBROADCASTSS (R8), Z19
-	VMAXPS       Z17, Z19, Z20
-	VFMADD231PS  Z0, Z20, Z7
-	VMAXPS       Z18, Z19, Z19
-	VFMADD231PS  Z0, Z19, Z8
-	VBROADCASTSS (R8)(DI*1), Z19
-	VMAXPS       Z17, Z19, Z20
-	VFMADD231PS  Z0, Z20, Z9
-	VMAXPS       Z18, Z19, Z19
-	VFMADD231PS  Z0, Z19, Z10
-	VBROADCASTSS (R8)(DI*2), Z19
-	VMAXPS       Z17, Z19, Z20
-	VFMADD231PS  Z0, Z20, Z11
-	VMAXPS       Z18, Z19, Z19
-	VFMADD231PS  Z0, Z19, Z12
-	VBROADCASTSS (R9), Z19
-	VMAXPS       Z17, Z19, Z20
-	VFMADD231PS  Z0, Z20, Z13
-	VMAXPS       Z18, Z19, Z19
-	VFMADD231PS  Z0, Z19, Z14
-	VBROADCASTSS (R9)(DI*1), Z19
-	VMAXPS       Z17, Z19, Z17
-	VFMADD231PS  Z0, Z17, Z15
-	VMAXPS       Z18, Z19, Z17
-	VFMADD231PS  Z0, Z17, Z16
-	ADDQ         $0x04, SI
-	ADDQ         $0x04, R8
-	ADDQ         $0x04, R9
+	ADDQ        $0x02, R10
+	JZ          store
+	VMOVUPS     (R11), Z17
+	VMOVUPS     64(R11), Z18
+	ADDQ        BX, R11
+	VMAXPS.BCST (SI), Z17, Z19
+	VFMADD231PS Z0, Z19, Z1
+	VMAXPS.BCST (SI), Z18, Z19
+	VFMADD231PS Z0, Z19, Z2
+	VMAXPS.BCST (SI)(DI*1), Z17, Z19
+	VFMADD231PS Z0, Z19, Z3
+	VMAXPS.BCST (SI)(DI*1), Z18, Z19
+	VFMADD231PS Z0, Z19, Z4
+	VMAXPS.BCST (SI)(DI*2), Z17, Z19
+	VFMADD231PS Z0, Z19, Z5
+	VMAXPS.BCST (SI)(DI*2), Z18, Z19
+	VFMADD231PS Z0, Z19, Z6
+	VMAXPS.BCST (R8), Z17, Z19
+	VFMADD231PS Z0, Z19, Z7
+	VMAXPS.BCST (R8), Z18, Z19
+	VFMADD231PS Z0, Z19, Z8
+	VMAXPS.BCST (R8)(DI*1), Z17, Z19
+	VFMADD231PS Z0, Z19, Z9
+	VMAXPS.BCST (R8)(DI*1), Z18, Z19
+	VFMADD231PS Z0, Z19, Z10
+	VMAXPS.BCST (R8)(DI*2), Z17, Z19
+	VFMADD231PS Z0, Z19, Z11
+	VMAXPS.BCST (R8)(DI*2), Z18, Z19
+	VFMADD231PS Z0, Z19, Z12
+	VMAXPS.BCST (R9), Z17, Z19
+	VFMADD231PS Z0, Z19, Z13
+	VMAXPS.BCST (R9), Z18, Z19
+	VFMADD231PS Z0, Z19, Z14
+	VMAXPS.BCST (R9)(DI*1), Z17, Z17
+	VFMADD231PS Z0, Z17, Z15
+	VMAXPS.BCST (R9)(DI*1), Z18, Z17
+	VFMADD231PS Z0, Z17, Z16
+	ADDQ        $0x04, SI
+	ADDQ        $0x04, R8
+	ADDQ        $0x04, R9
 
 store:
 	MOVQ    CX, R10
@@ -3086,53 +3062,47 @@ queries:
 	JLT    odd
 
 channels:
-	VMOVUPS      (R9), Z5
-	VMOVUPS      64(R9), Z6
-	ADDQ         BX, R9
-	VBROADCASTSS (SI), Z7
-	VMAXPS       Z5, Z7, Z8
-	VFMADD231PS  Z0, Z8, Z1
-	VMAXPS       Z6, Z7, Z7
-	VFMADD231PS  Z0, Z7, Z2
-	VBROADCASTSS (SI)(DI*1), Z7
-	VMAXPS       Z5, Z7, Z5
-	VFMADD231PS  Z0, Z5, Z3
-	VMAXPS       Z6, Z7, Z5
-	VFMADD231PS  Z0, Z5, Z4
-	VMOVUPS      (R9), Z5
-	VMOVUPS      64(R9), Z6
-	ADDQ         BX, R9
-	VBROADCASTSS 4(SI), Z7
-	VMAXPS       Z5, Z7, Z8
-	VFMADD231PS  Z0, Z8, Z1
-	VMAXPS       Z6, Z7, Z7
-	VFMADD231PS  Z0, Z7, Z2
-	VBROADCASTSS 4(SI)(DI*1), Z7
-	VMAXPS       Z5, Z7, Z5
-	VFMADD231PS  Z0, Z5, Z3
-	VMAXPS       Z6, Z7, Z5
-	VFMADD231PS  Z0, Z5, Z4
-	ADDQ         $0x08, SI
-	SUBQ         $0x02, R8
-	JGE          channels
+	VMOVUPS     (R9), Z5
+	VMOVUPS     64(R9), Z6
+	ADDQ        BX, R9
+	VMAXPS.BCST (SI), Z5, Z7
+	VFMADD231PS Z0, Z7, Z1
+	VMAXPS.BCST (SI), Z6, Z7
+	VFMADD231PS Z0, Z7, Z2
+	VMAXPS.BCST (SI)(DI*1), Z5, Z5
+	VFMADD231PS Z0, Z5, Z3
+	VMAXPS.BCST (SI)(DI*1), Z6, Z5
+	VFMADD231PS Z0, Z5, Z4
+	VMOVUPS     (R9), Z5
+	VMOVUPS     64(R9), Z6
+	ADDQ        BX, R9
+	VMAXPS.BCST 4(SI), Z5, Z7
+	VFMADD231PS Z0, Z7, Z1
+	VMAXPS.BCST 4(SI), Z6, Z7
+	VFMADD231PS Z0, Z7, Z2
+	VMAXPS.BCST 4(SI)(DI*1), Z5, Z5
+	VFMADD231PS Z0, Z5, Z3
+	VMAXPS.BCST 4(SI)(DI*1), Z6, Z5
+	VFMADD231PS Z0, Z5, Z4
+	ADDQ        $0x08, SI
+	SUBQ        $0x02, R8
+	JGE         channels
 
 odd:
-	ADDQ         $0x02, R8
-	JZ           store
-	VMOVUPS      (R9), Z5
-	VMOVUPS      64(R9), Z6
-	ADDQ         BX, R9
-	VBROADCASTSS (SI), Z7
-	VMAXPS       Z5, Z7, Z8
-	VFMADD231PS  Z0, Z8, Z1
-	VMAXPS       Z6, Z7, Z7
-	VFMADD231PS  Z0, Z7, Z2
-	VBROADCASTSS (SI)(DI*1), Z7
-	VMAXPS       Z5, Z7, Z5
-	VFMADD231PS  Z0, Z5, Z3
-	VMAXPS       Z6, Z7, Z5
-	VFMADD231PS  Z0, Z5, Z4
-	ADDQ         $0x04, SI
+	ADDQ        $0x02, R8
+	JZ          store
+	VMOVUPS     (R9), Z5
+	VMOVUPS     64(R9), Z6
+	ADDQ        BX, R9
+	VMAXPS.BCST (SI), Z5, Z7
+	VFMADD231PS Z0, Z7, Z1
+	VMAXPS.BCST (SI), Z6, Z7
+	VFMADD231PS Z0, Z7, Z2
+	VMAXPS.BCST (SI)(DI*1), Z5, Z5
+	VFMADD231PS Z0, Z5, Z3
+	VMAXPS.BCST (SI)(DI*1), Z6, Z5
+	VFMADD231PS Z0, Z5, Z4
+	ADDQ        $0x04, SI
 
 store:
 	MOVQ    CX, R8
@@ -3173,38 +3143,35 @@ queries:
 	JLT    odd
 
 channels:
-	VMOVUPS      (R8), Z3
-	VMOVUPS      64(R8), Z4
-	ADDQ         BX, R8
-	VBROADCASTSS (SI), Z5
-	VMAXPS       Z3, Z5, Z3
-	VFMADD231PS  Z0, Z3, Z1
-	VMAXPS       Z4, Z5, Z3
-	VFMADD231PS  Z0, Z3, Z2
-	VMOVUPS      (R8), Z3
-	VMOVUPS      64(R8), Z4
-	ADDQ         BX, R8
-	VBROADCASTSS 4(SI), Z5
-	VMAXPS       Z3, Z5, Z3
-	VFMADD231PS  Z0, Z3, Z1
-	VMAXPS       Z4, Z5, Z3
-	VFMADD231PS  Z0, Z3, Z2
-	ADDQ         $0x08, SI
-	SUBQ         $0x02, DI
-	JGE          channels
+	VMOVUPS     (R8), Z3
+	VMOVUPS     64(R8), Z4
+	ADDQ        BX, R8
+	VMAXPS.BCST (SI), Z3, Z3
+	VFMADD231PS Z0, Z3, Z1
+	VMAXPS.BCST (SI), Z4, Z3
+	VFMADD231PS Z0, Z3, Z2
+	VMOVUPS     (R8), Z3
+	VMOVUPS     64(R8), Z4
+	ADDQ        BX, R8
+	VMAXPS.BCST 4(SI), Z3, Z3
+	VFMADD231PS Z0, Z3, Z1
+	VMAXPS.BCST 4(SI), Z4, Z3
+	VFMADD231PS Z0, Z3, Z2
+	ADDQ        $0x08, SI
+	SUBQ        $0x02, DI
+	JGE         channels
 
 odd:
-	ADDQ         $0x02, DI
-	JZ           store
-	VMOVUPS      (R8), Z3
-	VMOVUPS      64(R8), Z4
-	ADDQ         BX, R8
-	VBROADCASTSS (SI), Z5
-	VMAXPS       Z3, Z5, Z3
-	VFMADD231PS  Z0, Z3, Z1
-	VMAXPS       Z4, Z5, Z3
-	VFMADD231PS  Z0, Z3, Z2
-	ADDQ         $0x04, SI
+	ADDQ        $0x02, DI
+	JZ          store
+	VMOVUPS     (R8), Z3
+	VMOVUPS     64(R8), Z4
+	ADDQ        BX, R8
+	VMAXPS.BCST (SI), Z3, Z3
+	VFMADD231PS Z0, Z3, Z1
+	VMAXPS.BCST (SI), Z4, Z3
+	VFMADD231PS Z0, Z3, Z2
+	ADDQ        $0x04, SI
 
 store:
 	MOVQ    CX, DI
@@ -3260,339 +3227,315 @@ queries:
 	JLT    odd
 
 channels:
-	VMOVUPS      (R11), Z0
-	VMOVUPS      64(R11), Z17
-	ADDQ         BX, R11
-	VBROADCASTSS (SI), Z18
-	VADDPS       Z0, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z1, Z1
-	VSUBPS       Z18, Z0, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VSUBPS       Z19, Z1, Z1
-	VADDPS       Z17, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z2, Z2
-	VSUBPS       Z18, Z17, Z18
-	VPANDD       w7fffffff<>+0(SB), Z18, Z18
-	VSUBPS       Z18, Z2, Z2
-	VBROADCASTSS (SI)(DI*1), Z18
-	VADDPS       Z0, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z3, Z3
-	VSUBPS       Z18, Z0, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VSUBPS       Z19, Z3, Z3
-	VADDPS       Z17, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z4, Z4
-	VSUBPS       Z18, Z17, Z18
-	VPANDD       w7fffffff<>+0(SB), Z18, Z18
-	VSUBPS       Z18, Z4, Z4
-	VBROADCASTSS (SI)(DI*2), Z18
-	VADDPS       Z0, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z5, Z5
-	VSUBPS       Z18, Z0, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VSUBPS       Z19, Z5, Z5
-	VADDPS       Z17, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z6, Z6
-	VSUBPS       Z18, Z17, Z18
-	VPANDD       w7fffffff<>+0(SB), Z18, Z18
-	VSUBPS       Z18, Z6, Z6
-	VBROADCASTSS (R8), Z18
-	VADDPS       Z0, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z7, Z7
-	VSUBPS       Z18, Z0, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VSUBPS       Z19, Z7, Z7
-	VADDPS       Z17, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z8, Z8
-	VSUBPS       Z18, Z17, Z18
-	VPANDD       w7fffffff<>+0(SB), Z18, Z18
-	VSUBPS       Z18, Z8, Z8
-	VBROADCASTSS (R8)(DI*1), Z18
-	VADDPS       Z0, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z9, Z9
-	VSUBPS       Z18, Z0, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VSUBPS       Z19, Z9, Z9
-	VADDPS       Z17, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z10, Z10
-	VSUBPS       Z18, Z17, Z18
-	VPANDD       w7fffffff<>+0(SB), Z18, Z18
-	VSUBPS       Z18, Z10, Z10
-	VBROADCASTSS (R8)(DI*2), Z18
-	VADDPS       Z0, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z11, Z11
-	VSUBPS       Z18, Z0, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VSUBPS       Z19, Z11, Z11
-	VADDPS       Z17, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z12, Z12
-	VSUBPS       Z18, Z17, Z18
-	VPANDD       w7fffffff<>+0(SB), Z18, Z18
-	VSUBPS       Z18, Z12, Z12
-	VBROADCASTSS (R9), Z18
-	VADDPS       Z0, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z13, Z13
-	VSUBPS       Z18, Z0, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VSUBPS       Z19, Z13, Z13
-	VADDPS       Z17, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z14, Z14
-	VSUBPS       Z18, Z17, Z18
-	VPANDD       w7fffffff<>+0(SB), Z18, Z18
-	VSUBPS       Z18, Z14, Z14
-	VBROADCASTSS (R9)(DI*1), Z18
-	VADDPS       Z0, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z15, Z15
-	VSUBPS       Z18, Z0, Z0
-	VPANDD       w7fffffff<>+0(SB), Z0, Z0
-	VSUBPS       Z0, Z15, Z15
-	VADDPS       Z17, Z18, Z0
-	VPANDD       w7fffffff<>+0(SB), Z0, Z0
-	VADDPS       Z0, Z16, Z16
-	VSUBPS       Z18, Z17, Z0
-	VPANDD       w7fffffff<>+0(SB), Z0, Z0
-	VSUBPS       Z0, Z16, Z16
-	VMOVUPS      (R11), Z0
-	VMOVUPS      64(R11), Z17
-	ADDQ         BX, R11
-	VBROADCASTSS 4(SI), Z18
-	VADDPS       Z0, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z1, Z1
-	VSUBPS       Z18, Z0, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VSUBPS       Z19, Z1, Z1
-	VADDPS       Z17, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z2, Z2
-	VSUBPS       Z18, Z17, Z18
-	VPANDD       w7fffffff<>+0(SB), Z18, Z18
-	VSUBPS       Z18, Z2, Z2
-	VBROADCASTSS 4(SI)(DI*1), Z18
-	VADDPS       Z0, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z3, Z3
-	VSUBPS       Z18, Z0, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VSUBPS       Z19, Z3, Z3
-	VADDPS       Z17, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z4, Z4
-	VSUBPS       Z18, Z17, Z18
-	VPANDD       w7fffffff<>+0(SB), Z18, Z18
-	VSUBPS       Z18, Z4, Z4
-	VBROADCASTSS 4(SI)(DI*2), Z18
-	VADDPS       Z0, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z5, Z5
-	VSUBPS       Z18, Z0, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VSUBPS       Z19, Z5, Z5
-	VADDPS       Z17, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z6, Z6
-	VSUBPS       Z18, Z17, Z18
-	VPANDD       w7fffffff<>+0(SB), Z18, Z18
-	VSUBPS       Z18, Z6, Z6
-	VBROADCASTSS 4(R8), Z18
-	VADDPS       Z0, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z7, Z7
-	VSUBPS       Z18, Z0, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VSUBPS       Z19, Z7, Z7
-	VADDPS       Z17, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z8, Z8
-	VSUBPS       Z18, Z17, Z18
-	VPANDD       w7fffffff<>+0(SB), Z18, Z18
-	VSUBPS       Z18, Z8, Z8
-	VBROADCASTSS 4(R8)(DI*1), Z18
-	VADDPS       Z0, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z9, Z9
-	VSUBPS       Z18, Z0, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VSUBPS       Z19, Z9, Z9
-	VADDPS       Z17, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z10, Z10
-	VSUBPS       Z18, Z17, Z18
-	VPANDD       w7fffffff<>+0(SB), Z18, Z18
-	VSUBPS       Z18, Z10, Z10
-	VBROADCASTSS 4(R8)(DI*2), Z18
-	VADDPS       Z0, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z11, Z11
-	VSUBPS       Z18, Z0, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VSUBPS       Z19, Z11, Z11
-	VADDPS       Z17, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z12, Z12
-	VSUBPS       Z18, Z17, Z18
-	VPANDD       w7fffffff<>+0(SB), Z18, Z18
-	VSUBPS       Z18, Z12, Z12
-	VBROADCASTSS 4(R9), Z18
-	VADDPS       Z0, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z13, Z13
-	VSUBPS       Z18, Z0, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VSUBPS       Z19, Z13, Z13
-	VADDPS       Z17, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z14, Z14
-	VSUBPS       Z18, Z17, Z18
-	VPANDD       w7fffffff<>+0(SB), Z18, Z18
-	VSUBPS       Z18, Z14, Z14
-	VBROADCASTSS 4(R9)(DI*1), Z18
-	VADDPS       Z0, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z15, Z15
-	VSUBPS       Z18, Z0, Z0
-	VPANDD       w7fffffff<>+0(SB), Z0, Z0
-	VSUBPS       Z0, Z15, Z15
-	VADDPS       Z17, Z18, Z0
-	VPANDD       w7fffffff<>+0(SB), Z0, Z0
-	VADDPS       Z0, Z16, Z16
-	VSUBPS       Z18, Z17, Z0
-	VPANDD       w7fffffff<>+0(SB), Z0, Z0
-	VSUBPS       Z0, Z16, Z16
-	ADDQ         $0x08, SI
-	ADDQ         $0x08, R8
-	ADDQ         $0x08, R9
-	SUBQ         $0x02, R10
-	JGE          channels
+	VMOVUPS     (R11), Z0
+	VMOVUPS     64(R11), Z17
+	ADDQ        BX, R11
+	VADDPS.BCST (SI), Z0, Z18
+	VSUBPS.BCST (SI), Z0, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z1, Z1
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z1, Z1
+	VADDPS.BCST (SI), Z17, Z18
+	VSUBPS.BCST (SI), Z17, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z2, Z2
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z2, Z2
+	VADDPS.BCST (SI)(DI*1), Z0, Z18
+	VSUBPS.BCST (SI)(DI*1), Z0, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z3, Z3
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z3, Z3
+	VADDPS.BCST (SI)(DI*1), Z17, Z18
+	VSUBPS.BCST (SI)(DI*1), Z17, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z4, Z4
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z4, Z4
+	VADDPS.BCST (SI)(DI*2), Z0, Z18
+	VSUBPS.BCST (SI)(DI*2), Z0, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z5, Z5
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z5, Z5
+	VADDPS.BCST (SI)(DI*2), Z17, Z18
+	VSUBPS.BCST (SI)(DI*2), Z17, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z6, Z6
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z6, Z6
+	VADDPS.BCST (R8), Z0, Z18
+	VSUBPS.BCST (R8), Z0, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z7, Z7
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z7, Z7
+	VADDPS.BCST (R8), Z17, Z18
+	VSUBPS.BCST (R8), Z17, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z8, Z8
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z8, Z8
+	VADDPS.BCST (R8)(DI*1), Z0, Z18
+	VSUBPS.BCST (R8)(DI*1), Z0, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z9, Z9
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z9, Z9
+	VADDPS.BCST (R8)(DI*1), Z17, Z18
+	VSUBPS.BCST (R8)(DI*1), Z17, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z10, Z10
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z10, Z10
+	VADDPS.BCST (R8)(DI*2), Z0, Z18
+	VSUBPS.BCST (R8)(DI*2), Z0, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z11, Z11
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z11, Z11
+	VADDPS.BCST (R8)(DI*2), Z17, Z18
+	VSUBPS.BCST (R8)(DI*2), Z17, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z12, Z12
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z12, Z12
+	VADDPS.BCST (R9), Z0, Z18
+	VSUBPS.BCST (R9), Z0, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z13, Z13
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z13, Z13
+	VADDPS.BCST (R9), Z17, Z18
+	VSUBPS.BCST (R9), Z17, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z14, Z14
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z14, Z14
+	VADDPS.BCST (R9)(DI*1), Z0, Z18
+	VSUBPS.BCST (R9)(DI*1), Z0, Z0
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z15, Z15
+	VPANDD      w7fffffff<>+0(SB), Z0, Z0
+	VSUBPS      Z0, Z15, Z15
+	VADDPS.BCST (R9)(DI*1), Z17, Z0
+	VSUBPS.BCST (R9)(DI*1), Z17, Z17
+	VPANDD      w7fffffff<>+0(SB), Z0, Z0
+	VADDPS      Z0, Z16, Z16
+	VPANDD      w7fffffff<>+0(SB), Z17, Z17
+	VSUBPS      Z17, Z16, Z16
+	VMOVUPS     (R11), Z0
+	VMOVUPS     64(R11), Z17
+	ADDQ        BX, R11
+	VADDPS.BCST 4(SI), Z0, Z18
+	VSUBPS.BCST 4(SI), Z0, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z1, Z1
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z1, Z1
+	VADDPS.BCST 4(SI), Z17, Z18
+	VSUBPS.BCST 4(SI), Z17, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z2, Z2
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z2, Z2
+	VADDPS.BCST 4(SI)(DI*1), Z0, Z18
+	VSUBPS.BCST 4(SI)(DI*1), Z0, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z3, Z3
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z3, Z3
+	VADDPS.BCST 4(SI)(DI*1), Z17, Z18
+	VSUBPS.BCST 4(SI)(DI*1), Z17, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z4, Z4
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z4, Z4
+	VADDPS.BCST 4(SI)(DI*2), Z0, Z18
+	VSUBPS.BCST 4(SI)(DI*2), Z0, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z5, Z5
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z5, Z5
+	VADDPS.BCST 4(SI)(DI*2), Z17, Z18
+	VSUBPS.BCST 4(SI)(DI*2), Z17, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z6, Z6
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z6, Z6
+	VADDPS.BCST 4(R8), Z0, Z18
+	VSUBPS.BCST 4(R8), Z0, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z7, Z7
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z7, Z7
+	VADDPS.BCST 4(R8), Z17, Z18
+	VSUBPS.BCST 4(R8), Z17, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z8, Z8
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z8, Z8
+	VADDPS.BCST 4(R8)(DI*1), Z0, Z18
+	VSUBPS.BCST 4(R8)(DI*1), Z0, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z9, Z9
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z9, Z9
+	VADDPS.BCST 4(R8)(DI*1), Z17, Z18
+	VSUBPS.BCST 4(R8)(DI*1), Z17, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z10, Z10
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z10, Z10
+	VADDPS.BCST 4(R8)(DI*2), Z0, Z18
+	VSUBPS.BCST 4(R8)(DI*2), Z0, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z11, Z11
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z11, Z11
+	VADDPS.BCST 4(R8)(DI*2), Z17, Z18
+	VSUBPS.BCST 4(R8)(DI*2), Z17, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z12, Z12
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z12, Z12
+	VADDPS.BCST 4(R9), Z0, Z18
+	VSUBPS.BCST 4(R9), Z0, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z13, Z13
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z13, Z13
+	VADDPS.BCST 4(R9), Z17, Z18
+	VSUBPS.BCST 4(R9), Z17, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z14, Z14
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z14, Z14
+	VADDPS.BCST 4(R9)(DI*1), Z0, Z18
+	VSUBPS.BCST 4(R9)(DI*1), Z0, Z0
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z15, Z15
+	VPANDD      w7fffffff<>+0(SB), Z0, Z0
+	VSUBPS      Z0, Z15, Z15
+	VADDPS.BCST 4(R9)(DI*1), Z17, Z0
+	VSUBPS.BCST 4(R9)(DI*1), Z17, Z17
+	VPANDD      w7fffffff<>+0(SB), Z0, Z0
+	VADDPS      Z0, Z16, Z16
+	VPANDD      w7fffffff<>+0(SB), Z17, Z17
+	VSUBPS      Z17, Z16, Z16
+	ADDQ        $0x08, SI
+	ADDQ        $0x08, R8
+	ADDQ        $0x08, R9
+	SUBQ        $0x02, R10
+	JGE         channels
 
 odd:
-	ADDQ         $0x02, R10
-	JZ           store
-	VMOVUPS      (R11), Z0
-	VMOVUPS      64(R11), Z17
-	ADDQ         BX, R11
-	VBROADCASTSS (SI), Z18
-	VADDPS       Z0, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z1, Z1
-	VSUBPS       Z18, Z0, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VSUBPS       Z19, Z1, Z1
-	VADDPS       Z17, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z2, Z2
-	VSUBPS       Z18, Z17, Z18
-	VPANDD       w7fffffff<>+0(SB), Z18, Z18
-	VSUBPS       Z18, Z2, Z2
-	VBROADCASTSS (SI)(DI*1), Z18
-	VADDPS       Z0, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z3, Z3
-	VSUBPS       Z18, Z0, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VSUBPS       Z19, Z3, Z3
-	VADDPS       Z17, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z4, Z4
-	VSUBPS       Z18, Z17, Z18
-	VPANDD       w7fffffff<>+0(SB), Z18, Z18
-	VSUBPS       Z18, Z4, Z4
-	VBROADCASTSS (SI)(DI*2), Z18
-	VADDPS       Z0, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z5, Z5
-	VSUBPS       Z18, Z0, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VSUBPS       Z19, Z5, Z5
-	VADDPS       Z17, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z6, Z6
-	VSUBPS       Z18, Z17, Z18
-	VPANDD       w7fffffff<>+0(SB), Z18, Z18
-	VSUBPS       Z18, Z6, Z6
-	VBROADCASTSS (R8), Z18
-	VADDPS       Z0, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z7, Z7
-	VSUBPS       Z18, Z0, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VSUBPS       Z19, Z7, Z7
-	VADDPS       Z17, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z8, Z8
-	VSUBPS       Z18, Z17, Z18
-	VPANDD       w7fffffff<>+0(SB), Z18, Z18
-	VSUBPS       Z18, Z8, Z8
-	VBROADCASTSS (R8)(DI*1), Z18
-	VADDPS       Z0, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z9, Z9
-	VSUBPS       Z18, Z0, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VSUBPS       Z19, Z9, Z9
-	VADDPS       Z17, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z10, Z10
-	VSUBPS       Z18, Z17, Z18
-	VPANDD       w7fffffff<>+0(SB), Z18, Z18
-	VSUBPS       Z18, Z10, Z10
-	VBROADCASTSS (R8)(DI*2), Z18
-	VADDPS       Z0, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z11, Z11
-	VSUBPS       Z18, Z0, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VSUBPS       Z19, Z11, Z11
-	VADDPS       Z17, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z12, Z12
-	VSUBPS       Z18, Z17, Z18
-	VPANDD       w7fffffff<>+0(SB), Z18, Z18
-	VSUBPS       Z18, Z12, Z12
-	VBROADCASTSS (R9), Z18
-	VADDPS       Z0, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z13, Z13
-	VSUBPS       Z18, Z0, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VSUBPS       Z19, Z13, Z13
-	VADDPS       Z17, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z14, Z14
-	VSUBPS       Z18, Z17, Z18
-	VPANDD       w7fffffff<>+0(SB), Z18, Z18
-	VSUBPS       Z18, Z14, Z14
-	VBROADCASTSS (R9)(DI*1), Z18
-	VADDPS       Z0, Z18, Z19
-	VPANDD       w7fffffff<>+0(SB), Z19, Z19
-	VADDPS       Z19, Z15, Z15
-	VSUBPS       Z18, Z0, Z0
-	VPANDD       w7fffffff<>+0(SB), Z0, Z0
-	VSUBPS       Z0, Z15, Z15
-	VADDPS       Z17, Z18, Z0
-	VPANDD       w7fffffff<>+0(SB), Z0, Z0
-	VADDPS       Z0, Z16, Z16
-	VSUBPS       Z18, Z17, Z0
-	VPANDD       w7fffffff<>+0(SB), Z0, Z0
-	VSUBPS       Z0, Z16, Z16
-	ADDQ         $0x04, SI
-	ADDQ         $0x04, R8
-	ADDQ         $0x04, R9
+	ADDQ        $0x02, R10
+	JZ          store
+	VMOVUPS     (R11), Z0
+	VMOVUPS     64(R11), Z17
+	ADDQ        BX, R11
+	VADDPS.BCST (SI), Z0, Z18
+	VSUBPS.BCST (SI), Z0, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z1, Z1
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z1, Z1
+	VADDPS.BCST (SI), Z17, Z18
+	VSUBPS.BCST (SI), Z17, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z2, Z2
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z2, Z2
+	VADDPS.BCST (SI)(DI*1), Z0, Z18
+	VSUBPS.BCST (SI)(DI*1), Z0, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z3, Z3
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z3, Z3
+	VADDPS.BCST (SI)(DI*1), Z17, Z18
+	VSUBPS.BCST (SI)(DI*1), Z17, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z4, Z4
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z4, Z4
+	VADDPS.BCST (SI)(DI*2), Z0, Z18
+	VSUBPS.BCST (SI)(DI*2), Z0, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z5, Z5
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z5, Z5
+	VADDPS.BCST (SI)(DI*2), Z17, Z18
+	VSUBPS.BCST (SI)(DI*2), Z17, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z6, Z6
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z6, Z6
+	VADDPS.BCST (R8), Z0, Z18
+	VSUBPS.BCST (R8), Z0, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z7, Z7
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z7, Z7
+	VADDPS.BCST (R8), Z17, Z18
+	VSUBPS.BCST (R8), Z17, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z8, Z8
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z8, Z8
+	VADDPS.BCST (R8)(DI*1), Z0, Z18
+	VSUBPS.BCST (R8)(DI*1), Z0, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z9, Z9
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z9, Z9
+	VADDPS.BCST (R8)(DI*1), Z17, Z18
+	VSUBPS.BCST (R8)(DI*1), Z17, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z10, Z10
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z10, Z10
+	VADDPS.BCST (R8)(DI*2), Z0, Z18
+	VSUBPS.BCST (R8)(DI*2), Z0, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z11, Z11
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z11, Z11
+	VADDPS.BCST (R8)(DI*2), Z17, Z18
+	VSUBPS.BCST (R8)(DI*2), Z17, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z12, Z12
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z12, Z12
+	VADDPS.BCST (R9), Z0, Z18
+	VSUBPS.BCST (R9), Z0, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z13, Z13
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z13, Z13
+	VADDPS.BCST (R9), Z17, Z18
+	VSUBPS.BCST (R9), Z17, Z19
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z14, Z14
+	VPANDD      w7fffffff<>+0(SB), Z19, Z19
+	VSUBPS      Z19, Z14, Z14
+	VADDPS.BCST (R9)(DI*1), Z0, Z18
+	VSUBPS.BCST (R9)(DI*1), Z0, Z0
+	VPANDD      w7fffffff<>+0(SB), Z18, Z18
+	VADDPS      Z18, Z15, Z15
+	VPANDD      w7fffffff<>+0(SB), Z0, Z0
+	VSUBPS      Z0, Z15, Z15
+	VADDPS.BCST (R9)(DI*1), Z17, Z0
+	VSUBPS.BCST (R9)(DI*1), Z17, Z17
+	VPANDD      w7fffffff<>+0(SB), Z0, Z0
+	VADDPS      Z0, Z16, Z16
+	VPANDD      w7fffffff<>+0(SB), Z17, Z17
+	VSUBPS      Z17, Z16, Z16
+	ADDQ        $0x04, SI
+	ADDQ        $0x04, R8
+	ADDQ        $0x04, R9
 
 store:
 	MOVQ    CX, R10
@@ -3655,101 +3598,95 @@ queries:
 	JLT    odd
 
 channels:
-	VMOVUPS      (R9), Z0
-	VMOVUPS      64(R9), Z5
-	ADDQ         BX, R9
-	VBROADCASTSS (SI), Z6
-	VADDPS       Z0, Z6, Z7
-	VPANDD       w7fffffff<>+0(SB), Z7, Z7
-	VADDPS       Z7, Z1, Z1
-	VSUBPS       Z6, Z0, Z7
-	VPANDD       w7fffffff<>+0(SB), Z7, Z7
-	VSUBPS       Z7, Z1, Z1
-	VADDPS       Z5, Z6, Z7
-	VPANDD       w7fffffff<>+0(SB), Z7, Z7
-	VADDPS       Z7, Z2, Z2
-	VSUBPS       Z6, Z5, Z6
-	VPANDD       w7fffffff<>+0(SB), Z6, Z6
-	VSUBPS       Z6, Z2, Z2
-	VBROADCASTSS (SI)(DI*1), Z6
-	VADDPS       Z0, Z6, Z7
-	VPANDD       w7fffffff<>+0(SB), Z7, Z7
-	VADDPS       Z7, Z3, Z3
-	VSUBPS       Z6, Z0, Z0
-	VPANDD       w7fffffff<>+0(SB), Z0, Z0
-	VSUBPS       Z0, Z3, Z3
-	VADDPS       Z5, Z6, Z0
-	VPANDD       w7fffffff<>+0(SB), Z0, Z0
-	VADDPS       Z0, Z4, Z4
-	VSUBPS       Z6, Z5, Z0
-	VPANDD       w7fffffff<>+0(SB), Z0, Z0
-	VSUBPS       Z0, Z4, Z4
-	VMOVUPS      (R9), Z0
-	VMOVUPS      64(R9), Z5
-	ADDQ         BX, R9
-	VBROADCASTSS 4(SI), Z6
-	VADDPS       Z0, Z6, Z7
-	VPANDD       w7fffffff<>+0(SB), Z7, Z7
-	VADDPS       Z7, Z1, Z1
-	VSUBPS       Z6, Z0, Z7
-	VPANDD       w7fffffff<>+0(SB), Z7, Z7
-	VSUBPS       Z7, Z1, Z1
-	VADDPS       Z5, Z6, Z7
-	VPANDD       w7fffffff<>+0(SB), Z7, Z7
-	VADDPS       Z7, Z2, Z2
-	VSUBPS       Z6, Z5, Z6
-	VPANDD       w7fffffff<>+0(SB), Z6, Z6
-	VSUBPS       Z6, Z2, Z2
-	VBROADCASTSS 4(SI)(DI*1), Z6
-	VADDPS       Z0, Z6, Z7
-	VPANDD       w7fffffff<>+0(SB), Z7, Z7
-	VADDPS       Z7, Z3, Z3
-	VSUBPS       Z6, Z0, Z0
-	VPANDD       w7fffffff<>+0(SB), Z0, Z0
-	VSUBPS       Z0, Z3, Z3
-	VADDPS       Z5, Z6, Z0
-	VPANDD       w7fffffff<>+0(SB), Z0, Z0
-	VADDPS       Z0, Z4, Z4
-	VSUBPS       Z6, Z5, Z0
-	VPANDD       w7fffffff<>+0(SB), Z0, Z0
-	VSUBPS       Z0, Z4, Z4
-	ADDQ         $0x08, SI
-	SUBQ         $0x02, R8
-	JGE          channels
+	VMOVUPS     (R9), Z0
+	VMOVUPS     64(R9), Z5
+	ADDQ        BX, R9
+	VADDPS.BCST (SI), Z0, Z6
+	VSUBPS.BCST (SI), Z0, Z7
+	VPANDD      w7fffffff<>+0(SB), Z6, Z6
+	VADDPS      Z6, Z1, Z1
+	VPANDD      w7fffffff<>+0(SB), Z7, Z7
+	VSUBPS      Z7, Z1, Z1
+	VADDPS.BCST (SI), Z5, Z6
+	VSUBPS.BCST (SI), Z5, Z7
+	VPANDD      w7fffffff<>+0(SB), Z6, Z6
+	VADDPS      Z6, Z2, Z2
+	VPANDD      w7fffffff<>+0(SB), Z7, Z7
+	VSUBPS      Z7, Z2, Z2
+	VADDPS.BCST (SI)(DI*1), Z0, Z6
+	VSUBPS.BCST (SI)(DI*1), Z0, Z0
+	VPANDD      w7fffffff<>+0(SB), Z6, Z6
+	VADDPS      Z6, Z3, Z3
+	VPANDD      w7fffffff<>+0(SB), Z0, Z0
+	VSUBPS      Z0, Z3, Z3
+	VADDPS.BCST (SI)(DI*1), Z5, Z0
+	VSUBPS.BCST (SI)(DI*1), Z5, Z5
+	VPANDD      w7fffffff<>+0(SB), Z0, Z0
+	VADDPS      Z0, Z4, Z4
+	VPANDD      w7fffffff<>+0(SB), Z5, Z5
+	VSUBPS      Z5, Z4, Z4
+	VMOVUPS     (R9), Z0
+	VMOVUPS     64(R9), Z5
+	ADDQ        BX, R9
+	VADDPS.BCST 4(SI), Z0, Z6
+	VSUBPS.BCST 4(SI), Z0, Z7
+	VPANDD      w7fffffff<>+0(SB), Z6, Z6
+	VADDPS      Z6, Z1, Z1
+	VPANDD      w7fffffff<>+0(SB), Z7, Z7
+	VSUBPS      Z7, Z1, Z1
+	VADDPS.BCST 4(SI), Z5, Z6
+	VSUBPS.BCST 4(SI), Z5, Z7
+	VPANDD      w7fffffff<>+0(SB), Z6, Z6
+	VADDPS      Z6, Z2, Z2
+	VPANDD      w7fffffff<>+0(SB), Z7, Z7
+	VSUBPS      Z7, Z2, Z2
+	VADDPS.BCST 4(SI)(DI*1), Z0, Z6
+	VSUBPS.BCST 4(SI)(DI*1), Z0, Z0
+	VPANDD      w7fffffff<>+0(SB), Z6, Z6
+	VADDPS      Z6, Z3, Z3
+	VPANDD      w7fffffff<>+0(SB), Z0, Z0
+	VSUBPS      Z0, Z3, Z3
+	VADDPS.BCST 4(SI)(DI*1), Z5, Z0
+	VSUBPS.BCST 4(SI)(DI*1), Z5, Z5
+	VPANDD      w7fffffff<>+0(SB), Z0, Z0
+	VADDPS      Z0, Z4, Z4
+	VPANDD      w7fffffff<>+0(SB), Z5, Z5
+	VSUBPS      Z5, Z4, Z4
+	ADDQ        $0x08, SI
+	SUBQ        $0x02, R8
+	JGE         channels
 
 odd:
-	ADDQ         $0x02, R8
-	JZ           store
-	VMOVUPS      (R9), Z0
-	VMOVUPS      64(R9), Z5
-	ADDQ         BX, R9
-	VBROADCASTSS (SI), Z6
-	VADDPS       Z0, Z6, Z7
-	VPANDD       w7fffffff<>+0(SB), Z7, Z7
-	VADDPS       Z7, Z1, Z1
-	VSUBPS       Z6, Z0, Z7
-	VPANDD       w7fffffff<>+0(SB), Z7, Z7
-	VSUBPS       Z7, Z1, Z1
-	VADDPS       Z5, Z6, Z7
-	VPANDD       w7fffffff<>+0(SB), Z7, Z7
-	VADDPS       Z7, Z2, Z2
-	VSUBPS       Z6, Z5, Z6
-	VPANDD       w7fffffff<>+0(SB), Z6, Z6
-	VSUBPS       Z6, Z2, Z2
-	VBROADCASTSS (SI)(DI*1), Z6
-	VADDPS       Z0, Z6, Z7
-	VPANDD       w7fffffff<>+0(SB), Z7, Z7
-	VADDPS       Z7, Z3, Z3
-	VSUBPS       Z6, Z0, Z0
-	VPANDD       w7fffffff<>+0(SB), Z0, Z0
-	VSUBPS       Z0, Z3, Z3
-	VADDPS       Z5, Z6, Z0
-	VPANDD       w7fffffff<>+0(SB), Z0, Z0
-	VADDPS       Z0, Z4, Z4
-	VSUBPS       Z6, Z5, Z0
-	VPANDD       w7fffffff<>+0(SB), Z0, Z0
-	VSUBPS       Z0, Z4, Z4
-	ADDQ         $0x04, SI
+	ADDQ        $0x02, R8
+	JZ          store
+	VMOVUPS     (R9), Z0
+	VMOVUPS     64(R9), Z5
+	ADDQ        BX, R9
+	VADDPS.BCST (SI), Z0, Z6
+	VSUBPS.BCST (SI), Z0, Z7
+	VPANDD      w7fffffff<>+0(SB), Z6, Z6
+	VADDPS      Z6, Z1, Z1
+	VPANDD      w7fffffff<>+0(SB), Z7, Z7
+	VSUBPS      Z7, Z1, Z1
+	VADDPS.BCST (SI), Z5, Z6
+	VSUBPS.BCST (SI), Z5, Z7
+	VPANDD      w7fffffff<>+0(SB), Z6, Z6
+	VADDPS      Z6, Z2, Z2
+	VPANDD      w7fffffff<>+0(SB), Z7, Z7
+	VSUBPS      Z7, Z2, Z2
+	VADDPS.BCST (SI)(DI*1), Z0, Z6
+	VSUBPS.BCST (SI)(DI*1), Z0, Z0
+	VPANDD      w7fffffff<>+0(SB), Z6, Z6
+	VADDPS      Z6, Z3, Z3
+	VPANDD      w7fffffff<>+0(SB), Z0, Z0
+	VSUBPS      Z0, Z3, Z3
+	VADDPS.BCST (SI)(DI*1), Z5, Z0
+	VSUBPS.BCST (SI)(DI*1), Z5, Z5
+	VPANDD      w7fffffff<>+0(SB), Z0, Z0
+	VADDPS      Z0, Z4, Z4
+	VPANDD      w7fffffff<>+0(SB), Z5, Z5
+	VSUBPS      Z5, Z4, Z4
+	ADDQ        $0x04, SI
 
 store:
 	MOVQ    CX, R8
@@ -3790,62 +3727,59 @@ queries:
 	JLT    odd
 
 channels:
-	VMOVUPS      (R8), Z0
-	VMOVUPS      64(R8), Z3
-	ADDQ         BX, R8
-	VBROADCASTSS (SI), Z4
-	VADDPS       Z0, Z4, Z5
-	VPANDD       w7fffffff<>+0(SB), Z5, Z5
-	VADDPS       Z5, Z1, Z1
-	VSUBPS       Z4, Z0, Z0
-	VPANDD       w7fffffff<>+0(SB), Z0, Z0
-	VSUBPS       Z0, Z1, Z1
-	VADDPS       Z3, Z4, Z0
-	VPANDD       w7fffffff<>+0(SB), Z0, Z0
-	VADDPS       Z0, Z2, Z2
-	VSUBPS       Z4, Z3, Z0
-	VPANDD       w7fffffff<>+0(SB), Z0, Z0
-	VSUBPS       Z0, Z2, Z2
-	VMOVUPS      (R8), Z0
-	VMOVUPS      64(R8), Z3
-	ADDQ         BX, R8
-	VBROADCASTSS 4(SI), Z4
-	VADDPS       Z0, Z4, Z5
-	VPANDD       w7fffffff<>+0(SB), Z5, Z5
-	VADDPS       Z5, Z1, Z1
-	VSUBPS       Z4, Z0, Z0
-	VPANDD       w7fffffff<>+0(SB), Z0, Z0
-	VSUBPS       Z0, Z1, Z1
-	VADDPS       Z3, Z4, Z0
-	VPANDD       w7fffffff<>+0(SB), Z0, Z0
-	VADDPS       Z0, Z2, Z2
-	VSUBPS       Z4, Z3, Z0
-	VPANDD       w7fffffff<>+0(SB), Z0, Z0
-	VSUBPS       Z0, Z2, Z2
-	ADDQ         $0x08, SI
-	SUBQ         $0x02, DI
-	JGE          channels
+	VMOVUPS     (R8), Z0
+	VMOVUPS     64(R8), Z3
+	ADDQ        BX, R8
+	VADDPS.BCST (SI), Z0, Z4
+	VSUBPS.BCST (SI), Z0, Z0
+	VPANDD      w7fffffff<>+0(SB), Z4, Z4
+	VADDPS      Z4, Z1, Z1
+	VPANDD      w7fffffff<>+0(SB), Z0, Z0
+	VSUBPS      Z0, Z1, Z1
+	VADDPS.BCST (SI), Z3, Z0
+	VSUBPS.BCST (SI), Z3, Z3
+	VPANDD      w7fffffff<>+0(SB), Z0, Z0
+	VADDPS      Z0, Z2, Z2
+	VPANDD      w7fffffff<>+0(SB), Z3, Z3
+	VSUBPS      Z3, Z2, Z2
+	VMOVUPS     (R8), Z0
+	VMOVUPS     64(R8), Z3
+	ADDQ        BX, R8
+	VADDPS.BCST 4(SI), Z0, Z4
+	VSUBPS.BCST 4(SI), Z0, Z0
+	VPANDD      w7fffffff<>+0(SB), Z4, Z4
+	VADDPS      Z4, Z1, Z1
+	VPANDD      w7fffffff<>+0(SB), Z0, Z0
+	VSUBPS      Z0, Z1, Z1
+	VADDPS.BCST 4(SI), Z3, Z0
+	VSUBPS.BCST 4(SI), Z3, Z3
+	VPANDD      w7fffffff<>+0(SB), Z0, Z0
+	VADDPS      Z0, Z2, Z2
+	VPANDD      w7fffffff<>+0(SB), Z3, Z3
+	VSUBPS      Z3, Z2, Z2
+	ADDQ        $0x08, SI
+	SUBQ        $0x02, DI
+	JGE         channels
 
 odd:
-	ADDQ         $0x02, DI
-	JZ           store
-	VMOVUPS      (R8), Z0
-	VMOVUPS      64(R8), Z3
-	ADDQ         BX, R8
-	VBROADCASTSS (SI), Z4
-	VADDPS       Z0, Z4, Z5
-	VPANDD       w7fffffff<>+0(SB), Z5, Z5
-	VADDPS       Z5, Z1, Z1
-	VSUBPS       Z4, Z0, Z0
-	VPANDD       w7fffffff<>+0(SB), Z0, Z0
-	VSUBPS       Z0, Z1, Z1
-	VADDPS       Z3, Z4, Z0
-	VPANDD       w7fffffff<>+0(SB), Z0, Z0
-	VADDPS       Z0, Z2, Z2
-	VSUBPS       Z4, Z3, Z0
-	VPANDD       w7fffffff<>+0(SB), Z0, Z0
-	VSUBPS       Z0, Z2, Z2
-	ADDQ         $0x04, SI
+	ADDQ        $0x02, DI
+	JZ          store
+	VMOVUPS     (R8), Z0
+	VMOVUPS     64(R8), Z3
+	ADDQ        BX, R8
+	VADDPS.BCST (SI), Z0, Z4
+	VSUBPS.BCST (SI), Z0, Z0
+	VPANDD      w7fffffff<>+0(SB), Z4, Z4
+	VADDPS      Z4, Z1, Z1
+	VPANDD      w7fffffff<>+0(SB), Z0, Z0
+	VSUBPS      Z0, Z1, Z1
+	VADDPS.BCST (SI), Z3, Z0
+	VSUBPS.BCST (SI), Z3, Z3
+	VPANDD      w7fffffff<>+0(SB), Z0, Z0
+	VADDPS      Z0, Z2, Z2
+	VPANDD      w7fffffff<>+0(SB), Z3, Z3
+	VSUBPS      Z3, Z2, Z2
+	ADDQ        $0x04, SI
 
 store:
 	MOVQ    CX, DI
@@ -3891,47 +3825,43 @@ channels:
 	MOVQ    AX, R13
 
 queries:
-	VMOVUPS      (SI), Z8
-	VMOVUPS      (DI), Z9
-	VBROADCASTSS (DX), Z10
-	VCMPPS       $0x0d, Z0, Z8, K1
-	VADDPS       Z10, Z9, K1, Z9
-	VSUBPS       Z10, Z4, K1, Z4
-	VBROADCASTSS (DX)(BX*1), Z10
-	VCMPPS       $0x0d, Z1, Z8, K1
-	VADDPS       Z10, Z9, K1, Z9
-	VSUBPS       Z10, Z5, K1, Z5
-	VBROADCASTSS (DX)(BX*2), Z10
-	VCMPPS       $0x0d, Z2, Z8, K1
-	VADDPS       Z10, Z9, K1, Z9
-	VSUBPS       Z10, Z6, K1, Z6
-	VBROADCASTSS (DX)(R11*1), Z10
-	VCMPPS       $0x0d, Z3, Z8, K1
-	VADDPS       Z10, Z9, K1, Z9
-	VSUBPS       Z10, Z7, K1, Z7
-	VMOVUPS      Z9, (DI)
-	ADDQ         CX, SI
-	ADDQ         CX, DI
-	ADDQ         $0x04, DX
-	DECQ         R13
-	JNZ          queries
-	VMOVUPS      Z4, (R9)
-	VMOVUPS      Z5, (R9)(CX*1)
-	VMOVUPS      Z6, (R9)(CX*2)
-	VMOVUPS      Z7, (R9)(R12*1)
-	MOVQ         AX, R13
-	IMULQ        CX, R13
-	SUBQ         R13, SI
-	SUBQ         R13, DI
-	MOVQ         AX, R13
-	SHLQ         $0x02, R13
-	SUBQ         R13, DX
-	ADDQ         $0x40, SI
-	ADDQ         $0x40, DI
-	ADDQ         $0x40, R8
-	ADDQ         $0x40, R9
-	SUBQ         $0x40, R10
-	JNZ          channels
+	VMOVUPS     (SI), Z8
+	VMOVUPS     (DI), Z9
+	VCMPPS      $0x0d, Z0, Z8, K1
+	VADDPS.BCST (DX), Z9, K1, Z9
+	VSUBPS.BCST (DX), Z4, K1, Z4
+	VCMPPS      $0x0d, Z1, Z8, K1
+	VADDPS.BCST (DX)(BX*1), Z9, K1, Z9
+	VSUBPS.BCST (DX)(BX*1), Z5, K1, Z5
+	VCMPPS      $0x0d, Z2, Z8, K1
+	VADDPS.BCST (DX)(BX*2), Z9, K1, Z9
+	VSUBPS.BCST (DX)(BX*2), Z6, K1, Z6
+	VCMPPS      $0x0d, Z3, Z8, K1
+	VADDPS.BCST (DX)(R11*1), Z9, K1, Z9
+	VSUBPS.BCST (DX)(R11*1), Z7, K1, Z7
+	VMOVUPS     Z9, (DI)
+	ADDQ        CX, SI
+	ADDQ        CX, DI
+	ADDQ        $0x04, DX
+	DECQ        R13
+	JNZ         queries
+	VMOVUPS     Z4, (R9)
+	VMOVUPS     Z5, (R9)(CX*1)
+	VMOVUPS     Z6, (R9)(CX*2)
+	VMOVUPS     Z7, (R9)(R12*1)
+	MOVQ        AX, R13
+	IMULQ       CX, R13
+	SUBQ        R13, SI
+	SUBQ        R13, DI
+	MOVQ        AX, R13
+	SHLQ        $0x02, R13
+	SUBQ        R13, DX
+	ADDQ        $0x40, SI
+	ADDQ        $0x40, DI
+	ADDQ        $0x40, R8
+	ADDQ        $0x40, R9
+	SUBQ        $0x40, R10
+	JNZ         channels
 	VZEROUPPER
 	RET
 
@@ -3959,32 +3889,31 @@ channels:
 	MOVQ    AX, BX
 
 queries:
-	VMOVUPS      (SI), Z2
-	VMOVUPS      (DI), Z3
-	VBROADCASTSS (DX), Z4
-	VCMPPS       $0x0d, Z0, Z2, K1
-	VADDPS       Z4, Z3, K1, Z3
-	VSUBPS       Z4, Z1, K1, Z1
-	VMOVUPS      Z3, (DI)
-	ADDQ         CX, SI
-	ADDQ         CX, DI
-	ADDQ         $0x04, DX
-	DECQ         BX
-	JNZ          queries
-	VMOVUPS      Z1, (R9)
-	MOVQ         AX, BX
-	IMULQ        CX, BX
-	SUBQ         BX, SI
-	SUBQ         BX, DI
-	MOVQ         AX, BX
-	SHLQ         $0x02, BX
-	SUBQ         BX, DX
-	ADDQ         $0x40, SI
-	ADDQ         $0x40, DI
-	ADDQ         $0x40, R8
-	ADDQ         $0x40, R9
-	SUBQ         $0x40, R10
-	JNZ          channels
+	VMOVUPS     (SI), Z2
+	VMOVUPS     (DI), Z3
+	VCMPPS      $0x0d, Z0, Z2, K1
+	VADDPS.BCST (DX), Z3, K1, Z3
+	VSUBPS.BCST (DX), Z1, K1, Z1
+	VMOVUPS     Z3, (DI)
+	ADDQ        CX, SI
+	ADDQ        CX, DI
+	ADDQ        $0x04, DX
+	DECQ        BX
+	JNZ         queries
+	VMOVUPS     Z1, (R9)
+	MOVQ        AX, BX
+	IMULQ       CX, BX
+	SUBQ        BX, SI
+	SUBQ        BX, DI
+	MOVQ        AX, BX
+	SHLQ        $0x02, BX
+	SUBQ        BX, DX
+	ADDQ        $0x40, SI
+	ADDQ        $0x40, DI
+	ADDQ        $0x40, R8
+	ADDQ        $0x40, R9
+	SUBQ        $0x40, R10
+	JNZ         channels
 	VZEROUPPER
 	RET
 

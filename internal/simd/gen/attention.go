@@ -86,8 +86,7 @@ func scoreTile(v isa, name string, keys int, step func(v isa, q, k Op, acc, one 
 		for j := range acc {
 			m := rows[j]
 			m.Disp = 4 * i
-			x := v.vec()
-			VBROADCASTSS(m, x)
+			x := v.broadcastOperand(m)
 			step(v, q0, x, acc[j][0], one)
 			step(v, q1, x, acc[j][1], one)
 		}
@@ -133,22 +132,42 @@ func scoreTile(v isa, name string, keys int, step func(v isa, q, k Op, acc, one 
 	RET()
 }
 
+// broadcastOperand is the word at m in every lane, as an operand: with AVX-512
+// memory itself, which instructions broadcast. On some processors (Zen) registers
+// are read at a rate that limits a multiply-add beside any other instruction of two
+// registers.
+func (v isa) broadcastOperand(m Mem) Op {
+	if v.wide() {
+		return m
+	}
+	return v.broadcast(m)
+}
+
 // maxoutStep is acc += max(q, k). The sum goes through the multipliers: maxima
 // and additions share pipes on some processors (Zen), a multiplication by one
 // is exact.
 func maxoutStep(v isa, q, k Op, acc, one VecVirtual) {
 	t := v.vec()
-	VMAXPS(q, k, t)
+	if v.wide() {
+		VMAXPS_BCST(k, q, t)
+	} else {
+		VMAXPS(k, q, t)
+	}
 	VFMADD231PS(one, t, acc)
 }
 
 // lilyStep is acc += |q+k| − |q−k|.
 func lilyStep(v isa, q, k Op, acc, _ VecVirtual) {
 	t, u := v.vec(), v.vec()
-	VADDPS(q, k, t)
+	if v.wide() {
+		VADDPS_BCST(k, q, t)
+		VSUBPS_BCST(k, q, u)
+	} else {
+		VADDPS(k, q, t)
+		VSUBPS(k, q, u)
+	}
 	v.and(v.wideBits(0x7fffffff), t, t)
 	VADDPS(t, acc, acc)
-	VSUBPS(k, q, u)
 	v.and(v.wideBits(0x7fffffff), u, u)
 	VSUBPS(u, acc, acc)
 }
@@ -158,7 +177,7 @@ func lilyStep(v isa, q, k Op, acc, _ VecVirtual) {
 //	dq[r] += Σ_j g[j][r] ∂score/∂q,  dk[j] += Σ_r g[j][r] ∂score/∂k
 //
 // (for maxout, dk[j] += Σ_r g[j][r] (∂score/∂k − 1)).
-func scoreBackward(v isa, name string, step func(v isa, j int, q, k, g Op, dq, dk, one VecVirtual)) {
+func scoreBackward(v isa, name string, step func(v isa, j int, q, k Op, g Mem, dq, dk, one VecVirtual)) {
 	for _, keys := range []int{4, 1} {
 		v.text(fmt.Sprintf("%sBackward%d", name, keys),
 			"func(n, c int, ds *float32, stride int, q, dq *float32, k, dk *float32)",
@@ -198,9 +217,7 @@ func scoreBackward(v isa, name string, step func(v isa, j int, q, k, g Op, dq, d
 		VMOVUPS(Mem{Base: q}, x)
 		VMOVUPS(Mem{Base: dq}, dx)
 		for j := range keys {
-			w := v.vec()
-			VBROADCASTSS(weight[j], w)
-			step(v, j, x, ks[j], w, dx, dks[j], one)
+			step(v, j, x, ks[j], weight[j], dx, dks[j], one)
 		}
 		VMOVUPS(dx, Mem{Base: dq})
 		ADDQ(c, q)
@@ -232,14 +249,15 @@ func scoreBackward(v isa, name string, step func(v isa, j int, q, k, g Op, dq, d
 
 // maxoutBackwardStep gives g to the query where q ≥ k, and takes it from the key,
 // whose dk begins with the sum of all.
-func maxoutBackwardStep(v isa, j int, q, k, g Op, dq, dk, one VecVirtual) {
+func maxoutBackwardStep(v isa, j int, q, k Op, weight Mem, dq, dk, one VecVirtual) {
 	if v.wide() {
 		mask := K()
 		VCMPPS(Imm(13), k, q, mask) // q ≥ k
-		VADDPS(g, dq, mask, dq)
-		VSUBPS(g, dk, mask, dk)
+		VADDPS_BCST(weight, dq, mask, dq)
+		VSUBPS_BCST(weight, dk, mask, dk)
 		return
 	}
+	g := v.broadcast(weight)
 	mask := v.vec()
 	VCMPPS(Imm(13), k, q, mask)
 	VANDPS(g, mask, mask)
@@ -253,7 +271,8 @@ func maxoutBackwardStep(v isa, j int, q, k, g Op, dq, dk, one VecVirtual) {
 
 // lilyBackwardStep: with v = g·sign(q+k) and u = g·sign(q−k), sign(0) = 0, the
 // query gets v − u, the key v + u.
-func lilyBackwardStep(v isa, _ int, q, k, g Op, dq, dk, _ VecVirtual) {
+func lilyBackwardStep(v isa, _ int, q, k Op, weight Mem, dq, dk, _ VecVirtual) {
+	g := v.broadcast(weight)
 	signed := func(x VecVirtual) VecVirtual {
 		y := v.vec()
 		if v.wide() {
