@@ -20,11 +20,13 @@ type attention struct {
 func (l *layer) attention(x *tensor.Tensor) *tensor.Tensor {
 	c, a := l.config, &l.attn
 	a.in = x
-	l.sampler(x)
+	// The queries come first: a device may run them together with the norm before
+	// and the sampler's scores.
 	q := l.linear(l.name+"attn.q", x)
+	l.dropout(q, q, l.index, philox.StreamDropoutQ, c.AttentionDropout)
+	l.sampler(x)
 	k := l.linear(l.name+"attn.k", a.duplet.Y)
 	v := l.linear(l.name+"attn.v", a.duplet.Y)
-	l.dropout(q, q, l.index, philox.StreamDropoutQ, c.AttentionDropout)
 	l.dropout(k, k, l.index, philox.StreamDropoutK, c.AttentionDropout)
 
 	a.forward = tensor.Attention{

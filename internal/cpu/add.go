@@ -2,10 +2,10 @@ package cpu
 
 import "sftseq/internal/tensor"
 
-func add(r *run, k tensor.Add) {
+func add(r *run, k tensor.Add) rowwise {
 	n := k.Y.Width()
 	y, a, b := r.floats(k.Y), r.floats(k.A), r.floats(k.B)
-	r.eachRows(r.rows(k.Y), func(_ *worker, lo, hi int) {
+	return rowwise{n: r.rows(k.Y), block: func(_ *worker, lo, hi int) {
 		r.device.simd.Add(y[lo*n:hi*n], a[lo*n:hi*n], b[lo*n:hi*n])
-	})
+	}}
 }

@@ -24,6 +24,7 @@ type Device struct {
 // with it.
 type worker struct {
 	scratch []float32
+	sums    []float32 // of a run: see parts
 
 	// What a call of Dropout points to lives here: on a stack it would be
 	// allocated anew for each.
@@ -81,22 +82,36 @@ func (d *Device) Close() error { return nil }
 
 // executable is a program with its kernels looked up.
 type executable struct {
-	device  *Device
-	program *tensor.Program
-	kernels []func(*run)
-	updates []bool // of each launch: it writes weights
+	device   *Device
+	program  *tensor.Program
+	launches []launch
+}
+
+// launch is a kernel that was looked up.
+type launch struct {
+	run     func(*run)         // nil if it is rowwise
+	rowwise func(*run) rowwise // nil otherwise
+	until   int                // it may run together with the launches before this one
+	updates bool               // it writes weights
 }
 
 // Prepare looks the kernels up.
 func (d *Device) Prepare(p *tensor.Program) (tensor.Executable, error) {
-	x := &executable{device: d, program: p}
-	for _, l := range p.Launches {
-		f := kernel(l)
-		if f == nil {
-			return nil, fmt.Errorf("cpu: no kernel %q", l.Name())
+	x := &executable{device: d, program: p, launches: make([]launch, len(p.Launches))}
+	for i, k := range p.Launches {
+		l := &x.launches[i]
+		l.updates = slices.ContainsFunc(k.Writes(), func(t *tensor.Tensor) bool { return t.Space == tensor.Weights })
+		if _, l.rowwise = rowwiseKernel(k); l.rowwise != nil {
+			continue
 		}
-		x.kernels = append(x.kernels, f)
-		x.updates = append(x.updates, slices.ContainsFunc(l.Writes(), func(t *tensor.Tensor) bool { return t.Space == tensor.Weights }))
+		if l.run = kernel(k); l.run == nil {
+			return nil, fmt.Errorf("cpu: no kernel %q", k.Name())
+		}
+	}
+	for _, s := range p.Segments {
+		for i := s.From; i < s.To; i++ {
+			x.launches[i].until = i + longest(p.Launches[i:s.To])
+		}
 	}
 	return x, nil
 }
@@ -134,17 +149,25 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		for i := s.From; i < s.To; i++ {
-			x.kernels[i](r)
-			if x.updates[i] {
+		for i := s.From; i < s.To; {
+			next := x.launches[i:x.launches[i].until]
+			if visit != nil {
+				next = next[:1]
+			}
+			if next[0].rowwise != nil {
+				r.together(next)
+			} else {
+				next[0].run(r)
+			}
+			if slices.ContainsFunc(next, func(l launch) bool { return l.updates }) {
 				r.bound[tensor.Weights].changed()
 			}
-			if visit == nil {
-				continue
+			if visit != nil {
+				if err := visit(x.program.Launches[i]); err != nil {
+					return err
+				}
 			}
-			if err := visit(x.program.Launches[i]); err != nil {
-				return err
-			}
+			i += len(next)
 		}
 	}
 	return nil
@@ -200,17 +223,6 @@ func (r *run) each(n int, f func(w *worker, piece int)) {
 	work(r.self)
 	others.Wait()
 }
-
-// rowBlock is the number of rows that a worker takes at a time.
-const rowBlock = 64
-
-// eachRows cuts n rows into blocks.
-func (r *run) eachRows(n int, f func(w *worker, lo, hi int)) {
-	r.each(blocks(n), func(w *worker, i int) { f(w, i*rowBlock, min(n, (i+1)*rowBlock)) })
-}
-
-// blocks is the number of blocks that eachRows cuts n rows into.
-func blocks(n int) int { return (n + rowBlock - 1) / rowBlock }
 
 // sumParts sets the sums, which lie one behind the other in each part, to the
 // total of the parts, added in their order.

@@ -1,35 +1,32 @@
 package cpu
 
 import (
+	"sort"
+
 	"sftseq/internal/philox"
 	"sftseq/internal/simd"
 	"sftseq/internal/tensor"
 )
 
-func dropout(r *run, k tensor.Dropout) {
+func dropout(r *run, k tensor.Dropout) rowwise {
 	s, width := r.sequences(k.Batch), k.X.Width()
 	y, x := r.floats(k.Y), r.floats(k.X)
-	block := func(w *worker, b, first, lo, hi int) { // rows lo … hi−1 of sequence b, whose first row is given
-		w.key = [2]uint32{uint32(s.seed), uint32(s.seed >> 32)}
-		w.counter = philox.Counter(0, s.tower[b], k.Layer, k.Stream, s.example[b], s.step)
-		r.drop(w, y[lo*width:hi*width], x[lo*width:hi*width], uint64(lo-first)*uint64(width), k.Rate)
-	}
+	rowsOf := s.tokens
 	if k.X.Rows == tensor.Sampled {
-		r.each(s.n, func(w *worker, b int) {
-			lo, hi := s.sampled(b)
-			block(w, b, lo, lo, hi)
-		})
-		return
+		rowsOf = s.sampled
 	}
-	sequence := r.ints(k.Batch.Sequence)
-	r.eachRows(r.rows(k.X), func(w *worker, lo, hi int) {
-		for lo < hi {
-			b := int(sequence[lo])
-			first, end := s.tokens(b)
-			block(w, b, first, lo, min(hi, end))
+	return rowwise{n: r.rows(k.X), block: func(w *worker, lo, hi int) {
+		// The sequence of row lo: the last that begins at it or before it and has rows.
+		b := sort.Search(s.n, func(b int) bool { first, _ := rowsOf(b); return first > lo }) - 1
+		for ; lo < hi; b++ {
+			first, end := rowsOf(b)
+			end = min(hi, end)
+			w.key = [2]uint32{uint32(s.seed), uint32(s.seed >> 32)}
+			w.counter = philox.Counter(0, s.tower[b], k.Layer, k.Stream, s.example[b], s.step)
+			r.drop(w, y[lo*width:end*width], x[lo*width:end*width], uint64(lo-first)*uint64(width), k.Rate)
 			lo = end
 		}
-	})
+	}}
 }
 
 // drop draws for elements that begin at number n of the worker's key and

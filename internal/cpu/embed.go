@@ -2,13 +2,15 @@ package cpu
 
 import "sftseq/internal/tensor"
 
-func embed(r *run, k tensor.Embed) {
+func embed(r *run, k tensor.Embed) rowwise {
 	d := k.Weight.Width()
 	y, tokens, w := r.floats(k.Y), r.ints(k.Token), r.floats(k.Weight)
-	for t := range r.rows(k.Y) {
-		at := int(tokens[t]) * d
-		copy(y[t*d:(t+1)*d], w[at:at+d])
-	}
+	return rowwise{n: r.rows(k.Y), block: func(_ *worker, lo, hi int) {
+		for t := lo; t < hi; t++ {
+			at := int(tokens[t]) * d
+			copy(y[t*d:(t+1)*d], w[at:at+d])
+		}
+	}}
 }
 
 // embedBackward adds rows in their order: each worker owns some channels of

@@ -2,30 +2,40 @@ package cpu
 
 import "sftseq/internal/simd"
 
-// productRows is the number of rows of a product that a worker takes at a time:
-// whole tiles of 6 rows and of 14.
-const productRows = 84
-
-// eachProductRows cuts the rows of a product into blocks.
-func (r *run) eachProductRows(n int, f func(w *worker, lo, hi int)) {
-	r.each((n+productRows-1)/productRows, func(w *worker, i int) { f(w, i*productRows, min(n, (i+1)*productRows)) })
-}
+// cachePad keeps the rows of a scratch matrix apart. Rows a multiple of 4 KiB apart
+// lie in the same few lines of the first cache, from which those of a tile drive
+// each other out.
+const cachePad = 16
 
 // mulTransposed computes y = x·wᵀ + bias for rows lo … hi−1:
 // x [rows, in], wt = wᵀ packed, y [rows, out].
-func (r *run) mulTransposed(y, x []float32, wt simd.Packed, bias []float32, lo, hi int) {
-	r.device.simd.Mul(simd.Rows(y[lo*wt.N:], wt.N), simd.Rows(x[lo*wt.K:], wt.K), wt, simd.Rows(bias, 0), hi-lo)
+func (r *run) mulTransposed(w *worker, y, x []float32, wt simd.Packed, bias []float32, lo, hi int) {
+	left := w.left(x, wt.K, lo, hi)
+	r.device.simd.Mul(simd.Rows(y[lo*wt.N:], wt.N), left, wt, simd.Rows(bias, 0), hi-lo)
 }
 
 // mul computes x = y·w for rows lo … hi−1, or adds it to x:
 // y [rows, out], w packed, x [rows, in].
-func (r *run) mul(x, y []float32, w simd.Packed, lo, hi int, accumulate bool) {
+func (r *run) mul(wk *worker, x, y []float32, w simd.Packed, lo, hi int, accumulate bool) {
 	result := simd.Rows(x[lo*w.N:], w.N)
 	var init simd.Matrix
 	if accumulate {
 		init = result
 	}
-	r.device.simd.Mul(result, simd.Rows(y[lo*w.K:], w.K), w, init, hi-lo)
+	r.device.simd.Mul(result, wk.left(y, w.K, lo, hi), w, init, hi-lo)
+}
+
+// left returns rows lo … hi−1 of x [rows, k] as the left factor of a product: in
+// the worker's scratch if they must be kept apart.
+func (w *worker) left(x []float32, k, lo, hi int) simd.Matrix {
+	if k%1024 > 0 {
+		return simd.Rows(x[lo*k:], k)
+	}
+	y := w.floats(rowBlock * (k + cachePad))
+	for i := range hi - lo {
+		copy(y[i*(k+cachePad):], x[(lo+i)*k:][:k])
+	}
+	return simd.Rows(y, k+cachePad)
 }
 
 // transposedMul computes rows lo … hi−1 of dw = yᵀ·x and of db = Σ y:
@@ -35,14 +45,14 @@ func (r *run) transposedMul(w *worker, dw, db, y, x []float32, lo, hi, rows, in,
 	p := &r.device.simd.Products
 	clear(dw[lo*in : hi*in])
 	clear(db[lo:hi])
-	memory := w.floats(productRows*(sumRows+1) + p.PackedSize(sumRows, in))
-	sum, memory := memory[:productRows], memory[productRows:]
-	columns, right := memory[:productRows*sumRows], memory[productRows*sumRows:]
+	memory := w.floats(rowBlock*(sumRows+1) + p.PackedSize(sumRows, in))
+	sum, memory := memory[:rowBlock], memory[rowBlock:]
+	columns, right := memory[:rowBlock*sumRows], memory[rowBlock*sumRows:]
 	for at := 0; at < rows; at += sumRows {
 		n := min(sumRows, rows-at)
 		b := p.Pack(right, simd.Rows(x[at*in:], in), n, in)
-		for i := lo; i < hi; i += productRows {
-			m := min(productRows, hi-i)
+		for i := lo; i < hi; i += rowBlock {
+			m := min(rowBlock, hi-i)
 			p.PackColumns(columns, y[at*out+i:], out, n, m, sum)
 			addTo(db[i:i+m], sum[:m])
 			result := simd.Rows(dw[i*in:], in)

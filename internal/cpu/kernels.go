@@ -2,25 +2,47 @@ package cpu
 
 import "sftseq/internal/tensor"
 
-// kernel looks up the function that runs a launch; nil if there is none.
-func kernel(l tensor.Kernel) func(*run) {
+// rowwiseKernel looks up the function of a launch that works row by row, and the
+// axis of its rows; nil if it does not.
+func rowwiseKernel(l tensor.Kernel) (tensor.Axis, func(*run) rowwise) {
 	switch k := l.(type) {
 	case tensor.Embed:
-		return func(r *run) { embed(r, k) }
+		return k.Y.Rows, func(r *run) rowwise { return embed(r, k) }
+	case tensor.LayerNorm:
+		return k.X.Rows, func(r *run) rowwise { return layerNorm(r, k) }
+	case tensor.LayerNormBackward:
+		return k.X.Rows, func(r *run) rowwise { return layerNormBackward(r, k) }
+	case tensor.Linear:
+		return k.X.Rows, func(r *run) rowwise { return linear(r, k) }
+	case tensor.LinearBackward:
+		return k.X.Rows, func(r *run) rowwise { return linearBackward(r, k) }
+	case tensor.RowDot:
+		return k.X.Rows, func(r *run) rowwise { return rowDot(r, k) }
+	case tensor.RowDotBackward:
+		return k.X.Rows, func(r *run) rowwise { return rowDotBackward(r, k) }
+	case tensor.FeedForward:
+		return k.X.Rows, func(r *run) rowwise { return feedForward(r, k) }
+	case tensor.GELU:
+		return k.X.Rows, func(r *run) rowwise { return gelu(r, k) }
+	case tensor.GELUBackward:
+		return k.X.Rows, func(r *run) rowwise { return geluBackward(r, k) }
+	case tensor.Dropout:
+		return k.X.Rows, func(r *run) rowwise { return dropout(r, k) }
+	case tensor.Add:
+		return k.Y.Rows, func(r *run) rowwise { return add(r, k) }
+	case tensor.ResidualScale:
+		return k.Y.Rows, func(r *run) rowwise { return residualScale(r, k) }
+	case tensor.ResidualScaleBackward:
+		return k.DY.Rows, func(r *run) rowwise { return residualScaleBackward(r, k) }
+	}
+	return 0, nil
+}
+
+// kernel looks up the function that runs any other launch; nil if there is none.
+func kernel(l tensor.Kernel) func(*run) {
+	switch k := l.(type) {
 	case tensor.EmbedBackward:
 		return func(r *run) { embedBackward(r, k) }
-	case tensor.LayerNorm:
-		return func(r *run) { layerNorm(r, k) }
-	case tensor.LayerNormBackward:
-		return func(r *run) { layerNormBackward(r, k) }
-	case tensor.Linear:
-		return func(r *run) { linear(r, k) }
-	case tensor.LinearBackward:
-		return func(r *run) { linearBackward(r, k) }
-	case tensor.RowDot:
-		return func(r *run) { rowDot(r, k) }
-	case tensor.RowDotBackward:
-		return func(r *run) { rowDotBackward(r, k) }
 	case tensor.Sample:
 		return func(r *run) { sample(r, k) }
 	case tensor.Duplet:
@@ -39,22 +61,8 @@ func kernel(l tensor.Kernel) func(*run) {
 		return func(r *run) { attention(r, k) }
 	case tensor.AttentionBackward:
 		return func(r *run) { attentionBackward(r, k) }
-	case tensor.FeedForward:
-		return func(r *run) { feedForward(r, k) }
-	case tensor.GELU:
-		return func(r *run) { gelu(r, k) }
-	case tensor.GELUBackward:
-		return func(r *run) { geluBackward(r, k) }
-	case tensor.Dropout:
-		return func(r *run) { dropout(r, k) }
-	case tensor.Add:
-		return func(r *run) { add(r, k) }
 	case tensor.Zero:
 		return func(r *run) { clear(r.floats(k.Y)) }
-	case tensor.ResidualScale:
-		return func(r *run) { residualScale(r, k) }
-	case tensor.ResidualScaleBackward:
-		return func(r *run) { residualScaleBackward(r, k) }
 	case tensor.Pool:
 		return func(r *run) { pool(r, k) }
 	case tensor.PoolBackward:

@@ -2,18 +2,18 @@ package cpu
 
 import "sftseq/internal/tensor"
 
-func layerNorm(r *run, k tensor.LayerNorm) {
+func layerNorm(r *run, k tensor.LayerNorm) rowwise {
 	d := k.X.Width()
 	y, x, mean, rstd := r.floats(k.Y), r.floats(k.X), r.floats(k.Mean), r.floats(k.RStd)
 	gain, bias := r.floats(k.Gain), r.floats(k.Bias)
-	r.eachRows(r.rows(k.X), func(_ *worker, lo, hi int) {
+	return rowwise{n: r.rows(k.X), block: func(_ *worker, lo, hi int) {
 		r.device.simd.LayerNorm(y[lo*d:hi*d], mean[lo:hi], rstd[lo:hi], x[lo*d:hi*d], gain, bias, k.Eps)
-	})
+	}}
 }
 
 // layerNormBackward reads a block of rows once: for DX, which may be the same
 // memory as DY, and for the parameters.
-func layerNormBackward(r *run, k tensor.LayerNormBackward) {
+func layerNormBackward(r *run, k tensor.LayerNormBackward) rowwise {
 	d, rows := k.X.Width(), r.rows(k.X)
 	dx, dy, x := r.floats(k.DX), r.floats(k.DY), r.floats(k.X)
 	mean, rstd, gain := r.floats(k.Mean), r.floats(k.RStd), r.floats(k.Gain)
@@ -21,11 +21,10 @@ func layerNormBackward(r *run, k tensor.LayerNormBackward) {
 	if k.Accumulate {
 		backward = r.device.simd.LayerNormBackwardAdd
 	}
-	parts := r.self.floats(blocks(rows) * 2 * d)
-	r.eachRows(rows, func(_ *worker, lo, hi int) {
+	parts := r.parts(blocks(rows) * 2 * d)
+	return rowwise{n: rows, block: func(_ *worker, lo, hi int) {
 		part := parts[lo/rowBlock*2*d:][:2*d]
 		clear(part)
 		backward(dx[lo*d:hi*d], part[:d], part[d:], dy[lo*d:hi*d], x[lo*d:hi*d], mean[lo:hi], rstd[lo:hi], gain)
-	})
-	r.sumParts(parts, r.floats(k.DGain), r.floats(k.DBias))
+	}, finish: func() { r.sumParts(parts, r.floats(k.DGain), r.floats(k.DBias)) }}
 }

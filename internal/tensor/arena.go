@@ -46,4 +46,14 @@ func place(ts []*Tensor, end int) int {
 	return total
 }
 
+// widen makes a narrow tensor, of a word a row, live through launches from … to if
+// it lives in one of them. In the gaps that wide tensors leave it would lie across
+// their rows, and launches that could run together, row by row, could not.
+func (t *Tensor) widen(from, to int) {
+	if t.Rows == Fixed || t.Width() > 1 || t.first < 0 || t.first > to || t.last < from {
+		return
+	}
+	t.first, t.last = min(t.first, from), max(t.last, to)
+}
+
 func align(n int) int { return (n + alignment - 1) / alignment * alignment }

@@ -119,6 +119,11 @@ func (p *Program) Launch(k Kernel) {
 func (p *Program) Finish() *Program {
 	p.endSegment()
 	p.closed = true
+	for _, s := range p.Segments {
+		for _, t := range p.arena {
+			t.widen(s.From, s.To-1)
+		}
+	}
 	p.words[Arena] = place(p.arena, len(p.Launches))
 	return p
 }

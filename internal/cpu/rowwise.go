@@ -1,0 +1,109 @@
+package cpu
+
+import (
+	"sftseq/internal/tensor"
+)
+
+// rowwise is a launch whose results, row by row, need only the same row of its
+// operands (and weights). Such launches that follow each other run together: all
+// of them on one block of rows, then on the next. A block stays in the second
+// cache from the first launch to the last.
+type rowwise struct {
+	n      int                         // rows in use
+	block  func(w *worker, lo, hi int) // computes rows lo … hi−1
+	finish func()                      // runs when all rows are done, nil for nothing
+}
+
+// rowBlock is the number of rows that a worker takes at a time: whole tiles of 6
+// rows and of 14, the heights of the tiles of products.
+const rowBlock = 84
+
+// blocks is the number of blocks that n rows are cut into.
+func blocks(n int) int { return (n + rowBlock - 1) / rowBlock }
+
+// eachRows cuts n rows into blocks.
+func (r *run) eachRows(n int, f func(w *worker, lo, hi int)) {
+	r.each(blocks(n), func(w *worker, i int) { f(w, i*rowBlock, min(n, (i+1)*rowBlock)) })
+}
+
+// together runs rowwise launches block by block.
+func (r *run) together(launches []launch) {
+	r.self.sums = r.self.sums[:0]
+	k := make([]rowwise, len(launches))
+	for i, l := range launches {
+		k[i] = l.rowwise(r)
+	}
+	r.eachRows(k[0].n, func(w *worker, lo, hi int) {
+		for i := range k {
+			k[i].block(w, lo, hi)
+		}
+	})
+	for i := range k {
+		if k[i].finish != nil {
+			k[i].finish()
+		}
+	}
+}
+
+// parts returns n floats for the sums of blocks, which are added up when all
+// blocks are done. They are kept until the end of launches that run together.
+func (r *run) parts(n int) []float32 {
+	s := &r.self.sums
+	if len(*s)+n > cap(*s) { // what was handed out before stays where it is
+		*s = make([]float32, 0, 2*(len(*s)+n))
+	}
+	*s = (*s)[:len(*s)+n]
+	return (*s)[len(*s)-n:]
+}
+
+// longest is how many of the launches, from the first on, may run together: 1 if
+// the first is not rowwise.
+func longest(launches []tensor.Kernel) int {
+	axis, _ := rowwiseKernel(launches[0])
+	if axis == tensor.Fixed { // numbers of rows may differ
+		return 1
+	}
+	for n := 1; n < len(launches); n++ {
+		if a, _ := rowwiseKernel(launches[n]); a != axis || !together(launches[:n], launches[n], axis) {
+			return n
+		}
+	}
+	return len(launches)
+}
+
+// together reports whether a launch may run with the rowwise launches before it,
+// all over rows of one axis. When it runs on a block, those before it have run on
+// that block and perhaps on no other: what one writes and the other touches must
+// be the same rows of the same memory.
+func together(before []tensor.Kernel, next tensor.Kernel, axis tensor.Axis) bool {
+	for _, k := range before {
+		for _, w := range k.Writes() {
+			if conflict(w, next.Reads(), axis) || conflict(w, next.Writes(), axis) {
+				return false
+			}
+		}
+		reads := axis
+		if _, ok := k.(tensor.LinearBackward); ok {
+			reads = tensor.Fixed // at the end again, all rows
+		}
+		for _, w := range next.Writes() {
+			if conflict(w, k.Reads(), reads) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// conflict reports whether w shares memory with one of ts, but for tensors whose
+// rows are the same memory.
+func conflict(w *tensor.Tensor, ts []*tensor.Tensor, axis tensor.Axis) bool {
+	for _, t := range ts {
+		apart := t.Space != w.Space || t.Offset+t.Words() <= w.Offset || w.Offset+w.Words() <= t.Offset
+		sameRows := t.Offset == w.Offset && t.Width() == w.Width() && t.Rows == axis && w.Rows == axis
+		if !apart && !sameRows {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,146 @@
+package cpu
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"sftseq/internal/tensor"
+)
+
+// TestTogether: rowwise launches give the same bits block by block as one after the
+// other, and run together only where they may.
+func TestTogether(t *testing.T) {
+	const d, wide, rows, capacity = 8, 24, 200, 230 // three blocks
+	p := tensor.NewProgram()
+	p.Counts = p.Input("counts", tensor.Fixed, tensor.CountWords)
+	x := p.Input("x", tensor.Tokens, capacity, d)
+	temp := func(name string, width int) *tensor.Tensor { return p.Temp(name, tensor.Tokens, capacity, width) }
+	words := 0
+	weight := func(shape ...int) *tensor.Tensor {
+		w := tensor.At(tensor.Weights, words, "weight", shape...)
+		words += w.Words()
+		return w
+	}
+	gradient := func(w *tensor.Tensor) *tensor.Tensor {
+		return tensor.At(tensor.Gradients, w.Offset, "gradient", w.Shape...)
+	}
+	linear := func(name string, from *tensor.Tensor, width int) (*tensor.Tensor, *tensor.Tensor) {
+		w, y := weight(width, from.Width()), temp(name, width)
+		p.Launch(tensor.Linear{Y: y, X: from, Weight: w, Bias: weight(width)})
+		return y, w
+	}
+
+	p.Segment("forward")
+	normed, mean, rstd, gain := temp("normed", d), temp("mean", 1), temp("rstd", 1), weight(d)
+	p.Launch(tensor.LayerNorm{Y: normed, X: x, Mean: mean, RStd: rstd, Gain: gain, Bias: weight(d), Eps: 1e-5})
+	hidden, w1 := linear("hidden", normed, wide)
+	activated := temp("activated", wide)
+	p.Launch(tensor.GELU{Y: activated, X: hidden})
+	y, w2 := linear("y", activated, d)
+	sum, score := temp("sum", d), temp("score", 1)
+	p.Launch(tensor.Add{Y: sum, A: y, B: x})
+	scorer := weight(d)
+	p.Launch(tensor.RowDot{Y: score, X: sum, Weight: scorer, Bias: weight(1)})
+	p.Keep(score)
+	p.Segment("backward")
+	dhidden, dx := temp("dhidden", wide), temp("dx", d)
+	p.Launch(tensor.LinearBackward{DX: dhidden, DWeight: gradient(w2), DBias: gradient(weight(d)), DY: sum, X: activated, Weight: w2})
+	p.Launch(tensor.GELUBackward{DX: dhidden, DY: dhidden, X: hidden})
+	p.Launch(tensor.LinearBackward{DX: dx, DWeight: gradient(w1), DBias: gradient(weight(wide)), DY: dhidden, X: normed, Weight: w1})
+	p.Launch(tensor.RowDotBackward{DX: dx, DWeight: gradient(scorer), DBias: gradient(weight(1)), DY: score, X: sum, Weight: scorer})
+	p.Launch(tensor.LayerNormBackward{DX: sum, DGain: gradient(gain), DBias: gradient(weight(d)), DY: dx, X: x, Mean: mean, RStd: rstd, Gain: gain, Accumulate: true})
+	p.Keep(sum)
+	p.Finish()
+
+	rng := rand.New(rand.NewPCG(1, 2))
+	random := func(n int) []float32 {
+		out := make([]float32, n)
+		for i := range out {
+			out[i] = float32(rng.NormFloat64())
+		}
+		return out
+	}
+	inputs, weights := random(capacity*d), random(words)
+	result := func(threads int, visit func(tensor.Kernel) error) []uint32 {
+		t.Helper()
+		dev := New(threads)
+		e, err := dev.Prepare(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var mem tensor.Binding
+		for s, n := range map[tensor.Space]int{tensor.Arena: p.Words(tensor.Arena), tensor.Inputs: p.Words(tensor.Inputs), tensor.Weights: words, tensor.Gradients: words} {
+			if mem[s], err = dev.Allocate(n); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write := func(s tensor.Space, at int, v []uint32) {
+			if err := mem[s].Write(at, v); err != nil {
+				t.Fatal(err)
+			}
+		}
+		write(tensor.Inputs, p.Counts.Offset, tensor.Bits(tensor.Counts{Tokens: rows}.Words()))
+		write(tensor.Inputs, x.Offset, tensor.Bits(inputs))
+		write(tensor.Weights, 0, tensor.Bits(weights))
+		if err := e.(*executable).Inspect(context.Background(), mem, 0, len(p.Segments), visit); err != nil {
+			t.Fatal(err)
+		}
+		out := make([]uint32, rows*(1+d)+words)
+		for _, r := range []struct {
+			space  tensor.Space
+			offset int
+			to     []uint32
+		}{{tensor.Arena, score.Offset, out[:rows]}, {tensor.Arena, sum.Offset, out[rows:][:rows*d]}, {tensor.Gradients, 0, out[rows*(1+d):]}} {
+			if err := mem[r.space].Read(r.offset, r.to); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return out
+	}
+	alone := result(1, func(tensor.Kernel) error { return nil })
+	for _, threads := range []int{1, 3} {
+		if !slices.Equal(result(threads, nil), alone) {
+			t.Errorf("%d threads: launches that run together give other bits", threads)
+		}
+	}
+	if n := longest(p.Launches[:p.Segments[0].To]); n != p.Segments[0].To {
+		t.Errorf("%d of %d launches of the forward run together", n, p.Segments[0].To)
+	}
+}
+
+// TestMayRunTogether: launches may not where one would overwrite rows that another
+// still has to read, or read rows that another has not written.
+func TestMayRunTogether(t *testing.T) {
+	at := func(offset, width int) *tensor.Tensor {
+		x := tensor.At(tensor.Arena, offset, "x", 10, width)
+		x.Rows = tensor.Tokens
+		return x
+	}
+	other := func(x *tensor.Tensor) *tensor.Tensor { x.Rows = tensor.Sampled; return x }
+	gelu := func(y, x *tensor.Tensor) tensor.Kernel { return tensor.GELU{Y: y, X: x} }
+	weight := tensor.At(tensor.Weights, 0, "weight", 4, 4)
+	back := tensor.LinearBackward{DX: at(0, 4), DY: at(100, 4), X: at(200, 4), Weight: weight, DWeight: weight, DBias: weight}
+	for _, c := range []struct {
+		name   string
+		before []tensor.Kernel
+		next   tensor.Kernel
+		want   bool
+	}{
+		{"reads what was written", []tensor.Kernel{gelu(at(0, 4), at(100, 4))}, gelu(at(200, 4), at(0, 4)), true},
+		{"writes over what was read", []tensor.Kernel{gelu(at(0, 4), at(100, 4))}, gelu(at(100, 4), at(0, 4)), true},
+		{"writes over rows of another width", []tensor.Kernel{gelu(at(0, 4), at(100, 4))}, gelu(at(100, 2), at(200, 2)), false},
+		{"writes over a part of what was read", []tensor.Kernel{gelu(at(0, 4), at(100, 4))}, gelu(at(104, 4), at(0, 4)), false},
+		{"reads a part of what was written", []tensor.Kernel{gelu(at(0, 4), at(100, 4))}, gelu(at(200, 2), at(0, 2)), false},
+		{"writes over a part of what was written", []tensor.Kernel{gelu(at(0, 4), at(100, 4))}, gelu(at(20, 4), at(200, 4)), false},
+		{"looks beyond the launch before", []tensor.Kernel{gelu(at(0, 4), at(100, 4)), gelu(at(200, 4), at(300, 4))}, gelu(at(400, 2), at(0, 2)), false},
+		{"rows of another axis", []tensor.Kernel{gelu(at(0, 4), at(100, 4))}, gelu(at(200, 4), other(at(0, 4))), false},
+		{"after a sum over all rows", []tensor.Kernel{back}, gelu(at(300, 4), at(0, 4)), true},
+		{"overwrites what a sum over all rows reads", []tensor.Kernel{back}, gelu(at(200, 4), at(0, 4)), false},
+	} {
+		if got := together(c.before, c.next, tensor.Tokens); got != c.want {
+			t.Errorf("%s: %t", c.name, got)
+		}
+	}
+}
