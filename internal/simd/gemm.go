@@ -10,9 +10,10 @@ type Products struct {
 	packColumns func(rows, cols int, dst, src *float32, stride int, sum *float32)
 }
 
-// tile computes some rows and up to cols columns of C: c = a·b + init, each
-// product in one chain of fused additions in ascending order of the summed index.
-type tile func(k int, a *float32, rs, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc, cols int)
+// tile computes n ≥ 1 times some rows and up to cols columns of C, each time the
+// next rows: c = a·b + init, each product in one chain of fused additions in
+// ascending order of the summed index.
+type tile func(n, k int, a *float32, rs, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc, cols int)
 
 // Matrix is a matrix in memory: element (i, j) at Data[i·Row + j·Col].
 type Matrix struct {
@@ -192,11 +193,13 @@ func (p *Products) column(c, a Matrix, panel []float32, ldb int, init Matrix, m,
 	_ = init.Data[(m-1)*init.Row+cols-1]
 	// Tiles of even height: a low one would wait for its own sums.
 	n := (m + len(p.tiles) - 1) / len(p.tiles)
-	for i, left := 0, m; left > 0; n-- {
-		rows := (left + n - 1) / n
-		p.tiles[rows-1](k, &a.Data[i*a.Row], a.Row, a.Col, &panel[0], ldb,
-			&init.Data[i*init.Row], init.Row, &c.Data[i*c.Row+j], c.Row, cols)
-		i += rows
-		left -= rows
+	rows, higher := m/n, m%n
+	run := func(i, n, rows int) {
+		if n > 0 {
+			p.tiles[rows-1](n, k, &a.Data[i*a.Row], a.Row, a.Col, &panel[0], ldb,
+				&init.Data[i*init.Row], init.Row, &c.Data[i*c.Row+j], c.Row, cols)
+		}
 	}
+	run(0, higher, rows+1)
+	run(higher*(rows+1), n-higher, rows)
 }

@@ -4,13 +4,14 @@
 
 #include "textflag.h"
 
-// func gemm6AVX2(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+// func gemm6AVX2(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·gemm6AVX2(SB), NOSPLIT, $0-88
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       rs+16(FP), DX
-	MOVQ       cs+24(FP), BX
+TEXT ·gemm6AVX2(SB), NOSPLIT, $0-96
+tile:
+	MOVQ       k+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       rs+24(FP), DX
+	MOVQ       cs+32(FP), BX
 	SHLQ       $0x02, DX
 	SHLQ       $0x02, BX
 	LEAQ       (CX)(DX*2), SI
@@ -27,8 +28,8 @@ TEXT ·gemm6AVX2(SB), NOSPLIT, $0-88
 	VXORPS     Y9, Y9, Y9
 	VXORPS     Y10, Y10, Y10
 	VXORPS     Y11, Y11, Y11
-	MOVQ       c+64(FP), DI
-	MOVQ       ldc+72(FP), R8
+	MOVQ       c+72(FP), DI
+	MOVQ       ldc+80(FP), R8
 	SHLQ       $0x02, R8
 	PREFETCHT0 (DI)
 	ADDQ       R8, DI
@@ -41,8 +42,8 @@ TEXT ·gemm6AVX2(SB), NOSPLIT, $0-88
 	PREFETCHT0 (DI)
 	ADDQ       R8, DI
 	PREFETCHT0 (DI)
-	MOVQ       b+32(FP), DI
-	MOVQ       ldb+40(FP), R8
+	MOVQ       b+40(FP), DI
+	MOVQ       ldb+48(FP), R8
 	SHLQ       $0x02, R8
 	MOVQ       AX, R9
 	SHRQ       $0x01, R9
@@ -126,13 +127,13 @@ odd:
 	ADDQ         BX, SI
 
 store:
-	MOVQ    init+48(FP), AX
-	MOVQ    is+56(FP), CX
+	MOVQ    init+56(FP), AX
+	MOVQ    is+64(FP), CX
 	SHLQ    $0x02, CX
-	MOVQ    c+64(FP), DX
-	MOVQ    ldc+72(FP), BX
+	MOVQ    c+72(FP), DX
+	MOVQ    ldc+80(FP), BX
 	SHLQ    $0x02, BX
-	MOVQ    cols+80(FP), SI
+	MOVQ    cols+88(FP), SI
 	CMPQ    SI, $0x10
 	JNE     narrow
 	VADDPS  (AX), Y0, Y0
@@ -236,6 +237,17 @@ narrow:
 	VMASKMOVPS Y11, Y13, 32(DX)
 
 done:
+	MOVQ   rs+24(FP), AX
+	IMUL3Q $0x00000018, AX, AX
+	ADDQ   AX, a+16(FP)
+	MOVQ   is+64(FP), AX
+	IMUL3Q $0x00000018, AX, AX
+	ADDQ   AX, init+56(FP)
+	MOVQ   ldc+80(FP), AX
+	IMUL3Q $0x00000018, AX, AX
+	ADDQ   AX, c+72(FP)
+	DECQ   n+0(FP)
+	JNZ    tile
 	VZEROUPPER
 	RET
 
@@ -257,13 +269,14 @@ DATA ones_then_zeros<>+56(SB)/4, $0x00000000
 DATA ones_then_zeros<>+60(SB)/4, $0x00000000
 GLOBL ones_then_zeros<>(SB), RODATA|NOPTR, $64
 
-// func gemm5AVX2(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+// func gemm5AVX2(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·gemm5AVX2(SB), NOSPLIT, $0-88
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       rs+16(FP), DX
-	MOVQ       cs+24(FP), BX
+TEXT ·gemm5AVX2(SB), NOSPLIT, $0-96
+tile:
+	MOVQ       k+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       rs+24(FP), DX
+	MOVQ       cs+32(FP), BX
 	SHLQ       $0x02, DX
 	SHLQ       $0x02, BX
 	LEAQ       (CX)(DX*2), SI
@@ -278,8 +291,8 @@ TEXT ·gemm5AVX2(SB), NOSPLIT, $0-88
 	VXORPS     Y7, Y7, Y7
 	VXORPS     Y8, Y8, Y8
 	VXORPS     Y9, Y9, Y9
-	MOVQ       c+64(FP), DI
-	MOVQ       ldc+72(FP), R8
+	MOVQ       c+72(FP), DI
+	MOVQ       ldc+80(FP), R8
 	SHLQ       $0x02, R8
 	PREFETCHT0 (DI)
 	ADDQ       R8, DI
@@ -290,8 +303,8 @@ TEXT ·gemm5AVX2(SB), NOSPLIT, $0-88
 	PREFETCHT0 (DI)
 	ADDQ       R8, DI
 	PREFETCHT0 (DI)
-	MOVQ       b+32(FP), DI
-	MOVQ       ldb+40(FP), R8
+	MOVQ       b+40(FP), DI
+	MOVQ       ldb+48(FP), R8
 	SHLQ       $0x02, R8
 	MOVQ       AX, R9
 	SHRQ       $0x01, R9
@@ -366,13 +379,13 @@ odd:
 	ADDQ         BX, SI
 
 store:
-	MOVQ    init+48(FP), AX
-	MOVQ    is+56(FP), CX
+	MOVQ    init+56(FP), AX
+	MOVQ    is+64(FP), CX
 	SHLQ    $0x02, CX
-	MOVQ    c+64(FP), DX
-	MOVQ    ldc+72(FP), BX
+	MOVQ    c+72(FP), DX
+	MOVQ    ldc+80(FP), BX
 	SHLQ    $0x02, BX
-	MOVQ    cols+80(FP), SI
+	MOVQ    cols+88(FP), SI
 	CMPQ    SI, $0x10
 	JNE     narrow
 	VADDPS  (AX), Y0, Y0
@@ -462,16 +475,28 @@ narrow:
 	VMASKMOVPS Y9, Y11, 32(DX)
 
 done:
+	MOVQ   rs+24(FP), AX
+	IMUL3Q $0x00000014, AX, AX
+	ADDQ   AX, a+16(FP)
+	MOVQ   is+64(FP), AX
+	IMUL3Q $0x00000014, AX, AX
+	ADDQ   AX, init+56(FP)
+	MOVQ   ldc+80(FP), AX
+	IMUL3Q $0x00000014, AX, AX
+	ADDQ   AX, c+72(FP)
+	DECQ   n+0(FP)
+	JNZ    tile
 	VZEROUPPER
 	RET
 
-// func gemm4AVX2(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+// func gemm4AVX2(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·gemm4AVX2(SB), NOSPLIT, $0-88
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       rs+16(FP), DX
-	MOVQ       cs+24(FP), BX
+TEXT ·gemm4AVX2(SB), NOSPLIT, $0-96
+tile:
+	MOVQ       k+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       rs+24(FP), DX
+	MOVQ       cs+32(FP), BX
 	SHLQ       $0x02, DX
 	SHLQ       $0x02, BX
 	LEAQ       (CX)(DX*2), SI
@@ -484,8 +509,8 @@ TEXT ·gemm4AVX2(SB), NOSPLIT, $0-88
 	VXORPS     Y5, Y5, Y5
 	VXORPS     Y6, Y6, Y6
 	VXORPS     Y7, Y7, Y7
-	MOVQ       c+64(FP), DI
-	MOVQ       ldc+72(FP), R8
+	MOVQ       c+72(FP), DI
+	MOVQ       ldc+80(FP), R8
 	SHLQ       $0x02, R8
 	PREFETCHT0 (DI)
 	ADDQ       R8, DI
@@ -494,8 +519,8 @@ TEXT ·gemm4AVX2(SB), NOSPLIT, $0-88
 	PREFETCHT0 (DI)
 	ADDQ       R8, DI
 	PREFETCHT0 (DI)
-	MOVQ       b+32(FP), DI
-	MOVQ       ldb+40(FP), R8
+	MOVQ       b+40(FP), DI
+	MOVQ       ldb+48(FP), R8
 	SHLQ       $0x02, R8
 	MOVQ       AX, R9
 	SHRQ       $0x01, R9
@@ -561,13 +586,13 @@ odd:
 	ADDQ         BX, SI
 
 store:
-	MOVQ    init+48(FP), AX
-	MOVQ    is+56(FP), CX
+	MOVQ    init+56(FP), AX
+	MOVQ    is+64(FP), CX
 	SHLQ    $0x02, CX
-	MOVQ    c+64(FP), DX
-	MOVQ    ldc+72(FP), BX
+	MOVQ    c+72(FP), DX
+	MOVQ    ldc+80(FP), BX
 	SHLQ    $0x02, BX
-	MOVQ    cols+80(FP), SI
+	MOVQ    cols+88(FP), SI
 	CMPQ    SI, $0x10
 	JNE     narrow
 	VADDPS  (AX), Y0, Y0
@@ -643,16 +668,28 @@ narrow:
 	VMASKMOVPS Y7, Y9, 32(DX)
 
 done:
+	MOVQ   rs+24(FP), AX
+	IMUL3Q $0x00000010, AX, AX
+	ADDQ   AX, a+16(FP)
+	MOVQ   is+64(FP), AX
+	IMUL3Q $0x00000010, AX, AX
+	ADDQ   AX, init+56(FP)
+	MOVQ   ldc+80(FP), AX
+	IMUL3Q $0x00000010, AX, AX
+	ADDQ   AX, c+72(FP)
+	DECQ   n+0(FP)
+	JNZ    tile
 	VZEROUPPER
 	RET
 
-// func gemm3AVX2(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+// func gemm3AVX2(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·gemm3AVX2(SB), NOSPLIT, $0-88
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       rs+16(FP), DX
-	MOVQ       cs+24(FP), BX
+TEXT ·gemm3AVX2(SB), NOSPLIT, $0-96
+tile:
+	MOVQ       k+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       rs+24(FP), DX
+	MOVQ       cs+32(FP), BX
 	SHLQ       $0x02, DX
 	SHLQ       $0x02, BX
 	VXORPS     Y0, Y0, Y0
@@ -661,16 +698,16 @@ TEXT ·gemm3AVX2(SB), NOSPLIT, $0-88
 	VXORPS     Y3, Y3, Y3
 	VXORPS     Y4, Y4, Y4
 	VXORPS     Y5, Y5, Y5
-	MOVQ       c+64(FP), SI
-	MOVQ       ldc+72(FP), DI
+	MOVQ       c+72(FP), SI
+	MOVQ       ldc+80(FP), DI
 	SHLQ       $0x02, DI
 	PREFETCHT0 (SI)
 	ADDQ       DI, SI
 	PREFETCHT0 (SI)
 	ADDQ       DI, SI
 	PREFETCHT0 (SI)
-	MOVQ       b+32(FP), SI
-	MOVQ       ldb+40(FP), DI
+	MOVQ       b+40(FP), SI
+	MOVQ       ldb+48(FP), DI
 	SHLQ       $0x02, DI
 	MOVQ       AX, R8
 	SHRQ       $0x01, R8
@@ -724,13 +761,13 @@ odd:
 	ADDQ         BX, CX
 
 store:
-	MOVQ    init+48(FP), AX
-	MOVQ    is+56(FP), CX
+	MOVQ    init+56(FP), AX
+	MOVQ    is+64(FP), CX
 	SHLQ    $0x02, CX
-	MOVQ    c+64(FP), DX
-	MOVQ    ldc+72(FP), BX
+	MOVQ    c+72(FP), DX
+	MOVQ    ldc+80(FP), BX
 	SHLQ    $0x02, BX
-	MOVQ    cols+80(FP), SI
+	MOVQ    cols+88(FP), SI
 	CMPQ    SI, $0x10
 	JNE     narrow
 	VADDPS  (AX), Y0, Y0
@@ -792,30 +829,42 @@ narrow:
 	VMASKMOVPS Y5, Y7, 32(DX)
 
 done:
+	MOVQ   rs+24(FP), AX
+	IMUL3Q $0x0000000c, AX, AX
+	ADDQ   AX, a+16(FP)
+	MOVQ   is+64(FP), AX
+	IMUL3Q $0x0000000c, AX, AX
+	ADDQ   AX, init+56(FP)
+	MOVQ   ldc+80(FP), AX
+	IMUL3Q $0x0000000c, AX, AX
+	ADDQ   AX, c+72(FP)
+	DECQ   n+0(FP)
+	JNZ    tile
 	VZEROUPPER
 	RET
 
-// func gemm2AVX2(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+// func gemm2AVX2(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·gemm2AVX2(SB), NOSPLIT, $0-88
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       rs+16(FP), DX
-	MOVQ       cs+24(FP), BX
+TEXT ·gemm2AVX2(SB), NOSPLIT, $0-96
+tile:
+	MOVQ       k+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       rs+24(FP), DX
+	MOVQ       cs+32(FP), BX
 	SHLQ       $0x02, DX
 	SHLQ       $0x02, BX
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
 	VXORPS     Y2, Y2, Y2
 	VXORPS     Y3, Y3, Y3
-	MOVQ       c+64(FP), SI
-	MOVQ       ldc+72(FP), DI
+	MOVQ       c+72(FP), SI
+	MOVQ       ldc+80(FP), DI
 	SHLQ       $0x02, DI
 	PREFETCHT0 (SI)
 	ADDQ       DI, SI
 	PREFETCHT0 (SI)
-	MOVQ       b+32(FP), SI
-	MOVQ       ldb+40(FP), DI
+	MOVQ       b+40(FP), SI
+	MOVQ       ldb+48(FP), DI
 	SHLQ       $0x02, DI
 	MOVQ       AX, R8
 	SHRQ       $0x01, R8
@@ -860,13 +909,13 @@ odd:
 	ADDQ         BX, CX
 
 store:
-	MOVQ    init+48(FP), AX
-	MOVQ    is+56(FP), CX
+	MOVQ    init+56(FP), AX
+	MOVQ    is+64(FP), CX
 	SHLQ    $0x02, CX
-	MOVQ    c+64(FP), DX
-	MOVQ    ldc+72(FP), BX
+	MOVQ    c+72(FP), DX
+	MOVQ    ldc+80(FP), BX
 	SHLQ    $0x02, BX
-	MOVQ    cols+80(FP), SI
+	MOVQ    cols+88(FP), SI
 	CMPQ    SI, $0x10
 	JNE     narrow
 	VADDPS  (AX), Y0, Y0
@@ -914,26 +963,38 @@ narrow:
 	VMASKMOVPS Y3, Y5, 32(DX)
 
 done:
+	MOVQ   rs+24(FP), AX
+	IMUL3Q $0x00000008, AX, AX
+	ADDQ   AX, a+16(FP)
+	MOVQ   is+64(FP), AX
+	IMUL3Q $0x00000008, AX, AX
+	ADDQ   AX, init+56(FP)
+	MOVQ   ldc+80(FP), AX
+	IMUL3Q $0x00000008, AX, AX
+	ADDQ   AX, c+72(FP)
+	DECQ   n+0(FP)
+	JNZ    tile
 	VZEROUPPER
 	RET
 
-// func gemm1AVX2(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+// func gemm1AVX2(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 // Requires: AVX, CMOV, FMA3, MMX+
-TEXT ·gemm1AVX2(SB), NOSPLIT, $0-88
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       rs+16(FP), DX
-	MOVQ       cs+24(FP), BX
+TEXT ·gemm1AVX2(SB), NOSPLIT, $0-96
+tile:
+	MOVQ       k+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       rs+24(FP), DX
+	MOVQ       cs+32(FP), BX
 	SHLQ       $0x02, DX
 	SHLQ       $0x02, BX
 	VXORPS     Y0, Y0, Y0
 	VXORPS     Y1, Y1, Y1
-	MOVQ       c+64(FP), DX
-	MOVQ       ldc+72(FP), SI
+	MOVQ       c+72(FP), DX
+	MOVQ       ldc+80(FP), SI
 	SHLQ       $0x02, SI
 	PREFETCHT0 (DX)
-	MOVQ       b+32(FP), DX
-	MOVQ       ldb+40(FP), SI
+	MOVQ       b+40(FP), DX
+	MOVQ       ldb+48(FP), SI
 	SHLQ       $0x02, SI
 	MOVQ       AX, DI
 	SHRQ       $0x01, DI
@@ -969,13 +1030,13 @@ odd:
 	ADDQ         BX, CX
 
 store:
-	MOVQ    init+48(FP), AX
-	MOVQ    is+56(FP), CX
+	MOVQ    init+56(FP), AX
+	MOVQ    is+64(FP), CX
 	SHLQ    $0x02, CX
-	MOVQ    c+64(FP), CX
-	MOVQ    ldc+72(FP), DX
+	MOVQ    c+72(FP), CX
+	MOVQ    ldc+80(FP), DX
 	SHLQ    $0x02, DX
-	MOVQ    cols+80(FP), DX
+	MOVQ    cols+88(FP), DX
 	CMPQ    DX, $0x10
 	JNE     narrow
 	VADDPS  (AX), Y0, Y0
@@ -1009,6 +1070,17 @@ narrow:
 	VMASKMOVPS Y1, Y3, 32(CX)
 
 done:
+	MOVQ   rs+24(FP), AX
+	IMUL3Q $0x00000004, AX, AX
+	ADDQ   AX, a+16(FP)
+	MOVQ   is+64(FP), AX
+	IMUL3Q $0x00000004, AX, AX
+	ADDQ   AX, init+56(FP)
+	MOVQ   ldc+80(FP), AX
+	IMUL3Q $0x00000004, AX, AX
+	ADDQ   AX, c+72(FP)
+	DECQ   n+0(FP)
+	JNZ    tile
 	VZEROUPPER
 	RET
 
@@ -1130,13 +1202,14 @@ columns_end:
 	VZEROUPPER
 	RET
 
-// func gemm14AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+// func gemm14AVX512(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·gemm14AVX512(SB), NOSPLIT, $0-88
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       rs+16(FP), DX
-	MOVQ       cs+24(FP), BX
+TEXT ·gemm14AVX512(SB), NOSPLIT, $0-96
+tile:
+	MOVQ       k+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       rs+24(FP), DX
+	MOVQ       cs+32(FP), BX
 	SHLQ       $0x02, DX
 	SHLQ       $0x02, BX
 	LEAQ       (CX)(DX*2), SI
@@ -1175,8 +1248,8 @@ TEXT ·gemm14AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z25, Z25, Z25
 	VPXORD     Z26, Z26, Z26
 	VPXORD     Z27, Z27, Z27
-	MOVQ       c+64(FP), R10
-	MOVQ       ldc+72(FP), R11
+	MOVQ       c+72(FP), R10
+	MOVQ       ldc+80(FP), R11
 	SHLQ       $0x02, R11
 	PREFETCHT0 (R10)
 	PREFETCHT0 64(R10)
@@ -1219,8 +1292,8 @@ TEXT ·gemm14AVX512(SB), NOSPLIT, $0-88
 	ADDQ       R11, R10
 	PREFETCHT0 (R10)
 	PREFETCHT0 64(R10)
-	MOVQ       b+32(FP), R10
-	MOVQ       ldb+40(FP), R11
+	MOVQ       b+40(FP), R10
+	MOVQ       ldb+48(FP), R11
 	SHLQ       $0x02, R11
 	MOVQ       AX, R12
 	SHRQ       $0x01, R12
@@ -1385,13 +1458,13 @@ odd:
 	ADDQ         BX, R9
 
 store:
-	MOVQ    init+48(FP), AX
-	MOVQ    is+56(FP), CX
+	MOVQ    init+56(FP), AX
+	MOVQ    is+64(FP), CX
 	SHLQ    $0x02, CX
-	MOVQ    c+64(FP), DX
-	MOVQ    ldc+72(FP), BX
+	MOVQ    c+72(FP), DX
+	MOVQ    ldc+80(FP), BX
 	SHLQ    $0x02, BX
-	MOVQ    cols+80(FP), SI
+	MOVQ    cols+88(FP), SI
 	CMPQ    SI, $0x20
 	JNE     narrow
 	VADDPS  (AX), Z0, Z0
@@ -1495,115 +1568,126 @@ narrow:
 	VMOVUPS.Z (AX), K1, Z28
 	VADDPS    Z28, Z0, Z0
 	VMOVUPS   Z0, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z1, Z1
+	VMOVUPS.Z 64(AX), K2, Z28
+	VADDPS    Z28, Z1, Z1
 	VMOVUPS   Z1, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z2, Z2
+	VMOVUPS.Z (AX), K1, Z28
+	VADDPS    Z28, Z2, Z2
 	VMOVUPS   Z2, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z3, Z3
+	VMOVUPS.Z 64(AX), K2, Z28
+	VADDPS    Z28, Z3, Z3
 	VMOVUPS   Z3, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z4, Z4
+	VMOVUPS.Z (AX), K1, Z28
+	VADDPS    Z28, Z4, Z4
 	VMOVUPS   Z4, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z5, Z5
+	VMOVUPS.Z 64(AX), K2, Z28
+	VADDPS    Z28, Z5, Z5
 	VMOVUPS   Z5, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z6, Z6
+	VMOVUPS.Z (AX), K1, Z28
+	VADDPS    Z28, Z6, Z6
 	VMOVUPS   Z6, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z7, Z7
+	VMOVUPS.Z 64(AX), K2, Z28
+	VADDPS    Z28, Z7, Z7
 	VMOVUPS   Z7, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z8, Z8
+	VMOVUPS.Z (AX), K1, Z28
+	VADDPS    Z28, Z8, Z8
 	VMOVUPS   Z8, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z9, Z9
+	VMOVUPS.Z 64(AX), K2, Z28
+	VADDPS    Z28, Z9, Z9
 	VMOVUPS   Z9, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z10, Z10
+	VMOVUPS.Z (AX), K1, Z28
+	VADDPS    Z28, Z10, Z10
 	VMOVUPS   Z10, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z11, Z11
+	VMOVUPS.Z 64(AX), K2, Z28
+	VADDPS    Z28, Z11, Z11
 	VMOVUPS   Z11, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z12, Z12
+	VMOVUPS.Z (AX), K1, Z28
+	VADDPS    Z28, Z12, Z12
 	VMOVUPS   Z12, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z13, Z13
+	VMOVUPS.Z 64(AX), K2, Z28
+	VADDPS    Z28, Z13, Z13
 	VMOVUPS   Z13, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z14, Z14
+	VMOVUPS.Z (AX), K1, Z28
+	VADDPS    Z28, Z14, Z14
 	VMOVUPS   Z14, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z15, Z15
+	VMOVUPS.Z 64(AX), K2, Z28
+	VADDPS    Z28, Z15, Z15
 	VMOVUPS   Z15, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z16, Z16
+	VMOVUPS.Z (AX), K1, Z28
+	VADDPS    Z28, Z16, Z16
 	VMOVUPS   Z16, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z17, Z17
+	VMOVUPS.Z 64(AX), K2, Z28
+	VADDPS    Z28, Z17, Z17
 	VMOVUPS   Z17, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z18, Z18
+	VMOVUPS.Z (AX), K1, Z28
+	VADDPS    Z28, Z18, Z18
 	VMOVUPS   Z18, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z19, Z19
+	VMOVUPS.Z 64(AX), K2, Z28
+	VADDPS    Z28, Z19, Z19
 	VMOVUPS   Z19, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z20, Z20
+	VMOVUPS.Z (AX), K1, Z28
+	VADDPS    Z28, Z20, Z20
 	VMOVUPS   Z20, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z21, Z21
+	VMOVUPS.Z 64(AX), K2, Z28
+	VADDPS    Z28, Z21, Z21
 	VMOVUPS   Z21, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z22, Z22
+	VMOVUPS.Z (AX), K1, Z28
+	VADDPS    Z28, Z22, Z22
 	VMOVUPS   Z22, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z23, Z23
+	VMOVUPS.Z 64(AX), K2, Z28
+	VADDPS    Z28, Z23, Z23
 	VMOVUPS   Z23, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z24, Z24
+	VMOVUPS.Z (AX), K1, Z28
+	VADDPS    Z28, Z24, Z24
 	VMOVUPS   Z24, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z25, Z25
+	VMOVUPS.Z 64(AX), K2, Z28
+	VADDPS    Z28, Z25, Z25
 	VMOVUPS   Z25, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z26, Z26
+	VMOVUPS.Z (AX), K1, Z28
+	VADDPS    Z28, Z26, Z26
 	VMOVUPS   Z26, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z27, Z27
+	VMOVUPS.Z 64(AX), K2, Z28
+	VADDPS    Z28, Z27, Z27
 	VMOVUPS   Z27, K2, 64(DX)
 
 done:
+	MOVQ   rs+24(FP), AX
+	IMUL3Q $0x00000038, AX, AX
+	ADDQ   AX, a+16(FP)
+	MOVQ   is+64(FP), AX
+	IMUL3Q $0x00000038, AX, AX
+	ADDQ   AX, init+56(FP)
+	MOVQ   ldc+80(FP), AX
+	IMUL3Q $0x00000038, AX, AX
+	ADDQ   AX, c+72(FP)
+	DECQ   n+0(FP)
+	JNZ    tile
 	VZEROUPPER
 	RET
 
@@ -1626,13 +1710,14 @@ DATA low_bits<>+30(SB)/2, $0x7fff
 DATA low_bits<>+32(SB)/2, $0xffff
 GLOBL low_bits<>(SB), RODATA|NOPTR, $34
 
-// func gemm13AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+// func gemm13AVX512(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·gemm13AVX512(SB), NOSPLIT, $0-88
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       rs+16(FP), DX
-	MOVQ       cs+24(FP), BX
+TEXT ·gemm13AVX512(SB), NOSPLIT, $0-96
+tile:
+	MOVQ       k+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       rs+24(FP), DX
+	MOVQ       cs+32(FP), BX
 	SHLQ       $0x02, DX
 	SHLQ       $0x02, BX
 	LEAQ       (CX)(DX*2), SI
@@ -1669,8 +1754,8 @@ TEXT ·gemm13AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z23, Z23, Z23
 	VPXORD     Z24, Z24, Z24
 	VPXORD     Z25, Z25, Z25
-	MOVQ       c+64(FP), R10
-	MOVQ       ldc+72(FP), R11
+	MOVQ       c+72(FP), R10
+	MOVQ       ldc+80(FP), R11
 	SHLQ       $0x02, R11
 	PREFETCHT0 (R10)
 	PREFETCHT0 64(R10)
@@ -1710,8 +1795,8 @@ TEXT ·gemm13AVX512(SB), NOSPLIT, $0-88
 	ADDQ       R11, R10
 	PREFETCHT0 (R10)
 	PREFETCHT0 64(R10)
-	MOVQ       b+32(FP), R10
-	MOVQ       ldb+40(FP), R11
+	MOVQ       b+40(FP), R10
+	MOVQ       ldb+48(FP), R11
 	SHLQ       $0x02, R11
 	MOVQ       AX, R12
 	SHRQ       $0x01, R12
@@ -1867,13 +1952,13 @@ odd:
 	ADDQ         BX, R9
 
 store:
-	MOVQ    init+48(FP), AX
-	MOVQ    is+56(FP), CX
+	MOVQ    init+56(FP), AX
+	MOVQ    is+64(FP), CX
 	SHLQ    $0x02, CX
-	MOVQ    c+64(FP), DX
-	MOVQ    ldc+72(FP), BX
+	MOVQ    c+72(FP), DX
+	MOVQ    ldc+80(FP), BX
 	SHLQ    $0x02, BX
-	MOVQ    cols+80(FP), SI
+	MOVQ    cols+88(FP), SI
 	CMPQ    SI, $0x20
 	JNE     narrow
 	VADDPS  (AX), Z0, Z0
@@ -1971,117 +2056,129 @@ narrow:
 	VMOVUPS.Z (AX), K1, Z26
 	VADDPS    Z26, Z0, Z0
 	VMOVUPS   Z0, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z1, Z1
+	VMOVUPS.Z 64(AX), K2, Z26
+	VADDPS    Z26, Z1, Z1
 	VMOVUPS   Z1, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z2, Z2
+	VMOVUPS.Z (AX), K1, Z26
+	VADDPS    Z26, Z2, Z2
 	VMOVUPS   Z2, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z3, Z3
+	VMOVUPS.Z 64(AX), K2, Z26
+	VADDPS    Z26, Z3, Z3
 	VMOVUPS   Z3, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z4, Z4
+	VMOVUPS.Z (AX), K1, Z26
+	VADDPS    Z26, Z4, Z4
 	VMOVUPS   Z4, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z5, Z5
+	VMOVUPS.Z 64(AX), K2, Z26
+	VADDPS    Z26, Z5, Z5
 	VMOVUPS   Z5, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z6, Z6
+	VMOVUPS.Z (AX), K1, Z26
+	VADDPS    Z26, Z6, Z6
 	VMOVUPS   Z6, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z7, Z7
+	VMOVUPS.Z 64(AX), K2, Z26
+	VADDPS    Z26, Z7, Z7
 	VMOVUPS   Z7, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z8, Z8
+	VMOVUPS.Z (AX), K1, Z26
+	VADDPS    Z26, Z8, Z8
 	VMOVUPS   Z8, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z9, Z9
+	VMOVUPS.Z 64(AX), K2, Z26
+	VADDPS    Z26, Z9, Z9
 	VMOVUPS   Z9, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z10, Z10
+	VMOVUPS.Z (AX), K1, Z26
+	VADDPS    Z26, Z10, Z10
 	VMOVUPS   Z10, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z11, Z11
+	VMOVUPS.Z 64(AX), K2, Z26
+	VADDPS    Z26, Z11, Z11
 	VMOVUPS   Z11, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z12, Z12
+	VMOVUPS.Z (AX), K1, Z26
+	VADDPS    Z26, Z12, Z12
 	VMOVUPS   Z12, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z13, Z13
+	VMOVUPS.Z 64(AX), K2, Z26
+	VADDPS    Z26, Z13, Z13
 	VMOVUPS   Z13, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z14, Z14
+	VMOVUPS.Z (AX), K1, Z26
+	VADDPS    Z26, Z14, Z14
 	VMOVUPS   Z14, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z15, Z15
+	VMOVUPS.Z 64(AX), K2, Z26
+	VADDPS    Z26, Z15, Z15
 	VMOVUPS   Z15, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z16, Z16
+	VMOVUPS.Z (AX), K1, Z26
+	VADDPS    Z26, Z16, Z16
 	VMOVUPS   Z16, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z17, Z17
+	VMOVUPS.Z 64(AX), K2, Z26
+	VADDPS    Z26, Z17, Z17
 	VMOVUPS   Z17, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z18, Z18
+	VMOVUPS.Z (AX), K1, Z26
+	VADDPS    Z26, Z18, Z18
 	VMOVUPS   Z18, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z19, Z19
+	VMOVUPS.Z 64(AX), K2, Z26
+	VADDPS    Z26, Z19, Z19
 	VMOVUPS   Z19, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z20, Z20
+	VMOVUPS.Z (AX), K1, Z26
+	VADDPS    Z26, Z20, Z20
 	VMOVUPS   Z20, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z21, Z21
+	VMOVUPS.Z 64(AX), K2, Z26
+	VADDPS    Z26, Z21, Z21
 	VMOVUPS   Z21, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z22, Z22
+	VMOVUPS.Z (AX), K1, Z26
+	VADDPS    Z26, Z22, Z22
 	VMOVUPS   Z22, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z23, Z23
+	VMOVUPS.Z 64(AX), K2, Z26
+	VADDPS    Z26, Z23, Z23
 	VMOVUPS   Z23, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z24, Z24
+	VMOVUPS.Z (AX), K1, Z26
+	VADDPS    Z26, Z24, Z24
 	VMOVUPS   Z24, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z25, Z25
+	VMOVUPS.Z 64(AX), K2, Z26
+	VADDPS    Z26, Z25, Z25
 	VMOVUPS   Z25, K2, 64(DX)
 
 done:
+	MOVQ   rs+24(FP), AX
+	IMUL3Q $0x00000034, AX, AX
+	ADDQ   AX, a+16(FP)
+	MOVQ   is+64(FP), AX
+	IMUL3Q $0x00000034, AX, AX
+	ADDQ   AX, init+56(FP)
+	MOVQ   ldc+80(FP), AX
+	IMUL3Q $0x00000034, AX, AX
+	ADDQ   AX, c+72(FP)
+	DECQ   n+0(FP)
+	JNZ    tile
 	VZEROUPPER
 	RET
 
-// func gemm12AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+// func gemm12AVX512(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·gemm12AVX512(SB), NOSPLIT, $0-88
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       rs+16(FP), DX
-	MOVQ       cs+24(FP), BX
+TEXT ·gemm12AVX512(SB), NOSPLIT, $0-96
+tile:
+	MOVQ       k+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       rs+24(FP), DX
+	MOVQ       cs+32(FP), BX
 	SHLQ       $0x02, DX
 	SHLQ       $0x02, BX
 	LEAQ       (CX)(DX*2), SI
@@ -2114,8 +2211,8 @@ TEXT ·gemm12AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z21, Z21, Z21
 	VPXORD     Z22, Z22, Z22
 	VPXORD     Z23, Z23, Z23
-	MOVQ       c+64(FP), R9
-	MOVQ       ldc+72(FP), R10
+	MOVQ       c+72(FP), R9
+	MOVQ       ldc+80(FP), R10
 	SHLQ       $0x02, R10
 	PREFETCHT0 (R9)
 	PREFETCHT0 64(R9)
@@ -2152,8 +2249,8 @@ TEXT ·gemm12AVX512(SB), NOSPLIT, $0-88
 	ADDQ       R10, R9
 	PREFETCHT0 (R9)
 	PREFETCHT0 64(R9)
-	MOVQ       b+32(FP), R9
-	MOVQ       ldb+40(FP), R10
+	MOVQ       b+40(FP), R9
+	MOVQ       ldb+48(FP), R10
 	SHLQ       $0x02, R10
 	MOVQ       AX, R11
 	SHRQ       $0x01, R11
@@ -2297,13 +2394,13 @@ odd:
 	ADDQ         BX, R8
 
 store:
-	MOVQ    init+48(FP), AX
-	MOVQ    is+56(FP), CX
+	MOVQ    init+56(FP), AX
+	MOVQ    is+64(FP), CX
 	SHLQ    $0x02, CX
-	MOVQ    c+64(FP), DX
-	MOVQ    ldc+72(FP), BX
+	MOVQ    c+72(FP), DX
+	MOVQ    ldc+80(FP), BX
 	SHLQ    $0x02, BX
-	MOVQ    cols+80(FP), SI
+	MOVQ    cols+88(FP), SI
 	CMPQ    SI, $0x20
 	JNE     narrow
 	VADDPS  (AX), Z0, Z0
@@ -2395,109 +2492,121 @@ narrow:
 	VMOVUPS.Z (AX), K1, Z24
 	VADDPS    Z24, Z0, Z0
 	VMOVUPS   Z0, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z1, Z1
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z1, Z1
 	VMOVUPS   Z1, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z2, Z2
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z2, Z2
 	VMOVUPS   Z2, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z3, Z3
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z3, Z3
 	VMOVUPS   Z3, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z4, Z4
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z4, Z4
 	VMOVUPS   Z4, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z5, Z5
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z5, Z5
 	VMOVUPS   Z5, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z6, Z6
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z6, Z6
 	VMOVUPS   Z6, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z7, Z7
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z7, Z7
 	VMOVUPS   Z7, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z8, Z8
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z8, Z8
 	VMOVUPS   Z8, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z9, Z9
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z9, Z9
 	VMOVUPS   Z9, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z10, Z10
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z10, Z10
 	VMOVUPS   Z10, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z11, Z11
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z11, Z11
 	VMOVUPS   Z11, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z12, Z12
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z12, Z12
 	VMOVUPS   Z12, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z13, Z13
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z13, Z13
 	VMOVUPS   Z13, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z14, Z14
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z14, Z14
 	VMOVUPS   Z14, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z15, Z15
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z15, Z15
 	VMOVUPS   Z15, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z16, Z16
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z16, Z16
 	VMOVUPS   Z16, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z17, Z17
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z17, Z17
 	VMOVUPS   Z17, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z18, Z18
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z18, Z18
 	VMOVUPS   Z18, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z19, Z19
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z19, Z19
 	VMOVUPS   Z19, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z20, Z20
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z20, Z20
 	VMOVUPS   Z20, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z21, Z21
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z21, Z21
 	VMOVUPS   Z21, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z22, Z22
+	VMOVUPS.Z (AX), K1, Z24
+	VADDPS    Z24, Z22, Z22
 	VMOVUPS   Z22, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z23, Z23
+	VMOVUPS.Z 64(AX), K2, Z24
+	VADDPS    Z24, Z23, Z23
 	VMOVUPS   Z23, K2, 64(DX)
 
 done:
+	MOVQ   rs+24(FP), AX
+	IMUL3Q $0x00000030, AX, AX
+	ADDQ   AX, a+16(FP)
+	MOVQ   is+64(FP), AX
+	IMUL3Q $0x00000030, AX, AX
+	ADDQ   AX, init+56(FP)
+	MOVQ   ldc+80(FP), AX
+	IMUL3Q $0x00000030, AX, AX
+	ADDQ   AX, c+72(FP)
+	DECQ   n+0(FP)
+	JNZ    tile
 	VZEROUPPER
 	RET
 
-// func gemm11AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+// func gemm11AVX512(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·gemm11AVX512(SB), NOSPLIT, $0-88
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       rs+16(FP), DX
-	MOVQ       cs+24(FP), BX
+TEXT ·gemm11AVX512(SB), NOSPLIT, $0-96
+tile:
+	MOVQ       k+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       rs+24(FP), DX
+	MOVQ       cs+32(FP), BX
 	SHLQ       $0x02, DX
 	SHLQ       $0x02, BX
 	LEAQ       (CX)(DX*2), SI
@@ -2528,8 +2637,8 @@ TEXT ·gemm11AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z19, Z19, Z19
 	VPXORD     Z20, Z20, Z20
 	VPXORD     Z21, Z21, Z21
-	MOVQ       c+64(FP), R9
-	MOVQ       ldc+72(FP), R10
+	MOVQ       c+72(FP), R9
+	MOVQ       ldc+80(FP), R10
 	SHLQ       $0x02, R10
 	PREFETCHT0 (R9)
 	PREFETCHT0 64(R9)
@@ -2563,8 +2672,8 @@ TEXT ·gemm11AVX512(SB), NOSPLIT, $0-88
 	ADDQ       R10, R9
 	PREFETCHT0 (R9)
 	PREFETCHT0 64(R9)
-	MOVQ       b+32(FP), R9
-	MOVQ       ldb+40(FP), R10
+	MOVQ       b+40(FP), R9
+	MOVQ       ldb+48(FP), R10
 	SHLQ       $0x02, R10
 	MOVQ       AX, R11
 	SHRQ       $0x01, R11
@@ -2699,13 +2808,13 @@ odd:
 	ADDQ         BX, R8
 
 store:
-	MOVQ    init+48(FP), AX
-	MOVQ    is+56(FP), CX
+	MOVQ    init+56(FP), AX
+	MOVQ    is+64(FP), CX
 	SHLQ    $0x02, CX
-	MOVQ    c+64(FP), DX
-	MOVQ    ldc+72(FP), BX
+	MOVQ    c+72(FP), DX
+	MOVQ    ldc+80(FP), BX
 	SHLQ    $0x02, BX
-	MOVQ    cols+80(FP), SI
+	MOVQ    cols+88(FP), SI
 	CMPQ    SI, $0x20
 	JNE     narrow
 	VADDPS  (AX), Z0, Z0
@@ -2791,101 +2900,113 @@ narrow:
 	VMOVUPS.Z (AX), K1, Z22
 	VADDPS    Z22, Z0, Z0
 	VMOVUPS   Z0, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z1, Z1
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z1, Z1
 	VMOVUPS   Z1, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z2, Z2
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z2, Z2
 	VMOVUPS   Z2, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z3, Z3
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z3, Z3
 	VMOVUPS   Z3, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z4, Z4
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z4, Z4
 	VMOVUPS   Z4, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z5, Z5
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z5, Z5
 	VMOVUPS   Z5, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z6, Z6
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z6, Z6
 	VMOVUPS   Z6, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z7, Z7
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z7, Z7
 	VMOVUPS   Z7, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z8, Z8
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z8, Z8
 	VMOVUPS   Z8, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z9, Z9
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z9, Z9
 	VMOVUPS   Z9, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z10, Z10
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z10, Z10
 	VMOVUPS   Z10, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z11, Z11
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z11, Z11
 	VMOVUPS   Z11, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z12, Z12
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z12, Z12
 	VMOVUPS   Z12, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z13, Z13
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z13, Z13
 	VMOVUPS   Z13, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z14, Z14
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z14, Z14
 	VMOVUPS   Z14, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z15, Z15
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z15, Z15
 	VMOVUPS   Z15, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z16, Z16
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z16, Z16
 	VMOVUPS   Z16, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z17, Z17
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z17, Z17
 	VMOVUPS   Z17, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z18, Z18
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z18, Z18
 	VMOVUPS   Z18, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z19, Z19
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z19, Z19
 	VMOVUPS   Z19, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z20, Z20
+	VMOVUPS.Z (AX), K1, Z22
+	VADDPS    Z22, Z20, Z20
 	VMOVUPS   Z20, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z21, Z21
+	VMOVUPS.Z 64(AX), K2, Z22
+	VADDPS    Z22, Z21, Z21
 	VMOVUPS   Z21, K2, 64(DX)
 
 done:
+	MOVQ   rs+24(FP), AX
+	IMUL3Q $0x0000002c, AX, AX
+	ADDQ   AX, a+16(FP)
+	MOVQ   is+64(FP), AX
+	IMUL3Q $0x0000002c, AX, AX
+	ADDQ   AX, init+56(FP)
+	MOVQ   ldc+80(FP), AX
+	IMUL3Q $0x0000002c, AX, AX
+	ADDQ   AX, c+72(FP)
+	DECQ   n+0(FP)
+	JNZ    tile
 	VZEROUPPER
 	RET
 
-// func gemm10AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+// func gemm10AVX512(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·gemm10AVX512(SB), NOSPLIT, $0-88
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       rs+16(FP), DX
-	MOVQ       cs+24(FP), BX
+TEXT ·gemm10AVX512(SB), NOSPLIT, $0-96
+tile:
+	MOVQ       k+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       rs+24(FP), DX
+	MOVQ       cs+32(FP), BX
 	SHLQ       $0x02, DX
 	SHLQ       $0x02, BX
 	LEAQ       (CX)(DX*2), SI
@@ -2914,8 +3035,8 @@ TEXT ·gemm10AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z17, Z17, Z17
 	VPXORD     Z18, Z18, Z18
 	VPXORD     Z19, Z19, Z19
-	MOVQ       c+64(FP), R9
-	MOVQ       ldc+72(FP), R10
+	MOVQ       c+72(FP), R9
+	MOVQ       ldc+80(FP), R10
 	SHLQ       $0x02, R10
 	PREFETCHT0 (R9)
 	PREFETCHT0 64(R9)
@@ -2946,8 +3067,8 @@ TEXT ·gemm10AVX512(SB), NOSPLIT, $0-88
 	ADDQ       R10, R9
 	PREFETCHT0 (R9)
 	PREFETCHT0 64(R9)
-	MOVQ       b+32(FP), R9
-	MOVQ       ldb+40(FP), R10
+	MOVQ       b+40(FP), R9
+	MOVQ       ldb+48(FP), R10
 	SHLQ       $0x02, R10
 	MOVQ       AX, R11
 	SHRQ       $0x01, R11
@@ -3073,13 +3194,13 @@ odd:
 	ADDQ         BX, R8
 
 store:
-	MOVQ    init+48(FP), AX
-	MOVQ    is+56(FP), CX
+	MOVQ    init+56(FP), AX
+	MOVQ    is+64(FP), CX
 	SHLQ    $0x02, CX
-	MOVQ    c+64(FP), DX
-	MOVQ    ldc+72(FP), BX
+	MOVQ    c+72(FP), DX
+	MOVQ    ldc+80(FP), BX
 	SHLQ    $0x02, BX
-	MOVQ    cols+80(FP), SI
+	MOVQ    cols+88(FP), SI
 	CMPQ    SI, $0x20
 	JNE     narrow
 	VADDPS  (AX), Z0, Z0
@@ -3159,93 +3280,105 @@ narrow:
 	VMOVUPS.Z (AX), K1, Z20
 	VADDPS    Z20, Z0, Z0
 	VMOVUPS   Z0, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z1, Z1
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z1, Z1
 	VMOVUPS   Z1, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z2, Z2
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z2, Z2
 	VMOVUPS   Z2, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z3, Z3
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z3, Z3
 	VMOVUPS   Z3, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z4, Z4
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z4, Z4
 	VMOVUPS   Z4, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z5, Z5
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z5, Z5
 	VMOVUPS   Z5, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z6, Z6
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z6, Z6
 	VMOVUPS   Z6, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z7, Z7
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z7, Z7
 	VMOVUPS   Z7, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z8, Z8
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z8, Z8
 	VMOVUPS   Z8, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z9, Z9
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z9, Z9
 	VMOVUPS   Z9, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z10, Z10
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z10, Z10
 	VMOVUPS   Z10, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z11, Z11
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z11, Z11
 	VMOVUPS   Z11, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z12, Z12
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z12, Z12
 	VMOVUPS   Z12, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z13, Z13
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z13, Z13
 	VMOVUPS   Z13, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z14, Z14
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z14, Z14
 	VMOVUPS   Z14, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z15, Z15
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z15, Z15
 	VMOVUPS   Z15, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z16, Z16
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z16, Z16
 	VMOVUPS   Z16, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z17, Z17
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z17, Z17
 	VMOVUPS   Z17, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z18, Z18
+	VMOVUPS.Z (AX), K1, Z20
+	VADDPS    Z20, Z18, Z18
 	VMOVUPS   Z18, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z19, Z19
+	VMOVUPS.Z 64(AX), K2, Z20
+	VADDPS    Z20, Z19, Z19
 	VMOVUPS   Z19, K2, 64(DX)
 
 done:
+	MOVQ   rs+24(FP), AX
+	IMUL3Q $0x00000028, AX, AX
+	ADDQ   AX, a+16(FP)
+	MOVQ   is+64(FP), AX
+	IMUL3Q $0x00000028, AX, AX
+	ADDQ   AX, init+56(FP)
+	MOVQ   ldc+80(FP), AX
+	IMUL3Q $0x00000028, AX, AX
+	ADDQ   AX, c+72(FP)
+	DECQ   n+0(FP)
+	JNZ    tile
 	VZEROUPPER
 	RET
 
-// func gemm9AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+// func gemm9AVX512(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·gemm9AVX512(SB), NOSPLIT, $0-88
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       rs+16(FP), DX
-	MOVQ       cs+24(FP), BX
+TEXT ·gemm9AVX512(SB), NOSPLIT, $0-96
+tile:
+	MOVQ       k+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       rs+24(FP), DX
+	MOVQ       cs+32(FP), BX
 	SHLQ       $0x02, DX
 	SHLQ       $0x02, BX
 	LEAQ       (CX)(DX*2), SI
@@ -3270,8 +3403,8 @@ TEXT ·gemm9AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z15, Z15, Z15
 	VPXORD     Z16, Z16, Z16
 	VPXORD     Z17, Z17, Z17
-	MOVQ       c+64(FP), R8
-	MOVQ       ldc+72(FP), R9
+	MOVQ       c+72(FP), R8
+	MOVQ       ldc+80(FP), R9
 	SHLQ       $0x02, R9
 	PREFETCHT0 (R8)
 	PREFETCHT0 64(R8)
@@ -3299,8 +3432,8 @@ TEXT ·gemm9AVX512(SB), NOSPLIT, $0-88
 	ADDQ       R9, R8
 	PREFETCHT0 (R8)
 	PREFETCHT0 64(R8)
-	MOVQ       b+32(FP), R8
-	MOVQ       ldb+40(FP), R9
+	MOVQ       b+40(FP), R8
+	MOVQ       ldb+48(FP), R9
 	SHLQ       $0x02, R9
 	MOVQ       AX, R10
 	SHRQ       $0x01, R10
@@ -3414,13 +3547,13 @@ odd:
 	ADDQ         BX, DI
 
 store:
-	MOVQ    init+48(FP), AX
-	MOVQ    is+56(FP), CX
+	MOVQ    init+56(FP), AX
+	MOVQ    is+64(FP), CX
 	SHLQ    $0x02, CX
-	MOVQ    c+64(FP), DX
-	MOVQ    ldc+72(FP), BX
+	MOVQ    c+72(FP), DX
+	MOVQ    ldc+80(FP), BX
 	SHLQ    $0x02, BX
-	MOVQ    cols+80(FP), SI
+	MOVQ    cols+88(FP), SI
 	CMPQ    SI, $0x20
 	JNE     narrow
 	VADDPS  (AX), Z0, Z0
@@ -3494,85 +3627,97 @@ narrow:
 	VMOVUPS.Z (AX), K1, Z18
 	VADDPS    Z18, Z0, Z0
 	VMOVUPS   Z0, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z1, Z1
+	VMOVUPS.Z 64(AX), K2, Z18
+	VADDPS    Z18, Z1, Z1
 	VMOVUPS   Z1, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z2, Z2
+	VMOVUPS.Z (AX), K1, Z18
+	VADDPS    Z18, Z2, Z2
 	VMOVUPS   Z2, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z3, Z3
+	VMOVUPS.Z 64(AX), K2, Z18
+	VADDPS    Z18, Z3, Z3
 	VMOVUPS   Z3, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z4, Z4
+	VMOVUPS.Z (AX), K1, Z18
+	VADDPS    Z18, Z4, Z4
 	VMOVUPS   Z4, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z5, Z5
+	VMOVUPS.Z 64(AX), K2, Z18
+	VADDPS    Z18, Z5, Z5
 	VMOVUPS   Z5, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z6, Z6
+	VMOVUPS.Z (AX), K1, Z18
+	VADDPS    Z18, Z6, Z6
 	VMOVUPS   Z6, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z7, Z7
+	VMOVUPS.Z 64(AX), K2, Z18
+	VADDPS    Z18, Z7, Z7
 	VMOVUPS   Z7, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z8, Z8
+	VMOVUPS.Z (AX), K1, Z18
+	VADDPS    Z18, Z8, Z8
 	VMOVUPS   Z8, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z9, Z9
+	VMOVUPS.Z 64(AX), K2, Z18
+	VADDPS    Z18, Z9, Z9
 	VMOVUPS   Z9, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z10, Z10
+	VMOVUPS.Z (AX), K1, Z18
+	VADDPS    Z18, Z10, Z10
 	VMOVUPS   Z10, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z11, Z11
+	VMOVUPS.Z 64(AX), K2, Z18
+	VADDPS    Z18, Z11, Z11
 	VMOVUPS   Z11, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z12, Z12
+	VMOVUPS.Z (AX), K1, Z18
+	VADDPS    Z18, Z12, Z12
 	VMOVUPS   Z12, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z13, Z13
+	VMOVUPS.Z 64(AX), K2, Z18
+	VADDPS    Z18, Z13, Z13
 	VMOVUPS   Z13, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z14, Z14
+	VMOVUPS.Z (AX), K1, Z18
+	VADDPS    Z18, Z14, Z14
 	VMOVUPS   Z14, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z15, Z15
+	VMOVUPS.Z 64(AX), K2, Z18
+	VADDPS    Z18, Z15, Z15
 	VMOVUPS   Z15, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z16, Z16
+	VMOVUPS.Z (AX), K1, Z18
+	VADDPS    Z18, Z16, Z16
 	VMOVUPS   Z16, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z17, Z17
+	VMOVUPS.Z 64(AX), K2, Z18
+	VADDPS    Z18, Z17, Z17
 	VMOVUPS   Z17, K2, 64(DX)
 
 done:
+	MOVQ   rs+24(FP), AX
+	IMUL3Q $0x00000024, AX, AX
+	ADDQ   AX, a+16(FP)
+	MOVQ   is+64(FP), AX
+	IMUL3Q $0x00000024, AX, AX
+	ADDQ   AX, init+56(FP)
+	MOVQ   ldc+80(FP), AX
+	IMUL3Q $0x00000024, AX, AX
+	ADDQ   AX, c+72(FP)
+	DECQ   n+0(FP)
+	JNZ    tile
 	VZEROUPPER
 	RET
 
-// func gemm8AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+// func gemm8AVX512(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·gemm8AVX512(SB), NOSPLIT, $0-88
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       rs+16(FP), DX
-	MOVQ       cs+24(FP), BX
+TEXT ·gemm8AVX512(SB), NOSPLIT, $0-96
+tile:
+	MOVQ       k+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       rs+24(FP), DX
+	MOVQ       cs+32(FP), BX
 	SHLQ       $0x02, DX
 	SHLQ       $0x02, BX
 	LEAQ       (CX)(DX*2), SI
@@ -3595,8 +3740,8 @@ TEXT ·gemm8AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z13, Z13, Z13
 	VPXORD     Z14, Z14, Z14
 	VPXORD     Z15, Z15, Z15
-	MOVQ       c+64(FP), R8
-	MOVQ       ldc+72(FP), R9
+	MOVQ       c+72(FP), R8
+	MOVQ       ldc+80(FP), R9
 	SHLQ       $0x02, R9
 	PREFETCHT0 (R8)
 	PREFETCHT0 64(R8)
@@ -3621,8 +3766,8 @@ TEXT ·gemm8AVX512(SB), NOSPLIT, $0-88
 	ADDQ       R9, R8
 	PREFETCHT0 (R8)
 	PREFETCHT0 64(R8)
-	MOVQ       b+32(FP), R8
-	MOVQ       ldb+40(FP), R9
+	MOVQ       b+40(FP), R8
+	MOVQ       ldb+48(FP), R9
 	SHLQ       $0x02, R9
 	MOVQ       AX, R10
 	SHRQ       $0x01, R10
@@ -3727,13 +3872,13 @@ odd:
 	ADDQ         BX, DI
 
 store:
-	MOVQ    init+48(FP), AX
-	MOVQ    is+56(FP), CX
+	MOVQ    init+56(FP), AX
+	MOVQ    is+64(FP), CX
 	SHLQ    $0x02, CX
-	MOVQ    c+64(FP), DX
-	MOVQ    ldc+72(FP), BX
+	MOVQ    c+72(FP), DX
+	MOVQ    ldc+80(FP), BX
 	SHLQ    $0x02, BX
-	MOVQ    cols+80(FP), SI
+	MOVQ    cols+88(FP), SI
 	CMPQ    SI, $0x20
 	JNE     narrow
 	VADDPS  (AX), Z0, Z0
@@ -3801,77 +3946,89 @@ narrow:
 	VMOVUPS.Z (AX), K1, Z16
 	VADDPS    Z16, Z0, Z0
 	VMOVUPS   Z0, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z1, Z1
+	VMOVUPS.Z 64(AX), K2, Z16
+	VADDPS    Z16, Z1, Z1
 	VMOVUPS   Z1, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z2, Z2
+	VMOVUPS.Z (AX), K1, Z16
+	VADDPS    Z16, Z2, Z2
 	VMOVUPS   Z2, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z3, Z3
+	VMOVUPS.Z 64(AX), K2, Z16
+	VADDPS    Z16, Z3, Z3
 	VMOVUPS   Z3, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z4, Z4
+	VMOVUPS.Z (AX), K1, Z16
+	VADDPS    Z16, Z4, Z4
 	VMOVUPS   Z4, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z5, Z5
+	VMOVUPS.Z 64(AX), K2, Z16
+	VADDPS    Z16, Z5, Z5
 	VMOVUPS   Z5, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z6, Z6
+	VMOVUPS.Z (AX), K1, Z16
+	VADDPS    Z16, Z6, Z6
 	VMOVUPS   Z6, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z7, Z7
+	VMOVUPS.Z 64(AX), K2, Z16
+	VADDPS    Z16, Z7, Z7
 	VMOVUPS   Z7, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z8, Z8
+	VMOVUPS.Z (AX), K1, Z16
+	VADDPS    Z16, Z8, Z8
 	VMOVUPS   Z8, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z9, Z9
+	VMOVUPS.Z 64(AX), K2, Z16
+	VADDPS    Z16, Z9, Z9
 	VMOVUPS   Z9, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z10, Z10
+	VMOVUPS.Z (AX), K1, Z16
+	VADDPS    Z16, Z10, Z10
 	VMOVUPS   Z10, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z11, Z11
+	VMOVUPS.Z 64(AX), K2, Z16
+	VADDPS    Z16, Z11, Z11
 	VMOVUPS   Z11, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z12, Z12
+	VMOVUPS.Z (AX), K1, Z16
+	VADDPS    Z16, Z12, Z12
 	VMOVUPS   Z12, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z13, Z13
+	VMOVUPS.Z 64(AX), K2, Z16
+	VADDPS    Z16, Z13, Z13
 	VMOVUPS   Z13, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z14, Z14
+	VMOVUPS.Z (AX), K1, Z16
+	VADDPS    Z16, Z14, Z14
 	VMOVUPS   Z14, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z15, Z15
+	VMOVUPS.Z 64(AX), K2, Z16
+	VADDPS    Z16, Z15, Z15
 	VMOVUPS   Z15, K2, 64(DX)
 
 done:
+	MOVQ   rs+24(FP), AX
+	IMUL3Q $0x00000020, AX, AX
+	ADDQ   AX, a+16(FP)
+	MOVQ   is+64(FP), AX
+	IMUL3Q $0x00000020, AX, AX
+	ADDQ   AX, init+56(FP)
+	MOVQ   ldc+80(FP), AX
+	IMUL3Q $0x00000020, AX, AX
+	ADDQ   AX, c+72(FP)
+	DECQ   n+0(FP)
+	JNZ    tile
 	VZEROUPPER
 	RET
 
-// func gemm7AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+// func gemm7AVX512(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·gemm7AVX512(SB), NOSPLIT, $0-88
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       rs+16(FP), DX
-	MOVQ       cs+24(FP), BX
+TEXT ·gemm7AVX512(SB), NOSPLIT, $0-96
+tile:
+	MOVQ       k+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       rs+24(FP), DX
+	MOVQ       cs+32(FP), BX
 	SHLQ       $0x02, DX
 	SHLQ       $0x02, BX
 	LEAQ       (CX)(DX*2), SI
@@ -3892,8 +4049,8 @@ TEXT ·gemm7AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z11, Z11, Z11
 	VPXORD     Z12, Z12, Z12
 	VPXORD     Z13, Z13, Z13
-	MOVQ       c+64(FP), R8
-	MOVQ       ldc+72(FP), R9
+	MOVQ       c+72(FP), R8
+	MOVQ       ldc+80(FP), R9
 	SHLQ       $0x02, R9
 	PREFETCHT0 (R8)
 	PREFETCHT0 64(R8)
@@ -3915,8 +4072,8 @@ TEXT ·gemm7AVX512(SB), NOSPLIT, $0-88
 	ADDQ       R9, R8
 	PREFETCHT0 (R8)
 	PREFETCHT0 64(R8)
-	MOVQ       b+32(FP), R8
-	MOVQ       ldb+40(FP), R9
+	MOVQ       b+40(FP), R8
+	MOVQ       ldb+48(FP), R9
 	SHLQ       $0x02, R9
 	MOVQ       AX, R10
 	SHRQ       $0x01, R10
@@ -4012,13 +4169,13 @@ odd:
 	ADDQ         BX, DI
 
 store:
-	MOVQ    init+48(FP), AX
-	MOVQ    is+56(FP), CX
+	MOVQ    init+56(FP), AX
+	MOVQ    is+64(FP), CX
 	SHLQ    $0x02, CX
-	MOVQ    c+64(FP), DX
-	MOVQ    ldc+72(FP), BX
+	MOVQ    c+72(FP), DX
+	MOVQ    ldc+80(FP), BX
 	SHLQ    $0x02, BX
-	MOVQ    cols+80(FP), SI
+	MOVQ    cols+88(FP), SI
 	CMPQ    SI, $0x20
 	JNE     narrow
 	VADDPS  (AX), Z0, Z0
@@ -4080,69 +4237,81 @@ narrow:
 	VMOVUPS.Z (AX), K1, Z14
 	VADDPS    Z14, Z0, Z0
 	VMOVUPS   Z0, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z1, Z1
+	VMOVUPS.Z 64(AX), K2, Z14
+	VADDPS    Z14, Z1, Z1
 	VMOVUPS   Z1, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z2, Z2
+	VMOVUPS.Z (AX), K1, Z14
+	VADDPS    Z14, Z2, Z2
 	VMOVUPS   Z2, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z3, Z3
+	VMOVUPS.Z 64(AX), K2, Z14
+	VADDPS    Z14, Z3, Z3
 	VMOVUPS   Z3, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z4, Z4
+	VMOVUPS.Z (AX), K1, Z14
+	VADDPS    Z14, Z4, Z4
 	VMOVUPS   Z4, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z5, Z5
+	VMOVUPS.Z 64(AX), K2, Z14
+	VADDPS    Z14, Z5, Z5
 	VMOVUPS   Z5, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z6, Z6
+	VMOVUPS.Z (AX), K1, Z14
+	VADDPS    Z14, Z6, Z6
 	VMOVUPS   Z6, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z7, Z7
+	VMOVUPS.Z 64(AX), K2, Z14
+	VADDPS    Z14, Z7, Z7
 	VMOVUPS   Z7, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z8, Z8
+	VMOVUPS.Z (AX), K1, Z14
+	VADDPS    Z14, Z8, Z8
 	VMOVUPS   Z8, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z9, Z9
+	VMOVUPS.Z 64(AX), K2, Z14
+	VADDPS    Z14, Z9, Z9
 	VMOVUPS   Z9, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z10, Z10
+	VMOVUPS.Z (AX), K1, Z14
+	VADDPS    Z14, Z10, Z10
 	VMOVUPS   Z10, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z11, Z11
+	VMOVUPS.Z 64(AX), K2, Z14
+	VADDPS    Z14, Z11, Z11
 	VMOVUPS   Z11, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z12, Z12
+	VMOVUPS.Z (AX), K1, Z14
+	VADDPS    Z14, Z12, Z12
 	VMOVUPS   Z12, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z13, Z13
+	VMOVUPS.Z 64(AX), K2, Z14
+	VADDPS    Z14, Z13, Z13
 	VMOVUPS   Z13, K2, 64(DX)
 
 done:
+	MOVQ   rs+24(FP), AX
+	IMUL3Q $0x0000001c, AX, AX
+	ADDQ   AX, a+16(FP)
+	MOVQ   is+64(FP), AX
+	IMUL3Q $0x0000001c, AX, AX
+	ADDQ   AX, init+56(FP)
+	MOVQ   ldc+80(FP), AX
+	IMUL3Q $0x0000001c, AX, AX
+	ADDQ   AX, c+72(FP)
+	DECQ   n+0(FP)
+	JNZ    tile
 	VZEROUPPER
 	RET
 
-// func gemm6AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+// func gemm6AVX512(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·gemm6AVX512(SB), NOSPLIT, $0-88
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       rs+16(FP), DX
-	MOVQ       cs+24(FP), BX
+TEXT ·gemm6AVX512(SB), NOSPLIT, $0-96
+tile:
+	MOVQ       k+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       rs+24(FP), DX
+	MOVQ       cs+32(FP), BX
 	SHLQ       $0x02, DX
 	SHLQ       $0x02, BX
 	LEAQ       (CX)(DX*2), SI
@@ -4159,8 +4328,8 @@ TEXT ·gemm6AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z9, Z9, Z9
 	VPXORD     Z10, Z10, Z10
 	VPXORD     Z11, Z11, Z11
-	MOVQ       c+64(FP), DI
-	MOVQ       ldc+72(FP), R8
+	MOVQ       c+72(FP), DI
+	MOVQ       ldc+80(FP), R8
 	SHLQ       $0x02, R8
 	PREFETCHT0 (DI)
 	PREFETCHT0 64(DI)
@@ -4179,8 +4348,8 @@ TEXT ·gemm6AVX512(SB), NOSPLIT, $0-88
 	ADDQ       R8, DI
 	PREFETCHT0 (DI)
 	PREFETCHT0 64(DI)
-	MOVQ       b+32(FP), DI
-	MOVQ       ldb+40(FP), R8
+	MOVQ       b+40(FP), DI
+	MOVQ       ldb+48(FP), R8
 	SHLQ       $0x02, R8
 	MOVQ       AX, R9
 	SHRQ       $0x01, R9
@@ -4264,13 +4433,13 @@ odd:
 	ADDQ         BX, SI
 
 store:
-	MOVQ    init+48(FP), AX
-	MOVQ    is+56(FP), CX
+	MOVQ    init+56(FP), AX
+	MOVQ    is+64(FP), CX
 	SHLQ    $0x02, CX
-	MOVQ    c+64(FP), DX
-	MOVQ    ldc+72(FP), BX
+	MOVQ    c+72(FP), DX
+	MOVQ    ldc+80(FP), BX
 	SHLQ    $0x02, BX
-	MOVQ    cols+80(FP), SI
+	MOVQ    cols+88(FP), SI
 	CMPQ    SI, $0x20
 	JNE     narrow
 	VADDPS  (AX), Z0, Z0
@@ -4326,61 +4495,73 @@ narrow:
 	VMOVUPS.Z (AX), K1, Z12
 	VADDPS    Z12, Z0, Z0
 	VMOVUPS   Z0, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z1, Z1
+	VMOVUPS.Z 64(AX), K2, Z12
+	VADDPS    Z12, Z1, Z1
 	VMOVUPS   Z1, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z2, Z2
+	VMOVUPS.Z (AX), K1, Z12
+	VADDPS    Z12, Z2, Z2
 	VMOVUPS   Z2, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z3, Z3
+	VMOVUPS.Z 64(AX), K2, Z12
+	VADDPS    Z12, Z3, Z3
 	VMOVUPS   Z3, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z4, Z4
+	VMOVUPS.Z (AX), K1, Z12
+	VADDPS    Z12, Z4, Z4
 	VMOVUPS   Z4, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z5, Z5
+	VMOVUPS.Z 64(AX), K2, Z12
+	VADDPS    Z12, Z5, Z5
 	VMOVUPS   Z5, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z6, Z6
+	VMOVUPS.Z (AX), K1, Z12
+	VADDPS    Z12, Z6, Z6
 	VMOVUPS   Z6, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z7, Z7
+	VMOVUPS.Z 64(AX), K2, Z12
+	VADDPS    Z12, Z7, Z7
 	VMOVUPS   Z7, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z8, Z8
+	VMOVUPS.Z (AX), K1, Z12
+	VADDPS    Z12, Z8, Z8
 	VMOVUPS   Z8, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z9, Z9
+	VMOVUPS.Z 64(AX), K2, Z12
+	VADDPS    Z12, Z9, Z9
 	VMOVUPS   Z9, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z10, Z10
+	VMOVUPS.Z (AX), K1, Z12
+	VADDPS    Z12, Z10, Z10
 	VMOVUPS   Z10, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z11, Z11
+	VMOVUPS.Z 64(AX), K2, Z12
+	VADDPS    Z12, Z11, Z11
 	VMOVUPS   Z11, K2, 64(DX)
 
 done:
+	MOVQ   rs+24(FP), AX
+	IMUL3Q $0x00000018, AX, AX
+	ADDQ   AX, a+16(FP)
+	MOVQ   is+64(FP), AX
+	IMUL3Q $0x00000018, AX, AX
+	ADDQ   AX, init+56(FP)
+	MOVQ   ldc+80(FP), AX
+	IMUL3Q $0x00000018, AX, AX
+	ADDQ   AX, c+72(FP)
+	DECQ   n+0(FP)
+	JNZ    tile
 	VZEROUPPER
 	RET
 
-// func gemm5AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+// func gemm5AVX512(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·gemm5AVX512(SB), NOSPLIT, $0-88
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       rs+16(FP), DX
-	MOVQ       cs+24(FP), BX
+TEXT ·gemm5AVX512(SB), NOSPLIT, $0-96
+tile:
+	MOVQ       k+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       rs+24(FP), DX
+	MOVQ       cs+32(FP), BX
 	SHLQ       $0x02, DX
 	SHLQ       $0x02, BX
 	LEAQ       (CX)(DX*2), SI
@@ -4395,8 +4576,8 @@ TEXT ·gemm5AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z7, Z7, Z7
 	VPXORD     Z8, Z8, Z8
 	VPXORD     Z9, Z9, Z9
-	MOVQ       c+64(FP), DI
-	MOVQ       ldc+72(FP), R8
+	MOVQ       c+72(FP), DI
+	MOVQ       ldc+80(FP), R8
 	SHLQ       $0x02, R8
 	PREFETCHT0 (DI)
 	PREFETCHT0 64(DI)
@@ -4412,8 +4593,8 @@ TEXT ·gemm5AVX512(SB), NOSPLIT, $0-88
 	ADDQ       R8, DI
 	PREFETCHT0 (DI)
 	PREFETCHT0 64(DI)
-	MOVQ       b+32(FP), DI
-	MOVQ       ldb+40(FP), R8
+	MOVQ       b+40(FP), DI
+	MOVQ       ldb+48(FP), R8
 	SHLQ       $0x02, R8
 	MOVQ       AX, R9
 	SHRQ       $0x01, R9
@@ -4488,13 +4669,13 @@ odd:
 	ADDQ         BX, SI
 
 store:
-	MOVQ    init+48(FP), AX
-	MOVQ    is+56(FP), CX
+	MOVQ    init+56(FP), AX
+	MOVQ    is+64(FP), CX
 	SHLQ    $0x02, CX
-	MOVQ    c+64(FP), DX
-	MOVQ    ldc+72(FP), BX
+	MOVQ    c+72(FP), DX
+	MOVQ    ldc+80(FP), BX
 	SHLQ    $0x02, BX
-	MOVQ    cols+80(FP), SI
+	MOVQ    cols+88(FP), SI
 	CMPQ    SI, $0x20
 	JNE     narrow
 	VADDPS  (AX), Z0, Z0
@@ -4544,53 +4725,65 @@ narrow:
 	VMOVUPS.Z (AX), K1, Z10
 	VADDPS    Z10, Z0, Z0
 	VMOVUPS   Z0, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z1, Z1
+	VMOVUPS.Z 64(AX), K2, Z10
+	VADDPS    Z10, Z1, Z1
 	VMOVUPS   Z1, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z2, Z2
+	VMOVUPS.Z (AX), K1, Z10
+	VADDPS    Z10, Z2, Z2
 	VMOVUPS   Z2, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z3, Z3
+	VMOVUPS.Z 64(AX), K2, Z10
+	VADDPS    Z10, Z3, Z3
 	VMOVUPS   Z3, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z4, Z4
+	VMOVUPS.Z (AX), K1, Z10
+	VADDPS    Z10, Z4, Z4
 	VMOVUPS   Z4, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z5, Z5
+	VMOVUPS.Z 64(AX), K2, Z10
+	VADDPS    Z10, Z5, Z5
 	VMOVUPS   Z5, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z6, Z6
+	VMOVUPS.Z (AX), K1, Z10
+	VADDPS    Z10, Z6, Z6
 	VMOVUPS   Z6, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z7, Z7
+	VMOVUPS.Z 64(AX), K2, Z10
+	VADDPS    Z10, Z7, Z7
 	VMOVUPS   Z7, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z8, Z8
+	VMOVUPS.Z (AX), K1, Z10
+	VADDPS    Z10, Z8, Z8
 	VMOVUPS   Z8, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z9, Z9
+	VMOVUPS.Z 64(AX), K2, Z10
+	VADDPS    Z10, Z9, Z9
 	VMOVUPS   Z9, K2, 64(DX)
 
 done:
+	MOVQ   rs+24(FP), AX
+	IMUL3Q $0x00000014, AX, AX
+	ADDQ   AX, a+16(FP)
+	MOVQ   is+64(FP), AX
+	IMUL3Q $0x00000014, AX, AX
+	ADDQ   AX, init+56(FP)
+	MOVQ   ldc+80(FP), AX
+	IMUL3Q $0x00000014, AX, AX
+	ADDQ   AX, c+72(FP)
+	DECQ   n+0(FP)
+	JNZ    tile
 	VZEROUPPER
 	RET
 
-// func gemm4AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+// func gemm4AVX512(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·gemm4AVX512(SB), NOSPLIT, $0-88
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       rs+16(FP), DX
-	MOVQ       cs+24(FP), BX
+TEXT ·gemm4AVX512(SB), NOSPLIT, $0-96
+tile:
+	MOVQ       k+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       rs+24(FP), DX
+	MOVQ       cs+32(FP), BX
 	SHLQ       $0x02, DX
 	SHLQ       $0x02, BX
 	LEAQ       (CX)(DX*2), SI
@@ -4603,8 +4796,8 @@ TEXT ·gemm4AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z5, Z5, Z5
 	VPXORD     Z6, Z6, Z6
 	VPXORD     Z7, Z7, Z7
-	MOVQ       c+64(FP), DI
-	MOVQ       ldc+72(FP), R8
+	MOVQ       c+72(FP), DI
+	MOVQ       ldc+80(FP), R8
 	SHLQ       $0x02, R8
 	PREFETCHT0 (DI)
 	PREFETCHT0 64(DI)
@@ -4617,8 +4810,8 @@ TEXT ·gemm4AVX512(SB), NOSPLIT, $0-88
 	ADDQ       R8, DI
 	PREFETCHT0 (DI)
 	PREFETCHT0 64(DI)
-	MOVQ       b+32(FP), DI
-	MOVQ       ldb+40(FP), R8
+	MOVQ       b+40(FP), DI
+	MOVQ       ldb+48(FP), R8
 	SHLQ       $0x02, R8
 	MOVQ       AX, R9
 	SHRQ       $0x01, R9
@@ -4684,13 +4877,13 @@ odd:
 	ADDQ         BX, SI
 
 store:
-	MOVQ    init+48(FP), AX
-	MOVQ    is+56(FP), CX
+	MOVQ    init+56(FP), AX
+	MOVQ    is+64(FP), CX
 	SHLQ    $0x02, CX
-	MOVQ    c+64(FP), DX
-	MOVQ    ldc+72(FP), BX
+	MOVQ    c+72(FP), DX
+	MOVQ    ldc+80(FP), BX
 	SHLQ    $0x02, BX
-	MOVQ    cols+80(FP), SI
+	MOVQ    cols+88(FP), SI
 	CMPQ    SI, $0x20
 	JNE     narrow
 	VADDPS  (AX), Z0, Z0
@@ -4734,45 +4927,57 @@ narrow:
 	VMOVUPS.Z (AX), K1, Z8
 	VADDPS    Z8, Z0, Z0
 	VMOVUPS   Z0, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z1, Z1
+	VMOVUPS.Z 64(AX), K2, Z8
+	VADDPS    Z8, Z1, Z1
 	VMOVUPS   Z1, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z2, Z2
+	VMOVUPS.Z (AX), K1, Z8
+	VADDPS    Z8, Z2, Z2
 	VMOVUPS   Z2, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z3, Z3
+	VMOVUPS.Z 64(AX), K2, Z8
+	VADDPS    Z8, Z3, Z3
 	VMOVUPS   Z3, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z4, Z4
+	VMOVUPS.Z (AX), K1, Z8
+	VADDPS    Z8, Z4, Z4
 	VMOVUPS   Z4, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z5, Z5
+	VMOVUPS.Z 64(AX), K2, Z8
+	VADDPS    Z8, Z5, Z5
 	VMOVUPS   Z5, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z6, Z6
+	VMOVUPS.Z (AX), K1, Z8
+	VADDPS    Z8, Z6, Z6
 	VMOVUPS   Z6, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z7, Z7
+	VMOVUPS.Z 64(AX), K2, Z8
+	VADDPS    Z8, Z7, Z7
 	VMOVUPS   Z7, K2, 64(DX)
 
 done:
+	MOVQ   rs+24(FP), AX
+	IMUL3Q $0x00000010, AX, AX
+	ADDQ   AX, a+16(FP)
+	MOVQ   is+64(FP), AX
+	IMUL3Q $0x00000010, AX, AX
+	ADDQ   AX, init+56(FP)
+	MOVQ   ldc+80(FP), AX
+	IMUL3Q $0x00000010, AX, AX
+	ADDQ   AX, c+72(FP)
+	DECQ   n+0(FP)
+	JNZ    tile
 	VZEROUPPER
 	RET
 
-// func gemm3AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+// func gemm3AVX512(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·gemm3AVX512(SB), NOSPLIT, $0-88
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       rs+16(FP), DX
-	MOVQ       cs+24(FP), BX
+TEXT ·gemm3AVX512(SB), NOSPLIT, $0-96
+tile:
+	MOVQ       k+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       rs+24(FP), DX
+	MOVQ       cs+32(FP), BX
 	SHLQ       $0x02, DX
 	SHLQ       $0x02, BX
 	VPXORD     Z0, Z0, Z0
@@ -4781,8 +4986,8 @@ TEXT ·gemm3AVX512(SB), NOSPLIT, $0-88
 	VPXORD     Z3, Z3, Z3
 	VPXORD     Z4, Z4, Z4
 	VPXORD     Z5, Z5, Z5
-	MOVQ       c+64(FP), SI
-	MOVQ       ldc+72(FP), DI
+	MOVQ       c+72(FP), SI
+	MOVQ       ldc+80(FP), DI
 	SHLQ       $0x02, DI
 	PREFETCHT0 (SI)
 	PREFETCHT0 64(SI)
@@ -4792,8 +4997,8 @@ TEXT ·gemm3AVX512(SB), NOSPLIT, $0-88
 	ADDQ       DI, SI
 	PREFETCHT0 (SI)
 	PREFETCHT0 64(SI)
-	MOVQ       b+32(FP), SI
-	MOVQ       ldb+40(FP), DI
+	MOVQ       b+40(FP), SI
+	MOVQ       ldb+48(FP), DI
 	SHLQ       $0x02, DI
 	MOVQ       AX, R8
 	SHRQ       $0x01, R8
@@ -4847,13 +5052,13 @@ odd:
 	ADDQ         BX, CX
 
 store:
-	MOVQ    init+48(FP), AX
-	MOVQ    is+56(FP), CX
+	MOVQ    init+56(FP), AX
+	MOVQ    is+64(FP), CX
 	SHLQ    $0x02, CX
-	MOVQ    c+64(FP), DX
-	MOVQ    ldc+72(FP), BX
+	MOVQ    c+72(FP), DX
+	MOVQ    ldc+80(FP), BX
 	SHLQ    $0x02, BX
-	MOVQ    cols+80(FP), SI
+	MOVQ    cols+88(FP), SI
 	CMPQ    SI, $0x20
 	JNE     narrow
 	VADDPS  (AX), Z0, Z0
@@ -4891,53 +5096,65 @@ narrow:
 	VMOVUPS.Z (AX), K1, Z6
 	VADDPS    Z6, Z0, Z0
 	VMOVUPS   Z0, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z1, Z1
+	VMOVUPS.Z 64(AX), K2, Z6
+	VADDPS    Z6, Z1, Z1
 	VMOVUPS   Z1, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z2, Z2
+	VMOVUPS.Z (AX), K1, Z6
+	VADDPS    Z6, Z2, Z2
 	VMOVUPS   Z2, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z3, Z3
+	VMOVUPS.Z 64(AX), K2, Z6
+	VADDPS    Z6, Z3, Z3
 	VMOVUPS   Z3, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z4, Z4
+	VMOVUPS.Z (AX), K1, Z6
+	VADDPS    Z6, Z4, Z4
 	VMOVUPS   Z4, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z5, Z5
+	VMOVUPS.Z 64(AX), K2, Z6
+	VADDPS    Z6, Z5, Z5
 	VMOVUPS   Z5, K2, 64(DX)
 
 done:
+	MOVQ   rs+24(FP), AX
+	IMUL3Q $0x0000000c, AX, AX
+	ADDQ   AX, a+16(FP)
+	MOVQ   is+64(FP), AX
+	IMUL3Q $0x0000000c, AX, AX
+	ADDQ   AX, init+56(FP)
+	MOVQ   ldc+80(FP), AX
+	IMUL3Q $0x0000000c, AX, AX
+	ADDQ   AX, c+72(FP)
+	DECQ   n+0(FP)
+	JNZ    tile
 	VZEROUPPER
 	RET
 
-// func gemm2AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+// func gemm2AVX512(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·gemm2AVX512(SB), NOSPLIT, $0-88
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       rs+16(FP), DX
-	MOVQ       cs+24(FP), BX
+TEXT ·gemm2AVX512(SB), NOSPLIT, $0-96
+tile:
+	MOVQ       k+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       rs+24(FP), DX
+	MOVQ       cs+32(FP), BX
 	SHLQ       $0x02, DX
 	SHLQ       $0x02, BX
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
 	VPXORD     Z2, Z2, Z2
 	VPXORD     Z3, Z3, Z3
-	MOVQ       c+64(FP), SI
-	MOVQ       ldc+72(FP), DI
+	MOVQ       c+72(FP), SI
+	MOVQ       ldc+80(FP), DI
 	SHLQ       $0x02, DI
 	PREFETCHT0 (SI)
 	PREFETCHT0 64(SI)
 	ADDQ       DI, SI
 	PREFETCHT0 (SI)
 	PREFETCHT0 64(SI)
-	MOVQ       b+32(FP), SI
-	MOVQ       ldb+40(FP), DI
+	MOVQ       b+40(FP), SI
+	MOVQ       ldb+48(FP), DI
 	SHLQ       $0x02, DI
 	MOVQ       AX, R8
 	SHRQ       $0x01, R8
@@ -4982,13 +5199,13 @@ odd:
 	ADDQ         BX, CX
 
 store:
-	MOVQ    init+48(FP), AX
-	MOVQ    is+56(FP), CX
+	MOVQ    init+56(FP), AX
+	MOVQ    is+64(FP), CX
 	SHLQ    $0x02, CX
-	MOVQ    c+64(FP), DX
-	MOVQ    ldc+72(FP), BX
+	MOVQ    c+72(FP), DX
+	MOVQ    ldc+80(FP), BX
 	SHLQ    $0x02, BX
-	MOVQ    cols+80(FP), SI
+	MOVQ    cols+88(FP), SI
 	CMPQ    SI, $0x20
 	JNE     narrow
 	VADDPS  (AX), Z0, Z0
@@ -5020,40 +5237,52 @@ narrow:
 	VMOVUPS.Z (AX), K1, Z4
 	VADDPS    Z4, Z0, Z0
 	VMOVUPS   Z0, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z1, Z1
+	VMOVUPS.Z 64(AX), K2, Z4
+	VADDPS    Z4, Z1, Z1
 	VMOVUPS   Z1, K2, 64(DX)
 	ADDQ      CX, AX
 	ADDQ      BX, DX
-	VMOVUPS.Z (AX), K1, Z0
-	VADDPS    Z0, Z2, Z2
+	VMOVUPS.Z (AX), K1, Z4
+	VADDPS    Z4, Z2, Z2
 	VMOVUPS   Z2, K1, (DX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z3, Z3
+	VMOVUPS.Z 64(AX), K2, Z4
+	VADDPS    Z4, Z3, Z3
 	VMOVUPS   Z3, K2, 64(DX)
 
 done:
+	MOVQ   rs+24(FP), AX
+	IMUL3Q $0x00000008, AX, AX
+	ADDQ   AX, a+16(FP)
+	MOVQ   is+64(FP), AX
+	IMUL3Q $0x00000008, AX, AX
+	ADDQ   AX, init+56(FP)
+	MOVQ   ldc+80(FP), AX
+	IMUL3Q $0x00000008, AX, AX
+	ADDQ   AX, c+72(FP)
+	DECQ   n+0(FP)
+	JNZ    tile
 	VZEROUPPER
 	RET
 
-// func gemm1AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+// func gemm1AVX512(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 // Requires: AVX, AVX512F, CMOV, MMX+
-TEXT ·gemm1AVX512(SB), NOSPLIT, $0-88
-	MOVQ       k+0(FP), AX
-	MOVQ       a+8(FP), CX
-	MOVQ       rs+16(FP), DX
-	MOVQ       cs+24(FP), BX
+TEXT ·gemm1AVX512(SB), NOSPLIT, $0-96
+tile:
+	MOVQ       k+8(FP), AX
+	MOVQ       a+16(FP), CX
+	MOVQ       rs+24(FP), DX
+	MOVQ       cs+32(FP), BX
 	SHLQ       $0x02, DX
 	SHLQ       $0x02, BX
 	VPXORD     Z0, Z0, Z0
 	VPXORD     Z1, Z1, Z1
-	MOVQ       c+64(FP), DX
-	MOVQ       ldc+72(FP), SI
+	MOVQ       c+72(FP), DX
+	MOVQ       ldc+80(FP), SI
 	SHLQ       $0x02, SI
 	PREFETCHT0 (DX)
 	PREFETCHT0 64(DX)
-	MOVQ       b+32(FP), DX
-	MOVQ       ldb+40(FP), SI
+	MOVQ       b+40(FP), DX
+	MOVQ       ldb+48(FP), SI
 	SHLQ       $0x02, SI
 	MOVQ       AX, DI
 	SHRQ       $0x01, DI
@@ -5089,13 +5318,13 @@ odd:
 	ADDQ         BX, CX
 
 store:
-	MOVQ    init+48(FP), AX
-	MOVQ    is+56(FP), CX
+	MOVQ    init+56(FP), AX
+	MOVQ    is+64(FP), CX
 	SHLQ    $0x02, CX
-	MOVQ    c+64(FP), CX
-	MOVQ    ldc+72(FP), DX
+	MOVQ    c+72(FP), CX
+	MOVQ    ldc+80(FP), DX
 	SHLQ    $0x02, DX
-	MOVQ    cols+80(FP), DX
+	MOVQ    cols+88(FP), DX
 	CMPQ    DX, $0x20
 	JNE     narrow
 	VADDPS  (AX), Z0, Z0
@@ -5121,11 +5350,22 @@ narrow:
 	VMOVUPS.Z (AX), K1, Z2
 	VADDPS    Z2, Z0, Z0
 	VMOVUPS   Z0, K1, (CX)
-	VMOVUPS.Z 64(AX), K2, Z0
-	VADDPS    Z0, Z1, Z1
+	VMOVUPS.Z 64(AX), K2, Z2
+	VADDPS    Z2, Z1, Z1
 	VMOVUPS   Z1, K2, 64(CX)
 
 done:
+	MOVQ   rs+24(FP), AX
+	IMUL3Q $0x00000004, AX, AX
+	ADDQ   AX, a+16(FP)
+	MOVQ   is+64(FP), AX
+	IMUL3Q $0x00000004, AX, AX
+	ADDQ   AX, init+56(FP)
+	MOVQ   ldc+80(FP), AX
+	IMUL3Q $0x00000004, AX, AX
+	ADDQ   AX, c+72(FP)
+	DECQ   n+0(FP)
+	JNZ    tile
 	VZEROUPPER
 	RET
 

@@ -4,35 +4,35 @@
 
 package simd
 
-// gemm6AVX2 computes a tile of 6 rows and up to 16 columns: c = a·b + init.
+// gemm6AVX2 computes n tiles, below each other, of 6 rows and up to 16 columns: c = a·b + init.
 //
 //go:noescape
-func gemm6AVX2(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+func gemm6AVX2(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 
-// gemm5AVX2 computes a tile of 5 rows and up to 16 columns: c = a·b + init.
+// gemm5AVX2 computes n tiles, below each other, of 5 rows and up to 16 columns: c = a·b + init.
 //
 //go:noescape
-func gemm5AVX2(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+func gemm5AVX2(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 
-// gemm4AVX2 computes a tile of 4 rows and up to 16 columns: c = a·b + init.
+// gemm4AVX2 computes n tiles, below each other, of 4 rows and up to 16 columns: c = a·b + init.
 //
 //go:noescape
-func gemm4AVX2(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+func gemm4AVX2(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 
-// gemm3AVX2 computes a tile of 3 rows and up to 16 columns: c = a·b + init.
+// gemm3AVX2 computes n tiles, below each other, of 3 rows and up to 16 columns: c = a·b + init.
 //
 //go:noescape
-func gemm3AVX2(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+func gemm3AVX2(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 
-// gemm2AVX2 computes a tile of 2 rows and up to 16 columns: c = a·b + init.
+// gemm2AVX2 computes n tiles, below each other, of 2 rows and up to 16 columns: c = a·b + init.
 //
 //go:noescape
-func gemm2AVX2(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+func gemm2AVX2(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 
-// gemm1AVX2 computes a tile of 1 rows and up to 16 columns: c = a·b + init.
+// gemm1AVX2 computes n tiles, below each other, of 1 rows and up to 16 columns: c = a·b + init.
 //
 //go:noescape
-func gemm1AVX2(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+func gemm1AVX2(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 
 // packRowsAVX2 copies k rows of 16 floats, a stride apart in src.
 //
@@ -44,75 +44,75 @@ func packRowsAVX2(k int, dst *float32, src *float32, stride int)
 //go:noescape
 func packColumnsAVX2(rows int, cols int, dst *float32, src *float32, stride int, sum *float32)
 
-// gemm14AVX512 computes a tile of 14 rows and up to 32 columns: c = a·b + init.
+// gemm14AVX512 computes n tiles, below each other, of 14 rows and up to 32 columns: c = a·b + init.
 //
 //go:noescape
-func gemm14AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+func gemm14AVX512(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 
-// gemm13AVX512 computes a tile of 13 rows and up to 32 columns: c = a·b + init.
+// gemm13AVX512 computes n tiles, below each other, of 13 rows and up to 32 columns: c = a·b + init.
 //
 //go:noescape
-func gemm13AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+func gemm13AVX512(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 
-// gemm12AVX512 computes a tile of 12 rows and up to 32 columns: c = a·b + init.
+// gemm12AVX512 computes n tiles, below each other, of 12 rows and up to 32 columns: c = a·b + init.
 //
 //go:noescape
-func gemm12AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+func gemm12AVX512(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 
-// gemm11AVX512 computes a tile of 11 rows and up to 32 columns: c = a·b + init.
+// gemm11AVX512 computes n tiles, below each other, of 11 rows and up to 32 columns: c = a·b + init.
 //
 //go:noescape
-func gemm11AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+func gemm11AVX512(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 
-// gemm10AVX512 computes a tile of 10 rows and up to 32 columns: c = a·b + init.
+// gemm10AVX512 computes n tiles, below each other, of 10 rows and up to 32 columns: c = a·b + init.
 //
 //go:noescape
-func gemm10AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+func gemm10AVX512(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 
-// gemm9AVX512 computes a tile of 9 rows and up to 32 columns: c = a·b + init.
+// gemm9AVX512 computes n tiles, below each other, of 9 rows and up to 32 columns: c = a·b + init.
 //
 //go:noescape
-func gemm9AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+func gemm9AVX512(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 
-// gemm8AVX512 computes a tile of 8 rows and up to 32 columns: c = a·b + init.
+// gemm8AVX512 computes n tiles, below each other, of 8 rows and up to 32 columns: c = a·b + init.
 //
 //go:noescape
-func gemm8AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+func gemm8AVX512(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 
-// gemm7AVX512 computes a tile of 7 rows and up to 32 columns: c = a·b + init.
+// gemm7AVX512 computes n tiles, below each other, of 7 rows and up to 32 columns: c = a·b + init.
 //
 //go:noescape
-func gemm7AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+func gemm7AVX512(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 
-// gemm6AVX512 computes a tile of 6 rows and up to 32 columns: c = a·b + init.
+// gemm6AVX512 computes n tiles, below each other, of 6 rows and up to 32 columns: c = a·b + init.
 //
 //go:noescape
-func gemm6AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+func gemm6AVX512(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 
-// gemm5AVX512 computes a tile of 5 rows and up to 32 columns: c = a·b + init.
+// gemm5AVX512 computes n tiles, below each other, of 5 rows and up to 32 columns: c = a·b + init.
 //
 //go:noescape
-func gemm5AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+func gemm5AVX512(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 
-// gemm4AVX512 computes a tile of 4 rows and up to 32 columns: c = a·b + init.
+// gemm4AVX512 computes n tiles, below each other, of 4 rows and up to 32 columns: c = a·b + init.
 //
 //go:noescape
-func gemm4AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+func gemm4AVX512(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 
-// gemm3AVX512 computes a tile of 3 rows and up to 32 columns: c = a·b + init.
+// gemm3AVX512 computes n tiles, below each other, of 3 rows and up to 32 columns: c = a·b + init.
 //
 //go:noescape
-func gemm3AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+func gemm3AVX512(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 
-// gemm2AVX512 computes a tile of 2 rows and up to 32 columns: c = a·b + init.
+// gemm2AVX512 computes n tiles, below each other, of 2 rows and up to 32 columns: c = a·b + init.
 //
 //go:noescape
-func gemm2AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+func gemm2AVX512(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 
-// gemm1AVX512 computes a tile of 1 rows and up to 32 columns: c = a·b + init.
+// gemm1AVX512 computes n tiles, below each other, of 1 rows and up to 32 columns: c = a·b + init.
 //
 //go:noescape
-func gemm1AVX512(k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
+func gemm1AVX512(n int, k int, a *float32, rs int, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc int, cols int)
 
 // packRowsAVX512 copies k rows of 32 floats, a stride apart in src.
 //

@@ -25,8 +25,9 @@ func gemm(v isa) {
 func gemmTile(v isa, rows int) {
 	cols := 2 * v.width
 	v.text(fmt.Sprintf("gemm%d", rows),
-		"func(k int, a *float32, rs, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc, cols int)",
-		fmt.Sprintf("computes a tile of %d rows and up to %d columns: c = a·b + init.", rows, cols))
+		"func(n, k int, a *float32, rs, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc, cols int)",
+		fmt.Sprintf("computes n tiles, below each other, of %d rows and up to %d columns: c = a·b + init.", rows, cols))
+	Label("tile")
 	k := Load(Param("k"), GP64()).(GPVirtual)
 	a := Load(Param("a"), GP64()).(GPVirtual)
 	rs := Load(Param("rs"), GP64()).(GPVirtual)
@@ -101,6 +102,13 @@ func gemmTile(v isa, rows int) {
 	step()
 	Label("store")
 	gemmStore(v, acc)
+	for _, next := range []struct{ pointer, stride string }{{"a", "rs"}, {"init", "is"}, {"c", "ldc"}} {
+		stride := Load(Param(next.stride), GP64())
+		IMUL3Q(U32(uint32(4*rows)), stride, stride)
+		ADDQ(stride, argument(next.pointer))
+	}
+	DECQ(argument("n"))
+	JNZ(LabelRef("tile"))
 	VZEROUPPER()
 	RET()
 }
