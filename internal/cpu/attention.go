@@ -164,6 +164,26 @@ func (a *attentionRun) eachTile(f func(t queries)) {
 	})
 }
 
+// lookAhead asks for a part of what lies far away and is touched next, before a
+// tile of keys from at on: of the rows of x that follow the tile of queries, and of
+// those of y that the tile itself will write. It may ask for too much or nothing.
+func (a *attentionRun) lookAhead(t queries, at int, y []float32, x ...[]float32) {
+	lo, end := a.keys(t.b)
+	parts := (end - lo + keyTile - 1) / keyTile
+	rows := (t.n + parts - 1) / parts
+	first := t.row + (at-lo)/keyTile*rows
+	ask := func(x []float32, from, to int) {
+		if n := min(rows, to-from); n > 0 {
+			t.kernels.Prefetch(a.head(x, from, t.head), a.d, n, a.dh)
+		}
+	}
+	ask(y, first, t.row+t.n)
+	_, last := a.tokens(t.b)
+	for _, x := range x {
+		ask(x, first+t.n, last)
+	}
+}
+
 // loadQueries transposes the tile's queries into q.
 func (a *attentionRun) loadQueries(t queries, q []float32) {
 	t.kernels.Transpose(q, t.stride, a.head(a.q, t.row, t.head), a.d, t.n, a.dh)
@@ -210,6 +230,7 @@ func (a *attentionRun) reluTile(t queries) {
 		clear(f.part)
 		for at := block; at < min(end, block+sumKeys); at += keyTile {
 			keys := min(end-at, keyTile)
+			a.lookAhead(t, at, a.o, a.q)
 			a.scores(t, f.s, f.q, a.head(a.k, at, t.head), a.d, keys)
 			a.relation.forward(t, at, keys, f.s, 0, f.part)
 			a.weigh(t, &f, at, keys)

@@ -141,6 +141,7 @@ func (g *attentionGradient) tile(x *backwardScratch, t queries, lo, keys int) (d
 		clear(x.part)
 		for at := block; at < min(keys, block+sumKeys); at += keyTile {
 			n := min(keyTile, keys-at)
+			g.lookAhead(t, lo+at, g.dq, g.q, g.o, g.do)
 			g.scores(t, x.s, x.qt, x.k[at*g.channels:], g.channels, n)
 			g.weightGradients(x, t, at, n)
 			if softmax {

@@ -20,6 +20,7 @@ func (a *attentionRun) softmaxTile(t queries) {
 	}
 	for at := lo; at < end; at += keyTile {
 		keys := min(end-at, keyTile)
+		a.lookAhead(t, at, a.o, a.q)
 		a.scores(t, f.s, f.q, a.head(a.k, at, t.head), a.d, keys)
 		a.relation.forward(t, at, keys, f.s, float32(math.Inf(-1)), f.part)
 		copy(top, old)

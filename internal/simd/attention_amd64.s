@@ -2843,6 +2843,36 @@ block:
 	VZEROUPPER
 	RET
 
+// func prefetchAVX2(rows int, lines int, x *float32, stride int)
+// Requires: MMX+
+TEXT ·prefetchAVX2(SB), NOSPLIT, $0-32
+	MOVQ  rows+0(FP), AX
+	MOVQ  x+16(FP), CX
+	MOVQ  stride+24(FP), DX
+	SHLQ  $0x02, DX
+	TESTQ AX, AX
+	JLE   row_done
+
+row:
+	MOVQ  CX, BX
+	MOVQ  lines+8(FP), SI
+	TESTQ SI, SI
+	JLE   line_done
+
+line:
+	PREFETCHT1 (BX)
+	ADDQ       $0x40, BX
+	DECQ       SI
+	JNZ        line
+
+line_done:
+	ADDQ DX, CX
+	DECQ AX
+	JNZ  row
+
+row_done:
+	RET
+
 // func maxout8AVX512(n int, c int, s *float32, q *float32, stride int, k *float32, ldk int)
 // Requires: AVX, AVX512F
 TEXT ·maxout8AVX512(SB), NOSPLIT, $0-56

@@ -84,6 +84,11 @@ func sinusoidBackwardAVX2(tile *byte)
 //go:noescape
 func transpose8AVX2(blocks int, dst *float32, ldd int, src *float32, lds int)
 
+// prefetchAVX2 asks for some lines of each row.
+//
+//go:noescape
+func prefetchAVX2(rows int, lines int, x *float32, stride int)
+
 // maxout8AVX512 scores 8 keys and n queries, a multiple of two vectors.
 //
 //go:noescape

@@ -19,6 +19,7 @@ type Scores struct {
 	Sinusoid, SinusoidFar, SinusoidBackward func(t *SinusoidTile)
 
 	transpose func(blocks int, dst *float32, ldd int, src *float32, lds int)
+	prefetch  func(rows, lines int, x *float32, stride int)
 }
 
 // Score is how queries meet keys.
@@ -104,6 +105,16 @@ func (t *SinusoidTile) check(width int, backward bool) {
 		}
 		_, _ = x[low], x[high+t.N-1]
 	}
+}
+
+// Prefetch asks for rows of cols floats, a stride apart in x, ahead of their use.
+func (k *Scores) Prefetch(x []float32, stride, rows, cols int) {
+	if k.prefetch == nil || rows < 1 {
+		return
+	}
+	_ = x[(rows-1)*stride+cols-1]
+	const line = 16 // floats
+	k.prefetch(rows, (cols+line-1)/line, &x[0], stride)
 }
 
 // Transpose copies src, rows×cols, to dst, cols×rows.

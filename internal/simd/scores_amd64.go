@@ -15,6 +15,7 @@ var (
 		SinusoidFar:      assembledSinusoid(8, false, sinusoidTileFarAVX2),
 		SinusoidBackward: assembledSinusoid(8, true, sinusoidBackwardAVX2),
 		transpose:        transpose8AVX2,
+		prefetch:         prefetchAVX2,
 	}
 	scoresAVX512 = Scores{
 		Maxout:           assembledScore(16, []scoreRows{{8, maxout8AVX512}, {2, maxout2AVX512}, {1, maxout1AVX512}}, maxoutBackward4AVX512, maxoutBackward1AVX512),
@@ -25,6 +26,7 @@ var (
 		SinusoidFar:      assembledSinusoid(16, false, sinusoidTileFarAVX512),
 		SinusoidBackward: assembledSinusoid(16, true, sinusoidBackwardAVX512),
 		transpose:        transpose8AVX2,
+		prefetch:         prefetchAVX2,
 	}
 )
 

@@ -22,6 +22,7 @@ func attention(v isa) {
 	sinusoidBackward(v)
 	if !v.wide() {
 		transpose(v) // of the same use to both
+		prefetch(v)
 	}
 }
 
@@ -365,6 +366,26 @@ func scaleRows(v isa) {
 	DECQ(rows)
 	JNZ(LabelRef("row"))
 	VZEROUPPER()
+	RET()
+}
+
+// prefetch emits a loop over rows that asks for each line of them.
+func prefetch(v isa) {
+	v.text("prefetch", "func(rows, lines int, x *float32, stride int)", "asks for some lines of each row.")
+	n := Load(Param("rows"), GP64())
+	x := Load(Param("x"), GP64())
+	stride := Load(Param("stride"), GP64())
+	SHLQ(Imm(2), stride)
+	rows("row", n, func() {
+		line, left := GP64(), GP64()
+		MOVQ(x, line)
+		Load(Param("lines"), left)
+		rows("line", left, func() {
+			PREFETCHT1(Mem{Base: line})
+			ADDQ(Imm(64), line)
+		})
+		ADDQ(stride, x)
+	})
 	RET()
 }
 
