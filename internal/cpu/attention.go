@@ -235,7 +235,7 @@ func (a *attentionRun) reluTile(t queries) {
 			a.relation.forward(t, at, keys, f.s, 0, f.part)
 			a.weigh(t, &f, at, keys)
 		}
-		addTo(f.sum, f.part)
+		a.run.addTo(f.sum, f.part)
 	}
 	a.countSilent(f.sum[t.skip:t.n])
 	leak := a.leakOf(t.b, t.head)

@@ -56,22 +56,27 @@ type backwardScratch struct {
 	dkPart         []float32 // [keyTile, channels]
 	pack           []float32 // queries or keys as a right factor
 	unused         []float32 // [stride]
+	ones           []float32 // [channels]
 }
 
 func (g *attentionGradient) newScratch(w *worker, keys int) backwardScratch {
 	const stride = queryTile + 16
 	c, p := g.channels, g.columns
 	pack := g.run.device.simd.PackedSize(max(stride, keyTile), g.dh)
-	x := w.floats(keys*(2*c+g.dh+p) + 2*keyTile*stride + 2*g.dh*stride + stride*(3*c+p) + 3*stride + keyTile*(1+c) + pack)
+	x := w.floats(keys*(2*c+g.dh+p) + 2*keyTile*stride + 2*g.dh*stride + stride*(3*c+p) + 3*stride + keyTile*(1+c) + pack + c)
 	next := func(size int) []float32 {
 		y := x[:size:size]
 		x = x[size:]
 		return y
 	}
-	return backwardScratch{k: next(keys * c), v: next(keys * g.dh), dk: next(keys * c), dv: next(keys * p),
+	b := backwardScratch{k: next(keys * c), v: next(keys * g.dh), dk: next(keys * c), dv: next(keys * p),
 		s: next(keyTile * stride), d: next(keyTile * stride), qt: next(g.dh * stride), dot: next(g.dh * stride),
 		q: next(stride * c), do: next(stride * p), dq: next(stride * c), part: next(stride * c),
-		inverse: next(stride), delta: next(stride), total: next(keyTile), dkPart: next(keyTile * c), pack: next(pack), unused: next(stride)}
+		inverse: next(stride), delta: next(stride), total: next(keyTile), dkPart: next(keyTile * c), pack: next(pack), unused: next(stride), ones: next(c)}
+	for i := range b.ones {
+		b.ones[i] = 1
+	}
+	return b
 }
 
 // sequence goes back through one sequence and head.
@@ -158,7 +163,7 @@ func (g *attentionGradient) tile(x *backwardScratch, t queries, lo, keys int) (d
 			}
 			g.scoreGradients(x, t, at, n)
 		}
-		addTo(x.dq, x.part)
+		g.run.addTo(x.dq, x.part)
 	}
 	for r := t.skip; r < t.n; r++ {
 		copy(g.head(g.dq, t.row+r, t.head)[:g.dh], x.dq[r*g.channels:])
@@ -196,9 +201,7 @@ func (g *attentionGradient) softmaxWeights(x *backwardScratch, t queries, at, n 
 func (g *attentionGradient) scoreGradients(x *backwardScratch, t queries, at, n int) {
 	c := g.channels
 	k, part := x.k[at*c:], x.dkPart[:n*c]
-	if g.Score == tensor.Dot || g.Score == tensor.Lily {
-		clear(part)
-	}
+	clear(part)
 	switch g.Score {
 	case tensor.Dot:
 		p := &g.run.device.simd.Products
@@ -220,19 +223,10 @@ func (g *attentionGradient) scoreGradients(x *backwardScratch, t queries, at, n 
 				x.total[j] *= standardScale
 			}
 		}
-		for j, total := range x.total[:n] { // what the queries do not take
-			row := part[j*c:][:c]
-			for i := range row {
-				row[i] = total
-			}
-		}
+		g.run.device.simd.AddOuter(part, x.total[:n], x.ones) // what the queries do not take
 		t.kernels.Maxout.Backward(x.s, t.stride, t.n, x.q, x.part, k, part, n, c)
 	}
-	addTo(x.dk[at*c:][:n*c], part)
+	g.run.addTo(x.dk[at*c:][:n*c], part)
 }
 
-func addTo(y, x []float32) {
-	for i, v := range x {
-		y[i] += v
-	}
-}
+func (r *run) addTo(y, x []float32) { r.device.simd.Add(y, y, x) }

@@ -44,9 +44,9 @@ func (a *attentionRun) softmaxTile(t queries) {
 				row[r] = v - top[r]
 			}
 			t.kernels.Exp(row, row)
-			addTo(f.part[:t.n], row)
+			a.run.addTo(f.part[:t.n], row)
 		}
-		addTo(f.sum[:t.n], f.part[:t.n])
+		a.run.addTo(f.sum[:t.n], f.part[:t.n])
 		a.weigh(t, &f, at, keys)
 	}
 	for r, v := range f.sum[:t.n] {

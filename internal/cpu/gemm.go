@@ -54,7 +54,7 @@ func (r *run) transposedMul(w *worker, dw, db, y, x []float32, lo, hi, rows, in,
 		for i := lo; i < hi; i += rowBlock {
 			m := min(rowBlock, hi-i)
 			p.PackColumns(columns, y[at*out+i:], out, n, m, sum)
-			addTo(db[i:i+m], sum[:m])
+			r.addTo(db[i:i+m], sum[:m])
 			result := simd.Rows(dw[i*in:], in)
 			p.Mul(result, simd.Matrix{Data: columns, Row: 1, Col: m}, b, result, m)
 		}

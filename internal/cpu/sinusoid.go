@@ -109,7 +109,7 @@ func sinusoidTablesBackward(r *run, k tensor.SinusoidTablesBackward) {
 	})
 	total := sums[:size]
 	for p := 1; p < parts; p++ {
-		addTo(total, sums[p*size:][:size])
+		r.addTo(total, sums[p*size:][:size])
 	}
 	coef := make([]float32, size)
 	for i := range coef {
