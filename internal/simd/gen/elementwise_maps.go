@@ -120,7 +120,7 @@ func (v isa) function(name, doc string, wide int, f func([]VecVirtual) []VecVirt
 func gelu(v isa) {
 	v.text("gelu", "func(y, x []float32)", "is y = x·Φ(x).")
 	y, x := slice("y"), slice("x")
-	v.sweep("sweep", length("y"), 2, func(s span) {
+	v.sweep("sweep", length("y"), v.width/4, func(s span) {
 		cdf, _ := v.normal(func() []VecVirtual { return s.load(x) })
 		for j, u := range s.operands(x) {
 			VMULPS(u, cdf[j], cdf[j])
@@ -134,7 +134,7 @@ func geluBackward(v isa) {
 	const invSqrt2Pi = 0.39894228040143267794
 	v.text("geluBackward", "func(dx, dy, x []float32)", "is dx = dy·(Φ(x) + x·φ(x)).")
 	dx, dy, x := slice("dx"), slice("dy"), slice("x")
-	v.sweep("sweep", length("dx"), 2, func(s span) {
+	v.sweep("sweep", length("dx"), v.width/4, func(s span) {
 		g, e := v.normal(func() []VecVirtual { return s.load(x) })
 		for j, u := range s.operands(x) {
 			VMULPS(v.wideConstant(invSqrt2Pi), e[j], e[j])
