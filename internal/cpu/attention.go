@@ -27,6 +27,7 @@ type attentionRun struct {
 	sequences
 	run                    *run
 	q, k, v, o, norm, leak []float32
+	values                 []float32 // [heads, sampled rows, dh] v, head by head; in the forward pass
 	count                  []int32
 	silent                 *int32
 	relation               relation
@@ -119,24 +120,24 @@ type forwardScratch struct {
 	s         []float32 // [keyTile, stride] A, then the probabilities' numerators
 	q         []float32 // [dh, stride] the queries, transposed
 	out       []float32 // [dh, stride] Σ P v, transposed
-	v         []float32 // [keyTile, dh]
 	sum, part []float32 // [stride] Σ of the numerators, and of a block of keys
 	top, next []float32 // [stride] softmax: the largest score before and after a tile of keys
 }
 
 func newForwardScratch(w *worker, stride, dh int) forwardScratch {
-	x := w.floats(keyTile*stride + 2*dh*stride + keyTile*dh + 4*stride)
+	x := w.floats(keyTile*stride + 2*dh*stride + 4*stride)
 	next := func(size int) []float32 {
 		y := x[:size:size]
 		x = x[size:]
 		return y
 	}
 	return forwardScratch{s: next(keyTile * stride), q: next(dh * stride), out: next(dh * stride),
-		v: next(keyTile * dh), sum: next(stride), part: next(stride), top: next(stride), next: next(stride)}
+		sum: next(stride), part: next(stride), top: next(stride), next: next(stride)}
 }
 
 func attention(r *run, k tensor.Attention) {
 	a := newAttentionRun(r, k, nil)
+	a.packValues()
 	if k.Silent != nil {
 		a.silent = &r.ints(k.Silent)[0]
 		*a.silent = 0
@@ -187,6 +188,19 @@ func (a *attentionRun) lookAhead(t queries, at int, y []float32, x ...[]float32)
 // loadQueries transposes the tile's queries into q.
 func (a *attentionRun) loadQueries(t queries, q []float32) {
 	t.kernels.Transpose(q, t.stride, a.head(a.q, t.row, t.head), a.d, t.n, a.dh)
+}
+
+// packValues copies the values so that those of a head lie together: every tile of
+// queries reads them.
+func (a *attentionRun) packValues() {
+	rows := a.run.rows(a.V)
+	a.values = a.run.parts(rows * a.d)
+	a.run.each(a.n, func(_ *worker, b int) {
+		lo, end := a.keys(b)
+		for head := range a.Heads {
+			a.copyHead(a.values[(head*rows+lo)*a.dh:], a.v, lo, end-lo, head, a.dh)
+		}
+	})
 }
 
 // copyHead packs the head's channels of rows lo … lo+n−1 of x, width floats a row.
@@ -257,10 +271,10 @@ func (a *attentionRun) storeOutput(t queries, f *forwardScratch) {
 
 // weigh adds Σ_j p_j v_j over a tile of keys to the tile's output.
 func (a *attentionRun) weigh(t queries, f *forwardScratch, at, keys int) {
-	a.copyHead(f.v, a.v, at, keys, t.head, a.dh)
+	v := a.values[(t.head*len(a.values)/a.d+at)*a.dh:]
 	p := &a.run.device.simd.Products
 	c := simd.Rows(f.out, t.stride)
-	p.Mul(c, simd.Matrix{Data: f.v, Row: 1, Col: a.dh}, p.View(f.s, t.stride, keys, t.n), c, a.dh)
+	p.Mul(c, simd.Matrix{Data: v, Row: 1, Col: a.dh}, p.View(f.s, t.stride, keys, t.n), c, a.dh)
 }
 
 // countSilent counts the rows that no key has a positive score for.

@@ -24,7 +24,7 @@ type Device struct {
 // with it.
 type worker struct {
 	scratch []float32
-	sums    []float32 // of a run: see parts
+	parts   []float32 // see run.parts
 
 	// What a call of Dropout points to lives here: on a stack it would be
 	// allocated anew for each.
@@ -154,6 +154,7 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 			if visit != nil {
 				next = next[:1]
 			}
+			r.self.parts = r.self.parts[:0]
 			if next[0].rowwise != nil {
 				r.together(next)
 			} else {

@@ -28,7 +28,6 @@ func (r *run) eachRows(n int, f func(w *worker, lo, hi int)) {
 
 // together runs rowwise launches block by block.
 func (r *run) together(launches []launch) {
-	r.self.sums = r.self.sums[:0]
 	k := make([]rowwise, len(launches))
 	for i, l := range launches {
 		k[i] = l.rowwise(r)
@@ -45,12 +44,13 @@ func (r *run) together(launches []launch) {
 	}
 }
 
-// parts returns n floats for the sums of blocks, which are added up when all
-// blocks are done. They are kept until the end of launches that run together.
+// parts returns n floats, their contents undefined, that last as long as the launch,
+// or those that run together: such as the sums of blocks, which are added up when
+// all blocks are done.
 func (r *run) parts(n int) []float32 {
-	s := &r.self.sums
+	s := &r.self.parts
 	if len(*s)+n > cap(*s) { // what was handed out before stays where it is
-		*s = make([]float32, 0, 2*(len(*s)+n))
+		*s = make([]float32, 0, len(*s)+n)
 	}
 	*s = (*s)[:len(*s)+n]
 	return (*s)[len(*s)-n:]
