@@ -91,7 +91,7 @@ type executable struct {
 type launch struct {
 	run     func(*run)         // nil if it is rowwise
 	rowwise func(*run) rowwise // nil otherwise
-	until   int                // it may run together with the launches before this one
+	until   int                // the end of the launches that it may begin to run together with
 	updates bool               // it writes weights
 }
 

@@ -25,7 +25,8 @@ type Scores struct {
 // Score is how queries meet keys.
 type Score struct {
 	// Forward computes s[j][r] = Σ_c score(q[c][r], k[j][c]): q has c rows, like
-	// s a stride apart; keys are ldk apart.
+	// s a stride apart; keys are ldk apart. Whether a NaN or the number beside it is
+	// the maximum differs between instruction sets.
 	Forward func(s, q []float32, stride, n int, k []float32, ldk, keys, c int)
 	// Backward adds, for the gradients g of a tile and rows of c channels,
 	//
@@ -113,7 +114,7 @@ func (k *Scores) Prefetch(x []float32, stride, rows, cols int) {
 		return
 	}
 	_ = x[:(rows-1)*stride+cols] // another thread may write here now: nothing is read
-	const line = 16 // floats
+	const line = 16              // floats
 	k.prefetch(rows, (cols+line-1)/line, &x[0], stride)
 }
 
