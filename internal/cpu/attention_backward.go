@@ -228,5 +228,3 @@ func (g *attentionGradient) scoreGradients(x *backwardScratch, t queries, at, n 
 	}
 	g.run.addTo(x.dk[at*c:][:n*c], part)
 }
-
-func (r *run) addTo(y, x []float32) { r.device.simd.Add(y, y, x) }

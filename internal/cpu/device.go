@@ -225,6 +225,9 @@ func (r *run) each(n int, f func(w *worker, piece int)) {
 	others.Wait()
 }
 
+// addTo adds x to y.
+func (r *run) addTo(y, x []float32) { r.device.simd.Add(y, y, x) }
+
 // sumParts sets the sums, which lie one behind the other in each part, to the
 // total of the parts, added in their order.
 func (r *run) sumParts(parts []float32, sums ...[]float32) {
@@ -233,7 +236,7 @@ func (r *run) sumParts(parts []float32, sums ...[]float32) {
 	}
 	for len(parts) > 0 {
 		for _, s := range sums {
-			r.device.simd.Add(s, s, parts)
+			r.addTo(s, parts)
 			parts = parts[len(s):]
 		}
 	}

@@ -12,8 +12,9 @@ func feedForward(r *run, k tensor.FeedForward) rowwise {
 	in, out := k.X.Width(), k.Y.Width()
 	p, stride := &r.device.simd.Products, hidden+cachePad
 	return rowwise{n: r.rows(k.X), block: func(w *worker, lo, hi int) {
-		h := w.floats(rowBlock * stride)[:(hi-lo)*stride]
-		p.Mul(simd.Rows(h, stride), simd.Rows(x[lo*in:], in), w1, simd.Rows(b1, 0), hi-lo)
+		memory := w.floats(rowBlock*stride + leftSize(in))
+		h := memory[:(hi-lo)*stride]
+		p.Mul(simd.Rows(h, stride), leftFactor(memory[rowBlock*stride:], x, in, lo, hi), w1, simd.Rows(b1, 0), hi-lo)
 		r.device.simd.GELU(h, h) // with what lies between the rows
 		p.Mul(simd.Rows(y[lo*out:], out), simd.Rows(h, stride), w2, simd.Rows(b2, 0), hi-lo)
 	}}

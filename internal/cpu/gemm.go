@@ -9,8 +9,8 @@ const cachePad = 16
 
 // mulTransposed computes y = x·wᵀ + bias for rows lo … hi−1:
 // x [rows, in], wt = wᵀ packed, y [rows, out].
-func (r *run) mulTransposed(w *worker, y, x []float32, wt simd.Packed, bias []float32, lo, hi int) {
-	left := w.left(x, wt.K, lo, hi)
+func (r *run) mulTransposed(wk *worker, y, x []float32, wt simd.Packed, bias []float32, lo, hi int) {
+	left := leftFactor(wk.floats(leftSize(wt.K)), x, wt.K, lo, hi)
 	r.device.simd.Mul(simd.Rows(y[lo*wt.N:], wt.N), left, wt, simd.Rows(bias, 0), hi-lo)
 }
 
@@ -22,20 +22,29 @@ func (r *run) mul(wk *worker, x, y []float32, w simd.Packed, lo, hi int, accumul
 	if accumulate {
 		init = result
 	}
-	r.device.simd.Mul(result, wk.left(y, w.K, lo, hi), w, init, hi-lo)
+	left := leftFactor(wk.floats(leftSize(w.K)), y, w.K, lo, hi)
+	r.device.simd.Mul(result, left, w, init, hi-lo)
 }
 
-// left returns rows lo … hi−1 of x [rows, k] as the left factor of a product: in
-// the worker's scratch if they must be kept apart.
-func (w *worker) left(x []float32, k, lo, hi int) simd.Matrix {
+// leftSize is the number of floats that leftFactor needs: none, unless rows of k
+// floats must be kept apart.
+func leftSize(k int) int {
 	if k%1024 > 0 {
+		return 0
+	}
+	return rowBlock * (k + cachePad)
+}
+
+// leftFactor returns rows lo … hi−1 of x [rows, k] as the left factor of a product:
+// as they stand, or copied to memory of leftSize(k) floats.
+func leftFactor(memory, x []float32, k, lo, hi int) simd.Matrix {
+	if len(memory) == 0 {
 		return simd.Rows(x[lo*k:], k)
 	}
-	y := w.floats(rowBlock * (k + cachePad))
 	for i := range hi - lo {
-		copy(y[i*(k+cachePad):], x[(lo+i)*k:][:k])
+		copy(memory[i*(k+cachePad):], x[(lo+i)*k:][:k])
 	}
-	return simd.Rows(y, k+cachePad)
+	return simd.Rows(memory, k+cachePad)
 }
 
 // transposedMul computes rows lo … hi−1 of dw = yᵀ·x and of db = Σ y:

@@ -4,7 +4,7 @@ import "sftseq/internal/tensor"
 
 func linear(r *run, k tensor.Linear) rowwise {
 	y, x, b, wt := r.floats(k.Y), r.floats(k.X), r.floats(k.Bias), r.packed(k.Weight, true)
-	return rowwise{n: r.rows(k.X), block: func(w *worker, lo, hi int) { r.mulTransposed(w, y, x, wt, b, lo, hi) }}
+	return rowwise{n: r.rows(k.X), block: func(wk *worker, lo, hi int) { r.mulTransposed(wk, y, x, wt, b, lo, hi) }}
 }
 
 // linearBackward goes back to the rows of X row by row, and then to the weights,

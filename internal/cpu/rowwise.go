@@ -1,8 +1,6 @@
 package cpu
 
-import (
-	"sftseq/internal/tensor"
-)
+import "sftseq/internal/tensor"
 
 // rowwise is a launch whose results, row by row, need only the same row of its
 // operands (and weights). Such launches that follow each other run together: all
@@ -64,18 +62,18 @@ func longest(launches []tensor.Kernel) int {
 		return 1
 	}
 	for n := 1; n < len(launches); n++ {
-		if a, _ := rowwiseKernel(launches[n]); a != axis || !together(launches[:n], launches[n], axis) {
+		if a, _ := rowwiseKernel(launches[n]); a != axis || !mayJoin(launches[:n], launches[n], axis) {
 			return n
 		}
 	}
 	return len(launches)
 }
 
-// together reports whether a launch may run with the rowwise launches before it,
+// mayJoin reports whether a launch may run with the rowwise launches before it,
 // all over rows of one axis. When it runs on a block, those before it have run on
 // that block and perhaps on no other: what one writes and the other touches must
 // be the same rows of the same memory.
-func together(before []tensor.Kernel, next tensor.Kernel, axis tensor.Axis) bool {
+func mayJoin(before []tensor.Kernel, next tensor.Kernel, axis tensor.Axis) bool {
 	for _, k := range before {
 		for _, w := range k.Writes() {
 			if conflict(w, next.Reads(), axis) || conflict(w, next.Writes(), axis) {

@@ -150,7 +150,7 @@ func TestMayRunTogether(t *testing.T) {
 		{"after a sum over all rows", []tensor.Kernel{back}, gelu(at(300, 4), at(0, 4)), true},
 		{"overwrites what a sum over all rows reads", []tensor.Kernel{back}, gelu(at(200, 4), at(0, 4)), false},
 	} {
-		if got := together(c.before, c.next, tensor.Tokens); got != c.want {
+		if got := mayJoin(c.before, c.next, tensor.Tokens); got != c.want {
 			t.Errorf("%s: %t", c.name, got)
 		}
 	}

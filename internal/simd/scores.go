@@ -113,8 +113,9 @@ func (k *Scores) Prefetch(x []float32, stride, rows, cols int) {
 	if k.prefetch == nil || rows < 1 {
 		return
 	}
-	_ = x[:(rows-1)*stride+cols] // another thread may write here now: nothing is read
-	const line = 16              // floats
+	const line = 16 // floats
+	// Another thread may write here now: nothing is read.
+	_ = x[:(rows-1)*stride+cols]
 	k.prefetch(rows, (cols+line-1)/line, &x[0], stride)
 }
 

@@ -54,6 +54,23 @@ func randomProgram(random *rand.Rand) (*Program, map[*Tensor]*life) {
 	return p.Finish(), lives
 }
 
+// TestNarrowTensorsLieApart: a word a row is not put into the memory of wide rows
+// that the same segment uses, though these are dead by then.
+func TestNarrowTensorsLieApart(t *testing.T) {
+	p := NewProgram()
+	p.Segment("only")
+	wide, other, narrow := p.Temp("wide", Tokens, 100, 8), p.Temp("other", Tokens, 100, 8), p.Temp("narrow", Tokens, 100, 1)
+	p.Launch(touch{writes: []*Tensor{wide}})
+	p.Launch(touch{reads: []*Tensor{wide}, writes: []*Tensor{other}})
+	p.Launch(touch{reads: []*Tensor{other}, writes: []*Tensor{narrow}})
+	p.Finish()
+	for _, w := range []*Tensor{wide, other} {
+		if narrow.Offset < w.Offset+w.Words() && w.Offset < narrow.Offset+narrow.Words() {
+			t.Errorf("%v lies at %d, across the rows of %v at %d", narrow, narrow.Offset, w, w.Offset)
+		}
+	}
+}
+
 // TestArenaKeepsTensorsApart: no two tensors that are alive at once share a
 // word, whatever the program.
 func TestArenaKeepsTensorsApart(t *testing.T) {
