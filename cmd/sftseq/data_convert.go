@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -95,7 +96,7 @@ func customFlags() []cli.Flag {
 		&cli.StringFlag{Name: "pair", Usage: "two columns of text, `A,B`, that are compared"},
 		&cli.StringFlag{Name: "label", Usage: "`COLUMN` of the class"},
 		&cli.StringFlag{Name: "labels", Usage: "the classes, `NAME,NAME,…`, in their order; others are left out", DefaultText: "those that are found, sorted"},
-		&cli.StringFlag{Name: "tokenizer", Value: "byte", Usage: "`NAME` of what makes tokens of text: " + strings.Join(tokenizers.Types(), ", ") + "; ids:1000 are 1000 token ids, dna:6 is of 6 bases, words:20000 of as many words, hf:tokenizer.json a file of Hugging Face's tokenizers, from:DIR that of a model or data set"},
+		&cli.StringFlag{Name: "tokenizer", Value: chooseTokenizer, Usage: "`NAME` of what makes tokens of text: " + chooseTokenizer + " (what suits the first rows), " + strings.Join(tokenizers.Types(), ", ") + "; ids:1000 are 1000 token ids, dna:6 is of 6 bases, words:20000 of as many words, hf:tokenizer.json a file of Hugging Face's tokenizers, from:DIR that of a model or data set"},
 		&cli.IntFlag{Name: "vocab", Usage: "`N` token ids, with --tokens: all are below it"},
 		&cli.StringFlag{Name: "split", Value: "0.9,0.05,0.05", Usage: "parts for `TRAIN,VAL,TEST`"},
 		&cli.StringFlag{Name: "split-column", Usage: "`COLUMN` that says which split a row is in"},
@@ -104,6 +105,7 @@ func customFlags() []cli.Flag {
 		&cli.IntFlag{Name: "max-length", Usage: "leave out rows of more than `N` tokens"},
 		&cli.StringFlag{Name: "max-row", Value: "64MiB", Usage: "`SIZE` that a row has at most"},
 		&cli.StringFlag{Name: "name", Usage: "`NAME` of the data set", DefaultText: "that of --to"},
+		&cli.BoolFlag{Name: "no-baselines", Usage: "do not measure simple models, which take seconds"},
 		&cli.BoolFlag{Name: "strict", Usage: "stop at the first row that cannot be used"},
 		&cli.BoolFlag{Name: "force", Usage: "replace what is there already"},
 	}
@@ -124,10 +126,19 @@ func convertCustom(c *cli.Context) error {
 			total += lra.SizeBelow(path)
 		}
 	}
-	if learner, err := tokenizers.NewLearner(o.Tokenizer); err == nil && learner != nil {
-		total *= 2 // it is read to learn from, and then again
-	}
 	bar := newProgress(total, "converting", "bytes")
+	learned := func(tokenizer []byte) {
+		if learner, err := tokenizers.NewLearner(tokenizer); err == nil && learner != nil {
+			bar.Grow(total) // it is read to learn from, and then again
+		}
+	}
+	if o.Tokenizer != nil {
+		learned(o.Tokenizer)
+	}
+	o.Chosen = func(choice tokenizers.Choice) {
+		fmt.Fprintf(c.App.Writer, "tokenizer %s: %s (--tokenizer takes another)\n", choice.Name, choice.Reason)
+		learned(choice.Spec)
+	}
 	o.Progress = bar.Add
 	d, skipped, err := convert.Convert(c.Context, o)
 	bar.Finish()
@@ -143,7 +154,7 @@ func convertCustom(c *cli.Context) error {
 	for _, text := range customWarnings(d.Manifest, &o) {
 		fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", text)
 	}
-	return err
+	return errors.Join(err, convertBaselines(c, d))
 }
 
 // shortList joins the first few of many names.

@@ -16,10 +16,16 @@ import (
 	"sftseq/tokenizers"
 )
 
+// chooseTokenizer is the --tokenizer that has one chosen from the rows.
+const chooseTokenizer = "auto"
+
 // chosenTokenizer is the JSON of --tokenizer, or the path of a tokenizer.json in its
-// place.
+// place, or neither where the rows are to decide.
 func chosenTokenizer(c *cli.Context) (spec []byte, file string, err error) {
 	text := c.String("tokenizer")
+	if text == chooseTokenizer {
+		return nil, "", nil
+	}
 	if file, ok := strings.CutPrefix(text, "hf:"); ok {
 		if file == "" {
 			return nil, "", usage(c, "--tokenizer hf: expected the path of a tokenizer.json behind the colon, found nothing")

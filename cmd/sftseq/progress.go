@@ -69,6 +69,16 @@ func (p *progress) Add(n int64) {
 	}
 }
 
+// Grow makes the task n units longer.
+func (p *progress) Grow(n int64) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.total += n
+	if p.bar != nil && p.total > 0 {
+		p.bar.ChangeMax64(p.total)
+	}
+}
+
 // Finish ends the bar. Plain lines end with the total if there were any.
 func (p *progress) Finish() {
 	p.mu.Lock()

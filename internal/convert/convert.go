@@ -34,9 +34,10 @@ type Options struct {
 	Label  string   // column; "" if there are no labels
 	Labels []string // names of the labels, in their order; nil for what there is, sorted
 
-	Tokenizer     []byte // JSON, of text; one that is learned reads the files twice
-	TokenizerFile string // a tokenizer.json in its place, which is stored with the data
-	Vocab         int    // of tokens
+	Tokenizer     []byte                  // JSON, of text; one that is learned reads the files twice; nil for what suits the texts
+	TokenizerFile string                  // a tokenizer.json in its place, which is stored with the data
+	Chosen        func(tokenizers.Choice) // is told what suits them; may be nil
+	Vocab         int                     // of tokens
 
 	Shares      []Share // of the rows; nil for [DefaultShares]
 	SplitColumn string  // says which split a row is in, in place of shares

@@ -10,8 +10,14 @@ import (
 	"sftseq/tokenizers"
 )
 
-// learnTokenizer makes the tokenizer of its JSON, and of rows if it is learned.
+// learnTokenizer makes the tokenizer of its JSON, and of rows if it is learned. Without
+// JSON it is chosen from rows, too.
 func (c *converter) learnTokenizer(ctx context.Context) error {
+	if c.options.Tokenizer == nil {
+		if err := c.chooseTokenizer(ctx); err != nil {
+			return err
+		}
+	}
 	learner, err := tokenizers.NewLearner(c.options.Tokenizer)
 	if err == nil && learner != nil {
 		err = c.learn(ctx, learner)

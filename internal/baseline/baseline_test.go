@@ -1,0 +1,241 @@
+package baseline
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+
+	"sftseq/seq"
+)
+
+// dataset writes a data set of splits of so many rows, which draw makes.
+func dataset(t *testing.T, spec seq.Spec, sizes map[string]int, draw func(r *rand.Rand) seq.Example) *seq.Dataset {
+	t.Helper()
+	b, err := seq.CreateDataset(t.TempDir(), spec, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(5, 7))
+	for _, split := range []string{"train", "val", "test"} {
+		if sizes[split] == 0 {
+			continue
+		}
+		w, err := b.Split(split)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range sizes[split] {
+			if err := w.Write(draw(r)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set, err := b.Finish(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+func spec(labels ...string) seq.Spec {
+	return seq.Spec{Task: seq.Classification, Name: "made", VocabSize: 50, LabelNames: labels}
+}
+
+func noise(r *rand.Rand, n int) []int32 {
+	out := make([]int32, n)
+	for i := range out {
+		out[i] = int32(r.IntN(40))
+	}
+	return out
+}
+
+var sizes = map[string]int{"train": 2000, "val": 300, "test": 500}
+
+// A token that is in the rows of one class alone is found, in three classes of
+// different sizes.
+func TestTokens(t *testing.T) {
+	set := dataset(t, spec("a", "b", "c"), sizes, func(r *rand.Rand) seq.Example {
+		label := int32(min(2, r.IntN(4))) // half of them are c
+		tokens := noise(r, 20)
+		tokens[r.IntN(len(tokens))] = 40 + label
+		return seq.Example{A: tokens, Label: label}
+	})
+	out, err := Measure(context.Background(), set, nil, "val", "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range out {
+		info := set.Manifest.Splits[r.Split]
+		if want := float64(info.Labels["c"]) / float64(info.Rows); r.Class != "c" || r.Majority != want {
+			t.Errorf("%s: largest class %s with %v, expected c with %v", r.Split, r.Class, r.Majority, want)
+		}
+		if r.Model == nil || r.Model.Accuracy < 0.97 || r.Model.Rows != int(info.Rows) || r.Model.Trained != 2000 {
+			t.Errorf("%s: %+v, expected nearly all right", r.Split, r.Model)
+		}
+	}
+}
+
+// Rows of the same tokens in another order are told apart by neighbours.
+func TestNeighbours(t *testing.T) {
+	set := dataset(t, spec("ab", "ba"), sizes, func(r *rand.Rand) seq.Example {
+		tokens, at, label := noise(r, 20), r.IntN(19), r.IntN(2)
+		tokens[at+label], tokens[at+1-label] = 41, 42
+		return seq.Example{A: tokens, Label: int32(label)}
+	})
+	out, err := Measure(context.Background(), set, nil, "test")
+	if err != nil || out[0].Model.Accuracy < 0.97 {
+		t.Fatalf("%v, %v", out, err)
+	}
+}
+
+// What cannot be known is not: labels that have nothing to do with the tokens.
+func TestChance(t *testing.T) {
+	set := dataset(t, spec("a", "b"), sizes, func(r *rand.Rand) seq.Example {
+		return seq.Example{A: noise(r, 20), Label: int32(r.IntN(2))}
+	})
+	out, err := Measure(context.Background(), set, nil, "test")
+	if err != nil || math.Abs(out[0].Model.Accuracy-0.5) > 0.09 { // four standard errors
+		t.Fatalf("%v, %v", out, err)
+	}
+}
+
+// Pairs that share tokens are told from others; those whose words are all alike are not.
+func TestPairs(t *testing.T) {
+	s := spec("apart", "together")
+	s.Task = seq.Retrieval
+	set := dataset(t, s, sizes, func(r *rand.Rand) seq.Example {
+		e := seq.Example{A: noise(r, 12), B: noise(r, 12), Label: int32(r.IntN(2))}
+		if e.Label == 1 {
+			copy(e.B[:6], e.A[3:])
+		}
+		return e
+	})
+	out, err := Measure(context.Background(), set, nil, "test")
+	if err != nil || out[0].Model.Name != Cosine || out[0].Model.Accuracy < 0.95 {
+		t.Fatalf("%v, %v", out, err)
+	}
+}
+
+// The threshold is as good as the best of all that there are.
+func TestBestThreshold(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 3))
+	for range 200 {
+		s := make([]similarity, 1+r.IntN(12))
+		for i := range s {
+			s[i] = similarity{float64(r.IntN(5)) / 4, r.IntN(2) == 0}
+		}
+		right := func(at float64) (n int) {
+			for _, v := range s {
+				if (v.cosine >= at) == v.related {
+					n++
+				}
+			}
+			return n
+		}
+		best := 0
+		for i := range 6 {
+			best = max(best, right(float64(i)/4))
+		}
+		if at := bestThreshold(slices.Clone(s)); right(at) != best {
+			t.Fatalf("%v: threshold %v is right %d times, expected %d", s, at, right(at), best)
+		}
+	}
+}
+
+// Where there is too much, a sample is taken, the same one again, of all classes though
+// the file is sorted by them.
+func TestSample(t *testing.T) {
+	n := int32(0)
+	set := dataset(t, spec("a", "b"), sizes, func(r *rand.Rand) seq.Example {
+		label := n / 1000 % 2 // of the training split; n goes on in the others
+		n++
+		tokens := noise(r, 20)
+		tokens[3] = 41 + label
+		return seq.Example{A: tokens, Label: label}
+	})
+	few := limits{trainTokens: 200 * 20, testTokens: 100 * 20, updates: 1 << 30}
+	first, err := measure(context.Background(), set, []string{"test"}, few, func(int64) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := first[0].Model; m.Trained != 200 || m.Rows != 100 || m.Accuracy < 0.7 {
+		t.Errorf("%+v, expected a sample of 200 and 100 rows that tells nearly all", m)
+	}
+	again, err := measure(context.Background(), set, []string{"test"}, few, func(int64) {})
+	if err != nil || !reflect.DeepEqual(first, again) {
+		t.Errorf("%+v, then %+v, %v", first[0].Model, again[0].Model, err)
+	}
+	few.updates = 4000 // 4 passes of some 25 rows of 39 features and two classes… and no more
+	if short, err := measure(context.Background(), set, []string{"test"}, few, func(int64) {}); err != nil || short[0].Model.Trained > 20 {
+		t.Errorf("%+v, %v", short[0].Model, err)
+	}
+}
+
+// What cannot be measured is said.
+func TestNothingToMeasure(t *testing.T) {
+	draw := func(label int32) func(*rand.Rand) seq.Example {
+		return func(r *rand.Rand) seq.Example { return seq.Example{A: noise(r, 3), Label: label} }
+	}
+	plain := seq.Spec{Task: seq.Classification, VocabSize: 50}
+	if _, err := Measure(context.Background(), dataset(t, plain, map[string]int{"train": 3, "test": 3}, draw(seq.NoLabel)), nil, "test"); err == nil {
+		t.Error("no labels: no error")
+	}
+	one := dataset(t, spec("a"), map[string]int{"train": 3, "test": 3}, draw(0))
+	if out, err := Measure(context.Background(), one, nil, "test"); err != nil || out[0].Model != nil || out[0].Majority != 1 {
+		t.Errorf("one class: %+v, %v", out, err)
+	}
+	if _, err := Measure(context.Background(), one, nil, "val"); err == nil {
+		t.Error("no such split: no error")
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	two := dataset(t, spec("a", "b"), map[string]int{"train": 3, "test": 3}, draw(0))
+	if _, err := Measure(ctx, two, nil, "test"); err != context.Canceled {
+		t.Errorf("cancelled: %v", err)
+	}
+}
+
+// A step goes down the gradient of −ln p(label | row): AdaGrad's first step is
+// −rate·sign(gradient), the later ones add the squares.
+func TestStep(t *testing.T) {
+	l := newLogistic(3)
+	r := rand.New(rand.NewPCG(9, 9))
+	row := []feature{{3, 0.5}, {7, -1.25}, {200, 2}}
+	for i := range l.weights {
+		l.weights[i] = float32(r.NormFloat64())
+	}
+	loss := func() float64 {
+		s := make([]float64, 3)
+		l.scores(row, s)
+		return math.Log(math.Exp(s[0])+math.Exp(s[1])+math.Exp(s[2])) - s[1]
+	}
+	const h = 1e-2
+	for _, f := range append(row, feature{buckets, 1}) {
+		for c := range 3 {
+			w := &l.weights[int(f.bucket)*3+c]
+			was := *w
+			*w = was + h
+			up := loss()
+			*w = was - h
+			down := loss()
+			*w = was
+			want := (up - down) / (2 * h)
+			other := newLogistic(3)
+			copy(other.weights, l.weights)
+			other.step(row, 1, make([]float64, 3))
+			at := int(f.bucket)*3 + c
+			if got := math.Sqrt(float64(other.squares[at])); math.Abs(got-math.Abs(want)) > 1e-3 {
+				t.Errorf("bucket %d, class %d: gradient %v, expected %v", f.bucket, c, got, want)
+			}
+			if (other.weights[at] < was) != (want > 0) {
+				t.Errorf("bucket %d, class %d: the step goes up", f.bucket, c)
+			}
+		}
+	}
+}

@@ -1,0 +1,84 @@
+package baseline
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"sftseq/internal/atomicfile"
+	"sftseq/seq"
+)
+
+// FileName is where a data set directory keeps its baselines.
+const FileName = "baselines.json"
+
+// stored is the content of the file.
+type stored struct {
+	Data    string   `json:"data_sha256"` // the data set's fingerprint: of another one nothing is taken
+	Results []Result `json:"results"`
+}
+
+// Store keeps results beside their data set.
+func Store(set *seq.Dataset, results []Result) error {
+	text, err := json.MarshalIndent(stored{set.Fingerprint(), results}, "", "  ")
+	if err != nil {
+		return err
+	}
+	return atomicfile.Write(filepath.Join(set.Dir, FileName), func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
+}
+
+// Stored is what is kept of a split, or nil where nothing is, or it is of other data.
+func Stored(set *seq.Dataset, split string) (*Result, error) {
+	path := filepath.Join(set.Dir, FileName)
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var s stored
+	if err := json.Unmarshal(text, &s); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	at := slices.IndexFunc(s.Results, func(r Result) bool { return r.Split == split })
+	if s.Data != set.Fingerprint() || at < 0 {
+		return nil, nil
+	}
+	return &s.Results[at], nil
+}
+
+// Of is what is kept of a split, measured where nothing is.
+func Of(ctx context.Context, set *seq.Dataset, split string) (*Result, error) {
+	if r, err := Stored(set, split); r != nil && err == nil {
+		return r, nil
+	}
+	out, err := Measure(ctx, set, nil, split)
+	if err != nil {
+		return nil, err
+	}
+	return &out[0], nil
+}
+
+// Splits are those of a data set that can be measured: with rows, beside a training split
+// that has some, too, and labels.
+func Splits(m *seq.Manifest) (names []string) {
+	if m.Splits["train"].Rows == 0 || len(m.LabelNames) == 0 {
+		return nil
+	}
+	for _, name := range m.SplitNames() {
+		if name != "train" && m.Splits[name].Rows > 0 {
+			names = append(names, name)
+		}
+	}
+	return names
+}

@@ -1,0 +1,62 @@
+package baseline
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"sftseq/seq"
+)
+
+func twoClasses(r *rand.Rand) seq.Example {
+	return seq.Example{A: noise(r, 5), Label: int32(r.IntN(2))}
+}
+
+// What is kept comes back; of a data set that was made again nothing does.
+func TestStore(t *testing.T) {
+	set := dataset(t, spec("a", "b"), map[string]int{"train": 50, "val": 10, "test": 20}, twoClasses)
+	if r, err := Stored(set, "val"); r != nil || err != nil {
+		t.Fatalf("before: %v, %v", r, err)
+	}
+	results, err := Measure(context.Background(), set, nil, Splits(set.Manifest)...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Store(set, results); err != nil {
+		t.Fatal(err)
+	}
+	for i, split := range []string{"val", "test"} {
+		r, err := Stored(set, split)
+		if err != nil || !reflect.DeepEqual(r, &results[i]) {
+			t.Errorf("%s: %+v, %v; expected %+v", split, r, err, results[i])
+		}
+	}
+	other := dataset(t, spec("a", "b"), map[string]int{"train": 60, "val": 10, "test": 20}, twoClasses)
+	text, err := os.ReadFile(filepath.Join(set.Dir, FileName))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(other.Dir, FileName), text, 0o666)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r, err := Stored(other, "val"); r != nil || err != nil {
+		t.Errorf("of another data set: %v, %v", r, err)
+	}
+	if r, err := Of(context.Background(), other, "val"); err != nil || r.Model.Trained != 60 {
+		t.Errorf("of another data set: %+v, %v", r, err)
+	}
+}
+
+// What is measured of a data set is every split but that of training.
+func TestSplits(t *testing.T) {
+	whole := dataset(t, spec("a", "b"), map[string]int{"train": 5, "val": 3, "test": 2}, twoClasses)
+	if got := Splits(whole.Manifest); !reflect.DeepEqual(got, []string{"val", "test"}) {
+		t.Errorf("%q", got)
+	}
+	if got := Splits(dataset(t, spec("a", "b"), map[string]int{"test": 2}, twoClasses).Manifest); got != nil {
+		t.Errorf("without training: %q", got)
+	}
+}

@@ -1,0 +1,147 @@
+package baseline
+
+import (
+	"context"
+	"math"
+
+	"sftseq/seq"
+)
+
+// bag is logistic regression on bags of tokens and neighbours.
+func bag(ctx context.Context, examples []seq.Example, classes, updates int, progress func(int64)) (*trained, error) {
+	train, labels := labelled(examples)
+	idf := inverseFrequency(train)
+	weighAll(train, idf)
+	l := newLogistic(classes)
+	n, err := l.train(ctx, train, labels, updates, progress)
+	if err != nil {
+		return nil, err
+	}
+	right := func(examples []seq.Example) (right int) {
+		test, labels := labelled(examples)
+		weighAll(test, idf)
+		scores := make([]float64, classes)
+		for i, b := range test {
+			if l.answer(b, scores) == int(labels[i]) {
+				right++
+			}
+		}
+		return right
+	}
+	return &trained{Bag, n, right}, nil
+}
+
+// labelled are the bags of rows, and their labels.
+func labelled(examples []seq.Example) ([][]feature, []int32) {
+	sequences, labels := make([][]int32, len(examples)), make([]int32, len(examples))
+	for i, e := range examples {
+		sequences[i], labels[i] = e.A, e.Label
+	}
+	return bags(sequences), labels
+}
+
+// mostClasses keeps the weights within memory.
+const mostClasses = 256
+
+// logistic is softmax regression, p(c | x) ∝ exp(w_c·x + b_c), trained by AdaGrad (Duchi,
+// Hazan and Singer, JMLR 12, 2011), a row at a time: of sparse rows most weights stay.
+type logistic struct {
+	classes int
+	weights []float32 // [bucket][class], behind them the biases
+	squares []float32 // of gradients
+}
+
+func newLogistic(classes int) *logistic {
+	n := (buckets + 1) * classes
+	return &logistic{classes, make([]float32, n), make([]float32, n)}
+}
+
+// What training is made with: as many passes as make so many steps, or as the updates
+// allow.
+const (
+	rate         = 0.5
+	fewestPasses = 4
+	wantedSteps  = 100000
+	negligible   = 1e-6 // a probability's error that teaches nothing
+)
+
+// train goes over the rows, or as many of the first ones as the updates allow, and
+// returns how many.
+func (l *logistic) train(ctx context.Context, rows [][]feature, labels []int32, updates int, progress func(int64)) (int, error) {
+	n, pass := 0, 0 // updates of a pass
+	for n < len(rows) && pass < updates/fewestPasses {
+		pass += len(rows[n]) * l.classes
+		n++
+	}
+	passes := max(fewestPasses, min(wantedSteps/n, updates/max(1, pass)))
+	p := make([]float64, l.classes)
+	for range passes {
+		for i, row := range rows[:n] {
+			if i%256 == 0 && ctx.Err() != nil {
+				return 0, ctx.Err()
+			}
+			l.step(row, int(labels[i]), p)
+			progress(1)
+		}
+	}
+	return n, nil
+}
+
+// step is one update by the gradient of −ln p(label | row).
+func (l *logistic) step(row []feature, label int, p []float64) {
+	l.scores(row, p)
+	top := p[0]
+	for _, v := range p {
+		top = max(top, v)
+	}
+	sum := 0.0
+	for c, v := range p {
+		p[c] = math.Exp(v - top)
+		sum += p[c]
+	}
+	for c := range p {
+		p[c] /= sum
+	}
+	p[label]--
+	for _, f := range row {
+		l.update(int(f.bucket), p, f.weight)
+	}
+	l.update(buckets, p, 1)
+}
+
+func (l *logistic) update(bucket int, residual []float64, weight float32) {
+	w, s := l.weights[bucket*l.classes:][:l.classes], l.squares[bucket*l.classes:][:l.classes]
+	for c, r := range residual {
+		if math.Abs(r) < negligible {
+			continue
+		}
+		g := float32(r) * weight
+		s[c] += g * g
+		w[c] -= rate * g / (float32(math.Sqrt(float64(s[c]))) + 1e-6)
+	}
+}
+
+// scores are w_c·x + b_c.
+func (l *logistic) scores(row []feature, out []float64) {
+	for c := range out {
+		out[c] = float64(l.weights[buckets*l.classes+c])
+	}
+	for _, f := range row {
+		w := l.weights[int(f.bucket)*l.classes:][:l.classes]
+		for c, v := range w {
+			out[c] += float64(v) * float64(f.weight)
+		}
+	}
+}
+
+// answer is the class of the largest score, the first of equal ones.
+func (l *logistic) answer(row []feature, scores []float64) int {
+	l.scores(row, scores)
+	best := 0
+	for c, v := range scores {
+		if v > scores[best] {
+			best = c
+		}
+	}
+	return best
+}

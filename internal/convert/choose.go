@@ -1,0 +1,63 @@
+package convert
+
+import (
+	"context"
+	"io"
+	"strings"
+
+	"sftseq/internal/table"
+	"sftseq/tokenizers"
+)
+
+// A tokenizer is chosen from as many rows, or as much text, of the first file.
+const (
+	sampleRows  = 2000
+	sampleBytes = 8 << 20
+)
+
+// chooseTokenizer takes what suits the texts.
+func (c *converter) chooseTokenizer(ctx context.Context) error {
+	choice := tokenizers.Choice{Name: "byte", Spec: []byte(`{"type":"byte"}`), Reason: "what comes through a pipe is read once, so nothing can be learned from it"}
+	if path := c.options.From[0]; !table.ReadOnce(path) {
+		texts, err := c.sample(ctx, path)
+		if err != nil {
+			return err
+		}
+		choice = tokenizers.Choose(texts)
+	}
+	c.options.Tokenizer = choice.Spec
+	if c.options.Chosen != nil {
+		c.options.Chosen(choice)
+	}
+	return nil
+}
+
+// sample reads the texts of the first rows of a file.
+func (c *converter) sample(ctx context.Context, path string) ([]string, error) {
+	t, err := table.Open(ctx, path, table.Options{Columns: c.columns, Format: c.options.Format, MaxField: c.options.MaxField})
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	var texts []string
+	var row table.Row
+	for size := 0; len(texts) < sampleRows && size < sampleBytes && ctx.Err() == nil; {
+		err := t.Next(&row)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if row.Err != nil {
+			continue
+		}
+		for _, v := range c.texts(&row) {
+			if v.Text != "" {
+				texts = append(texts, strings.Clone(v.Text)) // the row's memory is used again
+				size += len(v.Text)
+			}
+		}
+	}
+	return texts, ctx.Err()
+}

@@ -1,0 +1,129 @@
+package tokenizers
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode"
+)
+
+// A Choice is a tokenizer for texts of a kind, and why.
+type Choice struct {
+	Name   string          // as --tokenizer takes it
+	Spec   json.RawMessage // for [NewLearner] and [New]
+	Reason string
+}
+
+// Choose looks at some texts for the tokenizer that suits them: audio-vq for sound, dna
+// for bases, words for what is mostly words that come again, byte for everything else.
+func Choose(texts []string) Choice {
+	switch {
+	case nearlyAll(texts, isWAV):
+		return Choice{"audio-vq", json.RawMessage(`{"type":"audio-vq"}`), "the rows are WAV files"}
+	case nearlyAll(texts, isDNA):
+		return Choice{"dna", json.RawMessage(`{"type":"dna"}`), "the texts are bases alone"}
+	}
+	w := countWords(texts)
+	reason := "the texts are not prose"
+	switch {
+	case w.words < fewestWords:
+		reason = "there is too little text to learn words from"
+	case w.prose():
+		return Choice{"words:20000", json.RawMessage(`{"type":"words","vocab":20000}`), fmt.Sprintf(
+			"the texts are prose: %d%% of their signs are letters, and %d%% of the words in one half of a sample are in the other", w.percent(w.letters, w.signs), w.percent(w.known, w.looked))}
+	}
+	return Choice{"byte", json.RawMessage(`{"type":"byte"}`), reason}
+}
+
+// nearlyAll reports whether no more than one text in a hundred is of another kind.
+func nearlyAll(texts []string, is func(string) bool) bool {
+	others := 0
+	for _, text := range texts {
+		if !is(text) {
+			others++
+		}
+	}
+	return len(texts) > 0 && others*100 <= len(texts)
+}
+
+// isWAV reports whether a text is a RIFF file of sound.
+func isWAV(text string) bool {
+	return len(text) >= 12 && text[:4] == "RIFF" && text[8:12] == "WAVE"
+}
+
+// fewestBases keeps short words such as "a" or "tag" from being taken for DNA.
+const fewestBases = 12
+
+// isDNA reports whether a text is bases: nine in ten are A, C, G, T, U or N, and no sign
+// stands for nothing. Proteins have more letters than that.
+func isDNA(text string) bool {
+	bases, plain := 0, 0
+	for i := range len(text) {
+		switch v := baseValues[text[i]]; {
+		case v == otherByte:
+			return false
+		case v != noBase:
+			bases++
+			if v < openBase || text[i]|0x20 == 'n' {
+				plain++
+			}
+		}
+	}
+	return bases >= fewestBases && plain*10 >= bases*9
+}
+
+// wordCount is what is known of the words of texts.
+type wordCount struct {
+	words          int // letters and digits that stand together
+	signs, letters int // of all but space
+	looked, known  int // words of one half of the texts, and those that the other half has
+}
+
+// What makes texts prose. Of film reviews 96% of the signs are letters, and 96% of the words come
+// again; of ListOps, programs and logs fewer than 70% are letters; languages that write
+// no space have words as long as sentences, which do not come again.
+const (
+	fewestWords  = 2000
+	mostLetters  = 80 // percent
+	mostRepeated = 75 // percent
+)
+
+func (w *wordCount) prose() bool {
+	return w.percent(w.letters, w.signs) >= mostLetters && w.percent(w.known, w.looked) >= mostRepeated
+}
+
+func (*wordCount) percent(part, whole int) int { return 100 * part / max(1, whole) }
+
+// countWords looks at all texts; every other one teaches the words that are looked for in
+// the rest.
+func countWords(texts []string) (w wordCount) {
+	known := map[string]bool{}
+	for i, text := range texts {
+		for _, r := range text {
+			if !unicode.IsSpace(r) {
+				w.signs++
+				if unicode.IsLetter(r) || unicode.IsMark(r) {
+					w.letters++
+				}
+			}
+		}
+		if i%2 == 0 {
+			eachWord(text, func(word string) {
+				w.words++
+				known[strings.Clone(word)] = true
+			})
+		}
+	}
+	for i, text := range texts {
+		if i%2 == 1 {
+			eachWord(text, func(word string) {
+				w.words++
+				w.looked++
+				if known[word] {
+					w.known++
+				}
+			})
+		}
+	}
+	return w
+}

@@ -1,0 +1,92 @@
+package tokenizers
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// sentences are texts of words that come again, as those of prose do.
+func sentences(r *rand.Rand, words string, rows int) (out []string) {
+	list := strings.Fields(words)
+	for range rows {
+		var text strings.Builder
+		for i := range 20 + r.IntN(40) {
+			if i > 0 {
+				text.WriteByte(' ')
+			}
+			text.WriteString(list[int(float64(len(list))*r.Float64()*r.Float64())]) // some are rare
+			if r.IntN(9) == 0 {
+				text.WriteString([]string{".", ",", "!", "'s", "…"}[r.IntN(5)])
+			}
+		}
+		out = append(out, text.String())
+	}
+	return out
+}
+
+func letters(r *rand.Rand, alphabet string, n int) string {
+	runes, out := []rune(alphabet), make([]rune, n)
+	for i := range out {
+		out[i] = runes[r.IntN(len(runes))]
+	}
+	return string(out)
+}
+
+const (
+	english = "the a film was and it of this that not good bad but actor scene never story plot ending music director wonderful boring I you watch again why time people really quite dialogue camera remember nothing everything"
+	french  = "le la film était et ce que pas très bon acteur scène jamais histoire musique réalisateur ennuyeux être à où déjà peut-être quelque chose après élève l'été"
+	russian = "фильм был и это не очень хороший плохой актёр сцена никогда история музыка режиссёр скучный почему время люди"
+)
+
+func TestChoose(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	many := func(make func(i int) string) (out []string) {
+		for i := range 400 {
+			out = append(out, make(i))
+		}
+		return out
+	}
+	cases := []struct {
+		name, want string
+		texts      []string
+	}{
+		{"English", "words:20000", sentences(r, english, 300)},
+		{"French", "words:20000", sentences(r, french, 300)},
+		{"Russian", "words:20000", sentences(r, russian, 300)},
+		{"a few reviews", "byte", sentences(r, english, 10)},
+		{"nothing", "byte", nil},
+		{"ListOps", "byte", many(func(int) string {
+			return strings.Repeat(fmt.Sprintf("[MAX %d %d [MIN %d %d ] ] ", r.IntN(10), r.IntN(10), r.IntN(10), r.IntN(10)), 5)
+		})},
+		{"log lines", "byte", many(func(i int) string {
+			return fmt.Sprintf("2026-11-22T10:%02d:%02d.%03dZ INFO http: 10.0.%d.%d GET /items/%08x 200 %dms", i/60%60, i%60, r.IntN(1000), r.IntN(256), r.IntN(256), r.Uint32(), r.IntN(900))
+		})},
+		{"program", "byte", many(func(i int) string {
+			return fmt.Sprintf("for (int i%d = 0; i%d < %d; i%d++) { a[i%d] += b[%d] * (c - %d); }", i, i, r.IntN(99), i, i, r.IntN(99), r.IntN(99))
+		})},
+		{"a language without spaces", "byte", many(func(int) string { return letters(r, "我们的电影很好看故事音乐演员导演时间人", 60) })},
+		{"proteins", "byte", many(func(int) string { return letters(r, "ACDEFGHIKLMNPQRSTVWY", 80) })},
+		{"DNA", "dna", many(func(int) string { return letters(r, "ACGT", 60) })},
+		{"DNA in lower case with open bases and gaps", "dna", many(func(int) string { return letters(r, "acgtacgtacgtacgtn-", 60) })},
+		{"RNA with a bad row", "dna", append(many(func(int) string { return letters(r, "ACGU", 60) }), "not a sequence")},
+		{"DNA where many rows are bad", "byte", append(many(func(int) string { return letters(r, "ACGT", 60) }), sentences(r, english, 30)...)},
+		{"words of bases", "byte", many(func(int) string { return "tag" })},
+		{"WAV files", "audio-vq", many(func(int) string { return "RIFF\x24\x00\x00\x00WAVEfmt " })},
+		{"RIFF files of pictures", "byte", many(func(int) string { return "RIFF\x24\x00\x00\x00WEBPVP8 " })},
+	}
+	for _, c := range cases {
+		choice := Choose(c.texts)
+		if choice.Name != c.want {
+			t.Errorf("%s: %s (%s), expected %s", c.name, choice.Name, choice.Reason, c.want)
+		}
+		learner, err := NewLearner(choice.Spec)
+		if err == nil && learner == nil {
+			_, err = New(choice.Spec)
+		}
+		if err != nil || choice.Reason == "" {
+			t.Errorf("%s: %q, %v", c.name, choice.Reason, err)
+		}
+	}
+}
