@@ -38,8 +38,9 @@ func flatTableAt(buf []byte, ref int) (flatTable, error) {
 	if vtable < 0 || vtable+4 > int64(len(buf)) {
 		return flatTable{}, errFlat
 	}
+	// Of an odd size Arrow would read one more field than there is.
 	size := int64(binary.LittleEndian.Uint16(buf[vtable:]))
-	if size < 4 || vtable+size > int64(len(buf)) {
+	if size < 4 || size%2 != 0 || vtable+size > int64(len(buf)) {
 		return flatTable{}, errFlat
 	}
 	return flatTable{buf: buf, pos: int(pos), vtable: int(vtable), size: int(size)}, nil

@@ -196,3 +196,24 @@ func TestMissingBatches(t *testing.T) {
 		}
 	}
 }
+
+// TestTwoBytesOfDamage: a table of a message whose size is made odd let Arrow see a field
+// that was never checked, and ask for 189 GB.
+func TestTwoBytesOfDamage(t *testing.T) {
+	data, err := os.ReadFile(filepath.Join("testdata", "others", "polars-zstd.arrows"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	data[44], data[55] = 0x07, 0x80
+	path := filepath.Join(t.TempDir(), "damaged.arrows")
+	if err := os.WriteFile(path, data, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r, err := Open(t.Context(), path, Options{Columns: []string{"text"}})
+	if err == nil {
+		r.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), path+": metadata is damaged") {
+		t.Errorf("%v, expected an error that names the file", err)
+	}
+}

@@ -1,0 +1,108 @@
+package seq
+
+import (
+	"bytes"
+	"encoding/binary"
+	"testing"
+
+	flatbuffers "github.com/google/flatbuffers/go"
+)
+
+// sameFields compares a table that the guard lets pass with what FlatBuffers' own
+// accessors, which Arrow reads it by, make of the same bytes.
+func sameFields(t *testing.T, table flatTable) {
+	t.Helper()
+	theirs := flatbuffers.Table{Bytes: table.buf, Pos: flatbuffers.UOffsetT(table.pos)}
+	for slot := range 16 {
+		want := int(theirs.Offset(flatbuffers.VOffsetT(4 + 2*slot)))
+		pos, ok, err := table.field(slot, 1)
+		switch {
+		case err != nil && table.pos+want < len(table.buf):
+			t.Fatalf("slot %d: %v, where FlatBuffers finds it at %d", slot, err, want)
+		case err == nil && ok != (want != 0):
+			t.Fatalf("slot %d: there %v, where FlatBuffers finds it at %d", slot, ok, want)
+		case err == nil && ok && pos != table.pos+want:
+			t.Fatalf("slot %d: at %d, where FlatBuffers finds it at %d", slot, pos-table.pos, want)
+		}
+		if sub, ok, err := table.table(slot); ok && err == nil {
+			if at := int(theirs.Indirect(flatbuffers.UOffsetT(table.pos + want))); at != sub.pos {
+				t.Fatalf("slot %d: its table is at %d, where FlatBuffers finds it at %d", slot, sub.pos, at)
+			}
+		}
+		if start, count, err := table.vector(slot, 1); err == nil && count > 0 {
+			if at, n := int(theirs.Vector(flatbuffers.UOffsetT(want))), theirs.VectorLen(flatbuffers.UOffsetT(want)); at != start || n != count {
+				t.Fatalf("slot %d: %d elements at %d, where FlatBuffers finds %d at %d", slot, count, start, n, at)
+			}
+		}
+	}
+}
+
+// messages are the metadata of a file's messages.
+func messages(t testing.TB, data []byte) (out [][]byte) {
+	for rest := data; ; {
+		at := bytes.Index(rest, []byte{0xff, 0xff, 0xff, 0xff})
+		if at < 0 || at+8 > len(rest) {
+			return out
+		}
+		n := int(binary.LittleEndian.Uint32(rest[at+4:]))
+		if rest = rest[at+8:]; n > 0 && n <= len(rest) {
+			out = append(out, rest[:n])
+		}
+	}
+}
+
+// FuzzFlat: whatever the guard lets pass, Arrow sees in the same way.
+func FuzzFlat(f *testing.F) {
+	for _, format := range []Format{FileFormat, StreamFormat} {
+		data, _ := small(f, format, Retrieval)
+		for _, meta := range messages(f, data) {
+			f.Add(meta)
+			if root, err := flatRoot(meta); err == nil { // of an odd size
+				meta = bytes.Clone(meta)
+				meta[root.vtable]--
+				f.Add(meta)
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, meta []byte) {
+		root, err := flatRoot(meta)
+		if err != nil {
+			return
+		}
+		sameFields(t, root)
+		if header, ok, err := root.table(2); ok && err == nil {
+			sameFields(t, header)
+			if start, count, err := header.vector(1, 4); err == nil {
+				for i := range min(count, 64) {
+					if field, err := flatTableAt(meta, start+4*i); err == nil {
+						sameFields(t, field)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestOddTable: a table of fields whose size is odd is damaged. FlatBuffers finds a field
+// that begins within it, though it ends behind it.
+func TestOddTable(t *testing.T) {
+	data, _ := small(t, StreamFormat, Classification)
+	tried := 0
+	for _, meta := range messages(t, data) {
+		root, err := flatRoot(meta)
+		if err != nil {
+			continue // bytes of a column that look like a message
+		}
+		for _, d := range []int{-1, 1} {
+			damaged := bytes.Clone(meta)
+			binary.LittleEndian.PutUint16(damaged[root.vtable:], uint16(root.size+d))
+			if _, err := flatRoot(damaged); err == nil {
+				t.Errorf("a size of %d passes", root.size+d)
+			}
+			tried++
+		}
+	}
+	if tried == 0 {
+		t.Fatal("no message was found")
+	}
+}
