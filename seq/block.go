@@ -38,8 +38,9 @@ func NewBlock(spec *Spec) *Block {
 type batch struct {
 	tokens    []tokenList // one, or two of a pair
 	labels    []int32
-	unlabeled int // of the labels
-	size      int // bytes of the tokens
+	unlabeled int    // of the labels
+	ids       idList // without rows where the file has none
+	size      int    // bytes of the tokens and ids
 }
 
 // undo takes back what was added of a row, and a batch that has no other.
@@ -72,6 +73,7 @@ func newBatch(columns int) *batch {
 		l.offsets, l.values = append(l.offsets[:0], 0), l.values[:0]
 	}
 	b.labels, b.unlabeled, b.size = b.labels[:0], 0, 0
+	b.ids.offsets, b.ids.values = append(b.ids.offsets[:0], 0), b.ids.values[:0]
 	return b
 }
 
@@ -84,7 +86,7 @@ type tokenList struct {
 // Rows returns the number of rows.
 func (b *Block) Rows() int { return b.rows }
 
-// Bytes returns how much its tokens take.
+// Bytes returns how much its tokens and ids take.
 func (b *Block) Bytes() (n int) {
 	for _, batch := range b.batches {
 		n += batch.size
@@ -95,7 +97,7 @@ func (b *Block) Bytes() (n int) {
 // Append adds a row; e.Index is ignored. A row that a reader would refuse is refused
 // here, and the block stays as it was.
 func (b *Block) Append(e Example) error {
-	if err := b.check(len(e.A), len(e.B), e.B != nil, e.Label); err != nil {
+	if err := b.check(len(e.A), len(e.B), e.B != nil, e.Label, e.ID); err != nil {
 		return err
 	}
 	into := b.last()
@@ -106,25 +108,25 @@ func (b *Block) Append(e Example) error {
 			return fmt.Errorf("column %s, index %d: %w", b.columns[i], at, b.spec.checkID(tokens[at]))
 		}
 	}
-	b.finish(into, e.Length(), e.Label)
+	b.finish(into, e.Length(), e.Label, e.ID)
 	return nil
 }
 
 // AppendBytes adds a row whose tokens are the bytes of one text, or of the two of a pair,
 // each plus 1: what Append adds for the ids of the byte tokenizer, in a fraction of its
 // time, since the bytes are what is stored.
-func (b *Block) AppendBytes(first, second string, label int32) error {
+func (b *Block) AppendBytes(first, second string, label int32, id string) error {
 	if b.spec.VocabSize != 257 || b.layout.first != 1 {
 		return fmt.Errorf("bytes: expected a vocabulary of 257 with pad 0, found %d", b.spec.VocabSize)
 	}
-	if err := b.check(len(first), len(second), second != "", label); err != nil {
+	if err := b.check(len(first), len(second), second != "", label, id); err != nil {
 		return err
 	}
 	into := b.last()
 	for i, text := range []string{first, second}[:len(b.columns)] {
 		copy(into.tokens[i].grow(len(text), 1), text)
 	}
-	b.finish(into, len(first)+len(second), label)
+	b.finish(into, len(first)+len(second), label, id)
 	return nil
 }
 
@@ -139,8 +141,12 @@ func (b *Block) last() *batch {
 }
 
 // finish ends a row of so many tokens.
-func (b *Block) finish(into *batch, length int, label int32) {
+func (b *Block) finish(into *batch, length int, label int32, id string) {
 	into.size += b.layout.width() * length
+	if b.spec.IDs {
+		into.ids.append(id)
+		into.size += len(id)
+	}
 	into.labels = append(into.labels, label)
 	if label == NoLabel {
 		into.unlabeled++
@@ -221,7 +227,7 @@ func ends(spec *Spec) (last, pad int32) {
 }
 
 // check looks at a row of sequences of so many tokens, of which the second may be none.
-func (b *Block) check(first, second int, pair bool, label int32) error {
+func (b *Block) check(first, second int, pair bool, label int32, id string) error {
 	if pair && len(b.columns) == 1 {
 		return fmt.Errorf("column %s: expected none for task %s", ColumnTokensB, b.spec.Task)
 	}
@@ -236,6 +242,11 @@ func (b *Block) check(first, second int, pair bool, label int32) error {
 	if label != NoLabel {
 		if err := b.spec.checkLabel(label); err != nil {
 			return fmt.Errorf("column %s: %w", ColumnLabel, err)
+		}
+	}
+	if b.spec.IDs {
+		if err := checkIDText(id); err != nil {
+			return fmt.Errorf("column %s: %w", ColumnID, err)
 		}
 	}
 	return nil
@@ -264,6 +275,9 @@ func (b *batch) record(schema *arrow.Schema) arrow.Record {
 		columns = append(columns, b.tokens[i].array(schema.Field(i).Type.(*arrow.ListType)))
 	}
 	columns = append(columns, labelArray(b.labels, b.unlabeled))
+	if len(columns) < schema.NumFields() {
+		columns = append(columns, b.ids.array())
+	}
 	return array.NewRecord(schema, columns, int64(rows))
 }
 

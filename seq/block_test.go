@@ -15,10 +15,10 @@ import (
 	"testing"
 )
 
-// blockSpecs are of every width of tokens, and of a pair.
+// blockSpecs are of every width of tokens, of a pair, and with ids.
 func blockSpecs() []Spec {
-	specs := []Spec{listopsSpec(), listopsSpec(), listopsSpec(), listopsSpec()}
-	specs[1].VocabSize, specs[2].VocabSize, specs[3].Task = 300, 70000, Retrieval
+	specs := []Spec{listopsSpec(), listopsSpec(), listopsSpec(), listopsSpec(), listopsSpec()}
+	specs[1].VocabSize, specs[2].VocabSize, specs[3].Task, specs[4].IDs = 300, 70000, Retrieval, true
 	return specs
 }
 
@@ -82,7 +82,7 @@ func TestBlocks(t *testing.T) {
 		}
 		defer f.Close()
 		for i := range rows {
-			rows[i].Index = uint32(i)
+			rows[i].Index, rows[i].ID = uint32(i), "" // which random access does not keep
 			if e, err := f.Example(i); err != nil || !reflect.DeepEqual(e, rows[i]) {
 				t.Fatalf("row %d: %v, %v; want %v", i, e, err, rows[i])
 			}
@@ -348,7 +348,7 @@ func TestRenameFails(t *testing.T) {
 func TestAppendBytes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, task := range []string{Classification, Retrieval} {
-		spec := Spec{Task: task, VocabSize: 257, PadID: new(int32)}
+		spec := Spec{Task: task, VocabSize: 257, PadID: new(int32), IDs: true}
 		fast, slow := NewBlock(&spec), NewBlock(&spec)
 		for n := range 200 {
 			var texts [2]string
@@ -361,7 +361,7 @@ func TestAppendBytes(t *testing.T) {
 				}
 				texts[i] = string(text)
 			}
-			errFast, errSlow := fast.AppendBytes(texts[0], texts[1], 3), slow.Append(Example{A: ids[0], B: ids[1], Label: 3})
+			errFast, errSlow := fast.AppendBytes(texts[0], texts[1], 3, strings.Repeat("é", n%3)), slow.Append(Example{A: ids[0], B: ids[1], Label: 3, ID: strings.Repeat("é", n%3)})
 			if (errFast == nil) != (n > 0) || fmt.Sprint(errFast) != fmt.Sprint(errSlow) {
 				t.Errorf("%d bytes: %v, expected %v", n, errFast, errSlow)
 			}
@@ -371,11 +371,11 @@ func TestAppendBytes(t *testing.T) {
 		}
 	}
 	spec := Spec{Task: Classification, VocabSize: 258, PadID: new(int32)}
-	if err := NewBlock(&spec).AppendBytes("a", "", 0); err == nil || !strings.Contains(err.Error(), "expected a vocabulary of 257") {
+	if err := NewBlock(&spec).AppendBytes("a", "", 0, ""); err == nil || !strings.Contains(err.Error(), "expected a vocabulary of 257") {
 		t.Errorf("error %v", err)
 	}
 	spec.VocabSize = 257
-	if err := NewBlock(&spec).AppendBytes("a", "b", 0); err == nil || !strings.Contains(err.Error(), "expected none for task") {
+	if err := NewBlock(&spec).AppendBytes("a", "b", 0, ""); err == nil || !strings.Contains(err.Error(), "expected none for task") {
 		t.Errorf("error %v", err)
 	}
 }

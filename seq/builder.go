@@ -26,6 +26,7 @@ type DatasetBuilder struct {
 	manifest Manifest
 	open     []*SplitWriter
 	replaced []string // files of the data set that was there before
+	ids      bool     // rows have them
 	made     bool     // dir was not there
 }
 
@@ -56,7 +57,7 @@ func CreateDataset(dir string, spec Spec, replace bool) (*DatasetBuilder, error)
 			replaced = append(replaced, split.File)
 		}
 	}
-	return &DatasetBuilder{dir: dir, replace: replace, replaced: replaced, made: made, manifest: Manifest{
+	return &DatasetBuilder{dir: dir, replace: replace, replaced: replaced, made: made, ids: spec.IDs, manifest: Manifest{
 		Version: ManifestVersion, Name: spec.Name, Task: spec.Task, Tokenizer: spec.Tokenizer,
 		VocabSize: spec.VocabSize, PadID: spec.PadID, LabelNames: spec.LabelNames,
 		Splits: map[string]SplitInfo{},
@@ -75,11 +76,11 @@ func ExtendDataset(dir string, spec Spec, replace bool) (*DatasetBuilder, error)
 		return nil, err
 	}
 	have, want := d.Manifest.Spec(""), spec
-	want.Split = ""
+	want.Split, want.IDs = "", false // which splits may have or not
 	if !have.Schema().Equal(want.Schema()) || !have.sameMetadata(&want) {
 		return nil, fmt.Errorf("%s: expected a data set of the same task, vocabulary and labels as %s, found %s", dir, want.Name, have.Name)
 	}
-	return &DatasetBuilder{dir: dir, replace: replace, manifest: *d.Manifest}, nil
+	return &DatasetBuilder{dir: dir, replace: replace, ids: spec.IDs, manifest: *d.Manifest}, nil
 }
 
 // Split begins the file of a split, which must be closed or aborted. Several may be
@@ -157,7 +158,9 @@ type SplitWriter struct {
 // create begins the file.
 func (s *SplitWriter) create() (err error) {
 	s.hash, s.size = checksums[checksumKind](), 0
-	w, err := create(s.builder.path(s.name), s.builder.manifest.Spec(s.name), io.MultiWriter(s.hash, &s.size))
+	spec := s.builder.manifest.Spec(s.name)
+	spec.IDs = s.builder.ids
+	w, err := create(s.builder.path(s.name), spec, io.MultiWriter(s.hash, &s.size))
 	if err == nil {
 		s.writer = w
 	}

@@ -9,12 +9,13 @@
 //	tokens   list<uint8 | uint16 | int32>   a classification's sequence, or
 //	tokens_a, tokens_b                      the two sequences of a pair
 //	label    int32                          absent or null where unknown
+//	id       utf8                           what a row is called; may be absent or null
 //
 // with the task, tokenizer, vocabulary, label names and split in the schema's
 // metadata. An id is what is stored plus first_token_id of the metadata, 0 if that
 // is absent: bytes, whose ids are 1 … 256, are stored as they are. The columns
 // features, edges and label_mask are reserved for other modalities and refused so
-// far; any other column is ignored.
+// far; any other column is ignored, and so is an id that is no text.
 //
 // # Hostile input
 //

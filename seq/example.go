@@ -9,6 +9,7 @@ type Example struct {
 	A     []int32 // tokens, or tokens_a
 	B     []int32 // tokens_b; nil unless the row is a pair
 	Label int32   // or NoLabel
+	ID    string  // what the row is called; "" if nothing, and from a File, which keeps none
 }
 
 // Length returns the number of tokens of both sequences together.

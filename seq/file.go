@@ -15,7 +15,7 @@ const DefaultCache = 64 << 20
 // A File gives random access to the rows of a file on disk, in the file or the
 // stream format. Opening reads it once from beginning to end, which validates
 // every row; then only the rows' lengths (4 bytes each) and a bounded cache of
-// record batches stay in memory. It is safe for concurrent use.
+// record batches, without their ids, stay in memory. It is safe for concurrent use.
 type File struct {
 	name    string
 	file    *os.File
@@ -124,8 +124,12 @@ func (f *File) rows(index int) (*Rows, error) {
 	if want := f.first[index+1] - f.first[index]; int64(rows.Len()) != want {
 		return nil, fmt.Errorf("expected %d rows, found %d: the file was changed while open", want, rows.Len())
 	}
+	size := batch.decoded
+	if rows.ids != nil {
+		size = rows.dropIDs()
+	}
 	rows.window = f.window
-	f.cache.put(index, rows, batch.decoded)
+	f.cache.put(index, rows, size)
 	return rows, nil
 }
 

@@ -62,7 +62,8 @@ func (s *SplitWriter) renameLabels(ctx context.Context, number func(int32) int32
 // writeRelabeled appends a record batch with other labels.
 func (w *Writer) writeRelabeled(record arrow.Record, number func(int32) int32) error {
 	columns := append([]arrow.Array(nil), record.Columns()...)
-	column := columns[len(columns)-1].(*array.Int32)
+	at := len(w.spec.TokenColumns()) // of the labels
+	column := columns[at].(*array.Int32)
 	labels, unlabeled := make([]int32, column.Len()), column.NullN()
 	for i := range labels {
 		if labels[i] = NoLabel; column.IsValid(i) {
@@ -70,7 +71,7 @@ func (w *Writer) writeRelabeled(record arrow.Record, number func(int32) int32) e
 			w.largest = max(w.largest, labels[i])
 		}
 	}
-	columns[len(columns)-1] = labelArray(labels, unlabeled)
+	columns[at] = labelArray(labels, unlabeled)
 	w.row += record.NumRows()
 	return w.out.Write(array.NewRecord(w.schema, columns, record.NumRows()))
 }

@@ -18,6 +18,7 @@ type Rows struct {
 	first  int64
 	tokens []tokenColumn // one, or two for a pair
 	labels *array.Int32  // nil if there is no such column
+	ids    idText        // nil if there is no such column
 	window int           // tokens that are read of each sequence, 0 for all
 }
 
@@ -51,6 +52,11 @@ func rowsOf(record arrow.Record, spec *Spec, first int64) (rows *Rows, err error
 	if index := record.Schema().FieldIndices(ColumnLabel); index != nil {
 		r.labels = record.Column(index[0]).(*array.Int32)
 		if err := r.checkLabels(spec); err != nil {
+			return nil, err
+		}
+	}
+	if hasIDs(record.Schema()) {
+		if err := r.loadIDs(); err != nil {
 			return nil, err
 		}
 	}
@@ -108,7 +114,7 @@ func (r *Rows) Label(i int) (label int32, ok bool) {
 
 // Example returns a copy of row i. Index is the row's index in the file.
 func (r *Rows) Example(i int) Example {
-	e := Example{Index: uint32(r.first + int64(i)), A: r.Tokens(i, nil), Label: NoLabel}
+	e := Example{Index: uint32(r.first + int64(i)), A: r.Tokens(i, nil), Label: NoLabel, ID: r.ID(i)}
 	if r.Pair() {
 		e.B = r.TokensB(i, nil)
 	}

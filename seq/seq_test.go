@@ -3,6 +3,7 @@ package seq
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -36,6 +37,9 @@ func examples(n, longest int, spec Spec, seed uint64) []Example {
 		}
 		if i%7 == 3 {
 			rows[i].Label = NoLabel
+		}
+		if spec.IDs && i%5 > 0 {
+			rows[i].ID = fmt.Sprintf("é%d", i)
 		}
 	}
 	return rows

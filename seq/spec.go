@@ -16,6 +16,7 @@ const (
 	ColumnTokensA = "tokens_a" // the first sequence of a pair
 	ColumnTokensB = "tokens_b" // the second sequence of a pair
 	ColumnLabel   = "label"    // int32; absent or null where unknown
+	ColumnID      = "id"       // utf8, what the row is called; absent or null where nothing is
 )
 
 // Reserved column names: their meaning is decided (float features per token,
@@ -66,6 +67,7 @@ type Spec struct {
 	PadID      *int32          // an id that no sequence contains; nil if none
 	LabelNames []string        // nil if labels are plain numbers
 	Split      string          // "train"
+	IDs        bool            // rows have ids; of the columns, not of the metadata
 }
 
 // Pair reports whether an example consists of two sequences.
@@ -116,6 +118,9 @@ func (s *Spec) Schema() *arrow.Schema {
 		fields = append(fields, arrow.Field{Name: name, Type: arrow.ListOfField(item)})
 	}
 	fields = append(fields, arrow.Field{Name: ColumnLabel, Type: arrow.PrimitiveTypes.Int32, Nullable: true})
+	if s.IDs {
+		fields = append(fields, arrow.Field{Name: ColumnID, Type: arrow.BinaryTypes.String, Nullable: true})
+	}
 
 	keys := []string{KeyVersion, KeyTask}
 	values := []string{Version, s.Task}
@@ -158,7 +163,7 @@ func (s *Spec) sameMetadata(other *Spec) bool {
 
 // SpecOf reads the specification from a schema and checks the columns.
 func SpecOf(schema *arrow.Schema) (*Spec, error) {
-	spec := &Spec{Task: Classification}
+	spec := &Spec{Task: Classification, IDs: hasIDs(schema)}
 	_, hasA := schema.FieldsByName(ColumnTokensA)
 	_, hasB := schema.FieldsByName(ColumnTokensB)
 	if hasA || hasB {

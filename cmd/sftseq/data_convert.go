@@ -95,6 +95,7 @@ func customFlags() []cli.Flag {
 		&cli.StringFlag{Name: "tokens", Usage: "`COLUMN` of lists of token ids, in place of text"},
 		&cli.StringFlag{Name: "pair", Usage: "two columns of text, `A,B`, that are compared"},
 		&cli.StringFlag{Name: "label", Usage: "`COLUMN` of the class"},
+		&cli.StringFlag{Name: "id", Usage: "`COLUMN` of what rows are called, which predict, embed and eval give back", DefaultText: "the name of the record or file, or FILE:LINE"},
 		&cli.StringFlag{Name: "labels", Usage: "the classes, `NAME,NAME,…`, in their order; others are left out", DefaultText: "those that are found, sorted"},
 		&cli.StringFlag{Name: "tokenizer", Value: chooseTokenizer, Usage: "`NAME` of what makes tokens of text: " + chooseTokenizer + " (what suits the first rows), " + strings.Join(tokenizers.Types(), ", ") + "; ids:1000 are 1000 token ids, dna:6 is of 6 bases, words:20000 of as many words, hf:tokenizer.json a file of Hugging Face's tokenizers, from:DIR that of a model or data set"},
 		&cli.IntFlag{Name: "vocab", Usage: "`N` token ids, with --tokens: all are below it"},
@@ -179,7 +180,7 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 	}
 	o = convert.Options{
 		From: c.StringSlice("from"), To: c.String("to"), Format: c.String("format"), Name: c.String("name"),
-		Text: c.String("text"), Tokens: c.String("tokens"), Label: c.String("label"), Tokenizer: tokenizer, TokenizerFile: file, Vocab: c.Int("vocab"),
+		Text: c.String("text"), Tokens: c.String("tokens"), Label: c.String("label"), ID: c.String("id"), Tokenizer: tokenizer, TokenizerFile: file, Vocab: c.Int("vocab"),
 		SplitColumn: c.String("split-column"), Val: c.Float64("val-part"), Seed: c.Uint64("seed"), MaxLength: c.Int("max-length"),
 		Strict: c.Bool("strict"), Replace: c.Bool("force"), MaxField: int(row),
 	}

@@ -52,3 +52,20 @@ func TestConvertWarns(t *testing.T) {
 		}
 	}
 }
+
+// TestHeadShowsIDs: rows keep what they are called on their way to predict.
+func TestHeadShowsIDs(t *testing.T) {
+	from, to := writeText(t, filepath.Join(t.TempDir(), "a.csv"), "key,text\nk1,one\n,two\n7,three\n"), filepath.Join(t.TempDir(), "to")
+	mustRunData(t, "convert", "--from", from, "--to", to, "--text", "text", "--id", "key", "--split", "1,0,0")
+	want := `{"id":"k1","text":"one"}
+{"id":"a.csv:3","text":"two"}
+{"id":"7","text":"three"}
+`
+	if got := mustRunData(t, "head", to); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	in, _ := sequences(t, 2)
+	if got := mustRunData(t, "head", in); !strings.Contains(got, `{"id":1,"tokens":[`) {
+		t.Errorf("%s", got)
+	}
+}

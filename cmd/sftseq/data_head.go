@@ -22,7 +22,8 @@ func dataHeadCommand() *cli.Command {
 		UsageText: "sftseq data head [--rows N] [--split NAME] [--tokens] FILE|DIR\n\nExample: sftseq data head --rows 3 --tokens data/reviews | sftseq predict --model runs/reviews",
 		Description: `Prints the first rows of an Arrow file or stream of sequences (- is standard input), or
 of a split of a data set, as predict reads them: with text where that gives the same
-tokens again, otherwise with token ids.`,
+tokens again, otherwise with token ids. The id of a row, or its number from 0 where it
+has none, is that of predict's reply.`,
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "rows", Aliases: []string{"n"}, Value: 10, Usage: "print `N` rows"},
 			&cli.StringFlag{Name: "split", Value: "train", Usage: "of a data set, the split `NAME`"},
@@ -34,7 +35,7 @@ tokens again, otherwise with token ids.`,
 
 // headRow is a row as predict reads it.
 type headRow struct {
-	ID      int64   `json:"id"`
+	ID      any     `json:"id"` // its own, or its number
 	Text    string  `json:"text,omitempty"`
 	TextA   string  `json:"text_a,omitempty"`
 	TextB   string  `json:"text_b,omitempty"`
@@ -93,7 +94,10 @@ func dataHead(c *cli.Context) error {
 }
 
 func newHeadRow(spec *seq.Spec, e seq.Example, tokenizer tokenizers.Tokenizer) headRow {
-	row := headRow{ID: int64(e.Index)}
+	row := headRow{ID: e.Index}
+	if e.ID != "" {
+		row.ID = e.ID
+	}
 	if e.Label != seq.NoLabel {
 		row.Label = seq.LabelName(spec.LabelNames, e.Label)
 	}

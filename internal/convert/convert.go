@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"sftseq/internal/table"
@@ -33,6 +34,7 @@ type Options struct {
 	Pair   []string // the two columns of a pair
 	Label  string   // column; "" if there are no labels
 	Labels []string // names of the labels, in their order; nil for what there is, sorted
+	ID     string   // column of what rows are called; "" for the name of the record, or its place
 
 	Tokenizer     []byte                  // JSON, of text; one that is learned reads the files twice; nil for what suits the texts
 	TokenizerFile string                  // a tokenizer.json in its place, which is stored with the data
@@ -85,6 +87,9 @@ func Convert(ctx context.Context, o Options) (*seq.Dataset, *Skipped, error) {
 type converter struct {
 	options   Options
 	columns   []string // that are read
+	splitAt   int      // place of the column of splits among them, if there is one
+	idAt      int      // place of that of ids, -1 if there is none
+	names     *table.Names
 	tokenizer tokenizers.Tokenizer
 	bytes     bool   // of text are its tokens
 	file      []byte // of the tokenizer, nil if it has none
@@ -120,7 +125,7 @@ func (c *converter) prepare(ctx context.Context) error {
 	case o.MaxLength < 0:
 		return fmt.Errorf("longest row: expected 0 or more tokens, found %d", o.MaxLength)
 	}
-	c.spec = seq.Spec{Task: seq.Classification, Name: o.Name}
+	c.spec = seq.Spec{Task: seq.Classification, Name: o.Name, IDs: true}
 	switch {
 	case o.Pair != nil:
 		c.columns, c.spec.Task = append(c.columns, o.Pair...), seq.Retrieval
@@ -135,6 +140,12 @@ func (c *converter) prepare(ctx context.Context) error {
 			c.columns = append(c.columns, name)
 		}
 	}
+	c.splitAt = len(c.columns) - 1
+	if c.idAt = slices.Index(c.columns, o.ID); c.idAt < 0 && o.ID != "" {
+		c.idAt = len(c.columns)
+		c.columns = append(c.columns, o.ID)
+	}
+	c.names = table.NewNames(o.From)
 	if err := CheckLabels(o.Labels); err != nil {
 		return err
 	}
@@ -244,7 +255,7 @@ func (w *worker) split(row *table.Row) (string, *reason) {
 	o := &w.options
 	shares := o.Shares
 	if o.SplitColumn != "" {
-		name := row.Values[len(row.Values)-1].Text
+		name := row.Values[w.splitAt].Text
 		split := splitOf(name)
 		if !validSplit(split) {
 			return "", because("no split", fmt.Errorf("expected a name such as train, found %.40q", name))
@@ -256,6 +267,16 @@ func (w *worker) split(row *table.Row) (string, *reason) {
 	}
 	w.digest = digestOf(o.Seed, row.Values[firstText], &w.text)
 	return shareOf(shares, w.digest), nil
+}
+
+// id is what a row is called, and whether that is a name of its own, not its place.
+func (c *converter) id(row *table.Row) (id string, own bool) {
+	if c.idAt >= 0 {
+		if v := row.Values[c.idAt]; v.Text != "" {
+			return v.Text, true
+		}
+	}
+	return c.names.Of(row), row.Name != ""
 }
 
 // checkText looks whether a value is of the kind that was asked for.

@@ -28,7 +28,8 @@ type output struct {
 	final   []int32  // for each number of a label in blocks, that in the files
 	splits  map[string]*seq.SplitWriter
 	found   map[string]bool // splits
-	seen    repeats
+	seen    repeats         // texts
+	ids     repeats         // without slots before the first id
 }
 
 // maxSplits is more than a data set has that is not read by mistake.
@@ -56,6 +57,15 @@ func (o *output) write(j *chunk) error {
 	for _, k := range j.kept {
 		if o.seen.add(k.text) {
 			o.skipped.Repeated.add(func() string { return table.Place(k.file, k.line) })
+		}
+		if k.id == 0 {
+			continue
+		}
+		if o.ids.slots == nil {
+			o.ids = newRepeats()
+		}
+		if o.ids.add(k.id) {
+			o.skipped.SameID.add(func() string { return table.Place(k.file, k.line) })
 		}
 	}
 	rows.left = nil

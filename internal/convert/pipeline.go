@@ -40,11 +40,12 @@ type converted struct {
 	failure error // the conversion's end
 }
 
-// kept is where a row is that can be used, and the hash of its text.
+// kept is where a row is that can be used, and hashes of its text and id.
 type kept struct {
 	file string
 	line int64
 	text uint64
+	id   uint64 // of the row's own id; 0 if it has none
 }
 
 // left is a row that is left out.
@@ -196,7 +197,7 @@ type worker struct {
 	known         map[string]int32  // labels, which need no lock then
 }
 
-// textSeed is that of the hashes by which repeated rows are found.
+// textSeed is that of the hashes by which repeated texts and ids are found.
 var textSeed = maphash.MakeSeed()
 
 // convert turns rows into tokens.
@@ -206,11 +207,17 @@ func (w *worker) convert(j *chunk) {
 	for i := range j.rows {
 		row := &j.rows[i]
 		e, split, why := w.example(row)
+		own := false
 		if why == nil {
+			e.ID, own = w.id(row)
 			why = w.add(out, row, e, split)
 		}
 		if why == nil {
-			j.kept = append(j.kept, kept{row.File, row.Line, w.hash(row)})
+			k := kept{file: row.File, line: row.Line, text: w.hash(row)}
+			if own {
+				k.id = maphash.String(textSeed, e.ID)
+			}
+			j.kept = append(j.kept, k)
 			continue
 		}
 		if w.options.Strict || why.fatal {
@@ -238,9 +245,9 @@ func (w *worker) add(out *converted, row *table.Row, e seq.Example, split string
 	if texts := w.texts(row); !w.bytes {
 		err = block.Append(e)
 	} else if len(texts) == 1 {
-		err = block.AppendBytes(texts[firstText].Text, "", e.Label)
+		err = block.AppendBytes(texts[firstText].Text, "", e.Label, e.ID)
 	} else {
-		err = block.AppendBytes(texts[firstText].Text, texts[secondText].Text, e.Label)
+		err = block.AppendBytes(texts[firstText].Text, texts[secondText].Text, e.Label, e.ID)
 	}
 	if err != nil {
 		return because("it does not fit into a data set", err)

@@ -2,7 +2,7 @@ package convert
 
 import "slices"
 
-// repeats finds texts that were there before, by their hashes: all of the first
+// repeats finds texts, or ids, that were there before, by their hashes: all of the first
 // [mostTexts] different ones, in memory that does not grow with the rows.
 type repeats struct {
 	slots []uint64 // open addressing; 0 is free

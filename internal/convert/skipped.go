@@ -30,6 +30,7 @@ type Skipped struct {
 	Rows     int64            // read
 	Reasons  map[string]*Kind // by the kind of reason
 	Repeated Kind             // have the text of an earlier row, and are kept
+	SameID   Kind             // have the id of an earlier row, and are kept
 
 	mu     sync.Mutex // of what follows, which is told of while rows are read
 	absent []string   // of columns that no row has, a line each
@@ -105,6 +106,9 @@ func (s *Skipped) String() string {
 	}
 	if s.Repeated.Rows > 0 {
 		tell(&s.Repeated, "have the text of an earlier one, and are kept")
+	}
+	if s.SameID.Rows > 0 {
+		tell(&s.SameID, "have the id of an earlier one, and are kept: it does not tell them apart")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -94,6 +94,7 @@ func (r *fastaReader) Next(row *Row) error {
 		return nil
 	}
 	id, description, _ := strings.Cut(strings.TrimSpace(head), " ")
+	row.Name = id
 	all := []string{id, strings.TrimSpace(description), string(sequence), string(quality)}
 	for _, at := range r.wanted {
 		row.Values = append(row.Values, Value{Text: all[at]})

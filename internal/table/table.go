@@ -19,7 +19,8 @@ import (
 // Row is a row's values of the columns that were asked for, in their order.
 type Row struct {
 	File   string
-	Line   int64 // where the row begins, from 1; 0 where it is the whole file
+	Line   int64  // where the row begins, from 1; 0 where it is the whole file
+	Name   string // what the record is called in the file, "" where nothing is
 	Values []Value
 	Err    error // why the row cannot be read; then there are no values
 

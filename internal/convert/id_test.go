@@ -1,0 +1,121 @@
+package convert
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sftseq/seq"
+)
+
+// idsOf are the ids of a split's rows.
+func idsOf(t *testing.T, d *seq.Dataset, split string) (ids []string) {
+	t.Helper()
+	path, err := d.Path(split)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := seq.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for {
+		rows, err := r.Next()
+		if err == io.EOF {
+			return ids
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range rows.Len() {
+			ids = append(ids, rows.ID(i))
+		}
+	}
+}
+
+// TestIDs: a row is called what its column says, otherwise as its record or file, otherwise
+// by its place; rows that are left out leave no gap.
+func TestIDs(t *testing.T) {
+	csv := file(t, "a.csv", "key,label,text\nk1,x,one\nk2,x,\n,y,\"mul\nti\"\nk4,x,four\n")
+	other := file(t, "b.jsonl", "{\"text\":\"five\",\"label\":\"x\",\"key\":7}\n{\"text\":\"six\",\"label\":\"x\"}\n")
+	fasta := file(t, "c.fa", ">s1 first\nAC\n>s2\nGT\n>\nGG\n")
+	sounds := t.TempDir()
+	for _, name := range []string{"dog/1.wav", "cat/1.wav", "cat/2\xff.wav"} {
+		os.MkdirAll(filepath.Join(sounds, filepath.Dir(name)), 0o777)
+		os.WriteFile(filepath.Join(sounds, name), []byte(name), 0o666)
+	}
+	for _, c := range []struct {
+		name string
+		set  func(o *Options)
+		from []string
+		want []string
+	}{
+		{"places", func(*Options) {}, []string{csv, other}, []string{"a.csv:2", "a.csv:4", "a.csv:6", "b.jsonl:1", "b.jsonl:2"}},
+		{"a column", func(o *Options) { o.ID = "key" }, []string{csv, other}, []string{"k1", "a.csv:4", "k4", "7", "b.jsonl:2"}},
+		{"the label", func(o *Options) { o.ID = "label" }, []string{csv}, []string{"x", "y", "x"}},
+		{"with a column of splits", func(o *Options) { o.ID, o.SplitColumn, o.Label = "key", "label", "" }, []string{other}, []string{"7", "b.jsonl:2"}},
+		{"of a pair", func(o *Options) { o.ID, o.Pair, o.Text = "key", []string{"text", "text"}, "" }, []string{csv}, []string{"k1", "a.csv:4", "k4"}},
+		{"the same file twice", func(*Options) {}, []string{other, other}, []string{other + ":1", other + ":2", other + ":1", other + ":2"}},
+		{"FASTA", func(o *Options) { o.Text, o.Label = "sequence", "" }, []string{fasta}, []string{"s1", "s2", "c.fa:5"}},
+		{"Parquet", func(o *Options) { o.Label, o.MaxLength = "", 5 }, []string{"../table/testdata/others/polars-zstd.parquet"}, []string{"polars-zstd.parquet:1", "polars-zstd.parquet:9", "polars-zstd.parquet:17"}},
+		{"a folder", func(o *Options) { o.Text, o.Label = "content", "class" }, []string{sounds}, []string{"cat/1.wav", "cat/2\uFFFD.wav", "dog/1.wav"}},
+		{"two folders", func(o *Options) { o.Text, o.Label = "content", "" }, []string{sounds + "/cat", sounds + "/dog"}, []string{"cat/1.wav", "cat/2\uFFFD.wav", "dog/1.wav"}},
+	} {
+		o := options(t, c.from...)
+		c.set(&o)
+		split := "train"
+		if o.SplitColumn != "" {
+			split = "x"
+		}
+		d, _ := mustConvert(t, o)
+		if got := idsOf(t, d, split); !slices.Equal(got, c.want) {
+			t.Errorf("%s: ids %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestIDsOfLateLabels: files that are copied, as a label was found late, keep their ids.
+func TestIDsOfLateLabels(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("text,label,key\n")
+	var want []string
+	for i := range 20000 {
+		fmt.Fprintf(&text, "a text of some bytes %d,%d,k%d\n", i, 100-i/19000, i)
+		want = append(want, fmt.Sprintf("k%d", i))
+	}
+	o := options(t, file(t, "a.csv", text.String()))
+	o.ID, o.head = "key", 1
+	d, skipped := mustConvert(t, o)
+	if got := idsOf(t, d, "train"); !slices.Equal(got, want) || !slices.Equal(d.Manifest.LabelNames, []string{"99", "100"}) {
+		t.Errorf("%d ids, labels %q", len(got), d.Manifest.LabelNames)
+	}
+	if skipped.SameID.Rows != 0 {
+		t.Errorf("%d ids are there twice", skipped.SameID.Rows)
+	}
+}
+
+// TestSameIDs are counted, with their places, and their rows kept; places are never the same.
+func TestSameIDs(t *testing.T) {
+	from := file(t, "a.csv", "key,label,text\nk,x,one\nj,x,two\nk,x,three\n,x,four\n,x,five\nk,x,\nk,x,six\n")
+	o := options(t, from)
+	o.ID = "key"
+	d, skipped := mustConvert(t, o)
+	want := "2 of 7 rows have the id of an earlier one, and are kept: it does not tell them apart\n  " + from + ":4\n  " + from + ":8\n"
+	if got := skipped.String(); !strings.Contains(got, want) {
+		t.Errorf("%s\nlacks %s", got, want)
+	}
+	if got := idsOf(t, d, "train"); !slices.Equal(got, []string{"k", "j", "k", "a.csv:5", "a.csv:6", "k"}) {
+		t.Errorf("ids %q", got)
+	}
+	o = options(t, from)
+	o.ID = "absent"
+	if _, _, err := Convert(context.Background(), o); err == nil || !strings.Contains(err.Error(), `column "absent": expected one of`) {
+		t.Errorf("error %v", err)
+	}
+}

@@ -1,0 +1,172 @@
+package rowwriter
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/apache/arrow/go/v15/parquet"
+	"github.com/apache/arrow/go/v15/parquet/compress"
+	"github.com/apache/arrow/go/v15/parquet/pqarrow"
+
+	"sftseq/seq"
+)
+
+// records collects rows in record batches.
+type records struct {
+	columns []Column
+	builder *array.RecordBuilder
+	out     recordFile
+	to      *watched
+	format  recordFormat
+	rows    int
+	size    int // bytes of them, about
+}
+
+// recordFile is what Arrow's writers of both formats have in common.
+type recordFile interface {
+	Write(arrow.Record) error
+	Close() error
+}
+
+// recordFormat is a format of record batches.
+type recordFormat struct {
+	fixed bool // vectors are of a fixed size
+	rows  int  // of a batch at most, or
+	size  int  // bytes
+	open  func(io.Writer, *arrow.Schema) (recordFile, error)
+}
+
+// watched remembers why nothing can be written, which Arrow does not always say.
+type watched struct {
+	io.Writer
+	err error
+}
+
+func (w *watched) Write(p []byte) (int, error) {
+	n, err := w.Writer.Write(p)
+	if err != nil && w.err == nil {
+		w.err = err
+	}
+	return n, err
+}
+
+// arrowFile is an Arrow IPC file, whose batches are read one by one.
+var arrowFile = recordFormat{fixed: true, rows: 4096, size: 1 << 20, open: func(w io.Writer, schema *arrow.Schema) (recordFile, error) {
+	return seq.NewRecordWriter(w, schema)
+}}
+
+// parquetFile is a Parquet file, whose batches are row groups: other programs are slow
+// with many of them.
+var parquetFile = recordFormat{rows: 1 << 16, size: 16 << 20, open: func(w io.Writer, schema *arrow.Schema) (recordFile, error) {
+	properties := parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy), parquet.WithDictionaryDefault(false))
+	return pqarrow.NewFileWriter(schema, w, properties, pqarrow.DefaultWriterProps())
+}}
+
+func newRecords(w io.Writer, columns []Column, format recordFormat) (*records, error) {
+	var fields []arrow.Field
+	for i := range columns {
+		kind, err := columns[i].arrowType(format.fixed)
+		if err != nil {
+			return nil, err
+		}
+		fields = append(fields, arrow.Field{Name: columns[i].Name, Type: kind, Nullable: true})
+	}
+	schema := arrow.NewSchema(fields, nil)
+	r := &records{columns: columns, builder: array.NewRecordBuilder(memory.DefaultAllocator, schema), format: format, to: &watched{Writer: w}}
+	return r, r.contain(func() (err error) {
+		r.out, err = format.open(r.to, schema)
+		return err
+	})
+}
+
+// Write writes a row.
+func (r *records) Write(row []any) error {
+	for i := range r.columns {
+		if err := r.add(&r.columns[i], r.builder.Field(i), row[i]); err != nil {
+			return err
+		}
+	}
+	if r.rows++; r.rows >= r.format.rows || r.size >= r.format.size {
+		return r.write()
+	}
+	return nil
+}
+
+func (r *records) add(c *Column, to array.Builder, v any) error {
+	r.size += 4
+	switch to := to.(type) {
+	case *array.StringBuilder:
+		if v != nil {
+			s, err := text(c, v)
+			if err != nil {
+				return err
+			}
+			r.size += len(s)
+			to.Append(s)
+			return nil
+		}
+	case *array.Int64Builder:
+		if n, ok := v.(int64); ok {
+			to.Append(n)
+			return nil
+		}
+	case *array.Float32Builder:
+		if n, ok := v.(float32); ok {
+			to.Append(n)
+			return nil
+		}
+	case interface { // a list of either type
+		Append(bool)
+		ValueBuilder() array.Builder
+	}:
+		if n, ok := v.([]float32); ok && len(n) == c.Width {
+			r.size += 4 * len(n)
+			to.Append(true)
+			to.ValueBuilder().(*array.Float32Builder).AppendValues(n, nil)
+			return nil
+		}
+	}
+	if v != nil {
+		return kindError(c, v)
+	}
+	to.AppendNull()
+	return nil
+}
+
+// write writes the rows that were collected.
+func (r *records) write() error {
+	if r.rows == 0 {
+		return nil
+	}
+	record := r.builder.NewRecord()
+	defer record.Release()
+	r.rows, r.size = 0, 0
+	return r.contain(func() error { return r.out.Write(record) })
+}
+
+// contain makes an error of a panic, which is how Arrow tells of some errors of writing.
+func (r *records) contain(do func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("%v", p)
+		}
+		if r.to.err != nil {
+			err = r.to.err
+		}
+	}()
+	return do()
+}
+
+// Flush does nothing: a file is read when it is complete.
+func (r *records) Flush() error { return nil }
+
+// Close writes the rest.
+func (r *records) Close() error {
+	if err := r.write(); err != nil {
+		return err
+	}
+	return r.contain(r.out.Close)
+}

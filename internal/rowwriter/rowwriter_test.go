@@ -1,0 +1,238 @@
+package rowwriter
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/apache/arrow/go/v15/parquet/file"
+	"github.com/apache/arrow/go/v15/parquet/pqarrow"
+)
+
+var columns = []Column{{Name: "id"}, {Name: "a \"name\"", Kind: Whole}, {Name: "p", Kind: Real}, {Name: "v", Kind: Vector, Width: 2}, {Name: "error", Omit: true}}
+
+var rows = [][]any{
+	{"k1", int64(-7), float32(0.1), []float32{1e-20, 2}, nil},
+	{"<a,\tb\n\"é\">", nil, nil, nil, "wrong"},
+	{json.RawMessage("12.50"), int64(1) << 40, float32(1), []float32{0, -0.5}, nil},
+	{json.RawMessage("NaN"), nil, nil, nil, nil},
+}
+
+func written(t *testing.T, format string, columns []Column, rows [][]any) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	w, err := New(&out, format, columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows {
+		if err := w.Write(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Flush(), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// TestText: what is written as text is written as other programs read it.
+func TestText(t *testing.T) {
+	for format, want := range map[string]string{
+		"jsonl": `{"id":"k1","a \"name\"":-7,"p":0.1,"v":[1e-20,2]}
+{"id":"<a,\tb\n\"é\">","a \"name\"":null,"p":null,"v":null,"error":"wrong"}
+{"id":12.50,"a \"name\"":1099511627776,"p":1,"v":[0,-0.5]}
+{"id":"NaN","a \"name\"":null,"p":null,"v":null}
+`,
+		"csv": `id,"a ""name""",p,v_0,v_1,error
+k1,-7,0.1,1e-20,2,
+"<a,	b
+""é"">",,,,,wrong
+12.50,1099511627776,1,0,-0.5,
+NaN,,,,,
+`,
+		"tsv": "id\t\"a \"\"name\"\"\"\tp\tv_0\tv_1\terror\nk1\t-7\t0.1\t1e-20\t2\t\n\"<a,\tb\n\"\"é\"\">\"\t\t\t\t\twrong\n12.50\t1099511627776\t1\t0\t-0.5\t\nNaN\t\t\t\t\t\n",
+	} {
+		if got := string(written(t, format, columns, rows)); got != want {
+			t.Errorf("%s:\n%s\nwant\n%s", format, got, want)
+		}
+	}
+}
+
+// wantRecords are the rows as Arrow prints them.
+const wantRecords = `[{"a \"name\"":-7,"error":null,"id":"k1","p":0.1,"v":[1e-20,2]},{"a \"name\"":null,"error":"wrong","id":"<a,\tb\n\"é\">","p":null,"v":null},{"a \"name\"":1099511627776,"error":null,"id":"12.50","p":1,"v":[0,-0.5]},{"a \"name\"":null,"error":null,"id":"NaN","p":null,"v":null}]`
+
+func printed(t *testing.T, record arrow.Record) string {
+	t.Helper()
+	text, err := record.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all any
+	if err := json.Unmarshal(text, &all); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	e := json.NewEncoder(&out)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(all); err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(out.String())
+}
+
+func TestArrow(t *testing.T) {
+	r, err := ipc.NewFileReader(bytes.NewReader(written(t, "arrow", columns, rows)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := r.Record(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := printed(t, record); got != wantRecords || r.NumRecords() != 1 {
+		t.Errorf("%s\nwant\n%s", got, wantRecords)
+	}
+	if _, ok := r.Schema().Field(3).Type.(*arrow.FixedSizeListType); !ok {
+		t.Errorf("%s", r.Schema())
+	}
+}
+
+// parquetRecords reads a Parquet file whole.
+func parquetRecords(t *testing.T, text []byte) (groups int, record arrow.Record) {
+	t.Helper()
+	p, err := file.NewParquetReader(bytes.NewReader(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := pqarrow.NewFileReader(p, pqarrow.ArrowReadProperties{}, memory.DefaultAllocator)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := r.ReadTable(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var columns []arrow.Array
+	for i := range int(table.NumCols()) {
+		whole, err := array.Concatenate(table.Column(i).Data().Chunks(), memory.DefaultAllocator)
+		if err != nil {
+			t.Fatal(err)
+		}
+		columns = append(columns, whole)
+	}
+	return p.NumRowGroups(), array.NewRecord(table.Schema(), columns, table.NumRows())
+}
+
+func TestParquet(t *testing.T) {
+	groups, record := parquetRecords(t, written(t, "parquet", columns, rows))
+	if got := printed(t, record); got != wantRecords || groups != 1 {
+		t.Errorf("%d row groups\n%s\nwant\n%s", groups, got, wantRecords)
+	}
+}
+
+// TestMany: rows of several batches are all there, in their order; a file without rows has
+// its columns; and what waits to be written does not grow.
+func TestMany(t *testing.T) {
+	var many [][]any
+	for i := range 1<<16 + 5 {
+		many = append(many, []any{fmt.Sprint(i), int64(i), float32(i), []float32{float32(i), 0}, nil})
+	}
+	groups, record := parquetRecords(t, written(t, "parquet", columns, many))
+	numbers := record.Column(1).(*array.Int64)
+	for i := range many {
+		if numbers.Value(i) != int64(i) {
+			t.Fatalf("row %d is %d", i, numbers.Value(i))
+		}
+	}
+	if groups != 2 || int(record.NumRows()) != len(many) {
+		t.Errorf("%d row groups, %d rows", groups, record.NumRows())
+	}
+	for _, format := range Formats {
+		if text := written(t, format, columns, nil); len(text) == 0 && format != "jsonl" {
+			t.Errorf("%s: nothing is written of no rows", format)
+		}
+		heap := func(rows int) uint64 {
+			w, err := New(io.Discard, format, columns)
+			if err != nil {
+				t.Fatal(err)
+			}
+			long := strings.Repeat("a", 1<<20)
+			for range rows {
+				if err := w.Write([]any{long, nil, nil, nil, nil}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			var stats runtime.MemStats
+			runtime.GC()
+			runtime.ReadMemStats(&stats)
+			runtime.KeepAlive(w)
+			return stats.HeapAlloc
+		}
+		if few, most := heap(40), heap(200); most > few+48<<20 {
+			t.Errorf("%s: the heap is %d bytes after 40 MiB and %d after 200", format, few, most)
+		}
+	}
+}
+
+// failing is a full disk.
+type failing struct{ left int }
+
+func (f *failing) Write(p []byte) (int, error) {
+	if f.left -= len(p); f.left < 0 {
+		return 0, errors.New("no space left")
+	}
+	return len(p), nil
+}
+
+// TestErrors: an output that fails is an error, whichever write it is, and so is a value
+// in the wrong place.
+func TestErrors(t *testing.T) {
+	for _, format := range Formats {
+		whole := len(written(t, format, columns, rows))
+		for left := 0; left < whole; left += 7 {
+			w, err := New(&failing{left}, format, columns)
+			for _, row := range rows {
+				if err == nil {
+					err = w.Write(row)
+				}
+			}
+			if err == nil {
+				err = w.Close()
+			}
+			if err == nil || !strings.Contains(err.Error(), "no space left") {
+				t.Fatalf("%s: %d of %d bytes: error %v", format, left, whole, err)
+			}
+		}
+		if format == "jsonl" {
+			continue
+		}
+		w, err := New(io.Discard, format, columns)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Write([]any{true, nil, nil, nil, nil}); err == nil || !strings.Contains(err.Error(), "column id: a value of type bool") {
+			t.Errorf("%s: error %v", format, err)
+		}
+		if _, err := New(io.Discard, format, []Column{{Name: "x", Kind: Object}}); err == nil {
+			t.Errorf("%s: takes an object", format)
+		}
+	}
+}
+
+func TestFormatOf(t *testing.T) {
+	for path, want := range map[string]string{"": "jsonl", "-": "jsonl", "a.CSV": "csv", "b/c.tab": "tsv", "x.pq": "parquet", "x.feather": "arrow", "x.ndjson": "jsonl", "x": "", "x.csv.gz": ""} {
+		if got, err := FormatOf(path); got != want || (err == nil) != (want != "") {
+			t.Errorf("%q: %q, %v", path, got, err)
+		}
+	}
+}

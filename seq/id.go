@@ -1,0 +1,136 @@
+package seq
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/bitutil"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// maxID is how many bytes an id may have, far beyond any path or key.
+const maxID = 1 << 20
+
+// idText is a column of ids that is read: *array.String or *array.LargeString.
+type idText interface {
+	arrow.Array
+	Value(i int) string
+	ValueOffset64(i int) int64
+}
+
+// hasIDs reports whether a schema has one column of ids of text. One of another type is
+// another program's, and ignored as ever.
+func hasIDs(schema *arrow.Schema) bool {
+	fields, _ := schema.FieldsByName(ColumnID)
+	return len(fields) == 1 && (fields[0].Type.ID() == arrow.STRING || fields[0].Type.ID() == arrow.LARGE_STRING)
+}
+
+// loadIDs takes the column of ids and checks that each is text within the column.
+func (r *Rows) loadIDs() error {
+	ids := r.record.Column(r.record.Schema().FieldIndices(ColumnID)[0]).(idText)
+	if r.Len() == 0 {
+		return nil
+	}
+	if err := checkBitmap(ids, ColumnID); err != nil {
+		return err
+	}
+	size := int64(0)
+	if values := ids.Data().Buffers()[2]; values != nil {
+		size = int64(values.Len())
+	}
+	for i := range r.Len() {
+		from, to := ids.ValueOffset64(i), ids.ValueOffset64(i+1)
+		if from < 0 || to < from || to > size {
+			return fmt.Errorf("row %d, column %s: offsets %d to %d do not lie within the %d bytes", r.first+int64(i), ColumnID, from, to, size)
+		}
+		if ids.IsValid(i) {
+			if err := checkIDText(ids.Value(i)); err != nil {
+				return fmt.Errorf("row %d, column %s: %w", r.first+int64(i), ColumnID, err)
+			}
+		}
+	}
+	r.ids = ids
+	return nil
+}
+
+// checkIDText reports what an id may not be.
+func checkIDText(id string) error {
+	switch {
+	case len(id) > maxID:
+		return fmt.Errorf("expected at most %d bytes, found %d", maxID, len(id))
+	case !utf8.ValidString(id):
+		return fmt.Errorf("expected UTF-8, found %.40q", id)
+	}
+	return nil
+}
+
+// ID returns the id of row i, "" where there is none. It shares no memory with the rows.
+func (r *Rows) ID(i int) string {
+	if r.ids == nil || r.ids.IsNull(i) {
+		return ""
+	}
+	return strings.Clone(r.ids.Value(i))
+}
+
+// dropIDs copies what is left without ids, as the memory that a batch was read into lives as
+// long as any of its columns: who reads rows here and there, for training, has no use for
+// ids. It returns the bytes that are kept.
+func (r *Rows) dropIDs() (size int64) {
+	for i := range r.tokens {
+		size += r.tokens[i].own()
+	}
+	if r.labels != nil {
+		labels, unlabeled := make([]int32, r.Len()), 0
+		for i := range labels {
+			label, ok := r.Label(i)
+			if labels[i] = label; !ok {
+				labels[i], unlabeled = NoLabel, unlabeled+1
+			}
+		}
+		r.labels = labelArray(labels, unlabeled).(*array.Int32)
+		size += int64(4 * len(labels))
+	}
+	r.record = array.NewRecord(arrow.NewSchema(nil, nil), nil, r.record.NumRows())
+	r.ids = nil
+	return size
+}
+
+// own gives a column memory of its own, of so many bytes.
+func (c *tokenColumn) own() int64 {
+	c.offsets, c.u8, c.u16, c.i32 = slices.Clone(c.offsets), slices.Clone(c.u8), slices.Clone(c.u16), slices.Clone(c.i32)
+	return int64(4*len(c.offsets) + len(c.u8) + 2*len(c.u16) + 4*len(c.i32))
+}
+
+// idList is a column of ids that is written.
+type idList struct {
+	offsets []int32 // one more than rows
+	values  []byte
+}
+
+func (l *idList) append(id string) {
+	l.values = append(l.values, id...)
+	l.offsets = append(l.offsets, int32(len(l.values)))
+}
+
+// array is the column, null where an id is empty.
+func (l *idList) array() arrow.Array {
+	rows := len(l.offsets) - 1
+	bitmap, missing := make([]byte, bitutil.BytesForBits(int64(rows))), 0
+	for i := range rows {
+		known := l.offsets[i+1] > l.offsets[i]
+		bitutil.SetBitTo(bitmap, i, known)
+		if !known {
+			missing++
+		}
+	}
+	var valid *memory.Buffer
+	if missing > 0 {
+		valid = memory.NewBufferBytes(bitmap)
+	}
+	offsets := memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(l.offsets))
+	return array.NewStringData(array.NewData(arrow.BinaryTypes.String, rows, []*memory.Buffer{valid, offsets, memory.NewBufferBytes(l.values)}, nil, missing, 0))
+}
