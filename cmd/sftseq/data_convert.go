@@ -186,7 +186,7 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 	if o.Shares, err = parseShares(c.String("split")); err != nil {
 		return o, usage(c, "--split %q: %w", c.String("split"), err)
 	}
-	if o.Text == "" && o.Tokens == "" && o.Pair == nil && areFolders(o.From) {
+	if o.Text == "" && o.Tokens == "" && o.Pair == nil && areFolders(o.From, o.Format) {
 		o.Text = table.FolderColumns[0]
 		if o.Label == "" {
 			o.Label = table.FolderColumns[1]
@@ -196,9 +196,9 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 }
 
 // areFolders reports whether all that is to be read is folders of files.
-func areFolders(paths []string) bool {
+func areFolders(paths []string, format string) bool {
 	for _, path := range paths {
-		if !table.IsFolder(path) {
+		if !table.IsFolder(path, format) {
 			return false
 		}
 	}
