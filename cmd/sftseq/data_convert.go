@@ -24,14 +24,25 @@ sftseq data convert TASK --from FILE|DIR --to DIR
 
 Example: sftseq data convert --from reviews.csv.gz --to data/reviews --text review --label stars
          sftseq train custom --data data/reviews`,
-		Description: `Reads CSV, TSV, JSON lines, Parquet, Arrow, FASTA and FASTQ, plain or compressed by gzip or Zstandard, from files or
-standard input (--from - --format csv). A row's split is decided by its text and --seed,
+		Description: `Reads CSV, TSV, JSON lines, JSON lists, lines of text, Parquet, Arrow, FASTA and FASTQ,
+plain or compressed by gzip or Zstandard, from files, folders of them or standard input
+(--from - --format csv). A column of JSON may be a path: doc.body, messages[0].content.
+Text (.txt, .log) has the columns text, line and file. A row's split is decided by its text and --seed,
 so that the same text is never in two; --split-column takes what the table says. Labels
 are the names that are found, sorted, unless --labels lists them. Rows that cannot be
 used are left out and listed by reason, with the first places; --strict stops there.
 
-Of a folder every file is a row, with the columns content, class (the folder that it is
-in), split (the one above) and path; --text content --label class need not be said.`,
+A folder of tables of one kind is read as one, in the order of their names. Of any other
+folder every file is a row, with the columns content, class (the folder that it is in),
+split (the one above) and path; --text content --label class need not be said.
+
+--label-pattern takes the class out of a longer text, --split-pattern the split: the text
+of the regular expression's first group, or its whole match, or the name of a named group.
+Sounds in one folder, called DIGIT_SPEAKER_NUMBER.wav, with a test split by number:
+
+   sftseq data convert --from recordings --to data/digits --tokenizer audio-vq \
+       --label path --label-pattern '^([0-9])_' \
+       --split-column path --split-pattern '(?<test>_[0-4]\.wav$)|(?<train>\.wav$)' --val-part 0.1`,
 		Flags:  customFlags(),
 		Action: convertCustom,
 	}
@@ -91,16 +102,19 @@ func customFlags() []cli.Flag {
 		&cli.StringSliceFlag{Name: "from", Usage: "`FILE` or folder to read, as often as there are; - is standard input", TakesFile: true},
 		&cli.StringFlag{Name: "to", Usage: "`DIR` of the data set", TakesFile: true},
 		&cli.StringFlag{Name: "format", Usage: "`KIND` of the files: " + strings.Join(table.Formats, ", "), DefaultText: "what their names say"},
+		&cli.StringFlag{Name: "delimiter", Usage: "`SIGN` between the fields of CSV: ; or | or another, or tab", DefaultText: "comma"},
 		&cli.StringFlag{Name: "text", Usage: "`COLUMN` of text"},
 		&cli.StringFlag{Name: "tokens", Usage: "`COLUMN` of lists of token ids, in place of text"},
 		&cli.StringFlag{Name: "pair", Usage: "two columns of text, `A,B`, that are compared"},
 		&cli.StringFlag{Name: "label", Usage: "`COLUMN` of the class"},
 		&cli.StringFlag{Name: "id", Usage: "`COLUMN` of what rows are called, which predict, embed and eval give back", DefaultText: "the name of the record or file, or FILE:LINE"},
-		&cli.StringFlag{Name: "labels", Usage: "the classes, `NAME,NAME,…`, in their order; others are left out", DefaultText: "those that are found, sorted"},
+		&cli.StringFlag{Name: "label-pattern", Usage: "`REGEX` that takes the class out of the label's text; rows without a match are left out"},
+		&cli.StringFlag{Name: "labels", Usage: "the classes, `NAME,NAME,…`, in their order, a name with a comma in double quotes; others are left out", DefaultText: "those that are found, sorted"},
 		&cli.StringFlag{Name: "tokenizer", Value: chooseTokenizer, Usage: "`NAME` of what makes tokens of text: " + chooseTokenizer + " (what suits the first rows), " + strings.Join(tokenizers.Types(), ", ") + "; ids:1000 are 1000 token ids, dna:6 is of 6 bases, words:20000 of as many words, hf:tokenizer.json a file of Hugging Face's tokenizers, from:DIR that of a model or data set"},
 		&cli.IntFlag{Name: "vocab", Usage: "`N` token ids, with --tokens: all are below it"},
 		&cli.StringFlag{Name: "split", Value: "0.9,0.05,0.05", Usage: "parts for `TRAIN,VAL,TEST`"},
 		&cli.StringFlag{Name: "split-column", Usage: "`COLUMN` that says which split a row is in"},
+		&cli.StringFlag{Name: "split-pattern", Usage: "`REGEX` that takes the split out of that column's text; rows without a match are left out"},
 		&cli.Float64Flag{Name: "val-part", Usage: "with --split-column, `PART` of the rows for training that are for validation"},
 		&cli.Uint64Flag{Name: "seed", Usage: "seed of --split"},
 		&cli.IntFlag{Name: "max-length", Usage: "leave out rows of more than `N` tokens"},
@@ -191,26 +205,50 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 		o.Pair = strings.Split(c.String("pair"), ",")
 	}
 	if c.IsSet("labels") {
-		for _, name := range strings.Split(c.String("labels"), ",") {
-			o.Labels = append(o.Labels, strings.TrimSpace(name))
+		if o.Labels, err = parseLabels(c.String("labels")); err != nil {
+			return o, usage(c, "--labels: %w", err)
+		}
+	}
+	if o.LabelPattern, err = pattern(c, "label-pattern"); err != nil {
+		return o, err
+	}
+	if o.SplitPattern, err = pattern(c, "split-pattern"); err != nil {
+		return o, err
+	}
+	if c.IsSet("delimiter") {
+		if o.Delimiter, err = table.ParseDelimiter(c.String("delimiter")); err != nil {
+			return o, usage(c, "--delimiter: %w", err)
 		}
 	}
 	if o.Shares, err = parseShares(c.String("split")); err != nil {
 		return o, usage(c, "--split %q: %w", c.String("split"), err)
 	}
-	if o.Text == "" && o.Tokens == "" && o.Pair == nil && areFolders(o.From) {
+	if o.Text == "" && o.Tokens == "" && o.Pair == nil && areFolders(o.From, o.Format) {
 		o.Text = table.FolderColumns[0]
 		if o.Label == "" {
 			o.Label = table.FolderColumns[1]
 		}
 	}
+	if o.Text == "" && o.Tokens == "" && o.Pair == nil && areText(o.From, o.Format) {
+		o.Text = table.TextColumns[0]
+	}
 	return o, checkCustom(c, &o)
 }
 
 // areFolders reports whether all that is to be read is folders of files.
-func areFolders(paths []string) bool {
+func areFolders(paths []string, format string) bool {
 	for _, path := range paths {
-		if !table.IsFolder(path) {
+		if !table.IsFolder(path, format) {
+			return false
+		}
+	}
+	return true
+}
+
+// areText reports whether all that is to be read is lines of text.
+func areText(paths []string, format string) bool {
+	for _, path := range paths {
+		if of, err := table.FormatOf(path); format != "text" && (format != "" || err != nil || of != "text" || table.IsFolder(path, format)) {
 			return false
 		}
 	}

@@ -36,6 +36,10 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 		return usage(c, "--tokens and --tokenizer exclude each other: a tokenizer reads text")
 	case o.Labels != nil && o.Label == "":
 		return usage(c, "--labels needs --label")
+	case o.LabelPattern != nil && o.Label == "":
+		return usage(c, "--label-pattern needs --label")
+	case o.SplitPattern != nil && o.SplitColumn == "":
+		return usage(c, "--split-pattern needs --split-column")
 	case o.Format != "" && !slices.Contains(table.Formats, o.Format):
 		return usage(c, "--format %q, expected one of %s", o.Format, strings.Join(table.Formats, ", "))
 	case o.MaxLength < 0:
@@ -76,6 +80,9 @@ func customWarnings(m *seq.Manifest, o *convert.Options) (out []string) {
 	}
 	if len(m.LabelNames) == 0 {
 		out = append(out, "the rows have no labels, so train has no classes to learn: --label names their column")
+	}
+	if text := classWarning(m, o); text != "" {
+		out = append(out, text)
 	}
 	return out
 }

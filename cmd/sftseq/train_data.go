@@ -156,7 +156,7 @@ func startingModel(c *cli.Context, config *sft.Config, p provenance) (*sft.Model
 	}
 	if have, want := source.Config.LabelNames, config.LabelNames; have != nil && want != nil && !slices.Equal(have, want) {
 		return nil, fmt.Errorf("--init-from %s: expected a model of the classes %q, found %q (convert the data with --labels %s)",
-			p.InitFrom, shortList(want, 20), shortList(have, 20), shortList(have, 20))
+			p.InitFrom, shortList(want, 20), shortList(have, 20), shellQuote(joinLabels(have)))
 	}
 	if err := sameTokenizer(config.Tokenizer, source.Config.Tokenizer); err != nil {
 		return nil, fmt.Errorf("--init-from %s: %s: %w", p.InitFrom, p.DataName, err)

@@ -14,6 +14,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -28,6 +29,8 @@ type Options struct {
 	To     string   // directory of the data set
 	Format string   // of all files; "" is what their names say
 
+	Delimiter byte // between the fields of CSV; 0 is a comma
+
 	Name   string   // of the data set
 	Text   string   // column with text, or
 	Tokens string   // column with lists of token ids, or
@@ -36,16 +39,19 @@ type Options struct {
 	Labels []string // names of the labels, in their order; nil for what there is, sorted
 	ID     string   // column of what rows are called; "" for the name of the record, or its place
 
+	LabelPattern *regexp.Regexp // takes the class out of the label; nil takes all of it
+
 	Tokenizer     []byte                  // JSON, of text; one that is learned reads the files twice; nil for what suits the texts
 	TokenizerFile string                  // a tokenizer.json in its place, which is stored with the data
 	Chosen        func(tokenizers.Choice) // is told what suits them; may be nil
 	Vocab         int                     // of tokens
 
-	Shares      []Share // of the rows; nil for [DefaultShares]
-	SplitColumn string  // says which split a row is in, in place of shares
-	Val         float64 // part of the rows that SplitColumn calls train that are for validation
-	Seed        uint64  // of the shares
-	MaxLength   int     // rows of more tokens are left out; 0 is no limit
+	Shares       []Share        // of the rows; nil for [DefaultShares]
+	SplitColumn  string         // says which split a row is in, in place of shares
+	SplitPattern *regexp.Regexp // takes the split out of SplitColumn; nil takes all of it
+	Val          float64        // part of the rows that SplitColumn calls train that are for validation
+	Seed         uint64         // of the shares
+	MaxLength    int            // rows of more tokens are left out; 0 is no limit
 
 	Strict   bool // a row that cannot be used is an error
 	Replace  bool // a complete data set that is there already
@@ -167,6 +173,9 @@ func (c *converter) prepare(ctx context.Context) error {
 			continue
 		}
 		t, err := table.Open(ctx, path, c.table(nil))
+		if column := (*table.ColumnError)(nil); errors.As(err, &column) && column.List && column.Column == o.Label {
+			return fmt.Errorf("%w, with one class: several labels of a row are not supported", err)
+		}
 		if err != nil {
 			return err
 		}
@@ -179,7 +188,7 @@ func (c *converter) prepare(ctx context.Context) error {
 
 // table is how tables are read.
 func (c *converter) table(progress func(bytes int64)) table.Options {
-	return table.Options{Columns: c.columns, Format: c.options.Format, MaxField: c.options.MaxField, Progress: progress, Absent: c.skipped.addAbsent}
+	return table.Options{Columns: c.columns, Format: c.options.Format, Delimiter: c.options.Delimiter, MaxField: c.options.MaxField, Progress: progress, Absent: c.skipped.addAbsent}
 }
 
 // readTokens decides what tokens are.
@@ -209,7 +218,7 @@ func (c *converter) readTokens(ctx context.Context) error {
 // bytes. Its label is a number of c.labels.
 func (w *worker) example(row *table.Row) (e seq.Example, split string, why *reason) {
 	if row.Err != nil {
-		return e, "", because("the row cannot be read", row.Err)
+		return e, "", w.unreadable(row.Err)
 	}
 	for i, v := range w.texts(row) {
 		if why = w.checkText(v); why == nil && w.bytes {
@@ -229,6 +238,15 @@ func (w *worker) example(row *table.Row) (e seq.Example, split string, why *reas
 		e.Label, why = w.label(row.Values[len(w.texts(row))]) // the last: what is left out has no class
 	}
 	return e, split, why
+}
+
+// unreadable is the reason of a row that cannot be read.
+func (w *worker) unreadable(err error) *reason {
+	var column *table.ColumnError
+	if errors.As(err, &column) && column.List && column.Column == w.options.Label {
+		return listOfLabels()
+	}
+	return because("the row cannot be read", err)
 }
 
 // encode makes tokens of one of a row's texts.
@@ -256,9 +274,13 @@ func (w *worker) split(row *table.Row) (string, *reason) {
 	shares := o.Shares
 	if o.SplitColumn != "" {
 		name := row.Values[w.splitAt].Text
-		split := splitOf(name)
+		part, ok := taken(o.SplitPattern, name)
+		if !ok {
+			return "", unmatched("split", o.SplitPattern, name)
+		}
+		split := splitOf(part)
 		if !validSplit(split) {
-			return "", because("no split", fmt.Errorf("expected a name such as train, found %.40q", name))
+			return "", because("no split", fmt.Errorf("expected a name such as train, found %.40q", part))
 		}
 		if split != "train" {
 			return split, nil
@@ -330,9 +352,15 @@ func (c *converter) checkTokens(tokens []int32) *reason {
 
 // label is the number of a row's label.
 func (w *worker) label(v table.Value) (int32, *reason) {
-	text := strings.TrimSpace(v.Text)
-	if v.Null || text == "" || v.Tokens != nil {
+	if v.Tokens != nil {
+		return 0, listOfLabels()
+	}
+	text, ok := taken(w.options.LabelPattern, v.Text)
+	if text = strings.TrimSpace(text); v.Null || text == "" && ok {
 		return 0, because("no label", nil)
+	}
+	if !ok {
+		return 0, unmatched("label", w.options.LabelPattern, v.Text)
 	}
 	if n, ok := w.known[text]; ok {
 		return n, nil

@@ -46,7 +46,7 @@ func (l *labels) number(name string) (int32, *reason) {
 		return n, nil
 	}
 	if len(l.numbers) == maxLabels {
-		return 0, &reason{kind: "too many labels", detail: fmt.Errorf("more than %d: is the column one of classes?", maxLabels), fatal: true}
+		return 0, &reason{kind: "too many labels", detail: fmt.Errorf("more than %d: is the column one of classes? --label-pattern takes the class out of a longer text", maxLabels), fatal: true}
 	}
 	n = int32(len(l.numbers))
 	l.numbers[strings.Clone(name)] = n // it shares the memory of its row
@@ -97,4 +97,9 @@ func sortNames(names []string) {
 		values[name] = v
 	}
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(values[a], values[b]) })
+}
+
+// listOfLabels is the reason of a row with several labels, or one in a list.
+func listOfLabels() *reason {
+	return because("a list of labels: a row has one class: write one, such as --label label[0] of JSON", nil)
 }

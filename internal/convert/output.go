@@ -184,6 +184,12 @@ func (o *output) provenance() map[string]any {
 		left[kind] = k.Rows
 	}
 	p := map[string]any{"source": o.options.From, "columns": o.columns, "rows": o.skipped.Rows, "left_out": left}
+	if pattern := o.options.LabelPattern; pattern != nil {
+		p["label_pattern"] = pattern.String()
+	}
+	if pattern := o.options.SplitPattern; pattern != nil {
+		p["split_pattern"] = pattern.String()
+	}
 	if o.options.SplitColumn == "" {
 		p["split_seed"], p["shares"] = o.options.Seed, o.options.Shares
 	}

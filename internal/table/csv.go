@@ -10,26 +10,35 @@ import (
 	"sftseq/internal/source"
 )
 
-// csvReader reads rows of fields between commas, of which the first names the columns. A
-// field in double quotes may have anything (RFC 4180). Rows and errors are those of
+// csvReader reads rows of fields between commas, or between other signs that [Options]
+// name, of which the first names the columns. A field in double quotes may have anything (RFC 4180). Rows and errors are those of
 // encoding/csv, whose strings for each row cost more than all else of a conversion.
 type csvReader struct {
 	delimited
+	comma  byte     // is between two fields
 	fields []string // of a row
 	line   int64    // where the next row begins
 	last   int64    // where the row before did
 }
 
 func newCSV(in *source.Source, o Options) (*csvReader, error) {
-	r := &csvReader{delimited: newDelimited(in, o), line: 1}
+	r := &csvReader{delimited: newDelimited(in, o), comma: ',', line: 1}
+	if o.Delimiter != 0 {
+		r.comma = o.Delimiter
+	}
+	header, _, _ := strings.Cut(strings.TrimLeft(r.window.text, "\r\n"), "\n")
 	s, _, err := r.read(maxColumns)
 	if err == io.EOF {
 		return nil, errNoHeader
 	}
+	var bad *csvError
+	if errors.As(err, &bad) { // quotes in the midst of a field may be at its ends in truth
+		return nil, fmt.Errorf("line %d: %w%s", r.last, err, otherDelimiter([]string{header}, o.Columns, r.comma))
+	}
 	if err != nil {
 		return nil, err
 	}
-	return r, r.nameColumns(s.fields, s.count, o.Columns)
+	return r, r.nameColumns(s.fields, s.count, o.Columns, r.comma)
 }
 
 // Next returns the next row.
@@ -65,7 +74,7 @@ func (r *csvReader) fail(row *Row, err error) error {
 // bytes it has.
 func (r *csvReader) read(most int) (s csvSplitter, size int, err error) {
 	for {
-		s = csvSplitter{text: r.window.text, last: r.window.last(), most: most, fields: r.fields[:0]}
+		s = csvSplitter{text: r.window.text, comma: r.comma, last: r.window.last(), most: most, fields: r.fields[:0]}
 		size, err = s.split()
 		r.fields = s.fields
 		switch {

@@ -13,8 +13,8 @@ import (
 
 // csvRows are the rows of a text, and how it ends: those of this package, read in blocks
 // of so many bytes at least.
-func csvRows(text string, block int) (rows []string) {
-	r := &csvReader{delimited: delimited{window: &window{in: strings.NewReader(text), block: block, piece: make([]byte, 7)}, limit: 1 << 20}, line: 1}
+func csvRows(text string, comma byte, block int) (rows []string) {
+	r := &csvReader{comma: comma, delimited: delimited{window: &window{in: strings.NewReader(text), block: block, piece: make([]byte, 7)}, limit: 1 << 20}, line: 1}
 	for {
 		s, _, err := r.read(1 << 20)
 		var bad *csvError
@@ -30,8 +30,9 @@ func csvRows(text string, block int) (rows []string) {
 }
 
 // theirRows are those of encoding/csv.
-func theirRows(text string) (rows []string) {
+func theirRows(text string, comma byte) (rows []string) {
 	r := csv.NewReader(strings.NewReader(text))
+	r.Comma = rune(comma)
 	r.FieldsPerRecord = -1
 	for {
 		fields, err := r.Read()
@@ -57,12 +58,17 @@ func FuzzCSV(f *testing.F) {
 		"a\"b,c\n1,2\n", "\"a\"b,c\n1,2\n", "\"a\nb\"c\n1,2\n", "\"a\nb\",c\"d\n1,2\n", "a,\"b", "a,\"b\n", "a,\"b\nc\n", "\"a\"\r\r\n", "\"a\" ,b\n",
 		"a, \"b\"\n", "\"a\nb\"\"\n\"\n", "\x00,\xff\n", "a,b\n\"" + strings.Repeat("long,\n", 20) + "\"\n1,2",
 	} {
-		f.Add(text)
+		f.Add(text, byte(','))
+		f.Add(strings.ReplaceAll(text, ",", ";"), byte(';'))
+		f.Add(strings.ReplaceAll(text, ",", "\t"), byte('\t'))
 	}
-	f.Fuzz(func(t *testing.T, text string) {
-		want := theirRows(text)
+	f.Fuzz(func(t *testing.T, text string, comma byte) {
+		if d, err := ParseDelimiter(string(rune(comma))); err != nil || d != comma {
+			t.Skip()
+		}
+		want := theirRows(text, comma)
 		for _, block := range []int{1, 3, blockBytes} {
-			if found := csvRows(text, block); !slices.Equal(found, want) {
+			if found := csvRows(text, comma, block); !slices.Equal(found, want) {
 				t.Errorf("%q in blocks of %d:\n%s, expected\n%s", text, block, found, want)
 			}
 		}
@@ -88,7 +94,7 @@ func TestCSVBounds(t *testing.T) {
 		}
 	}
 	torn := &window{in: io.MultiReader(strings.NewReader("a,b\n1,2\n3"), iotest.ErrReader(io.ErrUnexpectedEOF)), block: blockBytes, piece: make([]byte, 64)}
-	r := &csvReader{delimited: delimited{window: torn, limit: 100}, line: 1}
+	r := &csvReader{comma: ',', delimited: delimited{window: torn, limit: 100}, line: 1}
 	for n := 0; ; n++ {
 		if s, _, err := r.read(2); err != nil {
 			if err != io.ErrUnexpectedEOF || n != 2 {

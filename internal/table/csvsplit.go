@@ -10,6 +10,7 @@ import (
 // csvSplitter finds the fields of the first row of a text: what encoding/csv would find.
 type csvSplitter struct {
 	text   string
+	comma  byte     // is between two fields
 	last   bool     // nothing comes behind the text
 	most   int      // fields that are wanted of a row: what is beyond is only counted
 	fields []string // so far
@@ -69,7 +70,7 @@ func (s *csvSplitter) findEOL() error {
 // plain finds a field without quotes, and whether another follows.
 func (s *csvSplitter) plain() (more bool, err error) {
 	field := s.text[s.at:s.eol]
-	comma := strings.IndexByte(field, ',')
+	comma := strings.IndexByte(field, s.comma)
 	if comma >= 0 {
 		field = field[:comma]
 	} else {
@@ -109,7 +110,7 @@ func (s *csvSplitter) quoted() (more bool, err error) {
 		}
 	}
 	rest := s.text[s.at+1 : s.eol]
-	more = strings.HasPrefix(rest, ",")
+	more = rest != "" && rest[0] == s.comma
 	if !more && strings.TrimSuffix(rest, "\r") != "" {
 		return false, s.wrong(s.at, csv.ErrQuote)
 	}

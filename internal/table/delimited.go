@@ -3,6 +3,8 @@ package table
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -28,16 +30,57 @@ func newDelimited(in *source.Source, o Options) delimited {
 	return delimited{in: in, window: newWindow(in), limit: o.MaxField}
 }
 
-// nameColumns takes the first row: its fields, of which there may be more than were kept.
-func (d *delimited) nameColumns(fields []string, count int, wanted []string) (err error) {
+// nameColumns takes the first row: its fields, of which there may be more than were kept,
+// and what is between them.
+func (d *delimited) nameColumns(fields []string, count int, wanted []string, between byte) (err error) {
 	if count > maxColumns {
 		return fmt.Errorf("expected a row with the names of at most %d columns, found %d", maxColumns, count)
 	}
 	for _, name := range fields {
 		d.columns = append(d.columns, strings.Clone(name))
 	}
-	d.wanted, err = index(d.columns, wanted)
+	if d.wanted, err = index(d.columns, wanted); err != nil {
+		err = fmt.Errorf("%w%s", err, otherDelimiter(d.columns, wanted, between))
+	}
 	return err
+}
+
+// Delimiters are the names of signs between fields that are hard to type.
+var Delimiters = map[string]byte{"comma": ',', "semicolon": ';', "tab": '\t', `\t`: '\t', "pipe": '|', "space": ' '}
+
+// ParseDelimiter reads one sign, or the name of one.
+func ParseDelimiter(text string) (byte, error) {
+	if b, ok := Delimiters[text]; ok {
+		return b, nil
+	}
+	if len(text) != 1 || text[0] >= utf8.RuneSelf || strings.Contains("\"\r\n\x00", text) {
+		return 0, fmt.Errorf("expected one sign, such as ; or |, or one of %s, found %q", strings.Join(slices.Sorted(maps.Keys(Delimiters)), ", "), text)
+	}
+	return text[0], nil
+}
+
+// otherDelimiter is a hint for a first row that lacks the wanted columns: they may be
+// there, between other signs than those that were looked for.
+func otherDelimiter(columns, wanted []string, between byte) string {
+	header := strings.Join(columns, string(between))
+	for _, other := range []byte{';', '\t', '|', ','} {
+		if other == between || !strings.Contains(header, string(other)) {
+			continue
+		}
+		var found []string
+		for field := range strings.SplitSeq(header, string(other)) {
+			found = append(found, unquoted(strings.TrimSpace(field)))
+		}
+		if _, err := index(found, wanted); err != nil && len(columns) > 1 {
+			continue // there are several columns, and the wanted ones are not among others either
+		}
+		name := string(other)
+		if other == '\t' {
+			name = "tab"
+		}
+		return fmt.Sprintf("; its columns seem to be separated by %q, which --format csv --delimiter '%s' reads", other, name)
+	}
+	return ""
 }
 
 // Columns returns what the first row says.

@@ -1,40 +1,26 @@
 package table
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"maps"
 	"slices"
 
 	"sftseq/internal/jsonlines"
 	"sftseq/internal/source"
 )
 
-// jsonReader reads a JSON object a line. The values of a column are strings, numbers
-// and true or false, which stand for their text, or lists of whole numbers.
+// jsonReader reads a JSON object a line.
 type jsonReader struct {
 	in      *source.Source
 	lines   *jsonlines.Reader
-	columns []string
-	known   map[string]bool
-	absent  func(file, column string, found []string)
-	missing map[string]bool // of known, in no row yet
-	objects int             // rows with columns
-	found   []string        // columns of the first of them
+	columns *jsonColumns
 }
 
-// firstRows is of how many rows the columns are remembered.
-const firstRows = 10
-
 func newJSONLines(in *source.Source, o Options) (*jsonReader, error) {
-	known := map[string]bool{}
-	for _, name := range o.Columns {
-		known[name] = true
-	}
-	return &jsonReader{in: in, lines: jsonlines.NewReader(in, o.MaxField), columns: slices.Clone(o.Columns), known: known,
-		absent: o.Absent, missing: maps.Clone(known)}, nil
+	return &jsonReader{in: in, lines: jsonlines.NewReader(in, o.MaxField), columns: newJSONColumns(in.Name, o)}, nil
 }
 
 // Columns returns nil: every line may have others.
@@ -47,7 +33,7 @@ func (r *jsonReader) Next(row *Row) error {
 	var long *jsonlines.TooLong
 	switch {
 	case err == io.EOF:
-		r.tellMissing()
+		r.columns.tellMissing()
 		return io.EOF
 	case errors.As(err, &long):
 		row.fail(err)
@@ -55,50 +41,95 @@ func (r *jsonReader) Next(row *Row) error {
 	case err != nil:
 		return fmt.Errorf("%s: %w", r.in.Name, err)
 	}
-	fields, err := jsonlines.Fields(line, r.known)
-	if err != nil {
-		row.fail(err)
-		return nil
-	}
-	r.look(line, fields)
-	for _, name := range r.columns {
-		v, err := valueOf(fields[name])
-		if err != nil {
-			row.fail(fmt.Errorf("column %s: %w", name, err))
-			return nil
-		}
-		row.Values = append(row.Values, v)
+	r.columns.read(row, line)
+	if row.Err != nil && row.Line == 1 && beginsList(line) {
+		row.fail(fmt.Errorf("%w: a file that is one JSON list is read with --format json", row.Err))
 	}
 	return nil
 }
 
-// look notes which columns there are.
-func (r *jsonReader) look(line []byte, fields map[string]json.RawMessage) {
-	if len(r.missing) == 0 {
+// beginsList reports whether a line is the first of a list of objects.
+func beginsList(line []byte) bool {
+	inner, list := bytes.CutPrefix(bytes.TrimSpace(line), []byte("["))
+	inner = bytes.TrimSpace(inner)
+	return list && (len(inner) == 0 || inner[0] == '{')
+}
+
+// Close closes the file.
+func (r *jsonReader) Close() error { return r.in.Close() }
+
+// jsonColumns finds the columns in JSON objects. Their values are strings, numbers and
+// true or false, which stand for their text, or lists of whole numbers.
+type jsonColumns struct {
+	file    string
+	columns []string
+	known   map[string]bool // keys that columns begin with
+	absent  func(file, column string, found []string)
+	missing map[string]bool // columns that were in no row yet
+	objects int             // rows with columns
+	found   []string        // columns of the first of them
+}
+
+// firstRows is of how many rows the columns are remembered.
+const firstRows = 10
+
+func newJSONColumns(file string, o Options) *jsonColumns {
+	c := &jsonColumns{file: file, columns: slices.Clone(o.Columns), known: map[string]bool{}, absent: o.Absent, missing: map[string]bool{}}
+	for _, name := range o.Columns {
+		c.missing[name] = true
+		for _, key := range pathKeys(name) {
+			c.known[key] = true
+		}
+	}
+	return c
+}
+
+// read reads a row from a JSON object.
+func (c *jsonColumns) read(row *Row, object []byte) {
+	fields, err := jsonlines.Fields(object, c.known)
+	if err != nil {
+		row.fail(err)
 		return
 	}
-	for name := range fields {
-		delete(r.missing, name)
-	}
-	if r.objects++; r.objects > firstRows {
-		return
-	}
-	var all map[string]json.RawMessage
-	if json.Unmarshal(line, &all) == nil { // as it was a moment ago
-		r.found = slices.AppendSeq(r.found, maps.Keys(all))
-		slices.Sort(r.found)
-		r.found = slices.Compact(r.found)
+	c.look(object)
+	for _, name := range c.columns {
+		field, err := follow(fields, name)
+		if field != nil {
+			delete(c.missing, name)
+		}
+		var v Value
+		if err == nil {
+			v, err = valueOf(field)
+		}
+		if err != nil {
+			row.fail(&ColumnError{name, field != nil && field[0] == '[', fmt.Errorf("column %s: %w", name, err)})
+			return
+		}
+		row.Values = append(row.Values, v)
 	}
 }
 
-// tellMissing tells of columns that no row has.
-func (r *jsonReader) tellMissing() {
-	if r.objects == 0 || r.absent == nil {
+// look notes which columns there are, as long as one is missing.
+func (c *jsonColumns) look(object []byte) {
+	if len(c.missing) == 0 {
 		return
 	}
-	for _, name := range r.columns {
-		if r.missing[name] {
-			r.absent(r.in.Name, name, r.found)
+	if c.objects++; c.objects > firstRows {
+		return
+	}
+	c.found = append(c.found, paths(object, "", 1)...)
+	slices.Sort(c.found)
+	c.found = slices.Compact(c.found)
+}
+
+// tellMissing tells of columns that no row has.
+func (c *jsonColumns) tellMissing() {
+	if c.objects == 0 || c.absent == nil {
+		return
+	}
+	for _, name := range c.columns {
+		if c.missing[name] {
+			c.absent(c.file, name, c.found)
 		}
 	}
 }
@@ -122,6 +153,3 @@ func valueOf(field json.RawMessage) (v Value, err error) {
 	}
 	return v, err
 }
-
-// Close closes the file.
-func (r *jsonReader) Close() error { return r.in.Close() }

@@ -52,7 +52,7 @@ func newParquet(path string, o Options) (_ *records, err error) {
 			err = fmt.Errorf("the file is damaged: %v", p)
 		}
 	}()
-	g := &groups{plain: plainFile{file: tracked{f, o.Progress}}, memory: &allocator{limit: max(maxPage, 4*o.MaxField)}}
+	g := &groups{plain: plainFile{file: f}, progress: o.Progress, memory: &allocator{limit: max(maxPage, 4*o.MaxField)}}
 	if err := g.open(); err != nil {
 		return nil, err
 	}
@@ -96,6 +96,9 @@ type groups struct {
 	batch    int64                // rows of a record
 	taken    int64                // rows of the group that were returned
 	skip     int64                // of these that are read again
+	rowsRead int64                // of all groups
+	progress func(bytes int64)    // may be nil
+	told     int64                // bytes of the file that it was told of
 }
 
 // open reads the metadata.
@@ -200,6 +203,7 @@ func (g *groups) read() (arrow.Record, error) {
 	for {
 		if g.rows == nil {
 			if g.next == len(g.metadata.RowGroups) {
+				g.tell(1)
 				return nil, io.EOF
 			}
 			g.next++
@@ -233,8 +237,19 @@ func (g *groups) read() (arrow.Record, error) {
 		}
 		if record.NumRows() > 0 {
 			g.taken += record.NumRows()
+			g.rowsRead += record.NumRows()
+			g.tell(float64(g.rowsRead) / float64(max(1, g.metadata.NumRows)))
 			return record, nil
 		}
+	}
+}
+
+// tell tells progress of the part of the file that was read, by rows: the bytes of columns
+// that nobody asked for are not read, and others may be twice.
+func (g *groups) tell(part float64) {
+	if now := int64(min(1, part) * float64(g.plain.size)); g.progress != nil && now > g.told {
+		g.progress(now - g.told)
+		g.told = now
 	}
 }
 
@@ -279,7 +294,8 @@ func (g *groups) record() (record arrow.Record, err error) {
 // plainFile is a Parquet file as if its columns were not compressed: the pages of leaf
 // column i are read from byte i<<[chunkBits] on, in their order.
 type plainFile struct {
-	file   tracked
+	file   *os.File
+	size   int64          // of the file
 	end    int64          // of the pages
 	groups [][]chunkPlace // of each row group the wanted columns
 	open   map[int64]*chunk
@@ -301,6 +317,7 @@ func (p *plainFile) footer() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
+	p.size = info.Size()
 	tail := make([]byte, 4+len(parquetMagic))
 	at := info.Size() - int64(len(tail))
 	if _, err := p.file.ReadAt(tail, at); at < int64(len(parquetMagic)) || err != nil || string(tail[4:]) != parquetMagic {
@@ -374,19 +391,4 @@ func (a *allocator) Allocate(size int) []byte {
 func (a *allocator) Reallocate(size int, b []byte) []byte {
 	a.check(size)
 	return a.GoAllocator.Reallocate(size, b)
-}
-
-// tracked tells progress of what is read of a file.
-type tracked struct {
-	*os.File
-	progress func(bytes int64)
-}
-
-// ReadAt reads at an offset.
-func (t tracked) ReadAt(b []byte, at int64) (int, error) {
-	n, err := t.File.ReadAt(b, at)
-	if t.progress != nil {
-		t.progress(int64(n))
-	}
-	return n, err
 }

@@ -116,7 +116,8 @@ func checkColumns(schema *arrow.Schema, wanted []string) (columns []string, err 
 	}
 	for _, i := range at {
 		if f := schema.Field(i); !readable(f.Type) {
-			return nil, fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, found %s: write it as text", f.Name, f.Type)
+			_, list := f.Type.(arrow.ListLikeType)
+			return nil, &ColumnError{f.Name, list, fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, found %s: write it as text", f.Name, f.Type)}
 		}
 	}
 	return columns, nil

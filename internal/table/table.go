@@ -1,13 +1,16 @@
 // Package table reads tables that others wrote, row by row, in constant memory:
-// CSV, TSV, JSON lines, Arrow, FASTA and FASTQ, plain or compressed by gzip or Zstandard, from files or
-// standard input; Parquet; directories of Hugging Face's datasets; and folders of files. A row that cannot be read is told of with its place, and reading goes
+// CSV, TSV, JSON lines, JSON lists, lines of text, Arrow, FASTA and FASTQ, plain or
+// compressed by gzip or Zstandard, from files or standard input; Parquet; directories of
+// Hugging Face's datasets; folders of such tables; and folders of files. A row that cannot be read is told of with its place, and reading goes
 // on behind it wherever that is possible.
 package table
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -62,6 +65,18 @@ type Value struct {
 	Null   bool    // it is missing
 }
 
+// ColumnError is what is wrong with a row's value of a column, or with all of them.
+type ColumnError struct {
+	Column string
+	List   bool  // it is a list
+	Err    error // names the column
+}
+
+func (e *ColumnError) Error() string { return e.Err.Error() }
+
+// Unwrap returns what is wrong.
+func (e *ColumnError) Unwrap() error { return e.Err }
+
 // Reader reads a table.
 type Reader interface {
 	// Columns are the names of all columns, or nil if only rows can tell.
@@ -74,17 +89,15 @@ type Reader interface {
 
 // Options say how a table is read.
 type Options struct {
-	Columns  []string          // to be read
-	Format   string            // of [Formats]; "" is what the file's name says
-	MaxField int               // bytes of a row that are accepted at most
-	Progress func(bytes int64) // called with the bytes of the file read; may be nil
+	Columns   []string          // to be read
+	Format    string            // of [Formats]; "" is what the file's name says
+	Delimiter byte              // between the fields of CSV; 0 is a comma
+	MaxField  int               // bytes of a row that are accepted at most
+	Progress  func(bytes int64) // called with the bytes of the file read; may be nil
 	// Absent is called at the end of a file where each row may have other columns, with one
 	// of Columns that no row has, and those that the first rows have; may be nil.
 	Absent func(file, column string, found []string)
 }
-
-// Formats are those that can be read.
-var Formats = []string{"csv", "tsv", "jsonl", "parquet", "arrow", "fasta", "fastq"}
 
 // StandardInput is the name of what comes through a pipe.
 const StandardInput = source.StandardInput
@@ -92,26 +105,14 @@ const StandardInput = source.StandardInput
 // DefaultMaxField is what a row may have if nothing else is said.
 const DefaultMaxField = 64 << 20
 
-// Open opens a table: a file, or a folder of files, each of which is a row; the name "-"
-// is standard input.
+// Open opens a table: a file, a folder of tables that are read as one, or a folder of other
+// files, each of which is a row; the name "-" is standard input.
 func Open(ctx context.Context, path string, o Options) (Reader, error) {
 	if o.MaxField == 0 {
 		o.MaxField = DefaultMaxField
 	}
 	if info, err := os.Stat(path); path != StandardInput && err == nil && info.IsDir() {
-		var r Reader
-		if _, err := os.Stat(filepath.Join(path, seq.ManifestName)); err == nil {
-			return nil, fmt.Errorf("%s: expected a table or a folder of files by class, found a data set (%s): name its .arrow files", path, seq.ManifestName)
-		}
-		if isHF(path) {
-			r, err = newHF(ctx, path, o)
-		} else {
-			r, err = newFolder(ctx, path, o)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
-		}
-		return r, nil
+		return openDirectory(ctx, path, o)
 	}
 	format := o.Format
 	if format == "" {
@@ -120,10 +121,13 @@ func Open(ctx context.Context, path string, o Options) (Reader, error) {
 			return nil, err
 		}
 	}
+	if o.Delimiter != 0 && format != "csv" {
+		return nil, fmt.Errorf("%s: a delimiter is for CSV, the file is read as %s: expected --format csv with it", path, format)
+	}
 	if format == "parquet" {
 		r, err := newParquet(path, o)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, err)
+			return nil, named(path, err)
 		}
 		return r, nil
 	}
@@ -139,6 +143,10 @@ func Open(ctx context.Context, path string, o Options) (Reader, error) {
 		r, err = newTSV(in, o)
 	case "jsonl":
 		r, err = newJSONLines(in, o)
+	case "json":
+		r, err = newJSON(in, o)
+	case "text":
+		r, err = newText(in, o)
 	case "arrow":
 		r, err = newArrow(in, o)
 	case "fasta", "fastq":
@@ -153,24 +161,36 @@ func Open(ctx context.Context, path string, o Options) (Reader, error) {
 	return r, nil
 }
 
-// extensions say what is in a file.
-var extensions = map[string]string{".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl",
-	".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".arrows": "arrow", ".feather": "arrow", ".ipc": "arrow",
-	".fasta": "fasta", ".fa": "fasta", ".fna": "fasta", ".fastq": "fastq", ".fq": "fastq"}
+// openDirectory opens what is in a directory.
+func openDirectory(ctx context.Context, path string, o Options) (r Reader, err error) {
+	if _, err := os.Stat(filepath.Join(path, seq.ManifestName)); err == nil {
+		return nil, fmt.Errorf("%s: expected a table or a folder of files by class, found a data set (%s): name its .arrow files", path, seq.ManifestName)
+	}
+	if isHF(path) {
+		r, err = newHF(ctx, path, o)
+	} else if shards, wrong := findShards(path, o.Format); wrong != nil {
+		err = wrong
+	} else if shards != nil {
+		r, err = newShards(ctx, path, shards, o)
+	} else {
+		r, err = newFolder(ctx, path, o)
+	}
+	if err != nil {
+		return nil, named(path, err)
+	}
+	return r, nil
+}
 
-// FormatOf is the format that a file's name says, without what names its compression.
-func FormatOf(path string) (string, error) {
-	name := strings.ToLower(filepath.Base(path))
-	for _, c := range []string{".gz", ".zst", ".zstd"} {
-		name = strings.TrimSuffix(name, c)
+// named is an error with the path that it is of, unless it names that, or a file there,
+// itself.
+func named(path string, err error) error {
+	var known *fs.PathError
+	switch {
+	case strings.HasPrefix(err.Error(), path+":"), strings.HasPrefix(err.Error(), path+string(filepath.Separator)),
+		errors.As(err, &known) && strings.HasPrefix(known.Path, path):
+		return err
 	}
-	if format, ok := extensions[filepath.Ext(name)]; ok {
-		return format, nil
-	}
-	if path == StandardInput {
-		return "", fmt.Errorf("standard input has no name that says what it is: expected --format (%s)", strings.Join(Formats, ", "))
-	}
-	return "", fmt.Errorf("%s: its name does not say what it is: expected an ending such as .csv, .jsonl or .fasta, or --format (%s)", path, strings.Join(Formats, ", "))
+	return fmt.Errorf("%s: %w", path, err)
 }
 
 // ReadOnce reports whether what a path names can be read once only: standard input, or
@@ -180,11 +200,15 @@ func ReadOnce(path string) bool {
 	return path == StandardInput || err == nil && !info.IsDir() && !info.Mode().IsRegular()
 }
 
-// IsFolder reports whether a path is a folder of files, whose columns are
-// [FolderColumns].
-func IsFolder(path string) bool {
+// IsFolder reports whether a path is a folder of files, each of which is a row with
+// [FolderColumns], if files of this format, or "", are read.
+func IsFolder(path, format string) bool {
 	info, err := os.Stat(path)
-	return path != StandardInput && err == nil && info.IsDir() && !isHF(path)
+	if path == StandardInput || err != nil || !info.IsDir() || isHF(path) {
+		return false
+	}
+	shards, err := findShards(path, format)
+	return err == nil && shards == nil
 }
 
 // index finds the columns that were asked for among those that there are.

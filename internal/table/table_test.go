@@ -162,7 +162,7 @@ func TestBadTables(t *testing.T) {
 		{"x.csv", "\x1f\x8b", "x.csv"},
 		{"x.csv", zstandard(t, strings.Repeat("a,b\n1,2\n", 100))[:30], "the Zstandard data end too early: the file is incomplete"},
 		{"x.jsonl", gzipped("{}\n")[:14], "x.jsonl: "},
-		{"x.txt", "", "its name does not say what it is"},
+		{"x.doc", "", "its name does not say what it is"},
 		{"x", "", "expected an ending such as .csv"},
 	} {
 		if _, err := read(file(t, c.name, c.text), Options{Columns: []string{"a", "b"}, MaxField: 200}); err == nil || !strings.Contains(err.Error(), c.want) {

@@ -30,7 +30,7 @@ func newTSV(in *source.Source, o Options) (*tsvReader, error) {
 		return nil, fmt.Errorf("the names of the columns have more than %d bytes", r.limit)
 	}
 	fields, count := r.split(header, maxColumns)
-	return r, r.nameColumns(fields, count, o.Columns)
+	return r, r.nameColumns(fields, count, o.Columns, '\t')
 }
 
 // next returns the next line that is not empty, without its end. What is too long is

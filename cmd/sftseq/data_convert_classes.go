@@ -1,0 +1,102 @@
+package main
+
+import (
+	"encoding/csv"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"sftseq/internal/convert"
+	"sftseq/seq"
+)
+
+// parseLabels reads the names of --labels, as a row of CSV: a name in double quotes may
+// have commas.
+func parseLabels(text string) ([]string, error) {
+	in := csv.NewReader(strings.NewReader(text))
+	in.LazyQuotes, in.TrimLeadingSpace = true, true
+	rows, err := in.ReadAll()
+	if err == nil && len(rows) != 1 {
+		err = fmt.Errorf("found %d lines", len(rows))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("expected names with commas between them, those with a comma in double quotes: %w", err)
+	}
+	for i := range rows[0] {
+		rows[0][i] = strings.TrimSpace(rows[0][i])
+	}
+	return rows[0], nil
+}
+
+// joinLabels writes names as [parseLabels] reads them.
+func joinLabels(names []string) string {
+	var out strings.Builder
+	w := csv.NewWriter(&out)
+	if err := w.Write(names); err != nil { // of memory
+		panic(err)
+	}
+	w.Flush()
+	return strings.TrimSuffix(out.String(), "\n")
+}
+
+// pattern is the regular expression of a flag, nil if it is not given.
+func pattern(c *cli.Context, name string) (*regexp.Regexp, error) {
+	if c.String(name) == "" {
+		return nil, nil
+	}
+	re, err := regexp.Compile(c.String(name))
+	if err != nil {
+		return nil, usage(c, "--%s: %w", name, err)
+	}
+	return re, nil
+}
+
+// A model does not learn classes of a handful of rows. Fewer classes than leastClasses are
+// no mistake, however few rows a small table has.
+const (
+	leastClasses      = 20
+	fewRows           = 5 // on average
+	mostExampleLength = 40
+)
+
+// classWarning is what is wrong with classes of which there are about as many as rows, or
+// that are numbers of a scale, or "".
+func classWarning(m *seq.Manifest, o *convert.Options) string {
+	classes, rows := len(m.LabelNames), int64(0)
+	if classes < leastClasses || o.Labels != nil {
+		return ""
+	}
+	for _, split := range m.Splits {
+		rows += split.Rows
+	}
+	numbers, fractions, lists := 0, 0, 0
+	for _, name := range m.LabelNames {
+		if _, err := strconv.ParseFloat(name, 64); err == nil {
+			numbers++
+			if strings.ContainsAny(name, ".eE") {
+				fractions++
+			}
+		}
+		if strings.HasPrefix(name, "[") && strings.HasSuffix(name, "]") {
+			lists++
+		}
+	}
+	few := rows < int64(fewRows*classes)
+	example := m.LabelNames[0]
+	if len(example) > mostExampleLength {
+		example = strings.ToValidUTF8(example[:mostExampleLength], "") + "…"
+	}
+	found := fmt.Sprintf("--label %s has %d classes for %d rows, %.1f rows a class, such as %q", o.Label, classes, rows, float64(rows)/float64(classes), example)
+	switch {
+	case lists == classes:
+		return found + ": these look like lists, and a row has one class: write one of them, or name another column"
+	case numbers == classes && (few || fractions > 0):
+		return found + ": these are numbers, and a model learns classes, not amounts: make ranges of them, such as low and high, or name another column"
+	case few:
+		return found + ": a class that hardly repeats is not learned; --label-pattern REGEX takes the class out of a longer text, --labels NAME,… takes only rows of those classes, or another column is meant"
+	}
+	return ""
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sftseq/seq"
+)
+
+// converted runs data convert and returns the data set and what was said.
+func converted(t *testing.T, args ...string) (*seq.Dataset, string, string) {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "to")
+	status, out, errs := program(nil, append([]string{"data", "convert", "--to", to}, args...)...)
+	if status != 0 {
+		t.Fatalf("%q: status %d\n%s", args, status, errs)
+	}
+	d, err := seq.OpenDataset(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d, out, errs
+}
+
+// rowCounts are those of the splits.
+func rowCounts(d *seq.Dataset) string {
+	var out []string
+	for _, split := range d.Manifest.SplitNames() {
+		out = append(out, fmt.Sprintf("%s %d", split, d.Manifest.Splits[split].Rows))
+	}
+	return strings.Join(out, ", ")
+}
+
+// TestConvertFlatFolder: classes and splits in the names of files need no folders, and the
+// data set is the one that folders give.
+func TestConvertFlatFolder(t *testing.T) {
+	flat, folders := t.TempDir(), t.TempDir()
+	for digit := range 3 {
+		for number := range 12 {
+			name, text := fmt.Sprintf("%d_jackson_%d.wav", digit, number), fmt.Sprintf("sound %d of %d", number, digit)
+			split := map[bool]string{true: "test", false: "train"}[number < 5]
+			dir := filepath.Join(folders, split, fmt.Sprint(digit))
+			if err := os.MkdirAll(dir, 0o777); err != nil {
+				t.Fatal(err)
+			}
+			writeText(t, filepath.Join(flat, name), text)
+			writeText(t, filepath.Join(dir, name), text)
+		}
+	}
+	a, _, errs := converted(t, "--from", flat, "--label", "path", "--label-pattern", `^([0-9])_`, "--split-column", "path", "--split-pattern", `(?<test>_[0-4]\.wav$)|(?<train>\.wav$)`, "--val-part", "0.2")
+	b, _, _ := converted(t, "--from", folders, "--split-column", "split", "--val-part", "0.2")
+	if errs != "" || rowCounts(a) != rowCounts(b) || !strings.HasPrefix(rowCounts(a), "train 1") || strings.Join(a.Manifest.LabelNames, "") != "012" || a.Manifest.Splits["test"].Rows != 15 {
+		t.Errorf("%s, labels %q; want %s\n%s", rowCounts(a), a.Manifest.LabelNames, rowCounts(b), errs)
+	}
+	if a.Fingerprint() != b.Fingerprint() {
+		t.Error("the data sets differ")
+	}
+}
+
+// TestConvertKinds: JSON lists and paths, other delimiters, lines of text and a folder of
+// shards give the data set that CSV gives.
+func TestConvertKinds(t *testing.T) {
+	dir := t.TempDir()
+	path := func(name, text string) string {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		return writeText(t, path, text)
+	}
+	path("shards/1.csv", "text,label\na b,x\n")
+	path("shards/2.csv", "text,label\nc,y\n\"d, e\",x\n")
+	want, _, _ := converted(t, "--from", path("x.csv", "text,label\na b,x\nc,y\n\"d, e\",x\n"), "--text", "text", "--label", "label")
+	for _, args := range [][]string{
+		{"--from", path("semi.csv", "text;label\na b;x\nc;y\nd, e;x\n"), "--delimiter", ";", "--text", "text", "--label", "label"},
+		{"--from", path("tabs.txt", "text\tlabel\na b\tx\nc\ty\nd, e\tx\n"), "--format", "csv", "--delimiter", "tab", "--text", "text", "--label", "label"},
+		{"--from", path("list.json", `[{"doc":{"body":"a b"},"tags":["x","z"]},`+"\n"+`{"doc":{"body":"c"},"tags":["y"]},{"doc":{"body":"d, e"},"tags":["x"]}]`), "--text", "doc.body", "--label", "tags[0]"},
+		{"--from", filepath.Join(dir, "shards"), "--text", "text", "--label", "label"},
+	} {
+		if got, _, errs := converted(t, args...); got.Fingerprint() != want.Fingerprint() {
+			t.Errorf("%q: %s, labels %q, want %s, %q\n%s", args, rowCounts(got), got.Manifest.LabelNames, rowCounts(want), want.Manifest.LabelNames, errs)
+		}
+	}
+	if got, _, _ := converted(t, "--from", path("x.log", "one\n\ntwo\n"), "--split", "1,0,0"); rowCounts(got) != "train 2" {
+		t.Errorf("lines of text: %s", rowCounts(got))
+	}
+	refuse(t, exitError, "a delimiter is for CSV", "", "data", "convert", "--from", path("x.jsonl", "{}\n"), "--to", filepath.Join(dir, "to"), "--text", "text", "--delimiter", ";")
+}
+
+// TestConvertManyClasses: a column that is none of classes is warned of, with what to do.
+func TestConvertManyClasses(t *testing.T) {
+	dir := t.TempDir()
+	table := func(label func(i int) string) string {
+		text := "text,label\n"
+		for i := range 300 {
+			text += fmt.Sprintf("row %d,%s\n", i, label(i))
+		}
+		return writeText(t, filepath.Join(dir, "x.csv"), text)
+	}
+	for _, c := range []struct {
+		label func(i int) string
+		args  []string
+		want  string // of the warning
+	}{
+		{func(i int) string { return fmt.Sprint(i) }, nil, `--label label has 300 classes for 300 rows, 1.0 rows a class, such as "0": these are numbers`},
+		{func(i int) string { return fmt.Sprint(float64(i%30) / 4) }, nil, `--label label has 30 classes for 300 rows, 10.0 rows a class, such as "0": these are numbers`},
+		{func(i int) string { return fmt.Sprintf("sample %d class=c%d", i, i%3) }, nil, "a class that hardly repeats is not learned; --label-pattern REGEX"},
+		{func(i int) string { return fmt.Sprintf("['a%d' 'b']", i%25) }, nil, "these look like lists"},
+		{func(i int) string { return fmt.Sprintf("sample %d class=c%d", i, i%3) }, []string{"--label-pattern", `class=(\w+)`}, ""},
+		{func(i int) string { return fmt.Sprint(i % 30) }, nil, ""},
+		{func(i int) string { return fmt.Sprint(float64(i%10) / 2) }, nil, ""},
+		{func(i int) string { return fmt.Sprint(i) }, []string{"--labels", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22"}, ""},
+	} {
+		_, _, errs := converted(t, append([]string{"--from", table(c.label), "--text", "text", "--label", "label", "--split", "1,0,0"}, c.args...)...)
+		if strings.Contains(errs, "warning: ") != (c.want != "") || !strings.Contains(errs, c.want) {
+			t.Errorf("%q: %s, want %q", c.label(1), errs, c.want)
+		}
+	}
+}
+
+// TestConvertLabelNames: a name with a comma is listed in quotes.
+func TestConvertLabelNames(t *testing.T) {
+	from := writeText(t, filepath.Join(t.TempDir(), "x.csv"), "text,label\na,\"rock, pop\"\nb,jazz\nc,other\n")
+	d, _, _ := converted(t, "--from", from, "--text", "text", "--label", "label", "--labels", `jazz, "rock, pop"`)
+	if got := joinLabels(d.Manifest.LabelNames); got != `jazz,"rock, pop"` {
+		t.Errorf("labels %s", got)
+	}
+}

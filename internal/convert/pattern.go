@@ -1,0 +1,41 @@
+package convert
+
+import (
+	"fmt"
+	"regexp"
+)
+
+// taken is what a pattern takes out of a text: the name of the first named group that
+// matches, otherwise the text of the first group, or of the whole match where the pattern
+// has no group. Without a pattern it is the text.
+func taken(pattern *regexp.Regexp, text string) (string, bool) {
+	if pattern == nil {
+		return text, true
+	}
+	at := pattern.FindStringSubmatchIndex(text)
+	if at == nil {
+		return "", false
+	}
+	group := -1 // the first that matches
+	for i, name := range pattern.SubexpNames() {
+		switch {
+		case i == 0 || at[2*i] < 0:
+		case name != "":
+			return name, true
+		case group < 0:
+			group = i
+		}
+	}
+	switch {
+	case group > 0:
+		return text[at[2*group]:at[2*group+1]], true
+	case pattern.NumSubexp() > 0:
+		return "", true
+	}
+	return text[at[0]:at[1]], true
+}
+
+// unmatched is the reason of a row whose text a pattern does not match.
+func unmatched(what string, pattern *regexp.Regexp, text string) *reason {
+	return because(fmt.Sprintf("the %s does not match %s", what, pattern), fmt.Errorf("found %.60q", text))
+}

@@ -1,0 +1,58 @@
+package table
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+)
+
+// Formats are those that can be read.
+var Formats = []string{"csv", "tsv", "jsonl", "parquet", "arrow", "fasta", "fastq", "json", "text"}
+
+// extensions say what is in a file.
+var extensions = map[string]string{".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
+	".txt": "text", ".log": "text", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".arrows": "arrow", ".feather": "arrow", ".ipc": "arrow",
+	".fasta": "fasta", ".fa": "fasta", ".fna": "fasta", ".fastq": "fastq", ".fq": "fastq"}
+
+// stranger is what to do with a file that cannot be read, as far as its ending says.
+func stranger(ending string) string {
+	switch ending {
+	case ".tar", ".tgz", ".zip", ".7z", ".rar", ".tbz2", ".txz":
+		return "an archive is not read: unpack it, and name the folder or the files that were in it"
+	case ".wav", ".wave":
+		return "a sound is a row of its own: name the folder that it is in, whose files are a row each (--tokenizer audio-vq or mulaw reads them)"
+	case ".mp3", ".flac", ".ogg", ".m4a", ".aac":
+		return "sound is read as WAV: convert it, and name the folder that it is in"
+	case ".xls", ".xlsx", ".ods":
+		return "a spreadsheet is not read: save it as CSV"
+	case ".bz2", ".xz", ".lz4", ".br":
+		return "it is compressed in a way that is not read: expected gzip or Zstandard"
+	}
+	return ""
+}
+
+// ending is how a file's name ends, without what names its compression.
+func ending(path string) string {
+	name := strings.ToLower(filepath.Base(path))
+	for _, c := range []string{".gz", ".zst", ".zstd"} {
+		name = strings.TrimSuffix(name, c)
+	}
+	return filepath.Ext(name)
+}
+
+// formatOfName is the format that a file's name says, or "".
+func formatOfName(path string) string { return extensions[ending(path)] }
+
+// FormatOf is the format that a file's name says, without what names its compression.
+func FormatOf(path string) (string, error) {
+	if format := formatOfName(path); format != "" {
+		return format, nil
+	}
+	if path == StandardInput {
+		return "", fmt.Errorf("standard input has no name that says what it is: expected --format (%s)", strings.Join(Formats, ", "))
+	}
+	if do := stranger(ending(path)); do != "" {
+		return "", fmt.Errorf("%s: %s", path, do)
+	}
+	return "", fmt.Errorf("%s: its name does not say what it is: expected an ending such as .csv, .jsonl or .fasta, or --format (%s)", path, strings.Join(Formats, ", "))
+}

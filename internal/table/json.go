@@ -1,0 +1,254 @@
+package table
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"sftseq/internal/source"
+)
+
+// listReader reads a JSON list of objects, or objects one after the other that go over
+// several lines: one value at a time, whatever size the whole has. The values are counted
+// as rows, since many may stand in one line.
+type listReader struct {
+	in      *source.Source
+	columns *jsonColumns
+	list    bool
+	limit   int // bytes of a value
+	row     int64
+	line    int64 // that is read
+	value   []byte
+	closers []byte // of what is open
+	closed  bool   // the list has ended
+}
+
+// maxJSONDepth is that of encoding/json.
+const maxJSONDepth = 10000
+
+// newJSON reads a file that is a list, or one object behind the other, in one line each or
+// in several.
+func newJSON(in *source.Source, o Options) (Reader, error) {
+	if head, _ := in.Peek(len(byteOrderMark)); string(head) == byteOrderMark {
+		if _, err := in.Discard(len(head)); err != nil {
+			return nil, err
+		}
+	}
+	r := &listReader{in: in, columns: newJSONColumns(in.Name, o), limit: o.MaxField, line: 1}
+	first, err := r.skipSpace()
+	if err == io.EOF {
+		return nil, errors.New("expected a JSON list of objects, found an empty file")
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case first == '[':
+		r.list = true
+		return r, nil
+	case first != '{':
+		return nil, fmt.Errorf("line %d: expected a JSON list of objects, or objects, found %q", r.line, first)
+	}
+	if err := in.UnreadByte(); err != nil {
+		return nil, err
+	}
+	if oneLine(in) && r.line == 1 {
+		return newJSONLines(in, o)
+	}
+	return r, nil
+}
+
+// oneLine reports whether the first object ends with its line, as far as can be seen.
+func oneLine(in *source.Source) bool {
+	if _, err := in.Peek(1); err != nil {
+		return false
+	}
+	head, _ := in.Peek(in.Size())
+	line, _, whole := bytes.Cut(head, []byte("\n"))
+	return !whole || json.Valid(line)
+}
+
+// Columns returns nil: every object may have others.
+func (r *listReader) Columns() []string { return nil }
+
+// Next returns the next object.
+func (r *listReader) Next(row *Row) error {
+	err := r.next(row)
+	switch {
+	case err == io.EOF && r.more():
+		return fmt.Errorf("%s: line %d: the file ends within a list", r.in.Name, r.line)
+	case err == io.EOF:
+		r.columns.tellMissing()
+	case err != nil:
+		return fmt.Errorf("%s: line %d: %w", r.in.Name, r.line, err)
+	}
+	return err
+}
+
+// more reports whether the end of the file would be too early.
+func (r *listReader) more() bool { return r.list && !r.closed }
+
+func (r *listReader) next(row *Row) error {
+	first, err := r.skipSpace()
+	if err != nil {
+		return err
+	}
+	if r.closed {
+		return fmt.Errorf("expected nothing behind the list, found %q", first)
+	}
+	if r.list && first == ']' && r.row == 0 {
+		r.closed = true
+		return r.next(row)
+	}
+	switch {
+	case r.list && first == ',':
+		return errors.New("expected a value, found a comma")
+	case !r.list && first != '{':
+		return fmt.Errorf("expected an object, found %q", first)
+	}
+	line := r.line
+	size, err := r.readValue(first)
+	if err == io.EOF {
+		err = fmt.Errorf("the file ends within a value that begins in line %d", line)
+	}
+	if err != nil {
+		return err
+	}
+	r.row++
+	row.begin(r.in.Name, r.row)
+	if size > int64(r.limit) {
+		row.fail(fmt.Errorf("line %d: the value has %d bytes, at most %d are accepted", line, size, r.limit))
+	} else if r.columns.read(row, r.value); row.Err != nil {
+		row.fail(fmt.Errorf("line %d: %w", line, row.Err))
+	}
+	if !r.list {
+		return nil
+	}
+	switch next, err := r.skipSpace(); {
+	case err == io.EOF: // which the next call tells
+		return nil
+	case err != nil:
+		return err
+	case next == ']':
+		r.closed = true
+	case next == ',':
+		if next, err = r.skipSpace(); err == nil && next == ']' {
+			return errors.New("expected a value behind the comma, found the end of the list")
+		}
+		if err == nil {
+			err = r.in.UnreadByte()
+		}
+		if err != io.EOF {
+			return err
+		}
+	default:
+		return fmt.Errorf("expected a comma or the end of the list, found %q", next)
+	}
+	return nil
+}
+
+// skipSpace reads the next byte that is no space.
+func (r *listReader) skipSpace() (byte, error) {
+	for {
+		b, err := r.in.ReadByte()
+		if err != nil {
+			return 0, err
+		}
+		switch b {
+		case '\n':
+			r.line++
+		case ' ', '\t', '\r':
+		default:
+			return b, nil
+		}
+	}
+}
+
+// readValue reads a value that begins with a byte, up to its end, and returns its size.
+// What goes beyond the limit is passed over.
+func (r *listReader) readValue(first byte) (size int64, err error) {
+	if cap(r.value) > keptValue {
+		r.value = nil
+	}
+	r.value, r.closers = r.value[:0], r.closers[:0]
+	inString := false
+	for b := first; ; {
+		size++
+		if size <= int64(r.limit) {
+			r.value = append(r.value, b)
+		}
+		escaped := false
+		switch {
+		case b == '\n' && inString:
+			return 0, errors.New("a string is not closed before the end of the line")
+		case b == '\n':
+			r.line++
+		case inString:
+			escaped, inString = b == '\\', b != '"'
+		case b == '"':
+			inString = true
+		default:
+			if err := r.nest(b); err != nil {
+				return 0, err
+			}
+		}
+		if !inString && len(r.closers) == 0 {
+			if ended, err := r.atEnd(b); ended || err != nil {
+				return size, err
+			}
+		}
+		if b, err = r.in.ReadByte(); err != nil {
+			return 0, err
+		}
+		if escaped && b != '\n' {
+			size++
+			if size <= int64(r.limit) {
+				r.value = append(r.value, b)
+			}
+			if b, err = r.in.ReadByte(); err != nil {
+				return 0, err
+			}
+		}
+	}
+}
+
+// keptValue is the size above which the memory of a value is given back.
+const keptValue = 1 << 20
+
+// nest follows what opens and closes.
+func (r *listReader) nest(b byte) error {
+	switch b {
+	case '{':
+		r.closers = append(r.closers, '}')
+	case '[':
+		r.closers = append(r.closers, ']')
+	case '}', ']':
+		n := len(r.closers)
+		if n == 0 || r.closers[n-1] != b {
+			return fmt.Errorf("found %q where nothing is open that it closes", b)
+		}
+		r.closers = r.closers[:n-1]
+	}
+	if len(r.closers) > maxJSONDepth {
+		return fmt.Errorf("expected at most %d lists and objects within each other", maxJSONDepth)
+	}
+	return nil
+}
+
+// atEnd reports whether a value ends with a byte that leaves nothing open: an object, a
+// list and a string do, a word or a number goes on to what cannot be of it.
+func (r *listReader) atEnd(b byte) (bool, error) {
+	if b == '}' || b == ']' || b == '"' {
+		return true, nil
+	}
+	next, err := r.in.Peek(1)
+	if err == io.EOF {
+		return true, nil
+	}
+	return err != nil || bytes.IndexByte([]byte(" \t\r\n,]}"), next[0]) >= 0, err
+}
+
+// Close closes the file.
+func (r *listReader) Close() error { return r.in.Close() }

@@ -1,0 +1,250 @@
+package table
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"sftseq/internal/source"
+)
+
+// TestJSONLists: a list of objects, and objects one after the other, are read a value at a
+// time; what is wrong with a value is told with its line, what is wrong between values ends
+// the reading.
+func TestJSONLists(t *testing.T) {
+	long := strings.Repeat("x", 300)
+	for _, c := range []struct {
+		text string
+		want []string
+		err  string
+	}{
+		{`[]`, nil, ""},
+		{" [ ] \n", nil, ""},
+		{`[{"a":1,"b":"x"},{"b":[1,2],"a":null}]`, []string{"1: 1|x", "2: ∅|[1 2]"}, ""},
+		{"\xef\xbb\xbf[\n  {\"a\": \"}],{\\\"\",\n   \"b\": \"\\\\\"},\r\n  {\"a\": {\"c\": [1]}, \"b\": 2},\n 7, \"a\", {\"a\":1 \"b\"},\n {\"a\":3,\"b\":4}\n]\n",
+			[]string{`1: }],{"|\`, "2! line 4: column a: expected a string, a number or a list of numbers, found an object", "3! line 5: expected a JSON object, found 7", `4! line 5: expected a JSON object, found "a"`,
+				`5! line 5: column 8: not JSON: invalid character '"' after object key:value pair`, "6: 3|4"}, ""},
+		{`[{"a":"` + long + `"},{"a":1,"b":2}]`, []string{"1! line 1: the value has 308 bytes, at most 200 are accepted", "2: 1|2"}, ""},
+		{"{\n \"a\": 1,\n \"b\": 2\n}\n{\"a\": 3,\n \"b\": 4}\n", []string{"1: 1|2", "2: 3|4"}, ""},
+		{"{\"a\":1,\"b\":2}\n{\"a\":3,\n\n{\"a\":5,\"b\":6}\n", []string{"1: 1|2", "2! column 7: not JSON: unexpected end of JSON input", "4: 5|6"}, ""},
+		{`{"a":1,"b":2}`, []string{"1: 1|2"}, ""},
+		{"", nil, "x.json: expected a JSON list of objects, found an empty file"},
+		{"\na,b\n", nil, `x.json: line 2: expected a JSON list of objects, or objects, found 'a'`},
+		{"[{\"a\":1,\"b\":2},\n{\"a\":3", []string{"1: 1|2"}, "x.json: line 2: the file ends within a value that begins in line 2"},
+		{"[{\"a\":1,\"b\":2}\n", []string{"1: 1|2"}, "x.json: line 2: the file ends within a list"},
+		{"[{\"a\":1,\"b\":2},\n", []string{"1: 1|2"}, "x.json: line 2: the file ends within a list"},
+		{"[{\"a\":1,\"b\":2},\n]", nil, "line 2: expected a value behind the comma, found the end of the list"},
+		{"[{\"a\":1,\"b\":2}\n{\"a\":1}]", nil, "line 2: expected a comma or the end of the list, found '{'"},
+		{"[{\"a\":1,\"b\":2}] x", []string{"1: 1|2"}, "line 1: expected nothing behind the list, found 'x'"},
+		{"[{\"a\":1,\n\"b\":[2}]", nil, "line 2: found '}' where nothing is open that it closes"},
+		{"[{\"a\":\"open\n\"}]", nil, "line 1: a string is not closed before the end of the line"},
+		{"[,]", nil, "line 1: expected a value, found a comma"},
+		{"[" + strings.Repeat("[", 20000), nil, "line 1: expected at most 10000 lists and objects within each other"},
+		{"{\n\"a\":1}\n]", []string{"1: 1|∅"}, "line 3: expected an object, found ']'"},
+	} {
+		for ending, text := range map[string]string{"": c.text, ".gz": gzipped(c.text)} {
+			got, err := read(file(t, "x.json"+ending, text), Options{Columns: []string{"a", "b"}, MaxField: 200})
+			wrong := strings.Replace(c.err, "x.json", "x.json"+ending, 1)
+			if (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), wrong) {
+				t.Errorf("%.60q: %v, want %q", text, err, wrong)
+			}
+			if c.want != nil && strings.Join(got, "\n") != strings.Join(c.want, "\n") {
+				t.Errorf("%.60q: %q, want %q", text, got, c.want)
+			}
+		}
+	}
+	for _, line := range []string{"[", `[{"a":1},`} {
+		if got, err := read(file(t, "x.jsonl", line+"\n{\"a\":1}\n"), Options{Columns: []string{"a"}}); err != nil || len(got) != 2 || !strings.HasSuffix(got[0], "a file that is one JSON list is read with --format json") {
+			t.Errorf("%q: %q, %v", line, got, err)
+		}
+	}
+}
+
+// blocks are a text again and again.
+type blocks struct {
+	n    int
+	text string
+	left string
+}
+
+func (r *blocks) Read(b []byte) (int, error) {
+	if r.left == "" {
+		if r.n--; r.n < 0 {
+			return 0, io.EOF
+		}
+		r.left = r.text
+	}
+	n := copy(b, r.left)
+	r.left = r.left[n:]
+	return n, nil
+}
+
+// TestJSONListMemory: a value that is too long takes no memory beyond what is accepted, and
+// a list of many values none beyond what the rows have.
+func TestJSONListMemory(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		text io.Reader
+		rows int
+		most uint64 // bytes that are allocated
+	}{
+		{"a long value", io.MultiReader(strings.NewReader(`[{"a":"`), &blocks{n: 1000, text: strings.Repeat("x", 50000)}, strings.NewReader(`"},{"a":"x"}]`)), 2, 4 << 20},
+		{"many values", io.MultiReader(strings.NewReader("["), &blocks{n: 2000, text: strings.Repeat("12,", 10)}, strings.NewReader("{}]")), 20001, 64 << 20},
+	} {
+		in, err := source.Decompress(c.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		before, rows := allocated(), 0
+		r, err := newJSON(&source.Source{Reader: in, Name: c.name}, Options{Columns: []string{"a"}, MaxField: 1 << 16})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for row := (Row{}); err == nil; rows++ {
+			err = r.Next(&row)
+		}
+		if took := allocated() - before; err != io.EOF || rows-1 != c.rows || took > c.most {
+			t.Errorf("%s: %d rows, %v, %d bytes are allocated", c.name, rows-1, err, took)
+		}
+	}
+}
+
+// TestJSONPaths: a column is a key or a path; a key that has the whole path as its name
+// comes first.
+func TestJSONPaths(t *testing.T) {
+	const object = `{"doc":{"body":"text","n":{"deep":[[1,2],[3]]}},"messages":[{"role":"user","content":"hello"},{"role":"bot","content":"bye"}],"a.b":"key","a":{"b":"path","c.d":"inner","c":{"d":"no"}},"x":null,"empty":[],"[0]":"bracket"}`
+	for path, want := range map[string]string{
+		"doc.body": "text", "messages[0].content": "hello", "messages.1.content": "bye", "messages[-1].role": "bot", "doc.n.deep[0]": "[1 2]", "doc.n.deep.1": "[3]", "doc.n.deep[1][0]": "3",
+		"a.b": "key", "a.c.d": "inner", "[0]": "bracket", "x": "∅", "x.y": "∅", "doc.body.more": "∅", "messages[2].content": "∅", "messages[x]": "∅", "messages.": "∅", "a.": "∅", ".": "∅", "[": "∅", "": "∅", "empty[0]": "∅",
+		"doc[body]": "∅",
+	} {
+		for name, text := range map[string]string{"x.jsonl": object + "\n", "x.json": "[" + object + "]"} {
+			got, err := read(file(t, name, text), Options{Columns: []string{path}})
+			if err != nil || len(got) != 1 || got[0] != "1: "+want {
+				t.Errorf("%s of %s: %q, %v, want %q", path, name, got, err, want)
+			}
+		}
+	}
+	var found []string
+	absent := func(_, column string, columns []string) { found = append(columns, column) }
+	if _, err := read(file(t, "x.json", "["+object+"]"), Options{Columns: []string{"doc.body", "body"}, Absent: absent}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"[0]", "a.b", "a.b", "a.c.d", "a.c.d", "doc.body", "doc.n.deep", "empty", "messages[0].content", "messages[0].role", "x", "body"}; !slices.Equal(found, slices.Compact(want)) {
+		t.Errorf("found %q, want %q", found, want)
+	}
+	var list *ColumnError
+	rows, err := readRows(file(t, "x.jsonl", `{"a":["x","y"]}`), Options{Columns: []string{"a"}})
+	if err != nil || len(rows) != 1 || !errors.As(rows[0].Err, &list) || !list.List || list.Column != "a" {
+		t.Errorf("%+v, %v", rows, err)
+	}
+}
+
+// theirPath is what a path leads to, by values of encoding/json.
+func theirPath(value any, path string) any {
+	switch value := value.(type) {
+	case map[string]any:
+		if v, ok := value[path]; ok && v != nil {
+			return v
+		}
+		for i := range path {
+			if i > 0 && path[i] == '.' || path[i] == '[' && i > 0 {
+				return theirPath(value[path[:i]], strings.TrimPrefix(path[i:], "."))
+			}
+		}
+	case []any:
+		end := strings.IndexAny(path, ".[")
+		if end < 0 {
+			end = len(path)
+		}
+		n, err := strconv.Atoi(path[:end])
+		if err == nil && n < 0 {
+			n += len(value)
+		}
+		if err != nil || n < 0 || n >= len(value) {
+			return nil
+		}
+		if end == len(path) {
+			return value[n]
+		}
+		return theirPath(value[n], strings.TrimPrefix(path[end:], "."))
+	}
+	return nil
+}
+
+// FuzzJSONPath: a path of words and numbers leads to what it leads to among the values of
+// encoding/json.
+func FuzzJSONPath(f *testing.F) {
+	f.Add(`{"a":{"b":[1,{"c":2}]}}`, "a.b.1.c")
+	f.Add(`{"a.b":1,"a":{"b":2}}`, "a.b")
+	f.Add(`{"a":[[1],[2,3]]}`, "a.-1.0")
+	f.Add(`{"a":null,"b":{"":1}}`, "b.")
+	f.Fuzz(func(t *testing.T, object, path string) {
+		columns := newJSONColumns("x", Options{Columns: []string{path}})
+		var row Row
+		columns.read(&row, []byte(object)) // never a panic
+		var whole map[string]any
+		d := json.NewDecoder(strings.NewReader(object))
+		d.UseNumber()
+		if strings.ContainsAny(path, "[]") || strings.Contains(path, "..") || strings.HasPrefix(path, ".") || strings.HasSuffix(path, ".") || d.Decode(&whole) != nil || row.Err != nil {
+			return
+		}
+		fields := map[string]json.RawMessage{}
+		if json.Unmarshal([]byte(object), &fields) != nil {
+			return
+		}
+		found, err := follow(fields, path)
+		if err != nil {
+			return // a key that occurs twice
+		}
+		var got any
+		if found != nil {
+			inner := json.NewDecoder(strings.NewReader(string(found)))
+			inner.UseNumber()
+			if err := inner.Decode(&got); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if want := theirPath(whole, path); !reflect.DeepEqual(got, want) {
+			t.Errorf("%q of %s: %v, want %v", path, object, got, want)
+		}
+	})
+}
+
+// FuzzJSONList: what encoding/json reads as a list of objects has the same values here, and
+// whatever the text, reading ends without a panic.
+func FuzzJSONList(f *testing.F) {
+	for _, text := range []string{`[]`, `[{"a":1}]`, "[ {\"a\":\"x\\\"]\"} ,\n{\"a\":[1,2]},3,\"s\",null,true ]", `[{"a":{"b":"}"}}]x`, "{\n\"a\":1}{\n\"a\":2}", "{\"a\":1}\n{\"a\":2}", `["\u005d",{}]`, `[1,,2]`, `[[[[]]]]`} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		path := file(t, "x.json", text)
+		rows, err := readRows(path, Options{Columns: []string{"a"}, MaxField: 1 << 16})
+		for i, row := range rows {
+			if i > 0 && row.Line <= rows[i-1].Line {
+				t.Fatalf("row %d behind row %d", row.Line, rows[i-1].Line)
+			}
+		}
+		var list []json.RawMessage
+		if !strings.HasPrefix(strings.TrimLeft(text, " \t\r\n"), "[") || json.Unmarshal([]byte(text), &list) != nil {
+			return
+		}
+		if err != nil || len(rows) != len(list) {
+			t.Fatalf("%q: %d rows of %d, %v", text, len(rows), len(list), err)
+		}
+		for i, value := range list {
+			want := newJSONColumns(path, Options{Columns: []string{"a"}})
+			var row Row
+			want.read(&row, value)
+			if fmt.Sprint(row.Values) != fmt.Sprint(rows[i].Values) || (row.Err == nil) != (rows[i].Err == nil) {
+				t.Errorf("value %d of %q: %v %v, want %v %v", i, text, rows[i].Values, rows[i].Err, row.Values, row.Err)
+			}
+		}
+	})
+}

@@ -1,0 +1,142 @@
+package table
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// shardPath is the column that says which shard of a folder a row is in, where the shards
+// have no such column: its path within the folder.
+const shardPath = "path"
+
+// shardsReader reads the tables of a folder as one, in the order of their names.
+type shardsReader struct {
+	ctx     context.Context // of its reading
+	dir     string
+	options Options
+	columns []string
+	at      int      // place of the path among the values, -1 without
+	shards  []string // that are left, within dir
+	shard   string
+	rows    Reader // of shard; nil between two
+}
+
+func newShards(ctx context.Context, dir string, shards []string, o Options) (Reader, error) {
+	if len(shards) == 0 {
+		return nil, errors.New("expected tables, found no file")
+	}
+	r := &shardsReader{ctx: ctx, dir: dir, options: o, at: -1, shards: shards}
+	r.options.Columns = nil
+	if err := r.open(); err != nil { // for the names of its columns
+		return nil, err
+	}
+	own := r.rows.Columns()
+	if err := r.rows.Close(); err != nil {
+		return nil, err
+	}
+	for i, name := range o.Columns {
+		if name == shardPath && own != nil && !slices.Contains(own, name) {
+			r.at = i
+		} else {
+			r.options.Columns = append(r.options.Columns, name)
+		}
+	}
+	if r.columns = slices.Clone(own); own != nil && !slices.Contains(own, shardPath) {
+		r.columns = append(r.columns, shardPath)
+	}
+	r.shards, r.rows = shards, nil
+	return r, r.open()
+}
+
+// open opens the next shard.
+func (r *shardsReader) open() (err error) {
+	r.shard, r.shards = r.shards[0], r.shards[1:]
+	r.rows, err = Open(r.ctx, filepath.Join(r.dir, filepath.FromSlash(r.shard)), r.options)
+	return err
+}
+
+// Columns returns those of the first shard, and the path.
+func (r *shardsReader) Columns() []string { return r.columns }
+
+// Next returns the next row.
+func (r *shardsReader) Next(row *Row) error {
+	for {
+		if r.rows == nil {
+			if len(r.shards) == 0 {
+				return io.EOF
+			}
+			if err := r.open(); err != nil {
+				return err
+			}
+		}
+		err := r.rows.Next(row)
+		if err == io.EOF {
+			err = r.rows.Close()
+			r.rows = nil
+			if err == nil {
+				continue
+			}
+		}
+		if err == nil && row.Err == nil && r.at >= 0 {
+			row.Values = slices.Insert(row.Values, r.at, Value{Text: r.shard})
+		}
+		return err
+	}
+}
+
+// Close closes the shard.
+func (r *shardsReader) Close() error {
+	if r.rows == nil {
+		return nil
+	}
+	return r.rows.Close()
+}
+
+// findShards are the files of a folder, in the order of their names, if they are tables: if
+// a format is given, or if the names of all say the same one. Text is not such a format,
+// nor are others in folders of their own but for Parquet and Arrow: those may be rows of
+// classes, a file each. Files beside tables of these two are an error, since their bytes
+// cannot be meant.
+func findShards(dir, format string) (shards []string, _ error) {
+	shards = []string{}
+	first, nested := map[string]string{}, false // a file of each format
+	err := fs.WalkDir(os.DirFS(dir), ".", func(path string, entry fs.DirEntry, err error) error {
+		name := entry.Name()
+		switch {
+		case err != nil:
+			return err
+		case path != "." && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")): // hidden, and Spark's _SUCCESS
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+		case entry.Type().IsRegular():
+			shards = append(shards, path)
+			nested = nested || strings.Contains(path, "/")
+			if found := formatOfName(path); first[found] == "" {
+				first[found] = path
+			}
+		}
+		return nil
+	})
+	if err != nil || format != "" {
+		return shards, err
+	}
+	binary := cmp.Or(first["parquet"], first["arrow"])
+	switch {
+	case len(first) == 1 && (binary != "" || first[""] == "" && first["text"] == "" && !nested):
+		return shards, nil
+	case len(first) > 1 && binary != "":
+		others := slices.DeleteFunc(slices.Sorted(maps.Values(first)), func(path string) bool { return path == binary })
+		return nil, fmt.Errorf("expected tables of one kind, found %s and %s: name files one by one, or a folder that has nothing else", binary, others[0])
+	}
+	return nil, nil
+}

@@ -1,0 +1,103 @@
+package table
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// folder writes files below a directory.
+func folder(t testing.TB, files map[string]string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range files {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// TestShards: a folder of tables of one kind is read as one, in the order of their names;
+// other folders are rows of files as before.
+func TestShards(t *testing.T) {
+	parquet, err := os.ReadFile(filepath.Join("testdata", "others", "duckdb-v2.parquet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := read(filepath.Join("testdata", "others", "duckdb-v2.parquet"), Options{Columns: []string{"text"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, format string
+		files        map[string]string
+		columns      []string
+		want         []string
+		err          string
+	}{
+		{"CSV", "", map[string]string{"b.csv": "b,a\n3,4\n", "a.csv": "a,b\n1,2\n", "c.csv.gz": gzipped("a,b\n5,6\n"), ".hidden": "x", "_SUCCESS": ""}, []string{"a", "b"}, []string{"2: 1|2", "2: 4|3", "2: 5|6"}, ""},
+		{"the shard's name", "", map[string]string{"train-0.csv": "a\n1\n", "test-0.csv": "a\n2\n"}, []string{"path", "a"}, []string{"2: test-0.csv|2", "2: train-0.csv|1"}, ""},
+		{"a column called path", "", map[string]string{"0.csv": "a,path\n1,x\n"}, []string{"path"}, []string{"2: x"}, ""},
+		{"JSON lines", "", map[string]string{"1.jsonl": `{"a":1,"path":"own"}`, "2.ndjson": `{"a":2}`}, []string{"a", "path"}, []string{"1: 1|own", "1: 2|∅"}, ""},
+		{"JSON", "", map[string]string{"1.json": `[{"a":1}]`, "2.json": `{"a":2}`}, []string{"a"}, []string{"1: 1", "1: 2"}, ""},
+		{"Parquet", "", map[string]string{"x=1/0.parquet": string(parquet), "x=2/0.parquet": string(parquet)}, []string{"text"}, append(whole[:len(whole):len(whole)], whole...), ""},
+		{"no endings", "csv", map[string]string{"part-0": "a\n1\n", "part-1": "a\n2\n"}, []string{"a"}, []string{"2: 1", "2: 2"}, ""},
+		{"text", "text", map[string]string{"a.txt": "one\n", "b.txt": "two\n"}, []string{"text", "file", "path"}, []string{"1: one|a.txt|a.txt", "1: two|b.txt|b.txt"}, ""},
+
+		{"documents", "", map[string]string{"dog/a.txt": "woof", "cat/b.txt": "meow"}, []string{"content", "class"}, []string{"0: meow|cat", "0: woof|dog"}, ""},
+		{"flat documents", "", map[string]string{"a.txt": "woof"}, []string{"content", "path"}, []string{"0: woof|a.txt"}, ""},
+		{"tables by class", "", map[string]string{"run/1.csv": "1", "walk/1.csv": "2"}, []string{"content", "class"}, []string{"0: 1|run", "0: 2|walk"}, ""},
+		{"several kinds", "", map[string]string{"1.csv": "1", "2.tsv": "2"}, []string{"content"}, []string{"0: 1", "0: 2"}, ""},
+
+		{"others beside", "", map[string]string{"README.md": "x", "data/0.parquet": string(parquet)}, []string{"text"}, nil, "DIR: expected tables of one kind, found data/0.parquet and README.md: name files one by one"},
+		{"a column that a shard lacks", "", map[string]string{"1.csv": "a\n1\n", "2.csv": "b\n1\n"}, []string{"a"}, []string{"2: 1"}, "DIR/2.csv: column \"a\": expected one of"},
+		{"a column that none has", "", map[string]string{"1.csv": "a\n1\n"}, []string{"b"}, nil, "DIR/1.csv: column \"b\": expected one of"},
+		{"a shard that is none", "", map[string]string{"1.parquet": string(parquet), "2.parquet": "PAR1"}, []string{"text"}, whole, "DIR/2.parquet: expected a Parquet file"},
+		{"nothing", "csv", map[string]string{".x": ""}, []string{"a"}, nil, "DIR: expected tables, found no file"},
+	} {
+		dir := folder(t, c.files)
+		got, err := read(dir, Options{Columns: c.columns, Format: c.format})
+		if strings.Join(got, "\n") != strings.Join(c.want, "\n") {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+		if (err == nil) != (c.err == "") || err != nil && !strings.HasPrefix(err.Error(), strings.ReplaceAll(c.err, "DIR", dir)) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.err)
+		}
+		if err != nil && strings.Count(err.Error(), dir) != 1 {
+			t.Errorf("%s: %v names the folder several times", c.name, err)
+		}
+		if files := c.columns[0] == "content"; files != IsFolder(dir, c.format) && c.err == "" {
+			t.Errorf("%s: IsFolder is not %v", c.name, files)
+		}
+	}
+}
+
+// TestProgressOfBytes: what progress is told adds up to the size of the files, whatever
+// they are and whichever columns are read, and not at the end alone.
+func TestProgressOfBytes(t *testing.T) {
+	const others = "testdata/others/"
+	list := "[" + strings.Repeat("{\"text\":\"x\"},\n", 50000) + "{}]"
+	for _, path := range []string{others + "duckdb-many.parquet", others + "polars-many.parquet", others + "duckdb-zstd.parquet", file(t, "x.json", list), file(t, "x.json.gz", gzipped(list)), file(t, "x.txt", list)} {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var told, calls int64
+		rows, err := readRows(path, Options{Columns: []string{"text"}, Progress: func(n int64) {
+			if n < 0 {
+				t.Errorf("%s: %d bytes", path, n)
+			}
+			calls++
+			told += n
+		}})
+		if err != nil || told != info.Size() || len(rows) > 1000 && info.Size() > 200000 && calls < 3 {
+			t.Errorf("%s: %d of %d bytes in %d calls for %d rows, %v", path, told, info.Size(), calls, len(rows), err)
+		}
+	}
+}
