@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"path/filepath"
-	"time"
 
 	"sftseq/internal/tensor"
 	"sftseq/seq"
@@ -18,6 +17,7 @@ const evaluationRows = 64
 // so far; on equal accuracy the earlier one stays.
 func (t *Trainer) evaluate(ctx context.Context) error {
 	r := EvaluationReport{Kind: "validation", Step: t.state.Step, Epoch: t.epochs(), Rows: t.val.Len()}
+	began := t.now()
 	correct := 0
 	done := 0
 	for _, rows := range seq.Sequential(r.Rows, evaluationRows) {
@@ -44,7 +44,9 @@ func (t *Trainer) evaluate(ctx context.Context) error {
 	r.Loss /= float64(r.Rows)
 	r.Accuracy = float64(correct) / float64(r.Rows)
 	r.Best = t.state.BestStep == 0 || r.Accuracy > t.state.Best
-	r.Seconds = time.Since(t.started).Seconds()
+	r.Seconds = t.now().Sub(t.started).Seconds()
+	t.pace.evaluations++
+	t.pace.evaluating += t.now().Sub(began)
 	if err := t.metrics.write(r); err != nil {
 		return err
 	}
@@ -57,7 +59,6 @@ func (t *Trainer) evaluate(ctx context.Context) error {
 		}
 	}
 	t.observe(r)
-	t.logged = time.Now()
 	return t.save()
 }
 
@@ -137,6 +138,6 @@ func (t *Trainer) saveState() error {
 	if err := c.save(t.options.Dir, t.model.Parameters); err != nil {
 		return err
 	}
-	t.saved = time.Now()
+	t.saved = t.now()
 	return nil
 }

@@ -254,8 +254,8 @@ func TestRateAfterResume(t *testing.T) {
 	defer cancel()
 	o.Observe = func(event any) {
 		if s, ok := event.(State); ok {
-			if before == 0 || second.tokens != s.Window.Tokens-before {
-				t.Errorf("%d tokens are counted, of %d in the interval, %d before the stop", second.tokens, s.Window.Tokens, before)
+			if before == 0 || int(second.pace.interval.tokens) != s.Window.Tokens-before {
+				t.Errorf("%v tokens are counted, of %d in the interval, %d before the stop", second.pace.interval.tokens, s.Window.Tokens, before)
 			}
 			cancel()
 		}
