@@ -8,8 +8,8 @@ import (
 // pace is how fast this process gets on. Of a run that was resumed, what went before
 // is not in it: another machine may have done that.
 type pace struct {
-	interval spent // since the last line of metrics
-	recent   spent // of all training, what is long ago counting less
+	interval    spent // since the last line of metrics
+	recent      spent // of all training, what is long ago counting less
 	evaluations int
 	evaluating  time.Duration
 }
