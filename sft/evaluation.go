@@ -54,7 +54,7 @@ func (t *Trainer) evaluate(ctx context.Context) error {
 	t.state.SinceBest++
 	if r.Best {
 		t.state.Best, t.state.BestStep, t.state.SinceBest = r.Accuracy, t.state.Step, 0
-		if err := t.saveBest(); err != nil {
+		if err := t.saveModel(); err != nil {
 			return err
 		}
 	}
@@ -99,8 +99,8 @@ func CrossEntropy(logits []float32, label int) float64 {
 	return math.Log(sum) + top - float64(logits[label])
 }
 
-// saveBest stores the weights as the run's model.
-func (t *Trainer) saveBest() error {
+// saveModel stores the weights as the run's model.
+func (t *Trainer) saveModel() error {
 	if err := t.download(); err != nil {
 		return err
 	}
@@ -118,7 +118,20 @@ func (t *Trainer) save() error {
 		return err
 	}
 	t.state.MetricsBytes = t.metrics.bytes
-	return t.saveState()
+	if err := t.saveState(); err != nil {
+		return err
+	}
+	return t.saveUnjudged()
+}
+
+// saveUnjudged stores the weights of a checkpoint as the run's model, too, until one was
+// judged: a run that is under way has a model from its first checkpoint on. The first
+// evaluation replaces it whatever it finds, so that nothing of it stays.
+func (t *Trainer) saveUnjudged() error {
+	if t.state.BestStep > 0 {
+		return nil
+	}
+	return t.saveModel()
 }
 
 // saveState replaces the checkpoint. Weights that are not finite never replace
@@ -138,6 +151,6 @@ func (t *Trainer) saveState() error {
 	if err := c.save(t.options.Dir, t.model.Parameters); err != nil {
 		return err
 	}
-	t.saved = t.now()
+	t.saved, t.kernels = t.now(), c.Kernels
 	return nil
 }

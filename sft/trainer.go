@@ -23,7 +23,8 @@ type Options struct {
 }
 
 // Trainer trains a model. The run directory holds config.json, model.safetensors
-// (best on the validation split), last/ (the checkpoint) and metrics.jsonl.
+// (best on the validation split; that of the checkpoint before the first evaluation),
+// last/ (the checkpoint) and metrics.jsonl.
 type Trainer struct {
 	stepper
 	options Options
@@ -38,6 +39,7 @@ type Trainer struct {
 	started    time.Time
 	saved      time.Time
 	pace       pace
+	kernels    string // what computed the checkpoint
 }
 
 // NewTrainer prepares a run, or the rest of one: with a checkpoint, the model,
@@ -51,7 +53,7 @@ func NewTrainer(m *Model, s Settings, device tensor.Device, train, val *seq.File
 		if from.Data != o.Data {
 			return nil, fmt.Errorf("the checkpoint was trained on other data: %s, here is %s", from.Data, o.Data)
 		}
-		t.state = from.State
+		t.state, t.kernels = from.State, from.Kernels
 		m = &Model{Config: from.Config, Parameters: NewParameters(from.Config), Weights: from.weights}
 	}
 	if train.Len() == 0 || val.Len() == 0 {
@@ -116,6 +118,9 @@ func (t *Trainer) start(from *Checkpoint) error {
 	if t.metrics, err = openMetrics(t.options.Dir, t.state.MetricsBytes); err != nil {
 		return err
 	}
+	if err := t.saveUnjudged(); err != nil { // before the configuration, which stands for a whole model
+		return err
+	}
 	return t.model.Config.Write(filepath.Join(t.options.Dir, configFile))
 }
 
@@ -144,6 +149,10 @@ func (t *Trainer) Steps() int {
 	}
 	return t.settings.StageSteps() + t.settings.Epochs*t.order.all.PerEpoch()
 }
+
+// Kernels names what computed the last checkpoint: the bits of a run are promised for one
+// kind of kernels.
+func (t *Trainer) Kernels() string { return t.kernels }
 
 // State is where the run stands.
 func (t *Trainer) State() State { return t.state }
