@@ -4,14 +4,20 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
 	"math"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
+
+	"sftseq/internal/cpu"
+	"sftseq/seq"
+	"sftseq/sft"
 )
 
 // python is Debian's, which has python3-torch.
@@ -19,38 +25,168 @@ const python = "/usr/bin/python3"
 
 // TestPython runs the script of python.md on models whose logits are known.
 func TestPython(t *testing.T) {
-	requireTorch(t)
-	script := filepath.Join(t.TempDir(), "sft.py")
-	if err := os.WriteFile(script, []byte(codeBlock(t, "python.md", "python")), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"pre", "post", "ties"} {
+	script := pageScript(t)
+	for _, name := range []string{"pre", "post", "ties", "retrieval"} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(root, "sft/testdata/golden", name)
-			got := runScript(t, script, dir)
-			file, err := os.Open(filepath.Join(dir, "expected.jsonl"))
-			if err != nil {
-				t.Fatal(err)
+			compareLines(t, runScript(t, script, dir, filepath.Join(dir, "inputs.jsonl")), goldenLines(t, name))
+		})
+	}
+}
+
+// TestPythonNoise: where a model samples by chance when it answers, too, the script draws
+// the program's noise.
+func TestPythonNoise(t *testing.T) {
+	script := pageScript(t)
+	for _, name := range []string{"pre", "post", "ties", "retrieval"} {
+		t.Run(name, func(t *testing.T) {
+			dir, inputs := noisy(t, name), filepath.Join(root, "sft/testdata/golden", name, "inputs.jsonl")
+			want := scoredLines(t, dir, inputs)
+			compareLines(t, runScript(t, script, dir, inputs), want)
+			moved := 0.0
+			for i, quiet := range goldenLines(t, name) {
+				for c, v := range quiet.Logits {
+					moved = max(moved, math.Abs(v-want[i].Logits[c]))
+				}
 			}
-			defer file.Close()
-			want := logitLines(t, file)
-			if len(got) != len(want) || len(want) == 0 {
-				t.Fatalf("%d lines, want %d", len(got), len(want))
-			}
-			for i, w := range want {
-				compareLogits(t, got[i], w)
+			if moved < 1e-3 {
+				t.Errorf("the noise moves logits by at most %g: nothing was shown", moved)
 			}
 		})
 	}
 }
 
-// TestPythonRefuses: a configuration that the script does not cover is named.
-func TestPythonRefuses(t *testing.T) {
+// TestPythonOfTheProgram: a model that train custom has made of a table leaves the program.
+func TestPythonOfTheProgram(t *testing.T) {
+	script, dir := pageScript(t), t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	program := func(stdin string, args ...string) string {
+		command := exec.Command(at("sftseq"), args...)
+		var out, stderr bytes.Buffer
+		command.Stdin, command.Stdout, command.Stderr = strings.NewReader(stdin), &out, &stderr
+		if err := command.Run(); err != nil {
+			t.Fatalf("%q: %v\n%s", args, err, stderr.Bytes())
+		}
+		return out.String()
+	}
+	if out, err := exec.Command("go", "build", "-o", at("sftseq"), root+"/cmd/sftseq").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	table, inputs := "review,stars\n", ""
+	for i := range 60 {
+		text := strings.Repeat([]string{"Not bad at all. ", "Dreadful. ", "Ümläüte? "}[i%3], 1+i%7) + strconv.Itoa(i)
+		table += fmt.Sprintf("%s,%d\n", text, i%3)
+		tokens := []int{}
+		for _, b := range []byte(text) {
+			tokens = append(tokens, int(b)+1)
+		}
+		line, err := json.Marshal(map[string]any{"id": i, "tokens": tokens})
+		if err != nil {
+			t.Fatal(err)
+		}
+		inputs += string(line) + "\n"
+	}
+	for name, text := range map[string]string{"reviews.csv": table, "inputs.jsonl": inputs} {
+		if err := os.WriteFile(at(name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	program("", "data", "convert", "--from", at("reviews.csv"), "--to", at("data"), "--text", "review", "--label", "stars",
+		"--tokenizer", "byte", "--split", "0.5,0.25,0.25")
+	program("", "train", "custom", "--data", at("data"), "--out", at("run"), "--device", "cpu", "--steps", "8", "--hidden", "16",
+		"--sampler-noise", "always", "--drop-token", "0.2", "--input-window", "50")
+	want := logitLines(t, strings.NewReader(program(inputs, "predict", "--model", at("run"), "--device", "cpu")))
+	compareLines(t, runScript(t, script, at("run"), at("inputs.jsonl")), want)
+}
+
+// noisy is a golden model that samples by chance.
+func noisy(t *testing.T, name string) string {
+	t.Helper()
+	m, err := sft.Load(filepath.Join(root, "sft/testdata/golden", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.Config.SamplerNoise = "always"
+	dir := t.TempDir()
+	if err := m.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// scoredLines are the logits that the program's own scorer gives.
+func scoredLines(t *testing.T, dir, inputs string) (lines []logitLine) {
+	t.Helper()
+	m, err := sft.Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scorer, err := sft.NewScorer(m, cpu.New(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer scorer.Close()
+	text, err := os.ReadFile(inputs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range bytes.Lines(text) {
+		var in struct {
+			ID     int     `json:"id"`
+			Tokens []int32 `json:"tokens"`
+			A      []int32 `json:"tokens_a"`
+			B      []int32 `json:"tokens_b"`
+		}
+		if err := json.Unmarshal(line, &in); err != nil {
+			t.Fatal(err)
+		}
+		out, err := scorer.Examples(t.Context(), []seq.Example{{A: append(in.Tokens, in.A...), B: in.B}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		l := logitLine{ID: in.ID}
+		for _, v := range out[0].Logits {
+			l.Logits = append(l.Logits, float64(v))
+		}
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+func goldenLines(t *testing.T, name string) []logitLine {
+	t.Helper()
+	file, err := os.Open(filepath.Join(root, "sft/testdata/golden", name, "expected.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	return logitLines(t, file)
+}
+
+func compareLines(t *testing.T, got, want []logitLine) {
+	t.Helper()
+	if len(got) != len(want) || len(want) == 0 {
+		t.Fatalf("%d lines, want %d", len(got), len(want))
+	}
+	for i, w := range want {
+		compareLogits(t, got[i], w)
+	}
+}
+
+// pageScript is the page's script as a file; the test is skipped where it cannot run.
+func pageScript(t *testing.T) string {
+	t.Helper()
 	requireTorch(t)
 	script := filepath.Join(t.TempDir(), "sft.py")
 	if err := os.WriteFile(script, []byte(codeBlock(t, "python.md", "python")), 0o666); err != nil {
 		t.Fatal(err)
 	}
+	return script
+}
+
+// TestPythonRefuses: a configuration that the script does not cover is named.
+func TestPythonRefuses(t *testing.T) {
+	script := pageScript(t)
 	command := exec.Command(python, script, filepath.Join(root, "sft/testdata/golden/lily"))
 	out, err := command.CombinedOutput()
 	if err == nil || !strings.Contains(string(out), "score is lily") {
@@ -94,9 +230,9 @@ func codeBlock(t *testing.T, page, language string) string {
 	return code + "\n"
 }
 
-func runScript(t *testing.T, script, dir string) []logitLine {
+func runScript(t *testing.T, script, dir, inputs string) []logitLine {
 	t.Helper()
-	input, err := os.Open(filepath.Join(dir, "inputs.jsonl"))
+	input, err := os.Open(inputs)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"math"
 	"path/filepath"
-	"time"
 
 	"sftseq/internal/tensor"
 	"sftseq/seq"
@@ -18,6 +17,7 @@ const evaluationRows = 64
 // so far; on equal accuracy the earlier one stays.
 func (t *Trainer) evaluate(ctx context.Context) error {
 	r := EvaluationReport{Kind: "validation", Step: t.state.Step, Epoch: t.epochs(), Rows: t.val.Len()}
+	began := t.now()
 	correct := 0
 	done := 0
 	for _, rows := range seq.Sequential(r.Rows, evaluationRows) {
@@ -44,7 +44,9 @@ func (t *Trainer) evaluate(ctx context.Context) error {
 	r.Loss /= float64(r.Rows)
 	r.Accuracy = float64(correct) / float64(r.Rows)
 	r.Best = t.state.BestStep == 0 || r.Accuracy > t.state.Best
-	r.Seconds = time.Since(t.started).Seconds()
+	r.Seconds = t.now().Sub(t.started).Seconds()
+	t.pace.evaluations++
+	t.pace.evaluating += t.now().Sub(began)
 	if err := t.metrics.write(r); err != nil {
 		return err
 	}
@@ -52,12 +54,11 @@ func (t *Trainer) evaluate(ctx context.Context) error {
 	t.state.SinceBest++
 	if r.Best {
 		t.state.Best, t.state.BestStep, t.state.SinceBest = r.Accuracy, t.state.Step, 0
-		if err := t.saveBest(); err != nil {
+		if err := t.saveModel(); err != nil {
 			return err
 		}
 	}
 	t.observe(r)
-	t.logged = time.Now()
 	return t.save()
 }
 
@@ -98,8 +99,8 @@ func CrossEntropy(logits []float32, label int) float64 {
 	return math.Log(sum) + top - float64(logits[label])
 }
 
-// saveBest stores the weights as the run's model.
-func (t *Trainer) saveBest() error {
+// saveModel stores the weights as the run's model.
+func (t *Trainer) saveModel() error {
 	if err := t.download(); err != nil {
 		return err
 	}
@@ -117,7 +118,20 @@ func (t *Trainer) save() error {
 		return err
 	}
 	t.state.MetricsBytes = t.metrics.bytes
-	return t.saveState()
+	if err := t.saveState(); err != nil {
+		return err
+	}
+	return t.saveUnjudged()
+}
+
+// saveUnjudged stores the weights of a checkpoint as the run's model, too, until one was
+// judged: a run that is under way has a model from its first checkpoint on. The first
+// evaluation replaces it whatever it finds, so that nothing of it stays.
+func (t *Trainer) saveUnjudged() error {
+	if t.state.BestStep > 0 {
+		return nil
+	}
+	return t.saveModel()
 }
 
 // saveState replaces the checkpoint. Weights that are not finite never replace
@@ -137,6 +151,6 @@ func (t *Trainer) saveState() error {
 	if err := c.save(t.options.Dir, t.model.Parameters); err != nil {
 		return err
 	}
-	t.saved = time.Now()
+	t.saved, t.kernels = t.now(), c.Kernels
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 type order struct {
 	all    *seq.Batches
 	stages []stage
+	mean   float64 // tokens of a step after the stages
 }
 
 // stage is a run of steps on some of the rows.
@@ -19,6 +20,7 @@ type stage struct {
 	first, end int // steps
 	batches    *seq.Batches
 	rows       []uint32 // what the indices of batches stand for
+	tokens     float64  // of a step, on average
 }
 
 func newOrder(lengths []int32, s Settings) (*order, error) {
@@ -26,7 +28,7 @@ func newOrder(lengths []int32, s Settings) (*order, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &order{all: all}
+	o := &order{all: all, mean: float64(total(lengths)) / float64(all.PerEpoch())}
 	step := 0
 	for i, g := range s.Stages {
 		part := stage{first: step, end: step + g.Steps}
@@ -44,6 +46,7 @@ func newOrder(lengths []int32, s Settings) (*order, error) {
 		if part.batches, err = seq.NewBatches(short, s.Batch, s.Seed); err != nil {
 			return nil, err
 		}
+		part.tokens = float64(total(short)) / float64(part.batches.PerEpoch())
 		o.stages = append(o.stages, part)
 	}
 	return o, nil
@@ -76,4 +79,23 @@ func (o *order) next(s State) seq.Position {
 		return s.Next
 	}
 	return o.all.Next(s.Next)
+}
+
+// tokens is about how many the steps from one to before another train on. Batches are
+// in a random order, so that their mean stands for each.
+func (o *order) tokens(from, to int) float64 {
+	sum := 0.0
+	for _, g := range o.stages {
+		sum += g.tokens * float64(max(0, min(to, g.end)-max(from, g.first)))
+		from = max(from, min(to, g.end))
+	}
+	return sum + o.mean*float64(max(0, to-from))
+}
+
+// total adds lengths up.
+func total(lengths []int32) (n int64) {
+	for _, l := range lengths {
+		n += int64(l)
+	}
+	return n
 }

@@ -254,8 +254,8 @@ func TestRateAfterResume(t *testing.T) {
 	defer cancel()
 	o.Observe = func(event any) {
 		if s, ok := event.(State); ok {
-			if before == 0 || second.tokens != s.Window.Tokens-before {
-				t.Errorf("%d tokens are counted, of %d in the interval, %d before the stop", second.tokens, s.Window.Tokens, before)
+			if before == 0 || int(second.pace.interval.tokens) != s.Window.Tokens-before {
+				t.Errorf("%v tokens are counted, of %d in the interval, %d before the stop", second.pace.interval.tokens, s.Window.Tokens, before)
 			}
 			cancel()
 		}
@@ -266,4 +266,70 @@ func TestRateAfterResume(t *testing.T) {
 	if err := errors.Join(second.Run(ctx), second.Close()); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
+}
+
+// TestModelBeforeEvaluation: a run has a model from its first checkpoint on, which is that
+// of the checkpoint until one was judged, and comes back if it is lost.
+func TestModelBeforeEvaluation(t *testing.T) {
+	train, val := splits(t, Classification)
+	settings, dir := runSettings(), t.TempDir()
+	settings.EvalEvery, settings.LearningRate, settings.Warmup = 6, 0.05, "0"
+	compare := func(step int, same bool) {
+		t.Helper()
+		c, err := LoadCheckpoint(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, err := Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.State.Step != step || slices.Equal(m.Weights, c.weights) != same {
+			t.Errorf("the checkpoint of step %d, expected %d, has the model's weights: %v", c.State.Step, step, !same)
+		}
+	}
+	// until runs to a step and is stopped there.
+	until := func(step int, from *Checkpoint, begun func()) {
+		t.Helper()
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		tr, err := NewTrainer(randomModel(trainingConfig(), 1), settings, cpu.New(2), train, val, from, options(dir, func(event any) {
+			switch e := event.(type) {
+			case State:
+				if e.Step == step {
+					cancel()
+				}
+			case EvaluationReport:
+				if e.Step == step {
+					cancel()
+				}
+			}
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		begun()
+		if err := errors.Join(tr.Run(ctx), tr.Close()); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+	}
+	resume := func() *Checkpoint {
+		t.Helper()
+		c, err := LoadCheckpoint(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	until(2, nil, func() { compare(0, true) })
+	compare(2, true)
+	if err := os.Remove(filepath.Join(dir, weightsFile)); err != nil { // killed between checkpoint and model
+		t.Fatal(err)
+	}
+	until(4, resume(), func() { compare(2, true) })
+	compare(4, true)
+	until(6, resume(), func() {})
+	compare(6, true) // the first that was judged
+	until(7, resume(), func() {})
+	compare(7, false)
 }

@@ -23,7 +23,8 @@ type Options struct {
 }
 
 // Trainer trains a model. The run directory holds config.json, model.safetensors
-// (best on the validation split), last/ (the checkpoint) and metrics.jsonl.
+// (best on the validation split; that of the checkpoint before the first evaluation),
+// last/ (the checkpoint) and metrics.jsonl.
 type Trainer struct {
 	stepper
 	options Options
@@ -34,10 +35,11 @@ type Trainer struct {
 	order      *order
 	metrics    *metricsLog
 	lock       *flock.Flock
+	now        func() time.Time // time.Now
 	started    time.Time
 	saved      time.Time
-	logged     time.Time
-	tokens     int // trained on since then, by this process
+	pace       pace
+	kernels    string // what computed the checkpoint
 }
 
 // NewTrainer prepares a run, or the rest of one: with a checkpoint, the model,
@@ -46,12 +48,12 @@ func NewTrainer(m *Model, s Settings, device tensor.Device, train, val *seq.File
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
-	t := &Trainer{options: o, train: train, val: val, started: time.Now()}
+	t := &Trainer{options: o, train: train, val: val, now: time.Now, started: time.Now()}
 	if from != nil {
 		if from.Data != o.Data {
 			return nil, fmt.Errorf("the checkpoint was trained on other data: %s, here is %s", from.Data, o.Data)
 		}
-		t.state = from.State
+		t.state, t.kernels = from.State, from.Kernels
 		m = &Model{Config: from.Config, Parameters: NewParameters(from.Config), Weights: from.weights}
 	}
 	if train.Len() == 0 || val.Len() == 0 {
@@ -116,6 +118,9 @@ func (t *Trainer) start(from *Checkpoint) error {
 	if t.metrics, err = openMetrics(t.options.Dir, t.state.MetricsBytes); err != nil {
 		return err
 	}
+	if err := t.saveUnjudged(); err != nil { // before the configuration, which stands for a whole model
+		return err
+	}
 	return t.model.Config.Write(filepath.Join(t.options.Dir, configFile))
 }
 
@@ -145,6 +150,10 @@ func (t *Trainer) Steps() int {
 	return t.settings.StageSteps() + t.settings.Epochs*t.order.all.PerEpoch()
 }
 
+// Kernels names what computed the last checkpoint: the bits of a run are promised for one
+// kind of kernels.
+func (t *Trainer) Kernels() string { return t.kernels }
+
 // State is where the run stands.
 func (t *Trainer) State() State { return t.state }
 
@@ -160,13 +169,13 @@ func (t *Trainer) Run(ctx context.Context) error {
 	if t.finished() {
 		return nil // and the checkpoint goes on saying what computed it
 	}
-	t.saved, t.logged = time.Now(), time.Now()
+	t.saved = t.now()
 	for !t.done() {
 		err := t.step(ctx)
 		if err == nil && t.evaluationDue() {
 			err = t.evaluate(ctx)
 		}
-		if err == nil && time.Since(t.saved) >= t.options.SaveEvery {
+		if err == nil && t.now().Sub(t.saved) >= t.options.SaveEvery {
 			err = t.save()
 		}
 		if err == nil {
@@ -219,6 +228,9 @@ func (t *Trainer) step(ctx context.Context) error {
 	if t.state.Step > 0 && t.evaluationDue() {
 		return nil // interrupted before an evaluation that was due
 	}
+	// Time is counted for steps alone. Evaluations and checkpoints come between them,
+	// and are no part of the rate at which a run trains.
+	began := t.now()
 	examples, err := t.examples(t.train, t.order.batch(t.state))
 	if err != nil {
 		return err
@@ -230,7 +242,7 @@ func (t *Trainer) step(ctx context.Context) error {
 	}
 	before := t.state.Window.Tokens
 	t.state.Window.add(b, examples, t.model.Config.NumLabels)
-	t.tokens += t.state.Window.Tokens - before
+	t.pace.trained(t.state.Window.Tokens-before, t.now().Sub(began))
 	t.state.Next = t.order.next(t.state)
 	t.state.Step++
 	t.state.LossScale = t.state.LossScale.after(b.skipped)
@@ -308,14 +320,14 @@ func Argmax(x []float32) int {
 
 // log writes the line of an interval.
 func (t *Trainer) log(rate float64) error {
-	w, now := t.state.Window, time.Now()
+	w := t.state.Window
 	r := StepReport{Kind: "train", Step: t.state.Step, Epoch: t.epochs(), Loss: w.Loss / float64(w.Examples),
 		Accuracy: float64(w.Correct) / float64(w.Examples), LearningRate: rate, GradNorm: w.GradNorm / float64(max(1, w.Steps-w.Skipped)), Skipped: w.Skipped, LossScale: t.state.LossScale.Factor,
-		Tokens: w.Tokens, Seconds: now.Sub(t.started).Seconds(), TokensPerS: float64(t.tokens) / now.Sub(t.logged).Seconds()}
+		Tokens: w.Tokens, Seconds: t.now().Sub(t.started).Seconds(), TokensPerS: t.pace.interval.perSecond()}
 	for _, n := range w.Silent {
 		r.Silent = append(r.Silent, float64(n)/float64(w.Tokens*t.model.Config.NumHeads))
 	}
-	t.logged, t.tokens = now, 0
+	t.pace.interval = spent{}
 	t.state.Window = window{}
 	if err := t.metrics.write(r); err != nil {
 		return err

@@ -27,7 +27,7 @@ type reportRows struct {
 // addResults measures a run's model and explains some rows, or says why it cannot.
 func addResults(c *cli.Context, r *report.Run, dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, "model.safetensors")); errors.Is(err, fs.ErrNotExist) {
-		r.Missing = "the run has no model yet, which it stores when it has first measured its validation split"
+		r.Missing = "the run has no model yet, which it stores with its first checkpoint"
 		return nil
 	}
 	m, err := sft.Load(dir)

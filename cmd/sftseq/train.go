@@ -15,8 +15,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"sftseq/device"
+	"sftseq/internal/simd"
 	"sftseq/internal/tensor"
 	"sftseq/lra"
+	"sftseq/seq"
 	"sftseq/sft"
 	"sftseq/tokenizers"
 )
@@ -26,8 +28,9 @@ func trainCommand() *cli.Command {
 		Name:  "train",
 		Usage: "train a model, or go on where a run stopped",
 		Description: `Trains a model for a task and keeps it in a run directory: config.json and
-model.safetensors (the best on the validation split, ready for eval and predict),
-last/ (the checkpoint) and metrics.jsonl. Without --data the data set is generated
+model.safetensors (the best on the validation split, and before the first evaluation
+that of the last checkpoint: eval and predict read it at any time), last/ (the
+checkpoint) and metrics.jsonl. Without --data the data set is generated
 once, into the user's cache directory, where that can be done (listops); others
 come from their official files by sftseq data convert. sftseq report and sftseq plot
 draw what is in metrics.jsonl; with --tensorboard TensorBoard does, too.
@@ -146,6 +149,7 @@ type trainRun struct {
 	out       io.Writer
 	resume    string // the command that goes on with it
 	reproduce string // the command that repeats it
+	kernels   string // what it began with; "" of a run that older versions began
 }
 
 func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (_ *trainRun, err error) {
@@ -160,7 +164,7 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (_ *tr
 		if started, err = resumeFlags(c, from); err != nil {
 			return nil, err
 		}
-		r.reproduce = started.Command
+		r.reproduce, r.kernels = started.Command, started.Kernels
 		if c.IsSet("init-from") {
 			return nil, errors.New("--init-from: a resumed run has its weights already")
 		}
@@ -201,22 +205,33 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (_ *tr
 	if err != nil {
 		return nil, err
 	}
+	if from == nil {
+		r.kernels = r.device.Kernels()
+	}
 	var model *sft.Model // a resumed run's is in its checkpoint
 	if from != nil {
 		if err = resumeSettings(c, &settings, from); err == nil {
 			r.reproduce, err = moveEnd(c, dir, &settings, from, started)
 		}
-	} else if err = modelUsage(c, describeData(&config, data.set)); err == nil {
+	} else if err = describeRun(c, task, &config, data.set); err == nil {
 		if task.Name == lra.CustomName {
 			describeCustom(c, data.set.Manifest, &config, &settings)
 		}
 		model, err = startingModel(c, &config, provenance{Sftseq: version(), Command: r.reproduce, Preset: preset.Name, DataDir: c.String("data"),
-			DataName: data.set.Manifest.Name, Data: data.fingerprint, InitFrom: c.String("init-from"), Precision: chosenPrecision(c), Settings: settings})
+			DataName: data.set.Manifest.Name, Data: data.fingerprint, InitFrom: c.String("init-from"), Precision: chosenPrecision(c), Kernels: r.kernels, Settings: settings})
 	}
 	if err != nil {
 		return nil, err
 	}
 	return r, r.open(c, data, model, settings, from, memory)
+}
+
+// describeRun copies what the data decides, where they are the task's.
+func describeRun(c *cli.Context, task *lra.Task, config *sft.Config, set *seq.Dataset) error {
+	if err := modelUsage(c, describeData(config, set)); err != nil {
+		return err
+	}
+	return checkTask(c, task, set)
 }
 
 // open opens the data and prepares the trainer.
@@ -311,6 +326,18 @@ func (r *trainRun) run(c *cli.Context) (float64, error) {
 		return 0, err
 	}
 	fmt.Fprintf(r.out, "validation accuracy %.2f%% (step %d of %d), model in %s\n", 100*s.Best, s.BestStep, s.Step, r.dir)
+	fmt.Fprintln(r.out, describeKernels(r.kernels, r.trainer.Kernels()))
 	fmt.Fprintf(r.out, "repeat with: %s\n", r.reproduce)
 	return s.Best, nil
+}
+
+// describeKernels says what a run's bits depend on beside the command that repeats it.
+func describeKernels(first, last string) string {
+	if first != "" && first != last {
+		return fmt.Sprintf("computed with %s kernels at first, and with %s at the end: a run with one kind of them has other bits", first, last)
+	}
+	if slices.ContainsFunc(simd.Levels(), func(k *simd.Kernels) bool { return k.Name == last }) {
+		return fmt.Sprintf("computed with %s kernels (%s=%s): another instruction set gives other bits", last, simd.Variable, last)
+	}
+	return fmt.Sprintf("computed with %s kernels: another device or driver gives other bits", last)
 }

@@ -77,6 +77,39 @@ func describeData(m *sft.Config, set *seq.Dataset) error {
 	return m.Validate()
 }
 
+// checkTask reports data that are not those of a published task: its presets would train
+// on anything with labels, and reach nothing that its name stands for. Data of another
+// name that look the same are taken, with a warning.
+func checkTask(c *cli.Context, task *lra.Task, set *seq.Dataset) error {
+	if task.Name == lra.CustomName {
+		return nil
+	}
+	want, err := task.Spec()
+	if err != nil {
+		return err
+	}
+	d := set.Manifest
+	if d.Task != want.Task || sameTokenizer(d.Tokenizer, want.Tokenizer) != nil || !slices.Equal(d.LabelNames, want.LabelNames) {
+		return fmt.Errorf("--data %s: expected data of the task %s, %s; found %q, %s\nwhat is trained on data of your own is chosen from them: sftseq train custom --data %s",
+			set.Dir, task.Name, describeSpec(want.Task, want.Tokenizer, want.LabelNames), d.Name, describeSpec(d.Task, d.Tokenizer, d.LabelNames), shellQuote(set.Dir))
+	}
+	if d.Name != task.Name {
+		fmt.Fprintf(c.App.ErrWriter, "warning: %s holds %q, which has the tokenizer and the classes of %s and is taken for it\n", set.Dir, d.Name, task.Name)
+	}
+	return nil
+}
+
+// describeSpec says in a few words what the rows of a data set are.
+func describeSpec(task string, tokenizer json.RawMessage, labels []string) string {
+	var t struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(tokenizer, &t) != nil || t.Type == "" {
+		t.Type = "unknown"
+	}
+	return fmt.Sprintf("%s with the tokenizer %s and the classes %q", task, t.Type, shortList(labels, 12))
+}
+
 // provenance is what a model's config.json says, in "extra", of where the model
 // comes from.
 type provenance struct {
@@ -88,6 +121,7 @@ type provenance struct {
 	Data      string       `json:"data_sha256"` // of the splits' checksums
 	InitFrom  string       `json:"init_from,omitempty"`
 	Precision string       `json:"precision,omitempty"` // as given by --precision
+	Kernels   string       `json:"kernels,omitempty"`   // what the run began with, such as avx2
 	Settings  sft.Settings `json:"settings"`
 }
 

@@ -19,8 +19,7 @@ type trainProgress struct {
 	out   io.Writer
 	bar   *progressbar.ProgressBar // nil: plain lines
 	steps int
-	first int // step that this program started at
-	start time.Time
+	left  func() (time.Duration, bool) // the trainer's estimate
 	last  time.Time
 	state sft.StepReport
 }
@@ -29,17 +28,23 @@ func newTrainProgress(out io.Writer) *trainProgress { return &trainProgress{out:
 
 // begin announces the run.
 func (p *trainProgress) begin(t *sft.Trainer, device string) {
-	p.steps, p.first, p.start, p.last = t.Steps(), t.State().Step, time.Now(), time.Now()
+	p.steps, p.left, p.last = t.Steps(), t.Left, time.Now()
 	fmt.Fprintf(p.out, "%s, %d steps", device, p.steps)
-	if p.first > 0 {
-		fmt.Fprintf(p.out, ", resumed at step %d", p.first)
+	if first := t.State().Step; first > 0 {
+		fmt.Fprintf(p.out, ", resumed at step %d", first)
 	}
 	fmt.Fprintln(p.out)
 	if isTerminal(p.out) {
-		p.bar = progressbar.NewOptions(p.steps, progressbar.OptionSetWriter(p.out), progressbar.OptionSetWidth(20),
-			progressbar.OptionSetPredictTime(true), progressbar.OptionShowCount(), progressbar.OptionThrottle(200*time.Millisecond),
-			progressbar.OptionUseANSICodes(true))
+		p.bar = newTrainBar(p.out, p.steps)
 	}
+}
+
+// newTrainBar is a bar that does not predict the time itself: it would do so by steps,
+// which are not alike.
+func newTrainBar(out io.Writer, steps int) *progressbar.ProgressBar {
+	return progressbar.NewOptions(steps, progressbar.OptionSetWriter(out), progressbar.OptionSetWidth(20),
+		progressbar.OptionSetPredictTime(false), progressbar.OptionShowCount(), progressbar.OptionThrottle(200*time.Millisecond),
+		progressbar.OptionUseANSICodes(true))
 }
 
 // observe takes the trainer's events.
@@ -71,6 +76,7 @@ func (p *trainProgress) step(n int) {
 	if s.Step == 0 {
 		text = "training"
 	}
+	text += "  " + p.remaining()
 	if p.bar != nil {
 		p.bar.Describe(text)
 		// The bar shows progress; that it cannot is no reason to stop training.
@@ -80,11 +86,16 @@ func (p *trainProgress) step(n int) {
 	if time.Since(p.last) < plainInterval && n < p.steps {
 		return
 	}
-	left := "unknown"
-	if done := n - p.first; done > 0 {
-		left = (time.Since(p.start) / time.Duration(done) * time.Duration(p.steps-n)).Round(time.Second).String()
+	p.line(fmt.Sprintf("step %d/%d  %s", n, p.steps, text))
+}
+
+// remaining is the time left, "8m20s left".
+func (p *trainProgress) remaining() string {
+	left, known := p.left()
+	if !known {
+		return "time left unknown"
 	}
-	p.line(fmt.Sprintf("step %d/%d  %s  %s left", n, p.steps, text, left))
+	return left.Round(time.Second).String() + " left"
 }
 
 // line prints a line above the bar.

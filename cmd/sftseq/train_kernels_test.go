@@ -1,0 +1,59 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"sftseq/internal/simd"
+)
+
+// TestTrainNamesKernels: a run says what its bits depend on, at the beginning, at the end
+// and in the model's provenance.
+func TestTrainNamesKernels(t *testing.T) {
+	data, dir := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")
+	train := func(level string, args ...string) string {
+		t.Helper()
+		command := exec.Command(built(t), append([]string{"train", "custom", "--out", dir, "--device", "cpu"}, args...)...)
+		command.Env = append(os.Environ(), simd.Variable+"="+level)
+		out, err := command.CombinedOutput()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return string(out)
+	}
+	expect := func(text string, parts ...string) {
+		t.Helper()
+		for _, part := range parts {
+			if !strings.Contains(text, part) {
+				t.Errorf("%q is missing in\n%s", part, text)
+			}
+		}
+	}
+	expect(train("go", "--data", data, "--hidden", "8", "--steps", "1"), ", go, ", "computed with go kernels (SFTSEQ_SIMD=go): another")
+	expect(readText(t, filepath.Join(dir, "config.json")), `"kernels": "go"`)
+	best := simd.Levels()[0].Name
+	if best == "go" {
+		t.Skip("this machine has no other instruction set")
+	}
+	// Nothing is computed here, and what was computed stays so.
+	expect(train(best, "--resume"), "computed with go kernels (SFTSEQ_SIMD=go): another")
+	expect(train(best, "--resume", "--steps", "2"), "warning: the run was computed with", "computed with go kernels at first, and with "+best+" at the end")
+}
+
+// TestReadmeNamesKernels: the bits of README's transcript hold for one kind of kernels,
+// which it says as the program does.
+func TestReadmeNamesKernels(t *testing.T) {
+	text := readText(t, "../../README.md")
+	_, transcript, _ := strings.Cut(text, "    step 9000: ")
+	transcript, _, _ = strings.Cut(transcript, "repeat with: ")
+	for _, k := range []string{"avx2", "avx512"} {
+		line := strings.Replace(describeKernels("go", "go"), "go kernels (SFTSEQ_SIMD=go)", k+" kernels (SFTSEQ_SIMD="+k+")", 1)
+		if strings.Contains(transcript, line) {
+			return
+		}
+	}
+	t.Errorf("README.md does not name the instruction set of\n%s", transcript)
+}

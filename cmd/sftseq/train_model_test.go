@@ -1,0 +1,44 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestPredictWhileTraining: a run that has not been judged yet has a model that predict
+// and eval read.
+func TestPredictWhileTraining(t *testing.T) {
+	data, dir := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var out, errs bytes.Buffer
+	ended := make(chan int)
+	go func() {
+		ended <- run(ctx, strings.Fields("sftseq train custom --data "+data+" --out "+dir+" --hidden 8 --steps 1000000 --eval-every 1000000"), strings.NewReader(""), &out, &errs)
+	}()
+	model := filepath.Join(dir, "config.json")
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		if _, err := os.Stat(model); err == nil {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("there is no model")
+		}
+	}
+	replies := replyLines(t, succeed(t, `{"text": "12 aab"}`, "predict", "--model", dir))
+	if len(replies) != 1 || replies[0].Error != nil || replies[0].Label == nil {
+		t.Errorf("replies %+v", replies)
+	}
+	if text := succeed(t, "", "eval", "--model", dir, "--data", data); !strings.Contains(text, "accuracy") {
+		t.Errorf("eval says %q", text)
+	}
+	cancel()
+	if status := <-ended; status == 0 || !strings.Contains(errs.String(), "stopped at step") {
+		t.Errorf("status %d: %s%s", status, out.String(), errs.String())
+	}
+}

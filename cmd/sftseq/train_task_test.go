@@ -1,0 +1,56 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestTrainOfATaskTakesItsData: the presets of a published task refuse what is not its
+// data, and take data of another name that look the same with a warning.
+func TestTrainOfATaskTakesItsData(t *testing.T) {
+	reviews, out := customData(t, "--label", "mood", "--tokenizer", "byte"), filepath.Join(t.TempDir(), "run")
+	for task, want := range map[string]string{
+		"listops": `expected data of the task listops, classification with the tokenizer listops and the classes "0, 1, 2, 3, 4, 5, 6, 7, 8, 9"; found "data", classification with the tokenizer byte and the classes "bad, good"`,
+		"text":    `expected data of the task text, classification with the tokenizer byte and the classes "negative, positive"; found`,
+	} {
+		refuse(t, exitError, want, "", "train", task, "--data", reviews, "--out", out)
+		refuse(t, exitError, "sftseq train custom --data "+reviews, "", "train", task, "--data", reviews, "--out", out)
+	}
+	if _, err := os.Stat(out); err == nil {
+		t.Errorf("%s was made", out)
+	}
+	data := filepath.Join(t.TempDir(), "data")
+	succeedGenerate(t, data)
+	steps := []string{"train", "listops", "--data", data, "--out", out, "--steps", "1", "--batch", "4", "--hidden", "8", "--k", "4"}
+	manifest := filepath.Join(data, "dataset.json")
+	var keys map[string]any
+	if err := json.Unmarshal([]byte(readText(t, manifest)), &keys); err != nil {
+		t.Fatal(err)
+	}
+	for name, warned := range map[string]bool{"listops": false, "mine": true} {
+		keys["name"] = name
+		text, err := json.Marshal(keys)
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeText(t, manifest, string(text))
+		if err := os.RemoveAll(out); err != nil {
+			t.Fatal(err)
+		}
+		status, _, errs := program(nil, steps...)
+		if status != 0 || strings.Contains(errs, `warning: `+data+` holds "mine"`) != warned {
+			t.Errorf("of the name %s: status %d\n%s", name, status, errs)
+		}
+	}
+}
+
+func succeedGenerate(t *testing.T, dir string) {
+	t.Helper()
+	status, _, errs := program(nil, "data", "generate", "listops", "--out", dir, "--train", "20", "--val", "4", "--test", "4", "--min-length", "10", "--max-length", "30")
+	if status != 0 {
+		t.Fatal(errs)
+	}
+}
