@@ -12,11 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/plotutil"
-	"gonum.org/v1/plot/vg"
-
+	"sftseq/internal/atomicfile"
+	"sftseq/internal/chart"
 	"sftseq/internal/cpu"
 	"sftseq/internal/tensor"
 	"sftseq/internal/tensor/checking"
@@ -211,7 +208,7 @@ func TestFreeSteps(t *testing.T) {
 	if testing.Short() {
 		steps = 10
 	}
-	var curves [2]plotter.XYs
+	var curves [2][]chart.Datum
 	for i, device := range []tensor.Device{cpu.New(2), vktest.Open(t)} {
 		s := newSmallStepper(t, device)
 		for step := range steps {
@@ -219,7 +216,7 @@ func TestFreeSteps(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			curves[i] = append(curves[i], plotter.XY{X: float64(step), Y: loss})
+			curves[i] = append(curves[i], chart.Datum{X: float64(step), Y: loss})
 		}
 	}
 	worst := 0.0
@@ -238,21 +235,14 @@ func TestFreeSteps(t *testing.T) {
 }
 
 // plotDevices draws the processor's curve wide, and Vulkan's on it.
-func plotDevices(path string, curves [2]plotter.XYs) error {
-	p := plot.New()
-	p.X.Label.Text, p.Y.Label.Text = "step", "loss"
-	p.Legend.Top = true
-	p.Add(plotter.NewGrid())
+func plotDevices(path string, curves [2][]chart.Datum) error {
+	c := chart.Chart{X: chart.Axis{Label: "step"}, Y: chart.Axis{Label: "loss (nats)"}, Width: 640, Height: 340}
 	for i, name := range []string{"processor", "Vulkan"} {
-		line, err := plotter.NewLine(curves[i])
-		if err != nil {
-			return err
-		}
-		line.Color, line.Width = plotutil.Color(i), vg.Points([]float64{4, 1}[i])
-		p.Add(line)
-		p.Legend.Add(name, line)
+		style := chart.StyleOf(i)
+		style.Width, style.Dash, style.Shape = []float64{5, 1.2}[i], nil, chart.None
+		c.Series = append(c.Series, chart.Series{Name: name, Style: style, Points: curves[i]})
 	}
-	return p.Save(18*vg.Centimeter, 10*vg.Centimeter, path)
+	return atomicfile.Write(path, chart.Figure{Title: "The same training on two devices", Charts: []chart.Chart{c}}.Scene().WriteSVG)
 }
 
 // TestSameSeedSameBits: a run on Vulkan repeats itself to the bit, with several

@@ -8,13 +8,9 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/plotutil"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 
 	"sftseq/device"
+	"sftseq/internal/chart"
 	"sftseq/internal/tensor"
 )
 
@@ -104,51 +100,19 @@ func significant(v float64) string {
 	return fmt.Sprintf("%.2f", v)
 }
 
-// benchPlot draws lines of points over the same places of the x axis.
-type benchPlot struct {
-	*plot.Plot
-	lines int
-}
-
-// newBenchPlot marks the places on a logarithmic axis.
-func newBenchPlot(x, y string, places []int) *benchPlot {
-	p := &benchPlot{Plot: plot.New()}
-	p.X.Label.Text, p.Y.Label.Text = x, y
-	p.X.Scale = plot.LogScale{}
-	var ticks plot.ConstantTicks
-	for _, n := range places {
-		ticks = append(ticks, plot.Tick{Value: float64(n), Label: strconv.Itoa(n)})
+// benchChart has lines of points over the same places of a logarithmic axis.
+func benchChart(x, y string, places []int) chart.Chart {
+	c := chart.Chart{X: chart.Axis{Label: x, Logarithmic: true}, Y: chart.Axis{Label: y, Zero: true}, Width: 640, Height: 340}
+	for _, n := range slices.Sorted(slices.Values(places)) {
+		c.X.Places = append(c.X.Places, chart.Place{At: float64(n), Label: strconv.Itoa(n)})
 	}
-	p.X.Tick.Marker = ticks
-	p.Y.Tick.Marker = plot.TickerFunc(func(least, most float64) []plot.Tick {
-		ticks := plot.DefaultTicks{}.Ticks(least, most)
-		for i, t := range ticks {
-			if t.Label != "" {
-				ticks[i].Label = strconv.FormatFloat(t.Value, 'g', 4, 64)
-			}
-		}
-		return ticks
-	})
-	p.Add(plotter.NewGrid())
-	p.Legend.Top = true
-	return p
+	return c
 }
 
-func (p *benchPlot) line(name string, points plotter.XYs) error {
-	line, dots, err := plotter.NewLinePoints(points)
-	if err != nil {
-		return err
+// saveBenchChart writes a chart as a picture.
+func saveBenchChart(title string, c chart.Chart, path string) error {
+	for i := range c.Series {
+		c.Series[i].Style = chart.StyleOf(i)
 	}
-	line.Color, line.Width = plotutil.Color(p.lines), vg.Points(1.5)
-	dots.Color, dots.Shape = line.Color, draw.CircleGlyph{}
-	p.lines++
-	p.Add(line, dots)
-	p.Legend.Add(name, line, dots)
-	return nil
-}
-
-func (p *benchPlot) save(path string) error {
-	p.Y.Min = 0
-	p.Y.Max *= 1.2 // room for the legend
-	return savePlot(p.Plot, path)
+	return savePicture(chart.Figure{Title: title, Charts: []chart.Chart{c}}.Scene(), path)
 }

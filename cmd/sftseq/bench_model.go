@@ -9,10 +9,10 @@ import (
 	"strconv"
 
 	"github.com/urfave/cli/v2"
-	"gonum.org/v1/plot/plotter"
 
 	"sftseq/device"
 	"sftseq/internal/bench"
+	"sftseq/internal/chart"
 	"sftseq/internal/tensor"
 	"sftseq/lra"
 	"sftseq/sft"
@@ -301,22 +301,19 @@ func benchConfig(name string) (*sft.Config, sft.Settings, error) {
 
 // plot draws tokens a second over length, a line for each batch.
 func (m *modelBench) plot(results []modelResult, path string) error {
-	p := newBenchPlot("tokens of a sequence", "tokens/s", m.lengths)
+	p := benchChart("length (tokens)", "tokens/s", m.lengths)
 	for _, what := range m.what {
 		for _, batch := range m.batches {
-			var points plotter.XYs
+			l := chart.Series{Name: fmt.Sprintf("%s, batch %d", what, batch)}
 			for _, r := range results {
 				if r.What == what && r.Batch == batch {
-					points = append(points, plotter.XY{X: float64(r.Length), Y: r.TokensPerSec})
+					l.Points = append(l.Points, chart.Datum{X: float64(r.Length), Y: r.TokensPerSec})
 				}
 			}
-			if len(points) == 0 {
-				continue
-			}
-			if err := p.line(fmt.Sprintf("%s, batch %d", what, batch), points); err != nil {
-				return err
+			if len(l.Points) > 0 {
+				p.Series = append(p.Series, l)
 			}
 		}
 	}
-	return p.save(path)
+	return saveBenchChart("Speed by length", p, path)
 }

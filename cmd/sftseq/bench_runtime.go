@@ -8,9 +8,9 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
-	"gonum.org/v1/plot/plotter"
 
 	"sftseq/internal/bench"
+	"sftseq/internal/chart"
 	"sftseq/internal/tensor"
 )
 
@@ -206,7 +206,7 @@ func (b *runtimeBench) pairs(i int) *layerPairs {
 // plot draws seconds over k; the vanilla layer, which has none, is level.
 func (b *runtimeBench) plot(path string) error {
 	var places []int
-	lines, names := map[string]plotter.XYs{}, []string{}
+	lines, names := map[string][]chart.Datum{}, []string{}
 	for i, l := range b.layers {
 		if l.Kind != "sft" {
 			continue
@@ -215,7 +215,7 @@ func (b *runtimeBench) plot(path string) error {
 		if lines[name] == nil {
 			names = append(names, name)
 		}
-		lines[name] = append(lines[name], plotter.XY{X: float64(l.K), Y: bench.SpreadOf(b.seconds[i]).Median})
+		lines[name] = append(lines[name], chart.Datum{X: float64(l.K), Y: bench.SpreadOf(b.seconds[i]).Median})
 		if !slices.Contains(places, l.K) {
 			places = append(places, l.K)
 		}
@@ -223,7 +223,7 @@ func (b *runtimeBench) plot(path string) error {
 	level := func(name string, y float64) {
 		names = append(names, name)
 		for _, k := range places {
-			lines[name] = append(lines[name], plotter.XY{X: float64(k), Y: y})
+			lines[name] = append(lines[name], chart.Datum{X: float64(k), Y: y})
 		}
 	}
 	for i, l := range b.layers {
@@ -234,12 +234,9 @@ func (b *runtimeBench) plot(path string) error {
 	if b.transformer != nil {
 		level("PyTorch's transformer", bench.SpreadOf(b.transformer).Median)
 	}
-	p := newBenchPlot("k", "seconds a layer", places)
-	p.Legend.Left = true
+	p := benchChart("k", "time of a layer (s)", places)
 	for _, name := range names {
-		if err := p.line(name, lines[name]); err != nil {
-			return err
-		}
+		p.Series = append(p.Series, chart.Series{Name: name, Points: lines[name]})
 	}
-	return p.save(path)
+	return saveBenchChart("Time of a layer by k", p, path)
 }

@@ -11,10 +11,8 @@ import (
 	"strings"
 
 	"github.com/urfave/cli/v2"
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/plotutil"
 
+	"sftseq/internal/chart"
 	"sftseq/seq"
 )
 
@@ -180,9 +178,9 @@ func writeStats(w io.Writer, all []splitStats) error {
 
 // histogramLine is the outline of a histogram in percent of the rows, which is zero
 // between bins and at both ends.
-func histogramLine(bins []bin, rows int64) (points plotter.XYs) {
+func histogramLine(bins []bin, rows int64) (points []chart.Datum) {
 	add := func(length int64, y float64) {
-		points = append(points, plotter.XY{X: float64(max(1, length)), Y: y})
+		points = append(points, chart.Datum{X: float64(max(1, length)), Y: y})
 	}
 	last := int64(-1)
 	for _, b := range bins {
@@ -206,23 +204,11 @@ func histogramLine(bins []bin, rows int64) (points plotter.XYs) {
 // plotLengths draws the part of the rows, in percent, by length on a logarithmic axis:
 // splits of different sizes can be compared.
 func plotLengths(all []splitStats, path string) error {
-	p := plot.New()
-	p.X.Label.Text, p.Y.Label.Text = "tokens", "rows (%)"
-	p.X.Scale, p.X.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: -1}
-	p.Legend.Top, p.Y.Min = true, 0
-	p.Add(plotter.NewGrid())
+	p := chart.Chart{X: chart.Axis{Label: "length (tokens)", Logarithmic: true}, Y: chart.Axis{Label: "rows (%)", Zero: true}, Width: 640, Height: 340}
 	for i, s := range all {
-		points := histogramLine(s.Histogram, s.Rows)
-		if len(points) == 0 {
-			continue
-		}
-		line, err := plotter.NewLine(points)
-		if err != nil {
-			return err
-		}
-		line.Color = plotutil.Color(i)
-		p.Add(line)
-		p.Legend.Add(s.Name, line)
+		style := chart.StyleOf(i)
+		style.Shape = chart.None // the outline's corners are no measurements
+		p.Series = append(p.Series, chart.Series{Name: s.Name, Style: style, Points: histogramLine(s.Histogram, s.Rows)})
 	}
-	return savePlot(p, path)
+	return savePicture(chart.Figure{Title: "Lengths of the sequences", Charts: []chart.Chart{p}}.Scene(), path)
 }

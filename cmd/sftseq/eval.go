@@ -22,9 +22,11 @@ func evalCommand() *cli.Command {
 
 Example: sftseq eval --model runs/listops --data data/listops`,
 		Description: `Reads an Arrow file or stream, or the test.arrow of a data set directory, batch
-by batch and reports accuracy, loss, macro F1, recall by class, the area under
-the curve (AUC) for two classes, the expected calibration error over 15 bins,
-the confusion matrix, and accuracy by length.
+by batch and reports accuracy, loss, macro F1, the area under the ROC curve (AUC;
+of more than two classes the mean of each against the rest), the expected
+calibration error over 15 bins, accuracy by length, precision, recall and F1 of each
+class, and the confusion matrix. Of more than 20 classes those with the least F1 and
+those with the most rows are printed; --json has all.
 
 Of a model that says whether two documents belong together (two classes), it also
 reports how far in front the right ones stand: each query, the first document of a
@@ -94,7 +96,7 @@ func eval(c *cli.Context) error {
 	if r == nil {
 		return fmt.Errorf("%s: no rows, at least 1 was expected", path)
 	}
-	result := &evalResult{Model: c.String("model"), Data: path, Report: r, names: m.Config.LabelNames}
+	result := newEvalResult(c.String("model"), path, r, m.Config.LabelNames)
 	if result.Ranking, err = documents.rank(c.Context, queries); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}

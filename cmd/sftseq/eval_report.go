@@ -1,13 +1,24 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"text/tabwriter"
 
 	"sftseq/internal/metrics"
 )
+
+// newEvalResult names the classes.
+func newEvalResult(model, data string, r *metrics.Report, names []string) *evalResult {
+	e := &evalResult{Model: model, Data: data, Report: r, names: names}
+	for i := range r.Classes {
+		r.Classes[i].Name = e.name(i)
+	}
+	return e
+}
 
 // evalResult is what eval prints.
 type evalResult struct {
@@ -30,6 +41,9 @@ func (e *evalResult) write(w io.Writer) error {
 	if e.AUC != nil {
 		t.add("AUC\t%.4f\t", *e.AUC)
 	}
+	if e.MacroAUC != nil {
+		t.add("macro AUC\t%.4f\t", *e.MacroAUC)
+	}
 	t.add("calibration error\t%.4f\t", e.CalibrationError)
 	t.add("rows\t%d\t", e.Rows)
 	t.add("\nlength\trows\taccuracy\t")
@@ -46,30 +60,75 @@ func (e *evalResult) write(w io.Writer) error {
 	return t.w.(*tabwriter.Writer).Flush()
 }
 
-// classes prints a row for each class: its recall and what was answered.
+// shownClasses is how many classes are printed of each kind where there are too many: those
+// with the least F1 and those with the most rows.
+const shownClasses = 10
+
+// classes prints a row for each class: precision, recall and F1, and, where there are few
+// classes, what was answered.
 func (e *evalResult) classes(t *lines) {
-	matrix := len(e.Recall) <= mostClasses
-	head := "\nclass\trecall\t"
-	for i := range e.Recall {
-		if matrix {
-			head += "→" + e.name(i) + "\t"
-		}
-	}
-	t.add("%s", head)
-	for i, recall := range e.Recall {
-		row := e.name(i) + "\t"
-		if recall == nil {
-			row += "no rows\t"
-		} else {
-			row += fmt.Sprintf("%.2f%%\t", 100**recall)
-		}
-		for _, n := range e.Confusion[i] {
-			if matrix {
-				row += strconv.FormatInt(n, 10) + "\t"
-			}
+	const head = "class\tprecision\trecall\tF1\trows\t"
+	if len(e.Classes) <= mostClasses {
+		row := "\n" + head
+		for i := range e.Classes {
+			row += "→" + e.name(i) + "\t"
 		}
 		t.add("%s", row)
+		for i := range e.Classes {
+			row := e.class(&e.Classes[i])
+			for _, n := range e.Confusion[i] {
+				row += strconv.FormatInt(n, 10) + "\t"
+			}
+			t.add("%s", row)
+		}
+		return
 	}
+	worst, frequent := e.chosen()
+	for _, part := range []struct {
+		title string
+		of    []int
+	}{{"the classes with the least F1", worst}, {"the classes with the most rows", frequent}} {
+		t.add("\n%s:", part.title)
+		t.add("%s", head)
+		for _, i := range part.of {
+			t.add("%s", e.class(&e.Classes[i]))
+		}
+	}
+	shown := map[int]bool{}
+	for _, i := range append(worst, frequent...) {
+		shown[i] = true
+	}
+	t.add("%d of %d classes are not shown; --json has all", len(e.Classes)-len(shown), len(e.Classes))
+}
+
+// chosen are the classes that are shown of many.
+func (e *evalResult) chosen() (worst, frequent []int) {
+	for i, k := range e.Classes {
+		if k.F1 != nil { // it occurs
+			worst = append(worst, i)
+		}
+		frequent = append(frequent, i)
+	}
+	slices.SortStableFunc(worst, func(a, b int) int { return cmp.Compare(*e.Classes[a].F1, *e.Classes[b].F1) })
+	slices.SortStableFunc(frequent, func(a, b int) int { return cmp.Compare(e.Classes[b].Rows, e.Classes[a].Rows) })
+	return worst[:min(len(worst), shownClasses)], frequent[:min(len(frequent), shownClasses)]
+}
+
+// class is a class's row.
+func (e *evalResult) class(k *metrics.Class) string {
+	row := e.name(k.Class) + "\t"
+	for _, v := range []*float64{k.Precision, k.Recall} {
+		if v == nil {
+			row += "–\t"
+		} else {
+			row += fmt.Sprintf("%.2f%%\t", 100**v)
+		}
+	}
+	f1 := "–"
+	if k.F1 != nil {
+		f1 = fmt.Sprintf("%.4f", *k.F1)
+	}
+	return row + fmt.Sprintf("%s\t%d\t", f1, k.Rows)
 }
 
 // ranking prints how far in front the right documents stand.

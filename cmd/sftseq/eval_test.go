@@ -2,11 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"sftseq/internal/metrics"
 	"sftseq/seq"
 	"sftseq/sft"
 )
@@ -17,6 +19,13 @@ func TestEval(t *testing.T) {
 	var r struct {
 		Accuracy, Loss   float64
 		MacroF1          *float64 `json:"macro_f1"`
+		MacroAUC         *float64 `json:"macro_auc"`
+		Classes          []struct {
+			Name          string
+			Rows          int
+			F1, Precision *float64
+			Recall, AUC   *float64
+		}
 		CalibrationError *float64 `json:"calibration_error"`
 		Recall           []float64
 		AUC              *float64
@@ -39,6 +48,14 @@ func TestEval(t *testing.T) {
 		r.MacroF1 == nil || r.CalibrationError == nil || len(r.Recall) != 10 || len(r.Confusion) != 10 || r.Data != in || r.Model != golden("pre") {
 		t.Errorf("%+v, want accuracy %v, loss %v", r, accuracy, loss)
 	}
+	if len(r.Classes) != 10 || r.MacroAUC == nil {
+		t.Errorf("%d classes, macro AUC %v", len(r.Classes), r.MacroAUC)
+	}
+	for i, k := range r.Classes {
+		if k.Name != fmt.Sprint(i) || k.Rows != 30 || k.F1 == nil || *k.Recall != r.Recall[i] || k.AUC == nil {
+			t.Errorf("class %d: %+v", i, k)
+		}
+	}
 	rows := 0
 	for _, b := range r.ByLength {
 		rows += b.Rows
@@ -47,9 +64,49 @@ func TestEval(t *testing.T) {
 		t.Errorf("%d rows by length", rows)
 	}
 	table := succeed(t, "", "eval", "--model", golden("pre"), "--data", in)
-	for _, want := range []string{"accuracy", "macro F1", "calibration error", "length", "recall", "→9"} {
+	for _, want := range []string{"accuracy", "macro F1", "macro AUC", "calibration error", "length", "precision", "recall", "F1", "→9"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("the table lacks %q:\n%s", want, table)
+		}
+	}
+}
+
+// TestEvalManyClasses: of many classes the worst and the most frequent are printed, and how
+// many are not.
+func TestEvalManyClasses(t *testing.T) {
+	const classes = 50
+	y := metrics.NewTally(classes)
+	var names []string
+	for c := range classes {
+		names = append(names, fmt.Sprintf("class-%d", c))
+		for i := range 10 * (c + 1) { // the first c/50 of the rows are right
+			logits := make([]float32, classes)
+			if i*classes < 10*(c+1)*c {
+				logits[c] = 1
+			} else {
+				logits[0] = 1
+			}
+			if err := y.Add(c, logits, 3); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	var out strings.Builder
+	if err := newEvalResult("m", "d", y.Report(), names).write(&out); err != nil {
+		t.Fatal(err)
+	}
+	text := out.String()
+	worst, frequent, found := strings.Cut(text, "the classes with the most rows:")
+	if !found || !strings.Contains(frequent, "30 of 50 classes are not shown; --json has all") || strings.Contains(text, "→") {
+		t.Error(text)
+	}
+	for c := range classes {
+		word := fmt.Sprintf("class-%d ", c)
+		if got, want := strings.Contains(worst, word), c < shownClasses; got != want {
+			t.Errorf("%s is among the worst: %v", word, got)
+		}
+		if got, want := strings.Contains(frequent, word), c >= classes-shownClasses; got != want {
+			t.Errorf("%s is among the most frequent: %v", word, got)
 		}
 	}
 }

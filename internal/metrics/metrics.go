@@ -1,21 +1,23 @@
 // Package metrics measures a classifier: it takes each row's label and logits
-// and reports accuracy, loss, recall by class and what else tells whether the
-// answers can be relied on.
+// and reports accuracy, loss, precision and recall by class, curves over all
+// thresholds and what else tells whether the answers can be relied on.
 package metrics
 
 import (
 	"fmt"
 	"math"
+	"slices"
 )
 
-// Tally collects rows. It holds 24 bytes a row, for the numbers that need
-// an order: the area under the curve and the bins of length.
+// Tally collects rows. It holds 24 bytes a row for the numbers that need an order, and of
+// more than two classes, where curves are of each, 8 more for each class.
 type Tally struct {
 	classes   int
 	confusion [][]int64 // [label][answer]
 	loss      float64
 	bins      [calibrationBins]calibrationBin
 	rows      []row
+	odds      []float64 // by row and class; none where margins say it all, or of many classes
 }
 
 // row is what an ordering needs of a row.
@@ -71,6 +73,9 @@ func (t *Tally) Add(class int, logits []float32, length int) error {
 		r.margin = float64(logits[1]) - float64(logits[0])
 	}
 	t.rows = append(t.rows, r)
+	if t.classes > 2 && t.classes <= mostRanked {
+		t.odds = append(t.odds, logOdds(logits)...)
+	}
 	return nil
 }
 
@@ -103,4 +108,27 @@ func crossEntropy(logits []float32, class int) float64 {
 		sum += math.Exp(float64(v) - top)
 	}
 	return math.Log(sum) + top - float64(logits[class])
+}
+
+// logOdds is log(p/(1−p)) of each class's probability: z − log Σ exp of the other logits.
+// It orders rows as p does, also where p is 1 in float64. The sums are in the order of the
+// logits, so that rows that differ in the order of the other classes are equal.
+func logOdds(logits []float32) []float64 {
+	sorted := slices.Sorted(slices.Values(logits))
+	out := make([]float64, len(logits))
+	for class, z := range logits {
+		at, _ := slices.BinarySearch(sorted, z)
+		top := sorted[len(sorted)-1]
+		if at == len(sorted)-1 {
+			top = sorted[at-1]
+		}
+		sum := 0.0
+		for i, v := range sorted {
+			if i != at {
+				sum += math.Exp(float64(v) - float64(top))
+			}
+		}
+		out[class] = float64(z) - float64(top) - math.Log(sum)
+	}
+	return out
 }

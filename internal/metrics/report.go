@@ -13,11 +13,25 @@ type Report struct {
 	MacroF1 float64    `json:"macro_f1"`
 	Recall  []*float64 `json:"recall"` // by class
 	AUC     *float64   `json:"auc"`
+	// MacroAUC is the mean of the areas of more than two classes, each against the rest.
+	MacroAUC *float64 `json:"macro_auc,omitempty"`
+	Classes  []Class  `json:"classes"`
 	// CalibrationError is the mean gap between confidence and accuracy, over 15
-	// equal intervals of confidence weighted by their rows.
-	CalibrationError float64     `json:"calibration_error"`
-	Confusion        [][]int64   `json:"confusion"` // [label][answer]
-	ByLength         []LengthBin `json:"by_length"`
+	// equal intervals of confidence weighted by their rows (Guo and others, "On
+	// Calibration of Modern Neural Networks", 2017).
+	CalibrationError float64          `json:"calibration_error"`
+	Calibration      []CalibrationBin `json:"calibration"` // intervals that have rows
+	Confusion        [][]int64        `json:"confusion"`   // [label][answer]
+	ByLength         []LengthBin      `json:"by_length"`
+}
+
+// CalibrationBin are the rows whose answer had a probability from From to below To.
+type CalibrationBin struct {
+	From       float64 `json:"from"`
+	To         float64 `json:"to"`
+	Rows       int64   `json:"rows"`
+	Confidence float64 `json:"confidence"` // mean
+	Accuracy   float64 `json:"accuracy"`
 }
 
 // LengthBin is the accuracy of the rows with lengths From to To, inclusive.
@@ -37,60 +51,34 @@ func (t *Tally) Report() *Report {
 	if n == 0 {
 		return nil
 	}
-	r := &Report{Rows: n, Loss: t.loss / float64(n), Confusion: t.confusion, ByLength: t.byLength(), AUC: t.auc()}
+	r := &Report{Rows: n, Loss: t.loss / float64(n), Confusion: t.confusion, ByLength: t.byLength(), Classes: t.perClass()}
 	var correct int64
 	occurring := 0
-	for c := range t.classes {
-		hits, labels, answers := t.confusion[c][c], int64(0), int64(0)
-		for o := range t.classes {
-			labels += t.confusion[c][o]
-			answers += t.confusion[o][c]
-		}
-		correct += hits
-		var recall *float64
-		if labels > 0 {
-			v := float64(hits) / float64(labels)
-			recall = &v
-		}
-		r.Recall = append(r.Recall, recall)
-		if labels+answers > 0 {
+	for c := range r.Classes {
+		k := &r.Classes[c]
+		correct += t.confusion[c][c]
+		r.Recall = append(r.Recall, k.Recall)
+		if k.F1 != nil {
 			occurring++
-			r.MacroF1 += 2 * float64(hits) / float64(labels+answers)
+			r.MacroF1 += *k.F1
 		}
 	}
 	r.MacroF1 /= float64(occurring)
 	r.Accuracy = float64(correct) / float64(n)
-	for _, b := range t.bins {
+	if t.classes == 2 {
+		r.AUC = r.Classes[1].AUC
+	} else {
+		r.MacroAUC = macroAUC(r.Classes)
+	}
+	for i, b := range t.bins {
 		gap := b.confidence - float64(b.correct)
 		r.CalibrationError += max(gap, -gap) / float64(n)
+		if b.rows > 0 {
+			r.Calibration = append(r.Calibration, CalibrationBin{float64(i) / calibrationBins, float64(i+1) / calibrationBins, b.rows,
+				b.confidence / float64(b.rows), float64(b.correct) / float64(b.rows)})
+		}
 	}
 	return r
-}
-
-// auc is the probability that a row of class 1 has a larger margin than one of
-// class 0, where equal margins count half: the rank sum of class 1.
-func (t *Tally) auc() *float64 {
-	if t.classes != 2 {
-		return nil
-	}
-	rows := append([]row(nil), t.rows...)
-	sort.Slice(rows, func(i, j int) bool { return rows[i].margin < rows[j].margin })
-	var positives, ranks float64
-	for i := 0; i < len(rows); {
-		j, here := i, 0.0
-		for ; j < len(rows) && rows[j].margin == rows[i].margin; j++ {
-			here += float64(rows[j].class)
-		}
-		positives += here
-		ranks += here * float64(i+j+1) / 2 // equal margins share the mean of their ranks, from 1
-		i = j
-	}
-	negatives := float64(len(rows)) - positives
-	if positives == 0 || negatives == 0 {
-		return nil
-	}
-	v := (ranks - positives*(positives+1)/2) / (positives * negatives)
-	return &v
 }
 
 // byLength cuts the rows into bins of about equal size by their length.

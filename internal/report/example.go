@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"sftseq/internal/chart"
 	"sftseq/internal/metrics"
 	"sftseq/sft"
 	"sftseq/tokenizers"
@@ -33,7 +34,7 @@ type sequenceView struct {
 	Length  int
 	Pooling scale
 	Picture *picture
-	Strip   *strip
+	Strip   *chart.Strip
 	Text    []piece
 	Part    bool // the text is a part of it
 }
@@ -99,6 +100,34 @@ func newSequenceView(t decoder, tokens []int32, e *sft.Explanation) (sequenceVie
 		v.Text, v.Part = pieces(t, tokens, e, v.Pooling)
 	}
 	return v, nil
+}
+
+// newStrip has what was read of a sequence over its positions: the weights of the
+// pooling, and each layer's sampled tokens, the darker the more mass they received;
+// levels are tokens that are numbers, such as a sound's.
+func newStrip(tokens []int32, e *sft.Explanation, levels bool) *chart.Strip {
+	s := &chart.Strip{Name: "what was read, by position", Length: len(tokens)}
+	if levels {
+		row := chart.StripRow{Name: "tokens", Ink: chart.NoteInk}
+		for _, t := range tokens {
+			row.Levels = append(row.Levels, float64(t))
+		}
+		s.Rows = append(s.Rows, row)
+	}
+	for n := range e.Layers {
+		l := &e.Layers[n]
+		row := chart.StripRow{Name: fmt.Sprintf("layer %d", n+1), Ink: sampledInk}
+		for i, at := range l.Positions {
+			row.Marks = append(row.Marks, chart.StripMark{At: int(at), Part: share(l, i)})
+		}
+		s.Rows = append(s.Rows, row)
+	}
+	pooling := chart.StripRow{Name: "pooling", Ink: poolingInk}
+	for _, w := range e.Pooling {
+		pooling.Weights = append(pooling.Weights, float64(w))
+	}
+	s.Rows = append(s.Rows, pooling)
+	return s
 }
 
 // of is where a weight is between the least and the largest, from 0 to 1.

@@ -92,7 +92,7 @@ func TestLongText(t *testing.T) {
 	if shown+out != n || shown > heaviest*2*around || !found || !v.Part {
 		t.Errorf("%d shown, %d left out, found %v, part %v", shown, out, found, v.Part)
 	}
-	if size := len(v.Strip.Rows[1].Area); size > 20*mostBins {
+	if size := len(v.Strip.Scene().Inline()); size > 30_000 {
 		t.Errorf("%d bytes of a strip", size)
 	}
 }
@@ -148,24 +148,10 @@ func TestPicture(t *testing.T) {
 func TestShortSequences(t *testing.T) {
 	for n := 1; n < 4; n++ {
 		s := newStrip(make([]int32, n), explanation(n, 0), true)
-		for _, r := range s.Rows {
-			for _, text := range append([]string{r.Area}, ticksText(r)...) {
-				if strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
-					t.Errorf("%d tokens, %s: %s", n, r.Name, text)
-				}
-			}
-		}
-		if len(s.X) == 0 {
-			t.Errorf("%d tokens: no ticks", n)
+		if text := string(s.Scene().Inline()); strings.Contains(text, "NaN") || strings.Contains(text, "Inf") || !strings.Contains(text, ">layer 1</text>") || !strings.Contains(text, ">0</text>") {
+			t.Errorf("%d tokens: %s", n, text)
 		}
 	}
-}
-
-func ticksText(r stripRow) (out []string) {
-	for _, t := range r.Ticks {
-		out = append(out, t.Path)
-	}
-	return out
 }
 
 // TestIDs: tokens whose text is not known are shown as numbers.

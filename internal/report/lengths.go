@@ -2,35 +2,20 @@ package report
 
 import (
 	"fmt"
+	"html/template"
 	"slices"
 
+	"sftseq/internal/chart"
 	"sftseq/internal/metrics"
 )
 
 // lengthChart has a bar for each bin of lengths and each of the runs that were measured
 // on rows of the same lengths.
 type lengthChart struct {
-	Runs          []string
-	One           *metrics.LengthBin // the only bin, which needs no picture
-	Accuracies    []string           // of that
-	Width, Height float64
-	Left, Right   float64
-	Top, Bottom   float64
-	Y             []tick
-	Bins          []lengthBin
-	Bars          []bar
-}
-
-type lengthBin struct {
-	Middle     float64
-	Name, Rows string
-}
-
-type bar struct {
-	mark
-	X, Y, Width, Height float64
-	Middle              float64
-	Label, Title        string
+	Runs       []string
+	One        *metrics.LengthBin // the only bin, which needs no picture
+	Accuracies []string           // of that
+	Picture    template.HTML
 }
 
 // lengthCharts joins the runs whose rows have the same lengths.
@@ -57,7 +42,7 @@ func lengthCharts(runs []Run) (out []lengthChart) {
 }
 
 func newLengthChart(runs []Run, group []int) lengthChart {
-	c := lengthChart{Width: 720, Height: 270, Left: 62, Right: 708, Top: 22, Bottom: 210}
+	var c lengthChart
 	bins := runs[group[0]].Results.Report.ByLength
 	for _, i := range group {
 		c.Runs = append(c.Runs, runs[i].Name)
@@ -67,34 +52,22 @@ func newLengthChart(runs []Run, group []int) lengthChart {
 		c.One = &bins[0]
 		return c
 	}
-	highest := 0.0
-	for _, i := range group {
-		for _, b := range runs[i].Results.Report.ByLength {
-			highest = max(highest, 100*b.Accuracy)
-		}
-	}
-	y := axis{low: 0, high: max(1, highest*1.05), from: c.Bottom, to: c.Top}
-	c.Y = y.ticks(5)
-	room := (c.Right - c.Left) / float64(len(bins))
-	width := min(64, room*0.8/float64(len(group)))
+	picture := chart.Chart{X: chart.Axis{Label: "length (tokens)", Low: 0, High: float64(len(bins))}, Y: chart.Axis{Label: "accuracy (%)", Zero: true}, Width: 620, Height: 280}
+	width := min(0.8/float64(len(group)), 0.4)
 	for b, bin := range bins {
-		middle := c.Left + (float64(b)+0.5)*room
 		name := fmt.Sprintf("%d–%d", bin.From, bin.To)
 		if bin.From == bin.To {
 			name = fmt.Sprint(bin.From)
 		}
-		c.Bins = append(c.Bins, lengthBin{middle, name, fmt.Sprintf("%d rows", bin.Rows)})
+		middle := float64(b) + 0.5
+		picture.X.Places = append(picture.X.Places, chart.Place{At: middle, Label: name, Note: fmt.Sprintf("%d rows", bin.Rows)})
 		for n, i := range group {
 			accuracy := 100 * runs[i].Results.Report.ByLength[b].Accuracy
-			top := y.at(accuracy)
-			item := bar{mark: markOf(i), X: middle + (float64(n)-float64(len(group))/2)*width, Y: top, Width: width, Height: c.Bottom - top,
-				Title: fmt.Sprintf("%s, %s tokens: %.2f%%", runs[i].Name, name, accuracy)}
-			item.Middle = item.X + width/2
-			if width >= 30 {
-				item.Label = fmt.Sprintf("%.1f", accuracy)
-			}
-			c.Bars = append(c.Bars, item)
+			left := middle + (float64(n)-float64(len(group))/2)*width
+			picture.Boxes = append(picture.Boxes, chart.Box{From: left, To: left + 0.94*width, Value: accuracy, Ink: chart.StyleOf(i).Ink,
+				Label: fmt.Sprintf("%.1f", accuracy), Title: fmt.Sprintf("%s, %s tokens: %.2f%%", runs[i].Name, name, accuracy)})
 		}
 	}
+	c.Picture = picture.Scene().Inline()
 	return c
 }

@@ -10,6 +10,7 @@ import (
 	"image/png"
 	"math"
 
+	"sftseq/internal/chart"
 	"sftseq/sft"
 )
 
@@ -29,6 +30,8 @@ type panel struct {
 var (
 	sampledColor = color.RGBA{0x00, 0x5a, 0xb5, 0xff}
 	poolingColor = color.RGBA{0xe6, 0x55, 0x00, 0xff}
+	sampledInk   = chart.Ink{Class: "sampled", Color: sampledColor}
+	poolingInk   = chart.Ink{Class: "pooling", Color: poolingColor}
 )
 
 func newPicture(tokens []int32, side int, e *sft.Explanation, s scale) (*picture, error) {

@@ -11,9 +11,11 @@ import (
 	"fmt"
 	"html/template"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 
+	"sftseq/internal/chart"
 	"sftseq/internal/metrics"
 	"sftseq/sft"
 	"sftseq/tokenizers"
@@ -57,7 +59,7 @@ var style string
 var page = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Funcs(template.FuncMap{
 		"percent": func(v float64) string { return fmt.Sprintf("%.2f%%", 100*v) },
-		"number":  short,
+		"number":  chart.Short,
 		"value":   func(v *float64) string { return fmt.Sprintf("%.4f", *v) },
 	}).Parse(pageText))
 })
@@ -68,7 +70,7 @@ type view struct {
 	Title   string
 	Runs    []runView
 	Several bool
-	Charts  []chart
+	Charts  []Curve
 	Config  configTable
 	Lengths []lengthChart
 	// Examples says that there are some, Rule how they were chosen.
@@ -79,7 +81,7 @@ type view struct {
 // runView is a run with its colour and its own parts of the page.
 type runView struct {
 	Run
-	Mark     mark
+	Swatch   template.HTML // its colour, dashes and marks
 	Summary  summary
 	Classes  *classes
 	Examples []exampleView
@@ -87,7 +89,7 @@ type runView struct {
 
 // Write writes the page. Rule says how the examples were chosen.
 func Write(w io.Writer, runs []Run, rule string) error {
-	v := view{Style: template.CSS(style), Several: len(runs) > 1, Charts: charts(runs), Rule: rule, Lengths: lengthCharts(runs)}
+	v := view{Style: template.CSS(strings.Replace(style, "/* charts */", chart.DarkStyle(), 1)), Several: len(runs) > 1, Charts: Curves(runs), Rule: rule, Lengths: lengthCharts(runs)}
 	var err error
 	if v.Config, err = newConfigTable(runs); err != nil {
 		return err
@@ -95,7 +97,7 @@ func Write(w io.Writer, runs []Run, rule string) error {
 	var names []string
 	for i, r := range runs {
 		names = append(names, r.Name)
-		rv := runView{Run: r, Mark: markOf(i), Summary: summarize(r)}
+		rv := runView{Run: r, Swatch: chart.Swatch(chart.StyleOf(i), "colour of "+r.Name).Inline(), Summary: summarize(r)}
 		if r.Results != nil {
 			rv.Classes = newClasses(r.Config, r.Results.Report)
 			if rv.Examples, err = exampleViews(r.Config, r.decoder(), r.Results.Examples); err != nil {
@@ -130,7 +132,7 @@ func summarize(r Run) summary {
 			tokens += l.Tokens
 			speeds = append(speeds, l.TokensPerS)
 		}
-		s.Tokens, s.Speed = short(float64(tokens)), short(median(speeds))
+		s.Tokens, s.Speed = chart.Short(float64(tokens)), chart.Short(median(speeds))
 	}
 	var best *sft.EvaluationReport
 	for i := range m.Validation {
@@ -150,4 +152,9 @@ func summarize(r Run) summary {
 		s.Notes = append(s.Notes, fmt.Sprintf("%d steps made no update, as their gradient overflowed float16.", n))
 	}
 	return s
+}
+
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }

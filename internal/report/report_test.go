@@ -114,24 +114,18 @@ func TestOverlay(t *testing.T) {
 	lines := map[string]int{} // by colour, in a loss chart
 	var marked []string
 	elements(t, page, func(n *html.Node) {
-		attribute := map[string]string{}
-		for _, a := range n.Attr {
-			attribute[a.Key] = a.Val
-		}
-		if attribute["aria-label"] == "Loss over steps" {
+		if attributeOf(n, "aria-label") == "Loss over steps" {
 			charts++
 			for c := range n.Descendants() {
-				for _, a := range c.Attr {
-					if a.Key == "stroke" {
-						lines[a.Val]++
-					}
+				if class := attributeOf(c, "class"); c.Data == "path" && attributeOf(c, "fill") == "none" && strings.HasPrefix(class, "c") {
+					lines[class]++
 				}
 			}
 		}
-		if label, ok := strings.CutPrefix(attribute["aria-label"], "colour of "); ok {
+		if label, ok := strings.CutPrefix(attributeOf(n, "aria-label"), "colour of "); ok {
 			legend[label] = true
 		}
-		if attribute["class"] == "differs" {
+		if attributeOf(n, "class") == "differs" {
 			marked = append(marked, n.FirstChild.FirstChild.Data)
 		}
 	})
@@ -146,6 +140,16 @@ func TestOverlay(t *testing.T) {
 	if fmt.Sprint(marked) != "[≠ hidden_size]" {
 		t.Errorf("marked as different: %q", marked)
 	}
+}
+
+// attributeOf is an element's attribute, or nothing.
+func attributeOf(n *html.Node, key string) string {
+	for _, a := range n.Attr {
+		if a.Key == key {
+			return a.Val
+		}
+	}
+	return ""
 }
 
 // TestBeginning: a run without a line of metrics has a page.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"html/template"
-	"image/color"
 	"slices"
 	"strings"
 	"unicode"
@@ -65,9 +64,9 @@ func newPiece(text string, from, to int, e *sft.Explanation, s scale, sampled ma
 			line = max(line, 0.3+0.7*m.share)
 		}
 	}
-	style := fmt.Sprintf("background:%s", shade(poolingColor, 0.75*s.of(weight)))
+	style := fmt.Sprintf("background:%s", shade("pooling", 0.75*s.of(weight)))
 	if line > 0 {
-		style += fmt.Sprintf(";border-bottom-color:%s", shade(sampledColor, line))
+		style += fmt.Sprintf(";border-bottom-color:%s", shade("sampled", line))
 	}
 	return piece{Text: text, Style: template.CSS(style), Title: title, Space: space}
 }
@@ -136,9 +135,7 @@ func visible(text string) string {
 	return out.String()
 }
 
-// shade is a colour of some opacity.
-func shade(c color.RGBA, opacity float64) string {
-	return fmt.Sprintf("rgba(%d,%d,%d,%.2f)", c.R, c.G, c.B, opacity)
+// shade is a colour of the style sheet, of some opacity.
+func shade(name string, opacity float64) string {
+	return fmt.Sprintf("rgb(var(--%s) / %.2f)", name, opacity)
 }
-
-func hex(c color.RGBA) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }

@@ -1,4 +1,4 @@
-package report
+package chart
 
 import (
 	"fmt"
@@ -7,19 +7,20 @@ import (
 	"strings"
 )
 
-// axis maps the values from low to high to pixels.
-type axis struct {
-	low, high   float64
-	from, to    float64 // pixels of low and high
-	logarithmic bool
+// Scale maps the values from Low to High to pixels.
+type Scale struct {
+	Low, High   float64
+	From, To    float64 // pixels of Low and High
+	Logarithmic bool
 }
 
-func (a axis) at(v float64) float64 {
-	low, high := a.low, a.high
-	if a.logarithmic {
+// At is the pixel of a value.
+func (a Scale) At(v float64) float64 {
+	low, high := a.Low, a.High
+	if a.Logarithmic {
 		v, low, high = math.Log(v), math.Log(low), math.Log(high)
 	}
-	return a.from + (v-low)/(high-low)*(a.to-a.from)
+	return a.From + (v-low)/(high-low)*(a.To-a.From)
 }
 
 // tick is a value that an axis names.
@@ -28,35 +29,46 @@ type tick struct {
 	Label string
 }
 
-// ticks are about n round values within the axis.
-func (a axis) ticks(n int) []tick {
+// ticks are about n round values within the axis, at least two.
+func (a Scale) ticks(n int) []tick {
 	var values []float64
-	if a.logarithmic {
+	if a.Logarithmic {
 		values = a.decades()
-	} else {
-		step := roundStep((a.high - a.low) / float64(n))
-		first := math.Ceil(a.low/step - 1e-9)
-		for i := 0; i <= 2*n && (first+float64(i))*step <= a.high+step*1e-9; i++ {
-			values = append(values, (first+float64(i))*step)
-		}
+	}
+	for ; len(values) < 2; n++ { // of few powers round values say more, on a logarithmic axis, too
+		values = a.round(n)
 	}
 	var out []tick
 	for _, v := range values {
-		out = append(out, tick{a.at(v), inUnit(v, slices.Max(values))})
+		label := inUnit(v, slices.Max(values))
+		if a.Logarithmic {
+			label = Short(v)
+		}
+		out = append(out, tick{a.At(v), label})
+	}
+	return out
+}
+
+// round are the multiples of a round step within the axis.
+func (a Scale) round(n int) (out []float64) {
+	step := roundStep((a.High - a.Low) / float64(n))
+	first := math.Ceil(a.Low/step - 1e-9)
+	for i := 0; i <= 2*n && (first+float64(i))*step <= a.High+step*1e-9; i++ {
+		out = append(out, (first+float64(i))*step)
 	}
 	return out
 }
 
 // decades are the powers of ten within the axis, of few also what is between them.
-func (a axis) decades() (out []float64) {
-	first, last := math.Floor(math.Log10(a.low)), math.Ceil(math.Log10(a.high))
+func (a Scale) decades() (out []float64) {
+	first, last := math.Floor(math.Log10(a.Low)), math.Ceil(math.Log10(a.High))
 	factors := []float64{1}
 	if last-first <= 3 {
 		factors = []float64{1, 2, 5}
 	}
 	for e := first; e <= last; e++ {
 		for _, f := range factors {
-			if v := f * math.Pow(10, e); v >= a.low*(1-1e-9) && v <= a.high*(1+1e-9) {
+			if v := f * math.Pow(10, e); v >= a.Low*(1-1e-9) && v <= a.High*(1+1e-9) {
 				out = append(out, v)
 			}
 		}
@@ -76,7 +88,7 @@ func roundStep(v float64) float64 {
 }
 
 // spread is the axis of values with a margin; one that is all zeros or one number, too.
-func spread(values []float64, from, to float64) axis {
+func spread(values []float64, from, to float64) Scale {
 	low, high := slices.Min(values), slices.Max(values)
 	margin := 0.05 * (high - low)
 	if margin <= 1e-9*max(math.Abs(low), math.Abs(high)) { // the same but for rounding
@@ -87,11 +99,11 @@ func spread(values []float64, from, to float64) axis {
 	if low -= margin; low < 0 && slices.Min(values) >= 0 {
 		low = 0 // what is not negative has no axis that is
 	}
-	return axis{low: low, high: high + margin, from: from, to: to}
+	return Scale{Low: low, High: high + margin, From: from, To: to}
 }
 
-// short writes a number with four digits and k, M or G for thousands.
-func short(v float64) string { return inUnit(v, v) }
+// Short writes a number with four digits and k, M or G for thousands.
+func Short(v float64) string { return inUnit(v, v) }
 
 // inUnit writes a number in the unit that largest has.
 func inUnit(v, largest float64) string {
@@ -114,9 +126,4 @@ func inUnit(v, largest float64) string {
 		text = fmt.Sprintf("%.0f", v)
 	}
 	return text + unit
-}
-
-func median(values []float64) float64 {
-	sorted := slices.Sorted(slices.Values(values))
-	return (sorted[(len(sorted)-1)/2] + sorted[len(sorted)/2]) / 2
 }

@@ -1,0 +1,81 @@
+package chart
+
+import "image/color"
+
+// Ink is a colour. Within a page its class has a colour in a style sheet, where the
+// background may be dark; a picture by itself has the one that is given.
+type Ink struct {
+	Class string
+	Color color.RGBA
+}
+
+// What axes and text are drawn with.
+var (
+	TextInk  = Ink{"ink", color.RGBA{0x2b, 0x34, 0x3f, 0xff}}
+	NoteInk  = Ink{"note", color.RGBA{0x5b, 0x66, 0x73, 0xff}}
+	GridInk  = Ink{"grid", color.RGBA{0xe3, 0xe7, 0xec, 0xff}}
+	FrameInk = Ink{"frame", color.RGBA{0x9a, 0xa4, 0xb1, 0xff}}
+)
+
+// palette has colours that are told apart on white whatever colours one sees: for normal
+// sight, protanopia, deuteranopia and tritanopia as Machado, Oliveira and Fernandes
+// simulate them ("A Physiologically-based Model for Simulation of Color Vision
+// Deficiency", 2009). Okabe and Ito's begin with the same hues; two of theirs are too
+// pale for lines on white.
+var palette = [...]Ink{
+	{"c0", color.RGBA{0x1c, 0x89, 0xee, 0xff}}, // blue
+	{"c1", color.RGBA{0xe2, 0x79, 0x05, 0xff}}, // orange
+	{"c2", color.RGBA{0x00, 0x62, 0x48, 0xff}}, // green
+	{"c3", color.RGBA{0xb0, 0x40, 0x97, 0xff}}, // purple
+	{"c4", color.RGBA{0xae, 0x84, 0x4f, 0xff}}, // ochre
+	{"c5", color.RGBA{0x08, 0x1f, 0x31, 0xff}}, // black
+}
+
+// darkPalette are the same inks on a dark page.
+var darkPalette = [len(palette)]color.RGBA{
+	{0x30, 0x83, 0xd6, 0xff}, {0xd0, 0x43, 0x1e, 0xff}, {0x50, 0xf7, 0x9f, 0xff},
+	{0xaa, 0x57, 0x73, 0xff}, {0xff, 0xd0, 0x00, 0xff}, {0xd3, 0xe9, 0xff, 0xff},
+}
+
+// DarkStyle is a style sheet's part for pages with a dark background.
+func DarkStyle() string {
+	out := ".ink{color:#c9d1da}.note{color:#98a3b0}.grid{color:#2a323c}.frame{color:#6a7583}"
+	for i, p := range palette {
+		out += "." + p.Class + "{color:" + hex(darkPalette[i]) + "}"
+	}
+	return out
+}
+
+// Shape is what a point is marked with.
+type Shape int
+
+// The shapes; None marks nothing.
+const (
+	None Shape = iota
+	Circle
+	Square
+	Triangle
+	Diamond
+	Cross
+	Wedge
+)
+
+// Style is how a line is told from others: by its colour, its dashes and the shape of
+// its points, so that colours are not needed.
+type Style struct {
+	Ink     Ink
+	Dash    []float64
+	Shape   Shape
+	Width   float64 // 0: as most lines
+	Pale    bool
+	Stepped bool // the line goes up or down where the next point is, not on the way to it
+}
+
+// Dashes are lengths of strokes and gaps.
+var dashes = [...][]float64{nil, {7, 3}, {2, 2.5}, {9, 3, 2, 3}}
+
+// StyleOf is the n-th style, from 0; the first 24 differ.
+func StyleOf(n int) Style {
+	colors := len(palette)
+	return Style{Ink: palette[n%colors], Dash: dashes[(n+n/colors)%len(dashes)], Shape: Circle + Shape(n%colors)}
+}

@@ -1,0 +1,123 @@
+package chart
+
+import (
+	"slices"
+)
+
+// Strip is drawn over the positions of a sequence: a row for each of its properties.
+type Strip struct {
+	Name   string
+	Length int // of the sequence
+	Rows   []StripRow
+}
+
+// StripRow is one of them: Levels or Weights of all positions, or Marks at some.
+type StripRow struct {
+	Name    string
+	Ink     Ink
+	Levels  []float64
+	Weights []float64 // from 0 on
+	Marks   []StripMark
+}
+
+// StripMark is a position, and how dark it is, from 0 to 1.
+type StripMark struct {
+	At   int
+	Part float64
+}
+
+// Sizes in pixels.
+const (
+	stripWidth, stripLeft, stripRight = 1040, 66, 1016
+	stripArea, stripTick, stripGap    = 46, 18, 8
+	mostBins                          = 481 // every second pixel
+)
+
+// Scene draws the strip.
+func (t Strip) Scene() *Scene {
+	s := &Scene{Width: stripWidth, Name: t.Name}
+	positions := Axis{Label: "position (tokens)"}
+	x := Scale{Low: 0, High: max(1, float64(t.Length-1)), From: t.at(0), To: t.at(max(1, t.Length-1))}
+	var rows []shape
+	y := 4.0
+	for _, r := range t.Rows {
+		height := float64(stripArea)
+		switch {
+		case r.Levels != nil:
+			rows = append(rows, area{lines: t.band(r.Levels, y), ink: r.Ink})
+		case r.Weights != nil:
+			rows = append(rows, area{lines: t.columns(r.Weights, y), ink: r.Ink})
+		default:
+			height = stripTick
+			rows = append(rows, t.marks(r, y)...)
+		}
+		rows = append(rows, text{Point{stripLeft - textGap, y + height/2 + 4}, fit(r.Name, labelSize, stripLeft-textGap, false), labelSize, End, TextInk, false})
+		y += height + stripGap
+	}
+	y -= stripGap - 4
+	for _, l := range positions.places(x) {
+		s.add(stroke{lines: [][]Point{{{l.at, 0}, {l.at, y}}}, ink: GridInk, width: 1},
+			text{Point{l.at, y + labelRoom}, l.label, labelSize, Middle, TextInk, false})
+	}
+	s.add(rows...)
+	s.add(stroke{lines: [][]Point{{{stripLeft, y}, {stripRight, y}}}, ink: FrameInk, width: 1},
+		text{Point{stripRight, y + 2*lineRoom + 2}, positions.Label, labelSize, End, NoteInk, false})
+	s.Height = y + 2*lineRoom + 8
+	return s
+}
+
+// at is the middle of a position's place.
+func (t *Strip) at(position int) float64 { return stripLeft + (float64(position)+0.5)*t.place() }
+
+// place is the width of a position's place.
+func (t *Strip) place() float64 { return float64(stripRight-stripLeft) / float64(max(t.Length, 2)) }
+
+// marks are those of one darkness together.
+func (t *Strip) marks(r StripRow, y float64) (out []shape) {
+	const shades = 5
+	var lines [shades][][]Point
+	for _, m := range r.Marks {
+		shade := min(int(m.Part*shades), shades-1)
+		lines[shade] = append(lines[shade], []Point{{t.at(m.At), y}, {t.at(m.At), y + stripTick}})
+	}
+	for i, l := range lines {
+		if len(l) > 0 {
+			out = append(out, stroke{lines: l, ink: r.Ink, width: 1.6, opacity: 0.2 + 0.8*float64(i)/(shades-1)})
+		}
+	}
+	return out
+}
+
+// eachBin calls f with equal parts of a sequence and where they lie.
+func (t *Strip) eachBin(values []float64, f func(part []float64, from, to float64)) {
+	bins := min(len(values), mostBins)
+	for i := range bins {
+		first, end := i*len(values)/bins, (i+1)*len(values)/bins
+		f(values[first:end], t.at(first)-t.place()/2, t.at(end-1)+t.place()/2)
+	}
+}
+
+// columns draws the largest value of each bin from 0 up.
+func (t *Strip) columns(values []float64, y float64) [][]Point {
+	largest := max(slices.Max(values), 1e-30)
+	out := []Point{{stripLeft, y + stripArea}}
+	last := 0.0
+	t.eachBin(values, func(part []float64, from, to float64) {
+		top := y + stripArea*(1-max(0, slices.Max(part))/largest)
+		out = append(out, Point{from, top}, Point{to, top})
+		last = to
+	})
+	return [][]Point{append(out, Point{last, y + stripArea})}
+}
+
+// band draws from the least to the largest value of each bin.
+func (t *Strip) band(values []float64, y float64) (out [][]Point) {
+	low, high := slices.Min(values), slices.Max(values)
+	at := func(v float64) float64 { return y + stripArea*(1-(v-low)/max(high-low, 1)) }
+	t.eachBin(values, func(part []float64, from, to float64) {
+		top, bottom := at(slices.Max(part)), at(slices.Min(part))
+		bottom = max(bottom, top+1)
+		out = append(out, []Point{{from, top}, {to, top}, {to, bottom}, {from, bottom}})
+	})
+	return out
+}

@@ -1,0 +1,68 @@
+package metrics
+
+// Class is what a report says of a class:
+//
+//	precision  rows of it that were answered so / rows that were answered so
+//	recall     rows of it that were answered so / rows of it
+//	F1         2 · rows of it that were answered so / (rows of it + rows that were answered so),
+//	           the harmonic mean of both
+//
+// A number is nil where it is 0/0.
+//
+// Source: Manning, Raghavan, Schütze, "Introduction to Information Retrieval", chapter 8.
+type Class struct {
+	Class     int      `json:"class"`
+	Name      string   `json:"name,omitempty"` // for whoever knows it to fill in
+	Rows      int64    `json:"rows"`
+	Answered  int64    `json:"answered"`
+	Precision *float64 `json:"precision"`
+	Recall    *float64 `json:"recall"`
+	F1        *float64 `json:"f1"`
+	// The areas under its curves, against the rest; nil of more than 24 classes, and where
+	// there are no rows of it or no others.
+	AUC              *float64 `json:"auc"`
+	AveragePrecision *float64 `json:"average_precision"`
+}
+
+func (t *Tally) perClass() []Class {
+	out := make([]Class, t.classes)
+	for c := range out {
+		k := &out[c]
+		k.Class = c
+		hits := t.confusion[c][c]
+		for o := range t.classes {
+			k.Rows += t.confusion[c][o]
+			k.Answered += t.confusion[o][c]
+		}
+		k.Precision, k.Recall, k.F1 = ratio(hits, k.Answered), ratio(hits, k.Rows), ratio(2*hits, k.Rows+k.Answered)
+	}
+	for _, curve := range t.Curves() {
+		k := &out[curve.Class]
+		k.AUC, k.AveragePrecision = &curve.AUC, &curve.AveragePrecision
+	}
+	return out
+}
+
+func ratio(part, of int64) *float64 {
+	if of == 0 {
+		return nil
+	}
+	v := float64(part) / float64(of)
+	return &v
+}
+
+// macroAUC is the mean of the areas that are defined, each class weighing the same.
+func macroAUC(classes []Class) *float64 {
+	sum, n := 0.0, 0
+	for _, k := range classes {
+		if k.AUC != nil {
+			sum += *k.AUC
+			n++
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	sum /= float64(n)
+	return &sum
+}

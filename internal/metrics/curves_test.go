@@ -1,0 +1,245 @@
+package metrics
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// tallyOf has rows of two classes with margins.
+func tallyOf(t *testing.T, classes []int, margins ...float32) *Tally {
+	t.Helper()
+	y := NewTally(2)
+	for i, m := range margins {
+		if err := y.Add(classes[i], []float32{0, m}, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return y
+}
+
+// TestCurve has numbers that are counted by hand: those of scikit-learn's documentation,
+// and ties.
+func TestCurve(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		classes []int
+		margins []float32
+		roc, pr string
+		auc, ap float64
+	}{
+		{"four rows", []int{0, 0, 1, 1}, []float32{.1, .4, .35, .8}, "[{0 0} {0 0.5} {0.5 0.5} {0.5 1} {1 1}]",
+			"[{0 1} {0.5 1} {0.5 0.5} {0.5 0.5} {0.5 0.6666666666666666} {1 0.6666666666666666} {1 0.5} {1 0.5}]", .75, .5 + .5*2/3},
+		{"in order", []int{0, 1, 1}, []float32{-1, 1, 2}, "[{0 0} {0 0.5} {0 1} {1 1}]",
+			"[{0 1} {0.5 1} {0.5 1} {1 1} {1 0.6666666666666666} {1 0.6666666666666666}]", 1, 1},
+		{"all equal", []int{1, 0, 0, 1, 0}, []float32{3, 3, 3, 3, 3}, "[{0 0} {1 1}]", "[{0 0.4} {1 0.4}]", .5, .4},
+		{"a tie of both", []int{1, 1, 0, 0}, []float32{5, 2, 2, 1}, "[{0 0} {0 0.5} {0.5 1} {1 1}]",
+			"[{0 1} {0.5 1} {0.5 0.6666666666666666} {1 0.6666666666666666} {1 0.5} {1 0.5}]", 3.5 / 4, .5 + .5*2/3},
+	} {
+		curves := tallyOf(t, c.classes, c.margins...).Curves()
+		if len(curves) != 2 {
+			t.Fatalf("%s: %d curves", c.name, len(curves))
+		}
+		got := curves[1]
+		if fmt.Sprint(got.ROC) != c.roc || fmt.Sprint(got.PR) != c.pr || !near(got.AUC, c.auc) || !near(got.AveragePrecision, c.ap) {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c)
+		}
+		if !near(curves[0].AUC, c.auc) {
+			t.Errorf("%s: the other class has %v, want %v", c.name, curves[0].AUC, c.auc)
+		}
+	}
+}
+
+// TestCurvesByDefinition compares rows with many ties with the definitions: pairs of rows
+// for AUC, all rows again at each threshold for the points.
+func TestCurvesByDefinition(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	for round := range 60 {
+		classes := 2 + random.IntN(4)
+		y := NewTally(classes)
+		var labels []int
+		var p [][]float64
+		for range 5 + random.IntN(60) {
+			logits := make([]float32, classes)
+			for c := range logits {
+				logits[c] = float32(random.IntN(4))
+			}
+			labels, p = append(labels, random.IntN(classes)), append(p, Softmax(logits))
+			if err := y.Add(labels[len(labels)-1], logits, 1); err != nil {
+				t.Fatal(err)
+			}
+		}
+		curves := y.Curves()
+		var areas []float64
+		for _, c := range curves {
+			checkCurve(t, c, labels, p)
+			areas = append(areas, c.AUC)
+		}
+		r := y.Report()
+		for c, k := range r.Classes {
+			i := slices.IndexFunc(curves, func(v Curve) bool { return v.Class == c })
+			if (k.AUC == nil) != (i < 0) || i >= 0 && (*k.AUC != curves[i].AUC || *k.AveragePrecision != curves[i].AveragePrecision) {
+				t.Errorf("round %d, class %d: %+v, curves %+v", round, c, k, curves)
+			}
+		}
+		if classes > 2 && len(areas) > 0 {
+			sum := 0.0
+			for _, a := range areas {
+				sum += a
+			}
+			if r.AUC != nil || !near(*r.MacroAUC, sum/float64(len(areas))) || !near(MeanCurve(curves).AUC, *r.MacroAUC) {
+				t.Errorf("round %d: macro %v of %v", round, *r.MacroAUC, areas)
+			}
+		}
+	}
+}
+
+func checkCurve(t *testing.T, c Curve, labels []int, p [][]float64) {
+	t.Helper()
+	var won, pairs, ap float64
+	equal := func(a, b float64) bool { return math.Abs(a-b) < 1e-12 } // of equal logits in another order
+	var thresholds []float64
+	for i := range labels {
+		thresholds = append(thresholds, p[i][c.Class])
+		for j := range labels {
+			if labels[i] == c.Class && labels[j] != c.Class {
+				pairs++
+				if a, b := p[i][c.Class], p[j][c.Class]; equal(a, b) {
+					won += .5
+				} else if a > b {
+					won++
+				}
+			}
+		}
+	}
+	if !near(c.AUC, won/pairs) {
+		t.Errorf("AUC %v, want %v", c.AUC, won/pairs)
+	}
+	slices.Sort(thresholds)
+	thresholds = slices.CompactFunc(thresholds, equal)
+	slices.Reverse(thresholds)
+	if len(c.ROC) != len(thresholds)+1 || len(c.PR) != 2*len(thresholds) {
+		t.Fatalf("%d and %d points of %d thresholds", len(c.ROC), len(c.PR), len(thresholds))
+	}
+	before, area := 0.0, 0.0
+	for n, threshold := range thresholds {
+		var hits, others, all float64
+		for i := range labels {
+			over := p[i][c.Class] > threshold-1e-12
+			switch {
+			case labels[i] == c.Class && over:
+				hits++
+			case over:
+				others++
+			}
+			if labels[i] == c.Class {
+				all++
+			}
+		}
+		recall, precision, rate := hits/all, hits/(hits+others), others/(float64(len(labels))-all)
+		ap += (recall - before) * precision
+		if q := c.ROC[n+1]; !near(q.X, rate) || !near(q.Y, recall) {
+			t.Errorf("ROC %v, want %v, %v", q, rate, recall)
+		}
+		if q := c.PR[2*n+1]; !near(q.X, recall) || !near(q.Y, precision) || !near(c.PR[2*n].X, before) {
+			t.Errorf("PR %v, want %v, %v", q, recall, precision)
+		}
+		area += (c.ROC[n+1].X - c.ROC[n].X) * (c.ROC[n+1].Y + c.ROC[n].Y) / 2
+		before = recall
+	}
+	if !near(c.AveragePrecision, ap) || !near(area, c.AUC) {
+		t.Errorf("average precision %v, want %v; the area under the points %v, AUC %v", c.AveragePrecision, ap, area, c.AUC)
+	}
+}
+
+// TestMeanCurve: of one curve it is that one, of two the middle between them.
+func TestMeanCurve(t *testing.T) {
+	a := Curve{ROC: []CurvePoint{{0, 0}, {0, .5}, {1, 1}}, PR: []CurvePoint{{0, 1}, {.5, 1}, {.5, .5}, {1, .5}}, AUC: .75, AveragePrecision: .75}
+	b := Curve{ROC: []CurvePoint{{0, 0}, {1, 1}}, PR: []CurvePoint{{0, .25}, {1, .25}}, AUC: .5, AveragePrecision: .25}
+	one, both := MeanCurve([]Curve{a}), MeanCurve([]Curve{a, b})
+	for _, c := range []struct {
+		got  CurvePoint
+		want CurvePoint
+	}{
+		{one.ROC[1], CurvePoint{0, .5}}, {one.ROC[1+100], CurvePoint{.5, .75}}, {one.ROC[1+200], CurvePoint{1, 1}},
+		{one.PR[0], CurvePoint{0, 1}}, {one.PR[100], CurvePoint{.5, 1}}, {one.PR[101], CurvePoint{.505, .5}}, {one.PR[200], CurvePoint{1, .5}},
+		{both.ROC[1], CurvePoint{0, .25}}, {both.ROC[1+100], CurvePoint{.5, .625}}, {both.PR[0], CurvePoint{0, .625}}, {both.PR[200], CurvePoint{1, .375}},
+	} {
+		if !near(c.got.X, c.want.X) || !near(c.got.Y, c.want.Y) {
+			t.Errorf("%v, want %v", c.got, c.want)
+		}
+	}
+	if both.Class != Macro || !near(both.AUC, .625) || !near(both.AveragePrecision, .5) {
+		t.Errorf("%+v", both)
+	}
+}
+
+// TestLogOdds: of two classes it is the difference, and it tells apart what probabilities
+// in float64 do not.
+func TestLogOdds(t *testing.T) {
+	if got := logOdds([]float32{1.25, 4})[1]; got != 2.75 {
+		t.Errorf("%v", got)
+	}
+	for class, p := range Softmax([]float32{1, 2, -3}) {
+		if got := logOdds([]float32{1, 2, -3})[class]; !near(got, math.Log(p/(1-p))) {
+			t.Errorf("class %d: %v of %v", class, got, p)
+		}
+	}
+	y := NewTally(3)
+	for i, top := range []float32{400, 300} { // both probabilities are 1
+		if err := y.Add(i, []float32{top, 0, 0}, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if c := y.Curves()[0]; c.AUC != 1 {
+		t.Errorf("AUC %v", c.AUC)
+	}
+}
+
+// TestManyClasses have no curves, which would take memory for each row and class.
+func TestManyClasses(t *testing.T) {
+	y := NewTally(mostRanked + 1)
+	for i := range 60 {
+		logits := make([]float32, mostRanked+1)
+		logits[i%7] = 1
+		if err := y.Add(i%5, logits, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r := y.Report(); y.odds != nil || y.Curves() != nil || r.MacroAUC != nil || r.Classes[0].AUC != nil || r.Classes[0].F1 == nil {
+		t.Errorf("%d odds, %+v", len(y.odds), r)
+	}
+}
+
+// TestClasses counts precision, recall and F1 by hand.
+func TestClasses(t *testing.T) {
+	y := NewTally(4)
+	for _, r := range [][2]int{{0, 0}, {0, 0}, {0, 1}, {1, 1}, {2, 0}} { // class, answer
+		logits := make([]float32, 4)
+		logits[r[1]] = 9
+		if err := y.Add(r[0], logits, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := ""
+	show := func(v *float64) string {
+		if v == nil {
+			return "none"
+		}
+		return fmt.Sprintf("%.3f", *v)
+	}
+	r := y.Report()
+	for _, k := range r.Classes {
+		text += fmt.Sprintln(k.Class, k.Rows, k.Answered, show(k.Precision), show(k.Recall), show(k.F1))
+	}
+	if want := "0 3 3 0.667 0.667 0.667\n1 1 2 0.500 1.000 0.667\n2 1 0 none 0.000 0.000\n3 0 0 none none none\n"; text != want {
+		t.Errorf("\n%swant\n%s", text, want)
+	}
+	// Probabilities of 9 against three zeros are all in one interval of confidence.
+	if len(r.Calibration) != 1 || r.Calibration[0].Rows != 5 || !near(r.Calibration[0].Accuracy, .6) || !near(r.CalibrationError, r.Calibration[0].Confidence-.6) ||
+		!(r.Calibration[0].From <= r.Calibration[0].Confidence && r.Calibration[0].Confidence <= r.Calibration[0].To) {
+		t.Errorf("%+v", r.Calibration)
+	}
+}

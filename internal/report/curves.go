@@ -1,0 +1,108 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"slices"
+
+	"sftseq/internal/chart"
+	"sftseq/sft"
+)
+
+// Curve is a chart of a quantity over the steps of runs.
+type Curve struct {
+	chart.Chart
+	Caption string
+	Wide    bool
+}
+
+// Picture is the chart under a heading of the page.
+func (c Curve) Picture() template.HTML {
+	name := c.Name
+	c.Name = ""
+	s := c.Scene()
+	s.Name = name + " over steps"
+	return s.Inline()
+}
+
+// quantities are the charts, in their order.
+var quantities = []struct {
+	name, unit, caption string
+	wide, logarithmic   bool // a logarithmic axis only where the values need one
+	train               func(sft.StepReport) float64
+	validation          func(sft.EvaluationReport) float64
+}{
+	{"Loss", "cross-entropy (nats)", "Mean over the rows of an interval in training, and over the validation split.", true, false,
+		func(r sft.StepReport) float64 { return r.Loss }, func(r sft.EvaluationReport) float64 { return r.Loss }},
+	{"Accuracy", "accuracy (%)", "Part of the rows whose class is answered.", true, false,
+		func(r sft.StepReport) float64 { return 100 * r.Accuracy }, func(r sft.EvaluationReport) float64 { return 100 * r.Accuracy }},
+	{"Learning rate", "learning rate", "At the last step of an interval.", false, false,
+		func(r sft.StepReport) float64 { return r.LearningRate }, nil},
+	{"Gradient norm", "norm", "Mean over an interval, before clipping.", false, true,
+		func(r sft.StepReport) float64 { return r.GradNorm }, nil},
+	{"Speed", "tokens/s", "Tokens trained on in a second, without evaluations.", false, false,
+		func(r sft.StepReport) float64 { return r.TokensPerS }, nil},
+}
+
+// Sizes of charts in pixels; a page shows them as wide as its columns.
+const (
+	wideWidth, wideHeight     = 460, 300
+	narrowWidth, narrowHeight = 340, 240
+)
+
+// Curves are all quantities of which there is something, of training and of validation.
+func Curves(runs []Run) (out []Curve) {
+	for _, q := range quantities {
+		c := Curve{Caption: q.caption, Wide: q.wide, Chart: chart.Chart{Name: q.name, X: chart.Axis{Label: "step", Zero: true}, Y: chart.Axis{Label: q.unit},
+			Width: narrowWidth, Height: narrowHeight}}
+		if q.wide {
+			c.Width, c.Height = wideWidth, wideHeight
+		}
+		for i, r := range runs {
+			train := chart.Series{Name: r.Name + ", training", Style: trainingStyle(i)}
+			for _, l := range r.Metrics.Train {
+				train.Points = append(train.Points, chart.Datum{X: float64(l.Step), Y: q.train(l)})
+			}
+			c.Series = append(c.Series, train)
+			if q.validation == nil {
+				continue
+			}
+			validation := chart.Series{Name: r.Name + ", validation", Style: chart.StyleOf(i)}
+			for _, l := range r.Metrics.Validation {
+				v := q.validation(l)
+				validation.Points = append(validation.Points, chart.Datum{X: float64(l.Step), Y: v,
+					Title: fmt.Sprintf("%s, step %d: %s", validation.Name, l.Step, chart.Short(v))})
+			}
+			c.Series = append(c.Series, validation)
+		}
+		c.Series = slices.DeleteFunc(c.Series, func(s chart.Series) bool { return len(s.Points) == 0 })
+		if len(c.Series) == 0 {
+			continue
+		}
+		if q.logarithmic && wideRange(c.Series) {
+			c.Y.Logarithmic, c.Y.Label = true, q.unit+", logarithmic"
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// trainingStyle is that of validation, paler and without marks.
+func trainingStyle(run int) chart.Style {
+	s := chart.StyleOf(run)
+	s.Shape, s.Pale = chart.None, true
+	return s
+}
+
+// wideRange reports whether a logarithmic axis shows more: the largest value is many
+// times the least.
+func wideRange(series []chart.Series) bool {
+	const many = 50
+	low, high := series[0].Points[0].Y, 0.0
+	for _, s := range series {
+		for _, p := range s.Points {
+			low, high = min(low, p.Y), max(high, p.Y)
+		}
+	}
+	return low > 0 && high/low > many
+}

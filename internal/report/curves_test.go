@@ -1,0 +1,37 @@
+package report
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"sftseq/sft"
+)
+
+// TestCurves: each quantity has a chart over the steps, whatever the values are, and a
+// logarithmic axis only where the values need one.
+func TestCurves(t *testing.T) {
+	for _, values := range [][]float64{{1, 2, 3}, {0, 0, 0}, {5, 5, 5}, {1}, {1e-3, 1, 1e6}, {-1, 0, 1}} {
+		m := &sft.Metrics{Validation: []sft.EvaluationReport{{Step: 10, Loss: 3, Accuracy: 0.5}}}
+		for i, v := range values {
+			m.Train = append(m.Train, sft.StepReport{Step: 10 * (i + 1), GradNorm: v, Loss: v})
+		}
+		curves := Curves([]Run{{Name: "r", Metrics: m}})
+		if len(curves) != 5 || curves[0].Name != "Loss" || curves[1].Name != "Accuracy" || len(curves[1].Series) != 2 || curves[1].Series[1].Points[0].Y != 50 {
+			t.Errorf("%+v", curves)
+		}
+		for _, c := range curves {
+			for i, p := range c.Series[0].Points {
+				if p.X != float64(10*(i+1)) || (c.Name == "Loss" || c.Name == "Gradient norm") && p.Y != values[i] {
+					t.Errorf("%s of %v: point %v", c.Name, values, p)
+				}
+			}
+			if logarithmic := strings.Contains(c.Y.Label, "logarithmic"); logarithmic != (c.Name == "Gradient norm" && slices.Max(values) == 1e6) || logarithmic != c.Y.Logarithmic {
+				t.Errorf("%s of %v: logarithmic %v", c.Name, values, logarithmic)
+			}
+			if picture := string(c.Picture()); !strings.Contains(picture, `aria-label="`+c.Name+` over steps"`) {
+				t.Errorf("%.200s", picture)
+			}
+		}
+	}
+}
