@@ -50,8 +50,8 @@ func TestConvertFlatFolder(t *testing.T) {
 			writeText(t, filepath.Join(dir, name), text)
 		}
 	}
-	a, _, errs := converted(t, "--from", flat, "--label", "path", "--label-pattern", `^([0-9])_`, "--split-column", "path", "--split-pattern", `(?<test>_[0-4]\.wav$)|(?<train>\.wav$)`, "--val-part", "0.2")
-	b, _, _ := converted(t, "--from", folders, "--split-column", "split", "--val-part", "0.2")
+	a, _, errs := converted(t, "--from", flat, "--id", "content", "--label", "path", "--label-pattern", `^([0-9])_`, "--split-column", "path", "--split-pattern", `(?<test>_[0-4]\.wav$)|(?<train>\.wav$)`, "--val-part", "0.2")
+	b, _, _ := converted(t, "--from", folders, "--id", "content", "--split-column", "split", "--val-part", "0.2")
 	if errs != "" || rowCounts(a) != rowCounts(b) || !strings.HasPrefix(rowCounts(a), "train 1") || strings.Join(a.Manifest.LabelNames, "") != "012" || a.Manifest.Splits["test"].Rows != 15 {
 		t.Errorf("%s, labels %q; want %s\n%s", rowCounts(a), a.Manifest.LabelNames, rowCounts(b), errs)
 	}
@@ -73,12 +73,12 @@ func TestConvertKinds(t *testing.T) {
 	}
 	path("shards/1.csv", "text,label\na b,x\n")
 	path("shards/2.csv", "text,label\nc,y\n\"d, e\",x\n")
-	want, _, _ := converted(t, "--from", path("x.csv", "text,label\na b,x\nc,y\n\"d, e\",x\n"), "--text", "text", "--label", "label")
+	want, _, _ := converted(t, "--from", path("x.csv", "text,label\na b,x\nc,y\n\"d, e\",x\n"), "--text", "text", "--label", "label", "--id", "text")
 	for _, args := range [][]string{
-		{"--from", path("semi.csv", "text;label\na b;x\nc;y\nd, e;x\n"), "--delimiter", ";", "--text", "text", "--label", "label"},
-		{"--from", path("tabs.txt", "text\tlabel\na b\tx\nc\ty\nd, e\tx\n"), "--format", "csv", "--delimiter", "tab", "--text", "text", "--label", "label"},
-		{"--from", path("list.json", `[{"doc":{"body":"a b"},"tags":["x","z"]},`+"\n"+`{"doc":{"body":"c"},"tags":["y"]},{"doc":{"body":"d, e"},"tags":["x"]}]`), "--text", "doc.body", "--label", "tags[0]"},
-		{"--from", filepath.Join(dir, "shards"), "--text", "text", "--label", "label"},
+		{"--from", path("semi.csv", "text;label\na b;x\nc;y\nd, e;x\n"), "--delimiter", ";", "--text", "text", "--label", "label", "--id", "text"},
+		{"--from", path("tabs.txt", "text\tlabel\na b\tx\nc\ty\nd, e\tx\n"), "--format", "csv", "--delimiter", "tab", "--text", "text", "--label", "label", "--id", "text"},
+		{"--from", path("list.json", `[{"doc":{"body":"a b"},"tags":["x","z"]},`+"\n"+`{"doc":{"body":"c"},"tags":["y"]},{"doc":{"body":"d, e"},"tags":["x"]}]`), "--text", "doc.body", "--label", "tags[0]", "--id", "doc.body"},
+		{"--from", filepath.Join(dir, "shards"), "--text", "text", "--label", "label", "--id", "text"},
 	} {
 		if got, _, errs := converted(t, args...); got.Fingerprint() != want.Fingerprint() {
 			t.Errorf("%q: %s, labels %q, want %s, %q\n%s", args, rowCounts(got), got.Manifest.LabelNames, rowCounts(want), want.Manifest.LabelNames, errs)

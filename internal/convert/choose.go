@@ -34,7 +34,9 @@ func (c *converter) chooseTokenizer(ctx context.Context) error {
 
 // sample reads the texts of the first rows of a file.
 func (c *converter) sample(ctx context.Context, path string) ([]string, error) {
-	t, err := table.Open(ctx, path, table.Options{Columns: c.columns, Format: c.options.Format, MaxField: c.options.MaxField})
+	how := c.table(nil)
+	how.Absent = nil // it is told of when all rows are read
+	t, err := table.Open(ctx, path, how)
 	if err != nil {
 		return nil, err
 	}
