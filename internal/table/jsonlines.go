@@ -64,8 +64,7 @@ func (r *jsonReader) Next(row *Row) error {
 	for _, name := range r.columns {
 		v, err := valueOf(fields[name])
 		if err != nil {
-			row.fail(fmt.Errorf("column %s: %w", name, err))
-			return nil
+			row.lacks(&v, fmt.Errorf("column %s: %w", name, err))
 		}
 		row.Values = append(row.Values, v)
 	}
@@ -118,7 +117,7 @@ func valueOf(field json.RawMessage) (v Value, err error) {
 	case '{':
 		err = errors.New("expected a string, a number or a list of numbers, found an object")
 	default:
-		v.Text = string(field)
+		v.Text, v.JSON = string(field), true
 	}
 	return v, err
 }
