@@ -136,7 +136,7 @@ func TestUsage(t *testing.T) {
 		{"see sftseq predict --help", []string{"predict", "--modle", "x"}},
 		{"--model is missing", []string{"predict"}},
 		{"flags come before FILE", []string{"predict", "--model", golden("pre"), "x", "--threads"}},
-		{"Arrow needs --input and --output", []string{"predict", "--model", golden("pre"), "--input", "x"}},
+		{"--input: x: its name does not say what it is", []string{"predict", "--model", golden("pre"), "--input", "x"}},
 		{"--max-line 0", []string{"predict", "--model", golden("pre"), "--max-line", "0"}},
 		{"expected one of: auto, cpu", []string{"predict", "--model", golden("pre"), "--device", "tpu"}},
 		{"--data is missing", []string{"eval", "--model", golden("pre")}},

@@ -15,9 +15,10 @@ func embedCommand() *cli.Command {
 		Usage:     "turn sequences into vectors: JSON lines in, JSON lines out",
 		ArgsUsage: "[FILE]",
 		UsageText: `sftseq embed --model DIR [flags] [FILE]
-sftseq embed --model DIR [flags] --input x.arrow --output y.arrow
+sftseq embed --model DIR [flags] --input FILE --text COLUMN [--output FILE]
 
-Example: echo '{"id":"q1","text":"a query"}' | sftseq embed --model runs/retrieval`,
+Example: sftseq embed --model runs/reviews --input reviews.csv --text review --id key --output vectors.parquet
+         echo '{"id":"q1","text":"a query"}' | sftseq embed --model runs/retrieval`,
 		Description: `Reads FILE (standard input if absent or -) and writes for each line
    {"id": 7, "embedding": […], "length": 4}
 the pooled vector of the sequence, to be compared by cosine. A retrieval model
@@ -50,5 +51,5 @@ func embedder(scorer *sft.Scorer) answerer {
 			return replies, nil
 		}
 	}
-	return answerer{single: true, pair: c.Pair(), lines: lines, record: scorer.Embed}
+	return answerer{single: true, pair: c.Pair(), lines: lines, record: scorer.Embed, columns: embeddingColumns}
 }

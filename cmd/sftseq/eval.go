@@ -20,7 +20,8 @@ func evalCommand() *cli.Command {
 		Usage: "measure a model on labelled sequences",
 		UsageText: `sftseq eval --model DIR --data FILE|DIR [flags]
 
-Example: sftseq eval --model runs/listops --data data/listops`,
+Example: sftseq eval --model runs/listops --data data/listops
+         sftseq eval --model runs/reviews --data data/reviews --errors wrong.csv`,
 		Description: `Reads an Arrow file or stream, or the test.arrow of a data set directory, batch
 by batch and reports accuracy, loss, macro F1, the area under the ROC curve (AUC;
 of more than two classes the mean of each against the rest), the expected
@@ -32,10 +33,15 @@ Of a model that says whether two documents belong together (two classes), it als
 reports how far in front the right ones stand: each query, the first document of a
 pair of class 1, ranks all others of the file, and the mean reciprocal rank (MRR) and
 recall@k say where those of its pairs of class 1 are, beside what is expected of any
-order. Of more than --queries of them a sample is ranked, always the same.`,
+order. Of more than --queries of them a sample is ranked, always the same.
+
+--errors writes a row for each that is answered wrong: the id that it has in the data
+set (data convert --id), its number from 0, its label, the class predicted, and a
+probability for each class.`,
 		Flags: append(modelFlags(),
 			&cli.StringFlag{Name: "data", Usage: "labelled `FILE|DIR` (required)", TakesFile: true},
 			&cli.IntFlag{Name: "queries", Value: defaultQueries, Usage: "rank the documents of pairs for `N` queries; 0 is none, and keeps no document"},
+			&cli.StringFlag{Name: "errors", Usage: "write the rows that are answered wrong to `FILE`: .jsonl, .csv, .tsv, .parquet or .arrow", TakesFile: true},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
 		),
 		Action: eval,
@@ -81,7 +87,12 @@ func eval(c *cli.Context) error {
 		return err
 	}
 	defer release()
-	e := &evaluation{name: path, scorer: scorer, score: scorer.Examples, tally: metrics.NewTally(m.Config.NumLabels)}
+	wrong, err := newEvalErrors(c, m.Config)
+	if err != nil {
+		return err
+	}
+	defer wrong.abort()
+	e := &evaluation{name: path, scorer: scorer, score: scorer.Examples, tally: metrics.NewTally(m.Config.NumLabels), seen: wrong.see}
 	documents := newDocuments(scorer)
 	if queries > 0 {
 		e.score = documents.score
@@ -99,6 +110,9 @@ func eval(c *cli.Context) error {
 	result := newEvalResult(c.String("model"), path, r, m.Config.LabelNames)
 	if result.Ranking, err = documents.rank(c.Context, queries); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
+	}
+	if err := wrong.commit(); err != nil {
+		return err
 	}
 	return show(c, result, result.write)
 }

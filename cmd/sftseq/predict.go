@@ -29,19 +29,19 @@ A sequence longer than the model accepts is an error, unless --truncate reads
 its head, or the model has an input window that does; "used" then says how many
 tokens were read.
 
-With --input and --output, an Arrow file or stream with the column tokens (or
-tokens_a and tokens_b) is read batch by batch, and an Arrow file of the same
-rows is written, complete or not at all. A column id is copied. Tokens are ids, plus
-first_token_id where the schema's metadata has that: of text as bytes, each byte
-plus 1, or the bytes with first_token_id 1.`
+` + tableHelp + `
+
+Where both are Arrow and no column is named, an Arrow file or stream with the column
+tokens (or tokens_a and tokens_b) is read batch by batch, and an Arrow file of the same
+rows is written, with logits as vectors and without rows that fail: a bad one ends it. A
+column id is copied. Tokens are ids, plus first_token_id where the schema's metadata has
+that: of text as bytes, each byte plus 1, or the bytes with first_token_id 1.`
 
 func lineFlags() []cli.Flag {
-	return append(modelFlags(),
+	return append(append(modelFlags(),
 		&cli.BoolFlag{Name: "truncate", Usage: "read the head of a sequence that is too long"},
 		maxLineFlag(),
-		&cli.StringFlag{Name: "input", Usage: "read Arrow from `FILE` in place of JSON lines", TakesFile: true},
-		&cli.StringFlag{Name: "output", Usage: "write Arrow to `FILE`", TakesFile: true},
-	)
+	), tableFlags()...)
 }
 
 func predictCommand() *cli.Command {
@@ -50,9 +50,10 @@ func predictCommand() *cli.Command {
 		Usage:     "classify sequences: JSON lines in, JSON lines out",
 		ArgsUsage: "[FILE]",
 		UsageText: `sftseq predict --model DIR [flags] [FILE]
-sftseq predict --model DIR [flags] --input x.arrow --output y.arrow
+sftseq predict --model DIR [flags] --input FILE --text COLUMN [--output FILE]
 
-Example: echo '{"text":"[MAX 2 9 ]"}' | sftseq predict --model runs/listops`,
+Example: sftseq predict --model runs/reviews --input reviews.csv --text review --id key --keep stars --output scored.csv
+         echo '{"text":"[MAX 2 9 ]"}' | sftseq predict --model runs/listops`,
 		Description: `Reads FILE (standard input if absent or -) and writes for each line
    {"id": 7, "label": …, "logits": […], "probabilities": […], "length": 4}
 where label is the class's name if the model has names, otherwise its number;
@@ -77,6 +78,7 @@ type answerer struct {
 	single, pair bool // what a line may hold
 	lines        func(s *stream) func(context.Context, []*requests.Request) ([]any, error)
 	record       recordFunc
+	columns      func(c *sft.Config, format string, pair bool) replyColumns // of a table's rows
 }
 
 // answerLines is predict and embed.
@@ -84,9 +86,9 @@ func answerLines(c *cli.Context, make func(*sft.Scorer) answerer) error {
 	if err := checkMaxLine(c); err != nil {
 		return err
 	}
-	arrow := c.IsSet("input") || c.IsSet("output")
-	if arrow && (c.String("input") == "" || c.String("output") == "" || c.Args().Present()) {
-		return usage(c, "Arrow needs --input and --output, and no FILE")
+	isTable, err := checkTableFlags(c)
+	if err != nil {
+		return err
 	}
 	m, err := loadModel(c)
 	if err != nil {
@@ -101,8 +103,11 @@ func answerLines(c *cli.Context, make func(*sft.Scorer) answerer) error {
 	}
 	defer release()
 	a := make(scorer)
-	if arrow {
+	switch {
+	case isTable && copiesArrow(c):
 		return answerArrow(c, m.Config, a.record)
+	case isTable:
+		return answerTable(c, m.Config, a)
 	}
 	in, name, err := openInput(c)
 	if err != nil {
@@ -136,7 +141,7 @@ func predictor(scorer *sft.Scorer, explain bool) answerer {
 			return replies, nil
 		}
 	}
-	return answerer{single: !c.Pair(), pair: c.Pair(), lines: lines, record: scorer.Score}
+	return answerer{single: !c.Pair(), pair: c.Pair(), lines: lines, record: scorer.Score, columns: predictionColumns}
 }
 
 // orFailure is a reply, or the failure that takes its place.

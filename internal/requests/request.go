@@ -211,6 +211,14 @@ func (p *Parser) Tokenize(name string, value json.RawMessage) ([]int32, error) {
 	return p.Encode(text)
 }
 
+// ReadsText reports why the model takes no text.
+func (p *Parser) ReadsText() error {
+	if p.noTokenizer != nil {
+		return fmt.Errorf("text needs a tokenizer, as tokens do not: %w", p.noTokenizer)
+	}
+	return nil
+}
+
 // Encode turns text into tokens, if the model has a tokenizer.
 func (p *Parser) Encode(text string) ([]int32, error) {
 	if p.noTokenizer != nil {

@@ -93,11 +93,11 @@ func (d *delimited) take(row *Row, fields []string, count int) {
 		return
 	}
 	for _, at := range d.wanted {
-		if !utf8.ValidString(fields[at]) {
-			row.fail(fmt.Errorf("column %s: not UTF-8", d.columns[at]))
-			return
+		v := Value{Text: fields[at]}
+		if !utf8.ValidString(v.Text) {
+			row.lacks(&v, fmt.Errorf("column %s: not UTF-8", d.columns[at]))
 		}
-		row.Values = append(row.Values, Value{Text: fields[at]})
+		row.Values = append(row.Values, v)
 	}
 }
 

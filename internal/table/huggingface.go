@@ -182,7 +182,7 @@ func (r *hfReader) Next(row *Row) error {
 				continue
 			}
 		}
-		if err != nil || row.Err != nil {
+		if err != nil || len(row.Values) < len(r.wanted) {
 			return err
 		}
 		for i, name := range r.wanted {

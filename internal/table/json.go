@@ -121,7 +121,7 @@ func (r *listReader) next(row *Row) error {
 	if size > int64(r.limit) {
 		row.fail(fmt.Errorf("line %d: the value has %d bytes, at most %d are accepted", line, size, r.limit))
 	} else if r.columns.read(row, r.value); row.Err != nil {
-		row.fail(fmt.Errorf("line %d: %w", line, row.Err))
+		row.Err = fmt.Errorf("line %d: %w", line, row.Err)
 	}
 	if !r.list {
 		return nil

@@ -43,7 +43,7 @@ func (r *jsonReader) Next(row *Row) error {
 	}
 	r.columns.read(row, line)
 	if row.Err != nil && row.Line == 1 && beginsList(line) {
-		row.fail(fmt.Errorf("%w: a file that is one JSON list is read with --format json", row.Err))
+		row.Err = fmt.Errorf("%w: a file that is one JSON list is read with --format json", row.Err)
 	}
 	return nil
 }
@@ -102,8 +102,7 @@ func (c *jsonColumns) read(row *Row, object []byte) {
 			v, err = valueOf(field)
 		}
 		if err != nil {
-			row.fail(&ColumnError{name, field != nil && field[0] == '[', fmt.Errorf("column %s: %w", name, err)})
-			return
+			row.lacks(&v, &ColumnError{name, field != nil && field[0] == '[', fmt.Errorf("column %s: %w", name, err)})
 		}
 		row.Values = append(row.Values, v)
 	}
@@ -149,7 +148,7 @@ func valueOf(field json.RawMessage) (v Value, err error) {
 	case '{':
 		err = errors.New("expected a string, a number or a list of numbers, found an object")
 	default:
-		v.Text = string(field)
+		v.Text, v.JSON = string(field), true
 	}
 	return v, err
 }

@@ -78,8 +78,7 @@ func (r *records) Next(row *Row) (err error) {
 			err = fmt.Errorf("the row has more than %d bytes", r.limit)
 		}
 		if err != nil {
-			row.fail(fmt.Errorf("column %s: %w", name, err))
-			break
+			row.lacks(&v, fmt.Errorf("column %s: %w", name, err))
 		}
 		row.Values = append(row.Values, v)
 	}
@@ -150,7 +149,7 @@ func valueAt(a arrow.Array, i int) (v Value, err error) {
 		v.Tokens, err = wholeNumbers(a.ListValues(), from, to)
 		return v, err
 	default:
-		v.Text = a.ValueStr(i)
+		v.Text, v.JSON = a.ValueStr(i), true
 	}
 	if !utf8.ValidString(v.Text) {
 		return v, fmt.Errorf("not UTF-8")

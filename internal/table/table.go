@@ -25,7 +25,7 @@ type Row struct {
 	Line   int64  // where the row begins, from 1; 0 where it is the whole file
 	Name   string // what the record is called in the file, "" where nothing is
 	Values []Value
-	Err    error // why the row cannot be read; then there are no values
+	Err    error // why the row cannot be read; then it has no values, or those that can be
 
 	whole int // bytes of the row, whose memory its values share
 }
@@ -37,6 +37,15 @@ func (r *Row) begin(file string, line int64) {
 
 // fail makes it one that cannot be read.
 func (r *Row) fail(err error) { r.Values, r.Err = r.Values[:0], err }
+
+// lacks makes a value one that is missing, as it cannot be read. The row's others may be
+// worth knowing.
+func (r *Row) lacks(v *Value, err error) {
+	*v = Value{Null: true}
+	if r.Err == nil {
+		r.Err = err
+	}
+}
 
 // Size is about how many bytes of memory the row has.
 func (r *Row) Size() int {
@@ -63,6 +72,7 @@ type Value struct {
 	Text   string
 	Tokens []int32 // in place of text, from a list of numbers
 	Null   bool    // it is missing
+	JSON   bool    // the text is a number, true or false, as JSON has it
 }
 
 // ColumnError is what is wrong with a row's value of a column, or with all of them.

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestEvalErrors: the rows that are answered wrong, and no others, are written with the ids
+// of their table and what predict says of them.
+func TestEvalErrors(t *testing.T) {
+	model, dir := moodModel(t), t.TempDir()
+	text := "key,t,mood\n"
+	mood := map[string]string{}
+	for i := range 40 {
+		key := fmt.Sprintf("k%d", i)
+		mood[key] = []string{"good", "bad"}[i%2]
+		text += fmt.Sprintf("%s,some text %d,%s\n", key, i, mood[key])
+	}
+	from, set := writeText(t, filepath.Join(dir, "a.csv"), text), filepath.Join(dir, "set")
+	mustRunData(t, "convert", "--from", from, "--to", set, "--text", "t", "--label", "mood", "--labels", "bad,good", "--id", "key", "--split", "0,0,1")
+	scored := filepath.Join(dir, "scored.csv")
+	succeed(t, "", "predict", "--model", model, "--input", from, "--text", "t", "--id", "key", "--output", scored)
+	for _, format := range []string{"csv", "jsonl", "parquet"} {
+		to := filepath.Join(dir, "wrong."+format)
+		var r struct{ Confusion [][]int }
+		if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", set, "--json", "--errors", to)), &r); err != nil {
+			t.Fatal(err)
+		}
+		wrong := map[string]string{}
+		for _, row := range tableText(t, to, []string{"id", "label", "predicted", "probability_good", "row"}) {
+			f := strings.Split(strings.Trim(row, `["]`), `" "`)
+			wrong[f[0]] = fmt.Sprint(f[1:4])
+			if "k"+f[4] != f[0] {
+				t.Errorf("%s: row %s is %s", format, f[4], f[0])
+			}
+		}
+		if len(wrong) != r.Confusion[0][1]+r.Confusion[1][0] || len(wrong) == 0 || len(wrong) == 40 {
+			t.Errorf("%s: %d rows, where the confusion is %v", format, len(wrong), r.Confusion)
+		}
+		for _, row := range csvRows(t, scored) {
+			id, want := row["id"], ""
+			if mood[id] != row["label"] {
+				want = fmt.Sprint([]string{mood[id], row["label"], row["probability_good"]})
+			}
+			if wrong[id] != want {
+				t.Errorf("%s: %s: %s, want %s", format, id, wrong[id], want)
+			}
+		}
+	}
+	// Rows without ids have their numbers.
+	in, _ := sequences(t, 30)
+	to := filepath.Join(dir, "numbers.csv")
+	succeed(t, "", "eval", "--model", golden("pre"), "--data", in, "--errors", to)
+	if rows := csvRows(t, to); len(rows) == 0 || rows[0]["id"] != "" || rows[0]["row"] == "" || rows[0]["label"] == rows[0]["predicted"] {
+		t.Errorf("%v", rows)
+	}
+	refuse(t, exitUsage, "--errors -: standard output has the report", "", "eval", "--model", golden("pre"), "--data", in, "--errors", "-")
+	refuse(t, exitUsage, "--errors x.txt: its name does not say what it is to be", "", "eval", "--model", golden("pre"), "--data", in, "--errors", "x.txt")
+	before := readText(t, to)
+	cut := writeText(t, filepath.Join(dir, "cut.arrow"), readText(t, in)[:len(readText(t, in))/2])
+	refuse(t, exitError, cut, "", "eval", "--model", golden("pre"), "--data", cut, "--errors", to)
+	if readText(t, to) != before {
+		t.Error("an evaluation that fails replaces the file")
+	}
+	if left, err := filepath.Glob(filepath.Join(dir, ".*")); err != nil || len(left) > 0 {
+		t.Errorf("%v is left", left)
+	}
+}

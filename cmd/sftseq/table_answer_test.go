@@ -1,0 +1,261 @@
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"sftseq/internal/table"
+)
+
+// moodModel is a small model of texts of up to 1,000 bytes, with the classes bad and good.
+func moodModel(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "model")
+	args := []string{"train", "custom", "--data", customData(t, "--label", "mood"), "--out", dir, "--steps", "2", "--hidden", "8", "--layers", "1", "--k", "2", "--batch", "8"}
+	if status, _, errs := program(nil, args...); status != 0 {
+		t.Fatal(errs)
+	}
+	config := map[string]any{}
+	if err := json.Unmarshal([]byte(readText(t, filepath.Join(dir, "config.json"))), &config); err != nil {
+		t.Fatal(err)
+	}
+	config["max_position_embeddings"] = 1000
+	text, err := json.Marshal(config)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeText(t, filepath.Join(dir, "config.json"), string(text))
+	return dir
+}
+
+// csvRows reads CSV as objects.
+func csvRows(t *testing.T, path string) (out []map[string]string) {
+	t.Helper()
+	rows, err := csv.NewReader(strings.NewReader(readText(t, path))).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range rows[1:] {
+		m := map[string]string{}
+		for i, name := range rows[0] {
+			if _, twice := m[name]; twice {
+				t.Fatalf("%s: column %s is there twice", path, name)
+			}
+			m[name] = row[i]
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// TestJoin takes a table of 50,000 rows, bad ones among them, to predictions and joins
+// these with it by their ids: no row is lost or doubled, and each has its own answer.
+func TestJoin(t *testing.T) {
+	model, dir := moodModel(t), t.TempDir()
+	const rows = 50000
+	var text strings.Builder
+	text.WriteString("key,stars,text\n")
+	bad := map[int]string{} // what is wrong with a row
+	nameless := map[int]string{}
+	line := 2
+	for i := range rows {
+		field := fmt.Sprintf("text %d", i%977)
+		switch i % 1000 {
+		case 17:
+			bad[i], field = "the sequence is empty", ""
+		case 100:
+			bad[i], field = "not UTF-8", "\xff"
+		case 500:
+			bad[i], field = "expected 3 columns, found 4", "a,b"
+		case 900:
+			bad[i], field = "the sequence has", strings.Repeat("long", 300)
+		case 901:
+			field = "\"two\nlines, and \"\"quotes\"\"\""
+		}
+		key := fmt.Sprintf("k%d", i)
+		if i%1000 == 300 {
+			key = ""
+		}
+		if key == "" || strings.Contains(bad[i], "columns") {
+			nameless[i] = fmt.Sprintf("big.csv:%d", line)
+		}
+		fmt.Fprintf(&text, "%s,%d,%s\n", key, i%10, field)
+		line += 1 + strings.Count(field, "\n")
+	}
+	from, to := writeText(t, filepath.Join(dir, "big.csv"), text.String()), filepath.Join(dir, "scored.csv")
+	status, out, errs := program(nil, "predict", "--model", model, "--input", from, "--text", "text", "--id", "key", "--keep", "stars", "--output", to)
+	if status != exitError || out != "" || !strings.Contains(errs, fmt.Sprintf("%d of %d rows failed, the first: %s:19: column text: the sequence is empty", len(bad), rows, from)) {
+		t.Fatalf("status %d, %q, %q", status, out, errs)
+	}
+	byID := map[string]map[string]string{}
+	scored := csvRows(t, to)
+	for _, row := range scored {
+		if byID[row["id"]] != nil {
+			t.Fatalf("id %s is there twice", row["id"])
+		}
+		byID[row["id"]] = row
+	}
+	if len(scored) != rows {
+		t.Fatalf("%d rows of %d", len(scored), rows)
+	}
+	seen := map[string]string{} // an answer for each text
+	for i := range rows {
+		id := fmt.Sprintf("k%d", i)
+		if nameless[i] != "" {
+			id = nameless[i]
+		}
+		row := byID[id]
+		if row == nil || scored[i]["id"] != id {
+			t.Fatalf("row %d: id %s is not there, or elsewhere: %v", i, id, scored[i])
+		}
+		if why := bad[i]; why != "" {
+			if !strings.Contains(row["error"], why) || row["label"] != "" || row["probability_good"] != "" || !strings.HasPrefix(row["error"], from+":") {
+				t.Fatalf("row %d: %v, want an error with %q", i, row, why)
+			}
+			if whole := !strings.Contains(why, "columns"); whole != (row["stars"] == fmt.Sprint(i%10)) {
+				t.Fatalf("row %d: %v", i, row)
+			}
+			continue
+		}
+		good, err := strconv.ParseFloat(row["probability_good"], 32)
+		worse, err2 := strconv.ParseFloat(row["probability_bad"], 32)
+		want := map[bool]string{true: "good", false: "bad"}[good > worse]
+		if err != nil || err2 != nil || row["label"] != want || row["stars"] != fmt.Sprint(i%10) || row["error"] != "" || good+worse < 0.999 || good+worse > 1.001 {
+			t.Fatalf("row %d: %v", i, row)
+		}
+		of := fmt.Sprint(i % 977)
+		if i%1000 == 901 {
+			of = "two"
+		}
+		if before, ok := seen[of]; ok && before != row["probability_good"] {
+			t.Fatalf("row %d: %v; another row of the same text has %s", i, row, before)
+		}
+		seen[of] = row["probability_good"]
+	}
+	if len(seen) != 978 || len(bad) != 200 {
+		t.Errorf("%d texts, %d bad rows", len(seen), len(bad))
+	}
+	// A few of the answers are those of lines.
+	var lines strings.Builder
+	for i := range 5 {
+		fmt.Fprintf(&lines, "{\"text\":\"text %d\"}\n", i)
+	}
+	for i, r := range replyLines(t, succeed(t, lines.String(), "predict", "--model", model)) {
+		if got := scored[i]["probability_good"]; got != fmt.Sprint(r.Probabilities[1]) || scored[i]["label"] != r.Label {
+			t.Errorf("row %d: %v, want %v", i, scored[i], r)
+		}
+	}
+}
+
+// TestTableFormats: the same rows come out of every kind of input, and into every kind of
+// output.
+func TestTableFormats(t *testing.T) {
+	model, dir := moodModel(t), t.TempDir()
+	at := func(name, text string) string { return writeText(t, filepath.Join(dir, name), text) }
+	folder := filepath.Join(dir, "folder")
+	for i, text := range []string{"aab", "xyz"} {
+		os.MkdirAll(filepath.Join(folder, "c"), 0o777)
+		writeText(t, filepath.Join(folder, "c", fmt.Sprintf("%d.wav", i)), text)
+	}
+	lines := succeed(t, "{\"text\":\"aab\"}\n{\"text\":\"xyz\"}\n", "predict", "--model", model)
+	want := replyLines(t, lines)
+	for _, c := range []struct {
+		args []string
+		ids  string
+	}{
+		{[]string{"--input", at("a.csv", "t,n\naab,1\nxyz,2\n"), "--text", "t"}, `["a.csv:2" "a.csv:3"]`},
+		{[]string{"--input", at("a.tsv", "t\tn\naab\t1\nxyz\t2\n"), "--text", "t", "--id", "n"}, `["1" "2"]`},
+		{[]string{"--input", at("a.jsonl", "{\"t\":\"aab\",\"n\":1}\n{\"t\":\"xyz\",\"n\":\"b\"}\n"), "--text", "t", "--id", "n"}, `[1 "b"]`},
+		{[]string{"--input", at("a.txt", "t\naab\nxyz\n"), "--format", "csv", "--text", "t"}, `["a.txt:2" "a.txt:3"]`},
+		{[]string{"--input", at("a.fa", ">s1 x\naa\nb\n>s2\nxyz\n"), "--text", "sequence"}, `["s1" "s2"]`},
+		{[]string{"--input", at("a.fq", "@s1\naab\n+\n...\n@s2\nxyz\n+\n...\n"), "--text", "sequence"}, `["s1" "s2"]`},
+		{[]string{"--input", folder}, `["c/0.wav" "c/1.wav"]`},
+		{[]string{"--input", at("b.jsonl", "{\"t\":[98,98,99]}\n{\"t\":[121,122,123]}\n"), "--tokens", "t"}, `["b.jsonl:1" "b.jsonl:2"]`},
+	} {
+		out := succeed(t, "", append([]string{"predict", "--model", model}, c.args...)...)
+		got := replyLines(t, out)
+		var ids []string
+		for i := range got {
+			ids = append(ids, string(got[i].ID))
+			got[i].ID, want[i].ID = nil, nil
+		}
+		if fmt.Sprint(ids) != c.ids || len(got) != 2 || fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("%q: %s; want %s and\n%s", c.args, out, c.ids, lines)
+		}
+	}
+
+	from := at("all.csv", "key,label,text\n1,x,aab\n2,\"y,\nz\",\n3,,xyz\n")
+	for _, command := range []string{"predict", "embed"} {
+		var first []string
+		for _, format := range []string{"csv", "tsv", "jsonl", "parquet", "arrow"} {
+			to := filepath.Join(dir, command+"."+format)
+			status, out, errs := program(nil, command, "--model", model, "--input", from, "--text", "text", "--id", "key", "--keep", "all", "--output", to)
+			if status != exitError || out != "" || errs != "sftseq: 1 of 3 rows failed, the first: "+from+":3: column text: the sequence is empty, at least 1 token was expected\n" {
+				t.Fatalf("%s %s: status %d, %s%s", command, format, status, out, errs)
+			}
+			columns := []string{"id", "key", "label", "text", "error"}
+			if command == "predict" {
+				columns = []string{"id", "key", "input_label", "text", "error"}
+			}
+			if format == "jsonl" {
+				columns = columns[:4] // its error is an object
+			}
+			rows := tableText(t, to, columns)
+			if format != "jsonl" {
+				if first == nil {
+					first = rows
+				}
+				if !slices.Equal(rows, first) && format != "tsv" {
+					t.Errorf("%s %s: %q, want %q", command, format, rows, first)
+				}
+			}
+			if len(rows) != 3 && format != "tsv" || !strings.HasPrefix(rows[0], `["1" "1" "x" "aab"`) {
+				t.Errorf("%s %s: %q", command, format, rows)
+			}
+		}
+	}
+	header, _, _ := strings.Cut(readText(t, filepath.Join(dir, "predict.csv")), "\n")
+	if header != "id,key,input_label,text,label,probability_bad,probability_good,error" {
+		t.Errorf("%s", header)
+	}
+	header, _, _ = strings.Cut(readText(t, filepath.Join(dir, "embed.csv")), "\n")
+	if header != "id,key,label,text,embedding_0,embedding_1,embedding_2,embedding_3,embedding_4,embedding_5,embedding_6,embedding_7,error" {
+		t.Errorf("%s", header)
+	}
+	var reply struct {
+		Error struct {
+			Code    int
+			Message string
+		}
+		Label *string `json:"input_label"`
+	}
+	if err := json.Unmarshal([]byte(strings.Split(readText(t, filepath.Join(dir, "predict.jsonl")), "\n")[1]), &reply); err != nil || reply.Error.Code != -32602 || reply.Label == nil || *reply.Label != "y,\nz" {
+		t.Errorf("%+v, %v", reply, err)
+	}
+}
+
+// tableText are the rows of a table as our own reader has them.
+func tableText(t *testing.T, path string, columns []string) (out []string) {
+	t.Helper()
+	r, err := table.Open(t.Context(), path, table.Options{Columns: columns})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var row table.Row
+	for r.Next(&row) == nil {
+		var texts []string
+		for _, v := range row.Values {
+			texts = append(texts, v.Text)
+		}
+		out = append(out, fmt.Sprintf("%q", texts))
+	}
+	return out
+}

@@ -1,0 +1,267 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"sftseq/internal/rowwriter"
+	"sftseq/internal/table"
+	"sftseq/seq"
+	"sftseq/sft"
+)
+
+// tableHelp is what predict and embed say about tables.
+const tableHelp = `With --input a table is read as data convert does: CSV, TSV, JSON, Parquet, Arrow,
+FASTA, FASTQ, lines of text, a folder of files or tables, a directory of Hugging Face's datasets. --text, --tokens
+or --pair names what the model reads. There is a row of output for each row of input, in
+its order, with an id (--id, otherwise the name of the record or file, or FILE:LINE), the
+columns of --keep, and an error where the row cannot be used; the exit status is then 1.
+--output is written as its name ends, complete or not at all. A kept column whose name
+the output has for itself is called input_NAME.`
+
+// tableNames are the flags that say how a table is read, beside --input and --output.
+var tableNames = []string{"text", "tokens", "pair", "id", "keep", "format", "delimiter"}
+
+func tableFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "input", Usage: "read a table, `FILE` or folder, in place of JSON lines; - is standard input", TakesFile: true},
+		&cli.StringFlag{Name: "output", Usage: "write `FILE`: .jsonl, .csv, .tsv, .parquet or .arrow", DefaultText: "JSON lines to standard output", TakesFile: true},
+		&cli.StringFlag{Name: "text", Usage: "`COLUMN` of text"},
+		&cli.StringFlag{Name: "tokens", Usage: "`COLUMN` of lists of token ids, in place of text"},
+		&cli.StringFlag{Name: "pair", Usage: "two columns of text, `A,B`, that are compared"},
+		&cli.StringFlag{Name: "id", Usage: "`COLUMN` of what rows are called", DefaultText: "the name of the record or file, or FILE:LINE"},
+		&cli.StringFlag{Name: "keep", Usage: "columns to be copied, `A,B`, or all"},
+		&cli.StringFlag{Name: "format", Usage: "`KIND` of --input: " + strings.Join(table.Formats, ", "), DefaultText: "what its name says"},
+		&cli.StringFlag{Name: "delimiter", Usage: "`SIGN` between the fields of CSV: ; or | or another, or tab", DefaultText: "comma"},
+	}
+}
+
+// checkTableFlags refuses those that lack --input, and reports whether it is there.
+func checkTableFlags(c *cli.Context) (given bool, err error) {
+	if c.String("input") != "" {
+		if c.Args().Present() {
+			return true, usage(c, "--input %s and %s: expected one of them", c.String("input"), c.Args().First())
+		}
+		return true, nil
+	}
+	for _, name := range append([]string{"input", "output"}, tableNames...) {
+		if c.IsSet(name) {
+			return true, usage(c, "--%s needs --input FILE, which names the table that is read", name)
+		}
+	}
+	return false, checkLines(c)
+}
+
+// checkLines refuses a FILE that is no JSON lines, as its name says.
+func checkLines(c *cli.Context) error {
+	path := c.Args().First()
+	if path == "" || path == "-" {
+		return nil
+	}
+	info, err := os.Stat(path)
+	format, _ := table.FormatOf(path)
+	if err == nil && info.IsDir() || format != "" && format != "jsonl" {
+		return usage(c, "%s: expected JSON lines; tables and folders are read with --input %s --text COLUMN", path, path)
+	}
+	return nil
+}
+
+// copiesArrow reports whether Arrow of sequences becomes Arrow, record by record.
+func copiesArrow(c *cli.Context) bool {
+	for _, name := range tableNames {
+		if c.IsSet(name) {
+			return false
+		}
+	}
+	in, err := table.FormatOf(c.String("input"))
+	if err != nil {
+		in = "arrow"
+	}
+	out, err := rowwriter.FormatOf(c.String("output"))
+	if err != nil {
+		out = "arrow"
+	}
+	info, err := os.Stat(c.String("input"))
+	return in == "arrow" && out == "arrow" && (err != nil || !info.IsDir())
+}
+
+// tableInput is a table that is read, and its columns.
+type tableInput struct {
+	path    string
+	options table.Options
+	sources []string // columns that the model reads: one, or two of a pair
+	tokens  bool     // they are lists of token ids
+	id      string   // column, or ""
+	keep    []string
+}
+
+// newTableInput looks at what is to be read, for a model that takes one sequence, or pairs.
+func newTableInput(c *cli.Context, config *sft.Config, single, pair bool) (*tableInput, error) {
+	in := &tableInput{path: c.String("input"), id: c.String("id"), tokens: c.IsSet("tokens")}
+	in.options = table.Options{Format: c.String("format"), MaxField: c.Int("max-line")}
+	if err := in.checkFormat(c); err != nil {
+		return nil, err
+	}
+	if err := in.findSources(c); err != nil {
+		return nil, err
+	}
+	have, err := in.columns(c)
+	if err != nil {
+		return nil, err
+	}
+	if len(in.sources) == 0 && in.options.Format == "arrow" {
+		in.ownColumns(have)
+	}
+	switch {
+	case len(in.sources) == 0:
+		return nil, usage(c, "--text, --tokens or --pair is missing: which column of %s is to be read?%s", in.path, listOf(have))
+	case len(in.sources) == 1 && !single:
+		return nil, usage(c, "the model %s compares two sequences: expected --pair A,B, found one column, %s", c.String("model"), in.sources[0])
+	case len(in.sources) == 2 && !pair:
+		return nil, usage(c, "the model %s reads one sequence: expected --text COLUMN, found a pair, %s", c.String("model"), strings.Join(in.sources, ","))
+	}
+	if in.keep, err = in.kept(c, have); err != nil {
+		return nil, err
+	}
+	in.options.Columns = in.read()
+	return in, in.checkIDs(config)
+}
+
+// checkFormat finds the format where it is a file's.
+func (in *tableInput) checkFormat(c *cli.Context) error {
+	if f := in.options.Format; f != "" && !slices.Contains(table.Formats, f) {
+		return usage(c, "--format %q, expected one of %s", f, strings.Join(table.Formats, ", "))
+	}
+	if _, err := rowwriter.FormatOf(c.String("output")); err != nil {
+		return usage(c, "--output %s: %w", c.String("output"), err)
+	}
+	if c.IsSet("delimiter") {
+		var err error
+		if in.options.Delimiter, err = table.ParseDelimiter(c.String("delimiter")); err != nil {
+			return usage(c, "--delimiter: %w", err)
+		}
+	}
+	info, err := os.Stat(in.path)
+	if in.options.Format == "" && (err != nil || !info.IsDir()) {
+		if in.options.Format, err = table.FormatOf(in.path); err != nil {
+			return usage(c, "--input: %w", err)
+		}
+	}
+	return nil
+}
+
+// findSources takes the columns that flags name, or that of a folder.
+func (in *tableInput) findSources(c *cli.Context) error {
+	var given []string
+	for _, name := range []string{"text", "tokens", "pair"} {
+		if c.String(name) != "" {
+			given, in.sources = append(given, "--"+name), []string{c.String(name)}
+		}
+	}
+	if len(given) > 1 {
+		return usage(c, "%s exclude each other", strings.Join(given, " and "))
+	}
+	if c.String("pair") != "" {
+		if in.sources = strings.Split(c.String("pair"), ","); len(in.sources) != 2 || slices.Contains(in.sources, "") {
+			return usage(c, "--pair %q: expected two columns, A,B", c.String("pair"))
+		}
+	}
+	switch {
+	case len(given) > 0:
+	case table.IsFolder(in.path, in.options.Format):
+		in.sources = table.FolderColumns[:1]
+	case in.options.Format == "text":
+		in.sources = table.TextColumns[:1]
+	}
+	return nil
+}
+
+// columns are those that the table has; nil where only rows can tell, or where it can be
+// read once only.
+func (in *tableInput) columns(c *cli.Context) ([]string, error) {
+	if table.ReadOnce(in.path) {
+		return nil, nil
+	}
+	t, err := table.Open(c.Context, in.path, in.options)
+	if err != nil {
+		return nil, err
+	}
+	return t.Columns(), t.Close()
+}
+
+// ownColumns takes those of a data set.
+func (in *tableInput) ownColumns(have []string) {
+	for _, name := range have {
+		if seq.IsTokenColumn(name) {
+			in.sources, in.tokens = append(in.sources, name), true
+		}
+	}
+	if in.tokens && in.id == "" && slices.Contains(have, seq.ColumnID) {
+		in.id = seq.ColumnID
+	}
+}
+
+// kept are the columns of --keep.
+func (in *tableInput) kept(c *cli.Context, have []string) (keep []string, err error) {
+	switch text := c.String("keep"); {
+	case text == "":
+		return nil, nil
+	case text != "all" || slices.Contains(have, "all"):
+		keep = strings.Split(text, ",")
+	case have == nil:
+		return nil, usage(c, "--keep all: which columns %s has is known when it has been read: name those to be kept, --keep A,B", in.path)
+	default:
+		for _, name := range have {
+			if !table.IsFolder(in.path, in.options.Format) || name != table.FolderColumns[0] { // which is whole files
+				keep = append(keep, name)
+			}
+		}
+	}
+	if slices.Contains(keep, "") {
+		return nil, usage(c, "--keep %q: expected columns, A,B, or all", c.String("keep"))
+	}
+	for i, name := range keep {
+		if slices.Contains(keep[:i], name) {
+			return nil, usage(c, "--keep %q: %s is there twice", c.String("keep"), name)
+		}
+	}
+	return keep, nil
+}
+
+// read are the columns that are read, each once.
+func (in *tableInput) read() (all []string) {
+	for _, name := range slices.Concat(in.sources, []string{in.id}, in.keep) {
+		if name != "" && !slices.Contains(all, name) {
+			all = append(all, name)
+		}
+	}
+	return all
+}
+
+// checkIDs compares what a data set says of its token ids with what the model takes them for.
+func (in *tableInput) checkIDs(config *sft.Config) error {
+	if !in.tokens || in.options.Format != "arrow" || table.ReadOnce(in.path) || !seq.IsTokenColumn(in.sources[0]) {
+		return nil
+	}
+	r, err := seq.Open(in.path)
+	if err != nil {
+		return nil // it is another program's, which says nothing of them
+	}
+	defer r.Close()
+	if err := sameTokens(config, r.Spec()); err != nil {
+		return fmt.Errorf("%s: %w", in.path, err)
+	}
+	return nil
+}
+
+// listOf tells which columns there are.
+func listOf(columns []string) string {
+	if columns == nil {
+		return ""
+	}
+	return fmt.Sprintf(" It has %.500q", columns)
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"unicode/utf8"
+
+	"sftseq/internal/requests"
+	"sftseq/internal/table"
+)
+
+// tableRow is a row on its way through the model.
+type tableRow struct {
+	*requests.Request
+	place string // as errors name it
+	id    any    // string, or the JSON of a number
+	kept  []any
+	size  int // bytes of what is kept
+}
+
+// Tokens is how much of a batch the row takes: of one whose columns are longer than its
+// sequence, more than that has.
+func (r *tableRow) Tokens() int { return max(r.Request.Tokens(), r.size/16) }
+
+// tableReader makes requests of rows.
+type tableReader struct {
+	*tableInput
+	parser *requests.Parser
+	names  *table.Names
+	at     map[string]int // of columns, among the values
+}
+
+func newTableReader(in *tableInput, parser *requests.Parser) *tableReader {
+	r := &tableReader{tableInput: in, parser: parser, names: table.NewNames([]string{in.path}), at: map[string]int{}}
+	for i, name := range in.options.Columns {
+		r.at[name] = i
+	}
+	return r
+}
+
+// read reads rows until the end.
+func (r *tableReader) read(ctx context.Context, t table.Reader, rows chan<- *tableRow) error {
+	var row table.Row // whose memory is used again
+	for {
+		err := t.Next(&row)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		select {
+		case rows <- r.request(&row):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}
+
+// request is what a row asks for; one that cannot be read has its place, and what of it
+// can be read.
+func (r *tableReader) request(row *table.Row) *tableRow {
+	out := &tableRow{Request: &requests.Request{}, place: row.Place(), kept: make([]any, len(r.keep))}
+	err := row.Err
+	if len(row.Values) == len(r.options.Columns) {
+		for i, name := range append(r.keep[:len(r.keep):len(r.keep)], r.id) {
+			v, size, bad := r.valueOf(row, name)
+			if err == nil {
+				err = bad
+			}
+			if out.size += size; i < len(r.keep) {
+				out.kept[i] = v
+			} else {
+				out.id = v
+			}
+		}
+	}
+	if out.id == nil || out.id == "" {
+		out.id = r.names.Of(row)
+	}
+	for _, name := range r.sources {
+		if err == nil {
+			err = r.sequence(out.Request, name, row)
+		}
+	}
+	if err != nil {
+		out.Failure = &requests.Failure{Code: requests.CodeParams, Message: err.Error()}
+		out.Sequences, out.Lengths = nil, nil
+	}
+	return out
+}
+
+// sequence adds what a column has for the model.
+func (r *tableReader) sequence(to *requests.Request, name string, row *table.Row) error {
+	v := row.Values[r.at[name]]
+	tokens := v.Tokens
+	var err error
+	switch {
+	case v.Null:
+		return fmt.Errorf("column %s: expected a value, found none", name)
+	case r.tokens && tokens == nil:
+		return fmt.Errorf("column %s: expected a list of token ids, found %.40q", name, v.Text)
+	case !r.tokens && tokens != nil:
+		return fmt.Errorf("column %s: expected text, found a list", name)
+	case !r.tokens:
+		tokens, err = r.parser.Encode(v.Text)
+	}
+	n := len(tokens)
+	if err == nil {
+		tokens, err = r.parser.Config.Window(tokens)
+	}
+	if err != nil {
+		return fmt.Errorf("column %s: %w", name, err)
+	}
+	to.Sequences, to.Lengths = append(to.Sequences, tokens), append(to.Lengths, n)
+	return nil
+}
+
+// valueOf is what a row has in a column, nil if nothing, and its bytes.
+func (r *tableReader) valueOf(row *table.Row, name string) (value any, size int, err error) {
+	at, ok := r.at[name]
+	if !ok {
+		return nil, 0, nil
+	}
+	switch v := row.Values[at]; {
+	case v.Null:
+		return nil, 0, nil
+	case v.Tokens != nil:
+		text := []byte{'['}
+		for i, id := range v.Tokens {
+			if i > 0 {
+				text = append(text, ',')
+			}
+			text = strconv.AppendInt(text, int64(id), 10)
+		}
+		return json.RawMessage(append(text, ']')), len(text), nil
+	case v.JSON:
+		return json.RawMessage(v.Text), len(v.Text), nil
+	case !utf8.ValidString(v.Text):
+		return nil, 0, fmt.Errorf("column %s: not UTF-8, so that it cannot be written", name)
+	default:
+		return v.Text, len(v.Text), nil
+	}
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"sftseq/seq"
+)
+
+// TestTableFlags: what does not go together, or is missing, is told of with what there is.
+func TestTableFlags(t *testing.T) {
+	dir := t.TempDir()
+	from := writeText(t, filepath.Join(dir, "a.csv"), "t,u\nA,B\n")
+	lines := writeText(t, filepath.Join(dir, "a.jsonl"), "{\"t\":\"A\"}\n")
+	to := filepath.Join(dir, "out.csv")
+	predict := []string{"predict", "--model", golden("pre")}
+	pairs := []string{"predict", "--model", golden("retrieval")}
+	for _, c := range []struct {
+		status int
+		want   string
+		model  []string
+		args   []string
+	}{
+		{exitUsage, `which column of ` + from + ` is to be read? It has ["t" "u"]`, predict, []string{"--input", from}},
+		{exitUsage, "--text and --tokens exclude each other", predict, []string{"--input", from, "--text", "t", "--tokens", "u"}},
+		{exitUsage, "--text needs --input FILE", predict, []string{"--text", "t"}},
+		{exitUsage, "--output needs --input FILE", predict, []string{"--output", to}},
+		{exitUsage, "expected one of them", predict, []string{"--input", from, "--text", "t", lines}},
+		{exitUsage, from + ": expected JSON lines; tables and folders are read with --input " + from, predict, []string{from}},
+		{exitUsage, dir + ": expected JSON lines", predict, []string{dir}},
+		{exitUsage, "--output out.xlsx: its name does not say what it is to be", predict, []string{"--input", from, "--text", "t", "--output", "out.xlsx"}},
+		{exitUsage, `--format "xlsx"`, predict, []string{"--input", from, "--text", "t", "--format", "xlsx"}},
+		{exitUsage, "reads one sequence: expected --text COLUMN, found a pair, t,u", predict, []string{"--input", from, "--pair", "t,u"}},
+		{exitUsage, "compares two sequences: expected --pair A,B, found one column, t", pairs, []string{"--input", from, "--text", "t"}},
+		{exitUsage, `--pair "t": expected two columns`, pairs, []string{"--input", from, "--pair", "t"}},
+		{exitUsage, "--keep all: which columns", predict, []string{"--input", lines, "--text", "t", "--keep", "all"}},
+		{exitUsage, `--keep "u,u": u is there twice`, predict, []string{"--input", from, "--text", "t", "--keep", "u,u"}},
+		{exitError, `column "key": expected one of ["t" "u"]`, predict, []string{"--input", from, "--text", "t", "--id", "key", "--output", to}},
+		{exitError, "absent.csv", predict, []string{"--input", "absent.csv", "--text", "t"}},
+		{exitError, "--output would replace --input", predict, []string{"--input", from, "--text", "t", "--output", from}},
+		{exitError, "text needs a tokenizer, as tokens do not", []string{"predict", "--model", withConfig(t, "pre", "tokenizer", map[string]any{"type": "runes"})}, []string{"--input", from, "--text", "t"}},
+	} {
+		refuse(t, c.status, c.want, "", append(c.model[:3:3], c.args...)...)
+	}
+	if _, err := os.Stat(to); err == nil {
+		t.Error("something is left")
+	}
+	// A table through a pipe is told from lines that are wrong.
+	status, _, errs := program(strings.NewReader("t,u\nA,B\n"), predict...)
+	if status != exitError || !strings.Contains(errs, "2 of 2 lines failed, none of which is a JSON object: a table is read with --input FILE --text COLUMN") {
+		t.Errorf("status %d, %s", status, errs)
+	}
+}
+
+// TestTableBreaks: an input that cannot be read to its end leaves no output.
+func TestTableBreaks(t *testing.T) {
+	dir := t.TempDir()
+	from := writeText(t, filepath.Join(dir, "a.csv"), "t,u\n[MAX 2 9 ],B\n\"open,C\nmore,D\n")
+	to := filepath.Join(dir, "out.csv")
+	refuse(t, exitError, from+":3: a field in quotes is not closed", "", "predict", "--model", golden("pre"), "--input", from, "--text", "t", "--output", to)
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("%v, %v", left, err)
+	}
+	status, out, errs := program(nil, "predict", "--model", golden("pre"), "--input", from, "--text", "t")
+	if status != exitError || strings.Count(out, "\n") > 1 || !strings.Contains(errs, "is not closed") {
+		t.Errorf("status %d, %s%s", status, out, errs)
+	}
+	refuse(t, exitError, "/dev/full", "", "predict", "--model", golden("pre"), "--input", from, "--text", "t", "--output", "/dev/full.csv/x.csv")
+}
+
+// TestTableOfPairs reads two columns.
+func TestTableOfPairs(t *testing.T) {
+	from := writeText(t, filepath.Join(t.TempDir(), "a.csv"), "t,u\nab,cde\nf,g\n")
+	for _, command := range []string{"predict", "embed"} {
+		got := replyLines(t, succeed(t, "", command, "--model", golden("retrieval"), "--input", from, "--pair", "t,u"))
+		want := replyLines(t, succeed(t, "{\"text_a\":\"ab\",\"text_b\":\"cde\"}\n{\"text_a\":\"f\",\"text_b\":\"g\"}\n", command, "--model", golden("retrieval")))
+		for i := range want {
+			if string(got[i].ID) != fmt.Sprintf(`"a.csv:%d"`, i+2) {
+				t.Errorf("id %s", got[i].ID)
+			}
+			got[i].ID, want[i].ID = nil, nil
+			if fmt.Sprint(got[i].Logits, got[i].EmbeddingA, got[i].EmbeddingB, got[i].Length, *got[i].LengthA, *got[i].LengthB) !=
+				fmt.Sprint(want[i].Logits, want[i].EmbeddingA, want[i].EmbeddingB, want[i].Length, *want[i].LengthA, *want[i].LengthB) {
+				t.Errorf("%s: %+v, want %+v", command, got[i], want[i])
+			}
+		}
+	}
+	if out := succeed(t, "", "embed", "--model", golden("retrieval"), "--input", from, "--text", "u", "--truncate"); strings.Count(out, `"embedding":[`) != 2 {
+		t.Errorf("%s", out)
+	}
+}
+
+// TestIDsOfDataSets: the ids of a data set come back from predict and embed, of the rows
+// that its splits have.
+func TestIDsOfDataSets(t *testing.T) {
+	model, dir := moodModel(t), t.TempDir()
+	from := writeText(t, filepath.Join(dir, "a.csv"), "key,t\nk1,aab\n,xyz\nk3,\nk4,aab\n")
+	mustRunData(t, "convert", "--from", from, "--to", filepath.Join(dir, "set"), "--text", "t", "--id", "key", "--split", "0,0,1")
+	data := filepath.Join(dir, "set", "test.arrow")
+	want := "[k1 a.csv:3 k4]"
+	for _, command := range []string{"predict", "embed"} {
+		for _, name := range []string{"x.arrow", "x.csv", "x.parquet"} {
+			to := filepath.Join(dir, command+name)
+			succeed(t, "", command, "--model", model, "--input", data, "--output", to)
+			var ids []string
+			for _, text := range tableText(t, to, []string{"id"}) {
+				ids = append(ids, strings.Trim(text, `["]`))
+			}
+			if fmt.Sprint(ids) != want {
+				t.Errorf("%s %s: ids %v", command, name, ids)
+			}
+		}
+		var ids []string
+		for _, r := range replyLines(t, succeed(t, "", command, "--model", model, "--input", data)) {
+			ids = append(ids, strings.Trim(string(r.ID), `"`))
+		}
+		if fmt.Sprint(ids) != want {
+			t.Errorf("%s: ids %v", command, ids)
+		}
+	}
+	if got := replyLines(t, succeed(t, mustRunData(t, "head", "--split", "test", filepath.Join(dir, "set")), "predict", "--model", model)); string(got[1].ID) != `"a.csv:3"` {
+		t.Errorf("%s", got[1].ID)
+	}
+	other := filepath.Join(dir, "other.arrow")
+	w, err := seq.Create(other, seq.Spec{Task: seq.Classification, VocabSize: 17})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write(seq.Example{A: []int32{1}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	refuse(t, exitError, "its vocabulary has 17 tokens, the model's 257", "", "predict", "--model", model, "--input", other)
+}
+
+// TestTableMemory: what is held does not grow with the rows, whatever columns are kept.
+func TestTableMemory(t *testing.T) {
+	model, dir := moodModel(t), t.TempDir()
+	heap := func(rows int) uint64 {
+		from := writeText(t, filepath.Join(dir, "a.csv"), "t,long\n"+strings.Repeat("aab,"+strings.Repeat("long", 25<<10)+"\n", rows))
+		done, most := make(chan bool), make(chan uint64)
+		go func() {
+			var peak uint64
+			for {
+				select {
+				case <-done:
+					most <- peak
+					return
+				default:
+					var stats runtime.MemStats
+					runtime.GC()
+					runtime.ReadMemStats(&stats)
+					peak = max(peak, stats.HeapAlloc)
+				}
+			}
+		}()
+		succeed(t, "", "predict", "--model", model, "--input", from, "--text", "t", "--keep", "long", "--output", filepath.Join(dir, "out.csv"))
+		done <- true
+		return <-most
+	}
+	few, many := heap(100), heap(1500) // 10 MB and 150
+	if many > few+60<<20 {
+		t.Errorf("the heap is %d bytes with 100 rows and %d with 1,500", few, many)
+	}
+}
