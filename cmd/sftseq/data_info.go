@@ -77,7 +77,7 @@ type exampleInfo struct {
 
 func dataInfo(c *cli.Context) error {
 	if c.NArg() != 1 {
-		return usage(c, "expected one FILE or DIR, found %d arguments (flags come before it)", c.NArg())
+		return usage(c, "expected one FILE or DIR, found %d arguments", c.NArg())
 	}
 	path := c.Args().First()
 	if stat, err := os.Stat(path); path == "-" || err != nil || !stat.IsDir() {

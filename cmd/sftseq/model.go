@@ -49,7 +49,7 @@ func openScorer(c *cli.Context, m *sft.Model) (s *sft.Scorer, release func(), er
 // openInput opens the FILE argument; absent or "-" is standard input.
 func openInput(c *cli.Context) (in io.ReadCloser, name string, err error) {
 	if c.NArg() > 1 {
-		return nil, "", usage(c, "expected at most one FILE, found %q after %q (flags come before FILE)", c.Args().Get(1), c.Args().First())
+		return nil, "", usage(c, "expected at most one FILE, found %q after %q", c.Args().Get(1), c.Args().First())
 	}
 	return openFile(c, c.Args().First())
 }

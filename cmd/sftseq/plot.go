@@ -48,9 +48,6 @@ func plotRuns(c *cli.Context) error {
 	p.Legend.Top, p.Legend.Left = false, false // where learning curves are not
 	p.Add(plotter.NewGrid())
 	for i, dir := range c.Args().Slice() {
-		if strings.HasPrefix(dir, "-") {
-			return usage(c, "flags come before the run directories, found %q after them", dir)
-		}
 		points, err := readCurve(dir)
 		if err != nil {
 			return err
