@@ -52,6 +52,9 @@ func dataHead(c *cli.Context) error {
 		return usage(c, "--rows %d, expected 0 or more", c.Int("rows"))
 	}
 	path := c.Args().First()
+	if err := refuseTable(path); err != nil {
+		return err
+	}
 	if info, err := os.Stat(path); path != "-" && err == nil && info.IsDir() {
 		d, err := seq.OpenDataset(path)
 		if err != nil {

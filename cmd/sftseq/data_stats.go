@@ -58,6 +58,9 @@ func dataStats(c *cli.Context) error {
 		return err
 	}
 	path := c.Args().First()
+	if err := refuseTable(path); err != nil {
+		return err
+	}
 	files := map[string]string{} // by split
 	names := []string{filepath.Base(path)}
 	files[names[0]] = path

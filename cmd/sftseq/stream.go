@@ -27,6 +27,8 @@ type stream struct {
 	// answer returns a reply for each of the requests, all of which are good. A
 	// *requests.Failure in place of a reply is that line's own error.
 	answer func(ctx context.Context, batch []*requests.Request) ([]any, error)
+
+	hint string // what to do if no line can be read
 }
 
 // run answers in's lines on out. That some lines are bad is an error at the
@@ -71,7 +73,11 @@ func (s *stream) run(ctx context.Context, in io.Reader, out io.Writer) error {
 		readError = fmt.Errorf("%s: after line %d: %w", s.parser.File, total, readError)
 	}
 	if failed > 0 {
-		return errors.Join(readError, fmt.Errorf("%d of %d lines failed", failed, total))
+		hint := s.hint
+		if failed < total {
+			hint = ""
+		}
+		return errors.Join(readError, fmt.Errorf("%d of %d lines failed%s", failed, total, hint))
 	}
 	return readError
 }
@@ -87,6 +93,9 @@ func (s *stream) read(ctx context.Context, in io.Reader, lines chan<- *requests.
 		}
 		if err != nil && !errors.As(err, &long) {
 			return err
+		}
+		if r.Line() == 1 && err == nil {
+			s.hint = linesHint(line) // read when lines is closed
 		}
 		select {
 		case lines <- s.parser.Parse(line, r.Line(), err):
