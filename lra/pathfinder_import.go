@@ -3,7 +3,6 @@ package lra
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"image/color"
 	"image/png"
@@ -27,7 +26,10 @@ type pathfinderImage struct {
 
 func convertPathfinder(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
 	if whole, err := isDir(from); err != nil || !whole {
-		return nil, errors.Join(err, fmt.Errorf("%s: expected a directory with metadata/ and images", from))
+		if err == nil {
+			err = fmt.Errorf("%s: expected a directory with metadata/ and images", from)
+		}
+		return nil, err
 	}
 	if options.Split != "" {
 		return nil, errSplitOfDirectory(from, options.Split)

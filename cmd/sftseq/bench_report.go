@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/urfave/cli/v2"
 
@@ -114,17 +113,17 @@ func benchReport(c *cli.Context) error {
 	if c.NArg() != 1 {
 		return usage(c, "%d arguments, expected the one file results.jsonl", c.NArg())
 	}
-	f, err := os.Open(c.Args().First())
+	f, name, err := openFile(c, c.Args().First())
 	if err != nil {
 		return err
 	}
 	defer f.Close()
 	r := &kitResults{}
 	if err := r.read(f); err != nil {
-		return fmt.Errorf("%s: %w", f.Name(), err)
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	if r.lines == 0 {
-		return fmt.Errorf("%s: no results of the GPU kit", f.Name())
+		return fmt.Errorf("%s: no results of the GPU kit", name)
 	}
 	_, err = io.WriteString(c.App.Writer, r.markdown())
 	return err

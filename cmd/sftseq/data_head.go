@@ -47,12 +47,15 @@ type headRow struct {
 
 func dataHead(c *cli.Context) error {
 	if c.NArg() != 1 {
-		return usage(c, "expected one FILE or DIR, found %d arguments (flags come before it)", c.NArg())
+		return usage(c, "expected one FILE or DIR, found %d arguments", c.NArg())
 	}
 	if c.Int("rows") < 0 {
 		return usage(c, "--rows %d, expected 0 or more", c.Int("rows"))
 	}
 	path := c.Args().First()
+	if err := refuseTable(path); err != nil {
+		return err
+	}
 	if info, err := os.Stat(path); path != "-" && err == nil && info.IsDir() {
 		d, err := seq.OpenDataset(path)
 		if err != nil {

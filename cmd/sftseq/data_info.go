@@ -28,7 +28,8 @@ func dataInfoCommand() *cli.Command {
 		Description: `Reads an Arrow file or stream of sequences (- is standard input) from beginning
 to end, and shows schema, number of rows, quantiles of the lengths, labels and the
 first row as text. For a directory, each split. A row that no file may have is an
-error; a damaged byte that makes another valid row is found by --verify.`,
+error; a damaged byte that makes another valid row is found by --verify. The vocabulary
+of a learned tokenizer is in --json alone.`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "as JSON, for programs"},
 			&cli.BoolFlag{Name: "verify", Usage: "compare a data set's files with its checksums"},
@@ -77,9 +78,12 @@ type exampleInfo struct {
 
 func dataInfo(c *cli.Context) error {
 	if c.NArg() != 1 {
-		return usage(c, "expected one FILE or DIR, found %d arguments (flags come before it)", c.NArg())
+		return usage(c, "expected one FILE or DIR, found %d arguments", c.NArg())
 	}
 	path := c.Args().First()
+	if err := refuseTable(path); err != nil {
+		return err
+	}
 	if stat, err := os.Stat(path); path == "-" || err != nil || !stat.IsDir() {
 		if c.Bool("verify") {
 			return usage(c, "--verify: expected the directory of a data set, found %s", path)
@@ -194,7 +198,7 @@ func (f *fileInfo) write(w io.Writer) error {
 	if f.Schema.PadTokenID != nil {
 		pad = strconv.Itoa(int(*f.Schema.PadTokenID))
 	}
-	out.add("  vocabulary  %d, pad %s, tokenizer %s", f.Schema.VocabSize, pad, f.Schema.Tokenizer)
+	out.add("  vocabulary  %d, pad %s, tokenizer %s", f.Schema.VocabSize, pad, summary(f.Schema.Tokenizer))
 	if first := f.Schema.FirstToken; first > 0 {
 		out.add("  stored      each id minus %d (first_token_id)", first)
 	}

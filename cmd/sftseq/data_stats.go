@@ -50,12 +50,15 @@ type bin struct {
 
 func dataStats(c *cli.Context) error {
 	if c.NArg() != 1 {
-		return usage(c, "expected one FILE or DIR, found %d arguments (flags come before it)", c.NArg())
+		return usage(c, "expected one FILE or DIR, found %d arguments", c.NArg())
 	}
 	if err := checkPicture(c, "plot"); err != nil {
 		return err
 	}
 	path := c.Args().First()
+	if err := refuseTable(path); err != nil {
+		return err
+	}
 	files := map[string]string{} // by split
 	names := []string{filepath.Base(path)}
 	files[names[0]] = path

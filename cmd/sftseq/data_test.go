@@ -3,11 +3,9 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -140,11 +138,26 @@ func TestProgressLines(t *testing.T) {
 	if out.String() != want {
 		t.Errorf("%q, expected %q", out.String(), want)
 	}
-	out.Reset()
-	p = &progress{out: &out, what: "counting", unit: "sheep", start: time.Now().Add(-10 * time.Second), quiet: true}
-	p.Add(5)
-	if want := fmt.Sprintln("counting: 5 sheep, 0.5 sheep/s"); !reflect.DeepEqual(out.String(), want) {
-		t.Errorf("%q, expected %q", out.String(), want)
+	for _, c := range []struct {
+		unit        string
+		done, total int64
+		took        time.Duration
+		want        string
+	}{
+		{"sheep", 5, 0, 10 * time.Second, "5 sheep, 0.5 sheep/s"},
+		{"rows", 4000, 96000, 2 * time.Second, "4000 of 96000 rows (4%), 2.0k rows/s, 46s left"},
+		{"rows", 30e6, 60e6, 10 * time.Second, "30000000 of 60000000 rows (50%), 3.0M rows/s, 10s left"},
+		{"bytes", 12 << 20, 48 << 20, 4 * time.Second, "12.0 MiB of 48.0 MiB (25%), 3.0 MiB/s, 12s left"},
+		{"bytes", 300, 0, time.Second, "0.3 KiB, 0.3 KiB/s"},
+		{"bytes", 1 << 20, 1 << 30, 10 * time.Second, "1.0 MiB of 1.0 GiB (0%), 102.4 KiB/s, 2h51m left"},
+		{"bytes", 1 << 20, 1 << 40, 10 * time.Second, "1.0 MiB of 1.0 TiB (0%), 102.4 KiB/s, 121 days left"},
+		{"bytes", 12, 10, time.Second, "0.0 KiB of 0.0 KiB (100%), 0.0 KiB/s, 0s left"},
+	} {
+		now := time.Now()
+		p = &progress{what: "counting", unit: c.unit, done: c.done, total: c.total, start: now.Add(-c.took)}
+		if got := p.line(now); got != "counting: "+c.want {
+			t.Errorf("%q, expected %q", got, c.want)
+		}
 	}
 }
 

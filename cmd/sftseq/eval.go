@@ -119,6 +119,9 @@ func eval(c *cli.Context) error {
 
 // testData names the file that --data stands for, and its rows where known.
 func testData(path string) (file string, rows int64, err error) {
+	if err := refuseTable(path); err != nil {
+		return "", 0, fmt.Errorf("--data %w", err)
+	}
 	if info, err := os.Stat(path); path == "-" || err != nil || !info.IsDir() {
 		return path, 0, nil // what is wrong with it shows when it is opened
 	}

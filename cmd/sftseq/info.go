@@ -22,7 +22,8 @@ func infoCommand() *cli.Command {
 Example: sftseq info --model runs/listops`,
 		Description: `Shows the configuration, the parameters by part, the multiply-adds per token of
 a forward pass by part (for the score: one per channel), and the memory that one
-sequence takes, beside the weights, to be classified and to be trained on.`,
+sequence takes, beside the weights, to be classified and to be trained on. The vocabulary
+of a learned tokenizer is in --json alone.`,
 		Flags:  []cli.Flag{modelFlag(), &cli.BoolFlag{Name: "json", Usage: "print one JSON object"}},
 		Action: info,
 	}
@@ -149,7 +150,9 @@ func operations(c *sft.Config, length int) []part {
 
 // write prints for a person.
 func (i *modelInfo) write(w io.Writer) error {
-	text, err := json.MarshalIndent(i.Config, "", "  ")
+	shown := *i.Config
+	shown.Tokenizer = summary(shown.Tokenizer)
+	text, err := json.MarshalIndent(&shown, "", "  ")
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	out := &output{w: stdout}
 	app := newApp()
 	app.Reader, app.Writer, app.ErrWriter = stdin, out, stderr
-	err := app.RunContext(ctx, args)
+	err := app.RunContext(ctx, arranged(app, args))
 	// What prints help and tables does not look at its errors; this does.
 	if out.err != nil && !errors.Is(err, out.err) {
 		err = errors.Join(err, out.err)
@@ -74,7 +74,8 @@ Example: sftseq train listops --out runs/listops
 		// A flag that may be given several times has one value each time: files have commas
 		// in their names.
 		DisableSliceFlagSeparator: true,
-		HideVersion:               true, // a command, like everything else
+		HideVersion:               true, // ours says what the command version does
+		Flags:                     []cli.Flag{&cli.BoolFlag{Name: "version", Aliases: []string{"v"}, Usage: "show the version of the program"}},
 		Commands: []*cli.Command{dataCommand(), trainCommand(), evalCommand(), predictCommand(), embedCommand(), serveCommand(),
 			gradsCommand(), infoCommand(), devicesCommand(), checkCommand(), benchCommand(), plotCommand(), reportCommand(), versionCommand(), completionCommand()},
 		Action:         unknownCommand,
@@ -117,6 +118,9 @@ func onUsageError(c *cli.Context, err error, _ bool) error {
 // unknownCommand runs where no command was named.
 func unknownCommand(c *cli.Context) error {
 	name := c.Args().First()
+	if name == "" && c.Bool("version") {
+		return printVersion(c)
+	}
 	commands := strings.Join(commandNames(c.Command.Subcommands), ", ")
 	if name == "" && c.Command.HelpName == c.App.Name { // the program alone
 		return cli.ShowSubcommandHelp(c)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"os"
 
@@ -29,7 +31,13 @@ func loadModel(c *cli.Context) (*sft.Model, error) {
 	if dir == "" {
 		return nil, usage(c, "--model is missing, a model directory was expected")
 	}
-	return sft.Load(dir)
+	m, err := sft.Load(dir)
+	if err != nil {
+		if runs := runsIn(dir); runs != "" {
+			err = errors.New(runs)
+		}
+	}
+	return m, err
 }
 
 // openScorer puts a model on --device. Release ends its use.
@@ -49,7 +57,10 @@ func openScorer(c *cli.Context, m *sft.Model) (s *sft.Scorer, release func(), er
 // openInput opens the FILE argument; absent or "-" is standard input.
 func openInput(c *cli.Context) (in io.ReadCloser, name string, err error) {
 	if c.NArg() > 1 {
-		return nil, "", usage(c, "expected at most one FILE, found %q after %q (flags come before FILE)", c.Args().Get(1), c.Args().First())
+		return nil, "", usage(c, "expected at most one FILE, found %q after %q", c.Args().Get(1), c.Args().First())
+	}
+	if err := refuseForLines(c.Args().First()); err != nil {
+		return nil, "", err
 	}
 	return openFile(c, c.Args().First())
 }
@@ -60,7 +71,14 @@ func openFile(c *cli.Context, path string) (in io.ReadCloser, name string, err e
 		return io.NopCloser(c.App.Reader), "standard input", nil
 	}
 	f, err := os.Open(path)
-	return f, path, err
+	if err != nil {
+		return nil, path, err
+	}
+	if info, err := f.Stat(); err == nil && info.IsDir() {
+		f.Close()
+		return nil, path, fmt.Errorf("%s: expected a file, found a directory", path)
+	}
+	return f, path, nil
 }
 
 // maxLine is the default limit of a line's bytes.

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -41,9 +40,6 @@ func plotRuns(c *cli.Context) error {
 	var runs []report.Run
 	names := runNames(dirs)
 	for i, dir := range dirs {
-		if strings.HasPrefix(dir, "-") {
-			return usage(c, "flags come before the run directories, found %q after them", dir)
-		}
 		m, err := sft.ReadMetrics(dir)
 		if err != nil {
 			return err

@@ -4,12 +4,19 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 )
+
+// unitBytes is the unit of what is counted in bytes, which are shown as MiB and the like.
+const unitBytes = "bytes"
+
+// describeEvery is how often the rate beside a bar changes.
+const describeEvery = 500 * time.Millisecond
 
 // progressEvery is how often a progress line appears where there is no terminal.
 const progressEvery = 5 * time.Second
@@ -42,7 +49,7 @@ func newProgress(total int64, what, unit string) *progress {
 		}
 		p.bar = progressbar.NewOptions64(limit,
 			progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription(what),
-			progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString(unit),
+			progressbar.OptionShowCount(), progressbar.OptionShowBytes(unit == unitBytes), progressbar.OptionUseIECUnits(true),
 			progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(100*time.Millisecond),
 			progressbar.OptionSetWidth(24), progressbar.OptionClearOnFinish())
 	}
@@ -61,6 +68,12 @@ func (p *progress) Add(n int64) {
 	p.done += n
 	if p.bar != nil {
 		_ = p.bar.Add64(n) // a bar that cannot be drawn is no reason to stop
+
+		// Of bytes the bar shows the rate itself.
+		if now := time.Now(); p.unit != unitBytes && now.Sub(p.last) >= describeEvery {
+			p.last = now
+			p.bar.Describe(p.what + " " + p.rate(now))
+		}
 		return
 	}
 	if now := time.Now(); now.Sub(p.last) >= progressEvery {
@@ -89,21 +102,56 @@ func (p *progress) Finish() {
 	}
 	if !p.quiet {
 		p.quiet = true // and nothing more, however often it is called
-		fmt.Fprintf(p.out, "%s: %d %s in %s\n", p.what, p.done, p.unit, time.Since(p.start).Round(time.Second))
+		fmt.Fprintf(p.out, "%s: %s in %s\n", p.what, p.amount(), roundTime(time.Since(p.start)))
 	}
 }
 
-// line is "generating listops: 4000 of 96000 rows (4%), 2100 rows/s, 44s left".
+// line is "generating listops: 4000 of 96000 rows (4%), 2.1k rows/s, 44s left".
 func (p *progress) line(now time.Time) string {
-	rate := float64(p.done) / now.Sub(p.start).Seconds()
-	shown := fmt.Sprintf("%.0f", rate)
-	if rate < 10 {
-		shown = fmt.Sprintf("%.2g", rate)
-	}
 	if p.total < 1 || p.done < 1 {
-		return fmt.Sprintf("%s: %d %s, %s %s/s", p.what, p.done, p.unit, shown, p.unit)
+		return fmt.Sprintf("%s: %s, %s", p.what, p.amount(), p.rate(now))
 	}
-	left := time.Duration(float64(max(0, p.total-p.done)) / rate * float64(time.Second))
-	return fmt.Sprintf("%s: %d of %d %s (%d%%), %s %s/s, %s left", p.what, p.done, p.total, p.unit,
-		100*p.done/p.total, shown, p.unit, left.Round(time.Second))
+	done := min(p.done, p.total) // what grows while it is read has no more of it left
+	left := time.Duration(float64(now.Sub(p.start)) * float64(p.total-done) / float64(done))
+	of := fmt.Sprintf("%d of %d %s", p.done, p.total, p.unit)
+	if p.unit == unitBytes {
+		of = fmt.Sprintf("%s of %s", binaryBytes(p.done), binaryBytes(p.total))
+	}
+	return fmt.Sprintf("%s: %s (%d%%), %s, %s left", p.what, of, 100*done/p.total, p.rate(now), roundTime(left))
+}
+
+// amount is what is done: "4000 rows" or "1.5 MiB".
+func (p *progress) amount() string {
+	if p.unit == unitBytes {
+		return binaryBytes(p.done)
+	}
+	return fmt.Sprintf("%d %s", p.done, p.unit)
+}
+
+// rate is that since the beginning: "2.1k rows/s" or "1.5 MiB/s".
+func (p *progress) rate(now time.Time) string {
+	rate := float64(p.done) / now.Sub(p.start).Seconds()
+	switch {
+	case p.unit == unitBytes:
+		return binaryBytes(int64(rate)) + "/s"
+	case rate >= 1e6:
+		return fmt.Sprintf("%.1fM %s/s", rate/1e6, p.unit)
+	case rate >= 1e3:
+		return fmt.Sprintf("%.1fk %s/s", rate/1e3, p.unit)
+	case rate < 10:
+		return fmt.Sprintf("%.2g %s/s", rate, p.unit)
+	}
+	return fmt.Sprintf("%.0f %s/s", rate, p.unit)
+}
+
+// roundTime is a time as exact as an estimate is worth: to the second below an hour, to the
+// minute below two days, in days above.
+func roundTime(d time.Duration) string {
+	switch {
+	case d < time.Hour:
+		return d.Round(time.Second).String()
+	case d < 48*time.Hour:
+		return strings.TrimSuffix(d.Round(time.Minute).String(), "0s")
+	}
+	return fmt.Sprintf("%.0f days", d.Hours()/24)
 }

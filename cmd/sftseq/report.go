@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"path/filepath"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -47,11 +46,6 @@ func reportRuns(c *cli.Context) error {
 	dirs := c.Args().Slice()
 	if len(dirs) == 0 {
 		return usage(c, "no run directory given")
-	}
-	for _, dir := range dirs {
-		if strings.HasPrefix(dir, "-") {
-			return usage(c, "flags come before the run directories, found %q after them", dir)
-		}
 	}
 	if n := c.Int("examples"); n < 0 || n > mostExamples {
 		return usage(c, "--examples %d, expected 0 to %d", n, mostExamples)

@@ -165,7 +165,6 @@ func TestReport(t *testing.T) {
 	writeText(t, metricsPath, strings.Replace(lines, `"loss"`, `"lost"`, 1))
 	refuse(t, exitError, metricsPath+`:1: a line of kind train without the key "loss"`, "", "report", "--out", page, run)
 	refuse(t, exitUsage, "no run directory", "", "report", "--out", page)
-	refuse(t, exitUsage, "flags come before", "", "report", run, "--out", page)
 	refuse(t, exitUsage, "--examples -1", "", "report", "--examples", "-1", run)
 	refuse(t, exitUsage, "read twice", "", "report", "--data", "-", run)
 	refuse(t, exitError, "config.json", "", "report", "--out", page, t.TempDir())

@@ -27,7 +27,7 @@ type stream struct {
 	// answer returns a reply for each of the requests, all of which are good. A
 	// *requests.Failure in place of a reply is that line's own error.
 	answer func(ctx context.Context, batch []*requests.Request) ([]any, error)
-	object bool // a line began as one of JSON may
+	hint   string // what to do if no line can be read
 }
 
 // run answers in's lines on out. That some lines are bad is an error at the
@@ -71,11 +71,12 @@ func (s *stream) run(ctx context.Context, in io.Reader, out io.Writer) error {
 	if readError != nil {
 		readError = fmt.Errorf("%s: after line %d: %w", s.parser.File, total, readError)
 	}
-	if failed > 0 && !s.object { // which is read when lines is closed, as readError is
-		return errors.Join(readError, fmt.Errorf("%d of %d lines failed, none of which is a JSON object: a table is read with --input FILE --text COLUMN (- is standard input, which needs --format)", failed, total))
-	}
 	if failed > 0 {
-		return errors.Join(readError, fmt.Errorf("%d of %d lines failed", failed, total))
+		hint := s.hint
+		if failed < total {
+			hint = ""
+		}
+		return errors.Join(readError, fmt.Errorf("%d of %d lines failed%s", failed, total, hint))
 	}
 	return readError
 }
@@ -92,7 +93,9 @@ func (s *stream) read(ctx context.Context, in io.Reader, lines chan<- *requests.
 		if err != nil && !errors.As(err, &long) {
 			return err
 		}
-		s.object = s.object || len(line) == 0 || line[0] == '{' || line[0] == '['
+		if r.Line() == 1 && err == nil {
+			s.hint = linesHint(line) // read when lines is closed
+		}
 		select {
 		case lines <- s.parser.Parse(line, r.Line(), err):
 		case <-ctx.Done():

@@ -51,11 +51,7 @@ func suggestFlag(c *cli.Context, err error) string {
 	if !unknown || c.Command == nil {
 		return ""
 	}
-	var names []string
-	for _, f := range c.Command.Flags {
-		names = append(names, f.Names()...)
-	}
-	if name := nearest(names, strings.TrimPrefix(typed, "-")); len(name) > 1 {
+	if name := nearest(longNames(c.Command.Flags), strings.TrimPrefix(typed, "-")); name != "" {
 		return fmt.Sprintf(". Did you mean --%s?", name)
 	}
 	return ""

@@ -51,7 +51,7 @@ func TestTableFlags(t *testing.T) {
 	}
 	// A table through a pipe is told from lines that are wrong.
 	status, _, errs := program(strings.NewReader("t,u\nA,B\n"), predict...)
-	if status != exitError || !strings.Contains(errs, "2 of 2 lines failed, none of which is a JSON object: a table is read with --input FILE --text COLUMN") {
+	if status != exitError || !strings.Contains(errs, "2 of 2 lines failed; its first line looks like that of a CSV table, which --input FILE.csv --text COLUMN reads") {
 		t.Errorf("status %d, %s", status, errs)
 	}
 }

@@ -26,6 +26,9 @@ of them. What is then used is shown.`,
 func trainCustom(c *cli.Context) error {
 	m := &seq.Manifest{} // of a resumed run nothing is chosen any more
 	if dir := c.String("data"); dir != "" {
+		if err := refuseTable(dir); err != nil {
+			return fmt.Errorf("--data %w", err)
+		}
 		set, err := seq.OpenDataset(dir)
 		if err != nil {
 			return err

@@ -44,6 +44,9 @@ func trainingData(c *cli.Context, task *lra.Task, p *lra.Preset) (*trainData, er
 			}
 		}
 	}
+	if err := refuseTable(dir); err != nil {
+		return nil, fmt.Errorf("--data %w", err)
+	}
 	set, err := seq.OpenDataset(dir)
 	if err != nil {
 		return nil, err

@@ -109,7 +109,10 @@ func hfSplitParts(dir, split string) (parts []hfPart, err error) {
 	var info struct {
 		Features map[string]json.RawMessage `json:"features"`
 	}
-	if err := errors.Join(readJSON(filepath.Join(dir, hfState), &state), readJSON(filepath.Join(dir, hfFeatures), &info)); err != nil {
+	if err := readJSON(filepath.Join(dir, hfState), &state); err != nil {
+		return nil, err
+	}
+	if err := readJSON(filepath.Join(dir, hfFeatures), &info); err != nil {
 		return nil, err
 	}
 	labels := map[string][]string{}

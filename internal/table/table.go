@@ -125,6 +125,9 @@ func Open(ctx context.Context, path string, o Options) (Reader, error) {
 		return openDirectory(ctx, path, o)
 	}
 	format := o.Format
+	if _, err := os.Stat(path); path != StandardInput && errors.Is(err, fs.ErrNotExist) {
+		return nil, err // whatever its name says
+	}
 	if format == "" {
 		var err error
 		if format, err = FormatOf(path); err != nil {

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// arranged are the arguments of the program in the order in which the library that reads
+// them knows them: it takes flags only before the first argument, which then would pass for
+// arguments. So flags go before them, and a value that is attached to a flag of one letter,
+// as in -n1, becomes an argument of its own. What comes behind -- is no flag.
+func arranged(app *cli.App, args []string) []string {
+	if len(args) == 0 || slices.Contains(args, "--generate-bash-completion") {
+		return args // of which the last is incomplete
+	}
+	out, rest := args[:1:1], args[1:]
+	flags, commands := app.Flags, app.Commands
+	for {
+		ahead, arguments, next := arrange(flags, commands, rest)
+		out = append(out, ahead...)
+		if next == nil {
+			return append(out, arguments...)
+		}
+		out = append(out, arguments[0])
+		rest, flags, commands = arguments[1:], next.Flags, next.Subcommands
+	}
+}
+
+// arrange takes the flags of a command, with their values, from its arguments. If the first
+// of these is a command in turn, it is next, and the arguments begin with it.
+func arrange(flags []cli.Flag, commands []*cli.Command, args []string) (ahead, arguments []string, next *cli.Command) {
+	for i := 0; i < len(args); i++ {
+		arg := args[i]
+		switch {
+		case arg == "--":
+			return ahead, slices.Concat([]string{"--"}, arguments, args[i+1:]), nil
+		case len(arg) < 2 || arg[0] != '-': // - is standard input
+			if at := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(arg) }); at >= 0 && arguments == nil {
+				return ahead, args[i:], commands[at]
+			}
+			arguments = append(arguments, arg)
+			continue
+		}
+		name, _, attached := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "=")
+		f := flagCalled(flags, name)
+		if f == nil && arg[1] != '-' && takesValue(flagCalled(flags, arg[1:2])) && nearest(longNames(flags), name) == "" {
+			ahead = append(ahead, arg[:2], arg[2:])
+			continue
+		}
+		if ahead = append(ahead, arg); attached || !takesValue(f) {
+			continue
+		}
+		if i++; i == len(args) { // an argument would pass for the value that is missing
+			return ahead, nil, nil
+		}
+		ahead = append(ahead, args[i])
+	}
+	return ahead, arguments, nil
+}
+
+// flagCalled is the flag with a name, or nil.
+func flagCalled(flags []cli.Flag, name string) cli.Flag {
+	for _, f := range flags {
+		if slices.Contains(f.Names(), name) {
+			return f
+		}
+	}
+	return nil
+}
+
+// longNames are those of all flags but for single letters.
+func longNames(flags []cli.Flag) (names []string) {
+	for _, f := range flags {
+		names = append(names, f.Names()...)
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return len(name) == 1 })
+}
+
+// takesValue reports whether a flag, or nil, has a value behind it.
+func takesValue(f cli.Flag) bool {
+	valued, ok := f.(cli.DocGenerationFlag)
+	return ok && valued.TakesValue()
+}

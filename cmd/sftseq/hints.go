@@ -1,0 +1,86 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"unicode/utf8"
+
+	"sftseq/internal/table"
+)
+
+// refuseTable is the error of a table, or a folder of files, where a data set is expected:
+// what makes one of it.
+func refuseTable(path string) error {
+	info, err := os.Stat(path)
+	if path == "-" || err != nil {
+		return nil // what is wrong shows when it is opened
+	}
+	what := "a folder of files"
+	if !info.IsDir() {
+		format, err := table.FormatOf(path)
+		if err != nil || format == "arrow" {
+			return nil
+		}
+		what = "a table (" + format + ")"
+	} else if own, _ := filepath.Glob(filepath.Join(path, "*.arrow*")); own != nil || !hasFiles(path) {
+		return nil
+	} else if _, err := os.Stat(filepath.Join(path, "dataset.json")); err == nil {
+		return nil
+	}
+	name := filepath.Base(path)
+	name, _, _ = strings.Cut(name, ".")
+	return fmt.Errorf("%s: expected a data set, found %s: make one of it, such as with\n  sftseq data convert --from %s --to %s --text COLUMN --label COLUMN\nand give that directory",
+		path, what, shellQuote(path), shellQuote("data/"+name))
+}
+
+// hasFiles reports whether anything is in a directory.
+func hasFiles(dir string) bool {
+	entries, err := os.ReadDir(dir)
+	return err == nil && len(entries) > 0
+}
+
+// refuseForLines is the error of a file whose name says that it is no JSON lines.
+func refuseForLines(path string) error {
+	switch format, err := table.FormatOf(path); {
+	case err != nil:
+		return nil
+	case format == "arrow":
+		return fmt.Errorf("%s: expected a FILE of JSON lines, found %s: --input %s --output FILE.arrow reads it", path, format, shellQuote(path))
+	case format != "jsonl" && format != "json" && format != "text":
+		return fmt.Errorf("%s: expected a FILE of JSON lines, found %s: --input %s --text COLUMN reads tables", path, format, shellQuote(path))
+	}
+	return nil
+}
+
+// linesHint is what to do where the first line of what should be JSON lines seems to be of
+// a table, or "".
+func linesHint(first []byte) string {
+	trimmed := bytes.TrimSpace(first)
+	switch {
+	case bytes.HasPrefix(trimmed, []byte("PAR1")), bytes.HasPrefix(trimmed, []byte("ARROW1")):
+		return "; it is a table, which --input FILE reads"
+	case len(trimmed) == 0 || !utf8.Valid(trimmed) || trimmed[0] == '{' || trimmed[0] == '[':
+		return ""
+	case bytes.ContainsAny(trimmed, ",;\t"):
+		return "; its first line looks like that of a CSV table, which --input FILE.csv --text COLUMN reads"
+	}
+	return "; expected JSON objects, such as {\"text\": \"…\"}, a line each"
+}
+
+// runsIn tells of the models in the folders of a directory, as train --seeds leaves them,
+// or is "".
+func runsIn(dir string) string {
+	paths, _ := filepath.Glob(filepath.Join(dir, "*", "model.safetensors"))
+	var names []string
+	for _, path := range paths {
+		names = append(names, filepath.Base(filepath.Dir(path)))
+	}
+	if names == nil {
+		return ""
+	}
+	return fmt.Sprintf("%s: expected a model, found the folder of %d: name one of them, such as --model %s (%s)",
+		dir, len(names), shellQuote(filepath.Join(dir, names[0])), shortList(names, 10))
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestHints: a table or a folder where a data set or JSON lines are expected, and a folder
+// of runs where one is, are told with what to do.
+func TestHints(t *testing.T) {
+	dir := t.TempDir()
+	csv := writeText(t, filepath.Join(dir, "my reviews.csv"), "text,label\na,x\n")
+	folder := filepath.Join(dir, "sounds")
+	if err := os.MkdirAll(filepath.Join(folder, "dog"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	runs := filepath.Join(dir, "runs")
+	for _, seed := range []string{"seed-1", "seed-2"} {
+		if err := os.CopyFS(filepath.Join(runs, seed), os.DirFS(golden("pre"))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	make := "found a table (csv): make one of it, such as with\n  sftseq data convert --from '" + csv + "' --to 'data/my reviews' --text COLUMN --label COLUMN\n"
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{"--data " + csv + ": expected a data set, " + make, []string{"train", "custom", "--data", csv, "--out", filepath.Join(dir, "out")}},
+		{"--data " + csv + ": expected a data set, " + make, []string{"eval", "--model", golden("pre"), "--data", csv}},
+		{csv + ": expected a data set, " + make, []string{"data", "info", csv}},
+		{csv + ": expected a data set, " + make, []string{"data", "head", csv}},
+		{csv + ": expected a data set, " + make, []string{"data", "stats", csv}},
+		{"found a folder of files: make one of it, such as with\n  sftseq data convert --from " + folder + " --to data/sounds", []string{"train", "custom", "--data", folder, "--out", filepath.Join(dir, "out")}},
+		{"the data set is incomplete", []string{"eval", "--model", golden("pre"), "--data", t.TempDir()}},
+		{runs + ": expected a model, found the folder of 2: name one of them, such as --model " + filepath.Join(runs, "seed-1") + " (seed-1, seed-2)", []string{"eval", "--model", runs, "--data", csv}},
+		{"expected a FILE of JSON lines, found csv: --input '" + csv + "' --text COLUMN reads tables", []string{"predict", "--model", golden("pre"), csv}},
+		{"expected a FILE of JSON lines, found arrow: --input x.arrow --output FILE.arrow reads it", []string{"embed", "--model", golden("pre"), "x.arrow"}},
+		{folder + ": expected a file, found a directory\n", []string{"predict", "--model", golden("pre"), folder}},
+		{folder + ": expected a file, found a directory\n", []string{"grads", "--model", golden("pre"), "--input", folder, "--output", filepath.Join(dir, "out")}},
+		{"nope: no such file", []string{"data", "convert", "--from", filepath.Join(dir, "nope"), "--to", filepath.Join(dir, "out"), "--text", "text"}},
+	} {
+		refuse(t, exitError, c.want, "", c.args...)
+	}
+	for lines, want := range map[string]string{
+		"text,label\na,x\n":            "2 of 2 lines failed; its first line looks like that of a CSV table, which --input FILE.csv --text COLUMN reads\n",
+		"text;label\n":                 "1 of 1 lines failed; its first line looks like",
+		"PAR1\x00\xff\n":               "1 of 1 lines failed; it is a table, which --input FILE reads\n",
+		"some words\n":                 `1 of 1 lines failed; expected JSON objects, such as {"text": "…"}, a line each` + "\n",
+		"{\"a\":1}\n":                  "1 of 1 lines failed\n",
+		"a,b\n{\"tokens\":[1,2]}\n":    "1 of 2 lines failed\n",
+		"{\"tokens\":[1]}\na,b\nc,d\n": "2 of 3 lines failed\n",
+	} {
+		if status, _, errs := program(strings.NewReader(lines), "predict", "--model", golden("pre")); status != exitError || !strings.Contains(errs, want) {
+			t.Errorf("%q: status %d, %q, want %q", lines, status, errs, want)
+		}
+	}
+}
+
+// TestNamesOnce: an error names what is wrong once.
+func TestNamesOnce(t *testing.T) {
+	dir := t.TempDir()
+	hf := filepath.Join(dir, "hf")
+	if err := os.Mkdir(hf, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	writeText(t, filepath.Join(hf, "dataset_dict.json"), `{"splits":["train"]}`)
+	absent := filepath.Join(dir, "absent.parquet")
+	for _, c := range []struct {
+		once string
+		args []string
+	}{
+		{absent, []string{"data", "convert", "--from", absent, "--to", filepath.Join(dir, "to"), "--text", "text"}},
+		{"no such file", []string{"data", "convert", "--from", hf, "--to", filepath.Join(dir, "to"), "--text", "text"}},
+		{hf, []string{"data", "convert", "--from", hf, "--to", filepath.Join(dir, "to"), "--text", "text"}},
+		{absent, []string{"data", "convert", "pathfinder", "--from", absent, "--to", filepath.Join(dir, "to")}},
+		{hf, []string{"predict", "--model", golden("pre"), hf}},
+		{hf, []string{"bench", "report", hf}},
+	} {
+		if status, _, errs := program(nil, c.args...); status != exitError || strings.Count(errs, c.once) != 1 {
+			t.Errorf("%q: status %d, %s names %s %d times", c.args, status, errs, c.once, strings.Count(errs, c.once))
+		}
+	}
+}
+
+// TestSummary: of a learned tokenizer the size of its vocabulary is shown, --json prints
+// all of it.
+func TestSummary(t *testing.T) {
+	dir := t.TempDir()
+	var text strings.Builder
+	text.WriteString("text,label\n")
+	for i := range 300 {
+		text.WriteString(strings.Repeat("word"+string(rune('a'+i%26))+string(rune('a'+i/26))+" ", 3) + "," + string(rune('x'+i%2)) + "\n")
+	}
+	from, data, run := writeText(t, filepath.Join(dir, "x.csv"), text.String()), filepath.Join(dir, "data"), filepath.Join(dir, "run")
+	if status, _, errs := program(nil, "data", "convert", "--from", from, "--to", data, "--text", "text", "--label", "label", "--tokenizer", "words"); status != 0 {
+		t.Fatal(errs)
+	}
+	if status, _, errs := program(nil, "train", "custom", "--data", data, "--out", run, "--steps", "1", "--batch", "4", "--hidden", "8", "--k", "4"); status != 0 {
+		t.Fatal(errs)
+	}
+	const last = "wordzk"
+	for _, args := range [][]string{{"data", "info", data}, {"info", "--model", run}} {
+		out := succeed(t, "", args...)
+		if strings.Contains(out, last) || !strings.Contains(out, ", the first word") || !strings.Contains(out, "words") {
+			t.Errorf("%q: %.2000s", args, out)
+		}
+		if out := succeed(t, "", append(args, "--json")...); !strings.Contains(out, last) && !strings.Contains(out, "wordyk") {
+			t.Errorf("%q --json lacks words", args)
+		}
+	}
+	for spec, want := range map[string]string{
+		`{"type":"byte"}`: `{"type":"byte"}`,
+		`{"codebook":"` + strings.Repeat("A", 300) + `","rate":8000,"type":"audio-vq"}`:         `{"type":"audio-vq","codebook":"302 bytes","rate":8000}`,
+		`{"type":"x","map":{"a":"` + strings.Repeat("b", 300) + `"},"lower":true}`:              `{"type":"x","lower":true,"map":"1 entries"}`,
+		`{"type":"words","words":["` + strings.Repeat("é", 100) + `","b","c","d"],"odd":[1,2]}`: `{"type":"words","odd":[1,2],"words":"4, the first éééééééééééééééééééé, b, c"}`,
+	} {
+		if got := string(summary([]byte(spec))); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+}

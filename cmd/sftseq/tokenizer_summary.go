@@ -1,0 +1,63 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// mostTokenizerJSON is how much of a tokenizer is shown to a person as it is.
+const mostTokenizerJSON = 200
+
+// summary is a tokenizer's JSON as a person reads it: in place of the vocabulary of one
+// that was learned it says how large that is. --json prints all of it.
+func summary(spec json.RawMessage) json.RawMessage {
+	var fields map[string]json.RawMessage
+	if len(spec) <= mostTokenizerJSON || json.Unmarshal(spec, &fields) != nil {
+		return spec
+	}
+	out := []byte(`{"type":`)
+	out = append(out, fields["type"]...)
+	delete(fields, "type")
+	names := make([]string, 0, len(fields))
+	for name := range fields {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		out = append(append(append(out, ','), quoted(name)...), ':')
+		out = append(out, shortValue(fields[name])...)
+	}
+	return append(out, '}')
+}
+
+// shortValue is a JSON value, or what it is, if it is long.
+func shortValue(value json.RawMessage) []byte {
+	const most, examples = 70, 3
+	var list []json.RawMessage
+	var object map[string]json.RawMessage
+	switch {
+	case len(value) <= most:
+		return value
+	case json.Unmarshal(value, &list) == nil:
+		var first []string
+		for _, v := range list[:min(len(list), examples)] {
+			first = append(first, fmt.Sprintf("%.20s", bytes.Trim(v, `"`)))
+		}
+		return quoted(fmt.Sprintf("%d, the first %s", len(list), strings.Join(first, ", ")))
+	case json.Unmarshal(value, &object) == nil:
+		return quoted(fmt.Sprintf("%d entries", len(object)))
+	}
+	return quoted(fmt.Sprintf("%d bytes", len(value)))
+}
+
+// quoted is a text as JSON.
+func quoted(text string) []byte {
+	out, err := json.Marshal(strings.ToValidUTF8(text, ""))
+	if err != nil { // of no string
+		panic(err)
+	}
+	return out
+}
