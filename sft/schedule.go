@@ -3,7 +3,9 @@ package sft
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // Settings are the numbers of a training run that change its result.
@@ -21,6 +23,7 @@ type Settings struct {
 	EvalEvery    int     `json:"eval_every,omitempty"` // steps; 0 is once an epoch
 	LogEvery     int     `json:"log_every"`            // steps
 	Patience     int     `json:"patience,omitempty"`   // evaluations without a better one; 0 never stops early
+	Select       string  `json:"select,omitempty"`     // what the kept model is best in, of [Selections]; "" is accuracy
 
 	// Stages come before the epochs, in order: steps on short rows alone. What a
 	// model learns from them it learns sooner, and keeps.
@@ -74,6 +77,9 @@ func (s *Settings) Validate() error {
 		return bad("max grad norm", s.MaxGradNorm, "a number that is not negative; 0 does not clip")
 	case s.EvalEvery < 0 || s.LogEvery < 1 || s.Patience < 0:
 		return bad("eval-every, log-every, patience", fmt.Sprint(s.EvalEvery, s.LogEvery, s.Patience), "numbers of steps that are not negative")
+	}
+	if s.Select != "" && !slices.Contains(Selections, s.Select) {
+		return bad("select", fmt.Sprintf("%q", s.Select), "one of "+strings.Join(Selections, ", "))
 	}
 	for _, g := range s.Stages {
 		if g.Steps < 1 || g.Length < 1 {

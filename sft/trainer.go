@@ -64,6 +64,9 @@ func NewTrainer(m *Model, s Settings, device tensor.Device, train, val *seq.File
 			return nil, err
 		}
 	}
+	if err := checkSelection(&s, val); err != nil {
+		return nil, err
+	}
 	e, err := newEngine(m.Config, m.Weights, device)
 	if err != nil {
 		return nil, err
@@ -149,6 +152,9 @@ func (t *Trainer) Steps() int {
 	}
 	return t.settings.StageSteps() + t.settings.Epochs*t.order.all.PerEpoch()
 }
+
+// Settings are those of the run.
+func (t *Trainer) Settings() Settings { return t.settings }
 
 // Kernels names what computed the last checkpoint: the bits of a run are promised for one
 // kind of kernels.

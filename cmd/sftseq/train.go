@@ -325,7 +325,11 @@ func (r *trainRun) run(c *cli.Context) (float64, error) {
 		}
 		return 0, err
 	}
-	fmt.Fprintf(r.out, "validation accuracy %.2f%% (step %d of %d), model in %s\n", 100*s.Best, s.BestStep, s.Step, r.dir)
+	selected := ""
+	if by := r.trainer.Settings().Select; by != "" {
+		selected = fmt.Sprintf(", selected by %s %.4f", by, s.Selected)
+	}
+	fmt.Fprintf(r.out, "validation accuracy %.2f%%%s (step %d of %d), model in %s\n", 100*s.Best, selected, s.BestStep, s.Step, r.dir)
 	fmt.Fprintln(r.out, describeKernels(r.kernels, r.trainer.Kernels()))
 	fmt.Fprintf(r.out, "repeat with: %s\n", r.reproduce)
 	return s.Best, nil
