@@ -25,6 +25,12 @@ type Settings struct {
 	Patience     int     `json:"patience,omitempty"`   // evaluations without a better one; 0 never stops early
 	Select       string  `json:"select,omitempty"`     // what the kept model is best in, of [Selections]; "" is accuracy
 
+	// ClassWeights are factors of the loss of the rows of each class; none: all are 1. The
+	// sum over a batch is divided by its number of rows in any case, so that a row counts
+	// the same whatever it is trained beside. Whoever sets them makes their mean over the
+	// training split 1, which keeps the learning rate's meaning.
+	ClassWeights []float64 `json:"class_weights,omitempty"`
+
 	// Stages come before the epochs, in order: steps on short rows alone. What a
 	// model learns from them it learns sooner, and keeps.
 	Stages []Stage `json:"stages,omitempty"`
@@ -43,6 +49,22 @@ func (s *Settings) StageSteps() int {
 		n += g.Steps
 	}
 	return n
+}
+
+// weightOf is the factor of the loss of a row.
+func (s *Settings) weightOf(label int32) float64 {
+	if len(s.ClassWeights) == 0 {
+		return 1
+	}
+	return s.ClassWeights[label]
+}
+
+// checkClasses reports weights of other classes than a model has.
+func (s *Settings) checkClasses(c *Config) error {
+	if n := len(s.ClassWeights); n > 0 && n != c.NumLabels {
+		return fmt.Errorf("%d weights of classes, the model has %d classes", n, c.NumLabels)
+	}
+	return nil
 }
 
 // AdamW's constants.
@@ -80,6 +102,11 @@ func (s *Settings) Validate() error {
 	}
 	if s.Select != "" && !slices.Contains(Selections, s.Select) {
 		return bad("select", fmt.Sprintf("%q", s.Select), "one of "+strings.Join(Selections, ", "))
+	}
+	for class, w := range s.ClassWeights {
+		if !(w >= 0) || !finite(w) {
+			return bad(fmt.Sprintf("the weight of class %d", class), w, "a number that is not negative")
+		}
 	}
 	for _, g := range s.Stages {
 		if g.Steps < 1 || g.Length < 1 {

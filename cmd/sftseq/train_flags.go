@@ -63,6 +63,7 @@ func numberFlags() []cli.Flag {
 		whole("eval-every", "steps between evaluations; 0 is once an epoch"), whole("log-every", "steps between lines of metrics"),
 		whole("patience", "stop after that many evaluations without a better one; 0 does not"),
 		&cli.StringFlag{Name: "select", DefaultText: "accuracy", Usage: "what the kept model is best in on the validation split: accuracy, loss, macro-f1 (mean of the classes), auc (of more than two classes the mean of each against the rest); --patience counts by it"},
+		&cli.StringFlag{Name: "class-weights", DefaultText: "all the same", Usage: "weights of the classes in the training loss: balanced (a class counts the same however few its rows are), or a JSON `FILE` such as {\"rare\": 5}, where others have 1; scaled so that their mean over the training rows is 1; validation's loss has none"},
 		whole("k", "sampled tokens, each mixed with a partner"), whole("hidden", "hidden size"), whole("layers", "encoder layers"), whole("heads", "attention heads"),
 		whole("intermediate", "width of the feed-forward layer"), whole("sinusoid-dim", "dimension of the relative encoding"),
 		whole("max-length", "longest sequence that the model accepts"),
