@@ -112,11 +112,11 @@ func (e *engine) pass(shape Shape, mode Mode) (*preparedPass, error) {
 type lane struct {
 	engine *engine
 	mem    tensor.Binding
-	scale  float32 // of the loss whose gradient a pass computes
+	scale  []float32 // of the loss whose gradient a pass computes, by class
 }
 
 func (e *engine) lane() *lane {
-	l := &lane{engine: e, scale: 1}
+	l := &lane{engine: e, scale: lossScales(e.config.NumLabels, 1, nil)}
 	l.mem[tensor.Weights] = e.weights
 	return l
 }
@@ -155,7 +155,7 @@ func (l *lane) place(b *packed, mode Mode, seed uint64, step uint32) (*preparedP
 		return nil, fmt.Errorf("memory for %d tokens at once: %w", b.counts.Tokens, err)
 	}
 	if p.Scale != nil {
-		if err := tensor.Upload(l.mem[tensor.Inputs], p.Scale, []float32{l.scale}); err != nil {
+		if err := tensor.Upload(l.mem[tensor.Inputs], p.Scale, l.scale); err != nil {
 			return nil, err
 		}
 	}

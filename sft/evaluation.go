@@ -5,6 +5,7 @@ import (
 	"math"
 	"path/filepath"
 
+	"sftseq/internal/metrics"
 	"sftseq/internal/tensor"
 	"sftseq/seq"
 )
@@ -14,11 +15,11 @@ import (
 const evaluationRows = 64
 
 // evaluate measures the validation split and keeps the model if it is the best
-// so far; on equal accuracy the earlier one stays.
+// so far, in what Settings.Select says; of equal ones the earlier stays.
 func (t *Trainer) evaluate(ctx context.Context) error {
-	r := EvaluationReport{Kind: "validation", Step: t.state.Step, Epoch: t.epochs(), Rows: t.val.Len()}
+	r := EvaluationReport{Kind: "validation", Step: t.state.Step, Epoch: t.epochs(), Rows: t.val.Len(), SelectedBy: t.settings.Select}
 	began := t.now()
-	correct := 0
+	v := metrics.NewValidation(t.model.Config.NumLabels, r.SelectedBy == byAUC)
 	done := 0
 	for _, rows := range seq.Sequential(r.Rows, evaluationRows) {
 		examples, err := t.examples(t.val, rows)
@@ -34,16 +35,17 @@ func (t *Trainer) evaluate(ctx context.Context) error {
 				return t.badValidation(examples[i])
 			}
 			r.Loss += CrossEntropy(o.Logits, int(examples[i].Label))
-			if Argmax(o.Logits) == int(examples[i].Label) {
-				correct++
-			}
+			v.Add(int(examples[i].Label), o.Logits)
 		}
 		done += len(rows)
 		t.observe(EvaluationProgress{Done: done, Rows: r.Rows})
 	}
 	r.Loss /= float64(r.Rows)
-	r.Accuracy = float64(correct) / float64(r.Rows)
-	r.Best = t.state.BestStep == 0 || r.Accuracy > t.state.Best
+	r.Accuracy, r.MacroF1 = v.Accuracy(), v.MacroF1()
+	if auc, ok := v.AUC(); ok {
+		r.AUC = &auc
+	}
+	r.Best = r.better(&t.state)
 	r.Seconds = t.now().Sub(t.started).Seconds()
 	t.pace.evaluations++
 	t.pace.evaluating += t.now().Sub(began)
@@ -53,7 +55,7 @@ func (t *Trainer) evaluate(ctx context.Context) error {
 	t.state.Evaluated = t.state.Step
 	t.state.SinceBest++
 	if r.Best {
-		t.state.Best, t.state.BestStep, t.state.SinceBest = r.Accuracy, t.state.Step, 0
+		t.state.keep(&r)
 		if err := t.saveModel(); err != nil {
 			return err
 		}

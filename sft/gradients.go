@@ -17,6 +17,7 @@ type accumulator struct {
 	lanes  []*lane
 	merge  tensor.Executable // Gradients += Partial
 	scale  float64           // of the loss whose gradient is computed
+	weight []float64         // of each class in it; nil: all the same
 
 	mu   sync.Mutex
 	free []tensor.Memory // blocks for gradients
@@ -77,9 +78,22 @@ type batchGradient struct {
 	skipped      bool          // the gradient is not finite, and no update was made
 }
 
+// lossScales is the factor of the loss of each class.
+func lossScales(classes int, scale float64, weight []float64) []float32 {
+	out := make([]float32, classes)
+	for c := range out {
+		out[c] = float32(scale)
+		if len(weight) > 0 {
+			out[c] = float32(scale * weight[c])
+		}
+	}
+	return out
+}
+
 // run computes the gradient of a batch.
 func (a *accumulator) run(ctx context.Context, examples []seq.Example, mode Mode, seed uint64, step uint32) (*batchGradient, error) {
 	gs := groups(examples, groupTokens)
+	scales := lossScales(a.engine.config.NumLabels, a.scale, a.weight)
 	tree := &tree{accumulator: a, ready: map[node]tensor.Memory{}, leaves: len(gs)}
 	results := make([]*result, len(gs))
 	next := make(chan int, len(gs))
@@ -97,7 +111,7 @@ func (a *accumulator) run(ctx context.Context, examples []seq.Example, mode Mode
 				if ctx.Err() != nil {
 					return
 				}
-				r, err := a.group(ctx, l, tree, i, gs[i], mode, seed, step)
+				r, err := a.group(ctx, l, tree, i, gs[i], scales, mode, seed, step)
 				if err != nil {
 					cancel(err)
 					return
@@ -123,12 +137,12 @@ func (a *accumulator) run(ctx context.Context, examples []seq.Example, mode Mode
 }
 
 // group computes one gradient group in a lane and hands its gradient to the tree.
-func (a *accumulator) group(ctx context.Context, l *lane, t *tree, i int, examples []seq.Example, mode Mode, seed uint64, step uint32) (*result, error) {
+func (a *accumulator) group(ctx context.Context, l *lane, t *tree, i int, examples []seq.Example, scales []float32, mode Mode, seed uint64, step uint32) (*result, error) {
 	g, err := a.take()
 	if err != nil {
 		return nil, fmt.Errorf("memory for gradients: %w", err)
 	}
-	l.mem[tensor.Gradients], l.scale = g, float32(a.scale)
+	l.mem[tensor.Gradients], l.scale = g, scales
 	r, err := l.run(ctx, examples, mode, seed, step)
 	if err == nil {
 		for _, v := range r.loss {

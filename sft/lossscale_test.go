@@ -45,8 +45,8 @@ func (x narrowRun) Run(ctx context.Context, mem tensor.Binding, from, to int) er
 	if err := x.Executable.Run(ctx, mem, from, to); err != nil {
 		return err
 	}
-	var scale [1]float32
-	if err := tensor.Download(mem[tensor.Inputs], x.scale, scale[:]); err != nil || scale[0] <= x.limit {
+	scale := make([]float32, x.scale.Words())
+	if err := tensor.Download(mem[tensor.Inputs], x.scale, scale); err != nil || scale[0] <= x.limit {
 		return err
 	}
 	return mem[tensor.Gradients].Write(7, tensor.Bits([]float32{float32(math.Inf(1))}))

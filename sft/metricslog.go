@@ -82,8 +82,13 @@ type EvaluationReport struct {
 	Step     int     `json:"step"`
 	Epoch    float64 `json:"epoch"`
 	Rows     int     `json:"rows"`
-	Loss     float64 `json:"loss"`
+	Loss     float64 `json:"loss"` // mean cross-entropy, whatever weights classes have
 	Accuracy float64 `json:"accuracy"`
-	Best     bool    `json:"best"`
-	Seconds  float64 `json:"seconds"`
+	MacroF1  float64 `json:"macro_f1"`
+	// AUC is of two classes, and of more, one against the rest, where it selects; nil where
+	// the labels do not define it.
+	AUC        *float64 `json:"auc,omitempty"`
+	SelectedBy string   `json:"selected_by,omitempty"` // absent: accuracy
+	Best       bool     `json:"best"`                  // in that, so far
+	Seconds    float64  `json:"seconds"`
 }

@@ -35,7 +35,7 @@ type Pass struct {
 	Pooled  *tensor.Tensor // [B, d]
 	Logits  *tensor.Tensor // [E, labels]
 	Loss    *tensor.Tensor // [E]; nil without a backward
-	Scale   *tensor.Tensor // [1], of the loss that the gradient is of; nil without a backward
+	Scale   *tensor.Tensor // [labels], of the loss that the gradient is of; nil without a backward
 	// Silent counts, per layer, pairs of token and head without any positive
 	// score; in Train, nil for softmax.
 	Silent []*tensor.Tensor
@@ -102,7 +102,7 @@ func NewPass(c *Config, params *Parameters, shape Shape, mode Mode) (*Pass, erro
 
 	m.Segment("loss")
 	pass.Label = m.Input("label", tensor.Examples, m.examples())
-	pass.Scale = m.Input("loss.scale", tensor.Fixed, 1)
+	pass.Scale = m.Input("loss.scale", tensor.Fixed, c.NumLabels)
 	pass.Loss = m.Temp("loss", tensor.Examples, m.examples())
 	m.Keep(pass.Loss)
 	dlogits := m.Temp("logits.grad", tensor.Examples, m.examples(), c.NumLabels)

@@ -3,7 +3,9 @@ package sft
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // Settings are the numbers of a training run that change its result.
@@ -21,6 +23,13 @@ type Settings struct {
 	EvalEvery    int     `json:"eval_every,omitempty"` // steps; 0 is once an epoch
 	LogEvery     int     `json:"log_every"`            // steps
 	Patience     int     `json:"patience,omitempty"`   // evaluations without a better one; 0 never stops early
+	Select       string  `json:"select,omitempty"`     // what the kept model is best in, of [Selections]; "" is accuracy
+
+	// ClassWeights are factors of the loss of the rows of each class; none: all are 1. The
+	// sum over a batch is divided by its number of rows in any case, so that a row counts
+	// the same whatever it is trained beside. Whoever sets them makes their mean over the
+	// training split 1, which keeps the learning rate's meaning.
+	ClassWeights []float64 `json:"class_weights,omitempty"`
 
 	// Stages come before the epochs, in order: steps on short rows alone. What a
 	// model learns from them it learns sooner, and keeps.
@@ -40,6 +49,22 @@ func (s *Settings) StageSteps() int {
 		n += g.Steps
 	}
 	return n
+}
+
+// weightOf is the factor of the loss of a row.
+func (s *Settings) weightOf(label int32) float64 {
+	if len(s.ClassWeights) == 0 {
+		return 1
+	}
+	return s.ClassWeights[label]
+}
+
+// checkClasses reports weights of other classes than a model has.
+func (s *Settings) checkClasses(c *Config) error {
+	if n := len(s.ClassWeights); n > 0 && n != c.NumLabels {
+		return fmt.Errorf("%d weights of classes, the model has %d classes", n, c.NumLabels)
+	}
+	return nil
 }
 
 // AdamW's constants.
@@ -74,6 +99,14 @@ func (s *Settings) Validate() error {
 		return bad("max grad norm", s.MaxGradNorm, "a number that is not negative; 0 does not clip")
 	case s.EvalEvery < 0 || s.LogEvery < 1 || s.Patience < 0:
 		return bad("eval-every, log-every, patience", fmt.Sprint(s.EvalEvery, s.LogEvery, s.Patience), "numbers of steps that are not negative")
+	}
+	if s.Select != "" && !slices.Contains(Selections, s.Select) {
+		return bad("select", fmt.Sprintf("%q", s.Select), "one of "+strings.Join(Selections, ", "))
+	}
+	for class, w := range s.ClassWeights {
+		if !(w >= 0) || !finite(w) {
+			return bad(fmt.Sprintf("the weight of class %d", class), w, "a number that is not negative")
+		}
 	}
 	for _, g := range s.Stages {
 		if g.Steps < 1 || g.Length < 1 {

@@ -24,6 +24,7 @@ func newStepper(m *Model, s Settings, e *engine, lanes int) (stepper, error) {
 	if out.gradients, err = newAccumulator(e, lanes); err != nil {
 		return stepper{}, err
 	}
+	out.gradients.weight = s.ClassWeights
 	out.optimizer, err = newOptimizer(e, s.WeightDecay)
 	return out, err
 }
@@ -86,6 +87,9 @@ func NewStepper(m *Model, s Settings, device tensor.Device, length int, memory i
 	if length < 1 || length > m.Config.MaxLength {
 		return nil, fmt.Errorf("sequences of %d tokens, expected 1 to %d", length, m.Config.MaxLength)
 	}
+	if err := s.checkClasses(m.Config); err != nil {
+		return nil, err
+	}
 	e, err := newEngine(m.Config, m.Weights, device)
 	if err != nil {
 		return nil, err
@@ -128,8 +132,8 @@ func (s *Stepper) Step(ctx context.Context, examples []seq.Example) (loss float6
 		s.updates++
 	}
 	s.scale = s.scale.after(b.skipped)
-	for _, v := range b.loss {
-		loss += float64(v)
+	for i, v := range b.loss {
+		loss += s.settings.weightOf(examples[i].Label) * float64(v)
 	}
 	return loss / float64(len(examples)), nil
 }

@@ -64,6 +64,11 @@ func NewTrainer(m *Model, s Settings, device tensor.Device, train, val *seq.File
 			return nil, err
 		}
 	}
+	for _, err := range []error{checkSelection(&s, val), s.checkClasses(m.Config)} {
+		if err != nil {
+			return nil, err
+		}
+	}
 	e, err := newEngine(m.Config, m.Weights, device)
 	if err != nil {
 		return nil, err
@@ -149,6 +154,9 @@ func (t *Trainer) Steps() int {
 	}
 	return t.settings.StageSteps() + t.settings.Epochs*t.order.all.PerEpoch()
 }
+
+// Settings are those of the run.
+func (t *Trainer) Settings() Settings { return t.settings }
 
 // Kernels names what computed the last checkpoint: the bits of a run are promised for one
 // kind of kernels.
@@ -241,7 +249,7 @@ func (t *Trainer) step(ctx context.Context) error {
 		return err
 	}
 	before := t.state.Window.Tokens
-	t.state.Window.add(b, examples, t.model.Config.NumLabels)
+	t.state.Window.add(b, examples, t.model.Config.NumLabels, &t.settings)
 	t.pace.trained(t.state.Window.Tokens-before, t.now().Sub(began))
 	t.state.Next = t.order.next(t.state)
 	t.state.Step++
@@ -283,10 +291,11 @@ func (t *Trainer) examples(f *seq.File, rows []uint32) ([]seq.Example, error) {
 	return out, nil
 }
 
-// add counts a step in.
-func (w *window) add(b *batchGradient, examples []seq.Example, labels int) {
+// add counts a step in. The loss is the one that training makes small, with the weights of
+// classes if there are any.
+func (w *window) add(b *batchGradient, examples []seq.Example, labels int, s *Settings) {
 	for i, e := range examples {
-		w.Loss += float64(b.loss[i])
+		w.Loss += s.weightOf(e.Label) * float64(b.loss[i])
 		w.Tokens += len(e.A) + len(e.B)
 		if Argmax(b.logits[i*labels:(i+1)*labels]) == int(e.Label) {
 			w.Correct++

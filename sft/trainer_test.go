@@ -67,6 +67,37 @@ func splits(t *testing.T, task string) (train, val *seq.File) {
 	return open("train"), open("val")
 }
 
+// oneClass is a split whose rows have one class.
+func oneClass(t *testing.T) *seq.File {
+	t.Helper()
+	b, err := seq.CreateDataset(t.TempDir(), seq.Spec{Task: Classification, Name: "one", VocabSize: 9}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := b.Split("val")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 {
+		if err := w.Write(seq.Example{Index: uint32(i), A: []int32{1, 2}, Label: 1}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	d, err := b.Finish(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := d.Open("val")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
 // runSettings make a run of 8 steps and several evaluations.
 func runSettings() Settings {
 	return Settings{Epochs: 2, Batch: 4, LearningRate: 0.01, WeightDecay: 0.01, StepSize: 1, DecayRate: 0.5, MaxGradNorm: 1, Warmup: "3",

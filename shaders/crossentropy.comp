@@ -1,6 +1,6 @@
-// loss = log Σ exp(logits) − logits[label] and scale times its gradient, dlogits =
-// scale·(softmax(logits) − onehot(label)), row by row.
-//   loss [rows], dlogits, logits [rows, width], label [rows], scale [1]
+// loss = log Σ exp(logits) − logits[label] and scale[label] times its gradient, dlogits =
+// scale[label]·(softmax(logits) − onehot(label)), row by row.
+//   loss [rows], dlogits, logits [rows, width], label [rows], scale [width]
 //
 // One workgroup does 256/lanes rows. The exponentials are kept in dlogits.
 //
@@ -36,6 +36,6 @@ void main() {
     }
     sum = rowAdd(sum);
     if (spare) return;
-    for (uint c = lane(); c < n; c += LANES) dlogits[at + c] = scale[0] * (dlogits[at + c] / sum - (c == label[i] ? 1 : 0));
+    for (uint c = lane(); c < n; c += LANES) dlogits[at + c] = scale[label[i]] * (dlogits[at + c] / sum - (c == label[i] ? 1 : 0));
     if (lane() == 0) loss[i] = Log(sum) - (logits[at + label[i]] - top);
 }

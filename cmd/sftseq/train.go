@@ -45,6 +45,7 @@ Examples:
    sftseq train listops --preset paper --out runs/paper --memory 8GiB
    sftseq train image --data data/image
    sftseq train listops --out runs/listops --resume
+   sftseq train custom --data data/reviews --select macro-f1 --class-weights balanced
    sftseq train listops --seeds 1,2,3`,
 		Subcommands: trainTasks(),
 	}
@@ -211,9 +212,12 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (_ *tr
 	var model *sft.Model // a resumed run's is in its checkpoint
 	if from != nil {
 		if err = resumeSettings(c, &settings, from); err == nil {
+			err = sameWeights(c, data.set, from)
+		}
+		if err == nil {
 			r.reproduce, err = moveEnd(c, dir, &settings, from, started)
 		}
-	} else if err = describeRun(c, task, &config, data.set); err == nil {
+	} else if err = describeRun(c, task, &config, &settings, data.set); err == nil {
 		if task.Name == lra.CustomName {
 			describeCustom(c, data.set.Manifest, &config, &settings)
 		}
@@ -227,11 +231,19 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (_ *tr
 }
 
 // describeRun copies what the data decides, where they are the task's.
-func describeRun(c *cli.Context, task *lra.Task, config *sft.Config, set *seq.Dataset) error {
+func describeRun(c *cli.Context, task *lra.Task, config *sft.Config, settings *sft.Settings, set *seq.Dataset) error {
 	if err := modelUsage(c, describeData(config, set)); err != nil {
 		return err
 	}
-	return checkTask(c, task, set)
+	if err := checkTask(c, task, set); err != nil {
+		return err
+	}
+	weights, err := classWeights(c, set)
+	if err == nil && weights != nil {
+		settings.ClassWeights = weights
+		fmt.Fprintln(c.App.ErrWriter, describeWeights(config.LabelNames, weights))
+	}
+	return err
 }
 
 // open opens the data and prepares the trainer.
@@ -325,7 +337,11 @@ func (r *trainRun) run(c *cli.Context) (float64, error) {
 		}
 		return 0, err
 	}
-	fmt.Fprintf(r.out, "validation accuracy %.2f%% (step %d of %d), model in %s\n", 100*s.Best, s.BestStep, s.Step, r.dir)
+	selected := ""
+	if by := r.trainer.Settings().Select; by != "" {
+		selected = fmt.Sprintf(", selected by %s %.4f", by, s.Selected)
+	}
+	fmt.Fprintf(r.out, "validation accuracy %.2f%%%s (step %d of %d), model in %s\n", 100*s.Best, selected, s.BestStep, s.Step, r.dir)
 	fmt.Fprintln(r.out, describeKernels(r.kernels, r.trainer.Kernels()))
 	fmt.Fprintf(r.out, "repeat with: %s\n", r.reproduce)
 	return s.Best, nil

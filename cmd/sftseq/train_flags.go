@@ -62,6 +62,8 @@ func numberFlags() []cli.Flag {
 		word("stages", "steps on short rows before the epochs: STEPS:LENGTH,…, such as 1000:160,500:400; none"),
 		whole("eval-every", "steps between evaluations; 0 is once an epoch"), whole("log-every", "steps between lines of metrics"),
 		whole("patience", "stop after that many evaluations without a better one; 0 does not"),
+		&cli.StringFlag{Name: "select", DefaultText: "accuracy", Usage: "what the kept model is best in on the validation split: accuracy, loss, macro-f1 (mean of the classes), auc (of more than two classes the mean of each against the rest); --patience counts by it"},
+		&cli.StringFlag{Name: "class-weights", DefaultText: "all the same", Usage: "weights of the classes in the training loss: balanced (a class counts the same however few its rows are), or a JSON `FILE` such as {\"rare\": 5}, where others have 1; scaled so that their mean over the training rows is 1; validation's loss has none"},
 		whole("k", "sampled tokens, each mixed with a partner"), whole("hidden", "hidden size"), whole("layers", "encoder layers"), whole("heads", "attention heads"),
 		whole("intermediate", "width of the feed-forward layer"), whole("sinusoid-dim", "dimension of the relative encoding"),
 		whole("max-length", "longest sequence that the model accepts"),
@@ -128,6 +130,13 @@ func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config)
 		m.InputWindow = nil
 		if n := c.Int(name); n != 0 {
 			m.InputWindow = &sft.InputWindow{Length: n, Policy: "head"}
+		}
+	case name == "select":
+		if s.Select = c.String(name); !slices.Contains(sft.Selections, s.Select) {
+			return usage(c, "--select %q, expected one of %s", s.Select, strings.Join(sft.Selections, ", "))
+		}
+		if s.Select == sft.Selections[0] {
+			s.Select = "" // as in runs of before
 		}
 	case name == "residual-scale":
 		m.ResidualScale = c.Bool(name)

@@ -56,7 +56,7 @@ func (p *trainProgress) observe(event any) {
 		p.state = e
 		p.step(e.Step)
 	case sft.EvaluationReport:
-		p.line(fmt.Sprintf("step %d: validation accuracy %.2f%%, loss %.4f over %d rows%s", e.Step, 100*e.Accuracy, e.Loss, e.Rows, map[bool]string{true: ", the best so far"}[e.Best]))
+		p.line(fmt.Sprintf("step %d: validation accuracy %.2f%%, loss %.4f%s over %d rows%s", e.Step, 100*e.Accuracy, e.Loss, judged(e), e.Rows, map[bool]string{true: ", the best so far"}[e.Best]))
 	case sft.SkipReport:
 		p.line(fmt.Sprintf("step %d: no update, its gradient overflows float16; the loss is scaled by %g from now on", e.Step, e.LossScale))
 	case sft.Warning:
@@ -68,6 +68,17 @@ func (p *trainProgress) observe(event any) {
 			p.line(fmt.Sprintf("validation %d/%d rows", e.Done, e.Rows))
 		}
 	}
+}
+
+// judged is what a model is selected by beside accuracy and loss.
+func judged(e sft.EvaluationReport) string {
+	switch {
+	case e.SelectedBy == "macro-f1":
+		return fmt.Sprintf(", macro F1 %.4f", e.MacroF1)
+	case e.SelectedBy == "auc" && e.AUC != nil:
+		return fmt.Sprintf(", AUC %.4f", *e.AUC)
+	}
+	return ""
 }
 
 func (p *trainProgress) step(n int) {

@@ -52,7 +52,11 @@ func (e *trainEvents) observe(event any) any {
 			tensorboard.Scalar{Tag: "learning_rate", Value: r.LearningRate}, tensorboard.Scalar{Tag: "grad_norm", Value: r.GradNorm},
 			tensorboard.Scalar{Tag: "tokens_per_second", Value: r.TokensPerS})
 	case sft.EvaluationReport:
-		e.err = e.file.Write(r.Step, tensorboard.Scalar{Tag: "loss/val", Value: r.Loss}, tensorboard.Scalar{Tag: "accuracy/val", Value: r.Accuracy})
+		scalars := []tensorboard.Scalar{{Tag: "loss/val", Value: r.Loss}, {Tag: "accuracy/val", Value: r.Accuracy}, {Tag: "macro_f1/val", Value: r.MacroF1}}
+		if r.AUC != nil {
+			scalars = append(scalars, tensorboard.Scalar{Tag: "auc/val", Value: *r.AUC})
+		}
+		e.err = e.file.Write(r.Step, scalars...)
 	}
 	if e.err != nil {
 		return sft.Warning(fmt.Sprintf("TensorBoard is not told of what follows: %v", e.err))

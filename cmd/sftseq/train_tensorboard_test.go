@@ -49,6 +49,10 @@ func TestTensorBoard(t *testing.T) {
 	for _, r := range m.Validation {
 		add(r.Step, "loss/val", r.Loss)
 		add(r.Step, "accuracy/val", r.Accuracy)
+		add(r.Step, "macro_f1/val", r.MacroF1)
+		if r.AUC != nil {
+			add(r.Step, "auc/val", *r.AUC)
+		}
 	}
 	points := tensorboardtest.Read(t, dir)
 	if len(points) < 30 {

@@ -65,7 +65,7 @@ func tokenKernels() []Kernel {
 		}, func() *rig { return newRig(0, length, length) }},
 		{"crossentropy", fmt.Sprintf("%d×%d", examples, labels), work{}, func(r *rig) tensor.Kernel {
 			return tensor.CrossEntropy{Loss: r.out(tensor.Examples, 1), DLogits: r.out(tensor.Examples, labels), Logits: r.normal(tensor.Examples, labels, 1),
-				Label: r.ids(r.Input("label", tensor.Examples, examples, 1), labels), Scale: r.fixed(1, 1)}
+				Label: r.ids(r.Input("label", tensor.Examples, examples, 1), labels), Scale: r.fixed(1, labels)}
 		}, func() *rig { return newRig(0, ones(examples)...) }},
 	}
 }

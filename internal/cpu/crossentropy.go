@@ -8,7 +8,7 @@ import (
 func crossEntropy(r *run, k tensor.CrossEntropy) {
 	n := k.Logits.Width()
 	loss, dlogits, logits, label := r.floats(k.Loss), r.floats(k.DLogits), r.floats(k.Logits), r.ints(k.Label)
-	scale := r.floats(k.Scale)[0]
+	scales := r.floats(k.Scale)
 	for e := range r.rows(k.Logits) {
 		z, g := logits[e*n:(e+1)*n], dlogits[e*n:(e+1)*n]
 		top := z[0]
@@ -25,6 +25,7 @@ func crossEntropy(r *run, k tensor.CrossEntropy) {
 		}
 		loss[e] = fmath.Log(sum) - (z[label[e]] - top)
 		g[label[e]]--
+		scale := scales[label[e]]
 		for c := range g {
 			g[c] *= scale
 		}

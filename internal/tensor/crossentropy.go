@@ -1,14 +1,15 @@
 package tensor
 
-// CrossEntropy is the loss of each example and the gradient of Scale times it:
-// Loss = log Σ exp(Logits) − Logits[Label], DLogits = Scale·(softmax(Logits) − onehot).
-// The gradient is that of the sum over the examples, not of their mean.
+// CrossEntropy is the loss of each example and the gradient of Scale[Label] times it:
+// Loss = log Σ exp(Logits) − Logits[Label], DLogits = Scale[Label]·(softmax(Logits) − onehot).
+// The gradient is that of the sum over the examples, not of their mean. The loss itself
+// has no scale.
 type CrossEntropy struct {
 	Loss    *Tensor // [E]
 	DLogits *Tensor // [E, C]
 	Logits  *Tensor // [E, C]
 	Label   *Tensor // [E] int32
-	Scale   *Tensor // [1], in device memory because it changes from step to step
+	Scale   *Tensor // [C], in device memory because it changes from step to step
 }
 
 func (CrossEntropy) Name() string        { return "crossentropy" }
@@ -16,5 +17,5 @@ func (k CrossEntropy) Reads() []*Tensor  { return []*Tensor{k.Logits, k.Label, k
 func (k CrossEntropy) Writes() []*Tensor { return []*Tensor{k.Loss, k.DLogits} }
 func (k CrossEntropy) check() {
 	same("crossentropy", k.DLogits, k.Logits)
-	words("crossentropy", k.Scale, 1)
+	words("crossentropy", k.Scale, k.Logits.Width())
 }

@@ -39,19 +39,23 @@ func crossEntropyCases() []Case {
 		cases = append(cases, Case{name, at, func(r *rig) tensor.Kernel {
 			z := r.in(tensor.Examples, s.labels)
 			z.set(func(i int) float64 { return s.size * z.x[i] })
-			scale := r.fixed(1)
-			scale.set(func(int) float64 { return s.scale })
+			scale := r.fixed(s.labels)
+			scale.set(func(c int) float64 { return s.scale * float64(c%3) / 2 }) // one of three classes has none
 			label := make([]int, s.examples)
 			for e := range label {
 				label[e] = r.random.IntN(s.labels)
 			}
 			loss, dz := crossEntropy64(z.x, label, s.labels)
 			for i := range dz {
-				dz[i] *= scale.x[0]
+				dz[i] *= scale.x[label[i/s.labels]]
 			}
 			r.derivative(func() float64 {
 				loss, _ := crossEntropy64(z.x, label, s.labels)
-				return scale.x[0] * product(ones(len(loss)), loss)
+				sum := 0.0
+				for e, v := range loss {
+					sum += scale.x[label[e]] * v
+				}
+				return sum
 			}, pair{z.x, dz})
 			return tensor.CrossEntropy{Loss: r.want(r.out(tensor.Examples, 1), loss, 1e-6).Tensor,
 				DLogits: r.want(r.out(tensor.Examples, s.labels), dz, 1e-6).Tensor, Logits: z.Tensor, Label: r.list(tensor.Examples, label).Tensor, Scale: scale.Tensor}

@@ -1,0 +1,140 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"sftseq/seq"
+	"sftseq/sft"
+)
+
+// balanced is the value of --class-weights that counts rows.
+const balanced = "balanced"
+
+// maxWeightsBytes bounds what is read of a file of weights.
+const maxWeightsBytes = 16 << 20
+
+// classWeights are the weights that --class-weights asks for, nil where it is not given.
+// Their mean over the rows of the training split is 1: the loss is of the same size as
+// without, and so is what a learning rate does.
+func classWeights(c *cli.Context, set *seq.Dataset) ([]float64, error) {
+	from, names := c.String("class-weights"), set.Manifest.LabelNames
+	if from == "" {
+		return nil, nil
+	}
+	rows := make([]float64, len(names))
+	counts := set.Manifest.Splits["train"].Labels
+	total := 0.0
+	for i, name := range names {
+		rows[i] = float64(counts[name])
+		total += rows[i]
+	}
+	if total == 0 {
+		return nil, fmt.Errorf("--class-weights: %s does not say how many rows of each class its training split has (data convert makes it anew)", set.Dir)
+	}
+	weights := make([]float64, len(names))
+	if from == balanced {
+		for i, n := range rows {
+			if weights[i] = 1; n > 0 {
+				weights[i] = 1 / n
+			}
+		}
+	} else if err := readWeights(from, names, weights); err != nil {
+		return nil, fmt.Errorf("--class-weights: %w", err)
+	}
+	sum := 0.0
+	for i, n := range rows {
+		sum += n * weights[i]
+	}
+	if mean := sum / total; mean > 0 && !math.IsInf(mean, 0) {
+		for i, n := range rows {
+			if weights[i] /= mean; from == balanced && n == 0 {
+				weights[i] = 1 // of a class without rows nothing is learned
+			}
+		}
+		return weights, nil
+	}
+	return nil, fmt.Errorf("--class-weights %s: the weights of all rows add up to %g, expected a finite number above 0", from, sum)
+}
+
+// sameWeights refuses other weights than those that a run was started with.
+func sameWeights(c *cli.Context, set *seq.Dataset, from *sft.Checkpoint) error {
+	weights, err := classWeights(c, set)
+	if err == nil && weights != nil && !slices.Equal(weights, from.Settings.ClassWeights) {
+		err = fmt.Errorf("--class-weights %s: the run was started with others, and a resumed run cannot change them", c.String("class-weights"))
+	}
+	return err
+}
+
+// readWeights takes the weights of a JSON object by the names of the classes. Classes that
+// it does not name have 1.
+func readWeights(path string, names []string, weights []float64) error {
+	file, err := os.Open(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("%w (expected balanced, or a JSON file such as {%q: 2.5})", err, names[0])
+	}
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	text, err := io.ReadAll(io.LimitReader(file, maxWeightsBytes+1))
+	if err != nil {
+		return err
+	}
+	if len(text) > maxWeightsBytes {
+		return fmt.Errorf("%s: more than %d bytes", path, maxWeightsBytes)
+	}
+	var values map[string]*float64
+	err = json.Unmarshal(text, &values)
+	if err == nil && values == nil {
+		err = errors.New("found null")
+	}
+	if err != nil {
+		return fmt.Errorf("%s:%d: expected a JSON object of classes and their weights, such as {%q: 2.5}: %w", path, lineOf(text, err), names[0], err)
+	}
+	for i := range weights {
+		weights[i] = 1
+	}
+	for name, w := range values {
+		i := slices.Index(names, name)
+		if i < 0 {
+			return fmt.Errorf("%s: class %q, expected one of %s", path, name, shortList(names, 20))
+		}
+		if w == nil || !(*w >= 0) {
+			return fmt.Errorf("%s: class %q: expected a number that is not negative", path, name)
+		}
+		weights[i] = *w
+	}
+	return nil
+}
+
+// describeWeights is "class weights: bad 0.5, good 1.5".
+func describeWeights(names []string, weights []float64) string {
+	words := make([]string, len(weights))
+	for i, w := range weights {
+		words[i] = fmt.Sprintf("%s %.4g", names[i], w)
+	}
+	return "class weights: " + shortList(words, 12)
+}
+
+// lineOf is the line of a text that an error of JSON is about.
+func lineOf(text []byte, err error) int {
+	offset := 0
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &syntax):
+		offset = int(syntax.Offset)
+	case errors.As(err, &kind):
+		offset = int(kind.Offset)
+	}
+	return 1 + bytes.Count(text[:min(offset, len(text))], []byte("\n"))
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sftseq/seq"
+	"sftseq/sft"
+)
+
+// unequalData has some three rows of class good for one of class bad, and texts that say
+// nothing of it.
+func unequalData(t *testing.T) string {
+	t.Helper()
+	table := "review,mood\n"
+	random := rand.New(rand.NewPCG(1, 2))
+	for i := range 200 {
+		table += fmt.Sprintf("%d,%s\n", i, []string{"bad", "good", "good", "good"}[random.IntN(4)])
+	}
+	from, to := writeText(t, filepath.Join(t.TempDir(), "moods.csv"), table), filepath.Join(t.TempDir(), "data")
+	if status, _, errs := program(nil, "data", "convert", "--from", from, "--to", to, "--text", "review", "--label", "mood", "--split", "0.6,0.2,0.2"); status != 0 {
+		t.Fatal(errs)
+	}
+	return to
+}
+
+// TestClassWeights: weights have a mean of 1 over the training rows, are a part of the run,
+// and a class that has all of it is all that a model answers.
+func TestClassWeights(t *testing.T) {
+	data := unequalData(t)
+	runOf := func(flags ...string) (dir, errs string) {
+		t.Helper()
+		dir = filepath.Join(t.TempDir(), "run")
+		args := append([]string{"train", "custom", "--data", data, "--out", dir, "--hidden", "8", "--steps", "60", "--batch", "16", "--eval-every", "60", "--lr", "0.05", "--warmup", "0"}, flags...)
+		status, out, errs := program(nil, args...)
+		if status != 0 {
+			t.Fatal(errs)
+		}
+		if len(flags) > 0 && !strings.Contains(out, " "+strings.Join(flags, " ")) {
+			t.Errorf("%q is not repeated by %s", flags, out)
+		}
+		return dir, errs
+	}
+	answers := func(dir string) (bad, good int) {
+		t.Helper()
+		lines := ""
+		for i := range 40 {
+			lines += fmt.Sprintf("{\"text\": \"%d\"}\n", 300+i)
+		}
+		for _, r := range replyLines(t, succeed(t, lines, "predict", "--model", dir)) {
+			switch r.Label {
+			case "bad":
+				bad++
+			case "good":
+				good++
+			}
+		}
+		return bad, good
+	}
+	plain, errs := runOf()
+	if bad, good := answers(plain); bad+good != 40 || bad > 20 || strings.Contains(errs, "class weights") {
+		t.Errorf("without weights %d answers are bad, %d good\n%s", bad, good, errs)
+	}
+	file := writeText(t, filepath.Join(t.TempDir(), "weights.json"), `{"good": 0}`)
+	weighted, errs := runOf("--class-weights", file)
+	if bad, good := answers(weighted); good > 0 || bad != 40 || !strings.Contains(errs, "class weights: bad ") {
+		t.Errorf("with weights for bad alone %d answers are bad, %d good\n%s", bad, good, errs)
+	}
+
+	even, _ := runOf("--class-weights", "balanced")
+	c, err := sft.LoadCheckpoint(even)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := seq.OpenDataset(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	counts := set.Manifest.Splits["train"].Labels
+	bad, good := float64(counts["bad"]), float64(counts["good"])
+	for i, want := range []float64{(bad + good) / (2 * bad), (bad + good) / (2 * good)} {
+		if got := c.Settings.ClassWeights[i]; math.Abs(got-want) > 1e-12 {
+			t.Errorf("weight %d is %v, expected %v", i, got, want)
+		}
+	}
+	// A run goes on with its weights, and with no others.
+	for flags, want := range map[string]string{"": "", "balanced": "", file: "--class-weights " + file + ": the run was started with others"} {
+		args := []string{"train", "custom", "--out", even, "--resume", "--steps", "61"}
+		if flags != "" {
+			args = append(args, "--class-weights", flags)
+		}
+		if status, _, errs := program(nil, args...); (status != 0) != (want != "") || !strings.Contains(errs, want) {
+			t.Errorf("%q: status %d\n%s", flags, status, errs)
+		}
+	}
+	after, err := sft.LoadCheckpoint(even)
+	if err != nil || after.State.Step != 61 || !slices.Equal(after.Settings.ClassWeights, c.Settings.ClassWeights) {
+		t.Errorf("after a resume: %+v, %v", after, err)
+	}
+}
+
+// TestClassWeightsRefuses: what a file of weights cannot say is told with its place.
+func TestClassWeightsRefuses(t *testing.T) {
+	data := unequalData(t)
+	for text, want := range map[string]string{
+		`{"bad": 2,` + "\n" + `"good": "x"}`: ":2: expected a JSON object of classes",
+		`null`:                               "expected a JSON object of classes",
+		`[1, 2]`:                             ":1: expected a JSON object of classes",
+		`{"better": 2}`:                      `class "better", expected one of bad, good`,
+		`{"bad": -1}`:                        `class "bad": expected a number that is not negative`,
+		`{"bad": null}`:                      `class "bad": expected a number that is not negative`,
+		`{"bad": 0, "good": 0}`:              "add up to 0, expected",
+		`{"bad": 9e307, "good":9}`:           "add up to +Inf, expected",
+	} {
+		file, out := writeText(t, filepath.Join(t.TempDir(), "weights.json"), text), filepath.Join(t.TempDir(), "run")
+		refuse(t, exitError, want, "", "train", "custom", "--data", data, "--out", out, "--class-weights", file)
+	}
+	refuse(t, exitError, "expected balanced, or a JSON file", "", "train", "custom", "--data", data, "--out", t.TempDir(), "--class-weights", "balance")
+}

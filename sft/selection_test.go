@@ -1,0 +1,126 @@
+package sft
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"sftseq/internal/cpu"
+)
+
+// TestSelection: the kept model is that of the first evaluation that is best in what was
+// asked for, and each choice keeps another.
+func TestSelection(t *testing.T) {
+	train, val := splits(t, Classification)
+	kept := map[int]bool{}
+	for _, by := range append([]string{""}, Selections[1:]...) {
+		s := runSettings()
+		s.LearningRate, s.EvalEvery, s.Epochs, s.Select = 0.05, 1, 6, by
+		dir := t.TempDir()
+		var reports []EvaluationReport
+		err := trainNew(t, randomModel(trainingConfig(), 1), s, options(dir, func(event any) {
+			if r, ok := event.(EvaluationReport); ok {
+				reports = append(reports, r)
+			}
+		}), cpu.New(1), train, val)
+		if err != nil {
+			t.Fatal(err)
+		}
+		best := 0
+		value := func(r EvaluationReport) float64 {
+			return map[string]func() float64{
+				"": func() float64 { return r.Accuracy }, "loss": func() float64 { return -r.Loss },
+				"macro-f1": func() float64 { return r.MacroF1 }, "auc": func() float64 { return *r.AUC },
+			}[by]()
+		}
+		for i, r := range reports {
+			better := i == 0 || value(r) > value(reports[best])
+			if better {
+				best = i
+			}
+			if r.Best != better || (r.AUC != nil) != (by == "auc") || r.SelectedBy != by {
+				t.Errorf("%q, evaluation %d: %+v", by, i, r)
+			}
+		}
+		c, err := LoadCheckpoint(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.State.BestStep != reports[best].Step || c.State.Best != reports[best].Accuracy || by != "" && c.State.Selected != reports[best].value() {
+			t.Errorf("%q: state %+v, the best is %+v", by, c.State, reports[best])
+		}
+		kept[c.State.BestStep] = true
+	}
+	if len(kept) < 3 {
+		t.Errorf("models of the steps %v were kept: too few differ to show anything", kept)
+	}
+}
+
+// TestSelectionNeedsTwoClasses: where the validation split does not define the area under
+// the curve, that is an error before the first step.
+func TestSelectionNeedsTwoClasses(t *testing.T) {
+	train, val := splits(t, Classification)
+	s := runSettings()
+	for _, by := range Selections {
+		s.Select = by
+		if err := checkSelection(&s, val); err != nil {
+			t.Errorf("%s: %v", by, err)
+		}
+	}
+	one := oneClass(t)
+	if err := checkSelection(&s, one); err == nil || !strings.Contains(err.Error(), "two classes") {
+		t.Errorf("auc of one class: %v", err)
+	}
+	if tr, err := NewTrainer(randomModel(trainingConfig(), 1), s, cpu.New(1), train, one, nil, options(t.TempDir(), nil)); err == nil {
+		t.Error("a trainer was made", tr.Close())
+	}
+	s.Select = "luck"
+	if err := s.Validate(); err == nil || !strings.Contains(err.Error(), strings.Join(Selections, ", ")) {
+		t.Errorf("an unknown selection: %v", err)
+	}
+}
+
+// TestSelectionAfterResume: what the kept model is best in is remembered.
+func TestSelectionAfterResume(t *testing.T) {
+	train, val := splits(t, Classification)
+	s := runSettings()
+	s.LearningRate, s.EvalEvery, s.Epochs, s.Select = 0.05, 1, 6, byLoss
+	straight, dir := t.TempDir(), t.TempDir()
+	var bests []int
+	if err := trainNew(t, randomModel(trainingConfig(), 1), s, options(straight, func(event any) {
+		if r, ok := event.(EvaluationReport); ok && r.Best {
+			bests = append(bests, r.Step)
+		}
+	}), cpu.New(1), train, val); err != nil {
+		t.Fatal(err)
+	}
+	stop := bests[len(bests)-1] + 1 // behind the best: what comes is compared with what was stored
+	for from := (*Checkpoint)(nil); ; {
+		ctx, cancel := context.WithCancel(t.Context())
+		tr, err := NewTrainer(randomModel(trainingConfig(), 1), s, cpu.New(1), train, val, from, options(dir, func(event any) {
+			if r, ok := event.(EvaluationReport); ok && (r.Step == 1 || r.Step == stop) {
+				cancel()
+			}
+		}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = errors.Join(tr.Run(ctx), tr.Close())
+		cancel()
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if from, err = LoadCheckpoint(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if slices.Max(bests) == 24 {
+		t.Error("the last evaluation is the best: nothing was shown")
+	}
+	compareOutcomes(t, outcomeOf(t, dir), outcomeOf(t, straight))
+}

@@ -1,0 +1,142 @@
+package sft
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"sftseq/internal/cpu"
+	"sftseq/internal/tensor"
+	"sftseq/seq"
+)
+
+// TestClassWeightsOfTheGradient: the gradient of a batch is the sum of those of its classes
+// alone, times their weights, over several groups.
+func TestClassWeightsOfTheGradient(t *testing.T) {
+	train, _ := splits(t, Classification)
+	m := randomModel(trainingConfig(), 1)
+	var examples []seq.Example
+	for row := range train.Len() {
+		e, err := train.Example(row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		examples = append(examples, e)
+	}
+	gradient := func(weight []float64) []float64 {
+		t.Helper()
+		e, err := newEngine(m.Config, m.Weights, cpu.New(2))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.close()
+		a, err := newAccumulator(e, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a.weight = weight
+		b, err := a.run(t.Context(), examples, Evaluate, 3, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		words := make([]float32, m.Parameters.Words)
+		if err := b.gradient.Read(0, tensor.Bits(words)); err != nil {
+			t.Fatal(err)
+		}
+		out := make([]float64, len(words))
+		for i, v := range words {
+			out[i] = float64(v)
+		}
+		return out
+	}
+	weight := []float64{0.25, 3, 1}
+	want := make([]float64, m.Parameters.Words)
+	for c, w := range weight {
+		alone := make([]float64, len(weight))
+		alone[c] = 1
+		for i, v := range gradient(alone) {
+			want[i] += w * v
+		}
+	}
+	var off, size float64
+	for i, v := range gradient(weight) {
+		off += (v - want[i]) * (v - want[i])
+		size += want[i] * want[i]
+	}
+	if off := math.Sqrt(off / size); !(off < 1e-5) {
+		t.Errorf("the gradient is off by %g of its size", off)
+	}
+	if !slices.Equal(gradient(nil), gradient([]float64{1, 1, 1})) {
+		t.Error("weights of 1 change the gradient's bits")
+	}
+}
+
+// TestClassWeightsOfTheLoss: a line of metrics has the loss that training makes small, an
+// evaluation that of the rows as they are.
+func TestClassWeightsOfTheLoss(t *testing.T) {
+	train, val := splits(t, Classification)
+	s := runSettings()
+	s.LearningRate, s.Steps, s.LogEvery, s.EvalEvery = 0, 4, 1, 4
+	type losses struct{ train, val []float64 }
+	loss := func(weight []float64) (l losses) {
+		t.Helper()
+		s.ClassWeights = weight
+		err := trainNew(t, randomModel(trainingConfig(), 1), s, options(t.TempDir(), func(event any) {
+			switch r := event.(type) {
+			case StepReport:
+				l.train = append(l.train, r.Loss)
+			case EvaluationReport:
+				l.val = append(l.val, r.Loss)
+			}
+		}), cpu.New(1), train, val)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return l
+	}
+	plain := loss(nil)
+	var sum []float64
+	for c := range 3 {
+		alone := make([]float64, 3)
+		alone[c] = 1
+		l := loss(alone)
+		if !slices.Equal(l.val, plain.val) {
+			t.Errorf("the loss of validation is %v, without weights %v", l.val, plain.val)
+		}
+		if sum == nil {
+			sum = make([]float64, len(l.train))
+		}
+		for i, v := range l.train {
+			sum[i] += v
+		}
+	}
+	for i, v := range plain.train {
+		if math.Abs(sum[i]-v) > 1e-12*v {
+			t.Errorf("step %d: the classes' losses add up to %v, expected %v", i+1, sum[i], v)
+		}
+	}
+}
+
+// TestClassWeightsRefuses: weights that no loss can have.
+func TestClassWeightsRefuses(t *testing.T) {
+	train, val := splits(t, Classification)
+	for want, weight := range map[string][]float64{
+		"the model has 3 classes":    {1, 2},
+		"the weight of class 1 is":   {1, -1, 1},
+		"the weight of class 2 is +": {1, 1, math.Inf(1)},
+	} {
+		s := runSettings()
+		s.ClassWeights = weight
+		tr, err := NewTrainer(randomModel(trainingConfig(), 1), s, cpu.New(1), train, val, nil, options(t.TempDir(), nil))
+		if err == nil {
+			tr.Close()
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v", weight, err)
+		}
+		if _, err := NewStepper(randomModel(trainingConfig(), 1), s, cpu.New(1), 8, 0); err == nil {
+			t.Errorf("%v: a stepper was made", weight)
+		}
+	}
+}
