@@ -17,10 +17,10 @@ import (
 func TestEval(t *testing.T) {
 	in, lines := sequences(t, 300)
 	var r struct {
-		Accuracy, Loss   float64
-		MacroF1          *float64 `json:"macro_f1"`
-		MacroAUC         *float64 `json:"macro_auc"`
-		Classes          []struct {
+		Accuracy, Loss float64
+		MacroF1        *float64 `json:"macro_f1"`
+		MacroAUC       *float64 `json:"macro_auc"`
+		Classes        []struct {
 			Name          string
 			Rows          int
 			F1, Precision *float64
