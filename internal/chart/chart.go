@@ -57,7 +57,6 @@ type frame struct {
 	x, y                     Scale
 	xTicks                   []labelled
 	yTicks                   []tick
-	notes                    bool
 }
 
 // labelled is a place of the x axis; its label may be left out where there is no room.
