@@ -161,3 +161,9 @@ func (b *browser) evaluate(expression string, value any) {
 		b.t.Fatalf("%s: %v", expression, err)
 	}
 }
+
+// resize makes the window as wide and high as a screen.
+func (b *browser) resize(width, height int) {
+	b.t.Helper()
+	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
+}

@@ -1,10 +1,8 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"io"
-	"slices"
 	"strconv"
 	"text/tabwriter"
 
@@ -83,7 +81,7 @@ func (e *evalResult) classes(t *lines) {
 		}
 		return
 	}
-	worst, frequent := e.chosen()
+	worst, frequent := e.Chosen(shownClasses)
 	for _, part := range []struct {
 		title string
 		of    []int
@@ -99,19 +97,6 @@ func (e *evalResult) classes(t *lines) {
 		shown[i] = true
 	}
 	t.add("%d of %d classes are not shown; --json has all", len(e.Classes)-len(shown), len(e.Classes))
-}
-
-// chosen are the classes that are shown of many.
-func (e *evalResult) chosen() (worst, frequent []int) {
-	for i, k := range e.Classes {
-		if k.F1 != nil { // it occurs
-			worst = append(worst, i)
-		}
-		frequent = append(frequent, i)
-	}
-	slices.SortStableFunc(worst, func(a, b int) int { return cmp.Compare(*e.Classes[a].F1, *e.Classes[b].F1) })
-	slices.SortStableFunc(frequent, func(a, b int) int { return cmp.Compare(e.Classes[b].Rows, e.Classes[a].Rows) })
-	return worst[:min(len(worst), shownClasses)], frequent[:min(len(frequent), shownClasses)]
 }
 
 // class is a class's row.

@@ -22,10 +22,12 @@ func reportCommand() *cli.Command {
 
 Example: sftseq report --out report.html runs/listops/seed-1 runs/listops/seed-2`,
 		Description: `Writes one HTML page that needs nothing beside itself. It shows, of each run directory,
-loss, accuracy, learning rate, gradient norm and tokens per second over the steps; the
-settings and the model, side by side; accuracy, confusion matrix and accuracy by length
-of its best model on the test split; and for some rows the tokens that each layer has
-sampled and the weights of the pooling, for images as pictures.
+when, how long and on what it was trained; loss, accuracy, learning rate, gradient norm
+and tokens per second over the steps; the settings and the model, side by side; of its
+best model on the test split accuracy, accuracy by length, confusion matrix, reliability
+diagram, precision, recall and F1 of each class, ROC and precision-recall curves; and for
+some rows the tokens that each layer has sampled and the weights of the pooling, for
+images as pictures.
 
 The rows are those of the data set that the run was trained on, where it still is, or
 of --data, an Arrow file or a data set directory. A run may still be under way.`,
@@ -64,12 +66,15 @@ func reportRuns(c *cli.Context) error {
 		if r.Metrics, err = sft.ReadMetrics(dirs[i]); err != nil {
 			return err
 		}
+		if r.Starts, err = readStarts(dirs[i]); err != nil {
+			return err
+		}
 		if r.Config.Tokenizer != nil {
 			if r.Tokenizer, err = tokenizers.Open(r.Config.Tokenizer, dirs[i]); err != nil {
 				return err
 			}
 		}
-		for _, file := range []string{"config.json", "model.safetensors", "metrics.jsonl", tokenizers.FileName} {
+		for _, file := range []string{"config.json", "model.safetensors", "metrics.jsonl", startsFile, tokenizers.FileName} {
 			if sameFile(c.String("out"), filepath.Join(dirs[i], file)) {
 				return usage(c, "--out %s: expected a file of its own, found one of the run", c.String("out"))
 			}

@@ -143,7 +143,7 @@ func measure(c *cli.Context, m *sft.Model, in *reportRows, dir string) (*report.
 	if err != nil {
 		return nil, err
 	}
-	out := &report.Results{Data: in.name, Note: in.note, Report: e.tally.Report()}
+	out := &report.Results{Data: in.name, Note: in.note, Report: e.tally.Report(), Curves: e.tally.Curves()}
 	if out.Report == nil {
 		return nil, fmt.Errorf("%s: no rows, at least 1 was expected", in.path)
 	}

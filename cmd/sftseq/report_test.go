@@ -32,7 +32,8 @@ func writeReport(t *testing.T, page string, args ...string) string {
 }
 
 // TestReportInBrowser opens the pages of runs in a browser: nothing is asked for that is
-// not in the page, nothing goes wrong, and every picture is drawn.
+// not in the page, nothing goes wrong, every picture is drawn, and no text in one is cut off
+// or lies over another one, on wide and narrow screens.
 func TestReportInBrowser(t *testing.T) {
 	needCommands(t, "chromium")
 	one, data := listopsRun(t)
@@ -40,6 +41,11 @@ func TestReportInBrowser(t *testing.T) {
 	smallRun(t, data, other, "--steps", "30", "--seed", "6")
 	curves := filepath.Join(t.TempDir(), "curves.html")
 	writeReport(t, curves, "--examples", "4", one, other)
+
+	standalone := filepath.Join(t.TempDir(), "curves.svg")
+	if status, _, errs := program(nil, "plot", "--output", standalone, one, other); status != 0 {
+		t.Fatal(errs)
+	}
 
 	data = filepath.Join(t.TempDir(), "pathfinder")
 	mustRunData(t, "generate", "pathfinder", "--out", data, "--train", "8", "--val", "2", "--test", "4")
@@ -52,8 +58,12 @@ func TestReportInBrowser(t *testing.T) {
 	writeReport(t, pictures, "--examples", "3", run)
 
 	b := openBrowser(t)
-	checkPage(t, b, curves, 0, 5+2+1+8) // charts, legend, lengths, examples
-	checkPage(t, b, pictures, 3*4, 5+1) // the picture, two layers and the pooling of each
+	for _, width := range []int{1200, 430} {
+		b.resize(width, 900)
+		checkPage(t, b, curves, 0, 5+2+1+2*(2+2)+2*7+8) // charts, legend, lengths; of each run reliability, ROC and PR, their legend; examples
+		checkPage(t, b, pictures, 3*4, 5+1+2+2+2)       // the picture, two layers and the pooling of each; reliability, ROC and PR
+		checkPage(t, b, standalone, 0, 1)
+	}
 }
 
 // checkPage opens a page that has some images and drawings.
@@ -77,7 +87,7 @@ func checkPage(t *testing.T, b *browser, page string, images, drawings int) {
 	var found struct {
 		Title            string
 		Images, Drawings int
-		Empty            []string
+		Empty, Misplaced []string
 		Width, Room      int
 	}
 	b.evaluate(`(() => {
@@ -86,17 +96,33 @@ func checkPage(t *testing.T, b *browser, page string, images, drawings int) {
 		const empty = all('img').filter(e => !e.complete || !e.naturalWidth || !area(e))
 			.concat(all('svg').filter(e => !area(e) || !e.querySelector('path')))
 			.concat(all('svg path, svg circle, svg rect, svg text').filter(e => !area(e)));
-		return {Title: document.title, Images: all('img').length, Drawings: all('svg').length, Empty: empty.map(e => e.outerHTML.slice(0, 200)),
+		// A text's own rectangle has room above and below its letters.
+		const letters = e => { const r = e.getBoundingClientRect(), h = r.height; return {e, left: r.left, right: r.right, top: r.top + 0.2 * h, bottom: r.bottom - 0.2 * h}; };
+		const misplaced = [];
+		for (const svg of document.querySelectorAll('svg')) {
+			const room = svg.getBoundingClientRect(), texts = [...svg.querySelectorAll('text')].map(letters);
+			texts.forEach((a, i) => {
+				if (a.left < room.left || a.right > room.right || a.top < room.top || a.bottom > room.bottom) misplaced.push('cut off: ' + a.e.outerHTML);
+				for (const b of texts.slice(0, i))
+					if (a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom) misplaced.push(a.e.outerHTML + ' over ' + b.e.outerHTML);
+			});
+		}
+		return {Misplaced: misplaced, Title: document.title, Images: all('img').length, Drawings: all('svg').length, Empty: empty.map(e => e.outerHTML.slice(0, 200)),
 			Width: document.documentElement.scrollWidth, Room: window.innerWidth};
 	})()`, &found)
-	if found.Images != images || found.Drawings != drawings || !strings.HasPrefix(found.Title, "Training report: ") {
+	if found.Images != images || found.Drawings != drawings || strings.HasSuffix(page, ".html") && !strings.HasPrefix(found.Title, "Training report: ") {
 		t.Errorf("%q has %d images and %d drawings, want %d and %d", found.Title, found.Images, found.Drawings, images, drawings)
 	}
 	for _, e := range found.Empty {
 		t.Errorf("not drawn: %s", e)
 	}
-	if found.Width > found.Room {
-		t.Errorf("the page is %d pixels wide, the window %d", found.Width, found.Room)
+	for _, e := range found.Misplaced {
+		t.Errorf("%s: %s", filepath.Base(page), e)
+	}
+	if found.Width > found.Room && strings.HasSuffix(page, ".html") {
+		var wide []string
+		b.evaluate(`[...document.querySelectorAll('body *')].filter(e => !(e.parentElement.closest('.scroll')) && e.scrollWidth > window.innerWidth).map(e => e.outerHTML.slice(0, 100))`, &wide)
+		t.Errorf("the page is %d pixels wide, the window %d: %q", found.Width, found.Room, wide)
 	}
 }
 
@@ -122,12 +148,22 @@ func TestReport(t *testing.T) {
 			}
 		}
 	}
+	starts, err := readStarts(run)
+	if err != nil {
+		t.Fatal(err)
+	}
 	own := show(run)
 	if told != page+": report of run\n" {
 		t.Errorf("told %q", told)
 	}
 	has(own, fmt.Sprintf(">%.2f%%<", 100*r.Accuracy), fmt.Sprintf(">%.4f<", r.MacroF1), data+", split test", "Examples", "learning_rate",
-		"up to 2k positions", ">num_sampled_tokens<")
+		"up to 2k positions", ">num_sampled_tokens<", ">training rows</th><td>40<", ">cpu (", ">"+starts[0].Time.Format("2006-01-02 15:04 MST")+"<",
+		"Reliability", "ROC and precision–recall", fmt.Sprintf("(ECE): %.4f", r.CalibrationError), fmt.Sprintf("macro mean: AUC %.4f", *r.MacroAUC))
+	for _, k := range r.Classes {
+		if k.Rows > 0 {
+			has(own, fmt.Sprintf(`<th scope="row">%s</th><td class="n">%d</td>`, k.Name, k.Rows))
+		}
+	}
 	if strings.Count(own, `class="example"`) != 6 {
 		t.Errorf("%d examples", strings.Count(own, `class="example"`))
 	}
@@ -171,6 +207,33 @@ func TestReport(t *testing.T) {
 	if readText(t, page) != before {
 		t.Error("a failure changed the page")
 	}
+}
+
+// TestStarts: a run says when it was started and resumed, and a page tells it; a run that
+// has ended is not started again.
+func TestStarts(t *testing.T) {
+	run, data := listopsRun(t)
+	smallRun(t, data, run, "--resume", "--steps", "20")
+	smallRun(t, data, run, "--resume", "--steps", "40")
+	starts, err := readStarts(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(starts) != 2 || starts[0].Step != 0 || starts[1].Step != 20 || starts[1].TrainRows != 40 || starts[1].ValidationRows != 20 || starts[0].Time.After(starts[1].Time) {
+		t.Errorf("%+v", starts)
+	}
+	page := filepath.Join(t.TempDir(), "page.html")
+	writeReport(t, page, "--examples", "0", run)
+	if text := readText(t, page); !strings.Contains(text, "resumed 1× until") {
+		t.Error("the page does not say that the run was resumed")
+	}
+	path := filepath.Join(run, startsFile)
+	writeText(t, path, readText(t, path)+"{\n")
+	refuse(t, exitError, path+":3: expected a JSON object", "", "report", "--out", page, run)
+	if err := os.Remove(path); err != nil { // of an earlier version
+		t.Fatal(err)
+	}
+	writeReport(t, page, "--examples", "0", run)
 }
 
 // generatedWithSeed is another data set of the same kind.

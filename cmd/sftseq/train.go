@@ -30,9 +30,10 @@ func trainCommand() *cli.Command {
 		Description: `Trains a model for a task and keeps it in a run directory: config.json and
 model.safetensors (the best on the validation split, and before the first evaluation
 that of the last checkpoint: eval and predict read it at any time), last/ (the
-checkpoint) and metrics.jsonl. Without --data the data set is generated
-once, into the user's cache directory, where that can be done (listops); others
-come from their official files by sftseq data convert. sftseq report and sftseq plot
+checkpoint), metrics.jsonl and starts.jsonl (when and on what it ran).
+Without --data the data set is generated once, into the user's cache directory,
+where that can be done (listops); others come from their official files by sftseq
+data convert. sftseq report and sftseq plot
 draw what is in metrics.jsonl; with --tensorboard TensorBoard does, too.
 
 Ctrl-C stores a checkpoint and says how to go on. Killing the program loses at
@@ -278,6 +279,9 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 		r.opened = append(r.opened, r.events)
 	}
 	if err := tokenizers.CopyFile(config.Tokenizer, data.set.Dir, r.dir); err != nil {
+		return err
+	}
+	if err := r.recordStart(train.Len(), val.Len()); err != nil {
 		return err
 	}
 	r.progress.begin(r.trainer, r.device.Name())

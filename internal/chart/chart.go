@@ -57,7 +57,6 @@ type frame struct {
 	x, y                     Scale
 	xTicks                   []labelled
 	yTicks                   []tick
-	notes                    bool
 }
 
 // labelled is a place of the x axis; its label may be left out where there is no room.
@@ -135,7 +134,7 @@ func (c *Chart) layout(at Point) frame {
 	if c.hasLabels() { // above the highest box
 		f.y.High += (f.y.High - f.y.Low) * 18 / (f.bottom - f.top)
 	}
-	f.yTicks = c.Y.ticks(f.y, max(2, int((f.bottom-f.top)/45)))
+	f.yTicks = c.Y.ticks(f.y, max(3, int((f.bottom-f.top)/30)))
 	widest := 0.0
 	for _, t := range f.yTicks {
 		widest = max(widest, widthOf(t.Label, labelSize, false))

@@ -63,12 +63,11 @@ const (
 // Style is how a line is told from others: by its colour, its dashes and the shape of
 // its points, so that colours are not needed.
 type Style struct {
-	Ink     Ink
-	Dash    []float64
-	Shape   Shape
-	Width   float64 // 0: as most lines
-	Pale    bool
-	Stepped bool // the line goes up or down where the next point is, not on the way to it
+	Ink   Ink
+	Dash  []float64
+	Shape Shape
+	Width float64 // 0: as most lines
+	Pale  bool
 }
 
 // Dashes are lengths of strokes and gaps.

@@ -27,12 +27,8 @@ func (s *Style) opacity() float64 {
 func (l *Series) draw(s *Scene, f frame) {
 	if points := thin(l.Points); len(points) > 1 {
 		var line []Point
-		for i, p := range points {
-			at := Point{f.x.At(p.X), f.y.At(p.Y)}
-			if l.Stepped && i > 0 {
-				line = append(line, Point{at.X, line[len(line)-1].Y})
-			}
-			line = append(line, at)
+		for _, p := range points {
+			line = append(line, Point{f.x.At(p.X), f.y.At(p.Y)})
 		}
 		s.add(stroke{[][]Point{line}, l.Ink, l.width(), l.Dash, l.opacity(), l.Name})
 	}

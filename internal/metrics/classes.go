@@ -1,5 +1,10 @@
 package metrics
 
+import (
+	"cmp"
+	"slices"
+)
+
 // Class is what a report says of a class:
 //
 //	precision  rows of it that were answered so / rows that were answered so
@@ -35,10 +40,9 @@ func (t *Tally) perClass() []Class {
 			k.Answered += t.confusion[o][c]
 		}
 		k.Precision, k.Recall, k.F1 = ratio(hits, k.Answered), ratio(hits, k.Rows), ratio(2*hits, k.Rows+k.Answered)
-	}
-	for _, curve := range t.Curves() {
-		k := &out[curve.Class]
-		k.AUC, k.AveragePrecision = &curve.AUC, &curve.AveragePrecision
+		if curve := t.curve(c); curve != nil {
+			k.AUC, k.AveragePrecision = &curve.AUC, &curve.AveragePrecision
+		}
 	}
 	return out
 }
@@ -65,4 +69,18 @@ func macroAUC(classes []Class) *float64 {
 	}
 	sum /= float64(n)
 	return &sum
+}
+
+// Chosen are up to n classes with the least F1, of those that occur, and up to n with the
+// most rows: what is shown of many.
+func (r *Report) Chosen(n int) (worst, frequent []int) {
+	for i, k := range r.Classes {
+		if k.F1 != nil {
+			worst = append(worst, i)
+		}
+		frequent = append(frequent, i)
+	}
+	slices.SortStableFunc(worst, func(a, b int) int { return cmp.Compare(*r.Classes[a].F1, *r.Classes[b].F1) })
+	slices.SortStableFunc(frequent, func(a, b int) int { return cmp.Compare(r.Classes[b].Rows, r.Classes[a].Rows) })
+	return worst[:min(len(worst), n)], frequent[:min(len(frequent), n)]
 }

@@ -47,18 +47,29 @@ func (t *Tally) Curves() (out []Curve) {
 		return nil
 	}
 	for class := range t.classes {
-		rows := t.ranked(class)
-		positives := 0
-		for _, r := range rows {
-			if r.positive {
-				positives++
-			}
-		}
-		if positives > 0 && positives < len(rows) {
-			out = append(out, newCurve(class, rows, positives))
+		if c := t.curve(class); c != nil {
+			out = append(out, *c)
 		}
 	}
 	return out
+}
+
+// curve is that of a class, if it has one.
+func (t *Tally) curve(class int) *Curve {
+	if t.classes > mostRanked {
+		return nil
+	}
+	rows := t.ranked(class)
+	positives := 0
+	for _, r := range rows {
+		if r.positive {
+			positives++
+		}
+	}
+	if positives == 0 || positives == len(rows) {
+		return nil
+	}
+	return newCurve(class, rows, positives)
 }
 
 type rankedRow struct {
@@ -84,9 +95,13 @@ func (t *Tally) ranked(class int) []rankedRow {
 	return out
 }
 
-func newCurve(class int, rows []rankedRow, positives int) Curve {
+// mostPoints is of how many rows on a curve leaves out points that are nearer than a part
+// of this many to the one before: they take memory, and none can see them.
+const mostPoints = 4000
+
+func newCurve(class int, rows []rankedRow, positives int) *Curve {
 	negatives := len(rows) - positives
-	c := Curve{Class: class, Part: float64(positives) / float64(len(rows)), ROC: []CurvePoint{{0, 0}}}
+	c := &Curve{Class: class, Part: float64(positives) / float64(len(rows)), ROC: []CurvePoint{{0, 0}}}
 	hits, others := 0, 0 // rows over the threshold
 	won := 0.0           // pairs of a row of the class and another one, in which it has more
 	for i := 0; i < len(rows); {
@@ -102,8 +117,12 @@ func newCurve(class int, rows []rankedRow, positives int) Curve {
 		recall, before := float64(hits)/float64(positives), float64(hitsBefore)/float64(positives)
 		precision := float64(hits) / float64(hits+others)
 		c.AveragePrecision += (recall - before) * precision
-		c.ROC = append(c.ROC, CurvePoint{float64(others) / float64(negatives), recall})
-		c.PR = append(c.PR, CurvePoint{before, precision}, CurvePoint{recall, precision})
+		rate, kept := float64(others)/float64(negatives), c.ROC[len(c.ROC)-1]
+		if len(rows) > mostPoints && i < len(rows) && rate-kept.X < 1./mostPoints && recall-kept.Y < 1./mostPoints {
+			continue
+		}
+		c.ROC = append(c.ROC, CurvePoint{rate, recall})
+		c.PR = append(c.PR, CurvePoint{kept.Y, precision}, CurvePoint{recall, precision})
 	}
 	c.AUC = won / (float64(positives) * float64(negatives))
 	return c

@@ -154,6 +154,31 @@ func checkCurve(t *testing.T, c Curve, labels []int, p [][]float64) {
 	}
 }
 
+// TestLongCurve: of many rows points are left out, and what is left is the curve.
+func TestLongCurve(t *testing.T) {
+	const n = 50_000
+	random := rand.New(rand.NewPCG(5, 6))
+	var classes []int
+	var margins []float32
+	for range n {
+		class := random.IntN(2)
+		classes, margins = append(classes, class), append(margins, float32(random.NormFloat64())+float32(class))
+	}
+	c := tallyOf(t, classes, margins...).Curves()[1]
+	if len(c.ROC) > 2*mostPoints+2 || len(c.PR) != 2*(len(c.ROC)-1) || c.ROC[len(c.ROC)-1] != (CurvePoint{1, 1}) || c.PR[len(c.PR)-1].X != 1 {
+		t.Errorf("%d and %d points", len(c.ROC), len(c.PR))
+	}
+	area, ap := 0.0, 0.0
+	for i, p := range c.ROC[1:] {
+		area += (p.X - c.ROC[i].X) * (p.Y + c.ROC[i].Y) / 2
+		ap += (c.PR[2*i+1].X - c.PR[2*i].X) * c.PR[2*i].Y
+	}
+	// Normal classes whose means are a deviation apart: Φ(1/√2).
+	if want := 0.7602; math.Abs(c.AUC-want) > 0.01 || math.Abs(area-c.AUC) > 1e-4 || math.Abs(ap-c.AveragePrecision) > 1e-3 {
+		t.Errorf("AUC %v, of the points %v; average precision %v, of the points %v", c.AUC, area, c.AveragePrecision, ap)
+	}
+}
+
 // TestMeanCurve: of one curve it is that one, of two the middle between them.
 func TestMeanCurve(t *testing.T) {
 	a := Curve{ROC: []CurvePoint{{0, 0}, {0, .5}, {1, 1}}, PR: []CurvePoint{{0, 1}, {.5, 1}, {.5, .5}, {1, .5}}, AUC: .75, AveragePrecision: .75}

@@ -21,9 +21,8 @@ type classes struct {
 }
 
 type classRow struct {
-	Name   string
-	Recall string
-	Cells  []classCell
+	Name  string
+	Cells []classCell
 }
 
 type classCell struct {
@@ -49,10 +48,7 @@ func newClasses(c *sft.Config, r *metrics.Report) *classes {
 		for _, n := range counts {
 			rows += n
 		}
-		row := classRow{Name: name(label), Recall: "no rows"}
-		if recall := r.Recall[label]; recall != nil {
-			row.Recall = fmt.Sprintf("%.1f%%", 100**recall)
-		}
+		row := classRow{Name: name(label)}
 		for answer, n := range counts {
 			part := float64(n) / float64(max(1, rows))
 			row.Cells = append(row.Cells, classCell{Count: n, Part: fmt.Sprintf("%.3f", part), Dark: part > 0.55,

@@ -52,7 +52,7 @@ func newLengthChart(runs []Run, group []int) lengthChart {
 		c.One = &bins[0]
 		return c
 	}
-	picture := chart.Chart{X: chart.Axis{Label: "length (tokens)", Low: 0, High: float64(len(bins))}, Y: chart.Axis{Label: "accuracy (%)", Zero: true}, Width: 620, Height: 280}
+	picture := chart.Chart{X: chart.Axis{Label: "length (tokens)", Low: 0, High: float64(len(bins))}, Y: chart.Axis{Label: "accuracy (%)", Zero: true}, Width: 540, Height: 270}
 	width := min(0.8/float64(len(group)), 0.4)
 	for b, bin := range bins {
 		name := fmt.Sprintf("%d–%d", bin.From, bin.To)

@@ -26,6 +26,7 @@ type Run struct {
 	Name    string
 	Config  *sft.Config
 	Metrics *sft.Metrics
+	Starts  []Start // of its training; none where they were not recorded
 	// Tokenizer says what the tokens of Results are; nil where they are shown as ids.
 	Tokenizer tokenizers.Tokenizer
 	// Results are of its model; nil where Missing says why there are none.
@@ -38,6 +39,7 @@ type Results struct {
 	Data     string // the rows: a file, and which split it is
 	Note     string // what a reader should know of them, or nothing
 	Report   *metrics.Report
+	Curves   []metrics.Curve // over all thresholds, of the classes that have some
 	Examples []Example
 }
 
@@ -84,6 +86,7 @@ type runView struct {
 	Swatch   template.HTML // its colour, dashes and marks
 	Summary  summary
 	Classes  *classes
+	Answers  *answers
 	Examples []exampleView
 }
 
@@ -100,6 +103,7 @@ func Write(w io.Writer, runs []Run, rule string) error {
 		rv := runView{Run: r, Swatch: chart.Swatch(chart.StyleOf(i), "colour of "+r.Name).Inline(), Summary: summarize(r)}
 		if r.Results != nil {
 			rv.Classes = newClasses(r.Config, r.Results.Report)
+			rv.Answers = newAnswers(r, i)
 			if rv.Examples, err = exampleViews(r.Config, r.decoder(), r.Results.Examples); err != nil {
 				return fmt.Errorf("%s: %w", r.Name, err)
 			}
@@ -111,19 +115,28 @@ func Write(w io.Writer, runs []Run, rule string) error {
 	return page().Execute(w, v)
 }
 
-// summary is a run's row of the first table.
+// summary is a run's column of the first table.
 type summary struct {
+	Rows, Date, Duration, Device                string
 	Step, Epoch, TrainLoss, Best, Tokens, Speed string
 	Notes                                       []string
 }
 
-// none stands where there is no number yet.
+// none stands where there is no number yet, or none was recorded.
 const none = "–"
 
 func summarize(r Run) summary {
-	s := summary{Step: none, Epoch: none, TrainLoss: none, Best: none, Tokens: none, Speed: none}
+	s := summary{Rows: none, Date: none, Duration: none, Device: none, Step: none, Epoch: none, TrainLoss: none, Best: none, Tokens: none, Speed: none}
 	m := r.Metrics
+	if n := len(r.Starts); n > 0 {
+		first := r.Starts[0]
+		s.Rows, s.Device, s.Date = fmt.Sprint(first.TrainRows), devices(r.Starts), first.Time.Format("2006-01-02 15:04 MST")
+		if n > 1 {
+			s.Date += fmt.Sprintf(", resumed %d× until %s", n-1, r.Starts[n-1].Time.Format("2006-01-02 15:04 MST"))
+		}
+	}
 	if n := len(m.Train); n > 0 {
+		s.Duration = inWords(trainingTime(m, r.Starts))
 		last := m.Train[n-1]
 		s.Step, s.Epoch, s.TrainLoss = fmt.Sprint(last.Step), fmt.Sprintf("%.2f", last.Epoch), fmt.Sprintf("%.4f", last.Loss)
 		tokens := 0
@@ -136,7 +149,7 @@ func summarize(r Run) summary {
 	}
 	var best *sft.EvaluationReport
 	for i := range m.Validation {
-		if v := &m.Validation[i]; best == nil || v.Accuracy > best.Accuracy {
+		if v := &m.Validation[i]; best == nil || v.Best || !best.Best && v.Accuracy > best.Accuracy {
 			best = v
 		}
 	}

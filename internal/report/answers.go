@@ -1,0 +1,174 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"html/template"
+	"slices"
+
+	"sftseq/internal/chart"
+	"sftseq/internal/metrics"
+)
+
+// answers are what a page says of a run's model beside its confusion matrix.
+type answers struct {
+	Reliability, Confidence template.HTML
+	CalibrationError        float64
+	Tables                  []classTable
+	Hidden, Classes         int // how many classes are in no table, of how many
+	Curves                  *curvesView
+}
+
+// classTable has precision, recall and F1 of some classes.
+type classTable struct {
+	Title string // where there are several
+	Areas bool   // under the curves of each
+	Rows  []classNumbers
+}
+
+type classNumbers struct {
+	Name                  string
+	Precision, Recall, F1 string
+	AUC, AveragePrecision string
+	Rows                  int64
+}
+
+// curvesView are the curves over all thresholds.
+type curvesView struct {
+	ROC, PR template.HTML
+	Legend  []curveEntry
+	Note    string
+}
+
+type curveEntry struct {
+	Swatch template.HTML
+	Name   string
+}
+
+// mostCurves is how many classes have a curve; of more those with the least area have one.
+const mostCurves = 5
+
+// shownClasses is how many classes each table has where not all are shown.
+const shownClasses = 12
+
+func newAnswers(r Run, run int) *answers {
+	report := r.Results.Report
+	a := &answers{CalibrationError: report.CalibrationError, Classes: len(report.Classes)}
+	a.Reliability, a.Confidence = reliability(report.Calibration, report.Rows, chart.StyleOf(run))
+	name := func(class int) string { return fmt.Sprint(r.Config.Label(class)) }
+	table := func(title string, classes []int) {
+		t := classTable{Title: title, Areas: len(r.Results.Curves) > 0}
+		for _, i := range classes {
+			t.Rows = append(t.Rows, numbersOf(name(i), &report.Classes[i]))
+		}
+		a.Tables = append(a.Tables, t)
+	}
+	if len(report.Classes) <= mostClasses {
+		all := make([]int, len(report.Classes))
+		for i := range all {
+			all[i] = i
+		}
+		table("", all)
+	} else {
+		worst, frequent := report.Chosen(shownClasses)
+		table("Those with the least F1", worst)
+		table("Those with the most rows", frequent)
+		shown := map[int]bool{}
+		for _, i := range append(worst, frequent...) {
+			shown[i] = true
+		}
+		a.Hidden = len(report.Classes) - len(shown)
+	}
+	if len(r.Results.Curves) > 0 {
+		a.Curves = newCurvesView(r.Results.Curves, len(report.Classes), name)
+	}
+	return a
+}
+
+func numbersOf(name string, k *metrics.Class) classNumbers {
+	show := func(format string, factor float64, v *float64) string {
+		if v == nil {
+			return none
+		}
+		return fmt.Sprintf(format, factor**v)
+	}
+	return classNumbers{Name: name, Precision: show("%.1f%%", 100, k.Precision), Recall: show("%.1f%%", 100, k.Recall), F1: show("%.4f", 1, k.F1),
+		AUC: show("%.4f", 1, k.AUC), AveragePrecision: show("%.4f", 1, k.AveragePrecision), Rows: k.Rows}
+}
+
+// reference is how lines are drawn that a model's are compared with.
+var reference = chart.Style{Ink: chart.NoteInk, Dash: []float64{4, 4}, Width: 1.2}
+
+// reliability draws accuracy over confidence, and how many rows have it below.
+func reliability(bins []metrics.CalibrationBin, rows int, style chart.Style) (diagram, counts template.HTML) {
+	confidence := chart.Axis{Label: "confidence (%): probability of the answer", Low: 0, High: 100}
+	c := chart.Chart{X: confidence, Y: chart.Axis{Label: "accuracy (%)", Low: 0, High: 100}, Width: 360, Height: 290}
+	n := chart.Chart{X: confidence, Y: chart.Axis{Label: "rows (%)", Zero: true}, Width: 360, Height: 150}
+	line := chart.Series{Style: chart.Style{Ink: style.Ink, Shape: chart.Circle}}
+	for _, b := range bins {
+		part := 100 * float64(b.Rows) / float64(rows)
+		title := fmt.Sprintf("confidence %.1f%%: accuracy %.1f%% of %d rows", 100*b.Confidence, 100*b.Accuracy, b.Rows)
+		c.Boxes = append(c.Boxes, chart.Box{From: 100*b.From + .3, To: 100*b.To - .3, Value: 100 * b.Accuracy, Ink: style.Ink, Pale: true, Title: title})
+		n.Boxes = append(n.Boxes, chart.Box{From: 100*b.From + .3, To: 100*b.To - .3, Value: part, Ink: style.Ink, Title: fmt.Sprintf("%d rows (%.1f%%)", b.Rows, part)})
+		line.Points = append(line.Points, chart.Datum{X: 100 * b.Confidence, Y: 100 * b.Accuracy, Title: title})
+	}
+	c.Series = []chart.Series{{Style: reference, Points: []chart.Datum{{X: 0, Y: 0}, {X: 100, Y: 100}}}, line}
+	d, h := c.Scene(), n.Scene()
+	d.Name, h.Name = "reliability diagram: accuracy over confidence", "rows by confidence"
+	return d.Inline(), h.Inline()
+}
+
+// newCurvesView draws, of two classes, the second; of more the mean of all and those with
+// the least area.
+func newCurvesView(curves []metrics.Curve, classes int, name func(int) string) *curvesView {
+	v := &curvesView{}
+	var shown []metrics.Curve
+	styles := []chart.Style{}
+	if classes == 2 {
+		shown = curves[len(curves)-1:]
+		v.Note = fmt.Sprintf("The probability of %s against every threshold.", name(shown[0].Class))
+	} else {
+		worst := slices.Clone(curves)
+		slices.SortStableFunc(worst, func(a, b metrics.Curve) int { return cmp.Compare(a.AUC, b.AUC) })
+		shown = append(worst[:min(len(worst), mostCurves)], metrics.MeanCurve(curves))
+		v.Note = "Each class's probability against every threshold, the class against the rest; the macro mean weighs all classes the same."
+		if left := len(curves) - mostCurves; left > 0 {
+			v.Note += fmt.Sprintf(" Shown are the %d classes with the least area under ROC, %d are not.", mostCurves, left)
+		}
+	}
+	for i := range shown {
+		s := chart.StyleOf(i)
+		if shown[i].Class == metrics.Macro {
+			s = chart.Style{Ink: chart.TextInk, Width: 3}
+		}
+		s.Shape = chart.None
+		styles = append(styles, s)
+	}
+	percent := func(label string) chart.Axis { return chart.Axis{Label: label + " (%)", Low: 0, High: 100} }
+	roc := chart.Chart{X: percent("false positive rate"), Y: percent("true positive rate"), Width: 420, Height: 340,
+		Series: []chart.Series{{Style: reference, Points: []chart.Datum{{X: 0, Y: 0}, {X: 100, Y: 100}}}}}
+	pr := chart.Chart{X: percent("recall"), Y: percent("precision"), Width: 420, Height: 340}
+	if part := 100 * shown[0].Part; classes == 2 { // of more classes each has its own
+		pr.Series = append(pr.Series, chart.Series{Style: reference, Points: []chart.Datum{{X: 0, Y: part}, {X: 100, Y: part}}})
+	}
+	for i, c := range shown {
+		title := "macro mean"
+		if c.Class != metrics.Macro {
+			title = name(c.Class)
+		}
+		title += fmt.Sprintf(": AUC %.4f, average precision %.4f", c.AUC, c.AveragePrecision)
+		roc.Series = append(roc.Series, chart.Series{Name: title, Style: styles[i], Points: percentPoints(c.ROC)})
+		pr.Series = append(pr.Series, chart.Series{Name: title, Style: styles[i], Points: percentPoints(c.PR)})
+		v.Legend = append(v.Legend, curveEntry{chart.Swatch(styles[i], title).Inline(), title})
+	}
+	v.Legend = append(v.Legend, curveEntry{chart.Swatch(reference, "chance").Inline(), "chance"})
+	v.ROC, v.PR = roc.Scene().Inline(), pr.Scene().Inline()
+	return v
+}
+
+func percentPoints(points []metrics.CurvePoint) (out []chart.Datum) {
+	for _, p := range points {
+		out = append(out, chart.Datum{X: 100 * p.X, Y: 100 * p.Y})
+	}
+	return out
+}

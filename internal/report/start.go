@@ -1,0 +1,73 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"sftseq/sft"
+)
+
+// Start is when a run was started or resumed, and on what.
+type Start struct {
+	Time           time.Time `json:"time"`
+	Step           int       `json:"step"` // steps that were done
+	Device         string    `json:"device"`
+	TrainRows      int       `json:"train_rows"`
+	ValidationRows int       `json:"validation_rows"`
+	Version        string    `json:"sftseq"`
+}
+
+// trainingTime is how long a run was computed, by its lines of metrics, whose seconds are
+// those of the program that wrote them. What was lost when it was killed does not count.
+func trainingTime(m *sft.Metrics, starts []Start) time.Duration {
+	type line struct {
+		step    int
+		seconds float64
+	}
+	var lines []line
+	for _, l := range m.Train {
+		lines = append(lines, line{l.Step, l.Seconds})
+	}
+	for _, l := range m.Validation {
+		lines = append(lines, line{l.Step, l.Seconds})
+	}
+	slices.SortStableFunc(lines, func(a, b line) int { return a.step - b.step })
+	sum, last, next := 0.0, 0.0, 1 // next is the start that comes next
+	for _, l := range lines {
+		resumed := l.seconds < last
+		for ; next < len(starts) && l.step > starts[next].Step; next++ {
+			resumed = true
+		}
+		if resumed {
+			sum, last = sum+last, 0
+		}
+		last = max(last, l.seconds)
+	}
+	return time.Duration((sum + last) * float64(time.Second))
+}
+
+// inWords is a duration in two units.
+func inWords(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return fmt.Sprintf("%.1f s", d.Seconds())
+	case d < time.Hour:
+		return fmt.Sprintf("%d min %d s", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%d h %d min", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%d d %d h", int(d.Hours())/24, int(d.Hours())%24)
+}
+
+// devices are those that a run was computed on, in their order.
+func devices(starts []Start) string {
+	var out []string
+	for _, s := range starts {
+		if !slices.Contains(out, s.Device) {
+			out = append(out, s.Device)
+		}
+	}
+	return strings.Join(out, ", then ")
+}

@@ -1,0 +1,48 @@
+package report
+
+import (
+	"testing"
+	"time"
+
+	"sftseq/sft"
+)
+
+// TestTrainingTime adds up the programs that computed a run.
+func TestTrainingTime(t *testing.T) {
+	metrics := func(seconds ...float64) *sft.Metrics { // a line every 10 steps, an evaluation a second after the last
+		m := &sft.Metrics{}
+		for i, s := range seconds {
+			m.Train = append(m.Train, sft.StepReport{Step: 10 * (i + 1), Seconds: s})
+		}
+		if n := len(seconds); n > 0 {
+			m.Validation = []sft.EvaluationReport{{Step: 10 * n, Seconds: seconds[n-1] + 1}}
+		}
+		return m
+	}
+	for _, c := range []struct {
+		name    string
+		metrics *sft.Metrics
+		starts  []Start
+		want    float64
+	}{
+		{"nothing yet", metrics(), nil, 0},
+		{"one program", metrics(5, 10, 15), []Start{{}}, 16},
+		{"no record of starts", metrics(5, 10, 3, 8), nil, 10 + 9},
+		{"resumed", metrics(5, 10, 3, 8), []Start{{}, {Step: 23}}, 10 + 9},
+		{"resumed, and slower than before", metrics(5, 6, 20), []Start{{}, {Step: 20}}, 6 + 21},
+		{"resumed twice without a line between", metrics(5, 6, 7), []Start{{}, {Step: 20}, {Step: 20}}, 6 + 8},
+		{"resumed after the last line", metrics(5, 6), []Start{{}, {Step: 25}}, 7},
+	} {
+		if got := trainingTime(c.metrics, c.starts).Seconds(); got != c.want {
+			t.Errorf("%s: %v s, want %v", c.name, got, c.want)
+		}
+	}
+	for d, want := range map[time.Duration]string{0: "0.0 s", 59500 * time.Millisecond: "59.5 s", 61 * time.Second: "1 min 1 s", 125 * time.Minute: "2 h 5 min", 50 * time.Hour: "2 d 2 h"} {
+		if got := inWords(d); got != want {
+			t.Errorf("%v: %s, want %s", d, got, want)
+		}
+	}
+	if got := devices([]Start{{Device: "a"}, {Device: "b"}, {Device: "a"}}); got != "a, then b" {
+		t.Error(got)
+	}
+}
