@@ -91,8 +91,13 @@ func (t *Tally) ranked(class int) []rankedRow {
 			out[i].odds = -r.margin
 		}
 	}
-	slices.SortFunc(out, func(a, b rankedRow) int { return cmp.Compare(b.odds, a.odds) })
+	byOdds(out)
 	return out
+}
+
+// byOdds sorts rows, the largest odds first.
+func byOdds(rows []rankedRow) {
+	slices.SortFunc(rows, func(a, b rankedRow) int { return cmp.Compare(b.odds, a.odds) })
 }
 
 // mostPoints is of how many rows on a curve leaves out points that are nearer than a part

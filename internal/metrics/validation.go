@@ -1,10 +1,5 @@
 package metrics
 
-import (
-	"math"
-	"sort"
-)
-
 // Validation sums what models are compared by while one is trained. It takes no memory
 // for pairs of classes, as a [Tally] does, because there may be many, and for the area
 // under the curve 8 bytes a row and class, of more than two classes only where it is asked
@@ -53,29 +48,9 @@ func (v *Validation) Add(class int, logits []float32) {
 		v.odds[0] = append(v.odds[0], float64(logits[1])-float64(logits[0]))
 		return
 	}
-	for c, odds := range logOdds(logits, answer) {
+	for c, odds := range logOdds(logits) {
 		v.odds[c] = append(v.odds[c], odds)
 	}
-}
-
-// logOdds is log p/(1−p) of each class. That of the answer is added up without it: its p
-// may be 1 but for rounding.
-func logOdds(logits []float32, answer int) []float64 {
-	top := float64(logits[answer])
-	var others float64 // than the answer
-	for c, z := range logits {
-		if c != answer {
-			others += math.Exp(float64(z) - top)
-		}
-	}
-	all := math.Log1p(others)
-	out := make([]float64, len(logits))
-	for c, z := range logits {
-		logP := float64(z) - top - all
-		out[c] = logP - math.Log1p(-math.Exp(logP))
-	}
-	out[answer] = -math.Log(others)
-	return out
 }
 
 // Accuracy is the fraction of rows that are answered right.
@@ -111,37 +86,18 @@ func (v *Validation) AUC() (float64, bool) {
 		if len(v.odds) == 1 {
 			class = 1
 		}
-		if area, ok := areaUnderCurve(odds, func(row int) bool { return v.classes[row] == class }); ok {
-			sum += area
+		rows, positives := make([]rankedRow, len(odds)), 0
+		for i, z := range odds {
+			rows[i] = rankedRow{z, v.classes[i] == class}
+			if rows[i].positive {
+				positives++
+			}
+		}
+		if positives > 0 && positives < len(rows) {
+			byOdds(rows)
+			sum += newCurve(c, rows, positives).AUC
 			defined++
 		}
 	}
 	return sum / float64(max(1, defined)), defined > 0
-}
-
-// areaUnderCurve is the probability that a positive row has a larger score than another
-// one, where equal scores count half: the rank sum of the positive ones.
-func areaUnderCurve(scores []float64, positive func(row int) bool) (float64, bool) {
-	order := make([]int, len(scores))
-	for i := range order {
-		order[i] = i
-	}
-	sort.Slice(order, func(i, j int) bool { return scores[order[i]] < scores[order[j]] })
-	var positives, ranks float64
-	for i := 0; i < len(order); {
-		j, here := i, 0.0
-		for ; j < len(order) && scores[order[j]] == scores[order[i]]; j++ {
-			if positive(order[j]) {
-				here++
-			}
-		}
-		positives += here
-		ranks += here * float64(i+j+1) / 2 // equal scores share the mean of their ranks, from 1
-		i = j
-	}
-	negatives := float64(len(order)) - positives
-	if positives == 0 || negatives == 0 {
-		return 0, false
-	}
-	return (ranks - positives*(positives+1)/2) / (positives * negatives), true
 }
