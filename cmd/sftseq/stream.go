@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -92,7 +93,8 @@ func (s *stream) read(ctx context.Context, in io.Reader, lines chan<- *requests.
 		if err != nil && !errors.As(err, &long) {
 			return err
 		}
-		s.object = s.object || len(line) == 0 || line[0] == '{' || line[0] == '['
+		begin := bytes.TrimLeft(line, " \t")
+		s.object = s.object || len(begin) == 0 || begin[0] == '{' || begin[0] == '['
 		select {
 		case lines <- s.parser.Parse(line, r.Line(), err):
 		case <-ctx.Done():

@@ -244,6 +244,11 @@ func TestTableFormats(t *testing.T) {
 	if header != "id,key,input_label,text,label,probability_bad,probability_good,error" {
 		t.Errorf("%s", header)
 	}
+	own := filepath.Join(dir, "own.csv")
+	succeed(t, "", "predict", "--model", model, "--input", at("own-id.csv", "id,error,input_error,t\na,b,c,aab\n"), "--text", "t", "--id", "id", "--keep", "all", "--output", own)
+	if got := readText(t, own); !strings.HasPrefix(got, "id,input_input_error,input_error,t,label,probability_bad,probability_good,error\na,b,c,aab,") {
+		t.Errorf("%s", got)
+	}
 	header, _, _ = strings.Cut(readText(t, filepath.Join(dir, "embed.csv")), "\n")
 	if header != "id,key,label,text,embedding_0,embedding_1,embedding_2,embedding_3,embedding_4,embedding_5,embedding_6,embedding_7,error" {
 		t.Errorf("%s", header)
