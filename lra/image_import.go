@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"path/filepath"
 
 	"sftseq/internal/source"
 	"sftseq/seq"
@@ -20,6 +21,7 @@ var imageLayouts = []struct{ train, test []string }{
 // convertImage reads a directory of CIFAR-10, whose last tenth of training images is
 // for validation, or a single file as one split.
 func convertImage(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
+	spec.IDs = true
 	whole, err := isDir(from)
 	if err != nil {
 		return nil, err
@@ -85,6 +87,7 @@ func imageRows(ctx context.Context, progress func(int64), paths ...string) rows 
 				if _, err = io.ReadFull(s, record); err == nil {
 					e, err = image(record)
 				}
+				e.ID = fmt.Sprintf("%s:%d", filepath.Base(path), i) // as errors name it
 				if err != nil {
 					err = fmt.Errorf("%s: record %d: %w", path, i, err)
 				}

@@ -22,6 +22,7 @@ type review struct {
 	positive bool
 	number   int // of the film's line in the list of films
 	text     []byte
+	file     string // train/pos/0_9.txt
 }
 
 // label is 1 for a positive review.
@@ -55,6 +56,7 @@ func convertText(ctx context.Context, spec seq.Spec, from, dir string, options C
 		return nil, errSplitOfDirectory(from, options.Split)
 	}
 	options.begin(SizeBelow(from))
+	spec.IDs = true
 	b, err := seq.CreateDataset(dir, spec, options.Replace)
 	if err != nil {
 		return nil, err
@@ -100,7 +102,7 @@ func (d *imdb) read(name string, r io.Reader) error {
 		return fmt.Errorf("%s: %s: the review is empty", d.from, name)
 	}
 	number, _ := strconv.Atoi(parts[3])
-	d.reviews = append(d.reviews, review{parts[1] == "train", parts[2] == "pos", number, text})
+	d.reviews = append(d.reviews, review{parts[1] == "train", parts[2] == "pos", number, text, strings.TrimPrefix(parts[0], "/")})
 	return nil
 }
 
@@ -137,7 +139,7 @@ func (d *imdb) rows(reviews []review) rows {
 	return func(yield func(seq.Example, error) bool) {
 		for _, r := range reviews {
 			tokens, err := tokenizers.Byte{}.Encode(string(r.text))
-			if !yield(seq.Example{A: tokens, Label: r.label()}, err) {
+			if !yield(seq.Example{A: tokens, Label: r.label(), ID: r.file}, err) {
 				return
 			}
 		}

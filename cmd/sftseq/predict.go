@@ -33,8 +33,8 @@ tokens were read.
 
 Where both are Arrow and no column is named, an Arrow file or stream with the column
 tokens (or tokens_a and tokens_b) is read batch by batch, and an Arrow file of the same
-rows is written, with logits as vectors and without rows that fail: a bad one ends it. A
-column id is copied. Tokens are ids, plus first_token_id where the schema's metadata has
+rows is written, with logits as vectors; a row that cannot be read ends it. A column id
+is copied. Tokens are ids, plus first_token_id where the schema's metadata has
 that: of text as bytes, each byte plus 1, or the bytes with first_token_id 1.`
 
 func lineFlags() []cli.Flag {

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/csv"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"sftseq/internal/rowwriter"
 	"sftseq/internal/table"
 )
 
@@ -164,6 +166,20 @@ func TestTableFormats(t *testing.T) {
 		os.MkdirAll(filepath.Join(folder, "c"), 0o777)
 		writeText(t, filepath.Join(folder, "c", fmt.Sprintf("%d.wav", i)), text)
 	}
+	saved := filepath.Join(dir, "saved", "test")
+	os.MkdirAll(saved, 0o777)
+	writeText(t, filepath.Join(dir, "saved", "dataset_dict.json"), `{"splits":["test"]}`)
+	writeText(t, filepath.Join(saved, "dataset_info.json"), `{"features":{"l":{"_type":"ClassLabel","names":["no","yes"]}}}`)
+	writeText(t, filepath.Join(saved, "state.json"), `{"_data_files":[{"filename":"data.arrow"}]}`)
+	var records strings.Builder
+	w, err := rowwriter.New(&records, "arrow", []rowwriter.Column{{Name: "t"}, {Name: "l", Kind: rowwriter.Whole}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(w.Write([]any{"aab", int64(1)}), w.Write([]any{"xyz", int64(0)}), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	writeText(t, filepath.Join(saved, "data.arrow"), records.String())
 	lines := succeed(t, "{\"text\":\"aab\"}\n{\"text\":\"xyz\"}\n", "predict", "--model", model)
 	want := replyLines(t, lines)
 	for _, c := range []struct {
@@ -177,6 +193,9 @@ func TestTableFormats(t *testing.T) {
 		{[]string{"--input", at("a.fa", ">s1 x\naa\nb\n>s2\nxyz\n"), "--text", "sequence"}, `["s1" "s2"]`},
 		{[]string{"--input", at("a.fq", "@s1\naab\n+\n...\n@s2\nxyz\n+\n...\n"), "--text", "sequence"}, `["s1" "s2"]`},
 		{[]string{"--input", folder}, `["c/0.wav" "c/1.wav"]`},
+		{[]string{"--input", filepath.Dir(saved), "--text", "t"}, `["test/data.arrow:1" "test/data.arrow:2"]`},
+		{[]string{"--input", filepath.Dir(saved), "--text", "t", "--id", "l", "--keep", "all"}, `["yes" "no"]`},
+		{[]string{"--input", at("foreign.arrow", records.String()), "--text", "t"}, `["foreign.arrow:1" "foreign.arrow:2"]`},
 		{[]string{"--input", at("b.jsonl", "{\"t\":[98,98,99]}\n{\"t\":[121,122,123]}\n"), "--tokens", "t"}, `["b.jsonl:1" "b.jsonl:2"]`},
 	} {
 		out := succeed(t, "", append([]string{"predict", "--model", model}, c.args...)...)
@@ -224,6 +243,11 @@ func TestTableFormats(t *testing.T) {
 	header, _, _ := strings.Cut(readText(t, filepath.Join(dir, "predict.csv")), "\n")
 	if header != "id,key,input_label,text,label,probability_bad,probability_good,error" {
 		t.Errorf("%s", header)
+	}
+	own := filepath.Join(dir, "own.csv")
+	succeed(t, "", "predict", "--model", model, "--input", at("own-id.csv", "id,error,input_error,t\na,b,c,aab\n"), "--text", "t", "--id", "id", "--keep", "all", "--output", own)
+	if got := readText(t, own); !strings.HasPrefix(got, "id,input_input_error,input_error,t,label,probability_bad,probability_good,error\na,b,c,aab,") {
+		t.Errorf("%s", got)
 	}
 	header, _, _ = strings.Cut(readText(t, filepath.Join(dir, "embed.csv")), "\n")
 	if header != "id,key,label,text,embedding_0,embedding_1,embedding_2,embedding_3,embedding_4,embedding_5,embedding_6,embedding_7,error" {

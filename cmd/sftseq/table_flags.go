@@ -64,7 +64,7 @@ func checkLines(c *cli.Context) error {
 	}
 	info, err := os.Stat(path)
 	format, _ := table.FormatOf(path)
-	if err == nil && info.IsDir() || format != "" && format != "jsonl" {
+	if err == nil && info.IsDir() || slices.Contains([]string{"csv", "tsv", "parquet", "arrow", "fasta", "fastq"}, format) {
 		return usage(c, "%s: expected JSON lines; tables and folders are read with --input %s --text COLUMN", path, path)
 	}
 	return nil
@@ -216,7 +216,8 @@ func (in *tableInput) kept(c *cli.Context, have []string) (keep []string, err er
 		return nil, usage(c, "--keep all: which columns %s has is known when it has been read: name those to be kept, --keep A,B", in.path)
 	default:
 		for _, name := range have {
-			if !table.IsFolder(in.path, in.options.Format) || name != table.FolderColumns[0] { // which is whole files
+			wholeFiles := table.IsFolder(in.path, in.options.Format) && name == table.FolderColumns[0]
+			if !wholeFiles && (name != in.id || name != seq.ColumnID) { // which the output has
 				keep = append(keep, name)
 			}
 		}

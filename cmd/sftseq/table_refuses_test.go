@@ -50,6 +50,11 @@ func TestTableFlags(t *testing.T) {
 		t.Error("something is left")
 	}
 	// A table through a pipe is told from lines that are wrong.
+	for _, lines := range []string{" {\"t\":\"A\"}\n", "{\n", " [1]\nA,B\n"} {
+		if status, _, errs := program(strings.NewReader(lines), predict...); status != exitError || strings.Contains(errs, "a table is read") {
+			t.Errorf("%q: status %d, %s", lines, status, errs)
+		}
+	}
 	status, _, errs := program(strings.NewReader("t,u\nA,B\n"), predict...)
 	if status != exitError || !strings.Contains(errs, "2 of 2 lines failed; its first line looks like that of a CSV table, which --input FILE.csv --text COLUMN reads") {
 		t.Errorf("status %d, %s", status, errs)

@@ -1,0 +1,64 @@
+package lra
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strings"
+	"testing"
+
+	"sftseq/seq"
+)
+
+// firstIDs are the ids of a split's first record batch.
+func firstIDs(t *testing.T, d *seq.Dataset, split string) (ids []string) {
+	t.Helper()
+	path, err := d.Path(split)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := seq.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	rows, err := r.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range rows.Len() {
+		ids = append(ids, rows.ID(i))
+	}
+	return ids
+}
+
+// TestImportedIDs: reviews are called by their files, images by file and record.
+func TestImportedIDs(t *testing.T) {
+	files := map[string]string{"test_batch.bin": batch(3)}
+	for i := range 5 {
+		files["data_batch_"+string(rune('1'+i))+".bin"] = batch(4)
+	}
+	images, err := Image.Convert(context.Background(), folder(t, files), t.TempDir(), ConvertOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(firstIDs(t, images, "val"), firstIDs(t, images, "test")); got != "[data_batch_5.bin:2 data_batch_5.bin:3] [test_batch.bin:0 test_batch.bin:1 test_batch.bin:2]" {
+		t.Errorf("images: %s", got)
+	}
+	texts, err := Text.Convert(context.Background(), archive(t, reviews(), "aclImdb/"), t.TempDir(), ConvertOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for split, from := range map[string]string{"train": "train", "val": "train", "test": "test"} {
+		seen := map[string]bool{}
+		for _, id := range firstIDs(t, texts, split) {
+			if seen[id] || !regexp.MustCompile(`^`+from+`/(pos|neg)/\d+_\d+\.txt$`).MatchString(id) {
+				t.Errorf("%s: %q", split, id)
+			}
+			seen[id] = true
+		}
+	}
+	if ids := firstIDs(t, texts, "test"); len(ids) == 0 || strings.HasPrefix(ids[0], "/") {
+		t.Errorf("%q", ids)
+	}
+}
