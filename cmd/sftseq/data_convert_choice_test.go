@@ -86,3 +86,33 @@ func TestConvertBaselines(t *testing.T) {
 		t.Error("--no-baselines kept some")
 	}
 }
+
+// TestBaselinesBesideModels: training, eval and the report show what simple models reach;
+// a report measures them where the conversion did not.
+func TestBaselinesBesideModels(t *testing.T) {
+	path, dir := proseTable(t, 600), t.TempDir()
+	data, plain, run := filepath.Join(dir, "data"), filepath.Join(dir, "plain"), filepath.Join(dir, "run")
+	convert := []string{"data", "convert", "--from", path, "--text", "review", "--label", "mood", "--split", "0.6,0.2,0.2", "--to"}
+	succeed(t, "", append(convert, data)...)
+	succeed(t, "", append(convert, plain, "--no-baselines")...)
+	status, out, errs := program(nil, "train", "custom", "--data", data, "--out", run, "--steps", "3", "--hidden", "16")
+	if status != exitOK || !strings.Contains(out, "simple models reach there: largest class (") {
+		t.Fatalf("status %d\n%s%s", status, out, errs)
+	}
+	if out := succeed(t, "", "eval", "--model", run, "--data", data); !strings.Contains(out, "largest class (") || !strings.Contains(out, baseline.Bag) {
+		t.Errorf("eval: %s", out)
+	}
+	if out := succeed(t, "", "eval", "--model", run, "--data", data, "--json"); !strings.Contains(out, `"majority"`) {
+		t.Errorf("eval --json: %s", out)
+	}
+	if out := succeed(t, "", "eval", "--model", run, "--data", plain); strings.Contains(out, "largest class") {
+		t.Errorf("eval of data without baselines: %s", out)
+	}
+	for _, set := range []string{data, plain} {
+		page := filepath.Join(dir, filepath.Base(set)+".html")
+		succeed(t, "", "report", "--data", set, "--out", page, run)
+		if text := readText(t, page); !strings.Contains(text, baseline.Bag) || !strings.Contains(text, "largest class (") {
+			t.Errorf("%s: the page has no baselines", set)
+		}
+	}
+}

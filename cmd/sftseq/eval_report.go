@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"text/tabwriter"
 
+	"sftseq/internal/baseline"
 	"sftseq/internal/metrics"
 )
 
@@ -23,8 +24,9 @@ type evalResult struct {
 	Model string `json:"model"`
 	Data  string `json:"data"`
 	*metrics.Report
-	Ranking *metrics.Ranking `json:"ranking,omitempty"` // of documents, by a model of pairs
-	names   []string
+	Ranking  *metrics.Ranking `json:"ranking,omitempty"`  // of documents, by a model of pairs
+	Baseline *baseline.Result `json:"baseline,omitempty"` // what simple models reach
+	names    []string
 }
 
 // mostClasses is how many classes a confusion matrix shows to a person.
@@ -34,6 +36,11 @@ const mostClasses = 20
 func (e *evalResult) write(w io.Writer) error {
 	t := &lines{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)}
 	t.add("accuracy\t%.2f%%\t", 100*e.Accuracy)
+	if e.Baseline != nil {
+		for _, line := range e.Baseline.Lines() {
+			t.add("%s\t%.2f%%\t", line.Name, 100*line.Accuracy)
+		}
+	}
 	t.add("loss\t%.4f\t", e.Loss)
 	t.add("macro F1\t%.4f\t", e.MacroF1)
 	if e.AUC != nil {

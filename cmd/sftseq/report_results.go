@@ -7,9 +7,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
+	"sftseq/internal/baseline"
 	"sftseq/internal/metrics"
 	"sftseq/internal/report"
 	"sftseq/lra"
@@ -22,6 +24,8 @@ type reportRows struct {
 	path, name string
 	rows       int64 // 0 where not known
 	note       string
+	set        *seq.Dataset // nil where they are of none
+	split      string
 }
 
 // addResults measures a run's model and explains some rows, or says why it cannot.
@@ -108,7 +112,7 @@ func splitRows(c *cli.Context, set *seq.Dataset) (*reportRows, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &reportRows{path: path, name: fmt.Sprintf("%s, split %s", set.Dir, split), rows: set.Manifest.Splits[split].Rows}, nil
+	return &reportRows{path: path, name: fmt.Sprintf("%s, split %s", set.Dir, split), rows: set.Manifest.Splits[split].Rows, set: set, split: split}, nil
 }
 
 // provenanceOf is what a model says of where it comes from; a model from elsewhere says
@@ -146,6 +150,11 @@ func measure(c *cli.Context, m *sft.Model, in *reportRows, dir string) (*report.
 	out := &report.Results{Data: in.name, Note: in.note, Report: e.tally.Report(), Curves: e.tally.Curves()}
 	if out.Report == nil {
 		return nil, fmt.Errorf("%s: no rows, at least 1 was expected", in.path)
+	}
+	if in.set != nil && slices.Contains(baseline.Splits(in.set.Manifest), in.split) {
+		if out.Baseline, err = baseline.Of(c.Context, in.set, in.split); err != nil {
+			return nil, err
+		}
 	}
 	out.Examples, err = explainRows(c, scorer, in.path, pick.rows())
 	return out, err

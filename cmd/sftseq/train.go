@@ -15,6 +15,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"sftseq/device"
+	"sftseq/internal/baseline"
 	"sftseq/internal/simd"
 	"sftseq/internal/tensor"
 	"sftseq/lra"
@@ -149,9 +150,10 @@ type trainRun struct {
 	progress  *trainProgress
 	events    *trainEvents // nil without --tensorboard
 	out       io.Writer
-	resume    string // the command that goes on with it
-	reproduce string // the command that repeats it
-	kernels   string // what it began with; "" of a run that older versions began
+	resume    string           // the command that goes on with it
+	reproduce string           // the command that repeats it
+	baseline  *baseline.Result // of the validation split; nil where its conversion measured none
+	kernels   string           // what it began with; "" of a run that older versions began
 }
 
 func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (_ *trainRun, err error) {
@@ -265,6 +267,9 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 		return fmt.Errorf("what a run is judged by: %w (of your own data, sftseq data convert takes some: see --split and --val-part)", err)
 	}
 	r.opened = append(r.opened, val)
+	if r.baseline, err = baseline.Stored(data.set, "val"); err != nil {
+		return err
+	}
 	r.trainer, err = sft.NewTrainer(model, settings, r.device, train, val, from, sft.Options{
 		Dir: r.dir, Memory: memoryOn(c, r.device, memory), SaveEvery: c.Duration("save-every"), Data: data.fingerprint, Observe: r.observe,
 	})
@@ -346,6 +351,9 @@ func (r *trainRun) run(c *cli.Context) (float64, error) {
 		selected = fmt.Sprintf(", selected by %s %.4f", by, s.Selected)
 	}
 	fmt.Fprintf(r.out, "validation accuracy %.2f%%%s (step %d of %d), model in %s\n", 100*s.Best, selected, s.BestStep, s.Step, r.dir)
+	if r.baseline != nil {
+		fmt.Fprintf(r.out, "simple models reach there: %s\n", r.baseline)
+	}
 	fmt.Fprintln(r.out, describeKernels(r.kernels, r.trainer.Kernels()))
 	fmt.Fprintf(r.out, "repeat with: %s\n", r.reproduce)
 	return s.Best, nil

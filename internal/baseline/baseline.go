@@ -125,14 +125,28 @@ func largest(names []string, rows map[string]int64) string {
 	return best
 }
 
-// String is a line: what is simple, and how far it gets.
-func (r *Result) String() string {
-	var out strings.Builder
-	fmt.Fprintf(&out, "largest class (%.40s) %.2f%%", r.Class, 100*r.Majority)
+// A Line is a simple model and its accuracy.
+type Line struct {
+	Name     string
+	Accuracy float64
+}
+
+// Lines are all simple models of a result.
+func (r *Result) Lines() []Line {
+	out := []Line{{fmt.Sprintf("largest class (%.40s)", r.Class), r.Majority}}
 	if m := r.Model; m != nil {
-		fmt.Fprintf(&out, ", %s %.2f%%", m.Name, 100*m.Accuracy)
+		out = append(out, Line{m.Name, m.Accuracy})
 	}
-	return out.String()
+	return out
+}
+
+// String is all of them, with commas between.
+func (r *Result) String() string {
+	var out []string
+	for _, l := range r.Lines() {
+		out = append(out, fmt.Sprintf("%s %.2f%%", l.Name, 100*l.Accuracy))
+	}
+	return strings.Join(out, ", ")
 }
 
 // rows reads labelled rows of a split: all, or a sample of as many tokens as are allowed,

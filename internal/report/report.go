@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 
+	"sftseq/internal/baseline"
 	"sftseq/internal/chart"
 	"sftseq/internal/metrics"
 	"sftseq/sft"
@@ -39,7 +40,8 @@ type Results struct {
 	Data     string // the rows: a file, and which split it is
 	Note     string // what a reader should know of them, or nothing
 	Report   *metrics.Report
-	Curves   []metrics.Curve // over all thresholds, of the classes that have some
+	Curves   []metrics.Curve  // over all thresholds, of the classes that have some
+	Baseline *baseline.Result // what simple models reach on them; may be nil
 	Examples []Example
 }
 
