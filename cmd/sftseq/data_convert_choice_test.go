@@ -110,7 +110,9 @@ func TestBaselinesBesideModels(t *testing.T) {
 	}
 	for _, set := range []string{data, plain} {
 		page := filepath.Join(dir, filepath.Base(set)+".html")
-		succeed(t, "", "report", "--data", set, "--out", page, run)
+		if status, _, errs := program(nil, "report", "--data", set, "--out", page, run); status != exitOK {
+			t.Fatalf("status %d: %s", status, errs)
+		}
 		if text := readText(t, page); !strings.Contains(text, baseline.Bag) || !strings.Contains(text, "largest class (") {
 			t.Errorf("%s: the page has no baselines", set)
 		}

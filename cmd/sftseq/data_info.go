@@ -81,18 +81,21 @@ func dataInfo(c *cli.Context) error {
 		return usage(c, "expected one FILE or DIR, found %d arguments", c.NArg())
 	}
 	path := c.Args().First()
-	if err := refuseTable(path); err != nil {
-		return err
-	}
 	if stat, err := os.Stat(path); path == "-" || err != nil || !stat.IsDir() {
 		if c.Bool("verify") {
 			return usage(c, "--verify: expected the directory of a data set, found %s", path)
+		}
+		if err := refuseTable(path); err != nil {
+			return err
 		}
 		info, err := inspectFile(path)
 		if err != nil {
 			return err
 		}
 		return show(c, info, info.write)
+	}
+	if err := refuseTable(path); err != nil {
+		return err
 	}
 	d, err := seq.OpenDataset(path)
 	if err != nil {

@@ -195,11 +195,16 @@ func FuzzTable(f *testing.F) {
 	f.Add(gzipped("a,b\n1,2\n"), uint8(0))
 	f.Add(">x y\nAC\n>z\n", uint8(5))
 	f.Add("@x y\nAC\n+\n!!\n", uint8(6))
+	f.Add("[{\"a\":1,\"b\":\"]\"},\n{}]", uint8(7))
+	f.Add("one\r\n\n\xfftwo", uint8(8))
 	f.Fuzz(func(t *testing.T, text string, format uint8) {
 		path, columns := file(t, "x", text), []string{"a", "b"}
 		kind := Formats[int(format)%len(Formats)]
 		if kind == "fasta" || kind == "fastq" {
 			columns = []string{"id", "sequence"}
+		}
+		if kind == "text" {
+			columns = TextColumns
 		}
 		walk(t, path, Options{Columns: columns, Format: kind, MaxField: 1 << 16})
 	})
