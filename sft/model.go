@@ -41,7 +41,7 @@ func Load(dir string) (*Model, error) {
 	path := filepath.Join(dir, weightsFile)
 	if _, err := os.Stat(filepath.Join(dir, checkpointFile)); err == nil {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s: a training run that has no model yet: the first evaluation writes %s; go on with --resume", dir, weightsFile)
+			return nil, fmt.Errorf("%s: a training run that has no model yet: go on with --resume, which writes %s", dir, weightsFile)
 		}
 	}
 	if err := checkSize(path, c); err != nil {

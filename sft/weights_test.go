@@ -11,8 +11,8 @@ import (
 	"sftseq/seq"
 )
 
-// TestClassWeightsOfTheGradient: the gradient of a batch is the sum of those of its classes
-// alone, times their weights, over several groups.
+// TestClassWeightsOfTheGradient: the gradient of a batch is the sum of those of its rows of
+// each class, times their weights, over several groups.
 func TestClassWeightsOfTheGradient(t *testing.T) {
 	train, _ := splits(t, Classification)
 	m := randomModel(trainingConfig(), 1)
@@ -24,7 +24,7 @@ func TestClassWeightsOfTheGradient(t *testing.T) {
 		}
 		examples = append(examples, e)
 	}
-	gradient := func(weight []float64) []float64 {
+	gradient := func(examples []seq.Example, weight []float64) []float64 {
 		t.Helper()
 		e, err := newEngine(m.Config, m.Weights, cpu.New(2))
 		if err != nil {
@@ -53,21 +53,25 @@ func TestClassWeightsOfTheGradient(t *testing.T) {
 	weight := []float64{0.25, 3, 1}
 	want := make([]float64, m.Parameters.Words)
 	for c, w := range weight {
-		alone := make([]float64, len(weight))
-		alone[c] = 1
-		for i, v := range gradient(alone) {
+		var alone []seq.Example
+		for _, e := range examples {
+			if int(e.Label) == c {
+				alone = append(alone, e)
+			}
+		}
+		for i, v := range gradient(alone, nil) {
 			want[i] += w * v
 		}
 	}
 	var off, size float64
-	for i, v := range gradient(weight) {
+	for i, v := range gradient(examples, weight) {
 		off += (v - want[i]) * (v - want[i])
 		size += want[i] * want[i]
 	}
 	if off := math.Sqrt(off / size); !(off < 1e-5) {
 		t.Errorf("the gradient is off by %g of its size", off)
 	}
-	if !slices.Equal(gradient(nil), gradient([]float64{1, 1, 1})) {
+	if !slices.Equal(gradient(examples, nil), gradient(examples, []float64{1, 1, 1})) {
 		t.Error("weights of 1 change the gradient's bits")
 	}
 }
