@@ -1,6 +1,7 @@
 package lra
 
 import (
+	"math"
 	"testing"
 
 	"sftseq/seq"
@@ -13,10 +14,12 @@ func TestCustomPreset(t *testing.T) {
 		k, batch, epochs int
 		dropout          float64
 	}{
-		{0, 0, 8, 128, 60, 0.2},
-		{100, 1, 8, 128, 60, 0.2},
-		{2700, 300, 32, 64, 60, 0.2},
-		{50000, 1024, 64, 32, 3, 0},
+		{0, 0, 16, 16, 60, 0.2},
+		{100, 1, 16, 16, 60, 0.2},
+		{2200, 60, 32, 16, 60, 0.2},
+		{2400, 3400, 64, 8, 24, 0.2},
+		{45000, 220, 64, 16, 5, 0},
+		{50000, 1024, 64, 16, 3, 0},
 		{50000, 1 << 20, 64, 8, 2, 0},
 	} {
 		m := &seq.Manifest{Task: seq.Classification, Splits: map[string]seq.SplitInfo{
@@ -24,6 +27,9 @@ func TestCustomPreset(t *testing.T) {
 		p := Custom(m).Presets[0]
 		if p.Config.NumSampledTokens != c.k || p.Settings.Batch != c.batch || p.Settings.Epochs != c.epochs || p.Config.FeedForward != c.dropout || p.Config.SamplerNoise != "always" {
 			t.Errorf("%d rows of %d tokens: %s", c.rows, c.length, p.Description)
+		}
+		if s := p.Settings; math.Abs(math.Pow(s.DecayRate, float64(s.Epochs/s.StepSize))-0.1) > 0.02 || s.EvalEvery < 1 {
+			t.Errorf("%d rows of %d tokens: the rate falls by %g every %d of %d epochs; evaluations every %d steps", c.rows, c.length, s.DecayRate, s.StepSize, s.Epochs, s.EvalEvery)
 		}
 		if err := p.Settings.Validate(); err != nil {
 			t.Errorf("%d rows of %d tokens: %v", c.rows, c.length, err)
