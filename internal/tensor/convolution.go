@@ -17,7 +17,7 @@ type Convolution struct {
 
 func (Convolution) Name() string { return "convolution" }
 func (k Convolution) Reads() []*Tensor {
-	return []*Tensor{k.A, k.X, k.Weight, k.Bias, k.Batch.Offset, k.Batch.Example}
+	return k.Batch.reads(k.A, k.X, k.Weight, k.Bias)
 }
 func (k Convolution) Writes() []*Tensor { return present(k.Y, k.Z) }
 func (k Convolution) check() {
@@ -48,7 +48,7 @@ type ConvolutionBackward struct {
 
 func (ConvolutionBackward) Name() string { return "convolution_backward" }
 func (k ConvolutionBackward) Reads() []*Tensor {
-	return append(accumulated(k.Accumulate, k.DX), k.DZ, k.X, k.Weight, k.Batch.Offset, k.Batch.Example)
+	return k.Batch.reads(append(accumulated(k.Accumulate, k.DX), k.DZ, k.X, k.Weight)...)
 }
 func (k ConvolutionBackward) Writes() []*Tensor { return []*Tensor{k.DX, k.DWeight, k.DBias} }
 func (k ConvolutionBackward) check() {
