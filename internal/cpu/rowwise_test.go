@@ -133,7 +133,7 @@ func TestMayRunTogether(t *testing.T) {
 	gelu := func(y, x *tensor.Tensor) tensor.Kernel { return tensor.GELU{Y: y, X: x} }
 	weight := tensor.At(tensor.Weights, 0, "weight", 4, 4)
 	back := tensor.LinearBackward{DX: at(0, 4), DY: at(100, 4), X: at(200, 4), Weight: weight, DWeight: weight, DBias: weight}
-	batch := &tensor.Batch{Offset: tensor.At(tensor.Inputs, 0, "offset", 3), Example: tensor.At(tensor.Inputs, 64, "example", 2)}
+	batch := tensor.NewBatch(tensor.NewProgram(), 10, 2)
 	convolution := func(y, a, x *tensor.Tensor) tensor.Kernel {
 		return tensor.Convolution{Y: y, A: a, X: x, Weight: weight, Bias: weight, Batch: batch, Dilation: 1}
 	}
