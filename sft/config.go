@@ -51,7 +51,8 @@ type Config struct {
 	EmbeddingDropout float64         `json:"embedding_dropout,omitempty"`
 	FeedForward      float64         `json:"feed_forward_dropout,omitempty"`
 	ResidualScale    bool            `json:"residual_scale,omitempty"`
-	Extra            json.RawMessage `json:"extra,omitempty"` // provenance, free
+	Convolutions     []Convolution   `json:"convolutions,omitempty"` // before each layer's attention
+	Extra            json.RawMessage `json:"extra,omitempty"`        // provenance, free
 }
 
 // InputWindow is what a task reads of a longer input.
@@ -62,7 +63,7 @@ type InputWindow struct {
 
 // optional keys of config.json; every other key of [Config] is required.
 var optional = []string{"sampler_noise", "input_window", "label_names", "drop_token", "attention_dropout",
-	"embedding_dropout", "feed_forward_dropout", "residual_scale", "extra"}
+	"embedding_dropout", "feed_forward_dropout", "residual_scale", "convolutions", "extra"}
 
 var (
 	scores = map[string]tensor.Score{"maxout": tensor.Maxout, "maxout_standardized": tensor.MaxoutStandardized,
@@ -136,7 +137,7 @@ func ParseConfig(text []byte) (*Config, error) {
 // configKeys lists the keys of config.json in their order.
 func configKeys() []string {
 	text, err := json.Marshal(Config{SamplerNoise: "x", InputWindow: &InputWindow{}, LabelNames: []string{""}, DropToken: 1,
-		AttentionDropout: 1, EmbeddingDropout: 1, FeedForward: 1, ResidualScale: true,
+		AttentionDropout: 1, EmbeddingDropout: 1, FeedForward: 1, ResidualScale: true, Convolutions: []Convolution{{}},
 		Tokenizer: json.RawMessage("0"), Extra: json.RawMessage("0")})
 	if err != nil {
 		panic(err)
@@ -225,6 +226,9 @@ func (c *Config) Validate() error {
 		if err := oneOf("input_window.policy", w.Policy, "error", "head"); err != nil {
 			return err
 		}
+	}
+	if err := validateConvolutions(c.Convolutions); err != nil {
+		return err
 	}
 	const layers = 4096 // random numbers have room for far more, memory does not
 	switch {

@@ -40,7 +40,7 @@ func TestConfigDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.SamplerNoise != "train" || c.DropToken != 0 || c.ResidualScale || c.InputWindow != nil || c.LabelNames != nil || c.Extra != nil || c.PadTokenID != nil {
+	if c.SamplerNoise != "train" || c.DropToken != 0 || c.ResidualScale || c.InputWindow != nil || c.LabelNames != nil || c.Convolutions != nil || c.Extra != nil || c.PadTokenID != nil {
 		t.Errorf("defaults %+v", c)
 	}
 }
@@ -95,6 +95,50 @@ func TestConfigBadValues(t *testing.T) {
 	}
 }
 
+// TestConfigBadConvolutions: an error says which entry has which wrong value.
+func TestConfigBadConvolutions(t *testing.T) {
+	for text, want := range map[string]string{
+		`[{"kernel_size":4,"dilation":1}]`:                                 "convolutions[0].kernel_size: 4",
+		`[{"kernel_size":5,"dilation":1},{"kernel_size":65,"dilation":1}]`: "convolutions[1].kernel_size: 65",
+		`[{"kernel_size":-1,"dilation":1}]`:                                "convolutions[0].kernel_size: -1",
+		`[{"dilation":1}]`:                                                 "convolutions[0].kernel_size: 0",
+		`[{"kernel_size":5}]`:                                              "convolutions[0].dilation: 0",
+		`[{"kernel_size":5,"dilation":-1}]`:                                "convolutions[0].dilation: -1",
+		`[{"kernel_size":5,"dilation":4611686018427387904}]`:               "convolutions[0].dilation: 4611686018427387904",
+		`[{"kernel_size":5,"dilation":1,"stride":2}]`:                      "stride",
+		`[5]`: "convolutions", `{"kernel_size":5,"dilation":1}`: "convolutions", `5`: "convolutions",
+		`[{"kernel_size":5.5,"dilation":1}]`: "kernel_size", `[{"kernel_size":"5","dilation":1}]`: "kernel_size",
+	} {
+		_, err := ParseConfig(configText(t, map[string]any{"convolutions": json.RawMessage(text)}))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, expected it to say %q", text, err, want)
+		}
+	}
+	for _, text := range []string{`[]`, `[{"kernel_size":1,"dilation":1},{"kernel_size":63,"dilation":16777216}]`} {
+		if _, err := ParseConfig(configText(t, map[string]any{"convolutions": json.RawMessage(text)})); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func TestParseConvolutions(t *testing.T) {
+	for text, want := range map[string][]Convolution{
+		"none": nil, "5": {{5, 1}}, "5,5:32": {{5, 1}, {5, 32}}, "63:16777216,1": {{63, 1 << 24}, {1, 1}},
+	} {
+		if got, err := ParseConvolutions(text); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, error %v", text, got, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"": `""`, "x": `"x"`, "5,": `""`, "5:": `"5:"`, "5:2:3": `"5:2:3"`, "5;7": `"5;7"`, "none,5": `"none"`,
+		"5,4": `"4" has taps 4`, "65": "taps 65", "-1": "taps -1", "5:0": "dilation 0", "5:16777217": "dilation 16777217",
+	} {
+		if _, err := ParseConvolutions(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, expected it to say %q", text, err, want)
+		}
+	}
+}
+
 func TestConfigBadText(t *testing.T) {
 	valid := string(configText(t, nil))
 	for name, text := range map[string]string{
@@ -133,6 +177,7 @@ func fullConfig() *Config {
 	pad := int32(0)
 	c.PadTokenID, c.LabelNames, c.InputWindow = &pad, []string{"a", "b", "c"}, &InputWindow{Length: 10, Policy: "head"}
 	c.DropToken, c.AttentionDropout, c.EmbeddingDropout, c.FeedForward, c.ResidualScale = 0.1, 0.2, 0.3, 0.4, true
+	c.Convolutions = []Convolution{{5, 1}, {3, 32}}
 	c.SamplerNoise, c.SamplerSeed, c.Extra = "always", math.MaxUint64, json.RawMessage(`{"why":[1,null]}`)
 	return c
 }

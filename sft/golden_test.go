@@ -23,7 +23,7 @@ const golden = "testdata/golden"
 // sequence takes minutes under the race detector, where tests run with -short,
 // and has nothing concurrent that the others lack.
 func evaluationFolders() []string {
-	folders := []string{"pre", "post", "lily", "standardized", "odd", "ties", "retrieval", "vanilla"}
+	folders := []string{"pre", "post", "lily", "standardized", "odd", "ties", "retrieval", "vanilla", "conv", "conv_post"}
 	if !testing.Short() {
 		folders = append(folders, "long")
 	}
@@ -173,7 +173,7 @@ func TestGoldenGradients(t *testing.T) {
 // TestGoldenTraining makes three optimizer steps with noise, drop token and
 // every dropout.
 func TestGoldenTraining(t *testing.T) {
-	onEveryDevice(t, []string{"train", "train_retrieval"}, testGoldenTraining)
+	onEveryDevice(t, []string{"train", "train_retrieval", "train_conv"}, testGoldenTraining)
 }
 
 func testGoldenTraining(t *testing.T, name string, device tensor.Device) {

@@ -8,8 +8,8 @@ import (
 )
 
 // Initialize returns fresh weights, a function of the seed: linear layers
-// uniform in ±1/√in (PyTorch's default), embeddings and the rows that score
-// tokens normal, norms 1 and 0. The relative terms start near the identity:
+// uniform in ±1/√in (PyTorch's default), convolutions likewise by their taps,
+// embeddings and the rows that score tokens normal, norms 1 and 0. The relative terms start near the identity:
 // small weights, and the bias of Rmul such that softplus(b) = 1.
 func Initialize(c *Config, seed uint64) []float32 {
 	params := NewParameters(c)
@@ -36,6 +36,11 @@ func Initialize(c *Config, seed uint64) []float32 {
 				fill(func(int) float64 { return 1 })
 			}
 		case strings.HasSuffix(p.Name, "residual_scale"): // zero
+		case strings.Contains(p.Name, ".conv."):
+			if !bias {
+				bound := 1 / math.Sqrt(float64(p.Shape[0]))
+				fill(func(e int) float64 { return bound * (2*uniform(e) - 1) })
+			}
 		case p.Name == "embed.weight":
 			fill(normal)
 		case strings.Contains(p.Name, "rel_mul") && bias:

@@ -10,12 +10,15 @@ import (
 //	pre-norm   x ← x + Attn(LN1(x)),  x ← x + MLP(LN2(x))
 //	post-norm  x ← LN1(x + Attn(x)),  x ← LN2(x + MLP(x))
 //
+// after the branches of its convolutions, if it has any.
+//
 // Its fields are what the forward leaves for the backward.
 type layer struct {
 	*emitter
 	index int
 	name  string // prefix of its parameters
 
+	convolutions []convolution
 	norm1, norm2 norm
 	attn         attention
 	attnOut      *tensor.Tensor // output of the attention branch
@@ -26,6 +29,7 @@ type layer struct {
 func (l *layer) pre() bool { return l.config.NormPosition == "pre" }
 
 func (l *layer) forward(x *tensor.Tensor) *tensor.Tensor {
+	x = l.convolutionBranches(x)
 	if l.pre() {
 		var h *tensor.Tensor
 		h, l.norm1 = l.norm(l.name+"norm1", x)
@@ -48,12 +52,14 @@ func (l *layer) backward(dx *tensor.Tensor) *tensor.Tensor {
 		l.normBackward(l.norm2, dx, dh, true)
 		dh = l.attentionBackward(l.residualBackward(dx, l.attnOut, true))
 		l.normBackward(l.norm1, dx, dh, true)
+		l.convolutionsBackward(dx)
 		return dx
 	}
 	l.normBackward(l.norm2, dx, dx, false)
 	l.Launch(addTo(dx, l.feedForwardBackward(l.residualBackward(dx, l.mlpOut, false))))
 	l.normBackward(l.norm1, dx, dx, false)
 	l.Launch(addTo(dx, l.attentionBackward(l.residualBackward(dx, l.attnOut, true))))
+	l.convolutionsBackward(dx)
 	return dx
 }
 

@@ -87,6 +87,9 @@ func checkSize(path string, c *Config) error {
 	if c.Relative != "none" {
 		layer += 2 * float64(c.NumHeads) * float64(c.SinusoidDim)
 	}
+	for _, v := range c.Convolutions {
+		layer += d * float64(v.KernelSize)
+	}
 	least := 4 * (float64(c.NumLayers)*layer + float64(c.VocabSize)*d + float64(c.NumLabels)*d)
 	if least > float64(info.Size()) {
 		return fmt.Errorf("%s: %d bytes, but %s describes a model of at least %.0f", path, info.Size(), configFile, least)

@@ -59,12 +59,15 @@ func read(t *testing.T, paths ...string) string {
 func TestTensorsOfTheSpecification(t *testing.T) {
 	c := tinyConfig()
 	c.NumLayers, c.Task, c.ResidualScale = 1, Retrieval, true
+	c.Convolutions = []Convolution{{5, 1}, {3, 32}}
 	want := map[string][]int{"embed.weight": {9, 6}, "final_norm.weight": {6}, "final_norm.bias": {6}, "head.pool.weight": {6}, "head.pool.bias": {1},
 		"head.hidden.weight": {6, 24}, "head.hidden.bias": {6}, "head.out.weight": {3, 6}, "head.out.bias": {3}}
 	for name, shape := range map[string][]int{"sampler.weight": {6}, "sampler.bias": {1}, "attn.q.weight": {6, 6}, "attn.q.bias": {6}, "attn.k.weight": {6, 6},
 		"attn.k.bias": {6}, "attn.v.weight": {6, 6}, "attn.v.bias": {6}, "attn.o.weight": {6, 6}, "attn.o.bias": {6}, "attn.leak.weight": {2, 6}, "attn.leak.bias": {2},
 		"attn.rel_mul.weight": {2, 4}, "attn.rel_mul.bias": {2}, "attn.rel_add.weight": {2, 4}, "attn.rel_add.bias": {2}, "mlp.fc1.weight": {7, 6}, "mlp.fc1.bias": {7},
-		"mlp.fc2.weight": {6, 7}, "mlp.fc2.bias": {6}, "norm1.weight": {6}, "norm1.bias": {6}, "norm2.weight": {6}, "norm2.bias": {6}, "residual_scale": {1}} {
+		"mlp.fc2.weight": {6, 7}, "mlp.fc2.bias": {6}, "norm1.weight": {6}, "norm1.bias": {6}, "norm2.weight": {6}, "norm2.bias": {6}, "residual_scale": {1},
+		"conv.0.weight": {5, 6}, "conv.0.bias": {6}, "conv.0.norm.weight": {6}, "conv.0.norm.bias": {6},
+		"conv.1.weight": {3, 6}, "conv.1.bias": {6}, "conv.1.norm.weight": {6}, "conv.1.norm.bias": {6}} {
 		want["layers.0."+name] = shape
 	}
 	compare := func(c *Config) {
@@ -82,9 +85,9 @@ func TestTensorsOfTheSpecification(t *testing.T) {
 		}
 	}
 	compare(c)
-	c.Relative, c.ResidualScale, c.NormPosition, c.Task = "none", false, "post", Classification
+	c.Relative, c.ResidualScale, c.NormPosition, c.Task, c.Convolutions = "none", false, "post", Classification, nil
 	for name := range want {
-		for _, gone := range []string{"rel_", "residual_scale", "final_norm", "head.hidden"} {
+		for _, gone := range []string{"rel_", "residual_scale", "final_norm", "head.hidden", "conv."} {
 			if strings.Contains(name, gone) {
 				delete(want, name)
 			}
@@ -164,12 +167,13 @@ func poison(name string, v float64, find func([]safetensors.Tensor, string) *saf
 func TestLoadHostileSizes(t *testing.T) {
 	const most = 1 << 24
 	for name, change := range map[string]func(c *Config){
-		"vocabulary": func(c *Config) { c.VocabSize = most },
-		"labels":     func(c *Config) { c.NumLabels = most },
-		"width":      func(c *Config) { c.HiddenSize = most },
-		"layers":     func(c *Config) { c.NumLayers = most },
-		"mlp":        func(c *Config) { c.IntermediateSize = most },
-		"sinusoid":   func(c *Config) { c.SinusoidDim = most },
+		"vocabulary":   func(c *Config) { c.VocabSize = most },
+		"labels":       func(c *Config) { c.NumLabels = most },
+		"width":        func(c *Config) { c.HiddenSize = most },
+		"layers":       func(c *Config) { c.NumLayers = most },
+		"mlp":          func(c *Config) { c.IntermediateSize = most },
+		"sinusoid":     func(c *Config) { c.SinusoidDim = most },
+		"convolutions": func(c *Config) { c.NumLayers, c.Convolutions = 4096, slices.Repeat([]Convolution{{63, 1}}, 1<<10) },
 		"everything": func(c *Config) {
 			c.VocabSize, c.NumLabels, c.HiddenSize, c.NumHeads, c.NumLayers, c.IntermediateSize, c.SinusoidDim = most, most, most, most, most, most, most
 		},
@@ -198,6 +202,7 @@ func TestLoadHostileSizes(t *testing.T) {
 func TestInitialize(t *testing.T) {
 	c := tinyConfig()
 	c.ResidualScale = true
+	c.Convolutions = []Convolution{{5, 1}, {3, 32}}
 	first := Initialize(c, 5)
 	if !slices.Equal(first, Initialize(c, 5)) {
 		t.Error("one seed, two models")
@@ -206,13 +211,19 @@ func TestInitialize(t *testing.T) {
 	for _, q := range p.List {
 		x := p.Slice(first, q)
 		constant := strings.Contains(q.Name, "norm") || strings.HasSuffix(q.Name, "residual_scale") ||
-			strings.Contains(q.Name, ".bias") && (strings.Contains(q.Name, "rel_") || strings.Contains(q.Name, "sampler") || strings.Contains(q.Name, "head.pool"))
+			strings.Contains(q.Name, ".bias") && (strings.Contains(q.Name, "rel_") || strings.Contains(q.Name, "sampler") || strings.Contains(q.Name, "head.pool") || strings.Contains(q.Name, ".conv."))
 		if slices.Equal(x, p.Slice(second, q)) != constant {
 			t.Errorf("%s: the same for two seeds: %v", q.Name, !constant)
 		}
 		for i, v := range x {
 			if strings.Contains(q.Name, "rel_mul.bias") && math.Abs(math.Log1p(math.Exp(float64(v)))-1) > 1e-6 {
 				t.Errorf("%s: softplus(%v) is not 1", q.Name, v)
+			}
+			if taps := float64(q.Shape[0]); strings.Contains(q.Name, ".conv.") && strings.HasSuffix(q.Name, ".weight") && !constant && !(math.Abs(float64(v)) <= 1/math.Sqrt(taps)) {
+				t.Errorf("%s: %v at %d is outside of ±1/√%v", q.Name, v, i, taps)
+			}
+			if strings.Contains(q.Name, ".conv.") && strings.HasSuffix(q.Name, ".bias") && v != 0 {
+				t.Errorf("%s: %v at %d", q.Name, v, i)
 			}
 			if strings.Contains(q.Name, "attn.q") && math.Abs(float64(v)) > 1/math.Sqrt(6) {
 				t.Errorf("%s: %v at %d is outside of ±1/√6", q.Name, v, i)

@@ -62,6 +62,12 @@ func NewParameters(c *Config) *Parameters {
 	add("embed.weight", c.VocabSize, d)
 	for l := range c.NumLayers {
 		at := fmt.Sprintf("layers.%d.", l)
+		for n, v := range c.Convolutions {
+			name := fmt.Sprintf("%sconv.%d.", at, n)
+			add(name+"weight", v.KernelSize, d)
+			add(name+"bias", d)
+			norm(name+"norm", d)
+		}
 		row(at+"sampler", d)
 		for _, n := range []string{"q", "k", "v", "o"} {
 			linear(at+"attn."+n, d, d)

@@ -15,14 +15,22 @@ import (
 // TestGradientAgainstDifferences steps along the gradient of each tensor: the
 // loss must change as its norm says.
 func TestGradientAgainstDifferences(t *testing.T) {
-	for _, s := range []struct{ task, norm, score, probability, relative string }{
-		{Classification, "pre", "maxout_standardized", "relu", "sinusoid_hadamard"},
-		{Classification, "post", "lily", "softmax", "sinusoid_hadamard"},
-		{Retrieval, "pre", "dot", "leaky_relu", "none"},
-		{Retrieval, "post", "maxout", "leaky_relu", "sinusoid_hadamard"},
+	for _, s := range []struct {
+		task, norm, score, probability, relative string
+		convolutions                             []Convolution
+	}{
+		{Classification, "pre", "maxout_standardized", "relu", "sinusoid_hadamard", nil},
+		{Classification, "post", "lily", "softmax", "sinusoid_hadamard", nil},
+		{Retrieval, "pre", "dot", "leaky_relu", "none", nil},
+		{Retrieval, "post", "maxout", "leaky_relu", "sinusoid_hadamard", nil},
+		{Classification, "pre", "maxout", "leaky_relu", "sinusoid_hadamard", []Convolution{{3, 2}, {5, 1}}},
+		{Retrieval, "post", "dot", "softmax", "sinusoid_hadamard", []Convolution{{3, 1}, {5, 4}}},
 	} {
 		c := tinyConfig()
 		c.Task, c.NormPosition, c.Score, c.Probability, c.Relative = s.task, s.norm, s.score, s.probability, s.relative
+		if c.Convolutions = s.convolutions; c.Convolutions != nil {
+			c.NumSampledTokens = 100 // all: the sample would jump, too
+		}
 		c.ResidualScale, c.NumLayers = true, 1 // a second layer's sample would jump
 		m := randomModel(c, 3)
 		for _, p := range m.Parameters.List {

@@ -71,6 +71,7 @@ func randomConfigs() []*Config {
 				c.HiddenSize = c.NumHeads * (1 + random.IntN(6))
 				c.NumLayers, c.NumSampledTokens = 1+random.IntN(2), 1+random.IntN(60)
 				c.SinusoidDim, c.IntermediateSize = 2*(1+random.IntN(5)), 1+random.IntN(20)
+				c.Convolutions = [][]Convolution{nil, {{3, 1}}, {{5, 2}, {1, 1}}, {{63, 40}}}[len(out)%4]
 				out = append(out, c)
 			}
 		}
@@ -218,6 +219,7 @@ func gradientOf(t *testing.T, m *Model, lanes int, device tensor.Device, example
 func trainingConfig() *Config {
 	c := tinyConfig()
 	c.NumLayers, c.DropToken, c.AttentionDropout, c.EmbeddingDropout, c.FeedForward, c.ResidualScale = 1, 0.3, 0.1, 0.1, 0.2, true
+	c.Convolutions = []Convolution{{5, 1}, {3, 9}}
 	return c
 }
 

@@ -69,6 +69,7 @@ func (r reference) sequence(tokens []int32) (pooled []float64, read referenceExp
 				return r.linear(name+"mlp.fc2", gelu64(r.linear(name+"mlp.fc1", v)))
 			})
 		}
+		x = r.convolutions(name, x)
 		norm1 := func(v []float64) []float64 { return r.norm(name+"norm1", v) }
 		norm2 := func(v []float64) []float64 { return r.norm(name+"norm2", v) }
 		if r.NormPosition == "pre" {
@@ -95,6 +96,34 @@ func (r reference) sequence(tokens []int32) (pooled []float64, read referenceExp
 		}
 	}
 	return pooled, read
+}
+
+// convolutions returns the layer's input after its convolutions.
+func (r reference) convolutions(name string, x [][]float64) [][]float64 {
+	for n, c := range r.Convolutions {
+		name := fmt.Sprintf("%sconv.%d", name, n)
+		norm := func(v []float64) []float64 { return r.norm(name+".norm", v) }
+		in := x
+		if r.NormPosition == "pre" {
+			in = each(x, norm)
+		}
+		var y [][]float64
+		for i := range in {
+			z := slices.Clone(r.weights[name+".bias"])
+			for t := range c.KernelSize {
+				if j := i + (t-c.KernelSize/2)*c.Dilation; j >= 0 && j < len(in) {
+					for ch := range z {
+						z[ch] += r.weights[name+".weight"][t*len(z)+ch] * in[j][ch]
+					}
+				}
+			}
+			y = append(y, gelu64(z))
+		}
+		if x = sum64(x, y); r.NormPosition != "pre" {
+			x = each(x, norm)
+		}
+	}
+	return x
 }
 
 // duplet is a sampled pair of positions; partner is −1 where there is none.

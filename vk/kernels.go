@@ -47,6 +47,10 @@ func record(r *recorder, l tensor.Kernel) bool {
 		gelu(r, k)
 	case tensor.GELUBackward:
 		geluBackward(r, k)
+	case tensor.Convolution:
+		convolution(r, k)
+	case tensor.ConvolutionBackward:
+		convolutionBackward(r, k)
 	case tensor.Dropout:
 		dropout(r, k)
 	case tensor.Add:

@@ -22,7 +22,8 @@ func trained(t *testing.T) (m *sft.Model, train, val *seq.File) {
 	c := &sft.Config{ModelType: "sft", Task: sft.Classification, VocabSize: 9, NumLabels: 3, HiddenSize: 8, NumLayers: 1, NumHeads: 2,
 		IntermediateSize: 8, NumSampledTokens: 5, MaxLength: 4096, SinusoidDim: 4, SinusoidBase: 100, NormPosition: "pre",
 		LayerNormEps: 1e-5, Score: "maxout", Probability: "leaky_relu", Relative: "sinusoid_hadamard", SamplerSeed: 7,
-		SamplerNoise: "train", Tokenizer: json.RawMessage(`{"type":"listops"}`)}
+		SamplerNoise: "train", Tokenizer: json.RawMessage(`{"type":"listops"}`),
+		Convolutions: []sft.Convolution{{KernelSize: 5, Dilation: 60}, {KernelSize: 3, Dilation: 1}}}
 	if err := c.Validate(); err != nil {
 		t.Fatal(err)
 	}

@@ -112,6 +112,8 @@ func (m *modelBench) hasPeer(c *cli.Context) error {
 		return usage(c, "--against: only --config %s has a peer", lra.ListOps.Name)
 	case c.IsSet("k"), !slices.Equal(m.lengths, []int{bench.PeerLength}), len(m.batches) != 1:
 		return usage(c, "--against: the peer measures --length %d with the published k, one --batch at a time", bench.PeerLength)
+	case len(m.config.Convolutions) > 0:
+		return usage(c, "--against: the PyTorch program has no convolutions")
 	case c.IsSet("plot"), m.profile:
 		return usage(c, "--against goes neither with --plot nor with --profile")
 	}

@@ -26,6 +26,7 @@ func benchModelCommand() *cli.Command {
 
 Examples: sftseq bench model --config listops --batch 8
           sftseq bench model --what forward --length 1024,4096,16384,65536 --batch 1 --plot time.svg
+          sftseq bench model --convolutions 7 --what train
           sftseq bench model --device vulkan --profile --what train
           sftseq bench model --against peer/sft_torch_cpu.py`,
 		Description: `Measures a model with fresh weights on random tokens: forward is what predict
@@ -52,6 +53,7 @@ sftseq bench kernels, where a maximum with its add takes twice a multiply's time
 			&cli.StringFlag{Name: "length", Usage: "tokens of an example, or `N,N,…`", DefaultText: "2048, or the most that the model accepts"},
 			&cli.StringFlag{Name: "batch", Value: "8", Usage: "examples, or `B,B,…`"},
 			&cli.IntFlag{Name: "k", Usage: "sampled tokens", DefaultText: "of the configuration"},
+			&cli.StringFlag{Name: "convolutions", Usage: "`TAPS[:DILATION],…` before each layer's attention, or none", DefaultText: "of the configuration"},
 			&cli.StringFlag{Name: "what", Value: "both", Usage: "forward, train or both"},
 			&cli.IntFlag{Name: "reps", Value: 5, Usage: "repetitions, or pairs with --against"},
 			&cli.StringFlag{Name: "memory", Value: "4GiB", Usage: "limit on memory, as of train"},
@@ -231,6 +233,11 @@ func newModelBench(c *cli.Context) (*modelBench, error) {
 		m.config.NumSampledTokens = c.Int("k")
 		if err := m.config.Validate(); err != nil {
 			return nil, usage(c, "--k: %w", err)
+		}
+	}
+	if c.IsSet("convolutions") {
+		if m.config.Convolutions, err = sft.ParseConvolutions(c.String("convolutions")); err != nil {
+			return nil, usage(c, "--convolutions: %w", err)
 		}
 	}
 	if m.memory, err = memoryLimit(c); err != nil {

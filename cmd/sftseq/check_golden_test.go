@@ -40,7 +40,7 @@ func TestCheckGolden(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	for _, name := range []string{"pre", "retrieval", "train", "train_retrieval"} {
+	for _, name := range []string{"pre", "retrieval", "train", "train_conv", "train_retrieval"} {
 		if !seen[name] || seen["post"] {
 			t.Errorf("%v", seen)
 		}
@@ -54,7 +54,7 @@ func TestCheckGolden(t *testing.T) {
 func TestCheckGoldenVulkan(t *testing.T) {
 	vktest.Open(t) // the layer watches what the program does, too
 	out := succeed(t, "", "check", "--golden", goldenDir, "--device", "vulkan", "--only", "trai")
-	if !strings.Contains(out, "\nvulkan:0 (") || strings.Count(out, " pass\n") != 2 {
+	if !strings.Contains(out, "\nvulkan:0 (") || strings.Count(out, " pass\n") != 3 {
 		t.Errorf("%s", out)
 	}
 }

@@ -21,7 +21,7 @@ const goldenDir = "../../sft/testdata/golden"
 // takes minutes under the race detector, where the tests run with -short, and
 // has nothing concurrent that the others lack.
 func goldenFolders() []string {
-	folders := []string{"pre", "post", "lily", "standardized", "odd", "ties", "retrieval", "vanilla"}
+	folders := []string{"pre", "post", "lily", "standardized", "odd", "ties", "retrieval", "vanilla", "conv", "conv_post"}
 	if !testing.Short() {
 		folders = append(folders, "long")
 	}

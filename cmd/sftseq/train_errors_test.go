@@ -100,7 +100,7 @@ func openFiles(dir string) (open []string) {
 func TestTrainFlags(t *testing.T) {
 	data, out := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "run")
 	config := filepath.Join(t.TempDir(), "flags.json")
-	if err := os.WriteFile(config, []byte(`{"k": 3, "batch": 5, "hidden": 8, "stages": "1:20"}`), 0o666); err != nil {
+	if err := os.WriteFile(config, []byte(`{"k": 3, "batch": 5, "hidden": 8, "stages": "1:20", "convolutions": "5,3:16"}`), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	for _, args := range [][]string{
@@ -117,7 +117,7 @@ func TestTrainFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"num_sampled_tokens": 3`, `"hidden_size": 8`, `"sinusoid_dim": 8`, `"batch": 4`, `"stages"`} {
+	for _, want := range []string{`"num_sampled_tokens": 3`, `"hidden_size": 8`, `"sinusoid_dim": 8`, `"batch": 4`, `"stages"`, `"kernel_size": 5`, `"dilation": 16`} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("config.json lacks %s:\n%s", want, text)
 		}

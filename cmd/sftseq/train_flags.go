@@ -73,6 +73,7 @@ func numberFlags() []cli.Flag {
 		word("sampler-noise", "when tokens are sampled by chance: train, or always, also in validation and by the model later"),
 		real("drop-token", "probability that sampling skips a token"), real("attention-dropout", "on Q and K"),
 		real("embedding-dropout", "on both branches' outputs"), real("feed-forward-dropout", "after GELU"),
+		word("convolutions", "of neighbouring tokens, before each layer's attention: TAPS or TAPS:DILATION,…, such as 5,5:32; none"),
 		&cli.BoolFlag{Name: "residual-scale", Usage: "scale the residual branches by a learned number from 0"},
 	}
 }
@@ -140,6 +141,10 @@ func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config)
 		}
 	case name == "residual-scale":
 		m.ResidualScale = c.Bool(name)
+	case name == "convolutions":
+		if m.Convolutions, err = sft.ParseConvolutions(c.String(name)); err != nil {
+			return usage(c, "--convolutions: %w", err)
+		}
 	case name == "stages":
 		if s.Stages, err = parseStages(c.String(name)); err != nil {
 			return usage(c, "%w", err)

@@ -84,6 +84,10 @@ func TestUsageNamesTheFlag(t *testing.T) {
 
 		{"--preset: task listops: preset \"slow\" is not known", []string{"train", "listops", "--out", to, "--preset", "slow"}},
 		{"--stages: \"5\", expected STEPS:LENGTH", []string{"train", "listops", "--out", to, "--stages", "5"}},
+		{"--convolutions: \"5x\", expected TAPS or TAPS:DILATION", []string{"train", "listops", "--out", to, "--convolutions", "5x"}},
+		{"--convolutions: \"4:32\" has taps 4, expected an odd number", []string{"train", "listops", "--out", to, "--convolutions", "5,4:32"}},
+		{"--convolutions: \"7:0\" has dilation 0, expected 1 to", []string{"bench", "model", "--convolutions", "7:0"}},
+		{"--against: the PyTorch program has no convolutions", []string{"bench", "model", "--convolutions", "7", "--against", to}},
 		{"sftseq: --threads -3, expected 0 (all) or more", []string{"predict", "--model", golden("pre"), "--threads", "-3"}},
 		{"sftseq: --precision \"fp8\", expected one of: fp32", []string{"predict", "--model", golden("pre"), "--precision", "fp8"}},
 		{"sftseq: --device: unknown device \"tpu\", expected one of", []string{"predict", "--model", golden("pre"), "--device", "tpu"}},

@@ -26,6 +26,10 @@ func rowwiseKernel(l tensor.Kernel) (tensor.Axis, func(*run) rowwise) {
 		return k.X.Rows, func(r *run) rowwise { return gelu(r, k) }
 	case tensor.GELUBackward:
 		return k.X.Rows, func(r *run) rowwise { return geluBackward(r, k) }
+	case tensor.Convolution:
+		return k.X.Rows, func(r *run) rowwise { return convolution(r, k) }
+	case tensor.ConvolutionBackward:
+		return k.X.Rows, func(r *run) rowwise { return convolutionBackward(r, k) }
 	case tensor.Dropout:
 		return k.X.Rows, func(r *run) rowwise { return dropout(r, k) }
 	case tensor.Add:

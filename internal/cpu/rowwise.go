@@ -3,7 +3,7 @@ package cpu
 import "sftseq/internal/tensor"
 
 // rowwise is a launch whose results, row by row, need only the same row of its
-// operands (and weights). Such launches that follow each other run together: all
+// operands (and weights), or rows that are there before it begins. Such launches that follow each other run together: all
 // of them on one block of rows, then on the next. A block stays in the second
 // cache from the first launch to the last.
 type rowwise struct {
@@ -76,21 +76,33 @@ func longest(launches []tensor.Kernel) int {
 func mayJoin(before []tensor.Kernel, next tensor.Kernel, axis tensor.Axis) bool {
 	for _, k := range before {
 		for _, w := range k.Writes() {
-			if conflict(w, next.Reads(), axis) || conflict(w, next.Writes(), axis) {
+			if conflict(w, next.Reads(), axis) || conflict(w, next.Writes(), axis) || conflict(w, around(next), tensor.Fixed) {
 				return false
 			}
 		}
-		reads := axis
+		all := around(k)
 		if _, ok := k.(tensor.LinearBackward); ok {
-			reads = tensor.Fixed // at the end again, all rows
+			all = k.Reads() // at the end again
 		}
 		for _, w := range next.Writes() {
-			if conflict(w, k.Reads(), reads) {
+			if conflict(w, k.Reads(), axis) || conflict(w, all, tensor.Fixed) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// around lists what a launch reads not only the rows of a block of, but also rows
+// around them.
+func around(k tensor.Kernel) []*tensor.Tensor {
+	switch k := k.(type) {
+	case tensor.Convolution:
+		return []*tensor.Tensor{k.X}
+	case tensor.ConvolutionBackward:
+		return []*tensor.Tensor{k.DZ}
+	}
+	return nil
 }
 
 // conflict reports whether w shares memory with one of ts, but for tensors whose

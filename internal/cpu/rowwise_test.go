@@ -133,6 +133,11 @@ func TestMayRunTogether(t *testing.T) {
 	gelu := func(y, x *tensor.Tensor) tensor.Kernel { return tensor.GELU{Y: y, X: x} }
 	weight := tensor.At(tensor.Weights, 0, "weight", 4, 4)
 	back := tensor.LinearBackward{DX: at(0, 4), DY: at(100, 4), X: at(200, 4), Weight: weight, DWeight: weight, DBias: weight}
+	batch := tensor.NewBatch(tensor.NewProgram(), 10, 2)
+	convolution := func(y, a, x *tensor.Tensor) tensor.Kernel {
+		return tensor.Convolution{Y: y, A: a, X: x, Weight: weight, Bias: weight, Batch: batch, Dilation: 1}
+	}
+	convolutionBack := tensor.ConvolutionBackward{DX: at(0, 4), DZ: at(100, 4), X: at(200, 4), Weight: weight, DWeight: weight, DBias: weight, Batch: batch, Dilation: 1}
 	for _, c := range []struct {
 		name   string
 		before []tensor.Kernel
@@ -149,6 +154,13 @@ func TestMayRunTogether(t *testing.T) {
 		{"rows of another axis", []tensor.Kernel{gelu(at(0, 4), at(100, 4))}, gelu(at(200, 4), other(at(0, 4))), false},
 		{"after a sum over all rows", []tensor.Kernel{back}, gelu(at(300, 4), at(0, 4)), true},
 		{"overwrites what a sum over all rows reads", []tensor.Kernel{back}, gelu(at(200, 4), at(0, 4)), false},
+		{"reads what was written around a block", []tensor.Kernel{gelu(at(0, 4), at(100, 4))}, convolution(at(200, 4), at(300, 4), at(0, 4)), false},
+		{"reads the rows that were written", []tensor.Kernel{gelu(at(0, 4), at(100, 4))}, convolution(at(200, 4), at(0, 4), at(300, 4)), true},
+		{"overwrites what is read around a block", []tensor.Kernel{convolution(at(200, 4), at(300, 4), at(0, 4))}, gelu(at(0, 4), at(200, 4)), false},
+		{"overwrites the rows that were read", []tensor.Kernel{convolution(at(200, 4), at(300, 4), at(0, 4))}, gelu(at(300, 4), at(200, 4)), true},
+		{"reads a gradient that was written around a block", []tensor.Kernel{gelu(at(100, 4), at(300, 4))}, convolutionBack, false},
+		{"overwrites a gradient that is read around a block", []tensor.Kernel{convolutionBack}, gelu(at(100, 4), at(0, 4)), false},
+		{"overwrites the input whose gradient is there", []tensor.Kernel{convolutionBack}, gelu(at(200, 4), at(0, 4)), true},
 	} {
 		if got := mayJoin(c.before, c.next, tensor.Tokens); got != c.want {
 			t.Errorf("%s: %t", c.name, got)

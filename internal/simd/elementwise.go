@@ -49,6 +49,14 @@ type Elementwise struct {
 	// of len(dy) elements.
 	PoolBackward func(dx, dscore, a, x, dy, y []float32)
 
+	// Convolution is yᵢ = bias + Σ weightₜ∘x[i·d + t·step …] for len(y)/d rows of d =
+	// len(bias) elements and len(weight)/d taps, added in their order.
+	Convolution func(y, x, weight, bias []float32, step int)
+	// ConvolutionBackward adds Σ weightₜ∘gᵢₜ to dxᵢ, tap by tap, and gᵢₜ∘xᵢ to
+	// dweightₜ, row by row, for len(x)/d rows and len(weight)/d taps, where gᵢₜ is
+	// dy[i·d + (taps − 1 − t)·step …].
+	ConvolutionBackward func(dx, dweight, dy, x, weight []float32, d, step int)
+
 	// Mix is y = weight·a + (1 − weight)·b for len(y) elements. MixBackward adds
 	// weight·dy to da and (1 − weight)·dy to db and returns Σ dy·(a − b), for
 	// len(dy) elements.

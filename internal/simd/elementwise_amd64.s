@@ -2693,6 +2693,436 @@ row_done:
 	VZEROUPPER
 	RET
 
+// func convolutionAVX2(y []float32, x []float32, weight []float32, bias []float32, rows int, taps int, step int)
+// Requires: AVX, FMA3
+TEXT ·convolutionAVX2(SB), NOSPLIT, $0-120
+	MOVQ y_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ weight_base+48(FP), DX
+	MOVQ bias_len+80(FP), BX
+	MOVQ rows+96(FP), SI
+	MOVQ BX, DI
+	SHLQ $0x02, DI
+	LEAQ (DI)(DI*2), R8
+	SUBQ $0x04, SI
+	JLT  rows4_done
+
+rows4:
+	XORQ R9, R9
+	MOVQ BX, R10
+	SUBQ $0x00000010, R10
+	JLT  rows4_vectors_done
+
+rows4_vectors:
+	MOVQ    bias_base+72(FP), R11
+	MOVQ    taps+104(FP), R12
+	VMOVUPS (R11)(R9*4), Y0
+	VMOVUPS 32(R11)(R9*4), Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y1, Y3
+	VMOVAPS Y0, Y4
+	VMOVAPS Y1, Y5
+	VMOVAPS Y0, Y6
+	VMOVAPS Y1, Y7
+	LEAQ    (CX)(R9*4), R11
+	LEAQ    (DX)(R9*4), R13
+
+rows4_taps1:
+	VMOVUPS     (R13), Y8
+	VFMADD231PS (R11), Y8, Y0
+	VFMADD231PS (R11)(DI*1), Y8, Y2
+	VFMADD231PS (R11)(DI*2), Y8, Y4
+	VFMADD231PS (R11)(R8*1), Y8, Y6
+	VMOVUPS     32(R13), Y8
+	VFMADD231PS 32(R11), Y8, Y1
+	VFMADD231PS 32(R11)(DI*1), Y8, Y3
+	VFMADD231PS 32(R11)(DI*2), Y8, Y5
+	VFMADD231PS 32(R11)(R8*1), Y8, Y7
+	ADDQ        DI, R13
+	ADDQ        step+112(FP), R11
+	DECQ        R12
+	JNZ         rows4_taps1
+	LEAQ        (AX)(R9*4), R11
+	VMOVUPS     Y0, (R11)
+	VMOVUPS     Y1, 32(R11)
+	VMOVUPS     Y2, (R11)(DI*1)
+	VMOVUPS     Y3, 32(R11)(DI*1)
+	VMOVUPS     Y4, (R11)(DI*2)
+	VMOVUPS     Y5, 32(R11)(DI*2)
+	VMOVUPS     Y6, (R11)(R8*1)
+	VMOVUPS     Y7, 32(R11)(R8*1)
+	ADDQ        $0x00000010, R9
+	SUBQ        $0x00000010, R10
+	JGE         rows4_vectors
+
+rows4_vectors_done:
+	ADDQ $0x00000010, R10
+	SUBQ $0x00000008, R10
+	JLT  rows4_vector_done
+
+rows4_vector:
+	MOVQ    bias_base+72(FP), R11
+	MOVQ    taps+104(FP), R12
+	VMOVUPS (R11)(R9*4), Y0
+	VMOVAPS Y0, Y1
+	VMOVAPS Y0, Y2
+	VMOVAPS Y0, Y3
+	LEAQ    (CX)(R9*4), R11
+	LEAQ    (DX)(R9*4), R13
+
+rows4_taps2:
+	VMOVUPS     (R13), Y4
+	VFMADD231PS (R11), Y4, Y0
+	VFMADD231PS (R11)(DI*1), Y4, Y1
+	VFMADD231PS (R11)(DI*2), Y4, Y2
+	VFMADD231PS (R11)(R8*1), Y4, Y3
+	ADDQ        DI, R13
+	ADDQ        step+112(FP), R11
+	DECQ        R12
+	JNZ         rows4_taps2
+	LEAQ        (AX)(R9*4), R11
+	VMOVUPS     Y0, (R11)
+	VMOVUPS     Y1, (R11)(DI*1)
+	VMOVUPS     Y2, (R11)(DI*2)
+	VMOVUPS     Y3, (R11)(R8*1)
+	ADDQ        $0x00000008, R9
+	SUBQ        $0x00000008, R10
+	JGE         rows4_vector
+
+rows4_vector_done:
+	ADDQ       $0x00000008, R10
+	JZ         rows4_end
+	LEAQ       ones_then_zeros<>+0(SB), R11
+	NEGQ       R10
+	VMOVUPS    32(R11)(R10*4), Y0
+	MOVQ       bias_base+72(FP), R10
+	MOVQ       taps+104(FP), R11
+	VMASKMOVPS (R10)(R9*4), Y0, Y1
+	VMOVAPS    Y1, Y2
+	VMOVAPS    Y1, Y3
+	VMOVAPS    Y1, Y4
+	LEAQ       (CX)(R9*4), R10
+	LEAQ       (DX)(R9*4), R12
+
+rows4_taps3:
+	VMASKMOVPS  (R12), Y0, Y5
+	VMASKMOVPS  (R10), Y0, Y6
+	VFMADD231PS Y6, Y5, Y1
+	VMASKMOVPS  (R10)(DI*1), Y0, Y6
+	VFMADD231PS Y6, Y5, Y2
+	VMASKMOVPS  (R10)(DI*2), Y0, Y6
+	VFMADD231PS Y6, Y5, Y3
+	VMASKMOVPS  (R10)(R8*1), Y0, Y6
+	VFMADD231PS Y6, Y5, Y4
+	ADDQ        DI, R12
+	ADDQ        step+112(FP), R10
+	DECQ        R11
+	JNZ         rows4_taps3
+	LEAQ        (AX)(R9*4), R10
+	VMASKMOVPS  Y1, Y0, (R10)
+	VMASKMOVPS  Y2, Y0, (R10)(DI*1)
+	VMASKMOVPS  Y3, Y0, (R10)(DI*2)
+	VMASKMOVPS  Y4, Y0, (R10)(R8*1)
+
+rows4_end:
+	LEAQ (AX)(DI*4), AX
+	LEAQ (CX)(DI*4), CX
+	SUBQ $0x04, SI
+	JGE  rows4
+
+rows4_done:
+	ADDQ  $0x04, SI
+	TESTQ SI, SI
+	JLE   rows1_done
+
+rows1:
+	XORQ R8, R8
+	MOVQ BX, R9
+	SUBQ $0x00000010, R9
+	JLT  rows1_vectors_done
+
+rows1_vectors:
+	MOVQ    bias_base+72(FP), R10
+	MOVQ    taps+104(FP), R11
+	VMOVUPS (R10)(R8*4), Y0
+	VMOVUPS 32(R10)(R8*4), Y1
+	LEAQ    (CX)(R8*4), R10
+	LEAQ    (DX)(R8*4), R12
+
+rows1_taps1:
+	VMOVUPS     (R12), Y2
+	VFMADD231PS (R10), Y2, Y0
+	VMOVUPS     32(R12), Y2
+	VFMADD231PS 32(R10), Y2, Y1
+	ADDQ        DI, R12
+	ADDQ        step+112(FP), R10
+	DECQ        R11
+	JNZ         rows1_taps1
+	LEAQ        (AX)(R8*4), R10
+	VMOVUPS     Y0, (R10)
+	VMOVUPS     Y1, 32(R10)
+	ADDQ        $0x00000010, R8
+	SUBQ        $0x00000010, R9
+	JGE         rows1_vectors
+
+rows1_vectors_done:
+	ADDQ $0x00000010, R9
+	SUBQ $0x00000008, R9
+	JLT  rows1_vector_done
+
+rows1_vector:
+	MOVQ    bias_base+72(FP), R10
+	MOVQ    taps+104(FP), R11
+	VMOVUPS (R10)(R8*4), Y0
+	LEAQ    (CX)(R8*4), R10
+	LEAQ    (DX)(R8*4), R12
+
+rows1_taps2:
+	VMOVUPS     (R12), Y1
+	VFMADD231PS (R10), Y1, Y0
+	ADDQ        DI, R12
+	ADDQ        step+112(FP), R10
+	DECQ        R11
+	JNZ         rows1_taps2
+	LEAQ        (AX)(R8*4), R10
+	VMOVUPS     Y0, (R10)
+	ADDQ        $0x00000008, R8
+	SUBQ        $0x00000008, R9
+	JGE         rows1_vector
+
+rows1_vector_done:
+	ADDQ       $0x00000008, R9
+	JZ         rows1_end
+	LEAQ       ones_then_zeros<>+0(SB), R10
+	NEGQ       R9
+	VMOVUPS    32(R10)(R9*4), Y0
+	MOVQ       bias_base+72(FP), R9
+	MOVQ       taps+104(FP), R10
+	VMASKMOVPS (R9)(R8*4), Y0, Y1
+	LEAQ       (CX)(R8*4), R9
+	LEAQ       (DX)(R8*4), R11
+
+rows1_taps3:
+	VMASKMOVPS  (R11), Y0, Y2
+	VMASKMOVPS  (R9), Y0, Y3
+	VFMADD231PS Y3, Y2, Y1
+	ADDQ        DI, R11
+	ADDQ        step+112(FP), R9
+	DECQ        R10
+	JNZ         rows1_taps3
+	LEAQ        (AX)(R8*4), R9
+	VMASKMOVPS  Y1, Y0, (R9)
+
+rows1_end:
+	ADDQ DI, AX
+	ADDQ DI, CX
+	DECQ SI
+	JNZ  rows1
+
+rows1_done:
+	VZEROUPPER
+	RET
+
+// func convolutionBackwardAVX2(dx []float32, dweight []float32, dy []float32, x []float32, weight []float32, d int, rows int, taps int, step int)
+// Requires: AVX, FMA3
+TEXT ·convolutionBackwardAVX2(SB), NOSPLIT, $0-152
+	MOVQ  dx_base+0(FP), AX
+	MOVQ  dy_base+48(FP), CX
+	MOVQ  x_base+72(FP), DX
+	MOVQ  weight_base+96(FP), BX
+	MOVQ  dweight_base+24(FP), SI
+	SUBQ  BX, SI
+	MOVQ  d+120(FP), DI
+	MOVQ  rows+128(FP), R8
+	MOVQ  DI, R9
+	SHLQ  $0x02, R9
+	LEAQ  (R9)(R9*2), R10
+	MOVQ  taps+136(FP), R11
+	DECQ  R11
+	IMULQ step+144(FP), R11
+	ADDQ  R11, CX
+	SUBQ  $0x04, R8
+	JLT   rows4_done
+
+rows4:
+	XORQ R11, R11
+	MOVQ DI, R12
+	SUBQ $0x00000008, R12
+	JLT  rows4_vector_done
+
+rows4_vector:
+	LEAQ    (DX)(R11*4), R13
+	VMOVUPS (R13), Y0
+	VMOVUPS (R13)(R9*1), Y1
+	VMOVUPS (R13)(R9*2), Y2
+	VMOVUPS (R13)(R10*1), Y3
+	LEAQ    (AX)(R11*4), R13
+	VMOVUPS (R13), Y4
+	VMOVUPS (R13)(R9*1), Y5
+	VMOVUPS (R13)(R9*2), Y6
+	VMOVUPS (R13)(R10*1), Y7
+	LEAQ    (CX)(R11*4), R13
+	LEAQ    (BX)(R11*4), R14
+	MOVQ    taps+136(FP), R15
+
+rows4_taps1:
+	VMOVUPS     (R14), Y8
+	VMOVUPS     (R14)(SI*1), Y9
+	VMOVUPS     (R13), Y10
+	VFMADD231PS Y10, Y8, Y4
+	VFMADD231PS Y10, Y0, Y9
+	VMOVUPS     (R13)(R9*1), Y10
+	VFMADD231PS Y10, Y8, Y5
+	VFMADD231PS Y10, Y1, Y9
+	VMOVUPS     (R13)(R9*2), Y10
+	VFMADD231PS Y10, Y8, Y6
+	VFMADD231PS Y10, Y2, Y9
+	VMOVUPS     (R13)(R10*1), Y10
+	VFMADD231PS Y10, Y8, Y7
+	VFMADD231PS Y10, Y3, Y9
+	VMOVUPS     Y9, (R14)(SI*1)
+	ADDQ        R9, R14
+	SUBQ        step+144(FP), R13
+	DECQ        R15
+	JNZ         rows4_taps1
+	LEAQ        (AX)(R11*4), R13
+	VMOVUPS     Y4, (R13)
+	VMOVUPS     Y5, (R13)(R9*1)
+	VMOVUPS     Y6, (R13)(R9*2)
+	VMOVUPS     Y7, (R13)(R10*1)
+	ADDQ        $0x00000008, R11
+	SUBQ        $0x00000008, R12
+	JGE         rows4_vector
+
+rows4_vector_done:
+	ADDQ       $0x00000008, R12
+	JZ         rows4_end
+	LEAQ       ones_then_zeros<>+0(SB), R13
+	NEGQ       R12
+	VMOVUPS    32(R13)(R12*4), Y0
+	LEAQ       (DX)(R11*4), R12
+	VMASKMOVPS (R12), Y0, Y1
+	VMASKMOVPS (R12)(R9*1), Y0, Y2
+	VMASKMOVPS (R12)(R9*2), Y0, Y3
+	VMASKMOVPS (R12)(R10*1), Y0, Y4
+	LEAQ       (AX)(R11*4), R12
+	VMASKMOVPS (R12), Y0, Y5
+	VMASKMOVPS (R12)(R9*1), Y0, Y6
+	VMASKMOVPS (R12)(R9*2), Y0, Y7
+	VMASKMOVPS (R12)(R10*1), Y0, Y8
+	LEAQ       (CX)(R11*4), R12
+	LEAQ       (BX)(R11*4), R13
+	MOVQ       taps+136(FP), R14
+
+rows4_taps2:
+	VMASKMOVPS  (R13), Y0, Y9
+	VMASKMOVPS  (R13)(SI*1), Y0, Y10
+	VMASKMOVPS  (R12), Y0, Y11
+	VFMADD231PS Y11, Y9, Y5
+	VFMADD231PS Y11, Y1, Y10
+	VMASKMOVPS  (R12)(R9*1), Y0, Y11
+	VFMADD231PS Y11, Y9, Y6
+	VFMADD231PS Y11, Y2, Y10
+	VMASKMOVPS  (R12)(R9*2), Y0, Y11
+	VFMADD231PS Y11, Y9, Y7
+	VFMADD231PS Y11, Y3, Y10
+	VMASKMOVPS  (R12)(R10*1), Y0, Y11
+	VFMADD231PS Y11, Y9, Y8
+	VFMADD231PS Y11, Y4, Y10
+	VMASKMOVPS  Y10, Y0, (R13)(SI*1)
+	ADDQ        R9, R13
+	SUBQ        step+144(FP), R12
+	DECQ        R14
+	JNZ         rows4_taps2
+	LEAQ        (AX)(R11*4), R12
+	VMASKMOVPS  Y5, Y0, (R12)
+	VMASKMOVPS  Y6, Y0, (R12)(R9*1)
+	VMASKMOVPS  Y7, Y0, (R12)(R9*2)
+	VMASKMOVPS  Y8, Y0, (R12)(R10*1)
+
+rows4_end:
+	LEAQ (AX)(R9*4), AX
+	LEAQ (CX)(R9*4), CX
+	LEAQ (DX)(R9*4), DX
+	SUBQ $0x04, R8
+	JGE  rows4
+
+rows4_done:
+	ADDQ  $0x04, R8
+	TESTQ R8, R8
+	JLE   rows1_done
+
+rows1:
+	XORQ R10, R10
+	MOVQ DI, R11
+	SUBQ $0x00000008, R11
+	JLT  rows1_vector_done
+
+rows1_vector:
+	LEAQ    (DX)(R10*4), R12
+	VMOVUPS (R12), Y0
+	LEAQ    (AX)(R10*4), R12
+	VMOVUPS (R12), Y1
+	LEAQ    (CX)(R10*4), R12
+	LEAQ    (BX)(R10*4), R13
+	MOVQ    taps+136(FP), R14
+
+rows1_taps1:
+	VMOVUPS     (R13), Y2
+	VMOVUPS     (R13)(SI*1), Y3
+	VMOVUPS     (R12), Y4
+	VFMADD231PS Y4, Y2, Y1
+	VFMADD231PS Y4, Y0, Y3
+	VMOVUPS     Y3, (R13)(SI*1)
+	ADDQ        R9, R13
+	SUBQ        step+144(FP), R12
+	DECQ        R14
+	JNZ         rows1_taps1
+	LEAQ        (AX)(R10*4), R12
+	VMOVUPS     Y1, (R12)
+	ADDQ        $0x00000008, R10
+	SUBQ        $0x00000008, R11
+	JGE         rows1_vector
+
+rows1_vector_done:
+	ADDQ       $0x00000008, R11
+	JZ         rows1_end
+	LEAQ       ones_then_zeros<>+0(SB), R12
+	NEGQ       R11
+	VMOVUPS    32(R12)(R11*4), Y0
+	LEAQ       (DX)(R10*4), R11
+	VMASKMOVPS (R11), Y0, Y1
+	LEAQ       (AX)(R10*4), R11
+	VMASKMOVPS (R11), Y0, Y2
+	LEAQ       (CX)(R10*4), R11
+	LEAQ       (BX)(R10*4), R12
+	MOVQ       taps+136(FP), R13
+
+rows1_taps2:
+	VMASKMOVPS  (R12), Y0, Y3
+	VMASKMOVPS  (R12)(SI*1), Y0, Y4
+	VMASKMOVPS  (R11), Y0, Y5
+	VFMADD231PS Y5, Y3, Y2
+	VFMADD231PS Y5, Y1, Y4
+	VMASKMOVPS  Y4, Y0, (R12)(SI*1)
+	ADDQ        R9, R12
+	SUBQ        step+144(FP), R11
+	DECQ        R13
+	JNZ         rows1_taps2
+	LEAQ        (AX)(R10*4), R11
+	VMASKMOVPS  Y2, Y0, (R11)
+
+rows1_end:
+	ADDQ R9, AX
+	ADDQ R9, CX
+	ADDQ R9, DX
+	DECQ R8
+	JNZ  rows1
+
+rows1_done:
+	VZEROUPPER
+	RET
+
 // func dropoutAVX2(y []float32, x []float32, counter *[4]uint32, key *[2]uint32, least uint32, scale float32)
 // Requires: AVX, AVX2, CMOV
 TEXT ·dropoutAVX2(SB), NOSPLIT, $0-72
@@ -6131,6 +6561,548 @@ row_end:
 	JNZ        row
 
 row_done:
+	VZEROUPPER
+	RET
+
+// func convolutionAVX512(y []float32, x []float32, weight []float32, bias []float32, rows int, taps int, step int)
+// Requires: AVX, AVX512F
+TEXT ·convolutionAVX512(SB), NOSPLIT, $0-120
+	MOVQ y_base+0(FP), AX
+	MOVQ x_base+24(FP), CX
+	MOVQ weight_base+48(FP), DX
+	MOVQ bias_len+80(FP), BX
+	MOVQ rows+96(FP), SI
+	MOVQ BX, DI
+	SHLQ $0x02, DI
+	LEAQ (DI)(DI*2), R8
+	SUBQ $0x04, SI
+	JLT  rows4_done
+
+rows4:
+	XORQ R9, R9
+	MOVQ BX, R10
+	SUBQ $0x00000020, R10
+	JLT  rows4_vectors_done
+
+rows4_vectors:
+	MOVQ    bias_base+72(FP), R11
+	MOVQ    taps+104(FP), R12
+	VMOVUPS (R11)(R9*4), Z0
+	VMOVUPS 64(R11)(R9*4), Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z1, Z3
+	VMOVAPS Z0, Z4
+	VMOVAPS Z1, Z5
+	VMOVAPS Z0, Z6
+	VMOVAPS Z1, Z7
+	LEAQ    (CX)(R9*4), R11
+	LEAQ    (DX)(R9*4), R13
+
+rows4_taps1:
+	VMOVUPS     (R13), Z8
+	VFMADD231PS (R11), Z8, Z0
+	VFMADD231PS (R11)(DI*1), Z8, Z2
+	VFMADD231PS (R11)(DI*2), Z8, Z4
+	VFMADD231PS (R11)(R8*1), Z8, Z6
+	VMOVUPS     64(R13), Z8
+	VFMADD231PS 64(R11), Z8, Z1
+	VFMADD231PS 64(R11)(DI*1), Z8, Z3
+	VFMADD231PS 64(R11)(DI*2), Z8, Z5
+	VFMADD231PS 64(R11)(R8*1), Z8, Z7
+	ADDQ        DI, R13
+	ADDQ        step+112(FP), R11
+	DECQ        R12
+	JNZ         rows4_taps1
+	LEAQ        (AX)(R9*4), R11
+	VMOVUPS     Z0, (R11)
+	VMOVUPS     Z1, 64(R11)
+	VMOVUPS     Z2, (R11)(DI*1)
+	VMOVUPS     Z3, 64(R11)(DI*1)
+	VMOVUPS     Z4, (R11)(DI*2)
+	VMOVUPS     Z5, 64(R11)(DI*2)
+	VMOVUPS     Z6, (R11)(R8*1)
+	VMOVUPS     Z7, 64(R11)(R8*1)
+	ADDQ        $0x00000020, R9
+	SUBQ        $0x00000020, R10
+	JGE         rows4_vectors
+
+rows4_vectors_done:
+	ADDQ $0x00000020, R10
+	SUBQ $0x00000010, R10
+	JLT  rows4_vector_done
+
+rows4_vector:
+	MOVQ    bias_base+72(FP), R11
+	MOVQ    taps+104(FP), R12
+	VMOVUPS (R11)(R9*4), Z0
+	VMOVAPS Z0, Z1
+	VMOVAPS Z0, Z2
+	VMOVAPS Z0, Z3
+	LEAQ    (CX)(R9*4), R11
+	LEAQ    (DX)(R9*4), R13
+
+rows4_taps2:
+	VMOVUPS     (R13), Z4
+	VFMADD231PS (R11), Z4, Z0
+	VFMADD231PS (R11)(DI*1), Z4, Z1
+	VFMADD231PS (R11)(DI*2), Z4, Z2
+	VFMADD231PS (R11)(R8*1), Z4, Z3
+	ADDQ        DI, R13
+	ADDQ        step+112(FP), R11
+	DECQ        R12
+	JNZ         rows4_taps2
+	LEAQ        (AX)(R9*4), R11
+	VMOVUPS     Z0, (R11)
+	VMOVUPS     Z1, (R11)(DI*1)
+	VMOVUPS     Z2, (R11)(DI*2)
+	VMOVUPS     Z3, (R11)(R8*1)
+	ADDQ        $0x00000010, R9
+	SUBQ        $0x00000010, R10
+	JGE         rows4_vector
+
+rows4_vector_done:
+	ADDQ      $0x00000010, R10
+	JZ        rows4_end
+	LEAQ      low_bits<>+0(SB), R11
+	KMOVW     (R11)(R10*2), K1
+	MOVQ      bias_base+72(FP), R10
+	MOVQ      taps+104(FP), R11
+	VMOVUPS.Z (R10)(R9*4), K1, Z0
+	VMOVAPS   Z0, Z1
+	VMOVAPS   Z0, Z2
+	VMOVAPS   Z0, Z3
+	LEAQ      (CX)(R9*4), R10
+	LEAQ      (DX)(R9*4), R12
+
+rows4_taps3:
+	VMOVUPS.Z   (R12), K1, Z4
+	VMOVUPS.Z   (R10), K1, Z5
+	VFMADD231PS Z5, Z4, Z0
+	VMOVUPS.Z   (R10)(DI*1), K1, Z5
+	VFMADD231PS Z5, Z4, Z1
+	VMOVUPS.Z   (R10)(DI*2), K1, Z5
+	VFMADD231PS Z5, Z4, Z2
+	VMOVUPS.Z   (R10)(R8*1), K1, Z5
+	VFMADD231PS Z5, Z4, Z3
+	ADDQ        DI, R12
+	ADDQ        step+112(FP), R10
+	DECQ        R11
+	JNZ         rows4_taps3
+	LEAQ        (AX)(R9*4), R10
+	VMOVUPS     Z0, K1, (R10)
+	VMOVUPS     Z1, K1, (R10)(DI*1)
+	VMOVUPS     Z2, K1, (R10)(DI*2)
+	VMOVUPS     Z3, K1, (R10)(R8*1)
+
+rows4_end:
+	LEAQ (AX)(DI*4), AX
+	LEAQ (CX)(DI*4), CX
+	SUBQ $0x04, SI
+	JGE  rows4
+
+rows4_done:
+	ADDQ  $0x04, SI
+	TESTQ SI, SI
+	JLE   rows1_done
+
+rows1:
+	XORQ R8, R8
+	MOVQ BX, R9
+	SUBQ $0x00000020, R9
+	JLT  rows1_vectors_done
+
+rows1_vectors:
+	MOVQ    bias_base+72(FP), R10
+	MOVQ    taps+104(FP), R11
+	VMOVUPS (R10)(R8*4), Z0
+	VMOVUPS 64(R10)(R8*4), Z1
+	LEAQ    (CX)(R8*4), R10
+	LEAQ    (DX)(R8*4), R12
+
+rows1_taps1:
+	VMOVUPS     (R12), Z2
+	VFMADD231PS (R10), Z2, Z0
+	VMOVUPS     64(R12), Z2
+	VFMADD231PS 64(R10), Z2, Z1
+	ADDQ        DI, R12
+	ADDQ        step+112(FP), R10
+	DECQ        R11
+	JNZ         rows1_taps1
+	LEAQ        (AX)(R8*4), R10
+	VMOVUPS     Z0, (R10)
+	VMOVUPS     Z1, 64(R10)
+	ADDQ        $0x00000020, R8
+	SUBQ        $0x00000020, R9
+	JGE         rows1_vectors
+
+rows1_vectors_done:
+	ADDQ $0x00000020, R9
+	SUBQ $0x00000010, R9
+	JLT  rows1_vector_done
+
+rows1_vector:
+	MOVQ    bias_base+72(FP), R10
+	MOVQ    taps+104(FP), R11
+	VMOVUPS (R10)(R8*4), Z0
+	LEAQ    (CX)(R8*4), R10
+	LEAQ    (DX)(R8*4), R12
+
+rows1_taps2:
+	VMOVUPS     (R12), Z1
+	VFMADD231PS (R10), Z1, Z0
+	ADDQ        DI, R12
+	ADDQ        step+112(FP), R10
+	DECQ        R11
+	JNZ         rows1_taps2
+	LEAQ        (AX)(R8*4), R10
+	VMOVUPS     Z0, (R10)
+	ADDQ        $0x00000010, R8
+	SUBQ        $0x00000010, R9
+	JGE         rows1_vector
+
+rows1_vector_done:
+	ADDQ      $0x00000010, R9
+	JZ        rows1_end
+	LEAQ      low_bits<>+0(SB), R10
+	KMOVW     (R10)(R9*2), K1
+	MOVQ      bias_base+72(FP), R9
+	MOVQ      taps+104(FP), R10
+	VMOVUPS.Z (R9)(R8*4), K1, Z0
+	LEAQ      (CX)(R8*4), R9
+	LEAQ      (DX)(R8*4), R11
+
+rows1_taps3:
+	VMOVUPS.Z   (R11), K1, Z1
+	VMOVUPS.Z   (R9), K1, Z2
+	VFMADD231PS Z2, Z1, Z0
+	ADDQ        DI, R11
+	ADDQ        step+112(FP), R9
+	DECQ        R10
+	JNZ         rows1_taps3
+	LEAQ        (AX)(R8*4), R9
+	VMOVUPS     Z0, K1, (R9)
+
+rows1_end:
+	ADDQ DI, AX
+	ADDQ DI, CX
+	DECQ SI
+	JNZ  rows1
+
+rows1_done:
+	VZEROUPPER
+	RET
+
+// func convolutionBackwardAVX512(dx []float32, dweight []float32, dy []float32, x []float32, weight []float32, d int, rows int, taps int, step int)
+// Requires: AVX, AVX512F
+TEXT ·convolutionBackwardAVX512(SB), NOSPLIT, $0-152
+	MOVQ  dx_base+0(FP), AX
+	MOVQ  dy_base+48(FP), CX
+	MOVQ  x_base+72(FP), DX
+	MOVQ  weight_base+96(FP), BX
+	MOVQ  dweight_base+24(FP), SI
+	SUBQ  BX, SI
+	MOVQ  d+120(FP), DI
+	MOVQ  rows+128(FP), R8
+	MOVQ  DI, R9
+	SHLQ  $0x02, R9
+	LEAQ  (R9)(R9*2), R10
+	MOVQ  taps+136(FP), R11
+	DECQ  R11
+	IMULQ step+144(FP), R11
+	ADDQ  R11, CX
+	SUBQ  $0x04, R8
+	JLT   rows4_done
+
+rows4:
+	XORQ R11, R11
+	MOVQ DI, R12
+	SUBQ $0x00000020, R12
+	JLT  rows4_vectors_done
+
+rows4_vectors:
+	LEAQ    (DX)(R11*4), R13
+	VMOVUPS (R13), Z0
+	VMOVUPS 64(R13), Z1
+	VMOVUPS (R13)(R9*1), Z2
+	VMOVUPS 64(R13)(R9*1), Z3
+	VMOVUPS (R13)(R9*2), Z4
+	VMOVUPS 64(R13)(R9*2), Z5
+	VMOVUPS (R13)(R10*1), Z6
+	VMOVUPS 64(R13)(R10*1), Z7
+	LEAQ    (AX)(R11*4), R13
+	VMOVUPS (R13), Z8
+	VMOVUPS 64(R13), Z9
+	VMOVUPS (R13)(R9*1), Z10
+	VMOVUPS 64(R13)(R9*1), Z11
+	VMOVUPS (R13)(R9*2), Z12
+	VMOVUPS 64(R13)(R9*2), Z13
+	VMOVUPS (R13)(R10*1), Z14
+	VMOVUPS 64(R13)(R10*1), Z15
+	LEAQ    (CX)(R11*4), R13
+	LEAQ    (BX)(R11*4), R14
+	MOVQ    taps+136(FP), R15
+
+rows4_taps1:
+	VMOVUPS     (R14), Z16
+	VMOVUPS     (R14)(SI*1), Z17
+	VMOVUPS     (R13), Z18
+	VFMADD231PS Z18, Z16, Z8
+	VFMADD231PS Z18, Z0, Z17
+	VMOVUPS     (R13)(R9*1), Z18
+	VFMADD231PS Z18, Z16, Z10
+	VFMADD231PS Z18, Z2, Z17
+	VMOVUPS     (R13)(R9*2), Z18
+	VFMADD231PS Z18, Z16, Z12
+	VFMADD231PS Z18, Z4, Z17
+	VMOVUPS     (R13)(R10*1), Z18
+	VFMADD231PS Z18, Z16, Z14
+	VFMADD231PS Z18, Z6, Z17
+	VMOVUPS     Z17, (R14)(SI*1)
+	VMOVUPS     64(R14), Z16
+	VMOVUPS     64(R14)(SI*1), Z17
+	VMOVUPS     64(R13), Z18
+	VFMADD231PS Z18, Z16, Z9
+	VFMADD231PS Z18, Z1, Z17
+	VMOVUPS     64(R13)(R9*1), Z18
+	VFMADD231PS Z18, Z16, Z11
+	VFMADD231PS Z18, Z3, Z17
+	VMOVUPS     64(R13)(R9*2), Z18
+	VFMADD231PS Z18, Z16, Z13
+	VFMADD231PS Z18, Z5, Z17
+	VMOVUPS     64(R13)(R10*1), Z18
+	VFMADD231PS Z18, Z16, Z15
+	VFMADD231PS Z18, Z7, Z17
+	VMOVUPS     Z17, 64(R14)(SI*1)
+	ADDQ        R9, R14
+	SUBQ        step+144(FP), R13
+	DECQ        R15
+	JNZ         rows4_taps1
+	LEAQ        (AX)(R11*4), R13
+	VMOVUPS     Z8, (R13)
+	VMOVUPS     Z9, 64(R13)
+	VMOVUPS     Z10, (R13)(R9*1)
+	VMOVUPS     Z11, 64(R13)(R9*1)
+	VMOVUPS     Z12, (R13)(R9*2)
+	VMOVUPS     Z13, 64(R13)(R9*2)
+	VMOVUPS     Z14, (R13)(R10*1)
+	VMOVUPS     Z15, 64(R13)(R10*1)
+	ADDQ        $0x00000020, R11
+	SUBQ        $0x00000020, R12
+	JGE         rows4_vectors
+
+rows4_vectors_done:
+	ADDQ $0x00000020, R12
+	SUBQ $0x00000010, R12
+	JLT  rows4_vector_done
+
+rows4_vector:
+	LEAQ    (DX)(R11*4), R13
+	VMOVUPS (R13), Z0
+	VMOVUPS (R13)(R9*1), Z1
+	VMOVUPS (R13)(R9*2), Z2
+	VMOVUPS (R13)(R10*1), Z3
+	LEAQ    (AX)(R11*4), R13
+	VMOVUPS (R13), Z4
+	VMOVUPS (R13)(R9*1), Z5
+	VMOVUPS (R13)(R9*2), Z6
+	VMOVUPS (R13)(R10*1), Z7
+	LEAQ    (CX)(R11*4), R13
+	LEAQ    (BX)(R11*4), R14
+	MOVQ    taps+136(FP), R15
+
+rows4_taps2:
+	VMOVUPS     (R14), Z8
+	VMOVUPS     (R14)(SI*1), Z9
+	VMOVUPS     (R13), Z10
+	VFMADD231PS Z10, Z8, Z4
+	VFMADD231PS Z10, Z0, Z9
+	VMOVUPS     (R13)(R9*1), Z10
+	VFMADD231PS Z10, Z8, Z5
+	VFMADD231PS Z10, Z1, Z9
+	VMOVUPS     (R13)(R9*2), Z10
+	VFMADD231PS Z10, Z8, Z6
+	VFMADD231PS Z10, Z2, Z9
+	VMOVUPS     (R13)(R10*1), Z10
+	VFMADD231PS Z10, Z8, Z7
+	VFMADD231PS Z10, Z3, Z9
+	VMOVUPS     Z9, (R14)(SI*1)
+	ADDQ        R9, R14
+	SUBQ        step+144(FP), R13
+	DECQ        R15
+	JNZ         rows4_taps2
+	LEAQ        (AX)(R11*4), R13
+	VMOVUPS     Z4, (R13)
+	VMOVUPS     Z5, (R13)(R9*1)
+	VMOVUPS     Z6, (R13)(R9*2)
+	VMOVUPS     Z7, (R13)(R10*1)
+	ADDQ        $0x00000010, R11
+	SUBQ        $0x00000010, R12
+	JGE         rows4_vector
+
+rows4_vector_done:
+	ADDQ      $0x00000010, R12
+	JZ        rows4_end
+	LEAQ      low_bits<>+0(SB), R13
+	KMOVW     (R13)(R12*2), K1
+	LEAQ      (DX)(R11*4), R12
+	VMOVUPS.Z (R12), K1, Z0
+	VMOVUPS.Z (R12)(R9*1), K1, Z1
+	VMOVUPS.Z (R12)(R9*2), K1, Z2
+	VMOVUPS.Z (R12)(R10*1), K1, Z3
+	LEAQ      (AX)(R11*4), R12
+	VMOVUPS.Z (R12), K1, Z4
+	VMOVUPS.Z (R12)(R9*1), K1, Z5
+	VMOVUPS.Z (R12)(R9*2), K1, Z6
+	VMOVUPS.Z (R12)(R10*1), K1, Z7
+	LEAQ      (CX)(R11*4), R12
+	LEAQ      (BX)(R11*4), R13
+	MOVQ      taps+136(FP), R14
+
+rows4_taps3:
+	VMOVUPS.Z   (R13), K1, Z8
+	VMOVUPS.Z   (R13)(SI*1), K1, Z9
+	VMOVUPS.Z   (R12), K1, Z10
+	VFMADD231PS Z10, Z8, Z4
+	VFMADD231PS Z10, Z0, Z9
+	VMOVUPS.Z   (R12)(R9*1), K1, Z10
+	VFMADD231PS Z10, Z8, Z5
+	VFMADD231PS Z10, Z1, Z9
+	VMOVUPS.Z   (R12)(R9*2), K1, Z10
+	VFMADD231PS Z10, Z8, Z6
+	VFMADD231PS Z10, Z2, Z9
+	VMOVUPS.Z   (R12)(R10*1), K1, Z10
+	VFMADD231PS Z10, Z8, Z7
+	VFMADD231PS Z10, Z3, Z9
+	VMOVUPS     Z9, K1, (R13)(SI*1)
+	ADDQ        R9, R13
+	SUBQ        step+144(FP), R12
+	DECQ        R14
+	JNZ         rows4_taps3
+	LEAQ        (AX)(R11*4), R12
+	VMOVUPS     Z4, K1, (R12)
+	VMOVUPS     Z5, K1, (R12)(R9*1)
+	VMOVUPS     Z6, K1, (R12)(R9*2)
+	VMOVUPS     Z7, K1, (R12)(R10*1)
+
+rows4_end:
+	LEAQ (AX)(R9*4), AX
+	LEAQ (CX)(R9*4), CX
+	LEAQ (DX)(R9*4), DX
+	SUBQ $0x04, R8
+	JGE  rows4
+
+rows4_done:
+	ADDQ  $0x04, R8
+	TESTQ R8, R8
+	JLE   rows1_done
+
+rows1:
+	XORQ R10, R10
+	MOVQ DI, R11
+	SUBQ $0x00000020, R11
+	JLT  rows1_vectors_done
+
+rows1_vectors:
+	LEAQ    (DX)(R10*4), R12
+	VMOVUPS (R12), Z0
+	VMOVUPS 64(R12), Z1
+	LEAQ    (AX)(R10*4), R12
+	VMOVUPS (R12), Z2
+	VMOVUPS 64(R12), Z3
+	LEAQ    (CX)(R10*4), R12
+	LEAQ    (BX)(R10*4), R13
+	MOVQ    taps+136(FP), R14
+
+rows1_taps1:
+	VMOVUPS     (R13), Z4
+	VMOVUPS     (R13)(SI*1), Z5
+	VMOVUPS     (R12), Z6
+	VFMADD231PS Z6, Z4, Z2
+	VFMADD231PS Z6, Z0, Z5
+	VMOVUPS     Z5, (R13)(SI*1)
+	VMOVUPS     64(R13), Z4
+	VMOVUPS     64(R13)(SI*1), Z5
+	VMOVUPS     64(R12), Z6
+	VFMADD231PS Z6, Z4, Z3
+	VFMADD231PS Z6, Z1, Z5
+	VMOVUPS     Z5, 64(R13)(SI*1)
+	ADDQ        R9, R13
+	SUBQ        step+144(FP), R12
+	DECQ        R14
+	JNZ         rows1_taps1
+	LEAQ        (AX)(R10*4), R12
+	VMOVUPS     Z2, (R12)
+	VMOVUPS     Z3, 64(R12)
+	ADDQ        $0x00000020, R10
+	SUBQ        $0x00000020, R11
+	JGE         rows1_vectors
+
+rows1_vectors_done:
+	ADDQ $0x00000020, R11
+	SUBQ $0x00000010, R11
+	JLT  rows1_vector_done
+
+rows1_vector:
+	LEAQ    (DX)(R10*4), R12
+	VMOVUPS (R12), Z0
+	LEAQ    (AX)(R10*4), R12
+	VMOVUPS (R12), Z1
+	LEAQ    (CX)(R10*4), R12
+	LEAQ    (BX)(R10*4), R13
+	MOVQ    taps+136(FP), R14
+
+rows1_taps2:
+	VMOVUPS     (R13), Z2
+	VMOVUPS     (R13)(SI*1), Z3
+	VMOVUPS     (R12), Z4
+	VFMADD231PS Z4, Z2, Z1
+	VFMADD231PS Z4, Z0, Z3
+	VMOVUPS     Z3, (R13)(SI*1)
+	ADDQ        R9, R13
+	SUBQ        step+144(FP), R12
+	DECQ        R14
+	JNZ         rows1_taps2
+	LEAQ        (AX)(R10*4), R12
+	VMOVUPS     Z1, (R12)
+	ADDQ        $0x00000010, R10
+	SUBQ        $0x00000010, R11
+	JGE         rows1_vector
+
+rows1_vector_done:
+	ADDQ      $0x00000010, R11
+	JZ        rows1_end
+	LEAQ      low_bits<>+0(SB), R12
+	KMOVW     (R12)(R11*2), K1
+	LEAQ      (DX)(R10*4), R11
+	VMOVUPS.Z (R11), K1, Z0
+	LEAQ      (AX)(R10*4), R11
+	VMOVUPS.Z (R11), K1, Z1
+	LEAQ      (CX)(R10*4), R11
+	LEAQ      (BX)(R10*4), R12
+	MOVQ      taps+136(FP), R13
+
+rows1_taps3:
+	VMOVUPS.Z   (R12), K1, Z2
+	VMOVUPS.Z   (R12)(SI*1), K1, Z3
+	VMOVUPS.Z   (R11), K1, Z4
+	VFMADD231PS Z4, Z2, Z1
+	VFMADD231PS Z4, Z0, Z3
+	VMOVUPS     Z3, K1, (R12)(SI*1)
+	ADDQ        R9, R12
+	SUBQ        step+144(FP), R11
+	DECQ        R13
+	JNZ         rows1_taps3
+	LEAQ        (AX)(R10*4), R11
+	VMOVUPS     Z1, K1, (R11)
+
+rows1_end:
+	ADDQ R9, AX
+	ADDQ R9, CX
+	ADDQ R9, DX
+	DECQ R8
+	JNZ  rows1
+
+rows1_done:
 	VZEROUPPER
 	RET
 

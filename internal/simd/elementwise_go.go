@@ -24,6 +24,8 @@ var elementwiseGo = Elementwise{
 	WeightedSum:          weightedSumGo,
 	AddRows:              addRowsGo,
 	PoolBackward:         poolBackwardGo,
+	Convolution:          convolutionGo,
+	ConvolutionBackward:  convolutionBackwardGo,
 	Mix:                  mixGo,
 	MixBackward:          mixBackwardGo,
 	Dropout:              dropoutGo,

@@ -105,6 +105,47 @@ var rowCases = []kernelCase{
 			}
 		}
 	}, 3e-5, nil},
+	{"Convolution", convolved("y", "x", "w", "b"), 1, func(k *Kernels, x [][]float32) {
+		k.Convolution(x[0], x[1], x[2], x[3], testStep*len(x[3]))
+	}, func(x [][]float64) {
+		d := len(x[3])
+		for i := range x[0] {
+			x[0][i] = x[3][i%d]
+			for t := range testTaps {
+				x[0][i] += x[2][t*d+i%d] * x[1][i+t*testStep*d]
+			}
+		}
+	}, 1e-6, nil},
+	{"ConvolutionBackward", convolved("y", "w", "x", "y", "w"), 2, func(k *Kernels, x [][]float32) {
+		d := len(x[1]) / testTaps
+		k.ConvolutionBackward(x[0], x[1], x[2], x[3], x[4], d, testStep*d)
+	}, func(x [][]float64) {
+		d := len(x[1]) / testTaps
+		for i := range x[0] {
+			for t := range testTaps {
+				g := x[2][i+(testTaps-1-t)*testStep*d]
+				x[0][i] += x[4][t*d+i%d] * g
+				x[1][t*d+i%d] += g * x[3][i]
+			}
+		}
+	}, 5e-6, nil},
+}
+
+// testTaps and testStep are those of a convolution, the step in rows; convolutionRows
+// makes two tiles and some rows.
+const testTaps, testStep, convolutionRows = 3, 2, 10
+
+// convolved returns lengths for a convolution's results (y), operands (x), weights
+// and bias.
+func convolved(shape ...string) func(n int) []int {
+	return func(n int) []int {
+		var lengths []int
+		for _, s := range shape {
+			rows := map[string]int{"y": convolutionRows, "x": convolutionRows + (testTaps-1)*testStep, "w": testTaps, "b": 1}[s]
+			lengths = append(lengths, rows*n)
+		}
+		return lengths
+	}
 }
 
 // smallNorm makes 1/σ small: errors are those of sums of large numbers.

@@ -94,6 +94,16 @@ func addRowsAVX2(y []float32, x []float32, at []int32, width int, stride int)
 //go:noescape
 func poolBackwardAVX2(dx []float32, dscore []float32, a []float32, x []float32, dy []float32, y []float32)
 
+// convolutionAVX2 is yᵢ = bias + Σₜ weightₜ∘x[i·d + t·step …], d = len(bias), for the rows yᵢ; the step is in bytes.
+//
+//go:noescape
+func convolutionAVX2(y []float32, x []float32, weight []float32, bias []float32, rows int, taps int, step int)
+
+// convolutionBackwardAVX2 adds Σₜ weightₜ∘dy[i·d − t·step …] to the rows dxᵢ, and dyᵢ₋ₜ∘xᵢ to dweightₜ; dy begins taps − 1 steps of bytes before the first.
+//
+//go:noescape
+func convolutionBackwardAVX2(dx []float32, dweight []float32, dy []float32, x []float32, weight []float32, d int, rows int, taps int, step int)
+
 // dropoutAVX2 is yᵢ = scale·xᵢ where word i of the counters has bits 9 … 31 ≥ least, else 0.
 //
 //go:noescape
@@ -198,6 +208,16 @@ func addRowsAVX512(y []float32, x []float32, at []int32, width int, stride int)
 //
 //go:noescape
 func poolBackwardAVX512(dx []float32, dscore []float32, a []float32, x []float32, dy []float32, y []float32)
+
+// convolutionAVX512 is yᵢ = bias + Σₜ weightₜ∘x[i·d + t·step …], d = len(bias), for the rows yᵢ; the step is in bytes.
+//
+//go:noescape
+func convolutionAVX512(y []float32, x []float32, weight []float32, bias []float32, rows int, taps int, step int)
+
+// convolutionBackwardAVX512 adds Σₜ weightₜ∘dy[i·d − t·step …] to the rows dxᵢ, and dyᵢ₋ₜ∘xᵢ to dweightₜ; dy begins taps − 1 steps of bytes before the first.
+//
+//go:noescape
+func convolutionBackwardAVX512(dx []float32, dweight []float32, dy []float32, x []float32, weight []float32, d int, rows int, taps int, step int)
 
 // dropoutAVX512 is yᵢ = scale·xᵢ where word i of the counters has bits 9 … 31 ≥ least, else 0.
 //

@@ -129,7 +129,7 @@ func TestKernels(t *testing.T) {
 			t.Run(k.Name+"/"+c.name, func(t *testing.T) {
 				var pool [][]float32
 				for range c.lengths(0) {
-					pool = append(pool, fenced(t, 8<<10))
+					pool = append(pool, fenced(t, 16<<10))
 				}
 				for _, n := range lengths {
 					for _, from := range []int{0, 1, 3, -1, -2} {

@@ -5,6 +5,7 @@ func elementwise(v isa) {
 	maps(v)
 	layerNorms(v)
 	rowKernels(v)
+	convolutions(v)
 	dropout(v)
 	optimizer(v)
 }

@@ -189,7 +189,7 @@ func (v isa) zeros(n int) []VecVirtual {
 	return x
 }
 
-// argument returns where a float32 parameter lies.
+// argument returns where a parameter of one word lies.
 func argument(name string) Mem {
 	b, err := Param(name).Resolve()
 	if err != nil {

@@ -51,6 +51,7 @@ var table = []struct {
 	{"feedforward", feedForwardCases},
 	{"gelu", geluCases},
 	{"dropout", dropoutCases},
+	{"convolution", convolutionCases},
 	{"add", addCases},
 	{"residualscale", residualScaleCases},
 	{"pool", poolCases},

@@ -29,10 +29,13 @@ func geluCases() []Case {
 		rows, n int
 		scale   float64
 	}{{1, 1, 1}, {2, 3, 5}, {31, 5, 1}, {33, 20, 1}, {100, 33, 20}, {257, 48, 2}} {
-		for _, mode := range []string{"", "_backward", "_backward in place"} {
+		for _, mode := range []string{"", "_backward", "_backward in place", "_backward over x"} {
 			name := fmt.Sprintf("gelu%s %d rows of %d, size %g", mode, s.rows, s.n, s.scale)
 			cases = append(cases, Case{name, rows(s.rows), func(r *rig) tensor.Kernel {
 				x := r.in(tensor.Tokens, s.n)
+				if mode == "_backward over x" {
+					x = r.inOut(tensor.Tokens, s.n)
+				}
 				x.set(func(i int) float64 { return s.scale * x.x[i] })
 				if mode == "" {
 					return tensor.GELU{Y: r.want(r.out(tensor.Tokens, s.n), gelu64(x.x), 5e-7).Tensor, X: x.Tensor}
@@ -44,7 +47,10 @@ func geluCases() []Case {
 				grad := geluBackward64(dy.x, x.x)
 				r.derivative(func() float64 { return product(dy.x, gelu64(x.x)) }, pair{x.x, grad})
 				dx := dy
-				if !dy.written {
+				switch {
+				case mode == "_backward over x":
+					dx = x
+				case !dy.written:
 					dx = r.out(tensor.Tokens, s.n)
 				}
 				r.want(dx, grad, 1e-6)

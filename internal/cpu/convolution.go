@@ -1,0 +1,71 @@
+package cpu
+
+import (
+	"sort"
+
+	"sftseq/internal/tensor"
+)
+
+// convolution reads the rows of X around a block where they are: another launch has
+// written them.
+func convolution(r *run, k tensor.Convolution) rowwise {
+	s, d, reach := r.sequences(k.Batch), k.X.Width(), k.Weight.Shape[0]/2
+	y, a, x := r.floats(k.Y), r.floats(k.A), r.floats(k.X)
+	weight, bias := r.floats(k.Weight), r.floats(k.Bias)
+	z := y // which the sum and its GELU go through
+	if k.Z != nil {
+		z = r.floats(k.Z)
+	}
+	return rowwise{n: r.rows(k.X), block: func(_ *worker, lo, hi int) {
+		s.eachRun(lo, hi, reach, k.Dilation, func(lo, hi, before, after int) {
+			r.device.simd.Convolution(z[lo*d:hi*d], x[(lo-before*k.Dilation)*d:], weight[(reach-before)*d:(reach+after+1)*d], bias, k.Dilation*d)
+		})
+		r.device.simd.GELU(y[lo*d:hi*d], z[lo*d:hi*d])
+		r.device.simd.Add(y[lo*d:hi*d], y[lo*d:hi*d], a[lo*d:hi*d])
+	}}
+}
+
+// convolutionBackward reads a row of X once, for DX and for the weights: both need
+// the same rows of DZ.
+func convolutionBackward(r *run, k tensor.ConvolutionBackward) rowwise {
+	s, d, taps, rows := r.sequences(k.Batch), k.X.Width(), k.Weight.Shape[0], r.rows(k.X)
+	reach := taps / 2
+	dx, dz, x, weight := r.floats(k.DX), r.floats(k.DZ), r.floats(k.X), r.floats(k.Weight)
+	size := (taps + 1) * d // of the sums of a block
+	parts, ones := r.parts(blocks(rows)*size), r.parts(rowBlock)
+	for i := range ones {
+		ones[i] = 1
+	}
+	return rowwise{n: rows, block: func(_ *worker, lo, hi int) {
+		part := parts[lo/rowBlock*size:][:size]
+		dweight, dbias := part[:taps*d], part[taps*d:]
+		clear(dweight)
+		if !k.Accumulate {
+			clear(dx[lo*d : hi*d])
+		}
+		s.eachRun(lo, hi, reach, k.Dilation, func(lo, hi, before, after int) { // the taps run the other way
+			from, to := (reach-after)*d, (reach+before+1)*d
+			r.device.simd.ConvolutionBackward(dx[lo*d:hi*d], dweight[from:to], dz[(lo-before*k.Dilation)*d:], x[lo*d:hi*d], weight[from:to], d, k.Dilation*d)
+		})
+		r.device.simd.WeightedSum(dbias, ones[:hi-lo], dz[lo*d:hi*d])
+	}, finish: func() { r.sumParts(parts, r.floats(k.DWeight), r.floats(k.DBias)) }}
+}
+
+// eachRun cuts the rows lo … hi−1 into runs that have as many neighbours at multiples
+// of a distance, up to reach, in their own sequence, before themselves and after.
+func (s sequences) eachRun(lo, hi, reach, distance int, f func(lo, hi, before, after int)) {
+	// The sequence of row lo: the last that begins at it or before it and has rows.
+	b := sort.Search(s.n, func(b int) bool { first, _ := s.tokens(b); return first > lo }) - 1
+	for ; lo < hi; b++ {
+		first, end := s.tokens(b)
+		for lo < min(hi, end) {
+			before, after := (lo-first)/distance, min(reach, (end-1-lo)/distance)
+			next := min(hi, end-after*distance)
+			if before < reach {
+				next = min(next, first+(before+1)*distance)
+			}
+			f(lo, next, min(reach, before), after)
+			lo = next
+		}
+	}
+}

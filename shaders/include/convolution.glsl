@@ -1,0 +1,55 @@
+// Sums over the taps of a convolution. An invocation does one channel of ROWS
+// neighbouring rows, so that a weight is read once for all of them; neighbouring
+// invocations do neighbouring channels. A sum is one chain of additions, tap by
+// tap, in one launch or in several that each do some of the taps: where more rows
+// would be read than fit into a binding. See vk/convolution.go.
+#ifndef CONVOLUTION_GLSL
+#define CONVOLUTION_GLSL
+#include "extent.glsl"
+
+layout(local_size_x = 256) in;
+
+const uint ROWS = 4;
+
+// The extent is that of the rows that are computed. Taps from … to−1 are done, of
+// which `centre` reads the row itself; of the rows that are read, window is the first.
+#define TAPS EXTENT, dilation, centre, from, to, window
+
+OPERAND(1, , float, sums);          // [rows, width]
+OPERAND(2, readonly, float, x);     // [rows of the window, width]
+OPERAND(3, readonly, float, weight); // [taps, width]
+OPERAND(4, readonly, uint, sequence); // of each row that is computed
+OPERAND(5, readonly, uint, firstRows); // [B+1]
+
+// EACH_SUM adds to sums[at], which it sets to `begin` first, and does `end` with them.
+// The taps lie in this direction: 1, or −1 for what the taps of others read.
+#define EACH_SUM(direction, begin, end) { \
+    uint n = usedRows(push.axis, push.capacity, push.first, push.rows); \
+    uint index = group() * 256 + gl_LocalInvocationIndex, row = index / push.width * ROWS, c = index % push.width; \
+    if (row >= n) return; \
+    float sum[ROWS]; \
+    ivec2 bounds[ROWS]; /* rows of the same sequence */ \
+    for (uint k = 0; k < ROWS; k++) { \
+        uint i = min(row + k, n - 1), b = sequence[i], at = i * push.width + c; \
+        bounds[k] = ivec2(firstRows[b], firstRows[b + 1]); \
+        sum[k] = begin; \
+    } \
+    for (uint t = push.from; t < push.to; t++) { \
+        float w = weight[t * push.width + c]; \
+        int shift = (direction) * (int(t) - int(push.centre)) * int(push.dilation); \
+        for (uint k = 0; k < ROWS; k++) { \
+            int j = int(push.first + min(row + k, n - 1)) + shift; \
+            if (j < bounds[k].x || j >= bounds[k].y) continue; \
+            precise float product = w * x[(uint(j) - push.window) * push.width + c]; \
+            precise float next = sum[k] + product; \
+            sum[k] = next; \
+        } \
+    } \
+    for (uint k = 0; k < min(ROWS, n - row); k++) { \
+        uint at = (row + k) * push.width + c; \
+        float total = sum[k]; \
+        end; \
+    } \
+}
+
+#endif

@@ -1,0 +1,91 @@
+//go:build cgo
+
+package vk
+
+import "sftseq/internal/tensor"
+
+// convolutionRows are the rows that an invocation of convolution.glsl does, and
+// convolutionTaps the taps that one of convolution_backward_parameters.comp does.
+const convolutionRows, convolutionTaps = 4, 8
+
+// windowRows is a number of rows that take a multiple of what operands are aligned to,
+// whatever their width.
+const windowRows = grain / 4
+
+// taps are some of a convolution's taps, for a block of rows: those before `to`, and
+// the rows that they read.
+type taps struct {
+	from, to int
+	window   *tensor.Tensor
+	begin    int // of the window, a row
+}
+
+// convolved cuts the work of a convolution over the rows of x into blocks of rows, and
+// where a device cannot bind what all taps of a block read, into taps too, at most so
+// many. The taps lie in a direction: 1, or −1 for what the taps of other rows read.
+func convolved(x *tensor.Tensor, count, most, dilation, direction int, f func(e extent, t taps)) {
+	rows, width := x.Shape[0], x.Width()
+	size := blockRows(width, 2*float64(count*width))
+	block, reach := size, count/2
+	if rows > size { // there is room for neighbours
+		block = max(128, size/2/128*128)
+		most = max(1, min(most, 1+(size-block-windowRows)/dilation))
+	}
+	eachBlock(rows, block, func(first, n int) {
+		e := extent{x, first, n, width}
+		eachBlock(count, most, func(from, m int) {
+			lo, hi := (from-reach)*dilation, (from+m-1-reach)*dilation
+			if direction < 0 {
+				lo, hi = -hi, -lo
+			}
+			// Taps that read nothing get some row to bind. An operand begins at a
+			// multiple of some words.
+			begin := min(max(0, first+lo), rows-1) / windowRows * windowRows
+			end := max(begin+1, min(rows, first+n+hi))
+			f(e, taps{from, from + m, rowsOf(x, begin, end-begin), begin})
+		})
+	})
+}
+
+// sums is a dispatch of a shader of convolution.glsl: x is read through the taps.
+func (e extent) sums(shader string, t taps, dilation, reach int, result operand, weight *tensor.Tensor, batch *tensor.Batch, more ...operand) dispatch {
+	return dispatch{shader: shader, groups: blocks(blocks(e.n, convolutionRows)*e.width, 256),
+		push:     e.push(uint32(dilation), uint32(reach), uint32(t.from), uint32(t.to), uint32(t.begin)),
+		operands: append([]operand{result, read(t.window), read(weight), read(e.of(batch.Sequence)), read(batch.Offset)}, more...)}
+}
+
+func convolution(r *recorder, k tensor.Convolution) {
+	count := k.Weight.Shape[0]
+	convolved(k.X, count, count, k.Dilation, 1, func(e extent, t taps) {
+		y, z := update(e.of(k.Y)), write(nil)
+		if t.from == 0 {
+			y = write(e.of(k.Y))
+		}
+		if k.Z != nil {
+			z = write(e.of(k.Z))
+		}
+		r.dispatch(e.sums("convolution", t, k.Dilation, count/2, y, k.Weight, k.Batch, read(k.Bias), read(e.of(k.A)), z).
+			with(word(t.from == 0), word(t.to == count), word(k.Z != nil)))
+	})
+}
+
+func convolutionBackward(r *recorder, k tensor.ConvolutionBackward) {
+	count, d := k.Weight.Shape[0], k.X.Width()
+	convolved(k.DZ, count, count, k.Dilation, -1, func(e extent, t taps) {
+		dx, assigns := update(e.of(k.DX)), t.from == 0 && !k.Accumulate
+		if assigns {
+			dx = write(e.of(k.DX))
+		}
+		r.dispatch(e.sums("convolution_backward", t, k.Dilation, count/2, dx, k.Weight, k.Batch).with(word(assigns)))
+	})
+	n := pieces(k.X.Shape[0])
+	sums := r.scratch(n * count * d)
+	convolved(k.DZ, count, convolutionTaps, k.Dilation, -1, func(e extent, t taps) {
+		r.dispatch(e.columns("convolution_backward_parameters", n, update(sums), read(e.of(k.X)), read(t.window),
+			read(e.of(k.Batch.Sequence)), read(k.Batch.Offset)).
+			with(uint32(k.Dilation), uint32(count), uint32(t.from), uint32(t.to), uint32(t.begin)))
+	})
+	r.sumParts(k.DWeight, sums, count*d, n, assign)
+	parts := chunks(k.DZ.Shape[0])
+	r.inParts(k.DBias, parts, func(db *tensor.Tensor) { r.columnSums(db, k.DZ, parts) })
+}
