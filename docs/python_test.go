@@ -24,7 +24,7 @@ func TestPython(t *testing.T) {
 	if err := os.WriteFile(script, []byte(codeBlock(t, "python.md", "python")), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{"pre", "post", "ties"} {
+	for _, name := range []string{"pre", "post", "ties", "conv", "conv_post"} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(root, "sft/testdata/golden", name)
 			got := runScript(t, script, dir)
