@@ -53,21 +53,10 @@ func checkTableFlags(c *cli.Context) (given bool, err error) {
 			return true, usage(c, "--%s needs --input FILE, which names the table that is read", name)
 		}
 	}
-	return false, checkLines(c)
-}
-
-// checkLines refuses a FILE that is no JSON lines, as its name says.
-func checkLines(c *cli.Context) error {
-	path := c.Args().First()
-	if path == "" || path == "-" {
-		return nil
+	if err := refuseForLines(c.Args().First()); err != nil {
+		return false, usage(c, "%w", err)
 	}
-	info, err := os.Stat(path)
-	format, _ := table.FormatOf(path)
-	if err == nil && info.IsDir() || slices.Contains([]string{"csv", "tsv", "parquet", "arrow", "fasta", "fastq"}, format) {
-		return usage(c, "%s: expected JSON lines; tables and folders are read with --input %s --text COLUMN", path, path)
-	}
-	return nil
+	return false, nil
 }
 
 // copiesArrow reports whether Arrow of sequences becomes Arrow, record by record.

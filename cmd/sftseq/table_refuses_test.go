@@ -30,8 +30,6 @@ func TestTableFlags(t *testing.T) {
 		{exitUsage, "--text needs --input FILE", predict, []string{"--text", "t"}},
 		{exitUsage, "--output needs --input FILE", predict, []string{"--output", to}},
 		{exitUsage, "expected one of them", predict, []string{"--input", from, "--text", "t", lines}},
-		{exitUsage, from + ": expected JSON lines; tables and folders are read with --input " + from, predict, []string{from}},
-		{exitUsage, dir + ": expected JSON lines", predict, []string{dir}},
 		{exitUsage, "--output out.xlsx: its name does not say what it is to be", predict, []string{"--input", from, "--text", "t", "--output", "out.xlsx"}},
 		{exitUsage, `--format "xlsx"`, predict, []string{"--input", from, "--text", "t", "--format", "xlsx"}},
 		{exitUsage, "reads one sequence: expected --text COLUMN, found a pair, t,u", predict, []string{"--input", from, "--pair", "t,u"}},
