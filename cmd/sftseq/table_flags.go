@@ -200,7 +200,9 @@ func (in *tableInput) kept(c *cli.Context, have []string) (keep []string, err er
 	case text == "":
 		return nil, nil
 	case text != "all" || slices.Contains(have, "all"):
-		keep = strings.Split(text, ",")
+		if keep = strings.Split(text, ","); slices.Contains(keep, "") {
+			return nil, usage(c, "--keep %q: expected columns, A,B, or all", text)
+		}
 	case have == nil:
 		return nil, usage(c, "--keep all: which columns %s has is known when it has been read: name those to be kept, --keep A,B", in.path)
 	default:
@@ -210,9 +212,6 @@ func (in *tableInput) kept(c *cli.Context, have []string) (keep []string, err er
 				keep = append(keep, name)
 			}
 		}
-	}
-	if slices.Contains(keep, "") {
-		return nil, usage(c, "--keep %q: expected columns, A,B, or all", c.String("keep"))
 	}
 	for i, name := range keep {
 		if slices.Contains(keep[:i], name) {
@@ -224,8 +223,12 @@ func (in *tableInput) kept(c *cli.Context, have []string) (keep []string, err er
 
 // read are the columns that are read, each once.
 func (in *tableInput) read() (all []string) {
-	for _, name := range slices.Concat(in.sources, []string{in.id}, in.keep) {
-		if name != "" && !slices.Contains(all, name) {
+	own := in.sources
+	if in.id != "" {
+		own = append(slices.Clip(own), in.id)
+	}
+	for _, name := range slices.Concat(own, in.keep) { // of which one may have no name
+		if !slices.Contains(all, name) {
 			all = append(all, name)
 		}
 	}
