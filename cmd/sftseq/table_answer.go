@@ -25,6 +25,8 @@ func answerTable(c *cli.Context, config *sft.Config, a answerer) error {
 	if err := parser.ReadsText(); err != nil && !in.tokens {
 		return err
 	}
+	absent := &absentColumns{}
+	in.options.Absent = absent.add
 	t, err := table.Open(c.Context, in.path, in.options)
 	if err != nil {
 		return err
@@ -43,10 +45,38 @@ func answerTable(c *cli.Context, config *sft.Config, a answerer) error {
 	if err := out.commit(); err != nil {
 		return err
 	}
+	absent.warn(c.App.ErrWriter)
 	if out.failed > 0 {
 		return fmt.Errorf("%d of %d rows failed, the first: %s", out.failed, out.rows, out.first)
 	}
 	return nil
+}
+
+// absentColumns are those that no row of a file has, although they were asked for: the ids
+// of all rows are their places then, or nothing is kept.
+type absentColumns struct {
+	first []string // a line each
+	more  int
+}
+
+// mostAbsent is how many are told of: a folder may have thousands of files.
+const mostAbsent = 5
+
+func (a *absentColumns) add(file, column string, found []string) {
+	if len(a.first) == mostAbsent {
+		a.more++
+		return
+	}
+	a.first = append(a.first, table.AbsentText(file, column, found))
+}
+
+func (a *absentColumns) warn(to io.Writer) {
+	for _, line := range a.first {
+		fmt.Fprintf(to, "warning: %s\n", line)
+	}
+	if a.more > 0 {
+		fmt.Fprintf(to, "warning: and %d more of other files\n", a.more)
+	}
 }
 
 // tableOutput writes rows of answers.
