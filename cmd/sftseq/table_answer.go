@@ -31,10 +31,9 @@ func answerTable(c *cli.Context, config *sft.Config, a answerer) error {
 	if err != nil {
 		return err
 	}
-	defer t.Close()
 	out, err := newTableOutput(c, config, a, in)
 	if err != nil {
-		return err
+		return errors.Join(err, t.Close())
 	}
 	defer out.abort()
 	s := &stream{parser: parser}
@@ -118,7 +117,8 @@ func newTableOutput(c *cli.Context, config *sft.Config, a answerer, in *tableInp
 	return out, nil
 }
 
-// run answers all rows of a table.
+// run answers all rows of a table, and closes it: where the answers end early, whoever is
+// still reading it does.
 func (o *tableOutput) run(ctx context.Context, s *stream, r *tableReader, t table.Reader) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -126,12 +126,15 @@ func (o *tableOutput) run(ctx context.Context, s *stream, r *tableReader, t tabl
 	var readError error // written before rows is closed
 	go func() {
 		defer close(rows)
-		readError = r.read(ctx, t, rows)
+		readError = errors.Join(r.read(ctx, t, rows), t.Close())
 	}()
 	go gather(ctx, rows, batches)
 	for batch := range batches {
 		if err := o.answer(ctx, s, batch); err != nil {
-			return errors.Join(err, o.Flush())
+			if flush := o.Flush(); flush != nil && !errors.Is(err, flush) {
+				err = errors.Join(err, flush)
+			}
+			return err
 		}
 	}
 	if err := ctx.Err(); err != nil {

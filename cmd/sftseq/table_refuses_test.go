@@ -75,6 +75,25 @@ func TestTableBreaks(t *testing.T) {
 	refuse(t, exitError, "/dev/full", "", "predict", "--model", golden("pre"), "--input", from, "--text", "t", "--output", "/dev/full.csv/x.csv")
 }
 
+// TestTableToFullDisk: an output that cannot be written ends the reading, and is told of
+// once.
+func TestTableToFullDisk(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	dir := t.TempDir()
+	for i := range 300 {
+		writeText(t, filepath.Join(dir, fmt.Sprintf("%d.csv", i)), "t\n"+strings.Repeat("[MAX 2 9 ]\n", 100))
+	}
+	var errs strings.Builder
+	status := run(t.Context(), []string{"sftseq", "predict", "--model", golden("pre"), "--input", dir, "--text", "t"}, nil, full, &errs)
+	if status != exitError || strings.Count(errs.String(), "no space left") != 1 {
+		t.Errorf("status %d, %s", status, errs.String())
+	}
+}
+
 // TestTableOfPairs reads two columns.
 func TestTableOfPairs(t *testing.T) {
 	from := writeText(t, filepath.Join(t.TempDir(), "a.csv"), "t,u\nab,cde\nf,g\n")
