@@ -102,6 +102,9 @@ func newTableOutput(c *cli.Context, config *sft.Config, a answerer, in *tableInp
 		if sameFile(in.path, path) {
 			return nil, fmt.Errorf("%s: --output would replace --input", path)
 		}
+		if liesIn(in.path, path) {
+			return nil, fmt.Errorf("%s: --output would be in the folder --input, whose files are read: expected another folder", path)
+		}
 		if out.file, err = atomicfile.Create(path); err != nil {
 			return nil, err
 		}

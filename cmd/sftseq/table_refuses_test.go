@@ -44,6 +44,17 @@ func TestTableFlags(t *testing.T) {
 	} {
 		refuse(t, c.status, c.want, "", append(c.model[:3:3], c.args...)...)
 	}
+	shards := filepath.Join(dir, "shards")
+	if err := os.Mkdir(shards, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	shard := writeText(t, filepath.Join(shards, "a.csv"), "t\nA\n")
+	for _, to := range []string{shard, filepath.Join(shards, "sub", "..", "new.csv")} {
+		refuse(t, exitError, to+": --output would be in the folder --input", "", append(predict[:3:3], "--input", shards, "--text", "t", "--output", to)...)
+	}
+	if text := readText(t, shard); text != "t\nA\n" {
+		t.Errorf("the table is now %s", text)
+	}
 	if _, err := os.Stat(to); err == nil {
 		t.Error("something is left")
 	}
