@@ -65,21 +65,29 @@ func (r *tableReader) read(ctx context.Context, t table.Reader, rows chan<- *tab
 func (r *tableReader) request(row *table.Row) *tableRow {
 	out := &tableRow{Request: &requests.Request{}, place: row.Place(), kept: make([]any, len(r.keep))}
 	err := row.Err
+	idAt := -1
 	if len(row.Values) == len(r.options.Columns) {
-		for i, name := range append(r.keep[:len(r.keep):len(r.keep)], r.id) {
-			v, size, bad := r.valueOf(row, name)
+		for i, name := range r.keep {
+			v, bad := written(name, row.Values[r.at[name]])
 			if err == nil {
 				err = bad
 			}
-			if out.size += size; i < len(r.keep) {
-				out.kept[i] = v
-			} else {
-				out.id = v
-			}
+			out.kept[i] = v
+		}
+		if r.id != "" {
+			idAt = r.at[r.id]
 		}
 	}
-	if out.id == nil || out.id == "" {
+	id, _ := r.names.ID(row, idAt)
+	var bad error
+	if out.id, bad = written(r.id, id); bad != nil {
 		out.id = r.names.Of(row)
+	}
+	if err == nil {
+		err = bad
+	}
+	for _, v := range append(out.kept, out.id) {
+		out.size += sizeOf(v)
 	}
 	for _, name := range r.sources {
 		if err == nil {
@@ -119,15 +127,11 @@ func (r *tableReader) sequence(to *requests.Request, name string, row *table.Row
 	return nil
 }
 
-// valueOf is what a row has in a column, nil if nothing, and its bytes.
-func (r *tableReader) valueOf(row *table.Row, name string) (value any, size int, err error) {
-	at, ok := r.at[name]
-	if !ok {
-		return nil, 0, nil
-	}
-	switch v := row.Values[at]; {
+// written is what a column's value becomes in the output, nil if there is none.
+func written(column string, v table.Value) (any, error) {
+	switch {
 	case v.Null:
-		return nil, 0, nil
+		return nil, nil
 	case v.Tokens != nil:
 		text := []byte{'['}
 		for i, id := range v.Tokens {
@@ -136,12 +140,22 @@ func (r *tableReader) valueOf(row *table.Row, name string) (value any, size int,
 			}
 			text = strconv.AppendInt(text, int64(id), 10)
 		}
-		return json.RawMessage(append(text, ']')), len(text), nil
+		return json.RawMessage(append(text, ']')), nil
 	case v.JSON:
-		return json.RawMessage(v.Text), len(v.Text), nil
+		return json.RawMessage(v.Text), nil
 	case !utf8.ValidString(v.Text):
-		return nil, 0, fmt.Errorf("column %s: not UTF-8, so that it cannot be written", name)
-	default:
-		return v.Text, len(v.Text), nil
+		return nil, fmt.Errorf("column %s: not UTF-8, so that it cannot be written", column)
 	}
+	return v.Text, nil
+}
+
+// sizeOf is how many bytes a value has that is written.
+func sizeOf(v any) int {
+	switch v := v.(type) {
+	case string:
+		return len(v)
+	case json.RawMessage:
+		return len(v)
+	}
+	return 0
 }
