@@ -29,7 +29,7 @@ func Custom(m *seq.Manifest) *Task {
 }
 
 // What decides the settings for data of the user's own. They were chosen by the validation
-// split of six data sets: docs/adr/0016-settings-from-the-data.md has what was tried.
+// split of six data sets: docs/adr/0017-settings-from-the-data.md has what was tried.
 const (
 	mostSteps    = 15000
 	tokensOfRun  = 200e6 // what two cores do in half an hour
