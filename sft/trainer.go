@@ -116,7 +116,7 @@ func (t *Trainer) start(from *Checkpoint) error {
 		if err := t.saveState(); err != nil {
 			return err
 		}
-	} else if kernels := t.engine.device.Kernels(); from.Kernels != kernels && !t.finished() {
+	} else if kernels := t.engine.device.Kernels(); from.Kernels != kernels && !t.Finished() {
 		t.observe(Warning(fmt.Sprintf("the run was computed with %q kernels so far and goes on with %q: its bits may differ from those of an uninterrupted run", from.Kernels, kernels)))
 	}
 	var err error
@@ -174,7 +174,7 @@ func (t *Trainer) Close() error {
 // Run trains until the last step, until patience ends, or until ctx does: then
 // it stores a checkpoint and returns the error of ctx.
 func (t *Trainer) Run(ctx context.Context) error {
-	if t.finished() {
+	if t.Finished() {
 		return nil // and the checkpoint goes on saying what computed it
 	}
 	t.saved = t.now()
@@ -212,8 +212,8 @@ func (t *Trainer) done() bool {
 	return t.state.Step >= t.Steps() || t.settings.Patience > 0 && t.state.SinceBest >= t.settings.Patience && t.state.Evaluated == t.state.Step
 }
 
-// finished reports whether nothing is left to do.
-func (t *Trainer) finished() bool { return t.done() && t.state.Evaluated == t.state.Step }
+// Finished reports whether nothing is left to do.
+func (t *Trainer) Finished() bool { return t.done() && t.state.Evaluated == t.state.Step }
 
 // evaluationDue: every so many steps or at the end of an epoch, and at the end
 // of the run.

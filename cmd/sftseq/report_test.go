@@ -214,7 +214,11 @@ func TestReport(t *testing.T) {
 func TestStarts(t *testing.T) {
 	run, data := listopsRun(t)
 	smallRun(t, data, run, "--resume", "--steps", "20")
+	torn := writeText(t, filepath.Join(run, "."+startsFile+".abc.tmp"), "{") // of a program that was killed
 	smallRun(t, data, run, "--resume", "--steps", "40")
+	if _, err := os.Stat(torn); err == nil {
+		t.Errorf("%s is still there", torn)
+	}
 	starts, err := readStarts(run)
 	if err != nil {
 		t.Fatal(err)
@@ -234,6 +238,27 @@ func TestStarts(t *testing.T) {
 		t.Fatal(err)
 	}
 	writeReport(t, page, "--examples", "0", run)
+}
+
+// TestStartsAfterPatience: a run that patience has ended is not started again.
+func TestStartsAfterPatience(t *testing.T) {
+	run, data := filepath.Join(t.TempDir(), "run"), unequalData(t)
+	args := []string{"train", "custom", "--data", data, "--out", run, "--hidden", "8", "--steps", "60", "--eval-every", "1", "--lr", "0", "--patience", "1", "--select", "loss"}
+	for range 2 {
+		if status, _, errs := program(nil, args...); status != 0 {
+			t.Fatal(errs)
+		}
+		args = append(args, "--resume")
+	}
+	starts, err := readStarts(run)
+	if err != nil || len(starts) != 1 {
+		t.Errorf("%+v, %v", starts, err)
+	}
+	page := filepath.Join(t.TempDir(), "page.html")
+	writeReport(t, page, "--examples", "0", run)
+	if text := readText(t, page); !strings.Contains(text, "(step 1, the best in loss)") {
+		t.Error("the page does not say what the model is the best in")
+	}
 }
 
 // generatedWithSeed is another data set of the same kind.

@@ -5,12 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -83,7 +80,7 @@ func train(c *cli.Context, task *lra.Task) error {
 		return err
 	}
 	if c.String("seeds") == "" {
-		r, err := newTrainRun(c, task, c.String("out"), c.Uint64("seed"))
+		r, err := newTrainRun(c, task, c.String("out"), c.Uint64("seed"), nil)
 		if err != nil {
 			return err
 		}
@@ -91,54 +88,6 @@ func train(c *cli.Context, task *lra.Task) error {
 		return err
 	}
 	return trainSeeds(c, task)
-}
-
-// trainSeeds repeats a run and reports the mean and deviation of the accuracy.
-// With --resume it goes on with the seeds that have begun.
-func trainSeeds(c *cli.Context, task *lra.Task) error {
-	if c.IsSet("seed") {
-		return usage(c, "--seed and --seeds exclude each other")
-	}
-	var seeds []uint64
-	for _, word := range strings.Split(c.String("seeds"), ",") {
-		seed, err := strconv.ParseUint(strings.TrimSpace(word), 10, 64)
-		if err != nil || slices.Contains(seeds, seed) {
-			return usage(c, "--seeds: %q, expected different numbers separated by commas", word)
-		}
-		seeds = append(seeds, seed)
-	}
-	dirOf := func(seed uint64) string { return filepath.Join(c.String("out"), fmt.Sprintf("seed-%d", seed)) }
-	if !c.Bool("resume") { // a directory in use is found before hours are spent on the others
-		for _, seed := range seeds {
-			if _, err := checkpointOf(c, dirOf(seed)); err != nil {
-				return err
-			}
-		}
-	}
-	var accuracies []float64
-	for _, seed := range seeds {
-		fmt.Fprintf(c.App.ErrWriter, "seed %d\n", seed)
-		r, err := newTrainRun(c, task, dirOf(seed), seed)
-		if err != nil {
-			return err
-		}
-		r.resume = resumption(c, task, c.String("seeds"), c.String("out"))
-		accuracy, err := r.run(c)
-		if err != nil {
-			return err
-		}
-		accuracies = append(accuracies, accuracy)
-	}
-	var mean, deviation float64
-	for _, a := range accuracies {
-		mean += a / float64(len(accuracies))
-	}
-	for _, a := range accuracies {
-		deviation += (a - mean) * (a - mean)
-	}
-	deviation = math.Sqrt(deviation / max(1, float64(len(accuracies)-1)))
-	fmt.Fprintf(c.App.Writer, "validation accuracy over %d seeds: mean %.2f%%, standard deviation %.2f%%\n", len(accuracies), 100*mean, 100*deviation)
-	return nil
 }
 
 // trainRun is one run, ready to start.
@@ -156,7 +105,9 @@ type trainRun struct {
 	kernels   string           // what it began with; "" of a run that older versions began
 }
 
-func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (_ *trainRun, err error) {
+// newTrainRun prepares a run. One that is fresh has the settings of begun, a run of another
+// seed, unless that is nil.
+func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64, begun *sft.Checkpoint) (_ *trainRun, err error) {
 	from, err := checkpointOf(c, dir)
 	if err != nil {
 		return nil, err
@@ -169,7 +120,7 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (_ *tr
 			return nil, err
 		}
 		r.reproduce, r.kernels = started.Command, started.Kernels
-		if c.IsSet("init-from") {
+		if c.IsSet("init-from") && c.String("init-from") != started.InitFrom {
 			return nil, errors.New("--init-from: a resumed run has its weights already")
 		}
 	} else {
@@ -223,6 +174,9 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64) (_ *tr
 	} else if err = describeRun(c, task, &config, &settings, data.set); err == nil {
 		if task.Name == lra.CustomName {
 			describeCustom(c, data.set.Manifest, &config, &settings)
+		}
+		if err = checkBegun(c, begun, &config, &settings, data.fingerprint); err != nil {
+			return nil, err
 		}
 		model, err = startingModel(c, &config, provenance{Sftseq: version(), Command: r.reproduce, Preset: preset.Name, DataDir: c.String("data"),
 			DataName: data.set.Manifest.Name, Data: data.fingerprint, InitFrom: c.String("init-from"), Precision: chosenPrecision(c), Kernels: r.kernels, Settings: settings})

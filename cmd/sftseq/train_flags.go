@@ -80,6 +80,14 @@ func numberFlags() []cli.Flag {
 
 func trainFlags(out string) []cli.Flag { return append(numberFlags(), runFlags(out)...) }
 
+// numberNames are the names of numberFlags.
+func numberNames() (names []string) {
+	for _, f := range numberFlags() {
+		names = append(names, f.Names()[0])
+	}
+	return names
+}
+
 // applyTrainFlags puts the numbers given as flags into the preset's places.
 func applyTrainFlags(c *cli.Context, s *sft.Settings, m *sft.Config) error {
 	for _, f := range numberFlags() {
@@ -260,8 +268,8 @@ func memoryOn(c *cli.Context, d tensor.Device, limit int64) int64 {
 // reproduction is the command that repeats a run.
 func reproduction(c *cli.Context, task *lra.Task, dir string, seed uint64) string {
 	names := []string{"data", "init-from", "device", "precision"}
-	for _, f := range numberFlags() {
-		if name := f.Names()[0]; !slices.Contains([]string{"preset", "seed", "epochs", "steps"}, name) {
+	for _, name := range numberNames() {
+		if !slices.Contains([]string{"preset", "seed", "epochs", "steps"}, name) {
 			names = append(names, name)
 		}
 	}
@@ -288,10 +296,11 @@ func withEnd(c *cli.Context, command, dir string, from *sft.Checkpoint, s *sft.S
 func again(dir string) string { return shellQuote(filepath.Clean(dir) + "-again") }
 
 // resumption is the command that goes on with what --out holds, on the same
-// device; seeds are those of --seeds, or "".
+// device; seeds are those of --seeds, or "". Of several, those that have not begun need
+// all that the others were started with.
 func resumption(c *cli.Context, task *lra.Task, seeds, dir string) string {
 	if seeds != "" {
-		seeds = " --seeds " + shellQuote(seeds)
+		seeds = " --seeds " + shellQuote(seeds) + givenFlags(c, append([]string{"data", "init-from"}, numberNames()...)...)
 	}
 	return fmt.Sprintf("sftseq train %s%s --out %s --resume%s", task.Name, seeds, shellQuote(dir), givenFlags(c, "device", "precision", "threads", "memory", "tensorboard"))
 }

@@ -34,7 +34,11 @@ func addStart(dir string, s report.Start) error {
 		return err
 	}
 	text = append(append(text, line...), '\n')
-	return atomicfile.Write(filepath.Join(dir, startsFile), func(w io.Writer) error {
+	path := filepath.Join(dir, startsFile)
+	if err := atomicfile.Clean(path); err != nil { // what a killed program left half-written
+		return err
+	}
+	return atomicfile.Write(path, func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	})
@@ -64,10 +68,9 @@ func readStarts(dir string) (out []report.Start, err error) {
 
 // recordStart says in the run directory that training starts now.
 func (r *trainRun) recordStart(train, val int) error {
-	s := r.trainer.State()
-	if s.Step >= r.trainer.Steps() && s.Evaluated == s.Step {
-		return nil // nothing is left to be done
+	if r.trainer.Finished() {
+		return nil
 	}
-	return addStart(r.dir, report.Start{Time: time.Now().UTC().Truncate(time.Second), Step: s.Step, Device: r.device.Name(),
+	return addStart(r.dir, report.Start{Time: time.Now().UTC().Truncate(time.Second), Step: r.trainer.State().Step, Device: r.device.Name(),
 		TrainRows: train, ValidationRows: val, Version: version()})
 }

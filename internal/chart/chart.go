@@ -92,6 +92,7 @@ func (c *Chart) description() string {
 
 // draw adds the chart's shapes to a scene, from its top left corner on.
 func (c *Chart) draw(s *Scene, at Point) {
+	c.dropUndrawable()
 	f := c.layout(at)
 	if c.Name != "" {
 		s.add(text{Point{at.X, at.Y + nameSize}, fit(c.Name, nameSize, c.Width, true), nameSize, Start, TextInk, true})
@@ -118,6 +119,19 @@ func (c *Chart) draw(s *Scene, at Point) {
 		l.draw(s, f)
 	}
 	s.add(text{Point{(f.left + f.right) / 2, at.Y + c.Height - 6}, fit(c.X.Label, labelSize, f.right-f.left, false), labelSize, Middle, NoteInk, false})
+}
+
+// largest is what an axis can have at most: sums and differences of such values are finite.
+const largest = 1e300
+
+// dropUndrawable leaves out points that have no place on an axis: values come from files,
+// and an axis that is not finite has no ticks.
+func (c *Chart) dropUndrawable() {
+	drawable := func(v float64) bool { return math.Abs(v) <= largest } // false of NaN, too
+	c.Series = slices.Clone(c.Series)
+	for i := range c.Series {
+		c.Series[i].Points = slices.DeleteFunc(slices.Clone(c.Series[i].Points), func(p Datum) bool { return !drawable(p.X) || !drawable(p.Y) })
+	}
 }
 
 // layout finds room for the labels, and the field is what is left.
@@ -223,7 +237,7 @@ func (a *Axis) scale(values []float64, zero bool) Scale {
 		values = []float64{0, 1}
 	}
 	low, high := slices.Min(values), slices.Max(values)
-	if a.Logarithmic && low > 0 {
+	if a.Logarithmic && low >= 1/largest {
 		margin := max(math.Pow(high/low, 0.02), 1.05)
 		return Scale{Low: low / margin, High: high * margin, Logarithmic: true}
 	}

@@ -91,8 +91,8 @@ func roundStep(v float64) float64 {
 func spread(values []float64, from, to float64) Scale {
 	low, high := slices.Min(values), slices.Max(values)
 	margin := 0.05 * (high - low)
-	if margin <= 1e-9*max(math.Abs(low), math.Abs(high)) { // the same but for rounding
-		if margin = math.Abs(high) * 0.5; margin == 0 {
+	if margin <= 1e-9*max(math.Abs(low), math.Abs(high)) || margin < 1/largest { // the same but for rounding
+		if margin = math.Abs(high) * 0.5; margin < 1/largest { // of less there are no round steps
 			margin = 0.5
 		}
 	}

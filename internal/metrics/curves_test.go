@@ -268,3 +268,18 @@ func TestClasses(t *testing.T) {
 		t.Errorf("%+v", r.Calibration)
 	}
 }
+
+// TestInfiniteLogits are refused: the odds between two of them are no number, which has no
+// place on a curve.
+func TestInfiniteLogits(t *testing.T) {
+	inf := float32(math.Inf(-1))
+	for _, logits := range [][]float32{{inf, inf, 1}, {inf, 1, 2}, {1, -inf, 2}} {
+		y := NewTally(3)
+		for class := range 3 {
+			if err := y.Add(class, logits, 1); err == nil {
+				t.Errorf("%v: no error", logits)
+			}
+		}
+		y.Report() // and ends
+	}
+}

@@ -57,7 +57,7 @@ func (t *Tally) Add(class int, logits []float32, length int) error {
 			answer = i
 		}
 	}
-	if v := p[answer]; math.IsNaN(v) {
+	if slices.ContainsFunc(logits, func(v float32) bool { return v-v != 0 }) { // infinite, or no number
 		return fmt.Errorf("metrics: logits %v, expected finite numbers", logits)
 	}
 	t.confusion[class][answer]++

@@ -130,12 +130,8 @@ const none = "–"
 func summarize(r Run) summary {
 	s := summary{Rows: none, Date: none, Duration: none, Device: none, Step: none, Epoch: none, TrainLoss: none, Best: none, Tokens: none, Speed: none}
 	m := r.Metrics
-	if n := len(r.Starts); n > 0 {
-		first := r.Starts[0]
-		s.Rows, s.Device, s.Date = fmt.Sprint(first.TrainRows), devices(r.Starts), first.Time.Format("2006-01-02 15:04 MST")
-		if n > 1 {
-			s.Date += fmt.Sprintf(", resumed %d× until %s", n-1, r.Starts[n-1].Time.Format("2006-01-02 15:04 MST"))
-		}
+	if len(r.Starts) > 0 {
+		s.Rows, s.Device, s.Date = fmt.Sprint(r.Starts[0].TrainRows), devices(r.Starts), dates(r.Starts)
 	}
 	if n := len(m.Train); n > 0 {
 		s.Duration = inWords(trainingTime(m, r.Starts))
@@ -156,7 +152,11 @@ func summarize(r Run) summary {
 		}
 	}
 	if best != nil {
-		s.Best = fmt.Sprintf("%.2f%% (step %d)", 100*best.Accuracy, best.Step)
+		by := "accuracy"
+		if best.SelectedBy != "" {
+			by = best.SelectedBy
+		}
+		s.Best = fmt.Sprintf("%.2f%% (step %d, the best in %s)", 100*best.Accuracy, best.Step, by)
 	} else {
 		s.Notes = append(s.Notes, "The validation split has not been measured yet.")
 	}

@@ -34,10 +34,11 @@ func trainingTime(m *sft.Metrics, starts []Start) time.Duration {
 		lines = append(lines, line{l.Step, l.Seconds})
 	}
 	slices.SortStableFunc(lines, func(a, b line) int { return a.step - b.step })
-	sum, last, next := 0.0, 0.0, 1 // next is the start that comes next
+	sum, last := 0.0, 0.0
+	starts = resumes(starts)
 	for _, l := range lines {
 		resumed := l.seconds < last
-		for ; next < len(starts) && l.step > starts[next].Step; next++ {
+		for ; len(starts) > 0 && l.step > starts[0].Step; starts = starts[1:] {
 			resumed = true
 		}
 		if resumed {
@@ -46,6 +47,28 @@ func trainingTime(m *sft.Metrics, starts []Start) time.Duration {
 		last = max(last, l.seconds)
 	}
 	return time.Duration((sum + last) * float64(time.Second))
+}
+
+// resumes are the starts after the first, which is not recorded of a run that an earlier
+// version began.
+func resumes(starts []Start) []Start {
+	if len(starts) > 0 && starts[0].Step == 0 {
+		return starts[1:]
+	}
+	return starts
+}
+
+// dates say when a run was started and resumed.
+func dates(starts []Start) string {
+	const layout = "2006-01-02 15:04 MST"
+	out, again := "not recorded", resumes(starts)
+	if len(again) < len(starts) {
+		out = starts[0].Time.Format(layout)
+	}
+	if n := len(again); n > 0 {
+		out += fmt.Sprintf(", resumed %d× until %s", n, again[n-1].Time.Format(layout))
+	}
+	return out
 }
 
 // inWords is a duration in two units.
@@ -64,6 +87,9 @@ func inWords(d time.Duration) string {
 // devices are those that a run was computed on, in their order.
 func devices(starts []Start) string {
 	var out []string
+	if len(resumes(starts)) == len(starts) {
+		out = append(out, "not recorded")
+	}
 	for _, s := range starts {
 		if !slices.Contains(out, s.Device) {
 			out = append(out, s.Device)

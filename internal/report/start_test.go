@@ -31,6 +31,7 @@ func TestTrainingTime(t *testing.T) {
 		{"resumed", metrics(5, 10, 3, 8), []Start{{}, {Step: 23}}, 10 + 9},
 		{"resumed, and slower than before", metrics(5, 6, 20), []Start{{}, {Step: 20}}, 6 + 21},
 		{"resumed twice without a line between", metrics(5, 6, 7), []Start{{}, {Step: 20}, {Step: 20}}, 6 + 8},
+		{"begun by an earlier version", metrics(5, 6, 20), []Start{{Step: 20}}, 6 + 21},
 		{"resumed after the last line", metrics(5, 6), []Start{{}, {Step: 25}}, 7},
 	} {
 		if got := trainingTime(c.metrics, c.starts).Seconds(); got != c.want {
@@ -41,6 +42,19 @@ func TestTrainingTime(t *testing.T) {
 		if got := inWords(d); got != want {
 			t.Errorf("%v: %s, want %s", d, got, want)
 		}
+	}
+	day := time.Date(2026, 3, 4, 5, 6, 0, 0, time.UTC)
+	for want, starts := range map[string][]Start{
+		"2026-03-04 05:06 UTC": {{Time: day}},
+		"2026-03-04 05:06 UTC, resumed 1× until 2026-03-05 05:06 UTC": {{Time: day}, {Time: day.AddDate(0, 0, 1), Step: 9}},
+		"not recorded, resumed 1× until 2026-03-04 05:06 UTC":         {{Time: day, Step: 9}},
+	} {
+		if got := dates(starts); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if got := devices([]Start{{Device: "a", Step: 9}}); got != "not recorded, then a" {
+		t.Error(got)
 	}
 	if got := devices([]Start{{Device: "a"}, {Device: "b"}, {Device: "a"}}); got != "a, then b" {
 		t.Error(got)

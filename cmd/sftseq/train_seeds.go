@@ -1,0 +1,104 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"sftseq/lra"
+	"sftseq/sft"
+)
+
+// trainSeeds repeats a run and reports the mean and deviation of the accuracy.
+// With --resume it goes on with the seeds that have begun, and begins the others.
+func trainSeeds(c *cli.Context, task *lra.Task) error {
+	if c.IsSet("seed") {
+		return usage(c, "--seed and --seeds exclude each other")
+	}
+	var seeds []uint64
+	for _, word := range strings.Split(c.String("seeds"), ",") {
+		seed, err := strconv.ParseUint(strings.TrimSpace(word), 10, 64)
+		if err != nil || slices.Contains(seeds, seed) {
+			return usage(c, "--seeds: %q, expected different numbers separated by commas", word)
+		}
+		seeds = append(seeds, seed)
+	}
+	dirOf := func(seed uint64) string { return filepath.Join(c.String("out"), fmt.Sprintf("seed-%d", seed)) }
+	if !c.Bool("resume") { // a directory in use is found before hours are spent on the others
+		for _, seed := range seeds {
+			if _, err := checkpointOf(c, dirOf(seed)); err != nil {
+				return err
+			}
+		}
+	}
+	begun, err := firstBegun(c, seeds, dirOf)
+	if err != nil {
+		return err
+	}
+	var accuracies []float64
+	for _, seed := range seeds {
+		fmt.Fprintf(c.App.ErrWriter, "seed %d\n", seed)
+		r, err := newTrainRun(c, task, dirOf(seed), seed, begun)
+		if err != nil {
+			return err
+		}
+		r.resume = resumption(c, task, c.String("seeds"), c.String("out"))
+		accuracy, err := r.run(c)
+		if err != nil {
+			return err
+		}
+		accuracies = append(accuracies, accuracy)
+	}
+	var mean, deviation float64
+	for _, a := range accuracies {
+		mean += a / float64(len(accuracies))
+	}
+	for _, a := range accuracies {
+		deviation += (a - mean) * (a - mean)
+	}
+	deviation = math.Sqrt(deviation / max(1, float64(len(accuracies)-1)))
+	fmt.Fprintf(c.App.Writer, "validation accuracy over %d seeds: mean %.2f%%, standard deviation %.2f%%\n", len(accuracies), 100*mean, 100*deviation)
+	return nil
+}
+
+// firstBegun is the checkpoint of the first seed that --resume goes on with, nil where there
+// is none.
+func firstBegun(c *cli.Context, seeds []uint64, dirOf func(uint64) string) (*sft.Checkpoint, error) {
+	if !c.Bool("resume") {
+		return nil, nil
+	}
+	for _, seed := range seeds {
+		from, err := sft.LoadCheckpoint(dirOf(seed))
+		if err == nil || !errors.Is(err, os.ErrNotExist) {
+			return from, err
+		}
+	}
+	return nil, nil
+}
+
+// checkBegun refuses to begin a seed with other settings than one that has begun: the mean
+// of different runs says nothing.
+func checkBegun(c *cli.Context, begun *sft.Checkpoint, config *sft.Config, settings *sft.Settings, data string) error {
+	if begun == nil {
+		return nil
+	}
+	want := *settings
+	if err := resumeSettings(c, &want, begun); err != nil { // its own, with another end where flags move it
+		return err
+	}
+	was := provenanceOf(begun.Config)
+	mine, its := *config, *begun.Config
+	mine.Extra, its.Extra = nil, nil
+	first := want.Seed
+	if want.Seed = settings.Seed; same(&want, settings) && same(&mine, &its) && data == begun.Data && c.String("init-from") == was.InitFrom {
+		return nil
+	}
+	return fmt.Errorf("seed %d has not begun, and with these flags it would be trained otherwise than seed %d, which was started by\n  %s\ngive its flags beside --resume", settings.Seed, first, was.Command)
+}

@@ -1,0 +1,85 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"sftseq/sft"
+)
+
+// TestSeedsResumed: a seed that had not begun when a run of several was stopped is trained
+// as the others are, or not at all.
+func TestSeedsResumed(t *testing.T) {
+	data, out := unequalData(t), filepath.Join(t.TempDir(), "runs")
+	args := []string{"train", "custom", "--data", data, "--out", out, "--seeds", "1,2", "--hidden", "8", "--steps", "6", "--batch", "16", "--eval-every", "3", "--class-weights", "balanced", "--select", "loss"}
+	seed := func(n string) string { return filepath.Join(out, "seed-"+n) }
+	settings := func(n string) sft.Settings {
+		t.Helper()
+		c, err := sft.LoadCheckpoint(seed(n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.Settings.Seed = 0
+		return c.Settings
+	}
+	if status, _, errs := program(nil, args...); status != 0 {
+		t.Fatal(errs)
+	}
+	want := settings("2")
+	if err := os.RemoveAll(seed("2")); err != nil { // as if it was stopped before
+		t.Fatal(err)
+	}
+	status, _, errs := program(nil, "train", "custom", "--seeds", "1,2", "--out", out, "--resume")
+	if status != 1 || !strings.Contains(errs, "seed 2 has not begun") || !strings.Contains(errs, "--class-weights balanced") {
+		t.Errorf("status %d: %s", status, errs)
+	}
+	if _, err := os.Stat(seed("2")); err == nil {
+		t.Error("it was begun")
+	}
+	if status, _, errs := program(nil, append(args, "--resume")...); status != 0 {
+		t.Fatal(errs)
+	}
+	if got := settings("2"); !same(got, want) {
+		t.Errorf("trained with %+v, expected %+v", got, want)
+	}
+}
+
+// TestSeedsResumption: the command that a stopped run of several seeds prints trains those
+// that have not begun as it trains the others.
+func TestSeedsResumption(t *testing.T) {
+	data, out := unequalData(t), filepath.Join(t.TempDir(), "runs")
+	stopped, stop := context.WithCancel(t.Context())
+	stop()
+	var errs bytes.Buffer
+	if status := run(stopped, []string{"sftseq", "train", "custom", "--data", data, "--out", out, "--seeds", "1,2", "--hidden", "8", "--steps", "4", "--class-weights", "balanced", "--lr", "0.5"}, nil, io.Discard, &errs); status != 1 {
+		t.Fatalf("status %d: %s", status, errs.String())
+	}
+	command := regexp.MustCompile(`sftseq (train .*)`).FindStringSubmatch(errs.String())
+	if command == nil {
+		t.Fatalf("no command is printed: %s", errs.String())
+	}
+	if status, _, errs := program(nil, strings.Fields(command[1])...); status != 0 {
+		t.Fatalf("%s: %s", command[1], errs)
+	}
+	var settings []sft.Settings
+	for _, seed := range []string{"seed-1", "seed-2"} {
+		c, err := sft.LoadCheckpoint(filepath.Join(out, seed))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.State.Step != 4 {
+			t.Errorf("%s is at step %d", seed, c.State.Step)
+		}
+		c.Settings.Seed = 0
+		settings = append(settings, c.Settings)
+	}
+	if !same(settings[0], settings[1]) || settings[0].LearningRate != 0.5 || settings[0].ClassWeights == nil {
+		t.Errorf("trained with %+v", settings)
+	}
+}
