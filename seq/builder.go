@@ -87,19 +87,16 @@ func (b *DatasetBuilder) giveUp(err *error) {
 // one if there is none. A split that is there already is an ErrExists unless
 // replace is set.
 func ExtendDataset(dir string, spec Spec, replace bool) (_ *DatasetBuilder, err error) {
-	d, err := OpenDataset(dir)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrIncomplete) {
+	if _, err := OpenDataset(dir); errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrIncomplete) {
 		return CreateDataset(dir, spec, replace)
-	}
-	if err != nil {
-		return nil, err
 	}
 	b, err := newBuilder(dir, spec, replace)
 	if err != nil {
 		return nil, err
 	}
 	defer b.giveUp(&err)
-	if d, err = OpenDataset(dir); err != nil { // as it is now that nobody else writes
+	d, err := OpenDataset(dir) // as it is now that nobody else writes
+	if err != nil {
 		return nil, err
 	}
 	have, want := d.Manifest.Spec(""), spec
