@@ -73,7 +73,7 @@ func (b *DatasetBuilder) clean() error {
 			b.before = append(b.before, split.File)
 		}
 	}
-	return atomicfile.CleanAll(b.dir, ".arrow", b.before...)
+	return errors.Join(atomicfile.CleanAll(b.dir, ".arrow", b.before...), atomicfile.CleanAll(b.dir, ".json"))
 }
 
 // giveUp is Abort where something has failed.
