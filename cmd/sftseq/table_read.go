@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -31,10 +32,11 @@ type tableReader struct {
 	parser *requests.Parser
 	names  *table.Names
 	at     map[string]int // of columns, among the values
+	all    []string       // columns of the table, nil where only rows can tell
 }
 
-func newTableReader(in *tableInput, parser *requests.Parser) *tableReader {
-	r := &tableReader{tableInput: in, parser: parser, names: table.NewNames([]string{in.path}), at: map[string]int{}}
+func newTableReader(in *tableInput, parser *requests.Parser, all []string) *tableReader {
+	r := &tableReader{tableInput: in, parser: parser, names: table.NewNames([]string{in.path}), at: map[string]int{}, all: all}
 	for i, name := range in.options.Columns {
 		r.at[name] = i
 	}
@@ -119,10 +121,22 @@ func (r *tableReader) sequence(to *requests.Request, name string, row *table.Row
 	return nil
 }
 
+// inFront reports whether a column stands before those that the model reads. Most often it
+// is a text that has a sign between fields too many, or a quote: what is behind it is not in
+// its place then.
+func (r *tableReader) inFront(name string) bool {
+	for _, column := range r.all {
+		if column == name || slices.Contains(r.sources, column) {
+			return column == name
+		}
+	}
+	return false
+}
+
 // valueOf is what a row has in a column, nil if nothing, and its bytes.
 func (r *tableReader) valueOf(row *table.Row, name string) (value any, size int, err error) {
 	at, ok := r.at[name]
-	if !ok {
+	if !ok || row.Uneven && !r.inFront(name) {
 		return nil, 0, nil
 	}
 	switch v := row.Values[at]; {

@@ -26,6 +26,7 @@ type Row struct {
 	Name   string // what the record is called in the file, "" where nothing is
 	Values []Value
 	Err    error // why the row cannot be read; then it has no values, or those that can be
+	Uneven bool  // it has other fields than there are columns: its values are in place up to the wrong one
 
 	whole int // bytes of the row, whose memory its values share
 }
