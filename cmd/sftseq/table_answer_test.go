@@ -181,6 +181,21 @@ func TestUnevenRows(t *testing.T) {
 	}
 }
 
+// TestKeptNested: lists and objects of JSON are copied as they stand.
+func TestKeptNested(t *testing.T) {
+	model, dir := moodModel(t), t.TempDir()
+	from := writeText(t, filepath.Join(dir, "a.jsonl"), `{"doc":{"t":"aab"},"tags":["x", "y"],"meta":{"a" : [1.5, null]},"n":[1, 2]}`+"\n")
+	args := []string{"predict", "--model", model, "--input", from, "--text", "doc.t", "--keep", "tags,meta,n,meta.a"}
+	to := filepath.Join(dir, "out.csv")
+	succeed(t, "", append(args, "--output", to)...)
+	if row := csvRows(t, to)[0]; row["tags"] != `["x","y"]` || row["meta"] != `{"a":[1.5,null]}` || row["n"] != "[1,2]" || row["meta.a"] != "[1.5,null]" || row["label"] == "" {
+		t.Errorf("%v", row)
+	}
+	if out := succeed(t, "", args...); !strings.Contains(out, `"tags":["x","y"],"meta":{"a":[1.5,null]},"n":[1,2],"meta.a":[1.5,null],"label":"`) {
+		t.Errorf("%s", out)
+	}
+}
+
 // TestTableFormats: the same rows come out of every kind of input, and into every kind of
 // output.
 func TestTableFormats(t *testing.T) {

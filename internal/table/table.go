@@ -73,7 +73,7 @@ type Value struct {
 	Text   string
 	Tokens []int32 // in place of text, from a list of numbers
 	Null   bool    // it is missing
-	JSON   bool    // the text is a number, true or false, as JSON has it
+	JSON   bool    // the text is a number, true or false, as JSON has it, or what [Options].Copied has taken
 }
 
 // ColumnError is what is wrong with a row's value of a column, or with all of them.
@@ -102,6 +102,7 @@ type Reader interface {
 type Options struct {
 	Columns   []string          // to be read
 	Format    string            // of [Formats]; "" is what the file's name says
+	Copied    []string          // of Columns, those that are only copied: lists and objects of JSON are taken as they stand
 	Delimiter byte              // between the fields of CSV; 0 is a comma
 	MaxField  int               // bytes of a row that are accepted at most
 	Progress  func(bytes int64) // called with the bytes of the file read; may be nil
