@@ -1,9 +1,12 @@
 package table
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"sftseq/internal/source"
 )
 
 // Formats are those that can be read.
@@ -29,6 +32,15 @@ func stranger(ending string) string {
 		return "it is compressed in a way that is not read: expected gzip or Zstandard"
 	}
 	return ""
+}
+
+// checkUTF16 refuses text of two bytes a letter, as Excel writes its Unicode text, which
+// begins with either of two marks.
+func checkUTF16(in *source.Source) error {
+	if head, _ := in.Peek(2); string(head) == "\xff\xfe" || string(head) == "\xfe\xff" {
+		return errors.New("expected UTF-8, found UTF-16: write it as UTF-8, such as with iconv -f UTF-16 -t UTF-8")
+	}
+	return nil
 }
 
 // ending is how a file's name ends, without what names its compression.

@@ -150,6 +150,10 @@ func Open(ctx context.Context, path string, o Options) (Reader, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkUTF16(in); err != nil {
+		in.Close()
+		return nil, fmt.Errorf("%s: %w", in.Name, err)
+	}
 	var r Reader
 	switch format {
 	case "csv":
