@@ -58,6 +58,16 @@ func TestConvertFlatFolder(t *testing.T) {
 	if a.Fingerprint() != b.Fingerprint() {
 		t.Error("the data sets differ")
 	}
+	if _, _, errs := converted(t, "--from", folders); !strings.Contains(errs, "warning: "+folders+" has the splits test, train, but its rows are divided anew, as --split says: --split-column split --val-part 0.1 takes them as they are\n") {
+		t.Errorf("%q", errs)
+	}
+	if _, _, errs := converted(t, "--from", filepath.Join(folders, "train")); errs != "" {
+		t.Errorf("%q", errs)
+	}
+	want := "and 33 more\nthe class of a file is the folder that it is in: --label path --label-pattern REGEX takes it out of its name\n"
+	if status, _, errs := program(nil, "data", "convert", "--from", flat, "--to", filepath.Join(t.TempDir(), "to")); status != exitError || !strings.HasSuffix(errs, want) {
+		t.Errorf("status %d, %q, want %q", status, errs, want)
+	}
 }
 
 // TestConvertKinds: JSON lists and paths, other delimiters, lines of text and a folder of
