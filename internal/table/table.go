@@ -102,7 +102,7 @@ type Reader interface {
 type Options struct {
 	Columns   []string          // to be read
 	Format    string            // of [Formats]; "" is what the file's name says
-	Copied    []string          // of Columns, those that are only copied: lists and objects of JSON are taken as they stand
+	Copied    []string          // of Columns, those that are only copied: lists and objects of JSON are taken as they stand, dates and times of Arrow as text
 	Delimiter byte              // between the fields of CSV; 0 is a comma
 	MaxField  int               // bytes of a row that are accepted at most
 	Progress  func(bytes int64) // called with the bytes of the file read; may be nil
