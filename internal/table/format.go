@@ -17,9 +17,10 @@ var extensions = map[string]string{".csv": "csv", ".tsv": "tsv", ".tab": "tsv", 
 	".txt": "text", ".log": "text", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".arrows": "arrow", ".feather": "arrow", ".ipc": "arrow",
 	".fasta": "fasta", ".fa": "fasta", ".fna": "fasta", ".fastq": "fastq", ".fq": "fastq"}
 
-// stranger is what to do with a file that cannot be read, as far as its ending says.
-func stranger(ending string) string {
-	switch ending {
+// Stranger is what to do with a file that cannot be read, as far as the ending of its name
+// says; "" where that is not known.
+func Stranger(path string) string {
+	switch ending(path) {
 	case ".tar", ".tgz", ".zip", ".7z", ".rar", ".tbz2", ".txz":
 		return "an archive is not read: unpack it, and name the folder or the files that were in it"
 	case ".wav", ".wave":
@@ -63,7 +64,7 @@ func FormatOf(path string) (string, error) {
 	if path == StandardInput {
 		return "", fmt.Errorf("standard input has no name that says what it is: expected --format (%s)", strings.Join(Formats, ", "))
 	}
-	if do := stranger(ending(path)); do != "" {
+	if do := Stranger(path); do != "" {
 		return "", fmt.Errorf("%s: %s", path, do)
 	}
 	return "", fmt.Errorf("%s: its name does not say what it is: expected an ending such as .csv, .jsonl or .fasta, or --format (%s)", path, strings.Join(Formats, ", "))
