@@ -47,7 +47,7 @@ func TestConvertChooses(t *testing.T) {
 		t.Errorf("%s\n%s", out, info)
 	}
 	nested := writeText(t, filepath.Join(t.TempDir(), "a.jsonl"), `{"doc":{"body":"x"}}`+"\n")
-	if _, out, _ := program(nil, "data", "convert", "--to", t.TempDir(), "--text", "doc.text", "--from", nested); out != "tokenizer byte: none of the first rows has a text (--tokenizer takes another)\n" {
+	if _, out, _ := program(nil, "data", "convert", "--to", t.TempDir(), "--text", "doc.text", "--from", nested); out != "tokenizer byte: none of the first rows can be used (--tokenizer takes another)\n" {
 		t.Errorf("%q", out)
 	}
 	pipe := filepath.Join(t.TempDir(), "reviews.csv")
