@@ -44,6 +44,7 @@ func convertFiles(spec seq.Spec, from, dir string, options ConvertOptions, files
 	if err != nil {
 		return nil, err
 	}
+	defer b.Abort()
 	return writeFiles(b, options, found, read)
 }
 
@@ -63,6 +64,7 @@ func convertFile(spec seq.Spec, from, dir string, options ConvertOptions, read i
 	if err != nil {
 		return nil, err
 	}
+	defer b.Abort()
 	return writeFiles(b, options, []splitFile{{split, from}}, read)
 }
 

@@ -1,12 +1,14 @@
 package lra
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"math/bits"
 
 	"sftseq/seq"
 	"sftseq/sft"
+	"sftseq/tokenizers"
 )
 
 // CustomName is the name of the task that [Custom] makes.
@@ -27,14 +29,15 @@ func Custom(m *seq.Manifest) *Task {
 }
 
 // What decides the settings for data of the user's own. They were chosen by the validation
-// split of six data sets: docs/adr/0016-settings-from-the-data.md has what was tried.
+// split of six data sets: docs/adr/0017-settings-from-the-data.md has what was tried.
 const (
 	mostSteps    = 15000
 	tokensOfRun  = 200e6 // what two cores do in half an hour
 	fewRows      = 20000 // below which a model soon knows them by heart
 	fewestEpochs = 2
 	mostEpochs   = 60
-	evaluations  = 15 // of a run
+	evaluations  = 15   // of a run
+	longRow      = 2048 // tokens
 )
 
 // customPreset is many small batches, which teach more than few large ones, as long as
@@ -50,8 +53,9 @@ func customPreset(m *seq.Manifest) *Preset {
 	if train.Rows < fewRows {
 		c.EmbeddingDropout, c.FeedForward = 0.1, 0.2
 	}
+	c.Convolutions = neighbours(m.Tokenizer, length)
 	batch := 16
-	if length > 2048 {
+	if length > longRow {
 		batch = 8
 	}
 	rows := max(1, float64(train.Rows))
@@ -64,13 +68,29 @@ func customPreset(m *seq.Manifest) *Preset {
 	return &Preset{Name: "quick", Description: DescribeRun(&c, &s), Config: c, Settings: s}
 }
 
+// neighbours are the convolutions by which a layer reads what stands around a token, of
+// long rows also what stands further away. Words mean much alone, and gained nothing.
+func neighbours(tokenizer json.RawMessage, length int) []sft.Convolution {
+	var of struct {
+		Type string `json:"type"`
+	}
+	switch err := json.Unmarshal(tokenizer, &of); {
+	case err == nil && of.Type == new(tokenizers.Words).Type():
+		return nil
+	case length > longRow:
+		return []sft.Convolution{{KernelSize: 15, Dilation: 1}, {KernelSize: 15, Dilation: 8}}
+	}
+	return []sft.Convolution{{KernelSize: 7, Dilation: 1}}
+}
+
 // DescribeRun is a run's numbers in a line.
 func DescribeRun(c *sft.Config, s *sft.Settings) string {
 	end := fmt.Sprintf("epochs %d", s.Epochs)
 	if s.Steps > 0 {
 		end = fmt.Sprintf("steps %d", s.Steps)
 	}
-	return fmt.Sprintf("hidden %d, layers %d, k %d, batch %d, %s, dropout %g", c.HiddenSize, c.NumLayers, c.NumSampledTokens, s.Batch, end, c.FeedForward)
+	return fmt.Sprintf("hidden %d, layers %d, k %d, convolutions %s, batch %d, %s, dropout %g",
+		c.HiddenSize, c.NumLayers, c.NumSampledTokens, sft.FormatConvolutions(c.Convolutions), s.Batch, end, c.FeedForward)
 }
 
 // powerOfTwo is the largest one up to n, or 1.

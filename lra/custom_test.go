@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"sftseq/seq"
+	"sftseq/sft"
 )
 
 // TestCustomPreset: whatever rows there are, there is a model, and a run that ends.
@@ -13,19 +14,21 @@ func TestCustomPreset(t *testing.T) {
 		rows, length     int64
 		k, batch, epochs int
 		dropout          float64
+		tokenizer        string
+		convolutions     string
 	}{
-		{0, 0, 16, 16, 60, 0.2},
-		{100, 1, 16, 16, 60, 0.2},
-		{2200, 60, 32, 16, 60, 0.2},
-		{2400, 3400, 64, 8, 24, 0.2},
-		{45000, 220, 64, 16, 5, 0},
-		{50000, 1024, 64, 16, 3, 0},
-		{50000, 1 << 20, 64, 8, 2, 0},
+		{0, 0, 16, 16, 60, 0.2, "byte", "7"},
+		{100, 1, 16, 16, 60, 0.2, "byte", "7"},
+		{2200, 60, 32, 16, 60, 0.2, "dna", "7"},
+		{2400, 3400, 64, 8, 24, 0.2, "mulaw", "15,15:8"},
+		{45000, 220, 64, 16, 5, 0, "words", "none"},
+		{50000, 1024, 64, 16, 3, 0, "byte", "7"},
+		{50000, 1 << 20, 64, 8, 2, 0, "byte", "15,15:8"},
 	} {
-		m := &seq.Manifest{Task: seq.Classification, Splits: map[string]seq.SplitInfo{
+		m := &seq.Manifest{Task: seq.Classification, Tokenizer: []byte(`{"type":"` + c.tokenizer + `"}`), Splits: map[string]seq.SplitInfo{
 			"train": {Rows: c.rows, Lengths: seq.Quantiles{P50: c.length, Mean: float64(c.length)}}}}
 		p := Custom(m).Presets[0]
-		if p.Config.NumSampledTokens != c.k || p.Settings.Batch != c.batch || p.Settings.Epochs != c.epochs || p.Config.FeedForward != c.dropout || p.Config.SamplerNoise != "always" {
+		if p.Config.NumSampledTokens != c.k || p.Settings.Batch != c.batch || p.Settings.Epochs != c.epochs || p.Config.FeedForward != c.dropout || p.Config.SamplerNoise != "always" || sft.FormatConvolutions(p.Config.Convolutions) != c.convolutions {
 			t.Errorf("%d rows of %d tokens: %s", c.rows, c.length, p.Description)
 		}
 		if s := p.Settings; math.Abs(math.Pow(s.DecayRate, float64(s.Epochs/s.StepSize))-0.1) > 0.02 || s.EvalEvery < 1 {

@@ -47,6 +47,7 @@ func convertImage(ctx context.Context, spec seq.Spec, from, dir string, options 
 	if err != nil {
 		return nil, err
 	}
+	defer b.Abort()
 	total := 0
 	for _, path := range train {
 		_, n, err := recordsOf(ctx, path)

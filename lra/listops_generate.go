@@ -36,6 +36,7 @@ func generateListOps(ctx context.Context, spec seq.Spec, dir string, options Gen
 	if err != nil {
 		return nil, err
 	}
+	defer builder.Abort()
 	// A training rule of its own draws from the same sequence, far ahead, and
 	// shares the memory of what was seen.
 	seen := map[[16]byte]struct{}{}

@@ -43,6 +43,7 @@ func generatePathfinder(ctx context.Context, spec seq.Spec, dir string, options 
 	if err != nil {
 		return nil, err
 	}
+	defer b.Abort()
 	next, stop := iter.Pull2(pathfinderRows(ctx, options.Seed, rule))
 	defer stop()
 	for _, split := range []struct {

@@ -43,6 +43,7 @@ func convertPathfinder(ctx context.Context, spec seq.Spec, from, dir string, opt
 	if err != nil {
 		return nil, err
 	}
+	defer b.Abort()
 	next, stop := iter.Pull2(readPathfinder(ctx, images, options.Progress))
 	defer stop()
 	tenth := len(images) / 10

@@ -61,6 +61,7 @@ func convertText(ctx context.Context, spec seq.Spec, from, dir string, options C
 	if err != nil {
 		return nil, err
 	}
+	defer b.Abort()
 	data := imdb{from: from, films: map[bool][]string{}}
 	if err := eachFile(ctx, from, options.Progress, data.read); err != nil {
 		return nil, err

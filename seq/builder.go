@@ -19,55 +19,74 @@ import (
 var ErrExists = errors.New("there is a complete data set already")
 
 // A DatasetBuilder writes a data set directory: the splits, the manifest last. What was
-// there before stays as it was until the first split is closed.
+// there before stays as it was until all that is new is on the disk.
 type DatasetBuilder struct {
 	dir      string
 	replace  bool
+	lock     *datasetLock
 	manifest Manifest
 	open     []*SplitWriter
-	replaced []string // files of the data set that was there before
-	ids      bool     // rows have them
-	made     bool     // dir was not there
+	closed   []*SplitWriter // complete, under their temporary names
+	before   []string       // files of the data set that is there, which stay until Finish
+	ids      bool           // rows have them
 }
 
 // CreateDataset begins a data set in dir, which is made if need be; spec's
 // Split is ignored. A complete data set in dir is an ErrExists unless replace
-// is set.
-func CreateDataset(dir string, spec Spec, replace bool) (*DatasetBuilder, error) {
+// is set, another program that writes there an ErrBusy.
+func CreateDataset(dir string, spec Spec, replace bool) (_ *DatasetBuilder, err error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err
 	}
-	_, err := os.Stat(dir)
-	made := errors.Is(err, fs.ErrNotExist)
-	if err := os.MkdirAll(dir, 0o777); err != nil {
+	b, err := newBuilder(dir, spec, replace)
+	if err != nil {
 		return nil, err
 	}
+	defer b.giveUp(&err)
 	manifest := filepath.Join(dir, ManifestName)
 	if _, err := os.Stat(manifest); err == nil && !replace {
 		return nil, fmt.Errorf("%s: %w", dir, ErrExists)
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	if err := atomicfile.CleanAll(dir, ".arrow"); err != nil {
+	return b, b.clean()
+}
+
+// newBuilder locks the directory for a data set of its own.
+func newBuilder(dir string, spec Spec, replace bool) (*DatasetBuilder, error) {
+	lock, err := lockDataset(dir)
+	if err != nil {
 		return nil, err
 	}
-	var replaced []string
-	if old, err := readManifest(dir); err == nil {
-		for _, split := range old.Splits {
-			replaced = append(replaced, split.File)
-		}
-	}
-	return &DatasetBuilder{dir: dir, replace: replace, replaced: replaced, made: made, ids: spec.IDs, manifest: Manifest{
+	return &DatasetBuilder{dir: dir, replace: replace, lock: lock, ids: spec.IDs, manifest: Manifest{
 		Version: ManifestVersion, Name: spec.Name, Task: spec.Task, Tokenizer: spec.Tokenizer,
 		VocabSize: spec.VocabSize, PadID: spec.PadID, LabelNames: spec.LabelNames,
 		Splits: map[string]SplitInfo{},
 	}}, nil
 }
 
+// clean removes what killed programs have left, which the data set that is there does not
+// consist of.
+func (b *DatasetBuilder) clean() error {
+	if old, err := readManifest(b.dir); err == nil {
+		for _, split := range old.Splits {
+			b.before = append(b.before, split.File)
+		}
+	}
+	return atomicfile.CleanAll(b.dir, ".arrow", b.before...)
+}
+
+// giveUp is Abort where something has failed.
+func (b *DatasetBuilder) giveUp(err *error) {
+	if *err != nil {
+		b.Abort()
+	}
+}
+
 // ExtendDataset begins to add splits to the complete data set in dir, or a new
 // one if there is none. A split that is there already is an ErrExists unless
 // replace is set.
-func ExtendDataset(dir string, spec Spec, replace bool) (*DatasetBuilder, error) {
+func ExtendDataset(dir string, spec Spec, replace bool) (_ *DatasetBuilder, err error) {
 	d, err := OpenDataset(dir)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrIncomplete) {
 		return CreateDataset(dir, spec, replace)
@@ -75,12 +94,21 @@ func ExtendDataset(dir string, spec Spec, replace bool) (*DatasetBuilder, error)
 	if err != nil {
 		return nil, err
 	}
+	b, err := newBuilder(dir, spec, replace)
+	if err != nil {
+		return nil, err
+	}
+	defer b.giveUp(&err)
+	if d, err = OpenDataset(dir); err != nil { // as it is now that nobody else writes
+		return nil, err
+	}
 	have, want := d.Manifest.Spec(""), spec
 	want.Split, want.IDs = "", false // which splits may have or not
 	if !have.Schema().Equal(want.Schema()) || !have.sameMetadata(&want) {
 		return nil, fmt.Errorf("%s: expected a data set of the same task, vocabulary and labels as %s, found %s", dir, want.Name, have.Name)
 	}
-	return &DatasetBuilder{dir: dir, replace: replace, ids: spec.IDs, manifest: *d.Manifest}, nil
+	b.manifest = *d.Manifest
+	return b, b.clean()
 }
 
 // Split begins the file of a split, which must be closed or aborted. Several may be
@@ -92,10 +120,6 @@ func (b *DatasetBuilder) Split(name string) (*SplitWriter, error) {
 	if _, ok := b.manifest.Splits[name]; ok && !b.replace {
 		return nil, fmt.Errorf("%s: split %s: %w", b.dir, name, ErrExists)
 	}
-	path := b.path(name)
-	if err := atomicfile.Clean(path); err != nil {
-		return nil, err
-	}
 	s := &SplitWriter{builder: b, name: name, summary: NewSummary()}
 	if err := s.create(); err != nil {
 		return nil, err
@@ -106,10 +130,11 @@ func (b *DatasetBuilder) Split(name string) (*SplitWriter, error) {
 
 func (b *DatasetBuilder) path(split string) string { return filepath.Join(b.dir, split+".arrow") }
 
-// Finish writes the manifest and so makes the data set complete. Provenance
-// says how to get the same data again; it may be nil. Where splits were added,
-// its keys are added, too.
-func (b *DatasetBuilder) Finish(provenance map[string]any) (*Dataset, error) {
+// Finish makes the data set complete: it gives the splits their names and writes the
+// manifest. Provenance says how to get the same data again; it may be nil. Where splits
+// were added, its keys are added, too.
+func (b *DatasetBuilder) Finish(provenance map[string]any) (_ *Dataset, err error) {
+	defer b.Abort() // what has its name stays
 	if b.manifest.Provenance == nil {
 		b.manifest.Provenance = map[string]any{}
 	}
@@ -118,31 +143,102 @@ func (b *DatasetBuilder) Finish(provenance map[string]any) (*Dataset, error) {
 	if err := b.manifest.validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", b.dir, err)
 	}
-	text, err := json.MarshalIndent(&b.manifest, "", "  ")
-	if err != nil {
-		return nil, fmt.Errorf("%s: provenance: %w", b.dir, err)
+	if b.overwrites() {
+		err = b.exchange()
+	} else {
+		err = b.place()
 	}
-	err = atomicfile.Write(filepath.Join(b.dir, ManifestName), func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
-		return err
-	})
 	if err != nil {
 		return nil, err
 	}
 	return &Dataset{Dir: b.dir, Manifest: &b.manifest}, b.removeReplaced()
 }
 
+// overwrites reports whether a split takes the name of a file that the data set which is
+// there consists of.
+func (b *DatasetBuilder) overwrites() bool {
+	return slices.ContainsFunc(b.closed, func(s *SplitWriter) bool { return slices.Contains(b.before, s.info.File) })
+}
+
+// place names the splits, then writes the manifest, which nothing depends on before.
+func (b *DatasetBuilder) place() error {
+	for _, s := range b.closed {
+		if err := s.writer.Close(); err != nil {
+			return s.explain(err)
+		}
+	}
+	return b.write(&b.manifest)
+}
+
+// exchange puts the new data set in the place of the one that is there, so that there is
+// a complete one at any moment: first the manifest names the new files as they are called
+// until then, next they get their second names, over the old files, and at last the
+// manifest names those.
+func (b *DatasetBuilder) exchange() error {
+	staged := b.manifest
+	staged.Splits = maps.Clone(b.manifest.Splits)
+	for _, s := range b.closed {
+		info := s.info
+		info.File = filepath.Base(s.writer.file.Temporary())
+		staged.Splits[s.name] = info
+	}
+	if err := b.write(&staged); err != nil {
+		return err
+	}
+	for i, s := range b.closed {
+		err := s.writer.file.Link()
+		if err != nil && i == 0 && (errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission)) {
+			// A file cannot have two names here, so for a moment there is no data set.
+			if err := os.Remove(filepath.Join(b.dir, ManifestName)); err != nil {
+				return err
+			}
+			return b.place()
+		}
+		if err != nil {
+			b.closed = nil // the manifest names them as they are
+			return s.explain(err)
+		}
+	}
+	if err := b.write(&b.manifest); err != nil {
+		b.closed = nil
+		return err
+	}
+	return nil
+}
+
+// write writes a manifest.
+func (b *DatasetBuilder) write(m *Manifest) error {
+	text, err := json.MarshalIndent(m, "", "  ")
+	if err != nil {
+		return fmt.Errorf("%s: provenance: %w", b.dir, err)
+	}
+	return atomicfile.Write(filepath.Join(b.dir, ManifestName), func(w io.Writer) error {
+		_, err := w.Write(append(text, '\n'))
+		return err
+	})
+}
+
 // removeReplaced removes the splits of the data set that was there before, and is no more.
 func (b *DatasetBuilder) removeReplaced() error {
 	for _, split := range b.manifest.Splits {
-		b.replaced = slices.DeleteFunc(b.replaced, func(file string) bool { return file == split.File })
+		b.before = slices.DeleteFunc(b.before, func(file string) bool { return file == split.File })
 	}
-	for _, file := range b.replaced {
+	for _, file := range b.before {
 		if err := os.Remove(filepath.Join(b.dir, file)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
 	return nil
+}
+
+// Abort drops what is not finished, and lets others write. After Finish it does nothing,
+// so it can be deferred.
+func (b *DatasetBuilder) Abort() {
+	for _, s := range slices.Concat(b.open, b.closed) {
+		s.writer.Abort()
+	}
+	b.open, b.closed = nil, nil
+	b.lock.release()
 }
 
 // A SplitWriter is a Writer that keeps the books for the manifest.
@@ -153,6 +249,7 @@ type SplitWriter struct {
 	hash    hash.Hash
 	size    byteCount
 	summary *Summary
+	info    SplitInfo // once it is closed
 }
 
 // create begins the file.
@@ -192,30 +289,13 @@ func (s *SplitWriter) explain(err error) error {
 // Rows returns the number of rows written so far.
 func (s *SplitWriter) Rows() int64 { return s.writer.Rows() }
 
-// Prepare does all of Close but what replaces a data set that was there before: where
-// there are several splits, what may fail then fails before the first is closed. No row
-// may follow.
-func (s *SplitWriter) Prepare() error {
-	if err := s.writer.prepare(); err != nil {
-		return s.explain(err)
-	}
-	return nil
-}
-
-// Close completes the file and enters it into the manifest.
+// Close completes the file, which gets its name in Finish.
 func (s *SplitWriter) Close() error {
-	if err := s.Prepare(); err != nil {
+	if err := s.writer.prepare(); err != nil {
 		s.Abort()
-		return err
-	}
-	// From here to Finish the manifest would not describe the file.
-	if err := os.Remove(filepath.Join(s.builder.dir, ManifestName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	if err := s.writer.Close(); err != nil {
 		return s.explain(err)
 	}
-	s.builder.manifest.Splits[s.name] = SplitInfo{
+	s.info = SplitInfo{
 		File:     filepath.Base(s.builder.path(s.name)),
 		Bytes:    int64(s.size),
 		Checksum: checksumOf(checksumKind, s.hash),
@@ -223,16 +303,17 @@ func (s *SplitWriter) Close() error {
 		Lengths:  s.summary.Lengths(),
 		Labels:   s.summary.Labels(s.builder.manifest.LabelNames),
 	}
+	s.builder.manifest.Splits[s.name] = s.info
 	s.builder.forget(s)
+	s.builder.closed = append(s.builder.closed, s)
 	return nil
 }
 
 // Abort drops the file. After Close it does nothing.
 func (s *SplitWriter) Abort() {
-	s.writer.Abort()
-	s.builder.forget(s)
-	if b := s.builder; b.made && len(b.open) == 0 && len(b.manifest.Splits) == 0 {
-		os.Remove(b.dir) // which fails if something else is there
+	if slices.Contains(s.builder.open, s) {
+		s.writer.Abort()
+		s.builder.forget(s)
 	}
 }
 

@@ -263,3 +263,13 @@ func FuzzParseConfig(f *testing.F) {
 		}
 	})
 }
+
+// TestFormatConvolutions: what is written is read as it was.
+func TestFormatConvolutions(t *testing.T) {
+	for _, text := range []string{"none", "7", "5,5:32", "15,1,3:8"} {
+		list, err := ParseConvolutions(text)
+		if got := FormatConvolutions(list); err != nil || got != text {
+			t.Errorf("%s: %s, %v", text, got, err)
+		}
+	}
+}

@@ -64,6 +64,20 @@ func ParseConvolutions(text string) ([]Convolution, error) {
 	return out, nil
 }
 
+// FormatConvolutions is what [ParseConvolutions] reads.
+func FormatConvolutions(list []Convolution) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	words := make([]string, len(list))
+	for i, c := range list {
+		if words[i] = strconv.Itoa(c.KernelSize); c.Dilation != 1 {
+			words[i] += ":" + strconv.Itoa(c.Dilation)
+		}
+	}
+	return strings.Join(words, ",")
+}
+
 // convolution is what a branch leaves for its backward:
 //
 //	pre-norm   x ← x + GELU(conv(LN(x)))

@@ -162,9 +162,17 @@ func (m *Model) CopyFrom(source *Model) error {
 			if strings.HasPrefix(p.Name, "head.") {
 				continue
 			}
+			if !ok {
+				return fmt.Errorf("tensor %q is not there, expected one of shape %v", p.Name, p.Shape)
+			}
 			return fmt.Errorf("tensor %q has shape %v there, expected %v", p.Name, q.Shape, p.Shape)
 		}
 		copy(m.Parameters.Slice(m.Weights, p), source.Parameters.Slice(source.Weights, q))
+	}
+	for _, q := range source.Parameters.List {
+		if _, ok := m.Parameters.Lookup(q.Name); !ok && !strings.HasPrefix(q.Name, "head.") {
+			return fmt.Errorf("tensor %q is there, the new model has none of that name", q.Name)
+		}
 	}
 	return nil
 }

@@ -260,4 +260,11 @@ func TestCopyFrom(t *testing.T) {
 	if err := NewModel(c, 2).CopyFrom(source); err == nil || !strings.Contains(err.Error(), "embed.weight") {
 		t.Errorf("another width: error %v", err)
 	}
+	with := tinyConfig()
+	with.Convolutions = []Convolution{{5, 1}}
+	for _, c := range [][2]*Config{{with, tinyConfig()}, {tinyConfig(), with}} {
+		if err := NewModel(c[0], 2).CopyFrom(NewModel(c[1], 1)); err == nil || !strings.Contains(err.Error(), "layers.0.conv.0.weight") {
+			t.Errorf("convolutions %v from %v: error %v", c[0].Convolutions, c[1].Convolutions, err)
+		}
+	}
 }

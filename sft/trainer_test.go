@@ -156,7 +156,7 @@ func TestBestModel(t *testing.T) {
 	dir := t.TempDir()
 	var reports []EvaluationReport
 	var files []string
-	err := trainNew(t, randomModel(trainingConfig(), 1), s, options(dir, func(event any) {
+	err := trainNew(t, randomModel(trainingConfig(), 2), s, options(dir, func(event any) {
 		if r, ok := event.(EvaluationReport); ok {
 			reports = append(reports, r)
 			files = append(files, read(t, filepath.Join(dir, weightsFile)))

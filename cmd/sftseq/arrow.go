@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -80,6 +81,23 @@ func sameFile(a, b string) bool {
 	x, errX := os.Stat(a)
 	y, errY := os.Stat(b)
 	return errX == nil && errY == nil && os.SameFile(x, y)
+}
+
+// liesIn reports whether a file is, or would be, somewhere in a directory.
+func liesIn(dir, path string) bool {
+	info, err := os.Stat(dir)
+	if err != nil || !info.IsDir() {
+		return false
+	}
+	for at, err := filepath.Abs(filepath.Dir(path)); err == nil; at = filepath.Dir(at) {
+		if sameFile(dir, at) {
+			return true
+		}
+		if at == filepath.Dir(at) {
+			break
+		}
+	}
+	return false
 }
 
 func openArrow(c *cli.Context) (r *seq.Reader, name string, err error) {

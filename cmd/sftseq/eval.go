@@ -93,7 +93,7 @@ func eval(c *cli.Context) error {
 		return err
 	}
 	defer release()
-	wrong, err := newEvalErrors(c, m.Config)
+	wrong, err := newEvalErrors(c, m.Config, path)
 	if err != nil {
 		return err
 	}

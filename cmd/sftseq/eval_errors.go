@@ -21,8 +21,8 @@ type evalErrors struct {
 	err    error // of the first row that could not be written
 }
 
-// newEvalErrors begins --errors.
-func newEvalErrors(c *cli.Context, config *sft.Config) (*evalErrors, error) {
+// newEvalErrors begins --errors, of the rows of the file data.
+func newEvalErrors(c *cli.Context, config *sft.Config, data string) (*evalErrors, error) {
 	e := &evalErrors{config: config, path: c.String("errors")}
 	if e.path == "" {
 		return e, nil
@@ -33,6 +33,9 @@ func newEvalErrors(c *cli.Context, config *sft.Config) (*evalErrors, error) {
 	}
 	if err != nil {
 		return nil, usage(c, "--errors %s: %w", e.path, err)
+	}
+	if sameFile(data, e.path) {
+		return nil, fmt.Errorf("%s: --errors would replace --data", e.path)
 	}
 	if e.file, err = atomicfile.Create(e.path); err != nil {
 		return nil, err

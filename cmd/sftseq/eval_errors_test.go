@@ -59,6 +59,7 @@ func TestEvalErrors(t *testing.T) {
 	}
 	refuse(t, exitUsage, "--errors -: standard output has the report", "", "eval", "--model", golden("pre"), "--data", in, "--errors", "-")
 	refuse(t, exitUsage, "--errors x.txt: its name does not say what it is to be", "", "eval", "--model", golden("pre"), "--data", in, "--errors", "x.txt")
+	refuse(t, exitError, "--errors would replace --data", "", "eval", "--model", golden("pre"), "--data", in, "--errors", in)
 	before := readText(t, to)
 	cut := writeText(t, filepath.Join(dir, "cut.arrow"), readText(t, in)[:len(readText(t, in))/2])
 	refuse(t, exitError, cut, "", "eval", "--model", golden("pre"), "--data", cut, "--errors", to)

@@ -176,6 +176,23 @@ func TestInfo(t *testing.T) {
 	if len(r.Costs) != 2 || r.Costs[1].Length != 4096 || r.Costs[1].Infer >= r.Costs[1].Train || r.Costs[0].Infer >= r.Costs[1].Infer {
 		t.Errorf("costs %+v", r.Costs)
 	}
+	// Five taps, and three at a distance of seven; their norms are among the norms.
+	if err := json.Unmarshal([]byte(succeed(t, "", "info", "--model", golden("conv"), "--json")), &r); err != nil {
+		t.Fatal(err)
+	}
+	const d, layers = 32, 2
+	if f := r.ReceptiveField; f == nil || *f != (receptiveField{1 + 2*(2+7), 1 + 2*layers*(2+7)}) {
+		t.Errorf("receptive field %+v", f)
+	}
+	if p := r.Parameters[5]; p != (part{"convolutions", layers * (5 + 3 + 2) * d}) {
+		t.Errorf("parameters %+v", p)
+	}
+	if p := r.Costs[0].Operations[0]; p != (part{"convolutions", layers * (5 + 3) * d}) {
+		t.Errorf("operations %+v", p)
+	}
+	if out := succeed(t, "", "info", "--model", golden("conv")); !strings.Contains(out, "19 in a layer, 37 in all") {
+		t.Errorf("info says\n%s", out)
+	}
 	if out := succeed(t, "", "info", "--model", golden("long")); !strings.Contains(out, "1048576") || !strings.Contains(out, "GiB") {
 		t.Errorf("a table to 2²⁰ tokens was expected:\n%s", out)
 	}

@@ -43,8 +43,15 @@ func hasFiles(dir string) bool {
 	return err == nil && len(entries) > 0
 }
 
-// refuseForLines is the error of a file whose name says that it is no JSON lines.
+// refuseForLines is the error of a directory, or of a file whose name says that it is no
+// JSON lines.
 func refuseForLines(path string) error {
+	if path == "" || path == "-" {
+		return nil
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		return fmt.Errorf("%s: expected a FILE of JSON lines, found a directory: --input DIR --text COLUMN reads folders", path)
+	}
 	switch format, err := table.FormatOf(path); {
 	case err != nil:
 		if do := table.Stranger(path); do != "" {

@@ -22,7 +22,8 @@ func infoCommand() *cli.Command {
 Example: sftseq info --model runs/listops`,
 		Description: `Shows the configuration, the parameters by part, the multiply-adds per token of
 a forward pass by part (for the score: one per channel), and the memory that one
-sequence takes, beside the weights, to be classified and to be trained on. The vocabulary
+sequence takes, beside the weights, to be classified and to be trained on. Of a model
+with convolutions, also how many neighbouring tokens they mix into one. The vocabulary
 of a learned tokenizer is in --json alone.`,
 		Flags:  []cli.Flag{modelFlag(), &cli.BoolFlag{Name: "json", Usage: "print one JSON object"}},
 		Action: info,
@@ -37,7 +38,7 @@ func info(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	i := &modelInfo{Model: c.String("model"), Config: m.Config, Parameters: parameterParts(m.Parameters)}
+	i := &modelInfo{Model: c.String("model"), Config: m.Config, Parameters: parameterParts(m.Parameters), ReceptiveField: receptiveFieldOf(m.Config)}
 	for _, n := range infoLengths {
 		if n > m.Config.MaxLength {
 			continue
@@ -66,6 +67,26 @@ type modelInfo struct {
 	Config     *sft.Config `json:"config"`
 	Parameters []part      `json:"parameters"`
 	Costs      []cost      `json:"costs"`
+	// ReceptiveField of the convolutions; nil where there are none.
+	ReceptiveField *receptiveField `json:"receptive_field,omitempty"`
+}
+
+// receptiveField is the number of neighbouring tokens, itself among them, that
+// convolutions mix into one token.
+type receptiveField struct {
+	Layer int `json:"layer"` // in one layer
+	Model int `json:"model"` // in all of them
+}
+
+func receptiveFieldOf(c *sft.Config) *receptiveField {
+	if len(c.Convolutions) == 0 {
+		return nil
+	}
+	reach := 0
+	for _, v := range c.Convolutions {
+		reach += v.Reach()
+	}
+	return &receptiveField{Layer: 1 + 2*reach, Model: 1 + 2*reach*c.NumLayers}
 }
 
 // cost is what one sequence of a length takes.
@@ -98,9 +119,9 @@ func costAt(m *sft.Model, length int) (cost, error) {
 
 // parameterParts adds up the parameters by part of the model.
 func parameterParts(p *sft.Parameters) []part {
-	parts := []part{{Name: "embed"}, {Name: "sampler"}, {Name: "attention"}, {Name: "relative"}, {Name: "mlp"}, {Name: "norms"},
-		{Name: "residual"}, {Name: "head"}, {Name: "total"}}
-	words := []string{"embed.", ".sampler.", ".attn.", ".attn.rel_", ".mlp.", "norm", "residual_scale", "head."}
+	parts := []part{{Name: "embed"}, {Name: "sampler"}, {Name: "attention"}, {Name: "relative"}, {Name: "mlp"},
+		{Name: "convolutions"}, {Name: "norms"}, {Name: "residual"}, {Name: "head"}, {Name: "total"}}
+	words := []string{"embed.", ".sampler.", ".attn.", ".attn.rel_", ".mlp.", ".conv.", "norm", "residual_scale", "head."}
 	for _, q := range p.List {
 		for i := len(words) - 1; i >= 0; i-- {
 			if strings.Contains(q.Name, words[i]) && !(words[i] == ".attn." && strings.Contains(q.Name, ".rel_")) {
@@ -128,10 +149,15 @@ func operations(c *sft.Config, length int) []part {
 	if c.Pair() {
 		head += 4 * d * d / n
 	}
+	taps := 0.0
+	for _, v := range c.Convolutions {
+		taps += float64(v.KernelSize)
+	}
 	parts := []struct {
 		name  string
 		count float64
 	}{
+		{"convolutions", layers * d * taps},
 		{"sampler", layers * d},
 		{"projections", layers * (2*d*d + (2*d*d+d*h)*k/n)},
 		{"attention", layers * 2 * k * d},
@@ -141,6 +167,9 @@ func operations(c *sft.Config, length int) []part {
 	}
 	var out []part
 	total := 0.0
+	if taps == 0 {
+		parts = parts[1:]
+	}
 	for _, p := range parts {
 		out = append(out, part{p.name, int(p.count + .5)})
 		total += p.count
@@ -163,6 +192,9 @@ func (i *modelInfo) write(w io.Writer) error {
 		if p.Count > 0 {
 			t.add("%s\t%d\t", p.Name, p.Count)
 		}
+	}
+	if f := i.ReceptiveField; f != nil {
+		t.add("\nneighbouring tokens that convolutions mix into one: %d in a layer, %d in all", f.Layer, f.Model)
 	}
 	if len(i.Costs) > 0 {
 		t.add("\nmultiply-adds per token of a sequence, and its memory beside the weights")

@@ -59,9 +59,6 @@ func openInput(c *cli.Context) (in io.ReadCloser, name string, err error) {
 	if c.NArg() > 1 {
 		return nil, "", usage(c, "expected at most one FILE, found %q after %q", c.Args().Get(1), c.Args().First())
 	}
-	if err := refuseForLines(c.Args().First()); err != nil {
-		return nil, "", err
-	}
 	return openFile(c, c.Args().First())
 }
 

@@ -25,14 +25,15 @@ func answerTable(c *cli.Context, config *sft.Config, a answerer) error {
 	if err := parser.ReadsText(); err != nil && !in.tokens {
 		return err
 	}
+	absent := &absentColumns{}
+	in.options.Absent = absent.add
 	t, err := table.Open(c.Context, in.path, in.options)
 	if err != nil {
 		return err
 	}
-	defer t.Close()
 	out, err := newTableOutput(c, config, a, in)
 	if err != nil {
-		return err
+		return errors.Join(err, t.Close())
 	}
 	defer out.abort()
 	s := &stream{parser: parser}
@@ -43,10 +44,38 @@ func answerTable(c *cli.Context, config *sft.Config, a answerer) error {
 	if err := out.commit(); err != nil {
 		return err
 	}
+	absent.warn(c.App.ErrWriter)
 	if out.failed > 0 {
 		return fmt.Errorf("%d of %d rows failed, the first: %s", out.failed, out.rows, out.first)
 	}
 	return nil
+}
+
+// absentColumns are those that no row of a file has, although they were asked for: the ids
+// of all rows are their places then, or nothing is kept.
+type absentColumns struct {
+	first []string // a line each
+	more  int
+}
+
+// mostAbsent is how many are told of: a folder may have thousands of files.
+const mostAbsent = 5
+
+func (a *absentColumns) add(file, column string, found []string) {
+	if len(a.first) == mostAbsent {
+		a.more++
+		return
+	}
+	a.first = append(a.first, table.AbsentText(file, column, found))
+}
+
+func (a *absentColumns) warn(to io.Writer) {
+	for _, line := range a.first {
+		fmt.Fprintf(to, "warning: %s\n", line)
+	}
+	if a.more > 0 {
+		fmt.Fprintf(to, "warning: and %d more of other files\n", a.more)
+	}
 }
 
 // tableOutput writes rows of answers.
@@ -73,6 +102,9 @@ func newTableOutput(c *cli.Context, config *sft.Config, a answerer, in *tableInp
 		if sameFile(in.path, path) {
 			return nil, fmt.Errorf("%s: --output would replace --input", path)
 		}
+		if liesIn(in.path, path) {
+			return nil, fmt.Errorf("%s: --output would be in the folder --input, whose files are read: expected another folder", path)
+		}
 		if out.file, err = atomicfile.Create(path); err != nil {
 			return nil, err
 		}
@@ -88,7 +120,8 @@ func newTableOutput(c *cli.Context, config *sft.Config, a answerer, in *tableInp
 	return out, nil
 }
 
-// run answers all rows of a table.
+// run answers all rows of a table, and closes it: where the answers end early, whoever is
+// still reading it does.
 func (o *tableOutput) run(ctx context.Context, s *stream, r *tableReader, t table.Reader) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -96,12 +129,15 @@ func (o *tableOutput) run(ctx context.Context, s *stream, r *tableReader, t tabl
 	var readError error // written before rows is closed
 	go func() {
 		defer close(rows)
-		readError = r.read(ctx, t, rows)
+		readError = errors.Join(r.read(ctx, t, rows), t.Close())
 	}()
 	go gather(ctx, rows, batches)
 	for batch := range batches {
 		if err := o.answer(ctx, s, batch); err != nil {
-			return errors.Join(err, o.Flush())
+			if flush := o.Flush(); flush != nil && !errors.Is(err, flush) {
+				err = errors.Join(err, flush)
+			}
+			return err
 		}
 	}
 	if err := ctx.Err(); err != nil {

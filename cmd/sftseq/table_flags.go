@@ -53,21 +53,10 @@ func checkTableFlags(c *cli.Context) (given bool, err error) {
 			return true, usage(c, "--%s needs --input FILE, which names the table that is read", name)
 		}
 	}
-	return false, checkLines(c)
-}
-
-// checkLines refuses a FILE that is no JSON lines, as its name says.
-func checkLines(c *cli.Context) error {
-	path := c.Args().First()
-	if path == "" || path == "-" {
-		return nil
+	if err := refuseForLines(c.Args().First()); err != nil {
+		return false, usage(c, "%w", err)
 	}
-	info, err := os.Stat(path)
-	format, _ := table.FormatOf(path)
-	if err == nil && info.IsDir() || slices.Contains([]string{"csv", "tsv", "parquet", "arrow", "fasta", "fastq"}, format) {
-		return usage(c, "%s: expected JSON lines; tables and folders are read with --input %s --text COLUMN", path, path)
-	}
-	return nil
+	return false, nil
 }
 
 // copiesArrow reports whether Arrow of sequences becomes Arrow, record by record.
@@ -216,7 +205,9 @@ func (in *tableInput) kept(c *cli.Context, have []string) (keep []string, err er
 	case text == "":
 		return nil, nil
 	case text != "all" || slices.Contains(have, "all"):
-		keep = strings.Split(text, ",")
+		if keep = strings.Split(text, ","); slices.Contains(keep, "") {
+			return nil, usage(c, "--keep %q: expected columns, A,B, or all", text)
+		}
 	case have == nil:
 		return nil, usage(c, "--keep all: which columns %s has is known when it has been read: name those to be kept, --keep A,B", in.path)
 	default:
@@ -226,9 +217,6 @@ func (in *tableInput) kept(c *cli.Context, have []string) (keep []string, err er
 				keep = append(keep, name)
 			}
 		}
-	}
-	if slices.Contains(keep, "") {
-		return nil, usage(c, "--keep %q: expected columns, A,B, or all", c.String("keep"))
 	}
 	for i, name := range keep {
 		if slices.Contains(keep[:i], name) {
@@ -240,8 +228,12 @@ func (in *tableInput) kept(c *cli.Context, have []string) (keep []string, err er
 
 // read are the columns that are read, each once.
 func (in *tableInput) read() (all []string) {
-	for _, name := range slices.Concat(in.sources, []string{in.id}, in.keep) {
-		if name != "" && !slices.Contains(all, name) {
+	own := in.sources
+	if in.id != "" {
+		own = append(slices.Clip(own), in.id)
+	}
+	for _, name := range slices.Concat(own, in.keep) { // of which one may have no name
+		if !slices.Contains(all, name) {
 			all = append(all, name)
 		}
 	}

@@ -67,21 +67,32 @@ func (r *tableReader) read(ctx context.Context, t table.Reader, rows chan<- *tab
 func (r *tableReader) request(row *table.Row) *tableRow {
 	out := &tableRow{Request: &requests.Request{}, place: row.Place(), kept: make([]any, len(r.keep))}
 	err := row.Err
+	if row.Uneven {
+		r.clearMisplaced(row)
+	}
+	idAt := -1
 	if len(row.Values) == len(r.options.Columns) {
-		for i, name := range append(r.keep[:len(r.keep):len(r.keep)], r.id) {
-			v, size, bad := r.valueOf(row, name)
+		for i, name := range r.keep {
+			v, bad := written(name, row.Values[r.at[name]])
 			if err == nil {
 				err = bad
 			}
-			if out.size += size; i < len(r.keep) {
-				out.kept[i] = v
-			} else {
-				out.id = v
-			}
+			out.kept[i] = v
+		}
+		if r.id != "" {
+			idAt = r.at[r.id]
 		}
 	}
-	if out.id == nil || out.id == "" {
+	id, _ := r.names.ID(row, idAt)
+	var bad error
+	if out.id, bad = written(r.id, id); bad != nil {
 		out.id = r.names.Of(row)
+	}
+	if err == nil {
+		err = bad
+	}
+	for _, v := range append(out.kept, out.id) {
+		out.size += sizeOf(v)
 	}
 	for _, name := range r.sources {
 		if err == nil {
@@ -93,6 +104,18 @@ func (r *tableReader) request(row *table.Row) *tableRow {
 		out.Sequences, out.Lengths = nil, nil
 	}
 	return out
+}
+
+// clearMisplaced leaves a row with too many fields, or too few, what stands before the
+// columns that the model reads. Most often it is a text that has a sign between fields too
+// many, or a quote: what is behind it is not in its place then.
+func (r *tableReader) clearMisplaced(row *table.Row) {
+	front := slices.IndexFunc(r.all, func(column string) bool { return slices.Contains(r.sources, column) })
+	for i, name := range r.options.Columns {
+		if at := slices.Index(r.all, name); at < 0 || at >= front {
+			row.Values[i] = table.Value{Null: true}
+		}
+	}
 }
 
 // sequence adds what a column has for the model.
@@ -121,27 +144,11 @@ func (r *tableReader) sequence(to *requests.Request, name string, row *table.Row
 	return nil
 }
 
-// inFront reports whether a column stands before those that the model reads. Most often it
-// is a text that has a sign between fields too many, or a quote: what is behind it is not in
-// its place then.
-func (r *tableReader) inFront(name string) bool {
-	for _, column := range r.all {
-		if column == name || slices.Contains(r.sources, column) {
-			return column == name
-		}
-	}
-	return false
-}
-
-// valueOf is what a row has in a column, nil if nothing, and its bytes.
-func (r *tableReader) valueOf(row *table.Row, name string) (value any, size int, err error) {
-	at, ok := r.at[name]
-	if !ok || row.Uneven && !r.inFront(name) {
-		return nil, 0, nil
-	}
-	switch v := row.Values[at]; {
+// written is what a column's value becomes in the output, nil if there is none.
+func written(column string, v table.Value) (any, error) {
+	switch {
 	case v.Null:
-		return nil, 0, nil
+		return nil, nil
 	case v.Tokens != nil:
 		text := []byte{'['}
 		for i, id := range v.Tokens {
@@ -150,12 +157,22 @@ func (r *tableReader) valueOf(row *table.Row, name string) (value any, size int,
 			}
 			text = strconv.AppendInt(text, int64(id), 10)
 		}
-		return json.RawMessage(append(text, ']')), len(text), nil
+		return json.RawMessage(append(text, ']')), nil
 	case v.JSON:
-		return json.RawMessage(v.Text), len(v.Text), nil
+		return json.RawMessage(v.Text), nil
 	case !utf8.ValidString(v.Text):
-		return nil, 0, fmt.Errorf("column %s: not UTF-8, so that it cannot be written", name)
-	default:
-		return v.Text, len(v.Text), nil
+		return nil, fmt.Errorf("column %s: not UTF-8, so that it cannot be written", column)
 	}
+	return v.Text, nil
+}
+
+// sizeOf is how many bytes a value has that is written.
+func sizeOf(v any) int {
+	switch v := v.(type) {
+	case string:
+		return len(v)
+	case json.RawMessage:
+		return len(v)
+	}
+	return 0
 }

@@ -30,8 +30,6 @@ func TestTableFlags(t *testing.T) {
 		{exitUsage, "--text needs --input FILE", predict, []string{"--text", "t"}},
 		{exitUsage, "--output needs --input FILE", predict, []string{"--output", to}},
 		{exitUsage, "expected one of them", predict, []string{"--input", from, "--text", "t", lines}},
-		{exitUsage, from + ": expected JSON lines; tables and folders are read with --input " + from, predict, []string{from}},
-		{exitUsage, dir + ": expected JSON lines", predict, []string{dir}},
 		{exitUsage, "--output out.xlsx: its name does not say what it is to be", predict, []string{"--input", from, "--text", "t", "--output", "out.xlsx"}},
 		{exitUsage, `--format "xlsx"`, predict, []string{"--input", from, "--text", "t", "--format", "xlsx"}},
 		{exitUsage, "reads one sequence: expected --text COLUMN, found a pair, t,u", predict, []string{"--input", from, "--pair", "t,u"}},
@@ -45,6 +43,17 @@ func TestTableFlags(t *testing.T) {
 		{exitError, "text needs a tokenizer, as tokens do not", []string{"predict", "--model", withConfig(t, "pre", "tokenizer", map[string]any{"type": "runes"})}, []string{"--input", from, "--text", "t"}},
 	} {
 		refuse(t, c.status, c.want, "", append(c.model[:3:3], c.args...)...)
+	}
+	shards := filepath.Join(dir, "shards")
+	if err := os.Mkdir(shards, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	shard := writeText(t, filepath.Join(shards, "a.csv"), "t\nA\n")
+	for _, to := range []string{shard, filepath.Join(shards, "sub", "..", "new.csv")} {
+		refuse(t, exitError, to+": --output would be in the folder --input", "", append(predict[:3:3], "--input", shards, "--text", "t", "--output", to)...)
+	}
+	if text := readText(t, shard); text != "t\nA\n" {
+		t.Errorf("the table is now %s", text)
 	}
 	if _, err := os.Stat(to); err == nil {
 		t.Error("something is left")
@@ -75,6 +84,25 @@ func TestTableBreaks(t *testing.T) {
 		t.Errorf("status %d, %s%s", status, out, errs)
 	}
 	refuse(t, exitError, "/dev/full", "", "predict", "--model", golden("pre"), "--input", from, "--text", "t", "--output", "/dev/full.csv/x.csv")
+}
+
+// TestTableToFullDisk: an output that cannot be written ends the reading, and is told of
+// once.
+func TestTableToFullDisk(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Skip(err)
+	}
+	defer full.Close()
+	dir := t.TempDir()
+	for i := range 300 {
+		writeText(t, filepath.Join(dir, fmt.Sprintf("%d.csv", i)), "t\n"+strings.Repeat("[MAX 2 9 ]\n", 100))
+	}
+	var errs strings.Builder
+	status := run(t.Context(), []string{"sftseq", "predict", "--model", golden("pre"), "--input", dir, "--text", "t"}, nil, full, &errs)
+	if status != exitError || strings.Count(errs.String(), "no space left") != 1 {
+		t.Errorf("status %d, %s", status, errs.String())
+	}
 }
 
 // TestTableOfPairs reads two columns.

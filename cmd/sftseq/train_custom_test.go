@@ -32,8 +32,8 @@ func TestCustomDescribesTheRun(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--epochs", "1"}, "hidden 64, layers 2, k 8, batch 128, epochs 1, dropout 0.2\n"},
-		{[]string{"--steps", "1", "--hidden", "8", "--batch", "4", "--config", flags}, "hidden 8, layers 2, k 2, batch 4, steps 1, dropout 0.25\n"},
+		{[]string{"--epochs", "1"}, "hidden 64, layers 2, k 16, convolutions 7, batch 16, epochs 1, dropout 0.2\n"},
+		{[]string{"--steps", "1", "--hidden", "8", "--batch", "4", "--config", flags}, "hidden 8, layers 2, k 2, convolutions 7, batch 4, steps 1, dropout 0.25\n"},
 	} {
 		status, _, errs := program(nil, append([]string{"train", "custom", "--data", data, "--out", filepath.Join(t.TempDir(), "run")}, c.args...)...)
 		if status != 0 || strings.Count(errs, ", half of them up to ") != 1 || !strings.Contains(errs, c.want) {

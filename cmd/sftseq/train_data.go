@@ -2,10 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -32,16 +34,8 @@ func trainingData(c *cli.Context, task *lra.Task, p *lra.Preset) (*trainData, er
 		if dir, err = cachedData(p); err != nil {
 			return nil, err
 		}
-		if _, err := os.Stat(filepath.Join(dir, "dataset.json")); err != nil {
-			fmt.Fprintf(c.App.ErrWriter, "generating %s in %s\n", task.Name, dir)
-			options := p.Data
-			progress := newProgress(int64(options.Train+options.Val+options.Test), "generating", "rows")
-			options.Progress = progress.Add
-			_, err := task.Generate(c.Context, dir, options)
-			progress.Finish()
-			if err != nil {
-				return nil, fmt.Errorf("generating %s in %s: %w", task.Name, dir, err)
-			}
+		if err := generateOnce(c, task, p, dir); err != nil {
+			return nil, fmt.Errorf("generating %s in %s: %w", task.Name, dir, err)
 		}
 	}
 	if err := refuseTable(dir); err != nil {
@@ -52,6 +46,39 @@ func trainingData(c *cli.Context, task *lra.Task, p *lra.Preset) (*trainData, er
 		return nil, err
 	}
 	return &trainData{set, set.Fingerprint()}, nil
+}
+
+// generateOnce makes the data set of a preset, unless it is there. Of two programs that
+// find none, one waits for the other.
+func generateOnce(c *cli.Context, task *lra.Task, p *lra.Preset, dir string) error {
+	for waiting := false; ; {
+		if _, err := os.Stat(filepath.Join(dir, seq.ManifestName)); err == nil {
+			return nil
+		}
+		fresh := p.Data
+		progress := newProgress(int64(fresh.Train+fresh.Val+fresh.Test), "generating", "rows")
+		fresh.Progress = progress.Add
+		if !waiting {
+			fmt.Fprintf(c.App.ErrWriter, "generating %s in %s\n", task.Name, dir)
+		}
+		_, err := task.Generate(c.Context, dir, fresh)
+		progress.Finish()
+		if err == nil || errors.Is(err, seq.ErrExists) {
+			return nil
+		}
+		if !errors.Is(err, seq.ErrBusy) {
+			return err
+		}
+		if !waiting {
+			fmt.Fprintln(c.App.ErrWriter, "another program makes it already: waiting for that")
+		}
+		waiting = true
+		select {
+		case <-c.Context.Done():
+			return c.Context.Err()
+		case <-time.After(200 * time.Millisecond):
+		}
+	}
 }
 
 // cachedData is where the data set that belongs to a preset is, or will be.

@@ -166,6 +166,26 @@ func (f *File) Sync() error {
 	return nil
 }
 
+// Temporary is the name of the file until it is committed.
+func (f *File) Temporary() string { return f.temp.Name() }
+
+// Link gives the file its name, too, and keeps the temporary one until Abort: what was
+// there before is replaced at once. Not every file system can.
+func (f *File) Link() error {
+	if err := f.Sync(); err != nil {
+		return err
+	}
+	second := f.temp.Name() + ".tmp"
+	if err := os.Link(f.temp.Name(), second); err != nil {
+		return f.fail(err)
+	}
+	if err := os.Rename(second, f.path); err != nil {
+		os.Remove(second)
+		return f.fail(err)
+	}
+	return syncDirectory(filepath.Dir(f.path))
+}
+
 // Commit writes everything to the disk and gives the file its name. On an
 // error the temporary file is removed; the old file is untouched unless only
 // the last step, making the rename itself durable, failed.

@@ -10,9 +10,10 @@ import (
 // elementKernels go over rows once: of the residual stream, and of the MLP's
 // inner width.
 func elementKernels() []Kernel {
-	const rows, inner = 4096, 4 * hidden
+	const rows, inner, taps = 4096, 4 * hidden, 7
 	batch := func() *rig { return newRig(0, length, length) }
 	wide, narrow := fmt.Sprintf("%d×%d", rows, inner), fmt.Sprintf("%d×%d", rows, hidden)
+	tapped := fmt.Sprintf("%s, %d taps", narrow, taps)
 	norm := func(r *rig) tensor.LayerNorm {
 		return tensor.LayerNorm{Y: r.out(tensor.Tokens, hidden), X: r.normal(tensor.Tokens, hidden, 1), Mean: r.out(tensor.Tokens, 1),
 			RStd: r.out(tensor.Tokens, 1), Gain: r.parameter(1, hidden), Bias: r.parameter(1, hidden), Eps: 1e-5}
@@ -34,6 +35,14 @@ func elementKernels() []Kernel {
 			r.before(n)
 			return tensor.LayerNormBackward{DX: r.out(tensor.Tokens, hidden), DGain: r.outFixed(hidden), DBias: r.outFixed(hidden),
 				DY: r.normal(tensor.Tokens, hidden, 1), X: n.X, Mean: n.Mean, RStd: n.RStd, Gain: n.Gain}
+		}, batch},
+		{"convolution", tapped, work{}, func(r *rig) tensor.Kernel {
+			return tensor.Convolution{Y: r.out(tensor.Tokens, hidden), A: r.normal(tensor.Tokens, hidden, 1), X: r.normal(tensor.Tokens, hidden, 1),
+				Z: r.out(tensor.Tokens, hidden), Weight: r.parameter(1, taps, hidden), Bias: r.parameter(1, hidden), Batch: r.batch, Dilation: 1}
+		}, batch},
+		{"convolution backward", tapped, work{}, func(r *rig) tensor.Kernel {
+			return tensor.ConvolutionBackward{DX: r.out(tensor.Tokens, hidden), DWeight: r.outFixed(taps, hidden), DBias: r.outFixed(hidden),
+				DZ: r.normal(tensor.Tokens, hidden, 1), X: r.normal(tensor.Tokens, hidden, 1), Weight: r.parameter(1, taps, hidden), Batch: r.batch, Dilation: 1}
 		}, batch},
 		{"rowdot", narrow, work{}, func(r *rig) tensor.Kernel {
 			return tensor.RowDot{Y: r.out(tensor.Tokens, 1), X: r.normal(tensor.Tokens, hidden, 1), Weight: r.parameter(1, hidden), Bias: r.parameter(1, 1)}

@@ -53,9 +53,15 @@ func pairs(k tensor.Attention, products, scores float64) work {
 	return work{products: products * once, comparisons: scores * once}
 }
 
-// Operations are those of a run of a workload: of its matrix products, scores and
-// weighted sums, a multiply or a maximum with its add being two. What else there
-// is, is small beside them.
+// convolved is the work of the sums over a convolution's taps, from rows of x or to
+// them. A launch is measured by its bytes all the same: taps are few.
+func convolved(x, weight *tensor.Tensor) work {
+	return work{products: 2 * float64(x.Words()) * float64(weight.Shape[0])}
+}
+
+// Operations are those of a run of a workload: of its matrix products, scores,
+// weighted sums and convolutions, a multiply or a maximum with its add being two. What
+// else there is, is small beside them.
 type Operations struct{ linear, forward, queries, keys, total work }
 
 // Operations counts those of forward or train.
@@ -80,6 +86,11 @@ func (w *Workload) Operations(what string) (*Operations, error) {
 		switch k := k.(type) {
 		case tensor.Attention:
 			o.forward.add(n)
+		case tensor.Convolution:
+			o.total.add(convolved(k.X, k.Weight))
+		case tensor.ConvolutionBackward: // the gradients of the input and of the weight
+			o.total.add(convolved(k.X, k.Weight))
+			o.total.add(convolved(k.X, k.Weight))
 		case tensor.AttentionBackward:
 			// Two shaders, each of which computes scores and the gradient of
 			// probability again.

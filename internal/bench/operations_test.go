@@ -50,6 +50,14 @@ func TestOperations(t *testing.T) {
 			t.Errorf("%s: %v operations, %v of no ceiling", what, n, part)
 		}
 	}
+	const taps = 5 + 9
+	config.Convolutions = []sft.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 9, Dilation: 3}}
+	for what, want := range map[string]float64{Forward: linear + layers*2*pair + layers*2*tokens*d*taps, Train: 3*linear + layers*7*pair + 3*layers*2*tokens*d*taps} {
+		if o, err := w.Operations(what); err != nil || o.Total() != want || o.linear.operations() != map[string]float64{Forward: linear, Train: 3 * linear}[what] {
+			t.Errorf("%s with convolutions: %+v, expected %v; error %v", what, o, want, err)
+		}
+	}
+	config.Convolutions = nil
 	config.Score = "dot"
 	if o, err := w.Operations(Forward); err != nil || o.total.comparisons != 0 || o.Total() != linear+layers*2*pair {
 		t.Errorf("dot products: %+v, error %v", o, err)

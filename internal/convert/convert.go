@@ -291,16 +291,6 @@ func (w *worker) split(row *table.Row) (string, *reason) {
 	return shareOf(shares, w.digest), nil
 }
 
-// id is what a row is called, and whether that is a name of its own, not its place.
-func (c *converter) id(row *table.Row) (id string, own bool) {
-	if c.idAt >= 0 {
-		if v := row.Values[c.idAt]; v.Text != "" {
-			return v.Text, true
-		}
-	}
-	return c.names.Of(row), row.Name != ""
-}
-
 // checkText looks whether a value is of the kind that was asked for.
 func (c *converter) checkText(v table.Value) *reason {
 	switch {

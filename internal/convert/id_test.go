@@ -50,6 +50,7 @@ func TestIDs(t *testing.T) {
 		os.MkdirAll(filepath.Join(sounds, filepath.Dir(name)), 0o777)
 		os.WriteFile(filepath.Join(sounds, name), []byte(name), 0o666)
 	}
+	within := []string{"cat/1.wav", "cat/2\uFFFD.wav", "dog/1.wav"}
 	for _, c := range []struct {
 		name string
 		set  func(o *Options)
@@ -65,6 +66,7 @@ func TestIDs(t *testing.T) {
 		{"FASTA", func(o *Options) { o.Text, o.Label = "sequence", "" }, []string{fasta}, []string{"s1", "s2", "c.fa:5"}},
 		{"Parquet", func(o *Options) { o.Label, o.MaxLength = "", 5 }, []string{"../table/testdata/others/polars-zstd.parquet"}, []string{"polars-zstd.parquet:1", "polars-zstd.parquet:9", "polars-zstd.parquet:17"}},
 		{"a folder", func(o *Options) { o.Text, o.Label = "content", "class" }, []string{sounds}, []string{"cat/1.wav", "cat/2\uFFFD.wav", "dog/1.wav"}},
+		{"folders within each other", func(o *Options) { o.Text, o.Label = "content", "" }, []string{sounds, sounds + "/cat", sounds + "/dog"}, append(within, within...)},
 		{"two folders", func(o *Options) { o.Text, o.Label = "content", "" }, []string{sounds + "/cat", sounds + "/dog"}, []string{"cat/1.wav", "cat/2\uFFFD.wav", "dog/1.wav"}},
 	} {
 		o := options(t, c.from...)

@@ -144,14 +144,8 @@ func (o *output) finish(ctx context.Context) (*seq.Dataset, error) {
 	if err := o.renameLabels(ctx); err != nil {
 		return nil, err
 	}
-	// What was there before is replaced when nothing is left to fail but renaming.
 	for _, split := range slices.Sorted(maps.Keys(o.splits)) {
-		if err := errors.Join(ctx.Err(), o.splits[split].Prepare()); err != nil {
-			return nil, err
-		}
-	}
-	for _, split := range slices.Sorted(maps.Keys(o.splits)) {
-		if err := o.splits[split].Close(); err != nil {
+		if err := errors.Join(ctx.Err(), o.splits[split].Close()); err != nil {
 			return nil, err
 		}
 	}
@@ -198,7 +192,7 @@ func (o *output) provenance() map[string]any {
 
 // abort drops the files that are not complete.
 func (o *output) abort() {
-	for _, out := range o.splits {
-		out.Abort()
+	if o.builder != nil {
+		o.builder.Abort()
 	}
 }

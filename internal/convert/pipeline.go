@@ -209,7 +209,9 @@ func (w *worker) convert(j *chunk) {
 		e, split, why := w.example(row)
 		own := false
 		if why == nil {
-			e.ID, own = w.id(row)
+			var id table.Value
+			id, own = w.names.ID(row, w.idAt)
+			e.ID = id.Text
 			why = w.add(out, row, e, split)
 		}
 		if why == nil {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"sftseq/internal/table"
 )
 
 // reason is why a row cannot be used: its kind, which is counted, and what it is with
@@ -45,9 +47,6 @@ type Kind struct {
 // mostPlaces is how many are told of a kind.
 const mostPlaces = 3
 
-// mostColumns is how many are told of in place of one that is missing.
-const mostColumns = 20
-
 func newSkipped() *Skipped { return &Skipped{Reasons: map[string]*Kind{}} }
 
 func (s *Skipped) add(place string, why *reason) {
@@ -65,7 +64,7 @@ func (s *Skipped) add(place string, why *reason) {
 // addAbsent takes a column that no row of a file has, and what the first rows have. A file
 // may be read twice.
 func (s *Skipped) addAbsent(file, column string, found []string) {
-	line := fmt.Sprintf("%s: no row has the column %q; the first ones have %.100q", file, column, found[:min(len(found), mostColumns)])
+	line := table.AbsentText(file, column, found)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !slices.Contains(s.absent, line) {

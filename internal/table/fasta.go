@@ -3,6 +3,7 @@ package table
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -19,6 +20,9 @@ var (
 	fastaColumns = []string{"id", "description", "sequence"}
 	fastqColumns = append(slices.Clone(fastaColumns), "quality")
 )
+
+// fastaLetters is the first column of letters.
+const fastaLetters = 2
 
 // fastaReader reads records of FASTA, which begin with a line of > and go on to the
 // next, or of FASTQ, which have @, letters, + and as many letters of quality.
@@ -84,20 +88,21 @@ func (r *fastaReader) Next(row *Row) error {
 		return fmt.Errorf("%s: line %d: %w", r.in.Name, r.line, err)
 	}
 	switch {
-	case row.Err != nil:
 	case !utf8.ValidString(head):
-		row.Err = errors.New("its first line is not UTF-8")
-	case !utf8.Valid(sequence) || !utf8.Valid(quality):
+		row.fail(cmp.Or(row.Err, errors.New("its first line is not UTF-8")))
+		return nil
+	case row.Err == nil && !(utf8.Valid(sequence) && utf8.Valid(quality)):
 		row.Err = errors.New("its letters are not UTF-8")
 	}
-	if row.Err != nil {
-		return nil
-	}
 	id, description, _ := strings.Cut(strings.TrimSpace(head), " ")
-	row.Name = id
+	row.Name = id // also of a record whose letters cannot be read
 	all := []string{id, strings.TrimSpace(description), string(sequence), string(quality)}
 	for _, at := range r.wanted {
-		row.Values = append(row.Values, Value{Text: all[at]})
+		v := Value{Text: all[at]}
+		if at >= fastaLetters && row.Err != nil {
+			row.lacks(&v, row.Err)
+		}
+		row.Values = append(row.Values, v)
 	}
 	return nil
 }

@@ -27,7 +27,7 @@ type hfReader struct {
 	options Options
 	columns []string
 	wanted  []string // of the streams: all but the split
-	split   int      // place of the split among the values, -1 without
+	split   []int    // places of the split among the values
 	parts   []hfPart // that are left
 	part    hfPart
 	rows    Reader // of part; nil between two
@@ -51,7 +51,7 @@ func isHF(dir string) bool {
 }
 
 func newHF(ctx context.Context, dir string, o Options) (_ *hfReader, err error) {
-	r := &hfReader{ctx: ctx, options: o, split: -1}
+	r := &hfReader{ctx: ctx, options: o}
 	if r.parts, err = hfParts(dir); err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func newHF(ctx context.Context, dir string, o Options) (_ *hfReader, err error) 
 	}
 	for i, name := range o.Columns {
 		if name == hfSplit && r.parts[0].split != "" {
-			r.split = i
+			r.split = append(r.split, i)
 		} else {
 			r.wanted = append(r.wanted, name)
 		}
@@ -193,9 +193,7 @@ func (r *hfReader) Next(row *Row) error {
 				row.Values[i] = className(names, row.Values[i])
 			}
 		}
-		if r.split >= 0 {
-			row.Values = slices.Insert(row.Values, r.split, Value{Text: r.part.split})
-		}
+		row.insert(r.split, r.part.split)
 		return nil
 	}
 }

@@ -143,6 +143,14 @@ func asItStands(field json.RawMessage) (Value, error) {
 	return Value{Text: line.String(), JSON: true}, err
 }
 
+// mostColumns is how many are told of in place of one that is missing.
+const mostColumns = 20
+
+// AbsentText tells of what [Options.Absent] is called with.
+func AbsentText(file, column string, found []string) string {
+	return fmt.Sprintf("%s: no row has the column %q; the first ones have %.100q", file, column, found[:min(len(found), mostColumns)])
+}
+
 // valueOf is the value of a field, which is missing where it is nil or null.
 func valueOf(field json.RawMessage) (v Value, err error) {
 	if field == nil || string(field) == "null" {

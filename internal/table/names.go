@@ -43,6 +43,18 @@ func NewNames(paths []string) *Names {
 	return n
 }
 
+// ID is what a row is called: the text that it has in a column, of which at is the place
+// among its values (-1 without one), otherwise what [Names.Of] says. Own reports whether
+// that is a name, not a place.
+func (n *Names) ID(row *Row, at int) (id Value, own bool) {
+	if at >= 0 && at < len(row.Values) {
+		if v := row.Values[at]; v.Text != "" {
+			return v, true
+		}
+	}
+	return Value{Text: n.Of(row)}, row.Name != ""
+}
+
 // Of is the name of a row: the record's own, or its file and line.
 func (n *Names) Of(row *Row) string {
 	if row.Name != "" {
@@ -59,10 +71,14 @@ func (n *Names) file(path string) string {
 	if short, ok := n.files[path]; ok {
 		return short
 	}
-	for folder, short := range n.folders {
-		if rest, ok := strings.CutPrefix(path, folder); ok {
-			return short + filepath.ToSlash(rest)
+	inner := "" // of folders within each other
+	for folder := range n.folders {
+		if strings.HasPrefix(path, folder) && len(folder) >= len(inner) {
+			inner = folder
 		}
+	}
+	if short, ok := n.folders[inner]; ok {
+		return short + filepath.ToSlash(strings.TrimPrefix(path, inner))
 	}
 	return path
 }

@@ -225,8 +225,8 @@ func TestHuggingFace(t *testing.T) {
 	write("test/dataset_info.json", info)
 	write("test/state.json", `{"_data_files":[{"filename":"c.arrow"}]}`)
 	write("test/c.arrow", stream(`[{"text":"fourth","label":1}]`))
-	got, err := read(dir, Options{Columns: []string{"split", "text", "label"}})
-	want := []string{"1: train|first|pos", "2: train|second|∅", "1: train|third|neg", "1: test|fourth|pos"}
+	got, err := read(dir, Options{Columns: []string{"split", "text", "label", "split"}})
+	want := []string{"1: train|first|pos|train", "2: train|second|∅|train", "1: train|third|neg|train", "1: test|fourth|pos|test"}
 	if err != nil || strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%q, %v; want %q", got, err, want)
 	}

@@ -24,7 +24,7 @@ type shardsReader struct {
 	dir     string
 	options Options
 	columns []string
-	at      int      // place of the path among the values, -1 without
+	at      []int    // places of the path among the values
 	shards  []string // that are left, within dir
 	shard   string
 	rows    Reader // of shard; nil between two
@@ -34,7 +34,7 @@ func newShards(ctx context.Context, dir string, shards []string, o Options) (Rea
 	if len(shards) == 0 {
 		return nil, errors.New("expected tables, found no file")
 	}
-	r := &shardsReader{ctx: ctx, dir: dir, options: o, at: -1, shards: shards}
+	r := &shardsReader{ctx: ctx, dir: dir, options: o, shards: shards}
 	r.options.Columns = nil
 	if err := r.open(); err != nil { // for the names of its columns
 		return nil, err
@@ -45,7 +45,7 @@ func newShards(ctx context.Context, dir string, shards []string, o Options) (Rea
 	}
 	for i, name := range o.Columns {
 		if name == shardPath && own != nil && !slices.Contains(own, name) {
-			r.at = i
+			r.at = append(r.at, i)
 		} else {
 			r.options.Columns = append(r.options.Columns, name)
 		}
@@ -86,8 +86,8 @@ func (r *shardsReader) Next(row *Row) error {
 				continue
 			}
 		}
-		if err == nil && row.Err == nil && r.at >= 0 {
-			row.Values = slices.Insert(row.Values, r.at, Value{Text: r.shard})
+		if err == nil && len(row.Values) == len(r.options.Columns) { // also of a row that lacks a value
+			row.insert(r.at, r.shard)
 		}
 		return err
 	}

@@ -43,6 +43,7 @@ func TestShards(t *testing.T) {
 	}{
 		{"CSV", "", map[string]string{"b.csv": "b,a\n3,4\n", "a.csv": "a,b\n1,2\n", "c.csv.gz": gzipped("a,b\n5,6\n"), ".hidden": "x", "_SUCCESS": ""}, []string{"a", "b"}, []string{"2: 1|2", "2: 4|3", "2: 5|6"}, ""},
 		{"the shard's name", "", map[string]string{"train-0.csv": "a\n1\n", "test-0.csv": "a\n2\n"}, []string{"path", "a"}, []string{"2: test-0.csv|2", "2: train-0.csv|1"}, ""},
+		{"the shard's name twice", "", map[string]string{"a.csv": "a\n1\n"}, []string{"path", "a", "path"}, []string{"2: a.csv|1|a.csv"}, ""},
 		{"a column called path", "", map[string]string{"0.csv": "a,path\n1,x\n"}, []string{"path"}, []string{"2: x"}, ""},
 		{"JSON lines", "", map[string]string{"1.jsonl": `{"a":1,"path":"own"}`, "2.ndjson": `{"a":2}`}, []string{"a", "path"}, []string{"1: 1|own", "1: 2|∅"}, ""},
 		{"JSON", "", map[string]string{"1.json": `[{"a":1}]`, "2.json": `{"a":2}`}, []string{"a"}, []string{"1: 1", "1: 2"}, ""},
@@ -99,5 +100,20 @@ func TestProgressOfBytes(t *testing.T) {
 		if err != nil || told != info.Size() || len(rows) > 1000 && info.Size() > 200000 && calls < 3 {
 			t.Errorf("%s: %d of %d bytes in %d calls for %d rows, %v", path, told, info.Size(), calls, len(rows), err)
 		}
+	}
+}
+
+// TestBadRowsOfShards: a row that lacks a value has the others, and the shard's name.
+func TestBadRowsOfShards(t *testing.T) {
+	dir := folder(t, map[string]string{"a.csv": "id,text\n1,\xff\n2\n"})
+	rows, err := readRows(dir, Options{Columns: []string{"path", "text", "id"}})
+	if err != nil || len(rows) != 2 {
+		t.Fatal(rows, err)
+	}
+	if got := rows[0].Values; rows[0].Err == nil || len(got) != 3 || got[0].Text != "a.csv" || !got[1].Null || got[2].Text != "1" {
+		t.Errorf("%+v", rows[0])
+	}
+	if got := rows[1].Values; rows[1].Err == nil || !rows[1].Uneven || len(got) != 3 || got[0].Text != "a.csv" || !got[1].Null || got[2].Text != "2" {
+		t.Errorf("%+v", rows[1])
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"sftseq/internal/source"
@@ -45,6 +46,13 @@ func (r *Row) lacks(v *Value, err error) {
 	*v = Value{Null: true}
 	if r.Err == nil {
 		r.Err = err
+	}
+}
+
+// insert adds a text at several places among the values, of which the first is the first.
+func (r *Row) insert(places []int, text string) {
+	for _, at := range places {
+		r.Values = slices.Insert(r.Values, at, Value{Text: text})
 	}
 }
 

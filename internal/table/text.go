@@ -45,15 +45,14 @@ func (r *textReader) Next(row *Row) error {
 		r.line++
 	}
 	row.begin(r.in.Name, r.line)
+	var bad error
 	switch {
 	case long:
-		row.fail(fmt.Errorf("the line has more than %d bytes", r.limit))
-		return nil
+		bad = fmt.Errorf("the line has more than %d bytes", r.limit)
 	case !utf8.ValidString(line):
-		row.fail(errors.New("not UTF-8"))
-		return nil
+		bad = errors.New("not UTF-8")
 	}
-	row.whole = len(line)
+	row.Err, row.whole = bad, len(line)
 	for _, at := range r.wanted {
 		v := Value{Text: line}
 		switch TextColumns[at] {
@@ -61,6 +60,10 @@ func (r *textReader) Next(row *Row) error {
 			v.Text = strconv.FormatInt(r.line, 10)
 		case "file":
 			v.Text = filepath.Base(r.in.Name)
+		default:
+			if bad != nil {
+				row.lacks(&v, bad)
+			}
 		}
 		row.Values = append(row.Values, v)
 	}

@@ -1,0 +1,118 @@
+package seq
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// names are the files of a directory.
+func names(t *testing.T, dir string) (out []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out
+}
+
+// TestReplace: the data set that is there stays complete until Finish, whatever is closed
+// by then, and is what it was where its successor is given up.
+func TestReplace(t *testing.T) {
+	dir := t.TempDir()
+	before := buildDataset(t, dir)
+	whole := []string{"dataset.json", "test.arrow", "train.arrow", "val.arrow"}
+	for _, finish := range []bool{false, true} {
+		b, err := CreateDataset(dir, listopsSpec(), true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, split := range []string{"train", "val"} {
+			writeSplit(t, b, split, []Example{{A: make7()}})
+			if d, err := OpenDataset(dir); err != nil || d.Fingerprint() != before.Fingerprint() || d.Verify() != nil {
+				t.Errorf("%s is closed: %v", split, err)
+			}
+		}
+		if !finish {
+			b.Abort()
+			if d, err := OpenDataset(dir); err != nil || d.Verify() != nil || !slices.Equal(names(t, dir), whole) {
+				t.Errorf("given up: %v, %q", err, names(t, dir))
+			}
+			continue
+		}
+		d, err := b.Finish(nil)
+		if err != nil || d.Verify() != nil || d.Manifest.Splits["train"].Rows != 1 {
+			t.Fatalf("finished: %v", err)
+		}
+		if got := names(t, dir); !slices.Equal(got, []string{"dataset.json", "train.arrow", "val.arrow"}) {
+			t.Errorf("%q are left", got)
+		}
+	}
+}
+
+// TestReplaceStaged: a program that was killed while it exchanged data sets leaves the new
+// one under temporary names. It is complete, and the next one replaces it as any other.
+func TestReplaceStaged(t *testing.T) {
+	dir := t.TempDir()
+	buildDataset(t, dir)
+	b, err := CreateDataset(dir, listopsSpec(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeSplit(t, b, "train", []Example{{A: make7()}})
+	staged, info := b.manifest, b.closed[0].info
+	info.File = filepath.Base(b.closed[0].writer.file.Temporary())
+	staged.Splits = map[string]SplitInfo{"train": info}
+	if err := b.write(&staged); err != nil {
+		t.Fatal(err)
+	}
+	b.lock.release() // as the end of the process does
+	if d, err := OpenDataset(dir); err != nil || d.Verify() != nil || d.Manifest.Splits["train"].Rows != 1 {
+		t.Fatalf("%v", err)
+	}
+	next, err := CreateDataset(dir, listopsSpec(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d, err := OpenDataset(dir); err != nil || d.Verify() != nil {
+		t.Errorf("the next one begins: %v", err)
+	}
+	writeSplit(t, next, "train", []Example{{A: make7()}, {A: make7()}})
+	if d, err := next.Finish(nil); err != nil || d.Verify() != nil || d.Manifest.Splits["train"].Rows != 2 {
+		t.Fatalf("%v", err)
+	}
+	if got := names(t, dir); slices.ContainsFunc(got, func(name string) bool { return strings.HasSuffix(name, ".tmp") }) {
+		t.Errorf("%q are left", got)
+	}
+}
+
+// TestBusy: while one program makes a data set no other does in the same directory, also
+// not one that adds a split.
+func TestBusy(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "data")
+	b, err := CreateDataset(dir, listopsSpec(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := CreateDataset(dir, listopsSpec(), true); !errors.Is(err, ErrBusy) {
+		t.Errorf("a second one: %v", err)
+	}
+	b.Abort()
+	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("what was given up is there: %v", err)
+	}
+	buildDataset(t, dir)
+	if b, err = ExtendDataset(dir, listopsSpec(), true); err != nil {
+		t.Fatal(err)
+	}
+	defer b.Abort()
+	if _, err := ExtendDataset(dir, listopsSpec(), true); !errors.Is(err, ErrBusy) {
+		t.Errorf("a second one that extends: %v", err)
+	}
+}
