@@ -7,8 +7,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/urfave/cli/v2"
 )
 
 // editHeader changes a safetensors header's JSON; the data stay.
@@ -147,11 +150,21 @@ func TestUsage(t *testing.T) {
 	} {
 		refuse(t, 2, c.want, "", c.args...)
 	}
-	for _, c := range newApp().Commands {
-		if help := succeed(t, "", c.Name, "--help"); len(c.Subcommands) == 0 && !strings.Contains(help, "Example") {
-			t.Errorf("%s --help has no example", c.Name)
+	var check func(commands []*cli.Command, above ...string)
+	check = func(commands []*cli.Command, above ...string) {
+		for _, c := range commands {
+			path := append(slices.Clip(above), c.Name)
+			help := succeed(t, "", append(path, "--help")...)
+			if !strings.Contains(help, "Example") {
+				t.Errorf("%v --help has no example", path)
+			}
+			if strings.Contains(help, "(default: false)") {
+				t.Errorf("%v --help says that a flag is not given unless it is", path)
+			}
+			check(c.Subcommands, path...)
 		}
 	}
+	check(newApp().Commands)
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		if !strings.Contains(succeed(t, "", "completion", shell), "sftseq") {
 			t.Errorf("no completion for %s", shell)

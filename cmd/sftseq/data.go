@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -16,7 +17,10 @@ func dataCommand() *cli.Command {
 		Usage: "generate, convert and examine data sets",
 		Description: `A data set is a directory of Arrow files (train.arrow, val.arrow, test.arrow)
 and dataset.json, which is written last: where it is missing the data set is
-incomplete.`,
+incomplete.
+
+Example: sftseq data convert --from reviews.csv --to data/reviews --text review --label stars
+         sftseq data info data/reviews`,
 		Subcommands: []*cli.Command{dataGenerateCommand(), dataConvertCommand(), dataInfoCommand(), dataHeadCommand(), dataStatsCommand()},
 	}
 }
@@ -41,9 +45,20 @@ func reportDataset(c *cli.Context, d *seq.Dataset, err error) error {
 	return nil
 }
 
+// noArguments refuses arguments, and names the flag that a file or directory is named by.
 func noArguments(c *cli.Context) error {
-	if c.Args().Present() {
-		return usage(c, "expected flags only, found %q", c.Args().First())
+	if !c.Args().Present() {
+		return nil
 	}
-	return nil
+	named := ""
+	for _, name := range []string{"data", "input", "model", "out"} {
+		if slices.ContainsFunc(c.Command.Flags, func(f cli.Flag) bool { return f.Names()[0] == name }) {
+			named = fmt.Sprintf(": what is read is named by --%s", name)
+			if name == "out" {
+				named = ": what is written is named by --out"
+			}
+			break
+		}
+	}
+	return usage(c, "expected flags only, found %q%s", c.Args().First(), named)
 }

@@ -159,6 +159,8 @@ func convertCustom(c *cli.Context) error {
 	bar.Finish()
 	if err == nil {
 		fmt.Fprint(c.App.ErrWriter, skipped)
+	} else {
+		err = withoutFolders(err, &o, skipped)
 	}
 	if err := reportDataset(c, d, err); err != nil {
 		return err

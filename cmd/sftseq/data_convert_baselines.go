@@ -16,9 +16,16 @@ func convertBaselines(c *cli.Context, set *seq.Dataset) error {
 	if c.Bool("no-baselines") || len(splits) == 0 {
 		return nil
 	}
-	bar := newProgress(0, "measuring simple models (--no-baselines leaves them out)", "rows")
-	results, err := baseline.Measure(c.Context, set, bar.Add, splits...)
-	bar.Finish()
+	var bar *progress // of training, which begins when the rows have been read
+	results, err := baseline.Measure(c.Context, set, func(steps, all int64) {
+		if bar == nil {
+			bar = newProgress(all, "measuring simple models (--no-baselines leaves them out)", "steps")
+		}
+		bar.Add(steps)
+	}, splits...)
+	if bar != nil {
+		bar.Finish()
+	}
 	if err == nil {
 		err = baseline.Store(set, results)
 	}

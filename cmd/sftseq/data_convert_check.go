@@ -63,6 +63,9 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 // customWarnings are what a data set lacks that training or eval will ask for.
 func customWarnings(m *seq.Manifest, o *convert.Options) (out []string) {
 	rows := func(split string) int64 { return m.Splits[split].Rows }
+	if text := splitsWarning(o); text != "" {
+		out = append(out, text)
+	}
 	var empty []string
 	for _, share := range o.Shares {
 		if o.SplitColumn == "" && share.Part > 0 && rows(share.Split) == 0 {

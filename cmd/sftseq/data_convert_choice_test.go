@@ -46,6 +46,10 @@ func TestConvertChooses(t *testing.T) {
 	if out, info := convert("--from", path, "--tokenizer", "byte"); strings.Contains(out, "tokenizer") || !strings.Contains(info, "byte") {
 		t.Errorf("%s\n%s", out, info)
 	}
+	nested := writeText(t, filepath.Join(t.TempDir(), "a.jsonl"), `{"doc":{"body":"x"}}`+"\n")
+	if _, out, _ := program(nil, "data", "convert", "--to", t.TempDir(), "--text", "doc.text", "--from", nested); out != "tokenizer byte: none of the first rows can be used (--tokenizer takes another)\n" {
+		t.Errorf("%q", out)
+	}
 	pipe := filepath.Join(t.TempDir(), "reviews.csv")
 	if err := syscall.Mkfifo(pipe, 0o666); err != nil {
 		t.Fatal(err)

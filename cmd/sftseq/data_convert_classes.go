@@ -58,7 +58,8 @@ func pattern(c *cli.Context, name string) (*regexp.Regexp, error) {
 // no mistake, however few rows a small table has.
 const (
 	leastClasses      = 20
-	fewRows           = 5 // on average
+	fewRows           = 5    // on average
+	manyRows          = 1000 // of which a class has more
 	mostExampleLength = 40
 )
 
@@ -66,8 +67,11 @@ const (
 // that are numbers of a scale, or "".
 func classWarning(m *seq.Manifest, o *convert.Options) string {
 	classes, rows := len(m.LabelNames), int64(0)
-	if classes < leastClasses || o.Labels != nil {
+	if o.Labels != nil {
 		return ""
+	}
+	if classes < leastClasses {
+		return rareWarning(m)
 	}
 	for _, split := range m.Splits {
 		rows += split.Rows
@@ -99,4 +103,24 @@ func classWarning(m *seq.Manifest, o *convert.Options) string {
 		return found + ": a class that hardly repeats is not learned; --label-pattern REGEX takes the class out of a longer text, --labels NAME,… takes only rows of those classes, or another column is meant"
 	}
 	return ""
+}
+
+// rareWarning names classes of a few rows among thousands: a mistaken label, or a file that
+// is none of the rows.
+func rareWarning(m *seq.Manifest) string {
+	var rare []string
+	all := int64(0)
+	for _, name := range m.LabelNames {
+		rows := int64(0)
+		for _, split := range m.Splits {
+			rows += split.Labels[name]
+		}
+		if all += rows; rows < fewRows {
+			rare = append(rare, fmt.Sprintf("%s (%d)", name, rows))
+		}
+	}
+	if len(rare) == 0 || all < manyRows {
+		return ""
+	}
+	return fmt.Sprintf("of %d rows only a few are of the classes %s: they are not learned, and are wrong labels perhaps; --labels NAME,… takes rows of the others alone", all, strings.Join(rare, ", "))
 }

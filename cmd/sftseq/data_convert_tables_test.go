@@ -58,6 +58,16 @@ func TestConvertFlatFolder(t *testing.T) {
 	if a.Fingerprint() != b.Fingerprint() {
 		t.Error("the data sets differ")
 	}
+	if _, _, errs := converted(t, "--from", folders); !strings.Contains(errs, "warning: "+folders+" has the splits test, train, but its rows are divided anew, as --split says: --split-column split --val-part 0.1 takes them as they are\n") {
+		t.Errorf("%q", errs)
+	}
+	if _, _, errs := converted(t, "--from", filepath.Join(folders, "train")); errs != "" {
+		t.Errorf("%q", errs)
+	}
+	want := "and 33 more\nthe class of a file is the folder that it is in: --label path --label-pattern REGEX takes it out of its name\n"
+	if status, _, errs := program(nil, "data", "convert", "--from", flat, "--to", filepath.Join(t.TempDir(), "to")); status != exitError || !strings.HasSuffix(errs, want) {
+		t.Errorf("status %d, %q, want %q", status, errs, want)
+	}
 }
 
 // TestConvertKinds: JSON lists and paths, other delimiters, lines of text and a folder of
@@ -90,6 +100,23 @@ func TestConvertKinds(t *testing.T) {
 	refuse(t, exitError, "a delimiter is for CSV", "", "data", "convert", "--from", path("x.jsonl", "{}\n"), "--to", filepath.Join(dir, "to"), "--text", "text", "--delimiter", ";")
 }
 
+// TestConvertRareClasses: classes of a few rows among thousands are named.
+func TestConvertRareClasses(t *testing.T) {
+	var text strings.Builder
+	text.WriteString("text,label\n")
+	for i := range 1200 {
+		fmt.Fprintf(&text, "row %d,%s\n", i, map[bool]string{true: "readme", false: fmt.Sprint("c", i%2)}[i == 7 || i == 900])
+	}
+	from := writeText(t, filepath.Join(t.TempDir(), "x.csv"), text.String())
+	args := []string{"--from", from, "--text", "text", "--label", "label", "--no-baselines"}
+	if _, _, errs := converted(t, args...); !strings.Contains(errs, "warning: of 1200 rows only a few are of the classes readme (2): they are not learned") {
+		t.Errorf("%q", errs)
+	}
+	if _, _, errs := converted(t, append(args, "--labels", "c0,c1")...); strings.Contains(errs, "warning") {
+		t.Errorf("%q", errs)
+	}
+}
+
 // TestConvertManyClasses: a column that is none of classes is warned of, with what to do.
 func TestConvertManyClasses(t *testing.T) {
 	dir := t.TempDir()
@@ -111,6 +138,7 @@ func TestConvertManyClasses(t *testing.T) {
 		{func(i int) string { return fmt.Sprintf("['a%d' 'b']", i%25) }, nil, "these look like lists"},
 		{func(i int) string { return fmt.Sprintf("sample %d class=c%d", i, i%3) }, []string{"--label-pattern", `class=(\w+)`}, ""},
 		{func(i int) string { return fmt.Sprint(i % 30) }, nil, ""},
+		{func(i int) string { return fmt.Sprint(min(i/2, 2)) }, nil, ""}, // so few rows may have rare classes
 		{func(i int) string { return fmt.Sprint(float64(i%10) / 2) }, nil, ""},
 		{func(i int) string { return fmt.Sprint(i) }, []string{"--labels", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22"}, ""},
 	} {

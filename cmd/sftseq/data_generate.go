@@ -10,6 +10,7 @@ func dataGenerateCommand() *cli.Command {
 	return &cli.Command{
 		Name:        "generate",
 		Usage:       "generate a synthetic data set",
+		Description: "Example: sftseq data generate listops --out data/listops",
 		Subcommands: []*cli.Command{generateListOpsCommand(), generatePathfinderCommand()},
 	}
 }

@@ -12,7 +12,7 @@ import (
 func embedCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "embed",
-		Usage:     "turn sequences into vectors: JSON lines in, JSON lines out",
+		Usage:     "turn sequences into vectors: JSON lines or tables in, embeddings out",
 		ArgsUsage: "[FILE]",
 		UsageText: `sftseq embed --model DIR [flags] [FILE]
 sftseq embed --model DIR [flags] --input FILE --text COLUMN [--output FILE]

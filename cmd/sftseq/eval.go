@@ -22,9 +22,9 @@ func evalCommand() *cli.Command {
 		UsageText: `sftseq eval --model DIR --data FILE|DIR [flags]
 
 Example: sftseq eval --model runs/listops --data data/listops
-         sftseq eval --model runs/reviews --data data/reviews --errors wrong.csv`,
-		Description: `Reads an Arrow file or stream, or the test.arrow of a data set directory, batch
-by batch and reports accuracy, loss, macro F1, the area under the ROC curve (AUC;
+         sftseq eval --model runs/reviews --data data/reviews --split val --errors wrong.csv`,
+		Description: `Reads an Arrow file or stream, or a split of a data set directory, batch by batch
+and reports accuracy, loss, macro F1, the area under the ROC curve (AUC;
 of more than two classes the mean of each against the rest), the expected
 calibration error over 15 bins, accuracy by length, precision, recall and F1 of each
 class, and the confusion matrix. Of more than 20 classes those with the least F1 and
@@ -42,6 +42,7 @@ set (data convert --id), its number from 0, its label, the class predicted, and 
 probability for each class.`,
 		Flags: append(modelFlags(),
 			&cli.StringFlag{Name: "data", Usage: "labelled `FILE|DIR` (required)", TakesFile: true},
+			&cli.StringFlag{Name: "split", Value: "test", Usage: "of a data set, the split `NAME`"},
 			&cli.IntFlag{Name: "queries", Value: defaultQueries, Usage: "rank the documents of pairs for `N` queries; 0 is none, and keeps no document"},
 			&cli.StringFlag{Name: "errors", Usage: "write the rows that are answered wrong to `FILE`: .jsonl, .csv, .tsv, .parquet or .arrow", TakesFile: true},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
@@ -56,6 +57,9 @@ func eval(c *cli.Context) error {
 	}
 	if c.String("data") == "" {
 		return usage(c, "--data is missing, an Arrow file or a data set directory was expected")
+	}
+	if info, err := os.Stat(c.String("data")); c.IsSet("split") && (err != nil || !info.IsDir()) {
+		return usage(c, "--split %s: expected --data to be a data set directory, found %s", c.String("split"), c.String("data"))
 	}
 	queries := c.Int("queries")
 	if queries < 0 {
@@ -72,7 +76,7 @@ func eval(c *cli.Context) error {
 		}
 		queries = 0
 	}
-	path, total, err := testData(c.String("data"))
+	path, total, err := testData(c.String("data"), c.String("split"))
 	if err != nil {
 		return err
 	}
@@ -116,14 +120,14 @@ func eval(c *cli.Context) error {
 	if err := wrong.commit(); err != nil {
 		return err
 	}
-	if result.Baseline, err = testBaseline(c.String("data")); err != nil {
+	if result.Baseline, err = testBaseline(c.String("data"), c.String("split")); err != nil {
 		return err
 	}
 	return show(c, result, result.write)
 }
 
 // testData names the file that --data stands for, and its rows where known.
-func testData(path string) (file string, rows int64, err error) {
+func testData(path, split string) (file string, rows int64, err error) {
 	if err := refuseTable(path); err != nil {
 		return "", 0, fmt.Errorf("--data %w", err)
 	}
@@ -134,13 +138,13 @@ func testData(path string) (file string, rows int64, err error) {
 	if err != nil {
 		return "", 0, err
 	}
-	file, err = set.Path("test")
-	return file, set.Manifest.Splits["test"].Rows, err
+	file, err = set.Path(split)
+	return file, set.Manifest.Splits[split].Rows, err
 }
 
 // testBaseline is what simple models reach on the rows that --data stands for, where its
 // conversion has measured them.
-func testBaseline(path string) (*baseline.Result, error) {
+func testBaseline(path, split string) (*baseline.Result, error) {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return nil, nil
 	}
@@ -148,7 +152,7 @@ func testBaseline(path string) (*baseline.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return baseline.Stored(set, "test")
+	return baseline.Stored(set, split)
 }
 
 // evaluation runs a model over a file.

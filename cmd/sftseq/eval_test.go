@@ -117,6 +117,13 @@ func TestEvalDirectory(t *testing.T) {
 	if !strings.Contains(out, "10") {
 		t.Errorf("%s", out)
 	}
+	for split, rows := range map[string]string{"test": "10", "val": "20", "train": "40"} {
+		if out := succeed(t, "", "eval", "--model", golden("pre"), "--data", dir, "--split", split, "--json"); !strings.Contains(out, `"rows": `+rows+",") {
+			t.Errorf("split %s: %s", split, out)
+		}
+	}
+	refuse(t, 1, "split \"dev\": expected one of train, val, test", "", "eval", "--model", golden("pre"), "--data", dir, "--split", "dev")
+	refuse(t, 2, "--split val: expected --data to be a data set directory, found x.arrow", "", "eval", "--model", golden("pre"), "--data", "x.arrow", "--split", "val")
 	refuse(t, 1, "its task is classification", "", "eval", "--model", golden("retrieval"), "--data", dir)
 	refuse(t, 1, "its vocabulary has 17 tokens, the model's 5", "", "eval", "--model", golden("ties"), "--data", dir)
 	refuse(t, 1, "incomplete", "", "eval", "--model", golden("pre"), "--data", t.TempDir())

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -53,6 +54,9 @@ func refuseForLines(path string) error {
 	}
 	switch format, err := table.FormatOf(path); {
 	case err != nil:
+		if do := table.Stranger(path); do != "" {
+			return fmt.Errorf("%s: expected a FILE of JSON lines: %s", path, do)
+		}
 		return nil
 	case format == "arrow":
 		return fmt.Errorf("%s: expected a FILE of JSON lines, found %s: --input %s --output FILE.arrow reads it", path, format, shellQuote(path))
@@ -69,12 +73,14 @@ func linesHint(first []byte) string {
 	switch {
 	case bytes.HasPrefix(trimmed, []byte("PAR1")), bytes.HasPrefix(trimmed, []byte("ARROW1")):
 		return "; it is a table, which --input FILE reads"
+	case bytes.HasPrefix(trimmed, []byte("{")) && json.Valid(trimmed) && !bytes.Contains(trimmed, []byte(`"text`)) && !bytes.Contains(trimmed, []byte(`"tokens`)):
+		return "; of JSON lines with other columns --input FILE --text COLUMN reads one"
 	case len(trimmed) == 0 || !utf8.Valid(trimmed) || trimmed[0] == '{' || trimmed[0] == '[':
 		return ""
 	case bytes.ContainsAny(trimmed, ",;\t"):
 		return "; its first line looks like that of a CSV table, which --input FILE.csv --text COLUMN reads"
 	}
-	return "; expected JSON objects, such as {\"text\": \"…\"}, a line each"
+	return "; expected JSON objects, such as {\"text\": \"…\"}, a line each: --input FILE.txt reads lines of text"
 }
 
 // runsIn tells of the models in the folders of a directory, as train --seeds leaves them,

@@ -36,9 +36,13 @@ func TestHints(t *testing.T) {
 		{"the data set is incomplete", []string{"eval", "--model", golden("pre"), "--data", t.TempDir()}},
 		{runs + ": expected a model, found the folder of 2: name one of them, such as --model " + filepath.Join(runs, "seed-1") + " (seed-1, seed-2)", []string{"eval", "--model", runs, "--data", csv}},
 		{folder + ": expected a file, found a directory\n", []string{"grads", "--model", golden("pre"), "--input", folder, "--output", filepath.Join(dir, "out")}},
+		{runs + ": expected a run directory, as sftseq train makes it: open ", []string{"report", "--out", filepath.Join(dir, "x.html"), runs}},
 		{"nope: no such file", []string{"data", "convert", "--from", filepath.Join(dir, "nope"), "--to", filepath.Join(dir, "out"), "--text", "text"}},
 	} {
 		refuse(t, exitError, c.want, "", c.args...)
+	}
+	if status, _, errs := program(nil, "predict", "--model", golden("pre"), "a.wav"); status == 0 || !strings.Contains(errs, "a.wav: expected a FILE of JSON lines: a sound is a row of its own: name the folder that it is in") {
+		t.Errorf("status %d, %s", status, errs)
 	}
 	for _, c := range []struct {
 		want string
@@ -54,8 +58,9 @@ func TestHints(t *testing.T) {
 		"text,label\na,x\n":            "2 of 2 lines failed; its first line looks like that of a CSV table, which --input FILE.csv --text COLUMN reads\n",
 		"text;label\n":                 "1 of 1 lines failed; its first line looks like",
 		"PAR1\x00\xff\n":               "1 of 1 lines failed; it is a table, which --input FILE reads\n",
-		"some words\n":                 `1 of 1 lines failed; expected JSON objects, such as {"text": "…"}, a line each` + "\n",
-		"{\"a\":1}\n":                  "1 of 1 lines failed\n",
+		"some words\n":                 `1 of 1 lines failed; expected JSON objects, such as {"text": "…"}, a line each: --input FILE.txt reads lines of text` + "\n",
+		"{\"a\":1}\n":                  "1 of 1 lines failed; of JSON lines with other columns --input FILE --text COLUMN reads one\n",
+		"{\"tokens\":\"a\"}\n":         "1 of 1 lines failed\n",
 		"a,b\n{\"tokens\":[1,2]}\n":    "1 of 2 lines failed\n",
 		"{\"tokens\":[1]}\na,b\nc,d\n": "2 of 3 lines failed\n",
 	} {

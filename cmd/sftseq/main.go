@@ -82,8 +82,18 @@ Example: sftseq train listops --out runs/listops
 		OnUsageError:   onUsageError,
 		ExitErrHandler: func(*cli.Context, error) {}, // run prints errors, once
 	}
+	plainSwitches(app.Flags)
 	reportUsage(app.Commands)
 	return app
+}
+
+// plainSwitches leaves out of help that a switch is off unless it is given.
+func plainSwitches(flags []cli.Flag) {
+	for _, f := range flags {
+		if b, ok := f.(*cli.BoolFlag); ok && !b.Value {
+			b.DisableDefaultText = true
+		}
+	}
 }
 
 // reportUsage makes every command return what is wrong with its flags, which
@@ -91,6 +101,7 @@ Example: sftseq train listops --out runs/listops
 func reportUsage(commands []*cli.Command) {
 	for _, c := range commands {
 		c.OnUsageError = onUsageError
+		plainSwitches(c.Flags)
 		if c.Action == nil {
 			c.Action = unknownCommand
 		}

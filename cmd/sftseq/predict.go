@@ -47,7 +47,7 @@ func lineFlags() []cli.Flag {
 func predictCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "predict",
-		Usage:     "classify sequences: JSON lines in, JSON lines out",
+		Usage:     "classify sequences: JSON lines or tables in, labels and probabilities out",
 		ArgsUsage: "[FILE]",
 		UsageText: `sftseq predict --model DIR [flags] [FILE]
 sftseq predict --model DIR [flags] --input FILE --text COLUMN [--output FILE]

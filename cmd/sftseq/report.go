@@ -61,7 +61,7 @@ func reportRuns(c *cli.Context) error {
 		r := report.Run{Name: name}
 		var err error
 		if r.Config, err = sft.ReadConfig(filepath.Join(dirs[i], "config.json")); err != nil {
-			return err
+			return fmt.Errorf("%s: expected a run directory, as sftseq train makes it: %w", dirs[i], err)
 		}
 		if r.Metrics, err = sft.ReadMetrics(dirs[i]); err != nil {
 			return err

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -161,7 +162,7 @@ func measure(c *cli.Context, m *sft.Model, in *reportRows, dir string) (*report.
 }
 
 // explainRows reads rows again, one by one: an explanation takes memory.
-func explainRows(c *cli.Context, scorer *sft.Scorer, path string, rows []uint32) ([]report.Example, error) {
+func explainRows(c *cli.Context, scorer *sft.Scorer, path string, rows []picked) ([]report.Example, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
@@ -172,15 +173,15 @@ func explainRows(c *cli.Context, scorer *sft.Scorer, path string, rows []uint32)
 	defer f.Close()
 	var out []report.Example
 	for _, row := range rows {
-		x, err := f.Example(int(row))
+		x, err := f.Example(int(row.row))
 		if err != nil {
 			return nil, err
 		}
 		outputs, err := scorer.Explain(c.Context, []seq.Example{x})
 		if err != nil {
-			return nil, fmt.Errorf("%s: row %d: %w", path, row, err)
+			return nil, fmt.Errorf("%s: row %d: %w", path, row.row, err)
 		}
-		e := report.Example{Row: row, Label: x.Label, Tokens: [][]int32{x.A}, Output: outputs[0]}
+		e := report.Example{Row: row.row, ID: row.id, Label: x.Label, Tokens: [][]int32{x.A}, Output: outputs[0]}
 		if x.B != nil {
 			e.Tokens = append(e.Tokens, x.B)
 		}
@@ -195,10 +196,16 @@ const exampleRule = "The rows are chosen by a rule: the classes take turns, in t
 // picker picks rows of an evaluation to be shown.
 type picker struct {
 	want  int
-	found [][2][]uint32 // by class: rows answered right, and wrong, the first ones
+	found [][2][]picked // by class: rows answered right, and wrong, the first ones
 }
 
-func newPicker(classes, want int) *picker { return &picker{want, make([][2][]uint32, classes)} }
+// picked is a row of a data set, and what it is called there.
+type picked struct {
+	row uint32
+	id  string
+}
+
+func newPicker(classes, want int) *picker { return &picker{want, make([][2][]picked, classes)} }
 
 func (p *picker) see(x *seq.Example, logits []float32) {
 	wrong := 0
@@ -206,12 +213,12 @@ func (p *picker) see(x *seq.Example, logits []float32) {
 		wrong = 1
 	}
 	if rows := &p.found[x.Label][wrong]; len(*rows) < p.want {
-		*rows = append(*rows, x.Index)
+		*rows = append(*rows, picked{x.Index, strings.Clone(x.ID)}) // which shares the memory of many
 	}
 }
 
 // rows are at most as many as wanted.
-func (p *picker) rows() (out []uint32) {
+func (p *picker) rows() (out []picked) {
 	for turn := 0; ; turn++ {
 		before := len(out)
 		for class := range p.found {

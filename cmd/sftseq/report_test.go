@@ -301,11 +301,11 @@ func TestPicker(t *testing.T) {
 	see(1, 0) // 3
 	see(0, 2)
 	see(2, 0) // 5
-	if got := fmt.Sprint(p.rows()); got != "[0 3 5 4 2]" {
+	if got := fmt.Sprint(p.rows()); got != "[{0 0.wav} {3 3.wav} {5 5.wav} {4 4.wav} {2 2.wav}]" {
 		t.Errorf("%s", got)
 	}
 }
 
 func exampleOf(row uint32, label int) seq.Example {
-	return seq.Example{Index: row, A: []int32{1}, Label: int32(label)}
+	return seq.Example{Index: row, ID: fmt.Sprintf("%d.wav", row), A: []int32{1}, Label: int32(label)}
 }

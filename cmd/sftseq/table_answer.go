@@ -38,7 +38,7 @@ func answerTable(c *cli.Context, config *sft.Config, a answerer) error {
 	defer out.abort()
 	s := &stream{parser: parser}
 	s.answer = a.lines(s)
-	if err := out.run(c.Context, s, newTableReader(in, parser), t); err != nil {
+	if err := out.run(c.Context, s, newTableReader(in, parser, t.Columns()), t); err != nil {
 		return err
 	}
 	if err := out.commit(); err != nil {

@@ -117,6 +117,11 @@ func newTableInput(c *cli.Context, config *sft.Config, single, pair bool) (*tabl
 		return nil, err
 	}
 	in.options.Columns = in.read()
+	for _, name := range in.keep {
+		if name != in.id && !slices.Contains(in.sources, name) {
+			in.options.Copied = append(in.options.Copied, name)
+		}
+	}
 	return in, in.checkIDs(config)
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"unicode/utf8"
 
@@ -31,10 +32,11 @@ type tableReader struct {
 	parser *requests.Parser
 	names  *table.Names
 	at     map[string]int // of columns, among the values
+	all    []string       // columns of the table, nil where only rows can tell
 }
 
-func newTableReader(in *tableInput, parser *requests.Parser) *tableReader {
-	r := &tableReader{tableInput: in, parser: parser, names: table.NewNames([]string{in.path}), at: map[string]int{}}
+func newTableReader(in *tableInput, parser *requests.Parser, all []string) *tableReader {
+	r := &tableReader{tableInput: in, parser: parser, names: table.NewNames([]string{in.path}), at: map[string]int{}, all: all}
 	for i, name := range in.options.Columns {
 		r.at[name] = i
 	}
@@ -65,6 +67,9 @@ func (r *tableReader) read(ctx context.Context, t table.Reader, rows chan<- *tab
 func (r *tableReader) request(row *table.Row) *tableRow {
 	out := &tableRow{Request: &requests.Request{}, place: row.Place(), kept: make([]any, len(r.keep))}
 	err := row.Err
+	if row.Uneven {
+		r.clearMisplaced(row)
+	}
 	idAt := -1
 	if len(row.Values) == len(r.options.Columns) {
 		for i, name := range r.keep {
@@ -99,6 +104,18 @@ func (r *tableReader) request(row *table.Row) *tableRow {
 		out.Sequences, out.Lengths = nil, nil
 	}
 	return out
+}
+
+// clearMisplaced leaves a row with too many fields, or too few, what stands before the
+// columns that the model reads. Most often it is a text that has a sign between fields too
+// many, or a quote: what is behind it is not in its place then.
+func (r *tableReader) clearMisplaced(row *table.Row) {
+	front := slices.IndexFunc(r.all, func(column string) bool { return slices.Contains(r.sources, column) })
+	for i, name := range r.options.Columns {
+		if at := slices.Index(r.all, name); at < 0 || at >= front {
+			row.Values[i] = table.Value{Null: true}
+		}
+	}
 }
 
 // sequence adds what a column has for the model.

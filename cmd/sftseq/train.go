@@ -73,8 +73,8 @@ func trainTasks() []*cli.Command {
 
 // train handles the command line: one run, or one for each seed.
 func train(c *cli.Context, task *lra.Task) error {
-	if c.Args().Present() {
-		return usage(c, "unexpected argument %q", c.Args().First())
+	if err := noArguments(c); err != nil {
+		return err
 	}
 	if err := readConfigFlags(c); err != nil {
 		return err

@@ -66,7 +66,7 @@ func TestTrainRefuses(t *testing.T) {
 		{append(tiny, fresh, "--heads", "3"), 2, "multiple of the 3 heads"},
 		{append(tiny, fresh, "--max-length", "12"), 1, "accepts at most 12"},
 		{append(tiny, fresh, "--stages", "5:4"), 1, "at most 4 tokens"},
-		{append(tiny, fresh, "more"), 2, `unexpected argument "more"`},
+		{append(tiny, fresh, "more"), 2, `expected flags only, found "more": what is read is named by --data; see sftseq train listops --help`},
 		{[]string{"train", "listop"}, 2, "listop"},
 	} {
 		code, text := command(c.args...)

@@ -61,6 +61,12 @@ func TestUsageNamesTheFlag(t *testing.T) {
 		{"expected flags only, found \"" + from + "\": what is read is named by --from", []string{"data", "convert", "image", from, "--to", to}},
 		{"found \"" + from + "\": what is read is named by --from", []string{"data", "convert", from, "--to", to}},
 
+		{"expected flags only, found \"" + from + "\": what is read is named by --data", []string{"train", "custom", from}},
+		{"expected flags only, found \"" + from + "\": what is read is named by --data", []string{"eval", from}},
+		{"expected flags only, found \"" + from + "\": what is read is named by --model", []string{"info", from}},
+		{"expected flags only, found \"" + to + "\": what is written is named by --out", []string{"data", "generate", "listops", to}},
+		{"expected flags only, found \"x\"; see", []string{"version", "x"}},
+
 		{"--out is missing", []string{"data", "generate", "listops"}},
 		{"--min-length 9 --max-length 3 ", generate("listops", "--min-length", "9", "--max-length", "3")},
 		{"--max-depth 0 --max-args 10: depth: expected", generate("listops", "--max-depth", "0")},

@@ -51,15 +51,16 @@ type limits struct {
 var usual = limits{trainTokens: 8 << 20, testTokens: 4 << 20, updates: 200 << 20}
 
 // Measure trains on the training split and measures on others, in their order. Progress is
-// called with the numbers of rows that it has learned from; it may be nil.
-func Measure(ctx context.Context, set *seq.Dataset, progress func(rows int64), splits ...string) ([]Result, error) {
+// called with the steps that training has made since the last call, and how many there are
+// in all; it may be nil.
+func Measure(ctx context.Context, set *seq.Dataset, progress func(steps, all int64), splits ...string) ([]Result, error) {
 	if progress == nil {
-		progress = func(int64) {}
+		progress = func(int64, int64) {}
 	}
 	return measure(ctx, set, splits, usual, progress)
 }
 
-func measure(ctx context.Context, set *seq.Dataset, splits []string, most limits, progress func(int64)) ([]Result, error) {
+func measure(ctx context.Context, set *seq.Dataset, splits []string, most limits, progress func(steps, all int64)) ([]Result, error) {
 	m := set.Manifest
 	if m.Splits["train"].Rows == 0 {
 		return nil, errors.New("a baseline needs a training split with rows")
@@ -99,7 +100,7 @@ type trained struct {
 }
 
 // train trains what suits the data set's task, or nothing.
-func train(ctx context.Context, set *seq.Dataset, most limits, progress func(int64)) (*trained, error) {
+func train(ctx context.Context, set *seq.Dataset, most limits, progress func(steps, all int64)) (*trained, error) {
 	classes, pairs := len(set.Manifest.LabelNames), set.Manifest.Task == seq.Retrieval
 	if pairs && classes != 2 || classes < 2 || classes > mostClasses {
 		return nil, nil

@@ -160,19 +160,23 @@ func TestSample(t *testing.T) {
 		return seq.Example{A: tokens, Label: label}
 	})
 	few := limits{trainTokens: 200 * 20, testTokens: 100 * 20, updates: 1 << 30}
-	first, err := measure(context.Background(), set, []string{"test"}, few, func(int64) {})
+	var made, announced int64
+	first, err := measure(context.Background(), set, []string{"test"}, few, func(steps, all int64) { made, announced = made+steps, all })
+	if made == 0 || made != announced {
+		t.Errorf("%d steps, of which %d were announced", made, announced)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
 	if m := first[0].Model; m.Trained != 200 || m.Rows != 100 || m.Accuracy < 0.7 {
 		t.Errorf("%+v, expected a sample of 200 and 100 rows that tells nearly all", m)
 	}
-	again, err := measure(context.Background(), set, []string{"test"}, few, func(int64) {})
+	again, err := measure(context.Background(), set, []string{"test"}, few, func(int64, int64) {})
 	if err != nil || !reflect.DeepEqual(first, again) {
 		t.Errorf("%+v, then %+v, %v", first[0].Model, again[0].Model, err)
 	}
 	few.updates = 4000 // 4 passes of some 25 rows of 39 features and two classes… and no more
-	if short, err := measure(context.Background(), set, []string{"test"}, few, func(int64) {}); err != nil || short[0].Model.Trained > 20 {
+	if short, err := measure(context.Background(), set, []string{"test"}, few, func(int64, int64) {}); err != nil || short[0].Model.Trained > 20 {
 		t.Errorf("%+v, %v", short[0].Model, err)
 	}
 }

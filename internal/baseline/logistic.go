@@ -8,7 +8,7 @@ import (
 )
 
 // bag is logistic regression on bags of tokens and neighbours.
-func bag(ctx context.Context, examples []seq.Example, classes, updates int, progress func(int64)) (*trained, error) {
+func bag(ctx context.Context, examples []seq.Example, classes, updates int, progress func(steps, all int64)) (*trained, error) {
 	train, labels := labelled(examples)
 	idf := inverseFrequency(train)
 	weighAll(train, idf)
@@ -67,7 +67,7 @@ const (
 
 // train goes over the rows, or as many of the first ones as the updates allow, and
 // returns how many.
-func (l *logistic) train(ctx context.Context, rows [][]feature, labels []int32, updates int, progress func(int64)) (int, error) {
+func (l *logistic) train(ctx context.Context, rows [][]feature, labels []int32, updates int, progress func(steps, all int64)) (int, error) {
 	n, pass := 0, 0 // updates of a pass
 	for n < len(rows) && pass < updates/fewestPasses {
 		pass += len(rows[n]) * l.classes
@@ -81,7 +81,7 @@ func (l *logistic) train(ctx context.Context, rows [][]feature, labels []int32, 
 				return 0, ctx.Err()
 			}
 			l.step(row, int(labels[i]), p)
-			progress(1)
+			progress(1, int64(passes*n))
 		}
 	}
 	return n, nil

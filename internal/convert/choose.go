@@ -23,7 +23,9 @@ func (c *converter) chooseTokenizer(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		choice = tokenizers.Choose(texts)
+		if choice.Reason = "none of the first rows can be used"; len(texts) > 0 {
+			choice = tokenizers.Choose(texts)
+		}
 	}
 	c.options.Tokenizer = choice.Spec
 	if c.options.Chosen != nil {

@@ -244,7 +244,7 @@ func (w *worker) example(row *table.Row) (e seq.Example, split string, why *reas
 func (w *worker) unreadable(err error) *reason {
 	var column *table.ColumnError
 	if errors.As(err, &column) && column.List && column.Column == w.options.Label {
-		return listOfLabels()
+		return listOfLabels(w.options.Label)
 	}
 	return because("the row cannot be read", err)
 }
@@ -343,11 +343,11 @@ func (c *converter) checkTokens(tokens []int32) *reason {
 // label is the number of a row's label.
 func (w *worker) label(v table.Value) (int32, *reason) {
 	if v.Tokens != nil {
-		return 0, listOfLabels()
+		return 0, listOfLabels(w.options.Label)
 	}
 	text, ok := taken(w.options.LabelPattern, v.Text)
 	if text = strings.TrimSpace(text); v.Null || text == "" && ok {
-		return 0, because("no label", nil)
+		return 0, because(NoLabel, nil)
 	}
 	if !ok {
 		return 0, unmatched("label", w.options.LabelPattern, v.Text)

@@ -99,7 +99,10 @@ func sortNames(names []string) {
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(values[a], values[b]) })
 }
 
+// NoLabel is the reason of a row without one.
+const NoLabel = "no label"
+
 // listOfLabels is the reason of a row with several labels, or one in a list.
-func listOfLabels() *reason {
-	return because("a list of labels: a row has one class: write one, such as --label label[0] of JSON", nil)
+func listOfLabels(column string) *reason {
+	return because(fmt.Sprintf("a list of labels: a row has one class: write one, such as --label '%s[0]' of JSON", column), nil)
 }

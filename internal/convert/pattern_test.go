@@ -83,7 +83,7 @@ func TestKnownLabels(t *testing.T) {
 func TestListsAsLabels(t *testing.T) {
 	for _, list := range []string{`["x","y"]`, `[1,2]`, `[]`} {
 		_, skipped := mustConvert(t, options(t, file(t, "x.jsonl", `{"text":"a","label":`+list+"}\n"+`{"text":"b","label":"x"}`+"\n")))
-		if !strings.Contains(skipped.String(), "1 of 2 rows left out: a list of labels: a row has one class: write one, such as --label label[0] of JSON\n") {
+		if !strings.Contains(skipped.String(), "1 of 2 rows left out: a list of labels: a row has one class: write one, such as --label 'label[0]' of JSON\n") {
 			t.Errorf("%s: %s", list, skipped)
 		}
 	}

@@ -18,15 +18,24 @@ func validSplit(name string) bool { return splitName.MatchString(name) }
 
 // splitOf is a split as it is called here.
 func splitOf(name string) string {
+	split, ok := KnownSplit(name)
+	if !ok {
+		return name
+	}
+	return split
+}
+
+// KnownSplit is the split that a name stands for, if it is one that is known.
+func KnownSplit(name string) (split string, ok bool) {
 	switch strings.ToLower(name) {
 	case "train", "training":
-		return "train"
+		return "train", true
 	case "val", "validation", "valid", "dev", "eval":
-		return "val"
+		return "val", true
 	case "test", "testing":
-		return "test"
+		return "test", true
 	}
-	return name
+	return "", false
 }
 
 // CheckShares looks at the parts of a data set.

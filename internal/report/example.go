@@ -16,6 +16,7 @@ import (
 // exampleView is a row as the page shows it.
 type exampleView struct {
 	Row           uint32
+	ID            string
 	Label, Answer string
 	Right         bool
 	Likely        []likely
@@ -65,7 +66,7 @@ func exampleViews(c *sft.Config, d decoder, examples []Example) ([]exampleView, 
 	var out []exampleView
 	for _, e := range examples {
 		answer := sft.Argmax(e.Output.Logits)
-		v := exampleView{Row: e.Row, Label: fmt.Sprint(c.Label(int(e.Label))), Answer: fmt.Sprint(c.Label(answer)), Right: answer == int(e.Label)}
+		v := exampleView{Row: e.Row, ID: e.ID, Label: fmt.Sprint(c.Label(int(e.Label))), Answer: fmt.Sprint(c.Label(answer)), Right: answer == int(e.Label)}
 		for i, p := range metrics.Softmax(e.Output.Logits) {
 			v.Likely = append(v.Likely, likely{fmt.Sprint(c.Label(i)), p})
 		}

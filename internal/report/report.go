@@ -48,6 +48,7 @@ type Results struct {
 // Example is a row and what the model said and read of it.
 type Example struct {
 	Row    uint32
+	ID     string // what it is called, "" if nothing
 	Label  int32
 	Tokens [][]int32 // of the sequence, or of both of a pair
 	Output sft.Output

@@ -45,7 +45,7 @@ func testRun(t *testing.T, name string, hidden int) Run {
 	pooling[3] *= 2
 	e := sft.Explanation{Pooling: pooling, Layers: []sft.LayerExplanation{{Positions: []int32{1, 3}, Weights: []float32{1, 1}, Mass: []float32{0.25, 0.75}}}}
 	return Run{Name: name, Config: c, Metrics: m, Tokenizer: tokenizers.Byte{}, Results: &Results{Data: hostile, Note: hostile, Report: tally.Report(),
-		Examples: []Example{{Row: 7, Label: 1, Tokens: [][]int32{tokens}, Output: sft.Output{Logits: []float32{2, 1}, Explanations: []sft.Explanation{e}}}}}}
+		Examples: []Example{{Row: 7, ID: "a<b>.wav", Label: 1, Tokens: [][]int32{tokens}, Output: sft.Output{Logits: []float32{2, 1}, Explanations: []sft.Explanation{e}}}}}}
 }
 
 func write(t *testing.T, runs ...Run) string {
@@ -97,6 +97,9 @@ func TestNothingFromOutside(t *testing.T) {
 	// The title, the tables, the command, the labels, the data, both notes.
 	if n := strings.Count(text, hostile); n < 12 {
 		t.Errorf("the text is there %d times", n)
+	}
+	if !strings.Contains(text, "Row 7, a<b>.wav: ") {
+		t.Error("the page does not say what the row of the example is called")
 	}
 	if !strings.Contains(text, "metrics.jsonl is not complete") || !strings.Contains(text, "no examples: "+hostile) {
 		t.Error("the page does not say what is missing")

@@ -41,6 +41,8 @@ func TestBadRows(t *testing.T) {
 		{"letters.fq", "@x\nAC\n+\n!\xff\n@y\nA\n+\n!\n", []string{"1! its letters are not UTF-8", "5: y|A"}, ""},
 		{"headless.fa", "ACGT\nAC\n", nil, "headless.fa: line 1: expected a record that begins with >"},
 		{"long.csv", "a,b\n1,2\n" + long + ",1\n", []string{"2: 1|2"}, "long.csv: behind line 2: a row has more than 65536 bytes"},
+		{"wide.csv", "\xff\xfea\x00,\x00b\x00\n\x00", nil, "wide.csv: expected UTF-8, found UTF-16: write it as UTF-8, such as with iconv"},
+		{"wide.jsonl", "\xfe\xff\x00{\x00}", nil, "wide.jsonl: expected UTF-8, found UTF-16"},
 		{"empty.arrow", "", nil, "empty.arrow: expected an Arrow IPC stream"},
 		{"text.arrow", "a,b\n1,2\n", nil, "text.arrow: expected an Arrow IPC stream"},
 		{"text.parquet", "a,b\n1,2\n3,4\n", nil, "text.parquet: expected a Parquet file"},

@@ -47,14 +47,15 @@ func (r *csvReader) Next(row *Row) error {
 	row.begin(r.in.Name, r.last)
 	row.whole = size
 	if err != nil {
-		return r.fail(row, err)
+		return r.fail(row, s.fields, err)
 	}
 	r.take(row, s.fields, s.count)
 	return nil
 }
 
-// fail says what is wrong with a row, or is the error of all that follows.
-func (r *csvReader) fail(row *Row, err error) error {
+// fail says what is wrong with a row behind the fields that were found, or is the error of
+// all that follows.
+func (r *csvReader) fail(row *Row, fields []string, err error) error {
 	var bad *csvError
 	switch {
 	case errors.As(err, &bad) && bad.line > 0 && bad.err == csv.ErrQuote:
@@ -62,7 +63,7 @@ func (r *csvReader) fail(row *Row, err error) error {
 		return fmt.Errorf("%s:%d: a field in quotes is not closed, or not before line %d, column %d: write a quote within a field twice",
 			r.in.Name, r.last, r.last+int64(bad.line), bad.column)
 	case bad != nil:
-		row.fail(err)
+		r.takeUneven(row, fields, err)
 		return nil
 	case err == io.EOF:
 		return io.EOF

@@ -89,13 +89,26 @@ func (d *delimited) Columns() []string { return d.columns }
 // take makes a row of its fields, of which there may be more than were kept.
 func (d *delimited) take(row *Row, fields []string, count int) {
 	if count != len(d.columns) {
-		row.fail(fmt.Errorf("expected %d columns, found %d", len(d.columns), count))
+		d.takeUneven(row, fields, fmt.Errorf("expected %d columns, found %d", len(d.columns), count))
 		return
 	}
 	for _, at := range d.wanted {
 		v := Value{Text: fields[at]}
 		if !utf8.ValidString(v.Text) {
 			row.lacks(&v, fmt.Errorf("column %s: not UTF-8", d.columns[at]))
+		}
+		row.Values = append(row.Values, v)
+	}
+}
+
+// takeUneven makes a row of fields of which one is wrong. Those in front of it tell which
+// row it is.
+func (d *delimited) takeUneven(row *Row, fields []string, err error) {
+	row.Err, row.Uneven = err, true
+	for _, at := range d.wanted {
+		v := Value{Null: true}
+		if at < len(fields) && utf8.ValidString(fields[at]) {
+			v = Value{Text: fields[at]}
 		}
 		row.Values = append(row.Values, v)
 	}

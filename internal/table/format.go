@@ -1,9 +1,12 @@
 package table
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"sftseq/internal/source"
 )
 
 // Formats are those that can be read.
@@ -14,9 +17,10 @@ var extensions = map[string]string{".csv": "csv", ".tsv": "tsv", ".tab": "tsv", 
 	".txt": "text", ".log": "text", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".arrows": "arrow", ".feather": "arrow", ".ipc": "arrow",
 	".fasta": "fasta", ".fa": "fasta", ".fna": "fasta", ".fastq": "fastq", ".fq": "fastq"}
 
-// stranger is what to do with a file that cannot be read, as far as its ending says.
-func stranger(ending string) string {
-	switch ending {
+// Stranger is what to do with a file that cannot be read, as far as the ending of its name
+// says; "" where that is not known.
+func Stranger(path string) string {
+	switch ending(path) {
 	case ".tar", ".tgz", ".zip", ".7z", ".rar", ".tbz2", ".txz":
 		return "an archive is not read: unpack it, and name the folder or the files that were in it"
 	case ".wav", ".wave":
@@ -29,6 +33,15 @@ func stranger(ending string) string {
 		return "it is compressed in a way that is not read: expected gzip or Zstandard"
 	}
 	return ""
+}
+
+// checkUTF16 refuses text of two bytes a letter, as Excel writes its Unicode text, which
+// begins with either of two marks.
+func checkUTF16(in *source.Source) error {
+	if head, _ := in.Peek(2); string(head) == "\xff\xfe" || string(head) == "\xfe\xff" {
+		return errors.New("expected UTF-8, found UTF-16: write it as UTF-8, such as with iconv -f UTF-16 -t UTF-8")
+	}
+	return nil
 }
 
 // ending is how a file's name ends, without what names its compression.
@@ -51,7 +64,7 @@ func FormatOf(path string) (string, error) {
 	if path == StandardInput {
 		return "", fmt.Errorf("standard input has no name that says what it is: expected --format (%s)", strings.Join(Formats, ", "))
 	}
-	if do := stranger(ending(path)); do != "" {
+	if do := Stranger(path); do != "" {
 		return "", fmt.Errorf("%s: %s", path, do)
 	}
 	return "", fmt.Errorf("%s: its name does not say what it is: expected an ending such as .csv, .jsonl or .fasta, or --format (%s)", path, strings.Join(Formats, ", "))

@@ -63,6 +63,7 @@ func (r *jsonReader) Close() error { return r.in.Close() }
 type jsonColumns struct {
 	file    string
 	columns []string
+	copied  []string
 	known   map[string]bool // keys that columns begin with
 	absent  func(file, column string, found []string)
 	missing map[string]bool // columns that were in no row yet
@@ -74,7 +75,7 @@ type jsonColumns struct {
 const firstRows = 10
 
 func newJSONColumns(file string, o Options) *jsonColumns {
-	c := &jsonColumns{file: file, columns: slices.Clone(o.Columns), known: map[string]bool{}, absent: o.Absent, missing: map[string]bool{}}
+	c := &jsonColumns{file: file, columns: slices.Clone(o.Columns), copied: o.Copied, known: map[string]bool{}, absent: o.Absent, missing: map[string]bool{}}
 	for _, name := range o.Columns {
 		c.missing[name] = true
 		for _, key := range pathKeys(name) {
@@ -98,7 +99,9 @@ func (c *jsonColumns) read(row *Row, object []byte) {
 			delete(c.missing, name)
 		}
 		var v Value
-		if err == nil {
+		if err == nil && len(field) > 0 && (field[0] == '[' || field[0] == '{') && slices.Contains(c.copied, name) {
+			v, err = asItStands(field)
+		} else if err == nil {
 			v, err = valueOf(field)
 		}
 		if err != nil {
@@ -131,6 +134,13 @@ func (c *jsonColumns) tellMissing() {
 			c.absent(c.file, name, c.found)
 		}
 	}
+}
+
+// asItStands is a list or an object as JSON, in one line.
+func asItStands(field json.RawMessage) (Value, error) {
+	var line bytes.Buffer
+	err := json.Compact(&line, field)
+	return Value{Text: line.String(), JSON: true}, err
 }
 
 // mostColumns is how many are told of in place of one that is missing.

@@ -3,6 +3,7 @@ package table
 import (
 	"fmt"
 	"math"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -27,7 +28,7 @@ type records struct {
 
 // newRecords has the wanted columns of records with a schema; next and close are to be set.
 func newRecords(name string, schema *arrow.Schema, o Options) (*records, error) {
-	columns, err := checkColumns(schema, o.Columns)
+	columns, err := checkColumns(schema, o.Columns, o.Copied)
 	if err != nil {
 		return nil, err
 	}
@@ -104,8 +105,17 @@ func readable(t arrow.DataType) bool {
 	return arrow.IsInteger(t.ID()) || arrow.IsFloating(t.ID()) || arrow.IsDecimal(t.ID())
 }
 
-// checkColumns finds the wanted columns in a schema.
-func checkColumns(schema *arrow.Schema, wanted []string) (columns []string, err error) {
+// isTime reports whether values of a type are dates or times, which can be copied as text.
+func isTime(t arrow.DataType) bool {
+	switch t.ID() {
+	case arrow.DATE32, arrow.DATE64, arrow.TIME32, arrow.TIME64, arrow.TIMESTAMP:
+		return true
+	}
+	return false
+}
+
+// checkColumns finds the wanted columns in a schema, of which some are only copied.
+func checkColumns(schema *arrow.Schema, wanted, copied []string) (columns []string, err error) {
 	for _, f := range schema.Fields() {
 		columns = append(columns, f.Name)
 	}
@@ -114,7 +124,7 @@ func checkColumns(schema *arrow.Schema, wanted []string) (columns []string, err 
 		return nil, err
 	}
 	for _, i := range at {
-		if f := schema.Field(i); !readable(f.Type) {
+		if f := schema.Field(i); !readable(f.Type) && !(isTime(f.Type) && slices.Contains(copied, f.Name)) {
 			_, list := f.Type.(arrow.ListLikeType)
 			return nil, &ColumnError{f.Name, list, fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, found %s: write it as text", f.Name, f.Type)}
 		}
@@ -149,7 +159,7 @@ func valueAt(a arrow.Array, i int) (v Value, err error) {
 		v.Tokens, err = wholeNumbers(a.ListValues(), from, to)
 		return v, err
 	default:
-		v.Text, v.JSON = a.ValueStr(i), true
+		v.Text, v.JSON = a.ValueStr(i), !isTime(a.DataType())
 	}
 	if !utf8.ValidString(v.Text) {
 		return v, fmt.Errorf("not UTF-8")

@@ -113,7 +113,7 @@ func TestBadRowsOfShards(t *testing.T) {
 	if got := rows[0].Values; rows[0].Err == nil || len(got) != 3 || got[0].Text != "a.csv" || !got[1].Null || got[2].Text != "1" {
 		t.Errorf("%+v", rows[0])
 	}
-	if got := rows[1].Values; rows[1].Err == nil || len(got) > 0 {
+	if got := rows[1].Values; rows[1].Err == nil || !rows[1].Uneven || len(got) != 3 || got[0].Text != "a.csv" || !got[1].Null || got[2].Text != "2" {
 		t.Errorf("%+v", rows[1])
 	}
 }

@@ -27,6 +27,7 @@ type Row struct {
 	Name   string // what the record is called in the file, "" where nothing is
 	Values []Value
 	Err    error // why the row cannot be read; then it has no values, or those that can be
+	Uneven bool  // it has other fields than there are columns: its values are in place up to the wrong one
 
 	whole int // bytes of the row, whose memory its values share
 }
@@ -80,7 +81,7 @@ type Value struct {
 	Text   string
 	Tokens []int32 // in place of text, from a list of numbers
 	Null   bool    // it is missing
-	JSON   bool    // the text is a number, true or false, as JSON has it
+	JSON   bool    // the text is a number, true or false, as JSON has it, or what [Options].Copied has taken
 }
 
 // ColumnError is what is wrong with a row's value of a column, or with all of them.
@@ -109,6 +110,7 @@ type Reader interface {
 type Options struct {
 	Columns   []string          // to be read
 	Format    string            // of [Formats]; "" is what the file's name says
+	Copied    []string          // of Columns, those that are only copied: lists and objects of JSON are taken as they stand, dates and times of Arrow as text
 	Delimiter byte              // between the fields of CSV; 0 is a comma
 	MaxField  int               // bytes of a row that are accepted at most
 	Progress  func(bytes int64) // called with the bytes of the file read; may be nil
@@ -155,6 +157,10 @@ func Open(ctx context.Context, path string, o Options) (Reader, error) {
 	in, err := source.Open(ctx, path, o.Progress)
 	if err != nil {
 		return nil, err
+	}
+	if err := checkUTF16(in); err != nil {
+		in.Close()
+		return nil, fmt.Errorf("%s: %w", in.Name, err)
 	}
 	var r Reader
 	switch format {
