@@ -23,6 +23,7 @@ const (
 
 // hfReader reads such a directory, one Arrow stream after the other.
 type hfReader struct {
+	chain
 	ctx     context.Context // of its reading
 	options Options
 	columns []string
@@ -30,7 +31,6 @@ type hfReader struct {
 	split   []int    // places of the split among the values
 	parts   []hfPart // that are left
 	part    hfPart
-	rows    Reader // of part; nil between two
 }
 
 // hfPart is an Arrow stream.
@@ -65,7 +65,8 @@ func newHF(ctx context.Context, dir string, o Options) (_ *hfReader, err error) 
 			r.wanted = append(r.wanted, name)
 		}
 	}
-	if err := r.open(); err != nil {
+	r.open = r.next
+	if r.rows, err = r.next(); err != nil {
 		return nil, err
 	}
 	r.columns = slices.Clone(r.rows.Columns())
@@ -153,14 +154,15 @@ func readJSON(path string, into any) error {
 	return nil
 }
 
-// open opens the next stream.
-func (r *hfReader) open() error {
+// next opens the next stream.
+func (r *hfReader) next() (Reader, error) {
+	if len(r.parts) == 0 {
+		return nil, nil
+	}
 	r.part, r.parts = r.parts[0], r.parts[1:]
 	o := r.options
 	o.Columns, o.Format = r.wanted, "arrow"
-	var err error
-	r.rows, err = Open(r.ctx, r.part.path, o)
-	return err
+	return Open(r.ctx, r.part.path, o)
 }
 
 // Columns returns those of the first stream, and the split.
@@ -168,34 +170,16 @@ func (r *hfReader) Columns() []string { return r.columns }
 
 // Next returns the next row.
 func (r *hfReader) Next(row *Row) error {
-	for {
-		if r.rows == nil {
-			if len(r.parts) == 0 {
-				return io.EOF
-			}
-			if err := r.open(); err != nil {
-				return err
-			}
-		}
-		err := r.rows.Next(row)
-		if err == io.EOF {
-			err = r.rows.Close()
-			r.rows = nil
-			if err == nil {
-				continue
-			}
-		}
-		if err != nil || len(row.Values) < len(r.wanted) {
-			return err
-		}
-		for i, name := range r.wanted {
-			if names := r.part.labels[name]; names != nil && !row.Values[i].Null {
-				row.Values[i] = className(names, row.Values[i])
-			}
-		}
-		row.insert(r.split, r.part.split)
-		return nil
+	if err := r.chain.read(row); err != nil || len(row.Values) < len(r.wanted) {
+		return err
 	}
+	for i, name := range r.wanted {
+		if names := r.part.labels[name]; names != nil && !row.Values[i].Null {
+			row.Values[i] = className(names, row.Values[i])
+		}
+	}
+	row.insert(r.split, r.part.split)
+	return nil
 }
 
 // className is the name that a number stands for; −1, and what is no number of a class,
@@ -206,12 +190,4 @@ func className(names []string, v Value) Value {
 		return Value{Null: true}
 	}
 	return Value{Text: names[n]}
-}
-
-// Close closes the stream.
-func (r *hfReader) Close() error {
-	if r.rows == nil {
-		return nil
-	}
-	return r.rows.Close()
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"os"
@@ -20,6 +19,7 @@ const shardPath = "path"
 
 // shardsReader reads the tables of a folder as one, in the order of their names.
 type shardsReader struct {
+	chain
 	ctx     context.Context // of its reading
 	dir     string
 	options Options
@@ -27,7 +27,6 @@ type shardsReader struct {
 	at      []int    // places of the path among the values
 	shards  []string // that are left, within dir
 	shard   string
-	rows    Reader // of shard; nil between two
 }
 
 func newShards(ctx context.Context, dir string, shards []string, o Options) (Reader, error) {
@@ -36,11 +35,12 @@ func newShards(ctx context.Context, dir string, shards []string, o Options) (Rea
 	}
 	r := &shardsReader{ctx: ctx, dir: dir, options: o, shards: shards}
 	r.options.Columns = nil
-	if err := r.open(); err != nil { // for the names of its columns
+	first, err := r.next() // for the names of its columns
+	if err != nil {
 		return nil, err
 	}
-	own := r.rows.Columns()
-	if err := r.rows.Close(); err != nil {
+	own := first.Columns()
+	if err := first.Close(); err != nil {
 		return nil, err
 	}
 	for i, name := range o.Columns {
@@ -53,15 +53,18 @@ func newShards(ctx context.Context, dir string, shards []string, o Options) (Rea
 	if r.columns = slices.Clone(own); own != nil && !slices.Contains(own, shardPath) {
 		r.columns = append(r.columns, shardPath)
 	}
-	r.shards, r.rows = shards, nil
-	return r, r.open()
+	r.shards, r.open = shards, r.next
+	r.rows, err = r.next()
+	return r, err
 }
 
-// open opens the next shard.
-func (r *shardsReader) open() (err error) {
+// next opens the next shard.
+func (r *shardsReader) next() (Reader, error) {
+	if len(r.shards) == 0 {
+		return nil, nil
+	}
 	r.shard, r.shards = r.shards[0], r.shards[1:]
-	r.rows, err = Open(r.ctx, filepath.Join(r.dir, filepath.FromSlash(r.shard)), r.options)
-	return err
+	return Open(r.ctx, filepath.Join(r.dir, filepath.FromSlash(r.shard)), r.options)
 }
 
 // Columns returns those of the first shard, and the path.
@@ -69,36 +72,11 @@ func (r *shardsReader) Columns() []string { return r.columns }
 
 // Next returns the next row.
 func (r *shardsReader) Next(row *Row) error {
-	for {
-		if r.rows == nil {
-			if len(r.shards) == 0 {
-				return io.EOF
-			}
-			if err := r.open(); err != nil {
-				return err
-			}
-		}
-		err := r.rows.Next(row)
-		if err == io.EOF {
-			err = r.rows.Close()
-			r.rows = nil
-			if err == nil {
-				continue
-			}
-		}
-		if err == nil && len(row.Values) == len(r.options.Columns) { // also of a row that lacks a value
-			row.insert(r.at, r.shard)
-		}
-		return err
+	err := r.chain.read(row)
+	if err == nil && len(row.Values) == len(r.options.Columns) { // also of a row that lacks a value
+		row.insert(r.at, r.shard)
 	}
-}
-
-// Close closes the shard.
-func (r *shardsReader) Close() error {
-	if r.rows == nil {
-		return nil
-	}
-	return r.rows.Close()
+	return err
 }
 
 // findShards are the files of a folder, in the order of their names, if they are tables: if

@@ -1,0 +1,43 @@
+package table
+
+import "io"
+
+// chain reads tables one behind the other.
+type chain struct {
+	open func() (Reader, error) // the next one; nil without an error after the last
+	rows Reader                 // nil between two
+}
+
+// read reads the next row; io.EOF is the end of the last table.
+func (c *chain) read(row *Row) error {
+	for {
+		if c.rows == nil {
+			rows, err := c.open()
+			if err != nil {
+				return err
+			}
+			if rows == nil {
+				return io.EOF
+			}
+			c.rows = rows
+		}
+		err := c.rows.Next(row)
+		if err != io.EOF {
+			return err
+		}
+		err = c.Close()
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// Close closes the table that is open.
+func (c *chain) Close() error {
+	if c.rows == nil {
+		return nil
+	}
+	err := c.rows.Close()
+	c.rows = nil
+	return err
+}
