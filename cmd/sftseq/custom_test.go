@@ -65,7 +65,7 @@ func TestCustomTokens(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"data", "convert", "--from", path, "--to", data, "--tokens", "ids", "--vocab", "100", "--label", "half"},
-		{"train", "custom", "--data", data, "--out", model, "--steps", "60", "--batch", "32", "--hidden", "16", "--eval-every", "30"},
+		{"train", "custom", "--data", data, "--out", model, "--steps", "150", "--batch", "32", "--hidden", "16", "--eval-every", "150"},
 	} {
 		if status, out, errs := program(nil, args...); status != 0 || strings.Contains(errs, "warning") {
 			t.Fatalf("%q: status %d\n%s\n%s", args, status, out, errs)
