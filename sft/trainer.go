@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/gofrs/flock"
@@ -103,10 +105,31 @@ func NewTrainer(m *Model, s Settings, device tensor.Device, train, val *seq.File
 	if t.lock, err = openRunDirectory(o.Dir); err != nil {
 		return nil, err
 	}
-	if err := t.start(from); err != nil {
+	err = sameRun(o.Dir, from)
+	if err == nil {
+		err = t.start(from)
+	}
+	if err != nil {
 		return nil, errors.Join(err, t.lock.Close())
 	}
 	return t, nil
+}
+
+// sameRun looks, now that nobody else trains there, whether the directory still holds what
+// a run begins or goes on with: another program may have trained there until a moment ago.
+func sameRun(dir string, from *Checkpoint) error {
+	now, err := LoadCheckpoint(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && from == nil:
+		return nil
+	case err != nil:
+		return fmt.Errorf("%s: the checkpoint has changed: %w", dir, err)
+	case from == nil:
+		return fmt.Errorf("%s holds a run already, which another program has just begun: go on with it, or choose another directory", dir)
+	case now.State.Step != from.State.Step || !slices.Equal(now.weights, from.weights):
+		return fmt.Errorf("%s: another program has trained there, from step %d to %d: go on with that", dir, from.State.Step, now.State.Step)
+	}
+	return nil
 }
 
 // start puts the run's files in place. A fresh run stores a checkpoint before

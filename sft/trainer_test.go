@@ -1,11 +1,13 @@
 package sft
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -279,6 +281,7 @@ func TestTrainerRefuses(t *testing.T) {
 	if err := new(runSettings(), o, nil); err != nil {
 		t.Errorf("with the %d MiB it asked for: %v", needed, err)
 	}
+	o.Dir = t.TempDir()
 	o.Memory = (needed - 1) << 20
 	if err := new(runSettings(), o, nil); err == nil {
 		t.Errorf("with 1 MiB less than the %d MiB it needs: no error", needed)
@@ -306,5 +309,43 @@ func TestTrainerRefuses(t *testing.T) {
 	defer held.Close()
 	if err := new(runSettings(), o, nil); err == nil || !strings.Contains(err.Error(), "another program") {
 		t.Errorf("a directory in use: %v", err)
+	}
+}
+
+// TestAnotherHasTrained: a run that another program has begun, or has gone on with, since a
+// trainer looked at its directory is left as it is.
+func TestAnotherHasTrained(t *testing.T) {
+	train, val := splits(t, Classification)
+	o, s := options(t.TempDir(), nil), runSettings()
+	new := func(from *Checkpoint) (*Trainer, error) {
+		m := randomModel(trainingConfig(), 1)
+		if from != nil {
+			m = nil
+		}
+		return NewTrainer(m, s, cpu.New(1), train, val, from, o)
+	}
+	first, err := new(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	early, err := LoadCheckpoint(o.Dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(first.Run(context.Background()), first.Close()); err != nil {
+		t.Fatal(err)
+	}
+	ended, err := os.ReadFile(filepath.Join(o.Dir, checkpointFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, from := range map[string]*Checkpoint{"a fresh run": nil, "an older checkpoint": early} {
+		if tr, err := new(from); err == nil {
+			tr.Close()
+			t.Errorf("%s: no error", what)
+		}
+		if now, err := os.ReadFile(filepath.Join(o.Dir, checkpointFile)); err != nil || !bytes.Equal(now, ended) {
+			t.Errorf("%s: the run that has ended is overwritten, %v", what, err)
+		}
 	}
 }
