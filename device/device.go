@@ -30,6 +30,9 @@ const (
 // Precisions lists them.
 func Precisions() []string { return []string{string(FP32), string(Mixed), string(Fastest)} }
 
+// MostThreads is how many of a processor's threads can be asked for: each takes memory.
+const MostThreads = 4096
+
 // Options say which device is opened, and how it computes. The zero value is
 // the best device in float32.
 type Options struct {
@@ -54,8 +57,8 @@ func (o Options) Validate() error {
 	switch {
 	case !known && !slices.Contains([]string{"", "auto", cpuName, "vulkan"}, o.Name):
 		return fmt.Errorf("unknown device %q, expected one of: %s", o.Name, strings.Join(Names(), ", "))
-	case o.Threads < 0:
-		return fmt.Errorf("%d threads, expected 0 (all) or more", o.Threads)
+	case o.Threads < 0 || o.Threads > MostThreads:
+		return fmt.Errorf("%d threads, expected 0 (all) to %d", o.Threads, MostThreads)
 	case o.Precision != "" && !slices.Contains(Precisions(), string(o.Precision)):
 		return fmt.Errorf("unknown precision %q, expected one of: %s", o.Precision, strings.Join(Precisions(), ", "))
 	case o.Name == cpuName && o.Precision == Mixed:

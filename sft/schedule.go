@@ -67,6 +67,10 @@ func (s *Settings) checkClasses(c *Config) error {
 	return nil
 }
 
+// mostBatch is more rows than anybody has memory for, and keeps arithmetic on batches
+// within int.
+const mostBatch = 1 << 24
+
 // AdamW's constants.
 const (
 	beta1   = 0.9
@@ -85,8 +89,8 @@ func (s *Settings) Validate() error {
 		return bad("epochs", s.Epochs, "at least 1, or a number of steps")
 	case s.Steps < 0:
 		return bad("steps", s.Steps, "at least 1")
-	case s.Batch < 1:
-		return bad("batch", s.Batch, "at least 1")
+	case s.Batch < 1 || s.Batch > mostBatch:
+		return bad("batch", s.Batch, fmt.Sprintf("1 to %d", mostBatch))
 	case !(s.LearningRate >= 0) || !finite(s.LearningRate):
 		return bad("lr", s.LearningRate, "a number that is not negative")
 	case !(s.WeightDecay >= 0) || !finite(s.WeightDecay):

@@ -79,6 +79,9 @@ func train(c *cli.Context, task *lra.Task) error {
 	if err := readConfigFlags(c); err != nil {
 		return err
 	}
+	if c.String("out") == "" {
+		return usage(c, "--out is empty, a run directory was expected")
+	}
 	if c.String("seeds") == "" {
 		r, err := newTrainRun(c, task, c.String("out"), c.Uint64("seed"), nil)
 		if err != nil {
