@@ -92,6 +92,30 @@ func TestReplaceStaged(t *testing.T) {
 	}
 }
 
+// TestReplaceFails: an exchange that breaks off in its middle leaves the new data set, under
+// the names that it has then.
+func TestReplaceFails(t *testing.T) {
+	dir := t.TempDir()
+	buildDataset(t, dir)
+	b, err := CreateDataset(dir, listopsSpec(), true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, split := range []string{"train", "val"} {
+		writeSplit(t, b, split, []Example{{A: make7()}})
+	}
+	val := filepath.Join(dir, "val.arrow") // which no file can replace
+	if err := errors.Join(os.Remove(val), os.MkdirAll(filepath.Join(val, "x"), 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Finish(nil); err == nil || !strings.Contains(err.Error(), "val.arrow") {
+		t.Errorf("error %v", err)
+	}
+	if d, err := OpenDataset(dir); err != nil || d.Verify() != nil || d.Manifest.Splits["train"].Rows != 1 || len(d.Manifest.Splits) != 2 {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestBusy: while one program makes a data set no other does in the same directory, also
 // not one that adds a split.
 func TestBusy(t *testing.T) {

@@ -1,15 +1,20 @@
 package main
 
 import (
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/urfave/cli/v2"
+
+	"sftseq/lra"
 	"sftseq/seq"
 )
 
@@ -82,31 +87,52 @@ func TestForceKeepsTheOld(t *testing.T) {
 	}
 }
 
-// TestTwoGenerate: of two programs that find no data set one makes it, and the other takes it.
+// TestTwoGenerate: of several that find no data set one makes it; the others wait, and take
+// what it has made.
 func TestTwoGenerate(t *testing.T) {
-	if testing.Short() {
-		t.Skip("96,000 expressions")
+	task, err := lra.Lookup("listops")
+	if err != nil {
+		t.Fatal(err)
 	}
-	sftseq, cache := built(t), t.TempDir()
-	var runs []*exec.Cmd
-	var logs [2]strings.Builder
+	dir := filepath.Join(t.TempDir(), "data")
+	preset := &lra.Preset{Data: lra.GenerateOptions{Train: 3000, Val: 10, Test: 10, Seed: 1,
+		ListOpsTrain: &lra.ListOpsRule{MinLength: 20, MaxLength: 300, MaxDepth: 10, MaxArgs: 10}}}
+	// One has begun when the others come, and ends when they have waited.
+	begun, err := seq.CreateDataset(dir, seq.Spec{Task: seq.Classification, VocabSize: 17}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var group sync.WaitGroup
+	var logs [3]waitLog
 	for i := range logs {
-		c := exec.Command(sftseq, "train", "listops", "--steps", "1", "--batch", "2", "--out", filepath.Join(t.TempDir(), "run"))
-		c.Env = append(os.Environ(), "XDG_CACHE_HOME="+cache)
-		c.Stderr = &logs[i]
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
-		runs = append(runs, c)
+		logs[i].waits = make(chan struct{}, 1)
+		app := newApp()
+		app.ErrWriter = &logs[i]
+		c := cli.NewContext(app, flag.NewFlagSet("", flag.ContinueOnError), nil)
+		c.Context = t.Context()
+		group.Go(func() {
+			if err := generateOnce(c, task, preset, dir); err != nil {
+				t.Error(err)
+			}
+		})
 	}
-	waited := 0
-	for i, c := range runs {
-		if err := c.Wait(); err != nil {
-			t.Errorf("%v\n%s", err, logs[i].String())
-		}
-		waited += strings.Count(logs[i].String(), "waiting for that")
+	for i := range logs {
+		<-logs[i].waits
 	}
-	if waited > 1 {
-		t.Errorf("%d programs waited", waited)
+	begun.Abort()
+	group.Wait()
+	set, err := seq.OpenDataset(dir)
+	if err != nil || set.Verify() != nil || set.Manifest.Splits["train"].Rows != 3000 {
+		t.Errorf("%v", err)
 	}
+}
+
+// waitLog tells when somebody says that it waits.
+type waitLog struct{ waits chan struct{} }
+
+func (l *waitLog) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), "waiting for that") {
+		l.waits <- struct{}{}
+	}
+	return len(p), nil
 }

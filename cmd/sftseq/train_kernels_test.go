@@ -35,12 +35,14 @@ func TestTrainNamesKernels(t *testing.T) {
 	expect(train("go", "--data", data, "--hidden", "8", "--steps", "1"), ", go, ", "computed with go kernels (SFTSEQ_SIMD=go): another")
 	expect(readText(t, filepath.Join(dir, "config.json")), `"kernels": "go"`)
 	best := simd.Levels()[0].Name
-	if best == "go" {
-		t.Skip("this machine has no other instruction set")
-	}
 	// Nothing is computed here, and what was computed stays so.
 	expect(train(best, "--resume"), "computed with go kernels (SFTSEQ_SIMD=go): another")
-	expect(train(best, "--resume", "--steps", "2"), "warning: the run was computed with", "computed with go kernels at first, and with "+best+" at the end")
+	after := train(best, "--resume", "--steps", "2")
+	if best == "go" { // a processor without assembly goes on with what it began with
+		expect(after, "computed with go kernels (SFTSEQ_SIMD=go): another")
+	} else {
+		expect(after, "warning: the run was computed with", "computed with go kernels at first, and with "+best+" at the end")
+	}
 }
 
 // TestReadmeNamesKernels: the bits of README's transcript hold for one kind of kernels,

@@ -48,7 +48,7 @@ func Stored(set *seq.Dataset, split string) (*Result, error) {
 	}
 	var s stored
 	if err := json.Unmarshal(text, &s); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, fmt.Errorf("%s: expected what data convert has measured, which can be removed: %w", path, err)
 	}
 	at := slices.IndexFunc(s.Results, func(r Result) bool { return r.Split == split })
 	if s.Data != set.Fingerprint() || at < 0 {
@@ -59,8 +59,8 @@ func Stored(set *seq.Dataset, split string) (*Result, error) {
 
 // Of is what is kept of a split, measured where nothing is.
 func Of(ctx context.Context, set *seq.Dataset, split string) (*Result, error) {
-	if r, err := Stored(set, split); r != nil && err == nil {
-		return r, nil
+	if r, err := Stored(set, split); r != nil || err != nil {
+		return r, err
 	}
 	out, err := Measure(ctx, set, nil, split)
 	if err != nil {

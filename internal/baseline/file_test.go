@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"sftseq/seq"
@@ -44,6 +45,13 @@ func TestStore(t *testing.T) {
 	}
 	if r, err := Stored(other, "val"); r != nil || err != nil {
 		t.Errorf("of another data set: %v, %v", r, err)
+	}
+	damaged := dataset(t, spec("a", "b"), map[string]int{"train": 50, "val": 10}, twoClasses)
+	if err := os.WriteFile(filepath.Join(damaged.Dir, FileName), text[:len(text)/2], 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Of(context.Background(), damaged, "val"); err == nil || !strings.Contains(err.Error(), FileName) {
+		t.Errorf("half a file: %v", err)
 	}
 	if r, err := Of(context.Background(), other, "val"); err != nil || r.Model.Trained != 60 {
 		t.Errorf("of another data set: %+v, %v", r, err)

@@ -64,7 +64,7 @@ func FuzzCSV(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string, comma byte) {
 		if d, err := ParseDelimiter(string(rune(comma))); err != nil || d != comma {
-			t.Skip()
+			return // no separator
 		}
 		want := theirRows(text, comma)
 		for _, block := range []int{1, 3, blockBytes} {
