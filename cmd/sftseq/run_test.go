@@ -36,6 +36,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(deviceVariable) == "" {
 		os.Setenv(deviceVariable, "cpu")
 	}
+	if socket := os.Getenv(attackVariable); socket != "" {
+		attackUntilKilled(socket, os.Args[len(os.Args)-1])
+	}
 	status := m.Run()
 	if builtDir != "" {
 		os.RemoveAll(builtDir)
@@ -54,7 +57,7 @@ var (
 )
 
 // built is the program as a file, for what needs a process.
-func built(t *testing.T) string {
+func built(t testing.TB) string {
 	t.Helper()
 	if out, err := build(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -1,0 +1,212 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"sftseq/internal/index"
+	"sftseq/internal/serve"
+	"sftseq/lra"
+	"sftseq/sft"
+)
+
+// BenchmarkAttack measures what an honest client waits for the class of a short text,
+// alone and beside each attack in turns: the median and the 99th percentile, and their
+// ratios to those alone. Server, attackers and honest client are processes of their own.
+//
+//	go test ./cmd/sftseq -run '^$' -bench Attack -benchtime 3000x
+//
+// The number is that of the honest client's requests alone and beside each.
+func BenchmarkAttack(b *testing.B) {
+	socket := attackedServer(b)
+	for _, a := range attacks {
+		b.Run(a.name, func(b *testing.B) {
+			var alone, beside []time.Duration
+			const turns = 3
+			for turn := range turns {
+				n := b.N*(turn+1)/turns - b.N*turn/turns
+				time.Sleep(500 * time.Millisecond) // what the last attack has left is done
+				alone = append(alone, honest(b, socket, n)...)
+				stop := attack(b, socket, a.name)
+				beside = append(beside, honest(b, socket, n)...)
+				stop()
+			}
+			report := func(part int, unit string) {
+				before, with := percentile(alone, part), percentile(beside, part)
+				b.ReportMetric(float64(before.Microseconds())/1000, "alone-"+unit+"-ms")
+				b.ReportMetric(float64(with.Microseconds())/1000, unit+"-ms")
+				b.ReportMetric(float64(with)/float64(before), unit+"-ratio")
+			}
+			report(50, "p50")
+			report(99, "p99")
+			b.ReportMetric(0, "ns/op") // says nothing here
+		})
+	}
+}
+
+// TestAttacks runs each attack for a moment: the server goes on answering an honest
+// client, and is well at the end.
+func TestAttacks(t *testing.T) {
+	socket := attackedServer(t)
+	for _, a := range attacks {
+		stop := attack(t, socket, a.name)
+		waits := honest(t, socket, 20)
+		stop()
+		t.Logf("%-15s median %v, longest %v", a.name, percentile(waits, 50), percentile(waits, 100))
+	}
+}
+
+func percentile(d []time.Duration, part int) time.Duration {
+	d = slices.Sorted(slices.Values(d))
+	return d[(len(d)-1)*part/100]
+}
+
+// attackedItems is the size of the index that is searched.
+const attackedItems = 100_000
+
+// attackedServer serves the text task's quick model with fresh weights and an index.
+func attackedServer(tb testing.TB) (socket string) {
+	tb.Helper()
+	config, _, err := benchConfig(lra.Text.Name)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	config.NumLayers, config.HiddenSize, config.SinusoidDim, config.IntermediateSize, config.NumSampledTokens = 2, 64, 64, 128, 64
+	config.InputWindow = nil
+	dir := tb.TempDir()
+	if err := sft.NewModel(config, 1).Save(dir); err != nil {
+		tb.Fatal(err)
+	}
+	saved, err := sft.Load(dir)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	items := filepath.Join(dir, "items")
+	fillIndex(tb, items, saved)
+	socket = filepath.Join(dir, "socket")
+	c := exec.Command(built(tb), "serve", "--model", dir, "--index", items, "--listen", "unix:"+socket, "--log", "warn", "--device", "cpu")
+	var logs bytes.Buffer
+	c.Stderr = &logs
+	if err := c.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	tb.Cleanup(func() {
+		c.Process.Signal(os.Interrupt)
+		select {
+		case err := <-ended:
+			if err != nil {
+				tb.Errorf("the server: %v\n%.2000s", err, logs.String())
+			}
+		case <-time.After(30 * time.Second):
+			c.Process.Kill()
+			tb.Errorf("the server does not end\n%.2000s", logs.String())
+		}
+	})
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		conn, err := net.Dial("unix", socket)
+		if err == nil {
+			conn.Close()
+			return socket
+		}
+		if time.Now().After(deadline) {
+			c.Process.Kill()
+			tb.Fatalf("the server does not listen: %v\n%.2000s", err, logs.String())
+		}
+	}
+}
+
+// fillIndex makes an index of random vectors, as if the model had computed them.
+func fillIndex(tb testing.TB, path string, m *sft.Model) {
+	var tokenizer bytes.Buffer
+	if err := json.Compact(&tokenizer, m.Config.Tokenizer); err != nil {
+		tb.Fatal(err)
+	}
+	x, err := index.Open(path, index.Options{Model: serve.Hash(m), Tokenizer: tokenizer.String(), Size: m.Config.HiddenSize})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	r := rand.New(rand.NewPCG(1, 2))
+	var last func() error
+	for n := range attackedItems {
+		v := make([]float32, m.Config.HiddenSize)
+		for i := range v {
+			v[i] = float32(r.NormFloat64())
+		}
+		last = x.Add(index.Item{ID: fmt.Sprint("item ", n), Tokens: []int32{1, 2, 3}, Vector: v})
+	}
+	if err := last(); err != nil {
+		tb.Fatal(err)
+	}
+	if err := x.Close(); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// attack starts the attackers in a process of their own and returns when they are at it.
+func attack(tb testing.TB, socket, name string) (stop func()) {
+	tb.Helper()
+	c := exec.Command(os.Args[0], name)
+	c.Env = append(os.Environ(), attackVariable+"="+socket)
+	c.Stderr = os.Stderr
+	out, err := c.StdoutPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		tb.Fatalf("the attackers: %q, %v", line, err)
+	}
+	time.Sleep(300 * time.Millisecond)
+	return func() {
+		c.Process.Kill()
+		c.Wait()
+	}
+}
+
+// honest asks for the classes of n short texts, one after the other, and returns what it
+// has waited for each.
+func honest(tb testing.TB, socket string, n int) []time.Duration {
+	tb.Helper()
+	conn, err := net.Dial("unix", socket)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer conn.Close()
+	in := bufio.NewReader(conn)
+	ask := func(message string) time.Duration {
+		conn.SetDeadline(time.Now().Add(time.Minute))
+		began := time.Now()
+		if _, err := io.WriteString(conn, message+"\n"); err != nil {
+			tb.Fatal(err)
+		}
+		line, err := in.ReadString('\n')
+		if err != nil || strings.Contains(line, `"error"`) {
+			tb.Fatalf("the honest client got %.300s, %v", line, err)
+		}
+		return time.Since(began)
+	}
+	ask(`{"jsonrpc":"2.0","id":0,"method":"initialize"}`)
+	text := strings.Repeat("a short text ", 8)
+	waits := make([]time.Duration, n)
+	for i := range waits {
+		waits[i] = ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"text":%q}}`, i+1, text))
+		time.Sleep(time.Millisecond)
+	}
+	return waits
+}
