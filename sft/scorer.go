@@ -14,6 +14,7 @@ import (
 type Scorer struct {
 	engine *engine
 	lanes  chan *lane
+	urgent chan *lane // of urgent passes, nil if the device makes no difference
 }
 
 // Output is what a model says of one example.
@@ -31,7 +32,12 @@ func NewScorer(m *Model, device tensor.Device) (*Scorer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newScorer(e, device.Lanes()), nil
+	s := newScorer(e, device.Lanes())
+	if p, ok := tensor.Ability[tensor.Preemptive](device); ok && p.Preemptive() {
+		s.urgent = make(chan *lane, 1)
+		s.urgent <- e.lane()
+	}
+	return s, nil
 }
 
 // Close frees the device's memory. Nothing is scored any more.
@@ -47,6 +53,14 @@ func newScorer(e *engine, lanes int) *Scorer {
 
 // Config is the configuration of the scorer's model.
 func (s *Scorer) Config() *Config { return s.engine.config }
+
+// Preemptive reports whether the device computes urgent passes at once: a context of
+// [Urgent] makes a call's passes such.
+func (s *Scorer) Preemptive() bool { return s.urgent != nil }
+
+// Urgent is ctx for a short call that somebody waits for. Longer ones give way to it,
+// if the scorer is [Scorer.Preemptive]; no bit of any result changes.
+func Urgent(ctx context.Context) context.Context { return tensor.Urgent(ctx) }
 
 // Examples scores examples, in their order. They share passes, which changes
 // no bit of a result. An example that the model cannot read is an error that
@@ -87,12 +101,16 @@ func (s *Scorer) eachPass(ctx context.Context, examples []seq.Example, mode Mode
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	lanes := s.lanes
+	if s.urgent != nil && tensor.IsUrgent(ctx) {
+		lanes = s.urgent
+	}
 	var wg sync.WaitGroup
 	first := 0
 	for _, g := range passes(examples, plan.size) {
 		var l *lane
 		select {
-		case l = <-s.lanes:
+		case l = <-lanes:
 		case <-ctx.Done():
 		}
 		if l == nil {
@@ -101,7 +119,7 @@ func (s *Scorer) eachPass(ctx context.Context, examples []seq.Example, mode Mode
 		at := first
 		first += len(g)
 		wg.Go(func() {
-			defer func() { s.lanes <- l }()
+			defer func() { lanes <- l }()
 			if err := f(ctx, l, at, g); err != nil {
 				cancel(err)
 			}

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -30,8 +32,11 @@ func deviceFlags(precision device.Precision) []cli.Flag {
 	}
 }
 
+// processors are those that this program may use.
+var processors = runtime.GOMAXPROCS(0)
+
 func deviceOptions(c *cli.Context) device.Options {
-	return device.Options{Name: c.String("device"), Threads: c.Int("threads"), Precision: device.Precision(c.String("precision")),
+	return device.Options{Name: c.String("device"), Threads: cmp.Or(c.Int("threads"), processors), Precision: device.Precision(c.String("precision")),
 		Notice: func(text string) { fmt.Fprintln(c.App.ErrWriter, text) }}
 }
 

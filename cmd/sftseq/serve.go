@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -81,6 +82,10 @@ func serveAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	// The device's threads may compute all the time. Beside them there are always some that
+	// take what clients send, whom the system then lets on a processor at once.
+	runtime.GOMAXPROCS(processors + 2)
+	defer runtime.GOMAXPROCS(processors)
 	r := &serving{log: options.Log, drain: c.Duration("drain")}
 	stop := r.signals()
 	defer stop()

@@ -18,6 +18,7 @@ type Device struct {
 	simd    *simd.Kernels
 	idle    chan *worker
 	cosines cosineCache
+	urgent  urgent
 }
 
 // worker is the right to use one thread, with the scratch memory that goes
@@ -59,6 +60,7 @@ func NewLevel(threads int, k *simd.Kernels) *Device {
 		threads = runtime.GOMAXPROCS(0)
 	}
 	d := &Device{threads: threads, simd: k, idle: make(chan *worker, threads)}
+	d.urgent.init()
 	for range threads {
 		d.idle <- new(worker)
 	}
@@ -76,6 +78,9 @@ func (d *Device) Kernels() string { return d.simd.Name }
 // Lanes is one for each thread: programs of their own keep threads busier than
 // sharing the rows of one.
 func (d *Device) Lanes() int { return d.threads }
+
+// Preemptive reports that urgent runs do not wait for others.
+func (d *Device) Preemptive() bool { return true }
 
 // Close does nothing.
 func (d *Device) Close() error { return nil }
@@ -138,12 +143,20 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 	if c := x.program.Counts; c != nil {
 		r.counts = tensor.As[int32](r.words(c))
 	}
+	workers := x.device.idle
+	if r.urgent = tensor.IsUrgent(ctx); r.urgent {
+		workers = x.device.urgent.worker
+	}
 	select {
-	case r.self = <-x.device.idle:
+	case r.self = <-workers:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer func() { x.device.idle <- r.self }()
+	defer func() { workers <- r.self }()
+	if r.urgent {
+		x.device.urgent.begin()
+		defer x.device.urgent.end()
+	}
 
 	for _, s := range x.program.Segments[from:to] {
 		if err := ctx.Err(); err != nil {
@@ -154,6 +167,7 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 			if visit != nil {
 				next = next[:1]
 			}
+			r.giveWay()
 			r.self.parts = r.self.parts[:0]
 			if next[0].rowwise != nil {
 				r.together(next)
@@ -177,6 +191,7 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 // run is one program in progress.
 type run struct {
 	device *Device
+	urgent bool
 	self   *worker
 	bound  [tensor.Spaces]*memory
 	mem    [tensor.Spaces][]uint32
@@ -205,6 +220,7 @@ func (r *run) each(n int, f func(w *worker, piece int)) {
 	var next atomic.Int64
 	work := func(w *worker) {
 		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+			r.giveWay()
 			f(w, i)
 		}
 	}

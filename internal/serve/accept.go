@@ -29,7 +29,11 @@ func (s *session) accept(m *message) *call {
 	case !bytes.Contains(m.body, []byte(`"jsonrpc"`)) && s.acceptBare(m):
 		return nil
 	}
-	e, bad := parseEnvelope(*m)
+	var e envelope
+	var bad *jrpc2.Error
+	if s.share.do(s.ctx, len(m.body), func() { e, bad = parseEnvelope(*m) }) != nil {
+		return nil
+	}
 	if bad != nil {
 		if !e.other || !s.acceptBare(m) {
 			s.unread(e, bad)

@@ -49,10 +49,16 @@ const bareMethod = "line"
 // a stream of such lines it takes all.
 func (s *session) acceptBare(m *message) bool {
 	model := s.server.acquire()
-	r := model.parser.With(s.name, !model.config.Pair(), model.config.Pair()).Parse(m.body, m.line, nil)
-	if f := r.Failure; f != nil && f.Code != requests.CodeParams && !s.bareStream() && !hasSequence(m.body) {
+	var r *requests.Request
+	taken := true
+	err := s.share.do(s.ctx, len(m.body), func() {
+		r = model.parser.With(s.name, !model.config.Pair(), model.config.Pair()).Parse(m.body, m.line, nil)
+		f := r.Failure
+		taken = f == nil || f.Code == requests.CodeParams || s.bareStream() || hasSequence(m.body)
+	})
+	if err != nil || !taken {
 		model.done()
-		return false
+		return err != nil
 	}
 	s.bare.seen = true
 	if s.life == down && r.Failure == nil {
@@ -120,10 +126,15 @@ func (s *session) writeBare() {
 				compute = l.job.compute
 			}
 		}
-		if s.ctx.Err() == nil {
+		var reply any
+		var code jrpc2.Code
+		var bad error
+		if s.share.do(s.ctx, 0, func() {
 			out.Reset()
-			reply, code := l.reply(result, err)
-			if encoder.Encode(reply) == nil {
+			reply, code = l.reply(result, err)
+			bad = encoder.Encode(reply)
+		}) == nil {
+			if bad == nil {
 				if err := s.frames.write(bytes.TrimSuffix(out.Bytes(), []byte("\n"))); err != nil {
 					s.end(over("writing: %v", err))
 				}

@@ -23,8 +23,10 @@ type batcher struct {
 
 	mu      sync.Mutex
 	queue   queue
-	running int // batches
-	long    int // of these, with a sequence beyond the budget
+	running int  // batches
+	long    int  // of these, with a sequence beyond the budget
+	small   int  // of all that run, those of at most urgentTokens
+	urgent  bool // one runs beside those that there are places for
 	pace    pace
 	timer   *time.Timer
 	batches sync.WaitGroup
@@ -73,9 +75,14 @@ func (b *batcher) budgetOf(m *served) int {
 func (b *batcher) submit(ctx context.Context, s *session, m *served, w work, examples ...seq.Example) []*job {
 	g := &group{session: s, ctx: ctx}
 	g.left.Store(int64(len(examples)))
+	tokens := 0
+	for _, e := range examples {
+		tokens += e.Length()
+	}
+	urgent := tokens <= urgentTokens && m.Scorer.Preemptive() && s.share.isLight()
 	jobs, now := make([]*job, len(examples)), time.Now()
 	for i, e := range examples {
-		jobs[i] = &job{model: m, work: w, example: e, group: g, arrived: now, done: make(chan struct{})}
+		jobs[i] = &job{model: m, work: w, example: e, group: g, arrived: now, urgent: urgent, done: make(chan struct{})}
 	}
 	if ctx.Err() != nil {
 		b.metrics.cancelled.Add(int64(len(jobs)))
@@ -133,22 +140,32 @@ func leave(jobs []*job) {
 func (b *batcher) start() {
 	for b.queue.jobs > 0 {
 		places := b.queue.next(true).model.Scorer.Lanes()
+		first := b.queue.nextUrgent()
 		if b.running >= places {
-			return
+			// Small batches are soon done: only large ones are stopped for another.
+			if first == nil || b.urgent || b.small > 0 {
+				return
+			}
+			b.begin(b.queue.take(first, urgentTokens), urgentTokens, true)
+			continue
 		}
-		// One place is kept from long sequences, if there are several.
-		first := b.queue.next(b.long == 0 || b.long < places-1)
+		if first == nil {
+			// One place is kept from long sequences, if there are several.
+			first = b.queue.next(b.long == 0 || b.long < places-1)
+		}
 		if first == nil {
 			return
 		}
 		budget := b.budgetOf(first.model)
-		if b.running > 0 && b.queue.tokens < budget {
+		if first.urgent {
+			budget = min(budget, urgentTokens)
+		} else if b.running > 0 && b.queue.tokens < budget {
 			if left := b.maxWait - time.Since(b.queue.oldest()); left > 0 {
 				b.wake(left)
 				return
 			}
 		}
-		b.begin(b.queue.take(first, budget), budget)
+		b.begin(b.queue.take(first, budget), budget, false)
 	}
 }
 
@@ -164,17 +181,32 @@ func (b *batcher) wake(after time.Duration) {
 	})
 }
 
-// begin runs a batch. The caller holds b.mu.
-func (b *batcher) begin(jobs []*job, budget int) {
+// urgentTokens are the most that an urgent batch has: it is computed in about a
+// millisecond.
+const urgentTokens = 512
+
+// begin runs a batch, in one of the places or, if it is urgent, beside them. The caller
+// holds b.mu.
+func (b *batcher) begin(jobs []*job, budget int, urgent bool) {
 	ctx, cancel := context.WithCancel(context.Background())
+	if urgent {
+		ctx = sft.Urgent(ctx)
+	}
 	r := &batch{jobs: jobs, wanted: len(jobs), cancel: cancel}
 	tokens := 0
 	for _, j := range jobs {
 		j.batch = r
 		tokens += j.tokens()
 	}
-	b.running++
-	long := tokens > budget
+	small, long := tokens <= urgentTokens, tokens > budget
+	if urgent {
+		b.urgent = true
+	} else {
+		b.running++
+	}
+	if small {
+		b.small++
+	}
 	if long {
 		b.long++
 	}
@@ -187,9 +219,19 @@ func (b *batcher) begin(jobs []*job, budget int) {
 		b.mu.Lock()
 		if !interrupted {
 			b.metrics.batch(len(jobs), tokens, took)
-			b.pace.add(took/time.Duration(b.running), tokens, budget)
+			b.pace.add(took/time.Duration(max(1, b.running)), tokens, budget)
 		}
-		b.running--
+		for _, j := range jobs {
+			j.group.session.share.charge(took * time.Duration(j.tokens()) / time.Duration(tokens))
+		}
+		if urgent {
+			b.urgent = false
+		} else {
+			b.running--
+		}
+		if small {
+			b.small--
+		}
 		if long {
 			b.long--
 		}

@@ -58,10 +58,13 @@ func (s *session) invoke(_ context.Context, r *jrpc2.Request) (any, error) {
 	if err == nil {
 		// jrpc2 would make an error of its own of what JSON cannot hold.
 		var text []byte
-		if text, err = json.Marshal(result); err == nil {
+		if stopped := c.do(int(c.bytes), func() { text, err = json.Marshal(result) }); stopped != nil {
+			err = stopped
+		} else if err == nil {
 			return json.RawMessage(text), nil
+		} else {
+			err = fail(codeInternal, nil, "%v", err)
 		}
-		err = fail(codeInternal, nil, "%v", err)
 	}
 	if cause := context.Cause(c.ctx); cause != nil {
 		err = cause
@@ -70,6 +73,9 @@ func (s *session) invoke(_ context.Context, r *jrpc2.Request) (any, error) {
 	c.code = e.Code
 	return nil, e
 }
+
+// do runs f in a turn of the session's; bytes are what it reads.
+func (c *call) do(bytes int, f func()) error { return c.session.share.do(c.ctx, bytes, f) }
 
 func (c *call) answer() (result any, err error) {
 	defer c.recovered(&err)

@@ -25,6 +25,7 @@ type job struct {
 	example seq.Example
 	group   *group
 	arrived time.Time
+	urgent  bool // short, and of a session that has had less than its share
 
 	done    chan struct{} // closed when out and err are there
 	settled atomic.Bool   // set by whoever closes done

@@ -40,7 +40,7 @@ var manyFields = []string{"workDoneToken", "partialResultToken"}
 // run answers a request: one object, or each of the list that the field many
 // holds.
 func (c *call) run(many string, known map[string]bool, planned planner) (any, error) {
-	fields, err := object("", c.params, known)
+	fields, err := c.object("", c.params, known)
 	if err != nil {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func (c *call) run(many string, known map[string]bool, planned planner) (any, er
 			delete(one, name)
 		}
 		return c.runMany(many, list, report, func(path string, text json.RawMessage) *item {
-			fields, err := object(path+".", text, one)
+			fields, err := c.object(path+".", text, one)
 			if err != nil {
 				return &item{err: err}
 			}
@@ -79,13 +79,27 @@ func (c *call) run(many string, known map[string]bool, planned planner) (any, er
 	return result, err
 }
 
+// object is the function in a turn of the session's.
+func (c *call) object(path string, text json.RawMessage, known map[string]bool) (fields map[string]json.RawMessage, err error) {
+	if stopped := c.do(len(text), func() { fields, err = object(path, text, known) }); stopped != nil {
+		return nil, stopped
+	}
+	return fields, err
+}
+
 // runMany answers each of a list, in its order.
 func (c *call) runMany(name string, list json.RawMessage, report *progress, plan func(path string, text json.RawMessage) *item) (any, error) {
 	var texts []json.RawMessage
-	if err := elements(name, list, func(_ int, text json.RawMessage) error {
-		texts = append(texts, text)
-		return c.reserve(int64(len(text)) + elementBytes)
-	}); err != nil {
+	var err error
+	if stopped := c.do(len(list), func() {
+		err = elements(name, list, func(_ int, text json.RawMessage) error {
+			texts = append(texts, text)
+			return c.reserve(int64(len(text)) + elementBytes)
+		})
+	}); stopped != nil {
+		err = stopped
+	}
+	if err != nil {
 		return nil, err
 	}
 	report.begin(len(texts), 0)

@@ -133,7 +133,11 @@ func (c *call) tokenize(n int, read func() ([]int32, error)) ([]int32, error) {
 	if err := c.reserve(most); err != nil {
 		return nil, err
 	}
-	tokens, err := read()
+	var tokens []int32
+	var err error
+	if stopped := c.do(n, func() { tokens, err = read() }); stopped != nil {
+		err = stopped
+	}
 	c.free(most - tokenBytes*int64(cap(tokens)))
 	return tokens, err
 }

@@ -32,6 +32,10 @@ type kind struct {
 	work  work
 	class int
 	long  bool // fills a batch by itself
+
+	// urgent jobs wait for no company but that of their kind, and computing them may stop
+	// a batch that is not.
+	urgent bool
 }
 
 type flow struct {
@@ -46,7 +50,7 @@ func class(tokens int) int { return bits.Len(uint(tokens)) / 2 }
 const leastFlows = 64
 
 func (q *queue) kind(j *job, budget int) kind {
-	return kind{j.model, j.work, class(j.tokens()), j.tokens() > budget}
+	return kind{j.model, j.work, class(j.tokens()), j.tokens() > budget, j.urgent}
 }
 
 // add queues a job; budget is the tokens of a batch of its model.
@@ -113,6 +117,17 @@ func (q *queue) next(long bool) *job {
 	var first *job
 	for k, l := range q.lines {
 		if (long || !k.long) && (first == nil || l.jobs[0].before(first)) {
+			first = l.jobs[0]
+		}
+	}
+	return first
+}
+
+// nextUrgent is the urgent job that is due first, or nil.
+func (q *queue) nextUrgent() *job {
+	var first *job
+	for k, l := range q.lines {
+		if k.urgent && (first == nil || l.jobs[0].before(first)) {
 			first = l.jobs[0]
 		}
 	}

@@ -42,6 +42,7 @@ type Server struct {
 	reading memory // the part of it that messages have while they are read
 	metrics *metrics
 	batcher *batcher
+	turns   *turns
 	index   *index.Index  // nil without one
 	grace   time.Duration // what sessions that must end have for their last answers
 
@@ -65,6 +66,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{options: o, log: o.Log, memory: memory{limit: o.MaxMemory}, reading: memory{limit: o.MaxMemory / 2}, metrics: newMetrics(), model: newServed(m), sessions: map[*session]struct{}{}, grace: time.Second, failed: make(chan error, 1)}
+	s.turns = newTurns()
 	s.batcher = newBatcher(o.MaxBatchTokens, o.MaxWait, s.metrics)
 	s.batcher.lost = s.lost
 	if o.Index != "" {
@@ -128,7 +130,7 @@ func (s *Server) retryAfter() int {
 // Unless it does, r is closed at the end if it can be, and ends what w blocks; if it
 // does, what blocks goes on until the process ends.
 func (s *Server) Serve(name string, r io.Reader, w io.Writer, stdio bool) error {
-	x := &session{server: s, input: r, out: outlet{w: w}, name: name, stdio: stdio, log: s.log.With("session", name),
+	x := &session{server: s, share: s.turns.share(), input: r, out: outlet{w: w}, name: name, stdio: stdio, log: s.log.With("session", name),
 		messages: make(chan message), stopRead: make(chan struct{}), settled: make(chan struct{}, 1),
 		calls: map[int64]*call{}, ids: map[string]*call{}}
 	if c, ok := r.(io.Closer); ok && !stdio {

@@ -24,6 +24,7 @@ const (
 // jrpc2 calls; it answers some of them itself and hands the others on.
 type session struct {
 	server *Server
+	share  *share
 	frames frames
 	input  io.Reader
 	out    outlet

@@ -40,6 +40,19 @@ type Executable interface {
 	Inspect(ctx context.Context, mem Binding, from, to int, visit func(k Kernel) error) error
 }
 
+type urgentKey struct{}
+
+// Urgent is ctx for short runs that somebody waits for: on a device with [Preemptive],
+// others give way to them.
+func Urgent(ctx context.Context) context.Context { return context.WithValue(ctx, urgentKey{}, true) }
+
+// IsUrgent reports whether a context is one of [Urgent].
+func IsUrgent(ctx context.Context) bool { return ctx.Value(urgentKey{}) != nil }
+
+// Preemptive is a device on which an urgent run computes at once, beside as many others
+// as there are lanes: these stop until it has ended.
+type Preemptive interface{ Preemptive() bool }
+
 // Upload writes x to the start of t.
 func Upload[T Word](m Memory, t *Tensor, x []T) error { return m.Write(t.Offset, Bits(x)) }
 
