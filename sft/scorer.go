@@ -15,6 +15,7 @@ type Scorer struct {
 	engine *engine
 	lanes  chan *lane
 	urgent chan *lane // of urgent passes, nil if the device makes no difference
+	shared tensor.Preemptive
 }
 
 // Output is what a model says of one example.
@@ -34,7 +35,7 @@ func NewScorer(m *Model, device tensor.Device) (*Scorer, error) {
 	}
 	s := newScorer(e, device.Lanes())
 	if p, ok := tensor.Ability[tensor.Preemptive](device); ok && p.Preemptive() {
-		s.urgent = make(chan *lane, 1)
+		s.shared, s.urgent = p, make(chan *lane, 1)
 		s.urgent <- e.lane()
 	}
 	return s, nil
@@ -57,6 +58,14 @@ func (s *Scorer) Config() *Config { return s.engine.config }
 // Preemptive reports whether the device computes urgent passes at once: a context of
 // [Urgent] makes a call's passes such.
 func (s *Scorer) Preemptive() bool { return s.urgent != nil }
+
+// Reserve has the device leave n processors to the rest of the program, if it shares
+// them and has more than one.
+func (s *Scorer) Reserve(n int) {
+	if s.shared != nil {
+		s.shared.Reserve(n)
+	}
+}
 
 // Urgent is ctx for a short call that somebody waits for. Longer ones give way to it,
 // if the scorer is [Scorer.Preemptive]; no bit of any result changes.

@@ -84,7 +84,7 @@ func serveAction(c *cli.Context) error {
 	}
 	// The device's threads may compute all the time. Beside them there are always some that
 	// take what clients send, whom the system then lets on a processor at once.
-	runtime.GOMAXPROCS(processors + 2)
+	runtime.GOMAXPROCS(2*processors + 8)
 	defer runtime.GOMAXPROCS(processors)
 	r := &serving{log: options.Log, drain: c.Duration("drain")}
 	stop := r.signals()

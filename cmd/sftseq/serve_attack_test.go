@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -173,10 +174,12 @@ func attack(tb testing.TB, socket, name string) (stop func()) {
 		tb.Fatalf("the attackers: %q, %v", line, err)
 	}
 	time.Sleep(300 * time.Millisecond)
-	return func() {
+	stop = sync.OnceFunc(func() {
 		c.Process.Kill()
 		c.Wait()
-	}
+	})
+	tb.Cleanup(stop)
+	return stop
 }
 
 // honest asks for the classes of n short texts, one after the other, and returns what it
@@ -206,7 +209,7 @@ func honest(tb testing.TB, socket string, n int) []time.Duration {
 	waits := make([]time.Duration, n)
 	for i := range waits {
 		waits[i] = ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"text":%q}}`, i+1, text))
-		time.Sleep(time.Millisecond)
+		time.Sleep(20 * time.Millisecond)
 	}
 	return waits
 }

@@ -18,7 +18,7 @@ type Device struct {
 	simd    *simd.Kernels
 	idle    chan *worker
 	cosines cosineCache
-	urgent  urgent
+	way     way
 }
 
 // worker is the right to use one thread, with the scratch memory that goes
@@ -60,7 +60,7 @@ func NewLevel(threads int, k *simd.Kernels) *Device {
 		threads = runtime.GOMAXPROCS(0)
 	}
 	d := &Device{threads: threads, simd: k, idle: make(chan *worker, threads)}
-	d.urgent.init()
+	d.way.init()
 	for range threads {
 		d.idle <- new(worker)
 	}
@@ -78,9 +78,6 @@ func (d *Device) Kernels() string { return d.simd.Name }
 // Lanes is one for each thread: programs of their own keep threads busier than
 // sharing the rows of one.
 func (d *Device) Lanes() int { return d.threads }
-
-// Preemptive reports that urgent runs do not wait for others.
-func (d *Device) Preemptive() bool { return true }
 
 // Close does nothing.
 func (d *Device) Close() error { return nil }
@@ -143,19 +140,24 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 	if c := x.program.Counts; c != nil {
 		r.counts = tensor.As[int32](r.words(c))
 	}
-	workers := x.device.idle
 	if r.urgent = tensor.IsUrgent(ctx); r.urgent {
-		workers = x.device.urgent.worker
-	}
-	select {
-	case r.self = <-workers:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	defer func() { workers <- r.self }()
-	if r.urgent {
-		x.device.urgent.begin()
-		defer x.device.urgent.end()
+		select {
+		case r.self = <-x.device.way.worker:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		x.device.hurry(true)
+		defer func() {
+			x.device.hurry(false)
+			x.device.way.worker <- r.self
+		}()
+	} else {
+		select {
+		case r.self = <-x.device.idle:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+		defer func() { x.device.free(r.self) }()
 	}
 
 	for _, s := range x.program.Segments[from:to] {
@@ -230,7 +232,7 @@ func (r *run) each(n int, f func(w *worker, piece int)) {
 		case w := <-r.device.idle:
 			others.Go(func() {
 				work(w)
-				r.device.idle <- w
+				r.device.free(w)
 			})
 			continue
 		default:

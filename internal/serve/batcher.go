@@ -28,6 +28,7 @@ type batcher struct {
 	small   int  // of all that run, those of at most urgentTokens
 	urgent  bool // one runs beside those that there are places for
 	pace    pace
+	meter   meter // of what is computed
 	timer   *time.Timer
 	batches sync.WaitGroup
 }
@@ -79,10 +80,9 @@ func (b *batcher) submit(ctx context.Context, s *session, m *served, w work, exa
 	for _, e := range examples {
 		tokens += e.Length()
 	}
-	urgent := tokens <= urgentTokens && m.Scorer.Preemptive() && s.share.isLight()
 	jobs, now := make([]*job, len(examples)), time.Now()
 	for i, e := range examples {
-		jobs[i] = &job{model: m, work: w, example: e, group: g, arrived: now, urgent: urgent, done: make(chan struct{})}
+		jobs[i] = &job{model: m, work: w, example: e, group: g, arrived: now, done: make(chan struct{})}
 	}
 	if ctx.Err() != nil {
 		b.metrics.cancelled.Add(int64(len(jobs)))
@@ -93,12 +93,15 @@ func (b *batcher) submit(ctx context.Context, s *session, m *served, w work, exa
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	urgent := s.share.pending+tokens <= urgentTokens && m.Scorer.Preemptive() && b.meter.light(&s.share.computed)
 	g.stop = context.AfterFunc(ctx, func() { b.drop(jobs) })
 	for _, j := range jobs {
 		if !m.use() {
 			b.settle(j, sft.Output{}, errStopped)
 			continue
 		}
+		s.share.pending += j.tokens()
+		j.urgent = urgent
 		b.queue.add(j, b.budgetOf(m))
 	}
 	b.start()
@@ -116,6 +119,7 @@ func (b *batcher) drop(jobs []*job) {
 		b.metrics.cancelled.Add(1)
 		switch {
 		case j.line != nil:
+			j.group.session.share.pending -= j.tokens()
 			b.queue.drop(j)
 			waited = append(waited, j)
 		case j.batch != nil:
@@ -222,7 +226,8 @@ func (b *batcher) begin(jobs []*job, budget int, urgent bool) {
 			b.pace.add(took/time.Duration(max(1, b.running)), tokens, budget)
 		}
 		for _, j := range jobs {
-			j.group.session.share.charge(took * time.Duration(j.tokens()) / time.Duration(tokens))
+			j.group.session.share.pending -= j.tokens()
+			b.meter.charge(&j.group.session.share.computed, b.pace.of(j.tokens()))
 		}
 		if urgent {
 			b.urgent = false

@@ -147,11 +147,11 @@ func TestOneFailureAlone(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	m := s.current()
 	release := hold(s)
-	first := s.batcher.submit(context.Background(), nil, m, classify, seq.Example{A: []int32{1}})[0]
-	second := s.batcher.submit(context.Background(), nil, m, classify, seq.Example{A: []int32{1}})[0]
+	first := s.batcher.submit(context.Background(), bareSession(s), m, classify, seq.Example{A: []int32{1}})[0]
+	second := s.batcher.submit(context.Background(), bareSession(s), m, classify, seq.Example{A: []int32{1}})[0]
 	eventually(t, "not both run", func() bool { _, _, running := s.batcher.waiting(); return running == 2 })
-	good := s.batcher.submit(context.Background(), nil, m, classify, seq.Example{A: []int32{3}})[0]
-	bad := s.batcher.submit(context.Background(), nil, m, classify, seq.Example{A: []int32{99}})[0]
+	good := s.batcher.submit(context.Background(), bareSession(s), m, classify, seq.Example{A: []int32{3}})[0]
+	bad := s.batcher.submit(context.Background(), bareSession(s), m, classify, seq.Example{A: []int32{99}})[0]
 	close(release)
 	for _, j := range []*job{first, second, good} {
 		if _, err := j.wait(); err != nil {
@@ -163,7 +163,7 @@ func TestOneFailureAlone(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(errCancelled)
-	if _, err := s.batcher.submit(ctx, nil, m, classify, seq.Example{A: []int32{1}})[0].wait(); !errors.Is(err, errCancelled) {
+	if _, err := s.batcher.submit(ctx, bareSession(s), m, classify, seq.Example{A: []int32{1}})[0].wait(); !errors.Is(err, errCancelled) {
 		t.Error(err)
 	}
 }
@@ -171,7 +171,7 @@ func TestOneFailureAlone(t *testing.T) {
 // TestModelFailed: where the model panics is in the log.
 func TestModelFailed(t *testing.T) {
 	var log bytes.Buffer
-	s := &session{log: slog.New(slog.NewTextHandler(&log, nil))}
+	s := &session{share: newTurns(func(int) {}).share(), log: slog.New(slog.NewTextHandler(&log, nil))}
 	j := &job{model: &served{Model: &Model{}}, group: &group{session: s}}
 	if err := (&batcher{}).compute(context.Background(), []*job{j}); err == nil || !strings.Contains(err.Error(), "the model failed") {
 		t.Error(err)
@@ -198,7 +198,7 @@ func TestReleaseStallsNobody(t *testing.T) {
 		release := hold(s)
 		old := s.current()
 		submit := func(ctx context.Context, m *served) *job {
-			return s.batcher.submit(ctx, nil, m, classify, seq.Example{A: []int32{1}})[0]
+			return s.batcher.submit(ctx, bareSession(s), m, classify, seq.Example{A: []int32{1}})[0]
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		var jobs []*job
@@ -301,3 +301,6 @@ func TestReload(t *testing.T) {
 	}
 	eventually(t, "the old model is kept", func() bool { old.mu.Lock(); defer old.mu.Unlock(); return old.users == 0 })
 }
+
+// bareSession is one without a client.
+func bareSession(s *Server) *session { return &session{server: s, share: s.turns.share(), log: s.log} }

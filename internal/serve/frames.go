@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"sftseq/internal/jsonlines"
@@ -53,28 +52,6 @@ func newFrames(framing string, r io.Reader, w io.Writer, limit int, from lender)
 	f.r.Room = f.loan.more
 	return f
 }
-
-// outlet is the way to the client. It knows since when the client has not read.
-type outlet struct {
-	w     io.Writer
-	since atomic.Pointer[time.Time] // of the write that goes on; frames make one at a time
-}
-
-func (o *outlet) Write(p []byte) (int, error) {
-	now := time.Now()
-	o.since.Store(&now)
-	defer o.since.Store(nil)
-	return o.w.Write(p)
-}
-
-// blocked reports whether the client does not read.
-func (o *outlet) blocked() bool {
-	since := o.since.Load()
-	return since != nil && time.Since(*since) > blockedAfter
-}
-
-// blockedAfter is how long a write to a client that reads may take.
-const blockedAfter = 100 * time.Millisecond
 
 type lineFrames struct {
 	r    *jsonlines.Reader

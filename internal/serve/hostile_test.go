@@ -161,7 +161,7 @@ func FuzzStream(f *testing.F) {
 			newFrames(framing, nil, &head, 0, nil).write([]byte(`{"jsonrpc":"2.0","id":"initialize","method":"initialize"}`))
 			text = append(head.Bytes(), text...)
 		}
-		server := &Server{options: s.options, log: s.log, memory: memory{limit: 1 << 30}, reading: memory{limit: 1 << 29}, metrics: s.metrics, batcher: s.batcher, model: s.model, sessions: map[*session]struct{}{}, grace: time.Minute}
+		server := &Server{options: s.options, log: s.log, memory: memory{limit: 1 << 30}, reading: memory{limit: 1 << 29}, metrics: s.metrics, batcher: s.batcher, turns: s.turns, model: s.model, sessions: map[*session]struct{}{}, grace: time.Minute}
 		server.options.Framing = framing
 		var out bytes.Buffer
 		server.Serve("f", bytes.NewReader(text), &out, false)

@@ -135,7 +135,7 @@ func TestLostWhileTriedAlone(t *testing.T) {
 		<-release
 	}
 	submit := func(tokens ...int32) *job {
-		return s.batcher.submit(context.Background(), nil, m, classify, seq.Example{A: tokens})[0]
+		return s.batcher.submit(context.Background(), bareSession(s), m, classify, seq.Example{A: tokens})[0]
 	}
 	for n := range lanes { // so that the next three come together
 		submit(1)

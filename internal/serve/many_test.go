@@ -42,7 +42,7 @@ func TestCancelWhilePlanning(t *testing.T) {
 // others, and one that waits keeps those behind it waiting.
 func TestErrorsAreAhead(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
-	c := &call{session: &session{server: s, log: s.log}, model: s.current(), ctx: context.Background()}
+	c := &call{session: &session{server: s, share: s.turns.share(), log: s.log}, model: s.current(), ctx: context.Background()}
 	list, planned := "[1"+strings.Repeat(",1", maxMany-1)+"]", 0
 	out, err := c.runMany("sequences", json.RawMessage(list), &progress{call: c}, func(path string, _ json.RawMessage) *item {
 		planned++

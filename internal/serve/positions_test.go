@@ -14,7 +14,7 @@ import (
 // wideDocument is a document whose client counts UTF-16.
 func wideDocument(t testing.TB, text string) *document {
 	s := start(t, testOptions(t, "pre"))
-	x := &session{server: s, utf16: true, ctx: context.Background()}
+	x := &session{server: s, share: s.turns.share(), utf16: true, ctx: context.Background()}
 	s.memory.take(int64(len(text)))
 	d := &document{session: x, text: []byte(text), units: units([]byte(text))}
 	t.Cleanup(func() { s.memory.give(int64(len(d.text))) })

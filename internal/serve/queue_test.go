@@ -53,7 +53,7 @@ func (q *queued) expect(t *testing.T, what string, long bool, want ...int) {
 // one kind and within the budget.
 func TestQueueOrder(t *testing.T) {
 	q := queued{model: &served{}, budget: 100}
-	s := new(session)
+	s := &session{share: newTurns(func(int) {}).share()}
 	q.put(s, 5000, 20, 30, 1000, 25)
 	odd := waiting(s, 22)
 	odd.model, odd.work = q.model, embed
@@ -67,7 +67,7 @@ func TestQueueOrder(t *testing.T) {
 		for passed := 0; ; passed++ {
 			short := s
 			if newcomers {
-				short = new(session)
+				short = &session{share: newTurns(func(int) {}).share()}
 			}
 			q.put(short, 90)
 			if got := q.batch(true); got[0] == 5000 {
@@ -89,7 +89,7 @@ func TestQueueOrder(t *testing.T) {
 // of their class is beyond it and came before.
 func TestQueueLeavesLongOnes(t *testing.T) {
 	q := queued{model: &served{}, budget: 100}
-	q.put(new(session), 120, 80)
+	q.put(&session{share: newTurns(func(int) {}).share()}, 120, 80)
 	if class(120) != class(80) {
 		t.Fatal("two classes")
 	}
@@ -103,7 +103,7 @@ func TestQueueLeavesLongOnes(t *testing.T) {
 func TestNewcomer(t *testing.T) {
 	for _, length := range []int{2000, 100} {
 		q := queued{model: &served{}, budget: 4000}
-		others := []*session{new(session), new(session), new(session)}
+		others := []*session{&session{share: newTurns(func(int) {}).share()}, &session{share: newTurns(func(int) {}).share()}, &session{share: newTurns(func(int) {}).share()}}
 		for range 1000 {
 			for _, s := range others {
 				q.put(s, 2000)
@@ -112,7 +112,7 @@ func TestNewcomer(t *testing.T) {
 		for range 500 {
 			q.expect(t, "the others", true, 2000, 2000)
 		}
-		q.put(new(session), length)
+		q.put(&session{share: newTurns(func(int) {}).share()}, length)
 		want := []int{2000, 2000}
 		if length < 2000 {
 			want = []int{length}
@@ -135,7 +135,7 @@ func TestNewcomer(t *testing.T) {
 // was cancelled does not count.
 func TestShares(t *testing.T) {
 	q := queued{model: &served{}, budget: 100}
-	a, b := new(session), new(session)
+	a, b := &session{share: newTurns(func(int) {}).share()}, &session{share: newTurns(func(int) {}).share()}
 	var dropped []*job
 	for range 50 {
 		j := waiting(b, 50)
@@ -163,9 +163,9 @@ func TestShares(t *testing.T) {
 // queue busy.
 func TestFlowsForgotten(t *testing.T) {
 	q := queued{model: &served{}, budget: 100}
-	q.put(new(session), 10000)
+	q.put(&session{share: newTurns(func(int) {}).share()}, 10000)
 	for range 5000 {
-		q.put(new(session), 10)
+		q.put(&session{share: newTurns(func(int) {}).share()}, 10)
 		q.batch(false)
 	}
 	if len(q.flows) > 2*leastFlows {
@@ -198,7 +198,7 @@ func TestPaceOfSeveral(t *testing.T) {
 	s := start(t, o)
 	const each = 40 * time.Millisecond
 	s.batcher.before = func(context.Context) { time.Sleep(each) }
-	jobs := s.batcher.submit(context.Background(), nil, s.current(), classify, slices.Repeat([]seq.Example{{A: ones(100)}}, 20)...)
+	jobs := s.batcher.submit(context.Background(), bareSession(s), s.current(), classify, slices.Repeat([]seq.Example{{A: ones(100)}}, 20)...)
 	for _, j := range jobs {
 		if _, err := j.wait(); err != nil {
 			t.Fatal(err)
@@ -223,7 +223,7 @@ func TestCancelAtOnce(t *testing.T) {
 	defer close(release)
 	m := s.current()
 	ctx, cancel := context.WithCancelCause(context.Background())
-	jobs := s.batcher.submit(ctx, nil, m, classify, slices.Repeat([]seq.Example{{A: []int32{1, 2, 3}}}, n)...)
+	jobs := s.batcher.submit(ctx, bareSession(s), m, classify, slices.Repeat([]seq.Example{{A: []int32{1, 2, 3}}}, n)...)
 	cancel(errCancelled)
 	limit := time.After(patience)
 	for _, j := range jobs {

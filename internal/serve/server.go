@@ -7,6 +7,7 @@ import (
 	"io"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"sftseq/internal/index"
@@ -36,15 +37,16 @@ type Options struct {
 
 // Server answers any number of sessions with one model.
 type Server struct {
-	options Options
-	log     *slog.Logger
-	memory  memory
-	reading memory // the part of it that messages have while they are read
-	metrics *metrics
-	batcher *batcher
-	turns   *turns
-	index   *index.Index  // nil without one
-	grace   time.Duration // what sessions that must end have for their last answers
+	options   Options
+	log       *slog.Logger
+	memory    memory
+	reading   memory // the part of it that messages have while they are read
+	metrics   *metrics
+	batcher   *batcher
+	turns     *turns
+	reserving atomic.Pointer[Model] // whose device leaves processors to turns
+	index     *index.Index          // nil without one
+	grace     time.Duration         // what sessions that must end have for their last answers
 
 	mu       sync.Mutex
 	model    *served
@@ -66,7 +68,8 @@ func New(ctx context.Context, o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{options: o, log: o.Log, memory: memory{limit: o.MaxMemory}, reading: memory{limit: o.MaxMemory / 2}, metrics: newMetrics(), model: newServed(m), sessions: map[*session]struct{}{}, grace: time.Second, failed: make(chan error, 1)}
-	s.turns = newTurns()
+	s.turns = newTurns(func(n int) { s.reserving.Load().Scorer.Reserve(n) })
+	s.reserving.Store(m)
 	s.batcher = newBatcher(o.MaxBatchTokens, o.MaxWait, s.metrics)
 	s.batcher.lost = s.lost
 	if o.Index != "" {
@@ -110,6 +113,8 @@ func (s *Server) Reload() error {
 	s.mu.Lock()
 	old := s.model
 	s.model = newServed(m)
+	s.reserving.Store(m)
+	old.Scorer.Reserve(0)
 	for x := range s.sessions {
 		go x.documents.again() // which waits where a client does not read
 	}
@@ -133,12 +138,13 @@ func (s *Server) Serve(name string, r io.Reader, w io.Writer, stdio bool) error 
 	x := &session{server: s, share: s.turns.share(), input: r, out: outlet{w: w}, name: name, stdio: stdio, log: s.log.With("session", name),
 		messages: make(chan message), stopRead: make(chan struct{}), settled: make(chan struct{}, 1),
 		calls: map[int64]*call{}, ids: map[string]*call{}}
+	x.ctx, x.end = context.WithCancelCause(context.Background())
+	x.out.ctx, x.out.share = x.ctx, x.share
 	if c, ok := r.(io.Closer); ok && !stdio {
 		defer c.Close()
 	}
 	x.frames = newFrames(s.options.Framing, r, &x.out, s.options.MaxLine, x)
 	x.bare.queue = make(chan *bareLine, maxBareLines+1)
-	x.ctx, x.end = context.WithCancelCause(context.Background())
 	x.bare.ctx, x.bare.cancel = context.WithCancelCause(x.ctx)
 	s.mu.Lock()
 	if s.draining {

@@ -1,187 +1,149 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"slices"
 	"sync"
-	"time"
 )
 
 // turns share the server's time out among its sessions. All that costs more than
 // passing on is done in a turn: parsing, turning text into tokens, editing, searching,
-// writing JSON. As many turns are taken at once as there are processors, the next one by
-// the session that has had least. What the model computes counts for a session, too, but
-// takes no turn: the batcher sees to that.
+// writing JSON. Few turns are taken at once, the next one by the session that has had
+// least. What the model computes takes no turn: the batcher shares that out.
 //
 // A session that has had less than its fair share does not wait at all: the system
 // shares the processors out between it and those whose turn it is. So a client that asks
 // for little is answered as if it were alone.
 type turns struct {
-	most int // at once, without the light ones
+	reserve func(processors int) // has the model's device leave as many
 
-	mu      sync.Mutex
-	taken   int // of most
-	light   int // taken beside these
-	large   int // of those taken, the ones that are long
-	waiting []*share
+	mu    sync.Mutex
+	meter meter
+	pools [kinds]pool
+	light int // turns taken beside those of the pools
+}
 
-	// clock is what a session has had that always took its fair share: it advances by
-	// what any has, divided by how many take part. These are counted by the period.
-	clock  time.Duration
-	period int64
-	took   [2]int // part in this period and in the one before
+// Kinds of turns. A large one may last, and small ones do not wait for it.
+const (
+	small = iota
+	large
+	kinds
+)
+
+// largeBytes make a turn a large one.
+const largeBytes = 1 << 16
+
+// pool is the turns of a kind.
+type pool struct {
+	most    int // at once
+	taken   int
+	waiting []*share // that have a turn in the queue of this kind
 }
 
 // share is what one session has of the server.
 type share struct {
 	turns  *turns
-	had    time.Duration // guarded by the mutex of turns, as all below
-	period int64         // in which it was last counted
-	queue  []*turn
+	took   usage                  // of turns; guarded by their mutex, as is
+	queues [kinds][]chan struct{} // turns that wait; each is closed when it begins
+
+	computed usage // by the model; guarded by the batcher's mutex, as is
+	pending  int   // tokens that it is asked for
 }
 
-// turn is one that a session waits for.
-type turn struct {
-	large bool
-	begun chan struct{}
+// newTurns shares half of the processors out: the others are the model's, if it has use
+// for them.
+func newTurns(reserve func(processors int)) *turns {
+	t := &turns{reserve: reserve}
+	t.pools[small].most = max(1, runtime.NumCPU()/2)
+	t.pools[large].most = max(1, runtime.NumCPU()/4)
+	return t
 }
 
-const (
-	// periodLength is how long a session takes part after it has asked for something.
-	periodLength = 100 * time.Millisecond
-	// maxCredit is what a session may have at once that has asked for nothing for long.
-	maxCredit = 50 * time.Millisecond
-	// largeBytes make a turn a large one: it may last, so that one processor is kept from
-	// such, if there are several.
-	largeBytes = 1 << 16
-)
-
-func newTurns() *turns { return &turns{most: max(2, runtime.NumCPU())} }
-
-func (t *turns) share() *share {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return &share{turns: t, had: t.clock, period: -1}
-}
-
-// isLight reports whether a session has had less than its fair share lately.
-func (s *share) isLight() bool {
-	s.turns.mu.Lock()
-	defer s.turns.mu.Unlock()
-	return s.had <= s.turns.clock
-}
-
-// charge notes what a session has had.
-func (s *share) charge(d time.Duration) {
-	s.turns.mu.Lock()
-	defer s.turns.mu.Unlock()
-	s.chargeNow(d)
-}
-
-func (s *share) chargeNow(d time.Duration) {
-	t := s.turns
-	if now := time.Now().UnixNano() / int64(periodLength); now != t.period {
-		t.took = [2]int{0, t.took[0]}
-		if now != t.period+1 {
-			t.took[1] = 0
-		}
-		t.period = now
-	}
-	if s.period != t.period {
-		s.period = t.period
-		t.took[0]++
-	}
-	s.had = max(s.had, t.clock-maxCredit) + d
-	t.clock += d / time.Duration(max(t.took[0], t.took[1]))
-}
+// share is that of a new session.
+func (t *turns) share() *share { return &share{turns: t, took: newcomer, computed: newcomer} }
 
 // do runs f in a turn of the session, unless ctx ends before. Bytes are what f reads, or
-// the like of it. F computes and waits for nothing: no lock, no client and no other turn.
+// the like of it. F computes and waits for nothing: no lock, no client, no other turn.
 func (s *share) do(ctx context.Context, bytes int, f func()) error {
-	t, large := s.turns, bytes > largeBytes
+	t, kind := s.turns, small
+	if bytes > largeBytes {
+		kind = large
+	}
+	p := &t.pools[kind]
 	t.mu.Lock()
-	light := !large && s.had <= t.clock && t.light < t.most
+	light := false
 	switch {
-	case len(s.queue) == 0 && t.taken < t.most && t.admits(large):
-		light = false
-		t.begin(large)
-	case light:
+	case p.taken < p.most:
+		p.taken++
+		t.reserveNow()
+	case kind == small && t.light < p.most && t.meter.light(&s.took):
+		light = true
 		t.light++
 	default:
-		w := &turn{large, make(chan struct{})}
-		if len(s.queue) == 0 {
-			t.waiting = append(t.waiting, s)
+		begun := make(chan struct{})
+		if len(s.queues[kind]) == 0 {
+			p.waiting = append(p.waiting, s)
 		}
-		s.queue = append(s.queue, w)
+		s.queues[kind] = append(s.queues[kind], begun)
 		t.mu.Unlock()
 		select {
-		case <-w.begun:
+		case <-begun:
 		case <-ctx.Done():
-			t.mu.Lock()
-			if at := slices.Index(s.queue, w); at >= 0 {
-				s.leaveQueue(at)
+		}
+		t.mu.Lock()
+		if ctx.Err() != nil {
+			if at := slices.Index(s.queues[kind], begun); at >= 0 {
+				s.leave(kind, at)
 			} else { // it has begun meanwhile
-				t.end(large)
+				t.next(kind)
 			}
 			t.mu.Unlock()
 			return context.Cause(ctx)
 		}
-		t.mu.Lock()
 	}
 	t.mu.Unlock()
-	began := time.Now()
+	runtime.LockOSThread() // whose time is taken
+	began := threadTime()
 	defer func() {
+		took := threadTime() - began
+		runtime.UnlockOSThread()
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		s.chargeNow(time.Since(began))
+		t.meter.charge(&s.took, took)
 		if light {
 			t.light--
 		} else {
-			t.end(large)
+			t.next(kind)
 		}
 	}()
 	f()
 	return nil
 }
 
-// admits reports whether a turn of the kind may begin. The caller holds t.mu, as for all
-// below.
-func (t *turns) admits(large bool) bool { return !large || t.large < max(1, t.most-1) }
+// next gives a turn that ends to the session that has had least. The caller holds the
+// mutex, as for the others below.
+func (t *turns) next(kind int) {
+	p := &t.pools[kind]
+	if len(p.waiting) == 0 {
+		p.taken--
+		t.reserveNow()
+		return
+	}
+	s := slices.MinFunc(p.waiting, func(a, b *share) int { return cmp.Compare(a.took.had, b.took.had) })
+	begun := s.queues[kind][0]
+	s.leave(kind, 0)
+	close(begun)
+}
 
-func (t *turns) begin(large bool) {
-	t.taken++
-	if large {
-		t.large++
+// leave takes a turn out of the queue of those that wait.
+func (s *share) leave(kind, at int) {
+	s.queues[kind] = slices.Delete(s.queues[kind], at, at+1)
+	if p := &s.turns.pools[kind]; len(s.queues[kind]) == 0 {
+		p.waiting = slices.DeleteFunc(p.waiting, func(x *share) bool { return x == s })
 	}
 }
 
-// end begins the turns that there is room for then.
-func (t *turns) end(large bool) {
-	t.taken--
-	if large {
-		t.large--
-	}
-	for t.taken < t.most {
-		var next *share
-		for _, s := range t.waiting {
-			if t.admits(s.queue[0].large) && (next == nil || s.had < next.had) {
-				next = s
-			}
-		}
-		if next == nil {
-			return
-		}
-		w := next.queue[0]
-		next.leaveQueue(0)
-		t.begin(w.large)
-		close(w.begun)
-	}
-}
-
-func (s *share) leaveQueue(at int) {
-	s.queue = slices.Delete(s.queue, at, at+1)
-	if len(s.queue) == 0 {
-		s.turns.waiting = slices.DeleteFunc(s.turns.waiting, func(x *share) bool { return x == s })
-	}
-}
+// reserveNow has the device leave a processor to each turn of the pools.
+func (t *turns) reserveNow() { t.reserve(t.pools[small].taken + t.pools[large].taken) }

@@ -99,7 +99,7 @@ func TestBadWindows(t *testing.T) {
 // which the server has as values, too.
 func TestMemoryOfWindows(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
-	c := &call{session: &session{server: s, log: s.log}, model: s.current()}
+	c := &call{session: &session{server: s, share: s.turns.share(), log: s.log}, model: s.current()}
 	q := &sequence{field: "tokens", tokens: randomTokens(rand.New(rand.NewPCG(1, 1)), 1000)}
 	i := c.classifySequence(classify, q, &window{Policy: "sliding", Length: 1, Stride: 1})
 	outputs, err := s.current().Scorer.Examples(t.Context(), i.examples)
@@ -120,7 +120,7 @@ func TestMemoryOfWindows(t *testing.T) {
 // an error.
 func TestPushSurvives(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
-	c := &call{session: &session{server: s, log: s.log}, model: &served{}, method: "a push"}
+	c := &call{session: &session{server: s, share: s.turns.share(), log: s.log}, model: &served{}, method: "a push"}
 	if _, err := c.classifyText(&sequence{field: "text"}, "1", nil); err == nil || asError(err).Code != codeInternal {
 		t.Error(err)
 	}

@@ -49,9 +49,15 @@ func Urgent(ctx context.Context) context.Context { return context.WithValue(ctx,
 // IsUrgent reports whether a context is one of [Urgent].
 func IsUrgent(ctx context.Context) bool { return ctx.Value(urgentKey{}) != nil }
 
-// Preemptive is a device on which an urgent run computes at once, beside as many others
-// as there are lanes: these stop until it has ended.
-type Preemptive interface{ Preemptive() bool }
+// Preemptive is a device that shares the processors with the rest of the program.
+type Preemptive interface {
+	// Preemptive reports whether an urgent run computes at once, beside as many others as
+	// there are lanes: these stop until it has ended.
+	Preemptive() bool
+	// Reserve has the device leave n processors to others from now on, but for one that it
+	// always uses: what runs stops in part.
+	Reserve(n int)
+}
 
 // Upload writes x to the start of t.
 func Upload[T Word](m Memory, t *Tensor, x []T) error { return m.Write(t.Offset, Bits(x)) }

@@ -1,0 +1,51 @@
+package serve
+
+import "time"
+
+// meter tells whether a session has had more of something than its fair share. Its clock
+// is what a session has had that always took just that: it advances by what any has,
+// divided by how many take part.
+type meter struct {
+	clock  time.Duration
+	period int64  // of time, by which those who take part are counted
+	counts [2]int // in this period and in the one before
+}
+
+// usage is what one session has had. It is as of the clock: who asked for nothing for
+// long has a credit, but not without end, and neither is what was had beyond the share
+// remembered for long, or who had the server alone would wait for all who come later.
+type usage struct {
+	had    time.Duration
+	period int64 // in which the session took part last
+}
+
+// newcomer is the usage of a new session.
+var newcomer = usage{had: -1 << 62, period: -1}
+
+const (
+	periodLength = 100 * time.Millisecond
+	mostCredit   = 50 * time.Millisecond
+	mostDebt     = 10 * time.Millisecond
+	// lightBelow is how far below its fair share a light session is.
+	lightBelow = 5 * time.Millisecond
+)
+
+// light reports whether a session has had less than its fair share lately.
+func (m *meter) light(u *usage) bool { return u.had+lightBelow <= m.clock }
+
+// charge notes what a session has had.
+func (m *meter) charge(u *usage, d time.Duration) {
+	if now := time.Now().UnixNano() / int64(periodLength); now != m.period {
+		before := 0
+		if now == m.period+1 {
+			before = m.counts[0]
+		}
+		m.period, m.counts = now, [2]int{0, before}
+	}
+	if u.period != m.period {
+		u.period = m.period
+		m.counts[0]++
+	}
+	u.had = min(max(u.had, m.clock-mostCredit)+d, m.clock+mostDebt)
+	m.clock += d / time.Duration(max(m.counts[0], m.counts[1]))
+}

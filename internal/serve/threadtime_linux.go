@@ -1,0 +1,16 @@
+package serve
+
+import (
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// threadTime is what the thread has had of a processor.
+func threadTime() time.Duration {
+	var t unix.Timespec
+	if unix.ClockGettime(unix.CLOCK_THREAD_CPUTIME_ID, &t) != nil {
+		return 0
+	}
+	return time.Duration(t.Nano())
+}

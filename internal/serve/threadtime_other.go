@@ -1,0 +1,10 @@
+//go:build !linux
+
+package serve
+
+import "time"
+
+var start = time.Now()
+
+// threadTime is the time that has passed, as that of a thread is not known.
+func threadTime() time.Duration { return time.Since(start) }
