@@ -3,6 +3,7 @@
 package requests
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -120,9 +121,9 @@ func (p *Parser) fill(r *Request, line []byte) error {
 		}
 	}
 	if id, ok := fields["id"]; ok {
-		r.ID = id
+		r.ID = bytes.Clone(id) // it may outlive the line
 	}
-	r.Label = fields["label"]
+	r.Label = bytes.Clone(fields["label"])
 	names, err := p.sources(fields)
 	if err != nil {
 		return err
@@ -204,9 +205,9 @@ func (p *Parser) Tokenize(name string, value json.RawMessage) ([]int32, error) {
 	if name[:2] == "to" {
 		return jsonlines.Tokens(value)
 	}
-	var text string
-	if json.Unmarshal(value, &text) != nil {
-		return nil, fmt.Errorf("expected a string, found %s", jsonlines.Kind(value))
+	text, err := jsonlines.Text(value)
+	if err != nil {
+		return nil, err
 	}
 	return p.Encode(text)
 }

@@ -84,7 +84,7 @@ func (c *call) runMany(name string, list json.RawMessage, report *progress, plan
 	var texts []json.RawMessage
 	if err := elements(name, list, func(_ int, text json.RawMessage) error {
 		texts = append(texts, text)
-		return c.reserve(int64(len(text)) + elementBytes)
+		return c.reserve(elementBytes)
 	}); err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func object(path string, text json.RawMessage, known map[string]bool) (map[strin
 	if text == nil {
 		text = json.RawMessage("{}")
 	}
-	fields, err := requests.Fields(text, allFields)
+	fields, err := jsonlines.Object(text, allFields) // of a message that has been checked
 	if err != nil {
 		return nil, badParam(cmp.Or(strings.TrimSuffix(path, "."), wholeParams), "%v", err)
 	}
@@ -124,8 +124,8 @@ func (c *call) read(found string, value json.RawMessage) ([]int32, error) {
 	if found[:2] != "by" {
 		return c.model.parser.Tokenize(found, value)
 	}
-	var text string
-	if json.Unmarshal(value, &text) != nil {
+	text, err := jsonlines.Text(value)
+	if err != nil {
 		return nil, fmt.Errorf("expected base64, found %s", jsonlines.Kind(value))
 	}
 	raw, err := base64.StdEncoding.DecodeString(text)
