@@ -49,6 +49,7 @@ type session struct {
 	number int64 // of calls
 	edits  uint64
 	exited bool // by exit
+	worked int  // since it has looked at its client last
 
 	mu      sync.Mutex
 	calls   map[int64]*call
