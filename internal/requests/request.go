@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"sftseq/internal/jsonlines"
@@ -136,6 +137,9 @@ func (p *Parser) fill(r *Request, line []byte) error {
 		used, err := p.Config.Window(tokens)
 		if err != nil {
 			return Fail(CodeParams, "%s: %v", name, err)
+		}
+		if len(used) < len(tokens) { // all of them would be kept as long as the request
+			used = slices.Clone(used)
 		}
 		r.Sequences = append(r.Sequences, used)
 		r.Lengths = append(r.Lengths, len(tokens))

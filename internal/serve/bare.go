@@ -37,7 +37,6 @@ type bareLine struct {
 	model   *served
 	job     *job  // nil if the line is refused
 	bytes   int64 // that it takes of the server's memory
-	room    int64 // that it has of them from when it was read
 
 	received time.Time
 }
@@ -49,7 +48,16 @@ const bareMethod = "line"
 // a stream of such lines it takes all.
 func (s *session) acceptBare(m *message) bool {
 	model := s.server.acquire()
-	r := model.parser.With(s.name, !model.config.Pair(), model.config.Pair()).Parse(m.body, m.line, nil)
+	parser := model.parser.With(s.name, !model.config.Pair(), model.config.Pair())
+	var r *requests.Request
+	most := parser.MemoryOfLine(m.body)
+	if why := s.borrow(most); why != nil {
+		r = parser.Parse(nil, m.line, errors.New(why.Message))
+		r.Failure.Code = int(why.Code)
+	} else {
+		r = parser.Parse(m.body, m.line, nil)
+		s.release(most)
+	}
 	if f := r.Failure; f != nil && f.Code != requests.CodeParams && !s.bareStream() && !hasSequence(m.body) {
 		model.done()
 		return false
@@ -58,10 +66,33 @@ func (s *session) acceptBare(m *message) bool {
 	if s.life == down && r.Failure == nil {
 		r.Failure = &requests.Failure{Code: requests.CodeRequest, Message: "after shutdown only exit is expected"}
 	}
-	s.queueBare(&bareLine{request: r, model: model, bytes: int64(len(m.body)) + tokenBytes*int64(r.Tokens()) + jobBytes, room: m.room, received: m.received})
-	m.room = 0
+	s.queueBare(&bareLine{request: r, model: model, bytes: int64(len(r.ID)+len(r.Label)) + tokenBytes*int64(r.Tokens()) + jobBytes, received: m.received})
 	return true
 }
+
+// borrow waits for memory that a line takes for a moment, as long as others may give some
+// back. An error says that there is none.
+func (s *session) borrow(n int64) *jrpc2.Error {
+	if limit := s.server.memory.limit; n > limit {
+		return fail(codeParams, nil, "the line takes more than the %d bytes of --max-memory", limit)
+	}
+	for late := time.Now().Add(bareWait); !s.reserve(n); {
+		select {
+		case <-time.After(time.Millisecond):
+		case <-s.stopRead:
+			return errStopped
+		case <-s.ctx.Done():
+			return errStopped
+		}
+		if time.Now().After(late) {
+			return s.server.full()
+		}
+	}
+	return nil
+}
+
+// bareWait is how long a line waits for memory that others have.
+const bareWait = 10 * time.Second
 
 // refuseBare answers a line that could not be read.
 func (s *session) refuseBare(m *message) {
@@ -80,9 +111,9 @@ func (s *session) queueBare(l *bareLine) {
 	for {
 		s.mu.Lock()
 		alone := s.bare.pending == 0
-		room := s.bare.pending < maxBareLines && s.bare.tokens+tokens <= maxBareTokens && s.reserve(l.bytes-l.room)
+		room := s.bare.pending < maxBareLines && s.bare.tokens+tokens <= maxBareTokens && s.reserve(l.bytes)
 		if !room && alone {
-			l.bytes = l.room // one line is always answered, or there would be no end
+			l.bytes = 0 // one line is always answered, or there would be no end
 		}
 		if room || alone {
 			s.bare.pending++
@@ -95,7 +126,6 @@ func (s *session) queueBare(l *bareLine) {
 		case <-s.settled:
 		case <-s.ctx.Done():
 			l.model.done()
-			s.release(l.room)
 			return
 		}
 	}

@@ -109,7 +109,7 @@ func (c *call) sequence(path string, fields map[string]json.RawMessage, suffix s
 		return nil, badParam(versionPath, "expected uri%s beside it, found %s", suffix, found)
 	}
 	var err error
-	q.tokens, err = c.tokenize(len(value), func() ([]int32, error) {
+	q.tokens, err = c.tokenize(c.memoryOf(found, value), func() ([]int32, error) {
 		tokens, err := c.read(found, value)
 		if err != nil {
 			return nil, badParam(q.field, "%v", err)
@@ -117,6 +117,15 @@ func (c *call) sequence(path string, fields map[string]json.RawMessage, suffix s
 		return tokens, nil
 	})
 	return q, err
+}
+
+// memoryOf is the most that reading the value of a field takes.
+func (c *call) memoryOf(found string, value json.RawMessage) int64 {
+	if found[:2] != "by" {
+		return c.model.parser.MemoryOf(found, value)
+	}
+	text := int64(base64.StdEncoding.DecodedLen(len(value)))
+	return int64(len(value)) + 2*text + c.model.parser.Memory(text)
 }
 
 // read makes tokens of the value of a field.
