@@ -46,6 +46,9 @@ func (t *HF) VocabSize() int { return t.tokenizer.VocabSize() }
 // PadID returns nil.
 func (*HF) PadID() *int32 { return nil }
 
+// scratch stands for a normalised text, and for lists of its spans and words.
+func (*HF) scratch() int { return 64 }
+
 // Encode returns the ids that the file gives text. Text that is not UTF-8 is an error.
 func (t *HF) Encode(text string) ([]int32, error) { return t.tokenizer.Encode(text) }
 

@@ -37,6 +37,8 @@ func (t IDs) VocabSize() int { return t.Vocab }
 // PadID returns nil.
 func (IDs) PadID() *int32 { return nil }
 
+func (IDs) scratch() int { return growing }
+
 // Encode returns the numbers of text. What is no id is an error.
 func (t IDs) Encode(text string) ([]int32, error) {
 	inner := strings.TrimSpace(text)

@@ -32,10 +32,25 @@ var listOpsIDs = func() map[string]int32 {
 	return ids
 }()
 
-// listOpsRewrite does to the text what the Long Range Arena does before it
-// splits: the closing bracket becomes X, parentheses vanish. It may also follow
-// a digit without a space, as a person writes it.
-var listOpsRewrite = strings.NewReplacer("]", " X ", "(", "", ")", "")
+// eachListOpsWord does what the Long Range Arena does, to text without parentheses: the
+// closing bracket becomes the word X, words end at white space. The bracket may also
+// follow a digit without a space, as a person writes it.
+func eachListOpsWord(text string, with func(word string)) {
+	for part := range strings.FieldsSeq(text) {
+		for more := true; more; {
+			var word string
+			if word, part, more = strings.Cut(part, "]"); word != "" {
+				with(word)
+			}
+			if more {
+				with("X")
+			}
+		}
+	}
+}
+
+// withoutParentheses has them vanish, as the Long Range Arena does.
+var withoutParentheses = strings.NewReplacer("(", "", ")", "")
 
 // ListOps reads the expressions of the Long Range Arena: parentheses are
 // deleted, words are split at white space, 15 words have an id and every other
@@ -53,15 +68,17 @@ func (ListOps) PadID() *int32 { return new(int32) }
 
 // Encode returns one id for each word of text: "[MAX 2 9 ]" gives 12 3 10 15.
 func (ListOps) Encode(text string) ([]int32, error) {
-	words := strings.Fields(listOpsRewrite.Replace(text))
-	tokens := make([]int32, len(words))
-	for i, word := range words {
+	text = withoutParentheses.Replace(text)
+	n := 0
+	eachListOpsWord(text, func(string) { n++ })
+	tokens := make([]int32, 0, n)
+	eachListOpsWord(text, func(word string) {
 		id, ok := listOpsIDs[word]
 		if !ok {
 			id = ListOpsUnknown
 		}
-		tokens[i] = id
-	}
+		tokens = append(tokens, id)
+	})
 	return tokens, nil
 }
 

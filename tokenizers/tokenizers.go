@@ -38,6 +38,19 @@ func AppendEncode(t Tokenizer, ids []int32, text string) ([]int32, error) {
 	return append(ids, more...), err
 }
 
+// Scratch is how many bytes Encode needs for a byte of text at most, beside the ids, of
+// which there are no more than bytes.
+func Scratch(t Tokenizer) int {
+	if t, ok := t.(interface{ scratch() int }); ok {
+		return t.scratch()
+	}
+	return 1
+}
+
+// growing is what ids take that are appended without knowing how many there will be: the
+// list is there twice while it grows, and may have a quarter too much room.
+const growing = 5
+
 // known lists the tokenizers by their type. Each reads its JSON: what it does not know
 // there is an error.
 var known = map[string]func(spec json.RawMessage) (Tokenizer, error){

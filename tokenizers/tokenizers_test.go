@@ -3,6 +3,7 @@ package tokenizers
 import (
 	"encoding/json"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -33,6 +34,44 @@ func TestListOps(t *testing.T) {
 	}
 	if got := (ListOps{}).Decode([]int32{0, 16, 17, -1}); got != "<pad> <unknown> <17> <-1>" {
 		t.Errorf("strange ids decode as %q", got)
+	}
+}
+
+// FuzzListOps compares with the definition of the Long Range Arena.
+func FuzzListOps(f *testing.F) {
+	for _, text := range []string{"[MAX 2 9 ]", "(((([MAX) 2) 9)]]X)", "[M(A)X\t2]3 ]]\u00a0(]", ")(", "] ]"} {
+		f.Add(text)
+	}
+	rewrite := strings.NewReplacer("]", " X ", "(", "", ")", "")
+	f.Fuzz(func(t *testing.T, text string) {
+		got, err := ListOps{}.Encode(text)
+		words := strings.Fields(rewrite.Replace(text))
+		if err != nil || len(got) != len(words) || cap(got) != len(got) {
+			t.Fatalf("%d tokens in %d, %v; want %d", len(got), cap(got), err, len(words))
+		}
+		for i, word := range words {
+			if id, ok := listOpsIDs[word]; ok && got[i] != id || !ok && got[i] != ListOpsUnknown {
+				t.Fatalf("%q is %d", word, got[i])
+			}
+		}
+	})
+}
+
+// TestScratch: what Encode takes, beside the ids, is at most what is said of those that
+// know how many ids there will be, whatever the text.
+func TestScratch(t *testing.T) {
+	const n = 1 << 20
+	for _, tokenizer := range []Tokenizer{Byte{}, DNA{3}, ListOps{}, Pixel{}} {
+		for _, part := range []string{"a", "1 ", "]", "( ", "A\n", "é", "漢", "🙂", "\x00"} {
+			text := strings.Repeat(part, n/len(part))
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			tokenizer.Encode(text)
+			runtime.ReadMemStats(&after)
+			if took, most := after.TotalAlloc-before.TotalAlloc, uint64(n*(4+Scratch(tokenizer))); took > most {
+				t.Errorf("%s: %d bytes of %q take %d, at most %d were expected", tokenizer.Type(), n, part, took, most)
+			}
+		}
 	}
 }
 

@@ -56,6 +56,8 @@ func (t *Words) VocabSize() int { return firstWord + len(t.words) }
 // PadID returns 0.
 func (*Words) PadID() *int32 { return new(int32) }
 
+func (*Words) scratch() int { return growing }
+
 // Encode returns an id for each word.
 func (t *Words) Encode(text string) ([]int32, error) {
 	tokens := make([]int32, 0, len(text)/5)

@@ -95,6 +95,7 @@ func serveAction(c *cli.Context) error {
 	if r.server, err = serve.New(c.Context, options); err != nil {
 		return err
 	}
+	defer r.server.LimitHeap()()
 	err = r.run(c)
 	return errors.Join(err, r.server.Close())
 }

@@ -17,9 +17,7 @@ func (e *NotJSON) Error() string { return e.message }
 
 func notJSON(format string, args ...any) error { return &NotJSON{fmt.Sprintf(format, args...)} }
 
-// Fields cuts a JSON object into those of its fields that are known. A known
-// one may be there once; where one is there twice, those before it come with the
-// error.
+// Fields is [Object] of what may be no JSON at all.
 func Fields(line []byte, known map[string]bool) (map[string]json.RawMessage, error) {
 	if !utf8.Valid(line) {
 		at := 0
@@ -31,38 +29,15 @@ func Fields(line []byte, known map[string]bool) (map[string]json.RawMessage, err
 			at += n
 		}
 	}
-	var whole json.RawMessage
-	if err := json.Unmarshal(line, &whole); err != nil {
+	if !json.Valid(line) {
 		var syntax *json.SyntaxError
+		err := json.Unmarshal(line, new(json.RawMessage))
 		if errors.As(err, &syntax) {
 			return nil, notJSON("column %d: not JSON: %v", syntax.Offset, err)
 		}
 		return nil, notJSON("not JSON: %v", err)
 	}
-	d := json.NewDecoder(bytes.NewReader(line))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return nil, fmt.Errorf("expected a JSON object, found %s", Kind(bytes.TrimSpace(line)))
-	}
-	fields := map[string]json.RawMessage{}
-	for d.More() {
-		name, err := d.Token()
-		if err != nil {
-			return nil, notJSON("not JSON: %v", err)
-		}
-		var value json.RawMessage
-		if err := d.Decode(&value); err != nil {
-			return nil, notJSON("not JSON: %v", err)
-		}
-		key, _ := name.(string)
-		if !known[key] {
-			continue
-		}
-		if fields[key] != nil {
-			return fields, fmt.Errorf("the field %s occurs twice", key)
-		}
-		fields[key] = value
-	}
-	return fields, nil
+	return Object(line, known)
 }
 
 // Tokens reads a list of token ids from valid JSON. It takes the place of

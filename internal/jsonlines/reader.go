@@ -46,13 +46,16 @@ type Reader struct {
 	limit int
 	line  int
 	buf   []byte
-	asked int // what the line may take
+	full  [][]byte // what a long line has in front of buf
+	kept  int      // bytes of the line, in full and in buf
+	asked int      // what the line may take
 }
 
 const (
 	// Free is what any line may take, and what Room is asked for at a time.
 	Free = 1 << 16
-	// keep is the size above which the buffer of a long line is given back.
+	// keep is the size above which the buffer of a long line is given back. Such a line is
+	// read into blocks of it, as a buffer that grows would be there twice.
 	keep = 1 << 20
 )
 
@@ -88,10 +91,7 @@ func (r *Reader) Next() ([]byte, error) {
 
 // read returns one line without its end.
 func (r *Reader) read() ([]byte, error) {
-	if cap(r.buf) > keep {
-		r.buf = nil
-	}
-	r.buf = r.buf[:0]
+	r.drop(cap(r.buf) > keep)
 	r.line++
 	var length int64
 	var head []byte // of a line that is not kept
@@ -99,12 +99,16 @@ func (r *Reader) read() ([]byte, error) {
 		part, err := r.r.ReadSlice('\n')
 		length += int64(len(part))
 		if head == nil && !r.keeps(len(part)) {
-			head = append(head, r.buf[:min(len(r.buf), HeadBytes)]...)
+			first := r.buf
+			if len(r.full) > 0 {
+				first = r.full[0]
+			}
+			head = append(head, first[:min(len(first), HeadBytes)]...)
 			head = append(head, part[:min(len(part), HeadBytes-len(head))]...)
-			r.buf = nil
+			r.drop(true)
 		}
 		if head == nil {
-			r.buf = append(r.buf, part...)
+			r.add(part)
 		}
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
@@ -117,9 +121,39 @@ func (r *Reader) read() ([]byte, error) {
 	}
 }
 
+// drop forgets the line, and its buffer where the line that follows is not to use it.
+func (r *Reader) drop(buffer bool) {
+	r.full, r.kept, r.buf = nil, 0, r.buf[:0]
+	if buffer {
+		r.buf = nil
+	}
+}
+
+// add keeps a part of the line.
+func (r *Reader) add(part []byte) {
+	r.kept += len(part)
+	if len(r.buf)+len(part) > keep {
+		r.full = append(r.full, r.buf)
+		r.buf = make([]byte, 0, keep)
+	}
+	r.buf = append(r.buf, part...)
+}
+
+// join makes one buffer of the line.
+func (r *Reader) join() {
+	if len(r.full) == 0 {
+		return
+	}
+	whole := make([]byte, 0, r.kept)
+	for _, block := range r.full {
+		whole = append(whole, block...)
+	}
+	r.buf, r.full = append(whole, r.buf...), nil
+}
+
 // keeps reports whether the line may grow by n bytes.
 func (r *Reader) keeps(n int) bool {
-	n += len(r.buf)
+	n += r.kept
 	// Two bytes more than the limit: the line's end does not count.
 	if n > r.limit+2 {
 		return false
@@ -137,12 +171,13 @@ func (r *Reader) keeps(n int) bool {
 // kept.
 func (r *Reader) finish(length int64, head []byte) ([]byte, error) {
 	if head == nil {
+		r.join()
 		line := bytes.TrimSuffix(bytes.TrimSuffix(r.buf, []byte("\n")), []byte("\r"))
 		if len(line) <= r.limit {
 			return line, nil
 		}
 		head = bytes.Clone(r.buf[:min(len(r.buf), HeadBytes)])
-		r.buf = nil
+		r.drop(true)
 	} else if length <= int64(r.limit)+2 {
 		return nil, &NoRoom{Bytes: length, Head: head}
 	}

@@ -94,6 +94,28 @@ func TestLongLineTakesLittleMemory(t *testing.T) {
 	}
 }
 
+// TestLongLineIsExact: a line of many blocks is as it was sent, and takes no more than that
+// when it is there.
+func TestLongLineIsExact(t *testing.T) {
+	for _, length := range []int{keep - 1, keep, keep + 1, 5 * keep, 5*keep + 12345} {
+		want := make([]byte, length)
+		for i := range want {
+			want[i] = 'a' + byte(i%23)
+		}
+		r := NewReader(io.MultiReader(bytes.NewReader(want), strings.NewReader("\r\nb\n")), length)
+		got, err := r.Next()
+		if err != nil || !bytes.Equal(got, want) || cap(got) > length+length/4+64 {
+			t.Errorf("%d bytes in %d, %v; want %d", len(got), cap(got), err, length)
+		}
+		if length > 2*keep && cap(got) > length+64 {
+			t.Errorf("%d bytes take %d", length, cap(got))
+		}
+		if got, err := r.Next(); string(got) != "b" {
+			t.Errorf("%q, %v", got, err)
+		}
+	}
+}
+
 // TestRoom: a line is kept as far as there is room for it; one that there is no room
 // for is told by its head, and the next is read.
 func TestRoom(t *testing.T) {

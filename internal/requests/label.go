@@ -14,8 +14,11 @@ func ParseLabel(c *sft.Config, value json.RawMessage) (int32, error) {
 	if value == nil {
 		return 0, fmt.Errorf("label is missing")
 	}
-	var name string
-	if json.Unmarshal(value, &name) == nil {
+	if value[0] == '"' {
+		name, err := jsonlines.Text(value)
+		if err != nil {
+			return 0, fmt.Errorf("label: %w", err)
+		}
 		for i, n := range c.LabelNames {
 			if n == name {
 				return int32(i), nil

@@ -3,9 +3,11 @@
 package requests
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"sftseq/internal/jsonlines"
@@ -120,9 +122,9 @@ func (p *Parser) fill(r *Request, line []byte) error {
 		}
 	}
 	if id, ok := fields["id"]; ok {
-		r.ID = id
+		r.ID = bytes.Clone(id) // it may outlive the line
 	}
-	r.Label = fields["label"]
+	r.Label = bytes.Clone(fields["label"])
 	names, err := p.sources(fields)
 	if err != nil {
 		return err
@@ -135,6 +137,9 @@ func (p *Parser) fill(r *Request, line []byte) error {
 		used, err := p.Config.Window(tokens)
 		if err != nil {
 			return Fail(CodeParams, "%s: %v", name, err)
+		}
+		if len(used) < len(tokens) { // all of them would be kept as long as the request
+			used = slices.Clone(used)
 		}
 		r.Sequences = append(r.Sequences, used)
 		r.Lengths = append(r.Lengths, len(tokens))
@@ -204,9 +209,9 @@ func (p *Parser) Tokenize(name string, value json.RawMessage) ([]int32, error) {
 	if name[:2] == "to" {
 		return jsonlines.Tokens(value)
 	}
-	var text string
-	if json.Unmarshal(value, &text) != nil {
-		return nil, fmt.Errorf("expected a string, found %s", jsonlines.Kind(value))
+	text, err := jsonlines.Text(value)
+	if err != nil {
+		return nil, err
 	}
 	return p.Encode(text)
 }

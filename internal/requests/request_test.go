@@ -24,3 +24,39 @@ func TestUnknownTokenizer(t *testing.T) {
 		t.Errorf("%+v", r.Failure)
 	}
 }
+
+// TestHalfCharacters: half of a surrogate pair is no text, and is not made another one.
+func TestHalfCharacters(t *testing.T) {
+	config, err := sft.ReadConfig("../../sft/testdata/golden/pre/config.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	config.LabelNames = []string{"\ufffd", "1", "2", "3", "4", "5", "6", "7", "8", "9"}
+	p := NewParser(config, "", "f", true, false)
+	r := p.Parse([]byte(`{"id":"\ud800","text":"1 \ud83d"}`), 1, nil)
+	if r.Failure == nil || r.Failure.Code != CodeParams || string(r.ID) != `"\ud800"` || !strings.Contains(r.Failure.Message, `text: expected text, found \ud83d at byte 2, half of a surrogate pair without the other`) {
+		t.Errorf("%s: %+v", r.ID, r.Failure)
+	}
+	if r := p.Parse([]byte(`{"text":"1 \ud83d\ude42"}`), 1, nil); r.Failure != nil || len(r.Sequences[0]) != 2 {
+		t.Errorf("%+v", r.Failure)
+	}
+	for value, ok := range map[string]bool{`"\ud800"`: false, `"\ufffd"`: true, `"1"`: true, `1`: true} {
+		if _, err := ParseLabel(config, json.RawMessage(value)); (err == nil) != ok {
+			t.Errorf("label %s: %v", value, err)
+		}
+	}
+}
+
+// TestRequestOutlivesLine: what answers a line is its own, though the line is read over.
+func TestRequestOutlivesLine(t *testing.T) {
+	config, err := sft.ReadConfig("../../sft/testdata/golden/pre/config.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := []byte(`{"id":"abc","text":"1","label":7}`)
+	r := NewParser(config, "", "f", true, false).Parse(line, 1, nil)
+	clear(line)
+	if string(r.ID) != `"abc"` || string(r.Label) != "7" {
+		t.Errorf("id %q, label %q", r.ID, r.Label)
+	}
+}

@@ -37,7 +37,6 @@ type bareLine struct {
 	model   *served
 	job     *job  // nil if the line is refused
 	bytes   int64 // that it takes of the server's memory
-	room    int64 // that it has of them from when it was read
 
 	received time.Time
 }
@@ -49,13 +48,24 @@ const bareMethod = "line"
 // a stream of such lines it takes all.
 func (s *session) acceptBare(m *message) bool {
 	model := s.server.acquire()
+	parser := model.parser.With(s.name, !model.config.Pair(), model.config.Pair())
 	var r *requests.Request
 	taken := true
+	most := parser.MemoryOfLine(m.body)
+	why := s.borrow(most)
 	err := s.share.do(s.ctx, len(m.body), func() {
-		r = model.parser.With(s.name, !model.config.Pair(), model.config.Pair()).Parse(m.body, m.line, nil)
+		if why != nil {
+			r = parser.Parse(nil, m.line, errors.New(why.Message))
+			r.Failure.Code = int(why.Code)
+		} else {
+			r = parser.Parse(m.body, m.line, nil)
+		}
 		f := r.Failure
 		taken = f == nil || f.Code == requests.CodeParams || s.bareStream() || hasSequence(m.body)
 	})
+	if why == nil {
+		s.release(most)
+	}
 	if err != nil || !taken {
 		model.done()
 		return err != nil
@@ -64,10 +74,33 @@ func (s *session) acceptBare(m *message) bool {
 	if s.life == down && r.Failure == nil {
 		r.Failure = &requests.Failure{Code: requests.CodeRequest, Message: "after shutdown only exit is expected"}
 	}
-	s.queueBare(&bareLine{request: r, model: model, bytes: int64(len(m.body)) + tokenBytes*int64(r.Tokens()) + jobBytes, room: m.room, received: m.received})
-	m.room = 0
+	s.queueBare(&bareLine{request: r, model: model, bytes: int64(len(r.ID)+len(r.Label)) + tokenBytes*int64(r.Tokens()) + jobBytes, received: m.received})
 	return true
 }
+
+// borrow waits for memory that a line takes for a moment, as long as others may give some
+// back. An error says that there is none.
+func (s *session) borrow(n int64) *jrpc2.Error {
+	if limit := s.server.memory.limit; n > limit {
+		return fail(codeParams, nil, "the line takes more than the %d bytes of --max-memory", limit)
+	}
+	for late := time.Now().Add(bareWait); !s.reserve(n); {
+		select {
+		case <-time.After(time.Millisecond):
+		case <-s.stopRead:
+			return errStopped
+		case <-s.ctx.Done():
+			return errStopped
+		}
+		if time.Now().After(late) {
+			return s.server.full()
+		}
+	}
+	return nil
+}
+
+// bareWait is how long a line waits for memory that others have.
+const bareWait = 10 * time.Second
 
 // refuseBare answers a line that could not be read.
 func (s *session) refuseBare(m *message) {
@@ -86,9 +119,9 @@ func (s *session) queueBare(l *bareLine) {
 	for {
 		s.mu.Lock()
 		alone := s.bare.pending == 0
-		room := s.bare.pending < maxBareLines && s.bare.tokens+tokens <= maxBareTokens && s.reserve(l.bytes-l.room)
+		room := s.bare.pending < maxBareLines && s.bare.tokens+tokens <= maxBareTokens && s.reserve(l.bytes)
 		if !room && alone {
-			l.bytes = l.room // one line is always answered, or there would be no end
+			l.bytes = 0 // one line is always answered, or there would be no end
 		}
 		if room || alone {
 			s.bare.pending++
@@ -101,7 +134,6 @@ func (s *session) queueBare(l *bareLine) {
 		case <-s.settled:
 		case <-s.ctx.Done():
 			l.model.done()
-			s.release(l.room)
 			return
 		}
 	}

@@ -1,33 +1,29 @@
 package serve
 
 import (
-	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
-	"slices"
+
+	"sftseq/internal/jsonlines"
 )
 
 var changeFields = map[string]bool{"uri": true, "version": true, "changes": true}
 
-// change replaces a range of a document, or all of it.
-type change struct {
-	Range *offsets `json:"range"`
-	Text  *string  `json:"text"`
-}
-
-var changeNames = []string{"range", "text"}
-
-type offsets struct {
-	Start *int `json:"start"`
-	End   *int `json:"end"`
-}
+// A change replaces a range of a document, or all of it. It has these fields and no
+// others, and a range has these.
+var (
+	changeNames = []string{"range", "text"}
+	changeParts = map[string]bool{"range": true, "text": true}
+	rangeNames  = map[string]bool{"start": true, "end": true}
+)
 
 // didChange is sequence/didChange: changes applied in order, each to what the one
 // before has left. A change that cannot be applied breaks the document, whose
-// text is then not the client's any more: that is told once, and what follows is
-// passed over until the whole text comes.
+// text is then not the client's any more: it is dropped, that is told once, and what
+// follows is passed over until the whole text comes.
 func (s *session) didChange(params json.RawMessage) error {
-	fields, bad := object("", params, changeFields)
+	fields, bad := s.object(params, changeFields)
 	uri, err := documentURI(fields)
 	if fields == nil {
 		err = bad
@@ -51,6 +47,10 @@ func (s *session) didChange(params json.RawMessage) error {
 	}
 	if bad == nil {
 		bad = d.change(fields)
+	}
+	if errors.Is(bad, errStopped) || s.ctx.Err() != nil { // what was begun is left, and nobody may see it
+		d.end()
+		return bad
 	}
 	if bad != nil && d.broken != nil && !bringsWhole(fields["changes"]) {
 		return nil // it was told before
@@ -76,11 +76,13 @@ func (d *document) change(fields map[string]json.RawMessage) error {
 		return badParam("changes", "it is missing")
 	}
 	d.renew(version)
-	return elements("changes", fields["changes"], func(n int, text json.RawMessage) error {
-		if ctx := d.session.ctx; ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		return d.apply(fmt.Sprintf("changes[%d]", n), text)
+	return d.session.inTurns(func() error {
+		return elements("changes", fields["changes"], func(n int, text json.RawMessage) error {
+			if err := d.session.yield(changeWork); err != nil {
+				return err
+			}
+			return d.apply(fmt.Sprintf("changes[%d]", n), text)
+		})
 	})
 }
 
@@ -89,8 +91,8 @@ func (d *document) change(fields map[string]json.RawMessage) error {
 func bringsWhole(changes json.RawMessage) bool {
 	found := false
 	elements("changes", changes, func(_ int, text json.RawMessage) error {
-		var c change
-		found = found || unmarshalKnown("", text, &c, changeNames...) == nil && c.Range == nil
+		fields, err := parts("", text, changeParts)
+		found = found || err == nil && fields["text"] != nil && fields["range"] == nil
 		return nil
 	})
 	return found
@@ -116,6 +118,7 @@ func (s *session) loseEdits(why error) {
 func (d *document) breaks(why error) error {
 	d.renew(d.version)
 	d.quiet()
+	d.drop()
 	d.broken = fail(codeFailed, edited{"uri", d.uri, &d.version}, "%s at version %d: %s; send the whole text, of a version above the last", d.uri, d.version, asError(why).Message)
 	if d.session.publishes() {
 		d.session.notify(publishMethod, published{URI: d.uri, Version: d.version, Error: asError(d.broken)})
@@ -123,63 +126,69 @@ func (d *document) breaks(why error) error {
 	return d.broken
 }
 
-// spareText is the room that any document may have beyond twice its length.
-const spareText = 4096
-
 // apply makes one change, which is at a path in the parameters. The caller holds
 // d.mu.
 func (d *document) apply(path string, params json.RawMessage) error {
-	var c change
-	if err := unmarshalKnown(path, params, &c, changeNames...); err != nil {
+	if err := onlyKnown(path, params, changeNames); err != nil {
 		return err
 	}
-	if c.Text == nil {
+	fields, err := parts(path, params, changeParts)
+	switch {
+	case err != nil:
+		return err
+	case fields["text"] == nil:
 		return badParam(path+".text", "it is missing")
-	}
-	var start position
-	end := len(d.text)
-	if c.Range != nil {
-		if d.broken != nil {
-			return nil
+	case fields["text"][0] != '"':
+		return badParam(path+".text", "expected a string, found %s", jsonlines.Kind(fields["text"]))
+	case fields["range"] != nil && d.broken != nil:
+		return nil
+	case fields["range"] == nil: // the old text is gone before the new one is there
+		d.drop()
+		err = d.insert(path+".text", fields["text"], 0, 0)
+	default:
+		var start, end int
+		if start, end, err = d.offsets(path+".range", fields["range"]); err == nil {
+			err = d.insert(path+".text", fields["text"], start, end)
 		}
-		path += ".range"
-		if c.Range.Start == nil || c.Range.End == nil {
-			return badParam(path, "expected start and end")
-		}
-		var err error
-		if start.at, end, err = d.bytes(*c.Range.Start, *c.Range.End); err != nil {
-			return badParam(path, "%v", err)
-		}
-		start.unit = *c.Range.Start
 	}
-	text := *c.Text
-	if grown := int64(len(text) - (end - start.at)); grown > 0 && !d.session.reserve(grown) {
-		return fail(codeBusy, nil, "the server keeps as much as --max-memory allows")
-	} else if grown < 0 {
-		d.session.release(-grown)
-	}
-	if d.session.utf16 {
-		d.units += units([]byte(text)) - units(d.text[start.at:end])
-	}
-	if start.at == len(d.text) {
-		d.text = append(d.text, text...) // the common case costs what is new
-	} else {
-		tail := d.text[end:]
-		if n := len(text) - (end - start.at); n > 0 {
-			d.text = append(d.text, text[:n]...)
-			tail = d.text[end : len(d.text)-n]
-		}
-		copy(d.text[start.at+len(text):], tail)
-		copy(d.text[start.at:], text)
-		d.text = d.text[:start.at+len(text)+len(tail)]
-	}
-	d.known = start // what is behind it has moved
-	// What is counted is the length: room for what is gone is given back.
-	if cap(d.text) > 2*len(d.text)+spareText {
-		d.text = slices.Clone(d.text)
-	}
-	if c.Range == nil {
+	if err == nil && fields["range"] == nil {
 		d.broken = nil
 	}
-	return nil
+	return err
+}
+
+// offsets reads the range of a change, in what the client counts.
+func (d *document) offsets(path string, value json.RawMessage) (start, end int, err error) {
+	fields, err := parts(path, value, rangeNames)
+	switch {
+	case err != nil:
+		return 0, 0, err
+	case fields["start"] == nil || fields["end"] == nil:
+		return 0, 0, badParam(path, "expected start and end")
+	}
+	if err := unmarshal(path+".start", fields["start"], &start, "a whole number"); err != nil {
+		return 0, 0, err
+	}
+	if err := unmarshal(path+".end", fields["end"], &end, "a whole number"); err != nil {
+		return 0, 0, err
+	}
+	if err := d.within(start, end); err != nil {
+		return 0, 0, badParam(path, "%v", err)
+	}
+	return start, end, nil
+}
+
+// parts are the fields of an object, which is at a path in the parameters. Null is as
+// good as nothing.
+func parts(path string, value json.RawMessage, known map[string]bool) (map[string]json.RawMessage, error) {
+	fields, err := jsonlines.Object(value, known)
+	if err != nil {
+		return nil, badParam(path, "%v", err)
+	}
+	for name, value := range fields {
+		if string(value) == "null" {
+			delete(fields, name)
+		}
+	}
+	return fields, nil
 }

@@ -179,7 +179,7 @@ func TestChangeBehindClose(t *testing.T) {
 	c.call(2, "model/info", struct{}{}, nil)
 	d.mu.Lock() // the end of the session writes to it, too
 	defer d.mu.Unlock()
-	if len(d.text) != 0 {
-		t.Errorf("%q", d.text)
+	if d.text.Len() != 0 {
+		t.Errorf("%q", d.text.String())
 	}
 }

@@ -6,7 +6,7 @@ var closeFields = map[string]bool{"uri": true}
 
 // didClose is sequence/didClose.
 func (s *session) didClose(params json.RawMessage) error {
-	fields, bad := object("", params, closeFields)
+	fields, bad := s.object(params, closeFields)
 	if fields == nil {
 		return bad
 	}

@@ -1,12 +1,17 @@
 package serve
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"errors"
+
+	"sftseq/internal/jsonlines"
+)
 
 var openFields = map[string]bool{"uri": true, "version": true, "text": true, "window": true}
 
 // didOpen is sequence/didOpen. A document that is open already is replaced.
 func (s *session) didOpen(params json.RawMessage) error {
-	fields, bad := object("", params, openFields)
+	fields, bad := s.object(params, openFields)
 	uri, err := documentURI(fields)
 	if fields == nil {
 		err = bad
@@ -23,12 +28,12 @@ func (s *session) didOpen(params json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	var text string
-	if fields["text"] == nil {
+	text := fields["text"]
+	switch {
+	case text == nil:
 		return badParam("text", "it is missing")
-	}
-	if err := unmarshal("text", fields["text"], &text, "a string"); err != nil {
-		return err
+	case text[0] != '"':
+		return badParam("text", "expected a string, found %s", jsonlines.Kind(text))
 	}
 	w, err := parseWindow("window", fields["window"])
 	if err != nil {
@@ -40,14 +45,15 @@ func (s *session) didOpen(params json.RawMessage) error {
 	if limit := s.server.options.MaxDocuments; count >= limit {
 		return fail(codeBusy, nil, "%s: %d documents are open, at most %d may be", uri, count, limit)
 	}
-	if !s.reserve(int64(len(text))) {
-		return fail(codeBusy, nil, "%s: the server keeps as much as --max-memory allows", uri)
+	d := &document{session: s, uri: uri, window: w}
+	if err := s.inTurns(func() error { return d.insert("text", text, 0, 0) }); err != nil {
+		d.drop()
+		if errors.Is(err, errMemory) {
+			return fail(codeBusy, nil, "%s: %s", uri, asError(err).Message)
+		}
+		return err
 	}
 	s.edits++
-	d := &document{session: s, uri: uri, window: w, text: []byte(text)}
-	if s.utf16 {
-		d.units = units(d.text)
-	}
 	s.documents.mu.Lock()
 	if s.documents.open == nil {
 		s.documents.open = map[string]*document{}

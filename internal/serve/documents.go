@@ -6,6 +6,8 @@ import (
 	"math"
 	"sync"
 	"time"
+
+	"sftseq/internal/rope"
 )
 
 // documents are those that a session has open.
@@ -24,9 +26,8 @@ type document struct {
 	window  *window // what is read of it if it is too long
 
 	mu      sync.Mutex
-	text    []byte
-	units   int      // of UTF-16, if the client counts these
-	known   position // somewhere in the text, the same
+	text    rope.Rope
+	held    int64 // what it takes of the server's memory
 	version int64
 	edited  uint64 // the session's edits when it was changed last
 	broken  error  // why its text is not the client's any more
@@ -100,8 +101,7 @@ func (d *document) end() {
 	d.closed = true
 	d.changed()
 	d.quiet()
-	d.session.release(int64(len(d.text)))
-	d.text = nil
+	d.drop()
 }
 
 // quiet takes back a classification that has not begun. The caller holds d.mu.
@@ -178,11 +178,11 @@ func (c *call) textOf(q *sequence) (string, error) {
 	case d.broken != nil:
 		return "", fail(codeFailed, edited{q.field, d.uri, &d.version}, "%s: %s", q.field, asError(d.broken).Message)
 	}
-	if err := c.reserve(int64(len(d.text))); err != nil {
-		return "", err
+	text, err := d.read(c, q.field)
+	if err == nil {
+		q.version, q.changed = d.version, d.ctx
 	}
-	q.version, q.changed = d.version, d.ctx
-	return string(d.text), nil
+	return text, err
 }
 
 // expect checks the version that a request wants of a document, at a path.
@@ -199,7 +199,7 @@ func (q *sequence) expect(path string, version json.RawMessage) error {
 
 // encodeText turns text into tokens; field is where it comes from.
 func (c *call) encodeText(field, text string) ([]int32, error) {
-	return c.tokenize(len(text), func() ([]int32, error) {
+	return c.tokenize(c.model.parser.Memory(int64(len(text))), func() ([]int32, error) {
 		tokens, err := c.model.parser.Encode(text)
 		if err != nil {
 			return nil, badParam(field, "%v", err)

@@ -156,7 +156,7 @@ func documentText(s *Server, uri string) string {
 		if d := x.documents.find(uri); d != nil {
 			d.mu.Lock()
 			defer d.mu.Unlock()
-			return string(d.text)
+			return d.text.String()
 		}
 	}
 	return ""
@@ -298,8 +298,8 @@ func TestClassWaitsForMemory(t *testing.T) {
 		c := dial(t, s).initialize(struct{}{})
 		c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": strings.Repeat("1 ", 1000)})
 		c.call(1, "model/info", nil, nil)
-		var taken int64
-		eventually(t, "the answer is kept", func() bool { taken = s.memory.limit - s.memory.used.Load(); return s.memory.used.Load() == 2000 })
+		d, taken := scheduled(t, s, "u"), int64(0)
+		eventually(t, "the answer is kept", func() bool { taken = s.memory.limit - s.memory.used.Load(); return s.memory.used.Load() == d.held })
 		taken -= 1000
 		s.memory.take(taken)
 		time.Sleep(4 * o.Debounce)
@@ -362,8 +362,9 @@ func TestDocumentGivesBack(t *testing.T) {
 		t.Fatalf("%.30q", text)
 	}
 	for x := range s.sessions {
-		if room := cap(x.documents.find("u").text); room > 2*spareText {
-			t.Errorf("room for %d bytes", room)
+		d := x.documents.find("u")
+		if room := d.text.Room(); room > 1000 || d.held != int64(room) {
+			t.Errorf("it takes %d bytes, %d are counted", room, d.held)
 		}
 	}
 }
@@ -404,5 +405,46 @@ func TestCancelAfterShutdown(t *testing.T) {
 	c.notify("$/cancelRequest", map[string]any{"id": 1})
 	if m := c.answer(1); m.Error == nil || m.Error.Code != -32800 {
 		t.Errorf("%s, %+v", m.Result, m.Error)
+	}
+}
+
+// TestTypedByHalves: an editor that counts UTF-16 may send the halves of a character one
+// by one, and may delete one of them. As long as one stands alone there is no class, and
+// the document goes on.
+func TestTypedByHalves(t *testing.T) {
+	o := testOptions(t, "pre")
+	o.Load, o.Debounce = longModel(t), 0
+	s := start(t, o)
+	c := dial(t, s).initialize(map[string]any{"capabilities": map[string]any{"general": map[string]any{"positionEncodings": []string{utf16Positions}}}})
+	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 0, "text": "ab"})
+	c.message()
+	for n, step := range []struct {
+		start, end int
+		text       string // in JSON
+		want       string // "" is half of a character
+		lone       int
+	}{
+		{1, 1, `\ud83d`, "", 1},
+		{2, 2, `\ude42`, "a🙂b", 0},
+		{1, 2, ``, "", 1}, // a first half is deleted
+		{1, 1, `\ud83d`, "a🙂b", 0},
+		{2, 2, `x`, "", 1},
+		{2, 3, ``, "a🙂b", 0},
+		{2, 3, `\ude43`, "a🙃b", 0},
+		{0, 0, `\ud83d`, "", 0},
+		{0, 1, ``, "a🙃b", 0},
+		{1, 3, `\ud83d\ude42\ud83d`, "", 3},
+		{4, 4, `\ude43`, "a🙂🙃b", 0},
+	} {
+		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","method":"sequence/didChange","params":{"uri":"u","version":%d,"changes":[{"range":{"start":%d,"end":%d},"text":"%s"}]}}`, n+1, step.start, step.end, step.text))
+		var p published
+		if decode(t, c.message().Params, &p); step.want == "" {
+			if want := fmt.Sprintf("text: the UTF-16 code unit at offset %d is half of a surrogate pair without the other", step.lone); p.Error == nil || p.Error.Message != want {
+				t.Fatalf("%d: %+v, want %s", n, p.Error, want)
+			}
+			c.refuse(n, "sequence/classify", map[string]any{"uri": "u"}, -32602, "half of a surrogate pair")
+		} else if got := documentText(s, "u"); got != step.want || p.Error != nil || p.Length != len(step.want) {
+			t.Fatalf("%d: %q, %+v; want %q", n, got, p, step.want)
+		}
 	}
 }

@@ -1,7 +1,6 @@
 package serve
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"unicode/utf8"
@@ -29,11 +28,10 @@ const maxID = 256
 // keyOf is the same for an id however it is written: "a" is "\u0061". A number is no
 // string.
 func keyOf(id json.RawMessage) string {
-	var text string
-	if json.Unmarshal(id, &text) != nil {
+	if id[0] != '"' {
 		return string(id)
 	}
-	return `"` + text
+	return string(jsonlines.AppendText([]byte{'"'}, id))
 }
 
 // parseEnvelope reads a JSON-RPC message. On an error the id and the method are set
@@ -51,7 +49,9 @@ func parseEnvelope(m message) (envelope, *jrpc2.Error) {
 		return bad(jrpc2.Code(f.Code), "%s", f.Message)
 	}
 	e.other = fields["jsonrpc"] == nil
-	named := json.Unmarshal(fields["method"], &e.method) == nil && e.method != ""
+	method, err := jsonlines.Text(fields["method"])
+	named := err == nil && method != ""
+	e.method = method
 	if id := fields["id"]; id != nil {
 		if !isID(id) {
 			return bad(codeInvalidRequest, "id: expected a string or a number of at most %d bytes, found %s", maxID, jsonlines.Kind(id))
@@ -82,26 +82,22 @@ func parseEnvelope(m message) (envelope, *jrpc2.Error) {
 // before what is wrong with it, or before its end is cut off.
 func headOf(text []byte) envelope {
 	var e envelope
-	d := json.NewDecoder(bytes.NewReader(text))
-	if t, _ := d.Token(); t != json.Delim('{') {
-		return e
-	}
-	for {
-		name, _ := d.Token()
-		if _, ok := name.(string); !ok {
+	for name, value := range jsonlines.Members(text) {
+		if !json.Valid(name) || !json.Valid(value) {
 			return e
 		}
-		var value json.RawMessage
-		if d.Decode(&value) != nil || int(d.InputOffset()) == len(text) { // a number may go on
-			return e
-		}
-		switch {
-		case name == "id" && e.id == nil && isID(value) && utf8.Valid(value):
-			e.id = value
-		case name == "method" && e.method == "":
-			json.Unmarshal(value, &e.method) // what is no name stays ""
+		switch string(jsonlines.AppendText(nil, name)) {
+		case "id":
+			if e.id == nil && isID(value) && utf8.Valid(value) {
+				e.id = value
+			}
+		case "method":
+			if e.method == "" {
+				e.method, _ = jsonlines.Text(value) // what is no name stays ""
+			}
 		}
 	}
+	return e
 }
 
 // isID reports whether a value may be an id: a string or a number.

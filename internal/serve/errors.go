@@ -90,6 +90,13 @@ func asError(err error) *jrpc2.Error {
 // unmarshal reads a field of params, or params itself. What could be read is there
 // even where something else is wrong.
 func unmarshal(field string, value json.RawMessage, into any, expected string) error {
+	if text, ok := into.(*string); ok {
+		var err error
+		if *text, err = jsonlines.Text(value); err != nil {
+			return badParam(field, "%v", err)
+		}
+		return nil
+	}
 	err := json.Unmarshal(value, into)
 	var wrong *json.UnmarshalTypeError
 	switch {
@@ -106,16 +113,24 @@ func unmarshal(field string, value json.RawMessage, into any, expected string) e
 // unmarshalKnown reads an object that has these fields and no others, as one whose
 // name is mistaken must not be passed over.
 func unmarshalKnown(path string, value json.RawMessage, into any, known ...string) error {
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(value, &fields) != nil || fields == nil {
+	if err := onlyKnown(path, value, known); err != nil {
+		return err
+	}
+	return unmarshal(path, value, into, "an object")
+}
+
+// onlyKnown checks that a value is an object that has none but known fields.
+func onlyKnown(path string, value json.RawMessage, known []string) error {
+	if value[0] != '{' {
 		return badParam(path, "expected an object, found %s", jsonlines.Kind(value))
 	}
-	for name := range fields {
-		if !slices.Contains(known, name) {
+	for quoted := range jsonlines.Members(value) {
+		name := jsonlines.AppendText(nil, quoted)
+		if !slices.Contains(known, string(name)) {
 			return badParam(path, "expected %s, found %.40q", strings.Join(known, ", "), name)
 		}
 	}
-	return unmarshal(path, value, into, "an object")
+	return nil
 }
 
 // wholeParams is the place of params as a whole, which their fields' paths leave out.

@@ -144,12 +144,12 @@ func (f *lspFrames) read() (message, error) {
 	// Memory is taken as the bytes come: a header may lie.
 	var body []byte
 	for n := 0; n < int(length); n = len(body) {
-		step := min(int(length)-n, jsonlines.Free)
+		step := min(int(length)-n, max(n, jsonlines.Free)) // it is copied few times
 		if n > 0 && !f.loan.more(step) {
 			head := bytes.Clone(body[:jsonlines.HeadBytes])
 			return f.skip(length, int64(n), head, &jsonlines.NoRoom{Bytes: length, Head: head})
 		}
-		body = append(body, make([]byte, step)...)
+		body = append(make([]byte, 0, n+step), body...)[:n+step]
 		if got, err := io.ReadFull(f.r, body[n:]); err != nil {
 			f.loan.back()
 			return message{}, errEnded(length, int64(n+got))

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"sftseq/sft"
 )
@@ -186,6 +187,36 @@ func TestRescore(t *testing.T) {
 		}
 		if n > 0 && *i.Score > *found.Items[n-1].Score {
 			t.Errorf("%s stands behind a smaller score", i.ID)
+		}
+	}
+}
+
+// TestHalfCharacters: half of a surrogate pair is no name, so that two of them are not
+// the same one; and no text, but in a document of who counts UTF-16.
+func TestHalfCharacters(t *testing.T) {
+	o := withIndex(t, "pre")
+	o.Debounce = time.Hour
+	c := dial(t, start(t, o)).initialize(struct{}{})
+	ask := func(id, method, params, want string) {
+		t.Helper()
+		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"%s","params":%s}`, id, method, params))
+		m := c.message()
+		if m.Error == nil || m.Error.Code != -32602 || !strings.Contains(m.Error.Message, want+", half of a surrogate pair without the other") {
+			t.Errorf("%s %s: %+v", method, params, m.Error)
+		}
+	}
+	ask("1", "retrieval/add", `{"id":"\ud800","text":"1"}`, `id: expected text, found \ud800 at byte 0`)
+	ask("2", "retrieval/remove", `{"ids":["a\udfff"]}`, `found \udfff at byte 1`)
+	ask("3", "sequence/classify", `{"text":"1 \ud83d 2"}`, `text: expected text, found \ud83d at byte 2`)
+	ask("4", "sequence/classify", `{"uri":"\ud83d"}`, `uri: expected text, found \ud83d at byte 0`)
+	c.send(`{"jsonrpc":"2.0","method":"sequence/didOpen","params":{"uri":"u","version":1,"text":"1\ude42"}}`)
+	if m := c.message(); m.Method != "window/logMessage" || !strings.Contains(string(m.Params), "text: expected text, found \\\\ude42 at byte 1") {
+		t.Errorf("%s %s", m.Method, m.Params)
+	}
+	for _, id := range []string{`"\ud800"`, `"\udfff"`} { // of a request: whatever the client likes
+		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"model/info"}`, id))
+		if m := c.message(); m.Error != nil || string(m.ID) != id {
+			t.Errorf("%s: %+v", m.ID, m.Error)
 		}
 	}
 }

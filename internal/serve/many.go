@@ -79,14 +79,6 @@ func (c *call) run(many string, known map[string]bool, planned planner) (any, er
 	return result, err
 }
 
-// object is the function in a turn of the session's.
-func (c *call) object(path string, text json.RawMessage, known map[string]bool) (fields map[string]json.RawMessage, err error) {
-	if stopped := c.do(len(text), func() { fields, err = object(path, text, known) }); stopped != nil {
-		return nil, stopped
-	}
-	return fields, err
-}
-
 // runMany answers each of a list, in its order.
 func (c *call) runMany(name string, list json.RawMessage, report *progress, plan func(path string, text json.RawMessage) *item) (any, error) {
 	var texts []json.RawMessage
@@ -94,7 +86,7 @@ func (c *call) runMany(name string, list json.RawMessage, report *progress, plan
 	if stopped := c.do(len(list), func() {
 		err = elements(name, list, func(_ int, text json.RawMessage) error {
 			texts = append(texts, text)
-			return c.reserve(int64(len(text)) + elementBytes)
+			return c.reserve(elementBytes)
 		})
 	}); stopped != nil {
 		err = stopped

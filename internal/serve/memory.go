@@ -16,15 +16,25 @@ import (
 type memory struct {
 	limit int64
 	used  atomic.Int64
+	peak  atomic.Int64 // of what was used since it was asked for last
 }
 
 // take reserves n bytes; false if they are beyond the limit.
 func (m *memory) take(n int64) bool {
-	if m.used.Add(n) > m.limit {
+	used := m.used.Add(n)
+	if used > m.limit {
 		m.used.Add(-n)
 		return false
 	}
+	for peak := m.peak.Load(); used > peak && !m.peak.CompareAndSwap(peak, used); peak = m.peak.Load() {
+	}
 	return true
+}
+
+// mostUsed is the most that was used since the last call.
+func (m *memory) mostUsed() int64 {
+	used := m.used.Load()
+	return max(used, m.peak.Swap(used))
 }
 
 func (m *memory) give(n int64) { m.used.Add(-n) }
@@ -126,16 +136,15 @@ func (c *call) free(n int64) {
 // tokenBytes is what a token takes.
 const tokenBytes = 4
 
-// tokenize has read make tokens of a text of n bytes. There are no more of them
-// than bytes, and what they do not take is given back.
-func (c *call) tokenize(n int, read func() ([]int32, error)) ([]int32, error) {
-	most := tokenBytes * int64(n)
+// tokenize has read make tokens, which takes at most so many bytes, those of the tokens
+// among them. What the tokens do not take is given back.
+func (c *call) tokenize(most int64, read func() ([]int32, error)) ([]int32, error) {
 	if err := c.reserve(most); err != nil {
 		return nil, err
 	}
 	var tokens []int32
 	var err error
-	if stopped := c.do(n, func() { tokens, err = read() }); stopped != nil {
+	if stopped := c.do(int(most), func() { tokens, err = read() }); stopped != nil {
 		err = stopped
 	}
 	c.free(most - tokenBytes*int64(cap(tokens)))

@@ -4,78 +4,122 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
+	"net"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf16"
 )
 
-// wideDocument is a document whose client counts UTF-16.
-func wideDocument(t testing.TB, text string) *document {
+// editedDocument is one of a session that nobody reads from.
+func editedDocument(t testing.TB, text string, utf16 bool) *document {
+	t.Helper()
 	s := start(t, testOptions(t, "pre"))
-	x := &session{server: s, share: s.turns.share(), utf16: true, ctx: context.Background()}
-	s.memory.take(int64(len(text)))
-	d := &document{session: x, text: []byte(text), units: units([]byte(text))}
-	t.Cleanup(func() { s.memory.give(int64(len(d.text))) })
+	x := &session{server: s, share: s.turns.share(), utf16: utf16, stopRead: make(chan struct{})}
+	x.ctx, x.end = context.WithCancelCause(context.Background())
+	d := &document{session: x}
+	quoted, err := json.Marshal(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.insert("text", quoted, 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(d.drop)
 	return d
 }
 
-// TestByteOf: whatever was asked for before, the place is that which a walk from the
-// beginning finds.
-func TestByteOf(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	text := ""
-	var want []int // by the offset
-	for range 300 {
-		c := []string{"a", "é", "漢", "🙂"}[r.IntN(4)]
-		want = append(want, len(text))
-		if len(utf16.Encode([]rune(c))) == 2 {
-			want = append(want, -1)
-		}
-		text += c
+// edits are the fields of a message of n changes, which replace the character at each of
+// some places by turns.
+func edits(version, n int, with string, places ...int) map[string]json.RawMessage {
+	var changes strings.Builder
+	for i := range n {
+		at := places[i%len(places)]
+		fmt.Fprintf(&changes, `,{"range":{"start":%d,"end":%d},"text":"%s"}`, at, at+1, with)
 	}
-	want = append(want, len(text))
-	d := wideDocument(t, text)
-	for range 5000 {
-		n := r.IntN(len(want))
-		if got := d.byteOf(n); got != want[n] {
-			t.Fatalf("offset %d is at byte %d, want %d", n, got, want[n])
+	return map[string]json.RawMessage{"version": json.RawMessage(fmt.Sprint(version)), "changes": json.RawMessage("[" + changes.String()[1:] + "]")}
+}
+
+// TestManyChanges: a message of as many changes as may be takes little time, however
+// large its document is, wherever they are, and however the client counts.
+func TestManyChanges(t *testing.T) {
+	const n, length = maxMany, 5 << 20
+	for _, utf16 := range []bool{false, true} {
+		text := "é"
+		if !utf16 {
+			text = "e"
+		}
+		d := editedDocument(t, strings.Repeat(text, length), utf16)
+		for version, places := range [][]int{{0}, {length / 3}, {length - 1}, {0, length - 1}, {length / 2, 7, length / 5, length - 9}} {
+			began := time.Now()
+			if err := d.change(edits(version+1, n, "aa", places...)); err != nil {
+				t.Fatal(err)
+			}
+			if took := time.Since(began); took > 2*time.Second {
+				t.Errorf("%d changes at %d take %v", n, places, took)
+			}
+			if at := places[0]; !utf16 && len(places) == 1 && d.text.Byte(at) != 'a' {
+				t.Errorf("byte %d is %q", at, d.text.Byte(at))
+			}
+		}
+		if d.length() != length+5*n {
+			t.Errorf("the length is %d, want %d", d.length(), length+5*n)
 		}
 	}
 }
 
-// TestManyChanges: places that are near each other are found soon, wherever in a large
-// document they are; and the changes of a client that is gone are not made.
-func TestManyChanges(t *testing.T) {
-	const n, length = 3000, 4 << 20
-	d := wideDocument(t, strings.Repeat("é", length))
-	for _, at := range []int{100, length / 3, length - 100} {
-		began := time.Now()
-		for k := range n {
-			if from, to, err := d.bytes(at+k%5, at+k%5+1); err != nil || from != 2*(at+k%5) || to != from+2 {
-				t.Fatal(from, to, err)
+// TestUnwantedChanges: the work of a message ends soon where its client is gone or the
+// server stops, and nobody sees what of it was done.
+func TestUnwantedChanges(t *testing.T) {
+	for _, end := range []struct {
+		name string
+		do   func(*session)
+	}{
+		{"over", func(s *session) { s.end(errSessionOver) }},
+		{"drain", func(s *session) { s.stop() }},
+		{"gone", func(s *session) {
+			if runtime.GOOS != "linux" {
+				s.end(errSessionOver) // no other system tells
+				return
 			}
-		}
-		if took := time.Since(began); took > 2*time.Second {
-			t.Errorf("%d places at %d take %v", n, at, took)
-		}
-	}
-	d.ctx, d.changed = context.WithCancel(context.Background())
-	change := fmt.Sprintf(`{"range":{"start":%d,"end":%d},"text":"è"}`, length-100, length-99)
-	fields := map[string]json.RawMessage{"version": json.RawMessage("1"), "changes": json.RawMessage("[" + change + strings.Repeat(","+change, n) + "]")}
-	began := time.Now()
-	if err := d.change(fields); err != nil || string(d.text[2*length-200:2*length-198]) != "è" {
-		t.Fatal(err)
-	}
-	if took := time.Since(began); took > 2*time.Second {
-		t.Errorf("%d changes take %v", n, took)
-	}
-	gone, cancel := context.WithCancelCause(context.Background())
-	cancel(errSessionOver)
-	d.session.ctx = gone
-	fields["version"], fields["changes"] = json.RawMessage("2"), json.RawMessage(`[{"text":""}]`)
-	if err := d.change(fields); err != errSessionOver || len(d.text) == 0 {
-		t.Errorf("%v", err)
+			l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			client, err := net.Dial("unix", l.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			here, err := l.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { here.Close() })
+			s.input = here
+			client.Close()
+		}},
+	} {
+		t.Run(end.name, func(t *testing.T) {
+			d := editedDocument(t, strings.Repeat("e", 1<<20), false)
+			s := d.session
+			s.documents.open = map[string]*document{"u": d}
+			d.renew(0)
+			end.do(s)
+			s.edits++
+			fields := edits(1, 1000, "aa", 0)
+			params := fmt.Sprintf(`{"uri":"u","version":%s,"changes":%s}`, fields["version"], fields["changes"])
+			if err := s.didChange(json.RawMessage(params)); err == nil {
+				t.Error("it was done")
+			}
+			if !d.closed || d.text.Len() != 0 || d.held != 0 {
+				t.Errorf("%d bytes are left, closed is %v", d.text.Len(), d.closed)
+			}
+			open := fmt.Sprintf(`{"uri":"v","version":1,"text":"%s"}`, strings.Repeat("e", 1<<20))
+			if err := s.didOpen(json.RawMessage(open)); err == nil || s.documents.open["v"] != nil {
+				t.Errorf("%v: it is open", err)
+			}
+		})
 	}
 }

@@ -84,11 +84,7 @@ func (d *document) publish(timer int) {
 	}
 	c.ctx = d.ctx
 	q := &sequence{field: "text", document: d, version: d.version}
-	text := ""
-	err := c.reserve(int64(len(d.text)))
-	if err == nil {
-		text = string(d.text)
-	}
+	text, err := d.read(c, q.field)
 	d.mu.Unlock()
 	out := published{URI: d.uri, Version: q.version}
 	var r classification

@@ -50,7 +50,7 @@ func object(path string, text json.RawMessage, known map[string]bool) (map[strin
 	if text == nil {
 		text = json.RawMessage("{}")
 	}
-	fields, err := requests.Fields(text, allFields)
+	fields, err := jsonlines.Object(text, allFields) // of a message that has been checked
 	if err != nil {
 		return nil, badParam(cmp.Or(strings.TrimSuffix(path, "."), wholeParams), "%v", err)
 	}
@@ -64,6 +64,22 @@ func object(path string, text json.RawMessage, known map[string]bool) (map[strin
 		}
 	}
 	return fields, bad
+}
+
+// object is the function in a turn of the session's.
+func (c *call) object(path string, text json.RawMessage, known map[string]bool) (fields map[string]json.RawMessage, err error) {
+	if stopped := c.do(len(text), func() { fields, err = object(path, text, known) }); stopped != nil {
+		return nil, stopped
+	}
+	return fields, err
+}
+
+// object is the same for the params of a notification.
+func (s *session) object(params json.RawMessage, known map[string]bool) (fields map[string]json.RawMessage, err error) {
+	if stopped := s.share.do(s.ctx, len(params), func() { fields, err = object("", params, known) }); stopped != nil {
+		return nil, stopped
+	}
+	return fields, err
 }
 
 // allFields are those that some method knows.
@@ -109,7 +125,7 @@ func (c *call) sequence(path string, fields map[string]json.RawMessage, suffix s
 		return nil, badParam(versionPath, "expected uri%s beside it, found %s", suffix, found)
 	}
 	var err error
-	q.tokens, err = c.tokenize(len(value), func() ([]int32, error) {
+	q.tokens, err = c.tokenize(c.memoryOf(found, value), func() ([]int32, error) {
 		tokens, err := c.read(found, value)
 		if err != nil {
 			return nil, badParam(q.field, "%v", err)
@@ -119,13 +135,22 @@ func (c *call) sequence(path string, fields map[string]json.RawMessage, suffix s
 	return q, err
 }
 
+// memoryOf is the most that reading the value of a field takes.
+func (c *call) memoryOf(found string, value json.RawMessage) int64 {
+	if found[:2] != "by" {
+		return c.model.parser.MemoryOf(found, value)
+	}
+	text := int64(base64.StdEncoding.DecodedLen(len(value)))
+	return int64(len(value)) + 2*text + c.model.parser.Memory(text)
+}
+
 // read makes tokens of the value of a field.
 func (c *call) read(found string, value json.RawMessage) ([]int32, error) {
 	if found[:2] != "by" {
 		return c.model.parser.Tokenize(found, value)
 	}
-	var text string
-	if json.Unmarshal(value, &text) != nil {
+	text, err := jsonlines.Text(value)
+	if err != nil {
 		return nil, fmt.Errorf("expected base64, found %s", jsonlines.Kind(value))
 	}
 	raw, err := base64.StdEncoding.DecodeString(text)

@@ -50,6 +50,8 @@ type session struct {
 	number int64 // of calls
 	edits  uint64
 	exited bool // by exit
+	turn   turn // in which it works for a message, see inTurns
+	worked int  // since it has looked at its client last
 
 	mu      sync.Mutex
 	calls   map[int64]*call

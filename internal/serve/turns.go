@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"time"
 )
 
 // turns share the server's time out among its sessions. All that costs more than
@@ -67,10 +68,31 @@ func (t *turns) share() *share { return &share{turns: t, took: newcomer, compute
 // do runs f in a turn of the session, unless ctx ends before. Bytes are what f reads, or
 // the like of it. F computes and waits for nothing: no lock, no client, no other turn.
 func (s *share) do(ctx context.Context, bytes int, f func()) error {
-	t, kind := s.turns, small
+	kind := small
 	if bytes > largeBytes {
 		kind = large
 	}
+	turn, err := s.begin(ctx, kind)
+	if err != nil {
+		return err
+	}
+	defer turn.end()
+	f()
+	return nil
+}
+
+// turn is one that a goroutine has.
+type turn struct {
+	share *share
+	kind  int
+	light bool          // beside the pools
+	began time.Duration // by the thread's time
+}
+
+// begin waits for a turn of the session, unless ctx ends before. Until its end the
+// goroutine waits for nothing.
+func (s *share) begin(ctx context.Context, kind int) (turn, error) {
+	t := s.turns
 	p := &t.pools[kind]
 	t.mu.Lock()
 	light := false
@@ -100,26 +122,26 @@ func (s *share) do(ctx context.Context, bytes int, f func()) error {
 				t.next(kind)
 			}
 			t.mu.Unlock()
-			return context.Cause(ctx)
+			return turn{}, context.Cause(ctx)
 		}
 	}
 	t.mu.Unlock()
 	runtime.LockOSThread() // whose time is taken
-	began := threadTime()
-	defer func() {
-		took := threadTime() - began
-		runtime.UnlockOSThread()
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.meter.charge(&s.took, took)
-		if light {
-			t.light--
-		} else {
-			t.next(kind)
-		}
-	}()
-	f()
-	return nil
+	return turn{s, kind, light, threadTime()}, nil
+}
+
+func (x turn) end() {
+	took := threadTime() - x.began
+	runtime.UnlockOSThread()
+	t := x.share.turns
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.meter.charge(&x.share.took, took)
+	if x.light {
+		t.light--
+	} else {
+		t.next(x.kind)
+	}
 }
 
 // next gives a turn that ends to the session that has had least. The caller holds the

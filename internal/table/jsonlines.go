@@ -158,7 +158,7 @@ func valueOf(field json.RawMessage) (v Value, err error) {
 	}
 	switch field[0] {
 	case '"':
-		err = json.Unmarshal(field, &v.Text)
+		v.Text, err = jsonlines.Text(field)
 	case '[':
 		if v.Tokens, err = jsonlines.Tokens(field); v.Tokens == nil {
 			v.Tokens = []int32{} // a list all the same

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestServeMemory: what clients have the server keep, and what it needs for a moment while
+// it reads and answers them, stays within one and a half of --max-memory, as the system
+// counts it, whatever they do. Nobody is turned away for ever.
+func TestServeMemory(t *testing.T) {
+	const limit, length, clients, rounds = 256 << 20, 8 << 20, 16, 3
+	for _, c := range []struct {
+		name string
+		act  func(c *editor, round int)
+	}{
+		{"edits", func(c *editor, round int) { // of large documents, all over
+			if round == 0 {
+				c.open(length)
+			}
+			c.change(2000)
+		}},
+		{"openings", func(c *editor, _ int) { c.open(length * 3 / 4) }},
+		{"texts", func(c *editor, _ int) { // of requests
+			c.send(`{"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"text":"%s"}}`, c.next(), strings.Repeat("7 ", length/4))
+		}},
+		{"lines", func(c *editor, _ int) { c.send(`{"text":"%s"}`, strings.Repeat("7 ", length/4)) }},
+		{"damaged", func(c *editor, _ int) {
+			c.send(`{"jsonrpc":"2.0","method":"sequence/classify","params":{"text":"%s"},"id":}`, strings.Repeat("7 ", length/2))
+		}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			socket := filepath.Join(t.TempDir(), "s")
+			server := exec.Command(built(t), "serve", "--model", golden("pre"), "--listen", "unix:"+socket, "--max-memory", fmt.Sprint(limit), "--debounce", "20ms")
+			logs, err := server.StderrPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := server.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer server.Wait()
+			defer server.Process.Kill()
+			for lines := bufio.NewScanner(logs); lines.Scan() && !strings.Contains(lines.Text(), "listening"); {
+			}
+			go io.Copy(io.Discard, logs)
+
+			warm := newEditor(t, socket) // what a model takes when it computes is its own
+			warm.send(`{"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"text":"%s"}}`, warm.next(), strings.Repeat("7 ", 4000))
+			warm.finish()
+			idle := resident(t, server.Process.Pid, "VmRSS")
+			var working sync.WaitGroup
+			var editors []*editor
+			for range clients {
+				e := newEditor(t, socket)
+				editors = append(editors, e)
+				working.Go(func() {
+					for round := range rounds {
+						c.act(e, round)
+						e.finish()
+					}
+				})
+			}
+			working.Wait()
+			good := 0
+			for _, e := range editors {
+				good += e.good
+			}
+			beyond := resident(t, server.Process.Pid, "VmHWM") - idle
+			t.Logf("%d MiB beyond %d MiB; %d answers", beyond>>20, idle>>20, good)
+			if beyond > limit*3/2 {
+				t.Errorf("%d MiB beyond the %d MiB of an idle server, at most %d are allowed", beyond>>20, idle>>20, limit*3/2>>20)
+			}
+			if beyond < limit/4 || good < clients*rounds/4 {
+				t.Errorf("%d MiB and %d answers are not the work that was meant", beyond>>20, good)
+			}
+		})
+	}
+}
+
+// resident is a line of a process's status, in bytes.
+func resident(t *testing.T, pid int, name string) int64 {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		if value, ok := strings.CutPrefix(line, name+":"); ok {
+			n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return n << 10
+		}
+	}
+	t.Fatalf("%s is missing", name)
+	return 0
+}
+
+// editor is a client with a document.
+type editor struct {
+	t       *testing.T
+	conn    net.Conn
+	in      *bufio.Reader
+	number  int
+	version int
+	length  int
+	good    int // rounds that were not refused
+}
+
+func newEditor(t *testing.T, socket string) *editor {
+	conn, err := net.Dial("unix", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	e := &editor{t: t, conn: conn, in: bufio.NewReader(conn)}
+	e.send(`{"jsonrpc":"2.0","id":%d,"method":"initialize","params":{}}`, e.next())
+	e.finish()
+	e.good = 0
+	return e
+}
+
+func (e *editor) next() int { e.number++; return e.number }
+
+func (e *editor) send(format string, args ...any) {
+	if _, err := fmt.Fprintf(e.conn, format+"\n", args...); err != nil {
+		e.t.Error(err)
+	}
+}
+
+func (e *editor) open(length int) {
+	e.version, e.length = 1, length
+	e.send(`{"jsonrpc":"2.0","method":"sequence/didOpen","params":{"uri":"u","version":1,"text":"%s"}}`, strings.Repeat("7 ", length/2))
+}
+
+// change makes changes all over the document; some of them long.
+func (e *editor) change(n int) {
+	var changes strings.Builder
+	for i := range n {
+		at := i * 7919 % e.length
+		fmt.Fprintf(&changes, `,{"range":{"start":%d,"end":%d},"text":"%s"}`, at, min(e.length, at+100), strings.Repeat("7 ", 50))
+	}
+	e.version++
+	e.send(`{"jsonrpc":"2.0","method":"sequence/didChange","params":{"uri":"u","version":%d,"changes":[%s]}}`, e.version, changes.String()[1:])
+	time.Sleep(30 * time.Millisecond) // its class is told
+}
+
+// finish waits until all that was sent has had its effect, and notes whether it was done.
+func (e *editor) finish() {
+	last := e.next()
+	e.send(`{"jsonrpc":"2.0","id":%d,"method":"model/info"}`, last)
+	refused := false
+	for {
+		line, err := e.in.ReadBytes('\n')
+		if err != nil {
+			e.t.Error(err)
+			return
+		}
+		var m struct {
+			ID    json.RawMessage
+			Error *struct{ Code int }
+		}
+		if err := json.Unmarshal(line, &m); err != nil {
+			e.t.Error(err)
+		}
+		refused = refused || m.Error != nil && m.Error.Code == -32000
+		if string(m.ID) == strconv.Itoa(last) {
+			break
+		}
+	}
+	if !refused {
+		e.good++
+	}
+}

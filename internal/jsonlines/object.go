@@ -1,0 +1,140 @@
+package jsonlines
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"iter"
+)
+
+// Object cuts an object of valid JSON into those of its fields that are known, which are
+// parts of it. A known one may be there once; where one is there twice, those before it
+// come with the error.
+func Object(object json.RawMessage, known map[string]bool) (map[string]json.RawMessage, error) {
+	object = bytes.TrimSpace(object)
+	if len(object) == 0 || object[0] != '{' {
+		return nil, fmt.Errorf("expected a JSON object, found %s", Kind(object))
+	}
+	fields := map[string]json.RawMessage{}
+	for name, value := range Members(object) {
+		key := nameOf(name)
+		if !known[string(key)] {
+			continue
+		}
+		if fields[string(key)] != nil {
+			return fields, fmt.Errorf("the field %s occurs twice", key)
+		}
+		fields[string(key)] = value
+	}
+	return fields, nil
+}
+
+// nameOf is the name of a member.
+func nameOf(quoted []byte) []byte {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return quoted[1 : len(quoted)-1]
+	}
+	return AppendText(nil, quoted)
+}
+
+// Members are the names, in their quotes, and the values of an object. Of what is no JSON
+// they are those before the first that could not be cut off.
+func Members(object []byte) iter.Seq2[json.RawMessage, json.RawMessage] {
+	return func(yield func(name, value json.RawMessage) bool) {
+		rest, ok := cutByte(object, '{')
+		for ok {
+			var name, value []byte
+			if rest = skipSpace(rest); len(rest) == 0 || rest[0] != '"' {
+				return
+			}
+			if name, rest, ok = cutValue(rest); !ok {
+				return
+			}
+			if rest, ok = cutByte(rest, ':'); !ok {
+				return
+			}
+			if value, rest, ok = cutValue(rest); !ok || !yield(name, value) {
+				return
+			}
+			rest, ok = cutByte(rest, ',')
+		}
+	}
+}
+
+// Elements are the elements of a list of valid JSON, parts of it.
+func Elements(list json.RawMessage) iter.Seq[json.RawMessage] {
+	return func(yield func(json.RawMessage) bool) {
+		rest, ok := cutByte(list, '[')
+		for ok {
+			var value []byte
+			if value, rest, ok = cutValue(rest); !ok || !yield(value) {
+				return
+			}
+			rest, ok = cutByte(rest, ',')
+		}
+	}
+}
+
+// cutByte cuts a byte off a text.
+func cutByte(text []byte, b byte) (rest []byte, ok bool) {
+	if text = skipSpace(text); len(text) == 0 || text[0] != b {
+		return text, false
+	}
+	return text[1:], true
+}
+
+// cutValue cuts a value off a text, if another byte shows that it has ended.
+func cutValue(text []byte) (value, rest []byte, ok bool) {
+	text = skipSpace(text)
+	depth := 0
+	for at := 0; at < len(text); at++ {
+		switch text[at] {
+		case '"':
+			n := stringEnd(text[at:])
+			if at += n - 1; n == 0 {
+				return nil, text, false
+			}
+		case '{', '[':
+			depth++
+			continue
+		case '}', ']':
+			if depth--; depth < 0 { // the end of what the value is in
+				return text[:at], text[at:], at > 0
+			}
+		case ',', ':', ' ', '\t', '\r', '\n':
+			if depth == 0 {
+				return text[:at], text[at:], at > 0
+			}
+			continue
+		default:
+			continue
+		}
+		if depth == 0 {
+			return text[:at+1], text[at+1:], true
+		}
+	}
+	return nil, text, false
+}
+
+// stringEnd is the length of the string that a text begins with, 0 if it does not end.
+func stringEnd(text []byte) int {
+	for at := 1; ; at++ {
+		n := bytes.IndexAny(text[at:], `"\`)
+		if n < 0 {
+			return 0
+		}
+		if at += n; text[at] == '"' {
+			return at + 1
+		}
+		if at++; at == len(text) { // behind the escape
+			return 0
+		}
+	}
+}
+
+func skipSpace(text []byte) []byte {
+	for len(text) > 0 && (text[0] == ' ' || text[0] == '\t' || text[0] == '\r' || text[0] == '\n') {
+		text = text[1:]
+	}
+	return text
+}

@@ -1,0 +1,110 @@
+package jsonlines
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"iter"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+	"unsafe"
+
+	"sftseq/internal/wtf8"
+)
+
+// Text is what a string of valid JSON says. Half of a surrogate pair that stands alone,
+// such as "\ud83d", is an error: it is no character, and two of them are not the same
+// text.
+func Text(value json.RawMessage) (string, error) {
+	if len(value) == 0 || value[0] != '"' {
+		return "", fmt.Errorf("expected a string, found %s", Kind(value))
+	}
+	if bytes.IndexByte(value, '\\') < 0 {
+		return string(value[1 : len(value)-1]), nil
+	}
+	text := AppendText(make([]byte, 0, len(value)-2), value)
+	if at := wtf8.Lone(text); at >= 0 {
+		return "", Lone(text, at, 0)
+	}
+	return unsafe.String(unsafe.SliceData(text), len(text)), nil // which nobody else has
+}
+
+// Lone is the error of the half of a pair at a place in a text, before which there are
+// so many bytes.
+func Lone(text []byte, at, before int) error {
+	return fmt.Errorf(`expected text, found \u%04x at byte %d, half of a surrogate pair without the other`, wtf8.Half(text[at:]), before+at)
+}
+
+// AppendText appends what a string of valid JSON says, in WTF-8. It is no longer than the
+// string.
+func AppendText(out []byte, value json.RawMessage) []byte {
+	out, _ = unquote(out, value[1:len(value)-1], len(out)+len(value)+utf8.UTFMax)
+	return out
+}
+
+// Chunks are what a string of valid JSON says, in WTF-8: pieces of at most size bytes that
+// cut no character, an empty one of an empty string. Each is valid until the next.
+func Chunks(value json.RawMessage, size int) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		quoted := value[1 : len(value)-1]
+		out := make([]byte, 0, min(size, len(quoted)))
+		for {
+			out, quoted = unquote(out[:0], quoted, size)
+			if !yield(out) || len(quoted) == 0 {
+				return
+			}
+		}
+	}
+}
+
+// unquote appends what is between the quotes of a string, until that is most bytes or a
+// few less, and returns what is left.
+func unquote(out, quoted []byte, most int) (text, rest []byte) {
+	for room := most - len(out); len(quoted) > 0 && room >= utf8.UTFMax; room = most - len(out) {
+		run := bytes.IndexByte(quoted, '\\')
+		if run < 0 {
+			run = len(quoted)
+		}
+		if run > room {
+			for run = room; !utf8.RuneStart(quoted[run]); {
+				run--
+			}
+		}
+		if run > 0 {
+			out, quoted = append(out, quoted[:run]...), quoted[run:]
+			continue
+		}
+		out, quoted = unescape(out, quoted)
+	}
+	return out, quoted
+}
+
+// unescape appends the character of the escape that a text begins with.
+func unescape(out, quoted []byte) (text, rest []byte) {
+	const plain, meant = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
+	if at := bytes.IndexByte([]byte(plain), quoted[1]); at >= 0 {
+		return append(out, meant[at]), quoted[2:]
+	}
+	c := escaped(quoted)
+	quoted = quoted[escapeBytes:]
+	if !utf16.IsSurrogate(c) {
+		return utf8.AppendRune(out, c), quoted
+	}
+	if pair := utf16.DecodeRune(c, escaped(quoted)); pair != utf8.RuneError {
+		return utf8.AppendRune(out, pair), quoted[escapeBytes:]
+	}
+	return wtf8.AppendHalf(out, c), quoted
+}
+
+// escapeBytes is the length of an escape such as \u00e9.
+const escapeBytes = len(`\u0000`)
+
+// escaped is the code unit of the escape that a text begins with, or -1.
+func escaped(text []byte) rune {
+	if len(text) < escapeBytes || text[0] != '\\' || text[1] != 'u' {
+		return -1
+	}
+	n, _ := strconv.ParseUint(string(text[2:escapeBytes]), 16, 16)
+	return rune(n)
+}

@@ -1,0 +1,114 @@
+package jsonlines
+
+import (
+	"bytes"
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"sftseq/internal/wtf8"
+)
+
+// TestText: halves of surrogate pairs are characters together and errors alone.
+func TestText(t *testing.T) {
+	for _, c := range []struct{ value, text, why string }{
+		{`""`, "", ""},
+		{`"aé\u00e9\n\/🙂"`, "aéé\n/🙂", ""},
+		{`"\ud83d\ude42"`, "🙂", ""},
+		{`"\uD83D\uDE42\\u"`, `🙂\u`, ""},
+		{`"\ufffd"`, "\ufffd", ""},
+		{`"aé\ud83d"`, "", `expected text, found \ud83d at byte 3, half of a surrogate pair without the other`},
+		{`"\ude42\ud83d"`, "", `\ude42 at byte 0`},
+		{`"\ud83d\ud83d\ude42"`, "", `\ud83d at byte 0`},
+		{`"\ud83d\\ude42"`, "", `\ud83d at byte 0`},
+		{`"\ud83d🙂"`, "", `\ud83d at byte 0`},
+		{`5`, "", `expected a string, found 5`},
+		{`{}`, "", `expected a string, found an object`},
+	} {
+		text, err := Text(json.RawMessage(c.value))
+		if text != c.text || (err == nil) != (c.why == "") || err != nil && !strings.Contains(err.Error(), c.why) {
+			t.Errorf("%s: %q, %v; want %q, %s", c.value, text, err, c.text, c.why)
+		}
+	}
+	if text := AppendText([]byte("x"), json.RawMessage(`"\ud83d\ud83d\ude42\ude42"`)); string(text) != "x\xed\xa0\xbd🙂\xed\xb9\x82" {
+		t.Errorf("%q", text)
+	}
+}
+
+// FuzzJSON: objects, lists and strings are what encoding/json reads, whole and in pieces.
+func FuzzJSON(f *testing.F) {
+	for _, text := range []string{
+		`{"a":1,"b":[1,"2",{"c":null}],"\u0061":true}`, ` { "a" : "x\"]" , "b" : [ ] } `, `["a\\","\ud83d\ude42",-1e5,{}]`, `"é\n\u00e9🙂"`,
+		`"\ud800"`, `{"a":1}x`, `[1 2]`, `{"a" 1}`, `{"":{}}`, `[[[]],[],""]`, `{`, `"`, `"\`, `{"a":tru,"b":1}`,
+	} {
+		f.Add([]byte(text), 5)
+	}
+	f.Fuzz(func(t *testing.T, text []byte, size int) {
+		for range Members(text) { // whatever it is, this ends
+		}
+		for range Elements(text) {
+		}
+		if !json.Valid(text) || !utf8.Valid(text) {
+			if fields, err := Fields(text, map[string]bool{"a": true}); err == nil || fields != nil {
+				t.Fatalf("%v, %v", fields, err)
+			}
+			return
+		}
+		value := json.RawMessage(bytes.TrimSpace(text))
+		switch value[0] {
+		case '{':
+			var want map[string]json.RawMessage
+			known := map[string]bool{}
+			if err := json.Unmarshal(value, &want); err != nil {
+				t.Fatal(err)
+			}
+			for name := range want {
+				known[name] = true
+			}
+			got, err := Object(value, known)
+			if err == nil && !bytes.Contains(value, []byte(`\u`)) && !reflect.DeepEqual(got, want) {
+				t.Fatalf("%s, want %s", got, want)
+			}
+			if err != nil && !strings.Contains(err.Error(), "twice") {
+				t.Fatal(err)
+			}
+		case '[':
+			var got, want []json.RawMessage
+			if err := json.Unmarshal(value, &want); err != nil {
+				t.Fatal(err)
+			}
+			for e := range Elements(value) {
+				got = append(got, e)
+			}
+			if len(got)+len(want) > 0 && !reflect.DeepEqual(got, want) {
+				t.Fatalf("%s, want %s", got, want)
+			}
+		case '"':
+			var want string
+			if err := json.Unmarshal(value, &want); err != nil {
+				t.Fatal(err)
+			}
+			whole := AppendText(nil, value)
+			alone := wtf8.Lone(whole) >= 0
+			if text, err := Text(value); (err != nil) != alone || err == nil && text != want {
+				t.Fatalf("%q, %v; want %q", text, err, want)
+			}
+			var joined []byte
+			size = 8 + size&63
+			for c := range Chunks(value, size) {
+				if len(c) == 0 && len(whole) > 0 || len(c) > size {
+					t.Fatalf("a piece of %d bytes, %d at most", len(c), size)
+				}
+				joined = wtf8.Append(joined, c)
+			}
+			if !bytes.Equal(joined, whole) {
+				t.Fatalf("%q, want %q", joined, whole)
+			}
+			if got := strings.ToValidUTF8(string(whole), ""); got != strings.ReplaceAll(want, "\ufffd", "") && !strings.Contains(got, "\ufffd") {
+				t.Fatalf("%q, want %q", got, want)
+			}
+		}
+	})
+}

@@ -1,0 +1,203 @@
+// Package rope holds a text that is edited. An edit anywhere, and a look at any place,
+// take time that grows with the logarithm of the text's length, in bytes and in UTF-16
+// code units alike.
+//
+// The text is in WTF-8: UTF-8 in which half of a surrogate pair may stand alone, as
+// three bytes. Whoever counts UTF-16 may cut characters in two and join them again; all
+// others see UTF-8.
+package rope
+
+import (
+	"unsafe"
+
+	"sftseq/internal/wtf8"
+)
+
+// A Rope is a text. The zero value is an empty one.
+type Rope struct{ root *node }
+
+// A leaf holds at most mostLeaf bytes, and at least leastLeaf unless it is the only one.
+const (
+	mostLeaf  = 2048
+	leastLeaf = mostLeaf / 4
+)
+
+// size is how much of a text there is.
+type size struct {
+	bytes  int
+	units  int // of UTF-16
+	halves int // of surrogate pairs that stand alone
+}
+
+func (s size) plus(t size) size {
+	return size{s.bytes + t.bytes, s.units + t.units, s.halves + t.halves}
+}
+func (s size) minus(t size) size {
+	return size{s.bytes - t.bytes, s.units - t.units, s.halves - t.halves}
+}
+
+// node is a leaf, which has text, or the root of two subtrees whose heights differ by at
+// most one.
+type node struct {
+	size
+	height      int
+	room        int // bytes of memory
+	left, right *node
+	text        []byte
+}
+
+const nodeRoom = int(unsafe.Sizeof(node{}))
+
+// Len is the length in bytes.
+func (r *Rope) Len() int { return r.root.of().bytes }
+
+// Units is the length in UTF-16 code units.
+func (r *Rope) Units() int { return r.root.of().units }
+
+// Room is the memory that the text takes, in bytes.
+func (r *Rope) Room() int {
+	if r.root == nil {
+		return 0
+	}
+	return r.root.room
+}
+
+// measure is the size of a text.
+func measure(text []byte) size {
+	s := size{bytes: len(text)}
+	for i := 0; i < len(text); {
+		bytes, units := wtf8.Character(text[i])
+		if bytes == wtf8.HalfBytes && wtf8.Half(text[i:]) >= 0 {
+			s.halves++
+		}
+		i += bytes
+		s.units += units
+	}
+	return s
+}
+
+func (n *node) of() size {
+	if n == nil {
+		return size{}
+	}
+	return n.size
+}
+
+// Byte is the byte at an offset below Len.
+func (r *Rope) Byte(at int) byte {
+	n := r.root
+	for n.left != nil {
+		if at < n.left.bytes {
+			n = n.left
+		} else {
+			at, n = at-n.left.bytes, n.right
+		}
+	}
+	return n.text[at]
+}
+
+// String returns the text.
+func (r *Rope) String() string {
+	out := make([]byte, 0, r.Len())
+	r.root.each(func(text []byte) { out = append(out, text...) })
+	return unsafe.String(unsafe.SliceData(out), len(out)) // which nobody else has
+}
+
+func (n *node) each(f func([]byte)) {
+	switch {
+	case n == nil:
+	case n.left == nil:
+		f(n.text)
+	default:
+		n.left.each(f)
+		n.right.each(f)
+	}
+}
+
+// Replace puts text in the place of the bytes from start to end, none of which may
+// cut a character.
+func (r *Rope) Replace(start, end int, text []byte) {
+	if r.root != nil && r.root.edit(start, end, text) {
+		return
+	}
+	if r.root == nil {
+		r.root = build(text)
+		return
+	}
+	before, first, after := r.root.take(start)
+	at := start - before.of().bytes
+	head, tail := first.text[:at], []byte(nil)
+	if left := end - before.of().bytes; left <= first.bytes {
+		tail = first.text[left:]
+	} else {
+		left -= first.bytes
+		between, last, rest := after.take(left)
+		tail, after = last.text[left-between.of().bytes:], rest
+	}
+	// What is too short for a leaf is joined with the one beside it.
+	if few := len(head) + len(text) + len(tail); few > 0 && few < leastLeaf {
+		switch {
+		case before != nil:
+			rest, last, _ := before.take(before.bytes)
+			before, head = rest, concat(last.text, head)
+		case after != nil:
+			_, first, rest := after.take(0)
+			after, tail = rest, concat(tail, first.text)
+		}
+	}
+	r.root = join(join(before, build(concat(head, text, tail))), after)
+}
+
+func concat(parts ...[]byte) []byte {
+	n := 0
+	for _, p := range parts {
+		n += len(p)
+	}
+	out := make([]byte, 0, n)
+	for _, p := range parts {
+		out = append(out, p...)
+	}
+	return out
+}
+
+// edit makes a change within one leaf that stays one; false if it is none.
+func (n *node) edit(start, end int, text []byte) bool {
+	if n.left == nil {
+		length := n.bytes - (end - start) + len(text)
+		if length < leastLeaf || length > mostLeaf {
+			return false
+		}
+		n.size = n.minus(measure(n.text[start:end])).plus(measure(text))
+		if length > cap(n.text) {
+			n.text = append(make([]byte, 0, min(mostLeaf, 2*length)), n.text...)
+		}
+		tail := n.text[end:]
+		n.text = n.text[:length]
+		copy(n.text[start+len(text):], tail)
+		copy(n.text[start:], text)
+		n.room = nodeRoom + cap(n.text)
+		return true
+	}
+	below := n.left
+	if start > n.left.bytes || start == n.left.bytes && end > start {
+		below, start, end = n.right, start-n.left.bytes, end-n.left.bytes
+	}
+	if end > below.bytes || !below.edit(start, end, text) {
+		return false
+	}
+	n.update()
+	return true
+}
+
+// take takes the leaf that has the byte before an offset, or the first one, out of a tree.
+func (n *node) take(at int) (before, leaf, after *node) {
+	if n.left == nil {
+		return nil, n, nil
+	}
+	if at <= n.left.bytes {
+		before, leaf, after = n.left.take(at)
+		return before, leaf, join(after, n.right)
+	}
+	before, leaf, after = n.right.take(at - n.left.bytes)
+	return join(n.left, before), leaf, after
+}

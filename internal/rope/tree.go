@@ -1,0 +1,101 @@
+package rope
+
+import "unicode/utf8"
+
+// build makes a tree of a text, in leaves of about the same length.
+func build(text []byte) *node {
+	const most = mostLeaf - (utf8.UTFMax - 1) // where a leaf ends moves back to the end of a character
+	leaves := make([]*node, (len(text)+most-1)/most)
+	start := 0
+	for i := range leaves {
+		end := len(text) * (i + 1) / len(leaves)
+		for end < len(text) && !utf8.RuneStart(text[end]) {
+			end--
+		}
+		leaves[i] = leaf(text[start:end])
+		start = end
+	}
+	return balanced(leaves)
+}
+
+func leaf(text []byte) *node {
+	n := &node{size: measure(text), text: append(make([]byte, 0, len(text)), text...)}
+	n.room = nodeRoom + cap(n.text)
+	return n
+}
+
+func balanced(leaves []*node) *node {
+	switch n := len(leaves); n {
+	case 0:
+		return nil
+	case 1:
+		return leaves[0]
+	default:
+		return parent(balanced(leaves[:n/2]), balanced(leaves[n/2:]))
+	}
+}
+
+func parent(left, right *node) *node {
+	n := &node{left: left, right: right}
+	n.update()
+	return n
+}
+
+// update is for a node below which something has changed.
+func (n *node) update() {
+	n.size = n.left.plus(n.right.size)
+	n.height = 1 + max(n.left.height, n.right.height)
+	n.room = nodeRoom + n.left.room + n.right.room
+}
+
+// join makes one tree of two, in time that grows with the difference of their heights.
+func join(a, b *node) *node {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	case a.height > b.height+1:
+		a.right = join(a.right, b)
+		return a.balance()
+	case b.height > a.height+1:
+		b.left = join(a, b.left)
+		return b.balance()
+	}
+	return parent(a, b)
+}
+
+// balance is update where the heights below may differ by two.
+func (n *node) balance() *node {
+	switch d := n.left.height - n.right.height; {
+	case d > 1:
+		if n.left.right.height > n.left.left.height {
+			n.left = n.left.turnLeft()
+		}
+		return n.turnRight()
+	case d < -1:
+		if n.right.left.height > n.right.right.height {
+			n.right = n.right.turnRight()
+		}
+		return n.turnLeft()
+	}
+	n.update()
+	return n
+}
+
+// turnLeft has the right subtree be the root, and turnRight the left one.
+func (n *node) turnLeft() *node {
+	top := n.right
+	n.right, top.left = top.left, n
+	n.update()
+	top.update()
+	return top
+}
+
+func (n *node) turnRight() *node {
+	top := n.left
+	n.left, top.right = top.right, n
+	n.update()
+	top.update()
+	return top
+}

@@ -1,0 +1,106 @@
+package rope
+
+import (
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"sftseq/internal/wtf8"
+)
+
+// ReplaceUnits is [Rope.Replace] for whoever counts UTF-16 code units: the text becomes
+// the one whose units from start to end are those of text. Where an end is within a
+// character, the other half of that stays; where halves meet, they are a character.
+func (r *Rope) ReplaceUnits(start, end int, text []byte) {
+	from, cutStart := r.find(start)
+	to, cutEnd := r.find(end)
+	var head, tail []byte // what stays of the characters that are cut, and halves beside the text
+	if cutStart {
+		high, _ := utf16.EncodeRune(r.rune(from))
+		head = wtf8.AppendHalf(nil, high)
+	} else if h := r.half(from - wtf8.HalfBytes); wtf8.First(h) {
+		from -= wtf8.HalfBytes
+		head = wtf8.AppendHalf(nil, h)
+	}
+	if cutEnd {
+		_, low := utf16.EncodeRune(r.rune(to))
+		tail = wtf8.AppendHalf(nil, low)
+		to += utf8.UTFMax
+	} else if h := r.half(to); wtf8.Second(h) {
+		to += wtf8.HalfBytes
+		tail = wtf8.AppendHalf(nil, h)
+	}
+	if head != nil || tail != nil {
+		text = wtf8.Append(wtf8.Append(head, text), tail)
+	}
+	r.Replace(from, to, text)
+}
+
+// find returns the byte at which the character of a UTF-16 offset begins, and whether
+// the offset is behind the first half of it.
+func (r *Rope) find(unit int) (at int, inside bool) {
+	n := r.root
+	if n == nil {
+		return 0, false
+	}
+	for n.left != nil {
+		if unit < n.left.units {
+			n = n.left
+		} else {
+			at, unit, n = at+n.left.bytes, unit-n.left.units, n.right
+		}
+	}
+	if n.units == n.bytes { // all of one byte
+		return at + unit, false
+	}
+	for text := n.text; unit > 0; {
+		bytes, units := wtf8.Character(text[0])
+		if unit < units {
+			return at, true
+		}
+		text, at, unit = text[bytes:], at+bytes, unit-units
+	}
+	return at, false
+}
+
+// rune is the character at a byte offset.
+func (r *Rope) rune(at int) rune {
+	var text [utf8.UTFMax]byte
+	for i := range text {
+		text[i] = r.Byte(at + i)
+	}
+	c, _ := utf8.DecodeRune(text[:])
+	return c
+}
+
+// half is the half of a pair that stands alone at a byte offset, or -1.
+func (r *Rope) half(at int) rune {
+	if r.root.of().halves == 0 || at < 0 || at+wtf8.HalfBytes > r.Len() {
+		return -1
+	}
+	var text [wtf8.HalfBytes]byte
+	for i := range text {
+		text[i] = r.Byte(at + i)
+	}
+	return wtf8.Half(text[:])
+}
+
+// LoneHalf is the UTF-16 offset of the first half of a surrogate pair that stands alone,
+// or -1 if the text is UTF-8.
+func (r *Rope) LoneHalf() int {
+	n, unit := r.root, 0
+	if n.of().halves == 0 {
+		return -1
+	}
+	for n.left != nil {
+		if n.left.halves > 0 {
+			n = n.left
+		} else {
+			unit, n = unit+n.left.units, n.right
+		}
+	}
+	for text := n.text; wtf8.Half(text) < 0; {
+		bytes, units := wtf8.Character(text[0])
+		text, unit = text[bytes:], unit+units
+	}
+	return unit
+}

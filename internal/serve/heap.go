@@ -1,0 +1,80 @@
+package serve
+
+import (
+	"os"
+	"runtime"
+	"runtime/debug"
+	runtimemetrics "runtime/metrics"
+	"sync"
+)
+
+// LimitHeap has Go collect its garbage before that takes more than a quarter of
+// --max-memory beside what is kept, until stop is called. Without it there may be as much
+// garbage as there is of everything, the model among it. Whoever sets GOMEMLIMIT has
+// decided otherwise.
+func (s *Server) LimitHeap() (stop func()) {
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return func() {}
+	}
+	h := &heapLimit{memory: &s.memory, samples: make([]runtimemetrics.Sample, len(heapMetrics))}
+	for i, name := range heapMetrics {
+		h.samples[i].Name = name
+	}
+	before := debug.SetMemoryLimit(-1)
+	runtime.GC() // so that it is known what is in use
+	h.adjust()
+	h.watch()
+	return func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.stopped = true
+		debug.SetMemoryLimit(before)
+	}
+}
+
+// heapLimit is the limit of Go's memory, which is set anew whenever garbage has been
+// collected: what models take beside what is counted is known then, and may have grown.
+type heapLimit struct {
+	memory  *memory
+	samples []runtimemetrics.Sample
+
+	mu      sync.Mutex
+	stopped bool
+}
+
+var heapMetrics = []string{
+	"/gc/heap/live:bytes", // when garbage was collected last
+	"/memory/classes/total:bytes", "/memory/classes/heap/released:bytes", "/memory/classes/heap/free:bytes", "/memory/classes/heap/objects:bytes",
+}
+
+// adjust sets the limit: what is in use and not counted, all that may be counted, and a
+// quarter of it for garbage.
+func (h *heapLimit) adjust() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.stopped {
+		return
+	}
+	runtimemetrics.Read(h.samples)
+	value := func(i int) int64 { return int64(h.samples[i].Value.Uint64()) }
+	live, around := value(0), value(1)-value(2)-value(3)-value(4)
+	counted := min(h.memory.mostUsed(), live) // then: what was counted a moment ago may be garbage now
+	heap := live - counted + h.memory.limit
+	debug.SetMemoryLimit(around + heap + h.memory.limit/4)
+}
+
+// watch has adjust called whenever garbage has been collected: an object that nobody has
+// is finalized then.
+func (h *heapLimit) watch() {
+	runtime.SetFinalizer(&collected{h}, func(c *collected) {
+		h := c.limit
+		h.adjust()
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		if !h.stopped {
+			h.watch()
+		}
+	})
+}
+
+type collected struct{ limit *heapLimit }

@@ -1,0 +1,67 @@
+package serve
+
+import (
+	"encoding/json"
+	"errors"
+
+	"sftseq/internal/jsonlines"
+	"sftseq/internal/rope"
+	"sftseq/internal/wtf8"
+)
+
+// insert puts the JSON string at a path in the place of what is from start to end, in
+// what the client counts. Where it fails, a part may be there. The caller holds d.mu.
+func (d *document) insert(path string, value json.RawMessage, start, end int) error {
+	at := 0 // in the string
+	for text := range jsonlines.Chunks(value, yieldWork) {
+		if err := d.session.yield(len(text)); err != nil {
+			return err
+		}
+		if lone := wtf8.Lone(text); lone >= 0 && !d.session.utf16 {
+			return badParam(path, "%v", jsonlines.Lone(text, lone, at))
+		}
+		at += len(text)
+		before := d.length()
+		if d.session.utf16 {
+			d.text.ReplaceUnits(start, end, text)
+		} else {
+			d.text.Replace(start, end, text)
+		}
+		if !d.hold() {
+			return errors.Join(errMemory, fail(codeBusy, nil, "the server keeps as much as --max-memory allows"))
+		}
+		start, end = end+d.length()-before, end+d.length()-before
+	}
+	return nil
+}
+
+// hold has the memory that the text takes counted; false if there is not enough.
+func (d *document) hold() bool {
+	more := int64(d.text.Room()) - d.held
+	if more > 0 && !d.session.reserve(more) {
+		return false
+	}
+	if more < 0 {
+		d.session.release(-more)
+	}
+	d.held += more
+	return true
+}
+
+// drop gives the text up. The caller holds d.mu.
+func (d *document) drop() {
+	d.text = rope.Rope{}
+	d.hold()
+}
+
+// read is the text as a model reads it, which a document of half a character is not.
+// The caller holds d.mu.
+func (d *document) read(c *call, field string) (string, error) {
+	if at := d.text.LoneHalf(); at >= 0 {
+		return "", badParam(field, "the UTF-16 code unit at offset %d is half of a surrogate pair without the other", at)
+	}
+	if err := c.reserve(int64(d.text.Len())); err != nil {
+		return "", err
+	}
+	return d.text.String(), nil
+}

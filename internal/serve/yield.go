@@ -1,0 +1,66 @@
+package serve
+
+import "context"
+
+// What the reading of a message may do before it looks at its client again, about as long
+// as 64 KiB of text take; and what a change of a document counts for beside its text.
+const (
+	yieldWork  = 1 << 16
+	changeWork = 1 << 8
+)
+
+// inTurns runs f, which reads a message and yields between the pieces of that, in turns
+// of the session's.
+func (s *session) inTurns(f func() error) (err error) {
+	if s.turn, err = s.share.begin(s.ctx, small); err != nil {
+		return err
+	}
+	defer func() {
+		if s.turn != (turn{}) {
+			s.turn.end()
+			s.turn = turn{}
+		}
+	}()
+	return f()
+}
+
+// yield is called between the pieces of the work that a message takes while it is read,
+// with how much has been done. An error says that nobody wants what is left: the client
+// is gone, or the server stops.
+func (s *session) yield(work int) error {
+	if s.worked += work; s.worked < yieldWork {
+		return nil
+	}
+	s.worked = 0
+	held := s.turn != (turn{})
+	if held {
+		s.turn.end()
+		s.turn = turn{}
+	}
+	if s.ctx.Err() == nil && closed(s.input) {
+		s.end(over("the client is gone"))
+	}
+	if !s.ending() {
+		var err error
+		if held {
+			s.turn, err = s.share.begin(s.ctx, small)
+		}
+		return err
+	}
+	if s.ctx.Err() != nil {
+		return context.Cause(s.ctx)
+	}
+	return errStopped
+}
+
+// ending reports whether what has not been done for the session is not wanted any more.
+func (s *session) ending() bool {
+	select {
+	case <-s.stopRead:
+		return true
+	case <-s.ctx.Done():
+		return true
+	default:
+		return false
+	}
+}
