@@ -288,6 +288,13 @@ func TestLateTimer(t *testing.T) {
 	}
 }
 
+// held is what is counted of a document.
+func held(d *document) int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.held
+}
+
 // TestClassWaitsForMemory: a class is told when there is memory for it; at the end of
 // the input nobody waits for that.
 func TestClassWaitsForMemory(t *testing.T) {
@@ -299,7 +306,7 @@ func TestClassWaitsForMemory(t *testing.T) {
 		c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": strings.Repeat("1 ", 1000)})
 		c.call(1, "model/info", nil, nil)
 		d, taken := scheduled(t, s, "u"), int64(0)
-		eventually(t, "the answer is kept", func() bool { taken = s.memory.limit - s.memory.used.Load(); return s.memory.used.Load() == d.held })
+		eventually(t, "the answer is kept", func() bool { taken = s.memory.limit - s.memory.used.Load(); return s.memory.used.Load() == held(d) })
 		taken -= 1000
 		s.memory.take(taken)
 		time.Sleep(4 * o.Debounce)
@@ -363,9 +370,11 @@ func TestDocumentGivesBack(t *testing.T) {
 	}
 	for x := range s.sessions {
 		d := x.documents.find("u")
+		d.mu.Lock()
 		if room := d.text.Room(); room > 1000 || d.held != int64(room) {
 			t.Errorf("it takes %d bytes, %d are counted", room, d.held)
 		}
+		d.mu.Unlock()
 	}
 }
 

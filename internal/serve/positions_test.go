@@ -15,7 +15,9 @@ import (
 // editedDocument is one of a session that nobody reads from.
 func editedDocument(t testing.TB, text string, utf16 bool) *document {
 	t.Helper()
-	s := start(t, testOptions(t, "pre"))
+	o := testOptions(t, "pre")
+	o.Debounce = time.Hour // there is nobody to tell a class
+	s := start(t, o)
 	x := &session{server: s, share: s.turns.share(), utf16: utf16, stopRead: make(chan struct{})}
 	x.ctx, x.end = context.WithCancelCause(context.Background())
 	d := &document{session: x}
