@@ -88,7 +88,7 @@ func ownRows(c *cli.Context, config *sft.Config) (*reportRows, error) {
 	if p.Data == "" {
 		return nil, errors.New("its config.json does not say which data it was trained on (--data names some)")
 	}
-	dir := p.DataDir
+	dir := string(p.DataDir)
 	if dir == "" { // it was generated into the cache
 		task, err := lra.Lookup(p.DataName)
 		if err != nil {
