@@ -102,6 +102,7 @@ func (x *Index) write(group []*op) error {
 	end := x.size
 	for _, text := range batches {
 		if _, err := x.file.WriteAt(text, end); err != nil { // over the mark of the group before
+			x.unwrite()
 			return x.fail(err)
 		}
 		end += int64(len(text))
@@ -128,6 +129,14 @@ func (x *Index) write(group []*op) error {
 		}
 	}
 	return nil
+}
+
+// unwrite takes back a group that could not be written, as on a full disk: nobody was told
+// of it. Where the disk does not do that either, the next start finds a torn group.
+func (x *Index) unwrite() {
+	if x.file.Truncate(x.size) == nil {
+		x.file.WriteAt(mark(x.size), x.size)
+	}
 }
 
 // rowsOf are the rows of a group's changes. What is not there to be removed has none.

@@ -120,10 +120,14 @@ func (x *Index) drop(data []byte, good int64) error {
 	if err := atomicfile.Clean(x.kept); err != nil {
 		return err
 	}
-	return atomicfile.Write(x.kept, func(w io.Writer) error {
+	err = atomicfile.Write(x.kept, func(w io.Writer) error {
 		_, err := w.Write(slices.Concat(head, tail))
 		return err
 	})
+	if err != nil {
+		return fmt.Errorf("it ends within a group that was not acknowledged, whose %d bytes cannot be kept beside it: %w", len(tail), err)
+	}
+	return nil
 }
 
 // identify reads whose vectors a file holds.
