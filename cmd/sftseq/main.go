@@ -52,7 +52,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exitError // it was printed
 	case err == nil:
 		return exitOK
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil: // by the user, and not by what has failed
 		err = errors.New("interrupted")
 	}
 	fmt.Fprintf(errs, "sftseq: %s\n", briefly(err.Error()))
