@@ -151,6 +151,7 @@ var importRules = []struct {
 	{"internal/serve", []string{"internal/tensor/conformance", "internal/cpu", "vk", "device", "lra"}, "a server is handed its model"},
 	{"internal/index", []string{"sft", "internal/tensor", "internal/serve"}, "vectors do not know who computed them"},
 	{"lra", []string{"internal/tensor/conformance", "internal/cpu", "vk", "device"}, "a task picks no device"},
+	{"internal/checksum", []string{"sft", "seq", "internal/safetensors"}, "a checksum does not know of what it is"},
 	{"tokenizers", []string{"seq", "sft", "lra"}, "a tokenizer depends on nothing"},
 	{"sinusoid", []string{"internal/tensor", "internal/cpu", "vk", "sft", "seq"}, "mathematics depends on nothing"},
 	{"internal/fmath", []string{"internal/tensor", "internal/cpu", "vk", "sft", "seq"}, "mathematics depends on nothing"},

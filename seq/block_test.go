@@ -87,7 +87,7 @@ func TestBlocks(t *testing.T) {
 				t.Fatalf("row %d: %v, %v; want %v", i, e, err, rows[i])
 			}
 		}
-		info, err := Inspect(d.path("train"))
+		info, err := inspectPath(d.path("train"))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -5,38 +5,12 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 )
-
-// TestChecksum: values of xxh128sum, whatever pieces the text comes in.
-func TestChecksum(t *testing.T) {
-	text := strings.Repeat("0123456789abcdef", 1000)
-	for want, text := range map[string]string{
-		"xxh128:99aa06d3014798d86001c324468d497f": "",
-		"xxh128:06b05ab6733a618578af5f94892f3950": "abc",
-		"xxh128:8cf1e1713a4747bfae457d0a3898c224": text,
-	} {
-		for _, piece := range []int{1, 63, 1024, len(text) + 1} {
-			kind, h, err := checksumHash("xxh128:" + strings.Repeat("0", 32))
-			if err != nil {
-				t.Fatal(err)
-			}
-			for rest := text; rest != ""; {
-				n := min(piece, len(rest))
-				io.WriteString(h, rest[:n])
-				rest = rest[n:]
-			}
-			if got := checksumOf(kind, h); got != want {
-				t.Errorf("%d bytes in pieces of %d: %s, want %s", len(text), piece, got, want)
-			}
-		}
-	}
-}
 
 // TestChecksumOfBefore: a data set with SHA-256 is verified by it, is still the same to a
 // run that was begun with it, and keeps it when a split is added.

@@ -71,7 +71,7 @@ func TestDataset(t *testing.T) {
 	if f.Len() != 70 || !reflect.DeepEqual(*f.Spec(), want) || !reflect.DeepEqual(d.Manifest.Spec("val"), want) {
 		t.Errorf("%d rows, %+v", f.Len(), f.Spec())
 	}
-	info, err := Inspect(d.path("val"))
+	info, err := inspectPath(d.path("val"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,8 +1,11 @@
 package seq
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"runtime"
+	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
@@ -12,6 +15,7 @@ import (
 // decodeSchema lets Arrow decode a checked schema message.
 func decodeSchema(schema *message) (result *arrow.Schema, err error) {
 	defer contain(&err)
+	defer explainDecoder(&err)
 	reader, err := ipc.NewReaderFromMessageReader(&queue{schema})
 	if err != nil {
 		return nil, err
@@ -26,6 +30,7 @@ func decodeSchema(schema *message) (result *arrow.Schema, err error) {
 // to the garbage collector.
 func decodeBatch(schema, batch *message, dictionaries ...*message) (record arrow.Record, err error) {
 	defer contain(&err)
+	defer explainDecoder(&err)
 	mem := &allowance{left: batch.decoded + 1<<20}
 	messages := queue{schema}
 	for _, d := range dictionaries {
@@ -40,7 +45,10 @@ func decodeBatch(schema, batch *message, dictionaries ...*message) (record arrow
 	if err := checkColumnLengths(reader.Schema(), batch); err != nil {
 		return nil, err
 	}
-	return reader.Read()
+	if record, err = reader.Read(); err != nil {
+		return nil, err
+	}
+	return record, checkColumns(record)
 }
 
 // checkColumnLengths expects every column to be as long as the batch: Arrow
@@ -85,8 +93,21 @@ func nodes(t arrow.DataType) int {
 // contain turns a panic inside Arrow into an error. The checks above should
 // leave none; this is for the ones they miss.
 func contain(err *error) {
-	if p := recover(); p != nil {
+	p := recover()
+	if _, ok := p.(runtime.Error); ok {
+		*err = errDamaged
+	} else if p != nil {
 		*err = fmt.Errorf("the Arrow decoder failed: %v", p)
+	}
+}
+
+// errDamaged is what can be said of a message that Arrow's decoder does not stand.
+var errDamaged = errors.New("the message is damaged: its metadata and its buffers contradict each other")
+
+// explainDecoder replaces an error that tells of a panic inside Arrow.
+func explainDecoder(err *error) {
+	if *err != nil && strings.Contains((*err).Error(), "runtime error") {
+		*err = errDamaged
 	}
 }
 

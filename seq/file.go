@@ -14,16 +14,18 @@ const DefaultCache = 64 << 20
 
 // A File gives random access to the rows of a file on disk, in the file or the
 // stream format. Opening reads it once from beginning to end, which validates
-// every row; then only the rows' lengths (4 bytes each) and a bounded cache of
-// record batches, without their ids, stay in memory. It is safe for concurrent use.
+// every row; then only the rows' lengths (4 bytes each), a checksum of each record
+// batch (8 bytes) and a bounded cache of record batches, without their ids, stay in
+// memory. It is safe for concurrent use.
 type File struct {
 	name    string
 	file    *os.File
 	spec    *Spec
 	schema  *message
 	blocks  []block
-	first   []int64 // index of each block's first row, and the number of rows
-	window  int     // tokens that are read of each sequence, 0 for all
+	sums    []uint64 // of the record batches, as they were when the file was opened
+	first   []int64  // index of each block's first row, and the number of rows
+	window  int      // tokens that are read of each sequence, 0 for all
 	lengths []int32
 
 	mu    sync.Mutex
@@ -40,11 +42,16 @@ func OpenWindow(path string, window int) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
+	return openRandom(r, window)
+}
+
+// openRandom reads what r is at the beginning of, to go anywhere in it.
+func openRandom(r *Reader, window int) (*File, error) {
 	file, ok := r.closer.(*os.File)
 	if !ok {
 		return nil, fmt.Errorf("%s: random access needs a file", r.name)
 	}
-	f := &File{name: path, file: file, spec: r.spec, schema: r.schema, window: window, cache: newCache(DefaultCache)}
+	f := &File{name: r.name, file: file, spec: r.spec, schema: r.schema, window: window, cache: newCache(DefaultCache)}
 	if err := f.scan(r); err != nil {
 		file.Close()
 		return nil, err
@@ -53,6 +60,7 @@ func OpenWindow(path string, window int) (*File, error) {
 }
 
 func (f *File) scan(r *Reader) error {
+	r.again = true
 	for {
 		rows, err := r.Next()
 		if err == io.EOF {
@@ -71,7 +79,7 @@ func (f *File) scan(r *Reader) error {
 		}
 	}
 	f.first = append(f.first, int64(len(f.lengths)))
-	f.blocks = r.blocks
+	f.blocks, f.sums = r.blocks, r.sums
 	return nil
 }
 
@@ -117,12 +125,12 @@ func (f *File) rows(index int) (*Rows, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w (the file was changed while open)", err)
 	}
+	if batch.sum() != f.sums[index] {
+		return nil, fmt.Errorf("bytes %d to %d are not those that were there when the file was opened: it was changed, or its disk is failing", b.offset, b.offset+b.meta+b.body-1)
+	}
 	rows, err := decodeRows(f.schema, batch, f.spec, f.first[index])
 	if err != nil {
 		return nil, err
-	}
-	if want := f.first[index+1] - f.first[index]; int64(rows.Len()) != want {
-		return nil, fmt.Errorf("expected %d rows, found %d: the file was changed while open", want, rows.Len())
 	}
 	size := batch.decoded
 	if rows.ids != nil {

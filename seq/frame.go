@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/zeebo/xxh3"
 )
 
 // The limits of one message; see the package's documentation.
@@ -24,6 +26,9 @@ type message struct {
 	body    []byte
 	decoded int64 // bytes that decoding the body takes
 }
+
+// sum is a checksum of the message.
+func (m *message) sum() uint64 { return xxh3.HashSeed(m.body, xxh3.Hash(m.meta)) }
 
 // errFooter is what a framer returns in place of a message where a file's
 // footer begins: it has no continuation marker.

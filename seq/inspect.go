@@ -18,14 +18,8 @@ type Info struct {
 	First   *Example // row 0, nil if there is none
 }
 
-// Inspect reads path, or standard input if it is "-", from beginning to end,
-// one record batch at a time.
-func Inspect(path string) (*Info, error) {
-	r, err := Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
+// Inspect reads a file from beginning to end, one record batch at a time.
+func Inspect(r *Reader) (*Info, error) {
 	info := &Info{Spec: r.Spec(), Schema: r.Schema(), IsFile: r.IsFile()}
 	summary := NewSummary()
 	for {

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"sftseq/internal/checksum"
 )
 
 // ManifestName is the file that marks a data set directory complete.
@@ -46,6 +48,14 @@ type SplitInfo struct {
 	Rows     int64            `json:"rows"`
 	Lengths  Quantiles        `json:"lengths"`
 	Labels   map[string]int64 `json:"labels"`
+}
+
+// nameChecksum says of which kind the checksum is that a manifest of before has.
+func (s *SplitInfo) nameChecksum() {
+	if s.Checksum == "" && s.SHA256 != "" {
+		s.Checksum = "sha256:" + s.SHA256
+	}
+	s.SHA256 = ""
 }
 
 // Spec returns what the files of a split contain.
@@ -119,7 +129,7 @@ func (m *Manifest) validate() error {
 		if split.File == "" || split.File != filepath.Base(split.File) || split.File == ".." || split.File == "." {
 			return fmt.Errorf("splits.%s.file: expected a file name, found %q", name, split.File)
 		}
-		if _, _, err := checksumHash(split.Checksum); err != nil {
+		if _, _, err := checksum.Like(split.Checksum); err != nil {
 			return fmt.Errorf("splits.%s.%w", name, err)
 		}
 		if split.Rows < 0 || split.Bytes < 0 {

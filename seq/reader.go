@@ -22,8 +22,11 @@ type Reader struct {
 	arrow  *arrow.Schema
 	spec   *Spec
 	blocks []block
+	sums   []uint64 // of the batches, where somebody will read them again
+	again  bool     // somebody will
 	row    int64
-	err    error // the end, or what went wrong; final
+	stated *statedChecksum // nil where nobody says what the file holds
+	err    error           // the end, or what went wrong; final
 }
 
 // Open opens the file or stream at path; the name "-" is standard input.
@@ -103,7 +106,11 @@ func (r *Reader) Next() (*Rows, error) {
 		return nil, r.err
 	}
 	rows, err := r.next()
-	if err != nil && err != io.EOF {
+	if err == io.EOF {
+		if damaged := r.stated.compare(); damaged != nil {
+			err = fmt.Errorf("%s: %w", r.name, damaged)
+		}
+	} else if err != nil {
 		err = fmt.Errorf("%s: record batch %d: %w", r.name, len(r.blocks), err)
 	}
 	r.err = err
@@ -125,6 +132,9 @@ func (r *Reader) next() (*Rows, error) {
 		return nil, err
 	}
 	r.blocks = append(r.blocks, batch.block())
+	if r.again {
+		r.sums = append(r.sums, batch.sum())
+	}
 	r.row += int64(rows.Len())
 	return rows, nil
 }

@@ -250,7 +250,7 @@ func TestInspect(t *testing.T) {
 	if err := os.WriteFile(path, encode(t, rows, spec, FileFormat), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	info, err := Inspect(path)
+	info, err := inspectPath(path)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -85,7 +85,7 @@ func TestCreateIsAtomic(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Inspect(path); err != nil {
+	if _, err := inspectPath(path); err != nil {
 		t.Error(err)
 	}
 	if err := w.Write(Example{A: make7()}); err == nil {

@@ -1,10 +1,16 @@
 package sft
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+
+	"sftseq/internal/atomicfile"
 )
 
 // metricsFile has a line for each logging interval and each evaluation.
@@ -16,29 +22,57 @@ type metricsLog struct {
 	bytes int64
 }
 
-// openMetrics opens the log and cuts it to the length that a checkpoint knows:
-// later lines belong to work that will be done again.
-func openMetrics(dir string, bytes int64) (*metricsLog, error) {
+// openMetrics opens the log of a run that goes on from s, and cuts it to the length that
+// s knows: later lines belong to work that will be done again. One that is damaged up to
+// there is repaired, which warning says: no weight depends on it.
+func openMetrics(dir string, s *State) (m *metricsLog, warning string, err error) {
 	path := filepath.Join(dir, metricsFile)
+	text, err := os.ReadFile(path)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, "", err
+	}
+	kept, left := linesUpTo(text[:min(int64(len(text)), s.MetricsBytes)], s)
+	if left > 0 || int64(len(kept)) != s.MetricsBytes {
+		kept, left = linesUpTo(text, s) // which may reach further, where bytes were added
+		warning = fmt.Sprintf("%s was damaged after the checkpoint of step %d was stored: expected %d bytes of lines up to there, found %d. They are written anew, and %d lines that cannot be read are left out; the run itself is whole",
+			path, s.Step, s.MetricsBytes, len(kept), left)
+		err := atomicfile.Write(path, func(w io.Writer) error {
+			_, err := w.Write(kept)
+			return err
+		})
+		if err != nil {
+			return nil, "", err
+		}
+	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
-	info, err := f.Stat()
-	if err == nil && info.Size() < bytes {
-		err = fmt.Errorf("%s: %d bytes, the checkpoint was written after %d", path, info.Size(), bytes)
-	}
-	if err == nil {
-		err = f.Truncate(bytes)
-	}
-	if err == nil {
-		_, err = f.Seek(bytes, 0)
+	m = &metricsLog{f, int64(len(kept))}
+	if err = f.Truncate(m.bytes); err == nil {
+		_, err = f.Seek(m.bytes, io.SeekStart)
 	}
 	if err != nil {
 		f.Close()
-		return nil, err
+		return nil, "", err
 	}
-	return &metricsLog{f, bytes}, nil
+	return m, warning, nil
+}
+
+// linesUpTo are the lines that a run at s has written, and how many there are that
+// cannot be read.
+func linesUpTo(text []byte, s *State) (kept []byte, left int) {
+	last := 0
+	for line := range bytes.Lines(text) {
+		place, err := new(Metrics).add(line)
+		switch {
+		case err != nil || line[len(line)-1] != '\n' || metricsKeys[place.Kind] == nil || place.Step < last:
+			left++
+		case place.Step <= s.Step && (place.Kind != "validation" || place.Step <= s.Evaluated):
+			kept, last = append(kept, line...), place.Step
+		}
+	}
+	return kept, left
 }
 
 func (m *metricsLog) write(line any) error {

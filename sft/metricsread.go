@@ -44,7 +44,7 @@ func ReadMetrics(dir string) (*Metrics, error) {
 			return nil, fmt.Errorf("%s:%d: %w", path, n, err)
 		}
 		if len(bytes.TrimSpace(line)) > 0 {
-			err = m.add(line)
+			_, err = m.add(line)
 			m.Torn = last && err != nil
 			if err != nil && !last {
 				return nil, fmt.Errorf("%s:%d: %w", path, n, err)
@@ -64,42 +64,44 @@ var metricsKeys = map[string][]string{
 	"validation": {"step", "epoch", "loss", "accuracy", "rows"},
 }
 
+// metricsPlace is what every line says.
+type metricsPlace struct {
+	Kind string `json:"kind"`
+	Step int    `json:"step"`
+}
+
 // add takes a line.
-func (m *Metrics) add(line []byte) error {
+func (m *Metrics) add(line []byte) (place metricsPlace, err error) {
 	var found map[string]json.RawMessage
 	if err := json.Unmarshal(line, &found); err != nil {
-		return fmt.Errorf("expected a JSON object: %w", err)
-	}
-	var place struct {
-		Kind string `json:"kind"`
-		Step int    `json:"step"`
+		return place, fmt.Errorf("expected a JSON object: %w", err)
 	}
 	if err := json.Unmarshal(line, &place); err != nil {
-		return err
+		return place, err
 	}
 	if place.Kind == "" {
-		return errors.New(`the key "kind" is missing`)
+		return place, errors.New(`the key "kind" is missing`)
 	}
 	for _, key := range metricsKeys[place.Kind] {
 		if found[key] == nil || string(found[key]) == "null" {
-			return fmt.Errorf("a line of kind %s without the key %q", place.Kind, key)
+			return place, fmt.Errorf("a line of kind %s without the key %q", place.Kind, key)
 		}
 	}
 	if place.Step < 1 && metricsKeys[place.Kind] != nil {
-		return fmt.Errorf("step %d, expected at least 1", place.Step)
+		return place, fmt.Errorf("step %d, expected at least 1", place.Step)
 	}
 	switch place.Kind {
 	case "skipped":
 		m.rewind(place.Step, 0)
-		return appendLine(&m.Skipped, line)
+		return place, appendLine(&m.Skipped, line)
 	case "train":
 		m.rewind(place.Step, 1)
-		return appendLine(&m.Train, line)
+		return place, appendLine(&m.Train, line)
 	case "validation":
 		m.rewind(place.Step, 2)
-		return appendLine(&m.Validation, line)
+		return place, appendLine(&m.Validation, line)
 	}
-	return nil
+	return place, nil
 }
 
 // rewind drops what is not before a line: a step's lines are written in the order

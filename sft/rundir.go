@@ -25,7 +25,7 @@ func openRunDirectory(dir string) (*flock.Flock, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s: another program is training in this directory", dir)
 	}
-	for _, name := range []string{configFile, weightsFile, checkpointFile} {
+	for _, name := range []string{configFile, weightsFile, checkpointFile, metricsFile} {
 		if err := atomicfile.Clean(filepath.Join(dir, name)); err != nil {
 			return nil, err
 		}

@@ -142,9 +142,19 @@ func (t *Trainer) start(from *Checkpoint) error {
 	} else if kernels := t.engine.device.Kernels(); from.Kernels != kernels && !t.Finished() {
 		t.observe(Warning(fmt.Sprintf("the run was computed with %q kernels so far and goes on with %q: its bits may differ from those of an uninterrupted run", from.Kernels, kernels)))
 	}
+	var warning string
 	var err error
-	if t.metrics, err = openMetrics(t.options.Dir, t.state.MetricsBytes); err != nil {
+	if t.metrics, warning, err = openMetrics(t.options.Dir, &t.state); err != nil {
 		return err
+	}
+	if warning != "" {
+		t.observe(Warning(warning))
+	}
+	if warning != "" && !t.Finished() { // whose checkpoint goes on saying what computed it
+		t.state.MetricsBytes = t.metrics.bytes
+		if err := t.saveState(); err != nil {
+			return err
+		}
 	}
 	if err := t.saveUnjudged(); err != nil { // before the configuration, which stands for a whole model
 		return err

@@ -111,9 +111,14 @@ func hfJSON(sum string) json.RawMessage {
 	return spec
 }
 
-// WriteFile stores the text of a tokenizer's file in a directory.
+// WriteFile stores the text of a tokenizer's file in a directory, and removes what a
+// killed program has left of it there. The caller must be the only one to write there.
 func WriteFile(dir string, text []byte) error {
-	return atomicfile.Write(filepath.Join(dir, FileName), func(w io.Writer) error {
+	path := filepath.Join(dir, FileName)
+	if err := atomicfile.Clean(path); err != nil {
+		return err
+	}
+	return atomicfile.Write(path, func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	})

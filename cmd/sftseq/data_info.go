@@ -28,11 +28,12 @@ func dataInfoCommand() *cli.Command {
 		Description: `Reads an Arrow file or stream of sequences (- is standard input) from beginning
 to end, and shows schema, number of rows, quantiles of the lengths, labels and the
 first row as text. For a directory, each split. A row that no file may have is an
-error; a damaged byte that makes another valid row is found by --verify. The vocabulary
-of a learned tokenizer is in --json alone.`,
+error; in a data set, so is a damaged byte that makes another valid row. --verify compares
+the checksums before anything else. The vocabulary of a learned tokenizer is in --json
+alone.`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "json", Usage: "as JSON, for programs"},
-			&cli.BoolFlag{Name: "verify", Usage: "compare a data set's files with its checksums"},
+			&cli.BoolFlag{Name: "verify", Usage: "first compare a data set's files with its checksums, and say that they agree"},
 		},
 		Action: dataInfo,
 	}
@@ -88,7 +89,11 @@ func dataInfo(c *cli.Context) error {
 		if err := refuseTable(path); err != nil {
 			return err
 		}
-		info, err := inspectFile(path)
+		r, err := seq.Open(path)
+		if err != nil {
+			return err
+		}
+		info, err := inspect(r, path)
 		if err != nil {
 			return err
 		}
@@ -114,7 +119,11 @@ func dataInfo(c *cli.Context) error {
 		Provenance map[string]any       `json:"provenance,omitempty"`
 	}{Splits: map[string]*fileInfo{}, Provenance: d.Manifest.Provenance}
 	for _, name := range d.Manifest.SplitNames() {
-		info, err := inspectFile(filepath.Join(path, d.Manifest.Splits[name].File))
+		r, err := d.Reader(name)
+		if err != nil {
+			return err
+		}
+		info, err := inspect(r, filepath.Join(path, d.Manifest.Splits[name].File))
 		if err != nil {
 			return err
 		}
@@ -142,8 +151,10 @@ func show(c *cli.Context, value any, text func(io.Writer) error) error {
 	return encoder.Encode(value)
 }
 
-func inspectFile(path string) (*fileInfo, error) {
-	found, err := seq.Inspect(path)
+// inspect reads the file at path, and closes it.
+func inspect(r *seq.Reader, path string) (*fileInfo, error) {
+	defer r.Close()
+	found, err := seq.Inspect(r)
 	if err != nil {
 		return nil, err
 	}

@@ -59,24 +59,22 @@ func dataStats(c *cli.Context) error {
 	if err := refuseTable(path); err != nil {
 		return err
 	}
-	files := map[string]string{} // by split
 	names := []string{filepath.Base(path)}
-	files[names[0]] = path
+	open := func(string) (*seq.Reader, error) { return seq.Open(path) }
 	if info, err := os.Stat(path); path != "-" && err == nil && info.IsDir() {
 		d, err := seq.OpenDataset(path)
 		if err != nil {
 			return err
 		}
-		names = d.Manifest.SplitNames()
-		for _, name := range names {
-			if files[name], err = d.Path(name); err != nil {
-				return err
-			}
-		}
+		names, open = d.Manifest.SplitNames(), d.Reader
 	}
 	var all []splitStats
 	for _, name := range names {
-		s, err := statsOf(name, files[name])
+		r, err := open(name)
+		if err != nil {
+			return err
+		}
+		s, err := statsOf(name, r)
 		if err != nil {
 			return err
 		}
@@ -91,12 +89,8 @@ func dataStats(c *cli.Context) error {
 	return nil
 }
 
-// statsOf reads a file.
-func statsOf(name, path string) (splitStats, error) {
-	r, err := seq.Open(path)
-	if err != nil {
-		return splitStats{}, err
-	}
+// statsOf reads a file, and closes it.
+func statsOf(name string, r *seq.Reader) (splitStats, error) {
 	defer r.Close()
 	summary, counts := seq.NewSummary(), map[int]int64{} // by bin
 	for {

@@ -76,11 +76,7 @@ func eval(c *cli.Context) error {
 		}
 		queries = 0
 	}
-	path, total, err := testData(c.String("data"), c.String("split"))
-	if err != nil {
-		return err
-	}
-	in, err := seq.Open(path)
+	in, path, total, err := testData(c.String("data"), c.String("split"))
 	if err != nil {
 		return err
 	}
@@ -126,20 +122,24 @@ func eval(c *cli.Context) error {
 	return show(c, result, result.write)
 }
 
-// testData names the file that --data stands for, and its rows where known.
-func testData(path, split string) (file string, rows int64, err error) {
+// testData opens the file that --data stands for, and says its rows where known.
+func testData(path, split string) (in *seq.Reader, file string, rows int64, err error) {
 	if err := refuseTable(path); err != nil {
-		return "", 0, fmt.Errorf("--data %w", err)
+		return nil, "", 0, fmt.Errorf("--data %w", err)
 	}
 	if info, err := os.Stat(path); path == "-" || err != nil || !info.IsDir() {
-		return path, 0, nil // what is wrong with it shows when it is opened
+		in, err = seq.Open(path)
+		return in, path, 0, err
 	}
 	set, err := seq.OpenDataset(path)
 	if err != nil {
-		return "", 0, err
+		return nil, "", 0, err
 	}
-	file, err = set.Path(split)
-	return file, set.Manifest.Splits[split].Rows, err
+	if file, err = set.Path(split); err != nil {
+		return nil, "", 0, err
+	}
+	in, err = set.Reader(split)
+	return in, file, set.Manifest.Splits[split].Rows, err
 }
 
 // testBaseline is what simple models reach on the rows that --data stands for, where its

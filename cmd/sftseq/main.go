@@ -32,9 +32,16 @@ func main() {
 
 // run is the program; it returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	errs := &visible{to: stderr}
+	defer errs.finish()
 	out := &output{w: stdout}
+	if isTerminal(stdout) {
+		shown := &visible{to: stdout}
+		defer shown.finish()
+		out.w = shown
+	}
 	app := newApp()
-	app.Reader, app.Writer, app.ErrWriter = stdin, out, stderr
+	app.Reader, app.Writer, app.ErrWriter = stdin, out, errs
 	err := app.RunContext(ctx, arranged(app, args))
 	// What prints help and tables does not look at its errors; this does.
 	if out.err != nil && !errors.Is(err, out.err) {
@@ -45,10 +52,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		return exitError // it was printed
 	case err == nil:
 		return exitOK
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled) && ctx.Err() != nil: // by the user, and not by what has failed
 		err = errors.New("interrupted")
 	}
-	fmt.Fprintf(stderr, "sftseq: %v\n", err)
+	fmt.Fprintf(errs, "sftseq: %s\n", briefly(err.Error()))
 	var usage usageError
 	if errors.As(err, &usage) || strings.HasPrefix(err.Error(), "No help topic") { // by the command help
 		return exitUsage

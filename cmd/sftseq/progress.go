@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-	"golang.org/x/term"
 )
 
 // unitBytes is the unit of what is counted in bytes, which are shown as MiB and the like.
@@ -40,6 +39,7 @@ type progress struct {
 // newProgress begins a task of total units (0 if not known): "generating
 // listops", "rows".
 func newProgress(total int64, what, unit string) *progress {
+	what = escape([]byte(what)) // it may name a file
 	p := &progress{out: os.Stderr, what: what, unit: unit, total: total, start: time.Now(), quiet: true}
 	p.last = p.start
 	if isTerminal(p.out) {
@@ -54,11 +54,6 @@ func newProgress(total int64, what, unit string) *progress {
 			progressbar.OptionSetWidth(24), progressbar.OptionClearOnFinish())
 	}
 	return p
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && term.IsTerminal(int(f.Fd()))
 }
 
 // Add counts n more units.

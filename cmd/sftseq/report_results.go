@@ -29,6 +29,14 @@ type reportRows struct {
 	split      string
 }
 
+// open begins to read them.
+func (r *reportRows) open() (*seq.Reader, error) {
+	if r.set == nil {
+		return seq.Open(r.path)
+	}
+	return r.set.Reader(r.split)
+}
+
 // addResults measures a run's model and explains some rows, or says why it cannot.
 func addResults(c *cli.Context, r *report.Run, dir string) error {
 	if _, err := os.Stat(filepath.Join(dir, "model.safetensors")); errors.Is(err, fs.ErrNotExist) {
@@ -80,7 +88,7 @@ func ownRows(c *cli.Context, config *sft.Config) (*reportRows, error) {
 	if p.Data == "" {
 		return nil, errors.New("its config.json does not say which data it was trained on (--data names some)")
 	}
-	dir := p.DataDir
+	dir := string(p.DataDir)
 	if dir == "" { // it was generated into the cache
 		task, err := lra.Lookup(p.DataName)
 		if err != nil {
@@ -127,7 +135,7 @@ func provenanceOf(config *sft.Config) (p provenance) {
 
 // measure evaluates the model of a run as eval does, and explains the rows that are picked.
 func measure(c *cli.Context, m *sft.Model, in *reportRows, dir string) (*report.Results, error) {
-	reader, err := seq.Open(in.path)
+	reader, err := in.open()
 	if err != nil {
 		return nil, err
 	}

@@ -123,7 +123,7 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64, begun 
 			return nil, err
 		}
 		r.reproduce, r.kernels = started.Command, started.Kernels
-		if c.IsSet("init-from") && c.String("init-from") != started.InitFrom {
+		if c.IsSet("init-from") && c.String("init-from") != string(started.InitFrom) {
 			return nil, errors.New("--init-from: a resumed run has its weights already")
 		}
 	} else {
@@ -181,8 +181,8 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64, begun 
 		if err = checkBegun(c, begun, &config, &settings, data.fingerprint); err != nil {
 			return nil, err
 		}
-		model, err = startingModel(c, &config, provenance{Sftseq: version(), Command: r.reproduce, Preset: preset.Name, DataDir: c.String("data"),
-			DataName: data.set.Manifest.Name, Data: data.fingerprint, InitFrom: c.String("init-from"), Precision: chosenPrecision(c), Kernels: r.kernels, Settings: settings})
+		model, err = startingModel(c, &config, provenance{Sftseq: version(), Command: r.reproduce, Preset: preset.Name, DataDir: storedPath(c.String("data")),
+			DataName: data.set.Manifest.Name, Data: data.fingerprint, InitFrom: storedPath(c.String("init-from")), Precision: chosenPrecision(c), Kernels: r.kernels, Settings: settings})
 	}
 	if err != nil {
 		return nil, err

@@ -146,10 +146,10 @@ type provenance struct {
 	Sftseq    string       `json:"sftseq"`
 	Command   string       `json:"command"` // repeats the run
 	Preset    string       `json:"preset"`
-	DataDir   string       `json:"data_dir,omitempty"` // as given by --data
+	DataDir   storedPath   `json:"data_dir,omitempty"` // as given by --data
 	DataName  string       `json:"data_name"`
 	Data      string       `json:"data_sha256"` // of the splits' checksums
-	InitFrom  string       `json:"init_from,omitempty"`
+	InitFrom  storedPath   `json:"init_from,omitempty"`
 	Precision string       `json:"precision,omitempty"` // as given by --precision
 	Kernels   string       `json:"kernels,omitempty"`   // what the run began with, such as avx2
 	Settings  sft.Settings `json:"settings"`
@@ -182,7 +182,7 @@ func resumeFlags(c *cli.Context, from *sft.Checkpoint) (*provenance, error) {
 		}
 	}
 	if c.String("data") == "" && p.DataDir != "" {
-		return &p, c.Set("data", p.DataDir)
+		return &p, c.Set("data", string(p.DataDir))
 	}
 	return &p, nil
 }
@@ -214,7 +214,7 @@ func startingModel(c *cli.Context, config *sft.Config, p provenance) (*sft.Model
 	if p.InitFrom == "" {
 		return m, nil
 	}
-	source, err := sft.Load(p.InitFrom)
+	source, err := sft.Load(string(p.InitFrom))
 	if err != nil {
 		return nil, err
 	}

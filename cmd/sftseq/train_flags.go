@@ -14,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v2"
@@ -321,7 +322,8 @@ func givenFlags(c *cli.Context, names ...string) string {
 	return out.String()
 }
 
-// shellQuote quotes a word where a shell would take it apart.
+// shellQuote quotes a word where a shell would take it apart, and spells out what is not
+// to be shown or is no UTF-8, as bash, zsh and POSIX of 2024 read it.
 func shellQuote(s string) string {
 	plain := func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+=:,@", r))
@@ -329,5 +331,24 @@ func shellQuote(s string) string {
 	if s != "" && !strings.ContainsFunc(s, plain) {
 		return s
 	}
-	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	if escape([]byte(s)) == s && !strings.ContainsAny(s, "\n\t") {
+		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+	}
+	var out strings.Builder
+	out.WriteString("$'")
+	for len(s) > 0 {
+		_, n := utf8.DecodeRuneInString(s)
+		switch rune := s[:n]; {
+		case rune == "'" || rune == `\`:
+			out.WriteString(`\` + rune)
+		case escape([]byte(rune)) != rune || rune == "\n" || rune == "\t":
+			for _, b := range []byte(rune) {
+				fmt.Fprintf(&out, `\%03o`, b) // of three digits always, whatever follows
+			}
+		default:
+			out.WriteString(rune)
+		}
+		s = s[n:]
+	}
+	return out.String() + "'"
 }

@@ -35,7 +35,7 @@ func (p *trainProgress) begin(t *sft.Trainer, device string) {
 	}
 	fmt.Fprintln(p.out)
 	if isTerminal(p.out) {
-		p.bar = newTrainBar(p.out, p.steps)
+		p.bar = newTrainBar(beneath(p.out), p.steps)
 	}
 }
 

@@ -97,7 +97,7 @@ func checkBegun(c *cli.Context, begun *sft.Checkpoint, config *sft.Config, setti
 	mine, its := *config, *begun.Config
 	mine.Extra, its.Extra = nil, nil
 	first := want.Seed
-	if want.Seed = settings.Seed; same(&want, settings) && same(&mine, &its) && data == begun.Data && c.String("init-from") == was.InitFrom {
+	if want.Seed = settings.Seed; same(&want, settings) && same(&mine, &its) && data == begun.Data && c.String("init-from") == string(was.InitFrom) {
 		return nil
 	}
 	return fmt.Errorf("seed %d has not begun, and with these flags it would be trained otherwise than seed %d, which was started by\n  %s\ngive its flags beside --resume", settings.Seed, first, was.Command)

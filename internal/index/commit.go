@@ -99,12 +99,13 @@ func (x *Index) write(group []*op) error {
 		}
 		batches = append(batches, text)
 	}
-	written := int64(0)
+	end := x.size
 	for _, text := range batches {
-		if _, err := x.file.Write(text); err != nil {
+		if _, err := x.file.WriteAt(text, end); err != nil { // over the mark of the group before
+			x.unwrite()
 			return x.fail(err)
 		}
-		written += int64(len(text))
+		end += int64(len(text))
 	}
 	if err := x.file.Sync(); err != nil {
 		return x.fail(err)
@@ -113,10 +114,14 @@ func (x *Index) write(group []*op) error {
 	for _, r := range rows {
 		x.items.change(r)
 	}
-	x.size += written
+	x.size = end
 	x.rows += len(rows)
 	live := len(x.items.ids)
 	x.mu.Unlock()
+	if _, err := x.file.WriteAt(mark(end), end); err != nil {
+		x.fail(err) // for what comes: this group is on the disk
+		return nil
+	}
 	if x.rows > compactFrom && x.rows > 2*live {
 		// What is asked for now is on the disk; which file is there now is not known.
 		if err := x.rewrite(); err != nil {
@@ -124,6 +129,14 @@ func (x *Index) write(group []*op) error {
 		}
 	}
 	return nil
+}
+
+// unwrite takes back a group that could not be written, as on a full disk: nobody was told
+// of it. Where the disk does not do that either, the next start finds a torn group.
+func (x *Index) unwrite() {
+	if x.file.Truncate(x.size) == nil {
+		x.file.WriteAt(mark(x.size), x.size)
+	}
 }
 
 // rowsOf are the rows of a group's changes. What is not there to be removed has none.

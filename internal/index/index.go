@@ -2,9 +2,11 @@
 // file that survives a power cut.
 //
 // The file is an Arrow IPC stream that only grows: a record batch for each group
-// of changes, synchronised before any of them is acknowledged. A torn last group
-// is dropped at the next start. What is superseded is left out when the file is
-// written anew, beside the old one, which it replaces as a whole.
+// of changes, synchronised before any of them is acknowledged, and behind the last
+// group a mark that says so. A last group that a power cut has torn is dropped at the
+// next start, and kept in a file beside; damage in what was acknowledged is an error.
+// What is superseded is left out when the file is written anew, beside the old one,
+// which it replaces as a whole.
 package index
 
 import (
@@ -44,10 +46,11 @@ type Index struct {
 	options Options
 	lock    *flock.Flock
 	dropped int64
+	kept    string // the file that has what was dropped
 
 	mu    sync.RWMutex // of what is in memory
 	items table
-	size  int64 // of the file
+	size  int64 // of the file without its mark
 
 	// What the committer alone uses.
 	file *os.File
@@ -86,8 +89,9 @@ func Open(path string, o Options) (*Index, error) {
 	return x, nil
 }
 
-// Dropped is the bytes of a torn last group that Open has dropped.
-func (x *Index) Dropped() int64 { return x.dropped }
+// Dropped is the bytes of a torn last group that Open has dropped, and the file in which
+// they are kept, "" where they were only zeros.
+func (x *Index) Dropped() (bytes int64, kept string) { return x.dropped, x.kept }
 
 // Len is the number of items.
 func (x *Index) Len() int {
@@ -96,7 +100,7 @@ func (x *Index) Len() int {
 	return len(x.items.ids)
 }
 
-// Size is the number of bytes of the file.
+// Size is the number of bytes of the file, without its mark.
 func (x *Index) Size() int64 {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
@@ -140,7 +144,7 @@ func (x *Index) Search(ctx context.Context, vector []float32, k int) ([]Hit, err
 }
 
 // Close writes what was asked for before.
-func (x *Index) Close() error {
+func (x *Index) Close() (err error) {
 	x.queue.Lock()
 	closed := x.closed
 	x.closed = true
@@ -150,5 +154,8 @@ func (x *Index) Close() error {
 	}
 	x.signal()
 	<-x.done
-	return errors.Join(x.file.Close(), x.lock.Unlock())
+	if x.Failure() == nil {
+		err = x.file.Sync() // the mark of the last group, too
+	}
+	return errors.Join(err, x.file.Close(), x.lock.Unlock())
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strconv"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -17,7 +18,7 @@ import (
 )
 
 // load reads the file into memory, drops a torn last group, and opens the file
-// for more.
+// for more. What was acknowledged is never dropped.
 func (x *Index) load() error {
 	if err := atomicfile.Clean(x.path); err != nil {
 		return err
@@ -48,26 +49,86 @@ func (x *Index) load() error {
 	if err != nil {
 		return err
 	}
-	if x.dropped = int64(len(data)) - good; x.dropped > 0 {
-		if at := laterGroup(data, good); at >= 0 {
-			return fmt.Errorf("damaged at byte %d, with whole groups from byte %d on: restore it from a copy, or cut it to %d bytes to go without them", good, at, good)
+	whole := marked(data, good) && int64(len(data)) == good+markBytes
+	if !whole {
+		if err := checkTail(data, good); err != nil {
+			return err
+		}
+		if err := x.drop(data, good); err != nil {
+			return err
 		}
 	}
 	if of.Model != x.options.Model {
 		return x.reembed()
 	}
-	if x.file, err = x.append(); err != nil {
+	if x.file, err = x.open(); err != nil {
 		return err
 	}
-	x.size = good
-	if x.dropped > 0 {
-		return errors.Join(x.file.Truncate(good), x.file.Sync())
+	if x.size = good; whole {
+		return nil
+	}
+	if err := errors.Join(x.file.Truncate(good), x.file.Sync()); err != nil {
+		return err
+	}
+	_, err = x.file.WriteAt(mark(good), good)
+	return err
+}
+
+// open opens the file for changes.
+func (x *Index) open() (*os.File, error) { return os.OpenFile(x.path, os.O_RDWR, 0) }
+
+// checkTail reports damage behind the whole groups, which end at good, that a power cut
+// cannot have left: it tears a group that is written, but none that was synchronised.
+func checkTail(data []byte, good int64) error {
+	if marked(data, good) {
+		return nil // and a torn group behind, of which the disk has not written the beginning
+	}
+	behind := ""
+	if marked(data, int64(len(data))-markBytes) {
+		behind = "in what was acknowledged"
+	} else if at := laterGroup(data, good); at >= 0 {
+		behind = fmt.Sprintf("with whole groups from byte %d on", at)
+	}
+	if behind == "" {
+		return nil
+	}
+	return fmt.Errorf("damaged at byte %d, %s: restore it from a copy, or cut it to %d bytes to go without the %d bytes from there on", good, behind, good, int64(len(data))-good)
+}
+
+// drop has what is behind the whole groups kept in a file, as an Arrow stream of its own.
+func (x *Index) drop(data []byte, good int64) error {
+	tail := data[good:]
+	if marked(data, good) {
+		tail = tail[markBytes:]
+	}
+	x.dropped = int64(len(tail))
+	if len(bytes.Trim(tail, "\x00")) == 0 {
+		return nil
+	}
+	head, _, err := seqHead(data)
+	if err != nil {
+		return err
+	}
+	for n := 1; ; n++ {
+		x.kept = fmt.Sprintf("%s.dropped-%d", x.path, n)
+		if _, err := os.Stat(x.kept); errors.Is(err, fs.ErrNotExist) {
+			break
+		} else if err != nil {
+			return err
+		}
+	}
+	if err := atomicfile.Clean(x.kept); err != nil {
+		return err
+	}
+	err = atomicfile.Write(x.kept, func(w io.Writer) error {
+		_, err := w.Write(slices.Concat(head, tail))
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("it ends within a group that was not acknowledged, whose %d bytes cannot be kept beside it: %w", len(tail), err)
 	}
 	return nil
 }
-
-// append opens the file for more.
-func (x *Index) append() (*os.File, error) { return os.OpenFile(x.path, os.O_RDWR|os.O_APPEND, 0) }
 
 // identify reads whose vectors a file holds.
 func identify(s *arrow.Schema) (of Options, err error) {
@@ -171,7 +232,6 @@ func (x *Index) reembed() error {
 			x.options.Progress(to, len(old.ids))
 		}
 	}
-	x.dropped = 0
 	return x.rewrite()
 }
 
@@ -202,12 +262,13 @@ func (x *Index) rewrite() error {
 			}
 			size += int64(len(batch))
 		}
-		return nil
+		_, err = w.Write(mark(size))
+		return err
 	})
 	if err != nil {
 		return err
 	}
-	file, err := x.append()
+	file, err := x.open()
 	if err != nil {
 		return err
 	}

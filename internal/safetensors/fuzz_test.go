@@ -19,6 +19,9 @@ func FuzzRead(f *testing.F) {
 			return
 		}
 		header, err := encodeHeader(tensors, metadata)
+		if err == nil {
+			header, err = withChecksum(header, tensors)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,8 @@ import (
 )
 
 // Read returns the tensors of a file, in the order of their data, and its
-// metadata, nil where there is none. Tensors of another type than F32 are an error.
+// metadata, nil where there is none. Tensors of another type than F32 are an error, and
+// so is a file that is not what its checksum says; one of others may have no checksum.
 func Read(path string) ([]Tensor, map[string]string, error) {
 	file, err := os.Open(path)
 	if err != nil {
@@ -51,12 +52,16 @@ func read(r io.ReaderAt, size int64) ([]Tensor, map[string]string, error) {
 	if headerSize > maxHeader {
 		return nil, nil, fmt.Errorf("header: expected at most %d bytes, found a length of %d", maxHeader, headerSize)
 	}
-	header := make([]byte, headerSize)
-	if err := readAt(r, header, 8); err != nil {
+	dataStart := 8 + int64(headerSize)
+	start := make([]byte, dataStart)
+	if err := readAt(r, start, 0); err != nil {
 		return nil, nil, err
 	}
-	dataStart := 8 + int64(headerSize)
-	entries, metadata, err := parseHeader(header, size-dataStart)
+	entries, metadata, err := parseHeader(start[8:], size-dataStart)
+	if err != nil {
+		return nil, nil, err
+	}
+	stated, err := statedBy(start, metadata)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -65,20 +70,29 @@ func read(r io.ReaderAt, size int64) ([]Tensor, map[string]string, error) {
 	buffer := make([]byte, min(1<<18, (size-dataStart+3)&^3))
 	for i, e := range entries {
 		data := make([]float32, (e.end-e.begin)/4)
-		if err := readFloats(r, data, dataStart+e.begin, buffer); err != nil {
+		if err := readFloats(r, data, dataStart+e.begin, buffer, stated); err != nil {
 			return nil, nil, fmt.Errorf("tensor %q: %w", e.name, err)
 		}
 		tensors[i] = Tensor{Name: e.name, Shape: e.shape, Data: data}
+	}
+	if err := stated.compare(); err != nil {
+		return nil, nil, err
+	}
+	if delete(metadata, checksumKey); stated != nil && len(metadata) == 0 {
+		metadata = nil // as it was given to Write
 	}
 	return tensors, metadata, nil
 }
 
 // readFloats fills data from r at offset, through buffer, a multiple of 4 bytes long.
-func readFloats(r io.ReaderAt, data []float32, offset int64, buffer []byte) error {
+func readFloats(r io.ReaderAt, data []float32, offset int64, buffer []byte, stated *stated) error {
 	for len(data) > 0 {
 		chunk := buffer[:min(len(buffer), 4*len(data))]
 		if err := readAt(r, chunk, offset); err != nil {
 			return err
+		}
+		if stated != nil {
+			stated.hash.Write(chunk)
 		}
 		n := len(chunk) / 4
 		for i := range data[:n] {

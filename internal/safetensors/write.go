@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"unicode/utf8"
@@ -14,10 +15,13 @@ import (
 )
 
 // Write replaces path by a file of the tensors, in their order, and the
-// metadata, sorted by key; no part of a file is ever seen. The bytes are a function of the
-// arguments alone. The data start at a multiple of 8.
+// metadata, sorted by key, with a checksum of the whole; no part of a file is ever seen.
+// The bytes are a function of the arguments alone. The data start at a multiple of 8.
 func Write(path string, tensors []Tensor, metadata map[string]string) error {
 	header, err := encodeHeader(tensors, metadata)
+	if err == nil {
+		header, err = withChecksum(header, tensors)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
@@ -45,21 +49,24 @@ func writeData(w io.Writer, tensors []Tensor) error {
 	return nil
 }
 
-// encodeHeader returns all that comes before the data: the length and the
-// padded JSON.
+// encodeHeader returns all that comes before the data, the length and the padded JSON,
+// with noDigits for the checksum.
 func encodeHeader(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 	header := append(make([]byte, 8), '{') // the length is filled in at the end
-	if metadata != nil {
-		for key, value := range metadata {
-			if !utf8.ValidString(key) || !utf8.ValidString(value) {
-				return nil, fmt.Errorf("metadata %q: expected UTF-8, found %q", key, value)
-			}
+	for key, value := range metadata {
+		if !utf8.ValidString(key) || !utf8.ValidString(value) {
+			return nil, fmt.Errorf("metadata %q: expected UTF-8, found %q", key, value)
 		}
-		header = appendJSON(header, metadataKey)
-		header = append(header, ':')
-		header = appendJSON(header, metadata) // encoding/json sorts the keys of a map
-		header = append(header, ',')
 	}
+	all := map[string]string{checksumKey: noDigits}
+	maps.Copy(all, metadata)
+	if len(all) != len(metadata)+1 {
+		return nil, fmt.Errorf("metadata %q: the key is reserved", checksumKey)
+	}
+	header = appendJSON(header, metadataKey)
+	header = append(header, ':')
+	header = appendJSON(header, all) // encoding/json sorts the keys of a map
+	header = append(header, ',')
 	seen := map[string]bool{metadataKey: true}
 	offset := int64(0)
 	for _, t := range tensors {

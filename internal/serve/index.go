@@ -38,8 +38,8 @@ func (s *Server) openIndex(ctx context.Context) error {
 	if s.index, err = index.Open(s.options.Index, o); err != nil {
 		return err
 	}
-	if n := s.index.Dropped(); n > 0 {
-		s.log.Warn("the index ended within a group, which is dropped: a server that was killed has not acknowledged it", "bytes", n)
+	if n, kept := s.index.Dropped(); n > 0 {
+		s.log.Warn("the index ended within a group that was not yet acknowledged, as a server that is killed leaves it: it is dropped", "bytes", n, "kept", kept)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package table
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"unicode/utf8"
 
@@ -49,12 +50,20 @@ func newRecords(name string, schema *arrow.Schema, o Options) (*records, error) 
 // Columns returns the names of all columns.
 func (r *records) Columns() []string { return r.columns }
 
+// said is what a panic says of a file, which is nothing where the program was surprised.
+func said(p any) string {
+	if _, ok := p.(runtime.Error); ok {
+		return ""
+	}
+	return fmt.Sprintf(": %v", p)
+}
+
 // Next returns the next row.
 func (r *records) Next(row *Row) (err error) {
 	// What a file says of its own sizes is not always checked before it is believed.
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("%s: behind row %d: the file is damaged: %v", r.name, r.row, p)
+			err = fmt.Errorf("%s: behind row %d: the file is damaged%s", r.name, r.row, said(p))
 		}
 	}()
 	for r.record == nil || r.at == int(r.record.NumRows()) {

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+	"unsafe"
+)
+
+// terminal opens a terminal of the system's, which a program writes to and a test reads.
+func terminal(t *testing.T) (program, screen *os.File) {
+	t.Helper()
+	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { screen.Close() })
+	ioctl := func(request uintptr, value *int32) {
+		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, screen.Fd(), request, uintptr(unsafe.Pointer(value))); errno != 0 {
+			t.Fatal(errno)
+		}
+	}
+	var locked, number int32
+	ioctl(syscall.TIOCSPTLCK, &locked)
+	ioctl(syscall.TIOCGPTN, &number)
+	if program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { program.Close() })
+	return program, screen
+}
+
+// TestTerminal: what commands print of a file is escaped on a terminal, and as it is in
+// a pipe or a file.
+func TestTerminal(t *testing.T) {
+	dir := hostileData(t)
+	for _, args := range [][]string{{"data", "head", dir}, {"data", "info", dir}, {"data", "info", "--json", dir}, {"data", "stats", dir}} {
+		out, screen := terminal(t)
+		done := make(chan string)
+		go func() {
+			text, _ := io.ReadAll(screen) // until the program's end is closed
+			done <- string(text)
+		}()
+		status := run(t.Context(), append([]string{"sftseq"}, args...), strings.NewReader(""), out, io.Discard)
+		out.Close()
+		var shown string
+		select {
+		case shown = <-done:
+		case <-time.After(time.Minute):
+			t.Fatal("the terminal does not end")
+		}
+		shown = strings.ReplaceAll(shown, "\r\n", "\n") // as a terminal ends lines
+		if status != 0 || obeyed(shown) || len(shown) < 100 {
+			t.Errorf("%q: status %d, %.300q", args[:2], status, shown)
+		}
+		_, piped, _ := program(nil, args...)
+		if shown != escape([]byte(piped)) {
+			t.Errorf("%q: on a terminal %.200q, in a pipe %.200q", args[:2], shown, piped)
+		}
+		if args[1] != "stats" && !obeyed(piped) {
+			t.Errorf("%q: the text that was to be shown has nothing to escape", args[:2])
+		}
+	}
+}

@@ -1,0 +1,67 @@
+package safetensors
+
+import (
+	"bytes"
+	"fmt"
+	"hash"
+	"strings"
+
+	"sftseq/internal/checksum"
+)
+
+// checksumKey is the key of the metadata whose value is the checksum of the whole file, in
+// which its own digits are zeros. Other programs pass it over, as their files lack it.
+const checksumKey = "sftseq.checksum"
+
+// noDigits is the checksum in what is summed.
+var noDigits = checksum.Kind + ":" + strings.Repeat("0", 32)
+
+// A stated checksum is what a file says of itself, and what was read of it so far.
+type stated struct {
+	text, kind string
+	hash       hash.Hash
+}
+
+// statedBy begins to compare the checksum that a file's metadata have; start is all
+// before the data. It is nil where the file has none.
+func statedBy(start []byte, metadata map[string]string) (*stated, error) {
+	text, ok := metadata[checksumKey]
+	if !ok {
+		return nil, nil
+	}
+	kind, hash, err := checksum.Like(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %s: %w", metadataKey, checksumKey, err)
+	}
+	digits := []byte(text[len(kind)+1:])
+	if n := bytes.Count(start, digits); n != 1 {
+		return nil, fmt.Errorf("%s: %s: expected %s once in the header, found it %d times", metadataKey, checksumKey, digits, n)
+	}
+	hash.Write(bytes.Replace(start, digits, bytes.Repeat([]byte("0"), len(digits)), 1))
+	return &stated{text, kind, hash}, nil
+}
+
+// compare reports whether the file, which was read to its end, is what was written.
+func (s *stated) compare() error {
+	if s == nil {
+		return nil
+	}
+	if found := checksum.Text(s.kind, s.hash); found != s.text {
+		return fmt.Errorf("expected the checksum %s, as the file itself states, found %s: it is damaged, or another program has changed it and kept %q in its %s",
+			s.text, found, checksumKey, metadataKey)
+	}
+	return nil
+}
+
+// withChecksum puts the checksum into the header of a file with these tensors, which was
+// made with noDigits in its place.
+func withChecksum(header []byte, tensors []Tensor) ([]byte, error) {
+	hash := checksum.New()
+	hash.Write(header)
+	if err := writeData(hash, tensors); err != nil {
+		return nil, err
+	}
+	// With its key, whose quotes no text of the metadata can have.
+	value := func(text string) []byte { return fmt.Appendf(nil, `"%s":"%s"`, checksumKey, text) }
+	return bytes.Replace(header, value(noDigits), value(checksum.Text(checksum.Kind, hash)), 1), nil
+}

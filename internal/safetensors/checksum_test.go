@@ -1,0 +1,143 @@
+package safetensors
+
+import (
+	"bytes"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// written is a file as Write makes it.
+func written(t testing.TB, tensors []Tensor, metadata map[string]string) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "model")
+	if err := Write(path, tensors, metadata); err != nil {
+		t.Fatal(err)
+	}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// someTensors have n numbers each.
+func someTensors(n int) []Tensor {
+	out := []Tensor{{Name: "embed.weight", Shape: []int{n / 4, 4}}, {Name: "head.bias", Shape: []int{n}}}
+	for i := range out {
+		for j := range n {
+			out[i].Data = append(out[i].Data, float32(math.Sin(float64(i*n+j))))
+		}
+	}
+	return out
+}
+
+// TestEveryDamagedByte: each byte of a file is changed in several ways. What is read
+// then is what was written, or it is an error.
+func TestEveryDamagedByte(t *testing.T) {
+	tensors, metadata := someTensors(64), map[string]string{"sftseq.run": `{"step":12}`, "text": noDigits}
+	whole := written(t, tensors, metadata)
+	again, back, err := readBytes(whole)
+	if err != nil {
+		t.Fatal(err)
+	}
+	expectTensors(t, again, tensors)
+	if len(back) != 2 || back["text"] != noDigits {
+		t.Errorf("metadata %q", back)
+	}
+	random := rand.New(rand.NewPCG(16, 7))
+	same := 0
+	for at := range whole {
+		for _, flip := range []byte{1, 0x20, 0x80, byte(1 + random.IntN(255))} {
+			damaged := bytes.Clone(whole)
+			damaged[at] ^= flip
+			got, found, err := readBytes(damaged)
+			if err != nil {
+				continue
+			}
+			same++
+			expectTensors(t, got, tensors)
+			for key, want := range metadata {
+				if found[key] != want {
+					t.Errorf("byte %d xor %#x: metadata %q became %q", at, flip, want, found[key])
+				}
+			}
+		}
+	}
+	if most := 4 * len(checksumKey); same > most { // the checksum itself goes by another name
+		t.Errorf("%d damages were not seen, expected at most %d", same, most)
+	}
+}
+
+// TestChecksumRefused: the error says what was found, and what to do where it is no damage.
+func TestChecksumRefused(t *testing.T) {
+	whole := written(t, someTensors(8), nil)
+	damaged := bytes.Clone(whole)
+	damaged[len(damaged)-1] ^= 1
+	for name, c := range map[string]struct {
+		file []byte
+		says []string
+	}{
+		"damaged":      {damaged, []string{"model.safetensors", "expected the checksum xxh128:", "found xxh128:", `kept "sftseq.checksum" in its __metadata__`}},
+		"other kind":   {bytes.Replace(whole, []byte("xxh128"), []byte("xxh999"), 1), []string{"sftseq.checksum", "expected a kind"}},
+		"in two ways":  {file(`{"__metadata__":{"sftseq.checksum":"xxh128:`+strings.Repeat("0", 32)+`","x":"`+strings.Repeat("0", 32)+`"}}`, 0), []string{"once in the header, found it 2 times"}},
+		"in disguise":  {file(`{"__metadata__":{"sftseq.checksum":"xxh128:\u0061`+strings.Repeat("0", 31)+`"}}`, 0), []string{"found it 0 times"}},
+		"not a number": {file(`{"__metadata__":{"sftseq.checksum":"later"}}`, 0), []string{"expected a kind"}},
+	} {
+		_, _, err := readBytes(c.file)
+		if err == nil {
+			t.Errorf("%s: no error", name)
+			continue
+		}
+		for _, s := range c.says {
+			if !strings.Contains(err.Error(), s) {
+				t.Errorf("%s: %q does not say %q", name, err, s)
+			}
+		}
+	}
+}
+
+// BenchmarkRead reads 64 MB of tensors, with the checksum and as it was without.
+func BenchmarkRead(b *testing.B) {
+	sealed := written(b, someTensors(8<<20), nil)
+	plain := bytes.Replace(sealed, []byte(checksumKey), []byte("sftseq.checksun"), 1)
+	for name, f := range map[string][]byte{"stated": sealed, "plain": plain} {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(f)))
+			for b.Loop() {
+				if _, _, err := readBytes(f); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// BenchmarkWrite computes the checksum of 64 MB, and the bytes that are written.
+func BenchmarkWrite(b *testing.B) {
+	tensors := someTensors(8 << 20)
+	header, err := encodeHeader(tensors, nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("checksum", func(b *testing.B) {
+		b.SetBytes(64 << 20)
+		for b.Loop() {
+			if _, err := withChecksum(header, tensors); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("file", func(b *testing.B) {
+		path := filepath.Join(b.TempDir(), "model")
+		b.SetBytes(64 << 20)
+		for b.Loop() {
+			if err := Write(path, tensors, nil); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

@@ -1,0 +1,143 @@
+package seq
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// checkColumns expects what a record's columns refer to, by offsets and by numbers of a
+// dictionary, to be there: Arrow follows them without asking.
+func checkColumns(record arrow.Record) error {
+	for i, column := range record.Columns() {
+		if err := checkColumn(column); err != nil {
+			return fmt.Errorf("column %.40q: %w", record.ColumnName(i), err)
+		}
+	}
+	return nil
+}
+
+// checkColumn does so for a column and those within it.
+func checkColumn(a arrow.Array) error {
+	data := a.Data()
+	buffers, rows := data.Buffers(), data.Offset()+data.Len()
+	if len(buffers) > 0 && buffers[0] != nil && 8*buffers[0].Len() < rows {
+		return fmt.Errorf("%d bytes say which of %d rows are missing", buffers[0].Len(), rows)
+	}
+	switch a := a.(type) {
+	case *array.Dictionary:
+		if err := checkWidth(data, a.Indices().DataType()); err != nil {
+			return err
+		}
+		for i := range a.Len() {
+			if n := a.Dictionary().Len(); a.IsValid(i) && (a.GetValueIndex(i) < 0 || a.GetValueIndex(i) >= n) {
+				return fmt.Errorf("row %d: value %d of a dictionary of %d", i, a.GetValueIndex(i), n)
+			}
+		}
+		return checkColumn(a.Dictionary())
+	case *array.FixedSizeList:
+		width := int64(a.DataType().(*arrow.FixedSizeListType).Len())
+		if have := a.ListValues().Len(); width < 0 || int64(rows) > 0 && width > int64(have)/int64(rows) {
+			return fmt.Errorf("%d values for %d rows of %d", have, rows, width)
+		}
+		return checkColumn(a.ListValues())
+	case *array.List:
+		return checkList(data, arrow.Int32Traits.CastFromBytes, a.ListValues())
+	case *array.Map:
+		return checkList(data, arrow.Int32Traits.CastFromBytes, a.ListValues())
+	case *array.LargeList:
+		return checkList(data, arrow.Int64Traits.CastFromBytes, a.ListValues())
+	case *array.String, *array.Binary:
+		return checkOffsets(data, arrow.Int32Traits.CastFromBytes, textBytes(data))
+	case *array.LargeString, *array.LargeBinary:
+		return checkOffsets(data, arrow.Int64Traits.CastFromBytes, textBytes(data))
+	case array.ViewLike:
+		return checkViewed(a, buffers[2:])
+	case *array.Struct:
+		for i := range a.NumField() {
+			if have := a.Field(i).Len(); have < data.Len() {
+				return fmt.Errorf("%d values for %d rows", have, data.Len())
+			}
+			if err := checkColumn(a.Field(i)); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return checkWidth(data, a.DataType())
+}
+
+// checkList checks offsets into values, and those.
+func checkList[T int32 | int64](data arrow.ArrayData, cast func([]byte) []T, values arrow.Array) error {
+	if err := checkOffsets(data, cast, values.Len()); err != nil {
+		return err
+	}
+	return checkColumn(values)
+}
+
+// textBytes is how long the texts are that offsets lead into.
+func textBytes(data arrow.ArrayData) int {
+	if b := data.Buffers()[2]; b != nil {
+		return b.Len()
+	}
+	return 0
+}
+
+// checkOffsets expects one more offset than rows, which rise from 0 up to limit.
+func checkOffsets[T int32 | int64](data arrow.ArrayData, cast func([]byte) []T, limit int) error {
+	if data.Len() == 0 {
+		return nil
+	}
+	var offsets []T
+	if b := data.Buffers()[1]; b != nil {
+		offsets = cast(b.Bytes())
+	}
+	end := data.Offset() + data.Len()
+	if len(offsets) <= end {
+		return fmt.Errorf("%d offsets for %d rows", len(offsets), end)
+	}
+	last := T(0)
+	for i, offset := range offsets[data.Offset() : end+1] {
+		if offset < last || int64(offset) > int64(limit) {
+			return fmt.Errorf("row %d: its values begin at %d, expected %d to %d", i, offset, last, limit)
+		}
+		last = offset
+	}
+	return nil
+}
+
+// checkViewed expects the texts that do not fit into their row to be in one of the buffers.
+func checkViewed(a array.ViewLike, buffers []*memory.Buffer) error {
+	if b := a.Data().Buffers()[1]; a.Len() > 0 && (b == nil || b.Len()/arrow.ViewHeaderSizeBytes < a.Data().Offset()+a.Len()) {
+		return errors.New("rows are missing")
+	}
+	for i := range a.Len() {
+		h := a.ValueHeader(i)
+		if a.IsNull(i) || h.Len() >= 0 && h.IsInline() { // as a negative length is, too
+			continue
+		}
+		if n := h.BufferIndex(); h.Len() < 0 || n < 0 || int(n) >= len(buffers) || buffers[n] == nil || h.BufferOffset() < 0 || int(h.BufferOffset()) > buffers[n].Len()-h.Len() {
+			return fmt.Errorf("row %d: its text is not there", i)
+		}
+	}
+	return nil
+}
+
+// checkWidth expects as many values of a fixed width as there are rows.
+func checkWidth(data arrow.ArrayData, t arrow.DataType) error {
+	fixed, ok := t.(arrow.FixedWidthDataType)
+	if !ok || len(data.Buffers()) < 2 || data.Len() == 0 {
+		return nil
+	}
+	have, rows := 0, data.Offset()+data.Len()
+	if b := data.Buffers()[1]; b != nil {
+		have = b.Len()
+	}
+	if fixed.BitWidth() > 0 && 8*int64(have)/int64(fixed.BitWidth()) < int64(rows) {
+		return fmt.Errorf("%d bytes for %d rows of %d bits", have, rows, fixed.BitWidth())
+	}
+	return nil
+}

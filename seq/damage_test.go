@@ -1,0 +1,160 @@
+package seq
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// inspectPath is Inspect of a file.
+func inspectPath(path string) (*Info, error) {
+	r, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return Inspect(r)
+}
+
+// TestDamagedSplit changes a byte at a time of a split's file: whoever reads it to its
+// end as a part of the data set learns of it, also where it makes another valid row.
+func TestDamagedSplit(t *testing.T) {
+	dir := t.TempDir()
+	d := buildDataset(t, dir)
+	path := d.path("train")
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	damages := 1200
+	if testing.Short() {
+		damages = 200
+	}
+	readers := map[string]func() error{
+		"at random": func() error {
+			f, err := d.Open("train")
+			if err == nil {
+				f.Close()
+			}
+			return err
+		},
+		"to the end": func() error {
+			r, err := d.Reader("train")
+			if err != nil {
+				return err
+			}
+			defer r.Close()
+			_, err = Inspect(r)
+			return err
+		},
+	}
+	for name, read := range readers {
+		if err := read(); err != nil {
+			t.Fatalf("%s: the file as it is: %v", name, err)
+		}
+	}
+	valid := 0
+	random := rand.New(rand.NewPCG(16, 7))
+	for range damages {
+		at, flip := random.IntN(len(whole)), byte(1+random.IntN(255))
+		damaged := append([]byte(nil), whole...)
+		damaged[at] ^= flip
+		if err := os.WriteFile(path, damaged, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := inspectPath(path); err == nil {
+			valid++
+		}
+		for name, read := range readers {
+			if err := read(); err == nil || !strings.Contains(err.Error(), path) {
+				t.Errorf("%s: byte %d xor %#x: error %v, want one that names the file", name, at, flip, err)
+			}
+		}
+	}
+	if valid < damages/20 {
+		t.Errorf("%d of %d damages made other valid files: too few to tell", valid, damages)
+	}
+}
+
+// TestDamagedWhileOpen: a byte that changes after the file was opened is seen when its
+// record batch is read again.
+func TestDamagedWhileOpen(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.arrow")
+	spec := listopsSpec()
+	rows := examples(40, 50, spec, 1)
+	whole := encode(t, rows, spec, FileFormat)
+	random := rand.New(rand.NewPCG(16, 8))
+	for range 200 {
+		if err := os.WriteFile(path, whole, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		f, err := OpenFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := f.blocks[0]
+		at := b.offset + random.Int64N(b.meta+b.body)
+		damaged := append([]byte(nil), whole...)
+		damaged[at] ^= byte(1 + random.IntN(255))
+		if err := os.WriteFile(path, damaged, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if e, err := f.Example(3); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("byte %d: read %v, error %v", at, e, err)
+		}
+		f.Close()
+	}
+}
+
+// BenchmarkOpen opens a file of 64 MB at random access, with its checksum and without.
+func BenchmarkOpen(b *testing.B) {
+	dir := b.TempDir()
+	builder, err := CreateDataset(dir, listopsSpec(), false)
+	if err != nil {
+		b.Fatal(err)
+	}
+	s, err := builder.Split("train")
+	if err != nil {
+		b.Fatal(err)
+	}
+	for i := range 64_000 {
+		if err := s.Write(Example{A: benchTokens(1000, i), Label: int32(i % 10)}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		b.Fatal(err)
+	}
+	d, err := builder.Finish(nil)
+	if err != nil {
+		b.Fatal(err)
+	}
+	size := d.Manifest.Splits["train"].Bytes
+	for name, open := range map[string]func() (io.Closer, error){
+		"stated": func() (io.Closer, error) { return d.Open("train") },
+		"plain":  func() (io.Closer, error) { return OpenFile(d.path("train")) },
+	} {
+		b.Run(fmt.Sprintf("%s of %d MB", name, size>>20), func(b *testing.B) {
+			b.SetBytes(size)
+			for b.Loop() {
+				f, err := open()
+				if err != nil {
+					b.Fatal(err)
+				}
+				f.Close()
+			}
+		})
+	}
+}
+
+func benchTokens(n, seed int) []int32 {
+	out := make([]int32, n)
+	for i := range out {
+		out[i] = 1 + int32((i*7+seed)%16)
+	}
+	return out
+}

@@ -1,0 +1,33 @@
+package seq
+
+import (
+	"fmt"
+	"hash"
+
+	"sftseq/internal/checksum"
+)
+
+// statedChecksum is what a manifest says of a file, and what was read of it so far.
+type statedChecksum struct {
+	want, kind string
+	hash       hash.Hash
+}
+
+func newStated(want string) (*statedChecksum, error) {
+	kind, hash, err := checksum.Like(want)
+	if err != nil {
+		return nil, err
+	}
+	return &statedChecksum{want, kind, hash}, nil
+}
+
+// compare reports whether the whole file, which must have been read, is what was stated.
+func (s *statedChecksum) compare() error {
+	if s == nil {
+		return nil
+	}
+	if got := checksum.Text(s.kind, s.hash); got != s.want {
+		return fmt.Errorf("expected the checksum %s as stated in %s, found %s: the file is damaged, or was changed", s.want, ManifestName, got)
+	}
+	return nil
+}

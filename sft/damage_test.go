@@ -1,0 +1,99 @@
+package sft
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"sftseq/internal/cpu"
+)
+
+// stored is what a run's files say, to be compared.
+func stored(c *Checkpoint) (text string, words []float32) {
+	state, _ := json.Marshal(c)
+	return string(state), slices.Concat(c.weights, c.moment1, c.moment2)
+}
+
+// TestDamagedRun changes a byte at a time of a run's model and checkpoint: reading
+// gives an error that names the file, or what was stored.
+func TestDamagedRun(t *testing.T) {
+	train, val := splits(t, Classification)
+	dir, settings := t.TempDir(), runSettings()
+	settings.Epochs = 1
+	if err := trainNew(t, randomModel(trainingConfig(), 1), settings, options(dir, nil), cpu.New(1), train, val); err != nil {
+		t.Fatal(err)
+	}
+	c, err := LoadCheckpoint(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, words := stored(c)
+	damages := 1200
+	if testing.Short() {
+		damages = 200
+	}
+	for _, file := range []struct {
+		name string
+		same func() (bool, error) // reads it
+	}{
+		{weightsFile, func() (bool, error) {
+			got, err := Load(dir)
+			return err == nil && slices.Equal(got.Weights, m.Weights), err
+		}},
+		{checkpointFile, func() (bool, error) {
+			got, err := LoadCheckpoint(dir)
+			if err != nil {
+				return false, err
+			}
+			gotText, gotWords := stored(got)
+			return gotText == text && slices.Equal(gotWords, words), nil
+		}},
+	} {
+		path := filepath.Join(dir, file.name)
+		whole, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		read := func(name string, damaged []byte) error {
+			if err := os.WriteFile(path, damaged, 0o666); err != nil {
+				t.Fatal(err)
+			}
+			same, err := file.same()
+			if err == nil && !same {
+				t.Errorf("%s: %s: other numbers without an error", path, name)
+			}
+			if err != nil && !strings.Contains(err.Error(), file.name) {
+				t.Errorf("%s: %s: the error does not name the file: %v", path, name, err)
+			}
+			return err
+		}
+		random := rand.New(rand.NewPCG(16, uint64(len(file.name))))
+		for range damages {
+			at := random.IntN(len(whole))
+			damaged := bytes.Clone(whole)
+			damaged[at] ^= byte(1 + random.IntN(255))
+			read("damaged", damaged)
+		}
+		// Files of before have no checksum.
+		before := regexp.MustCompile(`"sftseq.checksum":"xxh128:[0-9a-f]{32}",?`).ReplaceAllFunc(whole, func(b []byte) []byte { return bytes.Repeat([]byte(" "), len(b)) })
+		if bytes.Equal(before, whole) {
+			t.Errorf("%s: no checksum was found", path)
+		}
+		if err := read("without a checksum", before); err != nil {
+			t.Error(err)
+		}
+		if err := os.WriteFile(path, whole, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+}

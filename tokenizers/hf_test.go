@@ -1,0 +1,32 @@
+package tokenizers
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// TestWriteFileCleans: what a killed program has left of the file goes, and nothing else.
+func TestWriteFileCleans(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{".tokenizer.json.1abc.tmp", ".other.json.1abc.tmp"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("half"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := WriteFile(dir, []byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	if want := []string{".other.json.1abc.tmp", FileName}; !slices.Equal(names, want) {
+		t.Errorf("%q, want %q", names, want)
+	}
+}
