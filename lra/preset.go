@@ -48,6 +48,24 @@ func published(epochs, batch int, weightDecay float64) sft.Settings {
 		MaxGradNorm: 1, Warmup: "untuned", LogEvery: 10}
 }
 
+// SetSchedule has the learning rate fall in one of the ways of [sft.Schedules]. Settings
+// that do already keep their numbers; otherwise they become the paper's, and the final
+// rate 0.
+func SetSchedule(s *sft.Settings, schedule string) {
+	followed := s.FollowsEnd()
+	s.Schedule = schedule
+	switch ends := s.FollowsEnd(); {
+	case ends:
+		s.StepSize, s.DecayRate = 0, 0
+	case followed:
+		paper := published(1, 1, 0)
+		s.FinalRate, s.StepSize, s.DecayRate = 0, paper.StepSize, paper.DecayRate
+	}
+	if !s.FollowsEnd() {
+		s.Schedule = "" // as in runs of before
+	}
+}
+
 // quick are those of a small model on a processor: fewer examples at once, and soon at
 // the full rate.
 func quick(epochs, batch int, weightDecay float64) sft.Settings {

@@ -173,7 +173,9 @@ func TestSkippedSteps(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			rate := s.learningRate(int(other.state.Next.Epoch), step-1)
+			at := other.state
+			at.Update = step - 2
+			rate := s.learningRate(&at, 8)
 			if _, err := other.update(t.Context(), examples, step, step-1, rate, lossScale{}); err != nil {
 				t.Fatal(err)
 			}

@@ -52,6 +52,14 @@ func newOrder(lengths []int32, s Settings) (*order, error) {
 	return o, nil
 }
 
+// steps is the length of a run, stages included: Settings.Steps counts them, too.
+func (o *order) steps(s *Settings) int {
+	if s.Steps > 0 {
+		return s.Steps
+	}
+	return s.StageSteps() + s.Epochs*o.all.PerEpoch()
+}
+
 // stageEpochs keeps the epochs of a stage, for which rows are shuffled, apart
 // from those of the others and of the run proper.
 const stageEpochs = 1 << 24

@@ -90,6 +90,9 @@ func TestResume(t *testing.T) {
 		{"short rows first", func(c *Config, s *Settings) {
 			s.Stages, s.Epochs = []Stage{{Steps: 2, Length: 4}, {Steps: 1, Length: 8}}, 1
 		}},
+		{"falling rate", func(c *Config, s *Settings) {
+			s.Schedule, s.StepSize, s.DecayRate, s.FinalRate, s.Stages, s.Epochs = cosine, 0, 0, 0.1, []Stage{{Steps: 3, Length: 8}}, 1
+		}},
 		{"weights and selection", func(c *Config, s *Settings) {
 			s.ClassWeights, s.Select, s.Epochs = []float64{0.3, 2, 0.7}, byMacroF1, 1
 		}},

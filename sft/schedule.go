@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strconv"
 	"strings"
 )
 
@@ -15,8 +14,10 @@ type Settings struct {
 	Batch        int     `json:"batch"`
 	LearningRate float64 `json:"learning_rate"`
 	WeightDecay  float64 `json:"weight_decay"`
-	StepSize     int     `json:"step_size"`  // epochs between two decays of the learning rate
-	DecayRate    float64 `json:"decay_rate"` // factor of one decay
+	Schedule     string  `json:"schedule,omitempty"`   // of [Schedules]; "" is step
+	StepSize     int     `json:"step_size,omitempty"`  // of step: epochs between two decays of the learning rate
+	DecayRate    float64 `json:"decay_rate,omitempty"` // of step: factor of one decay
+	FinalRate    float64 `json:"final_rate,omitempty"` // of the others: where they end, as a fraction of LearningRate
 	MaxGradNorm  float64 `json:"max_grad_norm"`
 	Warmup       string  `json:"warmup"` // untuned, or a number of steps
 	Seed         uint64  `json:"seed"`
@@ -95,10 +96,6 @@ func (s *Settings) Validate() error {
 		return bad("lr", s.LearningRate, "a number that is not negative")
 	case !(s.WeightDecay >= 0) || !finite(s.WeightDecay):
 		return bad("weight decay", s.WeightDecay, "a number that is not negative")
-	case s.StepSize < 1:
-		return bad("step size", s.StepSize, "at least 1 epoch")
-	case !(s.DecayRate > 0 && s.DecayRate <= 1):
-		return bad("decay rate", s.DecayRate, "0 < rate ≤ 1")
 	case !(s.MaxGradNorm >= 0) || !finite(s.MaxGradNorm):
 		return bad("max grad norm", s.MaxGradNorm, "a number that is not negative; 0 does not clip")
 	case s.EvalEvery < 0 || s.LogEvery < 1 || s.Patience < 0:
@@ -117,32 +114,5 @@ func (s *Settings) Validate() error {
 			return bad("a stage", fmt.Sprintf("%d steps on at most %d tokens", g.Steps, g.Length), "at least 1 of each")
 		}
 	}
-	_, err := s.warmup(1)
-	return err
-}
-
-// warmup is the factor of update t, counted from 1: untuned is
-// min(1, t(1−β2)/2), a number N is min(1, t/N).
-func (s *Settings) warmup(t int) (float64, error) {
-	if s.Warmup == "untuned" {
-		return min(1, float64(t)*(1-beta2)/2), nil
-	}
-	n, err := strconv.Atoi(s.Warmup)
-	if err != nil || n < 0 {
-		return 0, fmt.Errorf(`warmup is %q, expected "untuned" or a number of steps`, s.Warmup)
-	}
-	if n == 0 {
-		return 1, nil
-	}
-	return min(1, float64(t)/float64(n)), nil
-}
-
-// learningRate is that of update t (from 1) in an epoch (from 0): every
-// StepSize epochs multiply it by DecayRate.
-func (s *Settings) learningRate(epoch, t int) float64 {
-	warm, err := s.warmup(t)
-	if err != nil {
-		panic(err) // Validate has seen it
-	}
-	return s.LearningRate * warm * math.Pow(s.DecayRate, float64(epoch/s.StepSize))
+	return s.validateRate()
 }

@@ -69,7 +69,8 @@ func (s *stepper) badGradient(b *batchGradient, examples []seq.Example, step int
 }
 
 // Stepper makes the steps of a [Trainer] on examples that it is handed, without
-// a data set and without files: for who measures them.
+// a data set and without files: for who measures them. It knows no end of a run, so its
+// learning rate has warm-up and does not fall.
 type Stepper struct {
 	stepper
 	length         int
@@ -123,8 +124,8 @@ func (s *Stepper) Step(ctx context.Context, examples []seq.Example) (loss float6
 			return 0, fmt.Errorf("example %d: %d tokens, memory was planned for %d", i, n, s.length)
 		}
 	}
-	t := s.updates + 1
-	b, err := s.update(ctx, examples, s.steps, t, s.settings.learningRate(0, t), s.scale)
+	rate := s.settings.learningRate(&State{Update: s.updates}, 1)
+	b, err := s.update(ctx, examples, s.steps, s.updates+1, rate, s.scale)
 	if err != nil {
 		return 0, err
 	}

@@ -20,6 +20,7 @@ type Options struct {
 	Dir       string // the run directory
 	Memory    int64  // bytes; 0: no limit
 	SaveEvery time.Duration
+	StopAt    int    // Run returns after that step, with all stored, as if it were interrupted; 0: at the end of the run
 	Data      string // fingerprint of the data set, compared on resume
 	Observe   func(event any)
 }
@@ -142,6 +143,9 @@ func (t *Trainer) start(from *Checkpoint) error {
 	} else if kernels := t.engine.device.Kernels(); from.Kernels != kernels && !t.Finished() {
 		t.observe(Warning(fmt.Sprintf("the run was computed with %q kernels so far and goes on with %q: its bits may differ from those of an uninterrupted run", from.Kernels, kernels)))
 	}
+	if from != nil {
+		t.tellMovedEnd(&from.Settings)
+	}
 	var warning string
 	var err error
 	if t.metrics, warning, err = openMetrics(t.options.Dir, &t.state); err != nil {
@@ -160,6 +164,17 @@ func (t *Trainer) start(from *Checkpoint) error {
 		return err
 	}
 	return t.model.Config.Write(filepath.Join(t.options.Dir, configFile))
+}
+
+// tellMovedEnd warns where the learning rate goes on otherwise because the run has another
+// end than before: it is at once what a run of the new length would have at this step.
+func (t *Trainer) tellMovedEnd(before *Settings) {
+	was, is := t.order.steps(before), t.Steps()
+	if !t.settings.FollowsEnd() || was == is || t.Finished() {
+		return
+	}
+	t.observe(Warning(fmt.Sprintf("the run ends at step %d and not at %d any more, and its learning rate falls to that end: after step %d it goes on with %.4g, where it would have been %.4g",
+		is, was, t.state.Step, t.settings.learningRate(&t.state, is), before.learningRate(&t.state, was))))
 }
 
 // Warning is observed where a run can go on but a person should know.
@@ -181,12 +196,7 @@ func checkLengths(c *Config, split string, f *seq.File) error {
 }
 
 // Steps is the number of steps that the run will have made at its end.
-func (t *Trainer) Steps() int {
-	if t.settings.Steps > 0 {
-		return t.settings.Steps
-	}
-	return t.settings.StageSteps() + t.settings.Epochs*t.order.all.PerEpoch()
-}
+func (t *Trainer) Steps() int { return t.order.steps(&t.settings) }
 
 // Settings are those of the run.
 func (t *Trainer) Settings() Settings { return t.settings }
@@ -204,14 +214,17 @@ func (t *Trainer) Close() error {
 	return errors.Join(t.metrics.file.Close(), t.lock.Close())
 }
 
-// Run trains until the last step, until patience ends, or until ctx does: then
-// it stores a checkpoint and returns the error of ctx.
+// Run trains until the last step, until patience ends, until the step of
+// Options.StopAt, or until ctx ends: then it stores a checkpoint and returns the error of ctx.
 func (t *Trainer) Run(ctx context.Context) error {
 	if t.Finished() {
 		return nil // and the checkpoint goes on saying what computed it
 	}
 	t.saved = t.now()
 	for !t.done() {
+		if t.options.StopAt > 0 && t.state.Step >= t.options.StopAt {
+			return t.save()
+		}
 		err := t.step(ctx)
 		if err == nil && t.evaluationDue() {
 			err = t.evaluate(ctx)
@@ -276,7 +289,7 @@ func (t *Trainer) step(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	rate := t.settings.learningRate(int(t.state.Next.Epoch), t.state.Update+1)
+	rate := t.settings.learningRate(&t.state, t.Steps())
 	b, err := t.update(ctx, examples, t.state.Step, t.state.Update+1, rate, t.state.LossScale)
 	if err != nil {
 		return err

@@ -34,10 +34,10 @@ where that can be done (listops); others come from their official files by sftse
 data convert. sftseq report and sftseq plot
 draw what is in metrics.jsonl; with --tensorboard TensorBoard does, too.
 
-Ctrl-C stores a checkpoint and says how to go on. Killing the program loses at
-most the work since the last checkpoint; a resumed run ends with the same bits
-as one that was never interrupted, whatever --threads and --memory are. It may go
-on on another device, too, or in another precision, with a warning.
+Ctrl-C, or --stop-at STEP, stores a checkpoint and says how to go on. Killing the
+program loses at most the work since the last checkpoint; a resumed run ends with
+the same bits as one that was never interrupted, whatever --threads and --memory
+are. It may go on on another device, too, or in another precision, with a warning.
 
 Examples:
    sftseq train listops
@@ -81,6 +81,9 @@ func train(c *cli.Context, task *lra.Task) error {
 	}
 	if c.String("out") == "" {
 		return usage(c, "--out is empty, a run directory was expected")
+	}
+	if c.IsSet("stop-at") && c.Int("stop-at") < 1 {
+		return usage(c, "--stop-at %d, expected a step from 1", c.Int("stop-at"))
 	}
 	if c.String("seeds") == "" {
 		r, err := newTrainRun(c, task, c.String("out"), c.Uint64("seed"), nil)
@@ -228,7 +231,7 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 		return err
 	}
 	r.trainer, err = sft.NewTrainer(model, settings, r.device, train, val, from, sft.Options{
-		Dir: r.dir, Memory: memoryOn(c, r.device, memory), SaveEvery: c.Duration("save-every"), Data: data.fingerprint, Observe: r.observe,
+		Dir: r.dir, Memory: memoryOn(c, r.device, memory), SaveEvery: c.Duration("save-every"), StopAt: c.Int("stop-at"), Data: data.fingerprint, Observe: r.observe,
 	})
 	if err != nil {
 		return err
@@ -302,6 +305,10 @@ func (r *trainRun) run(c *cli.Context) (float64, error) {
 			return 0, fmt.Errorf("step %d: %w; the last checkpoint is stored; go on with:\n  %s", s.Step+1, err, r.resume)
 		}
 		return 0, err
+	}
+	if !r.trainer.Finished() {
+		fmt.Fprintf(r.out, "stopped at step %d, the checkpoint is stored; go on with:\n  %s\n", s.Step, r.resume)
+		return s.Best, nil
 	}
 	selected := ""
 	if by := r.trainer.Settings().Select; by != "" {

@@ -55,8 +55,16 @@ func TestCustomDescribesTheRun(t *testing.T) {
 // TestRepeatCommand: however often the end of a run is moved, the command that is printed
 // makes the same model.
 func TestRepeatCommand(t *testing.T) {
+	t.Run("rate by epochs", func(t *testing.T) { repeatCommand(t) })
+	t.Run("rate by the end", func(t *testing.T) {
+		repeatCommand(t, "--schedule", "cosine", "--final-rate", "0.1", "--lr", "0.01", "--warmup", "0")
+	})
+}
+
+func repeatCommand(t *testing.T, flags ...string) {
 	data, dir := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")
 	begin := []string{"train", "custom", "--data", data, "--out", dir, "--hidden", "8", "--batch", "8", "--log-every", "1", "--steps", "2"}
+	begin = append(begin, flags...)
 	for _, c := range []struct {
 		args []string
 		end  string
@@ -65,10 +73,18 @@ func TestRepeatCommand(t *testing.T) {
 		{[]string{"train", "custom", "--out", dir, "--resume", "--steps", "3"}, " --steps 3"},
 		{[]string{"train", "custom", "--out", dir, "--resume", "--steps=5"}, " --steps 5"},
 		{[]string{"train", "custom", "--out", dir, "--resume"}, " --steps 5"},
-		{[]string{"train", "custom", "--out", dir, "--resume", "--epochs", "2"}, " --epochs 2"},
+		{[]string{"train", "custom", "--out", dir, "--resume", "--epochs", "2", "--stop-at", "7"}, ""}, // says how to go on instead
+		{[]string{"train", "custom", "--out", dir, "--resume", "--steps", "9", "--stop-at", "8"}, ""},
+		{[]string{"train", "custom", "--out", dir, "--resume", "--steps", "10"}, " --steps 10"},
 		{[]string{"train", "custom", "--out", dir, "--resume", "--epochs", "3"}, " --epochs 3"},
 	} {
 		status, out, errs := program(nil, c.args...)
+		if c.end == "" {
+			if status != 0 || !strings.HasPrefix(out, "stopped at step "+c.args[len(c.args)-1]+", the checkpoint is stored; go on with:\n  sftseq train custom --out ") || strings.Contains(out, "repeat") {
+				t.Fatalf("%q: status %d, %s\n%s", c.args, status, out, errs)
+			}
+			continue
+		}
 		_, command, _ := strings.Cut(out, "repeat with: sftseq ")
 		if status != 0 || !strings.HasSuffix(command, c.end+"\n") {
 			t.Fatalf("%q: status %d, %s\n%s", c.args, status, out, errs)

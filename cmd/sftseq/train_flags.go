@@ -37,6 +37,7 @@ func runFlags(out string) []cli.Flag {
 		threadsFlag(),
 		&cli.StringFlag{Name: "memory", Value: "4GiB", Usage: "limit on memory; with less, fewer pieces train at once, with the same result; unless it is given, a graphics processor may take all it has"},
 		&cli.DurationFlag{Name: "save-every", Value: time.Minute, Usage: "time between checkpoints"},
+		&cli.IntFlag{Name: "stop-at", Usage: "stop after that `STEP`, to go on with --resume; the run's end, to which the learning rate falls, stays"},
 		&cli.BoolFlag{Name: "tensorboard", Usage: "write the metrics to event files in --out, too, which TensorBoard draws"},
 	}, deviceFlags(device.Fastest)...)
 }
@@ -58,8 +59,10 @@ func numberFlags() []cli.Flag {
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of weights, order, noise and dropout"},
 		whole("epochs", "passes over the training split"), whole("steps", "updates, instead of epochs"),
 		whole("batch", "examples in a batch"), real("lr", "learning rate"), real("weight-decay", "AdamW's"),
-		word("warmup", "untuned, or a number of steps"), whole("step-size", "epochs between two decays of the learning rate"),
-		real("decay-rate", "factor of a decay"), real("max-grad-norm", "clip the gradient's norm; 0 does not"),
+		word("schedule", "how the learning rate falls: step (by --decay-rate every --step-size epochs), or over the whole run to --final-rate: cosine or linear"),
+		word("warmup", "untuned, or a number of steps"), whole("step-size", "epochs between two decays of the learning rate, with --schedule step"),
+		real("decay-rate", "factor of a decay, with --schedule step"),
+		real("final-rate", "where --schedule cosine or linear ends, as a fraction of --lr: 0 to 1, 0 unless it is given"), real("max-grad-norm", "clip the gradient's norm; 0 does not"),
 		word("stages", "steps on short rows before the epochs: STEPS:LENGTH,…, such as 1000:160,500:400; none"),
 		whole("eval-every", "steps between evaluations; 0 is once an epoch"), whole("log-every", "steps between lines of metrics"),
 		whole("patience", "stop after that many evaluations without a better one; 0 does not"),
@@ -122,7 +125,7 @@ func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config)
 		"max-length": &m.MaxLength,
 	}
 	real := map[string]*float64{
-		"lr": &s.LearningRate, "weight-decay": &s.WeightDecay, "decay-rate": &s.DecayRate, "max-grad-norm": &s.MaxGradNorm,
+		"lr": &s.LearningRate, "weight-decay": &s.WeightDecay, "decay-rate": &s.DecayRate, "final-rate": &s.FinalRate, "max-grad-norm": &s.MaxGradNorm,
 		"drop-token": &m.DropToken, "attention-dropout": &m.AttentionDropout, "embedding-dropout": &m.EmbeddingDropout,
 		"feed-forward-dropout": &m.FeedForward,
 	}
@@ -148,6 +151,11 @@ func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config)
 		if s.Select == sft.Selections[0] {
 			s.Select = "" // as in runs of before
 		}
+	case name == "schedule":
+		if !slices.Contains(sft.Schedules, c.String(name)) {
+			return usage(c, "--schedule %q, expected one of %s", c.String(name), strings.Join(sft.Schedules, ", "))
+		}
+		lra.SetSchedule(s, c.String(name))
 	case name == "residual-scale":
 		m.ResidualScale = c.Bool(name)
 	case name == "convolutions":
@@ -281,14 +289,19 @@ func reproduction(c *cli.Context, task *lra.Task, dir string, seed uint64) strin
 var endFlags = regexp.MustCompile(`( --(epochs|steps)[ =][0-9]+)+$`)
 
 // withEnd is a command with another end of its run. A run that has been at its end was
-// judged there, and goes on with what it had then: so does one that repeats it.
+// judged there, and goes on with what it had then: so does one that repeats it. Where the
+// learning rate follows the end, the steps so far were made on the way to the old one.
 func withEnd(c *cli.Context, command, dir string, from *sft.Checkpoint, s *sft.Settings) string {
-	if at, old := &from.State, &from.Settings; old.Steps > 0 && at.Step >= old.Steps || old.Steps == 0 && int(at.Next.Epoch) >= old.Epochs {
-		command += fmt.Sprintf(" && sftseq train %s --out %s --resume%s", c.Command.Name, again(dir), givenFlags(c, "device", "precision"))
-	}
 	end := fmt.Sprintf(" --epochs %d", s.Epochs)
 	if s.Steps > 0 {
 		end = fmt.Sprintf(" --steps %d", s.Steps)
+	}
+	goOn := fmt.Sprintf(" && sftseq train %s --out %s --resume%s", c.Command.Name, again(dir), givenFlags(c, "device", "precision"))
+	switch at, old := &from.State, &from.Settings; {
+	case old.Steps > 0 && at.Step >= old.Steps || old.Steps == 0 && int(at.Next.Epoch) >= old.Epochs:
+		return command + goOn + end
+	case old.FollowsEnd() && at.Step > 0:
+		return command + fmt.Sprintf(" --stop-at %d", at.Step) + goOn + end
 	}
 	return endFlags.ReplaceAllString(command, "") + end
 }

@@ -22,6 +22,9 @@ func trainSeeds(c *cli.Context, task *lra.Task) error {
 	if c.IsSet("seed") {
 		return usage(c, "--seed and --seeds exclude each other")
 	}
+	if c.IsSet("stop-at") {
+		return usage(c, "--stop-at and --seeds exclude each other: a mean needs whole runs")
+	}
 	var seeds []uint64
 	for _, word := range strings.Split(c.String("seeds"), ",") {
 		seed, err := strconv.ParseUint(strings.TrimSpace(word), 10, 64)
