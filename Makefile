@@ -3,7 +3,7 @@ GO ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 
-.PHONY: build test lint bench bench-gpu-kit deps cover shaders asm asm-check
+.PHONY: build test fuzz lint bench bench-gpu-kit deps cover shaders asm asm-check
 
 build: ## the program, in ./sftseq
 	$(GO) build -o sftseq ./cmd/sftseq
@@ -24,6 +24,14 @@ test: deps
 
 # What stresses the calls into Vulkan, and what goes on there at once.
 VKCALLS := -run '^Test(Endurance|EveryFailure|FreeOfASilentDevice|Lanes|RecordingsAreBounded|Transfers|ManySmallWrites|Writers|PipelineFile.*)$$'
+
+# Every fuzz target for a time, one after the other; FUZZ picks some by a regular
+# expression, such as seq or table.FuzzJSON. An input that fails is kept in the package's
+# testdata/fuzz, where go test finds it.
+FUZZTIME ?= 10s
+FUZZ ?= .
+fuzz:
+	$(GO) run ./internal/fuzz -time $(FUZZTIME) -match '$(FUZZ)'
 
 lint: asm-check
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
