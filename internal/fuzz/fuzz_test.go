@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -84,5 +85,39 @@ PASS
 	}
 	if r, err := parse([]byte("PASS\n")); err == nil {
 		t.Errorf("%+v without a line of the fuzzer's", r)
+	}
+}
+
+// TestCounted: the packages that guide the fuzzer are ours and parsers, not all of a program.
+func TestCounted(t *testing.T) {
+	for name, want := range map[string]bool{
+		"sftseq": true, "sftseq/seq": true, "sftseq/seq_test": true, "archive/tar": true, "github.com/apache/arrow/go/v15/arrow/ipc": true,
+		"main": false, "sftseqs": false, "net/http": false, "github.com/apache/arrow/go/v15/arrow/compute": false,
+	} {
+		if counted.MatchString(name) != want {
+			t.Errorf("%s: expected %v", name, want)
+		}
+	}
+}
+
+// TestTool runs itself in a compiler's place: the flag goes, but for packages that are counted.
+func TestTool(t *testing.T) {
+	const variable = "SFTSEQ_TEST_TOOL"
+	if os.Getenv(variable) != "" {
+		if err := tool([]string{os.Getenv(variable), "-p", os.Getenv("SFTSEQ_TEST_PACKAGE"), "-d=libfuzzer", "-o", "x"}); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	compiler := filepath.Join(t.TempDir(), "compile")
+	if err := os.WriteFile(compiler, []byte("#!/bin/sh\necho \"args: $*\"\n"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"net/http": "args: -p net/http -o x\n", "sftseq/seq": "args: -p sftseq/seq -d=libfuzzer -o x\n"} {
+		c := exec.Command(os.Args[0], "-test.run=^TestTool$")
+		c.Env = append(os.Environ(), variable+"="+compiler, "SFTSEQ_TEST_PACKAGE="+name)
+		if out, err := c.CombinedOutput(); err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%s: %v, expected %q, found\n%s", name, err, want, out)
+		}
 	}
 }

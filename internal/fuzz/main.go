@@ -18,6 +18,12 @@ import (
 )
 
 func main() {
+	if len(os.Args) > 2 && os.Args[1] == toolArgument {
+		if err := tool(os.Args[2:]); err != nil {
+			os.Exit(1) // the tool has said why
+		}
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	err := run(ctx)
 	stop()
@@ -52,7 +58,11 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
-	r := &runner{dir: ".", time: *each, memory: int(limit), scratch: scratch}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	r := &runner{dir: ".", self: self, time: *each, memory: int(limit), scratch: scratch}
 	return r.all(ctx, list)
 }
 

@@ -20,6 +20,7 @@ type result struct {
 // runner runs targets one after the other.
 type runner struct {
 	dir     string // of the module
+	self    string // this program
 	time    string // for each, as -fuzztime takes it
 	memory  int    // bytes, for each process
 	scratch string // for the targets' files, in memory where there is such a place
@@ -33,7 +34,8 @@ type runner struct {
 func (r *runner) run(ctx context.Context, t target) (result, error) {
 	// Of the test alone, not of the compiler: what testing.T.TempDir is in, and the limit.
 	limited := fmt.Sprintf(`env TMPDIR=%[1]s GOTMPDIR=%[1]s GOMEMLIMIT=%[2]d sh -c 'ulimit -v %[3]d 2>/dev/null; exec "$0" "$@"'`, r.scratch, r.memory/2, r.memory>>10)
-	c := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-fuzz", "^"+t.name+"$", "-fuzztime", r.time, "-fuzzminimizetime", "0x", "-exec", limited, t.pkg)
+	c := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-fuzz", "^"+t.name+"$", "-fuzztime", r.time, "-fuzzminimizetime", "0x",
+		"-toolexec", fmt.Sprintf("'%s' %s", r.self, toolArgument), "-exec", limited, t.pkg)
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	c.WaitDelay = 10 * time.Second
 	c.Dir = r.dir
