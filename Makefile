@@ -3,7 +3,7 @@ GO ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 
-.PHONY: build test lint bench bench-gpu-kit deps cover shaders asm asm-check
+.PHONY: build test fuzz kills lint bench bench-gpu-kit deps cover shaders asm asm-check
 
 build: ## the program, in ./sftseq
 	$(GO) build -o sftseq ./cmd/sftseq
@@ -24,6 +24,21 @@ test: deps
 
 # What stresses the calls into Vulkan, and what goes on there at once.
 VKCALLS := -run '^Test(Endurance|EveryFailure|FreeOfASilentDevice|Lanes|RecordingsAreBounded|Transfers|ManySmallWrites|Writers|PipelineFile.*)$$'
+
+# Every fuzz target for a time, one after the other; FUZZ picks some by a regular
+# expression, such as seq or table.FuzzJSON. An input that fails is kept in the package's
+# testdata/fuzz, where go test finds it.
+FUZZTIME ?= 10s
+FUZZ ?= .
+fuzz:
+	$(GO) run ./internal/fuzz -time $(FUZZTIME) -match '$(FUZZ)'
+
+# The program is killed at random moments while it trains, generates, converts and serves an
+# index: nothing is torn, nothing that was acknowledged is lost, a resumed run has the same
+# bits. The tests do it 20 times.
+KILLS ?= 1000
+kills:
+	$(GO) test ./cmd/sftseq -count 1 -timeout 0 -v -run '^TestKills' -kills $(KILLS)
 
 lint: asm-check
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }

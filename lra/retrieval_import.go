@@ -105,11 +105,18 @@ func readDocuments(ctx context.Context, base string, options ConvertOptions) (ma
 			if !ok {
 				return nil
 			}
-			text, err := io.ReadAll(io.LimitReader(r, maxPair))
+			text, err := io.ReadAll(io.LimitReader(r, maxPair+1))
 			if err != nil {
 				return fmt.Errorf("%s: %s: %w", path, name, err)
 			}
-			documents[strings.TrimPrefix(id, "./")] = string(text)
+			if len(text) > maxPair {
+				return fmt.Errorf("%s: %s: expected at most %d bytes", path, name, maxPair)
+			}
+			id = strings.TrimPrefix(id, "./")
+			if _, again := documents[id]; again {
+				return fmt.Errorf("%s: %s: the document is there twice", path, name)
+			}
+			documents[id] = string(text)
 			return nil
 		})
 		return documents, err

@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -145,5 +147,22 @@ func TestBadPairs(t *testing.T) {
 	delete(ids, "docs.tsv")
 	if _, err := Retrieval.Convert(context.Background(), folder(t, ids), t.TempDir(), ConvertOptions{}); err == nil || !strings.Contains(err.Error(), "docs.tsv is missing") || !strings.Contains(err.Error(), "--docs") {
 		t.Error(err)
+	}
+}
+
+// TestBadDocuments: a text is there once, and whole.
+func TestBadDocuments(t *testing.T) {
+	twice := filepath.Join(t.TempDir(), "x.tar")
+	if err := os.WriteFile(twice, tarOf(t, []member{{"a.txt", "one"}, {"./a.txt", "two"}}), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	long := t.TempDir()
+	if err := errors.Join(os.WriteFile(filepath.Join(long, "b.txt"), nil, 0o666), os.Truncate(filepath.Join(long, "b.txt"), maxPair+1)); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]string{twice: "x.tar: ./a.txt: the document is there twice", long: "b.txt: expected at most 67108864 bytes"} {
+		if _, err := readDocuments(t.Context(), "", ConvertOptions{Documents: path}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, expected %q", err, want)
+		}
 	}
 }

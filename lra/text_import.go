@@ -96,6 +96,9 @@ func (d *imdb) read(name string, r io.Reader) error {
 		return fmt.Errorf("%s: %s: expected at most %d bytes", d.from, name, limit)
 	}
 	if films != nil {
+		if d.films[films[1] == "pos"] != nil {
+			return fmt.Errorf("%s: %s: expected one list of films, found another before it", d.from, name)
+		}
 		d.films[films[1] == "pos"] = strings.Split(strings.TrimRight(string(text), "\n"), "\n")
 		return nil
 	}
@@ -111,8 +114,13 @@ func (d *imdb) read(name string, r io.Reader) error {
 // members is any.
 func (d *imdb) splits() (map[string][]review, error) {
 	slices.SortFunc(d.reviews, func(a, b review) int {
-		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.label(), b.label()))
+		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.label(), b.label()), cmp.Compare(a.file, b.file))
 	})
+	for i := range d.reviews {
+		if i > 0 && d.reviews[i].file == d.reviews[i-1].file {
+			return nil, fmt.Errorf("%s: %s: the review is there twice", d.from, d.reviews[i].file)
+		}
+	}
 	splits := map[string][]review{}
 	for _, r := range d.reviews {
 		split := "test"

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	flatbuffers "github.com/google/flatbuffers/go"
+
+	"sftseq/internal/fuzztest"
 )
 
 // sameFields compares a table that the guard lets pass with what FlatBuffers' own
@@ -65,6 +67,7 @@ func FuzzFlat(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, meta []byte) {
+		defer fuzztest.Limits(t, 1<<20+100*len(meta))()
 		root, err := flatRoot(meta)
 		if err != nil {
 			return

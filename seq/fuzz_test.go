@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"sftseq/internal/fuzztest"
 )
 
 // The corpus under testdata/fuzz has truncated and bit-flipped files.
@@ -17,6 +19,7 @@ func FuzzReader(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
+		defer fuzztest.Limits(t, 16<<20+200*len(data))()
 		rows, spec, err := readAll(bytes.NewReader(data))
 		if err != nil {
 			return
@@ -34,6 +37,7 @@ func FuzzFile(f *testing.F) {
 	f.Add(data)
 	path := filepath.Join(f.TempDir(), "x.arrow")
 	f.Fuzz(func(t *testing.T, data []byte) {
+		defer fuzztest.Limits(t, 16<<20+200*len(data))()
 		if err := os.WriteFile(path, data, 0o666); err != nil {
 			t.Fatal(err)
 		}

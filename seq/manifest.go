@@ -92,7 +92,7 @@ func readManifest(dir string) (*Manifest, error) {
 	if err := decoder.Decode(m); err != nil {
 		return nil, fmt.Errorf("%s: byte %d: %w", path, decoder.InputOffset(), err)
 	}
-	if decoder.More() {
+	if _, err := decoder.Token(); err != io.EOF {
 		return nil, fmt.Errorf("%s: byte %d: expected one JSON object, found more", path, decoder.InputOffset())
 	}
 	if m.Tokenizer != nil {
@@ -126,7 +126,7 @@ func (m *Manifest) validate() error {
 	}
 	for name, split := range m.Splits {
 		// A manifest never leads out of its directory.
-		if split.File == "" || split.File != filepath.Base(split.File) || split.File == ".." || split.File == "." {
+		if !filepath.IsLocal(split.File) || split.File != filepath.Base(split.File) || split.File == "." {
 			return fmt.Errorf("splits.%s.file: expected a file name, found %q", name, split.File)
 		}
 		if _, _, err := checksum.Like(split.Checksum); err != nil {

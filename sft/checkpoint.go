@@ -3,6 +3,7 @@ package sft
 import (
 	"encoding/json"
 	"fmt"
+	"io"
 	"path/filepath"
 	"strings"
 
@@ -99,6 +100,9 @@ func LoadCheckpoint(dir string) (*Checkpoint, error) {
 	d.DisallowUnknownFields()
 	if err := d.Decode(c); err != nil {
 		return nil, fmt.Errorf("%s: metadata %q: %w", path, runKey, err)
+	}
+	if _, err := d.Token(); err != io.EOF {
+		return nil, fmt.Errorf("%s: metadata %q: expected one JSON object, found more after it", path, runKey)
 	}
 	if c.Config == nil {
 		return nil, fmt.Errorf("%s: metadata %q has no config", path, runKey)

@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"sftseq/internal/fuzztest"
 )
 
 // configText is a valid configuration with values replaced: nil removes a key.
@@ -243,6 +245,7 @@ func FuzzParseConfig(f *testing.F) {
 	f.Add(text)
 	f.Add([]byte(`{}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
+		defer fuzztest.Limits(t, 1<<20+1000*len(text))()
 		c, err := ParseConfig(text)
 		if err != nil {
 			return

@@ -9,6 +9,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"sort"
 	"strings"
 )
@@ -95,7 +96,7 @@ func New(spec json.RawMessage) (Tokenizer, error) {
 	if err := decoder.Decode(&config); err != nil {
 		return nil, fmt.Errorf("tokenizer %s: expected an object such as {\"type\": \"listops\"}: %w", excerpt(spec), err)
 	}
-	if decoder.More() {
+	if _, err := decoder.Token(); err != io.EOF {
 		return nil, fmt.Errorf("tokenizer %s: expected one JSON object, found more after it", excerpt(spec))
 	}
 	if config.Type == nil {

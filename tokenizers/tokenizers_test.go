@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"sftseq/internal/fuzztest"
 )
 
 func TestListOps(t *testing.T) {
@@ -159,6 +161,7 @@ func TestDNA(t *testing.T) {
 func FuzzDNA(f *testing.F) {
 	f.Add("ACGTNacgu", 3)
 	f.Fuzz(func(t *testing.T, text string, k int) {
+		defer fuzztest.Limits(t, 1<<20+100*len(text))()
 		tok := DNA{1 + (k%mostBases+mostBases)%mostBases}
 		tokens, err := tok.Encode(text)
 		if err != nil {
@@ -196,6 +199,7 @@ func TestNew(t *testing.T) {
 		`{"type":"dna","k":"6"}`:      "expected an object",
 		`{"type":"dna","n":6}`:        "unknown field",
 		`{"type":"byte"} {}`:          "found more",
+		`{"type":"byte"}}`:            "found more",
 		strings.Repeat("[", 10000):    "expected an object",
 		`null`:                        "missing",
 		`{"type":"byte"`:              "expected an object",

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -180,77 +179,6 @@ func hammer(t *testing.T, conn net.Conn, accepted func()) {
 	}
 	if len(answered) != last+1 || before > last-burst/2 {
 		t.Errorf("%d answers of %d, %d of them before the server was told to stop", len(answered), last+1, before)
-	}
-}
-
-// TestServeKill is Show 6: a server that is killed while it adds leaves every item
-// that it has acknowledged, as it was.
-func TestServeKill(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
-	path, file := built(t), filepath.Join(t.TempDir(), "index.arrow")
-	text := func(id string) string { return fmt.Sprintf("[MAX %s ]", strings.Join(strings.Split(id, ""), " ")) }
-	var acknowledged []string
-	for round := range 3 {
-		c := exec.Command(path, "serve", "--log", "error", "--model", golden("pre"), "--index", file)
-		in, out := pipes(t, c)
-		go func() {
-			fmt.Fprintln(in, `{"jsonrpc":"2.0","id":-1,"method":"initialize"}`)
-			for n := 1000 * (round + 1); ; n++ {
-				id := fmt.Sprint(n)
-				if _, err := fmt.Fprintf(in, "{\"jsonrpc\":\"2.0\",\"id\":%s,\"method\":\"retrieval/add\",\"params\":{\"id\":%q,\"text\":%q}}\n", id, id, text(id)); err != nil {
-					return
-				}
-				time.Sleep(100 * time.Microsecond)
-			}
-		}()
-		for n := 0; out.Scan(); n++ {
-			var id int
-			if _, err := fmt.Sscanf(out.Text(), `{"jsonrpc":"2.0","id":%d,"result":{"id":`, &id); err == nil {
-				acknowledged = append(acknowledged, fmt.Sprint(id))
-			} else if n > 0 {
-				t.Errorf("%.300s", out.Text())
-			}
-			if n == 50+31*round {
-				c.Process.Kill()
-			}
-		}
-		c.Wait()
-	}
-	// It is opened, each is found by its own text, and each is there once.
-	c := exec.Command(path, "serve", "--log", "error", "--model", golden("pre"), "--index", file)
-	in, out := pipes(t, c)
-	ask := func(method, params string) string {
-		t.Helper()
-		fmt.Fprintf(in, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":%q,\"params\":%s}\n", method, params)
-		if !out.Scan() || strings.Contains(out.Text(), `"error"`) {
-			t.Fatalf("%s %s: %s", method, params, out.Text())
-		}
-		return out.Text()
-	}
-	ask("initialize", "{}")
-	for _, id := range acknowledged {
-		var found struct {
-			Result struct {
-				Items []struct {
-					ID     string
-					Cosine float64
-				}
-			}
-		}
-		reply := ask("retrieval/search", fmt.Sprintf(`{"text":%q,"k":1}`, text(id)))
-		if err := json.Unmarshal([]byte(reply), &found); err != nil || len(found.Result.Items) != 1 || found.Result.Items[0].Cosine < 1-1e-6 {
-			t.Errorf("%s: %s", id, reply)
-		}
-	}
-	ids, _ := json.Marshal(acknowledged)
-	if reply := ask("retrieval/remove", fmt.Sprintf(`{"ids":%s}`, ids)); !strings.Contains(reply, fmt.Sprintf(`"removed":%d,"unknown":[]`, len(acknowledged))) {
-		t.Errorf("%s; %d were acknowledged", reply, len(acknowledged))
-	}
-	in.Close()
-	if err := c.Wait(); err != nil {
-		t.Error(err)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -236,7 +237,11 @@ func readConfigFlags(c *cli.Context) error {
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return fmt.Errorf("%s: text after the JSON object", path)
 	}
-	for name, v := range values {
+	if values == nil {
+		return fmt.Errorf("%s: expected a JSON object of flags, found null", path)
+	}
+	for _, name := range slices.Sorted(maps.Keys(values)) { // of several errors always the same
+		v := values[name]
 		if lookupFlag(c.Command.Flags, name) == nil {
 			return fmt.Errorf("%s: unknown flag %q", path, name)
 		}

@@ -3,13 +3,11 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // buildProgram compiles the program as a user runs it.
@@ -41,60 +39,7 @@ func small(data, out string) []string {
 		"--feed-forward-dropout", "0.1", "--save-every", "1ms", "--seed", "5"}
 }
 
-// TestKilledAndResumed kills a run at random moments and goes on each time with
-// other threads and memory: weights and metrics equal those of a run that was
-// left alone.
-func TestKilledAndResumed(t *testing.T) {
-	program := buildProgram(t)
-	data := smallData(t, program)
-	whole, torn := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "torn")
-	start := time.Now()
-	if out, err := exec.Command(program, small(data, whole)...).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	took := time.Since(start)
-
-	kills := 20
-	if testing.Short() {
-		kills = 3
-	}
-	random := rand.New(rand.NewPCG(1, 2))
-	for killed, try := 0, 0; killed < kills; try++ {
-		if try == 10*kills {
-			t.Fatalf("the run ended after %d of %d kills", killed, kills)
-		}
-		args := small(data, torn)
-		if _, err := os.Stat(filepath.Join(torn, "last", "checkpoint.safetensors")); err == nil {
-			args = append(args, "--resume")
-		} // else it was killed before it had begun, and begins
-		args = append(args, "--threads", []string{"1", "2", "3"}[try%3], "--memory", []string{"400MiB", "4GiB"}[try%2])
-		cmd := exec.Command(program, args...)
-		var text bytes.Buffer
-		cmd.Stdout, cmd.Stderr = &text, &text
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		wait := time.Duration(random.Float64() * float64(took) * 3 / float64(kills))
-		timer := time.AfterFunc(wait, func() { _ = cmd.Process.Kill() })
-		err := cmd.Wait()
-		timer.Stop()
-		if err == nil { // it finished first: begin anew, or nothing is tested
-			if err := os.RemoveAll(torn); err != nil {
-				t.Fatal(err)
-			}
-			continue
-		}
-		if !strings.Contains(err.Error(), "killed") {
-			t.Fatalf("%v\n%s", err, text.String())
-		}
-		killed++
-	}
-	if out, err := exec.Command(program, append(small(data, torn), "--resume")...).CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	compareRuns(t, whole, torn)
-}
-
+// compareRuns: two runs have the same weights, metrics and checkpoint.
 func compareRuns(t *testing.T, a, b string) {
 	t.Helper()
 	for _, name := range []string{"model.safetensors", "metrics.jsonl", "last/checkpoint.safetensors"} {

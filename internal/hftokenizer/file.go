@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"unicode/utf8"
 )
 
@@ -65,7 +66,7 @@ func strict(text []byte, into any) error {
 	if err := decoder.Decode(into); err != nil {
 		return err
 	}
-	if decoder.More() {
+	if _, err := decoder.Token(); err != io.EOF {
 		return errors.New("expected one JSON value, found more after it")
 	}
 	return nil

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"sftseq/internal/fuzztest"
 )
 
 // fixtures are the tokenizers that testdata/generate.js makes.
@@ -147,6 +149,7 @@ func TestRefuses(t *testing.T) {
 		"[]":                                 "array",
 		"{}":                                 "version",
 		word("") + "{}":                      "found more",
+		word("") + "}":                       "found more",
 		"\xff":                               "UTF-8",
 		`{"version":"1.0"}`:                  "model: is missing",
 		`{"version":"2.0"}`:                  `expected "1.0"`,
@@ -229,6 +232,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(text, "The film isn't \u00e9 good <0x41> [SEP]\n")
 	}
 	f.Fuzz(func(t *testing.T, file []byte, text string) {
+		defer fuzztest.Limits(t, 16<<20+1000*(len(file)+len(text)))()
 		tokenizer, err := Parse(file)
 		if err != nil {
 			return

@@ -18,6 +18,8 @@ import (
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow/ipc"
+
+	"sftseq/internal/fuzztest"
 )
 
 const size = 4
@@ -457,9 +459,12 @@ func FuzzOpen(f *testing.F) {
 	f.Add(head)
 	f.Add(slices.Concat(head, batch))
 	f.Add(slices.Concat(head, batch, batch[:len(batch)/2]))
+	path := filepath.Join(f.TempDir(), "x")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		path := filepath.Join(t.TempDir(), "x")
-		os.WriteFile(path, data, 0o666)
+		defer fuzztest.Limits(t, 16<<20+500*len(data))()
+		if err := os.WriteFile(path, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
 		x, err := Open(path, Options{Model: "m", Size: size})
 		if err != nil {
 			return

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"sftseq/internal/fuzztest"
 )
 
 // read returns every line as "number:text", and errors as "number!".
@@ -167,6 +169,7 @@ func FuzzReader(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
+		defer fuzztest.Limits(t, 1<<20+500*len(text))()
 		got, err := read(NewReader(bytes.NewReader(text), 8))
 		if err != nil {
 			t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"sftseq/internal/fuzztest"
 	"sftseq/sft"
 )
 
@@ -26,6 +27,7 @@ func FuzzRequest(f *testing.F) {
 	}
 	p := NewParser(config, "", "f", true, false)
 	f.Fuzz(func(t *testing.T, line []byte) {
+		defer fuzztest.Limits(t, 1<<20+500*len(line))()
 		r := p.Parse(line, 5, nil)
 		if !json.Valid(r.ID) {
 			t.Fatalf("id %q", r.ID)

@@ -3,6 +3,8 @@ package safetensors
 import (
 	"bytes"
 	"testing"
+
+	"sftseq/internal/fuzztest"
 )
 
 // FuzzRead: no bytes make reading panic, and what can be read can be written
@@ -14,6 +16,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(c.file)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
+		defer fuzztest.Limits(t, 1<<20+500*len(b))()
 		tensors, metadata, err := readBytes(b)
 		if err != nil {
 			return

@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/creachadair/jrpc2"
+
+	"sftseq/internal/fuzztest"
 )
 
 // endless is a line without an end.
@@ -152,6 +154,7 @@ func FuzzStream(f *testing.F) {
 	o.MaxLine, o.Debounce = 1<<16, time.Millisecond
 	s := start(f, o)
 	f.Fuzz(func(t *testing.T, text []byte, lsp, begun bool) {
+		defer fuzztest.Limits(t, 64<<20+1000*len(text))()
 		framing := Lines
 		if lsp {
 			framing = LSP
@@ -190,11 +193,8 @@ func FuzzStream(f *testing.F) {
 		if total < 0 || total > 0 && !exit {
 			t.Errorf("%d answers are missing", total)
 		}
-		if used := server.memory.used.Load(); used != 0 {
-			t.Fatalf("%d bytes are still counted", used)
-		}
-		if lent := server.reading.used.Load(); lent != 0 {
-			t.Fatalf("%d bytes are still lent", lent)
+		if used, lent := server.memory.used.Load(), server.reading.used.Load(); used != 0 || lent != 0 {
+			t.Fatalf("%d bytes are still counted, %d lent", used, lent)
 		}
 	})
 }

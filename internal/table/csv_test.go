@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+
+	"sftseq/internal/fuzztest"
 )
 
 // csvRows are the rows of a text, and how it ends: those of this package, read in blocks
@@ -63,6 +65,7 @@ func FuzzCSV(f *testing.F) {
 		f.Add(strings.ReplaceAll(text, ",", "\t"), byte('\t'))
 	}
 	f.Fuzz(func(t *testing.T, text string, comma byte) {
+		defer fuzztest.Limits(t, 4<<20+2000*len(text))()
 		if d, err := ParseDelimiter(string(rune(comma))); err != nil || d != comma {
 			return // no separator
 		}

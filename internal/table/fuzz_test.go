@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"sftseq/internal/fuzztest"
 )
 
 // walk reads a table to its end, or up to an error: rows have a value for each column,
@@ -45,6 +47,7 @@ func fuzzOthers(f *testing.F, format string, endings ...string) {
 	}
 	path := filepath.Join(f.TempDir(), "x")
 	f.Fuzz(func(t *testing.T, text string, column uint8) {
+		defer fuzztest.Limits(t, mostAllocated+200*len(text))()
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -52,11 +55,7 @@ func fuzzOthers(f *testing.F, format string, endings ...string) {
 		if n := int(column); n < len(columns) {
 			wanted = columns[n : n+1]
 		}
-		before := allocated()
 		walk(t, path, Options{Columns: wanted, Format: format, MaxField: 1 << 20})
-		if took := allocated() - before; took > mostAllocated+200*uint64(len(text)) {
-			t.Fatalf("%d bytes are allocated for a file of %d", took, len(text))
-		}
 	})
 }
 
@@ -83,6 +82,7 @@ func FuzzCompressed(f *testing.F) {
 	}
 	path := filepath.Join(f.TempDir(), "x")
 	f.Fuzz(func(t *testing.T, text string, format uint8) {
+		defer fuzztest.Limits(t, mostAllocated+200*len(text))()
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}

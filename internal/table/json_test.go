@@ -5,12 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"reflect"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"sftseq/internal/fuzztest"
 	"sftseq/internal/source"
 )
 
@@ -186,6 +188,7 @@ func FuzzJSONPath(f *testing.F) {
 	f.Add(`{"a":[[1],[2,3]]}`, "a.-1.0")
 	f.Add(`{"a":null,"b":{"":1}}`, "b.")
 	f.Fuzz(func(t *testing.T, object, path string) {
+		defer fuzztest.Limits(t, 4<<20+2000*(len(object)+len(path)))()
 		columns := newJSONColumns("x", Options{Columns: []string{path}})
 		var row Row
 		columns.read(&row, []byte(object)) // never a panic
@@ -223,8 +226,12 @@ func FuzzJSONList(f *testing.F) {
 	for _, text := range []string{`[]`, `[{"a":1}]`, "[ {\"a\":\"x\\\"]\"} ,\n{\"a\":[1,2]},3,\"s\",null,true ]", `[{"a":{"b":"}"}}]x`, "{\n\"a\":1}{\n\"a\":2}", "{\"a\":1}\n{\"a\":2}", `["\u005d",{}]`, `[1,,2]`, `[[[[]]]]`} {
 		f.Add(text)
 	}
+	path := file(f, "x.json", "")
 	f.Fuzz(func(t *testing.T, text string) {
-		path := file(t, "x.json", text)
+		defer fuzztest.Limits(t, 4<<20+2000*len(text))()
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
 		rows, err := readRows(path, Options{Columns: []string{"a"}, MaxField: 1 << 16})
 		for i, row := range rows {
 			if i > 0 && row.Line <= rows[i-1].Line {

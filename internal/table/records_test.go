@@ -240,6 +240,7 @@ func TestHuggingFace(t *testing.T) {
 		{"test/state.json", `{"_data_files":[{"filename":"../../x"}]}`, `expected names of files, found "../../x"`},
 		{"test/state.json", `{"_data_files":[{"filename":"x.arrow"}]}`, "x.arrow: no such file"},
 		{"test/state.json", `{}`, "the data set has no Arrow files"},
+		{"test/state.json", `{"_data_files":[{"filename":"."}]}`, "test: expected an Arrow file, found a directory"},
 		{"test/state.json", `{"_data_files":[{"filename":"state.json"}]}`, "state.json: expected an Arrow IPC stream"},
 	} {
 		write(c.file, c.text)

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+
+	"sftseq/internal/fuzztest"
+)
+
+// trainContext is a command line of train, with its flags as they are set there.
+func trainContext(t testing.TB) (*cli.Context, *flag.FlagSet) {
+	flags := trainFlags("runs/x")
+	set := flag.NewFlagSet("train", flag.ContinueOnError)
+	for _, f := range flags {
+		if err := f.Apply(set); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := cli.NewContext(newApp(), set, nil)
+	c.Command.Flags = flags
+	return c, set
+}
+
+// FuzzConfig: a --config file sets what the same words set on the command line, which wins;
+// its errors name the file, and are the same each time.
+func FuzzConfig(f *testing.F) {
+	for _, text := range []string{
+		`{"batch": 32, "lr": 0.0005}`, `{"batch":"x","lr":true,"k":1e3,"hidden":-1}`, `{"residual-scale":true,"tensorboard":false,"save-every":"1m"}`,
+		`{"unknown":1,"another":2}`, `{"batch":[1],"lr":null}`, `{"seed":18446744073709551615,"convolutions":"5,5:32"}`, `{"a":{}} x`, `null`, ``,
+	} {
+		f.Add([]byte(text))
+	}
+	path := filepath.Join(f.TempDir(), "config.json")
+	read := func(t *testing.T, text []byte) (*flag.FlagSet, error) {
+		if err := os.WriteFile(path, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		c, set := trainContext(t)
+		if err := set.Parse([]string{"--config", path, "--layers", "7"}); err != nil {
+			t.Fatal(err)
+		}
+		err := readConfigFlags(c)
+		if err != nil && !strings.HasPrefix(err.Error(), path+": ") {
+			t.Fatalf("the error does not begin with the file: %v", err)
+		}
+		return set, err
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		defer fuzztest.Limits(t, 4<<20+1000*len(text))()
+		set, err := read(t, text)
+		if _, again := read(t, text); fmt.Sprint(again) != fmt.Sprint(err) {
+			t.Fatalf("the error is %v, and then %v", err, again)
+		}
+		if err != nil {
+			return
+		}
+		var values map[string]json.RawMessage
+		if err := json.Unmarshal(text, &values); err != nil || values == nil {
+			t.Fatalf("what is no JSON object is accepted: %q, %v", text, err)
+		}
+		args := []string{}
+		for name, value := range values {
+			word := string(value)
+			if strings.HasPrefix(word, `"`) {
+				if err := json.Unmarshal(value, &word); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if name != "layers" && name != "config" {
+				args = append(args, "--"+name+"="+word)
+			}
+		}
+		_, want := trainContext(t)
+		if err := want.Parse(append(args, "--config", path, "--layers", "7")); err != nil {
+			t.Fatalf("%q: the command line takes none of it: %v", args, err)
+		}
+		set.VisitAll(func(f *flag.Flag) {
+			if found, expected := f.Value.String(), want.Lookup(f.Name).Value.String(); found != expected {
+				t.Fatalf("--%s is %q, expected %q", f.Name, found, expected)
+			}
+		})
+	})
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sftseq/seq"
+)
+
+// TestKillsOfGeneration: a data set that generation replaces is whole at any moment.
+func TestKillsOfGeneration(t *testing.T) {
+	killReplacements(t, 2, func(dir string, which int) []string {
+		return []string{"data", "generate", "listops", "--out", dir, "--force", "--seed", fmt.Sprint(which + 1),
+			"--train", "60", "--val", "20", "--test", "20", "--min-length", "20", "--max-length", "200"}
+	})
+}
+
+// TestKillsOfConversion: so is one that conversion replaces.
+func TestKillsOfConversion(t *testing.T) {
+	from := t.TempDir()
+	killReplacements(t, 3, func(dir string, which int) []string {
+		path := filepath.Join(from, fmt.Sprintf("%d.csv", which))
+		if _, err := os.Stat(path); err != nil {
+			var text strings.Builder
+			for row := range 400 {
+				fmt.Fprintf(&text, "row %d of table %d,%s\n", row*row, which, []string{"even", "odd"}[row%2])
+			}
+			writeText(t, path, "text,label\n"+text.String())
+		}
+		return []string{"data", "convert", "--from", path, "--to", dir, "--text", "text", "--label", "label", "--force"}
+	})
+}
+
+// killReplacements has a data set replaced by one of two again and again, and the program
+// killed meanwhile: the old one is there or the new one, whole, and at the end nothing else.
+func killReplacements(t *testing.T, seed uint64, make func(dir string, which int) []string) {
+	program, dir := built(t), filepath.Join(t.TempDir(), "data")
+	var prints [2]string
+	took := timed(t, program, make(dir, 1)...)
+	files := names(t, dir)
+	for which := range prints {
+		timed(t, program, make(dir, which)...)
+		prints[which] = wholeSet(t, dir)
+	}
+	if prints[0] == prints[1] {
+		t.Fatal("both data sets are the same")
+	}
+	k := newKiller(t, seed)
+	there, replaced := 1, 0
+	for k.goesOn(t) {
+		ended := k.run(t, 5*took/4, program, make(dir, 1-there)...)
+		switch found := slices.Index(prints[:], wholeSet(t, dir)); {
+		case found < 0:
+			t.Fatal("the data set is neither the old one nor the new one")
+		case ended && found == there:
+			t.Fatal("the program has come to its end, and the old data set is there")
+		case found != there:
+			there, replaced = found, replaced+1
+		}
+	}
+	timed(t, program, make(dir, 1)...)
+	if left := names(t, dir); wholeSet(t, dir) != prints[1] || !slices.Equal(left, files) {
+		t.Errorf("%v are there, expected %v", left, files)
+	}
+	t.Logf("replaced %d times", replaced)
+}
+
+// wholeSet is the fingerprint of a data set whose files are what its manifest says.
+func wholeSet(t *testing.T, dir string) string {
+	t.Helper()
+	set, err := seq.OpenDataset(dir)
+	if err == nil {
+		err = set.Verify()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set.Fingerprint()
+}
+
+// names are those of a directory's files.
+func names(t *testing.T, dir string) (out []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out
+}

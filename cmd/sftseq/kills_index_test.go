@@ -1,0 +1,153 @@
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// itemText is the sequence of an item of the index.
+func itemText(id int) string {
+	return fmt.Sprintf("[MAX %s ]", strings.Join(strings.Split(fmt.Sprint(id), ""), " "))
+}
+
+// server is a process that is spoken to by lines.
+type server struct {
+	command *exec.Cmd
+	in      io.WriteCloser
+	out     *bufio.Scanner
+}
+
+// startServer starts one with an index.
+func startServer(t *testing.T, program, index string) *server {
+	t.Helper()
+	c := exec.Command(program, "serve", "--log", "error", "--model", golden("pre"), "--index", index)
+	in, out := pipes(t, c)
+	s := &server{c, in, out}
+	s.ask(t, "initialize", "{}", nil)
+	return s
+}
+
+// ask waits for an answer, which is no error.
+func (s *server) ask(t *testing.T, method, params string, result any) {
+	t.Helper()
+	fmt.Fprintf(s.in, "{\"jsonrpc\":\"2.0\",\"id\":-1,\"method\":%q,\"params\":%s}\n", method, params)
+	if !s.out.Scan() || strings.Contains(s.out.Text(), `"error"`) {
+		t.Fatalf("%s %s: %s", method, params, s.out.Text())
+	}
+	answer := struct{ Result any }{result}
+	if err := json.Unmarshal(s.out.Bytes(), &answer); err != nil {
+		t.Fatalf("%s: %v", s.out.Text(), err)
+	}
+}
+
+// end has the server come to its end.
+func (s *server) end(t *testing.T) {
+	t.Helper()
+	s.in.Close()
+	if err := s.command.Wait(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestKillsOfServing: a server that is killed while it adds to an index, or opens it, leaves
+// every item that it has acknowledged, as it was, and none that nobody has sent.
+func TestKillsOfServing(t *testing.T) {
+	program, file := built(t), filepath.Join(t.TempDir(), "index.arrow")
+	acknowledged := map[int]bool{}
+	k := newKiller(t, 4)
+	next, all := 1, 0 // the item that is sent next, and how many were acknowledged
+	for round := 0; k.goesOn(t); round++ {
+		if round%4 == 3 { // while it opens
+			c := exec.Command(program, "serve", "--log", "error", "--model", golden("pre"), "--index", file)
+			pipes(t, c)
+			time.Sleep(time.Duration(k.random.Float64() * float64(60*time.Millisecond)))
+			c.Process.Kill()
+			c.Wait()
+			k.expectKilled(t, c, "")
+			continue
+		}
+		s := startServer(t, program, file)
+		expectItems(t, s, acknowledged, next)
+		sent := make(chan int)
+		go func() {
+			for n := next; ; n++ {
+				_, err := fmt.Fprintf(s.in, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"retrieval/add\",\"params\":{\"id\":\"%d\",\"text\":%q}}\n", n, n, itemText(n))
+				if err != nil {
+					sent <- n + 1
+					return
+				}
+				time.Sleep(100 * time.Microsecond)
+			}
+		}()
+		timer := time.AfterFunc(time.Duration(k.random.Float64()*float64(200*time.Millisecond)), func() { _ = s.command.Process.Kill() })
+		for s.out.Scan() {
+			var id int
+			if _, err := fmt.Sscanf(s.out.Text(), `{"jsonrpc":"2.0","id":%d,"result":{"id":`, &id); err == nil {
+				acknowledged[id] = true
+				all++
+			} else if strings.HasSuffix(s.out.Text(), "}") { // else it is cut off
+				t.Errorf("%.300s", s.out.Text())
+			}
+		}
+		s.command.Wait()
+		timer.Stop()
+		k.expectKilled(t, s.command, "")
+		next = <-sent
+		if len(acknowledged) > 5000 { // it began to take long
+			s := startServer(t, program, file)
+			expectItems(t, s, acknowledged, next)
+			s.end(t)
+			clear(acknowledged)
+			if err := os.Remove(file); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	s := startServer(t, program, file)
+	expectItems(t, s, acknowledged, next)
+	s.end(t)
+	t.Logf("%d items were acknowledged", all)
+}
+
+// expectItems: those that were acknowledged are in the index, some of them are found by their
+// own text, and none is there that was not sent.
+func expectItems(t *testing.T, s *server, acknowledged map[int]bool, next int) {
+	t.Helper()
+	var found struct {
+		Items []struct {
+			ID     int `json:",string"`
+			Cosine float64
+		}
+	}
+	s.ask(t, "retrieval/search", `{"text":"[MAX 1 ]","k":10000}`, &found)
+	there := map[int]bool{}
+	for _, i := range found.Items {
+		if there[i.ID] || i.ID < 1 || i.ID >= next {
+			t.Errorf("item %d is there twice, or was not sent: up to %d were", i.ID, next-1)
+		}
+		there[i.ID] = true
+	}
+	for id := range acknowledged {
+		if !there[id] {
+			t.Errorf("item %d was acknowledged, and is not among %d", id, len(there))
+		}
+	}
+	looked := 0
+	for id := range acknowledged { // some, in any order
+		if looked++; looked > 5 {
+			break
+		}
+		s.ask(t, "retrieval/search", fmt.Sprintf(`{"text":%q,"k":1}`, itemText(id)), &found)
+		if len(found.Items) != 1 || found.Items[0].Cosine < 1-1e-6 {
+			t.Errorf("item %d is found as %+v", id, found.Items)
+		}
+	}
+}

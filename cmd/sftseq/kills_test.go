@@ -1,0 +1,78 @@
+package main
+
+import (
+	"bytes"
+	"flag"
+	"math/rand/v2"
+	"os/exec"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// kills is for campaigns: make kills.
+var kills = flag.Int("kills", 20, "how many `processes` the tests TestKills… kill in all")
+
+// killer kills the program at random moments.
+type killer struct {
+	random *rand.Rand
+	wanted int // kills
+	killed int
+	ended  int // processes that came to their ends before
+}
+
+// newKiller has a share of the kills: there are four tests.
+func newKiller(t *testing.T, seed uint64) *killer {
+	k := &killer{random: rand.New(rand.NewPCG(seed, 0)), wanted: max(1, *kills/4)}
+	t.Cleanup(func() { t.Logf("killed %d times; %d processes came to their ends before", k.killed, k.ended) })
+	return k
+}
+
+// goesOn reports whether there are more kills to come. Too few of many processes fail.
+func (k *killer) goesOn(t *testing.T) bool {
+	t.Helper()
+	if k.ended > 10*k.wanted {
+		t.Fatalf("%d processes came to their ends, %d were killed", k.ended, k.killed)
+	}
+	return k.killed < k.wanted
+}
+
+// run runs the program, kills it after up to so much time and reports whether it came to
+// its end before. Any other failure of it is the test's.
+func (k *killer) run(t *testing.T, within time.Duration, program string, args ...string) (ended bool) {
+	t.Helper()
+	c := exec.Command(program, args...)
+	var text bytes.Buffer
+	c.Stdout, c.Stderr = &text, &text
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	timer := time.AfterFunc(time.Duration(k.random.Float64()*float64(within)), func() { _ = c.Process.Kill() })
+	err := c.Wait()
+	timer.Stop()
+	if err == nil {
+		k.ended++
+		return true
+	}
+	k.expectKilled(t, c, text.String())
+	return false
+}
+
+// expectKilled counts a process that has ended by a kill.
+func (k *killer) expectKilled(t *testing.T, c *exec.Cmd, text string) {
+	t.Helper()
+	if status, ok := c.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() || status.Signal() != syscall.SIGKILL {
+		t.Fatalf("%v: %v\n%s", c.Args, c.ProcessState, text)
+	}
+	k.killed++
+}
+
+// timed runs the program to its end and tells how long that takes.
+func timed(t *testing.T, program string, args ...string) time.Duration {
+	t.Helper()
+	start := time.Now()
+	if out, err := exec.Command(program, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %v\n%s", args, err, out)
+	}
+	return time.Since(start)
+}

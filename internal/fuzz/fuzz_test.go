@@ -1,0 +1,123 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestTargets: every fuzz target of the tree is listed, and holds what it does with an input
+// to limits.
+func TestTargets(t *testing.T) {
+	const root = "../.."
+	list, err := targets(root, regexp.MustCompile("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var listed, found []string
+	for _, x := range list {
+		listed = append(listed, x.name)
+	}
+	err = filepath.WalkDir(root, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range regexp.MustCompile(`(?m)^func (Fuzz\w*)\(`).FindAllSubmatch(text, -1) {
+			found = append(found, string(m[1]))
+		}
+		checkLimits(t, path)
+		return err
+	})
+	slices.Sort(listed)
+	slices.Sort(found)
+	if err != nil || len(found) == 0 || !slices.Equal(listed, found) {
+		t.Errorf("%v: listed are\n%v, expected\n%v", err, listed, found)
+	}
+	if some, err := targets(root, regexp.MustCompile(`/seq\.FuzzFile$`)); err != nil || len(some) != 1 || some[0] != (target{"sftseq/seq", "FuzzFile"}) {
+		t.Errorf("%v, %v", some, err)
+	}
+}
+
+// checkLimits: a function that begins fuzzing has a call of the limits for each.
+func checkLimits(t *testing.T, path string) {
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	for _, d := range file.Decls {
+		begun, limits := 0, 0
+		ast.Inspect(d, func(n ast.Node) bool {
+			if call, ok := n.(*ast.CallExpr); ok {
+				if f, ok := call.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Fuzz" {
+					begun++
+				} else if ok && f.Sel.Name == "Limits" {
+					limits++
+				}
+			}
+			return true
+		})
+		if begun != limits {
+			t.Errorf("%s: %s begins fuzzing %d times and sets fuzztest.Limits %d times", path, d.(*ast.FuncDecl).Name.Name, begun, limits)
+		}
+	}
+}
+
+// TestParse: the last line counts, and none is an error.
+func TestParse(t *testing.T) {
+	const out = `fuzz: elapsed: 0s, gathering baseline coverage: 0/120 completed
+fuzz: elapsed: 3s, execs: 1368 (425/sec), new interesting: 31 (total: 151)
+fuzz: elapsed: 1m0s, execs: 13680 (0/sec), new interesting: 32 (total: 152)
+PASS
+`
+	if r, err := parse([]byte(out)); err != nil || r != (result{13680, 32, time.Minute}) {
+		t.Errorf("%+v, %v", r, err)
+	}
+	if r, err := parse([]byte("PASS\n")); err == nil {
+		t.Errorf("%+v without a line of the fuzzer's", r)
+	}
+}
+
+// TestCounted: the packages that guide the fuzzer are ours and parsers, not all of a program.
+func TestCounted(t *testing.T) {
+	for name, want := range map[string]bool{
+		"sftseq": true, "sftseq/seq": true, "sftseq/seq_test": true, "archive/tar": true, "github.com/apache/arrow/go/v15/arrow/ipc": true,
+		"main": false, "sftseqs": false, "net/http": false, "github.com/apache/arrow/go/v15/arrow/compute": false,
+	} {
+		if counted.MatchString(name) != want {
+			t.Errorf("%s: expected %v", name, want)
+		}
+	}
+}
+
+// TestTool runs itself in a compiler's place: the flag goes, but for packages that are counted.
+func TestTool(t *testing.T) {
+	const variable = "SFTSEQ_TEST_TOOL"
+	if os.Getenv(variable) != "" {
+		if err := tool([]string{os.Getenv(variable), "-p", os.Getenv("SFTSEQ_TEST_PACKAGE"), "-d=libfuzzer", "-o", "x"}); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	compiler := filepath.Join(t.TempDir(), "compile")
+	if err := os.WriteFile(compiler, []byte("#!/bin/sh\necho \"args: $*\"\n"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"net/http": "args: -p net/http -o x\n", "sftseq/seq": "args: -p sftseq/seq -d=libfuzzer -o x\n"} {
+		c := exec.Command(os.Args[0], "-test.run=^TestTool$")
+		c.Env = append(os.Environ(), variable+"="+compiler, "SFTSEQ_TEST_PACKAGE="+name)
+		if out, err := c.CombinedOutput(); err != nil || !strings.Contains(string(out), want) {
+			t.Errorf("%s: %v, expected %q, found\n%s", name, err, want, out)
+		}
+	}
+}

@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// target is a fuzz target of a package.
+type target struct{ pkg, name string }
+
+func (t target) String() string { return t.pkg + "." + t.name }
+
+// targets lists the fuzz targets of all packages below a directory, as go test finds them:
+// in the files of tests, by their names.
+func targets(dir string, match *regexp.Regexp) (out []target, err error) {
+	list := exec.Command("go", "list", "-json=Dir,ImportPath,TestGoFiles,XTestGoFiles,IgnoredGoFiles", "./...")
+	list.Dir = dir
+	text, err := list.Output()
+	if err != nil {
+		return nil, fmt.Errorf("go list: %w", withStderr(err))
+	}
+	for d := json.NewDecoder(bytes.NewReader(text)); ; {
+		var p struct {
+			Dir, ImportPath                           string
+			TestGoFiles, XTestGoFiles, IgnoredGoFiles []string
+		}
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return out, nil
+		} else if err != nil {
+			return nil, fmt.Errorf("go list: %w", err)
+		}
+		for _, file := range append(p.TestGoFiles, p.XTestGoFiles...) {
+			names, err := declared(filepath.Join(p.Dir, file))
+			if err != nil {
+				return nil, err
+			}
+			for _, name := range names {
+				if t := (target{p.ImportPath, name}); match.MatchString(t.String()) {
+					out = append(out, t)
+				}
+			}
+		}
+		for _, file := range p.IgnoredGoFiles { // built elsewhere: it would be forgotten here
+			if names, err := declared(filepath.Join(p.Dir, file)); err != nil || len(names) > 0 && strings.HasSuffix(file, "_test.go") {
+				return nil, fmt.Errorf("%s: %v is not built here: expected fuzz targets in files that are built everywhere (%v)", filepath.Join(p.Dir, file), names, err)
+			}
+		}
+	}
+}
+
+// declared are the fuzz targets that a file declares.
+func declared(path string) (names []string, err error) {
+	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range file.Decls {
+		if f, ok := d.(*ast.FuncDecl); ok && f.Recv == nil && strings.HasPrefix(f.Name.Name, "Fuzz") {
+			names = append(names, f.Name.Name)
+		}
+	}
+	return names, nil
+}
+
+// withStderr is an error of a program with what it said.
+func withStderr(err error) error {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return fmt.Errorf("%w: %s", err, bytes.TrimSpace(exit.Stderr))
+	}
+	return err
+}

@@ -1,0 +1,10 @@
+//go:build !unix
+
+package fuzztest
+
+import "time"
+
+var started = time.Now()
+
+// busyTime is the time since the program has started, where no other is known.
+func busyTime() time.Duration { return time.Since(started) }

@@ -1,0 +1,69 @@
+// Package fuzztest holds what fuzz targets do with an input to limits.
+package fuzztest
+
+import (
+	"fmt"
+	"runtime/debug"
+	"runtime/metrics"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// most is the time that an input may take.
+const most = time.Second
+
+// stuck is when an input is given up that waits without computing.
+const stuck = 30 * time.Second
+
+// Limits begins the work on an input, which may take a second of the processor and
+// allocate so many bytes. What it returns ends the work:
+//
+//	defer fuzztest.Limits(t, 64<<20)()
+//
+// Work that does not end in time ends the program, with the stack of every goroutine: the
+// fuzzer keeps the input.
+func Limits(t testing.TB, bytes int) (end func()) {
+	t.Helper()
+	w := &work{began: time.Now(), busy: busyTime(), allocated: allocated()}
+	timer := time.AfterFunc(most/4, w.look)
+	return func() {
+		t.Helper()
+		w.ended.Store(true)
+		timer.Stop()
+		if took := allocated() - w.allocated; took > uint64(bytes) {
+			t.Errorf("%d bytes are allocated, expected at most %d", took, bytes)
+		}
+		if busy := busyTime() - w.busy; busy > most {
+			t.Errorf("%v of the processor are taken, expected at most %v", busy, most)
+		}
+	}
+}
+
+// work is what is done with an input. Time and memory are the program's, when it began.
+type work struct {
+	began     time.Time
+	busy      time.Duration
+	allocated uint64
+	ended     atomic.Bool
+}
+
+// look ends the program where the work does not end, and otherwise looks again.
+func (w *work) look() {
+	switch {
+	case w.ended.Load():
+	case busyTime()-w.busy > 2*most || time.Since(w.began) > stuck:
+		debug.SetTraceback("all")
+		panic(fmt.Sprintf("the input takes more than %v", most))
+	default:
+		time.AfterFunc(most/4, w.look)
+	}
+}
+
+// allocated are the bytes that the program has allocated so far, also those that are free
+// again.
+func allocated() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}

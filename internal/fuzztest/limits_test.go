@@ -1,0 +1,41 @@
+package fuzztest
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+var kept []byte
+
+// TestLimits runs itself, as an input that takes too much fails or ends the program.
+func TestLimits(t *testing.T) {
+	const variable = "SFTSEQ_TEST_INPUT"
+	switch os.Getenv(variable) {
+	case "memory":
+		defer Limits(t, 1<<20)()
+		kept = make([]byte, 2<<20)
+	case "time":
+		defer Limits(t, 1<<20)()
+		for {
+			kept = append(kept[:0], 1)
+		}
+	case "little":
+		defer Limits(t, 1<<20)()
+		kept = make([]byte, 1<<19)
+	default:
+		for input, want := range map[string]string{
+			"memory": "bytes are allocated, expected at most 1048576",
+			"time":   "the input takes more than 1s",
+			"little": "PASS",
+		} {
+			c := exec.Command(os.Args[0], "-test.run=^TestLimits$")
+			c.Env = append(os.Environ(), variable+"="+input)
+			out, err := c.CombinedOutput()
+			if !strings.Contains(string(out), want) || (err == nil) != (input == "little") {
+				t.Errorf("%s: %v, expected %q\n%s", input, err, want, out)
+			}
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package table
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"sftseq/internal/fuzztest"
+)
+
+// FuzzHuggingFace: whatever the files say that Hugging Face's library writes beside its Arrow
+// streams, rows have their numbers or the names of those classes, and what is wrong names the
+// directory.
+func FuzzHuggingFace(f *testing.F) {
+	const info = `{"features":{"text":{"dtype":"string","_type":"Value"},"label":{"names":["neg","pos"],"_type":"ClassLabel"}}}`
+	const state = `{"_data_files":[{"filename":"a.arrow"},{"filename":"a.arrow"}],"_split":"train"}`
+	const splits = `{"splits":["train","train"]}`
+	f.Add(info, state, splits)
+	f.Add(info, state, "")
+	f.Add(`{"features":{"label":{"names":[],"_type":"ClassLabel"}}}`, `{"_data_files":[{"filename":"../a.arrow"}]}`, `{"splits":[]}`)
+	f.Add(info, `{"_data_files":[{"filename":"."}]}`, "")
+	f.Add(info, state, `{"splits":["."]}`)
+	f.Add(`{`, `[]`, `null`)
+	schema := arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.String}, {Name: "label", Type: arrow.PrimitiveTypes.Int64}}, nil)
+	record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(`[{"text":"0","label":0},{"text":"1","label":1},{"text":"-1","label":-1},{"text":"7","label":7},{"text":"","label":null}]`))
+	if err != nil {
+		f.Fatal(err)
+	}
+	var stream bytes.Buffer
+	w := ipc.NewWriter(&stream, ipc.WithSchema(schema))
+	if err := errors.Join(w.Write(record), w.Close()); err != nil {
+		f.Fatal(err)
+	}
+	dir := f.TempDir()
+	write := func(t testing.TB, name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(dir, "train"), 0o777); err != nil {
+		f.Fatal(err)
+	}
+	write(f, "a.arrow", stream.String())
+	write(f, "train/a.arrow", stream.String())
+	f.Fuzz(func(t *testing.T, info, state, splits string) {
+		defer fuzztest.Limits(t, mostAllocated+200*(len(info)+len(state)+len(splits)))()
+		for _, place := range []string{"", "train/"} {
+			write(t, place+hfFeatures, info)
+			write(t, place+hfState, state)
+		}
+		if write(t, hfSplits, splits); splits == "" {
+			if err := os.Remove(filepath.Join(dir, hfSplits)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		wrong := func(err error) {
+			if !strings.Contains(err.Error(), dir) {
+				t.Fatalf("the error does not name the directory: %v", err)
+			}
+		}
+		r, err := Open(context.Background(), dir, Options{Columns: []string{"text", "label"}})
+		if err != nil {
+			wrong(err)
+			return
+		}
+		defer r.Close()
+		names, named := classNames(t, info)
+		var row Row
+		for range 1000 { // a stream may be named as often as one likes
+			if err := r.Next(&row); err == io.EOF {
+				return
+			} else if err != nil {
+				wrong(err)
+				return
+			}
+			number, class := row.Values[0].Text, row.Values[1]
+			at := slices.Index([]string{"0", "1"}, number)
+			switch {
+			case !named && class.Text != number, named && (at < 0 || at >= len(names)) && number != "7" && !class.Null:
+				t.Fatalf("label %s is %+v", number, class)
+			case named && at >= 0 && at < len(names) && class.Text != names[at]:
+				t.Fatalf("label %s is %+v, expected %q", number, class, names[at])
+			}
+		}
+	})
+}
+
+// classNames are the names of the column label, and whether it has any.
+func classNames(t *testing.T, info string) (names []string, named bool) {
+	var all struct{ Features map[string]json.RawMessage }
+	if err := json.Unmarshal([]byte(info), &all); err != nil {
+		t.Fatalf("what is no JSON is accepted: %q", info)
+	}
+	var feature struct {
+		Type  string `json:"_type"`
+		Names []string
+	}
+	if json.Unmarshal(all.Features["label"], &feature) != nil {
+		return nil, false
+	}
+	return feature.Names, feature.Type == "ClassLabel" && feature.Names != nil
+}

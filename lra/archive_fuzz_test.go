@@ -1,0 +1,165 @@
+package lra
+
+import (
+	"archive/tar"
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sftseq/internal/fuzztest"
+	"sftseq/seq"
+)
+
+// member is a file of an archive.
+type member struct{ name, text string }
+
+// tarOf is an archive of files in their order.
+func tarOf(t testing.TB, members []member) []byte {
+	var out bytes.Buffer
+	w := tar.NewWriter(&out)
+	for _, m := range members {
+		if err := w.WriteHeader(&tar.Header{Name: m.name, Mode: 0o600, Size: int64(len(m.text))}); err != nil {
+			return nil // no archive can have it
+		}
+		io.WriteString(w, m.text)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// FuzzReviews: reviews are the same whatever order an archive has them in, and each is in one
+// split, with its text and its class.
+func FuzzReviews(f *testing.F) {
+	var whole strings.Builder
+	for name, text := range reviews() {
+		fmt.Fprintf(&whole, "%s\t%s\n", name, strings.ReplaceAll(text, "\n", " "))
+	}
+	f.Add(whole.String())
+	f.Add("train/pos/0_9.txt\ta\ntrain/pos/0_8.txt\tb\ntrain/pos/1_1.txt\td\ntrain/urls_pos.txt\thttp://film/38 http://film/39\ntest/neg/0_1.txt\tc\n")
+	f.Add("train/pos/0_9.txt\ta\nx/train/pos/0_9.txt\tb\ntrain/urls_pos.txt\tu\ny/train/urls_pos.txt\tv\ntest/neg/0_1.txt\tc\ntrain/neg/0_1.txt\td\ntrain/urls_neg.txt\thttp://film/39\n")
+	f.Add("test/neg/0_1.txt\t\n")
+	path := filepath.Join(f.TempDir(), "x.tar")
+	read := func(t *testing.T, members []member) (map[string][]seq.Example, error) {
+		if err := os.WriteFile(path, tarOf(t, members), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		data := imdb{from: path, films: map[bool][]string{}}
+		err := eachFile(t.Context(), path, nil, data.read)
+		var splits map[string][]review
+		if err == nil {
+			splits, err = data.splits()
+		}
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), path+": ") {
+				t.Fatalf("the error does not begin with the file: %v", err)
+			}
+			return nil, err
+		}
+		out := map[string][]seq.Example{}
+		for name, reviews := range splits {
+			for e, err := range data.rows(reviews) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				out[name] = append(out[name], e)
+			}
+		}
+		return out, nil
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		defer fuzztest.Limits(t, 32<<20+10000*len(text))()
+		var members []member
+		for line := range strings.SplitSeq(text, "\n") {
+			if name, text, ok := strings.Cut(line, "\t"); ok {
+				members = append(members, member{name, strings.ReplaceAll(text, " ", "\n")})
+			}
+		}
+		if tarOf(t, members) == nil {
+			return
+		}
+		splits, err := read(t, members)
+		back := slices.Clone(members)
+		slices.Reverse(back)
+		again, wrong := read(t, back)
+		if (err == nil) != (wrong == nil) || fmt.Sprint(splits) != fmt.Sprint(again) {
+			t.Fatalf("%v, %v; the other way round %v, %v", splits, err, again, wrong)
+		}
+		for name, rows := range splits {
+			for _, e := range rows {
+				at := slices.IndexFunc(members, func(m member) bool { return strings.HasSuffix("/"+m.name, "/"+e.ID) && m.text == string(bytesOf(e.A)) })
+				if at < 0 || (name == "test") != strings.HasPrefix(e.ID, "test/") || (e.Label == 1) != strings.Contains(e.ID, "/pos/") {
+					t.Fatalf("%s: %s, label %d, text %q", name, e.ID, e.Label, bytesOf(e.A))
+				}
+			}
+		}
+	})
+}
+
+// FuzzArchive: whatever bytes are an archive, its members are read to their ends in bounded
+// memory, or an error names it. Headers get the checksums that they need to be looked at.
+func FuzzArchive(f *testing.F) {
+	small := tarOf(f, []member{{"docs/a.txt", "one"}, {"docs/b.txt", strings.Repeat("two ", 300)}, {"train/pos/0_9.txt", "three"}, {"train/urls_pos.txt", "u\n"}})
+	f.Add(small, true)
+	f.Add([]byte(compress(string(small))), false)
+	f.Add(small[:700], true)
+	var sparse bytes.Buffer // claims more than there is
+	w := tar.NewWriter(&sparse)
+	if err := w.WriteHeader(&tar.Header{Name: "docs/c.txt", Mode: 0o600, Size: 600, Format: tar.FormatGNU}); err != nil {
+		f.Fatal(err)
+	}
+	sparse.Write(make([]byte, 1024))
+	f.Add(sparse.Bytes(), true)
+	dir := f.TempDir()
+	path := filepath.Join(dir, "x.tar")
+	f.Fuzz(func(t *testing.T, archive []byte, mend bool) {
+		defer fuzztest.Limits(t, 256<<20+10000*len(archive))()
+		if mend {
+			archive = withChecksums(archive)
+		}
+		if err := os.WriteFile(path, archive, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		documents, err := readDocuments(t.Context(), dir, ConvertOptions{Documents: path})
+		if err != nil && !strings.HasPrefix(err.Error(), path+": ") {
+			t.Fatalf("the error does not begin with the file: %v", err)
+		}
+		for id, text := range documents {
+			if len(text) > maxPair {
+				t.Fatalf("%q has %d bytes", id, len(text))
+			}
+		}
+		data := imdb{from: path, films: map[bool][]string{}}
+		if err := eachFile(t.Context(), path, nil, data.read); err != nil && !strings.HasPrefix(err.Error(), path+": ") {
+			t.Fatalf("the error does not begin with the file: %v", err)
+		}
+		for _, r := range data.reviews {
+			if len(r.text) == 0 || len(r.text) > maxReview || r.number < 0 {
+				t.Fatalf("%q: %d bytes, number %d", r.file, len(r.text), r.number)
+			}
+		}
+	})
+}
+
+// withChecksums puts the sum of each block's bytes where a header has it.
+func withChecksums(archive []byte) []byte {
+	out := bytes.Clone(archive)
+	for block := range slices.Chunk(out, 512) {
+		if len(block) < 512 || block[0] == 0 {
+			continue
+		}
+		copy(block[148:156], "        ")
+		sum := 0
+		for _, b := range block {
+			sum += int(b)
+		}
+		copy(block[148:156], fmt.Sprintf("%06o\x00 ", sum))
+	}
+	return out
+}

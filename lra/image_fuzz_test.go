@@ -1,0 +1,199 @@
+package lra
+
+import (
+	"bytes"
+	"fmt"
+	picture "image"
+	"image/color"
+	"image/png"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sftseq/internal/fuzztest"
+	"sftseq/internal/source"
+	"sftseq/seq"
+)
+
+// FuzzCIFAR: of a file's records each is a row of 1,024 gray pixels, as many as the length
+// says, up to the first that has no class, which the error names.
+func FuzzCIFAR(f *testing.F) {
+	gray, colour := make([]byte, grayRecord), make([]byte, rgbRecord)
+	for i := range colour {
+		colour[i] = byte(i * i)
+	}
+	copy(gray, colour[100:])
+	gray[0], colour[0] = 9, 3
+	bad := slices.Concat(gray, gray)
+	bad[grayRecord] = 10
+	for _, text := range [][]byte{gray, colour, slices.Concat(colour, colour), bad, gray[1:], {}, []byte(compress(string(gray)))} {
+		f.Add(text)
+	}
+	path := filepath.Join(f.TempDir(), "x.bin")
+	f.Fuzz(func(t *testing.T, text []byte) {
+		defer fuzztest.Limits(t, 16<<20+2000*len(text))()
+		if err := os.WriteFile(path, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		plain, err := source.Decompress(bytes.NewReader(text))
+		if err == nil {
+			text, err = io.ReadAll(plain)
+		}
+		size := 0
+		for _, s := range []int{rgbRecord, grayRecord} {
+			if err == nil && size == 0 && len(text) > 0 && len(text)%s == 0 {
+				size = s
+			}
+		}
+		n := 0
+		for e, err := range imageRows(t.Context(), nil, path) {
+			if size == 0 || int(text[n*size]) >= len(imageClasses) {
+				if err == nil || !strings.HasPrefix(err.Error(), path+": ") || size > 0 && !strings.Contains(err.Error(), fmt.Sprintf(": record %d: ", n)) {
+					t.Fatalf("error %v in record %d", err, n)
+				}
+				return
+			}
+			record := text[n*size : (n+1)*size]
+			if err != nil || e.Label != int32(record[0]) || e.ID != fmt.Sprintf("x.bin:%d", n) || !slices.Equal(e.A, grayPixels(record[1:])) {
+				t.Fatalf("record %d: %v, label %d of %d", n, err, e.Label, record[0])
+			}
+			n++
+		}
+		if n*size != len(text) || size == 0 {
+			t.Fatalf("%d records of %d bytes in %d", n, size, len(text))
+		}
+	})
+}
+
+// grayPixels is what the pixels of a record are, with the weights in float32 as TensorFlow has
+// them.
+func grayPixels(pixels []byte) (out []int32) {
+	if len(pixels) == 32*32 {
+		for _, p := range pixels {
+			out = append(out, int32(p))
+		}
+		return out
+	}
+	for i := range 32 * 32 {
+		sum := float32(0)
+		for plane, weight := range []float32{0.2989, 0.5870, 0.1140} {
+			term := weight * (float32(pixels[1024*plane+i]) * (float32(1) / 255))
+			sum += float32(term)
+		}
+		out = append(out, int32(sum*255.5))
+	}
+	return out
+}
+
+// FuzzPNG: a picture of Pathfinder's has 32×32 gray pixels, or is an error; what was read is
+// read again from a gray picture of it.
+func FuzzPNG(f *testing.F) {
+	encoded := func(of picture.Image) []byte {
+		var out bytes.Buffer
+		if err := png.Encode(&out, of); err != nil {
+			f.Fatal(err)
+		}
+		return out.Bytes()
+	}
+	whole := picture.Rect(0, 0, size, size)
+	gray, deep, colours, palette := picture.NewGray(whole), picture.NewGray16(whole), picture.NewNRGBA(whole), picture.NewPaletted(whole, color.Palette{color.Black, color.White})
+	for i := range size * size {
+		gray.Pix[i], palette.Pix[i] = byte(i), byte(i%3/2)
+		deep.Pix[2*i], colours.Pix[4*i], colours.Pix[4*i+3] = byte(i), byte(i*i), byte(i/2)
+	}
+	for _, of := range []picture.Image{gray, deep, colours, palette, picture.NewGray(picture.Rect(0, 0, size, 1))} {
+		text := encoded(of)
+		f.Add(text)
+		f.Add(text[:len(text)/2])
+	}
+	path := filepath.Join(f.TempDir(), "x.png")
+	read := func(t *testing.T, text []byte) (seq.Example, error) {
+		if err := os.WriteFile(path, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		for e, err := range readPathfinder(t.Context(), []pathfinderImage{{path, 1}}, nil) {
+			if err != nil && !strings.HasPrefix(err.Error(), path+": ") {
+				t.Fatalf("the error does not begin with the file: %v", err)
+			}
+			return e, err
+		}
+		panic("no row")
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		defer fuzztest.Limits(t, 4<<20+10*len(text))()
+		e, err := read(t, text)
+		if err != nil {
+			return
+		}
+		again := picture.NewGray(whole)
+		for i, v := range e.A {
+			again.Pix[i] = byte(v)
+			if v < 0 || v > 255 {
+				t.Fatalf("pixel %d is %d", i, v)
+			}
+		}
+		if b, err := read(t, encoded(again)); err != nil || len(e.A) != size*size || e.Label != 1 || !slices.Equal(b.A, e.A) {
+			t.Fatalf("%d pixels, label %d; read again: %v", len(e.A), e.Label, err)
+		}
+	})
+}
+
+// FuzzPathfinder: whatever the metadata name lies in the folder, in the order of the lines,
+// and an error names the line.
+func FuzzPathfinder(f *testing.F) {
+	line := "imgs/0 sample_0.png 0 1 2.5 3\n"
+	for _, text := range []string{strings.Repeat(line, 12), strings.Repeat(line, 11) + "../.. x 0 1\n", "imgs/0 sample_0.png 0 2\n", "a b\n", "imgs/0 empty.png 1 0\r\n" + strings.Repeat(line, 10), ". . 0 0\n", "\n"} {
+		f.Add(text)
+	}
+	dir := f.TempDir()
+	metadata := filepath.Join(dir, "metadata", "0.npy")
+	for path, text := range map[string]string{metadata: "", filepath.Join(dir, "imgs", "0", "sample_0.png"): "picture", filepath.Join(dir, "imgs", "0", "empty.png"): ""} {
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			f.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			f.Fatal(err)
+		}
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		defer fuzztest.Limits(t, 4<<20+1000*len(text))()
+		if err := os.WriteFile(metadata, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		images, total, err := pathfinderImages(t.Context(), dir)
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), dir) || !strings.HasPrefix(err.Error(), metadata+":") && !strings.HasPrefix(err.Error(), dir+": expected at least 10 images") {
+				t.Fatalf("the error does not say where: %v", err)
+			}
+			return
+		}
+		lines := strings.Split(text, "\n")
+		for _, i := range images {
+			inside, err := filepath.Rel(dir, i.path)
+			if err != nil || !filepath.IsLocal(inside) {
+				t.Fatalf("%q is not below %q", i.path, dir)
+			}
+			info, err := os.Stat(i.path)
+			if err != nil || !info.Mode().IsRegular() {
+				t.Fatalf("%q is no file", i.path)
+			}
+			total -= info.Size()
+			for { // the line that names it, behind that of the last
+				if len(lines) == 0 {
+					t.Fatalf("no line is left for %q, label %d", i.path, i.label)
+				}
+				fields := strings.Fields(lines[0])
+				lines = lines[1:]
+				if len(fields) > 3 && filepath.Join(fields[0], fields[1]) == inside && fields[3] == fmt.Sprint(i.label) {
+					break
+				}
+			}
+		}
+		if total != 0 {
+			t.Fatalf("%d bytes too many", total)
+		}
+	})
+}

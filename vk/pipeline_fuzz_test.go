@@ -1,0 +1,40 @@
+//go:build cgo
+
+package vk
+
+import (
+	"bytes"
+	"testing"
+
+	"sftseq/internal/fuzztest"
+)
+
+// FuzzPipelineFile: of a file in the pipeline cache's place only what was sealed reaches a
+// driver, and no bit of that can be another.
+func FuzzPipelineFile(f *testing.F) {
+	f.Add(sealed(nil), uint(0), false)
+	f.Add(sealed([]byte("what a driver has compiled")), uint(3), true)
+	f.Add(sealed([]byte("more"))[:33], uint(300), false)
+	f.Add([]byte("short"), uint(1), false)
+	f.Fuzz(func(t *testing.T, file []byte, bit uint, seal bool) {
+		defer fuzztest.Limits(t, 1<<20+10*len(file))()
+		if seal {
+			file = sealed(file)
+		}
+		data := unsealed(file)
+		if data == nil {
+			if seal {
+				t.Fatal("what was sealed is not read")
+			}
+			return
+		}
+		if !bytes.Equal(sealed(data), file) {
+			t.Fatalf("%x is read of %x", data, file)
+		}
+		damaged := bytes.Clone(file)
+		damaged[bit/8%uint(len(file))] ^= 1 << (bit % 8)
+		if unsealed(damaged) != nil || unsealed(file[:len(file)-1]) != nil || unsealed(append(damaged, 0)) != nil {
+			t.Fatalf("damage passes in bit %d of %x", bit, file)
+		}
+	})
+}
