@@ -94,7 +94,7 @@ func FuzzCheckpoint(f *testing.F) {
 			c.State.Next = order.next(c.State)
 			c.State.Step++
 		}
-		if rate := c.Settings.learningRate(int(c.State.Next.Epoch), c.State.Update+1); !(rate >= 0 && rate <= c.Settings.LearningRate) {
+		if rate := c.Settings.learningRate(&c.State, order.steps(&c.Settings)); !(rate >= 0 && rate <= c.Settings.LearningRate) {
 			t.Fatalf("a learning rate of %v, above %v", rate, c.Settings.LearningRate)
 		}
 	})
