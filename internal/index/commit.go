@@ -116,7 +116,7 @@ func (x *Index) write(group []*op) error {
 	}
 	x.size = end
 	x.rows += len(rows)
-	live := len(x.items.ids)
+	live := x.items.count
 	x.mu.Unlock()
 	if _, err := x.file.WriteAt(mark(end), end); err != nil {
 		x.fail(err) // for what comes: this group is on the disk

@@ -10,7 +10,6 @@
 package index
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -97,7 +96,7 @@ func (x *Index) Dropped() (bytes int64, kept string) { return x.dropped, x.kept 
 func (x *Index) Len() int {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
-	return len(x.items.ids)
+	return x.items.count
 }
 
 // Size is the number of bytes of the file, without its mark.
@@ -135,12 +134,15 @@ func (x *Index) Remove(ids []string) (unknown []string, err error) {
 	return o.unknown, err
 }
 
-// Search returns the k items with the largest cosine to a vector, the largest
-// first, of equal ones the smaller id. It ends with ctx.
-func (x *Index) Search(ctx context.Context, vector []float32, k int) ([]Hit, error) {
-	x.mu.RLock()
-	defer x.mu.RUnlock()
-	return x.items.search(ctx, vector, k)
+// Search returns the k items with the largest cosine to a vector, the largest first, of
+// equal ones the smaller id, as the index is when it begins: changes do not wait for it.
+// It is done by in, a piece of at most [blockItems] items after the other; an error of in
+// ends it.
+func (x *Index) Search(vector []float32, k int, in func(piece func()) error) ([]Hit, error) {
+	x.mu.Lock()
+	blocks := x.items.snapshot()
+	x.mu.Unlock()
+	return search(blocks, vector, k, in)
 }
 
 // Close writes what was asked for before.

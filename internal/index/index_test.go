@@ -2,7 +2,6 @@ package index
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -54,7 +54,7 @@ func expect(t testing.TB, x *Index, want map[string]Item) {
 		t.Fatalf("%d items, want %d", x.Len(), len(want))
 	}
 	query := []float32{1, -2, 0.5, 3}
-	for _, h := range search(t, x, query, len(want)+1) {
+	for _, h := range found(t, x, query, len(want)+1) {
 		i, ok := want[h.ID]
 		if !ok || !slices.Equal(i.Tokens, h.Tokens) || h.Cosine != cosine(query, i.Vector) {
 			t.Fatalf("item %q: %+v, want %+v", h.ID, h, i)
@@ -62,9 +62,15 @@ func expect(t testing.TB, x *Index, want map[string]Item) {
 	}
 }
 
-func search(t testing.TB, x *Index, vector []float32, k int) []Hit {
+// directly does a piece of work.
+func directly(piece func()) error {
+	piece()
+	return nil
+}
+
+func found(t testing.TB, x *Index, vector []float32, k int) []Hit {
 	t.Helper()
-	hits, err := x.Search(t.Context(), vector, k)
+	hits, err := x.Search(vector, k, directly)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,7 +201,7 @@ func TestOrder(t *testing.T) {
 		if err := wait(); err != nil {
 			t.Fatal(err)
 		}
-		if h := search(t, x, []float32{1, 0, 0, 0}, 1); h[0].Tokens[0] != 19 {
+		if h := found(t, x, []float32{1, 0, 0, 0}, 1); h[0].Tokens[0] != 19 {
 			t.Fatalf("round %d: %v", round, h)
 		}
 	}
@@ -209,23 +215,62 @@ func TestSearch(t *testing.T) {
 		}
 	}
 	var got []string
-	for _, h := range search(t, x, []float32{3, 0, 0, 0}, 4) {
+	for _, h := range found(t, x, []float32{3, 0, 0, 0}, 4) {
 		got = append(got, fmt.Sprintf("%s %.3f", h.ID, h.Cosine))
 	}
 	if want := []string{"a 1.000", "b 1.000", "c 0.707", "zero 0.000"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if n := len(search(t, x, []float32{1, 0, 0, 0}, 0)); n != 0 {
+	if n := len(found(t, x, []float32{1, 0, 0, 0}, 0)); n != 0 {
 		t.Errorf("%d of none", n)
 	}
 	unwanted := errors.New("nobody wants it")
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(unwanted)
-	if _, err := x.Search(ctx, []float32{1, 0, 0, 0}, 1); !errors.Is(err, unwanted) {
+	if _, err := x.Search([]float32{1, 0, 0, 0}, 1, func(func()) error { return unwanted }); !errors.Is(err, unwanted) {
 		t.Error(err)
 	}
 	if err := x.Add(Item{ID: "e", Vector: []float32{1}})(); err == nil {
 		t.Error("a vector of another size was taken")
+	}
+}
+
+// TestSearchOfASnapshot: a search finds what was there when it began, whatever is added,
+// replaced and removed between its pieces, and waits for none of that.
+func TestSearchOfASnapshot(t *testing.T) {
+	x := open(t, filepath.Join(t.TempDir(), "x.arrow"))
+	const count = 2*blockItems + 100
+	random := rand.New(rand.NewPCG(7, 8))
+	vector := func() []float32 {
+		v := make([]float32, 4)
+		for i := range v {
+			v[i] = float32(random.NormFloat64())
+		}
+		return v
+	}
+	add := func(n int) func() error { return x.Add(Item{ID: fmt.Sprint(n), Vector: vector()}) }
+	for n := range count {
+		add(n)
+	}
+	if err := add(count)(); err != nil {
+		t.Fatal(err)
+	}
+	query := vector()
+	want := found(t, x, query, count+1)
+	got, err := x.Search(query, count+1, func(piece func()) error {
+		for range 20 {
+			add(random.IntN(count + 1)) // replaced
+			add(count + 1 + random.IntN(100))
+		}
+		if _, err := x.Remove([]string{fmt.Sprint(random.IntN(count + 1)), fmt.Sprint(random.IntN(count + 1))}); err != nil {
+			t.Fatal(err)
+		}
+		piece()
+		return nil
+	})
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v; %d items, want %d as they were", err, len(got), len(want))
+	}
+	if now := found(t, x, query, count+1); reflect.DeepEqual(now, want) {
+		t.Error("nothing has changed")
 	}
 }
 
@@ -241,7 +286,7 @@ func TestCosineRange(t *testing.T) {
 		for k := range away {
 			away[k] *= -1
 		}
-		if a, b := search(t, x, i.Vector, 1)[0].Cosine, search(t, x, away, 1)[0].Cosine; a > 1 || b < -1 || a < 1-1e-9 {
+		if a, b := found(t, x, i.Vector, 1)[0].Cosine, found(t, x, away, 1)[0].Cosine; a > 1 || b < -1 || a < 1-1e-9 {
 			t.Fatalf("%v: cosines %v, %v", i.Vector, a, b)
 		}
 	}

@@ -219,17 +219,21 @@ func (x *Index) reembed() error {
 	old := x.items
 	x.items = newTable(x.options.Size)
 	const atOnce = 256
-	for from := 0; from < len(old.ids); from += atOnce {
-		to := min(from+atOnce, len(old.ids))
-		vectors, err := x.options.Embed(old.tokens[from:to])
+	for from := 0; from < old.count; from += atOnce {
+		to := min(from+atOnce, old.count)
+		var tokens [][]int32
+		for n := from; n < to; n++ {
+			tokens = append(tokens, old.item(n).Tokens)
+		}
+		vectors, err := x.options.Embed(tokens)
 		if err != nil {
 			return fmt.Errorf("items %d to %d: %w", from, to-1, err)
 		}
 		for i, v := range vectors {
-			x.items.put(Item{old.ids[from+i], old.tokens[from+i], v})
+			x.items.put(Item{old.item(from + i).ID, tokens[i], v})
 		}
 		if x.options.Progress != nil {
-			x.options.Progress(to, len(old.ids))
+			x.options.Progress(to, old.count)
 		}
 	}
 	return x.rewrite()
@@ -248,10 +252,10 @@ func (x *Index) rewrite() error {
 			return err
 		}
 		size = int64(len(head))
-		for from := 0; from < len(x.items.ids); from += maxBatch {
+		for from := 0; from < x.items.count; from += maxBatch {
 			var rows []row
-			for n := from; n < min(from+maxBatch, len(x.items.ids)); n++ {
-				rows = append(rows, row{Item: Item{x.items.ids[n], x.items.tokens[n], x.items.vector(n)}})
+			for n := from; n < min(from+maxBatch, x.items.count); n++ {
+				rows = append(rows, row{Item: x.items.item(n)})
 			}
 			_, batch, err := encode(x.options, rows)
 			if err != nil {
@@ -276,7 +280,7 @@ func (x *Index) rewrite() error {
 		x.file.Close()
 	}
 	x.mu.Lock()
-	x.file, x.size, x.rows = file, size, len(x.items.ids)
+	x.file, x.size, x.rows = file, size, x.items.count
 	x.mu.Unlock()
 	return nil
 }

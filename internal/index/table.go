@@ -2,37 +2,73 @@ package index
 
 import (
 	"container/heap"
-	"context"
 	"math"
 	"slices"
 )
 
-// table is what is in the index now.
+// table is what is in the index now, in blocks of items. A search reads a snapshot of
+// it, and a change copies a block that a snapshot may have.
 type table struct {
-	size    int
+	size    int // of a vector
 	at      map[string]int
+	count   int
+	blocks  []*block
+	changes int // snapshots so far
+}
+
+// block is blockItems items, or fewer in the last one.
+type block struct {
+	made    int // how many snapshots were made before it
 	ids     []string
 	tokens  [][]int32
 	norms   []float64
 	vectors []float32 // one behind the other
 }
 
+const blockItems = 1024
+
 func newTable(size int) table { return table{size: size, at: map[string]int{}} }
 
-func (t *table) vector(n int) []float32 { return t.vectors[n*t.size : (n+1)*t.size] }
+// place is the block of an item and its place there.
+func (t *table) place(n int) (*block, int) { return t.blocks[n/blockItems], n % blockItems }
+
+func (t *table) item(n int) Item {
+	b, i := t.place(n)
+	return Item{b.ids[i], b.tokens[i], b.vector(i, t.size)}
+}
+
+func (b *block) vector(i, size int) []float32 { return b.vectors[i*size : (i+1)*size] }
+
+// own is the block of an item, which no snapshot has.
+func (t *table) own(n int) (*block, int) {
+	b, i := t.place(n)
+	if b.made < t.changes {
+		b = &block{t.changes, slices.Clone(b.ids), slices.Clone(b.tokens), slices.Clone(b.norms), slices.Clone(b.vectors)}
+		t.blocks[n/blockItems] = b
+	}
+	return b, i
+}
 
 func (t *table) put(i Item) {
 	n, ok := t.at[i.ID]
 	if !ok {
-		n = len(t.ids)
+		n = t.count
+		t.count++
 		t.at[i.ID] = n
-		t.ids = append(t.ids, i.ID)
-		t.tokens = append(t.tokens, nil)
-		t.norms = append(t.norms, 0)
-		t.vectors = append(t.vectors, make([]float32, t.size)...)
+		if n%blockItems == 0 {
+			t.blocks = append(t.blocks, &block{made: t.changes})
+		}
+		b, _ := t.own(n)
+		b.ids, b.tokens, b.norms = append(b.ids, i.ID), append(b.tokens, nil), append(b.norms, 0)
+		b.vectors = append(b.vectors, make([]float32, t.size)...)
 	}
-	t.tokens[n], t.norms[n] = i.Tokens, math.Sqrt(dot(i.Vector, i.Vector))
-	copy(t.vector(n), i.Vector)
+	t.set(n, i, math.Sqrt(dot(i.Vector, i.Vector)))
+}
+
+func (t *table) set(n int, i Item, norm float64) {
+	b, at := t.own(n)
+	b.ids[at], b.tokens[at], b.norms[at] = i.ID, i.Tokens, norm
+	copy(b.vector(at, t.size), i.Vector)
 }
 
 // remove fills the place of an item with the last one.
@@ -41,13 +77,25 @@ func (t *table) remove(id string) {
 	if !ok {
 		return
 	}
-	last := len(t.ids) - 1
-	copy(t.vector(n), t.vector(last))
-	t.ids[n], t.tokens[n], t.norms[n] = t.ids[last], t.tokens[last], t.norms[last]
-	t.at[t.ids[n]] = n
+	t.count--
+	if n < t.count {
+		last, i := t.place(t.count)
+		t.set(n, t.item(t.count), last.norms[i])
+		t.at[last.ids[i]] = n
+	}
 	delete(t.at, id)
-	t.tokens[last] = nil
-	t.ids, t.tokens, t.norms, t.vectors = t.ids[:last], t.tokens[:last], t.norms[:last], t.vectors[:last*t.size]
+	b, i := t.own(t.count)
+	b.tokens[i] = nil
+	b.ids, b.tokens, b.norms, b.vectors = b.ids[:i], b.tokens[:i], b.norms[:i], b.vectors[:i*t.size]
+	if i == 0 {
+		t.blocks = t.blocks[:len(t.blocks)-1]
+	}
+}
+
+// snapshot is the blocks as they are now, whatever changes.
+func (t *table) snapshot() []*block {
+	t.changes++
+	return slices.Clone(t.blocks)
 }
 
 // dot is computed in float64: exact enough that its order means something.
@@ -87,33 +135,38 @@ func (w *worst) Pop() any {
 	return h
 }
 
-// lookEvery is after how many items a search sees whether it is wanted.
-const lookEvery = 1024
-
-func (t *table) search(ctx context.Context, vector []float32, k int) ([]Hit, error) {
+// search finds the k best items of blocks; in runs each piece of the work.
+func search(blocks []*block, vector []float32, k int, in func(func()) error) ([]Hit, error) {
 	norm := math.Sqrt(dot(vector, vector))
 	best := worst{}
-	for n, id := range t.ids {
-		if n%lookEvery == 0 && ctx.Err() != nil {
-			return nil, context.Cause(ctx)
-		}
-		cosine := 0.0 // of a vector without direction
-		if length := norm * t.norms[n]; length > 0 {
-			cosine = max(-1, min(1, dot(vector, t.vector(n))/length)) // it may be rounded beyond
-		}
-		h := Hit{id, cosine, t.tokens[n]}
-		if len(best) < k {
-			heap.Push(&best, h)
-		} else if k > 0 && h.better(best[0]) {
-			best[0] = h
-			heap.Fix(&best, 0)
+	for _, b := range blocks {
+		if err := in(func() { best.add(b, vector, norm, k) }); err != nil {
+			return nil, err
 		}
 	}
-	slices.SortFunc(best, func(a, b Hit) int {
-		if a.better(b) {
-			return -1
-		}
-		return 1
+	return best, in(func() {
+		slices.SortFunc(best, func(a, b Hit) int {
+			if a.better(b) {
+				return -1
+			}
+			return 1
+		})
 	})
-	return best, nil
+}
+
+// add keeps those of the hits so far and a block's that are among the k best.
+func (w *worst) add(b *block, vector []float32, norm float64, k int) {
+	for i, id := range b.ids {
+		cosine := 0.0 // of a vector without direction
+		if length := norm * b.norms[i]; length > 0 {
+			cosine = max(-1, min(1, dot(vector, b.vector(i, len(vector)))/length)) // it may be rounded beyond
+		}
+		h := Hit{id, cosine, b.tokens[i]}
+		if len(*w) < k {
+			heap.Push(w, h)
+		} else if k > 0 && h.better((*w)[0]) {
+			(*w)[0] = h
+			heap.Fix(w, 0)
+		}
+	}
 }

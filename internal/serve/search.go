@@ -61,7 +61,7 @@ func (c *call) searchOne(path string, fields map[string]json.RawMessage) *item {
 		if _, err := requests.NewEmbedding(c.model.config, r, outputs[0].Embeddings); err != nil {
 			return nil, err
 		}
-		hits, err := x.Search(c.ctx, outputs[0].Embeddings[0], max(k, again))
+		hits, err := x.Search(outputs[0].Embeddings[0], max(k, again), func(piece func()) error { return c.do(0, piece) })
 		if err != nil {
 			return nil, err
 		}

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -18,49 +17,42 @@ import (
 	"sftseq/internal/index"
 )
 
-// slowContext ends when it has been asked whether it has, and that takes a while.
-type slowContext struct {
-	context.Context
-	asked   func()
-	release chan struct{}
-}
-
-func (c slowContext) Err() error {
-	c.asked()
-	<-c.release
-	return context.Canceled
-}
-
-// TestStatsWaitForIndex: while they wait for the index, requests are counted.
-func TestStatsWaitForIndex(t *testing.T) {
+// TestSearchHoldsNothingUp: while a search goes on, items are added and the server tells
+// how it is.
+func TestSearchHoldsNothingUp(t *testing.T) {
 	s := start(t, withIndex(t, "pre"))
 	vector := make([]float32, s.current().config.HiddenSize)
 	if err := s.index.Add(index.Item{ID: "a", Vector: vector})(); err != nil {
 		t.Fatal(err)
 	}
-	searching := make(chan struct{})
-	ctx := slowContext{t.Context(), sync.OnceFunc(func() { close(searching) }), make(chan struct{})}
+	searching, release := make(chan struct{}), make(chan struct{})
+	begun := sync.OnceFunc(func() { close(searching) })
 	var all sync.WaitGroup
-	all.Go(func() { s.index.Search(ctx, vector, 1) })
+	all.Go(func() {
+		s.index.Search(vector, 1, func(piece func()) error {
+			begun()
+			<-release
+			piece()
+			return nil
+		})
+	})
 	<-searching
-	wait := s.index.Add(index.Item{ID: "b", Vector: vector})
-	all.Go(func() { wait() })
-	time.Sleep(50 * time.Millisecond) // now it waits for the search, and who reads for it
-	all.Go(func() { s.stats() })
-	time.Sleep(50 * time.Millisecond)
-	counted := make(chan struct{})
+	done := make(chan struct{})
 	go func() {
-		defer close(counted)
-		s.metrics.refused(codeParse)
+		defer close(done)
+		if err := s.index.Add(index.Item{ID: "b", Vector: vector})(); err != nil {
+			t.Error(err)
+		}
+		s.stats()
 	}()
 	select {
-	case <-counted:
+	case <-done:
 	case <-time.After(patience):
-		t.Error("nothing is counted")
+		t.Error("the search holds others up")
 	}
-	close(ctx.release)
+	close(release)
 	all.Wait()
-	<-counted
+	<-done
 }
 
 // TestIndexFails: an operator sees it in the log, once, and in the metrics; clients
