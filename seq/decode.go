@@ -48,7 +48,7 @@ func decodeBatch(schema, batch *message, dictionaries ...*message) (record arrow
 	if record, err = reader.Read(); err != nil {
 		return nil, err
 	}
-	return record, checkColumns(record)
+	return record, checkReferences(record)
 }
 
 // checkColumnLengths expects every column to be as long as the batch: Arrow

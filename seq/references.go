@@ -9,9 +9,9 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// checkColumns expects what a record's columns refer to, by offsets and by numbers of a
+// checkReferences expects what a record's columns refer to, by offsets and by numbers of a
 // dictionary, to be there: Arrow follows them without asking.
-func checkColumns(record arrow.Record) error {
+func checkReferences(record arrow.Record) error {
 	for i, column := range record.Columns() {
 		if err := checkColumn(column); err != nil {
 			return fmt.Errorf("column %.40q: %w", record.ColumnName(i), err)
