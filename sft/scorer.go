@@ -71,6 +71,9 @@ func (s *Scorer) Reserve(n int) {
 // if the scorer is [Scorer.Preemptive]; no bit of any result changes.
 func Urgent(ctx context.Context) context.Context { return tensor.Urgent(ctx) }
 
+// Patient is ctx for a long call beside which a program does much else.
+func Patient(ctx context.Context) context.Context { return tensor.Patient(ctx) }
+
 // Examples scores examples, in their order. They share passes, which changes
 // no bit of a result. An example that the model cannot read is an error that
 // names its place.

@@ -140,7 +140,8 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 	if c := x.program.Counts; c != nil {
 		r.counts = tensor.As[int32](r.words(c))
 	}
-	if r.urgent = tensor.IsUrgent(ctx); r.urgent {
+	r.urgent, r.patient = tensor.IsUrgent(ctx), tensor.IsPatient(ctx)
+	if r.urgent {
 		select {
 		case r.self = <-x.device.way.worker:
 		case <-ctx.Done():
@@ -192,12 +193,13 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 
 // run is one program in progress.
 type run struct {
-	device *Device
-	urgent bool
-	self   *worker
-	bound  [tensor.Spaces]*memory
-	mem    [tensor.Spaces][]uint32
-	counts []int32
+	device  *Device
+	urgent  bool
+	patient bool
+	self    *worker
+	bound   [tensor.Spaces]*memory
+	mem     [tensor.Spaces][]uint32
+	counts  []int32
 }
 
 func (r *run) words(t *tensor.Tensor) []uint32 {
@@ -220,18 +222,23 @@ func (r *run) rows(t *tensor.Tensor) int {
 // idle. Pieces are fixed by the caller; which worker does which is not.
 func (r *run) each(n int, f func(w *worker, piece int)) {
 	var next atomic.Int64
-	work := func(w *worker) {
-		for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-			r.giveWay()
-			f(w, i)
-		}
+	take := func() (piece int, any bool) {
+		piece = int(next.Add(1)) - 1
+		return piece, piece < n
 	}
 	var others sync.WaitGroup
 	for range n - 1 {
 		select {
 		case w := <-r.device.idle:
 			others.Go(func() {
-				work(w)
+				// One that must give way goes: the pieces that are left are done without it.
+				for !r.mustGiveWay() {
+					i, any := take()
+					if !any {
+						break
+					}
+					f(w, i)
+				}
 				r.device.free(w)
 			})
 			continue
@@ -239,7 +246,10 @@ func (r *run) each(n int, f func(w *worker, piece int)) {
 		}
 		break
 	}
-	work(r.self)
+	for i, any := take(); any; i, any = take() {
+		r.giveWay()
+		f(r.self, i)
+	}
 	others.Wait()
 }
 

@@ -56,33 +56,38 @@ func (d *Device) give() {
 	}
 }
 
-// giveWay waits while more workers compute than may, unless the run is urgent.
-func (r *run) giveWay() {
-	d := r.device
-	if r.urgent || d.way.given.Load() == 0 {
-		return
+// mustGiveWay reports whether more workers compute than may, those of this run among
+// them; never of an urgent one.
+func (r *run) mustGiveWay() bool {
+	w := &r.device.way
+	if r.urgent || w.given.Load() == 0 {
+		return false
 	}
-	w := &d.way
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for stopped := false; ; {
-		given := int(w.given.Load())
-		// This one computes, too, if it is not stopped.
-		computing := d.threads - len(d.idle) - w.stopped
-		if stopped {
-			computing++
-		}
-		if given == 0 || computing <= d.threads-given {
-			if stopped {
-				w.stopped--
-			}
-			return
-		}
-		if !stopped {
-			stopped = true
-			w.stopped++
-		}
+	return r.device.crowded()
+}
+
+// crowded is the same where the caller holds the mutex.
+func (d *Device) crowded() bool {
+	return d.threads-len(d.idle)-d.way.stopped > d.threads-int(d.way.given.Load())
+}
+
+// giveWay has the worker that leads a run wait while it must give way.
+func (r *run) giveWay() {
+	if r.patient {
+		yieldThread()
+	}
+	if !r.mustGiveWay() {
+		return
+	}
+	w := &r.device.way
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for r.device.crowded() {
+		w.stopped++
 		w.changed.Wait()
+		w.stopped--
 	}
 }
 

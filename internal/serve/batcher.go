@@ -193,8 +193,11 @@ const urgentTokens = 512
 // holds b.mu.
 func (b *batcher) begin(jobs []*job, budget int, urgent bool) {
 	ctx, cancel := context.WithCancel(context.Background())
-	if urgent {
+	switch {
+	case urgent:
 		ctx = sft.Urgent(ctx)
+	case !jobs[0].urgent:
+		ctx = sft.Patient(ctx)
 	}
 	r := &batch{jobs: jobs, wanted: len(jobs), cancel: cancel}
 	tokens := 0

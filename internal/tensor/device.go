@@ -40,14 +40,32 @@ type Executable interface {
 	Inspect(ctx context.Context, mem Binding, from, to int, visit func(k Kernel) error) error
 }
 
-type urgentKey struct{}
+type priorityKey struct{}
+
+type priority int
+
+const (
+	patient priority = iota + 1
+	urgent
+)
 
 // Urgent is ctx for short runs that somebody waits for: on a device with [Preemptive],
 // others give way to them.
-func Urgent(ctx context.Context) context.Context { return context.WithValue(ctx, urgentKey{}, true) }
+func Urgent(ctx context.Context) context.Context {
+	return context.WithValue(ctx, priorityKey{}, urgent)
+}
 
 // IsUrgent reports whether a context is one of [Urgent].
-func IsUrgent(ctx context.Context) bool { return ctx.Value(urgentKey{}) != nil }
+func IsUrgent(ctx context.Context) bool { return ctx.Value(priorityKey{}) == urgent }
+
+// Patient is ctx for long runs beside which a program does much else: such a run lets
+// other threads on its processor often.
+func Patient(ctx context.Context) context.Context {
+	return context.WithValue(ctx, priorityKey{}, patient)
+}
+
+// IsPatient reports whether a context is one of [Patient].
+func IsPatient(ctx context.Context) bool { return ctx.Value(priorityKey{}) == patient }
 
 // Preemptive is a device that shares the processors with the rest of the program.
 type Preemptive interface {
