@@ -1,0 +1,191 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"sftseq/internal/tensor"
+	"sftseq/seq"
+)
+
+// oneTurn shares one turn of each kind out.
+func oneTurn() *turns {
+	t := newTurns(func(int) {})
+	t.pools[small].most, t.pools[large].most = 1, 1
+	return t
+}
+
+// TestNextTurn: the session that has had least is next, however many turns another has
+// asked for before.
+func TestNextTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := oneTurn()
+		greedy, modest, other := turns.share(), turns.share(), turns.share()
+		turns.meter.charge(&other.took, 0)
+		for range 200 {
+			turns.meter.charge(&greedy.took, time.Millisecond)
+		}
+		turns.meter.charge(&modest.took, 47*time.Millisecond) // not light, but less
+		held, err := greedy.begin(t.Context(), small)
+		if err != nil {
+			t.Fatal(err)
+		}
+		light, err := other.begin(t.Context(), small) // the one place for such is taken
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer light.end()
+		var mu sync.Mutex
+		var order []*share
+		var all sync.WaitGroup
+		ask := func(s *share) {
+			all.Go(func() {
+				s.do(t.Context(), 0, func() {
+					mu.Lock()
+					defer mu.Unlock()
+					order = append(order, s)
+				})
+			})
+			synctest.Wait()
+		}
+		for range 5 {
+			ask(greedy)
+		}
+		ask(modest)
+		held.end()
+		all.Wait()
+		if len(order) != 6 || order[0] != modest {
+			t.Errorf("of %d turns the first was not that of the session that has had least", len(order))
+		}
+	})
+}
+
+// TestLightTurn: a session that has had less than its share does not wait, one beside
+// those of the pools at a time, and not for a large turn.
+func TestLightTurn(t *testing.T) {
+	turns := oneTurn()
+	greedy, modest := turns.share(), turns.share()
+	for range 100 {
+		turns.meter.charge(&greedy.took, time.Millisecond)
+	}
+	for _, kind := range []int{small, large} {
+		held, err := greedy.begin(t.Context(), kind)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer held.end()
+	}
+	first, err := modest.begin(t.Context(), small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.end()
+	over := errors.New("it waits")
+	for what, kind := range map[string]int{"a second one": small, "a large one": large} {
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 20*time.Millisecond, over)
+		defer cancel()
+		if _, err := modest.begin(ctx, kind); !errors.Is(err, over) {
+			t.Errorf("%s: %v, want that it waits", what, err)
+		}
+	}
+}
+
+// TestTurnsComeBack: nothing is left of turns that were taken, waited for and given up.
+func TestTurnsComeBack(t *testing.T) {
+	reserved := -1
+	turns := newTurns(func(n int) { reserved = n })
+	var all sync.WaitGroup
+	for n := range 8 {
+		s := turns.share()
+		for range 50 {
+			all.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(n)*100*time.Microsecond)
+				defer cancel()
+				s.do(ctx, n%2*2*largeBytes, func() { time.Sleep(50 * time.Microsecond) })
+			})
+		}
+	}
+	all.Wait()
+	for kind, p := range turns.pools {
+		if p.taken != 0 || len(p.waiting) != 0 {
+			t.Errorf("kind %d: %d are taken, %d sessions wait", kind, p.taken, len(p.waiting))
+		}
+	}
+	if turns.light != 0 || reserved != 0 {
+		t.Errorf("%d light ones are taken, %d processors reserved", turns.light, reserved)
+	}
+}
+
+// TestMeter: who has what the others have is at the clock, who has less is below it, and
+// neither is without end.
+func TestMeter(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var m meter
+		fair, alike, modest := newcomer, newcomer, newcomer
+		for range 1000 {
+			m.charge(&fair, time.Millisecond)
+			m.charge(&alike, time.Millisecond)
+			m.charge(&modest, 10*time.Microsecond)
+			time.Sleep(2 * time.Millisecond)
+		}
+		if m.light(&fair) || m.light(&alike) || !m.light(&modest) {
+			t.Errorf("clock %v: %v, %v and %v", m.clock, fair, alike, modest)
+		}
+		if fair.had > m.clock+mostDebt || modest.had < m.clock-mostCredit-time.Millisecond {
+			t.Errorf("clock %v: a debt of %v, a credit of %v", m.clock, fair.had-m.clock, m.clock-modest.had)
+		}
+	})
+}
+
+// TestUrgentBatch: where others have all places, the short job of a session that has had
+// less than its share is computed at once, and a second one is not ahead of those of its
+// own session; with the same bits.
+func TestUrgentBatch(t *testing.T) {
+	s := start(t, testOptions(t, "pre"))
+	m := s.current()
+	want, err := m.Scorer.Examples(t.Context(), []seq.Example{{A: []int32{1, 2, 3}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	release := make(chan struct{})
+	s.batcher.before = func(ctx context.Context) {
+		if !tensor.IsUrgent(ctx) {
+			<-release
+		}
+	}
+	greedy, modest := bareSession(s), bareSession(s)
+	s.batcher.mu.Lock()
+	s.batcher.meter.charge(&greedy.share.computed, time.Second)
+	s.batcher.mu.Unlock()
+	long := make([]seq.Example, 8)
+	for i := range long {
+		long[i].A = ones(urgentTokens + 1)
+	}
+	others := s.batcher.submit(t.Context(), greedy, m, classify, long...)
+	eventually(t, "not all places are taken", func() bool { _, _, running := s.batcher.waiting(); return running == m.Scorer.Lanes() })
+	job := s.batcher.submit(t.Context(), modest, m, classify, seq.Example{A: []int32{1, 2, 3}})[0]
+	select {
+	case <-job.done:
+	case <-time.After(patience):
+		t.Error("it waits for the others")
+	}
+	if out, err := job.wait(); err == nil && out.Logits[0] != want[0].Logits[0] {
+		t.Errorf("%v, want %v", out.Logits, want[0].Logits)
+	}
+	same := s.batcher.submit(t.Context(), greedy, m, classify, seq.Example{A: []int32{1, 2, 3}})[0]
+	select {
+	case <-same.done:
+		t.Error("a session that has had more than its share is not made to wait")
+	case <-time.After(50 * time.Millisecond):
+	}
+	close(release)
+	for _, j := range append(others, same) {
+		if _, err := j.wait(); err != nil {
+			t.Error(err)
+		}
+	}
+}
