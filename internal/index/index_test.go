@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -203,91 +202,6 @@ func TestOrder(t *testing.T) {
 		}
 		if h := found(t, x, []float32{1, 0, 0, 0}, 1); h[0].Tokens[0] != 19 {
 			t.Fatalf("round %d: %v", round, h)
-		}
-	}
-}
-
-func TestSearch(t *testing.T) {
-	x := open(t, filepath.Join(t.TempDir(), "x.arrow"))
-	for id, v := range map[string][]float32{"b": {2, 0, 0, 0}, "a": {1, 0, 0, 0}, "c": {1, 1, 0, 0}, "d": {-1, 0, 0, 0}, "zero": {0, 0, 0, 0}} {
-		if err := x.Add(Item{ID: id, Vector: v})(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var got []string
-	for _, h := range found(t, x, []float32{3, 0, 0, 0}, 4) {
-		got = append(got, fmt.Sprintf("%s %.3f", h.ID, h.Cosine))
-	}
-	if want := []string{"a 1.000", "b 1.000", "c 0.707", "zero 0.000"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-	if n := len(found(t, x, []float32{1, 0, 0, 0}, 0)); n != 0 {
-		t.Errorf("%d of none", n)
-	}
-	unwanted := errors.New("nobody wants it")
-	if _, err := x.Search([]float32{1, 0, 0, 0}, 1, func(func()) error { return unwanted }); !errors.Is(err, unwanted) {
-		t.Error(err)
-	}
-	if err := x.Add(Item{ID: "e", Vector: []float32{1}})(); err == nil {
-		t.Error("a vector of another size was taken")
-	}
-}
-
-// TestSearchOfASnapshot: a search finds what was there when it began, whatever is added,
-// replaced and removed between its pieces, and waits for none of that.
-func TestSearchOfASnapshot(t *testing.T) {
-	x := open(t, filepath.Join(t.TempDir(), "x.arrow"))
-	const count = 2*blockItems + 100
-	random := rand.New(rand.NewPCG(7, 8))
-	vector := func() []float32 {
-		v := make([]float32, 4)
-		for i := range v {
-			v[i] = float32(random.NormFloat64())
-		}
-		return v
-	}
-	add := func(n int) func() error { return x.Add(Item{ID: fmt.Sprint(n), Vector: vector()}) }
-	for n := range count {
-		add(n)
-	}
-	if err := add(count)(); err != nil {
-		t.Fatal(err)
-	}
-	query := vector()
-	want := found(t, x, query, count+1)
-	got, err := x.Search(query, count+1, func(piece func()) error {
-		for range 20 {
-			add(random.IntN(count + 1)) // replaced
-			add(count + 1 + random.IntN(100))
-		}
-		if _, err := x.Remove([]string{fmt.Sprint(random.IntN(count + 1)), fmt.Sprint(random.IntN(count + 1))}); err != nil {
-			t.Fatal(err)
-		}
-		piece()
-		return nil
-	})
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("%v; %d items, want %d as they were", err, len(got), len(want))
-	}
-	if now := found(t, x, query, count+1); reflect.DeepEqual(now, want) {
-		t.Error("nothing has changed")
-	}
-}
-
-// TestCosineRange: none is beyond what a cosine may be, however it is rounded.
-func TestCosineRange(t *testing.T) {
-	x := open(t, filepath.Join(t.TempDir(), "x.arrow"))
-	for n := range 500 {
-		i := itemOf(n)
-		if err := x.Add(Item{ID: "a", Vector: i.Vector})(); err != nil {
-			t.Fatal(err)
-		}
-		away := slices.Clone(i.Vector)
-		for k := range away {
-			away[k] *= -1
-		}
-		if a, b := found(t, x, i.Vector, 1)[0].Cosine, found(t, x, away, 1)[0].Cosine; a > 1 || b < -1 || a < 1-1e-9 {
-			t.Fatalf("%v: cosines %v, %v", i.Vector, a, b)
 		}
 	}
 }

@@ -4,7 +4,7 @@ package serve
 
 import "time"
 
-var start = time.Now()
+var loaded = time.Now()
 
 // threadTime is the time that has passed, as that of a thread is not known.
-func threadTime() time.Duration { return time.Since(start) }
+func threadTime() time.Duration { return time.Since(loaded) }
