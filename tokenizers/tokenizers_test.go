@@ -46,6 +46,7 @@ func FuzzListOps(f *testing.F) {
 	}
 	rewrite := strings.NewReplacer("]", " X ", "(", "", ")", "")
 	f.Fuzz(func(t *testing.T, text string) {
+		defer fuzztest.Limits(t, 1<<20+200*len(text))()
 		got, err := ListOps{}.Encode(text)
 		words := strings.Fields(rewrite.Replace(text))
 		if err != nil || len(got) != len(words) || cap(got) != len(got) {

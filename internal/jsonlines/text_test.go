@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"sftseq/internal/fuzztest"
 	"sftseq/internal/wtf8"
 )
 
@@ -46,6 +47,7 @@ func FuzzJSON(f *testing.F) {
 		f.Add([]byte(text), 5)
 	}
 	f.Fuzz(func(t *testing.T, text []byte, size int) {
+		defer fuzztest.Limits(t, 1<<20+1000*len(text))()
 		for range Members(text) { // whatever it is, this ends
 		}
 		for range Elements(text) {
