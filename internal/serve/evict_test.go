@@ -134,19 +134,23 @@ func TestEvictsIdle(t *testing.T) {
 	second := dial(t, s).initialize(struct{}{})
 	first := dial(t, s).initialize(struct{}{})
 	first.serves()
+	time.Sleep(20 * time.Millisecond) // the server notes an answer after it has written it
 	second.serves()
 	time.Sleep(2 * s.allowances.idle)
 	newcomer := dial(t, s).initialize(struct{}{})
+	newcomer.request(1, "sequence/classify", map[string]any{"tokens": []int{1}})
 	first.expectDismissed("--max-clients")
-	dial(t, s).initialize(struct{}{})
+	another := dial(t, s).initialize(struct{}{})
+	another.request(1, "sequence/classify", map[string]any{"tokens": []int{1}})
 	second.expectDismissed("--max-clients")
-	dial(t, s).expectDismissed("--max-clients") // is refused
+	eventually(t, "not all wait", func() bool { return s.inflight() == 3 })
+	time.Sleep(2 * s.allowances.idle)
+	dial(t, s).expectDismissed("--max-clients") // is refused: all others are of use
 	close(release)
 	if m := waits.answer(1); m.Error != nil {
 		t.Error(m.Error)
 	}
 	edits.serves()
-	newcomer.serves()
 }
 
 // TestIdleTimeout: it ends who asks for nothing, or has not begun to, and nobody else.
