@@ -67,6 +67,8 @@ SIGTERM; 1 after an exit without shutdown, and where something failed.`,
 			&cli.DurationFlag{Name: "debounce", Value: 200 * time.Millisecond, Usage: "`TIME` from a document's last change to its classification"},
 			&cli.StringFlag{Name: "max-line", Value: "16MiB", Usage: "refuse a message of more than `SIZE`, at most 1GiB"},
 			&cli.IntFlag{Name: "max-inflight", Value: 512, Usage: "refuse a client's request while `N` wait for an answer"},
+			&cli.IntFlag{Name: "max-clients", Usage: "serve at most `N` connections of --listen; beyond it the one of the least use makes room", DefaultText: "as many as open files allow"},
+			&cli.DurationFlag{Name: "idle-timeout", Usage: "end a connection of --listen that asks for nothing for `TIME` and has no document open", DefaultText: "never"},
 			&cli.IntFlag{Name: "max-documents", Value: 256, Usage: "a client may have `N` documents open"},
 			&cli.StringFlag{Name: "max-memory", Value: "1GiB", Usage: "keep at most `SIZE` of requests and documents, at least 1MiB"},
 			&cli.DurationFlag{Name: "drain", Value: 10 * time.Second, Usage: "`TIME` that SIGTERM leaves for what was accepted"},
@@ -124,7 +126,18 @@ func serveOptions(c *cli.Context) (serve.Options, error) {
 	if n := c.Int("max-batch-tokens"); n < 0 || c.IsSet("max-batch-tokens") && n == 0 {
 		return o, usage(c, "--max-batch-tokens %d, expected at least 1", n)
 	}
-	for _, name := range []string{"max-wait", "debounce", "drain"} {
+	clients := serve.DefaultClients()
+	if c.IsSet("max-clients") {
+		if clients = c.Int("max-clients"); clients < 1 || clients > serve.MostClients {
+			return o, usage(c, "--max-clients %d, expected 1 to %d", clients, serve.MostClients)
+		}
+	}
+	for _, name := range []string{"max-clients", "idle-timeout"} {
+		if c.IsSet(name) && len(c.StringSlice("listen")) == 0 {
+			return o, usage(c, "--%s needs --listen", name)
+		}
+	}
+	for _, name := range []string{"max-wait", "debounce", "drain", "idle-timeout"} {
 		if d := c.Duration(name); d < 0 {
 			return o, usage(c, "--%s %v, expected 0 or more", name, d)
 		}
@@ -143,7 +156,7 @@ func serveOptions(c *cli.Context) (serve.Options, error) {
 		Load:    func() (*serve.Model, error) { return serveModel(c) },
 		Lost:    device.Lost,
 		Framing: c.String("framing"), MaxLine: int(line), MaxInflight: c.Int("max-inflight"),
-		MaxDocuments: c.Int("max-documents"), MaxMemory: memory, MaxBatchTokens: c.Int("max-batch-tokens"),
+		MaxDocuments: c.Int("max-documents"), MaxClients: clients, IdleTimeout: c.Duration("idle-timeout"), MaxMemory: memory, MaxBatchTokens: c.Int("max-batch-tokens"),
 		MaxWait: c.Duration("max-wait"), Debounce: c.Duration("debounce"), Index: c.String("index"), Reembed: c.Bool("reembed"),
 		Version: version(), Log: slog.New(slog.NewTextHandler(c.App.ErrWriter, &slog.HandlerOptions{Level: level})),
 	}, nil

@@ -26,6 +26,8 @@ func (s *session) Recv() ([]byte, error) {
 			s.release(m.room) // unless the message is kept
 			s.server.reading.give(lent)
 			s.handed.Add(-lent)
+			s.activity.note()
+			s.activity.reading.Add(-1)
 			if c != nil {
 				return c.frame(), nil
 			}

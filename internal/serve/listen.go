@@ -107,9 +107,11 @@ func (s *Server) ServeListener(ctx context.Context, l net.Listener) error {
 			return nil
 		case errors.Is(err, net.ErrClosed):
 			return err
-		case err != nil: // such as too many open files: it passes
+		case err != nil: // it passes
 			s.log.Warn("accept", "error", err)
-			time.Sleep(100 * time.Millisecond)
+			if !tooManyFiles(err) || !s.makeRoom() {
+				time.Sleep(100 * time.Millisecond)
+			}
 			continue
 		}
 		name := fmt.Sprintf("connection %d", n)

@@ -43,17 +43,46 @@ func (m *memory) give(n int64) { m.used.Add(-n) }
 // message may take while it is read.
 const sessionBytes = 1<<16 + jsonlines.Free
 
-// crowded reports whether there are as many sessions as may be: together they take at
-// most half of the limit, beside it. One may always be. The caller holds the server's
-// lock.
-func (s *Server) crowded() bool {
-	return len(s.sessions) > 0 && int64(len(s.sessions)+1)*sessionBytes > s.memory.limit/2
+// MostClients is how many connections can be asked for.
+const MostClients = 1 << 30
+
+// crowded is the flag for which there may not be another session, "" if there may: together
+// they take at most half of the memory's limit, beside it. One may always be. The caller
+// holds the server's lock.
+func (s *Server) crowded() string {
+	n := len(s.sessions)
+	switch most := s.options.MaxClients; {
+	case n == 0:
+		return ""
+	case most > 0 && n >= most:
+		return "--max-clients"
+	case int64(n+1)*sessionBytes > s.memory.limit/2:
+		return "--max-memory"
+	}
+	return ""
 }
 
-// reserve takes bytes of the server's memory, or says that there is none.
-func (s *session) reserve(n int64) bool { return s.server.memory.take(n) }
+// reserve takes bytes of the server's memory, or says that there is none for the session.
+// Beside others it has at most what is left for them (Choudhury and Hahne, Dynamic queue
+// length thresholds for shared-memory packet switches, 1998): there is always some for who
+// has none, and most of it is used.
+func (s *session) reserve(n int64) bool {
+	m := &s.server.memory
+	if !m.take(n) {
+		return false
+	}
+	own := s.memory.Add(n)
+	if n > 0 && s.server.present.Load() > 1 && own > m.limit-m.used.Load() {
+		s.release(n)
+		return false
+	}
+	return true
+}
 
-func (s *session) release(n int64) { s.server.memory.give(n) }
+func (s *session) release(n int64) {
+	s.memory.Add(-n)
+	s.server.memory.give(n)
+}
 
 // lend reserves memory for a message that is being read, out of the half of it that
 // there is for these: who sends a part of a message and waits has others served. It
@@ -61,7 +90,7 @@ func (s *session) release(n int64) { s.server.memory.give(n) }
 // not accepted yet, and bare lines, since who pipes a file has no use for being told
 // to come back.
 func (s *session) lend(n int64) bool {
-	for !s.server.lend(n) {
+	for !s.lendNow(n) {
 		s.mu.Lock()
 		waits := s.bare.pending > 0
 		s.mu.Unlock()
@@ -79,12 +108,13 @@ func (s *session) lend(n int64) bool {
 	return true
 }
 
-func (s *Server) lend(n int64) bool {
-	if !s.reading.take(n) {
+func (s *session) lendNow(n int64) bool {
+	reading := &s.server.reading
+	if !reading.take(n) {
 		return false
 	}
-	if !s.memory.take(n) {
-		s.reading.give(n)
+	if !s.reserve(n) {
+		reading.give(n)
 		return false
 	}
 	return true

@@ -12,22 +12,26 @@ type outlet struct {
 	w     io.Writer
 	ctx   context.Context
 	share *share
-	since atomic.Pointer[time.Time] // of the write that goes on; frames make one at a time
+	since atomic.Pointer[time.Time] // of the write that waits for the client; frames make one at a time
 }
 
 // Write writes what the client has room for in a turn of the session's, and waits with
 // the rest until there is more.
 func (o *outlet) Write(p []byte) (n int, err error) {
-	now := time.Now()
-	o.since.Store(&now)
-	defer o.since.Store(nil)
 	o.share.do(o.ctx, len(p), func() { n = writeNow(o.w, p) })
-	if n == len(p) {
-		return n, nil
+	defer o.since.Store(nil)
+	for n < len(p) && err == nil {
+		now := time.Now()
+		o.since.Store(&now)
+		var more int
+		more, err = o.w.Write(p[n:min(len(p), n+pieceBytes)])
+		n += more
 	}
-	rest, err := o.w.Write(p[n:])
-	return n + rest, err
+	return n, err
 }
+
+// pieceBytes is how much a client has to take for it to be one that reads.
+const pieceBytes = 1 << 16
 
 // blocked reports whether the client does not read.
 func (o *outlet) blocked() bool {

@@ -25,10 +25,12 @@ type Options struct {
 	MaxLine        int   // bytes of a message
 	MaxInflight    int   // requests of a session that wait for an answer
 	MaxDocuments   int   // of a session
+	MaxClients     int   // connections at a time, 0 is as many as there is memory for
 	MaxMemory      int64 // bytes kept for all sessions
 	MaxBatchTokens int   // 0 is what the device takes at once
 	MaxWait        time.Duration
 	Debounce       time.Duration // from a document's last change to its classification
+	IdleTimeout    time.Duration // ends a session that asks for nothing; 0 is never
 	Index          string        // file of the retrieval index, "" for none
 	Reembed        bool          // make an index of another model one of this
 	Version        string
@@ -37,20 +39,23 @@ type Options struct {
 
 // Server answers any number of sessions with one model.
 type Server struct {
-	options   Options
-	log       *slog.Logger
-	memory    memory
-	reading   memory // the part of it that messages have while they are read
-	metrics   *metrics
-	batcher   *batcher
-	turns     *turns
-	reserving atomic.Pointer[Model] // whose device leaves processors to turns
-	index     *index.Index          // nil without one
-	grace     time.Duration         // what sessions that must end have for their last answers
+	options    Options
+	log        *slog.Logger
+	memory     memory
+	reading    memory // the part of it that messages have while they are read
+	metrics    *metrics
+	batcher    *batcher
+	turns      *turns
+	reserving  atomic.Pointer[Model] // whose device leaves processors to turns
+	index      *index.Index          // nil without one
+	grace      time.Duration         // what sessions that must end have for their last answers
+	allowances allowances
+	refusing   atomic.Int64 // connections that are turned away
 
 	mu       sync.Mutex
 	model    *served
 	sessions map[*session]struct{}
+	present  atomic.Int64 // how many there are, for who does not hold mu
 	draining bool
 	ended    sync.WaitGroup // sessions
 
@@ -67,7 +72,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, log: o.Log, memory: memory{limit: o.MaxMemory}, reading: memory{limit: o.MaxMemory / 2}, metrics: newMetrics(), model: newServed(m), sessions: map[*session]struct{}{}, grace: time.Second, failed: make(chan error, 1)}
+	s := &Server{options: o, log: o.Log, memory: memory{limit: o.MaxMemory}, reading: memory{limit: o.MaxMemory / 2}, metrics: newMetrics(), model: newServed(m), sessions: map[*session]struct{}{}, grace: time.Second, allowances: usualAllowances, failed: make(chan error, 1)}
 	s.turns = newTurns(func(n int) { s.reserving.Load().Scorer.Reserve(n) })
 	s.reserving.Store(m)
 	s.batcher = newBatcher(o.MaxBatchTokens, o.MaxWait, s.metrics)
@@ -137,7 +142,9 @@ func (s *Server) retryAfter() int {
 func (s *Server) Serve(name string, r io.Reader, w io.Writer, stdio bool) error {
 	x := &session{server: s, share: s.turns.share(), input: r, out: outlet{w: w}, name: name, stdio: stdio, log: s.log.With("session", name),
 		messages: make(chan message), stopRead: make(chan struct{}), settled: make(chan struct{}, 1),
-		calls: map[int64]*call{}, ids: map[string]*call{}}
+		calls: map[int64]*call{}, ids: map[string]*call{}, gone: make(chan struct{})}
+	x.activity.note()
+	defer close(x.gone)
 	x.ctx, x.end = context.WithCancelCause(context.Background())
 	x.out.ctx, x.out.share = x.ctx, x.share
 	if c, ok := r.(io.Closer); ok && !stdio {
@@ -151,19 +158,25 @@ func (s *Server) Serve(name string, r io.Reader, w io.Writer, stdio bool) error 
 		s.mu.Unlock()
 		return nil
 	}
-	if s.crowded() {
-		s.mu.Unlock()
-		return x.turnAway()
+	var evicted *session
+	crowded := s.crowded()
+	if crowded != "" {
+		if evicted = s.evict(); evicted == nil {
+			s.mu.Unlock()
+			return x.turnAway(crowded)
+		}
 	}
-	s.sessions[x] = struct{}{}
-	s.ended.Add(1)
+	s.add(x)
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
-		delete(s.sessions, x)
+		s.remove(x)
 		s.mu.Unlock()
 		s.ended.Done()
 	}()
+	if evicted != nil {
+		evicted.dismiss(fail(codeBusy, retry{s.retryAfter()}, "there are as many connections as %s allows: this one makes room", crowded))
+	}
 	x.log.Debug("session begins")
 	ended := make(chan error, 1)
 	go func() { ended <- x.run() }()
@@ -175,6 +188,19 @@ func (s *Server) Serve(name string, r io.Reader, w io.Writer, stdio bool) error 
 	}
 	x.log.Debug("session ends", "error", err)
 	return err
+}
+
+// add counts a session among the server's. The caller holds the server's lock.
+func (s *Server) add(x *session) {
+	s.sessions[x] = struct{}{}
+	s.present.Store(int64(len(s.sessions)))
+	s.ended.Add(1)
+}
+
+// remove is the end of that, if it has not ended. The caller holds the server's lock.
+func (s *Server) remove(x *session) {
+	delete(s.sessions, x)
+	s.present.Store(int64(len(s.sessions)))
 }
 
 // Drain has all sessions end when what they have accepted is answered, and

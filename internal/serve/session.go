@@ -59,6 +59,9 @@ type session struct {
 	pushes  int           // of documents, to be computed
 	settled chan struct{} // has an element after an answer
 
+	memory    atomic.Int64 // that it has of the server's
+	activity  activity
+	gone      chan struct{} // closed when its connection is
 	documents documents
 	work      sync.WaitGroup // goroutines other than the calls
 }
@@ -67,6 +70,9 @@ type session struct {
 // to end before all was answered.
 func (s *session) run() (err error) {
 	s.work.Go(s.writeBare)
+	if after := s.server.options.IdleTimeout; after > 0 && !s.stdio {
+		s.work.Go(func() { s.endWhenIdle(after) })
+	}
 	pumped := make(chan struct{})
 	go func() {
 		defer close(pumped)
@@ -113,6 +119,9 @@ func (s *session) pump() {
 			return
 		}
 		m.received = time.Now()
+		s.activity.reading.Add(1)
+		s.activity.heard.Store(true)
+		s.activity.note()
 		s.handed.Add(m.room)
 		select {
 		case s.messages <- m:
@@ -121,6 +130,7 @@ func (s *session) pump() {
 		case <-s.ctx.Done():
 		}
 		s.takeBack(m.room)
+		s.activity.reading.Add(-1)
 		return
 	}
 }
@@ -178,6 +188,7 @@ func (s *session) finish() {
 
 // wakeFinish has finish, and what waits for room, look again.
 func (s *session) wakeFinish() {
+	s.activity.note()
 	select {
 	case s.settled <- struct{}{}:
 	default:

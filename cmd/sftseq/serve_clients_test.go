@@ -1,0 +1,76 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestServeSilentClients: who opens as many connections as there may be files, and says
+// nothing, locks nobody out, whether they are bounded by --max-clients or by the system.
+func TestServeSilentClients(t *testing.T) {
+	for name, flags := range map[string][]string{"as open files allow": nil, "beyond that": {"--max-clients", "1000"}} {
+		t.Run(name, func(t *testing.T) {
+			const files = 64
+			socket := filepath.Join(t.TempDir(), "s")
+			args := append([]string{"-c", fmt.Sprintf(`ulimit -n %d; exec "$0" "$@"`, files), built(t), "serve", "--model", golden("pre"), "--listen", "unix:" + socket}, flags...)
+			server := exec.Command("sh", args...)
+			logs, err := server.StderrPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := server.Start(); err != nil {
+				t.Fatal(err)
+			}
+			defer server.Wait()
+			defer server.Process.Kill()
+			for lines := bufio.NewScanner(logs); lines.Scan() && !strings.Contains(lines.Text(), "listening"); {
+			}
+			go io.Copy(io.Discard, logs)
+
+			var silent []net.Conn
+			for range files {
+				conn, err := net.Dial("unix", socket)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+				silent = append(silent, conn)
+			}
+			time.Sleep(1500 * time.Millisecond)
+			for range 3 {
+				conn, err := net.Dial("unix", socket)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer conn.Close()
+				conn.SetDeadline(time.Now().Add(10 * time.Second))
+				fmt.Fprintln(conn, `{"jsonrpc":"2.0","id":1,"method":"initialize"}`)
+				line, err := bufio.NewReader(conn).ReadBytes('\n')
+				var m struct{ Result any }
+				if json.Unmarshal(line, &m); err != nil || m.Result == nil {
+					t.Fatalf("%s, %v", line, err)
+				}
+			}
+			told := 0
+			for _, conn := range silent {
+				conn.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
+				if line, _ := bufio.NewReader(conn).ReadString('\n'); strings.Contains(line, "-32000") && strings.Contains(line, "retryAfter") {
+					told++
+				}
+			}
+			if told == 0 {
+				t.Error("those that made room were not told")
+			}
+		})
+	}
+}
