@@ -28,7 +28,7 @@ import (
 // alone and beside each attack in turns: the median and the 99th percentile, and their
 // ratios to those alone. Server, attackers and honest client are processes of their own.
 //
-//	go test ./cmd/sftseq -run '^$' -bench Attack -benchtime 3000x
+//	go test ./cmd/sftseq -run '^$' -bench Attack -benchtime 1000x
 //
 // The number is that of the honest client's requests alone and beside each.
 func BenchmarkAttack(b *testing.B) {

@@ -79,9 +79,11 @@ func TestLightTurn(t *testing.T) {
 		}
 		defer held.end()
 	}
-	first, err := modest.begin(t.Context(), small)
+	soon, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	first, err := modest.begin(soon, small)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatal("it waits: ", err)
 	}
 	defer first.end()
 	over := errors.New("it waits")
