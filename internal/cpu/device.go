@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"sftseq/internal/simd"
 	"sftseq/internal/tensor"
@@ -197,6 +198,8 @@ type run struct {
 	urgent  bool
 	patient bool
 	self    *worker
+	yielded time.Time // when it last let other threads on its processor
+	since   time.Time // computing without a wait for others
 	bound   [tensor.Spaces]*memory
 	mem     [tensor.Spaces][]uint32
 	counts  []int32
@@ -232,7 +235,7 @@ func (r *run) each(n int, f func(w *worker, piece int)) {
 		case w := <-r.device.idle:
 			others.Go(func() {
 				// One that must give way goes: the pieces that are left are done without it.
-				for !r.mustGiveWay() {
+				for !r.mustLeave() {
 					i, any := take()
 					if !any {
 						break

@@ -3,27 +3,33 @@ package cpu
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
-// way is what runs give way to: the one urgent run that there may be at a time, and what
-// the program has the device leave processors to. A worker looks before each piece of its
-// work, and waits while more compute than may. So a long pass does not make a short one
-// wait, and takes no processor from it.
+// way is what runs give way to: the one urgent run that there may be at a time, what the
+// program has the device leave processors to, and each other where fewer workers may
+// compute than there are runs. A worker looks before each piece of its work, and waits
+// while more compute than may. So a long pass does not make a short one wait, and takes no
+// processor from it.
 type way struct {
 	worker chan *worker // of the urgent run
 
 	given   atomic.Int64 // processors that others have now
 	mu      sync.Mutex
-	changed sync.Cond // given is less, or fewer workers compute
 	urgent  bool
 	reserve int
-	stopped int // workers that wait
+	waiting []chan struct{} // of the workers that wait, each closed when it may go on
 }
+
+// yieldEvery is how long a patient run keeps its processor.
+const yieldEvery = 500 * time.Microsecond
+
+// slice is how long a run computes while others wait for its place.
+const slice = 5 * time.Millisecond
 
 func (w *way) init() {
 	w.worker = make(chan *worker, 1)
 	w.worker <- new(worker)
-	w.changed.L = &w.mu
 }
 
 // Preemptive reports that urgent runs do not wait for others.
@@ -45,49 +51,63 @@ func (d *Device) hurry(yes bool) {
 	d.give()
 }
 
-// give sets what is given. The caller holds the mutex.
+// give sets what is given. The caller holds the mutex, as for the others below.
 func (d *Device) give() {
 	given := min(d.way.reserve, d.threads-1)
 	if d.way.urgent {
 		given = d.threads
 	}
-	if before := d.way.given.Swap(int64(given)); int64(given) < before {
-		d.way.changed.Broadcast()
+	d.way.given.Store(int64(given))
+	d.admit()
+}
+
+// computing is how many workers compute, those of an urgent run among them.
+func (d *Device) computing() int { return d.threads - len(d.idle) - len(d.way.waiting) }
+
+// allowed is how many may.
+func (d *Device) allowed() int { return d.threads - int(d.way.given.Load()) }
+
+// admit has workers that wait go on, the first one first, where there are places.
+func (d *Device) admit() {
+	for len(d.way.waiting) > 0 && d.computing() < d.allowed() {
+		close(d.way.waiting[0])
+		d.way.waiting = d.way.waiting[1:]
 	}
 }
 
-// mustGiveWay reports whether more workers compute than may, those of this run among
-// them; never of an urgent one.
-func (r *run) mustGiveWay() bool {
+// mustLeave reports whether a worker that helps a run must leave: more compute than may,
+// or a run waits for a place of its own.
+func (r *run) mustLeave() bool {
 	w := &r.device.way
 	if r.urgent || w.given.Load() == 0 {
 		return false
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	return r.device.crowded()
+	return len(w.waiting) > 0 || r.device.computing() > r.device.allowed()
 }
 
-// crowded is the same where the caller holds the mutex.
-func (d *Device) crowded() bool {
-	return d.threads-len(d.idle)-d.way.stopped > d.threads-int(d.way.given.Load())
-}
-
-// giveWay has the worker that leads a run wait while it must give way.
+// giveWay has the worker that leads a run wait while more compute than may, and when it
+// has computed for a while in whose place another waits.
 func (r *run) giveWay() {
-	if r.patient {
+	if r.patient && time.Since(r.yielded) > yieldEvery {
 		yieldThread()
-	}
-	if !r.mustGiveWay() {
-		return
+		r.yielded = time.Now()
 	}
 	w := &r.device.way
+	if r.urgent || w.given.Load() == 0 {
+		return
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for r.device.crowded() {
-		w.stopped++
-		w.changed.Wait()
-		w.stopped--
+	for r.device.computing() > r.device.allowed() || len(w.waiting) > 0 && time.Since(r.since) > slice {
+		begun := make(chan struct{})
+		w.waiting = append(w.waiting, begun)
+		r.device.admit()
+		w.mu.Unlock()
+		<-begun
+		w.mu.Lock()
+		r.since = time.Now()
 	}
 }
 
@@ -97,8 +117,6 @@ func (d *Device) free(w *worker) {
 	if d.way.given.Load() > 0 {
 		d.way.mu.Lock()
 		defer d.way.mu.Unlock()
-		if d.way.stopped > 0 {
-			d.way.changed.Broadcast()
-		}
+		d.admit()
 	}
 }

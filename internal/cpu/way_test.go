@@ -27,8 +27,8 @@ func TestReserve(t *testing.T) {
 				r, end := lead(d)
 				defer end()
 				r.each(pieces, func(*worker, int) {
-					for n := now.Add(1); n > highest.Load(); {
-						highest.Store(n)
+					n := now.Add(1)
+					for high := highest.Load(); n > high && !highest.CompareAndSwap(high, n); high = highest.Load() {
 					}
 					time.Sleep(10 * time.Microsecond)
 					now.Add(-1)
@@ -40,8 +40,8 @@ func TestReserve(t *testing.T) {
 		if done.Load() != 3*pieces || highest.Load() > int64(most) {
 			t.Errorf("%d reserved of %d: %d pieces by %d workers at once, want %d by at most %d", reserved, threads, done.Load(), highest.Load(), 3*pieces, most)
 		}
-		if len(d.idle) != threads || d.way.stopped != 0 {
-			t.Errorf("%d workers are idle, %d stopped", len(d.idle), d.way.stopped)
+		if len(d.idle) != threads || len(d.way.waiting) != 0 {
+			t.Errorf("%d workers are idle, %d stopped", len(d.idle), len(d.way.waiting))
 		}
 	}
 }
@@ -63,8 +63,8 @@ func TestReserveEnds(t *testing.T) {
 		t.Errorf("%d pieces were done beside an urgent run", n)
 	}
 	urgent := &run{device: d, self: <-d.way.worker, urgent: true}
-	pieces := 0
-	urgent.each(50, func(*worker, int) { pieces++ }) // alone: the other leader has one worker, and takes no second
+	var pieces atomic.Int64
+	urgent.each(50, func(*worker, int) { pieces.Add(1) }) // with the worker that the other run must not use
 	d.way.worker <- urgent.self
 	d.hurry(false)
 	select {
@@ -72,7 +72,40 @@ func TestReserveEnds(t *testing.T) {
 	case <-time.After(time.Minute):
 		t.Fatal("the run does not go on")
 	}
-	if done.Load() != 50 || pieces != 50 {
-		t.Errorf("%d and %d pieces, want 50 each", done.Load(), pieces)
+	if done.Load() != 50 || pieces.Load() != 50 {
+		t.Errorf("%d and %d pieces, want 50 each", done.Load(), pieces.Load())
+	}
+}
+
+// TestReserveIsShared: where fewer workers may compute than there are runs, a long run
+// does not keep short ones from computing, nor they the long one.
+func TestReserveIsShared(t *testing.T) {
+	d := New(2)
+	d.Reserve(1)
+	var stop atomic.Bool
+	var done [2]atomic.Int64
+	var runs sync.WaitGroup
+	for i, pieces := range []int{100_000, 10} {
+		runs.Go(func() {
+			for !stop.Load() {
+				r, end := lead(d)
+				r.each(pieces, func(*worker, int) {
+					if !stop.Load() {
+						time.Sleep(100 * time.Microsecond)
+						done[i].Add(1)
+					}
+				})
+				end()
+			}
+		})
+	}
+	time.Sleep(500 * time.Millisecond)
+	long, short := done[0].Load(), done[1].Load()
+	stop.Store(true)
+	d.Reserve(0)
+	runs.Wait()
+	t.Logf("%d pieces of the long run, %d of short ones", long, short)
+	if long < short/10 || short < long/10 {
+		t.Errorf("%d pieces of the long run were done and %d of the short ones", long, short)
 	}
 }
