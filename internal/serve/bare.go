@@ -52,7 +52,7 @@ func (s *session) acceptBare(m *message) bool {
 	var r *requests.Request
 	taken := true
 	most := parser.MemoryOfLine(m.body)
-	why := s.borrow(most)
+	why := s.borrow(most, m.room)
 	err := s.share.do(s.ctx, len(m.body), func() {
 		if why != nil {
 			r = parser.Parse(nil, m.line, errors.New(why.Message))
@@ -78,10 +78,10 @@ func (s *session) acceptBare(m *message) bool {
 	return true
 }
 
-// borrow waits for memory that a line takes for a moment, as long as others may give some
-// back. An error says that there is none.
-func (s *session) borrow(n int64) *jrpc2.Error {
-	if limit := s.server.memory.limit; n > limit {
+// borrow waits for n bytes that a line takes for a moment beside those that it has, as
+// long as others may give some back. An error says that there are none.
+func (s *session) borrow(n, has int64) *jrpc2.Error {
+	if limit := s.server.memory.limit; has+n > limit {
 		return fail(codeParams, nil, "the line takes more than the %d bytes of --max-memory", limit)
 	}
 	for late := time.Now().Add(bareWait); !s.reserve(n); {

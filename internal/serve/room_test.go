@@ -101,6 +101,25 @@ func TestBareLinesWaitForMemory(t *testing.T) {
 	}
 }
 
+// TestBareLineOfAllMemory: a line is refused for good, and at once, that needs no more
+// than there is, but more than it leaves itself.
+func TestBareLineOfAllMemory(t *testing.T) {
+	o := testOptions(t, "pre")
+	o.MaxMemory = 1 << 20
+	s := start(t, o)
+	c := dial(t, s)
+	line := fmt.Sprintf(`{"tokens":[%s1]}`, strings.Repeat("1,", 225<<10)) // 450 KiB, whose tokens take 900
+	began := time.Now()
+	go func() {
+		fmt.Fprintln(c.conn, line)
+		c.closeWrite()
+	}()
+	replies, err := c.end()
+	if len(replies) != 1 || err != nil || !strings.Contains(replies[0], "-32602") || !strings.Contains(replies[0], "--max-memory") || time.Since(began) > bareWait/2 {
+		t.Errorf("after %v: %q, %v", time.Since(began), replies, err)
+	}
+}
+
 // TestMemoryOfSessions: there are as many as --max-memory allows.
 func TestMemoryOfSessions(t *testing.T) {
 	o := testOptions(t, "pre")
