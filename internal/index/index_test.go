@@ -341,7 +341,7 @@ func TestOtherModel(t *testing.T) {
 	}
 }
 
-// TestKill is Show 6: a process that is killed while it adds leaves every item that
+// TestKill: a process that is killed while it adds leaves every item that
 // it has acknowledged.
 func TestKill(t *testing.T) {
 	if path := os.Getenv("SFTSEQ_TEST_INDEX"); path != "" {

@@ -38,6 +38,9 @@ type batch struct {
 	jobs   []*job
 	wanted int // jobs that somebody waits for; guarded by the batcher's mutex
 	cancel context.CancelFunc
+
+	// prioritized is a context with the batch's priority on the device.
+	prioritized func(context.Context) context.Context
 }
 
 // pace is how fast batches are computed. The averages of time and of tokens are
@@ -193,13 +196,13 @@ const urgentTokens = 512
 // holds b.mu.
 func (b *batcher) begin(jobs []*job, budget int, urgent bool) {
 	ctx, cancel := context.WithCancel(context.Background())
+	r := &batch{jobs: jobs, wanted: len(jobs), cancel: cancel, prioritized: func(ctx context.Context) context.Context { return ctx }}
 	switch {
 	case urgent:
-		ctx = sft.Urgent(ctx)
+		r.prioritized = sft.Urgent
 	case !jobs[0].urgent:
-		ctx = sft.Patient(ctx)
+		r.prioritized = sft.Patient
 	}
-	r := &batch{jobs: jobs, wanted: len(jobs), cancel: cancel}
 	tokens := 0
 	for _, j := range jobs {
 		j.batch = r
@@ -230,7 +233,9 @@ func (b *batcher) begin(jobs []*job, budget int, urgent bool) {
 		}
 		for _, j := range jobs {
 			j.group.session.share.pending -= j.tokens()
-			b.meter.charge(&j.group.session.share.computed, b.pace.of(j.tokens()))
+			if !interrupted {
+				b.meter.charge(&j.group.session.share.computed, b.pace.of(j.tokens()))
+			}
 		}
 		if urgent {
 			b.urgent = false
@@ -253,7 +258,7 @@ func (b *batcher) begin(jobs []*job, budget int, urgent bool) {
 // by one: what is wrong with one is not the others' fault. When the device is lost
 // none is tried any more.
 func (b *batcher) run(ctx context.Context, r *batch) {
-	err := b.compute(ctx, r.jobs)
+	err := b.compute(r.prioritized(ctx), r.jobs)
 	if err == nil {
 		return
 	}
@@ -265,7 +270,7 @@ func (b *batcher) run(ctx context.Context, r *batch) {
 	alone := lost == nil && len(r.jobs) > 1 && ctx.Err() == nil
 	for _, j := range r.jobs {
 		if alone && lost == nil && !j.settled.Load() {
-			if err = b.compute(j.group.ctx, []*job{j}); err == nil {
+			if err = b.compute(r.prioritized(j.group.ctx), []*job{j}); err == nil {
 				continue
 			}
 			if lost = b.lost(model, err); lost != nil {

@@ -171,7 +171,7 @@ func TestOneFailureAlone(t *testing.T) {
 // TestModelFailed: where the model panics is in the log.
 func TestModelFailed(t *testing.T) {
 	var log bytes.Buffer
-	s := &session{share: newTurns(func(int) {}).share(), log: slog.New(slog.NewTextHandler(&log, nil))}
+	s := &session{share: newTurns(2, func(int) {}).share(), log: slog.New(slog.NewTextHandler(&log, nil))}
 	j := &job{model: &served{Model: &Model{}}, group: &group{session: s}}
 	if err := (&batcher{}).compute(context.Background(), []*job{j}); err == nil || !strings.Contains(err.Error(), "the model failed") {
 		t.Error(err)

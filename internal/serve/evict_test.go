@@ -99,7 +99,7 @@ func (s *Server) blocked() (n int) {
 func TestSlowReaderReads(t *testing.T) {
 	a, b := net.Pipe()
 	defer a.Close()
-	x := &session{server: &Server{}, out: outlet{w: b, ctx: t.Context(), share: newTurns(func(int) {}).share()}}
+	x := &session{server: &Server{}, out: outlet{w: b, ctx: t.Context(), share: newTurns(2, func(int) {}).share()}}
 	x.activity.note()
 	x.activity.heard.Store(true)
 	go func() {

@@ -15,12 +15,10 @@ type meter struct {
 // long has a credit, but not without end, and neither is what was had beyond the share
 // remembered for long, or who had the server alone would wait for all who come later.
 type usage struct {
+	begun  bool // it has had something
 	had    time.Duration
 	period int64 // in which the session took part last
 }
-
-// newcomer is the usage of a new session.
-var newcomer = usage{had: -1 << 62, period: -1}
 
 const (
 	periodLength = 100 * time.Millisecond
@@ -30,8 +28,17 @@ const (
 	lightBelow = 5 * time.Millisecond
 )
 
+// of is what a session has had, by the clock. A new one begins at the fair share: who
+// opens a connection for each request is not before others.
+func (m *meter) of(u *usage) time.Duration {
+	if !u.begun {
+		return m.clock
+	}
+	return max(u.had, m.clock-mostCredit)
+}
+
 // light reports whether a session has had less than its fair share lately.
-func (m *meter) light(u *usage) bool { return u.had+lightBelow <= m.clock }
+func (m *meter) light(u *usage) bool { return m.of(u)+lightBelow <= m.clock }
 
 // charge notes what a session has had.
 func (m *meter) charge(u *usage, d time.Duration) {
@@ -42,10 +49,11 @@ func (m *meter) charge(u *usage, d time.Duration) {
 		}
 		m.period, m.counts = now, [2]int{0, before}
 	}
-	if u.period != m.period {
-		u.period = m.period
+	had := m.of(u)
+	if !u.begun || u.period != m.period {
+		u.begun, u.period = true, m.period
 		m.counts[0]++
 	}
-	u.had = min(max(u.had, m.clock-mostCredit)+d, m.clock+mostDebt)
+	u.had = min(had+d, m.clock+mostDebt)
 	m.clock += d / time.Duration(max(m.counts[0], m.counts[1]))
 }

@@ -53,7 +53,7 @@ func (q *queued) expect(t *testing.T, what string, long bool, want ...int) {
 // one kind and within the budget.
 func TestQueueOrder(t *testing.T) {
 	q := queued{model: &served{}, budget: 100}
-	s := &session{share: newTurns(func(int) {}).share()}
+	s := &session{share: newTurns(2, func(int) {}).share()}
 	q.put(s, 5000, 20, 30, 1000, 25)
 	odd := waiting(s, 22)
 	odd.model, odd.work = q.model, embed
@@ -67,7 +67,7 @@ func TestQueueOrder(t *testing.T) {
 		for passed := 0; ; passed++ {
 			short := s
 			if newcomers {
-				short = &session{share: newTurns(func(int) {}).share()}
+				short = &session{share: newTurns(2, func(int) {}).share()}
 			}
 			q.put(short, 90)
 			if got := q.batch(true); got[0] == 5000 {
@@ -89,7 +89,7 @@ func TestQueueOrder(t *testing.T) {
 // of their class is beyond it and came before.
 func TestQueueLeavesLongOnes(t *testing.T) {
 	q := queued{model: &served{}, budget: 100}
-	q.put(&session{share: newTurns(func(int) {}).share()}, 120, 80)
+	q.put(&session{share: newTurns(2, func(int) {}).share()}, 120, 80)
 	if class(120) != class(80) {
 		t.Fatal("two classes")
 	}
@@ -103,7 +103,7 @@ func TestQueueLeavesLongOnes(t *testing.T) {
 func TestNewcomer(t *testing.T) {
 	for _, length := range []int{2000, 100} {
 		q := queued{model: &served{}, budget: 4000}
-		others := []*session{&session{share: newTurns(func(int) {}).share()}, &session{share: newTurns(func(int) {}).share()}, &session{share: newTurns(func(int) {}).share()}}
+		others := []*session{&session{share: newTurns(2, func(int) {}).share()}, &session{share: newTurns(2, func(int) {}).share()}, &session{share: newTurns(2, func(int) {}).share()}}
 		for range 1000 {
 			for _, s := range others {
 				q.put(s, 2000)
@@ -112,7 +112,7 @@ func TestNewcomer(t *testing.T) {
 		for range 500 {
 			q.expect(t, "the others", true, 2000, 2000)
 		}
-		q.put(&session{share: newTurns(func(int) {}).share()}, length)
+		q.put(&session{share: newTurns(2, func(int) {}).share()}, length)
 		want := []int{2000, 2000}
 		if length < 2000 {
 			want = []int{length}
@@ -135,7 +135,7 @@ func TestNewcomer(t *testing.T) {
 // was cancelled does not count.
 func TestShares(t *testing.T) {
 	q := queued{model: &served{}, budget: 100}
-	a, b := &session{share: newTurns(func(int) {}).share()}, &session{share: newTurns(func(int) {}).share()}
+	a, b := &session{share: newTurns(2, func(int) {}).share()}, &session{share: newTurns(2, func(int) {}).share()}
 	var dropped []*job
 	for range 50 {
 		j := waiting(b, 50)
@@ -163,9 +163,9 @@ func TestShares(t *testing.T) {
 // queue busy.
 func TestFlowsForgotten(t *testing.T) {
 	q := queued{model: &served{}, budget: 100}
-	q.put(&session{share: newTurns(func(int) {}).share()}, 10000)
+	q.put(&session{share: newTurns(2, func(int) {}).share()}, 10000)
 	for range 5000 {
-		q.put(&session{share: newTurns(func(int) {}).share()}, 10)
+		q.put(&session{share: newTurns(2, func(int) {}).share()}, 10)
 		q.batch(false)
 	}
 	if len(q.flows) > 2*leastFlows {

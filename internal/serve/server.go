@@ -1,11 +1,13 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -27,6 +29,7 @@ type Options struct {
 	MaxDocuments   int   // of a session
 	MaxClients     int   // connections at a time, 0 is as many as there is memory for
 	MaxMemory      int64 // bytes kept for all sessions
+	Processors     int   // that the program may use, 0 for all
 	MaxBatchTokens int   // 0 is what the device takes at once
 	MaxWait        time.Duration
 	Debounce       time.Duration // from a document's last change to its classification
@@ -73,7 +76,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{options: o, log: o.Log, memory: memory{limit: o.MaxMemory}, reading: memory{limit: o.MaxMemory / 2}, metrics: newMetrics(), model: newServed(m), sessions: map[*session]struct{}{}, grace: time.Second, allowances: usualAllowances, failed: make(chan error, 1)}
-	s.turns = newTurns(func(n int) { s.reserving.Load().Scorer.Reserve(n) })
+	s.turns = newTurns(cmp.Or(o.Processors, runtime.NumCPU()), func(n int) { s.reserving.Load().Scorer.Reserve(n) })
 	s.reserving.Store(m)
 	s.batcher = newBatcher(o.MaxBatchTokens, o.MaxWait, s.metrics)
 	s.batcher.lost = s.lost
@@ -118,8 +121,10 @@ func (s *Server) Reload() error {
 	s.mu.Lock()
 	old := s.model
 	s.model = newServed(m)
-	s.reserving.Store(m)
-	old.Scorer.Reserve(0)
+	s.turns.moved(func() {
+		s.reserving.Store(m)
+		old.Scorer.Reserve(0)
+	})
 	for x := range s.sessions {
 		go x.documents.again() // which waits where a client does not read
 	}

@@ -53,17 +53,17 @@ type share struct {
 	pending  int   // tokens that it is asked for
 }
 
-// newTurns shares half of the processors out: the others are the model's, if it has use
-// for them.
-func newTurns(reserve func(processors int)) *turns {
+// newTurns shares half of so many processors out: the others are the model's, if it has
+// use for them.
+func newTurns(processors int, reserve func(processors int)) *turns {
 	t := &turns{reserve: reserve}
-	t.pools[small].most = max(1, runtime.NumCPU()/2)
-	t.pools[large].most = max(1, runtime.NumCPU()/4)
+	t.pools[small].most = max(1, processors/2)
+	t.pools[large].most = max(1, processors/4)
 	return t
 }
 
 // share is that of a new session.
-func (t *turns) share() *share { return &share{turns: t, took: newcomer, computed: newcomer} }
+func (t *turns) share() *share { return &share{turns: t} }
 
 // do runs f in a turn of the session, unless ctx ends before. Bytes are what f reads, or
 // the like of it. F computes and waits for nothing: no lock, no client, no other turn.
@@ -153,7 +153,7 @@ func (t *turns) next(kind int) {
 		t.reserveNow()
 		return
 	}
-	s := slices.MinFunc(p.waiting, func(a, b *share) int { return cmp.Compare(a.took.had, b.took.had) })
+	s := slices.MinFunc(p.waiting, func(a, b *share) int { return cmp.Compare(t.meter.of(&a.took), t.meter.of(&b.took)) })
 	begun := s.queues[kind][0]
 	s.leave(kind, 0)
 	close(begun)
@@ -165,6 +165,14 @@ func (s *share) leave(kind, at int) {
 	if p := &s.turns.pools[kind]; len(s.queues[kind]) == 0 {
 		p.waiting = slices.DeleteFunc(p.waiting, func(x *share) bool { return x == s })
 	}
+}
+
+// moved has another device leave processors to turns from now on: set says to which.
+func (t *turns) moved(set func()) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	set()
+	t.reserveNow()
 }
 
 // reserveNow has the device leave a processor to each turn of the pools.

@@ -14,7 +14,7 @@ import (
 
 // oneTurn shares one turn of each kind out.
 func oneTurn() *turns {
-	t := newTurns(func(int) {})
+	t := newTurns(2, func(int) {})
 	t.pools[small].most, t.pools[large].most = 1, 1
 	return t
 }
@@ -29,7 +29,7 @@ func TestNextTurn(t *testing.T) {
 		for range 200 {
 			turns.meter.charge(&greedy.took, time.Millisecond)
 		}
-		turns.meter.charge(&modest.took, 47*time.Millisecond) // not light, but less
+		turns.meter.charge(&modest.took, time.Millisecond) // not light, but less
 		held, err := greedy.begin(t.Context(), small)
 		if err != nil {
 			t.Fatal(err)
@@ -69,6 +69,7 @@ func TestNextTurn(t *testing.T) {
 func TestLightTurn(t *testing.T) {
 	turns := oneTurn()
 	greedy, modest := turns.share(), turns.share()
+	turns.meter.charge(&modest.took, 0)
 	for range 100 {
 		turns.meter.charge(&greedy.took, time.Millisecond)
 	}
@@ -99,7 +100,7 @@ func TestLightTurn(t *testing.T) {
 // TestTurnsComeBack: nothing is left of turns that were taken, waited for and given up.
 func TestTurnsComeBack(t *testing.T) {
 	reserved := -1
-	turns := newTurns(func(n int) { reserved = n })
+	turns := newTurns(2, func(n int) { reserved = n })
 	var all sync.WaitGroup
 	for n := range 8 {
 		s := turns.share()
@@ -127,7 +128,7 @@ func TestTurnsComeBack(t *testing.T) {
 func TestMeter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m meter
-		fair, alike, modest := newcomer, newcomer, newcomer
+		var fair, alike, modest usage
 		for range 1000 {
 			m.charge(&fair, time.Millisecond)
 			m.charge(&alike, time.Millisecond)
@@ -136,6 +137,9 @@ func TestMeter(t *testing.T) {
 		}
 		if m.light(&fair) || m.light(&alike) || !m.light(&modest) {
 			t.Errorf("clock %v: %v, %v and %v", m.clock, fair, alike, modest)
+		}
+		if newcomer := (usage{}); m.light(&newcomer) {
+			t.Error("a new session is before those that are there")
 		}
 		if fair.had > m.clock+mostDebt || modest.had < m.clock-mostCredit-time.Millisecond {
 			t.Errorf("clock %v: a debt of %v, a credit of %v", m.clock, fair.had-m.clock, m.clock-modest.had)
@@ -161,6 +165,7 @@ func TestUrgentBatch(t *testing.T) {
 	}
 	greedy, modest := bareSession(s), bareSession(s)
 	s.batcher.mu.Lock()
+	s.batcher.meter.charge(&modest.share.computed, 0)
 	s.batcher.meter.charge(&greedy.share.computed, time.Second)
 	s.batcher.mu.Unlock()
 	long := make([]seq.Example, 8)
