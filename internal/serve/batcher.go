@@ -23,10 +23,11 @@ type batcher struct {
 
 	mu      sync.Mutex
 	queue   queue
-	running int  // batches
-	long    int  // of these, with a sequence beyond the budget
-	small   int  // of all that run, those of at most urgentTokens
-	urgent  bool // one runs beside those that there are places for
+	running int       // batches
+	long    int       // of these, with a sequence beyond the budget
+	small   int       // of all that run, those of at most urgentTokens
+	urgent  bool      // one runs beside those that there are places for
+	rest    time.Time // until then the others are not stopped again
 	pace    pace
 	meter   meter // of what is computed
 	timer   *time.Timer
@@ -153,6 +154,10 @@ func (b *batcher) start() {
 			if first == nil || b.urgent || b.small > 0 {
 				return
 			}
+			if left := time.Until(b.rest); left > 0 {
+				b.wake(left)
+				return
+			}
 			b.begin(b.queue.take(first, urgentTokens), urgentTokens, true)
 			continue
 		}
@@ -238,7 +243,9 @@ func (b *batcher) begin(jobs []*job, budget int, urgent bool) {
 			}
 		}
 		if urgent {
-			b.urgent = false
+			// Whoever opens a connection for each request is light: the others go on as long as
+			// they were stopped.
+			b.urgent, b.rest = false, time.Now().Add(took)
 		} else {
 			b.running--
 		}

@@ -28,11 +28,11 @@ const (
 	lightBelow = 5 * time.Millisecond
 )
 
-// of is what a session has had, by the clock. A new one begins at the fair share: who
-// opens a connection for each request is not before others.
+// of is what a session has had, by the clock. A new one is light until it has had
+// anything, and has no more credit than that.
 func (m *meter) of(u *usage) time.Duration {
 	if !u.begun {
-		return m.clock
+		return m.clock - lightBelow
 	}
 	return max(u.had, m.clock-mostCredit)
 }

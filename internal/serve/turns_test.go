@@ -138,8 +138,12 @@ func TestMeter(t *testing.T) {
 		if m.light(&fair) || m.light(&alike) || !m.light(&modest) {
 			t.Errorf("clock %v: %v, %v and %v", m.clock, fair, alike, modest)
 		}
-		if newcomer := (usage{}); m.light(&newcomer) {
-			t.Error("a new session is before those that are there")
+		newcomer := usage{}
+		if !m.light(&newcomer) {
+			t.Error("a new session has to wait")
+		}
+		if m.charge(&newcomer, time.Microsecond); m.light(&newcomer) {
+			t.Error("a new session that has had something is before those that are there")
 		}
 		if fair.had > m.clock+mostDebt || modest.had < m.clock-mostCredit-time.Millisecond {
 			t.Errorf("clock %v: a debt of %v, a credit of %v", m.clock, fair.had-m.clock, m.clock-modest.had)
