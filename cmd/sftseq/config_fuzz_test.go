@@ -53,7 +53,7 @@ func FuzzConfig(f *testing.F) {
 		return set, err
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		defer fuzztest.Limits(t, 4<<20+1000*len(text))()
+		defer fuzztest.Limits(t, 16<<20+1000*len(text))()
 		set, err := read(t, text)
 		if _, again := read(t, text); fmt.Sprint(again) != fmt.Sprint(err) {
 			t.Fatalf("the error is %v, and then %v", err, again)

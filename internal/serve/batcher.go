@@ -97,6 +97,7 @@ func (b *batcher) submit(ctx context.Context, s *session, m *served, w work, exa
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	b.meter.join(&s.share.computed)
 	urgent := s.share.pending+tokens <= urgentTokens && m.Scorer.Preemptive() && b.meter.light(&s.share.computed)
 	g.stop = context.AfterFunc(ctx, func() { b.drop(jobs) })
 	for _, j := range jobs {

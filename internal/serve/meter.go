@@ -15,7 +15,7 @@ type meter struct {
 // long has a credit, but not without end, and neither is what was had beyond the share
 // remembered for long, or who had the server alone would wait for all who come later.
 type usage struct {
-	begun  bool // it has had something
+	begun  bool // see join
 	had    time.Duration
 	period int64 // in which the session took part last
 }
@@ -28,14 +28,16 @@ const (
 	lightBelow = 5 * time.Millisecond
 )
 
-// of is what a session has had, by the clock. A new one is light until it has had
-// anything, and has no more credit than that.
-func (m *meter) of(u *usage) time.Duration {
+// join has a session take part from now on: light until it has had anything, and with no
+// more credit than that. While it waits the clock goes on, and so its turn comes.
+func (m *meter) join(u *usage) {
 	if !u.begun {
-		return m.clock - lightBelow
+		*u = usage{begun: true, had: m.clock - lightBelow, period: -1}
 	}
-	return max(u.had, m.clock-mostCredit)
 }
+
+// of is what a session has had, by the clock.
+func (m *meter) of(u *usage) time.Duration { return max(u.had, m.clock-mostCredit) }
 
 // light reports whether a session has had less than its fair share lately.
 func (m *meter) light(u *usage) bool { return m.of(u)+lightBelow <= m.clock }
@@ -49,9 +51,10 @@ func (m *meter) charge(u *usage, d time.Duration) {
 		}
 		m.period, m.counts = now, [2]int{0, before}
 	}
+	m.join(u)
 	had := m.of(u)
-	if !u.begun || u.period != m.period {
-		u.begun, u.period = true, m.period
+	if u.period != m.period {
+		u.period = m.period
 		m.counts[0]++
 	}
 	u.had = min(had+d, m.clock+mostDebt)

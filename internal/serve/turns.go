@@ -95,6 +95,7 @@ func (s *share) begin(ctx context.Context, kind int) (turn, error) {
 	t := s.turns
 	p := &t.pools[kind]
 	t.mu.Lock()
+	t.meter.join(&s.took)
 	light := false
 	switch {
 	case p.taken < p.most:

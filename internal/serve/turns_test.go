@@ -64,6 +64,32 @@ func TestNextTurn(t *testing.T) {
 	})
 }
 
+// TestNewSessionsTurn: a new session's turn comes before those that another one has asked
+// for earlier, though nobody else has had anything.
+func TestNewSessionsTurn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		turns := oneTurn()
+		greedy, newcomer := turns.share(), turns.share()
+		held, err := greedy.begin(t.Context(), small)
+		if err != nil {
+			t.Fatal(err)
+		}
+		turns.light = 1 // the place for light ones is taken
+		var order []*share
+		var all sync.WaitGroup
+		for _, s := range []*share{greedy, greedy, newcomer} {
+			all.Go(func() { s.do(t.Context(), 0, func() { order = append(order, s) }) })
+			synctest.Wait()
+		}
+		turns.meter.charge(&greedy.took, time.Millisecond)
+		held.end()
+		all.Wait()
+		if len(order) != 3 || order[0] != newcomer {
+			t.Errorf("of %d turns the first was not the newcomer's", len(order))
+		}
+	})
+}
+
 // TestLightTurn: a session that has had less than its share does not wait, one beside
 // those of the pools at a time, and not for a large turn.
 func TestLightTurn(t *testing.T) {
@@ -139,7 +165,7 @@ func TestMeter(t *testing.T) {
 			t.Errorf("clock %v: %v, %v and %v", m.clock, fair, alike, modest)
 		}
 		newcomer := usage{}
-		if !m.light(&newcomer) {
+		if m.join(&newcomer); !m.light(&newcomer) {
 			t.Error("a new session has to wait")
 		}
 		if m.charge(&newcomer, time.Microsecond); m.light(&newcomer) {
