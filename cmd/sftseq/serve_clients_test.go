@@ -15,6 +15,25 @@ import (
 	"time"
 )
 
+// listening runs a server until the test ends, and returns when it listens.
+func listening(t *testing.T, server *exec.Cmd) {
+	t.Helper()
+	logs, err := server.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		server.Process.Kill()
+		server.Wait()
+	})
+	for lines := bufio.NewScanner(logs); lines.Scan() && !strings.Contains(lines.Text(), "listening"); {
+	}
+	go io.Copy(io.Discard, logs)
+}
+
 // TestServeSilentClients: who opens as many connections as there may be files, and says
 // nothing, locks nobody out, whether they are bounded by --max-clients or by the system.
 func TestServeSilentClients(t *testing.T) {
@@ -23,19 +42,7 @@ func TestServeSilentClients(t *testing.T) {
 			const files = 64
 			socket := filepath.Join(t.TempDir(), "s")
 			args := append([]string{"-c", fmt.Sprintf(`ulimit -n %d; exec "$0" "$@"`, files), built(t), "serve", "--model", golden("pre"), "--listen", "unix:" + socket}, flags...)
-			server := exec.Command("sh", args...)
-			logs, err := server.StderrPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := server.Start(); err != nil {
-				t.Fatal(err)
-			}
-			defer server.Wait()
-			defer server.Process.Kill()
-			for lines := bufio.NewScanner(logs); lines.Scan() && !strings.Contains(lines.Text(), "listening"); {
-			}
-			go io.Copy(io.Discard, logs)
+			listening(t, exec.Command("sh", args...))
 
 			var silent []net.Conn
 			for range files {

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"os"
 	"os/exec"
@@ -43,18 +42,7 @@ func TestServeMemory(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			socket := filepath.Join(t.TempDir(), "s")
 			server := exec.Command(built(t), "serve", "--model", golden("pre"), "--listen", "unix:"+socket, "--max-memory", fmt.Sprint(limit), "--debounce", "20ms")
-			logs, err := server.StderrPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := server.Start(); err != nil {
-				t.Fatal(err)
-			}
-			defer server.Wait()
-			defer server.Process.Kill()
-			for lines := bufio.NewScanner(logs); lines.Scan() && !strings.Contains(lines.Text(), "listening"); {
-			}
-			go io.Copy(io.Discard, logs)
+			listening(t, server)
 
 			warm := newEditor(t, socket) // what a model takes when it computes is its own
 			warm.send(`{"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"text":"%s"}}`, warm.next(), strings.Repeat("7 ", 4000))
