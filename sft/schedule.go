@@ -32,6 +32,9 @@ type Settings struct {
 	// training split 1, which keeps the learning rate's meaning.
 	ClassWeights []float64 `json:"class_weights,omitempty"`
 
+	// TokenDeletion is the probability that training leaves out a token of a row.
+	TokenDeletion float64 `json:"token_deletion,omitempty"`
+
 	// Stages come before the epochs, in order: steps on short rows alone. What a
 	// model learns from them it learns sooner, and keeps.
 	Stages []Stage `json:"stages,omitempty"`
@@ -98,6 +101,8 @@ func (s *Settings) Validate() error {
 		return bad("weight decay", s.WeightDecay, "a number that is not negative")
 	case !(s.MaxGradNorm >= 0) || !finite(s.MaxGradNorm):
 		return bad("max grad norm", s.MaxGradNorm, "a number that is not negative; 0 does not clip")
+	case !(s.TokenDeletion >= 0 && s.TokenDeletion < 1):
+		return bad("token deletion", s.TokenDeletion, "0 ≤ rate < 1")
 	case s.EvalEvery < 0 || s.LogEvery < 1 || s.Patience < 0:
 		return bad("eval-every, log-every, patience", fmt.Sprint(s.EvalEvery, s.LogEvery, s.Patience), "numbers of steps that are not negative")
 	}

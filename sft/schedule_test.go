@@ -34,6 +34,8 @@ func TestSettings(t *testing.T) {
 		"final rate is NaN":   func(s *Settings) { s.Schedule, s.StepSize, s.DecayRate, s.FinalRate = cosine, 0, 0, nan },
 		"max grad norm":       func(s *Settings) { s.MaxGradNorm = inf },
 		"log-every":           func(s *Settings) { s.LogEvery = 0 },
+		"token deletion":      func(s *Settings) { s.TokenDeletion = 1 },
+		"token deletion is N": func(s *Settings) { s.TokenDeletion = nan },
 		"eval-every":          func(s *Settings) { s.EvalEvery = -1 },
 		"patience":            func(s *Settings) { s.Patience = -1 },
 		"warmup":              func(s *Settings) { s.Warmup = "tuned" },

@@ -59,6 +59,7 @@ func TestTrainRefuses(t *testing.T) {
 		{append(tiny, fresh, "--schedule", "cosin"), 2, `--schedule "cosin", expected one of step, cosine, linear`},
 		{append(tiny, fresh, "--schedule", "cosine", "--step-size", "3"), 2, "step size is 3, expected none: the schedule is cosine"},
 		{append(tiny, fresh, "--final-rate", "0.1"), 2, "final rate is 0.1, expected none: the schedule is step"},
+		{append(tiny, fresh, "--token-deletion", "1"), 2, "token deletion is 1, expected 0 ≤ rate < 1"},
 		{append(tiny, fresh, "--schedule", "linear", "--final-rate", "-1"), 2, "final rate is -1, expected 0 ≤ rate ≤ 1"},
 		{append(tiny, fresh, "--stop-at", "0"), 2, "--stop-at 0, expected a step from 1"},
 		{append(tiny, fresh, "--seeds", "1,2", "--stop-at", "1"), 2, "--stop-at and --seeds exclude each other"},

@@ -1,0 +1,83 @@
+package sft
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+
+	"sftseq/internal/cpu"
+	"sftseq/seq"
+)
+
+// TestDeleteTokens: the share of tokens that is left out is the rate, what stays keeps its
+// order, and other steps, rows and sequences of a pair lose others.
+func TestDeleteTokens(t *testing.T) {
+	const length = 20000
+	ascending := make([]int32, length)
+	for i := range ascending {
+		ascending[i] = int32(i)
+	}
+	s := Settings{Seed: 3, TokenDeletion: 0.3}
+	batch := []seq.Example{{Index: 5, A: ascending, B: ascending, Label: 1}, {Index: 6, A: ascending}}
+	before := slices.Clone(batch)
+	of := func(step int, batch ...seq.Example) []seq.Example { return s.deleteTokens(batch, step) }
+	got := of(7, batch...)
+	if !reflect.DeepEqual(batch, before) {
+		t.Error("the examples that were handed in have changed")
+	}
+	for _, a := range [][]int32{got[0].A, got[0].B, got[1].A} {
+		if part := 1 - float64(len(a))/length; math.Abs(part-0.3) > 0.02 || !slices.IsSorted(a) {
+			t.Errorf("%.3f of the tokens are left out, in order: %t", part, slices.IsSorted(a))
+		}
+	}
+	if got[1].B != nil || got[0].Label != 1 || got[0].Index != 5 {
+		t.Errorf("a pair of %v, a row of label %d and number %d", got[1].B, got[0].Label, got[0].Index)
+	}
+	if !reflect.DeepEqual(of(7, batch[1]), got[1:]) {
+		t.Error("a row beside another loses other tokens than alone")
+	}
+	for name, other := range map[string][]int32{
+		"another step": of(8, batch[1])[0].A, "another row": got[0].A, "the first of a pair": got[0].B,
+	} {
+		if slices.Equal(other, got[1].A) || slices.Equal(got[0].A, got[0].B) {
+			t.Errorf("%s loses the same tokens", name)
+		}
+	}
+	s.TokenDeletion = 0
+	if !reflect.DeepEqual(of(7, batch...), before) {
+		t.Error("without a rate, tokens are left out")
+	}
+}
+
+// TestDeleteAllTokens: a row is never empty.
+func TestDeleteAllTokens(t *testing.T) {
+	s := Settings{Seed: 1, TokenDeletion: 0.99}
+	for step := range 100 {
+		got := s.deleteTokens([]seq.Example{{A: []int32{1, 2}, B: []int32{3}}}, step)
+		if a, b := len(got[0].A), len(got[0].B); a == 0 || b == 0 {
+			t.Fatalf("step %d: %d and %d tokens are left", step, a, b)
+		}
+	}
+}
+
+// TestTrainWithoutTokens: a run reads what is left, and counts that.
+func TestTrainWithoutTokens(t *testing.T) {
+	train, val := splits(t, Classification)
+	tokens := func(rate float64) (n int) {
+		s := runSettings()
+		s.Epochs, s.TokenDeletion = 1, rate
+		observe := func(event any) {
+			if r, ok := event.(StepReport); ok {
+				n += r.Tokens
+			}
+		}
+		if err := trainNew(t, randomModel(trainingConfig(), 1), s, options(t.TempDir(), observe), cpu.New(2), train, val); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if whole, rest := tokens(0), tokens(0.5); rest*4 < whole || rest*4 > 3*whole {
+		t.Errorf("%d tokens are left of %d, expected half", rest, whole)
+	}
+}
