@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -121,6 +122,42 @@ func TestLightTurn(t *testing.T) {
 			t.Errorf("%s: %v, want that it waits", what, err)
 		}
 	}
+}
+
+// holdLarge takes all large turns of a server until end is called.
+func holdLarge(t testing.TB, s *Server) (end func()) {
+	t.Helper()
+	var held []turn
+	for range s.turns.pools[large].most {
+		x, err := s.turns.share().begin(t.Context(), large)
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, x)
+	}
+	return func() {
+		for _, x := range held {
+			x.end()
+		}
+	}
+}
+
+// TestShortTextIsSmall: a text is as large as it is, not as what making tokens of it may
+// take, and so it does not wait for large ones; neither does that of a document.
+func TestShortTextIsSmall(t *testing.T) {
+	o := testOptions(t, "pre")
+	o.Load, o.Debounce = longModel(t), time.Hour
+	s := start(t, o)
+	text := strings.Repeat("1 ", largeBytes/4)
+	if most := s.current().parser.Memory(int64(len(text))); most <= largeBytes {
+		t.Fatalf("tokens of the text take at most %d bytes", most)
+	}
+	c := dial(t, s).initialize(struct{}{})
+	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": text})
+	defer holdLarge(t, s)()
+	window := map[string]any{"policy": "head"}
+	c.call(1, "sequence/classify", map[string]any{"text": text, "window": window}, nil)
+	c.call(2, "sequence/classify", map[string]any{"uri": "u", "window": window}, nil)
 }
 
 // TestTurnsComeBack: nothing is left of turns that were taken, waited for and given up.
