@@ -160,6 +160,64 @@ func TestShortTextIsSmall(t *testing.T) {
 	c.call(2, "sequence/classify", map[string]any{"uri": "u", "window": window}, nil)
 }
 
+// waitsForLarge is whether that many sessions wait for a large turn.
+func waitsForLarge(s *Server, sessions int) func() bool {
+	return func() bool {
+		s.turns.mu.Lock()
+		defer s.turns.mu.Unlock()
+		return len(s.turns.pools[large].waiting) == sessions
+	}
+}
+
+// TestScansTakeTurns: before the turn of a large bare line nothing is known of what it will
+// take, and whether large changes bring the whole text is looked at in a turn.
+func TestScansTakeTurns(t *testing.T) {
+	s := start(t, testOptions(t, "pre"))
+	c := dial(t, s)
+	end := holdLarge(t, s)
+	c.send(`{"tokens":[1` + strings.Repeat(",1", largeBytes) + `]}`)
+	eventually(t, "the line does not wait", waitsForLarge(s, 1))
+	if reading, used := s.reading.used.Load(), s.memory.used.Load(); reading == 0 || used != reading {
+		t.Errorf("%d bytes are taken while %d are read", used, reading)
+	}
+	found := make(chan bool, 1)
+	x := bareSession(s)
+	x.ctx = t.Context()
+	go func() { found <- x.bringsWhole([]byte(`[` + strings.Repeat(" ", largeBytes) + `{"text":""}]`)) }()
+	eventually(t, "the changes do not wait", waitsForLarge(s, 2))
+	end()
+	if !<-found {
+		t.Error("the whole text is not found")
+	}
+	if m := c.message(); m.Error == nil || m.Error.Code != -32602 {
+		t.Errorf("%+v", m)
+	}
+}
+
+// TestTurnsOfAMessage: a large message has large turns from its first piece to its last, a
+// small one small ones.
+func TestTurnsOfAMessage(t *testing.T) {
+	s := start(t, testOptions(t, "pre"))
+	x := bareSession(s)
+	x.ctx, x.stopRead = t.Context(), make(chan struct{})
+	for kind, bytes := range []int{small: largeBytes, large: largeBytes + 1} {
+		err := x.inTurns(bytes, func() error {
+			for range 3 {
+				if taken := s.turns.pools[kind].taken; taken != 1 {
+					t.Errorf("%d bytes: %d turns of kind %d are taken", bytes, taken, kind)
+				}
+				if err := x.yield(yieldWork); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestTurnsComeBack: nothing is left of turns that were taken, waited for and given up.
 func TestTurnsComeBack(t *testing.T) {
 	reserved := -1
