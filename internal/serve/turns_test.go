@@ -194,6 +194,29 @@ func TestScansTakeTurns(t *testing.T) {
 	}
 }
 
+// TestCopyTakesATurn: the text of a large document is copied in a turn, the document as it
+// was when that was asked for.
+func TestCopyTakesATurn(t *testing.T) {
+	o := testOptions(t, "pre")
+	o.Load, o.Debounce = longModel(t), time.Hour
+	s := start(t, o)
+	c := dial(t, s).initialize(struct{}{})
+	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": strings.Repeat("1 ", largeBytes)})
+	c.serves() // it is open
+	d := scheduled(t, s, "u")
+	end := holdLarge(t, s)
+	c.request(1, "sequence/classify", map[string]any{"uri": "u"})
+	eventually(t, "it does not wait", waitsForLarge(s, 1))
+	if d.mu.TryLock() {
+		d.mu.Unlock()
+		t.Error("the copy was made before")
+	}
+	end()
+	if m := c.answer(1); m.Error != nil {
+		t.Error(m.Error)
+	}
+}
+
 // TestTurnsOfAMessage: a large message has large turns from its first piece to its last, a
 // small one small ones.
 func TestTurnsOfAMessage(t *testing.T) {
