@@ -32,9 +32,6 @@ func (w *way) init() {
 	w.worker <- new(worker)
 }
 
-// Preemptive reports that urgent runs do not wait for others.
-func (d *Device) Preemptive() bool { return true }
-
 // Reserve leaves n processors to others.
 func (d *Device) Reserve(n int) {
 	d.way.mu.Lock()
