@@ -5,12 +5,14 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"sftseq/internal/cpu"
 	"sftseq/internal/tensor"
-	"sftseq/seq"
+	"sftseq/sft"
 )
 
 // oneTurn shares one turn of each kind out.
@@ -241,6 +243,50 @@ func TestTurnsOfAMessage(t *testing.T) {
 	}
 }
 
+// counted is a processor that knows how many it is to leave to turns.
+type counted struct {
+	tensor.Device
+	reserved atomic.Int64
+}
+
+func (d *counted) Unwrap() tensor.Device { return d.Device }
+func (d *counted) Reserve(n int)         { d.reserved.Store(int64(n)) }
+
+// TestReloadMovesTurns: the device of a model that takes another's place leaves processors
+// to the turns that are taken, and the old one to none any more.
+func TestReloadMovesTurns(t *testing.T) {
+	o := testOptions(t, "pre")
+	var devices []*counted
+	o.Load = func() (*Model, error) {
+		m, err := sft.Load(goldenDir + "/pre")
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &counted{Device: cpu.New(2)}
+		devices = append(devices, d)
+		scorer, err := sft.NewScorer(m, d)
+		return &Model{Scorer: scorer, Name: "counted", Device: d.Name(), Hash: Hash(m), Release: func() {}}, err
+	}
+	s := start(t, o)
+	turn, err := s.turns.share().begin(t.Context(), small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := devices[0].reserved.Load(); n != 1 {
+		t.Errorf("%d processors are reserved, want 1", n)
+	}
+	if err := s.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if before, now := devices[0].reserved.Load(), devices[1].reserved.Load(); before != 0 || now != 1 {
+		t.Errorf("the old device leaves %d processors, the new one %d, want 0 and 1", before, now)
+	}
+	turn.end()
+	if before, now := devices[0].reserved.Load(), devices[1].reserved.Load(); before != 0 || now != 0 {
+		t.Errorf("%d and %d processors are still reserved", before, now)
+	}
+}
+
 // TestTurnsComeBack: nothing is left of turns that were taken, waited for and given up.
 func TestTurnsComeBack(t *testing.T) {
 	reserved := -1
@@ -293,54 +339,4 @@ func TestMeter(t *testing.T) {
 			t.Errorf("clock %v: a debt of %v, a credit of %v", m.clock, fair.had-m.clock, m.clock-modest.had)
 		}
 	})
-}
-
-// TestUrgentBatch: where others have all places, the short job of a session that has had
-// less than its share is computed at once, and a second one is not ahead of those of its
-// own session; with the same bits.
-func TestUrgentBatch(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
-	m := s.current()
-	want, err := m.Scorer.Examples(t.Context(), []seq.Example{{A: []int32{1, 2, 3}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	release := make(chan struct{})
-	s.batcher.before = func(ctx context.Context) {
-		if !tensor.IsUrgent(ctx) {
-			<-release
-		}
-	}
-	greedy, modest := bareSession(s), bareSession(s)
-	s.batcher.mu.Lock()
-	s.batcher.meter.charge(&modest.share.computed, 0)
-	s.batcher.meter.charge(&greedy.share.computed, time.Second)
-	s.batcher.mu.Unlock()
-	long := make([]seq.Example, 8)
-	for i := range long {
-		long[i].A = ones(urgentTokens + 1)
-	}
-	others := s.batcher.submit(t.Context(), greedy, m, classify, long...)
-	eventually(t, "not all places are taken", func() bool { _, _, running := s.batcher.waiting(); return running == m.Scorer.Lanes() })
-	job := s.batcher.submit(t.Context(), modest, m, classify, seq.Example{A: []int32{1, 2, 3}})[0]
-	select {
-	case <-job.done:
-	case <-time.After(patience):
-		t.Error("it waits for the others")
-	}
-	if out, err := job.wait(); err == nil && out.Logits[0] != want[0].Logits[0] {
-		t.Errorf("%v, want %v", out.Logits, want[0].Logits)
-	}
-	same := s.batcher.submit(t.Context(), greedy, m, classify, seq.Example{A: []int32{1, 2, 3}})[0]
-	select {
-	case <-same.done:
-		t.Error("a session that has had more than its share is not made to wait")
-	case <-time.After(50 * time.Millisecond):
-	}
-	close(release)
-	for _, j := range append(others, same) {
-		if _, err := j.wait(); err != nil {
-			t.Error(err)
-		}
-	}
 }
