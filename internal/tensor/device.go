@@ -32,7 +32,7 @@ type Binding [Spaces]Memory
 
 // Executable is a program made ready for one device.
 type Executable interface {
-	// Run runs the segments from, …, to−1 in order. It looks at ctx between
+	// Run runs the segments from, …, to−1 in order. It looks at ctx at least between
 	// segments and returns its error.
 	Run(ctx context.Context, mem Binding, from, to int) error
 	// Inspect runs like Run, and calls visit after each launch, while what the
