@@ -14,8 +14,7 @@ import (
 type Scorer struct {
 	engine *engine
 	lanes  chan *lane
-	urgent chan *lane // of urgent passes, nil if the device makes no difference
-	shared tensor.Preemptive
+	urgent chan *lane // of urgent passes, nil if the device is not preemptive
 }
 
 // Output is what a model says of one example.
@@ -34,8 +33,8 @@ func NewScorer(m *Model, device tensor.Device) (*Scorer, error) {
 		return nil, err
 	}
 	s := newScorer(e, device.Lanes())
-	if p, ok := tensor.Ability[tensor.Preemptive](device); ok && p.Preemptive() {
-		s.shared, s.urgent = p, make(chan *lane, 1)
+	if _, ok := tensor.Ability[tensor.Preemptive](device); ok {
+		s.urgent = make(chan *lane, 1)
 		s.urgent <- e.lane()
 	}
 	return s, nil
@@ -62,8 +61,8 @@ func (s *Scorer) Preemptive() bool { return s.urgent != nil }
 // Reserve has the device leave n processors to the rest of the program, if it shares
 // them and has more than one.
 func (s *Scorer) Reserve(n int) {
-	if s.shared != nil {
-		s.shared.Reserve(n)
+	if p, ok := tensor.Ability[tensor.Preemptive](s.engine.device); ok {
+		p.Reserve(n)
 	}
 }
 

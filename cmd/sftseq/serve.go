@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -307,9 +306,7 @@ func (r *serving) serveMetrics() (stop func(), err error) {
 		return nil, fmt.Errorf("--metrics: %w", err)
 	}
 	r.log.Info("metrics", "address", l.Addr().String())
-	h := &http.Server{Handler: r.server.Metrics(), ReadHeaderTimeout: 5 * time.Second}
-	r.work.Go(func() { h.Serve(l) })
-	return func() { h.Close() }, nil
+	return r.server.ServeMetrics(l), nil
 }
 
 // signals sees to those that must not end the program until stop is called. SIGHUP

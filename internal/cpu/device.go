@@ -125,8 +125,9 @@ func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) 
 }
 
 // Inspect runs segments and shows each launch to visit.
-func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to int, visit func(tensor.Kernel) error) error {
+func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to int, visit func(tensor.Kernel) error) (err error) {
 	r := &run{device: x.device}
+	defer r.left(ctx, &err)
 	for s, m := range mem {
 		if m != nil {
 			r.bound[s] = m.(*memory)
@@ -171,6 +172,10 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 			if visit != nil {
 				next = next[:1]
 			}
+			updates := slices.ContainsFunc(next, func(l launch) bool { return l.updates })
+			if r.ends = ctx.Done(); updates {
+				r.ends = nil // they are written to the end
+			}
 			r.giveWay()
 			r.self.parts = r.self.parts[:0]
 			if next[0].rowwise != nil {
@@ -178,7 +183,7 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 			} else {
 				next[0].run(r)
 			}
-			if slices.ContainsFunc(next, func(l launch) bool { return l.updates }) {
+			if updates {
 				r.bound[tensor.Weights].changed()
 			}
 			if visit != nil {
@@ -198,8 +203,10 @@ type run struct {
 	urgent  bool
 	patient bool
 	self    *worker
-	yielded time.Time // when it last let other threads on its processor
-	since   time.Time // computing without a wait for others
+	ends    <-chan struct{} // closed when nobody wants it any more
+	over    bool            // it has ended before its end
+	yielded time.Time       // when it last let other threads on its processor
+	since   time.Time       // computing without a wait for others
 	bound   [tensor.Spaces]*memory
 	mem     [tensor.Spaces][]uint32
 	counts  []int32
@@ -230,6 +237,10 @@ func (r *run) each(n int, f func(w *worker, piece int)) {
 		return piece, piece < n
 	}
 	var others sync.WaitGroup
+	defer func() {
+		next.Store(int64(n)) // where the run has ended, others take no more of it
+		others.Wait()
+	}()
 	for range n - 1 {
 		select {
 		case w := <-r.device.idle:
@@ -253,7 +264,6 @@ func (r *run) each(n int, f func(w *worker, piece int)) {
 		r.giveWay()
 		f(r.self, i)
 	}
-	others.Wait()
 }
 
 // addTo adds x to y.

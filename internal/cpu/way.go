@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -31,9 +33,6 @@ func (w *way) init() {
 	w.worker = make(chan *worker, 1)
 	w.worker <- new(worker)
 }
-
-// Preemptive reports that urgent runs do not wait for others.
-func (d *Device) Preemptive() bool { return true }
 
 // Reserve leaves n processors to others.
 func (d *Device) Reserve(n int) {
@@ -88,7 +87,8 @@ func (r *run) mustLeave() bool {
 }
 
 // giveWay has the worker that leads a run wait while more compute than may, and when it
-// has computed for a while in whose place another waits.
+// has computed for a while in whose place another waits. A run whose context ends meanwhile
+// goes no further, and leaves the kernel by a panic: see [run.left].
 func (r *run) giveWay() {
 	if r.patient && time.Since(r.yielded) > yieldEvery {
 		yieldThread()
@@ -105,9 +105,25 @@ func (r *run) giveWay() {
 		w.waiting = append(w.waiting, begun)
 		r.device.admit()
 		w.mu.Unlock()
-		<-begun
+		select {
+		case <-begun:
+		case <-r.ends:
+		}
 		w.mu.Lock()
+		if at := slices.Index(w.waiting, begun); at >= 0 {
+			w.waiting = slices.Delete(w.waiting, at, at+1)
+			r.over = true
+			panic("the run has ended")
+		}
 		r.since = time.Now()
+	}
+}
+
+// left is deferred where a run may end as it gives way.
+func (r *run) left(ctx context.Context, err *error) {
+	if r.over {
+		recover()
+		*err = ctx.Err()
 	}
 }
 

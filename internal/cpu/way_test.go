@@ -1,10 +1,14 @@
 package cpu
 
 import (
+	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"sftseq/internal/tensor"
 )
 
 // lead is a run that has a worker.
@@ -107,5 +111,73 @@ func TestReserveIsShared(t *testing.T) {
 	t.Logf("%d pieces of the long run, %d of short ones", long, short)
 	if long < short/10 || short < long/10 {
 		t.Errorf("%d pieces of the long run were done and %d of the short ones", long, short)
+	}
+}
+
+// TestWaitingRunEnds: a run that waits for its place, before a kernel or within one, ends
+// with its context, at once, and leaves nothing behind; but not while it writes weights.
+func TestWaitingRunEnds(t *testing.T) {
+	d := New(2)
+	p := tensor.NewProgram()
+	p.Segment("one")
+	p.Launch(tensor.Zero{Y: p.Temp("y", tensor.Fixed, 1)})
+	x, err := d.Prepare(p.Finish())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mem tensor.Binding
+	if mem[tensor.Arena], err = d.Allocate(p.Words(tensor.Arena)); err != nil {
+		t.Fatal(err)
+	}
+	updating, weights, sum := counting(t, d)
+	within := func(ctx context.Context) (err error) {
+		r, end := lead(d)
+		defer end()
+		defer r.left(ctx, &err)
+		r.ends = ctx.Done()
+		r.each(1000, func(_ *worker, i int) { d.hurry(true) })
+		return nil
+	}
+	for name, c := range map[string]struct {
+		run  func(context.Context) error
+		goes bool
+	}{
+		"before a kernel": {func(ctx context.Context) error { d.hurry(true); return x.Run(ctx, mem, 0, 1) }, false},
+		"within one":      {within, false},
+		"writing weights": {func(ctx context.Context) error { d.hurry(true); return updating.Run(ctx, weights, 0, 1) }, true},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- c.run(ctx) }()
+		waits := func() bool {
+			d.way.mu.Lock()
+			defer d.way.mu.Unlock()
+			return len(d.way.waiting) == 1
+		}
+		for deadline := time.Now().Add(time.Minute); !waits(); time.Sleep(time.Millisecond) {
+			if len(ended) > 0 || time.Now().After(deadline) {
+				t.Fatalf("%s: it does not wait", name)
+			}
+		}
+		cancel()
+		if c.goes {
+			time.Sleep(20 * time.Millisecond)
+			d.hurry(false)
+		}
+		select {
+		case err := <-ended:
+			if c.goes != (err == nil) || err != nil && !errors.Is(err, context.Canceled) {
+				t.Errorf("%s: %v", name, err)
+			}
+		case <-time.After(10 * time.Second):
+			t.Fatalf("%s: it waits on", name)
+		}
+		if len(d.idle) != 2 || len(d.way.waiting) != 0 {
+			t.Errorf("%s: %d workers are idle, %d wait", name, len(d.idle), len(d.way.waiting))
+		}
+		d.hurry(false)
+	}
+	if sum() != 1 {
+		t.Errorf("weights were written %v times", sum())
 	}
 }

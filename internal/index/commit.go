@@ -105,10 +105,12 @@ func (x *Index) write(group []*op) error {
 			x.unwrite()
 			return x.fail(err)
 		}
+		// One after the other: where a later one were on the disk and an earlier one torn,
+		// that would look like damage of what was acknowledged.
+		if err := x.file.Sync(); err != nil {
+			return x.fail(err)
+		}
 		end += int64(len(text))
-	}
-	if err := x.file.Sync(); err != nil {
-		return x.fail(err)
 	}
 	x.mu.Lock()
 	for _, r := range rows {

@@ -12,7 +12,7 @@ package index
 import (
 	"errors"
 	"fmt"
-	"os"
+	"io"
 	"sync"
 
 	"github.com/gofrs/flock"
@@ -52,7 +52,7 @@ type Index struct {
 	size  int64 // of the file without its mark
 
 	// What the committer alone uses.
-	file *os.File
+	file file
 	rows int // of the file, superseded ones among them
 
 	queue  sync.Mutex // of the fields below
@@ -61,6 +61,14 @@ type Index struct {
 	closed bool
 	failed error // no group can be written any more
 	done   chan struct{}
+}
+
+// file is what the committer does with one.
+type file interface {
+	io.WriterAt
+	Sync() error
+	Truncate(size int64) error
+	io.Closer
 }
 
 // errClosed is for what comes after Close.

@@ -75,7 +75,7 @@ func (x *Index) load() error {
 }
 
 // open opens the file for changes.
-func (x *Index) open() (*os.File, error) { return os.OpenFile(x.path, os.O_RDWR, 0) }
+func (x *Index) open() (file, error) { return os.OpenFile(x.path, os.O_RDWR, 0) }
 
 // checkTail reports damage behind the whole groups, which end at good, that a power cut
 // cannot have left: it tears a group that is written, but none that was synchronised.

@@ -49,7 +49,9 @@ func TestSearchOfASnapshot(t *testing.T) {
 		}
 		return v
 	}
-	add := func(n int) func() error { return x.Add(Item{ID: fmt.Sprint(n), Vector: vector()}) }
+	add := func(n int) func() error {
+		return x.Add(Item{ID: fmt.Sprint(n), Tokens: []int32{random.Int32()}, Vector: vector()})
+	}
 	for n := range count {
 		add(n)
 	}

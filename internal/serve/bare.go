@@ -51,7 +51,11 @@ func (s *session) acceptBare(m *message) bool {
 	parser := model.parser.With(s.name, !model.config.Pair(), model.config.Pair())
 	var r *requests.Request
 	taken := true
-	most := parser.MemoryOfLine(m.body)
+	var most int64
+	if s.share.do(s.ctx, len(m.body), func() { most = parser.MemoryOfLine(m.body) }) != nil {
+		model.done()
+		return true
+	}
 	why := s.borrow(most, m.room)
 	err := s.share.do(s.ctx, len(m.body), func() {
 		if why != nil {

@@ -52,7 +52,7 @@ func (s *session) didChange(params json.RawMessage) error {
 		d.end()
 		return bad
 	}
-	if bad != nil && d.broken != nil && !bringsWhole(fields["changes"]) {
+	if bad != nil && d.broken != nil && !s.bringsWhole(fields["changes"]) {
 		return nil // it was told before
 	}
 	if bad != nil {
@@ -76,7 +76,7 @@ func (d *document) change(fields map[string]json.RawMessage) error {
 		return badParam("changes", "it is missing")
 	}
 	d.renew(version)
-	return d.session.inTurns(func() error {
+	return d.session.inTurns(len(fields["changes"]), func() error {
 		return elements("changes", fields["changes"], func(n int, text json.RawMessage) error {
 			if err := d.session.yield(changeWork); err != nil {
 				return err
@@ -88,12 +88,13 @@ func (d *document) change(fields map[string]json.RawMessage) error {
 
 // bringsWhole reports whether one of the changes is the whole text, which a client
 // that was told to send it must not send for nothing.
-func bringsWhole(changes json.RawMessage) bool {
-	found := false
-	elements("changes", changes, func(_ int, text json.RawMessage) error {
-		fields, err := parts("", text, changeParts)
-		found = found || err == nil && fields["text"] != nil && fields["range"] == nil
-		return nil
+func (s *session) bringsWhole(changes json.RawMessage) (found bool) {
+	s.inTurns(len(changes), func() error {
+		return elements("changes", changes, func(_ int, text json.RawMessage) error {
+			fields, err := parts("", text, changeParts)
+			found = found || err == nil && fields["text"] != nil && fields["range"] == nil
+			return s.yield(changeWork)
+		})
 	})
 	return found
 }

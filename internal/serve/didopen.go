@@ -46,7 +46,7 @@ func (s *session) didOpen(params json.RawMessage) error {
 		return fail(codeBusy, nil, "%s: %d documents are open, at most %d may be", uri, count, limit)
 	}
 	d := &document{session: s, uri: uri, window: w}
-	if err := s.inTurns(func() error { return d.insert("text", text, 0, 0) }); err != nil {
+	if err := s.inTurns(len(text), func() error { return d.insert("text", text, 0, 0) }); err != nil {
 		d.drop()
 		if errors.Is(err, errMemory) {
 			return fail(codeBusy, nil, "%s: %s", uri, asError(err).Message)

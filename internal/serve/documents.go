@@ -199,7 +199,7 @@ func (q *sequence) expect(path string, version json.RawMessage) error {
 
 // encodeText turns text into tokens; field is where it comes from.
 func (c *call) encodeText(field, text string) ([]int32, error) {
-	return c.tokenize(c.model.parser.Memory(int64(len(text))), func() ([]int32, error) {
+	return c.tokenize(len(text), c.model.parser.Memory(int64(len(text))), func() ([]int32, error) {
 		tokens, err := c.model.parser.Encode(text)
 		if err != nil {
 			return nil, badParam(field, "%v", err)

@@ -118,19 +118,28 @@ func TestSlowReaderReads(t *testing.T) {
 	}
 }
 
+// withDocument is a client that has a document open, whose class it has been told, and has asked
+// for nothing else.
+func withDocument(t testing.TB, s *Server) *client {
+	t.Helper()
+	c := dial(t, s).initialize(struct{}{})
+	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "1"})
+	c.message()
+	eventually(t, "it has not ended", func() bool { jobs, _, running := s.batcher.waiting(); return jobs+running == 0 })
+	return c
+}
+
 // TestEvictsIdle: who has been idle longest goes, but not with a document open nor with
 // anything pending.
 func TestEvictsIdle(t *testing.T) {
 	o := testOptions(t, "pre")
-	o.MaxClients, o.Debounce = 4, time.Hour
+	o.MaxClients, o.Debounce = 4, 0
 	s := start(t, o)
 	s.allowances = allowances{silent: time.Hour, unread: time.Hour, idle: 100 * time.Millisecond}
+	edits := withDocument(t, s)
 	release := hold(s)
 	waits := dial(t, s).initialize(struct{}{})
 	waits.request(1, "sequence/classify", map[string]any{"tokens": []int{1}})
-	edits := dial(t, s).initialize(struct{}{})
-	edits.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "1"})
-	edits.serves()
 	second := dial(t, s).initialize(struct{}{})
 	first := dial(t, s).initialize(struct{}{})
 	first.serves()
@@ -156,14 +165,13 @@ func TestEvictsIdle(t *testing.T) {
 // TestIdleTimeout: it ends who asks for nothing, or has not begun to, and nobody else.
 func TestIdleTimeout(t *testing.T) {
 	o := testOptions(t, "pre")
-	o.IdleTimeout, o.Debounce = 200*time.Millisecond, time.Hour
+	o.IdleTimeout, o.Debounce = 200*time.Millisecond, 0
 	s := start(t, o)
+	edits := withDocument(t, s)
 	release := hold(s)
 	began := time.Now()
-	mute, idle := dial(t, s), dial(t, s).initialize(struct{}{})
-	waits, edits := dial(t, s).initialize(struct{}{}), dial(t, s).initialize(struct{}{})
+	mute, idle, waits := dial(t, s), dial(t, s).initialize(struct{}{}), dial(t, s).initialize(struct{}{})
 	waits.request(1, "sequence/classify", map[string]any{"tokens": []int{1}})
-	edits.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "1"})
 	half := `{"jsonrpc":"2.0","id":1,"meth`
 	io.WriteString(mute.conn, half)
 	mute.expectDismissed("--idle-timeout")

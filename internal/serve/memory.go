@@ -166,15 +166,15 @@ func (c *call) free(n int64) {
 // tokenBytes is what a token takes.
 const tokenBytes = 4
 
-// tokenize has read make tokens, which takes at most so many bytes, those of the tokens
-// among them. What the tokens do not take is given back.
-func (c *call) tokenize(most int64, read func() ([]int32, error)) ([]int32, error) {
+// tokenize has read make tokens of so many bytes of text, which takes at most that much
+// memory, that of the tokens among it. What the tokens do not take is given back.
+func (c *call) tokenize(bytes int, most int64, read func() ([]int32, error)) ([]int32, error) {
 	if err := c.reserve(most); err != nil {
 		return nil, err
 	}
 	var tokens []int32
 	var err error
-	if stopped := c.do(int(most), func() { tokens, err = read() }); stopped != nil {
+	if stopped := c.do(bytes, func() { tokens, err = read() }); stopped != nil {
 		err = stopped
 	}
 	c.free(most - tokenBytes*int64(cap(tokens)))

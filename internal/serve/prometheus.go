@@ -2,12 +2,16 @@ package serve
 
 import (
 	"io"
+	"net"
 	"net/http"
 	"slices"
+	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"golang.org/x/net/netutil"
 )
 
 // namespace begins the name of every metric.
@@ -36,6 +40,23 @@ func (s *Server) Metrics() http.Handler {
 		}
 	})
 	return mux
+}
+
+// maxWatchers are the connections to metrics that there may be at a time: some collect
+// them and some look whether the server is well, and hardly more than one does each.
+const maxWatchers = 16
+
+// ServeMetrics answers [Server.Metrics] on the connections of l until stop is called. Who
+// asks for nothing, or does not read, gives its place to others.
+func (s *Server) ServeMetrics(l net.Listener) (stop func()) {
+	const patience = 5 * time.Second
+	h := &http.Server{Handler: s.Metrics(), ReadHeaderTimeout: patience, WriteTimeout: 2 * patience, IdleTimeout: patience}
+	var served sync.WaitGroup
+	served.Go(func() { h.Serve(netutil.LimitListener(l, maxWatchers)) })
+	return func() {
+		h.Close()
+		served.Wait()
+	}
 }
 
 // collector has Prometheus read what server/stats tells, so that both agree.

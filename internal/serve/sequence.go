@@ -125,7 +125,7 @@ func (c *call) sequence(path string, fields map[string]json.RawMessage, suffix s
 		return nil, badParam(versionPath, "expected uri%s beside it, found %s", suffix, found)
 	}
 	var err error
-	q.tokens, err = c.tokenize(c.memoryOf(found, value), func() ([]int32, error) {
+	q.tokens, err = c.tokenize(len(value), c.memoryOf(found, value), func() ([]int32, error) {
 		tokens, err := c.read(found, value)
 		if err != nil {
 			return nil, badParam(q.field, "%v", err)

@@ -2,9 +2,11 @@ package serve
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -124,4 +126,45 @@ func (l *locked) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.w.Write(p)
+}
+
+// TestWatchersAreBounded: who watches has so many connections and no more; one that is
+// closed makes room.
+func TestWatchersAreBounded(t *testing.T) {
+	s := start(t, testOptions(t, "pre"))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.ServeMetrics(l)()
+	ask := func(within time.Duration) (net.Conn, error) {
+		conn, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+		conn.SetReadDeadline(time.Now().Add(within))
+		_, err = conn.Read(make([]byte, 1))
+		return conn, err
+	}
+	var first net.Conn
+	for n := range maxWatchers {
+		conn, err := ask(patience)
+		if err != nil {
+			t.Fatalf("%d: %v", n, err)
+		}
+		if n == 0 {
+			first = conn
+		}
+	}
+	beyond, err := ask(50 * time.Millisecond)
+	if !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("one more than %d: %v", maxWatchers, err)
+	}
+	first.Close()
+	beyond.SetReadDeadline(time.Now().Add(patience))
+	if _, err := beyond.Read(make([]byte, 1)); err != nil {
+		t.Error(err)
+	}
 }

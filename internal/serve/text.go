@@ -56,12 +56,14 @@ func (d *document) drop() {
 
 // read is the text as a model reads it, which a document of half a character is not.
 // The caller holds d.mu.
-func (d *document) read(c *call, field string) (string, error) {
+func (d *document) read(c *call, field string) (text string, err error) {
 	if at := d.text.LoneHalf(); at >= 0 {
 		return "", badParam(field, "the UTF-16 code unit at offset %d is half of a surrogate pair without the other", at)
 	}
-	if err := c.reserve(int64(d.text.Len())); err != nil {
+	n := d.text.Len()
+	if err := c.reserve(int64(n)); err != nil {
 		return "", err
 	}
-	return d.text.String(), nil
+	err = c.do(n, func() { text = d.text.String() })
+	return text, err
 }

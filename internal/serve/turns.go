@@ -36,6 +36,14 @@ const (
 // largeBytes make a turn a large one.
 const largeBytes = 1 << 16
 
+// turnKind is the kind of a turn that reads so many bytes.
+func turnKind(bytes int) int {
+	if bytes > largeBytes {
+		return large
+	}
+	return small
+}
+
 // pool is the turns of a kind.
 type pool struct {
 	most    int // at once
@@ -68,11 +76,7 @@ func (t *turns) share() *share { return &share{turns: t} }
 // do runs f in a turn of the session, unless ctx ends before. Bytes are what f reads, or
 // the like of it. F computes and waits for nothing: no lock, no client, no other turn.
 func (s *share) do(ctx context.Context, bytes int, f func()) error {
-	kind := small
-	if bytes > largeBytes {
-		kind = large
-	}
-	turn, err := s.begin(ctx, kind)
+	turn, err := s.begin(ctx, turnKind(bytes))
 	if err != nil {
 		return err
 	}

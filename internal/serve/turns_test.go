@@ -3,13 +3,16 @@ package serve
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"sftseq/internal/cpu"
 	"sftseq/internal/tensor"
-	"sftseq/seq"
+	"sftseq/sft"
 )
 
 // oneTurn shares one turn of each kind out.
@@ -123,6 +126,167 @@ func TestLightTurn(t *testing.T) {
 	}
 }
 
+// holdLarge takes all large turns of a server until end is called.
+func holdLarge(t testing.TB, s *Server) (end func()) {
+	t.Helper()
+	var held []turn
+	for range s.turns.pools[large].most {
+		x, err := s.turns.share().begin(t.Context(), large)
+		if err != nil {
+			t.Fatal(err)
+		}
+		held = append(held, x)
+	}
+	return func() {
+		for _, x := range held {
+			x.end()
+		}
+	}
+}
+
+// TestShortTextIsSmall: a text is as large as it is, not as what making tokens of it may
+// take, and so it does not wait for large ones; neither does that of a document.
+func TestShortTextIsSmall(t *testing.T) {
+	o := testOptions(t, "pre")
+	o.Load, o.Debounce = longModel(t), time.Hour
+	s := start(t, o)
+	text := strings.Repeat("1 ", largeBytes/4)
+	if most := s.current().parser.Memory(int64(len(text))); most <= largeBytes {
+		t.Fatalf("tokens of the text take at most %d bytes", most)
+	}
+	c := dial(t, s).initialize(struct{}{})
+	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": text})
+	defer holdLarge(t, s)()
+	window := map[string]any{"policy": "head"}
+	c.call(1, "sequence/classify", map[string]any{"text": text, "window": window}, nil)
+	c.call(2, "sequence/classify", map[string]any{"uri": "u", "window": window}, nil)
+}
+
+// waitsForLarge is whether that many sessions wait for a large turn.
+func waitsForLarge(s *Server, sessions int) func() bool {
+	return func() bool {
+		s.turns.mu.Lock()
+		defer s.turns.mu.Unlock()
+		return len(s.turns.pools[large].waiting) == sessions
+	}
+}
+
+// TestScansTakeTurns: before the turn of a large bare line nothing is known of what it will
+// take, and whether large changes bring the whole text is looked at in a turn.
+func TestScansTakeTurns(t *testing.T) {
+	s := start(t, testOptions(t, "pre"))
+	c := dial(t, s)
+	end := holdLarge(t, s)
+	c.send(`{"tokens":[1` + strings.Repeat(",1", largeBytes) + `]}`)
+	eventually(t, "the line does not wait", waitsForLarge(s, 1))
+	if reading, used := s.reading.used.Load(), s.memory.used.Load(); reading == 0 || used != reading {
+		t.Errorf("%d bytes are taken while %d are read", used, reading)
+	}
+	found := make(chan bool, 1)
+	x := bareSession(s)
+	x.ctx = t.Context()
+	go func() { found <- x.bringsWhole([]byte(`[` + strings.Repeat(" ", largeBytes) + `{"text":""}]`)) }()
+	eventually(t, "the changes do not wait", waitsForLarge(s, 2))
+	end()
+	if !<-found {
+		t.Error("the whole text is not found")
+	}
+	if m := c.message(); m.Error == nil || m.Error.Code != -32602 {
+		t.Errorf("%+v", m)
+	}
+}
+
+// TestCopyTakesATurn: the text of a large document is copied in a turn, the document as it
+// was when that was asked for.
+func TestCopyTakesATurn(t *testing.T) {
+	o := testOptions(t, "pre")
+	o.Load, o.Debounce = longModel(t), time.Hour
+	s := start(t, o)
+	c := dial(t, s).initialize(struct{}{})
+	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": strings.Repeat("1 ", largeBytes)})
+	c.serves() // it is open
+	d := scheduled(t, s, "u")
+	end := holdLarge(t, s)
+	c.request(1, "sequence/classify", map[string]any{"uri": "u"})
+	eventually(t, "it does not wait", waitsForLarge(s, 1))
+	if d.mu.TryLock() {
+		d.mu.Unlock()
+		t.Error("the copy was made before")
+	}
+	end()
+	if m := c.answer(1); m.Error != nil {
+		t.Error(m.Error)
+	}
+}
+
+// TestTurnsOfAMessage: a large message has large turns from its first piece to its last, a
+// small one small ones.
+func TestTurnsOfAMessage(t *testing.T) {
+	s := start(t, testOptions(t, "pre"))
+	x := bareSession(s)
+	x.ctx, x.stopRead = t.Context(), make(chan struct{})
+	for kind, bytes := range []int{small: largeBytes, large: largeBytes + 1} {
+		err := x.inTurns(bytes, func() error {
+			for range 3 {
+				if taken := s.turns.pools[kind].taken; taken != 1 {
+					t.Errorf("%d bytes: %d turns of kind %d are taken", bytes, taken, kind)
+				}
+				if err := x.yield(yieldWork); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// counted is a processor that knows how many it is to leave to turns.
+type counted struct {
+	tensor.Device
+	reserved atomic.Int64
+}
+
+func (d *counted) Unwrap() tensor.Device { return d.Device }
+func (d *counted) Reserve(n int)         { d.reserved.Store(int64(n)) }
+
+// TestReloadMovesTurns: the device of a model that takes another's place leaves processors
+// to the turns that are taken, and the old one to none any more.
+func TestReloadMovesTurns(t *testing.T) {
+	o := testOptions(t, "pre")
+	var devices []*counted
+	o.Load = func() (*Model, error) {
+		m, err := sft.Load(goldenDir + "/pre")
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &counted{Device: cpu.New(2)}
+		devices = append(devices, d)
+		scorer, err := sft.NewScorer(m, d)
+		return &Model{Scorer: scorer, Name: "counted", Device: d.Name(), Hash: Hash(m), Release: func() {}}, err
+	}
+	s := start(t, o)
+	turn, err := s.turns.share().begin(t.Context(), small)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := devices[0].reserved.Load(); n != 1 {
+		t.Errorf("%d processors are reserved, want 1", n)
+	}
+	if err := s.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	if before, now := devices[0].reserved.Load(), devices[1].reserved.Load(); before != 0 || now != 1 {
+		t.Errorf("the old device leaves %d processors, the new one %d, want 0 and 1", before, now)
+	}
+	turn.end()
+	if before, now := devices[0].reserved.Load(), devices[1].reserved.Load(); before != 0 || now != 0 {
+		t.Errorf("%d and %d processors are still reserved", before, now)
+	}
+}
+
 // TestTurnsComeBack: nothing is left of turns that were taken, waited for and given up.
 func TestTurnsComeBack(t *testing.T) {
 	reserved := -1
@@ -175,54 +339,4 @@ func TestMeter(t *testing.T) {
 			t.Errorf("clock %v: a debt of %v, a credit of %v", m.clock, fair.had-m.clock, m.clock-modest.had)
 		}
 	})
-}
-
-// TestUrgentBatch: where others have all places, the short job of a session that has had
-// less than its share is computed at once, and a second one is not ahead of those of its
-// own session; with the same bits.
-func TestUrgentBatch(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
-	m := s.current()
-	want, err := m.Scorer.Examples(t.Context(), []seq.Example{{A: []int32{1, 2, 3}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	release := make(chan struct{})
-	s.batcher.before = func(ctx context.Context) {
-		if !tensor.IsUrgent(ctx) {
-			<-release
-		}
-	}
-	greedy, modest := bareSession(s), bareSession(s)
-	s.batcher.mu.Lock()
-	s.batcher.meter.charge(&modest.share.computed, 0)
-	s.batcher.meter.charge(&greedy.share.computed, time.Second)
-	s.batcher.mu.Unlock()
-	long := make([]seq.Example, 8)
-	for i := range long {
-		long[i].A = ones(urgentTokens + 1)
-	}
-	others := s.batcher.submit(t.Context(), greedy, m, classify, long...)
-	eventually(t, "not all places are taken", func() bool { _, _, running := s.batcher.waiting(); return running == m.Scorer.Lanes() })
-	job := s.batcher.submit(t.Context(), modest, m, classify, seq.Example{A: []int32{1, 2, 3}})[0]
-	select {
-	case <-job.done:
-	case <-time.After(patience):
-		t.Error("it waits for the others")
-	}
-	if out, err := job.wait(); err == nil && out.Logits[0] != want[0].Logits[0] {
-		t.Errorf("%v, want %v", out.Logits, want[0].Logits)
-	}
-	same := s.batcher.submit(t.Context(), greedy, m, classify, seq.Example{A: []int32{1, 2, 3}})[0]
-	select {
-	case <-same.done:
-		t.Error("a session that has had more than its share is not made to wait")
-	case <-time.After(50 * time.Millisecond):
-	}
-	close(release)
-	for _, j := range append(others, same) {
-		if _, err := j.wait(); err != nil {
-			t.Error(err)
-		}
-	}
 }

@@ -9,10 +9,11 @@ const (
 	changeWork = 1 << 8
 )
 
-// inTurns runs f, which reads a message and yields between the pieces of that, in turns
-// of the session's.
-func (s *session) inTurns(f func() error) (err error) {
-	if s.turn, err = s.share.begin(s.ctx, small); err != nil {
+// inTurns runs f, which reads so many bytes of a message and yields between the pieces of
+// that, in turns of the session's. A piece may be all: a change of many MiB is scanned at
+// once.
+func (s *session) inTurns(bytes int, f func() error) (err error) {
+	if s.turn, err = s.share.begin(s.ctx, turnKind(bytes)); err != nil {
 		return err
 	}
 	defer func() {
@@ -32,7 +33,7 @@ func (s *session) yield(work int) error {
 		return nil
 	}
 	s.worked = 0
-	held := s.turn != (turn{})
+	held, kind := s.turn != (turn{}), s.turn.kind
 	if held {
 		s.turn.end()
 		s.turn = turn{}
@@ -43,7 +44,7 @@ func (s *session) yield(work int) error {
 	if !s.ending() {
 		var err error
 		if held {
-			s.turn, err = s.share.begin(s.ctx, small)
+			s.turn, err = s.share.begin(s.ctx, kind)
 		}
 		return err
 	}

@@ -56,6 +56,15 @@ type LossScaler interface {
 	LossScaling() bool
 }
 
+// Preemptive is a device that shares the processors with the rest of the program. An
+// urgent run computes at once there, beside as many others as there are lanes: these stop
+// until it has ended.
+type Preemptive interface {
+	// Reserve has the device leave n processors to others from now on, but for one that it
+	// always uses: what runs stops in part.
+	Reserve(n int)
+}
+
 // Wrapper is a device that has another one compute.
 type Wrapper interface {
 	Device

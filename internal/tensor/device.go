@@ -32,7 +32,7 @@ type Binding [Spaces]Memory
 
 // Executable is a program made ready for one device.
 type Executable interface {
-	// Run runs the segments from, …, to−1 in order. It looks at ctx between
+	// Run runs the segments from, …, to−1 in order. It looks at ctx at least between
 	// segments and returns its error.
 	Run(ctx context.Context, mem Binding, from, to int) error
 	// Inspect runs like Run, and calls visit after each launch, while what the
@@ -66,16 +66,6 @@ func Patient(ctx context.Context) context.Context {
 
 // IsPatient reports whether a context is one of [Patient].
 func IsPatient(ctx context.Context) bool { return ctx.Value(priorityKey{}) == patient }
-
-// Preemptive is a device that shares the processors with the rest of the program.
-type Preemptive interface {
-	// Preemptive reports whether an urgent run computes at once, beside as many others as
-	// there are lanes: these stop until it has ended.
-	Preemptive() bool
-	// Reserve has the device leave n processors to others from now on, but for one that it
-	// always uses: what runs stops in part.
-	Reserve(n int)
-}
 
 // Upload writes x to the start of t.
 func Upload[T Word](m Memory, t *Tensor, x []T) error { return m.Write(t.Offset, Bits(x)) }

@@ -1,0 +1,115 @@
+package index
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// disk is a file whose writes may reach the disk in any order, by sectors, until they are
+// synchronised.
+type disk struct {
+	file
+	durable []byte
+	pending []write
+	written func() // called behind each write
+}
+
+type write struct {
+	data []byte
+	at   int64
+}
+
+const sector = 512
+
+func (d *disk) WriteAt(data []byte, at int64) (int, error) {
+	d.pending = append(d.pending, write{bytes.Clone(data), at})
+	n, err := d.file.WriteAt(data, at)
+	d.written()
+	return n, err
+}
+
+func (d *disk) Sync() error {
+	d.durable = d.torn(func(int64) bool { return true })
+	d.pending = nil
+	return d.file.Sync()
+}
+
+// torn is what a power cut leaves, which has those sectors that reached the disk.
+func (d *disk) torn(reached func(sector int64) bool) []byte {
+	image := bytes.Clone(d.durable)
+	for _, w := range d.pending {
+		if end := int(w.at) + len(w.data); end > len(image) {
+			image = append(image, make([]byte, end-len(image))...)
+		}
+		for i, b := range w.data {
+			if at := w.at + int64(i); reached(at / sector) {
+				image[at] = b
+			}
+		}
+	}
+	return image
+}
+
+// TestTornAnywhere: whatever a power cut leaves of a group, of several record batches, too,
+// the index opens, and has what was acknowledged.
+func TestTornAnywhere(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.arrow")
+	x := open(t, path)
+	const count, removed = 2500, 1500
+	var last func() error
+	var ids []string
+	for n := range count {
+		i := itemOf(n)
+		if last = x.Add(i); n < removed {
+			ids = append(ids, i.ID)
+		}
+	}
+	if err := last(); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(21, 9))
+	var images [][]byte
+	d, writes := &disk{file: x.file, durable: data}, 0
+	d.written = func() {
+		writes++
+		last := d.pending[len(d.pending)-1]
+		first, end := d.pending[0].at/sector, (last.at+int64(len(last.data)))/sector+1
+		for range 10 { // a gap of sectors that did not reach the disk
+			from := first + random.Int64N(end-first)
+			to := from + 1 + random.Int64N(end-from)
+			images = append(images, d.torn(func(s int64) bool { return s < from || s >= to }))
+		}
+	}
+	x.file = d
+	if _, err := x.Remove(ids); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 3 {
+		if err := x.Add(itemOf(count + n))(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if batches := (removed + maxBatch - 1) / maxBatch; writes != batches+1+2*3 {
+		t.Errorf("%d writes", writes)
+	}
+	for n, image := range images {
+		torn, err := opened(t, image)
+		if err != nil {
+			t.Fatalf("image %d of %d: %v", n, len(images), err)
+		}
+		for n := removed; n < count; n++ {
+			if _, ok := torn.items.at[fmt.Sprint(n)]; !ok {
+				t.Fatalf("image %d: item %d is gone", n, n)
+			}
+		}
+		torn.Close()
+	}
+}
