@@ -96,7 +96,9 @@ func TestResume(t *testing.T) {
 		{"weights and selection", func(c *Config, s *Settings) {
 			s.ClassWeights, s.Select, s.Epochs = []float64{0.3, 2, 0.7}, byMacroF1, 1
 		}},
-		{"tokens left out", func(c *Config, s *Settings) { c.Task, s.Epochs, s.TokenDeletion = Retrieval, 1, 0.4 }},
+		{"noise on tokens", func(c *Config, s *Settings) {
+			c.Task, s.Epochs, s.TokenDeletion, s.TokenReplacement = Retrieval, 1, 0.4, 0.2
+		}},
 		{"retrieval", func(c *Config, s *Settings) { c.Task, s.Epochs, s.Patience = Retrieval, 1, 2 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

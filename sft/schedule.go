@@ -32,8 +32,10 @@ type Settings struct {
 	// training split 1, which keeps the learning rate's meaning.
 	ClassWeights []float64 `json:"class_weights,omitempty"`
 
-	// TokenDeletion is the probability that training leaves out a token of a row.
-	TokenDeletion float64 `json:"token_deletion,omitempty"`
+	// TokenDeletion and TokenReplacement are the probabilities that training leaves out a
+	// token of a row, and that one that stays is replaced by any of the vocabulary.
+	TokenDeletion    float64 `json:"token_deletion,omitempty"`
+	TokenReplacement float64 `json:"token_replacement,omitempty"`
 
 	// Stages come before the epochs, in order: steps on short rows alone. What a
 	// model learns from them it learns sooner, and keeps.
@@ -103,6 +105,8 @@ func (s *Settings) Validate() error {
 		return bad("max grad norm", s.MaxGradNorm, "a number that is not negative; 0 does not clip")
 	case !(s.TokenDeletion >= 0 && s.TokenDeletion < 1):
 		return bad("token deletion", s.TokenDeletion, "0 ≤ rate < 1")
+	case !(s.TokenReplacement >= 0 && s.TokenReplacement < 1):
+		return bad("token replacement", s.TokenReplacement, "0 ≤ rate < 1")
 	case s.EvalEvery < 0 || s.LogEvery < 1 || s.Patience < 0:
 		return bad("eval-every, log-every, patience", fmt.Sprint(s.EvalEvery, s.LogEvery, s.Patience), "numbers of steps that are not negative")
 	}

@@ -36,6 +36,7 @@ func TestSettings(t *testing.T) {
 		"log-every":           func(s *Settings) { s.LogEvery = 0 },
 		"token deletion":      func(s *Settings) { s.TokenDeletion = 1 },
 		"token deletion is N": func(s *Settings) { s.TokenDeletion = nan },
+		"token replacement":   func(s *Settings) { s.TokenReplacement = -0.1 },
 		"eval-every":          func(s *Settings) { s.EvalEvery = -1 },
 		"patience":            func(s *Settings) { s.Patience = -1 },
 		"warmup":              func(s *Settings) { s.Warmup = "tuned" },

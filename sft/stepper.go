@@ -124,7 +124,7 @@ func (s *Stepper) Step(ctx context.Context, examples []seq.Example) (loss float6
 			return 0, fmt.Errorf("example %d: %d tokens, memory was planned for %d", i, n, s.length)
 		}
 	}
-	examples = s.settings.deleteTokens(examples, s.steps)
+	examples = s.settings.addNoise(s.model.Config, examples, s.steps)
 	rate := s.settings.learningRate(&State{Update: s.updates}, 1)
 	b, err := s.update(ctx, examples, s.steps, s.updates+1, rate, s.scale)
 	if err != nil {

@@ -289,7 +289,7 @@ func (t *Trainer) step(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	examples = t.settings.deleteTokens(examples, t.state.Step)
+	examples = t.settings.addNoise(t.model.Config, examples, t.state.Step)
 	rate := t.settings.learningRate(&t.state, t.Steps())
 	b, err := t.update(ctx, examples, t.state.Step, t.state.Update+1, rate, t.state.LossScale)
 	if err != nil {

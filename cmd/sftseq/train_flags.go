@@ -76,7 +76,8 @@ func numberFlags() []cli.Flag {
 		word("norm", "pre or post"), word("score", "maxout, maxout_standardized, lily or dot"),
 		word("probability", "leaky_relu, relu or softmax"), word("relative", "sinusoid_hadamard or none"),
 		word("sampler-noise", "when tokens are sampled by chance: train, or always, also in validation and by the model later"),
-		real("token-deletion", "probability that training leaves out a token of a row: of few rows, a model learns less by heart"),
+		real("token-deletion", "probability that training leaves out a token of a row, so that a model learns less of few rows by heart"),
+		real("token-replacement", "probability that training replaces a token by any of the vocabulary"),
 		real("drop-token", "probability that sampling skips a token"), real("attention-dropout", "on Q and K"),
 		real("embedding-dropout", "on both branches' outputs"), real("feed-forward-dropout", "after GELU"),
 		word("convolutions", "of neighbouring tokens, before each layer's attention: TAPS or TAPS:DILATION,…, such as 5,5:32; none"),
@@ -128,8 +129,8 @@ func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config)
 	}
 	real := map[string]*float64{
 		"lr": &s.LearningRate, "weight-decay": &s.WeightDecay, "decay-rate": &s.DecayRate, "final-rate": &s.FinalRate, "max-grad-norm": &s.MaxGradNorm,
-		"token-deletion": &s.TokenDeletion,
-		"drop-token":     &m.DropToken, "attention-dropout": &m.AttentionDropout, "embedding-dropout": &m.EmbeddingDropout,
+		"token-deletion": &s.TokenDeletion, "token-replacement": &s.TokenReplacement,
+		"drop-token": &m.DropToken, "attention-dropout": &m.AttentionDropout, "embedding-dropout": &m.EmbeddingDropout,
 		"feed-forward-dropout": &m.FeedForward,
 	}
 	word := map[string]*string{

@@ -35,7 +35,7 @@ func smallData(t *testing.T, program string) string {
 // small are the flags of a run of a few seconds with every dropout on.
 func small(data, out string) []string {
 	return []string{"train", "listops", "--data", data, "--out", out, "--steps", "60", "--batch", "40", "--hidden", "16", "--layers", "2",
-		"--k", "8", "--eval-every", "20", "--log-every", "7", "--token-deletion", "0.1", "--drop-token", "0.2", "--attention-dropout", "0.1", "--embedding-dropout", "0.1",
+		"--k", "8", "--eval-every", "20", "--log-every", "7", "--token-deletion", "0.1", "--token-replacement", "0.1", "--drop-token", "0.2", "--attention-dropout", "0.1", "--embedding-dropout", "0.1",
 		"--feed-forward-dropout", "0.1", "--save-every", "1ms", "--seed", "5"}
 }
 

@@ -20,5 +20,5 @@ const (
 	StreamShuffle  uint32 = 10 // order of the examples in an epoch
 	StreamGenerate uint32 = 11 // synthetic data sets
 	StreamSplit    uint32 = 12 // train, validation and test splits
-	StreamDelete   uint32 = 13 // token deletion; e = position, first word, left out if u < rate
+	StreamNoise    uint32 = 13 // tokens of training: e = position; first word, left out if u < rate; second, replaced; third, by which
 )

@@ -10,18 +10,18 @@ import (
 	"sftseq/seq"
 )
 
-// TestDeleteTokens: the share of tokens that is left out is the rate, what stays keeps its
+// TestDeletion: the share of tokens that is left out is the rate, what stays keeps its
 // order, and other steps, rows and sequences of a pair lose others.
-func TestDeleteTokens(t *testing.T) {
+func TestDeletion(t *testing.T) {
 	const length = 20000
 	ascending := make([]int32, length)
 	for i := range ascending {
 		ascending[i] = int32(i)
 	}
-	s := Settings{Seed: 3, TokenDeletion: 0.3}
+	c, s := &Config{VocabSize: length}, Settings{Seed: 3, TokenDeletion: 0.3}
 	batch := []seq.Example{{Index: 5, A: ascending, B: ascending, Label: 1}, {Index: 6, A: ascending}}
 	before := slices.Clone(batch)
-	of := func(step int, batch ...seq.Example) []seq.Example { return s.deleteTokens(batch, step) }
+	of := func(step int, batch ...seq.Example) []seq.Example { return s.addNoise(c, batch, step) }
 	got := of(7, batch...)
 	if !reflect.DeepEqual(batch, before) {
 		t.Error("the examples that were handed in have changed")
@@ -37,12 +37,13 @@ func TestDeleteTokens(t *testing.T) {
 	if !reflect.DeepEqual(of(7, batch[1]), got[1:]) {
 		t.Error("a row beside another loses other tokens than alone")
 	}
-	for name, other := range map[string][]int32{
-		"another step": of(8, batch[1])[0].A, "another row": got[0].A, "the first of a pair": got[0].B,
-	} {
-		if slices.Equal(other, got[1].A) || slices.Equal(got[0].A, got[0].B) {
+	for name, other := range map[string][]int32{"another step": of(8, batch[1])[0].A, "another row": got[0].A} {
+		if slices.Equal(other, got[1].A) {
 			t.Errorf("%s loses the same tokens", name)
 		}
+	}
+	if slices.Equal(got[0].A, got[0].B) {
+		t.Error("both of a pair lose the same tokens")
 	}
 	s.TokenDeletion = 0
 	if !reflect.DeepEqual(of(7, batch...), before) {
@@ -50,19 +51,53 @@ func TestDeleteTokens(t *testing.T) {
 	}
 }
 
-// TestDeleteAllTokens: a row is never empty.
-func TestDeleteAllTokens(t *testing.T) {
+// TestReplacement: the share of tokens that is replaced is the rate, some of them by
+// themselves; all tokens come as often, the one for padding never.
+func TestReplacement(t *testing.T) {
+	const length, vocabulary, own = 40000, 8, 1
+	for _, pad := range []int32{-1, 0, 5, vocabulary - 1} {
+		c, s := &Config{VocabSize: vocabulary}, Settings{Seed: 3, TokenReplacement: 0.4}
+		any := vocabulary
+		if pad >= 0 {
+			c.PadTokenID = &pad
+			any--
+		}
+		got := s.addNoise(c, []seq.Example{{A: slices.Repeat([]int32{own}, length)}}, 2)[0].A
+		if len(got) != length {
+			t.Errorf("padding %d: %d tokens are left of %d", pad, len(got), length)
+		}
+		shares := make([]float64, vocabulary)
+		for _, token := range got {
+			shares[token] += 1.0 / length
+		}
+		for token, share := range shares {
+			want := 0.4 / float64(any)
+			switch int32(token) {
+			case own:
+				want += 0.6
+			case pad:
+				want = 0
+			}
+			if math.Abs(share-want) > 0.01 || want == 0 && share > 0 {
+				t.Errorf("padding %d: token %d has a share of %.4f, want %.4f", pad, token, share, want)
+			}
+		}
+	}
+}
+
+// TestDeletionOfAll: a row is never empty.
+func TestDeletionOfAll(t *testing.T) {
 	s := Settings{Seed: 1, TokenDeletion: 0.99}
 	for step := range 100 {
-		got := s.deleteTokens([]seq.Example{{A: []int32{1, 2}, B: []int32{3}}}, step)
+		got := s.addNoise(&Config{VocabSize: 4}, []seq.Example{{A: []int32{1, 2}, B: []int32{3}}}, step)
 		if a, b := len(got[0].A), len(got[0].B); a == 0 || b == 0 {
 			t.Fatalf("step %d: %d and %d tokens are left", step, a, b)
 		}
 	}
 }
 
-// TestTrainWithoutTokens: a run reads what is left, and counts that.
-func TestTrainWithoutTokens(t *testing.T) {
+// TestTrainWithNoise: a run reads what is left, and counts that.
+func TestTrainWithNoise(t *testing.T) {
 	train, val := splits(t, Classification)
 	tokens := func(rate float64) (n int) {
 		s := runSettings()

@@ -1,0 +1,70 @@
+package sft
+
+import (
+	"slices"
+
+	"sftseq/internal/philox"
+	"sftseq/seq"
+)
+
+// addNoise returns the examples as training reads them: each token is left out with
+// probability TokenDeletion, others move up, and each one that stays is replaced by any
+// token of the vocabulary with probability TokenReplacement. A row of which nothing would
+// be left stays as it is. Step by step a model reads other parts of a row, so that it
+// learns less of few rows by heart.
+//
+// What happens to a token is a function of (seed, row, step, position) alone, so that it
+// depends neither on the batch nor on a resume. What is handed in is not changed.
+//
+// Sources: Iyyer, Manjunatha, Boyd-Graber, Daumé III, "Deep Unordered Composition Rivals
+// Syntactic Methods for Text Classification", ACL 2015 (word dropout); Xie et al., "Data
+// Noising as Smoothing in Neural Network Language Models", ICLR 2017 (replacement).
+func (s *Settings) addNoise(c *Config, examples []seq.Example, step int) []seq.Example {
+	if s.TokenDeletion == 0 && s.TokenReplacement == 0 {
+		return examples
+	}
+	out := slices.Clone(examples)
+	for i := range out {
+		e := &out[i]
+		e.A = s.noised(c, e.A, philox.Counter(0, 0, 0, philox.StreamNoise, e.Index, uint32(step)))
+		e.B = s.noised(c, e.B, philox.Counter(0, 1, 0, philox.StreamNoise, e.Index, uint32(step)))
+	}
+	return out
+}
+
+// noised is a sequence as training reads it. The counter is that of its first token.
+func (s *Settings) noised(c *Config, tokens []int32, counter [4]uint32) []int32 {
+	if tokens == nil { // the second sequence of a row that is no pair
+		return nil
+	}
+	deletion, replacement := float32(s.TokenDeletion), float32(s.TokenReplacement)
+	out := make([]int32, 0, len(tokens))
+	for i, token := range tokens {
+		counter[0] = uint32(i)
+		w := philox.Words(s.Seed, counter)
+		if philox.Uniform(w[0]) < deletion {
+			continue
+		}
+		if philox.Uniform(w[1]) < replacement {
+			token = c.anyToken(w[2])
+		}
+		out = append(out, token)
+	}
+	if len(out) == 0 {
+		return tokens
+	}
+	return out
+}
+
+// anyToken is a token of the vocabulary by a random word, uniformly.
+func (c *Config) anyToken(word uint32) int32 {
+	n := c.VocabSize
+	if c.PadTokenID != nil {
+		n--
+	}
+	token := int32(uint64(word) * uint64(n) >> 32)
+	if c.PadTokenID != nil && token >= *c.PadTokenID {
+		token++
+	}
+	return token
+}
