@@ -144,6 +144,9 @@ func holdLarge(t testing.TB, s *Server) (end func()) {
 	}
 }
 
+// shortHead is a window that is soon computed.
+var shortHead = map[string]any{"policy": "head", "length": 16}
+
 // TestShortTextIsSmall: a text is as large as it is, not as what making tokens of it may
 // take, and so it does not wait for large ones; neither does that of a document.
 func TestShortTextIsSmall(t *testing.T) {
@@ -157,9 +160,8 @@ func TestShortTextIsSmall(t *testing.T) {
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": text})
 	defer holdLarge(t, s)()
-	window := map[string]any{"policy": "head"}
-	c.call(1, "sequence/classify", map[string]any{"text": text, "window": window}, nil)
-	c.call(2, "sequence/classify", map[string]any{"uri": "u", "window": window}, nil)
+	c.call(1, "sequence/classify", map[string]any{"text": text, "window": shortHead}, nil)
+	c.call(2, "sequence/classify", map[string]any{"uri": "u", "window": shortHead}, nil)
 }
 
 // waitsForLarge is whether that many sessions wait for a large turn.
@@ -207,7 +209,7 @@ func TestCopyTakesATurn(t *testing.T) {
 	c.serves() // it is open
 	d := scheduled(t, s, "u")
 	end := holdLarge(t, s)
-	c.request(1, "sequence/classify", map[string]any{"uri": "u"})
+	c.request(1, "sequence/classify", map[string]any{"uri": "u", "window": shortHead})
 	eventually(t, "it does not wait", waitsForLarge(s, 1))
 	if d.mu.TryLock() {
 		d.mu.Unlock()
