@@ -74,6 +74,15 @@ func quick(epochs, batch int, weightDecay float64) sft.Settings {
 	return s
 }
 
+// falling are the settings of small models whose learning rate falls along half a cosine:
+// it may begin higher, and ends where a constant one goes to and fro.
+func falling(epochs int, weightDecay float64) sft.Settings {
+	s := quick(epochs, 16, weightDecay)
+	s.LearningRate, s.Warmup = 2e-3, "300"
+	SetSchedule(&s, "cosine")
+	return s
+}
+
 // baseConfig holds what the presets share: the paper's model.
 func baseConfig() sft.Config {
 	return sft.Config{

@@ -23,11 +23,12 @@ var textQuick = &Preset{
 	Name:        "quick",
 	Description: "a small model that trains in half an hour on two cores",
 	Config:      textQuickConfig(),
-	Settings:    quick(10, 32, 0.01),
+	Settings:    falling(6, 0.01),
 }
 
 func textQuickConfig() sft.Config {
-	c := encoder(2, 64, 128, 64)
+	c := encoder(3, 64, 128, 32)
+	c.Convolutions = []sft.Convolution{{KernelSize: 7, Dilation: 1}}
 	c.AttentionDropout, c.EmbeddingDropout, c.FeedForward = 0.1, 0.1, 0.2
 	c.InputWindow = &sft.InputWindow{Length: 1024, Policy: "head"}
 	return c
