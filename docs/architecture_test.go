@@ -146,7 +146,7 @@ var importRules = []struct {
 	{"seq", []string{"sft", "internal/tensor", "internal/cpu", "vk", "device", "lra", "tokenizers"}, "sequences do not know who reads them"},
 	{"internal/bench", []string{"internal/cpu", "vk", "device", "lra", "tokenizers"}, "what is measured is handed in"},
 	{"internal/report", []string{"internal/cpu", "vk", "device", "lra"}, "a page is handed what it shows"},
-	{"internal/baseline", []string{"sft", "internal/tensor", "internal/cpu", "vk", "device", "lra", "tokenizers"}, "simple models know tokens and labels alone"},
+	{"internal/baseline", []string{"sft", "internal/tensor", "internal/cpu", "vk", "device", "lra"}, "simple models know tokens and labels alone"},
 	{"internal/chart", []string{"sft", "seq", "lra", "tokenizers", "internal/metrics", "internal/report"}, "a chart does not know what it shows"},
 	{"internal/serve", []string{"internal/tensor/conformance", "internal/cpu", "vk", "device", "lra"}, "a server is handed its model"},
 	{"internal/index", []string{"sft", "internal/tensor", "internal/serve"}, "vectors do not know who computed them"},

@@ -71,11 +71,8 @@ func customPreset(m *seq.Manifest) *Preset {
 // neighbours are the convolutions by which a layer reads what stands around a token, of
 // long rows also what stands further away. Words mean much alone, and gained nothing.
 func neighbours(tokenizer json.RawMessage, length int) []sft.Convolution {
-	var of struct {
-		Type string `json:"type"`
-	}
-	switch err := json.Unmarshal(tokenizer, &of); {
-	case err == nil && of.Type == new(tokenizers.Words).Type():
+	switch {
+	case tokenizers.TypeOf(tokenizer) == new(tokenizers.Words).Type():
 		return nil
 	case length > longRow:
 		return []sft.Convolution{{KernelSize: 15, Dilation: 1}, {KernelSize: 15, Dilation: 8}}

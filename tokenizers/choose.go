@@ -108,7 +108,7 @@ func countWords(texts []string) (w wordCount) {
 			}
 		}
 		if i%2 == 0 {
-			eachWord(text, func(word string) {
+			EachWord(text, func(word string) {
 				w.words++
 				known[strings.Clone(word)] = true
 			})
@@ -116,7 +116,7 @@ func countWords(texts []string) (w wordCount) {
 	}
 	for i, text := range texts {
 		if i%2 == 1 {
-			eachWord(text, func(word string) {
+			EachWord(text, func(word string) {
 				w.words++
 				w.looked++
 				if known[word] {

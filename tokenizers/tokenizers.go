@@ -109,6 +109,17 @@ func New(spec json.RawMessage) (Tokenizer, error) {
 	return newTokenizer(spec)
 }
 
+// TypeOf returns the type that spec states, "" if it states none.
+func TypeOf(spec json.RawMessage) string {
+	var config struct {
+		Type string `json:"type"`
+	}
+	if json.Unmarshal(spec, &config) != nil {
+		return ""
+	}
+	return config.Type
+}
+
 // Types returns the names of the known tokenizers in alphabetical order.
 func Types() []string {
 	var names []string

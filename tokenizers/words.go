@@ -61,7 +61,7 @@ func (*Words) scratch() int { return growing }
 // Encode returns an id for each word.
 func (t *Words) Encode(text string) ([]int32, error) {
 	tokens := make([]int32, 0, len(text)/5)
-	eachWord(text, func(word string) {
+	EachWord(text, func(word string) {
 		id, ok := t.ids[word]
 		if !ok {
 			id = unknownWord
@@ -87,9 +87,9 @@ func (t *Words) Decode(tokens []int32) string {
 	return strings.Join(words, " ")
 }
 
-// eachWord calls with for every word of a text, in lower case: letters, digits and marks
+// EachWord calls with for every word of a text, in lower case: letters, digits and marks
 // that stand together, and every other sign that is no space.
-func eachWord(text string, with func(word string)) {
+func EachWord(text string, with func(word string)) {
 	start := -1
 	end := func(at int) {
 		if start >= 0 {
@@ -139,7 +139,7 @@ func newWordsLearner(spec json.RawMessage) (Learner, error) {
 
 // Add counts the words of a text.
 func (l *wordsLearner) Add(text string) {
-	eachWord(text, func(word string) {
+	EachWord(text, func(word string) {
 		if n := l.counts[word]; n != nil {
 			*n++
 		} else if len(word) <= longestWord {

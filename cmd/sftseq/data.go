@@ -21,7 +21,7 @@ incomplete.
 
 Example: sftseq data convert --from reviews.csv --to data/reviews --text review --label stars
          sftseq data info data/reviews`,
-		Subcommands: []*cli.Command{dataGenerateCommand(), dataConvertCommand(), dataInfoCommand(), dataHeadCommand(), dataStatsCommand()},
+		Subcommands: []*cli.Command{dataGenerateCommand(), dataConvertCommand(), dataInfoCommand(), dataHeadCommand(), dataStatsCommand(), dataBaselinesCommand()},
 	}
 }
 

@@ -55,6 +55,7 @@ Sounds in one folder, called DIGIT_SPEAKER_NUMBER.wav, with a test split by numb
 			&cli.StringFlag{Name: "from", Usage: "`FILE`, or the directory of them all (required)", TakesFile: true},
 			&cli.StringFlag{Name: "to", Usage: "`DIR` of the data set (required)", TakesFile: true},
 			&cli.StringFlag{Name: "split", Usage: "train, val or test, for a single file", DefaultText: "test"},
+			noBaselinesFlag(),
 			&cli.BoolFlag{Name: "force", Usage: "replace what is there already"},
 		}
 		if task.Import.Verifies {
@@ -93,7 +94,10 @@ func convertTask(c *cli.Context, task *lra.Task) error {
 	if bar != nil {
 		bar.Finish()
 	}
-	return reportDataset(c, d, err)
+	if err := reportDataset(c, d, err); err != nil {
+		return err
+	}
+	return newBaselines(c, d)
 }
 
 // customFlags are those for tables.
@@ -120,7 +124,7 @@ func customFlags() []cli.Flag {
 		&cli.IntFlag{Name: "max-length", Usage: "leave out rows of more than `N` tokens"},
 		&cli.StringFlag{Name: "max-row", Value: "64MiB", Usage: "`SIZE` that a row has at most"},
 		&cli.StringFlag{Name: "name", Usage: "`NAME` of the data set", DefaultText: "that of --to"},
-		&cli.BoolFlag{Name: "no-baselines", Usage: "do not measure simple models, which take seconds"},
+		noBaselinesFlag(),
 		&cli.BoolFlag{Name: "strict", Usage: "stop at the first row that cannot be used"},
 		&cli.BoolFlag{Name: "force", Usage: "replace what is there already"},
 	}
@@ -171,7 +175,7 @@ func convertCustom(c *cli.Context) error {
 	for _, text := range customWarnings(d.Manifest, &o) {
 		fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", text)
 	}
-	return errors.Join(err, convertBaselines(c, d))
+	return errors.Join(err, newBaselines(c, d))
 }
 
 // shortList joins the first few of many names.

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-
-	"sftseq/internal/baseline"
 )
 
 // proseTable is a table of short reviews, whose mood a few words say.
@@ -61,64 +59,5 @@ func TestConvertChooses(t *testing.T) {
 	}()
 	if out, info := convert("--from", pipe); !strings.Contains(out, "tokenizer byte: what comes through a pipe is read once") || !strings.Contains(info, "byte") {
 		t.Errorf("%s\n%s", out, info)
-	}
-}
-
-// TestConvertBaselines: a conversion says what simple models reach, and keeps it.
-func TestConvertBaselines(t *testing.T) {
-	path, dir := proseTable(t, 600), t.TempDir()
-	to := filepath.Join(dir, "data")
-	args := []string{"data", "convert", "--from", path, "--to", to, "--text", "review", "--label", "mood", "--split", "0.6,0.2,0.2"}
-	out := succeed(t, "", args...)
-	for _, split := range []string{"val", "test"} {
-		_, line, ok := strings.Cut(out, "baselines of "+split+": largest class (")
-		line, _, _ = strings.Cut(line, "\n")
-		var class string
-		var majority, bag float64
-		if n, err := fmt.Sscanf(line, "%s %f%%, bag of tokens and neighbours, logistic regression %f%%", &class, &majority, &bag); !ok || n != 3 || majority < 30 || majority > 70 || bag < 95 {
-			t.Errorf("%s: %q, %v, expected about 50%% and all", split, line, err)
-		}
-	}
-	if _, err := os.Stat(filepath.Join(to, baseline.FileName)); err != nil {
-		t.Error(err)
-	}
-	args[5] = filepath.Join(dir, "plain")
-	if out := succeed(t, "", append(args, "--no-baselines")...); strings.Contains(out, "baseline") {
-		t.Error(out)
-	}
-	if _, err := os.Stat(filepath.Join(dir, "plain", baseline.FileName)); err == nil {
-		t.Error("--no-baselines kept some")
-	}
-}
-
-// TestBaselinesBesideModels: training, eval and the report show what simple models reach;
-// a report measures them where the conversion did not.
-func TestBaselinesBesideModels(t *testing.T) {
-	path, dir := proseTable(t, 600), t.TempDir()
-	data, plain, run := filepath.Join(dir, "data"), filepath.Join(dir, "plain"), filepath.Join(dir, "run")
-	convert := []string{"data", "convert", "--from", path, "--text", "review", "--label", "mood", "--split", "0.6,0.2,0.2", "--to"}
-	succeed(t, "", append(convert, data)...)
-	succeed(t, "", append(convert, plain, "--no-baselines")...)
-	status, out, errs := program(nil, "train", "custom", "--data", data, "--out", run, "--steps", "3", "--hidden", "16")
-	if status != exitOK || !strings.Contains(out, "simple models reach there: largest class (") {
-		t.Fatalf("status %d\n%s%s", status, out, errs)
-	}
-	if out := succeed(t, "", "eval", "--model", run, "--data", data); !strings.Contains(out, "largest class (") || !strings.Contains(out, baseline.Bag) {
-		t.Errorf("eval: %s", out)
-	}
-	if out := succeed(t, "", "eval", "--model", run, "--data", data, "--json"); !strings.Contains(out, `"majority"`) {
-		t.Errorf("eval --json: %s", out)
-	}
-	if out := succeed(t, "", "eval", "--model", run, "--data", plain); strings.Contains(out, "largest class") {
-		t.Errorf("eval of data without baselines: %s", out)
-	}
-	for _, set := range []string{data, plain} {
-		page := filepath.Join(dir, filepath.Base(set)+".html")
-		if status, _, errs := program(nil, "report", "--data", set, "--out", page, run); status != exitOK {
-			t.Fatalf("status %d: %s", status, errs)
-		}
-		if text := readText(t, page); !strings.Contains(text, baseline.Bag) || !strings.Contains(text, "largest class (") {
-			t.Errorf("%s: the page has no baselines", set)
-		}
 	}
 }

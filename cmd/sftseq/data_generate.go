@@ -24,6 +24,7 @@ func generateFlags(task *lra.Task) []cli.Flag {
 		&cli.IntFlag{Name: "val", Value: published.Val, Usage: "rows for validation"},
 		&cli.IntFlag{Name: "test", Value: published.Test, Usage: "rows for testing"},
 		&cli.Uint64Flag{Name: "seed", Usage: "seed of the random numbers"},
+		noBaselinesFlag(),
 		&cli.BoolFlag{Name: "force", Usage: "replace a complete data set"},
 	}
 }
@@ -94,5 +95,8 @@ func generate(c *cli.Context, task *lra.Task, options lra.GenerateOptions) error
 	options.Progress = bar.Add
 	d, err := task.Generate(c.Context, c.String("out"), options)
 	bar.Finish()
-	return reportDataset(c, d, err)
+	if err := reportDataset(c, d, err); err != nil {
+		return err
+	}
+	return newBaselines(c, d)
 }

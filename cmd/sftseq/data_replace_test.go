@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"sftseq/internal/baseline"
 	"sftseq/lra"
 	"sftseq/seq"
 )
@@ -69,6 +70,9 @@ func TestTwoGenerate(t *testing.T) {
 	set, err := seq.OpenDataset(dir)
 	if err != nil || set.Verify() != nil || set.Manifest.Splits["train"].Rows != 3000 {
 		t.Errorf("%v", err)
+	}
+	if r, err := baseline.Stored(set, "val"); err != nil || r == nil || len(r.Models) != 1 || r.Models[0].Name != baseline.Root {
+		t.Errorf("simple models: %+v, %v", r, err)
 	}
 }
 

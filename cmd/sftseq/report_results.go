@@ -161,7 +161,7 @@ func measure(c *cli.Context, m *sft.Model, in *reportRows, dir string) (*report.
 		return nil, fmt.Errorf("%s: no rows, at least 1 was expected", in.path)
 	}
 	if in.set != nil && slices.Contains(baseline.Splits(in.set.Manifest), in.split) {
-		if out.Baseline, err = baseline.Of(c.Context, in.set, in.split); err != nil {
+		if out.Baseline, err = baselineOf(c, in.set, in.split); err != nil {
 			return nil, err
 		}
 	}

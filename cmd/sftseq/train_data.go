@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"sftseq/lra"
 	"sftseq/seq"
 	"sftseq/sft"
+	"sftseq/tokenizers"
 )
 
 // trainData is an open data set and what identifies its contents.
@@ -61,9 +63,13 @@ func generateOnce(c *cli.Context, task *lra.Task, p *lra.Preset, dir string) err
 		if !waiting {
 			fmt.Fprintf(c.App.ErrWriter, "generating %s in %s\n", task.Name, dir)
 		}
-		_, err := task.Generate(c.Context, dir, fresh)
+		set, err := task.Generate(c.Context, dir, fresh)
 		progress.Finish()
-		if err == nil || errors.Is(err, seq.ErrExists) {
+		if err == nil {
+			_, err = storeBaselines(c, set, "")
+			return err
+		}
+		if errors.Is(err, seq.ErrExists) {
 			return nil
 		}
 		if !errors.Is(err, seq.ErrBusy) {
@@ -131,13 +137,8 @@ func checkTask(c *cli.Context, task *lra.Task, set *seq.Dataset) error {
 
 // describeSpec says in a few words what the rows of a data set are.
 func describeSpec(task string, tokenizer json.RawMessage, labels []string) string {
-	var t struct {
-		Type string `json:"type"`
-	}
-	if json.Unmarshal(tokenizer, &t) != nil || t.Type == "" {
-		t.Type = "unknown"
-	}
-	return fmt.Sprintf("%s with the tokenizer %s and the classes %q", task, t.Type, shortList(labels, 12))
+	kind := cmp.Or(tokenizers.TypeOf(tokenizer), "unknown")
+	return fmt.Sprintf("%s with the tokenizer %s and the classes %q", task, kind, shortList(labels, 12))
 }
 
 // provenance is what a model's config.json says, in "extra", of where the model

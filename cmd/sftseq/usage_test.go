@@ -22,7 +22,7 @@ func TestUsageNamesTheFlag(t *testing.T) {
 		want string
 		args []string
 	}{
-		{"expected one of the commands generate, convert, info, head, stats, found none; see sftseq data --help", []string{"data"}},
+		{"expected one of the commands generate, convert, info, head, stats, baselines, found none; see sftseq data --help", []string{"data"}},
 		{"expected one of the commands listops, pathfinder, found none; see sftseq data generate --help", []string{"data", "generate"}},
 		{"expected one of the commands", []string{"train"}},
 		{"expected one of the commands", []string{"bench"}},
@@ -56,6 +56,8 @@ func TestUsageNamesTheFlag(t *testing.T) {
 		{"--val-part 2, expected 0 or more", text("--split-column", "label", "--val-part", "2")},
 		{"--to is missing", []string{"data", "convert", "--from", from, "--to", "", "--text", "text"}},
 		{"--from is missing", []string{"data", "convert", "--from", "", "--to", to, "--text", "text"}},
+		{"--data is missing", []string{"data", "baselines"}},
+		{"found \"" + to + "\": what is read is named by --data", []string{"data", "baselines", to}},
 		{"--from is missing", []string{"data", "convert", "image", "--to", to}},
 		{"--to is missing", []string{"data", "convert", "image", "--from", from}},
 		{"expected flags only, found \"" + from + "\": what is read is named by --from", []string{"data", "convert", "image", from, "--to", to}},
@@ -118,7 +120,7 @@ func TestSuggestions(t *testing.T) {
 		{`unknown command "conv". Did you mean "convert"?; see`, []string{"data", "conv"}},
 		{`unknown command "lisps". Did you mean "listops"?; see`, []string{"data", "generate", "lisps"}},
 		{`unknown command "imdb", expected one of listops, pathfinder; see`, []string{"data", "generate", "imdb"}},
-		{`unknown command "foo", expected one of generate, convert, info, head, stats; see`, []string{"data", "foo"}},
+		{`unknown command "foo", expected one of generate, convert, info, head, stats, baselines; see`, []string{"data", "foo"}},
 		{`unknown command "nothing", expected one of data, train,`, []string{"nothing"}},
 		{`No help topic for 'trian'. Did you mean "train"?`, []string{"help", "trian"}},
 		{"No help topic for 'foo'\n", []string{"help", "foo"}},

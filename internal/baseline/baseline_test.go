@@ -55,6 +55,15 @@ func noise(r *rand.Rand, n int) []int32 {
 	return out
 }
 
+// only is the one model of a result, which has the name.
+func only(t *testing.T, r Result, name string) Model {
+	t.Helper()
+	if len(r.Models) != 1 || r.Models[0].Name != name {
+		t.Fatalf("%s: %+v, expected %s alone", r.Split, r.Models, name)
+	}
+	return r.Models[0]
+}
+
 var sizes = map[string]int{"train": 2000, "val": 300, "test": 500}
 
 // A token that is in the rows of one class alone is found, in three classes of
@@ -75,8 +84,8 @@ func TestTokens(t *testing.T) {
 		if want := float64(info.Labels["c"]) / float64(info.Rows); r.Class != "c" || r.Majority != want {
 			t.Errorf("%s: largest class %s with %v, expected c with %v", r.Split, r.Class, r.Majority, want)
 		}
-		if r.Model == nil || r.Model.Accuracy < 0.97 || r.Model.Rows != int(info.Rows) || r.Model.Trained != 2000 {
-			t.Errorf("%s: %+v, expected nearly all right", r.Split, r.Model)
+		if m := only(t, r, Bag); m.Accuracy < 0.97 || m.Rows != int(info.Rows) || m.Trained != 2000 {
+			t.Errorf("%s: %+v, expected nearly all right", r.Split, m)
 		}
 	}
 }
@@ -89,7 +98,7 @@ func TestNeighbours(t *testing.T) {
 		return seq.Example{A: tokens, Label: int32(label)}
 	})
 	out, err := Measure(context.Background(), set, nil, "test")
-	if err != nil || out[0].Model.Accuracy < 0.97 {
+	if err != nil || only(t, out[0], Bag).Accuracy < 0.97 {
 		t.Fatalf("%v, %v", out, err)
 	}
 }
@@ -100,7 +109,7 @@ func TestChance(t *testing.T) {
 		return seq.Example{A: noise(r, 20), Label: int32(r.IntN(2))}
 	})
 	out, err := Measure(context.Background(), set, nil, "test")
-	if err != nil || math.Abs(out[0].Model.Accuracy-0.5) > 0.09 { // four standard errors
+	if err != nil || math.Abs(only(t, out[0], Bag).Accuracy-0.5) > 0.09 { // four standard errors
 		t.Fatalf("%v, %v", out, err)
 	}
 }
@@ -117,7 +126,7 @@ func TestPairs(t *testing.T) {
 		return e
 	})
 	out, err := Measure(context.Background(), set, nil, "test")
-	if err != nil || out[0].Model.Name != Cosine || out[0].Model.Accuracy < 0.95 {
+	if err != nil || only(t, out[0], Cosine).Accuracy < 0.95 {
 		t.Fatalf("%v, %v", out, err)
 	}
 }
@@ -159,25 +168,25 @@ func TestSample(t *testing.T) {
 		tokens[3] = 41 + label
 		return seq.Example{A: tokens, Label: label}
 	})
-	few := limits{trainTokens: 200 * 20, testTokens: 100 * 20, updates: 1 << 30}
-	var made, announced int64
-	first, err := measure(context.Background(), set, []string{"test"}, few, func(steps, all int64) { made, announced = made+steps, all })
-	if made == 0 || made != announced {
-		t.Errorf("%d steps, of which %d were announced", made, announced)
+	few := limits{train: 200 * 20, test: 100 * 20, updates: 1 << 30}
+	var done, announced int64
+	first, err := measure(context.Background(), set, []string{"test"}, few, func(rows, all int64) { done, announced = done+rows, all })
+	if done < 200+4*200+100 || done != announced {
+		t.Errorf("%d rows, of which %d were announced", done, announced)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := first[0].Model; m.Trained != 200 || m.Rows != 100 || m.Accuracy < 0.7 {
+	if m := only(t, first[0], Bag); m.Trained != 200 || m.Rows != 100 || m.Accuracy < 0.7 {
 		t.Errorf("%+v, expected a sample of 200 and 100 rows that tells nearly all", m)
 	}
-	again, err := measure(context.Background(), set, []string{"test"}, few, func(int64, int64) {})
+	again, err := measure(context.Background(), set, []string{"test"}, few, nil)
 	if err != nil || !reflect.DeepEqual(first, again) {
-		t.Errorf("%+v, then %+v, %v", first[0].Model, again[0].Model, err)
+		t.Errorf("%+v, then %+v, %v", first, again, err)
 	}
 	few.updates = 4000 // 4 passes of some 25 rows of 39 features and two classes… and no more
-	if short, err := measure(context.Background(), set, []string{"test"}, few, func(int64, int64) {}); err != nil || short[0].Model.Trained > 20 {
-		t.Errorf("%+v, %v", short[0].Model, err)
+	if short, err := measure(context.Background(), set, []string{"test"}, few, nil); err != nil || only(t, short[0], Bag).Trained > 20 {
+		t.Errorf("%+v, %v", short, err)
 	}
 }
 
@@ -191,7 +200,7 @@ func TestNothingToMeasure(t *testing.T) {
 		t.Error("no labels: no error")
 	}
 	one := dataset(t, spec("a"), map[string]int{"train": 3, "test": 3}, draw(0))
-	if out, err := Measure(context.Background(), one, nil, "test"); err != nil || out[0].Model != nil || out[0].Majority != 1 {
+	if out, err := Measure(context.Background(), one, nil, "test"); err != nil || out[0].Models != nil || out[0].Majority != 1 {
 		t.Errorf("one class: %+v, %v", out, err)
 	}
 	if _, err := Measure(context.Background(), one, nil, "val"); err == nil {

@@ -7,20 +7,39 @@ import (
 )
 
 // cosine says of a pair that it is of class 1 where the cosine of its bags is at least
-// the threshold that is right most often in training.
-func cosine(examples []seq.Example) *trained {
-	train := pairBags(examples)
-	idf := inverseFrequency(train.bags)
-	threshold := bestThreshold(train.similar(idf))
-	right := func(examples []seq.Example) (right int) {
-		for _, s := range pairBags(examples).similar(idf) {
-			if (s.cosine >= threshold) == s.related {
-				right++
-			}
-		}
-		return right
+// the threshold that is right most often in training. Words stand alone, and one that every
+// text has counts nothing: of pairs of film reviews 84% are right then, with neighbours and
+// the weights of [bag] 78%. Tokens such as bytes say little alone, and most are in every row.
+func cosine(what counted, most limits) *simple {
+	least := 1.0
+	if what.words {
+		least = 0
 	}
-	return &trained{Cosine, len(examples), right}
+	var train pairs
+	var idf []float32
+	var threshold float64
+	return &simple{
+		name: what.cosine, most: most,
+		learn: func(examples []seq.Example) {
+			p := pairBags(examples, what)
+			train.bags, train.related = append(train.bags, p.bags...), append(train.related, p.related...)
+		},
+		finish: func(*work) (int, error) {
+			rows := len(train.related)
+			idf = inverseFrequency(train.bags, least)
+			threshold = bestThreshold(train.similar(idf))
+			train = pairs{}
+			return rows, nil
+		},
+		right: func(examples []seq.Example) (right int) {
+			for _, s := range pairBags(examples, what).similar(idf) {
+				if (s.cosine >= threshold) == s.related {
+					right++
+				}
+			}
+			return right
+		},
+	}
 }
 
 // pairs are the bags of pairs, one behind the other, and whether they are of class 1.
@@ -29,13 +48,13 @@ type pairs struct {
 	related []bool
 }
 
-func pairBags(examples []seq.Example) (p pairs) {
+func pairBags(examples []seq.Example, what counted) (p pairs) {
 	var sequences [][]int32
 	for _, e := range examples {
 		sequences = append(sequences, e.A, e.B)
 		p.related = append(p.related, e.Label == 1)
 	}
-	p.bags = bags(sequences)
+	p.bags = bags(sequences, what, !what.words)
 	return p
 }
 

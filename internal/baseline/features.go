@@ -7,7 +7,7 @@ import (
 	"sync"
 )
 
-// buckets is how many features there are: tokens and pairs of neighbours share them by a
+// buckets is how many features there are: tokens or words, and pairs of neighbours, share them by a
 // hash, as in Weinberger et al., Feature Hashing for Large Scale Multitask Learning, ICML
 // 2009.
 const (
@@ -29,11 +29,11 @@ func bucket(first, second int32) uint32 {
 }
 
 // counts are how often each bucket occurs in a sequence, by bucket.
-func counts(tokens []int32) []feature {
+func counts(tokens []int32, neighbours bool) []feature {
 	found := make([]uint32, 0, 2*len(tokens))
 	for i, t := range tokens {
 		found = append(found, bucket(-1, t))
-		if i > 0 {
+		if neighbours && i > 0 {
 			found = append(found, bucket(tokens[i-1], t))
 		}
 	}
@@ -48,15 +48,15 @@ func counts(tokens []int32) []feature {
 	return slices.Clip(out)
 }
 
-// bags are the counts of sequences, on all processors.
-func bags(sequences [][]int32) [][]feature {
+// bags are the counts of what is counted of sequences, on all processors.
+func bags(sequences [][]int32, what counted, neighbours bool) [][]feature {
 	out := make([][]feature, len(sequences))
 	var group sync.WaitGroup
 	workers := runtime.GOMAXPROCS(0)
 	for w := range workers {
 		group.Go(func() {
 			for i := w; i < len(sequences); i += workers {
-				out[i] = counts(sequences[i])
+				out[i] = counts(what.of(sequences[i]), neighbours)
 			}
 		})
 	}
@@ -64,9 +64,9 @@ func bags(sequences [][]int32) [][]feature {
 	return out
 }
 
-// inverseFrequency is idf(b) = 1 + ln((1+n) / (1+df(b))), df being in how many of the n
+// inverseFrequency is idf(b) = least + ln((1+n) / (1+df(b))), df being in how many of the n
 // bags b occurs (Salton and Buckley, Information Processing and Management 24, 1988).
-func inverseFrequency(bags [][]feature) []float32 {
+func inverseFrequency(bags [][]feature, least float64) []float32 {
 	idf := make([]float32, buckets)
 	for _, bag := range bags {
 		for _, f := range bag {
@@ -74,7 +74,7 @@ func inverseFrequency(bags [][]feature) []float32 {
 		}
 	}
 	for i, df := range idf {
-		idf[i] = float32(1 + math.Log(float64(1+len(bags))/(1+float64(df))))
+		idf[i] = float32(least + math.Log(float64(1+len(bags))/(1+float64(df))))
 	}
 	return idf
 }

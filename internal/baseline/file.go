@@ -1,7 +1,6 @@
 package baseline
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -54,19 +53,11 @@ func Stored(set *seq.Dataset, split string) (*Result, error) {
 	if s.Data != set.Fingerprint() || at < 0 {
 		return nil, nil
 	}
-	return &s.Results[at], nil
-}
-
-// Of is what is kept of a split, measured where nothing is.
-func Of(ctx context.Context, set *seq.Dataset, split string) (*Result, error) {
-	if r, err := Stored(set, split); r != nil || err != nil {
-		return r, err
+	r := &s.Results[at]
+	if r.Only != nil {
+		r.Models, r.Only = []Model{*r.Only}, nil
 	}
-	out, err := Measure(ctx, set, nil, split)
-	if err != nil {
-		return nil, err
-	}
-	return &out[0], nil
+	return r, nil
 }
 
 // Splits are those of a data set that can be measured: with rows, beside a training split

@@ -50,11 +50,22 @@ func TestStore(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(damaged.Dir, FileName), text[:len(text)/2], 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Of(context.Background(), damaged, "val"); err == nil || !strings.Contains(err.Error(), FileName) {
+	if _, err := Stored(damaged, "val"); err == nil || !strings.Contains(err.Error(), FileName) {
 		t.Errorf("half a file: %v", err)
 	}
-	if r, err := Of(context.Background(), other, "val"); err != nil || r.Model.Trained != 60 {
-		t.Errorf("of another data set: %+v, %v", r, err)
+}
+
+// Files of before knew one model of a split.
+func TestStoredBefore(t *testing.T) {
+	set := dataset(t, spec("a", "b"), map[string]int{"train": 50, "val": 10}, twoClasses)
+	text := `{"data_sha256": "` + set.Fingerprint() + `", "results": [{"split": "val", "largest_class": "a", "majority": 0.5,
+		"model": {"name": "bag", "accuracy": 0.75, "rows": 10, "train_rows": 50}}]}`
+	if err := os.WriteFile(filepath.Join(set.Dir, FileName), []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	want := &Result{Split: "val", Class: "a", Majority: 0.5, Models: []Model{{"bag", 0.75, 10, 50}}}
+	if r, err := Stored(set, "val"); err != nil || !reflect.DeepEqual(r, want) {
+		t.Errorf("%+v, %v; expected %+v", r, err, want)
 	}
 }
 

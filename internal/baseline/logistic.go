@@ -1,47 +1,6 @@
 package baseline
 
-import (
-	"context"
-	"math"
-
-	"sftseq/seq"
-)
-
-// bag is logistic regression on bags of tokens and neighbours.
-func bag(ctx context.Context, examples []seq.Example, classes, updates int, progress func(steps, all int64)) (*trained, error) {
-	train, labels := labelled(examples)
-	idf := inverseFrequency(train)
-	weighAll(train, idf)
-	l := newLogistic(classes)
-	n, err := l.train(ctx, train, labels, updates, progress)
-	if err != nil {
-		return nil, err
-	}
-	right := func(examples []seq.Example) (right int) {
-		test, labels := labelled(examples)
-		weighAll(test, idf)
-		scores := make([]float64, classes)
-		for i, b := range test {
-			if l.answer(b, scores) == int(labels[i]) {
-				right++
-			}
-		}
-		return right
-	}
-	return &trained{Bag, n, right}, nil
-}
-
-// labelled are the bags of rows, and their labels.
-func labelled(examples []seq.Example) ([][]feature, []int32) {
-	sequences, labels := make([][]int32, len(examples)), make([]int32, len(examples))
-	for i, e := range examples {
-		sequences[i], labels[i] = e.A, e.Label
-	}
-	return bags(sequences), labels
-}
-
-// mostClasses keeps the weights within memory.
-const mostClasses = 256
+import "math"
 
 // logistic is softmax regression, p(c | x) ∝ exp(w_c·x + b_c), trained by AdaGrad (Duchi,
 // Hazan and Singer, JMLR 12, 2011), a row at a time: of sparse rows most weights stay.
@@ -67,7 +26,7 @@ const (
 
 // train goes over the rows, or as many of the first ones as the updates allow, and
 // returns how many.
-func (l *logistic) train(ctx context.Context, rows [][]feature, labels []int32, updates int, progress func(steps, all int64)) (int, error) {
+func (l *logistic) train(w *work, rows [][]feature, labels []int32, updates int) (int, error) {
 	n, pass := 0, 0 // updates of a pass
 	for n < len(rows) && pass < updates/fewestPasses {
 		pass += len(rows[n]) * l.classes
@@ -75,13 +34,14 @@ func (l *logistic) train(ctx context.Context, rows [][]feature, labels []int32, 
 	}
 	passes := max(fewestPasses, min(wantedSteps/n, updates/max(1, pass)))
 	p := make([]float64, l.classes)
+	w.more(passes * n)
 	for range passes {
 		for i, row := range rows[:n] {
-			if i%256 == 0 && ctx.Err() != nil {
-				return 0, ctx.Err()
+			if i%256 == 0 && w.ctx.Err() != nil {
+				return 0, w.ctx.Err()
 			}
 			l.step(row, int(labels[i]), p)
-			progress(1, int64(passes*n))
+			w.done(1)
 		}
 	}
 	return n, nil

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"sftseq/internal/baseline"
+	"sftseq/seq"
+)
+
+func dataBaselinesCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "baselines",
+		Usage:     "measure what simple models reach on a data set, and keep it there",
+		UsageText: "sftseq data baselines --data DIR\n\nExample: sftseq data baselines --data data/reviews",
+		Description: `Trains simple models on the training split and measures them on the others, as data
+convert and data generate do with a new data set: of one that an older version made, or
+that was made with --no-baselines. Training, eval and reports then show them beside the
+model's own accuracy. It takes seconds; the data are not changed.`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "data", Usage: "`DIR` of the data set (required)", TakesFile: true},
+		},
+		Action: dataBaselines,
+	}
+}
+
+func dataBaselines(c *cli.Context) error {
+	if err := noArguments(c); err != nil {
+		return err
+	}
+	if err := needFlags(c, "data"); err != nil {
+		return err
+	}
+	dir := c.String("data")
+	if err := refuseTable(dir); err != nil {
+		return fmt.Errorf("--data %w", err)
+	}
+	set, err := seq.OpenDataset(dir)
+	if err != nil {
+		return err
+	}
+	if len(baseline.Splits(set.Manifest)) == 0 {
+		return fmt.Errorf("%s: expected labels, and rows in the split train and in another one, which simple models need", dir)
+	}
+	results, err := storeBaselines(c, set, "")
+	if err != nil {
+		return err
+	}
+	return printBaselines(c, results)
+}
+
+// noBaselinesFlag is that of the commands that make a data set.
+func noBaselinesFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "no-baselines", Usage: "do not measure simple models, which take seconds"}
+}
+
+// newBaselines measures what simple models reach on a new data set, prints it and keeps it
+// there, unless --no-baselines is given.
+func newBaselines(c *cli.Context, set *seq.Dataset) error {
+	if c.Bool("no-baselines") {
+		return nil
+	}
+	results, err := storeBaselines(c, set, " (--no-baselines leaves them out)")
+	if err != nil {
+		return fmt.Errorf("the data set is complete, but its baselines were not measured: %w", err)
+	}
+	return printBaselines(c, results)
+}
+
+// storeBaselines measures all splits that can be, and keeps the results.
+func storeBaselines(c *cli.Context, set *seq.Dataset, hint string) ([]baseline.Result, error) {
+	splits := baseline.Splits(set.Manifest)
+	if len(splits) == 0 {
+		return nil, nil
+	}
+	results, err := measureBaselines(c, set, hint, splits...)
+	if err == nil {
+		err = baseline.Store(set, results)
+	}
+	return results, err
+}
+
+// baselineOf is what is kept of a split, measured where nothing is.
+func baselineOf(c *cli.Context, set *seq.Dataset, split string) (*baseline.Result, error) {
+	if r, err := baseline.Stored(set, split); r != nil || err != nil {
+		return r, err
+	}
+	out, err := measureBaselines(c, set, "", split)
+	if err != nil {
+		return nil, err
+	}
+	return &out[0], nil
+}
+
+// measureBaselines shows how far it is, with a hint how it can be left out.
+func measureBaselines(c *cli.Context, set *seq.Dataset, hint string, splits ...string) ([]baseline.Result, error) {
+	var bar *progress
+	expected := int64(0)
+	results, err := baseline.Measure(c.Context, set, func(rows, all int64) {
+		if bar == nil {
+			bar = newProgress(all, "measuring simple models"+hint, "rows")
+		} else if all > expected {
+			bar.Grow(all - expected)
+		}
+		expected = all
+		bar.Add(rows)
+	}, splits...)
+	if bar != nil {
+		bar.Finish()
+	}
+	return results, err
+}
+
+func printBaselines(c *cli.Context, results []baseline.Result) error {
+	for i := range results {
+		if _, err := fmt.Fprintf(c.App.Writer, "baselines of %s: %s\n", results[i].Split, &results[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

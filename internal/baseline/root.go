@@ -1,0 +1,51 @@
+package baseline
+
+import "sftseq/seq"
+
+// Root is what [root] is called.
+const Root = "operator at the root alone"
+
+// root answers what is most often the value of expressions that begin with the same token.
+func root(classes int, most limits) *simple {
+	values := map[int32][]int{} // of a first token, how many rows have each value
+	all := make([]int, classes) // of any, which answers for a token that training has not
+	trained := 0
+	return &simple{
+		name: Root, window: 1, most: most,
+		learn: func(examples []seq.Example) {
+			for _, e := range examples {
+				first := e.A[0]
+				if values[first] == nil {
+					values[first] = make([]int, classes)
+				}
+				values[first][e.Label]++
+				all[e.Label]++
+				trained++
+			}
+		},
+		finish: func(*work) (int, error) { return trained, nil },
+		right: func(examples []seq.Example) (right int) {
+			for _, e := range examples {
+				counts := values[e.A[0]]
+				if counts == nil {
+					counts = all
+				}
+				if mostFrequent(counts) == int(e.Label) {
+					right++
+				}
+			}
+			return right
+		},
+	}
+}
+
+// mostFrequent is the place of the largest count, the first of equal ones.
+func mostFrequent(counts []int) int {
+	best := 0
+	for i, n := range counts {
+		if n > counts[best] {
+			best = i
+		}
+	}
+	return best
+}

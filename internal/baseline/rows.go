@@ -1,0 +1,67 @@
+package baseline
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+
+	"sftseq/seq"
+)
+
+// How much is read at once.
+const (
+	partRows   = 1024
+	partTokens = 1 << 20
+)
+
+// read shows the labelled rows of a split to visit, some at a time and in the order of the
+// file, and returns how many: all, or a sample of as many tokens as are allowed, the same
+// whenever it is asked. Of a row the first window tokens are read, all if that is 0.
+func (w *work) read(split string, window int, tokens int64, visit func([]seq.Example)) (int, error) {
+	f, err := w.set.OpenWindow(split, window)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	picked := sample(f.Lengths(), tokens)
+	w.more(len(picked))
+	var part []seq.Example
+	rows, held := 0, 0
+	for n, i := range picked {
+		e, err := f.Example(i)
+		if err != nil {
+			return 0, err
+		}
+		if e.Label >= 0 {
+			part, held = append(part, e), held+e.Length()
+		}
+		if len(part) == partRows || held >= partTokens || n+1 == len(picked) {
+			if err := w.ctx.Err(); err != nil {
+				return 0, err
+			}
+			visit(part)
+			w.done(len(part))
+			rows += len(part)
+			part, held = part[:0], 0
+		}
+	}
+	if rows == 0 {
+		return 0, fmt.Errorf("%s: split %s: none of %d rows has a label", w.set.Dir, split, len(picked))
+	}
+	return rows, nil
+}
+
+// sample is which rows of these lengths have so many tokens at most, at least one, in
+// their order, so that a file is read from its beginning to its end.
+func sample(lengths []int32, tokens int64) []int {
+	picked := rand.New(rand.NewPCG(1, 1)).Perm(len(lengths))
+	for n, i := range picked {
+		if tokens -= int64(lengths[i]); tokens < 0 {
+			picked = picked[:max(1, n)]
+			break
+		}
+	}
+	slices.SortFunc(picked, cmp.Compare[int])
+	return picked
+}

@@ -1,0 +1,200 @@
+package baseline
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"sftseq/lra"
+	"sftseq/seq"
+	"sftseq/tokenizers"
+)
+
+// of is what a tokenizer's rows of these classes are.
+func of(task, tokenizer string, vocab int, labels ...string) seq.Spec {
+	return seq.Spec{Task: task, Tokenizer: json.RawMessage(tokenizer), VocabSize: vocab, LabelNames: labels}
+}
+
+func bytesOf(text string) []int32 {
+	tokens, _ := tokenizers.Byte{}.Encode(text)
+	return tokens
+}
+
+// prose is so many words, of many that are known.
+func prose(r *rand.Rand, n int) []string {
+	words := make([]string, n)
+	for i := range words {
+		words[i] = fmt.Sprintf("w%02d", r.IntN(40))
+	}
+	return words
+}
+
+var few = map[string]int{"train": 400, "test": 200}
+
+func test(t *testing.T, set *seq.Dataset) Result {
+	t.Helper()
+	out, err := Measure(context.Background(), set, nil, "test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out[0]
+}
+
+// Bytes are read as words, in lower case: both words here have the same bytes, and the same
+// pairs of bytes. Where there are no spaces bytes stay bytes.
+func TestWordsOfBytes(t *testing.T) {
+	bytes := of(seq.Classification, `{"type":"byte"}`, 257, "a", "b")
+	set := dataset(t, bytes, sizes, func(r *rand.Rand) seq.Example {
+		words, label := prose(r, 20), r.IntN(2)
+		word := []string{"aabab", "abaab"}[label]
+		if r.IntN(2) == 0 {
+			word = strings.ToUpper(word)
+		}
+		words[r.IntN(len(words))] = word
+		return seq.Example{A: bytesOf(strings.Join(words, " ")), Label: int32(label)}
+	})
+	if m := only(t, test(t, set), BagOfWords); m.Accuracy < 0.97 || m.Rows != 500 || m.Trained != 2000 {
+		t.Errorf("%+v, expected nearly all right", m)
+	}
+	set = dataset(t, bytes, sizes, func(r *rand.Rand) seq.Example {
+		label := r.IntN(2)
+		text := strings.Repeat("acgt", 5+r.IntN(5))
+		at := r.IntN(len(text))
+		return seq.Example{A: bytesOf(text[:at] + "nm"[label:label+1] + text[at:]), Label: int32(label)}
+	})
+	if m := only(t, test(t, set), Bag); m.Accuracy < 0.97 {
+		t.Errorf("without spaces: %+v", m)
+	}
+}
+
+// Of pairs of texts a rare word that both have counts, and those that every text has do not,
+// however often they are there.
+func TestWordsOfPairs(t *testing.T) {
+	set := dataset(t, of(seq.Retrieval, `{"type":"byte"}`, 257, "apart", "together"), few, func(r *rand.Rand) seq.Example {
+		label, name := r.IntN(2), r.IntN(100)
+		text := func(name int) []int32 {
+			words := []string{fmt.Sprintf("name%d", name)}
+			for i := range 40 {
+				for range 1 + 20*r.IntN(2) {
+					words = append(words, fmt.Sprintf("w%02d", i))
+				}
+			}
+			r.Shuffle(len(words), func(i, j int) { words[i], words[j] = words[j], words[i] })
+			return bytesOf(strings.Join(words, " "))
+		}
+		return seq.Example{A: text(name), B: text(name + 1 - label), Label: int32(label)}
+	})
+	if m := only(t, test(t, set), WordsCosine); m.Accuracy < 0.99 {
+		t.Errorf("%+v, expected nearly all right", m)
+	}
+}
+
+// Rows of levels that all have one length have a mean in each class; others have not.
+func TestNearestMean(t *testing.T) {
+	levels := func(r *rand.Rand, length int) seq.Example {
+		e := seq.Example{A: make([]int32, length), Label: int32(r.IntN(2))}
+		for i := range e.A { // brighter at the left in one class, at the right in the other
+			step := 15 * (1 - 2*int(e.Label)) * (1 - 2*(2*i/length))
+			e.A[i] = int32(100 + step + r.IntN(101) - 50)
+		}
+		return e
+	}
+	names := func(tokenizer string, length func(r *rand.Rand) int) (names []string, last Model) {
+		set := dataset(t, of(seq.Classification, tokenizer, 256, "left", "right"), few, func(r *rand.Rand) seq.Example { return levels(r, length(r)) })
+		for _, last = range test(t, set).Models {
+			names = append(names, last.Name)
+		}
+		return names, last
+	}
+	same := func(*rand.Rand) int { return 32 }
+	for _, tokenizer := range []string{`{"type":"pixel"}`, `{"type":"mulaw"}`, `{"type":"ids","vocab":256}`} {
+		got, m := names(tokenizer, same)
+		if !reflect.DeepEqual(got, []string{Bag, NearestMean}) {
+			t.Fatalf("%s: %q", tokenizer, got)
+		}
+		// The means are 15·2·√32 apart, the levels have the deviation √((101²−1)/12): 99.8% are right.
+		if m.Accuracy < 0.97 || m.Rows != 200 || m.Trained != 400 {
+			t.Errorf("%s: %+v", tokenizer, m)
+		}
+	}
+	if got, _ := names(`{"type":"pixel"}`, func(r *rand.Rand) int { return 31 + r.IntN(2) }); !reflect.DeepEqual(got, []string{Bag}) {
+		t.Errorf("of several lengths: %q", got)
+	}
+	if got, _ := names(`{"type":"dna"}`, same); !reflect.DeepEqual(got, []string{Bag}) {
+		t.Errorf("of no levels: %q", got)
+	}
+}
+
+// The nearest is so by distance, not by likeness of direction; a class without rows is not.
+func TestNearest(t *testing.T) {
+	means := [][]float64{nil, {10, 10}, {1, 2}, {100, 0}}
+	for _, c := range []struct {
+		row  []int32
+		want int
+	}{{[]int32{2, 2}, 2}, {[]int32{0, 0}, 2}, {[]int32{9, 5}, 1}, {[]int32{60, 0}, 3}, {[]int32{54, 10}, 1}} {
+		if got := nearest(means, c.row); got != c.want {
+			t.Errorf("%v: %d, expected %d", c.row, got, c.want)
+		}
+	}
+}
+
+// Of ListOps the first token alone is read; for one that training has not, the most
+// frequent value answers.
+func TestRoot(t *testing.T) {
+	const lowest, highest, median = tokenizers.ListOpsMin, tokenizers.ListOpsMax, tokenizers.ListOpsMed
+	rows := func(first int32, labels ...int32) (out []seq.Example) {
+		for _, label := range labels {
+			out = append(out, seq.Example{A: []int32{first, tokenizers.ListOpsDigit + label, tokenizers.ListOpsClose}, Label: label})
+		}
+		return out
+	}
+	train := append(rows(lowest, 0, 0, 1), rows(highest, 9, 9, 9, 8)...)
+	all := append(append(train, rows(lowest, 0, 1, 1)...), append(rows(highest, 9), rows(median, 9, 5)...)...)
+	set := dataset(t, of(seq.Classification, `{"type":"listops"}`, 17, strings.Split("0123456789", "")...),
+		map[string]int{"train": len(train), "test": len(all) - len(train)}, func(*rand.Rand) seq.Example {
+			e := all[0]
+			all = all[1:]
+			return e
+		})
+	if m := only(t, test(t, set), Root); m.Accuracy != 3./6 || m.Trained != 7 || m.Rows != 6 {
+		t.Errorf("%+v, expected 3 of 6: a minimum of 0, a maximum of 9, and 9 of what is not known", m)
+	}
+}
+
+// What is known of the rule of the Long Range Arena: 36.7% of its values are the most
+// frequent one of the operator at the root.
+func TestRootOfListOps(t *testing.T) {
+	set, err := lra.ListOps.Generate(context.Background(), t.TempDir(), lra.GenerateOptions{Train: 2000, Test: 2000, Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := only(t, test(t, set), Root); m.Accuracy < 0.367-0.043 || m.Accuracy > 0.367+0.043 { // four standard errors
+		t.Errorf("%+v, expected about 36.7%%", m)
+	}
+}
+
+// What the nearest class mean reaches on the real gray images.
+func TestNearestMeanOfImages(t *testing.T) {
+	data := os.Getenv("SFTSEQ_DATA")
+	if data == "" {
+		t.Skip("SFTSEQ_DATA is not set: it is the directory with cifar10/")
+	}
+	set, err := lra.Image.Convert(context.Background(), filepath.Join(data, "cifar10"), t.TempDir(), lra.ConvertOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := []Result{{Split: "test"}}
+	work := &work{ctx: context.Background(), set: set}
+	if err := work.measure(nearestMean(1024, 10, usual.times(cheap)), out); err != nil {
+		t.Fatal(err)
+	}
+	if want := (Model{NearestMean, 0.2422, 10000, 45000}); out[0].Models[0] != want {
+		t.Errorf("%+v, expected %+v", out[0].Models[0], want)
+	}
+}

@@ -1,0 +1,77 @@
+package baseline
+
+import (
+	"context"
+	"hash/fnv"
+
+	"sftseq/seq"
+	"sftseq/tokenizers"
+)
+
+// Names of the models that count.
+const (
+	Bag         = "bag of tokens and neighbours, logistic regression"
+	BagOfWords  = "bag of words and neighbours, logistic regression"
+	Cosine      = "cosine of bags of tokens and neighbours"
+	WordsCosine = "TF-IDF cosine of words"
+)
+
+// counted is what of a row goes into a bag.
+type counted struct {
+	bag, cosine string // the models' names
+	tokens      int64  // tokens for each that is counted, about
+	of          func(tokens []int32) []int32
+	words       bool
+}
+
+var (
+	tokensThemselves = counted{Bag, Cosine, 1, asTheyAre, false}
+	wordTokens       = counted{BagOfWords, WordsCosine, 1, asTheyAre, true}
+	wordsOfBytes     = counted{BagOfWords, WordsCosine, bytesOfWord, hashedWords, true}
+)
+
+func asTheyAre(tokens []int32) []int32 { return tokens }
+
+// Of prose a word takes some five bytes with the space behind it. Where words are much
+// longer, as in DNA or in languages that write no spaces, hardly one comes again.
+const (
+	bytesOfWord = 4
+	longWord    = 16
+	tried       = 1 << 16 // bytes of training that show which it is
+)
+
+// countedOf is words where tokens are, or where text is stored as bytes and has some;
+// otherwise tokens.
+func countedOf(ctx context.Context, set *seq.Dataset, tokenizer string) (counted, error) {
+	switch tokenizer {
+	case new(tokenizers.Words).Type():
+		return wordTokens, nil
+	case tokenizers.Byte{}.Type():
+	default:
+		return tokensThemselves, nil
+	}
+	bytes, words := 0, 0
+	w := &work{ctx: ctx, set: set}
+	_, err := w.read("train", 0, tried, func(rows []seq.Example) {
+		for _, e := range rows {
+			bytes += e.Length()
+			words += len(hashedWords(e.A)) + len(hashedWords(e.B))
+		}
+	})
+	if bytes > longWord*words {
+		return tokensThemselves, err
+	}
+	return wordsOfBytes, err
+}
+
+// hashedWords cuts bytes into words as the tokenizer of words does. Each becomes a hash.
+func hashedWords(tokens []int32) []int32 {
+	var out []int32
+	h := fnv.New32a()
+	tokenizers.EachWord(tokenizers.Byte{}.Decode(tokens), func(word string) {
+		h.Reset()
+		_, _ = h.Write([]byte(word)) // it never fails
+		out = append(out, int32(h.Sum32()))
+	})
+	return out
+}
