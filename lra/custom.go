@@ -36,6 +36,7 @@ const (
 	fewRows      = 20000 // below which a model soon knows them by heart
 	fewestEpochs = 2
 	mostEpochs   = 60
+	mostVaried   = 100  // epochs, where noise makes each of them another
 	evaluations  = 15   // of a run
 	longRow      = 2048 // tokens
 )
@@ -44,7 +45,9 @@ const (
 // half an hour of two cores; a sample of as many tokens as a row has, where there are few;
 // a rate that falls to a tenth; and dropout where rows are few. Tokens are sampled by chance outside of
 // training, too: the best ones by score may all be the same token, as the loudest samples
-// of a sound are, and a model that was trained on others then answers wrong.
+// of a sound are, and a model that was trained on others then answers wrong. Sound stays
+// what it is where some of its spectra are missing or wrong, so that noise makes more rows
+// of few.
 func customPreset(m *seq.Manifest) *Preset {
 	train := m.Splits["train"]
 	length := max(1, int(train.Lengths.P50))
@@ -60,9 +63,20 @@ func customPreset(m *seq.Manifest) *Preset {
 	}
 	rows := max(1, float64(train.Rows))
 	epochs := min(tokensOfRun/(rows*max(1, train.Lengths.Mean)), float64(mostSteps*batch)/rows)
-	s := quick(min(mostEpochs, max(fewestEpochs, int(epochs))), batch, 0.01)
-	s.StepSize = max(1, s.Epochs/10)
-	s.DecayRate = math.Pow(0.1, float64(s.StepSize)/float64(s.Epochs))
+	spectra := tokenizers.TypeOf(m.Tokenizer) == new(tokenizers.AudioVQ).Type()
+	most := mostEpochs
+	if spectra {
+		most = mostVaried
+	}
+	s := quick(min(most, max(fewestEpochs, int(epochs))), batch, 0.01)
+	if spectra {
+		s.TokenDeletion, s.TokenReplacement = 0.3, 0.15
+		s.LearningRate = 2e-3
+		SetSchedule(&s, "cosine")
+	} else {
+		s.StepSize = max(1, s.Epochs/10)
+		s.DecayRate = math.Pow(0.1, float64(s.StepSize)/float64(s.Epochs))
+	}
 	s.EvalEvery = max(1, s.Epochs*int(math.Ceil(rows/float64(batch)))/evaluations)
 	s.LogEvery = 20 // there may be few steps
 	return &Preset{Name: "quick", Description: DescribeRun(&c, &s), Config: c, Settings: s}
@@ -86,8 +100,15 @@ func DescribeRun(c *sft.Config, s *sft.Settings) string {
 	if s.Steps > 0 {
 		end = fmt.Sprintf("steps %d", s.Steps)
 	}
-	return fmt.Sprintf("hidden %d, layers %d, k %d, convolutions %s, batch %d, %s, dropout %g",
+	text := fmt.Sprintf("hidden %d, layers %d, k %d, convolutions %s, batch %d, %s, dropout %g",
 		c.HiddenSize, c.NumLayers, c.NumSampledTokens, sft.FormatConvolutions(c.Convolutions), s.Batch, end, c.FeedForward)
+	if s.FollowsEnd() {
+		text += ", schedule " + s.Schedule
+	}
+	if s.TokenDeletion > 0 || s.TokenReplacement > 0 {
+		text += fmt.Sprintf(", of the tokens %g%% left out and %g%% replaced", 100*s.TokenDeletion, 100*s.TokenReplacement)
+	}
+	return text
 }
 
 // powerOfTwo is the largest one up to n, or 1.

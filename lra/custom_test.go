@@ -21,6 +21,7 @@ func TestCustomPreset(t *testing.T) {
 		{100, 1, 16, 16, 60, 0.2, "byte", "7"},
 		{2200, 60, 32, 16, 60, 0.2, "dna", "7"},
 		{2400, 3400, 64, 8, 24, 0.2, "mulaw", "15,15:8"},
+		{2400, 43, 32, 16, 100, 0.2, "audio-vq", "7"},
 		{45000, 220, 64, 16, 5, 0, "words", "none"},
 		{50000, 1024, 64, 16, 3, 0, "byte", "7"},
 		{50000, 1 << 20, 64, 8, 2, 0, "byte", "15,15:8"},
@@ -31,7 +32,11 @@ func TestCustomPreset(t *testing.T) {
 		if p.Config.NumSampledTokens != c.k || p.Settings.Batch != c.batch || p.Settings.Epochs != c.epochs || p.Config.FeedForward != c.dropout || p.Config.SamplerNoise != "always" || sft.FormatConvolutions(p.Config.Convolutions) != c.convolutions {
 			t.Errorf("%d rows of %d tokens: %s", c.rows, c.length, p.Description)
 		}
-		if s := p.Settings; math.Abs(math.Pow(s.DecayRate, float64(s.Epochs/s.StepSize))-0.1) > 0.02 || s.EvalEvery < 1 {
+		s := p.Settings
+		if noisy := c.tokenizer == "audio-vq"; s.FollowsEnd() != noisy || s.TokenDeletion > 0 != noisy || s.TokenReplacement > 0 != noisy {
+			t.Errorf("%s: schedule %q, %g of the tokens left out, %g replaced", c.tokenizer, s.Schedule, s.TokenDeletion, s.TokenReplacement)
+		}
+		if s.EvalEvery < 1 || !s.FollowsEnd() && math.Abs(math.Pow(s.DecayRate, float64(s.Epochs/s.StepSize))-0.1) > 0.02 {
 			t.Errorf("%d rows of %d tokens: the rate falls by %g every %d of %d epochs; evaluations every %d steps", c.rows, c.length, s.DecayRate, s.StepSize, s.Epochs, s.EvalEvery)
 		}
 		if err := p.Settings.Validate(); err != nil {
