@@ -122,6 +122,15 @@ func PlannedBytes(c *Config, mode Mode, batch, length, lanes int) (int64, error)
 	return wordBytes * (int64(blocks)*int64(params.Words) + int64(lanes)*int64(lane)), nil
 }
 
+// readLengths are the lengths of rows as training reads them: noise may leave a single
+// token of one.
+func (s *Settings) readLengths(rows []int32) []int32 {
+	if s.TokenDeletion == 0 {
+		return rows
+	}
+	return append([]int32{1}, rows...)
+}
+
 // largestGroup is the size of the largest gradient group of up to count examples of
 // such lengths.
 func largestGroup(lengths []int32, count int) (tokens, examples int) {

@@ -97,7 +97,7 @@ func TestResume(t *testing.T) {
 			s.ClassWeights, s.Select, s.Epochs = []float64{0.3, 2, 0.7}, byMacroF1, 1
 		}},
 		{"noise on tokens", func(c *Config, s *Settings) {
-			c.Task, s.Epochs, s.TokenDeletion, s.TokenReplacement = Retrieval, 1, 0.4, 0.2
+			c.Task, s.Epochs, s.TokenDeletion, s.TokenReplacement, s.Stages = Retrieval, 1, 0.4, 0.2, []Stage{{Steps: 2, Length: 12}}
 		}},
 		{"retrieval", func(c *Config, s *Settings) { c.Task, s.Epochs, s.Patience = Retrieval, 1, 2 }},
 	} {

@@ -103,9 +103,9 @@ func (s *Settings) Validate() error {
 		return bad("weight decay", s.WeightDecay, "a number that is not negative")
 	case !(s.MaxGradNorm >= 0) || !finite(s.MaxGradNorm):
 		return bad("max grad norm", s.MaxGradNorm, "a number that is not negative; 0 does not clip")
-	case !(s.TokenDeletion >= 0 && s.TokenDeletion < 1):
+	case !(s.TokenDeletion >= 0 && float32(s.TokenDeletion) < 1): // which is what draws are compared with
 		return bad("token deletion", s.TokenDeletion, "0 ≤ rate < 1")
-	case !(s.TokenReplacement >= 0 && s.TokenReplacement < 1):
+	case !(s.TokenReplacement >= 0 && float32(s.TokenReplacement) < 1):
 		return bad("token replacement", s.TokenReplacement, "0 ≤ rate < 1")
 	case s.EvalEvery < 0 || s.LogEvery < 1 || s.Patience < 0:
 		return bad("eval-every, log-every, patience", fmt.Sprint(s.EvalEvery, s.LogEvery, s.Patience), "numbers of steps that are not negative")

@@ -35,6 +35,7 @@ func TestSettings(t *testing.T) {
 		"max grad norm":       func(s *Settings) { s.MaxGradNorm = inf },
 		"log-every":           func(s *Settings) { s.LogEvery = 0 },
 		"token deletion":      func(s *Settings) { s.TokenDeletion = 1 },
+		"token deletion is 0": func(s *Settings) { s.TokenDeletion = 0.99999999 },
 		"token deletion is N": func(s *Settings) { s.TokenDeletion = nan },
 		"token replacement":   func(s *Settings) { s.TokenReplacement = -0.1 },
 		"eval-every":          func(s *Settings) { s.EvalEvery = -1 },

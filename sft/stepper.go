@@ -95,7 +95,7 @@ func NewStepper(m *Model, s Settings, device tensor.Device, length int, memory i
 	if err != nil {
 		return nil, err
 	}
-	lengths := []int32{int32(length)}
+	lengths := []int32{1, int32(length)}
 	lanes, err := planLanes(e, lengths, lengths, s.Batch, memory)
 	var t stepper
 	if err == nil {
@@ -111,7 +111,8 @@ func NewStepper(m *Model, s Settings, device tensor.Device, length int, memory i
 // Close frees the device's memory.
 func (s *Stepper) Close() { s.engine.close() }
 
-// Step trains on one batch and returns its mean loss before the update.
+// Step trains on one batch and returns its mean loss before the update. All that is drawn
+// by chance follows from the Index of an example and the number of the step.
 func (s *Stepper) Step(ctx context.Context, examples []seq.Example) (loss float64, err error) {
 	if n := len(examples); n < 1 || n > s.settings.Batch {
 		return 0, fmt.Errorf("%d examples, expected 1 to %d", n, s.settings.Batch)

@@ -90,7 +90,7 @@ func NewTrainer(m *Model, s Settings, device tensor.Device, train, val *seq.File
 		}
 	}
 	t.state.LossScale = t.state.LossScale.on(device)
-	lanes, err := planLanes(e, train.Lengths(), val.Lengths(), s.Batch, o.Memory)
+	lanes, err := planLanes(e, s.readLengths(train.Lengths()), val.Lengths(), s.Batch, o.Memory)
 	if err != nil {
 		return nil, err
 	}

@@ -43,7 +43,7 @@ func (x *Index) signal() {
 }
 
 // commit writes groups of changes: all that have come while the group before was
-// written. One synchronisation serves them all.
+// written. One synchronisation serves them all, or one for each maxBatch rows.
 func (x *Index) commit() {
 	defer close(x.done)
 	for range x.wake {
@@ -91,7 +91,7 @@ func (x *Index) write(group []*op) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	var batches [][]byte // all are made before one is written: a group is whole or not there
+	var batches [][]byte // all are made before one is written: what cannot be encoded leaves nothing; a power cut, perhaps the first ones
 	for batch := range slices.Chunk(rows, maxBatch) {
 		_, text, err := encode(x.options, batch)
 		if err != nil {

@@ -47,10 +47,11 @@ func (s *Server) Metrics() http.Handler {
 const maxWatchers = 16
 
 // ServeMetrics answers [Server.Metrics] on the connections of l until stop is called. Who
-// asks for nothing, or does not read, gives its place to others.
-func (s *Server) ServeMetrics(l net.Listener) (stop func()) {
-	const patience = 5 * time.Second
-	h := &http.Server{Handler: s.Metrics(), ReadHeaderTimeout: patience, WriteTimeout: 2 * patience, IdleTimeout: patience}
+// asks for nothing or by halves, or does not read, gives its place to others.
+func (s *Server) ServeMetrics(l net.Listener) (stop func()) { return s.serveMetrics(l, 5*time.Second) }
+
+func (s *Server) serveMetrics(l net.Listener, patience time.Duration) (stop func()) {
+	h := &http.Server{Handler: s.Metrics(), ReadTimeout: patience, WriteTimeout: 2 * patience, IdleTimeout: patience}
 	var served sync.WaitGroup
 	served.Go(func() { h.Serve(netutil.LimitListener(l, maxWatchers)) })
 	return func() {

@@ -168,3 +168,31 @@ func TestWatchersAreBounded(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestMetricsOfHalfARequest: who announces a body and does not send it, on all connections
+// that there may be, keeps others out for a moment alone.
+func TestMetricsOfHalfARequest(t *testing.T) {
+	s := start(t, testOptions(t, "pre"))
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.serveMetrics(l, 200*time.Millisecond)()
+	ask := func(header string) net.Conn {
+		conn, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\n"+header+"\r\n")
+		return conn
+	}
+	for range maxWatchers {
+		ask("Content-Length: 100\r\n")
+	}
+	conn := ask("")
+	conn.SetReadDeadline(time.Now().Add(patience))
+	if _, err := conn.Read(make([]byte, 1)); errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Error("others are kept out")
+	}
+}

@@ -198,26 +198,30 @@ func TestScansTakeTurns(t *testing.T) {
 	}
 }
 
-// TestCopyTakesATurn: the text of a large document is copied in a turn, the document as it
-// was when that was asked for.
-func TestCopyTakesATurn(t *testing.T) {
+// TestEditBesideLargeTurns: while the class of a large document waits for the turns of
+// others, the document can be edited, and what its client sends behind that is served.
+func TestEditBesideLargeTurns(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Load, o.Debounce = longModel(t), time.Hour
 	s := start(t, o)
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": strings.Repeat("1 ", largeBytes)})
 	c.serves() // it is open
-	d := scheduled(t, s, "u")
 	end := holdLarge(t, s)
+	defer end()
 	c.request(1, "sequence/classify", map[string]any{"uri": "u", "window": shortHead})
 	eventually(t, "it does not wait", waitsForLarge(s, 1))
-	if d.mu.TryLock() {
-		d.mu.Unlock()
-		t.Error("the copy was made before")
-	}
-	end()
-	if m := c.answer(1); m.Error != nil {
-		t.Error(m.Error)
+	change := map[string]any{"range": map[string]int{"start": 0, "end": 1}, "text": "2"}
+	c.notify("sequence/didChange", map[string]any{"uri": "u", "version": 2, "changes": []any{change}})
+	served := make(chan struct{})
+	go func() {
+		c.call(2, "sequence/classify", map[string]any{"text": "1"}, nil)
+		close(served)
+	}()
+	select {
+	case <-served:
+	case <-time.After(10 * time.Second):
+		t.Error("a small edit waits for the large turns of others")
 	}
 }
 
