@@ -89,6 +89,9 @@ func pathfinderImages(ctx context.Context, dir string) (images []pathfinderImage
 			if err != nil {
 				return err
 			}
+			if !info.Mode().IsRegular() {
+				return fmt.Errorf("expected a file, found %s with mode %s", image.path, info.Mode())
+			}
 			if info.Size() > 0 {
 				images, total = append(images, image), total+info.Size()
 			}
