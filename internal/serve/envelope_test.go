@@ -27,6 +27,21 @@ func TestIDs(t *testing.T) {
 	}
 }
 
+// TestCancelWithoutID: who cancels nothing is told so, and served.
+func TestCancelWithoutID(t *testing.T) {
+	c := dial(t, start(t, testOptions(t, "pre"))).initialize(struct{}{})
+	for _, params := range []string{`{}`, `{"md":2}`} {
+		c.send(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":` + params + `}`)
+		if m := c.message(); m.Method != "window/logMessage" || !strings.Contains(string(m.Params), "id: expected that of a request") {
+			t.Errorf("%s: %s %s", params, m.Method, m.Params)
+		}
+	}
+	for _, params := range []string{`{"id":null}`, `{"id":[]}`, `null`, `[]`, `1`} {
+		c.send(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":` + params + `}`)
+	}
+	c.serves()
+}
+
 // TestIDOfBad: who waits for the answer to a message that is wrong gets one, if the id
 // stands before what is wrong. Documents are lost only to what may have been a
 // change of one.

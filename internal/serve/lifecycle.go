@@ -156,6 +156,9 @@ func (s *session) cancelRequest(params json.RawMessage) error {
 	if err != nil {
 		return asError(err)
 	}
+	if fields["id"] == nil {
+		return badParam("id", "expected that of a request, found none")
+	}
 	s.mu.Lock()
 	c := s.ids[keyOf(fields["id"])]
 	s.mu.Unlock()
