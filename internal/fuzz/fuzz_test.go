@@ -88,6 +88,21 @@ PASS
 	}
 }
 
+// TestTimeIsOver: an input that fails is no end of the time, whatever its error says.
+func TestTimeIsOver(t *testing.T) {
+	const report = "fuzz: elapsed: 10s, execs: 78949 (5859/sec), new interesting: 80 (total: 422)\n"
+	for out, want := range map[string]bool{
+		"--- FAIL: FuzzTable (10.12s)\n    context deadline exceeded\nFAIL\nexit status 1\n":                                                                              true,
+		"--- FAIL: FuzzTable (10.12s)\n    --- FAIL: FuzzTable (0.00s)\n        table_test.go:8: context deadline exceeded\n    \n    Failing input written to x\nFAIL\n": false,
+		"--- FAIL: FuzzTable (1.12s)\n    fuzzing process hung or terminated unexpectedly: exit status 2\n    Failing input written to x\nFAIL\n":                         false,
+		"--- FAIL: FuzzTable (1.12s)\n    context deadline exceeded\n    Failing input written to x\nFAIL\n":                                                              false,
+	} {
+		if got := timeIsOver.MatchString(report + out); got != want {
+			t.Errorf("%t: %s", got, out)
+		}
+	}
+}
+
 // TestCounted: the packages that guide the fuzzer are ours and parsers, not all of a program.
 func TestCounted(t *testing.T) {
 	for name, want := range map[string]bool{
