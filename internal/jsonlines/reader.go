@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 )
 
 // TooLong is the error of a line above the limit. Reading can go on after it.
@@ -135,16 +134,10 @@ func (r *Reader) add(part []byte) {
 	r.kept += len(part)
 	if len(r.buf)+len(part) > keep {
 		r.full = append(r.full, r.buf)
-		r.buf = blocks.Get().(*block)[:0]
+		r.buf = make([]byte, 0, keep)
 	}
 	r.buf = append(r.buf, part...)
 }
-
-// blocks are those of all readers that are free: who reads one long line after the other
-// would make as much garbage of them as of the lines.
-var blocks = sync.Pool{New: func() any { return new(block) }}
-
-type block [keep]byte
 
 // join makes one buffer of the line.
 func (r *Reader) join() {
@@ -152,13 +145,10 @@ func (r *Reader) join() {
 		return
 	}
 	whole := make([]byte, 0, r.kept)
-	for _, part := range append(r.full, r.buf) {
-		whole = append(whole, part...)
-		if cap(part) == keep {
-			blocks.Put((*block)(part[:keep]))
-		}
+	for _, block := range r.full {
+		whole = append(whole, block...)
 	}
-	r.buf, r.full = whole, nil
+	r.buf, r.full = append(whole, r.buf...), nil
 }
 
 // keeps reports whether the line may grow by n bytes.

@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -117,27 +115,6 @@ func TestLongLineIsExact(t *testing.T) {
 		if got, err := r.Next(); string(got) != "b" {
 			t.Errorf("%q, %v", got, err)
 		}
-	}
-}
-
-// TestBlocksAreUsedAgain: long lines, one after the other, are read into the same blocks.
-func TestBlocksAreUsedAgain(t *testing.T) {
-	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // which empties the pool
-	const length, count = 8 * keep, 8
-	line := strings.Repeat("a", length-1) + "\n"
-	r := NewReader(strings.NewReader(strings.Repeat(line, count)), length)
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	for n := range count {
-		got, err := r.Next()
-		if len(got) != length-1 || strings.Trim(string(got[:100]), "a") != "" {
-			t.Fatalf("line %d: %d bytes, %v", n, len(got), err)
-		}
-		r.Detach()
-	}
-	runtime.ReadMemStats(&after)
-	if made := (after.TotalAlloc - before.TotalAlloc) >> 20; made > 9*count*length/4>>20 { // 5/2 if none were
-		t.Errorf("%d MiB were taken for %d MiB of lines", made, count*length>>20)
 	}
 }
 
