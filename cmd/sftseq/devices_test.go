@@ -236,7 +236,7 @@ func TestResumeOnAnotherDevice(t *testing.T) {
 	succeed(t, "", "data", "generate", "listops", "--out", data, "--train", "20", "--val", "5", "--test", "5", "--min-length", "20", "--max-length", "40")
 	for i, device := range []string{"cpu", "vulkan", "cpu"} {
 		args := []string{"train", "listops", "--data", data, "--out", run, "--batch", "4", "--hidden", "16", "--layers", "1", "--k", "4",
-			"--eval-every", "100", "--device", device, "--precision", "fp32", "--steps", []string{"2", "4", "6"}[i]}
+			"--eval-every", "100", "--schedule", "step", "--device", device, "--precision", "fp32", "--steps", []string{"2", "4", "6"}[i]}
 		if i > 0 {
 			args = append(args, "--resume")
 		}

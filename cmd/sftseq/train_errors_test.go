@@ -21,7 +21,7 @@ func TestTrainRefuses(t *testing.T) {
 		t.Fatal(text)
 	}
 	done := filepath.Join(runs, "done")
-	tiny := []string{"train", "listops", "--data", data, "--steps", "2", "--batch", "4", "--hidden", "8", "--k", "4", "--out"}
+	tiny := []string{"train", "listops", "--data", data, "--steps", "2", "--batch", "4", "--hidden", "8", "--k", "4", "--schedule", "step", "--out"}
 	if code, text := command(append(tiny, done)...); code != 0 {
 		t.Fatal(text)
 	}
