@@ -1,6 +1,10 @@
 package baseline
 
-import "sftseq/seq"
+import (
+	"slices"
+
+	"sftseq/seq"
+)
 
 // Root is what [root] is called.
 const Root = "operator at the root alone"
@@ -30,22 +34,11 @@ func root(classes int, most limits) *simple {
 				if counts == nil {
 					counts = all
 				}
-				if mostFrequent(counts) == int(e.Label) {
+				if slices.Index(counts, slices.Max(counts)) == int(e.Label) { // the first of equal ones
 					right++
 				}
 			}
 			return right
 		},
 	}
-}
-
-// mostFrequent is the place of the largest count, the first of equal ones.
-func mostFrequent(counts []int) int {
-	best := 0
-	for i, n := range counts {
-		if n > counts[best] {
-			best = i
-		}
-	}
-	return best
 }
