@@ -22,6 +22,7 @@ var attacks = []struct {
 	clients int
 	run     func(*attacker)
 }{
+	{"nothing", 2, (*attacker).nothing},
 	{"pipeline", 1, (*attacker).pipeline},
 	{"pipelines", 16, (*attacker).pipeline},
 	{"never-readers", 20, (*attacker).neverRead},
@@ -91,6 +92,13 @@ func (a *attacker) notify(method, params string) bool {
 
 // jsonText is JSON of a text of n bytes.
 func jsonText(n int) string { return `"` + strings.Repeat("x y ", n/4) + `"` }
+
+// nothing keeps a processor busy and asks for nothing: what it costs others is the
+// machine's, which the server has no part in.
+func (a *attacker) nothing() {
+	for {
+	}
+}
 
 // pipeline asks for classes of long texts without waiting for answers.
 func (a *attacker) pipeline() {
