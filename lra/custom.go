@@ -33,6 +33,7 @@ func Custom(m *seq.Manifest) *Task {
 const (
 	mostSteps    = 15000
 	tokensOfRun  = 200e6 // what two cores do in half an hour
+	tokensHeard  = 100e6 // of sound by its samples, whose convolutions cost more
 	fewRows      = 20000 // below which a model soon knows them by heart
 	fewestEpochs = 2
 	mostEpochs   = 60
@@ -46,12 +47,18 @@ const (
 // a rate that falls to a tenth; and dropout where rows are few. Tokens are sampled by chance outside of
 // training, too: the best ones by score may all be the same token, as the loudest samples
 // of a sound are, and a model that was trained on others then answers wrong. Sound stays
-// what it is where some of its spectra are missing or wrong, so that noise makes more rows
-// of few.
+// what it is where some of its spectra or samples are missing or wrong, so that noise makes
+// more rows of few.
 func customPreset(m *seq.Manifest) *Preset {
 	train := m.Splits["train"]
 	length := max(1, int(train.Lengths.P50))
-	c := encoder(2, 64, 128, min(64, max(16, powerOfTwo(length))))
+	kind := tokenizers.TypeOf(m.Tokenizer)
+	spectra, samples := kind == new(tokenizers.AudioVQ).Type(), kind == new(tokenizers.MuLaw).Type()
+	layers, k, tokens := 2, min(64, max(16, powerOfTwo(length))), tokensOfRun
+	if samples {
+		layers, k, tokens = 3, 16, tokensHeard
+	}
+	c := encoder(layers, 64, 128, k)
 	c.SamplerNoise = "always"
 	if train.Rows < fewRows {
 		c.EmbeddingDropout, c.FeedForward = 0.1, 0.2
@@ -62,15 +69,22 @@ func customPreset(m *seq.Manifest) *Preset {
 		batch = 8
 	}
 	rows := max(1, float64(train.Rows))
-	epochs := min(tokensOfRun/(rows*max(1, train.Lengths.Mean)), float64(mostSteps*batch)/rows)
-	spectra := tokenizers.TypeOf(m.Tokenizer) == new(tokenizers.AudioVQ).Type()
+	epochs := min(tokens/(rows*max(1, train.Lengths.Mean)), float64(mostSteps*batch)/rows)
 	most := mostEpochs
 	if spectra {
 		most = mostVaried
 	}
 	s := quick(min(most, max(fewestEpochs, int(epochs))), batch, 0.01)
-	if spectra {
+	switch {
+	case spectra:
 		s.TokenDeletion, s.TokenReplacement = 0.3, 0.15
+	case samples:
+		s.TokenDeletion, s.TokenReplacement = 0.02, 0.05
+	}
+	if samples || kind == new(tokenizers.Pixel).Type() {
+		s.EmbeddingInit = sft.FourierInit
+	}
+	if spectra || samples {
 		s.LearningRate = 2e-3
 		SetSchedule(&s, "cosine")
 	} else {
@@ -85,9 +99,11 @@ func customPreset(m *seq.Manifest) *Preset {
 // neighbours are the convolutions by which a layer reads what stands around a token, of
 // long rows also what stands further away. Words mean much alone, and gained nothing.
 func neighbours(tokenizer json.RawMessage, length int) []sft.Convolution {
-	switch {
-	case tokenizers.TypeOf(tokenizer) == new(tokenizers.Words).Type():
+	switch kind := tokenizers.TypeOf(tokenizer); {
+	case kind == new(tokenizers.Words).Type():
 		return nil
+	case kind == new(tokenizers.MuLaw).Type(): // from a period of a voice's formants to several of its pitch
+		return []sft.Convolution{{KernelSize: 9, Dilation: 1}, {KernelSize: 9, Dilation: 4}, {KernelSize: 9, Dilation: 16}, {KernelSize: 9, Dilation: 64}}
 	case length > longRow:
 		return []sft.Convolution{{KernelSize: 15, Dilation: 1}, {KernelSize: 15, Dilation: 8}}
 	}
@@ -104,6 +120,9 @@ func DescribeRun(c *sft.Config, s *sft.Settings) string {
 		c.HiddenSize, c.NumLayers, c.NumSampledTokens, sft.FormatConvolutions(c.Convolutions), s.Batch, end, c.FeedForward)
 	if s.FollowsEnd() {
 		text += ", schedule " + s.Schedule
+	}
+	if s.EmbeddingInit != "" {
+		text += ", embeddings " + s.EmbeddingInit
 	}
 	if s.TokenDeletion > 0 || s.TokenReplacement > 0 {
 		text += fmt.Sprintf(", of the tokens %g%% left out and %g%% replaced", 100*s.TokenDeletion, 100*s.TokenReplacement)

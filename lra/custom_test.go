@@ -20,7 +20,7 @@ func TestCustomPreset(t *testing.T) {
 		{0, 0, 16, 16, 60, 0.2, "byte", "7"},
 		{100, 1, 16, 16, 60, 0.2, "byte", "7"},
 		{2200, 60, 32, 16, 60, 0.2, "dna", "7"},
-		{2400, 3400, 64, 8, 24, 0.2, "mulaw", "15,15:8"},
+		{2400, 3400, 16, 8, 12, 0.2, "mulaw", "9,9:4,9:16,9:64"},
 		{2400, 43, 32, 16, 100, 0.2, "audio-vq", "7"},
 		{45000, 220, 64, 16, 5, 0, "words", "none"},
 		{50000, 1024, 64, 16, 3, 0, "byte", "7"},
@@ -33,8 +33,11 @@ func TestCustomPreset(t *testing.T) {
 			t.Errorf("%d rows of %d tokens: %s", c.rows, c.length, p.Description)
 		}
 		s := p.Settings
-		if noisy := c.tokenizer == "audio-vq"; s.FollowsEnd() != noisy || s.TokenDeletion > 0 != noisy || s.TokenReplacement > 0 != noisy {
+		if noisy := c.tokenizer == "audio-vq" || c.tokenizer == "mulaw"; s.FollowsEnd() != noisy || s.TokenDeletion > 0 != noisy || s.TokenReplacement > 0 != noisy {
 			t.Errorf("%s: schedule %q, %g of the tokens left out, %g replaced", c.tokenizer, s.Schedule, s.TokenDeletion, s.TokenReplacement)
+		}
+		if levels := c.tokenizer == "mulaw"; (s.EmbeddingInit == sft.FourierInit) != levels {
+			t.Errorf("%s: embeddings begin %q", c.tokenizer, s.EmbeddingInit)
 		}
 		if s.EvalEvery < 1 || !s.FollowsEnd() && math.Abs(math.Pow(s.DecayRate, float64(s.Epochs/s.StepSize))-0.1) > 0.02 {
 			t.Errorf("%d rows of %d tokens: the rate falls by %g every %d of %d epochs; evaluations every %d steps", c.rows, c.length, s.DecayRate, s.StepSize, s.Epochs, s.EvalEvery)

@@ -69,3 +69,41 @@ func (p *Parameters) fanIn(bias string) int {
 	w, _ := p.Lookup(strings.TrimSuffix(bias, ".bias") + ".weight")
 	return w.Shape[len(w.Shape)-1]
 }
+
+// FourierInit has a run's embeddings begin as [Model.FourierEmbeddings].
+const FourierInit = "fourier"
+
+// EmbeddingInits are the ways in which a run's embeddings may begin: normal, each token
+// without regard to others, or fourier, for tokens that are levels of a quantity.
+var EmbeddingInits = []string{"normal", FourierInit}
+
+// finestLevels is the highest frequency of Fourier embeddings, in radians over all levels:
+// a tenth of them is one period.
+const finestLevels = 64
+
+// FourierEmbeddings replaces the embeddings of fresh weights by those of levels: token v of
+// a vocabulary of V is the level t = v/(V−1), and its embedding is
+//
+//	√2·sin(ω_i·t) in channel 2i and √2·cos(ω_i·t) in channel 2i+1,
+//
+// with frequencies ω_i from 1 to 64 in equal ratios: of mean square 1, as normal ones. So
+// neighbouring gray values, or samples of sound, begin with almost the same embedding, where
+// otherwise a model must learn of each level what it is.
+//
+// Source: Tancik et al., "Fourier Features Let Networks Learn High Frequency Functions in
+// Low Dimensional Domains", NeurIPS 2020.
+func (m *Model) FourierEmbeddings() {
+	p, _ := m.Parameters.Lookup("embed.weight")
+	levels, channels := p.Shape[0], p.Shape[1]
+	x := m.Parameters.Slice(m.Weights, p)
+	for e := range x {
+		level, pair := e/channels, e%channels/2
+		ratio := float64(pair) / float64(max(1, (channels-1)/2))
+		angle := math.Pow(finestLevels, ratio) * float64(level) / float64(max(1, levels-1))
+		if e%channels%2 == 0 {
+			x[e] = float32(math.Sqrt2 * math.Sin(angle))
+		} else {
+			x[e] = float32(math.Sqrt2 * math.Cos(angle))
+		}
+	}
+}

@@ -235,6 +235,38 @@ func TestInitialize(t *testing.T) {
 	}
 }
 
+// TestFourierEmbeddings: level t has sin and cos of t in the first two channels and of 64·t
+// in the last two, each row has mean square 1, and nothing else changes.
+func TestFourierEmbeddings(t *testing.T) {
+	for _, levels := range []int{1, 9, 256} {
+		c := tinyConfig()
+		c.VocabSize = levels
+		fresh, m := NewModel(c, 5), NewModel(c, 5)
+		m.FourierEmbeddings()
+		for _, p := range m.Parameters.List {
+			if same := slices.Equal(m.Parameters.Slice(m.Weights, p), m.Parameters.Slice(fresh.Weights, p)); same != (p.Name != "embed.weight") {
+				t.Errorf("%d levels: %s is as before: %v", levels, p.Name, same)
+			}
+		}
+		p, _ := m.Parameters.Lookup("embed.weight")
+		x, d := m.Parameters.Slice(m.Weights, p), c.HiddenSize
+		for v := range levels {
+			row, level, squares := x[v*d:(v+1)*d], float64(v)/float64(max(1, levels-1)), 0.0
+			for _, e := range row {
+				squares += float64(e) * float64(e)
+			}
+			if math.Abs(squares/float64(d)-1) > 1e-6 {
+				t.Errorf("%d levels: the mean square of level %d is %v", levels, v, squares/float64(d))
+			}
+			for channel, angle := range map[int]float64{0: level, d - 2: 64 * level} {
+				if sin, cos := math.Sincos(angle); math.Abs(float64(row[channel])-math.Sqrt2*sin) > 1e-6 || math.Abs(float64(row[channel+1])-math.Sqrt2*cos) > 1e-6 {
+					t.Errorf("%d levels: level %d has %v in channels %d and %d, expected √2 times the sine and the cosine of %v", levels, v, row[channel:channel+2], channel, channel+1, angle)
+				}
+			}
+		}
+	}
+}
+
 // TestCopyFrom: a model starts from another's encoder, and from its head where
 // that fits.
 func TestCopyFrom(t *testing.T) {

@@ -37,6 +37,9 @@ type Settings struct {
 	TokenDeletion    float64 `json:"token_deletion,omitempty"`
 	TokenReplacement float64 `json:"token_replacement,omitempty"`
 
+	// EmbeddingInit is how fresh embeddings begin, of [EmbeddingInits]; "" is normal.
+	EmbeddingInit string `json:"embedding_init,omitempty"`
+
 	// Stages come before the epochs, in order: steps on short rows alone. What a
 	// model learns from them it learns sooner, and keeps.
 	Stages []Stage `json:"stages,omitempty"`
@@ -112,6 +115,9 @@ func (s *Settings) Validate() error {
 	}
 	if s.Select != "" && !slices.Contains(Selections, s.Select) {
 		return bad("select", fmt.Sprintf("%q", s.Select), "one of "+strings.Join(Selections, ", "))
+	}
+	if s.EmbeddingInit != "" && !slices.Contains(EmbeddingInits, s.EmbeddingInit) {
+		return bad("embedding init", fmt.Sprintf("%q", s.EmbeddingInit), "one of "+strings.Join(EmbeddingInits, ", "))
 	}
 	for class, w := range s.ClassWeights {
 		if !(w >= 0) || !finite(w) {

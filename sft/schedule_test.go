@@ -34,6 +34,7 @@ func TestSettings(t *testing.T) {
 		"final rate is NaN":   func(s *Settings) { s.Schedule, s.StepSize, s.DecayRate, s.FinalRate = cosine, 0, 0, nan },
 		"max grad norm":       func(s *Settings) { s.MaxGradNorm = inf },
 		"log-every":           func(s *Settings) { s.LogEvery = 0 },
+		"embedding init":      func(s *Settings) { s.EmbeddingInit = "ones" },
 		"token deletion":      func(s *Settings) { s.TokenDeletion = 1 },
 		"token deletion is 0": func(s *Settings) { s.TokenDeletion = 0.99999999 },
 		"token deletion is N": func(s *Settings) { s.TokenDeletion = nan },

@@ -195,6 +195,9 @@ func initConfig(c *cli.Context, config *sft.Config) error {
 	if dir == "" {
 		return nil
 	}
+	if c.IsSet("embedding-init") {
+		return usage(c, "--embedding-init and --init-from exclude each other: the model that is there has embeddings")
+	}
 	source, err := sft.ReadConfig(filepath.Join(dir, "config.json"))
 	if err != nil {
 		return fmt.Errorf("--init-from: %w", err)
@@ -212,6 +215,9 @@ func startingModel(c *cli.Context, config *sft.Config, p provenance) (*sft.Model
 	}
 	config.Extra = text
 	m := sft.NewModel(config, p.Settings.Seed)
+	if p.Settings.EmbeddingInit == sft.FourierInit {
+		m.FourierEmbeddings()
+	}
 	if p.InitFrom == "" {
 		return m, nil
 	}

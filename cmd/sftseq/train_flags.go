@@ -76,6 +76,7 @@ func numberFlags() []cli.Flag {
 		word("norm", "pre or post"), word("score", "maxout, maxout_standardized, lily or dot"),
 		word("probability", "leaky_relu, relu or softmax"), word("relative", "sinusoid_hadamard or none"),
 		word("sampler-noise", "when tokens are sampled by chance: train, or always, also in validation and by the model later"),
+		word("embedding-init", "how fresh embeddings begin: normal, or fourier where tokens are levels, such as gray values or samples of sound: neighbouring ones begin alike"),
 		real("token-deletion", "probability that training leaves out a token of a row, so that a model learns less of few rows by heart"),
 		real("token-replacement", "probability that training replaces a token by any of the vocabulary"),
 		real("drop-token", "probability that sampling skips a token"), real("attention-dropout", "on Q and K"),
@@ -154,6 +155,13 @@ func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config)
 		}
 		if s.Select == sft.Selections[0] {
 			s.Select = "" // as in runs of before
+		}
+	case name == "embedding-init":
+		if s.EmbeddingInit = c.String(name); !slices.Contains(sft.EmbeddingInits, s.EmbeddingInit) {
+			return usage(c, "--embedding-init %q, expected one of %s", s.EmbeddingInit, strings.Join(sft.EmbeddingInits, ", "))
+		}
+		if s.EmbeddingInit == sft.EmbeddingInits[0] {
+			s.EmbeddingInit = "" // as in runs of before
 		}
 	case name == "schedule":
 		if !slices.Contains(sft.Schedules, c.String(name)) {
