@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -96,7 +97,8 @@ func jsonText(n int) string { return `"` + strings.Repeat("x y ", n/4) + `"` }
 // nothing keeps a processor busy and asks for nothing: what it costs others is the
 // machine's, which the server has no part in.
 func (a *attacker) nothing() {
-	for {
+	for n := 0; ; n++ {
+		runtime.KeepAlive(n)
 	}
 }
 
