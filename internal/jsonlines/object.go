@@ -118,17 +118,20 @@ func cutValue(text []byte) (value, rest []byte, ok bool) {
 
 // stringEnd is the length of the string that a text begins with, 0 if it does not end.
 func stringEnd(text []byte) int {
-	for at := 1; ; at++ {
-		n := bytes.IndexAny(text[at:], `"\`)
+	quote := 0 // the next one
+	for at := 1; ; {
+		if quote < at {
+			n := bytes.IndexByte(text[at:], '"')
+			if n < 0 {
+				return 0
+			}
+			quote = at + n
+		}
+		n := bytes.IndexByte(text[at:quote], '\\')
 		if n < 0 {
-			return 0
+			return quote + 1
 		}
-		if at += n; text[at] == '"' {
-			return at + 1
-		}
-		if at++; at == len(text) { // behind the escape
-			return 0
-		}
+		at += n + 2 // behind the escape
 	}
 }
 
