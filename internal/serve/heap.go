@@ -8,19 +8,21 @@ import (
 	"sync"
 )
 
-// LimitHeap has Go collect its garbage before that takes more than a quarter of
-// --max-memory beside what is kept, until stop is called. Without it there may be as much
-// garbage as there is of everything, the model among it. Whoever sets GOMEMLIMIT has
-// decided otherwise.
+// LimitHeap has Go collect its garbage when that takes a quarter of --max-memory beside
+// what is kept, until stop is called. Otherwise it would when there is as much garbage as
+// there is of everything, the model among it: late where that is much, and where it is
+// little so often that marking what is kept takes more time than the requests. Whoever
+// sets GOMEMLIMIT or GOGC has decided otherwise.
 func (s *Server) LimitHeap() (stop func()) {
-	if os.Getenv("GOMEMLIMIT") != "" {
+	if os.Getenv("GOMEMLIMIT") != "" || os.Getenv("GOGC") != "" {
 		return func() {}
 	}
 	h := &heapLimit{memory: &s.memory, samples: make([]runtimemetrics.Sample, len(heapMetrics))}
 	for i, name := range heapMetrics {
 		h.samples[i].Name = name
 	}
-	before := debug.SetMemoryLimit(-1)
+	limit, percent := debug.SetMemoryLimit(-1), debug.SetGCPercent(minPercent)
+	h.percent = minPercent
 	runtime.GC() // so that it is known what is in use
 	h.adjust()
 	h.watch()
@@ -28,7 +30,8 @@ func (s *Server) LimitHeap() (stop func()) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		h.stopped = true
-		debug.SetMemoryLimit(before)
+		debug.SetMemoryLimit(limit)
+		debug.SetGCPercent(percent)
 	}
 }
 
@@ -40,7 +43,11 @@ type heapLimit struct {
 
 	mu      sync.Mutex
 	stopped bool
+	percent int // of what is kept, as garbage
 }
+
+// minPercent is Go's default.
+const minPercent = 100
 
 var heapMetrics = []string{
 	"/gc/heap/live:bytes", // when garbage was collected last
@@ -48,7 +55,7 @@ var heapMetrics = []string{
 }
 
 // adjust sets the limit: what is in use and not counted, all that may be counted, and a
-// quarter of it for garbage.
+// quarter of it for garbage. That is also how much there is before it is collected.
 func (h *heapLimit) adjust() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -60,7 +67,14 @@ func (h *heapLimit) adjust() {
 	live, around := value(0), value(1)-value(2)-value(3)-value(4)
 	counted := min(h.memory.mostUsed(), live) // then: what was counted a moment ago may be garbage now
 	heap := live - counted + h.memory.limit
-	debug.SetMemoryLimit(around + heap + h.memory.limit/4)
+	garbage := h.memory.limit / 4
+	debug.SetMemoryLimit(around + heap + garbage)
+	// To set it stops everything for a moment.
+	percent := max(minPercent, int(100*garbage/max(1, live)))
+	if 8*percent < 7*h.percent || 8*percent > 9*h.percent {
+		h.percent = percent
+		debug.SetGCPercent(percent)
+	}
 }
 
 // watch has adjust called whenever garbage has been collected: an object that nobody has
