@@ -41,10 +41,11 @@ same device and threads just before. Compared with it are the operations of matr
 products, scores and weighted sums, which follow from the configuration: a multiply,
 or a maximum, with its add as two. In mixed precision products may come out above it.
 
---profile adds each kernel's share, measured by a GPU itself in one run more: its
-kernels wait for each other then, so that they take longer together than in a run.
-Matrix products and attention also have a rate, and their part of the ceiling as in
-sftseq bench kernels, where a maximum with its add takes twice a multiply's time.
+--profile adds each kernel's share, measured in one run more. Kernels of a GPU, which
+times them itself, wait for each other then, so that they take longer together than in a
+run; of several threads a kernel's time is their mean. Matrix products, convolutions on
+the CPU and attention also have a rate, and their part of the ceiling as in sftseq bench
+kernels, where a maximum with its add takes twice a multiply's time.
 
 --against runs the PyTorch program of the same model in turns with this one,
 --reps times each, and prints the median of the ratios of each pair.`,

@@ -12,7 +12,7 @@ import (
 
 // kernelShare is what one kernel took of a profiled run.
 type kernelShare struct {
-	Kernel   string  `json:"kernel"` // a shader, or a way of clearing memory
+	Kernel   string  `json:"kernel"` // of a GPU a shader, or a way of clearing memory
 	Launches int     `json:"launches"`
 	Seconds  float64 `json:"seconds"`
 	Share    float64 `json:"share"` // of the kernels' time together
@@ -44,7 +44,7 @@ func kernelShares(times []tensor.KernelTime, operations *bench.Operations, ceili
 		if total > 0 {
 			s.Share = t.Seconds / total
 		}
-		if n, fraction := operations.Shader(t.Name, t.Seconds, ceilings); n > 0 && t.Seconds > 0 {
+		if n, fraction := operations.Of(t.Name, t.Seconds, ceilings); n > 0 && t.Seconds > 0 {
 			s.GFLOPS, s.Ceiling = n/t.Seconds/giga, fraction
 		}
 		out = append(out, s)

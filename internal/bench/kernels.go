@@ -75,10 +75,10 @@ func (k Kernel) Measure(ctx context.Context, device tensor.Device, ceilings *Cei
 	return out, nil
 }
 
-// kernelSeconds is the median time of f, or where the device times itself, the
-// mean of what it computed.
+// kernelSeconds is the median time of f, or of a device that is apart, the mean of what
+// that computed by its own clock.
 func kernelSeconds(ctx context.Context, f Run, device tensor.Device) (float64, error) {
-	if _, ok := tensor.Ability[tensor.Profiler](device); !ok {
+	if _, apart := tensor.Ability[tensor.OwnMemory](device); !apart {
 		return Seconds(ctx, f, 3, kernelTime)
 	}
 	runs, total := 0, 0.0

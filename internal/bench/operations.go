@@ -62,7 +62,10 @@ func convolved(x, weight *tensor.Tensor) work {
 // Operations are those of a run of a workload: of its matrix products, scores,
 // weighted sums and convolutions, a multiply or a maximum with its add being two. What
 // else there is, is small beside them.
-type Operations struct{ linear, forward, queries, keys, total work }
+type Operations struct {
+	total  work
+	byName map[string]work // of what a [tensor.Profiler] tells apart
+}
 
 // Operations counts those of forward or train.
 func (w *Workload) Operations(what string) (*Operations, error) {
@@ -79,48 +82,58 @@ func (w *Workload) Operations(what string) (*Operations, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := &Operations{}
+	_, shaders := tensor.Ability[tensor.OwnMemory](w.Device)
+	o := &Operations{byName: map[string]work{}}
 	for _, k := range pass.Program.Launches {
 		n := arithmetic(k)
-		o.total.add(n)
 		switch k := k.(type) {
-		case tensor.Attention:
-			o.forward.add(n)
 		case tensor.Convolution:
-			o.total.add(convolved(k.X, k.Weight))
+			n = convolved(k.X, k.Weight)
 		case tensor.ConvolutionBackward: // the gradients of the input and of the weight
-			o.total.add(convolved(k.X, k.Weight))
-			o.total.add(convolved(k.X, k.Weight))
-		case tensor.AttentionBackward:
-			// Two shaders, each of which computes scores and the gradient of
-			// probability again.
-			o.queries.add(pairs(k.Forward, 1, 2))
-			o.keys.add(pairs(k.Forward, 2, 2))
-		default:
-			o.linear.add(n)
+			n = convolved(k.X, k.Weight)
+			n.add(n)
+		}
+		o.total.add(n)
+		if shaders {
+			o.shaders(k, n)
+		} else {
+			o.add(k.Name(), n)
 		}
 	}
 	return o, nil
 }
 
+// shaders adds the work n of a launch to that of the shaders of Vulkan which do it.
+func (o *Operations) shaders(k tensor.Kernel, n work) {
+	switch k := k.(type) {
+	case tensor.Attention:
+		o.add("attention", n)
+	case tensor.AttentionBackward:
+		// Each of the two computes scores and the gradient of probability again.
+		o.add("attention_backward_queries", pairs(k.Forward, 1, 2))
+		o.add("attention_backward_keys", pairs(k.Forward, 2, 2))
+	case tensor.Convolution, tensor.ConvolutionBackward: // taps are few: measured by bytes
+	default:
+		o.add("matmul", n)
+	}
+}
+
+func (o *Operations) add(name string, n work) {
+	n.add(o.byName[name])
+	o.byName[name] = n
+}
+
 // Total is their number.
 func (o *Operations) Total() float64 { return o.total.operations() }
 
-// Shader returns how many operations one of Vulkan's shaders makes, and the
+// Of returns how many operations a kernel makes that a [tensor.Profiler] names, and the
 // fraction of the ceilings that it reaches if that takes so many seconds; zero
 // where its work is not arithmetic above all.
-func (o *Operations) Shader(name string, seconds float64, c *Ceilings) (operations, fraction float64) {
-	var w work
-	switch {
-	case strings.HasPrefix(name, "matmul"):
-		w = o.linear
-	case name == "attention":
-		w = o.forward
-	case name == "attention_backward_queries":
-		w = o.queries
-	case name == "attention_backward_keys":
-		w = o.keys
+func (o *Operations) Of(name string, seconds float64, c *Ceilings) (operations, fraction float64) {
+	if strings.HasPrefix(name, "matmul") { // there are several
+		name = "matmul"
 	}
+	w := o.byName[name]
 	if w == (work{}) || c == nil || seconds == 0 {
 		return w.operations(), 0
 	}

@@ -5,8 +5,15 @@ import (
 	"testing"
 
 	"sftseq/internal/cpu"
+	"sftseq/internal/tensor"
 	"sftseq/sft"
 )
+
+// apart is a device with memory of its own, whose kernels are shaders.
+type apart struct{ tensor.Device }
+
+func (apart) Budget() int64                        { return 0 }
+func (apart) Scratch(*tensor.Program) (int, error) { return 0, nil }
 
 // TestOperations: what follows from the configuration, by the formulas of the
 // layers.
@@ -24,7 +31,9 @@ func TestOperations(t *testing.T) {
 		linear                   = layers*(query+key+leak+mlp) + head
 	)
 	for what, want := range map[string]float64{Forward: linear + layers*2*pair, Train: 3*linear + layers*7*pair} {
-		o, err := w.Operations(what)
+		on := *w
+		on.Device = apart{w.Device}
+		o, err := on.Operations(what)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,19 +51,31 @@ func TestOperations(t *testing.T) {
 			"attention":      {layers * 2 * pair, layers * (pair/4. + pair/2.) / 10},
 			"gelu":           {0, 0},
 		} {
-			if n, part := o.Shader(shader, 10, c); n != want[0] || math.Abs(part-want[1]) > 1e-9*want[1] {
+			if n, part := o.Of(shader, 10, c); n != want[0] || math.Abs(part-want[1]) > 1e-9*want[1] {
 				t.Errorf("%s of %s: %v operations, %v of the ceilings; expected %v", shader, what, n, part, want)
 			}
 		}
-		if n, part := o.Shader("attention_backward_keys", 10, nil); (n > 0) != (what == Train) || part != 0 {
+		if n, part := o.Of("attention_backward_keys", 10, nil); (n > 0) != (what == Train) || part != 0 {
 			t.Errorf("%s: %v operations, %v of no ceiling", what, n, part)
 		}
 	}
 	const taps = 5 + 9
 	config.Convolutions = []sft.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 9, Dilation: 3}}
 	for what, want := range map[string]float64{Forward: linear + layers*2*pair + layers*2*tokens*d*taps, Train: 3*linear + layers*7*pair + 3*layers*2*tokens*d*taps} {
-		if o, err := w.Operations(what); err != nil || o.Total() != want || o.linear.operations() != map[string]float64{Forward: linear, Train: 3 * linear}[what] {
+		if o, err := w.Operations(what); err != nil || o.Total() != want {
 			t.Errorf("%s with convolutions: %+v, expected %v; error %v", what, o, want, err)
+		} else {
+			once := float64(layers * 2 * tokens * d * taps)
+			for kernel, want := range map[string]float64{
+				"convolution": once, "attention": layers * 2 * pair, "gelu": 0,
+				"convolution_backward": map[string]float64{Train: 2 * once}[what],
+				"attention_backward":   map[string]float64{Train: layers * 5 * pair}[what],
+				"linear_backward":      map[string]float64{Train: 2 * linear}[what],
+			} {
+				if n, _ := o.Of(kernel, 1, nil); n != want {
+					t.Errorf("%s of %s: %v operations, expected %v", kernel, what, n, want)
+				}
+			}
 		}
 	}
 	config.Convolutions = nil

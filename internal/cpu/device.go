@@ -20,6 +20,7 @@ type Device struct {
 	idle    chan *worker
 	cosines cosineCache
 	way     way
+	profile atomic.Pointer[profile] // nil unless programs are timed
 }
 
 // worker is the right to use one thread, with the scratch memory that goes
@@ -126,7 +127,7 @@ func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) 
 
 // Inspect runs segments and shows each launch to visit.
 func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to int, visit func(tensor.Kernel) error) (err error) {
-	r := &run{device: x.device}
+	r := &run{device: x.device, profile: x.device.profile.Load()}
 	defer r.left(ctx, &err)
 	for s, m := range mem {
 		if m != nil {
@@ -178,9 +179,14 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 			}
 			r.giveWay()
 			r.self.parts = r.self.parts[:0]
-			if next[0].rowwise != nil {
+			switch kernels := x.program.Launches[i : i+len(next)]; {
+			case r.profile != nil && next[0].rowwise != nil:
+				r.togetherTimed(next, kernels)
+			case r.profile != nil:
+				r.profile.add(kernels[0], r.timed(func() { next[0].run(r) }))
+			case next[0].rowwise != nil:
 				r.together(next)
-			} else {
+			default:
 				next[0].run(r)
 			}
 			if updates {
@@ -210,6 +216,9 @@ type run struct {
 	bound   [tensor.Spaces]*memory
 	mem     [tensor.Spaces][]uint32
 	counts  []int32
+
+	profile *profile     // nil unless it is timed
+	helped  atomic.Int64 // what other threads have taken for it since the last kernel began, if it is
 }
 
 func (r *run) words(t *tensor.Tensor) []uint32 {
@@ -245,6 +254,10 @@ func (r *run) each(n int, f func(w *worker, piece int)) {
 		select {
 		case w := <-r.device.idle:
 			others.Go(func() {
+				if r.profile != nil {
+					began := time.Now()
+					defer func() { r.helped.Add(int64(time.Since(began))) }()
+				}
 				// One that must give way goes: the pieces that are left are done without it.
 				for !r.mustLeave() {
 					i, any := take()

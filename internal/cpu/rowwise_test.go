@@ -2,9 +2,11 @@ package cpu
 
 import (
 	"context"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"time"
 
 	"sftseq/internal/tensor"
 )
@@ -64,9 +66,8 @@ func TestTogether(t *testing.T) {
 		return out
 	}
 	inputs, weights := random(capacity*d), random(words)
-	result := func(threads int, visit func(tensor.Kernel) error) []uint32 {
+	result := func(dev *Device, visit func(tensor.Kernel) error) []uint32 {
 		t.Helper()
-		dev := New(threads)
 		e, err := dev.Prepare(p)
 		if err != nil {
 			t.Fatal(err)
@@ -102,10 +103,35 @@ func TestTogether(t *testing.T) {
 		}
 		return out
 	}
-	alone := result(1, func(tensor.Kernel) error { return nil })
+	alone := result(New(1), func(tensor.Kernel) error { return nil })
+	launches := map[string]int{}
+	for _, k := range p.Launches {
+		launches[k.Name()] += 2
+	}
 	for _, threads := range []int{1, 3} {
-		if !slices.Equal(result(threads, nil), alone) {
+		dev := New(threads)
+		if !slices.Equal(result(dev, nil), alone) {
 			t.Errorf("%d threads: launches that run together give other bits", threads)
+		}
+		dev.StartProfile()
+		began := time.Now()
+		if !slices.Equal(result(dev, nil), alone) {
+			t.Errorf("%d threads: a profiled run gives other bits", threads)
+		}
+		most := time.Since(began).Seconds()
+		total, counted := 0.0, map[string]int{}
+		for _, k := range dev.StopProfile() {
+			if k.Seconds <= 0 {
+				t.Errorf("%d threads: %+v", threads, k)
+			}
+			total += k.Seconds
+			counted[k.Name] = k.Launches
+		}
+		if total > most || !maps.Equal(counted, launches) {
+			t.Errorf("%d threads: %v s of %v in launches %v, expected %v", threads, total, most, counted, launches)
+		}
+		if result(dev, nil); dev.StopProfile() != nil {
+			t.Errorf("%d threads: a profile after its end", threads)
 		}
 	}
 	var together []int // launches of each group

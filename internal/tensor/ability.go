@@ -5,8 +5,8 @@ package tensor
 
 // Profiler is a device that can time its work from within.
 type Profiler interface {
-	// StartProfile has every program timed from now on, part by part: one waits
-	// for the one before, so that a profiled program takes longer.
+	// StartProfile has every program timed from now on, part by part. On some devices
+	// one waits for the one before then, so that a profiled program takes longer.
 	StartProfile()
 	// StopProfile returns the times since StartProfile, the longest first.
 	StopProfile() []KernelTime
