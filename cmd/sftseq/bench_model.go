@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -26,7 +26,7 @@ func benchModelCommand() *cli.Command {
 
 Examples: sftseq bench model --config listops --batch 8
           sftseq bench model --what forward --length 1024,4096,16384,65536 --batch 1 --plot time.svg
-          sftseq bench model --convolutions 7 --what train
+          sftseq bench model --config text:quick --length 1024 --what train --profile
           sftseq bench model --device vulkan --profile --what train
           sftseq bench model --against peer/sft_torch_cpu.py`,
 		Description: `Measures a model with fresh weights on random tokens: forward is what predict
@@ -50,7 +50,7 @@ kernels, where a maximum with its add takes twice a multiply's time.
 --against runs the PyTorch program of the same model in turns with this one,
 --reps times each, and prints the median of the ratios of each pair.`,
 		Flags: benchFlags(
-			&cli.StringFlag{Name: "config", Value: lra.ListOps.Name, Usage: "task whose published model to take, or a model directory or config.json", TakesFile: true},
+			&cli.StringFlag{Name: "config", Value: lra.ListOps.Name, Usage: "task whose published model to take, TASK:PRESET for another, or a model directory or config.json", TakesFile: true},
 			&cli.StringFlag{Name: "length", Usage: "tokens of an example, or `N,N,…`", DefaultText: "2048, or the most that the model accepts"},
 			&cli.StringFlag{Name: "batch", Value: "8", Usage: "examples, or `B,B,…`"},
 			&cli.IntFlag{Name: "k", Usage: "sampled tokens", DefaultText: "of the configuration"},
@@ -277,9 +277,11 @@ func (m *modelBench) readLengths(c *cli.Context) (err error) {
 	return nil
 }
 
-// benchConfig reads a configuration: a task's published one, or a file.
+// benchConfig reads a configuration: of a task's preset, the published one unless the
+// name has another behind a colon, or of a file.
 func benchConfig(name string) (*sft.Config, sft.Settings, error) {
-	task, err := lra.Lookup(name)
+	taskName, presetName, chosen := strings.Cut(name, ":")
+	task, err := lra.Lookup(taskName)
 	if err != nil {
 		path := name
 		info, statErr := os.Stat(path)
@@ -293,9 +295,12 @@ func benchConfig(name string) (*sft.Config, sft.Settings, error) {
 		// A configuration says nothing of training. Its numbers change no time.
 		return config, lra.ListOps.Presets[0].Settings, err
 	}
-	preset := task.Presets[0]
-	if i := slices.IndexFunc(task.Presets, func(p *lra.Preset) bool { return p.Name == "paper" }); i >= 0 {
-		preset = task.Presets[i]
+	if !chosen {
+		presetName = "paper"
+	}
+	preset, err := task.Preset(presetName)
+	if err != nil {
+		return nil, sft.Settings{}, err
 	}
 	spec, err := task.Spec()
 	if err != nil {

@@ -158,6 +158,17 @@ func TestBenchModelErrors(t *testing.T) {
 	model(exitUsage, `"extra"`, "extra")
 	model(exitError, "known tasks: image, listops, pathfinder, retrieval, text; and there is no such file", "--config", "nothing")
 	model(exitError, "config.json", "--config", t.TempDir())
+	model(exitError, `preset "no" is not known; known presets: quick, paper`, "--config", "text:no")
+}
+
+// TestBenchConfig: a task alone is its published model, a preset behind it that preset's.
+func TestBenchConfig(t *testing.T) {
+	for name, layers := range map[string]int{"text": 4, "text:paper": 4, "text:quick": 3, "image:quick": 4} {
+		task, preset, _ := strings.Cut(name, ":")
+		if config, _, err := benchConfig(name); err != nil || config.NumLayers != layers || len(config.Convolutions) > 0 != (preset == "quick") {
+			t.Errorf("%s, %s: %+v, error %v", task, preset, config, err)
+		}
+	}
 }
 
 // TestBenchAgainstErrors: only what the PyTorch program measures has a peer.
