@@ -27,6 +27,7 @@ type File struct {
 	first   []int64  // index of each block's first row, and the number of rows
 	window  int      // tokens that are read of each sequence, 0 for all
 	lengths []int32
+	longest struct{ row, tokens int }
 
 	mu    sync.Mutex
 	cache cache
@@ -72,6 +73,9 @@ func (f *File) scan(r *Reader) error {
 		rows.window = f.window
 		f.first = append(f.first, rows.First())
 		for i := range rows.Len() {
+			if n := rows.longest(i); n > f.longest.tokens {
+				f.longest.row, f.longest.tokens = len(f.lengths), n
+			}
 			f.lengths = append(f.lengths, int32(min(rows.Length(i), math.MaxInt32)))
 		}
 		if len(f.lengths) > math.MaxUint32 {
@@ -99,6 +103,10 @@ func (f *File) Len() int { return len(f.lengths) }
 // Lengths returns the number of tokens of each row (of both sequences of a
 // pair together). The caller must not change it.
 func (f *File) Lengths() []int32 { return f.lengths }
+
+// Longest returns the number of tokens of the longest sequence, either one of a pair's,
+// and the first row that has one as long.
+func (f *File) Longest() (row, tokens int) { return f.longest.row, f.longest.tokens }
 
 // Example returns a copy of row i.
 func (f *File) Example(i int) (Example, error) {

@@ -94,6 +94,15 @@ func (r *Rows) Length(i int) int {
 	return n
 }
 
+// longest is the number of tokens of the longer sequence of row i.
+func (r *Rows) longest(i int) int {
+	n := 0
+	for c := range r.tokens {
+		n = max(n, r.length(c, i))
+	}
+	return n
+}
+
 // length is what is read of a column's sequence of row i.
 func (r *Rows) length(column, i int) int {
 	offsets := r.tokens[column].offsets

@@ -176,6 +176,9 @@ func TestFileWindow(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
+		if row, n := f.Longest(); n != 40 || len(rows[row].A) < 40 && len(rows[row].B) < 40 {
+			t.Errorf("row %d is the longest with %d tokens, %d and %d in the file", row, n, len(rows[row].A), len(rows[row].B))
+		}
 		for i, want := range rows {
 			want.A, want.B = want.A[:min(40, len(want.A))], want.B[:min(40, len(want.B))]
 			got, err := f.Example(i)

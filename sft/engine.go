@@ -3,6 +3,7 @@ package sft
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"sftseq/internal/tensor"
@@ -19,7 +20,7 @@ type engine struct {
 
 	mu     sync.Mutex
 	passes map[passKey]*preparedPass
-	recent []passKey              // oldest first
+	recent []passKey              // of the passes, the one last used at the end
 	memory map[tensor.Memory]bool // all that was allocated, weights too
 
 	planning sync.Mutex
@@ -89,6 +90,8 @@ func (e *engine) pass(shape Shape, mode Mode) (*preparedPass, error) {
 	defer e.mu.Unlock()
 	key := passKey{shape, mode}
 	if p, ok := e.passes[key]; ok {
+		at := slices.Index(e.recent, key)
+		e.recent = append(slices.Delete(e.recent, at, at+1), key)
 		return p, nil
 	}
 	p, err := NewPass(e.config, e.params, shape, mode)

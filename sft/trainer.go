@@ -45,8 +45,9 @@ type Trainer struct {
 	kernels    string // what computed the checkpoint
 }
 
-// NewTrainer prepares a run, or the rest of one: with a checkpoint, the model,
-// the settings and the place are its own.
+// NewTrainer prepares a run, or the rest of one. With a checkpoint the model and the place
+// are its own, and m may be nil. The settings are those given: whoever wants what the run
+// began with passes the checkpoint's, perhaps with another end.
 func NewTrainer(m *Model, s Settings, device tensor.Device, train, val *seq.File, from *Checkpoint, o Options) (_ *Trainer, err error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
@@ -187,10 +188,8 @@ func checkLengths(c *Config, split string, f *seq.File) error {
 	if w := c.InputWindow; w != nil {
 		longest = min(longest, w.Length)
 	}
-	for row, n := range f.Lengths() {
-		if int(n) > longest && !c.Pair() { // a pair's length is that of both
-			return fmt.Errorf("%s split: row %d has %d tokens, the model accepts at most %d", split, row, n, longest)
-		}
+	if row, n := f.Longest(); n > longest {
+		return fmt.Errorf("%s split: row %d has %d tokens in one sequence, the model accepts at most %d", split, row, n, longest)
 	}
 	return nil
 }

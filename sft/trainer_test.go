@@ -258,6 +258,29 @@ func fill(x []float32, v float32) {
 	}
 }
 
+// TestLongSequence: a sequence that the model does not accept is refused before the run
+// begins, also where it is one of a pair; the length of both together is not.
+func TestLongSequence(t *testing.T) {
+	for _, task := range []string{Classification, Retrieval} {
+		train, val := splits(t, task)
+		row, longest := train.Longest()
+		for most, ok := range map[int]bool{longest: true, longest - 1: false} {
+			c := trainingConfig()
+			c.Task, c.MaxLength = task, most
+			tr, err := NewTrainer(randomModel(c, 1), runSettings(), cpu.New(1), train, val, nil, options(t.TempDir(), nil))
+			if err == nil {
+				tr.Close()
+			}
+			if want := fmt.Sprintf("training split: row %d has %d tokens in one sequence, the model accepts at most %d", row, longest, most); (err == nil) != ok || err != nil && err.Error() != want {
+				t.Errorf("%s, at most %d of %d tokens: %v", task, most, longest, err)
+			}
+		}
+		if task == Retrieval && int(slices.Max(train.Lengths())) <= longest {
+			t.Error("no pair is longer than its sequences")
+		}
+	}
+}
+
 func TestTrainerRefuses(t *testing.T) {
 	train, val := splits(t, Classification)
 	new := func(s Settings, o Options, from *Checkpoint) error {

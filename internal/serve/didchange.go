@@ -8,7 +8,7 @@ import (
 	"sftseq/internal/jsonlines"
 )
 
-var changeFields = map[string]bool{"uri": true, "version": true, "changes": true}
+var changeFields = known("uri", "version", "changes")
 
 // A change replaces a range of a document, or all of it. It has these fields and no
 // others, and a range has these.

@@ -2,7 +2,7 @@ package serve
 
 import "encoding/json"
 
-var closeFields = map[string]bool{"uri": true}
+var closeFields = known("uri")
 
 // didClose is sequence/didClose.
 func (s *session) didClose(params json.RawMessage) error {

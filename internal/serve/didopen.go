@@ -7,7 +7,7 @@ import (
 	"sftseq/internal/jsonlines"
 )
 
-var openFields = map[string]bool{"uri": true, "version": true, "text": true, "window": true}
+var openFields = known("uri", "version", "text", "window")
 
 // didOpen is sequence/didOpen. A document that is open already is replaced.
 func (s *session) didOpen(params json.RawMessage) error {

@@ -38,7 +38,11 @@ func (s *Server) reopen() error {
 	}
 	m := s.acquire()
 	defer m.done()
-	_, err := m.Scorer.Embeddings(context.Background(), [][]int32{{1}})
+	var token int32
+	if pad := m.config.PadTokenID; pad != nil && *pad == token {
+		token++
+	}
+	_, err := m.Scorer.Embeddings(context.Background(), [][]int32{{token}})
 	return err
 }
 

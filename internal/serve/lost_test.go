@@ -59,6 +59,8 @@ func TestLostDevice(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
+		pad := int32(1) // which no model computes
+		m.Config.PadTokenID = &pad
 		d := &fragile{Device: cpu.New(2)}
 		devices = append(devices, d)
 		s, err := sft.NewScorer(m, d)
@@ -77,7 +79,7 @@ func TestLostDevice(t *testing.T) {
 		return r.StatusCode
 	}
 	c := dial(t, s).initialize(struct{}{})
-	params := map[string]any{"sequences": []any{map[string]any{"tokens": []int{1, 2}}, map[string]any{"tokens": []int{3, 4}}}}
+	params := map[string]any{"sequences": []any{map[string]any{"tokens": []int{5, 2}}, map[string]any{"tokens": []int{3, 4}}}}
 	var before, after struct {
 		Results []struct{ Result anyClassification }
 	}
@@ -101,7 +103,7 @@ func TestLostDevice(t *testing.T) {
 	}
 	none = errors.New("no such device")
 	devices[1].lost.Store(true)
-	c.refuse(4, "sequence/classify", map[string]any{"tokens": []int{1}}, -32000, "lost")
+	c.refuse(4, "sequence/classify", map[string]any{"tokens": []int{2}}, -32000, "lost")
 	if err := <-s.Failed(); !errors.Is(err, none) {
 		t.Error(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strings"
 
 	"sftseq/internal/jsonlines"
@@ -29,18 +28,27 @@ var sources = []string{"text", "tokens", "bytes", "uri"}
 // fieldsOf lists the known fields of params: sequences of each suffix, with the
 // version that a document must have, and others.
 func fieldsOf(suffixes []string, others ...string) map[string]bool {
-	known := map[string]bool{}
+	var names []string
 	for _, suffix := range suffixes {
 		for _, source := range sources {
-			known[source+suffix] = true
+			names = append(names, source+suffix)
 		}
-		known["version"+suffix] = true
+		names = append(names, "version"+suffix)
 	}
-	for _, name := range others {
-		known[name] = true
-	}
-	return known
+	return known(append(names, others...)...)
 }
+
+// known are fields that a method knows.
+func known(names ...string) map[string]bool {
+	fields := map[string]bool{}
+	for _, name := range names {
+		fields[name], allFields[name] = true, true
+	}
+	return fields
+}
+
+// allFields are those that some method knows: a request's others are passed over.
+var allFields = map[string]bool{}
 
 // object cuts params, or an object within them whose fields' names begin with path
 // in errors, into its known fields. One that another method knows is refused; all
@@ -80,17 +88,6 @@ func (s *session) object(params json.RawMessage, known map[string]bool) (fields 
 		return nil, stopped
 	}
 	return fields, err
-}
-
-// allFields are those that some method knows.
-var allFields = union(classifyFields, embedFields, scoreFields, addFields, removeFields, searchFields, openFields, changeFields, closeFields)
-
-func union(sets ...map[string]bool) map[string]bool {
-	all := map[string]bool{}
-	for _, s := range sets {
-		maps.Copy(all, s)
-	}
-	return all
 }
 
 // sequence reads the one sequence among fields whose names end in suffix; path
