@@ -229,8 +229,8 @@ func compression(batch flatTable) (int64, error) {
 }
 
 // inflated returns the size that a compressed buffer states in its first eight
-// bytes, as far as the codec can reach it: LZ4 packs at most 255 to 1, and what ZSTD
-// needs beside the result is in the head of its frame.
+// bytes, as far as the codec can reach it: LZ4 packs at most 255 to 1, a frame of ZSTD
+// holds what its blocks do, and what it needs beside that is in its head.
 func inflated(buffer []byte, codec int64) (int64, error) {
 	if len(buffer) < 8 {
 		return 0, fmt.Errorf("expected at least the 8 bytes of its size, found %d", len(buffer))
@@ -251,6 +251,57 @@ func inflated(buffer []byte, codec int64) (int64, error) {
 		if head.WindowSize > maxWindow || head.HasFCS && head.FrameContentSize != uint64(size) {
 			return 0, fmt.Errorf("states %d bytes after decompression, its frame %d and a window of %d", size, head.FrameContentSize, head.WindowSize)
 		}
+		if most := zstdMost(buffer[8:]); size > most {
+			return 0, fmt.Errorf("states %d bytes after decompression, its blocks hold at most %d", size, most)
+		}
 	}
 	return size, nil
+}
+
+// zstdMost is the most that frames of ZSTD can hold, by the heads of their blocks (RFC 8878,
+// section 3.1.1.2). What is cut off or damaged holds no more than what is in front of it.
+func zstdMost(frames []byte) (most int64) {
+	const (
+		blockHead = 3
+		blockMost = 128 << 10
+		raw       = 0
+		repeated  = 1 // one byte, so often
+		reserved  = 3
+	)
+	for {
+		var head zstd.Header
+		if head.Decode(frames) != nil {
+			return most
+		}
+		frames = frames[head.HeaderSize:]
+		if head.Skippable {
+			frames = frames[min(int64(len(frames)), int64(head.SkippableSize)):]
+			continue
+		}
+		for last := false; !last; {
+			if len(frames) < blockHead {
+				return most
+			}
+			h := uint32(frames[0]) | uint32(frames[1])<<8 | uint32(frames[2])<<16
+			kind, size := h>>1&3, int(h>>3)
+			last, frames = h&1 != 0, frames[blockHead:]
+			packed, holds := size, blockMost
+			switch kind {
+			case raw:
+				holds = min(size, blockMost)
+			case repeated:
+				packed, holds = 1, min(size, blockMost)
+			case reserved:
+				return most
+			}
+			most += int64(holds)
+			if packed > len(frames) {
+				return most
+			}
+			frames = frames[packed:]
+		}
+		if head.HasCheckSum {
+			frames = frames[min(4, len(frames)):]
+		}
+	}
 }

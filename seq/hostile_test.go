@@ -5,10 +5,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +18,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/klauspost/compress/zstd"
 )
 
 // small returns a small file or stream of several record batches.
@@ -252,6 +255,46 @@ func TestZSTDWindow(t *testing.T) {
 		if _, err := inflated(buffer, codecZSTD); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
+	}
+}
+
+// TestZSTDBlocks: what frames can hold, by their blocks, is never less than they do, and a
+// frame that states more is refused before memory is taken for it.
+func TestZSTDBlocks(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	noise := make([]byte, 300<<10)
+	for i := range noise {
+		noise[i] = byte(random.Uint32())
+	}
+	skippable := append([]byte("\x50\x2a\x4d\x18"), 3, 0, 0, 0, 1, 2, 3)
+	for name, text := range map[string][]byte{"nothing": nil, "a byte": {7}, "zeros": make([]byte, 1<<20), "noise": noise, "text": []byte(strings.Repeat("a few words, ", 40000))} {
+		for _, checksum := range []bool{false, true} {
+			w, err := zstd.NewWriter(nil, zstd.WithEncoderCRC(checksum), zstd.WithZeroFrames(true))
+			if err != nil {
+				t.Fatal(err)
+			}
+			frame := w.EncodeAll(text, nil)
+			w.Close()
+			one := zstdMost(frame)
+			if least := int64(len(text)); one < least || one > least+128<<10 {
+				t.Errorf("%s: %d bytes, said to be at most %d", name, least, one)
+			}
+			if several := zstdMost(slices.Concat(frame, skippable, frame, frame[:len(frame)-1])); several < 2*one || several > 3*one {
+				t.Errorf("%s: one frame holds at most %d bytes, three at most %d", name, one, several)
+			}
+			for n := range min(len(frame), 1000) {
+				if zstdMost(frame[:n]) > one {
+					t.Errorf("%s: %d bytes of the frame hold more than all", name, n)
+				}
+			}
+		}
+	}
+	// A single segment of 512 MiB, whose only block is five bytes as they are.
+	const size = 512 << 20
+	buffer := binary.LittleEndian.AppendUint64(nil, size)
+	buffer = append(buffer, "\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x20\x29\x00\x00abcde"...)
+	if _, err := inflated(buffer, codecZSTD); err == nil || !strings.Contains(err.Error(), "states 536870912 bytes after decompression, its blocks hold at most 5") {
+		t.Error(err)
 	}
 }
 
