@@ -9,10 +9,10 @@ import (
 )
 
 // LimitHeap has Go collect its garbage when that takes a quarter of --max-memory beside
-// what is kept, until stop is called. Otherwise it would when there is as much garbage as
-// there is of everything, the model among it: late where that is much, and where it is
-// little so often that marking what is kept takes more time than the requests. Whoever
-// sets GOMEMLIMIT or GOGC has decided otherwise.
+// what is kept, or four times as much as that, until stop is called. Otherwise it would when
+// there is as much garbage as there is of everything, the model among it: late where that is
+// much, and where it is little so often that marking what is kept takes more time than the
+// requests. Whoever sets GOMEMLIMIT or GOGC has decided otherwise.
 func (s *Server) LimitHeap() (stop func()) {
 	if os.Getenv("GOMEMLIMIT") != "" || os.Getenv("GOGC") != "" {
 		return func() {}
@@ -46,8 +46,12 @@ type heapLimit struct {
 	percent int // of what is kept, as garbage
 }
 
-// minPercent is Go's default.
-const minPercent = 100
+// What garbage may be beside what is kept: at least Go's default, and at most so much that
+// a small server stays small.
+const (
+	minPercent = 100
+	maxPercent = 400
+)
 
 var heapMetrics = []string{
 	"/gc/heap/live:bytes", // when garbage was collected last
@@ -55,7 +59,8 @@ var heapMetrics = []string{
 }
 
 // adjust sets the limit: what is in use and not counted, all that may be counted, and a
-// quarter of it for garbage. That is also how much there is before it is collected.
+// quarter of it for garbage. That is also how much there is before it is collected, unless
+// little is kept.
 func (h *heapLimit) adjust() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -70,7 +75,7 @@ func (h *heapLimit) adjust() {
 	garbage := h.memory.limit / 4
 	debug.SetMemoryLimit(around + heap + garbage)
 	// To set it stops everything for a moment.
-	percent := max(minPercent, int(100*garbage/max(1, live)))
+	percent := min(max(minPercent, int(100*garbage/max(1, live))), maxPercent)
 	if 8*percent < 7*h.percent || 8*percent > 9*h.percent {
 		h.percent = percent
 		debug.SetGCPercent(percent)
