@@ -35,7 +35,7 @@ func TestAbility(t *testing.T) {
 		if s, ok := tensor.Ability[tensor.LossScaler](c.device); ok != c.able || ok && !s.LossScaling() {
 			t.Errorf("%s: %v, expected %v", name, ok, c.able)
 		}
-		if _, ok := tensor.Ability[tensor.Profiler](c.device); ok {
+		if _, ok := tensor.Ability[tensor.OwnMemory](c.device); ok {
 			t.Errorf("%s: an ability that nothing has", name)
 		}
 	}
