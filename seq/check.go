@@ -229,8 +229,8 @@ func compression(batch flatTable) (int64, error) {
 }
 
 // inflated returns the size that a compressed buffer states in its first eight
-// bytes, as far as the codec can reach it: LZ4 packs at most 255 to 1, a frame of ZSTD
-// holds what its blocks do, and what it needs beside that is in its head.
+// bytes, as far as the codec can reach it: LZ4 packs at most 255 to 1, frames of ZSTD
+// hold what their blocks do, and what they need beside that is in their heads.
 func inflated(buffer []byte, codec int64) (int64, error) {
 	if len(buffer) < 8 {
 		return 0, fmt.Errorf("expected at least the 8 bytes of its size, found %d", len(buffer))
@@ -244,14 +244,11 @@ func inflated(buffer []byte, codec int64) (int64, error) {
 		return 0, fmt.Errorf("states %d bytes after decompression, which %d bytes cannot hold", size, packed)
 	}
 	if codec == codecZSTD {
-		var head zstd.Header
-		if err := head.Decode(buffer[8:]); err != nil {
+		most, err := zstdMost(buffer[8:], size)
+		if err != nil {
 			return 0, err
 		}
-		if head.WindowSize > maxWindow || head.HasFCS && head.FrameContentSize != uint64(size) {
-			return 0, fmt.Errorf("states %d bytes after decompression, its frame %d and a window of %d", size, head.FrameContentSize, head.WindowSize)
-		}
-		if most := zstdMost(buffer[8:]); size > most {
+		if size > most {
 			return 0, fmt.Errorf("states %d bytes after decompression, its blocks hold at most %d", size, most)
 		}
 	}
@@ -259,8 +256,9 @@ func inflated(buffer []byte, codec int64) (int64, error) {
 }
 
 // zstdMost is the most that frames of ZSTD can hold, by the heads of their blocks (RFC 8878,
-// section 3.1.1.2). What is cut off or damaged holds no more than what is in front of it.
-func zstdMost(frames []byte) (most int64) {
+// section 3.1.1.2), where size is stated for all together. What is cut off or damaged holds
+// no more than what is in front of it. A frame that needs more memory than that is refused.
+func zstdMost(frames []byte, size int64) (most int64, err error) {
 	const (
 		blockHead = 3
 		blockMost = 128 << 10
@@ -268,10 +266,15 @@ func zstdMost(frames []byte) (most int64) {
 		repeated  = 1 // one byte, so often
 		reserved  = 3
 	)
-	for {
+	for first := true; ; first = false {
 		var head zstd.Header
-		if head.Decode(frames) != nil {
-			return most
+		if err := head.Decode(frames); err != nil && first {
+			return 0, err
+		} else if err != nil {
+			return most, nil
+		}
+		if head.WindowSize > maxWindow || head.HasFCS && head.FrameContentSize > uint64(size) {
+			return 0, fmt.Errorf("states %d bytes after decompression, its frame %d and a window of %d", size, head.FrameContentSize, head.WindowSize)
 		}
 		frames = frames[head.HeaderSize:]
 		if head.Skippable {
@@ -280,23 +283,23 @@ func zstdMost(frames []byte) (most int64) {
 		}
 		for last := false; !last; {
 			if len(frames) < blockHead {
-				return most
+				return most, nil
 			}
 			h := uint32(frames[0]) | uint32(frames[1])<<8 | uint32(frames[2])<<16
-			kind, size := h>>1&3, int(h>>3)
+			kind, bytes := h>>1&3, int(h>>3)
 			last, frames = h&1 != 0, frames[blockHead:]
-			packed, holds := size, blockMost
+			packed, holds := bytes, blockMost
 			switch kind {
 			case raw:
-				holds = min(size, blockMost)
+				holds = min(bytes, blockMost)
 			case repeated:
-				packed, holds = 1, min(size, blockMost)
+				packed, holds = 1, min(bytes, blockMost)
 			case reserved:
-				return most
+				return most, nil
 			}
 			most += int64(holds)
 			if packed > len(frames) {
-				return most
+				return most, nil
 			}
 			frames = frames[packed:]
 		}

@@ -275,15 +275,23 @@ func TestZSTDBlocks(t *testing.T) {
 			}
 			frame := w.EncodeAll(text, nil)
 			w.Close()
-			one := zstdMost(frame)
+			const size = 4 << 20 // of all together
+			mostOf := func(frames []byte) int64 {
+				n, err := zstdMost(frames, size)
+				if err != nil && len(frames) > 20 {
+					t.Errorf("%s: %v", name, err)
+				}
+				return n
+			}
+			one := mostOf(frame)
 			if least := int64(len(text)); one < least || one > least+128<<10 {
 				t.Errorf("%s: %d bytes, said to be at most %d", name, least, one)
 			}
-			if several := zstdMost(slices.Concat(frame, skippable, frame, frame[:len(frame)-1])); several < 2*one || several > 3*one {
+			if several := mostOf(slices.Concat(frame, skippable, frame, frame[:len(frame)-1])); several < 2*one || several > 3*one {
 				t.Errorf("%s: one frame holds at most %d bytes, three at most %d", name, one, several)
 			}
 			for n := range min(len(frame), 1000) {
-				if zstdMost(frame[:n]) > one {
+				if mostOf(frame[:n]) > one {
 					t.Errorf("%s: %d bytes of the frame hold more than all", name, n)
 				}
 			}
@@ -291,10 +299,17 @@ func TestZSTDBlocks(t *testing.T) {
 	}
 	// A single segment of 512 MiB, whose only block is five bytes as they are.
 	const size = 512 << 20
-	buffer := binary.LittleEndian.AppendUint64(nil, size)
-	buffer = append(buffer, "\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x20\x29\x00\x00abcde"...)
+	const frame = "\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x20\x29\x00\x00abcde"
+	buffer := append(binary.LittleEndian.AppendUint64(nil, size), frame...)
 	if _, err := inflated(buffer, codecZSTD); err == nil || !strings.Contains(err.Error(), "states 536870912 bytes after decompression, its blocks hold at most 5") {
 		t.Error(err)
+	}
+	// It asks for as much behind frames that ask for nothing.
+	for _, front := range []string{"\x50\x2a\x4d\x18\x00\x00\x00\x00", "\x28\xb5\x2f\xfd\x20\x00\x01\x00\x00"} {
+		buffer := append(binary.LittleEndian.AppendUint64(nil, 5), front+frame...)
+		if _, err := inflated(buffer, codecZSTD); err == nil || !strings.Contains(err.Error(), "its frame 536870912") {
+			t.Errorf("behind %x: %v", front, err)
+		}
 	}
 }
 

@@ -43,9 +43,10 @@ or a maximum, with its add as two. In mixed precision products may come out abov
 
 --profile adds each kernel's share, measured in one run more. Kernels of a GPU, which
 times them itself, wait for each other then, so that they take longer together than in a
-run; of several threads a kernel's time is their mean. Matrix products, convolutions on
-the CPU and attention also have a rate, and their part of the ceiling as in sftseq bench
-kernels, where a maximum with its add takes twice a multiply's time.
+run. Of several threads a kernel's time is what it took of all by their number, and its
+rate that of threads which work. Matrix products, convolutions on the CPU and attention
+have a rate, and their part of the ceiling as in sftseq bench kernels, where a maximum
+with its add takes twice a multiply's time.
 
 --against runs the PyTorch program of the same model in turns with this one,
 --reps times each, and prints the median of the ratios of each pair.`,

@@ -69,5 +69,5 @@ func (r *modelResult) printKernels(c *cli.Context) error {
 			return err
 		}
 	}
-	return table.finish(fmt.Sprintf("%s in kernels, one at a time; %s a run", duration(total), duration(r.Seconds)))
+	return table.finish(fmt.Sprintf("%s in kernels; %s a run", duration(total), duration(r.Seconds)))
 }

@@ -45,7 +45,7 @@ func testProfile(t *testing.T, device string, small []string) {
 		}
 	}
 	_, out, _ = program(nil, append(small, device, "--what", "forward")...)
-	if !strings.Contains(out, "\nforward at length 20, batch 1:\nkernel ") || !strings.Contains(out, "in kernels, one at a time") {
+	if !strings.Contains(out, "\nforward at length 20, batch 1:\nkernel ") || !strings.Contains(out, " in kernels; ") {
 		t.Errorf("%s", out)
 	}
 }

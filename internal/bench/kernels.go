@@ -104,5 +104,5 @@ func kernelTimes(device tensor.Device, f func() error) ([]tensor.KernelTime, err
 }
 
 func noProfiler(device tensor.Device) error {
-	return fmt.Errorf("%s cannot time its kernels: a device of Vulkan can", device.Name())
+	return fmt.Errorf("%s cannot time its kernels: the CPU and devices of Vulkan can", device.Name())
 }

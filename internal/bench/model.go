@@ -120,7 +120,7 @@ type Measurement struct {
 	// where the system does not say, what the programs were planned to take.
 	Peak int64
 	// Kernels are the times within one more run, the longest first, if they were
-	// asked for. Each kernel waits for the one before then.
+	// asked for. Each kernel of a GPU waits for the one before then.
 	Kernels []tensor.KernelTime
 }
 

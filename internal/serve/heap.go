@@ -8,11 +8,11 @@ import (
 	"sync"
 )
 
-// LimitHeap has Go collect its garbage when that takes a quarter of --max-memory beside
-// what is kept, or four times as much as that, until stop is called. Otherwise it would when
-// there is as much garbage as there is of everything, the model among it: late where that is
-// much, and where it is little so often that marking what is kept takes more time than the
-// requests. Whoever sets GOMEMLIMIT or GOGC has decided otherwise.
+// LimitHeap limits Go's memory, until stop is called, to what is in use beside requests and
+// documents, all of these that --max-memory allows, and a quarter of it for garbage. Below
+// that limit garbage is collected when there is as much as is kept, by Go's default, or a
+// quarter of --max-memory where that is more: otherwise marking what is kept would take more
+// time than the requests. Whoever sets GOMEMLIMIT or GOGC has decided otherwise.
 func (s *Server) LimitHeap() (stop func()) {
 	if os.Getenv("GOMEMLIMIT") != "" || os.Getenv("GOGC") != "" {
 		return func() {}
@@ -59,8 +59,7 @@ var heapMetrics = []string{
 }
 
 // adjust sets the limit: what is in use and not counted, all that may be counted, and a
-// quarter of it for garbage. That is also how much there is before it is collected, unless
-// little is kept.
+// quarter of it for garbage.
 func (h *heapLimit) adjust() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -74,7 +73,6 @@ func (h *heapLimit) adjust() {
 	heap := live - counted + h.memory.limit
 	garbage := h.memory.limit / 4
 	debug.SetMemoryLimit(around + heap + garbage)
-	// To set it stops everything for a moment.
 	percent := min(max(minPercent, int(100*garbage/max(1, live))), maxPercent)
 	if 8*percent < 7*h.percent || 8*percent > 9*h.percent {
 		h.percent = percent
