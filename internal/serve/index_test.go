@@ -74,6 +74,13 @@ func TestAddCancelledMidway(t *testing.T) {
 	o := withIndex(t, "pre")
 	o.MaxBatchTokens = 100
 	s := start(t, o)
+	// The ten batches of a round would else have ended before it is cancelled.
+	s.batcher.before = func(ctx context.Context) {
+		select {
+		case <-time.After(10 * time.Millisecond):
+		case <-ctx.Done():
+		}
+	}
 	c := dial(t, s).initialize(struct{}{})
 	some := 0 // rounds in which it was midway
 	for round := range 30 {
