@@ -246,10 +246,11 @@ func TestCompressed(t *testing.T) {
 // TestZSTDWindow: a frame that asks for more memory than it needs is refused.
 func TestZSTDWindow(t *testing.T) {
 	for text, want := range map[string]string{
-		"\x28\xb5\x2f\xfd\x00\xc8":             "a window of 34359738368", // 2^35
-		"\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x10": "its frame 268435456",
-		"\x28\xb5\x2f":                         "",
-		"not a frame at all":                   "",
+		"\x28\xb5\x2f\xfd\x00\xc8":                          "a window of 34359738368", // 2^35
+		"\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x10":              "its frame 268435456",
+		"\x28\xb5\x2f\xfd\xa0\x05\x00\x00\x00\x23\x03\x00x": "its frame 5 ", // whose block holds 100
+		"\x28\xb5\x2f":       "",
+		"not a frame at all": "",
 	} {
 		buffer := append(binary.LittleEndian.AppendUint64(nil, 100), text...)
 		if _, err := inflated(buffer, codecZSTD); err == nil || !strings.Contains(err.Error(), want) {
@@ -275,9 +276,8 @@ func TestZSTDBlocks(t *testing.T) {
 			}
 			frame := w.EncodeAll(text, nil)
 			w.Close()
-			const size = 4 << 20 // of all together
 			mostOf := func(frames []byte) int64 {
-				n, err := zstdMost(frames, size)
+				n, err := zstdMost(frames, int64(len(text)))
 				if err != nil && len(frames) > 20 {
 					t.Errorf("%s: %v", name, err)
 				}
@@ -305,7 +305,7 @@ func TestZSTDBlocks(t *testing.T) {
 		t.Error(err)
 	}
 	// It asks for as much behind frames that ask for nothing.
-	for _, front := range []string{"\x50\x2a\x4d\x18\x00\x00\x00\x00", "\x28\xb5\x2f\xfd\x20\x00\x01\x00\x00"} {
+	for _, front := range []string{"\x50\x2a\x4d\x18\x00\x00\x00\x00", "\x28\xb5\x2f\xfd\x00\x00\x01\x00\x00"} {
 		buffer := append(binary.LittleEndian.AppendUint64(nil, 5), front+frame...)
 		if _, err := inflated(buffer, codecZSTD); err == nil || !strings.Contains(err.Error(), "its frame 536870912") {
 			t.Errorf("behind %x: %v", front, err)

@@ -16,6 +16,8 @@ import (
 	"unsafe"
 
 	vulkan "github.com/vulkan-go/vulkan"
+
+	"sftseq/internal/tensor"
 )
 
 // Some of VkResult.
@@ -54,9 +56,9 @@ type Device struct {
 	fault  func(what string, result int32) int32 // a test may answer for the driver; otherwise nil
 
 	mu         sync.Mutex
-	profile    *profile           // nil: programs are not timed
-	recordings []*recording       // the most recent last
-	constants  map[string]*memory // by their bytes: programs share them
+	profile    *tensor.KernelTimes // nil: programs are not timed
+	recordings []*recording        // the most recent last
+	constants  map[string]*memory  // by their bytes: programs share them
 }
 
 // Open opens a device.

@@ -98,7 +98,7 @@ func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) 
 		r.mirror.holds(r.outputs)
 	}
 	if r.profile != nil {
-		return r.profile.add(r.segments[from:to])
+		return addTimes(r.profile, r.segments[from:to])
 	}
 	return nil
 }
@@ -161,8 +161,8 @@ type recording struct {
 	binding    tensor.Binding
 	bound      *bound
 	segments   []segment
-	profile    *profile // nil: the segments have no stopwatches
-	mirror     *mirror  // of the outputs, which the last segment copies there
+	profile    *tensor.KernelTimes // nil: the segments have no stopwatches
+	mirror     *mirror             // of the outputs, which the last segment copies there
 	outputs    []copied
 	runs       int  // under way
 	dropped    bool // to be freed when they end

@@ -8,25 +8,16 @@ package vk
 import "C"
 
 import (
-	"cmp"
 	"fmt"
-	"slices"
-	"sync"
 	"unsafe"
 
 	"sftseq/internal/tensor"
 )
 
-// profile adds up times by shader.
-type profile struct {
-	mu    sync.Mutex
-	times map[string]*tensor.KernelTime
-}
-
 // StartProfile has every program timed: the device is a [tensor.Profiler].
 func (d *Device) StartProfile() {
 	d.mu.Lock()
-	d.profile = &profile{times: map[string]*tensor.KernelTime{}}
+	d.profile = new(tensor.KernelTimes)
 	d.mu.Unlock()
 	d.dropRecordings(func(*recording) bool { return true }) // they have no timestamps
 }
@@ -37,19 +28,11 @@ func (d *Device) StopProfile() []tensor.KernelTime {
 	p := d.profile
 	d.profile = nil
 	d.mu.Unlock()
-	var out []tensor.KernelTime
-	if p != nil {
-		p.mu.Lock()
-		defer p.mu.Unlock()
-		for _, t := range p.times {
-			out = append(out, *t)
-		}
-		d.dropRecordings(func(*recording) bool { return true })
+	if p == nil {
+		return nil
 	}
-	slices.SortFunc(out, func(a, b tensor.KernelTime) int {
-		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Name, b.Name))
-	})
-	return out
+	d.dropRecordings(func(*recording) bool { return true })
+	return p.List()
 }
 
 // stopwatch holds the timestamps of a segment's steps.
@@ -95,10 +78,8 @@ func (w *stopwatch) seconds() ([]float64, error) {
 	return out, nil
 }
 
-// add adds the times of segments whose run has ended.
-func (p *profile) add(segments []segment) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+// addTimes adds the times of segments whose run has ended.
+func addTimes(p *tensor.KernelTimes, segments []segment) error {
 	for _, s := range segments {
 		if s.watch == nil {
 			continue
@@ -108,13 +89,7 @@ func (p *profile) add(segments []segment) error {
 			return err
 		}
 		for i, name := range s.watch.shaders {
-			t := p.times[name]
-			if t == nil {
-				t = &tensor.KernelTime{Name: name}
-				p.times[name] = t
-			}
-			t.Launches++
-			t.Seconds += seconds[i]
+			p.Add(name, seconds[i])
 		}
 	}
 	return nil

@@ -78,6 +78,13 @@ func TestOperations(t *testing.T) {
 			}
 		}
 	}
+	on := *w
+	on.Device = apart{w.Device}
+	if o, err := on.Operations(Train); err != nil {
+		t.Error(err)
+	} else if n, _ := o.Of("matmul", 1, nil); n != 3*linear {
+		t.Errorf("%v operations of products beside convolutions, expected %v", n, 3*linear)
+	}
 	config.Convolutions = nil
 	config.Score = "dot"
 	if o, err := w.Operations(Forward); err != nil || o.total.comparisons != 0 || o.Total() != linear+layers*2*pair {

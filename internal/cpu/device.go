@@ -20,7 +20,7 @@ type Device struct {
 	idle    chan *worker
 	cosines cosineCache
 	way     way
-	profile atomic.Pointer[profile] // nil unless programs are timed
+	profile atomic.Pointer[tensor.KernelTimes] // nil unless programs are timed
 }
 
 // worker is the right to use one thread, with the scratch memory that goes
@@ -183,7 +183,7 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 			case r.profile != nil && next[0].rowwise != nil:
 				r.togetherTimed(next, kernels)
 			case r.profile != nil:
-				r.profile.add(kernels[0], r.timed(func() { next[0].run(r) }))
+				r.profile.Add(kernels[0].Name(), r.timed(func() { next[0].run(r) }).Seconds())
 			case next[0].rowwise != nil:
 				r.together(next)
 			default:
@@ -217,8 +217,8 @@ type run struct {
 	mem     [tensor.Spaces][]uint32
 	counts  []int32
 
-	profile *profile     // nil unless it is timed
-	helped  atomic.Int64 // what other threads have taken for it since the last kernel began, if it is
+	profile *tensor.KernelTimes // nil unless it is timed
+	helped  atomic.Int64        // what other threads have taken for it since the last kernel began, if it is
 }
 
 func (r *run) words(t *tensor.Tensor) []uint32 {

@@ -1,24 +1,15 @@
 package cpu
 
 import (
-	"cmp"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"sftseq/internal/tensor"
 )
 
-// profile adds up times by kernel.
-type profile struct {
-	mu    sync.Mutex
-	times map[string]*tensor.KernelTime
-}
-
 // StartProfile has every program timed: the device is a [tensor.Profiler]. Launches that
 // run together go on doing so: what each takes of every block is added up.
-func (d *Device) StartProfile() { d.profile.Store(&profile{times: map[string]*tensor.KernelTime{}}) }
+func (d *Device) StartProfile() { d.profile.Store(new(tensor.KernelTimes)) }
 
 // StopProfile returns the times by kernel. Several threads count together as what each took
 // in the mean: kernels whose threads wait for one of them take less than the run.
@@ -27,30 +18,11 @@ func (d *Device) StopProfile() []tensor.KernelTime {
 	if p == nil {
 		return nil
 	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	var out []tensor.KernelTime
-	for _, t := range p.times {
-		t.Seconds /= float64(d.threads)
-		out = append(out, *t)
+	times := p.List()
+	for i := range times {
+		times[i].Seconds /= float64(d.threads)
 	}
-	slices.SortFunc(out, func(a, b tensor.KernelTime) int {
-		return cmp.Or(cmp.Compare(b.Seconds, a.Seconds), cmp.Compare(a.Name, b.Name))
-	})
-	return out
-}
-
-// add notes what a launch has taken of all threads.
-func (p *profile) add(k tensor.Kernel, took time.Duration) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	t := p.times[k.Name()]
-	if t == nil {
-		t = &tensor.KernelTime{Name: k.Name()}
-		p.times[k.Name()] = t
-	}
-	t.Launches++
-	t.Seconds += took.Seconds()
+	return times
 }
 
 // timed is what f takes of all threads.
@@ -78,6 +50,6 @@ func (r *run) togetherTimed(launches []launch, kernels []tensor.Kernel) {
 		if k[i].finish != nil {
 			took[i].Add(int64(r.timed(k[i].finish)))
 		}
-		r.profile.add(kernels[i], time.Duration(took[i].Load()))
+		r.profile.Add(kernels[i].Name(), time.Duration(took[i].Load()).Seconds())
 	}
 }
