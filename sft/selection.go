@@ -30,23 +30,25 @@ func (r *EvaluationReport) value() float64 {
 	return r.Accuracy
 }
 
-// better reports whether an evaluation is better than that of the kept model. Of equal
-// ones the earlier stays.
+// better reports whether an evaluation is better than that of the kept model. Of a few
+// hundred rows many evaluations tell equally many right: of those the one with the least
+// loss is best, and of equal ones the earlier.
 func (r *EvaluationReport) better(s *State) bool {
+	best := s.Selected
 	switch {
 	case s.BestStep == 0:
 		return true
-	case r.SelectedBy == "":
-		return r.Accuracy > s.Best
 	case r.SelectedBy == byLoss:
-		return r.Loss < s.Selected
+		return r.Loss < best
+	case r.SelectedBy == "":
+		best = s.Best
 	}
-	return r.value() > s.Selected
+	return r.value() > best || r.value() == best && r.Loss < s.BestLoss
 }
 
 // keep makes an evaluation that of the kept model.
 func (s *State) keep(r *EvaluationReport) {
-	s.Best, s.BestStep, s.SinceBest = r.Accuracy, r.Step, 0
+	s.Best, s.BestLoss, s.BestStep, s.SinceBest = r.Accuracy, r.Loss, r.Step, 0
 	if r.SelectedBy != "" {
 		s.Selected = r.value()
 	}

@@ -10,8 +10,8 @@ import (
 	"sftseq/internal/cpu"
 )
 
-// TestSelection: the kept model is that of the first evaluation that is best in what was
-// asked for, and each choice keeps another.
+// TestSelection: the kept model is that of the evaluation that is best in what was
+// asked for, of equal ones that with the least loss, and each choice keeps another.
 func TestSelection(t *testing.T) {
 	train, val := splits(t, Classification)
 	kept := map[int]bool{}
@@ -36,7 +36,7 @@ func TestSelection(t *testing.T) {
 			}[by]()
 		}
 		for i, r := range reports {
-			better := i == 0 || value(r) > value(reports[best])
+			better := i == 0 || value(r) > value(reports[best]) || value(r) == value(reports[best]) && r.Loss < reports[best].Loss
 			if better {
 				best = i
 			}
@@ -55,6 +55,36 @@ func TestSelection(t *testing.T) {
 	}
 	if len(kept) < 3 {
 		t.Errorf("models of the steps %v were kept: too few differ to show anything", kept)
+	}
+}
+
+// TestEqualEvaluations: of evaluations that are equally good the one with the least loss is
+// kept, of equal ones the first. A state of a run of before has no loss.
+func TestEqualEvaluations(t *testing.T) {
+	area := 0.75
+	for _, by := range []string{"", byMacroF1, byAUC} {
+		report := func(step int, loss float64) *EvaluationReport {
+			return &EvaluationReport{Step: step, SelectedBy: by, Accuracy: 0.75, MacroF1: 0.75, AUC: &area, Loss: loss}
+		}
+		var s State
+		for step, loss := range []float64{0.5, 0.6, 0.4, 0.4, 0.7} {
+			if r := report(step+1, loss); r.better(&s) {
+				s.keep(r)
+			}
+		}
+		if s.BestStep != 3 || s.BestLoss != 0.4 {
+			t.Errorf("%q: step %d with a loss of %g is kept, expected step 3 with 0.4", by, s.BestStep, s.BestLoss)
+		}
+		worse := report(6, 0.1)
+		worse.Accuracy, worse.MacroF1, area = 0.7, 0.7, 0.7
+		if worse.better(&s) {
+			t.Errorf("%q: one with less loss and a worse value is kept", by)
+		}
+		area = 0.75
+		s.BestLoss = 0
+		if report(7, 0.1).better(&s) {
+			t.Errorf("%q: a state without a loss gave way to an equal evaluation", by)
+		}
 	}
 }
 
