@@ -68,12 +68,15 @@ func (t *Task) Convert(ctx context.Context, from, dir string, options ConvertOpt
 type GenerateOptions struct {
 	Train, Val, Test int // rows of each split; a split without rows is left out
 	Seed             uint64
-	ListOps          ListOpsRule       // the zero value is the task's own rule
-	ListOpsTrain     *ListOpsRule      // of the training split alone; nil: ListOps
-	Pathfinder       *PathfinderRule   // nil is the one that is commonly reported
-	Replace          bool              // a complete data set that is there already
-	Progress         func(rows int64)  // called with the rows added; may be nil
-	Provenance       map[string]string // further entries, such as the program's version
+	ListOps          ListOpsRule     // the zero value is the task's own rule
+	ListOpsTrain     *ListOpsRule    // of the training split alone; nil: ListOps
+	Pathfinder       *PathfinderRule // nil is the one that is commonly reported
+	// PathfinderShortest has the training split begin with what is easy: contours of that many
+	// dashes, and of one more after the other towards its end. 0: its images are like others.
+	PathfinderShortest int
+	Replace            bool              // a complete data set that is there already
+	Progress           func(rows int64)  // called with the rows added; may be nil
+	Provenance         map[string]string // further entries, such as the program's version
 }
 
 // ConvertOptions say how Convert reads the official files.

@@ -39,13 +39,25 @@ func generatePathfinder(ctx context.Context, spec seq.Spec, dir string, options 
 	if err := rule.Validate(); err != nil {
 		return nil, err
 	}
+	shortest := options.PathfinderShortest
+	if shortest < 0 || shortest > rule.Contour {
+		return nil, fmt.Errorf("pathfinder: dashes of the shortest contour: expected 1 to %d, found %d", rule.Contour, shortest)
+	}
 	b, err := seq.CreateDataset(dir, spec, options.Replace)
 	if err != nil {
 		return nil, err
 	}
 	defer b.Abort()
-	next, stop := iter.Pull2(pathfinderRows(ctx, options.Seed, rule))
+	next, stop := iter.Pull2(pathfinderRows(ctx, options.Seed, 0, func(uint64) PathfinderRule { return rule }))
 	defer stop()
+	nextTrain := next
+	if shortest > 0 { // from the same sequence of draws, far ahead
+		var stopTrain func()
+		nextTrain, stopTrain = iter.Pull2(pathfinderRows(ctx, options.Seed, trainDraws, func(n uint64) PathfinderRule {
+			return rule.easier(shortest, int(n-trainDraws), options.Train)
+		}))
+		defer stopTrain()
+	}
 	for _, split := range []struct {
 		name string
 		rows int
@@ -56,23 +68,43 @@ func generatePathfinder(ctx context.Context, spec seq.Spec, dir string, options 
 		if split.rows == 0 {
 			continue
 		}
-		if err := writeSplit(b, split.name, counted(limit(next, split.rows), options.Progress)); err != nil {
+		rows := next
+		if split.name == "train" {
+			rows = nextTrain
+		}
+		if err := writeSplit(b, split.name, counted(limit(rows, split.rows), options.Progress)); err != nil {
 			return nil, err
 		}
 	}
 	provenance := map[string]any{"generator": "pathfinder", "seed": options.Seed, "rule": rule}
+	if shortest > 0 {
+		provenance["train_shortest"] = shortest
+	}
 	for key, value := range options.Provenance {
 		provenance[key] = value
 	}
 	return b.Finish(provenance)
 }
 
-// pathfinderRows draws images from number 0 on, without an end.
-func pathfinderRows(ctx context.Context, seed uint64, rule PathfinderRule) rows {
+// easier is the rule of row n of rows, which begin with contours of as many dashes as
+// shortest and end with those of r, all in equal numbers, and have from none to r's
+// distractors in turns.
+func (r PathfinderRule) easier(shortest, n, rows int) PathfinderRule {
+	n = min(n, rows-1) // workers draw ahead of what is asked for
+	r.Contour = shortest + n*(r.Contour-shortest+1)/rows
+	r.Distractors = n % (r.Distractors + 1)
+	return r
+}
+
+// pathfinderRows draws images from the first number on, without an end, each by its rule.
+func pathfinderRows(ctx context.Context, seed, first uint64, rule func(n uint64) PathfinderRule) rows {
 	return func(yield func(seq.Example, error) bool) {
-		chunks, stop := drawAhead(0, imagesPerChunk, func() func(uint64) (seq.Example, bool) {
-			d := &pathfinderDraw{random: random{seed: seed}, rule: rule}
-			return func(n uint64) (seq.Example, bool) { return d.draw(n), true }
+		chunks, stop := drawAhead(first, imagesPerChunk, func() func(uint64) (seq.Example, bool) {
+			d := &pathfinderDraw{random: random{seed: seed}}
+			return func(n uint64) (seq.Example, bool) {
+				d.rule = rule(n)
+				return d.draw(n), true
+			}
 		})
 		defer stop()
 		for {

@@ -136,10 +136,12 @@ func TestPathfinderGenerate(t *testing.T) {
 		t.Error("splits change what is drawn")
 	}
 	for want, o := range map[string]GenerateOptions{
-		"expected 0 rows or more": {Train: -1},
-		"dashes of a contour":     {Train: 1, Pathfinder: &PathfinderRule{Contour: 2}},
-		"distractors: expected":   {Train: 1, Pathfinder: &PathfinderRule{Distractors: -1}},
-		"splits: expected":        {},
+		"expected 1 to 14, found 15": {Train: 1, PathfinderShortest: 15},
+		"expected 1 to 14, found -1": {Train: 1, PathfinderShortest: -1},
+		"expected 0 rows or more":    {Train: -1},
+		"dashes of a contour":        {Train: 1, Pathfinder: &PathfinderRule{Contour: 2}},
+		"distractors: expected":      {Train: 1, Pathfinder: &PathfinderRule{Distractors: -1}},
+		"splits: expected":           {},
 	} {
 		if _, err := Pathfinder.Generate(context.Background(), t.TempDir(), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", o, err, want)
@@ -149,6 +151,42 @@ func TestPathfinderGenerate(t *testing.T) {
 	cancel()
 	if _, err := Pathfinder.Generate(ctx, t.TempDir(), GenerateOptions{Train: 100}); err != context.Canceled {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestPathfinderEasyFirst: the training split begins with short contours and few
+// distractors in equal numbers, each image as its rule alone draws it; other splits are
+// what they are without.
+func TestPathfinderEasyFirst(t *testing.T) {
+	const seed, rows = 5, 57
+	o := GenerateOptions{Train: rows, Val: 10, Test: 5, Seed: seed, PathfinderShortest: 6}
+	d, err := Pathfinder.Generate(context.Background(), t.TempDir(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n, perLength := 0, map[int]int{}
+	each(t, d, "train", func(e seq.Example) {
+		rule := PathfinderRule{Contour: 6 + n*9/rows, Distractors: n % 6}
+		perLength[rule.Contour]++
+		if want := drawPathfinder(seed, trainDraws+uint64(n), rule); e.Label != want.Label || !slices.Equal(e.A, want.A) {
+			t.Errorf("row %d is not what %+v draws", n, rule)
+		}
+		n++
+	})
+	if n != rows || len(perLength) != 9 || perLength[6] != 7 || perLength[14] != 6 {
+		t.Errorf("%d rows, %v by dashes of a contour", n, perLength)
+	}
+	number := uint64(0)
+	for _, split := range []string{"val", "test"} {
+		each(t, d, split, func(e seq.Example) {
+			if want := drawPathfinder(seed, number, LRAPathfinder); e.Label != want.Label || !slices.Equal(e.A, want.A) {
+				t.Errorf("%s: image %d is not what the rule draws", split, number)
+			}
+			number++
+		})
+	}
+	if got := fmt.Sprint(d.Manifest.Provenance["train_shortest"]); got != "6" {
+		t.Errorf("train_shortest in the manifest: %s", got)
 	}
 }
 

@@ -37,7 +37,7 @@ func FuzzCheckpoint(f *testing.F) {
 		f.Add(string(text))
 	}
 	add(func(*Checkpoint) {})
-	add(func(d *Checkpoint) { d.Settings.Stages = []Stage{{5, 4}, {1 << 40, 8}} })
+	add(func(d *Checkpoint) { d.Settings.Stages = []Stage{{Steps: 5, Length: 4}, {Steps: 1 << 40, Rows: 8}} })
 	add(func(d *Checkpoint) { d.Settings.Warmup, d.State.LossScale = "10", lossScale{Factor: 1024, Good: 3} })
 	add(func(d *Checkpoint) { d.Config = nil })
 	f.Add("{")

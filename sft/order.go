@@ -35,7 +35,7 @@ func newOrder(lengths []int32, s Settings) (*order, error) {
 		step = part.end
 		var short []int32
 		for row, n := range lengths {
-			if int(n) <= g.Length {
+			if g.has(row, int(n)) {
 				short = append(short, n)
 				part.rows = append(part.rows, uint32(row))
 			}
@@ -51,6 +51,9 @@ func newOrder(lengths []int32, s Settings) (*order, error) {
 	}
 	return o, nil
 }
+
+// has reports whether a stage trains on a row of n tokens.
+func (g Stage) has(row, n int) bool { return row < g.Rows || n <= g.Length }
 
 // steps is the length of a run, stages included: Settings.Steps counts them, too.
 func (o *order) steps(s *Settings) int {

@@ -119,9 +119,9 @@ func TestEvaluationsLeft(t *testing.T) {
 		"by steps":            func(s *Settings) {},
 		"by steps, no rest":   func(s *Settings) { s.EvalEvery = 4 },
 		"by epochs":           func(s *Settings) { s.EvalEvery = 0 },
-		"within a stage":      func(s *Settings) { s.Stages, s.EvalEvery = []Stage{{3, 8}}, 2 },
-		"epochs after stages": func(s *Settings) { s.Stages, s.EvalEvery = []Stage{{3, 8}}, 0 },
-		"a stage is all":      func(s *Settings) { s.Stages, s.EvalEvery, s.Steps = []Stage{{3, 8}}, 0, 2 },
+		"within a stage":      func(s *Settings) { s.Stages, s.EvalEvery = []Stage{{Steps: 3, Length: 8}}, 2 },
+		"epochs after stages": func(s *Settings) { s.Stages, s.EvalEvery = []Stage{{Steps: 3, Length: 8}}, 0 },
+		"a stage is all":      func(s *Settings) { s.Stages, s.EvalEvery, s.Steps = []Stage{{Steps: 3, Length: 8}}, 0, 2 },
 	} {
 		s := runSettings()
 		change(&s)

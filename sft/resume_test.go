@@ -90,6 +90,9 @@ func TestResume(t *testing.T) {
 		{"short rows first", func(c *Config, s *Settings) {
 			s.Stages, s.Epochs = []Stage{{Steps: 2, Length: 4}, {Steps: 1, Length: 8}}, 1
 		}},
+		{"easy rows first", func(c *Config, s *Settings) {
+			s.Stages, s.Epochs = []Stage{{Steps: 2, Rows: 3}, {Steps: 1, Length: 8}}, 1
+		}},
 		{"falling rate", func(c *Config, s *Settings) {
 			s.Schedule, s.StepSize, s.DecayRate, s.FinalRate, s.Stages, s.Epochs = cosine, 0, 0, 0.1, []Stage{{Steps: 3, Length: 8}}, 1
 		}},

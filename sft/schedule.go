@@ -40,15 +40,17 @@ type Settings struct {
 	// EmbeddingInit is how fresh embeddings begin, of [EmbeddingInits]; "" is normal.
 	EmbeddingInit string `json:"embedding_init,omitempty"`
 
-	// Stages come before the epochs, in order: steps on short rows alone. What a
+	// Stages come before the epochs, in order: steps on short or easy rows alone. What a
 	// model learns from them it learns sooner, and keeps.
 	Stages []Stage `json:"stages,omitempty"`
 }
 
-// Stage is a number of steps on the rows of at most Length tokens.
+// Stage is a number of steps on some of the rows: those of at most Length tokens, or the
+// first Rows of the split, where a data set begins with what is easy.
 type Stage struct {
 	Steps  int `json:"steps"`
-	Length int `json:"length"`
+	Length int `json:"length,omitempty"`
+	Rows   int `json:"rows,omitempty"`
 }
 
 // StageSteps is the number of steps before the epochs.
@@ -125,8 +127,8 @@ func (s *Settings) Validate() error {
 		}
 	}
 	for _, g := range s.Stages {
-		if g.Steps < 1 || g.Length < 1 {
-			return bad("a stage", fmt.Sprintf("%d steps on at most %d tokens", g.Steps, g.Length), "at least 1 of each")
+		if g.Steps < 1 || g.Length < 0 || g.Rows < 0 || (g.Length == 0) == (g.Rows == 0) {
+			return bad("a stage", fmt.Sprintf("%d steps on rows of at most %d tokens or the first %d", g.Steps, g.Length, g.Rows), "at least 1 step, and 1 of one of the others")
 		}
 	}
 	return s.validateRate()

@@ -65,13 +65,18 @@ that is commonly reported; 9 and 6 are the easier ones.`,
 		Flags: append(generateFlags(lra.Pathfinder),
 			&cli.IntFlag{Name: "contour", Value: lra.LRAPathfinder.Contour, Usage: "dashes of a contour"},
 			&cli.IntFlag{Name: "distractors", Value: lra.LRAPathfinder.Distractors, Usage: "short contours beside the two"},
+			&cli.IntFlag{Name: "train-shortest", Usage: "have the training split begin with contours of that many dashes and no end but those of --contour, in equal numbers, with 0 to --distractors distractors in turns, so that train --stages can begin with easy images; 0: they are all like those of the other splits"},
 		),
 		Action: func(c *cli.Context) error {
 			rule := lra.PathfinderRule{Contour: c.Int("contour"), Distractors: c.Int("distractors")}
 			if err := rule.Validate(); err != nil {
 				return usage(c, "--contour %d --distractors %d: %w", rule.Contour, rule.Distractors, err)
 			}
-			return generate(c, lra.Pathfinder, lra.GenerateOptions{Pathfinder: &rule})
+			shortest := c.Int("train-shortest")
+			if shortest > rule.Contour {
+				return usage(c, "--train-shortest %d: expected 1 to --contour %d, or 0", shortest, rule.Contour)
+			}
+			return generate(c, lra.Pathfinder, lra.GenerateOptions{Pathfinder: &rule, PathfinderShortest: shortest})
 		},
 	}
 }

@@ -64,7 +64,7 @@ func numberFlags() []cli.Flag {
 		word("warmup", "untuned, or a number of steps"), whole("step-size", "epochs between two decays of the learning rate, with --schedule step"),
 		real("decay-rate", "factor of a decay, with --schedule step"),
 		real("final-rate", "where --schedule cosine or linear ends, as a fraction of --lr: 0 to 1, 0 unless it is given"), real("max-grad-norm", "clip the gradient's norm; 0 does not"),
-		word("stages", "steps on short rows before the epochs: STEPS:LENGTH,…, such as 1000:160,500:400; none"),
+		word("stages", "steps on some of the rows before the epochs: STEPS:LENGTH,…, such as 1000:160,500:400, on those of at most LENGTH tokens; STEPS:firstROWS on the first ROWS of a split that begins with what is easy; none"),
 		whole("eval-every", "steps between evaluations; 0 is once an epoch"), whole("log-every", "steps between lines of metrics"),
 		whole("patience", "stop after that many evaluations without a better one; 0 does not"),
 		&cli.StringFlag{Name: "select", DefaultText: "accuracy", Usage: "what the kept model is best in on the validation split: accuracy, loss, macro-f1 (mean of the classes), auc (of more than two classes the mean of each against the rest); --patience counts by it"},
@@ -76,7 +76,7 @@ func numberFlags() []cli.Flag {
 		word("norm", "pre or post"), word("score", "maxout, maxout_standardized, lily or dot"),
 		word("probability", "leaky_relu, relu or softmax"), word("relative", "sinusoid_hadamard or none"),
 		word("sampler-noise", "when tokens are sampled by chance: train, or always, also in validation and by the model later"),
-		word("embedding-init", "how fresh embeddings begin: normal, or fourier where tokens are levels, such as gray values or samples of sound: neighbouring ones begin alike"),
+		word("embedding-init", "how fresh embeddings begin: normal, or fourier where tokens are levels, such as gray values or samples of sound: neighbouring ones begin alike; or codebook for spectra of sound: similar ones begin alike"),
 		real("token-deletion", "probability that training leaves out a token of a row, so that a model learns less of few rows by heart"),
 		real("token-replacement", "probability that training replaces a token by any of the vocabulary"),
 		real("drop-token", "probability that sampling skips a token"), real("attention-dropout", "on Q and K"),
@@ -200,20 +200,25 @@ func modelUsage(c *cli.Context, err error) error {
 	return usage(c, "%s %s, expected %s", configFlags[bad.Key], bad.Found, bad.Expected)
 }
 
-// parseStages reads STEPS:LENGTH,STEPS:LENGTH,…, or none.
+// parseStages reads STEPS:LENGTH or STEPS:firstROWS, with commas between them, or none.
 func parseStages(text string) ([]sft.Stage, error) {
 	if text == "none" {
 		return nil, nil
 	}
 	var out []sft.Stage
 	for _, word := range strings.Split(text, ",") {
-		steps, length, _ := strings.Cut(word, ":")
+		steps, which, _ := strings.Cut(word, ":")
+		rows, first := strings.CutPrefix(which, "first")
 		n, errN := strconv.Atoi(steps)
-		l, errL := strconv.Atoi(length)
-		if errN != nil || errL != nil {
-			return nil, fmt.Errorf("--stages: %q, expected STEPS:LENGTH", word)
+		most, errMost := strconv.Atoi(rows)
+		if errN != nil || errMost != nil {
+			return nil, fmt.Errorf("--stages: %q, expected STEPS:LENGTH or STEPS:firstROWS", word)
 		}
-		out = append(out, sft.Stage{Steps: n, Length: l})
+		if first {
+			out = append(out, sft.Stage{Steps: n, Rows: most})
+		} else {
+			out = append(out, sft.Stage{Steps: n, Length: most})
+		}
 	}
 	return out, nil
 }

@@ -91,7 +91,7 @@ func TestUsageNamesTheFlag(t *testing.T) {
 		{"no run directory given", []string{"report"}},
 
 		{"--preset: task listops: preset \"slow\" is not known", []string{"train", "listops", "--out", to, "--preset", "slow"}},
-		{"--stages: \"5\", expected STEPS:LENGTH", []string{"train", "listops", "--out", to, "--stages", "5"}},
+		{"--stages: \"5\", expected STEPS:LENGTH or STEPS:firstROWS", []string{"train", "listops", "--out", to, "--stages", "5"}},
 		{"--convolutions: \"5x\", expected TAPS or TAPS:DILATION", []string{"train", "listops", "--out", to, "--convolutions", "5x"}},
 		{"--convolutions: \"4:32\" has taps 4, expected an odd number", []string{"train", "listops", "--out", to, "--convolutions", "5,4:32"}},
 		{"--convolutions: \"7:0\" has dilation 0, expected 1 to", []string{"bench", "model", "--convolutions", "7:0"}},
