@@ -32,9 +32,17 @@ func (s *spent) perSecond() float64 { return s.tokens / max(s.time, 1).Seconds()
 // of short rows run at another rate than the rest, and a machine gets other work.
 const paceMemory = 30 * time.Second
 
+// paceOutlier is how many times as long as expected a step takes at most before the rest
+// of it says nothing of those to come: the machine slept, or the process was stopped.
+const paceOutlier = 20
+
 // trained counts a step in.
 func (p *pace) trained(tokens int, d time.Duration) {
 	p.interval.add(tokens, d)
+	if p.recent.time > 0 && p.recent.tokens > 0 {
+		expected := float64(tokens) / p.recent.tokens * float64(p.recent.time)
+		d = time.Duration(min(float64(d), paceOutlier*expected))
+	}
 	keep := math.Exp(-float64(max(d, 0)) / float64(paceMemory))
 	p.recent = spent{keep * p.recent.tokens, time.Duration(keep * float64(p.recent.time))}
 	p.recent.add(tokens, d)

@@ -149,3 +149,27 @@ func TestEvaluationsLeft(t *testing.T) {
 		}
 	}
 }
+
+// TestTimeLeftAfterSleep: a step during which the machine slept for hours says little of
+// those to come, and what it said is soon forgotten; a rate that changes for good is
+// learned within minutes.
+func TestTimeLeftAfterSleep(t *testing.T) {
+	p := pace{}
+	perStep := func() time.Duration { return time.Duration(100 * float64(p.recent.time) / p.recent.tokens) }
+	for range 1000 {
+		p.trained(100, 50*time.Millisecond)
+	}
+	p.trained(100, 8*time.Hour)
+	if got := perStep(); got > 60*time.Millisecond {
+		t.Errorf("after eight hours of sleep a step of 50 ms is expected to take %v", got)
+	}
+	if got := p.interval.time; got < 8*time.Hour {
+		t.Errorf("the metrics say %v", got)
+	}
+	for range 180 {
+		p.trained(100, time.Second)
+	}
+	if got := perStep(); got < 800*time.Millisecond {
+		t.Errorf("after three minutes of steps of a second %v are expected", got)
+	}
+}
