@@ -81,10 +81,20 @@ func storeBaselines(c *cli.Context, set *seq.Dataset, hint string) ([]baseline.R
 	return results, err
 }
 
+// storedBaseline is what is kept of a split, or nil. A file that cannot be read stands in
+// nobody's way: it is named.
+func storedBaseline(c *cli.Context, set *seq.Dataset, split string) *baseline.Result {
+	r, err := baseline.Stored(set, split)
+	if err != nil {
+		fmt.Fprintf(c.App.ErrWriter, "warning: no simple models beside the accuracy: %v (sftseq data baselines --data %s makes it anew)\n", err, shellQuote(set.Dir))
+	}
+	return r
+}
+
 // baselineOf is what is kept of a split, measured where nothing is.
 func baselineOf(c *cli.Context, set *seq.Dataset, split string) (*baseline.Result, error) {
-	if r, err := baseline.Stored(set, split); r != nil || err != nil {
-		return r, err
+	if r := storedBaseline(c, set, split); r != nil {
+		return r, nil
 	}
 	out, err := measureBaselines(c, set, "", split)
 	if err != nil {

@@ -59,6 +59,23 @@ func TestBaselinesBesideModels(t *testing.T) {
 	if out := succeed(t, "", "eval", "--model", run, "--data", plain); strings.Contains(out, "largest class") {
 		t.Errorf("eval of data without baselines: %s", out)
 	}
+	whole := readText(t, filepath.Join(data, baseline.FileName))
+	if err := os.WriteFile(filepath.Join(data, baseline.FileName), []byte(whole[:len(whole)/2]), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"eval", "--model", run, "--data", data},
+		{"train", "custom", "--data", data, "--out", filepath.Join(dir, "again"), "--steps", "1", "--hidden", "16"},
+		{"report", "--out", filepath.Join(dir, "damaged.html"), "--data", data, run},
+	} {
+		if status, out, errs := program(nil, args...); status != exitOK || strings.Count(errs, "warning: no simple models beside the accuracy: "+filepath.Join(data, baseline.FileName)) != 1 {
+			t.Errorf("%s beside a damaged file: status %d\n%s%s", args[0], status, out, errs)
+		}
+	}
+	succeed(t, "", "data", "baselines", "--data", data)
+	if readText(t, filepath.Join(data, baseline.FileName)) != whole {
+		t.Error("data baselines did not mend the file")
+	}
 	for _, set := range []string{data, plain} {
 		page := filepath.Join(dir, filepath.Base(set)+".html")
 		if status, _, errs := program(nil, "report", "--data", set, "--out", page, run); status != exitOK {

@@ -227,9 +227,7 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 		return fmt.Errorf("what a run is judged by: %w (of your own data, sftseq data convert takes some: see --split and --val-part)", err)
 	}
 	r.opened = append(r.opened, val)
-	if r.baseline, err = baseline.Stored(data.set, "val"); err != nil {
-		return err
-	}
+	r.baseline = storedBaseline(c, data.set, "val")
 	r.trainer, err = sft.NewTrainer(model, settings, r.device, train, val, from, sft.Options{
 		Dir: r.dir, Memory: memoryOn(c, r.device, memory), SaveEvery: c.Duration("save-every"), StopAt: c.Int("stop-at"), Data: data.fingerprint, Observe: r.observe,
 	})
