@@ -31,69 +31,92 @@ func Custom(m *seq.Manifest) *Task {
 // What decides the settings for data of the user's own. They were chosen by the validation
 // split of six data sets: docs/adr/0017-settings-from-the-data.md has what was tried.
 const (
-	mostSteps    = 15000
-	tokensOfRun  = 200e6 // what two cores do in half an hour
-	tokensHeard  = 100e6 // of sound by its samples, whose convolutions cost more
-	fewRows      = 20000 // below which a model soon knows them by heart
-	fewestEpochs = 2
-	mostEpochs   = 60
-	mostVaried   = 100  // epochs, where noise makes each of them another
-	evaluations  = 15   // of a run
-	longRow      = 2048 // tokens
+	mostSteps      = 15000
+	tokensOfRun    = 200e6 // what two cores do in half an hour
+	tokensCompared = 60e6  // of pairs of words, which a wider model reads
+	tokensHeard    = 100e6 // of sound by its samples, whose convolutions cost more
+	fewRows        = 20000 // below which a model soon knows them by heart
+	fewestEpochs   = 2
+	mostEpochs     = 60
+	mostVaried     = 100  // epochs, where noise makes each of them another
+	evaluations    = 15   // of a run
+	longRow        = 2048 // tokens
 )
 
 // customPreset is many small batches, which teach more than few large ones, as long as
 // half an hour of two cores; a sample of as many tokens as a row has, where there are few;
 // a rate that falls to a tenth; and dropout where rows are few. Tokens are sampled by chance outside of
 // training, too: the best ones by score may all be the same token, as the loudest samples
-// of a sound are, and a model that was trained on others then answers wrong. Sound stays
-// what it is where some of its spectra or samples are missing or wrong, so that noise makes
-// more rows of few.
+// of a sound are, and a model that was trained on others then answers wrong.
 func customPreset(m *seq.Manifest) *Preset {
 	train := m.Splits["train"]
 	length := max(1, int(train.Lengths.P50))
-	kind := tokenizers.TypeOf(m.Tokenizer)
-	spectra, samples := kind == new(tokenizers.AudioVQ).Type(), kind == new(tokenizers.MuLaw).Type()
-	layers, k, tokens := 2, min(64, max(16, powerOfTwo(length))), tokensOfRun
-	if samples {
-		layers, k, tokens = 3, 16, tokensHeard
-	}
-	c := encoder(layers, 64, 128, k)
+	c, s := encoder(2, 64, 128, min(64, max(16, powerOfTwo(length)))), quick(0, 16, 0.01)
 	c.SamplerNoise = "always"
+	c.Convolutions = neighbours(m.Tokenizer, length)
+	if length > longRow {
+		s.Batch = 8
+	}
+	tokens, most := tokensOfRun, mostEpochs
+	switch kind := tokenizers.TypeOf(m.Tokenizer); {
+	case kind == new(tokenizers.Words).Type() && m.Task == seq.Retrieval:
+		pairsOfWords(&c, &s)
+		tokens = tokensCompared
+	case kind == new(tokenizers.AudioVQ).Type():
+		spectra(&c, &s)
+		most = mostVaried
+	case kind == new(tokenizers.MuLaw).Type():
+		samples(&c, &s)
+		tokens = tokensHeard
+	case kind == new(tokenizers.Pixel).Type():
+		s.EmbeddingInit = sft.FourierInit
+	}
 	if train.Rows < fewRows {
 		c.EmbeddingDropout, c.FeedForward = 0.1, 0.2
 	}
-	c.Convolutions = neighbours(m.Tokenizer, length)
-	batch := 16
-	if length > longRow {
-		batch = 8
-	}
 	rows := max(1, float64(train.Rows))
-	epochs := min(tokens/(rows*max(1, train.Lengths.Mean)), float64(mostSteps*batch)/rows)
-	most := mostEpochs
-	if spectra {
-		most = mostVaried
-	}
-	s := quick(min(most, max(fewestEpochs, int(epochs))), batch, 0.01)
-	switch {
-	case spectra:
-		s.TokenDeletion, s.TokenReplacement = 0.3, 0.15
-	case samples:
-		s.TokenDeletion, s.TokenReplacement = 0.02, 0.05
-	}
-	if samples || kind == new(tokenizers.Pixel).Type() {
-		s.EmbeddingInit = sft.FourierInit
-	}
-	if spectra || samples {
-		s.LearningRate = 2e-3
-		SetSchedule(&s, "cosine")
-	} else {
+	epochs := min(tokens/(rows*max(1, train.Lengths.Mean)), float64(mostSteps*s.Batch)/rows)
+	s.Epochs = min(most, max(fewestEpochs, int(epochs)))
+	if !s.FollowsEnd() {
 		s.StepSize = max(1, s.Epochs/10)
 		s.DecayRate = math.Pow(0.1, float64(s.StepSize)/float64(s.Epochs))
 	}
-	s.EvalEvery = max(1, s.Epochs*int(math.Ceil(rows/float64(batch)))/evaluations)
+	s.EvalEvery = max(1, s.Epochs*int(math.Ceil(rows/float64(s.Batch)))/evaluations)
 	s.LogEvery = 20 // there may be few steps
 	return &Preset{Name: "quick", Description: DescribeRun(&c, &s), Config: c, Settings: s}
+}
+
+// pairsOfWords compares two texts. Which words they share says most, as a cosine of bags of
+// words does: so one wide layer, whose branches begin at nothing, that the embedding of a
+// text begins as the mean of its words'.
+func pairsOfWords(c *sft.Config, s *sft.Settings) {
+	*c = encoder(1, 256, 256, 16)
+	c.SamplerNoise, c.ResidualScale = "always", true
+	s.Batch = 32
+	fallsToNothing(s)
+}
+
+// spectra are those of sound, which stays what it is where some of them are missing or
+// wrong: noise makes more rows of few.
+func spectra(c *sft.Config, s *sft.Settings) {
+	c.NumLayers = 3
+	s.TokenDeletion, s.TokenReplacement = 0.3, 0.15
+	s.EmbeddingInit = sft.CodebookInit
+	fallsToNothing(s)
+}
+
+// samples are those of sound, which are levels.
+func samples(c *sft.Config, s *sft.Settings) {
+	c.NumLayers, c.NumSampledTokens = 3, 16
+	s.TokenDeletion, s.TokenReplacement = 0.02, 0.05
+	s.EmbeddingInit = sft.FourierInit
+	fallsToNothing(s)
+}
+
+// fallsToNothing is a learning rate along half a cosine, from a high one.
+func fallsToNothing(s *sft.Settings) {
+	s.LearningRate = 2e-3
+	SetSchedule(s, "cosine")
 }
 
 // neighbours are the convolutions by which a layer reads what stands around a token, of
@@ -102,6 +125,8 @@ func neighbours(tokenizer json.RawMessage, length int) []sft.Convolution {
 	switch kind := tokenizers.TypeOf(tokenizer); {
 	case kind == new(tokenizers.Words).Type():
 		return nil
+	case kind == new(tokenizers.AudioVQ).Type(): // from a part of a sound to those that stand beside it
+		return []sft.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 5, Dilation: 4}}
 	case kind == new(tokenizers.MuLaw).Type(): // from a period of a voice's formants to several of its pitch
 		return []sft.Convolution{{KernelSize: 9, Dilation: 1}, {KernelSize: 9, Dilation: 4}, {KernelSize: 9, Dilation: 16}, {KernelSize: 9, Dilation: 64}}
 	case length > longRow:

@@ -2,6 +2,7 @@ package lra
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"sftseq/seq"
@@ -21,23 +22,30 @@ func TestCustomPreset(t *testing.T) {
 		{100, 1, 16, 16, 60, 0.2, "byte", "7"},
 		{2200, 60, 32, 16, 60, 0.2, "dna", "7"},
 		{2400, 3400, 16, 8, 12, 0.2, "mulaw", "9,9:4,9:16,9:64"},
-		{2400, 43, 32, 16, 100, 0.2, "audio-vq", "7"},
+		{2400, 43, 32, 16, 100, 0.2, "audio-vq", "5,5:4"},
 		{45000, 220, 64, 16, 5, 0, "words", "none"},
+		{80000, 360, 16, 32, 2, 0, "pairs of words", "none"},
+		{40000, 1024, 64, 16, 4, 0, "pixel", "7"},
 		{50000, 1024, 64, 16, 3, 0, "byte", "7"},
 		{50000, 1 << 20, 64, 8, 2, 0, "byte", "15,15:8"},
 	} {
-		m := &seq.Manifest{Task: seq.Classification, Tokenizer: []byte(`{"type":"` + c.tokenizer + `"}`), Splits: map[string]seq.SplitInfo{
+		kind, pairs := strings.CutPrefix(c.tokenizer, "pairs of ")
+		task := map[bool]string{false: seq.Classification, true: seq.Retrieval}[pairs]
+		m := &seq.Manifest{Task: task, Tokenizer: []byte(`{"type":"` + kind + `"}`), Splits: map[string]seq.SplitInfo{
 			"train": {Rows: c.rows, Lengths: seq.Quantiles{P50: c.length, Mean: float64(c.length)}}}}
 		p := Custom(m).Presets[0]
 		if p.Config.NumSampledTokens != c.k || p.Settings.Batch != c.batch || p.Settings.Epochs != c.epochs || p.Config.FeedForward != c.dropout || p.Config.SamplerNoise != "always" || sft.FormatConvolutions(p.Config.Convolutions) != c.convolutions {
 			t.Errorf("%d rows of %d tokens: %s", c.rows, c.length, p.Description)
 		}
 		s := p.Settings
-		if noisy := c.tokenizer == "audio-vq" || c.tokenizer == "mulaw"; s.FollowsEnd() != noisy || s.TokenDeletion > 0 != noisy || s.TokenReplacement > 0 != noisy {
+		if noisy := kind == "audio-vq" || kind == "mulaw"; s.FollowsEnd() != (noisy || pairs) || s.TokenDeletion > 0 != noisy || s.TokenReplacement > 0 != noisy {
 			t.Errorf("%s: schedule %q, %g of the tokens left out, %g replaced", c.tokenizer, s.Schedule, s.TokenDeletion, s.TokenReplacement)
 		}
-		if levels := c.tokenizer == "mulaw"; (s.EmbeddingInit == sft.FourierInit) != levels {
-			t.Errorf("%s: embeddings begin %q", c.tokenizer, s.EmbeddingInit)
+		if begin := map[string]string{"mulaw": "fourier", "pixel": "fourier", "audio-vq": "codebook"}[kind]; s.EmbeddingInit != begin {
+			t.Errorf("%s: embeddings begin %q, expected %q", c.tokenizer, s.EmbeddingInit, begin)
+		}
+		if p.Config.ResidualScale != pairs || (p.Config.HiddenSize > 64) != pairs {
+			t.Errorf("%s: %+v", c.tokenizer, p.Config)
 		}
 		if s.EvalEvery < 1 || !s.FollowsEnd() && math.Abs(math.Pow(s.DecayRate, float64(s.Epochs/s.StepSize))-0.1) > 0.02 {
 			t.Errorf("%d rows of %d tokens: the rate falls by %g every %d of %d epochs; evaluations every %d steps", c.rows, c.length, s.DecayRate, s.StepSize, s.Epochs, s.EvalEvery)

@@ -1,7 +1,9 @@
 package sft
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"sftseq/internal/philox"
@@ -15,18 +17,12 @@ func Initialize(c *Config, seed uint64) []float32 {
 	params := NewParameters(c)
 	words := make([]float32, params.Words)
 	for i, p := range params.List {
-		uniform := func(e int) float64 {
-			w := philox.Words(seed, [4]uint32{uint32(e >> 2), philox.StreamInit, uint32(i), 0})
-			return float64(philox.Uniform(w[e&3]))
-		}
+		uniform, normal := drawsOf(seed, i)
 		fill := func(f func(e int) float64) {
 			x := params.Slice(words, p)
 			for e := range x {
 				x[e] = float32(f(e))
 			}
-		}
-		normal := func(e int) float64 { // Box-Muller
-			return math.Sqrt(-2*math.Log(uniform(2*e))) * math.Cos(2*math.Pi*uniform(2*e+1))
 		}
 		in := p.Shape[len(p.Shape)-1]
 		bias := strings.HasSuffix(p.Name, ".bias")
@@ -64,18 +60,34 @@ func Initialize(c *Config, seed uint64) []float32 {
 	return words
 }
 
+// drawsOf are the random numbers of a parameter, which is the i-th: number e, uniform on 0
+// to 1 or normal.
+func drawsOf(seed uint64, i int) (uniform, normal func(e int) float64) {
+	uniform = func(e int) float64 {
+		w := philox.Words(seed, [4]uint32{uint32(e >> 2), philox.StreamInit, uint32(i), 0})
+		return float64(philox.Uniform(w[e&3]))
+	}
+	return uniform, func(e int) float64 { // Box-Muller
+		return math.Sqrt(-2*math.Log(uniform(2*e))) * math.Cos(2*math.Pi*uniform(2*e+1))
+	}
+}
+
 // fanIn is the input width of the layer that a bias belongs to.
 func (p *Parameters) fanIn(bias string) int {
 	w, _ := p.Lookup(strings.TrimSuffix(bias, ".bias") + ".weight")
 	return w.Shape[len(w.Shape)-1]
 }
 
-// FourierInit has a run's embeddings begin as [Model.FourierEmbeddings].
-const FourierInit = "fourier"
+// Ways in which a run's embeddings may begin, beside the normal one.
+const (
+	FourierInit  = "fourier"  // [Model.FourierEmbeddings]
+	CodebookInit = "codebook" // [Model.CodebookEmbeddings]
+)
 
 // EmbeddingInits are the ways in which a run's embeddings may begin: normal, each token
-// without regard to others, or fourier, for tokens that are levels of a quantity.
-var EmbeddingInits = []string{"normal", FourierInit}
+// without regard to others; fourier, for tokens that are levels of a quantity; or codebook,
+// for tokens that stand for vectors.
+var EmbeddingInits = []string{"normal", FourierInit, CodebookInit}
 
 // finestLevels is the highest frequency of Fourier embeddings, in radians over all levels:
 // a tenth of them is one period.
@@ -106,4 +118,44 @@ func (m *Model) FourierEmbeddings() {
 			x[e] = float32(math.Sqrt2 * math.Cos(angle))
 		}
 	}
+}
+
+// CodebookEmbeddings replaces the embeddings of fresh weights by those of vectors: token v
+// stands for row v of the codebook [V, n], such as a spectrum of sound, and its embedding is
+//
+//	Σ_j z_vj·r_j / √n,
+//
+// where z are the codebook's columns less their mean and over their standard deviation,
+// and each r_j [hidden] is normal, a function of the seed and of j: of mean square 1 in the
+// mean, as normal embeddings. Distances between embeddings are so those between the
+// vectors, nearly (Johnson and Lindenstrauss 1984), and tokens that sound alike begin alike.
+func (m *Model) CodebookEmbeddings(codebook []float32, seed uint64) error {
+	at := slices.IndexFunc(m.Parameters.List, func(p Parameter) bool { return p.Name == "embed.weight" })
+	p := m.Parameters.List[at]
+	tokens, channels := p.Shape[0], p.Shape[1]
+	if len(codebook) == 0 || len(codebook)%tokens != 0 {
+		return fmt.Errorf("codebook: expected a vector for each of %d tokens, found %d numbers", tokens, len(codebook))
+	}
+	n := len(codebook) / tokens
+	_, normal := drawsOf(seed, at)
+	x := m.Parameters.Slice(m.Weights, p)
+	clear(x)
+	for j := range n {
+		mean, square := 0.0, 0.0
+		for v := range tokens {
+			mean += float64(codebook[v*n+j]) / float64(tokens)
+		}
+		for v := range tokens {
+			d := float64(codebook[v*n+j]) - mean
+			square += d * d / float64(tokens)
+		}
+		scale := 1 / math.Sqrt(float64(n)*max(square, math.SmallestNonzeroFloat32))
+		for c := range channels {
+			r := normal(j*channels+c) * scale
+			for v := range tokens {
+				x[v*channels+c] += float32((float64(codebook[v*n+j]) - mean) * r)
+			}
+		}
+	}
+	return nil
 }

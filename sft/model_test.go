@@ -1,6 +1,7 @@
 package sft
 
 import (
+	"errors"
 	"math"
 	"os"
 	"path/filepath"
@@ -264,6 +265,75 @@ func TestFourierEmbeddings(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestCodebookEmbeddings: distances between embeddings are nearly those between the vectors
+// that tokens stand for, whatever the unit of each column, and nothing else changes.
+func TestCodebookEmbeddings(t *testing.T) {
+	const tokens, n = 6, 4
+	c := tinyConfig()
+	c.VocabSize, c.HiddenSize, c.SinusoidDim, c.IntermediateSize = tokens, 2048, 8, 8
+	var vectors, scaled []float32
+	for v := range tokens {
+		for j := range n {
+			x := float32(math.Sin(float64(5*v*v + 3*j + v*j)))
+			if v == 3 { // as token 2
+				x = vectors[2*n+j]
+			}
+			vectors, scaled = append(vectors, x), append(scaled, x*float32(math.Pow(10, float64(j)))-7)
+		}
+	}
+	fresh, m, other := NewModel(c, 5), NewModel(c, 5), NewModel(c, 5)
+	if err := errors.Join(m.CodebookEmbeddings(vectors, 5), other.CodebookEmbeddings(scaled, 5)); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range m.Parameters.List {
+		if same := slices.Equal(m.Parameters.Slice(m.Weights, p), m.Parameters.Slice(fresh.Weights, p)); same != (p.Name != "embed.weight") {
+			t.Errorf("%s is as before: %v", p.Name, same)
+		}
+	}
+	p, _ := m.Parameters.Lookup("embed.weight")
+	x, y := m.Parameters.Slice(m.Weights, p), other.Parameters.Slice(other.Weights, p)
+	squares := 0.0
+	for e := range x {
+		squares += float64(x[e]) * float64(x[e]) / float64(len(x))
+		if math.Abs(float64(x[e]-y[e])) > 1e-2 {
+			t.Fatalf("number %d is %v, and %v of the same vectors in other units", e, x[e], y[e])
+		}
+	}
+	if math.Abs(squares-1) > 0.1 {
+		t.Errorf("mean square %v, expected about 1", squares)
+	}
+	for a := range tokens {
+		for b := range a {
+			var between, want float64
+			for e := range c.HiddenSize {
+				d := float64(x[a*c.HiddenSize+e] - x[b*c.HiddenSize+e])
+				between += d * d / float64(c.HiddenSize)
+			}
+			for j := range n {
+				var mean, variance float64
+				for v := range tokens {
+					mean += float64(vectors[v*n+j]) / tokens
+				}
+				for v := range tokens {
+					variance += math.Pow(float64(vectors[v*n+j])-mean, 2) / tokens
+				}
+				want += math.Pow(float64(vectors[a*n+j]-vectors[b*n+j]), 2) / variance / n
+			}
+			if math.Abs(between-want) > 0.15*want {
+				t.Errorf("tokens %d and %d are %v apart, expected about %v", a, b, between, want)
+			}
+		}
+	}
+	for _, bad := range [][]float32{nil, vectors[1:]} {
+		if err := m.CodebookEmbeddings(bad, 5); err == nil || !strings.Contains(err.Error(), "expected a vector for each of 6 tokens") {
+			t.Errorf("%d numbers: %v", len(bad), err)
+		}
+	}
+	if err := m.CodebookEmbeddings(make([]float32, tokens), 5); err != nil || slices.ContainsFunc(x, func(v float32) bool { return v != 0 }) {
+		t.Errorf("equal vectors: %v, or embeddings that are not 0", err)
 	}
 }
 

@@ -25,7 +25,7 @@ const (
 	frameSeconds = 0.010
 	frameWindow  = 0.025
 	audioBands   = 24
-	audioCodes   = 256
+	audioCodes   = 1024
 )
 
 // audioSpec is the tokenizer's JSON.
@@ -66,6 +66,9 @@ func (*AudioVQ) Type() string { return "audio-vq" }
 
 // VocabSize returns the number of spectra.
 func (t *AudioVQ) VocabSize() int { return len(t.codebook) / t.bands }
+
+// Codebook returns the spectra, [VocabSize, bands], which belong to the tokenizer.
+func (t *AudioVQ) Codebook() []float32 { return t.codebook }
 
 // PadID returns nil.
 func (*AudioVQ) PadID() *int32 { return nil }

@@ -25,7 +25,7 @@ const (
 	audioIterations = 20
 )
 
-// newAudioLearner reads {"type": "audio-vq", "vocab": 256}.
+// newAudioLearner reads {"type": "audio-vq", "vocab": 1024}.
 func newAudioLearner(spec json.RawMessage) (Learner, error) {
 	config := struct {
 		Type  string `json:"type"`

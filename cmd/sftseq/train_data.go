@@ -215,8 +215,21 @@ func startingModel(c *cli.Context, config *sft.Config, p provenance) (*sft.Model
 	}
 	config.Extra = text
 	m := sft.NewModel(config, p.Settings.Seed)
-	if p.Settings.EmbeddingInit == sft.FourierInit {
+	switch p.Settings.EmbeddingInit {
+	case sft.FourierInit:
 		m.FourierEmbeddings()
+	case sft.CodebookInit:
+		t, err := tokenizers.New(config.Tokenizer)
+		if err != nil {
+			return nil, err
+		}
+		book, ok := t.(interface{ Codebook() []float32 })
+		if !ok {
+			return nil, fmt.Errorf("--embedding-init codebook: expected tokens that stand for vectors (--tokenizer audio-vq), found the tokenizer %s", t.Type())
+		}
+		if err := m.CodebookEmbeddings(book.Codebook(), p.Settings.Seed); err != nil {
+			return nil, err
+		}
 	}
 	if p.InitFrom == "" {
 		return m, nil
