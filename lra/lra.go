@@ -71,8 +71,9 @@ type GenerateOptions struct {
 	ListOps          ListOpsRule     // the zero value is the task's own rule
 	ListOpsTrain     *ListOpsRule    // of the training split alone; nil: ListOps
 	Pathfinder       *PathfinderRule // nil is the one that is commonly reported
-	// PathfinderShortest has the training split begin with what is easy: contours of that many
-	// dashes, and of one more after the other towards its end. 0: its images are like others.
+	// PathfinderShortest orders the training split from easy to hard: contours of that many
+	// dashes come first, then of one dash more, and so on up to the rule's, in equal numbers.
+	// 0: its images are like those of the other splits.
 	PathfinderShortest int
 	Replace            bool              // a complete data set that is there already
 	Progress           func(rows int64)  // called with the rows added; may be nil

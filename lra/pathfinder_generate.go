@@ -39,6 +39,8 @@ func generatePathfinder(ctx context.Context, spec seq.Spec, dir string, options 
 	if err := rule.Validate(); err != nil {
 		return nil, err
 	}
+	// Contours of one dash or two are too easy for a data set of their own: how far the marks
+	// are from each other tells the label. That is what a model learns first.
 	shortest := options.PathfinderShortest
 	if shortest < 0 || shortest > rule.Contour {
 		return nil, fmt.Errorf("pathfinder: dashes of the shortest contour: expected 1 to %d, found %d", rule.Contour, shortest)

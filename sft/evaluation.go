@@ -15,7 +15,7 @@ import (
 const evaluationRows = 64
 
 // evaluate measures the validation split and keeps the model if it is the best
-// so far, in what Settings.Select says; of equal ones the earlier stays.
+// so far, in what Settings.Select says; of equal ones that with less loss is better.
 func (t *Trainer) evaluate(ctx context.Context) error {
 	r := EvaluationReport{Kind: "validation", Step: t.state.Step, Epoch: t.epochs(), Rows: t.val.Len(), SelectedBy: t.settings.Select}
 	began := t.now()
@@ -47,8 +47,7 @@ func (t *Trainer) evaluate(ctx context.Context) error {
 	}
 	r.Best = r.better(&t.state)
 	r.Seconds = t.now().Sub(t.started).Seconds()
-	t.pace.evaluations++
-	t.pace.evaluating += t.now().Sub(began)
+	t.pace.evaluated(t.now().Sub(began))
 	if err := t.metrics.write(r); err != nil {
 		return err
 	}

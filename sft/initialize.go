@@ -149,7 +149,10 @@ func (m *Model) CodebookEmbeddings(codebook []float32, seed uint64) error {
 			d := float64(codebook[v*n+j]) - mean
 			square += d * d / float64(tokens)
 		}
-		scale := 1 / math.Sqrt(float64(n)*max(square, math.SmallestNonzeroFloat32))
+		if square <= 1e-12*mean*mean { // a column that says nothing, but for rounding
+			continue
+		}
+		scale := 1 / math.Sqrt(float64(n)*square)
 		for c := range channels {
 			r := normal(j*channels+c) * scale
 			for v := range tokens {

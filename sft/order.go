@@ -31,6 +31,9 @@ func newOrder(lengths []int32, s Settings) (*order, error) {
 	o := &order{all: all, mean: float64(total(lengths)) / float64(all.PerEpoch())}
 	step := 0
 	for i, g := range s.Stages {
+		if g.Rows > len(lengths) {
+			return nil, fmt.Errorf("stage %d trains on the first %d rows, and the training data has %d", i+1, g.Rows, len(lengths))
+		}
 		part := stage{first: step, end: step + g.Steps}
 		step = part.end
 		var short []int32

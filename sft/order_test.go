@@ -1,18 +1,26 @@
 package sft
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // TestStages: a stage trains on its rows alone, all of them before any twice, and the
 // epochs that follow on all rows.
 func TestStages(t *testing.T) {
 	lengths := []int32{9, 2, 7, 3, 8, 1, 6, 4, 5, 10}
+	s := runSettings()
+	s.Stages = []Stage{{Steps: 1, Length: 3}, {Steps: 1, Rows: 11}}
+	if _, err := newOrder(lengths, s); err == nil || !strings.Contains(err.Error(), "stage 2 trains on the first 11 rows, and the training data has 10") {
+		t.Errorf("more rows than there are: %v", err)
+	}
 	for _, c := range []struct {
 		stage Stage
 		rows  []uint32
 	}{
 		{Stage{Steps: 4, Length: 4}, []uint32{1, 3, 5, 7}},
 		{Stage{Steps: 4, Rows: 4}, []uint32{0, 1, 2, 3}},
-		{Stage{Steps: 10, Rows: 1000}, []uint32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}},
+		{Stage{Steps: 10, Rows: 10}, []uint32{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}},
 	} {
 		s := runSettings()
 		s.Batch, s.Epochs, s.Stages = 2, 1, []Stage{c.stage}

@@ -48,6 +48,16 @@ func (p *pace) trained(tokens int, d time.Duration) {
 	p.recent.add(tokens, d)
 }
 
+// evaluated counts an evaluation in, of which one during which the machine slept is taken
+// to have been as long as those before.
+func (p *pace) evaluated(d time.Duration) {
+	if n := p.evaluations; n > 0 && d > paceOutlier*p.evaluating/time.Duration(n) {
+		d = p.evaluating / time.Duration(n)
+	}
+	p.evaluations++
+	p.evaluating += d
+}
+
 // forwardShare is about what scoring a token takes of training on it: of forward and
 // backward, where the latter is twice the work. It stands in for an evaluation before one
 // was measured.

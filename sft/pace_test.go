@@ -166,6 +166,12 @@ func TestTimeLeftAfterSleep(t *testing.T) {
 	if got := p.interval.time; got < 8*time.Hour {
 		t.Errorf("the metrics say %v", got)
 	}
+	for _, d := range []time.Duration{4, 6, 8 * 3600, 5} {
+		p.evaluated(d * time.Second)
+	}
+	if p.evaluations != 4 || p.evaluating != 20*time.Second {
+		t.Errorf("%d evaluations took %v, expected 4 of 5 s in the mean", p.evaluations, p.evaluating)
+	}
 	for range 180 {
 		p.trained(100, time.Second)
 	}

@@ -127,8 +127,13 @@ func (s *Settings) Validate() error {
 		}
 	}
 	for _, g := range s.Stages {
-		if g.Steps < 1 || g.Length < 0 || g.Rows < 0 || (g.Length == 0) == (g.Rows == 0) {
-			return bad("a stage", fmt.Sprintf("%d steps on rows of at most %d tokens or the first %d", g.Steps, g.Length, g.Rows), "at least 1 step, and 1 of one of the others")
+		switch {
+		case g.Steps < 1:
+			return bad("the number of steps of a stage", g.Steps, "at least 1")
+		case g.Length != 0 && g.Rows != 0:
+			return bad("a stage", fmt.Sprintf("on rows of at most %d tokens and on the first %d", g.Length, g.Rows), "one of them")
+		case g.Length < 0 || g.Rows < 0 || g.Length == 0 && g.Rows == 0:
+			return bad("a stage", fmt.Sprintf("on rows of at most %d tokens or the first %d rows", g.Length, g.Rows), "at least 1")
 		}
 	}
 	return s.validateRate()

@@ -45,8 +45,8 @@ func TestSettings(t *testing.T) {
 		`warmup is ""`:        func(s *Settings) { s.Warmup = "" },
 		"-5":                  func(s *Settings) { s.Warmup = "-5" },
 		"0 tokens":            func(s *Settings) { s.Stages = []Stage{{Steps: 3, Length: 8}, {Steps: 3}} },
-		"0 steps":             func(s *Settings) { s.Stages = []Stage{{Length: 8}} },
-		"or the first 4":      func(s *Settings) { s.Stages = []Stage{{Steps: 3, Length: 8, Rows: 4}} },
+		"steps of a stage":    func(s *Settings) { s.Stages = []Stage{{Length: 8}} },
+		"and on the first 4":  func(s *Settings) { s.Stages = []Stage{{Steps: 3, Length: 8, Rows: 4}} },
 	} {
 		s := validSettings()
 		change(&s)

@@ -68,12 +68,13 @@ func TestEqualEvaluations(t *testing.T) {
 		}
 		var s State
 		for step, loss := range []float64{0.5, 0.6, 0.4, 0.4, 0.7} {
+			s.SinceBest++
 			if r := report(step+1, loss); r.better(&s) {
 				s.keep(r)
 			}
 		}
-		if s.BestStep != 3 || s.BestLoss != 0.4 {
-			t.Errorf("%q: step %d with a loss of %g is kept, expected step 3 with 0.4", by, s.BestStep, s.BestLoss)
+		if s.BestStep != 3 || s.BestLoss != 0.4 || s.SinceBest != 2 {
+			t.Errorf("%q: step %d with a loss of %g is kept, %d evaluations ago, expected step 3 with 0.4, 2 ago", by, s.BestStep, s.BestLoss, s.SinceBest)
 		}
 		worse := report(6, 0.1)
 		worse.Accuracy, worse.MacroF1, area = 0.7, 0.7, 0.7

@@ -81,19 +81,23 @@ func storeBaselines(c *cli.Context, set *seq.Dataset, hint string) ([]baseline.R
 	return results, err
 }
 
+// leftOut is what a file of baselines that cannot be read means where they only stand
+// beside an accuracy.
+const leftOut = "there are no simple models beside the accuracy; sftseq data baselines measures them anew"
+
 // storedBaseline is what is kept of a split, or nil. A file that cannot be read stands in
-// nobody's way: it is named.
-func storedBaseline(c *cli.Context, set *seq.Dataset, split string) *baseline.Result {
+// nobody's way: it is named, and what that means.
+func storedBaseline(c *cli.Context, set *seq.Dataset, split, otherwise string) *baseline.Result {
 	r, err := baseline.Stored(set, split)
 	if err != nil {
-		fmt.Fprintf(c.App.ErrWriter, "warning: no simple models beside the accuracy: %v (sftseq data baselines --data %s makes it anew)\n", err, shellQuote(set.Dir))
+		fmt.Fprintf(c.App.ErrWriter, "warning: %v: %s\n", err, otherwise)
 	}
 	return r
 }
 
 // baselineOf is what is kept of a split, measured where nothing is.
 func baselineOf(c *cli.Context, set *seq.Dataset, split string) (*baseline.Result, error) {
-	if r := storedBaseline(c, set, split); r != nil {
+	if r := storedBaseline(c, set, split, "simple models are measured anew"); r != nil {
 		return r, nil
 	}
 	out, err := measureBaselines(c, set, "", split)

@@ -65,7 +65,7 @@ that is commonly reported; 9 and 6 are the easier ones.`,
 		Flags: append(generateFlags(lra.Pathfinder),
 			&cli.IntFlag{Name: "contour", Value: lra.LRAPathfinder.Contour, Usage: "dashes of a contour"},
 			&cli.IntFlag{Name: "distractors", Value: lra.LRAPathfinder.Distractors, Usage: "short contours beside the two"},
-			&cli.IntFlag{Name: "train-shortest", Usage: "have the training split begin with contours of that many dashes and no end but those of --contour, in equal numbers, with 0 to --distractors distractors in turns, so that train --stages can begin with easy images; 0: they are all like those of the other splits"},
+			&cli.IntFlag{Name: "train-shortest", Usage: "order the training split from easy to hard, for train --stages: contours of that many dashes come first, then of one dash more, and so on up to --contour, in equal numbers, with 0 to --distractors distractors in turn; 0: its images are like those of the other splits"},
 		),
 		Action: func(c *cli.Context) error {
 			rule := lra.PathfinderRule{Contour: c.Int("contour"), Distractors: c.Int("distractors")}

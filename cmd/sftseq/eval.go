@@ -150,7 +150,7 @@ func testBaseline(c *cli.Context, path, split string) *baseline.Result {
 	if err != nil {
 		return nil // the rows have been read: it was replaced meanwhile
 	}
-	return storedBaseline(c, set, split)
+	return storedBaseline(c, set, split, leftOut)
 }
 
 // evaluation runs a model over a file.

@@ -48,10 +48,13 @@ func TestReportInBrowser(t *testing.T) {
 	}
 
 	data = filepath.Join(t.TempDir(), "pathfinder")
-	mustRunData(t, "generate", "pathfinder", "--out", data, "--train", "8", "--val", "2", "--test", "4")
+	mustRunData(t, "generate", "pathfinder", "--out", data, "--train", "8", "--val", "2", "--test", "4", "--train-shortest", "13")
+	if text := readText(t, filepath.Join(data, "dataset.json")); !strings.Contains(text, `"train_shortest": 13`) {
+		t.Errorf("the manifest does not say where the training split begins: %s", text)
+	}
 	run := filepath.Join(t.TempDir(), "run")
 	if status, _, errs := program(strings.NewReader(""), "train", "pathfinder", "--data", data, "--out", run, "--steps", "3", "--batch", "4",
-		"--hidden", "16", "--layers", "2", "--k", "32", "--eval-every", "2", "--log-every", "1"); status != 0 {
+		"--hidden", "16", "--layers", "2", "--k", "32", "--stages", "1:first4", "--eval-every", "2", "--log-every", "1"); status != 0 {
 		t.Fatalf("train: %s", errs)
 	}
 	pictures := filepath.Join(t.TempDir(), "pictures.html")

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -63,12 +64,21 @@ func trainTasks() []*cli.Command {
 			example += " --data data/" + name
 		}
 		out = append(out, &cli.Command{
-			Name: name, Usage: task.Description, Flags: trainFlags("runs/" + name),
+			Name: name, Usage: task.Description, Description: describePresets(task), Flags: trainFlags("runs/" + name),
 			UsageText: fmt.Sprintf("sftseq train %s [flags]\n\nExample: %s", name, example),
 			Action:    func(c *cli.Context) error { return train(c, task) },
 		})
 	}
 	return append(out, trainCustomCommand())
+}
+
+// describePresets lists the ways to train on a task.
+func describePresets(task *lra.Task) string {
+	lines := []string{"Presets:"}
+	for _, p := range task.Presets {
+		lines = append(lines, fmt.Sprintf("   %-6s %s", p.Name, p.Description))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // train handles the command line: one run, or one for each seed.
@@ -111,8 +121,8 @@ type trainRun struct {
 	kernels   string           // what it began with; "" of a run that older versions began
 }
 
-// newTrainRun prepares a run. One that is fresh has the settings of begun, a run of another
-// seed, unless that is nil.
+// newTrainRun prepares a run. One that is fresh must have the settings of begun, a run of
+// another seed, unless that is nil.
 func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64, begun *sft.Checkpoint) (_ *trainRun, err error) {
 	from, err := checkpointOf(c, dir)
 	if err != nil {
@@ -145,7 +155,7 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64, begun 
 	if c.IsSet("data") {
 		settings.Stages = nil // they are meant for the preset's own data
 	}
-	if err := initConfig(c, &config); err != nil {
+	if err := initConfig(c, &config, &settings); err != nil {
 		return nil, err
 	}
 	if err := applyTrainFlags(c, &settings, &config); err != nil {
@@ -227,7 +237,7 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 		return fmt.Errorf("what a run is judged by: %w (of your own data, sftseq data convert takes some: see --split and --val-part)", err)
 	}
 	r.opened = append(r.opened, val)
-	r.baseline = storedBaseline(c, data.set, "val")
+	r.baseline = storedBaseline(c, data.set, "val", leftOut)
 	r.trainer, err = sft.NewTrainer(model, settings, r.device, train, val, from, sft.Options{
 		Dir: r.dir, Memory: memoryOn(c, r.device, memory), SaveEvery: c.Duration("save-every"), StopAt: c.Int("stop-at"), Data: data.fingerprint, Observe: r.observe,
 	})

@@ -189,8 +189,8 @@ func resumeFlags(c *cli.Context, from *sft.Checkpoint) (*provenance, error) {
 }
 
 // initConfig takes the architecture of the model that --init-from names in place
-// of the preset's; flags still replace its numbers.
-func initConfig(c *cli.Context, config *sft.Config) error {
+// of the preset's, and its embeddings; flags still replace its numbers.
+func initConfig(c *cli.Context, config *sft.Config, settings *sft.Settings) error {
 	dir := c.String("init-from")
 	if dir == "" {
 		return nil
@@ -204,6 +204,7 @@ func initConfig(c *cli.Context, config *sft.Config) error {
 	}
 	source.InputWindow, source.Extra = nil, nil
 	*config = *source
+	settings.EmbeddingInit = ""
 	return nil
 }
 
@@ -219,14 +220,14 @@ func startingModel(c *cli.Context, config *sft.Config, p provenance) (*sft.Model
 	case sft.FourierInit:
 		m.FourierEmbeddings()
 	case sft.CodebookInit:
+		if kind := tokenizers.TypeOf(config.Tokenizer); kind != new(tokenizers.AudioVQ).Type() {
+			return nil, fmt.Errorf("--embedding-init codebook: expected tokens that stand for vectors (--tokenizer audio-vq), found the tokenizer %s", kind)
+		}
 		t, err := tokenizers.New(config.Tokenizer)
 		if err != nil {
 			return nil, err
 		}
-		book, ok := t.(interface{ Codebook() []float32 })
-		if !ok {
-			return nil, fmt.Errorf("--embedding-init codebook: expected tokens that stand for vectors (--tokenizer audio-vq), found the tokenizer %s", t.Type())
-		}
+		book := t.(*tokenizers.AudioVQ)
 		if err := m.CodebookEmbeddings(book.Codebook(), p.Settings.Seed); err != nil {
 			return nil, err
 		}

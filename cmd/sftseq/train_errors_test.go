@@ -79,7 +79,7 @@ func TestTrainRefuses(t *testing.T) {
 		{append(tiny, fresh, "--heads", "3"), 2, "multiple of the 3 heads"},
 		{append(tiny, fresh, "--max-length", "12"), 1, "accepts at most 12"},
 		{append(tiny, fresh, "--stages", "5:4"), 1, "at most 4 tokens"},
-		{append(tiny, fresh, "--stages", "5:first0"), 2, "the first 0"},
+		{append(tiny, fresh, "--stages", "5:first1000000"), 1, "stage 1 trains on the first 1000000 rows, and the training data has"},
 		{append(tiny, fresh, "--stages", "5:last4"), 2, `"5:last4", expected STEPS:LENGTH or STEPS:firstROWS`},
 		{append(tiny, fresh, "--embedding-init", "codebook"), 1, "found the tokenizer listops"},
 		{append(tiny, fresh, "more"), 2, `expected flags only, found "more": what is read is named by --data; see sftseq train listops --help`},

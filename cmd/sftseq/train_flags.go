@@ -45,7 +45,7 @@ func runFlags(out string) []cli.Flag {
 
 // numberFlags are the numbers of a preset, which they replace.
 func numberFlags() []cli.Flag {
-	preset := cli.Flag(&cli.StringFlag{Name: "preset", Value: "quick", Usage: "quick (minutes on a laptop), or of a published task paper (its configuration)"})
+	preset := cli.Flag(&cli.StringFlag{Name: "preset", Value: "quick", Usage: "quick (minutes on a laptop), of a published task also paper (its configuration), or another that the task has"})
 	whole := func(name, usage string) cli.Flag {
 		return &cli.IntFlag{Name: name, Usage: usage, DefaultText: "of the preset"}
 	}

@@ -76,6 +76,8 @@ func TestUsageNamesTheFlag(t *testing.T) {
 		{"--contour 2000 ", generate("pathfinder", "--contour", "2000")},
 		{"--distractors 101: ", generate("pathfinder", "--distractors", "101")},
 		{"--test: expected 0 or more", generate("pathfinder", "--test", "-1")},
+		{"--train-shortest 10: expected 1 to --contour 9, or 0", generate("pathfinder", "--contour", "9", "--train-shortest", "10")},
+		{"--train-shortest: expected 0 or more", generate("pathfinder", "--train-shortest", "-1")},
 
 		{"expected one FILE or DIR, found 0 arguments", []string{"data", "info"}},
 		{"expected one FILE or DIR, found 2 arguments", []string{"data", "info", from, from}},

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"sftseq/sft"
+	"sftseq/tokenizers"
+)
+
+// chirp is a WAV file of a second whose frequency rises from one to another.
+func chirp(from, to float64) string {
+	const rate = 8000
+	var out bytes.Buffer
+	out.WriteString("RIFF\x00\x00\x00\x00WAVEfmt ")
+	for _, v := range []any{uint32(16), uint16(1), uint16(1), uint32(rate), uint32(2 * rate), uint16(2), uint16(16)} {
+		binary.Write(&out, binary.LittleEndian, v)
+	}
+	out.WriteString("data")
+	binary.Write(&out, binary.LittleEndian, uint32(2*rate))
+	for i := range rate {
+		t := float64(i) / rate
+		binary.Write(&out, binary.LittleEndian, int16(9000*math.Sin(2*math.Pi*t*(from+(to-from)*t/2))))
+	}
+	return out.String()
+}
+
+// TestTrainSounds: train custom begins with the embeddings of the codebook that data convert
+// has learned, also when it is told so; normal ones, and those of another model, are others.
+func TestTrainSounds(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "sounds"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 12 {
+		writeText(t, filepath.Join(dir, "sounds", fmt.Sprintf("%s_%d.wav", []string{"up", "down"}[n%2], n)), chirp(float64(300+100*n), float64(300+900*((n+1)%2))))
+	}
+	data := filepath.Join(dir, "data")
+	succeed(t, "", "data", "convert", "--from", filepath.Join(dir, "sounds"), "--to", data, "--tokenizer", "audio-vq:32", "--label", "path", "--label-pattern", "^(up|down)_", "--split", "0.5,0.25,0.25", "--no-baselines")
+	embeddings := func(name string, flags ...string) []float32 {
+		run := filepath.Join(dir, name)
+		args := append([]string{"train", "custom", "--data", data, "--out", run, "--steps", "1", "--lr", "1e-30", "--weight-decay", "0", "--seed", "7"}, flags...)
+		if status, _, errs := program(nil, args...); status != exitOK {
+			t.Fatalf("%s: %s", name, errs)
+		}
+		m, err := sft.Load(run)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, _ := m.Parameters.Lookup("embed.weight")
+		x := m.Parameters.Slice(m.Weights, p)
+		if strings.Contains(name, "chosen") {
+			tok, err := tokenizers.New(m.Config.Tokenizer)
+			if err != nil {
+				t.Fatal(err)
+			}
+			want := sft.NewModel(m.Config, 7)
+			if err := want.CodebookEmbeddings(tok.(*tokenizers.AudioVQ).Codebook(), 7); err != nil {
+				t.Fatal(err)
+			}
+			if !slices.Equal(x, want.Parameters.Slice(want.Weights, p)) {
+				t.Errorf("%s: the embeddings are not those of the codebook", name)
+			}
+		}
+		return x
+	}
+	chosen := embeddings("chosen")
+	if told := embeddings("chosen by hand", "--embedding-init", "codebook"); !slices.Equal(told, chosen) {
+		t.Error("--embedding-init codebook is not the default for spectra")
+	}
+	normal := embeddings("normal", "--embedding-init", "normal")
+	if slices.Equal(normal, chosen) {
+		t.Error("normal embeddings are those of the codebook")
+	}
+	if from := embeddings("from", "--init-from", filepath.Join(dir, "normal")); !slices.Equal(from, normal) {
+		t.Error("--init-from does not keep the embeddings of the model")
+	}
+	c, err := sft.LoadCheckpoint(filepath.Join(dir, "from"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.Settings.EmbeddingInit != "" {
+		t.Errorf("a run from another model says that its embeddings began as %q", c.Settings.EmbeddingInit)
+	}
+}
