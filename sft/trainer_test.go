@@ -149,8 +149,8 @@ func TestPatience(t *testing.T) {
 	}
 }
 
-// TestBestModel: model.safetensors is that of the first evaluation with the
-// highest accuracy.
+// TestBestModel: model.safetensors is that of the evaluation with the highest accuracy, of
+// equal ones that with the least loss.
 func TestBestModel(t *testing.T) {
 	train, val := splits(t, Classification)
 	s := runSettings()
@@ -167,21 +167,23 @@ func TestBestModel(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	best, bestAt, worse, ties := math.Inf(-1), 0, 0, 0
+	best, bestAt, worse, ties := -1., 0, 0, 0
 	for i, r := range reports {
-		if r.Best != (r.Accuracy > best) {
-			t.Errorf("evaluation %d: accuracy %v after %v, best: %v", i, r.Accuracy, best, r.Best)
+		less := r.Accuracy == best && r.Loss < reports[bestAt].Loss
+		if r.Best != (r.Accuracy > best || less) {
+			t.Errorf("evaluation %d: accuracy %v and loss %v after %v and %v, best: %v", i, r.Accuracy, r.Loss, best, reports[bestAt].Loss, r.Best)
+		}
+		if less {
+			ties++
 		}
 		switch {
-		case r.Accuracy > best:
+		case r.Accuracy > best || less:
 			best, bestAt = r.Accuracy, i
 			if i > 0 && files[i] == files[i-1] {
 				t.Errorf("evaluation %d: the best model was not stored", i)
 			}
 		case files[i] != files[bestAt]:
 			t.Errorf("evaluation %d: the stored model changed", i)
-		case r.Accuracy == best:
-			ties++
 		default:
 			worse++
 		}
