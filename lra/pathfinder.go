@@ -14,7 +14,7 @@ var Pathfinder = &Task{
 	Kind:        seq.Classification,
 	Tokenizer:   json.RawMessage(`{"type":"pixel"}`),
 	Labels:      []string{"apart", "joined"},
-	Presets:     []*Preset{pathfinderQuick, pathfinderHour, pathfinderPaper},
+	Presets:     []*Preset{pathfinderQuick, pathfinderPaper},
 	Import: &Importer{
 		Usage: "from the official folders of images and metadata",
 		Description: `Reads the images and labels of one of the official folders, such as

@@ -24,20 +24,10 @@ var pathfinderQuick = &Preset{
 	Name:        "quick",
 	Description: "contours of 6 dashes, the easiest split, in minutes on two cores",
 	Config:      pathfinderTracer(),
-	Settings:    easyFirst(sft.Stage{Steps: 900, Rows: 30000}),
+	Settings:    pathfinderQuickSettings(),
 	Data: GenerateOptions{Train: 60000, Val: 2000, Test: 2000, Seed: 1,
 		Pathfinder: &PathfinderRule{Contour: 6, Distractors: 5}, PathfinderShortest: 1},
 	DataName: "pathfinder-quick-3",
-}
-
-// pathfinderHour learns the split that is commonly reported.
-var pathfinderHour = &Preset{
-	Name:        "hour",
-	Description: "contours of 14 dashes, the hardest split, in an hour on two cores",
-	Config:      pathfinderTracer(),
-	Settings:    easyFirst(sft.Stage{Steps: 900, Rows: 30000}, sft.Stage{Steps: 900, Rows: 60000}, sft.Stage{Steps: 1000, Rows: 100000}),
-	Data:        GenerateOptions{Train: 140000, Val: 2000, Test: 2000, Seed: 1, PathfinderShortest: 1},
-	DataName:    "pathfinder-hour-1",
 }
 
 // pathfinderTracer reads around each pixel its row and its column, which is a dilation
@@ -51,10 +41,10 @@ func pathfinderTracer() sft.Config {
 	return c
 }
 
-// easyFirst are stages on easy rows, then an epoch on all.
-func easyFirst(stages ...sft.Stage) sft.Settings {
-	s := quick(1, 32, 0.01)
+func pathfinderQuickSettings() sft.Settings {
+	s := quick(1, 16, 0.01)
 	SetSchedule(&s, "cosine")
-	s.EvalEvery, s.Stages = 500, stages
+	s.EvalEvery, s.LogEvery = 1000, 100
+	s.Stages = []sft.Stage{{Steps: 1800, Rows: 30000}}
 	return s
 }
