@@ -1,8 +1,12 @@
 package main
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -100,8 +104,40 @@ func checkBegun(c *cli.Context, begun *sft.Checkpoint, config *sft.Config, setti
 	mine, its := *config, *begun.Config
 	mine.Extra, its.Extra = nil, nil
 	first := want.Seed
-	if want.Seed = settings.Seed; same(&want, settings) && same(&mine, &its) && data == begun.Data && c.String("init-from") == string(was.InitFrom) {
+	want.Seed = settings.Seed
+	others := append(differences(&want, settings), differences(&its, &mine)...)
+	if data != begun.Data {
+		others = append(others, "other data")
+	}
+	if from := c.String("init-from"); from != string(was.InitFrom) {
+		others = append(others, fmt.Sprintf("--init-from %q, not %q", was.InitFrom, from))
+	}
+	if len(others) == 0 {
 		return nil
 	}
-	return fmt.Errorf("seed %d has not begun, and with these flags it would be trained otherwise than seed %d, which was started by\n  %s\ngive its flags beside --resume", settings.Seed, first, was.Command)
+	return fmt.Errorf("seed %d has not begun, and with these flags it would be trained otherwise than seed %d, which was started by\n  %s\nand has %s: give its flags beside --resume", settings.Seed, first, was.Command, strings.Join(others, "; "))
+}
+
+// differences are the entries of an object that another has otherwise or lacks, as in
+// "num_hidden_layers 2, not 3".
+func differences(a, b any) (out []string) {
+	fields := func(x any) (m map[string]json.RawMessage) {
+		text, err := json.Marshal(x)
+		if err == nil {
+			err = json.Unmarshal(text, &m)
+		}
+		if err != nil {
+			panic(err) // both are settings or configurations, which have been read or will be written
+		}
+		return m
+	}
+	mine, other := fields(a), fields(b)
+	keys := maps.Clone(mine)
+	maps.Copy(keys, other)
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if x, y := mine[key], other[key]; !bytes.Equal(x, y) {
+			out = append(out, fmt.Sprintf("%s %s, not %s", key, cmp.Or(string(x), "nothing"), cmp.Or(string(y), "nothing")))
+		}
+	}
+	return out
 }

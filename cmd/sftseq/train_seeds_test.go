@@ -36,7 +36,7 @@ func TestSeedsResumed(t *testing.T) {
 		t.Fatal(err)
 	}
 	status, _, errs := program(nil, "train", "custom", "--seeds", "1,2", "--out", out, "--resume")
-	if status != 1 || !strings.Contains(errs, "seed 2 has not begun") || !strings.Contains(errs, "--class-weights balanced") {
+	if status != 1 || !strings.Contains(errs, "seed 2 has not begun") || !strings.Contains(errs, "--class-weights balanced") || !strings.Contains(errs, "hidden_size 8, not 64; ") || !strings.Contains(errs, "select \"loss\", not nothing; ") {
 		t.Errorf("status %d: %s", status, errs)
 	}
 	if _, err := os.Stat(seed("2")); err == nil {
