@@ -107,9 +107,6 @@ func nearest(codebook, spectrum []float32) int {
 		d := float32(0)
 		for k, v := range codebook[i*n : (i+1)*n] {
 			d += (v - spectrum[k]) * (v - spectrum[k])
-			if d >= least { // it only grows
-				break
-			}
 		}
 		if d < least {
 			best, least = i, d

@@ -1,12 +1,16 @@
 package tokenizers
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
 )
 
 // audioLearner finds the spectra of a codebook by k-means (Lloyd) on some of those that
@@ -59,7 +63,7 @@ func (l *audioLearner) Add(text string) {
 }
 
 // Learn finds the codebook.
-func (l *audioLearner) Learn() (json.RawMessage, error) {
+func (l *audioLearner) Learn(ctx context.Context, round func(done, all int)) (json.RawMessage, error) {
 	n := len(l.sample) / audioBands
 	if n == 0 {
 		return nil, errNothingLearned
@@ -69,14 +73,17 @@ func (l *audioLearner) Learn() (json.RawMessage, error) {
 	}
 	codebook := l.beginnings(min(l.codes, n))
 	sums, counts := make([]float64, len(codebook)), make([]int, len(codebook)/audioBands)
-	for range audioIterations {
+	near := make([]int, n) // the codebook's spectrum that each of the sample belongs to
+	for i := range audioIterations {
+		round(i, audioIterations)
+		if err := l.assign(ctx, near, codebook); err != nil {
+			return nil, err
+		}
 		clear(sums)
 		clear(counts)
-		for i := range n {
-			spectrum := l.sample[i*audioBands : (i+1)*audioBands]
-			at := nearest(codebook, spectrum)
+		for i, at := range near {
 			counts[at]++
-			for k, v := range spectrum {
+			for k, v := range l.sample[i*audioBands : (i+1)*audioBands] {
 				sums[at*audioBands+k] += float64(v)
 			}
 		}
@@ -91,11 +98,35 @@ func (l *audioLearner) Learn() (json.RawMessage, error) {
 			}
 		}
 	}
+	round(audioIterations, audioIterations)
 	var bytes []byte
 	for _, v := range codebook {
 		bytes = binary.LittleEndian.AppendUint32(bytes, math.Float32bits(v))
 	}
 	return json.Marshal(audioSpec{"audio-vq", l.rate, audioBands, base64.StdEncoding.EncodeToString(bytes)})
+}
+
+// assign finds the codebook's spectrum that is nearest to each of the sample, on all
+// processors.
+func (l *audioLearner) assign(ctx context.Context, near []int, codebook []float32) error {
+	const chunk = 1 << 10
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for ctx.Err() == nil {
+				from := int(next.Add(chunk)) - chunk
+				if from >= len(near) {
+					return
+				}
+				for i := from; i < min(from+chunk, len(near)); i++ {
+					near[i] = nearest(codebook, l.sample[i*audioBands:(i+1)*audioBands])
+				}
+			}
+		})
+	}
+	workers.Wait()
+	return ctx.Err()
 }
 
 // beginnings are different spectra of the sample.

@@ -1,6 +1,7 @@
 package tokenizers
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 )
@@ -10,8 +11,9 @@ import (
 type Learner interface {
 	// Add takes in a text. What it cannot read is passed over.
 	Add(text string)
-	// Learn returns the JSON of the tokenizer.
-	Learn() (json.RawMessage, error)
+	// Learn returns the JSON of the tokenizer, or ctx's error. What takes many rounds tells
+	// each of them: how many are done, of how many.
+	Learn(ctx context.Context, round func(done, all int)) (json.RawMessage, error)
 }
 
 // learners lists the tokenizers that are learned, by their type. Each reads the JSON

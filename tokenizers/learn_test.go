@@ -1,6 +1,7 @@
 package tokenizers
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -19,7 +20,7 @@ func learned(t *testing.T, spec string, texts ...string) Tokenizer {
 	for _, text := range texts {
 		l.Add(text)
 	}
-	text, err := l.Learn()
+	text, err := l.Learn(t.Context(), func(int, int) {})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -119,6 +120,25 @@ func TestAudioVQ(t *testing.T) {
 		t.Errorf("no sample: %v, %v", got, err)
 	}
 	a, b := learned(t, `{"type":"audio-vq","vocab":16}`, sounds...), tok
+	l, err := NewLearner(json.RawMessage(`{"type":"audio-vq","vocab":16}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range sounds {
+		l.Add(s)
+	}
+	var rounds []int
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, err := l.Learn(ctx, func(done, all int) {
+		if rounds = append(rounds, done); done == 2 {
+			cancel()
+		}
+		if all != audioIterations {
+			t.Errorf("%d of %d rounds", done, all)
+		}
+	}); err != context.Canceled || !slices.Equal(rounds, []int{0, 1, 2}) {
+		t.Errorf("cancelled in the third round: %v after the rounds %v", err, rounds)
+	}
 	if x, y := a.(*AudioVQ).codebook, b.(*AudioVQ).codebook; !slices.Equal(x, y) {
 		t.Error("the same sounds give another codebook")
 	}
@@ -134,12 +154,12 @@ func TestAudioVQ(t *testing.T) {
 			t.Errorf("%s: %v, want %q", spec, err, want)
 		}
 	}
-	l, err := NewLearner(json.RawMessage(`{"type":"audio-vq"}`))
+	l, err = NewLearner(json.RawMessage(`{"type":"audio-vq"}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	l.Add("no sound")
-	if _, err := l.Learn(); err != errNothingLearned {
+	if _, err := l.Learn(t.Context(), func(int, int) {}); err != errNothingLearned {
 		t.Error(err)
 	}
 }
@@ -206,7 +226,7 @@ func TestWordsLearnedAreKeptAlone(t *testing.T) {
 	if stats.HeapAlloc > texts*size/2 {
 		t.Errorf("%d bytes are kept", stats.HeapAlloc)
 	}
-	if spec, err := learner.Learn(); err != nil || !strings.Contains(string(spec), `"word49"`) {
+	if spec, err := learner.Learn(t.Context(), func(int, int) {}); err != nil || !strings.Contains(string(spec), `"word49"`) {
 		t.Errorf("%s, %v", spec, err)
 	}
 }

@@ -2,6 +2,7 @@ package tokenizers
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -153,7 +154,7 @@ func (l *wordsLearner) Add(text string) {
 }
 
 // Learn takes the most frequent words.
-func (l *wordsLearner) Learn() (json.RawMessage, error) {
+func (l *wordsLearner) Learn(context.Context, func(done, all int)) (json.RawMessage, error) {
 	words := slices.Collect(maps.Keys(l.counts))
 	if len(words) == 0 {
 		return nil, errNothingLearned

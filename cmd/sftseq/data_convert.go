@@ -159,6 +159,17 @@ func convertCustom(c *cli.Context) error {
 		learned(choice.Spec)
 	}
 	o.Progress = bar.Add
+	var rounds *progress
+	o.Learned = func(done, all int) {
+		if rounds == nil {
+			rounds = newProgress(int64(all), "learning the tokenizer", "rounds")
+		} else {
+			rounds.Add(1)
+		}
+		if done == all {
+			rounds.Finish()
+		}
+	}
 	d, skipped, err := convert.Convert(c.Context, o)
 	bar.Finish()
 	if err == nil {

@@ -57,6 +57,7 @@ type Options struct {
 	Replace  bool // a complete data set that is there already
 	MaxField int  // bytes of a row at most; 0 is table.DefaultMaxField
 	Progress func(bytes int64)
+	Learned  func(done, all int) // rounds of a tokenizer that is learned in many; may be nil
 
 	head int // bytes, in tests; 0 is headBytes
 }

@@ -40,7 +40,11 @@ func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error
 			return err
 		}
 	}
-	spec, err := learner.Learn()
+	spec, err := learner.Learn(ctx, func(done, all int) {
+		if c.options.Learned != nil {
+			c.options.Learned(done, all)
+		}
+	})
 	if err != nil {
 		missing := strings.TrimRight("\n"+c.skipped.String(), "\n") // columns that no row has
 		return fmt.Errorf("tokenizer: %w%s", err, missing)
