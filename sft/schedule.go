@@ -132,8 +132,12 @@ func (s *Settings) Validate() error {
 			return bad("the number of steps of a stage", g.Steps, "at least 1")
 		case g.Length != 0 && g.Rows != 0:
 			return bad("a stage", fmt.Sprintf("on rows of at most %d tokens and on the first %d", g.Length, g.Rows), "one of them")
-		case g.Length < 0 || g.Rows < 0 || g.Length == 0 && g.Rows == 0:
-			return bad("a stage", fmt.Sprintf("on rows of at most %d tokens or the first %d rows", g.Length, g.Rows), "at least 1")
+		case g.Rows < 0:
+			return bad("a stage", fmt.Sprintf("on the first %d rows", g.Rows), "at least 1")
+		case g.Length < 0:
+			return bad("a stage", fmt.Sprintf("on rows of at most %d tokens", g.Length), "at least 1")
+		case g.Rows == 0 && g.Length == 0:
+			return bad("a stage", "on no rows", "a number of them, or of their tokens, from 1")
 		}
 	}
 	return s.validateRate()

@@ -44,8 +44,10 @@ func TestSettings(t *testing.T) {
 		"warmup":              func(s *Settings) { s.Warmup = "tuned" },
 		`warmup is ""`:        func(s *Settings) { s.Warmup = "" },
 		"-5":                  func(s *Settings) { s.Warmup = "-5" },
-		"0 tokens":            func(s *Settings) { s.Stages = []Stage{{Steps: 3, Length: 8}, {Steps: 3}} },
+		"stage is on no rows": func(s *Settings) { s.Stages = []Stage{{Steps: 3, Length: 8}, {Steps: 3}} },
 		"steps of a stage":    func(s *Settings) { s.Stages = []Stage{{Length: 8}} },
+		"at most -8 tokens":   func(s *Settings) { s.Stages = []Stage{{Steps: 3, Length: -8}} },
+		"the first -4 rows":   func(s *Settings) { s.Stages = []Stage{{Steps: 3, Rows: -4}} },
 		"and on the first 4":  func(s *Settings) { s.Stages = []Stage{{Steps: 3, Length: 8, Rows: 4}} },
 	} {
 		s := validSettings()

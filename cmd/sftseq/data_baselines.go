@@ -83,14 +83,14 @@ func storeBaselines(c *cli.Context, set *seq.Dataset, hint string) ([]baseline.R
 
 // leftOut is what a file of baselines that cannot be read means where they only stand
 // beside an accuracy.
-const leftOut = "there are no simple models beside the accuracy; sftseq data baselines measures them anew"
+const leftOut = "no simple models are shown beside the accuracy"
 
 // storedBaseline is what is kept of a split, or nil. A file that cannot be read stands in
 // nobody's way: it is named, and what that means.
 func storedBaseline(c *cli.Context, set *seq.Dataset, split, otherwise string) *baseline.Result {
 	r, err := baseline.Stored(set, split)
 	if err != nil {
-		fmt.Fprintf(c.App.ErrWriter, "warning: %v: %s\n", err, otherwise)
+		fmt.Fprintf(c.App.ErrWriter, "warning: %v; %s (sftseq data baselines --data %s makes the file anew)\n", err, otherwise, shellQuote(set.Dir))
 	}
 	return r
 }

@@ -72,7 +72,7 @@ func TestBaselinesBesideModels(t *testing.T) {
 		{"simple models are measured anew", []string{"report", "--out", filepath.Join(dir, "damaged.html"), "--data", data, run}},
 	} {
 		status, out, errs := program(nil, c.args...)
-		if status != exitOK || strings.Count(errs, "warning: "+filepath.Join(data, baseline.FileName)+": expected") != 1 || !strings.Contains(errs, c.means+"\n") {
+		if status != exitOK || strings.Count(errs, "warning: "+filepath.Join(data, baseline.FileName)+": expected") != 1 || !strings.Contains(errs, "; "+c.means+" (sftseq data baselines --data "+data+" makes the file anew)\n") {
 			t.Errorf("%s beside a damaged file: status %d\n%s%s", c.args[0], status, out, errs)
 		}
 	}

@@ -58,7 +58,7 @@ func numberFlags() []cli.Flag {
 	return []cli.Flag{
 		preset,
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of weights, order, noise and dropout"},
-		whole("epochs", "passes over the training split"), whole("steps", "updates, instead of epochs"),
+		whole("epochs", "passes over the training split"), whole("steps", "updates, those of --stages included, instead of epochs"),
 		whole("batch", "examples in a batch"), real("lr", "learning rate"), real("weight-decay", "AdamW's"),
 		word("schedule", "how the learning rate falls: step (by --decay-rate every --step-size epochs), or over the whole run to --final-rate: cosine or linear"),
 		word("warmup", "untuned, or a number of steps"), whole("step-size", "epochs between two decays of the learning rate, with --schedule step"),
@@ -212,7 +212,7 @@ func parseStages(text string) ([]sft.Stage, error) {
 		n, errN := strconv.Atoi(steps)
 		most, errMost := strconv.Atoi(rows)
 		if errN != nil || errMost != nil {
-			return nil, fmt.Errorf("--stages: %q, expected STEPS:LENGTH or STEPS:firstROWS", word)
+			return nil, fmt.Errorf("--stages: %q, expected STEPS:LENGTH or STEPS:firstROWS, with commas between them, or none", word)
 		}
 		if first {
 			out = append(out, sft.Stage{Steps: n, Rows: most})

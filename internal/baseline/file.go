@@ -47,7 +47,7 @@ func Stored(set *seq.Dataset, split string) (*Result, error) {
 	}
 	var s stored
 	if err := json.Unmarshal(text, &s); err != nil {
-		return nil, fmt.Errorf("%s: expected what data convert has measured: %w", path, err)
+		return nil, fmt.Errorf("%s: expected JSON as sftseq data baselines writes it: %w", path, err)
 	}
 	at := slices.IndexFunc(s.Results, func(r Result) bool { return r.Split == split })
 	if s.Data != set.Fingerprint() || at < 0 {
