@@ -53,8 +53,6 @@ func customPreset(m *seq.Manifest) *Preset {
 	train := m.Splits["train"]
 	length := max(1, int(train.Lengths.P50))
 	c, s := encoder(2, 64, 128, min(64, max(16, powerOfTwo(length)))), quick(0, 16, 0.01)
-	c.SamplerNoise = "always"
-	c.Convolutions = neighbours(m.Tokenizer, length)
 	if length > longRow {
 		s.Batch = 8
 	}
@@ -72,6 +70,7 @@ func customPreset(m *seq.Manifest) *Preset {
 	case kind == new(tokenizers.Pixel).Type():
 		s.EmbeddingInit = sft.FourierInit
 	}
+	c.SamplerNoise, c.Convolutions = "always", neighbours(m.Tokenizer, length)
 	if train.Rows < fewRows {
 		c.EmbeddingDropout, c.FeedForward = 0.1, 0.2
 	}
@@ -92,7 +91,7 @@ func customPreset(m *seq.Manifest) *Preset {
 // text begins as the mean of its words'.
 func pairsOfWords(c *sft.Config, s *sft.Settings) {
 	*c = encoder(1, 256, 256, 16)
-	c.SamplerNoise, c.ResidualScale = "always", true
+	c.ResidualScale = true
 	s.Batch *= 2
 	fallsToNothing(s)
 }

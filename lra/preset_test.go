@@ -1,6 +1,7 @@
 package lra
 
 import (
+	"slices"
 	"testing"
 
 	"sftseq/sft"
@@ -34,6 +35,71 @@ func TestSetSchedule(t *testing.T) {
 			}
 			if s.Schedule != name || s.StepSize != wantStep || s.DecayRate != wantDecay || s.FinalRate != wantFinal || s.Validate() != nil {
 				t.Errorf("from %s to %s: %+v, %v", from, to, s, s.Validate())
+			}
+		}
+	}
+}
+
+// TestPresets: every preset is a model that can be made for its task and a run that can be
+// trained, whose stages end before it does, and no two data sets have one name.
+func TestPresets(t *testing.T) {
+	drawn := map[string]bool{}
+	for _, name := range Names() {
+		task, err := Lookup(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec, err := task.Spec()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var names []string
+		for _, p := range task.Presets {
+			names = append(names, p.Name)
+			c := p.Config
+			c.Task, c.VocabSize, c.PadTokenID, c.LabelNames, c.NumLabels = spec.Task, spec.VocabSize, spec.PadID, spec.LabelNames, len(spec.LabelNames)
+			if err := c.Validate(); err != nil {
+				t.Errorf("%s %s: %v", name, p.Name, err)
+			}
+			if err := p.Settings.Validate(); err != nil {
+				t.Errorf("%s %s: %v", name, p.Name, err)
+			}
+			steps := p.Settings.Steps
+			if steps == 0 {
+				steps = p.Settings.Epochs * p.Data.Train / p.Settings.Batch
+			}
+			for _, stage := range p.Settings.Stages {
+				if steps -= stage.Steps; steps <= 0 {
+					t.Errorf("%s %s ends within its stages", name, p.Name)
+				}
+			}
+			if p.DataName != "" && drawn[p.DataName] {
+				t.Errorf("%s %s: its data set has the name of another, %s", name, p.Name, p.DataName)
+			}
+			drawn[p.DataName] = true
+			if p.Description == "" || (p.DataName == "") != (p.Data.Train == 0) {
+				t.Errorf("%s %s: %+v", name, p.Name, p)
+			}
+		}
+		if first, last := names[0], names[len(names)-1]; first != "quick" || last != "paper" || len(slices.Compact(slices.Sorted(slices.Values(names)))) != len(names) {
+			t.Errorf("%s: presets %v", name, names)
+		}
+	}
+}
+
+// TestPathfinderReads: a layer reads each pixel's row, its column and its diagonals, three
+// pixels to each side.
+func TestPathfinderReads(t *testing.T) {
+	read := map[int]bool{}
+	for _, c := range pathfinderQuick.Config.Convolutions {
+		for tap := -(c.KernelSize / 2); tap <= c.KernelSize/2; tap++ {
+			read[tap*c.Dilation] = true
+		}
+	}
+	for _, direction := range [][2]int{{0, 1}, {1, 0}, {1, 1}, {1, -1}} { // down, right
+		for n := -3; n <= 3; n++ {
+			if token := n * (32*direction[0] + direction[1]); !read[token] {
+				t.Errorf("%d down and %d right is not read", n*direction[0], n*direction[1])
 			}
 		}
 	}

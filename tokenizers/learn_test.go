@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"runtime"
 	"slices"
 	"strings"
@@ -165,6 +166,41 @@ func TestAudioVQ(t *testing.T) {
 }
 
 // TestSpectra: a tone's power is in the band of its frequency.
+// TestAssign: every spectrum of the sample, of which each processor takes some, goes to
+// the nearest one of the codebook.
+func TestAssign(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	spectra := func(n int) []float32 {
+		out := make([]float32, n*audioBands)
+		for i := range out {
+			out[i] = random.Float32()
+		}
+		return out
+	}
+	const n = 5000
+	l := &audioLearner{sample: spectra(n)}
+	codebook, near := spectra(7), slices.Repeat([]int{-1}, n)
+	if err := l.assign(t.Context(), near, codebook); err != nil {
+		t.Fatal(err)
+	}
+	for i, got := range near {
+		best, least := 0, math.Inf(1)
+		for at := range 7 {
+			distance := 0.0
+			for k := range audioBands {
+				d := float64(codebook[at*audioBands+k]) - float64(l.sample[i*audioBands+k])
+				distance += d * d
+			}
+			if distance < least {
+				best, least = at, distance
+			}
+		}
+		if got != best {
+			t.Fatalf("spectrum %d belongs to %d, expected %d", i, got, best)
+		}
+	}
+}
+
 func TestSpectra(t *testing.T) {
 	filters := melFilters(audioBands, 256, 8000)
 	for b, f := range filters {

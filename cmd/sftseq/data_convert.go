@@ -145,33 +145,18 @@ func convertCustom(c *cli.Context) error {
 			total += lra.SizeBelow(path)
 		}
 	}
-	bar := newProgress(total, "converting", "bytes")
-	learned := func(tokenizer []byte) {
-		if learner, err := tokenizers.NewLearner(tokenizer); err == nil && learner != nil {
-			bar.Grow(total) // it is read to learn from, and then again
-		}
-	}
-	if o.Tokenizer != nil {
-		learned(o.Tokenizer)
-	}
+	var phases phases
 	o.Chosen = func(choice tokenizers.Choice) {
 		fmt.Fprintf(c.App.Writer, "tokenizer %s: %s (--tokenizer takes another)\n", choice.Name, choice.Reason)
-		learned(choice.Spec)
 	}
-	o.Progress = bar.Add
-	var rounds *progress
-	o.Learned = func(done, all int) {
-		if rounds == nil {
-			rounds = newProgress(int64(all), "learning the tokenizer", "rounds")
-		} else {
-			rounds.Add(1)
-		}
-		if done == all {
-			rounds.Finish()
-		}
+	o.Reading = func(bytes int64) { phases.of(total, "reading for the tokenizer", unitBytes).Add(bytes) }
+	o.Learning = func(done, all int) {
+		bar := phases.of(int64(all), "learning the tokenizer", "rounds")
+		bar.Add(min(1, int64(done))) // the first call says that none is done
 	}
+	o.Progress = func(bytes int64) { phases.of(total, "converting", unitBytes).Add(bytes) }
 	d, skipped, err := convert.Convert(c.Context, o)
-	bar.Finish()
+	phases.Finish()
 	if err == nil {
 		fmt.Fprint(c.App.ErrWriter, skipped)
 	} else {

@@ -161,6 +161,29 @@ func TestProgressLines(t *testing.T) {
 	}
 }
 
+// TestPhases: a task ends where the next begins, and its time does not count for that one.
+func TestPhases(t *testing.T) {
+	var p phases
+	p.Finish() // of nothing
+	var out bytes.Buffer
+	first := p.of(100, "reading", "sheep")
+	first.out, first.bar, first.quiet, first.start = &out, nil, false, time.Now().Add(-10*time.Second)
+	p.of(100, "reading", "sheep").Add(30)
+	second := p.of(50, "counting", "sheep")
+	if want := "reading: 30 sheep in 10s\n"; out.String() != want {
+		t.Errorf("%q, expected %q", out.String(), want)
+	}
+	if second == first || second.done != 0 || second.total != 50 || time.Since(second.start) > 5*time.Second {
+		t.Errorf("%+v", second)
+	}
+	out.Reset()
+	second.out, second.bar, second.quiet = &out, nil, false
+	p.Finish()
+	if want := "counting: 0 sheep in 0s\n"; out.String() != want {
+		t.Errorf("%q, expected %q", out.String(), want)
+	}
+}
+
 // TestDataHead: what it prints is what predict reads.
 func TestDataHead(t *testing.T) {
 	dir := generated(t)

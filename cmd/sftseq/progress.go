@@ -101,6 +101,33 @@ func (p *progress) Finish() {
 	}
 }
 
+// phases are tasks that follow one another. The zero value is ready to use.
+type phases struct {
+	mu  sync.Mutex
+	now *progress
+}
+
+// of is the progress of a task, which begins when it is first asked for and ends the one
+// before.
+func (p *phases) of(total int64, what, unit string) *progress {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.now == nil || p.now.what != what {
+		if p.now != nil {
+			p.now.Finish()
+		}
+		p.now = newProgress(total, what, unit)
+	}
+	return p.now
+}
+
+// Finish ends the last task.
+func (p *phases) Finish() {
+	if p.now != nil {
+		p.now.Finish()
+	}
+}
+
 // line is "generating listops: 4000 of 96000 rows (4%), 2.1k rows/s, 44s left".
 func (p *progress) line(now time.Time) string {
 	if p.total < 1 || p.done < 1 {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -38,6 +39,12 @@ func TestSeedsResumed(t *testing.T) {
 	status, _, errs := program(nil, "train", "custom", "--seeds", "1,2", "--out", out, "--resume")
 	if status != 1 || !strings.Contains(errs, "seed 2 has not begun") || !strings.Contains(errs, "--class-weights balanced") || !strings.Contains(errs, "hidden_size 8, not 64; ") || !strings.Contains(errs, "select \"loss\", not nothing; ") {
 		t.Errorf("status %d: %s", status, errs)
+	}
+	other := slices.Clone(args)
+	other[slices.Index(args, data)] = unequalData(t, "--seed", "9")
+	other[slices.Index(args, "1,2")] = "2,1" // the one that has not begun before the other
+	if status, _, errs := program(nil, append(other, "--resume")...); status != 1 || !strings.Contains(errs, "other data") {
+		t.Errorf("with other data: status %d: %s", status, errs)
 	}
 	if _, err := os.Stat(seed("2")); err == nil {
 		t.Error("it was begun")

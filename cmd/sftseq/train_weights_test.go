@@ -15,7 +15,7 @@ import (
 
 // unequalData has some three rows of class good for one of class bad, and texts that say
 // nothing of it.
-func unequalData(t *testing.T) string {
+func unequalData(t *testing.T, flags ...string) string {
 	t.Helper()
 	table := "review,mood\n"
 	random := rand.New(rand.NewPCG(1, 2))
@@ -23,7 +23,8 @@ func unequalData(t *testing.T) string {
 		table += fmt.Sprintf("%d,%s\n", i, []string{"bad", "good", "good", "good"}[random.IntN(4)])
 	}
 	from, to := writeText(t, filepath.Join(t.TempDir(), "moods.csv"), table), filepath.Join(t.TempDir(), "data")
-	if status, _, errs := program(nil, "data", "convert", "--from", from, "--to", to, "--text", "review", "--label", "mood", "--split", "0.6,0.2,0.2"); status != 0 {
+	args := append([]string{"data", "convert", "--from", from, "--to", to, "--text", "review", "--label", "mood", "--split", "0.6,0.2,0.2"}, flags...)
+	if status, _, errs := program(nil, args...); status != 0 {
 		t.Fatal(errs)
 	}
 	return to

@@ -56,8 +56,11 @@ type Options struct {
 	Strict   bool // a row that cannot be used is an error
 	Replace  bool // a complete data set that is there already
 	MaxField int  // bytes of a row at most; 0 is table.DefaultMaxField
-	Progress func(bytes int64)
-	Learned  func(done, all int) // rounds of a tokenizer that is learned in many; may be nil
+
+	// What shows how far the work is; each may be nil.
+	Reading  func(bytes int64)   // of the files, for a tokenizer that is learned from them
+	Learning func(done, all int) // rounds, of one that is learned in many
+	Progress func(bytes int64)   // of the files, as their rows are converted
 
 	head int // bytes, in tests; 0 is headBytes
 }

@@ -454,19 +454,3 @@ func TestRefuses(t *testing.T) {
 		t.Errorf("%v is left", left)
 	}
 }
-
-// TestLearned: a tokenizer that is learned knows the training split alone, and is in the
-// data set.
-func TestLearned(t *testing.T) {
-	o := options(t, file(t, "a.csv", "text,label,split\nred green red,1,train\nblue,0,test\nred blue,0,validation\n"))
-	o.SplitColumn, o.Tokenizer = "split", []byte(`{"type":"words"}`)
-	d, _ := mustConvert(t, o)
-	if string(d.Manifest.Tokenizer) != `{"type":"words","words":["red","green"]}` || d.Manifest.VocabSize != 4 {
-		t.Errorf("%s, vocabulary %d", d.Manifest.Tokenizer, d.Manifest.VocabSize)
-	}
-	o.From, o.To = []string{"-"}, t.TempDir()
-	o.Format = "csv"
-	if _, _, err := Convert(context.Background(), o); err == nil || !strings.Contains(err.Error(), "standard input and other pipes can be read once only") {
-		t.Error(err)
-	}
-}

@@ -40,11 +40,11 @@ func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error
 			return err
 		}
 	}
-	spec, err := learner.Learn(ctx, func(done, all int) {
-		if c.options.Learned != nil {
-			c.options.Learned(done, all)
-		}
-	})
+	round := c.options.Learning
+	if round == nil {
+		round = func(int, int) {}
+	}
+	spec, err := learner.Learn(ctx, round)
 	if err != nil {
 		missing := strings.TrimRight("\n"+c.skipped.String(), "\n") // columns that no row has
 		return fmt.Errorf("tokenizer: %w%s", err, missing)
@@ -54,7 +54,7 @@ func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error
 }
 
 func (c *converter) learnFile(ctx context.Context, learner tokenizers.Learner, path string) error {
-	t, err := table.Open(ctx, path, c.table(c.options.Progress))
+	t, err := table.Open(ctx, path, c.table(c.options.Reading))
 	if err != nil {
 		return err
 	}

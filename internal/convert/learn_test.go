@@ -1,0 +1,62 @@
+package convert
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestLearned: a tokenizer that is learned knows the training split alone, and is in the
+// data set.
+func TestLearned(t *testing.T) {
+	o := options(t, file(t, "a.csv", "text,label,split\nred green red,1,train\nblue,0,test\nred blue,0,validation\n"))
+	o.SplitColumn, o.Tokenizer = "split", []byte(`{"type":"words"}`)
+	d, _ := mustConvert(t, o)
+	if string(d.Manifest.Tokenizer) != `{"type":"words","words":["red","green"]}` || d.Manifest.VocabSize != 4 {
+		t.Errorf("%s, vocabulary %d", d.Manifest.Tokenizer, d.Manifest.VocabSize)
+	}
+	o.From, o.To = []string{"-"}, t.TempDir()
+	o.Format = "csv"
+	if _, _, err := Convert(context.Background(), o); err == nil || !strings.Contains(err.Error(), "standard input and other pipes can be read once only") {
+		t.Error(err)
+	}
+}
+
+// TestLearningIsShown: files are read once for a tokenizer that is learned, which tells its
+// rounds, and then once more; nothing that shows it need be there.
+func TestLearningIsShown(t *testing.T) {
+	dir := t.TempDir()
+	size := int64(0)
+	for i := range 8 {
+		sound := []byte("RIFF\x00\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x80\x3e\x00\x00\x02\x00\x10\x00data\xe8\x03\x00\x00")
+		for n := range 500 {
+			sound = binary.LittleEndian.AppendUint16(sound, uint16(int16(900*(n*(i+3)%20))))
+		}
+		size += int64(len(sound))
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d_%d.wav", i%2, i)), sound, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o := Options{From: []string{dir}, To: t.TempDir(), Text: "content", Label: "path", LabelPattern: regexp.MustCompile("[01]"),
+		Shares: []Share{{"train", 1}}, Tokenizer: []byte(`{"type":"audio-vq","vocab":4}`)}
+	mustConvert(t, o)
+	var read, converted int64
+	var rounds, all []int
+	o.To = t.TempDir()
+	o.Reading = func(bytes int64) { read += bytes }
+	o.Learning = func(done, of int) { rounds, all = append(rounds, done), append(all, of) }
+	o.Progress = func(bytes int64) { converted += bytes }
+	mustConvert(t, o)
+	if read != size || converted != size {
+		t.Errorf("%d bytes read, %d converted, expected %d", read, converted, size)
+	}
+	if n := len(rounds) - 1; n < 1 || rounds[0] != 0 || rounds[n] != n || slices.Max(all) != n || slices.Min(all) != n {
+		t.Errorf("rounds %v of %v", rounds, all)
+	}
+}
