@@ -26,9 +26,10 @@ func attentionBackward(r *run, k tensor.AttentionBackward) {
 			clear(r.floats(t))
 		}
 	}
-	r.each(a.Heads, func(w *worker, head int) {
+	group := g.together()
+	r.each((a.Heads+group-1)/group, func(w *worker, piece int) {
 		for b := range a.n {
-			g.sequence(w, b, head)
+			g.sequence(w, b, piece*group, min(a.Heads, (piece+1)*group))
 		}
 	})
 }
@@ -43,13 +44,36 @@ type attentionGradient struct {
 // roundUp returns the multiple of step at or above n.
 func roundUp(n, step int) int { return (n + step - 1) / step * step }
 
-// backwardScratch is a worker's memory for one sequence and head.
-type backwardScratch struct {
+// headScratch is what a worker keeps of one sequence and head.
+type headScratch struct {
 	k, v, dk, dv []float32 // [keys, channels | dh | channels | columns]
+	dleak        float32
+}
+
+// kept is the size of a headScratch.
+func (g *attentionGradient) kept(keys int) int { return keys * (2*g.channels + g.dh + g.columns) }
+
+func (g *attentionGradient) newHead(memory []float32, keys int) headScratch {
+	next := cut(memory)
+	return headScratch{k: next(keys * g.channels), v: next(keys * g.dh), dk: next(keys * g.channels), dv: next(keys * g.columns)}
+}
+
+// cut returns what gives the next so many floats of memory.
+func cut(memory []float32) func(size int) []float32 {
+	return func(size int) []float32 {
+		y := memory[:size:size]
+		memory = memory[size:]
+		return y
+	}
+}
+
+// backwardScratch is a worker's memory for one tile.
+type backwardScratch struct {
+	*headScratch
 
 	s, d           []float32 // [keyTile, stride]
-	qt, dot        []float32 // [dh, stride] queries and dO/Z, transposed
-	q, do          []float32 // [stride, channels | columns] the same as rows
+	qt, dot, ot    []float32 // [dh, stride] queries, dO/Z and O, transposed
+	q, do          []float32 // [stride, channels | columns] the first two as rows
 	dq, part       []float32 // [stride, channels]
 	inverse, delta []float32 // [stride] 1/Z, −D/Z
 	total          []float32 // [keyTile]
@@ -59,83 +83,117 @@ type backwardScratch struct {
 	ones           []float32 // [channels]
 }
 
-func (g *attentionGradient) newScratch(w *worker, keys int) backwardScratch {
-	const stride = queryTile + 16
-	c, p := g.channels, g.columns
-	pack := g.run.device.simd.PackedSize(max(stride, keyTile), g.dh)
-	x := w.floats(keys*(2*c+g.dh+p) + 2*keyTile*stride + 2*g.dh*stride + stride*(3*c+p) + 3*stride + keyTile*(1+c) + pack + c)
-	next := func(size int) []float32 {
-		y := x[:size:size]
-		x = x[size:]
-		return y
+// widest is the stride of the largest tile.
+const widest = queryTile + 16
+
+// packed is the size of queries or keys as a right factor.
+func (g *attentionGradient) packed() int {
+	return g.run.device.simd.PackedSize(max(widest, keyTile), g.dh)
+}
+
+// shared is the size of a backwardScratch.
+func (g *attentionGradient) shared() int {
+	c := g.channels
+	return 2*keyTile*widest + 3*g.dh*widest + widest*(3*c+g.columns) + 3*widest + keyTile*(1+c) + g.packed() + c
+}
+
+func (g *attentionGradient) newScratch(memory []float32) backwardScratch {
+	c, next := g.channels, cut(memory)
+	b := backwardScratch{
+		s: next(keyTile * widest), d: next(keyTile * widest), qt: next(g.dh * widest), dot: next(g.dh * widest), ot: next(g.dh * widest),
+		q: next(widest * c), do: next(widest * g.columns), dq: next(widest * c), part: next(widest * c),
+		inverse: next(widest), delta: next(widest), total: next(keyTile), dkPart: next(keyTile * c), pack: next(g.packed()), unused: next(widest), ones: next(c),
 	}
-	b := backwardScratch{k: next(keys * c), v: next(keys * g.dh), dk: next(keys * c), dv: next(keys * p),
-		s: next(keyTile * stride), d: next(keyTile * stride), qt: next(g.dh * stride), dot: next(g.dh * stride),
-		q: next(stride * c), do: next(stride * p), dq: next(stride * c), part: next(stride * c),
-		inverse: next(stride), delta: next(stride), total: next(keyTile), dkPart: next(keyTile * c), pack: next(pack), unused: next(stride), ones: next(c)}
 	for i := range b.ones {
 		b.ones[i] = 1
 	}
 	return b
 }
 
-// sequence goes back through one sequence and head.
-func (g *attentionGradient) sequence(w *worker, b, head int) {
+// together is how many heads a worker goes through side by side: their channels lie in
+// one row, which is then touched once. There are as many pieces as threads, and what
+// they keep fits the second cache.
+func (g *attentionGradient) together() int {
+	const most = 1 << 16 // floats
+	keys := 0
+	for b := range g.n {
+		lo, end := g.keys(b)
+		keys = max(keys, end-lo)
+	}
+	fit := most / max(1, g.kept(keys))
+	return max(1, min(fit, g.Heads/g.run.device.threads))
+}
+
+// sequence goes back through one sequence and some of its heads.
+func (g *attentionGradient) sequence(w *worker, b, from, to int) {
 	lo, end := g.keys(b)
 	keys := end - lo
-	x := g.newScratch(w, keys)
-	g.copyHead(x.k, g.k, lo, keys, head, g.channels)
-	g.copyHead(x.v, g.v, lo, keys, head, g.dh)
-	clear(x.dk)
-	clear(x.dv)
+	memory := w.floats(g.shared() + (to-from)*g.kept(keys))
+	x := g.newScratch(memory)
+	memory = memory[g.shared():]
+	heads := make([]headScratch, to-from)
+	for i := range heads {
+		h := g.newHead(memory[i*g.kept(keys):], keys)
+		g.copyHead(h.k, g.k, lo, keys, from+i, g.channels)
+		g.copyHead(h.v, g.v, lo, keys, from+i, g.dh)
+		clear(h.dk)
+		clear(h.dv)
+		heads[i] = h
+	}
 	first, last := g.tokens(b)
-	var dleak float32
-	for i := range g.tiles(last - first) {
-		dleak += g.tile(&x, g.attentionRun.tile(w, b, head, i), lo, keys)
+	for tile := range g.tiles(last - first) {
+		for i := range heads {
+			x.headScratch = &heads[i]
+			heads[i].dleak += g.tile(&x, g.attentionRun.tile(w, b, from+i, tile), lo, keys)
+		}
 	}
-	if g.dleak != nil {
-		g.dleak[b*g.Heads+head] = dleak
-	}
-	for j := range keys {
-		copy(g.head(g.dk, lo+j, head)[:g.dh], x.dk[j*g.channels:])
-		copy(g.head(g.dv, lo+j, head)[:g.dh], x.dv[j*g.columns:])
+	for i, h := range heads {
+		head := from + i
+		if g.dleak != nil {
+			g.dleak[b*g.Heads+head] = h.dleak
+		}
+		for j := range keys {
+			copy(g.head(g.dk, lo+j, head)[:g.dh], h.dk[j*g.channels:])
+			copy(g.head(g.dv, lo+j, head)[:g.dh], h.dv[j*g.columns:])
+		}
 	}
 }
 
 // load fills the scratch with what the tile's queries bring, and returns their
 // gradient of the leak. With delta = Σ dO·O, softmax wants dP − delta, ReLU weights
-// (dP − delta)/Z.
+// (dP − delta)/Z. Queries of the tile before count for nothing.
 func (g *attentionGradient) load(x *backwardScratch, t queries, softmax bool) (dleak float32) {
-	g.loadQueries(t, x.qt)
 	clear(x.dq)
-	for r := range t.n {
-		row := t.row + r
-		q := x.q[r*g.channels:][:g.channels]
-		clear(q[copy(q, g.head(g.q, row, t.head)[:g.dh]):])
-		do := x.do[r*g.columns:][:g.columns]
-		if r < t.skip { // of the tile before: counts for nothing
-			clear(do)
-			x.inverse[r], x.delta[r] = 0, 0
-			continue
+	g.loadQueries(t, x.qt)
+	g.rows(t, x.q, g.channels, x.qt)
+	t.kernels.Transpose(x.dot, t.stride, g.head(g.do, t.row, t.head), g.d, t.n, g.dh)
+	t.kernels.Transpose(x.ot, t.stride, g.head(g.o, t.row, t.head), g.d, t.n, g.dh)
+	t.kernels.DotColumns(x.delta, x.ot, x.dot, t.stride, g.dh, t.n)
+	clear(x.inverse[:t.skip])
+	for r := t.skip; r < t.n; r++ {
+		x.inverse[r] = 1
+		if !softmax {
+			x.inverse[r] = 1 / g.norm[(t.row+r)*g.Heads+t.head]
 		}
-		from := g.head(g.do, row, t.head)[:g.dh]
-		delta := -dot(g.head(g.o, row, t.head)[:g.dh], from)
-		x.inverse[r] = g.norm[row*g.Heads+t.head]
-		if softmax {
-			clear(do[copy(do, from):])
-		} else {
-			z := 1 / x.inverse[r]
-			for c, v := range from {
-				do[c] = v * z
-			}
-			clear(do[g.dh:])
-			delta *= z
-			dleak += delta
-		}
-		x.delta[r] = delta
 	}
-	t.kernels.Transpose(x.dot, t.stride, x.do, g.columns, t.n, g.dh)
+	for r, z := range x.inverse[:t.n] {
+		x.delta[r] *= -z
+		if !softmax {
+			dleak += x.delta[r]
+		}
+	}
+	t.kernels.ScaleRows(x.dot, t.stride, g.dh, t.n, x.inverse)
+	g.rows(t, x.do, g.columns, x.dot)
 	return dleak
+}
+
+// rows turns what lies across the lanes, [dh, stride], into rows of width floats, whose
+// last ones are 0.
+func (g *attentionGradient) rows(t queries, dst []float32, width int, src []float32) {
+	if width > g.dh {
+		clear(dst[:t.n*width])
+	}
+	t.kernels.Transpose(dst, width, src, t.stride, g.dh, t.n)
 }
 
 // tile goes back through a tile of queries and returns their gradient of the leak.

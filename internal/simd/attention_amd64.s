@@ -1244,6 +1244,36 @@ column:
 	VZEROUPPER
 	RET
 
+// func dotColumnsAVX2(rows int, n int, y *float32, a *float32, b *float32, stride int)
+// Requires: AVX, FMA3
+TEXT ·dotColumnsAVX2(SB), NOSPLIT, $0-48
+	MOVQ n+8(FP), AX
+	SHLQ $0x02, AX
+	MOVQ y+16(FP), CX
+	MOVQ a+24(FP), DX
+	MOVQ b+32(FP), BX
+	MOVQ stride+40(FP), SI
+	SHLQ $0x02, SI
+	XORQ DI, DI
+
+column:
+	VXORPS Y0, Y0, Y0
+	MOVQ   DI, R8
+	MOVQ   rows+0(FP), R9
+
+row:
+	VMOVUPS     (DX)(R8*1), Y1
+	VFMADD231PS (BX)(R8*1), Y1, Y0
+	ADDQ        SI, R8
+	DECQ        R9
+	JNZ         row
+	VMOVUPS     Y0, (CX)(DI*1)
+	ADDQ        $0x20, DI
+	CMPQ        DI, AX
+	JLT         column
+	VZEROUPPER
+	RET
+
 // func sinusoidTileAVX2(tile *byte)
 // Requires: AVX, AVX2, FMA3
 TEXT ·sinusoidTileAVX2(SB), NOSPLIT, $0-8
@@ -4187,6 +4217,36 @@ column:
 	ADDQ    BX, DX
 	DECQ    AX
 	JNZ     row
+	VZEROUPPER
+	RET
+
+// func dotColumnsAVX512(rows int, n int, y *float32, a *float32, b *float32, stride int)
+// Requires: AVX, AVX512F
+TEXT ·dotColumnsAVX512(SB), NOSPLIT, $0-48
+	MOVQ n+8(FP), AX
+	SHLQ $0x02, AX
+	MOVQ y+16(FP), CX
+	MOVQ a+24(FP), DX
+	MOVQ b+32(FP), BX
+	MOVQ stride+40(FP), SI
+	SHLQ $0x02, SI
+	XORQ DI, DI
+
+column:
+	VPXORD Z0, Z0, Z0
+	MOVQ   DI, R8
+	MOVQ   rows+0(FP), R9
+
+row:
+	VMOVUPS     (DX)(R8*1), Z1
+	VFMADD231PS (BX)(R8*1), Z1, Z0
+	ADDQ        SI, R8
+	DECQ        R9
+	JNZ         row
+	VMOVUPS     Z0, (CX)(DI*1)
+	ADDQ        $0x40, DI
+	CMPQ        DI, AX
+	JLT         column
 	VZEROUPPER
 	RET
 

@@ -64,6 +64,11 @@ func scaleTileAVX2(keys int, n int, s *float32, stride int, scale float32, floor
 //go:noescape
 func scaleRowsAVX2(rows int, n int, y *float32, stride int, x *float32)
 
+// dotColumnsAVX2 multiplies the columns of a by those of b; n is a multiple of a vector.
+//
+//go:noescape
+func dotColumnsAVX2(rows int, n int, y *float32, a *float32, b *float32, stride int)
+
 // sinusoidTileAVX2 is the forward pass of a SinusoidTile, which tile points to.
 //
 //go:noescape
@@ -148,6 +153,11 @@ func scaleTileAVX512(keys int, n int, s *float32, stride int, scale float32, flo
 //
 //go:noescape
 func scaleRowsAVX512(rows int, n int, y *float32, stride int, x *float32)
+
+// dotColumnsAVX512 multiplies the columns of a by those of b; n is a multiple of a vector.
+//
+//go:noescape
+func dotColumnsAVX512(rows int, n int, y *float32, a *float32, b *float32, stride int)
 
 // sinusoidTileAVX512 is the forward pass of a SinusoidTile, which tile points to.
 //

@@ -14,6 +14,8 @@ type Scores struct {
 	ScaleTile func(s []float32, stride, keys, n int, scale, floor float32, sum []float32)
 	// ScaleRows computes y[i][r] *= x[r] for rows rows of n.
 	ScaleRows func(y []float32, stride, rows, n int, x []float32)
+	// DotColumns computes y[r] = Σ_i a[i][r]·b[i][r] for rows rows of n.
+	DotColumns func(y, a, b []float32, stride, rows, n int)
 	// Sinusoid is the relative encoding of a tile, SinusoidBackward its adjoint.
 	// SinusoidFar is Sinusoid for tables that no cache near by holds.
 	Sinusoid, SinusoidFar, SinusoidBackward func(t *SinusoidTile)

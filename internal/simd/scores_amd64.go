@@ -11,6 +11,7 @@ var (
 		Lily:             assembledScore(8, []scoreRows{{5, lily5AVX2}, {2, lily2AVX2}, {1, lily1AVX2}}, lilyBackward4AVX2, lilyBackward1AVX2),
 		ScaleTile:        assembledScaleTile(8, scaleTileAVX2),
 		ScaleRows:        assembledScaleRows(8, scaleRowsAVX2),
+		DotColumns:       assembledDotColumns(8, dotColumnsAVX2),
 		Sinusoid:         assembledSinusoid(8, false, sinusoidTileAVX2),
 		SinusoidFar:      assembledSinusoid(8, false, sinusoidTileFarAVX2),
 		SinusoidBackward: assembledSinusoid(8, true, sinusoidBackwardAVX2),
@@ -22,6 +23,7 @@ var (
 		Lily:             assembledScore(16, []scoreRows{{8, lily8AVX512}, {2, lily2AVX512}, {1, lily1AVX512}}, lilyBackward4AVX512, lilyBackward1AVX512),
 		ScaleTile:        assembledScaleTile(16, scaleTileAVX512),
 		ScaleRows:        assembledScaleRows(16, scaleRowsAVX512),
+		DotColumns:       assembledDotColumns(16, dotColumnsAVX512),
 		Sinusoid:         assembledSinusoid(16, false, sinusoidTileAVX512),
 		SinusoidFar:      assembledSinusoid(16, false, sinusoidTileFarAVX512),
 		SinusoidBackward: assembledSinusoid(16, true, sinusoidBackwardAVX512),
@@ -93,6 +95,14 @@ func assembledScaleRows(width int, f func(rows, n int, y *float32, stride int, x
 		whole(n, width)
 		_, _ = y[(rows-1)*stride+n-1], x[n-1]
 		f(rows, n, &y[0], stride, &x[0])
+	}
+}
+
+func assembledDotColumns(width int, f func(rows, n int, y, a, b *float32, stride int)) func(y, a, b []float32, stride, rows, n int) {
+	return func(y, a, b []float32, stride, rows, n int) {
+		whole(n, width)
+		_, _, _ = y[n-1], a[(rows-1)*stride+n-1], b[(rows-1)*stride+n-1]
+		f(rows, n, &y[0], &a[0], &b[0], stride)
 	}
 }
 

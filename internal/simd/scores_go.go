@@ -11,6 +11,7 @@ var scoresGo = Scores{
 	Lily:             Score{lily, lilyBackward},
 	ScaleTile:        scaleTile,
 	ScaleRows:        scaleRows,
+	DotColumns:       dotColumns,
 	Sinusoid:         SinusoidGo,
 	SinusoidFar:      SinusoidGo,
 	SinusoidBackward: func(t *SinusoidTile) { SinusoidBackwardGo(t, true) },
@@ -98,6 +99,17 @@ func scaleRows(y []float32, stride, rows, n int, x []float32) {
 	for i := range rows {
 		for r, v := range x[:n] {
 			y[i*stride+r] *= v
+		}
+	}
+}
+
+func dotColumns(y, a, b []float32, stride, rows, n int) {
+	y = y[:n]
+	clear(y)
+	for i := range rows {
+		bi := b[i*stride:][:n]
+		for r, v := range a[i*stride:][:n] {
+			y[r] += float32(v * bi[r])
 		}
 	}
 }
