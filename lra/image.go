@@ -15,7 +15,7 @@ var Image = &Task{
 	Kind:        seq.Classification,
 	Tokenizer:   json.RawMessage(`{"type":"pixel"}`),
 	Labels:      imageClasses,
-	Presets:     []*Preset{imageQuick, imagePaper},
+	Presets:     []*Preset{imageQuick, imageHour, imagePaper},
 	Import: &Importer{
 		Usage: "from CIFAR-10's binary batches, or gray records",
 		Description: `Reads the official binary batches (data_batch_1.bin … data_batch_5.bin and

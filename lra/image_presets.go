@@ -20,9 +20,17 @@ func imagePaperConfig() sft.Config {
 // each one: 32 tokens on is the row below.
 var imageQuick = &Preset{
 	Name:        "quick",
-	Description: "a small model that trains in half an hour on two cores",
+	Description: "a small model that trains in minutes on two cores",
 	Config:      imageQuickConfig(),
-	Settings:    imageQuickSettings(),
+	Settings:    imageSettings(2),
+}
+
+// imageHour is the same model for longer.
+var imageHour = &Preset{
+	Name:        "hour",
+	Description: "the same model, trained within an hour on two cores",
+	Config:      imageQuickConfig(),
+	Settings:    imageSettings(5),
 }
 
 func imageQuickConfig() sft.Config {
@@ -32,8 +40,8 @@ func imageQuickConfig() sft.Config {
 	return c
 }
 
-func imageQuickSettings() sft.Settings {
-	s := falling(5, 0.02)
+func imageSettings(epochs int) sft.Settings {
+	s := falling(epochs, 0.02)
 	s.LearningRate, s.EmbeddingInit = 3e-3, sft.FourierInit
 	return s
 }

@@ -18,7 +18,7 @@ var ListOps = &Task{
 	Kind:        seq.Classification,
 	Tokenizer:   json.RawMessage(`{"type":"listops"}`),
 	Labels:      strings.Split("0123456789", ""),
-	Presets:     []*Preset{listOpsQuick, listOpsPaper},
+	Presets:     []*Preset{listOpsQuick, listOpsHour, listOpsPaper},
 	generate:    generateListOps,
 	Import: &Importer{
 		Usage: "from basic_train.tsv, basic_val.tsv, basic_test.tsv",

@@ -45,3 +45,28 @@ func listOpsQuickSettings() sft.Settings {
 	s.Stages = []sft.Stage{{Steps: 8000, Length: 160}, {Steps: 3000, Length: 400}, {Steps: 1500, Length: 1000}}
 	return s
 }
+
+// listOpsHour is deeper, for operators within operators, and sees each of more
+// expressions not much more often.
+var listOpsHour = &Preset{
+	Name:        "hour",
+	Description: "a deeper model that trains within an hour on two cores",
+	Config:      listOpsHourConfig(),
+	Settings:    listOpsHourSettings(),
+	Data: GenerateOptions{Train: 1500000, Val: 2000, Test: 2000, Seed: 1,
+		ListOpsTrain: &ListOpsRule{MinLength: 40, MaxLength: 2000, MaxDepth: 10, MaxArgs: 10}},
+	DataName: "listops-hour-1",
+}
+
+func listOpsHourConfig() sft.Config {
+	c := listOpsQuickConfig()
+	c.NumLayers = 6
+	return c
+}
+
+func listOpsHourSettings() sft.Settings {
+	s := falling(1, 0.01)
+	s.Steps, s.EvalEvery = 31500, 3500
+	s.Stages = []sft.Stage{{Steps: 20000, Length: 160}, {Steps: 6000, Length: 400}, {Steps: 3000, Length: 1000}}
+	return s
+}

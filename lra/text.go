@@ -14,7 +14,7 @@ var Text = &Task{
 	Kind:        seq.Classification,
 	Tokenizer:   json.RawMessage(`{"type":"byte"}`),
 	Labels:      []string{"negative", "positive"},
-	Presets:     []*Preset{textQuick, textPaper},
+	Presets:     []*Preset{textQuick, textHour, textPaper},
 	Import: &Importer{
 		Usage: "from aclImdb, a directory or tar archive",
 		Description: `Reads the reviews of train/pos, train/neg, test/pos and test/neg, and the films that

@@ -33,3 +33,18 @@ func textQuickConfig() sft.Config {
 	c.InputWindow = &sft.InputWindow{Length: 1024, Policy: "head"}
 	return c
 }
+
+// textHour reads twice as much of a review, and around a byte the words beside it.
+var textHour = &Preset{
+	Name:        "hour",
+	Description: "4 layers on the first 2,048 bytes, which train within an hour on two cores",
+	Config:      textHourConfig(),
+	Settings:    falling(6, 0.01),
+}
+
+func textHourConfig() sft.Config {
+	c := textQuickConfig()
+	c.NumLayers, c.InputWindow = 4, &sft.InputWindow{Length: 2048, Policy: "head"}
+	c.Convolutions = append(c.Convolutions, sft.Convolution{KernelSize: 7, Dilation: 6})
+	return c
+}
