@@ -1,4 +1,4 @@
-module sftseq
+module github.com/sftseq/sftseq
 
 go 1.26.8
 

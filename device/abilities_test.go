@@ -3,8 +3,8 @@
 package device
 
 import (
-	"sftseq/internal/tensor"
-	"sftseq/vk"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/vk"
 )
 
 // What a device of Vulkan can do is found by its methods' names: a change of one

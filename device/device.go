@@ -9,10 +9,10 @@ import (
 	"strconv"
 	"strings"
 
-	"sftseq/internal/cpu"
-	"sftseq/internal/simd"
-	"sftseq/internal/tensor"
-	"sftseq/vk"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/simd"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/vk"
 )
 
 // Precision is what matrix products are computed in. All else is float32 in

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/vk"
+	"github.com/sftseq/sftseq/vk"
 )
 
 func TestOpenCPU(t *testing.T) {

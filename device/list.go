@@ -3,7 +3,7 @@ package device
 import (
 	"fmt"
 
-	"sftseq/vk"
+	"github.com/sftseq/sftseq/vk"
 )
 
 // Info describes a device of this machine.

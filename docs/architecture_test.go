@@ -203,7 +203,7 @@ func moduleImports(t *testing.T) map[string][]string {
 		imports[from] = slices.Clip(imports[from])
 		for _, spec := range tree.Imports {
 			name, err := strconv.Unquote(spec.Path.Value)
-			if to, ok := strings.CutPrefix(name, "sftseq/"); err == nil && ok {
+			if to, ok := strings.CutPrefix(name, "github.com/sftseq/sftseq/"); err == nil && ok {
 				imports[from] = append(imports[from], to)
 			}
 		}

@@ -15,9 +15,9 @@ import (
 	"sync"
 	"testing"
 
-	"sftseq/internal/cpu"
-	"sftseq/seq"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // python is Debian's, which has python3-torch.

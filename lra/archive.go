@@ -9,7 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"sftseq/internal/source"
+	"github.com/sftseq/sftseq/internal/source"
 )
 
 // eachFile calls read for every file of a directory, or of a tar archive, plain or

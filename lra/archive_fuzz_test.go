@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/fuzztest"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // member is a file of an archive.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"iter"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // rows are what an importer reads, to the end or to an error.

@@ -6,9 +6,9 @@ import (
 	"math"
 	"math/bits"
 
-	"sftseq/seq"
-	"sftseq/sft"
-	"sftseq/tokenizers"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // CustomName is the name of the task that [Custom] makes.

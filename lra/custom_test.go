@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/seq"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // TestCustomPreset: whatever rows there are, there is a model, and a run that ends.

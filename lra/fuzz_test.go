@@ -3,8 +3,8 @@ package lra
 import (
 	"testing"
 
-	"sftseq/internal/fuzztest"
-	"sftseq/tokenizers"
+	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 func FuzzEvaluate(f *testing.F) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // firstIDs are the ids of a split's first record batch.

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // Image asks for the class of a photograph of CIFAR-10 (Krizhevsky 2009), read as

@@ -13,9 +13,9 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/fuzztest"
-	"sftseq/internal/source"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/source"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // FuzzCIFAR: of a file's records each is a row of 1,024 gray pixels, as many as the length

@@ -8,8 +8,8 @@ import (
 	"iter"
 	"path/filepath"
 
-	"sftseq/internal/source"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/source"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // imageLayouts are the files that a directory of images has.

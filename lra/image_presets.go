@@ -1,6 +1,6 @@
 package lra
 
-import "sftseq/sft"
+import "github.com/sftseq/sftseq/sft"
 
 // imagePaper is the published configuration.
 var imagePaper = &Preset{

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/source"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/source"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // realData is a folder of the real data, without which a test is skipped.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 const tsv = "Source\tTarget\n( ( ( [MAX 2 ) 9 ) ] )\t9\n( ( [SM 7 ) ] )\t7\n"

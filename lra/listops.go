@@ -7,7 +7,7 @@ import (
 	"math"
 	"strings"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // ListOps asks for the value, 0 to 9, of a nested expression of minima, maxima,

@@ -3,7 +3,7 @@ package lra
 import (
 	"crypto/sha256"
 
-	"sftseq/tokenizers"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // A listOpsDraw draws expressions: draw n is a function of (seed, n, rule)

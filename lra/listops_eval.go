@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"sftseq/tokenizers"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // An operator of ListOps. FIRST and LAST occur in the original data set of

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"iter"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // drawsPerChunk is how many draws a worker makes at a time; it does not change

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"sftseq/internal/source"
-	"sftseq/seq"
-	"sftseq/tokenizers"
+	"github.com/sftseq/sftseq/internal/source"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // maxLine bounds a line of an official file; the longest has about 20,000 bytes.

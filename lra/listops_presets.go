@@ -1,6 +1,6 @@
 package lra
 
-import "sftseq/sft"
+import "github.com/sftseq/sftseq/sft"
 
 // listOpsPaper is the published configuration.
 var listOpsPaper = &Preset{

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/tokenizers"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 func TestEvaluate(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 	"sort"
 	"strings"
 
-	"sftseq/seq"
-	"sftseq/tokenizers"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // A Task is one task of the Long Range Arena.

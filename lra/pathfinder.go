@@ -3,7 +3,7 @@ package lra
 import (
 	"encoding/json"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // Pathfinder asks whether two marks are on one dashed contour among others (Linsley et

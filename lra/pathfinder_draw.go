@@ -3,7 +3,7 @@ package lra
 import (
 	"math"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // A PathfinderRule says what is drawn. The zero value of Contour stands for the

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"iter"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // imagesPerChunk is how many images a worker draws at a time.

@@ -14,8 +14,8 @@ import (
 	"strconv"
 	"strings"
 
-	"sftseq/internal/source"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/source"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // pathfinderImage is an image that the metadata names.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"testing"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // drawnImages draws images for a measure: as many as SFTSEQ_PATHFINDER_IMAGES

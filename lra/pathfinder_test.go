@@ -15,7 +15,7 @@ import (
 
 	picture "image"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 func drawPathfinder(seed, n uint64, rule PathfinderRule) seq.Example {

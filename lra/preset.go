@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // A Preset is a way to train on a task: a model, the settings of a run and the

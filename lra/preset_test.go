@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // TestSetSchedule: from any schedule to any other, the settings can be trained with and

@@ -1,6 +1,6 @@
 package lra
 
-import "sftseq/internal/philox"
+import "github.com/sftseq/sftseq/internal/philox"
 
 // random is the random numbers of one thing that is drawn: a function of the seed and
 // its number alone, so that anything can be drawn anywhere. Word w of number n is word

@@ -3,7 +3,7 @@ package lra
 import (
 	"encoding/json"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // Retrieval asks whether two documents belong together: papers of the ACL Anthology

@@ -9,9 +9,9 @@ import (
 	"strconv"
 	"strings"
 
-	"sftseq/internal/source"
-	"sftseq/seq"
-	"sftseq/tokenizers"
+	"github.com/sftseq/sftseq/internal/source"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // officialPairs begins the names of the official files.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // TestRetrievalSubstitutes is the real pairs that stand for the official ones. Counts

@@ -3,7 +3,7 @@ package lra
 import (
 	"encoding/json"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // Text asks whether a film review (IMDb, Maas et al. 2011) is friendly, read byte by

@@ -12,8 +12,8 @@ import (
 	"strconv"
 	"strings"
 
-	"sftseq/seq"
-	"sftseq/tokenizers"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // review is one of IMDb's, as its file has it.

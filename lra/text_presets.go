@@ -1,6 +1,6 @@
 package lra
 
-import "sftseq/sft"
+import "github.com/sftseq/sftseq/sft"
 
 // textPaper is the published configuration.
 var textPaper = &Preset{

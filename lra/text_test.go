@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // TestTextOfficial is the real reviews. Counts and checksums were computed by another

@@ -6,7 +6,7 @@ import (
 	"math/bits"
 	"slices"
 
-	"sftseq/internal/philox"
+	"github.com/sftseq/sftseq/internal/philox"
 )
 
 // poolBatches is how many batches share a pool. Rows are sorted by length

@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"sftseq/internal/atomicfile"
-	"sftseq/internal/checksum"
+	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/checksum"
 )
 
 // ErrExists is in the error for a directory that holds a complete data set.

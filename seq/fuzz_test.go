@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/fuzztest"
 )
 
 // The corpus under testdata/fuzz has truncated and bit-flipped files.

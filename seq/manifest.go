@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"sftseq/internal/checksum"
+	"github.com/sftseq/sftseq/internal/checksum"
 )
 
 // ManifestName is the file that marks a data set directory complete.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/fuzztest"
 )
 
 // FuzzManifest: whatever is in a dataset.json, an error names the file, and what is

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"hash"
 
-	"sftseq/internal/checksum"
+	"github.com/sftseq/sftseq/internal/checksum"
 )
 
 // statedChecksum is what a manifest says of a file, and what was read of it so far.

@@ -8,7 +8,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 
-	"sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
 // A Format is one of Arrow's two IPC formats.

@@ -1,8 +1,8 @@
 package sft
 
 import (
-	"sftseq/internal/philox"
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/philox"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // attention is what the attention block leaves for its backward.

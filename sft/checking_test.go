@@ -8,10 +8,10 @@ import (
 	"slices"
 	"testing"
 
-	"sftseq/internal/cpu"
-	"sftseq/internal/tensor"
-	"sftseq/internal/tensor/checking"
-	"sftseq/internal/vktest"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor/checking"
+	"github.com/sftseq/sftseq/internal/vktest"
 )
 
 // checkedSteps makes training steps with everything random, and returns the

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"sftseq/internal/safetensors"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/safetensors"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // checkpointFile holds all that a resume needs, in one file: it is replaced

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/fuzztest"
-	"sftseq/internal/safetensors"
+	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/safetensors"
 )
 
 // FuzzCheckpoint: whatever a checkpoint says of its run, an error names the file, and what

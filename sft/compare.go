@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // Compare returns the logits of pairs, of which the i-th is that of the sequences

@@ -10,9 +10,9 @@ import (
 	"slices"
 	"strings"
 
-	"sftseq/internal/atomicfile"
-	"sftseq/internal/tensor"
-	"sftseq/sinusoid"
+	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/sinusoid"
 )
 
 // Tasks of a model.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/fuzztest"
 )
 
 // configText is a valid configuration with values replaced: nil removes a key.

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // Convolution is a depthwise convolution: each channel of a token is mixed with those

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/cpu"
 )
 
 // stored is what a run's files say, to be compared.

@@ -12,13 +12,13 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/atomicfile"
-	"sftseq/internal/chart"
-	"sftseq/internal/cpu"
-	"sftseq/internal/tensor"
-	"sftseq/internal/tensor/checking"
-	"sftseq/internal/vktest"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/chart"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor/checking"
+	"github.com/sftseq/sftseq/internal/vktest"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // smallModel is small enough to be trained on a processor that plays a GPU: with

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"sftseq/internal/tensor"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // Embeddings returns the pooled vector of each sequence, in their order. It is

@@ -6,8 +6,8 @@ import (
 	"slices"
 	"sync"
 
-	"sftseq/internal/tensor"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // engine runs passes of one model on one device. Its weights are shared; each

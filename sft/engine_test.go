@@ -3,7 +3,7 @@ package sft
 import (
 	"testing"
 
-	"sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/cpu"
 )
 
 // TestPassesLastUsed: the engine keeps the programs that were used last, not those that

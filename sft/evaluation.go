@@ -5,9 +5,9 @@ import (
 	"math"
 	"path/filepath"
 
-	"sftseq/internal/metrics"
-	"sftseq/internal/tensor"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // evaluationRows is the number of validation rows scored between two looks at

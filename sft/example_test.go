@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"log"
 
-	"sftseq/device"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // Load a model directory, classify a sequence and embed two.

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"slices"
 
-	"sftseq/internal/tensor"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // Explanation says which parts of a sequence the model read.

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"testing"
 
-	"sftseq/internal/tensor"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
 )
 
 func explain(t *testing.T, s *Scorer, examples []seq.Example) []Output {

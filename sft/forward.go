@@ -1,8 +1,8 @@
 package sft
 
 import (
-	"sftseq/internal/tensor"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // forward is what forward passes of a mode may hold.

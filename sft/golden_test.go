@@ -9,12 +9,12 @@ import (
 	"path/filepath"
 	"testing"
 
-	"sftseq/internal/cpu"
-	"sftseq/internal/safetensors"
-	"sftseq/internal/simd"
-	"sftseq/internal/tensor"
-	"sftseq/internal/vktest"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/safetensors"
+	"github.com/sftseq/sftseq/internal/simd"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/vktest"
+	"github.com/sftseq/sftseq/seq"
 )
 
 const golden = "testdata/golden"

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 
-	"sftseq/internal/tensor"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // Gradient returns the gradient of the examples' mean cross-entropy in

@@ -6,8 +6,8 @@ import (
 	"math"
 	"sync"
 
-	"sftseq/internal/tensor"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // accumulator computes the gradient of a batch: the sum over its gradient

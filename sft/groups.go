@@ -1,8 +1,8 @@
 package sft
 
 import (
-	"sftseq/internal/tensor"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // groupTokens is where a gradient group ends: consecutive examples of a batch

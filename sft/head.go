@@ -1,6 +1,6 @@
 package sft
 
-import "sftseq/internal/tensor"
+import "github.com/sftseq/sftseq/internal/tensor"
 
 // head pools each sequence to one row and turns rows into logits:
 //

@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"sftseq/internal/philox"
+	"github.com/sftseq/sftseq/internal/philox"
 )
 
 // Initialize returns fresh weights, a function of the seed: linear layers

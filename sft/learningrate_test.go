@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/cpu"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // TestStepRate: by epochs, whatever the length of the run, as in runs of before there were

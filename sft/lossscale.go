@@ -3,7 +3,7 @@ package sft
 import (
 	"math"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 const (

@@ -12,8 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"sftseq/internal/cpu"
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // narrow is a device whose gradients overflow beyond a scale of the loss, as those

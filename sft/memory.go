@@ -6,7 +6,7 @@ import (
 	"slices"
 	"sort"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // wordBytes is the size of a word of device memory.

@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"testing"
 
-	"sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/fuzztest"
 )
 
 // FuzzMetrics: whatever is in a metrics.jsonl, an error names file and line, no step is

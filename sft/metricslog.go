@@ -10,7 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
 // metricsFile has a line for each logging interval and each evaluation.

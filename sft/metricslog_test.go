@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/cpu"
 )
 
 // TestDamagedMetrics: whatever happens to metrics.jsonl, a run whose checkpoint is whole

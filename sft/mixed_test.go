@@ -10,11 +10,11 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/cpu"
-	"sftseq/internal/safetensors"
-	"sftseq/internal/tensor"
-	"sftseq/internal/tensor/given"
-	"sftseq/internal/vktest"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/safetensors"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor/given"
+	"github.com/sftseq/sftseq/internal/vktest"
 )
 
 // inMixedPrecision runs a test for each folder on Vulkan in mixed precision. It is

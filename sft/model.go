@@ -10,7 +10,7 @@ import (
 	"strings"
 	"syscall"
 
-	"sftseq/internal/safetensors"
+	"github.com/sftseq/sftseq/internal/safetensors"
 )
 
 // The files of a model directory.

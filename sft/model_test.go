@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/safetensors"
+	"github.com/sftseq/sftseq/internal/safetensors"
 )
 
 func TestSaveAndLoad(t *testing.T) {

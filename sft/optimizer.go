@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // optimizer holds AdamW's moments and the program of one update.

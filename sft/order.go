@@ -3,7 +3,7 @@ package sft
 import (
 	"fmt"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // order says which rows each step trains on: stages of short rows first, if the

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/cpu"
 )
 
 // TestRateWithoutEvaluations: tokens a second are those of training, also in an interval

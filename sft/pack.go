@@ -3,8 +3,8 @@ package sft
 import (
 	"math/bits"
 
-	"sftseq/internal/tensor"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // packed is a batch as a pass takes it: the rows of all sequences one after

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // Parameter is one tensor of a model and its place in the range of weights.

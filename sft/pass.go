@@ -3,8 +3,8 @@ package sft
 import (
 	"fmt"
 
-	"sftseq/internal/tensor"
-	"sftseq/sinusoid"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/sinusoid"
 )
 
 // Mode says what a pass does.

@@ -8,10 +8,10 @@ import (
 	"slices"
 	"testing"
 
-	"sftseq/internal/cpu"
-	"sftseq/internal/tensor"
-	"sftseq/internal/vktest"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/vktest"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // tinyConfig is the smallest model with every part.

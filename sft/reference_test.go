@@ -6,9 +6,9 @@ import (
 	"math"
 	"slices"
 
-	"sftseq/internal/philox"
-	"sftseq/seq"
-	"sftseq/sinusoid"
+	"github.com/sftseq/sftseq/internal/philox"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sinusoid"
 )
 
 // reference is the model in evaluation, in float64 and as its definition has it:

@@ -13,8 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"sftseq/internal/cpu"
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // interrupting is a device that ends the run's context at a launch: in the

@@ -7,7 +7,7 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
 // openRunDirectory makes a run directory, or takes one over: no other program

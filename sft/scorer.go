@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"sync"
 
-	"sftseq/internal/tensor"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // Scorer computes a model's outputs on a device. It is safe for concurrent use:

@@ -3,7 +3,7 @@ package sft
 import (
 	"fmt"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // What the kept model can be best in, on the validation split.

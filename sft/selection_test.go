@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/cpu"
 )
 
 // TestSelection: the kept model is that of the evaluation that is best in what was

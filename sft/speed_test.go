@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"testing"
 
-	"sftseq/internal/cpu"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // BenchmarkGradient trains on one gradient group of 4,096 tokens.

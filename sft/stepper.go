@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
-	"sftseq/internal/tensor"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // stepper makes training steps: gradient, clipping, update.

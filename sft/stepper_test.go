@@ -5,9 +5,9 @@ import (
 	"slices"
 	"testing"
 
-	"sftseq/internal/cpu"
-	"sftseq/internal/tensor"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // TestStepperIsTrainer: on the trainer's batches, a stepper arrives at the

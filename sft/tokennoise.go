@@ -3,8 +3,8 @@ package sft
 import (
 	"slices"
 
-	"sftseq/internal/philox"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/philox"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // addNoise returns the examples as training reads them: each token is left out with

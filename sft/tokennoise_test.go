@@ -6,8 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"sftseq/internal/cpu"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // TestDeletion: the share of tokens that is left out is the rate, what stays keeps its

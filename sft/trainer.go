@@ -11,8 +11,8 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"sftseq/internal/tensor"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // Options are what a training run may change without changing its result.

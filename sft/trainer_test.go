@@ -14,9 +14,9 @@ import (
 	"testing"
 	"time"
 
-	"sftseq/internal/cpu"
-	"sftseq/internal/tensor"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // splits writes a tiny data set and opens it. Its label is that of the first

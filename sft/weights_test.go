@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/cpu"
-	"sftseq/internal/tensor"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // TestClassWeightsOfTheGradient: the gradient of a batch is the sum of those of its rows of

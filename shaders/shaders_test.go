@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/shaders/internal/source"
+	"github.com/sftseq/sftseq/shaders/internal/source"
 )
 
 // readShaders reads the sources.

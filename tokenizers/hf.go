@@ -12,8 +12,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"sftseq/internal/atomicfile"
-	"sftseq/internal/hftokenizer"
+	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/hftokenizer"
 )
 
 // HF reads text as a tokenizer.json of Hugging Face's tokenizers says, with the file's own

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/fuzztest"
 )
 
 // wav is a file of samples, which are written as they are.

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/fuzztest"
 )
 
 func TestListOps(t *testing.T) {

@@ -2,7 +2,7 @@
 
 package vk
 
-import "sftseq/internal/tensor"
+import "github.com/sftseq/sftseq/internal/tensor"
 
 // sumSquares sums pieces of a block each, then the pieces of all blocks.
 func sumSquares(r *recorder, k tensor.SumSquares) {

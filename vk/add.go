@@ -2,7 +2,7 @@
 
 package vk
 
-import "sftseq/internal/tensor"
+import "github.com/sftseq/sftseq/internal/tensor"
 
 func add(r *recorder, k tensor.Add) {
 	eachExtent(k.Y, k.Y.Width(), func(e extent) {

@@ -5,7 +5,7 @@ package vk
 import (
 	"math/bits"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 const (

@@ -11,7 +11,7 @@ import (
 	"fmt"
 	"slices"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // bound is a program's steps with the memories that they work on.

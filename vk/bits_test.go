@@ -10,10 +10,10 @@ import (
 	"slices"
 	"testing"
 
-	"sftseq/internal/cpu"
-	"sftseq/internal/philox"
-	"sftseq/internal/tensor"
-	"sftseq/sinusoid"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/philox"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/sinusoid"
 )
 
 // packed is a batch of sequences and a program over it, to be run on several

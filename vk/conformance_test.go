@@ -6,7 +6,7 @@ import (
 	"os"
 	"testing"
 
-	"sftseq/internal/tensor/conformance"
+	"github.com/sftseq/sftseq/internal/tensor/conformance"
 )
 
 // open opens a device under the validation layer, and fails the test at its end

@@ -2,7 +2,7 @@
 
 package vk
 
-import "sftseq/internal/tensor"
+import "github.com/sftseq/sftseq/internal/tensor"
 
 // convolutionRows are the rows that an invocation of convolution.glsl does, and
 // convolutionTaps the taps that one of convolution_backward_parameters.comp does.

@@ -2,7 +2,7 @@
 
 package vk
 
-import "sftseq/internal/tensor"
+import "github.com/sftseq/sftseq/internal/tensor"
 
 func crossEntropy(r *recorder, k tensor.CrossEntropy) {
 	eachExtent(k.Logits, k.Logits.Width(), func(e extent) {

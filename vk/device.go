@@ -17,7 +17,7 @@ import (
 
 	vulkan "github.com/vulkan-go/vulkan"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // Some of VkResult.

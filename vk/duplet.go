@@ -2,7 +2,7 @@
 
 package vk
 
-import "sftseq/internal/tensor"
+import "github.com/sftseq/sftseq/internal/tensor"
 
 // dupletRows is the number of rows that a workgroup does: rows.glsl without
 // constants.

@@ -2,7 +2,7 @@
 
 package vk
 
-import "sftseq/internal/tensor"
+import "github.com/sftseq/sftseq/internal/tensor"
 
 func embed(r *recorder, k tensor.Embed) {
 	eachExtent(k.Y, k.Y.Width(), func(e extent) {

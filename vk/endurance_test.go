@@ -14,7 +14,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // resident is the memory that the process occupies, in bytes.

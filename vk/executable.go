@@ -12,7 +12,7 @@ import (
 	"fmt"
 	"slices"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // executable is a program turned into steps. It is recorded into command

@@ -2,7 +2,7 @@
 
 package vk
 
-import "sftseq/internal/tensor"
+import "github.com/sftseq/sftseq/internal/tensor"
 
 // extent is a block of the rows of a launch: as many as can be bound. It is what
 // kernels that go by elements or by rows do in one dispatch; see extent.glsl.

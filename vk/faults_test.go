@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // faulty opens a device whose calls fault answers.

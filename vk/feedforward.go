@@ -2,7 +2,7 @@
 
 package vk
 
-import "sftseq/internal/tensor"
+import "github.com/sftseq/sftseq/internal/tensor"
 
 // hiddenWords bounds the hidden rows of a block: what stays in the cache of a
 // large device until the second product has read it.

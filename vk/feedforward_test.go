@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // TestFeedForwardBlocks: blocks of rows change no bit.

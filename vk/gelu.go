@@ -2,7 +2,7 @@
 
 package vk
 
-import "sftseq/internal/tensor"
+import "github.com/sftseq/sftseq/internal/tensor"
 
 func gelu(r *recorder, k tensor.GELU) {
 	eachExtent(k.X, k.X.Width(), func(e extent) {

@@ -2,7 +2,7 @@
 
 package vk
 
-import "sftseq/internal/tensor"
+import "github.com/sftseq/sftseq/internal/tensor"
 
 // record turns a launch into steps; false if there is no kernel for it.
 func record(r *recorder, l tensor.Kernel) bool {

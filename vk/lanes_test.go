@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // weighted is a program that computes y = x + n·w, the weights w being shared, in

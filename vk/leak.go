@@ -2,7 +2,7 @@
 
 package vk
 
-import "sftseq/internal/tensor"
+import "github.com/sftseq/sftseq/internal/tensor"
 
 func leak(r *recorder, k tensor.Leak) {
 	sequences, heads := k.Y.Shape[0], k.Y.Width()

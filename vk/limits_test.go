@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/seq"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // small makes the device one with the limits of a small one: kernels go by blocks

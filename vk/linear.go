@@ -2,7 +2,7 @@
 
 package vk
 
-import "sftseq/internal/tensor"
+import "github.com/sftseq/sftseq/internal/tensor"
 
 func linear(r *recorder, k tensor.Linear) {
 	in, out := k.Weight.Width(), k.Weight.Shape[0]

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // runKernel runs one launch on random inputs, rows of them in use, and returns

@@ -11,9 +11,9 @@ import (
 	"testing"
 	"time"
 
-	"sftseq/internal/cpu"
-	"sftseq/seq"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // trained is a tiny model and its data.

@@ -2,7 +2,7 @@
 
 package vk
 
-import "sftseq/internal/tensor"
+import "github.com/sftseq/sftseq/internal/tensor"
 
 // product is C[m,n] = A[m,k]·B[k,n], + bias[n], in one launch. One of m and k
 // counts the rows of a batch: of those in use only.

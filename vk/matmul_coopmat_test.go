@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // half rounds to float16 or bfloat16, to nearest even; no infinities, and

@@ -10,7 +10,7 @@ import (
 	"slices"
 	"testing"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // bench is a product with its data, ready to be launched in any way.

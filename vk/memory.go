@@ -10,7 +10,7 @@ import (
 	"slices"
 	"sync"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 const (

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // TestAllocator gives and takes at random, without a device: what is handed out

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // mirrorBytes bounds the outputs of a program that come to the host along with

@@ -2,7 +2,7 @@
 
 package vk
 
-import "sftseq/internal/tensor"
+import "github.com/sftseq/sftseq/internal/tensor"
 
 func pairFeatures(r *recorder, k tensor.PairFeatures) {
 	r.dispatch(pairs(k.Y, k.X).elements("pairfeatures", write(k.Y), read(k.X)))

@@ -17,8 +17,8 @@ import (
 	"sync"
 	"unsafe"
 
-	"sftseq/internal/atomicfile"
-	"sftseq/shaders"
+	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/shaders"
 )
 
 // pushWords is the room for push constants: what every device has.

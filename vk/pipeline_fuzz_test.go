@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"testing"
 
-	"sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/fuzztest"
 )
 
 // FuzzPipelineFile: of a file in the pipeline cache's place only what was sealed reaches a

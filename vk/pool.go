@@ -2,7 +2,7 @@
 
 package vk
 
-import "sftseq/internal/tensor"
+import "github.com/sftseq/sftseq/internal/tensor"
 
 // pool sums each sequence in pieces, each relative to its own largest score, so
 // that the rows are read once; then the pieces' sums; then it knows the weights.

@@ -11,7 +11,7 @@ import (
 	"fmt"
 	"unsafe"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // StartProfile has every program timed: the device is a [tensor.Profiler].

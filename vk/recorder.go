@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // Spaces of a recording beside those that a program is handed.

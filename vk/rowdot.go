@@ -2,7 +2,7 @@
 
 package vk
 
-import "sftseq/internal/tensor"
+import "github.com/sftseq/sftseq/internal/tensor"
 
 func rowDot(r *recorder, k tensor.RowDot) {
 	eachExtent(k.X, k.X.Width(), func(e extent) {

@@ -5,7 +5,7 @@ package vk
 import (
 	"math"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 var (

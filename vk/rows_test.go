@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"sftseq/internal/tensor"
-	"sftseq/seq"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // TestSplitGradients: gradients are the same bits whatever launches are split into:

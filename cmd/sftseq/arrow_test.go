@@ -14,7 +14,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // sequences writes rows of the ListOps vocabulary, and the same as JSON lines.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sftseq/device"
-	"sftseq/internal/chart"
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/internal/chart"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 func benchCommand() *cli.Command {

@@ -9,8 +9,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sftseq/internal/bench"
-	"sftseq/lra"
+	"github.com/sftseq/sftseq/internal/bench"
+	"github.com/sftseq/sftseq/lra"
 )
 
 // peerWork is what the figures of the PyTorch program leave out.

@@ -10,12 +10,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sftseq/device"
-	"sftseq/internal/bench"
-	"sftseq/internal/chart"
-	"sftseq/internal/tensor"
-	"sftseq/lra"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/internal/bench"
+	"github.com/sftseq/sftseq/internal/chart"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/lra"
+	"github.com/sftseq/sftseq/sft"
 )
 
 func benchModelCommand() *cli.Command {

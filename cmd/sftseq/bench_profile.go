@@ -6,8 +6,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sftseq/internal/bench"
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/bench"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // kernelShare is what one kernel took of a profiled run.

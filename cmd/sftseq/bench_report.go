@@ -9,8 +9,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sftseq/device"
-	"sftseq/internal/bench"
+	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/internal/bench"
 )
 
 func benchReportCommand() *cli.Command {

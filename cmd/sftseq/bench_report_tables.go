@@ -8,8 +8,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"sftseq/device"
-	"sftseq/internal/bench"
+	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/internal/bench"
 )
 
 // shownShare is the least share of a step that a kernel's row is printed for.

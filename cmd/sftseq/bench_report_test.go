@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/vktest"
+	"github.com/sftseq/sftseq/internal/vktest"
 )
 
 // TestBenchProfile: each kernel of a step with its share, on both kinds of devices.

@@ -9,9 +9,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sftseq/internal/bench"
-	"sftseq/internal/chart"
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/bench"
+	"github.com/sftseq/sftseq/internal/chart"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 func benchRuntimeCommand() *cli.Command {

@@ -14,10 +14,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sftseq/internal/bench"
-	"sftseq/internal/cpu"
-	"sftseq/sft"
-	"sftseq/vk"
+	"github.com/sftseq/sftseq/internal/bench"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/vk"
 )
 
 // tinyConfig is a golden model's configuration, which has a maximal length of

@@ -9,9 +9,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sftseq/device"
-	"sftseq/internal/tensor"
-	"sftseq/internal/tensor/conformance"
+	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor/conformance"
 )
 
 func checkCommand() *cli.Command {

@@ -10,10 +10,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sftseq/device"
-	"sftseq/internal/cpu"
-	"sftseq/internal/tensor"
-	"sftseq/internal/vktest"
+	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/vktest"
 )
 
 // copyGolden copies a golden folder, with some of its files changed.

@@ -11,8 +11,8 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/sft"
-	"sftseq/tokenizers"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // chirp is a WAV file of a second whose frequency rises from one to another.

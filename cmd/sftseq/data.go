@@ -7,7 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // dataCommand makes and examines data sets.

@@ -5,8 +5,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sftseq/internal/baseline"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/baseline"
+	"github.com/sftseq/sftseq/seq"
 )
 
 func dataBaselinesCommand() *cli.Command {

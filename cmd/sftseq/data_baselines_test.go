@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/baseline"
+	"github.com/sftseq/sftseq/internal/baseline"
 )
 
 // TestConvertBaselines: a conversion says what simple models reach, and keeps it.

@@ -9,10 +9,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sftseq/internal/convert"
-	"sftseq/internal/table"
-	"sftseq/lra"
-	"sftseq/tokenizers"
+	"github.com/sftseq/sftseq/internal/convert"
+	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/lra"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 func dataConvertCommand() *cli.Command {

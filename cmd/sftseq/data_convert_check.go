@@ -8,9 +8,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sftseq/internal/convert"
-	"sftseq/internal/table"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/convert"
+	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // checkCustom refuses flags that do not go together, and numbers that cannot be.

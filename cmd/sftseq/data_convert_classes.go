@@ -9,8 +9,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sftseq/internal/convert"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/convert"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // parseLabels reads the names of --labels, as a row of CSV: a name in double quotes may

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"sftseq/internal/convert"
-	"sftseq/internal/table"
+	"github.com/sftseq/sftseq/internal/convert"
+	"github.com/sftseq/sftseq/internal/table"
 )
 
 // splitsWarning tells of a directory that says itself which rows are for training and which

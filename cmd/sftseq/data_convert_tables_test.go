@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // converted runs data convert and returns the data set and what was said.

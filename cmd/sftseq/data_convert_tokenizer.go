@@ -12,8 +12,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sftseq/seq"
-	"sftseq/tokenizers"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // chooseTokenizer is the --tokenizer that has one chosen from the rows.

@@ -3,7 +3,7 @@ package main
 import (
 	"github.com/urfave/cli/v2"
 
-	"sftseq/lra"
+	"github.com/sftseq/sftseq/lra"
 )
 
 func dataGenerateCommand() *cli.Command {

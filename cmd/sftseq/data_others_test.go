@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // TestDataConvertOthers: tables that other programs wrote give the data set, byte for

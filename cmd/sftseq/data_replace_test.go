@@ -9,9 +9,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sftseq/internal/baseline"
-	"sftseq/lra"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/baseline"
+	"github.com/sftseq/sftseq/lra"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // TestForceKeepsTheOld: what cannot be converted leaves the data set as it was.

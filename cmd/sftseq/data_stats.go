@@ -12,8 +12,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sftseq/internal/chart"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/chart"
+	"github.com/sftseq/sftseq/seq"
 )
 
 func dataStatsCommand() *cli.Command {

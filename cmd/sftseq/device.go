@@ -11,8 +11,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sftseq/device"
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // deviceVariable is the environment variable that takes the place of --device.

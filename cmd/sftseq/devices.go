@@ -6,9 +6,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sftseq/device"
-	"sftseq/internal/bench"
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/internal/bench"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 func devicesCommand() *cli.Command {

@@ -10,9 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/device"
-	"sftseq/internal/tensor/conformance"
-	"sftseq/internal/vktest"
+	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/internal/tensor/conformance"
+	"github.com/sftseq/sftseq/internal/vktest"
 )
 
 func TestDevices(t *testing.T) {

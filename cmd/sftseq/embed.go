@@ -5,8 +5,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sftseq/internal/requests"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/sft"
 )
 
 func embedCommand() *cli.Command {

@@ -5,8 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 
-	"sftseq/seq"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // documents are the distinct ones of pairs, by the tokens that the model reads of

@@ -8,8 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"sftseq/internal/metrics"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // defaultQueries is how many queries are ranked: with a thousand, a share has a

@@ -13,11 +13,11 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/device"
-	"sftseq/internal/metrics"
-	"sftseq/internal/safetensors"
-	"sftseq/seq"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/safetensors"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // pairFile writes pairs of a few documents, of which some are the same within a

@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"text/tabwriter"
 
-	"sftseq/internal/baseline"
-	"sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/baseline"
+	"github.com/sftseq/sftseq/internal/metrics"
 )
 
 // newEvalResult names the classes.

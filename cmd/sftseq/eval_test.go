@@ -8,9 +8,9 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/metrics"
-	"sftseq/seq"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // TestEval compares with predict's answers.

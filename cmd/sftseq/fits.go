@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"reflect"
 
-	"sftseq/seq"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // fits compares what a file says of its sequences with what a model reads. What

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/safetensors"
+	"github.com/sftseq/sftseq/internal/safetensors"
 )
 
 func TestPredictGolden(t *testing.T) {

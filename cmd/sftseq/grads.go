@@ -7,9 +7,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sftseq/internal/jsonlines"
-	"sftseq/internal/requests"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/seq"
 )
 
 func gradsCommand() *cli.Command {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"sftseq/internal/table"
+	"github.com/sftseq/sftseq/internal/table"
 )
 
 // refuseTable is the error of a table, or a folder of files, where a data set is expected:

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // TestKillsOfGeneration: a data set that generation replaces is whole at any moment.

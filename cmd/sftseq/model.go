@@ -8,8 +8,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sftseq/device"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/sft"
 )
 
 func modelFlag() cli.Flag {

@@ -7,10 +7,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sftseq/internal/atomicfile"
-	"sftseq/internal/chart"
-	"sftseq/internal/report"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/chart"
+	"github.com/sftseq/sftseq/internal/report"
+	"github.com/sftseq/sftseq/sft"
 )
 
 func plotCommand() *cli.Command {

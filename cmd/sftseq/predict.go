@@ -6,9 +6,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sftseq/internal/requests"
-	"sftseq/seq"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // linesHelp is what predict and embed say about their input.

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"sftseq/internal/requests"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // TestPredictLines answers good lines and bad ones in their order.

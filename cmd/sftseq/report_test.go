@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/metrics"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // listopsRun trains for a moment on a data set that it makes.

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/requests"
 )
 
 const goldenDir = "../../sft/testdata/golden"

@@ -19,9 +19,9 @@ import (
 	"github.com/urfave/cli/v2"
 	"golang.org/x/term"
 
-	"sftseq/device"
-	"sftseq/internal/serve"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/internal/serve"
+	"github.com/sftseq/sftseq/sft"
 )
 
 func serveCommand() *cli.Command {

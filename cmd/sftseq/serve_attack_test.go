@@ -19,10 +19,10 @@ import (
 	"testing"
 	"time"
 
-	"sftseq/internal/index"
-	"sftseq/internal/serve"
-	"sftseq/lra"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/index"
+	"github.com/sftseq/sftseq/internal/serve"
+	"github.com/sftseq/sftseq/lra"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // BenchmarkAttack measures what an honest client waits for the class of a short text,

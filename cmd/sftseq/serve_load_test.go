@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // TestServeCost is Show 3b: a token costs the server little more of the

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // TestServeDamagedModel: SIGHUP refuses a model that is damaged, names its file, and the

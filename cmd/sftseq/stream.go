@@ -8,8 +8,8 @@ import (
 	"fmt"
 	"io"
 
-	"sftseq/internal/jsonlines"
-	"sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/requests"
 )
 
 // A batch holds at most so much; one line may go beyond.

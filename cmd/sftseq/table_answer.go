@@ -8,11 +8,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sftseq/internal/atomicfile"
-	"sftseq/internal/requests"
-	"sftseq/internal/rowwriter"
-	"sftseq/internal/table"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/rowwriter"
+	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // answerTable reads --input row by row and writes a row for each to --output.

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/rowwriter"
-	"sftseq/internal/table"
+	"github.com/sftseq/sftseq/internal/rowwriter"
+	"github.com/sftseq/sftseq/internal/table"
 )
 
 // moodModel is a small model of texts of up to 1,000 bytes, with the classes bad and good.

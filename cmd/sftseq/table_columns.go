@@ -4,9 +4,9 @@ import (
 	"fmt"
 	"slices"
 
-	"sftseq/internal/requests"
-	"sftseq/internal/rowwriter"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/rowwriter"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // replyColumns are the columns of what a model says of a row. JSON lines have those of

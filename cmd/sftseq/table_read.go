@@ -9,8 +9,8 @@ import (
 	"strconv"
 	"unicode/utf8"
 
-	"sftseq/internal/requests"
-	"sftseq/internal/table"
+	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/table"
 )
 
 // tableRow is a row on its way through the model.

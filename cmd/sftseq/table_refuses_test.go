@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // TestTableFlags: what does not go together, or is missing, is told of with what there is.

@@ -12,14 +12,14 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sftseq/device"
-	"sftseq/internal/baseline"
-	"sftseq/internal/simd"
-	"sftseq/internal/tensor"
-	"sftseq/lra"
-	"sftseq/seq"
-	"sftseq/sft"
-	"sftseq/tokenizers"
+	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/internal/baseline"
+	"github.com/sftseq/sftseq/internal/simd"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/lra"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 func trainCommand() *cli.Command {

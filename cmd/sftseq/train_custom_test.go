@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // customData is a small data set of a table of reviews, with more flags of data convert.

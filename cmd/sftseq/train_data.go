@@ -12,10 +12,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sftseq/lra"
-	"sftseq/seq"
-	"sftseq/sft"
-	"sftseq/tokenizers"
+	"github.com/sftseq/sftseq/lra"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // trainData is an open data set and what identifies its contents.

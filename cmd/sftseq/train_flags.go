@@ -20,10 +20,10 @@ import (
 	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v2"
 
-	"sftseq/device"
-	"sftseq/internal/tensor"
-	"sftseq/lra"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/lra"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // flags of where and how a run is made; they do not change its result.

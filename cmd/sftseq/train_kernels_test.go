@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/simd"
+	"github.com/sftseq/sftseq/internal/simd"
 )
 
 // TestTrainNamesKernels: a run says what its bits depend on, at the beginning, at the end

@@ -7,7 +7,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // plainInterval is the time between two lines where no terminal shows a bar.

@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // TestTimeLeftIsShown: the time left is the trainer's estimate, on a bar and in plain lines.

@@ -16,8 +16,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"sftseq/lra"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/lra"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // trainSeeds repeats a run and reports the mean and deviation of the accuracy.

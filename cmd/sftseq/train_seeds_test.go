@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // TestSeedsResumed: a seed that had not begun when a run of several was stopped is trained

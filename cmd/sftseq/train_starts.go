@@ -11,8 +11,8 @@ import (
 	"path/filepath"
 	"time"
 
-	"sftseq/internal/atomicfile"
-	"sftseq/internal/report"
+	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/report"
 )
 
 // startsFile has a line for each time that a run was started or resumed: when, on what,

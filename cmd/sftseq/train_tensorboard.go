@@ -3,8 +3,8 @@ package main
 import (
 	"fmt"
 
-	"sftseq/internal/tensorboard"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/tensorboard"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // trainEvents writes what metrics.jsonl says of a run to an event file, for TensorBoard.

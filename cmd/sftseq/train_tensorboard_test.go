@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/tensorboard/tensorboardtest"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/tensorboard/tensorboardtest"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // smallRun trains for a moment, in this process, with further flags.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/seq"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // unequalData has some three rows of class good for one of class bad, and texts that say

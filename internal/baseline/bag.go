@@ -3,7 +3,7 @@ package baseline
 import (
 	"math/rand/v2"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // bag is logistic regression on bags.

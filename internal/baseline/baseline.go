@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"strings"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // Result is what the simple models reach on a split. Accuracies are between 0 and 1.

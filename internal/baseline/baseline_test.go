@@ -8,7 +8,7 @@ import (
 	"slices"
 	"testing"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // dataset writes a data set of splits of so many rows, which draw makes.

@@ -3,7 +3,7 @@ package baseline
 import (
 	"slices"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // cosine says of a pair that it is of class 1 where the cosine of its bags is at least

@@ -10,8 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 
-	"sftseq/internal/atomicfile"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // FileName is where a data set directory keeps its baselines.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 func twoClasses(r *rand.Rand) seq.Example {

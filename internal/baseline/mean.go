@@ -3,7 +3,7 @@ package baseline
 import (
 	"math"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // NearestMean is what [nearestMean] is called.

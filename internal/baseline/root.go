@@ -3,7 +3,7 @@ package baseline
 import (
 	"slices"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // Root is what [root] is called.

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // How much is read at once.

@@ -3,8 +3,8 @@ package baseline
 import (
 	"context"
 
-	"sftseq/seq"
-	"sftseq/tokenizers"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // simple is a model that is shown the rows of the training split, some at a time, is

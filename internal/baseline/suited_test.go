@@ -11,9 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/lra"
-	"sftseq/seq"
-	"sftseq/tokenizers"
+	"github.com/sftseq/sftseq/lra"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // of is what a tokenizer's rows of these classes are.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"hash/fnv"
 
-	"sftseq/seq"
-	"sftseq/tokenizers"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // Names of the models that count.

@@ -6,8 +6,8 @@ import (
 	"sync"
 	"time"
 
-	"sftseq/internal/simd"
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/simd"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // Ceilings are what the processor can do on some threads: the rates of loops

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // Kernel is a kernel with operands of one size.

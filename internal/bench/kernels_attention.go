@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
-	"sftseq/internal/tensor"
-	"sftseq/sinusoid"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/sinusoid"
 )
 
 // The attention of the paper's model of ListOps on one sequence.

@@ -3,8 +3,8 @@ package bench
 import (
 	"fmt"
 
-	"sftseq/internal/philox"
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/philox"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // elementKernels go over rows once: of the residual stream, and of the MLP's

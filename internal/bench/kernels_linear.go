@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // product is the size of a linear layer on some rows.

@@ -4,8 +4,8 @@ import (
 	"context"
 	"testing"
 
-	"sftseq/internal/cpu"
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // TestKernels: every kernel's operands fit, it runs, and it computes numbers.

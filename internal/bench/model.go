@@ -6,9 +6,9 @@ import (
 	"math/rand/v2"
 	"runtime/debug"
 
-	"sftseq/internal/tensor"
-	"sftseq/seq"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // What is measured of a model.

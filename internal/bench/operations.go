@@ -3,8 +3,8 @@ package bench
 import (
 	"strings"
 
-	"sftseq/internal/tensor"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // work is the arithmetic that a kernel is measured by, in operations: without

@@ -4,9 +4,9 @@ import (
 	"math"
 	"testing"
 
-	"sftseq/internal/cpu"
-	"sftseq/internal/tensor"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // apart is a device with memory of its own, whose kernels are shaders.

@@ -7,7 +7,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // rig is the workplace of one kernel: a program of a segment that prepares

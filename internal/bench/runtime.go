@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"time"
 
-	"sftseq/internal/tensor"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // The paper's runtime table: one layer on 4 sequences of 1,024 tokens.

@@ -5,8 +5,8 @@ import (
 	"io"
 	"strings"
 
-	"sftseq/internal/table"
-	"sftseq/tokenizers"
+	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // A tokenizer is chosen from as many rows, or as much text, of the first file.

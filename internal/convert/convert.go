@@ -18,9 +18,9 @@ import (
 	"slices"
 	"strings"
 
-	"sftseq/internal/table"
-	"sftseq/seq"
-	"sftseq/tokenizers"
+	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // Options say what a data set is made of.

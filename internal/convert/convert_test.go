@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 func file(t testing.TB, name, text string) string {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // idsOf are the ids of a split's rows.

@@ -6,8 +6,8 @@ import (
 	"io"
 	"strings"
 
-	"sftseq/internal/table"
-	"sftseq/tokenizers"
+	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // learnTokenizer makes the tokenizer of its JSON, and of rows if it is learned. Without

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
-	"sftseq/internal/table"
-	"sftseq/seq"
-	"sftseq/tokenizers"
+	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // headBytes is how much is kept before the files are begun, at whose beginning the

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/table"
+	"github.com/sftseq/sftseq/internal/table"
 )
 
 func TestTaken(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 	"strings"
 	"sync"
 
-	"sftseq/internal/table"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // Rows are handed to workers in chunks of so many, or of about so many bytes.

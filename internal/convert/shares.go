@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"strings"
 
-	"sftseq/internal/table"
+	"github.com/sftseq/sftseq/internal/table"
 )
 
 // splitName is what a split may be called, which is a file's name, too.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"sftseq/internal/table"
+	"github.com/sftseq/sftseq/internal/table"
 )
 
 // reason is why a row cannot be used: its kind, which is counted, and what it is with

@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
-	"sftseq/seq"
-	"sftseq/tokenizers"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // readTokenizer reads the tokenizer's file. One that is in the data set's directory

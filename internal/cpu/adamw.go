@@ -3,8 +3,8 @@ package cpu
 import (
 	"math"
 
-	"sftseq/internal/simd"
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/simd"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // updateBlock is the number of parameters that a worker takes at a time.

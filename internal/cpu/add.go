@@ -1,6 +1,6 @@
 package cpu
 
-import "sftseq/internal/tensor"
+import "github.com/sftseq/sftseq/internal/tensor"
 
 func add(r *run, k tensor.Add) rowwise {
 	n := k.Y.Width()

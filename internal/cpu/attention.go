@@ -5,8 +5,8 @@ import (
 	"sort"
 	"sync/atomic"
 
-	"sftseq/internal/simd"
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/simd"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 const (

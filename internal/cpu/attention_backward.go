@@ -3,8 +3,8 @@ package cpu
 import (
 	"math"
 
-	"sftseq/internal/simd"
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/simd"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // attentionBackward gives each head to one worker, which goes through the

@@ -3,7 +3,7 @@ package cpu
 import (
 	"math"
 
-	"sftseq/internal/fmath"
+	"github.com/sftseq/sftseq/internal/fmath"
 )
 
 // softmaxTile is reluTile for softmax: the largest score so far is subtracted,

@@ -3,8 +3,8 @@ package cpu
 import (
 	"testing"
 
-	"sftseq/internal/simd"
-	"sftseq/internal/tensor/conformance"
+	"github.com/sftseq/sftseq/internal/simd"
+	"github.com/sftseq/sftseq/internal/tensor/conformance"
 )
 
 // TestConformance: every instruction set of this machine.

@@ -3,7 +3,7 @@ package cpu
 import (
 	"sort"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // convolution reads the rows of X around a block where they are: another launch has

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"sync"
 
-	"sftseq/sinusoid"
+	"github.com/sftseq/sftseq/sinusoid"
 )
 
 // cosineTile is the number of consecutive t's of one tile.

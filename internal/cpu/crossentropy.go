@@ -1,8 +1,8 @@
 package cpu
 
 import (
-	"sftseq/internal/fmath"
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/fmath"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 func crossEntropy(r *run, k tensor.CrossEntropy) {

@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"sftseq/internal/simd"
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/simd"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // Device runs kernels on a fixed number of threads.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 func TestMemoryBounds(t *testing.T) {

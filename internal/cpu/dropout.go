@@ -3,9 +3,9 @@ package cpu
 import (
 	"sort"
 
-	"sftseq/internal/philox"
-	"sftseq/internal/simd"
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/philox"
+	"github.com/sftseq/sftseq/internal/simd"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 func dropout(r *run, k tensor.Dropout) rowwise {

@@ -1,6 +1,6 @@
 package cpu
 
-import "sftseq/internal/tensor"
+import "github.com/sftseq/sftseq/internal/tensor"
 
 func embed(r *run, k tensor.Embed) rowwise {
 	d := k.Weight.Width()

@@ -1,8 +1,8 @@
 package cpu
 
 import (
-	"sftseq/internal/simd"
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/simd"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 func feedForward(r *run, k tensor.FeedForward) rowwise {

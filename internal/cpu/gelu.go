@@ -1,6 +1,6 @@
 package cpu
 
-import "sftseq/internal/tensor"
+import "github.com/sftseq/sftseq/internal/tensor"
 
 func gelu(r *run, k tensor.GELU) rowwise {
 	n := k.X.Width()

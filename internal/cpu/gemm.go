@@ -1,6 +1,6 @@
 package cpu
 
-import "sftseq/internal/simd"
+import "github.com/sftseq/sftseq/internal/simd"
 
 // cachePad keeps the rows of a scratch matrix apart. Rows a multiple of 4 KiB apart
 // lie in the same few lines of the first cache, from which those of a tile drive

@@ -1,6 +1,6 @@
 package cpu
 
-import "sftseq/internal/tensor"
+import "github.com/sftseq/sftseq/internal/tensor"
 
 // rowwiseKernel looks up the function of a launch that works row by row, and the
 // axis of its rows; nil if it does not.

@@ -1,6 +1,6 @@
 package cpu
 
-import "sftseq/internal/tensor"
+import "github.com/sftseq/sftseq/internal/tensor"
 
 func layerNorm(r *run, k tensor.LayerNorm) rowwise {
 	d := k.X.Width()

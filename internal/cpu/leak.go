@@ -1,6 +1,6 @@
 package cpu
 
-import "sftseq/internal/tensor"
+import "github.com/sftseq/sftseq/internal/tensor"
 
 func leak(r *run, k tensor.Leak) {
 	s, h := r.sequences(k.Batch), k.C.Width()

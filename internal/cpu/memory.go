@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"sync"
 
-	"sftseq/internal/simd"
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/simd"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // memory is a block of words, and what has been packed of it.

@@ -1,6 +1,6 @@
 package cpu
 
-import "sftseq/internal/tensor"
+import "github.com/sftseq/sftseq/internal/tensor"
 
 func pairFeatures(r *run, k tensor.PairFeatures) {
 	d := k.X.Width()

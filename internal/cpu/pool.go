@@ -1,6 +1,6 @@
 package cpu
 
-import "sftseq/internal/tensor"
+import "github.com/sftseq/sftseq/internal/tensor"
 
 func pool(r *run, k tensor.Pool) {
 	s, d := r.sequences(k.Batch), k.X.Width()

@@ -4,7 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // StartProfile has every program timed: the device is a [tensor.Profiler]. Launches that

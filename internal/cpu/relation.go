@@ -1,8 +1,8 @@
 package cpu
 
 import (
-	"sftseq/internal/simd"
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/simd"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // relation is the relative encoding of a tile of queries and sampled keys at …

@@ -1,6 +1,6 @@
 package cpu
 
-import "sftseq/internal/tensor"
+import "github.com/sftseq/sftseq/internal/tensor"
 
 func residualScale(r *run, k tensor.ResidualScale) rowwise {
 	n, s := k.Y.Width(), r.floats(k.Scale)[0]

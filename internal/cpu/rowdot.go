@@ -1,6 +1,6 @@
 package cpu
 
-import "sftseq/internal/tensor"
+import "github.com/sftseq/sftseq/internal/tensor"
 
 func rowDot(r *run, k tensor.RowDot) rowwise {
 	d := k.X.Width()

@@ -1,6 +1,6 @@
 package cpu
 
-import "sftseq/internal/tensor"
+import "github.com/sftseq/sftseq/internal/tensor"
 
 // rowwise is a launch whose results, row by row, need only the same row of its
 // operands (and weights), or rows that are there before it begins. Such launches that follow each other run together: all

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // TestTogether: rowwise launches give the same bits block by block as one after the

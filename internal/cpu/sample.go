@@ -3,9 +3,9 @@ package cpu
 import (
 	"math"
 
-	"sftseq/internal/fmath"
-	"sftseq/internal/philox"
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/fmath"
+	"github.com/sftseq/sftseq/internal/philox"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // sampler is one launch. Random numbers are drawn row by row, so that threads

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"testing"
 
-	"sftseq/internal/fmath"
-	"sftseq/internal/philox"
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/fmath"
+	"github.com/sftseq/sftseq/internal/philox"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // sampleRun is one launch of the kernel on sequences of given scores.

@@ -1,9 +1,9 @@
 package cpu
 
 import (
-	"sftseq/internal/simd"
-	"sftseq/internal/tensor"
-	"sftseq/sinusoid"
+	"github.com/sftseq/sftseq/internal/simd"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/sinusoid"
 )
 
 // tables is the part of one launch that both directions share. All tables

@@ -8,9 +8,9 @@ import (
 	"sync"
 	"testing"
 
-	"sftseq/internal/simd"
-	"sftseq/internal/tensor"
-	"sftseq/sinusoid"
+	"github.com/sftseq/sftseq/internal/simd"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/sinusoid"
 )
 
 // newTablesRun prepares both directions: launch 0 computes tables of random

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // lead is a run that has a worker.

@@ -15,7 +15,7 @@ import (
 // behind them. Of a program that links all of Arrow there are 180,000 counters otherwise, which
 // the fuzzer sends to and fro as JSON, about for each input that reaches a new one: most
 // targets came to a hundred inputs a second.
-var counted = regexp.MustCompile(`^(sftseq(/.*)?|archive/tar|encoding/(csv|json)|image/png|github\.com/klauspost/compress/(flate|gzip|zstd)` +
+var counted = regexp.MustCompile(`^(github\.com/sftseq/sftseq(/.*)?|archive/tar|encoding/(csv|json)|image/png|github\.com/klauspost/compress/(flate|gzip|zstd)` +
 	`|github\.com/apache/arrow/go/v15/(arrow/ipc|parquet/file|parquet/metadata))(_test)?$`)
 
 // toolArgument has this program run a tool.

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/fuzztest"
 )
 
 // fixtures are the tokenizers that testdata/generate.js makes.

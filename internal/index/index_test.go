@@ -18,7 +18,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 
-	"sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/fuzztest"
 )
 
 const size = 4

@@ -13,8 +13,8 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
-	"sftseq/internal/atomicfile"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // load reads the file into memory, drops a torn last group, and opens the file

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/fuzztest"
 )
 
 // read returns every line as "number:text", and errors as "number!".

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
-	"sftseq/internal/wtf8"
+	"github.com/sftseq/sftseq/internal/wtf8"
 )
 
 // Text is what a string of valid JSON says. Half of a surrogate pair that stands alone,

@@ -8,8 +8,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"sftseq/internal/fuzztest"
-	"sftseq/internal/wtf8"
+	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/wtf8"
 )
 
 // TestText: halves of surrogate pairs are characters together and errors alone.

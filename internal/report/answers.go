@@ -6,8 +6,8 @@ import (
 	"html/template"
 	"slices"
 
-	"sftseq/internal/chart"
-	"sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/chart"
+	"github.com/sftseq/sftseq/internal/metrics"
 )
 
 // answers are what a page says of a run's model beside its confusion matrix.

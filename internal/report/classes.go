@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"sftseq/internal/metrics"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // mostClasses is how many classes a confusion matrix shows; of more the most frequent

@@ -5,8 +5,8 @@ import (
 	"html/template"
 	"slices"
 
-	"sftseq/internal/chart"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/chart"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // Curve is a chart of a quantity over the steps of runs.

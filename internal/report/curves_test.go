@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // TestCurves: each quantity has a chart over the steps, whatever the values are, and a

@@ -7,10 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"sftseq/internal/chart"
-	"sftseq/internal/metrics"
-	"sftseq/sft"
-	"sftseq/tokenizers"
+	"github.com/sftseq/sftseq/internal/chart"
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // exampleView is a row as the page shows it.

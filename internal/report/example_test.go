@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/sft"
-	"sftseq/tokenizers"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // explanation gives each of n tokens the same weight, and one of them more.

@@ -5,8 +5,8 @@ import (
 	"html/template"
 	"slices"
 
-	"sftseq/internal/chart"
-	"sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/chart"
+	"github.com/sftseq/sftseq/internal/metrics"
 )
 
 // lengthChart has a bar for each bin of lengths and each of the runs that were measured

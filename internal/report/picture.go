@@ -10,8 +10,8 @@ import (
 	"image/png"
 	"math"
 
-	"sftseq/internal/chart"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/chart"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // picture is an image of a task: as the model reads it, with the pixels that each layer

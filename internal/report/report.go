@@ -15,11 +15,11 @@ import (
 	"strings"
 	"sync"
 
-	"sftseq/internal/baseline"
-	"sftseq/internal/chart"
-	"sftseq/internal/metrics"
-	"sftseq/sft"
-	"sftseq/tokenizers"
+	"github.com/sftseq/sftseq/internal/baseline"
+	"github.com/sftseq/sftseq/internal/chart"
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // Run is what the page says of a run.

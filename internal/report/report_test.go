@@ -9,9 +9,9 @@ import (
 
 	"golang.org/x/net/html"
 
-	"sftseq/internal/metrics"
-	"sftseq/sft"
-	"sftseq/tokenizers"
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // hostile is text that would be markup if it were not escaped.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // Start is when a run was started or resumed, and on what.

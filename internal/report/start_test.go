@@ -4,7 +4,7 @@ import (
 	"testing"
 	"time"
 
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // TestTrainingTime adds up the programs that computed a run.

@@ -9,7 +9,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // piece is a token's text, or that of several which are one character. What is left out

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strconv"
 
-	"sftseq/internal/jsonlines"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // ParseLabel reads a class: its number, or its name where the model has names.

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"strings"
 
-	"sftseq/tokenizers"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // tokenBytes is what a token takes.

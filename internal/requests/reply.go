@@ -3,7 +3,7 @@ package requests
 import (
 	"encoding/json"
 
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // Refusal is the reply to a bad line.

@@ -10,10 +10,10 @@ import (
 	"slices"
 	"strconv"
 
-	"sftseq/internal/jsonlines"
-	"sftseq/seq"
-	"sftseq/sft"
-	"sftseq/tokenizers"
+	"github.com/sftseq/sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // Codes of what may be wrong with a line, those of JSON-RPC.

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/fuzztest"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // FuzzRequest reads any line: it gives what the JSON package gives, within the

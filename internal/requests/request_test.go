@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // TestUnknownTokenizer: a model of a tokenizer that this version does not know takes

@@ -10,7 +10,7 @@ package rope
 import (
 	"unsafe"
 
-	"sftseq/internal/wtf8"
+	"github.com/sftseq/sftseq/internal/wtf8"
 )
 
 // A Rope is a text. The zero value is an empty one.

@@ -8,8 +8,8 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"sftseq/internal/fuzztest"
-	"sftseq/internal/wtf8"
+	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/wtf8"
 )
 
 // check compares a rope with a text of UTF-16 code units, and looks at its tree.

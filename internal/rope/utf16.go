@@ -4,7 +4,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"sftseq/internal/wtf8"
+	"github.com/sftseq/sftseq/internal/wtf8"
 )
 
 // ReplaceUnits is [Rope.Replace] for whoever counts UTF-16 code units: the text becomes

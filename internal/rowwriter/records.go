@@ -11,7 +11,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/compress"
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // records collects rows in record batches.

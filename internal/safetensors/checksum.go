@@ -6,7 +6,7 @@ import (
 	"hash"
 	"strings"
 
-	"sftseq/internal/checksum"
+	"github.com/sftseq/sftseq/internal/checksum"
 )
 
 // checksumKey is the key of the metadata whose value is the checksum of the whole file, in

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/fuzztest"
 )
 
 // FuzzRead: no bytes make reading panic, and what can be read can be written

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
-	"sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
 // Write replaces path by a file of the tensors, in their order, and the

@@ -9,7 +9,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
-	"sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
 // accept reads one message. It returns a call if jrpc2 is to run it; everything

@@ -4,10 +4,10 @@ import (
 	"context"
 	"encoding/json"
 
-	"sftseq/internal/index"
-	"sftseq/internal/requests"
-	"sftseq/seq"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/index"
+	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
 )
 
 var addFields = fieldsOf([]string{""}, append(manyFields, "items", "id")...)

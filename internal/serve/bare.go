@@ -9,9 +9,9 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
-	"sftseq/internal/jsonlines"
-	"sftseq/internal/requests"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // Bare lines that may wait for an answer. Beyond that no more is read: who pipes

@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
-	"sftseq/seq"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // batcher fills the passes of a model with the jobs of all sessions. A batch

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 func randomTokens(r *rand.Rand, n int) []int32 {

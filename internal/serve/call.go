@@ -10,7 +10,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
-	"sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
 // call is a request that is being answered.

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"fmt"
 
-	"sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
 var changeFields = known("uri", "version", "changes")

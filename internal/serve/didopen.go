@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 
-	"sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
 var openFields = known("uri", "version", "text", "window")

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"sftseq/internal/rope"
+	"github.com/sftseq/sftseq/internal/rope"
 )
 
 // documents are those that a session has open.

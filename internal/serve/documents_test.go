@@ -11,7 +11,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/sft"
 )
 
 func decode(t testing.TB, text []byte, into any) {

@@ -7,8 +7,8 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
-	"sftseq/internal/jsonlines"
-	"sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/requests"
 )
 
 // envelope is a JSON-RPC message without what it is about.

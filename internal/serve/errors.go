@@ -11,8 +11,8 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
-	"sftseq/internal/jsonlines"
-	"sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/requests"
 )
 
 // Codes of errors, as JSON-RPC 2.0 and LSP 3.17 define them.

@@ -3,7 +3,7 @@ package serve
 import (
 	"encoding/json"
 
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // parseExplain reads whether a classification is to be explained.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/seq"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // explainedAnswer is the answer to an explained request.

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
 // Framings of a stream.

@@ -18,7 +18,7 @@ import (
 
 	"github.com/creachadair/jrpc2"
 
-	"sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/fuzztest"
 )
 
 // endless is a line without an end.

@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"time"
 
-	"sftseq/internal/index"
-	"sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/index"
+	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
 // openIndex opens the index of the server's model.

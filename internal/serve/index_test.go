@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // withIndex has a server keep an index in a directory of the test.

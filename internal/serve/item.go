@@ -3,8 +3,8 @@ package serve
 import (
 	"encoding/json"
 
-	"sftseq/seq"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // item is one of the things that a request asks for: examples for the model, and

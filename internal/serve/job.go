@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"sftseq/seq"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // work is what a job asks the model for.

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"time"
 
-	"sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/requests"
 )
 
 // ordered are the requests that change how the next message is read: they are

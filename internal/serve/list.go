@@ -3,7 +3,7 @@ package serve
 import (
 	"encoding/json"
 
-	"sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
 // elements calls f with each element of a list, in its order, until f returns an

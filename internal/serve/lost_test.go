@@ -10,10 +10,10 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"sftseq/internal/cpu"
-	"sftseq/internal/tensor"
-	"sftseq/seq"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
 )
 
 var errLost = errors.New("the card is gone")

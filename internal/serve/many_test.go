@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // TestCancelWhilePlanning: a request of few bytes that asks for much of a large

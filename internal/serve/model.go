@@ -9,8 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"sftseq/internal/requests"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // A Model is what a server answers with.

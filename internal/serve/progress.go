@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
 // progress tells the client how far a request is. A client asks for it by a token

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // waiting is a job of a session as the queue sees it.

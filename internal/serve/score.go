@@ -3,9 +3,9 @@ package serve
 import (
 	"encoding/json"
 
-	"sftseq/internal/requests"
-	"sftseq/seq"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
 )
 
 var scoreFields = fieldsOf([]string{"_a", "_b"}, append(manyFields, "pairs", "explain")...)

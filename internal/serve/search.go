@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"slices"
 
-	"sftseq/internal/index"
-	"sftseq/internal/jsonlines"
-	"sftseq/internal/requests"
-	"sftseq/seq"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/index"
+	"github.com/sftseq/sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
 )
 
 var searchFields = fieldsOf([]string{""}, append(manyFields, "k", "rescore")...)

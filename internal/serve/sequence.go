@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"strings"
 
-	"sftseq/internal/jsonlines"
-	"sftseq/internal/requests"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // sequence is a sequence of a request: from text, tokens, bytes or a document.

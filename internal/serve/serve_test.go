@@ -18,8 +18,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"sftseq/internal/cpu"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/sft"
 )
 
 var update = flag.Bool("update", false, "write the transcripts anew")

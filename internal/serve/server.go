@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"sftseq/internal/index"
+	"github.com/sftseq/sftseq/internal/index"
 )
 
 // Options are a server's limits and ways.

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"sftseq/internal/index"
+	"github.com/sftseq/sftseq/internal/index"
 )
 
 // TestSearchHoldsNothingUp: while a search goes on, items are added and the server tells

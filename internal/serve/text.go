@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 
-	"sftseq/internal/jsonlines"
-	"sftseq/internal/rope"
-	"sftseq/internal/wtf8"
+	"github.com/sftseq/sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/rope"
+	"github.com/sftseq/sftseq/internal/wtf8"
 )
 
 // insert puts the JSON string at a path in the place of what is from start to end, in

@@ -10,9 +10,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"sftseq/internal/cpu"
-	"sftseq/internal/tensor"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // oneTurn shares one turn of each kind out.

@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"sftseq/internal/tensor"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // occupy takes all places of the device by long batches of a session that has had more

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 
-	"sftseq/internal/requests"
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // windowPolicies are what may be read of a sequence that is too long.

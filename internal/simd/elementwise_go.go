@@ -3,8 +3,8 @@ package simd
 import (
 	"math"
 
-	"sftseq/internal/fmath"
-	"sftseq/internal/philox"
+	"github.com/sftseq/sftseq/internal/fmath"
+	"github.com/sftseq/sftseq/internal/philox"
 )
 
 var elementwiseGo = Elementwise{

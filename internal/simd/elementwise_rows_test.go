@@ -6,7 +6,7 @@ import (
 	"slices"
 	"testing"
 
-	"sftseq/internal/philox"
+	"github.com/sftseq/sftseq/internal/philox"
 )
 
 // matrix returns lengths for slices that are rows of n elements, one row, or

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"testing"
 
-	"sftseq/internal/fmath"
+	"github.com/sftseq/sftseq/internal/fmath"
 )
 
 // A kernelCase runs one kernel on slices of given lengths, and its definition

@@ -3,7 +3,7 @@ package simd
 import (
 	"math"
 
-	"sftseq/internal/fmath"
+	"github.com/sftseq/sftseq/internal/fmath"
 )
 
 var scoresGo = Scores{

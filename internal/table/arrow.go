@@ -6,8 +6,8 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
-	"sftseq/internal/source"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/source"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // newArrow reads an Arrow IPC file or stream, both from beginning to end.

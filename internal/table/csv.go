@@ -7,7 +7,7 @@ import (
 	"io"
 	"strings"
 
-	"sftseq/internal/source"
+	"github.com/sftseq/sftseq/internal/source"
 )
 
 // csvReader reads rows of fields between commas, or between other signs that [Options]

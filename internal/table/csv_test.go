@@ -10,7 +10,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/fuzztest"
 )
 
 // csvRows are the rows of a text, and how it ends: those of this package, read in blocks

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"sftseq/internal/source"
+	"github.com/sftseq/sftseq/internal/source"
 )
 
 // Columns of FASTA and FASTQ: the first word behind > or @, the rest of that line, the

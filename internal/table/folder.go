@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"sftseq/internal/source"
+	"github.com/sftseq/sftseq/internal/source"
 )
 
 // FolderColumns are those of a folder of files: what a file holds, the folder that it

@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"sftseq/internal/source"
+	"github.com/sftseq/sftseq/internal/source"
 )
 
 // Formats are those that can be read.

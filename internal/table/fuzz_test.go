@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/fuzztest"
 )
 
 // walk reads a table to its end, or up to an error: rows have a value for each column,

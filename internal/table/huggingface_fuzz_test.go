@@ -17,7 +17,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
-	"sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/fuzztest"
 )
 
 // FuzzHuggingFace: whatever the files say that Hugging Face's library writes beside its Arrow

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"sftseq/internal/source"
+	"github.com/sftseq/sftseq/internal/source"
 )
 
 // listReader reads a JSON list of objects, or objects one after the other that go over

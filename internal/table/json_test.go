@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/fuzztest"
-	"sftseq/internal/source"
+	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/source"
 )
 
 // TestJSONLists: a list of objects, and objects one after the other, are read a value at a

@@ -8,8 +8,8 @@ import (
 	"io"
 	"slices"
 
-	"sftseq/internal/jsonlines"
-	"sftseq/internal/source"
+	"github.com/sftseq/sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/source"
 )
 
 // jsonReader reads a JSON object a line.

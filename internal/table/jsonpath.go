@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"strings"
 
-	"sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
 // A column of JSON is a key, or a path of keys and of places in lists: doc.body,

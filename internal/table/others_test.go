@@ -15,7 +15,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/source"
+	"github.com/sftseq/sftseq/internal/source"
 )
 
 // others are tables that other programs wrote; see testdata/others/README.md.

@@ -13,7 +13,7 @@ import (
 	"os"
 	"slices"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/memory"

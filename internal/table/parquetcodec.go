@@ -7,7 +7,7 @@ import (
 	"io"
 	"strconv"
 
-	"sftseq/internal/source"
+	"github.com/sftseq/sftseq/internal/source"
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/gzip"

@@ -10,7 +10,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // records reads the rows of Arrow record batches, which files of several kinds give.

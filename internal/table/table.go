@@ -16,8 +16,8 @@ import (
 	"slices"
 	"strings"
 
-	"sftseq/internal/source"
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/internal/source"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // Row is a row's values of the columns that were asked for, in their order.

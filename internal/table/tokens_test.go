@@ -14,7 +14,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 
-	"sftseq/seq"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // TestTokensOfDataSets: the ids of a data set that stores them minus 1 are read as they

@@ -5,7 +5,7 @@ import (
 	"io"
 	"strings"
 
-	"sftseq/internal/source"
+	"github.com/sftseq/sftseq/internal/source"
 )
 
 // tsvReader reads lines of fields between tabs, of which the first names the columns. A

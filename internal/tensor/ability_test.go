@@ -3,10 +3,10 @@ package tensor_test
 import (
 	"testing"
 
-	"sftseq/internal/cpu"
-	"sftseq/internal/tensor"
-	"sftseq/internal/tensor/checking"
-	"sftseq/internal/tensor/given"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor/checking"
+	"github.com/sftseq/sftseq/internal/tensor/given"
 )
 
 // scaling is a device with one ability.

@@ -1,6 +1,6 @@
 package tensor
 
-import "sftseq/sinusoid"
+import "github.com/sftseq/sftseq/sinusoid"
 
 // SinusoidTables computes the tables of the relative encoding, one row for each
 // head's Rmul, then one for each head's Radd. With n the longest sequence

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/tensorboard/tensorboardtest"
+	"github.com/sftseq/sftseq/internal/tensorboard/tensorboardtest"
 )
 
 // TestResume: a second file goes on where the first was cut off, also within a second.

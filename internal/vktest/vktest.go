@@ -5,7 +5,7 @@ import (
 	"os"
 	"testing"
 
-	"sftseq/vk"
+	"github.com/sftseq/sftseq/vk"
 )
 
 // Open opens the machine's best device under the validation layer. At the end of

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"sftseq/sft"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // TestConfigs: the presets of the Long Range Arena that the kit brings along are

@@ -1,5 +1,5 @@
 // The generator is a module of its own: the program does not depend on avo.
-module sftseq/internal/simd/gen
+module github.com/sftseq/sftseq/internal/simd/gen
 
 go 1.26.8
 

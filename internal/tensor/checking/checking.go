@@ -14,7 +14,7 @@ import (
 	"slices"
 	"sync"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // Device is two devices that do the same.

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/cpu"
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // nudged is a device that reads one of its inputs a little off.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // edge is the gap between scores below which rounding may choose either token.

@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // adamW64 is one update with decoupled weight decay and clipping by norm.

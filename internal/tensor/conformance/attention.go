@@ -3,7 +3,7 @@ package conformance
 import (
 	"math"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // score64 is how a query meets a key.

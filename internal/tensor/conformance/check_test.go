@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/internal/cpu"
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // lacking is a device without a kernel.

@@ -15,7 +15,7 @@ import (
 	"slices"
 	"strings"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // Case is one launch with its data.

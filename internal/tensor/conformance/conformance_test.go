@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"sftseq/sinusoid"
+	"github.com/sftseq/sftseq/sinusoid"
 )
 
 // TestReferences compares each reference's gradient with differences of its

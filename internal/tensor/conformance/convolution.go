@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"slices"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // convolution64 visits, for each row i and tap t, the row j = i + (t − (w−1)/2)·dilation

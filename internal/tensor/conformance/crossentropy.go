@@ -5,7 +5,7 @@ import (
 	"math"
 	"slices"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 func crossEntropy64(z []float64, label []int, n int) (loss, dz []float64) {

@@ -3,8 +3,8 @@ package conformance
 import (
 	"fmt"
 
-	"sftseq/internal/philox"
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/philox"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // dropout64 masks the packed rows of each sequence, which begin at first.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // logSoftplus64 is λ = log softplus, which is x itself where softplus(x) is eˣ.

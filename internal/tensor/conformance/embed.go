@@ -3,7 +3,7 @@ package conformance
 import (
 	"fmt"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 func embed64(token []int, weight []float64, d int) []float64 {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 func gelu64(x []float64) []float64 {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // norm64 normalises rows of width d.

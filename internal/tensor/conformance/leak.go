@@ -3,7 +3,7 @@ package conformance
 import (
 	"fmt"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 func leak64(s selection, c []float64, heads int) []float64 {

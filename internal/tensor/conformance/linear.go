@@ -3,7 +3,7 @@ package conformance
 import (
 	"fmt"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // linear64 is y = x·wᵀ + b, w [out, in].

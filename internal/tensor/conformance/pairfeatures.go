@@ -3,7 +3,7 @@ package conformance
 import (
 	"fmt"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // pair64 is [u, v, u∘v, u−v] for each two rows u, v of x.

@@ -1,7 +1,7 @@
 package conformance
 
 import (
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // relation64 is the sinusoidal relation of one batch; nil is Rmul = 1, Radd = 0.

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"math"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 func residual64(a, b, scale []float64) []float64 {

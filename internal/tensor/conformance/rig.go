@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 const (

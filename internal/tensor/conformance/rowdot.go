@@ -3,7 +3,7 @@ package conformance
 import (
 	"fmt"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // rowDotBackward64 is that of y = x·w + b, a linear layer with one output.

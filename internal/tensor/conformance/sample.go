@@ -6,8 +6,8 @@ import (
 	"math"
 	"slices"
 
-	"sftseq/internal/philox"
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/philox"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // draw is the first random word of a token, as section 2 of the model's

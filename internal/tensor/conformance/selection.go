@@ -4,7 +4,7 @@ import (
 	"math"
 	"slices"
 
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // selection is a choice of tokens as a sampler could make it. Of its rows, only

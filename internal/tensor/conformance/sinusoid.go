@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math"
 
-	"sftseq/internal/tensor"
-	"sftseq/sinusoid"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/sinusoid"
 )
 
 // tables64 are the tables of heads rows of weights [h, ds]: f and g [h, 2n−1],

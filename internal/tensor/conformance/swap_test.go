@@ -6,8 +6,8 @@ import (
 	"reflect"
 	"testing"
 
-	"sftseq/internal/cpu"
-	"sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // symmetric pairs of operands may be exchanged: nothing changes.

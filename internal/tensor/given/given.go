@@ -12,8 +12,8 @@ import (
 	"slices"
 	"sync"
 
-	"sftseq/internal/tensor"
-	"sftseq/internal/tensor/checking"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor/checking"
 )
 
 // Choices are what the samplers of some programs chose, in the order of their

@@ -13,8 +13,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"sftseq/internal/atomicfile"
-	"sftseq/shaders/internal/source"
+	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/shaders/internal/source"
 )
 
 // maker makes SPIR-V: the shaders with cooperative matrices need newer tools.
