@@ -11,7 +11,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/simd"
-	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/vk"
 )
 
@@ -82,8 +82,11 @@ func (o Options) index() (n int, ok bool) {
 
 var errMixedCPU = errors.New("precision mixed: the CPU computes in fp32; choose fp32 or auto")
 
+// Device is what models run on.
+type Device = sft.Device
+
 // Open opens a device.
-func Open(o Options) (tensor.Device, error) {
+func Open(o Options) (Device, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
@@ -128,7 +131,7 @@ func Full(err error) bool {
 	return errors.As(err, &full)
 }
 
-func openCPU(o Options) (tensor.Device, error) {
+func openCPU(o Options) (Device, error) {
 	if o.Precision == Mixed {
 		return nil, errMixedCPU
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
@@ -182,6 +183,22 @@ type ConfigError struct {
 // Error names the key, what was found and what was expected.
 func (e *ConfigError) Error() string {
 	return fmt.Sprintf("%s: %s, expected %s", e.Key, e.Found, e.Expected)
+}
+
+// DescribeData sets what a data set decides of its models: task, vocabulary, tokenizer and
+// classes. Then it validates.
+func (c *Config) DescribeData(m *seq.Manifest) error {
+	switch {
+	case m.VocabSize == 0:
+		return errors.New("dataset.json states no vocabulary, which a model needs")
+	case m.Tokenizer == nil:
+		return errors.New("dataset.json states no tokenizer, which a model needs")
+	case len(m.LabelNames) == 0:
+		return errors.New("dataset.json has no label_names, so there are no classes to learn")
+	}
+	c.Task, c.VocabSize, c.PadTokenID, c.Tokenizer = m.Task, m.VocabSize, m.PadID, m.Tokenizer
+	c.LabelNames, c.NumLabels = m.LabelNames, len(m.LabelNames)
+	return c.Validate()
 }
 
 // Validate reports the first value that no model can have.

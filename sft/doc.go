@@ -24,8 +24,8 @@
 // checkpoints (checkpoint.go). [Load] and [NewScorer] are what a user of a
 // trained model needs.
 //
-// The model never names a device: it takes a tensor.Device, which package
-// device opens.
+// The model names no kind of device: it takes a [Device], which package device
+// opens.
 //
 // Source: "Sampling Foundational Transformer: A Theoretical Perspective" (2024).
 package sft

@@ -40,7 +40,11 @@ type preparedPass struct {
 // maxPasses bounds the cache of programs.
 const maxPasses = 64
 
-func newEngine(c *Config, weights []float32, device tensor.Device) (*engine, error) {
+func newEngine(c *Config, weights []float32, on Device) (*engine, error) {
+	device, err := computing(on)
+	if err != nil {
+		return nil, err
+	}
 	e := &engine{config: c, params: NewParameters(c), device: device,
 		passes: map[passKey]*preparedPass{}, memory: map[tensor.Memory]bool{}, forwards: map[Mode]*forward{}}
 	if len(weights) != e.params.Words {

@@ -11,7 +11,7 @@ import (
 // Gradient returns the gradient of the examples' mean cross-entropy in
 // evaluation mode, as a range with the layout of the model's weights, and that
 // mean. Every label must be below num_labels.
-func (m *Model) Gradient(ctx context.Context, device tensor.Device, examples []seq.Example) (gradient []float32, loss float64, err error) {
+func (m *Model) Gradient(ctx context.Context, device Device, examples []seq.Example) (gradient []float32, loss float64, err error) {
 	for i, e := range examples {
 		if err := m.Config.checkLabelled(e); err != nil {
 			return nil, 0, fmt.Errorf("example %d: %w", i, err)
@@ -30,7 +30,7 @@ func (m *Model) Gradient(ctx context.Context, device tensor.Device, examples []s
 		return nil, 0, err
 	}
 	gradient = make([]float32, m.Parameters.Words)
-	for scale := (lossScale{}).on(device); ; scale = scale.after(true) {
+	for scale := (lossScale{}).on(e.device); ; scale = scale.after(true) {
 		a.scale = scale.of()
 		b, err := a.run(ctx, examples, Evaluate, m.Config.SamplerSeed, 0)
 		if err != nil {

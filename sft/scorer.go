@@ -27,13 +27,13 @@ type Output struct {
 }
 
 // NewScorer puts a model's weights on a device.
-func NewScorer(m *Model, device tensor.Device) (*Scorer, error) {
+func NewScorer(m *Model, device Device) (*Scorer, error) {
 	e, err := newEngine(m.Config, m.Weights, device)
 	if err != nil {
 		return nil, err
 	}
 	s := newScorer(e, device.Lanes())
-	if _, ok := tensor.Ability[tensor.Preemptive](device); ok {
+	if _, ok := tensor.Ability[tensor.Preemptive](e.device); ok {
 		s.urgent = make(chan *lane, 1)
 		s.urgent <- e.lane()
 	}

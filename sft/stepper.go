@@ -81,7 +81,7 @@ type Stepper struct {
 // NewStepper puts a model on a device, to be trained on batches of sequences of
 // at most that many tokens. The memory limit, in bytes, is a [Trainer]'s; what
 // does not fit is a [*MemoryError]. The model itself keeps its weights.
-func NewStepper(m *Model, s Settings, device tensor.Device, length int, memory int64) (*Stepper, error) {
+func NewStepper(m *Model, s Settings, device Device, length int, memory int64) (*Stepper, error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func NewStepper(m *Model, s Settings, device tensor.Device, length int, memory i
 		e.close()
 		return nil, err
 	}
-	return &Stepper{stepper: t, length: length, scale: lossScale{}.on(device)}, nil
+	return &Stepper{stepper: t, length: length, scale: lossScale{}.on(e.device)}, nil
 }
 
 // Close frees the device's memory.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/gofrs/flock"
 
-	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -48,7 +47,7 @@ type Trainer struct {
 // NewTrainer prepares a run, or the rest of one. With a checkpoint the model and the place
 // are its own, and m may be nil. The settings are those given: whoever wants what the run
 // began with passes the checkpoint's, perhaps with another end.
-func NewTrainer(m *Model, s Settings, device tensor.Device, train, val *seq.File, from *Checkpoint, o Options) (_ *Trainer, err error) {
+func NewTrainer(m *Model, s Settings, device Device, train, val *seq.File, from *Checkpoint, o Options) (_ *Trainer, err error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
@@ -90,7 +89,7 @@ func NewTrainer(m *Model, s Settings, device tensor.Device, train, val *seq.File
 			return nil, fmt.Errorf("the checkpoint: %w", err)
 		}
 	}
-	t.state.LossScale = t.state.LossScale.on(device)
+	t.state.LossScale = t.state.LossScale.on(e.device)
 	lanes, err := planLanes(e, s.readLengths(train.Lengths()), val.Lengths(), s.Batch, o.Memory)
 	if err != nil {
 		return nil, err

@@ -185,7 +185,7 @@ func (g *goldenCheck) compareGiven(c *cli.Context, compare compareFunc, path str
 	if g.Precision == device.FP32 {
 		return compare(g, c, path, m, examples, d)
 	}
-	exact, err := device.Open(device.Options{Name: "cpu", Threads: c.Int("threads")})
+	exact, err := opened(device.Options{Name: "cpu", Threads: c.Int("threads")})
 	if err != nil {
 		return err
 	}

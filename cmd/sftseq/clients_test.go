@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -68,6 +69,37 @@ func TestClients(t *testing.T) {
 				t.Errorf("no test was run\n%s", out)
 			}
 		})
+	}
+}
+
+// TestLibrary runs the program of examples/go, a module of its own: what is public is
+// enough to train, to score, to embed and to fine-tune.
+func TestLibrary(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds a program")
+	}
+	c := exec.CommandContext(t.Context(), "go", "run", ".")
+	c.Dir = filepath.Join(examplesDir, "go")
+	c.Env = append(os.Environ(), "SFTSEQ_DEVICE=", "GOFLAGS=-mod=readonly")
+	var errs bytes.Buffer
+	c.Stderr = &errs
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s%s", err, out, &errs)
+	}
+	for _, want := range []string{`"GET /cart 200 in 12 ms" is fine,`, `"GET /cart 503 in 9000 ms" is failed,`, "cosine of their embeddings: "} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("expected %q in\n%s", want, out)
+		}
+	}
+	steps := regexp.MustCompile(`(?m)^step (\d+): ([\d.]+)% of the validation split$`).FindAllStringSubmatch(string(out), -1)
+	if len(steps) != 4 {
+		t.Fatalf("%d evaluations, expected 2 of each training\n%s", len(steps), out)
+	}
+	for _, last := range [][]string{steps[1], steps[3]} {
+		if accuracy, err := strconv.ParseFloat(last[2], 64); err != nil || last[1] != "120" || accuracy < 90 {
+			t.Errorf("%s, expected 90%% after 120 steps", last[0])
+		}
 	}
 }
 

@@ -61,8 +61,17 @@ func openDevice(c *cli.Context) (tensor.Device, error) {
 	if err := o.Validate(); err != nil {
 		return nil, usage(c, "--device: %w", fromVariable(o, err))
 	}
-	d, err := device.Open(o)
+	d, err := opened(o)
 	return d, fromVariable(o, err)
+}
+
+// opened is a device with all that it can do.
+func opened(o device.Options) (tensor.Device, error) {
+	d, err := device.Open(o)
+	if err != nil {
+		return nil, err
+	}
+	return d.(tensor.Device), nil
 }
 
 // closingFailed names what closeDevice sets in the application's metadata: an

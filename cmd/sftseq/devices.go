@@ -99,7 +99,7 @@ func (l *deviceLine) measure(c *cli.Context) error {
 
 // with opens the device for a measurement.
 func (l *deviceLine) with(c *cli.Context, p device.Precision, measure func(tensor.Device) error) error {
-	d, err := device.Open(device.Options{Name: l.Device, Precision: p})
+	d, err := opened(device.Options{Name: l.Device, Precision: p})
 	if err != nil {
 		return err
 	}

@@ -98,19 +98,15 @@ func cachedData(p *lra.Preset) (string, error) {
 
 // describeData copies what the data decides into a model's configuration.
 func describeData(m *sft.Config, set *seq.Dataset) error {
-	d := set.Manifest
-	m.Task, m.VocabSize, m.PadTokenID, m.Tokenizer = d.Task, d.VocabSize, d.PadID, d.Tokenizer
-	if m.VocabSize == 0 {
-		return fmt.Errorf("%s: dataset.json states no vocabulary, which a model needs", set.Dir)
-	}
-	if m.Tokenizer == nil {
-		return fmt.Errorf("%s: dataset.json states no tokenizer, which a model needs", set.Dir)
-	}
-	if len(d.LabelNames) == 0 {
+	if len(set.Manifest.LabelNames) == 0 {
 		return fmt.Errorf("%s has no labels (label_names in dataset.json), so there are no classes to learn: convert the data with --label COLUMN", set.Dir)
 	}
-	m.LabelNames, m.NumLabels = d.LabelNames, len(d.LabelNames)
-	return m.Validate()
+	err := m.DescribeData(set.Manifest)
+	var bad *sft.ConfigError
+	if err != nil && !errors.As(err, &bad) {
+		return fmt.Errorf("%s: %w", set.Dir, err)
+	}
+	return err
 }
 
 // checkTask reports data that are not those of a published task: its presets would train

@@ -1,0 +1,216 @@
+// Command logs uses sftseq as a library: it trains a model on lines of a log, scores and
+// embeds some lines, and fine-tunes the model on those of another program.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+
+	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/lra"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/tokenizers"
+)
+
+func main() {
+	dir, err := os.MkdirTemp("", "sftseq-")
+	if err == nil {
+		err = run(context.Background(), dir)
+		os.RemoveAll(dir)
+	}
+	if err != nil {
+		log.Fatal(err)
+	}
+}
+
+func run(ctx context.Context, dir string) error {
+	dev, err := device.Open(device.Options{Name: "auto"}) // a graphics processor if there is one
+	if err != nil {
+		return err
+	}
+	defer dev.Close()
+
+	// Train: data, a model of the settings that suit it, a run directory.
+	web, err := makeData(filepath.Join(dir, "web-data"), webLine)
+	if err != nil {
+		return err
+	}
+	preset, err := lra.Custom(web.Manifest).Preset("quick")
+	if err != nil {
+		return err
+	}
+	config, settings := preset.Config, preset.Settings
+	config.NumLayers, config.HiddenSize, config.SinusoidDim, config.IntermediateSize = 1, 32, 32, 64 // an example is small
+	settings.Steps, settings.EvalEvery, settings.LogEvery = 120, 60, 60
+	if err := config.DescribeData(web.Manifest); err != nil {
+		return err
+	}
+	fmt.Println("training on the log of a web server")
+	model, err := train(ctx, filepath.Join(dir, "web"), dev, sft.NewModel(&config, settings.Seed), settings, web)
+	if err != nil {
+		return err
+	}
+
+	scorer, err := sft.NewScorer(model, dev)
+	if err != nil {
+		return err
+	}
+	defer scorer.Close()
+	lines := []string{"GET /cart 200 in 12 ms", "GET /cart 503 in 9000 ms"}
+	tokens, err := encode(lines)
+	if err != nil {
+		return err
+	}
+
+	// Score.
+	for i, line := range lines {
+		answer, err := scorer.Classify(ctx, tokens[i])
+		if err != nil {
+			return err
+		}
+		best := sft.Argmax(answer.Logits)
+		fmt.Printf("%q is %v, with probability %.3f\n", line, model.Config.Label(best), sft.Probabilities(answer.Logits)[best])
+	}
+
+	// Embed: one vector for each sequence.
+	vectors, err := scorer.Embeddings(ctx, tokens)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("cosine of their embeddings: %.3f\n", cosine(vectors[0], vectors[1]))
+
+	// Fine-tune: begin with the trained weights, at a lower rate.
+	mail, err := makeData(filepath.Join(dir, "mail-data"), mailLine)
+	if err != nil {
+		return err
+	}
+	settings.LearningRate /= 4
+	fmt.Println("fine-tuning on the log of a mail server")
+	_, err = train(ctx, filepath.Join(dir, "mail"), dev, model, settings, mail)
+	return err
+}
+
+// train trains m and returns the model that is best on the validation split.
+func train(ctx context.Context, dir string, dev device.Device, m *sft.Model, s sft.Settings, data *seq.Dataset) (*sft.Model, error) {
+	trainSplit, err := data.Open("train")
+	if err != nil {
+		return nil, err
+	}
+	defer trainSplit.Close()
+	valSplit, err := data.Open("val")
+	if err != nil {
+		return nil, err
+	}
+	defer valSplit.Close()
+	t, err := sft.NewTrainer(m, s, dev, trainSplit, valSplit, nil, sft.Options{
+		Dir: dir,
+		Observe: func(event any) {
+			if e, ok := event.(sft.EvaluationReport); ok {
+				fmt.Printf("step %d: %.1f%% of the validation split\n", e.Step, 100*e.Accuracy)
+			}
+		},
+	})
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	if err := t.Run(ctx); err != nil {
+		return nil, err
+	}
+	return sft.Load(dir)
+}
+
+// bytes is a tokenizer: every byte of a text is a token.
+var bytes = json.RawMessage(`{"type": "byte"}`)
+
+func encode(lines []string) (out [][]int32, err error) {
+	t, err := tokenizers.New(bytes)
+	if err != nil {
+		return nil, err
+	}
+	for _, line := range lines {
+		tokens, err := t.Encode(line)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, tokens)
+	}
+	return out, nil
+}
+
+// makeData writes a data set of lines and their classes.
+func makeData(dir string, draw func(*rand.Rand) (line string, label int32)) (*seq.Dataset, error) {
+	t, err := tokenizers.New(bytes)
+	if err != nil {
+		return nil, err
+	}
+	builder, err := seq.CreateDataset(dir, seq.Spec{
+		Task: seq.Classification, Name: "logs", Tokenizer: bytes, VocabSize: t.VocabSize(), PadID: t.PadID(), LabelNames: []string{"fine", "failed"},
+	}, false)
+	if err != nil {
+		return nil, err
+	}
+	defer builder.Abort() // does nothing once it is finished
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, split := range []struct {
+		name string
+		rows int
+	}{{"train", 1000}, {"val", 200}} {
+		w, err := builder.Split(split.name)
+		if err != nil {
+			return nil, err
+		}
+		for range split.rows {
+			line, label := draw(random)
+			tokens, err := t.Encode(line)
+			if err != nil {
+				return nil, err
+			}
+			if err := w.Write(seq.Example{A: tokens, Label: label}); err != nil {
+				return nil, err
+			}
+		}
+		if err := w.Close(); err != nil {
+			return nil, err
+		}
+	}
+	return builder.Finish(nil)
+}
+
+// webLine fails where the status is 5xx.
+func webLine(r *rand.Rand) (string, int32) {
+	label := int32(r.IntN(2))
+	status := []int{200, 204, 301, 404}[r.IntN(4)]
+	if label == 1 {
+		status = []int{500, 502, 503}[r.IntN(3)]
+	}
+	path := []string{"/", "/cart", "/login", "/search?q=shoes"}[r.IntN(4)]
+	return fmt.Sprintf("%s %s %d in %d ms", []string{"GET", "POST"}[r.IntN(2)], path, status, r.IntN(10000)), label
+}
+
+// mailLine fails where the mail was refused for good.
+func mailLine(r *rand.Rand) (string, int32) {
+	label := int32(r.IntN(2))
+	what := []string{"250 delivered", "451 try later"}[r.IntN(2)]
+	if label == 1 {
+		what = []string{"550 no such user", "554 refused"}[r.IntN(2)]
+	}
+	return fmt.Sprintf("to=<user%d@example.com> %s", r.IntN(1000), what), label
+}
+
+func cosine(a, b []float32) float64 {
+	var ab, aa, bb float64
+	for i := range a {
+		ab += float64(a[i]) * float64(b[i])
+		aa += float64(a[i]) * float64(a[i])
+		bb += float64(b[i]) * float64(b[i])
+	}
+	return ab / math.Sqrt(aa*bb)
+}

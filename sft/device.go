@@ -1,0 +1,27 @@
+package sft
+
+import (
+	"fmt"
+
+	"github.com/sftseq/sftseq/internal/tensor"
+)
+
+// Device is what models run on. Package device opens one: there are no others.
+type Device interface {
+	// Name describes the device to a person.
+	Name() string
+	// Kernels names what computes: the same bits are promised for one kind.
+	Kernels() string
+	// Lanes is the number of passes that the device is best given at once.
+	Lanes() int
+	// Close frees the device. What is on it, such as a [Scorer], is dead afterwards.
+	Close() error
+}
+
+// computing is what a device does beside.
+func computing(d Device) (tensor.Device, error) {
+	if c, ok := d.(tensor.Device); ok {
+		return c, nil
+	}
+	return nil, fmt.Errorf("a device that computes nothing (%T), expected one that package device opens", d)
+}
