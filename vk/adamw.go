@@ -4,6 +4,11 @@ package vk
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
+func init() {
+	kernel(sumSquares)
+	kernel(adamW)
+}
+
 // sumSquares sums pieces of a block each, then the pieces of all blocks.
 func sumSquares(r *recorder, k tensor.SumSquares) {
 	const minWords, most = 4096, 1024 // of a piece; pieces of a block

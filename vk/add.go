@@ -4,8 +4,15 @@ package vk
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
+func init() {
+	kernel(add)
+	kernel(zero)
+}
+
 func add(r *recorder, k tensor.Add) {
 	eachExtent(k.Y, k.Y.Width(), func(e extent) {
 		r.dispatch(e.elements("add", write(e.of(k.Y)), read(e.of(k.A)), read(e.of(k.B))))
 	})
 }
+
+func zero(r *recorder, k tensor.Zero) { r.zero(k.Y) }

@@ -9,6 +9,10 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
+func init() {
+	kernel(attention)
+}
+
 const (
 	attentionRows = 64  // rows of a workgroup, as in attention.glsl
 	maxChannels   = 512 // of a head: at least four rows fit into shared memory

@@ -8,6 +8,10 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
+func init() {
+	kernel(attentionBackward)
+}
+
 const (
 	queryChunks = 32  // of a sequence's queries, as in chunks.glsl
 	queryChunk  = 128 // queries

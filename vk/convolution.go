@@ -4,6 +4,11 @@ package vk
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
+func init() {
+	kernel(convolution)
+	kernel(convolutionBackward)
+}
+
 // convolutionRows are the rows that an invocation of convolution.glsl does, and
 // convolutionTaps the taps that one of convolution_backward_parameters.comp does.
 const convolutionRows, convolutionTaps = 4, 8

@@ -8,6 +8,10 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
+func init() {
+	kernel(dropout)
+}
+
 func dropout(r *recorder, k tensor.Dropout) {
 	first := k.Batch.Offset
 	if k.X.Rows == tensor.Sampled {

@@ -4,6 +4,11 @@ package vk
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
+func init() {
+	kernel(duplet)
+	kernel(dupletBackward)
+}
+
 // dupletRows is the number of rows that a workgroup does: rows.glsl without
 // constants.
 const dupletRows = 256 / 32

@@ -4,6 +4,11 @@ package vk
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
+func init() {
+	kernel(embed)
+	kernel(embedBackward)
+}
+
 func embed(r *recorder, k tensor.Embed) {
 	eachExtent(k.Y, k.Y.Width(), func(e extent) {
 		r.dispatch(e.elements("embed", write(e.of(k.Y)), read(e.of(k.Token)), read(k.Weight)))

@@ -4,6 +4,10 @@ package vk
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
+func init() {
+	kernel(feedForward)
+}
+
 // hiddenWords bounds the hidden rows of a block: what stays in the cache of a
 // large device until the second product has read it.
 var hiddenWords = 8 << 20

@@ -4,6 +4,11 @@ package vk
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
+func init() {
+	kernel(gelu)
+	kernel(geluBackward)
+}
+
 func gelu(r *recorder, k tensor.GELU) {
 	eachExtent(k.X, k.X.Width(), func(e extent) {
 		r.dispatch(e.elements("gelu", write(e.of(k.Y)), read(e.of(k.X))))

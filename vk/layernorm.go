@@ -8,6 +8,11 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
+func init() {
+	kernel(layerNorm)
+	kernel(layerNormBackward)
+}
+
 func layerNorm(r *recorder, k tensor.LayerNorm) {
 	eachExtent(k.X, k.X.Width(), func(e extent) {
 		r.dispatch(e.rows("layernorm", write(e.of(k.Y)), write(e.of(k.Mean)), write(e.of(k.RStd)),

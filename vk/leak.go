@@ -4,6 +4,11 @@ package vk
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
+func init() {
+	kernel(leak)
+	kernel(leakBackward)
+}
+
 func leak(r *recorder, k tensor.Leak) {
 	sequences, heads := k.Y.Shape[0], k.Y.Width()
 	r.dispatch(dispatch{shader: "leak", groups: sequences * heads,

@@ -4,6 +4,11 @@ package vk
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
+func init() {
+	kernel(linear)
+	kernel(linearBackward)
+}
+
 func linear(r *recorder, k tensor.Linear) {
 	in, out := k.Weight.Width(), k.Weight.Shape[0]
 	eachBlock(k.X.Shape[0], blockRows(max(in, out), 2*float64(in*out)), func(first, n int) {

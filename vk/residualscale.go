@@ -4,6 +4,11 @@ package vk
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
+func init() {
+	kernel(residualScale)
+	kernel(residualScaleBackward)
+}
+
 func residualScale(r *recorder, k tensor.ResidualScale) {
 	eachExtent(k.Y, k.Y.Width(), func(e extent) {
 		r.dispatch(e.elements("residualscale", write(e.of(k.Y)), read(e.of(k.A)), read(e.of(k.B)), read(k.Scale)))

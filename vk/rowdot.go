@@ -4,6 +4,11 @@ package vk
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
+func init() {
+	kernel(rowDot)
+	kernel(rowDotBackward)
+}
+
 func rowDot(r *recorder, k tensor.RowDot) {
 	eachExtent(k.X, k.X.Width(), func(e extent) {
 		r.dispatch(e.rows("rowdot", write(e.of(k.Y)), read(e.of(k.X)), read(k.Weight), read(k.Bias)))

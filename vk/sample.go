@@ -8,6 +8,10 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
+func init() {
+	kernel(sample)
+}
+
 const (
 	// oneLaunch is the number of tokens up to which a workgroup does a whole
 	// sequence, in one launch: about as fast as sampleSteps launches, for one

@@ -7,6 +7,11 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
+func init() {
+	kernel(sinusoidTables)
+	kernel(sinusoidTablesBackward)
+}
+
 const (
 	tableRows        = 8  // of a workgroup, as in tables.glsl
 	tableFrequencies = 32 // likewise

@@ -219,8 +219,8 @@ func (r *rig) traffic(k tensor.Kernel) traffic {
 			}
 		}
 	}
-	add(k.Reads(), &out.read)
-	add(k.Writes(), &out.written)
+	add(tensor.Reads(k), &out.read)
+	add(tensor.Writes(k), &out.written)
 	return out
 }
 

@@ -2,6 +2,11 @@ package cpu
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
+func init() {
+	byRows(add)
+	whole(zero)
+}
+
 func add(r *run, k tensor.Add) rowwise {
 	n := k.Y.Width()
 	y, a, b := r.floats(k.Y), r.floats(k.A), r.floats(k.B)
@@ -9,3 +14,5 @@ func add(r *run, k tensor.Add) rowwise {
 		r.device.simd.Add(y[lo*n:hi*n], a[lo*n:hi*n], b[lo*n:hi*n])
 	}}
 }
+
+func zero(r *run, k tensor.Zero) { clear(r.floats(k.Y)) }

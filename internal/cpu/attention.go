@@ -9,6 +9,10 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
+func init() {
+	whole(attention)
+}
+
 const (
 	queryTile = 128 // queries that share the work on a key, and its windows of the tables
 	keyTile   = 64  // keys whose scores are kept at once

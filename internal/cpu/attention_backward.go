@@ -7,6 +7,10 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
+func init() {
+	whole(attentionBackward)
+}
+
 // attentionBackward gives each head to one worker, which goes through the
 // sequences and their tiles of queries in order: every sum over queries has one
 // order without a reduction.

@@ -6,6 +6,11 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
+func init() {
+	byRows(convolution)
+	byRows(convolutionBackward)
+}
+
 // convolution reads the rows of X around a block where they are: another launch has
 // written them.
 func convolution(r *run, k tensor.Convolution) rowwise {

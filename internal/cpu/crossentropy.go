@@ -5,6 +5,10 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
+func init() {
+	whole(crossEntropy)
+}
+
 func crossEntropy(r *run, k tensor.CrossEntropy) {
 	n := k.Logits.Width()
 	loss, dlogits, logits, label := r.floats(k.Loss), r.floats(k.DLogits), r.floats(k.Logits), r.ints(k.Label)

@@ -104,11 +104,13 @@ func (d *Device) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	x := &executable{device: d, program: p, launches: make([]launch, len(p.Launches))}
 	for i, k := range p.Launches {
 		l := &x.launches[i]
-		l.updates = slices.ContainsFunc(k.Writes(), func(t *tensor.Tensor) bool { return t.Space == tensor.Weights })
-		if _, l.rowwise = rowwiseKernel(k); l.rowwise != nil {
-			continue
-		}
-		if l.run = kernel(k); l.run == nil {
+		l.updates = slices.ContainsFunc(tensor.Writes(k), func(t *tensor.Tensor) bool { return t.Space == tensor.Weights })
+		switch f := implementationOf(k); {
+		case f.byRows != nil:
+			l.rowwise = func(r *run) rowwise { return f.byRows(r, k) }
+		case f.whole != nil:
+			l.run = func(r *run) { f.whole(r, k) }
+		default:
 			return nil, fmt.Errorf("cpu: no kernel %q", k.Name())
 		}
 	}

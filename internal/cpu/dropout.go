@@ -8,6 +8,10 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
+func init() {
+	byRows(dropout)
+}
+
 func dropout(r *run, k tensor.Dropout) rowwise {
 	s, width := r.sequences(k.Batch), k.X.Width()
 	y, x := r.floats(k.Y), r.floats(k.X)

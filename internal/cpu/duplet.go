@@ -5,6 +5,11 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
+func init() {
+	whole(duplet)
+	whole(dupletBackward)
+}
+
 func duplet(r *run, k tensor.Duplet) {
 	s, d := r.sequences(k.Batch), k.X.Width()
 	y, p, x, noised := r.floats(k.Y), r.floats(k.P), r.floats(k.X), r.floats(k.Noised)

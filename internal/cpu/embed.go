@@ -2,6 +2,11 @@ package cpu
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
+func init() {
+	byRows(embed)
+	whole(embedBackward)
+}
+
 func embed(r *run, k tensor.Embed) rowwise {
 	d := k.Weight.Width()
 	y, tokens, w := r.floats(k.Y), r.ints(k.Token), r.floats(k.Weight)

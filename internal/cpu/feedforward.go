@@ -5,6 +5,10 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
+func init() {
+	byRows(feedForward)
+}
+
 func feedForward(r *run, k tensor.FeedForward) rowwise {
 	y, x, hidden := r.floats(k.Y), r.floats(k.X), k.Weight1.Shape[0]
 	w1, b1 := r.packed(k.Weight1, true), r.floats(k.Bias1)

@@ -2,6 +2,11 @@ package cpu
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
+func init() {
+	byRows(gelu)
+	byRows(geluBackward)
+}
+
 func gelu(r *run, k tensor.GELU) rowwise {
 	n := k.X.Width()
 	y, x := r.floats(k.Y), r.floats(k.X)

@@ -2,6 +2,11 @@ package cpu
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
+func init() {
+	byRows(layerNorm)
+	byRows(layerNormBackward)
+}
+
 func layerNorm(r *run, k tensor.LayerNorm) rowwise {
 	d := k.X.Width()
 	y, x, mean, rstd := r.floats(k.Y), r.floats(k.X), r.floats(k.Mean), r.floats(k.RStd)

@@ -2,6 +2,11 @@ package cpu
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
+func init() {
+	whole(leak)
+	whole(leakBackward)
+}
+
 func leak(r *run, k tensor.Leak) {
 	s, h := r.sequences(k.Batch), k.C.Width()
 	y, c, count := r.floats(k.Y), r.floats(k.C), r.ints(k.Count)

@@ -2,6 +2,11 @@ package cpu
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
+func init() {
+	byRows(linear)
+	byRows(linearBackward)
+}
+
 func linear(r *run, k tensor.Linear) rowwise {
 	y, x, b, wt := r.floats(k.Y), r.floats(k.X), r.floats(k.Bias), r.packed(k.Weight, true)
 	return rowwise{n: r.rows(k.X), block: func(wk *worker, lo, hi int) { r.mulTransposed(wk, y, x, wt, b, lo, hi) }}

@@ -2,6 +2,11 @@ package cpu
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
+func init() {
+	whole(pairFeatures)
+	whole(pairFeaturesBackward)
+}
+
 func pairFeatures(r *run, k tensor.PairFeatures) {
 	d := k.X.Width()
 	y, x := r.floats(k.Y), r.floats(k.X)

@@ -2,6 +2,11 @@ package cpu
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
+func init() {
+	whole(pool)
+	whole(poolBackward)
+}
+
 func pool(r *run, k tensor.Pool) {
 	s, d := r.sequences(k.Batch), k.X.Width()
 	y, a, x, score := r.floats(k.Y), r.floats(k.A), r.floats(k.X), r.floats(k.Score)

@@ -2,6 +2,11 @@ package cpu
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
+func init() {
+	byRows(residualScale)
+	byRows(residualScaleBackward)
+}
+
 func residualScale(r *run, k tensor.ResidualScale) rowwise {
 	n, s := k.Y.Width(), r.floats(k.Scale)[0]
 	y, a, b := r.floats(k.Y), r.floats(k.A), r.floats(k.B)

@@ -2,6 +2,11 @@ package cpu
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
+func init() {
+	byRows(rowDot)
+	byRows(rowDotBackward)
+}
+
 func rowDot(r *run, k tensor.RowDot) rowwise {
 	d := k.X.Width()
 	y, x, w, b := r.floats(k.Y), r.floats(k.X), r.floats(k.Weight), r.floats(k.Bias)[0]

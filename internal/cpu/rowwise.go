@@ -57,16 +57,24 @@ func (r *run) parts(n int) []float32 {
 // longest is how many of the launches, from the first on, may run together: 1 if
 // the first is not rowwise.
 func longest(launches []tensor.Kernel) int {
-	axis, _ := rowwiseKernel(launches[0])
+	axis := rowAxis(launches[0])
 	if axis == tensor.Fixed { // numbers of rows may differ
 		return 1
 	}
 	for n := 1; n < len(launches); n++ {
-		if a, _ := rowwiseKernel(launches[n]); a != axis || !mayJoin(launches[:n], launches[n], axis) {
+		if rowAxis(launches[n]) != axis || !mayJoin(launches[:n], launches[n], axis) {
 			return n
 		}
 	}
 	return len(launches)
+}
+
+// rowAxis is the axis of the rows of a rowwise launch, Fixed of others.
+func rowAxis(k tensor.Kernel) tensor.Axis {
+	if implementationOf(k).byRows == nil {
+		return tensor.Fixed
+	}
+	return tensor.RowAxis(k)
 }
 
 // mayJoin reports whether a launch may run with the rowwise launches before it,
@@ -75,17 +83,17 @@ func longest(launches []tensor.Kernel) int {
 // be the same rows of the same memory.
 func mayJoin(before []tensor.Kernel, next tensor.Kernel, axis tensor.Axis) bool {
 	for _, k := range before {
-		for _, w := range k.Writes() {
-			if conflict(w, next.Reads(), axis) || conflict(w, next.Writes(), axis) || conflict(w, around(next), tensor.Fixed) {
+		for _, w := range tensor.Writes(k) {
+			if conflict(w, tensor.Reads(next), axis) || conflict(w, tensor.Writes(next), axis) || conflict(w, around(next), tensor.Fixed) {
 				return false
 			}
 		}
 		all := around(k)
 		if _, ok := k.(tensor.LinearBackward); ok {
-			all = k.Reads() // at the end again
+			all = tensor.Reads(k) // at the end again
 		}
-		for _, w := range next.Writes() {
-			if conflict(w, k.Reads(), axis) || conflict(w, all, tensor.Fixed) {
+		for _, w := range tensor.Writes(next) {
+			if conflict(w, tensor.Reads(k), axis) || conflict(w, all, tensor.Fixed) {
 				return false
 			}
 		}

@@ -8,6 +8,10 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
+func init() {
+	whole(sample)
+}
+
 // sampler is one launch. Random numbers are drawn row by row, so that threads
 // share a long sequence; the choices, which are linear too, sequence by
 // sequence.

@@ -46,7 +46,7 @@ func newSampleRun(t testing.TB, d *Device, random *rand.Rand, k tensor.Sample, s
 	s.Noised = p.Temp("noised", tensor.Tokens, len(packed))
 	s.Top, s.Partner = p.TempInts("top", tensor.Sampled, sampled), p.TempInts("partner", tensor.Sampled, sampled)
 	s.Count = p.TempInts("count", tensor.Sequences, len(scores))
-	for _, out := range s.Writes() {
+	for _, out := range tensor.Writes(s.Sample) {
 		p.Keep(out)
 	}
 	p.Segment("sample")

@@ -6,6 +6,11 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
+func init() {
+	whole(sinusoidTables)
+	whole(sinusoidTablesBackward)
+}
+
 // tables is the part of one launch that both directions share. All tables
 // [2·rows, t] are one product of coefficients [2·rows, terms] and cosines
 // [terms, t], a row's f before its g, cut into tiles of t.

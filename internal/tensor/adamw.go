@@ -2,14 +2,12 @@ package tensor
 
 // SumSquares: Y[0] = Σ X², in fixed pieces: the square of the gradient's norm.
 type SumSquares struct {
-	Y *Tensor // [1]
+	Y *Tensor `op:"write"` // [1]
 	X *Tensor
 }
 
-func (SumSquares) Name() string        { return "sumsquares" }
-func (k SumSquares) Reads() []*Tensor  { return []*Tensor{k.X} }
-func (k SumSquares) Writes() []*Tensor { return []*Tensor{k.Y} }
-func (k SumSquares) check()            { words("sumsquares", k.Y, 1) }
+func (SumSquares) Name() string { return "sumsquares" }
+func (k SumSquares) check()     { words("sumsquares", k.Y, 1) }
 
 // AdamWStep holds the numbers of one update, in device memory because they
 // change from step to step.
@@ -39,7 +37,7 @@ const AdamWStepWords = 5
 // Where SumSquares is not finite the gradient is no good, and W, M and V stay as
 // they are.
 type AdamW struct {
-	W, M, V      *Tensor
+	W, M, V      *Tensor `op:"add"`
 	G            *Tensor
 	SumSquares   *Tensor // [1]
 	Step         *Tensor // [AdamWStepWords]
@@ -49,10 +47,6 @@ type AdamW struct {
 }
 
 func (AdamW) Name() string { return "adamw" }
-func (k AdamW) Reads() []*Tensor {
-	return []*Tensor{k.W, k.M, k.V, k.G, k.SumSquares, k.Step}
-}
-func (k AdamW) Writes() []*Tensor { return []*Tensor{k.W, k.M, k.V} }
 func (k AdamW) check() {
 	same("adamw", k.W, k.M)
 	same("adamw", k.W, k.V)

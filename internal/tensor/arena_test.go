@@ -6,12 +6,25 @@ import (
 )
 
 // touch is a kernel of any operands.
-type touch struct{ reads, writes []*Tensor }
+type touch struct {
+	A, B *Tensor
+	C, D *Tensor `op:"write"`
+}
 
-func (touch) Name() string        { return "touch" }
-func (k touch) Reads() []*Tensor  { return k.reads }
-func (k touch) Writes() []*Tensor { return k.writes }
-func (touch) check()              {}
+func (touch) Name() string { return "touch" }
+func (touch) check()       {}
+
+// touching reads and writes up to two tensors each.
+func touching(reads, writes []*Tensor) touch {
+	of := func(ts []*Tensor) (a, b *Tensor) {
+		ts = append(ts[:len(ts):len(ts)], nil, nil)
+		return ts[0], ts[1]
+	}
+	var k touch
+	k.A, k.B = of(reads)
+	k.C, k.D = of(writes)
+	return k
+}
 
 // life is what the test itself knows of a tensor: launches that touch it.
 type life struct{ first, last int }
@@ -23,10 +36,10 @@ func randomProgram(random *rand.Rand) (*Program, map[*Tensor]*life) {
 	var written []*Tensor
 	n := 1 + random.IntN(40)
 	for at := range n {
-		var k touch
+		var reads, writes []*Tensor
 		for range random.IntN(3) {
 			if len(written) > 0 {
-				k.reads = append(k.reads, written[random.IntN(len(written))])
+				reads = append(reads, written[random.IntN(len(written))])
 			}
 		}
 		for range 1 + random.IntN(2) {
@@ -34,11 +47,11 @@ func randomProgram(random *rand.Rand) (*Program, map[*Tensor]*life) {
 			if len(written) > 0 && random.IntN(4) == 0 {
 				t = written[random.IntN(len(written))] // written again
 			}
-			k.writes = append(k.writes, t)
+			writes = append(writes, t)
 			written = append(written, t)
 		}
-		p.Launch(k)
-		for _, t := range append(k.reads, k.writes...) {
+		p.Launch(touching(reads, writes))
+		for _, t := range append(reads, writes...) {
 			if lives[t] == nil {
 				lives[t] = &life{at, at}
 			}
@@ -60,9 +73,9 @@ func TestNarrowTensorsLieApart(t *testing.T) {
 	p := NewProgram()
 	p.Segment("only")
 	wide, other, narrow := p.Temp("wide", Tokens, 100, 8), p.Temp("other", Tokens, 100, 8), p.Temp("narrow", Tokens, 100, 1)
-	p.Launch(touch{writes: []*Tensor{wide}})
-	p.Launch(touch{reads: []*Tensor{wide}, writes: []*Tensor{other}})
-	p.Launch(touch{reads: []*Tensor{other}, writes: []*Tensor{narrow}})
+	p.Launch(touch{C: wide})
+	p.Launch(touch{A: wide, C: other})
+	p.Launch(touch{A: other, C: narrow})
 	p.Finish()
 	for _, w := range []*Tensor{wide, other} {
 		if narrow.Offset < w.Offset+w.Words() && w.Offset < narrow.Offset+narrow.Words() {
@@ -104,10 +117,10 @@ func TestArenaOfAChain(t *testing.T) {
 	p := NewProgram()
 	p.Segment("only")
 	last := p.Temp("0", Fixed, 128)
-	p.Launch(touch{writes: []*Tensor{last}})
+	p.Launch(touch{C: last})
 	for range 20 {
 		next := p.Temp("next", Fixed, 128)
-		p.Launch(touch{[]*Tensor{last}, []*Tensor{next}})
+		p.Launch(touch{A: last, C: next})
 		last = next
 	}
 	if got := p.Finish().Words(Arena); got != 256 {

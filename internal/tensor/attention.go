@@ -28,7 +28,7 @@ const AttentionEpsilon = 1e-9
 // Rmul and Radd for a tile of pairs. The sinusoid's tables are the first; nil
 // means Rmul = 1 and Radd = 0.
 type Relation interface {
-	operands() []*Tensor
+	relation()
 }
 
 // SinusoidRelation reads the tables of [SinusoidTables]:
@@ -44,24 +44,22 @@ type SinusoidRelation struct {
 	Top, Partner *Tensor // [S] int32
 }
 
-func (r SinusoidRelation) operands() []*Tensor {
-	return []*Tensor{r.F, r.G, r.E, r.P, r.Top, r.Partner}
-}
+func (SinusoidRelation) relation() {}
 
 // RelationGradient receives the adjoint of a relation.
 type RelationGradient interface {
-	results() []*Tensor
+	gradient()
 }
 
 // SinusoidGradient is the adjoint of [SinusoidRelation]: the histograms of the
 // pairs' gradients over i−j and i+j, laid out as F and G, and each head's part
 // of the gradient of the duplet weights. E has none of its own.
 type SinusoidGradient struct {
-	DF, DG *Tensor // [2h, 2T]
-	DP     *Tensor // [S, h]
+	DF, DG *Tensor `op:"write"` // [2h, 2T]
+	DP     *Tensor `op:"write"` // [S, h]
 }
 
-func (r SinusoidGradient) results() []*Tensor { return []*Tensor{r.DF, r.DG, r.DP} }
+func (SinusoidGradient) gradient() {}
 
 // Attention is sampled attention. Per sequence and head, with m the score,
 //
@@ -71,9 +69,9 @@ func (r SinusoidGradient) results() []*Tensor { return []*Tensor{r.DF, r.DG, r.D
 // Nothing of size [T, S] is kept: only Norm, the denominator of each row (for
 // softmax its maximum plus the logarithm of its sum).
 type Attention struct {
-	O           *Tensor // [T, d]
-	Norm        *Tensor // [T, h]
-	Silent      *Tensor // [1] int32: pairs of row and head with Σ ReLU(A) = 0; nil unless asked for
+	O           *Tensor `op:"write"` // [T, d]
+	Norm        *Tensor `op:"write"` // [T, h]
+	Silent      *Tensor `op:"write"` // [1] int32: pairs of row and head with Σ ReLU(A) = 0; nil unless asked for
 	Q           *Tensor // [T, d]
 	K, V        *Tensor // [S, d]
 	Leak        *Tensor // [B, h], nil unless leaky
@@ -87,14 +85,6 @@ type Attention struct {
 }
 
 func (Attention) Name() string { return "attention" }
-func (k Attention) Reads() []*Tensor {
-	ts := k.Batch.reads(k.Q, k.K, k.V, k.Leak, k.Count)
-	if k.Relation != nil {
-		ts = append(ts, k.Relation.operands()...)
-	}
-	return ts
-}
-func (k Attention) Writes() []*Tensor { return present(k.O, k.Norm, k.Silent) }
 func (k Attention) check() {
 	same("attention", k.O, k.Q)
 	same("attention", k.K, k.V)
@@ -117,25 +107,15 @@ func (k Attention) check() {
 // max gives its gradient to q where q ≥ k; |x|'(0) = 0. Rows of DK and DV
 // beyond the sampled ones are zero.
 type AttentionBackward struct {
-	DQ       *Tensor // [T, d]
-	DK, DV   *Tensor // [S, d]
-	DLeak    *Tensor // [B, h] or nil
+	DQ       *Tensor `op:"write"` // [T, d]
+	DK, DV   *Tensor `op:"write"` // [S, d]
+	DLeak    *Tensor `op:"write"` // [B, h] or nil
 	Gradient RelationGradient
 	DO       *Tensor // [T, d]
 	Forward  Attention
 }
 
 func (AttentionBackward) Name() string { return "attention_backward" }
-func (k AttentionBackward) Reads() []*Tensor {
-	return append(k.Forward.Reads(), k.DO, k.Forward.O, k.Forward.Norm)
-}
-func (k AttentionBackward) Writes() []*Tensor {
-	ts := present(k.DQ, k.DK, k.DV, k.DLeak)
-	if k.Gradient != nil {
-		ts = append(ts, k.Gradient.results()...)
-	}
-	return ts
-}
 func (k AttentionBackward) check() {
 	k.Forward.check()
 	same("attention_backward", k.DQ, k.Forward.Q)

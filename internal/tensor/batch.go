@@ -29,7 +29,3 @@ func NewBatch(p *Program, t, b int) *Batch {
 		Random:       p.Input("random", Fixed, 3),
 	}
 }
-
-func (b *Batch) reads(more ...*Tensor) []*Tensor {
-	return append(present(more...), b.Tokens, b.Position, b.Sequence, b.Offset, b.SampleOffset, b.Example, b.Tower, b.Random)
-}

@@ -7,8 +7,9 @@ package tensor
 // for the taps t = 0 … w−1, added in that order. A row that is not of the same
 // sequence is left out.
 type Convolution struct {
-	Y, A, X  *Tensor // [T, d]
-	Z        *Tensor // [T, d], saved for the backward; nil where there is none
+	Y        *Tensor `op:"write"` // [T, d]
+	A, X     *Tensor // [T, d]
+	Z        *Tensor `op:"write"` // [T, d], saved for the backward; nil where there is none
 	Weight   *Tensor // [w, d]
 	Bias     *Tensor // [d]
 	Batch    *Batch
@@ -16,10 +17,6 @@ type Convolution struct {
 }
 
 func (Convolution) Name() string { return "convolution" }
-func (k Convolution) Reads() []*Tensor {
-	return k.Batch.reads(k.A, k.X, k.Weight, k.Bias)
-}
-func (k Convolution) Writes() []*Tensor { return present(k.Y, k.Z) }
 func (k Convolution) check() {
 	same("convolution", k.Y, k.X)
 	same("convolution", k.A, k.X)
@@ -36,9 +33,9 @@ func (k Convolution) check() {
 //	DX_j = Σ_t Weight_t ∘ DZ_{j − (t − (w−1)/2)·Dilation}
 //	DWeight_t = Σ_j DZ_{j − (t − (w−1)/2)·Dilation} ∘ X_j,  DBias = Σ DZ
 type ConvolutionBackward struct {
-	DX         *Tensor // [T, d]
-	DWeight    *Tensor // [w, d]
-	DBias      *Tensor // [d]
+	DX         *Tensor `op:"accumulate"` // [T, d]
+	DWeight    *Tensor `op:"write"`      // [w, d]
+	DBias      *Tensor `op:"write"`      // [d]
 	DZ, X      *Tensor // [T, d]
 	Weight     *Tensor // [w, d]
 	Batch      *Batch
@@ -47,10 +44,6 @@ type ConvolutionBackward struct {
 }
 
 func (ConvolutionBackward) Name() string { return "convolution_backward" }
-func (k ConvolutionBackward) Reads() []*Tensor {
-	return k.Batch.reads(append(accumulated(k.Accumulate, k.DX), k.DZ, k.X, k.Weight)...)
-}
-func (k ConvolutionBackward) Writes() []*Tensor { return []*Tensor{k.DX, k.DWeight, k.DBias} }
 func (k ConvolutionBackward) check() {
 	same("convolution_backward", k.DX, k.X)
 	same("convolution_backward", k.DZ, k.X)

@@ -5,16 +5,14 @@ package tensor
 // The gradient is that of the sum over the examples, not of their mean. The loss itself
 // has no scale.
 type CrossEntropy struct {
-	Loss    *Tensor // [E]
-	DLogits *Tensor // [E, C]
+	Loss    *Tensor `op:"write"` // [E]
+	DLogits *Tensor `op:"write"` // [E, C]
 	Logits  *Tensor // [E, C]
 	Label   *Tensor // [E] int32
 	Scale   *Tensor // [C], in device memory because it changes from step to step
 }
 
-func (CrossEntropy) Name() string        { return "crossentropy" }
-func (k CrossEntropy) Reads() []*Tensor  { return []*Tensor{k.Logits, k.Label, k.Scale} }
-func (k CrossEntropy) Writes() []*Tensor { return []*Tensor{k.Loss, k.DLogits} }
+func (CrossEntropy) Name() string { return "crossentropy" }
 func (k CrossEntropy) check() {
 	same("crossentropy", k.DLogits, k.Logits)
 	words("crossentropy", k.Scale, k.Logits.Width())

@@ -8,8 +8,8 @@ package tensor
 //
 // Rows of Y beyond the sampled ones are zero.
 type Duplet struct {
-	Y            *Tensor // [S, d]
-	P            *Tensor // [S]
+	Y            *Tensor `op:"write"` // [S, d]
+	P            *Tensor `op:"write"` // [S]
 	X            *Tensor // [T, d]
 	Noised       *Tensor // [T]
 	Top, Partner *Tensor // [S] int32
@@ -18,10 +18,6 @@ type Duplet struct {
 }
 
 func (Duplet) Name() string { return "duplet" }
-func (k Duplet) Reads() []*Tensor {
-	return k.Batch.reads(k.X, k.Noised, k.Top, k.Partner, k.Count)
-}
-func (k Duplet) Writes() []*Tensor { return []*Tensor{k.Y, k.P} }
 func (k Duplet) check() {
 	width("duplet", k.Y, k.X.Width())
 	same("duplet", k.P, k.Top)
@@ -35,8 +31,8 @@ func (k Duplet) check() {
 // with ρ = σ/softplus; DScore is 0 for every other token. DP holds, per head,
 // what attention adds to the gradient of P; nil without relative terms.
 type DupletBackward struct {
-	DX           *Tensor // [T, d], added to
-	DScore       *Tensor // [T]
+	DX           *Tensor `op:"add"`   // [T, d], added to
+	DScore       *Tensor `op:"write"` // [T]
 	DY           *Tensor // [S, d]
 	DP           *Tensor // [S, h] or nil
 	P            *Tensor // [S]
@@ -48,10 +44,6 @@ type DupletBackward struct {
 }
 
 func (DupletBackward) Name() string { return "duplet_backward" }
-func (k DupletBackward) Reads() []*Tensor {
-	return k.Batch.reads(k.DX, k.DY, k.DP, k.P, k.X, k.Noised, k.Top, k.Partner, k.Count)
-}
-func (k DupletBackward) Writes() []*Tensor { return []*Tensor{k.DX, k.DScore} }
 func (k DupletBackward) check() {
 	same("duplet_backward", k.DX, k.X)
 	width("duplet_backward", k.DY, k.X.Width())

@@ -7,7 +7,7 @@ package tensor
 // A device computes it in blocks of rows, so that the hidden rows, which are the
 // widest of the model, are never stored.
 type FeedForward struct {
-	Y       *Tensor // [R, d]
+	Y       *Tensor `op:"write"` // [R, d]
 	X       *Tensor // [R, d]
 	Weight1 *Tensor // [n, d]
 	Bias1   *Tensor // [n]
@@ -16,10 +16,6 @@ type FeedForward struct {
 }
 
 func (FeedForward) Name() string { return "feedforward" }
-func (k FeedForward) Reads() []*Tensor {
-	return []*Tensor{k.X, k.Weight1, k.Bias1, k.Weight2, k.Bias2}
-}
-func (k FeedForward) Writes() []*Tensor { return []*Tensor{k.Y} }
 func (k FeedForward) check() {
 	width("feedforward", k.Weight1, k.X.Width())
 	words("feedforward", k.Bias1, k.Weight1.Shape[0])

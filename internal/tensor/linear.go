@@ -2,15 +2,13 @@ package tensor
 
 // Linear is a linear layer: Y = X·Weightᵀ + Bias.
 type Linear struct {
-	Y      *Tensor // [R, out]
+	Y      *Tensor `op:"write"` // [R, out]
 	X      *Tensor // [R, in]
 	Weight *Tensor // [out, in]
 	Bias   *Tensor // [out]
 }
 
-func (Linear) Name() string        { return "linear" }
-func (k Linear) Reads() []*Tensor  { return []*Tensor{k.X, k.Weight, k.Bias} }
-func (k Linear) Writes() []*Tensor { return []*Tensor{k.Y} }
+func (Linear) Name() string { return "linear" }
 func (k Linear) check() {
 	width("linear", k.X, k.Weight.Width())
 	width("linear", k.Y, k.Weight.Shape[0])
@@ -19,9 +17,9 @@ func (k Linear) check() {
 
 // LinearBackward: DX = DY·Weight, DWeight = DYᵀ·X, DBias = Σ DY.
 type LinearBackward struct {
-	DX         *Tensor // [R, in]
-	DWeight    *Tensor // [out, in]
-	DBias      *Tensor // [out]
+	DX         *Tensor `op:"accumulate"` // [R, in]
+	DWeight    *Tensor `op:"write"`      // [out, in]
+	DBias      *Tensor `op:"write"`      // [out]
 	DY         *Tensor // [R, out]
 	X          *Tensor // [R, in]
 	Weight     *Tensor // [out, in]
@@ -29,10 +27,6 @@ type LinearBackward struct {
 }
 
 func (LinearBackward) Name() string { return "linear_backward" }
-func (k LinearBackward) Reads() []*Tensor {
-	return append(accumulated(k.Accumulate, k.DX), k.DY, k.X, k.Weight)
-}
-func (k LinearBackward) Writes() []*Tensor { return []*Tensor{k.DX, k.DWeight, k.DBias} }
 func (k LinearBackward) check() {
 	same("linear_backward", k.DX, k.X)
 	width("linear_backward", k.X, k.Weight.Width())

@@ -2,14 +2,11 @@ package tensor
 
 import "fmt"
 
-// Kernel is one launch: a struct of named operands and parameters.
+// Kernel is one launch: a struct of named operands and parameters. [Reads] and [Writes]
+// follow from its fields.
 type Kernel interface {
 	// Name is the kernel's base name, the same in every package.
 	Name() string
-	// Reads lists the tensors read, among them those that are added to.
-	Reads() []*Tensor
-	// Writes lists the tensors written.
-	Writes() []*Tensor
 	// check panics on operands that do not fit together.
 	check()
 }
@@ -100,13 +97,13 @@ func (p *Program) Launch(k Kernel) {
 	}
 	k.check()
 	at := len(p.Launches)
-	for _, t := range k.Reads() {
+	for _, t := range Reads(k) {
 		if t.Space == Arena && t.first < 0 {
 			panic(fmt.Sprintf("tensor: %s reads %v, which nothing has written", k.Name(), t))
 		}
 		t.last = at
 	}
-	for _, t := range k.Writes() {
+	for _, t := range Writes(k) {
 		if t.Space == Arena && t.first < 0 {
 			t.first = at
 		}

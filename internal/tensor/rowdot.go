@@ -3,15 +3,13 @@ package tensor
 // RowDot scores rows: Y = X·Weight + Bias, every row in the same order of
 // additions, so that equal rows have equal scores to the bit.
 type RowDot struct {
-	Y      *Tensor // [R]
+	Y      *Tensor `op:"write"` // [R]
 	X      *Tensor // [R, d]
 	Weight *Tensor // [d]
 	Bias   *Tensor // [1]
 }
 
-func (RowDot) Name() string        { return "rowdot" }
-func (k RowDot) Reads() []*Tensor  { return []*Tensor{k.X, k.Weight, k.Bias} }
-func (k RowDot) Writes() []*Tensor { return []*Tensor{k.Y} }
+func (RowDot) Name() string { return "rowdot" }
 func (k RowDot) check() {
 	width("rowdot", k.Y, 1)
 	words("rowdot", k.Weight, k.X.Width())
@@ -20,17 +18,15 @@ func (k RowDot) check() {
 
 // RowDotBackward: DX += DY·Weight, DWeight = Σ DY·X, DBias = Σ DY.
 type RowDotBackward struct {
-	DX      *Tensor // [R, d], added to
-	DWeight *Tensor // [d]
-	DBias   *Tensor // [1]
+	DX      *Tensor `op:"add"`   // [R, d], added to
+	DWeight *Tensor `op:"write"` // [d]
+	DBias   *Tensor `op:"write"` // [1]
 	DY      *Tensor // [R]
 	X       *Tensor // [R, d]
 	Weight  *Tensor // [d]
 }
 
-func (RowDotBackward) Name() string        { return "rowdot_backward" }
-func (k RowDotBackward) Reads() []*Tensor  { return []*Tensor{k.DX, k.DY, k.X, k.Weight} }
-func (k RowDotBackward) Writes() []*Tensor { return []*Tensor{k.DX, k.DWeight, k.DBias} }
+func (RowDotBackward) Name() string { return "rowdot_backward" }
 func (k RowDotBackward) check() {
 	same("rowdot_backward", k.DX, k.X)
 	width("rowdot_backward", k.DY, 1)

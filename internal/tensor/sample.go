@@ -9,10 +9,10 @@ package tensor
 // Noised = Score − log(−log u) where Noise is set, else Score.
 // A choice has no gradient; the scores' gradient flows through [Duplet].
 type Sample struct {
-	Noised   *Tensor // [T]
-	Top      *Tensor // [S] int32: position of the token of S1
-	Partner  *Tensor // [S] int32: position of its partner, −1 where there is none
-	Count    *Tensor // [B] int32: ke
+	Noised   *Tensor `op:"write"` // [T]
+	Top      *Tensor `op:"write"` // [S] int32: position of the token of S1
+	Partner  *Tensor `op:"write"` // [S] int32: position of its partner, −1 where there is none
+	Count    *Tensor `op:"write"` // [B] int32: ke
 	Score    *Tensor // [T]
 	Batch    *Batch
 	K        int
@@ -21,9 +21,7 @@ type Sample struct {
 	DropRate float32 // drop token probability; 0 in evaluation
 }
 
-func (Sample) Name() string        { return "sample" }
-func (k Sample) Reads() []*Tensor  { return k.Batch.reads(k.Score) }
-func (k Sample) Writes() []*Tensor { return []*Tensor{k.Noised, k.Top, k.Partner, k.Count} }
+func (Sample) Name() string { return "sample" }
 func (k Sample) check() {
 	same("sample", k.Noised, k.Score)
 	same("sample", k.Top, k.Partner)

@@ -19,7 +19,7 @@ import "github.com/sftseq/sftseq/sinusoid"
 // in their layouts: softplus(f+g) = log(1 + exp(f)·exp(g)) takes no exponential
 // for a pair. Out of float32's range an entry is +Inf or 0.
 type SinusoidTables struct {
-	F, G, E              *Tensor // [2h, 2T]
+	F, G, E              *Tensor `op:"write"` // [2h, 2T]
 	MulWeight, AddWeight *Tensor // [h, ds]
 	MulBias, AddBias     *Tensor // [h]
 	Counts               *Tensor
@@ -27,10 +27,6 @@ type SinusoidTables struct {
 }
 
 func (SinusoidTables) Name() string { return "sinusoid" }
-func (k SinusoidTables) Reads() []*Tensor {
-	return []*Tensor{k.MulWeight, k.AddWeight, k.MulBias, k.AddBias, k.Counts}
-}
-func (k SinusoidTables) Writes() []*Tensor { return []*Tensor{k.F, k.G, k.E} }
 func (k SinusoidTables) check() {
 	width("sinusoid", k.MulWeight, 2*k.Frequencies.Len())
 	same("sinusoid", k.F, k.G)
@@ -48,20 +44,14 @@ func (k SinusoidTables) check() {
 //
 // each table summed over its own range of t.
 type SinusoidTablesBackward struct {
-	DMulWeight, DAddWeight *Tensor // [h, ds]
-	DMulBias, DAddBias     *Tensor // [h]
+	DMulWeight, DAddWeight *Tensor `op:"write"` // [h, ds]
+	DMulBias, DAddBias     *Tensor `op:"write"` // [h]
 	DF, DG                 *Tensor // [2h, 2T]
 	Counts                 *Tensor
 	Frequencies            *sinusoid.Frequencies
 }
 
 func (SinusoidTablesBackward) Name() string { return "sinusoid_backward" }
-func (k SinusoidTablesBackward) Reads() []*Tensor {
-	return []*Tensor{k.DF, k.DG, k.Counts}
-}
-func (k SinusoidTablesBackward) Writes() []*Tensor {
-	return []*Tensor{k.DMulWeight, k.DAddWeight, k.DMulBias, k.DAddBias}
-}
 func (k SinusoidTablesBackward) check() {
 	width("sinusoid_backward", k.DMulWeight, 2*k.Frequencies.Len())
 	same("sinusoid_backward", k.DF, k.DG)

@@ -94,17 +94,6 @@ func words(kernel string, t *Tensor, n int) {
 	}
 }
 
-// present drops nil tensors: an optional operand that is not used.
-func present(ts ...*Tensor) []*Tensor {
-	out := ts[:0]
-	for _, t := range ts {
-		if t != nil {
-			out = append(out, t)
-		}
-	}
-	return out
-}
-
 // Word is a type that fills one word of device memory.
 type Word interface{ float32 | int32 | uint32 }
 

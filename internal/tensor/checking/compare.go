@@ -53,7 +53,7 @@ func (x *executable) compare(segment string, i int, first, second tensor.Binding
 	}
 	sample, sampler := k.(tensor.Sample)
 	worst := 0.0
-	for _, t := range k.Writes() {
+	for _, t := range tensor.Writes(k) {
 		if sampler && (t == sample.Top || t == sample.Partner) {
 			continue
 		}
@@ -90,7 +90,7 @@ func (x *executable) compare(segment string, i int, first, second tensor.Binding
 // results downloads what a launch wrote.
 func (x *executable) results(k tensor.Kernel, first, second tensor.Binding) (*results, error) {
 	r := &results{kernel: k, wrote: map[*tensor.Tensor][2][]uint32{}}
-	for _, t := range k.Writes() {
+	for _, t := range tensor.Writes(k) {
 		a, b := make([]uint32, t.Words()), make([]uint32, t.Words())
 		if err := tensor.Download(first[t.Space], t, a); err != nil {
 			return nil, err

@@ -1,0 +1,125 @@
+package tensor
+
+import (
+	"fmt"
+	"reflect"
+	"sync"
+)
+
+// A kernel's struct declares its operands: the fields that are tensors, those of a batch,
+// and those of a struct or an interface within. A tag says what becomes of a tensor:
+//
+//	(no tag)          it is read
+//	op:"write"        it is written
+//	op:"add"          it is read and written
+//	op:"accumulate"   it is written, and read if the kernel's Accumulate is set
+//
+// All that a kernel's field Forward holds is read. A nil operand is none.
+type access uint8
+
+const (
+	read access = iota
+	write
+	add
+	accumulate
+)
+
+var accesses = map[string]access{"": read, "write": write, "add": add, "accumulate": accumulate}
+
+// operand is a field of a kernel.
+type operand struct {
+	field  int
+	access access
+	within bool // it is a struct or an interface that holds more
+	only   bool // all within is read
+}
+
+// declarations keeps what the fields of a type say: programs are recorded often.
+var declarations sync.Map // of reflect.Type to []operand
+
+var (
+	tensorType = reflect.TypeFor[*Tensor]()
+	batchType  = reflect.TypeFor[*Batch]()
+)
+
+func declaration(t reflect.Type) []operand {
+	if d, ok := declarations.Load(t); ok {
+		return d.([]operand)
+	}
+	var out []operand
+	for i := range t.NumField() {
+		f := t.Field(i)
+		tag := f.Tag.Get("op")
+		o := operand{field: i, only: f.Name == "Forward"}
+		switch kind := f.Type.Kind(); {
+		case f.Type == tensorType:
+			a, ok := accesses[tag]
+			if !ok {
+				panic(fmt.Sprintf("tensor: %v.%s: op:%q", t, f.Name, tag))
+			}
+			o.access = a
+		case f.Type == batchType, kind == reflect.Interface, kind == reflect.Struct && f.Type.PkgPath() == t.PkgPath():
+			o.within = true
+		default:
+			continue
+		}
+		out = append(out, o)
+	}
+	declarations.Store(t, out)
+	return out
+}
+
+// visit calls f with the operands of v, in the order of the fields.
+func visit(v reflect.Value, only bool, f func(t *Tensor, a access)) {
+	if v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer {
+		if v.IsNil() {
+			return
+		}
+		v = v.Elem()
+	}
+	for _, o := range declaration(v.Type()) {
+		x := v.Field(o.field)
+		if o.within {
+			visit(x, only || o.only, f)
+			continue
+		}
+		a := o.access
+		switch {
+		case only:
+			a = read
+		case a == accumulate && v.FieldByName("Accumulate").Bool():
+			a = add
+		case a == accumulate:
+			a = write
+		}
+		if t := (*Tensor)(x.UnsafePointer()); t != nil {
+			f(t, a)
+		}
+	}
+}
+
+// RowAxis is what the rows are of that a kernel works on: those of its first operand.
+func RowAxis(k Kernel) Axis {
+	v := reflect.ValueOf(k)
+	return (*Tensor)(v.Field(declaration(v.Type())[0].field).UnsafePointer()).Rows
+}
+
+// Reads lists the tensors that a kernel reads, among them those that it adds to.
+func Reads(k Kernel) (out []*Tensor) {
+	visit(reflect.ValueOf(k), false, func(t *Tensor, a access) {
+		if a != write {
+			out = append(out, t)
+		}
+	})
+	return out
+}
+
+// Writes lists the tensors that a kernel writes.
+func Writes(k Kernel) (out []*Tensor) {
+	visit(reflect.ValueOf(k), false, func(t *Tensor, a access) {
+		if a != read {
+			out = append(out, t)
+		}
+	})
+	return out
+}

@@ -1,0 +1,59 @@
+package tensor
+
+import (
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestOperands: what is read and written follows from the fields, their tags and
+// Accumulate.
+func TestOperands(t *testing.T) {
+	p := NewProgram()
+	b := NewBatch(p, 4, 1)
+	batch := "tokens position sequence offset sample_offset example tower random"
+	of := func(name string) *Tensor { return &Tensor{Name: name} }
+	relation := SinusoidRelation{F: of("f"), G: of("g"), E: of("e"), P: of("p"), Top: of("top"), Partner: of("partner")}
+	attention := Attention{O: of("o"), Norm: of("norm"), Q: of("q"), K: of("k"), V: of("v"), Count: of("count"), Batch: b, Relation: relation}
+	linear := LinearBackward{DX: of("dx"), DWeight: of("dw"), DBias: of("db"), DY: of("dy"), X: of("x"), Weight: of("w")}
+	added := linear
+	added.Accumulate = true
+	for _, c := range []struct {
+		kernel        Kernel
+		reads, writes string
+	}{
+		{Zero{Y: of("y")}, "", "y"},
+		{Add{Y: of("y"), A: of("a"), B: of("b")}, "a b", "y"},
+		{linear, "dy x w", "dx dw db"},
+		{added, "dx dy x w", "dx dw db"},
+		{RowDotBackward{DX: of("dx"), DWeight: of("dw"), DBias: of("db"), DY: of("dy"), X: of("x"), Weight: of("w")}, "dx dy x w", "dx dw db"},
+		{Leak{Y: of("y"), C: of("c"), Count: of("count"), Batch: b}, "c count " + batch, "y"},
+		{attention, "q k v count " + batch + " f g e p top partner", "o norm"},
+		{AttentionBackward{DQ: of("dq"), DK: of("dk"), DV: of("dv"), DO: of("do"), Forward: attention, Gradient: SinusoidGradient{DF: of("df"), DG: of("dg"), DP: of("dp")}},
+			"do o norm q k v count " + batch + " f g e p top partner", "dq dk dv df dg dp"},
+	} {
+		for what, found := range map[string][]*Tensor{c.reads: Reads(c.kernel), c.writes: Writes(c.kernel)} {
+			var names []string
+			for _, t := range found {
+				names = append(names, t.Name)
+			}
+			if got := strings.Join(names, " "); got != what {
+				t.Errorf("%s: %q, expected %q", c.kernel.Name(), got, what)
+			}
+		}
+	}
+}
+
+// TestWrongTag: a tag that says nothing known is a mistake of the kernel's author.
+func TestWrongTag(t *testing.T) {
+	type wrong struct {
+		Y *Tensor `op:"writes"`
+	}
+	if got := panics(func() { declaration(reflect.TypeFor[wrong]()) }); !strings.Contains(got, `wrong.Y: op:"writes"`) {
+		t.Errorf("panic %q", got)
+	}
+	if d := declaration(reflect.TypeFor[LayerNorm]()); len(d) != 6 || slices.ContainsFunc(d, func(o operand) bool { return o.within }) {
+		t.Errorf("%+v", d)
+	}
+}
