@@ -1,6 +1,8 @@
 package sft
 
 import (
+	"math"
+
 	"github.com/sftseq/sftseq/internal/philox"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
@@ -13,6 +15,32 @@ type attention struct {
 	tables  *tensor.SinusoidTables // nil without relative terms
 	leak    *tensor.Leak           // nil unless leaky
 	forward tensor.Attention
+}
+
+// attentionParameters are those of the attention block.
+func attentionParameters(c *Config, name string) []Parameter {
+	d, h := c.HiddenSize, c.NumHeads
+	out := rowDotParameters(PartSampler, name+"sampler", d)
+	for _, n := range []string{"q", "k", "v", "o"} {
+		out = append(out, linearParameters(PartAttention, name+"attn."+n, d, d)...)
+	}
+	out = append(out, linearParameters(PartAttention, name+"attn.leak", h, d)...)
+	if c.Relative == "none" {
+		return out
+	}
+	for _, relative := range []struct {
+		name string
+		bias fresh
+	}{
+		{"attn.rel_mul", constant(math.Log(math.E - 1))}, // softplus(b) = 1
+		{"attn.rel_add", nil},
+	} {
+		out = append(out,
+			Parameter{Name: name + relative.name + ".weight", Shape: []int{h, c.SinusoidDim}, Decay: true, Part: PartRelative,
+				fresh: func(d draws, e int) float64 { return 0.02 * d.normal(e) }},
+			Parameter{Name: name + relative.name + ".bias", Shape: []int{h}, Part: PartRelative, fresh: relative.bias})
+	}
+	return out
 }
 
 // attention samples tokens, attends from every token to them, and projects:

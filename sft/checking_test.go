@@ -88,10 +88,10 @@ type brokenRun struct {
 func (x brokenRun) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
 	return x.Inspect(ctx, mem, from, to, func(k tensor.Kernel) error {
 		d := x.device
-		if d.done != nil || k.Name() != d.kernel || d.output >= len(k.Writes()) {
+		if d.done != nil || k.Name() != d.kernel || d.output >= len(tensor.Writes(k)) {
 			return nil
 		}
-		d.done = k.Writes()[d.output]
+		d.done = tensor.Writes(k)[d.output]
 		var v [1]float32
 		err := tensor.Download(mem[d.done.Space], d.done, v[:])
 		if v[0] = 2*v[0] + 1; d.done.Int {

@@ -89,6 +89,18 @@ type convolution struct {
 	x, z *tensor.Tensor // what the sum over the taps is of, and the sum
 }
 
+// convolutionParameters are those of a layer's branches.
+func convolutionParameters(c *Config, name string) (out []Parameter) {
+	for n, v := range c.Convolutions {
+		name := fmt.Sprintf("%sconv.%d.", name, n)
+		out = append(out,
+			Parameter{Name: name + "weight", Shape: []int{v.KernelSize, c.HiddenSize}, Decay: true, Part: PartConvolutions, fresh: uniformBy(v.KernelSize)},
+			Parameter{Name: name + "bias", Shape: []int{c.HiddenSize}, Part: PartConvolutions})
+		out = append(out, normParameters(name+"norm", c.HiddenSize)...)
+	}
+	return out
+}
+
 // convolutionBranches emits a layer's branches, one after the other.
 func (l *layer) convolutionBranches(x *tensor.Tensor) *tensor.Tensor {
 	l.convolutions = make([]convolution, len(l.config.Convolutions))

@@ -176,7 +176,7 @@ func (l *lane) diagnose(ctx context.Context, examples []seq.Example, mode Mode, 
 	}
 	counts := pack(l.engine.config, examples, mode).counts.Words()
 	err = p.Inspect(ctx, l.mem, 0, len(p.Program.Segments), func(k tensor.Kernel) error {
-		for _, t := range k.Writes() {
+		for _, t := range tensor.Writes(k) {
 			// A table's entries beyond the longest sequence hold nothing.
 			if _, table := k.(tensor.SinusoidTables); table || t.Space != tensor.Arena || t.Int {
 				continue

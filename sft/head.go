@@ -15,6 +15,19 @@ type head struct {
 	last     *tensor.Tensor // input of head.out
 }
 
+// headParameters are those of the final norm and the head.
+func headParameters(c *Config) (out []Parameter) {
+	d := c.HiddenSize
+	if c.NormPosition == "pre" {
+		out = normParameters("final_norm", d)
+	}
+	out = append(out, rowDotParameters(PartHead, "head.pool", d)...)
+	if c.Pair() {
+		out = append(out, linearParameters(PartHead, "head.hidden", d, 4*d)...)
+	}
+	return append(out, linearParameters(PartHead, "head.out", c.NumLabels, d)...)
+}
+
 // pool applies the final norm and averages the tokens of each sequence.
 func (h *head) pool(x *tensor.Tensor) *tensor.Tensor {
 	if h.config.NormPosition == "pre" {

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/sftseq/sftseq/internal/philox"
 )
@@ -17,65 +16,42 @@ func Initialize(c *Config, seed uint64) []float32 {
 	params := NewParameters(c)
 	words := make([]float32, params.Words)
 	for i, p := range params.List {
-		uniform, normal := drawsOf(seed, i)
-		fill := func(f func(e int) float64) {
-			x := params.Slice(words, p)
-			for e := range x {
-				x[e] = float32(f(e))
-			}
+		if p.fresh == nil {
+			continue
 		}
-		in := p.Shape[len(p.Shape)-1]
-		bias := strings.HasSuffix(p.Name, ".bias")
-		switch {
-		case strings.Contains(p.Name, "norm"):
-			if !bias {
-				fill(func(int) float64 { return 1 })
-			}
-		case strings.HasSuffix(p.Name, "residual_scale"): // zero
-		case strings.Contains(p.Name, ".conv."):
-			if !bias {
-				bound := 1 / math.Sqrt(float64(p.Shape[0]))
-				fill(func(e int) float64 { return bound * (2*uniform(e) - 1) })
-			}
-		case p.Name == "embed.weight":
-			fill(normal)
-		case strings.Contains(p.Name, "rel_mul") && bias:
-			fill(func(int) float64 { return math.Log(math.E - 1) })
-		case strings.Contains(p.Name, "rel_"):
-			if !bias {
-				fill(func(e int) float64 { return 0.02 * normal(e) })
-			}
-		case strings.Contains(p.Name, "sampler"), strings.Contains(p.Name, "head.pool"):
-			if !bias {
-				fill(func(e int) float64 { return normal(e) / math.Sqrt(float64(in)) })
-			}
-		default:
-			if bias {
-				in = params.fanIn(p.Name)
-			}
-			bound := 1 / math.Sqrt(float64(in))
-			fill(func(e int) float64 { return bound * (2*uniform(e) - 1) })
+		d := drawsOf(seed, i)
+		x := params.Slice(words, p)
+		for e := range x {
+			x[e] = float32(p.fresh(d, e))
 		}
 	}
 	return words
 }
 
-// drawsOf are the random numbers of a parameter, which is the i-th: number e, uniform on 0
-// to 1 or normal.
-func drawsOf(seed uint64, i int) (uniform, normal func(e int) float64) {
-	uniform = func(e int) float64 {
+// fresh is element e of a parameter at the beginning; nil is 0.
+type fresh func(d draws, e int) float64
+
+// uniformBy is uniform in ±1/√n.
+func uniformBy(n int) fresh {
+	bound := 1 / math.Sqrt(float64(n))
+	return func(d draws, e int) float64 { return bound * (2*d.uniform(e) - 1) }
+}
+
+// constant is the same for every element.
+func constant(v float64) fresh { return func(draws, int) float64 { return v } }
+
+// draws are the random numbers of a parameter: number e, uniform on 0 to 1 or normal.
+type draws struct{ uniform, normal func(e int) float64 }
+
+// drawsOf are those of the i-th parameter.
+func drawsOf(seed uint64, i int) draws {
+	uniform := func(e int) float64 {
 		w := philox.Words(seed, [4]uint32{uint32(e >> 2), philox.StreamInit, uint32(i), 0})
 		return float64(philox.Uniform(w[e&3]))
 	}
-	return uniform, func(e int) float64 { // Box-Muller
+	return draws{uniform, func(e int) float64 { // Box-Muller
 		return math.Sqrt(-2*math.Log(uniform(2*e))) * math.Cos(2*math.Pi*uniform(2*e+1))
-	}
-}
-
-// fanIn is the input width of the layer that a bias belongs to.
-func (p *Parameters) fanIn(bias string) int {
-	w, _ := p.Lookup(strings.TrimSuffix(bias, ".bias") + ".weight")
-	return w.Shape[len(w.Shape)-1]
+	}}
 }
 
 // Ways in which a run's embeddings may begin, beside the normal one.
@@ -137,7 +113,7 @@ func (m *Model) CodebookEmbeddings(codebook []float32, seed uint64) error {
 		return fmt.Errorf("codebook: expected a vector for each of %d tokens, found %d numbers", tokens, len(codebook))
 	}
 	n := len(codebook) / tokens
-	_, normal := drawsOf(seed, at)
+	normal := drawsOf(seed, at).normal
 	x := m.Parameters.Slice(m.Weights, p)
 	clear(x)
 	for j := range n {

@@ -1,6 +1,8 @@
 package sft
 
 import (
+	"slices"
+
 	"github.com/sftseq/sftseq/internal/philox"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
@@ -24,6 +26,18 @@ type layer struct {
 	attnOut      *tensor.Tensor // output of the attention branch
 	mlp          mlp
 	mlpOut       *tensor.Tensor
+}
+
+// layerParameters are those of a layer whose name has that prefix.
+func layerParameters(c *Config, name string) []Parameter {
+	d := c.HiddenSize
+	out := slices.Concat(convolutionParameters(c, name), attentionParameters(c, name),
+		linearParameters(PartMLP, name+"mlp.fc1", c.IntermediateSize, d), linearParameters(PartMLP, name+"mlp.fc2", d, c.IntermediateSize),
+		normParameters(name+"norm1", d), normParameters(name+"norm2", d))
+	if c.ResidualScale {
+		out = append(out, Parameter{Name: name + "residual_scale", Shape: []int{1}, Part: PartResidual})
+	}
+	return out
 }
 
 func (l *layer) pre() bool { return l.config.NormPosition == "pre" }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"syscall"
 
 	"github.com/sftseq/sftseq/internal/safetensors"
@@ -80,17 +79,15 @@ func checkSize(path string, c *Config) error {
 	if err != nil {
 		return err
 	}
-	// All matrices, in floating point: a hostile configuration must not make the
-	// list of parameters itself overflow.
-	d := float64(c.HiddenSize)
-	layer := d * (4*d + 2*float64(c.IntermediateSize))
-	if c.Relative != "none" {
-		layer += 2 * float64(c.NumHeads) * float64(c.SinusoidDim)
+	// In floating point, and without a list of all parameters: a hostile configuration
+	// must not make them overflow.
+	words := func(list []Parameter) (n float64) {
+		for _, p := range list {
+			n += float64(p.Size())
+		}
+		return n
 	}
-	for _, v := range c.Convolutions {
-		layer += d * float64(v.KernelSize)
-	}
-	least := 4 * (float64(c.NumLayers)*layer + float64(c.VocabSize)*d + float64(c.NumLabels)*d)
+	least := 4 * (words(embedParameters(c)) + float64(c.NumLayers)*words(layerParameters(c, "")) + words(headParameters(c)))
 	if least > float64(info.Size()) {
 		return fmt.Errorf("%s: %d bytes, but %s describes a model of at least %.0f", path, info.Size(), configFile, least)
 	}
@@ -159,7 +156,7 @@ func (m *Model) CopyFrom(source *Model) error {
 	for _, p := range m.Parameters.List {
 		q, ok := source.Parameters.Lookup(p.Name)
 		if !ok || !slices.Equal(p.Shape, q.Shape) {
-			if strings.HasPrefix(p.Name, "head.") {
+			if p.Part == PartHead {
 				continue
 			}
 			if !ok {
@@ -170,7 +167,7 @@ func (m *Model) CopyFrom(source *Model) error {
 		copy(m.Parameters.Slice(m.Weights, p), source.Parameters.Slice(source.Weights, q))
 	}
 	for _, q := range source.Parameters.List {
-		if _, ok := m.Parameters.Lookup(q.Name); !ok && !strings.HasPrefix(q.Name, "head.") {
+		if _, ok := m.Parameters.Lookup(q.Name); !ok && q.Part != PartHead {
 			return fmt.Errorf("tensor %q is there, the new model has none of that name", q.Name)
 		}
 	}

@@ -2,7 +2,6 @@ package sft
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/sftseq/sftseq/internal/tensor"
 )
@@ -13,7 +12,29 @@ type Parameter struct {
 	Shape  []int
 	Offset int
 	Decay  bool // weight decay applies
+	Part   Part
+
+	fresh fresh
 }
+
+// Part is what a parameter belongs to.
+type Part string
+
+// The parts of a model.
+const (
+	PartEmbed        Part = "embed"
+	PartSampler      Part = "sampler"
+	PartAttention    Part = "attention"
+	PartRelative     Part = "relative"
+	PartMLP          Part = "mlp"
+	PartConvolutions Part = "convolutions"
+	PartNorms        Part = "norms"
+	PartResidual     Part = "residual"
+	PartHead         Part = "head"
+)
+
+// Parts lists them.
+var Parts = []Part{PartEmbed, PartSampler, PartAttention, PartRelative, PartMLP, PartConvolutions, PartNorms, PartResidual, PartHead}
 
 // Size is the number of elements.
 func (p Parameter) Size() int {
@@ -40,60 +61,14 @@ const alignment = 64
 
 // NewParameters lists the tensors that a configuration needs.
 func NewParameters(c *Config) *Parameters {
-	p := &Parameters{index: map[string]int{}}
-	add := func(name string, shape ...int) {
-		p.index[name] = len(p.List)
-		norm := strings.Contains(name, "norm")
-		p.List = append(p.List, Parameter{Name: name, Shape: shape, Decay: strings.HasSuffix(name, ".weight") && !norm})
-	}
-	linear := func(name string, out, in int) {
-		add(name+".weight", out, in)
-		add(name+".bias", out)
-	}
-	row := func(name string, d int) {
-		add(name+".weight", d)
-		add(name+".bias", 1)
-	}
-	norm := func(name string, d int) {
-		add(name+".weight", d)
-		add(name+".bias", d)
-	}
-	d, h := c.HiddenSize, c.NumHeads
-	add("embed.weight", c.VocabSize, d)
+	p := &Parameters{List: embedParameters(c), index: map[string]int{}}
 	for l := range c.NumLayers {
-		at := fmt.Sprintf("layers.%d.", l)
-		for n, v := range c.Convolutions {
-			name := fmt.Sprintf("%sconv.%d.", at, n)
-			add(name+"weight", v.KernelSize, d)
-			add(name+"bias", d)
-			norm(name+"norm", d)
-		}
-		row(at+"sampler", d)
-		for _, n := range []string{"q", "k", "v", "o"} {
-			linear(at+"attn."+n, d, d)
-		}
-		linear(at+"attn.leak", h, d)
-		if c.Relative != "none" {
-			linear(at+"attn.rel_mul", h, c.SinusoidDim)
-			linear(at+"attn.rel_add", h, c.SinusoidDim)
-		}
-		linear(at+"mlp.fc1", c.IntermediateSize, d)
-		linear(at+"mlp.fc2", d, c.IntermediateSize)
-		norm(at+"norm1", d)
-		norm(at+"norm2", d)
-		if c.ResidualScale {
-			add(at+"residual_scale", 1)
-		}
+		p.List = append(p.List, layerParameters(c, fmt.Sprintf("layers.%d.", l))...)
 	}
-	if c.NormPosition == "pre" {
-		norm("final_norm", d)
+	p.List = append(p.List, headParameters(c)...)
+	for i, q := range p.List {
+		p.index[q.Name] = i
 	}
-	row("head.pool", d)
-	if c.Pair() {
-		linear("head.hidden", d, 4*d)
-	}
-	linear("head.out", c.NumLabels, d)
-
 	for _, decay := range []bool{true, false} {
 		for i := range p.List {
 			if p.List[i].Decay == decay {

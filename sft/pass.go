@@ -2,6 +2,7 @@ package sft
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/sinusoid"
@@ -119,6 +120,12 @@ func NewPass(c *Config, params *Parameters, shape Shape, mode Mode) (*Pass, erro
 	return pass, nil
 }
 
+// embedParameters are those of the embedding.
+func embedParameters(c *Config) []Parameter {
+	return []Parameter{{Name: "embed.weight", Shape: []int{c.VocabSize, c.HiddenSize}, Decay: true, Part: PartEmbed,
+		fresh: func(d draws, e int) float64 { return d.normal(e) }}}
+}
+
 // examples is the number of examples that fit.
 func (m *emitter) examples() int {
 	if m.config.Pair() {
@@ -152,6 +159,14 @@ func (m *emitter) unused(name string) {
 	m.Launch(tensor.Zero{Y: m.gradient(name + ".bias")})
 }
 
+// linearParameters are those of a linear layer.
+func linearParameters(part Part, name string, out, in int) []Parameter {
+	return []Parameter{
+		{Name: name + ".weight", Shape: []int{out, in}, Decay: true, Part: part, fresh: uniformBy(in)},
+		{Name: name + ".bias", Shape: []int{out}, Part: part, fresh: uniformBy(in)},
+	}
+}
+
 // linear applies a linear layer to x.
 func (m *emitter) linear(name string, x *tensor.Tensor) *tensor.Tensor {
 	w := m.weight(name + ".weight")
@@ -164,6 +179,14 @@ func (m *emitter) linear(name string, x *tensor.Tensor) *tensor.Tensor {
 func (m *emitter) linearBackward(name string, dx, dy, x *tensor.Tensor, accumulate bool) {
 	m.Launch(tensor.LinearBackward{DX: dx, DWeight: m.gradient(name + ".weight"), DBias: m.gradient(name + ".bias"),
 		DY: dy, X: x, Weight: m.weight(name + ".weight"), Accumulate: accumulate})
+}
+
+// normParameters are those of a LayerNorm.
+func normParameters(name string, d int) []Parameter {
+	return []Parameter{
+		{Name: name + ".weight", Shape: []int{d}, Part: PartNorms, fresh: constant(1)},
+		{Name: name + ".bias", Shape: []int{d}, Part: PartNorms},
+	}
 }
 
 // norm is a LayerNorm with what its backward needs.
@@ -184,6 +207,15 @@ func (m *emitter) norm(name string, x *tensor.Tensor) (*tensor.Tensor, norm) {
 func (m *emitter) normBackward(n norm, dx, dy *tensor.Tensor, accumulate bool) {
 	m.Launch(tensor.LayerNormBackward{DX: dx, DGain: m.gradient(n.name + ".weight"), DBias: m.gradient(n.name + ".bias"),
 		DY: dy, X: n.x, Mean: n.mean, RStd: n.rstd, Gain: m.weight(n.name + ".weight"), Accumulate: accumulate})
+}
+
+// rowDotParameters are those of a row score.
+func rowDotParameters(part Part, name string, d int) []Parameter {
+	return []Parameter{
+		{Name: name + ".weight", Shape: []int{d}, Decay: true, Part: part,
+			fresh: func(draw draws, e int) float64 { return draw.normal(e) / math.Sqrt(float64(d)) }},
+		{Name: name + ".bias", Shape: []int{1}, Part: part},
+	}
 }
 
 // rowDot scores each row of x.

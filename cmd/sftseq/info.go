@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
@@ -118,20 +117,16 @@ func costAt(m *sft.Model, length int) (cost, error) {
 }
 
 // parameterParts adds up the parameters by part of the model.
-func parameterParts(p *sft.Parameters) []part {
-	parts := []part{{Name: "embed"}, {Name: "sampler"}, {Name: "attention"}, {Name: "relative"}, {Name: "mlp"},
-		{Name: "convolutions"}, {Name: "norms"}, {Name: "residual"}, {Name: "head"}, {Name: "total"}}
-	words := []string{"embed.", ".sampler.", ".attn.", ".attn.rel_", ".mlp.", ".conv.", "norm", "residual_scale", "head."}
+func parameterParts(p *sft.Parameters) (parts []part) {
+	sizes, total := map[sft.Part]int{}, 0
 	for _, q := range p.List {
-		for i := len(words) - 1; i >= 0; i-- {
-			if strings.Contains(q.Name, words[i]) && !(words[i] == ".attn." && strings.Contains(q.Name, ".rel_")) {
-				parts[i].Count += q.Size()
-				break
-			}
-		}
-		parts[len(parts)-1].Count += q.Size()
+		sizes[q.Part] += q.Size()
+		total += q.Size()
 	}
-	return parts
+	for _, name := range sft.Parts {
+		parts = append(parts, part{string(name), sizes[name]})
+	}
+	return append(parts, part{"total", total})
 }
 
 // operations counts the multiply-adds of a forward pass for each token of a
