@@ -1,6 +1,7 @@
 package sft
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
@@ -31,5 +32,23 @@ func TestPassesLastUsed(t *testing.T) {
 	}
 	if pass(2) == once || len(e.passes) > maxPasses {
 		t.Errorf("%d programs are kept, at most %d are meant to be", len(e.passes), maxPasses)
+	}
+}
+
+// idle has all of a [Device], and computes nothing.
+type idle struct{}
+
+func (idle) Name() string    { return "idle" }
+func (idle) Kernels() string { return "none" }
+func (idle) Lanes() int      { return 1 }
+func (idle) Close() error    { return nil }
+
+// TestForeignDevice: a device that package device has not opened is refused, as is none.
+func TestForeignDevice(t *testing.T) {
+	m := randomModel(tinyConfig(), 1)
+	for want, d := range map[string]Device{"computes nothing (sft.idle)": idle{}, "computes nothing (<nil>)": nil} {
+		if _, err := NewScorer(m, d); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, expected %q", d, err, want)
+		}
 	}
 }
