@@ -158,7 +158,7 @@ func TestBenchModelErrors(t *testing.T) {
 	model(exitUsage, `"extra"`, "extra")
 	model(exitError, "known tasks: image, listops, pathfinder, retrieval, text; and there is no such file", "--config", "nothing")
 	model(exitError, "config.json", "--config", t.TempDir())
-	model(exitError, `preset "no" is not known; known presets: quick, paper`, "--config", "text:no")
+	model(exitError, `preset "no" is not known; known presets: quick, hour, paper`, "--config", "text:no")
 }
 
 // TestBenchConfig: a task alone is its published model, a preset behind it that preset's.
