@@ -57,8 +57,7 @@ func TestPresets(t *testing.T) {
 		for _, p := range task.Presets {
 			names = append(names, p.Name)
 			c := p.Config
-			c.Task, c.VocabSize, c.PadTokenID, c.LabelNames, c.NumLabels = spec.Task, spec.VocabSize, spec.PadID, spec.LabelNames, len(spec.LabelNames)
-			if err := c.Validate(); err != nil {
+			if err := c.DescribeData(spec); err != nil {
 				t.Errorf("%s %s: %v", name, p.Name, err)
 			}
 			if err := p.Settings.Validate(); err != nil {

@@ -108,8 +108,8 @@ func LoadCheckpoint(dir string) (*Checkpoint, error) {
 	if c.Config == nil {
 		return nil, fmt.Errorf("%s: metadata %q has no config", path, runKey)
 	}
-	for _, err := range []error{c.Config.Validate(), c.Settings.Validate(), checkSize(path, c.Config)} {
-		if err != nil {
+	for _, check := range []func() error{c.Config.Validate, c.Settings.Validate, func() error { return checkSize(path, c.Config) }} {
+		if err := check(); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}

@@ -185,19 +185,19 @@ func (e *ConfigError) Error() string {
 	return fmt.Sprintf("%s: %s, expected %s", e.Key, e.Found, e.Expected)
 }
 
-// DescribeData sets what a data set decides of its models: task, vocabulary, tokenizer and
+// DescribeData sets what data decide of their models: task, vocabulary, tokenizer and
 // classes. Then it validates.
-func (c *Config) DescribeData(m *seq.Manifest) error {
+func (c *Config) DescribeData(s seq.Spec) error {
 	switch {
-	case m.VocabSize == 0:
-		return errors.New("dataset.json states no vocabulary, which a model needs")
-	case m.Tokenizer == nil:
-		return errors.New("dataset.json states no tokenizer, which a model needs")
-	case len(m.LabelNames) == 0:
-		return errors.New("dataset.json has no label_names, so there are no classes to learn")
+	case s.VocabSize == 0:
+		return errors.New("the data state no vocabulary, which a model needs")
+	case s.Tokenizer == nil:
+		return errors.New("the data state no tokenizer, which a model needs")
+	case len(s.LabelNames) == 0:
+		return errors.New("the data have no names of labels, so there are no classes to learn")
 	}
-	c.Task, c.VocabSize, c.PadTokenID, c.Tokenizer = m.Task, m.VocabSize, m.PadID, m.Tokenizer
-	c.LabelNames, c.NumLabels = m.LabelNames, len(m.LabelNames)
+	c.Task, c.VocabSize, c.PadTokenID, c.Tokenizer = s.Task, s.VocabSize, s.PadID, s.Tokenizer
+	c.LabelNames, c.NumLabels = s.LabelNames, len(s.LabelNames)
 	return c.Validate()
 }
 

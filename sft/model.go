@@ -79,8 +79,8 @@ func checkSize(path string, c *Config) error {
 	if err != nil {
 		return err
 	}
-	// In floating point, and without a list of all parameters: a hostile configuration
-	// must not make them overflow.
+	// The sum in floating point, and without a list of all parameters: a hostile
+	// configuration that is valid must not make it overflow.
 	words := func(list []Parameter) (n float64) {
 		for _, p := range list {
 			n += float64(p.Size())

@@ -165,7 +165,6 @@ func TestAudioVQ(t *testing.T) {
 	}
 }
 
-// TestSpectra: a tone's power is in the band of its frequency.
 // TestAssign: every spectrum of the sample, of which each processor takes some, goes to
 // the nearest one of the codebook.
 func TestAssign(t *testing.T) {
@@ -201,6 +200,7 @@ func TestAssign(t *testing.T) {
 	}
 }
 
+// TestSpectra: a tone's power is in the band of its frequency.
 func TestSpectra(t *testing.T) {
 	filters := melFilters(audioBands, 256, 8000)
 	for b, f := range filters {

@@ -3,6 +3,7 @@
 package vk
 
 import (
+	"fmt"
 	"reflect"
 
 	"github.com/sftseq/sftseq/internal/tensor"
@@ -12,7 +13,11 @@ import (
 var kernels = map[reflect.Type]func(*recorder, tensor.Kernel){}
 
 func kernel[K tensor.Kernel](f func(*recorder, K)) {
-	kernels[reflect.TypeFor[K]()] = func(r *recorder, k tensor.Kernel) { f(r, k.(K)) }
+	t := reflect.TypeFor[K]()
+	if kernels[t] != nil {
+		panic(fmt.Sprintf("vk: %v is recorded in two ways", t))
+	}
+	kernels[t] = func(r *recorder, k tensor.Kernel) { f(r, k.(K)) }
 }
 
 // record turns a launch into steps; false if there is no kernel for it.

@@ -308,9 +308,7 @@ func benchConfig(name string) (*sft.Config, sft.Settings, error) {
 		return nil, sft.Settings{}, err
 	}
 	config := preset.Config
-	config.Task, config.VocabSize, config.PadTokenID, config.Tokenizer = spec.Task, spec.VocabSize, spec.PadID, spec.Tokenizer
-	config.LabelNames, config.NumLabels = spec.LabelNames, len(spec.LabelNames)
-	return &config, preset.Settings, config.Validate()
+	return &config, preset.Settings, config.DescribeData(spec)
 }
 
 // plot draws tokens a second over length, a line for each batch.

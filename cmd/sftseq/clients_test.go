@@ -80,7 +80,8 @@ func TestLibrary(t *testing.T) {
 	}
 	c := exec.CommandContext(t.Context(), "go", "run", ".")
 	c.Dir = filepath.Join(examplesDir, "go")
-	c.Env = append(os.Environ(), "SFTSEQ_DEVICE=", "GOFLAGS=-mod=readonly")
+	c.Env = append(os.Environ(), "GOFLAGS=-mod=readonly")
+	c.WaitDelay = time.Second // go run leaves its program behind when it is killed
 	var errs bytes.Buffer
 	c.Stderr = &errs
 	out, err := c.Output()

@@ -145,18 +145,18 @@ func convertCustom(c *cli.Context) error {
 			total += lra.SizeBelow(path)
 		}
 	}
-	var phases phases
+	var shown phases
 	o.Chosen = func(choice tokenizers.Choice) {
 		fmt.Fprintf(c.App.Writer, "tokenizer %s: %s (--tokenizer takes another)\n", choice.Name, choice.Reason)
 	}
-	o.Reading = func(bytes int64) { phases.of(total, "reading for the tokenizer", unitBytes).Add(bytes) }
+	o.Reading = func(bytes int64) { shown.of(total, "reading for the tokenizer", unitBytes).Add(bytes) }
 	o.Learning = func(done, all int) {
-		bar := phases.of(int64(all), "learning the tokenizer", "rounds")
+		bar := shown.of(int64(all), "learning the tokenizer", "rounds")
 		bar.Add(min(1, int64(done))) // the first call says that none is done
 	}
-	o.Progress = func(bytes int64) { phases.of(total, "converting", unitBytes).Add(bytes) }
+	o.Progress = func(bytes int64) { shown.of(total, "converting", unitBytes).Add(bytes) }
 	d, skipped, err := convert.Convert(c.Context, o)
-	phases.Finish()
+	shown.Finish()
 	if err == nil {
 		fmt.Fprint(c.App.ErrWriter, skipped)
 	} else {

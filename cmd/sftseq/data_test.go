@@ -163,8 +163,8 @@ func TestProgressLines(t *testing.T) {
 
 // TestPhases: a task ends where the next begins, and its time does not count for that one.
 func TestPhases(t *testing.T) {
+	new(phases).Finish() // of nothing
 	var p phases
-	p.Finish() // of nothing
 	var out bytes.Buffer
 	first := p.of(100, "reading", "sheep")
 	first.out, first.bar, first.quiet, first.start = &out, nil, false, time.Now().Add(-10*time.Second)
@@ -179,8 +179,10 @@ func TestPhases(t *testing.T) {
 	out.Reset()
 	second.out, second.bar, second.quiet = &out, nil, false
 	p.Finish()
-	if want := "counting: 0 sheep in 0s\n"; out.String() != want {
-		t.Errorf("%q, expected %q", out.String(), want)
+	p.of(10, "shearing", "sheep").Add(10)
+	p.of(50, "counting", "sheep").Add(10)
+	if want := "counting: 0 sheep in 0s\n"; out.String() != want || p.now != second || second.done != 0 {
+		t.Errorf("%q, expected %q; %+v", out.String(), want, p.now)
 	}
 }
 

@@ -103,8 +103,9 @@ func (p *progress) Finish() {
 
 // phases are tasks that follow one another. The zero value is ready to use.
 type phases struct {
-	mu  sync.Mutex
-	now *progress
+	mu    sync.Mutex
+	now   *progress
+	ended bool
 }
 
 // of is the progress of a task, which begins when it is first asked for and ends the one
@@ -112,6 +113,9 @@ type phases struct {
 func (p *phases) of(total int64, what, unit string) *progress {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	if p.ended { // a reader that nobody waits for may still tell of its work
+		return &progress{out: io.Discard, total: total, what: what, unit: unit}
+	}
 	if p.now == nil || p.now.what != what {
 		if p.now != nil {
 			p.now.Finish()
@@ -121,8 +125,11 @@ func (p *phases) of(total int64, what, unit string) *progress {
 	return p.now
 }
 
-// Finish ends the last task.
+// Finish ends the last task. Nothing is shown any more.
 func (p *phases) Finish() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.ended = true
 	if p.now != nil {
 		p.now.Finish()
 	}

@@ -101,7 +101,7 @@ func describeData(m *sft.Config, set *seq.Dataset) error {
 	if len(set.Manifest.LabelNames) == 0 {
 		return fmt.Errorf("%s has no labels (label_names in dataset.json), so there are no classes to learn: convert the data with --label COLUMN", set.Dir)
 	}
-	err := m.DescribeData(set.Manifest)
+	err := m.DescribeData(set.Spec())
 	var bad *sft.ConfigError
 	if err != nil && !errors.As(err, &bad) {
 		return fmt.Errorf("%s: %w", set.Dir, err)

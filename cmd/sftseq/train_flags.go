@@ -45,7 +45,7 @@ func runFlags(out string) []cli.Flag {
 
 // numberFlags are the numbers of a preset, which they replace.
 func numberFlags() []cli.Flag {
-	preset := cli.Flag(&cli.StringFlag{Name: "preset", Value: "quick", Usage: "quick (minutes of two cores), hour (at most one of them), or paper (the published configuration, for a graphics processor); not every task has all"})
+	preset := cli.Flag(&cli.StringFlag{Name: "preset", Value: "quick", Usage: "quick (minutes of two cores, at most half an hour), hour (an hour of two cores at most) or paper (the published configuration, for a graphics processor); not every task has all"})
 	whole := func(name, usage string) cli.Flag {
 		return &cli.IntFlag{Name: name, Usage: usage, DefaultText: "of the preset"}
 	}

@@ -49,7 +49,7 @@ func run(ctx context.Context, dir string) error {
 	config, settings := preset.Config, preset.Settings
 	config.NumLayers, config.HiddenSize, config.SinusoidDim, config.IntermediateSize = 1, 32, 32, 64 // an example is small
 	settings.Steps, settings.EvalEvery, settings.LogEvery = 120, 60, 60
-	if err := config.DescribeData(web.Manifest); err != nil {
+	if err := config.DescribeData(web.Spec()); err != nil {
 		return err
 	}
 	fmt.Println("training on the log of a web server")
@@ -127,11 +127,11 @@ func train(ctx context.Context, dir string, dev device.Device, m *sft.Model, s s
 	return sft.Load(dir)
 }
 
-// bytes is a tokenizer: every byte of a text is a token.
-var bytes = json.RawMessage(`{"type": "byte"}`)
+// byteTokenizer makes a token of every byte of a text.
+var byteTokenizer = json.RawMessage(`{"type": "byte"}`)
 
 func encode(lines []string) (out [][]int32, err error) {
-	t, err := tokenizers.New(bytes)
+	t, err := tokenizers.New(byteTokenizer)
 	if err != nil {
 		return nil, err
 	}
@@ -147,12 +147,12 @@ func encode(lines []string) (out [][]int32, err error) {
 
 // makeData writes a data set of lines and their classes.
 func makeData(dir string, draw func(*rand.Rand) (line string, label int32)) (*seq.Dataset, error) {
-	t, err := tokenizers.New(bytes)
+	t, err := tokenizers.New(byteTokenizer)
 	if err != nil {
 		return nil, err
 	}
 	builder, err := seq.CreateDataset(dir, seq.Spec{
-		Task: seq.Classification, Name: "logs", Tokenizer: bytes, VocabSize: t.VocabSize(), PadID: t.PadID(), LabelNames: []string{"fine", "failed"},
+		Task: seq.Classification, Name: "logs", Tokenizer: byteTokenizer, VocabSize: t.VocabSize(), PadID: t.PadID(), LabelNames: []string{"fine", "failed"},
 	}, false)
 	if err != nil {
 		return nil, err

@@ -129,12 +129,7 @@ type forwardScratch struct {
 }
 
 func newForwardScratch(w *worker, stride, dh int) forwardScratch {
-	x := w.floats(keyTile*stride + 2*dh*stride + 4*stride)
-	next := func(size int) []float32 {
-		y := x[:size:size]
-		x = x[size:]
-		return y
-	}
+	next := cut(w.floats(keyTile*stride + 2*dh*stride + 4*stride))
 	return forwardScratch{s: next(keyTile * stride), q: next(dh * stride), out: next(dh * stride),
 		sum: next(stride), part: next(stride), top: next(stride), next: next(stride)}
 }

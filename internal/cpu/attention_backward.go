@@ -11,7 +11,7 @@ func init() {
 	whole(attentionBackward)
 }
 
-// attentionBackward gives each head to one worker, which goes through the
+// attentionBackward gives some heads to one worker, which goes through the
 // sequences and their tiles of queries in order: every sum over queries has one
 // order without a reduction.
 func attentionBackward(r *run, k tensor.AttentionBackward) {
@@ -33,6 +33,9 @@ func attentionBackward(r *run, k tensor.AttentionBackward) {
 	group := g.together()
 	r.each((a.Heads+group-1)/group, func(w *worker, piece int) {
 		for b := range a.n {
+			if w == r.self {
+				r.giveWay() // a piece is long
+			}
 			g.sequence(w, b, piece*group, min(a.Heads, (piece+1)*group))
 		}
 	})
@@ -115,8 +118,8 @@ func (g *attentionGradient) newScratch(memory []float32) backwardScratch {
 }
 
 // together is how many heads a worker goes through side by side: their channels lie in
-// one row, which is then touched once. There are as many pieces as threads, and what
-// they keep fits the second cache.
+// one row, which is then touched once. It is the most that keeps all threads as busy as
+// single heads would, and whose memory fits the second cache.
 func (g *attentionGradient) together() int {
 	const most = 1 << 16 // floats
 	keys := 0
@@ -124,20 +127,28 @@ func (g *attentionGradient) together() int {
 		lo, end := g.keys(b)
 		keys = max(keys, end-lo)
 	}
-	fit := most / max(1, g.kept(keys))
-	return max(1, min(fit, g.Heads/g.run.device.threads))
+	turns := func(group int) int { // of a worker, each of one head
+		pieces := (g.Heads + group - 1) / group
+		return (pieces + g.run.device.threads - 1) / g.run.device.threads * group
+	}
+	group := 1
+	for n := 2; n <= g.Heads && n*g.kept(keys) <= most; n++ {
+		if turns(n) == turns(1) {
+			group = n
+		}
+	}
+	return group
 }
 
 // sequence goes back through one sequence and some of its heads.
 func (g *attentionGradient) sequence(w *worker, b, from, to int) {
 	lo, end := g.keys(b)
 	keys := end - lo
-	memory := w.floats(g.shared() + (to-from)*g.kept(keys))
-	x := g.newScratch(memory)
-	memory = memory[g.shared():]
+	next := cut(w.floats(g.shared() + (to-from)*g.kept(keys)))
+	x := g.newScratch(next(g.shared()))
 	heads := make([]headScratch, to-from)
 	for i := range heads {
-		h := g.newHead(memory[i*g.kept(keys):], keys)
+		h := g.newHead(next(g.kept(keys)), keys)
 		g.copyHead(h.k, g.k, lo, keys, from+i, g.channels)
 		g.copyHead(h.v, g.v, lo, keys, from+i, g.dh)
 		clear(h.dk)

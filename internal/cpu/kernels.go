@@ -1,6 +1,7 @@
 package cpu
 
 import (
+	"fmt"
 	"reflect"
 
 	"github.com/sftseq/sftseq/internal/tensor"
@@ -17,11 +18,19 @@ type implementation struct {
 var kernels = map[reflect.Type]implementation{}
 
 func whole[K tensor.Kernel](f func(*run, K)) {
-	kernels[reflect.TypeFor[K]()] = implementation{whole: func(r *run, k tensor.Kernel) { f(r, k.(K)) }}
+	register[K](implementation{whole: func(r *run, k tensor.Kernel) { f(r, k.(K)) }})
 }
 
 func byRows[K tensor.Kernel](f func(*run, K) rowwise) {
-	kernels[reflect.TypeFor[K]()] = implementation{byRows: func(r *run, k tensor.Kernel) rowwise { return f(r, k.(K)) }}
+	register[K](implementation{byRows: func(r *run, k tensor.Kernel) rowwise { return f(r, k.(K)) }})
+}
+
+func register[K tensor.Kernel](f implementation) {
+	t := reflect.TypeFor[K]()
+	if _, twice := kernels[t]; twice {
+		panic(fmt.Sprintf("cpu: %v has two implementations", t))
+	}
+	kernels[t] = f
 }
 
 // implementationOf is that of a launch; it may have none.

@@ -82,18 +82,20 @@ func rowAxis(k tensor.Kernel) tensor.Axis {
 // that block and perhaps on no other: what one writes and the other touches must
 // be the same rows of the same memory.
 func mayJoin(before []tensor.Kernel, next tensor.Kernel, axis tensor.Axis) bool {
+	nextReads, nextWrites := tensor.Reads(next), tensor.Writes(next)
 	for _, k := range before {
+		reads := tensor.Reads(k)
 		for _, w := range tensor.Writes(k) {
-			if conflict(w, tensor.Reads(next), axis) || conflict(w, tensor.Writes(next), axis) || conflict(w, around(next), tensor.Fixed) {
+			if conflict(w, nextReads, axis) || conflict(w, nextWrites, axis) || conflict(w, around(next), tensor.Fixed) {
 				return false
 			}
 		}
 		all := around(k)
 		if _, ok := k.(tensor.LinearBackward); ok {
-			all = tensor.Reads(k) // at the end again
+			all = reads // at the end again
 		}
-		for _, w := range tensor.Writes(next) {
-			if conflict(w, tensor.Reads(k), axis) || conflict(w, all, tensor.Fixed) {
+		for _, w := range nextWrites {
+			if conflict(w, reads, axis) || conflict(w, all, tensor.Fixed) {
 				return false
 			}
 		}

@@ -103,7 +103,7 @@ func TestTileHelpers(t *testing.T) {
 			closeTo(t, level.Name+" ScaleRows", s, want, 1e-5)
 			level.DotColumns(sum, s, want, stride, keys, n)
 			dotColumns(wantSum, s, want, stride, keys, n)
-			intact("DotColumns")
+			intactSum("DotColumns")
 			closeTo(t, level.Name+" DotColumns", sum, wantSum, 1e-5)
 		}
 		for _, size := range [][2]int{{1, 1}, {8, 8}, {7, 9}, {33, 17}, {128, 32}, {16, 8}} {

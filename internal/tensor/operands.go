@@ -35,7 +35,7 @@ type operand struct {
 }
 
 // declarations keeps what the fields of a type say: programs are recorded often.
-var declarations sync.Map // of reflect.Type to []operand
+var declarations sync.Map // from reflect.Type to []operand
 
 var (
 	tensorType = reflect.TypeFor[*Tensor]()
@@ -51,22 +51,38 @@ func declaration(t reflect.Type) []operand {
 		f := t.Field(i)
 		tag := f.Tag.Get("op")
 		o := operand{field: i, only: f.Name == "Forward"}
+		a, known := accesses[tag]
+		wrong := !known
 		switch kind := f.Type.Kind(); {
 		case f.Type == tensorType:
-			a, ok := accesses[tag]
-			if !ok {
-				panic(fmt.Sprintf("tensor: %v.%s: op:%q", t, f.Name, tag))
-			}
 			o.access = a
+			if _, ok := t.FieldByName("Accumulate"); a == accumulate {
+				wrong = !ok
+			}
 		case f.Type == batchType, kind == reflect.Interface, kind == reflect.Struct && f.Type.PkgPath() == t.PkgPath():
 			o.within = true
+			wrong = tag != ""
 		default:
-			continue
+			if wrong = tag != "" || holdsTensors(f.Type); !wrong {
+				continue
+			}
+		}
+		if wrong {
+			panic(fmt.Sprintf("tensor: %v.%s %v: op:%q: no operand is declared so", t, f.Name, f.Type, tag))
 		}
 		out = append(out, o)
 	}
 	declarations.Store(t, out)
 	return out
+}
+
+// holdsTensors reports whether a type that is no operand has some.
+func holdsTensors(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
+		return t.Elem() == reflect.TypeFor[Tensor]() || holdsTensors(t.Elem())
+	}
+	return false
 }
 
 // visit calls f with the operands of v, in the order of the fields.

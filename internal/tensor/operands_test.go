@@ -45,13 +45,30 @@ func TestOperands(t *testing.T) {
 	}
 }
 
-// TestWrongTag: a tag that says nothing known is a mistake of the kernel's author.
-func TestWrongTag(t *testing.T) {
-	type wrong struct {
+// TestWrongDeclarations: operands that are declared in a way that says nothing are a mistake
+// of the kernel's author.
+func TestWrongDeclarations(t *testing.T) {
+	type tag struct {
 		Y *Tensor `op:"writes"`
 	}
-	if got := panics(func() { declaration(reflect.TypeFor[wrong]()) }); !strings.Contains(got, `wrong.Y: op:"writes"`) {
-		t.Errorf("panic %q", got)
+	type accumulates struct {
+		Y *Tensor `op:"accumulate"`
+	}
+	type slice struct{ Y []*Tensor }
+	type pointer struct{ Y **Tensor }
+	type batch struct {
+		Batch *Batch `op:"write"`
+	}
+	type number struct {
+		Heads int `op:"add"`
+	}
+	for want, kernel := range map[string]any{
+		"tensor.tag.Y": tag{}, "tensor.accumulates.Y": accumulates{}, "tensor.slice.Y": slice{}, "tensor.pointer.Y": pointer{},
+		"tensor.batch.Batch": batch{}, "tensor.number.Heads": number{},
+	} {
+		if got := panics(func() { declaration(reflect.TypeOf(kernel)) }); !strings.Contains(got, want) {
+			t.Errorf("%T: panic %q", kernel, got)
+		}
 	}
 	if d := declaration(reflect.TypeFor[LayerNorm]()); len(d) != 6 || slices.ContainsFunc(d, func(o operand) bool { return o.within }) {
 		t.Errorf("%+v", d)

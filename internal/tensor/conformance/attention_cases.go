@@ -44,6 +44,8 @@ func attentionCases() []Case {
 		{at: shape{[]int{33, 1, 40}, 30}, heads: 1, dh: 33, probability: tensor.Softmax, relation: true},
 		{at: shape{[]int{100, 2, 100}, 60}, heads: 1, dh: 20, probability: tensor.LeakyReLU, relation: true},
 		{at: shape{[]int{32}, 1}, heads: 3, dh: 16, probability: tensor.Softmax},
+		// Heads that two or three threads share unequally, and a last tile that begins early.
+		{at: shape{[]int{140, 3, 33}, 20}, heads: 5, dh: 6, probability: tensor.LeakyReLU, relation: true},
 	} {
 		s.score = tensor.Score(i % 4)
 		add(s)

@@ -1,6 +1,7 @@
 package conformance
 
 import (
+	"fmt"
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
@@ -186,8 +187,18 @@ func (o *operand) set(f func(i int) float64) {
 // row is row i of the data.
 func (o *operand) row(i int) []float64 { return o.x[i*o.columns : (i+1)*o.columns] }
 
-// launch ends the program.
+// launch ends the program. The outputs of the case must be what the kernel says that it
+// writes, or memory would be used again too early.
 func (r *rig) launch(k tensor.Kernel) {
+	reads, writes := tensor.Reads(k), tensor.Writes(k)
+	for _, o := range r.operands {
+		switch {
+		case o.written != slices.Contains(writes, o.Tensor):
+			panic(fmt.Sprintf("conformance: %s: %v is written: %v, but the kernel says %v", k.Name(), o.Tensor, o.written, !o.written))
+		case o.written && o.Space == tensor.Gradients && !slices.Contains(reads, o.Tensor):
+			panic(fmt.Sprintf("conformance: %s: %v is read and written, but the kernel does not say that it is read", k.Name(), o.Tensor))
+		}
+	}
 	r.program.Segment("case")
 	r.program.Launch(k)
 	r.program.Finish()
