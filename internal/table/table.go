@@ -1,8 +1,9 @@
 // Package table reads tables that others wrote, row by row, in constant memory:
 // CSV, TSV, JSON lines, JSON lists, lines of text, Arrow, FASTA and FASTQ, plain or
 // compressed by gzip or Zstandard, from files or standard input; Parquet; directories of
-// Hugging Face's datasets; folders of such tables; and folders of files. A row that cannot be read is told of with its place, and reading goes
-// on behind it wherever that is possible.
+// Hugging Face's datasets; folders of such tables; and folders of files. A row that cannot
+// be read is reported with its place, and reading goes on behind it wherever that is
+// possible.
 package table
 
 import (
