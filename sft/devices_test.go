@@ -16,7 +16,7 @@ import (
 	"github.com/sftseq/sftseq/internal/chart"
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/tensor"
-	"github.com/sftseq/sftseq/internal/tensor/checking"
+	"github.com/sftseq/sftseq/internal/tensor/lockstep"
 	"github.com/sftseq/sftseq/internal/vktest"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -92,20 +92,20 @@ func (s *Stepper) gradient(t *testing.T, examples []seq.Example, step int) (g []
 }
 
 // choices returns what the sampler of each layer chooses in a step.
-func (s *Stepper) choices(t *testing.T, examples []seq.Example, step int) []*checking.Choice {
+func (s *Stepper) choices(t *testing.T, examples []seq.Example, step int) []*lockstep.Choice {
 	t.Helper()
 	l := s.gradients.lanes[0]
 	p, err := l.load(examples, Train, s.settings.Seed, uint32(step))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var all []*checking.Choice
+	var all []*lockstep.Choice
 	err = p.Inspect(t.Context(), l.mem, 0, p.Program.SegmentIndex("pool"), func(k tensor.Kernel) error {
 		sample, ok := k.(tensor.Sample)
 		if !ok {
 			return nil
 		}
-		c, err := checking.ReadChoice(p.Program, sample, l.mem)
+		c, err := lockstep.ReadChoice(p.Program, sample, l.mem)
 		all = append(all, c)
 		return err
 	})
@@ -117,11 +117,11 @@ func (s *Stepper) choices(t *testing.T, examples []seq.Example, step int) []*che
 
 // flips lists the sequences of which two devices sampled different tokens, each
 // by the first layer where they did: what comes after follows from it.
-func flips(first, second []*checking.Choice) []checking.Flip {
-	var all []checking.Flip
+func flips(first, second []*lockstep.Choice) []lockstep.Flip {
+	var all []lockstep.Flip
 	for layer, c := range first {
 		for _, f := range c.Flips(second[layer]) {
-			if !slices.ContainsFunc(all, func(g checking.Flip) bool { return g.Sequence == f.Sequence }) {
+			if !slices.ContainsFunc(all, func(g lockstep.Flip) bool { return g.Sequence == f.Sequence }) {
 				all = append(all, f)
 			}
 		}
@@ -162,7 +162,7 @@ func (s *Stepper) apart(t *testing.T, other *Stepper, examples []seq.Example, st
 func TestLockStep(t *testing.T) {
 	vulkan := vktest.Open(t)
 	one, other := newSmallStepper(t, cpu.New(2)), newSmallStepper(t, vulkan)
-	checked := newSmallStepper(t, checking.New(cpu.New(2), vulkan))
+	checked := newSmallStepper(t, lockstep.New(cpu.New(2), vulkan))
 	steps := 200
 	if testing.Short() {
 		steps = 20

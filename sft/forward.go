@@ -26,7 +26,7 @@ func (s *Scorer) forward(mode Mode) *forward {
 	if mode != Infer { // keeps more, and is cut as training is
 		f.size = groupTokens
 	}
-	if own, ok := tensor.Ability[tensor.OwnMemory](e.device); ok {
+	if own, ok := tensor.Capability[tensor.OwnMemory](e.device); ok {
 		lanes := int64(s.Lanes())
 		f.room = own.Budget()
 		bytes, err := e.passBytes(mode, f.size, f.size/leastTokens)
@@ -52,7 +52,7 @@ func (s *Scorer) admit(f *forward, mode Mode, examples []seq.Example) error {
 	e := s.engine
 	e.planning.Lock()
 	defer e.planning.Unlock()
-	if _, ok := tensor.Ability[tensor.OwnMemory](e.device); !ok || longest <= f.longest {
+	if _, ok := tensor.Capability[tensor.OwnMemory](e.device); !ok || longest <= f.longest {
 		return nil
 	}
 	var bytes int64

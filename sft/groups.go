@@ -14,7 +14,7 @@ const groupTokens = 4096
 // forwardTokens is where a forward pass ends at best, which may be anywhere: no bit
 // of an output depends on what else is in its pass. A device that is wide says so.
 func forwardTokens(d tensor.Device) int {
-	if w, ok := tensor.Ability[tensor.Wide](d); ok {
+	if w, ok := tensor.Capability[tensor.PreferredBatch](d); ok {
 		return w.ForwardTokens()
 	}
 	return groupTokens

@@ -22,7 +22,7 @@ type lossScale struct {
 
 // scalesLoss says whether a device needs it.
 func scalesLoss(d tensor.Device) bool {
-	s, ok := tensor.Ability[tensor.LossScaler](d)
+	s, ok := tensor.Capability[tensor.LossScaler](d)
 	return ok && s.LossScaling()
 }
 

@@ -25,7 +25,7 @@ func planLanes(e *engine, train, val []int32, batch int, limit int64) (int, erro
 	// device packs them for its two products.
 	blocks := int64(e.params.Words) * wordBytes
 	fixed := int64(reservedBytes) + 8*blocks
-	if own, ok := tensor.Ability[tensor.OwnMemory](e.device); ok {
+	if own, ok := tensor.Capability[tensor.OwnMemory](e.device); ok {
 		fixed = 3 * blocks // of which the weights are there
 		if free := own.Budget() + blocks; limit == 0 || free < limit {
 			limit = free
@@ -156,7 +156,7 @@ func passWords(c *Config, params *Parameters, device tensor.Device, mode Mode, t
 		return 0, err
 	}
 	words := p.Program.Words(tensor.Arena) + p.Program.Words(tensor.Inputs)
-	if own, ok := tensor.Ability[tensor.OwnMemory](device); ok {
+	if own, ok := tensor.Capability[tensor.OwnMemory](device); ok {
 		scratch, err := own.Scratch(p.Program)
 		return words + scratch, err
 	}

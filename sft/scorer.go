@@ -33,7 +33,7 @@ func NewScorer(m *Model, device Device) (*Scorer, error) {
 		return nil, err
 	}
 	s := newScorer(e, device.Lanes())
-	if _, ok := tensor.Ability[tensor.Preemptive](e.device); ok {
+	if _, ok := tensor.Capability[tensor.Preemptive](e.device); ok {
 		s.urgent = make(chan *lane, 1)
 		s.urgent <- e.lane()
 	}
@@ -61,7 +61,7 @@ func (s *Scorer) Preemptive() bool { return s.urgent != nil }
 // Reserve has the device leave n processors to the rest of the program, if it shares
 // them and has more than one.
 func (s *Scorer) Reserve(n int) {
-	if p, ok := tensor.Ability[tensor.Preemptive](s.engine.device); ok {
+	if p, ok := tensor.Capability[tensor.Preemptive](s.engine.device); ok {
 		p.Reserve(n)
 	}
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/internal/safetensors"
 	"github.com/sftseq/sftseq/internal/tensor"
-	"github.com/sftseq/sftseq/internal/tensor/given"
+	"github.com/sftseq/sftseq/internal/tensor/replay"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -190,7 +190,7 @@ func (g *goldenCheck) compareGiven(c *cli.Context, compare compareFunc, path str
 		return err
 	}
 	defer closeDevice(c, exact)
-	var choices given.Choices
+	var choices replay.Choices
 	if err := compare(&goldenCheck{Precision: g.Precision}, c, path, m, examples, choices.Record(exact)); err != nil {
 		return err
 	}

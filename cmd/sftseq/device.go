@@ -90,7 +90,7 @@ func closeDevice(c *cli.Context, d tensor.Device) {
 
 // precisionOf is what a device multiplies matrices in: fp32 or mixed.
 func precisionOf(d tensor.Device) device.Precision {
-	if m, ok := tensor.Ability[tensor.MixedPrecision](d); ok && m.Mixed() {
+	if m, ok := tensor.Capability[tensor.MixedPrecision](d); ok && m.Mixed() {
 		return device.Mixed
 	}
 	return device.FP32

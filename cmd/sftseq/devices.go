@@ -81,7 +81,7 @@ func devices(c *cli.Context) error {
 
 func (l *deviceLine) measure(c *cli.Context) error {
 	err := l.with(c, device.FP32, func(d tensor.Device) (err error) {
-		if m, ok := tensor.Ability[tensor.Measurer](d); ok {
+		if m, ok := tensor.Capability[tensor.Measurer](d); ok {
 			if l.Copy, err = m.MeasureCopy(); err == nil {
 				l.FMA, err = m.MeasureProducts()
 			}

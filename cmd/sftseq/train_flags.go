@@ -289,7 +289,7 @@ func memoryLimit(c *cli.Context) (int64, error) {
 // memoryOn is the limit on a device. One with memory of its own may take all of it,
 // unless --memory is given.
 func memoryOn(c *cli.Context, d tensor.Device, limit int64) int64 {
-	if _, own := tensor.Ability[tensor.OwnMemory](d); own && !c.IsSet("memory") {
+	if _, own := tensor.Capability[tensor.OwnMemory](d); own && !c.IsSet("memory") {
 		return 0
 	}
 	return limit

@@ -37,7 +37,7 @@ type Bandwidth struct {
 // others. It returns nil where the device has no way to tell. One of Vulkan is
 // asked: its arithmetic does a maximum with an addition in two operations.
 func NewCeilings(device tensor.Device, threads int) (*Ceilings, error) {
-	if m, ok := tensor.Ability[tensor.Measurer](device); ok {
+	if m, ok := tensor.Capability[tensor.Measurer](device); ok {
 		products, err := m.MeasureProducts()
 		if err != nil {
 			return nil, err

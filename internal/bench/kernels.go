@@ -14,8 +14,8 @@ type Kernel struct {
 	Size string
 	work work // where it is not what [arithmetic] tells
 	// build declares operands and returns the launch.
-	build func(r *rig) tensor.Kernel
-	batch func() *rig
+	build func(r *fixture) tensor.Kernel
+	batch func() *fixture
 }
 
 // Kernels lists what is measured: the shapes of the paper's model of ListOps,
@@ -78,7 +78,7 @@ func (k Kernel) Measure(ctx context.Context, device tensor.Device, ceilings *Cei
 // kernelSeconds is the median time of f, or of a device that is apart, the mean of what
 // that computed by its own clock.
 func kernelSeconds(ctx context.Context, f Run, device tensor.Device) (float64, error) {
-	if _, apart := tensor.Ability[tensor.OwnMemory](device); !apart {
+	if _, apart := tensor.Capability[tensor.OwnMemory](device); !apart {
 		return Seconds(ctx, f, 3, kernelTime)
 	}
 	runs, total := 0, 0.0
@@ -94,7 +94,7 @@ func kernelSeconds(ctx context.Context, f Run, device tensor.Device) (float64, e
 
 // kernelTimes has a device time what f has it compute, by kernel.
 func kernelTimes(device tensor.Device, f func() error) ([]tensor.KernelTime, error) {
-	p, ok := tensor.Ability[tensor.Profiler](device)
+	p, ok := tensor.Capability[tensor.Profiler](device)
 	if !ok {
 		return nil, noProfiler(device)
 	}

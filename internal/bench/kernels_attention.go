@@ -25,12 +25,12 @@ func attentionKernels() []Kernel {
 		if relative {
 			size += ", sinusoid"
 		}
-		batch := func() *rig { return newRig(sampledKeys, length) }
+		batch := func() *fixture { return newFixture(sampledKeys, length) }
 		out = append(out,
-			Kernel{"attention", size, work{}, func(r *rig) tensor.Kernel {
+			Kernel{"attention", size, work{}, func(r *fixture) tensor.Kernel {
 				return r.attention(relative)
 			}, batch},
-			Kernel{"attention backward", size, work{}, func(r *rig) tensor.Kernel {
+			Kernel{"attention backward", size, work{}, func(r *fixture) tensor.Kernel {
 				forward := r.attention(relative)
 				r.before(forward)
 				k := tensor.AttentionBackward{Forward: forward, DO: r.normal(tensor.Tokens, hidden, 1), DQ: r.out(tensor.Tokens, hidden),
@@ -45,7 +45,7 @@ func attentionKernels() []Kernel {
 }
 
 // attention declares the operands of an attention over a random choice of keys.
-func (r *rig) attention(relative bool) tensor.Attention {
+func (r *fixture) attention(relative bool) tensor.Attention {
 	k := tensor.Attention{O: r.out(tensor.Tokens, hidden), Norm: r.out(tensor.Tokens, heads), Q: r.normal(tensor.Tokens, hidden, 1),
 		K: r.normal(tensor.Sampled, hidden, 1), V: r.normal(tensor.Sampled, hidden, 1),
 		Leak:  r.floats(r.Input("leak", tensor.Sequences, 1, heads), func() float64 { return sampledKeys * r.random.Float64() }),
@@ -70,10 +70,10 @@ func (r *rig) attention(relative bool) tensor.Attention {
 }
 
 // table is an output of a table's size.
-func (r *rig) table() *tensor.Tensor { return r.outFixed(2*heads, 2*length) }
+func (r *fixture) table() *tensor.Tensor { return r.outFixed(2*heads, 2*length) }
 
 // sinusoidTables declares the operands of the tables.
-func (r *rig) sinusoidTables() tensor.SinusoidTables {
+func (r *fixture) sinusoidTables() tensor.SinusoidTables {
 	const deviation = 0.02 // of fresh weights
 	return tensor.SinusoidTables{F: r.table(), G: r.table(), E: r.table(),
 		MulWeight: r.parameter(deviation, heads, hidden), AddWeight: r.parameter(deviation, heads, hidden),
@@ -93,11 +93,11 @@ func frequencies() *sinusoid.Frequencies {
 // differences are even and need be computed on one side only.
 func relationKernels() []Kernel {
 	size := fmt.Sprintf("L %d, %d heads, dimension %d", length, heads, hidden)
-	batch := func() *rig { return newRig(sampledKeys, length) }
+	batch := func() *fixture { return newFixture(sampledKeys, length) }
 	const product = 2 * (2 * heads) * (hidden / 2) * (length + 2*length - 1)
 	return []Kernel{
-		{"sinusoid tables", size, work{products: product}, func(r *rig) tensor.Kernel { return r.sinusoidTables() }, batch},
-		{"sinusoid tables backward", size, work{products: product}, func(r *rig) tensor.Kernel {
+		{"sinusoid tables", size, work{products: product}, func(r *fixture) tensor.Kernel { return r.sinusoidTables() }, batch},
+		{"sinusoid tables backward", size, work{products: product}, func(r *fixture) tensor.Kernel {
 			return tensor.SinusoidTablesBackward{DMulWeight: r.outFixed(heads, hidden), DAddWeight: r.outFixed(heads, hidden),
 				DMulBias: r.outFixed(heads), DAddBias: r.outFixed(heads),
 				DF: r.fixed(1, 2*heads, 2*length), DG: r.fixed(1, 2*heads, 2*length), Counts: r.Counts, Frequencies: frequencies()}

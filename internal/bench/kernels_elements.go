@@ -11,40 +11,40 @@ import (
 // inner width.
 func elementKernels() []Kernel {
 	const rows, inner, taps = 4096, 4 * hidden, 7
-	batch := func() *rig { return newRig(0, length, length) }
+	batch := func() *fixture { return newFixture(0, length, length) }
 	wide, narrow := fmt.Sprintf("%d×%d", rows, inner), fmt.Sprintf("%d×%d", rows, hidden)
 	tapped := fmt.Sprintf("%s, %d taps", narrow, taps)
-	norm := func(r *rig) tensor.LayerNorm {
+	norm := func(r *fixture) tensor.LayerNorm {
 		return tensor.LayerNorm{Y: r.out(tensor.Tokens, hidden), X: r.normal(tensor.Tokens, hidden, 1), Mean: r.out(tensor.Tokens, 1),
 			RStd: r.out(tensor.Tokens, 1), Gain: r.parameter(1, hidden), Bias: r.parameter(1, hidden), Eps: 1e-5}
 	}
 	return []Kernel{
-		{"gelu", wide, work{}, func(r *rig) tensor.Kernel {
+		{"gelu", wide, work{}, func(r *fixture) tensor.Kernel {
 			return tensor.GELU{Y: r.out(tensor.Tokens, inner), X: r.normal(tensor.Tokens, inner, 1)}
 		}, batch},
-		{"gelu backward", wide, work{}, func(r *rig) tensor.Kernel {
+		{"gelu backward", wide, work{}, func(r *fixture) tensor.Kernel {
 			return tensor.GELUBackward{DX: r.out(tensor.Tokens, inner), DY: r.normal(tensor.Tokens, inner, 1), X: r.normal(tensor.Tokens, inner, 1)}
 		}, batch},
-		{"dropout", wide, work{}, func(r *rig) tensor.Kernel {
+		{"dropout", wide, work{}, func(r *fixture) tensor.Kernel {
 			return tensor.Dropout{Y: r.out(tensor.Tokens, inner), X: r.normal(tensor.Tokens, inner, 1), Batch: r.batch,
 				Stream: philox.StreamDropoutGELU, Rate: 0.2}
 		}, batch},
-		{"layernorm", narrow, work{}, func(r *rig) tensor.Kernel { return norm(r) }, batch},
-		{"layernorm backward", narrow, work{}, func(r *rig) tensor.Kernel {
+		{"layernorm", narrow, work{}, func(r *fixture) tensor.Kernel { return norm(r) }, batch},
+		{"layernorm backward", narrow, work{}, func(r *fixture) tensor.Kernel {
 			n := norm(r)
 			r.before(n)
 			return tensor.LayerNormBackward{DX: r.out(tensor.Tokens, hidden), DGain: r.outFixed(hidden), DBias: r.outFixed(hidden),
 				DY: r.normal(tensor.Tokens, hidden, 1), X: n.X, Mean: n.Mean, RStd: n.RStd, Gain: n.Gain}
 		}, batch},
-		{"convolution", tapped, work{}, func(r *rig) tensor.Kernel {
+		{"convolution", tapped, work{}, func(r *fixture) tensor.Kernel {
 			return tensor.Convolution{Y: r.out(tensor.Tokens, hidden), A: r.normal(tensor.Tokens, hidden, 1), X: r.normal(tensor.Tokens, hidden, 1),
 				Z: r.out(tensor.Tokens, hidden), Weight: r.parameter(1, taps, hidden), Bias: r.parameter(1, hidden), Batch: r.batch, Dilation: 1}
 		}, batch},
-		{"convolution backward", tapped, work{}, func(r *rig) tensor.Kernel {
+		{"convolution backward", tapped, work{}, func(r *fixture) tensor.Kernel {
 			return tensor.ConvolutionBackward{DX: r.out(tensor.Tokens, hidden), DWeight: r.outFixed(taps, hidden), DBias: r.outFixed(hidden),
 				DZ: r.normal(tensor.Tokens, hidden, 1), X: r.normal(tensor.Tokens, hidden, 1), Weight: r.parameter(1, taps, hidden), Batch: r.batch, Dilation: 1}
 		}, batch},
-		{"rowdot", narrow, work{}, func(r *rig) tensor.Kernel {
+		{"rowdot", narrow, work{}, func(r *fixture) tensor.Kernel {
 			return tensor.RowDot{Y: r.out(tensor.Tokens, 1), X: r.normal(tensor.Tokens, hidden, 1), Weight: r.parameter(1, hidden), Bias: r.parameter(1, 1)}
 		}, batch},
 	}
@@ -58,24 +58,24 @@ func tokenKernels() []Kernel {
 		examples   = 4096
 		labels     = 10
 	)
-	choose := func(noise bool) func(r *rig) tensor.Kernel {
-		return func(r *rig) tensor.Kernel {
+	choose := func(noise bool) func(r *fixture) tensor.Kernel {
+		return func(r *fixture) tensor.Kernel {
 			return tensor.Sample{Noised: r.out(tensor.Tokens, 1), Top: r.out(tensor.Sampled, 1), Partner: r.out(tensor.Sampled, 1),
 				Count: r.out(tensor.Sequences, 1), Score: r.normal(tensor.Tokens, 1, 1), Batch: r.batch, K: sampledKeys, Noise: noise}
 		}
 	}
-	choice := func() *rig { return newRig(sampledKeys, long) }
+	choice := func() *fixture { return newFixture(sampledKeys, long) }
 	size := fmt.Sprintf("%d of %d", sampledKeys, long)
 	return []Kernel{
 		{"sample", size, work{}, choose(false), choice},
 		{"sample with noise", size, work{}, choose(true), choice},
-		{"embed backward", fmt.Sprintf("%d×%d, %d tokens", vocabulary, hidden, 2*length), work{}, func(r *rig) tensor.Kernel {
+		{"embed backward", fmt.Sprintf("%d×%d, %d tokens", vocabulary, hidden, 2*length), work{}, func(r *fixture) tensor.Kernel {
 			return tensor.EmbedBackward{DWeight: r.outFixed(vocabulary, hidden), DY: r.normal(tensor.Tokens, hidden, 1), Token: r.ids(r.batch.Tokens, vocabulary)}
-		}, func() *rig { return newRig(0, length, length) }},
-		{"crossentropy", fmt.Sprintf("%d×%d", examples, labels), work{}, func(r *rig) tensor.Kernel {
+		}, func() *fixture { return newFixture(0, length, length) }},
+		{"crossentropy", fmt.Sprintf("%d×%d", examples, labels), work{}, func(r *fixture) tensor.Kernel {
 			return tensor.CrossEntropy{Loss: r.out(tensor.Examples, 1), DLogits: r.out(tensor.Examples, labels), Logits: r.normal(tensor.Examples, labels, 1),
 				Label: r.ids(r.Input("label", tensor.Examples, examples, 1), labels), Scale: r.fixed(1, labels)}
-		}, func() *rig { return newRig(0, ones(examples)...) }},
+		}, func() *fixture { return newFixture(0, ones(examples)...) }},
 	}
 }
 
@@ -91,16 +91,16 @@ func ones(n int) []int {
 func updateKernels() []Kernel {
 	const weights = 1_200_000
 	size := fmt.Sprintf("%d", weights)
-	batch := func() *rig { return newRig(0, 1) }
+	batch := func() *fixture { return newFixture(0, 1) }
 	zero := func() float64 { return 0 }
-	gradient := func(r *rig) *tensor.Tensor {
+	gradient := func(r *fixture) *tensor.Tensor {
 		return r.state(tensor.Gradients, func() float64 { return r.random.NormFloat64() / 100 }, weights)
 	}
 	return []Kernel{
-		{"sumsquares", size, work{}, func(r *rig) tensor.Kernel {
+		{"sumsquares", size, work{}, func(r *fixture) tensor.Kernel {
 			return tensor.SumSquares{Y: r.outFixed(1), X: gradient(r)}
 		}, batch},
-		{"adamw", size, work{}, func(r *rig) tensor.Kernel {
+		{"adamw", size, work{}, func(r *fixture) tensor.Kernel {
 			step := tensor.AdamWStep{GradientScale: 1, MaxNorm: 1, LearningRate: 1e-3, Correction1: 1, Correction2: 1}
 			k := tensor.AdamW{W: r.parameter(1, weights),
 				M: r.state(tensor.Moment1, zero, weights), V: r.state(tensor.Moment2, zero, weights),

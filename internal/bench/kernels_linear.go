@@ -13,23 +13,23 @@ type product struct{ rows, in, out int }
 
 func (s product) String() string { return fmt.Sprintf("%d×%d→%d", s.rows, s.in, s.out) }
 
-func (s product) rig() *rig { return newRig(0, s.rows) }
+func (s product) fixture() *fixture { return newFixture(0, s.rows) }
 
-func (s product) weight(r *rig) *tensor.Tensor {
+func (s product) weight(r *fixture) *tensor.Tensor {
 	return r.parameter(1/math.Sqrt(float64(s.in)), s.out, s.in)
 }
 
 func (s product) linear() Kernel {
-	return Kernel{"linear", s.String(), work{}, func(r *rig) tensor.Kernel {
+	return Kernel{"linear", s.String(), work{}, func(r *fixture) tensor.Kernel {
 		return tensor.Linear{Y: r.out(tensor.Tokens, s.out), X: r.normal(tensor.Tokens, s.in, 1), Weight: s.weight(r), Bias: r.parameter(1, s.out)}
-	}, s.rig}
+	}, s.fixture}
 }
 
 func (s product) backward() Kernel {
-	return Kernel{"linear backward", s.String(), work{}, func(r *rig) tensor.Kernel {
+	return Kernel{"linear backward", s.String(), work{}, func(r *fixture) tensor.Kernel {
 		return tensor.LinearBackward{DX: r.out(tensor.Tokens, s.in), DWeight: r.outFixed(s.out, s.in), DBias: r.outFixed(s.out),
 			DY: r.normal(tensor.Tokens, s.out, 1), X: r.normal(tensor.Tokens, s.in, 1), Weight: s.weight(r)}
-	}, s.rig}
+	}, s.fixture}
 }
 
 // linearKernels are the matrix products: of the projections, of the MLP, and of

@@ -35,7 +35,7 @@ func TestKernels(t *testing.T) {
 
 // TestTraffic: what describes the batch does not count, rows in use do.
 func TestTraffic(t *testing.T) {
-	r := newRig(0, 5)
+	r := newFixture(0, 5)
 	x := r.normal(tensor.Tokens, 3, 1)
 	for _, c := range []struct {
 		kernel tensor.Kernel

@@ -127,7 +127,7 @@ type Measurement struct {
 // Measure prepares, warms up with one run and measures reps. With a profile, one
 // more run follows, on a [tensor.Profiler].
 func (w *Workload) Measure(ctx context.Context, what string, reps int, profile bool) (Measurement, error) {
-	if _, ok := tensor.Ability[tensor.Profiler](w.Device); profile && !ok {
+	if _, ok := tensor.Capability[tensor.Profiler](w.Device); profile && !ok {
 		return Measurement{}, noProfiler(w.Device)
 	}
 	debug.FreeOSMemory() // what an earlier measurement left is not this one's
@@ -155,7 +155,7 @@ func (w *Workload) Measure(ctx context.Context, what string, reps int, profile b
 // watchMemory begins to watch memory; the result is a measurement's peak.
 func (w *Workload) watchMemory(what string) (peak func() (int64, error)) {
 	planned := func() (int64, error) { return w.planned(what, w.Device.Lanes()) }
-	if own, ok := tensor.Ability[tensor.OwnMemory](w.Device); ok {
+	if own, ok := tensor.Capability[tensor.OwnMemory](w.Device); ok {
 		before := own.Budget()
 		return func() (int64, error) {
 			// Nothing has been given back yet. It is taken in large blocks, of which

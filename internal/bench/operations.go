@@ -82,7 +82,7 @@ func (w *Workload) Operations(what string) (*Operations, error) {
 	if err != nil {
 		return nil, err
 	}
-	_, shaders := tensor.Ability[tensor.OwnMemory](w.Device)
+	_, shaders := tensor.Capability[tensor.OwnMemory](w.Device)
 	o := &Operations{byName: map[string]work{}}
 	for _, k := range pass.Program.Launches {
 		n := arithmetic(k)

@@ -55,7 +55,7 @@ func scoreBackward64(kind tensor.Score, dm float64, q, k, dq, dk []float64) {
 
 // attention64 is sampled attention over packed sequences.
 type attention64 struct {
-	rig           *rig
+	fixture       *fixture
 	sel           selection
 	heads, dh     int
 	score         tensor.Score
@@ -75,7 +75,7 @@ func (a *attention64) part(x []float64, i, head int) []float64 {
 func (a *attention64) keys(b int) []int {
 	var js []int
 	for j := range a.sel.count[b] {
-		js = append(js, a.rig.sampled[b]+j)
+		js = append(js, a.fixture.sampled[b]+j)
 	}
 	return js
 }
@@ -85,7 +85,7 @@ func (a *attention64) keys(b int) []int {
 func (a *attention64) row(b, i, head int) (s, p []float64, norm float64) {
 	keys := a.keys(b)
 	for _, j := range keys {
-		mul, add := a.relation.terms(head, i-a.rig.offset[b], j)
+		mul, add := a.relation.terms(head, i-a.fixture.offset[b], j)
 		m := score64(a.score, a.part(a.q, i, head), a.part(a.k, j, head))
 		s = append(s, m/math.Sqrt(float64(a.dh))*mul+add)
 	}
@@ -121,8 +121,8 @@ func (a *attention64) row(b, i, head int) (s, p []float64, norm float64) {
 // how close a score came to ReLU's kink.
 func (a *attention64) forward() (o, norm []float64, silent int, margin float64) {
 	o, margin = zeros(len(a.q)), math.Inf(1)
-	for b := range a.rig.shape.lengths {
-		for i := a.rig.offset[b]; i < a.rig.offset[b+1]; i++ {
+	for b := range a.fixture.shape.lengths {
+		for i := a.fixture.offset[b]; i < a.fixture.offset[b+1]; i++ {
 			for head := range a.heads {
 				s, p, n := a.row(b, i, head)
 				norm = append(norm, n)
@@ -147,8 +147,8 @@ func (a *attention64) forward() (o, norm []float64, silent int, margin float64) 
 // the denominator, ∂P_j/∂A_l = [A_l > 0]·(δ_jl − P_j)/S.
 func (a *attention64) backward(do []float64) {
 	a.dq, a.dk, a.dv, a.dleak = zeros(len(a.q)), zeros(len(a.k)), zeros(len(a.v)), zeros(len(a.leak))
-	for b := range a.rig.shape.lengths {
-		for i := a.rig.offset[b]; i < a.rig.offset[b+1]; i++ {
+	for b := range a.fixture.shape.lengths {
+		for i := a.fixture.offset[b]; i < a.fixture.offset[b+1]; i++ {
 			for head := range a.heads {
 				a.rowBackward(b, i, head, a.part(do, i, head))
 			}
@@ -179,7 +179,7 @@ func (a *attention64) rowBackward(b, i, head int, do []float64) {
 			}
 		}
 		q, k := a.part(a.q, i, head), a.part(a.k, j, head)
-		position, root := i-a.rig.offset[b], math.Sqrt(float64(a.dh))
+		position, root := i-a.fixture.offset[b], math.Sqrt(float64(a.dh))
 		mul, _ := a.relation.terms(head, position, j)
 		a.relation.adjoint(head, position, j, ds*score64(a.score, q, k)/root, ds)
 		scoreBackward64(a.score, ds*mul/root, q, k, a.part(a.dq, i, head), a.part(a.dk, j, head))

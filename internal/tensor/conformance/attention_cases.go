@@ -54,14 +54,14 @@ func attentionCases() []Case {
 }
 
 // operands declares what both directions read.
-func (s attentionSetup) operands(r *rig) (tensor.Attention, *attention64) {
+func (s attentionSetup) operands(r *fixture) (tensor.Attention, *attention64) {
 	sel := r.selection()
 	d := s.heads * s.dh
 	q, k, v := r.in(tensor.Tokens, d), r.sampledIn(sel, d), r.sampledIn(sel, d)
 	top, partner := r.list(tensor.Sampled, sel.top), r.list(tensor.Sampled, sel.partner)
 	launch := tensor.Attention{Q: q.Tensor, K: k.Tensor, V: v.Tensor, Count: r.list(tensor.Sequences, sel.count).Tensor,
 		Batch: r.batch, Heads: s.heads, Score: s.score, Probability: s.probability}
-	a := &attention64{rig: r, sel: sel, heads: s.heads, dh: s.dh, score: s.score, probability: s.probability, q: q.x, k: k.x, v: v.x}
+	a := &attention64{fixture: r, sel: sel, heads: s.heads, dh: s.dh, score: s.score, probability: s.probability, q: q.x, k: k.x, v: v.x}
 	if s.probability == tensor.LeakyReLU {
 		leak := r.in(tensor.Sequences, s.heads)
 		leak.set(func(i int) float64 { return 0.1 + math.Abs(leak.x[i]) })
@@ -94,7 +94,7 @@ func (s attentionSetup) tolerance() float64 {
 	return 3e-6
 }
 
-func (s attentionSetup) forward(r *rig) tensor.Kernel {
+func (s attentionSetup) forward(r *fixture) tensor.Kernel {
 	k, a := s.operands(r)
 	o, norm, silent, _ := a.forward()
 	k.O = r.want(r.out(tensor.Tokens, s.heads*s.dh), o, s.tolerance()).Tensor
@@ -107,7 +107,7 @@ func (s attentionSetup) forward(r *rig) tensor.Kernel {
 	return k
 }
 
-func (s attentionSetup) backward(r *rig) tensor.Kernel {
+func (s attentionSetup) backward(r *fixture) tensor.Kernel {
 	forward, a := s.operands(r)
 	d := s.heads * s.dh
 	do, out, saved := r.in(tensor.Tokens, d), r.in(tensor.Tokens, d), r.in(tensor.Tokens, s.heads)

@@ -9,21 +9,21 @@ import (
 
 // want states the result that an output is compared with. An element may be
 // off by tolerance·(its size + the root mean square of all).
-func (r *rig) want(o *operand, want []float64, tolerance float64) *operand {
+func (r *fixture) want(o *operand, want []float64, tolerance float64) *operand {
 	o.want, o.tolerance = want, tolerance
 	return o
 }
 
 // check adds one that looks at the results itself.
-func (r *rig) check(f func() error) { r.checks = append(r.checks, f) }
+func (r *fixture) check(f func() error) { r.checks = append(r.checks, f) }
 
 // derivative states that gradients are those of a loss.
-func (r *rig) derivative(loss func() float64, of ...pair) {
+func (r *fixture) derivative(loss func() float64, of ...pair) {
 	r.derivatives = append(r.derivatives, derivative{loss, of})
 }
 
 // errors lists what is wrong with the results.
-func (r *rig) errors() []error {
+func (r *fixture) errors() []error {
 	var errs []error
 	for i, o := range r.operands {
 		if !o.written || o.unchecked {
@@ -41,7 +41,7 @@ func (r *rig) errors() []error {
 	return errs
 }
 
-func (r *rig) compare(o *operand) error {
+func (r *fixture) compare(o *operand) error {
 	if len(o.want) != len(o.got) {
 		return fmt.Errorf("%d results, %d expected", len(o.got), len(o.want))
 	}
@@ -90,7 +90,7 @@ func sum(x, y []float64) []float64 {
 func zeros(n int) []float64 { return make([]float64, n) }
 
 // target is an output that is assigned or, with accumulate, added to.
-func (r *rig) target(accumulate bool, axis tensor.Axis, width int, gradient []float64, tolerance float64) *operand {
+func (r *fixture) target(accumulate bool, axis tensor.Axis, width int, gradient []float64, tolerance float64) *operand {
 	if !accumulate {
 		return r.want(r.out(axis, width), gradient, tolerance)
 	}

@@ -22,7 +22,7 @@ import (
 type Case struct {
 	name  string
 	shape shape
-	build func(r *rig) tensor.Kernel
+	build func(r *fixture) tensor.Kernel
 }
 
 // shape is that of the case's batch.
@@ -121,7 +121,7 @@ func (s Suite) Check(ctx context.Context, device tensor.Device, observe func(Res
 }
 
 func (c Case) check(ctx context.Context, device tensor.Device) Result {
-	r := newRig(c)
+	r := newFixture(c)
 	k := c.build(r)
 	r.launch(k)
 	result := Result{Kernel: k.Name(), Case: c.name}
@@ -162,7 +162,7 @@ func Run[Test T[Test]](t Test, device tensor.Device) {
 func Same[Test T[Test]](t Test, devices ...tensor.Device) {
 	for _, k := range table {
 		for _, c := range k.cases() {
-			r := newRig(c)
+			r := newFixture(c)
 			r.launch(c.build(r))
 			var first []uint32
 			for i, device := range devices {
@@ -181,7 +181,7 @@ func Same[Test T[Test]](t Test, devices ...tensor.Device) {
 }
 
 // run runs the launch and downloads its results.
-func (r *rig) run(ctx context.Context, device tensor.Device) error {
+func (r *fixture) run(ctx context.Context, device tensor.Device) error {
 	x, err := device.Prepare(r.program)
 	if err != nil {
 		return err

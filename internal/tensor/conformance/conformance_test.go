@@ -18,7 +18,7 @@ func TestReferences(t *testing.T) {
 	checked := map[string]int{}
 	for _, k := range table {
 		for _, c := range k.cases() {
-			r := newRig(c)
+			r := newFixture(c)
 			c.build(r)
 			for _, d := range r.derivatives {
 				for i, p := range d.of {
@@ -36,7 +36,7 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-func checkDerivative(t *testing.T, r *rig, name string, variable int, loss func() float64, p pair) {
+func checkDerivative(t *testing.T, r *fixture, name string, variable int, loss func() float64, p pair) {
 	t.Helper()
 	direction := make([]float64, len(p.x))
 	var want, size float64
@@ -88,7 +88,7 @@ func TestEveryKernel(t *testing.T) {
 	cases := map[string]string{} // kernel → file
 	for _, k := range table {
 		for _, c := range k.cases() {
-			r := newRig(c)
+			r := newFixture(c)
 			cases[c.build(r).Name()] = k.name
 		}
 	}

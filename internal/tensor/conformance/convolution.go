@@ -9,7 +9,7 @@ import (
 
 // convolution64 visits, for each row i and tap t, the row j = i + (t − (w−1)/2)·dilation
 // of its own sequence; backward, the row that reads i by that tap.
-func convolution64(r *rig, taps, dilation int, backward bool, term func(i, j, t int)) {
+func convolution64(r *fixture, taps, dilation int, backward bool, term func(i, j, t int)) {
 	for b := range r.shape.lengths {
 		for i := r.offset[b]; i < r.offset[b+1]; i++ {
 			for t := range taps {
@@ -26,7 +26,7 @@ func convolution64(r *rig, taps, dilation int, backward bool, term func(i, j, t 
 }
 
 // convolutionSum64 is what GELU is taken of.
-func convolutionSum64(r *rig, x, weight, bias []float64, dilation int) []float64 {
+func convolutionSum64(r *fixture, x, weight, bias []float64, dilation int) []float64 {
 	d, z := len(bias), zeros(len(x))
 	for i := range z {
 		z[i] = bias[i%d]
@@ -39,7 +39,7 @@ func convolutionSum64(r *rig, x, weight, bias []float64, dilation int) []float64
 	return z
 }
 
-func convolutionBackward64(r *rig, dz, x, weight []float64, d, dilation int) (dx, dweight, dbias []float64) {
+func convolutionBackward64(r *fixture, dz, x, weight []float64, d, dilation int) (dx, dweight, dbias []float64) {
 	dx, dweight, dbias = zeros(len(x)), zeros(len(weight)), zeros(d)
 	convolution64(r, len(weight)/d, dilation, true, func(i, j, t int) {
 		for c := range d {
@@ -70,7 +70,7 @@ func convolutionCases() []Case {
 		for _, mode := range []string{"", " without z", "_backward", "_backward accumulate"} {
 			name := fmt.Sprintf("convolution%s %d sequences of up to %d, %d channels, %d taps, dilation %d",
 				mode, len(s.lengths), slices.Max(s.lengths), s.d, s.taps, s.dilation)
-			cases = append(cases, Case{name, shape{s.lengths, 1}, func(r *rig) tensor.Kernel {
+			cases = append(cases, Case{name, shape{s.lengths, 1}, func(r *fixture) tensor.Kernel {
 				x, weight, bias := r.in(tensor.Tokens, s.d), r.fixed(s.taps, s.d), r.fixed(s.d)
 				z := convolutionSum64(r, x.x, weight.x, bias.x, s.dilation)
 				if mode == "" || mode == " without z" {

@@ -36,7 +36,7 @@ func crossEntropyCases() []Case {
 	}{{1, 1, 1, 1}, {1, 2, 1, 1}, {3, 5, 10, 2.5}, {33, 10, 1, 1 << 15}, {20, 33, 200, 3e-5}} {
 		at := shape{lengths: slices.Repeat([]int{1}, 2*s.examples), k: 1}
 		name := fmt.Sprintf("crossentropy %d examples, %d labels, logits of size %g, scale %g", s.examples, s.labels, s.size, s.scale)
-		cases = append(cases, Case{name, at, func(r *rig) tensor.Kernel {
+		cases = append(cases, Case{name, at, func(r *fixture) tensor.Kernel {
 			z := r.in(tensor.Examples, s.labels)
 			z.set(func(i int) float64 { return s.size * z.x[i] })
 			scale := r.fixed(s.labels)

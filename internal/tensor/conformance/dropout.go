@@ -8,7 +8,7 @@ import (
 )
 
 // dropout64 masks the packed rows of each sequence, which begin at first.
-func dropout64(r *rig, x []float64, first []int, width int, layer, stream uint32, rate float64) []float64 {
+func dropout64(r *fixture, x []float64, first []int, width int, layer, stream uint32, rate float64) []float64 {
 	y := zeros(len(x))
 	for b := range r.shape.lengths {
 		for row := range first[b+1] - first[b] {
@@ -36,7 +36,7 @@ func dropoutCases() []Case {
 	} {
 		for _, inPlace := range []bool{false, true} {
 			name := fmt.Sprintf("dropout axis %d, width %d, rate %g, in place %v", s.axis, s.width, s.rate, inPlace)
-			cases = append(cases, Case{name, shape{[]int{1, 2, 31, 32, 33, 100, 64}, 20}, func(r *rig) tensor.Kernel {
+			cases = append(cases, Case{name, shape{[]int{1, 2, 31, 32, 33, 100, 64}, 20}, func(r *fixture) tensor.Kernel {
 				layer, stream := uint32(3*i), uint32(4+i%5)
 				x := r.in(s.axis, s.width)
 				y := x

@@ -24,7 +24,7 @@ func rho64(x float64) float64 {
 }
 
 // duplet64 mixes tokens; rows that are not in use are zero.
-func duplet64(r *rig, s selection, x, score []float64, d int) (y, p []float64) {
+func duplet64(r *fixture, s selection, x, score []float64, d int) (y, p []float64) {
 	y, p = zeros(len(s.top)*d), zeros(len(s.top))
 	for j, used := range s.inUse {
 		if !used {
@@ -48,7 +48,7 @@ func duplet64(r *rig, s selection, x, score []float64, d int) (y, p []float64) {
 
 // dupletBackward64 takes the gradients of y and, per head, of p. It takes p as
 // the forward saved it: 1 − p has few digits left where p is near 1.
-func dupletBackward64(r *rig, s selection, dy, dp, p, x, score []float64, d, heads int) (dx, dscore []float64) {
+func dupletBackward64(r *fixture, s selection, dy, dp, p, x, score []float64, d, heads int) (dx, dscore []float64) {
 	dx, dscore = zeros(len(x)), zeros(len(score))
 	for j, used := range s.inUse {
 		if !used {
@@ -83,7 +83,7 @@ func dupletCases() []Case {
 		// Far below zero softplus underflows; its logarithm and ρ must not.
 		for _, scale := range []float64{1, 30, 300} {
 			name := fmt.Sprintf("k %d, %d channels, %d heads, scores of size %g", s.k, s.d, s.heads, scale)
-			cases = append(cases, Case{"duplet " + name, shape{lengths, s.k}, func(r *rig) tensor.Kernel {
+			cases = append(cases, Case{"duplet " + name, shape{lengths, s.k}, func(r *fixture) tensor.Kernel {
 				sel, x, score := dupletInputs(r, s.d, scale)
 				y, p := duplet64(r, sel, x.x, score.x, s.d)
 				// P is not defined where no row is in use.
@@ -91,7 +91,7 @@ func dupletCases() []Case {
 				return tensor.Duplet{Y: r.want(r.out(tensor.Sampled, s.d), y, 1e-6).Tensor, P: out.Tensor,
 					X: x.Tensor, Noised: score.Tensor, Top: r.list(tensor.Sampled, sel.top).Tensor,
 					Partner: r.list(tensor.Sampled, sel.partner).Tensor, Count: r.list(tensor.Sequences, sel.count).Tensor, Batch: r.batch}
-			}}, Case{"duplet_backward " + name, shape{lengths, s.k}, func(r *rig) tensor.Kernel {
+			}}, Case{"duplet_backward " + name, shape{lengths, s.k}, func(r *fixture) tensor.Kernel {
 				return dupletBackwardCase(r, s.d, s.heads, scale)
 			}})
 		}
@@ -99,13 +99,13 @@ func dupletCases() []Case {
 	return cases
 }
 
-func dupletInputs(r *rig, d int, scale float64) (selection, *operand, *operand) {
+func dupletInputs(r *fixture, d int, scale float64) (selection, *operand, *operand) {
 	sel, x, score := r.selection(), r.in(tensor.Tokens, d), r.in(tensor.Tokens, 1)
 	score.set(func(i int) float64 { return scale * score.x[i] })
 	return sel, x, score
 }
 
-func dupletBackwardCase(r *rig, d, heads int, scale float64) tensor.Kernel {
+func dupletBackwardCase(r *fixture, d, heads int, scale float64) tensor.Kernel {
 	sel, x, score := dupletInputs(r, d, scale)
 	dy, saved := r.sampledIn(sel, d), r.sampledIn(sel, 1)
 	_, p := duplet64(r, sel, x.x, score.x, d)

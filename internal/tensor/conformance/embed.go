@@ -27,7 +27,7 @@ func embedBackward64(token []int, dy []float64, vocab, d int) []float64 {
 func embedCases() []Case {
 	var cases []Case
 	for _, s := range []struct{ rows, vocab, d int }{{1, 1, 1}, {2, 9, 3}, {33, 4, 5}, {100, 17, 48}, {300, 2, 33}} {
-		tokens := func(r *rig) []int {
+		tokens := func(r *fixture) []int {
 			x := make([]int, s.rows)
 			for i := range x {
 				x[i] = r.random.IntN(s.vocab)
@@ -35,11 +35,11 @@ func embedCases() []Case {
 			return x
 		}
 		name := fmt.Sprintf("%d rows of %d, %d ids", s.rows, s.d, s.vocab)
-		cases = append(cases, Case{"embed " + name, rows(s.rows), func(r *rig) tensor.Kernel {
+		cases = append(cases, Case{"embed " + name, rows(s.rows), func(r *fixture) tensor.Kernel {
 			token, w := tokens(r), r.fixed(s.vocab, s.d)
 			y := r.want(r.out(tensor.Tokens, s.d), embed64(token, w.x, s.d), 0)
 			return tensor.Embed{Y: y.Tensor, Token: r.list(tensor.Tokens, token).Tensor, Weight: w.Tensor}
-		}}, Case{"embed_backward " + name, rows(s.rows), func(r *rig) tensor.Kernel {
+		}}, Case{"embed_backward " + name, rows(s.rows), func(r *fixture) tensor.Kernel {
 			token, dy, w := tokens(r), r.in(tensor.Tokens, s.d), r.fixed(s.vocab, s.d)
 			grad := embedBackward64(token, dy.x, s.vocab, s.d)
 			r.derivative(func() float64 { return product(dy.x, embed64(token, w.x, s.d)) }, pair{w.x, grad})

@@ -13,7 +13,7 @@ func feedForwardCases() []Case {
 		{90, 1024, 5}, // rows 4 KiB apart
 	} {
 		name := fmt.Sprintf("feedforward %d rows, %d by way of %d", s.rows, s.d, s.hidden)
-		cases = append(cases, Case{name, rows(s.rows), func(r *rig) tensor.Kernel {
+		cases = append(cases, Case{name, rows(s.rows), func(r *fixture) tensor.Kernel {
 			x := r.in(tensor.Tokens, s.d)
 			w1, b1, w2, b2 := r.fixed(s.hidden, s.d), r.fixed(s.hidden), r.fixed(s.d, s.hidden), r.fixed(s.d)
 			y := linear64(gelu64(linear64(x.x, w1.x, b1.x, s.d, s.hidden)), w2.x, b2.x, s.hidden, s.d)

@@ -31,7 +31,7 @@ func geluCases() []Case {
 	}{{1, 1, 1}, {2, 3, 5}, {31, 5, 1}, {33, 20, 1}, {100, 33, 20}, {257, 48, 2}} {
 		for _, mode := range []string{"", "_backward", "_backward in place", "_backward over x"} {
 			name := fmt.Sprintf("gelu%s %d rows of %d, size %g", mode, s.rows, s.n, s.scale)
-			cases = append(cases, Case{name, rows(s.rows), func(r *rig) tensor.Kernel {
+			cases = append(cases, Case{name, rows(s.rows), func(r *fixture) tensor.Kernel {
 				x := r.in(tensor.Tokens, s.n)
 				if mode == "_backward over x" {
 					x = r.inOut(tensor.Tokens, s.n)

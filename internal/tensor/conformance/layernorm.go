@@ -62,7 +62,7 @@ func layerNormCases() []Case {
 		for _, mode := range []string{"", "_backward", "_backward accumulate", "_backward in place"} {
 			eps := float64(float32(s.eps))
 			name := fmt.Sprintf("layernorm%s %d rows of %d, eps %g", mode, s.rows, s.d, s.eps)
-			cases = append(cases, Case{name, rows(s.rows), func(r *rig) tensor.Kernel {
+			cases = append(cases, Case{name, rows(s.rows), func(r *fixture) tensor.Kernel {
 				x, gain, bias := r.in(tensor.Tokens, s.d), r.fixed(s.d), r.fixed(s.d)
 				x.set(func(i int) float64 { return 3 + 2*x.x[i] })
 				y, mean, rstd := norm64(x.x, gain.x, bias.x, s.d, eps)
@@ -79,7 +79,7 @@ func layerNormCases() []Case {
 	return cases
 }
 
-func layerNormBackwardCase(r *rig, mode string, x, gain, bias *operand, mean, rstd []float64, eps float64) tensor.Kernel {
+func layerNormBackwardCase(r *fixture, mode string, x, gain, bias *operand, mean, rstd []float64, eps float64) tensor.Kernel {
 	d := x.columns
 	saved := func(v []float64) *operand {
 		o := r.in(tensor.Tokens, 1)

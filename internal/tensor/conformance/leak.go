@@ -35,17 +35,17 @@ func leakCases() []Case {
 	for _, s := range []struct{ k, heads int }{{1, 1}, {20, 3}, {32, 5}, {270, 2}, {400, 1}} {
 		at := shape{[]int{1, 2, 31, 100, 300, 33}, s.k}
 		name := fmt.Sprintf("k %d, %d heads", s.k, s.heads)
-		inputs := func(r *rig) (selection, *operand) {
+		inputs := func(r *fixture) (selection, *operand) {
 			sel := r.selection()
 			c := r.sampledIn(sel, s.heads)
 			c.set(func(i int) float64 { return 5 * c.x[i] })
 			return sel, c
 		}
-		cases = append(cases, Case{"leak " + name, at, func(r *rig) tensor.Kernel {
+		cases = append(cases, Case{"leak " + name, at, func(r *fixture) tensor.Kernel {
 			sel, c := inputs(r)
 			return tensor.Leak{Y: r.want(r.out(tensor.Sequences, s.heads), leak64(sel, c.x, s.heads), 1e-6).Tensor,
 				C: c.Tensor, Count: r.list(tensor.Sequences, sel.count).Tensor, Batch: r.batch}
-		}}, Case{"leak_backward " + name, at, func(r *rig) tensor.Kernel {
+		}}, Case{"leak_backward " + name, at, func(r *fixture) tensor.Kernel {
 			sel, c := inputs(r)
 			dy := r.in(tensor.Sequences, s.heads)
 			dc := leakBackward64(sel, dy.x, c.x, s.heads)

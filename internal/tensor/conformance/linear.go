@@ -40,7 +40,7 @@ func linearCases() []Case {
 	} {
 		for _, mode := range []string{"", "_backward", "_backward accumulate"} {
 			name := fmt.Sprintf("linear%s %d rows, %d to %d", mode, s.rows, s.in, s.out)
-			cases = append(cases, Case{name, rows(s.rows), func(r *rig) tensor.Kernel {
+			cases = append(cases, Case{name, rows(s.rows), func(r *fixture) tensor.Kernel {
 				x, w, b := r.in(tensor.Tokens, s.in), r.fixed(s.out, s.in), r.fixed(s.out)
 				if mode == "" {
 					y := r.want(r.out(tensor.Tokens, s.out), linear64(x.x, w.x, b.x, s.in, s.out), 3e-6)

@@ -8,7 +8,7 @@ import (
 )
 
 // pool64 averages the rows of each sequence, weighted by a softmax of score.
-func pool64(r *rig, x, score []float64, d int) (y, a []float64) {
+func pool64(r *fixture, x, score []float64, d int) (y, a []float64) {
 	y, a = zeros(len(r.shape.lengths)*d), zeros(len(score))
 	for b := range r.shape.lengths {
 		var total float64
@@ -26,7 +26,7 @@ func pool64(r *rig, x, score []float64, d int) (y, a []float64) {
 	return y, a
 }
 
-func poolBackward64(r *rig, dy, y, a, x []float64, d int) (dx, dscore []float64) {
+func poolBackward64(r *fixture, dy, y, a, x []float64, d int) (dx, dscore []float64) {
 	dx, dscore = zeros(len(x)), zeros(len(a))
 	for b := range r.shape.lengths {
 		for i := r.offset[b]; i < r.offset[b+1]; i++ {
@@ -47,17 +47,17 @@ func poolCases() []Case {
 	}{{1, 1}, {3, 100}, {20, 1}, {33, 3}, {48, 1}} {
 		at := shape{[]int{1, 2, 31, 32, 33, 100, 257, 300}, 1}
 		name := fmt.Sprintf("%d channels, scores of size %g", s.d, s.scale)
-		inputs := func(r *rig) (x, score *operand) {
+		inputs := func(r *fixture) (x, score *operand) {
 			x, score = r.in(tensor.Tokens, s.d), r.in(tensor.Tokens, 1)
 			score.set(func(i int) float64 { return s.scale * score.x[i] })
 			return x, score
 		}
-		cases = append(cases, Case{"pool " + name, at, func(r *rig) tensor.Kernel {
+		cases = append(cases, Case{"pool " + name, at, func(r *fixture) tensor.Kernel {
 			x, score := inputs(r)
 			y, a := pool64(r, x.x, score.x, s.d)
 			return tensor.Pool{Y: r.want(r.out(tensor.Sequences, s.d), y, 2e-6).Tensor, A: r.want(r.out(tensor.Tokens, 1), a, 1e-6).Tensor,
 				X: x.Tensor, Score: score.Tensor, Batch: r.batch}
-		}}, Case{"pool_backward " + name, at, func(r *rig) tensor.Kernel {
+		}}, Case{"pool_backward " + name, at, func(r *fixture) tensor.Kernel {
 			x, score := inputs(r)
 			y, a := pool64(r, x.x, score.x, s.d)
 			dy, saved, pooled := r.in(tensor.Sequences, s.d), r.in(tensor.Tokens, 1), r.in(tensor.Sequences, s.d)

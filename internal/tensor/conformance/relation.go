@@ -61,7 +61,7 @@ func (r *relation64) put(row, i, j int, v float64) {
 
 // relation declares the operands of a sinusoidal relation. F is not even: one
 // side read for the other shows.
-func (r *rig) relation(sel selection, top, partner *operand, heads int) (tensor.Relation, *relation64) {
+func (r *fixture) relation(sel selection, top, partner *operand, heads int) (tensor.Relation, *relation64) {
 	n := int(r.counts.Longest)
 	table := func() *operand { return r.columns(2*heads, 2*(n+spare), 2*n-1) }
 	f, g, e := table(), table(), table()

@@ -29,7 +29,7 @@ func residualScaleCases() []Case {
 	for _, s := range []struct{ rows, n int }{{1, 1}, {2, 3}, {33, 5}, {100, 33}, {300, 48}} {
 		for _, mode := range []string{"", "_backward", "_backward accumulate"} {
 			name := fmt.Sprintf("residualscale%s %d rows of %d", mode, s.rows, s.n)
-			cases = append(cases, Case{name, rows(s.rows), func(r *rig) tensor.Kernel {
+			cases = append(cases, Case{name, rows(s.rows), func(r *fixture) tensor.Kernel {
 				a, b, scale := r.in(tensor.Tokens, s.n), r.in(tensor.Tokens, s.n), r.fixed(1)
 				if mode == "" {
 					y := r.want(r.out(tensor.Tokens, s.n), residual64(a.x, b.x, scale.x), 2e-7)

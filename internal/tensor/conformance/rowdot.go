@@ -15,7 +15,7 @@ func rowDotCases() []Case {
 	var cases []Case
 	for _, s := range []struct{ rows, d int }{{1, 1}, {2, 3}, {31, 5}, {33, 20}, {100, 33}, {257, 48}, {300, 1}} {
 		name := fmt.Sprintf("%d rows of %d", s.rows, s.d)
-		cases = append(cases, Case{"rowdot " + name, rows(s.rows), func(r *rig) tensor.Kernel {
+		cases = append(cases, Case{"rowdot " + name, rows(s.rows), func(r *fixture) tensor.Kernel {
 			x, w, b := r.in(tensor.Tokens, s.d), r.fixed(s.d), r.fixed(1)
 			kinds := min(3, s.rows) // equal rows in every place of every tile
 			x.set(func(i int) float64 { return x.x[i/s.d%kinds*s.d+i%s.d] })
@@ -29,7 +29,7 @@ func rowDotCases() []Case {
 				return nil
 			})
 			return tensor.RowDot{Y: y.Tensor, X: x.Tensor, Weight: w.Tensor, Bias: b.Tensor}
-		}}, Case{"rowdot_backward " + name, rows(s.rows), func(r *rig) tensor.Kernel {
+		}}, Case{"rowdot_backward " + name, rows(s.rows), func(r *fixture) tensor.Kernel {
 			dy, x, w, b := r.in(tensor.Tokens, 1), r.in(tensor.Tokens, s.d), r.fixed(s.d), r.fixed(1)
 			dx, dw, db := rowDotBackward64(dy.x, x.x, w.x)
 			r.derivative(func() float64 { return product(dy.x, linear64(x.x, w.x, b.x, s.d, 1)) },

@@ -12,7 +12,7 @@ import (
 
 // draw is the first random word of a token, as section 2 of the model's
 // specification lays out the counter.
-func (r *rig) draw(b int, layer, stream uint32, position int) uint32 {
+func (r *fixture) draw(b int, layer, stream uint32, position int) uint32 {
 	counter := [4]uint32{uint32(position), r.tower[b]<<31 | layer<<8 | stream, r.example[b], r.step}
 	return philox.Words(r.seed, counter)[0]
 }
@@ -68,7 +68,7 @@ func sampleCases() []Case {
 				for _, drop := range []float32{0, 0.3, 0.995} {
 					layer := uint32(len(cases))
 					name := fmt.Sprintf("sample k %d, %s, noise %v, drop %g", k, scores.name, noise, drop)
-					cases = append(cases, Case{name, shape{lengths, k}, func(r *rig) tensor.Kernel {
+					cases = append(cases, Case{name, shape{lengths, k}, func(r *fixture) tensor.Kernel {
 						score := r.in(tensor.Tokens, 1)
 						score.set(func(i int) float64 { return scores.f(score.x[i]) })
 						return sampleCase(r, tensor.Sample{Score: score.Tensor, Batch: r.batch, K: k, Layer: layer, Noise: noise, DropRate: drop}, score)
@@ -80,7 +80,7 @@ func sampleCases() []Case {
 	return cases
 }
 
-func sampleCase(r *rig, k tensor.Sample, score *operand) tensor.Kernel {
+func sampleCase(r *fixture, k tensor.Sample, score *operand) tensor.Kernel {
 	noised, tolerance := slices.Clone(score.x), 0.0
 	if k.Noise {
 		tolerance = 5e-7
@@ -127,7 +127,7 @@ func sampleCase(r *rig, k tensor.Sample, score *operand) tensor.Kernel {
 }
 
 // unchecked is an output of integers that only a check of the case compares.
-func (r *rig) unchecked(axis tensor.Axis) *operand {
+func (r *fixture) unchecked(axis tensor.Axis) *operand {
 	o := r.out(axis, 1)
 	o.ints, o.Int, o.unchecked = true, true, true
 	return o

@@ -17,7 +17,7 @@ type selection struct {
 }
 
 // selection draws one; every other sequence has dropped a third of its tokens.
-func (r *rig) selection() selection {
+func (r *fixture) selection() selection {
 	n := r.used(tensor.Sampled)
 	s := selection{top: make([]int, n), partner: make([]int, n), inUse: make([]bool, n), of: make([]int, n)}
 	for b, length := range r.shape.lengths {
@@ -45,7 +45,7 @@ func (r *rig) selection() selection {
 }
 
 // sampledIn is an input with a row per sampled key, NaN where none is in use.
-func (r *rig) sampledIn(s selection, width int) *operand {
+func (r *fixture) sampledIn(s selection, width int) *operand {
 	o := r.in(tensor.Sampled, width)
 	for j, used := range s.inUse {
 		if !used {
@@ -58,7 +58,7 @@ func (r *rig) sampledIn(s selection, width int) *operand {
 }
 
 // weights is the input P of a selection: in (0, 1), and 1 without a partner.
-func (r *rig) weights(s selection) *operand {
+func (r *fixture) weights(s selection) *operand {
 	p := r.sampledIn(s, 1)
 	p.set(func(j int) float64 {
 		if s.inUse[j] && s.partner[j] < 0 {

@@ -69,7 +69,7 @@ func sinusoidCases() []Case {
 		name := fmt.Sprintf("longest %d, %d heads, dimension %d", s.longest, s.heads, s.ds)
 		width, used := 2*(s.longest+spare), 2*s.longest-1
 		lengths := shape{lengths: []int{1, s.longest}, k: 1}
-		cases = append(cases, Case{"sinusoid " + name, lengths, func(r *rig) tensor.Kernel {
+		cases = append(cases, Case{"sinusoid " + name, lengths, func(r *fixture) tensor.Kernel {
 			mul, add, mulBias, addBias := r.fixed(s.heads, s.ds), r.fixed(s.heads, s.ds), r.fixed(s.heads), r.fixed(s.heads)
 			f, g := tables64(mul.x, mulBias.x, s.base, s.ds, s.longest)
 			fa, ga := tables64(add.x, addBias.x, s.base, s.ds, s.longest)
@@ -85,7 +85,7 @@ func sinusoidCases() []Case {
 				F: table(f, 1e-6), G: table(g, 1e-6), E: table(e, 3e-6),
 				MulWeight: mul.Tensor, AddWeight: add.Tensor, MulBias: mulBias.Tensor, AddBias: addBias.Tensor,
 				Counts: r.program.Counts, Frequencies: q}
-		}}, Case{"sinusoid_backward " + name, lengths, func(r *rig) tensor.Kernel {
+		}}, Case{"sinusoid_backward " + name, lengths, func(r *fixture) tensor.Kernel {
 			df, dg := r.columns(2*s.heads, width, used), r.columns(2*s.heads, width, used)
 			half := s.heads * used
 			dmul, dmulBias := tablesBackward64(df.x[:half], dg.x[:half], s.base, s.heads, s.ds, s.longest)

@@ -24,7 +24,7 @@ func TestSwappedOperands(t *testing.T) {
 	noticed := map[string]bool{}
 	for _, k := range table {
 		for _, c := range k.cases() {
-			r := newRig(c)
+			r := newFixture(c)
 			for i, kernel := 0, c.build(r); ; i++ {
 				name, swapped := swap(kernel, i)
 				if swapped == nil {
@@ -33,7 +33,7 @@ func TestSwappedOperands(t *testing.T) {
 				if noticed[name] {
 					continue
 				}
-				r := newRig(c)
+				r := newFixture(c)
 				_, swapped = swap(c.build(r), i)
 				noticed[name] = notices(r, swapped, device)
 			}
@@ -49,7 +49,7 @@ func TestSwappedOperands(t *testing.T) {
 	}
 }
 
-func notices(r *rig, k tensor.Kernel, device tensor.Device) (yes bool) {
+func notices(r *fixture, k tensor.Kernel, device tensor.Device) (yes bool) {
 	defer func() {
 		if recover() != nil {
 			yes = true

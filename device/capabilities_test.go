@@ -13,7 +13,7 @@ var _ interface {
 	tensor.Profiler
 	tensor.Measurer
 	tensor.OwnMemory
-	tensor.Wide
+	tensor.PreferredBatch
 	tensor.MixedPrecision
 	tensor.LossScaler
 } = (*vk.Device)(nil)

@@ -1,11 +1,11 @@
-// Package checking runs every launch on two devices and names the first that
+// Package lockstep runs every launch on two devices and names the first that
 // differs.
 //
 // Both begin each launch with the same memory: what it wrote is compared, then
 // the second device goes on with the first's values. So a difference is that of
 // one launch, not what has grown over many, and what a program computes is the
 // first device's result to the bit.
-package checking
+package lockstep
 
 import (
 	"context"

@@ -1,7 +1,7 @@
 package tensor
 
 // A device may be able to do more than a [Device] must. Each such ability has an
-// interface here; who wants one asks [Ability].
+// interface here; who wants one asks [Capability].
 
 // Profiler is a device that can time its work from within.
 type Profiler interface {
@@ -37,8 +37,8 @@ type OwnMemory interface {
 	Scratch(p *Program) (words int, err error)
 }
 
-// Wide is a device that needs many tokens at once to be busy.
-type Wide interface {
+// PreferredBatch is a device that needs many tokens at once to be busy.
+type PreferredBatch interface {
 	// ForwardTokens is the number of tokens that keep it so in a forward pass.
 	ForwardTokens() int
 }
@@ -72,9 +72,9 @@ type Wrapper interface {
 	Unwrap() Device
 }
 
-// Ability returns a device as one with the ability A: itself, or the one that it
+// Capability returns a device as one with the ability A: itself, or the one that it
 // wraps.
-func Ability[A any](d Device) (able A, ok bool) {
+func Capability[A any](d Device) (able A, ok bool) {
 	for {
 		if able, ok = d.(A); ok {
 			return able, true

@@ -10,9 +10,9 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// rig is the workplace of one kernel: a program of a segment that prepares
+// fixture is the workplace of one kernel: a program of a segment that prepares
 // operands, and one that is measured.
-type rig struct {
+type fixture struct {
 	*tensor.Program
 	random  *rand.Rand
 	batch   *tensor.Batch
@@ -30,10 +30,10 @@ type input struct {
 	words []uint32
 }
 
-// newRig is for a batch of sequences of those lengths, of which up to k tokens
+// newFixture is for a batch of sequences of those lengths, of which up to k tokens
 // each are sampled.
-func newRig(k int, lengths ...int) *rig {
-	r := &rig{Program: tensor.NewProgram(), random: rand.New(rand.NewPCG(seed, 1)), offset: []int32{0}, sampled: []int32{0}}
+func newFixture(k int, lengths ...int) *fixture {
+	r := &fixture{Program: tensor.NewProgram(), random: rand.New(rand.NewPCG(seed, 1)), offset: []int32{0}, sampled: []int32{0}}
 	var position, sequence []int32
 	for b, n := range lengths {
 		for i := range n {
@@ -59,26 +59,26 @@ func newRig(k int, lengths ...int) *rig {
 	return r
 }
 
-func (r *rig) fill(t *tensor.Tensor, words []int32) *tensor.Tensor {
+func (r *fixture) fill(t *tensor.Tensor, words []int32) *tensor.Tensor {
 	r.inputs = append(r.inputs, input{t, tensor.Bits(words)})
 	return t
 }
 
 // rows is the number of rows of an axis.
-func (r *rig) rows(axis tensor.Axis) int { return int(r.counts.Words()[axis]) }
+func (r *fixture) rows(axis tensor.Axis) int { return int(r.counts.Words()[axis]) }
 
 // normal fills an input of one row per token, sequence, … with normal numbers
 // of that deviation.
-func (r *rig) normal(axis tensor.Axis, width int, deviation float64) *tensor.Tensor {
+func (r *fixture) normal(axis tensor.Axis, width int, deviation float64) *tensor.Tensor {
 	return r.floats(r.Input("input", axis, r.rows(axis), width), func() float64 { return deviation * r.random.NormFloat64() })
 }
 
 // fixed is like normal, of fixed size.
-func (r *rig) fixed(deviation float64, shape ...int) *tensor.Tensor {
+func (r *fixture) fixed(deviation float64, shape ...int) *tensor.Tensor {
 	return r.floats(r.Input("input", tensor.Fixed, shape...), func() float64 { return deviation * r.random.NormFloat64() })
 }
 
-func (r *rig) floats(t *tensor.Tensor, draw func() float64) *tensor.Tensor {
+func (r *fixture) floats(t *tensor.Tensor, draw func() float64) *tensor.Tensor {
 	x := make([]float32, t.Words())
 	for i := range x {
 		x[i] = float32(draw())
@@ -88,7 +88,7 @@ func (r *rig) floats(t *tensor.Tensor, draw func() float64) *tensor.Tensor {
 }
 
 // ids is an input of integers below n, one a row.
-func (r *rig) ids(t *tensor.Tensor, n int) *tensor.Tensor {
+func (r *fixture) ids(t *tensor.Tensor, n int) *tensor.Tensor {
 	x := make([]int32, t.Words())
 	for i := range x {
 		x[i] = int32(r.random.IntN(n))
@@ -97,26 +97,26 @@ func (r *rig) ids(t *tensor.Tensor, n int) *tensor.Tensor {
 }
 
 // out is an output of one row per token, sequence, …
-func (r *rig) out(axis tensor.Axis, width int) *tensor.Tensor {
+func (r *fixture) out(axis tensor.Axis, width int) *tensor.Tensor {
 	return r.output(axis, r.rows(axis), width)
 }
 
 // outFixed is an output of fixed size.
-func (r *rig) outFixed(shape ...int) *tensor.Tensor { return r.output(tensor.Fixed, shape...) }
+func (r *fixture) outFixed(shape ...int) *tensor.Tensor { return r.output(tensor.Fixed, shape...) }
 
-func (r *rig) output(axis tensor.Axis, shape ...int) *tensor.Tensor {
+func (r *fixture) output(axis tensor.Axis, shape ...int) *tensor.Tensor {
 	t := r.Temp("output", axis, shape...)
 	r.Keep(t)
 	return t
 }
 
 // parameter is a weight: a device may keep what it derives from weights.
-func (r *rig) parameter(deviation float64, shape ...int) *tensor.Tensor {
+func (r *fixture) parameter(deviation float64, shape ...int) *tensor.Tensor {
 	return r.state(tensor.Weights, func() float64 { return deviation * r.random.NormFloat64() }, shape...)
 }
 
 // state is a tensor of a persistent space.
-func (r *rig) state(s tensor.Space, draw func() float64, shape ...int) *tensor.Tensor {
+func (r *fixture) state(s tensor.Space, draw func() float64, shape ...int) *tensor.Tensor {
 	const alignment = 64
 	t := tensor.At(s, (len(r.states[s])+alignment-1)/alignment*alignment, "state", shape...)
 	x := make([]float32, t.Offset+t.Words())
@@ -129,11 +129,11 @@ func (r *rig) state(s tensor.Space, draw func() float64, shape ...int) *tensor.T
 }
 
 // before has a kernel launched that computes operands.
-func (r *rig) before(k tensor.Kernel) { r.setup = append(r.setup, k) }
+func (r *fixture) before(k tensor.Kernel) { r.setup = append(r.setup, k) }
 
 // prepare readies the kernel: each run of the result launches it once. Free
 // returns the device's memory.
-func (r *rig) prepare(ctx context.Context, device tensor.Device, k tensor.Kernel) (run Run, free func(), err error) {
+func (r *fixture) prepare(ctx context.Context, device tensor.Device, k tensor.Kernel) (run Run, free func(), err error) {
 	r.Segment("setup")
 	for _, s := range r.setup {
 		r.Launch(s)
@@ -199,7 +199,7 @@ type traffic struct{ read, written, resident int }
 
 // traffic adds up a kernel's operands. What describes the batch is left out: few
 // kernels read all of it, and it is small.
-func (r *rig) traffic(k tensor.Kernel) traffic {
+func (r *fixture) traffic(k tensor.Kernel) traffic {
 	var out traffic
 	var seen []*tensor.Tensor
 	add := func(ts []*tensor.Tensor, to *int) {
@@ -224,7 +224,7 @@ func (r *rig) traffic(k tensor.Kernel) traffic {
 	return out
 }
 
-func (r *rig) describesBatch(t *tensor.Tensor) bool {
+func (r *fixture) describesBatch(t *tensor.Tensor) bool {
 	b := r.batch
 	return slices.Contains([]*tensor.Tensor{r.Counts, b.Tokens, b.Position, b.Sequence, b.Offset, b.SampleOffset, b.Example, b.Tower, b.Random}, t)
 }

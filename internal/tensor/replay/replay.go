@@ -1,9 +1,9 @@
-// Package given runs a model on the tokens that another device has sampled.
+// Package replay runs a model on the tokens that another device has sampled.
 //
 // Where scores of two tokens are closer than what devices or precisions differ
 // by, they sample different tokens, and results differ by more than rounding
 // explains. With the choices given, what is left is rounding.
-package given
+package replay
 
 import (
 	"context"
@@ -13,7 +13,7 @@ import (
 	"sync"
 
 	"github.com/sftseq/sftseq/internal/tensor"
-	"github.com/sftseq/sftseq/internal/tensor/checking"
+	"github.com/sftseq/sftseq/internal/tensor/lockstep"
 )
 
 // Choices are what the samplers of some programs chose, in the order of their
@@ -22,12 +22,12 @@ type Choices struct {
 	mu    sync.Mutex
 	list  []choice
 	next  int
-	flips []checking.Flip
+	flips []lockstep.Flip
 }
 
 // choice is that of one launch, and the words of its tensors.
 type choice struct {
-	*checking.Choice
+	*lockstep.Choice
 	words [3][]uint32
 }
 
@@ -56,7 +56,7 @@ func (c *Choices) Give(d tensor.Device) tensor.Device {
 }
 
 // Flips are the choices that would have been others, had they not been given.
-func (c *Choices) Flips() []checking.Flip {
+func (c *Choices) Flips() []lockstep.Flip {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.flips)
@@ -95,7 +95,7 @@ func (c *Choices) give(p *tensor.Program, k tensor.Sample, mem tensor.Binding) e
 }
 
 func read(p *tensor.Program, k tensor.Sample, mem tensor.Binding) (c choice, err error) {
-	if c.Choice, err = checking.ReadChoice(p, k, mem); err != nil {
+	if c.Choice, err = lockstep.ReadChoice(p, k, mem); err != nil {
 		return c, err
 	}
 	for i, t := range tensors(k) {

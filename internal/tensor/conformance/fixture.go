@@ -41,8 +41,8 @@ type derivative struct {
 // pair is a variable and the reference's gradient of it.
 type pair struct{ x, gradient []float64 }
 
-// rig is the workplace of one case.
-type rig struct {
+// fixture is the workplace of one case.
+type fixture struct {
 	shape       shape
 	random      *rand.Rand
 	program     *tensor.Program
@@ -61,10 +61,10 @@ type rig struct {
 	worst       float64
 }
 
-func newRig(c Case) *rig {
+func newFixture(c Case) *fixture {
 	h := fnv.New64()
 	h.Write([]byte(c.name))
-	r := &rig{shape: c.shape, random: rand.New(rand.NewPCG(h.Sum64(), 1)), program: tensor.NewProgram()}
+	r := &fixture{shape: c.shape, random: rand.New(rand.NewPCG(h.Sum64(), 1)), program: tensor.NewProgram()}
 	r.offset, r.sampled = []int{0}, []int{0}
 	var position, sequence []int
 	for b, n := range c.shape.lengths {
@@ -93,7 +93,7 @@ func newRig(c Case) *rig {
 	return r
 }
 
-func integers[T int | int32 | uint32](r *rig, t *tensor.Tensor, x []T) *operand {
+func integers[T int | int32 | uint32](r *fixture, t *tensor.Tensor, x []T) *operand {
 	o := &operand{Tensor: t, rows: len(x), columns: 1, ints: true}
 	for _, v := range x {
 		o.x = append(o.x, float64(v))
@@ -103,46 +103,46 @@ func integers[T int | int32 | uint32](r *rig, t *tensor.Tensor, x []T) *operand 
 }
 
 // used is the number of rows in use of an axis.
-func (r *rig) used(axis tensor.Axis) int { return int(r.counts.Words()[axis]) }
+func (r *fixture) used(axis tensor.Axis) int { return int(r.counts.Words()[axis]) }
 
 // in is an input of one row per token, sequence, …, filled with random numbers.
-func (r *rig) in(axis tensor.Axis, width int) *operand {
+func (r *fixture) in(axis tensor.Axis, width int) *operand {
 	return r.operand(r.program.Input("input", axis, r.used(axis)+spare, width), r.used(axis), width)
 }
 
 // fixed is an input of fixed size: a parameter.
-func (r *rig) fixed(shape ...int) *operand {
+func (r *fixture) fixed(shape ...int) *operand {
 	t := r.program.Input("parameter", tensor.Fixed, shape...)
 	return r.operand(t, shape[0], t.Width())
 }
 
 // list is an input of integers, one a row.
-func (r *rig) list(axis tensor.Axis, x []int) *operand {
+func (r *fixture) list(axis tensor.Axis, x []int) *operand {
 	return integers(r, r.program.Input("integers", axis, r.used(axis)+spare, 1), x)
 }
 
 // columns is an input of which the first columns of each row are in use.
-func (r *rig) columns(rows, width, used int) *operand {
+func (r *fixture) columns(rows, width, used int) *operand {
 	return r.operand(r.program.Input("table", tensor.Fixed, rows, width), rows, used)
 }
 
 // out is an output.
-func (r *rig) out(axis tensor.Axis, width int) *operand {
+func (r *fixture) out(axis tensor.Axis, width int) *operand {
 	return r.output(r.program.Temp("output", axis, r.used(axis)+spare, width), r.used(axis), width)
 }
 
 // outFixed is an output of fixed size.
-func (r *rig) outFixed(shape ...int) *operand {
+func (r *fixture) outFixed(shape ...int) *operand {
 	t := r.program.Temp("output", tensor.Fixed, shape...)
 	return r.output(t, shape[0], t.Width())
 }
 
 // outColumns is an output of which the first columns of each row are in use.
-func (r *rig) outColumns(rows, width, used int) *operand {
+func (r *fixture) outColumns(rows, width, used int) *operand {
 	return r.output(r.program.Temp("table", tensor.Fixed, rows, width), rows, used)
 }
 
-func (r *rig) output(t *tensor.Tensor, rows, columns int) *operand {
+func (r *fixture) output(t *tensor.Tensor, rows, columns int) *operand {
 	r.program.Keep(t)
 	o := &operand{Tensor: t, rows: rows, columns: columns, written: true}
 	r.operands = append(r.operands, o)
@@ -151,16 +151,16 @@ func (r *rig) output(t *tensor.Tensor, rows, columns int) *operand {
 
 // inOut is an output that is read too. It lives outside of the arena, which
 // gives a tensor to its first writer.
-func (r *rig) inOut(axis tensor.Axis, width int) *operand {
+func (r *fixture) inOut(axis tensor.Axis, width int) *operand {
 	n := r.used(axis)
 	return r.persistent(axis, n, n+spare, width)
 }
 
-func (r *rig) inOutFixed(shape ...int) *operand {
+func (r *fixture) inOutFixed(shape ...int) *operand {
 	return r.persistent(tensor.Fixed, shape[0], shape...)
 }
 
-func (r *rig) persistent(axis tensor.Axis, used int, shape ...int) *operand {
+func (r *fixture) persistent(axis tensor.Axis, used int, shape ...int) *operand {
 	t := tensor.At(tensor.Gradients, r.gradients, "both", shape...)
 	t.Rows = axis
 	r.gradients += (t.Words() + 2*guard) / guard * guard
@@ -169,7 +169,7 @@ func (r *rig) persistent(axis tensor.Axis, used int, shape ...int) *operand {
 	return o
 }
 
-func (r *rig) operand(t *tensor.Tensor, rows, columns int) *operand {
+func (r *fixture) operand(t *tensor.Tensor, rows, columns int) *operand {
 	o := &operand{Tensor: t, rows: rows, columns: columns}
 	o.x = make([]float64, rows*columns)
 	o.set(func(int) float64 { return r.random.NormFloat64() })
@@ -189,7 +189,7 @@ func (o *operand) row(i int) []float64 { return o.x[i*o.columns : (i+1)*o.column
 
 // launch ends the program. The outputs of the case must be what the kernel says that it
 // writes, or memory would be used again too early.
-func (r *rig) launch(k tensor.Kernel) {
+func (r *fixture) launch(k tensor.Kernel) {
 	reads, writes := tensor.Reads(k), tensor.Writes(k)
 	for _, o := range r.operands {
 		switch {
@@ -205,7 +205,7 @@ func (r *rig) launch(k tensor.Kernel) {
 }
 
 // fill is the memory of a space before the launch.
-func (r *rig) fill(s tensor.Space) []uint32 {
+func (r *fixture) fill(s tensor.Space) []uint32 {
 	n := r.program.Words(s)
 	if s == tensor.Gradients {
 		n = r.gradients
@@ -233,7 +233,7 @@ func (r *rig) fill(s tensor.Space) []uint32 {
 func (o *operand) at(i int) int { return o.Offset + i/o.columns*o.Width() + i%o.columns }
 
 // collect takes the outputs out of a space.
-func (r *rig) collect(s tensor.Space, mem []uint32) {
+func (r *fixture) collect(s tensor.Space, mem []uint32) {
 	for _, o := range r.operands {
 		if o.Space != s || !o.written {
 			continue
@@ -250,7 +250,7 @@ func (r *rig) collect(s tensor.Space, mem []uint32) {
 	}
 }
 
-func (r *rig) mayWrite(s tensor.Space, word int) bool {
+func (r *fixture) mayWrite(s tensor.Space, word int) bool {
 	for _, o := range r.operands {
 		if o.Space == s && o.written && word >= o.Offset && word < o.Offset+o.Words() {
 			return true
@@ -260,7 +260,7 @@ func (r *rig) mayWrite(s tensor.Space, word int) bool {
 }
 
 // bits are the results, as bits.
-func (r *rig) bits() []uint32 {
+func (r *fixture) bits() []uint32 {
 	var all []uint32
 	for _, o := range r.operands {
 		all = append(all, o.words...)

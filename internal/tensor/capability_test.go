@@ -5,8 +5,8 @@ import (
 
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/tensor"
-	"github.com/sftseq/sftseq/internal/tensor/checking"
-	"github.com/sftseq/sftseq/internal/tensor/given"
+	"github.com/sftseq/sftseq/internal/tensor/lockstep"
+	"github.com/sftseq/sftseq/internal/tensor/replay"
 )
 
 // scaling is a device with one ability.
@@ -18,7 +18,7 @@ func (scaling) LossScaling() bool { return true }
 // it gives.
 func TestAbility(t *testing.T) {
 	able, plain := scaling{cpu.New(1)}, cpu.New(1)
-	var choices given.Choices
+	var choices replay.Choices
 	for name, c := range map[string]struct {
 		device tensor.Device
 		able   bool
@@ -27,15 +27,15 @@ func TestAbility(t *testing.T) {
 		"without":          {plain, false},
 		"recorded":         {choices.Record(able), true},
 		"given":            {choices.Give(able), true},
-		"checked":          {checking.New(able, plain), true},
-		"beside":           {checking.New(plain, able), false},
-		"wrapped twice":    {choices.Record(checking.New(able, plain)), true},
+		"checked":          {lockstep.New(able, plain), true},
+		"beside":           {lockstep.New(plain, able), false},
+		"wrapped twice":    {choices.Record(lockstep.New(able, plain)), true},
 		"without, wrapped": {choices.Record(plain), false},
 	} {
-		if s, ok := tensor.Ability[tensor.LossScaler](c.device); ok != c.able || ok && !s.LossScaling() {
+		if s, ok := tensor.Capability[tensor.LossScaler](c.device); ok != c.able || ok && !s.LossScaling() {
 			t.Errorf("%s: %v, expected %v", name, ok, c.able)
 		}
-		if _, ok := tensor.Ability[tensor.OwnMemory](c.device); ok {
+		if _, ok := tensor.Capability[tensor.OwnMemory](c.device); ok {
 			t.Errorf("%s: an ability that nothing has", name)
 		}
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/tensor"
-	"github.com/sftseq/sftseq/internal/tensor/checking"
+	"github.com/sftseq/sftseq/internal/tensor/lockstep"
 	"github.com/sftseq/sftseq/internal/vktest"
 )
 
@@ -45,7 +45,7 @@ func TestCheckedStep(t *testing.T) {
 				lengths[0] = groupTokens // a group of its own
 			}
 			t.Run(task+"/"+norm, func(t *testing.T) {
-				d := checking.New(cpu.New(2), vulkan)
+				d := lockstep.New(cpu.New(2), vulkan)
 				got, err := checkedSteps(t, task, norm, 2, d, lengths...)
 				if err != nil {
 					t.Fatal(err)
@@ -104,7 +104,7 @@ func (x brokenRun) Run(ctx context.Context, mem tensor.Binding, from, to int) er
 // TestCheckingNames: whatever a device gets wrong, kernel and tensor are named.
 func TestCheckingNames(t *testing.T) {
 	lengths := []int{30, 1, 7}
-	complete := checking.New(cpu.New(2), cpu.New(2))
+	complete := lockstep.New(cpu.New(2), cpu.New(2))
 	if _, err := checkedSteps(t, Retrieval, "post", 1, complete, lengths...); err != nil {
 		t.Fatal(err)
 	}
@@ -115,11 +115,11 @@ func TestCheckingNames(t *testing.T) {
 	for kernel := range kernels {
 		for output := 0; ; output++ {
 			d := &broken{Device: cpu.New(2), kernel: kernel, output: output}
-			_, err := checkedSteps(t, Retrieval, "post", 1, checking.New(cpu.New(2), d), lengths...)
+			_, err := checkedSteps(t, Retrieval, "post", 1, lockstep.New(cpu.New(2), d), lengths...)
 			if d.done == nil {
 				break
 			}
-			var e *checking.Difference
+			var e *lockstep.Difference
 			if !errors.As(err, &e) || e.Kernel != kernel || e.Tensor != d.done {
 				t.Errorf("%s: %v is wrong; error %v", kernel, d.done, err)
 			}
