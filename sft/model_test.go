@@ -236,6 +236,49 @@ func TestInitialize(t *testing.T) {
 	}
 }
 
+// TestFreshSpread: fresh values have the spread that Initialize states: uniform ones reach
+// nearly to their bound, normal ones have their mean square.
+func TestFreshSpread(t *testing.T) {
+	c := tinyConfig()
+	c.VocabSize, c.HiddenSize, c.NumHeads, c.IntermediateSize, c.SinusoidDim = 90, 64, 4, 32, 48
+	c.Convolutions = []Convolution{{KernelSize: 5, Dilation: 1}}
+	p, words := NewParameters(c), Initialize(c, 1)
+	of := func(name string) []float32 {
+		q, ok := p.Lookup(name)
+		if !ok {
+			t.Fatalf("no parameter %s", name)
+		}
+		return p.Slice(words, q)
+	}
+	for name, in := range map[string]float64{"layers.0.conv.0.weight": 5, "layers.0.attn.q.weight": 64, "layers.0.attn.q.bias": 64,
+		"layers.0.mlp.fc2.weight": 32, "layers.0.mlp.fc2.bias": 32, "head.out.weight": 64} {
+		largest := 0.0
+		for _, v := range of(name) {
+			largest = max(largest, math.Abs(float64(v)))
+		}
+		if bound := 1 / math.Sqrt(in); largest > bound || largest < 0.9*bound {
+			t.Errorf("%s: values up to %v, expected up to %v", name, largest, bound)
+		}
+	}
+	for name, want := range map[string]float64{"embed.weight": 1, "layers.0.sampler.weight": 1.0 / 64, "head.pool.weight": 1.0 / 64,
+		"layers.0.attn.rel_mul.weight": 0.02 * 0.02, "layers.0.attn.rel_add.weight": 0.02 * 0.02} {
+		mean, square := 0.0, 0.0
+		x := of(name)
+		for _, v := range x {
+			mean += float64(v) / float64(len(x))
+			square += float64(v) * float64(v) / float64(len(x))
+		}
+		if sigma := math.Sqrt(2 / float64(len(x))); math.Abs(square/want-1) > 4*sigma || mean*mean > 16*want/float64(len(x)) {
+			t.Errorf("%s: mean %v, mean square %v, expected 0 and %v", name, mean, square, want)
+		}
+	}
+	for _, q := range p.List {
+		if q.Decay != (q.Offset < p.Decayed) {
+			t.Errorf("%s decays: %v, but lies at %d, where what decays ends at %d", q.Name, q.Decay, q.Offset, p.Decayed)
+		}
+	}
+}
+
 // TestFourierEmbeddings: level t has sin and cos of t in the first two channels and of 64·t
 // in the last two, each row has mean square 1, and nothing else changes.
 func TestFourierEmbeddings(t *testing.T) {

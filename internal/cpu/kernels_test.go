@@ -1,0 +1,19 @@
+package cpu
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/tensor"
+)
+
+// TestRegisterTwice: two files that compute one kernel are a mistake of their authors.
+func TestRegisterTwice(t *testing.T) {
+	before := len(kernels)
+	defer func() {
+		if r, _ := recover().(string); !strings.Contains(r, "tensor.Add has two implementations") || len(kernels) != before {
+			t.Errorf("%q, %d kernels of %d", r, len(kernels), before)
+		}
+	}()
+	byRows(func(*run, tensor.Add) rowwise { return rowwise{} })
+}
