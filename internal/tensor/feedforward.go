@@ -17,6 +17,7 @@ type FeedForward struct {
 
 func (FeedForward) Name() string { return "feedforward" }
 func (k FeedForward) check() {
+	rows("feedforward", k.Y, k.X)
 	width("feedforward", k.Weight1, k.X.Width())
 	words("feedforward", k.Bias1, k.Weight1.Shape[0])
 	width("feedforward", k.Weight2, k.Weight1.Shape[0])

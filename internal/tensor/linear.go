@@ -10,6 +10,7 @@ type Linear struct {
 
 func (Linear) Name() string { return "linear" }
 func (k Linear) check() {
+	rows("linear", k.Y, k.X)
 	width("linear", k.X, k.Weight.Width())
 	width("linear", k.Y, k.Weight.Shape[0])
 	words("linear", k.Bias, k.Weight.Shape[0])

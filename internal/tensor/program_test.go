@@ -46,6 +46,9 @@ func TestLaunchPanics(t *testing.T) {
 		{"width", "rows of 3 words expected", func(p *Program) {
 			p.Launch(Linear{Y: p.Temp("y", Tokens, 4, 5), X: p.Input("x", Tokens, 4, 2), Weight: p.Input("w", Fixed, 5, 3), Bias: p.Input("b", Fixed, 5)})
 		}},
+		{"rows of another kind of a linear layer", "differ in what their rows are", func(p *Program) {
+			p.Launch(Linear{Y: p.Temp("y", Sampled, 4, 5), X: p.Input("x", Tokens, 4, 3), Weight: p.Input("w", Fixed, 5, 3), Bias: p.Input("b", Fixed, 5)})
+		}},
 		{"bias", "5 words expected", func(p *Program) {
 			p.Launch(Linear{Y: p.Temp("y", Tokens, 4, 5), X: p.Input("x", Tokens, 4, 3), Weight: p.Input("w", Fixed, 5, 3), Bias: p.Input("b", Fixed, 4)})
 		}},

@@ -11,6 +11,7 @@ type RowDot struct {
 
 func (RowDot) Name() string { return "rowdot" }
 func (k RowDot) check() {
+	rows("rowdot", k.Y, k.X)
 	width("rowdot", k.Y, 1)
 	words("rowdot", k.Weight, k.X.Width())
 	words("rowdot", k.Bias, 1)

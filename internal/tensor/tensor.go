@@ -87,6 +87,13 @@ func width(kernel string, t *Tensor, n int) {
 	}
 }
 
+// rows panics unless a and b have one kind of row: [RowAxis] takes that of one of them.
+func rows(kernel string, a, b *Tensor) {
+	if a.Rows != b.Rows {
+		panic(fmt.Sprintf("tensor: %s: %v and %v differ in what their rows are", kernel, a, b))
+	}
+}
+
 // words panics unless t holds n words.
 func words(kernel string, t *Tensor, n int) {
 	if t.Words() != n {
