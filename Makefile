@@ -23,7 +23,7 @@ test: deps
 	CGO_ENABLED=0 $(GO) test ./vk ./device
 
 # What stresses the calls into Vulkan, and what goes on there at once.
-VKCALLS := -run '^Test(Endurance|EveryFailure|FreeOfASilentDevice|Lanes|RecordingsAreBounded|Transfers|ManySmallWrites|Writers|PipelineFile.*)$$'
+VKCALLS := -run '^Test(Endurance|EveryFailure|FreeOfASilentDevice|Slots|RecordingsAreBounded|Transfers|ManySmallWrites|Writers|PipelineFile.*)$$'
 
 # Every fuzz target for a time, one after the other; FUZZ picks some by a regular
 # expression, such as seq or table.FuzzJSON. An input that fails is kept in the package's

@@ -15,8 +15,8 @@ func TestOpenCPU(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if d.Lanes() != 3 || !strings.HasPrefix(d.Name(), "cpu ") {
-			t.Errorf("%s: %d lanes with 3 threads", d.Name(), d.Lanes())
+		if d.Slots() != 3 || !strings.HasPrefix(d.Name(), "cpu ") {
+			t.Errorf("%s: %d slots with 3 threads", d.Name(), d.Slots())
 		}
 		if err := d.Close(); err != nil {
 			t.Error(err)

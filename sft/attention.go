@@ -69,11 +69,11 @@ func (l *layer) attention(x *tensor.Tensor) *tensor.Tensor {
 		a.forward.Leak = a.leak.Y
 	}
 	if c.Relative != "none" {
-		a.forward.Relation = l.relation()
+		a.forward.RelativeBias = l.relativeBias()
 	}
 	if l.mode == Train && a.forward.Probability != tensor.Softmax {
-		a.forward.Silent = l.TempInts(l.name+"silent", tensor.Fixed, 1)
-		l.Keep(a.forward.Silent)
+		a.forward.DeadRows = l.TempInts(l.name+"dead", tensor.Fixed, 1)
+		l.Keep(a.forward.DeadRows)
 	}
 	l.Launch(a.forward)
 	y := l.linear(l.name+"attn.o", a.forward.O)
@@ -103,8 +103,8 @@ func (l *layer) positions(name string) *tensor.Tensor {
 	return l.TempInts(l.name+name, tensor.Sampled, l.shape.Sampled, 1)
 }
 
-// relation computes the tables of the relative encoding.
-func (l *layer) relation() tensor.Relation {
+// relativeBias computes the tables of the relative encoding.
+func (l *layer) relativeBias() tensor.RelativeBias {
 	a := &l.attn
 	table := func(name string) *tensor.Tensor {
 		return l.Temp(l.name+name, tensor.Fixed, 2*l.config.NumHeads, 2*l.shape.Tokens)
@@ -116,7 +116,7 @@ func (l *layer) relation() tensor.Relation {
 		Counts: l.Counts, Frequencies: l.frequencies,
 	}
 	l.Launch(*a.tables)
-	return tensor.SinusoidRelation{F: a.tables.F, G: a.tables.G, E: a.tables.E, P: a.duplet.P, Top: a.sample.Top, Partner: a.sample.Partner}
+	return tensor.SinusoidBias{F: a.tables.F, G: a.tables.G, E: a.tables.E, P: a.duplet.P, Top: a.sample.Top, Partner: a.sample.Partner}
 }
 
 // attentionBackward takes the gradient of the block's output and returns that
@@ -128,7 +128,7 @@ func (l *layer) attentionBackward(dy *tensor.Tensor) *tensor.Tensor {
 	l.linearBackward(l.name+"attn.o", do, dy, a.forward.O, false)
 
 	back := l.productsBackward(do)
-	dp := l.relationBackward(back)
+	dp := l.relativeBiasBackward(back)
 	l.dropout(back.DQ, back.DQ, l.index, philox.StreamDropoutQ, c.AttentionDropout)
 	l.dropout(back.DK, back.DK, l.index, philox.StreamDropoutK, c.AttentionDropout)
 
@@ -170,9 +170,9 @@ func (l *layer) productsBackward(do *tensor.Tensor) tensor.AttentionBackward {
 	return back
 }
 
-// relationBackward folds the tables' gradients into their weights, and returns
+// relativeBiasBackward folds the tables' gradients into their weights, and returns
 // what the gradient of the duplet weights receives, nil without relative terms.
-func (l *layer) relationBackward(back tensor.AttentionBackward) (dp *tensor.Tensor) {
+func (l *layer) relativeBiasBackward(back tensor.AttentionBackward) (dp *tensor.Tensor) {
 	if l.attn.tables == nil {
 		return nil
 	}

@@ -43,8 +43,8 @@ func (s *State) validate(o *order, c *Config) error {
 		return fmt.Errorf("a loss scale of %v, good for %d steps: expected a power of two from 1, and 0 to %d steps", s.LossScale.Factor, s.LossScale.Good, goodSteps-1)
 	case s.Next.Batch < 0 || s.Next.Batch >= o.all.PerEpoch():
 		return fmt.Errorf("batch %d, expected 0 to %d", s.Next.Batch, o.all.PerEpoch()-1)
-	case len(s.Window.Silent) != 0 && len(s.Window.Silent) != c.NumLayers:
-		return fmt.Errorf("counts of %d layers, expected %d", len(s.Window.Silent), c.NumLayers)
+	case len(s.Window.DeadRows) != 0 && len(s.Window.DeadRows) != c.NumLayers:
+		return fmt.Errorf("counts of %d layers, expected %d", len(s.Window.DeadRows), c.NumLayers)
 	}
 	return nil
 }
@@ -58,7 +58,7 @@ type window struct {
 	Tokens   int     `json:"tokens"`
 	Steps    int     `json:"steps"`
 	Skipped  int     `json:"skipped,omitempty"` // of the steps
-	Silent   []int64 `json:"silent"`
+	DeadRows []int64 `json:"silent"`
 }
 
 // Checkpoint is a run as it is stored.

@@ -11,7 +11,7 @@ import (
 // Compare returns the logits of pairs, of which the i-th is that of the sequences
 // with the embeddings a[i] and b[i], as [Scorer.Embeddings] has them: row-major,
 // and bit for bit those of [Scorer.Examples]. The head alone is run, so that many
-// pairs of few sequences cost little. It takes one lane; several may run at once.
+// pairs of few sequences cost little. It takes one slot; several may run at once.
 func (s *Scorer) Compare(ctx context.Context, a, b [][]float32) ([]float32, error) {
 	e := s.engine
 	if !e.config.Pair() {
@@ -26,13 +26,13 @@ func (s *Scorer) Compare(ctx context.Context, a, b [][]float32) ([]float32, erro
 	if err != nil {
 		return nil, err
 	}
-	var l *lane
+	var l *slot
 	select {
-	case l = <-s.lanes:
+	case l = <-s.slots:
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
-	defer func() { s.lanes <- l }()
+	defer func() { s.slots <- l }()
 	if err := l.fit(p); err != nil {
 		return nil, fmt.Errorf("memory for %d pairs at once: %w", size, err)
 	}
@@ -58,7 +58,7 @@ func (s *Scorer) Compare(ctx context.Context, a, b [][]float32) ([]float32, erro
 }
 
 // head runs the head on the pooled vectors of pairs, and downloads their logits.
-func (l *lane) head(ctx context.Context, p *preparedPass, pooled, logits []float32) error {
+func (l *slot) head(ctx context.Context, p *preparedPass, pooled, logits []float32) error {
 	sequences := int32(len(pooled) / l.engine.config.HiddenSize)
 	counts := tensor.Counts{Sequences: sequences, Examples: sequences / 2}
 	if err := tensor.Upload(l.mem[tensor.Inputs], p.Program.Counts, counts.Words()); err != nil {

@@ -12,8 +12,8 @@ type Device interface {
 	Name() string
 	// Kernels names what computes: the same bits are promised for one kind.
 	Kernels() string
-	// Lanes is the number of passes that the device is best given at once.
-	Lanes() int
+	// Slots is the number of passes that the device is best given at once.
+	Slots() int
 	// Close frees the device. What is on it, such as a [Scorer], is dead afterwards.
 	Close() error
 }

@@ -94,7 +94,7 @@ func (s *Stepper) gradient(t *testing.T, examples []seq.Example, step int) (g []
 // choices returns what the sampler of each layer chooses in a step.
 func (s *Stepper) choices(t *testing.T, examples []seq.Example, step int) []*lockstep.Choice {
 	t.Helper()
-	l := s.gradients.lanes[0]
+	l := s.gradients.slots[0]
 	p, err := l.load(examples, Train, s.settings.Seed, uint32(step))
 	if err != nil {
 		t.Fatal(err)
@@ -246,16 +246,16 @@ func plotDevices(path string, curves [2][]chart.Datum) error {
 }
 
 // TestSameSeedSameBits: a run on Vulkan repeats itself to the bit, with several
-// gradient groups in two lanes.
+// micro-batches in two slots.
 func TestSameSeedSameBits(t *testing.T) {
 	if testing.Short() {
-		t.Skip("takes long; TestGradientOfGroups has the lanes")
+		t.Skip("takes long; TestGradientOfMicroBatches has the slots")
 	}
 	var runs [2][]float32
 	for i := range runs {
 		t.Run(fmt.Sprint("run ", i+1), func(t *testing.T) {
 			var err error
-			if runs[i], err = checkedSteps(t, Classification, "pre", 2, vktest.Open(t), groupTokens, 100, 30); err != nil {
+			if runs[i], err = checkedSteps(t, Classification, "pre", 2, vktest.Open(t), microBatchTokens, 100, 30); err != nil {
 				t.Fatal(err)
 			}
 		})

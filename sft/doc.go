@@ -19,7 +19,7 @@
 //
 // The files read like that: sampler and attention (attention.go), the layer
 // (layer.go), the head (head.go), the whole recorded as a program (pass.go).
-// Training is trainer.go: gradient groups (groups.go) summed by a fixed tree
+// Training is trainer.go: micro-batches (microbatch.go) summed by a fixed tree
 // (gradients.go), AdamW (optimizer.go), validation (evaluation.go) and
 // checkpoints (checkpoint.go). [Load] and [NewScorer] are what a user of a
 // trained model needs.

@@ -11,7 +11,7 @@ import (
 )
 
 // engine runs passes of one model on one device. Its weights are shared; each
-// lane brings its own arena.
+// slot brings its own arena.
 type engine struct {
 	config  *Config
 	params  *Parameters
@@ -78,7 +78,7 @@ func (e *engine) free(m tensor.Memory) {
 	e.mu.Lock()
 	delete(e.memory, m)
 	e.mu.Unlock()
-	m.Free() // which may take long, and other lanes need not wait for
+	m.Free() // which may take long, and other slots need not wait for
 }
 
 // close returns the memory. Nothing runs any more.
@@ -115,28 +115,28 @@ func (e *engine) pass(shape Shape, mode Mode) (*preparedPass, error) {
 	return e.passes[key], nil
 }
 
-// lane is the memory to run one pass at a time.
-type lane struct {
+// slot is the memory to run one pass at a time.
+type slot struct {
 	engine *engine
 	mem    tensor.Binding
 	scale  []float32 // of the loss whose gradient a pass computes, by class
 }
 
-func (e *engine) lane() *lane {
-	l := &lane{engine: e, scale: lossScales(e.config.NumLabels, 1, nil)}
+func (e *engine) slot() *slot {
+	l := &slot{engine: e, scale: lossScales(e.config.NumLabels, 1, nil)}
 	l.mem[tensor.Weights] = e.weights
 	return l
 }
 
-// load packs examples into the lane's memory and returns the pass that computes
+// load packs examples into the slot's memory and returns the pass that computes
 // them.
-func (l *lane) load(examples []seq.Example, mode Mode, seed uint64, step uint32) (*preparedPass, error) {
+func (l *slot) load(examples []seq.Example, mode Mode, seed uint64, step uint32) (*preparedPass, error) {
 	return l.place(pack(l.engine.config, examples, mode), mode, seed, step)
 }
 
-// fit has the lane's memory grow where a pass needs more.
-func (l *lane) fit(p *preparedPass) (err error) {
-	for _, s := range []tensor.Space{tensor.Arena, tensor.Inputs} {
+// fit has the slot's memory grow where a pass needs more.
+func (l *slot) fit(p *preparedPass) (err error) {
+	for _, s := range []tensor.Region{tensor.Arena, tensor.Inputs} {
 		need := p.Program.Words(s)
 		if l.mem[s] != nil && l.mem[s].Words() >= need {
 			continue
@@ -152,8 +152,8 @@ func (l *lane) fit(p *preparedPass) (err error) {
 	return nil
 }
 
-// place writes a packed batch to the lane's memory.
-func (l *lane) place(b *packed, mode Mode, seed uint64, step uint32) (*preparedPass, error) {
+// place writes a packed batch to the slot's memory.
+func (l *slot) place(b *packed, mode Mode, seed uint64, step uint32) (*preparedPass, error) {
 	p, err := l.engine.pass(b.shape(l.engine.config), mode)
 	if err != nil {
 		return nil, err
@@ -172,12 +172,12 @@ func (l *lane) place(b *packed, mode Mode, seed uint64, step uint32) (*preparedP
 // result is what a pass computed for its examples, row-major.
 type result struct {
 	pooled, logits, loss []float32
-	silent               []int64       // per layer
+	deadRows             []int64       // per layer
 	explanations         []Explanation // of each sequence, in Explain
 }
 
 // run computes examples from start to end and downloads the results.
-func (l *lane) run(ctx context.Context, examples []seq.Example, mode Mode, seed uint64, step uint32) (*result, error) {
+func (l *slot) run(ctx context.Context, examples []seq.Example, mode Mode, seed uint64, step uint32) (*result, error) {
 	b := pack(l.engine.config, examples, mode)
 	p, err := l.place(b, mode, seed, step)
 	if err != nil {
@@ -193,7 +193,7 @@ func (l *lane) run(ctx context.Context, examples []seq.Example, mode Mode, seed 
 	return r, err
 }
 
-func (l *lane) results(p *preparedPass, examples int) (*result, error) {
+func (l *slot) results(p *preparedPass, examples int) (*result, error) {
 	c := l.engine.config
 	sequences := examples
 	if c.Pair() {
@@ -207,12 +207,12 @@ func (l *lane) results(p *preparedPass, examples int) (*result, error) {
 	if err := tensor.Download(arena, p.Logits, r.logits); err != nil {
 		return nil, err
 	}
-	for _, t := range p.Silent {
+	for _, t := range p.DeadRows {
 		var n [1]int32
 		if err := tensor.Download(arena, t, n[:]); err != nil {
 			return nil, err
 		}
-		r.silent = append(r.silent, int64(n[0]))
+		r.deadRows = append(r.deadRows, int64(n[0]))
 	}
 	if p.Loss != nil {
 		r.loss = make([]float32, examples)

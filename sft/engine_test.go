@@ -40,7 +40,7 @@ type idle struct{}
 
 func (idle) Name() string    { return "idle" }
 func (idle) Kernels() string { return "none" }
-func (idle) Lanes() int      { return 1 }
+func (idle) Slots() int      { return 1 }
 func (idle) Close() error    { return nil }
 
 // TestForeignDevice: a device that package device has not opened is refused, as is none.

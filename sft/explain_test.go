@@ -134,7 +134,7 @@ func testExplainChangesNoBit(t *testing.T, devices ...tensor.Device) {
 		m := randomModel(c, uint64(i))
 		lengths := []int{1, 2, 31, 33, 64, 130, 7}
 		if i == 0 {
-			lengths = append(lengths, groupTokens, 3000, 3000) // several passes at once
+			lengths = append(lengths, microBatchTokens, 3000, 3000) // several passes at once
 		}
 		examples := randomExamples(c, random, lengths...)
 		single := newScorerOf(t, m, devices[0])

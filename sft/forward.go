@@ -14,7 +14,7 @@ type forward struct {
 
 // forward returns what passes may hold, which it finds out when it is first asked:
 // as many tokens as keep the device busy, if it can do them, and has the memory to
-// do them in every lane.
+// do them in every slot.
 func (s *Scorer) forward(mode Mode) *forward {
 	e := s.engine
 	e.planning.Lock()
@@ -24,18 +24,18 @@ func (s *Scorer) forward(mode Mode) *forward {
 	}
 	f := &forward{size: forwardTokens(e.device)}
 	if mode != Infer { // keeps more, and is cut as training is
-		f.size = groupTokens
+		f.size = microBatchTokens
 	}
 	if own, ok := tensor.Capability[tensor.OwnMemory](e.device); ok {
-		lanes := int64(s.Lanes())
+		slots := int64(s.Slots())
 		f.room = own.Budget()
 		bytes, err := e.passBytes(mode, f.size, f.size/leastTokens)
-		for ; (err != nil || lanes*bytes > f.room) && f.size > leastTokens; bytes, err = e.passBytes(mode, f.size, f.size/leastTokens) {
+		for ; (err != nil || slots*bytes > f.room) && f.size > leastTokens; bytes, err = e.passBytes(mode, f.size, f.size/leastTokens) {
 			f.size = max(leastTokens, f.size/2)
 		}
-		if err == nil && lanes*bytes <= f.room {
+		if err == nil && slots*bytes <= f.room {
 			f.longest = f.size
-			f.room -= (lanes - 1) * bytes
+			f.room -= (slots - 1) * bytes
 		}
 	}
 	e.forwards[mode] = f

@@ -25,7 +25,7 @@ func (m *Model) Gradient(ctx context.Context, device Device, examples []seq.Exam
 		return nil, 0, err
 	}
 	defer e.close()
-	a, err := newAccumulator(e, device.Lanes())
+	a, err := newAccumulator(e, device.Slots())
 	if err != nil {
 		return nil, 0, err
 	}

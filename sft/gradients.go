@@ -11,10 +11,10 @@ import (
 )
 
 // accumulator computes the gradient of a batch: the sum over its gradient
-// groups, several of which run at once.
+// micro-batches, several of which run at once.
 type accumulator struct {
 	engine *engine
-	lanes  []*lane
+	slots  []*slot
 	merge  tensor.Executable // Gradients += Partial
 	scale  float64           // of the loss whose gradient is computed
 	weight []float64         // of each class in it; nil: all the same
@@ -23,7 +23,7 @@ type accumulator struct {
 	free []tensor.Memory // blocks for gradients
 }
 
-func newAccumulator(e *engine, lanes int) (*accumulator, error) {
+func newAccumulator(e *engine, slots int) (*accumulator, error) {
 	n := e.params.Words
 	p := tensor.NewProgram()
 	p.Segment("merge")
@@ -34,8 +34,8 @@ func newAccumulator(e *engine, lanes int) (*accumulator, error) {
 		return nil, err
 	}
 	a := &accumulator{engine: e, merge: merge, scale: 1}
-	for range lanes {
-		a.lanes = append(a.lanes, e.lane())
+	for range slots {
+		a.slots = append(a.slots, e.slot())
 	}
 	return a, nil
 }
@@ -60,7 +60,7 @@ func (a *accumulator) release(m tensor.Memory) {
 // NonFiniteError stops a training run: a loss or gradient is NaN or infinite.
 type NonFiniteError struct {
 	Step     int
-	Examples []uint32 // of the gradient group, by row of the data set
+	Examples []uint32 // of the micro-batch, by row of the data set
 	Tensor   string   // the first that is not finite
 	Loss     float32
 }
@@ -73,7 +73,7 @@ func (e *NonFiniteError) Error() string {
 type batchGradient struct {
 	gradient     tensor.Memory // sum over the examples, times the loss's scale; to be handed to release
 	loss, logits []float32     // of each example
-	silent       []int64       // per layer: pairs of token and head without a positive score
+	deadRows     []int64       // per layer: pairs of token and head without a positive score
 	norm         float64       // of the mean over the examples, before clipping; once the update is made
 	skipped      bool          // the gradient is not finite, and no update was made
 }
@@ -92,7 +92,7 @@ func lossScales(classes int, scale float64, weight []float64) []float32 {
 
 // run computes the gradient of a batch.
 func (a *accumulator) run(ctx context.Context, examples []seq.Example, mode Mode, seed uint64, step uint32) (*batchGradient, error) {
-	gs := groups(examples, groupTokens)
+	gs := microBatches(examples, microBatchTokens)
 	scales := lossScales(a.engine.config.NumLabels, a.scale, a.weight)
 	tree := &tree{accumulator: a, ready: map[node]tensor.Memory{}, leaves: len(gs)}
 	results := make([]*result, len(gs))
@@ -105,13 +105,13 @@ func (a *accumulator) run(ctx context.Context, examples []seq.Example, mode Mode
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var wg sync.WaitGroup
-	for _, l := range a.lanes[:min(len(a.lanes), len(gs))] {
+	for _, l := range a.slots[:min(len(a.slots), len(gs))] {
 		wg.Go(func() {
 			for i := range next {
 				if ctx.Err() != nil {
 					return
 				}
-				r, err := a.group(ctx, l, tree, i, gs[i], scales, mode, seed, step)
+				r, err := a.microBatch(ctx, l, tree, i, gs[i], scales, mode, seed, step)
 				if err != nil {
 					cancel(err)
 					return
@@ -125,19 +125,19 @@ func (a *accumulator) run(ctx context.Context, examples []seq.Example, mode Mode
 		tree.abandon()
 		return nil, err
 	}
-	b := &batchGradient{gradient: tree.root, silent: make([]int64, len(results[0].silent))}
+	b := &batchGradient{gradient: tree.root, deadRows: make([]int64, len(results[0].deadRows))}
 	for _, r := range results {
 		b.loss = append(b.loss, r.loss...)
 		b.logits = append(b.logits, r.logits...)
-		for l, n := range r.silent {
-			b.silent[l] += n
+		for l, n := range r.deadRows {
+			b.deadRows[l] += n
 		}
 	}
 	return b, nil
 }
 
-// group computes one gradient group in a lane and hands its gradient to the tree.
-func (a *accumulator) group(ctx context.Context, l *lane, t *tree, i int, examples []seq.Example, scales []float32, mode Mode, seed uint64, step uint32) (*result, error) {
+// microBatch computes one micro-batch in a slot and hands its gradient to the tree.
+func (a *accumulator) microBatch(ctx context.Context, l *slot, t *tree, i int, examples []seq.Example, scales []float32, mode Mode, seed uint64, step uint32) (*result, error) {
 	g, err := a.take()
 	if err != nil {
 		return nil, fmt.Errorf("memory for gradients: %w", err)
@@ -159,9 +159,9 @@ func (a *accumulator) group(ctx context.Context, l *lane, t *tree, i int, exampl
 	return r, t.add(ctx, node{0, i}, g)
 }
 
-// diagnose runs a group again, launch by launch, to name the first tensor that
+// diagnose runs a micro-batch again, launch by launch, to name the first tensor that
 // holds a value that is not finite.
-func (l *lane) diagnose(ctx context.Context, examples []seq.Example, mode Mode, seed uint64, step uint32, loss float32) error {
+func (l *slot) diagnose(ctx context.Context, examples []seq.Example, mode Mode, seed uint64, step uint32, loss float32) error {
 	report := &NonFiniteError{Step: int(step), Loss: loss, Tensor: "unknown"}
 	for _, e := range examples {
 		report.Examples = append(report.Examples, e.Index)
@@ -178,7 +178,7 @@ func (l *lane) diagnose(ctx context.Context, examples []seq.Example, mode Mode, 
 	err = p.Inspect(ctx, l.mem, 0, len(p.Program.Segments), func(k tensor.Kernel) error {
 		for _, t := range tensor.Writes(k) {
 			// A table's entries beyond the longest sequence hold nothing.
-			if _, table := k.(tensor.SinusoidTables); table || t.Space != tensor.Arena || t.Int {
+			if _, table := k.(tensor.SinusoidTables); table || t.Region != tensor.Arena || t.Int {
 				continue
 			}
 			rows := t.Shape[0]
@@ -204,7 +204,7 @@ func (l *lane) diagnose(ctx context.Context, examples []seq.Example, mode Mode, 
 	return report
 }
 
-func (l *lane) badWeight() (string, bool) {
+func (l *slot) badWeight() (string, bool) {
 	w := make([]float32, l.engine.params.Words)
 	if l.engine.weights.Read(0, tensor.Bits(w)) != nil {
 		return "", false

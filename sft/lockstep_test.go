@@ -20,7 +20,7 @@ func checkedSteps(t *testing.T, task, norm string, steps int, device tensor.Devi
 	t.Helper()
 	c := trainingConfig()
 	c.Task, c.NormPosition, c.NumLayers = task, norm, 2
-	st, err := NewStepper(randomModel(c, 1), runSettings(), device, 2*groupTokens, 0)
+	st, err := NewStepper(randomModel(c, 1), runSettings(), device, 2*microBatchTokens, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +42,7 @@ func TestCheckedStep(t *testing.T) {
 		for _, norm := range []string{"pre", "post"} {
 			lengths := []int{200, 1, 150, 40}
 			if task == Classification && norm == "pre" && !testing.Short() {
-				lengths[0] = groupTokens // a group of its own
+				lengths[0] = microBatchTokens // a micro-batch of its own
 			}
 			t.Run(task+"/"+norm, func(t *testing.T) {
 				d := lockstep.New(cpu.New(2), vulkan)
@@ -93,11 +93,11 @@ func (x brokenRun) Run(ctx context.Context, mem tensor.Binding, from, to int) er
 		}
 		d.done = tensor.Writes(k)[d.output]
 		var v [1]float32
-		err := tensor.Download(mem[d.done.Space], d.done, v[:])
+		err := tensor.Download(mem[d.done.Region], d.done, v[:])
 		if v[0] = 2*v[0] + 1; d.done.Int {
 			tensor.Bits(v[:])[0]++
 		}
-		return errors.Join(err, tensor.Upload(mem[d.done.Space], d.done, v[:]))
+		return errors.Join(err, tensor.Upload(mem[d.done.Region], d.done, v[:]))
 	})
 }
 

@@ -16,11 +16,11 @@ const wordBytes = 4
 // its data and the garbage collector.
 const reservedBytes = 256 << 20
 
-// planLanes chooses how many gradient groups run at once: as many as the device
-// has lanes, or as the limit in bytes allows (0: no limit but the device's). It
-// plans for the largest groups that the rows can form, and shortens the passes
+// planSlots chooses how many micro-batches run at once: as many as the device
+// has slots, or as the limit in bytes allows (0: no limit but the device's). It
+// plans for the largest micro-batches that the rows can form, and shortens the passes
 // of evaluation before it refuses.
-func planLanes(e *engine, train, val []int32, batch int, limit int64) (int, error) {
+func planSlots(e *engine, train, val []int32, batch int, limit int64) (int, error) {
 	// Weights, two moments and their copies in a checkpoint, and the weights as a
 	// device packs them for its two products.
 	blocks := int64(e.params.Words) * wordBytes
@@ -32,10 +32,10 @@ func planLanes(e *engine, train, val []int32, batch int, limit int64) (int, erro
 		}
 	}
 	forward := &forward{size: forwardTokens(e.device), longest: int(slices.Max(val))}
-	// In a lane, the gradient it computes and those that wait for their siblings in
+	// In a slot, the gradient it computes and those that wait for their siblings in
 	// the tree, if no sequence is longer.
-	lane := func(longest int32) (int64, error) {
-		tokens, sequences := largestGroup(cut(train, longest), batch)
+	slot := func(longest int32) (int64, error) {
+		tokens, sequences := largestMicroBatch(cut(train, longest), batch)
 		trainWords, err := passWords(e.config, e.params, e.device, Train, tokens, sequences)
 		if err != nil {
 			return 0, err
@@ -47,21 +47,21 @@ func planLanes(e *engine, train, val []int32, batch int, limit int64) (int, erro
 	var bytes int64
 	var err error
 	fits := func(longest int) bool {
-		bytes, err = lane(int32(longest))
+		bytes, err = slot(int32(longest))
 		return err == nil && (limit == 0 || fixed+bytes <= limit)
 	}
 	longest := int(max(slices.Max(train), slices.Max(val)))
-	for !fits(longest) && forward.size > groupTokens {
+	for !fits(longest) && forward.size > microBatchTokens {
 		forward.size /= 2
 	}
 	switch {
 	case err != nil:
 	case limit == 0:
 		e.forwards[Infer] = forward
-		return e.device.Lanes(), nil
+		return e.device.Slots(), nil
 	case fixed+bytes <= limit:
 		e.forwards[Infer] = forward
-		return min(e.device.Lanes(), int((limit-fixed)/bytes)), nil
+		return min(e.device.Slots(), int((limit-fixed)/bytes)), nil
 	}
 	return 0, refusal(limit, fixed+bytes, longest, err, fits)
 }
@@ -105,21 +105,21 @@ func (e *MemoryError) Error() string {
 }
 
 // PlannedBytes is the device memory that a batch of sequences of one length
-// takes in so many lanes: weights and activations, in Train gradients and
+// takes in so many slots: weights and activations, in Train gradients and
 // moments too.
-func PlannedBytes(c *Config, mode Mode, batch, length, lanes int) (int64, error) {
+func PlannedBytes(c *Config, mode Mode, batch, length, slots int) (int64, error) {
 	params := NewParameters(c)
-	tokens, sequences := largestGroup([]int32{int32(length)}, batch)
-	lane, err := passWords(c, params, nil, mode, tokens, sequences)
+	tokens, sequences := largestMicroBatch([]int32{int32(length)}, batch)
+	slot, err := passWords(c, params, nil, mode, tokens, sequences)
 	if err != nil {
 		return 0, err
 	}
 	blocks := 2 // the weights, and as they are packed for products
 	if mode.backward() {
-		lane += (1 + bits.Len(uint(batch))) * params.Words
+		slot += (1 + bits.Len(uint(batch))) * params.Words
 		blocks += 3 // moments, and the packs of the backward's products
 	}
-	return wordBytes * (int64(blocks)*int64(params.Words) + int64(lanes)*int64(lane)), nil
+	return wordBytes * (int64(blocks)*int64(params.Words) + int64(slots)*int64(slot)), nil
 }
 
 // readLengths are the lengths of rows as training reads them: noise may leave a single
@@ -131,11 +131,11 @@ func (s *Settings) readLengths(rows []int32) []int32 {
 	return append([]int32{1}, rows...)
 }
 
-// largestGroup is the size of the largest gradient group of up to count examples of
+// largestMicroBatch is the size of the largest micro-batch of up to count examples of
 // such lengths.
-func largestGroup(lengths []int32, count int) (tokens, examples int) {
+func largestMicroBatch(lengths []int32, count int) (tokens, examples int) {
 	longest, shortest := int(slices.Max(lengths)), max(1, int(slices.Min(lengths)))
-	return min(groupTokens-1+longest, count*longest), min(count, groupTokens/shortest+1)
+	return min(microBatchTokens-1+longest, count*longest), min(count, microBatchTokens/shortest+1)
 }
 
 // largestPass is the size of the largest forward pass, if one ends at so many tokens.

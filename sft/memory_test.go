@@ -26,20 +26,20 @@ func (d card) Scratch(*tensor.Program) (words int, err error) { return d.scratch
 // fit is refused before anything is trained, with what would fit.
 func TestOwnMemory(t *testing.T) {
 	m := NewModel(trainingConfig(), 1)
-	lanes := func(d tensor.Device, length int, limit int64) (int, error) {
+	slots := func(d tensor.Device, length int, limit int64) (int, error) {
 		s, err := NewStepper(m, runSettings(), d, length, limit)
 		if err != nil {
 			return 0, err
 		}
-		return len(s.gradients.lanes), nil
+		return len(s.gradients.slots), nil
 	}
-	const length = 2 * groupTokens
+	const length = 2 * microBatchTokens
 	d := card{Device: cpu.New(3), budget: 1 << 40}
-	if n, err := lanes(d, length, 0); n != 3 || err != nil {
-		t.Errorf("%d lanes, error %v", n, err)
+	if n, err := slots(d, length, 0); n != 3 || err != nil {
+		t.Errorf("%d slots, error %v", n, err)
 	}
 	d.budget = 1 << 20
-	_, err := lanes(d, length, 0)
+	_, err := slots(d, length, 0)
 	var full *MemoryError
 	if !errors.As(err, &full) {
 		t.Fatalf("error %v", err)
@@ -51,24 +51,24 @@ func TestOwnMemory(t *testing.T) {
 	if want := fmt.Sprintf("; up to %d tokens would fit", full.Fits); !strings.HasSuffix(err.Error(), want) {
 		t.Errorf("%v, expected %q", err, want)
 	}
-	if n, err := lanes(d, full.Fits, 0); n != 1 || err != nil {
-		t.Errorf("%d tokens: %d lanes, error %v", full.Fits, n, err)
+	if n, err := slots(d, full.Fits, 0); n != 1 || err != nil {
+		t.Errorf("%d tokens: %d slots, error %v", full.Fits, n, err)
 	}
-	if _, err := lanes(d, full.Fits+1, 0); !errors.As(err, &full) {
+	if _, err := slots(d, full.Fits+1, 0); !errors.As(err, &full) {
 		t.Errorf("%d tokens: error %v", full.Fits+1, err)
 	}
 	// What is needed is enough, and a word of scratch more is not.
 	d.budget = full.Need - weights
 	fits := full.Longest
-	if n, err := lanes(d, fits, 0); n != 1 || err != nil {
-		t.Errorf("%d lanes, error %v", n, err)
+	if n, err := slots(d, fits, 0); n != 1 || err != nil {
+		t.Errorf("%d slots, error %v", n, err)
 	}
 	d.scratch = 1
-	if _, err := lanes(d, fits, 0); !errors.As(err, &full) {
+	if _, err := slots(d, fits, 0); !errors.As(err, &full) {
 		t.Errorf("error %v", err)
 	}
 	d.budget = 1 << 40
-	if _, err := lanes(d, fits, weights); !errors.As(err, &full) || full.Limit != weights || full.Fits != 0 {
+	if _, err := slots(d, fits, weights); !errors.As(err, &full) || full.Limit != weights || full.Fits != 0 {
 		t.Errorf("a limit on all of the memory: error %v", err)
 	}
 }

@@ -97,7 +97,7 @@ type StepReport struct {
 	Skipped      int       `json:"skipped,omitempty"`
 	LossScale    float64   `json:"loss_scale,omitempty"` // after the step; absent where the loss is not scaled
 	Tokens       int       `json:"tokens"`
-	Silent       []float64 `json:"silent,omitempty"` // per layer: fraction of token and head without a positive score
+	DeadRows     []float64 `json:"silent,omitempty"` // per layer: fraction of token and head without a positive score
 	Seconds      float64   `json:"seconds"`          // since the program started
 	TokensPerS   float64   `json:"tokens_per_s"`
 }

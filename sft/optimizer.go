@@ -32,7 +32,7 @@ func newOptimizer(e *engine, weightDecay float64) (*optimizer, error) {
 		from, to int
 		decay    float64
 	}{{0, decayed, weightDecay}, {decayed, words, 0}} {
-		at := func(s tensor.Space, name string) *tensor.Tensor {
+		at := func(s tensor.Region, name string) *tensor.Tensor {
 			return tensor.At(s, part.from, name, part.to-part.from)
 		}
 		p.Launch(tensor.AdamW{W: at(tensor.Weights, "weights"), M: at(tensor.Moment1, "moment1"), V: at(tensor.Moment2, "moment2"),
@@ -45,7 +45,7 @@ func newOptimizer(e *engine, weightDecay float64) (*optimizer, error) {
 	}
 	o.update = x
 	o.mem[tensor.Weights] = e.weights
-	for s, n := range map[tensor.Space]int{tensor.Arena: p.Words(tensor.Arena), tensor.Inputs: p.Words(tensor.Inputs),
+	for s, n := range map[tensor.Region]int{tensor.Arena: p.Words(tensor.Arena), tensor.Inputs: p.Words(tensor.Inputs),
 		tensor.Moment1: words, tensor.Moment2: words} {
 		if o.mem[s], err = e.allocate(n); err != nil {
 			return nil, fmt.Errorf("memory for the optimizer: %w", err)

@@ -93,15 +93,15 @@ func (p *Parameters) Lookup(name string) (Parameter, bool) {
 }
 
 // Tensor is a parameter, or its gradient, as an operand.
-func (p *Parameters) Tensor(space tensor.Space, name string) *tensor.Tensor {
+func (p *Parameters) Tensor(region tensor.Region, name string) *tensor.Tensor {
 	q, ok := p.Lookup(name)
 	if !ok {
 		panic(fmt.Sprintf("sft: no parameter %q", name))
 	}
-	if space == tensor.Gradients {
+	if region == tensor.Gradients {
 		name += ".grad"
 	}
-	return tensor.At(space, q.Offset, name, q.Shape...)
+	return tensor.At(region, q.Offset, name, q.Shape...)
 }
 
 // Count is the number of parameters, padding left out.

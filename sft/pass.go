@@ -27,7 +27,7 @@ type Shape struct {
 
 // Pass is the model recorded as a program for one shape: embed, layers, pool,
 // head, and with a backward, loss and the same segments in reverse. One pass
-// computes one gradient group.
+// computes one micro-batch.
 type Pass struct {
 	Program *tensor.Program
 	Batch   *tensor.Batch
@@ -36,9 +36,9 @@ type Pass struct {
 	Logits  *tensor.Tensor // [E, labels]
 	Loss    *tensor.Tensor // [E]; nil without a backward
 	Scale   *tensor.Tensor // [labels], of the loss that the gradient is of; nil without a backward
-	// Silent counts, per layer, pairs of token and head without any positive
+	// DeadRows counts, per layer, pairs of token and head without any positive
 	// score; in Train, nil for softmax.
-	Silent []*tensor.Tensor
+	DeadRows []*tensor.Tensor
 
 	explained *explained // in Explain
 }
@@ -67,8 +67,8 @@ func NewPass(c *Config, params *Parameters, shape Shape, mode Mode) (*Pass, erro
 		m.Segment(fmt.Sprintf("layer %d", l))
 		layers[l] = &layer{emitter: m, index: l, name: fmt.Sprintf("layers.%d.", l)}
 		x = layers[l].forward(x)
-		if s := layers[l].attn.forward.Silent; s != nil {
-			pass.Silent = append(pass.Silent, s)
+		if s := layers[l].attn.forward.DeadRows; s != nil {
+			pass.DeadRows = append(pass.DeadRows, s)
 		}
 		if pass.explained != nil {
 			pass.explained.layer(layers[l])

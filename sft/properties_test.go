@@ -54,7 +54,7 @@ func randomExamples(c *Config, random *rand.Rand, lengths ...int) []seq.Example 
 	return out
 }
 
-// randomConfigs has every score, probability and relation with everything else
+// randomConfigs has every score, probability and relative position bias with everything else
 // drawn.
 func randomConfigs() []*Config {
 	random := rand.New(rand.NewPCG(5, 6))
@@ -193,14 +193,14 @@ func comparePairs(t *testing.T, s *Scorer, want []Output) {
 	}
 }
 
-// gradientOf returns the sum over the examples, the losses and the silent rows.
-func gradientOf(t *testing.T, m *Model, lanes int, device tensor.Device, examples []seq.Example, mode Mode) ([]float32, *batchGradient) {
+// gradientOf returns the sum over the examples, the losses and the dead attention rows.
+func gradientOf(t *testing.T, m *Model, slots int, device tensor.Device, examples []seq.Example, mode Mode) ([]float32, *batchGradient) {
 	t.Helper()
 	e, err := newEngine(m.Config, m.Weights, device)
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := newAccumulator(e, lanes)
+	a, err := newAccumulator(e, slots)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,11 +223,11 @@ func trainingConfig() *Config {
 	return c
 }
 
-// TestGradientOfGroups: the gradient of a batch is that of its groups, added by
+// TestGradientOfMicroBatches: the gradient of a batch is that of its micro-batches, added by
 // a binary tree, whatever runs at once.
-func TestGradientOfGroups(t *testing.T) { onEveryKind(t, testGradientOfGroups) }
+func TestGradientOfMicroBatches(t *testing.T) { onEveryKind(t, testGradientOfMicroBatches) }
 
-func testGradientOfGroups(t *testing.T, devices ...tensor.Device) {
+func testGradientOfMicroBatches(t *testing.T, devices ...tensor.Device) {
 	// Leaves without a sibling, and nodes without one above them.
 	lengths := []int{4000, 200, 5, 90, 3900, 4096, 4000, 100, 1, 2, 4100, 4097}
 	groupsOf := map[string]int{Classification: 5, Retrieval: 6}
@@ -240,25 +240,25 @@ func testGradientOfGroups(t *testing.T, devices ...tensor.Device) {
 		m := randomModel(c, 4)
 		examples := randomExamples(c, rand.New(rand.NewPCG(1, 1)), lengths...)
 		var sums [][]float32
-		for _, g := range groups(examples, groupTokens) {
+		for _, g := range microBatches(examples, microBatchTokens) {
 			sum, _ := gradientOf(t, m, 1, devices[0], g, Train)
 			sums = append(sums, sum)
 		}
 		if len(sums) != want {
-			t.Fatalf("%d groups, expected %d", len(sums), want)
+			t.Fatalf("%d micro-batches, expected %d", len(sums), want)
 		}
 		sum := addTree(sums)
 		_, first := gradientOf(t, m, 1, devices[0], examples, Train)
 		for i, device := range devices {
-			lanes := 2 + i
-			got, b := gradientOf(t, m, lanes, device, examples, Train)
+			slots := 2 + i
+			got, b := gradientOf(t, m, slots, device, examples, Train)
 			for _, p := range m.Parameters.List {
 				if !slices.Equal(m.Parameters.Slice(got, p), m.Parameters.Slice(sum, p)) {
-					t.Errorf("%s, %d lanes, %s: %s differs", task, lanes, device.Name(), p.Name)
+					t.Errorf("%s, %d slots, %s: %s differs", task, slots, device.Name(), p.Name)
 				}
 			}
-			if !slices.Equal(b.loss, first.loss) || !slices.Equal(b.logits, first.logits) || fmt.Sprint(b.silent) != fmt.Sprint(first.silent) {
-				t.Errorf("%s, %d lanes, %s: losses, logits or silent rows differ", task, lanes, device.Name())
+			if !slices.Equal(b.loss, first.loss) || !slices.Equal(b.logits, first.logits) || fmt.Sprint(b.deadRows) != fmt.Sprint(first.deadRows) {
+				t.Errorf("%s, %d slots, %s: losses, logits or dead attention rows differ", task, slots, device.Name())
 			}
 		}
 	}
@@ -281,21 +281,21 @@ func addTree(x [][]float32) []float32 {
 	return x[0]
 }
 
-func TestGroups(t *testing.T) {
+func TestMicroBatches(t *testing.T) {
 	random := rand.New(rand.NewPCG(2, 2))
 	for range 200 {
 		var examples []seq.Example
 		for i := range random.IntN(30) {
 			e := seq.Example{Index: uint32(i), A: make([]int32, 1+random.IntN(1<<random.IntN(14)))}
-			if i%5 == 0 { // groups that are full to the token
-				e.A = make([]int32, groupTokens>>random.IntN(3))
+			if i%5 == 0 { // micro-batches that are full to the token
+				e.A = make([]int32, microBatchTokens>>random.IntN(3))
 			} else if i%3 == 0 {
 				e.B = make([]int32, 1+random.IntN(100))
 			}
 			examples = append(examples, e)
 		}
 		next := uint32(0)
-		gs := groups(examples, groupTokens)
+		gs := microBatches(examples, microBatchTokens)
 		for g, part := range gs {
 			tokens := 0
 			for i, e := range part {
@@ -303,17 +303,17 @@ func TestGroups(t *testing.T) {
 					t.Fatalf("example %d comes after %d others", e.Index, next)
 				}
 				next++
-				if tokens >= groupTokens {
-					t.Fatalf("group %d has %d tokens before its example %d", g, tokens, i)
+				if tokens >= microBatchTokens {
+					t.Fatalf("micro-batch %d has %d tokens before its example %d", g, tokens, i)
 				}
 				tokens += len(e.A) + len(e.B)
 			}
-			if g < len(gs)-1 && tokens < groupTokens {
-				t.Fatalf("group %d of %d ends after %d tokens", g, len(gs), tokens)
+			if g < len(gs)-1 && tokens < microBatchTokens {
+				t.Fatalf("micro-batch %d of %d ends after %d tokens", g, len(gs), tokens)
 			}
 		}
 		if int(next) != len(examples) {
-			t.Fatalf("%d of %d examples in groups", next, len(examples))
+			t.Fatalf("%d of %d examples in micro-batches", next, len(examples))
 		}
 	}
 }

@@ -17,7 +17,7 @@ import (
 // beside the record does not grow with it.
 const (
 	pieceRows   = 256
-	pieceTokens = 16 * groupTokens
+	pieceTokens = 16 * microBatchTokens
 )
 
 // RowError is what a row of a record is refused for.

@@ -198,7 +198,7 @@ func (r reference) attention(layer int, name string, x [][]float64) ([][]float64
 		for i := range x {
 			a := make([]float64, len(duplets))
 			for j, s := range duplets {
-				mul, add := r.relation(name, head, i, s)
+				mul, add := r.relativeBias(name, head, i, s)
 				a[j] = r.meet(q[i][from:from+dh], k[j][from:from+dh])/math.Sqrt(float64(dh))*mul + add
 			}
 			for j, p := range r.probabilities(a, leaked) {
@@ -239,8 +239,8 @@ func (r reference) meet(q, k []float64) (m float64) {
 	return m
 }
 
-// relation is Rmul and Radd of a query and a duplet.
-func (r reference) relation(name string, head, i int, s duplet) (mul, add float64) {
+// relativeBias is Rmul and Radd of a query and a duplet.
+func (r reference) relativeBias(name string, head, i int, s duplet) (mul, add float64) {
 	if r.Relative == "none" {
 		return 1, 0
 	}

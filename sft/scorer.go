@@ -10,11 +10,11 @@ import (
 )
 
 // Scorer computes a model's outputs on a device. It is safe for concurrent use:
-// as many passes run at once as the device has lanes.
+// as many passes run at once as the device has slots.
 type Scorer struct {
 	engine *engine
-	lanes  chan *lane
-	urgent chan *lane // of urgent passes, nil if the device is not preemptive
+	slots  chan *slot
+	urgent chan *slot // of urgent passes, nil if the device is not preemptive
 }
 
 // Output is what a model says of one example.
@@ -32,10 +32,10 @@ func NewScorer(m *Model, device Device) (*Scorer, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := newScorer(e, device.Lanes())
+	s := newScorer(e, device.Slots())
 	if _, ok := tensor.Capability[tensor.Preemptive](e.device); ok {
-		s.urgent = make(chan *lane, 1)
-		s.urgent <- e.lane()
+		s.urgent = make(chan *slot, 1)
+		s.urgent <- e.slot()
 	}
 	return s, nil
 }
@@ -43,10 +43,10 @@ func NewScorer(m *Model, device Device) (*Scorer, error) {
 // Close frees the device's memory. Nothing is scored any more.
 func (s *Scorer) Close() { s.engine.close() }
 
-func newScorer(e *engine, lanes int) *Scorer {
-	s := &Scorer{engine: e, lanes: make(chan *lane, lanes)}
-	for range lanes {
-		s.lanes <- e.lane()
+func newScorer(e *engine, slots int) *Scorer {
+	s := &Scorer{engine: e, slots: make(chan *slot, slots)}
+	for range slots {
+		s.slots <- e.slot()
 	}
 	return s
 }
@@ -88,7 +88,7 @@ func (s *Scorer) score(ctx context.Context, examples []seq.Example, mode Mode) (
 		}
 	}
 	out := make([]Output, len(examples))
-	err := s.eachPass(ctx, examples, mode, func(ctx context.Context, l *lane, at int, g []seq.Example) error {
+	err := s.eachPass(ctx, examples, mode, func(ctx context.Context, l *slot, at int, g []seq.Example) error {
 		r, err := l.run(ctx, g, mode, s.engine.config.SamplerSeed, 0)
 		if err != nil {
 			return err
@@ -103,25 +103,25 @@ func (s *Scorer) score(ctx context.Context, examples []seq.Example, mode Mode) (
 }
 
 // eachPass cuts examples into passes of a mode and calls f with each, the index of
-// its first example and a lane of its own, several at once. The first error ends
+// its first example and a slot of its own, several at once. The first error ends
 // it.
-func (s *Scorer) eachPass(ctx context.Context, examples []seq.Example, mode Mode, f func(ctx context.Context, l *lane, at int, g []seq.Example) error) error {
+func (s *Scorer) eachPass(ctx context.Context, examples []seq.Example, mode Mode, f func(ctx context.Context, l *slot, at int, g []seq.Example) error) error {
 	plan := s.forward(mode)
 	if err := s.admit(plan, mode, examples); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	lanes := s.lanes
+	slots := s.slots
 	if s.urgent != nil && tensor.IsUrgent(ctx) {
-		lanes = s.urgent
+		slots = s.urgent
 	}
 	var wg sync.WaitGroup
 	first := 0
 	for _, g := range passes(examples, plan.size) {
-		var l *lane
+		var l *slot
 		select {
-		case l = <-lanes:
+		case l = <-slots:
 		case <-ctx.Done():
 		}
 		if l == nil {
@@ -130,7 +130,7 @@ func (s *Scorer) eachPass(ctx context.Context, examples []seq.Example, mode Mode
 		at := first
 		first += len(g)
 		wg.Go(func() {
-			defer func() { lanes <- l }()
+			defer func() { slots <- l }()
 			if err := f(ctx, l, at, g); err != nil {
 				cancel(err)
 			}

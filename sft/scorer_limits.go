@@ -1,7 +1,7 @@
 package sft
 
-// Lanes is how many passes run at once.
-func (s *Scorer) Lanes() int { return cap(s.lanes) }
+// Slots is how many passes run at once.
+func (s *Scorer) Slots() int { return cap(s.slots) }
 
 // PassTokens is how many tokens share a pass: sequences of no more in all are
 // computed together, if none is very short.

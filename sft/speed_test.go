@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// BenchmarkGradient trains on one gradient group of 4,096 tokens.
+// BenchmarkGradient trains on one micro-batch of 4,096 tokens.
 func BenchmarkGradient(b *testing.B) {
 	for _, s := range []struct{ d, layers, k int }{{32, 2, 16}, {64, 2, 32}, {128, 6, 256}} {
 		b.Run(fmt.Sprintf("d%d_layers%d_k%d", s.d, s.layers, s.k), func(b *testing.B) {
@@ -29,7 +29,7 @@ func BenchmarkGradient(b *testing.B) {
 			var examples []seq.Example
 			for i := range 4 {
 				x := seq.Example{Index: uint32(i), Label: int32(i)}
-				for j := range groupTokens / 4 {
+				for j := range microBatchTokens / 4 {
 					x.A = append(x.A, int32((i*7+j*j)%16+1))
 				}
 				examples = append(examples, x)
@@ -41,7 +41,7 @@ func BenchmarkGradient(b *testing.B) {
 				}
 				a.release(g.gradient)
 			}
-			b.ReportMetric(float64(b.N*groupTokens)/b.Elapsed().Seconds(), "tokens/s")
+			b.ReportMetric(float64(b.N*microBatchTokens)/b.Elapsed().Seconds(), "tokens/s")
 		})
 	}
 }

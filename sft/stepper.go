@@ -18,10 +18,10 @@ type stepper struct {
 	optimizer *optimizer
 }
 
-func newStepper(m *Model, s Settings, e *engine, lanes int) (stepper, error) {
+func newStepper(m *Model, s Settings, e *engine, slots int) (stepper, error) {
 	out := stepper{model: m, settings: s, engine: e}
 	var err error
-	if out.gradients, err = newAccumulator(e, lanes); err != nil {
+	if out.gradients, err = newAccumulator(e, slots); err != nil {
 		return stepper{}, err
 	}
 	out.gradients.weight = s.ClassWeights
@@ -96,10 +96,10 @@ func NewStepper(m *Model, s Settings, device Device, length int, memory int64) (
 		return nil, err
 	}
 	lengths := []int32{1, int32(length)}
-	lanes, err := planLanes(e, lengths, lengths, s.Batch, memory)
+	slots, err := planSlots(e, lengths, lengths, s.Batch, memory)
 	var t stepper
 	if err == nil {
-		t, err = newStepper(m, s, e, lanes)
+		t, err = newStepper(m, s, e, slots)
 	}
 	if err != nil {
 		e.close()

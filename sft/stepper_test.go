@@ -83,8 +83,8 @@ func TestStepperErrors(t *testing.T) {
 // takes more.
 func TestPlannedBytes(t *testing.T) {
 	c := trainingConfig()
-	planned := func(mode Mode, batch, length, lanes int) int64 {
-		n, err := PlannedBytes(c, mode, batch, length, lanes)
+	planned := func(mode Mode, batch, length, slots int) int64 {
+		n, err := PlannedBytes(c, mode, batch, length, slots)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -90,14 +90,14 @@ func NewTrainer(m *Model, s Settings, device Device, train, val *seq.File, from 
 		}
 	}
 	t.state.LossScale = t.state.LossScale.on(e.device)
-	lanes, err := planLanes(e, s.readLengths(train.Lengths()), val.Lengths(), s.Batch, o.Memory)
+	slots, err := planSlots(e, s.readLengths(train.Lengths()), val.Lengths(), s.Batch, o.Memory)
 	if err != nil {
 		return nil, err
 	}
-	if t.stepper, err = newStepper(m, s, e, lanes); err != nil {
+	if t.stepper, err = newStepper(m, s, e, slots); err != nil {
 		return nil, err
 	}
-	t.scorer = newScorer(e, lanes)
+	t.scorer = newScorer(e, slots)
 	if from != nil {
 		if err := t.optimizer.restore(from); err != nil {
 			return nil, err
@@ -353,11 +353,11 @@ func (w *window) add(b *batchGradient, examples []seq.Example, labels int, s *Se
 	} else {
 		w.GradNorm += b.norm
 	}
-	if w.Silent == nil {
-		w.Silent = make([]int64, len(b.silent))
+	if w.DeadRows == nil {
+		w.DeadRows = make([]int64, len(b.deadRows))
 	}
-	for l, n := range b.silent {
-		w.Silent[l] += n
+	for l, n := range b.deadRows {
+		w.DeadRows[l] += n
 	}
 }
 
@@ -378,8 +378,8 @@ func (t *Trainer) log(rate float64) error {
 	r := StepReport{Kind: "train", Step: t.state.Step, Epoch: t.epochs(), Loss: w.Loss / float64(w.Examples),
 		Accuracy: float64(w.Correct) / float64(w.Examples), LearningRate: rate, GradNorm: w.GradNorm / float64(max(1, w.Steps-w.Skipped)), Skipped: w.Skipped, LossScale: t.state.LossScale.Factor,
 		Tokens: w.Tokens, Seconds: t.now().Sub(t.started).Seconds(), TokensPerS: t.pace.interval.perSecond()}
-	for _, n := range w.Silent {
-		r.Silent = append(r.Silent, float64(n)/float64(w.Tokens*t.model.Config.NumHeads))
+	for _, n := range w.DeadRows {
+		r.DeadRows = append(r.DeadRows, float64(n)/float64(w.Tokens*t.model.Config.NumHeads))
 	}
 	t.pace.interval = spent{}
 	t.state.Window = window{}

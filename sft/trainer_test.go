@@ -20,7 +20,7 @@ import (
 )
 
 // splits writes a tiny data set and opens it. Its label is that of the first
-// token; one training row is longer than a gradient group.
+// token; one training row is longer than a micro-batch.
 func splits(t *testing.T, task string) (train, val *seq.File) {
 	t.Helper()
 	dir := t.TempDir()

@@ -12,7 +12,7 @@ import (
 )
 
 // TestClassWeightsOfTheGradient: the gradient of a batch is the sum of those of its rows of
-// each class, times their weights, over several groups.
+// each class, times their weights, over several micro-batches.
 func TestClassWeightsOfTheGradient(t *testing.T) {
 	train, _ := splits(t, Classification)
 	m := randomModel(trainingConfig(), 1)

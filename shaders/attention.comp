@@ -3,7 +3,7 @@
 //   A_ij = m(q_i, k_j)/√dh · Rmul_ij + Radd_ij
 //   o_i  = Σ_j P_ij v_j,  P = ReLU(A)/(Σ ReLU(A) + leak + ε), or softmax
 //
-//   o, q [T, d], norm [T, h], silent [1], k, v [S, d], leak [B, h], count [B],
+//   o, q [T, d], norm [T, h], dead [1], k, v [S, d], leak [B, h], count [B],
 //   f, g, e [2h, TABLE], p, top, partner [S]
 //
 // A workgroup has 64 queries of one sequence and head. An invocation holds one
@@ -21,11 +21,11 @@
 
 layout(constant_id = 5) const bool LONG = false; // a sum may have more than 1024 keys
 layout(local_size_x = 256) in;
-layout(push_constant) uniform Push { uint heads, d, table; float scale; uint hasSilent, firstTile, first, span; };
+layout(push_constant) uniform Push { uint heads, d, table; float scale; uint hasDead, firstTile, first, span; };
 
 OPERAND(1, writeonly, float, o);
 OPERAND(2, writeonly, float, norm);
-OPERAND(3, , uint, silent);
+OPERAND(3, , uint, dead);
 OPERAND(4, readonly, float, q);
 OPERAND(5, readonly, float, k);
 OPERAND(6, readonly, float, v);
@@ -42,7 +42,7 @@ OPERAND(16, readonly, int, partner);
 
 #define TABLE table
 #define HEADS_OF heads
-#include "include/relation.glsl"
+#include "include/relative_bias.glsl"
 
 shared float keyP[64];
 shared uint keyTop[64];
@@ -151,7 +151,7 @@ void main() {
     for (uint s = 0; s < SLICES; s++) sum += sliceSum[s * ROWS + slot];
     bool writes = slice == 0 && t.from + slot < t.to;
     if (PROBABILITY != SOFTMAX) {
-        if (hasSilent != 0 && writes && sum == 0) atomicAdd(silent[0], 1);
+        if (hasDead != 0 && writes && sum == 0) atomicAdd(dead[0], 1);
         if (PROBABILITY == LEAKY) sum += leak[t.b * heads + head];
         sum += EPSILON;
     }

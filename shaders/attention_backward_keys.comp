@@ -44,7 +44,7 @@ OPERAND(18, readonly, int, partner);
 
 #define TABLE table
 #define HEADS_OF heads
-#include "include/relation.glsl"
+#include "include/relative_bias.glsl"
 
 shared float rowNorm[64], rowShare[64];
 shared float sliceSum[256];

@@ -28,7 +28,7 @@ func sumSquares(r *recorder, k tensor.SumSquares) {
 	}
 	parts, at := r.scratch(total), 0
 	eachBlock(n, words, func(first, n int) {
-		x := tensor.At(k.X.Space, k.X.Offset+first, k.X.Name, n)
+		x := tensor.At(k.X.Region, k.X.Offset+first, k.X.Name, n)
 		sum(rowsOf(parts, at, count(n)), x, count(n), true)
 		at += count(n)
 	})

@@ -21,7 +21,7 @@ const (
 // attentionShape is what both directions need of a launch.
 type attentionShape struct {
 	tensor.Attention
-	relation              tensor.SinusoidRelation
+	relativeBias          tensor.SinusoidBias
 	d, channels, table    int
 	tokens, rows, batches int // capacities
 	most                  int // rows that a query meets
@@ -31,9 +31,9 @@ type attentionShape struct {
 func newAttentionShape(r *recorder, k tensor.Attention) attentionShape {
 	a := attentionShape{Attention: k, d: k.Q.Width(), channels: k.Q.Width() / k.Heads,
 		tokens: k.Q.Shape[0], rows: k.K.Shape[0], batches: k.Batch.Example.Shape[0]}
-	if k.Relation != nil {
-		a.relation = k.Relation.(tensor.SinusoidRelation)
-		a.table = a.relation.F.Width()
+	if k.RelativeBias != nil {
+		a.relativeBias = k.RelativeBias.(tensor.SinusoidBias)
+		a.table = a.relativeBias.F.Width()
 	}
 	if a.most = a.rows; k.Most > 0 {
 		a.most = min(a.most, k.Most)
@@ -48,7 +48,7 @@ func newAttentionShape(r *recorder, k tensor.Attention) attentionShape {
 
 // constants are the specialisation constants of attention.glsl.
 func (a *attentionShape) constants(more ...uint32) []uint32 {
-	return append([]uint32{uint32(a.channels), uint32(a.Score), uint32(a.Probability), flag(a.Relation != nil), uint32(a.tile)}, more...)
+	return append([]uint32{uint32(a.channels), uint32(a.Score), uint32(a.Probability), flag(a.RelativeBias != nil), uint32(a.tile)}, more...)
 }
 
 func (a *attentionShape) scale() uint32 {
@@ -88,27 +88,27 @@ func (w window) place() []uint32 {
 // channel and those of the relative terms.
 func (a *attentionShape) work(channel, relative int) float64 {
 	n := channel * a.channels
-	if a.Relation != nil {
+	if a.RelativeBias != nil {
 		n += relative
 	}
 	return float64(n)
 }
 
-// tables are the operands of relation.glsl.
+// tables are the operands of relative_bias.glsl.
 func (a *attentionShape) tables() []operand {
-	r := a.relation
+	r := a.relativeBias
 	return []operand{read(r.F), read(r.G), read(r.E), read(r.P), read(r.Top), read(r.Partner)}
 }
 
 func attention(r *recorder, k tensor.Attention) {
 	a := newAttentionShape(r, k)
-	if k.Silent != nil {
-		r.zero(k.Silent)
+	if k.DeadRows != nil {
+		r.zero(k.DeadRows)
 	}
 	a.eachTiles(k.Heads, a.work(4, 80), func(w window, tiles int) {
 		r.dispatch(dispatch{shader: "attention", constants: a.constants(flag(a.most > 1024)),
-			push: append(a.push(flag(k.Silent != nil)), w.place()...), groups: tiles * k.Heads,
-			operands: append([]operand{write(w.of(k.O)), write(w.of(k.Norm)), update(k.Silent), read(w.of(k.Q)), read(k.K), read(k.V), read(k.Leak),
+			push: append(a.push(flag(k.DeadRows != nil)), w.place()...), groups: tiles * k.Heads,
+			operands: append([]operand{write(w.of(k.O)), write(w.of(k.Norm)), update(k.DeadRows), read(w.of(k.Q)), read(k.K), read(k.V), read(k.Leak),
 				read(k.Count), read(k.Batch.Offset), read(k.Batch.SampleOffset)}, a.tables()...)})
 	})
 }

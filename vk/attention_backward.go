@@ -47,12 +47,12 @@ func (a *attentionShape) queriesBackward(r *recorder, k tensor.AttentionBackward
 	f, fixed := k.Forward, uint32(a.fixedBits())
 	const sums = 2 * 2 * 2 // of a head: for mul and add, high and low parts of f and g
 	size := k.Forward.Heads
-	if f.Relation != nil {
+	if f.RelativeBias != nil {
 		size = max(1, min(size, blockWords/(sums*a.table)))
 	}
 	eachBlock(k.Forward.Heads, size, func(first, heads int) {
 		var histogram *tensor.Tensor
-		if f.Relation != nil {
+		if f.RelativeBias != nil {
 			histogram = r.scratch(heads, sums*a.table)
 			r.zero(histogram)
 		}
@@ -62,7 +62,7 @@ func (a *attentionShape) queriesBackward(r *recorder, k tensor.AttentionBackward
 				operands: append([]operand{write(w.of(k.DQ)), update(histogram), read(w.of(k.DO)), read(w.of(f.Norm)), read(w.of(share)),
 					read(bounds), read(w.of(f.Q))}, a.keysAndTables()...)})
 		})
-		if f.Relation != nil {
+		if f.RelativeBias != nil {
 			g := k.Gradient.(tensor.SinusoidGradient)
 			r.dispatch(dispatch{shader: "attention_backward_tables",
 				push:     []uint32{uint32(f.Heads), uint32(a.table), fixed, uint32(first), uint32(heads)},
@@ -76,7 +76,7 @@ func (a *attentionShape) queriesBackward(r *recorder, k tensor.AttentionBackward
 func (a *attentionShape) keysBackward(r *recorder, k tensor.AttentionBackward, share *tensor.Tensor) {
 	f, heads := k.Forward, k.Forward.Heads
 	var g tensor.SinusoidGradient
-	if f.Relation != nil {
+	if f.RelativeBias != nil {
 		g = k.Gradient.(tensor.SinusoidGradient)
 	}
 	chunk := max(queryChunk, blocks(blocks(a.tokens, queryChunks), 64)*64)
@@ -84,7 +84,7 @@ func (a *attentionShape) keysBackward(r *recorder, k tensor.AttentionBackward, s
 	eachBlock(min(queryChunks, blocks(a.tokens, queryChunk)), max(1, blockWords/(a.rows*a.d)), func(first, n int) {
 		dk, dv := r.scratch(n, a.rows, a.d), r.scratch(n, a.rows, a.d)
 		var dp *tensor.Tensor
-		if f.Relation != nil {
+		if f.RelativeBias != nil {
 			dp = r.scratch(n, a.rows, heads)
 		}
 		eachWindow(a.tokens, chunk, size, func(w window) {
@@ -104,7 +104,7 @@ func (a *attentionShape) keysBackward(r *recorder, k tensor.AttentionBackward, s
 		}
 		sum(k.DK, dk, a.d)
 		sum(k.DV, dv, a.d)
-		if f.Relation != nil {
+		if f.RelativeBias != nil {
 			sum(g.DP, dp, heads)
 		}
 	})

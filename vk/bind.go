@@ -17,7 +17,7 @@ import (
 // bound is a program's steps with the memories that they work on.
 type bound struct {
 	device *Device
-	memory [spaces]*memory
+	memory [regions]*memory
 	own    *memory // scratch, where there is no arena to go with
 	sets   C.handle
 	steps  []C.shim_step
@@ -32,24 +32,24 @@ func (x *executable) bind(mem tensor.Binding) (*bound, error) {
 		}
 		v, ok := m.(*memory)
 		if !ok || v.device != x.device {
-			return nil, fmt.Errorf("vk: space %d is the memory of another device", s)
+			return nil, fmt.Errorf("vk: region %d is the memory of another device", s)
 		}
 		if v.block == nil {
-			return nil, fmt.Errorf("vk: space %d is memory that was freed", s)
+			return nil, fmt.Errorf("vk: region %d is memory that was freed", s)
 		}
 		b.memory[s] = v
-		if need := x.program.Words(tensor.Space(s)); v.words < need {
-			return nil, fmt.Errorf("vk: space %d has %d words, the program needs %d", s, v.words, need)
+		if need := x.program.Words(tensor.Region(s)); v.words < need {
+			return nil, fmt.Errorf("vk: region %d has %d words, the program needs %d", s, v.words, need)
 		}
 	}
 	b.memory[constantSpace], b.memory[dummySpace] = x.constants, x.device.dummy
 	if x.scratched > 0 {
 		var err error
 		if a := b.memory[tensor.Arena]; a != nil {
-			b.memory[scratchSpace], err = a.scratchOf(x.scratched)
+			b.memory[scratchRegion], err = a.scratchOf(x.scratched)
 		} else {
 			b.own, err = x.device.scratch(x.scratched)
-			b.memory[scratchSpace] = b.own
+			b.memory[scratchRegion] = b.own
 		}
 		if err != nil {
 			return nil, err
@@ -113,9 +113,9 @@ func (b *bound) resolve(steps []step) error {
 // locate finds the range of a tensor.
 func (b *bound) locate(shader string, t *tensor.Tensor) (C.shim_range, error) {
 	d := b.device
-	m := b.memory[t.Space]
+	m := b.memory[t.Region]
 	if m == nil || t.Offset+t.Words() > m.words {
-		return C.shim_range{}, fmt.Errorf("vk: %s: no memory for %v in space %d", shader, t, t.Space)
+		return C.shim_range{}, fmt.Errorf("vk: %s: no memory for %v in region %d", shader, t, t.Region)
 	}
 	bytes, at := 4*int64(t.Words()), m.offset+4*int64(t.Offset)
 	if at%int64(max(d.limits.alignment, 4)) != 0 {

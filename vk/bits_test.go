@@ -80,7 +80,7 @@ func (p *packed) run(t *testing.T, d tensor.Device, outputs ...*tensor.Tensor) [
 		t.Fatal(err)
 	}
 	var mem tensor.Binding
-	for _, s := range []tensor.Space{tensor.Arena, tensor.Inputs} {
+	for _, s := range []tensor.Region{tensor.Arena, tensor.Inputs} {
 		if mem[s], err = d.Allocate(p.Words(s)); err != nil {
 			t.Fatal(err)
 		}

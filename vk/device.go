@@ -166,8 +166,8 @@ func (d *Device) LossScaling() bool { return d.mixed != nil && !d.mixed.bfloat16
 // Info describes the device as [Devices] does.
 func (d *Device) Info() Info { return d.physical.info }
 
-// Lanes is two: one program computes while the next batch is made ready.
-func (d *Device) Lanes() int { return 2 }
+// Slots is two: one program computes while the next batch is made ready.
+func (d *Device) Slots() int { return 2 }
 
 // ForwardTokens is the number of tokens that keep a large device busy in a forward
 // pass.

@@ -100,7 +100,7 @@ func sums(n int) *tensor.Program {
 // allocated are memories for the arena and the inputs of a program.
 func allocated(t *testing.T, d *Device, p *tensor.Program) (mem tensor.Binding) {
 	t.Helper()
-	for _, s := range []tensor.Space{tensor.Arena, tensor.Inputs} {
+	for _, s := range []tensor.Region{tensor.Arena, tensor.Inputs} {
 		m, err := d.Allocate(p.Words(s))
 		if err != nil {
 			t.Fatal(err)

@@ -39,7 +39,7 @@ func TestEveryFailure(t *testing.T) {
 			return err
 		}
 		var mem tensor.Binding
-		for _, s := range []tensor.Space{tensor.Arena, tensor.Inputs} {
+		for _, s := range []tensor.Region{tensor.Arena, tensor.Inputs} {
 			if mem[s], err = d.Allocate(p.Words(s)); err != nil {
 				return err
 			}

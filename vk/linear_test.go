@@ -40,7 +40,7 @@ func runKernel(t *testing.T, d *Device, rows int, build func(in, out func(axis t
 		t.Fatal(err)
 	}
 	mem := tensor.Binding{}
-	for s, n := range map[tensor.Space]int{tensor.Inputs: p.Words(tensor.Inputs), tensor.Gradients: words} {
+	for s, n := range map[tensor.Region]int{tensor.Inputs: p.Words(tensor.Inputs), tensor.Gradients: words} {
 		if mem[s], err = d.Allocate(n); err != nil {
 			t.Fatal(err)
 		}

@@ -87,7 +87,7 @@ func (b *bench) run(t *testing.T, launch func(r *recorder)) []uint32 {
 	}
 	x := &executable{device: b.device, program: b.program, steps: r.steps, scratched: r.memory.size}
 	mem := tensor.Binding{}
-	allocate := func(s tensor.Space, words int) tensor.Memory {
+	allocate := func(s tensor.Region, words int) tensor.Memory {
 		m, err := b.device.Allocate(words)
 		if err != nil {
 			t.Fatal(err)

@@ -64,13 +64,13 @@ func (d *Device) fastest(arena, inputs int, step func(r *recorder)) (float64, er
 		return 0, r.err
 	}
 	var mem tensor.Binding
-	for space, words := range map[tensor.Space]int{tensor.Arena: arena, tensor.Inputs: inputs} {
+	for region, words := range map[tensor.Region]int{tensor.Arena: arena, tensor.Inputs: inputs} {
 		m, err := d.Allocate(words)
 		if err != nil {
 			return 0, err
 		}
 		defer m.Free()
-		mem[space] = m
+		mem[region] = m
 	}
 	x := &executable{device: d, program: r.program, steps: r.steps}
 	b, err := x.bind(mem)

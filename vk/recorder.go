@@ -9,12 +9,12 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// Spaces of a recording beside those that a program is handed.
+// Regions of a recording beside those that a program is handed.
 const (
-	scratchSpace  = tensor.Spaces + iota // memory of one launch, shared by all that run in an arena
-	constantSpace                        // what a program brings itself
-	dummySpace                           // stands in for operands that are nil
-	spaces
+	scratchRegion = tensor.Regions + iota // memory of one launch, shared by all that run in an arena
+	constantSpace                         // what a program brings itself
+	dummySpace                            // stands in for operands that are nil
+	regions
 )
 
 // step is one command of a program: a dispatch, or the zeroing of an operand.
@@ -231,13 +231,13 @@ func (s step) conflicts(with []operand) bool {
 }
 
 func (o operand) conflicts(p operand) bool {
-	return (o.writes || p.writes) && o.Space == p.Space && o.Offset < p.Offset+p.Words() && p.Offset < o.Offset+o.Words()
+	return (o.writes || p.writes) && o.Region == p.Region && o.Offset < p.Offset+p.Words() && p.Offset < o.Offset+o.Words()
 }
 
 // scratch is memory for the dispatches of the launch that is being recorded,
 // its contents undefined.
 func (r *recorder) scratch(shape ...int) *tensor.Tensor {
-	t := tensor.At(scratchSpace, 0, "scratch", shape...)
+	t := tensor.At(scratchRegion, 0, "scratch", shape...)
 	t.Offset = r.memory.take(align(t.Words()))
 	return t
 }

@@ -36,7 +36,7 @@ func (d *documents) rank(ctx context.Context, limit int) (*metrics.Ranking, erro
 	defer cancel(nil)
 	var next atomic.Int64
 	var wg sync.WaitGroup
-	for range d.scorer.Lanes() {
+	for range d.scorer.Slots() {
 		wg.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(queries) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 				q := queries[i]

@@ -20,7 +20,7 @@ type fixture struct {
 	offset  []int32
 	sampled []int32
 	inputs  []input
-	states  [tensor.Spaces][]float32 // what lies in the persistent spaces
+	states  [tensor.Regions][]float32 // what lies in the persistent regions
 	setup   []tensor.Kernel
 }
 
@@ -115,8 +115,8 @@ func (r *fixture) parameter(deviation float64, shape ...int) *tensor.Tensor {
 	return r.state(tensor.Weights, func() float64 { return deviation * r.random.NormFloat64() }, shape...)
 }
 
-// state is a tensor of a persistent space.
-func (r *fixture) state(s tensor.Space, draw func() float64, shape ...int) *tensor.Tensor {
+// state is a tensor of a persistent region.
+func (r *fixture) state(s tensor.Region, draw func() float64, shape ...int) *tensor.Tensor {
 	const alignment = 64
 	t := tensor.At(s, (len(r.states[s])+alignment-1)/alignment*alignment, "state", shape...)
 	x := make([]float32, t.Offset+t.Words())
@@ -157,14 +157,14 @@ func (r *fixture) prepare(ctx context.Context, device tensor.Device, k tensor.Ke
 			release()
 		}
 	}()
-	allocate := func(s tensor.Space, words int) error {
+	allocate := func(s tensor.Region, words int) error {
 		var err error
 		if mem[s], err = device.Allocate(words); err != nil {
 			return fmt.Errorf("%s: %w", k.Name(), err)
 		}
 		return nil
 	}
-	for _, s := range []tensor.Space{tensor.Arena, tensor.Inputs} {
+	for _, s := range []tensor.Region{tensor.Arena, tensor.Inputs} {
 		if err := allocate(s, r.Words(s)); err != nil {
 			return nil, nil, err
 		}
@@ -173,7 +173,7 @@ func (r *fixture) prepare(ctx context.Context, device tensor.Device, k tensor.Ke
 		if x == nil {
 			continue
 		}
-		if err := allocate(tensor.Space(s), len(x)); err != nil {
+		if err := allocate(tensor.Region(s), len(x)); err != nil {
 			return nil, nil, err
 		}
 		if err := mem[s].Write(0, tensor.Bits(x)); err != nil {

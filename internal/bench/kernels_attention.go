@@ -64,7 +64,7 @@ func (r *fixture) attention(relative bool) tensor.Attention {
 	}
 	t := r.sinusoidTables()
 	r.before(t)
-	k.Relation = tensor.SinusoidRelation{F: t.F, G: t.G, E: t.E, Top: choice(0), Partner: choice(sampledKeys),
+	k.RelativeBias = tensor.SinusoidBias{F: t.F, G: t.G, E: t.E, Top: choice(0), Partner: choice(sampledKeys),
 		P: r.floats(r.Input("p", tensor.Sampled, sampledKeys, 1), func() float64 { return sigmoid(r.random.NormFloat64()) })}
 	return k
 }

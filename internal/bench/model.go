@@ -91,11 +91,11 @@ func (w *Workload) Prepare(what string) (Run, error) {
 // fits compares a measurement with the memory limit, before any is taken. (A
 // stepper then plans more exactly.)
 func (w *Workload) fits(what string) error {
-	lanes := w.Device.Lanes()
+	slots := w.Device.Slots()
 	if what == Train {
-		lanes = 1 // a stepper makes do with fewer
+		slots = 1 // a stepper makes do with fewer
 	}
-	need, err := w.planned(what, lanes)
+	need, err := w.planned(what, slots)
 	need += 4 * int64(w.Tokens())
 	if err == nil && w.Memory > 0 && need > w.Memory {
 		return &sft.MemoryError{Limit: w.Memory, Need: need, Longest: w.Length}
@@ -104,12 +104,12 @@ func (w *Workload) fits(what string) error {
 }
 
 // planned is the device memory of a measurement.
-func (w *Workload) planned(what string, lanes int) (int64, error) {
+func (w *Workload) planned(what string, slots int) (int64, error) {
 	mode := sft.Infer
 	if what == Train {
 		mode = sft.Train
 	}
-	return sft.PlannedBytes(w.Config, mode, w.Settings.Batch, w.Length, lanes)
+	return sft.PlannedBytes(w.Config, mode, w.Settings.Batch, w.Length, slots)
 }
 
 // Measurement is what one workload took.
@@ -154,7 +154,7 @@ func (w *Workload) Measure(ctx context.Context, what string, reps int, profile b
 
 // watchMemory begins to watch memory; the result is a measurement's peak.
 func (w *Workload) watchMemory(what string) (peak func() (int64, error)) {
-	planned := func() (int64, error) { return w.planned(what, w.Device.Lanes()) }
+	planned := func() (int64, error) { return w.planned(what, w.Device.Slots()) }
 	if own, ok := tensor.Capability[tensor.OwnMemory](w.Device); ok {
 		before := own.Budget()
 		return func() (int64, error) {

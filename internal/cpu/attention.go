@@ -33,14 +33,14 @@ type attentionRun struct {
 	q, k, v, o, norm, leak []float32
 	values                 []float32 // [heads, sampled rows, dh] v, head by head; in the forward pass
 	count                  []int32
-	silent                 *int32
-	relation               relation
+	deadRows               *int32
+	relativeBias           relativeBias
 	d, dh                  int
 	scale                  float32
 	lanes                  int // queries that the kernels take at once
 }
 
-func newAttentionRun(r *run, k tensor.Attention, grad tensor.RelationGradient) *attentionRun {
+func newAttentionRun(r *run, k tensor.Attention, grad tensor.RelativeBiasGradient) *attentionRun {
 	a := &attentionRun{
 		Attention: k, sequences: r.sequences(k.Batch), run: r,
 		q: r.floats(k.Q), k: r.floats(k.K), v: r.floats(k.V), o: r.floats(k.O), norm: r.floats(k.Norm),
@@ -52,7 +52,7 @@ func newAttentionRun(r *run, k tensor.Attention, grad tensor.RelationGradient) *
 	if k.Leak != nil {
 		a.leak = r.floats(k.Leak)
 	}
-	a.relation = newRelation(a, k.Relation, grad)
+	a.relativeBias = newRelativeBias(a, k.RelativeBias, grad)
 	return a
 }
 
@@ -137,9 +137,9 @@ func newForwardScratch(w *worker, stride, dh int) forwardScratch {
 func attention(r *run, k tensor.Attention) {
 	a := newAttentionRun(r, k, nil)
 	a.packValues()
-	if k.Silent != nil {
-		a.silent = &r.ints(k.Silent)[0]
-		*a.silent = 0
+	if k.DeadRows != nil {
+		a.deadRows = &r.ints(k.DeadRows)[0]
+		*a.deadRows = 0
 	}
 	if k.Probability == tensor.Softmax {
 		a.eachTile(a.softmaxTile)
@@ -245,12 +245,12 @@ func (a *attentionRun) reluTile(t queries) {
 			keys := min(end-at, keyTile)
 			a.lookAhead(t, at, a.o, a.q)
 			a.scores(t, f.s, f.q, a.head(a.k, at, t.head), a.d, keys)
-			a.relation.forward(t, at, keys, f.s, 0, f.part)
+			a.relativeBias.forward(t, at, keys, f.s, 0, f.part)
 			a.weigh(t, &f, at, keys)
 		}
 		a.run.addTo(f.sum, f.part)
 	}
-	a.countSilent(f.sum[t.skip:t.n])
+	a.countDead(f.sum[t.skip:t.n])
 	leak := a.leakOf(t.b, t.head)
 	for r, v := range f.sum[:t.n] {
 		z := v + leak + tensor.AttentionEpsilon
@@ -276,9 +276,9 @@ func (a *attentionRun) weigh(t queries, f *forwardScratch, at, keys int) {
 	p.Mul(c, simd.Matrix{Data: v, Row: 1, Col: a.dh}, p.View(f.s, t.stride, keys, t.n), c, a.dh)
 }
 
-// countSilent counts the rows that no key has a positive score for.
-func (a *attentionRun) countSilent(sum []float32) {
-	if a.silent == nil {
+// countDead counts the rows that no key has a positive score for.
+func (a *attentionRun) countDead(sum []float32) {
+	if a.deadRows == nil {
 		return
 	}
 	var n int32
@@ -287,5 +287,5 @@ func (a *attentionRun) countSilent(sum []float32) {
 			n++
 		}
 	}
-	atomic.AddInt32(a.silent, n)
+	atomic.AddInt32(a.deadRows, n)
 }

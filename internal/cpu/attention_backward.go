@@ -229,9 +229,9 @@ func (g *attentionGradient) tile(x *backwardScratch, t queries, lo, keys int) (d
 					x.d[i] *= p
 				}
 				g.scores(t, x.s, x.qt, x.k[at*g.channels:], g.channels, n)
-				g.relation.backward(t, lo+at, n, x.s, x.d, false, x.total)
+				g.relativeBias.backward(t, lo+at, n, x.s, x.d, false, x.total)
 			} else {
-				g.relation.backward(t, lo+at, n, x.s, x.d, true, x.total)
+				g.relativeBias.backward(t, lo+at, n, x.s, x.d, true, x.total)
 				g.valueGradients(x, t, x.d, at, n)
 			}
 			g.scoreGradients(x, t, at, n)
@@ -259,7 +259,7 @@ func (g *attentionGradient) valueGradients(x *backwardScratch, t queries, weight
 
 // softmaxWeights turns bare scores into the weights P.
 func (g *attentionGradient) softmaxWeights(x *backwardScratch, t queries, at, n int) {
-	g.relation.forward(t, at, n, x.s, float32(math.Inf(-1)), x.unused)
+	g.relativeBias.forward(t, at, n, x.s, float32(math.Inf(-1)), x.unused)
 	for j := range n {
 		row := x.s[j*t.stride:][:t.n]
 		for r := range row {

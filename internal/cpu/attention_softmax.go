@@ -22,7 +22,7 @@ func (a *attentionRun) softmaxTile(t queries) {
 		keys := min(end-at, keyTile)
 		a.lookAhead(t, at, a.o, a.q)
 		a.scores(t, f.s, f.q, a.head(a.k, at, t.head), a.d, keys)
-		a.relation.forward(t, at, keys, f.s, float32(math.Inf(-1)), f.part)
+		a.relativeBias.forward(t, at, keys, f.s, float32(math.Inf(-1)), f.part)
 		copy(top, old)
 		for j := range keys {
 			for r, v := range f.s[j*t.stride:][:t.n] {

@@ -31,10 +31,10 @@ type worker struct {
 
 	// What a call of Dropout points to lives here: on a stack it would be
 	// allocated anew for each.
-	counter  [4]uint32
-	key      [2]uint32
-	lead     [4]float32
-	relation sinusoidScratch
+	counter      [4]uint32
+	key          [2]uint32
+	lead         [4]float32
+	relativeBias sinusoidScratch
 }
 
 // floats returns n floats of scratch, their contents undefined.
@@ -77,9 +77,9 @@ func (d *Device) Name() string {
 // Kernels names the instruction set: bits are promised for one.
 func (d *Device) Kernels() string { return d.simd.Name }
 
-// Lanes is one for each thread: programs of their own keep threads busier than
+// Slots is one for each thread: programs of their own keep threads busier than
 // sharing the rows of one.
-func (d *Device) Lanes() int { return d.threads }
+func (d *Device) Slots() int { return d.threads }
 
 // Close does nothing.
 func (d *Device) Close() error { return nil }
@@ -104,7 +104,7 @@ func (d *Device) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	x := &executable{device: d, program: p, launches: make([]launch, len(p.Launches))}
 	for i, k := range p.Launches {
 		l := &x.launches[i]
-		l.updates = slices.ContainsFunc(tensor.Writes(k), func(t *tensor.Tensor) bool { return t.Space == tensor.Weights })
+		l.updates = slices.ContainsFunc(tensor.Writes(k), func(t *tensor.Tensor) bool { return t.Region == tensor.Weights })
 		switch f := implementationOf(k); {
 		case f.byRows != nil:
 			l.rowwise = func(r *run) rowwise { return f.byRows(r, k) }
@@ -137,9 +137,9 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 			r.mem[s] = r.bound[s].words
 		}
 	}
-	for _, s := range []tensor.Space{tensor.Arena, tensor.Inputs} {
+	for _, s := range []tensor.Region{tensor.Arena, tensor.Inputs} {
 		if len(r.mem[s]) < x.program.Words(s) {
-			return fmt.Errorf("cpu: space %d has %d words, the program needs %d", s, len(r.mem[s]), x.program.Words(s))
+			return fmt.Errorf("cpu: region %d has %d words, the program needs %d", s, len(r.mem[s]), x.program.Words(s))
 		}
 	}
 	if c := x.program.Counts; c != nil {
@@ -215,8 +215,8 @@ type run struct {
 	over    bool            // it has ended before its end
 	yielded time.Time       // when it last let other threads on its processor
 	since   time.Time       // computing without a wait for others
-	bound   [tensor.Spaces]*memory
-	mem     [tensor.Spaces][]uint32
+	bound   [tensor.Regions]*memory
+	mem     [tensor.Regions][]uint32
 	counts  []int32
 
 	profile *tensor.KernelTimes // nil unless it is timed
@@ -225,7 +225,7 @@ type run struct {
 
 func (r *run) words(t *tensor.Tensor) []uint32 {
 	end := t.Offset + t.Words()
-	return r.mem[t.Space][t.Offset:end:end] // what leaves a tensor leaves the slice
+	return r.mem[t.Region][t.Offset:end:end] // what leaves a tensor leaves the slice
 }
 
 func (r *run) floats(t *tensor.Tensor) []float32 { return tensor.As[float32](r.words(t)) }

@@ -143,7 +143,7 @@ func TestRunNeedsItsMemory(t *testing.T) {
 	}
 	for _, words := range [][2]int{{0, 4}, {p.Words(tensor.Arena) - 1, 4}, {p.Words(tensor.Arena), 3}} {
 		var mem tensor.Binding
-		for i, s := range []tensor.Space{tensor.Arena, tensor.Inputs} {
+		for i, s := range []tensor.Region{tensor.Arena, tensor.Inputs} {
 			if mem[s], err = d.Allocate(words[i]); err != nil {
 				t.Fatal(err)
 			}

@@ -78,7 +78,7 @@ func (r *run) packed(weight *tensor.Tensor, transposed bool) simd.Packed {
 	if transposed {
 		k, n, w = n, k, simd.Matrix{Data: w.Data, Row: 1, Col: n}
 	}
-	m := r.bound[weight.Space]
+	m := r.bound[weight.Region]
 	m.packing.Lock()
 	defer m.packing.Unlock()
 	key := packKey{weight.Offset, transposed}
@@ -90,7 +90,7 @@ func (r *run) packed(weight *tensor.Tensor, transposed bool) simd.Packed {
 	if size := p.PackedSize(k, n); len(b.Data) != size {
 		b.Data, b.current = make([]float32, size), false
 	}
-	if !b.current || weight.Space != tensor.Weights {
+	if !b.current || weight.Region != tensor.Weights {
 		b.Packed, b.current = p.Pack(b.Data, w, k, n), true
 	}
 	return b.Packed

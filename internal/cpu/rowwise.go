@@ -119,7 +119,7 @@ func around(k tensor.Kernel) []*tensor.Tensor {
 // rows are the same memory.
 func conflict(w *tensor.Tensor, ts []*tensor.Tensor, axis tensor.Axis) bool {
 	for _, t := range ts {
-		apart := t.Space != w.Space || t.Offset+t.Words() <= w.Offset || w.Offset+w.Words() <= t.Offset
+		apart := t.Region != w.Region || t.Offset+t.Words() <= w.Offset || w.Offset+w.Words() <= t.Offset
 		sameRows := t.Offset == w.Offset && t.Width() == w.Width() && t.Rows == axis && w.Rows == axis
 		if !apart && !sameRows {
 			return true

@@ -73,12 +73,12 @@ func TestTogether(t *testing.T) {
 			t.Fatal(err)
 		}
 		var mem tensor.Binding
-		for s, n := range map[tensor.Space]int{tensor.Arena: p.Words(tensor.Arena), tensor.Inputs: p.Words(tensor.Inputs), tensor.Weights: words, tensor.Gradients: words} {
+		for s, n := range map[tensor.Region]int{tensor.Arena: p.Words(tensor.Arena), tensor.Inputs: p.Words(tensor.Inputs), tensor.Weights: words, tensor.Gradients: words} {
 			if mem[s], err = dev.Allocate(n); err != nil {
 				t.Fatal(err)
 			}
 		}
-		write := func(s tensor.Space, at int, v []uint32) {
+		write := func(s tensor.Region, at int, v []uint32) {
 			if err := mem[s].Write(at, v); err != nil {
 				t.Fatal(err)
 			}
@@ -93,11 +93,11 @@ func TestTogether(t *testing.T) {
 		}
 		out := make([]uint32, rows*(1+d)+words)
 		for _, r := range []struct {
-			space  tensor.Space
+			region tensor.Region
 			offset int
 			to     []uint32
 		}{{tensor.Arena, score.Offset, out[:rows]}, {tensor.Arena, sum.Offset, out[rows:][:rows*d]}, {tensor.Gradients, 0, out[rows*(1+d):]}} {
-			if err := mem[r.space].Read(r.offset, r.to); err != nil {
+			if err := mem[r.region].Read(r.offset, r.to); err != nil {
 				t.Fatal(err)
 			}
 		}

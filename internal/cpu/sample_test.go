@@ -57,8 +57,8 @@ func newSampleRun(t testing.TB, d *Device, random *rand.Rand, k tensor.Sample, s
 	if s.executable, err = d.Prepare(p); err != nil {
 		t.Fatal(err)
 	}
-	for _, space := range []tensor.Space{tensor.Arena, tensor.Inputs} {
-		if s.mem[space], err = d.Allocate(p.Words(space)); err != nil {
+	for _, region := range []tensor.Region{tensor.Arena, tensor.Inputs} {
+		if s.mem[region], err = d.Allocate(p.Words(region)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -41,8 +41,8 @@ func newTablesRun(t testing.TB, d *Device, heads, dim, longest int) (tensor.Exec
 		t.Fatal(err)
 	}
 	var mem tensor.Binding
-	for _, space := range []tensor.Space{tensor.Arena, tensor.Inputs} {
-		if mem[space], err = d.Allocate(p.Words(space)); err != nil {
+	for _, region := range []tensor.Region{tensor.Arena, tensor.Inputs} {
+		if mem[region], err = d.Allocate(p.Words(region)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -83,7 +83,7 @@ func (s *session) notified(e envelope) {
 		s.exit()
 		return
 	}
-	if s.life == born || s.life == down && e.method != cancelMethod {
+	if s.life == uninitialized || s.life == shutDown && e.method != cancelMethod {
 		return // as LSP wants it
 	}
 	f, ok := notifications[e.method]
@@ -111,10 +111,10 @@ func (s *session) requested(e envelope, m *message) *call {
 		return nil
 	}
 	switch s.life {
-	case born:
+	case uninitialized:
 		s.refuse(e.id, fail(codeNotInitialized, place{Found: e.method}, "%s: initialize comes first", e.method))
 		return nil
-	case down:
+	case shutDown:
 		s.refuse(e.id, fail(codeInvalidRequest, place{Found: e.method}, "%s: after shutdown only exit is expected", e.method))
 		return nil
 	}

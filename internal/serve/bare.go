@@ -75,7 +75,7 @@ func (s *session) acceptBare(m *message) bool {
 		return err != nil
 	}
 	s.bare.seen = true
-	if s.life == down && r.Failure == nil {
+	if s.life == shutDown && r.Failure == nil {
 		r.Failure = &requests.Failure{Code: requests.CodeRequest, Message: "after shutdown only exit is expected"}
 	}
 	s.queueBare(&bareLine{request: r, model: model, bytes: int64(len(r.ID)+len(r.Label)) + tokenBytes*int64(r.Tokens()) + jobBytes, received: m.received})

@@ -148,7 +148,7 @@ func leave(jobs []*job) {
 // start begins the batches that there are places for. The caller holds b.mu.
 func (b *batcher) start() {
 	for b.queue.jobs > 0 {
-		places := b.queue.next(true).model.Scorer.Lanes()
+		places := b.queue.next(true).model.Scorer.Slots()
 		first := b.queue.nextUrgent()
 		if b.running >= places {
 			// Small batches are soon done: only large ones are stopped for another.

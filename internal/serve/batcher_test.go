@@ -210,7 +210,7 @@ func TestReleaseStallsNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 		if dropped { // the last user waits for places that others have
-			places := old.Scorer.Lanes()
+			places := old.Scorer.Slots()
 			for range places {
 				jobs = append(jobs, submit(context.Background(), s.current()))
 				eventually(t, "it does not run", func() bool { jobs, _, _ := s.batcher.waiting(); return jobs == 0 })

@@ -71,7 +71,7 @@ type capabilities struct {
 }
 
 func (s *session) initialize(params json.RawMessage) (any, error) {
-	if s.life != born {
+	if s.life != uninitialized {
 		return nil, fail(codeInvalidRequest, place{Found: "initialize"}, "initialize: it was called before")
 	}
 	var p initializeParams
@@ -86,7 +86,7 @@ func (s *session) initialize(params json.RawMessage) (any, error) {
 		return nil, badParam("capabilities.general.positionEncodings", "expected %q or %q among them", utf8Positions, utf16Positions)
 	}
 	s.utf16 = at >= 0 && encodings[at] == utf16Positions
-	s.life = live
+	s.life = running
 	if s.stdio && p.ProcessID != nil && *p.ProcessID > 0 {
 		s.watch(*p.ProcessID)
 	}
@@ -112,19 +112,19 @@ func (s *session) initialize(params json.RawMessage) (any, error) {
 
 func (s *session) shutdown(json.RawMessage) (any, error) {
 	switch s.life {
-	case born:
+	case uninitialized:
 		return nil, fail(codeNotInitialized, place{Found: "shutdown"}, "shutdown: initialize comes first")
-	case down:
+	case shutDown:
 		return nil, fail(codeInvalidRequest, place{Found: "shutdown"}, "shutdown: it was called before")
 	}
-	s.life = down
+	s.life = shutDown
 	return nil, nil
 }
 
 // exit ends the session: after shutdown when all is answered, otherwise at once.
 func (s *session) exit() {
 	s.exited = true
-	if s.life != down {
+	if s.life != shutDown {
 		s.end(over("the client left without shutdown"))
 	}
 	s.documents.close() // nobody waits for their classes

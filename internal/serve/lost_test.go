@@ -129,9 +129,9 @@ func TestLostWhileTriedAlone(t *testing.T) {
 	s := start(t, o)
 	s.options.Load = load(t, "pre")
 	m := s.current()
-	lanes, tried, release := int64(m.Scorer.Lanes()), atomic.Int64{}, make(chan struct{})
+	slots, tried, release := int64(m.Scorer.Slots()), atomic.Int64{}, make(chan struct{})
 	s.batcher.before = func(context.Context) {
-		if tried.Add(1) == lanes+3 { // the three together, and the bad one
+		if tried.Add(1) == slots+3 { // the three together, and the bad one
 			d.lost.Store(true)
 		}
 		<-release
@@ -139,7 +139,7 @@ func TestLostWhileTriedAlone(t *testing.T) {
 	submit := func(tokens ...int32) *job {
 		return s.batcher.submit(context.Background(), bareSession(s), m, classify, seq.Example{A: tokens})[0]
 	}
-	for n := range lanes { // so that the next three come together
+	for n := range slots { // so that the next three come together
 		submit(1)
 		eventually(t, "it does not run", func() bool { return tried.Load() == n+1 })
 	}
@@ -153,7 +153,7 @@ func TestLostWhileTriedAlone(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if n := tried.Load() - lanes; n != 3 {
+	if n := tried.Load() - slots; n != 3 {
 		t.Errorf("%d batches were tried", n)
 	}
 	s.recovering.Wait()

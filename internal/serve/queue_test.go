@@ -204,11 +204,11 @@ func TestPaceOfSeveral(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	lanes := s.current().Scorer.Lanes()
+	slots := s.current().Scorer.Slots()
 	s.batcher.mu.Lock()
 	defer s.batcher.mu.Unlock()
-	if got, want := s.batcher.pace.of(100), each/time.Duration(lanes); got < want*9/10 || got > want*17/10 || lanes < 2 {
-		t.Errorf("a batch takes %v where %d run at once, want about %v", got, lanes, want)
+	if got, want := s.batcher.pace.of(100), each/time.Duration(slots); got < want*9/10 || got > want*17/10 || slots < 2 {
+		t.Errorf("a batch takes %v where %d run at once, want about %v", got, slots, want)
 	}
 }
 

@@ -15,9 +15,9 @@ import (
 type life int
 
 const (
-	born life = iota // before initialize
-	live
-	down // after shutdown
+	uninitialized life = iota // before initialize
+	running
+	shutDown // after shutdown
 )
 
 // session is one client's stream. Messages are read in order by Recv, which

@@ -22,7 +22,7 @@ func occupy(t *testing.T, greedy *session) []*job {
 		long[i].A = ones(urgentTokens + 1)
 	}
 	jobs := b.submit(t.Context(), greedy, m, classify, long...)
-	eventually(t, "not all places are taken", func() bool { _, _, running := b.waiting(); return running == m.Scorer.Lanes() })
+	eventually(t, "not all places are taken", func() bool { _, _, running := b.waiting(); return running == m.Scorer.Slots() })
 	return jobs
 }
 

@@ -24,34 +24,34 @@ const (
 // AttentionEpsilon keeps a row without any positive score finite.
 const AttentionEpsilon = 1e-9
 
-// Relation is the relative encoding of a query and a sampled key: what yields
+// RelativeBias is the relative encoding of a query and a sampled key: what yields
 // Rmul and Radd for a tile of pairs. The sinusoid's tables are the first; nil
 // means Rmul = 1 and Radd = 0.
-type Relation interface {
-	relation()
+type RelativeBias interface {
+	relativeBias()
 }
 
-// SinusoidRelation reads the tables of [SinusoidTables]:
+// SinusoidBias reads the tables of [SinusoidTables]:
 //
 //	Rmul_ij = p_j softplus(mul(i, top_j)) + (1−p_j) softplus(mul(i, partner_j))
 //	Radd_ij = p_j add(i, top_j) + (1−p_j) add(i, partner_j)
 //
 // with a head's mul and add of two positions F[i−j+n−1] + G[i+j], n the longest
 // sequence, and softplus(mul) = log(1 + E_F[i−j+n−1]·E_G[i+j]).
-type SinusoidRelation struct {
+type SinusoidBias struct {
 	F, G, E      *Tensor // [2h, 2T]
 	P            *Tensor // [S]
 	Top, Partner *Tensor // [S] int32
 }
 
-func (SinusoidRelation) relation() {}
+func (SinusoidBias) relativeBias() {}
 
-// RelationGradient receives the adjoint of a relation.
-type RelationGradient interface {
+// RelativeBiasGradient receives the adjoint of a relative position bias.
+type RelativeBiasGradient interface {
 	gradient()
 }
 
-// SinusoidGradient is the adjoint of [SinusoidRelation]: the histograms of the
+// SinusoidGradient is the adjoint of [SinusoidBias]: the histograms of the
 // pairs' gradients over i−j and i+j, laid out as F and G, and each head's part
 // of the gradient of the duplet weights. E has none of its own.
 type SinusoidGradient struct {
@@ -69,19 +69,19 @@ func (SinusoidGradient) gradient() {}
 // Nothing of size [T, S] is kept: only Norm, the denominator of each row (for
 // softmax its maximum plus the logarithm of its sum).
 type Attention struct {
-	O           *Tensor `op:"write"` // [T, d]
-	Norm        *Tensor `op:"write"` // [T, h]
-	Silent      *Tensor `op:"write"` // [1] int32: pairs of row and head with Σ ReLU(A) = 0; nil unless asked for
-	Q           *Tensor // [T, d]
-	K, V        *Tensor // [S, d]
-	Leak        *Tensor // [B, h], nil unless leaky
-	Count       *Tensor // [B] int32
-	Batch       *Batch
-	Relation    Relation
-	Heads       int
-	Most        int // sampled keys of a sequence at most; 0 does not say
-	Score       Score
-	Probability Probability
+	O            *Tensor `op:"write"` // [T, d]
+	Norm         *Tensor `op:"write"` // [T, h]
+	DeadRows     *Tensor `op:"write"` // [1] int32: pairs of row and head with Σ ReLU(A) = 0; nil unless asked for
+	Q            *Tensor // [T, d]
+	K, V         *Tensor // [S, d]
+	Leak         *Tensor // [B, h], nil unless leaky
+	Count        *Tensor // [B] int32
+	Batch        *Batch
+	RelativeBias RelativeBias
+	Heads        int
+	Most         int // sampled keys of a sequence at most; 0 does not say
+	Score        Score
+	Probability  Probability
 }
 
 func (Attention) Name() string { return "attention" }
@@ -110,7 +110,7 @@ type AttentionBackward struct {
 	DQ       *Tensor `op:"write"` // [T, d]
 	DK, DV   *Tensor `op:"write"` // [S, d]
 	DLeak    *Tensor `op:"write"` // [B, h] or nil
-	Gradient RelationGradient
+	Gradient RelativeBiasGradient
 	DO       *Tensor // [T, d]
 	Forward  Attention
 }
@@ -122,7 +122,7 @@ func (k AttentionBackward) check() {
 	same("attention_backward", k.DK, k.Forward.K)
 	same("attention_backward", k.DV, k.Forward.V)
 	same("attention_backward", k.DO, k.Forward.O)
-	if (k.Gradient != nil) != (k.Forward.Relation != nil) {
-		panic("tensor: attention_backward: a relation without its gradient")
+	if (k.Gradient != nil) != (k.Forward.RelativeBias != nil) {
+		panic("tensor: attention_backward: a relative position bias without its gradient")
 	}
 }

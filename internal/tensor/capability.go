@@ -33,7 +33,7 @@ type Measurer interface {
 type OwnMemory interface {
 	// Budget is how many bytes of it are left.
 	Budget() int64
-	// Scratch is how many words a program takes of it beside its spaces.
+	// Scratch is how many words a program takes of it beside its regions.
 	Scratch(p *Program) (words int, err error)
 }
 
@@ -57,7 +57,7 @@ type LossScaler interface {
 }
 
 // Preemptive is a device that shares the processors with the rest of the program. An
-// urgent run computes at once there, beside as many others as there are lanes: these stop
+// urgent run computes at once there, beside as many others as there are slots: these stop
 // until it has ended.
 type Preemptive interface {
 	// Reserve has the device leave n processors to others from now on, but for one that it

@@ -8,8 +8,8 @@ type Device interface {
 	Name() string
 	// Kernels names what computes: bits are promised for one kind.
 	Kernels() string
-	// Lanes is the number of programs that the device is best given at once.
-	Lanes() int
+	// Slots is the number of programs that the device is best given at once.
+	Slots() int
 	// Allocate returns zeroed memory of the device, in words.
 	Allocate(words int) (Memory, error)
 	// Prepare makes a program ready to run. It may be run many times, from
@@ -27,8 +27,8 @@ type Memory interface {
 	Free()
 }
 
-// Binding gives a run its memory, one block a space.
-type Binding [Spaces]Memory
+// Binding gives a run its memory, one block a region.
+type Binding [Regions]Memory
 
 // Executable is a program made ready for one device.
 type Executable interface {

@@ -14,8 +14,8 @@ func TestOperands(t *testing.T) {
 	b := NewBatch(p, 4, 1)
 	batch := "tokens position sequence offset sample_offset example tower random"
 	of := func(name string) *Tensor { return &Tensor{Name: name} }
-	relation := SinusoidRelation{F: of("f"), G: of("g"), E: of("e"), P: of("p"), Top: of("top"), Partner: of("partner")}
-	attention := Attention{O: of("o"), Norm: of("norm"), Q: of("q"), K: of("k"), V: of("v"), Count: of("count"), Batch: b, Relation: relation}
+	relativeBias := SinusoidBias{F: of("f"), G: of("g"), E: of("e"), P: of("p"), Top: of("top"), Partner: of("partner")}
+	attention := Attention{O: of("o"), Norm: of("norm"), Q: of("q"), K: of("k"), V: of("v"), Count: of("count"), Batch: b, RelativeBias: relativeBias}
 	linear := LinearBackward{DX: of("dx"), DWeight: of("dw"), DBias: of("db"), DY: of("dy"), X: of("x"), Weight: of("w")}
 	added := linear
 	added.Accumulate = true

@@ -25,7 +25,7 @@ type Program struct {
 	Counts *Tensor
 
 	arena  []*Tensor
-	words  [Spaces]int
+	words  [Regions]int
 	closed bool
 }
 
@@ -35,7 +35,7 @@ func NewProgram() *Program { return &Program{} }
 // Temp declares an activation. The arena holds it from the first launch that
 // touches it to the last.
 func (p *Program) Temp(name string, rows Axis, shape ...int) *Tensor {
-	t := &Tensor{Name: name, Shape: shape, Rows: rows, Space: Arena, first: -1}
+	t := &Tensor{Name: name, Shape: shape, Rows: rows, Region: Arena, first: -1}
 	p.arena = append(p.arena, t)
 	return t
 }
@@ -49,7 +49,7 @@ func (p *Program) TempInts(name string, rows Axis, shape ...int) *Tensor {
 
 // Input declares a tensor that each batch fills.
 func (p *Program) Input(name string, rows Axis, shape ...int) *Tensor {
-	t := &Tensor{Name: name, Shape: shape, Rows: rows, Space: Inputs, Offset: p.words[Inputs]}
+	t := &Tensor{Name: name, Shape: shape, Rows: rows, Region: Inputs, Offset: p.words[Inputs]}
 	p.words[Inputs] += align(t.Words())
 	return t
 }
@@ -98,13 +98,13 @@ func (p *Program) Launch(k Kernel) {
 	k.check()
 	at := len(p.Launches)
 	for _, t := range Reads(k) {
-		if t.Space == Arena && t.first < 0 {
+		if t.Region == Arena && t.first < 0 {
 			panic(fmt.Sprintf("tensor: %s reads %v, which nothing has written", k.Name(), t))
 		}
 		t.last = at
 	}
 	for _, t := range Writes(k) {
-		if t.Space == Arena && t.first < 0 {
+		if t.Region == Arena && t.first < 0 {
 			t.first = at
 		}
 		t.last = at
@@ -127,7 +127,7 @@ func (p *Program) Finish() *Program {
 
 // Words is the number of words that the program needs in the arena or in the
 // inputs.
-func (p *Program) Words(s Space) int { return p.words[s] }
+func (p *Program) Words(s Region) int { return p.words[s] }
 
 // Counts are the numbers that a batch brings beside its data: rows in use.
 type Counts struct {

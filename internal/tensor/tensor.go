@@ -5,19 +5,19 @@ import (
 	"unsafe"
 )
 
-// Space is the memory that a tensor lives in. A device is handed one [Memory]
-// for each space a program uses.
-type Space uint8
+// Region is the memory that a tensor lives in. A device is handed one [Memory]
+// for each region a program uses.
+type Region uint8
 
 const (
-	Arena     Space = iota // activations: placed by the program, alive from first to last use
-	Inputs                 // what one batch brings: tokens, offsets, labels, seed
-	Weights                // parameters, persistent
-	Gradients              // gradients of the parameters, same layout as Weights
-	Partial                // another block of gradients, to be added to the first
-	Moment1                // AdamW's first moment, same layout
-	Moment2                // AdamW's second moment, same layout
-	Spaces                 // their number
+	Arena     Region = iota // activations: placed by the program, alive from first to last use
+	Inputs                  // what one batch brings: tokens, offsets, labels, seed
+	Weights                 // parameters, persistent
+	Gradients               // gradients of the parameters, same layout as Weights
+	Partial                 // another block of gradients, to be added to the first
+	Moment1                 // AdamW's first moment, same layout
+	Moment2                 // AdamW's second moment, same layout
+	Regions                 // their number
 )
 
 // Axis says what the rows of a tensor stand for, and so how many of them hold
@@ -40,17 +40,17 @@ type Tensor struct {
 	Name   string
 	Shape  []int
 	Rows   Axis
-	Space  Space
-	Offset int  // in words, within the space; the program places arena tensors
+	Region Region
+	Offset int  // in words, within the region; the program places arena tensors
 	Int    bool // holds integers
 
 	first, last int // launches that touch it, for the arena
 	kept        bool
 }
 
-// At returns a tensor at a fixed place of a persistent space.
-func At(space Space, offset int, name string, shape ...int) *Tensor {
-	return &Tensor{Name: name, Shape: shape, Space: space, Offset: offset}
+// At returns a tensor at a fixed place of a persistent region.
+func At(region Region, offset int, name string, shape ...int) *Tensor {
+	return &Tensor{Name: name, Shape: shape, Region: region, Offset: offset}
 }
 
 // Words is the number of 4-byte words that fit.

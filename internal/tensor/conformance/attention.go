@@ -60,7 +60,7 @@ type attention64 struct {
 	heads, dh     int
 	score         tensor.Score
 	probability   tensor.Probability
-	relation      *relation64
+	relativeBias  *relativeBias64
 	q, k, v, leak []float64
 	dq, dk, dv    []float64
 	dleak         []float64
@@ -85,7 +85,7 @@ func (a *attention64) keys(b int) []int {
 func (a *attention64) row(b, i, head int) (s, p []float64, norm float64) {
 	keys := a.keys(b)
 	for _, j := range keys {
-		mul, add := a.relation.terms(head, i-a.fixture.offset[b], j)
+		mul, add := a.relativeBias.terms(head, i-a.fixture.offset[b], j)
 		m := score64(a.score, a.part(a.q, i, head), a.part(a.k, j, head))
 		s = append(s, m/math.Sqrt(float64(a.dh))*mul+add)
 	}
@@ -117,30 +117,36 @@ func (a *attention64) row(b, i, head int) (s, p []float64, norm float64) {
 	return s, p, norm
 }
 
-// forward returns the output, the denominators, the number of silent rows, and
-// how close a score came to ReLU's kink.
-func (a *attention64) forward() (o, norm []float64, silent int, margin float64) {
-	o, margin = zeros(len(a.q)), math.Inf(1)
+// forward returns the output, the denominators, the number of dead attention rows, and the
+// tokens that have a score so close to ReLU's kink, or a sum to zero, that rounding decides.
+func (a *attention64) forward() (o, norm []float64, deadRows int, near []int) {
+	o = zeros(len(a.q))
 	for b := range a.fixture.shape.lengths {
 		for i := a.fixture.offset[b]; i < a.fixture.offset[b+1]; i++ {
 			for head := range a.heads {
 				s, p, n := a.row(b, i, head)
 				norm = append(norm, n)
-				positive := false
+				positive, close := false, false
 				for at, j := range a.keys(b) {
 					positive = positive || s[at] > 0
-					margin = min(margin, math.Abs(s[at]))
+					close = close || math.Abs(s[at]) < margin
 					for c, v := range a.part(a.v, j, head) {
 						a.part(o, i, head)[c] += p[at] * v
 					}
 				}
-				if !positive {
-					silent++
+				switch {
+				case !positive:
+					deadRows++
+				case a.probability == tensor.ReLU:
+					close = close || n < leastSum
+				}
+				if close {
+					near = append(near, i)
 				}
 			}
 		}
 	}
-	return o, norm, silent, margin
+	return o, norm, deadRows, near
 }
 
 // backward fills the gradients. dP → dA by the quotient rule: with S the sum in
@@ -180,8 +186,8 @@ func (a *attention64) rowBackward(b, i, head int, do []float64) {
 		}
 		q, k := a.part(a.q, i, head), a.part(a.k, j, head)
 		position, root := i-a.fixture.offset[b], math.Sqrt(float64(a.dh))
-		mul, _ := a.relation.terms(head, position, j)
-		a.relation.adjoint(head, position, j, ds*score64(a.score, q, k)/root, ds)
+		mul, _ := a.relativeBias.terms(head, position, j)
+		a.relativeBias.adjoint(head, position, j, ds*score64(a.score, q, k)/root, ds)
 		scoreBackward64(a.score, ds*mul/root, q, k, a.part(a.dq, i, head), a.part(a.dk, j, head))
 	}
 }

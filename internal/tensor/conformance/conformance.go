@@ -187,8 +187,8 @@ func (r *fixture) run(ctx context.Context, device tensor.Device) error {
 		return err
 	}
 	mem := tensor.Binding{}
-	before := [tensor.Spaces][]uint32{}
-	for _, s := range []tensor.Space{tensor.Arena, tensor.Inputs, tensor.Gradients} {
+	before := [tensor.Regions][]uint32{}
+	for _, s := range []tensor.Region{tensor.Arena, tensor.Inputs, tensor.Gradients} {
 		before[s] = r.fill(s)
 		if mem[s], err = device.Allocate(len(before[s])); err != nil {
 			return err
@@ -209,10 +209,10 @@ func (r *fixture) run(ctx context.Context, device tensor.Device) error {
 		if err := mem[s].Read(0, after); err != nil {
 			return err
 		}
-		r.collect(tensor.Space(s), after)
+		r.collect(tensor.Region(s), after)
 		for i, w := range after {
-			if w != words[i] && !r.mayWrite(tensor.Space(s), i) {
-				return fmt.Errorf("space %d: word %d was %#x and is %#x, outside of every output", s, i, words[i], w)
+			if w != words[i] && !r.mayWrite(tensor.Region(s), i) {
+				return fmt.Errorf("region %d: word %d was %#x and is %#x, outside of every output", s, i, words[i], w)
 			}
 		}
 	}

@@ -55,7 +55,7 @@ type fixture struct {
 	offset      []int // first token row of each sequence, and their number
 	sampled     []int // first sampled row of each sequence, and their number
 	operands    []*operand
-	gradients   int // words of that space
+	gradients   int // words of that region
 	checks      []func() error
 	derivatives []derivative
 	worst       float64
@@ -195,7 +195,7 @@ func (r *fixture) launch(k tensor.Kernel) {
 		switch {
 		case o.written != slices.Contains(writes, o.Tensor):
 			panic(fmt.Sprintf("conformance: %s: %v is written: %v, but the kernel says %v", k.Name(), o.Tensor, o.written, !o.written))
-		case o.written && o.Space == tensor.Gradients && !slices.Contains(reads, o.Tensor):
+		case o.written && o.Region == tensor.Gradients && !slices.Contains(reads, o.Tensor):
 			panic(fmt.Sprintf("conformance: %s: %v is read and written, but the kernel does not say that it is read", k.Name(), o.Tensor))
 		}
 	}
@@ -204,8 +204,8 @@ func (r *fixture) launch(k tensor.Kernel) {
 	r.program.Finish()
 }
 
-// fill is the memory of a space before the launch.
-func (r *fixture) fill(s tensor.Space) []uint32 {
+// fill is the memory of a region before the launch.
+func (r *fixture) fill(s tensor.Region) []uint32 {
 	n := r.program.Words(s)
 	if s == tensor.Gradients {
 		n = r.gradients
@@ -215,7 +215,7 @@ func (r *fixture) fill(s tensor.Space) []uint32 {
 		mem[i] = garbage
 	}
 	for _, o := range r.operands {
-		if o.Space != s {
+		if o.Region != s {
 			continue
 		}
 		for i, v := range o.x {
@@ -232,10 +232,10 @@ func (r *fixture) fill(s tensor.Space) []uint32 {
 // at is the place of element i of the data.
 func (o *operand) at(i int) int { return o.Offset + i/o.columns*o.Width() + i%o.columns }
 
-// collect takes the outputs out of a space.
-func (r *fixture) collect(s tensor.Space, mem []uint32) {
+// collect takes the outputs out of a region.
+func (r *fixture) collect(s tensor.Region, mem []uint32) {
 	for _, o := range r.operands {
-		if o.Space != s || !o.written {
+		if o.Region != s || !o.written {
 			continue
 		}
 		o.got, o.words = nil, nil
@@ -250,9 +250,9 @@ func (r *fixture) collect(s tensor.Space, mem []uint32) {
 	}
 }
 
-func (r *fixture) mayWrite(s tensor.Space, word int) bool {
+func (r *fixture) mayWrite(s tensor.Region, word int) bool {
 	for _, o := range r.operands {
-		if o.Space == s && o.written && word >= o.Offset && word < o.Offset+o.Words() {
+		if o.Region == s && o.written && word >= o.Offset && word < o.Offset+o.Words() {
 			return true
 		}
 	}

@@ -4,8 +4,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// relation64 is the sinusoidal relation of one batch; nil is Rmul = 1, Radd = 0.
-type relation64 struct {
+// relativeBias64 is the sinusoidal bias of one batch; nil is Rmul = 1, Radd = 0.
+type relativeBias64 struct {
 	sel    selection
 	heads  int
 	n      int       // longest sequence
@@ -16,7 +16,7 @@ type relation64 struct {
 }
 
 // terms are Rmul and Radd of a query's position i and sampled row j.
-func (r *relation64) terms(head, i, j int) (mul, add float64) {
+func (r *relativeBias64) terms(head, i, j int) (mul, add float64) {
 	if r == nil {
 		return 1, 0
 	}
@@ -28,7 +28,7 @@ func (r *relation64) terms(head, i, j int) (mul, add float64) {
 }
 
 // adjoint takes the gradients of terms.
-func (r *relation64) adjoint(head, i, j int, dmul, dadd float64) {
+func (r *relativeBias64) adjoint(head, i, j int, dmul, dadd float64) {
 	if r == nil {
 		return
 	}
@@ -41,7 +41,7 @@ func (r *relation64) adjoint(head, i, j int, dmul, dadd float64) {
 }
 
 // each visits the tokens of a duplet: a weight and its derivative by p.
-func (r *relation64) each(j int, visit func(weight, sign float64, position int)) {
+func (r *relativeBias64) each(j int, visit func(weight, sign float64, position int)) {
 	if r.sel.partner[j] < 0 {
 		visit(1, 0, r.sel.top[j])
 		return
@@ -50,24 +50,24 @@ func (r *relation64) each(j int, visit func(weight, sign float64, position int))
 	visit(1-r.p[j], -1, r.sel.partner[j])
 }
 
-func (r *relation64) entry(row, i, j int) float64 {
+func (r *relativeBias64) entry(row, i, j int) float64 {
 	return r.f[row*(2*r.n-1)+i-j+r.n-1] + r.g[row*(2*r.n-1)+i+j]
 }
 
-func (r *relation64) put(row, i, j int, v float64) {
+func (r *relativeBias64) put(row, i, j int, v float64) {
 	r.df[row*(2*r.n-1)+i-j+r.n-1] += v
 	r.dg[row*(2*r.n-1)+i+j] += v
 }
 
-// relation declares the operands of a sinusoidal relation. F is not even: one
+// relativeBias declares the operands of a sinusoidal bias. F is not even: one
 // side read for the other shows.
-func (r *fixture) relation(sel selection, top, partner *operand, heads int) (tensor.Relation, *relation64) {
+func (r *fixture) relativeBias(sel selection, top, partner *operand, heads int) (tensor.RelativeBias, *relativeBias64) {
 	n := int(r.counts.Longest)
 	table := func() *operand { return r.columns(2*heads, 2*(n+spare), 2*n-1) }
 	f, g, e := table(), table(), table()
 	e.set(func(i int) float64 { return exp64(f.x, g.x, i) })
 	p := r.weights(sel)
-	return tensor.SinusoidRelation{F: f.Tensor, G: g.Tensor, E: e.Tensor, P: p.Tensor, Top: top.Tensor, Partner: partner.Tensor},
-		&relation64{sel: sel, heads: heads, n: n, f: f.x, g: g.x, p: p.x,
+	return tensor.SinusoidBias{F: f.Tensor, G: g.Tensor, E: e.Tensor, P: p.Tensor, Top: top.Tensor, Partner: partner.Tensor},
+		&relativeBias64{sel: sel, heads: heads, n: n, f: f.x, g: g.x, p: p.x,
 			df: zeros(len(f.x)), dg: zeros(len(g.x)), dp: zeros(len(sel.top) * heads)}
 }

@@ -47,7 +47,7 @@ func ReadChoice(p *tensor.Program, k tensor.Sample, mem tensor.Binding) (*Choice
 	}
 	counts, offset, room, count, top, partner := ints[0], ints[1], ints[2], ints[3], ints[4], ints[5]
 	scores := make([]float32, k.Noised.Words())
-	if err := tensor.Download(mem[k.Noised.Space], k.Noised, scores); err != nil {
+	if err := tensor.Download(mem[k.Noised.Region], k.Noised, scores); err != nil {
 		return nil, err
 	}
 	c := &Choice{sample: k}

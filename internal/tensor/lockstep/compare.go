@@ -9,7 +9,7 @@ import (
 
 // An element may be off by tolerance times its size and its tensor's, and by
 // cancelled times the size of the largest tensor that the launch wrote to the
-// same space: what sums to nothing is made of parts that do not. The size of a
+// same region: what sums to nothing is made of parts that do not. The size of a
 // tensor is its root mean square.
 const (
 	tolerance = 2e-5
@@ -75,7 +75,7 @@ func (x *executable) compare(segment string, i int, first, second tensor.Binding
 		}
 	}
 	for t, words := range r.wrote {
-		if err := second[t.Space].Write(t.Offset, words[0]); err != nil {
+		if err := second[t.Region].Write(t.Offset, words[0]); err != nil {
 			return err
 		}
 	}
@@ -92,10 +92,10 @@ func (x *executable) results(k tensor.Kernel, first, second tensor.Binding) (*re
 	r := &results{kernel: k, wrote: map[*tensor.Tensor][2][]uint32{}}
 	for _, t := range tensor.Writes(k) {
 		a, b := make([]uint32, t.Words()), make([]uint32, t.Words())
-		if err := tensor.Download(first[t.Space], t, a); err != nil {
+		if err := tensor.Download(first[t.Region], t, a); err != nil {
 			return nil, err
 		}
-		if err := tensor.Download(second[t.Space], t, b); err != nil {
+		if err := tensor.Download(second[t.Region], t, b); err != nil {
 			return nil, err
 		}
 		r.wrote[t] = [2][]uint32{a, b}
@@ -122,7 +122,7 @@ func (x *executable) results(k tensor.Kernel, first, second tensor.Binding) (*re
 
 func integers(mem tensor.Binding, t *tensor.Tensor) ([]int32, error) {
 	x := make([]int32, t.Words())
-	return x, tensor.Download(mem[t.Space], t, x)
+	return x, tensor.Download(mem[t.Region], t, x)
 }
 
 // compare returns the largest difference in a tensor, as a fraction of what is
@@ -130,7 +130,7 @@ func integers(mem tensor.Binding, t *tensor.Tensor) ([]int32, error) {
 func (r *results) compare(t *tensor.Tensor) (worst float64, what string) {
 	own, beside := r.size(t), 0.0
 	for o := range r.wrote {
-		if o.Space == t.Space {
+		if o.Region == t.Region {
 			beside = max(beside, r.size(o))
 		}
 	}

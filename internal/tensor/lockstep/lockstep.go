@@ -53,8 +53,8 @@ func (d *Device) Name() string { return d.first.Name() + " beside " + d.second.N
 // Kernels is the first device's: the bits are.
 func (d *Device) Kernels() string { return d.first.Kernels() }
 
-// Lanes is one, so that the first launch that differs is the first in time.
-func (d *Device) Lanes() int { return 1 }
+// Slots is one, so that the first launch that differs is the first in time.
+func (d *Device) Slots() int { return 1 }
 
 // Unwrap returns the first device, whose results these are.
 func (d *Device) Unwrap() tensor.Device { return d.first }

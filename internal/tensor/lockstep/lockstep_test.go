@@ -74,7 +74,7 @@ func (c choosing) run(t *testing.T, d *Device) ([]int32, error) {
 		t.Fatal(err)
 	}
 	var mem tensor.Binding
-	for _, s := range []tensor.Space{tensor.Arena, tensor.Inputs} {
+	for _, s := range []tensor.Region{tensor.Arena, tensor.Inputs} {
 		if mem[s], err = d.Allocate(c.Words(s)); err != nil {
 			t.Fatal(err)
 		}

@@ -86,7 +86,7 @@ func (c *Choices) give(p *tensor.Program, k tensor.Sample, mem tensor.Binding) e
 		if len(given.words[i]) != t.Words() {
 			return fmt.Errorf("%v cannot hold the %d words it is given", t, len(given.words[i]))
 		}
-		if err := tensor.Upload(mem[t.Space], t, given.words[i]); err != nil {
+		if err := tensor.Upload(mem[t.Region], t, given.words[i]); err != nil {
 			return err
 		}
 	}
@@ -100,7 +100,7 @@ func read(p *tensor.Program, k tensor.Sample, mem tensor.Binding) (c choice, err
 	}
 	for i, t := range tensors(k) {
 		c.words[i] = make([]uint32, t.Words())
-		if err := tensor.Download(mem[t.Space], t, c.words[i]); err != nil {
+		if err := tensor.Download(mem[t.Region], t, c.words[i]); err != nil {
 			return c, err
 		}
 	}
@@ -115,8 +115,8 @@ type device struct {
 
 type visit func(p *tensor.Program, k tensor.Sample, mem tensor.Binding) error
 
-// Lanes is one, so that there is one order.
-func (*device) Lanes() int { return 1 }
+// Slots is one, so that there is one order.
+func (*device) Slots() int { return 1 }
 
 // Unwrap returns the device that computes.
 func (d *device) Unwrap() tensor.Device { return d.Device }

@@ -5,9 +5,9 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// relation is the relative encoding of a tile of queries and sampled keys at …
+// relativeBias is the relative encoding of a tile of queries and sampled keys at …
 // at+keys−1 (packed rows), whose scores are rows of t.stride floats.
-type relation interface {
+type relativeBias interface {
 	// forward turns the bare scores m into max(A, floor), and adds the sum over
 	// the keys to sum.
 	forward(t queries, at, keys int, s []float32, floor float32, sum []float32)
@@ -16,24 +16,24 @@ type relation interface {
 	backward(t queries, at, keys int, s, d []float32, relu bool, total []float32)
 }
 
-func newRelation(a *attentionRun, rel tensor.Relation, grad tensor.RelationGradient) relation {
+func newRelativeBias(a *attentionRun, rel tensor.RelativeBias, grad tensor.RelativeBiasGradient) relativeBias {
 	switch rel := rel.(type) {
 	case nil:
-		return noRelation{a.scale}
-	case tensor.SinusoidRelation:
-		return newSinusoidRelation(a, rel, grad)
+		return noRelativeBias{a.scale}
+	case tensor.SinusoidBias:
+		return newSinusoidBias(a, rel, grad)
 	}
-	panic("cpu: unknown relation")
+	panic("cpu: unknown relative position bias")
 }
 
-// noRelation is Rmul = 1, Radd = 0.
-type noRelation struct{ scale float32 }
+// noRelativeBias is Rmul = 1, Radd = 0.
+type noRelativeBias struct{ scale float32 }
 
-func (n noRelation) forward(t queries, _, keys int, s []float32, floor float32, sum []float32) {
+func (n noRelativeBias) forward(t queries, _, keys int, s []float32, floor float32, sum []float32) {
 	t.kernels.ScaleTile(s, t.stride, keys, t.n, n.scale, floor, sum)
 }
 
-func (n noRelation) backward(t queries, _, keys int, s, d []float32, relu bool, total []float32) {
+func (n noRelativeBias) backward(t queries, _, keys int, s, d []float32, relu bool, total []float32) {
 	for j := range keys {
 		row, da := s[j*t.stride:][:t.n], d[j*t.stride:][:t.n]
 		var sum float32
@@ -54,8 +54,8 @@ func (n noRelation) backward(t queries, _, keys int, s, d []float32, relu bool, 
 	}
 }
 
-// sinusoidRelation reads the tables of the encoding.
-type sinusoidRelation struct {
+// sinusoidBias reads the tables of the encoding.
+type sinusoidBias struct {
 	f, g, e, p   []float32
 	df, dg, dp   []float32
 	top, partner []int32
@@ -66,9 +66,9 @@ type sinusoidRelation struct {
 	wide         []bool // of each sequence and head: an exponential is out of the kernels' range
 }
 
-func newSinusoidRelation(a *attentionRun, rel tensor.SinusoidRelation, grad tensor.RelationGradient) *sinusoidRelation {
+func newSinusoidBias(a *attentionRun, rel tensor.SinusoidBias, grad tensor.RelativeBiasGradient) *sinusoidBias {
 	r := a.run
-	s := &sinusoidRelation{
+	s := &sinusoidBias{
 		f: r.floats(rel.F), g: r.floats(rel.G), e: r.floats(rel.E), p: r.floats(rel.P),
 		top: r.ints(rel.Top), partner: r.ints(rel.Partner),
 		width: rel.F.Width(), heads: a.Heads, longest: int(r.counts[tensor.CountLongest]), scale: a.scale,
@@ -88,7 +88,7 @@ func newSinusoidRelation(a *attentionRun, rel tensor.SinusoidRelation, grad tens
 // outOfRange tells if an exponential that a sequence of n tokens meets lies
 // outside 2⁻⁶³ … 2⁶³, so that a product might leave float32's range. Only
 // weights that have run away get there.
-func (s *sinusoidRelation) outOfRange(head, n int) bool {
+func (s *sinusoidBias) outOfRange(head, n int) bool {
 	for _, x := range [][]float32{s.row(s.e, head)[s.longest-n:][:2*n-1], s.row(s.e, s.heads+head)[:2*n-1]} {
 		for _, v := range x {
 			if !(v >= 0x1p-63 && v <= 0x1p63) {
@@ -100,7 +100,7 @@ func (s *sinusoidRelation) outOfRange(head, n int) bool {
 }
 
 // row returns row i of a table.
-func (s *sinusoidRelation) row(table []float32, i int) []float32 {
+func (s *sinusoidBias) row(table []float32, i int) []float32 {
 	return table[i*s.width:][:s.width]
 }
 
@@ -116,8 +116,8 @@ type sinusoidScratch struct {
 }
 
 // tile describes a tile to the kernels.
-func (s *sinusoidRelation) tile(t queries, at, keys int, scores []float32) *simd.SinusoidTile {
-	h, add, w := t.head, t.head+s.heads, &t.worker.relation
+func (s *sinusoidBias) tile(t queries, at, keys int, scores []float32) *simd.SinusoidTile {
+	h, add, w := t.head, t.head+s.heads, &t.worker.relativeBias
 	w.tile = simd.SinusoidTile{
 		S: scores, EF: s.row(s.e, h), EG: s.row(s.e, add), FA: s.row(s.f, add), GA: s.row(s.g, add),
 		FM: s.row(s.f, h), GM: s.row(s.g, h),
@@ -128,7 +128,7 @@ func (s *sinusoidRelation) tile(t queries, at, keys int, scores []float32) *simd
 	return &w.tile
 }
 
-func (s *sinusoidRelation) forward(t queries, at, keys int, scores []float32, floor float32, sum []float32) {
+func (s *sinusoidBias) forward(t queries, at, keys int, scores []float32, floor float32, sum []float32) {
 	tile := s.tile(t, at, keys, scores)
 	tile.Floor, tile.Sum = floor, sum
 	switch {
@@ -141,11 +141,11 @@ func (s *sinusoidRelation) forward(t queries, at, keys int, scores []float32, fl
 	}
 }
 
-func (s *sinusoidRelation) backward(t queries, at, keys int, scores, d []float32, relu bool, total []float32) {
+func (s *sinusoidBias) backward(t queries, at, keys int, scores, d []float32, relu bool, total []float32) {
 	tile := s.tile(t, at, keys, scores)
 	h, add := t.head, t.head+s.heads
 	tile.DFM, tile.DGM, tile.DFA, tile.DGA = s.row(s.df, h), s.row(s.dg, h), s.row(s.df, add), s.row(s.dg, add)
-	dp := t.worker.relation.dp[:keys]
+	dp := t.worker.relativeBias.dp[:keys]
 	clear(dp)
 	tile.D, tile.Total, tile.DP = d, total, dp
 	if !relu || s.wide[t.b*s.heads+t.head] {

@@ -26,9 +26,9 @@ func weighted(n int) *tensor.Program {
 	return p.Finish()
 }
 
-// TestLanes: several goroutines prepare programs, run them on weights that they
+// TestSlots: several goroutines prepare programs, run them on weights that they
 // share and read the results, all at once.
-func TestLanes(t *testing.T) {
+func TestSlots(t *testing.T) {
 	d := open(t, Options{})
 	weights, err := d.Allocate(100)
 	if err != nil {
@@ -41,7 +41,7 @@ func TestLanes(t *testing.T) {
 	if err := weights.Write(0, tensor.Bits(ones)); err != nil {
 		t.Fatal(err)
 	}
-	lane := func(l int) error {
+	slot := func(l int) error {
 		var mem tensor.Binding
 		mem[tensor.Weights] = weights
 		for round := range 12 {
@@ -51,7 +51,7 @@ func TestLanes(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			for _, s := range []tensor.Space{tensor.Arena, tensor.Inputs} {
+			for _, s := range []tensor.Region{tensor.Arena, tensor.Inputs} {
 				if mem[s], err = d.Allocate(p.Words(s)); err != nil {
 					return err
 				}
@@ -68,7 +68,7 @@ func TestLanes(t *testing.T) {
 				}
 				for i := range out {
 					if out[i] != in[i]+float32(n) {
-						t.Errorf("lane %d, round %d: %v, expected %v", l, round, out[i], in[i]+float32(n))
+						t.Errorf("slot %d, round %d: %v, expected %v", l, round, out[i], in[i]+float32(n))
 						return nil
 					}
 				}
@@ -79,7 +79,7 @@ func TestLanes(t *testing.T) {
 	var wg sync.WaitGroup
 	for l := range 4 {
 		wg.Go(func() {
-			if err := lane(l); err != nil {
+			if err := slot(l); err != nil {
 				t.Error(err)
 			}
 		})

@@ -5,11 +5,11 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// groupTokens is where a gradient group ends: consecutive examples of a batch
-// until that many tokens are reached. Within a group every sum has one order;
-// the groups are added by a fixed binary tree. So memory, threads and devices
-// decide how many groups run at once, and never what they add up to.
-const groupTokens = 4096
+// microBatchTokens is where a micro-batch ends: consecutive examples of a batch
+// until that many tokens are reached. Within a micro-batch every sum has one order;
+// the micro-batches are added by a fixed binary tree. So memory, threads and devices
+// decide how many micro-batches run at once, and never what they add up to.
+const microBatchTokens = 4096
 
 // forwardTokens is where a forward pass ends at best, which may be anywhere: no bit
 // of an output depends on what else is in its pass. A device that is wide says so.
@@ -17,12 +17,12 @@ func forwardTokens(d tensor.Device) int {
 	if w, ok := tensor.Capability[tensor.PreferredBatch](d); ok {
 		return w.ForwardTokens()
 	}
-	return groupTokens
+	return microBatchTokens
 }
 
-// groups cuts a batch into runs of consecutive examples, each of the given number
+// microBatches cuts a batch into runs of consecutive examples, each of the given number
 // of tokens or as few more as its last example has.
-func groups(examples []seq.Example, size int) [][]seq.Example {
+func microBatches(examples []seq.Example, size int) [][]seq.Example {
 	var out [][]seq.Example
 	from, tokens := 0, 0
 	for i, e := range examples {
