@@ -71,7 +71,7 @@ func (l *layer) attention(x *tensor.Tensor) *tensor.Tensor {
 	if c.Relative != "none" {
 		a.forward.RelativeBias = l.relativeBias()
 	}
-	if l.mode == Train && a.forward.Probability != tensor.Softmax {
+	if l.mode == trainMode && a.forward.Probability != tensor.Softmax {
 		a.forward.DeadRows = l.TempInts(l.name+"dead", tensor.Fixed, 1)
 		l.Keep(a.forward.DeadRows)
 	}
@@ -87,9 +87,9 @@ func (l *layer) sampler(x *tensor.Tensor) {
 		Noised: l.tokens(l.name+"sampler.noised", 1), Top: l.positions("top"), Partner: l.positions("partner"),
 		Count: l.TempInts(l.name+"count", tensor.Sequences, l.shape.Sequences),
 		Score: l.rowDot(l.name+"sampler", x), Batch: l.batch, K: c.NumSampledTokens, Layer: uint32(l.index),
-		Noise: l.mode == Train || c.SamplerNoise == "always",
+		Noise: l.mode == trainMode || c.SamplerNoise == "always",
 	}
-	if l.mode == Train {
+	if l.mode == trainMode {
 		a.sample.DropRate = float32(c.DropToken)
 	}
 	l.Launch(a.sample)

@@ -14,7 +14,7 @@ import (
 // pairs of few sequences cost little. It takes one slot; several may run at once.
 func (s *Scorer) Compare(ctx context.Context, a, b [][]float32) ([]float32, error) {
 	e := s.engine
-	if !e.config.Pair() {
+	if e.config.Sequences() != 2 {
 		return nil, errors.New("the model classifies one sequence, a model of pairs was expected")
 	}
 	if len(a) != len(b) {
@@ -22,7 +22,7 @@ func (s *Scorer) Compare(ctx context.Context, a, b [][]float32) ([]float32, erro
 	}
 	// A pair takes less memory than four tokens do.
 	size := max(1, s.PassTokens()/4)
-	p, err := e.pass(shapeFor(e.config, 1, 2*size, 1), Infer)
+	p, err := e.pass(shapeFor(e.config, 1, 2*size, 1), inferMode)
 	if err != nil {
 		return nil, err
 	}

@@ -270,7 +270,7 @@ func (c *Config) Validate() error {
 		return bad("pad_token_id", *c.PadTokenID, "null: with vocab_size 1 no other token is left")
 	}
 	return errors.Join(
-		oneOf("task", c.Task, Classification, Retrieval),
+		oneOf("task", c.Task, Tasks()...),
 		oneOf("norm_position", c.NormPosition, "pre", "post"),
 		oneOf("score", c.Score, "maxout", "maxout_standardized", "lily", "dot"),
 		oneOf("probability", c.Probability, "leaky_relu", "relu", "softmax"),
@@ -290,9 +290,6 @@ func (c *Config) Write(path string) error {
 		return err
 	})
 }
-
-// Pair reports whether an example is a pair of sequences.
-func (c *Config) Pair() bool { return c.Task == Retrieval }
 
 // CheckTokens reports the first token that the model cannot read.
 func (c *Config) CheckTokens(tokens []int32) error {

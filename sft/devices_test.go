@@ -80,7 +80,7 @@ func words(t *testing.T, m tensor.Memory) []float32 {
 // gradient returns that of a step's batch, with its mean loss.
 func (s *Stepper) gradient(t *testing.T, examples []seq.Example, step int) (g []float32, loss float64) {
 	t.Helper()
-	b, err := s.gradients.run(t.Context(), examples, Train, s.settings.Seed, uint32(step))
+	b, err := s.gradients.run(t.Context(), examples, trainMode, s.settings.Seed, uint32(step))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,7 +95,7 @@ func (s *Stepper) gradient(t *testing.T, examples []seq.Example, step int) (g []
 func (s *Stepper) choices(t *testing.T, examples []seq.Example, step int) []*lockstep.Choice {
 	t.Helper()
 	l := s.gradients.slots[0]
-	p, err := l.load(examples, Train, s.settings.Seed, uint32(step))
+	p, err := l.load(examples, trainMode, s.settings.Seed, uint32(step))
 	if err != nil {
 		t.Fatal(err)
 	}

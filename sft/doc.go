@@ -18,7 +18,8 @@
 // and classifies it, or compares it with another (retrieval).
 //
 // The files read like that: sampler and attention (attention.go), the layer
-// (layer.go), the head (head.go), the whole recorded as a program (pass.go).
+// (layer.go), the pooling (pooling.go), the head and the loss
+// (objective.go, classification.go, retrieval.go), the whole recorded as a program (pass.go).
 // Training is trainer.go: micro-batches (microbatch.go) summed by a fixed tree
 // (gradients.go), AdamW (optimizer.go), validation (evaluation.go) and
 // checkpoints (checkpoint.go). [Load] and [NewScorer] are what a user of a

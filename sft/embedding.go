@@ -21,7 +21,7 @@ func (s *Scorer) Embeddings(ctx context.Context, sequences [][]int32) ([][]float
 		examples[i].A = tokens
 	}
 	out := make([][]float32, len(sequences))
-	err := s.eachPass(ctx, examples, Infer, func(ctx context.Context, l *slot, at int, g []seq.Example) error {
+	err := s.eachPass(ctx, examples, inferMode, func(ctx context.Context, l *slot, at int, g []seq.Example) error {
 		pooled, err := l.embed(ctx, g)
 		if err != nil {
 			return err
@@ -40,9 +40,8 @@ func (s *Scorer) Embeddings(ctx context.Context, sequences [][]int32) ([][]float
 
 // embed runs single sequences up to the pooling, also in a model of pairs.
 func (l *slot) embed(ctx context.Context, examples []seq.Example) ([]float32, error) {
-	c := *l.engine.config
-	c.Task = Classification
-	p, err := l.place(pack(&c, examples, Infer), Infer, c.SamplerSeed, 0)
+	c := l.engine.config
+	p, err := l.place(pack(c, 1, examples, inferMode), inferMode, c.SamplerSeed, 0)
 	if err != nil {
 		return nil, err
 	}

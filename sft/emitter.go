@@ -14,16 +14,22 @@ type emitter struct {
 	params      *Parameters
 	frequencies *sinusoid.Frequencies
 	batch       *tensor.Batch
-	shape       Shape
-	mode        Mode
+	shape       passShape
+	mode        passMode
 }
 
-// examples is the number of examples that fit.
-func (m *emitter) examples() int {
-	if m.config.Pair() {
-		return (m.shape.Sequences + 1) / 2
+// capacity is the number of rows of an axis that fit.
+func (m *emitter) capacity(rows tensor.Axis) int {
+	switch rows {
+	case tensor.Tokens:
+		return m.shape.Tokens
+	case tensor.Sampled:
+		return m.shape.Sampled
+	case tensor.Sequences:
+		return m.shape.Sequences
 	}
-	return m.shape.Sequences
+	n := m.config.Sequences()
+	return (m.shape.Sequences + n - 1) / n
 }
 
 func (m *emitter) tokens(name string, width int) *tensor.Tensor {
@@ -39,10 +45,10 @@ func (m *emitter) like(t *tensor.Tensor, name string) *tensor.Tensor {
 	return m.Temp(name, t.Rows, t.Shape...)
 }
 
-func (m *emitter) weight(name string) *tensor.Tensor { return m.params.Tensor(tensor.Weights, name) }
+func (m *emitter) weight(name string) *tensor.Tensor { return m.params.at(tensor.Weights, name) }
 
 func (m *emitter) gradient(name string) *tensor.Tensor {
-	return m.params.Tensor(tensor.Gradients, name)
+	return m.params.at(tensor.Gradients, name)
 }
 
 // unused clears the gradients of a parameter that the configuration leaves idle.
@@ -126,7 +132,7 @@ func (m *emitter) rowDotBackward(name string, dx, dy, x *tensor.Tensor) {
 // dropout writes x, masked in training, to y; it is its own backward. Without a
 // mask it launches nothing and returns x.
 func (m *emitter) dropout(y, x *tensor.Tensor, layer int, stream uint32, rate float64) *tensor.Tensor {
-	if m.mode != Train || rate == 0 {
+	if m.mode != trainMode || rate == 0 {
 		return x
 	}
 	if y == nil {

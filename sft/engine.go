@@ -24,16 +24,16 @@ type engine struct {
 	memory map[tensor.Memory]bool // all that was allocated, weights too
 
 	planning sync.Mutex
-	forwards map[Mode]*forward
+	forwards map[passMode]*forward
 }
 
 type passKey struct {
-	shape Shape
-	mode  Mode
+	shape passShape
+	mode  passMode
 }
 
 type preparedPass struct {
-	*Pass
+	*recordedPass
 	tensor.Executable
 }
 
@@ -46,7 +46,7 @@ func newEngine(c *Config, weights []float32, on Device) (*engine, error) {
 		return nil, err
 	}
 	e := &engine{config: c, params: NewParameters(c), device: device,
-		passes: map[passKey]*preparedPass{}, memory: map[tensor.Memory]bool{}, forwards: map[Mode]*forward{}}
+		passes: map[passKey]*preparedPass{}, memory: map[tensor.Memory]bool{}, forwards: map[passMode]*forward{}}
 	if len(weights) != e.params.Words {
 		return nil, fmt.Errorf("the weights have %d words, the configuration needs %d", len(weights), e.params.Words)
 	}
@@ -89,7 +89,7 @@ func (e *engine) close() {
 }
 
 // pass returns the program for a shape, recording it the first time.
-func (e *engine) pass(shape Shape, mode Mode) (*preparedPass, error) {
+func (e *engine) pass(shape passShape, mode passMode) (*preparedPass, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	key := passKey{shape, mode}
@@ -98,7 +98,7 @@ func (e *engine) pass(shape Shape, mode Mode) (*preparedPass, error) {
 		e.recent = append(slices.Delete(e.recent, at, at+1), key)
 		return p, nil
 	}
-	p, err := NewPass(e.config, e.params, shape, mode)
+	p, err := newPass(e.config, e.params, shape, mode)
 	if err != nil {
 		return nil, err
 	}
@@ -130,8 +130,8 @@ func (e *engine) slot() *slot {
 
 // load packs examples into the slot's memory and returns the pass that computes
 // them.
-func (l *slot) load(examples []seq.Example, mode Mode, seed uint64, step uint32) (*preparedPass, error) {
-	return l.place(pack(l.engine.config, examples, mode), mode, seed, step)
+func (l *slot) load(examples []seq.Example, mode passMode, seed uint64, step uint32) (*preparedPass, error) {
+	return l.place(pack(l.engine.config, l.engine.config.Sequences(), examples, mode), mode, seed, step)
 }
 
 // fit has the slot's memory grow where a pass needs more.
@@ -153,7 +153,7 @@ func (l *slot) fit(p *preparedPass) (err error) {
 }
 
 // place writes a packed batch to the slot's memory.
-func (l *slot) place(b *packed, mode Mode, seed uint64, step uint32) (*preparedPass, error) {
+func (l *slot) place(b *packed, mode passMode, seed uint64, step uint32) (*preparedPass, error) {
 	p, err := l.engine.pass(b.shape(l.engine.config), mode)
 	if err != nil {
 		return nil, err
@@ -166,19 +166,19 @@ func (l *slot) place(b *packed, mode Mode, seed uint64, step uint32) (*preparedP
 			return nil, err
 		}
 	}
-	return p, b.upload(p.Pass, l.mem[tensor.Inputs], seed, step)
+	return p, b.upload(p.recordedPass, l.mem[tensor.Inputs], seed, step)
 }
 
 // result is what a pass computed for its examples, row-major.
 type result struct {
 	pooled, logits, loss []float32
 	deadRows             []int64       // per layer
-	explanations         []Explanation // of each sequence, in Explain
+	explanations         []Explanation // of each sequence, in explainMode
 }
 
 // run computes examples from start to end and downloads the results.
-func (l *slot) run(ctx context.Context, examples []seq.Example, mode Mode, seed uint64, step uint32) (*result, error) {
-	b := pack(l.engine.config, examples, mode)
+func (l *slot) run(ctx context.Context, examples []seq.Example, mode passMode, seed uint64, step uint32) (*result, error) {
+	b := pack(l.engine.config, l.engine.config.Sequences(), examples, mode)
 	p, err := l.place(b, mode, seed, step)
 	if err != nil {
 		return nil, err
@@ -195,10 +195,7 @@ func (l *slot) run(ctx context.Context, examples []seq.Example, mode Mode, seed 
 
 func (l *slot) results(p *preparedPass, examples int) (*result, error) {
 	c := l.engine.config
-	sequences := examples
-	if c.Pair() {
-		sequences *= 2
-	}
+	sequences := examples * c.Sequences()
 	r := &result{pooled: make([]float32, sequences*c.HiddenSize), logits: make([]float32, examples*c.NumLabels)}
 	arena := l.mem[tensor.Arena]
 	if err := tensor.Download(arena, p.Pooled, r.pooled); err != nil {

@@ -17,7 +17,7 @@ func TestPassesLastUsed(t *testing.T) {
 	}
 	defer e.close()
 	pass := func(tokens int) *preparedPass {
-		p, err := e.pass(Shape{Tokens: tokens, Sequences: 1, Sampled: 1}, Infer)
+		p, err := e.pass(passShape{Tokens: tokens, Sequences: 1, Sampled: 1}, inferMode)
 		if err != nil {
 			t.Fatal(err)
 		}

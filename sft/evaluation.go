@@ -5,7 +5,6 @@ import (
 	"math"
 	"path/filepath"
 
-	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -19,7 +18,7 @@ const evaluationRows = 64
 func (t *Trainer) evaluate(ctx context.Context) error {
 	r := EvaluationReport{Kind: "validation", Step: t.state.Step, Epoch: t.epochs(), Rows: t.val.Len(), SelectedBy: t.settings.Select}
 	began := t.now()
-	v := metrics.NewValidation(t.model.Config.NumLabels, r.SelectedBy == byAUC)
+	v := t.model.Config.objective().measure(t.model.Config, &t.settings)
 	done := 0
 	for _, rows := range seq.Sequential(r.Rows, evaluationRows) {
 		examples, err := t.examples(t.val, rows)
@@ -34,17 +33,12 @@ func (t *Trainer) evaluate(ctx context.Context) error {
 			if !finite(o.Logits) {
 				return t.badValidation(examples[i])
 			}
-			r.Loss += CrossEntropy(o.Logits, int(examples[i].Label))
-			v.Add(int(examples[i].Label), o.Logits)
+			v.add(o.Logits, examples[i])
 		}
 		done += len(rows)
 		t.observe(EvaluationProgress{Done: done, Rows: r.Rows})
 	}
-	r.Loss /= float64(r.Rows)
-	r.Accuracy, r.MacroF1 = v.Accuracy(), v.MacroF1()
-	if auc, ok := v.AUC(); ok {
-		r.AUC = &auc
-	}
+	v.report(&r)
 	r.Best = r.better(&t.state)
 	r.Seconds = t.now().Sub(t.started).Seconds()
 	t.pace.evaluated(t.now().Sub(began))
@@ -86,19 +80,6 @@ func finite(x []float32) bool {
 
 // EvaluationProgress is observed during an evaluation.
 type EvaluationProgress struct{ Done, Rows int }
-
-// CrossEntropy is the loss of one example's logits, in float64.
-func CrossEntropy(logits []float32, label int) float64 {
-	top := math.Inf(-1)
-	for _, v := range logits {
-		top = max(top, float64(v))
-	}
-	var sum float64
-	for _, v := range logits {
-		sum += math.Exp(float64(v) - top)
-	}
-	return math.Log(sum) + top - float64(logits[label])
-}
 
 // saveModel stores the weights as the run's model.
 func (t *Trainer) saveModel() error {

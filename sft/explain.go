@@ -48,7 +48,7 @@ type LayerExplanation struct {
 // each of their sequences. It takes the backward of attention besides: on a
 // processor about twice the time, and twice the memory.
 func (s *Scorer) Explain(ctx context.Context, examples []seq.Example) ([]Output, error) {
-	return s.score(ctx, examples, Explain)
+	return s.score(ctx, examples, explainMode)
 }
 
 // explained is what a pass in Explain leaves beside its outputs.
@@ -91,9 +91,9 @@ func (x *explained) layer(l *layer) {
 }
 
 // pool has the weights of the pooling kept.
-func (x *explained) pool(h *head) {
-	x.pooling = h.pooling.A
-	h.Keep(x.pooling)
+func (x *explained) pool(p *pooling) {
+	x.pooling = p.pool.A
+	p.Keep(x.pooling)
 }
 
 // upload writes the share of each query of a batch's sequences.

@@ -173,7 +173,7 @@ func TestExplainMemory(t *testing.T) {
 	c := tinyConfig()
 	c.NumSampledTokens = 1024
 	words := func(tokens int) int {
-		p, err := NewPass(c, NewParameters(c), shapeFor(c, tokens, 1, c.NumSampledTokens), Explain)
+		p, err := newPass(c, NewParameters(c), shapeFor(c, tokens, 1, c.NumSampledTokens), explainMode)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@ type forward struct {
 // forward returns what passes may hold, which it finds out when it is first asked:
 // as many tokens as keep the device busy, if it can do them, and has the memory to
 // do them in every slot.
-func (s *Scorer) forward(mode Mode) *forward {
+func (s *Scorer) forward(mode passMode) *forward {
 	e := s.engine
 	e.planning.Lock()
 	defer e.planning.Unlock()
@@ -23,7 +23,7 @@ func (s *Scorer) forward(mode Mode) *forward {
 		return f
 	}
 	f := &forward{size: forwardTokens(e.device)}
-	if mode != Infer { // keeps more, and is cut as training is
+	if mode != inferMode { // keeps more, and is cut as training is
 		f.size = microBatchTokens
 	}
 	if own, ok := tensor.Capability[tensor.OwnMemory](e.device); ok {
@@ -44,7 +44,7 @@ func (s *Scorer) forward(mode Mode) *forward {
 
 // admit refuses examples of which the device cannot do the longest, before
 // anything is computed.
-func (s *Scorer) admit(f *forward, mode Mode, examples []seq.Example) error {
+func (s *Scorer) admit(f *forward, mode passMode, examples []seq.Example) error {
 	longest := 0
 	for _, e := range examples {
 		longest = max(longest, len(e.A)+len(e.B))
@@ -69,7 +69,7 @@ func (s *Scorer) admit(f *forward, mode Mode, examples []seq.Example) error {
 }
 
 // passBytes is the device's memory for a pass.
-func (e *engine) passBytes(mode Mode, tokens, examples int) (int64, error) {
+func (e *engine) passBytes(mode passMode, tokens, examples int) (int64, error) {
 	words, err := passWords(e.config, e.params, e.device, mode, tokens, examples)
 	return wordBytes * int64(words), err
 }

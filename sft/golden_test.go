@@ -212,7 +212,7 @@ func testGoldenTraining(t *testing.T, name string, device tensor.Device) {
 		t.Fatal(err)
 	}
 	for step, want := range expected.Steps {
-		b, err := a.run(ctx, examples, Train, s.Seed, uint32(step))
+		b, err := a.run(ctx, examples, trainMode, s.Seed, uint32(step))
 		if err != nil {
 			t.Fatal(err)
 		}

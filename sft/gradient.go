@@ -32,7 +32,7 @@ func (m *Model) Gradient(ctx context.Context, device Device, examples []seq.Exam
 	gradient = make([]float32, m.Parameters.Words)
 	for scale := (lossScale{}).on(e.device); ; scale = scale.after(true) {
 		a.scale = scale.of()
-		b, err := a.run(ctx, examples, Evaluate, m.Config.SamplerSeed, 0)
+		b, err := a.run(ctx, examples, evaluateMode, m.Config.SamplerSeed, 0)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -44,11 +44,11 @@ func (m *Model) Gradient(ctx context.Context, device Device, examples []seq.Exam
 			continue
 		}
 		for i := range gradient {
-			gradient[i] /= float32(float64(len(examples)) * a.scale)
+			gradient[i] /= float32(float64(m.Config.objective().divisor(examples)) * a.scale)
 		}
 		for _, v := range b.loss {
 			loss += float64(v)
 		}
-		return gradient, loss / float64(len(examples)), nil
+		return gradient, loss / float64(m.Config.objective().divisor(examples)), nil
 	}
 }

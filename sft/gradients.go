@@ -91,7 +91,7 @@ func lossScales(classes int, scale float64, weight []float64) []float32 {
 }
 
 // run computes the gradient of a batch.
-func (a *accumulator) run(ctx context.Context, examples []seq.Example, mode Mode, seed uint64, step uint32) (*batchGradient, error) {
+func (a *accumulator) run(ctx context.Context, examples []seq.Example, mode passMode, seed uint64, step uint32) (*batchGradient, error) {
 	gs := microBatches(examples, microBatchTokens)
 	scales := lossScales(a.engine.config.NumLabels, a.scale, a.weight)
 	tree := &tree{accumulator: a, ready: map[node]tensor.Memory{}, leaves: len(gs)}
@@ -137,7 +137,7 @@ func (a *accumulator) run(ctx context.Context, examples []seq.Example, mode Mode
 }
 
 // microBatch computes one micro-batch in a slot and hands its gradient to the tree.
-func (a *accumulator) microBatch(ctx context.Context, l *slot, t *tree, i int, examples []seq.Example, scales []float32, mode Mode, seed uint64, step uint32) (*result, error) {
+func (a *accumulator) microBatch(ctx context.Context, l *slot, t *tree, i int, examples []seq.Example, scales []float32, mode passMode, seed uint64, step uint32) (*result, error) {
 	g, err := a.take()
 	if err != nil {
 		return nil, fmt.Errorf("memory for gradients: %w", err)
@@ -161,7 +161,7 @@ func (a *accumulator) microBatch(ctx context.Context, l *slot, t *tree, i int, e
 
 // diagnose runs a micro-batch again, launch by launch, to name the first tensor that
 // holds a value that is not finite.
-func (l *slot) diagnose(ctx context.Context, examples []seq.Example, mode Mode, seed uint64, step uint32, loss float32) error {
+func (l *slot) diagnose(ctx context.Context, examples []seq.Example, mode passMode, seed uint64, step uint32, loss float32) error {
 	report := &NonFiniteError{Step: int(step), Loss: loss, Tensor: "unknown"}
 	for _, e := range examples {
 		report.Examples = append(report.Examples, e.Index)
@@ -174,7 +174,7 @@ func (l *slot) diagnose(ctx context.Context, examples []seq.Example, mode Mode, 
 	if err != nil {
 		return err
 	}
-	counts := pack(l.engine.config, examples, mode).counts.Words()
+	counts := pack(l.engine.config, l.engine.config.Sequences(), examples, mode).counts.Words()
 	err = p.Inspect(ctx, l.mem, 0, len(p.Program.Segments), func(k tensor.Kernel) error {
 		for _, t := range tensor.Writes(k) {
 			// A table's entries beyond the longest sequence hold nothing.

@@ -36,12 +36,12 @@ func planSlots(e *engine, train, val []int32, batch int, limit int64) (int, erro
 	// the tree, if no sequence is longer.
 	slot := func(longest int32) (int64, error) {
 		tokens, sequences := largestMicroBatch(cut(train, longest), batch)
-		trainWords, err := passWords(e.config, e.params, e.device, Train, tokens, sequences)
+		trainWords, err := passWords(e.config, e.params, e.device, trainMode, tokens, sequences)
 		if err != nil {
 			return 0, err
 		}
 		tokens, sequences = largestPass(cut(val, longest), evaluationRows, forward.size)
-		inferWords, err := passWords(e.config, e.params, e.device, Infer, tokens, sequences)
+		inferWords, err := passWords(e.config, e.params, e.device, inferMode, tokens, sequences)
 		return int64(trainWords+inferWords)*wordBytes + int64(1+bits.Len(uint(batch)))*blocks, err
 	}
 	var bytes int64
@@ -57,10 +57,10 @@ func planSlots(e *engine, train, val []int32, batch int, limit int64) (int, erro
 	switch {
 	case err != nil:
 	case limit == 0:
-		e.forwards[Infer] = forward
+		e.forwards[inferMode] = forward
 		return e.device.Slots(), nil
 	case fixed+bytes <= limit:
-		e.forwards[Infer] = forward
+		e.forwards[inferMode] = forward
 		return min(e.device.Slots(), int((limit-fixed)/bytes)), nil
 	}
 	return 0, refusal(limit, fixed+bytes, longest, err, fits)
@@ -105,10 +105,13 @@ func (e *MemoryError) Error() string {
 }
 
 // PlannedBytes is the device memory that a batch of sequences of one length
-// takes in so many slots: weights and activations, in Train gradients and
+// takes in so many slots: weights and activations, in training gradients and
 // moments too.
-func PlannedBytes(c *Config, mode Mode, batch, length, slots int) (int64, error) {
-	params := NewParameters(c)
+func PlannedBytes(c *Config, training bool, batch, length, slots int) (int64, error) {
+	params, mode := NewParameters(c), inferMode
+	if training {
+		mode = trainMode
+	}
 	tokens, sequences := largestMicroBatch([]int32{int32(length)}, batch)
 	slot, err := passWords(c, params, nil, mode, tokens, sequences)
 	if err != nil {
@@ -146,12 +149,9 @@ func largestPass(lengths []int32, count, size int) (tokens, examples int) {
 
 // passWords is the memory of a pass of at most so many tokens and examples, on a
 // device if it has memory of its own.
-func passWords(c *Config, params *Parameters, device tensor.Device, mode Mode, tokens, examples int) (int, error) {
-	sequences := examples
-	if c.Pair() {
-		sequences *= 2
-	}
-	p, err := NewPass(c, params, shapeFor(c, tokens, sequences, min(tokens, sequences*c.NumSampledTokens)), mode)
+func passWords(c *Config, params *Parameters, device tensor.Device, mode passMode, tokens, examples int) (int, error) {
+	sequences := examples * c.Sequences()
+	p, err := newPass(c, params, shapeFor(c, tokens, sequences, min(tokens, sequences*c.NumSampledTokens)), mode)
 	if err != nil {
 		return 0, err
 	}

@@ -95,7 +95,7 @@ func (d limited) ForwardTokens() int { return 1 << 16 }
 func TestForwardFits(t *testing.T) {
 	m := NewModel(trainingConfig(), 1)
 	words := func(tokens, examples int) int {
-		n, err := passWords(m.Config, m.Parameters, nil, Infer, tokens, examples)
+		n, err := passWords(m.Config, m.Parameters, nil, inferMode, tokens, examples)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +154,7 @@ func TestPasses(t *testing.T) {
 		examples = append(examples, seq.Example{A: make([]int32, n)})
 	}
 	var sizes []int
-	for _, p := range passes(examples, 100) {
+	for _, p := range forwardPasses(examples, 100) {
 		sizes = append(sizes, len(p))
 	}
 	if want := []int{2, 1, 1, 1, 3, 3}; !slices.Equal(sizes, want) {

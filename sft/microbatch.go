@@ -42,9 +42,9 @@ func microBatches(examples []seq.Example, size int) [][]seq.Example {
 // memory is taken for each sequence, too.
 const leastTokens = 32
 
-// passes cuts examples into runs of consecutive ones, each of at most the given
+// forwardPasses cuts examples into runs of consecutive ones, each of at most the given
 // number of tokens, or of a single example that has more.
-func passes(examples []seq.Example, size int) [][]seq.Example {
+func forwardPasses(examples []seq.Example, size int) [][]seq.Example {
 	var out [][]seq.Example
 	from, tokens := 0, 0
 	for i, e := range examples {

@@ -16,13 +16,13 @@ type packed struct {
 	example, tower              []uint32
 }
 
-// pack joins examples. In training, a sequence's random numbers are drawn for
+// pack joins examples of one sequence, or of two. In training, a sequence's random numbers are drawn for
 // its example and tower; otherwise for example 0, so that a sequence's result
 // depends on nothing else.
-func pack(c *Config, examples []seq.Example, mode Mode) *packed {
+func pack(c *Config, sequences int, examples []seq.Example, mode passMode) *packed {
 	p := &packed{offset: []int32{0}, sampleOffset: []int32{0}}
 	add := func(tokens []int32, index, tower uint32) {
-		if mode != Train {
+		if mode != trainMode {
 			index, tower = 0, 0
 		}
 		b := int32(len(p.example))
@@ -39,7 +39,7 @@ func pack(c *Config, examples []seq.Example, mode Mode) *packed {
 	}
 	for _, e := range examples {
 		add(e.A, e.Index, 0)
-		if c.Pair() {
+		if sequences == 2 {
 			add(e.B, e.Index, 1)
 		}
 		p.label = append(p.label, e.Label)
@@ -53,16 +53,13 @@ func pack(c *Config, examples []seq.Example, mode Mode) *packed {
 
 // shape is the capacity of the program that runs the batch: its size rounded
 // up, so that batches of similar size share one.
-func (p *packed) shape(c *Config) Shape {
+func (p *packed) shape(c *Config) passShape {
 	return shapeFor(c, int(p.counts.Tokens), int(p.counts.Sequences), int(p.counts.Sampled))
 }
 
-func shapeFor(c *Config, tokens, sequences, sampled int) Shape {
-	s := Shape{Tokens: bucket(tokens), Sequences: 1 << bits.Len(uint(sequences-1)), Sampled: bucket(sampled)}
-	if c.Pair() {
-		s.Sequences = max(s.Sequences, 2)
-	}
-	return s
+func shapeFor(c *Config, tokens, sequences, sampled int) passShape {
+	sequences = max(c.Sequences(), 1<<bits.Len(uint(sequences-1)))
+	return passShape{Tokens: bucket(tokens), Sequences: sequences, Sampled: bucket(sampled)}
 }
 
 // bucket rounds up to one of eight sizes between two powers of two.
@@ -73,7 +70,7 @@ func bucket(n int) int {
 
 // upload writes the batch to the inputs of a pass. Seed and step are those of
 // the random numbers.
-func (p *packed) upload(pass *Pass, m tensor.Memory, seed uint64, step uint32) error {
+func (p *packed) upload(pass *recordedPass, m tensor.Memory, seed uint64, step uint32) error {
 	b := pass.Batch
 	random := []uint32{uint32(seed), uint32(seed >> 32), step}
 	write := func(err error, t *tensor.Tensor, x []int32) error {

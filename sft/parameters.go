@@ -92,8 +92,8 @@ func (p *Parameters) Lookup(name string) (Parameter, bool) {
 	return p.List[i], true
 }
 
-// Tensor is a parameter, or its gradient, as an operand.
-func (p *Parameters) Tensor(region tensor.Region, name string) *tensor.Tensor {
+// at is a parameter, or its gradient, as an operand.
+func (p *Parameters) at(region tensor.Region, name string) *tensor.Tensor {
 	q, ok := p.Lookup(name)
 	if !ok {
 		panic(fmt.Sprintf("sft: no parameter %q", name))

@@ -3,32 +3,33 @@ package sft
 import (
 	"fmt"
 
+	"github.com/sftseq/sftseq/internal/passes"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-// Mode says what a pass does.
-type Mode uint8
+// passMode says what a pass does.
+type passMode uint8
 
 const (
-	Infer    Mode = iota // forward
-	Explain              // forward, and what it read
-	Evaluate             // forward and backward without noise and dropout
-	Train                // forward and backward with them
+	inferMode    passMode = iota // forward
+	explainMode                  // forward, and what it read
+	evaluateMode                 // forward and backward without noise and dropout
+	trainMode                    // forward and backward with them
 )
 
 // backward reports whether a pass computes gradients.
-func (m Mode) backward() bool { return m >= Evaluate }
+func (m passMode) backward() bool { return m >= evaluateMode }
 
-// Shape is the capacity of a pass: rows that fit.
-type Shape struct {
+// passShape is the capacity of a pass: rows that fit.
+type passShape struct {
 	Tokens, Sequences, Sampled int
 }
 
-// Pass is the model recorded as a program for one shape: embed, layers, pool,
+// recordedPass is the model recorded as a program for one shape: embed, layers, pool,
 // head, and with a backward, loss and the same segments in reverse. One pass
 // computes one micro-batch.
-type Pass struct {
+type recordedPass struct {
 	Program *tensor.Program
 	Batch   *tensor.Batch
 	Label   *tensor.Tensor // [E] int32; nil without a backward
@@ -37,14 +38,28 @@ type Pass struct {
 	Loss    *tensor.Tensor // [E]; nil without a backward
 	Scale   *tensor.Tensor // [labels], of the loss that the gradient is of; nil without a backward
 	// DeadRows counts, per layer, pairs of token and head without any positive
-	// score; in Train, nil for softmax.
+	// score; in training, nil for softmax.
 	DeadRows []*tensor.Tensor
 
-	explained *explained // in Explain
+	explained *explained // in explainMode
 }
 
-// NewPass records the model for batches of at most that shape.
-func NewPass(c *Config, params *Parameters, shape Shape, mode Mode) (*Pass, error) {
+func init() {
+	passes.Record = func(config any, training bool, tokens, sequences int) (*tensor.Program, error) {
+		c, mode := config.(*Config), inferMode
+		if training {
+			mode = trainMode
+		}
+		p, err := newPass(c, NewParameters(c), passShape{tokens, sequences, min(tokens, sequences*c.NumSampledTokens)}, mode)
+		if err != nil {
+			return nil, err
+		}
+		return p.Program, nil
+	}
+}
+
+// newPass records the model for batches of at most that shape.
+func newPass(c *Config, params *Parameters, shape passShape, mode passMode) (*recordedPass, error) {
 	m := &emitter{Program: tensor.NewProgram(), config: c, params: params, shape: shape, mode: mode}
 	if c.Relative != "none" {
 		f, err := sinusoid.New(c.SinusoidBase, c.SinusoidDim)
@@ -54,12 +69,12 @@ func NewPass(c *Config, params *Parameters, shape Shape, mode Mode) (*Pass, erro
 		m.frequencies = f
 	}
 	m.batch = tensor.NewBatch(m.Program, shape.Tokens, shape.Sequences)
-	pass := &Pass{Program: m.Program, Batch: m.batch}
+	pass := &recordedPass{Program: m.Program, Batch: m.batch}
 
 	m.Segment("embed")
 	x := m.tokens("embed", c.HiddenSize)
 	m.Launch(tensor.Embed{Y: x, Token: m.batch.Tokens, Weight: m.weight("embed.weight")})
-	if mode == Explain {
+	if mode == explainMode {
 		pass.explained = m.explain()
 	}
 	layers := make([]*layer, c.NumLayers)
@@ -75,13 +90,14 @@ func NewPass(c *Config, params *Parameters, shape Shape, mode Mode) (*Pass, erro
 		}
 	}
 	m.Segment("pool")
-	h := &head{emitter: m}
-	pass.Pooled = h.pool(x)
+	pooling := &pooling{emitter: m}
+	pass.Pooled = pooling.forward(x)
 	if pass.explained != nil {
-		pass.explained.pool(h)
+		pass.explained.pool(pooling)
 	}
 	m.Segment("head")
-	pass.Logits = h.logits()
+	head := c.objective().head(m)
+	pass.Logits = head.forward(pass.Pooled)
 	m.Keep(pass.Pooled)
 	m.Keep(pass.Logits)
 	if !mode.backward() {
@@ -90,14 +106,10 @@ func NewPass(c *Config, params *Parameters, shape Shape, mode Mode) (*Pass, erro
 	}
 
 	m.Segment("loss")
-	pass.Label = m.Input("label", tensor.Examples, m.examples())
-	pass.Scale = m.Input("loss.scale", tensor.Fixed, c.NumLabels)
-	pass.Loss = m.Temp("loss", tensor.Examples, m.examples())
+	dlogits := c.objective().loss(m, pass)
 	m.Keep(pass.Loss)
-	dlogits := m.Temp("logits.grad", tensor.Examples, m.examples(), c.NumLabels)
-	m.Launch(tensor.CrossEntropy{Loss: pass.Loss, DLogits: dlogits, Logits: pass.Logits, Label: pass.Label, Scale: pass.Scale})
 	m.Segment("head backward")
-	dx := h.backward(dlogits)
+	dx := pooling.backward(head.backward(dlogits))
 	for l := len(layers) - 1; l >= 0; l-- {
 		m.Segment(fmt.Sprintf("layer %d backward", l))
 		dx = layers[l].backward(dx)

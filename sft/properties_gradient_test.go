@@ -103,13 +103,13 @@ func testAllTokensDropped(t *testing.T, devices ...tensor.Device) {
 	examples := randomExamples(c, rand.New(rand.NewPCG(1, 2)), 1, 2, 7, 40)
 	with := &Model{Config: &all, Parameters: m.Parameters, Weights: m.Weights}
 	without := &Model{Config: &none, Parameters: m.Parameters, Weights: m.Weights}
-	got, b := gradientOf(t, with, 1, devices[0], examples, Train)
-	want, _ := gradientOf(t, without, 1, devices[0], examples, Train)
+	got, b := gradientOf(t, with, 1, devices[0], examples, trainMode)
+	want, _ := gradientOf(t, without, 1, devices[0], examples, trainMode)
 	if !slices.Equal(got, want) {
 		t.Errorf("dropping all is not dropping none; losses %v", b.loss)
 	}
 	all.DropToken = 0.5
-	if some, _ := gradientOf(t, with, 1, devices[0], examples, Train); slices.Equal(some, want) {
+	if some, _ := gradientOf(t, with, 1, devices[0], examples, trainMode); slices.Equal(some, want) {
 		t.Error("dropping half of the tokens changed nothing")
 	}
 }
@@ -169,15 +169,15 @@ func testTrainingDrawsByExample(t *testing.T, devices ...tensor.Device) {
 	c := trainingConfig()
 	m := randomModel(c, 2)
 	examples := randomExamples(c, rand.New(rand.NewPCG(4, 4)), 50, 60, 70)
-	_, all := gradientOf(t, m, 1, devices[0], examples, Train)
+	_, all := gradientOf(t, m, 1, devices[0], examples, trainMode)
 	for i := range examples {
-		_, alone := gradientOf(t, m, 1, devices[0], examples[i:i+1], Train)
+		_, alone := gradientOf(t, m, 1, devices[0], examples[i:i+1], trainMode)
 		if alone.loss[0] != all.loss[i] {
 			t.Errorf("example %d: loss %v alone, %v in a batch", i, alone.loss[0], all.loss[i])
 		}
 		other := examples[i]
 		other.Index++
-		if _, b := gradientOf(t, m, 1, devices[0], []seq.Example{other}, Train); b.loss[0] == all.loss[i] {
+		if _, b := gradientOf(t, m, 1, devices[0], []seq.Example{other}, trainMode); b.loss[0] == all.loss[i] {
 			t.Errorf("example %d: another row draws the same numbers", i)
 		}
 	}

@@ -46,7 +46,7 @@ func randomExamples(c *Config, random *rand.Rand, lengths ...int) []seq.Example 
 	var out []seq.Example
 	for i, n := range lengths {
 		e := seq.Example{Index: uint32(1000 + i), A: tokens(n), Label: random.Int32N(int32(c.NumLabels))}
-		if c.Pair() {
+		if c.Sequences() == 2 {
 			e.B = tokens(1 + random.IntN(2*n))
 		}
 		out = append(out, e)
@@ -144,7 +144,7 @@ func testBatchesChangeNoBit(t *testing.T, devices ...tensor.Device) {
 				}
 			}
 			compareEmbeddings(t, s, examples, alone)
-			if c.Pair() {
+			if c.Sequences() == 2 {
 				comparePairs(t, s, alone)
 			}
 		}
@@ -158,7 +158,7 @@ func compareEmbeddings(t *testing.T, s *Scorer, examples []seq.Example, want []O
 	var vectors [][]float32
 	for i, e := range examples {
 		sequences, vectors = append(sequences, e.A), append(vectors, want[i].Embeddings...)
-		if s.Config().Pair() {
+		if s.Config().Sequences() == 2 {
 			sequences = append(sequences, e.B)
 		}
 	}
@@ -194,7 +194,7 @@ func comparePairs(t *testing.T, s *Scorer, want []Output) {
 }
 
 // gradientOf returns the sum over the examples, the losses and the dead attention rows.
-func gradientOf(t *testing.T, m *Model, slots int, device tensor.Device, examples []seq.Example, mode Mode) ([]float32, *batchGradient) {
+func gradientOf(t *testing.T, m *Model, slots int, device tensor.Device, examples []seq.Example, mode passMode) ([]float32, *batchGradient) {
 	t.Helper()
 	e, err := newEngine(m.Config, m.Weights, device)
 	if err != nil {
@@ -241,17 +241,17 @@ func testGradientOfMicroBatches(t *testing.T, devices ...tensor.Device) {
 		examples := randomExamples(c, rand.New(rand.NewPCG(1, 1)), lengths...)
 		var sums [][]float32
 		for _, g := range microBatches(examples, microBatchTokens) {
-			sum, _ := gradientOf(t, m, 1, devices[0], g, Train)
+			sum, _ := gradientOf(t, m, 1, devices[0], g, trainMode)
 			sums = append(sums, sum)
 		}
 		if len(sums) != want {
 			t.Fatalf("%d micro-batches, expected %d", len(sums), want)
 		}
 		sum := addTree(sums)
-		_, first := gradientOf(t, m, 1, devices[0], examples, Train)
+		_, first := gradientOf(t, m, 1, devices[0], examples, trainMode)
 		for i, device := range devices {
 			slots := 2 + i
-			got, b := gradientOf(t, m, slots, device, examples, Train)
+			got, b := gradientOf(t, m, slots, device, examples, trainMode)
 			for _, p := range m.Parameters.List {
 				if !slices.Equal(m.Parameters.Slice(got, p), m.Parameters.Slice(sum, p)) {
 					t.Errorf("%s, %d slots, %s: %s differs", task, slots, device.Name(), p.Name)

@@ -49,12 +49,7 @@ var errNonFinite = errors.New("the model's output is not finite")
 // that the model cannot read is a [*RowError]. Score is safe for concurrent use.
 func (s *Scorer) Score(ctx context.Context, record arrow.Record) (arrow.Record, error) {
 	c := s.engine.config
-	fields := []arrow.Field{
-		{Name: "label", Type: arrow.PrimitiveTypes.Int32},
-		{Name: "logits", Type: vector(c.NumLabels)},
-		{Name: "probabilities", Type: vector(c.NumLabels)},
-	}
-	return s.record(ctx, record, fields, func(b *array.RecordBuilder, first int, examples []seq.Example) error {
+	return s.record(ctx, record, c.objective().columns(c), func(b *array.RecordBuilder, first int, examples []seq.Example) error {
 		outputs, err := s.Examples(ctx, examples)
 		if err != nil {
 			return err
@@ -63,9 +58,7 @@ func (s *Scorer) Score(ctx context.Context, record arrow.Record) (arrow.Record, 
 			if !finite(o.Logits) {
 				return &RowError{Row: first + i, Err: errNonFinite}
 			}
-			b.Field(0).(*array.Int32Builder).Append(int32(Argmax(o.Logits)))
-			appendVector(b.Field(1), o.Logits)
-			appendVector(b.Field(2), Probabilities(o.Logits))
+			c.objective().append(b, o.Logits)
 		}
 		return nil
 	})
@@ -105,7 +98,7 @@ func (s *Scorer) record(ctx context.Context, record arrow.Record, fields []arrow
 	if err != nil {
 		return nil, err
 	}
-	if fields[0].Name == "label" && spec.Pair() != s.engine.config.Pair() {
+	if fields[0].Name == "label" && len(spec.TokenColumns()) != s.engine.config.Sequences() {
 		return nil, fmt.Errorf("the record's task is %s, the model's is %s", spec.Task, s.engine.config.Task)
 	}
 	rows, err := seq.RowsOf(record, spec)

@@ -63,7 +63,7 @@ func TestScore(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		record := recordOf(m.Config.Pair(), examples)
+		record := recordOf(m.Config.Sequences() == 2, examples)
 		var wg sync.WaitGroup
 		for range 4 {
 			wg.Go(func() {

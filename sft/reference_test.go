@@ -31,7 +31,7 @@ func newReference(m *Model) reference {
 // example returns the logits and what was read of each sequence.
 func (r reference) example(e seq.Example) (logits []float64, read []referenceExplanation) {
 	u, first := r.sequence(e.A)
-	if !r.Pair() {
+	if r.Sequences() == 1 {
 		return r.linear("head.out", u), []referenceExplanation{first}
 	}
 	v, second := r.sequence(e.B)

@@ -62,14 +62,6 @@ func (s *Settings) StageSteps() int {
 	return n
 }
 
-// weightOf is the factor of the loss of a row.
-func (s *Settings) weightOf(label int32) float64 {
-	if len(s.ClassWeights) == 0 {
-		return 1
-	}
-	return s.ClassWeights[label]
-}
-
 // checkClasses reports weights of other classes than a model has.
 func (s *Settings) checkClasses(c *Config) error {
 	if n := len(s.ClassWeights); n > 0 && n != c.NumLabels {

@@ -77,11 +77,11 @@ func Patient(ctx context.Context) context.Context { return tensor.Patient(ctx) }
 // no bit of a result. An example that the model cannot read is an error that
 // names its place.
 func (s *Scorer) Examples(ctx context.Context, examples []seq.Example) ([]Output, error) {
-	return s.score(ctx, examples, Infer)
+	return s.score(ctx, examples, inferMode)
 }
 
 // score runs passes of a mode.
-func (s *Scorer) score(ctx context.Context, examples []seq.Example, mode Mode) ([]Output, error) {
+func (s *Scorer) score(ctx context.Context, examples []seq.Example, mode passMode) ([]Output, error) {
 	for i, e := range examples {
 		if err := s.engine.config.CheckExample(e); err != nil {
 			return nil, fmt.Errorf("example %d: %w", i, err)
@@ -105,7 +105,7 @@ func (s *Scorer) score(ctx context.Context, examples []seq.Example, mode Mode) (
 // eachPass cuts examples into passes of a mode and calls f with each, the index of
 // its first example and a slot of its own, several at once. The first error ends
 // it.
-func (s *Scorer) eachPass(ctx context.Context, examples []seq.Example, mode Mode, f func(ctx context.Context, l *slot, at int, g []seq.Example) error) error {
+func (s *Scorer) eachPass(ctx context.Context, examples []seq.Example, mode passMode, f func(ctx context.Context, l *slot, at int, g []seq.Example) error) error {
 	plan := s.forward(mode)
 	if err := s.admit(plan, mode, examples); err != nil {
 		return err
@@ -118,7 +118,7 @@ func (s *Scorer) eachPass(ctx context.Context, examples []seq.Example, mode Mode
 	}
 	var wg sync.WaitGroup
 	first := 0
-	for _, g := range passes(examples, plan.size) {
+	for _, g := range forwardPasses(examples, plan.size) {
 		var l *slot
 		select {
 		case l = <-slots:
@@ -143,10 +143,7 @@ func (s *Scorer) eachPass(ctx context.Context, examples []seq.Example, mode Mode
 // split shares a pass's results out to its examples.
 func (s *Scorer) split(r *result, out []Output) {
 	c := s.engine.config
-	n, d, towers := c.NumLabels, c.HiddenSize, 1
-	if c.Pair() {
-		towers = 2
-	}
+	n, d, towers := c.NumLabels, c.HiddenSize, c.Sequences()
 	for i := range out {
 		out[i].Logits = r.logits[i*n : (i+1)*n]
 		for t := range towers {
@@ -171,7 +168,7 @@ func (s *Scorer) Classify(ctx context.Context, tokens []int32) (Output, error) {
 // CheckExample reports the first thing that keeps the model from reading an
 // example.
 func (c *Config) CheckExample(e seq.Example) error {
-	if !c.Pair() {
+	if c.Sequences() == 1 {
 		if e.B != nil {
 			return fmt.Errorf("a pair of sequences, but the model classifies one")
 		}

@@ -5,4 +5,4 @@ func (s *Scorer) Slots() int { return cap(s.slots) }
 
 // PassTokens is how many tokens share a pass: sequences of no more in all are
 // computed together, if none is very short.
-func (s *Scorer) PassTokens() int { return s.forward(Infer).size }
+func (s *Scorer) PassTokens() int { return s.forward(inferMode).size }

@@ -35,7 +35,7 @@ func BenchmarkGradient(b *testing.B) {
 				examples = append(examples, x)
 			}
 			for b.Loop() {
-				g, err := a.run(context.Background(), examples, Train, 1, 0)
+				g, err := a.run(context.Background(), examples, trainMode, 1, 0)
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -34,12 +34,12 @@ func newStepper(m *Model, s Settings, e *engine, slots int) (stepper, error) {
 // finite is an error where the scale is no reason.
 func (s *stepper) update(ctx context.Context, examples []seq.Example, step, t int, rate float64, scale lossScale) (*batchGradient, error) {
 	s.gradients.scale, s.optimizer.scale = scale.of(), scale.of()
-	b, err := s.gradients.run(ctx, examples, Train, s.settings.Seed, uint32(step))
+	b, err := s.gradients.run(ctx, examples, trainMode, s.settings.Seed, uint32(step))
 	if err != nil {
 		return nil, err
 	}
 	defer s.gradients.release(b.gradient)
-	b.norm, err = s.optimizer.apply(ctx, b.gradient, len(examples), t, rate, s.settings.MaxGradNorm)
+	b.norm, err = s.optimizer.apply(ctx, b.gradient, s.model.Config.objective().divisor(examples), t, rate, s.settings.MaxGradNorm)
 	if err != nil {
 		return nil, err
 	}
@@ -135,10 +135,11 @@ func (s *Stepper) Step(ctx context.Context, examples []seq.Example) (loss float6
 		s.updates++
 	}
 	s.scale = s.scale.after(b.skipped)
+	o := s.model.Config.objective()
 	for i, v := range b.loss {
-		loss += s.settings.weightOf(examples[i].Label) * float64(v)
+		loss += o.weight(&s.settings, examples[i]) * float64(v)
 	}
-	return loss / float64(len(examples)), nil
+	return loss / float64(o.divisor(examples)), nil
 }
 
 // checkLabelled reports the first thing that keeps the model from training on an
@@ -147,8 +148,5 @@ func (c *Config) checkLabelled(e seq.Example) error {
 	if err := c.CheckExample(e); err != nil {
 		return err
 	}
-	if e.Label < 0 || int(e.Label) >= c.NumLabels {
-		return fmt.Errorf("label %d, expected 0 to %d", e.Label, c.NumLabels-1)
-	}
-	return nil
+	return c.objective().check(c, e)
 }

@@ -83,18 +83,18 @@ func TestStepperErrors(t *testing.T) {
 // takes more.
 func TestPlannedBytes(t *testing.T) {
 	c := trainingConfig()
-	planned := func(mode Mode, batch, length, slots int) int64 {
-		n, err := PlannedBytes(c, mode, batch, length, slots)
+	planned := func(training bool, batch, length, slots int) int64 {
+		n, err := PlannedBytes(c, training, batch, length, slots)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return n
 	}
-	base := planned(Infer, 2, 256, 1)
+	base := planned(false, 2, 256, 1)
 	if weights := 4 * int64(NewParameters(c).Words); base <= weights {
 		t.Errorf("%d bytes, the weights alone take %d", base, weights)
 	}
-	for _, more := range []int64{planned(Train, 2, 256, 1), planned(Infer, 4, 256, 1), planned(Infer, 2, 512, 1), planned(Infer, 2, 256, 2)} {
+	for _, more := range []int64{planned(true, 2, 256, 1), planned(false, 4, 256, 1), planned(false, 2, 512, 1), planned(false, 2, 256, 2)} {
 		if more <= base {
 			t.Errorf("%d bytes, not more than %d", more, base)
 		}

@@ -294,7 +294,7 @@ func (t *Trainer) step(ctx context.Context) error {
 		return err
 	}
 	before := t.state.Window.Tokens
-	t.state.Window.add(b, examples, t.model.Config.NumLabels, &t.settings)
+	t.state.Window.add(b, examples, t.model.Config, &t.settings)
 	t.pace.trained(t.state.Window.Tokens-before, t.now().Sub(began))
 	t.state.Next = t.order.next(t.state)
 	t.state.Step++
@@ -338,15 +338,16 @@ func (t *Trainer) examples(f *seq.File, rows []uint32) ([]seq.Example, error) {
 
 // add counts a step in. The loss is the one that training makes small, with the weights of
 // classes if there are any.
-func (w *window) add(b *batchGradient, examples []seq.Example, labels int, s *Settings) {
+func (w *window) add(b *batchGradient, examples []seq.Example, c *Config, s *Settings) {
+	o, n := c.objective(), len(b.logits)/len(examples)
 	for i, e := range examples {
-		w.Loss += s.weightOf(e.Label) * float64(b.loss[i])
+		w.Loss += o.weight(s, e) * float64(b.loss[i])
 		w.Tokens += len(e.A) + len(e.B)
-		if Argmax(b.logits[i*labels:(i+1)*labels]) == int(e.Label) {
+		if o.answered(b.logits[i*n:(i+1)*n], e) {
 			w.Correct++
 		}
 	}
-	w.Examples += len(examples)
+	w.Examples += o.divisor(examples)
 	w.Steps++
 	if b.skipped {
 		w.Skipped++
@@ -359,17 +360,6 @@ func (w *window) add(b *batchGradient, examples []seq.Example, labels int, s *Se
 	for l, n := range b.deadRows {
 		w.DeadRows[l] += n
 	}
-}
-
-// Argmax is the index of the largest value, the first of equals.
-func Argmax(x []float32) int {
-	best := 0
-	for i, v := range x {
-		if v > x[best] {
-			best = i
-		}
-	}
-	return best
 }
 
 // log writes the line of an interval.

@@ -253,10 +253,8 @@ func newModelBench(c *cli.Context) (*modelBench, error) {
 
 // readLengths reads --length and compares it with the model.
 func (m *modelBench) readLengths(c *cli.Context) (err error) {
-	most, least := m.config.MaxLength, 1
-	if m.config.Pair() {
-		most, least = 2*most, 2
-	}
+	least := m.config.Sequences() // of one token each
+	most := least * m.config.MaxLength
 	if c.IsSet("length") {
 		if m.lengths, err = parseCounts(c, "length"); err != nil {
 			return err

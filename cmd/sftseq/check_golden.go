@@ -149,7 +149,7 @@ func (g *goldenCheck) compare(c *cli.Context, dir string, d tensor.Device) error
 		return err
 	}
 	defer f.Close()
-	examples, err := labelledLines(f, requests.NewParser(m.Config, dir, path, !m.Config.Pair(), m.Config.Pair()), maxLine)
+	examples, err := labelledLines(f, requests.NewParser(m.Config, dir, path, m.Config.Sequences()), maxLine)
 	if err != nil {
 		return err
 	}

@@ -51,5 +51,5 @@ func embedder(scorer *sft.Scorer) answerer {
 			return replies, nil
 		}
 	}
-	return answerer{single: true, pair: c.Pair(), lines: lines, record: scorer.Embed, columns: embeddingColumns}
+	return answerer{sequences: []int{1, c.Sequences()}, lines: lines, record: scorer.Embed, columns: embeddingColumns}
 }

@@ -222,7 +222,7 @@ func (e *evaluation) check(x *seq.Example) (err error) {
 	if x.A, err = c.Window(x.A); err != nil {
 		return err
 	}
-	if c.Pair() {
+	if x.B != nil {
 		x.B, err = c.Window(x.B)
 	}
 	return err

@@ -18,7 +18,7 @@ import (
 const defaultQueries = 1000
 
 // canRank reports whether a model says of two sequences that they belong together.
-func canRank(c *sft.Config) bool { return c.Pair() && c.NumLabels == 2 }
+func canRank(c *sft.Config) bool { return c.Sequences() == 2 && c.NumLabels == 2 }
 
 // rank has at most limit queries rank all documents but themselves, by the log odds of
 // class 1 of the pair of both, query first: the order of the scores that serve has for

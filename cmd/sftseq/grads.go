@@ -50,7 +50,7 @@ func grads(c *cli.Context) error {
 		return err
 	}
 	defer in.Close()
-	examples, err := labelledLines(in, requests.NewParser(m.Config, c.String("model"), name, !m.Config.Pair(), m.Config.Pair()), c.Int("max-line"))
+	examples, err := labelledLines(in, requests.NewParser(m.Config, c.String("model"), name, m.Config.Sequences()), c.Int("max-line"))
 	if err != nil {
 		return err
 	}

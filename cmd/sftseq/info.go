@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sftseq/sftseq/internal/passes"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -98,20 +99,14 @@ type cost struct {
 
 func costAt(m *sft.Model, length int) (cost, error) {
 	out := cost{Length: length, Operations: operations(m.Config, length)}
-	shape := sft.Shape{Tokens: length, Sequences: 1, Sampled: min(m.Config.NumSampledTokens, length)}
-	if m.Config.Pair() {
-		shape.Sequences = 2 // the length is that of both together
-	}
-	for _, mode := range []struct {
-		mode  sft.Mode
-		bytes *int64
-	}{{sft.Infer, &out.Infer}, {sft.Train, &out.Train}} {
-		pass, err := sft.NewPass(m.Config, m.Parameters, shape, mode.mode)
+	// Of a pair the length is that of both together.
+	for training, bytes := range map[bool]*int64{false: &out.Infer, true: &out.Train} {
+		p, err := passes.Record(m.Config, training, length, m.Config.Sequences())
 		if err != nil {
 			return cost{}, err
 		}
 		const wordBytes = 4
-		*mode.bytes = wordBytes * int64(pass.Program.Words(tensor.Arena)+pass.Program.Words(tensor.Inputs))
+		*bytes = wordBytes * int64(p.Words(tensor.Arena)+p.Words(tensor.Inputs))
 	}
 	return out, nil
 }
@@ -141,7 +136,7 @@ func operations(c *sft.Config, length int) []part {
 		relative = layers * h * (2*3*float64(c.SinusoidDim)/2 + 2*2*k)
 	}
 	head := d + d + d*float64(c.NumLabels)/n
-	if c.Pair() {
+	if c.Sequences() == 2 {
 		head += 4 * d * d / n
 	}
 	taps := 0.0

@@ -75,10 +75,10 @@ its attention that each received; and the weight of each token in the pooling.
 
 // answerer is how a command answers: lines, and Arrow records.
 type answerer struct {
-	single, pair bool // what a line may hold
-	lines        func(s *stream) func(context.Context, []*requests.Request) ([]any, error)
-	record       recordFunc
-	columns      func(c *sft.Config, format string, pair bool) replyColumns // of a table's rows
+	sequences []int // how many a line may hold
+	lines     func(s *stream) func(context.Context, []*requests.Request) ([]any, error)
+	record    recordFunc
+	columns   func(c *sft.Config, format string, pair bool) replyColumns // of a table's rows
 }
 
 // answerLines is predict and embed.
@@ -114,7 +114,7 @@ func answerLines(c *cli.Context, make func(*sft.Scorer) answerer) error {
 		return err
 	}
 	defer in.Close()
-	s := &stream{parser: requests.NewParser(m.Config, c.String("model"), name, a.single, a.pair), maxLine: c.Int("max-line")}
+	s := &stream{parser: requests.NewParser(m.Config, c.String("model"), name, a.sequences...), maxLine: c.Int("max-line")}
 	s.answer = a.lines(s)
 	return s.run(c.Context, in, c.App.Writer)
 }
@@ -141,7 +141,7 @@ func predictor(scorer *sft.Scorer, explain bool) answerer {
 			return replies, nil
 		}
 	}
-	return answerer{single: !c.Pair(), pair: c.Pair(), lines: lines, record: scorer.Score, columns: predictionColumns}
+	return answerer{sequences: []int{c.Sequences()}, lines: lines, record: scorer.Score, columns: predictionColumns}
 }
 
 // orFailure is a reply, or the failure that takes its place.

@@ -17,11 +17,11 @@ import (
 
 // answerTable reads --input row by row and writes a row for each to --output.
 func answerTable(c *cli.Context, config *sft.Config, a answerer) error {
-	in, err := newTableInput(c, config, a.single, a.pair)
+	in, err := newTableInput(c, config, a.sequences)
 	if err != nil {
 		return err
 	}
-	parser := requests.NewParser(config, c.String("model"), in.path, a.single, a.pair)
+	parser := requests.NewParser(config, c.String("model"), in.path, a.sequences...)
 	if err := parser.ReadsText(); err != nil && !in.tokens {
 		return err
 	}

@@ -89,7 +89,7 @@ type tableInput struct {
 }
 
 // newTableInput looks at what is to be read, for a model that takes one sequence, or pairs.
-func newTableInput(c *cli.Context, config *sft.Config, single, pair bool) (*tableInput, error) {
+func newTableInput(c *cli.Context, config *sft.Config, sequences []int) (*tableInput, error) {
 	in := &tableInput{path: c.String("input"), id: c.String("id"), tokens: c.IsSet("tokens")}
 	in.options = table.Options{Format: c.String("format"), MaxField: c.Int("max-line")}
 	if err := in.checkFormat(c); err != nil {
@@ -108,9 +108,9 @@ func newTableInput(c *cli.Context, config *sft.Config, single, pair bool) (*tabl
 	switch {
 	case len(in.sources) == 0:
 		return nil, usage(c, "--text, --tokens or --pair is missing: which column of %s is to be read?%s", in.path, listOf(have))
-	case len(in.sources) == 1 && !single:
+	case len(in.sources) == 1 && !slices.Contains(sequences, 1):
 		return nil, usage(c, "the model %s compares two sequences: expected --pair A,B, found one column, %s", c.String("model"), in.sources[0])
-	case len(in.sources) == 2 && !pair:
+	case len(in.sources) == 2 && !slices.Contains(sequences, 2):
 		return nil, usage(c, "the model %s reads one sequence: expected --text COLUMN, found a pair, %s", c.String("model"), strings.Join(in.sources, ","))
 	}
 	if in.keep, err = in.kept(c, have); err != nil {

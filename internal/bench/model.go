@@ -52,7 +52,7 @@ func (w *Workload) Examples() []seq.Example {
 	out := make([]seq.Example, w.Settings.Batch)
 	for i := range out {
 		out[i] = seq.Example{Index: uint32(i), A: sequence(w.Length), Label: int32(random.IntN(w.Config.NumLabels))}
-		if half := w.Length / 2; w.Config.Pair() {
+		if half := w.Length / 2; w.Config.Sequences() == 2 {
 			out[i].A, out[i].B = out[i].A[:half], out[i].A[half:]
 		}
 	}
@@ -105,11 +105,7 @@ func (w *Workload) fits(what string) error {
 
 // planned is the device memory of a measurement.
 func (w *Workload) planned(what string, slots int) (int64, error) {
-	mode := sft.Infer
-	if what == Train {
-		mode = sft.Train
-	}
-	return sft.PlannedBytes(w.Config, mode, w.Settings.Batch, w.Length, slots)
+	return sft.PlannedBytes(w.Config, what == Train, w.Settings.Batch, w.Length, slots)
 }
 
 // Measurement is what one workload took.

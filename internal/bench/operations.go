@@ -3,8 +3,8 @@ package bench
 import (
 	"strings"
 
+	"github.com/sftseq/sftseq/internal/passes"
 	"github.com/sftseq/sftseq/internal/tensor"
-	"github.com/sftseq/sftseq/sft"
 )
 
 // work is the arithmetic that a kernel is measured by, in operations: without
@@ -69,22 +69,14 @@ type Operations struct {
 
 // Operations counts those of forward or train.
 func (w *Workload) Operations(what string) (*Operations, error) {
-	mode := sft.Infer
-	if what == Train {
-		mode = sft.Train
-	}
-	sequences, length := w.Settings.Batch, w.Length
-	if w.Config.Pair() {
-		sequences, length = 2*sequences, length/2
-	}
-	shape := sft.Shape{Tokens: sequences * length, Sequences: sequences, Sampled: sequences * min(length, w.Config.NumSampledTokens)}
-	pass, err := sft.NewPass(w.Config, sft.NewParameters(w.Config), shape, mode)
+	sequences, length := w.Settings.Batch*w.Config.Sequences(), w.Length/w.Config.Sequences()
+	program, err := passes.Record(w.Config, what == Train, sequences*length, sequences)
 	if err != nil {
 		return nil, err
 	}
 	_, shaders := tensor.Capability[tensor.OwnMemory](w.Device)
 	o := &Operations{byName: map[string]work{}}
-	for _, k := range pass.Program.Launches {
+	for _, k := range program.Launches {
 		n := arithmetic(k)
 		switch k := k.(type) {
 		case tensor.Convolution:

@@ -6,14 +6,14 @@ import (
 )
 
 func init() {
-	whole(crossEntropy)
+	byRows(crossEntropy)
 }
 
-func crossEntropy(r *run, k tensor.CrossEntropy) {
+func crossEntropy(r *run, k tensor.CrossEntropy) rowwise {
 	n := k.Logits.Width()
 	loss, dlogits, logits, label := r.floats(k.Loss), r.floats(k.DLogits), r.floats(k.Logits), r.ints(k.Label)
 	scales := r.floats(k.Scale)
-	for e := range r.rows(k.Logits) {
+	row := func(e int) {
 		z, g := logits[e*n:(e+1)*n], dlogits[e*n:(e+1)*n]
 		top := z[0]
 		for _, v := range z {
@@ -34,4 +34,9 @@ func crossEntropy(r *run, k tensor.CrossEntropy) {
 			g[c] *= scale
 		}
 	}
+	return rowwise{n: r.rows(k.Logits), block: func(_ *worker, lo, hi int) {
+		for e := lo; e < hi; e++ {
+			row(e)
+		}
+	}}
 }

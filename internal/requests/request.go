@@ -66,29 +66,31 @@ func (r *Request) Example() seq.Example {
 
 // Parser reads requests for one model.
 type Parser struct {
-	Config       *sft.Config
-	File         string // named in errors
-	single, pair bool   // what a line may hold
+	Config    *sft.Config
+	File      string // named in errors
+	sequences []int  // how many a line may hold: 1, 2, or either
 
 	tokenizer   tokenizers.Tokenizer
 	noTokenizer error // why there is none; tokens can be read without
 }
 
 // NewParser returns a parser for the model of configuration c in a directory, where
-// its tokenizer may have a file. Single and pair say what a line may hold; file is the
-// name in errors.
-func NewParser(c *sft.Config, dir, file string, single, pair bool) *Parser {
-	p := &Parser{Config: c, File: file, single: single, pair: pair}
+// its tokenizer may have a file. File is the name in errors; a line may hold that many
+// sequences.
+func NewParser(c *sft.Config, dir, file string, sequences ...int) *Parser {
+	p := &Parser{Config: c, File: file, sequences: sequences}
 	p.tokenizer, p.noTokenizer = tokenizers.Open(c.Tokenizer, dir)
 	return p
 }
 
 // With is the same parser for other lines.
-func (p *Parser) With(file string, single, pair bool) *Parser {
+func (p *Parser) With(file string, sequences ...int) *Parser {
 	q := *p
-	q.File, q.single, q.pair = file, single, pair
+	q.File, q.sequences = file, sequences
 	return &q
 }
+
+func (p *Parser) takes(sequences int) bool { return slices.Contains(p.sequences, sequences) }
 
 // Parse reads the line of a number; bad is set where it could not be read.
 func (p *Parser) Parse(line []byte, number int, bad error) *Request {
@@ -182,13 +184,13 @@ func (p *Parser) sources(fields map[string]json.RawMessage) ([]string, error) {
 	switch {
 	case single != "" && a+b != "":
 		return nil, Fail(CodeRequest, "both %s and %s, expected one sequence or a pair", single, a+b)
-	case single != "" && p.single:
+	case single != "" && p.takes(1):
 		return []string{single}, nil
-	case a != "" && b != "" && p.pair:
+	case a != "" && b != "" && p.takes(2):
 		return []string{a, b}, nil
-	case p.single && p.pair:
+	case p.takes(1) && p.takes(2):
 		return nil, Fail(CodeRequest, "expected tokens or text, or both of a pair (tokens_a or text_a, tokens_b or text_b)")
-	case p.pair:
+	case p.takes(2):
 		return nil, Fail(CodeRequest, "expected a pair (tokens_a or text_a, and tokens_b or text_b), found %s", anyOf(single, a, b))
 	}
 	return nil, Fail(CodeRequest, "expected tokens or text, found %s", anyOf(a, b))

@@ -25,7 +25,7 @@ func FuzzRequest(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	p := NewParser(config, "", "f", true, false)
+	p := NewParser(config, "", "f", 1)
 	f.Fuzz(func(t *testing.T, line []byte) {
 		defer fuzztest.Limits(t, 1<<20+500*len(line))()
 		r := p.Parse(line, 5, nil)

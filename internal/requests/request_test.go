@@ -16,7 +16,7 @@ func TestUnknownTokenizer(t *testing.T) {
 		t.Fatal(err)
 	}
 	config.Tokenizer = json.RawMessage(`{"type":"runes"}`)
-	p := NewParser(config, "", "f", true, false)
+	p := NewParser(config, "", "f", 1)
 	if r := p.Parse([]byte(`{"text":"1"}`), 1, nil); r.Failure == nil || r.Failure.Code != CodeParams || !strings.Contains(r.Failure.Message, `tokenizer type "runes" is not known`) {
 		t.Errorf("%+v", r.Failure)
 	}
@@ -32,7 +32,7 @@ func TestHalfCharacters(t *testing.T) {
 		t.Fatal(err)
 	}
 	config.LabelNames = []string{"\ufffd", "1", "2", "3", "4", "5", "6", "7", "8", "9"}
-	p := NewParser(config, "", "f", true, false)
+	p := NewParser(config, "", "f", 1)
 	r := p.Parse([]byte(`{"id":"\ud800","text":"1 \ud83d"}`), 1, nil)
 	if r.Failure == nil || r.Failure.Code != CodeParams || string(r.ID) != `"\ud800"` || !strings.Contains(r.Failure.Message, `text: expected text, found \ud83d at byte 2, half of a surrogate pair without the other`) {
 		t.Errorf("%s: %+v", r.ID, r.Failure)
@@ -54,7 +54,7 @@ func TestRequestOutlivesLine(t *testing.T) {
 		t.Fatal(err)
 	}
 	line := []byte(`{"id":"abc","text":"1","label":7}`)
-	r := NewParser(config, "", "f", true, false).Parse(line, 1, nil)
+	r := NewParser(config, "", "f", 1).Parse(line, 1, nil)
 	clear(line)
 	if string(r.ID) != `"abc"` || string(r.Label) != "7" {
 		t.Errorf("id %q, label %q", r.ID, r.Label)

@@ -48,7 +48,7 @@ const bareMethod = "line"
 // a stream of such lines it takes all.
 func (s *session) acceptBare(m *message) bool {
 	model := s.server.acquire()
-	parser := model.parser.With(s.name, !model.config.Pair(), model.config.Pair())
+	parser := model.parser.With(s.name, model.config.Sequences())
 	var r *requests.Request
 	taken := true
 	var most int64
@@ -109,7 +109,7 @@ const bareWait = 10 * time.Second
 // refuseBare answers a line that could not be read.
 func (s *session) refuseBare(m *message) {
 	model := s.server.acquire()
-	r := model.parser.With(s.name, true, true).Parse(nil, m.line, m.err)
+	r := model.parser.With(s.name, 1, 2).Parse(nil, m.line, m.err)
 	var none *jsonlines.NoRoom
 	if errors.As(m.err, &none) {
 		r.Failure.Code = int(s.server.noRoom(none.Bytes).Code)

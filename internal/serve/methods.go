@@ -26,14 +26,14 @@ func init() {
 func needsNothing(*call) string { return "" }
 
 func needsSingle(c *call) string {
-	if c.model.config.Pair() {
+	if c.model.config.Sequences() == 2 {
 		return "the model compares pairs, it does not classify one sequence"
 	}
 	return ""
 }
 
 func needsPair(c *call) string {
-	if !c.model.config.Pair() {
+	if c.model.config.Sequences() != 2 {
 		return "the model classifies one sequence, it does not compare pairs"
 	}
 	return ""

@@ -57,7 +57,7 @@ type served struct {
 
 func newServed(m *Model) *served {
 	c := m.Scorer.Config()
-	return &served{Model: m, config: c, parser: requests.NewParser(c, m.Dir, "", true, true)}
+	return &served{Model: m, config: c, parser: requests.NewParser(c, m.Dir, "", 1, 2)}
 }
 
 // use counts one more user; false if the model is gone.

@@ -39,7 +39,7 @@ func (d *document) schedule(after time.Duration) {
 }
 
 // publishes reports whether documents have a class: a model of pairs gives none.
-func (s *session) publishes() bool { return !s.server.current().config.Pair() }
+func (s *session) publishes() bool { return s.server.current().config.Sequences() == 1 }
 
 // again has the document classified again.
 func (d *document) again() {

@@ -44,7 +44,7 @@ func (c *call) searchOne(path string, fields map[string]json.RawMessage) *item {
 	if err != nil {
 		return &item{err: err}
 	}
-	if again > 0 && !c.model.config.Pair() {
+	if again > 0 && c.model.config.Sequences() != 2 {
 		return &item{err: badParam("rescore", "the model does not compare pairs")}
 	}
 	q, err := c.sequence(path, fields, "")

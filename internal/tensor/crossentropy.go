@@ -15,5 +15,7 @@ type CrossEntropy struct {
 func (CrossEntropy) Name() string { return "crossentropy" }
 func (k CrossEntropy) check() {
 	same("crossentropy", k.DLogits, k.Logits)
+	rows("crossentropy", k.Loss, k.Logits)
+	rows("crossentropy", k.Label, k.Logits)
 	words("crossentropy", k.Scale, k.Logits.Width())
 }

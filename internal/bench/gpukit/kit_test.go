@@ -37,7 +37,7 @@ func TestConfigs(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		if c.VocabSize != want.vocabulary || c.NumLabels != want.labels || c.NumLayers != want.layers || c.NormPosition != want.norm || c.Pair() != want.pair ||
+		if c.VocabSize != want.vocabulary || c.NumLabels != want.labels || c.NumLayers != want.layers || c.NormPosition != want.norm || (c.Sequences() == 2) != want.pair ||
 			c.DropToken != want.drop || c.AttentionDropout != want.attention || c.EmbeddingDropout != want.embedding || c.FeedForward != want.inner ||
 			c.HiddenSize != 128 || c.NumHeads != 4 || c.IntermediateSize != 512 || c.NumSampledTokens != 256 || c.SinusoidDim != 128 {
 			t.Errorf("%s: %+v", name, c)

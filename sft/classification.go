@@ -1,0 +1,154 @@
+package sft
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// classification tells the class of a sequence, with u its pooled row:
+//
+//	logits = out(u)
+//	loss   = log Σ_c exp(logits_c) − logits_label
+type classification struct{}
+
+func (classification) sequences() int { return 1 }
+
+func (classification) check(c *Config, e seq.Example) error {
+	if e.Label < 0 || int(e.Label) >= c.NumLabels {
+		return fmt.Errorf("label %d, expected 0 to %d", e.Label, c.NumLabels-1)
+	}
+	return nil
+}
+
+func (classification) parameters(c *Config) []Parameter {
+	return linearParameters(PartHead, "head.out", c.NumLabels, c.HiddenSize)
+}
+
+func (classification) head(m *emitter) head { return &linearHead{emitter: m} }
+
+// linearHead is one linear layer.
+type linearHead struct {
+	*emitter
+	x *tensor.Tensor
+}
+
+func (h *linearHead) forward(x *tensor.Tensor) *tensor.Tensor {
+	h.x = x
+	return h.linear("head.out", x)
+}
+
+func (h *linearHead) backward(dlogits *tensor.Tensor) *tensor.Tensor {
+	dx := h.like(h.x, "head.out.grad")
+	h.linearBackward("head.out", dx, dlogits, h.x, false)
+	return dx
+}
+
+func (classification) rows() tensor.Axis { return tensor.Sequences }
+
+func (classification) loss(m *emitter, p *recordedPass) *tensor.Tensor {
+	axis, n := p.Logits.Rows, p.Logits.Shape[0]
+	p.Label = m.Input("label", axis, n)
+	p.Scale = m.Input("loss.scale", tensor.Fixed, m.config.NumLabels)
+	p.Loss = m.Temp("loss", axis, n)
+	dlogits := m.like(p.Logits, "logits.grad")
+	m.Launch(tensor.CrossEntropy{Loss: p.Loss, DLogits: dlogits, Logits: p.Logits, Label: p.Label, Scale: p.Scale})
+	return dlogits
+}
+
+func (classification) divisor(batch []seq.Example) int { return len(batch) }
+
+func (classification) weight(s *Settings, e seq.Example) float64 {
+	if len(s.ClassWeights) == 0 {
+		return 1
+	}
+	return s.ClassWeights[e.Label]
+}
+
+func (classification) answered(logits []float32, e seq.Example) bool {
+	return Argmax(logits) == int(e.Label)
+}
+
+func (classification) measure(c *Config, s *Settings) measurement {
+	return &classMeasurement{tally: metrics.NewValidation(c.NumLabels, s.Select == byAUC)}
+}
+
+type classMeasurement struct {
+	tally *metrics.Validation
+	loss  float64
+	rows  int
+}
+
+func (m *classMeasurement) add(logits []float32, e seq.Example) {
+	m.loss += CrossEntropy(logits, int(e.Label))
+	m.tally.Add(int(e.Label), logits)
+	m.rows++
+}
+
+func (m *classMeasurement) report(r *EvaluationReport) {
+	r.Loss = m.loss / float64(m.rows)
+	r.Accuracy, r.MacroF1 = m.tally.Accuracy(), m.tally.MacroF1()
+	if auc, ok := m.tally.AUC(); ok {
+		r.AUC = &auc
+	}
+}
+
+func (classification) columns(c *Config) []arrow.Field {
+	return []arrow.Field{
+		{Name: "label", Type: arrow.PrimitiveTypes.Int32},
+		{Name: "logits", Type: vector(c.NumLabels)},
+		{Name: "probabilities", Type: vector(c.NumLabels)},
+	}
+}
+
+func (classification) append(b *array.RecordBuilder, logits []float32) {
+	b.Field(0).(*array.Int32Builder).Append(int32(Argmax(logits)))
+	appendVector(b.Field(1), logits)
+	appendVector(b.Field(2), Probabilities(logits))
+}
+
+// Argmax is the index of the largest value, the first of equals.
+func Argmax(x []float32) int {
+	best := 0
+	for i, v := range x {
+		if v > x[best] {
+			best = i
+		}
+	}
+	return best
+}
+
+// CrossEntropy is the loss of one example's logits, in float64.
+func CrossEntropy(logits []float32, label int) float64 {
+	top, sum := softmaxSum(logits)
+	return math.Log(sum) + top - float64(logits[label])
+}
+
+// Probabilities is the softmax of an example's logits, computed in float64 and
+// rounded.
+func Probabilities(logits []float32) []float32 {
+	top, sum := softmaxSum(logits)
+	p := make([]float32, len(logits))
+	for i, v := range logits {
+		p[i] = float32(math.Exp(float64(v)-top) / sum)
+	}
+	return p
+}
+
+// softmaxSum is the largest logit and Σ exp(logit − largest).
+func softmaxSum(logits []float32) (top, sum float64) {
+	top = math.Inf(-1)
+	for _, v := range logits {
+		top = max(top, float64(v))
+	}
+	for _, v := range logits {
+		sum += math.Exp(float64(v) - top)
+	}
+	return top, sum
+}

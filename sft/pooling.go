@@ -1,0 +1,45 @@
+package sft
+
+import "github.com/sftseq/sftseq/internal/tensor"
+
+// pooling averages the tokens of each sequence into one row, with weights that a score of
+// each token gives:
+//
+//	u = Σ_t a_t·x_t, a = softmax(pool(x))
+type pooling struct {
+	*emitter
+	final *norm // final_norm, pre-norm only
+	pool  tensor.Pool
+}
+
+// poolingParameters are those of the final norm and of the scores.
+func poolingParameters(c *Config) (out []Parameter) {
+	if c.NormPosition == "pre" {
+		out = normParameters("final_norm", c.HiddenSize)
+	}
+	return append(out, rowDotParameters(PartHead, "head.pool", c.HiddenSize)...)
+}
+
+func (p *pooling) forward(x *tensor.Tensor) *tensor.Tensor {
+	if p.config.NormPosition == "pre" {
+		y, n := p.norm("final_norm", x)
+		x, p.final = y, &n
+	}
+	p.pool = tensor.Pool{Y: p.Temp("pooled", tensor.Sequences, p.shape.Sequences, p.config.HiddenSize), A: p.tokens("pool.weights", 1),
+		X: x, Score: p.rowDot("head.pool", x), Batch: p.batch}
+	p.Launch(p.pool)
+	return p.pool.Y
+}
+
+// backward takes the gradient of the pooled rows and returns that of the last layer's
+// output.
+func (p *pooling) backward(du *tensor.Tensor) *tensor.Tensor {
+	dx := p.like(p.pool.X, "pool.grad")
+	dscore := p.like(p.pool.Score, "pool.score.grad")
+	p.Launch(tensor.PoolBackward{DX: dx, DScore: dscore, DY: du, Y: p.pool.Y, A: p.pool.A, X: p.pool.X, Batch: p.batch})
+	p.rowDotBackward("head.pool", dx, dscore, p.pool.X)
+	if p.final != nil {
+		p.normBackward(*p.final, dx, dx, false)
+	}
+	return dx
+}
