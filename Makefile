@@ -3,10 +3,18 @@ GO ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 
-.PHONY: build test fuzz kills lint bench bench-gpu-kit deps cover shaders asm asm-check
+.PHONY: build check test ci cross fuzz kills lint bench bench-gpu-kit deps cover shaders asm asm-check
 
 build: ## the program, in ./sftseq
 	$(GO) build -o sftseq ./cmd/sftseq
+
+# What says within a minute whether a change is sound. It installs nothing: what needs
+# Vulkan, PyTorch or Node.js is left to make test.
+check:
+	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
+	$(GO) vet ./...
+	$(GO) test -short ./internal/... ./seq ./sinusoid ./tokenizers ./device
+	$(GO) test -short -run 'Golden|Config' ./sft
 
 # The whole suite; the shaders once more with subgroups of 4, 16 and 32, beside the
 # 8 of most processors; what computes on the processor once more without assembly;
@@ -21,6 +29,21 @@ test: deps
 	$(GO) test -race -timeout 9m $(VKCALLS) ./vk
 	GOEXPERIMENT=cgocheck2 $(GO) test -timeout 9m $(VKCALLS) ./vk
 	CGO_ENABLED=0 $(GO) test ./vk ./device
+
+# All that a change must pass.
+ci: test lint cross
+
+# Without cgo the program compiles for other systems and processors; what computes is
+# tested on arm64, too, where an emulator is installed.
+EMULATOR := $(shell command -v qemu-aarch64-static)
+cross:
+	for target in linux/arm64 darwin/arm64 windows/amd64; do \
+	    CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} $(GO) build -o /dev/null ./... || exit 1; \
+	done
+	CGO_ENABLED=0 $(GO) build ./...
+	@[ -n '$(EMULATOR)' ] || echo 'qemu-aarch64-static is not installed: nothing was run on arm64'
+	[ -z '$(EMULATOR)' ] || CGO_ENABLED=0 GOARCH=arm64 $(GO) test -timeout 15m -short -exec '$(EMULATOR)' \
+	    ./internal/fmath ./internal/philox ./internal/simd ./internal/tensor ./internal/cpu
 
 # What stresses the calls into Vulkan, and what goes on there at once.
 VKCALLS := -run '^Test(Endurance|EveryFailure|FreeOfASilentDevice|Slots|RecordingsAreBounded|Transfers|ManySmallWrites|Writers|PipelineFile.*)$$'
@@ -74,8 +97,8 @@ cover:
 # Debian's PyTorch checks docs/python.md; Mesa's processor driver runs the Vulkan
 # device, watched by the validation layer; the compilers check the shaders; jq and
 # Node.js, wherever it is from, run the clients in examples/; Chromium opens reports,
-# whose text needs a font. Without apt all that is left to the user.
-PACKAGES := mesa-vulkan-drivers libvulkan1 vulkan-validationlayers glslang-tools spirv-tools fonts-dejavu-core
+# whose text needs a font; QEMU runs tests for arm64. Without apt all that is left to the user.
+PACKAGES := mesa-vulkan-drivers libvulkan1 vulkan-validationlayers glslang-tools spirv-tools fonts-dejavu-core qemu-user-static
 COMMANDS := jq:jq node:nodejs npm:npm chromium:chromium
 NODE_CLIENT := examples/node
 SHADER_TOOLS := .tools
