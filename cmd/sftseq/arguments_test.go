@@ -55,7 +55,7 @@ func TestFlagsAfterArguments(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 	line := writeText(t, filepath.Join(t.TempDir(), "x.jsonl"), `{"tokens":[1,2]}`)
-	if a, b := succeed(t, "", "predict", line, "--model", golden("pre")), succeed(t, "", "predict", "--model", golden("pre"), line); a != b || a == "" {
+	if a, b := succeed(t, "", "predict", line, "--model", goldenPath("pre")), succeed(t, "", "predict", "--model", goldenPath("pre"), line); a != b || a == "" {
 		t.Errorf("%s, want %s", a, b)
 	}
 	refuse(t, exitUsage, "not defined: -verfy. Did you mean --verify?; see sftseq data info --help", "", "data", "info", dir, "--verfy")

@@ -80,8 +80,8 @@ func TestArrow(t *testing.T) {
 	in, lines := sequences(t, 1100) // two record batches and more
 	for _, command := range []string{"predict", "embed"} {
 		out := filepath.Join(t.TempDir(), "out.arrow")
-		succeed(t, "", command, "--model", golden("pre"), "--input", in, "--output", out)
-		got, want := arrowRows(t, out), replyLines(t, succeed(t, lines, command, "--model", golden("pre")))
+		succeed(t, "", command, "--model", goldenPath("pre"), "--input", in, "--output", out)
+		got, want := arrowRows(t, out), replyLines(t, succeed(t, lines, command, "--model", goldenPath("pre")))
 		if len(got) != len(want) {
 			t.Fatalf("%s: %d rows, want %d", command, len(got), len(want))
 		}
@@ -113,12 +113,12 @@ func TestArrowStreamWithIDs(t *testing.T) {
 	}
 	out := filepath.Join(t.TempDir(), "out.arrow")
 	// The second row has token 17, which this model does not know.
-	refuse(t, 1, "standard input: row 1: column tokens: token 17 at index 2", stream.String(), "predict", "--model", golden("pre"), "--input", "-", "--output", out)
+	refuse(t, 1, "standard input: row 1: column tokens: token 17 at index 2", stream.String(), "predict", "--model", goldenPath("pre"), "--input", "-", "--output", out)
 	if _, err := os.Stat(out); err == nil {
 		t.Error("half a file was written")
 	}
 	wide := strings.Replace(stream.String(), "\x11\x00", "\x10\x00", 1)
-	succeed(t, wide, "predict", "--model", golden("pre"), "--input", "-", "--output", out)
+	succeed(t, wide, "predict", "--model", goldenPath("pre"), "--input", "-", "--output", out)
 	rows := arrowRows(t, out)
 	if len(rows) != 2 || string(rows[0].ID) != `"x"` || string(rows[1].ID) != `"y"` || rows[1].Length != 3 {
 		t.Errorf("%+v", rows)
@@ -128,16 +128,16 @@ func TestArrowStreamWithIDs(t *testing.T) {
 func TestArrowRefuses(t *testing.T) {
 	in, _ := sequences(t, 20)
 	out := filepath.Join(t.TempDir(), "out.arrow")
-	refuse(t, 1, "the record's task is classification, the model's is retrieval", "", "predict", "--model", golden("retrieval"), "--input", in, "--output", out)
-	refuse(t, 1, "its vocabulary has 17 tokens, the model's 5", "", "predict", "--model", golden("ties"), "--input", in, "--output", out)
+	refuse(t, 1, "the record's task is classification, the model's is retrieval", "", "predict", "--model", goldenPath("retrieval"), "--input", in, "--output", out)
+	refuse(t, 1, "its vocabulary has 17 tokens, the model's 5", "", "predict", "--model", goldenPath("ties"), "--input", in, "--output", out)
 	whole := readText(t, in)
 	cut := writeText(t, filepath.Join(t.TempDir(), "cut.arrow"), whole[:len(whole)/2])
-	refuse(t, 1, cut, "", "predict", "--model", golden("pre"), "--input", cut, "--output", out)
-	refuse(t, 1, "empty", "", "predict", "--model", golden("pre"), "--input", writeText(t, cut, ""), "--output", out)
+	refuse(t, 1, cut, "", "predict", "--model", goldenPath("pre"), "--input", cut, "--output", out)
+	refuse(t, 1, "empty", "", "predict", "--model", goldenPath("pre"), "--input", writeText(t, cut, ""), "--output", out)
 	if _, err := os.Stat(out); err == nil {
 		t.Error("half a file was written")
 	}
 	absent := filepath.Join(t.TempDir(), "absent", "out.arrow")
-	refuse(t, 1, absent, "", "predict", "--model", golden("pre"), "--input", in, "--output", absent)
-	refuse(t, 1, "/dev/full", "", "predict", "--model", golden("pre"), "--input", in, "--output", "/dev/full")
+	refuse(t, 1, absent, "", "predict", "--model", goldenPath("pre"), "--input", in, "--output", absent)
+	refuse(t, 1, "/dev/full", "", "predict", "--model", goldenPath("pre"), "--input", in, "--output", "/dev/full")
 }

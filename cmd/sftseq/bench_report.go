@@ -11,6 +11,7 @@ import (
 
 	"github.com/sftseq/sftseq/device"
 	"github.com/sftseq/sftseq/internal/bench"
+	"github.com/sftseq/sftseq/internal/golden"
 )
 
 func benchReportCommand() *cli.Command {
@@ -35,7 +36,7 @@ type kitResults struct {
 	about    []kitAbout
 	devices  []deviceLine
 	checks   []kernelCheck
-	golden   []goldenCheck
+	golden   []golden.Comparison
 	listops  []modelResult
 	profiles []modelResult
 	presets  []modelResult

@@ -113,7 +113,7 @@ func (r *kitResults) goldenTable() *mdTable {
 	t := newMDTable("Models beside double precision", "precision", "model", "lines", "logits", "gradient", "its worst tensor", "losses", "of the tolerance", "result")
 	flips := 0
 	for _, g := range r.golden {
-		t.add(append([]string{string(g.Precision)}, g.row()...)...)
+		t.add(append([]string{string(g.Precision)}, goldenRow(&g)...)...)
 		if g.Error != "" {
 			t.notes = append(t.notes, g.Golden+": "+g.Error)
 		}

@@ -22,7 +22,7 @@ import (
 
 // tinyConfig is a golden model's configuration, which has a maximal length of
 // its own.
-func tinyConfig() string { return golden("pre", "config.json") }
+func tinyConfig() string { return goldenPath("pre", "config.json") }
 
 // decodeLines reads lines of JSON, which may have no unknown key.
 func decodeLines[T any](t *testing.T, text string) []T {
@@ -98,7 +98,7 @@ func TestBenchModelJSON(t *testing.T) {
 
 func TestBenchModelTable(t *testing.T) {
 	picture := filepath.Join(t.TempDir(), "speed.svg")
-	out := succeed(t, "", "bench", "model", "--config", golden("pre"), "--length", "16,32", "--batch", "2", "--reps", "1", "--what", "forward", "--plot", picture)
+	out := succeed(t, "", "bench", "model", "--config", goldenPath("pre"), "--length", "16,32", "--batch", "2", "--reps", "1", "--what", "forward", "--plot", picture)
 	rows := strings.Split(out, "\n")
 	if !strings.HasPrefix(rows[0], "what     length  batch") || !strings.HasPrefix(rows[1], "forward      16      2") || !strings.HasPrefix(rows[2], "forward      32      2") {
 		t.Errorf("%s", out)
@@ -110,7 +110,7 @@ func TestBenchModelTable(t *testing.T) {
 
 // TestBenchModelPair: a model of pairs halves the length, and trains.
 func TestBenchModelPair(t *testing.T) {
-	out := succeed(t, "", "bench", "model", "--config", golden("retrieval"), "--length", "31", "--batch", "3", "--reps", "1", "--json")
+	out := succeed(t, "", "bench", "model", "--config", goldenPath("retrieval"), "--length", "31", "--batch", "3", "--reps", "1", "--json")
 	if results := decodeLines[modelResult](t, out); len(results) != 2 || results[1].What != "train" || results[1].Length != 31 {
 		t.Errorf("%s", out)
 	}

@@ -89,7 +89,7 @@ func TestBrokenModels(t *testing.T) {
 // TestFlippedBits loads weights with single bits changed: an error or an answer,
 // never a crash, and the time stays bounded.
 func TestFlippedBits(t *testing.T) {
-	weights := []byte(readText(t, golden("pre", "model.safetensors")))
+	weights := []byte(readText(t, goldenPath("pre", "model.safetensors")))
 	header := 8 + int(binary.LittleEndian.Uint64(weights))
 	for i := 0; i < 8*header; i += 8*header/150 + 1 {
 		model := editedModel(t, "pre", func(c, w []byte) ([]byte, []byte) {
@@ -116,11 +116,11 @@ func TestGradsRefuses(t *testing.T) {
 		{`{"tokens":[0],"label":1}`, ":1: tokens: token 0 at index 0"},
 	} {
 		input := writeText(t, filepath.Join(dir, "in.jsonl"), c.lines)
-		refuse(t, 1, input, "", "grads", "--model", golden("pre"), "--input", input, "--output", output)
-		refuse(t, 1, c.want, "", "grads", "--model", golden("pre"), "--input", input, "--output", output)
+		refuse(t, 1, input, "", "grads", "--model", goldenPath("pre"), "--input", input, "--output", output)
+		refuse(t, 1, c.want, "", "grads", "--model", goldenPath("pre"), "--input", input, "--output", output)
 	}
 	absent := filepath.Join(dir, "absent", "grads.safetensors")
-	refuse(t, 1, absent, `{"tokens":[1],"label":1}`, "grads", "--model", golden("pre"), "--input", "-", "--output", absent)
+	refuse(t, 1, absent, `{"tokens":[1],"label":1}`, "grads", "--model", goldenPath("pre"), "--input", "-", "--output", absent)
 	left, err := filepath.Glob(filepath.Join(dir, "*grads*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
@@ -138,13 +138,13 @@ func TestUsage(t *testing.T) {
 		{`unknown command "prdict". Did you mean "predict"?`, []string{"prdict"}},
 		{"see sftseq predict --help", []string{"predict", "--modle", "x"}},
 		{"--model is missing", []string{"predict"}},
-		{"flag needs an argument: -threads", []string{"predict", "--model", golden("pre"), "x", "--threads"}},
-		{`expected at most one FILE, found "y" after "x"`, []string{"predict", "x", "y", "--model", golden("pre")}},
-		{"--input: x: its name does not say what it is", []string{"predict", "--model", golden("pre"), "--input", "x"}},
-		{"--max-line 0", []string{"predict", "--model", golden("pre"), "--max-line", "0"}},
-		{"expected one of: auto, cpu", []string{"predict", "--model", golden("pre"), "--device", "tpu"}},
-		{"--data is missing", []string{"eval", "--model", golden("pre")}},
-		{"--input and --output", []string{"grads", "--model", golden("pre")}},
+		{"flag needs an argument: -threads", []string{"predict", "--model", goldenPath("pre"), "x", "--threads"}},
+		{`expected at most one FILE, found "y" after "x"`, []string{"predict", "x", "y", "--model", goldenPath("pre")}},
+		{"--input: x: its name does not say what it is", []string{"predict", "--model", goldenPath("pre"), "--input", "x"}},
+		{"--max-line 0", []string{"predict", "--model", goldenPath("pre"), "--max-line", "0"}},
+		{"expected one of: auto, cpu", []string{"predict", "--model", goldenPath("pre"), "--device", "tpu"}},
+		{"--data is missing", []string{"eval", "--model", goldenPath("pre")}},
+		{"--input and --output", []string{"grads", "--model", goldenPath("pre")}},
 		{"unknown shell", []string{"completion", "tcsh"}},
 		{`unknown command "nothing"`, []string{"data", "nothing"}},
 	} {

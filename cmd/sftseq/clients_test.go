@@ -28,7 +28,7 @@ func TestClients(t *testing.T) {
 		t.Skip("builds the program")
 	}
 	path := built(t)
-	model := golden("post") // whose classes of the clients' sequences differ
+	model := goldenPath("post") // whose classes of the clients' sequences differ
 	// A client that the machine holds up between two changes must not be given the first.
 	server := []string{path, "serve", "--log", "warn", "--debounce", "500ms", "--model", model}
 	shell := []string{"bash", filepath.Join(examplesDir, "classify.sh")}
@@ -37,7 +37,7 @@ func TestClients(t *testing.T) {
 
 	t.Run("shell", func(t *testing.T) {
 		needCommands(t, "bash", "jq")
-		lines := readText(t, golden("post", "inputs.jsonl")) + "{\"text\":\"[MAX 2 9 ]\"}\n{\"id\":\"bad\",\"tokens\":[99]}\n"
+		lines := readText(t, goldenPath("post", "inputs.jsonl")) + "{\"text\":\"[MAX 2 9 ]\"}\n{\"id\":\"bad\",\"tokens\":[99]}\n"
 		if got, want := client(t, lines, shell, server...), wantTable(t, model, lines); got != want {
 			t.Errorf("the client printed\n%s\nexpected\n%s", got, want)
 		}

@@ -193,8 +193,8 @@ func TestDataHead(t *testing.T) {
 	if strings.Count(text, "\n") != 3 || strings.Count(tokens, "\n") != 3 {
 		t.Fatalf("%s\n%s", text, tokens)
 	}
-	status, a, errs := program(strings.NewReader(text), "predict", "--model", golden("pre"))
-	if _, b, _ := program(strings.NewReader(tokens), "predict", "--model", golden("pre")); status != 0 || a != b || !strings.Contains(a, `"logits"`) {
+	status, a, errs := program(strings.NewReader(text), "predict", "--model", goldenPath("pre"))
+	if _, b, _ := program(strings.NewReader(tokens), "predict", "--model", goldenPath("pre")); status != 0 || a != b || !strings.Contains(a, `"logits"`) {
 		t.Errorf("status %d, %s\n%s\n%s", status, errs, a, b)
 	}
 	if out := mustRunData(t, "head", "--rows", "1000", dir); strings.Count(out, "\n") != 40 {

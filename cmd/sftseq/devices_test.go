@@ -135,7 +135,7 @@ func TestCheckVulkan(t *testing.T) {
 func TestValidationFails(t *testing.T) {
 	vktest.Open(t)
 	t.Setenv("VK_LAYER_ENABLES", "VK_VALIDATION_FEATURE_ENABLE_BEST_PRACTICES_EXT")
-	status, out, errs := program(strings.NewReader(`{"tokens":[1,2,3]}`), "predict", "--model", golden("pre"), "--device", "vulkan")
+	status, out, errs := program(strings.NewReader(`{"tokens":[1,2,3]}`), "predict", "--model", goldenPath("pre"), "--device", "vulkan")
 	if status != exitError || !strings.Contains(out, `"logits"`) || !strings.Contains(errs, "\nvalidation: ") || !strings.Contains(errs, "sftseq: closing vulkan:0 (") {
 		t.Errorf("status %d: %s%s", status, out, errs)
 	}
@@ -161,7 +161,7 @@ func TestKernelCheck(t *testing.T) {
 }
 
 func TestPrecision(t *testing.T) {
-	predict := []string{"predict", "--model", golden("pre")}
+	predict := []string{"predict", "--model", goldenPath("pre")}
 	refuse(t, exitUsage, "expected one of: fp32, mixed, auto", "", append(predict, "--precision", "fp64")...)
 	refuse(t, exitUsage, "the CPU computes in fp32", "", append(predict, "--precision", "mixed", "--device", "cpu")...)
 	line := `{"tokens":[1,2,3]}`
@@ -205,7 +205,7 @@ func TestWithoutVulkan(t *testing.T) {
 			out, err := command.CombinedOutput()
 			return string(out), err
 		}
-		predict := []string{"predict", "--model", golden("pre")}
+		predict := []string{"predict", "--model", goldenPath("pre")}
 		if out, err := run(predict...); err != nil || !strings.Contains(out, `"logits"`) {
 			t.Errorf("%q: %v: %s", c.variable, err, out)
 		}

@@ -53,16 +53,16 @@ func TestEvalErrors(t *testing.T) {
 	// Rows without ids have their numbers.
 	in, _ := sequences(t, 30)
 	to := filepath.Join(dir, "numbers.csv")
-	succeed(t, "", "eval", "--model", golden("pre"), "--data", in, "--errors", to)
+	succeed(t, "", "eval", "--model", goldenPath("pre"), "--data", in, "--errors", to)
 	if rows := csvRows(t, to); len(rows) == 0 || rows[0]["id"] != "" || rows[0]["row"] == "" || rows[0]["label"] == rows[0]["predicted"] {
 		t.Errorf("%v", rows)
 	}
-	refuse(t, exitUsage, "--errors -: standard output has the report", "", "eval", "--model", golden("pre"), "--data", in, "--errors", "-")
-	refuse(t, exitUsage, "--errors x.txt: its name does not say what it is to be", "", "eval", "--model", golden("pre"), "--data", in, "--errors", "x.txt")
-	refuse(t, exitError, "--errors would replace --data", "", "eval", "--model", golden("pre"), "--data", in, "--errors", in)
+	refuse(t, exitUsage, "--errors -: standard output has the report", "", "eval", "--model", goldenPath("pre"), "--data", in, "--errors", "-")
+	refuse(t, exitUsage, "--errors x.txt: its name does not say what it is to be", "", "eval", "--model", goldenPath("pre"), "--data", in, "--errors", "x.txt")
+	refuse(t, exitError, "--errors would replace --data", "", "eval", "--model", goldenPath("pre"), "--data", in, "--errors", in)
 	before := readText(t, to)
 	cut := writeText(t, filepath.Join(dir, "cut.arrow"), readText(t, in)[:len(readText(t, in))/2])
-	refuse(t, exitError, cut, "", "eval", "--model", golden("pre"), "--data", cut, "--errors", to)
+	refuse(t, exitError, cut, "", "eval", "--model", goldenPath("pre"), "--data", cut, "--errors", to)
 	if readText(t, to) != before {
 		t.Error("an evaluation that fails replaces the file")
 	}

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sftseq/sftseq/device"
 	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/internal/safetensors"
 	"github.com/sftseq/sftseq/seq"
@@ -59,7 +58,7 @@ func windowed(t *testing.T) string {
 	return withConfig(t, "retrieval", "input_window", sft.InputWindow{Length: 12, Policy: "head"})
 }
 
-func ranking(t *testing.T, args ...string) *metrics.Ranking {
+func rankingOf(t *testing.T, args ...string) *metrics.Ranking {
 	t.Helper()
 	var r struct{ Ranking *metrics.Ranking }
 	if err := json.Unmarshal([]byte(succeed(t, "", append([]string{"eval", "--json"}, args...)...)), &r); err != nil {
@@ -72,7 +71,7 @@ func ranking(t *testing.T, args ...string) *metrics.Ranking {
 func TestEvalRanking(t *testing.T) {
 	path, pairs := pairFile(t, 60, 30)
 	model := windowed(t)
-	got := ranking(t, "--model", model, "--data", path)
+	got := rankingOf(t, "--model", model, "--data", path)
 
 	var documents []string
 	related := map[string][]string{}
@@ -152,7 +151,7 @@ func TestEvalRankingRest(t *testing.T) {
 // and one whose scores are all equal exactly so.
 func TestEvalRankingChance(t *testing.T) {
 	path, _ := pairFile(t, 1500, 600)
-	got := ranking(t, "--model", windowed(t), "--data", path)
+	got := rankingOf(t, "--model", windowed(t), "--data", path)
 	// A query's reciprocal rank is no larger than 1: its variance is below its mean.
 	if deviation := math.Sqrt(got.ChanceMRR / float64(got.Queries)); got.Queries < 300 || math.Abs(got.MRR-got.ChanceMRR) > 4*deviation {
 		t.Errorf("%+v: more than 4·%v from chance", got, deviation)
@@ -171,7 +170,7 @@ func TestEvalRankingChance(t *testing.T) {
 	if err := safetensors.Write(file, tensors, metadata); err != nil {
 		t.Fatal(err)
 	}
-	got = ranking(t, "--model", equal, "--data", path)
+	got = rankingOf(t, "--model", equal, "--data", path)
 	for _, r := range got.Recall {
 		if got.MRR != got.ChanceMRR || math.Abs(r.Recall-r.Chance) > 1e-12 || math.Abs(r.Chance-float64(r.K)/float64(got.Documents-1)) > 1e-12 {
 			t.Errorf("%+v: equal scores are not chance", got)
@@ -183,8 +182,8 @@ func TestEvalRankingChance(t *testing.T) {
 func TestEvalRankingSample(t *testing.T) {
 	path, _ := pairFile(t, 200, 150)
 	model := windowed(t)
-	all := ranking(t, "--model", model, "--data", path)
-	some := ranking(t, "--model", model, "--data", path, "--queries", "20")
+	all := rankingOf(t, "--model", model, "--data", path)
+	some := rankingOf(t, "--model", model, "--data", path, "--queries", "20")
 	if some.Queries != 20 || some.AllQueries != all.Queries || some.Documents != all.Documents || some.MRR == all.MRR || all.Queries < 40 {
 		t.Errorf("a sample %+v of %+v", some, all)
 	}
@@ -210,7 +209,7 @@ func TestEvalRankingSample(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := ranking(t, "--model", model, "--data", reversed, "--queries", "20"); !reflect.DeepEqual(got, some) {
+	if got := rankingOf(t, "--model", model, "--data", reversed, "--queries", "20"); !reflect.DeepEqual(got, some) {
 		t.Errorf("rows from the last to the first: %+v, want %+v", got, some)
 	}
 	table := succeed(t, "", "eval", "--model", model, "--data", path, "--queries", "20")
@@ -238,43 +237,13 @@ func TestEvalRankingAbsent(t *testing.T) {
 	if err := w.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if got := ranking(t, "--model", golden("retrieval"), "--data", path); got != nil {
+	if got := rankingOf(t, "--model", goldenPath("retrieval"), "--data", path); got != nil {
 		t.Errorf("%+v without a query", got)
 	}
 	in, _ := sequences(t, 10)
-	if got := ranking(t, "--model", golden("pre"), "--data", in); got != nil {
+	if got := rankingOf(t, "--model", goldenPath("pre"), "--data", in); got != nil {
 		t.Errorf("%+v of a classifier", got)
 	}
-	refuse(t, 2, "is of task classification with 10 classes, expected retrieval with 2", "", "eval", "--model", golden("pre"), "--data", in, "--queries", "5")
-	refuse(t, 2, "--queries -1, expected 0 or more", "", "eval", "--model", golden("retrieval"), "--data", path, "--queries", "-1")
-}
-
-// TestRankNonFinite: the rows of two documents are named whose score is no number,
-// though no row has both.
-func TestRankNonFinite(t *testing.T) {
-	m, err := sft.Load(golden("retrieval"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	dev, err := device.Open(device.Options{Name: "cpu", Precision: device.FP32})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dev.Close()
-	scorer, err := sft.NewScorer(m, dev)
-	if err != nil {
-		t.Fatal(err)
-	}
-	d := newDocuments(scorer)
-	for i, size := range []float32{1, 1, 1e30, 1e30} {
-		v := make([]float32, m.Config.HiddenSize)
-		for c := range v {
-			v[c] = size
-		}
-		d.all = append(d.all, document{fingerprint: fingerprint{byte(i)}, row: uint32(10 * i), vector: v})
-	}
-	d.all[2].related = []int{0}
-	if _, err := d.rank(t.Context(), 10); err == nil || !strings.Contains(err.Error(), "a document of row 20 with one of row 30: logits [") {
-		t.Errorf("%v", err)
-	}
+	refuse(t, 2, "is of task classification with 10 classes, expected retrieval with 2", "", "eval", "--model", goldenPath("pre"), "--data", in, "--queries", "5")
+	refuse(t, 2, "--queries -1, expected 0 or more", "", "eval", "--model", goldenPath("retrieval"), "--data", path, "--queries", "-1")
 }

@@ -34,18 +34,18 @@ func TestEval(t *testing.T) {
 		Rows             int
 		Model, Data      string
 	}
-	if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", golden("pre"), "--data", in, "--json")), &r); err != nil {
+	if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", goldenPath("pre"), "--data", in, "--json")), &r); err != nil {
 		t.Fatal(err)
 	}
 	accuracy, loss := 0.0, 0.0
-	for i, p := range replyLines(t, succeed(t, lines, "predict", "--model", golden("pre"))) {
+	for i, p := range replyLines(t, succeed(t, lines, "predict", "--model", goldenPath("pre"))) {
 		if sft.Argmax(p.Logits) == i%10 {
 			accuracy += 1. / 300
 		}
 		loss += sft.CrossEntropy(p.Logits, i%10) / 300
 	}
 	if r.Rows != 300 || math.Abs(r.Accuracy-accuracy) > 1e-9 || math.Abs(r.Loss-loss) > 1e-9 || r.AUC != nil ||
-		r.MacroF1 == nil || r.CalibrationError == nil || len(r.Recall) != 10 || len(r.Confusion) != 10 || r.Data != in || r.Model != golden("pre") {
+		r.MacroF1 == nil || r.CalibrationError == nil || len(r.Recall) != 10 || len(r.Confusion) != 10 || r.Data != in || r.Model != goldenPath("pre") {
 		t.Errorf("%+v, want accuracy %v, loss %v", r, accuracy, loss)
 	}
 	if len(r.Classes) != 10 || r.MacroAUC == nil {
@@ -63,7 +63,7 @@ func TestEval(t *testing.T) {
 	if rows != 300 {
 		t.Errorf("%d rows by length", rows)
 	}
-	table := succeed(t, "", "eval", "--model", golden("pre"), "--data", in)
+	table := succeed(t, "", "eval", "--model", goldenPath("pre"), "--data", in)
 	for _, want := range []string{"accuracy", "macro F1", "macro AUC", "calibration error", "length", "precision", "recall", "F1", "→9"} {
 		if !strings.Contains(table, want) {
 			t.Errorf("the table lacks %q:\n%s", want, table)
@@ -113,21 +113,21 @@ func TestEvalManyClasses(t *testing.T) {
 
 func TestEvalDirectory(t *testing.T) {
 	dir := generated(t)
-	out := succeed(t, "", "eval", "--model", golden("pre"), "--data", dir)
+	out := succeed(t, "", "eval", "--model", goldenPath("pre"), "--data", dir)
 	if !strings.Contains(out, "10") {
 		t.Errorf("%s", out)
 	}
 	for split, rows := range map[string]string{"test": "10", "val": "20", "train": "40"} {
-		if out := succeed(t, "", "eval", "--model", golden("pre"), "--data", dir, "--split", split, "--json"); !strings.Contains(out, `"rows": `+rows+",") {
+		if out := succeed(t, "", "eval", "--model", goldenPath("pre"), "--data", dir, "--split", split, "--json"); !strings.Contains(out, `"rows": `+rows+",") {
 			t.Errorf("split %s: %s", split, out)
 		}
 	}
-	refuse(t, 1, "split \"dev\": expected one of train, val, test", "", "eval", "--model", golden("pre"), "--data", dir, "--split", "dev")
-	refuse(t, 2, "--split val: expected --data to be a data set directory, found x.arrow", "", "eval", "--model", golden("pre"), "--data", "x.arrow", "--split", "val")
-	refuse(t, 1, "its task is classification", "", "eval", "--model", golden("retrieval"), "--data", dir)
-	refuse(t, 1, "its vocabulary has 17 tokens, the model's 5", "", "eval", "--model", golden("ties"), "--data", dir)
-	refuse(t, 1, "incomplete", "", "eval", "--model", golden("pre"), "--data", t.TempDir())
-	refuse(t, 1, "absent.arrow", "", "eval", "--model", golden("pre"), "--data", "absent.arrow")
+	refuse(t, 1, "split \"dev\": expected one of train, val, test", "", "eval", "--model", goldenPath("pre"), "--data", dir, "--split", "dev")
+	refuse(t, 2, "--split val: expected --data to be a data set directory, found x.arrow", "", "eval", "--model", goldenPath("pre"), "--data", "x.arrow", "--split", "val")
+	refuse(t, 1, "its task is classification", "", "eval", "--model", goldenPath("retrieval"), "--data", dir)
+	refuse(t, 1, "its vocabulary has 17 tokens, the model's 5", "", "eval", "--model", goldenPath("ties"), "--data", dir)
+	refuse(t, 1, "incomplete", "", "eval", "--model", goldenPath("pre"), "--data", t.TempDir())
+	refuse(t, 1, "absent.arrow", "", "eval", "--model", goldenPath("pre"), "--data", "absent.arrow")
 }
 
 // TestEvalRefuses expects the row and the column.
@@ -149,13 +149,13 @@ func TestEvalRefuses(t *testing.T) {
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		refuse(t, 1, path+": "+c.want, "", "eval", "--model", golden("pre"), "--data", path)
+		refuse(t, 1, path+": "+c.want, "", "eval", "--model", goldenPath("pre"), "--data", path)
 	}
 }
 
 func TestInfo(t *testing.T) {
 	var r modelInfo
-	if err := json.Unmarshal([]byte(succeed(t, "", "info", "--model", golden("retrieval"), "--json")), &r); err != nil {
+	if err := json.Unmarshal([]byte(succeed(t, "", "info", "--model", goldenPath("retrieval"), "--json")), &r); err != nil {
 		t.Fatal(err)
 	}
 	// embed 257·32; two layers of a sampler 33, four linears of 32·33, a leak of
@@ -177,7 +177,7 @@ func TestInfo(t *testing.T) {
 		t.Errorf("costs %+v", r.Costs)
 	}
 	// Five taps, and three at a distance of seven; their norms are among the norms.
-	if err := json.Unmarshal([]byte(succeed(t, "", "info", "--model", golden("conv"), "--json")), &r); err != nil {
+	if err := json.Unmarshal([]byte(succeed(t, "", "info", "--model", goldenPath("conv"), "--json")), &r); err != nil {
 		t.Fatal(err)
 	}
 	const d, layers = 32, 2
@@ -190,10 +190,10 @@ func TestInfo(t *testing.T) {
 	if p := r.Costs[0].Operations[0]; p != (part{"convolutions", layers * (5 + 3) * d}) {
 		t.Errorf("operations %+v", p)
 	}
-	if out := succeed(t, "", "info", "--model", golden("conv")); !strings.Contains(out, "19 in a layer, 37 in all") {
+	if out := succeed(t, "", "info", "--model", goldenPath("conv")); !strings.Contains(out, "19 in a layer, 37 in all") {
 		t.Errorf("info says\n%s", out)
 	}
-	if out := succeed(t, "", "info", "--model", golden("long")); !strings.Contains(out, "1048576") || !strings.Contains(out, "GiB") {
+	if out := succeed(t, "", "info", "--model", goldenPath("long")); !strings.Contains(out, "1048576") || !strings.Contains(out, "GiB") {
 		t.Errorf("a table to 2²⁰ tokens was expected:\n%s", out)
 	}
 }

@@ -13,9 +13,9 @@ import (
 func TestPredictGolden(t *testing.T) {
 	for _, name := range goldenFolders() {
 		t.Run(name, func(t *testing.T) {
-			inputs := golden(name, "inputs.jsonl")
-			out := succeed(t, "", "predict", "--model", golden(name), inputs)
-			got, want := replyLines(t, out), replyLines(t, readText(t, golden(name, "expected.jsonl")))
+			inputs := goldenPath(name, "inputs.jsonl")
+			out := succeed(t, "", "predict", "--model", goldenPath(name), inputs)
+			got, want := replyLines(t, out), replyLines(t, readText(t, goldenPath(name, "expected.jsonl")))
 			if len(got) != len(want) {
 				t.Fatalf("%d replies, want %d", len(got), len(want))
 			}
@@ -51,7 +51,7 @@ func checkAlone(t *testing.T, name, inputs, want string) {
 	t.Helper()
 	lines, replies := strings.SplitAfter(strings.TrimSpace(inputs), "\n"), strings.SplitAfter(want, "\n")
 	for i, line := range lines {
-		if got := succeed(t, line, "predict", "--model", golden(name), "--threads", "1"); got != replies[i] {
+		if got := succeed(t, line, "predict", "--model", goldenPath(name), "--threads", "1"); got != replies[i] {
 			t.Errorf("line %d alone: %s, want %s", i+1, got, replies[i])
 		}
 	}
@@ -63,7 +63,7 @@ func checkAlone(t *testing.T, name, inputs, want string) {
 			expected.WriteString(replies[at])
 		}
 	}
-	if got := succeed(t, mixed.String(), "predict", "--model", golden(name), "--threads", "2"); got != expected.String() {
+	if got := succeed(t, mixed.String(), "predict", "--model", goldenPath(name), "--threads", "2"); got != expected.String() {
 		t.Error("another order on two threads gives other bits")
 	}
 }
@@ -72,7 +72,7 @@ func TestGradsGolden(t *testing.T) {
 	for _, name := range goldenFolders() {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "grads.safetensors")
-			status, out, errs := program(nil, "grads", "--model", golden(name), "--input", golden(name, "inputs.jsonl"), "--output", path)
+			status, out, errs := program(nil, "grads", "--model", goldenPath(name), "--input", goldenPath(name, "inputs.jsonl"), "--output", path)
 			if status != 0 {
 				t.Fatalf("%s%s", out, errs)
 			}
@@ -80,7 +80,7 @@ func TestGradsGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			want, _, err := safetensors.Read(golden(name, "grads.safetensors"))
+			want, _, err := safetensors.Read(goldenPath(name, "grads.safetensors"))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -117,12 +117,12 @@ func compareTensor(t *testing.T, g, w safetensors.Tensor) {
 }
 
 func TestEmbedGolden(t *testing.T) {
-	inputs := readText(t, golden("retrieval", "inputs.jsonl"))
-	pairs := replyLines(t, succeed(t, inputs, "embed", "--model", golden("retrieval")))
+	inputs := readText(t, goldenPath("retrieval", "inputs.jsonl"))
+	pairs := replyLines(t, succeed(t, inputs, "embed", "--model", goldenPath("retrieval")))
 	first := strings.NewReplacer(`"tokens_a"`, `"tokens"`, `"tokens_b"`, `"ignored"`).Replace(inputs)
 	second := strings.NewReplacer(`"tokens_b"`, `"tokens"`, `"tokens_a"`, `"ignored"`).Replace(inputs)
-	a := replyLines(t, succeed(t, first, "embed", "--model", golden("retrieval")))
-	b := replyLines(t, succeed(t, second, "embed", "--model", golden("retrieval"), "--threads", "1"))
+	a := replyLines(t, succeed(t, first, "embed", "--model", goldenPath("retrieval")))
+	b := replyLines(t, succeed(t, second, "embed", "--model", goldenPath("retrieval"), "--threads", "1"))
 	if len(pairs) != 2 || len(a) != 2 || len(b) != 2 {
 		t.Fatalf("%d, %d and %d replies", len(pairs), len(a), len(b))
 	}

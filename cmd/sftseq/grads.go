@@ -1,15 +1,11 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"io"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/requests"
-	"github.com/sftseq/sftseq/seq"
 )
 
 func gradsCommand() *cli.Command {
@@ -50,7 +46,7 @@ func grads(c *cli.Context) error {
 		return err
 	}
 	defer in.Close()
-	examples, err := labelledLines(in, requests.NewParser(m.Config, c.String("model"), name, m.Config.Sequences()), c.Int("max-line"))
+	examples, err := requests.Labelled(in, requests.NewParser(m.Config, c.String("model"), name, m.Config.Sequences()), c.Int("max-line"))
 	if err != nil {
 		return err
 	}
@@ -71,33 +67,4 @@ func grads(c *cli.Context) error {
 	}
 	_, err = fmt.Fprintf(c.App.Writer, "loss %v over %d lines, gradient in %s\n", loss, len(examples), c.String("output"))
 	return err
-}
-
-// labelledLines reads all lines; the first bad one is an error.
-func labelledLines(in io.Reader, p *requests.Parser, limit int) ([]seq.Example, error) {
-	var examples []seq.Example
-	r := jsonlines.NewReader(in, limit)
-	for {
-		line, err := r.Next()
-		var long *jsonlines.TooLong
-		if err == io.EOF {
-			break
-		}
-		if err != nil && !errors.As(err, &long) {
-			return nil, fmt.Errorf("%s: %w", p.File, err)
-		}
-		q := p.Parse(line, r.Line(), err)
-		if q.Failure != nil {
-			return nil, q.Failure
-		}
-		e := q.Example()
-		if e.Label, err = requests.ParseLabel(p.Config, q.Label); err != nil {
-			return nil, fmt.Errorf("%s:%d: %w", p.File, r.Line(), err)
-		}
-		examples = append(examples, e)
-	}
-	if len(examples) == 0 {
-		return nil, fmt.Errorf("%s: no lines, at least 1 was expected", p.File)
-	}
-	return examples, nil
 }

@@ -18,7 +18,7 @@ func TestHints(t *testing.T) {
 	}
 	runs := filepath.Join(dir, "runs")
 	for _, seed := range []string{"seed-1", "seed-2"} {
-		if err := os.CopyFS(filepath.Join(runs, seed), os.DirFS(golden("pre"))); err != nil {
+		if err := os.CopyFS(filepath.Join(runs, seed), os.DirFS(goldenPath("pre"))); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -28,29 +28,29 @@ func TestHints(t *testing.T) {
 		args []string
 	}{
 		{"--data " + csv + ": expected a data set, " + make, []string{"train", "custom", "--data", csv, "--out", filepath.Join(dir, "out")}},
-		{"--data " + csv + ": expected a data set, " + make, []string{"eval", "--model", golden("pre"), "--data", csv}},
+		{"--data " + csv + ": expected a data set, " + make, []string{"eval", "--model", goldenPath("pre"), "--data", csv}},
 		{csv + ": expected a data set, " + make, []string{"data", "info", csv}},
 		{csv + ": expected a data set, " + make, []string{"data", "head", csv}},
 		{csv + ": expected a data set, " + make, []string{"data", "stats", csv}},
 		{"found a folder of files: make one of it, such as with\n  sftseq data convert --from " + folder + " --to data/sounds", []string{"train", "custom", "--data", folder, "--out", filepath.Join(dir, "out")}},
-		{"the data set is incomplete", []string{"eval", "--model", golden("pre"), "--data", t.TempDir()}},
+		{"the data set is incomplete", []string{"eval", "--model", goldenPath("pre"), "--data", t.TempDir()}},
 		{runs + ": expected a model, found the folder of 2: name one of them, such as --model " + filepath.Join(runs, "seed-1") + " (seed-1, seed-2)", []string{"eval", "--model", runs, "--data", csv}},
-		{folder + ": expected a file, found a directory\n", []string{"grads", "--model", golden("pre"), "--input", folder, "--output", filepath.Join(dir, "out")}},
+		{folder + ": expected a file, found a directory\n", []string{"grads", "--model", goldenPath("pre"), "--input", folder, "--output", filepath.Join(dir, "out")}},
 		{runs + ": expected a run directory, as sftseq train makes it: open ", []string{"report", "--out", filepath.Join(dir, "x.html"), runs}},
 		{"nope: no such file", []string{"data", "convert", "--from", filepath.Join(dir, "nope"), "--to", filepath.Join(dir, "out"), "--text", "text"}},
 	} {
 		refuse(t, exitError, c.want, "", c.args...)
 	}
-	if status, _, errs := program(nil, "predict", "--model", golden("pre"), "a.wav"); status == 0 || !strings.Contains(errs, "a.wav: expected a FILE of JSON lines: a sound is a row of its own: name the folder that it is in") {
+	if status, _, errs := program(nil, "predict", "--model", goldenPath("pre"), "a.wav"); status == 0 || !strings.Contains(errs, "a.wav: expected a FILE of JSON lines: a sound is a row of its own: name the folder that it is in") {
 		t.Errorf("status %d, %s", status, errs)
 	}
 	for _, c := range []struct {
 		want string
 		args []string
 	}{
-		{"expected a FILE of JSON lines, found csv: --input '" + csv + "' --text COLUMN reads tables", []string{"predict", "--model", golden("pre"), csv}},
-		{"expected a FILE of JSON lines, found arrow: --input x.arrow --output FILE.arrow reads it", []string{"embed", "--model", golden("pre"), "x.arrow"}},
-		{folder + ": expected a FILE of JSON lines, found a directory: --input DIR --text COLUMN reads folders", []string{"predict", "--model", golden("pre"), folder}},
+		{"expected a FILE of JSON lines, found csv: --input '" + csv + "' --text COLUMN reads tables", []string{"predict", "--model", goldenPath("pre"), csv}},
+		{"expected a FILE of JSON lines, found arrow: --input x.arrow --output FILE.arrow reads it", []string{"embed", "--model", goldenPath("pre"), "x.arrow"}},
+		{folder + ": expected a FILE of JSON lines, found a directory: --input DIR --text COLUMN reads folders", []string{"predict", "--model", goldenPath("pre"), folder}},
 	} {
 		refuse(t, exitUsage, c.want, "", c.args...)
 	}
@@ -64,7 +64,7 @@ func TestHints(t *testing.T) {
 		"a,b\n{\"tokens\":[1,2]}\n":    "1 of 2 lines failed\n",
 		"{\"tokens\":[1]}\na,b\nc,d\n": "2 of 3 lines failed\n",
 	} {
-		if status, _, errs := program(strings.NewReader(lines), "predict", "--model", golden("pre")); status != exitError || !strings.Contains(errs, want) {
+		if status, _, errs := program(strings.NewReader(lines), "predict", "--model", goldenPath("pre")); status != exitError || !strings.Contains(errs, want) {
 			t.Errorf("%q: status %d, %q, want %q", lines, status, errs, want)
 		}
 	}
@@ -87,7 +87,7 @@ func TestNamesOnce(t *testing.T) {
 		{"no such file", []string{"data", "convert", "--from", hf, "--to", filepath.Join(dir, "to"), "--text", "text"}},
 		{hf, []string{"data", "convert", "--from", hf, "--to", filepath.Join(dir, "to"), "--text", "text"}},
 		{absent, []string{"data", "convert", "pathfinder", "--from", absent, "--to", filepath.Join(dir, "to")}},
-		{hf, []string{"predict", "--model", golden("pre"), hf}},
+		{hf, []string{"predict", "--model", goldenPath("pre"), hf}},
 		{hf, []string{"bench", "report", hf}},
 	} {
 		if status, _, errs := program(nil, c.args...); status == 0 || strings.Count(errs, c.once) != 1 {

@@ -28,7 +28,7 @@ type server struct {
 // startServer starts one with an index.
 func startServer(t *testing.T, program, index string) *server {
 	t.Helper()
-	c := exec.Command(program, "serve", "--log", "error", "--model", golden("pre"), "--index", index)
+	c := exec.Command(program, "serve", "--log", "error", "--model", goldenPath("pre"), "--index", index)
 	in, out := pipes(t, c)
 	s := &server{c, in, out}
 	s.ask(t, "initialize", "{}", nil)
@@ -66,7 +66,7 @@ func TestKillsOfServing(t *testing.T) {
 	next, all := 1, 0 // the item that is sent next, and how many were acknowledged
 	for round := 0; k.goesOn(t); round++ {
 		if round%4 == 3 { // while it opens
-			c := exec.Command(program, "serve", "--log", "error", "--model", golden("pre"), "--index", file)
+			c := exec.Command(program, "serve", "--log", "error", "--model", goldenPath("pre"), "--index", file)
 			pipes(t, c)
 			time.Sleep(time.Duration(k.random.Float64() * float64(60*time.Millisecond)))
 			c.Process.Kill()

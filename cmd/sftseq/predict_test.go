@@ -65,7 +65,7 @@ func TestPredictLines(t *testing.T) {
 		{"ties", `{"id":3,"text":"ACGE"}`, "3", requests.CodeParams, `byte 3: expected a base such as A, C, G, T or N, found 'E'`},
 		{"retrieval", `{"id":3,"tokens_a":[1],"tokens_b":[257]}`, "3", requests.CodeParams, "tokens_b: token 257"},
 	} {
-		status, out, errs := program(strings.NewReader(c.line), "predict", "--model", golden(c.model))
+		status, out, errs := program(strings.NewReader(c.line), "predict", "--model", goldenPath(c.model))
 		replies := replyLines(t, out)
 		if len(replies) != 1 || string(replies[0].ID) != c.id {
 			t.Errorf("%.80s: reply %q, want id %s", c.line, out, c.id)
@@ -98,7 +98,7 @@ func TestPredictOrder(t *testing.T) {
 			fmt.Fprintf(&in, "{\"tokens\":[%d%s]}\n\n", 1+i%16, strings.Repeat(",2", i%20))
 		}
 	}
-	status, out, errs := program(strings.NewReader(in.String()), "predict", "--model", golden("pre"))
+	status, out, errs := program(strings.NewReader(in.String()), "predict", "--model", goldenPath("pre"))
 	replies := replyLines(t, out)
 	if status != 1 || errs != "sftseq: 100 of 700 lines failed\n" || len(replies) != 700 {
 		t.Fatalf("status %d, %d replies, %s", status, len(replies), errs)
@@ -121,7 +121,7 @@ func TestPredictAnswersAtOnce(t *testing.T) {
 	shown, out := io.Pipe()
 	done := make(chan int)
 	go func() {
-		done <- run(context.Background(), []string{"sftseq", "predict", "--model", golden("pre")}, in, out, io.Discard)
+		done <- run(context.Background(), []string{"sftseq", "predict", "--model", goldenPath("pre")}, in, out, io.Discard)
 		out.Close()
 	}()
 	answers := bufio.NewReader(shown)
@@ -143,7 +143,7 @@ func TestPredictStops(t *testing.T) {
 	in, _ := io.Pipe()
 	time.AfterFunc(50*time.Millisecond, cancel)
 	var errs strings.Builder
-	if status := run(ctx, []string{"sftseq", "predict", "--model", golden("pre")}, in, io.Discard, &errs); status != 1 || errs.String() != "sftseq: interrupted\n" {
+	if status := run(ctx, []string{"sftseq", "predict", "--model", goldenPath("pre")}, in, io.Discard, &errs); status != 1 || errs.String() != "sftseq: interrupted\n" {
 		t.Errorf("status %d, %q", status, errs.String())
 	}
 }
@@ -160,13 +160,13 @@ func (endless) Read(p []byte) (int, error) {
 
 func TestPredictLongLine(t *testing.T) {
 	in := io.MultiReader(strings.NewReader(`{"tokens":[`), io.LimitReader(endless{}, 100e6), strings.NewReader("]}\n{\"tokens\":[1]}\n"))
-	status, out, errs := program(in, "predict", "--model", golden("pre"))
+	status, out, errs := program(in, "predict", "--model", goldenPath("pre"))
 	r := replyLines(t, out)
 	if status != 1 || len(r) != 2 || r[0].Error == nil || r[0].Error.Code != requests.CodeParse || r[1].Error != nil ||
 		!strings.Contains(r[0].Error.Message, "standard input:1: the line has 100000014 bytes, at most 67108864") {
 		t.Errorf("status %d, %.400s, %s", status, out, errs)
 	}
-	_, out, _ = program(strings.NewReader("{\"tokens\":[1,1,1,1]}\n{\"tokens\":[1]}\n"), "predict", "--model", golden("pre"), "--max-line", "16")
+	_, out, _ = program(strings.NewReader("{\"tokens\":[1,1,1,1]}\n{\"tokens\":[1]}\n"), "predict", "--model", goldenPath("pre"), "--max-line", "16")
 	if r := replyLines(t, out); len(r) != 2 || r[0].Error == nil || r[1].Error != nil {
 		t.Errorf("--max-line 16: %s", out)
 	}
@@ -175,7 +175,7 @@ func TestPredictLongLine(t *testing.T) {
 // TestInputWindow checks that a longer sequence is cut only where asked for.
 func TestInputWindow(t *testing.T) {
 	const line = `{"tokens":[3,4,5,6,7,8]}`
-	head := replyLines(t, succeed(t, `{"tokens":[3,4,5,6]}`, "predict", "--model", golden("pre")))[0]
+	head := replyLines(t, succeed(t, `{"tokens":[3,4,5,6]}`, "predict", "--model", goldenPath("pre")))[0]
 	for _, c := range []struct {
 		model string
 		flags []string
@@ -200,7 +200,7 @@ func TestInputWindow(t *testing.T) {
 
 func TestLabelNames(t *testing.T) {
 	model := withConfig(t, "ties", "label_names", []string{"no", "<yes>"})
-	r := replyLines(t, succeed(t, readText(t, golden("ties", "inputs.jsonl")), "predict", "--model", model))
+	r := replyLines(t, succeed(t, readText(t, goldenPath("ties", "inputs.jsonl")), "predict", "--model", model))
 	if r[0].Label != "no" {
 		t.Errorf("label %v, want its name", r[0].Label)
 	}
@@ -212,7 +212,7 @@ func TestFullOutput(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer full.Close()
-	for _, args := range [][]string{{"--help"}, {"version"}, {"info", "--model", golden("pre")}, {"predict", "--model", golden("pre"), golden("pre", "inputs.jsonl")}} {
+	for _, args := range [][]string{{"--help"}, {"version"}, {"info", "--model", goldenPath("pre")}, {"predict", "--model", goldenPath("pre"), goldenPath("pre", "inputs.jsonl")}} {
 		var errs strings.Builder
 		status := run(context.Background(), append([]string{"sftseq"}, args...), nil, full, &errs)
 		if status != 1 || strings.Count(errs.String(), "standard output: ") != 1 || !strings.Contains(errs.String(), "no space left") {
@@ -225,9 +225,9 @@ func TestFullOutput(t *testing.T) {
 // each sequence of a line.
 func TestPredictExplain(t *testing.T) {
 	for model, line := range map[string]string{"pre": `{"text":"[MAX 2 9 ]"}`, "retrieval": `{"text_a":"ab","text_b":"abc"}`} {
-		plain := succeed(t, line, "predict", "--model", golden(model))
+		plain := succeed(t, line, "predict", "--model", goldenPath(model))
 		var with requests.Prediction
-		if err := json.Unmarshal([]byte(succeed(t, line, "predict", "--explain", "--model", golden(model))), &with); err != nil {
+		if err := json.Unmarshal([]byte(succeed(t, line, "predict", "--explain", "--model", goldenPath(model))), &with); err != nil {
 			t.Fatal(err)
 		}
 		lengths := map[*sft.Explanation]int{with.Explain: 4}
@@ -244,5 +244,5 @@ func TestPredictExplain(t *testing.T) {
 			t.Errorf("%s: %s, %v; without --explain %s", model, rest, err, plain)
 		}
 	}
-	refuse(t, exitUsage, "--explain answers lines", "", "predict", "--explain", "--model", golden("pre"), "--input", "x", "--output", "y")
+	refuse(t, exitUsage, "--explain answers lines", "", "predict", "--explain", "--model", goldenPath("pre"), "--input", "x", "--output", "y")
 }

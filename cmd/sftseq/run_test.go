@@ -28,7 +28,9 @@ func goldenFolders() []string {
 	return folders
 }
 
-func golden(parts ...string) string { return filepath.Join(append([]string{goldenDir}, parts...)...) }
+func goldenPath(parts ...string) string {
+	return filepath.Join(append([]string{goldenDir}, parts...)...)
+}
 
 // TestMain has the tests run on the CPU unless the environment names a device: a
 // graphics processor that a machine happens to have changes nothing.
@@ -144,7 +146,7 @@ func writeText(t *testing.T, path, text string) string {
 func editedModel(t *testing.T, name string, edit func(config, weights []byte) ([]byte, []byte)) string {
 	t.Helper()
 	dir := t.TempDir()
-	config, weights := edit([]byte(readText(t, golden(name, "config.json"))), []byte(readText(t, golden(name, "model.safetensors"))))
+	config, weights := edit([]byte(readText(t, goldenPath(name, "config.json"))), []byte(readText(t, goldenPath(name, "model.safetensors"))))
 	writeText(t, filepath.Join(dir, "config.json"), string(config))
 	writeText(t, filepath.Join(dir, "model.safetensors"), string(weights))
 	return dir

@@ -41,7 +41,7 @@ func TestServeSilentClients(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			const files = 64
 			socket := filepath.Join(t.TempDir(), "s")
-			args := append([]string{"-c", fmt.Sprintf(`ulimit -n %d; exec "$0" "$@"`, files), built(t), "serve", "--model", golden("pre"), "--listen", "unix:" + socket}, flags...)
+			args := append([]string{"-c", fmt.Sprintf(`ulimit -n %d; exec "$0" "$@"`, files), built(t), "serve", "--model", goldenPath("pre"), "--listen", "unix:" + socket}, flags...)
 			listening(t, exec.Command("sh", args...))
 
 			var silent []net.Conn

@@ -81,7 +81,7 @@ func TestServeLatency(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := built(t)
-	for name, model := range map[string]string{"small": golden("pre"), "listops": preset} {
+	for name, model := range map[string]string{"small": goldenPath("pre"), "listops": preset} {
 		c := exec.Command(path, "serve", "--log", "error", "--model", model)
 		in, out := pipes(t, c)
 		ask := func(text string) (took time.Duration) {

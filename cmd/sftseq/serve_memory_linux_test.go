@@ -41,7 +41,7 @@ func TestServeMemory(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			socket := filepath.Join(t.TempDir(), "s")
-			server := exec.Command(built(t), "serve", "--model", golden("pre"), "--listen", "unix:"+socket, "--max-memory", fmt.Sprint(limit), "--debounce", "20ms")
+			server := exec.Command(built(t), "serve", "--model", goldenPath("pre"), "--listen", "unix:"+socket, "--max-memory", fmt.Sprint(limit), "--debounce", "20ms")
 			listening(t, server)
 
 			warm := newEditor(t, socket) // what a model takes when it computes is its own

@@ -17,7 +17,7 @@ import (
 // TestServeDamagedModel: SIGHUP refuses a model that is damaged, names its file, and the
 // server goes on with the one that it has.
 func TestServeDamagedModel(t *testing.T) {
-	m, err := sft.Load(golden("pre"))
+	m, err := sft.Load(goldenPath("pre"))
 	if err != nil {
 		t.Fatal(err)
 	}

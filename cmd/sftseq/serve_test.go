@@ -38,9 +38,9 @@ func TestServeAsPredict(t *testing.T) {
 				fmt.Fprintf(&in, "{\"id\":\"<%d>\",\"tokens\":%s}\n", i, sequence())
 			}
 		}
-		_, want, _ := program(strings.NewReader(in.String()), "predict", "--model", golden(model))
+		_, want, _ := program(strings.NewReader(in.String()), "predict", "--model", goldenPath(model))
 		for _, flags := range [][]string{nil, {"--max-batch-tokens", "100", "--max-wait", "0s"}, {"--threads", "1"}} {
-			status, got, errs := program(strings.NewReader(in.String()), append([]string{"serve", "--log", "error", "--model", golden(model)}, flags...)...)
+			status, got, errs := program(strings.NewReader(in.String()), append([]string{"serve", "--log", "error", "--model", goldenPath(model)}, flags...)...)
 			if status != 0 || errs != "" {
 				t.Errorf("%s %v: status %d, %s", model, flags, status, errs)
 			}
@@ -52,7 +52,7 @@ func TestServeAsPredict(t *testing.T) {
 }
 
 func TestServeFlags(t *testing.T) {
-	model := golden("pre")
+	model := goldenPath("pre")
 	for _, c := range []struct {
 		status int
 		want   string
@@ -93,7 +93,7 @@ func TestServeProcess(t *testing.T) {
 	}
 	path := built(t)
 	socket := filepath.Join(t.TempDir(), "s")
-	c := exec.Command(path, "serve", "--model", golden("pre"), "--listen", "unix:"+socket, "--metrics", "127.0.0.1:0")
+	c := exec.Command(path, "serve", "--model", goldenPath("pre"), "--listen", "unix:"+socket, "--metrics", "127.0.0.1:0")
 	logs, err := c.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -213,17 +213,17 @@ func TestServeHangup(t *testing.T) {
 	}
 	const configFile = "config.json"
 	model := t.TempDir()
-	names, err := os.ReadDir(golden("pre"))
+	names, err := os.ReadDir(goldenPath("pre"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range names {
 		if n.Name() != configFile {
-			whole, _ := filepath.Abs(filepath.Join(golden("pre"), n.Name()))
+			whole, _ := filepath.Abs(filepath.Join(goldenPath("pre"), n.Name()))
 			os.Symlink(whole, filepath.Join(model, n.Name()))
 		}
 	}
-	config, err := os.ReadFile(filepath.Join(golden("pre"), configFile))
+	config, err := os.ReadFile(filepath.Join(goldenPath("pre"), configFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -295,7 +295,7 @@ func TestServeClosedOutput(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")
 	}
-	c := exec.Command(built(t), "serve", "--model", golden("pre"), "--log", "error")
+	c := exec.Command(built(t), "serve", "--model", goldenPath("pre"), "--log", "error")
 	reader, writer, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -315,7 +315,7 @@ func TestServeStops(t *testing.T) {
 	defer typed.Close()
 	time.AfterFunc(50*time.Millisecond, cancel)
 	var errs strings.Builder
-	if status := run(ctx, []string{"sftseq", "serve", "--log", "error", "--model", golden("pre")}, in, io.Discard, &errs); status != 0 || errs.String() != "" {
+	if status := run(ctx, []string{"sftseq", "serve", "--log", "error", "--model", goldenPath("pre")}, in, io.Discard, &errs); status != 0 || errs.String() != "" {
 		t.Errorf("status %d, %q", status, errs.String())
 	}
 }

@@ -17,8 +17,8 @@ func TestTableFlags(t *testing.T) {
 	from := writeText(t, filepath.Join(dir, "a.csv"), "t,u\nA,B\n")
 	lines := writeText(t, filepath.Join(dir, "a.jsonl"), "{\"t\":\"A\"}\n")
 	to := filepath.Join(dir, "out.csv")
-	predict := []string{"predict", "--model", golden("pre")}
-	pairs := []string{"predict", "--model", golden("retrieval")}
+	predict := []string{"predict", "--model", goldenPath("pre")}
+	pairs := []string{"predict", "--model", goldenPath("retrieval")}
 	for _, c := range []struct {
 		status int
 		want   string
@@ -75,15 +75,15 @@ func TestTableBreaks(t *testing.T) {
 	dir := t.TempDir()
 	from := writeText(t, filepath.Join(dir, "a.csv"), "t,u\n[MAX 2 9 ],B\n\"open,C\nmore,D\n")
 	to := filepath.Join(dir, "out.csv")
-	refuse(t, exitError, from+":3: a field in quotes is not closed", "", "predict", "--model", golden("pre"), "--input", from, "--text", "t", "--output", to)
+	refuse(t, exitError, from+":3: a field in quotes is not closed", "", "predict", "--model", goldenPath("pre"), "--input", from, "--text", "t", "--output", to)
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Errorf("%v, %v", left, err)
 	}
-	status, out, errs := program(nil, "predict", "--model", golden("pre"), "--input", from, "--text", "t")
+	status, out, errs := program(nil, "predict", "--model", goldenPath("pre"), "--input", from, "--text", "t")
 	if status != exitError || strings.Count(out, "\n") > 1 || !strings.Contains(errs, "is not closed") {
 		t.Errorf("status %d, %s%s", status, out, errs)
 	}
-	refuse(t, exitError, "/dev/full", "", "predict", "--model", golden("pre"), "--input", from, "--text", "t", "--output", "/dev/full.csv/x.csv")
+	refuse(t, exitError, "/dev/full", "", "predict", "--model", goldenPath("pre"), "--input", from, "--text", "t", "--output", "/dev/full.csv/x.csv")
 }
 
 // TestTableToFullDisk: an output that cannot be written ends the reading, and is told of
@@ -99,7 +99,7 @@ func TestTableToFullDisk(t *testing.T) {
 		writeText(t, filepath.Join(dir, fmt.Sprintf("%d.csv", i)), "t\n"+strings.Repeat("[MAX 2 9 ]\n", 100))
 	}
 	var errs strings.Builder
-	status := run(t.Context(), []string{"sftseq", "predict", "--model", golden("pre"), "--input", dir, "--text", "t"}, nil, full, &errs)
+	status := run(t.Context(), []string{"sftseq", "predict", "--model", goldenPath("pre"), "--input", dir, "--text", "t"}, nil, full, &errs)
 	if status != exitError || strings.Count(errs.String(), "no space left") != 1 {
 		t.Errorf("status %d, %s", status, errs.String())
 	}
@@ -109,8 +109,8 @@ func TestTableToFullDisk(t *testing.T) {
 func TestTableOfPairs(t *testing.T) {
 	from := writeText(t, filepath.Join(t.TempDir(), "a.csv"), "t,u\nab,cde\nf,g\n")
 	for _, command := range []string{"predict", "embed"} {
-		got := replyLines(t, succeed(t, "", command, "--model", golden("retrieval"), "--input", from, "--pair", "t,u"))
-		want := replyLines(t, succeed(t, "{\"text_a\":\"ab\",\"text_b\":\"cde\"}\n{\"text_a\":\"f\",\"text_b\":\"g\"}\n", command, "--model", golden("retrieval")))
+		got := replyLines(t, succeed(t, "", command, "--model", goldenPath("retrieval"), "--input", from, "--pair", "t,u"))
+		want := replyLines(t, succeed(t, "{\"text_a\":\"ab\",\"text_b\":\"cde\"}\n{\"text_a\":\"f\",\"text_b\":\"g\"}\n", command, "--model", goldenPath("retrieval")))
 		for i := range want {
 			if string(got[i].ID) != fmt.Sprintf(`"a.csv:%d"`, i+2) {
 				t.Errorf("id %s", got[i].ID)
@@ -122,7 +122,7 @@ func TestTableOfPairs(t *testing.T) {
 			}
 		}
 	}
-	if out := succeed(t, "", "embed", "--model", golden("retrieval"), "--input", from, "--text", "u", "--truncate"); strings.Count(out, `"embedding":[`) != 2 {
+	if out := succeed(t, "", "embed", "--model", goldenPath("retrieval"), "--input", from, "--text", "u", "--truncate"); strings.Count(out, `"embedding":[`) != 2 {
 		t.Errorf("%s", out)
 	}
 }

@@ -88,7 +88,7 @@ func TestUsageNamesTheFlag(t *testing.T) {
 		{"--plot \"x.gif\": expected a name that ends in .svg", []string{"data", "stats", "--plot", "x.gif", from}},
 		{"--output \"x.gif\": expected a name that ends in .svg", []string{"plot", "--output", "x.gif", dir}},
 		{"--plot \"x.gif\": expected a name that ends in .svg", []string{"bench", "runtime", "--plot", "x.gif"}},
-		{"--plot \"x.gif\": expected a name that ends in .svg", []string{"bench", "model", "--config", golden("pre"), "--length", "16,32", "--batch", "1", "--plot", "x.gif"}},
+		{"--plot \"x.gif\": expected a name that ends in .svg", []string{"bench", "model", "--config", goldenPath("pre"), "--length", "16,32", "--batch", "1", "--plot", "x.gif"}},
 		{"no run directory given", []string{"plot"}},
 		{"no run directory given", []string{"report"}},
 
@@ -98,12 +98,12 @@ func TestUsageNamesTheFlag(t *testing.T) {
 		{"--convolutions: \"4:32\" has taps 4, expected an odd number", []string{"train", "listops", "--out", to, "--convolutions", "5,4:32"}},
 		{"--convolutions: \"7:0\" has dilation 0, expected 1 to", []string{"bench", "model", "--convolutions", "7:0"}},
 		{"--against: the PyTorch program has no convolutions", []string{"bench", "model", "--convolutions", "7", "--against", to}},
-		{"sftseq: --threads -3, expected 0 (all) to 4096", []string{"predict", "--model", golden("pre"), "--threads", "-3"}},
-		{"sftseq: --threads 9223372036854775807, expected 0 (all) to 4096", []string{"predict", "--model", golden("pre"), "--threads", "9223372036854775807"}},
+		{"sftseq: --threads -3, expected 0 (all) to 4096", []string{"predict", "--model", goldenPath("pre"), "--threads", "-3"}},
+		{"sftseq: --threads 9223372036854775807, expected 0 (all) to 4096", []string{"predict", "--model", goldenPath("pre"), "--threads", "9223372036854775807"}},
 		{"batch is 4611686018427387904, expected 1 to 16777216", []string{"train", "listops", "--batch", "4611686018427387904", "--out", filepath.Join(t.TempDir(), "run")}},
 		{"--out is empty, a run directory was expected", []string{"train", "listops", "--out", ""}},
-		{"sftseq: --precision \"fp8\", expected one of: fp32", []string{"predict", "--model", golden("pre"), "--precision", "fp8"}},
-		{"sftseq: --device: unknown device \"tpu\", expected one of", []string{"predict", "--model", golden("pre"), "--device", "tpu"}},
+		{"sftseq: --precision \"fp8\", expected one of: fp32", []string{"predict", "--model", goldenPath("pre"), "--precision", "fp8"}},
+		{"sftseq: --device: unknown device \"tpu\", expected one of", []string{"predict", "--model", goldenPath("pre"), "--device", "tpu"}},
 	} {
 		refuse(t, exitUsage, c.want, "", c.args...)
 	}

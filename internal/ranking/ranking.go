@@ -1,4 +1,4 @@
-package main
+package ranking
 
 import (
 	"bytes"
@@ -12,25 +12,19 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// defaultQueries is how many queries are ranked: with a thousand, a share has a
-// standard error of at most 1.6%, and documents of a few hundred tokens take longer to
-// be encoded than to be ranked.
-const defaultQueries = 1000
+// Possible reports whether a model says of two sequences that they belong together.
+func Possible(c *sft.Config) bool { return c.Sequences() == 2 && c.NumLabels == 2 }
 
-// canRank reports whether a model says of two sequences that they belong together.
-func canRank(c *sft.Config) bool { return c.Sequences() == 2 && c.NumLabels == 2 }
-
-// rank has at most limit queries rank all documents but themselves, by the log odds of
+// Rank has at most limit queries rank all documents but themselves, by the log odds of
 // class 1 of the pair of both, query first: the order of the scores that serve has for
 // a pair, before they are rounded. A query is the first of a pair of class 1. Without
-// one the result is nil.
-func (d *documents) rank(ctx context.Context, limit int) (*metrics.Ranking, error) {
+// one the result is nil. Start is told their number, and done is called after each.
+func (d *Documents) Rank(ctx context.Context, limit int, start func(queries int) (done func())) (*metrics.Ranking, error) {
 	queries, all := d.queries(limit)
 	if len(queries) == 0 {
 		return nil, nil
 	}
-	p := newProgress(int64(len(queries)), "ranking", "queries")
-	defer p.Finish()
+	done := start(len(queries))
 	ranked, chance := make([]metrics.Ranked, len(queries)), make([]metrics.Ranked, len(queries))
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -47,7 +41,7 @@ func (d *documents) rank(ctx context.Context, limit int) (*metrics.Ranking, erro
 				}
 				related := d.relatedTo(q)
 				ranked[i], chance[i] = metrics.Rank(scores, related), metrics.Chance(len(scores), len(related))
-				p.Add(1)
+				done()
 			}
 		})
 	}
@@ -63,7 +57,7 @@ func (d *documents) rank(ctx context.Context, limit int) (*metrics.Ranking, erro
 // queries are the documents that others belong to, and their number: at most limit
 // of them, those of the smallest fingerprints. So neither the model nor the order of
 // the rows has a say in which ones are drawn, or in the order that they are added in.
-func (d *documents) queries(limit int) (drawn []int, all int) {
+func (d *Documents) queries(limit int) (drawn []int, all int) {
 	for n, x := range d.all {
 		if len(x.related) > 0 {
 			drawn = append(drawn, n)
@@ -76,7 +70,7 @@ func (d *documents) queries(limit int) (drawn []int, all int) {
 }
 
 // scores are those of all documents but the query itself.
-func (d *documents) scores(ctx context.Context, query int) ([]float64, error) {
+func (d *Documents) scores(ctx context.Context, query int) ([]float64, error) {
 	var candidates [][]float32
 	for n, x := range d.all {
 		if n != query {
@@ -104,7 +98,7 @@ func (d *documents) scores(ctx context.Context, query int) ([]float64, error) {
 }
 
 // relatedTo are the places in a query's scores of what belongs to it.
-func (d *documents) relatedTo(query int) []int {
+func (d *Documents) relatedTo(query int) []int {
 	related := slices.Clone(d.all[query].related)
 	slices.Sort(related)
 	related = slices.Compact(related) // a pair may be there twice

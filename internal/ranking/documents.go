@@ -1,4 +1,7 @@
-package main
+// Package ranking measures how far in front a model of pairs puts the documents that belong
+// to a query, among all documents of a split. Each document is encoded once, however many
+// pairs it is in.
+package ranking
 
 import (
 	"context"
@@ -9,9 +12,9 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// documents are the distinct ones of pairs, by the tokens that the model reads of
-// them. Each is encoded once, however many pairs it is in.
-type documents struct {
+// Documents are the distinct ones of pairs, by the tokens that the model reads of
+// them.
+type Documents struct {
 	scorer *sft.Scorer
 	at     map[fingerprint]int // places in all
 	all    []document          // in the order that they appear in
@@ -27,12 +30,13 @@ type document struct {
 // fingerprint is the SHA-256 of a document's tokens.
 type fingerprint [sha256.Size]byte
 
-func newDocuments(s *sft.Scorer) *documents {
-	return &documents{scorer: s, at: map[fingerprint]int{}}
+// NewDocuments begins with none.
+func NewDocuments(s *sft.Scorer) *Documents {
+	return &Documents{scorer: s, at: map[fingerprint]int{}}
 }
 
-// score is the scorer's Examples, bit for bit. It keeps what ranking needs.
-func (d *documents) score(ctx context.Context, examples []seq.Example) ([]sft.Output, error) {
+// Score is the scorer's Examples, bit for bit. It keeps what ranking needs.
+func (d *Documents) Score(ctx context.Context, examples []seq.Example) ([]sft.Output, error) {
 	var unknown [][]int32
 	known := len(d.all)
 	place := func(tokens []int32, row uint32) int {

@@ -1,0 +1,312 @@
+// Package golden compares a device with golden folders: models with the logits, gradients and
+// losses of training that were computed in double precision.
+package golden
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/safetensors"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor/replay"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// Files of a golden folder, beside those of a model.
+const (
+	inputsFile    = "inputs.jsonl"      // labelled lines
+	logitsFile    = "expected.jsonl"    // of each line
+	gradientsFile = "grads.safetensors" // of the mean loss
+	trainingFile  = "expected.json"     // settings, and the loss of each step
+)
+
+// maxLine is the limit of a line's bytes.
+const maxLine = 64 << 20
+
+// tolerance is how far a device may be off.
+type tolerance struct {
+	logit    float64 // in absolute terms
+	gradient float64 // in norm, as a fraction
+	tensor   float64 // of it, likewise
+	loss     float64 // as a fraction
+}
+
+// tolerances by precision. The derivative of max(q, k) jumps where rounding
+// exchanges the two, so that gradients of mixed precision are off by more than
+// rounding their operands explains.
+var tolerances = map[device.Precision]tolerance{
+	device.FP32:  {logit: 1e-4, gradient: 1e-3, tensor: 1e-3, loss: 1e-4},
+	device.Mixed: {logit: 2e-2, gradient: 5e-2, tensor: 0.2, loss: 1e-2},
+}
+
+// Comparison is how far a device is off on one model.
+type Comparison struct {
+	Golden    string           `json:"golden"`
+	Device    string           `json:"device"`
+	Precision device.Precision `json:"precision"`
+	Lines     int              `json:"lines"`
+	Logit     *float64         `json:"logit_error,omitempty"` // the largest
+	Gradient  *float64         `json:"gradient_error,omitempty"`
+	Tensor    *float64         `json:"tensor_error,omitempty"` // the largest of one of its tensors
+	Which     string           `json:"tensor,omitempty"`
+	Loss      *float64         `json:"loss_error,omitempty"` // the largest of a step
+	Flips     int              `json:"flips,omitempty"`      // tokens that the device would have sampled otherwise
+	Worst     float64          `json:"worst"`                // as a fraction of its tolerance
+	Failed    bool             `json:"failed"`
+	Error     string           `json:"error,omitempty"` // why nothing was compared
+}
+
+// Folders lists the models in a directory, which may be one itself.
+func Folders(root, only string) ([]string, error) {
+	var out []string
+	hasModel := func(dir string) bool {
+		_, err := os.Stat(filepath.Join(dir, inputsFile))
+		return err == nil
+	}
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return nil, err
+	}
+	if hasModel(root) {
+		entries, out = nil, []string{root}
+	}
+	for _, e := range entries {
+		if dir := filepath.Join(root, e.Name()); hasModel(dir) && strings.Contains(e.Name(), only) {
+			out = append(out, dir)
+		}
+	}
+	if len(out) == 0 {
+		if only != "" {
+			return nil, fmt.Errorf("%s: no model with an %s and %q in its name", root, inputsFile, only)
+		}
+		return nil, fmt.Errorf("%s: expected a model with an %s, or a directory of them", root, inputsFile)
+	}
+	return out, nil
+}
+
+// Compare computes what the folder has expectations of. In mixed precision the tokens are
+// those that the device of exact samples. The error says why nothing was compared, and is
+// in the comparison, too.
+func Compare(ctx context.Context, dir string, d tensor.Device, precision device.Precision, exact func() (tensor.Device, error)) (*Comparison, error) {
+	g := &Comparison{Golden: filepath.Base(dir), Device: d.Name(), Precision: precision}
+	err := g.compare(ctx, dir, d, exact)
+	if err != nil {
+		g.Error = err.Error()
+	}
+	g.Failed = err != nil || !(g.Worst <= 1)
+	return g, err
+}
+
+func (g *Comparison) compare(ctx context.Context, dir string, d tensor.Device, exact func() (tensor.Device, error)) error {
+	m, err := sft.Load(dir)
+	if err != nil {
+		return err
+	}
+	path := filepath.Join(dir, inputsFile)
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	examples, err := requests.Labelled(f, requests.NewParser(m.Config, dir, path, m.Config.Sequences()), maxLine)
+	if err != nil {
+		return err
+	}
+	g.Lines = len(examples)
+	for i := range examples {
+		examples[i].Index = uint32(i)
+	}
+	found := false
+	for _, expected := range []struct {
+		file    string
+		compare compareFunc
+	}{{logitsFile, (*Comparison).logits}, {gradientsFile, (*Comparison).gradients}, {trainingFile, (*Comparison).training}} {
+		path := filepath.Join(dir, expected.file)
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+			continue
+		}
+		if err := g.compareGiven(ctx, expected.compare, path, m, examples, d, exact); err != nil {
+			return err
+		}
+		found = true
+	}
+	if !found {
+		return fmt.Errorf("%s: neither %s nor %s nor %s, so nothing to compare with", dir, logitsFile, gradientsFile, trainingFile)
+	}
+	return nil
+}
+
+// compareFunc compares with one of a folder's files.
+type compareFunc func(g *Comparison, ctx context.Context, path string, m *sft.Model, examples []seq.Example, d tensor.Device) error
+
+// compareGiven compares; in mixed precision on the tokens that the CPU samples.
+func (g *Comparison) compareGiven(ctx context.Context, compare compareFunc, path string, m *sft.Model, examples []seq.Example, d tensor.Device, open func() (tensor.Device, error)) (err error) {
+	if g.Precision == device.FP32 {
+		return compare(g, ctx, path, m, examples, d)
+	}
+	exact, err := open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, exact.Close()) }()
+	var choices replay.Choices
+	if err := compare(&Comparison{Precision: g.Precision}, ctx, path, m, examples, choices.Record(exact)); err != nil {
+		return err
+	}
+	err = compare(g, ctx, path, m, examples, choices.Give(d))
+	g.Flips += len(choices.Flips())
+	return err
+}
+
+// note keeps the largest error of a kind, and what it is of its tolerance. An
+// error that is no number is larger than all.
+func (g *Comparison) note(worst **float64, err, fraction float64) (largest bool) {
+	if math.IsNaN(err) || math.IsNaN(fraction) {
+		err, fraction = math.MaxFloat64, math.MaxFloat64 // JSON has no infinity
+	}
+	g.Worst = max(g.Worst, fraction)
+	if *worst != nil && err <= **worst {
+		return false
+	}
+	*worst = &err
+	return true
+}
+
+func (g *Comparison) logits(ctx context.Context, path string, m *sft.Model, examples []seq.Example, d tensor.Device) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	s, err := sft.NewScorer(m, d)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	outputs, err := s.Examples(ctx, examples)
+	if err != nil {
+		return err
+	}
+	r := jsonlines.NewReader(f, maxLine)
+	for i, o := range outputs {
+		line, err := r.Next()
+		if err != nil {
+			return fmt.Errorf("%s:%d: %w", path, i+1, noEOF(err))
+		}
+		var want struct{ Logits []float64 }
+		if err := json.Unmarshal(line, &want); err != nil {
+			return fmt.Errorf("%s:%d: %w", path, i+1, err)
+		}
+		if len(want.Logits) != len(o.Logits) {
+			return fmt.Errorf("%s:%d: %d logits, the model has %d", path, i+1, len(want.Logits), len(o.Logits))
+		}
+		for j, w := range want.Logits {
+			off := math.Abs(float64(o.Logits[j]) - w)
+			g.note(&g.Logit, off, off/tolerances[g.Precision].logit)
+		}
+	}
+	return nil
+}
+
+// noEOF says that a file ends where it should not.
+func noEOF(err error) error {
+	if err == io.EOF {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+func (g *Comparison) gradients(ctx context.Context, path string, m *sft.Model, examples []seq.Example, d tensor.Device) error {
+	want, _, err := safetensors.Read(path)
+	if err != nil {
+		return err
+	}
+	got, _, err := m.Gradient(ctx, d, examples)
+	if err != nil {
+		return err
+	}
+	if len(want) != len(m.Parameters.List) {
+		return fmt.Errorf("%s: %d tensors, the model has %d", path, len(want), len(m.Parameters.List))
+	}
+	norm := func(x []float32, minus []float32) float64 {
+		sum := 0.0
+		for i, v := range x {
+			e := float64(v) - float64(minus[i])
+			sum += e * e
+		}
+		return math.Sqrt(sum)
+	}
+	all, off := 0.0, 0.0
+	for _, w := range want {
+		p, ok := m.Parameters.Lookup(w.Name)
+		if !ok || p.Size() != len(w.Data) {
+			return fmt.Errorf("%s: %s is no tensor of the model, or not of its shape", path, w.Name)
+		}
+		all = math.Hypot(all, norm(w.Data, make([]float32, len(w.Data))))
+		off = math.Hypot(off, norm(m.Parameters.Slice(got, p), w.Data))
+	}
+	t := tolerances[g.Precision]
+	g.note(&g.Gradient, off/all, off/all/t.gradient)
+	// Some tensors are zero up to rounding, in mixed precision up to that of the
+	// others.
+	least := 1e-3
+	if g.Precision == device.Mixed {
+		least *= all
+	}
+	for _, w := range want {
+		p, _ := m.Parameters.Lookup(w.Name)
+		relative := norm(m.Parameters.Slice(got, p), w.Data) / (norm(w.Data, make([]float32, len(w.Data))) + least)
+		if g.note(&g.Tensor, relative, relative/t.tensor) {
+			g.Which = w.Name
+		}
+	}
+	return nil
+}
+
+// training makes the steps of a training run, with noise and dropout, and
+// compares their losses: each but the first depends on the updates before it.
+func (g *Comparison) training(ctx context.Context, path string, m *sft.Model, examples []seq.Example, d tensor.Device) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	var want struct {
+		Settings sft.Settings
+		Steps    []struct{ Loss float64 }
+	}
+	if err := json.Unmarshal(text, &want); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	s := want.Settings
+	s.Batch, s.Epochs, s.StepSize, s.DecayRate, s.Warmup, s.LogEvery = len(examples), 1, 1, 1, "0", 1
+	longest := 0
+	for _, e := range examples {
+		longest = max(longest, len(e.A), len(e.B))
+	}
+	const noLimit = 0
+	stepper, err := sft.NewStepper(m, s, d, longest, noLimit)
+	if err != nil {
+		return err
+	}
+	defer stepper.Close()
+	for _, step := range want.Steps {
+		loss, err := stepper.Step(ctx, examples)
+		if err != nil {
+			return err
+		}
+		off := math.Abs(loss/step.Loss - 1)
+		g.note(&g.Loss, off, off/tolerances[g.Precision].loss)
+	}
+	return nil
+}

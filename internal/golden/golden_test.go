@@ -1,0 +1,92 @@
+package golden
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+
+	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/tensor"
+)
+
+const folders = "../../sft/testdata/golden"
+
+// counted is a device that counts the memories that were not freed.
+type counted struct {
+	tensor.Device
+	held *int
+}
+
+func (d counted) Allocate(words int) (tensor.Memory, error) {
+	m, err := d.Device.Allocate(words)
+	if err == nil {
+		*d.held++
+	}
+	return countedMemory{m, d.held}, err
+}
+
+func (d counted) Prepare(p *tensor.Program) (tensor.Executable, error) {
+	x, err := d.Device.Prepare(p)
+	return countedRun{x}, err
+}
+
+type countedRun struct{ tensor.Executable }
+
+func (x countedRun) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
+	for s, m := range mem {
+		if m != nil {
+			mem[s] = m.(countedMemory).Memory
+		}
+	}
+	return x.Executable.Run(ctx, mem, from, to)
+}
+
+type countedMemory struct {
+	tensor.Memory
+	held *int
+}
+
+func (m countedMemory) Free() {
+	m.Memory.Free()
+	*m.held--
+}
+
+// TestFrees: what a model took of the device's memory is there for the
+// next one.
+func TestFrees(t *testing.T) {
+	for _, name := range []string{"ties", "train"} {
+		d := counted{cpu.New(1), new(int)}
+		if _, err := Compare(t.Context(), filepath.Join(folders, name), d, device.FP32, nil); err != nil || *d.held != 0 {
+			t.Errorf("%s: %d memories were not freed; error %v", name, *d.held, err)
+		}
+	}
+}
+
+// TestMixed: in mixed precision the tokens are those of the exact device.
+func TestMixed(t *testing.T) {
+	exact := func() (tensor.Device, error) { return cpu.New(2), nil }
+	for _, name := range []string{"ties", "train"} {
+		g, err := Compare(t.Context(), filepath.Join(folders, name), cpu.New(1), device.Mixed, exact)
+		if err != nil || g.Flips != 0 || !(g.Worst > 0 && g.Worst < 1e-2) {
+			t.Errorf("%s: %v, %+v", name, err, g)
+		}
+	}
+}
+
+// TestNote: an error that is no number is the largest.
+func TestNote(t *testing.T) {
+	g := &Comparison{}
+	nan := g.Worst / g.Worst
+	for _, c := range []struct {
+		err     float64
+		largest bool
+	}{{1, true}, {1, false}, {0.5, false}, {2, true}, {nan, true}, {9, false}} {
+		if got := g.note(&g.Loss, c.err, c.err); got != c.largest {
+			t.Errorf("%v: %v", c.err, got)
+		}
+	}
+	if !(g.Worst > 1e300) || !(*g.Loss > 1e300) {
+		t.Errorf("%+v", g)
+	}
+}
