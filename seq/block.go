@@ -10,6 +10,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/bitutil"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sftseq/sftseq/internal/arrowipc"
 )
 
 // Small record batches keep the memory of readers and of random access small.
@@ -235,8 +237,8 @@ func (b *Block) check(first, second int, pair bool, label int32, id string) erro
 		if tokens == 0 {
 			return fmt.Errorf("column %s: expected at least one token, found an empty sequence", b.columns[i])
 		}
-		if tokens > maxBody/16 {
-			return fmt.Errorf("column %s: expected at most %d tokens, found %d", b.columns[i], maxBody/16, tokens)
+		if tokens > arrowipc.MaxBody/16 {
+			return fmt.Errorf("column %s: expected at most %d tokens, found %d", b.columns[i], arrowipc.MaxBody/16, tokens)
 		}
 	}
 	if label != NoLabel {

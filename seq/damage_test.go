@@ -96,8 +96,8 @@ func TestDamagedWhileOpen(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := f.blocks[0]
-		at := b.offset + random.Int64N(b.meta+b.body)
+		from, to := f.batches.Bytes(0)
+		at := from + random.Int64N(to-from)
 		damaged := append([]byte(nil), whole...)
 		damaged[at] ^= byte(1 + random.IntN(255))
 		if err := os.WriteFile(path, damaged, 0o666); err != nil {

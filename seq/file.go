@@ -7,6 +7,8 @@ import (
 	"os"
 	"sort"
 	"sync"
+
+	"github.com/sftseq/sftseq/internal/arrowipc"
 )
 
 // DefaultCache is how many bytes of record batches a File keeps.
@@ -21,11 +23,9 @@ type File struct {
 	name    string
 	file    *os.File
 	spec    *Spec
-	schema  *message
-	blocks  []block
-	sums    []uint64 // of the record batches, as they were when the file was opened
-	first   []int64  // index of each block's first row, and the number of rows
-	window  int      // tokens that are read of each sequence, 0 for all
+	batches *arrowipc.Places
+	first   []int64 // index of each batch's first row, and the number of rows
+	window  int     // tokens that are read of each sequence, 0 for all
 	lengths []int32
 	longest struct{ row, tokens int }
 
@@ -52,7 +52,7 @@ func openRandom(r *Reader, window int) (*File, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s: random access needs a file", r.name)
 	}
-	f := &File{name: r.name, file: file, spec: r.spec, schema: r.schema, window: window, cache: newCache(DefaultCache)}
+	f := &File{name: r.name, file: file, spec: r.spec, batches: r.records.Places(), window: window, cache: newCache(DefaultCache)}
 	if err := f.scan(r); err != nil {
 		file.Close()
 		return nil, err
@@ -61,7 +61,6 @@ func openRandom(r *Reader, window int) (*File, error) {
 }
 
 func (f *File) scan(r *Reader) error {
-	r.again = true
 	for {
 		rows, err := r.Next()
 		if err == io.EOF {
@@ -83,7 +82,6 @@ func (f *File) scan(r *Reader) error {
 		}
 	}
 	f.first = append(f.first, int64(len(f.lengths)))
-	f.blocks, f.sums = r.blocks, r.sums
 	return nil
 }
 
@@ -113,7 +111,7 @@ func (f *File) Example(i int) (Example, error) {
 	if i < 0 || i >= f.Len() {
 		return Example{}, fmt.Errorf("%s: row %d: expected a row below %d", f.name, i, f.Len())
 	}
-	index := sort.Search(len(f.blocks), func(b int) bool { return f.first[b+1] > int64(i) })
+	index := sort.Search(f.batches.Len(), func(b int) bool { return f.first[b+1] > int64(i) })
 	rows, err := f.rows(index)
 	if err != nil {
 		return Example{}, fmt.Errorf("%s: record batch %d: %w", f.name, index, err)
@@ -127,20 +125,14 @@ func (f *File) rows(index int) (*Rows, error) {
 	if rows := f.cache.get(index); rows != nil {
 		return rows, nil
 	}
-	b := f.blocks[index]
-	frames := framer{r: io.NewSectionReader(f.file, b.offset, b.meta+b.body), offset: b.offset}
-	batch, _, err := frames.next()
-	if err != nil {
-		return nil, fmt.Errorf("%w (the file was changed while open)", err)
-	}
-	if batch.sum() != f.sums[index] {
-		return nil, fmt.Errorf("bytes %d to %d are not those that were there when the file was opened: it was changed, or its disk is failing", b.offset, b.offset+b.meta+b.body-1)
-	}
-	rows, err := decodeRows(f.schema, batch, f.spec, f.first[index])
+	record, size, err := f.batches.Read(f.file, index)
 	if err != nil {
 		return nil, err
 	}
-	size := batch.decoded
+	rows, err := rowsOf(record, f.spec, f.first[index])
+	if err != nil {
+		return nil, err
+	}
 	if rows.ids != nil {
 		size = rows.dropIDs()
 	}

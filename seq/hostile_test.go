@@ -2,15 +2,11 @@ package seq
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
-	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
@@ -18,7 +14,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
-	"github.com/klauspost/compress/zstd"
 )
 
 // small returns a small file or stream of several record batches.
@@ -45,19 +40,21 @@ func small(t testing.TB, format Format, task string) ([]byte, []Example) {
 	return out.Bytes(), rows
 }
 
-func TestTruncatedAnywhere(t *testing.T) {
+// TestUnreadable: an error names the file, whatever is wrong with it.
+func TestUnreadable(t *testing.T) {
 	for _, format := range []Format{FileFormat, StreamFormat} {
 		data, _ := small(t, format, Classification)
-		for n := range data {
-			if _, _, err := readAll(bytes.NewReader(data[:n])); err == nil {
-				t.Errorf("format %d: cut to %d of %d bytes: no error", format, n, len(data))
-			} else if !strings.HasPrefix(err.Error(), "x.arrow: ") {
-				t.Errorf("format %d: cut to %d bytes: the error does not name the file: %v", format, n, err)
+		for _, n := range []int{0, 4, 8, 100, len(data) / 2, len(data) - 1} {
+			if _, _, err := readAll(bytes.NewReader(data[:n])); err == nil || !strings.HasPrefix(err.Error(), "x.arrow: ") {
+				t.Errorf("format %d: cut to %d bytes: %v", format, n, err)
 			}
 		}
-		if _, _, err := readAll(bytes.NewReader(append(bytes.Clone(data), 0))); err == nil {
-			t.Errorf("format %d: one byte more: no error", format)
-		}
+	}
+	if _, err := Open(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := Open(t.TempDir()); err == nil {
+		t.Error("a directory opens")
 	}
 }
 
@@ -87,59 +84,6 @@ func TestBitFlips(t *testing.T) {
 
 func checkExample(e Example, spec *Spec) error {
 	return NewBlock(spec).Append(e)
-}
-
-// TestAbsurdSizes writes a huge number over every aligned word.
-func TestAbsurdSizes(t *testing.T) {
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	reads := 0
-	for _, format := range []Format{FileFormat, StreamFormat} {
-		data, _ := small(t, format, Classification)
-		for _, number := range []uint64{1 << 63, 1<<40 - 8, 1<<30 - 8} {
-			for at := 0; at+8 <= len(data); at += 4 {
-				for _, width := range []int{4, 8} {
-					bad := bytes.Clone(data)
-					if width == 4 {
-						binary.LittleEndian.PutUint32(bad[at:], uint32(number))
-					} else {
-						binary.LittleEndian.PutUint64(bad[at:], number)
-					}
-					readAll(bytes.NewReader(bad))
-					reads++
-				}
-			}
-		}
-	}
-	runtime.ReadMemStats(&after)
-	if perRead := (after.TotalAlloc - before.TotalAlloc) / uint64(reads); perRead > 3<<20 {
-		t.Errorf("%d bytes allocated for each read of a file of a kilobyte", perRead)
-	}
-}
-
-func TestNotArrow(t *testing.T) {
-	for _, c := range []struct{ data, want string }{
-		{"", "the file is empty"},
-		{"A", `begins with "A"`},
-		{"Source\tTarget\n( [MAX 1 ) ] )\t1\n", `expected an Arrow IPC file or stream, found something that begins with "Source\tT"`},
-		{"ARROW1", "begins with"},
-		{"ARROW1\x00\x00", "schema: found none"},
-		{"ARROW1\x00\x00\xff\xff\xff\xff\x00\x00\x00\x00", "schema: found none"},
-		{"\xff\xff\xff\xff\x00\x00\x00\x80", "metadata length"},
-		{"\xff\xff\xff\xff\x08\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00", "metadata is damaged"},
-		{strings.Repeat("\xff", 100), "metadata length"},
-	} {
-		_, err := NewReader(strings.NewReader(c.data), "y")
-		if err == nil || !strings.HasPrefix(err.Error(), "y: ") || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q: error %v, want %q", c.data, err, c.want)
-		}
-	}
-	if _, err := Open(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("error %v", err)
-	}
-	if _, err := Open(t.TempDir()); err == nil {
-		t.Error("a directory opens")
-	}
 }
 
 // foreign writes a stream with Arrow itself, as another program would.
@@ -216,99 +160,6 @@ func TestForeignFiles(t *testing.T) {
 		}
 		if !strings.Contains(found, c.want) {
 			t.Errorf("%s %v: %s, want %s", c.json, c.meta, found, c.want)
-		}
-	}
-}
-
-func TestCompressed(t *testing.T) {
-	schema := arrow.NewSchema([]arrow.Field{{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Int32)}}, nil)
-	json := `[{"tokens":[` + strings.Repeat("7,", 5000) + `8]}]`
-	for name, codec := range map[string]ipc.Option{"LZ4": ipc.WithLZ4(), "ZSTD": ipc.WithZstd()} {
-		data := foreign(t, schema, json, codec)
-		got, _, err := readAll(bytes.NewReader(data))
-		if err != nil || len(got) != 1 || len(got[0].A) != 5001 || got[0].A[5000] != 8 {
-			t.Errorf("%s: %v", name, err)
-		}
-		// A buffer that states more than its bytes can hold.
-		at := bytes.Index(data, binary.LittleEndian.AppendUint64(nil, 4*5001))
-		if at < 0 {
-			t.Fatal("no size found")
-		}
-		for _, size := range []uint64{1 << 63, 1 << 40, 1 << 29} {
-			binary.LittleEndian.PutUint64(data[at:], size)
-			if _, _, err := readAll(bytes.NewReader(data)); err == nil || !strings.Contains(err.Error(), "after decompression") {
-				t.Errorf("%s, size %d: error %v", name, size, err)
-			}
-		}
-	}
-}
-
-// TestZSTDWindow: a frame that asks for more memory than it needs is refused.
-func TestZSTDWindow(t *testing.T) {
-	for text, want := range map[string]string{
-		"\x28\xb5\x2f\xfd\x00\xc8":                          "a window of 34359738368", // 2^35
-		"\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x10":              "its frame 268435456",
-		"\x28\xb5\x2f\xfd\xa0\x05\x00\x00\x00\x23\x03\x00x": "its frame 5 ", // whose block holds 100
-		"\x28\xb5\x2f":       "",
-		"not a frame at all": "",
-	} {
-		buffer := append(binary.LittleEndian.AppendUint64(nil, 100), text...)
-		if _, err := inflated(buffer, codecZSTD); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
-		}
-	}
-}
-
-// TestZSTDBlocks: what frames can hold, by their blocks, is never less than they do, and a
-// frame that states more is refused before memory is taken for it.
-func TestZSTDBlocks(t *testing.T) {
-	random := rand.New(rand.NewPCG(1, 2))
-	noise := make([]byte, 300<<10)
-	for i := range noise {
-		noise[i] = byte(random.Uint32())
-	}
-	skippable := append([]byte("\x50\x2a\x4d\x18"), 3, 0, 0, 0, 1, 2, 3)
-	for name, text := range map[string][]byte{"nothing": nil, "a byte": {7}, "zeros": make([]byte, 1<<20), "noise": noise, "text": []byte(strings.Repeat("a few words, ", 40000))} {
-		for _, checksum := range []bool{false, true} {
-			w, err := zstd.NewWriter(nil, zstd.WithEncoderCRC(checksum), zstd.WithZeroFrames(true))
-			if err != nil {
-				t.Fatal(err)
-			}
-			frame := w.EncodeAll(text, nil)
-			w.Close()
-			mostOf := func(frames []byte) int64 {
-				n, err := zstdMost(frames, int64(len(text)))
-				if err != nil && len(frames) > 20 {
-					t.Errorf("%s: %v", name, err)
-				}
-				return n
-			}
-			one := mostOf(frame)
-			if least := int64(len(text)); one < least || one > least+128<<10 {
-				t.Errorf("%s: %d bytes, said to be at most %d", name, least, one)
-			}
-			if several := mostOf(slices.Concat(frame, skippable, frame, frame[:len(frame)-1])); several < 2*one || several > 3*one {
-				t.Errorf("%s: one frame holds at most %d bytes, three at most %d", name, one, several)
-			}
-			for n := range min(len(frame), 1000) {
-				if mostOf(frame[:n]) > one {
-					t.Errorf("%s: %d bytes of the frame hold more than all", name, n)
-				}
-			}
-		}
-	}
-	// A single segment of 512 MiB, whose only block is five bytes as they are.
-	const size = 512 << 20
-	const frame = "\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x20\x29\x00\x00abcde"
-	buffer := append(binary.LittleEndian.AppendUint64(nil, size), frame...)
-	if _, err := inflated(buffer, codecZSTD); err == nil || !strings.Contains(err.Error(), "states 536870912 bytes after decompression, its blocks hold at most 5") {
-		t.Error(err)
-	}
-	// It asks for as much behind frames that ask for nothing.
-	for _, front := range []string{"\x50\x2a\x4d\x18\x00\x00\x00\x00", "\x28\xb5\x2f\xfd\x00\x00\x01\x00\x00"} {
-		buffer := append(binary.LittleEndian.AppendUint64(nil, 5), front+frame...)
-		if _, err := inflated(buffer, codecZSTD); err == nil || !strings.Contains(err.Error(), "its frame 536870912") {
-			t.Errorf("behind %x: %v", front, err)
 		}
 	}
 }

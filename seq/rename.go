@@ -7,6 +7,8 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/sftseq/sftseq/internal/arrowipc"
 )
 
 // RenameLabels gives the labels of all splits that are being written other names, and
@@ -37,7 +39,7 @@ func (s *SplitWriter) renameLabels(ctx context.Context, number func(int32) int32
 		return err
 	}
 	defer file.Close()
-	in, err := NewAnyStream(file, nil)
+	in, err := arrowipc.NewReader(file)
 	if err != nil {
 		return err
 	}

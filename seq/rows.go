@@ -8,6 +8,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/bitutil"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sftseq/sftseq/internal/arrowipc"
 )
 
 // Rows is a validated view of a record batch: every sequence has at least one
@@ -29,7 +31,7 @@ func RowsOf(record arrow.Record, spec *Spec) (*Rows, error) { return rowsOf(reco
 // rowsOf is RowsOf for a record whose row 0 is row first of its file.
 func rowsOf(record arrow.Record, spec *Spec, first int64) (rows *Rows, err error) {
 	// Records from elsewhere may lie about their buffers, too.
-	defer contain(&err)
+	defer arrowipc.Contain(&err)
 	if err := spec.checkColumns(record.Schema()); err != nil {
 		return nil, err
 	}

@@ -137,8 +137,8 @@ func TestFileRandomAccess(t *testing.T) {
 		}
 		defer f.Close()
 		f.SetCache(200 << 10) // about three record batches
-		if len(f.blocks) < 6 {
-			t.Fatalf("%d record batches are too few for this test", len(f.blocks))
+		if f.batches.Len() < 6 {
+			t.Fatalf("%d record batches are too few for this test", f.batches.Len())
 		}
 		for range 500 {
 			i := rand.IntN(len(rows))

@@ -8,6 +8,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 
+	"github.com/sftseq/sftseq/internal/arrowipc"
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
@@ -54,7 +55,7 @@ func NewWriter(w io.Writer, spec Spec, format Format) (*Writer, error) {
 		writer.out = ipc.NewWriter(w, ipc.WithSchema(schema))
 		return writer, nil
 	}
-	out, err := ipc.NewFileWriter(&countingWriter{w: w}, ipc.WithSchema(schema))
+	out, err := arrowipc.NewFileWriter(w, schema)
 	if err != nil {
 		return nil, err
 	}
@@ -177,25 +178,4 @@ func (w *Writer) Abort() {
 	if w.file != nil {
 		w.file.Abort()
 	}
-}
-
-// A countingWriter is the seeker that Arrow's file writer asks for, and which
-// it only uses to learn its position.
-type countingWriter struct {
-	w   io.Writer
-	pos int64
-}
-
-func (c *countingWriter) Write(p []byte) (int, error) {
-	n, err := c.w.Write(p)
-	c.pos += int64(n)
-	return n, err
-}
-
-// Seek answers where the writer is and refuses everything else.
-func (c *countingWriter) Seek(offset int64, whence int) (int64, error) {
-	if offset != 0 || whence != io.SeekCurrent {
-		return 0, fmt.Errorf("seek to %d (%d): the output is written in order", offset, whence)
-	}
-	return c.pos, nil
 }

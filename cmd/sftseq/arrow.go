@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/urfave/cli/v2"
 
+	"github.com/sftseq/sftseq/internal/arrowipc"
 	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -47,7 +48,7 @@ func answerArrow(c *cli.Context, config *sft.Config, answer recordFunc) error {
 		return err
 	}
 	defer file.Abort()
-	out, err := seq.NewRecordWriter(file, empty.Schema())
+	out, err := arrowipc.NewFileWriter(file, empty.Schema())
 	if err != nil {
 		return err
 	}

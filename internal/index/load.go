@@ -2,7 +2,6 @@ package index
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -13,8 +12,8 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
+	"github.com/sftseq/sftseq/internal/arrowipc"
 	"github.com/sftseq/sftseq/internal/atomicfile"
-	"github.com/sftseq/sftseq/seq"
 )
 
 // load reads the file into memory, drops a torn last group, and opens the file
@@ -30,7 +29,7 @@ func (x *Index) load() error {
 	if err != nil {
 		return err
 	}
-	stream, err := seq.NewStream(bytes.NewReader(data))
+	stream, err := arrowipc.NewStream(bytes.NewReader(data))
 	if err != nil {
 		return fmt.Errorf("not an index: %w", err)
 	}
@@ -105,7 +104,7 @@ func (x *Index) drop(data []byte, good int64) error {
 	if len(bytes.Trim(tail, "\x00")) == 0 {
 		return nil
 	}
-	head, _, err := seqHead(data)
+	head, err := headOf(data)
 	if err != nil {
 		return err
 	}
@@ -153,7 +152,7 @@ func identify(s *arrow.Schema) (of Options, err error) {
 }
 
 // replay makes every change of the stream and returns where the whole groups end.
-func (x *Index) replay(stream *seq.Stream, size int) (good int64, err error) {
+func (x *Index) replay(stream *arrowipc.Stream, size int) (good int64, err error) {
 	good = stream.Offset()
 	for {
 		record, err := stream.Next()
@@ -183,15 +182,15 @@ func (t *table) change(r row) {
 // laterGroup is where a group begins behind one that is damaged, or -1. A torn
 // write is the last: every other damage is not ours to cut off.
 func laterGroup(data []byte, from int64) int {
-	head, _, err := seqHead(data)
+	head, err := headOf(data)
 	if err != nil {
 		return -1
 	}
 	for at := int(from) + 8; at+8 <= len(data); at += 8 {
-		if binary.LittleEndian.Uint32(data[at:]) != 0xFFFFFFFF {
+		if !bytes.HasPrefix(data[at:], []byte(arrowipc.Continuation)) {
 			continue
 		}
-		stream, err := seq.NewStream(io.MultiReader(bytes.NewReader(head), bytes.NewReader(data[at:])))
+		stream, err := arrowipc.NewStream(io.MultiReader(bytes.NewReader(head), bytes.NewReader(data[at:])))
 		if err != nil {
 			return -1
 		}
@@ -205,13 +204,13 @@ func laterGroup(data []byte, from int64) int {
 	return -1
 }
 
-// seqHead cuts a stream behind its schema.
-func seqHead(data []byte) (head, rest []byte, err error) {
-	stream, err := seq.NewStream(bytes.NewReader(data))
+// headOf is a stream up to the end of its schema.
+func headOf(data []byte) ([]byte, error) {
+	stream, err := arrowipc.NewStream(bytes.NewReader(data))
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return data[:stream.Offset()], data[stream.Offset():], nil
+	return data[:stream.Offset()], nil
 }
 
 // reembed computes the vectors of another model's index anew.

@@ -12,6 +12,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sftseq/sftseq/internal/arrowipc"
 )
 
 // Keys of the schema's metadata.
@@ -40,10 +42,8 @@ func schema(o Options) *arrow.Schema {
 	}, &metadata)
 }
 
-// endMark ends a stream; ours goes on.
-const endMark = 8
-
-// encode is the stream's schema, and rows as the record batch behind it.
+// encode is the stream's schema, and rows as the record batch behind it, without the
+// marker at the stream's end: ours goes on.
 func encode(o Options, rows []row) (head, batch []byte, err error) {
 	var out bytes.Buffer
 	s := schema(o)
@@ -51,7 +51,7 @@ func encode(o Options, rows []row) (head, batch []byte, err error) {
 	if err := w.Close(); err != nil {
 		return nil, nil, err
 	}
-	head = bytes.Clone(out.Bytes()[:out.Len()-endMark])
+	head = bytes.Clone(out.Bytes()[:out.Len()-len(arrowipc.EndMarker)])
 	if len(rows) == 0 {
 		return head, nil, nil
 	}
@@ -78,7 +78,7 @@ func encode(o Options, rows []row) (head, batch []byte, err error) {
 	if err := w.Close(); err != nil {
 		return nil, nil, err
 	}
-	return head, out.Bytes()[len(head) : out.Len()-endMark], nil
+	return head, out.Bytes()[len(head) : out.Len()-len(arrowipc.EndMarker)], nil
 }
 
 // checksum tells a row that was written from what a disk may have in its place
@@ -102,12 +102,7 @@ func (r *row) checksum() uint32 {
 
 // decode reads the rows of a record batch of n floats a vector.
 func decode(record arrow.Record, size int) (rows []row, err error) {
-	defer func() {
-		// Offsets of strings and lists are not checked before they are followed.
-		if p := recover(); p != nil {
-			rows, err = nil, fmt.Errorf("columns that are damaged: %v", p)
-		}
-	}()
+	defer arrowipc.Contain(&err)
 	ids, ok1 := record.Column(0).(*array.String)
 	removed, ok2 := record.Column(1).(*array.Boolean)
 	vectors, ok3 := record.Column(2).(*array.FixedSizeList)

@@ -11,7 +11,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/compress"
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 
-	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/internal/arrowipc"
 )
 
 // records collects rows in record batches.
@@ -55,7 +55,7 @@ func (w *watched) Write(p []byte) (int, error) {
 
 // arrowFile is an Arrow IPC file, whose batches are read one by one.
 var arrowFile = recordFormat{fixed: true, rows: 4096, size: 1 << 20, open: func(w io.Writer, schema *arrow.Schema) (recordFile, error) {
-	return seq.NewRecordWriter(w, schema)
+	return arrowipc.NewFileWriter(w, schema)
 }}
 
 // parquetFile is a Parquet file, whose batches are row groups: other programs are slow

@@ -6,13 +6,13 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
+	"github.com/sftseq/sftseq/internal/arrowipc"
 	"github.com/sftseq/sftseq/internal/source"
-	"github.com/sftseq/sftseq/seq"
 )
 
 // newArrow reads an Arrow IPC file or stream, both from beginning to end.
 func newArrow(in *source.Source, o Options) (*records, error) {
-	stream, err := seq.NewAnyStream(in, in.Whole())
+	stream, err := arrowipc.NewFileOrStream(in, in.Whole())
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package seq
+package arrowipc
 
 import (
 	"encoding/binary"
@@ -31,15 +31,18 @@ func (m *message) block() block {
 	return block{offset: m.offset, meta: 8 + int64(len(m.meta)), body: int64(len(m.body))}
 }
 
-// checkFooter reads the rest of a file after its last message, of which head
-// has been read already, and compares the footer's blocks with those found on
-// the way: a file without its end, or with batches missing, is damaged.
-func checkFooter(r io.Reader, head []byte, found []block) error {
-	footer, err := restFooter(r, head)
+// end is where the next message begins at the earliest.
+func (b block) end() int64 { return b.offset + b.meta + b.body }
+
+// checkFooter reads the rest of a file after its last message and compares the footer's
+// blocks with those found on the way: a file without its end, or with batches missing, is
+// damaged.
+func (f *framer) checkFooter(found []block) error {
+	footer, err := f.restFooter()
 	if err != nil {
 		return err
 	}
-	blocks, err := footerBlocks(footer)
+	blocks, err := plainBlocks(footer)
 	if err != nil {
 		return fmt.Errorf("footer: %w", err)
 	}
@@ -55,29 +58,42 @@ func checkFooter(r io.Reader, head []byte, found []block) error {
 	return nil
 }
 
-// restFooter reads the rest of a file, of which head has been read already, and returns
-// its footer.
-func restFooter(r io.Reader, head []byte) ([]byte, error) {
-	rest, err := io.ReadAll(io.LimitReader(r, maxFooter+1))
+// restFooter reads the rest of a file and returns its footer, whose first bytes may have
+// been taken for a message's.
+func (f *framer) restFooter() ([]byte, error) {
+	rest, err := io.ReadAll(io.LimitReader(f.r, maxFooter+1))
 	if err != nil {
 		return nil, fmt.Errorf("reading the footer: %w", err)
 	}
-	rest = append(head, rest...)
+	rest = append(f.head, rest...)
 	if len(rest) > maxFooter {
 		return nil, fmt.Errorf("the footer exceeds the limit of %d bytes", maxFooter)
 	}
-	end := len(rest) - 4 - len(magic)
-	if end < 0 || string(rest[end+4:]) != magic {
-		return nil, fmt.Errorf("expected a footer that ends with %s; the file was cut off or is damaged: %w", magic, io.ErrUnexpectedEOF)
-	}
-	size := int64(binary.LittleEndian.Uint32(rest[end:]))
-	if size > int64(end) {
-		return nil, fmt.Errorf("footer length: expected at most %d, found %d", end, size)
+	end := max(0, len(rest)-fileEnd)
+	size, err := footerSize(rest[end:], int64(end))
+	if err != nil {
+		return nil, err
 	}
 	return rest[int64(end)-size : end], nil
 }
 
-func footerBlocks(footer []byte) ([]block, error) {
+// fileEnd are the bytes at the end of a file: the footer's length and the magic.
+const fileEnd = 4 + len(magic)
+
+// footerSize is the footer's length by the end of a file, which is at a place.
+func footerSize(end []byte, at int64) (int64, error) {
+	if len(end) < fileEnd || string(end[4:]) != magic {
+		return 0, fmt.Errorf("expected a footer that ends with %s; the file was cut off or is damaged: %w", magic, io.ErrUnexpectedEOF)
+	}
+	size, most := int64(binary.LittleEndian.Uint32(end)), min(at, maxFooter)
+	if size > most {
+		return 0, fmt.Errorf("footer length: expected at most %d, found %d", most, size)
+	}
+	return size, nil
+}
+
+// plainBlocks are the blocks of the record batches of a file without dictionaries.
+func plainBlocks(footer []byte) ([]block, error) {
 	table, err := flatRoot(footer)
 	if err != nil {
 		return nil, err
@@ -87,7 +103,7 @@ func footerBlocks(footer []byte) ([]block, error) {
 		return nil, err
 	}
 	if dictionaries > 0 {
-		return nil, errors.New("dictionary-encoded columns are not supported: expected plain ones")
+		return nil, errDictionaries
 	}
 	return blocksOf(footer, footerBatches)
 }
@@ -98,14 +114,14 @@ func readFooter(whole *io.SectionReader) (schema *message, blocks []block, err e
 	if whole == nil {
 		return nil, nil, errors.New("the file has its schema at its end only: expected a file that can be read here and there, found a pipe or a compressed one")
 	}
-	end := whole.Size() - 4 - int64(len(magic))
-	tail := make([]byte, 4+len(magic))
-	if _, err := whole.ReadAt(tail, end); err != nil || string(tail[4:]) != magic {
-		return nil, nil, fmt.Errorf("expected a footer that ends with %s; the file was cut off or is damaged: %w", magic, io.ErrUnexpectedEOF)
+	end := whole.Size() - int64(fileEnd)
+	tail := make([]byte, fileEnd)
+	if _, err := whole.ReadAt(tail, end); err != nil {
+		tail = nil
 	}
-	size := int64(binary.LittleEndian.Uint32(tail))
-	if size > end || size > maxFooter {
-		return nil, nil, fmt.Errorf("footer length: expected at most %d, found %d", min(end, maxFooter), size)
+	size, err := footerSize(tail, end)
+	if err != nil {
+		return nil, nil, err
 	}
 	footer := make([]byte, size)
 	if _, err := whole.ReadAt(footer, end-size); err != nil {
@@ -144,10 +160,10 @@ func blocksOf(footer []byte, slot int) ([]block, error) {
 		meta, _ := flatUint32(footer, at+8)
 		b := block{offset: table.int64At(at), meta: int64(int32(meta)), body: table.int64At(at + 16)}
 		blocks[i] = b
-		if b.offset < last || b.meta < 8 || b.body < 0 || b.body > maxBody {
+		if b.offset < last || b.meta < 8 || b.body < 0 || b.body > MaxBody {
 			return nil, fmt.Errorf("block %d: expected it behind byte %d, found offset %d, metadata %d, body %d", i, last, b.offset, b.meta, b.body)
 		}
-		last = b.offset + b.meta + b.body
+		last = b.end()
 	}
 	return blocks, nil
 }

@@ -1,4 +1,4 @@
-package seq
+package arrowipc
 
 import (
 	"errors"
@@ -14,7 +14,7 @@ import (
 
 // decodeSchema lets Arrow decode a checked schema message.
 func decodeSchema(schema *message) (result *arrow.Schema, err error) {
-	defer contain(&err)
+	defer Contain(&err)
 	defer explainDecoder(&err)
 	reader, err := ipc.NewReaderFromMessageReader(&queue{schema})
 	if err != nil {
@@ -24,12 +24,11 @@ func decodeSchema(schema *message) (result *arrow.Schema, err error) {
 }
 
 // decodeBatch lets Arrow decode a checked record batch, and the dictionaries that it
-// refers to. A fresh Arrow reader
-// for each costs microseconds and has no state that a failure could spoil or
-// two goroutines could share. The record needs no Release: its memory belongs
-// to the garbage collector.
+// refers to. A fresh Arrow reader for each costs microseconds and has no state that a
+// failure could spoil or two goroutines could share. The record needs no Release: its
+// memory belongs to the garbage collector.
 func decodeBatch(schema, batch *message, dictionaries ...*message) (record arrow.Record, err error) {
-	defer contain(&err)
+	defer Contain(&err)
 	defer explainDecoder(&err)
 	mem := &allowance{left: batch.decoded + 1<<20}
 	messages := queue{schema}
@@ -54,15 +53,11 @@ func decodeBatch(schema, batch *message, dictionaries ...*message) (record arrow
 // checkColumnLengths expects every column to be as long as the batch: Arrow
 // would cut the columns to the number of rows without a word.
 func checkColumnLengths(schema *arrow.Schema, batch *message) error {
-	_, header, _, err := parseHeader(batch.meta)
+	rows, err := batch.header.int(0, 8)
 	if err != nil {
 		return err
 	}
-	rows, err := header.int(0, 8)
-	if err != nil {
-		return err
-	}
-	start, count, err := header.vector(1, 16)
+	start, count, err := batch.header.vector(1, 16)
 	if err != nil {
 		return err
 	}
@@ -71,7 +66,7 @@ func checkColumnLengths(schema *arrow.Schema, batch *message) error {
 		if node >= count {
 			return fmt.Errorf("column %.40q: its length is missing", field.Name)
 		}
-		if length := header.int64At(start + 16*node); length != rows {
+		if length := batch.header.int64At(start + 16*node); length != rows {
 			return fmt.Errorf("column %.40q: expected %d rows, found %d", field.Name, rows, length)
 		}
 		node += nodes(field.Type)
@@ -90,9 +85,9 @@ func nodes(t arrow.DataType) int {
 	return n
 }
 
-// contain turns a panic inside Arrow into an error. The checks above should
-// leave none; this is for the ones they miss.
-func contain(err *error) {
+// Contain turns a panic inside Arrow into an error, where it is deferred. Checks should
+// leave none; this is for the ones they miss, and for records from elsewhere.
+func Contain(err *error) {
 	p := recover()
 	if _, ok := p.(runtime.Error); ok {
 		*err = errDamaged
@@ -133,7 +128,7 @@ func (q *queue) Retain() {}
 func (q *queue) Release() {}
 
 // An allowance is an allocator for one record batch with a limit, since an
-// out-of-memory in Go ends the process. Its panic is caught by contain.
+// out-of-memory in Go ends the process. Its panic is caught by Contain.
 type allowance struct {
 	memory.GoAllocator
 	left int64

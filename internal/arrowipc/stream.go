@@ -1,4 +1,4 @@
-package seq
+package arrowipc
 
 import (
 	"bufio"
@@ -10,12 +10,11 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// Stream reads the record batches of an Arrow IPC stream of any schema, message
+// A Stream reads the record batches of an Arrow IPC stream of any schema, message
 // by message. A stream that ends anywhere is read up to its last whole message.
 type Stream struct {
 	frames       framer
 	exact        bool // nothing is behind its end, in a file but the footer
-	isFile       bool // its end is a footer
 	batches      int  // that were read
 	whole        *io.SectionReader
 	blocks       []block // that are left, where the footer leads; else nil
@@ -25,30 +24,24 @@ type Stream struct {
 	arrow        *arrow.Schema
 }
 
-// NewStream reads the schema of a stream.
+// NewStream reads the schema of a stream. What is behind its end marker is not looked at.
 func NewStream(r io.Reader) (*Stream, error) {
 	s := &Stream{frames: framer{r: bufio.NewReaderSize(r, 1<<16), dictionaries: true}}
 	return s, s.start()
 }
 
-// NewAnyStream reads the schema of a stream or of a file, which is read from its
+// NewFileOrStream reads the schema of a stream or of a file, which is read from its
 // beginning to its end, too. Whole is the same file, for those whose footer alone has a
 // schema, as Arrow's JavaScript and Polars write them; nil where it cannot be read here
 // and there.
-func NewAnyStream(r io.Reader, whole *io.SectionReader) (*Stream, error) {
-	buffer := bufio.NewReaderSize(r, 1<<16)
-	s := &Stream{frames: framer{r: buffer, dictionaries: true}, exact: true, whole: whole}
-	if head, _ := buffer.Peek(8); string(head) == magic+"\x00\x00" {
-		s.isFile = true
-		buffer.Discard(8)
-		s.frames.offset = 8
-	}
+func NewFileOrStream(r io.Reader, whole *io.SectionReader) (*Stream, error) {
+	s := &Stream{frames: newFramer(bufio.NewReaderSize(r, 1<<16), true), exact: true, whole: whole}
 	return s, s.start()
 }
 
 func (s *Stream) start() error {
-	first, _, err := s.frames.next()
-	if s.isFile && (err == errFooter || err == nil && first.kind != headerSchema) {
+	first, err := s.frames.next()
+	if s.frames.isFile && (err == errFooter || err == nil && first.kind != headerSchema) {
 		first, s.blocks, err = readFooter(s.whole)
 	}
 	switch {
@@ -57,7 +50,7 @@ func (s *Stream) start() error {
 	case err != nil:
 		return err
 	case first.kind != headerSchema:
-		return errors.New("expected a schema as the first message, found a record batch")
+		return errNoSchema
 	}
 	s.schema = first
 	s.arrow, err = decodeSchema(first)
@@ -65,33 +58,30 @@ func (s *Stream) start() error {
 }
 
 // message returns the next one, or what [framer.next] does.
-func (s *Stream) message() (m *message, head [4]byte, err error) {
+func (s *Stream) message() (*message, error) {
 	if s.blocks == nil {
 		return s.frames.next()
 	}
 	if len(s.blocks) == 0 {
-		return nil, head, io.EOF
+		return nil, io.EOF
 	}
 	at := s.blocks[0].offset
 	s.blocks = s.blocks[1:]
 	s.frames.r, s.frames.offset = io.NewSectionReader(s.whole, at, s.whole.Size()-at), at
-	m, head, err = s.frames.next()
+	m, err := s.frames.next()
 	if err == io.EOF || err == errFooter {
 		err = errors.New("expected a message where the footer has one")
 	}
-	return m, head, err
+	return m, err
 }
 
 // finish checks that the end is where it should be, and returns io.EOF if so: a length
-// that is damaged may look like it. Head was read of a footer.
-func (s *Stream) finish(head []byte) error {
-	if !s.isFile {
-		if n, err := io.ReadFull(s.frames.r, make([]byte, 1)); n > 0 || err != io.EOF {
-			return errors.Join(errors.New("expected nothing after the stream's end marker, found more"), err)
-		}
-		return io.EOF
+// that is damaged may look like it.
+func (s *Stream) finish() error {
+	if !s.frames.isFile {
+		return s.frames.end()
 	}
-	footer, err := restFooter(s.frames.r, head)
+	footer, err := s.frames.restFooter()
 	if err != nil {
 		return err
 	}
@@ -113,17 +103,17 @@ func (s *Stream) Schema() *arrow.Schema { return s.arrow }
 // damaged or cut off.
 func (s *Stream) Next() (arrow.Record, error) {
 	for {
-		m, head, err := s.message()
+		m, err := s.message()
 		switch {
-		case err == errFooter && s.isFile:
-			return nil, s.finish(head[:])
+		case err == errFooter && s.frames.isFile:
+			return nil, s.finish()
 		case err == errFooter:
 			return nil, errors.New("expected a message, found something else")
 		case err == io.EOF && s.blocks != nil:
 			return nil, io.EOF
 		case err == io.EOF && s.frames.ended && s.exact:
-			return nil, s.finish(nil)
-		case err == io.EOF && s.isFile:
+			return nil, s.finish()
+		case err == io.EOF && s.frames.isFile:
 			return nil, fmt.Errorf("the file ends without a footer: %w", io.ErrUnexpectedEOF)
 		case err != nil:
 			return nil, err
@@ -132,7 +122,7 @@ func (s *Stream) Next() (arrow.Record, error) {
 				return nil, err
 			}
 		case m.kind != headerBatch:
-			return nil, errors.New("expected a record batch, found a second schema")
+			return nil, errSecondSchema
 		default:
 			messages := make([]*message, len(s.dictionaries))
 			for i, d := range s.dictionaries {
@@ -153,15 +143,11 @@ type dictionary struct {
 // keep adds a dictionary, in place of the one before if it is no continuation of it:
 // some programs write one before each batch.
 func (s *Stream) keep(m *message) error {
-	_, header, _, err := parseHeader(m.meta)
+	id, err := m.header.int(0, 8)
 	if err != nil {
 		return err
 	}
-	id, err := header.int(0, 8)
-	if err != nil {
-		return err
-	}
-	delta, err := header.int(2, 1)
+	delta, err := m.header.int(2, 1)
 	if err != nil {
 		return err
 	}
@@ -173,8 +159,8 @@ func (s *Stream) keep(m *message) error {
 			return d.id == id
 		})
 	}
-	if s.held += m.decoded; s.held > maxBody {
-		return fmt.Errorf("the dictionaries take more than the limit of %d bytes", maxBody)
+	if s.held += m.decoded; s.held > MaxBody {
+		return fmt.Errorf("the dictionaries take more than the limit of %d bytes", MaxBody)
 	}
 	s.dictionaries = append(s.dictionaries, dictionary{m, id})
 	return nil

@@ -19,15 +19,29 @@
 //
 // # Hostile input
 //
-// Arrow's reader believes what a file says about its own sizes: it panics on
-// malformed metadata and allocates what a length field asks for. So nothing
-// reaches it unchecked. A message is framed by this package (frame.go), its
-// metadata is walked with bounds and budgets (flat.go, check.go), and only then
-// does Arrow decode it, under a recover and an allocator with a limit
-// (decode.go). What comes out is validated row by row (rows.go). A bad file is
-// an error that names file, record batch, row and column; it is never a panic,
-// and never costs memory out of proportion to the bytes read.
+// A file may come from anywhere. Its messages are checked before Arrow decodes them, and
+// what comes out is validated row by row. A bad file is an error that names file, record
+// batch, row and column; it is never a panic, and never costs memory out of proportion to
+// the bytes read.
 //
 // Limits: metadata of a message 1 MiB, body of a record batch 1 GiB (also after
 // decompression), 64 columns, 128 MiB for the window that a ZSTD frame asks for.
 package seq
+
+// NoLabel stands in Example.Label where the label is not known.
+const NoLabel int32 = -1
+
+// An Example is one row: a sequence, or a pair of them, and its label.
+type Example struct {
+	Index uint32  // the row's index within its file
+	A     []int32 // tokens, or tokens_a
+	B     []int32 // tokens_b; nil unless the row is a pair
+	Label int32   // or NoLabel
+	ID    string  // what the row is called; "" if nothing, and from a File, which keeps none
+}
+
+// Length returns the number of tokens of both sequences together.
+func (e *Example) Length() int { return len(e.A) + len(e.B) }
+
+// sequences are those of n columns.
+func (e *Example) sequences(n int) [][]int32 { return [][]int32{e.A, e.B}[:n] }

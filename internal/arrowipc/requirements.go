@@ -1,6 +1,6 @@
 //go:build requirements
 
-package seq
+package arrowipc
 
 // Arrow v15 asks for versions of these modules that have known faults. No
 // package of theirs is part of the program; named here, under a tag that no

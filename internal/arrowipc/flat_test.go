@@ -1,4 +1,4 @@
-package seq
+package arrowipc
 
 import (
 	"bytes"
@@ -55,8 +55,8 @@ func messages(t testing.TB, data []byte) (out [][]byte) {
 
 // FuzzFlat: whatever the guard lets pass, Arrow sees in the same way.
 func FuzzFlat(f *testing.F) {
-	for _, format := range []Format{FileFormat, StreamFormat} {
-		data, _ := small(f, format, Retrieval)
+	for _, isFile := range []bool{true, false} {
+		data, _ := sample(f, isFile)
 		for _, meta := range messages(f, data) {
 			f.Add(meta)
 			if root, err := flatRoot(meta); err == nil { // of an odd size
@@ -89,7 +89,7 @@ func FuzzFlat(f *testing.F) {
 // TestOddTable: a table of fields whose size is odd is damaged. FlatBuffers finds a field
 // that begins within it, though it ends behind it.
 func TestOddTable(t *testing.T) {
-	data, _ := small(t, StreamFormat, Classification)
+	data, _ := sample(t, false)
 	tried := 0
 	for _, meta := range messages(t, data) {
 		root, err := flatRoot(meta)

@@ -1,0 +1,113 @@
+package arrowipc
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// codecs of compressed bodies, as Arrow numbers them.
+const (
+	codecNone = -1
+	codecLZ4  = 0
+	codecZSTD = 1
+)
+
+// maxWindow bounds the memory that a ZSTD frame asks for beside its result.
+const maxWindow = 128 << 20
+
+// compression is the codec of a batch's buffers.
+func compression(batch flatTable) (int64, error) {
+	table, ok, err := batch.table(3)
+	if !ok || err != nil {
+		return codecNone, err
+	}
+	codec, err := table.int(0, 1)
+	if err == nil && codec != codecLZ4 && codec != codecZSTD {
+		err = fmt.Errorf("compressed with codec %d: expected no compression, LZ4 or ZSTD", codec)
+	}
+	return codec, err
+}
+
+// inflated returns the size that a compressed buffer states in its first eight
+// bytes, as far as the codec can reach it: LZ4 packs at most 255 to 1, frames of ZSTD
+// hold what their blocks do, and what they need beside that is in their heads.
+func inflated(buffer []byte, codec int64) (int64, error) {
+	if len(buffer) < 8 {
+		return 0, fmt.Errorf("expected at least the 8 bytes of its size, found %d", len(buffer))
+	}
+	size := int64(binary.LittleEndian.Uint64(buffer))
+	packed := int64(len(buffer) - 8)
+	if size == -1 { // stored as it is
+		return packed, nil
+	}
+	if size < 0 || size > MaxBody || codec == codecLZ4 && size > 255*packed {
+		return 0, fmt.Errorf("states %d bytes after decompression, which %d bytes cannot hold", size, packed)
+	}
+	if codec == codecZSTD {
+		most, err := zstdMost(buffer[8:], size)
+		if err != nil {
+			return 0, err
+		}
+		if size > most {
+			return 0, fmt.Errorf("states %d bytes after decompression, its blocks hold at most %d", size, most)
+		}
+	}
+	return size, nil
+}
+
+// zstdMost is the most that frames of ZSTD can hold, by the heads of their blocks (RFC 8878,
+// section 3.1.1.2), where size is stated for all together. What is cut off or damaged holds
+// no more than what is in front of it. A frame that needs more memory than that is refused.
+func zstdMost(frames []byte, size int64) (most int64, err error) {
+	const (
+		blockHead = 3
+		blockMost = 128 << 10
+		raw       = 0
+		repeated  = 1 // one byte, so often
+		reserved  = 3
+	)
+	for first := true; ; first = false {
+		var head zstd.Header
+		if err := head.Decode(frames); err != nil && first {
+			return 0, err
+		} else if err != nil {
+			return most, nil
+		}
+		holds := head.FrameContentSize
+		if head.WindowSize > maxWindow || head.HasFCS && (holds > uint64(size) || first && holds != uint64(size)) {
+			return 0, fmt.Errorf("states %d bytes after decompression, its frame %d and a window of %d", size, head.FrameContentSize, head.WindowSize)
+		}
+		frames = frames[head.HeaderSize:]
+		if head.Skippable {
+			frames = frames[min(int64(len(frames)), int64(head.SkippableSize)):]
+			continue
+		}
+		for last := false; !last; {
+			if len(frames) < blockHead {
+				return most, nil
+			}
+			h := uint32(frames[0]) | uint32(frames[1])<<8 | uint32(frames[2])<<16
+			kind, bytes := h>>1&3, int(h>>3)
+			last, frames = h&1 != 0, frames[blockHead:]
+			packed, holds := bytes, blockMost
+			switch kind {
+			case raw:
+				holds = min(bytes, blockMost)
+			case repeated:
+				packed, holds = 1, min(bytes, blockMost)
+			case reserved:
+				return most, nil
+			}
+			most += int64(holds)
+			if packed > len(frames) {
+				return most, nil
+			}
+			frames = frames[packed:]
+		}
+		if head.HasCheckSum {
+			frames = frames[min(4, len(frames)):]
+		}
+	}
+}

@@ -1,0 +1,114 @@
+package arrowipc
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/klauspost/compress/zstd"
+)
+
+// TestCompressed: bodies of both codecs are read, unless a buffer states more than its
+// bytes can hold.
+func TestCompressed(t *testing.T) {
+	schema := arrow.NewSchema([]arrow.Field{{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Int32)}}, nil)
+	json := `[{"tokens":[` + strings.Repeat("7,", 5000) + `8]}]`
+	for name, codec := range map[string]ipc.Option{"LZ4": ipc.WithLZ4(), "ZSTD": ipc.WithZstd()} {
+		record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(json))
+		if err != nil {
+			t.Fatal(err)
+		}
+		data := written(t, false, []arrow.Record{record}, codec)
+		if got, err := readAll(data); err != nil || len(got) != 1 || !array.RecordEqual(got[0], record) {
+			t.Errorf("%s: %v", name, err)
+		}
+		// A buffer that states more than its bytes can hold.
+		at := bytes.Index(data, binary.LittleEndian.AppendUint64(nil, 4*5001))
+		if at < 0 {
+			t.Fatal("no size found")
+		}
+		for _, size := range []uint64{1 << 63, 1 << 40, 1 << 29} {
+			binary.LittleEndian.PutUint64(data[at:], size)
+			if _, err := readAll(data); err == nil || !strings.Contains(err.Error(), "after decompression") {
+				t.Errorf("%s, size %d: error %v", name, size, err)
+			}
+		}
+	}
+}
+
+// TestZSTDWindow: a frame that asks for more memory than it needs is refused.
+func TestZSTDWindow(t *testing.T) {
+	for text, want := range map[string]string{
+		"\x28\xb5\x2f\xfd\x00\xc8":                          "a window of 34359738368", // 2^35
+		"\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x10":              "its frame 268435456",
+		"\x28\xb5\x2f\xfd\xa0\x05\x00\x00\x00\x23\x03\x00x": "its frame 5 ", // whose block holds 100
+		"\x28\xb5\x2f":       "",
+		"not a frame at all": "",
+	} {
+		buffer := append(binary.LittleEndian.AppendUint64(nil, 100), text...)
+		if _, err := inflated(buffer, codecZSTD); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+// TestZSTDBlocks: what frames can hold, by their blocks, is never less than they do, and a
+// frame that states more is refused before memory is taken for it.
+func TestZSTDBlocks(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	noise := make([]byte, 300<<10)
+	for i := range noise {
+		noise[i] = byte(random.Uint32())
+	}
+	skippable := append([]byte("\x50\x2a\x4d\x18"), 3, 0, 0, 0, 1, 2, 3)
+	for name, text := range map[string][]byte{"nothing": nil, "a byte": {7}, "zeros": make([]byte, 1<<20), "noise": noise, "text": []byte(strings.Repeat("a few words, ", 40000))} {
+		for _, checksum := range []bool{false, true} {
+			w, err := zstd.NewWriter(nil, zstd.WithEncoderCRC(checksum), zstd.WithZeroFrames(true))
+			if err != nil {
+				t.Fatal(err)
+			}
+			frame := w.EncodeAll(text, nil)
+			w.Close()
+			mostOf := func(frames []byte) int64 {
+				n, err := zstdMost(frames, int64(len(text)))
+				if err != nil && len(frames) > 20 {
+					t.Errorf("%s: %v", name, err)
+				}
+				return n
+			}
+			one := mostOf(frame)
+			if least := int64(len(text)); one < least || one > least+128<<10 {
+				t.Errorf("%s: %d bytes, said to be at most %d", name, least, one)
+			}
+			if several := mostOf(slices.Concat(frame, skippable, frame, frame[:len(frame)-1])); several < 2*one || several > 3*one {
+				t.Errorf("%s: one frame holds at most %d bytes, three at most %d", name, one, several)
+			}
+			for n := range min(len(frame), 1000) {
+				if mostOf(frame[:n]) > one {
+					t.Errorf("%s: %d bytes of the frame hold more than all", name, n)
+				}
+			}
+		}
+	}
+	// A single segment of 512 MiB, whose only block is five bytes as they are.
+	const size = 512 << 20
+	const frame = "\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x20\x29\x00\x00abcde"
+	buffer := append(binary.LittleEndian.AppendUint64(nil, size), frame...)
+	if _, err := inflated(buffer, codecZSTD); err == nil || !strings.Contains(err.Error(), "states 536870912 bytes after decompression, its blocks hold at most 5") {
+		t.Error(err)
+	}
+	// It asks for as much behind frames that ask for nothing.
+	for _, front := range []string{"\x50\x2a\x4d\x18\x00\x00\x00\x00", "\x28\xb5\x2f\xfd\x00\x00\x01\x00\x00"} {
+		buffer := append(binary.LittleEndian.AppendUint64(nil, 5), front+frame...)
+		if _, err := inflated(buffer, codecZSTD); err == nil || !strings.Contains(err.Error(), "its frame 536870912") {
+			t.Errorf("behind %x: %v", front, err)
+		}
+	}
+}

@@ -1,0 +1,170 @@
+package arrowipc
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/zeebo/xxh3"
+)
+
+// The limits of one message: bytes of its metadata, and of its body, also after
+// decompression.
+const (
+	maxMetadata = 1 << 20
+	MaxBody     = 1 << 30
+)
+
+// Continuation begins every message since Arrow 0.15. EndMarker ends a stream: a message
+// whose metadata has no bytes.
+const (
+	Continuation = "\xff\xff\xff\xff"
+	EndMarker    = Continuation + "\x00\x00\x00\x00"
+)
+
+// A message is one framed and checked unit of an IPC file or stream.
+type message struct {
+	offset  int64 // of its first byte
+	kind    int   // headerSchema, headerBatch or headerDictionary
+	header  flatTable
+	meta    []byte
+	body    []byte
+	decoded int64 // bytes that decoding the body takes
+}
+
+// sum is a checksum of the message.
+func (m *message) sum() uint64 { return xxh3.HashSeed(m.body, xxh3.Hash(m.meta)) }
+
+// What is wrong with the order of messages.
+var (
+	errNoSchema     = errors.New("expected a schema as the first message, found a record batch")
+	errSecondSchema = errors.New("expected a record batch, found a second schema")
+	errDictionaries = errors.New("dictionary-encoded columns are not supported: expected plain ones")
+)
+
+// errFooter is what a framer returns in place of a message where a file's
+// footer begins: it has no continuation marker.
+var errFooter = errors.New("no message but the footer")
+
+// A framer cuts a byte stream into messages.
+type framer struct {
+	r            io.Reader
+	offset       int64
+	dictionaries bool   // are accepted
+	isFile       bool   // the file format, whose end is a footer, not the stream format
+	ended        bool   // by an end marker
+	head         []byte // that were read of what is no message
+}
+
+// fileStart is the magic at the beginning of an IPC file, padded to 8 bytes.
+const fileStart = magic + "\x00\x00"
+
+// newFramer has the messages of a file, which begin behind its magic, or of a stream.
+func newFramer(buffer *bufio.Reader, dictionaries bool) framer {
+	f := framer{r: buffer, dictionaries: dictionaries}
+	if head, _ := buffer.Peek(len(fileStart)); string(head) == fileStart {
+		f.isFile = true
+		f.offset = int64(len(fileStart))
+		buffer.Discard(len(fileStart))
+	}
+	return f
+}
+
+// next returns the next message, io.EOF at the stream's end (with or without
+// its end marker), or errFooter, with the bytes that it has read of it in f.head.
+func (f *framer) next() (*message, error) {
+	var word [4]byte
+	start := f.offset
+	n, err := io.ReadFull(f.r, word[:])
+	f.offset += int64(n)
+	if err == io.EOF {
+		return nil, io.EOF
+	}
+	if err != nil {
+		return nil, truncated(err, "a message's start")
+	}
+	if string(word[:]) != Continuation {
+		f.head = word[:]
+		return nil, errFooter
+	}
+	size, err := f.read(4, "a message's length")
+	if err != nil {
+		return nil, err
+	}
+	length := binary.LittleEndian.Uint32(size)
+	if length == 0 {
+		f.ended = true
+		return nil, io.EOF
+	}
+	if length > maxMetadata || length%8 != 0 {
+		return nil, fmt.Errorf("metadata length: expected a multiple of 8 up to %d, found %d", maxMetadata, length)
+	}
+	m := &message{offset: start}
+	if m.meta, err = f.read(int64(length), "a message's metadata"); err != nil {
+		return nil, err
+	}
+	var bodyLength int64
+	m.kind, m.header, bodyLength, err = parseHeader(m.meta)
+	if err != nil {
+		return nil, err
+	}
+	if bodyLength < 0 || bodyLength > MaxBody || bodyLength%8 != 0 {
+		return nil, fmt.Errorf("body length: expected a multiple of 8 up to %d, found %d", MaxBody, bodyLength)
+	}
+	if m.body, err = f.read(bodyLength, "a message's body"); err != nil {
+		return nil, err
+	}
+	switch m.kind {
+	case headerSchema:
+		err = checkSchema(m.header)
+	case headerBatch:
+		m.decoded, err = checkBatch(m.header, m.body)
+	case headerDictionary:
+		if f.dictionaries {
+			m.decoded, err = checkDictionary(m.header, m.body)
+			break
+		}
+		err = errDictionaries
+	default:
+		err = fmt.Errorf("message kind %d: expected a schema or a record batch", m.kind)
+	}
+	return m, err
+}
+
+// end expects nothing behind a stream's end marker, and returns io.EOF if so.
+func (f *framer) end() error {
+	if n, err := io.ReadFull(f.r, make([]byte, 1)); n > 0 || err != io.EOF {
+		return errors.Join(errors.New("expected nothing after the stream's end marker, found more"), err)
+	}
+	return io.EOF
+}
+
+// read returns exactly n bytes. Memory grows with what arrives, not with what
+// was announced.
+func (f *framer) read(n int64, what string) ([]byte, error) {
+	buf := make([]byte, 0, min(n, 1<<20))
+	for int64(len(buf)) < n {
+		if len(buf) == cap(buf) {
+			grown := make([]byte, len(buf), min(n, 2*int64(cap(buf))))
+			copy(grown, buf)
+			buf = grown
+		}
+		got, err := io.ReadFull(f.r, buf[len(buf):cap(buf)])
+		f.offset += int64(got)
+		buf = buf[:len(buf)+got]
+		if err != nil {
+			return nil, truncated(err, fmt.Sprintf("%s of %d bytes", what, n))
+		}
+	}
+	return buf, nil
+}
+
+// truncated says what was cut off; other errors are the reader's own.
+func truncated(err error, what string) error {
+	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
+		return fmt.Errorf("the file ends within %s: %w", what, io.ErrUnexpectedEOF)
+	}
+	return fmt.Errorf("reading %s: %w", what, err)
+}

@@ -1,0 +1,58 @@
+package arrowipc
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sftseq/sftseq/internal/fuzztest"
+)
+
+// textOf is what a record has in its first rows, for which every offset and number is
+// followed. Columns without buffers may have any number of rows.
+func textOf(record arrow.Record) string {
+	var out strings.Builder
+	for _, column := range record.Columns() {
+		for i := range min(column.Len(), 1000) {
+			fmt.Fprintln(&out, column.ValueStr(i))
+		}
+	}
+	return out.String()
+}
+
+// FuzzReader: a record that is read can be looked at everywhere, and what a Reader reads
+// a Stream reads, too. The corpus under testdata/fuzz has truncated and bit-flipped files.
+func FuzzReader(f *testing.F) {
+	for _, isFile := range []bool{true, false} {
+		data, _ := sample(f, isFile)
+		f.Add(data)
+	}
+	f.Add(footerOnly(f))
+	for _, data := range others(f) {
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		defer fuzztest.Limits(t, 64<<20+400*len(data))()
+		whole, wrong := readAll(data)
+		s, err := NewFileOrStream(bytes.NewReader(data), section(data))
+		if err != nil {
+			if wrong == nil {
+				t.Errorf("a whole file: %v", err)
+			}
+			return
+		}
+		records, err := rest(s)
+		for i, record := range records {
+			text := textOf(record)
+			if i < len(whole) && text != textOf(whole[i]) {
+				t.Errorf("record batch %d is another one", i)
+			}
+		}
+		if wrong == nil && (err != nil || len(records) != len(whole)) {
+			t.Errorf("%d record batches of %d, %v", len(records), len(whole), err)
+		}
+	})
+}

@@ -1,0 +1,233 @@
+package arrowipc
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// written are records as a file or as a stream.
+func written(t testing.TB, isFile bool, records []arrow.Record, options ...ipc.Option) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	var w interface {
+		Write(arrow.Record) error
+		Close() error
+	}
+	schema := records[0].Schema()
+	if isFile {
+		file, err := NewFileWriter(&out, schema)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w = file
+	} else {
+		w = ipc.NewWriter(&out, append(options, ipc.WithSchema(schema))...)
+	}
+	for _, r := range records {
+		if err := w.Write(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// sample is a small file or stream of two record batches, and those.
+func sample(t testing.TB, isFile bool) ([]byte, []arrow.Record) {
+	t.Helper()
+	metadata := arrow.NewMetadata([]string{"task", "vocab_size"}, []string{"classification", "17"})
+	schema := arrow.NewSchema([]arrow.Field{
+		{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Uint8)},
+		{Name: "label", Type: arrow.PrimitiveTypes.Int32, Nullable: true},
+		{Name: "id", Type: arrow.BinaryTypes.String, Nullable: true},
+	}, &metadata)
+	var records []arrow.Record
+	for _, rows := range []string{
+		`[{"tokens":[1,2,3],"label":4,"id":"a"},{"tokens":[5],"label":null,"id":"é"},{"tokens":[6,7],"label":0,"id":null}]`,
+		`[{"tokens":[8,9,10,11],"label":1,"id":"long"},{"tokens":[12],"label":2,"id":""}]`,
+	} {
+		record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(rows))
+		if err != nil {
+			t.Fatal(err)
+		}
+		records = append(records, record)
+	}
+	return written(t, isFile, records), records
+}
+
+// readAll reads a whole file or stream.
+func readAll(data []byte) (records []arrow.Record, err error) {
+	r, err := NewReader(bytes.NewReader(data))
+	if err != nil {
+		return nil, err
+	}
+	return rest(r)
+}
+
+// rest are the records up to the end.
+func rest(r interface{ Next() (arrow.Record, error) }) (records []arrow.Record, err error) {
+	for {
+		record, err := r.Next()
+		if err == io.EOF {
+			return records, nil
+		}
+		if err != nil {
+			return records, err
+		}
+		records = append(records, record)
+	}
+}
+
+// TestReader: both formats give the records that were written.
+func TestReader(t *testing.T) {
+	for _, isFile := range []bool{true, false} {
+		data, want := sample(t, isFile)
+		got, err := readAll(data)
+		if err != nil || !slices.EqualFunc(got, want, array.RecordEqual) {
+			t.Errorf("file %v: %v, %v", isFile, got, err)
+		}
+		r, err := NewReader(bytes.NewReader(data))
+		if err != nil || r.IsFile() != isFile || !r.Schema().Equal(want[0].Schema()) {
+			t.Errorf("file %v: %v", isFile, err)
+		}
+	}
+}
+
+// TestTruncatedAnywhere: a file or stream without its end is an error, as is more behind it.
+func TestTruncatedAnywhere(t *testing.T) {
+	for _, isFile := range []bool{true, false} {
+		data, _ := sample(t, isFile)
+		for n := range data {
+			if _, err := readAll(data[:n]); err == nil {
+				t.Errorf("file %v: cut to %d of %d bytes: no error", isFile, n, len(data))
+			}
+		}
+		if _, err := readAll(append(bytes.Clone(data), 0)); err == nil {
+			t.Errorf("file %v: one byte more: no error", isFile)
+		}
+	}
+}
+
+// TestBitFlips: a flipped bit may make another valid file, which then has as many rows.
+func TestBitFlips(t *testing.T) {
+	step := 1
+	if testing.Short() {
+		step = 7 // a bit of each byte
+	}
+	for _, isFile := range []bool{true, false} {
+		data, want := sample(t, isFile)
+		for bit := 0; bit < 8*len(data); bit += step {
+			flipped := bytes.Clone(data)
+			flipped[bit/8] ^= 1 << (bit % 8)
+			got, err := readAll(flipped)
+			if err != nil {
+				if strings.Contains(err.Error(), "runtime error") {
+					t.Errorf("file %v: bit %d: %v", isFile, bit, err)
+				}
+				continue
+			}
+			if !slices.EqualFunc(got, want, func(a, b arrow.Record) bool { return a.NumRows() == b.NumRows() }) {
+				t.Errorf("file %v: bit %d: other numbers of rows without an error", isFile, bit)
+			}
+		}
+	}
+}
+
+// TestAbsurdSizes writes a huge number over every aligned word.
+func TestAbsurdSizes(t *testing.T) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	reads := 0
+	for _, isFile := range []bool{true, false} {
+		data, _ := sample(t, isFile)
+		for _, number := range []uint64{1 << 63, 1<<40 - 8, 1<<30 - 8} {
+			for at := 0; at+8 <= len(data); at += 4 {
+				for _, width := range []int{4, 8} {
+					bad := bytes.Clone(data)
+					if width == 4 {
+						binary.LittleEndian.PutUint32(bad[at:], uint32(number))
+					} else {
+						binary.LittleEndian.PutUint64(bad[at:], number)
+					}
+					readAll(bad)
+					if s, err := NewFileOrStream(bytes.NewReader(bad), section(bad)); err == nil {
+						rest(s)
+					}
+					reads += 2
+				}
+			}
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if perRead := (after.TotalAlloc - before.TotalAlloc) / uint64(reads); perRead > 3<<20 {
+		t.Errorf("%d bytes allocated for each read of a file of a kilobyte", perRead)
+	}
+}
+
+func section(data []byte) *io.SectionReader {
+	return io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data)))
+}
+
+// TestNotArrow: what is something else is said to be.
+func TestNotArrow(t *testing.T) {
+	for _, c := range []struct{ data, want string }{
+		{"", "the file is empty"},
+		{"A", `begins with "A"`},
+		{"Source\tTarget\n( [MAX 1 ) ] )\t1\n", `expected an Arrow IPC file or stream, found something that begins with "Source\tT"`},
+		{"ARROW1", "begins with"},
+		{"ARROW1\x00\x00", "schema: found none"},
+		{"ARROW1\x00\x00\xff\xff\xff\xff\x00\x00\x00\x00", "schema: found none"},
+		{"\xff\xff\xff\xff\x00\x00\x00\x80", "metadata length"},
+		{"\xff\xff\xff\xff\x08\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00", "metadata is damaged"},
+		{strings.Repeat("\xff", 100), "metadata length"},
+	} {
+		if _, err := NewReader(strings.NewReader(c.data)); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: error %v, want %q", c.data, err, c.want)
+		}
+	}
+}
+
+// TestPlaces: batches are read again in any order, and not if their bytes are others.
+func TestPlaces(t *testing.T) {
+	for _, isFile := range []bool{true, false} {
+		data, want := sample(t, isFile)
+		r, err := NewReader(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		places := r.Places()
+		if _, err := rest(r); err != nil || places.Len() != len(want) {
+			t.Fatalf("%d places, %v", places.Len(), err)
+		}
+		for _, i := range []int{1, 0, 1} {
+			record, size, err := places.Read(bytes.NewReader(data), i)
+			if err != nil || size <= 0 || !array.RecordEqual(record, want[i]) {
+				t.Errorf("batch %d: %v of %d bytes, %v", i, record, size, err)
+			}
+		}
+		from, to := places.Bytes(1)
+		for at := from; at < to; at++ {
+			damaged := bytes.Clone(data)
+			damaged[at] ^= 1
+			if _, _, err := places.Read(bytes.NewReader(damaged), 1); err == nil || !strings.Contains(err.Error(), "changed") {
+				t.Errorf("byte %d: %v", at, err)
+			}
+		}
+		if _, _, err := places.Read(bytes.NewReader(data[:to-1]), 1); !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("cut off: %v", err)
+		}
+	}
+}

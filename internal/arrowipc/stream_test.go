@@ -1,0 +1,185 @@
+package arrowipc
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// TestStreamGrows: a stream that is cut anywhere has its whole batches, and the place behind
+// them, where another may follow.
+func TestStreamGrows(t *testing.T) {
+	data, want := sample(t, false)
+	data = bytes.TrimSuffix(data, []byte(EndMarker))
+	var ends []int64
+	whole, err := NewStream(bytes.NewReader(data))
+	for err == nil {
+		ends = append(ends, whole.Offset())
+		_, err = whole.Next()
+	}
+	if err != io.EOF || len(ends) != 1+len(want) {
+		t.Fatalf("ends %v, %v", ends, err)
+	}
+	for n := ends[0]; n <= int64(len(data)); n++ {
+		s, err := NewStream(bytes.NewReader(data[:n]))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []arrow.Record
+		good := s.Offset()
+		for {
+			record, wrong := s.Next()
+			if err = wrong; err != nil {
+				break
+			}
+			got, good = append(got, record), s.Offset()
+		}
+		k := 0
+		for k+1 < len(ends) && ends[k+1] <= n {
+			k++
+		}
+		if !slices.EqualFunc(got, want[:k], array.RecordEqual) || good != ends[k] || (err == io.EOF) != (n == ends[k]) {
+			t.Errorf("cut to %d bytes: %d batches up to %d, %v; want %d up to %d", n, len(got), good, err, k, ends[k])
+		}
+	}
+	again := slices.Concat(data, []byte(EndMarker), []byte("more"))
+	if s, err := NewStream(bytes.NewReader(again)); err != nil {
+		t.Error(err)
+	} else if got, err := rest(s); err != nil || len(got) != len(want) {
+		t.Errorf("%d batches, %v", len(got), err)
+	}
+}
+
+// TestFileOrStream: both formats are read to their end, behind which there is nothing.
+func TestFileOrStream(t *testing.T) {
+	for _, isFile := range []bool{true, false} {
+		data, want := sample(t, isFile)
+		read := func(data []byte) ([]arrow.Record, error) {
+			s, err := NewFileOrStream(bytes.NewReader(data), nil)
+			if err != nil {
+				return nil, err
+			}
+			return rest(s)
+		}
+		if got, err := read(data); err != nil || !slices.EqualFunc(got, want, array.RecordEqual) {
+			t.Errorf("file %v: %v, %v", isFile, got, err)
+		}
+		if _, err := read(append(bytes.Clone(data), 0)); err == nil {
+			t.Errorf("file %v: one byte more: no error", isFile)
+		}
+		if _, err := read(data[:len(data)-1]); err == nil {
+			t.Errorf("file %v: one byte less: no error", isFile)
+		}
+	}
+}
+
+// footerOnly is a file without its schema at the beginning.
+func footerOnly(t testing.TB) []byte {
+	data, _ := sample(t, true)
+	schema, err := NewStream(bytes.NewReader(data[len(fileStart):]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	clear(data[len(fileStart) : int64(len(fileStart))+schema.Offset()]) // the blocks stay where they are
+	return data
+}
+
+// TestFooterOnly: where the footer alone has the schema, it leads to the batches.
+func TestFooterOnly(t *testing.T) {
+	data := footerOnly(t)
+	_, want := sample(t, true)
+	s, err := NewFileOrStream(bytes.NewReader(data), section(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := rest(s); err != nil || !slices.EqualFunc(got, want, array.RecordEqual) {
+		t.Errorf("%v, %v", got, err)
+	}
+	if _, err := NewFileOrStream(bytes.NewReader(data), nil); err == nil || !strings.Contains(err.Error(), "the file has its schema at its end only") {
+		t.Errorf("through a pipe: %v", err)
+	}
+	for n := len(fileStart); n < len(data); n++ {
+		if s, err := NewFileOrStream(bytes.NewReader(data[:n]), section(data[:n])); err == nil {
+			if _, err := rest(s); err == nil {
+				t.Errorf("cut to %d of %d bytes: no error", n, len(data))
+			}
+		}
+	}
+}
+
+// TestDictionaries: a stream may have them, a data set's file not.
+func TestDictionaries(t *testing.T) {
+	words := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}
+	schema := arrow.NewSchema([]arrow.Field{{Name: "word", Type: words}}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	var want []arrow.Record
+	for _, values := range [][]string{{"a", "b", "a"}, {"c", "a"}} { // the second has another dictionary
+		column := b.Field(0).(*array.BinaryDictionaryBuilder)
+		for _, v := range values {
+			if err := column.AppendString(v); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want = append(want, b.NewRecord())
+	}
+	data := written(t, false, want, ipc.WithDictionaryDeltas(true))
+	s, err := NewFileOrStream(bytes.NewReader(data), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := rest(s)
+	if err != nil || len(got) != len(want) {
+		t.Fatalf("%d batches, %v", len(got), err)
+	}
+	for i, r := range got {
+		for row := range int(r.NumRows()) {
+			if a, b := r.Column(0).ValueStr(row), want[i].Column(0).ValueStr(row); a != b {
+				t.Errorf("batch %d, row %d: %q, want %q", i, row, a, b)
+			}
+		}
+	}
+	if _, err := readAll(data); err == nil || !strings.Contains(err.Error(), "dictionary-encoded columns are not supported") {
+		t.Error(err)
+	}
+}
+
+// others are small files and streams that other programs wrote.
+func others(t testing.TB) (data [][]byte) {
+	paths, err := filepath.Glob("../table/testdata/others/*.arrow*")
+	if err != nil || len(paths) < 10 {
+		t.Fatalf("%v, %v", paths, err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(text) < 10<<10 {
+			data = append(data, text)
+		}
+	}
+	return data
+}
+
+// TestOthers: what other programs wrote is read to its end.
+func TestOthers(t *testing.T) {
+	for i, data := range others(t) {
+		s, err := NewFileOrStream(bytes.NewReader(data), section(data))
+		if err != nil {
+			t.Errorf("%d: %v", i, err)
+			continue
+		}
+		if got, err := rest(s); err != nil || len(got) == 0 {
+			t.Errorf("%d: %d batches, %v", i, len(got), err)
+		}
+	}
+}
