@@ -80,12 +80,13 @@ func (f *framer) restFooter() ([]byte, error) {
 // fileEnd are the bytes at the end of a file: the footer's length and the magic.
 const fileEnd = 4 + len(magic)
 
-// footerSize is the footer's length by the end of a file, which is at a place.
-func footerSize(end []byte, at int64) (int64, error) {
+// footerSize is the footer's length, which the last bytes of a file state; before them
+// are so many.
+func footerSize(end []byte, before int64) (int64, error) {
 	if len(end) < fileEnd || string(end[4:]) != magic {
 		return 0, fmt.Errorf("expected a footer that ends with %s; the file was cut off or is damaged: %w", magic, io.ErrUnexpectedEOF)
 	}
-	size, most := int64(binary.LittleEndian.Uint32(end)), min(at, maxFooter)
+	size, most := int64(binary.LittleEndian.Uint32(end)), min(before, maxFooter)
 	if size > most {
 		return 0, fmt.Errorf("footer length: expected at most %d, found %d", most, size)
 	}

@@ -16,7 +16,7 @@ type Places struct {
 	sums   []uint64
 }
 
-// Places are those of the batches that Next returns from now on.
+// Places returns where the batches lie that Next returns from now on.
 func (r *Reader) Places() *Places {
 	if r.places == nil {
 		r.places = &Places{schema: r.schema}
@@ -35,8 +35,8 @@ func (p *Places) Len() int { return len(p.blocks) }
 // Bytes returns where batch i begins and ends in the file.
 func (p *Places) Bytes(i int) (from, to int64) { return p.blocks[i].offset, p.blocks[i].end() }
 
-// Read reads batch i again, and returns the bytes that it takes in memory, too. It is an
-// error if the file is not what it was.
+// Read reads batch i again; size is the bytes that it takes in memory. It is an error if
+// the file is not what it was.
 func (p *Places) Read(file io.ReaderAt, i int) (record arrow.Record, size int64, err error) {
 	from, to := p.Bytes(i)
 	frames := framer{r: io.NewSectionReader(file, from, to-from), offset: from}

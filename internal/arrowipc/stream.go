@@ -10,8 +10,9 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// A Stream reads the record batches of an Arrow IPC stream of any schema, message
-// by message. A stream that ends anywhere is read up to its last whole message.
+// A Stream reads the record batches of an Arrow IPC stream or file of any schema, message
+// by message, also with dictionaries. A stream that ends anywhere is read up to its last
+// whole message.
 type Stream struct {
 	frames       framer
 	exact        bool // nothing is behind its end, in a file but the footer
