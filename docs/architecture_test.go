@@ -3,6 +3,7 @@ package docs_test
 import (
 	"bytes"
 	"go/ast"
+	"go/doc"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"unicode"
 )
 
 // root is the module's directory, seen from this package's.
@@ -25,6 +27,9 @@ const root = ".."
 // Brackets of a pointer receiver are left out.
 var reference = regexp.MustCompile("`([A-Za-z0-9_./-]+\\.go)(?:: ([^`\n]+))?`|`([a-z0-9_][a-z0-9_./-]*/)`")
 
+// placeholder begins the name of a file that a reader is to add.
+const placeholder = "NAME"
+
 // TestReferences: what the pages name is there.
 func TestReferences(t *testing.T) {
 	pages, err := filepath.Glob("*.md")
@@ -35,7 +40,7 @@ func TestReferences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	declared := map[string]map[string]bool{}
+	declared := map[string]map[string]string{}
 	found := 0
 	for _, page := range append(pages, records...) {
 		text, err := os.ReadFile(page)
@@ -50,12 +55,16 @@ func TestReferences(t *testing.T) {
 				}
 				continue
 			}
+			if strings.HasPrefix(filepath.Base(file), placeholder) {
+				continue
+			}
 			found++
 			if declared[file] == nil {
 				declared[file] = declarations(t, page, file)
 			}
 			for name := range strings.SplitSeq(names, ",") {
-				if name = strings.TrimSpace(name); name != "" && !declared[file][name] {
+				name = strings.TrimSpace(name)
+				if _, ok := declared[file][name]; name != "" && !ok {
 					t.Errorf("%s: %s: %s declares no %s", page, m[0], file, name)
 				}
 			}
@@ -67,10 +76,10 @@ func TestReferences(t *testing.T) {
 }
 
 // declarations lists the names of a Go file: functions, Type.method, types and
-// their Type.field, constants and variables.
-func declarations(t *testing.T, page, file string) map[string]bool {
-	names := map[string]bool{}
-	tree, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, file), nil, parser.SkipObjectResolution)
+// their Type.field, constants and variables. Each has the first sentence of its comment.
+func declarations(t *testing.T, page, file string) map[string]string {
+	names := map[string]string{}
+	tree, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, file), nil, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		t.Errorf("%s: %s: %v", page, file, err)
 		return names
@@ -78,28 +87,29 @@ func declarations(t *testing.T, page, file string) map[string]bool {
 	for _, d := range tree.Decls {
 		switch d := d.(type) {
 		case *ast.FuncDecl:
-			if d.Recv == nil {
-				names[d.Name.Name] = true
-			} else {
-				names[receiver(d.Recv.List[0].Type)+"."+d.Name.Name] = true
+			name := d.Name.Name
+			if d.Recv != nil {
+				name = receiver(d.Recv.List[0].Type) + "." + name
 			}
+			names[name] = sentence(d.Doc)
 		case *ast.GenDecl:
 			for _, s := range d.Specs {
-				declareSpec(names, s)
+				declareSpec(names, s, d.Doc)
 			}
 		}
 	}
 	return names
 }
 
-func declareSpec(names map[string]bool, spec ast.Spec) {
+// declareSpec adds what a spec declares; group is the comment of its declaration.
+func declareSpec(names map[string]string, spec ast.Spec, group *ast.CommentGroup) {
 	switch s := spec.(type) {
 	case *ast.ValueSpec:
 		for _, n := range s.Names {
-			names[n.Name] = true
+			names[n.Name] = sentence(s.Doc, s.Comment, group)
 		}
 	case *ast.TypeSpec:
-		names[s.Name.Name] = true
+		names[s.Name.Name] = sentence(s.Doc, s.Comment, group)
 		var members *ast.FieldList
 		switch body := s.Type.(type) {
 		case *ast.StructType:
@@ -111,10 +121,20 @@ func declareSpec(names map[string]bool, spec ast.Spec) {
 		}
 		for _, f := range members.List {
 			for _, n := range f.Names {
-				names[s.Name.Name+"."+n.Name] = true
+				names[s.Name.Name+"."+n.Name] = sentence(f.Doc, f.Comment)
 			}
 		}
 	}
+}
+
+// sentence is the first sentence of the first comment that there is.
+func sentence(comments ...*ast.CommentGroup) string {
+	for _, c := range comments {
+		if text := new(doc.Package).Synopsis(c.Text()); text != "" {
+			return text
+		}
+	}
+	return ""
 }
 
 // receiver is the name of a method's type.
@@ -268,4 +288,65 @@ func goFiles(t *testing.T, visit func(path string, text []byte)) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// Links of a page, and what a link to a place in a page may name.
+var (
+	pageLink = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading  = regexp.MustCompile(`(?m)^#+ (.+)$`)
+	code     = regexp.MustCompile("(?ms)^```.*?^```$")
+)
+
+// TestLinks: what the pages link to is there, places in pages too.
+func TestLinks(t *testing.T) {
+	pages := []string{filepath.Join(root, "README.md")}
+	for _, pattern := range []string{"*.md", "adr/*.md"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, found...)
+	}
+	for _, page := range pages {
+		for _, m := range pageLink.FindAllStringSubmatch(prose(t, page), -1) {
+			target, place, inside := strings.Cut(m[1], "#")
+			if strings.Contains(target, ":") {
+				continue // elsewhere
+			}
+			to := page
+			if target != "" {
+				to = filepath.Join(filepath.Dir(page), target)
+			}
+			if _, err := os.Stat(to); err != nil {
+				t.Errorf("%s: %s: %v", page, m[1], err)
+			} else if inside && !slices.Contains(places(t, to), place) {
+				t.Errorf("%s: %s: no such heading", page, m[1])
+			}
+		}
+	}
+}
+
+// prose is a page without its blocks of code.
+func prose(t *testing.T, page string) string {
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code.ReplaceAllString(string(text), "")
+}
+
+// places are the headings of a page as links name them.
+func places(t *testing.T, page string) (out []string) {
+	for _, m := range heading.FindAllStringSubmatch(prose(t, page), -1) {
+		out = append(out, strings.Map(func(r rune) rune {
+			switch {
+			case r == ' ':
+				return '-'
+			case r == '-' || r == '_' || unicode.IsLetter(r) || unicode.IsDigit(r):
+				return unicode.ToLower(r)
+			}
+			return -1
+		}, m[1]))
+	}
+	return out
 }
