@@ -7,12 +7,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/creachadair/jrpc2"
-
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// accept reads one message. It returns a call if jrpc2 is to run it; everything
+// accept reads one message. It returns a call if that is to run on its own; everything
 // else is done when accept returns, in the order of the stream. What takes the
 // message over takes its room, too.
 func (s *session) accept(m *message) *call {
@@ -30,7 +28,7 @@ func (s *session) accept(m *message) *call {
 		return nil
 	}
 	var e envelope
-	var bad *jrpc2.Error
+	var bad *Error
 	if s.share.do(s.ctx, len(m.body), func() { e, bad = parseEnvelope(*m) }) != nil {
 		return nil
 	}
@@ -53,7 +51,7 @@ func (s *session) accept(m *message) *call {
 }
 
 // whyUnread is the error of a message that has no body.
-func (s *session) whyUnread(m *message) *jrpc2.Error {
+func (s *session) whyUnread(m *message) *Error {
 	var none *jsonlines.NoRoom
 	if errors.As(m.err, &none) {
 		return s.server.noRoom(none.Bytes)
@@ -63,7 +61,7 @@ func (s *session) whyUnread(m *message) *jrpc2.Error {
 
 // unread refuses a message that could not be read, or only as far as e has it. If
 // it has no id, it may have been a change of a document.
-func (s *session) unread(e envelope, why *jrpc2.Error) {
+func (s *session) unread(e envelope, why *Error) {
 	if e.id == nil && (e.method == "" || strings.HasPrefix(e.method, changePrefix)) {
 		s.loseEdits(why)
 	}
@@ -130,8 +128,7 @@ func (s *session) requested(e envelope, m *message) *call {
 		s.refuse(e.id, fail(codeBusy, retry{s.server.retryAfter()}, "%d requests wait for an answer, at most %d may", inflight, limit))
 		return nil
 	}
-	s.number++
-	c := &call{session: s, number: s.number, id: e.id, key: key, method: e.method, params: e.params, edits: s.edits, received: m.received, bytes: m.room}
+	c := &call{session: s, id: e.id, key: key, method: e.method, params: e.params, edits: s.edits, received: m.received, bytes: m.room}
 	if err := c.reserve(int64(len(m.body)) - m.room); err != nil {
 		s.refuse(e.id, asError(err))
 		return nil
@@ -140,7 +137,7 @@ func (s *session) requested(e envelope, m *message) *call {
 	c.model = s.server.acquire()
 	c.ctx, c.cancel = context.WithCancelCause(s.ctx)
 	s.mu.Lock()
-	s.calls[c.number], s.ids[c.key] = c, c
+	s.calls[c], s.ids[key] = struct{}{}, c
 	s.mu.Unlock()
 	return c
 }

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/creachadair/jrpc2"
-
 	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/sft"
@@ -60,7 +58,7 @@ func (s *session) acceptBare(m *message) bool {
 	err := s.share.do(s.ctx, len(m.body), func() {
 		if why != nil {
 			r = parser.Parse(nil, m.line, errors.New(why.Message))
-			r.Failure.Code = int(why.Code)
+			r.Failure.Code = why.Code
 		} else {
 			r = parser.Parse(m.body, m.line, nil)
 		}
@@ -84,7 +82,7 @@ func (s *session) acceptBare(m *message) bool {
 
 // borrow waits for n bytes that a line takes for a moment beside those that it has, as
 // long as others may give some back. An error says that there are none.
-func (s *session) borrow(n, has int64) *jrpc2.Error {
+func (s *session) borrow(n, has int64) *Error {
 	if limit := s.server.memory.limit; has+n > limit {
 		return fail(codeParams, nil, "the line takes more than the %d bytes of --max-memory", limit)
 	}
@@ -112,7 +110,7 @@ func (s *session) refuseBare(m *message) {
 	r := model.parser.With(s.name, 1, 2).Parse(nil, m.line, m.err)
 	var none *jsonlines.NoRoom
 	if errors.As(m.err, &none) {
-		r.Failure.Code = int(s.server.noRoom(none.Bytes).Code)
+		r.Failure.Code = s.server.noRoom(none.Bytes).Code
 	}
 	s.queueBare(&bareLine{request: r, model: model, received: m.received})
 }
@@ -163,7 +161,7 @@ func (s *session) writeBare() {
 			}
 		}
 		var reply any
-		var code jrpc2.Code
+		var code int
 		var bad error
 		if s.share.do(s.ctx, 0, func() {
 			out.Reset()
@@ -171,9 +169,7 @@ func (s *session) writeBare() {
 			bad = encoder.Encode(reply)
 		}) == nil {
 			if bad == nil {
-				if err := s.frames.write(bytes.TrimSuffix(out.Bytes(), []byte("\n"))); err != nil {
-					s.end(over("writing: %v", err))
-				}
+				s.send(bytes.TrimSuffix(out.Bytes(), []byte("\n")))
 			}
 			s.server.metrics.answered(bareMethod, code, time.Since(l.received), compute)
 		}
@@ -188,7 +184,7 @@ func (s *session) writeBare() {
 }
 
 // reply is what predict would write; code is 0 for a result.
-func (l *bareLine) reply(out sft.Output, err error) (reply any, code jrpc2.Code) {
+func (l *bareLine) reply(out sft.Output, err error) (reply any, code int) {
 	f := l.request.Failure
 	if f == nil && err == nil {
 		var p requests.Prediction
@@ -198,7 +194,7 @@ func (l *bareLine) reply(out sft.Output, err error) (reply any, code jrpc2.Code)
 	}
 	if f == nil {
 		e := asError(err)
-		f = &requests.Failure{Code: int(e.Code), Message: e.Message}
+		f = &requests.Failure{Code: e.Code, Message: e.Message}
 	}
-	return requests.Refusal{ID: l.request.ID, Error: f}, jrpc2.Code(f.Code)
+	return requests.Refusal{ID: l.request.ID, Error: f}, f.Code
 }

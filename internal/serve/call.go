@@ -3,12 +3,8 @@ package serve
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"slices"
-	"strconv"
 	"time"
-
-	"github.com/creachadair/jrpc2"
 
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
@@ -16,7 +12,6 @@ import (
 // call is a request that is being answered.
 type call struct {
 	session  *session
-	number   int64
 	id       json.RawMessage
 	key      string // of the id, however it is written
 	method   string
@@ -29,55 +24,56 @@ type call struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	code    jrpc2.Code // of the answer, 0 for a result
+	code    int // of the answer, 0 for a result
 	compute time.Duration
 }
 
-// unanswered are the calls that wait.
-func (s *session) unanswered() []*call {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return slices.Collect(maps.Values(s.calls))
+// begin runs a call when what is being written has been: of a client that does not
+// read, no more is read either.
+func (s *session) begin(c *call) {
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	s.answering.Go(c.respond)
 }
 
-// Assign has jrpc2 run every call by invoke.
-func (s *session) Assign(context.Context, string) jrpc2.Handler { return s.invoke }
-
-// invoke answers a call. Its context is the call's own, which exists from the
-// moment that it is read; that of jrpc2 comes later, too late for a client that
-// cancels at once.
-func (s *session) invoke(_ context.Context, r *jrpc2.Request) (any, error) {
-	number, _ := strconv.ParseInt(r.ID(), 10, 64)
+// respond answers a call and forgets it.
+func (c *call) respond() {
+	s := c.session
+	body := c.response()
+	s.sending.Lock()
+	defer s.sending.Unlock()
 	s.mu.Lock()
-	c := s.calls[number]
+	delete(s.ids, c.key) // the client may use it again as soon as it reads this
 	s.mu.Unlock()
-	if c == nil {
-		return nil, errStopped
-	}
-	result, err := c.answer()
-	if err == nil {
-		// jrpc2 would make an error of its own of what JSON cannot hold.
-		var text []byte
-		if stopped := c.do(int(c.bytes), func() { text, err = json.Marshal(result) }); stopped != nil {
-			err = stopped
-		} else if err == nil {
-			return json.RawMessage(text), nil
-		} else {
-			err = fail(codeInternal, nil, "%v", err)
-		}
-	}
-	if cause := context.Cause(c.ctx); cause != nil {
-		err = cause
-	}
-	e := asError(err)
-	c.code = e.Code
-	return nil, e
+	s.sendNow(body)
+	c.cancel(nil)
+	c.model.done()
+	s.mu.Lock()
+	delete(s.calls, c)
+	s.mu.Unlock()
+	s.release(c.bytes)
+	s.server.metrics.answered(c.method, c.code, time.Since(c.received), c.compute) // before the next call begins
+	s.wakeFinish()
 }
 
-// do runs f in a turn of the session's; bytes are what it reads.
-func (c *call) do(bytes int, f func()) error { return c.session.share.do(c.ctx, bytes, f) }
+// response is the answer with the id as the client wrote it.
+func (c *call) response() []byte {
+	field := `,"result":`
+	value, err := c.answer()
+	if err != nil {
+		if cause := context.Cause(c.ctx); cause != nil {
+			err = cause
+		}
+		e := asError(err)
+		c.code = e.Code
+		field = `,"error":`
+		value, _ = json.Marshal(e)
+	}
+	return slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), c.id, []byte(field), value, []byte("}"))
+}
 
-func (c *call) answer() (result any, err error) {
+// answer runs the call's method; the result is JSON.
+func (c *call) answer() (value []byte, err error) {
 	defer c.recovered(&err)
 	m, ok := methods[c.method]
 	if !ok {
@@ -89,17 +85,18 @@ func (c *call) answer() (result any, err error) {
 	if c.params != nil && c.params[0] != '{' {
 		return nil, badParam("params", "expected an object, found %s", jsonlines.Kind(c.params))
 	}
-	return m.run(c)
+	result, err := m.run(c)
+	if err != nil {
+		return nil, err
+	}
+	if stopped := c.do(int(c.bytes), func() { value, err = json.Marshal(result) }); stopped != nil {
+		return nil, stopped
+	}
+	if err != nil {
+		return nil, fail(codeInternal, nil, "%v", err)
+	}
+	return value, nil
 }
 
-// answered forgets a call.
-func (s *session) answered(c *call) {
-	c.cancel(nil)
-	c.model.done()
-	s.mu.Lock()
-	delete(s.calls, c.number)
-	s.mu.Unlock()
-	s.release(c.bytes)
-	s.server.metrics.answered(c.method, c.code, time.Since(c.received), c.compute)
-	s.wakeFinish()
-}
+// do runs f in a turn of the session's; bytes are what it reads.
+func (c *call) do(bytes int, f func()) error { return c.session.share.do(c.ctx, bytes, f) }

@@ -4,7 +4,7 @@
 //
 // A stream is read by a session, message by message (see [Server.Serve]). What
 // depends on order happens there, at once: bare lines, the lifecycle, edits,
-// cancellation. Every other request runs on its own, dispatched by
-// github.com/creachadair/jrpc2, in a method with a file of its own. All sessions
-// share one batcher, which fills the passes of one model.
+// cancellation. Every other request is a call, which runs on its own, in a method
+// with a file of its own. All sessions share one batcher, which fills the passes of
+// one model.
 package serve

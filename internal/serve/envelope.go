@@ -5,8 +5,6 @@ import (
 	"errors"
 	"unicode/utf8"
 
-	"github.com/creachadair/jrpc2"
-
 	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/requests"
 )
@@ -36,9 +34,9 @@ func keyOf(id json.RawMessage) string {
 
 // parseEnvelope reads a JSON-RPC message. On an error the id and the method are set
 // if they could be read, so that the client knows which message was wrong.
-func parseEnvelope(m message) (envelope, *jrpc2.Error) {
+func parseEnvelope(m message) (envelope, *Error) {
 	var e envelope
-	bad := func(code jrpc2.Code, format string, args ...any) (envelope, *jrpc2.Error) {
+	bad := func(code int, format string, args ...any) (envelope, *Error) {
 		return e, fail(code, place{Line: m.line}, format, args...)
 	}
 	fields, err := requests.Fields(m.body, envelopeFields)
@@ -46,7 +44,7 @@ func parseEnvelope(m message) (envelope, *jrpc2.Error) {
 		var f *requests.Failure
 		errors.As(err, &f)
 		e = headOf(m.body)
-		return bad(jrpc2.Code(f.Code), "%s", f.Message)
+		return bad(f.Code, "%s", f.Message)
 	}
 	e.other = fields["jsonrpc"] == nil
 	method, err := jsonlines.Text(fields["method"])

@@ -9,31 +9,38 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/creachadair/jrpc2"
-
 	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/requests"
 )
 
 // Codes of errors, as JSON-RPC 2.0 and LSP 3.17 define them.
 const (
-	codeParse          jrpc2.Code = requests.CodeParse
-	codeInvalidRequest jrpc2.Code = requests.CodeRequest
-	codeNoMethod       jrpc2.Code = -32601
-	codeParams         jrpc2.Code = requests.CodeParams
-	codeInternal       jrpc2.Code = requests.CodeInternal
-	codeBusy           jrpc2.Code = -32000 // try again later
-	codeNotInitialized jrpc2.Code = -32002
-	codeCancelled      jrpc2.Code = -32800 // by the client
-	codeModified       jrpc2.Code = -32801 // the document changed meanwhile
-	codeStopped        jrpc2.Code = -32802 // cancelled by the server
-	codeFailed         jrpc2.Code = -32803 // all was well, but it could not be done
+	codeParse          = requests.CodeParse
+	codeInvalidRequest = requests.CodeRequest
+	codeNoMethod       = -32601
+	codeParams         = requests.CodeParams
+	codeInternal       = requests.CodeInternal
+	codeBusy           = -32000 // try again later
+	codeNotInitialized = -32002
+	codeCancelled      = -32800 // by the client
+	codeModified       = -32801 // the document changed meanwhile
+	codeStopped        = -32802 // cancelled by the server
+	codeFailed         = -32803 // all was well, but it could not be done
 )
+
+// Error is the error of a response, as JSON-RPC has it.
+type Error struct {
+	Code    int             `json:"code"`
+	Message string          `json:"message,omitempty"`
+	Data    json.RawMessage `json:"data,omitempty"`
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("[%d] %s", e.Code, e.Message) }
 
 // Why a context of this package ends.
 var (
-	errCancelled = &jrpc2.Error{Code: codeCancelled, Message: "cancelled by the client"}
-	errStopped   = &jrpc2.Error{Code: codeStopped, Message: "the server is stopping"}
+	errCancelled = &Error{Code: codeCancelled, Message: "cancelled by the client"}
+	errStopped   = &Error{Code: codeStopped, Message: "the server is stopping"}
 )
 
 // errSessionOver is why the work of a session ends before all is answered.
@@ -56,8 +63,12 @@ type retry struct {
 	After int `json:"retryAfterMilliseconds"`
 }
 
-func fail(code jrpc2.Code, data any, format string, args ...any) *jrpc2.Error {
-	return (&jrpc2.Error{Code: code, Message: fmt.Sprintf(format, args...)}).WithData(data)
+func fail(code int, data any, format string, args ...any) *Error {
+	e := &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+	if data != nil {
+		e.Data, _ = json.Marshal(data) // now: what it points to may change
+	}
+	return e
 }
 
 // edited is the data of the error that a document has changed for.
@@ -68,19 +79,19 @@ type edited struct {
 }
 
 // badParam is what is wrong with a field of params.
-func badParam(field, format string, args ...any) *jrpc2.Error {
+func badParam(field, format string, args ...any) *Error {
 	return fail(codeParams, place{Field: field}, "%s: %s", field, fmt.Sprintf(format, args...))
 }
 
 // asError is any error as a reply has it.
-func asError(err error) *jrpc2.Error {
-	var e *jrpc2.Error
+func asError(err error) *Error {
+	var e *Error
 	var f *requests.Failure
 	switch {
 	case errors.As(err, &e):
 		return e
 	case errors.As(err, &f):
-		return fail(jrpc2.Code(f.Code), nil, "%s", f.Message)
+		return fail(f.Code, nil, "%s", f.Message)
 	case errors.Is(err, context.Canceled), errors.Is(err, errSessionOver):
 		return errStopped
 	}

@@ -5,8 +5,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
-
-	"github.com/creachadair/jrpc2"
 )
 
 // allowances are how long a connection keeps its place where others wait for one.
@@ -101,7 +99,7 @@ func (s *Server) makeRoom() bool {
 }
 
 // dismiss tells the client why its session ends, if it reads that, and ends it.
-func (s *session) dismiss(why *jrpc2.Error) {
+func (s *session) dismiss(why *Error) {
 	// The end of the session frees what writes to a client that does not read.
 	late := time.AfterFunc(s.server.grace, func() { s.end(why) })
 	defer late.Stop()

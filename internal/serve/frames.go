@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/sftseq/sftseq/internal/jsonlines"
@@ -33,12 +32,12 @@ type message struct {
 	received time.Time // when it was read, set by the session
 }
 
-// frames cuts a stream into messages and writes them. Those of jrpc2 have no
-// limits, and these must not fall to what a hostile client sends.
+// frames cuts a stream into messages and writes them. It must not fall to what a
+// hostile client sends.
 type frames interface {
 	// read returns the next message, or the end of the stream.
 	read() (message, error)
-	// write writes a message; it is safe for concurrent use.
+	// write writes a message. The caller writes one at a time.
 	write(body []byte) error
 }
 
@@ -56,7 +55,6 @@ func newFrames(framing string, r io.Reader, w io.Writer, limit int, from lender)
 type lineFrames struct {
 	r    *jsonlines.Reader
 	loan loan
-	mu   sync.Mutex
 	w    io.Writer
 }
 
@@ -88,8 +86,6 @@ func (f *lineFrames) read() (message, error) {
 }
 
 func (f *lineFrames) write(body []byte) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	_, err := f.w.Write(append(body, '\n'))
 	return err
 }
@@ -99,7 +95,6 @@ type lspFrames struct {
 	limit int
 	loan  loan
 	count int
-	mu    sync.Mutex
 	w     io.Writer
 }
 
@@ -240,8 +235,6 @@ func (f *lspFrames) headerLine() (string, error) {
 }
 
 func (f *lspFrames) write(body []byte) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	head := fmt.Sprintf("Content-Length: %d\r\n\r\n", len(body))
 	_, err := f.w.Write(append([]byte(head), body...))
 	return err

@@ -8,8 +8,6 @@ import (
 	"maps"
 	"slices"
 	"time"
-
-	"github.com/creachadair/jrpc2"
 )
 
 // Limits of a request of many. What is beyond the first one is refused; what is
@@ -23,9 +21,9 @@ const (
 
 // indexed is a result among those of a request of many.
 type indexed struct {
-	Index  int          `json:"index"`
-	Result any          `json:"result,omitempty"`
-	Error  *jrpc2.Error `json:"error,omitempty"`
+	Index  int    `json:"index"`
+	Result any    `json:"result,omitempty"`
+	Error  *Error `json:"error,omitempty"`
 }
 
 // results answer a request of many. Where partial results were asked for they

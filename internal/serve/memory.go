@@ -5,8 +5,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/creachadair/jrpc2"
-
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
@@ -128,7 +126,7 @@ func (s *session) takeBack(n int64) {
 
 // noRoom is the error of a message of so many bytes that there was no memory for, or
 // never is.
-func (s *Server) noRoom(bytes int64) *jrpc2.Error {
+func (s *Server) noRoom(bytes int64) *Error {
 	if most := s.reading.limit; bytes > most {
 		return fail(codeParams, nil, "the message has %d bytes, at most %d are accepted: half of --max-memory", bytes, most)
 	}
@@ -136,7 +134,7 @@ func (s *Server) noRoom(bytes int64) *jrpc2.Error {
 }
 
 // full is the error of what there is no memory for now.
-func (s *Server) full() *jrpc2.Error {
+func (s *Server) full() *Error {
 	return fail(codeBusy, retry{s.retryAfter()}, "the server keeps as much as --max-memory allows")
 }
 

@@ -5,7 +5,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/creachadair/jrpc2"
 	"github.com/prometheus/client_golang/prometheus"
 )
 
@@ -18,7 +17,7 @@ type metrics struct {
 
 	mu        sync.Mutex
 	answers   map[string]int64 // by method
-	errors    map[jrpc2.Code]int64
+	errors    map[int]int64
 	batches   int64
 	jobs      int64 // in batches
 	tokens    int64 // the same
@@ -36,7 +35,7 @@ const maxRecent = 4096
 
 func newMetrics() *metrics {
 	return &metrics{
-		started: time.Now(), answers: map[string]int64{}, errors: map[jrpc2.Code]int64{},
+		started: time.Now(), answers: map[string]int64{}, errors: map[int]int64{},
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: namespace, Name: "latency_seconds", Help: "From a request to its answer.",
 			Buckets: []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60},
@@ -48,7 +47,7 @@ func newMetrics() *metrics {
 }
 
 // answered counts an answer; code is 0 for a result.
-func (m *metrics) answered(method string, code jrpc2.Code, latency, compute time.Duration) {
+func (m *metrics) answered(method string, code int, latency, compute time.Duration) {
 	if _, ok := methods[method]; !ok && ordered[method] == nil && method != bareMethod {
 		method = "other" // a client must not choose how many there are
 	}
@@ -73,7 +72,7 @@ func (m *metrics) answered(method string, code jrpc2.Code, latency, compute time
 }
 
 // refused counts a message that was refused before it became a call.
-func (m *metrics) refused(code jrpc2.Code) {
+func (m *metrics) refused(code int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.errors[code]++

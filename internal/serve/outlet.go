@@ -12,7 +12,7 @@ type outlet struct {
 	w     io.Writer
 	ctx   context.Context
 	share *share
-	since atomic.Pointer[time.Time] // of the write that waits for the client; frames make one at a time
+	since atomic.Pointer[time.Time] // of the write that waits for the client; the session makes one at a time
 }
 
 // Write writes what the client has room for in a turn of the session's, and waits with

@@ -2,8 +2,6 @@ package serve
 
 import (
 	"time"
-
-	"github.com/creachadair/jrpc2"
 )
 
 const publishMethod = "sequence/publishClassification"
@@ -19,7 +17,7 @@ type published struct {
 	Used    *int           `json:"used,omitempty"`   // of these, where an input window may cut
 	Window  *windowed      `json:"window,omitempty"`
 	Windows []windowResult `json:"windows,omitempty"`
-	Error   *jrpc2.Error   `json:"error,omitempty"` // in place of label and scores
+	Error   *Error         `json:"error,omitempty"` // in place of label and scores
 }
 
 // schedule has the document classified when it has been left alone for a while.

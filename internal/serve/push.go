@@ -3,12 +3,10 @@ package serve
 import (
 	"encoding/json"
 	"fmt"
-
-	"github.com/creachadair/jrpc2"
 )
 
 // refuse answers a message by an error without running anything.
-func (s *session) refuse(id json.RawMessage, e *jrpc2.Error) {
+func (s *session) refuse(id json.RawMessage, e *Error) {
 	if id == nil {
 		id = json.RawMessage("null")
 	}
@@ -19,7 +17,7 @@ func (s *session) refuse(id json.RawMessage, e *jrpc2.Error) {
 type response struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
-	Error   *jrpc2.Error    `json:"error"`
+	Error   *Error          `json:"error"`
 }
 
 // result answers a request that was run in order.
@@ -33,18 +31,39 @@ func (s *session) result(id json.RawMessage, result any) {
 
 func (s *session) write(v any) {
 	body, err := json.Marshal(v)
-	if err == nil {
-		err = s.frames.write(body)
-	}
 	if err != nil {
+		s.end(over("writing: %v", err))
+		return
+	}
+	s.send(body)
+}
+
+// send writes a message when those before it are written.
+func (s *session) send(body []byte) {
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	s.sendNow(body)
+}
+
+// sendNow is send for a caller that holds s.sending.
+func (s *session) sendNow(body []byte) {
+	if err := s.frames.write(body); err != nil {
 		s.end(over("writing: %v", err))
 	}
 }
 
-// notify pushes a notification.
+// notify pushes a notification, unless the session must end.
 func (s *session) notify(method string, params any) {
-	if err := s.rpc.Notify(s.ctx, method, params); err != nil && s.ctx.Err() == nil {
+	body, err := json.Marshal(struct {
+		Version string `json:"jsonrpc"`
+		Method  string `json:"method"`
+		Params  any    `json:"params"`
+	}{"2.0", method, params})
+	switch {
+	case err != nil:
 		s.log.Debug("a push was lost", "method", method, "error", err)
+	case s.ctx.Err() == nil:
+		s.send(body)
 	}
 }
 

@@ -147,7 +147,7 @@ func (s *Server) retryAfter() int {
 func (s *Server) Serve(name string, r io.Reader, w io.Writer, stdio bool) error {
 	x := &session{server: s, share: s.turns.share(), input: r, out: outlet{w: w}, name: name, stdio: stdio, log: s.log.With("session", name),
 		messages: make(chan message), stopRead: make(chan struct{}), settled: make(chan struct{}, 1),
-		calls: map[int64]*call{}, ids: map[string]*call{}, gone: make(chan struct{})}
+		calls: map[*call]struct{}{}, ids: map[string]*call{}, gone: make(chan struct{})}
 	x.activity.note()
 	defer close(x.gone)
 	x.ctx, x.end = context.WithCancelCause(context.Background())
@@ -263,7 +263,7 @@ func (s *Server) cancelAll() (left, blocked int) {
 		} else {
 			left += len(x.calls) + x.bare.pending
 		}
-		for _, c := range x.calls {
+		for c := range x.calls {
 			c.cancel(errStopped)
 		}
 		x.mu.Unlock()

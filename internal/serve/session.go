@@ -7,8 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"github.com/creachadair/jrpc2"
 )
 
 // The life of a session, as LSP has it.
@@ -20,8 +18,8 @@ const (
 	shutDown // after shutdown
 )
 
-// session is one client's stream. Messages are read in order by Recv, which
-// jrpc2 calls; it answers some of them itself and hands the others on.
+// session is one client's stream. Messages are accepted in order by receive; some
+// of them are answered at once, and the others are calls, which run on their own.
 type session struct {
 	server *Server
 	share  *share
@@ -31,7 +29,6 @@ type session struct {
 	name   string // of the input, in errors of bare lines
 	stdio  bool
 	log    *slog.Logger
-	rpc    *jrpc2.Server
 
 	ctx      context.Context // ends when the client is gone or must go
 	end      context.CancelCauseFunc
@@ -47,14 +44,14 @@ type session struct {
 	spoken bool // JSON-RPC was seen
 	bare   bareLines
 	utf16  bool
-	number int64 // of calls
 	edits  uint64
 	exited bool // by exit
 	turn   turn // in which it works for a message, see inTurns
 	worked int  // since it has looked at its client last
 
+	sending sync.Mutex // while a message is written
 	mu      sync.Mutex
-	calls   map[int64]*call
+	calls   map[*call]struct{} // that are not answered
 	ids     map[string]*call
 	pushes  int           // of documents, to be computed
 	settled chan struct{} // has an element after an answer
@@ -63,7 +60,8 @@ type session struct {
 	activity  activity
 	gone      chan struct{} // closed when its connection is
 	documents documents
-	work      sync.WaitGroup // goroutines other than the calls
+	answering sync.WaitGroup // calls
+	work      sync.WaitGroup // other goroutines
 }
 
 // run answers the session's messages to the end. An error says why the session had
@@ -79,14 +77,12 @@ func (s *session) run() (err error) {
 		s.pump()
 	}()
 	if c, ok := s.input.(io.Closer); ok && !s.stdio {
-		// It frees what reads, and what writes to a client that does not: jrpc2 holds a
-		// lock meanwhile, without which it cannot end.
+		// It frees what reads, and what writes to a client that does not.
 		context.AfterFunc(s.ctx, func() { c.Close() })
 		defer func() { <-pumped }()
 	}
-	s.rpc = jrpc2.NewServer(s, &jrpc2.ServerOptions{AllowPush: true, DisableBuiltin: true, Concurrency: 1 << 20})
-	s.rpc.Start(s)
-	s.rpc.WaitStatus()
+	s.receive()
+	s.answering.Wait()
 	s.stop() // whatever comes now is too late
 	if conn, ok := s.input.(halfCloser); ok && !s.stdio && s.ctx.Err() == nil {
 		s.documents.close()
@@ -99,10 +95,6 @@ func (s *session) run() (err error) {
 		err = context.Cause(s.ctx)
 	}
 	s.end(errSessionOver)
-	for _, c := range s.unanswered() { // that jrpc2 had not begun: nobody is there to be answered
-		c.code = codeStopped
-		s.answered(c)
-	}
 	s.documents.close()
 	close(s.bare.queue)
 	s.work.Wait()
@@ -133,6 +125,39 @@ func (s *session) pump() {
 		s.activity.reading.Add(-1)
 		return
 	}
+}
+
+// receive accepts messages until the client or the server wants no more of them.
+func (s *session) receive() {
+	for !s.exited {
+		select {
+		case <-s.stopRead:
+			s.finish()
+			return
+		default:
+		}
+		select {
+		case m, ok := <-s.messages:
+			if !ok {
+				s.endOfInput()
+				return
+			}
+			lent := m.room
+			c := s.accept(&m)
+			s.release(m.room) // unless the message is kept
+			s.server.reading.give(lent)
+			s.handed.Add(-lent)
+			s.activity.note()
+			s.activity.reading.Add(-1)
+			if c != nil {
+				s.begin(c)
+			}
+		case <-s.stopRead:
+		case <-s.ctx.Done():
+			return
+		}
+	}
+	s.finish()
 }
 
 // stop has the session end when what it has accepted is answered.

@@ -63,7 +63,7 @@ func (s *Server) stats() stats {
 	out.Uptime = time.Since(m.started).Seconds()
 	out.Batches, out.Sequences, out.Computed, out.Computing = m.batches, m.jobs, m.tokens, m.computing.Seconds()
 	for code, n := range m.errors {
-		out.Errors[strconv.Itoa(int(code))] = n
+		out.Errors[strconv.Itoa(code)] = n
 	}
 	out.Recent = m.quantiles()
 	return out
