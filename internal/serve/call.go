@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"encoding/json"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -100,3 +101,11 @@ func (c *call) answer() (value []byte, err error) {
 
 // do runs f in a turn of the session's; bytes are what it reads.
 func (c *call) do(bytes int, f func()) error { return c.session.share.do(c.ctx, bytes, f) }
+
+// recovered has what panics be an error of the call alone; it is to be deferred.
+func (c *call) recovered(err *error) {
+	if p := recover(); p != nil {
+		c.session.log.Error("a method failed", "method", c.method, "panic", p, "stack", string(debug.Stack()))
+		*err = fail(codeInternal, nil, "%s failed: %v", c.method, p)
+	}
+}
