@@ -86,7 +86,7 @@ type classMeasurement struct {
 }
 
 func (m *classMeasurement) add(logits []float32, e seq.Example) {
-	m.loss += CrossEntropy(logits, int(e.Label))
+	m.loss += metrics.CrossEntropy(logits, int(e.Label))
 	m.tally.Add(int(e.Label), logits)
 	m.rows++
 }
@@ -124,31 +124,20 @@ func Argmax(x []float32) int {
 	return best
 }
 
-// CrossEntropy is the loss of one example's logits, in float64.
-func CrossEntropy(logits []float32, label int) float64 {
-	top, sum := softmaxSum(logits)
-	return math.Log(sum) + top - float64(logits[label])
-}
-
 // Probabilities is the softmax of an example's logits, computed in float64 and
 // rounded.
 func Probabilities(logits []float32) []float32 {
-	top, sum := softmaxSum(logits)
+	top := math.Inf(-1)
+	for _, v := range logits {
+		top = max(top, float64(v))
+	}
+	sum := 0.0
+	for _, v := range logits {
+		sum += math.Exp(float64(v) - top)
+	}
 	p := make([]float32, len(logits))
 	for i, v := range logits {
 		p[i] = float32(math.Exp(float64(v)-top) / sum)
 	}
 	return p
-}
-
-// softmaxSum is the largest logit and Σ exp(logit − largest).
-func softmaxSum(logits []float32) (top, sum float64) {
-	top = math.Inf(-1)
-	for _, v := range logits {
-		top = max(top, float64(v))
-	}
-	for _, v := range logits {
-		sum += math.Exp(float64(v) - top)
-	}
-	return top, sum
 }

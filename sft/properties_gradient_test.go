@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -60,7 +61,7 @@ func meanLoss(t *testing.T, m *Model, examples []seq.Example) float64 {
 	t.Helper()
 	var loss float64
 	for i, o := range score(t, newScorerOf(t, m, cpu.New(1)), examples) {
-		loss += CrossEntropy(o.Logits, int(examples[i].Label)) / float64(len(examples))
+		loss += metrics.CrossEntropy(o.Logits, int(examples[i].Label)) / float64(len(examples))
 	}
 	return loss
 }

@@ -42,7 +42,7 @@ func TestEval(t *testing.T) {
 		if sft.Argmax(p.Logits) == i%10 {
 			accuracy += 1. / 300
 		}
-		loss += sft.CrossEntropy(p.Logits, i%10) / 300
+		loss += metrics.CrossEntropy(p.Logits, i%10) / 300
 	}
 	if r.Rows != 300 || math.Abs(r.Accuracy-accuracy) > 1e-9 || math.Abs(r.Loss-loss) > 1e-9 || r.AUC != nil ||
 		r.MacroF1 == nil || r.CalibrationError == nil || len(r.Recall) != 10 || len(r.Confusion) != 10 || r.Data != in || r.Model != goldenPath("pre") {

@@ -61,7 +61,7 @@ func (t *Tally) Add(class int, logits []float32, length int) error {
 		return fmt.Errorf("metrics: logits %v, expected finite numbers", logits)
 	}
 	t.confusion[class][answer]++
-	t.loss += crossEntropy(logits, class)
+	t.loss += CrossEntropy(logits, class)
 	b := &t.bins[min(int(p[answer]*calibrationBins), calibrationBins-1)]
 	b.rows++
 	b.confidence += p[answer]
@@ -96,9 +96,9 @@ func Softmax(logits []float32) []float64 {
 	return p
 }
 
-// crossEntropy is −log of the probability of class, exact also where that
+// CrossEntropy is −log of the probability of class, exact also where that
 // probability is 0 in float64.
-func crossEntropy(logits []float32, class int) float64 {
+func CrossEntropy(logits []float32, class int) float64 {
 	top := float64(logits[0])
 	for _, v := range logits {
 		top = max(top, float64(v))
