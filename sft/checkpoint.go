@@ -22,14 +22,14 @@ type State struct {
 
 	Next seq.Position `json:"next"` // the batch that comes next
 
-	Best         float64 `json:"best"`                // accuracy on the validation split of the model that is kept
-	Selected     float64 `json:"selected,omitempty"`  // what it was selected by, if not by that
-	BestLoss     float64 `json:"best_loss,omitempty"` // its loss; runs of before have none
-	BestStep     int     `json:"best_step"`           // 0 before the first evaluation
-	SinceBest    int     `json:"since_best"`
-	Evaluated    int     `json:"evaluated"`     // step of the last evaluation
-	MetricsBytes int64   `json:"metrics_bytes"` // length of metrics.jsonl
-	Window       window  `json:"window"`
+	Best         float64  `json:"best"`                // accuracy on the validation split of the model that is kept
+	Selected     float64  `json:"selected,omitempty"`  // what it was selected by, if not by that
+	BestLoss     float64  `json:"best_loss,omitempty"` // its loss; runs of before have none
+	BestStep     int      `json:"best_step"`           // 0 before the first evaluation
+	SinceBest    int      `json:"since_best"`
+	Evaluated    int      `json:"evaluated"`     // step of the last evaluation
+	MetricsBytes int64    `json:"metrics_bytes"` // length of metrics.jsonl
+	Interval     interval `json:"window"`
 
 	LossScale lossScale `json:"loss_scale,omitzero"` // where the device needs one
 }
@@ -43,14 +43,14 @@ func (s *State) validate(o *order, c *Config) error {
 		return fmt.Errorf("a loss scale of %v, good for %d steps: expected a power of two from 1, and 0 to %d steps", s.LossScale.Factor, s.LossScale.Good, goodSteps-1)
 	case s.Next.Batch < 0 || s.Next.Batch >= o.all.PerEpoch():
 		return fmt.Errorf("batch %d, expected 0 to %d", s.Next.Batch, o.all.PerEpoch()-1)
-	case len(s.Window.DeadRows) != 0 && len(s.Window.DeadRows) != c.NumLayers:
-		return fmt.Errorf("counts of %d layers, expected %d", len(s.Window.DeadRows), c.NumLayers)
+	case len(s.Interval.DeadRows) != 0 && len(s.Interval.DeadRows) != c.NumLayers:
+		return fmt.Errorf("counts of %d layers, expected %d", len(s.Interval.DeadRows), c.NumLayers)
 	}
 	return nil
 }
 
-// window sums what a line of metrics averages.
-type window struct {
+// interval sums what a line of metrics averages.
+type interval struct {
 	Loss     float64 `json:"loss"`
 	GradNorm float64 `json:"grad_norm"`
 	Correct  int     `json:"correct"`

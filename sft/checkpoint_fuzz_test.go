@@ -20,7 +20,7 @@ func FuzzCheckpoint(f *testing.F) {
 		f.Fatal(err)
 	}
 	c := &Checkpoint{Settings: Settings{Epochs: 2, Batch: 3, LearningRate: 0.001, StepSize: 1, DecayRate: 0.5, Warmup: "untuned", LogEvery: 1, Seed: 7},
-		Config: config, State: State{Step: 3, Update: 2, MetricsBytes: 100, Window: window{DeadRows: make([]int64, config.NumLayers)}}, Data: "d", Kernels: "k"}
+		Config: config, State: State{Step: 3, Update: 2, MetricsBytes: 100, Interval: interval{DeadRows: make([]int64, config.NumLayers)}}, Data: "d", Kernels: "k"}
 	c.State.Next.Batch = 1
 	params := NewParameters(config)
 	weights := make([]float32, params.Words)

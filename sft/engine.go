@@ -24,7 +24,7 @@ type engine struct {
 	memory map[tensor.Memory]bool // all that was allocated, weights too
 
 	planning sync.Mutex
-	forwards map[passMode]*forward
+	limits   map[passMode]*passLimits
 }
 
 type passKey struct {
@@ -46,7 +46,7 @@ func newEngine(c *Config, weights []float32, on Device) (*engine, error) {
 		return nil, err
 	}
 	e := &engine{config: c, params: NewParameters(c), device: device,
-		passes: map[passKey]*preparedPass{}, memory: map[tensor.Memory]bool{}, forwards: map[passMode]*forward{}}
+		passes: map[passKey]*preparedPass{}, memory: map[tensor.Memory]bool{}, limits: map[passMode]*passLimits{}}
 	if len(weights) != e.params.Words {
 		return nil, fmt.Errorf("the weights have %d words, the configuration needs %d", len(weights), e.params.Words)
 	}

@@ -31,7 +31,7 @@ func planSlots(e *engine, train, val []int32, batch int, limit int64) (int, erro
 			limit = free
 		}
 	}
-	forward := &forward{size: forwardTokens(e.device), longest: int(slices.Max(val))}
+	limits := &passLimits{size: forwardTokens(e.device), longest: int(slices.Max(val))}
 	// In a slot, the gradient it computes and those that wait for their siblings in
 	// the tree, if no sequence is longer.
 	slot := func(longest int32) (int64, error) {
@@ -40,7 +40,7 @@ func planSlots(e *engine, train, val []int32, batch int, limit int64) (int, erro
 		if err != nil {
 			return 0, err
 		}
-		tokens, sequences = largestPass(cut(val, longest), evaluationRows, forward.size)
+		tokens, sequences = largestPass(cut(val, longest), evaluationRows, limits.size)
 		inferWords, err := passWords(e.config, e.params, e.device, inferMode, tokens, sequences)
 		return int64(trainWords+inferWords)*wordBytes + int64(1+bits.Len(uint(batch)))*blocks, err
 	}
@@ -51,16 +51,16 @@ func planSlots(e *engine, train, val []int32, batch int, limit int64) (int, erro
 		return err == nil && (limit == 0 || fixed+bytes <= limit)
 	}
 	longest := int(max(slices.Max(train), slices.Max(val)))
-	for !fits(longest) && forward.size > microBatchTokens {
-		forward.size /= 2
+	for !fits(longest) && limits.size > microBatchTokens {
+		limits.size /= 2
 	}
 	switch {
 	case err != nil:
 	case limit == 0:
-		e.forwards[inferMode] = forward
+		e.limits[inferMode] = limits
 		return e.device.Slots(), nil
 	case fixed+bytes <= limit:
-		e.forwards[inferMode] = forward
+		e.limits[inferMode] = limits
 		return min(e.device.Slots(), int((limit-fixed)/bytes)), nil
 	}
 	return 0, refusal(limit, fixed+bytes, longest, err, fits)

@@ -99,7 +99,7 @@ func TestTimeLeft(t *testing.T) {
 	}
 	start := time.Now()
 	tr.now = func() time.Time { // no line of metrics begins the window anew before the end
-		return start.Add(time.Duration(tr.state.Window.Tokens)*time.Millisecond + evaluating)
+		return start.Add(time.Duration(tr.state.Interval.Tokens)*time.Millisecond + evaluating)
 	}
 	if _, known := tr.Left(); known {
 		t.Error("the time left is known before the first step")

@@ -260,14 +260,14 @@ func TestRateAfterResume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := from.State.Window.Tokens
+	before := from.State.Interval.Tokens
 	var second *Trainer
 	ctx, cancel = context.WithCancel(context.Background())
 	defer cancel()
 	o.Observe = func(event any) {
 		if s, ok := event.(State); ok {
-			if before == 0 || int(second.pace.interval.tokens) != s.Window.Tokens-before {
-				t.Errorf("%v tokens are counted, of %d in the interval, %d before the stop", second.pace.interval.tokens, s.Window.Tokens, before)
+			if before == 0 || int(second.pace.interval.tokens) != s.Interval.Tokens-before {
+				t.Errorf("%v tokens are counted, of %d in the interval, %d before the stop", second.pace.interval.tokens, s.Interval.Tokens, before)
 			}
 			cancel()
 		}

@@ -106,7 +106,7 @@ func (s *Scorer) score(ctx context.Context, examples []seq.Example, mode passMod
 // its first example and a slot of its own, several at once. The first error ends
 // it.
 func (s *Scorer) eachPass(ctx context.Context, examples []seq.Example, mode passMode, f func(ctx context.Context, l *slot, at int, g []seq.Example) error) error {
-	plan := s.forward(mode)
+	plan := s.limits(mode)
 	if err := s.admit(plan, mode, examples); err != nil {
 		return err
 	}

@@ -293,9 +293,9 @@ func (t *Trainer) step(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	before := t.state.Window.Tokens
-	t.state.Window.add(b, examples, t.model.Config, &t.settings)
-	t.pace.trained(t.state.Window.Tokens-before, t.now().Sub(began))
+	before := t.state.Interval.Tokens
+	t.state.Interval.add(b, examples, t.model.Config, &t.settings)
+	t.pace.trained(t.state.Interval.Tokens-before, t.now().Sub(began))
 	t.state.Next = t.order.next(t.state)
 	t.state.Step++
 	t.state.LossScale = t.state.LossScale.after(b.skipped)
@@ -338,7 +338,7 @@ func (t *Trainer) examples(f *seq.File, rows []uint32) ([]seq.Example, error) {
 
 // add counts a step in. The loss is the one that training makes small, with the weights of
 // classes if there are any.
-func (w *window) add(b *batchGradient, examples []seq.Example, c *Config, s *Settings) {
+func (w *interval) add(b *batchGradient, examples []seq.Example, c *Config, s *Settings) {
 	o, n := c.objective(), len(b.logits)/len(examples)
 	for i, e := range examples {
 		w.Loss += o.weight(s, e) * float64(b.loss[i])
@@ -364,7 +364,7 @@ func (w *window) add(b *batchGradient, examples []seq.Example, c *Config, s *Set
 
 // log writes the line of an interval.
 func (t *Trainer) log(rate float64) error {
-	w := t.state.Window
+	w := t.state.Interval
 	r := StepReport{Kind: "train", Step: t.state.Step, Epoch: t.epochs(), Loss: w.Loss / float64(w.Examples),
 		Accuracy: float64(w.Correct) / float64(w.Examples), LearningRate: rate, GradNorm: w.GradNorm / float64(max(1, w.Steps-w.Skipped)), Skipped: w.Skipped, LossScale: t.state.LossScale.Factor,
 		Tokens: w.Tokens, Seconds: t.now().Sub(t.started).Seconds(), TokensPerS: t.pace.interval.perSecond()}
@@ -372,7 +372,7 @@ func (t *Trainer) log(rate float64) error {
 		r.DeadRows = append(r.DeadRows, float64(n)/float64(w.Tokens*t.model.Config.NumHeads))
 	}
 	t.pace.interval = spent{}
-	t.state.Window = window{}
+	t.state.Interval = interval{}
 	if err := t.metrics.write(r); err != nil {
 		return err
 	}

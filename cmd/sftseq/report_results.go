@@ -174,7 +174,7 @@ func explainRows(c *cli.Context, scorer *sft.Scorer, path string, rows []picked)
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	f, err := seq.OpenWindow(path, scorer.Config().HeadWindow())
+	f, err := seq.OpenWindow(path, scorer.Config().TruncatesAt())
 	if err != nil {
 		return nil, err
 	}

@@ -227,12 +227,12 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 	} else {
 		config = model.Config
 	}
-	train, err := data.set.OpenWindow("train", config.HeadWindow())
+	train, err := data.set.OpenWindow("train", config.TruncatesAt())
 	if err != nil {
 		return err
 	}
 	r.opened = append(r.opened, train)
-	val, err := data.set.OpenWindow("val", config.HeadWindow())
+	val, err := data.set.OpenWindow("val", config.TruncatesAt())
 	if err != nil {
 		return fmt.Errorf("what a run is judged by: %w (of your own data, sftseq data convert takes some: see --split and --val-part)", err)
 	}

@@ -5,24 +5,24 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// forward is what forward passes of a mode may hold.
-type forward struct {
+// passLimits is what forward passes of a mode may hold.
+type passLimits struct {
 	size    int   // tokens at which a pass of several examples ends
 	longest int   // tokens of an example that is known to fit
 	room    int64 // bytes for the pass of a single example
 }
 
-// forward returns what passes may hold, which it finds out when it is first asked:
+// limits returns what passes may hold, which it finds out when it is first asked:
 // as many tokens as keep the device busy, if it can do them, and has the memory to
 // do them in every slot.
-func (s *Scorer) forward(mode passMode) *forward {
+func (s *Scorer) limits(mode passMode) *passLimits {
 	e := s.engine
 	e.planning.Lock()
 	defer e.planning.Unlock()
-	if f := e.forwards[mode]; f != nil {
+	if f := e.limits[mode]; f != nil {
 		return f
 	}
-	f := &forward{size: forwardTokens(e.device)}
+	f := &passLimits{size: forwardTokens(e.device)}
 	if mode != inferMode { // keeps more, and is cut as training is
 		f.size = microBatchTokens
 	}
@@ -38,13 +38,13 @@ func (s *Scorer) forward(mode passMode) *forward {
 			f.room -= (slots - 1) * bytes
 		}
 	}
-	e.forwards[mode] = f
+	e.limits[mode] = f
 	return f
 }
 
 // admit refuses examples of which the device cannot do the longest, before
 // anything is computed.
-func (s *Scorer) admit(f *forward, mode passMode, examples []seq.Example) error {
+func (s *Scorer) admit(f *passLimits, mode passMode, examples []seq.Example) error {
 	longest := 0
 	for _, e := range examples {
 		longest = max(longest, len(e.A)+len(e.B))
@@ -73,3 +73,10 @@ func (e *engine) passBytes(mode passMode, tokens, examples int) (int64, error) {
 	words, err := passWords(e.config, e.params, e.device, mode, tokens, examples)
 	return wordBytes * int64(words), err
 }
+
+// Slots is how many passes run at once.
+func (s *Scorer) Slots() int { return cap(s.slots) }
+
+// PassTokens is how many tokens share a pass: sequences of no more in all are
+// computed together, if none is very short.
+func (s *Scorer) PassTokens() int { return s.limits(inferMode).size }

@@ -16,9 +16,9 @@ func (c *Config) Window(tokens []int32) ([]int32, error) {
 	return tokens, c.CheckTokens(tokens)
 }
 
-// HeadWindow is the number of tokens that the model reads of a longer sequence, 0 if
+// TruncatesAt is the number of tokens that the model reads of a longer sequence, 0 if
 // it reads all or none of it.
-func (c *Config) HeadWindow() int {
+func (c *Config) TruncatesAt() int {
 	if w := c.InputWindow; w != nil && w.Policy == "head" {
 		return w.Length
 	}
