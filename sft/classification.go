@@ -50,8 +50,6 @@ func (h *linearHead) backward(dlogits *tensor.Tensor) *tensor.Tensor {
 	return dx
 }
 
-func (classification) rows() tensor.Axis { return tensor.Sequences }
-
 func (classification) loss(m *emitter, p *recordedPass) *tensor.Tensor {
 	axis, n := p.Logits.Rows, p.Logits.Shape[0]
 	p.Label = m.Input("label", axis, n)

@@ -18,8 +18,8 @@ import (
 
 // Tasks of a model.
 const (
-	Classification = "classification" // one sequence
-	Retrieval      = "retrieval"      // a pair of sequences, one shared encoder
+	Classification = seq.Classification // one sequence
+	Retrieval      = seq.Retrieval      // a pair of sequences, one shared encoder
 )
 
 // Config is config.json: all that defines a model beside its weights.

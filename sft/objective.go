@@ -12,8 +12,7 @@ import (
 )
 
 // objective is what a model is trained for and what it answers, chosen by [Config.Task].
-// All that depends on it is here: a new objective is a type in a file of its own, and a
-// line of objectives.
+// Answers are logits of classes so far.
 type objective interface {
 	// sequences is how many an example has. They share the encoder.
 	sequences() int
@@ -23,8 +22,6 @@ type objective interface {
 	// parameters are those of the head, and head records it.
 	parameters(c *Config) []Parameter
 	head(m *emitter) head
-	// rows are what answers, labels and losses are one of.
-	rows() tensor.Axis
 	// loss records the loss of the pass's answers, and returns the gradient of its sum.
 	loss(m *emitter, p *recordedPass) (danswers *tensor.Tensor)
 	// divisor is what the sum over a batch is divided by.

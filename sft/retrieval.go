@@ -8,8 +8,7 @@ import "github.com/sftseq/sftseq/internal/tensor"
 //	logits = out(GELU(hidden([u, v, u∘v, u−v])))
 type retrieval struct{ classification }
 
-func (retrieval) sequences() int    { return 2 }
-func (retrieval) rows() tensor.Axis { return tensor.Examples }
+func (retrieval) sequences() int { return 2 }
 
 func (r retrieval) parameters(c *Config) []Parameter {
 	return append(linearParameters(PartHead, "head.hidden", c.HiddenSize, 4*c.HiddenSize), r.classification.parameters(c)...)
