@@ -189,7 +189,29 @@ func (f *File) Link() error {
 // Commit writes everything to the disk and gives the file its name. On an
 // error the temporary file is removed; the old file is untouched unless only
 // the last step, making the rename itself durable, failed.
-func (f *File) Commit() error {
+func (f *File) Commit() error { return f.commit(os.Rename) }
+
+// CommitNew is Commit where nothing has the name yet. Otherwise the error is
+// fs.ErrExist, and what is there stays.
+func (f *File) CommitNew() error { return f.commit(renameNew) }
+
+// renameNew is os.Rename that does not replace. A hard link is made by one of several
+// programs; where the file system has none, all that is possible is to look before.
+func renameNew(from, to string) error {
+	err := os.Link(from, to)
+	if err == nil {
+		os.Remove(from)
+	}
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	if _, err := os.Lstat(to); err == nil {
+		return fs.ErrExist
+	}
+	return os.Rename(from, to)
+}
+
+func (f *File) commit(rename func(from, to string) error) error {
 	if f.done {
 		return fmt.Errorf("%s: commit: %w", f.path, fs.ErrClosed)
 	}
@@ -200,7 +222,7 @@ func (f *File) Commit() error {
 	}
 	f.done = true
 	if err = f.temp.Close(); err == nil {
-		err = os.Rename(f.temp.Name(), f.path)
+		err = rename(f.temp.Name(), f.path)
 	}
 	if err != nil {
 		os.Remove(f.temp.Name())
@@ -237,6 +259,14 @@ func Write(path string, write func(io.Writer) error) error {
 		return fmt.Errorf("writing %s: %w", path, err)
 	}
 	return f.Commit()
+}
+
+// WriteBytes is Write of a content that is there already.
+func WriteBytes(path string, content []byte) error {
+	return Write(path, func(w io.Writer) error {
+		_, err := w.Write(content)
+		return err
+	})
 }
 
 // syncDirectory makes a rename durable. Some file systems have no such

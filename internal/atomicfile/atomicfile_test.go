@@ -228,6 +228,48 @@ func TestAfterTheEnd(t *testing.T) {
 	}
 }
 
+// TestCommitNew: of two that are written at a time the first is there, and stays.
+func TestCommitNew(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "x")
+	var files []*File
+	for _, text := range []string{"first", "second", "third"} {
+		f, err := Create(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(f, text)
+		files = append(files, f)
+	}
+	if err := files[0].CommitNew(); err != nil {
+		t.Fatal(err)
+	}
+	os.Remove(files[2].Temporary()) // by another program: the first is there all the same
+	for _, f := range files[1:] {
+		if err := f.CommitNew(); !errors.Is(err, fs.ErrExist) || !strings.HasPrefix(err.Error(), path+": ") {
+			t.Errorf("error %v", err)
+		}
+	}
+	expectOnly(t, dir, map[string]string{"x": "first"})
+}
+
+// TestRenameNew: what has no hard links, such as a directory, is renamed.
+func TestRenameNew(t *testing.T) {
+	dir := t.TempDir()
+	from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
+	for _, want := range []error{nil, fs.ErrExist} {
+		if err := os.Mkdir(from, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := renameNew(from, to); !errors.Is(err, want) {
+			t.Errorf("%v, expected %v", err, want)
+		}
+	}
+	if info, err := os.Stat(to); err != nil || !info.IsDir() {
+		t.Error(err)
+	}
+}
+
 // TestWriteBehind: what the disk begins to write early is the same file; Reopen reads
 // what is there so far.
 func TestWriteBehind(t *testing.T) {

@@ -1,10 +1,13 @@
 package atomicfile
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // Clean removes what killed programs left of a file: temporary files that were
@@ -13,17 +16,27 @@ func Clean(path string) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	return clean(filepath.Dir(path), func(name string) bool { return name == filepath.Base(path) })
+	return clean(filepath.Dir(path), func(name string) bool { return name == filepath.Base(path) }, func(fs.DirEntry) bool { return true })
 }
 
 // CleanAll removes what killed programs left of all files in a directory whose names
 // have an ending, but for some. The caller must be the only one to write them.
 func CleanAll(dir, ending string, but ...string) error {
-	return clean(dir, func(name string) bool { return strings.HasSuffix(name, ending) }, but...)
+	return clean(dir, func(name string) bool { return strings.HasSuffix(name, ending) }, func(e fs.DirEntry) bool { return !slices.Contains(but, e.Name()) })
 }
 
-// clean removes the temporary files of those that are meant.
-func clean(dir string, meant func(name string) bool, but ...string) error {
+// CleanOld removes what killed programs left of all files in a directory whose names have
+// an ending, where nothing was written to it for so long: other programs may write them.
+func CleanOld(dir, ending string, age time.Duration) error {
+	before := time.Now().Add(-age)
+	return clean(dir, func(name string) bool { return strings.HasSuffix(name, ending) }, func(e fs.DirEntry) bool {
+		info, err := e.Info()
+		return err == nil && info.ModTime().Before(before)
+	})
+}
+
+// clean removes the temporary files of those that are meant, which may be gone already.
+func clean(dir string, meant func(name string) bool, removed func(fs.DirEntry) bool) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return err
@@ -32,8 +45,8 @@ func clean(dir string, meant func(name string) bool, but ...string) error {
 		rest, hidden := strings.CutPrefix(e.Name(), ".")
 		rest, temporary := strings.CutSuffix(rest, ".tmp")
 		dot := strings.LastIndexByte(rest, '.') // what follows was drawn, and has none
-		if hidden && temporary && dot >= 0 && meant(rest[:dot]) && !slices.Contains(but, e.Name()) {
-			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+		if hidden && temporary && dot >= 0 && meant(rest[:dot]) && removed(e) {
+			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}

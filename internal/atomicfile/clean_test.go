@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 )
 
 func TestCleanRemovesOnlyItsOwn(t *testing.T) {
@@ -32,4 +33,22 @@ func TestCleanRemovesOnlyItsOwn(t *testing.T) {
 	if !slices.Equal(left, want) {
 		t.Errorf("left %v, expected %v", left, want)
 	}
+}
+
+// TestCleanOld: what was written to lately stays.
+func TestCleanOld(t *testing.T) {
+	dir := t.TempDir()
+	for name, age := range map[string]time.Duration{".a.arrow.1.tmp": 2 * time.Hour, ".b.arrow.2.tmp": 0, ".c.json.3.tmp": 2 * time.Hour, "d.arrow": 2 * time.Hour} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, nil, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if at := time.Now().Add(-age); os.Chtimes(path, at, at) != nil {
+			t.Fatal(path)
+		}
+	}
+	if err := CleanOld(dir, ".arrow", time.Hour); err != nil {
+		t.Fatal(err)
+	}
+	expectOnly(t, dir, map[string]string{".b.arrow.2.tmp": "", ".c.json.3.tmp": "", "d.arrow": ""})
 }

@@ -55,14 +55,7 @@ type Box struct {
 type frame struct {
 	left, right, top, bottom float64
 	x, y                     Scale
-	xTicks                   []labelled
-	yTicks                   []tick
-}
-
-// labelled is a place of the x axis; its label may be left out where there is no room.
-type labelled struct {
-	at          float64
-	label, note string
+	xTicks, yTicks           []tick
 }
 
 // Room around text in pixels.
@@ -104,13 +97,13 @@ func (c *Chart) draw(s *Scene, at Point) {
 	}
 	for _, t := range f.xTicks {
 		if len(c.Boxes) == 0 || len(c.X.Places) == 0 {
-			s.add(stroke{lines: [][]Point{{{t.at, f.top}, {t.at, f.bottom}}}, ink: GridInk, width: 1})
+			s.add(stroke{lines: [][]Point{{{t.At, f.top}, {t.At, f.bottom}}}, ink: GridInk, width: 1})
 		}
-		if t.label != "" {
-			s.add(text{Point{t.at, f.bottom + labelRoom}, t.label, labelSize, Middle, TextInk, false})
+		if t.Label != "" {
+			s.add(text{Point{t.At, f.bottom + labelRoom}, t.Label, labelSize, Middle, TextInk, false})
 		}
-		if t.note != "" {
-			s.add(text{Point{t.at, f.bottom + labelRoom + lineRoom}, t.note, labelSize, Middle, NoteInk, false})
+		if t.Note != "" {
+			s.add(text{Point{t.At, f.bottom + labelRoom + lineRoom}, t.Note, labelSize, Middle, NoteInk, false})
 		}
 	}
 	c.drawBoxes(s, f)
@@ -143,9 +136,10 @@ func (c *Chart) layout(at Point) frame {
 	if slices.ContainsFunc(c.X.Places, func(p Place) bool { return p.Note != "" }) {
 		f.bottom -= lineRoom
 	}
-	f.y = c.Y.scale(c.yValues(), c.Y.Zero || len(c.Boxes) > 0)
+	xValues, yValues := c.values()
+	f.y = c.Y.scale(yValues, c.Y.Zero || len(c.Boxes) > 0)
 	f.y.From, f.y.To = f.bottom, f.top
-	if c.hasLabels() { // above the highest box
+	if slices.ContainsFunc(c.Boxes, func(b Box) bool { return b.Label != "" }) { // above the highest box
 		f.y.High += (f.y.High - f.y.Low) * 18 / (f.bottom - f.top)
 	}
 	f.yTicks = c.Y.ticks(f.y, max(3, int((f.bottom-f.top)/30)))
@@ -153,15 +147,15 @@ func (c *Chart) layout(at Point) frame {
 	for _, t := range f.yTicks {
 		widest = max(widest, widthOf(t.Label, labelSize, false))
 	}
-	f.x = c.X.scale(c.xValues(), c.X.Zero)
+	f.x = c.X.scale(xValues, c.X.Zero)
 	left, right := widest+tickGap, 0.0
 	for range 2 { // what is at the ends of the axis needs room beside it
 		f.left, f.right = at.X+left, at.X+c.Width-right-2
 		f.x.From, f.x.To = f.left, f.right
 		f.xTicks = c.X.places(f.x)
 		first, last := f.xTicks[0], f.xTicks[len(f.xTicks)-1]
-		left = max(left, left+half(first)-(first.at-at.X)+1)
-		right = max(0, half(last)-(f.right-last.at)+1)
+		left = max(left, left+half(first)-(first.At-at.X)+1)
+		right = max(0, half(last)-(f.right-last.At)+1)
 	}
 	f.left, f.right = at.X+left, at.X+c.Width-right-2
 	f.x.From, f.x.To = f.left, f.right
@@ -169,8 +163,8 @@ func (c *Chart) layout(at Point) frame {
 	return f
 }
 
-func half(t labelled) float64 {
-	return max(widthOf(t.label, labelSize, false), widthOf(t.note, labelSize, false)) / 2
+func half(t tick) float64 {
+	return max(widthOf(t.Label, labelSize, false), widthOf(t.Note, labelSize, false)) / 2
 }
 
 // ticks are about n values with labels.
@@ -180,37 +174,26 @@ func (a *Axis) ticks(s Scale, n int) []tick {
 	}
 	var out []tick
 	for _, p := range a.Places {
-		out = append(out, tick{s.At(p.At), p.Label})
+		out = append(out, tick{s.At(p.At), p.Label, p.Note})
 	}
 	return out
 }
 
 // places are the labels of the x axis, no two over each other: of round values so many
 // that all fit, of given ones those that fit.
-func (a *Axis) places(s Scale) (out []labelled) {
+func (a *Axis) places(s Scale) []tick {
 	if len(a.Places) == 0 && !a.Logarithmic {
 		for n := max(2, int((s.To-s.From)/60)); ; n-- {
-			out = out[:0]
-			for _, t := range s.ticks(n) {
-				out = append(out, labelled{at: t.At, label: t.Label})
-			}
-			if n == 2 || !crowded(out) {
+			if out := s.ticks(n); n == 2 || !crowded(out) {
 				return out
 			}
 		}
 	}
-	if len(a.Places) == 0 {
-		for _, t := range s.ticks(2) {
-			out = append(out, labelled{at: t.At, label: t.Label})
-		}
-	}
-	for _, p := range a.Places {
-		out = append(out, labelled{s.At(p.At), p.Label, p.Note})
-	}
+	out := a.ticks(s, 2)
 	last := -1
 	for i := range out {
-		if last >= 0 && crowded([]labelled{out[last], out[i]}) {
-			out[i].label, out[i].note = "", ""
+		if last >= 0 && crowded([]tick{out[last], out[i]}) {
+			out[i].Label, out[i].Note = "", ""
 			continue
 		}
 		last = i
@@ -219,9 +202,9 @@ func (a *Axis) places(s Scale) (out []labelled) {
 }
 
 // crowded reports whether labels beside each other have no gap.
-func crowded(labels []labelled) bool {
+func crowded(labels []tick) bool {
 	for i := range len(labels) - 1 {
-		if math.Abs(labels[i+1].at-labels[i].at) < half(labels[i])+half(labels[i+1])+textGap {
+		if math.Abs(labels[i+1].At-labels[i].At) < half(labels[i])+half(labels[i+1])+textGap {
 			return true
 		}
 	}
@@ -248,26 +231,15 @@ func (a *Axis) scale(values []float64, zero bool) Scale {
 	return s
 }
 
-func (c *Chart) xValues() (out []float64) {
+// values are those that the axes have room for.
+func (c *Chart) values() (x, y []float64) {
 	for _, l := range c.Series {
 		for _, p := range l.Points {
-			out = append(out, p.X)
+			x, y = append(x, p.X), append(y, p.Y)
 		}
 	}
 	for _, b := range c.Boxes {
-		out = append(out, b.From, b.To)
+		x, y = append(x, b.From, b.To), append(y, b.Value)
 	}
-	return out
-}
-
-func (c *Chart) yValues() (out []float64) {
-	for _, l := range c.Series {
-		for _, p := range l.Points {
-			out = append(out, p.Y)
-		}
-	}
-	for _, b := range c.Boxes {
-		out = append(out, b.Value)
-	}
-	return out
+	return x, y
 }

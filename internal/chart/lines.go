@@ -62,12 +62,3 @@ func (c *Chart) drawBoxes(s *Scene, f frame) {
 func (c *Chart) labelFits(b Box, f frame) bool {
 	return b.Label != "" && f.x.At(b.To)-f.x.At(b.From) >= widthOf(b.Label, labelSize, false)
 }
-
-func (c *Chart) hasLabels() bool {
-	for _, b := range c.Boxes {
-		if b.Label != "" {
-			return true
-		}
-	}
-	return false
-}

@@ -23,10 +23,10 @@ func (a Scale) At(v float64) float64 {
 	return a.From + (v-low)/(high-low)*(a.To-a.From)
 }
 
-// tick is a value that an axis names.
+// tick is a place that an axis names; the label is left out where there is no room.
 type tick struct {
-	At    float64
-	Label string
+	At          float64
+	Label, Note string
 }
 
 // ticks are about n round values within the axis, at least two.
@@ -44,7 +44,7 @@ func (a Scale) ticks(n int) []tick {
 		if a.Logarithmic {
 			label = Short(v)
 		}
-		out = append(out, tick{a.At(v), label})
+		out = append(out, tick{At: a.At(v), Label: label})
 	}
 	return out
 }

@@ -125,20 +125,6 @@ func fit(text string, size, width float64, bold bool) string {
 	return "…"
 }
 
-// box is where a text is, with the room for wider fonts.
-type box struct{ left, top, right, bottom float64 }
-
-func (t text) box() box {
-	width := widthOf(t.text, t.size, t.bold)
-	left := t.at.X - width*float64(t.anchor)/2
-	return box{left, t.at.Y - 0.8*t.size, left + width, t.at.Y + 0.22*t.size}
-}
-
-// apart reports whether there is a gap between boxes.
-func (b box) apart(c box, gap float64) bool {
-	return b.right+gap <= c.left || c.right+gap <= b.left || b.bottom <= c.top || c.bottom <= b.top
-}
-
 // markRadius is that of a circle; other shapes have about its area.
 const markRadius = 3
 

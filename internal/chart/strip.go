@@ -1,8 +1,6 @@
 package chart
 
-import (
-	"slices"
-)
+import "slices"
 
 // Strip is drawn over the positions of a sequence: a row for each of its properties.
 type Strip struct {
@@ -56,8 +54,8 @@ func (t Strip) Scene() *Scene {
 	}
 	y -= stripGap - 4
 	for _, l := range positions.places(x) {
-		s.add(stroke{lines: [][]Point{{{l.at, 0}, {l.at, y}}}, ink: GridInk, width: 1},
-			text{Point{l.at, y + labelRoom}, l.label, labelSize, Middle, TextInk, false})
+		s.add(stroke{lines: [][]Point{{{l.At, 0}, {l.At, y}}}, ink: GridInk, width: 1},
+			text{Point{l.At, y + labelRoom}, l.Label, labelSize, Middle, TextInk, false})
 	}
 	s.add(rows...)
 	s.add(stroke{lines: [][]Point{{{stripLeft, y}, {stripRight, y}}}, ink: FrameInk, width: 1},

@@ -48,18 +48,6 @@ func logSpecial(x float32) float32 {
 	return x // +Inf or NaN
 }
 
-// Log1p returns log(1 + x) for x ≥ 0, relative error below 1.5e-7; NaN for
-// x < 0, which nothing in the model needs.
-func Log1p(x float32) float32 {
-	if x <= 1 {
-		if x < 0 {
-			return math.Float32frombits(0x7fc00000)
-		}
-		return x - float32(float32(x*x)*log1pTail(x))
-	}
-	return Log(1 + x) // here 1 + x has lost nothing that matters
-}
-
 // log1pTail returns Q(z) = (z − log(1+z))/z² for 0 ≤ z ≤ 1. A polynomial, not
 // the shorter series in z/(2+z): shaders do not promise exact divisions.
 func log1pTail(z float32) float32 {

@@ -45,6 +45,8 @@ type Reader struct {
 	r     *bufio.Reader
 	limit int
 	line  int
+	start int64 // of the line
+	end   int64 // of the line, where the next begins
 	buf   []byte
 	full  [][]byte // what a long line has in front of buf
 	kept  int      // bytes of the line, in full and in buf
@@ -64,11 +66,21 @@ func NewReader(r io.Reader, limit int) *Reader {
 	return &Reader{r: bufio.NewReaderSize(r, 1<<16), limit: limit}
 }
 
+// NewReaderAt returns a reader of what follows so many bytes of lines.
+func NewReaderAt(r io.Reader, limit int, start int64) *Reader {
+	at := NewReader(r, limit)
+	at.end = start
+	return at
+}
+
 // Detach leaves the line that Next returned last to the caller: it stays valid.
 func (r *Reader) Detach() { r.buf = nil }
 
 // Line is the number of the line that Next returned last, from 1.
 func (r *Reader) Line() int { return r.line }
+
+// Start is how many bytes are before the line that Next returned last.
+func (r *Reader) Start() int64 { return r.start }
 
 // Next returns the next line that is not blank, valid until the next call, and
 // io.EOF after the last. After a [*TooLong], Next goes on with the line that
@@ -80,7 +92,7 @@ func (r *Reader) Next() ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if r.line == 1 {
+		if r.start == 0 {
 			line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf"))
 		}
 		if len(bytes.TrimSpace(line)) > 0 {
@@ -93,11 +105,13 @@ func (r *Reader) Next() ([]byte, error) {
 func (r *Reader) read() ([]byte, error) {
 	r.drop(cap(r.buf) > keep)
 	r.line++
+	r.start = r.end
 	var length int64
 	var head []byte // of a line that is not kept
 	for {
 		part, err := r.r.ReadSlice('\n')
 		length += int64(len(part))
+		r.end += int64(len(part))
 		if head == nil && !r.keeps(len(part)) {
 			first := r.buf
 			if len(r.full) > 0 {

@@ -3,9 +3,11 @@ package rowwriter
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/compress"
@@ -36,6 +38,7 @@ type recordFormat struct {
 	fixed bool // vectors are of a fixed size
 	rows  int  // of a batch at most, or
 	size  int  // bytes
+	flush bool // batches can be read before the end
 	open  func(io.Writer, *arrow.Schema) (recordFile, error)
 }
 
@@ -58,6 +61,11 @@ var arrowFile = recordFormat{fixed: true, rows: 4096, size: 1 << 20, open: func(
 	return arrowipc.NewFileWriter(w, schema)
 }}
 
+// arrowStream is an Arrow IPC stream.
+var arrowStream = recordFormat{fixed: true, rows: 4096, size: 1 << 20, flush: true, open: func(w io.Writer, schema *arrow.Schema) (recordFile, error) {
+	return ipc.NewWriter(w, ipc.WithSchema(schema)), nil
+}}
+
 // parquetFile is a Parquet file, whose batches are row groups: other programs are slow
 // with many of them.
 var parquetFile = recordFormat{rows: 1 << 16, size: 16 << 20, open: func(w io.Writer, schema *arrow.Schema) (recordFile, error) {
@@ -65,7 +73,17 @@ var parquetFile = recordFormat{rows: 1 << 16, size: 16 << 20, open: func(w io.Wr
 	return pqarrow.NewFileWriter(schema, w, properties, pqarrow.DefaultWriterProps())
 }}
 
-func newRecords(w io.Writer, columns []Column, format recordFormat) (*records, error) {
+// NewArrow returns a writer of an Arrow IPC file, or of a stream, whose schema has metadata;
+// nil is none.
+func NewArrow(w io.Writer, columns []Column, metadata *arrow.Metadata, stream bool) (Writer, error) {
+	format := arrowFile
+	if stream {
+		format = arrowStream
+	}
+	return newRecords(w, slices.Clone(columns), metadata, format)
+}
+
+func newRecords(w io.Writer, columns []Column, metadata *arrow.Metadata, format recordFormat) (*records, error) {
 	var fields []arrow.Field
 	for i := range columns {
 		kind, err := columns[i].arrowType(format.fixed)
@@ -74,7 +92,7 @@ func newRecords(w io.Writer, columns []Column, format recordFormat) (*records, e
 		}
 		fields = append(fields, arrow.Field{Name: columns[i].Name, Type: kind, Nullable: true})
 	}
-	schema := arrow.NewSchema(fields, nil)
+	schema := arrow.NewSchema(fields, metadata)
 	r := &records{columns: columns, builder: array.NewRecordBuilder(memory.DefaultAllocator, schema), format: format, to: &watched{Writer: w}}
 	return r, r.contain(func() (err error) {
 		r.out, err = format.open(r.to, schema)
@@ -160,8 +178,13 @@ func (r *records) contain(do func() error) (err error) {
 	return do()
 }
 
-// Flush does nothing: a file is read when it is complete.
-func (r *records) Flush() error { return nil }
+// Flush writes the rows that were collected to a stream. A file is read when it is complete.
+func (r *records) Flush() error {
+	if !r.format.flush {
+		return nil
+	}
+	return r.write()
+}
 
 // Close writes the rest.
 func (r *records) Close() error {

@@ -75,9 +75,9 @@ func New(w io.Writer, format string, columns []Column) (Writer, error) {
 	case "tsv":
 		return newDelimited(w, '\t', columns)
 	case "parquet":
-		return newRecords(w, columns, parquetFile)
+		return newRecords(w, columns, nil, parquetFile)
 	case "arrow":
-		return newRecords(w, columns, arrowFile)
+		return newRecords(w, columns, nil, arrowFile)
 	}
 	return nil, fmt.Errorf("format %q: expected one of %s", format, strings.Join(Formats, ", "))
 }

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -234,5 +235,40 @@ func TestFormatOf(t *testing.T) {
 		if got, err := FormatOf(path); got != want || (err == nil) != (want != "") {
 			t.Errorf("%q: %q, %v", path, got, err)
 		}
+	}
+}
+
+// TestArrowStream: what was flushed can be read before the end, with the schema's metadata.
+func TestArrowStream(t *testing.T) {
+	from, to := io.Pipe()
+	metadata := arrow.NewMetadata([]string{"made of"}, []string{"x"})
+	flushed, done := make(chan bool), make(chan error, 1)
+	go func() {
+		w, err := NewArrow(to, []Column{{Name: "id"}}, &metadata, true)
+		if err == nil {
+			err = errors.Join(w.Write([]any{"a"}), w.Flush())
+		}
+		<-flushed
+		done <- errors.Join(err, w.Write([]any{"b"}), w.Close(), to.Close())
+	}()
+	late := time.AfterFunc(5*time.Second, func() { to.CloseWithError(errors.New("what was flushed does not come")) })
+	defer late.Stop()
+	r, err := ipc.NewReader(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"a", "b"} {
+		if !r.Next() || r.Record().Column(0).(*array.String).Value(0) != want {
+			t.Fatalf("batch %d: %v", i, r.Err())
+		}
+		if i == 0 {
+			close(flushed)
+		}
+	}
+	if at := r.Schema().Metadata().FindKey("made of"); at < 0 || r.Next() {
+		t.Errorf("metadata %v, or a batch too many", r.Schema().Metadata())
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
 	}
 }

@@ -39,12 +39,7 @@ func Append(text, more []byte) []byte {
 }
 
 // Last is the half that a text ends in, or -1.
-func Last(text []byte) rune {
-	if len(text) < HalfBytes {
-		return -1
-	}
-	return Half(text[len(text)-HalfBytes:])
-}
+func Last(text []byte) rune { return Half(text[max(0, len(text)-HalfBytes):]) }
 
 // Lone is the byte at which the first half in a text stands, or -1 if the text is UTF-8.
 func Lone(text []byte) int {
