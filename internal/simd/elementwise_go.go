@@ -8,10 +8,10 @@ import (
 )
 
 var elementwiseGo = Elementwise{
-	Exp:                  expGo,
-	Softplus:             softplusGo,
-	Sigmoid:              sigmoidGo,
-	GELU:                 geluGo,
+	Exp:                  mapGo(fmath.Exp),
+	Softplus:             mapGo(fmath.Softplus),
+	Sigmoid:              mapGo(fmath.Sigmoid),
+	GELU:                 mapGo(fmath.GELU),
 	GELUBackward:         geluBackwardGo,
 	Add:                  addGo,
 	AddScaled:            addScaledGo,
@@ -33,27 +33,12 @@ var elementwiseGo = Elementwise{
 	AdamW:                adamWGo,
 }
 
-func expGo(y, x []float32) {
-	for i := range y {
-		y[i] = fmath.Exp(x[i])
-	}
-}
-
-func softplusGo(y, x []float32) {
-	for i := range y {
-		y[i] = fmath.Softplus(x[i])
-	}
-}
-
-func sigmoidGo(y, x []float32) {
-	for i := range y {
-		y[i] = fmath.Sigmoid(x[i])
-	}
-}
-
-func geluGo(y, x []float32) {
-	for i := range y {
-		y[i] = fmath.GELU(x[i])
+// mapGo is y = f(x).
+func mapGo(f func(float32) float32) func(y, x []float32) {
+	return func(y, x []float32) {
+		for i := range y {
+			y[i] = f(x[i])
+		}
 	}
 }
 

@@ -94,11 +94,8 @@ func (t *SinusoidTile) check(width int, backward bool) {
 	lowest, highest := t.Top[0], t.Top[0]
 	for _, positions := range [][]int32{t.Top[:t.Keys], t.Partner[:t.Keys]} {
 		for _, p := range positions {
-			if p = max(p, 0); p < lowest {
-				lowest = p
-			} else if p > highest {
-				highest = p
-			}
+			p = max(p, 0)
+			lowest, highest = min(lowest, p), max(highest, p)
 		}
 	}
 	for i, x := range tables {

@@ -41,15 +41,9 @@ func scoreTiles(v isa, name string, step func(v isa, q, k Op, acc, one VecVirtua
 
 func scoreTile(v isa, name string, keys int, step func(v isa, q, k Op, acc, one VecVirtual)) {
 	v.text(name, "func(n, c int, s *float32, q *float32, stride int, k *float32, ldk int)",
-		fmt.Sprintf("scores %d keys and n queries, a multiple of two vectors.", keys))
-	n := Load(Param("n"), GP64())
-	s := Load(Param("s"), GP64())
-	q := Load(Param("q"), GP64())
-	stride := Load(Param("stride"), GP64())
-	SHLQ(Imm(2), stride)
-	k := Load(Param("k"), GP64())
-	ldk := Load(Param("ldk"), GP64())
-	SHLQ(Imm(2), ldk)
+		"maxoutK and lilyK score K keys and n queries, a multiple of two vectors.")
+	n, s, q := word("n"), word("s"), word("q")
+	stride, k, ldk := floats("stride"), word("k"), floats("ldk")
 	var rows []Mem // of the keys
 	for j := range keys {
 		if j%3 == 0 && j > 0 {
@@ -130,8 +124,7 @@ func scoreTile(v isa, name string, keys int, step func(v isa, q, k Op, acc, one 
 	ADDQ(U32(uint32(2*v.bytes())), q)
 	SUBQ(U32(uint32(2*v.width)), n)
 	JNZ(LabelRef("queries"))
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // broadcastOperand is the word at m in every lane, as an operand: with AVX-512
@@ -183,17 +176,9 @@ func scoreBackward(v isa, name string, step func(v isa, j int, q, k Op, g Mem, d
 	for _, keys := range []int{4, 1} {
 		v.text(fmt.Sprintf("%sBackward%d", name, keys),
 			"func(n, c int, ds *float32, stride int, q, dq *float32, k, dk *float32)",
-			fmt.Sprintf("goes back through the scores of %d keys and n queries; rows of q, dq, k and dk have c floats, a multiple of a vector.", keys))
-		n := Load(Param("n"), GP64())
-		c := Load(Param("c"), GP64())
-		SHLQ(Imm(2), c)
-		g := Load(Param("ds"), GP64())
-		stride := Load(Param("stride"), GP64())
-		SHLQ(Imm(2), stride)
-		q := Load(Param("q"), GP64())
-		dq := Load(Param("dq"), GP64())
-		k := Load(Param("k"), GP64())
-		dk := Load(Param("dk"), GP64())
+			"maxoutBackwardK and lilyBackwardK go back through the scores of K keys and n queries; rows of q, dq, k and dk have c floats, a multiple of a vector.")
+		n, c, g, stride, q := word("n"), floats("c"), word("ds"), floats("stride"), word("q")
+		dq, k, dk := word("dq"), word("k"), word("dk")
 		left := GP64()
 		MOVQ(c, left)
 		stride3 := GP64()
@@ -244,8 +229,7 @@ func scoreBackward(v isa, name string, step func(v isa, j int, q, k Op, g Mem, d
 		}
 		SUBQ(Imm(uint64(v.bytes())), left)
 		JNZ(LabelRef("channels"))
-		VZEROUPPER()
-		RET()
+		end()
 	}
 }
 
@@ -305,110 +289,74 @@ func lilyBackwardStep(v isa, _ int, q, k Op, weight Mem, dq, dk, _ VecVirtual) {
 // scaleTile emits s = max(s·scale, floor), summed over the keys into sum.
 func scaleTile(v isa) {
 	v.text("scaleTile", "func(keys, n int, s *float32, stride int, scale, floor float32, sum *float32)",
-		"computes s = max(s·scale, floor) and adds its columns to sum; n is a multiple of a vector.")
-	n := Load(Param("n"), GP64())
-	SHLQ(Imm(2), n)
-	s := Load(Param("s"), GP64())
-	stride := Load(Param("stride"), GP64())
-	SHLQ(Imm(2), stride)
-	sum := Load(Param("sum"), GP64())
-	keys := Load(Param("keys"), GP64())
+		"scaleTile computes s = max(s·scale, floor) and adds its columns to sum; n is a multiple of a vector.")
+	n, s, stride, sum, keys := floats("n"), word("s"), floats("stride"), word("sum"), word("keys")
 	scale, floor := v.vec(), v.vec()
 	VBROADCASTSS(NewParamAddr("scale", 32), scale)
 	VBROADCASTSS(NewParamAddr("floor", 36), floor)
-	column := GP64()
-	XORQ(column, column)
-	Label("column")
-	p, j := GP64(), GP64()
-	LEAQ(Mem{Base: s, Index: column, Scale: 1}, p)
-	MOVQ(keys, j)
-	total := v.vec()
-	VMOVUPS(Mem{Base: sum, Index: column, Scale: 1}, total)
-	Label("row")
-	x := v.vec()
-	VMULPS(Mem{Base: p}, scale, x)
-	VMAXPS(x, floor, x) // NaN passes: the second operand is returned
-	VMOVUPS(x, Mem{Base: p})
-	VADDPS(x, total, total)
-	ADDQ(stride, p)
-	DECQ(j)
-	JNZ(LabelRef("row"))
-	VMOVUPS(total, Mem{Base: sum, Index: column, Scale: 1})
-	ADDQ(Imm(uint64(v.bytes())), column)
-	CMPQ(column, n)
-	JLT(LabelRef("column"))
-	VZEROUPPER()
-	RET()
+	v.columns(n, func(column Register) {
+		p, j := GP64(), GP64()
+		LEAQ(Mem{Base: s, Index: column, Scale: 1}, p)
+		MOVQ(keys, j)
+		total := v.vec()
+		VMOVUPS(Mem{Base: sum, Index: column, Scale: 1}, total)
+		Label("row")
+		x := v.vec()
+		VMULPS(Mem{Base: p}, scale, x)
+		VMAXPS(x, floor, x) // NaN passes: the second operand is returned
+		VMOVUPS(x, Mem{Base: p})
+		VADDPS(x, total, total)
+		ADDQ(stride, p)
+		DECQ(j)
+		JNZ(LabelRef("row"))
+		VMOVUPS(total, Mem{Base: sum, Index: column, Scale: 1})
+	})
+	end()
 }
 
 // scaleRows emits y[i][r] *= x[r].
 func scaleRows(v isa) {
 	v.text("scaleRows", "func(rows, n int, y *float32, stride int, x *float32)",
-		"multiplies each row of y by x; n is a multiple of a vector.")
-	rows := Load(Param("rows"), GP64())
-	n := Load(Param("n"), GP64())
-	SHLQ(Imm(2), n)
-	y := Load(Param("y"), GP64())
-	stride := Load(Param("stride"), GP64())
-	SHLQ(Imm(2), stride)
-	x := Load(Param("x"), GP64())
-	column := GP64()
+		"scaleRows multiplies each row of y by x; n is a multiple of a vector.")
+	rows, n, y, stride, x := word("rows"), floats("n"), word("y"), floats("stride"), word("x")
 	Label("row")
-	XORQ(column, column)
-	Label("column")
-	t := v.vec()
-	VMOVUPS(Mem{Base: x, Index: column, Scale: 1}, t)
-	VMULPS(Mem{Base: y, Index: column, Scale: 1}, t, t)
-	VMOVUPS(t, Mem{Base: y, Index: column, Scale: 1})
-	ADDQ(Imm(uint64(v.bytes())), column)
-	CMPQ(column, n)
-	JLT(LabelRef("column"))
+	v.columns(n, func(column Register) {
+		t := v.vec()
+		VMOVUPS(Mem{Base: x, Index: column, Scale: 1}, t)
+		VMULPS(Mem{Base: y, Index: column, Scale: 1}, t, t)
+		VMOVUPS(t, Mem{Base: y, Index: column, Scale: 1})
+	})
 	ADDQ(stride, y)
 	DECQ(rows)
 	JNZ(LabelRef("row"))
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // dotColumns emits y[r] = Σ_i a[i][r]·b[i][r], i in order.
 func dotColumns(v isa) {
 	v.text("dotColumns", "func(rows, n int, y, a, b *float32, stride int)",
-		"multiplies the columns of a by those of b; n is a multiple of a vector.")
-	n := Load(Param("n"), GP64())
-	SHLQ(Imm(2), n)
-	y := Load(Param("y"), GP64())
-	a := Load(Param("a"), GP64())
-	b := Load(Param("b"), GP64())
-	stride := Load(Param("stride"), GP64())
-	SHLQ(Imm(2), stride)
-	column := GP64()
-	XORQ(column, column)
-	Label("column")
-	at, left, total := GP64(), GP64(), v.zero()
-	MOVQ(column, at)
-	Load(Param("rows"), left)
-	Label("row")
-	x := v.vec()
-	VMOVUPS(Mem{Base: a, Index: at, Scale: 1}, x)
-	VFMADD231PS(Mem{Base: b, Index: at, Scale: 1}, x, total)
-	ADDQ(stride, at)
-	DECQ(left)
-	JNZ(LabelRef("row"))
-	VMOVUPS(total, Mem{Base: y, Index: column, Scale: 1})
-	ADDQ(Imm(uint64(v.bytes())), column)
-	CMPQ(column, n)
-	JLT(LabelRef("column"))
-	VZEROUPPER()
-	RET()
+		"dotColumns multiplies the columns of a by those of b; n is a multiple of a vector.")
+	n, y, a, b, stride := floats("n"), word("y"), word("a"), word("b"), floats("stride")
+	v.columns(n, func(column Register) {
+		at, left, total := GP64(), GP64(), v.zero()
+		MOVQ(column, at)
+		Load(Param("rows"), left)
+		Label("row")
+		x := v.vec()
+		VMOVUPS(Mem{Base: a, Index: at, Scale: 1}, x)
+		VFMADD231PS(Mem{Base: b, Index: at, Scale: 1}, x, total)
+		ADDQ(stride, at)
+		DECQ(left)
+		JNZ(LabelRef("row"))
+		VMOVUPS(total, Mem{Base: y, Index: column, Scale: 1})
+	})
+	end()
 }
 
 // prefetch emits a loop over rows that asks for each line of them.
 func prefetch(v isa) {
-	v.text("prefetch", "func(rows, lines int, x *float32, stride int)", "asks for some lines of each row.")
-	n := Load(Param("rows"), GP64())
-	x := Load(Param("x"), GP64())
-	stride := Load(Param("stride"), GP64())
-	SHLQ(Imm(2), stride)
+	v.text("prefetch", "func(rows, lines int, x *float32, stride int)", "prefetch asks for some lines of each row.")
+	n, x, stride := word("rows"), word("x"), floats("stride")
 	rows("row", n, func() {
 		line, left := GP64(), GP64()
 		MOVQ(x, line)
@@ -425,14 +373,8 @@ func prefetch(v isa) {
 // transpose emits blocks of 8×8 floats.
 func transpose(v isa) {
 	v.text("transpose8", "func(blocks int, dst *float32, ldd int, src *float32, lds int)",
-		"transposes 8 rows of 8·blocks floats.")
-	blocks := Load(Param("blocks"), GP64())
-	dst := Load(Param("dst"), GP64())
-	ldd := Load(Param("ldd"), GP64())
-	SHLQ(Imm(2), ldd)
-	src := Load(Param("src"), GP64())
-	lds := Load(Param("lds"), GP64())
-	SHLQ(Imm(2), lds)
+		"transpose8 transposes 8 rows of 8·blocks floats.")
+	blocks, dst, ldd, src, lds := word("blocks"), word("dst"), floats("ldd"), word("src"), floats("lds")
 	lds3, ldd3 := GP64(), GP64()
 	LEAQ(Mem{Base: lds, Index: lds, Scale: 2}, lds3)
 	LEAQ(Mem{Base: ldd, Index: ldd, Scale: 2}, ldd3)
@@ -475,6 +417,5 @@ func transpose(v isa) {
 	LEAQ(Mem{Base: dst, Index: ldd, Scale: 8}, dst)
 	DECQ(blocks)
 	JNZ(LabelRef("block"))
-	VZEROUPPER()
-	RET()
+	end()
 }

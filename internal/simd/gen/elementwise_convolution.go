@@ -89,7 +89,7 @@ func skip(stride Register, height int, p ...Register) {
 
 func convolution(v isa) {
 	v.text("convolution", "func(y, x, weight, bias []float32, rows, taps, step int)",
-		"is yᵢ = bias + Σₜ weightₜ∘x[i·d + t·step …], d = len(bias), for the rows yᵢ; the step is in bytes.")
+		"convolution is yᵢ = bias + Σₜ weightₜ∘x[i·d + t·step …], d = len(bias), for the rows yᵢ; the step is in bytes.")
 	y, x, weight, d := slice("y"), slice("x"), slice("weight"), length("bias")
 	n := Load(Param("rows"), GP64())
 	stride, stride3 := strides(d)
@@ -136,7 +136,7 @@ func convolution(v isa) {
 
 func convolutionBackward(v isa) {
 	v.text("convolutionBackward", "func(dx, dweight, dy, x, weight []float32, d, rows, taps, step int)",
-		"adds Σₜ weightₜ∘dy[i·d − t·step …] to the rows dxᵢ, and dyᵢ₋ₜ∘xᵢ to dweightₜ; dy begins taps − 1 steps of bytes before the first.")
+		"convolutionBackward adds Σₜ weightₜ∘dy[i·d − t·step …] to the rows dxᵢ, and dyᵢ₋ₜ∘xᵢ to dweightₜ; dy begins taps − 1 steps of bytes before the first.")
 	dx, dy, x, weight := slice("dx"), slice("dy"), slice("x"), slice("weight")
 	gradient := slice("dweight") // as a distance from weight
 	SUBQ(weight, gradient)

@@ -17,7 +17,7 @@ func dropout(v isa) {
 	count := map[bool]int{false: 3, true: 6}[v.wide()]
 	block := U32(2 * count * v.width)
 	v.text("dropout", "func(y, x []float32, counter *[4]uint32, key *[2]uint32, least uint32, scale float32)",
-		"is yᵢ = scale·xᵢ where word i of the counters has bits 9 … 31 ≥ least, else 0.")
+		"dropout is yᵢ = scale·xᵢ where word i of the counters has bits 9 … 31 ≥ least, else 0.")
 	y, x := slice("y"), slice("x")
 	counter, key := Load(Param("counter"), GP64()), Load(Param("key"), GP64())
 	e := GP32()

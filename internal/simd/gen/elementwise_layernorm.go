@@ -36,7 +36,7 @@ func (v isa) spread(x VecVirtual) VecVirtual {
 
 func layerNorm(v isa) {
 	v.text("layerNorm", "func(y, mean, rstd, x, gain, bias []float32, eps float32)",
-		"is y = gain·(x − mean)·rstd + bias, row by row.")
+		"layerNorm is y = gain·(x − mean)·rstd + bias, row by row.")
 	y, mean, rstd, x, gain, bias := slice("y"), slice("mean"), slice("rstd"), slice("x"), slice("gain"), slice("bias")
 	d, n := length("gain"), length("mean")
 	per, eps := v.perElement(d), v.broadcast(argument("eps"))
@@ -92,7 +92,7 @@ func layerNormBackward(v isa, accumulate bool) {
 		name, is = name+"Add", "adds"
 	}
 	v.text(name, "func(dx, dgain, dbias, dy, x, mean, rstd, gain []float32)",
-		is+" dx = rstd·(g − mean(g) − x̂·mean(g·x̂)) row by row, g = gain·dy, x̂ = (x − mean)·rstd, and adds dgain = Σ dy·x̂, dbias = Σ dy.")
+		name+" "+is+" dx = rstd·(g − mean(g) − x̂·mean(g·x̂)) row by row, g = gain·dy, x̂ = (x − mean)·rstd, and adds dgain = Σ dy·x̂, dbias = Σ dy.")
 	dx, dgain, dbias, dy, x := slice("dx"), slice("dgain"), slice("dbias"), slice("dy"), slice("x")
 	mean, rstd, gain := slice("mean"), slice("rstd"), slice("gain")
 	d, n := length("gain"), length("mean")

@@ -19,7 +19,7 @@ func maps(v isa) {
 }
 
 func add(v isa) {
-	v.text("add", "func(y, a, b []float32)", "is y = a + b.")
+	v.text("add", "func(y, a, b []float32)", "add is y = a + b.")
 	y, a, b := slice("y"), slice("a"), slice("b")
 	v.sweep("sweep", length("y"), 4, func(s span) {
 		u := s.load(a)
@@ -32,7 +32,7 @@ func add(v isa) {
 }
 
 func addScaled(v isa) {
-	v.text("addScaled", "func(y, a, b []float32, scale float32)", "is y = a + scale·b.")
+	v.text("addScaled", "func(y, a, b []float32, scale float32)", "addScaled is y = a + scale·b.")
 	y, a, b := slice("y"), slice("a"), slice("b")
 	c := v.broadcast(argument("scale"))
 	v.sweep("sweep", length("y"), 4, func(s span) {
@@ -46,7 +46,7 @@ func addScaled(v isa) {
 }
 
 func scale(v isa) {
-	v.text("scale", "func(y, x []float32, scale float32)", "is y = scale·x.")
+	v.text("scale", "func(y, x []float32, scale float32)", "scale is y = scale·x.")
 	y, x := slice("y"), slice("x")
 	c := v.broadcast(argument("scale"))
 	v.sweep("sweep", length("y"), 4, func(s span) {
@@ -67,7 +67,7 @@ func mix(v isa) {
 		VSUBPS(w, rest, rest)
 		return w, rest
 	}
-	v.text("mix", "func(y, a, b []float32, weight float32)", "is y = weight·a + (1 − weight)·b.")
+	v.text("mix", "func(y, a, b []float32, weight float32)", "mix is y = weight·a + (1 − weight)·b.")
 	y, a, b := slice("y"), slice("a"), slice("b")
 	weight, rest := weights()
 	v.sweep("sweep", length("y"), 4, func(s span) {
@@ -83,7 +83,7 @@ func mix(v isa) {
 	end()
 
 	v.text("mixBackward", "func(da, db, dy, a, b []float32, weight float32) float32",
-		"adds weight·dy to da and (1 − weight)·dy to db, and returns Σ dy·(a − b).")
+		"mixBackward adds weight·dy to da and (1 − weight)·dy to db, and returns Σ dy·(a − b).")
 	da, db, dy := slice("da"), slice("db"), slice("dy")
 	a, b = slice("a"), slice("b")
 	weight, rest = weights()
@@ -111,14 +111,14 @@ func mix(v isa) {
 
 // function emits y = f(x), wide vectors side by side.
 func (v isa) function(name, doc string, wide int, f func([]VecVirtual) []VecVirtual) {
-	v.text(name, "func(y, x []float32)", doc)
+	v.text(name, "func(y, x []float32)", name+" "+doc)
 	y, x := slice("y"), slice("x")
 	v.sweep("sweep", length("y"), wide, func(s span) { s.store(f(s.load(x)), y) })
 	end()
 }
 
 func gelu(v isa) {
-	v.text("gelu", "func(y, x []float32)", "is y = x·Φ(x).")
+	v.text("gelu", "func(y, x []float32)", "gelu is y = x·Φ(x).")
 	y, x := slice("y"), slice("x")
 	v.sweep("sweep", length("y"), v.width/4, func(s span) {
 		cdf, _ := v.normal(func() []VecVirtual { return s.load(x) })
@@ -132,7 +132,7 @@ func gelu(v isa) {
 
 func geluBackward(v isa) {
 	const invSqrt2Pi = 0.39894228040143267794
-	v.text("geluBackward", "func(dx, dy, x []float32)", "is dx = dy·(Φ(x) + x·φ(x)).")
+	v.text("geluBackward", "func(dx, dy, x []float32)", "geluBackward is dx = dy·(Φ(x) + x·φ(x)).")
 	dx, dy, x := slice("dx"), slice("dy"), slice("x")
 	v.sweep("sweep", length("dx"), v.width/4, func(s span) {
 		g, e := v.normal(func() []VecVirtual { return s.load(x) })

@@ -14,7 +14,7 @@ func optimizer(v isa) {
 
 // sumSquares adds in float64: the squares are exact.
 func sumSquares(v isa) {
-	v.text("sumSquares", "func(x []float32) float64", "returns Σ x² in float64.")
+	v.text("sumSquares", "func(x []float32) float64", "sumSquares returns Σ x² in float64.")
 	x := slice("x")
 	part := v.zeros(side)
 	v.sweep("sweep", length("x"), side/2, func(s span) {
@@ -67,7 +67,7 @@ func (v isa) sumDouble(x []VecVirtual) Register {
 
 func adamW(v isa) {
 	v.text("adamW", "func(w, m, v, g []float32, c *[10]float32)",
-		"moves the weights and both moments by one step; c is gradient scale, β1, 1−β1, β2, 1−β2, correction 1, correction 2, −learning rate, ε, 1 − decay.")
+		"adamW moves the weights and both moments by one step; c is gradient scale, β1, 1−β1, β2, 1−β2, correction 1, correction 2, −learning rate, ε, 1 − decay.")
 	w, m, vs, g := slice("w"), slice("m"), slice("v"), slice("g")
 	c := Load(Param("c"), GP64())
 	at := func(i int) VecVirtual { return v.broadcast(Mem{Base: c, Disp: 4 * i}) }

@@ -15,7 +15,7 @@ func rowKernels(v isa) {
 }
 
 func rowDot(v isa) {
-	v.text("rowDot", "func(y, x, w []float32, bias float32)", "is yᵢ = xᵢ·w + bias for the rows xᵢ.")
+	v.text("rowDot", "func(y, x, w []float32, bias float32)", "rowDot is yᵢ = xᵢ·w + bias for the rows xᵢ.")
 	y, x, w := slice("y"), slice("x"), slice("w")
 	d, n, bias := length("w"), length("y"), argument("bias")
 	rows("row", n, func() {
@@ -36,7 +36,7 @@ func rowDot(v isa) {
 }
 
 func addOuter(v isa) {
-	v.text("addOuter", "func(y, a, w []float32)", "is yᵢ += aᵢ·w for the rows yᵢ.")
+	v.text("addOuter", "func(y, a, w []float32)", "addOuter is yᵢ += aᵢ·w for the rows yᵢ.")
 	y, a, w := slice("y"), slice("a"), slice("w")
 	d, n := length("w"), length("a")
 	rows("row", n, func() {
@@ -57,7 +57,7 @@ func addOuter(v isa) {
 // weightedSum keeps a stripe of columns in registers and goes down the rows: an
 // element is one chain of additions, from the first row to the last.
 func weightedSum(v isa) {
-	v.text("weightedSum", "func(y, a, x []float32)", "is y = Σᵢ aᵢ·xᵢ for the rows xᵢ.")
+	v.text("weightedSum", "func(y, a, x []float32)", "weightedSum is y = Σᵢ aᵢ·xᵢ for the rows xᵢ.")
 	y, a, x := slice("y"), slice("a"), slice("x")
 	d, n := length("y"), length("a")
 	stride := GP64()
@@ -94,7 +94,7 @@ func weightedSum(v isa) {
 // addRows adds in the order of the rows: several may go to one place.
 func addRows(v isa) {
 	v.text("addRows", "func(y, x []float32, at []int32, width, stride int)",
-		"is y[at[i]·stride + c] += x[i·stride + c], 0 ≤ c < width, for one i after the other.")
+		"addRows is y[at[i]·stride + c] += x[i·stride + c], 0 ≤ c < width, for one i after the other.")
 	y, x, at := slice("y"), slice("x"), slice("at")
 	n := length("at")
 	width, stride := Load(Param("width"), GP64()), Load(Param("stride"), GP64())
@@ -118,7 +118,7 @@ func addRows(v isa) {
 
 func poolBackward(v isa) {
 	v.text("poolBackward", "func(dx, dscore, a, x, dy, y []float32)",
-		"is dxᵢ = aᵢ·dy and dscoreᵢ = aᵢ·Σ dy·(xᵢ − y) for the rows xᵢ.")
+		"poolBackward is dxᵢ = aᵢ·dy and dscoreᵢ = aᵢ·Σ dy·(xᵢ − y) for the rows xᵢ.")
 	dx, dscore, a, x, dy, y := slice("dx"), slice("dscore"), slice("a"), slice("x"), slice("dy"), slice("y")
 	d, n := length("dy"), length("a")
 	const side = 2

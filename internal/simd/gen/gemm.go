@@ -23,10 +23,9 @@ func gemm(v isa) {
 }
 
 func gemmTile(v isa, rows int) {
-	cols := 2 * v.width
 	v.text(fmt.Sprintf("gemm%d", rows),
 		"func(n, k int, a *float32, rs, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc, cols int)",
-		fmt.Sprintf("computes n tiles, below each other, of %d rows and up to %d columns: c = a·b + init.", rows, cols))
+		"gemmR computes n tiles, below each other, of R rows and up to two vectors of columns: c = a·b + init.")
 	Label("tile")
 	k := Load(Param("k"), GP64()).(GPVirtual)
 	a := Load(Param("a"), GP64()).(GPVirtual)
@@ -116,7 +115,7 @@ func gemmTile(v isa, rows int) {
 // packRows emits the copy of a panel's rows, which are contiguous already.
 func packRows(v isa) {
 	v.text("packRows", "func(k int, dst, src *float32, stride int)",
-		fmt.Sprintf("copies k rows of %d floats, a stride apart in src.", 2*v.width))
+		"packRows copies k rows of two vectors, a stride apart in src.")
 	k := Load(Param("k"), GP64())
 	dst := Load(Param("dst"), GP64())
 	src := Load(Param("src"), GP64())
@@ -196,7 +195,7 @@ func columnMasks(v isa, cols Register) (masks [2]Op) {
 // the sum of each: y's rows as they stand would thrash the first cache.
 func packColumns(v isa) {
 	v.text("packColumns", "func(rows, cols int, dst, src *float32, stride int, sum *float32)",
-		"copies rows of cols floats, a stride apart in src, and writes the sum of each column.")
+		"packColumns copies rows of cols floats, a stride apart in src, and writes the sum of each column.")
 	cols := Load(Param("cols"), GP64())
 	stride := Load(Param("stride"), GP64())
 	SHLQ(Imm(2), stride)

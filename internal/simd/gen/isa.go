@@ -95,11 +95,11 @@ func (v isa) sumLanes(x VecVirtual) {
 	VADDPS(h.AsX(), x.AsX(), x.AsX())
 }
 
-// text begins a function of this instruction set.
+// text begins a function of this instruction set. The sentence doc may serve
+// several functions, which differ in their instruction set or in a number.
 func (v isa) text(name, signature, doc string) {
 	TEXT(name+v.suffix, NOSPLIT, signature)
-	Pragma("noescape")
-	Doc(name + v.suffix + " " + doc)
+	declare(name+v.suffix, signature, doc)
 }
 
 // constants keeps the read-only data of the file, one entry a value.

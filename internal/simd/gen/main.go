@@ -1,6 +1,8 @@
 // Gen writes the assembly of package simd, one family of kernels a run:
 //
-//	go run . -family gemm -out ../gemm_amd64.s -stubs ../gemm_stubs_amd64.go -pkg simd
+//	go run . -family gemm -out ../gemm_amd64.s
+//
+// The declarations of its functions in Go go to ../gemm_stubs_amd64.go.
 //
 // Every kernel is written once, for a register of any width, and emitted for
 // each instruction set: what the tests find right in AVX2 has the same shape in
@@ -33,6 +35,10 @@ func main() {
 	ConstraintExpr("amd64")
 	for _, v := range []isa{avx2, avx512} {
 		emit(v)
+	}
+	if err := writeStubs(*family); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
 	}
 	Generate()
 }

@@ -1,8 +1,6 @@
 package main
 
-import (
-	. "github.com/mmcloughlin/avo/build"
-)
+import . "github.com/mmcloughlin/avo/build"
 
 // chains is how many independent additions are under way: more than units
 // times latency, on any processor.
@@ -10,7 +8,7 @@ const chains = 12
 
 // peak emits loops that do nothing but reach a ceiling.
 func peak(v isa) {
-	v.text("fma", "func(n int)", "runs n turns of 12 independent multiplications with additions.")
+	v.text("fma", "func(n int)", "fma runs n turns of 12 independent multiplications with additions.")
 	n := Load(Param("n"), GP64())
 	sum, a := v.zeros(chains), v.zero()
 	rows("turn", n, func() {
@@ -22,7 +20,7 @@ func peak(v isa) {
 
 	// The maximum takes the adders of some processors: there the addition is
 	// better a multiplication by 1 and an addition, on the other units.
-	v.text("maxAdd", "func(n int)", "runs n turns of 12 independent maxima, each added to a sum.")
+	v.text("maxAdd", "func(n int)", "maxAdd runs n turns of 12 independent maxima, each added to a sum.")
 	n = Load(Param("n"), GP64())
 	sum, q, k, one := v.zeros(chains), v.zero(), v.zero(), v.splat(1)
 	rows("turn", n, func() {
@@ -34,7 +32,7 @@ func peak(v isa) {
 	})
 	end()
 
-	v.text("read", "func(x []float32) float32", "returns the sum of x.")
+	v.text("read", "func(x []float32) float32", "read returns the sum of x.")
 	x := slice("x")
 	const wide = 8
 	sum = v.zeros(wide)

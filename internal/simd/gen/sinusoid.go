@@ -36,6 +36,26 @@ const (
 	tileFloor   = tileScale + 4
 )
 
+// field loads a field of the tile, and bytesOf one that counts float32s, in bytes.
+func field(tile Register, disp int) GPVirtual {
+	x := GP64()
+	MOVQ(Mem{Base: tile, Disp: disp}, x)
+	return x
+}
+
+func bytesOf(tile Register, disp int) GPVirtual {
+	n := field(tile, disp)
+	SHLQ(Imm(2), n)
+	return n
+}
+
+// window is a pointer of the tile, moved by some bytes.
+func window(tile Register, disp int, offset Register) GPVirtual {
+	base := field(tile, disp)
+	ADDQ(offset, base)
+	return base
+}
+
 // log1pCoefficients are Q's of log(1+m) = m + m²·Q(m), −¼ ≤ m ≤ ½: relative
 // error 2.8e-8 (minimax, by reweighted least squares).
 var log1pCoefficients = []float32{
@@ -85,13 +105,7 @@ func log1p(v isa, one VecVirtual, y []VecVirtual) []VecVirtual {
 // softplusRow emits a loop over a row's queries that gives y = eᶠ·eᵍ and log(1+y)
 // of some vectors, and where they lie in a row.
 func softplusRow(v isa, tile Register, label string, f, g Register, ahead *windows, before, after func(x []VecVirtual, at Register)) {
-	ef, eg, at, end := GP64(), GP64(), GP64(), GP64()
-	MOVQ(Mem{Base: tile, Disp: tileEF}, ef)
-	ADDQ(f, ef)
-	MOVQ(Mem{Base: tile, Disp: tileEG}, eg)
-	ADDQ(g, eg)
-	MOVQ(Mem{Base: tile, Disp: tileN}, end)
-	SHLQ(Imm(2), end)
+	ef, eg, end, at := window(tile, tileEF, f), window(tile, tileEG, g), bytesOf(tile, tileN), GP64()
 	XORQ(at, at)
 	one := v.splat(1)
 	step := func(n int) {
@@ -144,14 +158,12 @@ func (w *windows) prefetch(tile, at Register, n int) {
 
 // nextWindows returns the windows of the next key's top token or partner; of the
 // last key those of itself.
-func nextWindows(tile, jb Register, field int) *windows {
-	f, g, base := GP64(), GP64(), GP64()
-	MOVQ(Mem{Base: tile, Disp: tileKeys}, base)
-	SHLQ(Imm(2), base)
+func nextWindows(tile, jb Register, of int) *windows {
+	f, g, base := GP64(), GP64(), bytesOf(tile, tileKeys)
 	LEAQ(Mem{Base: jb, Disp: 4}, f)
 	CMPQ(f, base)
 	CMOVQGE(jb, f)
-	MOVQ(Mem{Base: tile, Disp: field}, base)
+	MOVQ(Mem{Base: tile, Disp: of}, base)
 	MOVLQSX(Mem{Base: base, Index: f, Scale: 1}, g)
 	XORQ(f, f)
 	TESTQ(g, g)
@@ -173,17 +185,16 @@ func windowsOf(tile, f, g Register) {
 // sinusoidKey loads what belongs to key jb/4: the weights of its two tokens,
 // and where their windows begin in F and G, in bytes.
 func sinusoidKey(v isa, tile, jb Register) (p, w VecVirtual, ft, gt, fp, gp GPVirtual) {
-	base := GP64()
-	MOVQ(Mem{Base: tile, Disp: tileP}, base)
+	base := field(tile, tileP)
 	p, w = v.vec(), v.vec()
 	VBROADCASTSS(Mem{Base: base, Index: jb, Scale: 1}, p)
 	VMOVUPS(v.wideConstant(1), w)
 	VSUBPS(p, w, w)
-	window := func(field int) (f, g GPVirtual) {
+	places := func(of int) (f, g GPVirtual) {
 		f, g = GP64(), GP64()
-		MOVQ(Mem{Base: tile, Disp: field}, base)
+		MOVQ(Mem{Base: tile, Disp: of}, base)
 		MOVLQSX(Mem{Base: base, Index: jb, Scale: 1}, g)
-		if field == tilePartner { // none: any window will do, with weight 0
+		if of == tilePartner { // none: any window will do, with weight 0
 			TESTQ(g, g)
 			JGE(LabelRef("paired"))
 			XORQ(g, g)
@@ -193,8 +204,8 @@ func sinusoidKey(v isa, tile, jb Register) (p, w VecVirtual, ft, gt, fp, gp GPVi
 		windowsOf(tile, f, g)
 		return f, g
 	}
-	ft, gt = window(tileTop)
-	fp, gp = window(tilePartner)
+	ft, gt = places(tileTop)
+	fp, gp = places(tilePartner)
 	return
 }
 
@@ -202,26 +213,16 @@ func sinusoidKey(v isa, tile, jb Register) (p, w VecVirtual, ft, gt, fp, gp GPVi
 // asks for the next key's windows while it computes one's: for tables that no
 // cache near by holds.
 func sinusoidTile(v isa, far bool) {
-	name, next := "sinusoidTile", func(jb, tile Register, field int) *windows { return nil }
+	name, next := "sinusoidTile", func(jb, tile Register, of int) *windows { return nil }
 	if far {
-		name, next = "sinusoidTileFar", func(jb, tile Register, field int) *windows { return nextWindows(tile, jb, field) }
+		name, next = "sinusoidTileFar", func(jb, tile Register, of int) *windows { return nextWindows(tile, jb, of) }
 	}
-	v.text(name, "func(tile *byte)", "is the forward pass of a SinusoidTile, which tile points to.")
+	v.text(name, "func(tile *byte)", name+" is the forward pass of a SinusoidTile, which tile points to.")
 	tile := Load(Param("tile"), GP64())
-	s := GP64()
-	MOVQ(Mem{Base: tile, Disp: tileS}, s)
-	scratch := GP64()
-	MOVQ(Mem{Base: tile, Disp: tileScratch}, scratch)
-	jb := GP64()
+	s, scratch, jb := field(tile, tileS), field(tile, tileScratch), GP64()
 	XORQ(jb, jb)
 	Label("key")
 	p, w, ft, gt, fp, gp := sinusoidKey(v, tile, jb)
-	at := func(field int, offset Register) Mem {
-		base := GP64()
-		MOVQ(Mem{Base: tile, Disp: field}, base)
-		ADDQ(offset, base)
-		return Mem{Base: base}
-	}
 	none := func([]VecVirtual, Register) {}
 	softplusRow(v, tile, "top", ft, gt, next(jb, tile, tileTop), none, func(log []VecVirtual, at Register) {
 		for i, x := range log {
@@ -236,18 +237,16 @@ func sinusoidTile(v isa, far bool) {
 			VMOVUPS(x, m)
 		}
 	})
-	fat, gat := at(tileFA, ft), at(tileGA, gt)
-	fap, gap := at(tileFA, fp), at(tileGA, gp)
+	fat, gat := window(tile, tileFA, ft), window(tile, tileGA, gt)
+	fap, gap := window(tile, tileFA, fp), window(tile, tileGA, gp)
 	scale, floor := v.vec(), v.vec()
 	VBROADCASTSS(Mem{Base: tile, Disp: tileScale}, scale)
 	VBROADCASTSS(Mem{Base: tile, Disp: tileFloor}, floor)
-	sum := GP64()
-	MOVQ(Mem{Base: tile, Disp: tileSum}, sum)
-	r := GP64()
+	sum, r := field(tile, tileSum), GP64()
 	XORQ(r, r)
 	Label("queries")
-	lane := func(m Mem) Mem { m.Index, m.Scale = r, 1; return m }
-	add := func(f, g Mem) VecVirtual {
+	lane := func(base Register) Mem { return Mem{Base: base, Index: r, Scale: 1} }
+	add := func(f, g Register) VecVirtual {
 		a := v.vec()
 		VMOVUPS(lane(f), a)
 		VADDPS(lane(g), a, a)
@@ -257,33 +256,24 @@ func sinusoidTile(v isa, far bool) {
 	VMULPS(p, a, a)
 	VFMADD231PS(add(fap, gap), w, a)
 	x := v.vec()
-	VMULPS(Mem{Base: s, Index: r, Scale: 1}, scale, x)
-	VFMADD132PS(lane(Mem{Base: scratch}), a, x) // x·Rmul + Radd
-	VMAXPS(x, floor, x)                         // NaN passes: the second operand is returned
-	VMOVUPS(x, Mem{Base: s, Index: r, Scale: 1})
-	VADDPS(Mem{Base: sum, Index: r, Scale: 1}, x, x)
-	VMOVUPS(x, Mem{Base: sum, Index: r, Scale: 1})
+	VMULPS(lane(s), scale, x)
+	VFMADD132PS(lane(scratch), a, x) // x·Rmul + Radd
+	VMAXPS(x, floor, x)              // NaN passes: the second operand is returned
+	VMOVUPS(x, lane(s))
+	VADDPS(lane(sum), x, x)
+	VMOVUPS(x, lane(sum))
 	ADDQ(Imm(uint64(v.bytes())), r)
-	limit := GP64()
-	MOVQ(Mem{Base: tile, Disp: tileN}, limit)
-	SHLQ(Imm(2), limit)
-	CMPQ(r, limit)
+	CMPQ(r, bytesOf(tile, tileN))
 	JLT(LabelRef("queries"))
 	nextKey(tile, s, jb)
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // nextKey advances to the next row of s and the next key, or leaves the loop.
 func nextKey(tile, s, jb Register) {
-	stride := GP64()
-	MOVQ(Mem{Base: tile, Disp: tileStride}, stride)
-	LEAQ(Mem{Base: s, Index: stride, Scale: 4}, s)
+	LEAQ(Mem{Base: s, Index: field(tile, tileStride), Scale: 4}, s)
 	ADDQ(Imm(4), jb)
-	end := GP64()
-	MOVQ(Mem{Base: tile, Disp: tileKeys}, end)
-	SHLQ(Imm(2), end)
-	CMPQ(jb, end)
+	CMPQ(jb, bytesOf(tile, tileKeys))
 	JLT(LabelRef("key"))
 }
 
@@ -291,19 +281,14 @@ func nextKey(tile, s, jb Register) {
 // bare scores in S and dA's value in D: it leaves dm in S and ReLU(A) in D, adds
 // to the gradients of the tables and of p, and writes Σ_r dm.
 func sinusoidBackward(v isa) {
-	v.text("sinusoidBackward", "func(tile *byte)", "is the backward pass of a SinusoidTile, which tile points to.")
+	v.text("sinusoidBackward", "func(tile *byte)", "sinusoidBackward is the backward pass of a SinusoidTile, which tile points to.")
 	tile := Load(Param("tile"), GP64())
-	s := GP64()
-	MOVQ(Mem{Base: tile, Disp: tileS}, s)
-	jb := GP64()
+	s, jb := field(tile, tileS), GP64()
 	XORQ(jb, jb)
 	Label("key")
 	p, w, ft, gt, fp, gp := sinusoidKey(v, tile, jb)
 	soft := func(label string, f, g Register, rows int) {
-		out, n := GP64(), GP64()
-		MOVQ(Mem{Base: tile, Disp: tileScratch}, out)
-		MOVQ(Mem{Base: tile, Disp: tileN}, n)
-		SHLQ(Imm(2), n)
+		out, n := field(tile, tileScratch), bytesOf(tile, tileN)
 		for range rows {
 			ADDQ(n, out)
 		}
@@ -321,23 +306,12 @@ func sinusoidBackward(v isa) {
 	soft("partner", fp, gp, 2)
 
 	total, dp := v.zero(), v.zero()
-	d := GP64() // D lies as far from S as it does in the first row
-	MOVQ(Mem{Base: tile, Disp: tileD}, d)
+	d := field(tile, tileD) // D lies as far from S as it does in the first row
 	SUBQ(Mem{Base: tile, Disp: tileS}, d)
-	scratch, n := GP64(), GP64()
-	MOVQ(Mem{Base: tile, Disp: tileScratch}, scratch)
-	MOVQ(Mem{Base: tile, Disp: tileN}, n)
-	SHLQ(Imm(2), n)
-	pointer := func(field int, offset Register) GPVirtual {
-		base := GP64()
-		MOVQ(Mem{Base: tile, Disp: field}, base)
-		ADDQ(offset, base)
-		return base
-	}
-	fT, gT := pointer(tileFA, ft), pointer(tileGA, gt)
-	fP, gP := pointer(tileFA, fp), pointer(tileGA, gp)
-	r := GP64()
-	MOVQ(Mem{Base: tile, Disp: tileN}, r)
+	scratch, n := field(tile, tileScratch), bytesOf(tile, tileN)
+	fT, gT := window(tile, tileFA, ft), window(tile, tileGA, gt)
+	fP, gP := window(tile, tileFA, fp), window(tile, tileGA, gp)
+	r := field(tile, tileN)
 	Label("queries")
 	load := func(m Mem) VecVirtual {
 		x := v.vec()
@@ -397,8 +371,7 @@ func sinusoidBackward(v isa) {
 	MOVQ(Mem{Base: tile, Disp: tileN}, r)
 	SHLQ(Imm(2), r)
 	SUBQ(r, s)
-	out := GP64()
-	MOVQ(Mem{Base: tile, Disp: tileTotal}, out)
+	out := field(tile, tileTotal)
 	v.sumLanes(total)
 	VMOVSS(total.AsX(), Mem{Base: out, Index: jb, Scale: 1})
 	MOVQ(Mem{Base: tile, Disp: tileDP}, out)
@@ -406,32 +379,22 @@ func sinusoidBackward(v isa) {
 	VADDSS(Mem{Base: out, Index: jb, Scale: 1}, dp.AsX(), dp.AsX())
 	VMOVSS(dp.AsX(), Mem{Base: out, Index: jb, Scale: 1})
 	nextKey(tile, s, jb)
-	VZEROUPPER()
-	RET()
+	end()
 }
 
 // sinusoidScatter emits a loop over a row's queries that adds the gradients of
 // one token's terms to the tables: dRmul is in the first row of the scratch,
 // dRadd in the third, eᶠ·eᵍ in row exponential.
 func sinusoidScatter(v isa, tile Register, label string, weight VecVirtual, f, g Register, exponential int) {
-	scratch, n, y := GP64(), GP64(), GP64()
-	MOVQ(Mem{Base: tile, Disp: tileScratch}, scratch)
-	MOVQ(Mem{Base: tile, Disp: tileN}, n)
-	SHLQ(Imm(2), n)
+	scratch, n, y := field(tile, tileScratch), bytesOf(tile, tileN), GP64()
 	MOVQ(scratch, y)
 	for range exponential {
 		ADDQ(n, y)
 	}
 	radd := GP64()
 	LEAQ(Mem{Base: scratch, Index: n, Scale: 2}, radd)
-	table := func(field int, offset Register) GPVirtual {
-		base := GP64()
-		MOVQ(Mem{Base: tile, Disp: field}, base)
-		ADDQ(offset, base)
-		return base
-	}
-	mulTables := []GPVirtual{table(tileDFM, f), table(tileDGM, g)}
-	addTables := []GPVirtual{table(tileDFA, f), table(tileDGA, g)}
+	mulTables := []GPVirtual{window(tile, tileDFM, f), window(tile, tileDGM, g)}
+	addTables := []GPVirtual{window(tile, tileDFA, f), window(tile, tileDGA, g)}
 	one := v.splat(1)
 	at := GP64()
 	XORQ(at, at)

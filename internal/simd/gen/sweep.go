@@ -221,6 +221,26 @@ func slice(name string) Register { return Load(Param(name).Base(), GP64()) }
 // length loads the length of a slice parameter.
 func length(name string) Register { return Load(Param(name).Len(), GP64()) }
 
+// word loads a parameter of one word, and floats one that counts float32s, in bytes.
+func word(name string) Register { return Load(Param(name), GP64()) }
+
+func floats(name string) Register {
+	n := word(name)
+	SHLQ(Imm(2), n)
+	return n
+}
+
+// columns emits body for every vector of n bytes, at least one, by its place.
+func (v isa) columns(n Register, body func(column Register)) {
+	column := GP64()
+	XORQ(column, column)
+	Label("column")
+	body(column)
+	ADDQ(Imm(uint64(v.bytes())), column)
+	CMPQ(column, n)
+	JLT(LabelRef("column"))
+}
+
 // rows emits body n times, once a row; labels begin with the given one.
 func rows(label string, n Register, body func()) {
 	TESTQ(n, n)
