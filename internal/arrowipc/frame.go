@@ -30,6 +30,7 @@ type message struct {
 	kind    int   // headerSchema, headerBatch or headerDictionary
 	header  flatTable
 	meta    []byte
+	size    int64 // of the body
 	body    []byte
 	decoded int64 // bytes that decoding the body takes
 }
@@ -75,6 +76,15 @@ func newFramer(buffer *bufio.Reader, dictionaries bool) framer {
 // next returns the next message, io.EOF at the stream's end (with or without
 // its end marker), or errFooter, with the bytes that it has read of it in f.head.
 func (f *framer) next() (*message, error) {
+	m, err := f.begin()
+	if err != nil {
+		return nil, err
+	}
+	return m, f.complete(m)
+}
+
+// begin reads of the next message all but its body.
+func (f *framer) begin() (*message, error) {
 	var word [4]byte
 	start := f.offset
 	n, err := io.ReadFull(f.r, word[:])
@@ -105,16 +115,20 @@ func (f *framer) next() (*message, error) {
 	if m.meta, err = f.read(int64(length), "a message's metadata"); err != nil {
 		return nil, err
 	}
-	var bodyLength int64
-	m.kind, m.header, bodyLength, err = parseHeader(m.meta)
+	m.kind, m.header, m.size, err = parseHeader(m.meta)
 	if err != nil {
 		return nil, err
 	}
-	if bodyLength < 0 || bodyLength > MaxBody || bodyLength%8 != 0 {
-		return nil, fmt.Errorf("body length: expected a multiple of 8 up to %d, found %d", MaxBody, bodyLength)
+	if m.size < 0 || m.size > MaxBody || m.size%8 != 0 {
+		return nil, fmt.Errorf("body length: expected a multiple of 8 up to %d, found %d", MaxBody, m.size)
 	}
-	if m.body, err = f.read(bodyLength, "a message's body"); err != nil {
-		return nil, err
+	return m, nil
+}
+
+// complete reads the body of a message, and checks it.
+func (f *framer) complete(m *message) (err error) {
+	if m.body, err = f.read(m.size, "a message's body"); err != nil {
+		return err
 	}
 	switch m.kind {
 	case headerSchema:
@@ -130,7 +144,7 @@ func (f *framer) next() (*message, error) {
 	default:
 		err = fmt.Errorf("message kind %d: expected a schema or a record batch", m.kind)
 	}
-	return m, err
+	return err
 }
 
 // end expects nothing behind a stream's end marker, and returns io.EOF if so.

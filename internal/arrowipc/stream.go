@@ -18,7 +18,9 @@ type Stream struct {
 	exact        bool // nothing is behind its end, in a file but the footer
 	batches      int  // that were read
 	whole        *io.SectionReader
-	blocks       []block // that are left, where the footer leads; else nil
+	blocks       []block  // that are left, where the footer leads; else nil
+	ahead        *message // a batch whose body is yet to be read
+	ended        bool     // all was passed over, and the end checked
 	schema       *message
 	dictionaries []dictionary // that a batch may refer to
 	held         int64        // bytes of them
@@ -58,10 +60,10 @@ func (s *Stream) start() error {
 	return err
 }
 
-// message returns the next one, or what [framer.next] does.
+// message begins the next one, or returns what [framer.begin] does.
 func (s *Stream) message() (*message, error) {
 	if s.blocks == nil {
-		return s.frames.next()
+		return s.frames.begin()
 	}
 	if len(s.blocks) == 0 {
 		return nil, io.EOF
@@ -69,7 +71,7 @@ func (s *Stream) message() (*message, error) {
 	at := s.blocks[0].offset
 	s.blocks = s.blocks[1:]
 	s.frames.r, s.frames.offset = io.NewSectionReader(s.whole, at, s.whole.Size()-at), at
-	m, err := s.frames.next()
+	m, err := s.frames.begin()
 	if err == io.EOF || err == errFooter {
 		err = errors.New("expected a message where the footer has one")
 	}
@@ -103,7 +105,27 @@ func (s *Stream) Schema() *arrow.Schema { return s.arrow }
 // has an end marker or nothing more. Any other error is of a message that is
 // damaged or cut off.
 func (s *Stream) Next() (arrow.Record, error) {
-	for {
+	m, err := s.batch()
+	if err != nil {
+		return nil, err
+	}
+	s.ahead = nil
+	if err := s.frames.complete(m); err != nil {
+		return nil, err
+	}
+	messages := make([]*message, len(s.dictionaries))
+	for i, d := range s.dictionaries {
+		messages[i] = d.message
+	}
+	return decodeBatch(s.schema, m, messages...)
+}
+
+// batch begins the next record batch, behind dictionaries that it keeps, and has it ahead.
+func (s *Stream) batch() (*message, error) {
+	if s.ended {
+		return nil, io.EOF
+	}
+	for s.ahead == nil {
 		m, err := s.message()
 		switch {
 		case err == errFooter && s.frames.isFile:
@@ -119,20 +141,23 @@ func (s *Stream) Next() (arrow.Record, error) {
 		case err != nil:
 			return nil, err
 		case m.kind == headerDictionary:
+			if err := s.frames.complete(m); err != nil {
+				return nil, err
+			}
 			if err := s.keep(m); err != nil {
 				return nil, err
 			}
 		case m.kind != headerBatch:
+			if err := s.frames.complete(m); err != nil { // which knows other kinds
+				return nil, err
+			}
 			return nil, errSecondSchema
 		default:
-			messages := make([]*message, len(s.dictionaries))
-			for i, d := range s.dictionaries {
-				messages[i] = d.message
-			}
 			s.batches++
-			return decodeBatch(s.schema, m, messages...)
+			s.ahead = m
 		}
 	}
+	return s.ahead, nil
 }
 
 // dictionary is a message of values, of which batches have the numbers.

@@ -31,13 +31,14 @@ type Options struct {
 
 	Delimiter byte // between the fields of CSV; 0 is a comma
 
-	Name   string   // of the data set
-	Text   string   // column with text, or
-	Tokens string   // column with lists of token ids, or
-	Pair   []string // the two columns of a pair
-	Label  string   // column; "" if there are no labels
-	Labels []string // names of the labels, in their order; nil for what there is, sorted
-	ID     string   // column of what rows are called; "" for the name of the record, or its place
+	Name    string   // of the data set
+	Text    string   // column with text, or
+	Tokens  string   // column with lists of token ids, or
+	Pair    []string // the two columns of a pair
+	Label   string   // column; "" if there are no labels
+	Numbers []string // columns of a regression, in place of Label
+	Labels  []string // names of the labels, in their order; nil for what there is, sorted
+	ID      string   // column of what rows are called; "" for the name of the record, or its place
 
 	LabelPattern *regexp.Regexp // takes the class out of the label; nil takes all of it
 
@@ -130,6 +131,8 @@ func (c *converter) prepare(ctx context.Context) error {
 		return errors.New("expected one of a column of text, one of tokens, or two of a pair")
 	case o.Pair != nil && len(o.Pair) != 2:
 		return fmt.Errorf("a pair: expected two columns, found %q", o.Pair)
+	case o.Numbers != nil && (o.Label != "" || o.Pair != nil):
+		return errors.New("numbers, expected without a label and of single sequences")
 	case !(o.Val >= 0 && o.Val < 1):
 		return fmt.Errorf("part for validation: expected 0 or more and less than 1, found %v", o.Val)
 	case o.MaxLength < 0:
@@ -141,6 +144,12 @@ func (c *converter) prepare(ctx context.Context) error {
 		c.columns, c.spec.Task = append(c.columns, o.Pair...), seq.Retrieval
 	default:
 		c.columns = append(c.columns, o.Text+o.Tokens) // one of them is empty
+	}
+	if o.Numbers != nil {
+		if err := seq.CheckNumberNames(o.Numbers); err != nil {
+			return fmt.Errorf("numbers: %w", err)
+		}
+		c.columns, c.spec.Task, c.spec.NumberNames = append(c.columns, o.Numbers...), seq.Regression, o.Numbers
 	}
 	if o.Tokens != "" && o.Vocab < 1 {
 		return errors.New("tokens need the size of their vocabulary")
@@ -238,6 +247,9 @@ func (w *worker) example(row *table.Row) (e seq.Example, split string, why *reas
 		return e, "", why
 	}
 	e.Label = seq.NoLabel
+	if names := w.options.Numbers; names != nil {
+		e.Numbers, why = w.numbersOf(row.Values[len(w.texts(row)):][:len(names)])
+	}
 	if w.options.Label != "" {
 		e.Label, why = w.label(row.Values[len(w.texts(row))]) // the last: what is left out has no class
 	}

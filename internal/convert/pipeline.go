@@ -194,6 +194,7 @@ type worker struct {
 	first, second []int32           // tokens of a row
 	text          []byte            // of a row
 	digest        [sha256.Size]byte // of a row's first text, if its split follows from it
+	numbers       []float32         // of a row
 	known         map[string]int32  // labels, which need no lock then
 }
 
@@ -247,9 +248,9 @@ func (w *worker) add(out *converted, row *table.Row, e seq.Example, split string
 	if texts := w.texts(row); !w.bytes {
 		err = block.Append(e)
 	} else if len(texts) == 1 {
-		err = block.AppendBytes(texts[firstText].Text, "", e.Label, e.ID)
+		err = block.AppendBytes(texts[firstText].Text, "", e)
 	} else {
-		err = block.AppendBytes(texts[firstText].Text, texts[secondText].Text, e.Label, e.ID)
+		err = block.AppendBytes(texts[firstText].Text, texts[secondText].Text, e)
 	}
 	if err != nil {
 		return because("it does not fit into a data set", err)

@@ -20,6 +20,13 @@ func newArrow(in *source.Source, o Options) (*records, error) {
 	if err != nil {
 		return nil, err
 	}
+	if o.part != nil {
+		skipped, err := stream.Skip(o.part.From)
+		if err != nil {
+			return nil, err
+		}
+		r.drop = o.part.From - skipped
+	}
 	r.close, r.next = in.Close, func() (arrow.Record, error) {
 		record, err := stream.Next()
 		if err != nil && err != io.EOF {

@@ -42,12 +42,10 @@ type hfPart struct {
 
 // isHF reports whether a directory is of Hugging Face's library.
 func isHF(dir string) bool {
-	for _, name := range []string{hfSplits, hfFeatures} {
-		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc([]string{hfSplits, hfFeatures}, func(name string) bool {
+		info, err := os.Stat(filepath.Join(dir, name))
+		return err == nil && info.Mode().IsRegular()
+	})
 }
 
 func newHF(ctx context.Context, dir string, o Options) (_ *hfReader, err error) {

@@ -1,11 +1,13 @@
 package table
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 
 	"github.com/sftseq/sftseq/internal/jsonlines"
@@ -16,11 +18,38 @@ import (
 type jsonReader struct {
 	in      *source.Source
 	lines   *jsonlines.Reader
+	part    *Part // nil for all lines
 	columns *jsonColumns
 }
 
 func newJSONLines(in *source.Source, o Options) (*jsonReader, error) {
-	return &jsonReader{in: in, lines: jsonlines.NewReader(in, o.MaxField), columns: newJSONColumns(in.Name, o)}, nil
+	r := &jsonReader{in: in, lines: jsonlines.NewReader(in, o.MaxField), part: o.part, columns: newJSONColumns(in.Name, o)}
+	if o.part == nil || o.part.From == 0 {
+		return r, nil
+	}
+	rest, at, err := linesFrom(in, o.part.From)
+	r.lines = jsonlines.NewReaderAt(rest, o.MaxField, at)
+	return r, err
+}
+
+// linesFrom is what follows the first byte at which a line may begin: that or a later one.
+func linesFrom(in *source.Source, at int64) (rest io.Reader, start int64, err error) {
+	whole := in.Whole()
+	if whole == nil {
+		return nil, 0, errors.New("expected a file that can be read here and there, found a pipe or a compressed one")
+	}
+	at = min(at-1, whole.Size()) // a line may end just before
+	buffer := bufio.NewReaderSize(io.NewSectionReader(whole, at, whole.Size()-at), 1<<16)
+	for {
+		line, err := buffer.ReadSlice('\n')
+		at += int64(len(line))
+		if err == nil || err == io.EOF {
+			return buffer, at, nil
+		}
+		if err != bufio.ErrBufferFull {
+			return nil, 0, err
+		}
+	}
 }
 
 // Columns returns nil: every line may have others.
@@ -30,6 +59,15 @@ func (r *jsonReader) Columns() []string { return nil }
 func (r *jsonReader) Next(row *Row) error {
 	line, err := r.lines.Next()
 	row.begin(r.in.Name, int64(r.lines.Line()))
+	if r.part != nil {
+		row.Line, row.Byte = 0, r.lines.Start()+1
+		switch start := r.lines.Start(); {
+		case start >= r.part.To:
+			err = io.EOF
+		case err == io.EOF && r.part.To != math.MaxInt64:
+			return fmt.Errorf("%s: expected %d bytes or more, found %d: was the file changed?", r.in.Name, r.part.To, start)
+		}
+	}
 	var long *jsonlines.TooLong
 	switch {
 	case err == io.EOF:

@@ -55,14 +55,17 @@ func (n *Names) ID(row *Row, at int) (id Value, own bool) {
 	return Value{Text: n.Of(row)}, row.Name != ""
 }
 
-// Of is the name of a row: the record's own, or its file and line.
+// Of is the name of a row: the record's own, or its file and line, or byte.
 func (n *Names) Of(row *Row) string {
 	if row.Name != "" {
 		return row.Name
 	}
 	name := n.file(row.File)
-	if row.Line > 0 {
+	switch {
+	case row.Line > 0:
 		name += ":" + strconv.FormatInt(row.Line, 10)
+	case row.Byte > 0:
+		name += "@" + strconv.FormatInt(row.Byte, 10)
 	}
 	return strings.ToValidUTF8(name, "\uFFFD")
 }

@@ -72,6 +72,9 @@ func newParquet(path string, o Options) (_ *records, err error) {
 	if err := g.prepare(); err != nil {
 		return nil, err
 	}
+	if o.part != nil {
+		rows.drop = g.skipTo(o.part.From)
+	}
 	rows.close, rows.next = f.Close, func() (arrow.Record, error) {
 		record, err := g.read()
 		if err != nil && err != io.EOF {
@@ -162,8 +165,10 @@ func (g *groups) prepare() error {
 				return fmt.Errorf("row group %d: column %q is in the file %q: expected it in this one", n, name, found.GetFilePath())
 			case parquet.Type(m.Type) != column.PhysicalType():
 				return fmt.Errorf("row group %d: column %q: expected %s as in the schema, found %s", n, name, column.PhysicalType(), parquet.Type(m.Type))
-			case m.NumValues < 0 || column.MaxRepetitionLevel() == 0 && m.NumValues != group.NumRows:
+			case m.NumValues < 0 || (column.MaxRepetitionLevel() == 0 || group.NumRows == 0) && m.NumValues != group.NumRows:
 				return fmt.Errorf("row group %d: column %q: expected %d values, found %d", n, name, group.NumRows, m.NumValues)
+			case group.NumRows == 0: // it need not have pages
+				continue
 			}
 			switch m.Codec {
 			case codecNone, codecSnappy, codecGzip, codecBrotli, codecZstd, codecLZ4Raw:
@@ -208,7 +213,11 @@ func (g *groups) read() (arrow.Record, error) {
 			}
 			g.next++
 			g.taken = 0
-			if err := g.begin(min(parquetRows, max(1, g.metadata.RowGroups[g.next-1].NumRows))); err != nil {
+			rows := g.metadata.RowGroups[g.next-1].NumRows
+			if rows == 0 {
+				continue
+			}
+			if err := g.begin(min(parquetRows, rows)); err != nil {
 				return nil, err
 			}
 		}
@@ -242,6 +251,41 @@ func (g *groups) read() (arrow.Record, error) {
 			return record, nil
 		}
 	}
+}
+
+// parquetRowsOf is how many rows a file has.
+func parquetRowsOf(path string) (rows int64, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, err
+	}
+	defer f.Close()
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the file is damaged: %v", p)
+		}
+	}()
+	g := &groups{plain: plainFile{file: f}, memory: &allocator{limit: maxPage}}
+	if err := g.open(); err != nil {
+		return 0, err
+	}
+	for n, group := range g.metadata.RowGroups {
+		if group.NumRows < 0 || group.NumRows > math.MaxInt64-rows {
+			return 0, fmt.Errorf("row group %d: %d rows", n, group.NumRows)
+		}
+		rows += group.NumRows
+	}
+	return rows, nil
+}
+
+// skipTo passes over the row groups before a row, and returns how many rows are before it
+// in its own.
+func (g *groups) skipTo(row int64) int64 {
+	for g.next < len(g.metadata.RowGroups) && row >= g.metadata.RowGroups[g.next].NumRows {
+		row -= g.metadata.RowGroups[g.next].NumRows
+		g.next++
+	}
+	return row
 }
 
 // tell tells progress of the part of the file that was read, by rows: the bytes of columns
@@ -350,8 +394,8 @@ func (p *plainFile) ReadAt(b []byte, at int64) (int, error) {
 		return 0, fmt.Errorf("column %d: expected to be read in order", at>>chunkBits)
 	}
 	n, err := io.ReadFull(c, b)
-	if err == io.ErrUnexpectedEOF {
-		err = io.EOF
+	if err == io.ErrUnexpectedEOF { // bytes come first: Arrow's buffer keeps an error, and then fills no more
+		err = nil
 	}
 	if err != nil && err != io.EOF && p.err == nil {
 		p.err = err

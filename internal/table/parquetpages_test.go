@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -166,7 +167,11 @@ func thriftOf(fields ...any) []byte {
 
 // listFile is a Parquet file of a row with a list of n numbers, all the same, in a few
 // bytes.
-func listFile(n int64) string {
+func listFile(n int64) string { return listFileAnd(n) }
+
+// listFileAnd has more row groups, each of which says that it has so many rows, and has no
+// pages.
+func listFileAnd(n int64, groups ...emptyGroup) string {
 	run := func(count int64, value string) string { return uvarints(uint64(count)<<1) + value }
 	levels := func(runs string) string {
 		return string(binary.LittleEndian.AppendUint32(nil, uint32(len(runs)))) + runs
@@ -174,11 +179,48 @@ func listFile(n int64) string {
 	pages := pageOf(pageDictionary, 4, 4, 7, []int32{1, encodingPlain}, "\x07\x00\x00\x00") +
 		dataPage(int32(n), encodingDictionary, levels(run(1, "\x00")+run(n-1, "\x01"))+levels(run(n, "\x01"))+"\x01"+run(n, "\x00"))
 	column := thriftOf(nil, int64(4), thriftOf(int32(parquet.Types.Int32), []string{}, []string{"ids"}, int32(codecNone), n, int64(len(pages)), int64(len(pages)), nil, int64(4)))
+	rowGroups, rows := [][]byte{thriftOf([][]byte{column}, int64(len(pages)), int64(1))}, int64(1)
+	for _, g := range groups {
+		empty := thriftOf(nil, int64(0), thriftOf(int32(parquet.Types.Int32), []string{}, []string{"ids"}, int32(codecNone), g.values, int64(0), int64(0), nil, int64(0)))
+		rowGroups = append(rowGroups, thriftOf([][]byte{empty}, int64(0), g.rows))
+		rows += g.rows
+	}
 	footer := thriftOf(int32(1), [][]byte{
 		thriftOf(nil, nil, nil, "schema", int32(1)),
 		thriftOf(int32(parquet.Types.Int32), nil, int32(2), "ids"), // repeated
-	}, int64(1), [][]byte{thriftOf([][]byte{column}, int64(len(pages)), int64(1))})
+	}, rows, rowGroups)
 	return parquetMagic + pages + string(footer) + string(binary.LittleEndian.AppendUint32(nil, uint32(len(footer)))) + parquetMagic
+}
+
+// emptyGroup is a row group without pages.
+type emptyGroup struct{ rows, values int64 }
+
+// TestEmptyGroups: a row group without rows needs no pages, and one that says otherwise of
+// itself is damaged.
+func TestEmptyGroups(t *testing.T) {
+	empty := emptyGroup{0, 0}
+	for _, c := range []struct {
+		groups []emptyGroup
+		rows   int64 // that the metadata say
+		of     string
+		read   string
+	}{
+		{[]emptyGroup{empty, empty}, 1, "", ""},
+		{[]emptyGroup{{0, 3}}, 1, "", `row group 1: column "ids": expected 0 values, found 3`},
+		{[]emptyGroup{{3, 3}}, 4, "", `row group 1: column "ids": expected it before byte`},
+		{[]emptyGroup{{-1, 0}}, 0, "row group 1: -1 rows", "row group 1: expected 1 columns, found 1, of -1 rows"},
+		{[]emptyGroup{{math.MaxInt64, 0}}, 0, "row group 1: 9223372036854775807 rows", "row group 1"},
+	} {
+		path := file(t, "x.parquet", listFileAnd(5, c.groups...))
+		e, err := ExtentOf(t.Context(), path, "parquet")
+		if c.of == "" && (err != nil || e.Rows != c.rows) || c.of != "" && (err == nil || !strings.Contains(err.Error(), path+": "+c.of)) {
+			t.Errorf("%v: %d rows, %v", c.groups, e.Rows, err)
+		}
+		got, err := read(path, Options{Columns: []string{"ids"}})
+		if c.read == "" && (err != nil || len(got) != 1 || got[0] != "1: [7 7 7 7 7]") || c.read != "" && (err == nil || !strings.Contains(err.Error(), c.read)) {
+			t.Errorf("%v: %q, %v", c.groups, got, err)
+		}
+	}
 }
 
 // TestListBomb: a few bytes may stand for a list of any length, which is refused before
@@ -242,6 +284,41 @@ func TestLongValues(t *testing.T) {
 	}
 	if err := r.Next(&row); err != io.EOF {
 		t.Errorf("behind the last: %v", err)
+	}
+}
+
+// TestPageSizes: a dictionary page that Arrow's reader finds partly in its buffer is read,
+// wherever it ends there.
+func TestPageSizes(t *testing.T) {
+	schema := arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.String, Nullable: true}}, nil)
+	for _, c := range []struct{ rows, length int }{{300, 100}, {300, 150}, {600, 50}, {900, 30}, {1000, 50}, {2000, 10}} {
+		for _, dictionary := range []bool{true, false} {
+			b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+			var want []string
+			for i := range c.rows {
+				want = append(want, fmt.Sprint("t", i, strings.Repeat("y", i%c.length)))
+				b.Field(0).(*array.StringBuilder).Append(want[i])
+			}
+			var out bytes.Buffer
+			w, err := pqarrow.NewFileWriter(schema, &out, parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy), parquet.WithDictionaryDefault(dictionary)), pqarrow.DefaultWriterProps())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(w.Write(b.NewRecord()), w.Close()); err != nil {
+				t.Fatal(err)
+			}
+			rows, err := readRows(file(t, "x.parquet", out.String()), Options{Columns: []string{"text"}})
+			if err != nil || len(rows) != c.rows {
+				t.Errorf("%v, dictionary %v: %d rows, %v", c, dictionary, len(rows), err)
+				continue
+			}
+			for i, row := range rows {
+				if row.Values[0].Text != want[i] {
+					t.Errorf("%v, dictionary %v: row %d: %q, expected %q", c, dictionary, i, row.Values[0].Text, want[i])
+					break
+				}
+			}
+		}
 	}
 }
 

@@ -2,9 +2,11 @@ package table
 
 import (
 	"fmt"
+	"io"
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -24,6 +26,9 @@ type records struct {
 	first   int32                        // id that a stored 0 stands for, in columns of tokens
 	at      int                          // row of it
 	row     int64
+	part    *Part // nil for all rows
+	left    int64 // rows that are read at most
+	drop    int64 // rows that are passed over first
 	close   func() error
 }
 
@@ -44,7 +49,11 @@ func newRecords(name string, schema *arrow.Schema, o Options) (*records, error) 
 				column, first, seq.KeyFirstTokenID, seq.ColumnTokens, seq.ColumnTokensA, seq.ColumnTokensB)
 		}
 	}
-	return &records{name: name, columns: columns, wanted: o.Columns, limit: o.MaxField, first: first}, nil
+	r := &records{name: name, columns: columns, wanted: o.Columns, limit: o.MaxField, first: first, part: o.part, left: math.MaxInt64}
+	if o.part != nil {
+		r.row, r.left = o.part.From, o.part.To-o.part.From
+	}
+	return r, nil
 }
 
 // Columns returns the names of all columns.
@@ -67,11 +76,22 @@ func (r *records) Next(row *Row) (err error) {
 		}
 	}()
 	for r.record == nil || r.at == int(r.record.NumRows()) {
+		if r.left == 0 {
+			return io.EOF
+		}
 		if r.record, err = r.next(); err != nil {
+			if err == io.EOF && r.part != nil {
+				err = fmt.Errorf("%s: expected %d rows or more, found %d: was the file changed?", r.name, r.part.To, r.row)
+			}
 			return err
 		}
-		r.at = 0
+		r.at = int(min(r.drop, r.record.NumRows()))
+		r.drop -= int64(r.at)
 	}
+	if r.left == 0 {
+		return io.EOF
+	}
+	r.left--
 	r.row++
 	row.begin(r.name, r.row)
 	size := 0
@@ -149,19 +169,9 @@ func valueAt(a arrow.Array, i int) (v Value, err error) {
 	switch a := a.(type) {
 	case *array.Dictionary:
 		return valueAt(a.Dictionary(), a.GetValueIndex(i))
-	case *array.String:
-		v.Text = string([]byte(a.Value(i))) // the batch's memory is not kept
-	case *array.LargeString:
-		v.Text = string([]byte(a.Value(i)))
-	case *array.StringView:
-		v.Text = string([]byte(a.Value(i)))
-	case *array.BinaryView:
-		return Value{Text: string(a.Value(i))}, nil
-	case *array.Binary:
-		return Value{Text: string(a.Value(i))}, nil
-	case *array.LargeBinary:
-		return Value{Text: string(a.Value(i))}, nil
-	case *array.FixedSizeBinary:
+	case interface{ Value(i int) string }: // of all types of text
+		v.Text = strings.Clone(a.Value(i)) // the batch's memory is not kept
+	case interface{ Value(i int) []byte }: // of all types of bytes
 		return Value{Text: string(a.Value(i))}, nil
 	case array.ListLike:
 		from, to := a.ValueOffsets(i)

@@ -24,7 +24,8 @@ import (
 // Row is a row's values of the columns that were asked for, in their order.
 type Row struct {
 	File   string
-	Line   int64  // where the row begins, from 1; 0 where it is the whole file
+	Line   int64  // where the row begins, from 1; 0 where it is the whole file, or that is not known
+	Byte   int64  // where the line begins in a file of which a part is read, from 1; otherwise 0
 	Name   string // what the record is called in the file, "" where nothing is
 	Values []Value
 	Err    error // why the row cannot be read; then it has no values, or those that can be
@@ -66,8 +67,13 @@ func (r *Row) Size() int {
 	return max(n, r.whole)
 }
 
-// Place is where a row is: FILE:LINE, or FILE.
-func (r *Row) Place() string { return Place(r.File, r.Line) }
+// Place is where a row is: FILE:LINE, FILE, or of a part of JSON lines FILE@BYTE.
+func (r *Row) Place() string {
+	if r.Byte > 0 {
+		return fmt.Sprintf("%s@%d", r.File, r.Byte)
+	}
+	return Place(r.File, r.Line)
+}
 
 // Place is where a row of a file is.
 func Place(file string, line int64) string {
@@ -118,6 +124,8 @@ type Options struct {
 	// Absent is called at the end of a file where each row may have other columns, with one
 	// of Columns that no row has, and those that the first rows have; may be nil.
 	Absent func(file, column string, found []string)
+
+	part *Part // of the rows, nil for all
 }
 
 // StandardInput is the name of what comes through a pipe.
@@ -214,6 +222,8 @@ func openDirectory(ctx context.Context, path string, o Options) (r Reader, err e
 func named(path string, err error) error {
 	var known *fs.PathError
 	switch {
+	case err == nil:
+		return nil
 	case strings.HasPrefix(err.Error(), path+":"), strings.HasPrefix(err.Error(), path+string(filepath.Separator)),
 		errors.As(err, &known) && strings.HasPrefix(known.Path, path):
 		return err

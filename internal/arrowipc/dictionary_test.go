@@ -1,0 +1,120 @@
+package arrowipc
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// wordBatches are two batches of two columns with dictionaries, of which the second batch's
+// have one word more.
+func wordBatches(t *testing.T) []arrow.Record {
+	t.Helper()
+	words := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}
+	schema := arrow.NewSchema([]arrow.Field{{Name: "word", Type: words}, {Name: "other", Type: words}}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	var out []arrow.Record
+	for _, values := range [][]string{{"a", "b", "a"}, {"c", "a"}} {
+		for i := range 2 {
+			column := b.Field(i).(*array.BinaryDictionaryBuilder)
+			for _, v := range values {
+				if err := column.AppendString(v); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		out = append(out, b.NewRecord())
+	}
+	return out
+}
+
+// dictionaryMessages are those of a stream.
+func dictionaryMessages(t *testing.T, data []byte) (out []*message) {
+	t.Helper()
+	f := framer{r: bytes.NewReader(data), dictionaries: true}
+	for {
+		m, err := f.next()
+		if err != nil {
+			return out
+		}
+		if m.kind == headerDictionary {
+			out = append(out, m)
+		}
+	}
+}
+
+// TestDictionaryLimit: all dictionaries that a batch may refer to take no more than the
+// limit together. One in the place of another takes its room, a continuation adds to it.
+func TestDictionaryLimit(t *testing.T) {
+	found := dictionaryMessages(t, written(t, false, wordBatches(t), ipc.WithDictionaryDeltas(true)))
+	if len(found) != 4 {
+		t.Fatalf("%d dictionaries", len(found))
+	}
+	first, other, more := found[0], found[1], found[2] // more continues first
+	of := func(m *message, decoded int64) *message {
+		return &message{kind: m.kind, header: m.header, decoded: decoded}
+	}
+	for name, c := range map[string]struct {
+		messages []*message
+		kept     []int64 // ids; nil: more than the limit
+	}{
+		"the limit":                  {[]*message{of(first, MaxBody)}, []int64{0}},
+		"more":                       {[]*message{of(first, MaxBody+1)}, nil},
+		"two":                        {[]*message{of(first, MaxBody-8), of(other, 8)}, []int64{0, 1}},
+		"two, more":                  {[]*message{of(first, MaxBody-8), of(other, 9)}, nil},
+		"continued":                  {[]*message{of(first, MaxBody-8), of(more, 8)}, []int64{0, 0}},
+		"continued, more":            {[]*message{of(first, MaxBody-8), of(more, 9)}, nil},
+		"replaced":                   {[]*message{of(first, MaxBody), of(first, MaxBody), of(first, MaxBody)}, []int64{0}},
+		"continued, then replaced":   {[]*message{of(first, 8), of(more, MaxBody-8), of(first, MaxBody)}, []int64{0}},
+		"replaced beside others":     {[]*message{of(other, 8), of(first, MaxBody-8), of(first, 8), of(other, MaxBody-8)}, []int64{0, 1}},
+		"the other is replaced":      {[]*message{of(other, 8), of(first, MaxBody-8), of(other, 9)}, nil},
+		"smaller, then the old size": {[]*message{of(first, MaxBody), of(first, 8), of(other, MaxBody-7)}, nil},
+	} {
+		s := &Stream{}
+		var err error
+		for _, m := range c.messages {
+			if err == nil {
+				err = s.keep(m)
+			}
+		}
+		var ids []int64
+		for _, d := range s.dictionaries {
+			ids = append(ids, d.id)
+		}
+		switch {
+		case c.kept == nil:
+			if err == nil || !strings.Contains(err.Error(), "the dictionaries take more than the limit of 1073741824 bytes") {
+				t.Errorf("%s: error %v", name, err)
+			}
+		case err != nil || !slices.Equal(ids, c.kept):
+			t.Errorf("%s: dictionaries %v, %v, want %v", name, ids, err, c.kept)
+		}
+	}
+}
+
+// TestDictionaryHeader: a header whose fields are outside of it is damaged.
+func TestDictionaryHeader(t *testing.T) {
+	for _, slot := range []int{0, 2} { // id, continuation
+		found := 0
+		for _, m := range dictionaryMessages(t, written(t, false, wordBatches(t), ipc.WithDictionaryDeltas(true))) {
+			if _, ok, _ := m.header.field(slot, 1); !ok {
+				continue // it has the default
+			}
+			at := m.header.vtable + 4 + 2*slot
+			m.meta[at], m.meta[at+1] = 0xff, 0xff
+			if err := (&Stream{}).keep(m); err != errFlat {
+				t.Errorf("field %d: error %v", slot, err)
+			}
+			found++
+		}
+		if found == 0 {
+			t.Errorf("no dictionary states field %d", slot)
+		}
+	}
+}

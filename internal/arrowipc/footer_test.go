@@ -1,0 +1,153 @@
+package arrowipc
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+)
+
+// footerIn is the footer of a file, a part of its bytes.
+func footerIn(t *testing.T, data []byte) []byte {
+	t.Helper()
+	end := len(data) - fileEnd
+	size, err := footerSize(data[end:], int64(end))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data[end-int(size) : end]
+}
+
+// blocksIn is where a footer has its blocks of a field, behind their number.
+func blocksIn(t *testing.T, footer []byte, slot int) []byte {
+	t.Helper()
+	table, err := flatRoot(footer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start, _, err := table.vector(slot, 24)
+	if err != nil || start == 0 {
+		t.Fatalf("no vector in field %d: %v", slot, err)
+	}
+	return footer[start-4:]
+}
+
+// Places within the second of two blocks, behind their number.
+const (
+	secondOffset = 4 + 24
+	secondMeta   = secondOffset + 8
+	secondBody   = secondOffset + 16
+)
+
+// addTo adds to a number of 64 bits.
+func addTo(data []byte, n int64) {
+	binary.LittleEndian.PutUint64(data, uint64(int64(binary.LittleEndian.Uint64(data))+n))
+}
+
+// TestFooterAgrees: a file whose footer states other batches than there are is damaged.
+func TestFooterAgrees(t *testing.T) {
+	for name, c := range map[string]struct {
+		damage func(data []byte)
+		want   string
+	}{
+		"a batch less": {func(data []byte) {
+			binary.LittleEndian.PutUint32(blocksIn(t, footerIn(t, data), footerBatches), 1)
+		}, "footer: expected 2 record batches as in the file, found 1"},
+		"another offset":          {func(data []byte) { addTo(blocksIn(t, footerIn(t, data), footerBatches)[secondOffset:], 8) }, "footer: record batch 1: expected offset"},
+		"another metadata length": {func(data []byte) { blocksIn(t, footerIn(t, data), footerBatches)[secondMeta] += 8 }, "footer: record batch 1: expected offset"},
+		"another body length":     {func(data []byte) { addTo(blocksIn(t, footerIn(t, data), footerBatches)[secondBody:], 8) }, "footer: record batch 1: expected offset"},
+		"a dictionary": {func(data []byte) {
+			binary.LittleEndian.PutUint32(blocksIn(t, footerIn(t, data), footerDictionaries), 1)
+		}, "footer: dictionary-encoded columns are not supported"},
+		"dictionaries beyond the footer": {func(data []byte) {
+			binary.LittleEndian.PutUint32(blocksIn(t, footerIn(t, data), footerDictionaries), 1<<20)
+		}, "footer: metadata is damaged"},
+		"another magic": {func(data []byte) { data[len(data)-1]++ }, "expected a footer that ends with ARROW1"},
+	} {
+		data, _ := sample(t, true)
+		c.damage(data)
+		if _, err := readAll(data); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: error %v, want %q", name, err, c.want)
+		}
+	}
+}
+
+// TestFooterOfStream: whoever reads a file as a stream, too, finds batches that are missing.
+func TestFooterOfStream(t *testing.T) {
+	data, _ := sample(t, true)
+	binary.LittleEndian.PutUint32(blocksIn(t, footerIn(t, data), footerBatches), 1)
+	s, err := NewFileOrStream(bytes.NewReader(data), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := rest(s); err == nil || !strings.Contains(err.Error(), "footer: expected 2 record batches as in the file, found 1") {
+		t.Error(err)
+	}
+}
+
+// TestFooterLeads: a footer that leads to the batches has each behind the one before, and
+// none larger than a body may be.
+func TestFooterLeads(t *testing.T) {
+	for name, damage := range map[string]func(blocks []byte){
+		"the first batch twice": func(b []byte) { copy(b[secondOffset:], b[4:4+8]) },
+		"within the first":      func(b []byte) { addTo(b[secondOffset:], -8) },
+		"no metadata":           func(b []byte) { binary.LittleEndian.PutUint32(b[secondMeta:], 7) },
+		"a negative body":       func(b []byte) { binary.LittleEndian.PutUint64(b[secondBody:], 1<<64-8) },
+		"a large body":          func(b []byte) { binary.LittleEndian.PutUint64(b[secondBody:], MaxBody+8) },
+	} {
+		data := footerOnly(t)
+		damage(blocksIn(t, footerIn(t, data), footerBatches))
+		if _, err := NewFileOrStream(bytes.NewReader(data), section(data)); err == nil || !strings.Contains(err.Error(), "footer: block 1: expected it behind byte") {
+			t.Errorf("%s: error %v", name, err)
+		}
+	}
+}
+
+// TestFooterSize: a footer is no longer than what is before its end, and than the limit.
+func TestFooterSize(t *testing.T) {
+	end := func(size uint32) []byte { return append(binary.LittleEndian.AppendUint32(nil, size), magic...) }
+	for _, c := range []struct {
+		end    []byte
+		before int64
+		want   string
+	}{
+		{end(100), 100, ""},
+		{end(101), 100, "footer length: expected at most 100, found 101"},
+		{end(maxFooter), 1 << 40, ""},
+		{end(maxFooter + 1), 1 << 40, "footer length: expected at most 67108864, found 67108865"},
+		{end(1)[1:], 100, "the file was cut off"},
+		{nil, -10, "the file was cut off"}, // shorter than the end alone
+	} {
+		_, err := footerSize(c.end, c.before)
+		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%x behind %d bytes: error %v, want %q", c.end, c.before, err, c.want)
+		}
+	}
+}
+
+// endless are zeros, up to an error that nobody should read as far as.
+type endless struct{ left int }
+
+var errReadTooMuch = errors.New("more was read than the limit")
+
+func (r *endless) Read(p []byte) (int, error) {
+	if r.left == 0 {
+		return 0, errReadTooMuch
+	}
+	n := min(len(p), r.left)
+	r.left -= n
+	clear(p[:n])
+	return n, nil
+}
+
+var _ io.Reader = (*endless)(nil)
+
+// TestFooterLimit: of what follows the messages no more is read than a footer may have.
+func TestFooterLimit(t *testing.T) {
+	f := framer{r: &endless{left: maxFooter + 1}, isFile: true}
+	if _, err := f.restFooter(); err == nil || !strings.Contains(err.Error(), "the footer exceeds the limit of 67108864 bytes") {
+		t.Error(err)
+	}
+}

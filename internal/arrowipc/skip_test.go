@@ -1,0 +1,112 @@
+package arrowipc
+
+import (
+	"bytes"
+	"encoding/binary"
+	"io"
+	"math"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow/array"
+)
+
+// TestSkip: whole batches are passed over as far as they have no more than the rows asked
+// for, in a file, a stream and a file that its footer leads through; what follows is read as
+// if nothing had been.
+func TestSkip(t *testing.T) {
+	file, want := sample(t, true)
+	stream, _ := sample(t, false)
+	sources := map[string][]byte{"file": file, "stream": stream, "footer only": footerOnly(t)}
+	for name, data := range sources {
+		for rows, batches := range map[int64]int{0: 0, 2: 0, 3: 1, 4: 1, 5: 2, 6: 2} {
+			s, err := NewFileOrStream(bytes.NewReader(data), section(data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			skipped, err := s.Skip(rows)
+			if err != nil || skipped != []int64{0, 3, 5}[batches] {
+				t.Errorf("%s: of %d rows %d skipped, %v", name, rows, skipped, err)
+			}
+			if again, err := s.Skip(0); err != nil || again != 0 {
+				t.Errorf("%s: %d rows skipped again, %v", name, again, err)
+			}
+			got, err := rest(s)
+			if err != nil || len(got) != len(want)-batches {
+				t.Fatalf("%s: behind %d rows %d batches, %v", name, rows, len(got), err)
+			}
+			for i := range got {
+				if !array.RecordEqual(got[i], want[batches+i]) {
+					t.Errorf("%s: behind %d rows batch %d is %v", name, rows, i, got[i])
+				}
+			}
+			if _, err := s.Next(); rows > 5 && err != io.EOF {
+				t.Errorf("%s: behind the end: %v", name, err)
+			}
+		}
+	}
+}
+
+// TestSkipRefuses: what is cut off is an error even where only bodies are missing, and a
+// pipe is one.
+func TestSkipRefuses(t *testing.T) {
+	for _, isFile := range []bool{true, false} {
+		data, _ := sample(t, isFile)
+		for n := len(fileStart); n < len(data); n++ {
+			s, err := NewFileOrStream(bytes.NewReader(data[:n]), section(data[:n]))
+			if err != nil {
+				continue
+			}
+			read, err := NewFileOrStream(bytes.NewReader(data[:n]), section(data[:n]))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, whole := rest(read)
+			if rows, err := s.Skip(1 << 40); (err == nil) != (whole == nil) {
+				t.Errorf("file %v: cut to %d of %d bytes: %d rows, %v; read: %v", isFile, n, len(data), rows, err, whole)
+			}
+		}
+		s, err := NewFileOrStream(bytes.NewReader(data), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Skip(1); err == nil {
+			t.Error("a pipe: no error")
+		}
+	}
+}
+
+// TestSkipCounts: batches that say they have fewer rows than none, or together more than can
+// be counted, are an error.
+func TestSkipCounts(t *testing.T) {
+	for _, isFile := range []bool{true, false} {
+		good, _ := sample(t, isFile)
+		for rows, want := range map[int64]string{-1: "a record batch of -1 rows", math.MinInt64: "a record batch of -9223372036854775808 rows",
+			math.MaxInt64: "a record batch of 9223372036854775807 rows, behind 3 others", math.MaxInt64 - 3: ""} {
+			data := bytes.Clone(good)
+			s, err := NewFileOrStream(bytes.NewReader(data), section(data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Skip(3); err != nil {
+				t.Fatal(err)
+			}
+			m, err := s.batch()
+			if err != nil {
+				t.Fatal(err)
+			}
+			at, _, err := m.header.field(0, 8)
+			if err != nil {
+				t.Fatal(err)
+			}
+			binary.LittleEndian.PutUint64(data[int(m.offset)+8+at:], uint64(rows))
+			if s, err = NewFileOrStream(bytes.NewReader(data), section(data)); err != nil {
+				t.Fatal(err)
+			}
+			skipped, err := s.Skip(math.MaxInt64)
+			if want == "" && (err != nil || skipped != math.MaxInt64) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+				t.Errorf("file %v, %d rows: %d skipped, %v", isFile, rows, skipped, err)
+			}
+		}
+	}
+}
