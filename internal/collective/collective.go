@@ -1,0 +1,178 @@
+// Package collective has the decisions that the ranks of a program take together: each
+// brings what it knows, and all go on with the same. A rank that fails anywhere brings its
+// error to the next [Agree], whichever the others are in, so that none waits for it.
+package collective
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Communicator connects ranks. Every rank makes the same calls in the same order.
+type Communicator interface {
+	Rank() int // from 0
+	Size() int
+	// AllGather gives all ranks everybody's words, in the order of ranks; counts has how many
+	// each sends.
+	AllGather(send, receive []uint32, counts []int) error
+	// AllToAll sends the first sendCounts[0] words to rank 0, those behind to rank 1, …, and
+	// receives such words from each.
+	AllToAll(send []uint32, sendCounts []int, receive []uint32, receiveCounts []int) error
+}
+
+// Error is what ended the work of all ranks.
+type Error struct {
+	Rank int   // that failed
+	Err  error // its error; of another rank its text
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("rank %d: %v", e.Rank, e.Err) }
+func (e *Error) Unwrap() error { return e.Err }
+
+// What a rank brings to an agreement.
+const (
+	well uint32 = iota
+	stopped
+	failed
+)
+
+// Agree has all ranks know how all of them are: it returns nil if none brings an error,
+// otherwise one [*Error] on all of them. A rank whose context was cancelled asks the others
+// to stop, which is an Error of [context.Canceled]; failures come first, and then lower
+// ranks. Each rank's word is returned, too.
+func Agree(c Communicator, err error, word uint64) ([]uint64, error) {
+	const header = 4
+	mine := [header]uint32{well, 0, uint32(word), uint32(word >> 32)}
+	var text []byte
+	switch {
+	case errors.Is(err, context.Canceled):
+		mine[0] = stopped
+	case err != nil:
+		text = []byte(err.Error())
+		mine[0], mine[1] = failed, uint32(len(text))
+	}
+	all := make([]uint32, header*c.Size())
+	if err := c.AllGather(mine[:], all, same(c, header)); err != nil {
+		return nil, err
+	}
+	words := make([]uint64, c.Size())
+	lengths := make([]int, c.Size())
+	bad := -1
+	for r := range words {
+		h := all[header*r : header*(r+1)]
+		words[r], lengths[r] = uint64(h[3])<<32|uint64(h[2]), int(h[1])
+		if h[0] != well && (bad < 0 || h[0] > all[header*bad]) {
+			bad = r
+		}
+	}
+	switch {
+	case bad < 0:
+		return words, nil
+	case all[header*bad] == stopped:
+		return nil, &Error{bad, context.Canceled}
+	}
+	texts, failure := gather(c, text, lengths)
+	switch {
+	case failure != nil:
+		return nil, failure
+	case bad == c.Rank():
+		return nil, &Error{bad, err}
+	}
+	return nil, &Error{bad, errors.New(string(texts[bad]))}
+}
+
+// Gather gives all ranks everybody's bytes, or the error of one that brings it.
+func Gather(c Communicator, mine []byte, err error) ([][]byte, error) {
+	words, err := Agree(c, err, uint64(len(mine)))
+	if err != nil {
+		return nil, err
+	}
+	lengths := make([]int, len(words))
+	for r, n := range words {
+		lengths[r] = int(n)
+	}
+	return gather(c, mine, lengths)
+}
+
+// Broadcast gives all ranks the bytes of rank 0, or its error.
+func Broadcast(c Communicator, mine []byte, err error) ([]byte, error) {
+	if c.Rank() != 0 {
+		mine = nil
+	}
+	all, err := Gather(c, mine, err)
+	if err != nil {
+		return nil, err
+	}
+	return all[0], nil
+}
+
+// Compare is an error, the same on all ranks, where one has something otherwise than rank 0.
+// What is compared has names for a person.
+func Compare(c Communicator, mine map[string]string, err error) error {
+	text, _ := json.Marshal(mine) // a map of texts, which has no errors
+	all, err := Gather(c, text, err)
+	if err != nil {
+		return err
+	}
+	var want map[string]string
+	for r, text := range all {
+		var has map[string]string
+		if err := json.Unmarshal(text, &has); err != nil {
+			return fmt.Errorf("rank %d: %w", r, err)
+		}
+		if r == 0 {
+			want = has
+		}
+		for _, what := range slices.Sorted(maps.Keys(want)) {
+			if has[what] != want[what] {
+				return fmt.Errorf("rank %d differs from rank 0 in %s: it has %s, rank 0 has %s", r, what, has[what], want[what])
+			}
+		}
+	}
+	return nil
+}
+
+// gather is Gather of lengths that all know.
+func gather(c Communicator, mine []byte, lengths []int) ([][]byte, error) {
+	counts, total := make([]int, len(lengths)), 0
+	for r, n := range lengths {
+		counts[r] = (n + 3) / 4
+		total += counts[r]
+	}
+	received := make([]uint32, total)
+	if err := c.AllGather(packed(mine), received, counts); err != nil {
+		return nil, err
+	}
+	out := make([][]byte, len(lengths))
+	for r, n := range lengths {
+		bytes := make([]byte, 0, 4*counts[r])
+		for _, w := range received[:counts[r]] {
+			bytes = binary.LittleEndian.AppendUint32(bytes, w)
+		}
+		out[r], received = bytes[:n], received[counts[r]:]
+	}
+	return out, nil
+}
+
+// packed are bytes in words, zeros behind them.
+func packed(b []byte) []uint32 {
+	out := make([]uint32, (len(b)+3)/4)
+	for i, v := range b {
+		out[i/4] |= uint32(v) << (8 * (i % 4))
+	}
+	return out
+}
+
+// same are counts of ranks that send as many words each.
+func same(c Communicator, n int) []int {
+	out := make([]int, c.Size())
+	for r := range out {
+		out[r] = n
+	}
+	return out
+}

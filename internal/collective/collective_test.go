@@ -1,0 +1,127 @@
+package collective_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/collective"
+	"github.com/sftseq/sftseq/internal/collective/local"
+)
+
+// each runs f on so many ranks at once and returns their errors.
+func each(ranks int, f func(c *local.Communicator) error) []error {
+	errs := make([]error, ranks)
+	var wg sync.WaitGroup
+	for r, c := range local.New(ranks) {
+		wg.Go(func() { errs[r] = f(c) })
+	}
+	wg.Wait()
+	return errs
+}
+
+// TestAgree: all ranks know the same error, a failure before a wish to stop, and that of the
+// lowest rank; the rank's own keeps its type.
+func TestAgree(t *testing.T) {
+	mine := errors.New("no space left")
+	for name, c := range map[string]struct {
+		errs []error
+		rank int // -1: none
+	}{
+		"well":             {[]error{nil, nil, nil}, -1},
+		"one":              {[]error{nil, mine, nil}, 1},
+		"two":              {[]error{nil, mine, errors.New("another")}, 1},
+		"stop":             {[]error{nil, context.Canceled, nil}, 1},
+		"failure and stop": {[]error{context.Canceled, nil, fmt.Errorf("writing: %w", mine)}, 2},
+		"wrapped stop":     {[]error{fmt.Errorf("step 3: %w", context.Canceled), nil, nil}, 0},
+		"alone":            {[]error{mine}, 0},
+	} {
+		for rank, err := range each(len(c.errs), func(w *local.Communicator) error {
+			words, err := collective.Agree(w, c.errs[w.Rank()], uint64(w.Rank())<<40|7)
+			if err == nil {
+				for r, word := range words {
+					if word != uint64(r)<<40|7 {
+						return fmt.Errorf("word %x of rank %d", word, r)
+					}
+				}
+			}
+			return err
+		}) {
+			var known *collective.Error
+			switch {
+			case c.rank < 0:
+				if err != nil {
+					t.Errorf("%s, rank %d: %v", name, rank, err)
+				}
+			case !errors.As(err, &known) || known.Rank != c.rank:
+				t.Errorf("%s, rank %d: %v, expected that of rank %d", name, rank, err, c.rank)
+			case errors.Is(c.errs[c.rank], context.Canceled) != errors.Is(err, context.Canceled):
+				t.Errorf("%s, rank %d: %v", name, rank, err)
+			case !errors.Is(err, context.Canceled) && !strings.HasSuffix(err.Error(), "no space left"):
+				t.Errorf("%s, rank %d: %v", name, rank, err)
+			case rank == c.rank && errors.Is(c.errs[rank], mine) && !errors.Is(err, mine):
+				t.Errorf("%s: the rank's own error is %v", name, err)
+			}
+		}
+	}
+}
+
+// TestBytes: bytes of any length arrive, of all ranks and of rank 0 alone.
+func TestBytes(t *testing.T) {
+	texts := []string{"abc", "", strings.Repeat("x", 10007), "de"}
+	for rank, err := range each(len(texts), func(c *local.Communicator) error {
+		all, err := collective.Gather(c, []byte(texts[c.Rank()]), nil)
+		for r, b := range all {
+			if string(b) != texts[r] {
+				return fmt.Errorf("%q of rank %d", b, r)
+			}
+		}
+		b, failed := collective.Broadcast(c, []byte(texts[c.Rank()]), nil)
+		if !slices.Equal(b, []byte(texts[0])) {
+			return fmt.Errorf("broadcast %q", b)
+		}
+		return errors.Join(err, failed)
+	}) {
+		if err != nil {
+			t.Errorf("rank %d: %v", rank, err)
+		}
+	}
+	for rank, err := range each(3, func(c *local.Communicator) error {
+		var err error
+		if c.Rank() == 0 {
+			err = errors.New("no such file")
+		}
+		_, err = collective.Broadcast(c, nil, err)
+		return err
+	}) {
+		if err == nil || err.Error() != "rank 0: no such file" {
+			t.Errorf("rank %d: %v", rank, err)
+		}
+	}
+}
+
+// TestCompare: all ranks name the first that has something otherwise, and what.
+func TestCompare(t *testing.T) {
+	for rank, err := range each(4, func(c *local.Communicator) error {
+		has := map[string]string{"kernels": "avx2", "step": "7"}
+		if c.Rank() >= 2 {
+			has["step"] = fmt.Sprint(c.Rank())
+		}
+		return collective.Compare(c, has, nil)
+	}) {
+		if err == nil || err.Error() != "rank 2 differs from rank 0 in step: it has 2, rank 0 has 7" {
+			t.Errorf("rank %d: %v", rank, err)
+		}
+	}
+	for rank, err := range each(3, func(c *local.Communicator) error {
+		return collective.Compare(c, map[string]string{"step": "7"}, nil)
+	}) {
+		if err != nil {
+			t.Errorf("rank %d: %v", rank, err)
+		}
+	}
+}

@@ -1,0 +1,277 @@
+//go:build linux && cgo
+
+package mpi
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// workerVariable says what a process that a launcher has started does in place of the tests.
+const workerVariable = "SFTSEQ_MPI_TEST"
+
+var workers = map[string]func(*World) error{
+	"exchange": exchange,
+	"silent":   silent,
+	"leave":    func(w *World) error { return nil },
+	"late":     late,
+}
+
+func TestMain(m *testing.M) {
+	work := workers[os.Getenv(workerVariable)]
+	if work == nil {
+		os.Exit(m.Run())
+	}
+	if err := worker(work); err != nil {
+		fmt.Println("error:", err)
+		os.Exit(3)
+	}
+	os.Exit(0)
+}
+
+func worker(work func(*World) error) error {
+	timeout, _ := time.ParseDuration(os.Getenv("TIMEOUT"))
+	w, err := Open(Options{Timeout: timeout})
+	if err != nil {
+		return err
+	}
+	if err := work(w); err != nil {
+		return err
+	}
+	if err := w.Close(); err != nil {
+		return err
+	}
+	if w.Rank() != LaunchedRank() {
+		return fmt.Errorf("rank %d, the launcher says %d", w.Rank(), LaunchedRank())
+	}
+	fmt.Printf("rank %d of %d: well, %s\n", w.Rank(), w.Size(), w.Version())
+	return nil
+}
+
+// launchers are those of Debian, with what has them start several processes on this machine.
+var launchers = map[string][]string{
+	"mpirun.openmpi": {"--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader,tcp", "--mca", "rtc_hwloc_vmhole", "none"},
+	"mpirun.mpich":   nil,
+}
+
+// launch runs workers and returns what they print.
+func launch(t *testing.T, launcher string, ranks int, worker string, environment ...string) (string, error) {
+	t.Helper()
+	path, err := exec.LookPath(launcher)
+	if err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal(err)
+		}
+		t.Skipf("%s is not installed (make deps installs it)", launcher)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	c := exec.CommandContext(ctx, path, slices.Concat(launchers[launcher], []string{"-n", strconv.Itoa(ranks), os.Args[0]})...)
+	c.Env = append(os.Environ(), workerVariable+"="+worker)
+	c.Env = append(c.Env, environment...)
+	c.WaitDelay = time.Second
+	out, err := c.CombinedOutput()
+	if ctx.Err() != nil {
+		t.Fatalf("%s hangs: %s", launcher, out)
+	}
+	return string(out), err
+}
+
+func each(t *testing.T, f func(t *testing.T, launcher string)) {
+	for name := range launchers {
+		t.Run(name, func(t *testing.T) { f(t, name) })
+	}
+}
+
+// TestExchange: words arrive where they should, of any number of ranks, none among them.
+func TestExchange(t *testing.T) {
+	each(t, func(t *testing.T, launcher string) {
+		for _, ranks := range []int{1, 3} {
+			out, err := launch(t, launcher, ranks, "exchange")
+			if n := strings.Count(out, fmt.Sprintf("of %d: well", ranks)); err != nil || n != ranks {
+				t.Errorf("%d ranks: %v\n%s", ranks, err, out)
+			}
+		}
+	})
+}
+
+// exchange makes calls of random sizes, the same on all ranks, with pauses in which the
+// pulse goes round.
+func exchange(w *World) error {
+	random := rand.New(rand.NewPCG(1, uint64(w.Size())))
+	word := func(from, to, i int) uint32 { return uint32(from<<28 | to<<24 | i) }
+	for call := range 24 {
+		sizes := make([][]int, w.Size()) // of each rank for each
+		for r := range sizes {
+			for range w.Size() {
+				n := random.IntN(3) * random.IntN(5)
+				if random.IntN(10) == 0 {
+					n = random.IntN(3e5)
+				}
+				sizes[r] = append(sizes[r], n)
+			}
+		}
+		var send, wantAll, want []uint32
+		var received []int
+		gathered := make([]int, w.Size())
+		for to, n := range sizes[w.Rank()] {
+			for i := range n {
+				send = append(send, word(w.Rank(), to, i))
+			}
+		}
+		for from := range sizes {
+			received = append(received, sizes[from][w.Rank()])
+			for to, n := range sizes[from] {
+				gathered[from] += n
+				for i := range n {
+					wantAll = append(wantAll, word(from, to, i))
+				}
+			}
+			for i := range sizes[from][w.Rank()] {
+				want = append(want, word(from, w.Rank(), i))
+			}
+		}
+		got, all := make([]uint32, len(want)), make([]uint32, len(wantAll))
+		if err := errors.Join(w.AllToAll(send, sizes[w.Rank()], got, received), w.AllGather(send, all, gathered)); err != nil {
+			return err
+		}
+		if !slices.Equal(got, want) || !slices.Equal(all, wantAll) {
+			return fmt.Errorf("call %d: other words than were sent", call)
+		}
+		if call%8 == w.Rank() {
+			time.Sleep(time.Duration(300*(1+w.Rank())) * time.Millisecond)
+		}
+	}
+	if err := w.AllGather([]uint32{1}, make([]uint32, 3), []int{1}); err == nil {
+		return errors.New("parts of 1 word of 3 are no error")
+	}
+	return nil
+}
+
+// TestSilent: where a rank stands still the others end, in calls and between them, and
+// while they leave the job.
+func TestSilent(t *testing.T) {
+	each(t, func(t *testing.T, launcher string) {
+		for _, when := range []string{"call", "between", "closing", "finalizing"} {
+			began := time.Now()
+			out, err := launch(t, launcher, 3, "silent", "TIMEOUT=2s", "WHEN="+when)
+			if err == nil || strings.Contains(out, "well") || !strings.Contains(out, "error: a rank has given no sign of life for 2s") {
+				t.Errorf("%s: %v\n%s", when, err, out)
+			}
+			if took := time.Since(began); took > 20*time.Second {
+				t.Errorf("%s: it took %v", when, took)
+			}
+		}
+	})
+}
+
+func silent(w *World) error {
+	when := os.Getenv("WHEN")
+	if w.Rank() == 1 {
+		if when == "finalizing" {
+			if err := w.endPulse(); err != nil {
+				return err
+			}
+		}
+		if err := syscall.Kill(os.Getpid(), syscall.SIGSTOP); err != nil {
+			return err
+		}
+	}
+	switch when {
+	case "closing", "finalizing":
+		return nil // and the worker closes the world
+	case "between":
+		for began := time.Now(); w.state() == nil && time.Since(began) < 10*time.Second; {
+			time.Sleep(50 * time.Millisecond)
+		}
+		return w.state()
+	}
+	const n = 1000
+	receive, freed := make([]uint32, 3*n), make(chan bool)
+	runtime.SetFinalizer(&receive[0], func(*uint32) { close(freed) })
+	failed := w.AllGather(make([]uint32, n), receive, []int{n, n, n})
+	for range 3 {
+		runtime.GC()
+	}
+	select {
+	case <-freed:
+		return errors.New("memory that MPI may still write was freed")
+	case <-time.After(100 * time.Millisecond):
+		return failed
+	}
+}
+
+// TestLate: a rank that leaves the job long after the others is waited for, as it lives.
+func TestLate(t *testing.T) {
+	each(t, func(t *testing.T, launcher string) {
+		out, err := launch(t, launcher, 3, "late", "TIMEOUT=1s")
+		if n := strings.Count(out, "of 3: well"); err != nil || n != 3 {
+			t.Errorf("%v\n%s", err, out)
+		}
+	})
+}
+
+func late(w *World) error {
+	if w.Rank() == 0 {
+		time.Sleep(3 * time.Second)
+	}
+	return nil
+}
+
+// TestRefuses: a library that is missing, that is none, or that connects nobody is an
+// error that says so.
+func TestRefuses(t *testing.T) {
+	each(t, func(t *testing.T, launcher string) {
+		for _, c := range []struct{ environment, want string }{
+			{Variable + "=libnothing.so", "no MPI was found"},
+			{Variable + "=libc.so.6", "MPI_Init_thread is missing"},
+		} {
+			out, err := launch(t, launcher, 1, "leave", c.environment)
+			if err == nil || !strings.Contains(out, c.want) {
+				t.Errorf("%s: %v\n%s", c.environment, err, out)
+			}
+		}
+	})
+	if out, err := launch(t, "mpirun.openmpi", 2, "leave", Variable+"=libmpich.so.12"); err == nil || !strings.Contains(out, "started 2 processes, but MPICH Version: ") {
+		t.Errorf("MPICH under Open MPI's launcher: %v\n%s", err, out)
+	}
+}
+
+func TestLaunched(t *testing.T) {
+	for _, name := range []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_STEP_NUM_TASKS", "OMPI_COMM_WORLD_RANK", "PMI_RANK", Variable} {
+		t.Setenv(name, "")
+	}
+	if Launched() != 1 || LaunchedRank() != 0 {
+		t.Error("launched by nobody")
+	}
+	t.Setenv("SLURM_STEP_NUM_TASKS", "4")
+	if Launched() != 1 {
+		t.Error("tasks of Slurm without MPI have nothing to do with each other")
+	}
+	t.Setenv("PMIX_RANK", "3")
+	if Launched() != 4 || LaunchedRank() != 3 {
+		t.Error("srun --mpi=pmix")
+	}
+	if got := libraries()[0]; got != "libmpi.so.40" {
+		t.Error(got)
+	}
+	t.Setenv("PMI_RANK", "2")
+	if got := libraries()[0]; got != "libmpi.so.12" {
+		t.Error(got)
+	}
+	if !slices.ContainsFunc(known, func(k string) bool { return bytes.HasPrefix([]byte("Open MPI v5.0.3"), []byte(k)) }) {
+		t.Error("Open MPI 5 is not known")
+	}
+}

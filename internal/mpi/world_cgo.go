@@ -1,0 +1,410 @@
+//go:build linux && cgo
+
+package mpi
+
+/*
+#cgo LDFLAGS: -ldl
+#include <dlfcn.h>
+#include <sched.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+// A handle is a pointer in Open MPI and an int in MPICH. Both travel in one register of
+// 64 bits, of which the callee reads what it knows; one that is written to is zero before.
+typedef uintptr_t handle;
+
+static struct {
+	handle world, word, errors_return;
+	int (*Init_thread)(int *, char ***, int, int *);
+	int (*Finalize)(void);
+	int (*Get_library_version)(char *, int *);
+	int (*Error_string)(int, char *, int *);
+	int (*Comm_set_errhandler)(handle, handle);
+	int (*Comm_dup)(handle, handle *);
+	int (*Comm_rank)(handle, int *);
+	int (*Comm_size)(handle, int *);
+	int (*Ialltoallv)(const void *, const int *, const int *, handle, void *, const int *, const int *, handle, handle, handle *);
+	int (*Iallgatherv)(const void *, int, handle, void *, const int *, const int *, handle, handle, handle *);
+	int (*Ibarrier)(handle, handle *);
+	int (*Test)(handle *, int *, void *);
+} mpi;
+
+static const char *mpi_load(const char *name) {
+	void *lib = dlopen(name, RTLD_NOW | RTLD_GLOBAL); // plugins of Open MPI look for its symbols
+	if (!lib) return dlerror();
+	#define SYMBOL(field) if (!(*(void **)&mpi.field = dlsym(lib, "MPI_" #field))) return "MPI_" #field " is missing"
+	SYMBOL(Init_thread); SYMBOL(Finalize); SYMBOL(Get_library_version); SYMBOL(Error_string);
+	SYMBOL(Comm_set_errhandler); SYMBOL(Comm_dup); SYMBOL(Comm_rank); SYMBOL(Comm_size);
+	SYMBOL(Ialltoallv); SYMBOL(Iallgatherv); SYMBOL(Ibarrier); SYMBOL(Test);
+	if (dlsym(lib, "ompi_mpi_comm_world")) { // handles are addresses
+		mpi.world = (handle)dlsym(lib, "ompi_mpi_comm_world");
+		mpi.word = (handle)dlsym(lib, "ompi_mpi_int");
+		mpi.errors_return = (handle)dlsym(lib, "ompi_mpi_errors_return");
+	} else { // the numbers of MPICH's binary interface
+		mpi.world = 0x44000000; mpi.word = 0x4c000405; mpi.errors_return = 0x54000001;
+	}
+	return mpi.world && mpi.word && mpi.errors_return ? NULL : "it has no MPI_COMM_WORLD";
+}
+
+// What Open MPI prints of a crash would take Go's place, which turns it into a panic.
+static void mpi_prepare(void) { setenv("OMPI_MCA_opal_signal", "", 0); }
+
+static void mpi_version(char *text, int *n) { mpi.Get_library_version(text, n); }
+static void mpi_describe(int e, char *text, int *n) { mpi.Error_string(e, text, n); }
+static int mpi_finalize(void) { return mpi.Finalize(); }
+
+#define SILENT (-1)
+
+// The pulse is a barrier that goes round beside everything else.
+static struct {
+	handle communicator, request;
+	int pending, stopped;
+	int rounds; // that this rank has begun
+	double begun, ended, timeout;
+} pulse;
+
+static double now(void) {
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+static int done(handle *request, int *flag) {
+	uint64_t status[16]; // more than any library's
+	return mpi.Test(request, flag, status);
+}
+
+static int begin_round(double t) {
+	pulse.pending = 1;
+	pulse.begun = t;
+	pulse.rounds++;
+	pulse.request = 0;
+	return mpi.Ibarrier(pulse.communicator, &pulse.request);
+}
+
+static int mpi_pulse(void) {
+	double t = now();
+	if (!pulse.pending) return pulse.stopped || t - pulse.ended < 1 ? 0 : begin_round(t);
+	int flag = 0, e = done(&pulse.request, &flag);
+	if (e) return e;
+	if (flag) {
+		pulse.pending = 0;
+		pulse.ended = t;
+	} else if (t - pulse.begun > pulse.timeout) {
+		return SILENT;
+	}
+	return 0;
+}
+
+// finish waits for a request. It gives the processor up after some time, for ranks may share
+// one. Where the pulse has stopped, all ranks are about to leave: who does not come is silent.
+static int finish(handle *request) {
+	double begun = now();
+	for (int n = 1;; n++) {
+		int flag = 0, e = done(request, &flag);
+		if (e || flag) return e;
+		if (n % 32) continue;
+		if ((e = mpi_pulse())) return e;
+		if (pulse.stopped && now() - begun > pulse.timeout) return SILENT;
+		if (now() - begun < 5e-3) {
+			sched_yield();
+		} else {
+			struct timespec pause = {0, 20000};
+			nanosleep(&pause, NULL);
+		}
+	}
+}
+
+static int mpi_init(double timeout, int *rank, int *size) {
+	int e, thread;
+	if ((e = mpi.Init_thread(NULL, NULL, 1, &thread))) return e; // MPI_THREAD_FUNNELED
+	if ((e = mpi.Comm_set_errhandler(mpi.world, mpi.errors_return))) return e;
+	if ((e = mpi.Comm_dup(mpi.world, &pulse.communicator))) return e;
+	if ((e = mpi.Comm_set_errhandler(pulse.communicator, mpi.errors_return))) return e;
+	pulse.timeout = timeout;
+	pulse.ended = now();
+	if ((e = mpi.Comm_rank(mpi.world, rank))) return e;
+	return mpi.Comm_size(mpi.world, size);
+}
+
+static int mpi_all_to_all(const void *send, const int *counts, const int *at, void *receive, const int *receive_counts, const int *receive_at) {
+	handle request = 0;
+	int e = mpi.Ialltoallv(send, counts, at, mpi.word, receive, receive_counts, receive_at, mpi.word, mpi.world, &request);
+	return e ? e : finish(&request);
+}
+
+static int mpi_all_gather(const void *send, int count, void *receive, const int *counts, const int *at) {
+	handle request = 0;
+	int e = mpi.Iallgatherv(send, count, mpi.word, receive, counts, at, mpi.word, mpi.world, &request);
+	return e ? e : finish(&request);
+}
+
+// mpi_stop_pulse has this rank begin no more rounds, and returns how many it has begun.
+static int mpi_stop_pulse(void) {
+	pulse.stopped = 1;
+	return pulse.rounds;
+}
+
+// mpi_end_pulse has all ranks end the same round, the last that any has begun.
+static int mpi_end_pulse(int rounds) {
+	for (;;) {
+		if (pulse.pending) {
+			int e = finish(&pulse.request);
+			if (e) return e;
+			pulse.pending = 0;
+		}
+		if (pulse.rounds >= rounds) return 0;
+		int e = begin_round(now());
+		if (e) return e;
+	}
+}
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+	"unsafe"
+)
+
+// World is all processes of a job, as a communicator.
+type World struct {
+	rank, size int
+	version    string
+	timeout    time.Duration
+	calls      chan func()
+	mu         sync.Mutex
+	broken     error // what every call fails with
+}
+
+// Open joins the other processes. There is one World in a process's life.
+func Open(o Options) (*World, error) {
+	w := &World{timeout: o.Timeout, calls: make(chan func())}
+	if w.timeout == 0 {
+		w.timeout = DefaultTimeout
+	}
+	opened := make(chan error)
+	go func() {
+		runtime.LockOSThread()
+		err := w.open()
+		opened <- err
+		if err == nil {
+			w.serve()
+		}
+	}()
+	return w, <-opened
+}
+
+func (w *World) open() error {
+	if err := load(); err != nil {
+		return err
+	}
+	var text [8192]C.char
+	var n C.int
+	C.mpi_version(&text[0], &n)
+	w.version, _, _ = strings.Cut(strings.TrimSpace(C.GoStringN(&text[0], n)), ",")
+	w.version = strings.Join(strings.Fields(strings.SplitN(w.version, "\n", 2)[0]), " ")
+	if !slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(w.version, strings.TrimSuffix(k, ":")) }) {
+		return fmt.Errorf("an MPI that is not known: expected one that calls itself %s; found %q", strings.Join(known, ", "), w.version)
+	}
+	C.mpi_prepare()
+	var rank, size C.int
+	if e := C.mpi_init(C.double(w.timeout.Seconds()), &rank, &size); e != 0 {
+		return fmt.Errorf("%s: %w", w.version, w.failure("MPI_Init_thread", e))
+	}
+	w.rank, w.size = int(rank), int(size)
+	if n := Launched(); n != w.size {
+		return sizeError(n, w.size, w.version)
+	}
+	return nil
+}
+
+// load finds the library.
+func load() error {
+	var errs []error
+	for _, name := range libraries() {
+		c := C.CString(name)
+		e := C.mpi_load(c)
+		C.free(unsafe.Pointer(c))
+		if e == nil {
+			return nil
+		}
+		errs = append(errs, fmt.Errorf("%s: %s", name, C.GoString(e)))
+	}
+	return fmt.Errorf("no MPI was found: install the launcher's library, or name it in %s: %w", Variable, errors.Join(errs...))
+}
+
+// serve makes the calls, and keeps the pulse going between them.
+func (w *World) serve() {
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case f, open := <-w.calls:
+			if !open {
+				return
+			}
+			f()
+		case <-tick.C:
+			if w.state() == nil {
+				w.check("the pulse", C.mpi_pulse())
+			}
+		}
+	}
+}
+
+// state is the error that ended the connection, nil while it holds.
+func (w *World) state() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.broken
+}
+
+// failure describes what a call returned.
+func (w *World) failure(call string, e C.int) error {
+	if e == C.SILENT {
+		return fmt.Errorf("a rank has given no sign of life for %v: it has died, hangs, or cannot be reached", w.timeout)
+	}
+	var text [8192]C.char
+	var n C.int
+	C.mpi_describe(e, &text[0], &n)
+	return fmt.Errorf("%s: %s", call, C.GoStringN(&text[0], n))
+}
+
+// check returns the error of a call, after which none can be made.
+func (w *World) check(call string, e C.int) error {
+	if e == 0 {
+		return nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.broken = w.failure(call, e)
+	return w.broken
+}
+
+// unfinished are the buffers of calls that failed: MPI may go on reading and writing them,
+// so they stay as long as the process.
+var unfinished runtime.Pinner
+
+// call has the thread of MPI make a call, which has pointers to those buffers.
+func (w *World) call(name string, f func() C.int, buffers ...any) error {
+	result := make(chan error, 1)
+	w.calls <- func() {
+		if err := w.state(); err != nil {
+			result <- err
+			return
+		}
+		err := w.check(name, f())
+		if err != nil {
+			for _, b := range buffers {
+				unfinished.Pin(b)
+			}
+		}
+		result <- err
+	}
+	return <-result
+}
+
+// Rank is the place of this process among all, from 0.
+func (w *World) Rank() int { return w.rank }
+
+// Size is the number of processes.
+func (w *World) Size() int { return w.size }
+
+// Version is what the library calls itself.
+func (w *World) Version() string { return w.version }
+
+// AllGather gives all ranks everybody's words, in the order of ranks; counts has how many
+// each sends.
+func (w *World) AllGather(send, receive []uint32, counts []int) error {
+	n, at, err := offsets(counts, len(receive))
+	if err != nil {
+		return err
+	}
+	return w.call("MPI_Iallgatherv", func() C.int {
+		return C.mpi_all_gather(pointer(send), C.int(len(send)), pointer(receive), &n[0], &at[0])
+	}, pointer(send), pointer(receive), &n[0], &at[0])
+}
+
+// AllToAll sends the first sendCounts[0] words to rank 0, those behind to rank 1, …, and
+// receives such words from each.
+func (w *World) AllToAll(send []uint32, sendCounts []int, receive []uint32, receiveCounts []int) error {
+	n, at, err := offsets(sendCounts, len(send))
+	if err != nil {
+		return err
+	}
+	m, to, err := offsets(receiveCounts, len(receive))
+	if err != nil {
+		return err
+	}
+	return w.call("MPI_Ialltoallv", func() C.int {
+		return C.mpi_all_to_all(pointer(send), &n[0], &at[0], pointer(receive), &m[0], &to[0])
+	}, pointer(send), &n[0], &at[0], pointer(receive), &m[0], &to[0])
+}
+
+// Close leaves the job, together with all others. A process whose connection is broken ends
+// without it: its launcher ends the others.
+func (w *World) Close() error {
+	defer close(w.calls)
+	if w.state() != nil {
+		return nil
+	}
+	if err := w.endPulse(); err != nil {
+		return err
+	}
+	left := make(chan error, 1)
+	go func() { left <- w.call("MPI_Finalize", func() C.int { return C.mpi_finalize() }) }()
+	select {
+	case err := <-left:
+		return err
+	case <-time.After(w.timeout): // it waits for all others, without a word of ours
+		return w.failure("MPI_Finalize", C.SILENT)
+	}
+}
+
+// endPulse has all ranks end the same round of the pulse, the last that any has begun. The
+// pulse goes on until all have come here: one that is late is no silent one.
+func (w *World) endPulse() error {
+	if _, err := w.numbers(0); err != nil {
+		return err
+	}
+	var rounds C.int
+	if err := w.call("", func() C.int { rounds = C.mpi_stop_pulse(); return 0 }); err != nil {
+		return err
+	}
+	all, err := w.numbers(uint32(rounds))
+	if err != nil {
+		return err
+	}
+	return w.call("MPI_Ibarrier", func() C.int { return C.mpi_end_pulse(C.int(slices.Max(all))) })
+}
+
+// numbers gives all ranks one number of each.
+func (w *World) numbers(mine uint32) ([]uint32, error) {
+	all := make([]uint32, w.size)
+	return all, w.AllGather([]uint32{mine}, all, slices.Repeat([]int{1}, w.size))
+}
+
+// offsets are where the parts of so many words begin.
+func offsets(counts []int, words int) (n, at []C.int, err error) {
+	n, at = make([]C.int, len(counts)), make([]C.int, len(counts))
+	sum := 0
+	for r, c := range counts {
+		n[r], at[r] = C.int(c), C.int(sum)
+		sum += c
+	}
+	if sum != words || sum > math.MaxInt32 {
+		return nil, nil, fmt.Errorf("parts of %d words of %d, at most %d", sum, words, math.MaxInt32)
+	}
+	return n, at, nil
+}
+
+func pointer(x []uint32) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(x)) }

@@ -1,0 +1,90 @@
+// Package reduction says how the gradient of a batch is put together: where the batch is cut
+// into micro-batches, which of them each rank computes, and what is added to what. All of it
+// follows from lengths and from the number of ranks alone.
+//
+// The sum is a binary tree over the micro-batches, its leaves. A rank adds what it can of
+// the tree; the sums that it is left with are its frontier.
+package reduction
+
+import "math/bits"
+
+// MicroBatchTokens is where a micro-batch ends: consecutive examples of a batch until that
+// many tokens are reached.
+const MicroBatchTokens = 4096
+
+// MicroBatches cuts examples of those lengths, in tokens, into runs of the given size or as
+// few more tokens as the last example of each has. It returns where each run ends.
+func MicroBatches(lengths []int, size int) (ends []int) {
+	tokens := 0
+	for i, n := range lengths {
+		if tokens += n; tokens >= size || i == len(lengths)-1 {
+			ends, tokens = append(ends, i+1), 0
+		}
+	}
+	return ends
+}
+
+// MostSums is how many sums a rank brings at most, of a batch of up to so many micro-batches
+// of up to so many tokens. With M the largest and m = [MicroBatchTokens] the least that any
+// but the last has, a rank gets k ≤ 9·M/m + 2 nodes side by side of the level at which
+// [Deal] cuts: fewer than eight for an equal part of M = m, and one for the cuts that are
+// off. The frontier of k nodes has at most ⌊2·log₂((k+2)/2)⌋: one at either end of each
+// level above.
+func MostSums(microBatches, tokens int) int {
+	k := min(microBatches, 9*tokens/MicroBatchTokens+2)
+	return bits.Len(uint((k+2)*(k+2)/4)) - 1
+}
+
+// Deal cuts micro-batches, of which the tokens are given, into runs of about as many tokens,
+// one for each rank: rank r computes those from cuts[r] to cuts[r+1]−1. A cut is where the
+// tree has few nodes at the edge, so that a rank brings few sums: see [MostSums].
+func Deal(tokens []int, ranks int) (cuts []int) {
+	leaves := len(tokens)
+	before := make([]int, leaves+1)
+	for i, n := range tokens {
+		before[i+1] = before[i] + n
+	}
+	unit := 1 << max(0, bits.Len(uint(leaves/ranks))-3)
+	cuts = append(cuts, 0)
+	for r := 1; r < ranks; r++ {
+		target := before[leaves] * r / ranks
+		best, at := -1, cuts[r-1]
+		for i := at; i <= leaves; i++ {
+			if i%unit != 0 && i != leaves {
+				continue
+			}
+			off := max(before[i]-target, target-before[i])
+			if best >= 0 && off > best {
+				break // and further away from here on
+			}
+			best, at = off, i
+		}
+		cuts = append(cuts, at)
+	}
+	return append(cuts, leaves)
+}
+
+// Cut is where the words of a rank begin, of a model of that many: its share of the sum, which
+// it adds up for all.
+func Cut(words, ranks, rank int) int { return words * rank / ranks }
+
+// Node is a place in the tree of sums: index i of level v adds indices 2i and 2i+1 of level
+// v−1; the last index of a level may have no sibling. Leaf i is index i of level 0.
+type Node struct{ Level, Index int }
+
+// Width is the number of nodes of a level.
+func Width(leaves, level int) int { return (leaves + 1<<level - 1) >> level }
+
+// Frontier are the largest nodes whose leaves are all from lo to hi−1, from the left: what
+// adding siblings comes to with these leaves alone.
+func Frontier(leaves, lo, hi int) (out []Node) {
+	for lo < hi {
+		n := Node{0, lo}
+		for Width(leaves, n.Level) > 1 && n.Index%2 == 0 && min((n.Index/2+1)<<(n.Level+1), leaves) <= hi {
+			n = Node{n.Level + 1, n.Index / 2}
+		}
+		out = append(out, n)
+		lo = min((n.Index+1)<<n.Level, leaves)
+	}
+	return out
+}

@@ -1,0 +1,127 @@
+package reduction
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestFrontier: a run of leaves is the leaves of its frontier, which are never more
+// than MostSums nodes where the cuts are those of Deal, however unlike the micro-batches are.
+func TestFrontier(t *testing.T) {
+	for leaves := 1; leaves < 40; leaves++ {
+		for lo := range leaves {
+			for hi := lo; hi <= leaves; hi++ {
+				var got []int
+				for _, n := range Frontier(leaves, lo, hi) {
+					for leaf := n.Index << n.Level; leaf < min((n.Index+1)<<n.Level, leaves); leaf++ {
+						got = append(got, leaf)
+					}
+				}
+				want := make([]int, hi-lo)
+				for i := range want {
+					want[i] = lo + i
+				}
+				if !slices.Equal(got, want) {
+					t.Fatalf("frontier of %d to %d of %d: leaves %v", lo, hi, leaves, got)
+				}
+			}
+		}
+	}
+	random := rand.New(rand.NewPCG(1, 1))
+	for _, longest := range []int{1, 200, MicroBatchTokens, 5 * MicroBatchTokens, 40 * MicroBatchTokens} {
+		most, largest := 0, MicroBatchTokens-1+longest
+		for range 2000 {
+			tokens := make([]int, 1+random.IntN(300))
+			short, unlike := random.IntN(2*len(tokens)), longest > 200
+			for i := range tokens {
+				tokens[i] = MicroBatchTokens + random.IntN(longest)
+				if unlike && i < short {
+					tokens[i] = MicroBatchTokens // many of these are as much as one of the others
+				}
+			}
+			if unlike {
+				tokens[len(tokens)-1] = 1 + random.IntN(largest)
+			}
+			ranks := 1 + random.IntN(70)
+			cuts := Deal(tokens, ranks)
+			if len(cuts) != ranks+1 || cuts[0] != 0 || cuts[ranks] != len(tokens) || !slices.IsSorted(cuts) {
+				t.Fatalf("%d micro-batches on %d ranks: cuts %v", len(tokens), ranks, cuts)
+			}
+			for r := range ranks {
+				n := len(Frontier(len(tokens), cuts[r], cuts[r+1]))
+				if most = max(most, n); n > MostSums(len(tokens), largest) {
+					t.Errorf("%d micro-batches of up to %d tokens on %d ranks, %d to %d: %d sums", len(tokens), largest, ranks, cuts[r], cuts[r+1], n)
+				}
+				if got, mean := cuts[r+1]-cuts[r], float64(len(tokens))/float64(ranks); !unlike && float64(got) > 1.3*mean+1 {
+					t.Errorf("%d micro-batches on %d ranks: rank %d has %d", len(tokens), ranks, r, got)
+				}
+			}
+		}
+		t.Logf("up to %d tokens: at most %d sums, the bound is %d", largest, most, MostSums(300, largest))
+	}
+}
+
+// TestMostSums: the bound is ⌊2·log₂((k+2)/2)⌋ for the k that its comment states; most
+// cases lie on either side of where it changes.
+func TestMostSums(t *testing.T) {
+	for _, c := range []struct{ microBatches, tokens, want int }{
+		{300, MicroBatchTokens, 5},           // k = 11
+		{300, 4*MicroBatchTokens/3 - 1, 5},   // k = 13
+		{300, 4*MicroBatchTokens/3 + 1, 6},   // k = 14, of which (14+2)/2 is 2³
+		{300, 28*MicroBatchTokens/9 + 1, 8},  // k = 30, of which (30+2)/2 is 2⁴
+		{300, 28*MicroBatchTokens/9 - 1, 7},  // k = 29
+		{300, 60*MicroBatchTokens/9 + 1, 10}, // k = 62, of which (62+2)/2 is 2⁵
+		{61, 100 * MicroBatchTokens, 9},      // all of them
+		{62, 100 * MicroBatchTokens, 10},
+		{1, MicroBatchTokens, 1},
+	} {
+		if got := MostSums(c.microBatches, c.tokens); got != c.want {
+			t.Errorf("%+v: %d", c, got)
+		}
+	}
+}
+
+// TestMicroBatches: a run ends where the size is reached, and the last one may be shorter.
+func TestMicroBatches(t *testing.T) {
+	for _, c := range []struct{ lengths, ends []int }{
+		{nil, nil},
+		{[]int{10}, []int{1}},
+		{[]int{4, 6, 10, 9, 1, 3}, []int{2, 3, 5, 6}},
+		{[]int{30, 1}, []int{1, 2}},
+		{[]int{5, 4, 20}, []int{3}},
+	} {
+		if ends := MicroBatches(c.lengths, 10); !slices.Equal(ends, c.ends) {
+			t.Errorf("%v: ends %v, want %v", c.lengths, ends, c.ends)
+		}
+	}
+}
+
+// TestDeal: no other cut is nearer to an equal part of the tokens, where few micro-batches
+// allow every cut.
+func TestDeal(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 500 {
+		tokens, total := make([]int, 1+random.IntN(30)), 0
+		for i := range tokens {
+			tokens[i] = 1 + random.IntN(9000)
+			total += tokens[i]
+		}
+		ranks := len(tokens)/7 + 1 // so few micro-batches each that a cut may be anywhere
+		cuts := Deal(tokens, ranks)
+		for r := 1; r < ranks; r++ {
+			off := func(cut int) int {
+				before := 0
+				for _, n := range tokens[:cut] {
+					before += n
+				}
+				return max(before-total*r/ranks, total*r/ranks-before)
+			}
+			for cut := cuts[r-1]; cut <= len(tokens); cut++ {
+				if off(cut) < off(cuts[r]) {
+					t.Fatalf("%v on %d ranks: cuts %v, %d is better than %d", tokens, ranks, cuts, cut, cuts[r])
+				}
+			}
+		}
+	}
+}

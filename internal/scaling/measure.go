@@ -1,0 +1,139 @@
+package scaling
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/sftseq/sftseq/internal/bench"
+	"github.com/sftseq/sftseq/internal/reduction"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// repetitions is how often each time is taken, at least; the median counts.
+const repetitions = 3
+
+// Measurement takes the figures of one machine.
+type Measurement struct {
+	*bench.Workload // a batch of examples of one length
+}
+
+// Batch is what the workload's step is cut into.
+func (m Measurement) Batch() Batch {
+	lengths := make([]int, m.Settings.Batch)
+	for i := range lengths {
+		lengths[i] = m.Length
+	}
+	b := Batch{Parameters: sft.NewParameters(m.Config).Words, Results: m.Settings.Batch * (1 + m.Config.NumLabels)}
+	from := 0
+	for _, end := range reduction.MicroBatches(lengths, reduction.MicroBatchTokens) {
+		b.MicroBatches = append(b.MicroBatches, (end-from)*m.Length)
+		from = end
+	}
+	return b
+}
+
+// Figures measures steps on batches of three sizes, in turns, so that what else the machine does
+// slows all of them: of a single example of one token, which is the update; of one
+// micro-batch; and of as many as the device runs at once, or as the batch has.
+func (m Measurement) Figures(ctx context.Context) (f Figures, err error) {
+	each := (reduction.MicroBatchTokens + m.Length - 1) / m.Length // examples of a micro-batch
+	one := min(each, m.Settings.Batch)
+	many := min(each*m.Device.Slots(), m.Settings.Batch)
+	settings := m.Settings
+	settings.Batch = many
+	sequences := m.Config.Sequences()
+	stepper, err := sft.NewStepper(sft.NewModel(m.Config, 1), settings, m.Device, (m.Length+sequences-1)/sequences, m.Memory)
+	if err != nil {
+		return Figures{}, err
+	}
+	defer stepper.Close()
+	w := *m.Workload
+	w.Settings = settings
+	examples := w.Examples()
+	sizes := [][]seq.Example{{shortened(examples[0])}, examples[:one], examples}
+	seconds := make([][]float64, len(sizes))
+	for i := range 1 + repetitions { // the first warms up
+		for j, batch := range sizes {
+			s, err := bench.Seconds(ctx, func(ctx context.Context) error {
+				_, err := stepper.Step(ctx, batch)
+				return err
+			}, 1, least(i))
+			if err != nil {
+				return Figures{}, err
+			}
+			if i > 0 {
+				seconds[j] = append(seconds[j], s)
+			}
+		}
+	}
+	if one == many { // two measurements of the same
+		both := slices.Concat(seconds[1], seconds[2])
+		seconds[1], seconds[2] = both, both
+	}
+	f = fit(one*m.Length, many*m.Length, median(seconds[0]), median(seconds[1]), median(seconds[2]))
+	f.Copy, f.Add, err = host(ctx, m.Device, sft.NewParameters(m.Config).Words)
+	return f, err
+}
+
+// least is how long round i repeats a step: short ones come in several.
+func least(i int) time.Duration {
+	if i == 0 {
+		return 0
+	}
+	return 100 * time.Millisecond
+}
+
+// fit takes the update from what steps of one micro-batch and of many took.
+func fit(oneTokens, manyTokens int, update, one, many float64) Figures {
+	rate := func(seconds float64, tokens int) float64 { return max(0, seconds-update) / float64(tokens) }
+	f := Figures{Update: update, Alone: rate(one, oneTokens), Together: rate(many, manyTokens)}
+	f.Together = min(f.Together, f.Alone) // what runs beside others is not faster for that
+	return f
+}
+
+func median(seconds []float64) float64 { return bench.SpreadOf(seconds).Median }
+
+// shortened is an example of one token, or of a pair one each.
+func shortened(e seq.Example) seq.Example {
+	e.A = e.A[:1]
+	if e.B != nil {
+		e.B = e.B[:1]
+	}
+	return e
+}
+
+// host measures what an exchange does beside sending: words go from the device to a new buffer
+// and back, and sums of them are added.
+func host(ctx context.Context, d tensor.Device, words int) (copying, adding float64, err error) {
+	p := tensor.NewProgram()
+	p.Segment("merge")
+	g := tensor.At(tensor.Gradients, 0, "gradients", words)
+	p.Launch(tensor.Add{Y: g, A: g, B: tensor.At(tensor.Partial, 0, "partial", words)})
+	merge, err := d.Prepare(p.Finish())
+	if err != nil {
+		return 0, 0, err
+	}
+	var memory tensor.Binding
+	for _, region := range []tensor.Region{tensor.Gradients, tensor.Partial} {
+		if memory[region], err = d.Allocate(words); err != nil {
+			return 0, 0, err
+		}
+		defer memory[region].Free()
+	}
+	const atLeast = 50 * time.Millisecond
+	copying, err = bench.Seconds(ctx, func(context.Context) error {
+		buffer := make([]uint32, words)
+		if err := memory[tensor.Gradients].Read(0, buffer); err != nil {
+			return err
+		}
+		return memory[tensor.Partial].Write(0, buffer)
+	}, repetitions, atLeast)
+	if err != nil {
+		return 0, 0, err
+	}
+	adding, err = bench.Seconds(ctx, func(ctx context.Context) error { return merge.Run(ctx, memory, 0, 1) }, repetitions, atLeast)
+	return copying / 2 / float64(words), adding / float64(words), err
+}

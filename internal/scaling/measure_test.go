@@ -1,0 +1,121 @@
+package scaling
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/sftseq/sftseq/internal/bench"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/lra"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// tinyWorkload is a batch of 20 examples of 1,000 tokens, or of pairs of 500 each.
+func tinyWorkload(t *testing.T, task *lra.Task) *bench.Workload {
+	t.Helper()
+	spec, err := task.Spec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := task.Presets[0].Config
+	c.HiddenSize, c.NumHeads, c.SinusoidDim, c.NumLayers, c.IntermediateSize, c.NumSampledTokens = 8, 2, 8, 1, 8, 4
+	if err := c.DescribeData(spec); err != nil {
+		t.Fatal(err)
+	}
+	w := &bench.Workload{Config: &c, Settings: task.Presets[0].Settings, Length: 1000, Device: cpu.New(2)}
+	w.Settings.Batch = 20
+	return w
+}
+
+// TestMeasurement: the batch is cut as training cuts it, and every figure is a time.
+func TestMeasurement(t *testing.T) {
+	for _, task := range []*lra.Task{lra.ListOps, lra.Retrieval} {
+		m := Measurement{tinyWorkload(t, task)}
+		b := m.Batch()
+		if want := []int{5000, 5000, 5000, 5000}; !slices.Equal(b.MicroBatches, want) || b.Parameters != sft.NewParameters(m.Config).Words || b.Results != 20*(1+m.Config.NumLabels) {
+			t.Errorf("%s: %+v", task.Name, b)
+		}
+		f, err := m.Figures(t.Context())
+		if err != nil {
+			t.Fatalf("%s: %v", task.Name, err)
+		}
+		for name, v := range map[string]float64{"alone": f.Alone, "together": f.Together, "update": f.Update, "copy": f.Copy, "add": f.Add} {
+			if !(v > 0 && v < 1) {
+				t.Errorf("%s: %s is %v seconds", task.Name, name, v)
+			}
+		}
+		if f.Together > f.Alone {
+			t.Errorf("%s: %+v", task.Name, f)
+		}
+		m.Device = cpu.New(1) // which runs one micro-batch at a time
+		if f, err = m.Figures(t.Context()); err != nil || f.Together != f.Alone {
+			t.Errorf("%s: %+v, %v", task.Name, f, err)
+		}
+	}
+}
+
+// slow is the processor, on which reading, writing and running take a time that is known.
+type slow struct{ tensor.Device }
+
+const (
+	slowRead  = 10 * time.Millisecond
+	slowWrite = 30 * time.Millisecond
+	slowRun   = 70 * time.Millisecond
+)
+
+type slowMemory struct{ tensor.Memory }
+
+type slowExecutable struct{ tensor.Executable }
+
+func (d slow) Allocate(words int) (tensor.Memory, error) {
+	m, err := d.Device.Allocate(words)
+	return slowMemory{m}, err
+}
+
+func (m slowMemory) Read(offset int, words []uint32) error {
+	time.Sleep(slowRead)
+	return m.Memory.Read(offset, words)
+}
+
+func (m slowMemory) Write(offset int, words []uint32) error {
+	time.Sleep(slowWrite)
+	return m.Memory.Write(offset, words)
+}
+
+func (d slow) Prepare(p *tensor.Program) (tensor.Executable, error) {
+	x, err := d.Device.Prepare(p)
+	return slowExecutable{x}, err
+}
+
+func (x slowExecutable) Run(ctx context.Context, memory tensor.Binding, from, to int) error {
+	for i, m := range memory {
+		if m != nil {
+			memory[i] = m.(slowMemory).Memory
+		}
+	}
+	time.Sleep(slowRun)
+	return x.Executable.Run(ctx, memory, from, to)
+}
+
+// TestHost: a word that is copied takes the mean of one that is read and one that is written,
+// and a word that is added what a sum of all takes.
+func TestHost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // where time passes in sleep alone
+		d := slow{cpu.New(1)}
+		defer d.Close()
+		const words = 1000
+		copying, adding, err := host(t.Context(), d, words)
+		if err != nil {
+			t.Fatal(err)
+		}
+		near := func(got float64, want time.Duration) bool { return math.Abs(got*words-want.Seconds()) < 1e-9 }
+		if !near(copying, (slowRead+slowWrite)/2) || !near(adding, slowRun) {
+			t.Errorf("%v s a word copied, %v s a word added", copying, adding)
+		}
+	})
+}
