@@ -39,8 +39,11 @@ type Options struct {
 	// Name is one of [Names]. auto, the default, is a graphics processor if there
 	// is one and otherwise the CPU; vulkan is the best that Vulkan offers, even if
 	// that is a driver which computes on the CPU; vulkan:N is device N of [List].
-	Name      string
-	Threads   int // that the CPU device uses at most; 0: all
+	Name    string
+	Threads int // that the CPU device uses at most; 0: all
+	// Turn spreads the processes of a machine over its devices, where Name leaves the
+	// choice: the process of turn 1 takes the second graphics processor, and so on, around.
+	Turn      int
 	Precision Precision
 	// Notice is told, if it is there, of what will take a person by surprise.
 	Notice func(string)
@@ -146,12 +149,9 @@ func openCPU(o Options) (Device, error) {
 // there are none, the error says why.
 func (o Options) choose(offered []vk.Info, unavailable error) (*vk.Info, error) {
 	usable := func(i vk.Info) bool { return i.Missing == "" }
+	graphics := those(offered, func(i vk.Info) bool { return usable(i) && (i.Kind == "discrete" || i.Kind == "integrated") })
 	if o.auto() {
-		graphics := func(i vk.Info) bool { return usable(i) && (i.Kind == "discrete" || i.Kind == "integrated") }
-		if at := slices.IndexFunc(offered, graphics); at >= 0 {
-			return &offered[at], nil
-		}
-		return nil, nil
+		return o.turn(graphics), nil
 	}
 	if unavailable != nil {
 		return nil, fmt.Errorf("device %s: %w", o.Name, unavailable)
@@ -162,12 +162,34 @@ func (o Options) choose(offered []vk.Info, unavailable error) (*vk.Info, error) 
 		}
 		return &offered[n], nil
 	}
-	if at := slices.IndexFunc(offered, usable); at >= 0 {
-		return &offered[at], nil
+	processors := func(i vk.Info) bool { return usable(i) && i.Kind == "cpu" }
+	others := those(offered, func(i vk.Info) bool { return usable(i) && !processors(i) })
+	for _, devices := range [][]vk.Info{others, those(offered, processors)} {
+		if found := o.turn(devices); found != nil {
+			return found, nil
+		}
 	}
 	err := errors.New("device vulkan: none can be used")
 	for _, i := range offered {
 		err = fmt.Errorf("%w; %s: %s", err, i.Name, i.Missing)
 	}
 	return nil, err
+}
+
+// turn is the device of the process's turn, nil where there is none.
+func (o Options) turn(devices []vk.Info) *vk.Info {
+	if len(devices) == 0 {
+		return nil
+	}
+	return &devices[o.Turn%len(devices)]
+}
+
+// those are the devices of a kind.
+func those(offered []vk.Info, kind func(vk.Info) bool) (out []vk.Info) {
+	for _, i := range offered {
+		if kind(i) {
+			out = append(out, i)
+		}
+	}
+	return out
 }

@@ -115,6 +115,20 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%q of %v: device %d, error %v; expected %d, %q", c.name, c.offered, got, err, c.want, c.failure)
 		}
 	}
+	many := []vk.Info{integrated, processor, discrete, old, discrete}
+	for at := range many {
+		many[at].Index = at
+	}
+	for _, name := range []string{"auto", "vulkan"} {
+		for turn, want := range []int{0, 2, 4, 0, 2} {
+			if info, err := (Options{Name: name, Turn: turn}).choose(many, nil); err != nil || info.Index != want {
+				t.Errorf("%s, turn %d: %v, %v, expected %d", name, turn, info, err, want)
+			}
+		}
+	}
+	if info, err := (Options{Name: "vulkan:4", Turn: 1}).choose(many, nil); err != nil || info.Index != 4 {
+		t.Errorf("vulkan:4 at turn 1: %v, %v", info, err)
+	}
 	missing := errors.New("no driver")
 	if info, err := (Options{Name: "auto"}).choose(nil, missing); info != nil || err != nil {
 		t.Errorf("auto without Vulkan: %v, %v", info, err)

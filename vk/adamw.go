@@ -4,10 +4,7 @@ package vk
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-func init() {
-	kernel(sumSquares)
-	kernel(adamW)
-}
+func init() { register(kernel(sumSquares), kernel(adamW)) }
 
 // sumSquares sums pieces of a block each, then the pieces of all blocks.
 func sumSquares(r *recorder, k tensor.SumSquares) {

@@ -4,10 +4,7 @@ package vk
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-func init() {
-	kernel(add)
-	kernel(zero)
-}
+func init() { register(kernel(add), kernel(zero)) }
 
 func add(r *recorder, k tensor.Add) {
 	eachExtent(k.Y, k.Y.Width(), func(e extent) {

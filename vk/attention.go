@@ -9,9 +9,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-func init() {
-	kernel(attention)
-}
+func init() { register(kernel(attention)) }
 
 const (
 	attentionRows = 64  // rows of a workgroup, as in attention.glsl

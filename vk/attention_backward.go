@@ -8,9 +8,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-func init() {
-	kernel(attentionBackward)
-}
+func init() { register(kernel(attentionBackward)) }
 
 const (
 	queryChunks = 32  // of a sequence's queries, as in chunks.glsl

@@ -16,7 +16,7 @@ import (
 
 // bound is a program's steps with the memories that they work on.
 type bound struct {
-	device *Device
+	device *gpu
 	memory [regions]*memory
 	own    *memory // scratch, where there is no arena to go with
 	sets   C.handle

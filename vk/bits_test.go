@@ -147,7 +147,7 @@ func TestCosines(t *testing.T) {
 	other := []float32{-1, 1, 0, 0, 0, 0, -1, 1} // for g
 	zero := make([]float32, 2)
 	f, g, e := p.output(tensor.Fixed, 4, 2*n), p.output(tensor.Fixed, 4, 2*n), p.output(tensor.Fixed, 4, 2*n)
-	p.launch(tensor.SinusoidTables{F: f, G: g, E: e, Counts: p.Counts, Frequencies: q,
+	p.launch(tensor.Sinusoid{F: f, G: g, E: e, Counts: p.Counts, Frequencies: q,
 		MulWeight: p.input(tensor.Fixed, one, 2, ds), MulBias: p.input(tensor.Fixed, zero, 2),
 		AddWeight: p.input(tensor.Fixed, other, 2, ds), AddBias: p.input(tensor.Fixed, zero, 2)})
 	got := p.run(t, open(t, Options{}), f, g)

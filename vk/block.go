@@ -26,7 +26,7 @@ type block struct {
 
 // heap holds what the driver has given and has not got back.
 type heap struct {
-	device *Device
+	device *gpu
 	mu     sync.Mutex
 	given  map[*block]bool
 }
@@ -99,7 +99,7 @@ func (h *heap) close() {
 
 // Budget is how much memory is left for programs, in bytes, but for a block that
 // rounding may lose.
-func (d *Device) Budget() int64 {
+func (d *gpu) Budget() int64 {
 	if d.gone() != nil {
 		return 0
 	}
@@ -108,7 +108,7 @@ func (d *Device) Budget() int64 {
 
 // free is what is left of the memory of a kind: what the driver says, or all that
 // we have not taken.
-func (d *Device) free(kind uint32) int64 {
+func (d *gpu) free(kind uint32) int64 {
 	if n, ok := d.physical.free(d.instance, kind); ok {
 		return n
 	}

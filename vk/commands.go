@@ -11,12 +11,12 @@ import "unsafe"
 
 // commands is a command buffer with the fence that tells when it is done.
 type commands struct {
-	device *Device
+	device *gpu
 	buffer unsafe.Pointer
 	fence  C.handle
 }
 
-func (d *Device) newCommands() (*commands, error) {
+func (d *gpu) newCommands() (*commands, error) {
 	c := &commands{device: d}
 	d.queue.Lock()
 	err := d.check("allocate a command buffer", C.shim_commands_allocate(d.shim, d.pool, &c.buffer))
@@ -63,6 +63,18 @@ func (c *commands) submit() error {
 	c.device.queue.Lock()
 	defer c.device.queue.Unlock()
 	return c.device.check("submit", C.shim_submit(c.device.shim, c.buffer, c.fence))
+}
+
+// run records steps, submits them and waits for them.
+func (c *commands) run(steps []C.shim_step) error {
+	err := c.record(steps, 0)
+	if err == nil {
+		err = c.submit()
+	}
+	if err == nil {
+		err = c.wait()
+	}
+	return err
 }
 
 // wait returns when the submission is done, at once if there was none (nil).

@@ -13,10 +13,10 @@ import (
 // if that has complained of anything. Without Vulkan the test is skipped as
 // skipWithout does, and without cooperative matrices in any case: few processors'
 // drivers have them, Mesa's from version 26.1 on.
-func open(t testing.TB, o Options) *Device {
+func open(t testing.TB, o Options) *gpu {
 	t.Helper()
 	t.Setenv("SFTSEQ_VK_VALIDATE", "1")
-	d, err := Open(o)
+	d, err := openGPU(o)
 	switch {
 	case err != nil && o.Mixed:
 		t.Skip(err)

@@ -4,10 +4,7 @@ package vk
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-func init() {
-	kernel(convolution)
-	kernel(convolutionBackward)
-}
+func init() { register(kernel(convolution), kernel(convolutionBackward)) }
 
 // convolutionRows are the rows that an invocation of convolution.glsl does, and
 // convolutionTaps the taps that one of convolution_backward_parameters.comp does.

@@ -84,7 +84,7 @@ func TestMixedIsOffered(t *testing.T) {
 			if i.Missing != "" {
 				continue
 			}
-			d, err := Open(Options{Index: i.Index, Mixed: true})
+			d, err := openGPU(Options{Index: i.Index, Mixed: true})
 			if (err == nil) != i.Mixed {
 				t.Errorf("%s: mixed %v, opened: %v", i.Name, i.Mixed, err)
 			}

@@ -4,9 +4,7 @@ package vk
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-func init() {
-	kernel(crossEntropy)
-}
+func init() { register(kernel(crossEntropy)) }
 
 func crossEntropy(r *recorder, k tensor.CrossEntropy) {
 	eachExtent(k.Logits, k.Logits.Width(), func(e extent) {

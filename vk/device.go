@@ -34,8 +34,21 @@ var (
 	errClosed = errors.New("vk: the device was closed")
 )
 
-// Device runs programs on a GPU. It is a [tensor.Device].
-type Device struct {
+// What a device can do beside what every one must is found by its methods' names: a
+// change of one of them would otherwise go unnoticed.
+var _ interface {
+	Device
+	tensor.Device
+	tensor.Profiler
+	tensor.Measurer
+	tensor.OwnMemory
+	tensor.PreferredBatch
+	tensor.MixedPrecision
+	tensor.LossScaler
+} = (*gpu)(nil)
+
+// gpu is the [Device].
+type gpu struct {
 	instance  *instance
 	physical  *physical
 	limits    limits
@@ -61,20 +74,29 @@ type Device struct {
 	constants  map[string]*memory  // by their bytes: programs share them
 }
 
-// Open opens a device.
-func Open(o Options) (*Device, error) {
+// Open opens a device. Errors say why there is no such device or what it lacks, see
+// [Info.Missing]; where there is no Vulkan at all they wrap [ErrUnavailable].
+func Open(o Options) (Device, error) {
+	d, err := openGPU(o)
+	if err != nil {
+		return nil, err // not a nil *gpu, which would be a Device
+	}
+	return d, nil
+}
+
+func openGPU(o Options) (*gpu, error) {
 	i, err := openInstance()
 	if err != nil {
 		return nil, err
 	}
-	d := &Device{instance: i, constants: map[string]*memory{}}
+	d := &gpu{instance: i, constants: map[string]*memory{}}
 	if err := d.open(o); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil
 }
 
-func (d *Device) open(o Options) error {
+func (d *gpu) open(o Options) error {
 	list, err := d.instance.physicals()
 	if err != nil {
 		return err
@@ -126,7 +148,7 @@ func (d *Device) open(o Options) error {
 }
 
 // create creates the logical device with its queue.
-func (d *Device) create() error {
+func (d *gpu) create() error {
 	p := d.physical
 	wanted := C.shim_features{}
 	if d.mixed != nil {
@@ -139,7 +161,7 @@ func (d *Device) create() error {
 }
 
 // Name describes the device.
-func (d *Device) Name() string {
+func (d *gpu) Name() string {
 	precision := "fp32"
 	if d.mixed != nil {
 		precision = d.mixed.String()
@@ -148,7 +170,7 @@ func (d *Device) Name() string {
 }
 
 // Kernels names the device and its driver: bits are promised for one.
-func (d *Device) Kernels() string {
+func (d *gpu) Kernels() string {
 	name := "vulkan " + d.physical.info.Name + ", " + d.physical.info.Driver
 	if d.mixed != nil {
 		name += ", " + d.mixed.String()
@@ -157,35 +179,32 @@ func (d *Device) Kernels() string {
 }
 
 // Mixed says that products of matrices take operands of 16 bits.
-func (d *Device) Mixed() bool { return d.mixed != nil }
+func (d *gpu) Mixed() bool { return d.mixed != nil }
 
 // LossScaling says that gradients leave the range of the operands of products,
 // which are float16 in mixed precision where there is no bfloat16.
-func (d *Device) LossScaling() bool { return d.mixed != nil && !d.mixed.bfloat16 }
+func (d *gpu) LossScaling() bool { return d.mixed != nil && !d.mixed.bfloat16 }
 
 // Info describes the device as [Devices] does.
-func (d *Device) Info() Info { return d.physical.info }
+func (d *gpu) Info() Info { return d.physical.info }
 
 // Slots is two: one program computes while the next batch is made ready.
-func (d *Device) Slots() int { return 2 }
+func (d *gpu) Slots() int { return 2 }
 
 // ForwardTokens is the number of tokens that keep a large device busy in a forward
 // pass.
-func (d *Device) ForwardTokens() int { return 1 << 16 }
+func (d *gpu) ForwardTokens() int { return 1 << 16 }
 
-// Messages returns what the validation layer has said since the last call:
-// nothing, if there is nothing wrong or SFTSEQ_VK_VALIDATE is not 1.
-func (d *Device) Messages() []string {
+// Messages implements [Device].
+func (d *gpu) Messages() []string {
 	if d.instance == nil {
 		return nil
 	}
 	return d.instance.messages()
 }
 
-// Close frees the device. Of one that went silent nothing is freed: the driver may
-// still be at work, and to wait for it would be to hang. What the validation layer
-// has said that [Device.Messages] did not return, up to the very end, is an error.
-func (d *Device) Close() error {
+// Close implements [Device].
+func (d *gpu) Close() error {
 	if d.instance == nil {
 		return nil
 	}
@@ -220,7 +239,7 @@ func (d *Device) Close() error {
 
 // settled sends what waits, and reports whether all that was sent is done, as it
 // also is on a device that is lost. Others go on meanwhile.
-func (d *Device) settled() bool {
+func (d *gpu) settled() bool {
 	err := d.transfers.flush()
 	if err == nil {
 		err = d.finish()
@@ -230,7 +249,7 @@ func (d *Device) settled() bool {
 
 // finish returns when all that was sent is done. Nothing is held meanwhile that a
 // running program would need.
-func (d *Device) finish() error {
+func (d *gpu) finish() error {
 	if d.last == nil { // nothing was sent
 		return nil
 	}
@@ -250,7 +269,7 @@ var objects = [C.SHIM_KINDS]string{C.SHIM_BLOCKS: "blocks of memory", C.SHIM_SET
 	C.SHIM_FENCES: "fences", C.SHIM_QUERIES: "query pools"}
 
 // live counts the driver's objects that the device has.
-func (d *Device) live() map[string]int {
+func (d *gpu) live() map[string]int {
 	n := map[string]int{}
 	for kind, name := range objects {
 		n[name] = int(C.shim_live(d.shim, C.int(kind)))
@@ -259,13 +278,13 @@ func (d *Device) live() map[string]int {
 }
 
 // silent says that the device has not answered in time.
-func (d *Device) silent() bool {
+func (d *gpu) silent() bool {
 	e := d.lost.Load()
 	return e != nil && e.Silent
 }
 
 // gone is the error of a device that is lost or closed.
-func (d *Device) gone() error {
+func (d *gpu) gone() error {
 	if e := d.lost.Load(); e != nil {
 		return e
 	}
@@ -277,7 +296,7 @@ func (d *Device) gone() error {
 
 // check turns a VkResult into an error. A device that is lost stays so: nothing
 // should build on what it answers afterwards.
-func (d *Device) check(what string, r C.result) error {
+func (d *gpu) check(what string, r C.result) error {
 	if d.fault != nil {
 		r = C.result(d.fault(what, int32(r)))
 	}

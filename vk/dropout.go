@@ -8,9 +8,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-func init() {
-	kernel(dropout)
-}
+func init() { register(kernel(dropout)) }
 
 func dropout(r *recorder, k tensor.Dropout) {
 	first := k.Batch.Offset

@@ -4,10 +4,7 @@ package vk
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-func init() {
-	kernel(duplet)
-	kernel(dupletBackward)
-}
+func init() { register(kernel(duplet), kernel(dupletBackward)) }
 
 // dupletRows is the number of rows that a workgroup does: rows.glsl without
 // constants.

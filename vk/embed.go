@@ -4,10 +4,7 @@ package vk
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-func init() {
-	kernel(embed)
-	kernel(embedBackward)
-}
+func init() { register(kernel(embed), kernel(embedBackward)) }
 
 func embed(r *recorder, k tensor.Embed) {
 	eachExtent(k.Y, k.Y.Width(), func(e extent) {

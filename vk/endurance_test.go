@@ -73,10 +73,10 @@ func collecting(t *testing.T) {
 }
 
 // bare opens a device without the validation layer, which has leaks of its own.
-func bare(t *testing.T) *Device {
+func bare(t *testing.T) *gpu {
 	t.Helper()
 	t.Setenv("SFTSEQ_VK_VALIDATE", "")
-	d, err := Open(Options{})
+	d, err := openGPU(Options{})
 	if err != nil {
 		skipWithout(t, err)
 	}
@@ -98,7 +98,7 @@ func sums(n int) *tensor.Program {
 }
 
 // allocated are memories for the arena and the inputs of a program.
-func allocated(t *testing.T, d *Device, p *tensor.Program) (mem tensor.Binding) {
+func allocated(t *testing.T, d *gpu, p *tensor.Program) (mem tensor.Binding) {
 	t.Helper()
 	for _, s := range []tensor.Region{tensor.Arena, tensor.Inputs} {
 		m, err := d.Allocate(p.Words(s))
@@ -111,7 +111,7 @@ func allocated(t *testing.T, d *Device, p *tensor.Program) (mem tensor.Binding) 
 }
 
 // runSums prepares the program, runs it that many times and checks the result.
-func runSums(t *testing.T, d *Device, n, times int) {
+func runSums(t *testing.T, d *gpu, n, times int) {
 	t.Helper()
 	p := sums(n)
 	x, err := d.Prepare(p)
@@ -186,7 +186,7 @@ func TestEndurance(t *testing.T) {
 		collecting(t)
 		// What the loader and the driver keep of an instance and a device.
 		theirs := growth(t, 52, func() {
-			d := &Device{}
+			d := &gpu{}
 			var err error
 			if d.instance, err = openInstance(); err != nil {
 				t.Fatal(err)

@@ -18,7 +18,7 @@ import (
 // executable is a program turned into steps. It is recorded into command
 // buffers once for each set of memories that it runs in.
 type executable struct {
-	device    *Device
+	device    *gpu
 	program   *tensor.Program
 	steps     []step
 	scratched int // words of scratch
@@ -29,21 +29,21 @@ type executable struct {
 const maxRecordings = 256
 
 // Prepare turns a program into steps, compiling the shaders it needs.
-func (d *Device) Prepare(p *tensor.Program) (tensor.Executable, error) {
+func (d *gpu) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	return d.prepare(p, false)
 }
 
 // Scratch is how many words of memory a program takes in an arena's company, of
 // which the largest of all that run there is taken once. What the device could not
 // run, for an operand or a memory that is too large, is an error.
-func (d *Device) Scratch(p *tensor.Program) (words int, err error) {
+func (d *gpu) Scratch(p *tensor.Program) (words int, err error) {
 	r := &recorder{device: d, program: p, planning: true}
 	err = r.record()
 	return r.memory.size, err
 }
 
 // prepare is Prepare, prompt if each launch's steps are to end with it.
-func (d *Device) prepare(p *tensor.Program, prompt bool) (*executable, error) {
+func (d *gpu) prepare(p *tensor.Program, prompt bool) (*executable, error) {
 	if err := d.gone(); err != nil {
 		return nil, err
 	}
@@ -129,13 +129,7 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 				return err
 			}
 			lo, hi := x.stepsOf(i, i+1)
-			if err := c.record(b.steps[lo:hi], 0); err != nil {
-				return err
-			}
-			if err := c.submit(); err != nil {
-				return err
-			}
-			if err := c.wait(); err != nil {
+			if err := c.run(b.steps[lo:hi]); err != nil {
 				return err
 			}
 			if err := visit(x.program.Launches[i]); err != nil {
@@ -258,7 +252,7 @@ func (r *recording) add(i int) (err error) {
 }
 
 // release ends a run of a recording.
-func (d *Device) release(r *recording) {
+func (d *gpu) release(r *recording) {
 	d.mu.Lock()
 	r.runs--
 	over := r.runs == 0 && r.dropped
@@ -270,7 +264,7 @@ func (d *Device) release(r *recording) {
 
 // constantMemory returns memory that holds the words, the same for all programs
 // that bring these.
-func (d *Device) constantMemory(words []uint32) (*memory, error) {
+func (d *gpu) constantMemory(words []uint32) (*memory, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	key := fmt.Sprint(words)
@@ -290,13 +284,13 @@ func (d *Device) constantMemory(words []uint32) (*memory, error) {
 }
 
 // forget drops the recordings that use a memory.
-func (d *Device) forget(m *memory) {
+func (d *gpu) forget(m *memory) {
 	d.dropRecordings(func(r *recording) bool { return r.bound.uses(m) })
 }
 
 // dropRecordings frees those that which is true of, when they do not run any more.
 // It waits for the device without the lock.
-func (d *Device) dropRecordings(which func(*recording) bool) {
+func (d *gpu) dropRecordings(which func(*recording) bool) {
 	var over []*recording
 	d.mu.Lock()
 	d.recordings = slices.DeleteFunc(d.recordings, func(r *recording) bool {

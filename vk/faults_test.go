@@ -13,12 +13,12 @@ import (
 )
 
 // faulty opens a device whose calls fault answers.
-func faulty(t *testing.T, fault func(what string, result int32) int32) (*Device, error) {
+func faulty(t *testing.T, fault func(what string, result int32) int32) (*gpu, error) {
 	i, err := openInstance()
 	if err != nil {
 		skipWithout(t, err)
 	}
-	d := &Device{instance: i, constants: map[string]*memory{}, fault: fault}
+	d := &gpu{instance: i, constants: map[string]*memory{}, fault: fault}
 	return d, d.open(Options{})
 }
 
@@ -27,7 +27,7 @@ func faulty(t *testing.T, fault func(what string, result int32) int32) (*Device,
 // left: the validation layer would say so when the device is destroyed.
 func TestEveryFailure(t *testing.T) {
 	used0 := used(open(t, Options{}))
-	work := func(d *Device) error {
+	work := func(d *gpu) error {
 		p := tensor.NewProgram() // with scratch memory
 		in := p.Input("x", tensor.Fixed, 1<<13)
 		out := p.Temp("y", tensor.Fixed, 1)
@@ -103,7 +103,7 @@ func TestEveryFailure(t *testing.T) {
 }
 
 // used is how many bytes of its blocks a device has handed out.
-func used(d *Device) int64 {
+func used(d *gpu) int64 {
 	n := int64(0)
 	for _, b := range d.memory.blocks {
 		n += b.bytes

@@ -4,9 +4,7 @@ package vk
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-func init() {
-	kernel(feedForward)
-}
+func init() { register(kernel(feedForward)) }
 
 // hiddenWords bounds the hidden rows of a block: what stays in the cache of a
 // large device until the second product has read it.

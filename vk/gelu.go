@@ -4,10 +4,7 @@ package vk
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-func init() {
-	kernel(gelu)
-	kernel(geluBackward)
-}
+func init() { register(kernel(gelu), kernel(geluBackward)) }
 
 func gelu(r *recorder, k tensor.GELU) {
 	eachExtent(k.X, k.X.Width(), func(e extent) {

@@ -60,6 +60,26 @@ func (s CooperativeShape) String() string {
 	return fmt.Sprintf("%d×%d×%d %s → %s", s.M, s.N, s.K, in, out)
 }
 
+// Device is a GPU that models run on, as package sft takes it. [Open] opens one: there are
+// no others.
+type Device interface {
+	// Name describes the device to a person.
+	Name() string
+	// Kernels names the device and its driver: the same bits are promised for one of each.
+	Kernels() string
+	// Slots is the number of programs that the device is best given at once.
+	Slots() int
+	// Info describes the device as [Devices] does.
+	Info() Info
+	// Messages returns what the validation layer has said since the last call:
+	// nothing, if there is nothing wrong or SFTSEQ_VK_VALIDATE is not 1.
+	Messages() []string
+	// Close frees the device. Of one that went silent nothing is freed: the driver may
+	// still be at work, and to wait for it would be to hang. What the validation layer
+	// has said that Messages did not return, up to the very end, is an error.
+	Close() error
+}
+
 // Options say which device is opened, and how it computes.
 type Options struct {
 	Index int

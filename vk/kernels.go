@@ -9,15 +9,26 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// kernels has what records each kernel, by its type. The file of a kernel puts it there.
+// recipe is what records a kernel.
+type recipe struct {
+	of     reflect.Type // of the kernel
+	record func(*recorder, tensor.Kernel)
+}
+
+// kernels has the recipe of each kernel, by its type. The file of a kernel puts it there.
 var kernels = map[reflect.Type]func(*recorder, tensor.Kernel){}
 
-func kernel[K tensor.Kernel](f func(*recorder, K)) {
-	t := reflect.TypeFor[K]()
-	if kernels[t] != nil {
-		panic(fmt.Sprintf("vk: %v is recorded in two ways", t))
+func kernel[K tensor.Kernel](f func(*recorder, K)) recipe {
+	return recipe{reflect.TypeFor[K](), func(r *recorder, k tensor.Kernel) { f(r, k.(K)) }}
+}
+
+func register(all ...recipe) {
+	for _, k := range all {
+		if kernels[k.of] != nil {
+			panic(fmt.Sprintf("vk: %v is recorded in two ways", k.of))
+		}
+		kernels[k.of] = k.record
 	}
-	kernels[t] = func(r *recorder, k tensor.Kernel) { f(r, k.(K)) }
 }
 
 // record turns a launch into steps; false if there is no kernel for it.

@@ -8,10 +8,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-func init() {
-	kernel(layerNorm)
-	kernel(layerNormBackward)
-}
+func init() { register(kernel(layerNorm), kernel(layerNormBackward)) }
 
 func layerNorm(r *recorder, k tensor.LayerNorm) {
 	eachExtent(k.X, k.X.Width(), func(e extent) {

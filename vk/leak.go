@@ -4,10 +4,7 @@ package vk
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-func init() {
-	kernel(leak)
-	kernel(leakBackward)
-}
+func init() { register(kernel(leak), kernel(leakBackward)) }
 
 func leak(r *recorder, k tensor.Leak) {
 	sequences, heads := k.Y.Shape[0], k.Y.Width()

@@ -16,7 +16,7 @@ import (
 // small makes the device one with the limits of a small one: kernels go by blocks
 // of as few rows as they may, 7 workgroups make a line of the grid, and operands
 // have the coarsest alignment.
-func small(t *testing.T, d *Device) {
+func small(t *testing.T, d *gpu) {
 	limits, words, hidden, operations := d.limits, blockWords, hiddenWords, launchOperations
 	t.Cleanup(func() { d.limits, blockWords, hiddenWords, launchOperations = limits, words, hidden, operations })
 	blockWords, hiddenWords = 1, 1

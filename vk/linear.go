@@ -4,10 +4,7 @@ package vk
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-func init() {
-	kernel(linear)
-	kernel(linearBackward)
-}
+func init() { register(kernel(linear), kernel(linearBackward)) }
 
 func linear(r *recorder, k tensor.Linear) {
 	in, out := k.Weight.Width(), k.Weight.Shape[0]

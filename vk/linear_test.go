@@ -14,7 +14,7 @@ import (
 // runKernel runs one launch on random inputs, rows of them in use, and returns
 // the words of its outputs. The launch is built from a function that declares an
 // operand; an output is a tensor of the gradients.
-func runKernel(t *testing.T, d *Device, rows int, build func(in, out func(axis tensor.Axis, shape ...int) *tensor.Tensor) tensor.Kernel) [][]uint32 {
+func runKernel(t *testing.T, d *gpu, rows int, build func(in, out func(axis tensor.Axis, shape ...int) *tensor.Tensor) tensor.Kernel) [][]uint32 {
 	t.Helper()
 	p := tensor.NewProgram()
 	p.Counts = p.Input("counts", tensor.Fixed, tensor.CountWords)

@@ -32,13 +32,18 @@ var (
 // rows×columns of them, out of one or two tiles of each operand.
 type tile struct{ m, n, k, rows, columns, buffers uint32 }
 
-// tiles, from the fastest for an element to the one with the most workgroups.
-// All add in the same order. Few outputs have tiles of their own.
-var (
-	tiles      = []tile{{128, 128, 16, 8, 8, 1}, {64, 64, 16, 4, 4, 2}, {32, 32, 16, 4, 4, 2}}
-	fewColumns = tile{64, 16, 32, 4, 4, 1}
-	fewRows    = tile{16, 64, 32, 4, 4, 1}
-)
+// tiles, the large ones from the fastest for an element to the one with the most
+// workgroups. All add in the same order. Few outputs have tiles of their own.
+type tiles struct {
+	large               []tile
+	fewColumns, fewRows tile
+}
+
+var exactTiles = tiles{
+	large:      []tile{{128, 128, 16, 8, 8, 1}, {64, 64, 16, 4, 4, 2}, {32, 32, 16, 4, 4, 2}},
+	fewColumns: tile{64, 16, 32, 4, 4, 1},
+	fewRows:    tile{16, 64, 32, 4, 4, 1},
+}
 
 // enoughGroups keep the 60 to 140 compute units of a large device busy.
 const enoughGroups = 256
@@ -46,19 +51,19 @@ const enoughGroups = 256
 func (t tile) invocations() uint32 { return t.m / t.rows * (t.n / t.columns) }
 
 // tile chooses by what fits, which the program knows: it never changes a bit.
-func (p product) tile() tile {
+func (p product) tile(of tiles) tile {
 	switch {
-	case p.n <= int(fewColumns.n):
-		return fewColumns
-	case p.m <= int(fewRows.m):
-		return fewRows
+	case p.n <= int(of.fewColumns.n):
+		return of.fewColumns
+	case p.m <= int(of.fewRows.m):
+		return of.fewRows
 	}
-	for _, t := range tiles {
+	for _, t := range of.large {
 		if p.groups(t.m, t.n) >= enoughGroups {
 			return t
 		}
 	}
-	return tiles[len(tiles)-1]
+	return of.large[len(of.large)-1]
 }
 
 // groups is the number of workgroups whose tiles are m×n.
@@ -69,10 +74,10 @@ func (p product) groups(m, n uint32) int {
 // multiply launches a product.
 func (r *recorder) multiply(p product) {
 	if c := r.device.mixed; c != nil {
-		r.multiplyMixed(p, p.mixedTile(), c)
+		r.multiplyMixed(p, p.tile(mixedTiles), c)
 		return
 	}
-	r.multiplyTiled(p, p.tile())
+	r.multiplyTiled(p, p.tile(exactTiles))
 }
 
 func (r *recorder) multiplyTiled(p product, t tile) {

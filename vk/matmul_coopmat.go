@@ -2,36 +2,16 @@
 
 package vk
 
-// mixedTile is what a workgroup computes by cooperative matrices: m×n elements,
-// in steps of k, a subgroup rows×columns of them, out of one or two tiles of each
-// operand.
-type mixedTile struct{ m, n, k, rows, columns, buffers uint32 }
-
-// mixedTiles are those of matmul.go for matrices.
-var (
-	mixedTiles      = []mixedTile{{128, 128, 32, 64, 32, 1}, {64, 64, 32, 32, 32, 2}, {32, 32, 32, 16, 16, 2}}
-	mixedFewColumns = mixedTile{64, 16, 32, 16, 16, 2}
-	mixedFewRows    = mixedTile{16, 64, 32, 16, 16, 2}
-)
-
-// mixedTile chooses as tile does.
-func (p product) mixedTile() mixedTile {
-	switch {
-	case p.n <= int(mixedFewColumns.n):
-		return mixedFewColumns
-	case p.m <= int(mixedFewRows.m):
-		return mixedFewRows
-	}
-	for _, t := range mixedTiles {
-		if p.groups(t.m, t.n) >= enoughGroups {
-			return t
-		}
-	}
-	return mixedTiles[len(mixedTiles)-1]
+// mixedTiles are for cooperative matrices, of which a subgroup, not an invocation,
+// computes rows×columns elements.
+var mixedTiles = tiles{
+	large:      []tile{{128, 128, 32, 64, 32, 1}, {64, 64, 32, 32, 32, 2}, {32, 32, 32, 16, 16, 2}},
+	fewColumns: tile{64, 16, 32, 16, 16, 2},
+	fewRows:    tile{16, 64, 32, 16, 16, 2},
 }
 
 // multiplyMixed launches a product with operands in half precision.
-func (r *recorder) multiplyMixed(p product, t mixedTile, c *cooperative) {
+func (r *recorder) multiplyMixed(p product, t tile, c *cooperative) {
 	shader := "matmul_coopmat"
 	if c.bfloat16 {
 		shader = "matmul_coopmat_bfloat16"

@@ -28,7 +28,7 @@ func TestMixedTilesAgree(t *testing.T) {
 	d := open(t, Options{Mixed: true})
 	t.Logf("%s, %+v", d.Name(), *d.mixed)
 	for name, b := range productCases(d) {
-		list := append([]mixedTile{mixedFewColumns, mixedFewRows}, mixedTiles...)
+		list := append([]tile{mixedTiles.fewColumns, mixedTiles.fewRows}, mixedTiles.large...)
 		// Processors' drivers take long to compile these.
 		if !b.p.aligned() || b.p.form != forward && d.Info().Kind == "cpu" {
 			list = list[:1]

@@ -15,7 +15,7 @@ import (
 
 // bench is a product with its data, ready to be launched in any way.
 type bench struct {
-	device  *Device
+	device  *gpu
 	program *tensor.Program
 	p       product
 	used    int // rows in use
@@ -30,7 +30,7 @@ var forms = []struct {
 
 // newBench makes random operands of a product of which used rows count; those
 // that do not hold NaN.
-func newBench(d *Device, f form, m, n, k, used int) *bench {
+func newBench(d *gpu, f form, m, n, k, used int) *bench {
 	b := &bench{device: d, program: tensor.NewProgram(), used: used}
 	random := rand.New(rand.NewPCG(uint64(m*n*k), uint64(used)))
 	numbers := func(n, used int) []float32 {
@@ -190,7 +190,7 @@ func exactly(x float32) float64 { return float64(x) }
 
 // productCases are products in which every tile has whole blocks and cut ones,
 // with rows of whole quads and without. A weight gradient has three chunks.
-func productCases(d *Device) map[string]*bench {
+func productCases(d *gpu) map[string]*bench {
 	cases := map[string]*bench{}
 	for _, f := range forms {
 		for _, odd := range []int{0, 1} {
@@ -209,7 +209,7 @@ func productCases(d *Device) map[string]*bench {
 func TestTilesAgree(t *testing.T) {
 	d := open(t, Options{})
 	for name, b := range productCases(d) {
-		list := append([]tile{fewColumns, fewRows}, tiles...)
+		list := append([]tile{exactTiles.fewColumns, exactTiles.fewRows}, exactTiles.large...)
 		if !b.p.aligned() {
 			list = list[:1] // compilation takes long, and what differs is the same in all
 		}

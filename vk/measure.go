@@ -15,7 +15,7 @@ const (
 
 // MeasureCopy returns the bandwidth of the device's memory, bytes read and
 // written ones together, at the best of a few large copies.
-func (d *Device) MeasureCopy() (bytesPerSecond float64, err error) {
+func (d *gpu) MeasureCopy() (bytesPerSecond float64, err error) {
 	bytes := min(measuredBytes, d.physical.info.Memory/16, d.limits.maxRange)
 	words := int(bytes / 4)
 	x, y := tensor.At(tensor.Arena, 0, "x", words), tensor.At(tensor.Inputs, 0, "y", words)
@@ -27,7 +27,7 @@ func (d *Device) MeasureCopy() (bytesPerSecond float64, err error) {
 
 // MeasureProducts returns the rate of float32 multiplications with additions,
 // two operations each: the ceiling of products in fp32.
-func (d *Device) MeasureProducts() (flops float64, err error) {
+func (d *gpu) MeasureProducts() (flops float64, err error) {
 	groups := 1 << 14
 	if d.physical.info.Kind == "cpu" {
 		groups = 1 << 5
@@ -55,7 +55,7 @@ func lengthen(measure func(turns int) (seconds float64, err error)) (turns int, 
 
 // fastest runs a step a few times, on memories of so many words, and returns the
 // time that it took at best.
-func (d *Device) fastest(arena, inputs int, step func(r *recorder)) (float64, error) {
+func (d *gpu) fastest(arena, inputs int, step func(r *recorder)) (float64, error) {
 	if err := d.gone(); err != nil {
 		return 0, err
 	}

@@ -101,7 +101,7 @@ func (a *allocator) join(b *block, offset, bytes int64) (whole bool) {
 
 // memory is a range of a block.
 type memory struct {
-	device *Device
+	device *gpu
 	block  *block
 	offset int64 // bytes
 	words  int
@@ -112,7 +112,7 @@ type memory struct {
 }
 
 // Allocate returns zeroed memory of the device.
-func (d *Device) Allocate(words int) (tensor.Memory, error) {
+func (d *gpu) Allocate(words int) (tensor.Memory, error) {
 	if words < 0 || words > math.MaxInt/8 { // of which there is no number of bytes
 		return nil, fmt.Errorf("vk: %d words of memory asked for", words)
 	}
@@ -129,7 +129,7 @@ func (d *Device) Allocate(words int) (tensor.Memory, error) {
 }
 
 // allocate is Allocate with undefined contents.
-func (d *Device) allocate(words int) (*memory, error) {
+func (d *gpu) allocate(words int) (*memory, error) {
 	if err := d.gone(); err != nil {
 		return nil, err
 	}
@@ -211,7 +211,7 @@ func (m *memory) scratchOf(words int) (*memory, error) {
 
 // scratch allocates memory for what is written before it is read: NaN until then,
 // where the device is watched.
-func (d *Device) scratch(words int) (*memory, error) {
+func (d *gpu) scratch(words int) (*memory, error) {
 	m, err := d.allocate(words)
 	if err != nil || d.instance.debug == nil {
 		return m, err

@@ -4,10 +4,7 @@ package vk
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-func init() {
-	kernel(pairFeatures)
-	kernel(pairFeaturesBackward)
-}
+func init() { register(kernel(pairFeatures), kernel(pairFeaturesBackward)) }
 
 func pairFeatures(r *recorder, k tensor.PairFeatures) {
 	r.dispatch(pairs(k.Y, k.X).elements("pairfeatures", write(k.Y), read(k.X)))

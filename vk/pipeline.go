@@ -11,7 +11,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"sync"
@@ -30,7 +29,7 @@ type layout struct{ set, pipeline C.handle }
 // pipelines are the shaders made ready, built when first used and kept on disk
 // for the next start.
 type pipelines struct {
-	device  *Device
+	device  *gpu
 	mu      sync.Mutex
 	cache   C.handle
 	file    string // "" where there is no place for it
@@ -48,7 +47,7 @@ type pipeline struct {
 	layout layout
 }
 
-func (p *pipelines) open(d *Device) error {
+func (p *pipelines) open(d *gpu) error {
 	p.device, p.layouts, p.built = d, map[int]layout{}, map[string]*pipeline{}
 	if dir, err := os.UserCacheDir(); err == nil {
 		p.file = filepath.Join(dir, "sftseq", "pipelines-"+d.physical.cache+".bin")
@@ -93,7 +92,7 @@ func (p *pipelines) save() {
 		return
 	}
 	if data = data[:n]; !bytes.Equal(data, p.stored) && os.MkdirAll(filepath.Dir(p.file), 0o755) == nil {
-		_ = atomicfile.Write(p.file, func(w io.Writer) error { _, err := w.Write(sealed(data)); return err })
+		_ = atomicfile.WriteBytes(p.file, sealed(data))
 	}
 }
 

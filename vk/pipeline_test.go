@@ -82,7 +82,7 @@ func TestPipelineFile(t *testing.T) {
 // TestPipelineFileTogether: processes that store at once leave one of their files.
 func TestPipelineFileTogether(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	var devices [3]*Device
+	var devices [3]*gpu
 	for i := range devices {
 		devices[i] = bare(t)
 		runSums(t, devices[i], 1, 1)

@@ -4,10 +4,7 @@ package vk
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-func init() {
-	kernel(pool)
-	kernel(poolBackward)
-}
+func init() { register(kernel(pool), kernel(poolBackward)) }
 
 // pool sums each sequence in pieces, each relative to its own largest score, so
 // that the rows are read once; then the pieces' sums; then it knows the weights.

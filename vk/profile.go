@@ -15,7 +15,7 @@ import (
 )
 
 // StartProfile has every program timed: the device is a [tensor.Profiler].
-func (d *Device) StartProfile() {
+func (d *gpu) StartProfile() {
 	d.mu.Lock()
 	d.profile = new(tensor.KernelTimes)
 	d.mu.Unlock()
@@ -23,7 +23,7 @@ func (d *Device) StartProfile() {
 }
 
 // StopProfile returns the times by shader, "zero" being memory that is cleared.
-func (d *Device) StopProfile() []tensor.KernelTime {
+func (d *gpu) StopProfile() []tensor.KernelTime {
 	d.mu.Lock()
 	p := d.profile
 	d.profile = nil
@@ -37,12 +37,12 @@ func (d *Device) StopProfile() []tensor.KernelTime {
 
 // stopwatch holds the timestamps of a segment's steps.
 type stopwatch struct {
-	device  *Device
+	device  *gpu
 	queries C.handle
 	shaders []string // of the steps
 }
 
-func (d *Device) newStopwatch(steps []step) (*stopwatch, error) {
+func (d *gpu) newStopwatch(steps []step) (*stopwatch, error) {
 	if d.limits.timestampBits == 0 {
 		return nil, fmt.Errorf("the device %s cannot time its work", d.physical.info.Name)
 	}

@@ -75,7 +75,7 @@ func update(t *tensor.Tensor) operand {
 
 // recorder turns the launches of a program into steps.
 type recorder struct {
-	device    *Device
+	device    *gpu
 	program   *tensor.Program
 	steps     []step
 	launch    int // that is being recorded
@@ -95,7 +95,7 @@ func (r *recorder) record() error {
 			r.memory.launch()
 			k := r.program.Launches[r.launch]
 			if !record(r, k) {
-				return fmt.Errorf("vk: no kernel %q", k.Name())
+				return fmt.Errorf("vk: no kernel %q", tensor.Name(k))
 			}
 			if r.err != nil {
 				return r.err
@@ -149,7 +149,7 @@ func (r *recorder) dispatch(d dispatch) {
 }
 
 // takes tells if a dispatch is within the device's limits.
-func (d *Device) takes(s dispatch) error {
+func (d *gpu) takes(s dispatch) error {
 	for _, o := range s.operands {
 		if bytes := 4 * int64(o.Words()); bytes > d.limits.maxRange {
 			return fmt.Errorf("%s: %v has %s, an operand on the device %s has at most %s",
@@ -163,7 +163,7 @@ func (d *Device) takes(s dispatch) error {
 }
 
 // grid folds workgroups into as few lines as will do, all of one length.
-func (d *Device) grid(groups int) (x, y int) {
+func (d *gpu) grid(groups int) (x, y int) {
 	y = blocks(groups, d.limits.maxGroups[0])
 	return blocks(groups, y), y
 }

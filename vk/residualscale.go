@@ -4,10 +4,7 @@ package vk
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-func init() {
-	kernel(residualScale)
-	kernel(residualScaleBackward)
-}
+func init() { register(kernel(residualScale), kernel(residualScaleBackward)) }
 
 func residualScale(r *recorder, k tensor.ResidualScale) {
 	eachExtent(k.Y, k.Y.Width(), func(e extent) {

@@ -4,10 +4,7 @@ package vk
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-func init() {
-	kernel(rowDot)
-	kernel(rowDotBackward)
-}
+func init() { register(kernel(rowDot), kernel(rowDotBackward)) }
 
 func rowDot(r *recorder, k tensor.RowDot) {
 	eachExtent(k.X, k.X.Width(), func(e extent) {

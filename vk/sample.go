@@ -8,9 +8,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-func init() {
-	kernel(sample)
-}
+func init() { register(kernel(sample)) }
 
 const (
 	// oneLaunch is the number of tokens up to which a workgroup does a whole

@@ -7,10 +7,7 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-func init() {
-	kernel(sinusoidTables)
-	kernel(sinusoidTablesBackward)
-}
+func init() { register(kernel(sinusoidTables), kernel(sinusoidTablesBackward)) }
 
 const (
 	tableRows        = 8  // of a workgroup, as in tables.glsl
@@ -21,7 +18,7 @@ const (
 	tablePartWords = 4 << 20
 )
 
-func sinusoidTables(r *recorder, k tensor.SinusoidTables) {
+func sinusoidTables(r *recorder, k tensor.Sinusoid) {
 	rows, width := k.F.Shape[0], k.F.Width()
 	r.dispatch(dispatch{shader: "sinusoid", groups: blocks(rows, tableRows) * blocks(width, 256),
 		push: []uint32{uint32(rows), uint32(width), uint32(k.Frequencies.Len())},
@@ -29,7 +26,7 @@ func sinusoidTables(r *recorder, k tensor.SinusoidTables) {
 			read(turns(r, k.Frequencies))}})
 }
 
-func sinusoidTablesBackward(r *recorder, k tensor.SinusoidTablesBackward) {
+func sinusoidTablesBackward(r *recorder, k tensor.SinusoidBackward) {
 	rows, width, half := k.DF.Shape[0], k.DF.Width(), k.Frequencies.Len()
 	size := 2 * rows * (half + 1)
 	// A chunk's length follows from most and the longest sequence, so most must not

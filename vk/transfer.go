@@ -24,7 +24,7 @@ const (
 // so that a batch costs one submission and travels while the one before is
 // computed.
 type transfers struct {
-	device *Device
+	device *gpu
 	mu     sync.Mutex
 	stages [2]stage
 	now    int // the stage that gathers
@@ -41,7 +41,7 @@ type stage struct {
 	sent     bool // its fence is to be waited for
 }
 
-func (t *transfers) open(d *Device) error {
+func (t *transfers) open(d *gpu) error {
 	t.device = d
 	var err error
 	for i := range t.stages {
@@ -168,13 +168,7 @@ func (t *transfers) download(m *memory, offset int, words []uint32) error {
 		n := min(len(words), stagingBytes/4)
 		step := C.shim_step{kind: C.SHIM_COPY, from: m.block.buffer, to: t.down.buffer,
 			from_offset: C.uint64_t(m.offset + 4*int64(offset)), bytes: C.uint64_t(4 * n)}
-		if err := t.read.record([]C.shim_step{step}, 0); err != nil {
-			return err
-		}
-		if err := t.read.submit(); err != nil {
-			return err
-		}
-		if err := t.read.wait(); err != nil {
+		if err := t.read.run([]C.shim_step{step}); err != nil {
 			return err
 		}
 		copy(words[:n], unsafe.Slice((*uint32)(t.down.mapped), n))

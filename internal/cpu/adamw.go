@@ -7,10 +7,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-func init() {
-	whole(sumSquares)
-	whole(adamW)
-}
+func init() { register(whole(sumSquares), whole(adamW)) }
 
 // updateBlock is the number of parameters that a worker takes at a time.
 const updateBlock = 1 << 14

@@ -2,10 +2,7 @@ package cpu
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-func init() {
-	byRows(add)
-	whole(zero)
-}
+func init() { register(byRows(add), whole(zero)) }
 
 func add(r *run, k tensor.Add) rowwise {
 	n := k.Y.Width()

@@ -9,9 +9,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-func init() {
-	whole(attention)
-}
+func init() { register(whole(attention)) }
 
 const (
 	queryTile = 128 // queries that share the work on a key, and its windows of the tables

@@ -7,9 +7,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-func init() {
-	whole(attentionBackward)
-}
+func init() { register(whole(attentionBackward)) }
 
 // attentionBackward gives some heads to one worker, which goes through the
 // sequences and their tiles of queries in order: every sum over queries has one

@@ -6,10 +6,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-func init() {
-	byRows(convolution)
-	byRows(convolutionBackward)
-}
+func init() { register(byRows(convolution), byRows(convolutionBackward)) }
 
 // convolution reads the rows of X around a block where they are: another launch has
 // written them.

@@ -1,13 +1,13 @@
 package cpu
 
 import (
+	"slices"
+
 	"github.com/sftseq/sftseq/internal/fmath"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-func init() {
-	byRows(crossEntropy)
-}
+func init() { register(byRows(crossEntropy)) }
 
 func crossEntropy(r *run, k tensor.CrossEntropy) rowwise {
 	n := k.Logits.Width()
@@ -15,10 +15,7 @@ func crossEntropy(r *run, k tensor.CrossEntropy) rowwise {
 	scales := r.floats(k.Scale)
 	row := func(e int) {
 		z, g := logits[e*n:(e+1)*n], dlogits[e*n:(e+1)*n]
-		top := z[0]
-		for _, v := range z {
-			top = max(top, v)
-		}
+		top := slices.Max(z)
 		var sum float32
 		for c, v := range z {
 			g[c] = fmath.Exp(v - top)

@@ -71,7 +71,11 @@ func NewLevel(threads int, k *simd.Kernels) *Device {
 
 // Name describes the device.
 func (d *Device) Name() string {
-	return fmt.Sprintf("cpu (%s/%s, %s, %d threads)", runtime.GOOS, runtime.GOARCH, d.simd.Name, d.threads)
+	threads := fmt.Sprintf("%d threads", d.threads)
+	if d.threads == 1 {
+		threads = "1 thread"
+	}
+	return fmt.Sprintf("cpu (%s/%s, %s, %s)", runtime.GOOS, runtime.GOARCH, d.simd.Name, threads)
 }
 
 // Kernels names the instruction set: bits are promised for one.
@@ -111,7 +115,7 @@ func (d *Device) Prepare(p *tensor.Program) (tensor.Executable, error) {
 		case f.whole != nil:
 			l.run = func(r *run) { f.whole(r, k) }
 		default:
-			return nil, fmt.Errorf("cpu: no kernel %q", k.Name())
+			return nil, fmt.Errorf("cpu: no kernel %q", tensor.Name(k))
 		}
 	}
 	for _, s := range p.Segments {
@@ -185,7 +189,7 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 			case r.profile != nil && next[0].rowwise != nil:
 				r.togetherTimed(next, kernels)
 			case r.profile != nil:
-				r.profile.Add(kernels[0].Name(), r.timed(func() { next[0].run(r) }).Seconds())
+				r.profile.Add(tensor.Name(kernels[0]), r.timed(func() { next[0].run(r) }).Seconds())
 			case next[0].rowwise != nil:
 				r.together(next)
 			default:

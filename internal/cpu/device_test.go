@@ -45,8 +45,6 @@ func TestMemoryBounds(t *testing.T) {
 // unknown is a kernel that no device has.
 type unknown struct{ tensor.Zero }
 
-func (unknown) Name() string { return "unknown" }
-
 func TestPrepareNamesAnUnknownKernel(t *testing.T) {
 	p := tensor.NewProgram()
 	p.Segment("only")
@@ -150,6 +148,19 @@ func TestRunNeedsItsMemory(t *testing.T) {
 		}
 		if err := x.Run(context.Background(), mem, 0, 1); err == nil {
 			t.Errorf("arena of %d and inputs of %d words: no error", words[0], words[1])
+		}
+	}
+}
+
+// TestName: the threads are counted as one says them.
+func TestName(t *testing.T) {
+	for threads, want := range map[int]string{1: ", 1 thread)", 2: ", 2 threads)"} {
+		d := New(threads)
+		if !strings.HasSuffix(d.Name(), want) {
+			t.Errorf("%d: %s", threads, d.Name())
+		}
+		if err := d.Close(); err != nil {
+			t.Error(err)
 		}
 	}
 }

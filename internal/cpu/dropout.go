@@ -8,9 +8,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-func init() {
-	byRows(dropout)
-}
+func init() { register(byRows(dropout)) }
 
 func dropout(r *run, k tensor.Dropout) rowwise {
 	s, width := r.sequences(k.Batch), k.X.Width()

@@ -5,10 +5,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-func init() {
-	whole(duplet)
-	whole(dupletBackward)
-}
+func init() { register(whole(duplet), whole(dupletBackward)) }
 
 func duplet(r *run, k tensor.Duplet) {
 	s, d := r.sequences(k.Batch), k.X.Width()

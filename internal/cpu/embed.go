@@ -2,10 +2,7 @@ package cpu
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-func init() {
-	byRows(embed)
-	whole(embedBackward)
-}
+func init() { register(byRows(embed), whole(embedBackward)) }
 
 func embed(r *run, k tensor.Embed) rowwise {
 	d := k.Weight.Width()

@@ -5,9 +5,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-func init() {
-	byRows(feedForward)
-}
+func init() { register(byRows(feedForward)) }
 
 func feedForward(r *run, k tensor.FeedForward) rowwise {
 	y, x, hidden := r.floats(k.Y), r.floats(k.X), k.Weight1.Shape[0]

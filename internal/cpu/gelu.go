@@ -2,10 +2,7 @@ package cpu
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-func init() {
-	byRows(gelu)
-	byRows(geluBackward)
-}
+func init() { register(byRows(gelu), byRows(geluBackward)) }
 
 func gelu(r *run, k tensor.GELU) rowwise {
 	n := k.X.Width()

@@ -9,6 +9,7 @@ import (
 
 // implementation computes a kernel: all of it at once, or some rows after the others.
 type implementation struct {
+	of     reflect.Type // of the kernel
 	whole  func(*run, tensor.Kernel)
 	byRows func(*run, tensor.Kernel) rowwise
 }
@@ -17,20 +18,21 @@ type implementation struct {
 // there.
 var kernels = map[reflect.Type]implementation{}
 
-func whole[K tensor.Kernel](f func(*run, K)) {
-	register[K](implementation{whole: func(r *run, k tensor.Kernel) { f(r, k.(K)) }})
+func whole[K tensor.Kernel](f func(*run, K)) implementation {
+	return implementation{of: reflect.TypeFor[K](), whole: func(r *run, k tensor.Kernel) { f(r, k.(K)) }}
 }
 
-func byRows[K tensor.Kernel](f func(*run, K) rowwise) {
-	register[K](implementation{byRows: func(r *run, k tensor.Kernel) rowwise { return f(r, k.(K)) }})
+func byRows[K tensor.Kernel](f func(*run, K) rowwise) implementation {
+	return implementation{of: reflect.TypeFor[K](), byRows: func(r *run, k tensor.Kernel) rowwise { return f(r, k.(K)) }}
 }
 
-func register[K tensor.Kernel](f implementation) {
-	t := reflect.TypeFor[K]()
-	if _, twice := kernels[t]; twice {
-		panic(fmt.Sprintf("cpu: %v has two implementations", t))
+func register(all ...implementation) {
+	for _, f := range all {
+		if _, twice := kernels[f.of]; twice {
+			panic(fmt.Sprintf("cpu: %v has two implementations", f.of))
+		}
+		kernels[f.of] = f
 	}
-	kernels[t] = f
 }
 
 // implementationOf is that of a launch; it may have none.

@@ -2,10 +2,7 @@ package cpu
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-func init() {
-	byRows(layerNorm)
-	byRows(layerNormBackward)
-}
+func init() { register(byRows(layerNorm), byRows(layerNormBackward)) }
 
 func layerNorm(r *run, k tensor.LayerNorm) rowwise {
 	d := k.X.Width()

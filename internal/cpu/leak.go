@@ -2,10 +2,7 @@ package cpu
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-func init() {
-	whole(leak)
-	whole(leakBackward)
-}
+func init() { register(whole(leak), whole(leakBackward)) }
 
 func leak(r *run, k tensor.Leak) {
 	s, h := r.sequences(k.Batch), k.C.Width()

@@ -2,10 +2,7 @@ package cpu
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-func init() {
-	byRows(linear)
-	byRows(linearBackward)
-}
+func init() { register(byRows(linear), byRows(linearBackward)) }
 
 func linear(r *run, k tensor.Linear) rowwise {
 	y, x, b, wt := r.floats(k.Y), r.floats(k.X), r.floats(k.Bias), r.packed(k.Weight, true)

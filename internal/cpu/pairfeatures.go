@@ -2,10 +2,7 @@ package cpu
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-func init() {
-	whole(pairFeatures)
-	whole(pairFeaturesBackward)
-}
+func init() { register(whole(pairFeatures), whole(pairFeaturesBackward)) }
 
 func pairFeatures(r *run, k tensor.PairFeatures) {
 	d := k.X.Width()

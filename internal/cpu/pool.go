@@ -1,11 +1,12 @@
 package cpu
 
-import "github.com/sftseq/sftseq/internal/tensor"
+import (
+	"slices"
 
-func init() {
-	whole(pool)
-	whole(poolBackward)
-}
+	"github.com/sftseq/sftseq/internal/tensor"
+)
+
+func init() { register(whole(pool), whole(poolBackward)) }
 
 func pool(r *run, k tensor.Pool) {
 	s, d := r.sequences(k.Batch), k.X.Width()
@@ -13,10 +14,7 @@ func pool(r *run, k tensor.Pool) {
 	v := r.device.simd
 	r.each(s.n, func(w *worker, b int) {
 		lo, hi := s.tokens(b)
-		top := score[lo]
-		for _, v := range score[lo:hi] {
-			top = max(top, v)
-		}
+		top := slices.Max(score[lo:hi])
 		for i, v := range score[lo:hi] {
 			a[lo+i] = v - top
 		}

@@ -50,6 +50,6 @@ func (r *run) togetherTimed(launches []launch, kernels []tensor.Kernel) {
 		if k[i].finish != nil {
 			took[i].Add(int64(r.timed(k[i].finish)))
 		}
-		r.profile.Add(kernels[i].Name(), time.Duration(took[i].Load()).Seconds())
+		r.profile.Add(tensor.Name(kernels[i]), time.Duration(took[i].Load()).Seconds())
 	}
 }

@@ -2,10 +2,7 @@ package cpu
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-func init() {
-	byRows(residualScale)
-	byRows(residualScaleBackward)
-}
+func init() { register(byRows(residualScale), byRows(residualScaleBackward)) }
 
 func residualScale(r *run, k tensor.ResidualScale) rowwise {
 	n, s := k.Y.Width(), r.floats(k.Scale)[0]

@@ -2,10 +2,7 @@ package cpu
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-func init() {
-	byRows(rowDot)
-	byRows(rowDotBackward)
-}
+func init() { register(byRows(rowDot), byRows(rowDotBackward)) }
 
 func rowDot(r *run, k tensor.RowDot) rowwise {
 	d := k.X.Width()

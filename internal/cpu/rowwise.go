@@ -3,9 +3,9 @@ package cpu
 import "github.com/sftseq/sftseq/internal/tensor"
 
 // rowwise is a launch whose results, row by row, need only the same row of its
-// operands (and weights), or rows that are there before it begins. Such launches that follow each other run together: all
-// of them on one block of rows, then on the next. A block stays in the second
-// cache from the first launch to the last.
+// operands (and weights), or rows that are there before it begins. Such launches
+// that follow each other run together: all of them on one block of rows, then on
+// the next. A block stays in the second cache from the first launch to the last.
 type rowwise struct {
 	n      int                         // rows in use
 	block  func(w *worker, lo, hi int) // computes rows lo … hi−1

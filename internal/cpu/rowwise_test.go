@@ -106,7 +106,7 @@ func TestTogether(t *testing.T) {
 	alone := result(New(1), func(tensor.Kernel) error { return nil })
 	launches := map[string]int{}
 	for _, k := range p.Launches {
-		launches[k.Name()] += 2
+		launches[tensor.Name(k)] += 2
 	}
 	for _, threads := range []int{1, 3} {
 		dev := New(threads)

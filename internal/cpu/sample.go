@@ -8,9 +8,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-func init() {
-	whole(sample)
-}
+func init() { register(whole(sample)) }
 
 // sampler is one launch. Random numbers are drawn row by row, so that threads
 // share a long sequence; the choices, which are linear too, sequence by

@@ -6,10 +6,7 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-func init() {
-	whole(sinusoidTables)
-	whole(sinusoidTablesBackward)
-}
+func init() { register(whole(sinusoidTables), whole(sinusoidTablesBackward)) }
 
 // tables is the part of one launch that both directions share. All tables
 // [2·rows, t] are one product of coefficients [2·rows, terms] and cosines
@@ -52,7 +49,7 @@ func (t *tables) scratch(w *worker, more int) (y, cosines, rest []float32) {
 	return memory[:ny], memory[ny : ny+nc], memory[ny+nc:]
 }
 
-func sinusoidTables(r *run, k tensor.SinusoidTables) {
+func sinusoidTables(r *run, k tensor.Sinusoid) {
 	t := newTables(r, k.Frequencies, k.Counts, k.F)
 	coef := make([]float32, 2*t.rows*t.terms)
 	t.Fold(coef, r.floats(k.MulWeight), r.floats(k.MulBias))
@@ -101,7 +98,7 @@ func (t *tables) mirror(row []float32, t0 int, y []float32) {
 // into, so that threads share it; their number never follows that of threads.
 const adjointParts = 32
 
-func sinusoidTablesBackward(r *run, k tensor.SinusoidTablesBackward) {
+func sinusoidTablesBackward(r *run, k tensor.SinusoidBackward) {
 	t := newTables(r, k.Frequencies, k.Counts, k.DF)
 	df, dg := r.floats(k.DF), r.floats(k.DG)
 	tiles, size := t.tiles(), 2*t.rows*t.terms

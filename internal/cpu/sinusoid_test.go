@@ -31,10 +31,10 @@ func newTablesRun(t testing.TB, d *Device, heads, dim, longest int) (tensor.Exec
 		return x
 	}
 	p.Segment("forward")
-	p.Launch(tensor.SinusoidTables{F: out(2*heads, 2*longest), G: out(2*heads, 2*longest), E: out(2*heads, 2*longest),
+	p.Launch(tensor.Sinusoid{F: out(2*heads, 2*longest), G: out(2*heads, 2*longest), E: out(2*heads, 2*longest),
 		MulWeight: in(heads, dim), AddWeight: in(heads, dim), MulBias: in(heads), AddBias: in(heads), Counts: p.Counts, Frequencies: q})
 	p.Segment("backward")
-	p.Launch(tensor.SinusoidTablesBackward{DF: in(2*heads, 2*longest), DG: in(2*heads, 2*longest),
+	p.Launch(tensor.SinusoidBackward{DF: in(2*heads, 2*longest), DG: in(2*heads, 2*longest),
 		DMulWeight: out(heads, dim), DAddWeight: out(heads, dim), DMulBias: out(heads), DAddBias: out(heads), Counts: p.Counts, Frequencies: q})
 	x, err := d.Prepare(p.Finish())
 	if err != nil {

@@ -2,12 +2,9 @@ package tensor
 
 // SumSquares: Y[0] = Σ X², in fixed pieces: the square of the gradient's norm.
 type SumSquares struct {
-	Y *Tensor `op:"write"` // [1]
+	Y *Tensor `op:"write" shape:"1"`
 	X *Tensor
 }
-
-func (SumSquares) Name() string { return "sumsquares" }
-func (k SumSquares) check()     { words("sumsquares", k.Y, 1) }
 
 // AdamWStep holds the numbers of one update, in device memory because they
 // change from step to step.
@@ -37,19 +34,11 @@ const AdamWStepWords = 5
 // Where SumSquares is not finite the gradient is no good, and W, M and V stay as
 // they are.
 type AdamW struct {
-	W, M, V      *Tensor `op:"add"`
-	G            *Tensor
-	SumSquares   *Tensor // [1]
-	Step         *Tensor // [AdamWStepWords]
+	W, M, V      *Tensor `op:"add" shape:"P"`
+	G            *Tensor `shape:"P"`
+	SumSquares   *Tensor `shape:"1"`
+	Step         *Tensor `shape:"5"` // [AdamWStepWords]
 	Decay        float32
 	Beta1, Beta2 float64 // in double, for 1−β loses digits in single
 	Eps          float32
-}
-
-func (AdamW) Name() string { return "adamw" }
-func (k AdamW) check() {
-	same("adamw", k.W, k.M)
-	same("adamw", k.W, k.V)
-	same("adamw", k.W, k.G)
-	words("adamw", k.Step, AdamWStepWords)
 }

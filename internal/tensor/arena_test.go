@@ -11,8 +11,7 @@ type touch struct {
 	C, D *Tensor `op:"write"`
 }
 
-func (touch) Name() string { return "touch" }
-func (touch) check()       {}
+func (touch) check() {}
 
 // touching reads and writes up to two tensors each.
 func touching(reads, writes []*Tensor) touch {

@@ -31,7 +31,7 @@ type RelativeBias interface {
 	relativeBias()
 }
 
-// SinusoidBias reads the tables of [SinusoidTables]:
+// SinusoidBias reads the tables of [Sinusoid]:
 //
 //	Rmul_ij = p_j softplus(mul(i, top_j)) + (1−p_j) softplus(mul(i, partner_j))
 //	Radd_ij = p_j add(i, top_j) + (1−p_j) add(i, partner_j)
@@ -39,9 +39,9 @@ type RelativeBias interface {
 // with a head's mul and add of two positions F[i−j+n−1] + G[i+j], n the longest
 // sequence, and softplus(mul) = log(1 + E_F[i−j+n−1]·E_G[i+j]).
 type SinusoidBias struct {
-	F, G, E      *Tensor // [2h, 2T]
-	P            *Tensor // [S]
-	Top, Partner *Tensor // [S] int32
+	F, G, E      *Tensor `shape:"2h,m"` // m is at least 2n − 1
+	P            *Tensor `shape:"S"`
+	Top, Partner *Tensor `shape:"S"` // int32
 }
 
 func (SinusoidBias) relativeBias() {}
@@ -55,8 +55,8 @@ type RelativeBiasGradient interface {
 // pairs' gradients over i−j and i+j, laid out as F and G, and each head's part
 // of the gradient of the duplet weights. E has none of its own.
 type SinusoidGradient struct {
-	DF, DG *Tensor `op:"write"` // [2h, 2T]
-	DP     *Tensor `op:"write"` // [S, h]
+	DF, DG *Tensor `op:"write" shape:"2h,m"`
+	DP     *Tensor `op:"write" shape:"S,h"`
 }
 
 func (SinusoidGradient) gradient() {}
@@ -69,13 +69,13 @@ func (SinusoidGradient) gradient() {}
 // Nothing of size [T, S] is kept: only Norm, the denominator of each row (for
 // softmax its maximum plus the logarithm of its sum).
 type Attention struct {
-	O            *Tensor `op:"write"` // [T, d]
-	Norm         *Tensor `op:"write"` // [T, h]
-	DeadRows     *Tensor `op:"write"` // [1] int32: pairs of row and head with Σ ReLU(A) = 0; nil unless asked for
-	Q            *Tensor // [T, d]
-	K, V         *Tensor // [S, d]
-	Leak         *Tensor // [B, h], nil unless leaky
-	Count        *Tensor // [B] int32
+	O            *Tensor `op:"write" shape:"T,d"`
+	Norm         *Tensor `op:"write" shape:"T,h"`
+	DeadRows     *Tensor `op:"write" shape:"1"` // int32: pairs of row and head with Σ ReLU(A) = 0; nil unless asked for
+	Q            *Tensor `shape:"T,d"`
+	K, V         *Tensor `shape:"S,d"`
+	Leak         *Tensor `shape:"B,h"` // nil unless leaky
+	Count        *Tensor `shape:"B"`   // int32
 	Batch        *Batch
 	RelativeBias RelativeBias
 	Heads        int
@@ -84,14 +84,9 @@ type Attention struct {
 	Probability  Probability
 }
 
-func (Attention) Name() string { return "attention" }
 func (k Attention) check() {
-	same("attention", k.O, k.Q)
-	same("attention", k.K, k.V)
-	width("attention", k.K, k.Q.Width())
-	width("attention", k.Norm, k.Heads)
-	if k.Q.Width()%k.Heads != 0 {
-		panic(fmt.Sprintf("tensor: attention: %d channels in %d heads", k.Q.Width(), k.Heads))
+	if k.Norm.Width() != k.Heads || k.Q.Width()%k.Heads != 0 {
+		panic(fmt.Sprintf("tensor: attention: %d channels in %d heads, %v", k.Q.Width(), k.Heads, k.Norm))
 	}
 	if (k.Leak != nil) != (k.Probability == LeakyReLU) {
 		panic("tensor: attention: the leak belongs to leaky_relu")
@@ -107,21 +102,16 @@ func (k Attention) check() {
 // max gives its gradient to q where q ≥ k; |x|'(0) = 0. Rows of DK and DV
 // beyond the sampled ones are zero.
 type AttentionBackward struct {
-	DQ       *Tensor `op:"write"` // [T, d]
-	DK, DV   *Tensor `op:"write"` // [S, d]
-	DLeak    *Tensor `op:"write"` // [B, h] or nil
+	DQ       *Tensor `op:"write" shape:"T,d"`
+	DK, DV   *Tensor `op:"write" shape:"S,d"`
+	DLeak    *Tensor `op:"write" shape:"B,h"` // or nil
 	Gradient RelativeBiasGradient
-	DO       *Tensor // [T, d]
+	DO       *Tensor `shape:"T,d"`
 	Forward  Attention
 }
 
-func (AttentionBackward) Name() string { return "attention_backward" }
 func (k AttentionBackward) check() {
 	k.Forward.check()
-	same("attention_backward", k.DQ, k.Forward.Q)
-	same("attention_backward", k.DK, k.Forward.K)
-	same("attention_backward", k.DV, k.Forward.V)
-	same("attention_backward", k.DO, k.Forward.O)
 	if (k.Gradient != nil) != (k.Forward.RelativeBias != nil) {
 		panic("tensor: attention_backward: a relative position bias without its gradient")
 	}

@@ -5,17 +5,9 @@ package tensor
 // The gradient is that of the sum over the examples, not of their mean. The loss itself
 // has no scale.
 type CrossEntropy struct {
-	Loss    *Tensor `op:"write"` // [E]
-	DLogits *Tensor `op:"write"` // [E, C]
-	Logits  *Tensor // [E, C]
-	Label   *Tensor // [E] int32
-	Scale   *Tensor // [C], in device memory because it changes from step to step
-}
-
-func (CrossEntropy) Name() string { return "crossentropy" }
-func (k CrossEntropy) check() {
-	same("crossentropy", k.DLogits, k.Logits)
-	rows("crossentropy", k.Loss, k.Logits)
-	rows("crossentropy", k.Label, k.Logits)
-	words("crossentropy", k.Scale, k.Logits.Width())
+	Loss    *Tensor `op:"write" shape:"E"`
+	DLogits *Tensor `op:"write" shape:"E,C"`
+	Logits  *Tensor `shape:"E,C"`
+	Label   *Tensor `shape:"E"` // int32
+	Scale   *Tensor `shape:"C"` // in device memory because it changes from step to step
 }

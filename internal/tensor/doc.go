@@ -6,9 +6,9 @@
 // here, the forward beside its backward: a struct that names the operands,
 // states the equation and the shapes, and checks them.
 //
-// Gradient rule: a launch assigns the gradient of a parameter (=), because a
-// parameter is used once in a program; it assigns the gradient of an
-// activation unless its Accumulate field says +=.
+// Gradient rule: a launch assigns a gradient (=) unless its Accumulate field says
+// +=. Most have none for parameters, which are used once in a program as a rule:
+// where one is used again, the launch assigns a term that an [Add] adds.
 //
 // A mistake in the shapes of a model is a bug of the caller and panics where
 // the program is emitted. Whatever can fail at run time returns an error.

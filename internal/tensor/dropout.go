@@ -5,13 +5,10 @@ package tensor
 // alone, so the backward is the same kernel on the gradient. The row is the
 // token's position; for sampled keys, the pair's index.
 type Dropout struct {
-	Y      *Tensor `op:"write"` // [T or S, width]
-	X      *Tensor // [T or S, width]
+	Y      *Tensor `op:"write" shape:"R,width"`
+	X      *Tensor `shape:"R,width"`
 	Batch  *Batch
 	Layer  uint32
 	Stream uint32
 	Rate   float32
 }
-
-func (Dropout) Name() string { return "dropout" }
-func (k Dropout) check()     { same("dropout", k.Y, k.X) }

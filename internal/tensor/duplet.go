@@ -8,19 +8,13 @@ package tensor
 //
 // Rows of Y beyond the sampled ones are zero.
 type Duplet struct {
-	Y            *Tensor `op:"write"` // [S, d]
-	P            *Tensor `op:"write"` // [S]
-	X            *Tensor // [T, d]
-	Noised       *Tensor // [T]
-	Top, Partner *Tensor // [S] int32
-	Count        *Tensor // [B] int32
+	Y            *Tensor `op:"write" shape:"S,d"`
+	P            *Tensor `op:"write" shape:"S"`
+	X            *Tensor `shape:"T,d"`
+	Noised       *Tensor `shape:"T"`
+	Top, Partner *Tensor `shape:"S"` // int32
+	Count        *Tensor `shape:"B"` // int32
 	Batch        *Batch
-}
-
-func (Duplet) Name() string { return "duplet" }
-func (k Duplet) check() {
-	width("duplet", k.Y, k.X.Width())
-	same("duplet", k.P, k.Top)
 }
 
 // DupletBackward: with dp = DP + DY·(X[top] − X[partner]),
@@ -31,21 +25,14 @@ func (k Duplet) check() {
 // with ρ = σ/softplus; DScore is 0 for every other token. DP holds, per head,
 // what attention adds to the gradient of P; nil without relative terms.
 type DupletBackward struct {
-	DX           *Tensor `op:"add"`   // [T, d], added to
-	DScore       *Tensor `op:"write"` // [T]
-	DY           *Tensor // [S, d]
-	DP           *Tensor // [S, h] or nil
-	P            *Tensor // [S]
-	X            *Tensor // [T, d]
-	Noised       *Tensor // [T]
-	Top, Partner *Tensor // [S] int32
-	Count        *Tensor // [B] int32
+	DX           *Tensor `op:"add" shape:"T,d"` // added to
+	DScore       *Tensor `op:"write" shape:"T"`
+	DY           *Tensor `shape:"S,d"`
+	DP           *Tensor `shape:"S,h"` // or nil
+	P            *Tensor `shape:"S"`
+	X            *Tensor `shape:"T,d"`
+	Noised       *Tensor `shape:"T"`
+	Top, Partner *Tensor `shape:"S"` // int32
+	Count        *Tensor `shape:"B"` // int32
 	Batch        *Batch
-}
-
-func (DupletBackward) Name() string { return "duplet_backward" }
-func (k DupletBackward) check() {
-	same("duplet_backward", k.DX, k.X)
-	width("duplet_backward", k.DY, k.X.Width())
-	same("duplet_backward", k.DScore, k.Noised)
 }

@@ -3,6 +3,8 @@ package tensor
 import (
 	"fmt"
 	"reflect"
+	"strconv"
+	"strings"
 	"sync"
 )
 
@@ -14,7 +16,13 @@ import (
 //	op:"add"          it is read and written
 //	op:"accumulate"   it is written, and read if the kernel's Accumulate is set
 //
-// All that a kernel's field Forward holds is read. A nil operand is none.
+// All that a kernel's field Forward holds is read. A nil operand is none. A second tag has
+// the shape: numbers, and sizes that are the same wherever they stand in the kernel, such as
+//
+//	shape:"R,4d"      R rows of 4d words each
+//	shape:"d"         d words
+//
+// Where it begins with the same size, rows are of one kind.
 type access uint8
 
 const (
@@ -30,8 +38,34 @@ var accesses = map[string]access{"": read, "write": write, "add": add, "accumula
 type operand struct {
 	field  int
 	access access
+	shape  []size
 	within bool // it is a struct or an interface that holds more
 	only   bool // all within is read
+}
+
+// size is one of a shape: a number times what a letter stands for, 1 for none.
+type size struct {
+	times  int
+	letter string
+}
+
+func (s size) String() string {
+	if s.times == 1 && s.letter != "" {
+		return s.letter
+	}
+	return strconv.Itoa(s.times) + s.letter
+}
+
+func sizesOf(tag string) (out []size) {
+	for text := range strings.SplitSeq(tag, ",") {
+		letter := strings.TrimLeft(text, "0123456789")
+		n, err := strconv.Atoi(strings.TrimSuffix(text, letter))
+		if err != nil {
+			n = 1
+		}
+		out = append(out, size{n, letter})
+	}
+	return out
 }
 
 // declarations keeps what the fields of a type say: programs are recorded often.
@@ -56,6 +90,9 @@ func declaration(t reflect.Type) []operand {
 		switch kind := f.Type.Kind(); {
 		case f.Type == tensorType:
 			o.access = a
+			if shape := f.Tag.Get("shape"); shape != "" {
+				o.shape = sizesOf(shape)
+			}
 			if _, ok := t.FieldByName("Accumulate"); a == accumulate {
 				wrong = !ok
 			}
@@ -86,7 +123,7 @@ func holdsTensors(t reflect.Type) bool {
 }
 
 // visit calls f with the operands of v, in the order of the fields.
-func visit(v reflect.Value, only bool, f func(t *Tensor, a access)) {
+func visit(v reflect.Value, only bool, f func(t *Tensor, a access, shape []size)) {
 	if v.Kind() == reflect.Interface || v.Kind() == reflect.Pointer {
 		if v.IsNil() {
 			return
@@ -109,7 +146,7 @@ func visit(v reflect.Value, only bool, f func(t *Tensor, a access)) {
 			a = write
 		}
 		if t := (*Tensor)(x.UnsafePointer()); t != nil {
-			f(t, a)
+			f(t, a, o.shape)
 		}
 	}
 }
@@ -122,7 +159,7 @@ func RowAxis(k Kernel) Axis {
 
 // Reads lists the tensors that a kernel reads, among them those that it adds to.
 func Reads(k Kernel) (out []*Tensor) {
-	visit(reflect.ValueOf(k), false, func(t *Tensor, a access) {
+	visit(reflect.ValueOf(k), false, func(t *Tensor, a access, _ []size) {
 		if a != write {
 			out = append(out, t)
 		}
@@ -132,10 +169,44 @@ func Reads(k Kernel) (out []*Tensor) {
 
 // Writes lists the tensors that a kernel writes.
 func Writes(k Kernel) (out []*Tensor) {
-	visit(reflect.ValueOf(k), false, func(t *Tensor, a access) {
+	visit(reflect.ValueOf(k), false, func(t *Tensor, a access, _ []size) {
 		if a != read {
 			out = append(out, t)
 		}
 	})
 	return out
+}
+
+// checkShapes panics on operands that do not fit together.
+func checkShapes(k Kernel) {
+	sizes, rows := map[string]int{}, map[size]Axis{}
+	visit(reflect.ValueOf(k), false, func(t *Tensor, _ access, shape []size) {
+		found := []int{t.Shape[0], t.Width()}
+		if len(shape) == 1 {
+			found = []int{t.Words()}
+		}
+		for i, s := range shape {
+			n, known := sizes[s.letter]
+			if !known {
+				n = 1
+				if s.letter != "" {
+					n = found[i] / s.times
+					sizes[s.letter] = n
+				}
+			}
+			if found[i] != s.times*n {
+				panic(fmt.Sprintf("tensor: %s: %v: %d where %v is expected, with %v", Name(k), t, found[i], s, sizes))
+			}
+		}
+		if len(shape) == 0 || shape[0].letter == "" {
+			return
+		}
+		if axis, known := rows[shape[0]]; known && axis != t.Rows {
+			panic(fmt.Sprintf("tensor: %s: %v: rows of another kind where %v is expected", Name(k), t, shape[0]))
+		}
+		rows[shape[0]] = t.Rows
+	})
+	if c, more := k.(interface{ check() }); more {
+		c.check()
+	}
 }

@@ -39,7 +39,7 @@ func TestOperands(t *testing.T) {
 				names = append(names, t.Name)
 			}
 			if got := strings.Join(names, " "); got != what {
-				t.Errorf("%s: %q, expected %q", c.kernel.Name(), got, what)
+				t.Errorf("%s: %q, expected %q", Name(c.kernel), got, what)
 			}
 		}
 	}

@@ -3,31 +3,19 @@ package tensor
 // Pool averages the rows of each sequence: A = softmax over its tokens of
 // Score, Y = Σ A_i X_i.
 type Pool struct {
-	Y     *Tensor `op:"write"` // [B, d]
-	A     *Tensor `op:"write"` // [T]
-	X     *Tensor // [T, d]
-	Score *Tensor // [T]
+	Y     *Tensor `op:"write" shape:"B,d"`
+	A     *Tensor `op:"write" shape:"T"`
+	X     *Tensor `shape:"T,d"`
+	Score *Tensor `shape:"T"`
 	Batch *Batch
-}
-
-func (Pool) Name() string { return "pool" }
-func (k Pool) check() {
-	width("pool", k.Y, k.X.Width())
-	same("pool", k.A, k.Score)
 }
 
 // PoolBackward: DX_i = A_i DY, DScore_i = A_i DY·(X_i − Y).
 type PoolBackward struct {
-	DX     *Tensor `op:"write"` // [T, d]
-	DScore *Tensor `op:"write"` // [T]
-	DY, Y  *Tensor // [B, d]
-	A      *Tensor // [T]
-	X      *Tensor // [T, d]
+	DX     *Tensor `op:"write" shape:"T,d"`
+	DScore *Tensor `op:"write" shape:"T"`
+	DY, Y  *Tensor `shape:"B,d"`
+	A      *Tensor `shape:"T"`
+	X      *Tensor `shape:"T,d"`
 	Batch  *Batch
-}
-
-func (PoolBackward) Name() string { return "pool_backward" }
-func (k PoolBackward) check() {
-	same("pool_backward", k.DX, k.X)
-	same("pool_backward", k.DY, k.Y)
 }

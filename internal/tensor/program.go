@@ -1,14 +1,22 @@
 package tensor
 
-import "fmt"
+import (
+	"fmt"
+	"reflect"
+	"strings"
+)
 
-// Kernel is one launch: a struct of named operands and parameters. [Reads] and [Writes]
-// follow from its fields.
-type Kernel interface {
-	// Name is the kernel's base name, the same in every package.
-	Name() string
-	// check panics on operands that do not fit together.
-	check()
+// Kernel is one launch: a struct of named operands and parameters. [Reads], [Writes] and
+// the shapes that fit together follow from its fields, its name from that of its type.
+type Kernel any
+
+// Name is the kernel's name, the same in every package: "linear", "linear_backward".
+func Name(k Kernel) string {
+	name, backward := strings.CutSuffix(strings.ToLower(reflect.TypeOf(k).Name()), "backward")
+	if backward {
+		name += "_backward"
+	}
+	return name
 }
 
 // Segment is a part of a program that runs without a pause.
@@ -95,11 +103,11 @@ func (p *Program) Launch(k Kernel) {
 	if p.closed || len(p.Segments) == 0 {
 		panic("tensor: launch outside a segment")
 	}
-	k.check()
+	checkShapes(k)
 	at := len(p.Launches)
 	for _, t := range Reads(k) {
 		if t.Region == Arena && t.first < 0 {
-			panic(fmt.Sprintf("tensor: %s reads %v, which nothing has written", k.Name(), t))
+			panic(fmt.Sprintf("tensor: %s reads %v, which nothing has written", Name(k), t))
 		}
 		t.last = at
 	}
@@ -131,14 +139,14 @@ func (p *Program) Words(s Region) int { return p.words[s] }
 
 // Counts are the numbers that a batch brings beside its data: rows in use.
 type Counts struct {
-	Tokens, Sequences, Sampled, Examples int32
+	Tokens, Sequences, Sampled, Examples, Targets int32
 	// Longest is the length of the longest sequence.
 	Longest int32
 }
 
 // Words lays the counts out as the input Counts of a program expects them.
 func (c Counts) Words() []int32 {
-	return []int32{0, c.Tokens, c.Sequences, c.Sampled, c.Examples, c.Longest}
+	return []int32{0, c.Tokens, c.Sequences, c.Sampled, c.Examples, c.Targets, c.Longest}
 }
 
 // CountWords is the size of that input.

@@ -9,20 +9,14 @@ package tensor
 // Noised = Score − log(−log u) where Noise is set, else Score.
 // A choice has no gradient; the scores' gradient flows through [Duplet].
 type Sample struct {
-	Noised   *Tensor `op:"write"` // [T]
-	Top      *Tensor `op:"write"` // [S] int32: position of the token of S1
-	Partner  *Tensor `op:"write"` // [S] int32: position of its partner, −1 where there is none
-	Count    *Tensor `op:"write"` // [B] int32: ke
-	Score    *Tensor // [T]
+	Noised   *Tensor `op:"write" shape:"T"`
+	Top      *Tensor `op:"write" shape:"S"` // int32: position of the token of S1
+	Partner  *Tensor `op:"write" shape:"S"` // int32: position of its partner, −1 where there is none
+	Count    *Tensor `op:"write" shape:"B"` // int32: ke
+	Score    *Tensor `shape:"T"`
 	Batch    *Batch
 	K        int
 	Layer    uint32
 	Noise    bool
 	DropRate float32 // drop token probability; 0 in evaluation
-}
-
-func (Sample) Name() string { return "sample" }
-func (k Sample) check() {
-	same("sample", k.Noised, k.Score)
-	same("sample", k.Top, k.Partner)
 }

@@ -1,8 +1,12 @@
 package tensor
 
-import "github.com/sftseq/sftseq/sinusoid"
+import (
+	"fmt"
 
-// SinusoidTables computes the tables of the relative encoding, one row for each
+	"github.com/sftseq/sftseq/sinusoid"
+)
+
+// Sinusoid computes the tables of the relative encoding, one row for each
 // head's Rmul, then one for each head's Radd. With n the longest sequence
 // (Counts[CountLongest]), 2n−1 entries of a row are in use: F's begin at the
 // difference t = −(n−1), G's at the sum t = 0.
@@ -18,23 +22,24 @@ import "github.com/sftseq/sftseq/sinusoid"
 //
 // in their layouts: softplus(f+g) = log(1 + exp(f)·exp(g)) takes no exponential
 // for a pair. Out of float32's range an entry is +Inf or 0.
-type SinusoidTables struct {
-	F, G, E              *Tensor `op:"write"` // [2h, 2T]
-	MulWeight, AddWeight *Tensor // [h, ds]
-	MulBias, AddBias     *Tensor // [h]
+type Sinusoid struct {
+	F, G, E              *Tensor `op:"write" shape:"2h,m"` // m is at least 2n − 1
+	MulWeight, AddWeight *Tensor `shape:"h,ds"`
+	MulBias, AddBias     *Tensor `shape:"h"`
 	Counts               *Tensor
 	Frequencies          *sinusoid.Frequencies
 }
 
-func (SinusoidTables) Name() string { return "sinusoid" }
-func (k SinusoidTables) check() {
-	width("sinusoid", k.MulWeight, 2*k.Frequencies.Len())
-	same("sinusoid", k.F, k.G)
-	same("sinusoid", k.F, k.E)
-	words("sinusoid", k.MulBias, k.F.Shape[0]/2)
+func (k Sinusoid) check() { fit(k.MulWeight, k.Frequencies) }
+
+// fit panics unless there is a weight for the sine and one for the cosine of a frequency.
+func fit(w *Tensor, f *sinusoid.Frequencies) {
+	if w.Width() != 2*f.Len() {
+		panic(fmt.Sprintf("tensor: %v for %d frequencies", w, f.Len()))
+	}
 }
 
-// SinusoidTablesBackward is the adjoint of F and G of [SinusoidTables], with DF
+// SinusoidBackward is the adjoint of F and G of [Sinusoid], with DF
 // and DG in their layouts; what E receives is already in these. An entry of DF
 // counts for its difference, whichever its sign:
 //
@@ -43,16 +48,12 @@ func (k SinusoidTables) check() {
 //	Db_r       = Σ_t DF[r, t+n−1]
 //
 // each table summed over its own range of t.
-type SinusoidTablesBackward struct {
-	DMulWeight, DAddWeight *Tensor `op:"write"` // [h, ds]
-	DMulBias, DAddBias     *Tensor `op:"write"` // [h]
-	DF, DG                 *Tensor // [2h, 2T]
+type SinusoidBackward struct {
+	DMulWeight, DAddWeight *Tensor `op:"write" shape:"h,ds"`
+	DMulBias, DAddBias     *Tensor `op:"write" shape:"h"`
+	DF, DG                 *Tensor `shape:"2h,m"`
 	Counts                 *Tensor
 	Frequencies            *sinusoid.Frequencies
 }
 
-func (SinusoidTablesBackward) Name() string { return "sinusoid_backward" }
-func (k SinusoidTablesBackward) check() {
-	width("sinusoid_backward", k.DMulWeight, 2*k.Frequencies.Len())
-	same("sinusoid_backward", k.DF, k.DG)
-}
+func (k SinusoidBackward) check() { fit(k.DMulWeight, k.Frequencies) }

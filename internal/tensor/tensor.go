@@ -31,6 +31,7 @@ const (
 	Sequences             // one row a sequence
 	Sampled               // packed sampled keys of all sequences
 	Examples              // one row an example: a sequence, or a pair of them
+	Targets               // packed token rows that an objective of tokens is about, of all sequences
 	axes
 )
 
@@ -72,34 +73,6 @@ func (t *Tensor) Width() int {
 }
 
 func (t *Tensor) String() string { return fmt.Sprintf("%s%v", t.Name, t.Shape) }
-
-// same panics unless a and b have one shape and one kind of row.
-func same(kernel string, a, b *Tensor) {
-	if a.Rows != b.Rows || a.Words() != b.Words() || a.Width() != b.Width() {
-		panic(fmt.Sprintf("tensor: %s: %v and %v differ in shape", kernel, a, b))
-	}
-}
-
-// width panics unless t has rows of n words.
-func width(kernel string, t *Tensor, n int) {
-	if t.Width() != n {
-		panic(fmt.Sprintf("tensor: %s: %v: rows of %d words expected", kernel, t, n))
-	}
-}
-
-// rows panics unless a and b have one kind of row: [RowAxis] takes that of one of them.
-func rows(kernel string, a, b *Tensor) {
-	if a.Rows != b.Rows {
-		panic(fmt.Sprintf("tensor: %s: %v and %v differ in what their rows are", kernel, a, b))
-	}
-}
-
-// words panics unless t holds n words.
-func words(kernel string, t *Tensor, n int) {
-	if t.Words() != n {
-		panic(fmt.Sprintf("tensor: %s: %v: %d words expected", kernel, t, n))
-	}
-}
 
 // Word is a type that fills one word of device memory.
 type Word interface{ float32 | int32 | uint32 }

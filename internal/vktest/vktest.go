@@ -5,13 +5,14 @@ import (
 	"os"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/vk"
 )
 
 // Open opens the machine's best device under the validation layer. At the end of
 // the test it fails if the layer has complained of anything. Without Vulkan or
 // the layer the test is skipped, except where CI=true, which installs them.
-func Open(t testing.TB) *vk.Device {
+func Open(t testing.TB) tensor.Device {
 	t.Helper()
 	d, err := open(t, vk.Options{})
 	if err != nil {
@@ -26,7 +27,7 @@ func Open(t testing.TB) *vk.Device {
 // OpenMixed is Open for mixed precision. Without cooperative matrices the test is
 // skipped, also where CI=true: Mesa's driver for processors has them from version
 // 26.1 on.
-func OpenMixed(t testing.TB) *vk.Device {
+func OpenMixed(t testing.TB) tensor.Device {
 	t.Helper()
 	d, err := open(t, vk.Options{Mixed: true})
 	if err != nil {
@@ -35,7 +36,7 @@ func OpenMixed(t testing.TB) *vk.Device {
 	return d
 }
 
-func open(t testing.TB, o vk.Options) (*vk.Device, error) {
+func open(t testing.TB, o vk.Options) (tensor.Device, error) {
 	t.Setenv("SFTSEQ_VK_VALIDATE", "1")
 	d, err := vk.Open(o)
 	if err != nil {
@@ -49,5 +50,5 @@ func open(t testing.TB, o vk.Options) (*vk.Device, error) {
 			t.Error("validation: ", m)
 		}
 	})
-	return d, nil
+	return d.(tensor.Device), nil
 }

@@ -25,16 +25,17 @@ func adamW64(k tensor.AdamW, s tensor.AdamWStep, squares float64, w, m, v, g []f
 	return w2, m2, v2
 }
 
-func adamWCases() []Case {
-	var cases []Case
+func init() { register("adamw", adamWCases) }
+
+func adamWCases(add func(...Case)) {
 	for _, n := range []int{1, 5, 300, 20000, 40001} { // more than the piece that a worker takes
-		cases = append(cases, Case{fmt.Sprintf("sumsquares of %d", n), rows(1), func(r *fixture) tensor.Kernel {
+		add(Case{fmt.Sprintf("sumsquares of %d", n), rows(1), func(r *fixture) tensor.Kernel {
 			x := r.fixed(n)
 			return tensor.SumSquares{Y: r.want(r.outFixed(1), []float64{product(x.x, x.x)}, 2e-7).Tensor, X: x.Tensor}
 		}})
 		for _, s := range []struct{ decay, maxNorm, eps float32 }{{0, 0, 1e-8}, {0.01, 1e6, 1e-8}, {0.1, 0.5, 1e-8}, {0, 0.01, 0.5}} {
 			name := fmt.Sprintf("adamw of %d, decay %g, max norm %g, eps %g", n, s.decay, s.maxNorm, s.eps)
-			cases = append(cases, Case{name, rows(1), func(r *fixture) tensor.Kernel {
+			add(Case{name, rows(1), func(r *fixture) tensor.Kernel {
 				w, m, v, g := r.inOutFixed(n), r.inOutFixed(n), r.inOutFixed(n), r.fixed(n)
 				v.set(func(i int) float64 { return v.x[i] * v.x[i] })
 				squares, step := r.fixed(1), r.fixed(tensor.AdamWStepWords)
@@ -54,7 +55,7 @@ func adamWCases() []Case {
 	for _, bad := range []float64{math.NaN(), math.Inf(1)} {
 		for _, maxNorm := range []float32{0, 1} {
 			name := fmt.Sprintf("adamw skips a sum of squares of %g, max norm %g", bad, maxNorm)
-			cases = append(cases, Case{name, rows(1), func(r *fixture) tensor.Kernel {
+			add(Case{name, rows(1), func(r *fixture) tensor.Kernel {
 				n := 2000
 				w, m, v, g := r.inOutFixed(n), r.inOutFixed(n), r.inOutFixed(n), r.fixed(n)
 				g.x[n/2] = bad
@@ -70,5 +71,4 @@ func adamWCases() []Case {
 			}})
 		}
 	}
-	return cases
 }

@@ -26,19 +26,20 @@ const margin = 2e-6
 // rounding of a score is of the size of its terms, and shows in the quotient of a small sum.
 const leastSum = 0.25
 
-func attentionCases() []Case {
-	var cases []Case
-	add := func(s attentionSetup) {
+func init() { register("attention", attentionCases) }
+
+func attentionCases(add func(...Case)) {
+	both := func(s attentionSetup) {
 		name := fmt.Sprintf("%d sequences, k %d, %d heads of %d, score %d, probability %d, relative %v, coarse %v",
 			len(s.at.lengths), s.at.k, s.heads, s.dh, s.score, s.probability, s.relativeBias, s.coarse)
-		cases = append(cases, Case{"attention " + name, s.at, s.forward}, Case{"attention_backward " + name, s.at, s.backward})
+		add(Case{"attention " + name, s.at, s.forward}, Case{"attention_backward " + name, s.at, s.backward})
 	}
 	for score := tensor.Maxout; score <= tensor.Dot; score++ {
 		for probability := tensor.LeakyReLU; probability <= tensor.Softmax; probability++ {
 			for _, relativeBias := range []bool{false, true} {
-				add(attentionSetup{shape{[]int{1, 2, 31, 65, 33}, 20}, 3, 5, score, probability, relativeBias, false})
+				both(attentionSetup{shape{[]int{1, 2, 31, 65, 33}, 20}, 3, 5, score, probability, relativeBias, false})
 			}
-			add(attentionSetup{shape{[]int{33, 3}, 40}, 2, 4, score, probability, false, true})
+			both(attentionSetup{shape{[]int{33, 3}, 40}, 2, 4, score, probability, false, true})
 		}
 	}
 	// More keys than a tile, k between L and 2k and above L, odd widths.
@@ -53,9 +54,8 @@ func attentionCases() []Case {
 		{at: shape{[]int{140, 3, 33}, 20}, heads: 5, dh: 6, probability: tensor.LeakyReLU, relativeBias: true},
 	} {
 		s.score = tensor.Score(i % 4)
-		add(s)
+		both(s)
 	}
-	return cases
 }
 
 // operands declares what both directions read.

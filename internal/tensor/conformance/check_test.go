@@ -21,7 +21,7 @@ type lacking struct {
 var errLacking = errors.New("no such kernel")
 
 func (d lacking) Prepare(p *tensor.Program) (tensor.Executable, error) {
-	if p.Launches[0].Name() == d.kernel {
+	if tensor.Name(p.Launches[0]) == d.kernel {
 		return nil, errLacking
 	}
 	return d.Device.Prepare(p)

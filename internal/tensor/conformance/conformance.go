@@ -34,30 +34,21 @@ type shape struct {
 // rows is the shape of a case that only has rows.
 func rows(n int) shape { return shape{lengths: []int{n}, k: n} }
 
-// table lists the kernels: a new one is a new row.
-var table = []struct {
-	name  string
+// kernelCases are those of a kernel and of its backward.
+type kernelCases struct {
+	name  string // of the kernel's file
 	cases func() []Case
-}{
-	{"embed", embedCases},
-	{"layernorm", layerNormCases},
-	{"linear", linearCases},
-	{"rowdot", rowDotCases},
-	{"sample", sampleCases},
-	{"duplet", dupletCases},
-	{"sinusoid", sinusoidCases},
-	{"leak", leakCases},
-	{"attention", attentionCases},
-	{"feedforward", feedForwardCases},
-	{"gelu", geluCases},
-	{"dropout", dropoutCases},
-	{"convolution", convolutionCases},
-	{"add", addCases},
-	{"residualscale", residualScaleCases},
-	{"pool", poolCases},
-	{"pairfeatures", pairFeaturesCases},
-	{"crossentropy", crossEntropyCases},
-	{"adamw", adamWCases},
+}
+
+// table has them of all kernels. The file of a kernel puts them there.
+var table []kernelCases
+
+// register adds the cases of a kernel, and of its backward, to the suite.
+func register(name string, each func(add func(...Case))) {
+	table = append(table, kernelCases{name, func() (cases []Case) {
+		each(func(c ...Case) { cases = append(cases, c...) })
+		return cases
+	}})
 }
 
 // Result is what a case came to.
@@ -124,7 +115,7 @@ func (c Case) check(ctx context.Context, device tensor.Device) Result {
 	r := newFixture(c)
 	k := c.build(r)
 	r.launch(k)
-	result := Result{Kernel: k.Name(), Case: c.name}
+	result := Result{Kernel: tensor.Name(k), Case: c.name}
 	if err := r.run(ctx, device); err != nil {
 		result.Errors = []error{err}
 		return result

@@ -53,9 +53,10 @@ func convolutionBackward64(r *fixture, dz, x, weight []float64, d, dilation int)
 	return dx, dweight, dbias
 }
 
-func convolutionCases() []Case {
+func init() { register("convolution", convolutionCases) }
+
+func convolutionCases(add func(...Case)) {
 	odd := []int{1, 2, 31, 1, 33, 100, 7, 64}
-	var cases []Case
 	for _, s := range []struct {
 		lengths           []int
 		d, taps, dilation int
@@ -70,7 +71,7 @@ func convolutionCases() []Case {
 		for _, mode := range []string{"", " without z", "_backward", "_backward accumulate"} {
 			name := fmt.Sprintf("convolution%s %d sequences of up to %d, %d channels, %d taps, dilation %d",
 				mode, len(s.lengths), slices.Max(s.lengths), s.d, s.taps, s.dilation)
-			cases = append(cases, Case{name, shape{s.lengths, 1}, func(r *fixture) tensor.Kernel {
+			add(Case{name, shape{s.lengths, 1}, func(r *fixture) tensor.Kernel {
 				x, weight, bias := r.in(tensor.Tokens, s.d), r.fixed(s.taps, s.d), r.fixed(s.d)
 				z := convolutionSum64(r, x.x, weight.x, bias.x, s.dilation)
 				if mode == "" || mode == " without z" {
@@ -93,5 +94,4 @@ func convolutionCases() []Case {
 			}})
 		}
 	}
-	return cases
 }

@@ -28,38 +28,46 @@ func crossEntropy64(z []float64, label []int, n int) (loss, dz []float64) {
 	return loss, dz
 }
 
-func crossEntropyCases() []Case {
-	var cases []Case
+func init() { register("crossentropy", crossEntropyCases) }
+
+func crossEntropyCases(add func(...Case)) {
 	for _, s := range []struct {
-		examples, labels int
-		size, scale      float64
+		rows, labels int
+		size, scale  float64
 	}{{1, 1, 1, 1}, {1, 2, 1, 1}, {3, 5, 10, 2.5}, {33, 10, 1, 1 << 15}, {20, 33, 200, 3e-5}} {
-		at := shape{lengths: slices.Repeat([]int{1}, 2*s.examples), k: 1}
-		name := fmt.Sprintf("crossentropy %d examples, %d labels, logits of size %g, scale %g", s.examples, s.labels, s.size, s.scale)
-		cases = append(cases, Case{name, at, func(r *fixture) tensor.Kernel {
-			z := r.in(tensor.Examples, s.labels)
-			z.set(func(i int) float64 { return s.size * z.x[i] })
-			scale := r.fixed(s.labels)
-			scale.set(func(c int) float64 { return s.scale * float64(c%3) / 2 }) // one of three classes has none
-			label := make([]int, s.examples)
-			for e := range label {
-				label[e] = r.random.IntN(s.labels)
-			}
-			loss, dz := crossEntropy64(z.x, label, s.labels)
-			for i := range dz {
-				dz[i] *= scale.x[label[i/s.labels]]
-			}
-			r.derivative(func() float64 {
-				loss, _ := crossEntropy64(z.x, label, s.labels)
-				sum := 0.0
-				for e, v := range loss {
-					sum += scale.x[label[e]] * v
+		// There are half as many examples as sequences, so that a batch of one axis has
+		// other numbers of rows on the other.
+		for _, on := range []struct {
+			axis      tensor.Axis
+			name      string
+			sequences int
+		}{{tensor.Examples, "examples", 2 * s.rows}, {tensor.Sequences, "sequences", s.rows}} {
+			at := shape{lengths: slices.Repeat([]int{1}, on.sequences), k: 1}
+			name := fmt.Sprintf("crossentropy %d %s, %d labels, logits of size %g, scale %g", s.rows, on.name, s.labels, s.size, s.scale)
+			add(Case{name, at, func(r *fixture) tensor.Kernel {
+				z := r.in(on.axis, s.labels)
+				z.set(func(i int) float64 { return s.size * z.x[i] })
+				scale := r.fixed(s.labels)
+				scale.set(func(c int) float64 { return s.scale * float64(c%3) / 2 }) // one of three classes has none
+				label := make([]int, s.rows)
+				for e := range label {
+					label[e] = r.random.IntN(s.labels)
 				}
-				return sum
-			}, pair{z.x, dz})
-			return tensor.CrossEntropy{Loss: r.want(r.out(tensor.Examples, 1), loss, 1e-6).Tensor,
-				DLogits: r.want(r.out(tensor.Examples, s.labels), dz, 1e-6).Tensor, Logits: z.Tensor, Label: r.list(tensor.Examples, label).Tensor, Scale: scale.Tensor}
-		}})
+				loss, dz := crossEntropy64(z.x, label, s.labels)
+				for i := range dz {
+					dz[i] *= scale.x[label[i/s.labels]]
+				}
+				r.derivative(func() float64 {
+					loss, _ := crossEntropy64(z.x, label, s.labels)
+					sum := 0.0
+					for e, v := range loss {
+						sum += scale.x[label[e]] * v
+					}
+					return sum
+				}, pair{z.x, dz})
+				return tensor.CrossEntropy{Loss: r.want(r.out(on.axis, 1), loss, 1e-6).Tensor,
+					DLogits: r.want(r.out(on.axis, s.labels), dz, 1e-6).Tensor, Logits: z.Tensor, Label: r.list(on.axis, label).Tensor, Scale: scale.Tensor}
+			}})
+		}
 	}
-	return cases
 }

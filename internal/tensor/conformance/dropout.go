@@ -24,8 +24,9 @@ func dropout64(r *fixture, x []float64, first []int, width int, layer, stream ui
 	return y
 }
 
-func dropoutCases() []Case {
-	var cases []Case
+func init() { register("dropout", dropoutCases) }
+
+func dropoutCases(add func(...Case)) {
 	for i, s := range []struct {
 		axis  tensor.Axis
 		width int
@@ -36,7 +37,7 @@ func dropoutCases() []Case {
 	} {
 		for _, inPlace := range []bool{false, true} {
 			name := fmt.Sprintf("dropout axis %d, width %d, rate %g, in place %v", s.axis, s.width, s.rate, inPlace)
-			cases = append(cases, Case{name, shape{[]int{1, 2, 31, 32, 33, 100, 64}, 20}, func(r *fixture) tensor.Kernel {
+			add(Case{name, shape{[]int{1, 2, 31, 32, 33, 100, 64}, 20}, func(r *fixture) tensor.Kernel {
 				layer, stream := uint32(3*i), uint32(4+i%5)
 				x := r.in(s.axis, s.width)
 				y := x
@@ -55,5 +56,4 @@ func dropoutCases() []Case {
 			}})
 		}
 	}
-	return cases
 }

@@ -76,14 +76,15 @@ func dupletBackward64(r *fixture, s selection, dy, dp, p, x, score []float64, d,
 	return dx, dscore
 }
 
-func dupletCases() []Case {
-	var cases []Case
+func init() { register("duplet", dupletCases) }
+
+func dupletCases(add func(...Case)) {
 	lengths := []int{1, 2, 31, 33, 100, 257}
 	for _, s := range []struct{ k, d, heads int }{{1, 1, 0}, {20, 3, 1}, {60, 20, 3}, {300, 5, 0}, {150, 33, 2}} {
 		// Far below zero softplus underflows; its logarithm and ρ must not.
 		for _, scale := range []float64{1, 30, 300} {
 			name := fmt.Sprintf("k %d, %d channels, %d heads, scores of size %g", s.k, s.d, s.heads, scale)
-			cases = append(cases, Case{"duplet " + name, shape{lengths, s.k}, func(r *fixture) tensor.Kernel {
+			add(Case{"duplet " + name, shape{lengths, s.k}, func(r *fixture) tensor.Kernel {
 				sel, x, score := dupletInputs(r, s.d, scale)
 				y, p := duplet64(r, sel, x.x, score.x, s.d)
 				// P is not defined where no row is in use.
@@ -96,7 +97,6 @@ func dupletCases() []Case {
 			}})
 		}
 	}
-	return cases
 }
 
 func dupletInputs(r *fixture, d int, scale float64) (selection, *operand, *operand) {

@@ -24,8 +24,9 @@ func embedBackward64(token []int, dy []float64, vocab, d int) []float64 {
 	return dw
 }
 
-func embedCases() []Case {
-	var cases []Case
+func init() { register("embed", embedCases) }
+
+func embedCases(add func(...Case)) {
 	for _, s := range []struct{ rows, vocab, d int }{{1, 1, 1}, {2, 9, 3}, {33, 4, 5}, {100, 17, 48}, {300, 2, 33}} {
 		tokens := func(r *fixture) []int {
 			x := make([]int, s.rows)
@@ -35,7 +36,7 @@ func embedCases() []Case {
 			return x
 		}
 		name := fmt.Sprintf("%d rows of %d, %d ids", s.rows, s.d, s.vocab)
-		cases = append(cases, Case{"embed " + name, rows(s.rows), func(r *fixture) tensor.Kernel {
+		add(Case{"embed " + name, rows(s.rows), func(r *fixture) tensor.Kernel {
 			token, w := tokens(r), r.fixed(s.vocab, s.d)
 			y := r.want(r.out(tensor.Tokens, s.d), embed64(token, w.x, s.d), 0)
 			return tensor.Embed{Y: y.Tensor, Token: r.list(tensor.Tokens, token).Tensor, Weight: w.Tensor}
@@ -47,5 +48,4 @@ func embedCases() []Case {
 			return tensor.EmbedBackward{DWeight: dw.Tensor, DY: dy.Tensor, Token: r.list(tensor.Tokens, token).Tensor}
 		}})
 	}
-	return cases
 }

@@ -80,7 +80,7 @@ func newFixture(c Case) *fixture {
 	r.seed, r.step = r.random.Uint64(), r.random.Uint32()
 	// Fewer examples than sequences, so that one taken for the other shows.
 	r.counts = tensor.Counts{Tokens: int32(r.offset[n]), Sequences: int32(n), Sampled: int32(r.sampled[n]),
-		Examples: int32(max(1, n/2)), Longest: int32(slices.Max(c.shape.lengths))}
+		Examples: int32(max(1, n/2)), Targets: int32(max(1, r.offset[n]/3)), Longest: int32(slices.Max(c.shape.lengths))}
 	r.batch = tensor.NewBatch(r.program, r.offset[n]+spare, n+spare)
 	integers(r, r.program.Counts, r.counts.Words())
 	integers(r, r.batch.Position, position)
@@ -91,6 +91,16 @@ func newFixture(c Case) *fixture {
 	integers(r, r.batch.Tower, r.tower)
 	integers(r, r.batch.Random, []uint32{uint32(r.seed), uint32(r.seed >> 32), r.step})
 	return r
+}
+
+// targets sets how many rows of that axis are in use.
+func (r *fixture) targets(n int) {
+	r.counts.Targets = int32(n)
+	for _, o := range r.operands {
+		if o.Tensor == r.program.Counts {
+			o.x[tensor.Targets] = float64(n)
+		}
+	}
 }
 
 func integers[T int | int32 | uint32](r *fixture, t *tensor.Tensor, x []T) *operand {
@@ -194,9 +204,9 @@ func (r *fixture) launch(k tensor.Kernel) {
 	for _, o := range r.operands {
 		switch {
 		case o.written != slices.Contains(writes, o.Tensor):
-			panic(fmt.Sprintf("conformance: %s: %v is written: %v, but the kernel says %v", k.Name(), o.Tensor, o.written, !o.written))
+			panic(fmt.Sprintf("conformance: %s: %v is written: %v, but the kernel says %v", tensor.Name(k), o.Tensor, o.written, !o.written))
 		case o.written && o.Region == tensor.Gradients && !slices.Contains(reads, o.Tensor):
-			panic(fmt.Sprintf("conformance: %s: %v is read and written, but the kernel does not say that it is read", k.Name(), o.Tensor))
+			panic(fmt.Sprintf("conformance: %s: %v is read and written, but the kernel does not say that it is read", tensor.Name(k), o.Tensor))
 		}
 	}
 	r.program.Segment("case")
@@ -251,12 +261,9 @@ func (r *fixture) collect(s tensor.Region, mem []uint32) {
 }
 
 func (r *fixture) mayWrite(s tensor.Region, word int) bool {
-	for _, o := range r.operands {
-		if o.Region == s && o.written && word >= o.Offset && word < o.Offset+o.Words() {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.operands, func(o *operand) bool {
+		return o.Region == s && o.written && word >= o.Offset && word < o.Offset+o.Words()
+	})
 }
 
 // bits are the results, as bits.

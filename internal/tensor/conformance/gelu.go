@@ -23,15 +23,16 @@ func geluBackward64(dy, x []float64) []float64 {
 	return dx
 }
 
-func geluCases() []Case {
-	var cases []Case
+func init() { register("gelu", geluCases) }
+
+func geluCases(add func(...Case)) {
 	for _, s := range []struct {
 		rows, n int
 		scale   float64
 	}{{1, 1, 1}, {2, 3, 5}, {31, 5, 1}, {33, 20, 1}, {100, 33, 20}, {257, 48, 2}} {
 		for _, mode := range []string{"", "_backward", "_backward in place", "_backward over x"} {
 			name := fmt.Sprintf("gelu%s %d rows of %d, size %g", mode, s.rows, s.n, s.scale)
-			cases = append(cases, Case{name, rows(s.rows), func(r *fixture) tensor.Kernel {
+			add(Case{name, rows(s.rows), func(r *fixture) tensor.Kernel {
 				x := r.in(tensor.Tokens, s.n)
 				if mode == "_backward over x" {
 					x = r.inOut(tensor.Tokens, s.n)
@@ -58,5 +59,4 @@ func geluCases() []Case {
 			}})
 		}
 	}
-	return cases
 }

@@ -3,6 +3,7 @@ package conformance
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/sftseq/sftseq/internal/tensor"
 )
@@ -28,7 +29,7 @@ func norm64(x, gain, bias []float64, d int, eps float64) (y, mean, rstd []float6
 
 func normBackward64(dy, x, gain []float64, d int, eps float64) (dx, dgain, dbias []float64) {
 	dgain, dbias = zeros(d), zeros(d)
-	hat, _, rstd := norm64(x, ones(d), zeros(d), d, eps)
+	hat, _, rstd := norm64(x, slices.Repeat([]float64{1}, d), zeros(d), d, eps)
 	for i := 0; i < len(x); i += d {
 		var mg, mgx float64
 		for c := range d {
@@ -45,16 +46,9 @@ func normBackward64(dy, x, gain []float64, d int, eps float64) (dx, dgain, dbias
 	return dx, dgain, dbias
 }
 
-func ones(n int) []float64 {
-	x := make([]float64, n)
-	for i := range x {
-		x[i] = 1
-	}
-	return x
-}
+func init() { register("layernorm", layerNormCases) }
 
-func layerNormCases() []Case {
-	var cases []Case
+func layerNormCases(add func(...Case)) {
 	for _, s := range []struct {
 		rows, d int
 		eps     float64
@@ -62,7 +56,7 @@ func layerNormCases() []Case {
 		for _, mode := range []string{"", "_backward", "_backward accumulate", "_backward in place"} {
 			eps := float64(float32(s.eps))
 			name := fmt.Sprintf("layernorm%s %d rows of %d, eps %g", mode, s.rows, s.d, s.eps)
-			cases = append(cases, Case{name, rows(s.rows), func(r *fixture) tensor.Kernel {
+			add(Case{name, rows(s.rows), func(r *fixture) tensor.Kernel {
 				x, gain, bias := r.in(tensor.Tokens, s.d), r.fixed(s.d), r.fixed(s.d)
 				x.set(func(i int) float64 { return 3 + 2*x.x[i] })
 				y, mean, rstd := norm64(x.x, gain.x, bias.x, s.d, eps)
@@ -76,7 +70,6 @@ func layerNormCases() []Case {
 			}})
 		}
 	}
-	return cases
 }
 
 func layerNormBackwardCase(r *fixture, mode string, x, gain, bias *operand, mean, rstd []float64, eps float64) tensor.Kernel {

@@ -30,8 +30,9 @@ func leakBackward64(s selection, dy, c []float64, heads int) []float64 {
 	return dc
 }
 
-func leakCases() []Case {
-	var cases []Case
+func init() { register("leak", leakCases) }
+
+func leakCases(add func(...Case)) {
 	for _, s := range []struct{ k, heads int }{{1, 1}, {20, 3}, {32, 5}, {270, 2}, {400, 1}} {
 		at := shape{[]int{1, 2, 31, 100, 300, 33}, s.k}
 		name := fmt.Sprintf("k %d, %d heads", s.k, s.heads)
@@ -41,7 +42,7 @@ func leakCases() []Case {
 			c.set(func(i int) float64 { return 5 * c.x[i] })
 			return sel, c
 		}
-		cases = append(cases, Case{"leak " + name, at, func(r *fixture) tensor.Kernel {
+		add(Case{"leak " + name, at, func(r *fixture) tensor.Kernel {
 			sel, c := inputs(r)
 			return tensor.Leak{Y: r.want(r.out(tensor.Sequences, s.heads), leak64(sel, c.x, s.heads), 1e-6).Tensor,
 				C: c.Tensor, Count: r.list(tensor.Sequences, sel.count).Tensor, Batch: r.batch}
@@ -54,5 +55,4 @@ func leakCases() []Case {
 				DY: dy.Tensor, C: c.Tensor, Count: r.list(tensor.Sequences, sel.count).Tensor, Batch: r.batch}
 		}})
 	}
-	return cases
 }

@@ -32,15 +32,16 @@ func linearBackward64(dy, x, w []float64, in, out int) (dx, dw, db []float64) {
 	return dx, dw, db
 }
 
-func linearCases() []Case {
-	var cases []Case
+func init() { register("linear", linearCases) }
+
+func linearCases(add func(...Case)) {
 	for _, s := range []struct{ rows, in, out int }{
 		{1, 1, 1}, {2, 3, 5}, {3, 5, 3}, {31, 20, 1}, {32, 1, 33}, {33, 33, 48}, {100, 48, 20}, {257, 5, 4}, {300, 48, 33}, {5, 300, 2}, {2, 4, 129},
 		{100, 1024, 3}, {100, 3, 1024}, // rows 4 KiB apart
 	} {
 		for _, mode := range []string{"", "_backward", "_backward accumulate"} {
 			name := fmt.Sprintf("linear%s %d rows, %d to %d", mode, s.rows, s.in, s.out)
-			cases = append(cases, Case{name, rows(s.rows), func(r *fixture) tensor.Kernel {
+			add(Case{name, rows(s.rows), func(r *fixture) tensor.Kernel {
 				x, w, b := r.in(tensor.Tokens, s.in), r.fixed(s.out, s.in), r.fixed(s.out)
 				if mode == "" {
 					y := r.want(r.out(tensor.Tokens, s.out), linear64(x.x, w.x, b.x, s.in, s.out), 3e-6)
@@ -59,5 +60,4 @@ func linearCases() []Case {
 			}})
 		}
 	}
-	return cases
 }

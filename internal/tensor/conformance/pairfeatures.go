@@ -35,15 +35,16 @@ func pairBackward64(dy, x []float64, d int) []float64 {
 	return dx
 }
 
-func pairFeaturesCases() []Case {
-	var cases []Case
+func init() { register("pairfeatures", pairFeaturesCases) }
+
+func pairFeaturesCases(add func(...Case)) {
 	for _, s := range []struct{ examples, d int }{{1, 1}, {2, 3}, {3, 5}, {17, 20}, {5, 48}} {
 		at := shape{lengths: make([]int, 2*s.examples), k: 1}
 		for b := range at.lengths {
 			at.lengths[b] = 1
 		}
 		name := fmt.Sprintf("%d pairs of %d", s.examples, s.d)
-		cases = append(cases, Case{"pairfeatures " + name, at, func(r *fixture) tensor.Kernel {
+		add(Case{"pairfeatures " + name, at, func(r *fixture) tensor.Kernel {
 			x := r.in(tensor.Sequences, s.d)
 			return tensor.PairFeatures{Y: r.want(r.out(tensor.Examples, 4*s.d), pair64(x.x, s.d), 1e-7).Tensor, X: x.Tensor}
 		}}, Case{"pairfeatures_backward " + name, at, func(r *fixture) tensor.Kernel {
@@ -53,5 +54,4 @@ func pairFeaturesCases() []Case {
 			return tensor.PairFeaturesBackward{DX: r.want(r.out(tensor.Sequences, s.d), dx, 5e-7).Tensor, DY: dy.Tensor, X: x.Tensor}
 		}})
 	}
-	return cases
 }

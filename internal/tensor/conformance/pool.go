@@ -39,8 +39,9 @@ func poolBackward64(r *fixture, dy, y, a, x []float64, d int) (dx, dscore []floa
 	return dx, dscore
 }
 
-func poolCases() []Case {
-	var cases []Case
+func init() { register("pool", poolCases) }
+
+func poolCases(add func(...Case)) {
 	for _, s := range []struct {
 		d     int
 		scale float64 // of the scores: exp overflows unless the largest is subtracted
@@ -52,7 +53,7 @@ func poolCases() []Case {
 			score.set(func(i int) float64 { return s.scale * score.x[i] })
 			return x, score
 		}
-		cases = append(cases, Case{"pool " + name, at, func(r *fixture) tensor.Kernel {
+		add(Case{"pool " + name, at, func(r *fixture) tensor.Kernel {
 			x, score := inputs(r)
 			y, a := pool64(r, x.x, score.x, s.d)
 			return tensor.Pool{Y: r.want(r.out(tensor.Sequences, s.d), y, 2e-6).Tensor, A: r.want(r.out(tensor.Tokens, 1), a, 1e-6).Tensor,
@@ -72,5 +73,4 @@ func poolCases() []Case {
 				DY: dy.Tensor, Y: pooled.Tensor, A: saved.Tensor, X: x.Tensor, Batch: r.batch}
 		}})
 	}
-	return cases
 }

@@ -1,8 +1,6 @@
 package conformance
 
-import (
-	"github.com/sftseq/sftseq/internal/tensor"
-)
+import "github.com/sftseq/sftseq/internal/tensor"
 
 // relativeBias64 is the sinusoidal bias of one batch; nil is Rmul = 1, Radd = 0.
 type relativeBias64 struct {

@@ -24,12 +24,13 @@ func residualBackward64(dy, b, scale []float64) (db, dscale []float64) {
 	return db, dscale
 }
 
-func residualScaleCases() []Case {
-	var cases []Case
+func init() { register("residualscale", residualScaleCases) }
+
+func residualScaleCases(add func(...Case)) {
 	for _, s := range []struct{ rows, n int }{{1, 1}, {2, 3}, {33, 5}, {100, 33}, {300, 48}} {
 		for _, mode := range []string{"", "_backward", "_backward accumulate"} {
 			name := fmt.Sprintf("residualscale%s %d rows of %d", mode, s.rows, s.n)
-			cases = append(cases, Case{name, rows(s.rows), func(r *fixture) tensor.Kernel {
+			add(Case{name, rows(s.rows), func(r *fixture) tensor.Kernel {
 				a, b, scale := r.in(tensor.Tokens, s.n), r.in(tensor.Tokens, s.n), r.fixed(1)
 				if mode == "" {
 					y := r.want(r.out(tensor.Tokens, s.n), residual64(a.x, b.x, scale.x), 2e-7)
@@ -53,5 +54,4 @@ func residualScaleCases() []Case {
 			}})
 		}
 	}
-	return cases
 }

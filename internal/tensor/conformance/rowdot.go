@@ -6,16 +6,12 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// rowDotBackward64 is that of y = x·w + b, a linear layer with one output.
-func rowDotBackward64(dy, x, w []float64) (dx, dw, db []float64) {
-	return linearBackward64(dy, x, w, len(w), 1)
-}
+func init() { register("rowdot", rowDotCases) }
 
-func rowDotCases() []Case {
-	var cases []Case
+func rowDotCases(add func(...Case)) {
 	for _, s := range []struct{ rows, d int }{{1, 1}, {2, 3}, {31, 5}, {33, 20}, {100, 33}, {257, 48}, {300, 1}} {
 		name := fmt.Sprintf("%d rows of %d", s.rows, s.d)
-		cases = append(cases, Case{"rowdot " + name, rows(s.rows), func(r *fixture) tensor.Kernel {
+		add(Case{"rowdot " + name, rows(s.rows), func(r *fixture) tensor.Kernel {
 			x, w, b := r.in(tensor.Tokens, s.d), r.fixed(s.d), r.fixed(1)
 			kinds := min(3, s.rows) // equal rows in every place of every tile
 			x.set(func(i int) float64 { return x.x[i/s.d%kinds*s.d+i%s.d] })
@@ -31,7 +27,7 @@ func rowDotCases() []Case {
 			return tensor.RowDot{Y: y.Tensor, X: x.Tensor, Weight: w.Tensor, Bias: b.Tensor}
 		}}, Case{"rowdot_backward " + name, rows(s.rows), func(r *fixture) tensor.Kernel {
 			dy, x, w, b := r.in(tensor.Tokens, 1), r.in(tensor.Tokens, s.d), r.fixed(s.d), r.fixed(1)
-			dx, dw, db := rowDotBackward64(dy.x, x.x, w.x)
+			dx, dw, db := linearBackward64(dy.x, x.x, w.x, s.d, 1)
 			r.derivative(func() float64 { return product(dy.x, linear64(x.x, w.x, b.x, s.d, 1)) },
 				pair{x.x, dx}, pair{w.x, dw}, pair{b.x, db})
 			return tensor.RowDotBackward{DX: r.target(true, tensor.Tokens, s.d, dx, 3e-7).Tensor,
@@ -39,5 +35,4 @@ func rowDotCases() []Case {
 				DY: dy.Tensor, X: x.Tensor, Weight: w.Tensor}
 		}})
 	}
-	return cases
 }

@@ -56,8 +56,10 @@ var scoreKinds = []struct {
 	{"large scores", func(v float64) float64 { return 1e30 * v * v * v }},
 }
 
-func sampleCases() []Case {
-	var cases []Case
+func init() { register("sample", sampleCases) }
+
+func sampleCases(add func(...Case)) {
+	layers := uint32(0)
 	lengths := []int{1, 2, 31, 32, 33, 100, 257, 300}
 	for _, k := range []int{1, 20, 32, 150, 256, 400} {
 		for _, scores := range scoreKinds {
@@ -66,9 +68,10 @@ func sampleCases() []Case {
 					continue
 				}
 				for _, drop := range []float32{0, 0.3, 0.995} {
-					layer := uint32(len(cases))
+					layer := layers
+					layers++
 					name := fmt.Sprintf("sample k %d, %s, noise %v, drop %g", k, scores.name, noise, drop)
-					cases = append(cases, Case{name, shape{lengths, k}, func(r *fixture) tensor.Kernel {
+					add(Case{name, shape{lengths, k}, func(r *fixture) tensor.Kernel {
 						score := r.in(tensor.Tokens, 1)
 						score.set(func(i int) float64 { return scores.f(score.x[i]) })
 						return sampleCase(r, tensor.Sample{Score: score.Tensor, Batch: r.batch, K: k, Layer: layer, Noise: noise, DropRate: drop}, score)
@@ -77,7 +80,6 @@ func sampleCases() []Case {
 			}
 		}
 	}
-	return cases
 }
 
 func sampleCase(r *fixture, k tensor.Sample, score *operand) tensor.Kernel {

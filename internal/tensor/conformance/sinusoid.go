@@ -56,8 +56,9 @@ func tablesBackward64(df, dg []float64, base float64, heads, ds, n int) (dw, db 
 	return dw, db
 }
 
-func sinusoidCases() []Case {
-	var cases []Case
+func init() { register("sinusoid", sinusoidCases) }
+
+func sinusoidCases(add func(...Case)) {
 	for _, s := range []struct {
 		longest, heads, ds int
 		base               float64
@@ -69,7 +70,7 @@ func sinusoidCases() []Case {
 		name := fmt.Sprintf("longest %d, %d heads, dimension %d", s.longest, s.heads, s.ds)
 		width, used := 2*(s.longest+spare), 2*s.longest-1
 		lengths := shape{lengths: []int{1, s.longest}, k: 1}
-		cases = append(cases, Case{"sinusoid " + name, lengths, func(r *fixture) tensor.Kernel {
+		add(Case{"sinusoid " + name, lengths, func(r *fixture) tensor.Kernel {
 			mul, add, mulBias, addBias := r.fixed(s.heads, s.ds), r.fixed(s.heads, s.ds), r.fixed(s.heads), r.fixed(s.heads)
 			f, g := tables64(mul.x, mulBias.x, s.base, s.ds, s.longest)
 			fa, ga := tables64(add.x, addBias.x, s.base, s.ds, s.longest)
@@ -81,7 +82,7 @@ func sinusoidCases() []Case {
 			table := func(want []float64, tolerance float64) *tensor.Tensor {
 				return r.want(r.outColumns(2*s.heads, width, used), want, tolerance).Tensor
 			}
-			return tensor.SinusoidTables{
+			return tensor.Sinusoid{
 				F: table(f, 1e-6), G: table(g, 1e-6), E: table(e, 3e-6),
 				MulWeight: mul.Tensor, AddWeight: add.Tensor, MulBias: mulBias.Tensor, AddBias: addBias.Tensor,
 				Counts: r.program.Counts, Frequencies: q}
@@ -95,11 +96,10 @@ func sinusoidCases() []Case {
 				f, g := tables64(w.x, b.x, s.base, s.ds, s.longest)
 				return product(f, df.x[:half]) + product(g, dg.x[:half])
 			}, pair{w.x, dmul}, pair{b.x, dmulBias})
-			return tensor.SinusoidTablesBackward{
+			return tensor.SinusoidBackward{
 				DMulWeight: r.want(r.outFixed(s.heads, s.ds), dmul, 3e-6).Tensor, DMulBias: r.want(r.outFixed(s.heads), dmulBias, 2e-6).Tensor,
 				DAddWeight: r.want(r.outFixed(s.heads, s.ds), dadd, 3e-6).Tensor, DAddBias: r.want(r.outFixed(s.heads), daddBias, 2e-6).Tensor,
 				DF: df.Tensor, DG: dg.Tensor, Counts: r.program.Counts, Frequencies: q}
 		}})
 	}
-	return cases
 }

@@ -86,7 +86,7 @@ func swap(k tensor.Kernel, i int) (string, tensor.Kernel) {
 			for _, f := range restore {
 				f()
 			}
-			return fmt.Sprintf("%s %s %s", k.Name(), x.name, y.name), v.Interface().(tensor.Kernel)
+			return fmt.Sprintf("%s %s %s", tensor.Name(k), x.name, y.name), v.Interface().(tensor.Kernel)
 		}
 	}
 	return "", nil

@@ -49,7 +49,7 @@ func (x *executable) compare(segment string, i int, first, second tensor.Binding
 		return err
 	}
 	report := func(t *tensor.Tensor, what string) error {
-		return &Difference{[2]string{x.device.first.Name(), x.device.second.Name()}, segment, i, k.Name(), t, what}
+		return &Difference{[2]string{x.device.first.Name(), x.device.second.Name()}, segment, i, tensor.Name(k), t, what}
 	}
 	sample, sampler := k.(tensor.Sample)
 	worst := 0.0
@@ -83,7 +83,7 @@ func (x *executable) compare(segment string, i int, first, second tensor.Binding
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.flips = append(d.flips, flips...)
-	d.worst[k.Name()] = max(d.worst[k.Name()], worst)
+	d.worst[tensor.Name(k)] = max(d.worst[tensor.Name(k)], worst)
 	return nil
 }
 
@@ -184,7 +184,7 @@ func (r *results) each(t *tensor.Tensor, visit func(at int)) {
 	}
 	keys := false
 	switch k := r.kernel.(type) {
-	case tensor.SinusoidTables:
+	case tensor.Sinusoid:
 		columns = r.table()
 	case tensor.Duplet:
 		keys = t == k.P

@@ -104,7 +104,7 @@ func (d *Device) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	steps := *p
 	steps.Segments = nil
 	for i, k := range p.Launches {
-		steps.Segments = append(steps.Segments, tensor.Segment{Name: k.Name(), From: i, To: i + 1})
+		steps.Segments = append(steps.Segments, tensor.Segment{Name: tensor.Name(k), From: i, To: i + 1})
 	}
 	x := &executable{device: d, program: p}
 	var err error

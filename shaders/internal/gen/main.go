@@ -152,8 +152,5 @@ func (m *maker) removeOthers(shaders []source.Shader, out io.Writer) error {
 }
 
 func write(path string, data []byte) error {
-	return atomicfile.Write(path, func(w io.Writer) error {
-		_, err := w.Write(data)
-		return err
-	})
+	return atomicfile.WriteBytes(path, data)
 }

@@ -1,0 +1,17 @@
+//go:build cgo
+
+package vk
+
+import "github.com/sftseq/sftseq/internal/tensor"
+
+func init() { register(kernel(gather)) }
+
+// gather takes the rows of X in blocks that can be bound. The first clears the rows that
+// are of no block, or of a later one, which then writes them.
+func gather(r *recorder, k tensor.Gather) {
+	eachExtent(k.Y, k.Y.Width(), func(e extent) {
+		eachBlock(k.X.Shape[0], blockRows(e.width, 0), func(first, n int) {
+			r.dispatch(e.elements("gather", write(e.of(k.Y)), read(rowsOf(k.X, first, n)), read(e.of(k.Row))).with(uint32(first), uint32(n)))
+		})
+	})
+}
