@@ -80,15 +80,12 @@ func (b *Batches) arrange(epoch uint32) [][]uint32 {
 	}
 	permute(rows, b.seed, 0, epoch)
 	var batches [][]uint32
-	pools := slices.Chunk(rows, min(poolBatches*b.size, len(rows)))
 	number := uint32(0)
-	for pool := range pools {
+	for pool := range slices.Chunk(rows, min(poolBatches*b.size, len(rows))) {
 		number++
 		slices.SortStableFunc(pool, func(x, y uint32) int { return cmp.Compare(b.lengths[x], b.lengths[y]) })
 		from := len(batches)
-		for batch := range slices.Chunk(pool, b.size) {
-			batches = append(batches, batch)
-		}
+		batches = slices.AppendSeq(batches, slices.Chunk(pool, b.size))
 		permute(batches[from:], b.seed, number, epoch)
 	}
 	return batches

@@ -40,9 +40,10 @@ func NewBlock(spec *Spec) *Block {
 type batch struct {
 	tokens    []tokenList // one, or two of a pair
 	labels    []int32
-	unlabeled int    // of the labels
-	ids       idList // without rows where the file has none
-	size      int    // bytes of the tokens and ids
+	unlabeled int        // of the labels
+	numbers   numberList // without rows where the file has none
+	ids       idList     // without rows where the file has none
+	size      int        // bytes of the tokens, numbers and ids
 }
 
 // undo takes back what was added of a row, and a batch that has no other.
@@ -75,6 +76,7 @@ func newBatch(columns int) *batch {
 		l.offsets, l.values = append(l.offsets[:0], 0), l.values[:0]
 	}
 	b.labels, b.unlabeled, b.size = b.labels[:0], 0, 0
+	b.numbers.values, b.numbers.known = b.numbers.values[:0], b.numbers.known[:0]
 	b.ids.offsets, b.ids.values = append(b.ids.offsets[:0], 0), b.ids.values[:0]
 	return b
 }
@@ -99,7 +101,7 @@ func (b *Block) Bytes() (n int) {
 // Append adds a row; e.Index is ignored. A row that a reader would refuse is refused
 // here, and the block stays as it was.
 func (b *Block) Append(e Example) error {
-	if err := b.check(len(e.A), len(e.B), e.B != nil, e.Label, e.ID); err != nil {
+	if err := b.check(len(e.A), len(e.B), e.B != nil, e); err != nil {
 		return err
 	}
 	into := b.last()
@@ -110,25 +112,25 @@ func (b *Block) Append(e Example) error {
 			return fmt.Errorf("column %s, index %d: %w", b.columns[i], at, b.spec.checkID(tokens[at]))
 		}
 	}
-	b.finish(into, e.Length(), e.Label, e.ID)
+	b.finish(into, e.Length(), e)
 	return nil
 }
 
 // AppendBytes adds a row whose tokens are the bytes of one text, or of the two of a pair,
-// each plus 1: what Append adds for the ids of the byte tokenizer, in a fraction of its
-// time, since the bytes are what is stored.
-func (b *Block) AppendBytes(first, second string, label int32, id string) error {
+// each plus 1, and whose label, numbers and id are those of e: what Append adds for the ids of
+// the byte tokenizer, in a fraction of its time, since the bytes are what is stored.
+func (b *Block) AppendBytes(first, second string, e Example) error {
 	if b.spec.VocabSize != 257 || b.layout.first != 1 {
 		return fmt.Errorf("bytes: expected a vocabulary of 257 with pad 0, found %d", b.spec.VocabSize)
 	}
-	if err := b.check(len(first), len(second), second != "", label, id); err != nil {
+	if err := b.check(len(first), len(second), second != "", e); err != nil {
 		return err
 	}
 	into := b.last()
 	for i, text := range []string{first, second}[:len(b.columns)] {
 		copy(into.tokens[i].grow(len(text), 1), text)
 	}
-	b.finish(into, len(first)+len(second), label, id)
+	b.finish(into, len(first)+len(second), e)
 	return nil
 }
 
@@ -143,14 +145,18 @@ func (b *Block) last() *batch {
 }
 
 // finish ends a row of so many tokens.
-func (b *Block) finish(into *batch, length int, label int32, id string) {
+func (b *Block) finish(into *batch, length int, e Example) {
 	into.size += b.layout.width() * length
 	if b.spec.IDs {
-		into.ids.append(id)
-		into.size += len(id)
+		into.ids.append(e.ID)
+		into.size += len(e.ID)
 	}
-	into.labels = append(into.labels, label)
-	if label == NoLabel {
+	if n := len(b.spec.NumberNames); n > 0 {
+		into.numbers.append(e.Numbers, n)
+		into.size += 4 * n
+	}
+	into.labels = append(into.labels, e.Label)
+	if e.Label == NoLabel {
 		into.unlabeled++
 	}
 	b.rows++
@@ -229,7 +235,7 @@ func ends(spec *Spec) (last, pad int32) {
 }
 
 // check looks at a row of sequences of so many tokens, of which the second may be none.
-func (b *Block) check(first, second int, pair bool, label int32, id string) error {
+func (b *Block) check(first, second int, pair bool, e Example) error {
 	if pair && len(b.columns) == 1 {
 		return fmt.Errorf("column %s: expected none for task %s", ColumnTokensB, b.spec.Task)
 	}
@@ -241,13 +247,16 @@ func (b *Block) check(first, second int, pair bool, label int32, id string) erro
 			return fmt.Errorf("column %s: expected at most %d tokens, found %d", b.columns[i], arrowipc.MaxBody/16, tokens)
 		}
 	}
-	if label != NoLabel {
-		if err := b.spec.checkLabel(label); err != nil {
+	if e.Label != NoLabel {
+		if err := b.spec.checkLabel(e.Label); err != nil {
 			return fmt.Errorf("column %s: %w", ColumnLabel, err)
 		}
 	}
+	if err := b.spec.checkNumbers(e.Numbers); err != nil {
+		return fmt.Errorf("column %s: %w", ColumnNumbers, err)
+	}
 	if b.spec.IDs {
-		if err := checkIDText(id); err != nil {
+		if err := checkIDText(e.ID); err != nil {
 			return fmt.Errorf("column %s: %w", ColumnID, err)
 		}
 	}
@@ -276,7 +285,11 @@ func (b *batch) record(schema *arrow.Schema) arrow.Record {
 	for i := range b.tokens {
 		columns = append(columns, b.tokens[i].array(schema.Field(i).Type.(*arrow.ListType)))
 	}
-	columns = append(columns, labelArray(b.labels, b.unlabeled))
+	if t, ok := schema.Field(len(columns)).Type.(*arrow.FixedSizeListType); ok {
+		columns = append(columns, b.numbers.array(t))
+	} else {
+		columns = append(columns, labelArray(b.labels, b.unlabeled))
+	}
 	if len(columns) < schema.NumFields() {
 		columns = append(columns, b.ids.array())
 	}

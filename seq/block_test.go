@@ -192,8 +192,8 @@ func TestRefusedFirst(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := errors.Join(w.WriteBlock(block), w.Close()); err != nil || w.Rows() != 2*batchRows {
-		t.Errorf("%d rows, %v", w.Rows(), err)
+	if err := errors.Join(w.WriteBlock(block), w.Close()); err != nil || w.row != 2*batchRows {
+		t.Errorf("%d rows, %v", w.row, err)
 	}
 }
 
@@ -338,7 +338,7 @@ func TestAppendBytes(t *testing.T) {
 				}
 				texts[i] = string(text)
 			}
-			errFast, errSlow := fast.AppendBytes(texts[0], texts[1], 3, strings.Repeat("é", n%3)), slow.Append(Example{A: ids[0], B: ids[1], Label: 3, ID: strings.Repeat("é", n%3)})
+			errFast, errSlow := fast.AppendBytes(texts[0], texts[1], Example{Label: 3, ID: strings.Repeat("é", n%3)}), slow.Append(Example{A: ids[0], B: ids[1], Label: 3, ID: strings.Repeat("é", n%3)})
 			if (errFast == nil) != (n > 0) || fmt.Sprint(errFast) != fmt.Sprint(errSlow) {
 				t.Errorf("%d bytes: %v, expected %v", n, errFast, errSlow)
 			}
@@ -348,11 +348,11 @@ func TestAppendBytes(t *testing.T) {
 		}
 	}
 	spec := Spec{Task: Classification, VocabSize: 258, PadID: new(int32)}
-	if err := NewBlock(&spec).AppendBytes("a", "", 0, ""); err == nil || !strings.Contains(err.Error(), "expected a vocabulary of 257") {
+	if err := NewBlock(&spec).AppendBytes("a", "", Example{}); err == nil || !strings.Contains(err.Error(), "expected a vocabulary of 257") {
 		t.Errorf("error %v", err)
 	}
 	spec.VocabSize = 257
-	if err := NewBlock(&spec).AppendBytes("a", "b", 0, ""); err == nil || !strings.Contains(err.Error(), "expected none for task") {
+	if err := NewBlock(&spec).AppendBytes("a", "b", Example{}); err == nil || !strings.Contains(err.Error(), "expected none for task") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -61,7 +61,7 @@ func newBuilder(dir string, spec Spec, replace bool) (*DatasetBuilder, error) {
 	}
 	return &DatasetBuilder{dir: dir, replace: replace, lock: lock, ids: spec.IDs, manifest: Manifest{
 		Version: ManifestVersion, Name: spec.Name, Task: spec.Task, Tokenizer: spec.Tokenizer,
-		VocabSize: spec.VocabSize, PadID: spec.PadID, LabelNames: spec.LabelNames,
+		VocabSize: spec.VocabSize, PadID: spec.PadID, LabelNames: spec.LabelNames, NumberNames: spec.NumberNames,
 		Splits: map[string]SplitInfo{},
 	}}, nil
 }
@@ -118,7 +118,8 @@ func (b *DatasetBuilder) Split(name string) (*SplitWriter, error) {
 	if _, ok := b.manifest.Splits[name]; ok && !b.replace {
 		return nil, fmt.Errorf("%s: split %s: %w", b.dir, name, ErrExists)
 	}
-	s := &SplitWriter{builder: b, name: name, summary: NewSummary()}
+	spec := b.manifest.Spec(name)
+	s := &SplitWriter{builder: b, name: name, summary: NewSummary(&spec)}
 	if err := s.create(); err != nil {
 		return nil, err
 	}
@@ -210,10 +211,7 @@ func (b *DatasetBuilder) write(m *Manifest) error {
 	if err != nil {
 		return fmt.Errorf("%s: provenance: %w", b.dir, err)
 	}
-	return atomicfile.Write(filepath.Join(b.dir, ManifestName), func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
-		return err
-	})
+	return atomicfile.WriteBytes(filepath.Join(b.dir, ManifestName), append(text, '\n'))
 }
 
 // removeReplaced removes the splits of the data set that was there before, and is no more.
@@ -267,7 +265,7 @@ func (s *SplitWriter) Write(e Example) error {
 	if err := s.writer.Write(e); err != nil {
 		return s.explain(err)
 	}
-	s.summary.Add(e.Length(), e.Label)
+	s.summary.add(e.Length(), e.Label, e.Numbers)
 	return nil
 }
 
@@ -284,9 +282,6 @@ func (s *SplitWriter) explain(err error) error {
 	return fmt.Errorf("%s: %w", s.builder.path(s.name), err)
 }
 
-// Rows returns the number of rows written so far.
-func (s *SplitWriter) Rows() int64 { return s.writer.Rows() }
-
 // Close completes the file, which gets its name in Finish.
 func (s *SplitWriter) Close() error {
 	if err := s.writer.prepare(); err != nil {
@@ -300,6 +295,7 @@ func (s *SplitWriter) Close() error {
 		Rows:     s.summary.Rows(),
 		Lengths:  s.summary.Lengths(),
 		Labels:   s.summary.Labels(s.builder.manifest.LabelNames),
+		Numbers:  s.summary.Numbers(),
 	}
 	s.builder.manifest.Splits[s.name] = s.info
 	s.builder.forget(s)

@@ -67,11 +67,22 @@ func (d *Dataset) Open(split string) (*File, error) { return d.OpenWindow(split,
 
 // OpenWindow is Open for the first window tokens of each sequence; 0 is all.
 func (d *Dataset) OpenWindow(split string, window int) (*File, error) {
+	return d.open(split, window, 1)
+}
+
+// OpenSequences is OpenWindow, but for pairs: each of their sequences is an example, without
+// a label, the first one of row i example 2i and the second one 2i+1.
+func (d *Dataset) OpenSequences(split string, window int) (*File, error) {
+	spec := d.Spec()
+	return d.open(split, window, len(spec.TokenColumns()))
+}
+
+func (d *Dataset) open(split string, window, inRow int) (*File, error) {
 	r, err := d.Reader(split)
 	if err != nil {
 		return nil, err
 	}
-	file, err := openRandom(r, window)
+	file, err := openRandom(r, window, inRow)
 	if err != nil {
 		return nil, err
 	}
@@ -108,8 +119,9 @@ func (d *Dataset) Reader(split string) (*Reader, error) {
 }
 
 func (d *Dataset) check(file *File, split string) error {
-	if want := d.Manifest.Splits[split].Rows; int64(file.Len()) != want {
-		return fmt.Errorf("expected %d rows as stated in %s, found %d", want, ManifestName, file.Len())
+	rows := file.first[len(file.first)-1]
+	if want := d.Manifest.Splits[split].Rows; rows != want {
+		return fmt.Errorf("expected %d rows as stated in %s, found %d", want, ManifestName, rows)
 	}
 	if file.Spec().Task != d.Manifest.Task || file.Spec().VocabSize != d.Manifest.VocabSize {
 		return fmt.Errorf("expected task %s and vocabulary %d as stated in %s, found %s and %d",

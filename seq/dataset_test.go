@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -208,5 +209,59 @@ func TestUnwritableDirectory(t *testing.T) {
 	}
 	if _, err := Create(filepath.Join(file, "x.arrow"), listopsSpec()); err == nil || !strings.Contains(err.Error(), file) {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestOpenSequences: the sequences of pairs are examples of their own, cut to a window each,
+// and rows of one sequence are what they are.
+func TestOpenSequences(t *testing.T) {
+	for _, task := range []string{Classification, Retrieval} {
+		spec := listopsSpec()
+		spec.Task = task
+		b, err := CreateDataset(filepath.Join(t.TempDir(), task), spec, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rows := examples(30, 50, spec, 3)
+		writeSplit(t, b, "train", rows)
+		d, err := b.Finish(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := d.OpenSequences("train", 20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		var want [][]int32
+		longest := 0
+		for _, row := range rows {
+			for _, tokens := range [][]int32{row.A, row.B} {
+				if tokens != nil {
+					want = append(want, tokens[:min(20, len(tokens))])
+					longest = max(longest, len(want[len(want)-1]))
+				}
+			}
+		}
+		if f.Len() != len(want) {
+			t.Fatalf("%s: %d examples, expected %d", task, f.Len(), len(want))
+		}
+		row, tokens := f.Longest()
+		first := slices.IndexFunc(rows, func(r Example) bool { return min(20, max(len(r.A), len(r.B))) == longest })
+		if tokens != longest || row != first {
+			t.Errorf("%s: the longest is row %d of %d tokens, expected row %d of %d", task, row, tokens, first, longest)
+		}
+		for i, tokens := range want {
+			e, err := f.Example(i)
+			if err != nil || !slices.Equal(e.A, tokens) || e.B != nil || e.Index != uint32(i) || int(f.Lengths()[i]) != len(tokens) {
+				t.Errorf("%s: example %d is %+v, expected %v; %v", task, i, e, tokens, err)
+			}
+			if task == Retrieval && e.Label != NoLabel {
+				t.Errorf("example %d has the label of its pair", i)
+			}
+		}
+		if _, err := f.Example(len(want)); err == nil {
+			t.Error("an example behind the last one")
+		}
 	}
 }

@@ -26,6 +26,7 @@ type File struct {
 	batches *arrowipc.Places
 	first   []int64 // index of each batch's first row, and the number of rows
 	window  int     // tokens that are read of each sequence, 0 for all
+	inRow   int     // examples in a row: 2 where the sequences of pairs are apart
 	lengths []int32
 	longest struct{ row, tokens int }
 
@@ -43,16 +44,17 @@ func OpenWindow(path string, window int) (*File, error) {
 	if err != nil {
 		return nil, err
 	}
-	return openRandom(r, window)
+	return openRandom(r, window, 1)
 }
 
 // openRandom reads what r is at the beginning of, to go anywhere in it.
-func openRandom(r *Reader, window int) (*File, error) {
+func openRandom(r *Reader, window, inRow int) (*File, error) {
 	file, ok := r.closer.(*os.File)
-	if !ok {
+	records, all := r.records.(*arrowipc.Reader)
+	if !ok || !all {
 		return nil, fmt.Errorf("%s: random access needs a file", r.name)
 	}
-	f := &File{name: r.name, file: file, spec: r.spec, batches: r.records.Places(), window: window, cache: newCache(DefaultCache)}
+	f := &File{name: r.name, file: file, spec: r.spec, batches: records.Places(), window: window, inRow: inRow, cache: newCache(DefaultCache)}
 	if err := f.scan(r); err != nil {
 		file.Close()
 		return nil, err
@@ -73,15 +75,21 @@ func (f *File) scan(r *Reader) error {
 		f.first = append(f.first, rows.First())
 		for i := range rows.Len() {
 			if n := rows.longest(i); n > f.longest.tokens {
-				f.longest.row, f.longest.tokens = len(f.lengths), n
+				f.longest.row, f.longest.tokens = len(f.lengths)/f.inRow, n
 			}
-			f.lengths = append(f.lengths, int32(min(rows.Length(i), math.MaxInt32)))
+			if f.inRow == 1 {
+				f.lengths = append(f.lengths, int32(min(rows.Length(i), math.MaxInt32)))
+				continue
+			}
+			for column := range rows.tokens {
+				f.lengths = append(f.lengths, int32(rows.length(column, i)))
+			}
 		}
 		if len(f.lengths) > math.MaxUint32 {
-			return fmt.Errorf("%s: more than %d rows", f.name, uint32(math.MaxUint32))
+			return fmt.Errorf("%s: more than %d examples", f.name, uint32(math.MaxUint32))
 		}
 	}
-	f.first = append(f.first, int64(len(f.lengths)))
+	f.first = append(f.first, int64(len(f.lengths)/f.inRow))
 	return nil
 }
 
@@ -95,10 +103,10 @@ func (f *File) SetCache(bytes int64) {
 // Spec returns what the file's sequences are.
 func (f *File) Spec() *Spec { return f.spec }
 
-// Len returns the number of rows.
+// Len returns the number of examples: of rows, or of sequences if those of pairs are apart.
 func (f *File) Len() int { return len(f.lengths) }
 
-// Lengths returns the number of tokens of each row (of both sequences of a
+// Lengths returns the number of tokens of each example (of both sequences of a
 // pair together). The caller must not change it.
 func (f *File) Lengths() []int32 { return f.lengths }
 
@@ -106,17 +114,23 @@ func (f *File) Lengths() []int32 { return f.lengths }
 // and the first row that has one as long.
 func (f *File) Longest() (row, tokens int) { return f.longest.row, f.longest.tokens }
 
-// Example returns a copy of row i.
+// Example returns a copy of example i.
 func (f *File) Example(i int) (Example, error) {
 	if i < 0 || i >= f.Len() {
 		return Example{}, fmt.Errorf("%s: row %d: expected a row below %d", f.name, i, f.Len())
 	}
-	index := sort.Search(f.batches.Len(), func(b int) bool { return f.first[b+1] > int64(i) })
+	row := i / f.inRow
+	index := sort.Search(f.batches.Len(), func(b int) bool { return f.first[b+1] > int64(row) })
 	rows, err := f.rows(index)
 	if err != nil {
 		return Example{}, fmt.Errorf("%s: record batch %d: %w", f.name, index, err)
 	}
-	return rows.Example(i - int(rows.First())), nil
+	e := rows.Example(row - int(rows.First()))
+	if f.inRow == 1 {
+		return e, nil
+	}
+	tokens := [...][]int32{e.A, e.B}[i%f.inRow]
+	return Example{Index: uint32(i), A: tokens, Label: NoLabel, ID: e.ID}, nil
 }
 
 func (f *File) rows(index int) (*Rows, error) {

@@ -94,6 +94,8 @@ func (r *Rows) dropIDs() (size int64) {
 		r.labels = labelArray(labels, unlabeled).(*array.Int32)
 		size += int64(4 * len(labels))
 	}
+	numbers, bytes := r.numbers.own(r.Len())
+	r.numbers, size = numbers, size+bytes
 	r.record = array.NewRecord(arrow.NewSchema(nil, nil), nil, r.record.NumRows())
 	r.ids = nil
 	return size

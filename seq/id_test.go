@@ -139,7 +139,7 @@ func TestBadIDs(t *testing.T) {
 	spec := Spec{Task: Classification, VocabSize: 257, PadID: new(int32), IDs: true}
 	b := NewBlock(&spec)
 	for id, want := range map[string]string{"\xff": "column id: expected UTF-8", strings.Repeat("a", maxID+1): "column id: expected at most 1048576 bytes"} {
-		for _, err := range []error{b.Append(Example{A: []int32{1}, ID: id}), b.AppendBytes("a", "", 0, id)} {
+		for _, err := range []error{b.Append(Example{A: []int32{1}, ID: id}), b.AppendBytes("a", "", Example{ID: id})} {
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%.10q: error %v", id, err)
 			}

@@ -15,13 +15,14 @@ type Info struct {
 	Rows    int64
 	Lengths Quantiles
 	Labels  map[string]int64
-	First   *Example // row 0, nil if there is none
+	Numbers []NumberSummary // of a regression
+	First   *Example        // row 0, nil if there is none
 }
 
 // Inspect reads a file from beginning to end, one record batch at a time.
 func Inspect(r *Reader) (*Info, error) {
 	info := &Info{Spec: r.Spec(), Schema: r.Schema(), IsFile: r.IsFile()}
-	summary := NewSummary()
+	summary := NewSummary(info.Spec)
 	for {
 		rows, err := r.Next()
 		if err == io.EOF {
@@ -35,16 +36,13 @@ func Inspect(r *Reader) (*Info, error) {
 			info.First = &first
 		}
 		for i := range rows.Len() {
-			label, ok := rows.Label(i)
-			if !ok {
-				label = NoLabel
-			}
-			summary.Add(rows.Length(i), label)
+			summary.AddRow(rows, i)
 		}
 		info.Batches++
 	}
 	info.Rows = summary.Rows()
 	info.Lengths = summary.Lengths()
 	info.Labels = summary.Labels(info.Spec.LabelNames)
+	info.Numbers = summary.Numbers()
 	return info, nil
 }

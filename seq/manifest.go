@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,15 +29,16 @@ const maxManifest = 16 << 20
 
 // A Manifest is the content of dataset.json.
 type Manifest struct {
-	Version    string               `json:"version"`
-	Name       string               `json:"name"`
-	Task       string               `json:"task"`
-	Tokenizer  json.RawMessage      `json:"tokenizer,omitempty"`
-	VocabSize  int                  `json:"vocab_size"`
-	PadID      *int32               `json:"pad_token_id"`
-	LabelNames []string             `json:"label_names,omitempty"`
-	Splits     map[string]SplitInfo `json:"splits"`
-	Provenance map[string]any       `json:"provenance,omitempty"` // seed, generator, source: free
+	Version     string               `json:"version"`
+	Name        string               `json:"name"`
+	Task        string               `json:"task"`
+	Tokenizer   json.RawMessage      `json:"tokenizer,omitempty"`
+	VocabSize   int                  `json:"vocab_size"`
+	PadID       *int32               `json:"pad_token_id"`
+	LabelNames  []string             `json:"label_names,omitempty"`
+	NumberNames []string             `json:"number_names,omitempty"`
+	Splits      map[string]SplitInfo `json:"splits"`
+	Provenance  map[string]any       `json:"provenance,omitempty"` // seed, generator, source: free
 }
 
 // SplitInfo describes one file of a data set.
@@ -48,6 +50,7 @@ type SplitInfo struct {
 	Rows     int64            `json:"rows"`
 	Lengths  Quantiles        `json:"lengths"`
 	Labels   map[string]int64 `json:"labels"`
+	Numbers  []NumberSummary  `json:"numbers,omitempty"` // of a regression
 }
 
 // nameChecksum says of which kind the checksum is that a manifest of before has.
@@ -62,7 +65,7 @@ func (s *SplitInfo) nameChecksum() {
 func (m *Manifest) Spec(split string) Spec {
 	return Spec{
 		Task: m.Task, Name: m.Name, Tokenizer: m.Tokenizer, VocabSize: m.VocabSize,
-		PadID: m.PadID, LabelNames: m.LabelNames, Split: split,
+		PadID: m.PadID, LabelNames: m.LabelNames, NumberNames: m.NumberNames, Split: split,
 	}
 }
 
@@ -135,6 +138,24 @@ func (m *Manifest) validate() error {
 		if split.Rows < 0 || split.Bytes < 0 {
 			return fmt.Errorf("splits.%s: negative rows %d or bytes %d", name, split.Rows, split.Bytes)
 		}
+		if err := m.checkNumbers(split); err != nil {
+			return fmt.Errorf("splits.%s.numbers: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// checkNumbers: a split describes each number of the rows.
+func (m *Manifest) checkNumbers(split SplitInfo) error {
+	var names []string
+	for _, n := range split.Numbers {
+		if !(n.Deviation >= 0) || math.IsInf(n.Deviation, 0) || n.Rows < 0 || n.Rows > split.Rows {
+			return fmt.Errorf("%.40q: expected a deviation from 0 on and 0 to %d rows, found %v and %d", n.Name, split.Rows, n.Deviation, n.Rows)
+		}
+		names = append(names, n.Name)
+	}
+	if !slices.Equal(names, m.NumberNames) {
+		return fmt.Errorf("expected the numbers %q, found %q", m.NumberNames, names)
 	}
 	return nil
 }

@@ -15,12 +15,19 @@ import (
 type Reader struct {
 	name    string
 	closer  io.Closer
-	records *arrowipc.Reader
+	records recordReader
 	spec    *Spec
 	batches int // that were read
 	row     int64
 	stated  *statedChecksum // nil where nobody says what the file holds
 	err     error           // the end, or what went wrong; final
+}
+
+// recordReader is where the records come from.
+type recordReader interface {
+	Schema() *arrow.Schema
+	Next() (arrow.Record, error)
+	IsFile() bool
 }
 
 // Open opens the file or stream at path; the name "-" is standard input.

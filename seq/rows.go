@@ -16,12 +16,13 @@ import (
 // token, every id is below the vocabulary's size and is not the pad id, every
 // label has a name where names are stated. It is safe for concurrent use.
 type Rows struct {
-	record arrow.Record
-	first  int64
-	tokens []tokenColumn // one, or two for a pair
-	labels *array.Int32  // nil if there is no such column
-	ids    idText        // nil if there is no such column
-	window int           // tokens that are read of each sequence, 0 for all
+	record  arrow.Record
+	first   int64
+	tokens  []tokenColumn // one, or two for a pair
+	labels  *array.Int32  // nil if there is no such column
+	numbers *numberColumn // nil if there is no such column
+	ids     idText        // nil if there is no such column
+	window  int           // tokens that are read of each sequence, 0 for all
 }
 
 // RowsOf validates a record against spec, which is usually [SpecOf] the
@@ -56,6 +57,9 @@ func rowsOf(record arrow.Record, spec *Spec, first int64) (rows *Rows, err error
 		if err := r.checkLabels(spec); err != nil {
 			return nil, err
 		}
+	}
+	if err := r.loadNumbers(spec); err != nil {
+		return nil, err
 	}
 	if hasIDs(record.Schema()) {
 		if err := r.loadIDs(); err != nil {
@@ -123,6 +127,9 @@ func (r *Rows) Label(i int) (label int32, ok bool) {
 	return r.labels.Value(i), true
 }
 
+// Numbers returns those of row i, nil where they are not known. The caller must not change them.
+func (r *Rows) Numbers(i int) []float32 { return r.numbers.row(i) }
+
 // Example returns a copy of row i. Index is the row's index in the file.
 func (r *Rows) Example(i int) Example {
 	e := Example{Index: uint32(r.first + int64(i)), A: r.Tokens(i, nil), Label: NoLabel, ID: r.ID(i)}
@@ -132,6 +139,7 @@ func (r *Rows) Example(i int) Example {
 	if label, ok := r.Label(i); ok {
 		e.Label = label
 	}
+	e.Numbers = slices.Clone(r.Numbers(i))
 	return e
 }
 
@@ -152,6 +160,9 @@ func (r *Rows) checkLabels(spec *Spec) error {
 }
 
 func (s *Spec) checkLabel(label int32) error {
+	if s.NumberNames != nil {
+		return fmt.Errorf("expected numbers in place of a label for task %s, found label %d", s.Task, label)
+	}
 	if label < 0 {
 		return fmt.Errorf("expected a label from 0 on, found %d", label)
 	}

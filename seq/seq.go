@@ -9,9 +9,10 @@
 //	tokens   list<uint8 | uint16 | int32>   a classification's sequence, or
 //	tokens_a, tokens_b                      the two sequences of a pair
 //	label    int32                          absent or null where unknown
+//	numbers  fixed_size_list<float32>       of a regression, in place of a label; may be absent or null
 //	id       utf8                           what a row is called; may be absent or null
 //
-// with the task, tokenizer, vocabulary, label names and split in the schema's
+// with the task, tokenizer, vocabulary, names of labels or numbers, and split in the schema's
 // metadata. An id is what is stored plus first_token_id of the metadata, 0 if that
 // is absent: bytes, whose ids are 1 … 256, are stored as they are. The columns
 // features, edges and label_mask are reserved for other modalities and refused so
@@ -31,13 +32,14 @@ package seq
 // NoLabel stands in Example.Label where the label is not known.
 const NoLabel int32 = -1
 
-// An Example is one row: a sequence, or a pair of them, and its label.
+// An Example is one row: a sequence, or a pair of them, and its label or numbers.
 type Example struct {
-	Index uint32  // the row's index within its file
-	A     []int32 // tokens, or tokens_a
-	B     []int32 // tokens_b; nil unless the row is a pair
-	Label int32   // or NoLabel
-	ID    string  // what the row is called; "" if nothing, and from a File, which keeps none
+	Index   uint32    // the row's index within its file
+	A       []int32   // tokens, or tokens_a
+	B       []int32   // tokens_b; nil unless the row is a pair
+	Label   int32     // or NoLabel
+	Numbers []float32 // of a regression; nil where they are not known
+	ID      string    // what the row is called; "" if nothing, and from a File, which keeps none
 }
 
 // Length returns the number of tokens of both sequences together.

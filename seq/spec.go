@@ -16,6 +16,7 @@ const (
 	ColumnTokensA = "tokens_a" // the first sequence of a pair
 	ColumnTokensB = "tokens_b" // the second sequence of a pair
 	ColumnLabel   = "label"    // int32; absent or null where unknown
+	ColumnNumbers = "numbers"  // fixed_size_list<float32>, of a regression; absent or null where unknown
 	ColumnID      = "id"       // utf8, what the row is called; absent or null where nothing is
 )
 
@@ -31,12 +32,13 @@ const (
 // The keys of the schema's metadata.
 const (
 	KeyVersion      = "version"        // Version or VersionShifted
-	KeyTask         = "task"           // classification | retrieval
+	KeyTask         = "task"           // classification | retrieval | regression
 	KeyName         = "name"           // "listops"
 	KeyTokenizer    = "tokenizer"      // JSON, {"type": "listops"}
 	KeyVocabSize    = "vocab_size"     // decimal
 	KeyPadTokenID   = "pad_token_id"   // decimal; absent if every id is a token
 	KeyLabelNames   = "label_names"    // JSON list of strings; optional
+	KeyNumberNames  = "number_names"   // JSON list of strings, of a regression
 	KeySplit        = "split"          // train | val | test, or anything
 	KeyFirstTokenID = "first_token_id" // decimal: the id that is stored as 0, which is 0 if absent
 )
@@ -52,6 +54,7 @@ const (
 const (
 	Classification = "classification"
 	Retrieval      = "retrieval"
+	Regression     = "regression"
 )
 
 // maxVocab keeps token ids within int32.
@@ -60,14 +63,15 @@ const maxVocab = math.MaxInt32
 // A Spec says what a file's sequences are. Files of other origin may leave out
 // all metadata; the task then follows from the columns and VocabSize is 0.
 type Spec struct {
-	Task       string          // Classification or Retrieval
-	Name       string          // the task's name, "listops"
-	Tokenizer  json.RawMessage // how text becomes ids; nil if not stated
-	VocabSize  int             // ids are below it; 0 if not stated
-	PadID      *int32          // an id that no sequence contains; nil if none
-	LabelNames []string        // nil if labels are plain numbers
-	Split      string          // "train"
-	IDs        bool            // rows have ids; of the columns, not of the metadata
+	Task        string          // Classification, Retrieval or Regression
+	Name        string          // the task's name, "listops"
+	Tokenizer   json.RawMessage // how text becomes ids; nil if not stated
+	VocabSize   int             // ids are below it; 0 if not stated
+	PadID       *int32          // an id that no sequence contains; nil if none
+	LabelNames  []string        // nil if labels are plain numbers
+	NumberNames []string        // of a regression, nil otherwise
+	Split       string          // "train"
+	IDs         bool            // rows have ids; of the columns, not of the metadata
 }
 
 // Pair reports whether an example consists of two sequences.
@@ -88,8 +92,8 @@ func IsTokenColumn(name string) bool {
 
 // Validate reports the first contradiction within the specification.
 func (s *Spec) Validate() error {
-	if s.Task != Classification && s.Task != Retrieval {
-		return fmt.Errorf("%s: expected %s or %s, found %q", KeyTask, Classification, Retrieval, s.Task)
+	if s.Task != Classification && s.Task != Retrieval && s.Task != Regression {
+		return fmt.Errorf("%s: expected %s, %s or %s, found %q", KeyTask, Classification, Retrieval, Regression, s.Task)
 	}
 	if s.VocabSize < 0 || s.VocabSize > maxVocab {
 		return fmt.Errorf("%s: expected 1 to %d, found %d", KeyVocabSize, maxVocab, s.VocabSize)
@@ -106,7 +110,7 @@ func (s *Spec) Validate() error {
 	if s.LabelNames != nil && len(s.LabelNames) == 0 {
 		return fmt.Errorf("%s: expected at least one name, found an empty list", KeyLabelNames)
 	}
-	return nil
+	return s.checkNumberNames()
 }
 
 // Schema returns the Arrow schema of files written for s.
@@ -117,7 +121,11 @@ func (s *Spec) Schema() *arrow.Schema {
 	for _, name := range s.TokenColumns() {
 		fields = append(fields, arrow.Field{Name: name, Type: arrow.ListOfField(item)})
 	}
-	fields = append(fields, arrow.Field{Name: ColumnLabel, Type: arrow.PrimitiveTypes.Int32, Nullable: true})
+	if s.NumberNames != nil {
+		fields = append(fields, arrow.Field{Name: ColumnNumbers, Type: s.numbersType(), Nullable: true})
+	} else {
+		fields = append(fields, arrow.Field{Name: ColumnLabel, Type: arrow.PrimitiveTypes.Int32, Nullable: true})
+	}
 	if s.IDs {
 		fields = append(fields, arrow.Field{Name: ColumnID, Type: arrow.BinaryTypes.String, Nullable: true})
 	}
@@ -142,6 +150,10 @@ func (s *Spec) Schema() *arrow.Schema {
 	if s.LabelNames != nil {
 		names, _ := json.Marshal(s.LabelNames) // strings always marshal
 		add(KeyLabelNames, string(names))
+	}
+	if s.NumberNames != nil {
+		names, _ := json.Marshal(s.NumberNames)
+		add(KeyNumberNames, string(names))
 	}
 	if s.Split != "" {
 		add(KeySplit, s.Split)
@@ -214,6 +226,11 @@ func (s *Spec) readMetadata(metadata arrow.Metadata) error {
 			return fmt.Errorf("%s: expected a JSON list of strings: %w", KeyLabelNames, err)
 		}
 	}
+	if names, ok := text(KeyNumberNames); ok {
+		if err := json.Unmarshal([]byte(names), &s.NumberNames); err != nil {
+			return fmt.Errorf("%s: expected a JSON list of strings: %w", KeyNumberNames, err)
+		}
+	}
 	return s.Validate()
 }
 
@@ -246,7 +263,7 @@ func (s *Spec) checkColumns(schema *arrow.Schema) error {
 			return fmt.Errorf("column %s: expected int32, found %s", ColumnLabel, fields[0].Type)
 		}
 	}
-	return nil
+	return s.checkNumbersColumn(schema)
 }
 
 func isTokenType(t arrow.DataType) bool {

@@ -22,25 +22,39 @@ type Quantiles struct {
 // Unlabelled is the key of rows without a label in a label histogram.
 const Unlabelled = "unlabelled"
 
-// A Summary counts rows by length and by label. Its memory grows with the
-// number of different lengths and labels, not with the rows.
+// A Summary counts rows by length and by label, and describes numbers. Its memory grows with
+// the number of different lengths and labels, not with the rows.
 type Summary struct {
 	rows    int64
 	short   []int64         // by length, of those up to maxShort
 	lengths map[int64]int64 // of longer ones
 	labels  map[int32]int64
+	numbers []NumberSummary
 }
 
 // maxShort is a length up to which rows are counted without a look into a map.
 const maxShort = 1 << 12
 
-// NewSummary returns an empty summary.
-func NewSummary() *Summary {
-	return &Summary{lengths: map[int64]int64{}, labels: map[int32]int64{}}
+// NewSummary returns an empty summary of rows of spec.
+func NewSummary(spec *Spec) *Summary {
+	s := &Summary{lengths: map[int64]int64{}, labels: map[int32]int64{}}
+	for _, name := range spec.NumberNames {
+		s.numbers = append(s.numbers, NumberSummary{Name: name})
+	}
+	return s
 }
 
-// Add counts one row; label may be NoLabel.
-func (s *Summary) Add(length int, label int32) {
+// AddRow counts row i of rows.
+func (s *Summary) AddRow(rows *Rows, i int) {
+	label, ok := rows.Label(i)
+	if !ok {
+		label = NoLabel
+	}
+	s.add(rows.Length(i), label, rows.Numbers(i))
+}
+
+// add counts one row; label may be NoLabel.
+func (s *Summary) add(length int, label int32, numbers []float32) {
 	s.rows++
 	if length > maxShort {
 		s.lengths[int64(length)]++
@@ -50,7 +64,10 @@ func (s *Summary) Add(length int, label int32) {
 		}
 		s.short[length]++
 	}
-	s.labels[label]++
+	if s.numbers == nil {
+		s.labels[label]++
+	}
+	s.addNumbers(numbers)
 }
 
 // addBlock counts the rows of a block.
@@ -61,7 +78,7 @@ func (s *Summary) addBlock(b *Block) {
 			for _, t := range batch.tokens {
 				length += int(t.offsets[i+1] - t.offsets[i])
 			}
-			s.Add(length, label)
+			s.add(length, label, batch.numbers.row(i, len(s.numbers)))
 		}
 	}
 }

@@ -83,9 +83,6 @@ func create(path string, spec Spec, tee io.Writer) (*Writer, error) {
 	return w, nil
 }
 
-// Rows returns the number of rows written so far.
-func (w *Writer) Rows() int64 { return w.row }
-
 // Write appends one row; e.Index is ignored. A row that a reader would refuse
 // is refused here, and the writer can go on after it.
 func (w *Writer) Write(e Example) error {
@@ -146,7 +143,7 @@ func (w *Writer) finish() error {
 
 // prepare does what may fail of Close: a file of Create is on the disk then.
 func (w *Writer) prepare() error {
-	if w.finish() == nil {
+	if w.finish() == nil && w.spec.NumberNames == nil {
 		w.err = w.spec.checkLabel(w.largest)
 	}
 	if w.err == nil && w.file != nil {

@@ -1,0 +1,186 @@
+package seq
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/bitutil"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// maxNumbers is more than a row has that is not read by mistake.
+const maxNumbers = 1024
+
+// CheckNumberNames reports names that numbers cannot have.
+func CheckNumberNames(names []string) error {
+	if n := len(names); n == 0 || n > maxNumbers {
+		return fmt.Errorf("expected 1 to %d names, found %d", maxNumbers, n)
+	}
+	for i, name := range names {
+		if name == "" {
+			return fmt.Errorf("expected names, found an empty one in %q", names)
+		}
+		if slices.Contains(names[:i], name) {
+			return fmt.Errorf("%q is there twice", name)
+		}
+	}
+	return nil
+}
+
+// checkNumberNames: a regression names its numbers and has no labels, and no other task has numbers.
+func (s *Spec) checkNumberNames() error {
+	switch {
+	case s.Task != Regression && s.NumberNames != nil:
+		return fmt.Errorf("%s: expected none for task %s, found %q", KeyNumberNames, s.Task, s.NumberNames)
+	case s.Task != Regression:
+		return nil
+	case s.LabelNames != nil:
+		return fmt.Errorf("%s: expected none for task %s, found %q", KeyLabelNames, Regression, s.LabelNames)
+	}
+	if err := CheckNumberNames(s.NumberNames); err != nil {
+		return fmt.Errorf("%s: %w", KeyNumberNames, err)
+	}
+	return nil
+}
+
+// numbersType is that of the column of numbers.
+func (s *Spec) numbersType() *arrow.FixedSizeListType {
+	return arrow.FixedSizeListOfNonNullable(int32(len(s.NumberNames)), arrow.PrimitiveTypes.Float32)
+}
+
+// checkNumbersColumn expects at most one column of as many numbers as are named. Without names
+// it is another program's, and ignored.
+func (s *Spec) checkNumbersColumn(schema *arrow.Schema) error {
+	fields, ok := schema.FieldsByName(ColumnNumbers)
+	if !ok || s.NumberNames == nil {
+		return nil
+	}
+	if len(fields) > 1 {
+		return fmt.Errorf("column %s: expected at most once, found %d times", ColumnNumbers, len(fields))
+	}
+	list, ok := fields[0].Type.(*arrow.FixedSizeListType)
+	if !ok || list.Elem().ID() != arrow.FLOAT32 || int(list.Len()) != len(s.NumberNames) {
+		return fmt.Errorf("column %s: expected fixed_size_list<float32>[%d], found %s", ColumnNumbers, len(s.NumberNames), fields[0].Type)
+	}
+	return nil
+}
+
+// checkNumbers reports numbers that a row may not have; nil are unknown ones.
+func (s *Spec) checkNumbers(numbers []float32) error {
+	if numbers == nil {
+		return nil
+	}
+	if len(numbers) != len(s.NumberNames) {
+		return fmt.Errorf("expected %d numbers, found %d", len(s.NumberNames), len(numbers))
+	}
+	for i, v := range numbers {
+		if v-v != 0 {
+			return fmt.Errorf("number %q: expected a finite number, found %v", s.NumberNames[i], v)
+		}
+	}
+	return nil
+}
+
+// numberColumn is the numbers of rows, n a row.
+type numberColumn struct {
+	n      int
+	values []float32
+	null   func(i int) bool
+}
+
+// row are the numbers of row i, nil where they are not known.
+func (c *numberColumn) row(i int) []float32 {
+	if c == nil || c.null(i) {
+		return nil
+	}
+	return c.values[i*c.n : (i+1)*c.n]
+}
+
+// loadNumbers takes the column of numbers, if there is one, and checks each row.
+func (r *Rows) loadNumbers(spec *Spec) error {
+	at := r.record.Schema().FieldIndices(ColumnNumbers)
+	if spec.NumberNames == nil || at == nil {
+		return nil
+	}
+	list := r.record.Column(at[0]).(*array.FixedSizeList)
+	items := list.ListValues().(*array.Float32)
+	err := errors.Join(checkBitmap(list, ColumnNumbers), checkBitmap(items, ColumnNumbers))
+	if err != nil {
+		return err
+	}
+	n := len(spec.NumberNames)
+	from, to := n*list.Data().Offset(), n*(list.Data().Offset()+list.Len())
+	if to > items.Len() {
+		return fmt.Errorf("column %s: expected %d numbers, found %d", ColumnNumbers, to, items.Len())
+	}
+	r.numbers = &numberColumn{n, items.Float32Values()[from:to], list.IsNull}
+	for i := range r.Len() {
+		numbers := r.numbers.row(i)
+		err := spec.checkNumbers(numbers)
+		for j := range numbers {
+			if items.IsNull(from + i*n + j) {
+				err = fmt.Errorf("number %q: expected a finite number, found null", spec.NumberNames[j])
+				break
+			}
+		}
+		if err != nil {
+			return fmt.Errorf("row %d, column %s: %w", r.first+int64(i), ColumnNumbers, err)
+		}
+	}
+	return nil
+}
+
+// own is the column with memory of its own, of so many bytes.
+func (c *numberColumn) own(rows int) (*numberColumn, int64) {
+	if c == nil {
+		return nil, 0
+	}
+	unknown := make([]bool, rows)
+	for i := range unknown {
+		unknown[i] = c.null(i)
+	}
+	return &numberColumn{c.n, slices.Clone(c.values), func(i int) bool { return unknown[i] }}, int64(4*len(c.values) + rows)
+}
+
+// numberList is a column of numbers that is written.
+type numberList struct {
+	values []float32
+	known  []bool
+}
+
+func (l *numberList) append(numbers []float32, n int) {
+	l.known = append(l.known, numbers != nil)
+	if numbers == nil {
+		numbers = make([]float32, n)
+	}
+	l.values = append(l.values, numbers...)
+}
+
+// row are the n numbers of row i, nil where they are not known.
+func (l *numberList) row(i, n int) []float32 {
+	if n == 0 || !l.known[i] {
+		return nil
+	}
+	return l.values[i*n : (i+1)*n]
+}
+
+// array is the column, null where numbers are not known.
+func (l *numberList) array(t *arrow.FixedSizeListType) arrow.Array {
+	bitmap, missing := make([]byte, bitutil.BytesForBits(int64(len(l.known)))), 0
+	for i, known := range l.known {
+		bitutil.SetBitTo(bitmap, i, known)
+		if !known {
+			missing++
+		}
+	}
+	var valid *memory.Buffer
+	if missing > 0 {
+		valid = memory.NewBufferBytes(bitmap)
+	}
+	items := memory.NewBufferBytes(arrow.Float32Traits.CastToBytes(l.values))
+	values := array.NewData(t.Elem(), len(l.values), []*memory.Buffer{nil, items}, nil, 0, 0)
+	return array.NewFixedSizeListData(array.NewData(t, len(l.known), []*memory.Buffer{valid}, []arrow.ArrayData{values}, missing, 0))
+}

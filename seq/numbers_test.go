@@ -1,0 +1,186 @@
+package seq
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+func numbersSpec() Spec {
+	return Spec{Task: Regression, VocabSize: 9, NumberNames: []string{"mass", "charge"}}
+}
+
+// TestNumbers: numbers come back as they were written, in both formats and by random access,
+// null where they are not known.
+func TestNumbers(t *testing.T) {
+	spec := numbersSpec()
+	var want []Example
+	for i := range 3000 { // several record batches
+		e := Example{Index: uint32(i), A: []int32{int32(i % 9), 1}, Label: NoLabel}
+		if i%5 > 0 {
+			e.Numbers = []float32{float32(i) / 3, -float32(i)}
+		}
+		want = append(want, e)
+	}
+	for _, format := range []Format{FileFormat, StreamFormat} {
+		got, gotSpec, err := readAll(bytes.NewReader(encode(t, want, spec, format)))
+		if err != nil || !reflect.DeepEqual(got, want) || !reflect.DeepEqual(*gotSpec, spec) {
+			t.Fatalf("format %v: %d rows, %+v, %v", format, len(got), gotSpec, err)
+		}
+	}
+	for _, ids := range []bool{false, true} {
+		spec.IDs = ids
+		dir := t.TempDir()
+		b, err := CreateDataset(dir, spec, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, err := b.Split("train")
+		for _, e := range want {
+			if err == nil {
+				e.ID = fmt.Sprint(e.Index)
+				err = w.Write(e)
+			}
+		}
+		if err == nil {
+			err = w.Close()
+		}
+		if err == nil {
+			_, err = b.Finish(nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := OpenDataset(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f, err := d.Open("train")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		for _, i := range []int{0, 1, 1500, 2999} {
+			if e, err := f.Example(i); err != nil || !reflect.DeepEqual(e, want[i]) {
+				t.Errorf("row %d: %+v, %v", i, e, err)
+			}
+		}
+		var mean, squares float64
+		for _, e := range want {
+			if e.Numbers != nil {
+				mean += float64(e.Numbers[0]) / 2400
+			}
+		}
+		for _, e := range want {
+			if e.Numbers != nil {
+				squares += (float64(e.Numbers[0]) - mean) * (float64(e.Numbers[0]) - mean)
+			}
+		}
+		n := d.Manifest.Splits["train"].Numbers
+		if len(n) != 2 || n[0].Name != "mass" || n[0].Rows != 2400 || n[0].Min != float64(float32(1)/3) || n[1].Min != -2999 || n[1].Max != -1 ||
+			math.Abs(n[0].Mean-mean) > 1e-9 || math.Abs(n[0].Deviation-math.Sqrt(squares/2400)) > 1e-9 || len(d.Manifest.Splits["train"].Labels) != 0 {
+			t.Errorf("%+v, mean %v, squares %v", d.Manifest.Splits["train"], mean, squares)
+		}
+		r, err := d.Reader("train")
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := Inspect(r)
+		r.Close()
+		if err != nil || !reflect.DeepEqual(info.Numbers[1].Mean, n[1].Mean) {
+			t.Errorf("%+v, %v", info, err)
+		}
+	}
+}
+
+// TestBadNumbers: what is no finite number, or too many, is refused when it is written, and what
+// another program wrote when it is read.
+func TestBadNumbers(t *testing.T) {
+	spec := numbersSpec()
+	for want, e := range map[string]Example{
+		`number "charge": expected a finite number, found NaN`: {A: []int32{1}, Label: NoLabel, Numbers: []float32{1, float32(math.NaN())}},
+		`number "mass": expected a finite number, found -Inf`:  {A: []int32{1}, Label: NoLabel, Numbers: []float32{float32(math.Inf(-1)), 1}},
+		"expected 2 numbers, found 1":                          {A: []int32{1}, Label: NoLabel, Numbers: []float32{1}},
+		"expected numbers in place of a label":                 {A: []int32{1}, Label: 1},
+	} {
+		b := NewBlock(&spec)
+		if err := b.Append(e); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+		plain := Spec{Task: Classification, VocabSize: 9}
+		if err := NewBlock(&plain).Append(Example{A: []int32{1}, Numbers: []float32{1, 2}}); err == nil || !strings.Contains(err.Error(), "expected 0 numbers, found 2") {
+			t.Errorf("numbers of a classification: %v", err)
+		}
+	}
+	for name, c := range map[string]struct {
+		change func(*Spec)
+		want   string
+	}{
+		"labels":         {func(s *Spec) { s.LabelNames = []string{"a"} }, "label_names: expected none"},
+		"no names":       {func(s *Spec) { s.NumberNames = nil }, "number_names: expected 1 to 1024 names, found 0"},
+		"twice":          {func(s *Spec) { s.NumberNames = []string{"a", "a"} }, `"a" is there twice`},
+		"empty":          {func(s *Spec) { s.NumberNames = []string{""} }, "an empty one"},
+		"classification": {func(s *Spec) { s.Task = Classification }, "number_names: expected none"},
+	} {
+		s := numbersSpec()
+		c.change(&s)
+		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", name, err, c.want)
+		}
+	}
+
+	schema := spec.Schema()
+	record := func(fill func(b *array.FixedSizeListBuilder, v *array.Float32Builder)) arrow.Record {
+		list := arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Float32)
+		metadata := schema.Metadata()
+		b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema([]arrow.Field{schema.Field(0), {Name: ColumnNumbers, Type: list, Nullable: true}}, &metadata))
+		tokens := b.Field(0).(*array.ListBuilder)
+		for range 3 {
+			tokens.Append(true)
+			tokens.ValueBuilder().(*array.Uint8Builder).Append(1)
+		}
+		numbers := b.Field(1).(*array.FixedSizeListBuilder)
+		fill(numbers, numbers.ValueBuilder().(*array.Float32Builder))
+		return b.NewRecord()
+	}
+	good := record(func(b *array.FixedSizeListBuilder, v *array.Float32Builder) {
+		b.Append(true)
+		v.AppendValues([]float32{1, 2}, nil)
+		b.AppendNull()
+		b.Append(true)
+		v.AppendValues([]float32{5, 6}, nil)
+	})
+	for from := range int64(3) { // a slice has an offset
+		rows, err := RowsOf(good.NewSlice(from, 3), &spec)
+		if err != nil || !reflect.DeepEqual(rows.Example(int(2-from)).Numbers, []float32{5, 6}) || from < 2 && rows.Example(int(1-from)).Numbers != nil {
+			t.Errorf("from row %d: %v, %v", from, rows, err)
+		}
+	}
+	for want, values := range map[string][]float32{"found +Inf": {3, float32(math.Inf(1))}, "found null": nil} {
+		bad := record(func(b *array.FixedSizeListBuilder, v *array.Float32Builder) {
+			b.Append(true)
+			v.AppendValues([]float32{1, 2}, nil)
+			b.Append(true)
+			if v.AppendValues(values, nil); values == nil {
+				v.AppendNull()
+				v.Append(1)
+			}
+			b.AppendNull()
+		})
+		if _, err := RowsOf(bad, &spec); err == nil || !strings.Contains(err.Error(), "row 1, column numbers: number ") || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	one := spec
+	one.NumberNames = spec.NumberNames[:1]
+	if _, err := RowsOf(good, &one); err == nil || !strings.Contains(err.Error(), "expected fixed_size_list<float32>[1]") {
+		t.Errorf("other numbers: %v", err)
+	}
+}

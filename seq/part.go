@@ -1,0 +1,78 @@
+package seq
+
+import (
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sftseq/sftseq/internal/arrowipc"
+)
+
+// OpenPart opens the rows of a file, or of a stream in a file, from one up to that before
+// another, counted from 0. Record batches before the first row are passed over.
+func OpenPart(path string, from, to int64) (*Reader, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	r, err := newPart(f, path, from, to)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return r, nil
+}
+
+func newPart(f *os.File, path string, from, to int64) (*Reader, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	stream, err := arrowipc.NewFileOrStream(f, io.NewSectionReader(f, 0, info.Size()))
+	if err != nil {
+		return nil, err
+	}
+	spec, err := SpecOf(stream.Schema())
+	if err != nil {
+		return nil, err
+	}
+	skipped, err := stream.Skip(from)
+	if err != nil {
+		return nil, err
+	}
+	p := &part{Stream: stream, drop: from - skipped, left: to - from}
+	return &Reader{name: path, closer: f, records: p, spec: spec, row: from}, nil
+}
+
+// part are some rows of a stream.
+type part struct {
+	*arrowipc.Stream
+	drop int64 // rows that are passed over first
+	left int64 // rows
+}
+
+// IsFile reports that the source is a file: of a part nobody asks which format it has.
+func (p *part) IsFile() bool { return true }
+
+// Next returns rows of the part, or io.EOF.
+func (p *part) Next() (arrow.Record, error) {
+	for p.left > 0 {
+		record, err := p.Stream.Next()
+		if err == io.EOF {
+			err = fmt.Errorf("expected %d more rows, found the end: was the file changed?", p.left)
+		}
+		if err != nil {
+			return nil, err
+		}
+		from := min(p.drop, record.NumRows())
+		to := min(record.NumRows(), from+p.left)
+		p.drop -= from
+		p.left -= to - from
+		if from < to {
+			return record.NewSlice(from, to), nil
+		}
+	}
+	return nil, io.EOF
+}

@@ -1,0 +1,62 @@
+package seq
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// TestPart: the rows of a part are those of the file, with their numbers, wherever record
+// batches begin.
+func TestPart(t *testing.T) {
+	spec := listopsSpec()
+	want := examples(3000, 900, spec, 1)
+	for format, name := range map[Format]string{FileFormat: "file.arrow", StreamFormat: "stream.arrow"} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, encode(t, want, spec, format), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range [][2]int64{{0, 3000}, {0, 1}, {1, 1500}, {1499, 2999}, {2999, 3000}, {7, 7}, {3000, 3000}} {
+			r, err := OpenPart(path, c[0], c[1])
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []Example
+			batches := 0
+			for {
+				rows, err := r.Next()
+				if err == io.EOF {
+					break
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				batches++
+				for i := range rows.Len() {
+					got = append(got, rows.Example(i))
+				}
+			}
+			r.Close()
+			if c[1] == 3000 && c[0] == 0 && batches < 3 {
+				t.Fatalf("%d record batches: the rows are too short", batches)
+			}
+			if len(got) != int(c[1]-c[0]) || len(got) > 0 && !reflect.DeepEqual(got, want[c[0]:c[1]]) {
+				t.Errorf("%s: rows %v: %d rows, or others", name, c, len(got))
+			}
+		}
+		r, err := OpenPart(path, 2998, 3002)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		if _, err = r.Next(); err == nil {
+			_, err = r.Next()
+		}
+		if err == nil || !strings.Contains(err.Error(), "expected 2 more rows, found the end") {
+			t.Errorf("%s: beyond the end: %v", name, err)
+		}
+	}
+}
