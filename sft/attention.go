@@ -12,8 +12,8 @@ type attention struct {
 	in      *tensor.Tensor // x, the block's input
 	sample  tensor.Sample
 	duplet  tensor.Duplet
-	tables  *tensor.SinusoidTables // nil without relative terms
-	leak    *tensor.Leak           // nil unless leaky
+	tables  *tensor.Sinusoid // nil without relative terms
+	leak    *tensor.Leak     // nil unless leaky
 	forward tensor.Attention
 }
 
@@ -71,7 +71,7 @@ func (l *layer) attention(x *tensor.Tensor) *tensor.Tensor {
 	if c.Relative != "none" {
 		a.forward.RelativeBias = l.relativeBias()
 	}
-	if l.mode == trainMode && a.forward.Probability != tensor.Softmax {
+	if l.mode == trainMode && c.countedLayers() > 0 {
 		a.forward.DeadRows = l.TempInts(l.name+"dead", tensor.Fixed, 1)
 		l.Keep(a.forward.DeadRows)
 	}
@@ -109,7 +109,7 @@ func (l *layer) relativeBias() tensor.RelativeBias {
 	table := func(name string) *tensor.Tensor {
 		return l.Temp(l.name+name, tensor.Fixed, 2*l.config.NumHeads, 2*l.shape.Tokens)
 	}
-	a.tables = &tensor.SinusoidTables{
+	a.tables = &tensor.Sinusoid{
 		F: table("f"), G: table("g"), E: table("e"),
 		MulWeight: l.weight(l.name + "attn.rel_mul.weight"), MulBias: l.weight(l.name + "attn.rel_mul.bias"),
 		AddWeight: l.weight(l.name + "attn.rel_add.weight"), AddBias: l.weight(l.name + "attn.rel_add.bias"),
@@ -177,10 +177,18 @@ func (l *layer) relativeBiasBackward(back tensor.AttentionBackward) (dp *tensor.
 		return nil
 	}
 	g := back.Gradient.(tensor.SinusoidGradient)
-	l.Launch(tensor.SinusoidTablesBackward{
+	l.Launch(tensor.SinusoidBackward{
 		DMulWeight: l.gradient(l.name + "attn.rel_mul.weight"), DMulBias: l.gradient(l.name + "attn.rel_mul.bias"),
 		DAddWeight: l.gradient(l.name + "attn.rel_add.weight"), DAddBias: l.gradient(l.name + "attn.rel_add.bias"),
 		DF: g.DF, DG: g.DG, Counts: l.Counts, Frequencies: l.frequencies,
 	})
 	return g.DP
+}
+
+// countedLayers is the number of layers whose dead rows training counts: a softmax has none.
+func (c *Config) countedLayers() int {
+	if probabilities[c.Probability] == tensor.Softmax {
+		return 0
+	}
+	return c.NumLayers
 }

@@ -1,12 +1,17 @@
 package sft
 
 import (
+	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/sftseq/sftseq/internal/collective"
 	"github.com/sftseq/sftseq/internal/safetensors"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -49,9 +54,11 @@ func (s *State) validate(o *order, c *Config) error {
 	return nil
 }
 
-// interval sums what a line of metrics averages.
+// interval sums what a line of metrics averages. The keys of the interval and of its dead
+// rows are the names that both had first: checkpoints that exist have them.
 type interval struct {
 	Loss     float64 `json:"loss"`
+	Divisor  int     `json:"divisor,omitempty"` // of the loss: see objective
 	GradNorm float64 `json:"grad_norm"`
 	Correct  int     `json:"correct"`
 	Examples int     `json:"examples"`
@@ -92,6 +99,48 @@ func LoadCheckpoint(dir string) (*Checkpoint, error) {
 	if err != nil {
 		return nil, err
 	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	return newCheckpoint(path, info.Size(), ts, meta)
+}
+
+// LoadSharedCheckpoint has rank 0 read the last checkpoint of a run directory and hand it
+// to the others, which need not see the directory.
+func LoadSharedCheckpoint(c Communicator, dir string) (*Checkpoint, error) {
+	path := filepath.Join(dir, checkpointFile)
+	var text []byte
+	var found uint64
+	var err error
+	if c.Rank() == 0 {
+		switch text, err = os.ReadFile(path); {
+		case err == nil:
+			found = 1
+		case errors.Is(err, fs.ErrNotExist):
+			err = nil // which all are to find
+		}
+	}
+	all, err := collective.Agree(c, err, found)
+	if err != nil {
+		return nil, err
+	}
+	if all[0] == 0 {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
+	}
+	if text, err = collective.Broadcast(c, text, nil); err != nil {
+		return nil, err
+	}
+	ts, meta, err := safetensors.ReadFrom(bytes.NewReader(text), int64(len(text)), path)
+	if err != nil {
+		return nil, err
+	}
+	return newCheckpoint(path, int64(len(text)), ts, meta)
+}
+
+// newCheckpoint checks what is in a checkpoint's file of that many bytes, which only the
+// rank that has read it sees.
+func newCheckpoint(path string, size int64, ts []safetensors.Tensor, meta map[string]string) (_ *Checkpoint, err error) {
 	text, ok := meta[runKey]
 	if !ok {
 		return nil, fmt.Errorf("%s: not a checkpoint: metadata %q is missing", path, runKey)
@@ -108,7 +157,10 @@ func LoadCheckpoint(dir string) (*Checkpoint, error) {
 	if c.Config == nil {
 		return nil, fmt.Errorf("%s: metadata %q has no config", path, runKey)
 	}
-	for _, check := range []func() error{c.Config.Validate, c.Settings.Validate, func() error { return checkSize(path, c.Config) }} {
+	if w := &c.State.Interval; w.Divisor == 0 { // stored before the two were counted apart
+		w.Divisor = w.Examples
+	}
+	for _, check := range []func() error{c.Config.Validate, c.Settings.Validate, func() error { return checkSize(size, c.Config) }} {
 		if err := check(); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}

@@ -2,7 +2,6 @@ package sft
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -20,6 +19,24 @@ type classification struct{}
 
 func (classification) sequences() int { return 1 }
 
+func (classification) describe(c *Config, s seq.Spec) error {
+	if has, takes := len(s.TokenColumns()), c.Sequences(); has != takes {
+		return &ConfigError{"task", fmt.Sprintf("%s of %d sequences", c.Task, takes), fmt.Sprintf("one of %d, as the rows of the data have", has)}
+	}
+	if len(s.LabelNames) == 0 {
+		return ErrNoLabels
+	}
+	c.LabelNames, c.NumLabels = s.LabelNames, len(s.LabelNames)
+	c.Numbers, c.RegressionLoss = nil, "" // of a model that it starts from
+	c.dropMask()
+	return nil
+}
+
+// dropMask forgets the mask of a model of masked tokens that another one starts from.
+func (c *Config) dropMask() {
+	c.MaskTokenID, c.MaskRate, c.MaskSpan, c.TieEmbeddings = nil, 0, 0, false
+}
+
 func (classification) check(c *Config, e seq.Example) error {
 	if e.Label < 0 || int(e.Label) >= c.NumLabels {
 		return fmt.Errorf("label %d, expected 0 to %d", e.Label, c.NumLabels-1)
@@ -27,9 +44,28 @@ func (classification) check(c *Config, e seq.Example) error {
 	return nil
 }
 
-func (classification) parameters(c *Config) []Parameter {
-	return linearParameters(PartHead, "head.out", c.NumLabels, c.HiddenSize)
+func (classification) validate(c *Config) error {
+	if c.TieEmbeddings {
+		return &ConfigError{"tie_embeddings", "true", "false: the output layer of the task " + c.Task + " has no row for each token"}
+	}
+	return nil
 }
+
+func (classification) settings(c *Config, s *Settings) error {
+	if s.Select == byR2 {
+		return fmt.Errorf("select is %q, which the task %s does not measure", s.Select, c.Task)
+	}
+	if n := len(s.ClassWeights); n > 0 && n != c.NumLabels {
+		return fmt.Errorf("%d weights of classes, the model has %d classes", n, c.NumLabels)
+	}
+	return nil
+}
+
+func (classification) parameters(c *Config) []Parameter {
+	return append(poolingParameters(c), linearParameters(PartHead, "head.out", c.NumLabels, c.HiddenSize)...)
+}
+
+func (classification) readout(m *emitter, _ *recordedPass) readout { return &pooling{emitter: m} }
 
 func (classification) head(m *emitter) head { return &linearHead{emitter: m} }
 
@@ -50,17 +86,20 @@ func (h *linearHead) backward(dlogits *tensor.Tensor) *tensor.Tensor {
 	return dx
 }
 
-func (classification) loss(m *emitter, p *recordedPass) *tensor.Tensor {
+func (classification) loss(m *emitter, p *recordedPass) *tensor.Tensor { return crossEntropy(m, p) }
+
+// crossEntropy is the loss of each row of logits.
+func crossEntropy(m *emitter, p *recordedPass) (dlogits *tensor.Tensor) {
 	axis, n := p.Logits.Rows, p.Logits.Shape[0]
 	p.Label = m.Input("label", axis, n)
 	p.Scale = m.Input("loss.scale", tensor.Fixed, m.config.NumLabels)
 	p.Loss = m.Temp("loss", axis, n)
-	dlogits := m.like(p.Logits, "logits.grad")
+	dlogits = m.like(p.Logits, "logits.grad")
 	m.Launch(tensor.CrossEntropy{Loss: p.Loss, DLogits: dlogits, Logits: p.Logits, Label: p.Label, Scale: p.Scale})
 	return dlogits
 }
 
-func (classification) divisor(batch []seq.Example) int { return len(batch) }
+func (classification) divisor(_ *Config, batch []seq.Example, _ drawing) int { return len(batch) }
 
 func (classification) weight(s *Settings, e seq.Example) float64 {
 	if len(s.ClassWeights) == 0 {
@@ -72,6 +111,8 @@ func (classification) weight(s *Settings, e seq.Example) float64 {
 func (classification) answered(logits []float32, e seq.Example) bool {
 	return Argmax(logits) == int(e.Label)
 }
+
+func (classification) evaluation() passMode { return inferMode }
 
 func (classification) measure(c *Config, s *Settings) measurement {
 	return &classMeasurement{tally: metrics.NewValidation(c.NumLabels, s.Select == byAUC)}
@@ -91,7 +132,7 @@ func (m *classMeasurement) add(logits []float32, e seq.Example) {
 
 func (m *classMeasurement) report(r *EvaluationReport) {
 	r.Loss = m.loss / float64(m.rows)
-	r.Accuracy, r.MacroF1 = m.tally.Accuracy(), m.tally.MacroF1()
+	r.Accuracy, r.MacroF1 = new(m.tally.Accuracy()), new(m.tally.MacroF1())
 	if auc, ok := m.tally.AUC(); ok {
 		r.AUC = &auc
 	}
@@ -105,7 +146,7 @@ func (classification) columns(c *Config) []arrow.Field {
 	}
 }
 
-func (classification) append(b *array.RecordBuilder, logits []float32) {
+func (classification) append(_ *Config, b *array.RecordBuilder, logits []float32) {
 	b.Field(0).(*array.Int32Builder).Append(int32(Argmax(logits)))
 	appendVector(b.Field(1), logits)
 	appendVector(b.Field(2), Probabilities(logits))
@@ -125,17 +166,9 @@ func Argmax(x []float32) int {
 // Probabilities is the softmax of an example's logits, computed in float64 and
 // rounded.
 func Probabilities(logits []float32) []float32 {
-	top := math.Inf(-1)
-	for _, v := range logits {
-		top = max(top, float64(v))
-	}
-	sum := 0.0
-	for _, v := range logits {
-		sum += math.Exp(float64(v) - top)
-	}
 	p := make([]float32, len(logits))
-	for i, v := range logits {
-		p[i] = float32(math.Exp(float64(v)-top) / sum)
+	for i, v := range metrics.Softmax(logits) {
+		p[i] = float32(v)
 	}
 	return p
 }

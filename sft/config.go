@@ -2,11 +2,13 @@ package sft
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -16,16 +18,20 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-// Tasks of a model.
+// Tasks of a model. Data are of one, too: that which their models have unless they state
+// another of as many sequences.
 const (
 	Classification = seq.Classification // one sequence
+	Regression     = seq.Regression     // one sequence, whose numbers are predicted
 	Retrieval      = seq.Retrieval      // a pair of sequences, one shared encoder
+	FillMask       = "fill-mask"        // one sequence without a label, or each of a pair: its masked tokens
 )
 
-// Config is config.json: all that defines a model beside its weights.
+// Config is config.json: all that defines a model beside its weights. A key that older models
+// do not have is omitted where it is zero, and zero stands for what they do.
 type Config struct {
 	ModelType        string          `json:"model_type"` // "sft"
-	Task             string          `json:"task"`
+	Task             string          `json:"task"`       // of [Tasks]
 	VocabSize        int             `json:"vocab_size"`
 	NumLabels        int             `json:"num_labels"`
 	PadTokenID       *int32          `json:"pad_token_id"` // null: every id is a token
@@ -52,8 +58,14 @@ type Config struct {
 	EmbeddingDropout float64         `json:"embedding_dropout,omitempty"`
 	FeedForward      float64         `json:"feed_forward_dropout,omitempty"`
 	ResidualScale    bool            `json:"residual_scale,omitempty"`
-	Convolutions     []Convolution   `json:"convolutions,omitempty"` // before each layer's attention
-	Extra            json.RawMessage `json:"extra,omitempty"`        // provenance, free
+	Convolutions     []Convolution   `json:"convolutions,omitempty"`    // before each layer's attention
+	MaskTokenID      *int32          `json:"mask_token_id,omitempty"`   // the last of the vocabulary; absent: it has none
+	MaskRate         float64         `json:"mask_rate,omitempty"`       // share of the tokens that fill-mask learns to tell
+	MaskSpan         float64         `json:"mask_span,omitempty"`       // mean number of such tokens in a row
+	TieEmbeddings    bool            `json:"tie_embeddings,omitempty"`  // of fill-mask: its output layer is the embedding
+	Numbers          []Number        `json:"numbers,omitempty"`         // that a regression predicts
+	RegressionLoss   string          `json:"regression_loss,omitempty"` // smooth_l1 (default), squared
+	Extra            json.RawMessage `json:"extra,omitempty"`           // provenance, free
 }
 
 // InputWindow is what a task reads of a longer input.
@@ -61,10 +73,6 @@ type InputWindow struct {
 	Length int    `json:"length"`
 	Policy string `json:"policy"` // error, head
 }
-
-// optional keys of config.json; every other key of [Config] is required.
-var optional = []string{"sampler_noise", "input_window", "label_names", "drop_token", "attention_dropout",
-	"embedding_dropout", "feed_forward_dropout", "residual_scale", "convolutions", "extra"}
 
 var (
 	scores = map[string]tensor.Score{"maxout": tensor.Maxout, "maxout_standardized": tensor.MaxoutStandardized,
@@ -105,22 +113,22 @@ func ParseConfig(text []byte) (*Config, error) {
 	if err := json.Unmarshal(text, &keys); err != nil {
 		return nil, fmt.Errorf("not a JSON object: %w", err)
 	}
-	known, found := configKeys(), topKeys(text)
+	found := topKeys(text)
 	for i, k := range found {
-		if !slices.Contains(known, k) {
+		if !slices.ContainsFunc(configKeys, func(known configKey) bool { return known.name == k }) {
 			return nil, fmt.Errorf("unknown key %q", k)
 		}
 		if slices.Contains(found[:i], k) {
 			return nil, fmt.Errorf("key %q is there twice", k)
 		}
 	}
-	for _, k := range known {
-		v, found := keys[k]
-		if !found && !slices.Contains(optional, k) {
-			return nil, fmt.Errorf("key %q is missing", k)
+	for _, k := range configKeys {
+		v, found := keys[k.name]
+		if !found && !k.optional {
+			return nil, fmt.Errorf("key %q is missing", k.name)
 		}
-		if found && k != "pad_token_id" && string(v) == "null" {
-			return nil, fmt.Errorf("%s: null, a value was expected", k)
+		if found && !k.nullable && string(v) == "null" {
+			return nil, fmt.Errorf("%s: null, a value was expected", k.name)
 		}
 	}
 	c := &Config{}
@@ -135,15 +143,27 @@ func ParseConfig(text []byte) (*Config, error) {
 	return c, c.Validate()
 }
 
+// configKey is a key of config.json: a field of [Config].
+type configKey struct {
+	name     string
+	optional bool // absent where the field has its zero value
+	nullable bool
+}
+
 // configKeys lists the keys of config.json in their order.
-func configKeys() []string {
-	text, err := json.Marshal(Config{SamplerNoise: "x", InputWindow: &InputWindow{}, LabelNames: []string{""}, DropToken: 1,
-		AttentionDropout: 1, EmbeddingDropout: 1, FeedForward: 1, ResidualScale: true, Convolutions: []Convolution{{}},
-		Tokenizer: json.RawMessage("0"), Extra: json.RawMessage("0")})
-	if err != nil {
-		panic(err)
+var configKeys = keysOf(reflect.TypeFor[Config]())
+
+// keysOf are the keys of a type like [Config].
+func keysOf(t reflect.Type) (keys []configKey) {
+	for _, f := range reflect.VisibleFields(t) {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if options != "" && options != "omitempty" {
+			panic(fmt.Sprintf("%s.%s: the option %q of its key means nothing here", t, f.Name, options))
+		}
+		optional := options == "omitempty"
+		keys = append(keys, configKey{name, optional, f.Type.Kind() == reflect.Pointer && !optional})
 	}
-	return topKeys(text)
+	return keys
 }
 
 // topKeys lists the keys of a JSON object in their order.
@@ -185,19 +205,27 @@ func (e *ConfigError) Error() string {
 	return fmt.Sprintf("%s: %s, expected %s", e.Key, e.Found, e.Expected)
 }
 
-// DescribeData sets what data decide of their models: task, vocabulary, tokenizer and
-// classes. Then it validates.
+// ErrNoLabels: a task of classes was asked for, and the data name none.
+var ErrNoLabels = errors.New("the data have no names of labels, so there are no classes to learn")
+
+// DescribeData sets what data decide of their models: vocabulary, tokenizer, what is
+// answered, and the task where c states none. Then it validates.
 func (c *Config) DescribeData(s seq.Spec) error {
 	switch {
 	case s.VocabSize == 0:
 		return errors.New("the data state no vocabulary, which a model needs")
 	case s.Tokenizer == nil:
 		return errors.New("the data state no tokenizer, which a model needs")
-	case len(s.LabelNames) == 0:
-		return errors.New("the data have no names of labels, so there are no classes to learn")
 	}
-	c.Task, c.VocabSize, c.PadTokenID, c.Tokenizer = s.Task, s.VocabSize, s.PadID, s.Tokenizer
-	c.LabelNames, c.NumLabels = s.LabelNames, len(s.LabelNames)
+	c.Task = cmp.Or(c.Task, s.Task)
+	o, known := objectives[c.Task]
+	if !known {
+		return &ConfigError{"task", fmt.Sprintf("%q", c.Task), strings.Join(Tasks(), ", ")}
+	}
+	c.VocabSize, c.PadTokenID, c.Tokenizer = s.VocabSize, s.PadID, s.Tokenizer
+	if err := o.describe(c, s); err != nil {
+		return err
+	}
 	return c.Validate()
 }
 
@@ -263,13 +291,17 @@ func (c *Config) Validate() error {
 		return bad("layer_norm_eps", c.LayerNormEps, "0 < eps < 1")
 	case c.PadTokenID != nil && (*c.PadTokenID < 0 || int(*c.PadTokenID) >= c.VocabSize):
 		return bad("pad_token_id", *c.PadTokenID, fmt.Sprintf("null or an id below vocab_size %d", c.VocabSize))
+	case c.MaskTokenID != nil && (int(*c.MaskTokenID) != c.VocabSize-1 || c.VocabSize == 1):
+		return bad("mask_token_id", *c.MaskTokenID, fmt.Sprintf("the last id of at least two, of vocab_size %d", c.VocabSize))
+	case c.MaskTokenID != nil && c.PadTokenID != nil && (*c.MaskTokenID == *c.PadTokenID || c.VocabSize == 2):
+		return bad("pad_token_id", *c.PadTokenID, fmt.Sprintf("null: beside it and the mask, %d, a token must be left", *c.MaskTokenID))
 	case c.LabelNames != nil && len(c.LabelNames) != c.NumLabels:
 		return bad("label_names", fmt.Sprintf("%d names", len(c.LabelNames)), fmt.Sprintf("num_labels %d", c.NumLabels))
 	}
 	if c.PadTokenID != nil && c.VocabSize == 1 {
 		return bad("pad_token_id", *c.PadTokenID, "null: with vocab_size 1 no other token is left")
 	}
-	return errors.Join(
+	err := errors.Join(
 		oneOf("task", c.Task, Tasks()...),
 		oneOf("norm_position", c.NormPosition, "pre", "post"),
 		oneOf("score", c.Score, "maxout", "maxout_standardized", "lily", "dot"),
@@ -277,6 +309,10 @@ func (c *Config) Validate() error {
 		oneOf("relative", c.Relative, "sinusoid_hadamard", "none"),
 		oneOf("sampler_noise", c.SamplerNoise, "train", "always"),
 	)
+	if err != nil {
+		return err
+	}
+	return c.objective().validate(c)
 }
 
 // Write stores the configuration as config.json.
@@ -285,10 +321,7 @@ func (c *Config) Write(path string) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(path, func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
-		return err
-	})
+	return atomicfile.WriteBytes(path, append(text, '\n'))
 }
 
 // CheckTokens reports the first token that the model cannot read.
@@ -308,6 +341,23 @@ func (c *Config) CheckTokens(tokens []int32) error {
 		}
 	}
 	return nil
+}
+
+// DataVocabSize is the size of the vocabulary without the mask, which data do not have.
+func (c *Config) DataVocabSize() int {
+	if c.MaskTokenID != nil {
+		return c.VocabSize - 1
+	}
+	return c.VocabSize
+}
+
+// OpenSplit opens a split of a data set as the examples of the model: what it reads of them
+// ([Config.TruncatesAt]), and for the task fill-mask each sequence of a pair alone.
+func (c *Config) OpenSplit(set *seq.Dataset, split string) (*seq.File, error) {
+	if c.objective().sequences() == 1 {
+		return set.OpenSequences(split, c.TruncatesAt())
+	}
+	return set.OpenWindow(split, c.TruncatesAt())
 }
 
 // Label is the name of a label where names exist, else the integer.

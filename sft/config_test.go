@@ -2,10 +2,12 @@ package sft
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,29 +44,56 @@ func TestConfigDefaults(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.SamplerNoise != "train" || c.DropToken != 0 || c.ResidualScale || c.InputWindow != nil || c.LabelNames != nil || c.Convolutions != nil || c.Extra != nil || c.PadTokenID != nil {
-		t.Errorf("defaults %+v", c)
+	if want := tinyConfig(); !reflect.DeepEqual(c, want) {
+		t.Errorf("defaults %+v, expected %+v", c, want)
 	}
 }
 
+// TestConfigKeys: the keys are those of a model that has them all, and a model without what
+// is optional has no others than the first models had.
+func TestConfigKeys(t *testing.T) {
+	text, err := json.Marshal(fullConfig())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, k := range configKeys {
+		names = append(names, k.name)
+		if k.optional == slices.Contains(requiredKeys, k.name) || k.nullable != (k.name == "pad_token_id") {
+			t.Errorf("%+v", k)
+		}
+	}
+	if got := topKeys(text); !slices.Equal(got, names) {
+		t.Errorf("keys %v, written %v", names, got)
+	}
+}
+
+// TestKeysOf: an option of a key that nothing reads is no silent change of what is required.
+func TestKeysOf(t *testing.T) {
+	defer func() {
+		if text := fmt.Sprint(recover()); !strings.Contains(text, `Scale: the option "omitzero"`) {
+			t.Error(text)
+		}
+	}()
+	keysOf(reflect.TypeFor[struct {
+		Scale float64 `json:"scale,omitzero"`
+	}]())
+}
+
+// requiredKeys are those that every config.json has had.
+var requiredKeys = strings.Fields(`model_type task vocab_size num_labels pad_token_id hidden_size num_hidden_layers num_attention_heads
+	intermediate_size num_sampled_tokens max_position_embeddings sinusoid_dim sinusoid_base norm_position layer_norm_eps score
+	probability relative sampler_seed tokenizer`)
+
 func TestConfigMissingKeys(t *testing.T) {
-	required := strings.Fields(`model_type task vocab_size num_labels pad_token_id hidden_size num_hidden_layers num_attention_heads
-		intermediate_size num_sampled_tokens max_position_embeddings sinusoid_dim sinusoid_base norm_position layer_norm_eps score
-		probability relative sampler_seed tokenizer`)
-	for _, key := range required {
+	for _, key := range requiredKeys {
 		if _, err := ParseConfig(configText(t, map[string]any{key: nil})); err == nil || !strings.Contains(err.Error(), `"`+key+`" is missing`) {
 			t.Errorf("without %s: error %v", key, err)
 		}
-		if key == "pad_token_id" {
-			continue // null is a value there
-		}
-		if _, err := ParseConfig(configText(t, map[string]any{key: json.RawMessage("null")})); err == nil || !strings.Contains(err.Error(), key) {
-			t.Errorf("%s null: error %v", key, err)
-		}
 	}
-	for _, key := range optional {
-		if _, err := ParseConfig(configText(t, map[string]any{key: json.RawMessage("null")})); err == nil || !strings.Contains(err.Error(), key) {
-			t.Errorf("%s null: error %v", key, err)
+	for _, k := range configKeys {
+		if _, err := ParseConfig(configText(t, map[string]any{k.name: json.RawMessage("null")})); !k.nullable && (err == nil || !strings.Contains(err.Error(), k.name+": null")) {
+			t.Errorf("%s null: error %v", k.name, err)
 		}
 	}
 }
@@ -76,7 +105,7 @@ func TestConfigBadValues(t *testing.T) {
 		value any
 	}{
 		{"colour", 1}, {"Task", "classification"}, {"HIDDEN_SIZE", 6},
-		{"model_type", "bert"}, {"task", "regression"}, {"task", 3}, {"score", "Maxout"}, {"probability", ""}, {"relative", "rope"},
+		{"model_type", "bert"}, {"task", "ranking"}, {"task", 3}, {"score", "Maxout"}, {"probability", ""}, {"relative", "rope"},
 		{"norm_position", "both"}, {"sampler_noise", "never"}, {"sampler_noise", true},
 		{"vocab_size", 0}, {"vocab_size", -1}, {"vocab_size", 1.5}, {"vocab_size", "9"}, {"num_labels", 0}, {"hidden_size", 7},
 		{"hidden_size", 0}, {"num_hidden_layers", 0}, {"num_attention_heads", 0}, {"hidden_size", 5}, {"intermediate_size", 0},
@@ -175,12 +204,21 @@ func TestReadConfigNamesTheFile(t *testing.T) {
 
 // fullConfig has every key set.
 func fullConfig() *Config {
-	c := tinyConfig()
-	pad := int32(0)
-	c.PadTokenID, c.LabelNames, c.InputWindow = &pad, []string{"a", "b", "c"}, &InputWindow{Length: 10, Policy: "head"}
-	c.DropToken, c.AttentionDropout, c.EmbeddingDropout, c.FeedForward, c.ResidualScale = 0.1, 0.2, 0.3, 0.4, true
+	c := ofTask(tinyConfig(), FillMask)
+	c.PadTokenID, c.LabelNames, c.InputWindow = new(int32(0)), strings.Split("abcdefgh", ""), &InputWindow{Length: 10, Policy: "head"}
 	c.Convolutions = []Convolution{{5, 1}, {3, 32}}
+	c.Numbers, c.RegressionLoss = []Number{{"mass", 1, 2}}, Squared // which other tasks do not read
 	c.SamplerNoise, c.SamplerSeed, c.Extra = "always", math.MaxUint64, json.RawMessage(`{"why":[1,null]}`)
+	for _, f := range switches(c) {
+		f.SetBool(true)
+	}
+	rate, fields := 0.1, reflect.ValueOf(c).Elem()
+	for i := range fields.NumField() {
+		if f := fields.Field(i); f.IsZero() && f.CanFloat() {
+			f.SetFloat(rate)
+			rate += 0.1
+		}
+	}
 	return c
 }
 

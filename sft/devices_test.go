@@ -80,11 +80,11 @@ func words(t *testing.T, m tensor.Memory) []float32 {
 // gradient returns that of a step's batch, with its mean loss.
 func (s *Stepper) gradient(t *testing.T, examples []seq.Example, step int) (g []float32, loss float64) {
 	t.Helper()
-	b, err := s.gradients.run(t.Context(), examples, trainMode, s.settings.Seed, uint32(step))
+	b, err := s.gradients.run(t.Context(), examples, drawing{trainMode, s.settings.Seed, uint32(step)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.gradients.release(b.gradient)
+	defer s.gradients.blocks.release(b.gradient)
 	for _, v := range b.loss {
 		loss += float64(v) / float64(len(examples))
 	}
@@ -95,12 +95,12 @@ func (s *Stepper) gradient(t *testing.T, examples []seq.Example, step int) (g []
 func (s *Stepper) choices(t *testing.T, examples []seq.Example, step int) []*lockstep.Choice {
 	t.Helper()
 	l := s.gradients.slots[0]
-	p, err := l.load(examples, trainMode, s.settings.Seed, uint32(step))
+	p, err := l.load(examples, drawing{trainMode, s.settings.Seed, uint32(step)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	var all []*lockstep.Choice
-	err = p.Inspect(t.Context(), l.mem, 0, p.Program.SegmentIndex("pool"), func(k tensor.Kernel) error {
+	err = p.Inspect(t.Context(), l.mem, 0, p.Program.SegmentIndex("readout"), func(k tensor.Kernel) error {
 		sample, ok := k.(tensor.Sample)
 		if !ok {
 			return nil

@@ -15,11 +15,12 @@
 //
 // and a feed-forward block with GELU. Rmul and Radd are the relative encoding
 // (package sinusoid). A head pools the tokens of a sequence with learned weights
-// and classifies it, or compares it with another (retrieval).
+// and classifies it, or compares it with another (retrieval), or tells tokens that were
+// masked, each from its row (fill-mask).
 //
 // The files read like that: sampler and attention (attention.go), the layer
 // (layer.go), the pooling (pooling.go), the head and the loss
-// (objective.go, classification.go, retrieval.go), the whole recorded as a program (pass.go).
+// (objective.go, classification.go, retrieval.go, fillmask.go), the whole recorded as a program (pass.go).
 // Training is trainer.go: micro-batches (microbatch.go) summed by a fixed tree
 // (gradients.go), AdamW (optimizer.go), validation (evaluation.go) and
 // checkpoints (checkpoint.go). [Load] and [NewScorer] are what a user of a

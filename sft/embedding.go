@@ -11,7 +11,8 @@ import (
 // Embeddings returns the pooled vector of each sequence, in their order. It is
 // the u of the classification head and, in a model of pairs, of each sequence
 // alone, for search by cosine: it depends on nothing but the sequence and the
-// model. The head is not run.
+// model. The head is not run. Of a model of masked tokens it is the mean of the
+// sequence's tokens.
 func (s *Scorer) Embeddings(ctx context.Context, sequences [][]int32) ([][]float32, error) {
 	examples := make([]seq.Example, len(sequences))
 	for i, tokens := range sequences {
@@ -41,7 +42,8 @@ func (s *Scorer) Embeddings(ctx context.Context, sequences [][]int32) ([][]float
 // embed runs single sequences up to the pooling, also in a model of pairs.
 func (l *slot) embed(ctx context.Context, examples []seq.Example) ([]float32, error) {
 	c := l.engine.config
-	p, err := l.place(pack(c, 1, examples, inferMode), inferMode, c.SamplerSeed, 0)
+	d := drawing{mode: inferMode, seed: c.SamplerSeed}
+	p, err := l.place(pack(c, 1, examples, d), d)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package sft
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/sftseq/sftseq/internal/tensor"
@@ -16,6 +17,24 @@ type emitter struct {
 	batch       *tensor.Batch
 	shape       passShape
 	mode        passMode
+
+	begun map[string]bool // gradients that a launch has assigned
+	terms []tensor.Add    // of gradients, which the next launch computes
+}
+
+func newEmitter(c *Config, params *Parameters, shape passShape, mode passMode) *emitter {
+	p := tensor.NewProgram()
+	return &emitter{Program: p, config: c, params: params, shape: shape, mode: mode,
+		batch: tensor.NewBatch(p, shape.Tokens, shape.Sequences), begun: map[string]bool{}}
+}
+
+// Launch records a launch, and adds the terms that it computes to their gradients.
+func (m *emitter) Launch(k tensor.Kernel) {
+	m.Program.Launch(k)
+	for _, a := range m.terms {
+		m.Program.Launch(a)
+	}
+	m.terms = nil
 }
 
 // capacity is the number of rows of an axis that fit.
@@ -27,6 +46,11 @@ func (m *emitter) capacity(rows tensor.Axis) int {
 		return m.shape.Sampled
 	case tensor.Sequences:
 		return m.shape.Sequences
+	case tensor.Targets:
+		if m.mode == fillMode {
+			return cmp.Or(m.shape.Masks, m.shape.Tokens)
+		}
+		return m.config.targetCapacity(m.shape.Tokens, m.shape.Sequences)
 	}
 	n := m.config.Sequences()
 	return (m.shape.Sequences + n - 1) / n
@@ -47,8 +71,25 @@ func (m *emitter) like(t *tensor.Tensor, name string) *tensor.Tensor {
 
 func (m *emitter) weight(name string) *tensor.Tensor { return m.params.at(tensor.Weights, name) }
 
+// gradient is what the next launch assigns for the gradient of a parameter: the gradient
+// itself, or, if an earlier launch has assigned that, a term that is then added to it. So
+// a pass may use a parameter as often as it likes.
 func (m *emitter) gradient(name string) *tensor.Tensor {
-	return m.params.at(tensor.Gradients, name)
+	g, begun := m.sum(name)
+	if !begun {
+		return g
+	}
+	term := m.like(g, g.Name+".term")
+	m.terms = append(m.terms, tensor.Add{Y: g, A: g, B: term})
+	return term
+}
+
+// sum is the gradient of a parameter for a launch that can add to it by itself, and must
+// if begun is set: an earlier launch has assigned it.
+func (m *emitter) sum(name string) (g *tensor.Tensor, begun bool) {
+	begun = m.begun[name]
+	m.begun[name] = true
+	return m.params.at(tensor.Gradients, name), begun
 }
 
 // unused clears the gradients of a parameter that the configuration leaves idle.
@@ -94,7 +135,7 @@ type norm struct {
 }
 
 func (m *emitter) norm(name string, x *tensor.Tensor) (*tensor.Tensor, norm) {
-	n := norm{name: name, x: x, mean: m.tokens(name+".mean", 1), rstd: m.tokens(name+".rstd", 1)}
+	n := norm{name: name, x: x, mean: m.Temp(name+".mean", x.Rows, x.Shape[0], 1), rstd: m.Temp(name+".rstd", x.Rows, x.Shape[0], 1)}
 	y := m.like(x, name)
 	m.Launch(tensor.LayerNorm{Y: y, X: x, Mean: n.mean, RStd: n.rstd, Gain: m.weight(name + ".weight"),
 		Bias: m.weight(name + ".bias"), Eps: float32(m.config.LayerNormEps)})

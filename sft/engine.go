@@ -130,8 +130,8 @@ func (e *engine) slot() *slot {
 
 // load packs examples into the slot's memory and returns the pass that computes
 // them.
-func (l *slot) load(examples []seq.Example, mode passMode, seed uint64, step uint32) (*preparedPass, error) {
-	return l.place(pack(l.engine.config, l.engine.config.Sequences(), examples, mode), mode, seed, step)
+func (l *slot) load(examples []seq.Example, d drawing) (*preparedPass, error) {
+	return l.place(pack(l.engine.config, l.engine.config.Sequences(), examples, d), d)
 }
 
 // fit has the slot's memory grow where a pass needs more.
@@ -153,8 +153,8 @@ func (l *slot) fit(p *preparedPass) (err error) {
 }
 
 // place writes a packed batch to the slot's memory.
-func (l *slot) place(b *packed, mode passMode, seed uint64, step uint32) (*preparedPass, error) {
-	p, err := l.engine.pass(b.shape(l.engine.config), mode)
+func (l *slot) place(b *packed, d drawing) (*preparedPass, error) {
+	p, err := l.engine.pass(b.shape(l.engine.config), d.mode)
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +166,7 @@ func (l *slot) place(b *packed, mode passMode, seed uint64, step uint32) (*prepa
 			return nil, err
 		}
 	}
-	return p, b.upload(p.recordedPass, l.mem[tensor.Inputs], seed, step)
+	return p, b.upload(p.recordedPass, l.mem[tensor.Inputs], d)
 }
 
 // result is what a pass computed for its examples, row-major.
@@ -177,31 +177,40 @@ type result struct {
 }
 
 // run computes examples from start to end and downloads the results.
-func (l *slot) run(ctx context.Context, examples []seq.Example, mode passMode, seed uint64, step uint32) (*result, error) {
-	b := pack(l.engine.config, l.engine.config.Sequences(), examples, mode)
-	p, err := l.place(b, mode, seed, step)
+func (l *slot) run(ctx context.Context, examples []seq.Example, d drawing) (*result, error) {
+	b := pack(l.engine.config, l.engine.config.Sequences(), examples, d)
+	p, err := l.place(b, d)
 	if err != nil {
 		return nil, err
 	}
 	if err := p.Run(ctx, l.mem, 0, len(p.Program.Segments)); err != nil {
 		return nil, err
 	}
-	r, err := l.results(p, len(examples))
+	r, err := l.results(p, b)
 	if err == nil && p.explained != nil {
 		r.explanations, err = p.explained.read(b, l.mem[tensor.Arena])
 	}
 	return r, err
 }
 
-func (l *slot) results(p *preparedPass, examples int) (*result, error) {
+func (l *slot) results(p *preparedPass, b *packed) (*result, error) {
 	c := l.engine.config
-	sequences := examples * c.Sequences()
-	r := &result{pooled: make([]float32, sequences*c.HiddenSize), logits: make([]float32, examples*c.NumLabels)}
+	r := &result{}
 	arena := l.mem[tensor.Arena]
-	if err := tensor.Download(arena, p.Pooled, r.pooled); err != nil {
-		return nil, err
+	download := func(t *tensor.Tensor, rows int) ([]float32, error) {
+		x := make([]float32, rows*t.Width())
+		return x, tensor.Download(arena, t, x)
 	}
-	if err := tensor.Download(arena, p.Logits, r.logits); err != nil {
+	var err error
+	switch {
+	case c.answers() > 0:
+		if r.pooled, err = download(p.Pooled, len(b.example)); err == nil {
+			r.logits, err = download(p.Logits, int(b.counts.Examples))
+		}
+	case p.Logits != nil && p.Loss == nil:
+		r.logits, err = download(p.Logits, int(b.counts.Targets))
+	}
+	if err != nil {
 		return nil, err
 	}
 	for _, t := range p.DeadRows {
@@ -212,8 +221,11 @@ func (l *slot) results(p *preparedPass, examples int) (*result, error) {
 		r.deadRows = append(r.deadRows, int64(n[0]))
 	}
 	if p.Loss != nil {
-		r.loss = make([]float32, examples)
-		return r, tensor.Download(arena, p.Loss, r.loss)
+		losses := make([]float32, len(b.label))
+		if err := tensor.Download(arena, p.Loss, losses); err != nil {
+			return nil, err
+		}
+		r.loss = b.sums(losses)
 	}
 	return r, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"path/filepath"
+	"slices"
 
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
@@ -20,20 +21,24 @@ func (t *Trainer) evaluate(ctx context.Context) error {
 	began := t.now()
 	v := t.model.Config.objective().measure(t.model.Config, &t.settings)
 	done := 0
-	for _, rows := range seq.Sequential(r.Rows, evaluationRows) {
+	together := evaluationRows
+	if c := t.options.Communicator; c != nil {
+		together *= c.Size()
+	}
+	for _, rows := range seq.Sequential(r.Rows, together) {
 		examples, err := t.examples(t.val, rows)
 		if err != nil {
 			return err
 		}
-		out, err := t.scorer.Examples(ctx, examples)
+		out, err := t.score(ctx, examples)
 		if err != nil {
 			return err
 		}
-		for i, o := range out {
-			if !finite(o.Logits) {
+		for i, x := range out {
+			if !finite(x) {
 				return t.badValidation(examples[i])
 			}
-			v.add(o.Logits, examples[i])
+			v.add(x, examples[i])
 		}
 		done += len(rows)
 		t.observe(EvaluationProgress{Done: done, Rows: r.Rows})
@@ -49,15 +54,28 @@ func (t *Trainer) evaluate(ctx context.Context) error {
 	t.state.SinceBest++
 	if r.Best {
 		t.state.keep(&r)
-		if err := t.saveModel(); err != nil {
-			return err
+		if first(t.options.Communicator) {
+			if err := t.saveModel(); err != nil {
+				return err
+			}
 		}
 	}
 	t.observe(r)
 	return t.save()
 }
 
-// badValidation reports logits that are not finite.
+// score returns what a measurement adds up of each example. Several ranks share the work.
+func (t *Trainer) score(ctx context.Context, examples []seq.Example) ([][]float32, error) {
+	c := t.options.Communicator
+	if c == nil {
+		return t.scorer.measured(ctx, examples)
+	}
+	return shared(ctx, c, len(examples), t.model.Config.measuredNumbers(), func(from, to int) ([][]float32, error) {
+		return t.scorer.measured(ctx, examples[from:to])
+	})
+}
+
+// badValidation reports logits or a loss that are not finite.
 func (t *Trainer) badValidation(e seq.Example) error {
 	report := &NonFiniteError{Step: t.state.Step, Examples: []uint32{e.Index}, Tensor: "logits of a validation row", Loss: float32(math.NaN())}
 	if err := t.download(); err != nil {
@@ -70,12 +88,7 @@ func (t *Trainer) badValidation(e seq.Example) error {
 }
 
 func finite(x []float32) bool {
-	for _, v := range x {
-		if v-v != 0 {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(x, func(v float32) bool { return v-v != 0 })
 }
 
 // EvaluationProgress is observed during an evaluation.
@@ -86,7 +99,7 @@ func (t *Trainer) saveModel() error {
 	if err := t.download(); err != nil {
 		return err
 	}
-	return t.model.saveWeights(filepath.Join(t.options.Dir, weightsFile))
+	return t.model.SaveRange(filepath.Join(t.options.Dir, weightsFile), t.model.Weights)
 }
 
 func (t *Trainer) download() error {
@@ -96,6 +109,9 @@ func (t *Trainer) download() error {
 // save stores a checkpoint. The metrics reach the disk before the checkpoint
 // that counts on them.
 func (t *Trainer) save() error {
+	if !first(t.options.Communicator) {
+		return nil
+	}
 	if err := t.metrics.file.Sync(); err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func (s *Scorer) Explain(ctx context.Context, examples []seq.Example) ([]Output,
 	return s.score(ctx, examples, explainMode)
 }
 
-// explained is what a pass in Explain leaves beside its outputs.
+// explained is what a pass in explainMode leaves beside its outputs.
 type explained struct {
 	heads    int
 	share    *tensor.Tensor // [B, d] input: 1/(h·L) throughout a sequence's row

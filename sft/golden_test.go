@@ -35,6 +35,7 @@ type goldenLine struct {
 	TokensA []int32   `json:"tokens_a"`
 	TokensB []int32   `json:"tokens_b"`
 	Label   int32     `json:"label"`
+	Numbers []float32 `json:"numbers"`
 	Logits  []float64 `json:"logits"`
 }
 
@@ -65,7 +66,7 @@ func goldenExamples(t *testing.T, dir string) []seq.Example {
 	t.Helper()
 	var out []seq.Example
 	for i, l := range goldenLines(t, filepath.Join(dir, "inputs.jsonl")) {
-		e := seq.Example{Index: uint32(i), A: l.Tokens, Label: l.Label}
+		e := seq.Example{Index: uint32(i), A: l.Tokens, Label: l.Label, Numbers: l.Numbers}
 		if l.Tokens == nil {
 			e.A, e.B = l.TokensA, l.TokensB
 		}
@@ -101,7 +102,7 @@ func onEveryDevice(t *testing.T, folders []string, f func(t *testing.T, name str
 }
 
 func TestGoldenLogits(t *testing.T) {
-	onEveryDevice(t, evaluationFolders(), func(t *testing.T, name string, device tensor.Device) {
+	onEveryDevice(t, append(evaluationFolders(), "regression"), func(t *testing.T, name string, device tensor.Device) {
 		m, examples := loadGolden(t, name)
 		s, err := NewScorer(m, device)
 		if err != nil {
@@ -160,7 +161,7 @@ func compareGradients(t *testing.T, p *Parameters, got []float32, path string) {
 }
 
 func TestGoldenGradients(t *testing.T) {
-	onEveryDevice(t, evaluationFolders(), func(t *testing.T, name string, device tensor.Device) {
+	onEveryDevice(t, append(evaluationFolders(), "fill_mask", "regression"), func(t *testing.T, name string, device tensor.Device) {
 		m, examples := loadGolden(t, name)
 		g, _, err := m.Gradient(context.Background(), device, examples)
 		if err != nil {
@@ -173,24 +174,13 @@ func TestGoldenGradients(t *testing.T) {
 // TestGoldenTraining makes three optimizer steps with noise, drop token and
 // every dropout.
 func TestGoldenTraining(t *testing.T) {
-	onEveryDevice(t, []string{"train", "train_retrieval", "train_conv"}, testGoldenTraining)
+	onEveryDevice(t, []string{"train", "train_retrieval", "train_conv", "train_fill_mask", "train_regression"}, testGoldenTraining)
 }
 
 func testGoldenTraining(t *testing.T, name string, device tensor.Device) {
 	m, examples := loadGolden(t, name)
 	dir := filepath.Join(golden, name)
-	var expected struct {
-		Settings struct {
-			Seed         uint64  `json:"seed"`
-			LearningRate float64 `json:"learning_rate"`
-			WeightDecay  float64 `json:"weight_decay"`
-			MaxGradNorm  float64 `json:"max_grad_norm"`
-		} `json:"settings"`
-		Steps []struct {
-			Loss     float64 `json:"loss"`
-			GradNorm float64 `json:"grad_norm"`
-		} `json:"steps"`
-	}
+	var expected goldenTraining
 	text, err := os.ReadFile(filepath.Join(dir, "expected.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -212,7 +202,7 @@ func testGoldenTraining(t *testing.T, name string, device tensor.Device) {
 		t.Fatal(err)
 	}
 	for step, want := range expected.Steps {
-		b, err := a.run(ctx, examples, trainMode, s.Seed, uint32(step))
+		b, err := a.run(ctx, examples, drawing{trainMode, s.Seed, uint32(step)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -222,18 +212,18 @@ func testGoldenTraining(t *testing.T, name string, device tensor.Device) {
 				t.Fatal(err)
 			}
 			for i := range g {
-				g[i] /= float32(len(examples))
+				g[i] /= float32(b.divisor)
 			}
 			compareGradients(t, m.Parameters, g, filepath.Join(dir, "grads_step0.safetensors"))
 		}
-		norm, err := o.apply(ctx, b.gradient, len(examples), step+1, s.LearningRate, s.MaxGradNorm)
+		norm, err := o.apply(ctx, b.gradient, b.divisor, step+1, s.LearningRate, s.MaxGradNorm)
 		if err != nil {
 			t.Fatal(err)
 		}
-		a.release(b.gradient)
+		a.blocks.release(b.gradient)
 		var loss float64
 		for _, v := range b.loss {
-			loss += float64(v) / float64(len(examples))
+			loss += float64(v) / float64(b.divisor)
 		}
 		for _, v := range []struct {
 			what      string

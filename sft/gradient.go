@@ -32,23 +32,23 @@ func (m *Model) Gradient(ctx context.Context, device Device, examples []seq.Exam
 	gradient = make([]float32, m.Parameters.Words)
 	for scale := (lossScale{}).on(e.device); ; scale = scale.after(true) {
 		a.scale = scale.of()
-		b, err := a.run(ctx, examples, evaluateMode, m.Config.SamplerSeed, 0)
+		b, err := a.run(ctx, examples, drawing{mode: evaluateMode, seed: m.Config.SamplerSeed})
 		if err != nil {
 			return nil, 0, err
 		}
 		if err := b.gradient.Read(0, tensor.Bits(gradient)); err != nil {
 			return nil, 0, err
 		}
-		a.release(b.gradient)
+		a.blocks.release(b.gradient)
 		if !finite(gradient) && scale.mayHalve() {
 			continue
 		}
 		for i := range gradient {
-			gradient[i] /= float32(float64(m.Config.objective().divisor(examples)) * a.scale)
+			gradient[i] /= float32(float64(b.divisor) * a.scale)
 		}
 		for _, v := range b.loss {
 			loss += float64(v)
 		}
-		return gradient, loss / float64(m.Config.objective().divisor(examples)), nil
+		return gradient, loss / float64(b.divisor), nil
 	}
 }

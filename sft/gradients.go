@@ -3,58 +3,35 @@ package sft
 import (
 	"context"
 	"fmt"
-	"math"
+	"slices"
 	"sync"
 
+	"github.com/sftseq/sftseq/internal/reduction"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 )
 
-// accumulator computes the gradient of a batch: the sum over its gradient
-// micro-batches, several of which run at once.
+// accumulator computes the gradient of a batch: the sum over its micro-batches,
+// several of which run at once.
 type accumulator struct {
 	engine *engine
 	slots  []*slot
-	merge  tensor.Executable // Gradients += Partial
-	scale  float64           // of the loss whose gradient is computed
-	weight []float64         // of each class in it; nil: all the same
-
-	mu   sync.Mutex
-	free []tensor.Memory // blocks for gradients
+	blocks *blocks   // for gradients
+	scale  float64   // of the loss whose gradient is computed
+	weight []float64 // of each class in it; nil: all the same
+	ranks  *exchange // that share the micro-batches; nil of one process
 }
 
 func newAccumulator(e *engine, slots int) (*accumulator, error) {
-	n := e.params.Words
-	p := tensor.NewProgram()
-	p.Segment("merge")
-	g := tensor.At(tensor.Gradients, 0, "gradients", n)
-	p.Launch(tensor.Add{Y: g, A: g, B: tensor.At(tensor.Partial, 0, "partial", n)})
-	merge, err := e.device.Prepare(p.Finish())
+	b, err := newBlocks(e, e.params.Words)
 	if err != nil {
 		return nil, err
 	}
-	a := &accumulator{engine: e, merge: merge, scale: 1}
+	a := &accumulator{engine: e, blocks: b, scale: 1}
 	for range slots {
 		a.slots = append(a.slots, e.slot())
 	}
 	return a, nil
-}
-
-func (a *accumulator) take() (tensor.Memory, error) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if n := len(a.free); n > 0 {
-		m := a.free[n-1]
-		a.free = a.free[:n-1]
-		return m, nil
-	}
-	return a.engine.allocate(a.engine.params.Words)
-}
-
-func (a *accumulator) release(m tensor.Memory) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.free = append(a.free, m)
 }
 
 // NonFiniteError stops a training run: a loss or gradient is NaN or infinite.
@@ -72,9 +49,10 @@ func (e *NonFiniteError) Error() string {
 // batchGradient is what a batch adds up to.
 type batchGradient struct {
 	gradient     tensor.Memory // sum over the examples, times the loss's scale; to be handed to release
-	loss, logits []float32     // of each example
+	loss, logits []float32     // of each example: those of the objective
 	deadRows     []int64       // per layer: pairs of token and head without a positive score
 	norm         float64       // of the mean over the examples, before clipping; once the update is made
+	divisor      int           // what makes means of sums over the examples
 	skipped      bool          // the gradient is not finite, and no update was made
 }
 
@@ -91,27 +69,29 @@ func lossScales(classes int, scale float64, weight []float64) []float32 {
 }
 
 // run computes the gradient of a batch.
-func (a *accumulator) run(ctx context.Context, examples []seq.Example, mode passMode, seed uint64, step uint32) (*batchGradient, error) {
+func (a *accumulator) run(ctx context.Context, examples []seq.Example, d drawing) (*batchGradient, error) {
 	gs := microBatches(examples, microBatchTokens)
 	scales := lossScales(a.engine.config.NumLabels, a.scale, a.weight)
-	tree := &tree{accumulator: a, ready: map[node]tensor.Memory{}, leaves: len(gs)}
+	tree := newTree(a.blocks, len(gs))
 	results := make([]*result, len(gs))
 	next := make(chan int, len(gs))
-	for i := range gs {
+	from, to := a.ranks.share(gs)
+	for i := from; i < to; i++ {
 		next <- i
 	}
 	close(next)
 
-	ctx, cancel := context.WithCancelCause(ctx)
+	caller := ctx
+	ctx, cancel := context.WithCancelCause(caller)
 	defer cancel(nil)
 	var wg sync.WaitGroup
-	for _, l := range a.slots[:min(len(a.slots), len(gs))] {
+	for _, l := range a.slots[:min(len(a.slots), to-from)] {
 		wg.Go(func() {
 			for i := range next {
 				if ctx.Err() != nil {
 					return
 				}
-				r, err := a.microBatch(ctx, l, tree, i, gs[i], scales, mode, seed, step)
+				r, err := a.microBatch(ctx, l, tree, i, gs[i], scales, d)
 				if err != nil {
 					cancel(err)
 					return
@@ -121,11 +101,16 @@ func (a *accumulator) run(ctx context.Context, examples []seq.Example, mode pass
 		})
 	}
 	wg.Wait()
-	if err := context.Cause(ctx); err != nil {
+	err := context.Cause(ctx)
+	if a.ranks != nil {
+		err = a.ranks.finish(caller, tree, gs, results, int(d.step), err)
+	}
+	if err != nil {
 		tree.abandon()
 		return nil, err
 	}
-	b := &batchGradient{gradient: tree.root, deadRows: make([]int64, len(results[0].deadRows))}
+	c := a.engine.config
+	b := &batchGradient{gradient: tree.root, deadRows: make([]int64, len(results[0].deadRows)), divisor: c.objective().divisor(c, examples, d)}
 	for _, r := range results {
 		b.loss = append(b.loss, r.loss...)
 		b.logits = append(b.logits, r.logits...)
@@ -137,32 +122,29 @@ func (a *accumulator) run(ctx context.Context, examples []seq.Example, mode pass
 }
 
 // microBatch computes one micro-batch in a slot and hands its gradient to the tree.
-func (a *accumulator) microBatch(ctx context.Context, l *slot, t *tree, i int, examples []seq.Example, scales []float32, mode passMode, seed uint64, step uint32) (*result, error) {
-	g, err := a.take()
+func (a *accumulator) microBatch(ctx context.Context, l *slot, t *tree, i int, examples []seq.Example, scales []float32, d drawing) (*result, error) {
+	g, err := a.blocks.take()
 	if err != nil {
 		return nil, fmt.Errorf("memory for gradients: %w", err)
 	}
 	l.mem[tensor.Gradients], l.scale = g, scales
-	r, err := l.run(ctx, examples, mode, seed, step)
+	r, err := l.run(ctx, examples, d)
 	if err == nil {
-		for _, v := range r.loss {
-			if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
-				err = l.diagnose(ctx, examples, mode, seed, step, v)
-				break
-			}
+		if at := slices.IndexFunc(r.loss, func(v float32) bool { return v-v != 0 }); at >= 0 {
+			err = l.diagnose(ctx, examples, d, r.loss[at])
 		}
 	}
 	if err != nil {
-		a.release(g)
+		a.blocks.release(g)
 		return nil, err
 	}
-	return r, t.add(ctx, node{0, i}, g)
+	return r, t.add(ctx, reduction.Node{Level: 0, Index: i}, g)
 }
 
 // diagnose runs a micro-batch again, launch by launch, to name the first tensor that
 // holds a value that is not finite.
-func (l *slot) diagnose(ctx context.Context, examples []seq.Example, mode passMode, seed uint64, step uint32, loss float32) error {
-	report := &NonFiniteError{Step: int(step), Loss: loss, Tensor: "unknown"}
+func (l *slot) diagnose(ctx context.Context, examples []seq.Example, d drawing, loss float32) error {
+	report := &NonFiniteError{Step: int(d.step), Loss: loss, Tensor: "unknown"}
 	for _, e := range examples {
 		report.Examples = append(report.Examples, e.Index)
 	}
@@ -170,15 +152,15 @@ func (l *slot) diagnose(ctx context.Context, examples []seq.Example, mode passMo
 		report.Tensor = name
 		return report
 	}
-	p, err := l.load(examples, mode, seed, step)
+	p, err := l.load(examples, d)
 	if err != nil {
 		return err
 	}
-	counts := pack(l.engine.config, l.engine.config.Sequences(), examples, mode).counts.Words()
+	counts := pack(l.engine.config, l.engine.config.Sequences(), examples, d).counts.Words()
 	err = p.Inspect(ctx, l.mem, 0, len(p.Program.Segments), func(k tensor.Kernel) error {
 		for _, t := range tensor.Writes(k) {
 			// A table's entries beyond the longest sequence hold nothing.
-			if _, table := k.(tensor.SinusoidTables); table || t.Region != tensor.Arena || t.Int {
+			if _, table := k.(tensor.Sinusoid); table || t.Region != tensor.Arena || t.Int {
 				continue
 			}
 			rows := t.Shape[0]
@@ -189,11 +171,9 @@ func (l *slot) diagnose(ctx context.Context, examples []seq.Example, mode passMo
 			if err := tensor.Download(l.mem[tensor.Arena], t, x); err != nil {
 				return err
 			}
-			for _, v := range x {
-				if math.IsNaN(float64(v)) || math.IsInf(float64(v), 0) {
-					report.Tensor = t.Name
-					return report
-				}
+			if !finite(x) {
+				report.Tensor = t.Name
+				return report
 			}
 		}
 		return nil
@@ -210,66 +190,4 @@ func (l *slot) badWeight() (string, bool) {
 		return "", false
 	}
 	return l.engine.params.NonFinite(w)
-}
-
-// node is a place in the tree of sums: index i of level v adds indices 2i and
-// 2i+1 of level v−1; the last index of a level may have no sibling.
-type node struct{ level, index int }
-
-type tree struct {
-	*accumulator
-	leaves int
-
-	lock  sync.Mutex
-	ready map[node]tensor.Memory
-	root  tensor.Memory
-}
-
-// add puts a node's sum in place, and adds siblings as long as both are there.
-// Which worker adds depends on time; what is added to what does not.
-func (t *tree) add(ctx context.Context, n node, sum tensor.Memory) error {
-	for {
-		width := (t.leaves + 1<<n.level - 1) >> n.level // nodes of this level
-		if width == 1 {
-			t.root = sum
-			return nil
-		}
-		up := node{n.level + 1, n.index / 2}
-		if n.index%2 == 0 && n.index == width-1 { // no sibling
-			n = up
-			continue
-		}
-		t.lock.Lock()
-		other, ok := t.ready[node{n.level, n.index ^ 1}]
-		if !ok {
-			t.ready[n] = sum
-			t.lock.Unlock()
-			return nil
-		}
-		delete(t.ready, node{n.level, n.index ^ 1})
-		t.lock.Unlock()
-		left, right := sum, other
-		if n.index%2 == 1 {
-			left, right = other, sum
-		}
-		var mem tensor.Binding
-		mem[tensor.Gradients], mem[tensor.Partial] = left, right
-		err := t.merge.Run(ctx, mem, 0, 1)
-		t.release(right)
-		if err != nil {
-			t.release(left)
-			return err
-		}
-		n, sum = up, left
-	}
-}
-
-// abandon returns the blocks of a batch that was not finished.
-func (t *tree) abandon() {
-	for _, m := range t.ready {
-		t.release(m)
-	}
-	if t.root != nil {
-		t.release(t.root)
-	}
 }

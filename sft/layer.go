@@ -62,17 +62,17 @@ func (l *layer) forward(x *tensor.Tensor) *tensor.Tensor {
 // input. The gradient of the residual stream is kept in one tensor throughout.
 func (l *layer) backward(dx *tensor.Tensor) *tensor.Tensor {
 	if l.pre() {
-		dh := l.feedForwardBackward(l.residualBackward(dx, l.mlpOut, false))
+		dh := l.feedForwardBackward(l.residualBackward(dx, l.mlpOut))
 		l.normBackward(l.norm2, dx, dh, true)
-		dh = l.attentionBackward(l.residualBackward(dx, l.attnOut, true))
+		dh = l.attentionBackward(l.residualBackward(dx, l.attnOut))
 		l.normBackward(l.norm1, dx, dh, true)
 		l.convolutionsBackward(dx)
 		return dx
 	}
 	l.normBackward(l.norm2, dx, dx, false)
-	l.Launch(addTo(dx, l.feedForwardBackward(l.residualBackward(dx, l.mlpOut, false))))
+	l.Launch(addTo(dx, l.feedForwardBackward(l.residualBackward(dx, l.mlpOut))))
 	l.normBackward(l.norm1, dx, dx, false)
-	l.Launch(addTo(dx, l.attentionBackward(l.residualBackward(dx, l.attnOut, true))))
+	l.Launch(addTo(dx, l.attentionBackward(l.residualBackward(dx, l.attnOut))))
 	l.convolutionsBackward(dx)
 	return dx
 }
@@ -92,15 +92,16 @@ func (l *layer) residual(name string, x, branch *tensor.Tensor, kept **tensor.Te
 	return y
 }
 
-// residualBackward returns the gradient of a branch; second says that the
-// layer's other branch came before it in the backward.
-func (l *layer) residualBackward(dx, branch *tensor.Tensor, second bool) *tensor.Tensor {
+// residualBackward returns the gradient of a branch. The scalar is that of both branches,
+// and its gradient their sum.
+func (l *layer) residualBackward(dx, branch *tensor.Tensor) *tensor.Tensor {
 	if !l.config.ResidualScale {
 		return dx
 	}
 	db := l.like(dx, l.name+"branch.grad")
-	l.Launch(tensor.ResidualScaleBackward{DB: db, DScale: l.gradient(l.name + "residual_scale"),
-		DY: dx, B: branch, Scale: l.weight(l.name + "residual_scale"), Accumulate: second})
+	dscale, begun := l.sum(l.name + "residual_scale")
+	l.Launch(tensor.ResidualScaleBackward{DB: db, DScale: dscale,
+		DY: dx, B: branch, Scale: l.weight(l.name + "residual_scale"), Accumulate: begun})
 	return db
 }
 

@@ -18,8 +18,8 @@ import (
 // weights.
 func checkedSteps(t *testing.T, task, norm string, steps int, device tensor.Device, lengths ...int) ([]float32, error) {
 	t.Helper()
-	c := trainingConfig()
-	c.Task, c.NormPosition, c.NumLayers = task, norm, 2
+	c := ofTask(trainingConfig(), task)
+	c.NormPosition, c.NumLayers, c.TieEmbeddings = norm, 2, task == FillMask && norm == "pre"
 	st, err := NewStepper(randomModel(c, 1), runSettings(), device, 2*microBatchTokens, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -38,7 +38,7 @@ func checkedSteps(t *testing.T, task, norm string, steps int, device tensor.Devi
 // processor: forward, backward, merge and update.
 func TestCheckedStep(t *testing.T) {
 	vulkan := vktest.Open(t)
-	for _, task := range []string{Classification, Retrieval} {
+	for _, task := range Tasks() {
 		for _, norm := range []string{"pre", "post"} {
 			lengths := []int{200, 1, 150, 40}
 			if task == Classification && norm == "pre" && !testing.Short() {
@@ -88,7 +88,7 @@ type brokenRun struct {
 func (x brokenRun) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
 	return x.Inspect(ctx, mem, from, to, func(k tensor.Kernel) error {
 		d := x.device
-		if d.done != nil || k.Name() != d.kernel || d.output >= len(tensor.Writes(k)) {
+		if d.done != nil || tensor.Name(k) != d.kernel || d.output >= len(tensor.Writes(k)) {
 			return nil
 		}
 		d.done = tensor.Writes(k)[d.output]

@@ -19,8 +19,9 @@ const reservedBytes = 256 << 20
 // planSlots chooses how many micro-batches run at once: as many as the device
 // has slots, or as the limit in bytes allows (0: no limit but the device's). It
 // plans for the largest micro-batches that the rows can form, and shortens the passes
-// of evaluation before it refuses.
-func planSlots(e *engine, train, val []int32, batch int, limit int64) (int, error) {
+// of evaluation before it refuses. Of several ranks each brings up to so many sums to an
+// exchange; a single process brings none.
+func planSlots(e *engine, train, val []int32, batch int, limit int64, sums int) (int, error) {
 	// Weights, two moments and their copies in a checkpoint, and the weights as a
 	// device packs them for its two products.
 	blocks := int64(e.params.Words) * wordBytes
@@ -31,6 +32,9 @@ func planSlots(e *engine, train, val []int32, batch int, limit int64) (int, erro
 			limit = free
 		}
 	}
+	// What is sent and received, and the sums of all ranks for a share of the words.
+	fixed += 3 * int64(sums) * blocks
+	evaluation := e.config.objective().evaluation()
 	limits := &passLimits{size: forwardTokens(e.device), longest: int(slices.Max(val))}
 	// In a slot, the gradient it computes and those that wait for their siblings in
 	// the tree, if no sequence is longer.
@@ -41,7 +45,7 @@ func planSlots(e *engine, train, val []int32, batch int, limit int64) (int, erro
 			return 0, err
 		}
 		tokens, sequences = largestPass(cut(val, longest), evaluationRows, limits.size)
-		inferWords, err := passWords(e.config, e.params, e.device, inferMode, tokens, sequences)
+		inferWords, err := passWords(e.config, e.params, e.device, evaluation, tokens, sequences)
 		return int64(trainWords+inferWords)*wordBytes + int64(1+bits.Len(uint(batch)))*blocks, err
 	}
 	var bytes int64
@@ -57,10 +61,10 @@ func planSlots(e *engine, train, val []int32, batch int, limit int64) (int, erro
 	switch {
 	case err != nil:
 	case limit == 0:
-		e.limits[inferMode] = limits
+		e.limits[evaluation] = limits
 		return e.device.Slots(), nil
 	case fixed+bytes <= limit:
-		e.limits[inferMode] = limits
+		e.limits[evaluation] = limits
 		return min(e.device.Slots(), int((limit-fixed)/bytes)), nil
 	}
 	return 0, refusal(limit, fixed+bytes, longest, err, fits)

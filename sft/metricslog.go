@@ -36,11 +36,7 @@ func openMetrics(dir string, s *State) (m *metricsLog, warning string, err error
 		kept, left = linesUpTo(text, s) // which may reach further, where bytes were added
 		warning = fmt.Sprintf("%s was damaged after the checkpoint of step %d was stored: expected %d bytes of lines up to there, found %d. They are written anew, and %d lines that cannot be read are left out; the run itself is whole",
 			path, s.Step, s.MetricsBytes, len(kept), left)
-		err := atomicfile.Write(path, func(w io.Writer) error {
-			_, err := w.Write(kept)
-			return err
-		})
-		if err != nil {
+		if err := atomicfile.WriteBytes(path, kept); err != nil {
 			return nil, "", err
 		}
 	}
@@ -75,7 +71,11 @@ func linesUpTo(text []byte, s *State) (kept []byte, left int) {
 	return kept, left
 }
 
+// write appends a line. A rank that keeps no log has a nil one.
 func (m *metricsLog) write(line any) error {
+	if m == nil {
+		return nil
+	}
 	text, err := json.Marshal(line)
 	if err != nil {
 		return err
@@ -85,13 +85,14 @@ func (m *metricsLog) write(line any) error {
 	return err
 }
 
-// StepReport is a line of metrics over an interval of training.
+// StepReport is a line of metrics over an interval of training. The key of the dead rows
+// is the name that they had first: logs that exist have it.
 type StepReport struct {
 	Kind         string    `json:"kind"` // "train"
 	Step         int       `json:"step"`
 	Epoch        float64   `json:"epoch"`
 	Loss         float64   `json:"loss"`
-	Accuracy     float64   `json:"accuracy"`
+	Accuracy     *float64  `json:"accuracy,omitempty"` // absent where nothing is right or wrong
 	LearningRate float64   `json:"learning_rate"`
 	GradNorm     float64   `json:"grad_norm"` // mean, before clipping, without steps that were skipped
 	Skipped      int       `json:"skipped,omitempty"`
@@ -100,6 +101,15 @@ type StepReport struct {
 	DeadRows     []float64 `json:"silent,omitempty"` // per layer: fraction of token and head without a positive score
 	Seconds      float64   `json:"seconds"`          // since the program started
 	TokensPerS   float64   `json:"tokens_per_s"`
+
+	Ranks *RanksReport `json:"ranks,omitempty"` // of a run of several
+}
+
+// RanksReport is how the ranks of a run have worked together over an interval.
+type RanksReport struct {
+	Ranks    int     `json:"ranks"`
+	Busy     float64 `json:"busy"`     // ranks with micro-batches, mean over the steps
+	Exchange float64 `json:"exchange"` // share of the time in exchanges, waiting for the slowest included
 }
 
 // SkipReport is a line of metrics of one step whose gradient overflowed float16:
@@ -112,13 +122,19 @@ type SkipReport struct {
 
 // EvaluationReport is a line of metrics of one evaluation.
 type EvaluationReport struct {
-	Kind     string  `json:"kind"` // "validation"
-	Step     int     `json:"step"`
-	Epoch    float64 `json:"epoch"`
-	Rows     int     `json:"rows"`
-	Loss     float64 `json:"loss"` // mean cross-entropy, whatever weights classes have
-	Accuracy float64 `json:"accuracy"`
-	MacroF1  float64 `json:"macro_f1"`
+	Kind  string  `json:"kind"` // "validation"
+	Step  int     `json:"step"`
+	Epoch float64 `json:"epoch"`
+	Rows  int     `json:"rows"`
+	Loss  float64 `json:"loss"` // mean cross-entropy, whatever weights classes have, or mean loss of a number
+	// BitsPerToken is the loss of masked tokens in bits, Accuracy and MacroF1 are of classes;
+	// nil for other tasks.
+	BitsPerToken *float64 `json:"bits_per_token,omitempty"`
+	Accuracy     *float64 `json:"accuracy,omitempty"`
+	MacroF1      *float64 `json:"macro_f1,omitempty"`
+	// Numbers are those of a regression, R2 the mean of what they define.
+	Numbers []NumberReport `json:"numbers,omitempty"`
+	R2      *float64       `json:"r2,omitempty"`
 	// AUC is of two classes, and of more, one against the rest, where it selects; nil where
 	// the labels do not define it.
 	AUC        *float64 `json:"auc,omitempty"`

@@ -60,8 +60,8 @@ func ReadMetrics(dir string) (*Metrics, error) {
 // over.
 var metricsKeys = map[string][]string{
 	"skipped":    {"step", "loss_scale"},
-	"train":      {"step", "epoch", "loss", "accuracy", "learning_rate", "grad_norm", "tokens_per_s"},
-	"validation": {"step", "epoch", "loss", "accuracy", "rows"},
+	"train":      {"step", "epoch", "loss", "learning_rate", "grad_norm", "tokens_per_s"},
+	"validation": {"step", "epoch", "loss", "rows"},
 }
 
 // metricsPlace is what every line says.

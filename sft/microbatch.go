@@ -1,15 +1,15 @@
 package sft
 
 import (
+	"github.com/sftseq/sftseq/internal/reduction"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 )
 
-// microBatchTokens is where a micro-batch ends: consecutive examples of a batch
-// until that many tokens are reached. Within a micro-batch every sum has one order;
+// microBatchTokens is where a micro-batch ends. Within a micro-batch every sum has one order;
 // the micro-batches are added by a fixed binary tree. So memory, threads and devices
 // decide how many micro-batches run at once, and never what they add up to.
-const microBatchTokens = 4096
+const microBatchTokens = reduction.MicroBatchTokens
 
 // forwardTokens is where a forward pass ends at best, which may be anywhere: no bit
 // of an output depends on what else is in its pass. A device that is wide says so.
@@ -23,17 +23,15 @@ func forwardTokens(d tensor.Device) int {
 // microBatches cuts a batch into runs of consecutive examples, each of the given number
 // of tokens or as few more as its last example has.
 func microBatches(examples []seq.Example, size int) [][]seq.Example {
-	var out [][]seq.Example
-	from, tokens := 0, 0
+	lengths := make([]int, len(examples))
 	for i, e := range examples {
-		tokens += len(e.A) + len(e.B)
-		if tokens >= size {
-			out = append(out, examples[from:i+1])
-			from, tokens = i+1, 0
-		}
+		lengths[i] = len(e.A) + len(e.B)
 	}
-	if from < len(examples) {
-		out = append(out, examples[from:])
+	var out [][]seq.Example
+	from := 0
+	for _, end := range reduction.MicroBatches(lengths, size) {
+		out = append(out, examples[from:end])
+		from = end
 	}
 	return out
 }

@@ -43,8 +43,12 @@ func Load(dir string) (*Model, error) {
 			return nil, fmt.Errorf("%s: a training run that has no model yet: go on with --resume, which writes %s", dir, weightsFile)
 		}
 	}
-	if err := checkSize(path, c); err != nil {
+	info, err := os.Stat(path)
+	if err != nil {
 		return nil, err
+	}
+	if err := checkSize(info.Size(), c); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	m := &Model{Config: c, Parameters: NewParameters(c)}
 	tensors, _, err := safetensors.Read(path)
@@ -72,13 +76,9 @@ func notModel(dir string, err error) error {
 	return err
 }
 
-// checkSize compares the weights that a configuration needs with the size of
+// checkSize compares the weights that a configuration needs with the bytes of
 // the file before memory is taken for them.
-func checkSize(path string, c *Config) error {
-	info, err := os.Stat(path)
-	if err != nil {
-		return err
-	}
+func checkSize(size int64, c *Config) error {
 	// The sum in floating point, and without a list of all parameters: a hostile
 	// configuration that is valid must not make it overflow.
 	words := func(list []Parameter) (n float64) {
@@ -87,9 +87,9 @@ func checkSize(path string, c *Config) error {
 		}
 		return n
 	}
-	least := 4 * (words(embedParameters(c)) + float64(c.NumLayers)*words(layerParameters(c, "")) + words(headParameters(c)))
-	if least > float64(info.Size()) {
-		return fmt.Errorf("%s: %d bytes, but %s describes a model of at least %.0f", path, info.Size(), configFile, least)
+	least := 4 * (words(embedParameters(c)) + float64(c.NumLayers)*words(layerParameters(c, "")) + words(c.objective().parameters(c)))
+	if least > float64(size) {
+		return fmt.Errorf("%d bytes, but %s describes a model of at least %.0f", size, configFile, least)
 	}
 	return nil
 }
@@ -133,14 +133,10 @@ func (m *Model) Save(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	if err := m.saveWeights(filepath.Join(dir, weightsFile)); err != nil {
+	if err := m.SaveRange(filepath.Join(dir, weightsFile), m.Weights); err != nil {
 		return err
 	}
 	return m.Config.Write(filepath.Join(dir, configFile))
-}
-
-func (m *Model) saveWeights(path string) error {
-	return safetensors.Write(path, m.Parameters.tensors(m.Weights, ""), nil)
 }
 
 // SaveRange writes a range with the model's layout, such as gradients, under
@@ -150,26 +146,39 @@ func (m *Model) SaveRange(path string, words []float32) error {
 }
 
 // CopyFrom takes the weights of another model as a start: every tensor that
-// both have with one shape. The encoder must match; a head of another size
-// stays fresh.
-func (m *Model) CopyFrom(source *Model) error {
+// both have with one shape, and the embeddings of all tokens but the mask, which
+// one of them may not have. The encoder must match. A head of another size, or one
+// that says something else (labels, numbers, tokens), stays fresh: its parameters are
+// returned.
+func (m *Model) CopyFrom(source *Model) (fresh []Parameter, err error) {
+	have, want := source.Config.DataVocabSize(), m.Config.DataVocabSize()
+	if have != want {
+		return nil, fmt.Errorf("a vocabulary of %d tokens there, expected %d", have, want)
+	}
 	for _, p := range m.Parameters.List {
 		q, ok := source.Parameters.Lookup(p.Name)
-		if !ok || !slices.Equal(p.Shape, q.Shape) {
-			if p.Part == PartHead {
-				continue
-			}
-			if !ok {
-				return fmt.Errorf("tensor %q is not there, expected one of shape %v", p.Name, p.Shape)
-			}
-			return fmt.Errorf("tensor %q has shape %v there, expected %v", p.Name, q.Shape, p.Shape)
+		same := ok && slices.Equal(p.Shape, q.Shape)
+		if ok && p.Part == PartEmbed {
+			same = slices.Equal(p.Shape[1:], q.Shape[1:]) // the mask's is the last row
 		}
-		copy(m.Parameters.Slice(m.Weights, p), source.Parameters.Slice(source.Weights, q))
+		if p.Part == PartHead {
+			same = same && m.Config.Answers() == source.Config.Answers() && m.Config.Predicts() == source.Config.Predicts()
+		}
+		switch {
+		case same:
+			copy(m.Parameters.Slice(m.Weights, p), source.Parameters.Slice(source.Weights, q))
+		case p.Part == PartHead:
+			fresh = append(fresh, p)
+		case !ok:
+			return nil, fmt.Errorf("tensor %q is not there, expected one of shape %v", p.Name, p.Shape)
+		default:
+			return nil, fmt.Errorf("tensor %q has shape %v there, expected %v", p.Name, q.Shape, p.Shape)
+		}
 	}
 	for _, q := range source.Parameters.List {
 		if _, ok := m.Parameters.Lookup(q.Name); !ok && q.Part != PartHead {
-			return fmt.Errorf("tensor %q is there, the new model has none of that name", q.Name)
+			return nil, fmt.Errorf("tensor %q is there, the new model has none of that name", q.Name)
 		}
 	}
-	return nil
+	return fresh, nil
 }

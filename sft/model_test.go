@@ -14,10 +14,13 @@ import (
 )
 
 func TestSaveAndLoad(t *testing.T) {
-	for _, task := range []string{Classification, Retrieval} {
+	for _, task := range Tasks() {
 		for _, norm := range []string{"pre", "post"} {
 			c := fullConfig()
-			c.Task, c.NormPosition = task, norm
+			if task == Regression {
+				ofTask(c, task)
+			}
+			c.Task, c.NormPosition, c.TieEmbeddings = task, norm, task == FillMask && norm == "pre"
 			m, dir := randomModel(c, 9), filepath.Join(t.TempDir(), "a", "model")
 			if err := m.Save(dir); err != nil {
 				t.Fatal(err)
@@ -388,8 +391,12 @@ func TestCopyFrom(t *testing.T) {
 	c.NumLabels = 5
 	m := NewModel(c, 2)
 	fresh := slices.Clone(m.Weights)
-	if err := m.CopyFrom(source); err != nil {
+	kept, err := m.CopyFrom(source)
+	if err != nil {
 		t.Fatal(err)
+	}
+	if len(kept) != 2 || kept[0].Name != "head.out.weight" || kept[1].Name != "head.out.bias" {
+		t.Errorf("fresh are %v", kept)
 	}
 	for _, p := range m.Parameters.List {
 		want := m.Parameters.Slice(fresh, p)
@@ -402,13 +409,13 @@ func TestCopyFrom(t *testing.T) {
 		}
 	}
 	c.HiddenSize = 8
-	if err := NewModel(c, 2).CopyFrom(source); err == nil || !strings.Contains(err.Error(), "embed.weight") {
+	if _, err := NewModel(c, 2).CopyFrom(source); err == nil || !strings.Contains(err.Error(), "embed.weight") {
 		t.Errorf("another width: error %v", err)
 	}
 	with := tinyConfig()
 	with.Convolutions = []Convolution{{5, 1}}
 	for _, c := range [][2]*Config{{with, tinyConfig()}, {tinyConfig(), with}} {
-		if err := NewModel(c[0], 2).CopyFrom(NewModel(c[1], 1)); err == nil || !strings.Contains(err.Error(), "layers.0.conv.0.weight") {
+		if _, err := NewModel(c[0], 2).CopyFrom(NewModel(c[1], 1)); err == nil || !strings.Contains(err.Error(), "layers.0.conv.0.weight") {
 			t.Errorf("convolutions %v from %v: error %v", c[0].Convolutions, c[1].Convolutions, err)
 		}
 	}

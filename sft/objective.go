@@ -1,6 +1,7 @@
 package sft
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 
@@ -11,61 +12,116 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// objective is what a model is trained for and what it answers, chosen by [Config.Task].
-// Answers are logits of classes so far.
+// objective is what a model is trained for, chosen by [Config.Task].
 type objective interface {
 	// sequences is how many an example has. They share the encoder.
 	sequences() int
-	// check reports an example with a label that the model cannot learn.
+	// describe sets what data decide of the vocabulary's size and of the answers, or reports
+	// what they lack.
+	describe(c *Config, s seq.Spec) error
+	// validate reports a configuration that no model of the objective can have.
+	validate(c *Config) error
+	// settings reports what such a model cannot be trained with, and sets what follows
+	// from the objective.
+	settings(c *Config, s *Settings) error
+	// check reports an example that such a model cannot learn.
 	check(c *Config, e seq.Example) error
 
-	// parameters are those of the head, and head records it.
+	// parameters are those behind the layers, which readout and head record.
 	parameters(c *Config) []Parameter
+	readout(m *emitter, p *recordedPass) readout
 	head(m *emitter) head
-	// loss records the loss of the pass's answers, and returns the gradient of its sum.
-	loss(m *emitter, p *recordedPass) (danswers *tensor.Tensor)
+	// loss records the loss of the pass's logits, and returns the gradient of its sum.
+	loss(m *emitter, p *recordedPass) (dlogits *tensor.Tensor)
 	// divisor is what the sum over a batch is divided by.
-	divisor(batch []seq.Example) int
+	divisor(c *Config, batch []seq.Example, d drawing) int
 	// weight is the factor of the loss of an example.
 	weight(s *Settings, e seq.Example) float64
 
-	// answered reports whether an answer is right.
-	answered(answer []float32, e seq.Example) bool
+	// evaluation is the mode of the passes that measure a split.
+	evaluation() passMode
 	// measure begins the measurement of a split.
 	measure(c *Config, s *Settings) measurement
+}
+
+// answering is an objective whose models answer an example with logits, one for each of
+// [Config.NumLabels].
+type answering interface {
+	objective
 	// columns are those of answers in a record, and append appends one.
 	columns(c *Config) []arrow.Field
-	append(b *array.RecordBuilder, answer []float32)
+	append(c *Config, b *array.RecordBuilder, logits []float32)
 }
 
-// head turns the pooled rows of sequences into answers, and gradients of answers into
-// those of the pooled rows.
+// labelling is an objective whose answers are labels.
+type labelling interface {
+	answering
+	// answered reports whether an answer is right.
+	answered(logits []float32, e seq.Example) bool
+}
+
+// readout turns the rows of tokens, the last layer's, into those that the head reads, and
+// back their gradients.
+type readout interface {
+	forward(x *tensor.Tensor) *tensor.Tensor
+	backward(dy *tensor.Tensor) (dx *tensor.Tensor)
+}
+
+// head turns rows into logits, and back their gradients.
 type head interface {
-	forward(pooled *tensor.Tensor) (answers *tensor.Tensor)
-	backward(danswers *tensor.Tensor) (dpooled *tensor.Tensor)
+	forward(rows *tensor.Tensor) (logits *tensor.Tensor)
+	backward(dlogits *tensor.Tensor) (drows *tensor.Tensor)
 }
 
-// headParameters are those behind the layers: of the pooling and of the objective's head.
-func headParameters(c *Config) []Parameter {
-	return append(poolingParameters(c), c.objective().parameters(c)...)
-}
-
-// measurement adds up answers, and says what they come to.
+// measurement adds up what passes of an evaluation say of examples, and says what it comes
+// to: of each example its logits, or of passes in lossMode its loss.
 type measurement interface {
-	add(answer []float32, e seq.Example)
+	add(x []float32, e seq.Example)
 	report(r *EvaluationReport)
 }
 
 var objectives = map[string]objective{
 	Classification: classification{},
 	Retrieval:      retrieval{},
+	FillMask:       fillMask{},
+	Regression:     regression{},
 }
 
 // Tasks are the values of [Config.Task].
 func Tasks() []string { return slices.Sorted(maps.Keys(objectives)) }
 
-func (c *Config) objective() objective { return objectives[c.Task] }
+// objective is that of the task, which [Config.Validate] has found to be one.
+func (c *Config) objective() objective {
+	o, ok := objectives[c.Task]
+	if !ok {
+		panic(fmt.Sprintf("sft: no objective for the task %q: the configuration was not validated", c.Task))
+	}
+	return o
+}
 
 // Sequences is how many sequences an example of the model has: two are a pair, which
-// shares one encoder.
+// shares one encoder. It panics for a task that [Config.Validate] refuses.
 func (c *Config) Sequences() int { return c.objective().sequences() }
+
+// Answers reports whether a model of the task answers a sequence, or a pair, with a label. One
+// that does not has vectors alone, or numbers ([Config.Predicts]). It panics for a task that [Config.Validate] refuses.
+func (c *Config) Answers() bool {
+	_, ok := c.objective().(labelling)
+	return ok
+}
+
+// answers is how many numbers the answer to an example has.
+func (c *Config) answers() int {
+	if _, ok := c.objective().(answering); ok {
+		return c.NumLabels
+	}
+	return 0
+}
+
+// answering is the objective of a model that is asked for answers.
+func (c *Config) answering() (answering, error) {
+	if a, ok := c.objective().(answering); ok {
+		return a, nil
+	}
+	return nil, fmt.Errorf("a model of the task %s tells masked tokens: it has no answer to a whole sequence", c.Task)
+}

@@ -10,19 +10,24 @@ import (
 // packed is a batch as a pass takes it: the rows of all sequences one after
 // another, without padding.
 type packed struct {
-	counts                      tensor.Counts
-	tokens, position, sequence  []int32
-	offset, sampleOffset, label []int32
-	example, tower              []uint32
+	counts                     tensor.Counts
+	tokens, position, sequence []int32
+	offset, sampleOffset       []int32
+	example, tower             []uint32
+	label                      []int32   // of each loss
+	target                     []float32 // standardised numbers of each example of a regression, with a loss
+	losses                     []int     // where those of an example begin, and their number
+	targetRow, targetOf        []int32   // of tokens to be told: see recordedPass
+	fills                      bool      // those are the masks of the input
 }
 
-// pack joins examples of one sequence, or of two. In training, a sequence's random numbers are drawn for
-// its example and tower; otherwise for example 0, so that a sequence's result
-// depends on nothing else.
-func pack(c *Config, sequences int, examples []seq.Example, mode passMode) *packed {
-	p := &packed{offset: []int32{0}, sampleOffset: []int32{0}}
+// pack joins examples of one sequence, or of two. In training, a sequence's random
+// numbers are drawn for its example and tower; otherwise for example 0, so that a
+// sequence's result depends on nothing else.
+func pack(c *Config, sequences int, examples []seq.Example, d drawing) *packed {
+	p := &packed{offset: []int32{0}, sampleOffset: []int32{0}, losses: []int{0}, fills: d.mode == fillMode}
 	add := func(tokens []int32, index, tower uint32) {
-		if mode != trainMode {
+		if d.mode != trainMode {
 			index, tower = 0, 0
 		}
 		b := int32(len(p.example))
@@ -37,24 +42,79 @@ func pack(c *Config, sequences int, examples []seq.Example, mode passMode) *pack
 		p.tower = append(p.tower, tower)
 		p.counts.Longest = max(p.counts.Longest, int32(len(tokens)))
 	}
+	_, ofTokens := c.objective().(fillMask)
+	_, predicts := c.objective().(regression)
 	for _, e := range examples {
-		add(e.A, e.Index, 0)
+		if ofTokens {
+			add(p.mask(c, e, d), e.Index, 0)
+		} else {
+			add(e.A, e.Index, 0)
+			p.label = append(p.label, e.Label)
+		}
+		if predicts && d.mode.loss() {
+			p.target = append(p.target, c.standardised(e)...)
+		}
 		if sequences == 2 {
 			add(e.B, e.Index, 1)
 		}
-		p.label = append(p.label, e.Label)
+		p.losses = append(p.losses, len(p.label))
 	}
 	p.counts.Tokens = int32(len(p.tokens))
 	p.counts.Sequences = int32(len(p.example))
 	p.counts.Sampled = p.sampleOffset[len(p.example)]
 	p.counts.Examples = int32(len(examples))
+	p.counts.Targets = int32(len(p.targetRow))
 	return p
+}
+
+// mask adds the tokens to be told of an example, and returns its tokens as they are read.
+func (p *packed) mask(c *Config, e seq.Example, d drawing) []int32 {
+	var read, positions []int32
+	switch {
+	case d.mode.loss():
+		read, positions = c.masked(e.A, e.Index, d)
+	case p.fills:
+		read, positions = e.A, c.masks(e.A)
+	default:
+		return e.A
+	}
+	from := len(p.tokens)
+	for range read {
+		p.targetOf = append(p.targetOf, tensor.NoRow)
+	}
+	for _, t := range positions {
+		p.targetOf[from+int(t)] = int32(len(p.targetRow))
+		p.targetRow = append(p.targetRow, int32(from)+t)
+		p.label = append(p.label, e.A[t])
+	}
+	return read
+}
+
+// sums adds up the losses of each example, in their order.
+func (p *packed) sums(losses []float32) []float32 {
+	out := make([]float32, p.counts.Examples)
+	for i := range out {
+		sum := 0.0
+		for _, v := range losses[p.losses[i]:p.losses[i+1]] {
+			sum += float64(v)
+		}
+		out[i] = float32(sum)
+	}
+	return out
 }
 
 // shape is the capacity of the program that runs the batch: its size rounded
 // up, so that batches of similar size share one.
 func (p *packed) shape(c *Config) passShape {
-	return shapeFor(c, int(p.counts.Tokens), int(p.counts.Sequences), int(p.counts.Sampled))
+	s := shapeFor(c, int(p.counts.Tokens), int(p.counts.Sequences), int(p.counts.Sampled))
+	if p.fills {
+		s.Masks = min(s.Tokens, bucket(int(p.counts.Targets)))
+		return s
+	}
+	for int(p.counts.Targets) > c.targetCapacity(s.Tokens, s.Sequences) {
+		s.Tokens = bucket(s.Tokens + 1)
+	}
+	return s
 }
 
 func shapeFor(c *Config, tokens, sequences, sampled int) passShape {
@@ -68,11 +128,10 @@ func bucket(n int) int {
 	return (n + step - 1) / step * step
 }
 
-// upload writes the batch to the inputs of a pass. Seed and step are those of
-// the random numbers.
-func (p *packed) upload(pass *recordedPass, m tensor.Memory, seed uint64, step uint32) error {
+// upload writes the batch to the inputs of a pass.
+func (p *packed) upload(pass *recordedPass, m tensor.Memory, d drawing) error {
 	b := pass.Batch
-	random := []uint32{uint32(seed), uint32(seed >> 32), step}
+	random := []uint32{uint32(d.seed), uint32(d.seed >> 32), d.step}
 	write := func(err error, t *tensor.Tensor, x []int32) error {
 		if err != nil {
 			return err
@@ -88,8 +147,16 @@ func (p *packed) upload(pass *recordedPass, m tensor.Memory, seed uint64, step u
 	err = write(err, b.Example, tensor.As[int32](p.example))
 	err = write(err, b.Tower, tensor.As[int32](p.tower))
 	err = write(err, b.Random, tensor.As[int32](random))
-	if pass.Label != nil {
-		err = write(err, pass.Label, p.label)
+	for _, input := range []struct {
+		t *tensor.Tensor
+		x []int32
+	}{{pass.Label, p.label}, {pass.TargetRow, p.targetRow}, {pass.TargetOf, p.targetOf}} {
+		if input.t != nil {
+			err = write(err, input.t, input.x)
+		}
+	}
+	if pass.Target != nil && err == nil {
+		err = tensor.Upload(m, pass.Target, p.target)
 	}
 	if pass.explained != nil && err == nil {
 		err = pass.explained.upload(p, m)

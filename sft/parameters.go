@@ -65,7 +65,7 @@ func NewParameters(c *Config) *Parameters {
 	for l := range c.NumLayers {
 		p.List = append(p.List, layerParameters(c, fmt.Sprintf("layers.%d.", l))...)
 	}
-	p.List = append(p.List, headParameters(c)...)
+	p.List = append(p.List, c.objective().parameters(c)...)
 	for i, q := range p.List {
 		p.index[q.Name] = i
 	}
@@ -121,10 +121,8 @@ func (p *Parameters) Slice(words []float32, q Parameter) []float32 {
 // NonFinite names the first parameter that holds NaN or an infinity.
 func (p *Parameters) NonFinite(words []float32) (name string, found bool) {
 	for _, q := range p.List {
-		for _, v := range p.Slice(words, q) {
-			if v-v != 0 {
-				return q.Name, true
-			}
+		if !finite(p.Slice(words, q)) {
+			return q.Name, true
 		}
 	}
 	return "", false

@@ -2,6 +2,7 @@ package sft
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/sftseq/sftseq/internal/passes"
 	"github.com/sftseq/sftseq/internal/tensor"
@@ -14,9 +15,14 @@ type passMode uint8
 const (
 	inferMode    passMode = iota // forward
 	explainMode                  // forward, and what it read
+	fillMode                     // forward, of the tokens that are the mask
+	lossMode                     // forward and loss
 	evaluateMode                 // forward and backward without noise and dropout
 	trainMode                    // forward and backward with them
 )
+
+// loss reports whether a pass computes losses.
+func (m passMode) loss() bool { return m >= lossMode }
 
 // backward reports whether a pass computes gradients.
 func (m passMode) backward() bool { return m >= evaluateMode }
@@ -24,19 +30,24 @@ func (m passMode) backward() bool { return m >= evaluateMode }
 // passShape is the capacity of a pass: rows that fit.
 type passShape struct {
 	Tokens, Sequences, Sampled int
+	Masks                      int // to be filled, in fillMode; 0 is as many as tokens
 }
 
-// recordedPass is the model recorded as a program for one shape: embed, layers, pool,
-// head, and with a backward, loss and the same segments in reverse. One pass
-// computes one micro-batch.
+// recordedPass is the model recorded as a program for one shape: embed, layers, readout,
+// head, loss, and with a backward the same segments in reverse. One pass computes one
+// micro-batch.
 type recordedPass struct {
 	Program *tensor.Program
 	Batch   *tensor.Batch
-	Label   *tensor.Tensor // [E] int32; nil without a backward
-	Pooled  *tensor.Tensor // [B, d]
-	Logits  *tensor.Tensor // [E, labels]
-	Loss    *tensor.Tensor // [E]; nil without a backward
-	Scale   *tensor.Tensor // [labels], of the loss that the gradient is of; nil without a backward
+	Label   *tensor.Tensor // int32, of each row of Logits; nil without a loss, and of a regression
+	Pooled  *tensor.Tensor // [B, d]; nil where nothing is pooled
+	Logits  *tensor.Tensor // [E, labels], or of masked tokens; nil where nothing is answered
+	Target  *tensor.Tensor // [E, numbers], of a regression; nil otherwise, and without a loss
+	Loss    *tensor.Tensor // of each row of Logits; nil without a loss
+	Scale   *tensor.Tensor // [labels], of the loss that the gradient is of; nil without a loss
+	// TargetRow is the row of each token to be told, TargetOf the reverse or [tensor.NoRow];
+	// nil without such tokens, and without a backward.
+	TargetRow, TargetOf *tensor.Tensor
 	// DeadRows counts, per layer, pairs of token and head without any positive
 	// score; in training, nil for softmax.
 	DeadRows []*tensor.Tensor
@@ -50,7 +61,7 @@ func init() {
 		if training {
 			mode = trainMode
 		}
-		p, err := newPass(c, NewParameters(c), passShape{tokens, sequences, min(tokens, sequences*c.NumSampledTokens)}, mode)
+		p, err := newPass(c, NewParameters(c), passShape{Tokens: tokens, Sequences: sequences, Sampled: min(tokens, sequences*c.NumSampledTokens)}, mode)
 		if err != nil {
 			return nil, err
 		}
@@ -60,7 +71,7 @@ func init() {
 
 // newPass records the model for batches of at most that shape.
 func newPass(c *Config, params *Parameters, shape passShape, mode passMode) (*recordedPass, error) {
-	m := &emitter{Program: tensor.NewProgram(), config: c, params: params, shape: shape, mode: mode}
+	m := newEmitter(c, params, shape, mode)
 	if c.Relative != "none" {
 		f, err := sinusoid.New(c.SinusoidBase, c.SinusoidDim)
 		if err != nil {
@@ -68,7 +79,6 @@ func newPass(c *Config, params *Parameters, shape passShape, mode passMode) (*re
 		}
 		m.frequencies = f
 	}
-	m.batch = tensor.NewBatch(m.Program, shape.Tokens, shape.Sequences)
 	pass := &recordedPass{Program: m.Program, Batch: m.batch}
 
 	m.Segment("embed")
@@ -89,18 +99,24 @@ func newPass(c *Config, params *Parameters, shape passShape, mode passMode) (*re
 			pass.explained.layer(layers[l])
 		}
 	}
-	m.Segment("pool")
-	pooling := &pooling{emitter: m}
-	pass.Pooled = pooling.forward(x)
-	if pass.explained != nil {
-		pass.explained.pool(pooling)
+	m.Segment("readout")
+	readout, head := c.objective().readout(m, pass), c.objective().head(m)
+	rows := readout.forward(x)
+	if p, ok := readout.(*pooling); ok {
+		pass.Pooled = rows
+		m.Keep(rows)
+		if pass.explained != nil {
+			pass.explained.pool(p)
+		}
 	}
 	m.Segment("head")
-	head := c.objective().head(m)
-	pass.Logits = head.forward(pass.Pooled)
-	m.Keep(pass.Pooled)
-	m.Keep(pass.Logits)
-	if !mode.backward() {
+	if pass.Pooled == nil || c.answers() > 0 {
+		pass.Logits = head.forward(rows)
+	}
+	if pass.Logits != nil && !(mode.loss() && c.answers() == 0) {
+		m.Keep(pass.Logits)
+	}
+	if !mode.loss() {
 		m.Finish()
 		return pass, nil
 	}
@@ -108,8 +124,12 @@ func newPass(c *Config, params *Parameters, shape passShape, mode passMode) (*re
 	m.Segment("loss")
 	dlogits := c.objective().loss(m, pass)
 	m.Keep(pass.Loss)
+	if !mode.backward() {
+		m.Finish()
+		return pass, nil
+	}
 	m.Segment("head backward")
-	dx := pooling.backward(head.backward(dlogits))
+	dx := readout.backward(head.backward(dlogits))
 	for l := len(layers) - 1; l >= 0; l-- {
 		m.Segment(fmt.Sprintf("layer %d backward", l))
 		dx = layers[l].backward(dx)
@@ -120,8 +140,13 @@ func newPass(c *Config, params *Parameters, shape passShape, mode passMode) (*re
 	return pass, nil
 }
 
-// embedParameters are those of the embedding.
+// embedParameters are those of the embedding. One that is the output layer, too, begins
+// with logits of size 1.
 func embedParameters(c *Config) []Parameter {
+	size := 1.0
+	if c.TieEmbeddings {
+		size = 1 / math.Sqrt(float64(c.HiddenSize))
+	}
 	return []Parameter{{Name: "embed.weight", Shape: []int{c.VocabSize, c.HiddenSize}, Decay: true, Part: PartEmbed,
-		fresh: func(d draws, e int) float64 { return d.normal(e) }}}
+		fresh: func(d draws, e int) float64 { return size * d.normal(e) }}}
 }

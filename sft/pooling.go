@@ -6,8 +6,11 @@ import "github.com/sftseq/sftseq/internal/tensor"
 // each token gives:
 //
 //	u = Σ_t a_t·x_t, a = softmax(pool(x))
+//
+// or, if mean is set, with the same weight each.
 type pooling struct {
 	*emitter
+	mean  bool
 	final *norm // final_norm, pre-norm only
 	pool  tensor.Pool
 }
@@ -25,8 +28,15 @@ func (p *pooling) forward(x *tensor.Tensor) *tensor.Tensor {
 		y, n := p.norm("final_norm", x)
 		x, p.final = y, &n
 	}
+	var score *tensor.Tensor
+	if p.mean {
+		score = p.tokens("pool.equal", 1)
+		p.Launch(tensor.Zero{Y: score})
+	} else {
+		score = p.rowDot("head.pool", x)
+	}
 	p.pool = tensor.Pool{Y: p.Temp("pooled", tensor.Sequences, p.shape.Sequences, p.config.HiddenSize), A: p.tokens("pool.weights", 1),
-		X: x, Score: p.rowDot("head.pool", x), Batch: p.batch}
+		X: x, Score: score, Batch: p.batch}
 	p.Launch(p.pool)
 	return p.pool.Y
 }

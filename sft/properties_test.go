@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -22,6 +23,32 @@ func tinyConfig() *Config {
 		SamplerNoise: "train", Tokenizer: json.RawMessage(`{"type":"listops"}`)}
 }
 
+// ofTask makes a configuration one of a task.
+func ofTask(c *Config, task string) *Config {
+	if c.Task = task; task == FillMask {
+		c.NumLabels, c.MaskTokenID, c.MaskRate, c.MaskSpan = c.VocabSize-1, new(int32(c.VocabSize-1)), 0.3, 2
+	}
+	if task == Regression {
+		c.LabelNames, c.NumLabels = nil, 2
+		c.Numbers = []Number{{"mass", 3.5, 2}, {"charge", -100, 0.25}}
+	}
+	return c
+}
+
+// switches are the keys of a configuration that are true or false, if its task has them.
+func switches(c *Config) (out []reflect.Value) {
+	fields := reflect.ValueOf(c).Elem()
+	for i := range fields.NumField() {
+		if fields.Type().Field(i).Name == "TieEmbeddings" && c.Task != FillMask {
+			continue
+		}
+		if f := fields.Field(i); f.Kind() == reflect.Bool {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
 // randomModel has random weights everywhere: fresh ones leave some parts idle.
 func randomModel(c *Config, seed uint64) *Model {
 	m := NewModel(c, seed)
@@ -36,16 +63,23 @@ func randomModel(c *Config, seed uint64) *Model {
 
 // randomExamples makes one example for each length.
 func randomExamples(c *Config, random *rand.Rand, lengths ...int) []seq.Example {
+	vocabulary := c.VocabSize
+	if c.MaskTokenID != nil {
+		vocabulary--
+	}
 	tokens := func(n int) []int32 {
 		x := make([]int32, n)
 		for i := range x {
-			x[i] = random.Int32N(int32(c.VocabSize))
+			x[i] = random.Int32N(int32(vocabulary))
 		}
 		return x
 	}
 	var out []seq.Example
 	for i, n := range lengths {
 		e := seq.Example{Index: uint32(1000 + i), A: tokens(n), Label: random.Int32N(int32(c.NumLabels))}
+		for _, n := range c.Numbers {
+			e.Numbers = append(e.Numbers, float32(n.Mean+2*n.Deviation*random.NormFloat64()))
+		}
 		if c.Sequences() == 2 {
 			e.B = tokens(1 + random.IntN(2*n))
 		}
@@ -66,7 +100,10 @@ func randomConfigs() []*Config {
 				c := tinyConfig()
 				c.Score, c.Probability, c.Relative = score, probability, relative
 				c.Task, c.NormPosition = pick(Classification, Retrieval), pick("pre", "post")
-				c.SamplerNoise, c.ResidualScale = pick("train", "always"), random.IntN(2) == 0
+				c.SamplerNoise = pick("train", "always")
+				for _, f := range switches(c) {
+					f.SetBool(random.IntN(2) == 0)
+				}
 				c.NumHeads = 1 + random.IntN(3)
 				c.HiddenSize = c.NumHeads * (1 + random.IntN(6))
 				c.NumLayers, c.NumSampledTokens = 1+random.IntN(2), 1+random.IntN(60)
@@ -204,7 +241,7 @@ func gradientOf(t *testing.T, m *Model, slots int, device tensor.Device, example
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := a.run(context.Background(), examples, mode, 11, 3)
+	b, err := a.run(context.Background(), examples, drawing{mode, 11, 3})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -45,20 +45,35 @@ var errNonFinite = errors.New("the model's output is not finite")
 //	length_a, length_b   int32, pairs only
 //	used            int32, only with an input window: the tokens read
 //
-// Names of labels, if the model has any, are in the schema's metadata. A row
+// or, of a regression, in place of the first three,
+//
+//	numbers         fixed_size_list<float32>
+//
+// Names of labels or numbers, if the model has any, are in the schema's metadata. A row
 // that the model cannot read is a [*RowError]. Score is safe for concurrent use.
 func (s *Scorer) Score(ctx context.Context, record arrow.Record) (arrow.Record, error) {
 	c := s.engine.config
-	return s.record(ctx, record, c.objective().columns(c), func(b *array.RecordBuilder, first int, examples []seq.Example) error {
+	o, err := c.answering()
+	if err != nil {
+		return nil, err
+	}
+	spec, err := seq.SpecOf(record.Schema())
+	if err != nil {
+		return nil, err
+	}
+	if len(spec.TokenColumns()) != c.Sequences() {
+		return nil, fmt.Errorf("the record's task is %s, the model's is %s", spec.Task, c.Task)
+	}
+	return s.record(ctx, record, spec, o.columns(c), func(b *array.RecordBuilder, first int, examples []seq.Example) error {
 		outputs, err := s.Examples(ctx, examples)
 		if err != nil {
 			return err
 		}
-		for i, o := range outputs {
-			if !finite(o.Logits) {
+		for i, out := range outputs {
+			if !finite(out.Logits) {
 				return &RowError{Row: first + i, Err: errNonFinite}
 			}
-			c.objective().append(b, o.Logits)
+			o.append(c, b, out.Logits)
 		}
 		return nil
 	})
@@ -68,11 +83,15 @@ func (s *Scorer) Score(ctx context.Context, record arrow.Record) (arrow.Record, 
 // probabilities it gives embedding, or embedding_a and embedding_b for pairs, a
 // fixed_size_list<float32>. A model of pairs embeds single sequences, too.
 func (s *Scorer) Embed(ctx context.Context, record arrow.Record) (arrow.Record, error) {
+	spec, err := seq.SpecOf(record.Schema())
+	if err != nil {
+		return nil, err
+	}
 	var fields []arrow.Field
-	for _, name := range suffixed("embedding", record.Schema().HasField(seq.ColumnTokensA)) {
+	for _, name := range suffixed("embedding", spec.Pair()) {
 		fields = append(fields, arrow.Field{Name: name, Type: vector(s.engine.config.HiddenSize)})
 	}
-	return s.record(ctx, record, fields, func(b *array.RecordBuilder, first int, examples []seq.Example) error {
+	return s.record(ctx, record, spec, fields, func(b *array.RecordBuilder, first int, examples []seq.Example) error {
 		var sequences [][]int32
 		for _, e := range examples {
 			sequences = append(sequences, e.A)
@@ -91,16 +110,9 @@ func (s *Scorer) Embed(ctx context.Context, record arrow.Record) (arrow.Record, 
 	})
 }
 
-// record makes a result for a record: the columns that fill appends for pieces
-// of it, and the lengths.
-func (s *Scorer) record(ctx context.Context, record arrow.Record, fields []arrow.Field, fill func(b *array.RecordBuilder, first int, examples []seq.Example) error) (arrow.Record, error) {
-	spec, err := seq.SpecOf(record.Schema())
-	if err != nil {
-		return nil, err
-	}
-	if fields[0].Name == "label" && len(spec.TokenColumns()) != s.engine.config.Sequences() {
-		return nil, fmt.Errorf("the record's task is %s, the model's is %s", spec.Task, s.engine.config.Task)
-	}
+// record makes a result for a record of a specification: the columns that fill
+// appends for pieces of it, and the lengths.
+func (s *Scorer) record(ctx context.Context, record arrow.Record, spec *seq.Spec, fields []arrow.Field, fill func(b *array.RecordBuilder, first int, examples []seq.Example) error) (arrow.Record, error) {
 	rows, err := seq.RowsOf(record, spec)
 	if err != nil {
 		return nil, err
@@ -128,12 +140,15 @@ func (s *Scorer) record(ctx context.Context, record arrow.Record, fields []arrow
 }
 
 func (s *Scorer) metadata() arrow.Metadata {
-	names := s.engine.config.LabelNames
+	key, names := seq.KeyLabelNames, s.engine.config.LabelNames
+	if s.engine.config.Predicts() {
+		key, names = seq.KeyNumberNames, s.engine.config.NumberNames()
+	}
 	if names == nil {
 		return arrow.Metadata{}
 	}
 	text, _ := json.Marshal(names) // strings always marshal
-	return arrow.NewMetadata([]string{seq.KeyLabelNames}, []string{string(text)})
+	return arrow.NewMetadata([]string{key}, []string{string(text)})
 }
 
 // lengths are the columns with the lengths of sequences.

@@ -121,6 +121,10 @@ func TestScoreRefuses(t *testing.T) {
 	if _, err := s.Score(ctx, recordOf(true, []seq.Example{{A: []int32{1}, B: []int32{1}}})); err == nil || !strings.Contains(err.Error(), "task is retrieval") {
 		t.Errorf("pair: %v", err)
 	}
+	pairs, _ := loadGolden(t, "retrieval")
+	if _, err := newTestScorer(t, pairs).Score(ctx, recordOf(false, []seq.Example{{A: []int32{1}}})); err == nil || err.Error() != "the record's task is classification, the model's is retrieval" {
+		t.Errorf("single sequence for a model of pairs: %v", err)
+	}
 	if _, err := s.Score(ctx, recordOf(false, []seq.Example{{}})); err == nil || !strings.Contains(err.Error(), "row 0") {
 		t.Errorf("empty sequence: %v", err)
 	}

@@ -11,15 +11,17 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-// reference is the model in evaluation, in float64 and as its definition has it:
-// every matrix is there, every sum is a loop.
+// reference is the model in float64 and as its definition has it: every matrix is there,
+// every sum is a loop.
 type reference struct {
 	*Config
-	weights map[string][]float64
+	weights  map[string][]float64
+	training *drawing // nil in evaluation; in training, without dropout
+	row      uint32   // of the data set, in training
 }
 
 func newReference(m *Model) reference {
-	r := reference{m.Config, map[string][]float64{}}
+	r := reference{Config: m.Config, weights: map[string][]float64{}}
 	for _, p := range m.Parameters.List {
 		for _, v := range m.Parameters.Slice(m.Weights, p) {
 			r.weights[p.Name] = append(r.weights[p.Name], float64(v))
@@ -51,9 +53,10 @@ type referenceExplanation struct {
 	pooling []float64
 }
 
-func (r reference) sequence(tokens []int32) (pooled []float64, read referenceExplanation) {
+// layers returns the last layer's rows.
+func (r reference) layers(tokens []int32) (x [][]float64, read referenceExplanation) {
 	d := r.HiddenSize
-	x := make([][]float64, len(tokens))
+	x = make([][]float64, len(tokens))
 	for i, token := range tokens {
 		x[i] = r.weights["embed.weight"][int(token)*d:][:d]
 	}
@@ -80,6 +83,11 @@ func (r reference) sequence(tokens []int32) (pooled []float64, read referenceExp
 			x = each(sum64(x, mlp(x)), norm2)
 		}
 	}
+	return x, read
+}
+
+func (r reference) sequence(tokens []int32) (pooled []float64, read referenceExplanation) {
+	x, read := r.layers(tokens)
 	if r.NormPosition == "pre" {
 		x = each(x, func(v []float64) []float64 { return r.norm("final_norm", v) })
 	}
@@ -88,7 +96,7 @@ func (r reference) sequence(tokens []int32) (pooled []float64, read referenceExp
 		read.pooling = append(read.pooling, math.Exp(r.linear("head.pool", v)[0]))
 		total += read.pooling[len(read.pooling)-1]
 	}
-	pooled = make([]float64, d)
+	pooled = make([]float64, r.HiddenSize)
 	for i, v := range x {
 		read.pooling[i] /= total
 		for c := range v {
@@ -132,10 +140,18 @@ type duplet struct {
 	p            float64
 }
 
-// sample chooses and pairs tokens by their scores.
+// sample chooses and pairs tokens by their scores, to which training adds noise.
 func (r reference) sample(layer int, score []float64) []duplet {
 	word := func(stream uint32, i int) uint32 {
+		if d := r.training; d != nil {
+			return philox.Words(d.seed, philox.Counter(uint32(i), 0, uint32(layer), stream, r.row, d.step))[0]
+		}
 		return philox.Words(r.SamplerSeed, philox.Counter(uint32(i), 0, uint32(layer), stream, 0, 0))[0]
+	}
+	if r.training != nil {
+		for i := range score {
+			score[i] -= math.Log(-math.Log(float64(philox.Uniform(word(philox.StreamGumbel, i)))))
+		}
 	}
 	order := make([]int, len(score))
 	for i := range order {

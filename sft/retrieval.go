@@ -1,6 +1,10 @@
 package sft
 
-import "github.com/sftseq/sftseq/internal/tensor"
+import (
+	"slices"
+
+	"github.com/sftseq/sftseq/internal/tensor"
+)
 
 // retrieval tells the class of a pair of sequences, such as whether they are alike, with u
 // and v their pooled rows:
@@ -11,7 +15,8 @@ type retrieval struct{ classification }
 func (retrieval) sequences() int { return 2 }
 
 func (r retrieval) parameters(c *Config) []Parameter {
-	return append(linearParameters(PartHead, "head.hidden", c.HiddenSize, 4*c.HiddenSize), r.classification.parameters(c)...)
+	hidden := linearParameters(PartHead, "head.hidden", c.HiddenSize, 4*c.HiddenSize)
+	return slices.Insert(r.classification.parameters(c), len(poolingParameters(c)), hidden...)
 }
 
 func (retrieval) head(m *emitter) head { return &pairHead{linearHead: linearHead{emitter: m}} }

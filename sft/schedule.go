@@ -62,14 +62,6 @@ func (s *Settings) StageSteps() int {
 	return n
 }
 
-// checkClasses reports weights of other classes than a model has.
-func (s *Settings) checkClasses(c *Config) error {
-	if n := len(s.ClassWeights); n > 0 && n != c.NumLabels {
-		return fmt.Errorf("%d weights of classes, the model has %d classes", n, c.NumLabels)
-	}
-	return nil
-}
-
 // mostBatch is more rows than anybody has memory for, and keeps arithmetic on batches
 // within int.
 const mostBatch = 1 << 24

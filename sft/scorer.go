@@ -3,6 +3,7 @@ package sft
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/sftseq/sftseq/internal/tensor"
@@ -20,6 +21,8 @@ type Scorer struct {
 // Output is what a model says of one example.
 type Output struct {
 	Logits []float32
+	// Numbers are the predictions of a model of a regression, in the units of the data.
+	Numbers []float32
 	// Embeddings has the pooled vector of the sequence, or of each of a pair.
 	Embeddings [][]float32
 	// Explanations has what was read of each; of [Scorer.Explain] alone.
@@ -54,6 +57,9 @@ func newScorer(e *engine, slots int) *Scorer {
 // Config is the configuration of the scorer's model.
 func (s *Scorer) Config() *Config { return s.engine.config }
 
+// Kernels names what computes: the same bits are promised for one kind.
+func (s *Scorer) Kernels() string { return s.engine.device.Kernels() }
+
 // Preemptive reports whether the device computes urgent passes at once: a context of
 // [Urgent] makes a call's passes such.
 func (s *Scorer) Preemptive() bool { return s.urgent != nil }
@@ -80,26 +86,59 @@ func (s *Scorer) Examples(ctx context.Context, examples []seq.Example) ([]Output
 	return s.score(ctx, examples, inferMode)
 }
 
-// score runs passes of a mode.
+// score runs passes of a mode that answers.
 func (s *Scorer) score(ctx context.Context, examples []seq.Example, mode passMode) ([]Output, error) {
-	for i, e := range examples {
-		if err := s.engine.config.CheckExample(e); err != nil {
-			return nil, fmt.Errorf("example %d: %w", i, err)
-		}
+	if _, err := s.engine.config.answering(); err != nil {
+		return nil, err
 	}
 	out := make([]Output, len(examples))
-	err := s.eachPass(ctx, examples, mode, func(ctx context.Context, l *slot, at int, g []seq.Example) error {
-		r, err := l.run(ctx, g, mode, s.engine.config.SamplerSeed, 0)
-		if err != nil {
-			return err
+	err := s.results(ctx, examples, mode, func(at, n int, r *result) { s.split(r, out[at:at+n]) })
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// results runs passes of a mode and hands the results of each to f, with the index of its
+// first example and their number.
+func (s *Scorer) results(ctx context.Context, examples []seq.Example, mode passMode, f func(at, n int, r *result)) error {
+	for i, e := range examples {
+		if err := s.engine.config.CheckExample(e); err != nil {
+			return fmt.Errorf("example %d: %w", i, err)
 		}
-		s.split(r, out[at:at+len(g)])
-		return nil
+	}
+	return s.eachPass(ctx, examples, mode, func(ctx context.Context, l *slot, at int, g []seq.Example) error {
+		r, err := l.run(ctx, g, drawing{mode: mode, seed: s.engine.config.SamplerSeed})
+		if err == nil {
+			f(at, len(g), r)
+		}
+		return err
+	})
+}
+
+// measured is what a measurement adds up of each example.
+func (s *Scorer) measured(ctx context.Context, examples []seq.Example) ([][]float32, error) {
+	out := make([][]float32, len(examples))
+	numbers, mode := s.engine.config.measuredNumbers(), s.engine.config.objective().evaluation()
+	err := s.results(ctx, examples, mode, func(at, n int, r *result) {
+		x := r.logits
+		if mode == lossMode {
+			x = r.loss
+		}
+		copy(out[at:at+n], slices.Collect(slices.Chunk(x, numbers)))
 	})
 	if err != nil {
 		return nil, err
 	}
 	return out, nil
+}
+
+// measuredNumbers is how many numbers a measurement has of an example.
+func (c *Config) measuredNumbers() int {
+	if c.objective().evaluation() == lossMode {
+		return 1
+	}
+	return c.NumLabels
 }
 
 // eachPass cuts examples into passes of a mode and calls f with each, the index of
@@ -146,6 +185,9 @@ func (s *Scorer) split(r *result, out []Output) {
 	n, d, towers := c.NumLabels, c.HiddenSize, c.Sequences()
 	for i := range out {
 		out[i].Logits = r.logits[i*n : (i+1)*n]
+		if c.Predicts() {
+			out[i].Numbers = c.Predictions(out[i].Logits)
+		}
 		for t := range towers {
 			at := (i*towers + t) * d
 			out[i].Embeddings = append(out[i].Embeddings, r.pooled[at:at+d])

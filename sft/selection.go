@@ -12,10 +12,11 @@ const (
 	byLoss     = "loss"
 	byMacroF1  = "macro-f1"
 	byAUC      = "auc"
+	byR2       = "r2"
 )
 
 // Selections are the values of Settings.Select.
-var Selections = []string{byAccuracy, byLoss, byMacroF1, byAUC}
+var Selections = []string{byAccuracy, byLoss, byMacroF1, byAUC, byR2}
 
 // value is the number of an evaluation that a model is selected by.
 func (r *EvaluationReport) value() float64 {
@@ -23,11 +24,13 @@ func (r *EvaluationReport) value() float64 {
 	case byLoss:
 		return r.Loss
 	case byMacroF1:
-		return r.MacroF1
+		return *r.MacroF1
+	case byR2:
+		return *r.R2 // as with the area
 	case byAUC:
 		return *r.AUC // checkSelection has seen that there will be one
 	}
-	return r.Accuracy
+	return *r.Accuracy
 }
 
 // better reports whether an evaluation is better than that of the kept model. Of a few
@@ -48,7 +51,10 @@ func (r *EvaluationReport) better(s *State) bool {
 
 // keep makes an evaluation that of the kept model.
 func (s *State) keep(r *EvaluationReport) {
-	s.Best, s.BestLoss, s.BestStep, s.SinceBest = r.Accuracy, r.Loss, r.Step, 0
+	s.Best, s.BestLoss, s.BestStep, s.SinceBest = 0, r.Loss, r.Step, 0
+	if r.Accuracy != nil {
+		s.Best = *r.Accuracy
+	}
 	if r.SelectedBy != "" {
 		s.Selected = r.value()
 	}
@@ -57,7 +63,11 @@ func (s *State) keep(r *EvaluationReport) {
 // checkSelection reports a validation split that does not define what models are selected
 // by, before hours are spent on the first of them.
 func checkSelection(s *Settings, val *seq.File) error {
-	if s.Select != byAUC {
+	switch s.Select {
+	case byR2:
+		return checkVariance(val)
+	case byAUC:
+	default:
 		return nil
 	}
 	first, err := val.Example(0)

@@ -35,11 +35,11 @@ func BenchmarkGradient(b *testing.B) {
 				examples = append(examples, x)
 			}
 			for b.Loop() {
-				g, err := a.run(context.Background(), examples, trainMode, 1, 0)
+				g, err := a.run(context.Background(), examples, drawing{trainMode, 1, 0})
 				if err != nil {
 					b.Fatal(err)
 				}
-				a.release(g.gradient)
+				a.blocks.release(g.gradient)
 			}
 			b.ReportMetric(float64(b.N*microBatchTokens)/b.Elapsed().Seconds(), "tokens/s")
 		})

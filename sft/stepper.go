@@ -34,12 +34,12 @@ func newStepper(m *Model, s Settings, e *engine, slots int) (stepper, error) {
 // finite is an error where the scale is no reason.
 func (s *stepper) update(ctx context.Context, examples []seq.Example, step, t int, rate float64, scale lossScale) (*batchGradient, error) {
 	s.gradients.scale, s.optimizer.scale = scale.of(), scale.of()
-	b, err := s.gradients.run(ctx, examples, trainMode, s.settings.Seed, uint32(step))
+	b, err := s.gradients.run(ctx, examples, drawing{trainMode, s.settings.Seed, uint32(step)})
 	if err != nil {
 		return nil, err
 	}
-	defer s.gradients.release(b.gradient)
-	b.norm, err = s.optimizer.apply(ctx, b.gradient, s.model.Config.objective().divisor(examples), t, rate, s.settings.MaxGradNorm)
+	defer s.gradients.blocks.release(b.gradient)
+	b.norm, err = s.optimizer.apply(ctx, b.gradient, b.divisor, t, rate, s.settings.MaxGradNorm)
 	if err != nil {
 		return nil, err
 	}
@@ -88,7 +88,7 @@ func NewStepper(m *Model, s Settings, device Device, length int, memory int64) (
 	if length < 1 || length > m.Config.MaxLength {
 		return nil, fmt.Errorf("sequences of %d tokens, expected 1 to %d", length, m.Config.MaxLength)
 	}
-	if err := s.checkClasses(m.Config); err != nil {
+	if err := m.Config.objective().settings(m.Config, &s); err != nil {
 		return nil, err
 	}
 	e, err := newEngine(m.Config, m.Weights, device)
@@ -96,7 +96,7 @@ func NewStepper(m *Model, s Settings, device Device, length int, memory int64) (
 		return nil, err
 	}
 	lengths := []int32{1, int32(length)}
-	slots, err := planSlots(e, lengths, lengths, s.Batch, memory)
+	slots, err := planSlots(e, lengths, lengths, s.Batch, memory, 0)
 	var t stepper
 	if err == nil {
 		t, err = newStepper(m, s, e, slots)
@@ -139,7 +139,7 @@ func (s *Stepper) Step(ctx context.Context, examples []seq.Example) (loss float6
 	for i, v := range b.loss {
 		loss += o.weight(&s.settings, examples[i]) * float64(v)
 	}
-	return loss / float64(o.divisor(examples)), nil
+	return loss / float64(b.divisor), nil
 }
 
 // checkLabelled reports the first thing that keeps the model from training on an

@@ -56,9 +56,13 @@ func (s *Settings) noised(c *Config, tokens []int32, counter [4]uint32) []int32 
 	return out
 }
 
-// anyToken is a token of the vocabulary by a random word, uniformly.
+// anyToken is a token of the vocabulary by a random word, uniformly: neither the padding
+// nor the mask, which is the last.
 func (c *Config) anyToken(word uint32) int32 {
 	n := c.VocabSize
+	if c.MaskTokenID != nil {
+		n--
+	}
 	if c.PadTokenID != nil {
 		n--
 	}

@@ -1,6 +1,7 @@
 package sft
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,10 @@ type Options struct {
 	StopAt    int    // Run returns after that step, with all stored, as if it were interrupted; 0: at the end of the run
 	Data      string // fingerprint of the data set, compared on resume
 	Observe   func(event any)
+	// Communicator connects the ranks of a run of several processes; nil for one. All have
+	// the same settings and data and come to the same bits, whatever their number. Rank 0
+	// alone reads and writes the run directory.
+	Communicator Communicator
 }
 
 // Trainer trains a model. The run directory holds config.json, model.safetensors
@@ -47,7 +52,35 @@ type Trainer struct {
 // NewTrainer prepares a run, or the rest of one. With a checkpoint the model and the place
 // are its own, and m may be nil. The settings are those given: whoever wants what the run
 // began with passes the checkpoint's, perhaps with another end.
-func NewTrainer(m *Model, s Settings, device Device, train, val *seq.File, from *Checkpoint, o Options) (_ *Trainer, err error) {
+func NewTrainer(m *Model, s Settings, device Device, train, val *seq.File, from *Checkpoint, o Options) (*Trainer, error) {
+	t, err := newTrainer(m, s, device, train, val, from, o)
+	if failed := agree(o.Communicator, err); failed != nil {
+		if err == nil {
+			t.engine.close()
+		}
+		return nil, failed
+	}
+	if o.Communicator != nil {
+		err = t.compareRanks()
+	}
+	if err == nil {
+		if first(o.Communicator) {
+			err = t.openRun(from)
+		}
+		err = agree(o.Communicator, err)
+	}
+	if err != nil {
+		if t.lock != nil {
+			err = errors.Join(err, t.lock.Close())
+		}
+		t.engine.close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// newTrainer is a trainer that has no files yet.
+func newTrainer(m *Model, s Settings, device Device, train, val *seq.File, from *Checkpoint, o Options) (_ *Trainer, err error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
@@ -67,10 +100,8 @@ func NewTrainer(m *Model, s Settings, device Device, train, val *seq.File, from 
 			return nil, err
 		}
 	}
-	for _, err := range []error{checkSelection(&s, val), s.checkClasses(m.Config)} {
-		if err != nil {
-			return nil, err
-		}
+	if err := cmp.Or(m.Config.objective().settings(m.Config, &s), checkSelection(&s, val)); err != nil {
+		return nil, err
 	}
 	e, err := newEngine(m.Config, m.Weights, device)
 	if err != nil {
@@ -90,30 +121,34 @@ func NewTrainer(m *Model, s Settings, device Device, train, val *seq.File, from 
 		}
 	}
 	t.state.LossScale = t.state.LossScale.on(e.device)
-	slots, err := planSlots(e, s.readLengths(train.Lengths()), val.Lengths(), s.Batch, o.Memory)
+	lengths := s.readLengths(train.Lengths())
+	sums := mostSums(o.Communicator, lengths, s.Batch)
+	slots, err := planSlots(e, lengths, val.Lengths(), s.Batch, o.Memory, sums)
 	if err != nil {
 		return nil, err
 	}
 	if t.stepper, err = newStepper(m, s, e, slots); err != nil {
 		return nil, err
 	}
-	t.scorer = newScorer(e, slots)
-	if from != nil {
-		if err := t.optimizer.restore(from); err != nil {
-			return nil, err
-		}
-	}
-	if t.lock, err = openRunDirectory(o.Dir); err != nil {
+	if t.gradients.ranks, err = newExchange(o.Communicator, e, sums); err != nil {
 		return nil, err
 	}
-	err = sameRun(o.Dir, from)
-	if err == nil {
-		err = t.start(from)
+	t.scorer = newScorer(e, slots)
+	if from != nil {
+		err = t.optimizer.restore(from)
 	}
-	if err != nil {
-		return nil, errors.Join(err, t.lock.Close())
+	return t, err
+}
+
+// openRun takes the run directory over.
+func (t *Trainer) openRun(from *Checkpoint) (err error) {
+	if t.lock, err = openRunDirectory(t.options.Dir); err != nil {
+		return err
 	}
-	return t, nil
+	if err := sameRun(t.options.Dir, from); err != nil {
+		return err
+	}
+	return t.start(from)
 }
 
 // sameRun looks, now that nobody else trains there, whether the directory still holds what
@@ -209,12 +244,31 @@ func (t *Trainer) State() State { return t.state }
 // Close closes the run's files and frees the device's memory.
 func (t *Trainer) Close() error {
 	t.engine.close()
+	if !first(t.options.Communicator) {
+		return nil
+	}
 	return errors.Join(t.metrics.file.Close(), t.lock.Close())
 }
 
 // Run trains until the last step, until patience ends, until the step of
 // Options.StopAt, or until ctx ends: then it stores a checkpoint and returns the error of ctx.
+// Of several ranks all end together: with the error of one that fails, and with that of a
+// cancelled context where one was asked to stop.
 func (t *Trainer) Run(ctx context.Context) error {
+	err := t.run(ctx)
+	c := t.options.Communicator
+	switch {
+	case c == nil:
+		return err
+	case errors.Is(err, context.Canceled): // which all know, but not yet whether all is stored
+		return cmp.Or(agree(c, nil), err)
+	case agreed(err):
+		return err
+	}
+	return agree(c, err)
+}
+
+func (t *Trainer) run(ctx context.Context) error {
 	if t.Finished() {
 		return nil // and the checkpoint goes on saying what computed it
 	}
@@ -230,18 +284,18 @@ func (t *Trainer) Run(ctx context.Context) error {
 		if err == nil && t.now().Sub(t.saved) >= t.options.SaveEvery {
 			err = t.save()
 		}
-		if err == nil {
-			err = ctx.Err()
+		if err == nil && t.options.Communicator == nil {
+			err = ctx.Err() // several ranks stop in an exchange, all in the same
 		}
 		if err != nil {
-			if ctx.Err() == nil || !errors.Is(err, ctx.Err()) && !errors.Is(err, context.Cause(ctx)) {
+			if !t.stopped(ctx, err) {
 				return err
 			}
 			// Stopped by the caller. The error says so only if all is stored.
 			if failed := t.save(); failed != nil {
 				return failed
 			}
-			return ctx.Err()
+			return cmp.Or(ctx.Err(), context.Canceled)
 		}
 	}
 	if t.state.Evaluated != t.state.Step { // a checkpoint taken between the last step and its evaluation
@@ -250,6 +304,15 @@ func (t *Trainer) Run(ctx context.Context) error {
 		}
 	}
 	return t.save()
+}
+
+// stopped reports whether an error says that a caller has stopped the run: of several ranks
+// that of any.
+func (t *Trainer) stopped(ctx context.Context, err error) bool {
+	if t.options.Communicator != nil {
+		return agreed(err) && errors.Is(err, context.Canceled)
+	}
+	return ctx.Err() != nil && stopped(ctx, err) == context.Canceled
 }
 
 func (t *Trainer) done() bool {
@@ -313,11 +376,15 @@ func (t *Trainer) step(ctx context.Context) error {
 
 // skipped says that the last step made no update.
 func (t *Trainer) skipped() error {
-	r := SkipReport{Kind: "skipped", Step: t.state.Step, LossScale: t.state.LossScale.Factor}
-	if err := t.metrics.write(r); err != nil {
+	return t.tell(SkipReport{Kind: "skipped", Step: t.state.Step, LossScale: t.state.LossScale.Factor})
+}
+
+// tell has a report written and observed.
+func (t *Trainer) tell(report any) error {
+	if err := t.metrics.write(report); err != nil {
 		return err
 	}
-	t.observe(r)
+	t.observe(report)
 	return nil
 }
 
@@ -339,15 +406,17 @@ func (t *Trainer) examples(f *seq.File, rows []uint32) ([]seq.Example, error) {
 // add counts a step in. The loss is the one that training makes small, with the weights of
 // classes if there are any.
 func (w *interval) add(b *batchGradient, examples []seq.Example, c *Config, s *Settings) {
-	o, n := c.objective(), len(b.logits)/len(examples)
+	o, n := c.objective(), c.answers()
+	a, labels := o.(labelling)
 	for i, e := range examples {
 		w.Loss += o.weight(s, e) * float64(b.loss[i])
 		w.Tokens += len(e.A) + len(e.B)
-		if o.answered(b.logits[i*n:(i+1)*n], e) {
+		if labels && a.answered(b.logits[i*n:(i+1)*n], e) {
 			w.Correct++
 		}
 	}
-	w.Examples += o.divisor(examples)
+	w.Examples += len(examples)
+	w.Divisor += b.divisor
 	w.Steps++
 	if b.skipped {
 		w.Skipped++
@@ -365,19 +434,17 @@ func (w *interval) add(b *batchGradient, examples []seq.Example, c *Config, s *S
 // log writes the line of an interval.
 func (t *Trainer) log(rate float64) error {
 	w := t.state.Interval
-	r := StepReport{Kind: "train", Step: t.state.Step, Epoch: t.epochs(), Loss: w.Loss / float64(w.Examples),
-		Accuracy: float64(w.Correct) / float64(w.Examples), LearningRate: rate, GradNorm: w.GradNorm / float64(max(1, w.Steps-w.Skipped)), Skipped: w.Skipped, LossScale: t.state.LossScale.Factor,
-		Tokens: w.Tokens, Seconds: t.now().Sub(t.started).Seconds(), TokensPerS: t.pace.interval.perSecond()}
+	r := StepReport{Kind: "train", Step: t.state.Step, Epoch: t.epochs(), Loss: w.Loss / float64(w.Divisor), LearningRate: rate, GradNorm: w.GradNorm / float64(max(1, w.Steps-w.Skipped)), Skipped: w.Skipped, LossScale: t.state.LossScale.Factor,
+		Tokens: w.Tokens, Ranks: t.gradients.ranks.report(t.pace.interval.time), Seconds: t.now().Sub(t.started).Seconds(), TokensPerS: t.pace.interval.perSecond()}
+	if t.model.Config.Answers() {
+		r.Accuracy = new(float64(w.Correct) / float64(w.Examples))
+	}
 	for _, n := range w.DeadRows {
 		r.DeadRows = append(r.DeadRows, float64(n)/float64(w.Tokens*t.model.Config.NumHeads))
 	}
 	t.pace.interval = spent{}
 	t.state.Interval = interval{}
-	if err := t.metrics.write(r); err != nil {
-		return err
-	}
-	t.observe(r)
-	return nil
+	return t.tell(r)
 }
 
 // epochs is how often the data has been seen.

@@ -19,12 +19,29 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// splits writes a tiny data set and opens it. Its label is that of the first
-// token; one training row is longer than a micro-batch.
+// splits writes a tiny data set and opens it; one training row is longer than a
+// micro-batch.
 func splits(t *testing.T, task string) (train, val *seq.File) {
 	t.Helper()
+	return writtenSplits(t, task, 14, func(random *rand.Rand, split string, i int) int {
+		n := 1 + random.IntN(12)
+		if split == "train" && i == 5 {
+			n = 4200
+		}
+		return n
+	})
+}
+
+// writtenSplits writes a data set of rows of such lengths, whose labels are those of their
+// first tokens, and opens it.
+func writtenSplits(t *testing.T, task string, trainRows int, length func(random *rand.Rand, split string, i int) int) (train, val *seq.File) {
+	t.Helper()
 	dir := t.TempDir()
-	b, err := seq.CreateDataset(dir, seq.Spec{Task: task, Name: "tiny", VocabSize: 9}, false)
+	of := task
+	if task == FillMask {
+		of = Classification // whose labels are not read
+	}
+	b, err := seq.CreateDataset(dir, seq.Spec{Task: of, Name: "tiny", VocabSize: 9, NumberNames: ofTask(tinyConfig(), task).NumberNames()}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -32,20 +49,17 @@ func splits(t *testing.T, task string) (train, val *seq.File) {
 	for _, s := range []struct {
 		name string
 		rows int
-	}{{"train", 14}, {"val", 70}} {
+	}{{"train", trainRows}, {"val", 70}} {
 		w, err := b.Split(s.name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for i := range s.rows {
-			n := 1 + random.IntN(12)
-			if s.name == "train" && i == 5 {
-				n = 4200
-			}
-			c := tinyConfig()
-			c.Task = task
-			e := randomExamples(c, random, n)[0]
+			e := randomExamples(ofTask(tinyConfig(), task), random, length(random, s.name, i))[0]
 			e.Index, e.Label = uint32(i), e.A[0]%3
+			if task == FillMask || task == Regression {
+				e.Label = seq.NoLabel
+			}
 			if err := w.Write(e); err != nil {
 				t.Fatal(err)
 			}
@@ -169,16 +183,16 @@ func TestBestModel(t *testing.T) {
 	}
 	best, bestAt, worse, ties := -1., 0, 0, 0
 	for i, r := range reports {
-		less := r.Accuracy == best && r.Loss < reports[bestAt].Loss
-		if r.Best != (r.Accuracy > best || less) {
-			t.Errorf("evaluation %d: accuracy %v and loss %v after %v and %v, best: %v", i, r.Accuracy, r.Loss, best, reports[bestAt].Loss, r.Best)
+		less := *r.Accuracy == best && r.Loss < reports[bestAt].Loss
+		if r.Best != (*r.Accuracy > best || less) {
+			t.Errorf("evaluation %d: accuracy %v and loss %v after %v and %v, best: %v", i, *r.Accuracy, r.Loss, best, reports[bestAt].Loss, r.Best)
 		}
 		if less {
 			ties++
 		}
 		switch {
-		case r.Accuracy > best || less:
-			best, bestAt = r.Accuracy, i
+		case *r.Accuracy > best || less:
+			best, bestAt = *r.Accuracy, i
 			if i > 0 && files[i] == files[i-1] {
 				t.Errorf("evaluation %d: the best model was not stored", i)
 			}

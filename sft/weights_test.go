@@ -36,7 +36,7 @@ func TestClassWeightsOfTheGradient(t *testing.T) {
 			t.Fatal(err)
 		}
 		a.weight = weight
-		b, err := a.run(t.Context(), examples, evaluateMode, 3, 0)
+		b, err := a.run(t.Context(), examples, drawing{evaluateMode, 3, 0})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,0 +1,165 @@
+package sft
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// maskedSequences are sequences of which some tokens are the mask, or none, or all.
+func maskedSequences(c *Config) (out [][]int32) {
+	random := rand.New(rand.NewPCG(4, 9))
+	for i, e := range randomExamples(c, random, 12, 1, 70, 5, 33, 700, 8) {
+		for t := range e.A {
+			if i != 3 && (i == 1 || i == 5 || random.IntN(5) == 0) {
+				e.A[t] = *c.MaskTokenID
+			}
+		}
+		out = append(out, e.A)
+	}
+	return out
+}
+
+// TestFillAgainstReference: masks are told, and whole sequences embedded, as the definitions
+// say, on every device, and the same whatever is told beside them.
+func TestFillAgainstReference(t *testing.T) { onEveryKind(t, testFillAgainstReference) }
+
+func testFillAgainstReference(t *testing.T, devices ...tensor.Device) {
+	for _, c := range fillMaskConfigs() {
+		m := randomModel(c, 3)
+		s, exact, sequences := newScorerOf(t, m, devices[0]), newReference(m), maskedSequences(c)
+		together, err := s.Fill(t.Context(), sequences)
+		if err != nil {
+			t.Fatal(err)
+		}
+		embeddings, err := s.Embeddings(t.Context(), sequences)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, tokens := range sequences {
+			x, mean, n := exact.normed(tokens), make([]float64, c.HiddenSize), 0
+			for at, row := range x {
+				for j, v := range row {
+					mean[j] += v / float64(len(x))
+				}
+				if tokens[at] != *c.MaskTokenID {
+					continue
+				}
+				for v, want := range exact.told(row) {
+					if got := together[i][n][v]; math.Abs(float64(got)-want) > 1e-4 {
+						t.Fatalf("sequence %d, token %d, logit %d: %v, expected %v", i, at, v, got, want)
+					}
+				}
+				n++
+			}
+			if len(together[i]) != n {
+				t.Errorf("sequence %d: %d masks told, expected %d", i, len(together[i]), n)
+			}
+			for j, want := range mean {
+				if got := embeddings[i][j]; math.Abs(float64(got)-want) > 1e-4 {
+					t.Fatalf("sequence %d, embedding[%d]: %v, expected %v", i, j, got, want)
+				}
+			}
+			alone, err := s.Fill(t.Context(), [][]int32{tokens})
+			if err != nil || !slices.EqualFunc(alone[0], together[i], slices.Equal) {
+				t.Errorf("sequence %d: told otherwise alone: %v", i, err)
+			}
+		}
+	}
+}
+
+// TestFillMemory: a pass that fills masks has room for as many as there are, and no more
+// tokens than without them; what is planned for it is enough.
+func TestFillMemory(t *testing.T) {
+	c := ofTask(tinyConfig(), FillMask)
+	c.MaskRate = leastMaskRate
+	for masks, want := range map[int]int{1: 64, 1000: 1024} {
+		tokens := slices.Repeat([]int32{3}, 1000)
+		for i := range masks {
+			tokens[i] = *c.MaskTokenID
+		}
+		b := pack(c, 1, []seq.Example{{A: tokens}}, drawing{mode: fillMode})
+		s := b.shape(c)
+		if s.Masks != want || s.Tokens != 1024 || int(b.counts.Targets) != masks {
+			t.Errorf("%d masks: %+v", masks, s)
+		}
+		p, err := newPass(c, NewParameters(c), s, fillMode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		planned, err := passWords(c, NewParameters(c), cpu.New(1), fillMode, 1000, 1)
+		if used := p.Program.Words(tensor.Arena) + p.Program.Words(tensor.Inputs); err != nil || used > planned {
+			t.Errorf("%d masks: %d words, planned are %d; %v", masks, used, planned, err)
+		}
+	}
+}
+
+// TestFillRefusals: a model of another task, and tokens that no model reads, are errors.
+func TestFillRefusals(t *testing.T) {
+	labels := newScorerOf(t, randomModel(tinyConfig(), 1), cpu.New(1))
+	if _, err := labels.Fill(t.Context(), [][]int32{{1}}); err == nil || !strings.Contains(err.Error(), "task is classification, expected fill-mask") {
+		t.Error(err)
+	}
+	s := newScorerOf(t, randomModel(ofTask(tinyConfig(), FillMask), 1), cpu.New(1))
+	if _, err := s.Fill(t.Context(), [][]int32{{1, 8}, {9}}); err == nil || !strings.Contains(err.Error(), "sequence 1: token 9 at index 0 is outside the vocabulary") {
+		t.Error(err)
+	}
+	if out, err := s.Fill(t.Context(), nil); err != nil || len(out) != 0 {
+		t.Error(out, err)
+	}
+}
+
+// TestCopyFromFillMask: a model of labels begins with all of one of masked tokens but its head
+// and the mask, and one of masked tokens with all of one of labels but its head.
+func TestCopyFromFillMask(t *testing.T) {
+	pretrained := randomModel(ofTask(tinyConfig(), FillMask), 1)
+	spec := seq.Spec{Task: Classification, Tokenizer: pretrained.Config.Tokenizer, VocabSize: 8, LabelNames: []string{"a", "b", "c"}}
+	c := *pretrained.Config
+	c.Task, c.TieEmbeddings = "", true
+	if err := c.DescribeData(spec); err != nil || c.MaskTokenID != nil || c.VocabSize != 8 || c.MaskRate != 0 || c.MaskSpan != 0 || c.TieEmbeddings {
+		t.Fatalf("%+v: %v", c, err)
+	}
+	labels := randomModel(&c, 2)
+	for _, models := range [][2]*Model{{labels, pretrained}, {pretrained, labels}} {
+		m, source := randomModel(models[0].Config, 5), models[1]
+		before := slices.Clone(m.Weights)
+		fresh, err := m.CopyFrom(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		const d, tokens = 6, 8
+		for _, p := range m.Parameters.List {
+			now, want := m.Parameters.Slice(m.Weights, p), m.Parameters.Slice(before, p)
+			if p.Part != PartHead {
+				q, _ := source.Parameters.Lookup(p.Name)
+				want = slices.Clone(want)
+				copy(want, source.Parameters.Slice(source.Weights, q))
+			}
+			if !slices.Equal(now, want) {
+				t.Errorf("%s from %s, %s: not as expected", m.Config.Task, source.Config.Task, p.Name)
+			}
+			named := slices.ContainsFunc(fresh, func(f Parameter) bool { return f.Name == p.Name })
+			if named != (p.Part == PartHead) {
+				t.Errorf("%s from %s: %s is named as fresh: %t", m.Config.Task, source.Config.Task, p.Name, named)
+			}
+		}
+		p, _ := m.Parameters.Lookup("embed.weight")
+		if mask := m.Parameters.Slice(m.Weights, p)[d*tokens:]; !slices.Equal(mask, m.Parameters.Slice(before, p)[d*tokens:]) {
+			t.Error("the mask's embedding, which the other model does not have, is not fresh")
+		}
+	}
+	c.NumLabels, c.LabelNames = 8, nil // as many as there are tokens
+	if fresh, err := NewModel(&c, 1).CopyFrom(pretrained); err != nil || len(fresh) != 4 {
+		t.Errorf("%d parameters are fresh, expected 4: what tells tokens tells no labels; %v", len(fresh), err)
+	}
+	other := tinyConfig()
+	if _, err := NewModel(other, 1).CopyFrom(pretrained); err == nil || !strings.Contains(err.Error(), "a vocabulary of 8 tokens there, expected 9") {
+		t.Errorf("a vocabulary of another token: %v", err)
+	}
+}

@@ -1,0 +1,197 @@
+package sft
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// fillMask tells tokens that were masked, with x_t the last layer's row of one of them:
+//
+//	logits_t = out(final_norm(x_t))    (no final_norm under post-norm)
+//	loss     = Σ_t log Σ_v exp(logits_tv) − logits_t,token
+//
+// divided by the number of these tokens in the batch. out has a row for each token of the
+// data, which is that token's embedding if [Config.TieEmbeddings] is set. The mask is one
+// more token, the last of the vocabulary, and never an answer. Labels are not read. A whole
+// sequence is embedded as the mean of final_norm(x_t) over its tokens.
+//
+// Source: Devlin, Chang, Lee, Toutanova, "BERT: Pre-training of Deep Bidirectional
+// Transformers for Language Understanding", NAACL 2019.
+type fillMask struct{}
+
+func (fillMask) sequences() int { return 1 }
+
+func (fillMask) describe(c *Config, s seq.Spec) error {
+	c.LabelNames, c.NumLabels, c.Numbers, c.RegressionLoss = nil, s.VocabSize, nil, ""
+	c.VocabSize, c.MaskTokenID = s.VocabSize+1, new(int32(s.VocabSize))
+	if c.MaskRate == 0 {
+		c.MaskRate = maskRate
+	}
+	if c.MaskSpan == 0 {
+		c.MaskSpan = 1
+		if s.VocabSize <= smallTokens {
+			c.MaskSpan = smallTokensSpan
+		}
+	}
+	return nil
+}
+
+func (fillMask) validate(c *Config) error {
+	switch {
+	case c.MaskTokenID == nil:
+		return &ConfigError{"mask_token_id", "none", "that of the mask, which the task fill-mask needs"}
+	case c.NumLabels != c.VocabSize-1:
+		return &ConfigError{"num_labels", fmt.Sprint(c.NumLabels), fmt.Sprintf("%d, all tokens but the mask", c.VocabSize-1)}
+	case !(c.MaskRate >= leastMaskRate && float32(c.MaskRate) < 1): // which is what draws are compared with
+		return &ConfigError{"mask_rate", fmt.Sprint(c.MaskRate), fmt.Sprintf("%v ≤ rate < 1", leastMaskRate)}
+	case !(c.MaskSpan >= 1 && c.MaskSpan <= mostMaskSpan):
+		return &ConfigError{"mask_span", fmt.Sprint(c.MaskSpan), fmt.Sprintf("a mean number of tokens, 1 to %d", mostMaskSpan)}
+	}
+	return nil
+}
+
+func (fillMask) settings(c *Config, s *Settings) error {
+	switch {
+	case s.Select == "":
+		s.Select = byLoss
+	case s.Select != byLoss:
+		return fmt.Errorf("select is %q, expected %q: the task fill-mask measures nothing else", s.Select, byLoss)
+	}
+	switch {
+	case len(s.ClassWeights) > 0:
+		return errors.New("weights of classes, expected none: the task fill-mask has no classes")
+	case s.TokenReplacement > 0:
+		return fmt.Errorf("token replacement is %v, expected 0: the model would learn to tell tokens that are not the row's", s.TokenReplacement)
+	}
+	return nil
+}
+
+func (fillMask) check(c *Config, e seq.Example) error {
+	for i, token := range e.A {
+		if token == *c.MaskTokenID {
+			return fmt.Errorf("token %d at index %d is the mask, which no example to learn from may contain", token, i)
+		}
+	}
+	return nil
+}
+
+func (fillMask) parameters(c *Config) (out []Parameter) {
+	if c.NormPosition == "pre" {
+		out = normParameters("final_norm", c.HiddenSize)
+	}
+	layer := linearParameters(PartHead, "head.out", c.NumLabels, c.HiddenSize)
+	if c.TieEmbeddings {
+		layer = layer[1:] // the bias alone
+	}
+	return append(out, layer...)
+}
+
+func (fillMask) readout(m *emitter, p *recordedPass) readout {
+	if m.mode == inferMode {
+		return &pooling{emitter: m, mean: true}
+	}
+	return &targetRows{emitter: m, pass: p}
+}
+
+// targetRows reads the rows of the masked tokens alone: what comes after costs as much as
+// there are of these.
+type targetRows struct {
+	*emitter
+	pass  *recordedPass
+	x     *tensor.Tensor
+	final *norm // final_norm, pre-norm only
+}
+
+func (t *targetRows) forward(x *tensor.Tensor) *tensor.Tensor {
+	t.x = x
+	n := t.capacity(tensor.Targets)
+	t.pass.TargetRow = t.Input("target.row", tensor.Targets, n)
+	y := t.Temp("target", tensor.Targets, n, t.config.HiddenSize)
+	t.Launch(tensor.Gather{Y: y, X: x, Row: t.pass.TargetRow})
+	if t.config.NormPosition == "pre" {
+		normed, final := t.norm("final_norm", y)
+		y, t.final = normed, &final
+	}
+	return y
+}
+
+func (t *targetRows) backward(dy *tensor.Tensor) *tensor.Tensor {
+	if t.final != nil {
+		t.normBackward(*t.final, dy, dy, false)
+	}
+	t.pass.TargetOf = t.Input("target.of", tensor.Tokens, t.shape.Tokens)
+	dx := t.like(t.x, "target.grad")
+	t.Launch(tensor.Gather{Y: dx, X: dy, Row: t.pass.TargetOf})
+	return dx
+}
+
+func (fillMask) head(m *emitter) head {
+	if m.config.TieEmbeddings {
+		return &tiedHead{emitter: m}
+	}
+	return &linearHead{emitter: m}
+}
+
+// tiedHead is a linear layer whose weight is the embedding of all tokens but the last, which
+// is the mask.
+type tiedHead struct {
+	*emitter
+	x *tensor.Tensor
+}
+
+// rows are those of the tokens that the head tells.
+func (h *tiedHead) rows(embedding *tensor.Tensor) *tensor.Tensor {
+	return tensor.At(embedding.Region, embedding.Offset, embedding.Name+".rows", h.config.NumLabels, embedding.Width())
+}
+
+func (h *tiedHead) forward(x *tensor.Tensor) *tensor.Tensor {
+	h.x = x
+	y := h.Temp("head.out", x.Rows, x.Shape[0], h.config.NumLabels)
+	h.Launch(tensor.Linear{Y: y, X: x, Weight: h.rows(h.weight("embed.weight")), Bias: h.weight("head.out.bias")})
+	return y
+}
+
+func (h *tiedHead) backward(dlogits *tensor.Tensor) *tensor.Tensor {
+	dx := h.like(h.x, "head.out.grad")
+	g := h.gradient("embed.weight")
+	h.Launch(tensor.Zero{Y: g}) // the mask's row, which the layer does not have
+	h.Launch(tensor.LinearBackward{DX: dx, DWeight: h.rows(g), DBias: h.gradient("head.out.bias"),
+		DY: dlogits, X: h.x, Weight: h.rows(h.weight("embed.weight"))})
+	return dx
+}
+
+func (fillMask) loss(m *emitter, p *recordedPass) *tensor.Tensor { return crossEntropy(m, p) }
+
+func (fillMask) divisor(c *Config, batch []seq.Example, d drawing) (n int) {
+	for _, e := range batch {
+		n += len(c.maskedPositions(len(e.A), e.Index, d))
+	}
+	return n
+}
+
+func (fillMask) weight(*Settings, seq.Example) float64 { return 1 }
+
+func (fillMask) evaluation() passMode { return lossMode }
+
+func (fillMask) measure(c *Config, _ *Settings) measurement { return &tokenMeasurement{config: c} }
+
+// tokenMeasurement is the mean loss of the masked tokens of a split.
+type tokenMeasurement struct {
+	config *Config
+	loss   float64
+	tokens int
+}
+
+func (m *tokenMeasurement) add(loss []float32, e seq.Example) {
+	m.loss += float64(loss[0])
+	m.tokens += fillMask{}.divisor(m.config, []seq.Example{e}, drawing{mode: lossMode, seed: m.config.SamplerSeed})
+}
+
+func (m *tokenMeasurement) report(r *EvaluationReport) {
+	r.Loss = m.loss / float64(m.tokens)
+	r.BitsPerToken = new(r.Loss / math.Ln2)
+}

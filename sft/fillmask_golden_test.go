@@ -1,0 +1,237 @@
+package sft
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/safetensors"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+)
+
+var update = flag.Bool("update", false, "write the golden folders of fill-mask and regression anew, from the reference")
+
+// fillMaskFolders are of models that tell masked tokens: the gradient of one, and training
+// steps of the other.
+var fillMaskFolders = map[string]func(c *Config){
+	"fill_mask":       func(c *Config) { c.NumLayers, c.TieEmbeddings = 2, true },
+	"train_fill_mask": func(c *Config) { c.NormPosition, c.MaskSpan = "post", 1 },
+}
+
+// goldenTraining is expected.json.
+type goldenTraining struct {
+	Settings struct {
+		Seed         uint64  `json:"seed"`
+		LearningRate float64 `json:"learning_rate"`
+		WeightDecay  float64 `json:"weight_decay"`
+		MaxGradNorm  float64 `json:"max_grad_norm"`
+	} `json:"settings"`
+	Steps []goldenStep `json:"steps"`
+}
+
+type goldenStep struct {
+	Loss     float64 `json:"loss"`
+	GradNorm float64 `json:"grad_norm"`
+}
+
+// TestGoldenLosses: the mean loss is that of the folder.
+func TestGoldenLosses(t *testing.T) {
+	if *update {
+		for name, change := range fillMaskFolders {
+			writeFillMask(t, filepath.Join(golden, name), change)
+		}
+		for name, change := range regressionFolders {
+			writeRegression(t, filepath.Join(golden, name), change)
+		}
+	}
+	onEveryDevice(t, []string{"fill_mask", "regression"}, func(t *testing.T, name string, device tensor.Device) {
+		m, examples := loadGolden(t, name)
+		var want struct {
+			Loss  float64 `json:"loss"`
+			Terms int     `json:"terms"`
+		}
+		text, err := os.ReadFile(filepath.Join(golden, name, "expected_loss.json"))
+		if err == nil {
+			err = json.Unmarshal(text, &want)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := meanLossOn(t, m, device, examples); !(math.Abs(got-want.Loss) <= 1e-5) {
+			t.Errorf("loss %v, expected %v", got, want.Loss)
+		}
+		if n := m.Config.objective().divisor(m.Config, examples, drawing{mode: lossMode, seed: m.Config.SamplerSeed}); n != want.Terms {
+			t.Errorf("a mean of %d terms, expected %d", n, want.Terms)
+		}
+	})
+}
+
+// writeFillMask writes a golden folder with what the reference computes in float64.
+func writeFillMask(t *testing.T, dir string, change func(c *Config)) {
+	c := goldenConfig(FillMask)
+	c.NumLabels, c.MaskTokenID = 17, new(int32(17))
+	change(c)
+	writeGolden(t, dir, c, goldenSequences(), reference.fillMaskLoss)
+}
+
+// goldenConfig is a small model of a task, of 16 tokens, padding and a mask.
+func goldenConfig(task string) *Config {
+	c := ofTask(tinyConfig(), task)
+	c.VocabSize, c.PadTokenID = 18, new(int32(0))
+	c.HiddenSize, c.NumHeads, c.NumLayers, c.IntermediateSize, c.SinusoidDim, c.SinusoidBase = 8, 2, 1, 12, 6, 10000
+	c.MaxLength, c.SamplerSeed = 4096, 20240812
+	return c
+}
+
+// goldenSequences are examples without labels.
+func goldenSequences() (out []seq.Example) {
+	random := rand.New(rand.NewPCG(6, 1))
+	for i, n := range []int{1, 5, 16, 40, 27} {
+		e := seq.Example{Index: uint32(i)}
+		for range n {
+			e.A = append(e.A, 1+random.Int32N(16))
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// writeGolden writes a golden folder with what the reference computes in float64: gradients
+// are differences of its loss, which is a mean of so many terms. A folder called train_… has
+// three training steps.
+func writeGolden(t *testing.T, dir string, c *Config, examples []seq.Example, lossOf func(reference, []seq.Example) (float64, int)) {
+	m := randomModel(c, 5)
+	var inputs, expected bytes.Buffer
+	line := func(to *bytes.Buffer, v any) {
+		text, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		to.Write(append(text, '\n'))
+	}
+	for i, e := range examples {
+		input := map[string]any{"id": i, "tokens": e.A, "label": 0}
+		if e.Numbers != nil {
+			delete(input, "label")
+			input["numbers"] = e.Numbers
+		}
+		line(&inputs, input)
+	}
+	if err := m.Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	write := func(name string, text []byte) {
+		if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("inputs.jsonl", inputs.Bytes())
+	document := func(name string, v any) {
+		text, err := json.MarshalIndent(v, "", " ")
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(name, append(text, '\n'))
+	}
+	r := newReference(m)
+	differences := func() map[string][]float64 {
+		return r.differences(func() float64 { loss, _ := lossOf(r, examples); return loss })
+	}
+	if !strings.HasPrefix(filepath.Base(dir), "train_") {
+		loss, terms := lossOf(r, examples)
+		document("expected_loss.json", map[string]any{"loss": loss, "terms": terms})
+		if c.Predicts() {
+			for i, e := range examples {
+				logits, _ := r.example(e)
+				line(&expected, map[string]any{"id": i, "logits": logits})
+			}
+			write("expected.jsonl", expected.Bytes())
+		}
+		r.save(t, filepath.Join(dir, "grads.safetensors"), m, differences())
+		return
+	}
+	var x goldenTraining
+	x.Settings.Seed, x.Settings.LearningRate, x.Settings.WeightDecay, x.Settings.MaxGradNorm = 6840124660045547947, 0.003, 0.5, 1
+	m1, m2 := map[string][]float64{}, map[string][]float64{}
+	for step := range 3 {
+		r.training = &drawing{trainMode, x.Settings.Seed, uint32(step)}
+		loss, _ := lossOf(r, examples)
+		g := differences()
+		if step == 0 {
+			r.save(t, filepath.Join(dir, "grads_step0.safetensors"), m, g)
+		}
+		norm := r.step(m, g, m1, m2, step+1, &x)
+		x.Steps = append(x.Steps, goldenStep{loss, norm})
+	}
+	r.save(t, filepath.Join(dir, "model_after.safetensors"), m, r.weights)
+	document("expected.json", x)
+}
+
+// differences is the gradient of a loss.
+func (r reference) differences(loss func() float64) map[string][]float64 {
+	const h = 1e-5
+	out := map[string][]float64{}
+	for name, w := range r.weights {
+		for i, kept := range w {
+			w[i] = kept + h
+			above := loss()
+			w[i] = kept - h
+			below := loss()
+			w[i] = kept
+			out[name] = append(out[name], (above-below)/(2*h))
+		}
+	}
+	return out
+}
+
+// step is an update of AdamW, and returns the gradient's norm before clipping.
+func (r reference) step(m *Model, g, m1, m2 map[string][]float64, t int, x *goldenTraining) (norm float64) {
+	for _, p := range m.Parameters.List {
+		for _, e := range g[p.Name] {
+			norm += e * e
+		}
+	}
+	norm = math.Sqrt(norm)
+	clip, rate := min(1, x.Settings.MaxGradNorm/(norm+1e-6)), x.Settings.LearningRate
+	for _, p := range m.Parameters.List {
+		w := r.weights[p.Name]
+		if m1[p.Name] == nil {
+			m1[p.Name], m2[p.Name] = make([]float64, len(w)), make([]float64, len(w))
+		}
+		a, b := m1[p.Name], m2[p.Name]
+		for i, e := range g[p.Name] {
+			e *= clip
+			a[i], b[i] = beta1*a[i]+(1-beta1)*e, beta2*b[i]+(1-beta2)*e*e
+			if p.Decay {
+				w[i] *= 1 - rate*x.Settings.WeightDecay
+			}
+			w[i] -= rate * a[i] / (1 - math.Pow(beta1, float64(t))) / (math.Sqrt(b[i]/(1-math.Pow(beta2, float64(t)))) + adamEps)
+		}
+	}
+	return norm
+}
+
+// save writes float64 numbers under the names of parameters.
+func (r reference) save(t *testing.T, path string, m *Model, words map[string][]float64) {
+	var out []safetensors.Tensor
+	for _, p := range m.Parameters.List {
+		x := safetensors.Tensor{Name: p.Name, Shape: p.Shape}
+		for _, v := range words[p.Name] {
+			x.Data = append(x.Data, float32(v))
+		}
+		if len(x.Data) != p.Size() {
+			t.Fatalf("%s: %d numbers", p.Name, len(x.Data))
+		}
+		out = append(out, x)
+	}
+	if err := safetensors.Write(path, out, nil); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,97 @@
+package sft
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// manyAnswers is a classification whose sum of losses is divided by more than the number
+// of examples, as where each has several answers.
+type manyAnswers struct{ classification }
+
+const answersEach = 4 // a power of two: dividing by it changes no digit
+
+func (manyAnswers) divisor(_ *Config, batch []seq.Example, _ drawing) int {
+	return answersEach * len(batch)
+}
+
+// addTask makes an objective a task of the test.
+func addTask(t *testing.T, task string, o objective) {
+	objectives[task] = o
+	t.Cleanup(func() { delete(objectives, task) })
+}
+
+// TestDivisor: the loss and its gradient are divided by the objective's divisor, the
+// number of right answers by the number of examples.
+func TestDivisor(t *testing.T) {
+	addTask(t, "many answers", manyAnswers{})
+	train, val := splits(t, Classification)
+	linesOf := func(task string) (lines []StepReport) {
+		config, settings := trainingConfig(), runSettings()
+		config.Task = task
+		settings.LearningRate = 0
+		err := trainNew(t, randomModel(config, 1), settings, options(t.TempDir(), func(event any) {
+			if r, ok := event.(StepReport); ok {
+				lines = append(lines, r)
+			}
+		}), cpu.New(2), train, val)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return lines
+	}
+	one, many := linesOf(Classification), linesOf("many answers")
+	if len(one) < 2 || len(many) != len(one) {
+		t.Fatalf("%d and %d lines", len(one), len(many))
+	}
+	for i, r := range many {
+		if *r.Accuracy != *one[i].Accuracy || r.Loss != one[i].Loss/answersEach || math.Abs(r.GradNorm/one[i].GradNorm*answersEach-1) > 1e-6 {
+			t.Errorf("line %d: accuracy %v, loss %v, norm %v; with one answer each %v, %v, %v",
+				i, *r.Accuracy, r.Loss, r.GradNorm, *one[i].Accuracy, one[i].Loss, one[i].GradNorm)
+		}
+	}
+}
+
+// TestOldInterval: a checkpoint that was stored before the divisor was counted goes on with
+// the number of examples, which every task then divided by.
+func TestOldInterval(t *testing.T) {
+	for divisor, want := range map[int]int{0: 3, 12: 12} {
+		dir := t.TempDir()
+		config := trainingConfig()
+		m := randomModel(config, 1)
+		c := &Checkpoint{Settings: runSettings(), Config: config, weights: m.Weights, moment1: m.Weights, moment2: m.Weights,
+			State: State{Step: 1, Update: 1, Interval: interval{Examples: 3, Divisor: divisor, Steps: 1}}}
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, checkpointFile)), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.save(dir, m.Parameters); err != nil {
+			t.Fatal(err)
+		}
+		got, err := LoadCheckpoint(dir)
+		if err != nil || got.State.Interval.Divisor != want {
+			t.Errorf("stored %d: %+v, %v, expected %d", divisor, got.State.Interval, err, want)
+		}
+	}
+}
+
+// TestUnknownTask: a configuration of an unknown task is refused where it is read; one that
+// nobody validated panics with the task's name.
+func TestUnknownTask(t *testing.T) {
+	c := tinyConfig()
+	c.Task = "translation"
+	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), `task: "translation", expected classification, fill-mask, regression, retrieval`) {
+		t.Errorf("validated: %v", err)
+	}
+	defer func() {
+		if text, _ := recover().(string); !strings.Contains(text, `no objective for the task "translation"`) {
+			t.Errorf("panic %q", text)
+		}
+	}()
+	c.Sequences()
+}
