@@ -1,6 +1,7 @@
 package lra
 
 import (
+	"errors"
 	"fmt"
 	"iter"
 
@@ -9,6 +10,24 @@ import (
 
 // rows are what an importer reads, to the end or to an error.
 type rows = iter.Seq2[seq.Example, error]
+
+// errStopped ends reading when no more rows are wanted.
+var errStopped = errors.New("no more rows are wanted")
+
+// rowsOf are the rows that read hands over, and its error behind them.
+func rowsOf(read func(row func(seq.Example) error) error) rows {
+	return func(yield func(seq.Example, error) bool) {
+		err := read(func(e seq.Example) error {
+			if !yield(e, nil) {
+				return errStopped
+			}
+			return nil
+		})
+		if err != nil && !errors.Is(err, errStopped) {
+			yield(seq.Example{}, err)
+		}
+	}
+}
 
 // splitFile is the file that a split is in.
 type splitFile struct{ split, file string }

@@ -54,7 +54,7 @@ func TestCustomPreset(t *testing.T) {
 		if err := p.Settings.Validate(); err != nil {
 			t.Errorf("%d rows of %d tokens: %v", c.rows, c.length, err)
 		}
-		p.Config.VocabSize, p.Config.NumLabels = 257, 2
+		p.Config.Task, p.Config.VocabSize, p.Config.NumLabels = task, 257, 2
 		if err := p.Config.Validate(); err != nil {
 			t.Errorf("%d rows of %d tokens: %v", c.rows, c.length, err)
 		}

@@ -21,7 +21,7 @@ func FuzzEvaluate(f *testing.F) {
 		}
 		// What the tokenizer understands has the same value as tokens.
 		tokens, _ := tokenizers.ListOps{}.Encode(text)
-		if again, err := EvaluateListOpsTokens(tokens); err == nil && again != value {
+		if again, err := new(listOpsMachine).evaluate(tokens); err == nil && again != value {
 			t.Errorf("%d from the text, %d from its tokens", value, again)
 		}
 	})
@@ -37,7 +37,7 @@ func FuzzTSV(f *testing.F) {
 			return
 		}
 		for _, row := range rows {
-			if value, err := EvaluateListOpsTokens(row.tokens); err != nil || value != row.label {
+			if value, err := new(listOpsMachine).evaluate(row.tokens); err != nil || value != row.label {
 				t.Errorf("%v: label %d, value %d, %v", row.tokens, row.label, value, err)
 			}
 		}

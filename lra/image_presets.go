@@ -6,31 +6,29 @@ import "github.com/sftseq/sftseq/sft"
 var imagePaper = &Preset{
 	Name:        "paper",
 	Description: "the published configuration: 8 layers of 128, 50 epochs",
-	Config:      imagePaperConfig(),
-	Settings:    published(50, 64, 0.02),
-}
-
-func imagePaperConfig() sft.Config {
-	c := encoder(8, 128, 512, 256)
-	c.DropToken, c.AttentionDropout, c.EmbeddingDropout, c.FeedForward = 0.3, 0.1, 0.1, 0.2
-	return c
+	Config: with(encoder(8, 128, 512, 256), func(c *sft.Config) {
+		c.DropToken, c.AttentionDropout, c.EmbeddingDropout, c.FeedForward = 0.3, 0.1, 0.1, 0.2
+	}),
+	Settings: published(50, 64, 0.02),
 }
 
 // imageQuick is a small model of the same kind, whose layers also read the pixels around
 // each one: 32 tokens on is the row below.
 var imageQuick = &Preset{
 	Name:        "quick",
-	Description: "a small model that trains in minutes on two cores",
+	Description: "a small model",
 	Config:      imageQuickConfig(),
 	Settings:    imageSettings(2),
+	Reached:     &Reached{55.49, "nearest class mean", 24.22, 15},
 }
 
 // imageHour is the same model for longer.
 var imageHour = &Preset{
 	Name:        "hour",
-	Description: "the same model, trained within an hour on two cores",
+	Description: "the same model, trained for longer",
 	Config:      imageQuickConfig(),
 	Settings:    imageSettings(5),
+	Reached:     &Reached{64.56, "nearest class mean", 24.22, 38},
 }
 
 func imageQuickConfig() sft.Config {

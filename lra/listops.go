@@ -1,7 +1,6 @@
 package lra
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -19,7 +18,14 @@ var ListOps = &Task{
 	Tokenizer:   json.RawMessage(`{"type":"listops"}`),
 	Labels:      strings.Split("0123456789", ""),
 	Presets:     []*Preset{listOpsQuick, listOpsHour, listOpsPaper},
-	generate:    generateListOps,
+	Generator: &Generator{
+		Usage: "ListOps by the rule of the Long Range Arena",
+		Description: `Draws expressions of nested MIN, MAX, MED and SM with their values. The same
+seed and rule give the same files on every machine. By default the rule is that
+of the Long Range Arena: more than 500 and fewer than 2000 tokens.`,
+		Example: "sftseq data generate listops --out data/listops --train 96000 --seed 1",
+		Rule:    func() Rule { rule := LRAListOps; return &rule },
+	},
 	Import: &Importer{
 		Usage: "from basic_train.tsv, basic_val.tsv, basic_test.tsv",
 		Description: `Reads the official files, plain or gzip-compressed. From a directory all three are
@@ -35,32 +41,31 @@ computed and compared with the stated one.`,
 // operatorProbability is that of an operator where the depth allows one.
 const operatorProbability = 0.25
 
-// A ListOpsRule says which expressions are drawn and which are kept. The zero
-// value of a field stands for that of the Long Range Arena; a MinLength of 0
-// does so only where MaxLength is 0, too.
+// A ListOpsRule says which expressions are drawn and which are kept.
 type ListOpsRule struct {
 	MinLength int `json:"min_length"` // kept if longer than this …
 	MaxLength int `json:"max_length"` // … and shorter than this, in tokens
 	MaxDepth  int `json:"max_depth"`  // operators at depths 1 … MaxDepth−1
 	MaxArgs   int `json:"max_args"`   // arguments of an operator: 2 … MaxArgs
+
+	Train *ListOpsRule `json:"-"` // of the training split alone; nil: the same
 }
 
 // LRAListOps is the rule of the Long Range Arena.
 var LRAListOps = ListOpsRule{MinLength: 500, MaxLength: 2000, MaxDepth: 10, MaxArgs: 10}
 
-// filled puts the defaults in place of zeros.
-func (r ListOpsRule) filled() ListOpsRule {
-	if r.MaxLength == 0 {
-		r.MaxLength = LRAListOps.MaxLength
-		r.MinLength = cmp.Or(r.MinLength, LRAListOps.MinLength)
+// Options are all numbers of the rule.
+func (r *ListOpsRule) Options() []Option {
+	return []Option{
+		{"min-length", "keep expressions of more tokens than this", &r.MinLength},
+		{"max-length", "keep expressions of fewer tokens than this", &r.MaxLength},
+		{"max-depth", "depth of the tree", &r.MaxDepth},
+		{"max-args", "most arguments of an operator", &r.MaxArgs},
 	}
-	r.MaxDepth = cmp.Or(r.MaxDepth, LRAListOps.MaxDepth)
-	r.MaxArgs = cmp.Or(r.MaxArgs, LRAListOps.MaxArgs)
-	return r
 }
 
 // Validate reports a rule that has no expressions, or too large ones.
-func (r ListOpsRule) Validate() error {
+func (r *ListOpsRule) Validate() error {
 	switch {
 	case r.MinLength < 0 || r.MaxLength > 1<<20 || r.MinLength+1 >= r.MaxLength:
 		return fmt.Errorf("lengths: expected 0 ≤ minimum, minimum + 1 < maximum ≤ %d, found %d and %d", 1<<20, r.MinLength, r.MaxLength)
@@ -72,6 +77,11 @@ func (r ListOpsRule) Validate() error {
 	// The largest tree: each level of operators multiplies by MaxArgs.
 	if longest := math.Pow(float64(r.MaxArgs), float64(r.MaxDepth-1)) * 3; longest <= float64(r.MinLength) {
 		return fmt.Errorf("lengths above %d cannot be reached with depth %d and %d arguments", r.MinLength, r.MaxDepth, r.MaxArgs)
+	}
+	if r.Train != nil {
+		if err := r.Train.Validate(); err != nil {
+			return fmt.Errorf("training split: %w", err)
+		}
 	}
 	return nil
 }

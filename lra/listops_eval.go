@@ -172,13 +172,8 @@ func (m *listOpsMachine) word(word string) error {
 	return m.begin(op)
 }
 
-// EvaluateListOpsTokens is EvaluateListOps for token ids of the tokenizer
-// "listops". The error names the index of the token.
-func EvaluateListOpsTokens(tokens []int32) (int32, error) {
-	var m listOpsMachine
-	return m.evaluate(tokens)
-}
-
+// evaluate is EvaluateListOps for token ids of the tokenizer "listops". The error
+// names the index of the token.
 func (m *listOpsMachine) evaluate(tokens []int32) (int32, error) {
 	m.reset()
 	for i, id := range tokens {

@@ -16,62 +16,22 @@ const drawsPerChunk = 1024
 // rule of the Long Range Arena keeps one draw in twelve.
 const drawsWithoutRow = 1 << 22
 
-// generateListOps writes the splits one after the other from one sequence of
-// draws, so that no expression is in two of them.
-func generateListOps(ctx context.Context, spec seq.Spec, dir string, options GenerateOptions) (*seq.Dataset, error) {
-	rule := options.ListOps.filled()
-	if err := rule.Validate(); err != nil {
-		return nil, fmt.Errorf("listops: %w", err)
-	}
-	splits := []struct {
-		name string
-		rows int
-	}{{"train", options.Train}, {"val", options.Val}, {"test", options.Test}}
-	for _, split := range splits {
-		if split.rows < 0 {
-			return nil, fmt.Errorf("listops: %s: expected 0 rows or more, found %d", split.name, split.rows)
-		}
-	}
-	builder, err := seq.CreateDataset(dir, spec, options.Replace)
-	if err != nil {
-		return nil, err
-	}
-	defer builder.Abort()
-	// A training rule of its own draws from the same sequence, far ahead, and
-	// shares the memory of what was seen.
+// draw yields expressions, no two of them the same.
+func (r *ListOpsRule) draw(ctx context.Context, seed uint64, _ int) (training, others rows) {
 	seen := map[[16]byte]struct{}{}
-	next, stop := iter.Pull2(examples(listOpsRows(ctx, options.Seed, 0, rule, seen)))
-	defer stop()
-	nextTrain := next
-	if options.ListOpsTrain != nil {
-		own := options.ListOpsTrain.filled()
-		if err := own.Validate(); err != nil {
-			return nil, fmt.Errorf("listops: training split: %w", err)
-		}
-		var stopTrain func()
-		nextTrain, stopTrain = iter.Pull2(examples(listOpsRows(ctx, options.Seed, trainDraws, own, seen)))
-		defer stopTrain()
+	others = examples(listOpsRows(ctx, seed, 0, *r, seen))
+	if r.Train != nil {
+		training = examples(listOpsRows(ctx, seed, trainDraws, *r.Train, seen))
 	}
-	for _, split := range splits {
-		if split.rows == 0 {
-			continue
-		}
-		rows := next
-		if split.name == "train" {
-			rows = nextTrain
-		}
-		if err := writeSplit(builder, split.name, counted(limit(rows, split.rows), options.Progress)); err != nil {
-			return nil, err
-		}
+	return training, others
+}
+
+func (r *ListOpsRule) provenance() map[string]any {
+	p := map[string]any{"rule": r}
+	if r.Train != nil {
+		p["train_rule"] = r.Train
 	}
-	provenance := map[string]any{"generator": "listops", "seed": options.Seed, "rule": rule}
-	if options.ListOpsTrain != nil {
-		provenance["train_rule"] = options.ListOpsTrain.filled()
-	}
-	for key, value := range options.Provenance {
-		provenance[key] = value
-	}
-	return builder.Finish(provenance)
+	return p
 }
 
 // examples are kept draws as rows.
@@ -84,9 +44,6 @@ func examples(draws iter.Seq2[listOpsRow, error]) rows {
 		}
 	}
 }
-
-// trainDraws is the first draw of a training split with a rule of its own.
-const trainDraws = 1 << 40
 
 // listOpsRows yields the kept draws from the first on, but none seen before,
 // until the caller has enough; at the end an error if the context is done or the

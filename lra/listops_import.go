@@ -27,28 +27,18 @@ var officialSplits = []splitFile{{"train", "basic_train.tsv"}, {"val", "basic_va
 // or a single file as one split of a data set that may have others already.
 func convertListOps(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
 	return convertFiles(spec, from, dir, options, officialSplits, func(path string) rows {
-		return func(yield func(seq.Example, error) bool) {
+		return rowsOf(func(row func(seq.Example) error) error {
 			s, err := source.Open(ctx, path, options.Progress)
 			if err != nil {
-				yield(seq.Example{}, err)
-				return
+				return err
 			}
 			defer s.Close()
-			err = ReadListOpsTSV(s, path, !options.NoVerify, func(tokens []int32, label int32) error {
-				if !yield(seq.Example{A: tokens, Label: label}, nil) {
-					return errStopped
-				}
-				return nil
+			return ReadListOpsTSV(s, path, !options.NoVerify, func(tokens []int32, label int32) error {
+				return row(seq.Example{A: tokens, Label: label})
 			})
-			if err != nil && !errors.Is(err, errStopped) {
-				yield(seq.Example{}, err)
-			}
-		}
+		})
 	})
 }
-
-// errStopped ends reading when no more rows are wanted.
-var errStopped = errors.New("no more rows are wanted")
 
 // ReadListOpsTSV reads an official file, plain or compressed by gzip, and calls
 // row for each line: a header, then expression, tab, value. With verify each

@@ -6,31 +6,32 @@ import "github.com/sftseq/sftseq/sft"
 var listOpsPaper = &Preset{
 	Name:        "paper",
 	Description: "the published configuration: 6 layers of 128, 96,000 expressions, 50 epochs",
-	Config:      paperConfig(),
+	Config:      with(encoder(6, 128, 512, 256), func(c *sft.Config) { c.EmbeddingDropout, c.FeedForward = 0.1, 0.2 }),
 	Settings:    published(50, 64, 0.01),
 	Data:        GenerateOptions{Train: 96000, Val: 2000, Test: 2000, Seed: 1},
 	DataName:    "listops-lra-1",
 }
 
-func paperConfig() sft.Config {
-	c := encoder(6, 128, 512, 256)
-	c.EmbeddingDropout, c.FeedForward = 0.1, 0.2
-	return c
-}
+// listOpsWithShort adds shorter expressions for training.
+var listOpsWithShort = &ListOpsRule{MinLength: 500, MaxLength: 2000, MaxDepth: 10, MaxArgs: 10,
+	Train: &ListOpsRule{MinLength: 40, MaxLength: 2000, MaxDepth: 10, MaxArgs: 10}}
 
 // listOpsQuick begins with the shortest expressions, where a step costs little
 // and the operator at the root is soon found, and goes on with all lengths. It
 // is validated and tested by the rule of the Long Range Arena.
 var listOpsQuick = &Preset{
 	Name:        "quick",
-	Description: "a small model that trains in minutes on two cores",
+	Description: "a small model, on short expressions first",
 	Config:      listOpsQuickConfig(),
-	Settings:    listOpsQuickSettings(),
+	Settings: with(falling(1, 0.01), func(s *sft.Settings) {
+		s.Steps, s.EvalEvery = 14000, 3500
+		s.Stages = []sft.Stage{{Steps: 8000, Length: 160}, {Steps: 3000, Length: 400}, {Steps: 1500, Length: 1000}}
+	}),
 	// One in ten of the expressions for training is short enough for the first stage: of
 	// fewer rows, a model would know these by heart, and nothing else.
-	Data: GenerateOptions{Train: 600000, Val: 2000, Test: 2000, Seed: 1,
-		ListOpsTrain: &ListOpsRule{MinLength: 40, MaxLength: 2000, MaxDepth: 10, MaxArgs: 10}},
+	Data:     GenerateOptions{Train: 600000, Val: 2000, Test: 2000, Seed: 1, Rule: listOpsWithShort},
 	DataName: "listops-quick-2",
+	Reached:  &Reached{44.90, "operator at the root", 35.60, 10},
 }
 
 func listOpsQuickConfig() sft.Config {
@@ -39,34 +40,17 @@ func listOpsQuickConfig() sft.Config {
 	return c
 }
 
-func listOpsQuickSettings() sft.Settings {
-	s := falling(1, 0.01)
-	s.Steps, s.EvalEvery = 14000, 3500
-	s.Stages = []sft.Stage{{Steps: 8000, Length: 160}, {Steps: 3000, Length: 400}, {Steps: 1500, Length: 1000}}
-	return s
-}
-
 // listOpsHour is deeper, for operators within operators, and sees each of more
 // expressions not much more often.
 var listOpsHour = &Preset{
 	Name:        "hour",
-	Description: "a deeper model that trains within an hour on two cores",
-	Config:      listOpsHourConfig(),
-	Settings:    listOpsHourSettings(),
-	Data: GenerateOptions{Train: 1500000, Val: 2000, Test: 2000, Seed: 1,
-		ListOpsTrain: &ListOpsRule{MinLength: 40, MaxLength: 2000, MaxDepth: 10, MaxArgs: 10}},
+	Description: "a deeper model, on more expressions",
+	Config:      with(listOpsQuickConfig(), func(c *sft.Config) { c.NumLayers = 6 }),
+	Settings: with(falling(1, 0.01), func(s *sft.Settings) {
+		s.Steps, s.EvalEvery = 31500, 3500
+		s.Stages = []sft.Stage{{Steps: 20000, Length: 160}, {Steps: 6000, Length: 400}, {Steps: 3000, Length: 1000}}
+	}),
+	Data:     GenerateOptions{Train: 1500000, Val: 2000, Test: 2000, Seed: 1, Rule: listOpsWithShort},
 	DataName: "listops-hour-1",
-}
-
-func listOpsHourConfig() sft.Config {
-	c := listOpsQuickConfig()
-	c.NumLayers = 6
-	return c
-}
-
-func listOpsHourSettings() sft.Settings {
-	s := falling(1, 0.01)
-	s.Steps, s.EvalEvery = 31500, 3500
-	s.Stages = []sft.Stage{{Steps: 20000, Length: 160}, {Steps: 6000, Length: 400}, {Steps: 3000, Length: 1000}}
-	return s
+	Reached:  &Reached{46.50, "operator at the root", 35.60, 29},
 }

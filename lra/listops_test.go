@@ -33,7 +33,7 @@ func TestEvaluate(t *testing.T) {
 			continue
 		}
 		tokens, _ := tokenizers.ListOps{}.Encode(text)
-		if got, err := EvaluateListOpsTokens(tokens); err != nil || got != want {
+		if got, err := new(listOpsMachine).evaluate(tokens); err != nil || got != want {
 			t.Errorf("tokens of %s = %d, %v; want %d", text, got, err, want)
 		}
 	}
@@ -54,7 +54,7 @@ func TestEvaluate(t *testing.T) {
 			t.Errorf("%q: error %v, want %q", text, err, want)
 		}
 	}
-	if _, err := EvaluateListOpsTokens([]int32{12, 3, 16, 15}); err == nil || !strings.Contains(err.Error(), "index 2") {
+	if _, err := new(listOpsMachine).evaluate([]int32{12, 3, 16, 15}); err == nil || !strings.Contains(err.Error(), "index 2") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -187,7 +187,7 @@ var pinnedDraws = []string{
 }
 
 func TestGenerateDoesNotDependOnThreads(t *testing.T) {
-	options := GenerateOptions{Train: 300, Val: 20, Test: 20, Seed: 3, ListOps: ListOpsRule{MinLength: 10, MaxLength: 100}}
+	options := GenerateOptions{Train: 300, Val: 20, Test: 20, Seed: 3, Rule: &ListOpsRule{MinLength: 10, MaxLength: 100, MaxDepth: 10, MaxArgs: 10}}
 	var sums []string
 	for _, threads := range []int{1, 2, 5} {
 		old := runtime.GOMAXPROCS(threads)
@@ -207,7 +207,7 @@ func TestGenerate(t *testing.T) {
 	var rows int64
 	dir := t.TempDir()
 	d, err := ListOps.Generate(context.Background(), dir, GenerateOptions{
-		Train: 50, Test: 30, Seed: 9, ListOps: ListOpsRule{MinLength: 2, MaxLength: 6, MaxDepth: 2, MaxArgs: 3},
+		Train: 50, Test: 30, Seed: 9, Rule: &ListOpsRule{MinLength: 2, MaxLength: 6, MaxDepth: 2, MaxArgs: 3},
 		Progress: func(n int64) { rows += n },
 	})
 	if err != nil {
@@ -228,7 +228,7 @@ func TestGenerate(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			value, err := EvaluateListOpsTokens(e.A)
+			value, err := new(listOpsMachine).evaluate(e.A)
 			if err != nil || value != e.Label || len(e.A) <= 2 || len(e.A) >= 6 {
 				t.Errorf("%v: label %d, value %d, %v", e.A, e.Label, value, err)
 			}
@@ -243,13 +243,16 @@ func TestGenerate(t *testing.T) {
 
 func TestGenerateErrors(t *testing.T) {
 	for want, options := range map[string]GenerateOptions{
-		"expected 0 rows or more":   {Train: -1},
-		"lengths: expected":         {Train: 1, ListOps: ListOpsRule{MinLength: 10, MaxLength: 11}},
-		"depth: expected":           {Train: 1, ListOps: ListOpsRule{MaxDepth: 65}},
-		"arguments: expected":       {Train: 1, ListOps: ListOpsRule{MaxArgs: 1}},
-		"cannot be reached":         {Train: 1, ListOps: ListOpsRule{MaxDepth: 3, MaxArgs: 3}},
-		"ask for fewer rows":        {Train: 600, ListOps: ListOpsRule{MinLength: 3, MaxLength: 5, MaxDepth: 2, MaxArgs: 2}},
-		"splits: expected at least": {},
+		"listops: train: expected 0 rows or more":    {Train: -1},
+		"listops: val: expected 0 rows or more":      {Train: 1, Val: -1},
+		"listops: test: expected 0 rows or more":     {Train: 1, Test: -1},
+		"listops: lengths: expected":                 {Train: 1, Rule: &ListOpsRule{MinLength: 10, MaxLength: 11, MaxDepth: 10, MaxArgs: 10}},
+		"listops: depth: expected":                   {Train: 1, Rule: &ListOpsRule{MaxLength: 100, MaxDepth: 65, MaxArgs: 10}},
+		"listops: arguments: expected":               {Train: 1, Rule: &ListOpsRule{MaxLength: 100, MaxDepth: 10, MaxArgs: 1}},
+		"cannot be reached":                          {Train: 1, Rule: &ListOpsRule{MinLength: 500, MaxLength: 2000, MaxDepth: 3, MaxArgs: 3}},
+		"listops: training split: lengths: expected": {Train: 1, Rule: &ListOpsRule{MaxLength: 100, MaxDepth: 10, MaxArgs: 10, Train: &ListOpsRule{}}},
+		"ask for fewer rows":                         {Train: 600, Rule: &ListOpsRule{MinLength: 3, MaxLength: 5, MaxDepth: 2, MaxArgs: 2}},
+		"splits: expected at least":                  {},
 	} {
 		if _, err := ListOps.Generate(context.Background(), t.TempDir(), options); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: error %v, want %q", options, err, want)
@@ -258,15 +261,6 @@ func TestGenerateErrors(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	if _, err := ListOps.Generate(ctx, t.TempDir(), GenerateOptions{Train: 100}); err != context.Canceled {
-		t.Errorf("error %v", err)
-	}
-}
-
-func TestLookup(t *testing.T) {
-	if task, err := Lookup("listops"); err != nil || task != ListOps {
-		t.Errorf("%v, %v", task, err)
-	}
-	if _, err := Lookup("listop"); err == nil || err.Error() != `task "listop" is not known; known tasks: image, listops, pathfinder, retrieval, text` {
 		t.Errorf("error %v", err)
 	}
 }

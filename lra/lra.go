@@ -7,7 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
 
 	"github.com/sftseq/sftseq/seq"
@@ -25,10 +25,8 @@ type Task struct {
 	// Presets are the ways to train on it, the usual one first.
 	Presets []*Preset
 
-	Import *Importer
-
-	// nil where the data cannot be generated
-	generate func(ctx context.Context, spec seq.Spec, dir string, options GenerateOptions) (*seq.Dataset, error)
+	Import    *Importer  // nil where there are no files to import
+	Generator *Generator // nil where the data cannot be generated
 }
 
 // Importer reads a task's official files.
@@ -42,42 +40,17 @@ type Importer struct {
 	convert func(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error)
 }
 
-// Generate writes a complete synthetic data set into the directory dir.
-func (t *Task) Generate(ctx context.Context, dir string, options GenerateOptions) (*seq.Dataset, error) {
-	if t.generate == nil {
-		return nil, fmt.Errorf("task %s: its data cannot be generated", t.Name)
-	}
-	spec, err := t.Spec()
-	if err != nil {
-		return nil, err
-	}
-	return t.generate(ctx, spec, dir, options)
-}
-
 // Convert writes a data set into the directory dir from the task's official
 // files: a directory of them, or a single one for one split.
 func (t *Task) Convert(ctx context.Context, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
+	if t.Import == nil {
+		return nil, fmt.Errorf("task %s: it has no files to import", t.Name)
+	}
 	spec, err := t.Spec()
 	if err != nil {
 		return nil, err
 	}
 	return t.Import.convert(ctx, spec, from, dir, options)
-}
-
-// GenerateOptions say what Generate makes.
-type GenerateOptions struct {
-	Train, Val, Test int // rows of each split; a split without rows is left out
-	Seed             uint64
-	ListOps          ListOpsRule     // the zero value is the task's own rule
-	ListOpsTrain     *ListOpsRule    // of the training split alone; nil: ListOps
-	Pathfinder       *PathfinderRule // nil is the one that is commonly reported
-	// PathfinderShortest orders the training split from easy to hard: contours of that many
-	// dashes come first, then of one dash more, and so on up to the rule's, in equal numbers.
-	// 0: its images are like those of the other splits.
-	PathfinderShortest int
-	Replace            bool              // a complete data set that is there already
-	Progress           func(rows int64)  // called with the rows added; may be nil
-	Provenance         map[string]string // further entries, such as the program's version
 }
 
 // ConvertOptions say how Convert reads the official files.
@@ -96,9 +69,6 @@ func (o *ConvertOptions) begin(bytes int64) {
 	}
 }
 
-// CanGenerate reports whether the data can be made.
-func (t *Task) CanGenerate() bool { return t.generate != nil }
-
 // Spec returns what the task's files contain; the split is left to the caller.
 func (t *Task) Spec() (seq.Spec, error) {
 	tokenizer, err := tokenizers.New(t.Tokenizer)
@@ -112,18 +82,19 @@ func (t *Task) Spec() (seq.Spec, error) {
 }
 
 // tasks is the list of them all.
-var tasks = map[string]*Task{
-	Image.Name:      Image,
-	ListOps.Name:    ListOps,
-	Pathfinder.Name: Pathfinder,
-	Retrieval.Name:  Retrieval,
-	Text.Name:       Text,
+var tasks = []*Task{Image, ListOps, Pathfinder, Retrieval, Text}
+
+// Tasks returns the known tasks in the alphabetical order of their names.
+func Tasks() []*Task {
+	return slices.SortedFunc(slices.Values(tasks), func(a, b *Task) int { return strings.Compare(a.Name, b.Name) })
 }
 
 // Lookup returns a task by its name.
 func Lookup(name string) (*Task, error) {
-	if task, ok := tasks[name]; ok {
-		return task, nil
+	for _, task := range tasks {
+		if task.Name == name {
+			return task, nil
+		}
 	}
 	return nil, fmt.Errorf("task %q is not known; known tasks: %s", name, strings.Join(Names(), ", "))
 }
@@ -131,9 +102,8 @@ func Lookup(name string) (*Task, error) {
 // Names returns the names of the known tasks in alphabetical order.
 func Names() []string {
 	var names []string
-	for name := range tasks {
-		names = append(names, name)
+	for _, task := range Tasks() {
+		names = append(names, task.Name)
 	}
-	sort.Strings(names)
 	return names
 }

@@ -14,7 +14,7 @@ var Pathfinder = &Task{
 	Kind:        seq.Classification,
 	Tokenizer:   json.RawMessage(`{"type":"pixel"}`),
 	Labels:      []string{"apart", "joined"},
-	Presets:     []*Preset{pathfinderQuick, pathfinderPaper},
+	Presets:     []*Preset{pathfinderQuick, pathfinderHour, pathfinderPaper},
 	Import: &Importer{
 		Usage: "from the official folders of images and metadata",
 		Description: `Reads the images and labels of one of the official folders, such as
@@ -24,5 +24,13 @@ the next 10% for validation, the last for testing.`,
 		Example: "sftseq data convert pathfinder --from lra_release/pathfinder32/curv_contour_length_14 --to data/pathfinder",
 		convert: convertPathfinder,
 	},
-	generate: generatePathfinder,
+	Generator: &Generator{
+		Usage: "Pathfinder by the rule of the Long Range Arena",
+		Description: `Draws images of 32×32 pixels with two long dashed contours, short ones that distract,
+and two marks, which are at the two ends of one contour (joined) or at ends of both
+(apart). The same seed and rule give the same files. Contours of 14 dashes are the split
+that is commonly reported; 9 and 6 are the easier ones.`,
+		Example: "sftseq data generate pathfinder --out data/pathfinder --train 20000 --val 2000 --test 2000",
+		Rule:    func() Rule { rule := LRAPathfinder; return &rule },
+	},
 }

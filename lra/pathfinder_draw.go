@@ -6,11 +6,15 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// A PathfinderRule says what is drawn. The zero value of Contour stands for the
-// longest of the three official ones.
+// A PathfinderRule says what is drawn.
 type PathfinderRule struct {
 	Contour     int `json:"contour"`     // dashes of a contour: 6, 9 or 14
 	Distractors int `json:"distractors"` // short contours beside the two, 5 officially
+
+	// Shortest orders the training split from easy to hard: contours of that many dashes
+	// come first, then of one dash more, and so on up to Contour, in equal numbers. 0: its
+	// images are like those of the other splits.
+	Shortest int `json:"-"`
 }
 
 // LRAPathfinder is the split that is commonly reported.

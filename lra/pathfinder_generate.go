@@ -1,10 +1,8 @@
 package lra
 
 import (
-	"cmp"
 	"context"
 	"fmt"
-	"iter"
 
 	"github.com/sftseq/sftseq/seq"
 )
@@ -12,90 +10,54 @@ import (
 // imagesPerChunk is how many images a worker draws at a time.
 const imagesPerChunk = 32
 
-// filled puts the default in place of a zero.
-func (r PathfinderRule) filled() PathfinderRule {
-	r.Contour = cmp.Or(r.Contour, LRAPathfinder.Contour)
-	return r
+// Options are all numbers of the rule.
+func (r *PathfinderRule) Options() []Option {
+	return []Option{
+		{"contour", "dashes of a contour", &r.Contour},
+		{"distractors", "short contours beside the two", &r.Distractors},
+		{"train-shortest", "order the training split from easy to hard, for train --stages: contours of that many dashes come first, then of one dash more, and so on up to --contour, in equal numbers, with 0 to --distractors distractors in turn; 0: its images are like those of the other splits", &r.Shortest},
+	}
 }
 
 // Validate reports a rule that has no images, or too crowded ones.
-func (r PathfinderRule) Validate() error {
+func (r *PathfinderRule) Validate() error {
 	switch {
 	case r.Contour < 3 || r.Contour > 14:
-		return fmt.Errorf("pathfinder: dashes of a contour: expected 3 to 14, found %d", r.Contour)
+		return fmt.Errorf("dashes of a contour: expected 3 to 14, found %d", r.Contour)
 	case r.Distractors < 0 || r.Distractors > 100:
-		return fmt.Errorf("pathfinder: distractors: expected 0 to 100, found %d", r.Distractors)
+		return fmt.Errorf("distractors: expected 0 to 100, found %d", r.Distractors)
+	// Contours of one dash or two are too easy for a data set of their own: how far the marks
+	// are from each other tells the label. That is what a model learns first.
+	case r.Shortest < 0 || r.Shortest > r.Contour:
+		return fmt.Errorf("dashes of the shortest contour: expected 1 to %d, or 0, found %d", r.Contour, r.Shortest)
 	}
 	return nil
 }
 
-// generatePathfinder writes the splits one after the other from one sequence of
-// draws.
-func generatePathfinder(ctx context.Context, spec seq.Spec, dir string, options GenerateOptions) (*seq.Dataset, error) {
-	rule := LRAPathfinder
-	if options.Pathfinder != nil {
-		rule = options.Pathfinder.filled()
+// draw yields images, those of a training split with a shortest contour each by its own rule.
+func (r *PathfinderRule) draw(ctx context.Context, seed uint64, train int) (training, others rows) {
+	others = pathfinderRows(ctx, seed, 0, func(uint64) PathfinderRule { return *r })
+	if r.Shortest > 0 {
+		training = pathfinderRows(ctx, seed, trainDraws, func(n uint64) PathfinderRule {
+			return r.easier(int(n-trainDraws), train)
+		})
 	}
-	if err := rule.Validate(); err != nil {
-		return nil, err
-	}
-	// Contours of one dash or two are too easy for a data set of their own: how far the marks
-	// are from each other tells the label. That is what a model learns first.
-	shortest := options.PathfinderShortest
-	if shortest < 0 || shortest > rule.Contour {
-		return nil, fmt.Errorf("pathfinder: dashes of the shortest contour: expected 1 to %d, found %d", rule.Contour, shortest)
-	}
-	b, err := seq.CreateDataset(dir, spec, options.Replace)
-	if err != nil {
-		return nil, err
-	}
-	defer b.Abort()
-	next, stop := iter.Pull2(pathfinderRows(ctx, options.Seed, 0, func(uint64) PathfinderRule { return rule }))
-	defer stop()
-	nextTrain := next
-	if shortest > 0 { // from the same sequence of draws, far ahead
-		var stopTrain func()
-		nextTrain, stopTrain = iter.Pull2(pathfinderRows(ctx, options.Seed, trainDraws, func(n uint64) PathfinderRule {
-			return rule.easier(shortest, int(n-trainDraws), options.Train)
-		}))
-		defer stopTrain()
-	}
-	for _, split := range []struct {
-		name string
-		rows int
-	}{{"train", options.Train}, {"val", options.Val}, {"test", options.Test}} {
-		if split.rows < 0 {
-			return nil, fmt.Errorf("pathfinder: %s: expected 0 rows or more, found %d", split.name, split.rows)
-		}
-		if split.rows == 0 {
-			continue
-		}
-		rows := next
-		if split.name == "train" {
-			rows = nextTrain
-		}
-		if err := writeSplit(b, split.name, counted(limit(rows, split.rows), options.Progress)); err != nil {
-			return nil, err
-		}
-	}
-	provenance := map[string]any{"generator": "pathfinder", "seed": options.Seed, "rule": rule}
-	if shortest > 0 {
-		provenance["train_shortest"] = shortest
-	}
-	for key, value := range options.Provenance {
-		provenance[key] = value
-	}
-	return b.Finish(provenance)
+	return training, others
 }
 
-// easier is the rule of row n of rows, which begin with contours of as many dashes as
-// shortest and end with those of r, all in equal numbers, and have from none to r's
-// distractors in turns.
-func (r PathfinderRule) easier(shortest, n, rows int) PathfinderRule {
+func (r *PathfinderRule) provenance() map[string]any {
+	p := map[string]any{"rule": r}
+	if r.Shortest > 0 {
+		p["train_shortest"] = r.Shortest
+	}
+	return p
+}
+
+// easier is the rule of row n of rows, which begin with contours of r.Shortest dashes and
+// end with those of r, all in equal numbers, and have from none to r's distractors in turns.
+func (r *PathfinderRule) easier(n, rows int) PathfinderRule {
 	n = min(n, rows-1) // workers draw ahead of what is asked for
-	r.Contour = shortest + n*(r.Contour-shortest+1)/rows
-	r.Distractors = n % (r.Distractors + 1)
-	return r
+	return PathfinderRule{Contour: r.Shortest + n*(r.Contour-r.Shortest+1)/rows, Distractors: n % (r.Distractors + 1)}
 }
 
 // pathfinderRows draws images from the first number on, without an end, each by its rule.

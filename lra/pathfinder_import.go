@@ -2,6 +2,7 @@ package lra
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"image/color"
@@ -72,12 +73,7 @@ func pathfinderImages(ctx context.Context, dir string) (images []pathfinderImage
 		}
 		return n
 	}
-	slices.SortFunc(files, func(a, b string) int {
-		if n := number(a) - number(b); n != 0 {
-			return n
-		}
-		return strings.Compare(a, b)
-	})
+	slices.SortFunc(files, func(a, b string) int { return cmp.Or(number(a)-number(b), strings.Compare(a, b)) })
 	for _, file := range files {
 		err := eachLine(ctx, file, nil, func(line string) error {
 			image, err := parsePathfinder(line)

@@ -136,12 +136,12 @@ func TestPathfinderGenerate(t *testing.T) {
 		t.Error("splits change what is drawn")
 	}
 	for want, o := range map[string]GenerateOptions{
-		"expected 1 to 14, found 15": {Train: 1, PathfinderShortest: 15},
-		"expected 1 to 14, found -1": {Train: 1, PathfinderShortest: -1},
-		"expected 0 rows or more":    {Train: -1},
-		"dashes of a contour":        {Train: 1, Pathfinder: &PathfinderRule{Contour: 2}},
-		"distractors: expected":      {Train: 1, Pathfinder: &PathfinderRule{Distractors: -1}},
-		"splits: expected":           {},
+		"expected 1 to 14, or 0, found 15":           {Train: 1, Rule: &PathfinderRule{Contour: 14, Shortest: 15}},
+		"expected 1 to 14, or 0, found -1":           {Train: 1, Rule: &PathfinderRule{Contour: 14, Shortest: -1}},
+		"pathfinder: train: expected 0 rows or more": {Train: -1},
+		"pathfinder: dashes of a contour":            {Train: 1, Rule: &PathfinderRule{Contour: 2}},
+		"pathfinder: distractors: expected":          {Train: 1, Rule: &PathfinderRule{Contour: 14, Distractors: -1}},
+		"splits: expected":                           {},
 	} {
 		if _, err := Pathfinder.Generate(context.Background(), t.TempDir(), o); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%+v: %v, want %q", o, err, want)
@@ -159,7 +159,7 @@ func TestPathfinderGenerate(t *testing.T) {
 // what they are without.
 func TestPathfinderEasyFirst(t *testing.T) {
 	const seed, rows = 5, 57
-	o := GenerateOptions{Train: rows, Val: 10, Test: 5, Seed: seed, PathfinderShortest: 6}
+	o := GenerateOptions{Train: rows, Val: 10, Test: 5, Seed: seed, Rule: &PathfinderRule{Contour: 14, Distractors: 5, Shortest: 6}}
 	d, err := Pathfinder.Generate(context.Background(), t.TempDir(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -160,21 +160,15 @@ type pairReader struct {
 
 // rows are the pairs of a file.
 func (p *pairReader) rows(path string) rows {
-	return func(yield func(seq.Example, error) bool) {
-		err := eachLine(p.ctx, path, p.options.Progress, func(line string) error {
+	return rowsOf(func(row func(seq.Example) error) error {
+		return eachLine(p.ctx, path, p.options.Progress, func(line string) error {
 			e, err := p.pair(line)
 			if err != nil {
 				return err
 			}
-			if !yield(e, nil) {
-				return errStopped
-			}
-			return nil
+			return row(e)
 		})
-		if err != nil && !errors.Is(err, errStopped) {
-			yield(seq.Example{}, err)
-		}
-	}
+	})
 }
 
 // pair reads a line: label, two ids and, where there are no documents, their texts.

@@ -6,24 +6,21 @@ import "github.com/sftseq/sftseq/sft"
 var textPaper = &Preset{
 	Name:        "paper",
 	Description: "the published configuration: 4 layers of 128 on the first 1,024 bytes, 200 epochs",
-	Config:      textPaperConfig(),
-	Settings:    published(200, 64, 0.01),
-}
-
-func textPaperConfig() sft.Config {
-	c := encoder(4, 128, 512, 256)
-	c.NormPosition = "post"
-	c.DropToken, c.AttentionDropout, c.FeedForward = 0.3, 0.1, 0.2
-	c.InputWindow = &sft.InputWindow{Length: 1024, Policy: "head"}
-	return c
+	Config: with(encoder(4, 128, 512, 256), func(c *sft.Config) {
+		c.NormPosition = "post"
+		c.DropToken, c.AttentionDropout, c.FeedForward = 0.3, 0.1, 0.2
+		c.InputWindow = &sft.InputWindow{Length: 1024, Policy: "head"}
+	}),
+	Settings: published(200, 64, 0.01),
 }
 
 // textQuick is a small model of the same kind.
 var textQuick = &Preset{
 	Name:        "quick",
-	Description: "a small model that trains in half an hour on two cores",
+	Description: "a small model on the first 1,024 bytes",
 	Config:      textQuickConfig(),
 	Settings:    falling(6, 0.01),
+	Reached:     &Reached{81.53, "bag of words", 88.61, 17},
 }
 
 func textQuickConfig() sft.Config {
@@ -37,14 +34,11 @@ func textQuickConfig() sft.Config {
 // textHour reads twice as much of a review, and around a byte the words beside it.
 var textHour = &Preset{
 	Name:        "hour",
-	Description: "4 layers on the first 2,048 bytes, which train within an hour on two cores",
-	Config:      textHourConfig(),
-	Settings:    falling(6, 0.01),
-}
-
-func textHourConfig() sft.Config {
-	c := textQuickConfig()
-	c.NumLayers, c.InputWindow = 4, &sft.InputWindow{Length: 2048, Policy: "head"}
-	c.Convolutions = append(c.Convolutions, sft.Convolution{KernelSize: 7, Dilation: 6})
-	return c
+	Description: "4 layers on the first 2,048 bytes",
+	Config: with(textQuickConfig(), func(c *sft.Config) {
+		c.NumLayers, c.InputWindow = 4, &sft.InputWindow{Length: 2048, Policy: "head"}
+		c.Convolutions = append(c.Convolutions, sft.Convolution{KernelSize: 7, Dilation: 6})
+	}),
+	Settings: falling(6, 0.01),
+	Reached:  &Reached{83.19, "bag of words", 88.61, 34},
 }

@@ -6,8 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"strconv"
-	"strings"
 )
 
 // AudioVQ reads sound, a token for every 10 ms: the nearest of a codebook's spectra. A
@@ -91,13 +89,7 @@ func (t *AudioVQ) Encode(text string) ([]int32, error) {
 }
 
 // Decode returns the ids with a space between them.
-func (*AudioVQ) Decode(tokens []int32) string {
-	words := make([]string, len(tokens))
-	for i, id := range tokens {
-		words[i] = strconv.Itoa(int(id))
-	}
-	return strings.Join(words, " ")
-}
+func (*AudioVQ) Decode(tokens []int32) string { return IDs{}.Decode(tokens) }
 
 // nearest is the number of the codebook's spectrum with the least distance, of equal
 // ones the first.

@@ -31,6 +31,8 @@ func Choose(texts []string) Choice {
 	case w.prose():
 		return Choice{"words:20000", json.RawMessage(`{"type":"words","vocab":20000}`), fmt.Sprintf(
 			"the texts are prose: %d%% of their signs are letters, and %d%% of the words in one half of a sample are in the other", w.percent(w.letters, w.signs), w.percent(w.known, w.looked))}
+	case w.hasWords():
+		reason = fmt.Sprintf("there are too few texts to learn words from: only %d%% of the words in one half of a sample are in the other", w.percent(w.known, w.looked))
 	}
 	return Choice{"byte", json.RawMessage(`{"type":"byte"}`), reason}
 }
@@ -83,14 +85,20 @@ type wordCount struct {
 // again; of ListOps, programs and logs fewer than 70% are letters; languages that write
 // no space have words as long as sentences, which do not come again.
 const (
-	fewestWords  = 2000
-	mostLetters  = 80 // percent
-	mostRepeated = 75 // percent
+	fewestWords   = 2000
+	leastLetters  = 80 // percent
+	leastRepeated = 75 // percent
+	longestMean   = 12 // letters, on average; without spaces a word is a sentence, or a protein
 )
 
 func (w *wordCount) prose() bool {
-	return w.percent(w.letters, w.signs) >= mostLetters && w.percent(w.known, w.looked) >= mostRepeated
+	return w.mostlyLetters() && w.percent(w.known, w.looked) >= leastRepeated
 }
+
+// hasWords reports whether the texts are words, whether or not these come again.
+func (w *wordCount) hasWords() bool { return w.mostlyLetters() && w.letters <= longestMean*w.words }
+
+func (w *wordCount) mostlyLetters() bool { return w.percent(w.letters, w.signs) >= leastLetters }
 
 func (*wordCount) percent(part, whole int) int { return 100 * part / max(1, whole) }
 

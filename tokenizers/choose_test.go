@@ -90,3 +90,32 @@ func TestChoose(t *testing.T) {
 		}
 	}
 }
+
+// TestChooseReason: texts of too few words are not said to be no prose.
+func TestChooseReason(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var rare []string // words that hardly come again, as in a few dozen texts
+	for range 50 {
+		var words []string
+		for range 50 {
+			words = append(words, letters(r, "abcdefghijklmnopqrstuvwxyz", 3+r.IntN(6)))
+		}
+		rare = append(rare, strings.Join(words, " "))
+	}
+	var proteins []string
+	for range 2500 {
+		proteins = append(proteins, letters(r, "ACDEFGHIKLMNPQRSTVWY", 80))
+	}
+	for _, c := range []struct {
+		name, want string
+		texts      []string
+	}{
+		{"words that hardly come again", "there are too few texts to learn words from: only ", rare},
+		{"a few texts", "there is too little text to learn words from", sentences(r, english, 10)},
+		{"proteins", "the texts are not prose", proteins},
+	} {
+		if choice := Choose(c.texts); choice.Name != "byte" || !strings.HasPrefix(choice.Reason, c.want) {
+			t.Errorf("%s: %s, %q, expected byte, %q", c.name, choice.Name, choice.Reason, c.want)
+		}
+	}
+}

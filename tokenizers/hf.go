@@ -118,10 +118,7 @@ func WriteFile(dir string, text []byte) error {
 	if err := atomicfile.Clean(path); err != nil {
 		return err
 	}
-	return atomicfile.Write(path, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	})
+	return atomicfile.WriteBytes(path, text)
 }
 
 // CopyFile gives the directory of a model the file that its tokenizer has in the
@@ -142,8 +139,5 @@ func CopyFile(spec json.RawMessage, from, to string) error {
 
 // hasFile reports whether the tokenizer has a file beside its JSON.
 func hasFile(spec json.RawMessage) bool {
-	var config struct {
-		Type string `json:"type"`
-	}
-	return json.Unmarshal(spec, &config) == nil && config.Type == typeHF
+	return TypeOf(spec) == typeHF
 }

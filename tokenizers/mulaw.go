@@ -1,10 +1,6 @@
 package tokenizers
 
-import (
-	"math"
-	"strconv"
-	"strings"
-)
+import "math"
 
 // MuLaw reads sound, a token a sample: the 8 bits of the µ-law, whose steps are the
 // finer the softer the sound. Of several channels it takes the mean. A sample x from −1
@@ -44,10 +40,4 @@ func muLaw(x float32) int32 {
 }
 
 // Decode returns the ids as numbers with a space between them.
-func (MuLaw) Decode(tokens []int32) string {
-	words := make([]string, len(tokens))
-	for i, id := range tokens {
-		words[i] = strconv.Itoa(int(id))
-	}
-	return strings.Join(words, " ")
-}
+func (MuLaw) Decode(tokens []int32) string { return IDs{}.Decode(tokens) }

@@ -10,7 +10,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"sort"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -122,12 +123,7 @@ func TypeOf(spec json.RawMessage) string {
 
 // Types returns the names of the known tokenizers in alphabetical order.
 func Types() []string {
-	var names []string
-	for name := range known {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names
+	return slices.Sorted(maps.Keys(known))
 }
 
 // excerpt keeps an error message short when the JSON is not.

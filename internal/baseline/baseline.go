@@ -1,7 +1,8 @@
 // Package baseline measures what simple models reach on a data set, so that no accuracy
 // stands alone: the largest class; a bag of words or tokens with logistic regression; of
 // pairs, the cosine of their bags; of rows that all have one length, such as images, the
-// nearest class mean; of ListOps, the operator at the root. They take seconds.
+// nearest class mean; of ListOps, the operator at the root; of masked tokens, how frequent
+// each is. They take seconds.
 package baseline
 
 import (
@@ -33,13 +34,13 @@ type Model struct {
 }
 
 // Measure trains on the training split and measures on others, in their order. Progress is
-// called with the rows that were gone over since the last call, and how many there are in
-// all, as far as is known; it may be nil.
-func Measure(ctx context.Context, set *seq.Dataset, progress func(rows, all int64), splits ...string) ([]Result, error) {
+// called with the rows that were gone over since the last call; how many there will be in
+// all is not known before, as the passes of training depend on what it reads. It may be nil.
+func Measure(ctx context.Context, set *seq.Dataset, progress func(rows int64), splits ...string) ([]Result, error) {
 	return measure(ctx, set, splits, usual, progress)
 }
 
-func measure(ctx context.Context, set *seq.Dataset, splits []string, most limits, progress func(rows, all int64)) ([]Result, error) {
+func measure(ctx context.Context, set *seq.Dataset, splits []string, most limits, progress func(rows int64)) ([]Result, error) {
 	m := set.Manifest
 	if m.Splits["train"].Rows == 0 {
 		return nil, errors.New("a baseline needs a training split with rows")
@@ -73,17 +74,13 @@ func measure(ctx context.Context, set *seq.Dataset, splits []string, most limits
 type work struct {
 	ctx  context.Context
 	set  *seq.Dataset
-	all  int64 // rows that are to be gone over, as far as is known
-	tell func(rows, all int64)
+	tell func(rows int64)
 }
 
-// more says that n rows more are to be gone over.
-func (w *work) more(n int) { w.all += int64(n) }
-
-// done says that n rows are.
+// done says that n rows more were gone over.
 func (w *work) done(n int) {
 	if w.tell != nil {
-		w.tell(int64(n), w.all)
+		w.tell(int64(n))
 	}
 }
 

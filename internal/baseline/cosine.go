@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/sftseq/sftseq/seq"
@@ -76,15 +77,7 @@ func (p pairs) similar(idf []float32) []similarity {
 // bestThreshold is the cosine from which on class 1 is right most often, the largest of
 // equally good ones.
 func bestThreshold(s []similarity) float64 {
-	slices.SortFunc(s, func(a, b similarity) int {
-		switch {
-		case a.cosine > b.cosine:
-			return -1
-		case a.cosine < b.cosine:
-			return 1
-		}
-		return 0
-	})
+	slices.SortFunc(s, func(a, b similarity) int { return cmp.Compare(b.cosine, a.cosine) })
 	// Above the largest cosine none is of class 1; each threshold takes in one more.
 	right, best, at := 0, 0, 2.0
 	for i, v := range s {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -29,10 +28,7 @@ func Store(set *seq.Dataset, results []Result) error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.Write(filepath.Join(set.Dir, FileName), func(w io.Writer) error {
-		_, err := w.Write(append(text, '\n'))
-		return err
-	})
+	return atomicfile.WriteBytes(filepath.Join(set.Dir, FileName), append(text, '\n'))
 }
 
 // Stored is what is kept of a split, or nil where nothing is, or it is of other data.

@@ -1,6 +1,9 @@
 package baseline
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // logistic is softmax regression, p(c | x) ∝ exp(w_c·x + b_c), trained by AdaGrad (Duchi,
 // Hazan and Singer, JMLR 12, 2011), a row at a time: of sparse rows most weights stay.
@@ -34,7 +37,6 @@ func (l *logistic) train(w *work, rows [][]feature, labels []int32, updates int)
 	}
 	passes := max(fewestPasses, min(wantedSteps/n, updates/max(1, pass)))
 	p := make([]float64, l.classes)
-	w.more(passes * n)
 	for range passes {
 		for i, row := range rows[:n] {
 			if i%256 == 0 && w.ctx.Err() != nil {
@@ -50,10 +52,7 @@ func (l *logistic) train(w *work, rows [][]feature, labels []int32, updates int)
 // step is one update by the gradient of −ln p(label | row).
 func (l *logistic) step(row []feature, label int, p []float64) {
 	l.scores(row, p)
-	top := p[0]
-	for _, v := range p {
-		top = max(top, v)
-	}
+	top := slices.Max(p)
 	sum := 0.0
 	for c, v := range p {
 		p[c] = math.Exp(v - top)

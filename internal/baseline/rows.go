@@ -25,7 +25,6 @@ func (w *work) read(split string, window int, tokens int64, visit func([]seq.Exa
 	}
 	defer f.Close()
 	picked := sample(f.Lengths(), tokens)
-	w.more(len(picked))
 	var part []seq.Example
 	rows, held := 0, 0
 	for n, i := range picked {

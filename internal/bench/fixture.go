@@ -160,7 +160,7 @@ func (r *fixture) prepare(ctx context.Context, device tensor.Device, k tensor.Ke
 	allocate := func(s tensor.Region, words int) error {
 		var err error
 		if mem[s], err = device.Allocate(words); err != nil {
-			return fmt.Errorf("%s: %w", k.Name(), err)
+			return fmt.Errorf("%s: %w", tensor.Name(k), err)
 		}
 		return nil
 	}

@@ -73,9 +73,9 @@ func (r *fixture) attention(relative bool) tensor.Attention {
 func (r *fixture) table() *tensor.Tensor { return r.outFixed(2*heads, 2*length) }
 
 // sinusoidTables declares the operands of the tables.
-func (r *fixture) sinusoidTables() tensor.SinusoidTables {
+func (r *fixture) sinusoidTables() tensor.Sinusoid {
 	const deviation = 0.02 // of fresh weights
-	return tensor.SinusoidTables{F: r.table(), G: r.table(), E: r.table(),
+	return tensor.Sinusoid{F: r.table(), G: r.table(), E: r.table(),
 		MulWeight: r.parameter(deviation, heads, hidden), AddWeight: r.parameter(deviation, heads, hidden),
 		MulBias: r.parameter(deviation, heads), AddBias: r.parameter(deviation, heads), Counts: r.Counts, Frequencies: frequencies()}
 }
@@ -98,7 +98,7 @@ func relationKernels() []Kernel {
 	return []Kernel{
 		{"sinusoid tables", size, work{products: product}, func(r *fixture) tensor.Kernel { return r.sinusoidTables() }, batch},
 		{"sinusoid tables backward", size, work{products: product}, func(r *fixture) tensor.Kernel {
-			return tensor.SinusoidTablesBackward{DMulWeight: r.outFixed(heads, hidden), DAddWeight: r.outFixed(heads, hidden),
+			return tensor.SinusoidBackward{DMulWeight: r.outFixed(heads, hidden), DAddWeight: r.outFixed(heads, hidden),
 				DMulBias: r.outFixed(heads), DAddBias: r.outFixed(heads),
 				DF: r.fixed(1, 2*heads, 2*length), DG: r.fixed(1, 2*heads, 2*length), Counts: r.Counts, Frequencies: frequencies()}
 		}, batch},

@@ -2,6 +2,7 @@ package bench
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sftseq/sftseq/internal/philox"
 	"github.com/sftseq/sftseq/internal/tensor"
@@ -75,16 +76,8 @@ func tokenKernels() []Kernel {
 		{"crossentropy", fmt.Sprintf("%d×%d", examples, labels), work{}, func(r *fixture) tensor.Kernel {
 			return tensor.CrossEntropy{Loss: r.out(tensor.Examples, 1), DLogits: r.out(tensor.Examples, labels), Logits: r.normal(tensor.Examples, labels, 1),
 				Label: r.ids(r.Input("label", tensor.Examples, examples, 1), labels), Scale: r.fixed(1, labels)}
-		}, func() *fixture { return newFixture(0, ones(examples)...) }},
+		}, func() *fixture { return newFixture(0, slices.Repeat([]int{1}, examples)...) }},
 	}
-}
-
-func ones(n int) []int {
-	out := make([]int, n)
-	for i := range out {
-		out[i] = 1
-	}
-	return out
 }
 
 // updateKernels are AdamW on as many weights as the paper's model of ListOps has.

@@ -46,7 +46,7 @@ func TestTraffic(t *testing.T) {
 		{tensor.Add{Y: x, A: x, B: r.normal(tensor.Tokens, 3, 1)}, traffic{120, 60, 120}},
 	} {
 		if got := r.traffic(c.kernel); got != c.want {
-			t.Errorf("%s: %+v, want %+v", c.kernel.Name(), got, c.want)
+			t.Errorf("%s: %+v, want %+v", tensor.Name(c.kernel), got, c.want)
 		}
 	}
 }

@@ -89,7 +89,7 @@ func (w *Workload) Operations(what string) (*Operations, error) {
 		if shaders {
 			o.shaders(k, n)
 		} else {
-			o.add(k.Name(), n)
+			o.add(tensor.Name(k), n)
 		}
 	}
 	return o, nil

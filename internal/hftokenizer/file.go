@@ -78,17 +78,6 @@ func isNull(text []byte) bool {
 	return len(text) == 0 || string(text) == "null"
 }
 
-// kind is the key "type" of an object.
-func kind(text []byte) (string, error) {
-	var o struct {
-		Type string `json:"type"`
-	}
-	if err := json.Unmarshal(text, &o); err != nil {
-		return "", err
-	}
-	return o.Type, nil
-}
-
 // reader makes a tokenizer of a file's parts.
 type reader struct {
 	tokenizer *Tokenizer
@@ -114,6 +103,24 @@ func (t *Tokenizer) name(token string, id int64) error {
 		t.tokens[id] = token
 	}
 	return nil
+}
+
+// stage reads a stage by its kind, the key "type".
+func stage[T any](r *reader, text json.RawMessage, read func(kind string, text json.RawMessage) (T, error)) (t T, kind string, err error) {
+	if r.depth++; r.depth > deepest {
+		return t, "", fmt.Errorf("sequences are more than %d deep", deepest)
+	}
+	defer func() { r.depth-- }()
+	var o struct {
+		Type string `json:"type"`
+	}
+	if err := json.Unmarshal(text, &o); err != nil {
+		return t, "", err
+	}
+	if t, err = read(o.Type, text); err != nil {
+		err = fmt.Errorf("%.40q: %w", o.Type, err)
+	}
+	return t, o.Type, err
 }
 
 // each reads the stages of a sequence, up to the first that cannot be read.

@@ -3,7 +3,6 @@ package hftokenizer
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 
 	"golang.org/x/text/unicode/norm"
 )
@@ -19,34 +18,20 @@ func (r *reader) normalizer(text json.RawMessage) (normalizer, error) {
 	if isNull(text) {
 		return normalizers(nil), nil
 	}
-	if r.depth++; r.depth > deepest {
-		return nil, fmt.Errorf("sequences are more than %d deep", deepest)
-	}
-	defer func() { r.depth-- }()
-	k, err := kind(text)
-	if err != nil {
-		return nil, err
-	}
-	n, err := r.normalizerOf(k, text)
-	if err != nil {
-		return nil, fmt.Errorf("%.40q: %w", k, err)
-	}
-	return n, nil
+	n, _, err := stage(r, text, r.normalizerOf)
+	return n, err
 }
+
+// forms are Unicode's.
+var forms = map[string]norm.Form{"NFC": norm.NFC, "NFD": norm.NFD, "NFKC": norm.NFKC, "NFKD": norm.NFKD}
 
 func (r *reader) normalizerOf(kind string, text json.RawMessage) (normalizer, error) {
 	var bare struct {
 		Type string `json:"type"`
 	}
 	switch kind {
-	case "NFC":
-		return form(norm.NFC), strict(text, &bare)
-	case "NFD":
-		return form(norm.NFD), strict(text, &bare)
-	case "NFKC":
-		return form(norm.NFKC), strict(text, &bare)
-	case "NFKD":
-		return form(norm.NFKD), strict(text, &bare)
+	case "NFC", "NFD", "NFKC", "NFKD":
+		return form(forms[kind]), strict(text, &bare)
 	case "Lowercase":
 		return lowercase{}, strict(text, &bare)
 	case "StripAccents":

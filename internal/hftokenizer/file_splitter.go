@@ -13,22 +13,9 @@ func (r *reader) splitter(text json.RawMessage) (splitter, error) {
 	if isNull(text) {
 		return splitters(nil), nil
 	}
-	if r.depth++; r.depth > deepest {
-		return nil, fmt.Errorf("sequences are more than %d deep", deepest)
-	}
-	defer func() { r.depth-- }()
-	k, err := kind(text)
-	if err != nil {
-		return nil, err
-	}
-	s, err := r.splitterOf(k, text)
-	if err != nil {
-		return nil, fmt.Errorf("%.40q: %w", k, err)
-	}
-	if k != "Sequence" {
-		r.cut = true
-	}
-	return s, nil
+	s, k, err := stage(r, text, r.splitterOf)
+	r.cut = r.cut || err == nil && k != "Sequence"
+	return s, err
 }
 
 func (r *reader) splitterOf(kind string, text json.RawMessage) (splitter, error) {

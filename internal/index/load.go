@@ -119,11 +119,7 @@ func (x *Index) drop(data []byte, good int64) error {
 	if err := atomicfile.Clean(x.kept); err != nil {
 		return err
 	}
-	err = atomicfile.Write(x.kept, func(w io.Writer) error {
-		_, err := w.Write(slices.Concat(head, tail))
-		return err
-	})
-	if err != nil {
+	if err := atomicfile.WriteBytes(x.kept, slices.Concat(head, tail)); err != nil {
 		return fmt.Errorf("it ends within a group that was not acknowledged, whose %d bytes cannot be kept beside it: %w", len(tail), err)
 	}
 	return nil

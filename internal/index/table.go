@@ -1,6 +1,7 @@
 package index
 
 import (
+	"cmp"
 	"container/heap"
 	"math"
 	"slices"
@@ -114,19 +115,16 @@ type Hit struct {
 	Tokens []int32
 }
 
-// better reports whether a comes before b.
-func (a Hit) better(b Hit) bool {
-	if a.Cosine != b.Cosine {
-		return a.Cosine > b.Cosine
-	}
-	return a.ID < b.ID
+// compare is negative if a comes before b.
+func (a Hit) compare(b Hit) int {
+	return cmp.Or(cmp.Compare(b.Cosine, a.Cosine), cmp.Compare(a.ID, b.ID))
 }
 
 // worst is a heap with the worst hit on top.
 type worst []Hit
 
 func (w worst) Len() int           { return len(w) }
-func (w worst) Less(i, j int) bool { return w[j].better(w[i]) }
+func (w worst) Less(i, j int) bool { return w[j].compare(w[i]) < 0 }
 func (w worst) Swap(i, j int)      { w[i], w[j] = w[j], w[i] }
 func (w *worst) Push(h any)        { *w = append(*w, h.(Hit)) }
 func (w *worst) Pop() any {
@@ -144,14 +142,7 @@ func search(blocks []*block, vector []float32, k int, in func(func()) error) ([]
 			return nil, err
 		}
 	}
-	return best, in(func() {
-		slices.SortFunc(best, func(a, b Hit) int {
-			if a.better(b) {
-				return -1
-			}
-			return 1
-		})
-	})
+	return best, in(func() { slices.SortFunc(best, Hit.compare) })
 }
 
 // add keeps those of the hits so far and a block's that are among the k best.
@@ -164,7 +155,7 @@ func (w *worst) add(b *block, vector []float32, norm float64, k int) {
 		h := Hit{id, cosine, b.tokens[i]}
 		if len(*w) < k {
 			heap.Push(w, h)
-		} else if k > 0 && h.better((*w)[0]) {
+		} else if k > 0 && h.compare((*w)[0]) < 0 {
 			(*w)[0] = h
 			heap.Fix(w, 0)
 		}

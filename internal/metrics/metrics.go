@@ -51,15 +51,10 @@ func (t *Tally) Add(class int, logits []float32, length int) error {
 	if class < 0 || class >= t.classes || len(logits) != t.classes {
 		return fmt.Errorf("metrics: class %d with %d logits in a tally of %d classes", class, len(logits), t.classes)
 	}
-	p, answer := Softmax(logits), 0
-	for i, v := range logits {
-		if v > logits[answer] {
-			answer = i
-		}
-	}
 	if slices.ContainsFunc(logits, func(v float32) bool { return v-v != 0 }) { // infinite, or no number
 		return fmt.Errorf("metrics: logits %v, expected finite numbers", logits)
 	}
+	p, answer := Softmax(logits), slices.Index(logits, slices.Max(logits))
 	t.confusion[class][answer]++
 	t.loss += CrossEntropy(logits, class)
 	b := &t.bins[min(int(p[answer]*calibrationBins), calibrationBins-1)]
@@ -81,10 +76,7 @@ func (t *Tally) Add(class int, logits []float32, length int) error {
 
 // Softmax is the probability of each class, in float64.
 func Softmax(logits []float32) []float64 {
-	top := float64(logits[0])
-	for _, v := range logits {
-		top = max(top, float64(v))
-	}
+	top := float64(slices.Max(logits))
 	p, sum := make([]float64, len(logits)), 0.0
 	for i, v := range logits {
 		p[i] = math.Exp(float64(v) - top)
@@ -99,10 +91,7 @@ func Softmax(logits []float32) []float64 {
 // CrossEntropy is −log of the probability of class, exact also where that
 // probability is 0 in float64.
 func CrossEntropy(logits []float32, class int) float64 {
-	top := float64(logits[0])
-	for _, v := range logits {
-		top = max(top, float64(v))
-	}
+	top := float64(slices.Max(logits))
 	sum := 0.0
 	for _, v := range logits {
 		sum += math.Exp(float64(v) - top)

@@ -1,8 +1,6 @@
 package metrics
 
-import (
-	"slices"
-)
+import "slices"
 
 // Cutoffs are the k of recall@k.
 var Cutoffs = [...]int{1, 5, 10, 100}

@@ -1,5 +1,7 @@
 package metrics
 
+import "slices"
+
 // Validation sums what models are compared by while one is trained. It takes no memory
 // for pairs of classes, as a [Tally] does, because there may be many, and for the area
 // under the curve 8 bytes a row and class, of more than two classes only where it is asked
@@ -29,12 +31,7 @@ func NewValidation(classes int, auc bool) *Validation {
 // Add counts a row: its class, and the logits that a model gave, which are finite. The
 // answer is the first of the largest.
 func (v *Validation) Add(class int, logits []float32) {
-	answer := 0
-	for i, z := range logits {
-		if z > logits[answer] {
-			answer = i
-		}
-	}
+	answer := slices.Index(logits, slices.Max(logits))
 	v.labels[class]++
 	v.answers[answer]++
 	if answer == class {

@@ -16,6 +16,7 @@ import (
 // them.
 type Documents struct {
 	scorer *sft.Scorer
+	embed  Embed
 	at     map[fingerprint]int // places in all
 	all    []document          // in the order that they appear in
 }
@@ -30,10 +31,14 @@ type document struct {
 // fingerprint is the SHA-256 of a document's tokens.
 type fingerprint [sha256.Size]byte
 
-// NewDocuments begins with none.
-func NewDocuments(s *sft.Scorer) *Documents {
-	return &Documents{scorer: s, at: map[fingerprint]int{}}
+// NewDocuments begins with none. Embed computes the vectors, such as the scorer's
+// Embeddings.
+func NewDocuments(s *sft.Scorer, embed Embed) *Documents {
+	return &Documents{scorer: s, embed: embed, at: map[fingerprint]int{}}
 }
+
+// Embed computes the vector of each sequence.
+type Embed func(ctx context.Context, sequences [][]int32) ([][]float32, error)
 
 // Score is the scorer's Examples, bit for bit. It keeps what ranking needs.
 func (d *Documents) Score(ctx context.Context, examples []seq.Example) ([]sft.Output, error) {
@@ -54,7 +59,7 @@ func (d *Documents) Score(ctx context.Context, examples []seq.Example) ([]sft.Ou
 	for i, e := range examples {
 		pairs[i] = [2]int{place(e.A, e.Index), place(e.B, e.Index)}
 	}
-	vectors, err := d.scorer.Embeddings(ctx, unknown)
+	vectors, err := d.embed(ctx, unknown)
 	if err != nil {
 		return nil, err
 	}

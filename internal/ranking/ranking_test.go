@@ -24,7 +24,7 @@ func TestRankNonFinite(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := NewDocuments(scorer)
+	d := NewDocuments(scorer, scorer.Embeddings)
 	for i, size := range []float32{1, 1, 1e30, 1e30} {
 		v := make([]float32, m.Config.HiddenSize)
 		for c := range v {

@@ -1,0 +1,64 @@
+package baseline
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// UnigramBits is what a model tells a token with that knows how frequent each is and nothing
+// of the tokens around it, in bits a token: the cross-entropy
+//
+//	−1/N Σ log₂ p(v), p(v) = (n_v + 1)/(n + V),
+//
+// over the N tokens that told picks of the sequences of a split, where n_v of the n tokens of
+// the training split are v, of a vocabulary of V. Of a sequence the first window tokens are read,
+// all if that is 0. Labels are not read. A model of masked tokens that learns tells them with
+// fewer.
+func UnigramBits(ctx context.Context, set *seq.Dataset, split string, window int, told func(e seq.Example) []int32) (bits float64, err error) {
+	counts := make([]int64, set.Manifest.VocabSize)
+	total := int64(0)
+	err = eachExample(ctx, set, "train", window, func(e seq.Example) {
+		for _, v := range e.A {
+			counts[v]++
+		}
+		total += int64(len(e.A))
+	})
+	if err != nil {
+		return 0, err
+	}
+	n := 0
+	err = eachExample(ctx, set, split, window, func(e seq.Example) {
+		for _, v := range told(e) {
+			bits -= math.Log2(float64(counts[v]+1) / float64(total+int64(len(counts))))
+			n++
+		}
+	})
+	if err == nil && n == 0 {
+		err = errors.New("a baseline of single tokens needs tokens to tell, found none in the split " + split)
+	}
+	return bits / float64(n), err
+}
+
+// eachExample shows all sequences of a split, those of pairs one by one, in the order of the
+// file.
+func eachExample(ctx context.Context, set *seq.Dataset, split string, window int, visit func(e seq.Example)) error {
+	f, err := set.OpenSequences(split, window)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for i := range f.Len() {
+		if i%partRows == 0 && ctx.Err() != nil {
+			return ctx.Err()
+		}
+		e, err := f.Example(i)
+		if err != nil {
+			return err
+		}
+		visit(e)
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package baseline
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// TestUnigramBits: tokens whose frequencies are known are told with as many bits as these say,
+// only those that are picked count, and rows without a label do, too.
+func TestUnigramBits(t *testing.T) {
+	draw := func(r *rand.Rand) seq.Example {
+		e := seq.Example{A: make([]int32, 64), Label: seq.NoLabel}
+		for i := range e.A {
+			if e.A[i] = 1; r.IntN(4) == 0 {
+				e.A[i] = 2
+			}
+		}
+		return e
+	}
+	s := spec()
+	s.VocabSize = 4
+	set := dataset(t, s, map[string]int{"train": 2000, "val": 500}, draw)
+	ctx := context.Background()
+	bits := func(told func(e seq.Example) []int32) float64 {
+		v, err := UnigramBits(ctx, set, "val", 32, told)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+	entropy := 0.75*math.Log2(1/0.75) + 0.25*2
+	if got := bits(func(e seq.Example) []int32 {
+		if len(e.A) != 32 {
+			t.Errorf("%d tokens of a window of 32", len(e.A))
+		}
+		return e.A
+	}); math.Abs(got-entropy) > 0.02 {
+		t.Errorf("%.4f bits a token, the entropy is %.4f", got, entropy)
+	}
+	for token, want := range map[int32]float64{1: math.Log2(1 / 0.75), 2: 2, 3: math.Log2(2000*32 + 4)} {
+		if got := bits(func(seq.Example) []int32 { return []int32{token} }); math.Abs(got-want) > 0.03 {
+			t.Errorf("token %d: %.4f bits, expected %.4f", token, got, want)
+		}
+	}
+	if _, err := UnigramBits(ctx, set, "val", 0, func(seq.Example) []int32 { return nil }); err == nil || !strings.Contains(err.Error(), "none in the split val") {
+		t.Errorf("nothing to tell: %v", err)
+	}
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := UnigramBits(ended, set, "val", 0, func(e seq.Example) []int32 { return e.A }); !errors.Is(err, context.Canceled) {
+		t.Errorf("a context that has ended: %v", err)
+	}
+}

@@ -1,0 +1,70 @@
+package lra
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestTasks: tasks have a name each, by which they are found, and data can be had for all.
+func TestTasks(t *testing.T) {
+	names := Names()
+	for _, name := range []string{"image", "listops", "pathfinder", "retrieval", "text"} {
+		if !slices.Contains(names, name) {
+			t.Errorf("no task %s among %v", name, names)
+		}
+	}
+	if !slices.IsSorted(names) || len(slices.Compact(slices.Clone(names))) != len(names) {
+		t.Errorf("names %v", names)
+	}
+	for _, task := range Tasks() {
+		if found, err := Lookup(task.Name); err != nil || found != task {
+			t.Errorf("%s: %v, error %v", task.Name, found, err)
+		}
+		if task.Import == nil && task.Generator == nil {
+			t.Errorf("%s: its data can be neither imported nor generated", task.Name)
+		}
+		if _, err := (&Task{Name: task.Name}).Generate(context.Background(), t.TempDir(), GenerateOptions{}); err == nil || !strings.Contains(err.Error(), "cannot be generated") {
+			t.Errorf("%s without a generator: error %v", task.Name, err)
+		}
+		if _, err := (&Task{Name: task.Name}).Convert(context.Background(), "", t.TempDir(), ConvertOptions{}); err == nil || !strings.Contains(err.Error(), "no files to import") {
+			t.Errorf("%s without an importer: error %v", task.Name, err)
+		}
+	}
+	if _, err := Lookup("listop"); err == nil || err.Error() != `task "listop" is not known; known tasks: `+strings.Join(names, ", ") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestGenerators: each has a command as an example, a rule of its own by which it draws
+// rows that the task's files may hold, and options with names of their own.
+func TestGenerators(t *testing.T) {
+	for _, task := range Tasks() {
+		if task.Generator == nil {
+			continue
+		}
+		g, taken := task.Generator, []string{"out", "train", "val", "test", "seed", "no-baselines", "force"}
+		if !strings.HasPrefix(g.Example, "sftseq data generate "+task.Name+" ") || g.Usage == "" || g.Description == "" {
+			t.Errorf("%s: %+v", task.Name, g)
+		}
+		for _, o := range g.Rule().Options() {
+			if slices.Contains(taken, o.Name) || o.Usage == "" {
+				t.Errorf("%s: option %+v", task.Name, o)
+			}
+			taken = append(taken, o.Name)
+			*o.Value = -1
+			if g.Rule().Validate() != nil {
+				t.Errorf("%s: an option %s of one rule is that of all", task.Name, o.Name)
+			}
+		}
+		d, err := task.Generate(t.Context(), t.TempDir(), GenerateOptions{Train: 3, Val: 2, Test: 1, Seed: 1})
+		if err != nil {
+			t.Errorf("%s: %v", task.Name, err)
+			continue
+		}
+		if d.Manifest.Name != task.Name || d.Manifest.Provenance["generator"] != task.Name || d.Manifest.Splits["train"].Rows != 3 {
+			t.Errorf("%s: manifest of %s, %d rows, %v", task.Name, d.Manifest.Name, d.Manifest.Splits["train"].Rows, d.Manifest.Provenance)
+		}
+	}
+}

@@ -1,0 +1,66 @@
+package lra
+
+import (
+	"slices"
+
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// PretrainName is the name of the task that [Pretrain] makes.
+const PretrainName = "pretrain"
+
+// Pretrain is the task of telling masked tokens of any data set's sequences. Its presets are
+// the models of the task whose data they are, or that of [Custom], without dropout: there are
+// as many answers as tokens, so that little is learned by heart.
+func Pretrain(m *seq.Manifest) *Task {
+	of := Custom(m)
+	if at := slices.IndexFunc(Tasks(), func(t *Task) bool { return t.Name == m.Name }); at >= 0 {
+		of = Tasks()[at]
+	}
+	task := &Task{
+		Name:        PretrainName,
+		Description: "learn from sequences alone, without labels: to tell masked tokens",
+		Kind:        m.Task,
+		Tokenizer:   m.Tokenizer,
+		Import:      &Importer{Example: "sftseq data convert --from logs.jsonl --to data/logs --text line"},
+	}
+	for _, p := range of.Presets {
+		p := *p
+		c := &p.Config
+		length, rows := readRows(m, c)
+		s := quick(0, batchOf(length), 0.01)
+		c.Task = sft.FillMask
+		c.DropToken, c.AttentionDropout, c.EmbeddingDropout, c.FeedForward = 0, 0, 0, 0
+		s.EmbeddingInit = p.Settings.EmbeddingInit
+		fallsToNothing(&s)
+		epochs := min(tokensOfRun/length, float64(mostSteps*s.Batch)) / rows
+		s.Epochs = min(mostEpochs, max(fewestEpochs, int(epochs)))
+		s.EvalEvery = max(1, s.Epochs*int(rows)/s.Batch/evaluations)
+		p.Settings, p.Reached = s, nil
+		p.Description = DescribeRun(c, &s)
+		task.Presets = append(task.Presets, &p)
+	}
+	return task
+}
+
+// readRows is how many tokens are read of a sequence on average, and how many sequences there
+// are in the training split.
+func readRows(m *seq.Manifest, c *sft.Config) (length, rows float64) {
+	train := m.Splits["train"]
+	length, rows = train.Lengths.Mean, float64(train.Rows)
+	if m.Task == seq.Retrieval {
+		length, rows = length/2, 2*rows
+	}
+	if w := c.TruncatesAt(); w > 0 {
+		length = min(length, float64(w))
+	}
+	return max(1, length), max(1, rows)
+}
+
+// batchOf is at least 16 sequences, and more of short ones: a step costs more than a few
+// thousand tokens do.
+func batchOf(length float64) int {
+	const tokens, most = 16384, 256
+	return max(16, min(most, powerOfTwo(int(tokens/length))))
+}

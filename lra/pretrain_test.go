@@ -1,0 +1,54 @@
+package lra
+
+import (
+	"testing"
+
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// TestPretrainPresets: the models are those of the task whose data they are, or chosen from
+// the data, and can be trained; the sequences of pairs count one by one.
+func TestPretrainPresets(t *testing.T) {
+	for _, c := range []struct {
+		name, task string
+		rows       int64
+		length     float64
+		presets    []string
+		epochs     int
+	}{
+		{"text", seq.Classification, 25000, 1300, []string{"quick", "hour", "paper"}, 7},
+		{"reviews", seq.Classification, 25000, 1300, []string{"quick"}, 6},
+		{"retrieval", seq.Retrieval, 10000, 2000, []string{"quick", "paper"}, 10},
+		{"few", seq.Classification, 5, 10, []string{"quick"}, mostEpochs},
+	} {
+		m := &seq.Manifest{Name: c.name, Task: c.task, Tokenizer: []byte(`{"type":"byte"}`), VocabSize: 257, Splits: map[string]seq.SplitInfo{
+			"train": {Rows: c.rows, Lengths: seq.Quantiles{P50: int64(c.length), Mean: c.length}}}}
+		task := Pretrain(m)
+		if len(task.Presets) != len(c.presets) {
+			t.Fatalf("%s: %d presets, expected %q", c.name, len(task.Presets), c.presets)
+		}
+		for i, p := range task.Presets {
+			if p.Name != c.presets[i] || i == 0 && p.Settings.Epochs != c.epochs || p.Reached != nil {
+				t.Errorf("%s: preset %s of %d epochs, expected %s of %d", c.name, p.Name, p.Settings.Epochs, c.presets[i], c.epochs)
+			}
+			if p.Config.FeedForward != 0 || p.Config.EmbeddingDropout != 0 || p.Config.DropToken != 0 || p.Config.AttentionDropout != 0 {
+				t.Errorf("%s, %s: dropout", c.name, p.Name)
+			}
+			config := p.Config
+			if err := config.DescribeData(m.Spec("")); err != nil || config.Task != sft.FillMask {
+				t.Errorf("%s, %s: task %s: %v", c.name, p.Name, config.Task, err)
+			}
+			if err := p.Settings.Validate(); err != nil || p.Settings.EvalEvery < 1 {
+				t.Errorf("%s, %s: %v", c.name, p.Name, err)
+			}
+		}
+	}
+	for _, task := range Tasks() {
+		for _, p := range task.Presets {
+			if p.Config.Task != "" {
+				t.Errorf("%s, %s: its task was changed", task.Name, p.Name)
+			}
+		}
+	}
+}
