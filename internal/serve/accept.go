@@ -15,21 +15,21 @@ import (
 // message over takes its room, too.
 func (s *session) accept(m *message) *call {
 	switch {
-	case m.err != nil && s.bareStream():
+	case m.Err != nil && s.bareStream():
 		s.refuseBare(m)
 		return nil
-	case m.err != nil:
-		s.unread(headOf(m.head), s.whyUnread(m))
+	case m.Err != nil:
+		s.unread(headOf(m.Head), s.whyUnread(m))
 		return nil
-	case bytes.HasPrefix(bytes.TrimSpace(m.body), []byte("[")) && !s.bareStream():
-		s.unread(envelope{}, fail(codeInvalidRequest, place{Line: m.line}, "expected one message, found a list: there are no batches"))
+	case bytes.HasPrefix(bytes.TrimSpace(m.Body), []byte("[")) && !s.bareStream():
+		s.unread(envelope{}, fail(codeInvalidRequest, place{Line: m.Line}, "expected one message, found a list: there are no batches"))
 		return nil
-	case !bytes.Contains(m.body, []byte(`"jsonrpc"`)) && s.acceptBare(m):
+	case !bytes.Contains(m.Body, []byte(`"jsonrpc"`)) && s.acceptBare(m):
 		return nil
 	}
 	var e envelope
 	var bad *Error
-	if s.share.do(s.ctx, len(m.body), func() { e, bad = parseEnvelope(*m) }) != nil {
+	if s.share.Do(s.ctx, len(m.Body), func() { e, bad = parseEnvelope(m.Message) }) != nil {
 		return nil
 	}
 	if bad != nil {
@@ -53,10 +53,10 @@ func (s *session) accept(m *message) *call {
 // whyUnread is the error of a message that has no body.
 func (s *session) whyUnread(m *message) *Error {
 	var none *jsonlines.NoRoom
-	if errors.As(m.err, &none) {
+	if errors.As(m.Err, &none) {
 		return s.server.noRoom(none.Bytes)
 	}
-	return fail(codeParse, place{Line: m.line}, "the message is longer than the %d bytes of --max-line", s.server.options.MaxLine)
+	return fail(codeParse, place{Line: m.Line}, "the message is longer than the %d bytes of --max-line", s.server.options.MaxLine)
 }
 
 // unread refuses a message that could not be read, or only as far as e has it. If
@@ -118,7 +118,7 @@ func (s *session) requested(e envelope, m *message) *call {
 	}
 	s.mu.Lock()
 	key := keyOf(e.id)
-	inflight, used := len(s.calls), s.ids[key] != nil
+	inflight, used := len(s.ids), s.ids[key] != nil // what is being written is answered: the client may have it
 	s.mu.Unlock()
 	if used {
 		s.refuse(e.id, fail(codeInvalidRequest, place{Field: "id", Found: jsonlines.Kind(e.id)}, "id: a request with the same one is not answered yet"))
@@ -128,12 +128,12 @@ func (s *session) requested(e envelope, m *message) *call {
 		s.refuse(e.id, fail(codeBusy, retry{s.server.retryAfter()}, "%d requests wait for an answer, at most %d may", inflight, limit))
 		return nil
 	}
-	c := &call{session: s, id: e.id, key: key, method: e.method, params: e.params, edits: s.edits, received: m.received, bytes: m.room}
-	if err := c.reserve(int64(len(m.body)) - m.room); err != nil {
+	c := &call{session: s, id: e.id, key: key, method: e.method, params: e.params, edits: s.edits, received: m.received, bytes: m.Room}
+	if err := c.reserve(int64(len(m.Body)) - m.Room); err != nil {
 		s.refuse(e.id, asError(err))
 		return nil
 	}
-	m.room = 0
+	m.Room = 0
 	c.model = s.server.acquire()
 	c.ctx, c.cancel = context.WithCancelCause(s.ctx)
 	s.mu.Lock()

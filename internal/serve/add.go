@@ -6,6 +6,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/index"
 	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/serve/batching"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -16,9 +17,7 @@ var addFields = fieldsOf([]string{""}, append(manyFields, "items", "id")...)
 type added struct {
 	ID     string `json:"id"`
 	Length int    `json:"length"`
-	// Of the document that it is.
-	URI     string `json:"uri,omitempty"`
-	Version *int64 `json:"version,omitempty"`
+	origin
 }
 
 // add is retrieval/add: an item, or many, which go into the index in their order.
@@ -49,12 +48,12 @@ const maxAdditions = 1024
 type addition struct {
 	id      string
 	request *requests.Request
-	job     *job
+	ctx     context.Context // of its job
+	job     *batching.Job
 	stored  chan func() error // waits for the disk
 }
 
-func (a *adding) prepare(path string, fields map[string]json.RawMessage) *item {
-	c := a.call
+func (a *adding) prepare(c *call, path string, fields map[string]json.RawMessage) *item {
 	id, err := itemID(path+"id", fields["id"])
 	if err != nil {
 		return &item{err: err}
@@ -68,20 +67,16 @@ func (a *adding) prepare(path string, fields map[string]json.RawMessage) *item {
 		return &item{err: err}
 	}
 	x := &addition{id: id, request: r, stored: make(chan func() error, 1)}
-	i := &item{work: embed, examples: []seq.Example{{A: r.Sequences[0]}}, read: []*sequence{q}}
+	i := &item{work: batching.Embed, examples: []seq.Example{{A: r.Sequences[0]}}, read: []*sequence{q}}
 	i.begun = func() {
-		x.job = i.jobs[0]
+		x.ctx, x.job = i.ctx, i.jobs[0]
 		a.queue <- x
 	}
 	i.result = func([]sft.Output) (any, error) {
 		if err := (<-x.stored)(); err != nil {
 			return nil, err
 		}
-		out := added{ID: id, Length: len(q.tokens)}
-		if q.document != nil {
-			out.URI, out.Version = q.document.uri, &q.version
-		}
-		return out, nil
+		return added{ID: id, Length: len(q.tokens), origin: q.origin()}, nil
 	}
 	return i
 }
@@ -105,13 +100,13 @@ func (a *adding) store() {
 
 // begin has the index add the item once it is embedded.
 func (x *addition) begin(c *call) (wait func() error, err error) {
-	out, err := x.job.wait()
+	out, err := x.job.Wait()
 	if err != nil {
 		return nil, err
 	}
 	// One of many that are cancelled may have ended before others, whose contexts do
 	// not end at one time: behind the first that stays out all must.
-	for _, ctx := range []context.Context{c.ctx, x.job.group.ctx} {
+	for _, ctx := range []context.Context{c.ctx, x.ctx} {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/serve/batching"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -33,8 +34,8 @@ type bareLines struct {
 type bareLine struct {
 	request *requests.Request
 	model   *served
-	job     *job  // nil if the line is refused
-	bytes   int64 // that it takes of the server's memory
+	job     *batching.Job // nil if the line is refused
+	bytes   int64         // that it takes of the server's memory
 
 	received time.Time
 }
@@ -50,31 +51,37 @@ func (s *session) acceptBare(m *message) bool {
 	var r *requests.Request
 	taken := true
 	var most int64
-	if s.share.do(s.ctx, len(m.body), func() { most = parser.MemoryOfLine(m.body) }) != nil {
-		model.done()
+	if s.share.Do(s.ctx, len(m.Body), func() { most = parser.MemoryOfLine(m.Body) }) != nil {
+		model.Done()
 		return true
 	}
-	why := s.borrow(most, m.room)
-	err := s.share.do(s.ctx, len(m.body), func() {
+	why := s.borrow(most, m.Room)
+	err := s.share.Do(s.ctx, len(m.Body), func() {
 		if why != nil {
-			r = parser.Parse(nil, m.line, errors.New(why.Message))
+			r = parser.Parse(nil, m.Line, errors.New(why.Message))
 			r.Failure.Code = why.Code
 		} else {
-			r = parser.Parse(m.body, m.line, nil)
+			r = parser.Parse(m.Body, m.Line, nil)
 		}
 		f := r.Failure
-		taken = f == nil || f.Code == requests.CodeParams || s.bareStream() || hasSequence(m.body)
+		taken = f == nil || f.Code == requests.CodeParams || s.bareStream() || hasSequence(m.Body)
 	})
 	if why == nil {
 		s.release(most)
 	}
 	if err != nil || !taken {
-		model.done()
+		model.Done()
 		return err != nil
 	}
 	s.bare.seen = true
-	if s.life == shutDown && r.Failure == nil {
+	switch {
+	case r.Failure != nil:
+	case s.life == shutDown:
 		r.Failure = &requests.Failure{Code: requests.CodeRequest, Message: "after shutdown only exit is expected"}
+	case model.config.Predicts():
+		r.Failure = &requests.Failure{Code: requests.CodeRequest, Message: predicting}
+	case !model.config.Answers():
+		r.Failure = &requests.Failure{Code: requests.CodeRequest, Message: unlabelled}
 	}
 	s.queueBare(&bareLine{request: r, model: model, bytes: int64(len(r.ID)+len(r.Label)) + tokenBytes*int64(r.Tokens()) + jobBytes, received: m.received})
 	return true
@@ -107,9 +114,9 @@ const bareWait = 10 * time.Second
 // refuseBare answers a line that could not be read.
 func (s *session) refuseBare(m *message) {
 	model := s.server.acquire()
-	r := model.parser.With(s.name, 1, 2).Parse(nil, m.line, m.err)
+	r := model.parser.With(s.name, 1, 2).Parse(nil, m.Line, m.Err)
 	var none *jsonlines.NoRoom
-	if errors.As(m.err, &none) {
+	if errors.As(m.Err, &none) {
 		r.Failure.Code = s.server.noRoom(none.Bytes).Code
 	}
 	s.queueBare(&bareLine{request: r, model: model, received: m.received})
@@ -135,12 +142,12 @@ func (s *session) queueBare(l *bareLine) {
 		select {
 		case <-s.settled:
 		case <-s.ctx.Done():
-			l.model.done()
+			l.model.Done()
 			return
 		}
 	}
 	if l.request.Failure == nil {
-		l.job = s.server.batcher.submit(s.bare.ctx, s, l.model, classify, l.request.Example())[0]
+		l.job = s.server.batcher.Submit(s.bare.ctx, &s.account, &l.model.Model, batching.Classify, l.request.Example())[0]
 	}
 	s.bare.queue <- l // has room for all that may be pending
 }
@@ -156,14 +163,14 @@ func (s *session) writeBare() {
 		var err error
 		if l.job != nil {
 			// The batch of a job that was given up may still be computed, and its time set.
-			if result, err = l.job.wait(); err == nil {
-				compute = l.job.compute
+			if result, err = l.job.Wait(); err == nil {
+				compute = l.job.Took()
 			}
 		}
 		var reply any
 		var code int
 		var bad error
-		if s.share.do(s.ctx, 0, func() {
+		if s.share.Do(s.ctx, 0, func() {
 			out.Reset()
 			reply, code = l.reply(result, err)
 			bad = encoder.Encode(reply)
@@ -173,7 +180,7 @@ func (s *session) writeBare() {
 			}
 			s.server.metrics.answered(bareMethod, code, time.Since(l.received), compute)
 		}
-		l.model.done()
+		l.model.Done()
 		s.mu.Lock()
 		s.bare.pending--
 		s.bare.tokens -= l.request.Tokens()

@@ -1,20 +1,17 @@
 package serve
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"log/slog"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
-	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/internal/serve/batching"
 )
 
 func randomTokens(r *rand.Rand, n int) []int32 {
@@ -75,13 +72,19 @@ func TestBatchesChangeNoBit(t *testing.T) {
 // hold stops every batch until release is closed.
 func hold(s *Server) (release chan struct{}) {
 	release = make(chan struct{})
-	s.batcher.before = func(ctx context.Context) {
+	s.batcher.Before = func(ctx context.Context) {
 		select {
 		case <-release:
 		case <-ctx.Done():
 		}
 	}
 	return release
+}
+
+// waiting is what the batcher's queue holds, and how many batches run.
+func waiting(s *Server) (jobs, tokens, running int) {
+	b := s.batcher.Stats()
+	return b.Waiting, b.Tokens, b.Running
 }
 
 func eventually(t testing.TB, what string, f func() bool) {
@@ -106,7 +109,7 @@ func TestCancel(t *testing.T) {
 	}
 	b.request("x", "sequence/classify", map[string]any{"tokens": []int{4}})
 	b.request("y", "sequence/classify", map[string]any{"tokens": []int{5}})
-	eventually(t, "nothing runs", func() bool { _, _, running := s.batcher.waiting(); return running == 2 })
+	eventually(t, "nothing runs", func() bool { _, _, running := waiting(s); return running == 2 })
 	for i := range 20 {
 		a.notify("$/cancelRequest", map[string]any{"id": i})
 		if m := a.answer(i); m.Error == nil || m.Error.Code != -32800 {
@@ -123,8 +126,8 @@ func TestCancel(t *testing.T) {
 	}
 	b.notify("$/cancelRequest", map[string]any{"id": "x"}) // too late: nothing comes
 	b.call("z", "model/info", nil, nil)
-	if s.metrics.cancelled.Load() != 21 {
-		t.Errorf("%d sequences were cancelled, want 21", s.metrics.cancelled.Load())
+	if s.stats().Cancelled != 21 {
+		t.Errorf("%d sequences were cancelled, want 21", s.stats().Cancelled)
 	}
 }
 
@@ -134,145 +137,38 @@ func TestCancelStopsBatch(t *testing.T) {
 	hold(s) // for ever: only its context ends a batch
 	c := dial(t, s).initialize(struct{}{})
 	c.request(1, "sequence/classify", map[string]any{"sequences": []any{map[string]any{"tokens": []int{1}}, map[string]any{"tokens": []int{2}}}})
-	eventually(t, "nothing runs", func() bool { _, _, running := s.batcher.waiting(); return running > 0 })
+	eventually(t, "nothing runs", func() bool { _, _, running := waiting(s); return running > 0 })
 	c.notify("$/cancelRequest", map[string]any{"id": 1})
 	if m := c.answer(1); m.Error == nil || m.Error.Code != -32800 {
 		t.Fatalf("%+v", m)
 	}
-	eventually(t, "the batch goes on", func() bool { jobs, _, running := s.batcher.waiting(); return running+jobs == 0 })
-}
-
-// TestOneFailureAlone: what is wrong with one job of a batch fails no other.
-func TestOneFailureAlone(t *testing.T) {
-	s := start(t, testOptions(t, "pre"))
-	m := s.current()
-	release := hold(s)
-	first := s.batcher.submit(context.Background(), bareSession(s), m, classify, seq.Example{A: []int32{1}})[0]
-	second := s.batcher.submit(context.Background(), bareSession(s), m, classify, seq.Example{A: []int32{1}})[0]
-	eventually(t, "not both run", func() bool { _, _, running := s.batcher.waiting(); return running == 2 })
-	good := s.batcher.submit(context.Background(), bareSession(s), m, classify, seq.Example{A: []int32{3}})[0]
-	bad := s.batcher.submit(context.Background(), bareSession(s), m, classify, seq.Example{A: []int32{99}})[0]
-	close(release)
-	for _, j := range []*job{first, second, good} {
-		if _, err := j.wait(); err != nil {
-			t.Error(err)
-		}
-	}
-	if _, err := bad.wait(); err == nil {
-		t.Error("a token out of range was classified")
-	}
-	ctx, cancel := context.WithCancelCause(context.Background())
-	cancel(errCancelled)
-	if _, err := s.batcher.submit(ctx, bareSession(s), m, classify, seq.Example{A: []int32{1}})[0].wait(); !errors.Is(err, errCancelled) {
-		t.Error(err)
-	}
-}
-
-// TestModelFailed: where the model panics is in the log.
-func TestModelFailed(t *testing.T) {
-	var log bytes.Buffer
-	s := &session{share: newTurns(2, func(int) {}).share(), log: slog.New(slog.NewTextHandler(&log, nil))}
-	j := &job{model: &served{Model: &Model{}}, group: &group{session: s}}
-	if err := (&batcher{}).compute(context.Background(), []*job{j}); err == nil || !strings.Contains(err.Error(), "the model failed") {
-		t.Error(err)
-	}
-	if text := log.String(); !strings.Contains(text, "batcher.go") || !strings.Contains(text, "level=ERROR") {
-		t.Errorf("%q", text)
-	}
-}
-
-// TestReleaseStallsNobody: while the device of a model that is not used any more is
-// closed, which takes a while, others are served.
-func TestReleaseStallsNobody(t *testing.T) {
-	for _, dropped := range []bool{false, true} {
-		o := testOptions(t, "pre")
-		closing, closed := make(chan struct{}), make(chan struct{})
-		o.Load = func() (*Model, error) {
-			m, err := load(t, "pre")()
-			free := m.Release
-			m.Release = sync.OnceFunc(func() { close(closing); <-closed; free() })
-			return m, err
-		}
-		s := start(t, o)
-		s.options.Load = load(t, "pre")
-		release := hold(s)
-		old := s.current()
-		submit := func(ctx context.Context, m *served) *job {
-			return s.batcher.submit(ctx, bareSession(s), m, classify, seq.Example{A: []int32{1}})[0]
-		}
-		ctx, cancel := context.WithCancel(context.Background())
-		var jobs []*job
-		old.use()
-		if !dropped {
-			jobs = append(jobs, submit(ctx, old))
-		}
-		if err := s.Reload(); err != nil {
-			t.Fatal(err)
-		}
-		if dropped { // the last user waits for places that others have
-			places := old.Scorer.Slots()
-			for range places {
-				jobs = append(jobs, submit(context.Background(), s.current()))
-				eventually(t, "it does not run", func() bool { jobs, _, _ := s.batcher.waiting(); return jobs == 0 })
-			}
-			submit(ctx, old)
-		}
-		old.done()
-		if dropped {
-			cancel()
-		} else {
-			close(release)
-		}
-		<-closing
-		served := make(chan struct{})
-		go func() {
-			defer close(served)
-			jobs = append(jobs, submit(context.Background(), s.current()))
-		}()
-		select {
-		case <-served:
-		case <-time.After(patience):
-			t.Errorf("nobody is served, dropped: %v", dropped)
-		}
-		close(closed)
-		<-served
-		if dropped {
-			close(release)
-		}
-		for _, j := range jobs {
-			if _, err := j.wait(); err != nil {
-				t.Error(err)
-			}
-		}
-		cancel()
-	}
+	eventually(t, "the batch goes on", func() bool { jobs, _, running := waiting(s); return running+jobs == 0 })
 }
 
 // TestReload: requests that have begun end with the old model, later ones have the
 // new, and the old one is released.
 func TestReload(t *testing.T) {
 	o := testOptions(t, "pre")
-	names, released := []string{"pre", "post"}, 0
+	names, released := []string{"pre", "post"}, atomic.Int64{}
 	o.Load = func() (*Model, error) {
 		m, err := load(t, names[0])()
 		names = names[1:]
 		free := m.Release
-		m.Release = func() { released++; free() }
+		m.Release = func() { released.Add(1); free() }
 		return m, err
 	}
 	s := start(t, o)
 	release := hold(s)
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "1 2"})
-	eventually(t, "the document is not classified", func() bool { _, _, running := s.batcher.waiting(); return running > 0 })
-	old := s.current()
+	eventually(t, "the document is not classified", func() bool { _, _, running := waiting(s); return running > 0 })
 	want := logits(t, s, []int32{1, 2})
 	c.request(1, "sequence/classify", map[string]any{"tokens": []int{1, 2}})
-	eventually(t, "nothing runs", func() bool { jobs, _, running := s.batcher.waiting(); return jobs+running > 1 })
+	eventually(t, "nothing runs", func() bool { jobs, _, running := waiting(s); return jobs+running > 1 })
 	if err := s.Reload(); err != nil {
 		t.Fatal(err)
 	}
-	if released != 0 {
+	if released.Load() != 0 {
 		t.Error("the old model is gone while it is used")
 	}
 	close(release)
@@ -299,8 +195,10 @@ func TestReload(t *testing.T) {
 	if !slices.Equal(said[""], said["3"]) { // once
 		t.Errorf("the document is told to be %v, want %v", said[""], said["3"])
 	}
-	eventually(t, "the old model is kept", func() bool { old.mu.Lock(); defer old.mu.Unlock(); return old.users == 0 })
+	eventually(t, "the old model is kept", func() bool { return released.Load() == 1 })
 }
 
 // bareSession is one without a client.
-func bareSession(s *Server) *session { return &session{server: s, share: s.turns.share(), log: s.log} }
+func bareSession(s *Server) *session {
+	return &session{server: s, share: s.turns.Share(), account: batching.Account{Log: s.log}, log: s.log}
+}

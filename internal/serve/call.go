@@ -39,8 +39,14 @@ func (s *session) begin(c *call) {
 
 // respond answers a call and forgets it.
 func (c *call) respond() {
+	c.forget(c.response())
+	c.model.Done() // which may close a device: the session goes on meanwhile
+	c.session.wakeFinish()
+}
+
+// forget writes the answer of a call, which does not count from then on.
+func (c *call) forget(body []byte) {
 	s := c.session
-	body := c.response()
 	s.sending.Lock()
 	defer s.sending.Unlock()
 	s.mu.Lock()
@@ -48,13 +54,11 @@ func (c *call) respond() {
 	s.mu.Unlock()
 	s.sendNow(body)
 	c.cancel(nil)
-	c.model.done()
 	s.mu.Lock()
 	delete(s.calls, c)
 	s.mu.Unlock()
 	s.release(c.bytes)
 	s.server.metrics.answered(c.method, c.code, time.Since(c.received), c.compute) // before the next call begins
-	s.wakeFinish()
 }
 
 // response is the answer with the id as the client wrote it.
@@ -62,9 +66,6 @@ func (c *call) response() []byte {
 	field := `,"result":`
 	value, err := c.answer()
 	if err != nil {
-		if cause := context.Cause(c.ctx); cause != nil {
-			err = cause
-		}
 		e := asError(err)
 		c.code = e.Code
 		field = `,"error":`
@@ -100,7 +101,7 @@ func (c *call) answer() (value []byte, err error) {
 }
 
 // do runs f in a turn of the session's; bytes are what it reads.
-func (c *call) do(bytes int, f func()) error { return c.session.share.do(c.ctx, bytes, f) }
+func (c *call) do(bytes int, f func()) error { return c.session.share.Do(c.ctx, bytes, f) }
 
 // recovered has what panics be an error of the call alone; it is to be deferred.
 func (c *call) recovered(err *error) {

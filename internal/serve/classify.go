@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/serve/batching"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -12,19 +13,14 @@ import (
 // where it comes from.
 type classification struct {
 	requests.Prediction
-	URI     string         `json:"uri,omitempty"`
-	Version *int64         `json:"version,omitempty"`
+	origin
 	Window  *windowed      `json:"window,omitempty"`
 	Windows []windowResult `json:"windows,omitempty"`
 }
 
 var classifyFields = fieldsOf([]string{""}, append(manyFields, "sequences", "window", "explain")...)
 
-// classify is sequence/classify.
-func (c *call) classify() (any, error) {
-	return c.run("sequences", classifyFields, c.classifyOne)
-}
-
+// classifyOne is sequence/classify.
 func (c *call) classifyOne(path string, fields map[string]json.RawMessage) *item {
 	q, err := c.sequence(path, fields, "")
 	if err != nil {
@@ -46,7 +42,7 @@ func (c *call) classifyOne(path string, fields map[string]json.RawMessage) *item
 
 // classifySequence is the classification of a sequence, or of its windows; what is
 // classify or explain.
-func (c *call) classifySequence(what work, q *sequence, w *window) *item {
+func (c *call) classifySequence(what batching.Work, q *sequence, w *window) *item {
 	config := c.model.config
 	cuts, err := w.cut(config, q)
 	if err != nil {
@@ -56,7 +52,7 @@ func (c *call) classifySequence(what work, q *sequence, w *window) *item {
 	for _, cut := range cuts {
 		i.examples = append(i.examples, seq.Example{A: cut.tokens, Label: seq.NoLabel})
 		i.numbers += predictionNumbers(config) + windowNumbers
-		if what == explain {
+		if what == batching.Explain {
 			i.numbers += explanationNumbers(config, cut.tokens)
 		}
 	}
@@ -78,7 +74,7 @@ func (c *call) classifyText(q *sequence, text string, w *window) (out classifica
 	if q.tokens, err = c.encodeText(q.field, text); err != nil {
 		return out, err
 	}
-	i := c.classifySequence(classify, q, w)
+	i := c.classifySequence(batching.Classify, q, w)
 	c.start(i)
 	defer c.close(i)
 	result, err := c.wait(i)
@@ -89,10 +85,7 @@ func (c *call) classifyText(q *sequence, text string, w *window) (out classifica
 }
 
 func newClassification(config *sft.Config, q *sequence, w *window, cuts []cut, outputs []sft.Output) (any, error) {
-	var out classification
-	if q.document != nil {
-		out.URI, out.Version = q.document.uri, &q.version
-	}
+	out := classification{origin: q.origin()}
 	shift(outputs, cuts)
 	r := &requests.Request{Sequences: [][]int32{cuts[0].tokens}, Lengths: []int{len(q.tokens)}}
 	var err error

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/sftseq/sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/rope"
 )
 
 var openFields = known("uri", "version", "text", "window")
@@ -45,7 +46,7 @@ func (s *session) didOpen(params json.RawMessage) error {
 	if limit := s.server.options.MaxDocuments; count >= limit {
 		return fail(codeBusy, nil, "%s: %d documents are open, at most %d may be", uri, count, limit)
 	}
-	d := &document{session: s, uri: uri, window: w}
+	d := &document{session: s, uri: uri, window: w, text: rope.Text{UTF16: s.utf16}}
 	if err := s.inTurns(len(text), func() error { return d.insert("text", text, 0, 0) }); err != nil {
 		d.drop()
 		if errors.Is(err, errMemory) {

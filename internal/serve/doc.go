@@ -7,4 +7,7 @@
 // cancellation. Every other request is a call, which runs on its own, in a method
 // with a file of its own. All sessions share one batcher, which fills the passes of
 // one model.
+//
+// What knows nothing of sessions has packages of its own: sockets and streams of
+// messages (transport), turns of the processor (fair), the batcher (batching).
 package serve

@@ -26,7 +26,7 @@ type document struct {
 	window  *window // what is read of it if it is too long
 
 	mu      sync.Mutex
-	text    rope.Rope
+	text    rope.Text
 	held    int64 // what it takes of the server's memory
 	version int64
 	edited  uint64 // the session's edits when it was changed last

@@ -172,7 +172,7 @@ func TestDocumentChangesMeanwhile(t *testing.T) {
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "[MAX 2 9 ]"})
 	c.request(1, "sequence/classify", map[string]any{"uri": "u"})
-	eventually(t, "nothing runs", func() bool { _, _, running := s.batcher.waiting(); return running > 0 })
+	eventually(t, "nothing runs", func() bool { _, _, running := waiting(s); return running > 0 })
 	c.request(2, "sequence/classify", map[string]any{"uri": "u"}) // maybe not yet looked at
 	c.notify("sequence/didChange", map[string]any{"uri": "u", "version": 2, "changes": []any{}})
 	for range 2 {
@@ -180,7 +180,7 @@ func TestDocumentChangesMeanwhile(t *testing.T) {
 			t.Errorf("%s: %s, %+v", m.ID, m.Result, m.Error)
 		}
 	}
-	eventually(t, "the batch goes on", func() bool { jobs, _, running := s.batcher.waiting(); return running+jobs == 0 })
+	eventually(t, "the batch goes on", func() bool { jobs, _, running := waiting(s); return running+jobs == 0 })
 	close(release)
 }
 

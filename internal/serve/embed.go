@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/serve/batching"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -13,13 +14,10 @@ var embedFields = fieldsOf([]string{""}, append(manyFields, "sequences")...)
 // embedded answers sequence/embed.
 type embedded struct {
 	requests.Embedding
-	URI     string `json:"uri,omitempty"`
-	Version *int64 `json:"version,omitempty"`
+	origin
 }
 
-// embed is sequence/embed.
-func (c *call) embed() (any, error) { return c.run("sequences", embedFields, c.embedOne) }
-
+// embedOne is sequence/embed.
 func (c *call) embedOne(path string, fields map[string]json.RawMessage) *item {
 	q, err := c.sequence(path, fields, "")
 	if err != nil {
@@ -29,11 +27,8 @@ func (c *call) embedOne(path string, fields map[string]json.RawMessage) *item {
 	if err != nil {
 		return &item{err: err}
 	}
-	return &item{work: embed, examples: []seq.Example{{A: r.Sequences[0]}}, read: []*sequence{q}, numbers: c.model.config.HiddenSize, result: func(outputs []sft.Output) (any, error) {
-		var out embedded
-		if q.document != nil {
-			out.URI, out.Version = q.document.uri, &q.version
-		}
+	return &item{work: batching.Embed, examples: []seq.Example{{A: r.Sequences[0]}}, read: []*sequence{q}, numbers: c.model.config.HiddenSize, result: func(outputs []sft.Output) (any, error) {
+		out := embedded{origin: q.origin()}
 		var err error
 		out.Embedding, err = requests.NewEmbedding(c.model.config, r, outputs[0].Embeddings)
 		return out, err

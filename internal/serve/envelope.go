@@ -7,6 +7,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
 // envelope is a JSON-RPC message without what it is about.
@@ -34,16 +35,16 @@ func keyOf(id json.RawMessage) string {
 
 // parseEnvelope reads a JSON-RPC message. On an error the id and the method are set
 // if they could be read, so that the client knows which message was wrong.
-func parseEnvelope(m message) (envelope, *Error) {
+func parseEnvelope(m transport.Message) (envelope, *Error) {
 	var e envelope
 	bad := func(code int, format string, args ...any) (envelope, *Error) {
-		return e, fail(code, place{Line: m.line}, format, args...)
+		return e, fail(code, place{Line: m.Line}, format, args...)
 	}
-	fields, err := requests.Fields(m.body, envelopeFields)
+	fields, err := requests.Fields(m.Body, envelopeFields)
 	if err != nil {
 		var f *requests.Failure
 		errors.As(err, &f)
-		e = headOf(m.body)
+		e = headOf(m.Body)
 		return bad(f.Code, "%s", f.Message)
 	}
 	e.other = fields["jsonrpc"] == nil

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
 // TestIDs: an id is the same however it is written, and it is free as soon as its
@@ -96,7 +98,7 @@ func TestIDOfLong(t *testing.T) {
 		{`["id",7,"` + long + `"]`, "null"},
 		{long, "null"},
 	} {
-		for _, framing := range []string{Lines, LSP} {
+		for _, framing := range []string{transport.Lines, transport.LSP} {
 			o := testOptions(t, "pre")
 			o.MaxLine, o.Framing = 3000, framing
 			x := dial(t, start(t, o)).initialize(struct{}{})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/serve/batching"
 )
 
 // Codes of errors, as JSON-RPC 2.0 and LSP 3.17 define them.
@@ -92,7 +93,7 @@ func asError(err error) *Error {
 		return e
 	case errors.As(err, &f):
 		return fail(f.Code, nil, "%s", f.Message)
-	case errors.Is(err, context.Canceled), errors.Is(err, errSessionOver):
+	case errors.Is(err, context.Canceled), errors.Is(err, errSessionOver), errors.Is(err, batching.ErrReleased):
 		return errStopped
 	}
 	return fail(codeFailed, nil, "%v", err)

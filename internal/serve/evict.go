@@ -42,13 +42,13 @@ const (
 // useAt is the use of a session, and since when it has been of no more.
 func (s *session) useAt(now time.Time, a allowances) (use, time.Time) {
 	last := *s.activity.last.Load()
-	blocked := s.out.since.Load()
+	blocked := s.out.Since()
 	switch {
 	case s.stdio:
 	case !s.activity.heard.Load() && now.Sub(last) >= a.silent:
 		return saysNothing, last
-	case blocked != nil && now.Sub(*blocked) >= a.unread:
-		return readsNothing, *blocked
+	case !blocked.IsZero() && now.Sub(blocked) >= a.unread:
+		return readsNothing, blocked
 	case now.Sub(last) >= a.idle && s.hasNothing():
 		return asksNothing, last
 	}
@@ -103,7 +103,7 @@ func (s *session) dismiss(why *Error) {
 	// The end of the session frees what writes to a client that does not read.
 	late := time.AfterFunc(s.server.grace, func() { s.end(why) })
 	defer late.Stop()
-	if !s.out.blocked() {
+	if !s.out.Blocked() {
 		s.refuse(nil, why)
 	}
 	s.end(why)

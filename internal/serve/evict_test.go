@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
 // expectDismissed reads to the end of a session that had to make room for another.
@@ -88,7 +90,7 @@ func (s *Server) blocked() (n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for x := range s.sessions {
-		if x.out.blocked() {
+		if x.out.Blocked() {
 			n++
 		}
 	}
@@ -99,7 +101,7 @@ func (s *Server) blocked() (n int) {
 func TestSlowReaderReads(t *testing.T) {
 	a, b := net.Pipe()
 	defer a.Close()
-	x := &session{server: &Server{}, out: outlet{w: b, ctx: t.Context(), share: newTurns(2, func(int) {}).share()}}
+	x := &session{server: &Server{}, out: transport.NewOutlet(b, func(_ int, write func()) { write() })}
 	x.activity.note()
 	x.activity.heard.Store(true)
 	go func() {
@@ -125,7 +127,7 @@ func withDocument(t testing.TB, s *Server) *client {
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "1"})
 	c.message()
-	eventually(t, "it has not ended", func() bool { jobs, _, running := s.batcher.waiting(); return jobs+running == 0 })
+	eventually(t, "it has not ended", func() bool { jobs, _, running := waiting(s); return jobs+running == 0 })
 	return c
 }
 

@@ -3,21 +3,22 @@ package serve
 import (
 	"encoding/json"
 
+	"github.com/sftseq/sftseq/internal/serve/batching"
 	"github.com/sftseq/sftseq/sft"
 )
 
 // parseExplain reads whether a classification is to be explained.
-func parseExplain(path string, value json.RawMessage) (work, error) {
+func parseExplain(path string, value json.RawMessage) (batching.Work, error) {
 	var yes bool
 	if value != nil {
 		if err := unmarshal(path, value, &yes, "true or false"); err != nil {
-			return classify, err
+			return batching.Classify, err
 		}
 	}
 	if yes {
-		return explain, nil
+		return batching.Explain, nil
 	}
-	return classify, nil
+	return batching.Classify, nil
 }
 
 // explanationNumbers is how many numbers the explanations of sequences have: one

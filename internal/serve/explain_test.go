@@ -159,12 +159,12 @@ func TestExplainRefused(t *testing.T) {
 		"window": map[string]any{"policy": "sliding", "length": 4000, "stride": 1}}, -32602, "--max-memory")
 	release := hold(s)
 	c.request(4, "sequence/classify", map[string]any{"tokens": []int{1, 2}, "explain": true})
-	eventually(t, "nothing runs", func() bool { _, _, running := s.batcher.waiting(); return running == 1 })
+	eventually(t, "nothing runs", func() bool { _, _, running := waiting(s); return running == 1 })
 	c.notify("$/cancelRequest", map[string]any{"id": 4})
 	if m := c.answer(4); m.Error == nil || m.Error.Code != -32800 {
 		t.Errorf("%+v", m)
 	}
-	eventually(t, "the batch goes on", func() bool { jobs, _, running := s.batcher.waiting(); return running+jobs == 0 })
+	eventually(t, "the batch goes on", func() bool { jobs, _, running := waiting(s); return running+jobs == 0 })
 	close(release)
 	pairs := dial(t, start(t, testOptions(t, "retrieval"))).initialize(struct{}{})
 	pairs.refuse(1, "retrieval/score", map[string]any{"text_a": "a", "text_b": "b", "explain": []int{}}, -32602, "explain: expected true or false, found a list")

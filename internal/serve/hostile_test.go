@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
 // endless is a line without an end.
@@ -40,26 +41,26 @@ func TestHostileStreams(t *testing.T) {
 		in            io.Reader
 		want          string // within the answers
 	}{
-		{"a line of 1 GiB", Lines, io.MultiReader(io.LimitReader(endless{}, huge), strings.NewReader("\n{\"tokens\":[1]}\n")), `"label"`},
-		{"nested a million deep", Lines, io.MultiReader(io.LimitReader(endless{}, 1e6), strings.NewReader("\n{\"tokens\":[1]}\n")), "-32600"},
-		{"an object nested deep", Lines, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":` + strings.Repeat(`{"a":`, 1e6) + "\n"), "-32700"},
-		{"huge numbers", Lines, strings.NewReader(`{"jsonrpc":"2.0","id":` + strings.Repeat("9", 1e6) + `,"method":"initialize"}` + "\n"), "-32600"},
-		{"a huge exponent", Lines, strings.NewReader(`{"tokens":[1e999999999]}` + "\n"), "-32602"},
-		{"broken UTF-8", Lines, strings.NewReader("{\"text\":\"\xff\"}\n"), "-32700"},
-		{"an end in mid-line", Lines, strings.NewReader(`{"jsonrpc":"2.0","id":1,"meth`), "-32700"},
-		{"a header that lies", LSP, strings.NewReader("Content-Length: 1000000000\r\n\r\n{}"), "-32700"},
-		{"a header without a number", LSP, strings.NewReader("Content-Length: -1\r\n\r\n{}"), "-32700"},
-		{"two lengths", LSP, strings.NewReader("Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}"), "-32700"},
-		{"a body of 1 GiB", LSP, io.MultiReader(strings.NewReader(fmt.Sprintf("Content-Length: %d\r\n\r\n", huge)), io.LimitReader(endless{}, huge), strings.NewReader("Content-Length: 14\r\n\r\n{\"tokens\":[1]}")), `"label"`},
-		{"a header without an end", LSP, io.LimitReader(endless{}, 1e8), "-32700"},
-		{"headers without an end", LSP, strings.NewReader(strings.Repeat("a: b\r\n", 1e5)), "-32700"},
-		{"lines where headers are expected", LSP, strings.NewReader("{\"tokens\":[1]}\n"), "--framing lines"},
-		{"headers where lines are expected", Lines, strings.NewReader("content-length: 14\r\n\r\n{\"tokens\":[1]}"), "--framing lsp"},
-		{"another header", LSP, strings.NewReader("Content-Lenght: 2\r\n\r\n{}"), "found [\\\"Content-Lenght\\\"]"},
-		{"a signed length", LSP, strings.NewReader("Content-Length: +2\r\n\r\n{}"), "one plain number"},
-		{"another charset", LSP, strings.NewReader("Content-Type: application/vscode-jsonrpc; charset=utf-16\r\nContent-Length: 2\r\n\r\n{}"), "expected the charset utf-8"},
-		{"the old name of UTF-8", LSP, strings.NewReader("Content-Type: application/vscode-jsonrpc; charset=utf8\r\nContent-Length: 14\r\n\r\n{\"tokens\":[1]}"), `"label"`},
-		{"an empty body", LSP, strings.NewReader("Content-Length: 0\r\n\r\n"), "-32700"},
+		{"a line of 1 GiB", transport.Lines, io.MultiReader(io.LimitReader(endless{}, huge), strings.NewReader("\n{\"tokens\":[1]}\n")), `"label"`},
+		{"nested a million deep", transport.Lines, io.MultiReader(io.LimitReader(endless{}, 1e6), strings.NewReader("\n{\"tokens\":[1]}\n")), "-32600"},
+		{"an object nested deep", transport.Lines, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":` + strings.Repeat(`{"a":`, 1e6) + "\n"), "-32700"},
+		{"huge numbers", transport.Lines, strings.NewReader(`{"jsonrpc":"2.0","id":` + strings.Repeat("9", 1e6) + `,"method":"initialize"}` + "\n"), "-32600"},
+		{"a huge exponent", transport.Lines, strings.NewReader(`{"tokens":[1e999999999]}` + "\n"), "-32602"},
+		{"broken UTF-8", transport.Lines, strings.NewReader("{\"text\":\"\xff\"}\n"), "-32700"},
+		{"an end in mid-line", transport.Lines, strings.NewReader(`{"jsonrpc":"2.0","id":1,"meth`), "-32700"},
+		{"a header that lies", transport.LSP, strings.NewReader("Content-Length: 1000000000\r\n\r\n{}"), "-32700"},
+		{"a header without a number", transport.LSP, strings.NewReader("Content-Length: -1\r\n\r\n{}"), "-32700"},
+		{"two lengths", transport.LSP, strings.NewReader("Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}"), "-32700"},
+		{"a body of 1 GiB", transport.LSP, io.MultiReader(strings.NewReader(fmt.Sprintf("Content-Length: %d\r\n\r\n", huge)), io.LimitReader(endless{}, huge), strings.NewReader("Content-Length: 14\r\n\r\n{\"tokens\":[1]}")), `"label"`},
+		{"a header without an end", transport.LSP, io.LimitReader(endless{}, 1e8), "-32700"},
+		{"headers without an end", transport.LSP, strings.NewReader(strings.Repeat("a: b\r\n", 1e5)), "-32700"},
+		{"lines where headers are expected", transport.LSP, strings.NewReader("{\"tokens\":[1]}\n"), "--framing lines"},
+		{"headers where lines are expected", transport.Lines, strings.NewReader("content-length: 14\r\n\r\n{\"tokens\":[1]}"), "--framing lsp"},
+		{"another header", transport.LSP, strings.NewReader("Content-Lenght: 2\r\n\r\n{}"), "found [\\\"Content-Lenght\\\"]"},
+		{"a signed length", transport.LSP, strings.NewReader("Content-Length: +2\r\n\r\n{}"), "one plain number"},
+		{"another charset", transport.LSP, strings.NewReader("Content-Type: application/vscode-jsonrpc; charset=utf-16\r\nContent-Length: 2\r\n\r\n{}"), "expected the charset utf-8"},
+		{"the old name of UTF-8", transport.LSP, strings.NewReader("Content-Type: application/vscode-jsonrpc; charset=utf8\r\nContent-Length: 14\r\n\r\n{\"tokens\":[1]}"), `"label"`},
+		{"an empty body", transport.LSP, strings.NewReader("Content-Length: 0\r\n\r\n"), "-32700"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := testOptions(t, "pre")
@@ -106,12 +107,12 @@ func TestHTTP(t *testing.T) {
 		maxLine       int
 		want          string
 	}{
-		{Lines, "/", 1 << 20, "this is HTTP"},
-		{LSP, "/a:b", 1 << 20, "this is HTTP"},
-		{Lines, "/" + strings.Repeat("a", 2000), 1 << 10, "this is HTTP"}, // a line that is too long
-		{Lines, "/" + strings.Repeat("a", 600), 10, "this is HTTP"},
-		{Lines, "/" + strings.Repeat("a", 2*maxHeader), 1 << 20, "this is HTTP"}, // a line that is long
-		{LSP, "/" + strings.Repeat("a", 2*maxHeader), 1 << 20, "a line of more than"},
+		{transport.Lines, "/", 1 << 20, "this is HTTP"},
+		{transport.LSP, "/a:b", 1 << 20, "this is HTTP"},
+		{transport.Lines, "/" + strings.Repeat("a", 2000), 1 << 10, "this is HTTP"}, // a line that is too long
+		{transport.Lines, "/" + strings.Repeat("a", 600), 10, "this is HTTP"},
+		{transport.Lines, "/" + strings.Repeat("a", 2*4096), 1 << 20, "this is HTTP"}, // a line that is long
+		{transport.LSP, "/" + strings.Repeat("a", 2*4096), 1 << 20, "a line of more than"},
 	} {
 		o := testOptions(t, "pre")
 		o.Framing, o.MaxLine = c.framing, c.maxLine
@@ -152,13 +153,13 @@ func FuzzStream(f *testing.F) {
 	s := start(f, o)
 	f.Fuzz(func(t *testing.T, text []byte, lsp, begun bool) {
 		defer fuzztest.Limits(t, 64<<20+1000*len(text))()
-		framing := Lines
+		framing := transport.Lines
 		if lsp {
-			framing = LSP
+			framing = transport.LSP
 		}
 		if begun {
 			var head bytes.Buffer
-			newFrames(framing, nil, &head, 0, nil).write([]byte(`{"jsonrpc":"2.0","id":"initialize","method":"initialize"}`))
+			transport.NewFrames(framing, nil, &head, 0, nil).Write([]byte(`{"jsonrpc":"2.0","id":"initialize","method":"initialize"}`))
 			text = append(head.Bytes(), text...)
 		}
 		server := &Server{options: s.options, log: s.log, memory: memory{limit: 1 << 30}, reading: memory{limit: 1 << 29}, metrics: s.metrics, batcher: s.batcher, turns: s.turns, model: s.model, sessions: map[*session]struct{}{}, grace: time.Minute}
@@ -166,24 +167,24 @@ func FuzzStream(f *testing.F) {
 		var out bytes.Buffer
 		server.Serve("f", bytes.NewReader(text), &out, false)
 		requests, total, exit := expected(framing, text, o.MaxLine)
-		answers := newFrames(framing, &out, nil, 1<<30, nil)
+		answers := transport.NewFrames(framing, &out, nil, 1<<30, nil)
 		for {
-			m, err := answers.read()
+			m, err := answers.Read()
 			if err == io.EOF {
 				break
 			}
-			if err != nil || m.err != nil {
-				t.Fatalf("%v, %v", err, m.err)
+			if err != nil || m.Err != nil {
+				t.Fatalf("%v, %v", err, m.Err)
 			}
 			var a anyMessage
-			decode(t, m.body, &a)
+			decode(t, m.Body, &a)
 			if a.Method != "" {
 				continue
 			}
 			total--
-			if id := string(a.ID); bytes.Contains(m.body, []byte(`"jsonrpc"`)) && id != "null" {
+			if id := string(a.ID); bytes.Contains(m.Body, []byte(`"jsonrpc"`)) && id != "null" {
 				if requests[id]--; requests[id] < 0 {
-					t.Fatalf("%s: an answer to nothing, or a second one: %s", id, m.body)
+					t.Fatalf("%s: an answer to nothing, or a second one: %s", id, m.Body)
 				}
 			}
 		}
@@ -200,16 +201,16 @@ func FuzzStream(f *testing.F) {
 // JSON-RPC at most, and how many messages of any kind. Exit may come before answers.
 func expected(framing string, text []byte, limit int) (ids map[string]int, total int, exit bool) {
 	ids = map[string]int{}
-	in := newFrames(framing, bytes.NewReader(text), nil, limit, nil)
+	in := transport.NewFrames(framing, bytes.NewReader(text), nil, limit, nil)
 	for {
-		m, err := in.read()
+		m, err := in.Read()
 		if err != nil {
 			if err != io.EOF { // a bad header is answered, and the last
 				total++
 			}
 			return ids, total, false
 		}
-		e, bad := headOf(m.head), m.err != nil
+		e, bad := headOf(m.Head), m.Err != nil
 		if !bad {
 			var why *Error
 			e, why = parseEnvelope(m)
@@ -326,8 +327,8 @@ func TestListen(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	ctx, cancel := context.WithCancel(context.Background())
 	path := filepath.Join(t.TempDir(), "socket")
-	for _, address := range []Address{{"unix", path}, {"tcp", "127.0.0.1:0"}} {
-		l, err := Listen(address)
+	for _, address := range []transport.Address{{Network: "unix", Name: path}, {Network: "tcp", Name: "127.0.0.1:0"}} {
+		l, err := transport.Listen(address)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -351,7 +352,7 @@ func TestListen(t *testing.T) {
 			conn.Close()
 		}
 	}
-	if _, err := Listen(Address{"unix", path}); err == nil || !strings.Contains(err.Error(), "another server") {
+	if _, err := transport.Listen(transport.Address{Network: "unix", Name: path}); err == nil || !strings.Contains(err.Error(), "another server") {
 		t.Error(err)
 	}
 	cancel()

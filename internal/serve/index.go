@@ -1,9 +1,7 @@
 package serve
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 	"time"
 
@@ -14,13 +12,11 @@ import (
 // openIndex opens the index of the server's model.
 func (s *Server) openIndex(ctx context.Context) error {
 	m := s.current()
-	var tokenizer bytes.Buffer
+	tokenizer := ""
 	if text := m.config.Tokenizer; text != nil {
-		if err := json.Compact(&tokenizer, text); err != nil {
-			return err
-		}
+		tokenizer = string(compact(text))
 	}
-	o := index.Options{Model: m.Hash, Tokenizer: tokenizer.String(), Size: m.config.HiddenSize}
+	o := index.Options{Model: m.about.Hash, Tokenizer: tokenizer, Size: m.config.HiddenSize}
 	if s.options.Reembed {
 		last := time.Now()
 		o.Progress = func(done, total int) {

@@ -55,7 +55,7 @@ func TestAddCancelled(t *testing.T) {
 		items = append(items, map[string]any{"id": k, "tokens": []int{1, 2}})
 	}
 	c.request(1, "retrieval/add", map[string]any{"items": items})
-	eventually(t, "nothing runs", func() bool { _, _, running := s.batcher.waiting(); return running > 0 })
+	eventually(t, "nothing runs", func() bool { _, _, running := waiting(s); return running > 0 })
 	c.notify("$/cancelRequest", map[string]any{"id": 1})
 	if m := c.answer(1); m.Error == nil || m.Error.Code != -32800 {
 		t.Errorf("%+v", m)
@@ -75,7 +75,7 @@ func TestAddCancelledMidway(t *testing.T) {
 	o.MaxBatchTokens = 100
 	s := start(t, o)
 	// The ten batches of a round would else have ended before it is cancelled.
-	s.batcher.before = func(ctx context.Context) {
+	s.batcher.Before = func(ctx context.Context) {
 		select {
 		case <-time.After(10 * time.Millisecond):
 		case <-ctx.Done():

@@ -1,30 +1,64 @@
 package serve
 
-import "encoding/json"
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/tokenizers"
+)
 
 // modelInfo says what the server answers with.
 type modelInfo struct {
-	Name          string          `json:"name"`
-	Task          string          `json:"task"`
-	Labels        []any           `json:"labels"`
-	Tokenizer     json.RawMessage `json:"tokenizer"`
-	VocabSize     int             `json:"vocabSize"`
-	LongestLength int             `json:"longestLength"`
-	HiddenSize    int             `json:"hiddenSize"`
-	Layers        int             `json:"layers"`
-	Device        string          `json:"device"`
-	Hash          string          `json:"hash"`
+	Name          string         `json:"name"`
+	Task          string         `json:"task"`
+	Labels        []any          `json:"labels"`
+	Numbers       []string       `json:"numbers,omitempty"` // that a regression predicts, which has no labels
+	Tokenizer     *tokenizerInfo `json:"tokenizer"`
+	VocabSize     int            `json:"vocabSize"`
+	LongestLength int            `json:"longestLength"`
+	HiddenSize    int            `json:"hiddenSize"`
+	Layers        int            `json:"layers"`
+	Device        string         `json:"device"`
+	Hash          string         `json:"hash"`
+}
+
+// tokenizerInfo says which tokenizer a model has, without what it has learned: a vocabulary
+// of words alone is some 200 KB.
+type tokenizerInfo struct {
+	Type string `json:"type"`
+	Hash string `json:"hash"` // SHA-256 of its JSON in config.json, without spaces
+}
+
+// tokenizerOf is nil for a model without one.
+func tokenizerOf(c *sft.Config) *tokenizerInfo {
+	name := tokenizers.TypeOf(c.Tokenizer)
+	if name == "" {
+		return nil
+	}
+	sum := sha256.Sum256(compact(c.Tokenizer))
+	return &tokenizerInfo{Type: name, Hash: hex.EncodeToString(sum[:])}
+}
+
+// compact is valid JSON without spaces between its parts.
+func compact(text json.RawMessage) []byte {
+	var out bytes.Buffer
+	if err := json.Compact(&out, text); err != nil { // of what a configuration was read with
+		panic(err)
+	}
+	return out.Bytes()
 }
 
 func infoOf(m *served) modelInfo {
 	c := m.config
-	i := modelInfo{Name: m.Name, Task: c.Task, Tokenizer: c.Tokenizer, VocabSize: c.VocabSize, LongestLength: longest(c),
-		HiddenSize: c.HiddenSize, Layers: c.NumLayers, Device: m.Device, Hash: m.Hash}
+	i := modelInfo{Name: m.about.Name, Task: c.Task, Labels: []any{}, Tokenizer: tokenizerOf(c), VocabSize: c.VocabSize, LongestLength: longest(c),
+		HiddenSize: c.HiddenSize, Layers: c.NumLayers, Device: m.about.Device, Hash: m.about.Hash, Numbers: c.NumberNames()}
 	for n := range c.NumLabels {
-		i.Labels = append(i.Labels, c.Label(n))
+		if c.Answers() {
+			i.Labels = append(i.Labels, c.Label(n))
+		}
 	}
 	return i
 }
-
-// info is model/info.
-func (c *call) info() (any, error) { return infoOf(c.model), nil }

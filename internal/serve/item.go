@@ -1,8 +1,10 @@
 package serve
 
 import (
+	"context"
 	"encoding/json"
 
+	"github.com/sftseq/sftseq/internal/serve/batching"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -10,7 +12,7 @@ import (
 // item is one of the things that a request asks for: examples for the model, and
 // what is made of its outputs.
 type item struct {
-	work     work
+	work     batching.Work
 	examples []seq.Example
 	read     []*sequence // while it is under way their documents must not change
 	numbers  int         // that the result has, about
@@ -18,9 +20,10 @@ type item struct {
 	result   func([]sft.Output) (any, error)
 	err      error // in place of all that
 
-	jobs []*job
-	done func() // ends watching documents
-	held int64  // bytes, until it is closed
+	jobs []*batching.Job
+	ctx  context.Context // of the jobs
+	done func()          // ends watching documents
+	held int64           // bytes, until it is closed
 }
 
 // What an item takes in memory, about.
@@ -48,12 +51,12 @@ func (i *item) places() int { return max(1, len(i.examples)) }
 
 // planner makes an item of the fields of an object, whose names begin with path in
 // errors. Nothing is under way before the item is started.
-type planner func(path string, fields map[string]json.RawMessage) *item
+type planner func(c *call, path string, fields map[string]json.RawMessage) *item
 
 // plan notes what planning takes.
 func (c *call) plan(planned planner, path string, fields map[string]json.RawMessage) *item {
 	before := c.bytes
-	i := planned(path, fields)
+	i := planned(c, path, fields)
 	i.held = c.bytes - before
 	return i
 }
@@ -68,8 +71,8 @@ func (c *call) start(i *item) {
 		return
 	}
 	i.held += n
-	ctx, done := during(c.ctx, i.read...)
-	i.jobs, i.done = c.session.server.batcher.submit(ctx, c.session, c.model, i.work, i.examples...), done
+	i.ctx, i.done = during(c.ctx, i.read...)
+	i.jobs = c.session.server.batcher.Submit(i.ctx, &c.session.account, &c.model.Model, i.work, i.examples...)
 	if i.begun != nil {
 		i.begun()
 	}
@@ -83,10 +86,10 @@ func (c *call) wait(i *item) (any, error) {
 	outputs := make([]sft.Output, len(i.jobs))
 	for n, j := range i.jobs {
 		var err error
-		if outputs[n], err = j.wait(); err != nil {
+		if outputs[n], err = j.Wait(); err != nil {
 			return nil, err
 		}
-		c.compute += j.compute
+		c.compute += j.Took()
 	}
 	return i.result(outputs)
 }

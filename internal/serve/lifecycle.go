@@ -92,7 +92,7 @@ func (s *session) initialize(params json.RawMessage) (any, error) {
 	}
 	s.log.Info("initialize", "client", p.ClientInfo.Name, "version", p.ClientInfo.Version)
 	model := s.server.acquire()
-	defer model.done()
+	defer model.Done()
 	var r initializeResult
 	r.ServerInfo.Name, r.ServerInfo.Version = "sftseq", s.server.options.Version
 	r.Capabilities = capabilities{PositionEncoding: utf8Positions, Documents: true, WindowPolicies: windowPolicies}

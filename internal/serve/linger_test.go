@@ -9,12 +9,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
 // serveTCP has a server listen until the test ends.
 func serveTCP(t *testing.T, s *Server) net.Addr {
 	t.Helper()
-	l, err := Listen(Address{"tcp", "127.0.0.1:0"})
+	l, err := transport.Listen(transport.Address{Network: "tcp", Name: "127.0.0.1:0"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +119,7 @@ func TestDrainWaitsForNobody(t *testing.T) {
 // reads late, and so does what was wrong.
 func TestBadHeaderLosesNothing(t *testing.T) {
 	o := testOptions(t, "pre")
-	o.Framing = LSP
+	o.Framing = transport.LSP
 	s := start(t, o)
 	s.grace = 200 * time.Millisecond
 	conn, err := net.Dial("tcp", serveTCP(t, s).String())

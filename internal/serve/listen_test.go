@@ -6,75 +6,12 @@ import (
 	"context"
 	"io"
 	"net"
-	"os"
 	"path/filepath"
-	"strings"
-	"syscall"
 	"testing"
 	"time"
+
+	"github.com/sftseq/sftseq/internal/serve/transport"
 )
-
-// TestListenTakesNoSocket: a dead server's socket is replaced, and that of one too
-// busy to accept is not.
-func TestListenTakesNoSocket(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "s")
-	busy, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Bind(busy, &syscall.SockaddrUnix{Name: path}); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Listen(busy, 0); err != nil {
-		t.Fatal(err)
-	}
-	for { // fill its backlog
-		c, err := net.Dial("unix", path)
-		if err != nil {
-			break
-		}
-		defer c.Close()
-	}
-	a, err := ParseAddress("unix:" + path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Listen(a); err == nil || !strings.Contains(err.Error(), "may listen") {
-		t.Errorf("%v", err)
-	}
-	if _, err := os.Lstat(path); err != nil {
-		t.Errorf("the socket is gone: %v", err)
-	}
-	syscall.Close(busy)
-	l, err := Listen(a)
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
-}
-
-// TestListenAsAsked: an IPv4 address is no IPv6 one, and a path that is too long is
-// called so.
-func TestListenAsAsked(t *testing.T) {
-	l, err := Listen(Address{"tcp", "0.0.0.0:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	if a := l.Addr().String(); !strings.HasPrefix(a, "0.0.0.0:") {
-		t.Errorf("it listens on %s", a)
-	}
-	dir := t.TempDir() + "/"
-	long := dir + strings.Repeat("s", maxPath+1-len(dir))
-	if _, err := Listen(Address{"unix", long}); err == nil || !strings.Contains(err.Error(), "expected a path of at most") {
-		t.Error(err)
-	}
-	l, err = Listen(Address{"unix", long[:maxPath]})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
-}
 
 // TestDrainingAcceptsNobody: who connects while the server drains is not left waiting.
 func TestDrainingAcceptsNobody(t *testing.T) {
@@ -82,7 +19,7 @@ func TestDrainingAcceptsNobody(t *testing.T) {
 	if err := s.Drain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	l, err := Listen(Address{"unix", filepath.Join(t.TempDir(), "s")})
+	l, err := transport.Listen(transport.Address{Network: "unix", Name: filepath.Join(t.TempDir(), "s")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,30 +35,5 @@ func TestDrainingAcceptsNobody(t *testing.T) {
 	conn.SetReadDeadline(time.Now().Add(patience))
 	if _, err := conn.Read(make([]byte, 1)); err != io.EOF {
 		t.Error(err)
-	}
-}
-
-// TestParseAddress: a host that is not named is this machine.
-func TestParseAddress(t *testing.T) {
-	for text, want := range map[string]Address{
-		"unix:/a:b":      {"unix", "/a:b"},
-		"tcp::80":        {"tcp", "127.0.0.1:80"},
-		"tcp:0.0.0.0:80": {"tcp", "0.0.0.0:80"},
-		"tcp:[::1]:http": {"tcp", "[::1]:http"},
-		"unix:":          {},
-		"tcp:80":         {},
-		"tcp:a:80000":    {},
-		"tcp:":           {}, "tcp:nothing": {}, "udp:1": {}, "/tmp/x": {},
-		"127.0.0.1:80": {},
-		"":             {},
-	} {
-		if a, err := ParseAddress(text); a != want || (err == nil) != (want != Address{}) {
-			t.Errorf("%q: %v, %v", text, a, err)
-		}
-	}
-	for address, want := range map[string]bool{"127.0.0.1": false, "::1": false, "0.0.0.0": true, "::": true, "10.0.0.1": true} {
-		if got := Public(&net.TCPAddr{IP: net.ParseIP(address)}); got != want {
-			t.Errorf("%s: %v", address, got)
-		}
 	}
 }

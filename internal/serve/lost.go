@@ -12,11 +12,11 @@ func (s *Server) Failed() <-chan error { return s.failed }
 // nothing of the kind. The first of them has the model loaded again, which opens
 // the device anew; until that is done clients are told to come back.
 func (s *Server) lost(m *served, err error) error {
-	if err == nil || s.options.Lost == nil || !s.options.Lost(err) {
+	if s.options.Lost == nil || !s.options.Lost(err) {
 		return nil
 	}
-	if m.lost.CompareAndSwap(false, true) {
-		s.log.Error("the device is lost: opening it anew", "device", m.Device, "error", err)
+	if m.failed.CompareAndSwap(false, true) {
+		s.log.Error("the device is lost: opening it anew", "device", m.about.Device, "error", err)
 		s.recovering.Go(func() {
 			if err := s.reopen(); err != nil {
 				s.fail(fmt.Errorf("the device is lost, and not to be had again: %w", err))
@@ -37,7 +37,7 @@ func (s *Server) reopen() error {
 		return err
 	}
 	m := s.acquire()
-	defer m.done()
+	defer m.Done()
 	var token int32
 	if pad := m.config.PadTokenID; pad != nil && *pad == token {
 		token++

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/serve/batching"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -130,14 +131,14 @@ func TestLostWhileTriedAlone(t *testing.T) {
 	s.options.Load = load(t, "pre")
 	m := s.current()
 	slots, tried, release := int64(m.Scorer.Slots()), atomic.Int64{}, make(chan struct{})
-	s.batcher.before = func(context.Context) {
+	s.batcher.Before = func(context.Context) {
 		if tried.Add(1) == slots+3 { // the three together, and the bad one
 			d.lost.Store(true)
 		}
 		<-release
 	}
-	submit := func(tokens ...int32) *job {
-		return s.batcher.submit(context.Background(), bareSession(s), m, classify, seq.Example{A: tokens})[0]
+	submit := func(tokens ...int32) *batching.Job {
+		return s.batcher.Submit(context.Background(), &bareSession(s).account, &m.Model, batching.Classify, seq.Example{A: tokens})[0]
 	}
 	for n := range slots { // so that the next three come together
 		submit(1)
@@ -145,11 +146,11 @@ func TestLostWhileTriedAlone(t *testing.T) {
 	}
 	bad, first, second := submit(99), submit(1), submit(2)
 	close(release)
-	if _, err := bad.wait(); err == nil || asError(err).Code != codeFailed {
+	if _, err := bad.Wait(); err == nil || asError(err).Code != codeFailed {
 		t.Error(err)
 	}
-	for _, j := range []*job{first, second} {
-		if _, err := j.wait(); err == nil || asError(err).Code != codeBusy {
+	for _, j := range []*batching.Job{first, second} {
+		if _, err := j.Wait(); err == nil || asError(err).Code != codeBusy {
 			t.Error(err)
 		}
 	}

@@ -27,13 +27,13 @@ func TestCancelWhilePlanning(t *testing.T) {
 	params := map[string]any{"sequences": slices.Repeat([]any{ask}, 5000)}
 	for n := range 2 {
 		c.request(n, "sequence/classify", params)
-		eventually(t, "nothing runs", func() bool { _, _, running := s.batcher.waiting(); return running > 0 })
+		eventually(t, "nothing runs", func() bool { _, _, running := waiting(s); return running > 0 })
 		c.notify("$/cancelRequest", map[string]any{"id": n})
 		asked := time.Now()
 		if m := c.answer(n); m.Error == nil || m.Error.Code != -32800 || time.Since(asked) > time.Second {
 			t.Errorf("%+v, after %v", m.Error, time.Since(asked))
 		}
-		eventually(t, "the batch goes on", func() bool { jobs, _, running := s.batcher.waiting(); return jobs+running == 0 })
+		eventually(t, "the batch goes on", func() bool { jobs, _, running := waiting(s); return jobs+running == 0 })
 		params["workDoneToken"] = "w"
 	}
 }
@@ -42,7 +42,7 @@ func TestCancelWhilePlanning(t *testing.T) {
 // others, and one that waits keeps those behind it waiting.
 func TestErrorsAreAhead(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
-	c := &call{session: &session{server: s, share: s.turns.share(), log: s.log}, model: s.current(), ctx: context.Background()}
+	c := &call{session: &session{server: s, share: s.turns.Share(), log: s.log}, model: s.current(), ctx: context.Background()}
 	list, planned := "[1"+strings.Repeat(",1", maxMany-1)+"]", 0
 	out, err := c.runMany("sequences", json.RawMessage(list), &progress{call: c}, func(path string, _ json.RawMessage) *item {
 		planned++

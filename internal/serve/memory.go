@@ -82,12 +82,12 @@ func (s *session) release(n int64) {
 	s.server.memory.give(n)
 }
 
-// lend reserves memory for a message that is being read, out of the half of it that
+// Lend reserves memory for a message that is being read, out of the half of it that
 // there is for these: who sends a part of a message and waits has others served. It
 // waits while there are messages before it that will give some back: those that are
 // not accepted yet, and bare lines, since who pipes a file has no use for being told
 // to come back.
-func (s *session) lend(n int64) bool {
+func (s *session) Lend(n int64) bool {
 	for !s.lendNow(n) {
 		s.mu.Lock()
 		waits := s.bare.pending > 0
@@ -118,8 +118,8 @@ func (s *session) lendNow(n int64) bool {
 	return true
 }
 
-// takeBack ends the loan of a message that is not kept.
-func (s *session) takeBack(n int64) {
+// TakeBack ends the loan of a message that is not kept.
+func (s *session) TakeBack(n int64) {
 	s.server.reading.give(n)
 	s.release(n)
 }

@@ -70,9 +70,9 @@ func TestMemoryOfJobs(t *testing.T) {
 		short = append(short, map[string]any{"tokens": slices.Repeat([]int{1}, 1+i%3)})
 	}
 	c.request("short", "sequence/embed", map[string]any{"sequences": short})
-	eventually(t, "not both wait", func() bool { jobs, _, _ := s.batcher.waiting(); return jobs > maxAheadJobs+maxWindows })
+	eventually(t, "not both wait", func() bool { jobs, _, _ := waiting(s); return jobs > maxAheadJobs+maxWindows })
 	time.Sleep(20 * time.Millisecond)
-	if jobs, _, _ := s.batcher.waiting(); jobs > 2*maxAheadJobs+maxWindows {
+	if jobs, _, _ := waiting(s); jobs > 2*maxAheadJobs+maxWindows {
 		t.Errorf("%d jobs wait", jobs)
 	}
 	if used := s.memory.used.Load(); used < (maxAheadJobs+maxWindows)*jobBytes/2 {
@@ -183,14 +183,14 @@ func TestNewcomerAtServer(t *testing.T) {
 	a, b := dial(t, s).initialize(struct{}{}), dial(t, s).initialize(struct{}{})
 	long := map[string]any{"tokens": slices.Repeat([]int{1}, 500)}
 	a.request("many", "sequence/classify", map[string]any{"sequences": slices.Repeat([]any{long}, 200)})
-	eventually(t, "not all wait", func() bool { jobs, _, _ := s.batcher.waiting(); return jobs > 190 })
+	eventually(t, "not all wait", func() bool { jobs, _, _ := waiting(s); return jobs > 190 })
 	b.request(1, "sequence/classify", map[string]any{"tokens": []int{1, 2, 3}})
-	eventually(t, "the newcomer does not wait", func() bool { jobs, _, _ := s.batcher.waiting(); return jobs > 190 && s.inflight() == 2 })
+	eventually(t, "the newcomer does not wait", func() bool { jobs, _, _ := waiting(s); return jobs > 190 && s.inflight() == 2 })
 	close(release)
 	if m := b.answer(1); m.Error != nil {
 		t.Fatal(m.Error)
 	}
-	if jobs, _, _ := s.batcher.waiting(); jobs < 100 {
+	if jobs, _, _ := waiting(s); jobs < 100 {
 		t.Errorf("%d of 200 are left when the newcomer is answered", jobs)
 	}
 	a.notify("$/cancelRequest", map[string]any{"id": "many"})

@@ -12,28 +12,57 @@ var methods map[string]method
 
 func init() {
 	methods = map[string]method{
-		"sequence/classify": {(*call).classify, needsSingle},
-		"sequence/embed":    {(*call).embed, needsNothing},
-		"retrieval/score":   {(*call).score, needsPair},
+		"sequence/classify": {many("sequences", classifyFields, (*call).classifyOne), needsSingle},
+		"sequence/predict":  {many("sequences", predictFields, (*call).predictOne), needsNumbers},
+		"sequence/embed":    {many("sequences", embedFields, (*call).embedOne), needsNothing},
+		"retrieval/score":   {many("pairs", scoreFields, (*call).scoreOne), needsPair},
 		"retrieval/add":     {(*call).add, needsIndex},
 		"retrieval/remove":  {(*call).remove, needsIndex},
-		"retrieval/search":  {(*call).search, needsIndex},
-		"model/info":        {(*call).info, needsNothing},
-		"server/stats":      {(*call).stats, needsNothing},
+		"retrieval/search":  {many("", searchFields, (*call).searchOne), needsIndex},
+		"model/info":        {func(c *call) (any, error) { return infoOf(c.model), nil }, needsNothing},
+		"server/stats":      {func(c *call) (any, error) { return c.session.server.stats(), nil }, needsNothing},
 	}
+}
+
+// many is a method of one object, or of each of the list that the field name holds.
+func many(name string, known map[string]bool, planned planner) func(*call) (any, error) {
+	return func(c *call) (any, error) { return c.run(name, known, planned) }
 }
 
 func needsNothing(*call) string { return "" }
 
+// unlabelled is what a model lacks that has learned from sequences alone.
+const unlabelled = "the model was trained without labels: it embeds sequences (sequence/embed), and does not classify"
+
+// predicting is what a model lacks that predicts numbers.
+const predicting = "the model predicts numbers, and does not classify: sequence/predict answers with them"
+
 func needsSingle(c *call) string {
-	if c.model.config.Sequences() == 2 {
+	switch {
+	case c.model.config.Predicts():
+		return predicting
+	case !c.model.config.Answers():
+		return unlabelled
+	case c.model.config.Sequences() == 2:
 		return "the model compares pairs, it does not classify one sequence"
 	}
 	return ""
 }
 
+func needsNumbers(c *call) string {
+	if !c.model.config.Predicts() {
+		return "the model predicts no numbers: it is of the task " + c.model.config.Task
+	}
+	return ""
+}
+
 func needsPair(c *call) string {
-	if c.model.config.Sequences() != 2 {
+	switch {
+	case c.model.config.Predicts():
+		return predicting
+	case !c.model.config.Answers():
+		return unlabelled
+	case c.model.config.Sequences() != 2:
 		return "the model classifies one sequence, it does not compare pairs"
 	}
 	return ""

@@ -2,7 +2,6 @@ package serve
 
 import (
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -10,18 +9,13 @@ import (
 
 // metrics count what the server does, since it began.
 type metrics struct {
-	started   time.Time
-	cancelled atomic.Int64             // jobs that nobody wanted any more
-	latency   *prometheus.HistogramVec // from a request to its answer, in seconds, by method
-	sizes     prometheus.Histogram     // jobs of a batch
+	started time.Time
+	latency *prometheus.HistogramVec // from a request to its answer, in seconds, by method
+	sizes   prometheus.Histogram     // jobs of a batch
 
-	mu        sync.Mutex
-	answers   map[string]int64 // by method
-	errors    map[int]int64
-	batches   int64
-	jobs      int64 // in batches
-	tokens    int64 // the same
-	computing time.Duration
+	mu      sync.Mutex
+	answers map[string]int64 // by method
+	errors  map[int]int64
 	// recent are the last answers, for exact quantiles; a ring.
 	recent []sample
 	next   int
@@ -76,15 +70,4 @@ func (m *metrics) refused(code int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.errors[code]++
-}
-
-// batch counts a batch that ran.
-func (m *metrics) batch(jobs, tokens int, took time.Duration) {
-	m.sizes.Observe(float64(jobs))
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.batches++
-	m.jobs += int64(jobs)
-	m.tokens += int64(tokens)
-	m.computing += took
 }

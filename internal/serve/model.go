@@ -6,10 +6,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"math"
-	"sync"
 	"sync/atomic"
 
 	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/serve/batching"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -45,49 +45,16 @@ func Hash(m *sft.Model) string {
 // served is a model in use. After a reload it lives until the last request that
 // began with it is answered.
 type served struct {
-	*Model
+	batching.Model
+	about  *Model
 	config *sft.Config
 	parser *requests.Parser // of both single sequences and pairs
-	lost   atomic.Bool      // its device computes no more
-
-	mu      sync.Mutex
-	users   int
-	retired bool
+	failed atomic.Bool      // its device computes no more
 }
 
-func newServed(m *Model) *served {
+func (s *Server) newServed(m *Model) *served {
 	c := m.Scorer.Config()
-	return &served{Model: m, config: c, parser: requests.NewParser(c, m.Dir, "", 1, 2)}
-}
-
-// use counts one more user; false if the model is gone.
-func (m *served) use() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.retired && m.users == 0 {
-		return false
-	}
-	m.users++
-	return true
-}
-
-func (m *served) done() {
-	m.mu.Lock()
-	m.users--
-	free := m.retired && m.users == 0
-	m.mu.Unlock()
-	if free {
-		m.Release()
-	}
-}
-
-// retire has the model released once nobody uses it.
-func (m *served) retire() {
-	m.mu.Lock()
-	m.retired = true
-	free := m.users == 0
-	m.mu.Unlock()
-	if free {
-		m.Release()
-	}
+	x := &served{Model: batching.Model{Scorer: m.Scorer, Release: m.Release}, about: m, config: c, parser: requests.NewParser(c, m.Dir, "", 1, 2)}
+	x.Lost = func(err error) error { return s.lost(x, err) }
+	return x
 }

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sftseq/sftseq/internal/rope"
 )
 
 // editedDocument is one of a session that nobody reads from.
@@ -18,9 +20,9 @@ func editedDocument(t testing.TB, text string, utf16 bool) *document {
 	o := testOptions(t, "pre")
 	o.Debounce = time.Hour // there is nobody to tell a class
 	s := start(t, o)
-	x := &session{server: s, share: s.turns.share(), utf16: utf16, stopRead: make(chan struct{})}
+	x := &session{server: s, share: s.turns.Share(), stopRead: make(chan struct{})}
 	x.ctx, x.end = context.WithCancelCause(context.Background())
-	d := &document{session: x}
+	d := &document{session: x, text: rope.Text{UTF16: utf16}}
 	quoted, err := json.Marshal(text)
 	if err != nil {
 		t.Fatal(err)
@@ -65,8 +67,8 @@ func TestManyChanges(t *testing.T) {
 				t.Errorf("byte %d is %q", at, d.text.Byte(at))
 			}
 		}
-		if d.length() != length+5*n {
-			t.Errorf("the length is %d, want %d", d.length(), length+5*n)
+		if d.text.Length() != length+5*n {
+			t.Errorf("the length is %d, want %d", d.text.Length(), length+5*n)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func (s *Server) Metrics() http.Handler {
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}))
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
 		s.mu.Lock()
-		draining, lost := s.draining, s.model.lost.Load()
+		draining, lost := s.draining, s.model.failed.Load()
 		s.mu.Unlock()
 		switch {
 		case draining:

@@ -1,8 +1,6 @@
 package serve
 
-import (
-	"time"
-)
+import "time"
 
 const publishMethod = "sequence/publishClassification"
 
@@ -36,8 +34,12 @@ func (d *document) schedule(after time.Duration) {
 	})
 }
 
-// publishes reports whether documents have a class: a model of pairs gives none.
-func (s *session) publishes() bool { return s.server.current().config.Sequences() == 1 }
+// publishes reports whether documents have a class: a model of pairs gives none, and neither
+// does one without labels.
+func (s *session) publishes() bool {
+	c := s.server.current().config
+	return c.Answers() && c.Sequences() == 1
+}
 
 // again has the document classified again.
 func (d *document) again() {
@@ -72,7 +74,7 @@ func (s *session) pushing(n int) {
 func (d *document) publish(timer int) {
 	s := d.session
 	model := s.server.acquire()
-	defer model.done()
+	defer model.Done()
 	c := &call{session: s, model: model, method: publishMethod}
 	defer func() { c.free(c.bytes) }()
 	d.mu.Lock()

@@ -47,24 +47,23 @@ func (s *session) send(body []byte) {
 
 // sendNow is send for a caller that holds s.sending.
 func (s *session) sendNow(body []byte) {
-	if err := s.frames.write(body); err != nil {
+	if err := s.frames.Write(body); err != nil {
 		s.end(over("writing: %v", err))
 	}
 }
 
-// notify pushes a notification, unless the session must end.
+// notify pushes a notification.
 func (s *session) notify(method string, params any) {
 	body, err := json.Marshal(struct {
 		Version string `json:"jsonrpc"`
 		Method  string `json:"method"`
 		Params  any    `json:"params"`
 	}{"2.0", method, params})
-	switch {
-	case err != nil:
+	if err != nil {
 		s.log.Debug("a push was lost", "method", method, "error", err)
-	case s.ctx.Err() == nil:
-		s.send(body)
+		return
 	}
+	s.send(body)
 }
 
 // Kinds of window/logMessage.

@@ -6,13 +6,15 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
 // TestMemoryOfReading: messages that are being read have half of the memory, and
 // others are served meanwhile. Those beyond it are refused by their id when they
 // have come, and not for ever.
 func TestMemoryOfReading(t *testing.T) {
-	for _, framing := range []string{Lines, LSP} {
+	for _, framing := range []string{transport.Lines, transport.LSP} {
 		t.Run(framing, func(t *testing.T) {
 			o := testOptions(t, "pre")
 			const n = 8
@@ -26,7 +28,7 @@ func TestMemoryOfReading(t *testing.T) {
 			other := dial(t, s).initialize(struct{}{})
 			for _, c := range clients {
 				whole := text + "\n"
-				if framing == LSP {
+				if framing == transport.LSP {
 					whole = fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(text), text)
 				}
 				if _, err := io.WriteString(c.conn, whole[:len(whole)-3]); err != nil {
@@ -41,7 +43,7 @@ func TestMemoryOfReading(t *testing.T) {
 			refused := 0
 			for _, c := range clients {
 				end := "}}\n"
-				if framing == LSP {
+				if framing == transport.LSP {
 					end = "\"}}"
 				}
 				io.WriteString(c.conn, end)

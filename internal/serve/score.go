@@ -4,15 +4,14 @@ import (
 	"encoding/json"
 
 	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/serve/batching"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
 
 var scoreFields = fieldsOf([]string{"_a", "_b"}, append(manyFields, "pairs", "explain")...)
 
-// score is retrieval/score.
-func (c *call) score() (any, error) { return c.run("pairs", scoreFields, c.scoreOne) }
-
+// scoreOne is retrieval/score.
 func (c *call) scoreOne(path string, fields map[string]json.RawMessage) *item {
 	a, err := c.sequence(path, fields, "_a")
 	if err != nil {
@@ -32,7 +31,7 @@ func (c *call) scoreOne(path string, fields map[string]json.RawMessage) *item {
 	}
 	config := c.model.config
 	numbers := predictionNumbers(config)
-	if what == explain {
+	if what == batching.Explain {
 		numbers += explanationNumbers(config, r.Sequences...)
 	}
 	return &item{work: what, examples: []seq.Example{r.Example()}, read: []*sequence{a, b}, numbers: numbers, result: func(outputs []sft.Output) (any, error) {

@@ -1,12 +1,14 @@
 package serve
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 
 	"github.com/sftseq/sftseq/internal/index"
 	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/serve/batching"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -28,13 +30,9 @@ type foundItem struct {
 	Score  *float32 `json:"score,omitempty"` // of a pair, where it was scored again
 }
 
-// search is retrieval/search: the k nearest items by cosine, exactly. The first of
+// searchOne is retrieval/search: the k nearest items by cosine, exactly. The first of
 // them may be scored again as pairs, query as a, item as b; these then stand
 // first, by that score.
-func (c *call) search() (any, error) {
-	return c.run("", searchFields, c.searchOne)
-}
-
 func (c *call) searchOne(path string, fields map[string]json.RawMessage) *item {
 	k, err := count("k", fields["k"], 10)
 	if err != nil {
@@ -56,7 +54,7 @@ func (c *call) searchOne(path string, fields map[string]json.RawMessage) *item {
 		return &item{err: err}
 	}
 	x := c.session.server.index
-	i := &item{work: embed, examples: []seq.Example{{A: r.Sequences[0]}}, read: []*sequence{q}, numbers: hitNumbers * min(max(k, again), x.Len())}
+	i := &item{work: batching.Embed, examples: []seq.Example{{A: r.Sequences[0]}}, read: []*sequence{q}, numbers: hitNumbers * min(max(k, again), x.Len())}
 	i.result = func(outputs []sft.Output) (any, error) {
 		if _, err := requests.NewEmbedding(c.model.config, r, outputs[0].Embeddings); err != nil {
 			return nil, err
@@ -73,15 +71,7 @@ func (c *call) searchOne(path string, fields map[string]json.RawMessage) *item {
 		if err := c.rescore(out.Items, q, r.Sequences[0], first); err != nil {
 			return nil, err
 		}
-		slices.SortStableFunc(out.Items[:len(first)], func(a, b foundItem) int {
-			switch {
-			case *a.Score > *b.Score:
-				return -1
-			case *a.Score < *b.Score:
-				return 1
-			}
-			return 0
-		})
+		slices.SortStableFunc(out.Items[:len(first)], func(a, b foundItem) int { return cmp.Compare(*b.Score, *a.Score) })
 		out.Items = out.Items[:min(k, len(out.Items))]
 		return out, nil
 	}
@@ -96,7 +86,7 @@ func (c *call) rescore(items []foundItem, q *sequence, query []int32, hits []ind
 	if len(hits) == 0 {
 		return nil
 	}
-	pairs := &item{work: classify, read: []*sequence{q}, numbers: len(hits) * predictionNumbers(c.model.config)}
+	pairs := &item{work: batching.Classify, read: []*sequence{q}, numbers: len(hits) * predictionNumbers(c.model.config)}
 	for _, h := range hits {
 		pairs.examples = append(pairs.examples, seq.Example{A: query, B: h.Tokens, Label: seq.NoLabel})
 	}

@@ -22,6 +22,19 @@ type sequence struct {
 	changed  context.Context // of the document: ends when it changes
 }
 
+// origin is the document that a sequence of an answer is, if it is one.
+type origin struct {
+	URI     string `json:"uri,omitempty"`
+	Version *int64 `json:"version,omitempty"`
+}
+
+func (q *sequence) origin() (o origin) {
+	if q.document != nil {
+		o = origin{q.document.uri, &q.version}
+	}
+	return o
+}
+
 // sources are the fields that hold a sequence.
 var sources = []string{"text", "tokens", "bytes", "uri"}
 
@@ -84,7 +97,7 @@ func (c *call) object(path string, text json.RawMessage, known map[string]bool) 
 
 // object is the same for the params of a notification.
 func (s *session) object(params json.RawMessage, known map[string]bool) (fields map[string]json.RawMessage, err error) {
-	if stopped := s.share.do(s.ctx, len(params), func() { fields, err = object("", params, known) }); stopped != nil {
+	if stopped := s.share.Do(s.ctx, len(params), func() { fields, err = object("", params, known) }); stopped != nil {
 		return nil, stopped
 	}
 	return fields, err

@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/serve/transport"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -48,7 +49,7 @@ func testOptions(t testing.TB, model string) Options {
 	if testing.Verbose() {
 		log = os.Stderr
 	}
-	return Options{Load: load(t, model), Framing: Lines, MaxLine: 16 << 20, MaxInflight: 512, MaxDocuments: 16, MaxMemory: 1 << 30,
+	return Options{Load: load(t, model), Framing: transport.Lines, MaxLine: 16 << 20, MaxInflight: 512, MaxDocuments: 16, MaxMemory: 1 << 30,
 		MaxWait: time.Millisecond, Debounce: 10 * time.Millisecond, Version: "test", Log: slog.New(slog.NewTextHandler(log, nil))}
 }
 
@@ -87,7 +88,7 @@ func start(t testing.TB, o Options) *Server {
 type client struct {
 	t      testing.TB
 	conn   net.Conn
-	frames frames
+	frames transport.Frames
 	in     chan string // messages from the server, closed at the end
 	ended  chan error  // what Serve has returned
 }
@@ -96,7 +97,7 @@ type client struct {
 func dial(t testing.TB, s *Server) *client {
 	t.Helper()
 	ours, theirs := socketPair(t)
-	c := &client{t: t, conn: ours, frames: newFrames(s.options.Framing, ours, ours, 64<<20, nil), in: make(chan string, 4096), ended: make(chan error, 1)}
+	c := &client{t: t, conn: ours, frames: transport.NewFrames(s.options.Framing, ours, ours, 64<<20, nil), in: make(chan string, 4096), ended: make(chan error, 1)}
 	go func() {
 		c.ended <- s.Serve("standard input", theirs, theirs, false)
 		theirs.Close()
@@ -104,12 +105,12 @@ func dial(t testing.TB, s *Server) *client {
 	go func() {
 		defer close(c.in)
 		for {
-			m, err := c.frames.read()
+			m, err := c.frames.Read()
 			if err != nil {
 				ours.Close()
 				return
 			}
-			c.in <- string(m.body)
+			c.in <- string(m.Body)
 		}
 	}()
 	t.Cleanup(func() { ours.Close() })
@@ -135,7 +136,7 @@ func socketPair(t testing.TB) (a, b net.Conn) {
 
 func (c *client) send(body string) {
 	c.t.Helper()
-	if err := c.frames.write([]byte(body)); err != nil {
+	if err := c.frames.Write([]byte(body)); err != nil {
 		c.t.Fatalf("sending %.200s: %v", body, err)
 	}
 }

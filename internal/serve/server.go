@@ -13,6 +13,9 @@ import (
 	"time"
 
 	"github.com/sftseq/sftseq/internal/index"
+	"github.com/sftseq/sftseq/internal/serve/batching"
+	"github.com/sftseq/sftseq/internal/serve/fair"
+	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
 // Options are a server's limits and ways.
@@ -47,8 +50,8 @@ type Server struct {
 	memory     memory
 	reading    memory // the part of it that messages have while they are read
 	metrics    *metrics
-	batcher    *batcher
-	turns      *turns
+	batcher    *batching.Batcher
+	turns      *fair.Turns
 	reserving  atomic.Pointer[Model] // whose device leaves processors to turns
 	index      *index.Index          // nil without one
 	grace      time.Duration         // what sessions that must end have for their last answers
@@ -68,18 +71,18 @@ type Server struct {
 
 // New loads the model and opens the index.
 func New(ctx context.Context, o Options) (*Server, error) {
-	if o.Framing != Lines && o.Framing != LSP {
-		return nil, fmt.Errorf("framing: expected %q or %q, found %q", Lines, LSP, o.Framing)
+	if o.Framing != transport.Lines && o.Framing != transport.LSP {
+		return nil, fmt.Errorf("framing: expected %q or %q, found %q", transport.Lines, transport.LSP, o.Framing)
 	}
 	m, err := o.Load()
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, log: o.Log, memory: memory{limit: o.MaxMemory}, reading: memory{limit: o.MaxMemory / 2}, metrics: newMetrics(), model: newServed(m), sessions: map[*session]struct{}{}, grace: time.Second, allowances: usualAllowances, failed: make(chan error, 1)}
-	s.turns = newTurns(cmp.Or(o.Processors, runtime.NumCPU()), func(n int) { s.reserving.Load().Scorer.Reserve(n) })
+	s := &Server{options: o, log: o.Log, memory: memory{limit: o.MaxMemory}, reading: memory{limit: o.MaxMemory / 2}, metrics: newMetrics(), sessions: map[*session]struct{}{}, grace: time.Second, allowances: usualAllowances, failed: make(chan error, 1)}
+	s.turns = fair.New(cmp.Or(o.Processors, runtime.NumCPU()), func(n int) { s.reserving.Load().Scorer.Reserve(n) })
 	s.reserving.Store(m)
-	s.batcher = newBatcher(o.MaxBatchTokens, o.MaxWait, s.metrics)
-	s.batcher.lost = s.lost
+	s.batcher = batching.New(batching.Options{Tokens: o.MaxBatchTokens, MaxWait: o.MaxWait, Sizes: s.metrics.sizes})
+	s.model = s.newServed(m)
 	if o.Index != "" {
 		if err := s.openIndex(ctx); err != nil {
 			m.Release()
@@ -100,12 +103,12 @@ func (s *Server) current() *served {
 func (s *Server) acquire() *served {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.model.use()
+	s.model.Use()
 	return s.model
 }
 
 // Hash names the model that new requests are answered with.
-func (s *Server) Hash() string { return s.current().Hash }
+func (s *Server) Hash() string { return s.current().about.Hash }
 
 // Reload loads the model again. Requests that have begun end with the old one; open
 // documents are classified again.
@@ -114,14 +117,14 @@ func (s *Server) Reload() error {
 	if err != nil {
 		return err
 	}
-	if s.index != nil && m.Hash != s.current().Hash {
+	if s.index != nil && m.Hash != s.current().about.Hash {
 		m.Release()
 		return errors.New("the model has changed, and the index is of the old one: start again with --reembed")
 	}
 	s.mu.Lock()
 	old := s.model
-	s.model = newServed(m)
-	s.turns.moved(func() {
+	s.model = s.newServed(m)
+	s.turns.Moved(func() {
 		s.reserving.Store(m)
 		old.Scorer.Reserve(0)
 	})
@@ -129,14 +132,14 @@ func (s *Server) Reload() error {
 		go x.documents.again() // which waits where a client does not read
 	}
 	s.mu.Unlock()
-	old.retire()
+	old.Retire()
 	return nil
 }
 
 // retryAfter is when a client that was refused may try again, in milliseconds:
 // about when what waits now is done.
 func (s *Server) retryAfter() int {
-	return max(10, int(s.batcher.busy().Milliseconds()))
+	return max(10, int(s.batcher.Busy().Milliseconds()))
 }
 
 // Serve answers the messages of r on w until the end of r, the client's exit or
@@ -145,17 +148,17 @@ func (s *Server) retryAfter() int {
 // Unless it does, r is closed at the end if it can be, and ends what w blocks; if it
 // does, what blocks goes on until the process ends.
 func (s *Server) Serve(name string, r io.Reader, w io.Writer, stdio bool) error {
-	x := &session{server: s, share: s.turns.share(), input: r, out: outlet{w: w}, name: name, stdio: stdio, log: s.log.With("session", name),
+	x := &session{server: s, share: s.turns.Share(), account: batching.Account{Log: s.log}, input: r, name: name, stdio: stdio, log: s.log.With("session", name),
 		messages: make(chan message), stopRead: make(chan struct{}), settled: make(chan struct{}, 1),
 		calls: map[*call]struct{}{}, ids: map[string]*call{}, gone: make(chan struct{})}
 	x.activity.note()
 	defer close(x.gone)
 	x.ctx, x.end = context.WithCancelCause(context.Background())
-	x.out.ctx, x.out.share = x.ctx, x.share
+	x.out = transport.NewOutlet(w, func(bytes int, write func()) { x.share.Do(x.ctx, bytes, write) })
 	if c, ok := r.(io.Closer); ok && !stdio {
 		defer c.Close()
 	}
-	x.frames = newFrames(s.options.Framing, r, &x.out, s.options.MaxLine, x)
+	x.frames = transport.NewFrames(s.options.Framing, r, x.out, s.options.MaxLine, x)
 	x.bare.queue = make(chan *bareLine, maxBareLines+1)
 	x.bare.ctx, x.bare.cancel = context.WithCancelCause(x.ctx)
 	s.mu.Lock()
@@ -258,7 +261,7 @@ func (s *Server) cancelAll() (left, blocked int) {
 	defer s.mu.Unlock()
 	for x := range s.sessions {
 		x.mu.Lock()
-		if x.out.blocked() {
+		if x.out.Blocked() {
 			blocked++
 		} else {
 			left += len(x.calls) + x.bare.pending
@@ -275,9 +278,9 @@ func (s *Server) cancelAll() (left, blocked int) {
 
 // Close releases model and index. All sessions have ended before.
 func (s *Server) Close() error {
-	s.batcher.close()
+	s.batcher.Close()
 	s.recovering.Wait()
-	s.current().retire()
+	s.current().Retire()
 	if s.index != nil {
 		return s.index.Close()
 	}

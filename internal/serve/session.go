@@ -7,6 +7,10 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/sftseq/sftseq/internal/serve/batching"
+	"github.com/sftseq/sftseq/internal/serve/fair"
+	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
 // The life of a session, as LSP has it.
@@ -18,17 +22,24 @@ const (
 	shutDown // after shutdown
 )
 
+// message is one that was read.
+type message struct {
+	transport.Message
+	received time.Time
+}
+
 // session is one client's stream. Messages are accepted in order by receive; some
 // of them are answered at once, and the others are calls, which run on their own.
 type session struct {
-	server *Server
-	share  *share
-	frames frames
-	input  io.Reader
-	out    outlet
-	name   string // of the input, in errors of bare lines
-	stdio  bool
-	log    *slog.Logger
+	server  *Server
+	share   *fair.Share
+	account batching.Account
+	frames  transport.Frames
+	input   io.Reader
+	out     *transport.Outlet
+	name    string // of the input, in errors of bare lines
+	stdio   bool
+	log     *slog.Logger
 
 	ctx      context.Context // ends when the client is gone or must go
 	end      context.CancelCauseFunc
@@ -45,9 +56,9 @@ type session struct {
 	bare   bareLines
 	utf16  bool
 	edits  uint64
-	exited bool // by exit
-	turn   turn // in which it works for a message, see inTurns
-	worked int  // since it has looked at its client last
+	exited bool      // by exit
+	turn   fair.Turn // in which it works for a message, see inTurns
+	worked int       // since it has looked at its client last
 
 	sending sync.Mutex // while a message is written
 	mu      sync.Mutex
@@ -84,11 +95,11 @@ func (s *session) run() (err error) {
 	s.receive()
 	s.answering.Wait()
 	s.stop() // whatever comes now is too late
-	if conn, ok := s.input.(halfCloser); ok && !s.stdio && s.ctx.Err() == nil {
+	if conn, ok := s.input.(transport.HalfCloser); ok && !s.stdio && s.ctx.Err() == nil {
 		s.documents.close()
 		conn.SetReadDeadline(time.Now()) // the pump must not wait for what comes
 		<-pumped
-		linger(s.ctx, conn, s.server.grace)
+		transport.Linger(s.ctx, conn, s.server.grace)
 	}
 	err = s.cut
 	if s.ctx.Err() != nil {
@@ -105,23 +116,23 @@ func (s *session) run() (err error) {
 func (s *session) pump() {
 	defer close(s.messages)
 	for {
-		m, err := s.frames.read()
+		read, err := s.frames.Read()
 		if err != nil {
 			s.readErr = err
 			return
 		}
-		m.received = time.Now()
+		m := message{read, time.Now()}
 		s.activity.reading.Add(1)
 		s.activity.heard.Store(true)
 		s.activity.note()
-		s.handed.Add(m.room)
+		s.handed.Add(m.Room)
 		select {
 		case s.messages <- m:
 			continue
 		case <-s.stopRead:
 		case <-s.ctx.Done():
 		}
-		s.takeBack(m.room)
+		s.TakeBack(m.Room)
 		s.activity.reading.Add(-1)
 		return
 	}
@@ -142,9 +153,9 @@ func (s *session) receive() {
 				s.endOfInput()
 				return
 			}
-			lent := m.room
+			lent := m.Room
 			c := s.accept(&m)
-			s.release(m.room) // unless the message is kept
+			s.release(m.Room) // unless the message is kept
 			s.server.reading.give(lent)
 			s.handed.Add(-lent)
 			s.activity.note()
@@ -177,7 +188,7 @@ func (s *session) endOfInput() {
 		s.finish()
 		return
 	}
-	if bad, ok := s.readErr.(errHeader); ok { // the client is there
+	if bad, ok := s.readErr.(transport.BadHeader); ok { // the client is there
 		s.refuse(nil, fail(codeParse, nil, "%v", bad))
 		s.finish()
 		s.cut = over("reading: %v", bad) // it gets all answers before the end
@@ -202,7 +213,7 @@ func (s *session) finish() {
 		select {
 		case <-s.settled:
 		case <-look.C:
-			if closed(s.input) {
+			if transport.Closed(s.input) {
 				s.end(over("the client is gone"))
 			}
 		case <-s.ctx.Done():

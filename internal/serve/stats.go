@@ -41,12 +41,11 @@ type indexStats struct {
 	Failed bool  `json:"failed,omitempty"`
 }
 
-// stats is server/stats.
-func (c *call) stats() (any, error) { return c.session.server.stats(), nil }
-
 func (s *Server) stats() stats {
 	var out stats
-	out.Waiting, out.Tokens, out.Running = s.batcher.waiting()
+	b := s.batcher.Stats()
+	out.Waiting, out.Tokens, out.Running, out.Cancelled = b.Waiting, b.Tokens, b.Running, b.Cancelled
+	out.Batches, out.Sequences, out.Computed, out.Computing = b.Batches, b.Jobs, b.Computed, b.Computing.Seconds()
 	out.Memory = s.memory.used.Load()
 	s.mu.Lock()
 	out.Sessions = len(s.sessions)
@@ -55,13 +54,11 @@ func (s *Server) stats() stats {
 		out.Index = &indexStats{x.Len(), x.Size(), x.Failure() != nil}
 	}
 	m := s.metrics
-	out.Cancelled = m.cancelled.Load()
 	out.Errors = map[string]int64{}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	out.Answers = maps.Clone(m.answers)
 	out.Uptime = time.Since(m.started).Seconds()
-	out.Batches, out.Sequences, out.Computed, out.Computing = m.batches, m.jobs, m.tokens, m.computing.Seconds()
 	for code, n := range m.errors {
 		out.Errors[strconv.Itoa(code)] = n
 	}

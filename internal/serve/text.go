@@ -17,20 +17,15 @@ func (d *document) insert(path string, value json.RawMessage, start, end int) er
 		if err := d.session.yield(len(text)); err != nil {
 			return err
 		}
-		if lone := wtf8.Lone(text); lone >= 0 && !d.session.utf16 {
+		if lone := wtf8.Lone(text); lone >= 0 && !d.text.UTF16 {
 			return badParam(path, "%v", jsonlines.Lone(text, lone, at))
 		}
 		at += len(text)
-		before := d.length()
-		if d.session.utf16 {
-			d.text.ReplaceUnits(start, end, text)
-		} else {
-			d.text.Replace(start, end, text)
-		}
+		start = d.text.Edit(start, end, text)
+		end = start
 		if !d.hold() {
 			return errors.Join(errMemory, fail(codeBusy, nil, "the server keeps as much as --max-memory allows"))
 		}
-		start, end = end+d.length()-before, end+d.length()-before
 	}
 	return nil
 }
@@ -50,7 +45,7 @@ func (d *document) hold() bool {
 
 // drop gives the text up. The caller holds d.mu.
 func (d *document) drop() {
-	d.text = rope.Rope{}
+	d.text.Rope = rope.Rope{}
 	d.hold()
 }
 

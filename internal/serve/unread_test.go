@@ -160,7 +160,7 @@ func exitBlocked(t *testing.T, s *Server, ours net.Conn, _ chan struct{}) {
 func drainBlocked(t *testing.T, s *Server, ours net.Conn, release chan struct{}) {
 	close(release)
 	time.Sleep(2 * s.options.Debounce) // its document has a class, too
-	ctx, cancel := context.WithTimeout(context.Background(), 3*blockedAfter)
+	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
 	defer cancel()
 	if err := s.Drain(ctx); err != nil {
 		t.Error(err)

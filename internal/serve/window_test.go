@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/serve/batching"
 )
 
 // TestWindowCuts: whatever a client asks for, what is read is within the sequence,
@@ -99,9 +101,9 @@ func TestBadWindows(t *testing.T) {
 // which the server has as values, too.
 func TestMemoryOfWindows(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
-	c := &call{session: &session{server: s, share: s.turns.share(), log: s.log}, model: s.current()}
+	c := &call{session: &session{server: s, share: s.turns.Share(), log: s.log}, model: s.current()}
 	q := &sequence{field: "tokens", tokens: randomTokens(rand.New(rand.NewPCG(1, 1)), 1000)}
-	i := c.classifySequence(classify, q, &window{Policy: "sliding", Length: 1, Stride: 1})
+	i := c.classifySequence(batching.Classify, q, &window{Policy: "sliding", Length: 1, Stride: 1})
 	outputs, err := s.current().Scorer.Examples(t.Context(), i.examples)
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +122,7 @@ func TestMemoryOfWindows(t *testing.T) {
 // an error.
 func TestPushSurvives(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
-	c := &call{session: &session{server: s, share: s.turns.share(), log: s.log}, model: &served{}, method: "a push"}
+	c := &call{session: &session{server: s, share: s.turns.Share(), log: s.log}, model: &served{}, method: "a push"}
 	if _, err := c.classifyText(&sequence{field: "text"}, "1", nil); err == nil || asError(err).Code != codeInternal {
 		t.Error(err)
 	}

@@ -1,6 +1,11 @@
 package serve
 
-import "context"
+import (
+	"context"
+
+	"github.com/sftseq/sftseq/internal/serve/fair"
+	"github.com/sftseq/sftseq/internal/serve/transport"
+)
 
 // What the reading of a message may do before it looks at its client again, about as long
 // as 64 KiB of text take; and what a change of a document counts for beside its text.
@@ -13,13 +18,13 @@ const (
 // that, in turns of the session's. A piece may be all: a change of many MiB is scanned at
 // once.
 func (s *session) inTurns(bytes int, f func() error) (err error) {
-	if s.turn, err = s.share.begin(s.ctx, turnKind(bytes)); err != nil {
+	if s.turn, err = s.share.Begin(s.ctx, fair.KindOf(bytes)); err != nil {
 		return err
 	}
 	defer func() {
-		if s.turn != (turn{}) {
-			s.turn.end()
-			s.turn = turn{}
+		if s.turn != (fair.Turn{}) {
+			s.turn.End()
+			s.turn = fair.Turn{}
 		}
 	}()
 	return f()
@@ -33,18 +38,18 @@ func (s *session) yield(work int) error {
 		return nil
 	}
 	s.worked = 0
-	held, kind := s.turn != (turn{}), s.turn.kind
+	held, kind := s.turn != (fair.Turn{}), s.turn.Kind
 	if held {
-		s.turn.end()
-		s.turn = turn{}
+		s.turn.End()
+		s.turn = fair.Turn{}
 	}
-	if s.ctx.Err() == nil && closed(s.input) {
+	if s.ctx.Err() == nil && transport.Closed(s.input) {
 		s.end(over("the client is gone"))
 	}
 	if !s.ending() {
 		var err error
 		if held {
-			s.turn, err = s.share.begin(s.ctx, kind)
+			s.turn, err = s.share.Begin(s.ctx, kind)
 		}
 		return err
 	}

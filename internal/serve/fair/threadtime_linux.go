@@ -1,4 +1,4 @@
-package serve
+package fair
 
 import (
 	"time"

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package serve
+package transport
 
 import "net"
 
@@ -8,4 +8,4 @@ import "net"
 
 func unreceived(net.Conn) bool { return false }
 
-func closed(any) bool { return false }
+func Closed(any) bool { return false }

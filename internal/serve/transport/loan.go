@@ -1,15 +1,16 @@
-package serve
+package transport
 
-// lender lends memory to messages while they are read.
-type lender interface {
-	// lend takes bytes for a message, or says that there are none.
-	lend(bytes int64) bool
-	takeBack(bytes int64)
+// Lender lends memory to messages while they are read.
+type Lender interface {
+	// Lend takes bytes for a message, or says that there are none.
+	Lend(bytes int64) bool
+	// TakeBack has what was lent for a message that is not kept.
+	TakeBack(bytes int64)
 }
 
 // loan is what the message that is being read has taken so far.
 type loan struct {
-	from  lender // nil if nobody counts
+	from  Lender // nil if nobody counts
 	bytes int64
 }
 
@@ -17,7 +18,7 @@ func (l *loan) more(bytes int) bool {
 	if l.from == nil {
 		return true
 	}
-	if !l.from.lend(int64(bytes)) {
+	if !l.from.Lend(int64(bytes)) {
 		return false
 	}
 	l.bytes += int64(bytes)
@@ -34,6 +35,6 @@ func (l *loan) handOver() int64 {
 // back gives back the loan of a message that is not kept.
 func (l *loan) back() {
 	if l.from != nil {
-		l.from.takeBack(l.handOver())
+		l.from.TakeBack(l.handOver())
 	}
 }

@@ -1,4 +1,4 @@
-package serve
+package batching
 
 import (
 	"cmp"
@@ -9,7 +9,7 @@ import (
 )
 
 // queue holds the jobs that wait, and shares the model out fairly: a flow, which
-// is what one session has of one class of lengths, gets as much as any other,
+// is what one client has of one class of lengths, gets as much as any other,
 // however much of it waits.
 //
 // That is self-clocked fair queueing (Golestani 1994). The clock counts the
@@ -28,8 +28,8 @@ type queue struct {
 
 // kind is what the jobs of a batch have in common.
 type kind struct {
-	model *served
-	work  work
+	model *Model
+	work  Work
 	class int
 	long  bool // fills a batch by itself
 
@@ -39,7 +39,7 @@ type kind struct {
 }
 
 type flow struct {
-	session *session
+	account *Account
 	class   int
 }
 
@@ -49,12 +49,12 @@ func class(tokens int) int { return bits.Len(uint(tokens)) / 2 }
 // leastFlows are not worth pruning.
 const leastFlows = 64
 
-func (q *queue) kind(j *job, budget int) kind {
+func (q *queue) kind(j *Job, budget int) kind {
 	return kind{j.model, j.work, class(j.tokens()), j.tokens() > budget, j.urgent}
 }
 
 // add queues a job; budget is the tokens of a batch of its model.
-func (q *queue) add(j *job, budget int) {
+func (q *queue) add(j *Job, budget int) {
 	if q.lines == nil {
 		q.lines, q.flows = map[kind]*line{}, map[flow]int64{}
 	}
@@ -76,10 +76,10 @@ func (q *queue) add(j *job, budget int) {
 }
 
 // flow is the one that a job belongs to.
-func (j *job) flow() flow { return flow{j.group.session, class(j.tokens())} }
+func (j *Job) flow() flow { return flow{j.group.account, class(j.tokens())} }
 
 // remove takes out a job that waits.
-func (q *queue) remove(j *job) {
+func (q *queue) remove(j *Job) {
 	heap.Remove(j.line, j.at)
 	if len(j.line.jobs) == 0 {
 		delete(q.lines, j.line.kind)
@@ -94,7 +94,7 @@ func (q *queue) remove(j *job) {
 }
 
 // drop takes out a job that nobody wants: its flow has not had it.
-func (q *queue) drop(j *job) {
+func (q *queue) drop(j *Job) {
 	q.flows[j.flow()] -= int64(j.tokens())
 	q.remove(j)
 }
@@ -113,8 +113,8 @@ func (q *queue) oldest() time.Time {
 
 // next is the job that is due first, or nil. Long ones are left where long is
 // false.
-func (q *queue) next(long bool) *job {
-	var first *job
+func (q *queue) next(long bool) *Job {
+	var first *Job
 	for k, l := range q.lines {
 		if (long || !k.long) && (first == nil || l.jobs[0].before(first)) {
 			first = l.jobs[0]
@@ -124,8 +124,8 @@ func (q *queue) next(long bool) *job {
 }
 
 // nextUrgent is the urgent job that is due first, or nil.
-func (q *queue) nextUrgent() *job {
-	var first *job
+func (q *queue) nextUrgent() *Job {
+	var first *Job
 	for k, l := range q.lines {
 		if k.urgent && (first == nil || l.jobs[0].before(first)) {
 			first = l.jobs[0]
@@ -137,11 +137,11 @@ func (q *queue) nextUrgent() *job {
 // take removes a job and its company from the queue: a batch of about budget
 // tokens. The company is of about the same length, as a short job would wait for
 // the others.
-func (q *queue) take(first *job, budget int) []*job {
+func (q *queue) take(first *Job, budget int) []*Job {
 	k := first.line.kind
 	q.clock = max(q.clock, first.due)
 	q.remove(first)
-	batch, room := []*job{first}, budget-first.tokens()
+	batch, room := []*Job{first}, budget-first.tokens()
 	for range 2 {
 		for l := q.lines[k]; l != nil && len(l.jobs) > 0 && l.jobs[0].tokens() <= room; {
 			j := l.jobs[0]
@@ -157,10 +157,10 @@ func (q *queue) take(first *job, budget int) []*job {
 // line is the jobs of a kind, a heap by when they are due.
 type line struct {
 	kind kind
-	jobs []*job
+	jobs []*Job
 }
 
-func (j *job) before(k *job) bool {
+func (j *Job) before(k *Job) bool {
 	return cmp.Or(cmp.Compare(j.due, k.due), cmp.Compare(j.number, k.number)) < 0
 }
 
@@ -173,7 +173,7 @@ func (l *line) Swap(a, b int) {
 }
 
 func (l *line) Push(x any) {
-	j := x.(*job)
+	j := x.(*Job)
 	j.at = len(l.jobs)
 	l.jobs = append(l.jobs, j)
 }

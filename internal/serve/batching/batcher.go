@@ -1,4 +1,4 @@
-package serve
+package batching
 
 import (
 	"context"
@@ -7,21 +7,31 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sftseq/sftseq/internal/serve/fair"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
 
-// batcher fills the passes of a model with the jobs of all sessions. A batch
+// Options are a batcher's limits and ways.
+type Options struct {
+	Tokens  int                 // of a batch, 0 for what a pass takes
+	MaxWait time.Duration       // for company
+	Sizes   prometheus.Observer // of the jobs of each batch that was computed
+}
+
+// Batcher fills the passes of a model with the jobs of all sessions. A batch
 // begins as soon as there is a place for it; while others run, one that is not
 // full waits a little for company. No bit of a result depends on the company.
-type batcher struct {
-	budget  int           // tokens of a batch, 0 for what a pass takes
-	maxWait time.Duration // for company
-	metrics *metrics
-	before  func(context.Context)      // a test may hold a batch here
-	lost    func(*served, error) error // what jobs end with if an error is a lost device's, or nil
+type Batcher struct {
+	// Before is called before each computation, by tests that hold it; nil otherwise.
+	Before func(context.Context)
+
+	options Options
 
 	mu      sync.Mutex
+	stats   Stats
 	queue   queue
 	running int       // batches
 	long    int       // of these, with a sequence beyond the budget
@@ -29,14 +39,14 @@ type batcher struct {
 	urgent  bool      // one runs beside those that there are places for
 	rest    time.Time // until then the others are not stopped again
 	pace    pace
-	meter   meter // of what is computed
+	meter   fair.Meter // of what is computed
 	timer   *time.Timer
 	batches sync.WaitGroup
 }
 
 // batch is what runs at once.
 type batch struct {
-	jobs   []*job
+	jobs   []*Job
 	wanted int // jobs that somebody waits for; guarded by the batcher's mutex
 	cancel context.CancelFunc
 
@@ -44,68 +54,48 @@ type batch struct {
 	prioritized func(context.Context) context.Context
 }
 
-// pace is how fast batches are computed. The averages of time and of tokens are
-// apart, and a batch counts by how full it is: a small one takes long for what it
-// is, and when many wait there are none.
-type pace struct{ took, tokens float64 }
-
-// add notes the share of its time that a batch has had of the device, and its tokens.
-func (p *pace) add(took time.Duration, tokens, budget int) {
-	weight := min(1, float64(tokens)/float64(budget)) / 8
-	p.took += (float64(took) - p.took) * weight
-	p.tokens += (float64(tokens) - p.tokens) * weight
-}
-
-func (p *pace) of(tokens int) time.Duration {
-	if p.tokens == 0 {
-		return 0
-	}
-	return time.Duration(p.took / p.tokens * float64(tokens))
-}
-
-func newBatcher(budget int, maxWait time.Duration, m *metrics) *batcher {
-	return &batcher{budget: budget, maxWait: maxWait, metrics: m}
-}
+// New returns a batcher without jobs.
+func New(o Options) *Batcher { return &Batcher{options: o} }
 
 // budgetOf is how many tokens a batch of a model has.
-func (b *batcher) budgetOf(m *served) int {
-	if b.budget > 0 {
-		return b.budget
+func (b *Batcher) budgetOf(m *Model) int {
+	if b.options.Tokens > 0 {
+		return b.options.Tokens
 	}
 	return m.Scorer.PassTokens()
 }
 
-// submit queues a job for each example, of a session's share. When ctx ends their
+// Submit queues a job for each example, of an account. When ctx ends their
 // places are free, and their errors are the context's cause.
-func (b *batcher) submit(ctx context.Context, s *session, m *served, w work, examples ...seq.Example) []*job {
-	g := &group{session: s, ctx: ctx}
+func (b *Batcher) Submit(ctx context.Context, a *Account, m *Model, w Work, examples ...seq.Example) []*Job {
+	g := &group{account: a, ctx: ctx}
 	g.left.Store(int64(len(examples)))
 	tokens := 0
 	for _, e := range examples {
 		tokens += e.Length()
 	}
-	jobs, now := make([]*job, len(examples)), time.Now()
+	jobs, now := make([]*Job, len(examples)), time.Now()
 	for i, e := range examples {
-		jobs[i] = &job{model: m, work: w, example: e, group: g, arrived: now, done: make(chan struct{})}
+		jobs[i] = &Job{model: m, work: w, example: e, group: g, arrived: now, done: make(chan struct{})}
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if ctx.Err() != nil {
-		b.metrics.cancelled.Add(int64(len(jobs)))
+		b.stats.Cancelled += int64(len(jobs))
 		for _, j := range jobs {
 			j.settle(sft.Output{}, context.Cause(ctx))
 		}
 		return jobs
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.meter.join(&s.share.computed)
-	urgent := s.share.pending+tokens <= urgentTokens && m.Scorer.Preemptive() && b.meter.light(&s.share.computed)
+	b.meter.Join(&a.computed)
+	urgent := a.pending+tokens <= urgentTokens && m.Scorer.Preemptive() && b.meter.Light(&a.computed)
 	g.stop = context.AfterFunc(ctx, func() { b.drop(jobs) })
 	for _, j := range jobs {
-		if !m.use() {
-			b.settle(j, sft.Output{}, errStopped)
+		if !m.Use() {
+			b.settle(j, sft.Output{}, ErrReleased)
 			continue
 		}
-		s.share.pending += j.tokens()
+		a.pending += j.tokens()
 		j.urgent = urgent
 		b.queue.add(j, b.budgetOf(m))
 	}
@@ -114,17 +104,17 @@ func (b *batcher) submit(ctx context.Context, s *session, m *served, w work, exa
 }
 
 // drop ends jobs that nobody wants, and the batches that had no others.
-func (b *batcher) drop(jobs []*job) {
-	var waited []*job
+func (b *Batcher) drop(jobs []*Job) {
+	var waited []*Job
 	b.mu.Lock()
 	for _, j := range jobs {
 		if !j.settle(sft.Output{}, context.Cause(j.group.ctx)) {
 			continue
 		}
-		b.metrics.cancelled.Add(1)
+		b.stats.Cancelled++
 		switch {
 		case j.line != nil:
-			j.group.session.share.pending -= j.tokens()
+			j.group.account.pending -= j.tokens()
 			b.queue.drop(j)
 			waited = append(waited, j)
 		case j.batch != nil:
@@ -139,14 +129,14 @@ func (b *batcher) drop(jobs []*job) {
 
 // leave ends the use of models, and maybe of a device, which takes a while. The
 // caller does not hold b.mu: nobody would be served meanwhile.
-func leave(jobs []*job) {
+func leave(jobs []*Job) {
 	for _, j := range jobs {
-		j.model.done()
+		j.model.Done()
 	}
 }
 
 // start begins the batches that there are places for. The caller holds b.mu.
-func (b *batcher) start() {
+func (b *Batcher) start() {
 	for b.queue.jobs > 0 {
 		places := b.queue.next(true).model.Scorer.Slots()
 		first := b.queue.nextUrgent()
@@ -173,7 +163,7 @@ func (b *batcher) start() {
 		if first.urgent {
 			budget = min(budget, urgentTokens)
 		} else if b.running > 0 && b.queue.tokens < budget {
-			if left := b.maxWait - time.Since(b.queue.oldest()); left > 0 {
+			if left := b.options.MaxWait - time.Since(b.queue.oldest()); left > 0 {
 				b.wake(left)
 				return
 			}
@@ -183,7 +173,7 @@ func (b *batcher) start() {
 }
 
 // wake has start called later.
-func (b *batcher) wake(after time.Duration) {
+func (b *Batcher) wake(after time.Duration) {
 	if b.timer != nil {
 		b.timer.Stop()
 	}
@@ -200,7 +190,7 @@ const urgentTokens = 512
 
 // begin runs a batch, in one of the places or, if it is urgent, beside them. The caller
 // holds b.mu.
-func (b *batcher) begin(jobs []*job, budget int, urgent bool) {
+func (b *Batcher) begin(jobs []*Job, budget int, urgent bool) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &batch{jobs: jobs, wanted: len(jobs), cancel: cancel, prioritized: func(ctx context.Context) context.Context { return ctx }}
 	switch {
@@ -234,13 +224,14 @@ func (b *batcher) begin(jobs []*job, budget int, urgent bool) {
 		cancel()
 		b.mu.Lock()
 		if !interrupted {
-			b.metrics.batch(len(jobs), tokens, took)
+			b.stats.add(len(jobs), tokens, took)
+			b.options.Sizes.Observe(float64(len(jobs)))
 			b.pace.add(took/time.Duration(max(1, b.running)), tokens, budget)
 		}
 		for _, j := range jobs {
-			j.group.session.share.pending -= j.tokens()
+			j.group.account.pending -= j.tokens()
 			if !interrupted {
-				b.meter.charge(&j.group.session.share.computed, b.pace.of(j.tokens()))
+				b.meter.Charge(&j.group.account.computed, b.pace.of(j.tokens()))
 			}
 		}
 		if urgent {
@@ -265,23 +256,23 @@ func (b *batcher) begin(jobs []*job, budget int, urgent bool) {
 // run computes a batch and settles its jobs. If it fails its jobs are tried one
 // by one: what is wrong with one is not the others' fault. When the device is lost
 // none is tried any more.
-func (b *batcher) run(ctx context.Context, r *batch) {
+func (b *Batcher) run(ctx context.Context, r *batch) {
 	err := b.compute(r.prioritized(ctx), r.jobs)
 	if err == nil {
 		return
 	}
 	model := r.jobs[0].model
-	lost := b.lost(model, err)
+	lost := model.lost(err)
 	if lost != nil {
 		err = lost
 	}
 	alone := lost == nil && len(r.jobs) > 1 && ctx.Err() == nil
 	for _, j := range r.jobs {
 		if alone && lost == nil && !j.settled.Load() {
-			if err = b.compute(r.prioritized(j.group.ctx), []*job{j}); err == nil {
+			if err = b.compute(r.prioritized(j.group.ctx), []*Job{j}); err == nil {
 				continue
 			}
-			if lost = b.lost(model, err); lost != nil {
+			if lost = model.lost(err); lost != nil {
 				err = lost
 			}
 		}
@@ -290,15 +281,15 @@ func (b *batcher) run(ctx context.Context, r *batch) {
 }
 
 // compute scores jobs in one call and settles them, unless it fails.
-func (b *batcher) compute(ctx context.Context, jobs []*job) (err error) {
+func (b *Batcher) compute(ctx context.Context, jobs []*Job) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			jobs[0].group.session.log.Error("the model failed", "panic", p, "stack", string(debug.Stack()))
+			jobs[0].group.account.Log.Error("the model failed", "panic", p, "stack", string(debug.Stack()))
 			err = fmt.Errorf("the model failed: %v", p)
 		}
 	}()
-	if b.before != nil {
-		b.before(ctx)
+	if b.Before != nil {
+		b.Before(ctx)
 	}
 	started := time.Now()
 	var outputs []sft.Output
@@ -308,11 +299,11 @@ func (b *batcher) compute(ctx context.Context, jobs []*job) (err error) {
 		examples[i], sequences[i] = j.example, j.example.A
 	}
 	switch jobs[0].work {
-	case classify:
+	case Classify:
 		outputs, err = scorer.Examples(ctx, examples)
-	case explain:
+	case Explain:
 		outputs, err = scorer.Explain(ctx, examples)
-	case embed:
+	case Embed:
 		var vectors [][]float32
 		vectors, err = scorer.Embeddings(ctx, sequences)
 		for _, v := range vectors {
@@ -324,35 +315,28 @@ func (b *batcher) compute(ctx context.Context, jobs []*job) (err error) {
 	}
 	took := time.Since(started)
 	for i, j := range jobs {
-		j.compute = took
+		j.took = took
 		b.settle(j, outputs[i], nil)
 	}
 	return nil
 }
 
 // settle ends a job, and with the last one of its group that it is watched.
-func (b *batcher) settle(j *job, out sft.Output, err error) {
+func (b *Batcher) settle(j *Job, out sft.Output, err error) {
 	if j.settle(out, err) && j.group.left.Add(-1) == 0 {
 		j.group.stop()
 	}
 }
 
-// waiting is what the queue holds, and how many batches run.
-func (b *batcher) waiting() (jobs, tokens, running int) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.queue.jobs, b.queue.tokens, b.running
-}
-
-// busy is for about how long what waits will be computed.
-func (b *batcher) busy() time.Duration {
+// Busy is for about how long what waits will be computed.
+func (b *Batcher) Busy() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.pace.of(b.queue.tokens)
 }
 
-// close waits for the batches that run. Nothing may be submitted any more.
-func (b *batcher) close() {
+// Close waits for the batches that run. Nothing may be submitted any more.
+func (b *Batcher) Close() {
 	b.mu.Lock()
 	if b.timer != nil {
 		b.timer.Stop()

@@ -1,4 +1,4 @@
-package serve
+package transport
 
 import (
 	"net"
@@ -17,9 +17,9 @@ func unreceived(conn net.Conn) bool {
 	return waiting > 0
 }
 
-// closed reports whether the client has closed its unix socket altogether, and not
+// Closed reports whether the client has Closed its unix socket altogether, and not
 // only ended what it sends. TCP tells no such thing before something is written.
-func closed(conn any) bool {
+func Closed(conn any) bool {
 	polled := []unix.PollFd{{}}
 	if socket, ok := conn.(*net.UnixConn); ok {
 		control(socket, func(fd int) {
@@ -30,7 +30,7 @@ func closed(conn any) bool {
 	return polled[0].Revents&unix.POLLHUP != 0
 }
 
-// control does something with the descriptor of a connection, unless it is closed.
+// control does something with the descriptor of a connection, unless it is Closed.
 func control(conn syscall.Conn, do func(fd int)) {
 	if raw, err := conn.SyscallConn(); err == nil {
 		raw.Control(func(fd uintptr) { do(int(fd)) })

@@ -1,4 +1,4 @@
-package serve
+package transport
 
 import (
 	"bufio"
@@ -10,7 +10,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
@@ -21,29 +20,27 @@ const (
 	LSP   = "lsp"   // Content-Length and other headers before each
 )
 
-// message is one unit of a stream.
-type message struct {
-	body []byte
-	line int    // where it begins; in LSP framing its number
-	err  error  // why there is no body: it can be answered, and reading goes on
-	head []byte // how the message begins that has no body
-	room int64  // what it has taken of the server's memory, to be given back
-
-	received time.Time // when it was read, set by the session
+// Message is one unit of a stream.
+type Message struct {
+	Body []byte
+	Line int    // where it begins; in LSP framing its number
+	Err  error  // why there is no body: it can be answered, and reading goes on
+	Head []byte // how the message begins that has no body
+	Room int64  // what it has taken of the lender's memory, to be given back
 }
 
-// frames cuts a stream into messages and writes them. It must not fall to what a
+// Frames cuts a stream into messages and writes them. It must not fall to what a
 // hostile client sends.
-type frames interface {
-	// read returns the next message, or the end of the stream.
-	read() (message, error)
-	// write writes a message. The caller writes one at a time.
-	write(body []byte) error
+type Frames interface {
+	// Read returns the next message, or the end of the stream.
+	Read() (Message, error)
+	// Write writes a message. The caller writes one at a time.
+	Write(body []byte) error
 }
 
-// newFrames returns the frames of a stream. A long message takes from the lender, if
-// there is one, what it needs while it is read.
-func newFrames(framing string, r io.Reader, w io.Writer, limit int, from lender) frames {
+// NewFrames returns the frames of a stream, whose messages have at most limit bytes. A long
+// one takes from the lender, if there is one, what it needs while it is read.
+func NewFrames(framing string, r io.Reader, w io.Writer, limit int, from Lender) Frames {
 	if framing == LSP {
 		return &lspFrames{r: bufio.NewReaderSize(r, 1<<16), w: w, limit: limit, loan: loan{from: from}}
 	}
@@ -58,7 +55,7 @@ type lineFrames struct {
 	w    io.Writer
 }
 
-func (f *lineFrames) read() (message, error) {
+func (f *lineFrames) Read() (Message, error) {
 	line, err := f.r.Next()
 	f.r.Detach()
 	if err != nil {
@@ -73,19 +70,19 @@ func (f *lineFrames) read() (message, error) {
 	case errors.As(err, &none):
 		head = none.Head
 	case err != nil:
-		return message{}, err
+		return Message{}, err
 	}
 	if f.r.Line() == 1 && (isHTTP(string(head)) || isHeader(string(head))) {
 		f.loan.back()
 		if isHTTP(string(head)) {
-			return message{}, errHTTP
+			return Message{}, errHTTP
 		}
-		return message{}, errHeader{errors.New("this is LSP's framing: expected a message a line, or --framing lsp")}
+		return Message{}, BadHeader{errors.New("this is LSP's framing: expected a message a line, or --framing lsp")}
 	}
-	return message{body: line, line: f.r.Line(), err: err, head: head, room: f.loan.handOver()}, nil
+	return Message{Body: line, Line: f.r.Line(), Err: err, Head: head, Room: f.loan.handOver()}, nil
 }
 
-func (f *lineFrames) write(body []byte) error {
+func (f *lineFrames) Write(body []byte) error {
 	_, err := f.w.Write(append(body, '\n'))
 	return err
 }
@@ -104,12 +101,12 @@ const (
 	maxHeaders = 32
 )
 
-// errHeader ends a session: where the next message begins cannot be known.
-type errHeader struct{ error }
+// BadHeader ends a stream: where the next message begins cannot be known.
+type BadHeader struct{ error }
 
-// errHTTP ends the session of a browser, which would take the body of a request for
+// errHTTP ends the stream of a browser, which would take the body of a request for
 // messages: any page may have it ask a port of this machine.
-var errHTTP = errHeader{errors.New("this is HTTP, which is not spoken here")}
+var errHTTP = BadHeader{errors.New("this is HTTP, which is not spoken here")}
 
 // requestLine is the first line of HTTP, or its beginning where the rest is far away.
 var requestLine = regexp.MustCompile(`^[A-Z]+ (\S+ HTTP/|\S{500})`)
@@ -125,10 +122,10 @@ func isHeader(line string) bool {
 
 const contentLength = "Content-Length"
 
-func (f *lspFrames) read() (message, error) {
+func (f *lspFrames) Read() (Message, error) {
 	length, err := f.header()
 	if err != nil {
-		return message{}, err
+		return Message{}, err
 	}
 	f.count++
 	if length > int64(f.limit) {
@@ -147,24 +144,24 @@ func (f *lspFrames) read() (message, error) {
 		body = append(make([]byte, 0, n+step), body...)[:n+step]
 		if got, err := io.ReadFull(f.r, body[n:]); err != nil {
 			f.loan.back()
-			return message{}, errEnded(length, int64(n+got))
+			return Message{}, errEnded(length, int64(n+got))
 		}
 	}
-	return message{body: body, line: f.count, room: f.loan.handOver()}, nil
+	return Message{Body: body, Line: f.count, Room: f.loan.handOver()}, nil
 }
 
 // skip passes over what is left of a message behind the first n of its bytes.
-func (f *lspFrames) skip(length, n int64, head []byte, why error) (message, error) {
+func (f *lspFrames) skip(length, n int64, head []byte, why error) (Message, error) {
 	f.loan.back()
 	if more, err := io.CopyN(io.Discard, f.r, length-n); err != nil {
-		return message{}, errEnded(length, n+more)
+		return Message{}, errEnded(length, n+more)
 	}
-	return message{line: f.count, err: why, head: head}, nil
+	return Message{Line: f.count, Err: why, Head: head}, nil
 }
 
 // errEnded is the end of a stream after n bytes of a message.
 func errEnded(length, n int64) error {
-	return errHeader{fmt.Errorf("Content-Length %d: the stream ended after %d bytes", length, n)}
+	return BadHeader{fmt.Errorf("Content-Length %d: the stream ended after %d bytes", length, n)}
 }
 
 // header reads up to the blank line and returns the length of what follows.
@@ -177,7 +174,7 @@ func (f *lspFrames) header() (int64, error) {
 			return 0, io.EOF
 		}
 		if err != nil {
-			return 0, errHeader{fmt.Errorf("header: %w", err)}
+			return 0, BadHeader{fmt.Errorf("header: %w", err)}
 		}
 		if f.count == 0 && n == 0 && isHTTP(line) {
 			return 0, errHTTP
@@ -187,23 +184,23 @@ func (f *lspFrames) header() (int64, error) {
 		}
 		name, value, ok := strings.Cut(line, ":")
 		if line == "" {
-			return 0, errHeader{fmt.Errorf("expected Content-Length among the headers, found %.80q", names)}
+			return 0, BadHeader{fmt.Errorf("expected Content-Length among the headers, found %.80q", names)}
 		}
 		names = append(names, name)
 		if !ok || n == maxHeaders {
-			return 0, errHeader{fmt.Errorf("expected a header with Content-Length, found %.40q", line)}
+			return 0, BadHeader{fmt.Errorf("expected a header with Content-Length, found %.40q", line)}
 		}
 		value = strings.TrimSpace(value)
 		switch name = strings.TrimSpace(name); {
 		case strings.EqualFold(name, contentLength):
 			v, err := strconv.ParseUint(value, 10, 40)
 			if err != nil || length >= 0 {
-				return 0, errHeader{fmt.Errorf("Content-Length: expected one plain number, found %.40q", value)}
+				return 0, BadHeader{fmt.Errorf("Content-Length: expected one plain number, found %.40q", value)}
 			}
 			length = int64(v)
 		case strings.EqualFold(name, "Content-Type"):
 			if _, p, err := mime.ParseMediaType(value); err == nil && p["charset"] != "" && !utf8Name.MatchString(p["charset"]) {
-				return 0, errHeader{fmt.Errorf("Content-Type: expected the charset utf-8, found %.40q", p["charset"])}
+				return 0, BadHeader{fmt.Errorf("Content-Type: expected the charset utf-8, found %.40q", p["charset"])}
 			}
 		}
 	}
@@ -234,7 +231,7 @@ func (f *lspFrames) headerLine() (string, error) {
 	}
 }
 
-func (f *lspFrames) write(body []byte) error {
+func (f *lspFrames) Write(body []byte) error {
 	head := fmt.Sprintf("Content-Length: %d\r\n\r\n", len(body))
 	_, err := f.w.Write(append([]byte(head), body...))
 	return err

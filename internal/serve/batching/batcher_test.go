@@ -1,0 +1,243 @@
+package batching
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+const patience = 5 * time.Second
+
+// errUnwanted is why jobs are cancelled.
+var errUnwanted = errors.New("nobody wants it")
+
+// newModel puts a golden model on the processor until the test ends.
+func newModel(t *testing.T) *Model {
+	t.Helper()
+	file, err := sft.Load("../../../sft/testdata/golden/pre")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := cpu.New(2)
+	scorer, err := sft.NewScorer(file, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := &Model{Scorer: scorer, Release: sync.OnceFunc(func() { d.Close() })}
+	t.Cleanup(m.Retire)
+	return m
+}
+
+// start returns a batcher and a model until the test ends.
+func start(t *testing.T, o Options) (*Batcher, *Model) {
+	t.Helper()
+	m := newModel(t)
+	o.Sizes = prometheus.NewHistogram(prometheus.HistogramOpts{})
+	b := New(o)
+	t.Cleanup(func() {
+		b.Close()
+		if s := b.Stats(); s.Waiting+s.Running != 0 {
+			t.Errorf("%+v are left", s)
+		}
+	})
+	return b, m
+}
+
+// hold stops every batch until release is closed.
+func hold(b *Batcher) (release chan struct{}) {
+	release = make(chan struct{})
+	b.Before = func(ctx context.Context) {
+		select {
+		case <-release:
+		case <-ctx.Done():
+		}
+	}
+	return release
+}
+
+func ones(n int) []int32 { return slices.Repeat([]int32{1}, n) }
+
+func eventually(t *testing.T, what string, f func() bool) {
+	t.Helper()
+	for range 500 {
+		if f() {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatal(what)
+}
+
+// TestOneFailureAlone: what is wrong with one job of a batch fails no other.
+func TestOneFailureAlone(t *testing.T) {
+	b, m := start(t, Options{})
+	release := hold(b)
+	first := b.Submit(context.Background(), &Account{}, m, Classify, seq.Example{A: []int32{1}})[0]
+	second := b.Submit(context.Background(), &Account{}, m, Classify, seq.Example{A: []int32{1}})[0]
+	eventually(t, "not both run", func() bool { return b.Stats().Running == 2 })
+	good := b.Submit(context.Background(), &Account{}, m, Classify, seq.Example{A: []int32{3}})[0]
+	bad := b.Submit(context.Background(), &Account{}, m, Classify, seq.Example{A: []int32{99}})[0]
+	close(release)
+	for _, j := range []*Job{first, second, good} {
+		if _, err := j.Wait(); err != nil {
+			t.Error(err)
+		}
+	}
+	if _, err := bad.Wait(); err == nil {
+		t.Error("a token out of range was classified")
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	cancel(errUnwanted)
+	if _, err := b.Submit(ctx, &Account{}, m, Classify, seq.Example{A: []int32{1}})[0].Wait(); !errors.Is(err, errUnwanted) {
+		t.Error(err)
+	}
+}
+
+// TestModelFailed: where the model panics is in the log.
+func TestModelFailed(t *testing.T) {
+	var log bytes.Buffer
+	j := &Job{model: &Model{}, group: &group{account: &Account{Log: slog.New(slog.NewTextHandler(&log, nil))}}}
+	if err := New(Options{}).compute(t.Context(), []*Job{j}); err == nil || !strings.Contains(err.Error(), "the model failed") {
+		t.Error(err)
+	}
+	if text := log.String(); !strings.Contains(text, "batcher.go") || !strings.Contains(text, "level=ERROR") {
+		t.Errorf("%q", text)
+	}
+}
+
+// TestReleaseStallsNobody: while the device of a model that is not used any more is
+// closed, which takes a while, others are served.
+func TestReleaseStallsNobody(t *testing.T) {
+	for _, dropped := range []bool{false, true} {
+		b, next := start(t, Options{})
+		release := hold(b)
+		old, closing, closed := newModel(t), make(chan struct{}), make(chan struct{})
+		free := old.Release
+		old.Release = sync.OnceFunc(func() { close(closing); <-closed; free() })
+		submit := func(ctx context.Context, m *Model) *Job {
+			return b.Submit(ctx, &Account{}, m, Classify, seq.Example{A: []int32{1}})[0]
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var jobs []*Job
+		old.Use()
+		if !dropped {
+			jobs = append(jobs, submit(ctx, old))
+		}
+		old.Retire()
+		if dropped { // the last user waits for places that others have
+			for range old.Scorer.Slots() {
+				jobs = append(jobs, submit(t.Context(), next))
+				eventually(t, "it does not run", func() bool { return b.Stats().Waiting == 0 })
+			}
+			submit(ctx, old)
+		}
+		old.Done()
+		if dropped {
+			cancel()
+		} else {
+			close(release)
+		}
+		<-closing
+		served := make(chan struct{})
+		go func() {
+			defer close(served)
+			jobs = append(jobs, submit(t.Context(), next))
+		}()
+		select {
+		case <-served:
+		case <-time.After(patience):
+			t.Errorf("nobody is served, dropped: %v", dropped)
+		}
+		close(closed)
+		<-served
+		if dropped {
+			close(release)
+		}
+		for _, j := range jobs {
+			if _, err := j.Wait(); err != nil {
+				t.Error(err)
+			}
+		}
+		cancel()
+	}
+}
+
+// TestReleasedModel: a model that was released computes nothing any more, and is released
+// once.
+func TestReleasedModel(t *testing.T) {
+	b, m := start(t, Options{})
+	released := 0
+	free := m.Release
+	m.Release = func() { released++; free() }
+	m.Use()
+	m.Retire()
+	if released != 0 {
+		t.Error("it is released while it is used")
+	}
+	m.Done()
+	if _, err := b.Submit(t.Context(), &Account{}, m, Classify, seq.Example{A: []int32{1}})[0].Wait(); !errors.Is(err, ErrReleased) {
+		t.Error(err)
+	}
+	if released != 1 {
+		t.Errorf("it is released %d times", released)
+	}
+	m.Release = free // as the test's end retires it again
+}
+
+// TestInterruptedAlone: a job that is computed again by itself, as its batch has failed, ends
+// with why it is not wanted any more, as its client is to be told.
+func TestInterruptedAlone(t *testing.T) {
+	b, m := start(t, Options{})
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errUnwanted)
+	jobs := make([]*Job, 2)
+	for i, token := range []int32{1, 99} { // the model has no second one
+		g := &group{account: &Account{}, ctx: ctx, stop: func() bool { return true }}
+		g.left.Store(1)
+		jobs[i] = &Job{model: m, example: seq.Example{A: []int32{token}}, group: g, done: make(chan struct{})}
+	}
+	b.run(t.Context(), &batch{jobs: jobs, prioritized: func(ctx context.Context) context.Context { return ctx }})
+	if _, err := jobs[0].Wait(); !errors.Is(err, errUnwanted) {
+		t.Error(err)
+	}
+}
+
+// TestStats: what is computed and what is cancelled is counted, a batch that was interrupted
+// as cancelled alone.
+func TestStats(t *testing.T) {
+	b, m := start(t, Options{})
+	for _, j := range b.Submit(t.Context(), &Account{}, m, Classify, seq.Example{A: ones(3)}, seq.Example{A: ones(4)}) {
+		if _, err := j.Wait(); err != nil || j.Took() <= 0 {
+			t.Errorf("%v, in %v", err, j.Took())
+		}
+	}
+	quiet := func() bool { return b.Stats().Running == 0 }
+	eventually(t, "a batch goes on", quiet)
+	release := hold(b)
+	defer close(release)
+	ctx, cancel := context.WithCancel(t.Context())
+	j := b.Submit(ctx, &Account{}, m, Embed, seq.Example{A: ones(5)})[0]
+	eventually(t, "nothing runs", func() bool { return b.Stats().Running == 1 })
+	cancel()
+	j.Wait()
+	eventually(t, "a batch goes on", quiet)
+	if _, err := b.Submit(ctx, &Account{}, m, Embed, seq.Example{A: ones(6)})[0].Wait(); err == nil {
+		t.Error("it was computed")
+	}
+	s := b.Stats()
+	if s.Batches == 0 || s.Jobs != 2 || s.Computed != 7 || s.Cancelled != 2 || s.Computing <= 0 {
+		t.Errorf("%+v", s)
+	}
+}

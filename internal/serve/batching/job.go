@@ -1,0 +1,83 @@
+package batching
+
+import (
+	"context"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"github.com/sftseq/sftseq/internal/serve/fair"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// Work is what a job asks the model for.
+type Work int
+
+const (
+	Classify Work = iota // logits
+	Explain              // logits, and what was read
+	Embed                // the pooled vector of one sequence
+)
+
+// Job is one example on its way through the batcher.
+type Job struct {
+	model   *Model
+	work    Work
+	example seq.Example
+	group   *group
+	arrived time.Time
+	urgent  bool // short, and of a session that has had less than its share
+
+	done    chan struct{} // closed when out and err are there
+	settled atomic.Bool   // set by whoever closes done
+	out     sft.Output    // of Embed, Embeddings alone
+	err     error
+	took    time.Duration // of the batch that it was in
+
+	// Guarded by the batcher's mutex.
+	batch  *batch // that runs it
+	line   *line  // of the queue, while it waits there
+	at     int    // in the line
+	due    int64  // by the queue's clock
+	number int64  // in the order of arrival
+}
+
+// Account is who jobs are of, and what it has had. But for the log, the batcher's mutex
+// guards it.
+type Account struct {
+	Log *slog.Logger // of what goes wrong
+
+	computed fair.Usage // by the model
+	pending  int        // tokens that it is asked for
+}
+
+// group is the jobs that were submitted together. One context ends them all.
+type group struct {
+	account *Account
+	ctx     context.Context // ends when nobody wants the results any more
+	stop    func() bool     // ends watching it
+	left    atomic.Int64    // jobs without a result
+}
+
+func (j *Job) tokens() int { return j.example.Length() }
+
+// settle sets the result, if there is none yet.
+func (j *Job) settle(out sft.Output, err error) bool {
+	if !j.settled.CompareAndSwap(false, true) {
+		return false
+	}
+	j.out, j.err = out, err
+	close(j.done)
+	return true
+}
+
+// Wait returns the result when it is there.
+func (j *Job) Wait() (sft.Output, error) {
+	<-j.done
+	return j.out, j.err
+}
+
+// Took is how long the batch took that the result is of. Only who has the result by Wait,
+// and no error, may ask.
+func (j *Job) Took() time.Duration { return j.took }

@@ -1,0 +1,46 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/sft"
+)
+
+// TestInfoWithoutVocabulary: a client is told which tokenizer a model has, and not each of
+// its words; another vocabulary has another hash, other spaces have not.
+func TestInfoWithoutVocabulary(t *testing.T) {
+	words := func(n int, between string) json.RawMessage {
+		var list []string
+		for i := range n {
+			list = append(list, fmt.Sprintf("%q", fmt.Sprintf("word%d", i)))
+		}
+		return json.RawMessage(`{"type":"words","words":[` + strings.Join(list, between) + `]}`)
+	}
+	info := func(spec json.RawMessage) *tokenizerInfo {
+		reply, err := json.Marshal(infoOf(&served{about: &Model{}, config: &sft.Config{Tokenizer: spec}}))
+		if err != nil || len(reply) > 500 {
+			t.Fatalf("%d bytes, %v: %.600s", len(reply), err, reply)
+		}
+		var m modelInfo
+		if err := json.Unmarshal(reply, &m); err != nil {
+			t.Fatal(err)
+		}
+		return m.Tokenizer
+	}
+	many := info(words(20000, ","))
+	if many == nil || many.Type != "words" || len(many.Hash) != 64 {
+		t.Fatalf("%+v", many)
+	}
+	if other := info(words(19999, ",")); other.Hash == many.Hash {
+		t.Error("two vocabularies have one hash")
+	}
+	if spaced := info(words(20000, ", ")); spaced.Hash != many.Hash {
+		t.Error("spaces between the words changed the hash")
+	}
+	if none := info(nil); none != nil {
+		t.Errorf("a model without a tokenizer has %+v", none)
+	}
+}

@@ -1,0 +1,90 @@
+package transport
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/sftseq/sftseq/internal/jsonlines"
+)
+
+// purse lends what it has.
+type purse struct{ has, lent int64 }
+
+func (p *purse) Lend(n int64) bool {
+	if p.lent+n > p.has {
+		return false
+	}
+	p.lent += n
+	return true
+}
+
+func (p *purse) TakeBack(n int64) { p.lent -= n }
+
+// TestFrames: what is written is read again, in either framing and however it comes; of a
+// message that is too long or that nobody lends memory for the beginning is left, and the
+// next one is read.
+func TestFrames(t *testing.T) {
+	const limit = 4 * jsonlines.Free
+	short, long := `{"id":1}`, `{"id":2,"text":"`+strings.Repeat("x", 3*jsonlines.Free)+`"}`
+	beyond := `{"id":3,"text":"` + strings.Repeat("x", limit) + `"}`
+	for _, framing := range []string{Lines, LSP} {
+		for _, has := range []int64{0, limit} {
+			var stream bytes.Buffer
+			out := NewFrames(framing, nil, &stream, limit, nil)
+			for _, m := range []string{short, long, beyond, short} {
+				if err := out.Write([]byte(m)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p := &purse{has: has}
+			in := NewFrames(framing, iotest.OneByteReader(&stream), nil, limit, p)
+			for n, want := range []string{short, long, beyond, short} {
+				m, err := in.Read()
+				if err != nil || m.Line != n+1 {
+					t.Fatalf("%s, message %d: %v in line %d", framing, n, err, m.Line)
+				}
+				var none *jsonlines.NoRoom
+				var tooLong *jsonlines.TooLong
+				switch refused := errors.As(m.Err, &none) || errors.As(m.Err, &tooLong); {
+				case refused != (n == 2 || n == 1 && has == 0):
+					t.Errorf("%s, message %d of those with %d bytes: %v", framing, n, has, m.Err)
+				case refused:
+					if !strings.HasPrefix(want, string(m.Head)) || len(m.Head) < len(`{"id":3`) {
+						t.Errorf("%s, message %d begins with %.20q", framing, n, m.Head)
+					}
+				case m.Err != nil || string(m.Body) != want:
+					t.Errorf("%s, message %d: %v, %d bytes, want %d", framing, n, m.Err, len(m.Body), len(want))
+				}
+				if m.Room != p.lent || n == 1 && has > 0 && m.Room == 0 {
+					t.Errorf("%s, message %d: %d bytes are lent, %d of them to the message", framing, n, p.lent, m.Room)
+				}
+				p.TakeBack(m.Room)
+			}
+			if _, err := in.Read(); err != io.EOF {
+				t.Errorf("%s: %v behind the last message", framing, err)
+			}
+		}
+	}
+}
+
+// TestBadHeaders: where the next message begins cannot be known.
+func TestBadHeaders(t *testing.T) {
+	for text, framing := range map[string]string{
+		"GET / HTTP/1.1\r\n":               Lines,
+		"Content-Length: 2\r\n":            Lines,
+		"POST / HTTP/1.1\r\n":              LSP,
+		"{}\n":                             LSP,
+		"Content-Length: 5\r\n\r\n{}":      LSP,
+		"Content-Length: -1\r\n\r\n{}":     LSP,
+		"Content-Type: text/plain\r\n\r\n": LSP,
+	} {
+		var bad BadHeader
+		if _, err := NewFrames(framing, strings.NewReader(text), nil, 100, nil).Read(); !errors.As(err, &bad) {
+			t.Errorf("%s %q: %v", framing, text, err)
+		}
+	}
+}

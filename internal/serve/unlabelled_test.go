@@ -1,0 +1,32 @@
+package serve
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestUnlabelled: a model of masked tokens embeds, says that it cannot classify, and gives
+// documents no class; a bare line is refused, and the session goes on.
+func TestUnlabelled(t *testing.T) {
+	s := start(t, testOptions(t, "fill_mask"))
+	c := dial(t, s).initialize(nil)
+	c.refuse(1, "sequence/classify", map[string]any{"text": "1"}, -32601, unlabelled)
+	c.refuse(3, "retrieval/score", map[string]any{"text_a": "1", "text_b": "2"}, -32601, unlabelled)
+	var info struct{ Labels []any }
+	if c.call(4, "model/info", map[string]any{}, &info); info.Labels == nil || len(info.Labels) != 0 {
+		t.Errorf("labels %v, expected an empty list", info.Labels)
+	}
+	c.notify("sequence/didOpen", map[string]any{"uri": "a", "version": 1, "text": "[MAX 1 2 ]"})
+	c.request(2, "sequence/embed", map[string]any{"text": "[MAX 1 2 ]"})
+	if m := c.message(); m.Error != nil || string(m.ID) != "2" || strings.Count(string(m.Result), ",") < 7 {
+		t.Errorf("%+v", m)
+	}
+	bare := dial(t, s)
+	bare.send(`{"id":7,"text":"1"}`)
+	if text := bare.receive(); !strings.Contains(text, `"id":7`) || !strings.Contains(text, unlabelled) {
+		t.Error(text)
+	}
+	if (&session{server: s}).publishes() {
+		t.Error("documents are classified")
+	}
+}
