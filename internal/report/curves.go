@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"html/template"
+	"math"
 	"slices"
 
 	"github.com/sftseq/sftseq/internal/chart"
@@ -28,20 +29,28 @@ func (c Curve) Picture() template.HTML {
 // quantities are the charts, in their order.
 var quantities = []struct {
 	name, unit, caption string
-	wide, logarithmic   bool // a logarithmic axis only where the values need one
-	train               func(sft.StepReport) float64
+	wide, logarithmic   bool                         // a logarithmic axis only where the values need one
+	train               func(sft.StepReport) float64 // NaN where there is none
 	validation          func(sft.EvaluationReport) float64
 }{
 	{"Loss", "cross-entropy (nats)", "Mean over the rows of an interval in training, and over the validation split.", true, false,
 		func(r sft.StepReport) float64 { return r.Loss }, func(r sft.EvaluationReport) float64 { return r.Loss }},
 	{"Accuracy", "accuracy (%)", "Part of the rows whose class is answered.", true, false,
-		func(r sft.StepReport) float64 { return 100 * r.Accuracy }, func(r sft.EvaluationReport) float64 { return 100 * r.Accuracy }},
+		func(r sft.StepReport) float64 { return percent(r.Accuracy) }, func(r sft.EvaluationReport) float64 { return percent(r.Accuracy) }},
 	{"Learning rate", "learning rate", "At the last step of an interval.", false, false,
 		func(r sft.StepReport) float64 { return r.LearningRate }, nil},
 	{"Gradient norm", "norm", "Mean over an interval, before clipping.", false, true,
 		func(r sft.StepReport) float64 { return r.GradNorm }, nil},
 	{"Speed", "tokens/s", "Tokens trained on in a second, without evaluations.", false, false,
 		func(r sft.StepReport) float64 { return r.TokensPerS }, nil},
+}
+
+// percent is NaN of nothing.
+func percent(v *float64) float64 {
+	if v == nil {
+		return math.NaN()
+	}
+	return 100 * *v
 }
 
 // Sizes of charts in pixels; a page shows them as wide as its columns.
@@ -61,7 +70,9 @@ func Curves(runs []Run) (out []Curve) {
 		for i, r := range runs {
 			train := chart.Series{Name: r.Name + ", training", Style: trainingStyle(i)}
 			for _, l := range r.Metrics.Train {
-				train.Points = append(train.Points, chart.Datum{X: float64(l.Step), Y: q.train(l)})
+				if v := q.train(l); !math.IsNaN(v) {
+					train.Points = append(train.Points, chart.Datum{X: float64(l.Step), Y: v})
+				}
 			}
 			c.Series = append(c.Series, train)
 			if q.validation == nil {
@@ -70,6 +81,9 @@ func Curves(runs []Run) (out []Curve) {
 			validation := chart.Series{Name: r.Name + ", validation", Style: chart.StyleOf(i)}
 			for _, l := range r.Metrics.Validation {
 				v := q.validation(l)
+				if math.IsNaN(v) {
+					continue
+				}
 				validation.Points = append(validation.Points, chart.Datum{X: float64(l.Step), Y: v,
 					Title: fmt.Sprintf("%s, step %d: %s", validation.Name, l.Step, chart.Short(v))})
 			}

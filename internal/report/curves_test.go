@@ -12,9 +12,9 @@ import (
 // logarithmic axis only where the values need one.
 func TestCurves(t *testing.T) {
 	for _, values := range [][]float64{{1, 2, 3}, {0, 0, 0}, {5, 5, 5}, {1}, {1e-3, 1, 1e6}, {-1, 0, 1}} {
-		m := &sft.Metrics{Validation: []sft.EvaluationReport{{Step: 10, Loss: 3, Accuracy: 0.5}}}
+		m := &sft.Metrics{Validation: []sft.EvaluationReport{{Step: 10, Loss: 3, Accuracy: new(0.5)}}}
 		for i, v := range values {
-			m.Train = append(m.Train, sft.StepReport{Step: 10 * (i + 1), GradNorm: v, Loss: v})
+			m.Train = append(m.Train, sft.StepReport{Step: 10 * (i + 1), GradNorm: v, Loss: v, Accuracy: new(0.25)})
 		}
 		curves := Curves([]Run{{Name: "r", Metrics: m}})
 		if len(curves) != 5 || curves[0].Name != "Loss" || curves[1].Name != "Accuracy" || len(curves[1].Series) != 2 || curves[1].Series[1].Points[0].Y != 50 {
@@ -33,5 +33,19 @@ func TestCurves(t *testing.T) {
 				t.Errorf("%.200s", picture)
 			}
 		}
+	}
+}
+
+// TestCurvesOfMaskedTokens: a task that answers no classes has no chart of accuracies, and the
+// loss of its best evaluation is what it has reached.
+func TestCurvesOfMaskedTokens(t *testing.T) {
+	m := &sft.Metrics{Train: []sft.StepReport{{Step: 10, Loss: 2}}, Validation: []sft.EvaluationReport{
+		{Step: 5, Loss: 2.5, Best: true, SelectedBy: "loss"}, {Step: 10, Loss: 1.5, Best: true, SelectedBy: "loss"}, {Step: 15, Loss: 3, SelectedBy: "loss"}}}
+	curves := Curves([]Run{{Name: "r", Metrics: m}})
+	if len(curves) != 4 || slices.ContainsFunc(curves, func(c Curve) bool { return c.Name == "Accuracy" }) {
+		t.Errorf("%d charts", len(curves))
+	}
+	if s := summarize(Run{Name: "r", Metrics: m}); s.Best != "a loss of 1.5000 (step 10, the best in loss)" {
+		t.Errorf("best %q", s.Best)
 	}
 }

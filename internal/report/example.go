@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"github.com/sftseq/sftseq/internal/chart"
 	"github.com/sftseq/sftseq/internal/metrics"
@@ -46,23 +45,15 @@ type scale struct{ Least, Largest, Equal float64 }
 // shownAnswers is how many of the classes an example's probabilities are shown of.
 const shownAnswers = 3
 
-// decoder turns tokens into text.
-type decoder interface{ Decode(tokens []int32) string }
-
-// ids are tokens whose text is not known.
-type ids struct{}
-
-// Decode returns the numbers.
-func (ids) Decode(tokens []int32) string { return strings.Trim(fmt.Sprint(tokens), "[]") }
-
-func (r *Run) decoder() decoder {
+// decoder turns tokens into text, or into their numbers where that is not known.
+func (r *Run) decoder() tokenizers.Tokenizer {
 	if r.Tokenizer == nil {
-		return ids{}
+		return tokenizers.IDs{}
 	}
 	return r.Tokenizer
 }
 
-func exampleViews(c *sft.Config, d decoder, examples []Example) ([]exampleView, error) {
+func exampleViews(c *sft.Config, d tokenizers.Tokenizer, examples []Example) ([]exampleView, error) {
 	var out []exampleView
 	for _, e := range examples {
 		answer := sft.Argmax(e.Output.Logits)
@@ -87,7 +78,7 @@ func exampleViews(c *sft.Config, d decoder, examples []Example) ([]exampleView, 
 	return out, nil
 }
 
-func newSequenceView(t decoder, tokens []int32, e *sft.Explanation) (sequenceView, error) {
+func newSequenceView(t tokenizers.Tokenizer, tokens []int32, e *sft.Explanation) (sequenceView, error) {
 	v := sequenceView{Length: len(tokens), Pooling: scale{Least: float64(slices.Min(e.Pooling)), Largest: float64(slices.Max(e.Pooling)), Equal: 1 / float64(len(tokens))}}
 	_, pixels := t.(tokenizers.Pixel)
 	_, sound := t.(tokenizers.MuLaw)

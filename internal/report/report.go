@@ -18,6 +18,7 @@ import (
 	"github.com/sftseq/sftseq/internal/baseline"
 	"github.com/sftseq/sftseq/internal/chart"
 	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/tokenizers"
 )
@@ -27,7 +28,7 @@ type Run struct {
 	Name    string
 	Config  *sft.Config
 	Metrics *sft.Metrics
-	Starts  []Start // of its training; none where they were not recorded
+	Starts  []provenance.Start // of its training; none where they were not recorded
 	// Tokenizer says what the tokens of Results are; nil where they are shown as ids.
 	Tokenizer tokenizers.Tokenizer
 	// Results are of its model; nil where Missing says why there are none.
@@ -148,7 +149,7 @@ func summarize(r Run) summary {
 	}
 	var best *sft.EvaluationReport
 	for i := range m.Validation {
-		if v := &m.Validation[i]; best == nil || v.Best || !best.Best && v.Accuracy > best.Accuracy {
+		if v := &m.Validation[i]; best == nil || v.Best || !best.Best && percent(v.Accuracy) > percent(best.Accuracy) {
 			best = v
 		}
 	}
@@ -157,7 +158,13 @@ func summarize(r Run) summary {
 		if best.SelectedBy != "" {
 			by = best.SelectedBy
 		}
-		s.Best = fmt.Sprintf("%.2f%% (step %d, the best in %s)", 100*best.Accuracy, best.Step, by)
+		reached := fmt.Sprintf("a loss of %.4f", best.Loss)
+		if best.Accuracy != nil {
+			reached = fmt.Sprintf("%.2f%%", percent(best.Accuracy))
+		} else if best.R2 != nil {
+			reached = fmt.Sprintf("R² %.4f", *best.R2)
+		}
+		s.Best = fmt.Sprintf("%s (step %d, the best in %s)", reached, best.Step, by)
 	} else {
 		s.Notes = append(s.Notes, "The validation split has not been measured yet.")
 	}

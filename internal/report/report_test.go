@@ -27,9 +27,9 @@ func testRun(t *testing.T, name string, hidden int) Run {
 		t.Fatal(err)
 	}
 	c.Extra = extra
-	m := &sft.Metrics{Torn: true, Validation: []sft.EvaluationReport{{Step: 20, Loss: 0.8, Accuracy: 0.4}, {Step: 40, Loss: 0.7, Accuracy: 0.5}}}
+	m := &sft.Metrics{Torn: true, Validation: []sft.EvaluationReport{{Step: 20, Loss: 0.8, Accuracy: new(0.4)}, {Step: 40, Loss: 0.7, Accuracy: new(0.5)}}}
 	for step := 10; step <= 40; step += 10 {
-		m.Train = append(m.Train, sft.StepReport{Step: step, Loss: 1 / float64(step), Accuracy: 0.5, LearningRate: 1e-3, GradNorm: 1, Tokens: 100, TokensPerS: 5000})
+		m.Train = append(m.Train, sft.StepReport{Step: step, Loss: 1 / float64(step), Accuracy: new(0.5), LearningRate: 1e-3, GradNorm: 1, Tokens: 100, TokensPerS: 5000})
 	}
 	tally := metrics.NewTally(2)
 	for i := range 10 {

@@ -6,22 +6,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/sft"
 )
 
-// Start is when a run was started or resumed, and on what.
-type Start struct {
-	Time           time.Time `json:"time"`
-	Step           int       `json:"step"` // steps that were done
-	Device         string    `json:"device"`
-	TrainRows      int       `json:"train_rows"`
-	ValidationRows int       `json:"validation_rows"`
-	Version        string    `json:"sftseq"`
-}
-
 // trainingTime is how long a run was computed, by its lines of metrics, whose seconds are
 // those of the program that wrote them. What was lost when it was killed does not count.
-func trainingTime(m *sft.Metrics, starts []Start) time.Duration {
+func trainingTime(m *sft.Metrics, starts []provenance.Start) time.Duration {
 	type line struct {
 		step    int
 		seconds float64
@@ -51,7 +42,7 @@ func trainingTime(m *sft.Metrics, starts []Start) time.Duration {
 
 // resumes are the starts after the first, which is not recorded of a run that an earlier
 // version began.
-func resumes(starts []Start) []Start {
+func resumes(starts []provenance.Start) []provenance.Start {
 	if len(starts) > 0 && starts[0].Step == 0 {
 		return starts[1:]
 	}
@@ -59,7 +50,7 @@ func resumes(starts []Start) []Start {
 }
 
 // dates say when a run was started and resumed.
-func dates(starts []Start) string {
+func dates(starts []provenance.Start) string {
 	const layout = "2006-01-02 15:04 MST"
 	out, again := "not recorded", resumes(starts)
 	if len(again) < len(starts) {
@@ -85,7 +76,7 @@ func inWords(d time.Duration) string {
 }
 
 // devices are those that a run was computed on, in their order.
-func devices(starts []Start) string {
+func devices(starts []provenance.Start) string {
 	var out []string
 	if len(resumes(starts)) == len(starts) {
 		out = append(out, "not recorded")

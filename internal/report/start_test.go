@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -22,17 +23,17 @@ func TestTrainingTime(t *testing.T) {
 	for _, c := range []struct {
 		name    string
 		metrics *sft.Metrics
-		starts  []Start
+		starts  []provenance.Start
 		want    float64
 	}{
 		{"nothing yet", metrics(), nil, 0},
-		{"one program", metrics(5, 10, 15), []Start{{}}, 16},
+		{"one program", metrics(5, 10, 15), []provenance.Start{{}}, 16},
 		{"no record of starts", metrics(5, 10, 3, 8), nil, 10 + 9},
-		{"resumed", metrics(5, 10, 3, 8), []Start{{}, {Step: 23}}, 10 + 9},
-		{"resumed, and slower than before", metrics(5, 6, 20), []Start{{}, {Step: 20}}, 6 + 21},
-		{"resumed twice without a line between", metrics(5, 6, 7), []Start{{}, {Step: 20}, {Step: 20}}, 6 + 8},
-		{"begun by an earlier version", metrics(5, 6, 20), []Start{{Step: 20}}, 6 + 21},
-		{"resumed after the last line", metrics(5, 6), []Start{{}, {Step: 25}}, 7},
+		{"resumed", metrics(5, 10, 3, 8), []provenance.Start{{}, {Step: 23}}, 10 + 9},
+		{"resumed, and slower than before", metrics(5, 6, 20), []provenance.Start{{}, {Step: 20}}, 6 + 21},
+		{"resumed twice without a line between", metrics(5, 6, 7), []provenance.Start{{}, {Step: 20}, {Step: 20}}, 6 + 8},
+		{"begun by an earlier version", metrics(5, 6, 20), []provenance.Start{{Step: 20}}, 6 + 21},
+		{"resumed after the last line", metrics(5, 6), []provenance.Start{{}, {Step: 25}}, 7},
 	} {
 		if got := trainingTime(c.metrics, c.starts).Seconds(); got != c.want {
 			t.Errorf("%s: %v s, want %v", c.name, got, c.want)
@@ -44,7 +45,7 @@ func TestTrainingTime(t *testing.T) {
 		}
 	}
 	day := time.Date(2026, 3, 4, 5, 6, 0, 0, time.UTC)
-	for want, starts := range map[string][]Start{
+	for want, starts := range map[string][]provenance.Start{
 		"2026-03-04 05:06 UTC": {{Time: day}},
 		"2026-03-04 05:06 UTC, resumed 1× until 2026-03-05 05:06 UTC": {{Time: day}, {Time: day.AddDate(0, 0, 1), Step: 9}},
 		"not recorded, resumed 1× until 2026-03-04 05:06 UTC":         {{Time: day, Step: 9}},
@@ -53,10 +54,10 @@ func TestTrainingTime(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
-	if got := devices([]Start{{Device: "a", Step: 9}}); got != "not recorded, then a" {
+	if got := devices([]provenance.Start{{Device: "a", Step: 9}}); got != "not recorded, then a" {
 		t.Error(got)
 	}
-	if got := devices([]Start{{Device: "a"}, {Device: "b"}, {Device: "a"}}); got != "a, then b" {
+	if got := devices([]provenance.Start{{Device: "a"}, {Device: "b"}, {Device: "a"}}); got != "a, then b" {
 		t.Error(got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // piece is a token's text, or that of several which are one character. What is left out
@@ -30,7 +31,7 @@ const (
 
 // pieces is a sequence as text, shaded by the weights of the pooling and underlined where
 // it was sampled. Of a long one only what is near the largest weights is shown.
-func pieces(t decoder, tokens []int32, e *sft.Explanation, s scale) (out []piece, part bool) {
+func pieces(t tokenizers.Tokenizer, tokens []int32, e *sft.Explanation, s scale) (out []piece, part bool) {
 	separate := len(tokens) > 1 && t.Decode(tokens[:2]) != t.Decode(tokens[:1])+t.Decode(tokens[1:2])
 	sampled := sampledBy(e, len(tokens))
 	shown := shownTokens(e.Pooling)

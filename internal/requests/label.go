@@ -9,6 +9,18 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
+// parseNumbers reads the numbers of a sequence, a list in the order of the model's.
+func parseNumbers(c *sft.Config, value json.RawMessage) ([]float32, error) {
+	if value == nil {
+		return nil, fmt.Errorf("numbers are missing, expected a list of %q", c.NumberNames())
+	}
+	var numbers []float32
+	if err := json.Unmarshal(value, &numbers); err != nil || len(numbers) != c.NumLabels {
+		return nil, fmt.Errorf("numbers: expected a list of %q, found %.80s", c.NumberNames(), value)
+	}
+	return numbers, nil
+}
+
 // ParseLabel reads a class: its number, or its name where the model has names.
 func ParseLabel(c *sft.Config, value json.RawMessage) (int32, error) {
 	if value == nil {

@@ -27,7 +27,12 @@ func Labelled(in io.Reader, p *Parser, limit int) ([]seq.Example, error) {
 			return nil, q.Failure
 		}
 		e := q.Example()
-		if e.Label, err = ParseLabel(p.Config, q.Label); err != nil {
+		if p.Config.Predicts() {
+			e.Numbers, err = parseNumbers(p.Config, q.Numbers)
+		} else {
+			e.Label, err = ParseLabel(p.Config, q.Label)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", p.File, r.Line(), err)
 		}
 		examples = append(examples, e)

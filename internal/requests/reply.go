@@ -2,6 +2,7 @@ package requests
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/sftseq/sftseq/sft"
 )
@@ -40,6 +41,48 @@ func NewPrediction(c *sft.Config, r *Request, o sft.Output) (Prediction, error) 
 		p.ExplainA, p.ExplainB = &o.Explanations[0], &o.Explanations[1]
 	}
 	return p, nil
+}
+
+// Numbers is the reply to a line whose numbers are predicted.
+type Numbers struct {
+	ID      json.RawMessage `json:"id,omitempty"`
+	Numbers NamedNumbers    `json:"numbers"`
+	Sizes
+}
+
+// NamedNumbers are numbers in the order of their names, an object in JSON.
+type NamedNumbers struct {
+	Names  []string
+	Values []float32
+}
+
+// MarshalJSON writes an object whose keys have the order of the model's numbers.
+func (n NamedNumbers) MarshalJSON() ([]byte, error) {
+	out := []byte{'{'}
+	for i, name := range n.Names {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		key, err := json.Marshal(name)
+		if err != nil {
+			return nil, err
+		}
+		value, err := json.Marshal(n.Values[i])
+		if err != nil {
+			return nil, err
+		}
+		out = append(append(append(out, key...), ':'), value...)
+	}
+	return append(out, '}'), nil
+}
+
+// NewNumbers says what numbers a model predicts of a request. Output that JSON cannot hold is a
+// [*Failure].
+func NewNumbers(c *sft.Config, r *Request, o sft.Output) (Numbers, error) {
+	if !finite(o.Logits) {
+		return Numbers{}, errNonFinite()
+	}
+	return Numbers{ID: r.ID, Numbers: NamedNumbers{c.NumberNames(), o.Numbers}, Sizes: newSizes(c, r)}, nil
 }
 
 // Embedding is the reply to a line that is embedded.
@@ -91,11 +134,6 @@ func newSizes(c *sft.Config, r *Request) Sizes {
 // errNonFinite is for what JSON cannot hold.
 func errNonFinite() error { return Fail(CodeInternal, "the model's output is not finite") }
 
-func finite(v []float32) bool {
-	for _, x := range v {
-		if x-x != 0 {
-			return false
-		}
-	}
-	return true
+func finite(x []float32) bool {
+	return !slices.ContainsFunc(x, func(v float32) bool { return v-v != 0 })
 }

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/seq"
@@ -43,6 +44,7 @@ type Request struct {
 	Sequences [][]int32 // what the model reads: one sequence, or two of a pair
 	Lengths   []int     // before an input window cut them
 	Label     json.RawMessage
+	Numbers   json.RawMessage
 	Failure   *Failure // nil if the line can be answered
 }
 
@@ -68,6 +70,7 @@ func (r *Request) Example() seq.Example {
 type Parser struct {
 	Config    *sft.Config
 	File      string // named in errors
+	Mask      string // stands in a text for the mask of the model; "" for none
 	sequences []int  // how many a line may hold: 1, 2, or either
 
 	tokenizer   tokenizers.Tokenizer
@@ -126,8 +129,8 @@ func (p *Parser) fill(r *Request, line []byte) error {
 	if id, ok := fields["id"]; ok {
 		r.ID = bytes.Clone(id) // it may outlive the line
 	}
-	r.Label = bytes.Clone(fields["label"])
-	names, err := p.sources(fields)
+	r.Label, r.Numbers = bytes.Clone(fields["label"]), bytes.Clone(fields["numbers"])
+	names, err := p.sources(fields, line)
 	if err != nil {
 		return err
 	}
@@ -151,7 +154,11 @@ func (p *Parser) fill(r *Request, line []byte) error {
 
 // requestFields are the fields with a meaning; all others are passed over.
 var requestFields = map[string]bool{"id": true, "tokens": true, "text": true, "tokens_a": true, "text_a": true,
-	"tokens_b": true, "text_b": true, "label": true}
+	"tokens_b": true, "text_b": true, "label": true, "numbers": true}
+
+// methodFields hold a sequence in a request of JSON-RPC. In a line they mean nothing, and an
+// error names them.
+var methodFields = []string{"bytes", "bytes_a", "bytes_b", "uri", "uri_a", "uri_b"}
 
 // Fields is [jsonlines.Fields] with a [*Failure] as its error.
 func Fields(line []byte, known map[string]bool) (map[string]json.RawMessage, error) {
@@ -166,8 +173,8 @@ func Fields(line []byte, known map[string]bool) (map[string]json.RawMessage, err
 	return fields, nil
 }
 
-// sources names the fields that hold the sequence, or the two of a pair.
-func (p *Parser) sources(fields map[string]json.RawMessage) ([]string, error) {
+// sources names the fields of a line that hold the sequence, or the two of a pair.
+func (p *Parser) sources(fields map[string]json.RawMessage, line []byte) ([]string, error) {
 	var found [3]string
 	for i, suffix := range []string{"", "_a", "_b"} {
 		tokens, text := "tokens"+suffix, "text"+suffix
@@ -191,15 +198,21 @@ func (p *Parser) sources(fields map[string]json.RawMessage) ([]string, error) {
 	case p.takes(1) && p.takes(2):
 		return nil, Fail(CodeRequest, "expected tokens or text, or both of a pair (tokens_a or text_a, tokens_b or text_b)")
 	case p.takes(2):
-		return nil, Fail(CodeRequest, "expected a pair (tokens_a or text_a, and tokens_b or text_b), found %s", anyOf(single, a, b))
+		return nil, Fail(CodeRequest, "expected a pair (tokens_a or text_a, and tokens_b or text_b), found %s", foundOf(line, single, a, b))
 	}
-	return nil, Fail(CodeRequest, "expected tokens or text, found %s", anyOf(a, b))
+	return nil, Fail(CodeRequest, "expected tokens or text, found %s", foundOf(line, a, b))
 }
 
-func anyOf(names ...string) string {
+// foundOf says in an error what a line has in place of what was expected.
+func foundOf(line []byte, names ...string) string {
 	for _, n := range names {
 		if n != "" {
 			return "only " + n
+		}
+	}
+	for quoted := range jsonlines.Members(bytes.TrimSpace(line)) {
+		if name := strings.Trim(string(quoted), `"`); slices.Contains(methodFields, name) {
+			return name + ", which only the methods of sftseq serve take"
 		}
 	}
 	return "neither"
@@ -231,5 +244,18 @@ func (p *Parser) Encode(text string) ([]int32, error) {
 	if p.noTokenizer != nil {
 		return nil, fmt.Errorf("it needs a tokenizer, as tokens do not: %w", p.noTokenizer)
 	}
-	return p.tokenizer.Encode(text)
+	if p.Mask == "" {
+		return p.tokenizer.Encode(text)
+	}
+	var tokens []int32
+	for i, piece := range strings.Split(text, p.Mask) {
+		if i > 0 {
+			tokens = append(tokens, *p.Config.MaskTokenID)
+		}
+		var err error
+		if tokens, err = tokenizers.AppendEncode(p.tokenizer, tokens, piece); err != nil {
+			return nil, err
+		}
+	}
+	return tokens, nil
 }

@@ -60,3 +60,42 @@ func TestRequestOutlivesLine(t *testing.T) {
 		t.Errorf("id %q, label %q", r.ID, r.Label)
 	}
 }
+
+// TestFieldsOfMethods: a line that has its sequence as only a method takes it is told what
+// a line takes; beside a sequence such a field is passed over.
+func TestFieldsOfMethods(t *testing.T) {
+	config, err := sft.ReadConfig("../../sft/testdata/golden/pre/config.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := NewParser(config, "", "f", 1)
+	const expected = "f:1: expected tokens or text, found bytes, which only the methods of sftseq serve take"
+	if r := p.Parse([]byte(`{"id":3,"bytes":"W01BWCAyIDkgXQ=="}`), 1, nil); r.Failure == nil || r.Failure.Message != expected || string(r.ID) != "3" {
+		t.Errorf("%s: %+v", r.ID, r.Failure)
+	}
+	if r := p.Parse([]byte(`{"uri":"a","text":"1"}`), 1, nil); r.Failure != nil {
+		t.Errorf("%+v", r.Failure)
+	}
+	if r := p.Parse([]byte(`{"bytes":"a","text_a":"1"}`), 1, nil); r.Failure == nil || r.Failure.Message != "f:1: expected tokens or text, found only text_a" {
+		t.Errorf("%+v", r.Failure)
+	}
+}
+
+// TestNumbersOfLines: lines of a regression have the model's numbers, or say what is missing.
+func TestNumbersOfLines(t *testing.T) {
+	config, err := sft.ReadConfig("../../sft/testdata/golden/regression/config.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := NewParser(config, "", "f", 1)
+	examples, err := Labelled(strings.NewReader(`{"tokens":[1],"numbers":[0.5,-2]}`), p, 1<<10)
+	if err != nil || len(examples) != 1 || len(examples[0].Numbers) != 2 || examples[0].Numbers[1] != -2 {
+		t.Errorf("%+v, %v", examples, err)
+	}
+	for line, want := range map[string]string{`{"tokens":[1],"label":1}`: "f:1: numbers are missing", `{"tokens":[1],"numbers":[1]}`: "f:1: numbers: expected a list of",
+		`{"tokens":[1],"numbers":"x"}`: "found \"x\"", `{"tokens":[1],"numbers":[1,1e99]}`: "f:1: numbers: expected"} {
+		if _, err := Labelled(strings.NewReader(line), p, 1<<10); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, expected %q", line, err, want)
+		}
+	}
+}

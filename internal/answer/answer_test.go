@@ -1,0 +1,169 @@
+package answer
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/iotest"
+	"time"
+
+	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// echo is a model whose reply to a line is its id.
+func echo() (*Model, *requests.Parser) {
+	c := &sft.Config{Task: sft.Classification, VocabSize: 17, NumLabels: 2, MaxLength: 1 << 17}
+	m := &Model{Sequences: []int{1}, config: c, answer: func(_ context.Context, batch []*requests.Request) (replies []any, err error) {
+		for _, r := range batch {
+			replies = append(replies, requests.Prediction{ID: r.ID})
+		}
+		return replies, nil
+	}}
+	return m, requests.NewParser(c, "", "FILE", 1)
+}
+
+func noHint([]byte) string { return "" }
+
+// sized is a row of so many tokens.
+type sized int
+
+func (n sized) Tokens() int { return int(n) }
+
+// TestBatches: what waits is one batch up to a limit of rows and of tokens; who reads waits
+// then.
+func TestBatches(t *testing.T) {
+	for row, most := range map[sized]int{1: BatchRows, BatchTokens / 4: 4, 2 * BatchTokens: 1} {
+		var sent atomic.Int64
+		batches := gather(t.Context(), func(to chan<- sized) {
+			for range 2 * most {
+				to <- row
+				sent.Add(1)
+			}
+		})
+		for range 2 {
+			before := sent.Load()
+			for start := time.Now(); sent.Load() < before+int64(most) && time.Since(start) < time.Second; {
+				time.Sleep(time.Millisecond)
+			}
+			time.Sleep(20 * time.Millisecond) // for one too many
+			if batch := <-batches; len(batch) != most {
+				t.Errorf("rows of %d tokens: a batch of %d, want %d", row, len(batch), most)
+			}
+		}
+		if batch, more := <-batches; more {
+			t.Errorf("rows of %d tokens: another batch of %d", row, len(batch))
+		}
+	}
+}
+
+// TestLines: replies have the order of the lines, whether they are good or not.
+func TestLines(t *testing.T) {
+	var in strings.Builder
+	for i := range 700 {
+		if i%7 == 3 {
+			in.WriteString("{\n")
+		} else {
+			fmt.Fprintf(&in, "{\"id\":%d,\"tokens\":[1%s]}\n", i, strings.Repeat(",2", 500*(i%2)))
+		}
+	}
+	m, parser := echo()
+	var out strings.Builder
+	err := m.Lines(t.Context(), parser, 1<<20, noHint, strings.NewReader(in.String()), &out)
+	if err == nil || err.Error() != "100 of 700 lines failed" {
+		t.Error(err)
+	}
+	n := 0
+	for line := range strings.Lines(out.String()) {
+		var r struct {
+			ID    int
+			Error *requests.Failure
+		}
+		want := n
+		if n%7 == 3 {
+			want = n + 1 // the number of the line
+		}
+		if err := json.Unmarshal([]byte(line), &r); err != nil || r.ID != want || (r.Error != nil) != (n%7 == 3) {
+			t.Fatalf("reply %d: %s (%v)", n, line, err)
+		}
+		n++
+	}
+	if n != 700 {
+		t.Errorf("%d replies", n)
+	}
+}
+
+// TestAtOnce: who waits for an answer before writing more gets it.
+func TestAtOnce(t *testing.T) {
+	in, typed := io.Pipe()
+	shown, out := io.Pipe()
+	m, parser := echo()
+	done := make(chan error)
+	go func() { done <- m.Lines(t.Context(), parser, 1<<20, noHint, in, out) }()
+	answers := bufio.NewReader(shown)
+	for i := range 3 {
+		fmt.Fprintf(typed, "{\"id\":%d,\"tokens\":[1]}\n", i)
+		if line, err := answers.ReadString('\n'); err != nil || !strings.HasPrefix(line, fmt.Sprintf(`{"id":%d,`, i)) {
+			t.Fatalf("%q, %v", line, err)
+		}
+	}
+	typed.Close()
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestHint: what to do is said where no line can be read, and not where some can.
+func TestHint(t *testing.T) {
+	m, parser := echo()
+	hint := func(first []byte) string { return "; not " + string(first) }
+	for in, want := range map[string]string{"a,b\n1,2\n": "2 of 2 lines failed; not a,b", "a,b\n{\"tokens\":[1]}\n": "1 of 2 lines failed", strings.Repeat("a", 99) + "\n": "1 of 1 lines failed"} {
+		if err := m.Lines(t.Context(), parser, 50, hint, strings.NewReader(in), io.Discard); err == nil || err.Error() != want {
+			t.Errorf("%.20q: error %v, want %s", in, err, want)
+		}
+	}
+}
+
+// TestStops: what is cancelled while nothing comes in ends, and an input that breaks is an
+// error that says where.
+func TestStops(t *testing.T) {
+	m, parser := echo()
+	ctx, cancel := context.WithCancel(t.Context())
+	in, typed := io.Pipe()
+	done := make(chan error)
+	go func() { done <- m.Lines(ctx, parser, 1<<20, noHint, in, io.Discard) }()
+	io.WriteString(typed, "{\"tokens\":[1]}\n")
+	cancel()
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	typed.Close()
+	broken := io.MultiReader(strings.NewReader("{\"tokens\":[1]}\n{\"tokens\":[2]}\n"), iotest.ErrReader(errors.New("a disk that fails")))
+	if err := m.Lines(t.Context(), parser, 1<<20, noHint, broken, io.Discard); err == nil || err.Error() != "FILE: after line 2: a disk that fails" {
+		t.Error(err)
+	}
+}
+
+// TestOwnFailure: a reply that cannot be made is the error of its line, which keeps its id.
+func TestOwnFailure(t *testing.T) {
+	m, parser := echo()
+	m.answer = func(_ context.Context, batch []*requests.Request) ([]any, error) {
+		replies := make([]any, len(batch))
+		for i, r := range batch {
+			replies[i] = orFailure(requests.NewPrediction(m.config, r, sft.Output{Logits: []float32{0, float32(math.Inf(1))}}))
+		}
+		return replies, nil
+	}
+	var out strings.Builder
+	err := m.Lines(t.Context(), parser, 1<<20, noHint, strings.NewReader(`{"id":"x","tokens":[1]}`), &out)
+	if want := `{"id":"x","error":{"code":-32603,"message":"the model's output is not finite"}}` + "\n"; out.String() != want || err == nil {
+		t.Errorf("%s, error %v", out.String(), err)
+	}
+}

@@ -1,0 +1,49 @@
+package answer
+
+import "context"
+
+// A batch holds at most so much; one row may go beyond.
+const (
+	BatchRows   = 256
+	BatchTokens = 1 << 16
+)
+
+// gather returns batches of what read sends: whatever waits when a batch is asked for, up to
+// a limit.
+func gather[R interface{ Tokens() int }](ctx context.Context, read func(to chan<- R)) <-chan []R {
+	rows, batches := make(chan R), make(chan []R)
+	go func() {
+		defer close(rows)
+		read(rows)
+	}()
+	go collect(ctx, rows, batches)
+	return batches
+}
+
+func collect[R interface{ Tokens() int }](ctx context.Context, rows <-chan R, batches chan<- []R) {
+	defer close(batches)
+	var waiting []R
+	tokens := 0
+	for rows != nil || len(waiting) > 0 {
+		from, to := rows, batches
+		if len(waiting) == 0 {
+			to = nil
+		}
+		if len(waiting) >= BatchRows || tokens >= BatchTokens {
+			from = nil
+		}
+		select {
+		case r, ok := <-from:
+			if !ok {
+				rows = nil
+				continue
+			}
+			waiting = append(waiting, r)
+			tokens += r.Tokens()
+		case to <- waiting:
+			waiting, tokens = nil, 0
+		case <-ctx.Done():
+			return
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package answer
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/sftseq/sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/requests"
+)
+
+// Lines answers in's lines on out, in their order. That some are bad is an error at the
+// end, when all are answered. A line is refused beyond so many bytes; hint says of the first
+// line what to do if none can be read.
+//
+// It reads ahead while the model runs: a batch is what came in while the one before was
+// answered. So a person at a terminal gets each answer at once, and a file is read in large
+// batches.
+func (m *Model) Lines(ctx context.Context, parser *requests.Parser, maxLine int, hint func(first []byte) string, in io.Reader, out io.Writer) error {
+	r := lines{parser: parser, in: jsonlines.NewReader(in, maxLine), hint: hint}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var readError error // written before the requests end
+	batches := gather(ctx, func(to chan<- *requests.Request) { readError = r.read(ctx, to) })
+
+	w := bufio.NewWriterSize(out, 1<<16)
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	total, failed := 0, 0
+	for batch := range batches {
+		replies, err := m.Answer(ctx, batch)
+		if err != nil {
+			return errors.Join(err, w.Flush())
+		}
+		for _, r := range replies {
+			if _, bad := r.(requests.Refusal); bad {
+				failed++
+			}
+			total++
+			if err := encoder.Encode(r); err != nil {
+				return err
+			}
+		}
+		if err := w.Flush(); err != nil {
+			return err
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if readError != nil {
+		readError = fmt.Errorf("%s: after line %d: %w", parser.File, total, readError)
+	}
+	if failed > 0 {
+		todo := r.todo
+		if failed < total {
+			todo = ""
+		}
+		return errors.Join(readError, fmt.Errorf("%d of %d lines failed%s", failed, total, todo))
+	}
+	return readError
+}
+
+// lines are read and parsed.
+type lines struct {
+	parser *requests.Parser
+	in     *jsonlines.Reader
+	hint   func(first []byte) string
+	todo   string // the hint
+}
+
+// read parses lines until the end.
+func (r *lines) read(ctx context.Context, to chan<- *requests.Request) error {
+	for {
+		line, err := r.in.Next()
+		var long *jsonlines.TooLong
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil && !errors.As(err, &long) {
+			return err
+		}
+		if r.in.Line() == 1 && err == nil {
+			r.todo = r.hint(line)
+		}
+		select {
+		case to <- r.parser.Parse(line, r.in.Line(), err):
+		case <-ctx.Done():
+			return nil
+		}
+	}
+}

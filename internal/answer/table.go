@@ -1,0 +1,125 @@
+package answer
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/rowwriter"
+	"github.com/sftseq/sftseq/internal/table"
+)
+
+// Rows writes a row of answers for each row of a table.
+type Rows struct {
+	Count, Failed int
+	First         string // what was wrong with the first that failed
+
+	part   bool // of a job
+	strict bool // the first row that fails is an error
+	model  *Model
+	table  *Table
+	reply  replyColumns
+	out    rowwriter.Writer
+}
+
+// NewRows returns a writer of a model's answers, in a format of rowwriter's, to the rows of
+// a table. Close ends it.
+func (m *Model) NewRows(to io.Writer, format string, t *Table) (*Rows, error) {
+	o := &Rows{model: m, table: t, reply: m.columns(m.config, format, len(t.Sources) == 2)}
+	var err error
+	o.out, err = rowwriter.New(to, format, tableColumns(t.Keep, o.reply.columns, format))
+	return o, err
+}
+
+// NewPart returns a writer of a model's answers to the rows of a table as an Arrow file, or a
+// stream, whose schema has metadata. Where it is strict, a row that fails ends it, and there
+// is no column of errors.
+func (m *Model) NewPart(to io.Writer, t *Table, metadata *arrow.Metadata, stream, strict bool) (*Rows, error) {
+	o := &Rows{model: m, table: t, part: true, strict: strict, reply: m.columns(m.config, "arrow", len(t.Sources) == 2)}
+	columns := tableColumns(t.Keep, o.reply.columns, "arrow")
+	if strict {
+		columns = columns[:len(columns)-1]
+	}
+	var err error
+	o.out, err = rowwriter.NewArrow(to, columns, metadata, stream)
+	return o, err
+}
+
+// Close completes what is written; it does not close what that is written to.
+func (o *Rows) Close() error { return o.out.Close() }
+
+// Answer answers all rows of a table, and closes it: where the answers end early, whoever is
+// still reading it does. Done is told of rows that are written.
+func (o *Rows) Answer(ctx context.Context, parser *requests.Parser, t table.Reader, done func(int64)) error {
+	r := newTableReader(o.table, parser, t.Columns())
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var readError error // written before the rows end
+	for batch := range gather(ctx, func(to chan<- *tableRow) { readError = errors.Join(r.read(ctx, t, to), t.Close()) }) {
+		if err := o.answer(ctx, batch); err != nil {
+			if flush := o.out.Flush(); flush != nil && !errors.Is(err, flush) {
+				err = errors.Join(err, flush)
+			}
+			return err
+		}
+		done(int64(len(batch)))
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return readError
+}
+
+// answer writes the rows of a batch.
+func (o *Rows) answer(ctx context.Context, batch []*tableRow) error {
+	asked := make([]*requests.Request, len(batch))
+	for i, row := range batch {
+		asked[i] = row.Request
+	}
+	replies, err := o.model.Answer(ctx, asked)
+	if err != nil {
+		return err
+	}
+	for i, reply := range replies {
+		row := o.row(batch[i], reply)
+		if o.strict {
+			if o.Failed > 0 {
+				return errors.New(o.First)
+			}
+			row = row[:len(row)-1]
+		}
+		if err := o.out.Write(row); err != nil {
+			return err
+		}
+	}
+	return o.out.Flush()
+}
+
+// row is a row of the output.
+func (o *Rows) row(r *tableRow, reply any) []any {
+	o.Count++
+	row := append([]any{r.id}, r.kept...)
+	refusal, bad := reply.(requests.Refusal)
+	if !bad {
+		return append(append(row, o.reply.values(reply)...), nil)
+	}
+	place := r.place
+	if o.part && !o.strict { // it is kept, and the same wherever the files lie
+		place = r.name
+	}
+	why := requests.Failure{Code: refusal.Error.Code, Message: fmt.Sprintf("%s: %s", place, refusal.Error.Message)}
+	if o.Failed++; o.Failed == 1 {
+		o.First = why.Message
+	}
+	for range o.reply.columns {
+		row = append(row, nil)
+	}
+	if o.reply.lines {
+		return append(row, why)
+	}
+	return append(row, why.Message)
+}

@@ -1,0 +1,90 @@
+package evaluation
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/sftseq/sftseq/internal/report"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// Rule is what a Picker does, for the reader of a page.
+const Rule = "The rows are chosen by a rule: the classes take turns, in the order of their labels, and each gives by turns the first of its rows that is answered right and the first that is answered wrong."
+
+// Picker picks rows of an evaluation to be shown.
+type Picker struct {
+	want  int
+	found [][2][]picked // by class: rows answered right, and wrong, the first ones
+}
+
+// picked is a row of a data set, and what it is called there.
+type picked struct {
+	row uint32
+	id  string
+}
+
+// NewPicker picks so many rows at most.
+func NewPicker(classes, want int) *Picker { return &Picker{want, make([][2][]picked, classes)} }
+
+// See is told of a row and of what the model says of it.
+func (p *Picker) See(x *seq.Example, _ int, logits []float32) {
+	wrong := 0
+	if sft.Argmax(logits) != int(x.Label) {
+		wrong = 1
+	}
+	if rows := &p.found[x.Label][wrong]; len(*rows) < p.want {
+		*rows = append(*rows, picked{x.Index, strings.Clone(x.ID)}) // which shares the memory of many
+	}
+}
+
+// rows are at most as many as wanted.
+func (p *Picker) rows() (out []picked) {
+	for turn := 0; ; turn++ {
+		before := len(out)
+		for class := range p.found {
+			kind := (class + turn) % 2
+			if len(p.found[class][kind]) == 0 {
+				kind = 1 - kind
+			}
+			if rows := &p.found[class][kind]; len(*rows) > 0 && len(out) < p.want {
+				out, *rows = append(out, (*rows)[0]), (*rows)[1:]
+			}
+		}
+		if len(out) == before {
+			return out
+		}
+	}
+}
+
+// Explain reads the rows again, one by one, of the file that they are in: an explanation
+// takes memory.
+func (p *Picker) Explain(ctx context.Context, scorer *sft.Scorer, path string) ([]report.Example, error) {
+	rows := p.rows()
+	if len(rows) == 0 {
+		return nil, nil
+	}
+	f, err := seq.OpenWindow(path, scorer.Config().TruncatesAt())
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	var out []report.Example
+	for _, row := range rows {
+		x, err := f.Example(int(row.row))
+		if err != nil {
+			return nil, err
+		}
+		outputs, err := scorer.Explain(ctx, []seq.Example{x})
+		if err != nil {
+			return nil, fmt.Errorf("%s: row %d: %w", path, row.row, err)
+		}
+		e := report.Example{Row: row.row, ID: row.id, Label: x.Label, Tokens: [][]int32{x.A}, Output: outputs[0]}
+		if x.B != nil {
+			e.Tokens = append(e.Tokens, x.B)
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}

@@ -1,0 +1,150 @@
+// Package measured holds what bench, check and devices print: a result of each kind as JSON
+// and as a row of a table, and the report of the GPU kit, which is made of such lines.
+package measured
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/internal/bench"
+	"github.com/sftseq/sftseq/internal/golden"
+)
+
+// Kit are the lines of the GPU kit, by what they are of. Each line has the
+// name of a part, and what the part's command printed.
+type Kit struct {
+	about    []kitAbout
+	devices  []Device
+	checks   []Check
+	golden   []golden.Comparison
+	listops  []Model
+	profiles []Model
+	presets  []Model
+	lengths  []Model
+	torch    []torchResult // of the preset of ListOps
+	torches  []torchResult // of the others
+	kernels  []Kernel
+	ceilings []kitCeilings
+	losses   []kitLoss
+	parts    []kitPart
+	failures []kitFailure
+	Lines    int // that could be read
+	torn     int // that could not
+}
+
+// kitAbout is where and when the kit ran, and what drivers and PyTorch say.
+type kitAbout struct {
+	Date    string `json:"date"`
+	Version string `json:"version"`
+	System  string `json:"system"`
+	Quick   bool   `json:"quick"`
+	Says    string `json:"says"`
+}
+
+// torchResult is a line of sft_torch_gpu.py.
+type torchResult struct {
+	What         string  `json:"what"`  // train or infer
+	Model        string  `json:"model"` // sft or transformer
+	Task         string  `json:"task"`
+	Batch        int     `json:"batch"`
+	Length       int     `json:"length"`
+	Type         string  `json:"dtype"`
+	Compiled     bool    `json:"compiled"`
+	Device       string  `json:"device"` // cpu, or a name
+	Version      string  `json:"torch"`
+	Seconds      float64 `json:"seconds"`
+	TokensPerSec float64 `json:"tokens_per_s"`
+	PeakGiB      float64 `json:"peak_gib"`
+}
+
+type kitCeilings struct {
+	Ceilings  *bench.Ceilings  `json:"ceilings"`
+	Precision device.Precision `json:"precision"`
+}
+
+// kitLoss is what a run came to: the mean loss over its last steps.
+type kitLoss struct {
+	Precision device.Precision `json:"precision"`
+	Batch     int              `json:"batch"`
+	Steps     int              `json:"steps"`
+	Last      int              `json:"last"`
+	Loss      float64          `json:"loss"`
+	Seconds   float64          `json:"seconds"`
+}
+
+// kitPart is how a part ended.
+type kitPart struct {
+	Name    string `json:"name"`
+	Result  string `json:"result"` // ok, incomplete, out of time or skipped
+	Seconds int    `json:"seconds"`
+	Planned int    `json:"planned"`
+	Limit   int    `json:"limit"`
+	Note    string `json:"note"` // what was left out, and why
+}
+
+// kitFailure is a command that failed.
+type kitFailure struct {
+	Part    string `json:"part"`
+	Command string `json:"command"`
+	Status  int    `json:"status"`
+	Error   string `json:"error"`
+}
+
+// Read reads lines. One that is torn, by a run that was stopped, is counted.
+func (r *Kit) Read(in io.Reader) error {
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		if line := bytes.TrimSpace(lines.Bytes()); len(line) > 0 {
+			if err := r.line(line); err != nil {
+				r.torn++
+				continue
+			}
+			r.Lines++
+		}
+	}
+	return lines.Err()
+}
+
+func (r *Kit) line(line []byte) error {
+	var kind struct {
+		Part     string          `json:"part"`
+		Command  string          `json:"command"`
+		Ceilings json.RawMessage `json:"ceilings"`
+	}
+	if err := json.Unmarshal(line, &kind); err != nil {
+		return err
+	}
+	if kind.Command != "" {
+		return to(&r.failures)(line)
+	}
+	if kind.Ceilings != nil && kind.Part == "kernels" {
+		return to(&r.ceilings)(line)
+	}
+	about := to(&r.about)
+	keep, ok := map[string]func([]byte) error{
+		"kit": about, "driver": about, "python": about, "devices": to(&r.devices), "check": to(&r.checks), "golden": to(&r.golden),
+		"listops": to(&r.listops), "profile": to(&r.profiles), "presets": to(&r.presets), "lengths": to(&r.lengths),
+		"peer": to(&r.torch), "peers": to(&r.torches), "kernels": to(&r.kernels), "loss": to(&r.losses), "parts": to(&r.parts),
+	}[kind.Part]
+	if !ok {
+		return fmt.Errorf("%q is no part", kind.Part)
+	}
+	return keep(line)
+}
+
+// to decodes a line and puts it behind the others of a list.
+func to[T any](list *[]T) func(line []byte) error {
+	return func(line []byte) error {
+		var v T
+		err := json.Unmarshal(line, &v)
+		if err == nil {
+			*list = append(*list, v)
+		}
+		return err
+	}
+}

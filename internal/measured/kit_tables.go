@@ -1,0 +1,348 @@
+package measured
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/internal/bench"
+	"github.com/sftseq/sftseq/internal/units"
+)
+
+// shownShare is the least share of a step that a kernel's row is printed for.
+const shownShare = 0.005
+
+// Markdown is the whole report.
+func (r *Kit) Markdown() string {
+	p := &page{}
+	r.header(p)
+	p.add(r.partsTable())
+	p.add(r.failuresTable())
+	p.add(r.devicesTable())
+	p.add(r.checkTable())
+	p.add(r.goldenTable())
+	p.add(r.listOpsTable())
+	for i := range r.profiles {
+		p.add(profileTable(&r.profiles[i]))
+	}
+	p.add(r.kernelsTable())
+	p.add(r.presetsTable())
+	p.add(r.lengthsTable())
+	p.add(r.lossTable())
+	return p.String()
+}
+
+// header says where the figures are from.
+func (r *Kit) header(p *page) {
+	for _, a := range r.about {
+		switch {
+		case a.Says != "":
+			p.line("%s", a.Says)
+		default:
+			p.line("%s, %s, %s", a.Date, a.Version, a.System)
+		}
+		if a.Quick {
+			p.line("**A reduced size, to see whether everything works: its figures mean nothing.**")
+		}
+	}
+	var named []string
+	for _, m := range r.listops {
+		if !slices.Contains(named, m.Device) {
+			named = append(named, m.Device)
+			p.line("%s", m.Device)
+		}
+	}
+	if r.torn > 0 {
+		p.line("Lines that could not be read: %d.", r.torn)
+	}
+}
+
+func (r *Kit) partsTable() *mdTable {
+	t := newMDTable("What ran", "part", "result", "seconds", "planned", "at most", "note")
+	for _, x := range r.parts {
+		t.add(x.Name, x.Result, strconv.Itoa(x.Seconds), strconv.Itoa(x.Planned), strconv.Itoa(x.Limit), x.Note)
+	}
+	return t
+}
+
+func (r *Kit) failuresTable() *mdTable {
+	t := newMDTable("What failed", "part", "command", "status", "error")
+	for _, x := range r.failures {
+		t.add(x.Part, "`"+x.Command+"`", strconv.Itoa(x.Status), x.Error)
+	}
+	return t
+}
+
+func (r *Kit) devicesTable() *mdTable {
+	t := newMDTable("Devices", "device", "name", "kind", "driver", "API", "memory", "subgroup", "copy", "float32 multiply-add", "mixed product")
+	for _, x := range r.devices {
+		if x.Device == "" { // why there is none
+			continue
+		}
+		t.add(x.Row()...)
+		if note := x.Note(); note != "" {
+			t.notes = append(t.notes, note)
+		}
+	}
+	return t
+}
+
+// checkTable is a line for all kernels, and one for each that failed.
+func (r *Kit) checkTable() *mdTable {
+	t := newMDTable("Every kernel beside double precision", "kernel", "cases", "of the tolerance", "result")
+	all := Check{Kernel: fmt.Sprintf("all %d", len(r.checks))}
+	for _, k := range r.checks {
+		all.Cases += k.Cases
+		all.Failed += k.Failed
+		all.Worst = max(all.Worst, k.Worst)
+		if k.Failed > 0 {
+			t.add(k.Kernel, strconv.Itoa(k.Cases), fmt.Sprintf("%.0f%%", 100*k.Worst), k.Verdict())
+			t.notes = append(t.notes, k.Notes()...)
+		}
+	}
+	if all.Cases > 0 {
+		t.add(all.Kernel, strconv.Itoa(all.Cases), fmt.Sprintf("%.0f%%", 100*all.Worst), all.Verdict())
+	}
+	return t
+}
+
+func (r *Kit) goldenTable() *mdTable {
+	t := newMDTable("Models beside double precision", "precision", "model", "lines", "logits", "gradient", "its worst tensor", "losses", "of the tolerance", "result")
+	flips := 0
+	for _, g := range r.golden {
+		t.add(append([]string{string(g.Precision)}, GoldenRow(&g)...)...)
+		if g.Error != "" {
+			t.notes = append(t.notes, g.Golden+": "+g.Error)
+		}
+		flips += g.Flips
+	}
+	if flips > 0 {
+		t.notes = append(t.notes, fmt.Sprintf("In mixed precision the tokens that the CPU samples were given; %d would have been others.", flips))
+	}
+	return t
+}
+
+// what is the kind of a measurement in our words.
+func (x *torchResult) what() string {
+	if x.What == "infer" {
+		return bench.Forward
+	}
+	return x.What
+}
+
+func (x *torchResult) program() string {
+	text := "PyTorch"
+	if x.Model == "transformer" {
+		text += ", full attention"
+	}
+	if x.Compiled {
+		text += ", compiled"
+	} else {
+		text += ", eager"
+	}
+	if x.Device == "cpu" {
+		text += ", on the processor"
+	}
+	return text
+}
+
+// listOpsTable has our figures beside PyTorch's.
+func (r *Kit) listOpsTable() *mdTable {
+	t := newMDTable("The preset of ListOps", "what", "program", "precision", "tokens/s", "time", "memory", "sftseq fp32 is", "sftseq mixed is")
+	for _, what := range []string{bench.Train, bench.Forward} {
+		ours := map[device.Precision]float64{}
+		for _, m := range r.listops {
+			if m.What == what {
+				ours[m.Precision] = m.TokensPerSec
+				t.add(what, "sftseq", string(m.Precision), units.Rate(m.TokensPerSec), units.Seconds(m.Seconds), units.Bytes(m.PeakBytes), "", "")
+			}
+		}
+		for _, x := range r.torch {
+			if x.what() == what {
+				t.add(what, x.program(), x.Type, units.Rate(x.TokensPerSec), units.Seconds(x.Seconds), x.peak(),
+					ratio(ours[device.FP32], x.TokensPerSec), ratio(ours[device.Mixed], x.TokensPerSec))
+			}
+		}
+	}
+	for _, m := range r.listops[:min(1, len(r.listops))] {
+		t.notes = append(t.notes, fmt.Sprintf("Batches of %d sequences of %d tokens. The last columns: 2× in a row of PyTorch means that sftseq computes twice as many tokens a second.", m.Batch, m.Length))
+	}
+	return t
+}
+
+func (x *torchResult) peak() string {
+	const giga = 1 << 30
+	if x.PeakGiB == 0 {
+		return "–"
+	}
+	return units.Bytes(int64(x.PeakGiB * giga))
+}
+
+// ratio is how many times as fast a is as b.
+func ratio(a, b float64) string {
+	if a == 0 || b == 0 {
+		return "–"
+	}
+	return units.Digits(a/b) + "×"
+}
+
+// presetsTable has the five tasks, and PyTorch's best figure of the same task where
+// it was measured.
+func (r *Kit) presetsTable() *mdTable {
+	const none = "–"
+	type measurement struct{ task, what string }
+	best := map[measurement]torchResult{}
+	var tasks []measurement // of PyTorch, in their order
+	for _, x := range slices.Concat(r.torch, r.torches) {
+		of := measurement{x.Task, x.what()}
+		if x.Model != "sft" || x.TokensPerSec <= best[of].TokensPerSec {
+			continue
+		}
+		if _, known := best[of]; !known {
+			tasks = append(tasks, of)
+		}
+		best[of] = x
+	}
+	figure := func(x torchResult) string {
+		if x.TokensPerSec == 0 {
+			return none
+		}
+		return fmt.Sprintf("%s (%s, %s)", units.Rate(x.TokensPerSec), strings.TrimPrefix(x.program(), "PyTorch, "), x.Type)
+	}
+	t := newMDTable("The presets of the Long Range Arena", "task", "what", "precision", "length", "batch", "tokens/s", "time", "memory", "PyTorch tokens/s", "sftseq is")
+	ours := map[measurement]bool{}
+	for _, m := range slices.Concat(r.listops, r.presets) {
+		of := measurement{strings.TrimSuffix(filepath.Base(m.Config), ".json"), m.What}
+		ours[of] = true
+		t.add(of.task, of.what, string(m.Precision), strconv.Itoa(m.Length), strconv.Itoa(m.Batch), units.Rate(m.TokensPerSec), units.Seconds(m.Seconds), units.Bytes(m.PeakBytes),
+			figure(best[of]), ratio(m.TokensPerSec, best[of].TokensPerSec))
+	}
+	for _, of := range tasks {
+		if x := best[of]; !ours[of] {
+			t.add(of.task, of.what, none, strconv.Itoa(x.Length), strconv.Itoa(x.Batch), none, none, none, figure(x), none)
+		}
+	}
+	return t
+}
+
+func (r *Kit) lengthsTable() *mdTable {
+	t := newMDTable("Over length, one sequence at a time", "what", "precision", "length", "tokens/s", "time", "memory")
+	for _, m := range r.lengths {
+		t.add(m.What, string(m.Precision), strconv.Itoa(m.Length), units.Rate(m.TokensPerSec), units.Seconds(m.Seconds), units.Bytes(m.PeakBytes))
+	}
+	return t
+}
+
+// profileTable has the kernels that matter, and the others together.
+func profileTable(m *Model) *mdTable {
+	t := newMDTable(fmt.Sprintf("Kernels of %s, %s", m.What, m.Precision), ProfileColumns...)
+	rest := KernelShare{}
+	total, others := 0.0, 0
+	for _, k := range m.Kernels {
+		total += k.Seconds
+		if k.Share < shownShare {
+			rest.Launches, rest.Seconds, rest.Share = rest.Launches+k.Launches, rest.Seconds+k.Seconds, rest.Share+k.Share
+			others++
+			continue
+		}
+		t.add(k.Row()...)
+	}
+	if others > 0 {
+		rest.Kernel = fmt.Sprintf("%d others", others)
+		t.add(rest.Row()...)
+	}
+	t.notes = append(t.notes, fmt.Sprintf("%s in kernels, one at a time; %s a run of batch %d, length %d.", units.Seconds(total), units.Seconds(m.Seconds), m.Batch, m.Length))
+	return t
+}
+
+func (r *Kit) kernelsTable() *mdTable {
+	t := newMDTable("Kernels alone", "precision", "kernel", "size", "time", "rate", "of the ceiling")
+	for _, k := range r.kernels {
+		t.add(append([]string{string(k.Precision)}, k.Row()...)...)
+	}
+	for _, c := range r.ceilings {
+		t.notes = append(t.notes, fmt.Sprintf("Beside the kernels in %s, %s", c.Precision, DescribeCeilings(c.Ceilings, 1)))
+	}
+	return t
+}
+
+func (r *Kit) lossTable() *mdTable {
+	t := newMDTable("Training on ListOps", "precision", "batch", "steps", "seconds", "mean loss at the end", "difference from fp32")
+	exact := 0.0
+	for _, l := range r.losses {
+		if l.Precision == device.FP32 {
+			exact = l.Loss
+		}
+	}
+	for _, l := range r.losses {
+		difference := "–"
+		if l.Precision != device.FP32 && exact > 0 {
+			difference = fmt.Sprintf("%+.2f%%", 100*(l.Loss/exact-1))
+		}
+		t.add(string(l.Precision), strconv.Itoa(l.Batch), strconv.Itoa(l.Steps), units.Digits(l.Seconds), fmt.Sprintf("%.4f over %d steps", l.Loss, l.Last), difference)
+	}
+	return t
+}
+
+// page is text of Markdown.
+type page struct{ strings.Builder }
+
+func (p *page) line(format string, args ...any) { fmt.Fprintf(&p.Builder, format+"  \n", args...) }
+
+// add prints a table, if there is something in it.
+func (p *page) add(t *mdTable) {
+	if len(t.rows) > 1 || len(t.notes) > 0 {
+		fmt.Fprintf(&p.Builder, "\n## %s\n", t.title)
+	}
+	if len(t.rows) > 1 {
+		p.rows(t)
+	}
+	for _, note := range t.notes {
+		p.WriteString("\n" + note + "\n")
+	}
+}
+
+func (p *page) rows(t *mdTable) {
+	p.WriteString("\n")
+	width := make([]int, len(t.rows[0]))
+	for _, row := range t.rows {
+		for i, cell := range row {
+			width[i] = max(width[i], utf8.RuneCountInString(cell), 3)
+		}
+	}
+	for n, row := range t.rows {
+		for i, cell := range row {
+			p.WriteString("| " + cell + strings.Repeat(" ", width[i]-utf8.RuneCountInString(cell)+1))
+		}
+		p.WriteString("|\n")
+		if n == 0 {
+			for _, w := range width {
+				p.WriteString("|" + strings.Repeat("-", w+2))
+			}
+			p.WriteString("|\n")
+		}
+	}
+}
+
+// mdTable is a table of Markdown, with notes below.
+type mdTable struct {
+	title string
+	rows  [][]string
+	notes []string
+}
+
+func newMDTable(title string, columns ...string) *mdTable {
+	return &mdTable{title: title, rows: [][]string{columns}}
+}
+
+// add adds a row. What would end a cell is replaced.
+func (t *mdTable) add(row ...string) {
+	for i := range row {
+		row[i] = strings.NewReplacer("|", "/", "\n", " ").Replace(row[i])
+	}
+	t.rows = append(t.rows, row)
+}

@@ -1,0 +1,72 @@
+package measured
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/internal/bench"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/units"
+)
+
+// Model is a measurement of a whole model.
+type Model struct {
+	What         string           `json:"what"`
+	Config       string           `json:"config"`
+	Length       int              `json:"length"`
+	Batch        int              `json:"batch"`
+	K            int              `json:"k"`
+	Threads      int              `json:"threads"` // of the CPU
+	Device       string           `json:"device"`
+	Precision    device.Precision `json:"precision"`
+	Seconds      float64          `json:"seconds"`
+	TokensPerSec float64          `json:"tokens_per_s"`
+	Operations   float64          `json:"operations_per_token"`
+	Ceiling      float64          `json:"ceiling_fraction,omitempty"`
+	PeakBytes    int64            `json:"peak_bytes,omitempty"`
+	Kernels      []KernelShare    `json:"kernels,omitempty"` // of one more run, with --profile
+}
+
+// KernelShare is what one kernel took of a profiled run.
+type KernelShare struct {
+	Kernel   string  `json:"kernel"` // of a GPU a shader, or a way of clearing memory
+	Launches int     `json:"launches"`
+	Seconds  float64 `json:"seconds"`
+	Share    float64 `json:"share"` // of the kernels' time together
+	// Of kernels that are arithmetic above all.
+	GFLOPS  float64 `json:"gflop_per_s,omitempty"`
+	Ceiling float64 `json:"ceiling_fraction,omitempty"`
+}
+
+// Row is the kernel's in a table.
+func (k *KernelShare) Row() []string {
+	rate := "–"
+	if k.GFLOPS > 0 {
+		rate = units.Digits(k.GFLOPS) + " GFLOP/s"
+	}
+	return []string{k.Kernel, strconv.Itoa(k.Launches), units.Seconds(k.Seconds), fmt.Sprintf("%.1f%%", 100*k.Share), rate, units.Percent(k.Ceiling)}
+}
+
+// ProfileColumns head those rows.
+var ProfileColumns = []string{"kernel", "launches", "time", "share", "rate", "of the ceiling"}
+
+// KernelShares are the times of a profile, compared with the ceilings if they are known.
+func KernelShares(times []tensor.KernelTime, operations *bench.Operations, ceilings *bench.Ceilings) []KernelShare {
+	total := 0.0
+	for _, t := range times {
+		total += t.Seconds
+	}
+	var out []KernelShare
+	for _, t := range times {
+		s := KernelShare{Kernel: t.Name, Launches: t.Launches, Seconds: t.Seconds}
+		if total > 0 {
+			s.Share = t.Seconds / total
+		}
+		if n, fraction := operations.Of(t.Name, t.Seconds, ceilings); n > 0 && t.Seconds > 0 {
+			s.GFLOPS, s.Ceiling = n/t.Seconds/giga, fraction
+		}
+		out = append(out, s)
+	}
+	return out
+}

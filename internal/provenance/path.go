@@ -1,0 +1,33 @@
+package provenance
+
+import (
+	"encoding/json"
+	"unicode/utf8"
+)
+
+// A Path is a path as JSON has it: text, or where a path is no UTF-8, which JSON
+// cannot have, {"base64": …} of its bytes.
+type Path string
+
+type pathBytes struct {
+	Bytes []byte `json:"base64"`
+}
+
+// MarshalJSON implements json.Marshaler.
+func (p Path) MarshalJSON() ([]byte, error) {
+	if utf8.ValidString(string(p)) {
+		return json.Marshal(string(p))
+	}
+	return json.Marshal(pathBytes{[]byte(p)})
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (p *Path) UnmarshalJSON(text []byte) error {
+	if len(text) > 0 && text[0] == '{' {
+		var b pathBytes
+		err := json.Unmarshal(text, &b)
+		*p = Path(b.Bytes)
+		return err
+	}
+	return json.Unmarshal(text, (*string)(p))
+}

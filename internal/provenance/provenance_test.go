@@ -1,0 +1,172 @@
+package provenance
+
+import (
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+func TestPath(t *testing.T) {
+	for _, name := range []string{"\xff\xfe", "it's\xe9", "größe", "", "plain/dir", `{"base64":"YQ=="}`} {
+		text, err := json.Marshal(struct{ P Path }{Path(name)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back struct{ P Path }
+		if err := json.Unmarshal(text, &back); err != nil || string(back.P) != name {
+			t.Errorf("%q became %s and %q (%v)", name, text, back.P, err)
+		}
+	}
+	var old Path
+	if err := json.Unmarshal([]byte(`"data/größe"`), &old); err != nil || old != "data/größe" {
+		t.Errorf("a path of before: %q, %v", old, err)
+	}
+	if err := json.Unmarshal([]byte(`{"base64":"?"}`), &old); err == nil {
+		t.Error("no base64 was taken")
+	}
+}
+
+// TestMoveEnd: the command of a run whose end was moved repeats all of it.
+func TestMoveEnd(t *testing.T) {
+	const goOn = "sftseq train custom --out again --resume"
+	at := func(step, epoch int) sft.State {
+		s := sft.State{Step: step}
+		s.Next.Epoch = uint32(epoch)
+		return s
+	}
+	for _, c := range []struct {
+		name     string
+		command  string
+		state    sft.State
+		old, new sft.Settings
+		want     string
+	}{
+		{"on the way", "train --lr 1 --steps 10", at(5, 0), sft.Settings{Steps: 10}, sft.Settings{Steps: 20}, "train --lr 1 --steps 20"},
+		{"epochs in place of steps", "train --epochs=3 --steps 10", at(5, 0), sft.Settings{Steps: 10}, sft.Settings{Epochs: 4}, "train --epochs 4"},
+		{"a number elsewhere", "train --steps 5 --lr 1", at(5, 0), sft.Settings{Steps: 10}, sft.Settings{Steps: 20}, "train --steps 5 --lr 1 --steps 20"},
+		{"at its end, in steps", "train --steps 10", at(10, 0), sft.Settings{Steps: 10}, sft.Settings{Steps: 20}, "train --steps 10 && " + goOn + " --steps 20"},
+		{"at its end, in epochs", "train", at(10, 2), sft.Settings{Epochs: 2}, sft.Settings{Epochs: 3}, "train && " + goOn + " --epochs 3"},
+		{"the rate follows the end", "train --steps 10", at(5, 0), sft.Settings{Steps: 10, Schedule: "cosine"}, sft.Settings{Steps: 20}, "train --steps 10 --stop-at 5 && " + goOn + " --steps 20"},
+		{"the rate follows the end, before the first step", "train --steps 10", at(0, 0), sft.Settings{Steps: 10, Schedule: "cosine"}, sft.Settings{Steps: 20}, "train --steps 20"},
+	} {
+		from := &sft.Checkpoint{Config: &sft.Config{}, State: c.state, Settings: c.old}
+		p := Provenance{Command: c.command, Settings: c.old}
+		if err := p.MoveEnd(from, &c.new, goOn); err != nil {
+			t.Fatal(err)
+		}
+		stored, err := Of(from.Config)
+		if err != nil || stored.Command != c.want || p.Command != c.want || !Same(stored.Settings, c.new) {
+			t.Errorf("%s: %q, stored %q with %+v, want %q; error %v", c.name, p.Command, stored.Command, stored.Settings, c.want, err)
+		}
+	}
+}
+
+// TestOf: what is no provenance is an error, and half of it is nothing.
+func TestOf(t *testing.T) {
+	for _, extra := range []string{"", "[]", `{"command":"train","settings":3}`} {
+		if p, err := Of(&sft.Config{Extra: []byte(extra)}); err == nil || p.Command != "" {
+			t.Errorf("%q: %+v, error %v", extra, p, err)
+		}
+	}
+}
+
+func TestDifferences(t *testing.T) {
+	config := sft.Config{NumLayers: 2, Extra: []byte(`{"init_from":"base"}`)}
+	begun := &sft.Checkpoint{Config: &config, Data: "a"}
+	was := sft.Settings{Seed: 1, Batch: 8}
+	other := config
+	other.Extra = nil
+	if got := Differences(begun, was, sft.Settings{Seed: 2, Batch: 8}, other, "a", "base"); len(got) != 0 {
+		t.Errorf("another seed: %q", got)
+	}
+	other.NumLayers = 3
+	want := []string{"batch 8, not 16", "num_hidden_layers 2, not 3", "other data", `--init-from "base", not ""`}
+	if got := Differences(begun, was, sft.Settings{Seed: 2, Batch: 16}, other, "b", ""); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestFound: a directory with files of another kind is refused, whatever is asked for.
+func TestFound(t *testing.T) {
+	dir := t.TempDir()
+	find := func(resume, must bool) (*sft.Checkpoint, error) {
+		from, err := sft.LoadCheckpoint(dir)
+		return Found(dir, from, err, resume, must)
+	}
+	for _, resume := range []bool{false, true} {
+		if from, err := find(resume, false); from != nil || err != nil {
+			t.Errorf("an empty directory: %v, error %v", from, err)
+		}
+	}
+	if _, err := find(true, true); err == nil || !strings.Contains(err.Error(), "holds no run to resume") {
+		t.Errorf("nothing to resume: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "metrics.jsonl"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := find(false, true); err == nil || !strings.Contains(err.Error(), "holds a metrics.jsonl that is not of a run") {
+		t.Errorf("a file of something else: %v", err)
+	}
+	broken := filepath.Join(dir, "last", "checkpoint.safetensors")
+	if err := errors.Join(os.Mkdir(filepath.Dir(broken), 0o777), os.WriteFile(broken, []byte("a file of another program"), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := find(false, true); err == nil || !strings.HasPrefix(err.Error(), dir+" holds something else: "+broken+": ") {
+		t.Errorf("a checkpoint that is none: %v", err)
+	}
+	if _, err := find(true, true); err == nil || !strings.HasPrefix(err.Error(), broken+": ") {
+		t.Errorf("a checkpoint to resume that is none: %v", err)
+	}
+}
+
+// TestStarts: the first line is that of a fresh run; what is no line is an error with its place.
+func TestStarts(t *testing.T) {
+	dir := t.TempDir()
+	for _, step := range []int{7, 0, 5, 9} { // the first is of a run that was there before
+		if err := AddStart(dir, Start{Step: step, Device: "cpu"}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	starts, err := ReadStarts(dir)
+	if err != nil || len(starts) != 3 || starts[0].Step != 0 || starts[2].Step != 9 {
+		t.Errorf("%+v, error %v", starts, err)
+	}
+	if starts, err := ReadStarts(t.TempDir()); starts != nil || err != nil {
+		t.Errorf("no file: %+v, error %v", starts, err)
+	}
+	path := filepath.Join(dir, StartsFile)
+	if err := os.WriteFile(path, []byte("{}\n7\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ReadStarts(dir); err == nil || !strings.Contains(err.Error(), path+":2: expected a JSON object") {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestEnded: a run has ended where no step and no evaluation is left.
+func TestEnded(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		state    sft.State
+		settings sft.Settings
+		want     bool
+	}{
+		{"on the way", sft.State{Step: 5, Evaluated: 5}, sft.Settings{Steps: 10, Patience: 2}, false},
+		{"not judged", sft.State{Step: 10, Evaluated: 5}, sft.Settings{Steps: 10}, false},
+		{"by steps", sft.State{Step: 10, Evaluated: 10}, sft.Settings{Steps: 10}, true},
+		{"within an epoch", sft.State{Step: 10, Evaluated: 10}, sft.Settings{Epochs: 1}, false},
+		{"by epochs", sft.State{Step: 10, Evaluated: 10, Next: seq.Position{Epoch: 1}}, sft.Settings{Epochs: 1}, true},
+		{"by patience", sft.State{Step: 5, Evaluated: 5, SinceBest: 2}, sft.Settings{Steps: 10, Patience: 2}, true},
+	} {
+		if got := Ended(&sft.Checkpoint{State: c.state, Settings: c.settings}); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}

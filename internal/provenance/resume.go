@@ -1,0 +1,101 @@
+package provenance
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/sftseq/sftseq/sft"
+)
+
+// Found is the checkpoint of the run in a directory, nil where there is none, of what
+// loading it has returned. A directory that holds one is an error unless it is resumed, as
+// nothing is overwritten; one that holds none is where it must be resumed, which one of
+// several need not.
+func Found(dir string, from *sft.Checkpoint, err error, resume, must bool) (*sft.Checkpoint, error) {
+	switch {
+	case err == nil && !resume:
+		return nil, fmt.Errorf("%s holds a run already: go on with --resume, or choose another --out", dir)
+	case errors.Is(err, os.ErrNotExist) && resume && must:
+		return nil, fmt.Errorf("%s holds no run to resume: %w", dir, err)
+	case errors.Is(err, os.ErrNotExist):
+		for _, name := range []string{"config.json", "model.safetensors", "metrics.jsonl"} {
+			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+				return nil, fmt.Errorf("%s holds a %s that is not of a run: choose another --out", dir, name)
+			}
+		}
+		return nil, nil
+	case err != nil && !resume:
+		return nil, fmt.Errorf("%s holds something else: %w", dir, err)
+	}
+	return from, err
+}
+
+// Ended reports whether a run has made its last step, or ended before by --patience, and
+// was judged there.
+func Ended(of *sft.Checkpoint) bool {
+	at, settings := &of.State, &of.Settings
+	patient := settings.Patience > 0 && at.SinceBest >= settings.Patience
+	return at.Evaluated == at.Step && (patient || madeAllSteps(at, settings))
+}
+
+// madeAllSteps reports whether a run is at its end, in steps or in epochs.
+func madeAllSteps(at *sft.State, settings *sft.Settings) bool {
+	if settings.Steps > 0 {
+		return at.Step >= settings.Steps
+	}
+	return int(at.Next.Epoch) >= settings.Epochs
+}
+
+// Differences are what a run of these settings would have otherwise than one of the
+// settings was that has begun, but for the seed and for where both were started from, such
+// as "num_hidden_layers 2, not 3".
+func Differences(begun *sft.Checkpoint, was, settings sft.Settings, config sft.Config, data, initFrom string) []string {
+	its := *begun.Config
+	its.Extra, config.Extra = nil, nil
+	was.Seed = settings.Seed
+	out := append(differences(&was, &settings), differences(&its, &config)...)
+	if data != begun.Data {
+		out = append(out, "other data")
+	}
+	if p, _ := Of(begun.Config); initFrom != string(p.InitFrom) {
+		out = append(out, fmt.Sprintf("--init-from %q, not %q", p.InitFrom, initFrom))
+	}
+	return out
+}
+
+// differences are the entries of an object that another has otherwise or lacks.
+func differences(a, b any) (out []string) {
+	fields := func(x any) (m map[string]json.RawMessage) {
+		text, err := json.Marshal(x)
+		if err == nil {
+			err = json.Unmarshal(text, &m)
+		}
+		if err != nil {
+			panic(err) // both are settings or configurations, which have been read or will be written
+		}
+		return m
+	}
+	mine, other := fields(a), fields(b)
+	keys := maps.Clone(mine)
+	maps.Copy(keys, other)
+	for _, key := range slices.Sorted(maps.Keys(keys)) {
+		if x, y := mine[key], other[key]; !bytes.Equal(x, y) {
+			out = append(out, fmt.Sprintf("%s %s, not %s", key, cmp.Or(string(x), "nothing"), cmp.Or(string(y), "nothing")))
+		}
+	}
+	return out
+}
+
+// Same compares values as they are stored.
+func Same(a, b any) bool {
+	x, errX := json.Marshal(a)
+	y, errY := json.Marshal(b)
+	return errX == nil && errY == nil && string(x) == string(y)
+}

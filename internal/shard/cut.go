@@ -1,0 +1,61 @@
+package shard
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/sftseq/sftseq/internal/table"
+)
+
+// Cut are the parts of the files that a shard has, in order; every row is in one shard.
+//
+// The files lie behind each other on a line of T bytes, the sum of their sizes. Shard i of
+// N has the rows that begin from byte ⌊T·i/N⌋ up to the one before ⌊T·(i+1)/N⌋. A line of
+// JSON begins where it does; row r of the R rows of an Arrow or Parquet file of S bytes at
+// ⌊r·S/R⌋ of it, whatever its own length; all rows of a compressed file at its first byte.
+func (in *Input) Cut(s Shard) (parts []table.Part) {
+	var total int64
+	for _, f := range in.Files {
+		total += f.Bytes
+	}
+	from, to := scale(total, int64(s.Index), int64(s.Count)), scale(total, int64(s.Index+1), int64(s.Count))
+	var start int64
+	for _, f := range in.Files {
+		p := table.Part{Path: f.Path, Format: f.Format, From: f.cut(from - start), To: f.cut(to - start)}
+		if p.From < p.To {
+			parts = append(parts, p)
+		}
+		start += f.Bytes
+	}
+	return parts
+}
+
+// cut is the first row, or byte, that is not before a byte of the file.
+func (f *File) cut(at int64) int64 {
+	end := f.Bytes
+	switch {
+	case f.Rows >= 0:
+		end = f.Rows
+	case f.Whole:
+		end = math.MaxInt64 // of what it holds
+	}
+	switch {
+	case at <= 0:
+		return 0
+	case at >= f.Bytes, f.Whole:
+		return end
+	case f.Rows >= 0: // ⌈at·R/S⌉
+		return f.Rows - scale(f.Rows, f.Bytes-at, f.Bytes)
+	}
+	return at
+}
+
+// scale is ⌊n·a/b⌋ for 0 ≤ a ≤ b.
+func scale(n, a, b int64) int64 {
+	high, low := bits.Mul64(uint64(n), uint64(a))
+	if a == b {
+		return n
+	}
+	q, _ := bits.Div64(high, low, uint64(b))
+	return int64(q)
+}

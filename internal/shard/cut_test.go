@@ -1,0 +1,285 @@
+package shard
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"fmt"
+	"io"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/apache/arrow/go/v15/parquet"
+	"github.com/apache/arrow/go/v15/parquet/pqarrow"
+
+	"github.com/sftseq/sftseq/internal/arrowipc"
+	"github.com/sftseq/sftseq/internal/table"
+)
+
+func write(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// batches is a file of a column text, with record batches or row groups of so many rows.
+func batches(t *testing.T, format, prefix string, rows ...int) string {
+	t.Helper()
+	schema := arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.String, Nullable: true}}, nil)
+	var out bytes.Buffer
+	var w interface {
+		Write(arrow.Record) error
+		Close() error
+	}
+	var err error
+	switch format {
+	case "file":
+		w, err = arrowipc.NewFileWriter(&out, schema)
+	case "stream":
+		w = ipc.NewWriter(&out, ipc.WithSchema(schema))
+	case "parquet":
+		w, err = pqarrow.NewFileWriter(schema, &out, parquet.NewWriterProperties(), pqarrow.DefaultWriterProps())
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, count := range rows {
+		b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+		for range count {
+			b.Field(0).(*array.StringBuilder).Append(fmt.Sprint(prefix, n))
+			n++
+		}
+		if err := w.Write(b.NewRecord()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// lines are JSON lines of several lengths.
+func lines(prefix, end string, n int) string {
+	var out strings.Builder
+	for i := range n {
+		fmt.Fprintf(&out, `{"text":"%s%d%s"}%s`, prefix, i, strings.Repeat("x", i*i%97), end)
+	}
+	return out.String()
+}
+
+// rowsOf are the places and values of rows.
+func rowsOf(t *testing.T, parts []table.Part) (rows []string) {
+	t.Helper()
+	r, err := table.OpenParts(t.Context(), parts, table.Options{Columns: []string{"text"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var row table.Row
+	for {
+		err := r.Next(&row)
+		if err == io.EOF {
+			return rows
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row.Err != nil {
+			rows = append(rows, fmt.Sprint(row.Place(), " ", row.Err))
+			continue
+		}
+		rows = append(rows, fmt.Sprint(row.Place(), " ", row.Values[0].Text))
+	}
+}
+
+func zipped(text string) string {
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	io.WriteString(w, text)
+	w.Close()
+	return out.String()
+}
+
+// contents are files of all kinds that can be cut, and how many rows they have.
+func contents(t *testing.T) map[string]struct {
+	text string
+	rows int
+} {
+	return map[string]struct {
+		text string
+		rows int
+	}{
+		"a.arrow":         {batches(t, "file", "a", 5, 1, 0, 30), 36},
+		"b.arrow":         {batches(t, "stream", "b", 7, 9), 16},
+		"c.parquet":       {batches(t, "parquet", "c", 300, 2, 40), 342},
+		"d.jsonl":         {lines("d", "\n", 50), 50},
+		"e-crlf.jsonl":    {lines("e", "\r\n", 20), 20},
+		"f-end.jsonl":     {strings.TrimSuffix(lines("f", "\n", 20), "\n"), 20},
+		"g-mark.jsonl":    {"\xef\xbb\xbf" + lines("g", "\n", 3), 3},
+		"h-inside.jsonl":  {lines("h", "\n\xef\xbb\xbf", 3) + "{}", 4},
+		"i-blank.jsonl":   {"\n\n" + lines("i", "\n \n\r\n", 9) + "\n\n", 9},
+		"j-empty.jsonl":   {"", 0},
+		"k-bad.jsonl":     {"{\n" + lines("k", "\n", 4) + "}", 6},
+		"l-long.jsonl":    {`{"text":"` + strings.Repeat("l", 200000) + "\"}\n" + lines("l", "\n", 2), 3},
+		"m-gzip.jsonl.gz": {zipped(lines("m", "\n", 40)), 40},
+		"n-none.arrow":    {batches(t, "file", "n"), 0},
+		"o-none.parquet":  {batches(t, "parquet", "o"), 0},
+		"p-one.arrow":     {batches(t, "file", "p", 1), 1},
+	}
+}
+
+// TestCut: for any number of shards, more than there are rows too, every row is in one shard,
+// and all shards in order have the rows of one.
+func TestCut(t *testing.T) {
+	all := t.TempDir()
+	total := 0
+	sets := map[string]int{all: 0}
+	for name, c := range contents(t) {
+		write(t, filepath.Join(all, name), c.text)
+		sets[filepath.Join(all, name)] = c.rows
+		total += c.rows
+	}
+	sets[all] = total
+	for path, rows := range sets {
+		in, err := Find(t.Context(), []string{path}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := rowsOf(t, in.Cut(Shard{0, 1}))
+		if len(want) != rows {
+			t.Errorf("%s: %d rows, expected %d", path, len(want), rows)
+		}
+		for _, n := range []int{2, 3, 7, 8, 64, 1000} {
+			var got []string
+			most := 0
+			for i := range n {
+				own := rowsOf(t, in.Cut(Shard{i, n}))
+				most = max(most, len(own))
+				got = append(got, own...)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: %d shards: %d rows that differ from the %d of one", path, n, len(got), len(want))
+			}
+			if filepath.Ext(path) == ".parquet" && most > rows/n+1 {
+				t.Errorf("%s: %d shards: one has %d rows of %d", path, n, most, rows)
+			}
+		}
+	}
+}
+
+// TestPlaces: rows have the places of the file: numbers, and bytes from 1 of JSON lines.
+func TestPlaces(t *testing.T) {
+	text := lines("d", "\r\n", 9)
+	path := write(t, filepath.Join(t.TempDir(), "d.jsonl"), text)
+	in, err := Find(t.Context(), []string{path}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := 1
+	for line := range strings.Lines(text) {
+		found := false
+		for i := range 4 {
+			for _, row := range rowsOf(t, in.Cut(Shard{i, 4})) {
+				found = found || strings.HasPrefix(row, fmt.Sprintf("%s@%d ", path, at)) && strings.Contains(line, `"`+row[strings.LastIndex(row, " ")+1:]+`"`)
+			}
+		}
+		if !found {
+			t.Errorf("no row at byte %d", at)
+		}
+		at += len(line)
+	}
+	path = write(t, filepath.Join(t.TempDir(), "a.arrow"), batches(t, "file", "r", 3, 3))
+	if in, err = Find(t.Context(), []string{path}, ""); err != nil {
+		t.Fatal(err)
+	}
+	if got := rowsOf(t, in.Cut(Shard{1, 2})); !slices.Equal(got, []string{path + ":4 r3", path + ":5 r4", path + ":6 r5"}) {
+		t.Errorf("%q", got)
+	}
+}
+
+// TestHugeFiles: sizes and rows up to what 63 bits hold are cut without a gap.
+func TestHugeFiles(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	for range 2000 {
+		in := &Input{}
+		for range 1 + random.IntN(4) {
+			e := table.Extent{Bytes: 1 + random.Int64N(1<<uint(1+random.IntN(60))), Rows: random.Int64N(1 << uint(1+random.IntN(60)))}
+			if random.IntN(3) == 0 {
+				e.Rows = -1
+			}
+			in.Files = append(in.Files, File{Path: fmt.Sprint(len(in.Files)), Extent: e})
+		}
+		n := 1 + random.IntN(20)
+		next := map[string]int64{}
+		for i := range n {
+			for _, p := range in.Cut(Shard{i, n}) {
+				if p.From != next[p.Path] || p.To <= p.From {
+					t.Fatalf("%v: shard %d of %d: %v behind %d", in.Files, i, n, p, next[p.Path])
+				}
+				next[p.Path] = p.To
+			}
+		}
+		for _, f := range in.Files {
+			if end := max(f.Rows, 0); next[f.Path] != end && (f.Rows >= 0 || next[f.Path] != f.Bytes) {
+				t.Fatalf("%v: file %s ends at %d", in.Files, f.Path, next[f.Path])
+			}
+		}
+	}
+	if got := scale(math.MaxInt64, math.MaxInt64-1, math.MaxInt64); got != math.MaxInt64-1 {
+		t.Errorf("scale: %d", got)
+	}
+}
+
+// TestChanged: a file that has fewer rows than when it was looked at is an error, not a
+// shorter part.
+func TestChanged(t *testing.T) {
+	for name, now := range map[string]string{"x.arrow": batches(t, "file", "x", 3), "x.parquet": batches(t, "parquet", "x", 3)} {
+		path := write(t, filepath.Join(t.TempDir(), name), now)
+		r, err := table.OpenPart(context.Background(), table.Part{Path: path, Format: strings.TrimPrefix(filepath.Ext(name), "."), From: 2, To: 5}, table.Options{Columns: []string{"text"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var row table.Row
+		if err := r.Next(&row); err != nil || row.Values[0].Text != "x2" {
+			t.Errorf("%s: %v, %v", name, row, err)
+		}
+		if err := r.Next(&row); err == nil || !strings.Contains(err.Error(), "expected 5 rows or more, found 3") {
+			t.Errorf("%s: %v", name, err)
+		}
+		r.Close()
+	}
+	text := lines("x", "\n", 3)
+	path := write(t, filepath.Join(t.TempDir(), "x.jsonl"), text)
+	for _, from := range []int{0, 20, len(text) - 1, len(text), len(text) + 10} {
+		for _, to := range []int{len(text) + 1, len(text) + 50} {
+			r, err := table.OpenPart(context.Background(), table.Part{Path: path, Format: "jsonl", From: int64(from), To: int64(to)}, table.Options{Columns: []string{"text"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var row table.Row
+			for err == nil {
+				err = r.Next(&row)
+			}
+			if want := fmt.Sprintf("expected %d bytes or more, found %d: was the file changed?", to, len(text)); !strings.Contains(err.Error(), want) {
+				t.Errorf("%d to %d: %v, expected %s", from, to, err, want)
+			}
+			r.Close()
+		}
+	}
+}

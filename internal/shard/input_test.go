@@ -1,0 +1,203 @@
+package shard
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/table"
+)
+
+// TestFind: files, directories and patterns give the same files in the same order, each
+// once.
+func TestFind(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"b/2.jsonl", "b/1.jsonl", "b.jsonl", "a.jsonl", "c/[x].jsonl", "_SUCCESS", ".hidden.jsonl", "_tmp/3.jsonl"} {
+		write(t, filepath.Join(dir, name), lines("x", "\n", 1))
+	}
+	if err := os.Symlink(filepath.Join(dir, "_SUCCESS"), filepath.Join(dir, "c", "link.jsonl")); err != nil {
+		t.Fatal(err)
+	}
+	at := func(names ...string) (out []string) {
+		for _, name := range names {
+			out = append(out, filepath.Join(dir, name))
+		}
+		return out
+	}
+	for _, c := range []struct{ named, want []string }{
+		{at(""), at("a.jsonl", "b.jsonl", "b/1.jsonl", "b/2.jsonl", "c/[x].jsonl", "c/link.jsonl")},
+		{at("*.jsonl"), at(".hidden.jsonl", "a.jsonl", "b.jsonl")},
+		{at("b/*", "a.jsonl", "b", "b/1.jsonl"), at("a.jsonl", "b/1.jsonl", "b/2.jsonl")},
+		{at("c/[x].jsonl"), at("c/[x].jsonl")},
+	} {
+		in, err := Find(t.Context(), c.named, "")
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		var got []string
+		for _, f := range in.Files {
+			got = append(got, f.Path)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%q: %q, expected %q", c.named, got, c.want)
+		}
+	}
+}
+
+// TestLinkedFolders: a link to a folder is followed where it is named, and refused in another
+// folder.
+func TestLinkedFolders(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "real", "below", "a.jsonl"), lines("x", "\n", 1))
+	link := filepath.Join(dir, "link")
+	if err := os.Symlink("real", link); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{link, link + "/"} {
+		in, err := Find(t.Context(), []string{name}, "")
+		if err != nil || len(in.Files) != 1 || in.Files[0].Path != filepath.Join(link, "below", "a.jsonl") {
+			t.Errorf("%s: %v, %v", name, in, err)
+		}
+	}
+	if in, err := Find(t.Context(), []string{dir}, ""); err == nil || !strings.Contains(err.Error(), link+": a link to a folder: name it itself") {
+		t.Errorf("%v, %v", in, err)
+	}
+	if err := os.Rename(link, filepath.Join(dir, "_link")); err != nil {
+		t.Fatal(err)
+	}
+	if in, err := Find(t.Context(), []string{dir}, ""); err != nil || len(in.Files) != 1 {
+		t.Errorf("a hidden one: %v, %v", in, err)
+	}
+}
+
+// TestFindRefuses: what cannot be cut says why.
+func TestFindRefuses(t *testing.T) {
+	dir := t.TempDir()
+	os.Mkdir(filepath.Join(dir, "empty"), 0o777)
+	for name, text := range map[string]string{"x.csv": "a\n", "data": "{}\n", "x.arrow.gz": zipped(batches(t, "file", "x", 1)), "text.arrow": "text", "text.parquet": "text", "cut.arrow": batches(t, "file", "x", 9)[:300], "wide.jsonl": "\xff\xfe{\x00"} {
+		write(t, filepath.Join(dir, name), text)
+	}
+	for name, want := range map[string]string{
+		"empty": "expected files, found none", "none.jsonl": "no such file", "*.json": "expected files that match, found none", "[": "no such file",
+		"x.csv": "expected Arrow, Parquet or JSON lines", "data": "expected Arrow, Parquet or JSON lines", "x.arrow.gz": "expected Arrow that is not compressed as a whole",
+		"text.arrow": "text.arrow", "text.parquet": "expected a Parquet file", "cut.arrow": "cut.arrow", "wide.jsonl": "found UTF-16",
+	} {
+		if name == "[" {
+			want = "syntax error in pattern"
+		}
+		if in, err := Find(t.Context(), []string{filepath.Join(dir, name)}, ""); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, %v, expected %s", name, in, err, want)
+		}
+	}
+	if _, err := Find(t.Context(), []string{filepath.Join(dir, "data")}, "jsonl"); err != nil {
+		t.Errorf("of a given format: %v", err)
+	}
+}
+
+// TestFingerprint: it is of names and contents, wherever they lie.
+func TestFingerprint(t *testing.T) {
+	long := strings.Repeat(lines("long", "\n", 50), 100)
+	of := func(files map[string]string) string {
+		t.Helper()
+		dir := t.TempDir()
+		for name, text := range files {
+			write(t, filepath.Join(dir, name), text)
+		}
+		in, err := Find(t.Context(), []string{dir}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		hash, err := in.Fingerprint()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return hash
+	}
+	first := of(map[string]string{"a.jsonl": "{}\n", "b.jsonl": long})
+	if again := of(map[string]string{"a.jsonl": "{}\n", "b.jsonl": long}); again != first {
+		t.Error("the same files elsewhere have another fingerprint")
+	}
+	for name, files := range map[string]map[string]string{
+		"another name":     {"c.jsonl": "{}\n", "b.jsonl": long},
+		"another content":  {"a.jsonl": "[]\n", "b.jsonl": long},
+		"one file more":    {"a.jsonl": "{}\n", "b.jsonl": long, "c.jsonl": ""},
+		"another head":     {"a.jsonl": "{}\n", "b.jsonl": "[" + long[1:]},
+		"another end":      {"a.jsonl": "{}\n", "b.jsonl": long[:len(long)-2] + "]\n"},
+		"longer":           {"a.jsonl": "{}\n", "b.jsonl": long + "\n"},
+		"a tenth replaced": {"a.jsonl": "{}\n", "b.jsonl": long[:len(long)/2] + strings.ToUpper(long[len(long)/2:len(long)*6/10]) + long[len(long)*6/10:]},
+	} {
+		if of(files) == first {
+			t.Errorf("%s: the same fingerprint", name)
+		}
+	}
+}
+
+// TestChangedFiles: a file that is shorter than when it was found has no fingerprint.
+func TestChangedFiles(t *testing.T) {
+	for _, text := range []string{lines("short", "\n", 3), strings.Repeat("\n", pieces*pieceBytes+1)} {
+		path := write(t, filepath.Join(t.TempDir(), "a.jsonl"), text)
+		in, err := Find(t.Context(), []string{path}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := in.Fingerprint(); err != nil {
+			t.Error(err)
+		}
+		write(t, path, text[1:])
+		if _, err := in.Fingerprint(); err == nil || err.Error() != fmt.Sprintf("%s: expected %d bytes as before, found fewer: the file was changed", path, len(text)) {
+			t.Errorf("%d bytes: %v", len(text), err)
+		}
+	}
+}
+
+// TestIrregularInput: a pipe or a directory is an error where a file is named, which nothing
+// waits for, and a pipe in a folder is passed over.
+func TestIrregularInput(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"a.jsonl", "a.arrow", "a.parquet"} {
+		path := filepath.Join(dir, name)
+		if err := syscall.Mkfifo(path, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Find(t.Context(), []string{path}, ""); err == nil || !strings.HasPrefix(err.Error(), path+": expected a file, found p") {
+			t.Errorf("%v", err)
+		}
+	}
+	write(t, filepath.Join(dir, "b.jsonl"), "{}\n")
+	if in, err := Find(t.Context(), []string{dir}, ""); err != nil || len(in.Files) != 1 {
+		t.Errorf("%v, %v", in, err)
+	}
+	if _, err := table.ExtentOf(t.Context(), dir, "jsonl"); err == nil || !strings.HasPrefix(err.Error(), dir+": expected a file, found d") {
+		t.Errorf("a directory: %v", err)
+	}
+}
+
+// TestHashOf: a file that is there counts, with its name; the first has to be there.
+func TestHashOf(t *testing.T) {
+	dir := t.TempDir()
+	write(t, filepath.Join(dir, "a"), "1")
+	hash := func(names ...string) string {
+		h, err := HashOf(dir, names...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	one := hash("a", "b")
+	write(t, filepath.Join(dir, "b"), "")
+	both := hash("a", "b")
+	write(t, filepath.Join(dir, "b"), "1")
+	if one == both || hash("a", "b") == both || hash("a") == hash("b") || hash("a") != one {
+		t.Error("different files have one hash")
+	}
+	if _, err := HashOf(dir, "c", "a"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("without the first: %v", err)
+	}
+}

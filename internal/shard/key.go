@@ -1,0 +1,87 @@
+package shard
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/apache/arrow/go/v15/arrow"
+)
+
+// Key is what a part is a function of.
+type Key struct {
+	Model   string // SHA-256 of its files
+	Input   string // [Input.Fingerprint]
+	Options string // JSON of the command, and of the flags that change what it writes
+	Kernels string // what computed it: bits are promised for one kind
+	Shard   Shard
+}
+
+// The key's names in the metadata of a part's schema.
+const (
+	keyModel   = "sftseq.model"
+	keyInput   = "sftseq.input"
+	keyOptions = "sftseq.options"
+	keyKernels = "sftseq.kernels"
+	keyShard   = "sftseq.shard"
+)
+
+// field is one of the key's.
+type field struct {
+	name, value string
+	what        string // as errors have it
+}
+
+func (k *Key) fields() []field {
+	return []field{
+		{keyModel, k.Model, "model (SHA-256)"},
+		{keyInput, k.Input, "input (fingerprint)"},
+		{keyOptions, k.Options, "options"},
+		{keyKernels, k.Kernels, "kernels"},
+		{keyShard, k.Shard.String(), "shard"},
+	}
+}
+
+// Metadata are those of a part's schema; nil of no key.
+func (k *Key) Metadata() *arrow.Metadata {
+	if k == nil {
+		return nil
+	}
+	var names, values []string
+	for _, f := range k.fields() {
+		names, values = append(names, f.name), append(values, f.value)
+	}
+	m := arrow.NewMetadata(names, values)
+	return &m
+}
+
+// keyOf is the key of a part.
+func keyOf(schema *arrow.Schema) (k Key, err error) {
+	m := schema.Metadata()
+	values := map[string]string{}
+	for _, f := range k.fields() {
+		at := m.FindKey(f.name)
+		if at < 0 {
+			return k, fmt.Errorf("schema metadata: expected %s, found %q: it is no part of a job", f.name, m.Keys())
+		}
+		values[f.name] = m.Values()[at]
+	}
+	k = Key{Model: values[keyModel], Input: values[keyInput], Options: values[keyOptions], Kernels: values[keyKernels]}
+	fmt.Sscanf(values[keyShard], "%d/%d", &k.Shard.Index, &k.Shard.Count)
+	if k.Shard.check() != nil || k.Shard.String() != values[keyShard] {
+		err = fmt.Errorf("schema metadata: %s: expected I/N, found %q", keyShard, values[keyShard])
+	}
+	return k, err
+}
+
+// Differences says in what a key is not as expected: of fields that both have, but for some.
+func (k *Key) Differences(expected *Key, but ...string) string {
+	var out []string
+	found, want := k.fields(), expected.fields()
+	for i, f := range found {
+		if f.value != want[i].value && !slices.Contains(but, f.name) && want[i].value != "" {
+			out = append(out, fmt.Sprintf("%s: expected %s, found %s", f.what, want[i].value, f.value))
+		}
+	}
+	return strings.Join(out, "; ")
+}

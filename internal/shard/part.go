@@ -1,0 +1,140 @@
+package shard
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sftseq/sftseq/internal/arrowipc"
+	"github.com/sftseq/sftseq/internal/atomicfile"
+)
+
+// Part is the file of a shard, on its way.
+type Part struct {
+	*atomicfile.File
+	path string
+	key  *Key
+}
+
+// leftAfter is when what was begun, and nothing written to since, is of a killed worker.
+const leftAfter = 24 * time.Hour
+
+// Begin begins the part of a key in a directory, which is made where it is not there. Where
+// the part is there already, and of the same key, there is nothing to do: part is nil, and
+// rows are those that it has. One of another key is an error, and so are parts of a job of
+// another number of shards.
+func Begin(dir string, key *Key) (part *Part, rows int64, err error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return nil, 0, err
+	}
+	shards, err := partsIn(dir)
+	if err != nil {
+		return nil, 0, err
+	}
+	for _, s := range shards {
+		if s.Count != key.Shard.Count {
+			return nil, 0, fmt.Errorf("%s: expected parts of %d shards, found %s: give the same N (--shard %d/%d, or auto/%d), or another directory",
+				dir, key.Shard.Count, s.File(), key.Shard.Index, s.Count, s.Count)
+		}
+	}
+	path := filepath.Join(dir, key.Shard.File())
+	if rows, err = there(path, key); !errors.Is(err, fs.ErrNotExist) {
+		return nil, rows, err
+	}
+	part = &Part{path: path, key: key}
+	part.File, err = atomicfile.Create(path)
+	return part, 0, err
+}
+
+// there is how many rows a part has that is there and of a key.
+func there(path string, key *Key) (rows int64, err error) {
+	found, rows, err := look(path)
+	if err != nil {
+		return 0, err
+	}
+	if d := found.Differences(key); d != "" {
+		return 0, fmt.Errorf("%s is there, and is not what this job makes: %s: remove it, or give another directory", path, d)
+	}
+	return rows, nil
+}
+
+// Commit has the part appear, unless another worker's of the same key is there by now, and
+// removes what workers that were killed have left in the directory, see [leftAfter].
+func (p *Part) Commit() error {
+	err := p.File.CommitNew()
+	if errors.Is(err, fs.ErrExist) {
+		_, err = there(p.path, p.key)
+	}
+	if err != nil {
+		return err
+	}
+	return atomicfile.CleanOld(filepath.Dir(p.path), partEnding, leftAfter)
+}
+
+// partsIn are the shards of the parts in a directory.
+func partsIn(dir string) (shards []Shard, err error) {
+	entries, err := os.ReadDir(dir)
+	for _, e := range entries {
+		if s, ok := ofFile(e.Name()); ok {
+			shards = append(shards, s)
+		}
+	}
+	return shards, err
+}
+
+// look reads of a part its key and the number of its rows.
+func look(path string) (key Key, rows int64, err error) {
+	r, err := open(path)
+	if err != nil {
+		return key, 0, err
+	}
+	defer r.file.Close()
+	rows, err = r.Skip(math.MaxInt64)
+	return r.key, rows, damaged(path, err)
+}
+
+// damaged is what is wrong with what a part has, and what to do; of what keeps a file from
+// being read, only that.
+func damaged(path string, err error) error {
+	var system *fs.PathError
+	if err == nil || errors.As(err, &system) {
+		return err
+	}
+	s, _ := ofFile(filepath.Base(path))
+	return fmt.Errorf("%s: %w: remove it, and run shard %v again", path, err, s)
+}
+
+// reader reads a part.
+type reader struct {
+	*arrowipc.Stream
+	key  Key
+	file *os.File
+}
+
+func open(path string) (*reader, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() { // opening a pipe waits for who writes to it
+		return nil, damaged(path, fmt.Errorf("expected a file, found %v", info.Mode()))
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	r := &reader{file: file}
+	if r.Stream, err = arrowipc.NewFileOrStream(file, io.NewSectionReader(file, 0, info.Size())); err == nil {
+		r.key, err = keyOf(r.Schema())
+	}
+	if err != nil {
+		file.Close()
+		return nil, damaged(path, err)
+	}
+	return r, nil
+}

@@ -1,0 +1,271 @@
+package shard
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sftseq/sftseq/internal/rowwriter"
+)
+
+func key(s Shard) *Key {
+	return &Key{Model: "m", Input: "i", Options: `{"command":"test"}`, Kernels: "k", Shard: s}
+}
+
+// fill writes rows to a part, every third of which has an error, and completes it.
+func fill(t *testing.T, part *Part, k *Key, rows int) {
+	t.Helper()
+	w, err := rowwriter.NewArrow(part, []rowwriter.Column{{Name: "id"}, {Name: ErrorColumn}}, k.Metadata(), false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range rows {
+		row := []any{fmt.Sprint(k.Shard.Index, ":", i), nil}
+		if i%3 == 0 {
+			row[1] = "bad"
+		}
+		if err := w.Write(row); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(w.Close(), part.Commit()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func begin(t *testing.T, dir string, k *Key) *Part {
+	t.Helper()
+	part, _, err := Begin(dir, k)
+	if err != nil || part == nil {
+		t.Fatalf("%v, %v", part, err)
+	}
+	return part
+}
+
+func names(t *testing.T, dir string) (out []string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		out = append(out, e.Name())
+	}
+	return out
+}
+
+// TestBegin: a part of the same key is left as it is; one of another is refused, and so is
+// what is no part, or was cut off.
+func TestBegin(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "new", "parts")
+	k := key(Shard{3, 8})
+	fill(t, begin(t, dir, k), k, 10)
+	path := filepath.Join(dir, "part-00003-of-00008.arrow")
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if part, rows, err := Begin(dir, k); part != nil || rows != 10 || err != nil {
+		t.Errorf("the same key: %v, %d rows, %v", part, rows, err)
+	}
+	for want, change := range map[string]func(*Key){
+		"model (SHA-256): expected x, found m":     func(k *Key) { k.Model = "x" },
+		"input (fingerprint): expected x, found i": func(k *Key) { k.Input = "x" },
+		"options: expected x, found {":             func(k *Key) { k.Options = "x" },
+		"kernels: expected x, found k":             func(k *Key) { k.Kernels = "x" },
+		"expected parts of 4 shards, found part-00003-of-00008.arrow: give the same N (--shard 3/8, or auto/8)": func(k *Key) { k.Shard.Count = 4 },
+	} {
+		other := *k
+		change(&other)
+		if part, _, err := Begin(dir, &other); part != nil || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("expected %s, found %v", want, err)
+		}
+	}
+	for name, text := range map[string]string{"cut off": string(before[:len(before)-20]), "no Arrow": "text", "no part": batches(t, "file", "x", 2)} {
+		write(t, path, text)
+		if part, _, err := Begin(dir, k); part != nil || err == nil || !strings.HasPrefix(err.Error(), path+": ") || !strings.HasSuffix(err.Error(), ": remove it, and run shard 3/8 again") {
+			t.Errorf("%s: %v, %v", name, part, err)
+		}
+	}
+	for _, shard := range []string{"", "3", "3/8/8", "3/8x", "8/8", "x/8"} {
+		var out strings.Builder
+		metadata := arrow.NewMetadata([]string{keyModel, keyInput, keyOptions, keyKernels, keyShard}, []string{k.Model, k.Input, k.Options, k.Kernels, shard})
+		w, err := rowwriter.NewArrow(&out, []rowwriter.Column{{Name: "id"}}, &metadata, false)
+		if err == nil {
+			err = w.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(t, path, out.String())
+		if part, _, err := Begin(dir, k); part != nil || err == nil || !strings.Contains(err.Error(), fmt.Sprintf("schema metadata: sftseq.shard: expected I/N, found %q: remove it", shard)) {
+			t.Errorf("shard %q: %v, %v", shard, part, err)
+		}
+	}
+	moved := filepath.Join(dir, "part-00004-of-00008.arrow")
+	write(t, moved, string(before))
+	if part, _, err := Begin(dir, key(Shard{4, 8})); part != nil || err == nil || !strings.Contains(err.Error(), "shard: expected 4/8, found 3/8") {
+		t.Errorf("the part of another shard: %v, %v", part, err)
+	}
+}
+
+// TestUnfinished: what was begun is not there, and what a killed worker has left goes away
+// when a part is complete a day later.
+func TestUnfinished(t *testing.T) {
+	dir := t.TempDir()
+	k := key(Shard{0, 2})
+	killed := begin(t, dir, k)
+	if _, err := killed.Write(make([]byte, 200000)); err != nil {
+		t.Fatal(err)
+	}
+	other := begin(t, dir, key(Shard{1, 2})) // at work beside
+	defer other.Abort()
+	_, err := Verify(dir, 2, Key{}, nil)
+	var incomplete *Incomplete
+	if !errors.As(err, &incomplete) || !slices.Equal(incomplete.Missing, []int{0, 1}) {
+		t.Errorf("%v", err)
+	}
+	yesterday := time.Now().Add(-25 * time.Hour)
+	if err := os.Chtimes(killed.Temporary(), yesterday, yesterday); err != nil {
+		t.Fatal(err)
+	}
+	fill(t, begin(t, dir, k), k, 3)
+	left := names(t, dir)
+	if len(left) != 2 || left[0] != filepath.Base(other.Temporary()) || left[1] != k.Shard.File() {
+		t.Errorf("%q", left)
+	}
+}
+
+// TestSameShard: of several workers with one shard all are done when the first is, whose part
+// stays; one of another key is refused.
+func TestSameShard(t *testing.T) {
+	dir := t.TempDir()
+	k, other := key(Shard{0, 2}), key(Shard{0, 2})
+	other.Model = "x"
+	first, second, third, strange := begin(t, dir, k), begin(t, dir, k), begin(t, dir, k), begin(t, dir, other)
+	fill(t, first, k, 3)
+	path := filepath.Join(dir, k.Shard.File())
+	before, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.Remove(third.Temporary())
+	fill(t, second, k, 3)
+	fill(t, third, k, 3)
+	if err := strange.Commit(); err == nil || !strings.Contains(err.Error(), "is not what this job makes: model (SHA-256): expected x, found m") {
+		t.Errorf("another key: %v", err)
+	}
+	if after, err := os.Stat(path); err != nil || !os.SameFile(before, after) || len(names(t, dir)) != 1 {
+		t.Errorf("%q, %v: expected the part of the first alone", names(t, dir), err)
+	}
+}
+
+// TestVerify: missing parts are listed; complete ones are read to their ends and have a
+// manifest, which goes where parts do.
+func TestVerify(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Verify(dir, 0, Key{}, nil); err == nil || !strings.Contains(err.Error(), "expected parts such as part-00000-of-00008.arrow, found none") {
+		t.Errorf("no parts: %v", err)
+	}
+	if _, err := Verify(dir, maxCount+1, Key{}, nil); err == nil || !strings.Contains(err.Error(), "100001 shards: expected at most 100000") {
+		t.Errorf("too many parts: %v", err)
+	}
+	if _, err := Verify(dir, 4, Key{}, nil); err == nil || !strings.Contains(err.Error(), "4 of 4 parts are missing: 0-3") {
+		t.Errorf("no parts of 4: %v", err)
+	}
+	for i := range 4 {
+		k := key(Shard{i, 4})
+		fill(t, begin(t, dir, k), k, i*2)
+	}
+	var seen int64
+	m, err := Verify(dir, 0, Key{Model: "m", Input: "i"}, func(r arrow.Record) error { seen += r.NumRows(); return nil })
+	want := &Manifest{Shards: 4, Rows: 12, Failed: 1 + 2 + 2, Model: "m", Input: "i", Kernels: "k", Options: json.RawMessage(`{"command":"test"}`), Parts: []ManifestPart{
+		{"part-00000-of-00004.arrow", 0, 0}, {"part-00001-of-00004.arrow", 2, 1}, {"part-00002-of-00004.arrow", 4, 2}, {"part-00003-of-00004.arrow", 6, 2}}}
+	if err != nil || !reflect.DeepEqual(m, want) || seen != 12 {
+		t.Errorf("%+v, %d rows seen, %v", m, seen, err)
+	}
+	var stored Manifest
+	text, err := os.ReadFile(filepath.Join(dir, ManifestName))
+	if err == nil {
+		err = json.Unmarshal(text, &stored)
+	}
+	if err != nil || stored.Rows != 12 || len(stored.Parts) != 4 || stored.Parts[3] != want.Parts[3] {
+		t.Errorf("%s, %v", text, err)
+	}
+	for want, expected := range map[string]Key{"model (SHA-256): expected x, found m": {Model: "x"}, "input (fingerprint): expected x, found i": {Input: "x"}} {
+		if _, err := Verify(dir, 0, expected, nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("expected %s, found %v", want, err)
+		}
+		if after, err := os.ReadFile(filepath.Join(dir, ManifestName)); err != nil || string(after) != string(text) {
+			t.Errorf("where another job is expected, the manifest changes: %s, %v", after, err)
+		}
+	}
+	path := filepath.Join(dir, "part-00002-of-00004.arrow")
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string][]byte{"cut off": whole[:len(whole)-1], "half": whole[:len(whole)/2]} {
+		write(t, path, string(text))
+		write(t, filepath.Join(dir, ManifestName), "")
+		if _, err := Verify(dir, 0, Key{}, nil); err == nil || !strings.HasPrefix(err.Error(), path) || !strings.HasSuffix(err.Error(), ": remove it, and run shard 2/4 again") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if slices.Contains(names(t, dir), ManifestName) {
+			t.Errorf("%s: the manifest is there", name)
+		}
+	}
+	write(t, path, string(whole))
+	if _, err := Verify(dir, 0, Key{}, func(arrow.Record) error { return errors.New("no good") }); err == nil || !strings.HasSuffix(err.Error(), "part-00001-of-00004.arrow: no good") {
+		t.Errorf("%v", err)
+	}
+	os.Remove(path)
+	k := key(Shard{2, 4})
+	k.Kernels = "other"
+	fill(t, begin(t, dir, k), k, 4)
+	if _, err := Verify(dir, 0, Key{}, nil); err == nil || !strings.Contains(err.Error(), "part-00002-of-00004.arrow: not of the job: kernels: expected k, found other") {
+		t.Errorf("other kernels: %v", err)
+	}
+	os.Remove(path)
+	_, err = Verify(dir, 0, Key{}, nil)
+	if err == nil || !strings.HasSuffix(err.Error(), "1 of 4 parts are missing: 2") {
+		t.Errorf("%v", err)
+	}
+	if slices.Contains(names(t, dir), ManifestName) {
+		t.Error("the manifest of parts that are missing is there")
+	}
+	if _, err := Verify(dir, 8, Key{}, nil); err == nil || !strings.Contains(err.Error(), "expected parts of 8 shards") {
+		t.Errorf("another number: %v", err)
+	}
+}
+
+// TestIrregularParts: a pipe or a directory in the place of a part is an error, which a worker
+// and --verify do not wait for.
+func TestIrregularParts(t *testing.T) {
+	dir := t.TempDir()
+	k := key(Shard{0, 1})
+	path := filepath.Join(dir, k.Shard.File())
+	for _, irregular := range []func(string, uint32) error{syscall.Mkfifo, syscall.Mkdir} {
+		if err := irregular(path, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		_, wrong := Verify(dir, 0, Key{}, nil)
+		_, _, also := Begin(dir, k)
+		for _, err := range []error{wrong, also} {
+			if err == nil || !strings.HasPrefix(err.Error(), path+": expected a file, found ") || !strings.HasSuffix(err.Error(), ": remove it, and run shard 0/1 again") {
+				t.Errorf("%v", err)
+			}
+		}
+		os.Remove(path)
+	}
+}
