@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"runtime"
 	"slices"
 	"strconv"
@@ -74,30 +73,6 @@ func parseCounts(c *cli.Context, name string) ([]int, error) {
 		out = append(out, n)
 	}
 	return out, nil
-}
-
-// duration is a time such as "1.25 ms".
-func duration(seconds float64) string {
-	for _, u := range []struct {
-		size float64
-		name string
-	}{{1, "s"}, {1e-3, "ms"}} {
-		if seconds >= u.size {
-			return significant(seconds/u.size) + " " + u.name
-		}
-	}
-	return significant(seconds/1e-6) + " µs"
-}
-
-// significant has three digits, and more before the point if there are.
-func significant(v float64) string {
-	switch {
-	case v >= 100:
-		return fmt.Sprintf("%.0f", v)
-	case v >= 10:
-		return fmt.Sprintf("%.1f", v)
-	}
-	return fmt.Sprintf("%.2f", v)
 }
 
 // benchChart has lines of points over the same places of a logarithmic axis.

@@ -1,14 +1,13 @@
 package main
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sftseq/sftseq/device"
 	"github.com/sftseq/sftseq/internal/bench"
+	"github.com/sftseq/sftseq/internal/measured"
 )
 
 func benchKernelsCommand() *cli.Command {
@@ -29,14 +28,6 @@ operands that stay in a GPU's caches, may come out above it.`,
 		Flags:  benchFlags(&cli.StringFlag{Name: "only", Usage: "kernels with `NAME` in theirs"}),
 		Action: benchKernels,
 	}
-}
-
-// kernelResult is one measurement.
-type kernelResult struct {
-	bench.KernelResult
-	Device    string           `json:"device"`
-	Precision device.Precision `json:"precision"`
-	Threads   int              `json:"threads"` // of the CPU
 }
 
 func benchKernels(c *cli.Context) error {
@@ -64,7 +55,7 @@ func benchKernels(c *cli.Context) error {
 		return err
 	}
 	for _, k := range kernels {
-		r := kernelResult{Device: d.Name(), Precision: precisionOf(d), Threads: benchThreads(c)}
+		r := measured.Kernel{Device: d.Name(), Precision: precisionOf(d), Threads: benchThreads(c)}
 		err := progress.measure(k.Name, func() (err error) {
 			r.KernelResult, err = k.Measure(c.Context, d, ceilings)
 			return err
@@ -72,48 +63,9 @@ func benchKernels(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		if err := report.add(r, r.Kernel, r.Size, duration(r.Seconds), kernelRate(r.KernelResult), percentOf(r.Ceiling)); err != nil {
+		if err := report.add(r, r.Row()...); err != nil {
 			return err
 		}
 	}
-	return report.finish(d.Name(), describeCeilings(ceilings, benchThreads(c)))
-}
-
-func percentOf(fraction float64) string {
-	if fraction == 0 {
-		return "–"
-	}
-	return fmt.Sprintf("%.0f%%", 100*fraction)
-}
-
-// describeCeilings is what the kernels are compared with.
-func describeCeilings(c *bench.Ceilings, threads int) string {
-	text := describeArithmetic(c)
-	if c == nil {
-		return text
-	}
-	for _, b := range c.Levels {
-		if b.Bytes == 0 { // a device's own memory, whatever the size
-			return text + fmt.Sprintf(", memory %s GB/s", significant(b.Copy/giga))
-		}
-		text += fmt.Sprintf("\n  %s a thread: read %s GB/s, copied %s GB/s", binaryBytes(int64(b.Bytes/threads)), significant(b.Read/giga), significant(b.Copy/giga))
-	}
-	return text
-}
-
-// describeArithmetic is the part of it that is no memory's.
-func describeArithmetic(c *bench.Ceilings) string {
-	if c == nil {
-		return "The device has no way to tell its ceilings."
-	}
-	return fmt.Sprintf("ceilings in float32: multiply-add %s GFLOP/s, max-add %s GFLOP/s", significant(c.FMA/giga), significant(c.MaxAdd/giga))
-}
-
-const giga = 1e9
-
-func kernelRate(r bench.KernelResult) string {
-	if r.GFLOPS > 0 {
-		return fmt.Sprintf("%s GFLOP/s", significant(r.GFLOPS))
-	}
-	return fmt.Sprintf("%s GB/s", significant(r.GBPS))
+	return report.finish(d.Name(), measured.DescribeCeilings(ceilings, benchThreads(c)))
 }

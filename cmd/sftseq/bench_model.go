@@ -13,7 +13,9 @@ import (
 	"github.com/sftseq/sftseq/device"
 	"github.com/sftseq/sftseq/internal/bench"
 	"github.com/sftseq/sftseq/internal/chart"
+	"github.com/sftseq/sftseq/internal/measured"
 	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/units"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -65,24 +67,6 @@ with its add takes twice a multiply's time.
 	}
 }
 
-// modelResult is one measurement.
-type modelResult struct {
-	What         string           `json:"what"`
-	Config       string           `json:"config"`
-	Length       int              `json:"length"`
-	Batch        int              `json:"batch"`
-	K            int              `json:"k"`
-	Threads      int              `json:"threads"` // of the CPU
-	Device       string           `json:"device"`
-	Precision    device.Precision `json:"precision"`
-	Seconds      float64          `json:"seconds"`
-	TokensPerSec float64          `json:"tokens_per_s"`
-	Operations   float64          `json:"operations_per_token"`
-	Ceiling      float64          `json:"ceiling_fraction,omitempty"`
-	PeakBytes    int64            `json:"peak_bytes,omitempty"`
-	Kernels      []kernelShare    `json:"kernels,omitempty"` // of one more run, with --profile
-}
-
 // modelBench is what the command line asks for.
 type modelBench struct {
 	config           *sft.Config
@@ -108,11 +92,11 @@ func benchModel(c *cli.Context) error {
 	if err := progress.measure("the ceiling", func() error { return m.measureCeilings(c) }); err != nil {
 		return err
 	}
-	var results []modelResult
+	var results []measured.Model
 	for _, batch := range m.batches {
 		for _, length := range m.lengths {
 			for _, what := range m.what {
-				var r modelResult
+				var r measured.Model
 				err := progress.measure(fmt.Sprintf("%s at length %d, batch %d", what, length, batch), func() (err error) {
 					r, err = m.measure(c, what, length, batch)
 					return err
@@ -126,7 +110,7 @@ func benchModel(c *cli.Context) error {
 				}
 				results = append(results, r)
 				if err := report.add(r, r.What, strconv.Itoa(r.Length), strconv.Itoa(r.Batch), strconv.Itoa(r.K),
-					tokensPerSecond(r.TokensPerSec), duration(r.Seconds), percentOf(r.Ceiling), binaryBytes(r.PeakBytes)); err != nil {
+					units.Rate(r.TokensPerSec), units.Seconds(r.Seconds), units.Percent(r.Ceiling), units.Bytes(r.PeakBytes)); err != nil {
 					return err
 				}
 			}
@@ -135,11 +119,11 @@ func benchModel(c *cli.Context) error {
 	if len(results) == 0 {
 		return errors.New("nothing was measured: everything was skipped")
 	}
-	if err := report.finish(fmt.Sprintf("%s, %s", c.String("config"), results[0].Device), describeArithmetic(m.ceilings)); err != nil {
+	if err := report.finish(fmt.Sprintf("%s, %s", c.String("config"), results[0].Device), measured.DescribeArithmetic(m.ceilings)); err != nil {
 		return err
 	}
-	for _, r := range results {
-		if err := r.printKernels(c); err != nil {
+	for i := range results {
+		if err := printKernels(c, &results[i]); err != nil {
 			return err
 		}
 	}
@@ -169,17 +153,17 @@ func doesNotFit(err error) bool {
 
 // measure makes one measurement, which has the device to itself: what another one
 // took of its memory is given back.
-func (m *modelBench) measure(c *cli.Context, what string, length, batch int) (modelResult, error) {
+func (m *modelBench) measure(c *cli.Context, what string, length, batch int) (measured.Model, error) {
 	d, release, err := openBenchDevice(c)
 	if err != nil {
-		return modelResult{}, err
+		return measured.Model{}, err
 	}
 	defer release()
 	w := m.workload(d, length, batch)
 	w.Memory = memoryOn(c, d, m.memory)
 	got, err := w.Measure(c.Context, what, m.reps, m.profile)
 	if err != nil {
-		return modelResult{}, err
+		return measured.Model{}, err
 	}
 	return m.result(c, w, what, got)
 }
@@ -190,24 +174,16 @@ func (m *modelBench) workload(d tensor.Device, length, batch int) *bench.Workloa
 	return w
 }
 
-// tokensPerSecond has as many digits as mean something.
-func tokensPerSecond(v float64) string {
-	if v < 100 {
-		return significant(v)
-	}
-	return fmt.Sprintf("%.0f", v)
-}
-
 // result describes a measurement.
-func (m *modelBench) result(c *cli.Context, w *bench.Workload, what string, got bench.Measurement) (modelResult, error) {
+func (m *modelBench) result(c *cli.Context, w *bench.Workload, what string, got bench.Measurement) (measured.Model, error) {
 	operations, err := w.Operations(what)
 	if err != nil {
-		return modelResult{}, err
+		return measured.Model{}, err
 	}
-	r := modelResult{What: what, Config: c.String("config"), Length: w.Length, Batch: w.Settings.Batch, K: m.config.NumSampledTokens,
+	r := measured.Model{What: what, Config: c.String("config"), Length: w.Length, Batch: w.Settings.Batch, K: m.config.NumSampledTokens,
 		Threads: benchThreads(c), Device: w.Device.Name(), Precision: precisionOf(w.Device),
 		Seconds: got.Seconds, TokensPerSec: float64(w.Tokens()) / got.Seconds, Operations: operations.Total() / float64(w.Tokens()),
-		PeakBytes: got.Peak, Kernels: kernelShares(got.Kernels, operations, m.ceilings)}
+		PeakBytes: got.Peak, Kernels: measured.KernelShares(got.Kernels, operations, m.ceilings)}
 	if m.ceilings != nil {
 		r.Ceiling = m.ceilings.Fraction(r.Operations * r.TokensPerSec)
 	}
@@ -310,7 +286,7 @@ func benchConfig(name string) (*sft.Config, sft.Settings, error) {
 }
 
 // plot draws tokens a second over length, a line for each batch.
-func (m *modelBench) plot(results []modelResult, path string) error {
+func (m *modelBench) plot(results []measured.Model, path string) error {
 	p := benchChart("length (tokens)", "tokens/s", m.lengths)
 	for _, what := range m.what {
 		for _, batch := range m.batches {

@@ -12,6 +12,7 @@ import (
 	"github.com/sftseq/sftseq/internal/bench"
 	"github.com/sftseq/sftseq/internal/chart"
 	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/units"
 )
 
 func benchRuntimeCommand() *cli.Command {
@@ -163,18 +164,18 @@ func (b *runtimeBench) print(c *cli.Context, d tensor.Device) error {
 	if b.transformer != nil {
 		columns = append(columns, "to PyTorch's transformer", "least", "most", "PyTorch's SFT")
 		notes = []string{fmt.Sprintf("%s; PyTorch %s, threads %d, pairs %d; a layer of its transformer takes %s", d.Name(), b.torch, benchThreads(c),
-			len(b.transformer), duration(bench.SpreadOf(b.transformer).Median)),
+			len(b.transformer), units.Seconds(bench.SpreadOf(b.transformer).Median)),
 			"A ratio below 1 is in our favour. PyTorch's SFT is the program's layer, " + tableVariant.String() + "."}
 	}
 	report := newResults(c, 2, columns...)
 	for i, l := range b.layers {
 		r := layerResult{Layer: l.Kind, Relative: l.Relative, K: l.K, Length: bench.TableLength, Batch: bench.TableBatch,
 			Threads: benchThreads(c), Device: d.Name(), Seconds: bench.SpreadOf(b.seconds[i]).Median, Against: b.pairs(i)}
-		row := []string{l.Kind, strings.TrimSuffix(l.Relative, "_hadamard"), strconv.Itoa(l.K), duration(r.Seconds)}
+		row := []string{l.Kind, strings.TrimSuffix(l.Relative, "_hadamard"), strconv.Itoa(l.K), units.Seconds(r.Seconds)}
 		if p := r.Against; p != nil {
-			row = append(row, significant(p.Ratio), significant(p.RatioMin), significant(p.RatioMax), "")
+			row = append(row, units.Digits(p.Ratio), units.Digits(p.RatioMin), units.Digits(p.RatioMax), "")
 			if p.PeerSFT != nil {
-				row[len(row)-1] = duration(*p.PeerSFT)
+				row[len(row)-1] = units.Seconds(*p.PeerSFT)
 			}
 		}
 		if err := report.add(r, row...); err != nil {

@@ -16,6 +16,8 @@ import (
 
 	"github.com/sftseq/sftseq/internal/bench"
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/measured"
+	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/vk"
 )
@@ -47,7 +49,7 @@ func TestBenchKernels(t *testing.T) {
 	if err := json.Unmarshal([]byte(first), &c); err != nil || c.Ceilings.FMA <= 0 || len(c.Ceilings.Levels) != 4 {
 		t.Errorf("%v: %s", err, first)
 	}
-	results := decodeLines[kernelResult](t, rest)
+	results := decodeLines[measured.Kernel](t, rest)
 	if len(results) != 1 {
 		t.Fatalf("%s", rest)
 	}
@@ -77,12 +79,12 @@ func TestBenchModelJSON(t *testing.T) {
 	if len(keys) > 0 {
 		t.Errorf("keys too many: %v", keys)
 	}
-	results := decodeLines[modelResult](t, out)
+	results := decodeLines[measured.Model](t, out)
 	if len(results) != 8 {
 		t.Fatalf("%d results, want 8:\n%s", len(results), out)
 	}
 	for i, r := range results {
-		want := modelResult{What: []string{"forward", "train"}[i%2], Config: tinyConfig(), Length: []int{64, 32}[i/2%2], Batch: []int{2, 1}[i/4],
+		want := measured.Model{What: []string{"forward", "train"}[i%2], Config: tinyConfig(), Length: []int{64, 32}[i/2%2], Batch: []int{2, 1}[i/4],
 			K: 5, Threads: 1, Device: r.Device, Precision: "fp32", Seconds: r.Seconds, TokensPerSec: r.TokensPerSec, Operations: r.Operations, Ceiling: r.Ceiling, PeakBytes: r.PeakBytes}
 		if !reflect.DeepEqual(r, want) {
 			t.Errorf("%+v, want %+v", r, want)
@@ -111,7 +113,7 @@ func TestBenchModelTable(t *testing.T) {
 // TestBenchModelPair: a model of pairs halves the length, and trains.
 func TestBenchModelPair(t *testing.T) {
 	out := succeed(t, "", "bench", "model", "--config", goldenPath("retrieval"), "--length", "31", "--batch", "3", "--reps", "1", "--json")
-	if results := decodeLines[modelResult](t, out); len(results) != 2 || results[1].What != "train" || results[1].Length != 31 {
+	if results := decodeLines[measured.Model](t, out); len(results) != 2 || results[1].What != "train" || results[1].Length != 31 {
 		t.Errorf("%s", out)
 	}
 }
@@ -120,7 +122,7 @@ func TestBenchModelPair(t *testing.T) {
 // measured.
 func TestBenchModelSkips(t *testing.T) {
 	status, out, errs := program(nil, "bench", "model", "--config", tinyConfig(), "--length", "64", "--batch", "1", "--reps", "1", "--memory", "100MiB", "--json")
-	if results := decodeLines[modelResult](t, out); status != exitOK || len(results) != 1 || results[0].What != "forward" {
+	if results := decodeLines[measured.Model](t, out); status != exitOK || len(results) != 1 || results[0].What != "forward" {
 		t.Errorf("status %d, %s", status, out)
 	}
 	if !strings.HasPrefix(errs, "train at length 64, batch 1 is skipped: 100 MiB of memory allowed") {
@@ -156,7 +158,7 @@ func TestBenchModelErrors(t *testing.T) {
 	model(exitUsage, "--plot draws over length", append(tiny, "--plot", "x.svg")...)
 	model(exitUsage, "unknown device", "--device", "abacus")
 	model(exitUsage, `"extra"`, "extra")
-	model(exitError, "known tasks: image, listops, pathfinder, retrieval, text; and there is no such file", "--config", "nothing")
+	model(exitError, "known tasks: "+strings.Join(lra.Names(), ", ")+"; and there is no such file", "--config", "nothing")
 	model(exitError, "config.json", "--config", t.TempDir())
 	model(exitError, `preset "no" is not known; known presets: quick, hour, paper`, "--config", "text:no")
 }
@@ -276,13 +278,5 @@ func TestBenchRuntimeReport(t *testing.T) {
 	picture := filepath.Join(t.TempDir(), "runtime.svg")
 	if err := b.plot(picture); err != nil {
 		t.Fatal(err)
-	}
-}
-
-func TestDuration(t *testing.T) {
-	for v, want := range map[float64]string{2.5: "2.50 s", 0.0123: "12.3 ms", 4.56e-4: "456 µs", 1e-9: "0.00 µs"} {
-		if got := duration(v); got != want {
-			t.Errorf("%v: %q, want %q", v, got, want)
-		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/internal/measured"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/internal/tensor/conformance"
 )
@@ -40,16 +41,6 @@ of its tensors by 0.2, and losses by 1e-2.`,
 		),
 		Action: check,
 	}
-}
-
-// kernelCheck is what the cases of a kernel came to.
-type kernelCheck struct {
-	Kernel string   `json:"kernel"`
-	Device string   `json:"device"`
-	Cases  int      `json:"cases"`
-	Failed int      `json:"failed"`
-	Worst  float64  `json:"worst"` // error of those that passed, as a fraction of the tolerance
-	Errors []string `json:"errors,omitempty"`
 }
 
 func check(c *cli.Context) error {
@@ -86,8 +77,8 @@ func check(c *cli.Context) error {
 		}
 		for _, k := range kernels {
 			failed += k.Failed
-			notes = append(notes, k.notes()...)
-			if err := report.add(k, k.Kernel, fmt.Sprint(k.Cases), fmt.Sprintf("%.0f%%", 100*k.Worst), k.verdict()); err != nil {
+			notes = append(notes, k.Notes()...)
+			if err := report.add(k, k.Kernel, fmt.Sprint(k.Cases), fmt.Sprintf("%.0f%%", 100*k.Worst), k.Verdict()); err != nil {
 				return err
 			}
 		}
@@ -103,14 +94,14 @@ func check(c *cli.Context) error {
 }
 
 // checkSuite runs a suite and sums up its cases by kernel.
-func checkSuite(ctx context.Context, s conformance.Suite, d tensor.Device, progress *progress) (kernels []*kernelCheck, err error) {
+func checkSuite(ctx context.Context, s conformance.Suite, d tensor.Device, progress *progress) (kernels []*measured.Check, err error) {
 	err = s.Check(ctx, d, func(r conformance.Result) {
-		at := slices.IndexFunc(kernels, func(k *kernelCheck) bool { return k.Kernel == r.Kernel })
+		at := slices.IndexFunc(kernels, func(k *measured.Check) bool { return k.Kernel == r.Kernel })
 		if at < 0 {
 			at = len(kernels)
-			kernels = append(kernels, &kernelCheck{Kernel: r.Kernel, Device: d.Name()})
+			kernels = append(kernels, &measured.Check{Kernel: r.Kernel, Device: d.Name()})
 		}
-		kernels[at].add(r)
+		kernels[at].Add(r)
 		progress.Add(1)
 	})
 	return kernels, err
@@ -119,36 +110,4 @@ func checkSuite(ctx context.Context, s conformance.Suite, d tensor.Device, progr
 // whatComputes is the first that a bug report needs.
 func whatComputes(d tensor.Device) string {
 	return fmt.Sprintf("%s\nsftseq %s, %s, %s/%s", d.Name(), version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-}
-
-func (k *kernelCheck) add(r conformance.Result) {
-	k.Cases++
-	if len(r.Errors) == 0 {
-		k.Worst = max(k.Worst, r.Worst)
-		return
-	}
-	k.Failed++
-	for _, err := range r.Errors {
-		k.Errors = append(k.Errors, fmt.Sprintf("%s: %v", r.Case, err))
-	}
-}
-
-func (k *kernelCheck) verdict() string {
-	if k.Failed > 0 {
-		return fmt.Sprintf("%d FAIL", k.Failed)
-	}
-	return "pass"
-}
-
-// shownErrors is how many a table shows of each kernel.
-const shownErrors = 3
-
-// notes are what goes below the table.
-func (k *kernelCheck) notes() []string {
-	n := min(len(k.Errors), shownErrors)
-	notes := append([]string(nil), k.Errors[:n]...)
-	if more := len(k.Errors) - n; more > 0 {
-		notes = append(notes, fmt.Sprintf("%s: %d errors more (--json shows them)", k.Kernel, more))
-	}
-	return notes
 }

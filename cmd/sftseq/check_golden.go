@@ -8,6 +8,7 @@ import (
 
 	"github.com/sftseq/sftseq/device"
 	"github.com/sftseq/sftseq/internal/golden"
+	"github.com/sftseq/sftseq/internal/measured"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
@@ -44,7 +45,7 @@ func checkGolden(c *cli.Context, root string) error {
 		if g.Failed {
 			failed++
 		}
-		if err := report.add(g, goldenRow(g)...); err != nil {
+		if err := report.add(g, measured.GoldenRow(g)...); err != nil {
 			return err
 		}
 		progress.Add(1)
@@ -56,19 +57,4 @@ func checkGolden(c *cli.Context, root string) error {
 		return fmt.Errorf("%s: %d of %d models failed", d.Name(), failed, len(dirs))
 	}
 	return nil
-}
-
-// goldenRow is a model's in the table.
-func goldenRow(g *golden.Comparison) []string {
-	size := func(v *float64) string {
-		if v == nil {
-			return "–"
-		}
-		return fmt.Sprintf("%.1e", *v)
-	}
-	result := "pass"
-	if g.Failed {
-		result = "FAIL"
-	}
-	return []string{g.Golden, fmt.Sprint(g.Lines), size(g.Logit), size(g.Gradient), size(g.Tensor), size(g.Loss), fmt.Sprintf("%.0f%%", 100*g.Worst), result}
 }

@@ -39,6 +39,11 @@ func TestCheckGolden(t *testing.T) {
 			t.Errorf("%v", seen)
 		}
 	}
+	// A model of masked tokens has a gradient, and no logits of an example.
+	masked := decodeLines[golden.Comparison](t, succeed(t, "", "check", "--golden", goldenPath("fill_mask"), "--device", "cpu", "--json"))
+	if len(masked) != 1 || masked[0].Failed || masked[0].Gradient == nil || masked[0].Logit != nil {
+		t.Errorf("%+v", masked)
+	}
 	rows := strings.Split(succeed(t, "", "check", "--golden", goldenPath("ties"), "--device", "cpu"), "\n")
 	if !strings.HasPrefix(rows[0], "model ") || !strings.HasPrefix(rows[1], "ties ") || !strings.HasSuffix(rows[1], " pass") || !strings.HasPrefix(rows[3], "cpu (") {
 		t.Errorf("%q", rows)
@@ -48,7 +53,7 @@ func TestCheckGolden(t *testing.T) {
 func TestCheckGoldenVulkan(t *testing.T) {
 	vktest.Open(t) // the layer watches what the program does, too
 	out := succeed(t, "", "check", "--golden", goldenDir, "--device", "vulkan", "--only", "trai")
-	if !strings.Contains(out, "\nvulkan:0 (") || strings.Count(out, " pass\n") != 3 {
+	if !strings.Contains(out, "\nvulkan:0 (") || strings.Count(out, " pass\n") != 5 {
 		t.Errorf("%s", out)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/baseline"
+	"github.com/sftseq/sftseq/internal/visible"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -90,7 +91,7 @@ const leftOut = "no simple models are shown beside the accuracy"
 func storedBaseline(c *cli.Context, set *seq.Dataset, split, otherwise string) *baseline.Result {
 	r, err := baseline.Stored(set, split)
 	if err != nil {
-		fmt.Fprintf(c.App.ErrWriter, "warning: %v; %s (sftseq data baselines --data %s makes the file anew)\n", err, otherwise, shellQuote(set.Dir))
+		fmt.Fprintf(c.App.ErrWriter, "warning: %v; %s (sftseq data baselines --data %s makes the file anew)\n", err, otherwise, visible.Quote(set.Dir))
 	}
 	return r
 }
@@ -110,14 +111,10 @@ func baselineOf(c *cli.Context, set *seq.Dataset, split string) (*baseline.Resul
 // measureBaselines shows how far it is, with a hint how it can be left out.
 func measureBaselines(c *cli.Context, set *seq.Dataset, hint string, splits ...string) ([]baseline.Result, error) {
 	var bar *progress
-	expected := int64(0)
-	results, err := baseline.Measure(c.Context, set, func(rows, all int64) {
+	results, err := baseline.Measure(c.Context, set, func(rows int64) {
 		if bar == nil {
-			bar = newProgress(all, "measuring simple models"+hint, "rows")
-		} else if all > expected {
-			bar.Grow(all - expected)
+			bar = newProgress(0, "measuring simple models"+hint, "rows")
 		}
-		expected = all
 		bar.Add(rows)
 	}, splits...)
 	if bar != nil {

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -19,7 +21,7 @@ func dataConvertCommand() *cli.Command {
 	out := &cli.Command{
 		Name:  "convert",
 		Usage: "make a data set of tables, or of a task's official files",
-		UsageText: `sftseq data convert --from FILE… --to DIR --text COLUMN --label COLUMN [flags]
+		UsageText: `sftseq data convert --from FILE… --to DIR --text COLUMN {--label COLUMN | --numbers COLUMN,…} [flags]
 sftseq data convert TASK --from FILE|DIR --to DIR
 
 Example: sftseq data convert --from reviews.csv.gz --to data/reviews --text review --label stars
@@ -29,7 +31,8 @@ plain or compressed by gzip or Zstandard, from files, folders of them or standar
 (--from - --format csv). A column of JSON may be a path: doc.body, messages[0].content.
 Text (.txt, .log) has the columns text, line and file. A row's split is decided by its text and --seed,
 so that the same text is never in two; --split-column takes what the table says. Labels
-are the names that are found, sorted, unless --labels lists them. Rows that cannot be
+are the names that are found, sorted, unless --labels lists them. With --numbers the rows
+have one or several numbers, which a model of a regression predicts. Rows that cannot be
 used are left out and listed by reason, with the first places; --strict stops there.
 
 A folder of tables of one kind is read as one, in the order of their names. Of any other
@@ -46,11 +49,7 @@ Sounds in one folder, called DIGIT_SPEAKER_NUMBER.wav, with a test split by numb
 		Flags:  customFlags(),
 		Action: convertCustom,
 	}
-	for _, name := range lra.Names() {
-		task, err := lra.Lookup(name)
-		if err != nil {
-			panic(err)
-		}
+	for _, task := range importedTasks() {
 		flags := []cli.Flag{
 			&cli.StringFlag{Name: "from", Usage: "`FILE`, or the directory of them all (required)", TakesFile: true},
 			&cli.StringFlag{Name: "to", Usage: "`DIR` of the data set (required)", TakesFile: true},
@@ -65,12 +64,17 @@ Sounds in one folder, called DIGIT_SPEAKER_NUMBER.wav, with a test split by numb
 			flags = append(flags, &cli.StringFlag{Name: "docs", Usage: "the texts that ids stand for: a file, directory or archive", DefaultText: "docs.tsv beside the pairs", TakesFile: true})
 		}
 		out.Subcommands = append(out.Subcommands, &cli.Command{
-			Name: name, Usage: task.Import.Usage, Description: task.Import.Description, Flags: flags,
-			UsageText: fmt.Sprintf("sftseq data convert %s --from FILE|DIR --to DIR [flags]\n\nExample: %s", name, task.Import.Example),
+			Name: task.Name, Usage: task.Import.Usage, Description: task.Import.Description, Flags: flags,
+			UsageText: fmt.Sprintf("sftseq data convert %s --from FILE|DIR --to DIR [flags]\n\nExample: %s", task.Name, task.Import.Example),
 			Action:    func(c *cli.Context) error { return convertTask(c, task) },
 		})
 	}
 	return out
+}
+
+// importedTasks are those that have official files.
+func importedTasks() []*lra.Task {
+	return slices.DeleteFunc(lra.Tasks(), func(t *lra.Task) bool { return t.Import == nil })
 }
 
 func convertTask(c *cli.Context, task *lra.Task) error {
@@ -111,6 +115,7 @@ func customFlags() []cli.Flag {
 		&cli.StringFlag{Name: "tokens", Usage: "`COLUMN` of lists of token ids, in place of text"},
 		&cli.StringFlag{Name: "pair", Usage: "two columns of text, `A,B`, that are compared"},
 		&cli.StringFlag{Name: "label", Usage: "`COLUMN` of the class"},
+		&cli.StringFlag{Name: "numbers", Usage: "`COLUMN,…` of numbers to predict, in place of a class; a name with a comma in double quotes"},
 		&cli.StringFlag{Name: "id", Usage: "`COLUMN` of what rows are called, which predict, embed and eval give back", DefaultText: "the name of the record or file, or FILE:LINE"},
 		&cli.StringFlag{Name: "label-pattern", Usage: "`REGEX` that takes the class out of the label's text; rows without a match are left out"},
 		&cli.StringFlag{Name: "labels", Usage: "the classes, `NAME,NAME,…`, in their order, a name with a comma in double quotes; others are left out", DefaultText: "those that are found, sorted"},
@@ -133,7 +138,11 @@ func customFlags() []cli.Flag {
 // convertCustom makes a data set of the user's own tables.
 func convertCustom(c *cli.Context) error {
 	if c.Args().Present() {
-		return usage(c, "expected a task (%s) or flags only, found %q: what is read is named by --from", strings.Join(lra.Names(), ", "), c.Args().First())
+		var names []string
+		for _, task := range importedTasks() {
+			names = append(names, task.Name)
+		}
+		return usage(c, "expected a task (%s) or flags only, found %q: what is read is named by --from", strings.Join(names, ", "), c.Args().First())
 	}
 	o, err := customOptions(c)
 	if err != nil {
@@ -168,7 +177,10 @@ func convertCustom(c *cli.Context) error {
 	if names := d.Manifest.LabelNames; names != nil {
 		_, err = fmt.Fprintf(c.App.Writer, "labels: %s\n", shortList(names, 20))
 	}
-	for _, text := range customWarnings(d.Manifest, &o) {
+	for _, n := range d.Manifest.Splits["train"].Numbers {
+		_, err = fmt.Fprintf(c.App.Writer, "number %s of train: %s\n", n.Name, describeNumber(n))
+	}
+	for _, text := range customWarnings(c, d.Manifest, &o) {
 		fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", text)
 	}
 	return errors.Join(err, newBaselines(c, d))
@@ -211,6 +223,11 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 			return o, usage(c, "--labels: %w", err)
 		}
 	}
+	if c.IsSet("numbers") {
+		if o.Numbers, err = parseLabels(c.String("numbers")); err != nil {
+			return o, usage(c, "--numbers: %w", err)
+		}
+	}
 	if o.LabelPattern, err = pattern(c, "label-pattern"); err != nil {
 		return o, err
 	}
@@ -225,13 +242,18 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 	if o.Shares, err = parseShares(c.String("split")); err != nil {
 		return o, usage(c, "--split %q: %w", c.String("split"), err)
 	}
-	if o.Text == "" && o.Tokens == "" && o.Pair == nil && areFolders(o.From, o.Format) {
-		o.Text = table.FolderColumns[0]
-		if o.Label == "" {
-			o.Label = table.FolderColumns[1]
-		}
+	noText := func(path string) bool {
+		of, err := table.FormatOf(path)
+		return o.Format != "text" && (o.Format != "" || err != nil || of != "text" || table.IsFolder(path, o.Format))
 	}
-	if o.Text == "" && o.Tokens == "" && o.Pair == nil && areText(o.From, o.Format) {
+	switch {
+	case o.Text != "" || o.Tokens != "" || o.Pair != nil:
+	case areFolders(o.From, o.Format):
+		o.Text = table.FolderColumns[0]
+		if o.Numbers == nil {
+			o.Label = cmp.Or(o.Label, table.FolderColumns[1])
+		}
+	case !slices.ContainsFunc(o.From, noText):
 		o.Text = table.TextColumns[0]
 	}
 	return o, checkCustom(c, &o)
@@ -239,22 +261,7 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 
 // areFolders reports whether all that is to be read is folders of files.
 func areFolders(paths []string, format string) bool {
-	for _, path := range paths {
-		if !table.IsFolder(path, format) {
-			return false
-		}
-	}
-	return true
-}
-
-// areText reports whether all that is to be read is lines of text.
-func areText(paths []string, format string) bool {
-	for _, path := range paths {
-		if of, err := table.FormatOf(path); format != "text" && (format != "" || err != nil || of != "text" || table.IsFolder(path, format)) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(paths, func(path string) bool { return !table.IsFolder(path, format) })
 }
 
 // parseShares reads parts for train, val and test.

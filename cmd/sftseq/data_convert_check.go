@@ -34,6 +34,8 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 		return usage(c, "--vocab needs --tokens: of text the tokenizer knows it")
 	case o.Tokens != "" && c.IsSet("tokenizer"):
 		return usage(c, "--tokens and --tokenizer exclude each other: a tokenizer reads text")
+	case o.Numbers != nil && (o.Label != "" || o.Pair != nil):
+		return usage(c, "--numbers excludes --label and --pair: a row has a class or numbers, and numbers are of one sequence")
 	case o.Labels != nil && o.Label == "":
 		return usage(c, "--labels needs --label")
 	case o.LabelPattern != nil && o.Label == "":
@@ -54,6 +56,11 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 	if err := convert.CheckShares(o.Shares); err != nil {
 		return usage(c, "--split %q: %w", c.String("split"), err)
 	}
+	if o.Numbers != nil {
+		if err := seq.CheckNumberNames(o.Numbers); err != nil {
+			return usage(c, "--numbers: %w", err)
+		}
+	}
 	if err := convert.CheckLabels(o.Labels); err != nil {
 		return usage(c, "--labels: %w", err)
 	}
@@ -61,9 +68,9 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 }
 
 // customWarnings are what a data set lacks that training or eval will ask for.
-func customWarnings(m *seq.Manifest, o *convert.Options) (out []string) {
+func customWarnings(c *cli.Context, m *seq.Manifest, o *convert.Options) (out []string) {
 	rows := func(split string) int64 { return m.Splits[split].Rows }
-	if text := splitsWarning(o); text != "" {
+	if text := splitsWarning(c, o); text != "" {
 		out = append(out, text)
 	}
 	var empty []string
@@ -81,8 +88,8 @@ func customWarnings(m *seq.Manifest, o *convert.Options) (out []string) {
 	case rows("val") == 0:
 		out = append(out, "no row is in val, by which training judges a model: --val-part takes a part of train, such as 0.1")
 	}
-	if len(m.LabelNames) == 0 {
-		out = append(out, "the rows have no labels, so train has no classes to learn: --label names their column")
+	if len(m.LabelNames) == 0 && m.NumberNames == nil {
+		out = append(out, "the rows have neither labels nor numbers, so train has nothing to learn (--label or --numbers names their columns), and only pretrain learns from them")
 	}
 	if text := classWarning(m, o); text != "" {
 		out = append(out, text)

@@ -98,7 +98,7 @@ func classWarning(m *seq.Manifest, o *convert.Options) string {
 	case lists == classes:
 		return found + ": these look like lists, and a row has one class: write one of them, or name another column"
 	case numbers == classes && (few || fractions > 0):
-		return found + ": these are numbers, and a model learns classes, not amounts: make ranges of them, such as low and high, or name another column"
+		return found + ": these are numbers, and a model learns classes, not amounts: --numbers in place of --label predicts them, or make ranges of them, such as low and high"
 	case few:
 		return found + ": a class that hardly repeats is not learned; --label-pattern REGEX takes the class out of a longer text, --labels NAME,… takes only rows of those classes, or another column is meant"
 	}

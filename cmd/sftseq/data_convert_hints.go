@@ -1,21 +1,31 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/convert"
 	"github.com/sftseq/sftseq/internal/table"
 )
 
-// splitsWarning tells of a directory that says itself which rows are for training and which
-// for testing, where the rows are divided anew all the same; "" elsewhere.
-func splitsWarning(o *convert.Options) string {
+// splitColumn is the column of a folder's or a table's own splits.
+const splitColumn = "split"
+
+// splitsWarning tells of a directory or a table that says itself which rows are for training
+// and which for testing, where the rows are divided anew all the same; "" elsewhere. Who asks
+// for --split has seen the column of a table, or does not want it.
+func splitsWarning(c *cli.Context, o *convert.Options) string {
 	if o.SplitColumn != "" {
 		return ""
 	}
 	for _, path := range o.From {
+		if name := firstSplit(c.Context, path, o); name != "" && o.Label != splitColumn && !c.IsSet("split") {
+			return fmt.Sprintf("%s has a column %s (%q in its first row), but its rows are divided anew, as --split says: --split-column %s takes them as they are", path, splitColumn, name, splitColumn)
+		}
 		var names, known []string
 		for _, name := range table.Splits(path, o.Format) {
 			if split, ok := convert.KnownSplit(name); ok {
@@ -25,13 +35,35 @@ func splitsWarning(o *convert.Options) string {
 		if len(names) < 2 || !slices.Contains(known, "train") {
 			continue
 		}
-		take := "--split-column split"
+		take := "--split-column " + splitColumn
 		if !slices.Contains(known, "val") {
 			take += " --val-part 0.1"
 		}
 		return fmt.Sprintf("%s has the splits %s, but its rows are divided anew, as --split says: %s takes them as they are", path, strings.Join(names, ", "), take)
 	}
 	return ""
+}
+
+// firstSplit is what the first row of a table has in a column of splits, "" if there is none
+// or it names no split.
+func firstSplit(ctx context.Context, path string, o *convert.Options) string {
+	if table.ReadOnce(path) || table.Splits(path, o.Format) != nil || table.IsFolder(path, o.Format) {
+		return ""
+	}
+	t, err := table.Open(ctx, path, table.Options{Columns: []string{splitColumn}, Format: o.Format, Delimiter: o.Delimiter, MaxField: o.MaxField})
+	if err != nil {
+		return "" // there is no such column: the rows have been read
+	}
+	defer t.Close()
+	var row table.Row
+	if t.Next(&row) != nil || row.Err != nil {
+		return ""
+	}
+	name := row.Values[0].Text
+	if _, ok := convert.KnownSplit(name); !ok {
+		return ""
+	}
+	return name
 }
 
 // withoutFolders adds to an error what to do where no file is in the folder of a class.

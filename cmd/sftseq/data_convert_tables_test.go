@@ -157,3 +157,24 @@ func TestConvertLabelNames(t *testing.T) {
 		t.Errorf("labels %s", got)
 	}
 }
+
+// TestConvertSplitColumn: a table that has its own splits is not silently divided anew.
+func TestConvertSplitColumn(t *testing.T) {
+	dir := t.TempDir()
+	rows := "text,label,split\na,x,train\nb,y,test\nc,x,train\nd,y,dev\n"
+	csv := writeText(t, filepath.Join(dir, "own.csv"), rows)
+	lines := writeText(t, filepath.Join(dir, "own.jsonl"), `{"text":"a","label":"x","split":"validation"}`+"\n"+`{"text":"b","label":"y","split":"train"}`+"\n")
+	none := writeText(t, filepath.Join(dir, "none.csv"), "text,label\na,x\nb,y\n")
+	other := writeText(t, filepath.Join(dir, "other.csv"), strings.ReplaceAll(rows, ",train\n", ",0.5\n"))
+	for path, first := range map[string]string{csv: "train", lines: "validation", none: "", other: ""} {
+		want := fmt.Sprintf("warning: %s has a column split (%q in its first row), but its rows are divided anew, as --split says: --split-column split takes them as they are\n", path, first)
+		if _, _, errs := converted(t, "--from", path, "--text", "text", "--label", "label"); strings.Contains(errs, "has a column split") != (first != "") || first != "" && !strings.Contains(errs, want) {
+			t.Errorf("%s: %q, expected %q", path, errs, want)
+		}
+	}
+	for _, flags := range [][]string{{"--label", "label", "--split-column", "split"}, {"--label", "split"}, {"--label", "label", "--split", "0.5,0.25,0.25"}} {
+		if _, _, errs := converted(t, append([]string{"--from", csv, "--text", "text"}, flags...)...); strings.Contains(errs, "has a column split") {
+			t.Errorf("%q: %q", flags, errs)
+		}
+	}
+}

@@ -28,13 +28,13 @@ func TestConvertWarns(t *testing.T) {
 		args []string
 		want []string // warnings
 	}{
-		{[]string{few, "--label", "label"}, []string{"no row is in val or test: chance decides"}},
+		{[]string{few, "--label", "label"}, []string{few + " has a column split", "no row is in val or test: chance decides"}},
 		{[]string{few, "--label", "label", "--split", "1,0,0"}, nil},
 		{[]string{few, "--label", "label", "--split-column", "split"}, []string{"no row is in val, by which training judges a model: --val-part"}},
 		{[]string{tests, "--label", "label", "--split-column", "split"}, []string{`no row is in train, from which models learn: the column "split"`}},
 		{[]string{many, "--label", "label", "--split", "0.4,0.3,0.3"}, nil},
 		{[]string{many, "--label", "label", "--split-column", "split"}, nil},
-		{[]string{many, "--split-column", "split"}, []string{"the rows have no labels, so train has no classes to learn: --label"}},
+		{[]string{many, "--split-column", "split"}, []string{"the rows have neither labels nor numbers, so train has nothing to learn (--label"}},
 		{[]string{ids, "--tokens", "ids", "--vocab", "5", "--label", "label"}, nil},
 	} {
 		args := append([]string{"data", "convert", "--to", filepath.Join(t.TempDir(), "to"), "--from"}, c.args...)

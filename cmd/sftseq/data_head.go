@@ -35,14 +35,15 @@ has none, is that of predict's reply.`,
 
 // headRow is a row as predict reads it.
 type headRow struct {
-	ID      any     `json:"id"` // its own, or its number
-	Text    string  `json:"text,omitempty"`
-	TextA   string  `json:"text_a,omitempty"`
-	TextB   string  `json:"text_b,omitempty"`
-	Tokens  []int32 `json:"tokens,omitempty"`
-	TokensA []int32 `json:"tokens_a,omitempty"`
-	TokensB []int32 `json:"tokens_b,omitempty"`
-	Label   string  `json:"label,omitempty"`
+	ID      any                `json:"id"` // its own, or its number
+	Text    string             `json:"text,omitempty"`
+	TextA   string             `json:"text_a,omitempty"`
+	TextB   string             `json:"text_b,omitempty"`
+	Tokens  []int32            `json:"tokens,omitempty"`
+	TokensA []int32            `json:"tokens_a,omitempty"`
+	TokensB []int32            `json:"tokens_b,omitempty"`
+	Label   string             `json:"label,omitempty"`
+	Numbers map[string]float32 `json:"numbers,omitempty"`
 }
 
 func dataHead(c *cli.Context) error {
@@ -97,7 +98,7 @@ func dataHead(c *cli.Context) error {
 }
 
 func newHeadRow(spec *seq.Spec, e seq.Example, tokenizer tokenizers.Tokenizer) headRow {
-	row := headRow{ID: e.Index}
+	row := headRow{ID: e.Index, Numbers: namedNumbers(spec, &e)}
 	if e.ID != "" {
 		row.ID = e.ID
 	}

@@ -41,26 +41,28 @@ alone.`,
 
 // A fileInfo is the JSON of one file.
 type fileInfo struct {
-	File    string           `json:"file"`
-	Format  string           `json:"format"`
-	Schema  schemaInfo       `json:"schema"`
-	Rows    int64            `json:"rows"`
-	Batches int              `json:"record_batches"`
-	Lengths seq.Quantiles    `json:"lengths"`
-	Labels  map[string]int64 `json:"labels"`
-	Example *exampleInfo     `json:"example"`
+	File    string              `json:"file"`
+	Format  string              `json:"format"`
+	Schema  schemaInfo          `json:"schema"`
+	Rows    int64               `json:"rows"`
+	Batches int                 `json:"record_batches"`
+	Lengths seq.Quantiles       `json:"lengths"`
+	Labels  map[string]int64    `json:"labels"`
+	Numbers []seq.NumberSummary `json:"numbers,omitempty"`
+	Example *exampleInfo        `json:"example"`
 }
 
 type schemaInfo struct {
-	Columns    []columnInfo    `json:"columns"`
-	Task       string          `json:"task"`
-	Name       string          `json:"name,omitempty"`
-	Split      string          `json:"split,omitempty"`
-	Tokenizer  json.RawMessage `json:"tokenizer,omitempty"`
-	VocabSize  int             `json:"vocab_size"`
-	PadTokenID *int32          `json:"pad_token_id"`
-	FirstToken int32           `json:"first_token_id,omitempty"` // ids are the numbers in the file plus it
-	LabelNames []string        `json:"label_names,omitempty"`
+	Columns     []columnInfo    `json:"columns"`
+	Task        string          `json:"task"`
+	Name        string          `json:"name,omitempty"`
+	Split       string          `json:"split,omitempty"`
+	Tokenizer   json.RawMessage `json:"tokenizer,omitempty"`
+	VocabSize   int             `json:"vocab_size"`
+	PadTokenID  *int32          `json:"pad_token_id"`
+	FirstToken  int32           `json:"first_token_id,omitempty"` // ids are the numbers in the file plus it
+	LabelNames  []string        `json:"label_names,omitempty"`
+	NumberNames []string        `json:"number_names,omitempty"`
 }
 
 type columnInfo struct {
@@ -69,12 +71,13 @@ type columnInfo struct {
 }
 
 type exampleInfo struct {
-	Length  int     `json:"length"`
-	Tokens  []int32 `json:"tokens"` // at most shownTokens
-	Text    string  `json:"text,omitempty"`
-	TokensB []int32 `json:"tokens_b,omitempty"`
-	TextB   string  `json:"text_b,omitempty"`
-	Label   string  `json:"label"`
+	Length  int                `json:"length"`
+	Tokens  []int32            `json:"tokens"` // at most shownTokens
+	Text    string             `json:"text,omitempty"`
+	TokensB []int32            `json:"tokens_b,omitempty"`
+	TextB   string             `json:"text_b,omitempty"`
+	Label   string             `json:"label,omitempty"`
+	Numbers map[string]float32 `json:"numbers,omitempty"`
 }
 
 func dataInfo(c *cli.Context) error {
@@ -160,10 +163,10 @@ func inspect(r *seq.Reader, path string) (*fileInfo, error) {
 	}
 	spec := found.Spec
 	info := &fileInfo{
-		File: path, Format: "arrow stream", Rows: found.Rows, Batches: found.Batches, Lengths: found.Lengths, Labels: found.Labels,
+		File: path, Format: "arrow stream", Rows: found.Rows, Batches: found.Batches, Lengths: found.Lengths, Labels: found.Labels, Numbers: found.Numbers,
 		Schema: schemaInfo{
 			Task: spec.Task, Name: spec.Name, Split: spec.Split, Tokenizer: spec.Tokenizer,
-			VocabSize: spec.VocabSize, PadTokenID: spec.PadID, LabelNames: spec.LabelNames,
+			VocabSize: spec.VocabSize, PadTokenID: spec.PadID, LabelNames: spec.LabelNames, NumberNames: spec.NumberNames,
 		},
 	}
 	if info.Schema.FirstToken, err = seq.FirstTokenID(found.Schema); err != nil {
@@ -184,7 +187,10 @@ func inspect(r *seq.Reader, path string) (*fileInfo, error) {
 // describeExample shows the beginning of a row, as text where the tokenizer is
 // known to this version, and its file, if it has one, is there.
 func describeExample(e *seq.Example, spec *seq.Spec, dir string) *exampleInfo {
-	out := &exampleInfo{Length: e.Length(), Tokens: e.A[:min(len(e.A), shownTokens)], Label: seq.LabelName(spec.LabelNames, e.Label)}
+	out := &exampleInfo{Length: e.Length(), Tokens: e.A[:min(len(e.A), shownTokens)], Numbers: namedNumbers(spec, e)}
+	if spec.NumberNames == nil {
+		out.Label = seq.LabelName(spec.LabelNames, e.Label)
+	}
 	if e.B != nil {
 		out.TokensB = e.B[:min(len(e.B), shownTokens)]
 	}
@@ -219,12 +225,21 @@ func (f *fileInfo) write(w io.Writer) error {
 	out.add("  rows        %d", f.Rows)
 	q := f.Lengths
 	out.add("  lengths     min %d, 25%% %d, 50%% %d, 75%% %d, 95%% %d, max %d, mean %.1f", q.Min, q.P25, q.P50, q.P75, q.P95, q.Max, q.Mean)
-	out.add("  labels")
+	for _, n := range f.Numbers {
+		out.add("  number      %s: %s", n.Name, describeNumber(n))
+	}
+	if f.Numbers == nil {
+		out.add("  labels")
+	}
 	for _, name := range slices.Sorted(maps.Keys(f.Labels)) {
 		out.add("    %-10s %d (%.1f%%)", name, f.Labels[name], 100*float64(f.Labels[name])/float64(f.Rows))
 	}
 	if e := f.Example; e != nil {
-		out.add("  first row   label %s, %d tokens, beginning with", e.Label, e.Length)
+		what := "label " + e.Label
+		if f.Numbers != nil {
+			what = writtenNumbers(f.Schema.NumberNames, e.Numbers)
+		}
+		out.add("  first row   %s, %d tokens, beginning with", what, e.Length)
 		for _, part := range []struct {
 			tokens []int32
 			text   string

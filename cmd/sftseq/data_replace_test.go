@@ -42,7 +42,8 @@ func TestTwoGenerate(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "data")
 	preset := &lra.Preset{Data: lra.GenerateOptions{Train: 3000, Val: 10, Test: 10, Seed: 1,
-		ListOpsTrain: &lra.ListOpsRule{MinLength: 20, MaxLength: 300, MaxDepth: 10, MaxArgs: 10}}}
+		Rule: &lra.ListOpsRule{MinLength: 500, MaxLength: 2000, MaxDepth: 10, MaxArgs: 10,
+			Train: &lra.ListOpsRule{MinLength: 20, MaxLength: 300, MaxDepth: 10, MaxArgs: 10}}}}
 	// One has begun when the others come, and ends when they have waited.
 	begun, err := seq.CreateDataset(dir, seq.Spec{Task: seq.Classification, VocabSize: 17}, false)
 	if err != nil {

@@ -36,8 +36,12 @@ func deviceFlags(precision device.Precision) []cli.Flag {
 var processors = runtime.GOMAXPROCS(0)
 
 func deviceOptions(c *cli.Context) device.Options {
-	return device.Options{Name: c.String("device"), Threads: cmp.Or(c.Int("threads"), processors), Precision: device.Precision(c.String("precision")),
+	o := device.Options{Name: c.String("device"), Threads: cmp.Or(c.Int("threads"), ranksOf(c).threads()), Precision: device.Precision(c.String("precision")),
 		Notice: func(text string) { fmt.Fprintln(c.App.ErrWriter, text) }}
+	if r := ranksOf(c); r != nil {
+		o.Turn = r.local
+	}
+	return o
 }
 
 // fromVariable has an error name the variable that the device is from, which its

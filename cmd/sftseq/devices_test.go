@@ -2,15 +2,14 @@ package main
 
 import (
 	"encoding/json"
-	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/internal/measured"
 	"github.com/sftseq/sftseq/internal/tensor/conformance"
 	"github.com/sftseq/sftseq/internal/vktest"
 )
@@ -43,7 +42,7 @@ func TestDevicesJSON(t *testing.T) {
 		}
 		lines = lines[:len(lines)-1]
 	}
-	results := decodeLines[deviceLine](t, strings.Join(lines, "\n"))
+	results := decodeLines[measured.Device](t, strings.Join(lines, "\n"))
 	if len(results) != len(list) {
 		t.Fatalf("%d lines of %d devices", len(results), len(list))
 	}
@@ -57,38 +56,6 @@ func TestDevicesJSON(t *testing.T) {
 	}
 }
 
-// TestDeviceLine: what is not known has a dash, and every device has its note.
-func TestDeviceLine(t *testing.T) {
-	var card deviceLine
-	if err := json.Unmarshal([]byte(`{"device":"vulkan:1","name":"card","kind":"discrete","driver":"its 1.2","api":"1.3.1","memory_bytes":1073741824,
-		"subgroup_size":32,"subgroup_min":8,"subgroup_max":64,"copy_bytes_per_s":3e12,"fma_flop_per_s":5e13,"mixed_product_flop_per_s":4e14,
-		"cooperative_matrices":[{"m":16,"n":8,"k":4,"a":"float16","b":"float16","c":"float32","result":"float32"},
-		{"m":1,"n":1,"k":1,"a":"int8","b":"uint8","c":"float32","result":"float16"}]}`), &card); err != nil {
-		t.Fatal(err)
-	}
-	want := []string{"vulkan:1", "card", "discrete", "its 1.2", "1.3.1", "1.0 GiB", "32 (8 to 64)", "3000 GB/s", "50000 GFLOP/s", "400000 GFLOP/s"}
-	if row := card.row(); !slices.Equal(row, want) {
-		t.Errorf("%q, expected %q", row, want)
-	}
-	note := func(want string) {
-		t.Helper()
-		if got := card.note(); got != want {
-			t.Errorf("%q, expected %q", got, want)
-		}
-	}
-	note("vulkan:1 has cooperative matrices: 16×8×4 float16 → float32, 1×1×1 int8·uint8 → float32 → float16")
-	card.Cooperative = nil
-	note("vulkan:1 has no cooperative matrices")
-	card.Failure = "it is hot"
-	note("vulkan:1 was not measured: it is hot")
-	card.Missing = "it is old"
-	note("vulkan:1 cannot be used: it is old")
-	empty := deviceLine{Info: device.Info{Device: "cpu"}}
-	if row := empty.row(); !slices.Equal(row[1:], strings.Split("–––––––––", "")) || empty.note() != "" {
-		t.Errorf("%q, %q", row, empty.note())
-	}
-}
-
 func TestCheck(t *testing.T) {
 	out := succeed(t, "", "check", "--device", "cpu", "--only", "gelu")
 	rows := strings.Split(out, "\n")
@@ -96,7 +63,7 @@ func TestCheck(t *testing.T) {
 		!strings.HasPrefix(rows[4], "cpu (") || !strings.HasPrefix(rows[5], "sftseq ") {
 		t.Errorf("%s", out)
 	}
-	results := decodeLines[kernelCheck](t, succeed(t, "", "check", "--device", "cpu", "--json"))
+	results := decodeLines[measured.Check](t, succeed(t, "", "check", "--device", "cpu", "--json"))
 	if len(results) < 30 {
 		t.Errorf("%d kernels", len(results))
 	}
@@ -117,7 +84,7 @@ func TestCheck(t *testing.T) {
 	if out := succeed(t, "", "check", "--device", "cpu", "--only", "sumsquares"); strings.Count(out, " pass\n") != 1 || !strings.Contains(out, "\nsumsquares ") {
 		t.Errorf("%s", out)
 	}
-	refuse(t, exitUsage, `--only "abacus": no such kernel, expected a part of embed, embed_backward, `, "", "check", "--only", "abacus")
+	refuse(t, exitUsage, `--only "abacus": no such kernel, expected a part of `+strings.Join(conformance.Kernels(), ", ")+"; see", "", "check", "--only", "abacus")
 	refuse(t, exitUsage, "unknown device", "", "check", "--device", "abacus")
 }
 
@@ -141,22 +108,6 @@ func TestValidationFails(t *testing.T) {
 	}
 	if status, _, errs := program(nil, "devices"); status != exitError || !strings.Contains(errs, "validation: ") {
 		t.Errorf("devices: status %d: %s", status, errs)
-	}
-}
-
-// TestKernelCheck: what fails is counted and named, not at any length.
-func TestKernelCheck(t *testing.T) {
-	k := &kernelCheck{Kernel: "add"}
-	k.add(conformance.Result{Kernel: "add", Case: "add 1", Worst: 0.25})
-	k.add(conformance.Result{Kernel: "add", Case: "add 2", Worst: 0.5})
-	if k.verdict() != "pass" || k.Worst != 0.5 || k.notes() != nil {
-		t.Errorf("%+v: %s, %q", k, k.verdict(), k.notes())
-	}
-	k.add(conformance.Result{Kernel: "add", Case: "add 3", Errors: []error{errors.New("one"), errors.New("two")}})
-	k.add(conformance.Result{Kernel: "add", Case: "add 4", Errors: []error{errors.New("three"), errors.New("four"), errors.New("five")}})
-	want := []string{"add 3: one", "add 3: two", "add 4: three", "add: 2 errors more (--json shows them)"}
-	if k.verdict() != "2 FAIL" || k.Cases != 4 || !slices.Equal(k.notes(), want) {
-		t.Errorf("%+v: %s, %q", k, k.verdict(), k.notes())
 	}
 }
 

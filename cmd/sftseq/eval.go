@@ -2,14 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/baseline"
+	"github.com/sftseq/sftseq/internal/evaluation"
 	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/internal/ranking"
 	"github.com/sftseq/sftseq/seq"
@@ -38,23 +37,44 @@ pair of class 1, ranks all others of the file, and the mean reciprocal rank (MRR
 recall@k say where those of its pairs of class 1 are, beside what is expected of any
 order. Of more than --queries of them a sample is ranked, always the same.
 
+Of a model of sftseq pretrain it reports with how many bits a masked token is told, beside
+what the frequencies of the tokens of the training split need; the same tokens are masked
+whenever it is asked.
+
+Of a model of a regression it reports, for each number and in its own unit, the mean
+absolute error (MAE), the root of the mean squared error (RMSE) and the coefficient of
+determination (R²: 1 is exact, 0 is what the mean of the rows reaches), beside what the
+mean of the training split reaches.
+
 --errors writes a row for each that is answered wrong: the id that it has in the data
 set (data convert --id), its number from 0, its label, the class predicted, and a
-probability for each class.`,
-		Flags: append(modelFlags(),
+probability for each class.
+
+With --shard I/N --output DIR shard I of N, from 0 to N-1, of the rows is scored into the
+part DIR/part-0000I-of-0000N.arrow (id, row, label, length, logits), which appears when it is
+complete and is left as it is when it is there. Then --verify --output DIR reports on all
+parts what one run reports, but for rankings and simple models, or lists those that are
+missing. Without --shard a Slurm array or a Kubernetes Indexed Job says which. With
+--on-error column a row that cannot be measured is kept with an error, and the exit status
+is 0.`,
+		Flags: append(append(append(modelFlags(), rankFlags()...),
 			&cli.StringFlag{Name: "data", Usage: "labelled `FILE|DIR` (required)", TakesFile: true},
 			&cli.StringFlag{Name: "split", Value: "test", Usage: "of a data set, the split `NAME`"},
 			&cli.IntFlag{Name: "queries", Value: defaultQueries, Usage: "rank the documents of pairs for `N` queries; 0 is none, and keeps no document"},
 			&cli.StringFlag{Name: "errors", Usage: "write the rows that are answered wrong to `FILE`: .jsonl, .csv, .tsv, .parquet or .arrow", TakesFile: true},
+			&cli.StringFlag{Name: "output", Usage: "`DIR` of the parts of shards", TakesFile: true},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
-		),
-		Action: eval,
+		), shardFlags()...),
+		Action: together(eval),
 	}
 }
 
 func eval(c *cli.Context) error {
 	if err := noArguments(c); err != nil {
 		return usageError{err}
+	}
+	if c.Bool("verify") || c.IsSet("shard") || c.IsSet("on-error") || c.IsSet("output") {
+		return evalShards(c)
 	}
 	if c.String("data") == "" {
 		return usage(c, "--data is missing, an Arrow file or a data set directory was expected")
@@ -70,6 +90,13 @@ func eval(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if m.Config.Task == sft.FillMask {
+		return evalMasked(c, m)
+	}
+	if m.Config.Predicts() {
+		return evalNumbers(c, m)
+	}
+	trained := trainedIn(c.String("model")) // now: a run that goes on has other weights later
 	if !ranking.Possible(m.Config) {
 		if c.IsSet("queries") && queries > 0 {
 			return usage(c, "--queries %d: the model %s is of task %s with %d classes, expected %s with 2",
@@ -90,32 +117,48 @@ func eval(c *cli.Context) error {
 		return err
 	}
 	defer release()
-	wrong, err := newEvalErrors(c, m.Config, path)
-	if err != nil {
+	ranks := ranksOf(c)
+	if err := ranks.compare(scorer, path); err != nil {
 		return err
 	}
-	defer wrong.abort()
-	e := &evaluation{name: path, scorer: scorer, score: scorer.Examples, tally: metrics.NewTally(m.Config.NumLabels), seen: wrong.see}
-	documents := ranking.NewDocuments(scorer)
+	var wrong *evalErrors
+	if ranks.first() {
+		if wrong, err = newEvalErrors(c, m.Config, path); err != nil {
+			return err
+		}
+	}
+	score, embed := ranks.scoring(scorer)
+	e := &evaluation.Evaluation{Name: path, Scorer: scorer, Score: score, Tally: metrics.NewTally(m.Config.NumLabels)}
+	if wrong != nil {
+		defer wrong.file.Abort()
+		e.Seen = wrong.See
+	}
+	documents := ranking.NewDocuments(scorer, embed)
 	if queries > 0 {
-		e.score = documents.Score
+		e.Score = documents.Score
 	}
 	p := newProgress(total, "evaluating", "rows")
-	err = e.run(c.Context, in, p)
+	err = e.Run(c.Context, in, p.Add)
 	p.Finish()
 	if err != nil {
 		return err
 	}
-	r := e.tally.Report()
+	r := e.Tally.Report()
 	if r == nil {
 		return fmt.Errorf("%s: no rows, at least 1 was expected", path)
 	}
 	result := newEvalResult(c.String("model"), path, r, m.Config.LabelNames)
+	result.trained = trained
+	if path != c.String("data") {
+		result.Split = c.String("split")
+	}
 	if result.Ranking, err = rank(c.Context, documents, queries); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if err := wrong.commit(); err != nil {
-		return err
+	if wrong != nil {
+		if err := wrong.commit(); err != nil {
+			return err
+		}
 	}
 	result.Baseline = testBaseline(c, c.String("data"), c.String("split"))
 	return show(c, result, result.write)
@@ -152,81 +195,6 @@ func testBaseline(c *cli.Context, path, split string) *baseline.Result {
 		return nil // the rows have been read: it was replaced meanwhile
 	}
 	return storedBaseline(c, set, split, leftOut)
-}
-
-// evaluation runs a model over a file.
-type evaluation struct {
-	name   string // of the file
-	scorer *sft.Scorer
-	score  func(context.Context, []seq.Example) ([]sft.Output, error)
-	tally  *metrics.Tally
-	seen   func(x *seq.Example, logits []float32) // called with each row; may be nil
-}
-
-func (e *evaluation) run(ctx context.Context, in *seq.Reader, p *progress) error {
-	for {
-		rows, err := in.Next()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		for at := 0; at < rows.Len(); {
-			n, err := e.piece(ctx, rows, at)
-			if err != nil {
-				return fmt.Errorf("%s: %w", e.name, err)
-			}
-			at += n
-			p.Add(int64(n))
-		}
-	}
-}
-
-// piece measures rows from at on, as many as a batch takes.
-func (e *evaluation) piece(ctx context.Context, rows *seq.Rows, at int) (int, error) {
-	var examples []seq.Example
-	var lengths []int
-	for tokens := 0; at+len(examples) < rows.Len() && len(examples) < batchLines && tokens < batchTokens; {
-		x := rows.Example(at + len(examples))
-		lengths = append(lengths, x.Length())
-		if err := e.check(&x); err != nil {
-			return 0, fmt.Errorf("row %d: %w", x.Index, err)
-		}
-		tokens += x.Length()
-		examples = append(examples, x)
-	}
-	outputs, err := e.score(ctx, examples)
-	if err != nil {
-		return 0, err
-	}
-	for i, o := range outputs {
-		if err := e.tally.Add(int(examples[i].Label), o.Logits, lengths[i]); err != nil {
-			return 0, fmt.Errorf("row %d: %w", examples[i].Index, err)
-		}
-		if e.seen != nil {
-			e.seen(&examples[i], o.Logits)
-		}
-	}
-	return len(examples), nil
-}
-
-// check cuts a row to what the model reads and reports what keeps it from that.
-func (e *evaluation) check(x *seq.Example) (err error) {
-	c := e.scorer.Config()
-	if x.Label == seq.NoLabel {
-		return errors.New("column label: expected a label, found none")
-	}
-	if int(x.Label) >= c.NumLabels {
-		return fmt.Errorf("column label: expected 0 to %d, found %d", c.NumLabels-1, x.Label)
-	}
-	if x.A, err = c.Window(x.A); err != nil {
-		return err
-	}
-	if x.B != nil {
-		x.B, err = c.Window(x.B)
-	}
-	return err
 }
 
 // defaultQueries is how many queries are ranked: with a thousand, a share has a

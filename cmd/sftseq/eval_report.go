@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -8,6 +9,8 @@ import (
 
 	"github.com/sftseq/sftseq/internal/baseline"
 	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/provenance"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // newEvalResult names the classes.
@@ -23,10 +26,27 @@ func newEvalResult(model, data string, r *metrics.Report, names []string) *evalR
 type evalResult struct {
 	Model string `json:"model"`
 	Data  string `json:"data"`
+	Split string `json:"split,omitempty"` // of a data set
+	trained
 	*metrics.Report
 	Ranking  *metrics.Ranking `json:"ranking,omitempty"`  // of documents, by a model of pairs
 	Baseline *baseline.Result `json:"baseline,omitempty"` // what simple models reach
 	names    []string
+}
+
+// trained says which weights of its run a model has; of a model without its run nothing.
+type trained struct {
+	Step       int  `json:"step,omitempty"`
+	Unfinished bool `json:"unfinished,omitempty"` // training has not ended
+}
+
+// trainedIn reads it of a run directory.
+func trainedIn(dir string) trained {
+	run, err := sft.LoadCheckpoint(dir)
+	if err != nil {
+		return trained{} // the model is whole without it
+	}
+	return trained{cmp.Or(run.State.BestStep, run.State.Step), !provenance.Ended(run)}
 }
 
 // mostClasses is how many classes a confusion matrix shows to a person.
@@ -34,6 +54,9 @@ const mostClasses = 20
 
 // write prints a table for a person.
 func (e *evalResult) write(w io.Writer) error {
+	if _, err := fmt.Fprintln(w, e.title()); err != nil {
+		return err
+	}
 	t := &lines{w: tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)}
 	t.add("accuracy\t%.2f%%\t", 100*e.Accuracy)
 	if e.Baseline != nil {
@@ -63,6 +86,22 @@ func (e *evalResult) write(w io.Writer) error {
 		return t.err
 	}
 	return t.w.(*tabwriter.Writer).Flush()
+}
+
+// title says what was measured on which rows.
+func (e *evalResult) title() string {
+	text := e.Model
+	if e.Step > 0 {
+		text += fmt.Sprintf(" at step %d", e.Step)
+	}
+	if e.Unfinished {
+		text += " (training has not ended)"
+	}
+	text += " on " + e.Data
+	if e.Split != "" {
+		text += fmt.Sprintf(" (split %s)", e.Split)
+	}
+	return text
 }
 
 // shownClasses is how many classes are printed of each kind where there are too many: those

@@ -153,6 +153,31 @@ func TestEvalRefuses(t *testing.T) {
 	}
 }
 
+// TestInfoOfPairs: each sequence of a pair has a sample of its own. If it may have half of
+// the pair's tokens, all are sampled, and more takes no more memory.
+func TestInfoOfPairs(t *testing.T) {
+	m, err := sft.Load(goldenPath("retrieval"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const length = 1024
+	with := func(sampled int) cost {
+		m.Config.NumSampledTokens = sampled
+		c, err := costAt(m, length)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	less, all, more := with(length/4), with(length/2), with(length)
+	if less.Infer >= all.Infer || less.Train >= all.Train {
+		t.Errorf("%d sampled of each sequence: %+v; %d: %+v", length/4, less, length/2, all)
+	}
+	if all.Infer != more.Infer || all.Train != more.Train {
+		t.Errorf("%d sampled of each sequence: %+v; %d: %+v", length/2, all, length, more)
+	}
+}
+
 func TestInfo(t *testing.T) {
 	var r modelInfo
 	if err := json.Unmarshal([]byte(succeed(t, "", "info", "--model", goldenPath("retrieval"), "--json")), &r); err != nil {

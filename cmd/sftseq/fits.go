@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -12,11 +13,17 @@ import (
 // fits compares what a file says of its sequences with what a model reads. What
 // the file leaves open is checked row by row.
 func fits(c *sft.Config, s *seq.Spec) error {
-	if s.Task != c.Task {
+	if len(s.TokenColumns()) != c.Sequences() {
 		return fmt.Errorf("its task is %s, the model's is %s", s.Task, c.Task)
 	}
 	if err := sameTokens(c, s); err != nil {
 		return err
+	}
+	if s.NumberNames != nil && c.Answers() || s.LabelNames != nil && c.Predicts() {
+		return fmt.Errorf("its task is %s, the model's is %s", s.Task, c.Task)
+	}
+	if s.NumberNames != nil && c.Predicts() && !slices.Equal(s.NumberNames, c.NumberNames()) {
+		return fmt.Errorf("its numbers are %q, the model's %q", s.NumberNames, c.NumberNames())
 	}
 	if s.LabelNames != nil && len(s.LabelNames) != c.NumLabels {
 		return fmt.Errorf("it has %d labels, the model %d", len(s.LabelNames), c.NumLabels)
@@ -31,8 +38,8 @@ func fits(c *sft.Config, s *seq.Spec) error {
 
 // sameTokens compares what a file says of its ids with what a model takes them for.
 func sameTokens(c *sft.Config, s *seq.Spec) error {
-	if s.VocabSize != 0 && s.VocabSize != c.VocabSize {
-		return fmt.Errorf("its vocabulary has %d tokens, the model's %d", s.VocabSize, c.VocabSize)
+	if s.VocabSize != 0 && s.VocabSize != c.DataVocabSize() {
+		return fmt.Errorf("its vocabulary has %d tokens, the model's %d", s.VocabSize, c.DataVocabSize())
 	}
 	return sameTokenizer(s.Tokenizer, c.Tokenizer)
 }

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/internal/visible"
 )
 
 // refuseTable is the error of a table, or a folder of files, where a data set is expected:
@@ -33,8 +34,8 @@ func refuseTable(path string) error {
 	}
 	name := filepath.Base(path)
 	name, _, _ = strings.Cut(name, ".")
-	return fmt.Errorf("%s: expected a data set, found %s: make one of it, such as with\n  sftseq data convert --from %s --to %s --text COLUMN --label COLUMN\nand give that directory",
-		path, what, shellQuote(path), shellQuote("data/"+name))
+	return fmt.Errorf("%s: expected a data set, found %s: make one of it, such as with\n  sftseq data convert --from %s --to %s --text COLUMN --label COLUMN\nand give that directory (pretrain needs no --label)",
+		path, what, visible.Quote(path), visible.Quote("data/"+name))
 }
 
 // hasFiles reports whether anything is in a directory.
@@ -59,9 +60,9 @@ func refuseForLines(path string) error {
 		}
 		return nil
 	case format == "arrow":
-		return fmt.Errorf("%s: expected a FILE of JSON lines, found %s: --input %s --output FILE.arrow reads it", path, format, shellQuote(path))
+		return fmt.Errorf("%s: expected a FILE of JSON lines, found %s: --input %s --output FILE.arrow reads it", path, format, visible.Quote(path))
 	case format != "jsonl" && format != "json" && format != "text":
-		return fmt.Errorf("%s: expected a FILE of JSON lines, found %s: --input %s --text COLUMN reads tables", path, format, shellQuote(path))
+		return fmt.Errorf("%s: expected a FILE of JSON lines, found %s: --input %s --text COLUMN reads tables", path, format, visible.Quote(path))
 	}
 	return nil
 }
@@ -73,7 +74,7 @@ func linesHint(first []byte) string {
 	switch {
 	case bytes.HasPrefix(trimmed, []byte("PAR1")), bytes.HasPrefix(trimmed, []byte("ARROW1")):
 		return "; it is a table, which --input FILE reads"
-	case bytes.HasPrefix(trimmed, []byte("{")) && json.Valid(trimmed) && !bytes.Contains(trimmed, []byte(`"text`)) && !bytes.Contains(trimmed, []byte(`"tokens`)):
+	case bytes.HasPrefix(trimmed, []byte("{")) && json.Valid(trimmed) && !bytes.Contains(trimmed, []byte(`"text`)) && !bytes.Contains(trimmed, []byte(`"tokens`)) && !bytes.Contains(trimmed, []byte(`"bytes`)):
 		return "; of JSON lines with other columns --input FILE --text COLUMN reads one"
 	case len(trimmed) == 0 || !utf8.Valid(trimmed) || trimmed[0] == '{' || trimmed[0] == '[':
 		return ""
@@ -95,5 +96,5 @@ func runsIn(dir string) string {
 		return ""
 	}
 	return fmt.Sprintf("%s: expected a model, found the folder of %d: name one of them, such as --model %s (%s)",
-		dir, len(names), shellQuote(filepath.Join(dir, names[0])), shortList(names, 10))
+		dir, len(names), visible.Quote(filepath.Join(dir, names[0])), shortList(names, 10))
 }

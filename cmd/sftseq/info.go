@@ -10,6 +10,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/passes"
 	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/units"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -17,15 +18,24 @@ func infoCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "info",
 		Usage: "show a model's configuration, size and cost",
-		UsageText: `sftseq info --model DIR [--json]
+		UsageText: `sftseq info --model DIR [--cluster W,BANDWIDTH[,LATENCY]] [--json]
 
-Example: sftseq info --model runs/listops`,
+Examples: sftseq info --model runs/listops
+          sftseq info --model runs/listops --cluster 64,10Gbit --batch 512`,
 		Description: `Shows the configuration, the parameters by part, the multiply-adds per token of
 a forward pass by part (for the score: one per channel), and the memory that one
 sequence takes, beside the weights, to be classified and to be trained on. Of a model
-with convolutions, also how many neighbouring tokens they mix into one. The vocabulary
-of a learned tokenizer is in --json alone.`,
-		Flags:  []cli.Flag{modelFlag(), &cli.BoolFlag{Name: "json", Usage: "print one JSON object"}},
+of pairs it is the memory of a pair: the length is that of both sequences together,
+each of which has a sample of its own. Of a model with convolutions, also how many
+neighbouring tokens they mix into one. The vocabulary of a learned tokenizer is in
+--json alone.
+
+--cluster adds how long a step of training takes on 1, 2, 4, … up to W ranks, each a
+machine like this one: how many are busy, what a rank sends in a step, the share of the
+exchange, and the efficiency, which is how often faster than one rank a step is, divided
+by the ranks. It measures a few steps with fresh weights and random tokens here, and
+simulates the rest.`,
+		Flags:  append([]cli.Flag{modelFlag(), &cli.BoolFlag{Name: "json", Usage: "print one JSON object"}}, clusterFlags()...),
 		Action: info,
 	}
 }
@@ -33,6 +43,11 @@ of a learned tokenizer is in --json alone.`,
 func info(c *cli.Context) error {
 	if err := noArguments(c); err != nil {
 		return usageError{err}
+	}
+	for _, name := range []string{"batch", "length", "memory", "threads"} {
+		if c.IsSet(name) && !c.IsSet("cluster") {
+			return usage(c, "--%s belongs to --cluster", name)
+		}
 	}
 	m, err := loadModel(c)
 	if err != nil {
@@ -48,6 +63,11 @@ func info(c *cli.Context) error {
 			return err
 		}
 		i.Costs = append(i.Costs, cost)
+	}
+	if c.IsSet("cluster") {
+		if i.Cluster, err = simulate(c, m); err != nil {
+			return err
+		}
 	}
 	return show(c, i, i.write)
 }
@@ -69,6 +89,7 @@ type modelInfo struct {
 	Costs      []cost      `json:"costs"`
 	// ReceptiveField of the convolutions; nil where there are none.
 	ReceptiveField *receptiveField `json:"receptive_field,omitempty"`
+	Cluster        *clusterInfo    `json:"cluster,omitempty"` // with --cluster
 }
 
 // receptiveField is the number of neighbouring tokens, itself among them, that
@@ -89,7 +110,8 @@ func receptiveFieldOf(c *sft.Config) *receptiveField {
 	return &receptiveField{Layer: 1 + 2*reach, Model: 1 + 2*reach*c.NumLayers}
 }
 
-// cost is what one sequence of a length takes.
+// cost is what one sequence of a length takes, in memory a pair of both together that
+// length.
 type cost struct {
 	Length     int    `json:"length"`
 	Operations []part `json:"operations_per_token"` // multiply-adds, rounded
@@ -99,7 +121,6 @@ type cost struct {
 
 func costAt(m *sft.Model, length int) (cost, error) {
 	out := cost{Length: length, Operations: operations(m.Config, length)}
-	// Of a pair the length is that of both together.
 	for training, bytes := range map[bool]*int64{false: &out.Infer, true: &out.Train} {
 		p, err := passes.Record(m.Config, training, length, m.Config.Sequences())
 		if err != nil {
@@ -136,7 +157,10 @@ func operations(c *sft.Config, length int) []part {
 		relative = layers * h * (2*3*float64(c.SinusoidDim)/2 + 2*2*k)
 	}
 	head := d + d + d*float64(c.NumLabels)/n
-	if c.Sequences() == 2 {
+	switch {
+	case c.Task == sft.FillMask: // of the masked tokens
+		head = d * float64(c.NumLabels) * c.MaskRate
+	case c.Sequences() == 2:
 		head += 4 * d * d / n
 	}
 	taps := 0.0
@@ -199,21 +223,13 @@ func (i *modelInfo) write(w io.Writer) error {
 		for _, p := range c.Operations {
 			row += fmt.Sprintf("%d\t", p.Count)
 		}
-		t.add("%s%s\t%s\t", row, binaryBytes(c.Infer), binaryBytes(c.Train))
+		t.add("%s%s\t%s\t", row, units.Bytes(c.Infer), units.Bytes(c.Train))
 	}
 	if t.err != nil {
 		return t.err
 	}
-	return tabs.Flush()
-}
-
-// binaryBytes is a size such as "1.5 GiB".
-func binaryBytes(n int64) string {
-	v, unit := float64(n)/(1<<10), "KiB"
-	for _, u := range []string{"MiB", "GiB", "TiB"} {
-		if v >= 1024 {
-			v, unit = v/1024, u
-		}
+	if err := tabs.Flush(); err != nil || i.Cluster == nil {
+		return err
 	}
-	return fmt.Sprintf("%.1f %s", v, unit)
+	return i.Cluster.write(w)
 }

@@ -14,6 +14,8 @@ import (
 	"syscall"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/internal/visible"
 )
 
 // Exit statuses.
@@ -32,12 +34,12 @@ func main() {
 
 // run is the program; it returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	errs := &visible{to: stderr}
-	defer errs.finish()
+	errs := visible.NewWriter(stderr)
+	defer errs.Finish()
 	out := &output{w: stdout}
-	if isTerminal(stdout) {
-		shown := &visible{to: stdout}
-		defer shown.finish()
+	if visible.Terminal(stdout) {
+		shown := visible.NewWriter(stdout)
+		defer shown.Finish()
 		out.w = shown
 	}
 	app := newApp()
@@ -47,15 +49,16 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if out.err != nil && !errors.Is(err, out.err) {
 		err = errors.Join(err, out.err)
 	}
+	var told toldError
 	switch {
 	case err == nil && app.Metadata[closingFailed].(*atomic.Bool).Load():
 		return exitError // it was printed
-	case err == nil:
+	case err == nil, errors.As(err, &told):
 		return exitOK
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil: // by the user, and not by what has failed
 		err = errors.New("interrupted")
 	}
-	fmt.Fprintf(errs, "sftseq: %s\n", briefly(err.Error()))
+	fmt.Fprintf(errs, "sftseq: %s\n", visible.Briefly(err.Error()))
 	var usage usageError
 	if errors.As(err, &usage) || strings.HasPrefix(err.Error(), "No help topic") { // by the command help
 		return exitUsage
@@ -83,8 +86,9 @@ Example: sftseq train listops --out runs/listops
 		DisableSliceFlagSeparator: true,
 		HideVersion:               true, // ours says what the command version does
 		Flags:                     []cli.Flag{&cli.BoolFlag{Name: "version", Aliases: []string{"v"}, Usage: "show the version of the program"}},
-		Commands: []*cli.Command{dataCommand(), trainCommand(), evalCommand(), predictCommand(), embedCommand(), serveCommand(),
+		Commands: []*cli.Command{dataCommand(), trainCommand(), pretrainCommand(), evalCommand(), predictCommand(), embedCommand(), serveCommand(),
 			gradsCommand(), infoCommand(), devicesCommand(), checkCommand(), benchCommand(), plotCommand(), reportCommand(), versionCommand(), completionCommand()},
+		Before:         refuseSeveral,
 		Action:         unknownCommand,
 		OnUsageError:   onUsageError,
 		ExitErrHandler: func(*cli.Context, error) {}, // run prints errors, once

@@ -1,14 +1,14 @@
 package main
 
 import (
-	"context"
-	"errors"
+	"fmt"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sftseq/sftseq/internal/answer"
 	"github.com/sftseq/sftseq/internal/requests"
-	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // linesHelp is what predict and embed say about their input.
@@ -31,6 +31,8 @@ tokens were read.
 
 ` + tableHelp + `
 
+` + shardHelp + `
+
 Where both are Arrow and no column is named, an Arrow file or stream with the column
 tokens (or tokens_a and tokens_b) is read batch by batch, and an Arrow file of the same
 rows is written, with logits as vectors; a row that cannot be read ends it. A column id
@@ -41,50 +43,98 @@ func lineFlags() []cli.Flag {
 	return append(append(modelFlags(),
 		&cli.BoolFlag{Name: "truncate", Usage: "read the head of a sequence that is too long"},
 		maxLineFlag(),
-	), tableFlags()...)
+	), append(tableFlags(), shardFlags()...)...)
 }
 
 func predictCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "predict",
-		Usage:     "classify sequences: JSON lines or tables in, labels and probabilities out",
+		Usage:     "classify sequences: JSON lines or tables in, labels and probabilities, or numbers, out",
 		ArgsUsage: "[FILE]",
 		UsageText: `sftseq predict --model DIR [flags] [FILE]
 sftseq predict --model DIR [flags] --input FILE --text COLUMN [--output FILE]
 
 Example: sftseq predict --model runs/reviews --input reviews.csv --text review --id key --keep stars --output scored.csv
-         echo '{"text":"[MAX 2 9 ]"}' | sftseq predict --model runs/listops`,
+         echo '{"text":"[MAX 2 9 ]"}' | sftseq predict --model runs/listops
+         echo '{"text":"the fi[MASK]m"}' | sftseq predict --fill --model runs/pretrain`,
 		Description: `Reads FILE (standard input if absent or -) and writes for each line
    {"id": 7, "label": …, "logits": […], "probabilities": […], "length": 4}
 where label is the class's name if the model has names, otherwise its number;
-for a pair, length_a and length_b as well. With --explain a line also says what the
+for a pair, length_a and length_b as well. A model of a regression writes
+   {"id": 7, "numbers": {"mass": 3.2, …}, "length": 4}
+in the units of its data. With --explain a line also says what the
 model read: for each layer the positions it sampled, their weights and the share of
 its attention that each received; and the weight of each token in the pooling.
 
+With --fill, and a model of sftseq pretrain, a line's text has [MASK], or --mask, in
+place of tokens (tokens have the id mask_token_id of config.json), and the reply is
+   {"id": 7, "text": …, "tokens": […], "masks": [{"position": 3, "candidates":
+   [{"token": 12, "text": "a", "probability": 0.5}, …]}, …], "length": 4}
+with the most probable token in place of each mask, told from the others alone. A mask is
+one token: a byte or a whole word, as the model's tokenizer has them. --fill answers lines.
+
 ` + linesHelp,
-		Flags: append(lineFlags(), &cli.BoolFlag{Name: "explain", Usage: "say what the model read of each sequence"}),
-		Action: func(c *cli.Context) error {
-			explain := c.Bool("explain")
-			if explain && c.IsSet("input") {
-				return usage(c, "--explain answers lines, not --input")
-			}
-			return answerLines(c, func(s *sft.Scorer) answerer { return predictor(s, explain) })
-		},
+		Flags: append(lineFlags(), &cli.BoolFlag{Name: "explain", Usage: "say what the model read of each sequence"},
+			&cli.BoolFlag{Name: "fill", Usage: "fill the masks of each sequence, with a model of sftseq pretrain"},
+			&cli.StringFlag{Name: "mask", Value: "[MASK]", Usage: "with --fill, what stands in a text for a masked token"},
+			&cli.IntFlag{Name: "candidates", Value: 5, Usage: "with --fill, the most probable `N` tokens for each mask"}),
+		Action: predict,
 	}
 }
 
-// answerer is how a command answers: lines, and Arrow records.
-type answerer struct {
-	sequences []int // how many a line may hold
-	lines     func(s *stream) func(context.Context, []*requests.Request) ([]any, error)
-	record    recordFunc
-	columns   func(c *sft.Config, format string, pair bool) replyColumns // of a table's rows
+func predict(c *cli.Context) error {
+	explain, fill := c.Bool("explain"), c.Bool("fill")
+	switch {
+	case (explain || fill) && c.IsSet("input"):
+		return usage(c, "--%s answers lines, not --input", map[bool]string{true: "explain", false: "fill"}[explain])
+	case explain && fill:
+		return usage(c, "--explain and --fill exclude each other")
+	case !fill && (c.IsSet("mask") || c.IsSet("candidates")):
+		return usage(c, "--mask and --candidates belong to --fill")
+	case c.String("mask") == "":
+		return usage(c, "--mask \"\", expected the text that stands for a masked token")
+	case c.Int("candidates") < 1:
+		return usage(c, "--candidates %d, expected a number from 1", c.Int("candidates"))
+	case !fill:
+		return answerLines(c, func(s *sft.Scorer) *answer.Model { return answer.Predictor(s, explain) })
+	}
+	return answerLines(c, func(s *sft.Scorer) *answer.Model {
+		tokenizer, err := tokenizers.Open(s.Config().Tokenizer, c.String("model"))
+		if err != nil {
+			tokenizer = nil // who asks with tokens is answered with them
+		}
+		return answer.Filler(s, tokenizer, c.Int("candidates"))
+	})
+}
+
+func embedCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "embed",
+		Usage:     "turn sequences into vectors: JSON lines or tables in, embeddings out",
+		ArgsUsage: "[FILE]",
+		UsageText: `sftseq embed --model DIR [flags] [FILE]
+sftseq embed --model DIR [flags] --input FILE --text COLUMN [--output FILE]
+
+Example: sftseq embed --model runs/reviews --input reviews.csv --text review --id key --output vectors.parquet
+         echo '{"id":"q1","text":"a query"}' | sftseq embed --model runs/retrieval`,
+		Description: `Reads FILE (standard input if absent or -) and writes for each line
+   {"id": 7, "embedding": […], "length": 4}
+the pooled vector of the sequence, to be compared by cosine. A retrieval model
+embeds single sequences; for a pair it gives embedding_a and embedding_b.
+
+` + linesHelp,
+		Flags:  lineFlags(),
+		Action: func(c *cli.Context) error { return answerLines(c, answer.Embedder) },
+	}
 }
 
 // answerLines is predict and embed.
-func answerLines(c *cli.Context, make func(*sft.Scorer) answerer) error {
+func answerLines(c *cli.Context, make func(*sft.Scorer) *answer.Model) error {
 	if err := checkMaxLine(c); err != nil {
 		return err
+	}
+	if c.Bool("verify") {
+		return verifyShards(c)
 	}
 	isTable, err := checkTableFlags(c)
 	if err != nil {
@@ -92,6 +142,9 @@ func answerLines(c *cli.Context, make func(*sft.Scorer) answerer) error {
 	}
 	m, err := loadModel(c)
 	if err != nil {
+		return err
+	}
+	if err := taskFor(c, m.Config); err != nil {
 		return err
 	}
 	if c.Bool("truncate") {
@@ -102,53 +155,37 @@ func answerLines(c *cli.Context, make func(*sft.Scorer) answerer) error {
 		return err
 	}
 	defer release()
-	a := make(scorer)
+	model := make(scorer)
 	switch {
+	case isTable && sharded(c):
+		return answerShard(c, scorer, model)
 	case isTable && copiesArrow(c):
-		return answerArrow(c, m.Config, a.record)
+		return answerArrow(c, m.Config, model.Record)
 	case isTable:
-		return answerTable(c, m.Config, a)
+		return answerTable(c, m.Config, model)
 	}
 	in, name, err := openInput(c)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	s := &stream{parser: requests.NewParser(m.Config, c.String("model"), name, a.sequences...), maxLine: c.Int("max-line")}
-	s.answer = a.lines(s)
-	return s.run(c.Context, in, c.App.Writer)
+	parser := requests.NewParser(m.Config, c.String("model"), name, model.Sequences...)
+	if c.Bool("fill") {
+		parser.Mask = c.String("mask")
+	}
+	return model.Lines(c.Context, parser, c.Int("max-line"), linesHint, in, c.App.Writer)
 }
 
-func predictor(scorer *sft.Scorer, explain bool) answerer {
-	c, score := scorer.Config(), scorer.Examples
-	if explain {
-		score = scorer.Explain
+// taskFor refuses a model that cannot do what is asked for.
+func taskFor(c *cli.Context, m *sft.Config) error {
+	fills := m.Task == sft.FillMask
+	switch fill := c.Bool("fill"); {
+	case fill && !fills:
+		return fmt.Errorf("--fill: the model %s is of task %s, expected one of sftseq pretrain", c.String("model"), m.Task)
+	case c.Bool("explain") && m.Predicts():
+		return fmt.Errorf("--explain: the model %s predicts numbers, and is not explained: leave --explain out", c.String("model"))
+	case !fill && fills && c.Command.Name == "predict":
+		return fmt.Errorf("the model %s was trained without labels (sftseq pretrain), and predicts none: --fill fills masks, sftseq embed gives vectors, and sftseq train --init-from learns labels", c.String("model"))
 	}
-	lines := func(s *stream) func(context.Context, []*requests.Request) ([]any, error) {
-		return func(ctx context.Context, batch []*requests.Request) ([]any, error) {
-			examples := make([]seq.Example, len(batch))
-			for i, r := range batch {
-				examples[i] = r.Example()
-			}
-			outputs, err := score(ctx, examples)
-			if err != nil {
-				return nil, err
-			}
-			replies := make([]any, len(batch))
-			for i, o := range outputs {
-				replies[i] = orFailure(requests.NewPrediction(c, batch[i], o))
-			}
-			return replies, nil
-		}
-	}
-	return answerer{sequences: []int{c.Sequences()}, lines: lines, record: scorer.Score, columns: predictionColumns}
-}
-
-// orFailure is a reply, or the failure that takes its place.
-func orFailure[R any](reply R, err error) any {
-	var f *requests.Failure
-	if errors.As(err, &f) {
-		return f
-	}
-	return reply
+	return nil
 }

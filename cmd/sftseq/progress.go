@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
+
+	"github.com/sftseq/sftseq/internal/units"
+	"github.com/sftseq/sftseq/internal/visible"
 )
 
 // unitBytes is the unit of what is counted in bytes, which are shown as MiB and the like.
@@ -36,19 +39,22 @@ type progress struct {
 	quiet bool // no line was written yet
 }
 
+// progressTo is where progress is shown.
+var progressTo io.Writer = os.Stderr
+
 // newProgress begins a task of total units (0 if not known): "generating
 // listops", "rows".
 func newProgress(total int64, what, unit string) *progress {
-	what = escape([]byte(what)) // it may name a file
-	p := &progress{out: os.Stderr, what: what, unit: unit, total: total, start: time.Now(), quiet: true}
+	what = visible.Escape([]byte(what)) // it may name a file
+	p := &progress{out: progressTo, what: what, unit: unit, total: total, start: time.Now(), quiet: true}
 	p.last = p.start
-	if isTerminal(p.out) {
+	if visible.Terminal(p.out) {
 		limit := total
 		if limit < 1 {
 			limit = -1 // a spinner
 		}
 		p.bar = progressbar.NewOptions64(limit,
-			progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetDescription(what),
+			progressbar.OptionSetWriter(p.out), progressbar.OptionSetDescription(what),
 			progressbar.OptionShowCount(), progressbar.OptionShowBytes(unit == unitBytes), progressbar.OptionUseIECUnits(true),
 			progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(100*time.Millisecond),
 			progressbar.OptionSetWidth(24), progressbar.OptionClearOnFinish())
@@ -74,16 +80,6 @@ func (p *progress) Add(n int64) {
 	if now := time.Now(); now.Sub(p.last) >= progressEvery {
 		p.last, p.quiet = now, false
 		fmt.Fprintln(p.out, p.line(now))
-	}
-}
-
-// Grow makes the task n units longer.
-func (p *progress) Grow(n int64) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.total += n
-	if p.bar != nil && p.total > 0 {
-		p.bar.ChangeMax64(p.total)
 	}
 }
 
@@ -144,7 +140,7 @@ func (p *progress) line(now time.Time) string {
 	left := time.Duration(float64(now.Sub(p.start)) * float64(p.total-done) / float64(done))
 	of := fmt.Sprintf("%d of %d %s", p.done, p.total, p.unit)
 	if p.unit == unitBytes {
-		of = fmt.Sprintf("%s of %s", binaryBytes(p.done), binaryBytes(p.total))
+		of = fmt.Sprintf("%s of %s", units.Bytes(p.done), units.Bytes(p.total))
 	}
 	return fmt.Sprintf("%s: %s (%d%%), %s, %s left", p.what, of, 100*done/p.total, p.rate(now), roundTime(left))
 }
@@ -152,7 +148,7 @@ func (p *progress) line(now time.Time) string {
 // amount is what is done: "4000 rows" or "1.5 MiB".
 func (p *progress) amount() string {
 	if p.unit == unitBytes {
-		return binaryBytes(p.done)
+		return units.Bytes(p.done)
 	}
 	return fmt.Sprintf("%d %s", p.done, p.unit)
 }
@@ -162,7 +158,7 @@ func (p *progress) rate(now time.Time) string {
 	rate := float64(p.done) / now.Sub(p.start).Seconds()
 	switch {
 	case p.unit == unitBytes:
-		return binaryBytes(int64(rate)) + "/s"
+		return units.Bytes(int64(rate)) + "/s"
 	case rate >= 1e6:
 		return fmt.Sprintf("%.1fM %s/s", rate/1e6, p.unit)
 	case rate >= 1e3:

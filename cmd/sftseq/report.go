@@ -8,6 +8,8 @@ import (
 
 	"github.com/sftseq/sftseq/device"
 	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/evaluation"
+	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/internal/report"
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/tokenizers"
@@ -66,7 +68,7 @@ func reportRuns(c *cli.Context) error {
 		if r.Metrics, err = sft.ReadMetrics(dirs[i]); err != nil {
 			return err
 		}
-		if r.Starts, err = readStarts(dirs[i]); err != nil {
+		if r.Starts, err = provenance.ReadStarts(dirs[i]); err != nil {
 			return err
 		}
 		if r.Config.Tokenizer != nil {
@@ -74,7 +76,7 @@ func reportRuns(c *cli.Context) error {
 				return err
 			}
 		}
-		for _, file := range []string{"config.json", "model.safetensors", "metrics.jsonl", startsFile, tokenizers.FileName} {
+		for _, file := range []string{"config.json", "model.safetensors", "metrics.jsonl", provenance.StartsFile, tokenizers.FileName} {
 			if sameFile(c.String("out"), filepath.Join(dirs[i], file)) {
 				return usage(c, "--out %s: expected a file of its own, found one of the run", c.String("out"))
 			}
@@ -92,7 +94,7 @@ func reportRuns(c *cli.Context) error {
 			return err
 		}
 	}
-	if err := report.Write(page, runs, exampleRule); err != nil {
+	if err := report.Write(page, runs, evaluation.Rule); err != nil {
 		return fmt.Errorf("writing %s: %w", c.String("out"), err)
 	}
 	if err := page.Commit(); err != nil {

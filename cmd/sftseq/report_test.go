@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/metrics"
-	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/internal/provenance"
 )
 
 // listopsRun trains for a moment on a data set that it makes.
@@ -151,7 +151,7 @@ func TestReport(t *testing.T) {
 			}
 		}
 	}
-	starts, err := readStarts(run)
+	starts, err := provenance.ReadStarts(run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,12 +217,12 @@ func TestReport(t *testing.T) {
 func TestStarts(t *testing.T) {
 	run, data := listopsRun(t)
 	smallRun(t, data, run, "--resume", "--steps", "20")
-	torn := writeText(t, filepath.Join(run, "."+startsFile+".abc.tmp"), "{") // of a program that was killed
+	torn := writeText(t, filepath.Join(run, "."+provenance.StartsFile+".abc.tmp"), "{") // of a program that was killed
 	smallRun(t, data, run, "--resume", "--steps", "40")
 	if _, err := os.Stat(torn); err == nil {
 		t.Errorf("%s is still there", torn)
 	}
-	starts, err := readStarts(run)
+	starts, err := provenance.ReadStarts(run)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -234,7 +234,7 @@ func TestStarts(t *testing.T) {
 	if text := readText(t, page); !strings.Contains(text, "resumed 1× until") {
 		t.Error("the page does not say that the run was resumed")
 	}
-	path := filepath.Join(run, startsFile)
+	path := filepath.Join(run, provenance.StartsFile)
 	writeText(t, path, readText(t, path)+"{\n")
 	refuse(t, exitError, path+":3: expected a JSON object", "", "report", "--out", page, run)
 	if err := os.Remove(path); err != nil { // of an earlier version
@@ -253,7 +253,7 @@ func TestStartsAfterPatience(t *testing.T) {
 		}
 		args = append(args, "--resume")
 	}
-	starts, err := readStarts(run)
+	starts, err := provenance.ReadStarts(run)
 	if err != nil || len(starts) != 1 {
 		t.Errorf("%+v, %v", starts, err)
 	}
@@ -285,30 +285,4 @@ func TestRunNames(t *testing.T) {
 	if here := runNames([]string{"."}); here[0] != "sftseq" {
 		t.Errorf("this directory is called %q", here)
 	}
-}
-
-// TestPicker takes classes and outcomes by turns, and what there is where one is missing.
-func TestPicker(t *testing.T) {
-	p := newPicker(3, 5)
-	row := uint32(0)
-	see := func(label, answer int) {
-		logits := make([]float32, 3)
-		logits[answer] = 1
-		x := exampleOf(row, label)
-		p.see(&x, logits)
-		row++
-	}
-	see(0, 0) // row 0
-	see(0, 0)
-	see(1, 1)
-	see(1, 0) // 3
-	see(0, 2)
-	see(2, 0) // 5
-	if got := fmt.Sprint(p.rows()); got != "[{0 0.wav} {3 3.wav} {5 5.wav} {4 4.wav} {2 2.wav}]" {
-		t.Errorf("%s", got)
-	}
-}
-
-func exampleOf(row uint32, label int) seq.Example {
-	return seq.Example{Index: row, ID: fmt.Sprintf("%d.wav", row), A: []int32{1}, Label: int32(label)}
 }

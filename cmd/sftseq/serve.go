@@ -21,6 +21,7 @@ import (
 
 	"github.com/sftseq/sftseq/device"
 	"github.com/sftseq/sftseq/internal/serve"
+	"github.com/sftseq/sftseq/internal/serve/transport"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -56,7 +57,7 @@ error.
 Exit status: 0 at the end of the input, after shutdown and exit, and after
 SIGTERM; 1 after an exit without shutdown, and where something failed.`,
 		Flags: append(modelFlags(),
-			&cli.StringFlag{Name: "framing", Value: serve.Lines, Usage: "`KIND` of messages: lines, or lsp (Content-Length headers)"},
+			&cli.StringFlag{Name: "framing", Value: transport.Lines, Usage: "`KIND` of messages: lines, or lsp (Content-Length headers)"},
 			&cli.StringSliceFlag{Name: "listen", Usage: "serve clients at `ADDRESS`: unix:PATH or tcp:HOST:PORT (this machine without a host)"},
 			&cli.BoolFlag{Name: "truncate", Usage: "read the head of a sequence that is too long"},
 			&cli.StringFlag{Name: "index", Usage: "keep the index of retrieval/add in `FILE`", TakesFile: true},
@@ -106,8 +107,8 @@ func serveOptions(c *cli.Context) (serve.Options, error) {
 	if err := noArguments(c); err != nil {
 		return o, err
 	}
-	if f := c.String("framing"); f != serve.Lines && f != serve.LSP {
-		return o, usage(c, "--framing %q, expected %s or %s", f, serve.Lines, serve.LSP)
+	if f := c.String("framing"); f != transport.Lines && f != transport.LSP {
+		return o, usage(c, "--framing %q, expected %s or %s", f, transport.Lines, transport.LSP)
 	}
 	for _, name := range []string{"max-inflight", "max-documents"} {
 		if n := c.Int(name); n < 1 || n > 1<<30 {
@@ -204,8 +205,8 @@ type serving struct {
 	server  *serve.Server
 	log     *slog.Logger
 	drain   time.Duration
-	listen  []serve.Address
-	metrics serve.Address // without a name there are none
+	listen  []transport.Address
+	metrics transport.Address // without a name there are none
 	work    sync.WaitGroup
 
 	open      atomic.Bool // it serves, and does not start or stop
@@ -215,7 +216,7 @@ type serving struct {
 // addresses reads --listen and --metrics.
 func (r *serving) addresses(c *cli.Context) error {
 	for _, text := range c.StringSlice("listen") {
-		a, err := serve.ParseAddress(text)
+		a, err := transport.ParseAddress(text)
 		if err != nil {
 			return usage(c, "--listen %q: %w", text, err)
 		}
@@ -223,7 +224,7 @@ func (r *serving) addresses(c *cli.Context) error {
 	}
 	if text := c.String("metrics"); text != "" {
 		var err error
-		if r.metrics, err = serve.ParseTCP(text); err != nil {
+		if r.metrics, err = transport.ParseTCP(text); err != nil {
 			return usage(c, "--metrics %q: %w", text, err)
 		}
 	}
@@ -249,7 +250,7 @@ func (r *serving) run(c *cli.Context) error {
 	ended := make(chan error, len(listeners)+1)
 	for _, l := range listeners {
 		r.log.Info("listening", "address", l.Addr().Network()+":"+l.Addr().String())
-		if serve.Public(l.Addr()) {
+		if transport.Public(l.Addr()) {
 			r.log.Warn("whoever reaches this address may use the server: clients are not asked who they are", "address", l.Addr().String())
 		}
 		r.work.Go(func() {
@@ -284,7 +285,7 @@ func (r *serving) run(c *cli.Context) error {
 func (r *serving) listenAll() ([]net.Listener, error) {
 	var all []net.Listener
 	for _, a := range r.listen {
-		l, err := serve.Listen(a)
+		l, err := transport.Listen(a)
 		if err != nil {
 			for _, l := range all {
 				l.Close()
@@ -301,7 +302,7 @@ func (r *serving) serveMetrics() (stop func(), err error) {
 	if r.metrics.Name == "" {
 		return func() {}, nil
 	}
-	l, err := serve.Listen(r.metrics)
+	l, err := transport.Listen(r.metrics)
 	if err != nil {
 		return nil, fmt.Errorf("--metrics: %w", err)
 	}

@@ -1,13 +1,13 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sftseq/sftseq/internal/answer"
 	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/internal/rowwriter"
@@ -16,39 +16,74 @@ import (
 )
 
 // answerTable reads --input row by row and writes a row for each to --output.
-func answerTable(c *cli.Context, config *sft.Config, a answerer) error {
-	in, err := newTableInput(c, config, a.sequences)
+func answerTable(c *cli.Context, config *sft.Config, model *answer.Model) error {
+	in, err := newTableInput(c, config, model.Sequences, c.String("input"))
 	if err != nil {
 		return err
 	}
-	parser := requests.NewParser(config, c.String("model"), in.path, a.sequences...)
-	if err := parser.ReadsText(); err != nil && !in.tokens {
+	parser := requests.NewParser(config, c.String("model"), in.Path, model.Sequences...)
+	if err := parser.ReadsText(); err != nil && !in.Tokens {
 		return err
 	}
 	absent := &absentColumns{}
-	in.options.Absent = absent.add
-	t, err := table.Open(c.Context, in.path, in.options)
+	in.Options.Absent = absent.add
+	t, err := table.Open(c.Context, in.Path, in.Options)
 	if err != nil {
 		return err
 	}
-	out, err := newTableOutput(c, config, a, in)
+	file, rows, err := newTableOutput(c, model, in)
 	if err != nil {
 		return errors.Join(err, t.Close())
 	}
-	defer out.abort()
-	s := &stream{parser: parser}
-	s.answer = a.lines(s)
-	if err := out.run(c.Context, s, newTableReader(in, parser, t.Columns()), t); err != nil {
+	done, finish := func(int64) {}, func() {}
+	if file != nil {
+		defer file.Abort()
+		progress := newProgress(0, "scoring "+in.Path, "rows")
+		done, finish = progress.Add, progress.Finish
+	}
+	if err := rows.Answer(c.Context, parser, t, done); err != nil {
 		return err
 	}
-	if err := out.commit(); err != nil {
+	finish()
+	if err := rows.Close(); err != nil {
 		return err
+	}
+	if file != nil {
+		if err := file.Commit(); err != nil {
+			return err
+		}
 	}
 	absent.warn(c.App.ErrWriter)
-	if out.failed > 0 {
-		return fmt.Errorf("%d of %d rows failed, the first: %s", out.failed, out.rows, out.first)
+	if rows.Failed > 0 {
+		return fmt.Errorf("%d of %d rows failed, the first: %s", rows.Failed, rows.Count, rows.First)
 	}
 	return nil
+}
+
+// newTableOutput begins --output; file is nil for standard output.
+func newTableOutput(c *cli.Context, model *answer.Model, in *tableInput) (file *atomicfile.File, rows *answer.Rows, err error) {
+	path := c.String("output")
+	format, err := rowwriter.FormatOf(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	to := io.Writer(c.App.Writer)
+	if path != "" && path != "-" {
+		if sameFile(in.Path, path) {
+			return nil, nil, fmt.Errorf("%s: --output would replace --input", path)
+		}
+		if liesIn(in.Path, path) {
+			return nil, nil, fmt.Errorf("%s: --output would be in the folder --input, whose files are read: expected another folder", path)
+		}
+		if file, err = atomicfile.Create(path); err != nil {
+			return nil, nil, err
+		}
+		to = file
+	}
+	if rows, err = model.NewRows(to, format, &in.Table); err != nil && file != nil {
+		file.Abort()
+	}
+	return file, rows, err
 }
 
 // absentColumns are those that no row of a file has, although they were asked for: the ids
@@ -75,133 +110,5 @@ func (a *absentColumns) warn(to io.Writer) {
 	}
 	if a.more > 0 {
 		fmt.Fprintf(to, "warning: and %d more of other files\n", a.more)
-	}
-}
-
-// tableOutput writes rows of answers.
-type tableOutput struct {
-	rowwriter.Writer
-	reply    replyColumns
-	file     *atomicfile.File // nil for standard output
-	progress *progress        // nil for standard output
-
-	rows, failed int
-	first        string // what was wrong with the first that failed
-}
-
-// newTableOutput begins --output.
-func newTableOutput(c *cli.Context, config *sft.Config, a answerer, in *tableInput) (out *tableOutput, err error) {
-	path := c.String("output")
-	format, err := rowwriter.FormatOf(path)
-	if err != nil {
-		return nil, err
-	}
-	out = &tableOutput{reply: a.columns(config, format, len(in.sources) == 2)}
-	to := io.Writer(c.App.Writer)
-	if path != "" && path != "-" {
-		if sameFile(in.path, path) {
-			return nil, fmt.Errorf("%s: --output would replace --input", path)
-		}
-		if liesIn(in.path, path) {
-			return nil, fmt.Errorf("%s: --output would be in the folder --input, whose files are read: expected another folder", path)
-		}
-		if out.file, err = atomicfile.Create(path); err != nil {
-			return nil, err
-		}
-		to = out.file
-	}
-	if out.Writer, err = rowwriter.New(to, format, tableColumns(in.keep, out.reply.columns, format)); err != nil {
-		out.abort()
-		return nil, err
-	}
-	if out.file != nil {
-		out.progress = newProgress(0, "scoring "+in.path, "rows")
-	}
-	return out, nil
-}
-
-// run answers all rows of a table, and closes it: where the answers end early, whoever is
-// still reading it does.
-func (o *tableOutput) run(ctx context.Context, s *stream, r *tableReader, t table.Reader) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	rows, batches := make(chan *tableRow), make(chan []*tableRow)
-	var readError error // written before rows is closed
-	go func() {
-		defer close(rows)
-		readError = errors.Join(r.read(ctx, t, rows), t.Close())
-	}()
-	go gather(ctx, rows, batches)
-	for batch := range batches {
-		if err := o.answer(ctx, s, batch); err != nil {
-			if flush := o.Flush(); flush != nil && !errors.Is(err, flush) {
-				err = errors.Join(err, flush)
-			}
-			return err
-		}
-	}
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	return readError
-}
-
-// answer writes the rows of a batch.
-func (o *tableOutput) answer(ctx context.Context, s *stream, batch []*tableRow) error {
-	asked := make([]*requests.Request, len(batch))
-	for i, row := range batch {
-		asked[i] = row.Request
-	}
-	replies, err := s.replies(ctx, asked)
-	if err != nil {
-		return err
-	}
-	for i, reply := range replies {
-		if err := o.Write(o.row(batch[i], reply)); err != nil {
-			return err
-		}
-	}
-	if o.progress != nil {
-		o.progress.Add(int64(len(batch)))
-	}
-	return o.Flush()
-}
-
-// row is a row of the output.
-func (o *tableOutput) row(r *tableRow, reply any) []any {
-	o.rows++
-	row := append([]any{r.id}, r.kept...)
-	refusal, bad := reply.(requests.Refusal)
-	if !bad {
-		return append(append(row, o.reply.values(reply)...), nil)
-	}
-	why := requests.Failure{Code: refusal.Error.Code, Message: fmt.Sprintf("%s: %s", r.place, refusal.Error.Message)}
-	if o.failed++; o.failed == 1 {
-		o.first = why.Message
-	}
-	for range o.reply.columns {
-		row = append(row, nil)
-	}
-	if o.reply.lines {
-		return append(row, why)
-	}
-	return append(row, why.Message)
-}
-
-// commit completes the output.
-func (o *tableOutput) commit() error {
-	if o.progress != nil {
-		o.progress.Finish()
-	}
-	if err := o.Close(); err != nil || o.file == nil {
-		return err
-	}
-	return o.file.Commit()
-}
-
-// abort drops what is not complete.
-func (o *tableOutput) abort() {
-	if o.file != nil {
-		o.file.Abort()
 	}
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sftseq/sftseq/internal/answer"
 	"github.com/sftseq/sftseq/internal/rowwriter"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
@@ -29,7 +30,7 @@ var tableNames = []string{"text", "tokens", "pair", "id", "keep", "format", "del
 func tableFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "input", Usage: "read a table, `FILE` or folder, in place of JSON lines; - is standard input", TakesFile: true},
-		&cli.StringFlag{Name: "output", Usage: "write `FILE`: .jsonl, .csv, .tsv, .parquet or .arrow", DefaultText: "JSON lines to standard output", TakesFile: true},
+		&cli.StringFlag{Name: "output", Usage: "write `FILE`: .jsonl, .csv, .tsv, .parquet or .arrow; or a part into `DIR/`", DefaultText: "JSON lines to standard output", TakesFile: true},
 		&cli.StringFlag{Name: "text", Usage: "`COLUMN` of text"},
 		&cli.StringFlag{Name: "tokens", Usage: "`COLUMN` of lists of token ids, in place of text"},
 		&cli.StringFlag{Name: "pair", Usage: "two columns of text, `A,B`, that are compared"},
@@ -43,15 +44,18 @@ func tableFlags() []cli.Flag {
 // checkTableFlags refuses those that lack --input, and reports whether it is there.
 func checkTableFlags(c *cli.Context) (given bool, err error) {
 	if c.String("input") != "" {
-		if c.Args().Present() {
+		if c.Args().Present() && !sharded(c) {
 			return true, usage(c, "--input %s and %s: expected one of them", c.String("input"), c.Args().First())
 		}
-		return true, nil
+		return true, checkJob(c)
 	}
 	for _, name := range append([]string{"input", "output"}, tableNames...) {
 		if c.IsSet(name) {
 			return true, usage(c, "--%s needs --input FILE, which names the table that is read", name)
 		}
+	}
+	if c.IsSet("shard") || c.IsSet("on-error") {
+		return true, usage(c, "--shard and --on-error need --input, which names the files that are read")
 	}
 	if err := refuseForLines(c.Args().First()); err != nil {
 		return false, usage(c, "%w", err)
@@ -61,10 +65,8 @@ func checkTableFlags(c *cli.Context) (given bool, err error) {
 
 // copiesArrow reports whether Arrow of sequences becomes Arrow, record by record.
 func copiesArrow(c *cli.Context) bool {
-	for _, name := range tableNames {
-		if c.IsSet(name) {
-			return false
-		}
+	if slices.ContainsFunc(tableNames, c.IsSet) {
+		return false
 	}
 	in, err := table.FormatOf(c.String("input"))
 	if err != nil {
@@ -78,20 +80,13 @@ func copiesArrow(c *cli.Context) bool {
 	return in == "arrow" && out == "arrow" && (err != nil || !info.IsDir())
 }
 
-// tableInput is a table that is read, and its columns.
-type tableInput struct {
-	path    string
-	options table.Options
-	sources []string // columns that the model reads: one, or two of a pair
-	tokens  bool     // they are lists of token ids
-	id      string   // column, or ""
-	keep    []string
-}
+// tableInput is the table that flags name.
+type tableInput struct{ answer.Table }
 
 // newTableInput looks at what is to be read, for a model that takes one sequence, or pairs.
-func newTableInput(c *cli.Context, config *sft.Config, sequences []int) (*tableInput, error) {
-	in := &tableInput{path: c.String("input"), id: c.String("id"), tokens: c.IsSet("tokens")}
-	in.options = table.Options{Format: c.String("format"), MaxField: c.Int("max-line")}
+func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path string) (*tableInput, error) {
+	in := &tableInput{answer.Table{Path: path, ID: c.String("id"), Tokens: c.IsSet("tokens")}}
+	in.Options = table.Options{Format: c.String("format"), MaxField: c.Int("max-line")}
 	if err := in.checkFormat(c); err != nil {
 		return nil, err
 	}
@@ -102,24 +97,24 @@ func newTableInput(c *cli.Context, config *sft.Config, sequences []int) (*tableI
 	if err != nil {
 		return nil, err
 	}
-	if len(in.sources) == 0 && in.options.Format == "arrow" {
+	if len(in.Sources) == 0 && in.Options.Format == "arrow" {
 		in.ownColumns(have)
 	}
 	switch {
-	case len(in.sources) == 0:
-		return nil, usage(c, "--text, --tokens or --pair is missing: which column of %s is to be read?%s", in.path, listOf(have))
-	case len(in.sources) == 1 && !slices.Contains(sequences, 1):
-		return nil, usage(c, "the model %s compares two sequences: expected --pair A,B, found one column, %s", c.String("model"), in.sources[0])
-	case len(in.sources) == 2 && !slices.Contains(sequences, 2):
-		return nil, usage(c, "the model %s reads one sequence: expected --text COLUMN, found a pair, %s", c.String("model"), strings.Join(in.sources, ","))
+	case len(in.Sources) == 0:
+		return nil, usage(c, "--text, --tokens or --pair is missing: which column of %s is to be read?%s", in.Path, listOf(have))
+	case len(in.Sources) == 1 && !slices.Contains(sequences, 1):
+		return nil, usage(c, "the model %s compares two sequences: expected --pair A,B, found one column, %s", c.String("model"), in.Sources[0])
+	case len(in.Sources) == 2 && !slices.Contains(sequences, 2):
+		return nil, usage(c, "the model %s reads one sequence: expected --text COLUMN, found a pair, %s", c.String("model"), strings.Join(in.Sources, ","))
 	}
-	if in.keep, err = in.kept(c, have); err != nil {
+	if in.Keep, err = in.kept(c, have); err != nil {
 		return nil, err
 	}
-	in.options.Columns = in.read()
-	for _, name := range in.keep {
-		if name != in.id && !slices.Contains(in.sources, name) {
-			in.options.Copied = append(in.options.Copied, name)
+	in.Options.Columns = in.read()
+	for _, name := range in.Keep {
+		if name != in.ID && !slices.Contains(in.Sources, name) {
+			in.Options.Copied = append(in.Options.Copied, name)
 		}
 	}
 	return in, in.checkIDs(config)
@@ -127,21 +122,21 @@ func newTableInput(c *cli.Context, config *sft.Config, sequences []int) (*tableI
 
 // checkFormat finds the format where it is a file's.
 func (in *tableInput) checkFormat(c *cli.Context) error {
-	if f := in.options.Format; f != "" && !slices.Contains(table.Formats, f) {
+	if f := in.Options.Format; f != "" && !slices.Contains(table.Formats, f) {
 		return usage(c, "--format %q, expected one of %s", f, strings.Join(table.Formats, ", "))
 	}
-	if _, err := rowwriter.FormatOf(c.String("output")); err != nil {
+	if _, err := rowwriter.FormatOf(c.String("output")); err != nil && !sharded(c) {
 		return usage(c, "--output %s: %w", c.String("output"), err)
 	}
 	if c.IsSet("delimiter") {
 		var err error
-		if in.options.Delimiter, err = table.ParseDelimiter(c.String("delimiter")); err != nil {
+		if in.Options.Delimiter, err = table.ParseDelimiter(c.String("delimiter")); err != nil {
 			return usage(c, "--delimiter: %w", err)
 		}
 	}
-	info, err := os.Stat(in.path)
-	if in.options.Format == "" && (err != nil || !info.IsDir()) {
-		if in.options.Format, err = table.FormatOf(in.path); err != nil {
+	info, err := os.Stat(in.Path)
+	if in.Options.Format == "" && (err != nil || !info.IsDir()) {
+		if in.Options.Format, err = table.FormatOf(in.Path); err != nil {
 			return usage(c, "--input: %w", err)
 		}
 	}
@@ -153,23 +148,23 @@ func (in *tableInput) findSources(c *cli.Context) error {
 	var given []string
 	for _, name := range []string{"text", "tokens", "pair"} {
 		if c.String(name) != "" {
-			given, in.sources = append(given, "--"+name), []string{c.String(name)}
+			given, in.Sources = append(given, "--"+name), []string{c.String(name)}
 		}
 	}
 	if len(given) > 1 {
 		return usage(c, "%s exclude each other", strings.Join(given, " and "))
 	}
 	if c.String("pair") != "" {
-		if in.sources = strings.Split(c.String("pair"), ","); len(in.sources) != 2 || slices.Contains(in.sources, "") {
+		if in.Sources = strings.Split(c.String("pair"), ","); len(in.Sources) != 2 || slices.Contains(in.Sources, "") {
 			return usage(c, "--pair %q: expected two columns, A,B", c.String("pair"))
 		}
 	}
 	switch {
 	case len(given) > 0:
-	case table.IsFolder(in.path, in.options.Format):
-		in.sources = table.FolderColumns[:1]
-	case in.options.Format == "text":
-		in.sources = table.TextColumns[:1]
+	case table.IsFolder(in.Path, in.Options.Format):
+		in.Sources = table.FolderColumns[:1]
+	case in.Options.Format == "text":
+		in.Sources = table.TextColumns[:1]
 	}
 	return nil
 }
@@ -177,10 +172,10 @@ func (in *tableInput) findSources(c *cli.Context) error {
 // columns are those that the table has; nil where only rows can tell, or where it can be
 // read once only.
 func (in *tableInput) columns(c *cli.Context) ([]string, error) {
-	if table.ReadOnce(in.path) {
+	if table.ReadOnce(in.Path) {
 		return nil, nil
 	}
-	t, err := table.Open(c.Context, in.path, in.options)
+	t, err := table.Open(c.Context, in.Path, in.Options)
 	if err != nil {
 		return nil, err
 	}
@@ -191,11 +186,11 @@ func (in *tableInput) columns(c *cli.Context) ([]string, error) {
 func (in *tableInput) ownColumns(have []string) {
 	for _, name := range have {
 		if seq.IsTokenColumn(name) {
-			in.sources, in.tokens = append(in.sources, name), true
+			in.Sources, in.Tokens = append(in.Sources, name), true
 		}
 	}
-	if in.tokens && in.id == "" && slices.Contains(have, seq.ColumnID) {
-		in.id = seq.ColumnID
+	if in.Tokens && in.ID == "" && slices.Contains(have, seq.ColumnID) {
+		in.ID = seq.ColumnID
 	}
 }
 
@@ -209,11 +204,11 @@ func (in *tableInput) kept(c *cli.Context, have []string) (keep []string, err er
 			return nil, usage(c, "--keep %q: expected columns, A,B, or all", text)
 		}
 	case have == nil:
-		return nil, usage(c, "--keep all: which columns %s has is known when it has been read: name those to be kept, --keep A,B", in.path)
+		return nil, usage(c, "--keep all: which columns %s has is known when it has been read: name those to be kept, --keep A,B", in.Path)
 	default:
 		for _, name := range have {
-			wholeFiles := table.IsFolder(in.path, in.options.Format) && name == table.FolderColumns[0]
-			if !wholeFiles && (name != in.id || name != seq.ColumnID) { // which the output has
+			wholeFiles := table.IsFolder(in.Path, in.Options.Format) && name == table.FolderColumns[0]
+			if !wholeFiles && (name != in.ID || name != seq.ColumnID) { // which the output has
 				keep = append(keep, name)
 			}
 		}
@@ -228,11 +223,11 @@ func (in *tableInput) kept(c *cli.Context, have []string) (keep []string, err er
 
 // read are the columns that are read, each once.
 func (in *tableInput) read() (all []string) {
-	own := in.sources
-	if in.id != "" {
-		own = append(slices.Clip(own), in.id)
+	own := in.Sources
+	if in.ID != "" {
+		own = append(slices.Clip(own), in.ID)
 	}
-	for _, name := range slices.Concat(own, in.keep) { // of which one may have no name
+	for _, name := range slices.Concat(own, in.Keep) { // of which one may have no name
 		if !slices.Contains(all, name) {
 			all = append(all, name)
 		}
@@ -242,16 +237,16 @@ func (in *tableInput) read() (all []string) {
 
 // checkIDs compares what a data set says of its token ids with what the model takes them for.
 func (in *tableInput) checkIDs(config *sft.Config) error {
-	if !in.tokens || in.options.Format != "arrow" || table.ReadOnce(in.path) || !seq.IsTokenColumn(in.sources[0]) {
+	if !in.Tokens || in.Options.Format != "arrow" || table.ReadOnce(in.Path) || !seq.IsTokenColumn(in.Sources[0]) {
 		return nil
 	}
-	r, err := seq.Open(in.path)
+	r, err := seq.Open(in.Path)
 	if err != nil {
 		return nil // it is another program's, which says nothing of them
 	}
 	defer r.Close()
 	if err := sameTokens(config, r.Spec()); err != nil {
-		return fmt.Errorf("%s: %w", in.path, err)
+		return fmt.Errorf("%s: %w", in.Path, err)
 	}
 	return nil
 }

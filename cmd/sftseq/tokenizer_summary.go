@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -21,12 +22,7 @@ func summary(spec json.RawMessage) json.RawMessage {
 	out := []byte(`{"type":`)
 	out = append(out, fields["type"]...)
 	delete(fields, "type")
-	names := make([]string, 0, len(fields))
-	for name := range fields {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		out = append(append(append(out, ','), quoted(name)...), ':')
 		out = append(out, shortValue(fields[name])...)
 	}

@@ -5,15 +5,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
+	"io/fs"
+	"math"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/device"
 	"github.com/sftseq/sftseq/internal/baseline"
+	"github.com/sftseq/sftseq/internal/collective"
+	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/internal/simd"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/lra"
@@ -54,37 +57,40 @@ Examples:
 // trainTasks is a command for each task.
 func trainTasks() []*cli.Command {
 	var out []*cli.Command
-	for _, name := range lra.Names() {
-		task, err := lra.Lookup(name)
-		if err != nil {
-			panic(err)
-		}
+	for _, task := range lra.Tasks() {
+		name := task.Name
 		example := fmt.Sprintf("sftseq train %s --preset quick --seed 1 --out runs/first", name)
-		if !task.CanGenerate() {
+		if task.Generator == nil {
 			example += " --data data/" + name
 		}
 		out = append(out, &cli.Command{
 			Name: name, Usage: task.Description, Description: describePresets(task), Flags: trainFlags("runs/" + name),
 			UsageText: fmt.Sprintf("sftseq train %s [flags]\n\nExample: %s", name, example),
-			Action:    func(c *cli.Context) error { return train(c, task) },
+			Action:    together(func(c *cli.Context) error { return train(c, task) }),
 		})
 	}
 	return append(out, trainCustomCommand())
 }
 
-// describePresets lists the ways to train on a task.
+// describePresets lists the ways to train on a task, and what each reaches.
 func describePresets(task *lra.Task) string {
 	lines := []string{"Presets:"}
 	for _, p := range task.Presets {
-		lines = append(lines, fmt.Sprintf("   %-6s %s", p.Name, p.Description))
+		reached := "for a graphics processor, not trained yet"
+		if r := p.Reached; r != nil {
+			reached = fmt.Sprintf("test accuracy %.2f%% (%s: %.2f%%), some %d minutes of two cores with AVX2", r.Accuracy, r.Simple, r.SimpleAccuracy, r.Minutes)
+		}
+		lines = append(lines, fmt.Sprintf("   %-6s %s\n          %s", p.Name, p.Description, reached))
 	}
-	return strings.Join(lines, "\n")
+	return strings.Join(append(lines, "docs/results.md has these runs, their data and their times."), "\n")
 }
 
 // train handles the command line: one run, or one for each seed.
 func train(c *cli.Context, task *lra.Task) error {
-	if err := noArguments(c); err != nil {
-		return err
+	if c.Command.ArgsUsage == "" {
+		if err := noArguments(c); err != nil {
+			return err
+		}
 	}
 	if err := readConfigFlags(c); err != nil {
 		return err
@@ -116,8 +122,10 @@ type trainRun struct {
 	events    *trainEvents // nil without --tensorboard
 	out       io.Writer
 	resume    string           // the command that goes on with it
+	under     string           // what a launcher has to do with that, where there is one
 	reproduce string           // the command that repeats it
 	baseline  *baseline.Result // of the validation split; nil where its conversion measured none
+	predicts  bool             // numbers, and no classes
 	kernels   string           // what it began with; "" of a run that older versions began
 }
 
@@ -130,10 +138,16 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64, begun 
 	}
 	r := &trainRun{dir: dir, out: c.App.Writer, progress: newTrainProgress(c.App.ErrWriter),
 		resume: resumption(c, task, "", dir)}
-	var started *provenance
+	if ranksOf(c) != nil {
+		r.under = " (on any number of ranks)"
+	}
+	var started *provenance.Provenance
 	if from != nil {
-		if started, err = resumeFlags(c, from); err != nil {
+		if started, err = resumeFlags(c, task, dir, from); err != nil {
 			return nil, err
+		}
+		if at := from.State.Step; c.IsSet("stop-at") && c.Int("stop-at") <= at {
+			return nil, usage(c, "--stop-at %d: the run is at step %d already, expected a later one", c.Int("stop-at"), at)
 		}
 		r.reproduce, r.kernels = started.Command, started.Kernels
 		if c.IsSet("init-from") && c.String("init-from") != string(started.InitFrom) {
@@ -150,6 +164,7 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64, begun 
 	if err != nil {
 		return nil, err
 	}
+	r.progress.paper = preset.Name == "paper"
 	settings, config := preset.Settings, preset.Config
 	settings.Seed = seed
 	if c.IsSet("data") {
@@ -172,7 +187,11 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64, begun 
 			err = errors.Join(err, r.close(c))
 		}
 	}()
-	data, err := trainingData(c, task, preset)
+	var data *trainData
+	err = ranksOf(c).inTurn(func() (err error) {
+		data, err = trainingData(c, task, preset)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -185,17 +204,17 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64, begun 
 			err = sameWeights(c, data.set, from)
 		}
 		if err == nil {
-			r.reproduce, err = moveEnd(c, dir, &settings, from, started)
+			r.reproduce, err = moveEnd(c, task, dir, &settings, from, started)
 		}
 	} else if err = describeRun(c, task, &config, &settings, data.set); err == nil {
-		if task.Name == lra.CustomName {
+		if !published(task) {
 			describeCustom(c, data.set.Manifest, &config, &settings)
 		}
 		if err = checkBegun(c, begun, &config, &settings, data.fingerprint); err != nil {
 			return nil, err
 		}
-		model, err = startingModel(c, &config, provenance{Sftseq: version(), Command: r.reproduce, Preset: preset.Name, DataDir: storedPath(c.String("data")),
-			DataName: data.set.Manifest.Name, Data: data.fingerprint, InitFrom: storedPath(c.String("init-from")), Precision: chosenPrecision(c), Kernels: r.kernels, Settings: settings})
+		model, err = startingModel(c, &config, provenance.Provenance{Sftseq: version(), Command: r.reproduce, Preset: preset.Name, DataDir: provenance.Path(c.String("data")),
+			DataName: data.set.Manifest.Name, Data: data.fingerprint, InitFrom: provenance.Path(c.String("init-from")), Precision: chosenPrecision(c), Kernels: r.kernels, Settings: settings})
 	}
 	if err != nil {
 		return nil, err
@@ -227,24 +246,37 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 	} else {
 		config = model.Config
 	}
-	train, err := data.set.OpenWindow("train", config.TruncatesAt())
+	train, err := config.OpenSplit(data.set, "train")
 	if err != nil {
 		return err
 	}
-	r.opened = append(r.opened, train)
-	val, err := data.set.OpenWindow("val", config.TruncatesAt())
+	r.opened, r.predicts = append(r.opened, train), config.Predicts()
+	val, err := config.OpenSplit(data.set, "val")
 	if err != nil {
 		return fmt.Errorf("what a run is judged by: %w (of your own data, sftseq data convert takes some: see --split and --val-part)", err)
 	}
 	r.opened = append(r.opened, val)
-	r.baseline = storedBaseline(c, data.set, "val", leftOut)
+	if config.Task != sft.FillMask {
+		r.baseline = storedBaseline(c, data.set, "val", leftOut)
+	} else if ranksOf(c).first() {
+		if r.progress.frequencies, err = frequencies(c, config, data.set); err != nil {
+			return err
+		}
+	}
 	r.trainer, err = sft.NewTrainer(model, settings, r.device, train, val, from, sft.Options{
-		Dir: r.dir, Memory: memoryOn(c, r.device, memory), SaveEvery: c.Duration("save-every"), StopAt: c.Int("stop-at"), Data: data.fingerprint, Observe: r.observe,
+		Dir: r.dir, Memory: memoryOn(c, r.device, memory), SaveEvery: c.Duration("save-every"), StopAt: c.Int("stop-at"), Data: data.fingerprint, Observe: r.observe, Communicator: communicator(c),
 	})
 	if err != nil {
 		return err
 	}
 	r.opened = append(r.opened, r.trainer)
+	r.progress.begin(r.trainer, r.device.Name()+ranksOf(c).describe())
+	if text := describeJudges(val.Len()); text != "" && config.Answers() {
+		r.progress.line(text)
+	}
+	if !ranksOf(c).first() {
+		return nil
+	}
 	if c.Bool("tensorboard") {
 		if r.events, err = newTrainEvents(r.dir, r.trainer.State().Step); err != nil {
 			return err
@@ -254,11 +286,20 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 	if err := tokenizers.CopyFile(config.Tokenizer, data.set.Dir, r.dir); err != nil {
 		return err
 	}
-	if err := r.recordStart(train.Len(), val.Len()); err != nil {
-		return err
+	return r.recordStart(ranksOf(c), train.Len(), val.Len())
+}
+
+// recordStart says in the run directory that training starts now.
+func (r *trainRun) recordStart(ranks *ranks, train, val int) error {
+	if r.trainer.Finished() {
+		return nil
 	}
-	r.progress.begin(r.trainer, r.device.Name())
-	return nil
+	start := provenance.Start{Time: time.Now().UTC().Truncate(time.Second), Step: r.trainer.State().Step, Device: r.device.Name(),
+		TrainRows: train, ValidationRows: val, Version: version()}
+	if ranks != nil {
+		start.Ranks, start.MPI = ranks.Size(), ranks.library()
+	}
+	return provenance.AddStart(r.dir, start)
 }
 
 // observe takes the trainer's events.
@@ -278,24 +319,24 @@ func (r *trainRun) close(c *cli.Context) (err error) {
 	return err
 }
 
-// checkpointOf returns the checkpoint to resume from, nil for a fresh start. A
-// directory that holds a run is not overwritten.
+// checkpointOf returns the checkpoint to resume from, nil for a fresh start. Of several
+// ranks the first reads and judges it, and hands it to the others.
 func checkpointOf(c *cli.Context, dir string) (*sft.Checkpoint, error) {
-	from, err := sft.LoadCheckpoint(dir)
-	switch {
-	case err == nil && !c.Bool("resume"):
-		return nil, fmt.Errorf("%s holds a run already: go on with --resume, or choose another --out", dir)
-	case errors.Is(err, os.ErrNotExist) && c.Bool("resume") && c.String("seeds") == "":
-		return nil, fmt.Errorf("%s holds no run to resume: %w", dir, err)
-	case errors.Is(err, os.ErrNotExist):
-		for _, name := range []string{"config.json", "model.safetensors", "metrics.jsonl"} {
-			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
-				return nil, fmt.Errorf("%s holds a %s that is not of a run: choose another --out", dir, name)
-			}
+	from, err := loadCheckpoint(c, dir)
+	var known *collective.Error
+	if errors.As(err, &known) {
+		return nil, err
+	}
+	r := ranksOf(c)
+	if r.first() {
+		from, err = provenance.Found(dir, from, err, c.Bool("resume"), c.String("seeds") == "")
+	} else if errors.Is(err, fs.ErrNotExist) {
+		err = nil
+	}
+	if r != nil {
+		if _, failed := collective.Agree(r.World, err, 0); failed != nil {
+			return nil, failed
 		}
-		return nil, nil
-	case err != nil && !c.Bool("resume"):
-		return nil, fmt.Errorf("%s holds something else: %w", dir, err)
 	}
 	return from, err
 }
@@ -307,22 +348,32 @@ func (r *trainRun) run(c *cli.Context) (float64, error) {
 	s := r.trainer.State()
 	if err = errors.Join(err, r.close(c)); err != nil {
 		if errors.Is(err, context.Canceled) {
-			return 0, fmt.Errorf("stopped at step %d, the checkpoint is stored; go on with:\n  %s", s.Step, r.resume)
+			return 0, fmt.Errorf("stopped at step %d, the checkpoint is stored; %s", s.Step, r.goOn())
 		}
 		if device.Lost(err) {
-			return 0, fmt.Errorf("step %d: %w; the last checkpoint is stored; go on with:\n  %s", s.Step+1, err, r.resume)
+			return 0, fmt.Errorf("step %d: %w; the last checkpoint is stored; %s", s.Step+1, err, r.goOn())
 		}
 		return 0, err
 	}
 	if !r.trainer.Finished() {
-		fmt.Fprintf(r.out, "stopped at step %d, the checkpoint is stored; go on with:\n  %s\n", s.Step, r.resume)
+		fmt.Fprintf(r.out, "stopped at step %d, the checkpoint is stored; %s\n", s.Step, r.goOn())
 		return s.Best, nil
 	}
 	selected := ""
 	if by := r.trainer.Settings().Select; by != "" {
 		selected = fmt.Sprintf(", selected by %s %.4f", by, s.Selected)
 	}
-	fmt.Fprintf(r.out, "validation accuracy %.2f%%%s (step %d of %d), model in %s\n", 100*s.Best, selected, s.BestStep, s.Step, r.dir)
+	reached := fmt.Sprintf("accuracy %.2f%%", 100*s.Best)
+	if r.predicts {
+		reached = fmt.Sprintf("loss %.4f", s.BestLoss)
+	}
+	if f := r.progress.frequencies; f > 0 {
+		reached = fmt.Sprintf("bits per token %.4f (by the tokens' frequencies %.4f)", s.BestLoss/math.Ln2, f)
+	}
+	fmt.Fprintf(r.out, "validation %s%s (step %d of %d), model in %s\n", reached, selected, s.BestStep, s.Step, r.dir)
+	if text := describeBest(s, r.trainer.Settings().Patience > 0); text != "" {
+		fmt.Fprintln(r.out, text)
+	}
 	if r.baseline != nil {
 		fmt.Fprintf(r.out, "simple models reach there: %s\n", r.baseline)
 	}
@@ -330,6 +381,9 @@ func (r *trainRun) run(c *cli.Context) (float64, error) {
 	fmt.Fprintf(r.out, "repeat with: %s\n", r.reproduce)
 	return s.Best, nil
 }
+
+// goOn says how to go on.
+func (r *trainRun) goOn() string { return fmt.Sprintf("go on with%s:\n  %s", r.under, r.resume) }
 
 // describeKernels says what a run's bits depend on beside the command that repeats it.
 func describeKernels(first, last string) string {

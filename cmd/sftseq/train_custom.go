@@ -18,24 +18,41 @@ func trainCustomCommand() *cli.Command {
 		Description: `Trains on a data set that sftseq data convert has made of your own tables. Model, batch
 and number of epochs are chosen from its rows and their lengths; every flag replaces one
 of them. What is then used is shown.`,
-		Action: trainCustom,
+		Action: together(trainCustom),
 	}
 }
 
 // trainCustom trains on a data set of the user's own.
 func trainCustom(c *cli.Context) error {
-	m := &seq.Manifest{} // of a resumed run nothing is chosen any more
-	if dir := c.String("data"); dir != "" {
-		if err := refuseTable(dir); err != nil {
-			return fmt.Errorf("--data %w", err)
+	m, err := manifestOf(c)
+	if err != nil {
+		return err
+	}
+	if m.NumberNames != nil {
+		for _, name := range []string{"seeds", "class-weights"} {
+			if c.IsSet(name) {
+				return usage(c, "--%s: %s has numbers to predict, and no classes with an accuracy", name, c.String("data"))
+			}
 		}
-		set, err := seq.OpenDataset(dir)
-		if err != nil {
-			return err
-		}
-		m = set.Manifest
 	}
 	return train(c, lra.Custom(m))
+}
+
+// manifestOf is that of --data, or empty without it: of a resumed run nothing is chosen any
+// more.
+func manifestOf(c *cli.Context) (*seq.Manifest, error) {
+	dir := c.String("data")
+	if dir == "" {
+		return &seq.Manifest{}, nil
+	}
+	if err := refuseTable(dir); err != nil {
+		return nil, fmt.Errorf("--data %w", err)
+	}
+	set, err := seq.OpenDataset(dir)
+	if err != nil {
+		return nil, err
+	}
+	return set.Manifest, nil
 }
 
 // describeCustom says what a run on a data set of the user's own is made with.

@@ -8,10 +8,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sftseq/sftseq/internal/provenance"
+	"github.com/sftseq/sftseq/internal/visible"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -28,7 +31,7 @@ type trainData struct {
 // generated the first time if it can be.
 func trainingData(c *cli.Context, task *lra.Task, p *lra.Preset) (*trainData, error) {
 	dir := c.String("data")
-	if dir == "" && !task.CanGenerate() {
+	if dir == "" && task.Generator == nil {
 		return nil, usage(c, "--data is missing: the data of %s cannot be generated; convert it first, such as with\n  %s\nand give that directory", task.Name, task.Import.Example)
 	}
 	if dir == "" {
@@ -98,10 +101,13 @@ func cachedData(p *lra.Preset) (string, error) {
 
 // describeData copies what the data decides into a model's configuration.
 func describeData(m *sft.Config, set *seq.Dataset) error {
-	if len(set.Manifest.LabelNames) == 0 {
+	err := m.DescribeDataset(set)
+	if errors.Is(err, sft.ErrNoNumbers) {
+		return fmt.Errorf("%s has no numbers (number_names in dataset.json) to predict: convert the data with --numbers COLUMN,…", set.Dir)
+	}
+	if errors.Is(err, sft.ErrNoLabels) {
 		return fmt.Errorf("%s has no labels (label_names in dataset.json), so there are no classes to learn: convert the data with --label COLUMN", set.Dir)
 	}
-	err := m.DescribeData(set.Spec())
 	var bad *sft.ConfigError
 	if err != nil && !errors.As(err, &bad) {
 		return fmt.Errorf("%s: %w", set.Dir, err)
@@ -113,7 +119,7 @@ func describeData(m *sft.Config, set *seq.Dataset) error {
 // on anything with labels, and reach nothing that its name stands for. Data of another
 // name that look the same are taken, with a warning.
 func checkTask(c *cli.Context, task *lra.Task, set *seq.Dataset) error {
-	if task.Name == lra.CustomName {
+	if !published(task) {
 		return nil
 	}
 	want, err := task.Spec()
@@ -123,7 +129,7 @@ func checkTask(c *cli.Context, task *lra.Task, set *seq.Dataset) error {
 	d := set.Manifest
 	if d.Task != want.Task || sameTokenizer(d.Tokenizer, want.Tokenizer) != nil || !slices.Equal(d.LabelNames, want.LabelNames) {
 		return fmt.Errorf("--data %s: expected data of the task %s, %s; found %q, %s\nwhat is trained on data of your own is chosen from them: sftseq train custom --data %s",
-			set.Dir, task.Name, describeSpec(want.Task, want.Tokenizer, want.LabelNames), d.Name, describeSpec(d.Task, d.Tokenizer, d.LabelNames), shellQuote(set.Dir))
+			set.Dir, task.Name, describeSpec(want.Task, want.Tokenizer, want.LabelNames), d.Name, describeSpec(d.Task, d.Tokenizer, d.LabelNames), visible.Quote(set.Dir))
 	}
 	if d.Name != task.Name {
 		fmt.Fprintf(c.App.ErrWriter, "warning: %s holds %q, which has the tokenizer and the classes of %s and is taken for it\n", set.Dir, d.Name, task.Name)
@@ -131,25 +137,15 @@ func checkTask(c *cli.Context, task *lra.Task, set *seq.Dataset) error {
 	return nil
 }
 
+// published reports whether a task stands for certain data.
+func published(task *lra.Task) bool {
+	return task.Name != lra.CustomName && task.Name != lra.PretrainName
+}
+
 // describeSpec says in a few words what the rows of a data set are.
 func describeSpec(task string, tokenizer json.RawMessage, labels []string) string {
 	kind := cmp.Or(tokenizers.TypeOf(tokenizer), "unknown")
 	return fmt.Sprintf("%s with the tokenizer %s and the classes %q", task, kind, shortList(labels, 12))
-}
-
-// provenance is what a model's config.json says, in "extra", of where the model
-// comes from.
-type provenance struct {
-	Sftseq    string       `json:"sftseq"`
-	Command   string       `json:"command"` // repeats the run
-	Preset    string       `json:"preset"`
-	DataDir   storedPath   `json:"data_dir,omitempty"` // as given by --data
-	DataName  string       `json:"data_name"`
-	Data      string       `json:"data_sha256"` // of the splits' checksums
-	InitFrom  storedPath   `json:"init_from,omitempty"`
-	Precision string       `json:"precision,omitempty"` // as given by --precision
-	Kernels   string       `json:"kernels,omitempty"`   // what the run began with, such as avx2
-	Settings  sft.Settings `json:"settings"`
 }
 
 // chosenPrecision is --precision where it is given.
@@ -162,10 +158,14 @@ func chosenPrecision(c *cli.Context) string {
 
 // resumeFlags sets --preset, --data and, unless it is given, --precision to what
 // the run was started with.
-func resumeFlags(c *cli.Context, from *sft.Checkpoint) (*provenance, error) {
-	var p provenance
-	if err := json.Unmarshal(from.Config.Extra, &p); err != nil {
+func resumeFlags(c *cli.Context, task *lra.Task, dir string, from *sft.Checkpoint) (*provenance.Provenance, error) {
+	p, err := provenance.Of(from.Config)
+	if err != nil {
 		return nil, fmt.Errorf("the checkpoint does not say how its run was started: %w", err)
+	}
+	if began, ok := strings.CutPrefix(p.Command, "sftseq "); ok && !strings.HasPrefix(began, commandOf(task)+" ") {
+		command, _, _ := strings.Cut(began, " --")
+		return nil, fmt.Errorf("%s holds a run of sftseq %s, which sftseq %s cannot go on with", dir, command, commandOf(task))
 	}
 	if c.IsSet("preset") && c.String("preset") != p.Preset {
 		return nil, fmt.Errorf("--preset %s: the run was started with %s, and a resumed run cannot change it", c.String("preset"), p.Preset)
@@ -185,7 +185,8 @@ func resumeFlags(c *cli.Context, from *sft.Checkpoint) (*provenance, error) {
 }
 
 // initConfig takes the architecture of the model that --init-from names in place
-// of the preset's, and its embeddings; flags still replace its numbers.
+// of the preset's, and its embeddings; flags still replace its numbers. What is only of
+// training, and how much of a sequence is read, stays the preset's.
 func initConfig(c *cli.Context, config *sft.Config, settings *sft.Settings) error {
 	dir := c.String("init-from")
 	if dir == "" {
@@ -198,19 +199,20 @@ func initConfig(c *cli.Context, config *sft.Config, settings *sft.Settings) erro
 	if err != nil {
 		return fmt.Errorf("--init-from: %w", err)
 	}
-	source.InputWindow, source.Extra = nil, nil
+	source.Task, source.InputWindow, source.Extra = config.Task, config.InputWindow, nil
+	source.DropToken, source.AttentionDropout = config.DropToken, config.AttentionDropout
+	source.EmbeddingDropout, source.FeedForward = config.EmbeddingDropout, config.FeedForward
+	source.MaskRate, source.MaskSpan = config.MaskRate, config.MaskSpan
 	*config = *source
 	settings.EmbeddingInit = ""
 	return nil
 }
 
 // startingModel is fresh, with the weights that --init-from names if it does.
-func startingModel(c *cli.Context, config *sft.Config, p provenance) (*sft.Model, error) {
-	text, err := json.Marshal(p)
-	if err != nil {
+func startingModel(c *cli.Context, config *sft.Config, p provenance.Provenance) (*sft.Model, error) {
+	if err := p.Store(config); err != nil {
 		return nil, err
 	}
-	config.Extra = text
 	m := sft.NewModel(config, p.Settings.Seed)
 	switch p.Settings.EmbeddingInit {
 	case sft.FourierInit:
@@ -237,23 +239,43 @@ func startingModel(c *cli.Context, config *sft.Config, p provenance) (*sft.Model
 	}
 	if have, want := source.Config.LabelNames, config.LabelNames; have != nil && want != nil && !slices.Equal(have, want) {
 		return nil, fmt.Errorf("--init-from %s: expected a model of the classes %q, found %q (convert the data with --labels %s)",
-			p.InitFrom, shortList(want, 20), shortList(have, 20), shellQuote(joinLabels(have)))
+			p.InitFrom, shortList(want, 20), shortList(have, 20), visible.Quote(joinLabels(have)))
 	}
 	if err := sameTokenizer(config.Tokenizer, source.Config.Tokenizer); err != nil {
 		return nil, fmt.Errorf("--init-from %s: %s: %w", p.InitFrom, p.DataName, err)
 	}
-	if err := m.CopyFrom(source); err != nil {
+	fresh, err := m.CopyFrom(source)
+	if err != nil {
 		return nil, fmt.Errorf("--init-from %s: %w", p.InitFrom, err)
 	}
+	fmt.Fprintln(c.App.ErrWriter, describeStart(string(p.InitFrom), m.Parameters, fresh))
 	return m, nil
+}
+
+// describeStart says what a model has taken of another, and what is fresh.
+func describeStart(from string, all *sft.Parameters, fresh []sft.Parameter) string {
+	size := func(list []sft.Parameter) (n int) {
+		for _, p := range list {
+			n += p.Size()
+		}
+		return n
+	}
+	text := fmt.Sprintf("%d of %d parameters from %s", size(all.List)-size(fresh), size(all.List), from)
+	var names []string
+	for _, p := range fresh {
+		names = append(names, p.Name)
+	}
+	if names != nil {
+		text += ", fresh: " + strings.Join(names, ", ")
+	}
+	return text
 }
 
 // resumeSettings takes the checkpoint's settings. Only the end of the run may
 // be moved by flags; a model or number that differs is an error.
 func resumeSettings(c *cli.Context, settings *sft.Settings, from *sft.Checkpoint) error {
 	stored := from.Settings
-	for _, f := range numberFlags() {
-		name := f.Names()[0]
+	for _, name := range numberNames(c) {
 		if !c.IsSet(name) || name == "steps" || name == "epochs" || name == "preset" {
 			continue
 		}
@@ -264,7 +286,7 @@ func resumeSettings(c *cli.Context, settings *sft.Settings, from *sft.Checkpoint
 		if err := applyTrainFlag(c, name, &s, &m); err != nil {
 			return err
 		}
-		if !same(s, stored) || !same(&m, from.Config) {
+		if !provenance.Same(s, stored) || !provenance.Same(&m, from.Config) {
 			return fmt.Errorf("--%s %v: the run was started with another value, and a resumed run cannot change it", name, c.Value(name))
 		}
 	}
@@ -284,22 +306,13 @@ func resumeSettings(c *cli.Context, settings *sft.Settings, from *sft.Checkpoint
 
 // moveEnd records a new end of a resumed run in its provenance, and returns the
 // command that repeats the whole.
-func moveEnd(c *cli.Context, dir string, settings *sft.Settings, from *sft.Checkpoint, p *provenance) (string, error) {
-	if same(settings, &from.Settings) {
+func moveEnd(c *cli.Context, task *lra.Task, dir string, settings *sft.Settings, from *sft.Checkpoint, p *provenance.Provenance) (string, error) {
+	if provenance.Same(settings, &from.Settings) {
 		return p.Command, nil
 	}
 	if settings.Steps > 0 && settings.Steps < from.State.Step {
 		return "", usage(c, "--steps %d: the run has made %d steps already", settings.Steps, from.State.Step)
 	}
-	p.Command, p.Settings = withEnd(c, p.Command, dir, from, settings), *settings
-	text, err := json.Marshal(p)
-	from.Config.Extra = text
+	err := p.MoveEnd(from, settings, fmt.Sprintf("sftseq %s --out %s --resume%s", commandOf(task), again(dir), givenFlags(c, "device", "precision")))
 	return p.Command, err
-}
-
-// same compares values as they are stored.
-func same(a, b any) bool {
-	x, errX := json.Marshal(a)
-	y, errY := json.Marshal(b)
-	return errX == nil && errY == nil && string(x) == string(y)
 }

@@ -66,6 +66,7 @@ func TestTrainRefuses(t *testing.T) {
 		{append(tiny, fresh, "--token-deletion", "1"), 2, "token deletion is 1, expected 0 ≤ rate < 1"},
 		{append(tiny, fresh, "--schedule", "linear", "--final-rate", "-1"), 2, "final rate is -1, expected 0 ≤ rate ≤ 1"},
 		{append(tiny, fresh, "--stop-at", "0"), 2, "--stop-at 0, expected a step from 1"},
+		{append(tiny, done, "--resume", "--stop-at", "1"), 2, "--stop-at 1: the run is at step "},
 		{append(tiny, fresh, "--seeds", "1,2", "--stop-at", "1"), 2, "--stop-at and --seeds exclude each other"},
 		{append(tiny, fresh, "--select", "luck"), 2, `--select "luck", expected one of accuracy, loss`},
 		{append(tiny, fresh, "--config", write(filepath.Join(runs, "a.json"), `{"bach": 3}`)), 1, `unknown flag "bach"`},

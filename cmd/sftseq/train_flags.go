@@ -9,19 +9,19 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
+	"reflect"
 	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/dustin/go-humanize"
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/device"
 	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/visible"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -40,7 +40,7 @@ func runFlags(out string) []cli.Flag {
 		&cli.DurationFlag{Name: "save-every", Value: time.Minute, Usage: "time between checkpoints"},
 		&cli.IntFlag{Name: "stop-at", Usage: "stop after that `STEP`, to go on with --resume; the run's end, to which the learning rate falls, stays"},
 		&cli.BoolFlag{Name: "tensorboard", Usage: "write the metrics to event files in --out, too, which TensorBoard draws"},
-	}, deviceFlags(device.Fastest)...)
+	}, append(rankFlags(), deviceFlags(device.Fastest)...)...)
 }
 
 // numberFlags are the numbers of a preset, which they replace.
@@ -55,7 +55,7 @@ func numberFlags() []cli.Flag {
 	word := func(name, usage string) cli.Flag {
 		return &cli.StringFlag{Name: name, Usage: usage, DefaultText: "of the preset"}
 	}
-	return []cli.Flag{
+	return append([]cli.Flag{
 		preset,
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of weights, order, noise and dropout"},
 		whole("epochs", "passes over the training split"), whole("steps", "updates, those of --stages included, instead of epochs"),
@@ -69,37 +69,31 @@ func numberFlags() []cli.Flag {
 		whole("patience", "stop after that many evaluations without a better one; 0 does not"),
 		&cli.StringFlag{Name: "select", DefaultText: "accuracy", Usage: "what the kept model is best in on the validation split: accuracy, loss, macro-f1 (mean of the classes), auc (of more than two classes the mean of each against the rest); --patience counts by it"},
 		&cli.StringFlag{Name: "class-weights", DefaultText: "all the same", Usage: "weights of the classes in the training loss: balanced (a class counts the same however few its rows are), or a JSON `FILE` such as {\"rare\": 5}, where others have 1; scaled so that their mean over the training rows is 1; validation's loss has none"},
-		whole("k", "sampled tokens, each mixed with a partner"), whole("hidden", "hidden size"), whole("layers", "encoder layers"), whole("heads", "attention heads"),
-		whole("intermediate", "width of the feed-forward layer"), whole("sinusoid-dim", "dimension of the relative encoding"),
-		whole("max-length", "longest sequence that the model accepts"),
-		whole("input-window", "tokens that the model reads of a longer sequence; 0 reads all"),
-		word("norm", "pre or post"), word("score", "maxout, maxout_standardized, lily or dot"),
-		word("probability", "leaky_relu, relu or softmax"), word("relative", "sinusoid_hadamard or none"),
-		word("sampler-noise", "when tokens are sampled by chance: train, or always, also in validation and by the model later"),
 		word("embedding-init", "how fresh embeddings begin: normal, or fourier where tokens are levels, such as gray values or samples of sound: neighbouring ones begin alike; or codebook for spectra of sound: similar ones begin alike"),
 		real("token-deletion", "probability that training leaves out a token of a row, so that a model learns less of few rows by heart"),
 		real("token-replacement", "probability that training replaces a token by any of the vocabulary"),
-		real("drop-token", "probability that sampling skips a token"), real("attention-dropout", "on Q and K"),
-		real("embedding-dropout", "on both branches' outputs"), real("feed-forward-dropout", "after GELU"),
+		whole("input-window", "tokens that the model reads of a longer sequence; 0 reads all"),
 		word("convolutions", "of neighbouring tokens, before each layer's attention: TAPS or TAPS:DILATION,…, such as 5,5:32; none"),
-		&cli.BoolFlag{Name: "residual-scale", Usage: "scale the residual branches by a learned number from 0"},
-	}
+	}, newArchitectureFlags(architectureFlags, "of the preset")...)
 }
 
 func trainFlags(out string) []cli.Flag { return append(numberFlags(), runFlags(out)...) }
 
-// numberNames are the names of numberFlags.
-func numberNames() (names []string) {
-	for _, f := range numberFlags() {
-		names = append(names, f.Names()[0])
+// numberNames are the names of a command's flags that are numbers of its run.
+func numberNames(c *cli.Context) (names []string) {
+	ofRun := runFlags("")
+	for _, f := range c.Command.Flags {
+		if name := f.Names()[0]; name != cli.HelpFlag.Names()[0] && flagCalled(ofRun, name) == nil {
+			names = append(names, name)
+		}
 	}
 	return names
 }
 
 // applyTrainFlags puts the numbers given as flags into the preset's places.
 func applyTrainFlags(c *cli.Context, s *sft.Settings, m *sft.Config) error {
-	for _, f := range numberFlags() {
-		if name := f.Names()[0]; c.IsSet(name) {
+	for _, name := range numberNames(c) {
+		if c.IsSet(name) {
 			if err := applyTrainFlag(c, name, s, m); err != nil {
 				return err
 			}
@@ -122,28 +116,20 @@ func applyTrainFlags(c *cli.Context, s *sft.Settings, m *sft.Config) error {
 
 // applyTrainFlag puts one flag's number into its place.
 func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config) (err error) {
-	whole := map[string]*int{
+	place := map[string]any{
 		"epochs": &s.Epochs, "steps": &s.Steps, "batch": &s.Batch, "step-size": &s.StepSize, "eval-every": &s.EvalEvery,
-		"log-every": &s.LogEvery, "patience": &s.Patience, "k": &m.NumSampledTokens, "hidden": &m.HiddenSize,
-		"layers": &m.NumLayers, "heads": &m.NumHeads, "intermediate": &m.IntermediateSize, "sinusoid-dim": &m.SinusoidDim,
-		"max-length": &m.MaxLength,
-	}
-	real := map[string]*float64{
+		"log-every": &s.LogEvery, "patience": &s.Patience, "warmup": &s.Warmup,
 		"lr": &s.LearningRate, "weight-decay": &s.WeightDecay, "decay-rate": &s.DecayRate, "final-rate": &s.FinalRate, "max-grad-norm": &s.MaxGradNorm,
 		"token-deletion": &s.TokenDeletion, "token-replacement": &s.TokenReplacement,
-		"drop-token": &m.DropToken, "attention-dropout": &m.AttentionDropout, "embedding-dropout": &m.EmbeddingDropout,
-		"feed-forward-dropout": &m.FeedForward,
-	}
-	word := map[string]*string{
-		"warmup": &s.Warmup, "norm": &m.NormPosition, "score": &m.Score, "probability": &m.Probability, "relative": &m.Relative, "sampler-noise": &m.SamplerNoise,
+	}[name]
+	for _, f := range slices.Concat(architectureFlags, maskFlags) {
+		if f.name == name {
+			place = configValue(m, f.key)
+		}
 	}
 	switch {
-	case whole[name] != nil:
-		*whole[name] = c.Int(name)
-	case real[name] != nil:
-		*real[name] = c.Float64(name)
-	case word[name] != nil:
-		*word[name] = c.String(name)
+	case place != nil:
+		reflect.ValueOf(place).Elem().Set(reflect.ValueOf(c.Value(name))) // which has its type
 	case name == "input-window":
 		m.InputWindow = nil
 		if n := c.Int(name); n != 0 {
@@ -168,8 +154,6 @@ func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config)
 			return usage(c, "--schedule %q, expected one of %s", c.String(name), strings.Join(sft.Schedules, ", "))
 		}
 		lra.SetSchedule(s, c.String(name))
-	case name == "residual-scale":
-		m.ResidualScale = c.Bool(name)
 	case name == "convolutions":
 		if m.Convolutions, err = sft.ParseConvolutions(c.String(name)); err != nil {
 			return usage(c, "--convolutions: %w", err)
@@ -180,24 +164,6 @@ func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config)
 		}
 	}
 	return nil
-}
-
-// configFlags are the flags of a model's numbers, by their keys in config.json.
-var configFlags = map[string]string{
-	"num_sampled_tokens": "-k", "hidden_size": "--hidden", "num_hidden_layers": "--layers", "num_attention_heads": "--heads",
-	"intermediate_size": "--intermediate", "sinusoid_dim": "--sinusoid-dim", "max_position_embeddings": "--max-length",
-	"input_window.length": "--input-window", "norm_position": "--norm", "score": "--score", "probability": "--probability",
-	"relative": "--relative", "sampler_noise": "--sampler-noise", "drop_token": "--drop-token", "attention_dropout": "--attention-dropout",
-	"embedding_dropout": "--embedding-dropout", "feed_forward_dropout": "--feed-forward-dropout",
-}
-
-// modelUsage is an error of a model's numbers as one of the flag that is for it.
-func modelUsage(c *cli.Context, err error) error {
-	var bad *sft.ConfigError
-	if !errors.As(err, &bad) || configFlags[bad.Key] == "" {
-		return err
-	}
-	return usage(c, "%s %s, expected %s", configFlags[bad.Key], bad.Found, bad.Expected)
 }
 
 // parseStages reads STEPS:LENGTH or STEPS:firstROWS, with commas between them, or none.
@@ -221,16 +187,6 @@ func parseStages(text string) ([]sft.Stage, error) {
 		}
 	}
 	return out, nil
-}
-
-// lookupFlag finds a flag by any of its names.
-func lookupFlag(flags []cli.Flag, name string) cli.Flag {
-	for _, f := range flags {
-		if slices.Contains(f.Names(), name) {
-			return f
-		}
-	}
-	return nil
 }
 
 // readConfigFlags sets the flags that a --config file holds and the command
@@ -258,7 +214,7 @@ func readConfigFlags(c *cli.Context) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) { // of several errors always the same
 		v := values[name]
-		if lookupFlag(c.Command.Flags, name) == nil {
+		if flagCalled(c.Command.Flags, name) == nil {
 			return fmt.Errorf("%s: unknown flag %q", path, name)
 		}
 		switch v.(type) {
@@ -295,49 +251,36 @@ func memoryOn(c *cli.Context, d tensor.Device, limit int64) int64 {
 	return limit
 }
 
+// commandOf is the command that trains on a task.
+func commandOf(task *lra.Task) string {
+	if task.Name == lra.PretrainName {
+		return task.Name
+	}
+	return "train " + task.Name
+}
+
 // reproduction is the command that repeats a run.
 func reproduction(c *cli.Context, task *lra.Task, dir string, seed uint64) string {
 	names := []string{"data", "init-from", "device", "precision"}
-	for _, name := range numberNames() {
+	for _, name := range numberNames(c) {
 		if !slices.Contains([]string{"preset", "seed", "epochs", "steps"}, name) {
 			names = append(names, name)
 		}
 	}
-	return fmt.Sprintf("sftseq train %s --preset %s --seed %d%s --out %s%s", task.Name, c.String("preset"), seed, givenFlags(c, names...), again(dir), givenFlags(c, "epochs", "steps"))
-}
-
-// endFlags are how long a run is, at the end of a command.
-var endFlags = regexp.MustCompile(`( --(epochs|steps)[ =][0-9]+)+$`)
-
-// withEnd is a command with another end of its run. A run that has been at its end was
-// judged there, and goes on with what it had then: so does one that repeats it. Where the
-// learning rate follows the end, the steps so far were made on the way to the old one.
-func withEnd(c *cli.Context, command, dir string, from *sft.Checkpoint, s *sft.Settings) string {
-	end := fmt.Sprintf(" --epochs %d", s.Epochs)
-	if s.Steps > 0 {
-		end = fmt.Sprintf(" --steps %d", s.Steps)
-	}
-	goOn := fmt.Sprintf(" && sftseq train %s --out %s --resume%s", c.Command.Name, again(dir), givenFlags(c, "device", "precision"))
-	switch at, old := &from.State, &from.Settings; {
-	case old.Steps > 0 && at.Step >= old.Steps || old.Steps == 0 && int(at.Next.Epoch) >= old.Epochs:
-		return command + goOn + end
-	case old.FollowsEnd() && at.Step > 0:
-		return command + fmt.Sprintf(" --stop-at %d", at.Step) + goOn + end
-	}
-	return endFlags.ReplaceAllString(command, "") + end
+	return fmt.Sprintf("sftseq %s --preset %s --seed %d%s --out %s%s", commandOf(task), c.String("preset"), seed, givenFlags(c, names...), again(dir), givenFlags(c, "epochs", "steps"))
 }
 
 // again is where a run is repeated.
-func again(dir string) string { return shellQuote(filepath.Clean(dir) + "-again") }
+func again(dir string) string { return visible.Quote(filepath.Clean(dir) + "-again") }
 
 // resumption is the command that goes on with what --out holds, on the same
 // device; seeds are those of --seeds, or "". Of several, those that have not begun need
 // all that the others were started with.
 func resumption(c *cli.Context, task *lra.Task, seeds, dir string) string {
 	if seeds != "" {
-		seeds = " --seeds " + shellQuote(seeds) + givenFlags(c, append([]string{"data", "init-from"}, numberNames()...)...)
+		seeds = " --seeds " + visible.Quote(seeds) + givenFlags(c, append([]string{"data", "init-from"}, numberNames(c)...)...)
 	}
-	return fmt.Sprintf("sftseq train %s%s --out %s --resume%s", task.Name, seeds, shellQuote(dir), givenFlags(c, "device", "precision", "threads", "memory", "tensorboard"))
+	return fmt.Sprintf("sftseq %s%s --out %s --resume%s", commandOf(task), seeds, visible.Quote(dir), givenFlags(c, "device", "precision", "threads", "memory", "tensorboard"))
 }
 
 // givenFlags are those of the flags that were given, as a shell reads them.
@@ -351,38 +294,7 @@ func givenFlags(c *cli.Context, names ...string) string {
 		if _, ok := c.Value(name).(bool); ok {
 			separator = "="
 		}
-		fmt.Fprintf(&out, " --%s%s%s", name, separator, shellQuote(fmt.Sprint(c.Value(name))))
+		fmt.Fprintf(&out, " --%s%s%s", name, separator, visible.Quote(fmt.Sprint(c.Value(name))))
 	}
 	return out.String()
-}
-
-// shellQuote quotes a word where a shell would take it apart, and spells out what is not
-// to be shown or is no UTF-8, as bash, zsh and POSIX of 2024 read it.
-func shellQuote(s string) string {
-	plain := func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+=:,@", r))
-	}
-	if s != "" && !strings.ContainsFunc(s, plain) {
-		return s
-	}
-	if escape([]byte(s)) == s && !strings.ContainsAny(s, "\n\t") {
-		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
-	}
-	var out strings.Builder
-	out.WriteString("$'")
-	for len(s) > 0 {
-		_, n := utf8.DecodeRuneInString(s)
-		switch rune := s[:n]; {
-		case rune == "'" || rune == `\`:
-			out.WriteString(`\` + rune)
-		case escape([]byte(rune)) != rune || rune == "\n" || rune == "\t":
-			for _, b := range []byte(rune) {
-				fmt.Fprintf(&out, `\%03o`, b) // of three digits always, whatever follows
-			}
-		default:
-			out.WriteString(rune)
-		}
-		s = s[n:]
-	}
-	return out.String() + "'"
 }

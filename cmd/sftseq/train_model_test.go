@@ -34,7 +34,7 @@ func TestPredictWhileTraining(t *testing.T) {
 	if len(replies) != 1 || replies[0].Error != nil || replies[0].Label == nil {
 		t.Errorf("replies %+v", replies)
 	}
-	if text := succeed(t, "", "eval", "--model", dir, "--data", data); !strings.Contains(text, "accuracy") {
+	if text := succeed(t, "", "eval", "--model", dir, "--data", data); !strings.HasPrefix(text, dir) || !strings.Contains(text, " (training has not ended) on "+filepath.Join(data, "test.arrow")+" (split test)\n") || !strings.Contains(text, "accuracy") {
 		t.Errorf("eval says %q", text)
 	}
 	cancel()

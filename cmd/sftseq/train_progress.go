@@ -7,6 +7,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
+	"github.com/sftseq/sftseq/internal/visible"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -22,20 +23,25 @@ type trainProgress struct {
 	left  func() (time.Duration, bool) // the trainer's estimate
 	last  time.Time
 	state sft.StepReport
+	paper bool // the preset is the published one, which is made for a graphics processor
+	told  bool // how long it takes
+	// frequencies is what tokens' frequencies need to tell a masked one, in bits; 0 where
+	// none are masked.
+	frequencies float64
 }
 
 func newTrainProgress(out io.Writer) *trainProgress { return &trainProgress{out: out} }
 
-// begin announces the run.
-func (p *trainProgress) begin(t *sft.Trainer, device string) {
+// begin announces the run, on a device and perhaps several ranks.
+func (p *trainProgress) begin(t *sft.Trainer, on string) {
 	p.steps, p.left, p.last = t.Steps(), t.Left, time.Now()
-	fmt.Fprintf(p.out, "%s, %d steps", device, p.steps)
+	fmt.Fprintf(p.out, "%s, %d steps", on, p.steps)
 	if first := t.State().Step; first > 0 {
 		fmt.Fprintf(p.out, ", resumed at step %d", first)
 	}
 	fmt.Fprintln(p.out)
-	if isTerminal(p.out) {
-		p.bar = newTrainBar(beneath(p.out), p.steps)
+	if visible.Terminal(p.out) {
+		p.bar = newTrainBar(visible.Beneath(p.out), p.steps)
 	}
 }
 
@@ -56,7 +62,16 @@ func (p *trainProgress) observe(event any) {
 		p.state = e
 		p.step(e.Step)
 	case sft.EvaluationReport:
-		p.line(fmt.Sprintf("step %d: validation accuracy %.2f%%, loss %.4f%s over %d rows%s", e.Step, 100*e.Accuracy, e.Loss, judged(e), e.Rows, map[bool]string{true: ", the best so far"}[e.Best]))
+		reached := ""
+		switch {
+		case e.Accuracy != nil:
+			reached = fmt.Sprintf("accuracy %.2f%%, ", 100**e.Accuracy)
+		case e.R2 != nil:
+			reached = fmt.Sprintf("R² %.4f, ", *e.R2)
+		case e.BitsPerToken != nil:
+			reached = fmt.Sprintf("bits per token %.4f (by frequencies %.4f), ", *e.BitsPerToken, p.frequencies)
+		}
+		p.line(fmt.Sprintf("step %d: validation %sloss %.4f%s over %d rows%s", e.Step, reached, e.Loss, judged(e), e.Rows, map[bool]string{true: ", the best so far"}[e.Best]))
 	case sft.SkipReport:
 		p.line(fmt.Sprintf("step %d: no update, its gradient overflows float16; the loss is scaled by %g from now on", e.Step, e.LossScale))
 	case sft.Warning:
@@ -74,18 +89,45 @@ func (p *trainProgress) observe(event any) {
 func judged(e sft.EvaluationReport) string {
 	switch {
 	case e.SelectedBy == "macro-f1":
-		return fmt.Sprintf(", macro F1 %.4f", e.MacroF1)
+		return fmt.Sprintf(", macro F1 %.4f", *e.MacroF1)
 	case e.SelectedBy == "auc" && e.AUC != nil:
 		return fmt.Sprintf(", AUC %.4f", *e.AUC)
 	}
 	return ""
 }
 
+// longRun is what a person wants to be told of at the beginning.
+const longRun = 24 * time.Hour
+
+// tellLong says once, as soon as it can be estimated, that a run takes days.
+func (p *trainProgress) tellLong() {
+	left, known := p.left()
+	if p.told || !known {
+		return
+	}
+	if p.told = true; left < longRun {
+		return
+	}
+	text := fmt.Sprintf("warning: at this speed the run takes about %s", roundTime(left))
+	if p.paper {
+		text += ": the preset paper is made for a graphics processor, quick and hour for two cores"
+	}
+	p.line(text)
+}
+
 func (p *trainProgress) step(n int) {
+	p.tellLong()
 	s := p.state
-	text := fmt.Sprintf("loss %.4f  accuracy %.1f%%  %s tokens/s", s.Loss, 100*s.Accuracy, thousands(s.TokensPerS))
+	text := fmt.Sprintf("loss %.4f  ", s.Loss)
+	if s.Accuracy != nil {
+		text += fmt.Sprintf("accuracy %.1f%%  ", 100**s.Accuracy)
+	}
+	text += thousands(s.TokensPerS) + " tokens/s"
 	if s.Step == 0 {
 		text = "training"
+	}
+	if r := s.Ranks; r != nil {
+		text += fmt.Sprintf("  %.1f of %d ranks busy, %.0f%% exchange", r.Busy, r.Ranks, 100*r.Exchange)
 	}
 	text += "  " + p.remaining()
 	if p.bar != nil {
@@ -106,7 +148,7 @@ func (p *trainProgress) remaining() string {
 	if !known {
 		return "time left unknown"
 	}
-	return left.Round(time.Second).String() + " left"
+	return roundTime(left) + " left"
 }
 
 // line prints a line above the bar.
@@ -129,4 +171,31 @@ func thousands(v float64) string {
 		return fmt.Sprintf("%.0f", v)
 	}
 	return fmt.Sprintf("%.1fk", v/1000)
+}
+
+// fewestAfterBest is how many evaluations without a better one are worth telling of.
+const fewestAfterBest = 3
+
+// describeBest tells of a run whose best model is from its first half: what followed was
+// learned by heart, or not at all. It is "" elsewhere.
+func describeBest(s sft.State, patience bool) string {
+	if s.SinceBest < fewestAfterBest || 2*s.BestStep > s.Step {
+		return ""
+	}
+	text := fmt.Sprintf("the model is that of step %d: none of the %d evaluations after it was better", s.BestStep, s.SinceBest)
+	if !patience {
+		text += " (--patience N ends a run after N of them)"
+	}
+	return text
+}
+
+// fewRowsToJudge is below how many rows of validation an accuracy is coarse.
+const fewRowsToJudge = 100
+
+// describeJudges tells of few rows of validation how coarse an accuracy on them is, or is "".
+func describeJudges(rows int) string {
+	if rows >= fewRowsToJudge {
+		return ""
+	}
+	return fmt.Sprintf("validation has only %d rows: one of them is %.1f%% of its accuracy", rows, 100/float64(rows))
 }

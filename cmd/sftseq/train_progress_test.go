@@ -1,6 +1,8 @@
 package main
 
 import (
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -22,5 +24,62 @@ func TestTimeLeftIsShown(t *testing.T) {
 		if text := out.String(); !strings.Contains(text, "12.3k tokens/s  1m30s left") {
 			t.Errorf("bar %v: %q", bar, text)
 		}
+	}
+}
+
+// TestLongRunIsTold: a run of days says so once, at its first estimate, and what is made for
+// less.
+func TestLongRunIsTold(t *testing.T) {
+	for _, c := range []struct {
+		left  time.Duration
+		paper bool
+		want  string
+	}{
+		{96 * time.Hour, true, "warning: at this speed the run takes about 4 days: the preset paper is made for a graphics processor, quick and hour for two cores\n"},
+		{30 * time.Hour, false, "warning: at this speed the run takes about 30h0m\n"},
+		{23 * time.Hour, true, ""},
+	} {
+		var out strings.Builder
+		p := newTrainProgress(&out)
+		known := false
+		p.steps, p.paper, p.left, p.last = 400, c.paper, func() (time.Duration, bool) { return c.left, known }, time.Now()
+		p.observe(sft.StepReport{Step: 0})
+		known = true
+		p.observe(sft.StepReport{Step: 1})
+		p.observe(sft.StepReport{Step: 2})
+		if out.String() != c.want {
+			t.Errorf("%s: %q, expected %q", c.left, out.String(), c.want)
+		}
+	}
+}
+
+// TestBestLongAgo: a run whose best model is from its first half says so, and a small split
+// of validation how coarse its accuracy is.
+func TestBestLongAgo(t *testing.T) {
+	data, dir := customData(t, "--label", "mood"), t.TempDir()
+	train := func(name string, flags ...string) (out, errs string) {
+		args := append([]string{"train", "custom", "--data", data, "--out", filepath.Join(dir, name), "--hidden", "8", "--eval-every", "1", "--lr", "1e-30"}, flags...)
+		status, out, errs := program(nil, args...)
+		if status != exitOK {
+			t.Fatal(errs)
+		}
+		return out, errs
+	}
+	const told = "the model is that of step 1: none of the 5 evaluations after it was better"
+	out, errs := train("long", "--steps", "6")
+	if !strings.Contains(out, told+" (--patience N ends a run after N of them)\n") {
+		t.Error(out)
+	}
+	if !regexp.MustCompile(`validation has only \d+ rows: one of them is \d+\.\d% of its accuracy\n`).MatchString(errs) {
+		t.Error(errs)
+	}
+	if out, want := succeed(t, "", "eval", "--model", filepath.Join(dir, "long"), "--data", data), filepath.Join(dir, "long")+" at step 1 on "+filepath.Join(data, "test.arrow")+" (split test)\n"; !strings.HasPrefix(out, want) {
+		t.Errorf("%q, expected %q", out, want)
+	}
+	if out, _ := train("patient", "--steps", "9", "--patience", "5"); !strings.Contains(out, told+"\n") {
+		t.Error(out)
+	}
+	if out, _ := train("short", "--steps", "3"); strings.Contains(out, "the model is that of step") {
+		t.Error(out)
 	}
 }

@@ -1,12 +1,8 @@
 package main
 
 import (
-	"bytes"
-	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
@@ -16,6 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -82,12 +79,20 @@ func firstBegun(c *cli.Context, seeds []uint64, dirOf func(uint64) string) (*sft
 		return nil, nil
 	}
 	for _, seed := range seeds {
-		from, err := sft.LoadCheckpoint(dirOf(seed))
+		from, err := loadCheckpoint(c, dirOf(seed))
 		if err == nil || !errors.Is(err, os.ErrNotExist) {
 			return from, err
 		}
 	}
 	return nil, nil
+}
+
+// loadCheckpoint reads a checkpoint, of several ranks for all of them.
+func loadCheckpoint(c *cli.Context, dir string) (*sft.Checkpoint, error) {
+	if ranks := communicator(c); ranks != nil {
+		return sft.LoadSharedCheckpoint(ranks, dir)
+	}
+	return sft.LoadCheckpoint(dir)
 }
 
 // checkBegun refuses to begin a seed with other settings than one that has begun: the mean
@@ -100,44 +105,10 @@ func checkBegun(c *cli.Context, begun *sft.Checkpoint, config *sft.Config, setti
 	if err := resumeSettings(c, &want, begun); err != nil { // its own, with another end where flags move it
 		return err
 	}
-	was := provenanceOf(begun.Config)
-	mine, its := *config, *begun.Config
-	mine.Extra, its.Extra = nil, nil
-	first := want.Seed
-	want.Seed = settings.Seed
-	others := append(differences(&want, settings), differences(&its, &mine)...)
-	if data != begun.Data {
-		others = append(others, "other data")
-	}
-	if from := c.String("init-from"); from != string(was.InitFrom) {
-		others = append(others, fmt.Sprintf("--init-from %q, not %q", was.InitFrom, from))
-	}
+	others := provenance.Differences(begun, want, *settings, *config, data, c.String("init-from"))
 	if len(others) == 0 {
 		return nil
 	}
-	return fmt.Errorf("seed %d has not begun, and with these flags it would be trained otherwise than seed %d, which was started by\n  %s\nand has %s: give its flags beside --resume", settings.Seed, first, was.Command, strings.Join(others, "; "))
-}
-
-// differences are the entries of an object that another has otherwise or lacks, as in
-// "num_hidden_layers 2, not 3".
-func differences(a, b any) (out []string) {
-	fields := func(x any) (m map[string]json.RawMessage) {
-		text, err := json.Marshal(x)
-		if err == nil {
-			err = json.Unmarshal(text, &m)
-		}
-		if err != nil {
-			panic(err) // both are settings or configurations, which have been read or will be written
-		}
-		return m
-	}
-	mine, other := fields(a), fields(b)
-	keys := maps.Clone(mine)
-	maps.Copy(keys, other)
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
-		if x, y := mine[key], other[key]; !bytes.Equal(x, y) {
-			out = append(out, fmt.Sprintf("%s %s, not %s", key, cmp.Or(string(x), "nothing"), cmp.Or(string(y), "nothing")))
-		}
-	}
-	return out
+	was, _ := provenance.Of(begun.Config) // one that cannot be read names no command
+	return fmt.Errorf("seed %d has not begun, and with these flags it would be trained otherwise than seed %d, which was started by\n  %s\nand has %s: give its flags beside --resume", settings.Seed, want.Seed, was.Command, strings.Join(others, "; "))
 }

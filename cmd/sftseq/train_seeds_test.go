@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -52,7 +53,7 @@ func TestSeedsResumed(t *testing.T) {
 	if status, _, errs := program(nil, append(args, "--resume")...); status != 0 {
 		t.Fatal(errs)
 	}
-	if got := settings("2"); !same(got, want) {
+	if got := settings("2"); !provenance.Same(got, want) {
 		t.Errorf("trained with %+v, expected %+v", got, want)
 	}
 }
@@ -86,7 +87,7 @@ func TestSeedsResumption(t *testing.T) {
 		c.Settings.Seed = 0
 		settings = append(settings, c.Settings)
 	}
-	if !same(settings[0], settings[1]) || settings[0].LearningRate != 0.5 || settings[0].ClassWeights == nil {
+	if !provenance.Same(settings[0], settings[1]) || settings[0].LearningRate != 0.5 || settings[0].ClassWeights == nil {
 		t.Errorf("trained with %+v", settings)
 	}
 }

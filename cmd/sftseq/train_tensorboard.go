@@ -48,15 +48,13 @@ func (e *trainEvents) observe(event any) any {
 	}
 	switch r := event.(type) {
 	case sft.StepReport:
-		e.err = e.file.Write(r.Step, tensorboard.Scalar{Tag: "loss/train", Value: r.Loss}, tensorboard.Scalar{Tag: "accuracy/train", Value: r.Accuracy},
+		scalars := given(tensorboard.Scalar{Tag: "loss/train", Value: r.Loss}, optional{"accuracy/train", r.Accuracy})
+		e.err = e.file.Write(r.Step, append(scalars,
 			tensorboard.Scalar{Tag: "learning_rate", Value: r.LearningRate}, tensorboard.Scalar{Tag: "grad_norm", Value: r.GradNorm},
-			tensorboard.Scalar{Tag: "tokens_per_second", Value: r.TokensPerS})
+			tensorboard.Scalar{Tag: "tokens_per_second", Value: r.TokensPerS})...)
 	case sft.EvaluationReport:
-		scalars := []tensorboard.Scalar{{Tag: "loss/val", Value: r.Loss}, {Tag: "accuracy/val", Value: r.Accuracy}, {Tag: "macro_f1/val", Value: r.MacroF1}}
-		if r.AUC != nil {
-			scalars = append(scalars, tensorboard.Scalar{Tag: "auc/val", Value: *r.AUC})
-		}
-		e.err = e.file.Write(r.Step, scalars...)
+		e.err = e.file.Write(r.Step, given(tensorboard.Scalar{Tag: "loss/val", Value: r.Loss}, optional{"bits_per_token/val", r.BitsPerToken},
+			optional{"accuracy/val", r.Accuracy}, optional{"macro_f1/val", r.MacroF1}, optional{"auc/val", r.AUC}, optional{"r2/val", r.R2})...)
 	}
 	if e.err != nil {
 		return sft.Warning(fmt.Sprintf("TensorBoard is not told of what follows: %v", e.err))
@@ -66,3 +64,20 @@ func (e *trainEvents) observe(event any) any {
 
 // Close returns what could not be written.
 func (e *trainEvents) Close() error { return e.file.Close() }
+
+// optional is a scalar that not every task has.
+type optional struct {
+	tag   string
+	value *float64
+}
+
+// given is a scalar with those of others that there are.
+func given(first tensorboard.Scalar, others ...optional) []tensorboard.Scalar {
+	out := []tensorboard.Scalar{first}
+	for _, o := range others {
+		if o.value != nil {
+			out = append(out, tensorboard.Scalar{Tag: o.tag, Value: *o.value})
+		}
+	}
+	return out
+}

@@ -41,15 +41,15 @@ func TestTensorBoard(t *testing.T) {
 	}
 	for _, r := range m.Train {
 		add(r.Step, "loss/train", r.Loss)
-		add(r.Step, "accuracy/train", r.Accuracy)
+		add(r.Step, "accuracy/train", *r.Accuracy)
 		add(r.Step, "learning_rate", r.LearningRate)
 		add(r.Step, "grad_norm", r.GradNorm)
 		add(r.Step, "tokens_per_second", r.TokensPerS)
 	}
 	for _, r := range m.Validation {
 		add(r.Step, "loss/val", r.Loss)
-		add(r.Step, "accuracy/val", r.Accuracy)
-		add(r.Step, "macro_f1/val", r.MacroF1)
+		add(r.Step, "accuracy/val", *r.Accuracy)
+		add(r.Step, "macro_f1/val", *r.MacroF1)
 		if r.AUC != nil {
 			add(r.Step, "auc/val", *r.AUC)
 		}

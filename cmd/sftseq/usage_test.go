@@ -3,8 +3,25 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/lra"
 )
+
+// taskNames are those of some tasks, as messages list them.
+func taskNames(of func(*lra.Task) bool) string {
+	var names []string
+	for _, task := range lra.Tasks() {
+		if of(task) {
+			names = append(names, task.Name)
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+func canGenerate(t *lra.Task) bool { return t.Generator != nil }
+func canImport(t *lra.Task) bool   { return t.Import != nil }
 
 // TestUsageNamesTheFlag: what is wrong with a command line is told with the flag, status 2,
 // and nothing on standard output, before anything is read or written.
@@ -23,7 +40,7 @@ func TestUsageNamesTheFlag(t *testing.T) {
 		args []string
 	}{
 		{"expected one of the commands generate, convert, info, head, stats, baselines, found none; see sftseq data --help", []string{"data"}},
-		{"expected one of the commands listops, pathfinder, found none; see sftseq data generate --help", []string{"data", "generate"}},
+		{"expected one of the commands " + taskNames(canGenerate) + ", found none; see sftseq data generate --help", []string{"data", "generate"}},
 		{"expected one of the commands", []string{"train"}},
 		{"expected one of the commands", []string{"bench"}},
 
@@ -70,13 +87,13 @@ func TestUsageNamesTheFlag(t *testing.T) {
 		{"expected flags only, found \"x\"; see", []string{"version", "x"}},
 
 		{"--out is missing", []string{"data", "generate", "listops"}},
-		{"--min-length 9 --max-length 3 ", generate("listops", "--min-length", "9", "--max-length", "3")},
-		{"--max-depth 0 --max-args 10: depth: expected", generate("listops", "--max-depth", "0")},
+		{"--min-length 9 --max-length 3: lengths: expected", generate("listops", "--min-length", "9", "--max-length", "3")},
+		{"--max-depth 0: depth: expected", generate("listops", "--max-depth", "0")},
 		{"--max-args 1: arguments: expected", generate("listops", "--max-args", "1")},
-		{"--contour 2000 ", generate("pathfinder", "--contour", "2000")},
+		{"--contour 2000: dashes", generate("pathfinder", "--contour", "2000")},
 		{"--distractors 101: ", generate("pathfinder", "--distractors", "101")},
 		{"--test: expected 0 or more", generate("pathfinder", "--test", "-1")},
-		{"--train-shortest 10: expected 1 to --contour 9, or 0", generate("pathfinder", "--contour", "9", "--train-shortest", "10")},
+		{"--contour 9 --train-shortest 10: dashes of the shortest contour: expected 1 to 9, or 0", generate("pathfinder", "--contour", "9", "--train-shortest", "10")},
 		{"--train-shortest: expected 0 or more", generate("pathfinder", "--train-shortest", "-1")},
 
 		{"expected one FILE or DIR, found 0 arguments", []string{"data", "info"}},
@@ -121,7 +138,7 @@ func TestSuggestions(t *testing.T) {
 		{`unknown command "evaluate". Did you mean "eval"?; see`, []string{"evaluate"}},
 		{`unknown command "conv". Did you mean "convert"?; see`, []string{"data", "conv"}},
 		{`unknown command "lisps". Did you mean "listops"?; see`, []string{"data", "generate", "lisps"}},
-		{`unknown command "imdb", expected one of listops, pathfinder; see`, []string{"data", "generate", "imdb"}},
+		{`unknown command "imdb", expected one of ` + taskNames(canGenerate) + `; see`, []string{"data", "generate", "imdb"}},
 		{`unknown command "foo", expected one of generate, convert, info, head, stats, baselines; see`, []string{"data", "foo"}},
 		{`unknown command "nothing", expected one of data, train,`, []string{"nothing"}},
 		{`No help topic for 'trian'. Did you mean "train"?`, []string{"help", "trian"}},

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"github.com/sftseq/sftseq/internal/visible"
 )
 
 // terminal opens a terminal of the system's, which a program writes to and a test reads.
@@ -58,7 +60,7 @@ func TestTerminal(t *testing.T) {
 			t.Errorf("%q: status %d, %.300q", args[:2], status, shown)
 		}
 		_, piped, _ := program(nil, args...)
-		if shown != escape([]byte(piped)) {
+		if shown != visible.Escape([]byte(piped)) {
 			t.Errorf("%q: on a terminal %.200q, in a pipe %.200q", args[:2], shown, piped)
 		}
 		if args[1] != "stats" && !obeyed(piped) {

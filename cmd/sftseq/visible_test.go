@@ -1,13 +1,16 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/visible"
 )
 
 // hostileText has what a terminal obeys: it sets a title, clears the screen, writes over
@@ -17,43 +20,6 @@ const hostileText = "\x1b]0;owned\x07\x1b[2Jgood\rbad\u009b31m\x7f\u202eabc\u206
 // obeyed are the bytes that must not reach a terminal.
 func obeyed(text string) bool {
 	return strings.ContainsAny(text, "\x1b\x07\x00\r\u009b\x7f\u202e\u2066")
-}
-
-func TestVisible(t *testing.T) {
-	plain := "größer 日本 👩‍🔬\tone\ntwo"
-	text := hostileText + "\xff\xe6\x97" + plain + "\xf0\x9f"
-	want := `\u001b]0;owned\u0007\u001b[2Jgood\u000dbad\u009b31m\u007f\u202eabc\u2066\xff\xe6\x97` + plain + `\xf0\x9f`
-	for _, piece := range []int{1, 2, 3, 5, len(text)} {
-		var out bytes.Buffer
-		v := &visible{to: &out}
-		for rest := []byte(text); len(rest) > 0; {
-			n, err := v.Write(rest[:min(piece, len(rest))])
-			if err != nil {
-				t.Fatal(err)
-			}
-			rest = rest[n:]
-		}
-		v.finish()
-		if out.String() != want {
-			t.Errorf("in pieces of %d: %q, want %q", piece, out.String(), want)
-		}
-	}
-}
-
-func TestBriefly(t *testing.T) {
-	for n := longestError - 5; n < longestError+3; n++ {
-		text := "file: row 7: " + strings.Repeat("é", n/2) + ": the cause"
-		got := briefly(text)
-		if len(text) <= longestError {
-			if got != text {
-				t.Errorf("%d bytes were cut", len(text))
-			}
-			continue
-		}
-		if len(got) > longestError+60 || !strings.HasPrefix(got, "file: row 7: é") || !strings.HasSuffix(got, "é: the cause") || strings.ContainsRune(got, '\uFFFD') {
-			t.Errorf("%d bytes: %.60q … %q", len(got), got, got[len(got)-60:])
-		}
-	}
 }
 
 // hostileData is a data set whose file, ids, labels and texts a terminal would obey.
@@ -91,8 +57,41 @@ func TestHostileNames(t *testing.T) {
 		{hostileText}, {"data", "info", strings.Repeat("long/", 5000)},
 	} {
 		status, _, errs := program(nil, args...)
-		if status == 0 || obeyed(errs) || len(errs) > 2*longestError {
+		if status == 0 || obeyed(errs) || len(errs) > 2*visible.Longest {
 			t.Errorf("%.60q: status %d, %d bytes: %.300q", args, status, len(errs), errs)
 		}
+	}
+}
+
+// TestOddPaths: a run whose directories are no UTF-8 is resumed without naming its data
+// again, and the command that repeats it names them.
+func TestOddPaths(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "da'ta\xff\x1b")
+	if err := os.Rename(generated(t), data); err != nil {
+		t.Fatal(err)
+	}
+	start, out := filepath.Join(t.TempDir(), "start\xfe"), filepath.Join(t.TempDir(), "run\xe9\n")
+	smallRun(t, data, start, "--steps", "10")
+	smallRun(t, data, out, "--steps", "10", "--init-from", start)
+	status, shown, errs := program(nil, "train", "listops", "--out", out, "--resume", "--steps", "20", "--init-from", start)
+	if status != 0 {
+		t.Fatal(errs)
+	}
+	command := regexp.MustCompile(`(?m)^repeat with: (.*)$`).FindStringSubmatch(shown)
+	if command == nil {
+		t.Fatal(shown)
+	}
+	args, err := exec.Command("bash", "-c", "sftseq() { printf '%s\\0' \"$@\"; }; "+command[1]).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"--data\x00" + data, "--init-from\x00" + start, "--out\x00" + out + "-again"} {
+		if !strings.Contains(string(args), want+"\x00") {
+			t.Errorf("%q is not in %q", want, args)
+		}
+	}
+	model, err := os.ReadFile(filepath.Join(out, "config.json"))
+	if err != nil || strings.Contains(string(model), "\uFFFD") || strings.Contains(string(model), `\ufffd`) {
+		t.Errorf("config.json has other names than there are (%v): %.600s", err, model)
 	}
 }

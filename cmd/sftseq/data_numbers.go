@@ -1,0 +1,37 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// describeNumber says what is known of a number.
+func describeNumber(n seq.NumberSummary) string {
+	return fmt.Sprintf("%d rows, %.6g to %.6g, mean %.6g, deviation %.6g", n.Rows, n.Min, n.Max, n.Mean, n.Deviation)
+}
+
+// namedNumbers are the numbers of a row by their names, nil where they are not known.
+func namedNumbers(spec *seq.Spec, e *seq.Example) map[string]float32 {
+	if e.Numbers == nil {
+		return nil
+	}
+	out := map[string]float32{}
+	for i, v := range e.Numbers {
+		out[spec.NumberNames[i]] = v
+	}
+	return out
+}
+
+// writtenNumbers is what a person reads of them.
+func writtenNumbers(names []string, numbers map[string]float32) string {
+	if numbers == nil {
+		return "numbers unknown"
+	}
+	var out []string
+	for _, name := range names {
+		out = append(out, fmt.Sprintf("%s %v", name, numbers[name]))
+	}
+	return strings.Join(out, ", ")
+}

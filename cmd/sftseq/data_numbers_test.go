@@ -1,0 +1,96 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// motifRows is a CSV of DNA sequences, with how often a motif occurs in each and their length.
+func motifRows(rows, length int) string {
+	random := rand.New(rand.NewPCG(7, 7))
+	var out strings.Builder
+	out.WriteString("name,sequence,count,length\n")
+	for i := range rows {
+		n := length/2 + random.IntN(length/2+1)
+		text := make([]byte, n)
+		for j := range text {
+			text[j] = "ACGT"[random.IntN(4)]
+		}
+		for range random.IntN(6) {
+			copy(text[random.IntN(n-3):], "GAT")
+		}
+		fmt.Fprintf(&out, "s%d,%s,%d,%.1f\n", i, text, strings.Count(string(text), "GAT"), float64(n))
+	}
+	return out.String()
+}
+
+// TestConvertNumbers: columns of numbers are read from each kind of table alike, described and
+// shown; what is no number is left out with its place, or refused.
+func TestConvertNumbers(t *testing.T) {
+	dir := t.TempDir()
+	text := motifRows(60, 40)
+	csv := writeText(t, filepath.Join(dir, "t.csv"), text)
+	var lines strings.Builder
+	for _, row := range strings.Split(strings.TrimSpace(text), "\n")[1:] {
+		f := strings.Split(row, ",")
+		fmt.Fprintf(&lines, `{"name":%q,"sequence":%q,"count":%s,"length":"%s"}`+"\n", f[0], f[1], f[2], f[3])
+	}
+	jsonl := writeText(t, filepath.Join(dir, "t.jsonl"), lines.String())
+	args := []string{"--text", "sequence", "--numbers", "count,length", "--id", "name", "--tokenizer", "byte"}
+	a, out, errs := converted(t, append(args, "--from", csv)...)
+	b, _, _ := converted(t, append(args, "--from", jsonl)...)
+	if a.Fingerprint() != b.Fingerprint() || a.Manifest.Task != "regression" || errs != "" {
+		t.Errorf("%+v, %+v\n%s", a.Manifest, b.Manifest, errs)
+	}
+	n := a.Manifest.Splits["train"].Numbers
+	if len(n) != 2 || n[0].Name != "count" || n[1].Max > 40 || n[1].Min < 20 || !(n[1].Deviation > 1) {
+		t.Errorf("%+v", n)
+	}
+	if want := "number length of train: " + describeNumber(n[1]); !strings.Contains(out, want) {
+		t.Errorf("%s, want %s", out, want)
+	}
+	for args, want := range map[string]string{
+		"info":        fmt.Sprintf("  number      length: %s\n", describeNumber(n[1])),
+		"info --json": `"deviation": ` + fmt.Sprint(n[0].Deviation),
+		"stats":       fmt.Sprintf("%-12s  %14.6g", "length mean", n[1].Mean),
+		"head":        `"numbers":{"count":`,
+	} {
+		status, out, errs := program(nil, append(append([]string{"data"}, strings.Fields(args)...), a.Dir)...)
+		if status != 0 || !strings.Contains(out, want) || strings.Contains(out, "unlabelled") {
+			t.Errorf("%s: status %d, %s%s, want %q", args, status, out, errs, want)
+		}
+	}
+
+	row := strings.Split(text, "\n")[7]
+	for cell, want := range map[string]string{
+		"many":  `no finite number: column count: found "many"`,
+		"NaN":   `no finite number: column count: found "NaN"`,
+		"1e40":  `a number beyond float32: column count: found "1e40"`,
+		"  ":    "no number: column count: found nothing",
+		"1 000": `no finite number: column count: found "1 000"`,
+	} {
+		f := strings.Split(row, ",")
+		f[2] = cell
+		bad := writeText(t, filepath.Join(dir, "bad.csv"), strings.Replace(text, row, strings.Join(f, ","), 1))
+		to := filepath.Join(dir, "bad")
+		status, _, errs := program(nil, append([]string{"data", "convert", "--strict", "--from", bad, "--to", to}, args...)...)
+		if status != exitError || !strings.Contains(errs, bad+":8: "+want) {
+			t.Errorf("%q: status %d, %s, want %s", cell, status, errs, want)
+		}
+		if d, _, errs := converted(t, append(args, "--from", bad)...); !strings.Contains(errs, "1 of 60 rows left out: no") && !strings.Contains(errs, "left out: a number beyond") || d.Manifest.Splits["train"].Rows == a.Manifest.Splits["train"].Rows && d.Manifest.Splits["val"].Rows == a.Manifest.Splits["val"].Rows && d.Manifest.Splits["test"].Rows == a.Manifest.Splits["test"].Rows {
+			t.Errorf("%q: %s", cell, errs)
+		}
+	}
+	for want, args := range map[string][]string{
+		"--numbers excludes --label and --pair": {"--text", "sequence", "--numbers", "count", "--label", "name"},
+		`"count" is there twice`:                {"--text", "sequence", "--numbers", "count,count"},
+		`column "size": expected one of`:        {"--text", "sequence", "--numbers", "size"},
+	} {
+		if status, _, errs := program(nil, append([]string{"data", "convert", "--from", csv, "--to", filepath.Join(dir, "no")}, args...)...); status == 0 || !strings.Contains(errs, want) {
+			t.Errorf("%q: status %d, %s, want %s", args, status, errs, want)
+		}
+	}
+}

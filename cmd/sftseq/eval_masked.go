@@ -1,0 +1,102 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/internal/baseline"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// maskedResult is what eval prints of a model that fills masks.
+type maskedResult struct {
+	Model string `json:"model"`
+	Data  string `json:"data"`
+	Split string `json:"split"`
+	trained
+	Sequences    int     `json:"sequences"`
+	Masked       int     `json:"masked_tokens"`
+	Loss         float64 `json:"loss"` // nats a masked token
+	BitsPerToken float64 `json:"bits_per_token"`
+	// Frequencies is what those of the training split's tokens alone need, in bits a token.
+	Frequencies float64 `json:"frequencies_bits_per_token"`
+}
+
+func (r *maskedResult) write(w io.Writer) error {
+	_, err := fmt.Fprintf(w, "%s on the split %s of %s: %d sequences, %d masked tokens\nbits per token %.4f (loss %.4f); by the tokens' frequencies %.4f\n",
+		r.Model, r.Split, r.Data, r.Sequences, r.Masked, r.BitsPerToken, r.Loss, r.Frequencies)
+	return err
+}
+
+// evalMasked measures how well a model of sftseq pretrain tells masked tokens, which are
+// always the same ones.
+func evalMasked(c *cli.Context, m *sft.Model) error {
+	for _, name := range []string{"errors", "queries"} {
+		if c.IsSet(name) {
+			return usage(c, "--%s: the model %s has no classes: it was trained without labels", name, c.String("model"))
+		}
+	}
+	dir := c.String("data")
+	if err := refuseTable(dir); err != nil {
+		return fmt.Errorf("--data %w", err)
+	}
+	set, err := seq.OpenDataset(dir)
+	if err != nil {
+		return fmt.Errorf("--data: expected a data set directory, whose training split has the tokens' frequencies: %w", err)
+	}
+	spec := set.Spec()
+	if err := sameTokens(m.Config, &spec); err != nil {
+		return fmt.Errorf("%s does not fit the model %s: %w", dir, c.String("model"), err)
+	}
+	r := &maskedResult{Model: c.String("model"), Data: dir, Split: c.String("split"), trained: trainedIn(c.String("model"))}
+	file, err := m.Config.OpenSplit(set, r.Split)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	if file.Len() == 0 {
+		return fmt.Errorf("%s: the split %s has no rows, at least 1 was expected", dir, r.Split)
+	}
+	scorer, release, err := openScorer(c, m)
+	if err != nil {
+		return err
+	}
+	defer release()
+	if ranks := ranksOf(c); ranks != nil {
+		if path, err := set.Path(r.Split); err != nil {
+			return err
+		} else if err := ranks.compare(scorer, path); err != nil {
+			return err
+		}
+	}
+	progress := newProgress(int64(file.Len()), "evaluating", "sequences")
+	const together = 256
+	for _, rows := range seq.Sequential(file.Len(), together) {
+		examples := make([]seq.Example, len(rows))
+		for i, row := range rows {
+			if examples[i], err = file.Example(int(row)); err != nil {
+				return err
+			}
+			r.Masked += len(m.Config.MaskedTokens(examples[i]))
+		}
+		losses, err := scorer.MaskedLosses(c.Context, communicator(c), examples)
+		if err != nil {
+			return fmt.Errorf("%s, from row %d: %w", dir, rows[0], err)
+		}
+		for _, loss := range losses {
+			r.Loss += loss
+		}
+		progress.Add(int64(len(rows)))
+	}
+	progress.Finish()
+	r.Sequences, r.Loss = file.Len(), r.Loss/float64(r.Masked)
+	r.BitsPerToken = r.Loss / math.Ln2
+	if r.Frequencies, err = baseline.UnigramBits(c.Context, set, r.Split, m.Config.TruncatesAt(), m.Config.MaskedTokens); err != nil {
+		return err
+	}
+	return show(c, r, r.write)
+}

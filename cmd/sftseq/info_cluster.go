@@ -1,0 +1,216 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/internal/bench"
+	"github.com/sftseq/sftseq/internal/provenance"
+	"github.com/sftseq/sftseq/internal/scaling"
+	"github.com/sftseq/sftseq/internal/units"
+	"github.com/sftseq/sftseq/lra"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// mostRanks bounds --cluster.
+const mostRanks = 1024
+
+// defaultLatency is that of a message of MPI over TCP within one data centre, about.
+const defaultLatency = 50 * time.Microsecond
+
+// clusterFlags are those of a simulation, beside the model.
+func clusterFlags() []cli.Flag {
+	return append(append([]cli.Flag{
+		&cli.StringFlag{Name: "cluster", Usage: fmt.Sprintf("simulate a step of training on 1, 2, 4, … ranks: `W,BANDWIDTH[,LATENCY]` are the most ranks, to %d, what each sends a second, such as 10Gbit or 1GB, and the time of a message (%v)", mostRanks, defaultLatency)},
+		&cli.IntFlag{Name: "batch", Usage: "with --cluster: `ROWS` of a step", DefaultText: "what the model was trained with"},
+		&cli.IntFlag{Name: "length", Usage: "with --cluster: `TOKENS` of each row", DefaultText: fmt.Sprintf("%d, or the most that the model accepts", bench.PeerLength)},
+		&cli.StringFlag{Name: "memory", Value: "4GiB", Usage: "with --cluster: limit on memory, as of train"},
+	}, deviceFlags(device.FP32)...), threadsFlag())
+}
+
+// cluster is what --cluster asks for.
+type cluster struct {
+	ranks   int
+	network scaling.Network
+}
+
+// parseCluster reads "64,10Gbit,20us".
+func parseCluster(text string) (*cluster, error) {
+	words := strings.Split(text, ",")
+	if len(words) < 2 || len(words) > 3 {
+		return nil, fmt.Errorf("%q, expected W,BANDWIDTH or W,BANDWIDTH,LATENCY, such as 64,10Gbit,50us", text)
+	}
+	for i := range words {
+		words[i] = strings.TrimSpace(words[i])
+	}
+	n, err := strconv.Atoi(words[0])
+	if err != nil || n < 1 || n > mostRanks {
+		return nil, fmt.Errorf("%q ranks, expected a number from 1 to %d", words[0], mostRanks)
+	}
+	out := &cluster{ranks: n, network: scaling.Network{Latency: defaultLatency.Seconds()}}
+	if out.network.Bandwidth, err = parseBandwidth(words[1]); err != nil {
+		return nil, err
+	}
+	if len(words) == 3 {
+		latency, err := time.ParseDuration(words[2])
+		if err != nil || latency < 0 || latency > time.Second {
+			return nil, fmt.Errorf("latency %q, expected a time from 0s to 1s, such as 2us or 50us", words[2])
+		}
+		out.network.Latency = latency.Seconds()
+	}
+	return out, nil
+}
+
+// bandwidth is a number and its unit. Bytes end in a large B, because Gb would be bits to
+// many readers.
+var bandwidth = regexp.MustCompile(`^([0-9]+(?:\.[0-9]+)?)(?:([kKMGT]?)(bit)|([kKMGT]?i?)(B))(?:/s)?$`)
+
+// parseBandwidth reads bytes a second: 10Gbit, 1.2GB, 900MiB/s.
+func parseBandwidth(text string) (float64, error) {
+	expected := fmt.Errorf("bandwidth %q, expected what a rank sends a second, such as 10Gbit (bits) or 1GB (bytes)", text)
+	m := bandwidth.FindStringSubmatch(text)
+	if m == nil {
+		return 0, expected
+	}
+	unit, per := m[2]+m[4], 1.
+	if m[3] != "" {
+		per = 1. / 8
+	}
+	prefix, binary := strings.CutSuffix(unit, "i")
+	step := 1000.
+	if binary {
+		step = 1024
+	}
+	for range strings.Index(" KMGT", cmp.Or(strings.ToUpper(prefix), " ")) {
+		per *= step
+	}
+	number, err := strconv.ParseFloat(m[1], 64)
+	if bytes := number * per; err == nil && bytes >= 1 && bytes <= 1e15 {
+		return bytes, nil
+	}
+	return 0, expected
+}
+
+// clusterInfo is what --cluster adds to what info prints.
+type clusterInfo struct {
+	Device       string          `json:"device"` // that was measured
+	Batch        int             `json:"batch"`
+	Length       int             `json:"length"`
+	MicroBatches int             `json:"micro_batches"`
+	Bandwidth    float64         `json:"bytes_per_s"` // of a rank
+	Latency      float64         `json:"latency_s"`
+	Measured     scaling.Figures `json:"measured"`
+	Steps        []scaling.Step  `json:"steps"`
+}
+
+// clusterWorkload is the batch of a step, as the flags and the model say.
+func clusterWorkload(c *cli.Context, m *sft.Model) (*bench.Workload, error) {
+	from, _ := provenance.Of(m.Config) // of a model from elsewhere, nothing
+	w := &bench.Workload{Config: m.Config, Settings: from.Settings}
+	if w.Settings.Validate() != nil { // a model from elsewhere has none; its numbers change no time
+		w.Settings = lra.ListOps.Presets[0].Settings
+		if !c.IsSet("batch") {
+			return nil, usage(c, "--batch is missing: the model does not say with how many rows a step it was trained")
+		}
+	}
+	w.Settings.ClassWeights = nil
+	if c.IsSet("batch") {
+		w.Settings.Batch = c.Int("batch")
+	}
+	if err := w.Settings.Validate(); err != nil {
+		return nil, usage(c, "--%w", err)
+	}
+	least := m.Config.Sequences() // of one token each
+	most := least * m.Config.MaxLength
+	w.Length = min(bench.PeerLength, most)
+	if c.IsSet("length") {
+		w.Length = c.Int("length")
+	}
+	if w.Length < least || w.Length > most {
+		return nil, usage(c, "--length %d, the model accepts %d to %d tokens", w.Length, least, most)
+	}
+	var err error
+	w.Memory, err = memoryLimit(c)
+	return w, err
+}
+
+// simulate measures this machine and predicts steps on several such.
+func simulate(c *cli.Context, m *sft.Model) (*clusterInfo, error) {
+	asked, err := parseCluster(c.String("cluster"))
+	if err != nil {
+		return nil, usage(c, "--cluster: %w", err)
+	}
+	w, err := clusterWorkload(c, m)
+	if err != nil {
+		return nil, err
+	}
+	d, err := openDevice(c)
+	if err != nil {
+		return nil, err
+	}
+	defer closeDevice(c, d)
+	w.Device, w.Memory = d, memoryOn(c, d, w.Memory)
+	measurement := scaling.Measurement{Workload: w}
+	found, err := figures(c.Context, c.App.ErrWriter, measurement)
+	if err != nil {
+		return nil, err
+	}
+	batch := measurement.Batch()
+	return &clusterInfo{Device: d.Name(), Batch: w.Settings.Batch, Length: w.Length, MicroBatches: len(batch.MicroBatches),
+		Bandwidth: asked.network.Bandwidth, Latency: asked.network.Latency, Measured: found,
+		Steps: scaling.Predict(batch, found, asked.network, scaling.Doubling(asked.ranks))}, nil
+}
+
+// figures takes the figures of the machine, and says so if that takes longer than a moment.
+func figures(ctx context.Context, out io.Writer, m scaling.Measurement) (f scaling.Figures, err error) {
+	err = newBenchProgress(out, 1).measure("steps of training", func() error {
+		f, err = m.Figures(ctx)
+		return err
+	})
+	return f, err
+}
+
+// write prints for a person.
+func (i *clusterInfo) write(w io.Writer) error {
+	t := &lines{w: w}
+	t.add("\na step of training on several machines, simulated from one: %s", i.Device)
+	t.add("batch %d of %d tokens, %d micro-batches; each rank sends %s/s, a message takes %s", i.Batch, i.Length, i.MicroBatches,
+		decimalBytes(i.Bandwidth), units.Seconds(i.Latency))
+	t.add("measured: %s a micro-batch token alone, %s beside others, %s an update\n", units.Seconds(i.Measured.Alone), units.Seconds(i.Measured.Together), units.Seconds(i.Measured.Update))
+	if t.err != nil {
+		return t.err
+	}
+	tabs := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	t = &lines{w: tabs}
+	t.add("ranks\tbusy\tstep\tsent by a rank\texchange\tefficiency\t")
+	for _, s := range i.Steps {
+		t.add("%d\t%d\t%s\t%s\t%.1f%%\t%.1f%%\t", s.Ranks, s.Busy, units.Seconds(s.Seconds), decimalBytes(s.SentBytes), 100*s.Exchange, 100*s.Efficiency)
+	}
+	if t.err != nil {
+		return t.err
+	}
+	return tabs.Flush()
+}
+
+// decimalBytes is a size in the units of networks, such as "1.25 GB".
+func decimalBytes(n float64) string {
+	for _, u := range []struct {
+		size float64
+		name string
+	}{{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}} {
+		if n >= u.size {
+			return units.Digits(n/u.size) + " " + u.name
+		}
+	}
+	return fmt.Sprintf("%.0f B", n)
+}

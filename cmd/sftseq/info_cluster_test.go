@@ -1,0 +1,130 @@
+package main
+
+import (
+	"encoding/json"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sftseq/sftseq/internal/scaling"
+)
+
+// link is what connects ranks.
+func link(bandwidth float64, latency time.Duration) scaling.Network {
+	return scaling.Network{Bandwidth: bandwidth, Latency: latency.Seconds()}
+}
+
+// relative is how far a number is from what it should be.
+func relative(got, want float64) float64 { return math.Abs(got-want) / want }
+
+func TestParseCluster(t *testing.T) {
+	for text, want := range map[string]cluster{
+		"4,10Gbit":           {4, link(1.25e9, defaultLatency)},
+		"1024, 1GB ,2us":     {1024, link(1e9, 2*time.Microsecond)},
+		"1,1.5MiB/s,0s":      {1, link(1.5*1024*1024, 0)},
+		"2,100Mbit/s,1ms":    {2, link(12.5e6, time.Millisecond)},
+		"2,800kbit":          {2, link(1e5, defaultLatency)},
+		"3,25000000000B,1us": {3, link(25e9, time.Microsecond)},
+	} {
+		if got, err := parseCluster(text); err != nil || got.ranks != want.ranks || got.network.Latency != want.network.Latency || relative(got.network.Bandwidth, want.network.Bandwidth) > 1e-12 {
+			t.Errorf("%q: %+v, %v; want %+v", text, got, err, want)
+		}
+	}
+	for text, says := range map[string]string{
+		"":                 "expected W,BANDWIDTH",
+		"4":                "expected W,BANDWIDTH",
+		"4,1GB,1us,2":      "expected W,BANDWIDTH",
+		"0,1GB":            `"0" ranks, expected a number from 1 to 1024`,
+		"1025,1GB":         `"1025" ranks, expected a number from 1 to 1024`,
+		"many,1GB":         `"many" ranks`,
+		"4,10":             `bandwidth "10", expected what a rank sends a second, such as 10Gbit (bits) or 1GB (bytes)`,
+		"4,10Gb":           `bandwidth "10Gb"`,
+		"4,0GB":            `bandwidth "0GB"`,
+		"4,-1GB":           `bandwidth "-1GB"`,
+		"4,NaNGB":          `bandwidth "NaNGB"`,
+		"4,100000000000TB": "bandwidth",
+		"4,1GB,50":         `latency "50", expected a time from 0s to 1s`,
+		"4,1GB,-1us":       `latency "-1us"`,
+		"4,1GB,2s":         `latency "2s"`,
+	} {
+		if got, err := parseCluster(text); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %+v, %v", text, got, err)
+		}
+	}
+}
+
+// calm is a command's output where a slow machine may have it say on standard error what it
+// measures.
+func calm(t *testing.T, args ...string) string {
+	t.Helper()
+	status, out, errs := program(nil, args...)
+	if status != exitOK {
+		t.Fatalf("sftseq %s: status %d\n%s", strings.Join(args, " "), status, errs)
+	}
+	return out
+}
+
+// TestInfoCluster: what is printed is a simulation of the batch that the flags ask for.
+func TestInfoCluster(t *testing.T) {
+	args := []string{"info", "--model", goldenPath("pre"), "--cluster", "6,10Gbit,20us", "--batch", "8", "--length", "1024", "--threads", "1", "--device", "cpu"}
+	var got modelInfo
+	if err := json.Unmarshal([]byte(calm(t, append(args, "--json")...)), &got); err != nil {
+		t.Fatal(err)
+	}
+	c := got.Cluster
+	if c == nil || c.Batch != 8 || c.Length != 1024 || c.MicroBatches != 2 || c.Bandwidth != 1.25e9 || c.Latency != 20e-6 || len(c.Steps) != 4 {
+		t.Fatalf("%+v", c)
+	}
+	parameters := float64(got.Parameters[len(got.Parameters)-1].Count)
+	for i, ranks := range []int{1, 2, 4, 6} {
+		s := c.Steps[i]
+		if s.Ranks != ranks || s.Busy != min(2, ranks) || !(s.Seconds > c.Measured.Update) || (s.SentBytes > 0) != (ranks > 1) || (s.Exchange > 0) != (ranks > 1) {
+			t.Errorf("%+v", s)
+		}
+		// A sum but for its own share, and its share to each other rank. Words are a little more
+		// than parameters, which are aligned.
+		if w := float64(ranks); ranks > 1 && relative(s.SentBytes, 2*4*parameters*(w-1)/w) > 0.1 {
+			t.Errorf("%d ranks send %v bytes of %v parameters", ranks, s.SentBytes, parameters)
+		}
+	}
+	if c.Steps[0].Efficiency != 1 || !(c.Steps[3].Efficiency < c.Steps[1].Efficiency) {
+		t.Errorf("%+v", c.Steps)
+	}
+	text := calm(t, args...)
+	for _, want := range []string{"batch 8 of 1024 tokens, 2 micro-batches; each rank sends 1.25 GB/s, a message takes 20.0 µs", "ranks  busy", "efficiency", "100.0%"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in\n%s", want, text)
+		}
+	}
+	if strings.Contains(calm(t, "info", "--model", goldenPath("pre"), "--json"), "cluster") {
+		t.Error("a simulation that nobody asked for")
+	}
+}
+
+// TestInfoClusterTrained: a model says with what batch it was trained.
+func TestInfoClusterTrained(t *testing.T) {
+	model := t.TempDir()
+	calm(t, "train", "custom", "--data", customData(t, "--label", "mood"), "--out", model, "--hidden", "8", "--batch", "3", "--stop-at", "1", "--device", "cpu")
+	text := calm(t, "info", "--model", model, "--cluster", "2,1GB", "--length", "5", "--threads", "1", "--device", "cpu")
+	if !strings.Contains(text, "batch 3 of 5 tokens, 1 micro-batches") {
+		t.Errorf("info says\n%s", text)
+	}
+}
+
+func TestInfoClusterRefuses(t *testing.T) {
+	model := goldenPath("pre")
+	for _, c := range []struct {
+		says string
+		args []string
+	}{
+		{"--cluster: \"4\", expected W,BANDWIDTH", []string{"--cluster", "4", "--batch", "8"}},
+		{"--batch is missing: the model does not say", []string{"--cluster", "4,1GB"}},
+		{"--batch is 0, expected 1 to", []string{"--cluster", "4,1GB", "--batch", "0"}},
+		{"--length 99999, the model accepts 1 to 4096 tokens", []string{"--cluster", "4,1GB", "--batch", "8", "--length", "99999"}},
+		{"--batch belongs to --cluster", []string{"--batch", "8"}},
+		{"--memory \"much\"", []string{"--cluster", "4,1GB", "--batch", "8", "--memory", "much"}},
+	} {
+		refuse(t, exitUsage, c.says, "", append([]string{"info", "--model", model}, c.args...)...)
+	}
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/internal/baseline"
+	"github.com/sftseq/sftseq/lra"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+func pretrainCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "pretrain",
+		Usage:     "learn from sequences without labels, by telling masked tokens",
+		ArgsUsage: "DATA",
+		UsageText: `sftseq pretrain DATA [flags]
+
+Example: sftseq data convert --from logs.jsonl --to data/logs --text line
+         sftseq pretrain data/logs --out runs/pretrained
+         sftseq data convert --from labelled.csv --to data/labelled --text line --label fault --tokenizer from:runs/pretrained
+         sftseq train custom --data data/labelled --init-from runs/pretrained --out runs/faults`,
+		Description: `Trains a model to tell tokens that are masked from those around them, on a data set
+DATA; its labels are not read, and the sequences of pairs are read one by one. Of each
+sequence --mask-rate of the tokens are to be told, in spans of --mask-span tokens on
+average: 80% of them are read as the mask, 10% as any token, and 10% as they are.
+
+Model, batch and number of epochs are chosen from the data, as train does; every flag
+replaces one of them. The progress says with how many bits a masked token is told on the
+validation split, beside what the frequencies of the tokens alone would need.
+
+What comes out is a model that train --init-from starts from, with labels of any kind;
+embed and serve turn sequences into vectors with it, and predict --fill fills masks.
+It stops, is resumed and runs on several machines as train does.`,
+		Flags:  pretrainFlags("runs/" + lra.PretrainName),
+		Action: together(pretrain),
+	}
+}
+
+// maskFlags are those of a model that fills masks: each replaces the value of a key of
+// config.json.
+var maskFlags = []architectureFlag{
+	{"mask-rate", "mask_rate", "share of the tokens that are to be told"},
+	{"mask-span", "mask_span", "mean number of such tokens in a row"},
+	{"tie-embeddings", "tie_embeddings", "tell tokens by their own embeddings, without a layer for that"},
+}
+
+// pretrainFlags are those of train, but for what labels are for, and masks'.
+func pretrainFlags(out string) (flags []cli.Flag) {
+	for _, f := range trainFlags(out) {
+		switch name := f.Names()[0]; name {
+		case "class-weights", "select", "token-replacement", "seeds":
+		default:
+			flags = append(flags, f)
+		}
+	}
+	return append(flags, newArchitectureFlags(maskFlags, "chosen from the data")...)
+}
+
+func pretrain(c *cli.Context) error {
+	if c.NArg() > 1 {
+		return usage(c, "expected one DATA, found %q after %q", c.Args().Get(1), c.Args().First())
+	}
+	if dir := c.Args().First(); dir != "" {
+		if c.IsSet("data") {
+			return usage(c, "DATA %q and --data %q name the data twice", dir, c.String("data"))
+		}
+		if err := c.Set("data", dir); err != nil {
+			return err
+		}
+	}
+	for _, f := range maskFlags {
+		if v, ok := c.Value(f.name).(float64); ok && c.IsSet(f.name) && v == 0 { // which would stand for what is usual
+			return usage(c, "--%s 0, expected a number above 0", f.name)
+		}
+	}
+	if c.String("data") == "" && !c.Bool("resume") {
+		return usage(c, "DATA is missing, a data set directory was expected (sftseq data convert makes one of your tables)")
+	}
+	m, err := manifestOf(c)
+	if err != nil {
+		return err
+	}
+	return train(c, lra.Pretrain(m))
+}
+
+// frequencies is what the frequencies of tokens tell of those that a model's validation has
+// it tell, in bits.
+func frequencies(c *cli.Context, config *sft.Config, set *seq.Dataset) (float64, error) {
+	bits, err := baseline.UnigramBits(c.Context, set, "val", config.TruncatesAt(), config.MaskedTokens)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", set.Dir, err)
+	}
+	return bits, nil
+}

@@ -1,0 +1,149 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// smallPretraining are the flags of a run of moments.
+func smallPretraining(data, out string, flags ...string) []string {
+	return append([]string{"pretrain", data, "--out", out, "--steps", "24", "--batch", "8", "--hidden", "16", "--layers", "1", "--k", "8",
+		"--eval-every", "8", "--log-every", "5", "--save-every", "1ms", "--seed", "5"}, flags...)
+}
+
+// done runs the program and expects success; all that it says is returned.
+func done(t *testing.T, stdin string, args ...string) string {
+	t.Helper()
+	status, out, errs := program(strings.NewReader(stdin), args...)
+	if status != 0 {
+		t.Fatalf("sftseq %s: status %d\n%s", strings.Join(args, " "), status, errs)
+	}
+	return out + errs
+}
+
+// TestPretrain: a model learns from sequences alone; the run may stop, go on, and have other
+// threads; and what comes out fills masks, embeds, and begins a model of labels.
+func TestPretrain(t *testing.T) {
+	data, runs := generated(t), t.TempDir()
+	whole, torn := filepath.Join(runs, "whole"), filepath.Join(runs, "torn")
+	said := done(t, "", smallPretraining(data, whole, "--threads", "1")...)
+	for _, want := range []string{"steps 24", "validation bits per token ", "by the tokens' frequencies ", "(by frequencies ",
+		"repeat with: sftseq pretrain --preset quick --seed 5 --data " + data} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is missing in\n%s", want, said)
+		}
+	}
+	stopped := done(t, "", smallPretraining(data, torn, "--threads", "2", "--stop-at", "11")...)
+	if want := "sftseq pretrain --out " + torn + " --resume"; !strings.Contains(stopped, want) {
+		t.Errorf("%q is missing in\n%s", want, stopped)
+	}
+	done(t, "", "pretrain", "--out", torn, "--resume")
+	compareRuns(t, whole, torn)
+
+	refuse(t, exitError, "holds a run of sftseq pretrain, which sftseq train listops cannot go on with", "", "train", "listops", "--out", torn, "--resume")
+	refuse(t, exitUsage, "has no classes, and eval measures it without shards", "", "eval", "--model", whole, "--data", data, "--shard", "0/2", "--output", filepath.Join(runs, "parts"))
+	labelled := done(t, "", append(small(data, filepath.Join(runs, "labelled")), "--steps", "2", "--hidden", "16", "--layers", "1", "--init-from", whole)...)
+	if want := fmt.Sprintf(" parameters from %s, fresh: head.pool.weight, head.pool.bias, head.out.weight, head.out.bias", whole); !strings.Contains(labelled, want) {
+		t.Errorf("%q is missing in\n%s", want, labelled)
+	}
+	done(t, "", smallPretraining(data, filepath.Join(runs, "more"), "--init-from", whole)...)
+
+	var filled struct {
+		ID     int
+		Text   string
+		Tokens []int32
+		Masks  []struct {
+			Position   int
+			Candidates []struct {
+				Token       int32
+				Text        string
+				Probability float64
+			}
+		}
+	}
+	text := succeed(t, `{"id":3,"text":"[MAX 2 _ _"}`+"\n", "predict", "--fill", "--mask", "_", "--candidates", "2", "--model", whole)
+	if err := json.Unmarshal([]byte(text), &filled); err != nil {
+		t.Fatal(err)
+	}
+	if filled.ID != 3 || len(filled.Tokens) != 4 || len(filled.Masks) != 2 || !strings.HasPrefix(filled.Text, "[MAX 2 ") {
+		t.Errorf("%s", text)
+	}
+	for i, m := range filled.Masks {
+		if m.Position != 2+i || len(m.Candidates) != 2 || m.Candidates[0].Token != filled.Tokens[2+i] ||
+			!(m.Candidates[0].Probability >= m.Candidates[1].Probability) || !strings.HasSuffix(filled.Text, filled.Masks[1].Candidates[0].Text) {
+			t.Errorf("mask %d of %s", i, text)
+		}
+	}
+	if text := succeed(t, `{"text":"[MAX 2 3 ]"}`, "predict", "--fill", "--model", whole); !strings.Contains(text, `"masks":[]`) {
+		t.Error(text)
+	}
+	if text := succeed(t, `{"text":"[MAX 2 3 ]"}`, "embed", "--model", whole); strings.Count(text, ",") < 15 {
+		t.Error(text)
+	}
+	done(t, "", "embed", "--model", whole, "--input", filepath.Join(data, "test.arrow"), "--output", filepath.Join(runs, "vectors.arrow"))
+	for _, split := range []string{"val", "test"} {
+		var r maskedResult
+		if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--json", "--model", whole, "--data", data, "--split", split)), &r); err != nil {
+			t.Fatal(err)
+		}
+		if told := fmt.Sprintf("validation bits per token %.4f (by the tokens' frequencies %.4f)", r.BitsPerToken, r.Frequencies); strings.Contains(said, told) != (split == "val") {
+			t.Errorf("split %s: %+v, after\n%s", split, r, said)
+		}
+	}
+	page := filepath.Join(runs, "report.html")
+	if said := done(t, "", "report", "--out", page, whole); !strings.Contains(said, "trained without labels") {
+		t.Error(said)
+	}
+	if text, err := os.ReadFile(page); err != nil || !strings.Contains(string(text), "the best in loss") {
+		t.Errorf("the report has no best loss, %v", err)
+	}
+	refuse(t, exitError, "expected a data set directory", "", "eval", "--model", whole, "--data", filepath.Join(data, "test.arrow"))
+	refuse(t, exitError, "was trained without labels (sftseq pretrain)", `{"text":"1"}`, "predict", "--model", whole)
+	refuse(t, exitError, "expected one of sftseq pretrain", `{"text":"1"}`, "predict", "--fill", "--model", goldenPath("pre"))
+}
+
+// TestPretrainPairs: the sequences of pairs are read one by one, and what is learned begins a
+// model of pairs.
+func TestPretrainPairs(t *testing.T) {
+	dir, lines := t.TempDir(), ""
+	for i := range 60 {
+		lines += fmt.Sprintf(`{"a":"abcab%d","b":"cabcabc%d","same":"%s"}`+"\n", i, i, []string{"no", "yes"}[i%2])
+	}
+	rows, data := filepath.Join(dir, "rows.jsonl"), filepath.Join(dir, "data")
+	if err := os.WriteFile(rows, []byte(lines), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	done(t, "", "data", "convert", "--from", rows, "--to", data, "--pair", "a,b", "--label", "same", "--tokenizer", "byte", "--no-baselines")
+	out := filepath.Join(dir, "out")
+	done(t, "", smallPretraining(data, out, "--epochs", "2")...)
+	done(t, "", "train", "custom", "--data", data, "--steps", "2", "--init-from", out, "--out", filepath.Join(dir, "pairs"))
+}
+
+// TestPretrainRefuses: command lines that cannot be trained with are errors that say why.
+func TestPretrainRefuses(t *testing.T) {
+	data := generated(t)
+	out := filepath.Join(t.TempDir(), "out")
+	for want, args := range map[string][]string{
+		"DATA is missing":                          {"pretrain", "--out", out},
+		"name the data twice":                      {"pretrain", data, "--data", data, "--out", out},
+		"expected one DATA":                        {"pretrain", data, data, "--out", out},
+		"--mask-rate 1, expected 0.001 ≤ rate":     smallPretraining(data, out, "--mask-rate", "1"),
+		"--mask-span 0.5, expected a mean":         smallPretraining(data, out, "--mask-span", "0.5"),
+		"--mask-span 1e+300, expected a mean":      smallPretraining(data, out, "--mask-span", "1e300"),
+		"--mask-rate 0, expected a number above 0": smallPretraining(data, out, "--mask-rate", "0"),
+		"--mask \"\", expected the text":           {"predict", "--fill", "--mask", "", "--model", goldenPath("pre")},
+		"--mask and --candidates belong to --fill": {"predict", "--candidates", "3", "--model", goldenPath("pre")},
+		"--fill answers lines, not --input":        {"predict", "--fill", "--input", "x", "--model", goldenPath("pre")},
+		"--candidates 0, expected a number":        {"predict", "--fill", "--candidates", "0", "--model", goldenPath("pre")},
+	} {
+		refuse(t, exitUsage, want, "", args...)
+	}
+	refuse(t, exitError, "no such file or directory", "", "pretrain", filepath.Join(data, "none"), "--out", out)
+	if _, err := os.Stat(out); err == nil {
+		t.Error("something was written")
+	}
+}

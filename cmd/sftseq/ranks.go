@@ -1,0 +1,258 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/internal/collective"
+	"github.com/sftseq/sftseq/internal/mpi"
+	"github.com/sftseq/sftseq/internal/ranking"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// ranks are the processes that a launcher of MPI has started to compute together, this one
+// among them. Rank 0 alone prints, and writes files.
+type ranks struct {
+	*mpi.World
+	local   int // this process's place among those of its machine, from 0
+	sharing int // processes that have the same processors, this one included
+}
+
+// ranksKey is where the application's metadata have them.
+const ranksKey = "ranks"
+
+// ranksOf are those of the program, nil where it runs alone.
+func ranksOf(c *cli.Context) *ranks {
+	r, _ := c.App.Metadata[ranksKey].(*ranks)
+	return r
+}
+
+// communicator is what training shares its batches by, nil for one process.
+func communicator(c *cli.Context) sft.Communicator {
+	if r := ranksOf(c); r != nil {
+		return r.World
+	}
+	return nil
+}
+
+// library is what connects the ranks, such as "Open MPI 4.1.4".
+func (r *ranks) library() string {
+	return strings.NewReplacer(" Version:", "", " v", " ").Replace(r.Version())
+}
+
+// describe is ", 3 ranks (Open MPI 4.1.4)", nothing for one process alone.
+func (r *ranks) describe() string {
+	if r == nil {
+		return ""
+	}
+	return fmt.Sprintf(", %d ranks (%s)", r.Size(), r.library())
+}
+
+// first reports whether this process prints, and writes files.
+func (r *ranks) first() bool { return r == nil || r.Rank() == 0 }
+
+func rankFlags() []cli.Flag {
+	return []cli.Flag{&cli.DurationFlag{Name: "rank-timeout", Value: mpi.DefaultTimeout,
+		Usage: "of a run of several processes (mpirun, srun): end it after a `TIME` without a sign of life of one"}}
+}
+
+// together runs a command on all ranks that a launcher has started, and has them all end
+// with the first error of one.
+func together(action cli.ActionFunc) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		if mpi.Launched() == 1 {
+			return action(c)
+		}
+		r, err := join(c)
+		if err != nil {
+			return err
+		}
+		c.App.Metadata[ranksKey] = r
+		err = r.conclude(action(c))
+		if failed := r.Close(); failed != nil {
+			return errors.Join(err, failed)
+		}
+		return toldBy(err, r.Rank())
+	}
+}
+
+// join connects this process with the others.
+func join(c *cli.Context) (*ranks, error) {
+	if t := c.Duration("rank-timeout"); t < time.Second {
+		return nil, usage(c, "--rank-timeout %v, expected at least 1s", t)
+	}
+	w, err := mpi.Open(mpi.Options{Timeout: c.Duration("rank-timeout")})
+	if err != nil {
+		return nil, err
+	}
+	r := &ranks{World: w}
+	host, processors, err := place()
+	all, err := collective.Gather(w, []byte(host+"\n"+processors), err)
+	if err != nil {
+		return nil, errors.Join(toldBy(err, w.Rank()), w.Close())
+	}
+	for other, text := range all {
+		itsHost, itsProcessors, _ := strings.Cut(string(text), "\n")
+		if itsHost != host {
+			continue
+		}
+		if other < w.Rank() {
+			r.local++
+		}
+		if itsProcessors == processors {
+			r.sharing++
+		}
+	}
+	if !r.first() {
+		c.App.Writer, c.App.ErrWriter, progressTo = io.Discard, io.Discard, io.Discard
+	}
+	return r, nil
+}
+
+// place is this machine and the processors that this process may use.
+func place() (host, processors string, err error) {
+	if host, err = os.Hostname(); err != nil {
+		return "", "", err
+	}
+	status, err := os.ReadFile("/proc/self/status")
+	for line := range strings.Lines(string(status)) {
+		if list, ok := strings.CutPrefix(line, "Cpus_allowed_list:"); ok {
+			processors = strings.TrimSpace(list)
+		}
+	}
+	return host, processors, err
+}
+
+// threads are those of this process where nobody has chosen: its part of the processors
+// that it shares with others.
+func (r *ranks) threads() int {
+	if r == nil {
+		return processors
+	}
+	return max(1, processors/r.sharing)
+}
+
+// conclude has all ranks know how the others have ended. An error of this rank is returned
+// as it is.
+func (r *ranks) conclude(err error) error {
+	var known *collective.Error
+	if !errors.As(err, &known) {
+		// A command that was stopped says how to go on: no rank takes it for a wish to stop.
+		mine := err
+		if errors.Is(err, context.Canceled) {
+			mine = errors.New(err.Error())
+		}
+		_, failed := collective.Agree(r.World, mine, 0)
+		switch {
+		case failed == nil:
+			return nil
+		case !errors.As(failed, &known): // the others are out of reach
+			return fmt.Errorf("rank %d: %w", r.Rank(), cmp.Or(err, failed))
+		case known.Rank != r.Rank():
+			err = known
+		}
+	}
+	return err
+}
+
+// toldError is an error that rank 0 prints. The others end with status 0: a launcher ends
+// the job at the first status that tells of an error, and what rank 0 has just printed would
+// be lost.
+type toldError struct{ error }
+
+func (e toldError) Unwrap() error { return e.error }
+
+// toldBy is an error of all ranks as one of them returns it.
+func toldBy(err error, rank int) error {
+	if err == nil || rank == 0 {
+		return err
+	}
+	return toldError{err}
+}
+
+// inTurn runs f on rank 0, then on one rank of each other machine, then on the rest: what
+// the first makes in a directory of its machine the others find.
+func (r *ranks) inTurn(f func() error) error {
+	if r == nil {
+		return f()
+	}
+	mine := 2
+	switch {
+	case r.Rank() == 0:
+		mine = 0
+	case r.local == 0:
+		mine = 1
+	}
+	for turn := range 3 {
+		var err error
+		if turn == mine {
+			err = f()
+		}
+		if _, err := collective.Agree(r.World, err, 0); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// scoring has all ranks score rows together.
+func (r *ranks) scoring(s *sft.Scorer) (func(context.Context, []seq.Example) ([]sft.Output, error), ranking.Embed) {
+	if r == nil {
+		return s.Examples, s.Embeddings
+	}
+	return func(ctx context.Context, examples []seq.Example) ([]sft.Output, error) {
+			return s.SharedExamples(ctx, r.World, examples)
+		}, func(ctx context.Context, sequences [][]int32) ([][]float32, error) {
+			return s.SharedEmbeddings(ctx, r.World, sequences)
+		}
+}
+
+// compare refuses ranks that compute otherwise, or see another model or other data under
+// the same names.
+func (r *ranks) compare(s *sft.Scorer, data string) error {
+	if r == nil {
+		return nil
+	}
+	if data == "-" {
+		return errors.New("--data -: expected a file that all ranks see, as one process alone has standard input")
+	}
+	hash, err := hashOf(data)
+	return s.CompareRanks(r.World, map[string]string{"the data (SHA-256)": fmt.Sprintf("%x", hash)}, err)
+}
+
+// hashOf is the SHA-256 of a file.
+func hashOf(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, f)
+	return h.Sum(nil), err
+}
+
+// aloneCommands compute in one process.
+var aloneCommands = []string{"data", "predict", "embed", "serve", "grads", "check", "bench", "plot", "report"}
+
+// refuseSeveral reports a command that a launcher has started several times, each of which
+// would do all of its work.
+func refuseSeveral(c *cli.Context) error {
+	n, name := mpi.Launched(), c.Args().First()
+	if n == 1 || !slices.Contains(aloneCommands, name) {
+		return nil
+	}
+	err := fmt.Errorf("%s computes in one process, and the launcher has started %d: only train, pretrain and eval share their work", name, n)
+	return toldBy(err, mpi.LaunchedRank())
+}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// sent is how many bytes a host has sent.
+func (n *network) sent(t *testing.T, host int) float64 {
+	t.Helper()
+	out, err := exec.Command("ip", "netns", "exec", fmt.Sprintf("sftseq-host%d", host), "cat", fmt.Sprintf("/sys/class/net/sfteth%d/statistics/tx_bytes", host)).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	bytes, err := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes
+}
+
+// TestBytesOfRanks: a step sends what docs/adr/0027-ranks-move-bytes.md says, 4P(F+1)(W−1)/W
+// bytes of each rank, as network interfaces count.
+func TestBytesOfRanks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many processes")
+	}
+	needs(t, "mpirun.openmpi")
+	net := newNetwork(t, 4)
+	program, data := built(t), filepath.Join(t.TempDir(), "data")
+	// Nine rows of these lengths are a micro-batch. Four of them are dealt without a rest: F is 1.
+	succeed(t, "", "data", "generate", "listops", "--out", data, "--train", "72", "--val", "4", "--test", "4", "--min-length", "460", "--max-length", "510")
+	run := func(ranks, steps int) (bytes []float64, out string) {
+		out = filepath.Join(t.TempDir(), "out")
+		before := make([]float64, ranks)
+		for r := range before {
+			before[r] = net.sent(t, r+1)
+		}
+		text, err := launched(t, net.mpirun(t, ranks, program, "train", "listops", "--data", data, "--out", out, "--stages", "none", "--steps", strconv.Itoa(steps), "--batch", "36",
+			"--hidden", "64", "--layers", "2", "--k", "8", "--eval-every", "1000", "--log-every", "1000", "--threads", "1"), 3*time.Minute)
+		if err != nil {
+			t.Fatalf("%v\n%s", err, text)
+		}
+		for r := range before {
+			bytes = append(bytes, net.sent(t, r+1)-before[r])
+		}
+		return bytes, out
+	}
+	for _, w := range []float64{2, 4} {
+		short, _ := run(int(w), 3)
+		long, out := run(int(w), 23)
+		var info struct {
+			Parameters []struct{ Count float64 } `json:"parameters"`
+		}
+		if err := json.Unmarshal([]byte(succeed(t, "", "info", "--model", out, "--json")), &info); err != nil {
+			t.Fatal(err)
+		}
+		const f = 1
+		p := info.Parameters[len(info.Parameters)-1].Count // the total
+		want := 4 * p * (f + 1) * (w - 1) / w
+		for r := range long {
+			got := (long[r] - short[r]) / 20
+			t.Logf("rank %d of %v: %.0f bytes a step, expected %.0f: %.3f", r, w, got, want, got/want)
+			if math.Abs(got/want-1) > 0.05 {
+				t.Error("more than 5% from what was expected")
+			}
+		}
+	}
+}

@@ -1,0 +1,455 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sftseq/sftseq/internal/provenance"
+	"github.com/sftseq/sftseq/internal/simd"
+)
+
+// launchers are those of MPI that Debian has, with what has them start several processes on
+// one machine. Daemons of Open MPI that share /tmp crash now and then as they write what they
+// know of the machine for each other (hwloc_shmem_topology_write), unless they find no hole for it.
+var launchers = map[string][]string{
+	"mpirun.openmpi": {"--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader,tcp", "--mca", "rtc_hwloc_vmhole", "none"},
+	"mpirun.mpich":   nil,
+}
+
+// mpirun is a command that starts a program on so many ranks.
+func mpirun(t *testing.T, launcher string, ranks int, command ...string) *exec.Cmd {
+	t.Helper()
+	needs(t, launcher)
+	c := exec.Command(launcher, slices.Concat(launchers[launcher], []string{"-n", strconv.Itoa(ranks)}, command)...)
+	c.Env = append(os.Environ(), "OMPI_MCA_mpi_yield_when_idle=1")
+	return c
+}
+
+// needs skips a test where a program is not installed, but not where it must be.
+func needs(t *testing.T, program string) {
+	t.Helper()
+	if _, err := exec.LookPath(program); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatal(err)
+		}
+		t.Skipf("%s is not installed (make deps installs it)", program)
+	}
+}
+
+// launched runs a command to its end, which comes within a time.
+func launched(t *testing.T, c *exec.Cmd, within time.Duration) (string, error) {
+	t.Helper()
+	var text bytes.Buffer
+	c.Stdout, c.Stderr = &text, &text
+	c.WaitDelay = 5 * time.Second
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	hung := false
+	timer := time.AfterFunc(within, func() { hung = true; _ = c.Process.Kill() })
+	err := c.Wait()
+	if timer.Stop(); hung {
+		t.Fatalf("%v: no end within %v\n%s", c.Args, within, text.String())
+	}
+	return text.String(), err
+}
+
+// rankData has rows long enough for several micro-batches a step.
+func rankData(t *testing.T, program string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "data")
+	out, err := exec.Command(program, "data", "generate", "listops", "--out", dir, "--train", "120", "--val", "70", "--test", "20",
+		"--min-length", "200", "--max-length", "600").CombinedOutput()
+	if err != nil {
+		t.Fatalf("data generate: %v\n%s", err, out)
+	}
+	return dir
+}
+
+// ranked are the flags of a run whose batches keep three to five ranks busy.
+func ranked(data, out string) []string {
+	args := small(data, out)
+	args[slices.Index(args, "--steps")+1], args[slices.Index(args, "--eval-every")+1] = "24", "10"
+	return args
+}
+
+// TestRanksOfMPI: as many processes as one likes, of each MPI, leave what one does.
+func TestRanksOfMPI(t *testing.T) {
+	program := built(t)
+	data := rankData(t, program)
+	whole := filepath.Join(t.TempDir(), "whole")
+	timed(t, program, ranked(data, whole)...)
+	for launcher := range launchers {
+		for _, ranks := range []int{1, 2, 3} {
+			out := filepath.Join(t.TempDir(), "out")
+			text, err := launched(t, mpirun(t, launcher, ranks, append([]string{program}, ranked(data, out)...)...), 2*time.Minute)
+			if err != nil {
+				t.Fatalf("%s, %d ranks: %v\n%s", launcher, ranks, err, text)
+			}
+			compareRuns(t, whole, out)
+			starts, err := provenance.ReadStarts(out)
+			library := map[string]string{"mpirun.openmpi": "Open MPI ", "mpirun.mpich": "MPICH "}[launcher]
+			if err != nil || len(starts) != 1 || ranks > 1 && (starts[0].Ranks != ranks || !strings.HasPrefix(starts[0].MPI, library)) || ranks == 1 && starts[0].Ranks != 0 {
+				t.Errorf("%s, %d ranks: recorded %+v, error %v", launcher, ranks, starts, err)
+			} else if told := fmt.Sprintf(", %d ranks (%s), 24 steps\n", ranks, starts[0].MPI); strings.Count(text, told) != min(1, ranks-1) {
+				t.Errorf("%s, %d ranks: expected %q in\n%s", launcher, ranks, told, text)
+			}
+			if n := strings.Count(text, "repeat with: "); n != 1 {
+				t.Errorf("%s, %d ranks: %d of them print\n%s", launcher, ranks, n, text)
+			}
+			if ranks > 1 && !strings.Contains(text, fmt.Sprintf("of %d ranks busy", ranks)) {
+				t.Errorf("%s: nothing says how many ranks are busy\n%s", launcher, text)
+			}
+			want := succeed(t, "", "eval", "--model", whole, "--data", data, "--json")
+			text, err = launched(t, mpirun(t, launcher, ranks, program, "eval", "--model", whole, "--data", data, "--json"), time.Minute)
+			if err != nil || !strings.HasSuffix(text, want) || strings.Count(text, want) != 1 {
+				t.Errorf("%s, eval of %d ranks: %v\n%s\nexpected\n%s", launcher, ranks, err, text, want)
+			}
+		}
+	}
+}
+
+// TestRanksStopAt: ranks that stop say how to go on, on as many as one likes.
+func TestRanksStopAt(t *testing.T) {
+	program := built(t)
+	data, out := rankData(t, program), filepath.Join(t.TempDir(), "out")
+	args := append(append([]string{program}, ranked(data, out)...), "--stop-at", "3")
+	text, err := launched(t, mpirun(t, "mpirun.openmpi", 2, args...), time.Minute)
+	if want := "stopped at step 3, the checkpoint is stored; go on with (on any number of ranks):\n  sftseq train listops --out " + out + " --resume"; err != nil || strings.Count(text, want) != 1 {
+		t.Errorf("%v\n%s\nexpected once: %s", err, text, want)
+	}
+	text, err = launched(t, mpirun(t, "mpirun.openmpi", 2, append(args, "--resume")...), time.Minute)
+	if want := "--stop-at 3: the run is at step 3 already"; err == nil || strings.Count(text, want) != 1 {
+		t.Errorf("%v\n%s\nexpected once: %s", err, text, want)
+	}
+}
+
+// processesOf are the processes that run a program's file.
+func processesOf(t *testing.T, program string) (out []int) {
+	t.Helper()
+	all, err := filepath.Glob("/proc/[0-9]*/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, link := range all {
+		if path, err := os.Readlink(link); err == nil && path == program {
+			pid, _ := strconv.Atoi(strings.Split(link, "/")[2])
+			out = append(out, pid)
+		}
+	}
+	return out
+}
+
+// TestKillsOfRanks kills one rank at random moments and goes on with another number of them:
+// what is left at the end equals a run that was left alone.
+func TestKillsOfRanks(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "sftseq") // a file that no other test runs
+	if err := os.Link(built(t), program); err != nil {
+		t.Fatal(err)
+	}
+	data := rankData(t, program)
+	whole, torn := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "torn")
+	timed(t, program, ranked(data, whole)...)
+	k := newKiller(t, 5)
+	for try := 0; ; try++ {
+		args := append([]string{program}, ranked(data, torn)...)
+		if _, err := os.Stat(filepath.Join(torn, "last", "checkpoint.safetensors")); err == nil {
+			args = append(args, "--resume")
+		}
+		launcher := []string{"mpirun.openmpi", "mpirun.mpich"}[try%2]
+		ranks := 2 + try%3
+		c := mpirun(t, launcher, ranks, args...)
+		if k.goesOn(t) {
+			after := time.Duration(k.random.Float64() * float64(4*time.Second))
+			which := k.random.Float64()
+			go func() {
+				time.Sleep(after)
+				if found := processesOf(t, program); len(found) > 0 {
+					_ = syscall.Kill(found[int(which*float64(len(found)))], syscall.SIGKILL)
+				}
+			}()
+		}
+		text, err := launched(t, c, 90*time.Second)
+		if err == nil && !k.goesOn(t) {
+			break
+		}
+		if err == nil {
+			k.ended++
+			if err := os.RemoveAll(torn); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		k.killed++
+		if left := processesOf(t, program); len(left) > 0 {
+			t.Fatalf("%s left %d processes behind\n%s", launcher, len(left), text)
+		}
+	}
+	compareRuns(t, whole, torn)
+}
+
+// TestRanksDiffer: a rank that would compute another run is named, and nothing is written.
+func TestRanksDiffer(t *testing.T) {
+	program := built(t)
+	data, others := rankData(t, program), smallData(t, program)
+	out := filepath.Join(t.TempDir(), "out")
+	first := append([]string{"-n", "2", program}, ranked(data, out)...)
+	used, err := simd.Best()
+	if err != nil {
+		t.Fatal(err)
+	}
+	kernels := simd.Levels() // SFTSEQ_SIMD may have chosen any of them for this test
+	other := kernels[len(kernels)-1]
+	if other == used {
+		other = kernels[0]
+	}
+	for name, c := range map[string]struct {
+		second []string
+		want   string
+	}{
+		"data":         {append([]string{"-n", "1", program}, ranked(others, out)...), "rank 2 differs from rank 0 in rows for training and validation"},
+		"settings":     {append(append([]string{"-n", "1", program}, ranked(data, out)...), "--lr", "0.5"), "rank 2 differs from rank 0 in settings"},
+		"instructions": {append([]string{"-n", "1", "env", simd.Variable + "=" + other.Name, program}, ranked(data, out)...), "rank 2 differs from rank 0 in kernels: it has " + other.Name},
+		"missing data": {append([]string{"-n", "1", program}, ranked(filepath.Join(data, "missing"), out)...), "sftseq: rank 2: stat " + filepath.Join(data, "missing")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			needs(t, "mpirun.openmpi")
+			args := slices.Concat(launchers["mpirun.openmpi"], first, []string{":"}, c.second)
+			text, err := launched(t, exec.Command("mpirun.openmpi", args...), time.Minute)
+			if err == nil || strings.Count(text, c.want) != 1 {
+				t.Errorf("%v\n%s\nexpected once: %s", err, text, c.want)
+			}
+			if _, err := os.Stat(out); err == nil {
+				t.Error("something was written")
+			}
+			if err := os.RemoveAll(out); err != nil { // another case must not find it
+				t.Fatal(err)
+			}
+		})
+	}
+	changed := filepath.Join(t.TempDir(), "changed")
+	file, err := os.ReadFile(program)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(changed, append(file, 0), 0o755); err != nil { // which runs all the same
+		t.Fatal(err)
+	}
+	rows, _ := sequences(t, 8)
+	others, _ = sequences(t, 9)
+	eval := func(data string) []string { return []string{"eval", "--model", goldenPath("pre"), "--data", data} }
+	for name, c := range map[string]struct {
+		second []string
+		want   string
+	}{
+		"program":      {append([]string{changed}, eval(rows)...), "rank 1 differs from rank 0 in the program"},
+		"instructions": {append([]string{"env", simd.Variable + "=" + other.Name, program}, eval(rows)...), "rank 1 differs from rank 0 in kernels: it has " + other.Name},
+		"data":         {append([]string{program}, eval(others)...), "rank 1 differs from rank 0 in the data"},
+	} {
+		t.Run("eval "+name, func(t *testing.T) {
+			needs(t, "mpirun.openmpi")
+			args := slices.Concat(launchers["mpirun.openmpi"], []string{"-n", "1", program}, eval(rows), []string{":", "-n", "1"}, c.second)
+			text, err := launched(t, exec.Command("mpirun.openmpi", args...), time.Minute)
+			if err == nil || strings.Count(text, c.want) != 1 {
+				t.Errorf("%v\n%s\nexpected once: %s", err, text, c.want)
+			}
+		})
+	}
+	text, err := launched(t, mpirun(t, "mpirun.openmpi", 2, program, "predict", "--model", "none"), time.Minute)
+	if err == nil || strings.Count(text, "only train, pretrain and eval share their work") != 1 {
+		t.Errorf("predict on two ranks: %v\n%s", err, text)
+	}
+}
+
+// TestRanksJoinFails: where a rank cannot say what machine it is on, rank 0 tells of it, and
+// all leave the job in order.
+func TestRanksJoinFails(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root, to hide /proc")
+	}
+	needs(t, "mpirun.openmpi")
+	needs(t, "unshare")
+	program := built(t)
+	data, _ := sequences(t, 2)
+	eval := []string{program, "eval", "--model", goldenPath("pre"), "--data", data}
+	hidden := []string{"unshare", "-m", "sh", "-c", `mount -t tmpfs none /proc && exec "$@"`, "sh"}
+	if out, err := exec.Command(hidden[0], append(hidden[1:], "true")...).CombinedOutput(); err != nil {
+		t.Skipf("hiding /proc: %v: %s", err, out)
+	}
+	args := slices.Concat(launchers["mpirun.openmpi"], []string{"-n", "1"}, eval, []string{":", "-n", "1"}, hidden, eval)
+	text, err := launched(t, exec.Command("mpirun.openmpi", args...), time.Minute)
+	if err == nil || strings.Count(text, "/proc/self/status") != 1 || !strings.Contains(text, "sftseq: rank 1: open /proc/self/status") {
+		t.Errorf("%v\n%s", err, text)
+	}
+	if strings.Contains(text, "MPI_Finalize") || strings.Contains(text, "finalize") {
+		t.Errorf("a rank left without a word\n%s", text)
+	}
+}
+
+// TestRanksFullDisk: when rank 0 can store nothing any more, all end with its error, and the
+// last checkpoint is whole.
+func TestRanksFullDisk(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root, to mount a small file system")
+	}
+	program := built(t)
+	data, disk := rankData(t, program), t.TempDir()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", disk).CombinedOutput(); err != nil {
+		t.Skipf("mount: %v: %s", err, out)
+	}
+	t.Cleanup(func() { _ = exec.Command("umount", disk).Run() })
+	whole, out := filepath.Join(t.TempDir(), "whole"), filepath.Join(disk, "out")
+	timed(t, program, ranked(data, whole)...)
+	ballast := filepath.Join(disk, "ballast")
+	c := mpirun(t, "mpirun.openmpi", 3, append([]string{program}, ranked(data, out)...)...)
+	go func() {
+		for range 600 {
+			if _, err := os.Stat(filepath.Join(out, "last", "checkpoint.safetensors")); err == nil {
+				break
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+		_ = os.WriteFile(ballast, make([]byte, 1<<20), 0o666) // as much as there is room for
+	}()
+	text, err := launched(t, c, time.Minute)
+	if err == nil || strings.Count(text, "no space left on device") != 1 {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	if err := os.Remove(ballast); err != nil {
+		t.Fatal(err)
+	}
+	if text, err := launched(t, mpirun(t, "mpirun.openmpi", 2, append(append([]string{program}, ranked(data, out)...), "--resume")...), time.Minute); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	compareRuns(t, whole, out)
+}
+
+// network is a number of network namespaces on one bridge: machines, as far as MPI can see.
+type network struct{ hosts int }
+
+func newNetwork(t *testing.T, hosts int) *network {
+	t.Helper()
+	if os.Getuid() != 0 {
+		t.Skip("needs root, for network namespaces")
+	}
+	needs(t, "ip")
+	n := &network{hosts}
+	t.Cleanup(n.remove)
+	n.remove() // of a test that was killed
+	n.ip(t, "netns add sftseq-switch")
+	n.ip(t, "-n sftseq-switch link add bridge type bridge")
+	n.ip(t, "-n sftseq-switch link set bridge up")
+	for i := 1; i <= hosts; i++ {
+		n.ip(t, fmt.Sprintf("netns add sftseq-host%d", i))
+		n.ip(t, fmt.Sprintf("link add sfteth%d netns sftseq-host%d type veth peer name port%d netns sftseq-switch", i, i, i))
+		n.ip(t, fmt.Sprintf("-n sftseq-switch link set port%d master bridge up", i))
+		n.ip(t, fmt.Sprintf("-n sftseq-host%d addr add 10.77.0.%d/24 dev sfteth%d", i, i, i))
+		n.ip(t, fmt.Sprintf("-n sftseq-host%d link set sfteth%d up", i, i))
+		n.ip(t, fmt.Sprintf("-n sftseq-host%d link set lo up", i))
+	}
+	return n
+}
+
+func (n *network) ip(t *testing.T, command string) {
+	t.Helper()
+	if out, err := exec.Command("ip", strings.Fields(command)...).CombinedOutput(); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatalf("ip %s: %v: %s", command, err, out)
+		}
+		t.Skipf("ip %s: %v: %s", command, err, out)
+	}
+}
+
+func (n *network) remove() {
+	for i := 1; i <= n.hosts; i++ {
+		_ = exec.Command("ip", "netns", "del", fmt.Sprintf("sftseq-host%d", i)).Run()
+	}
+	_ = exec.Command("ip", "netns", "del", "sftseq-switch").Run()
+}
+
+// agent starts a daemon of mpirun on another host, in place of ssh: its first argument is an
+// address.
+const agent = `#!/bin/sh
+host=${1##*.}
+shift
+exec ip netns exec sftseq-host$host sh -c "$*"
+`
+
+// mpirun starts a rank on each of some hosts, which reach each other by TCP alone.
+func (n *network) mpirun(t *testing.T, hosts int, command ...string) *exec.Cmd {
+	t.Helper()
+	script := filepath.Join(t.TempDir(), "agent")
+	if err := os.WriteFile(script, []byte(agent), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for i := 1; i <= hosts; i++ {
+		names = append(names, fmt.Sprintf("10.77.0.%d", i))
+	}
+	args := append([]string{"netns", "exec", "sftseq-host1", "mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--host", strings.Join(names, ","),
+		"-n", strconv.Itoa(hosts), "--mca", "plm_rsh_agent", script, "--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "10.77.0.0/24",
+		"--mca", "rtc_hwloc_vmhole", "none", "--mca", "oob_tcp_if_include", "10.77.0.0/24", "--mca", "oob_tcp_keepalive_time", "2", "--mca", "oob_tcp_keepalive_intvl", "1", "--mca", "oob_tcp_keepalive_probes", "3"}, command...)
+	return exec.Command("ip", args...)
+}
+
+// TestRanksOfHosts: one, two and three hosts on a network leave what one process does.
+// Where a link is cut, all end within the time that was set, and the run goes on elsewhere.
+func TestRanksOfHosts(t *testing.T) {
+	needs(t, "mpirun.openmpi")
+	net := newNetwork(t, 3)
+	program := built(t)
+	data := rankData(t, program)
+	whole := filepath.Join(t.TempDir(), "whole")
+	timed(t, program, ranked(data, whole)...)
+	for hosts := 1; hosts <= 3; hosts++ {
+		out := filepath.Join(t.TempDir(), "out")
+		text, err := launched(t, net.mpirun(t, hosts, append([]string{program}, ranked(data, out)...)...), 2*time.Minute)
+		if err != nil {
+			t.Fatalf("%d hosts: %v\n%s", hosts, err, text)
+		}
+		compareRuns(t, whole, out)
+	}
+
+	out := filepath.Join(t.TempDir(), "out")
+	args := append(ranked(data, out), "--rank-timeout", "3s")
+	args[slices.Index(args, "--steps")+1] = "4000"
+	began := time.Now()
+	cutAt := make(chan time.Time, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	go func() {
+		for ctx.Err() == nil && !strings.Contains(fmt.Sprint(os.ReadFile(filepath.Join(out, "metrics.jsonl"))), " ") {
+			time.Sleep(50 * time.Millisecond)
+		}
+		time.Sleep(2 * time.Second)
+		_ = exec.Command("ip", "-n", "sftseq-switch", "link", "set", "port2", "down").Run()
+		cutAt <- time.Now()
+	}()
+	text, err := launched(t, net.mpirun(t, 3, append([]string{program}, args...)...), 2*time.Minute)
+	if err == nil || !strings.Contains(text, "no sign of life for 3s") {
+		t.Fatalf("%v after %v\n%s", err, time.Since(began), text)
+	}
+	select {
+	case cut := <-cutAt:
+		took := time.Since(cut)
+		t.Logf("the job ended %v after the cut", took)
+		if took > 30*time.Second {
+			t.Errorf("the job ended %v after the cut\n%s", took, text)
+		}
+	default:
+		t.Errorf("the job ended before the cut\n%s", text)
+	}
+	if _, err := os.Stat(filepath.Join(out, "last", "checkpoint.safetensors")); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// TestRegression: a table with numbers becomes a model that predicts them, as lines, tables and
+// Arrow, is measured, reported on and goes on from one that is there; what it has no answer to is
+// refused.
+func TestRegression(t *testing.T) {
+	dir := t.TempDir()
+	csv := writeText(t, filepath.Join(dir, "t.csv"), motifRows(300, 24))
+	data, model := filepath.Join(dir, "data"), filepath.Join(dir, "model")
+	must := func(in string, args ...string) string {
+		t.Helper()
+		status, out, errs := program(strings.NewReader(in), args...)
+		if status != 0 {
+			t.Fatalf("%q: status %d\n%s%s", args, status, out, errs)
+		}
+		return out + errs
+	}
+	must("", "data", "convert", "--from", csv, "--to", data, "--text", "sequence", "--numbers", "count,length", "--tokenizer", "dna:1", "--split", "0.6,0.2,0.2")
+	if said := must("", "train", "custom", "--data", data, "--out", model, "--steps", "60", "--eval-every", "30", "--device", "cpu"); !strings.Contains(said, "validation R² ") || !strings.Contains(said, "validation loss ") || strings.Contains(said, "accuracy") {
+		t.Errorf("train: %s", said)
+	}
+
+	var line struct {
+		ID      string             `json:"id"`
+		Numbers map[string]float64 `json:"numbers"`
+		Length  int                `json:"length"`
+		Label   any                `json:"label"`
+	}
+	said := must(`{"id":"x","text":"GATTACAGATTACAGATTACA"}`+"\n", "predict", "--model", model)
+	if err := json.Unmarshal([]byte(said), &line); err != nil || line.ID != "x" || len(line.Numbers) != 2 || line.Length != 21 || line.Label != nil || math.Abs(line.Numbers["length"]-21) > 8 {
+		t.Errorf("%s, %v", said, err)
+	}
+	must("", "predict", "--model", model, "--input", csv, "--text", "sequence", "--id", "name", "--keep", "count", "--output", filepath.Join(dir, "o.csv"))
+	if first := strings.SplitN(readText(t, filepath.Join(dir, "o.csv")), "\n", 3); !strings.HasPrefix(first[0], "id,input_count,count,length") || !strings.HasPrefix(first[1], "s0,") {
+		t.Errorf("%s", strings.Join(first[:2], "\n"))
+	}
+	jsonl := must("", "predict", "--model", model, "--input", csv, "--text", "sequence", "--output", filepath.Join(dir, "o.jsonl")) + "\n"
+	if text := readText(t, filepath.Join(dir, "o.jsonl")); !strings.Contains(strings.SplitN(text, "\n", 2)[0], `"numbers":{"count":`) {
+		t.Errorf("%s%s", jsonl, strings.SplitN(text, "\n", 2)[0])
+	}
+
+	var result numbersResult
+	if err := json.Unmarshal([]byte(must("", "eval", "--model", model, "--data", data, "--json")), &result); err != nil || result.Rows < 30 || len(result.Numbers) != 2 {
+		t.Errorf("%+v, %v", result, err)
+	}
+	set, err := seq.OpenDataset(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	train, test := set.Manifest.Splits["train"].Numbers[1], set.Manifest.Splits["test"].Numbers[1]
+	if want := math.Hypot(test.Deviation, test.Mean-train.Mean); math.Abs(result.Numbers[1].Mean.RMSE-want) > 1e-5*want {
+		t.Errorf("the mean of training: RMSE %v, want %v", result.Numbers[1].Mean.RMSE, want)
+	}
+	if n := result.Numbers[1]; *n.R2 <= *n.Mean.R2 || n.RMSE >= n.Mean.RMSE {
+		t.Errorf("nothing is learned: %+v", n)
+	}
+	if said := must("", "eval", "--model", model, "--data", data); !strings.Contains(said, "mean of training") {
+		t.Error(said)
+	}
+	must("", "report", model, "--out", filepath.Join(dir, "report.html"))
+	if text := readText(t, filepath.Join(dir, "report.html")); !strings.Contains(text, "the model predicts numbers") {
+		t.Error("the report does not say what it lacks")
+	}
+	must("", "train", "custom", "--data", data, "--out", filepath.Join(dir, "more"), "--init-from", model, "--steps", "2", "--device", "cpu")
+	must("", "pretrain", "--data", data, "--out", filepath.Join(dir, "pre"), "--steps", "2", "--device", "cpu")
+	if said := must("", "train", "custom", "--data", data, "--out", filepath.Join(dir, "on"), "--init-from", filepath.Join(dir, "pre"), "--steps", "2", "--device", "cpu"); !strings.Contains(said, "parameters from") {
+		t.Error(said)
+	}
+
+	for want, args := range map[string][]string{
+		"predicts numbers, and is not explained":    {"predict", "--model", model, "--explain"},
+		"predicts numbers and has no classes":       {"eval", "--model", model, "--data", data, "--errors", filepath.Join(dir, "e.csv")},
+		"has no classes, and eval measures it with": {"eval", "--model", model, "--data", data, "--shard", "0/2", "--output", filepath.Join(dir, "parts")},
+		"--seeds: ":                         {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--seeds", "1,2"},
+		"--class-weights: ":                 {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--class-weights", "balanced"},
+		"expected data of the task listops": {"train", "listops", "--data", data, "--out", filepath.Join(dir, "no")},
+	} {
+		if status, _, errs := program(strings.NewReader(""), args...); status == 0 || !strings.Contains(errs, want) {
+			t.Errorf("%q: status %d, %s, want %s", args, status, errs, want)
+		}
+	}
+	if status, _, errs := program(strings.NewReader(""), "eval", "--model", model, "--data", fmt.Sprint(data, "/train.arrow"), "--split", "x"); status == 0 {
+		t.Error(errs)
+	}
+}

@@ -1,0 +1,291 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// eightShards is a directory for the parts of eight shards, and what one run makes of them.
+type eightShards struct {
+	command []string // that scores a shard, of which --shard is missing
+	dir     string
+	want    []string // rows
+}
+
+func newEightShards(t *testing.T) *eightShards {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts many processes")
+	}
+	program, model := built(t), moodModel(t)
+	in, _ := shardInput(t)
+	command := []string{program, "predict", "--model", model, "--input", in, "--text", "text", "--output"}
+	one := filepath.Join(t.TempDir(), "one")
+	timed(t, program, append(command[1:len(command):len(command)], one, "--shard", "0/1")...)
+	s := &eightShards{dir: filepath.Join(t.TempDir(), "parts")}
+	s.command = append(command, s.dir)
+	s.want, _ = partRows(t, one)
+	return s
+}
+
+// parts are those that are there, and when they were made.
+func (s *eightShards) parts(t *testing.T) map[string]time.Time {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(s.dir, "part-*.arrow"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string]time.Time{}
+	for _, path := range found {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out[path] = info.ModTime()
+	}
+	return out
+}
+
+// reach waits until so many parts are there.
+func (s *eightShards) reach(t *testing.T, parts int) {
+	t.Helper()
+	for began := time.Now(); len(s.parts(t)) < parts; time.Sleep(5 * time.Millisecond) {
+		if time.Since(began) > time.Minute {
+			t.Fatalf("%d parts, expected %d", len(s.parts(t)), parts)
+		}
+	}
+}
+
+// check compares the parts with one run, and with those that were there before it was
+// killed.
+func (s *eightShards) check(t *testing.T, before map[string]time.Time) {
+	t.Helper()
+	after := s.parts(t)
+	for path, made := range before {
+		if !after[path].Equal(made) {
+			t.Errorf("%s was made twice", path)
+		}
+	}
+	succeed(t, "", "predict", "--verify", "--shard", "auto/8", "--output", s.dir)
+	if rows, _ := partRows(t, s.dir); !slices.Equal(rows, s.want) {
+		t.Errorf("%d rows, expected %d, or others", len(rows), len(s.want))
+	}
+	t.Logf("%d of 8 parts were there when it was killed", len(before))
+}
+
+// TestShardsOfParallel: GNU parallel has eight shards scored, is killed in the middle and
+// run again.
+func TestShardsOfParallel(t *testing.T) {
+	needs(t, "parallel")
+	s := newEightShards(t)
+	parallel := func() *exec.Cmd {
+		c := exec.Command("parallel", slices.Concat([]string{"--jobs", "2"}, s.command, []string{"--shard", "{}/8", ":::"}, strings.Fields("0 1 2 3 4 5 6 7"))...)
+		c.Env = append(os.Environ(), "HOME="+t.TempDir()) // parallel keeps notes there
+		c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+		return c
+	}
+	c := parallel()
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	s.reach(t, 3)
+	for _, pid := range append(processesOf(t, s.command[0]), c.Process.Pid) { // jobs have groups of their own
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	if err := c.Wait(); err == nil {
+		t.Fatal("parallel came to its end")
+	}
+	time.Sleep(200 * time.Millisecond) // a job that it had just started
+	before := s.parts(t)
+	if text, err := launched(t, parallel(), time.Minute); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	s.check(t, before)
+}
+
+// slurm is a cluster of one machine: its daemons run until the test ends.
+type slurm struct{ conf string }
+
+// slurmConf has, in this order: the host, the directory, two ports.
+const slurmConf = `ClusterName=sftseq
+SlurmctldHost=%[1]s(127.0.0.1)
+AuthType=auth/munge
+AuthInfo=socket=%[2]s/munge.socket
+CredType=cred/munge
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+JobAcctGatherType=jobacct_gather/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_Core
+SchedulerParameters=batch_sched_delay=0,sched_interval=1,bf_interval=1
+SlurmUser=root
+StateSaveLocation=%[2]s/state
+SlurmdSpoolDir=%[2]s/spool
+SlurmctldPidFile=%[2]s/slurmctld.pid
+SlurmdPidFile=%[2]s/slurmd.pid
+SlurmctldPort=%[3]d
+SlurmdPort=%[4]d
+ReturnToService=2
+NodeName=%[1]s NodeAddr=127.0.0.1 CPUs=2 State=UNKNOWN
+PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE OverSubscribe=NO State=UP
+`
+
+func newSlurm(t *testing.T) *slurm {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("starts daemons")
+	}
+	for _, name := range []string{"munged", "slurmctld", "slurmd", "sbatch"} {
+		needs(t, name)
+	}
+	if os.Getuid() != 0 {
+		t.Skip("needs root, to run slurmd")
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, _, _ = strings.Cut(host, ".")
+	dir, err := os.MkdirTemp("", "slurm") // a socket's path is short
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o755); err != nil { // munged checks it
+		t.Fatal(err)
+	}
+	s := &slurm{filepath.Join(dir, "slurm.conf")}
+	writeText(t, s.conf, fmt.Sprintf(slurmConf, host, dir, vacantPort(t), vacantPort(t)))
+	key := filepath.Join(dir, "munge.key")
+	if err := os.WriteFile(key, []byte(strings.Repeat("not a secret ", 10)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.daemon(t, "munged", "--foreground", "--force", "--key-file", key, "--socket", filepath.Join(dir, "munge.socket"), "--seed-file", filepath.Join(dir, "seed"), "--pid-file", filepath.Join(dir, "munge.pid"))
+	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(dir, "munge.socket")); err == nil {
+			break
+		}
+		if time.Since(began) > 10*time.Second {
+			t.Fatal("munged does not listen")
+		}
+	}
+	s.daemon(t, "slurmctld", "-D", "-i", "-f", s.conf)
+	s.daemon(t, "slurmd", "-D", "-f", s.conf)
+	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		text, err := s.command("sinfo", "--noheader", "--format", "%T").CombinedOutput()
+		if err == nil && strings.TrimSpace(string(text)) == "idle" {
+			return s
+		}
+		if time.Since(began) > 30*time.Second {
+			t.Fatalf("the cluster is not idle: %v %s", err, text)
+		}
+	}
+}
+
+// vacantPort is a port that nobody listens on.
+func vacantPort(t *testing.T) int {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// daemon runs a program until the test ends; what it has printed is shown if that fails.
+func (s *slurm) daemon(t *testing.T, name string, args ...string) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	c := exec.CommandContext(ctx, name, args...)
+	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
+	c.WaitDelay = 5 * time.Second
+	c.Env = append(os.Environ(), "SLURM_CONF="+s.conf)
+	text := &strings.Builder{}
+	c.Stdout, c.Stderr = text, text
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		_ = c.Wait()
+		if t.Failed() {
+			t.Logf("%s: %s", name, text)
+		}
+	})
+}
+
+func (s *slurm) command(name string, args ...string) *exec.Cmd {
+	c := exec.Command(name, args...)
+	c.Env = append(os.Environ(), "SLURM_CONF="+s.conf)
+	return c
+}
+
+// drain waits until all jobs have ended.
+func (s *slurm) drain(t *testing.T) {
+	t.Helper()
+	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		queue, err := s.command("squeue", "--noheader").Output()
+		if err == nil && len(queue) == 0 {
+			return
+		}
+		if time.Since(began) > time.Minute {
+			t.Fatalf("jobs are there still: %v %s", err, queue)
+		}
+	}
+}
+
+// TestShardsOfSlurm: a Slurm array scores eight shards, is cancelled in the middle and
+// submitted again; no flag says which shard a task has.
+func TestShardsOfSlurm(t *testing.T) {
+	cluster := newSlurm(t)
+	s := newEightShards(t)
+	logs := t.TempDir()
+	submit := func(flags ...string) *exec.Cmd {
+		args := append(flags, "--parsable", "--array=0-7", "--output", filepath.Join(logs, "%a.log"), "--wrap", "exec '"+strings.Join(s.command, "' '")+"/'")
+		return cluster.command("sbatch", args...)
+	}
+	job, err := submit().Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.reach(t, 3)
+	if out, err := cluster.command("scancel", "--signal=KILL", strings.TrimSpace(string(job))).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	_ = cluster.command("scancel", strings.TrimSpace(string(job))).Run() // tasks that wait
+	cluster.drain(t)
+	before := s.parts(t)
+	if text, err := submit().CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	cluster.drain(t)
+	s.check(t, before)
+}
+
+// TestRanksOfSlurm: srun starts ranks that find each other by PMIx and leave what one
+// process does.
+func TestRanksOfSlurm(t *testing.T) {
+	needs(t, "mpirun.openmpi") // whose library is loaded
+	cluster := newSlurm(t)
+	program := built(t)
+	data := rankData(t, program)
+	whole, out := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "out")
+	timed(t, program, ranked(data, whole)...)
+	c := cluster.command("srun", append([]string{"--mpi=pmix", "--ntasks=2", program}, ranked(data, out)...)...)
+	c.Env = append(c.Env, "OMPI_MCA_btl=self,vader,tcp")
+	text, err := launched(t, c, 2*time.Minute)
+	if err != nil || !strings.Contains(text, "of 2 ranks busy") {
+		t.Fatalf("%v\n%s", err, text)
+	}
+	compareRuns(t, whole, out)
+}

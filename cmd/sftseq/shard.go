@@ -1,0 +1,343 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/internal/answer"
+	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/shard"
+	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/tokenizers"
+)
+
+// shardHelp is what predict and embed say about shards.
+const shardHelp = `With --shard I/N, or where --output is a directory, shard I of N is scored, from 0 to N-1,
+into the part DIR/part-0000I-of-0000N.arrow: of files, directories and patterns such as
+'data/*.parquet' of Arrow, Parquet and JSON lines (more files may follow as arguments). The
+part appears when it is complete; one that is there and was made of the same model, input,
+flags and kernels is left as it is, another is refused. Without --shard a Slurm array or a
+Kubernetes Indexed Job says which; auto/N takes only I from there, and --shard 0/1 lets a task
+read all of its --input, into a file too. A row that cannot be used ends the shard, unless
+--on-error column keeps it with an error; then the exit status is 0 even if no row can be
+used, and their number is printed. A row of JSON lines without an id is called FILE@BYTE.
+--output - streams the shard's rows as Arrow. --verify lists missing parts, and writes
+DIR/_manifest.json if none is; it looks at --output, --model, --input and --shard auto/N.`
+
+func shardFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "shard", Usage: "score shard `I/N` (from 0), auto, or auto/N", DefaultText: "what a Slurm array or a Kubernetes Indexed Job says, otherwise 0/1"},
+		&cli.StringFlag{Name: "on-error", Usage: "of a shard's rows that cannot be used: fail, or `column`, which keeps them with what is wrong", DefaultText: errorFail},
+		&cli.BoolFlag{Name: "verify", Usage: "look whether all parts are in --output, and write its _manifest.json"},
+	}
+}
+
+// Values of --on-error.
+const (
+	errorFail   = "fail"
+	errorColumn = "column"
+)
+
+// sharded reports whether a shard is asked for. 0/1 is none where --output is a file: so a
+// task of a job says that it does all of its input.
+func sharded(c *cli.Context) bool {
+	out := c.String("output")
+	info, err := os.Stat(out)
+	if strings.HasSuffix(out, "/") || err == nil && info.IsDir() || c.IsSet("on-error") {
+		return true
+	}
+	return c.IsSet("shard") && !(c.String("shard") == "0/1" && (out == "" || namesFile(out)))
+}
+
+// namesFile reports whether an output is called as files are, even of a kind that is not
+// written.
+func namesFile(out string) bool {
+	_, err := table.FormatOf(out)
+	return (err == nil || table.Stranger(out) != "") && !strings.HasSuffix(out, "/")
+}
+
+// checkJob refuses a task of a job that would do what all others do, too.
+func checkJob(c *cli.Context) error {
+	if variable := shard.JobVariable(os.Getenv); variable != "" && !sharded(c) && !c.IsSet("shard") {
+		return usage(c, "%s is set, but no shard is asked for, so that each task would read the whole input: expected --output DIR/ for the parts of all tasks, or --shard 0/1", variable)
+	}
+	return nil
+}
+
+// shardJob is the shard that flags ask for.
+type shardJob struct {
+	shard.Shard
+	dir    string // "" for a stream
+	strict bool   // a row that cannot be used is an error
+}
+
+func newShardJob(c *cli.Context) (j *shardJob, err error) {
+	j = &shardJob{strict: true}
+	if c.IsSet("shard") && c.String("shard") == "" {
+		return nil, usage(c, "--shard \"\": expected I/N such as 0/8, auto or auto/N")
+	}
+	switch c.String("on-error") {
+	case "", errorFail:
+	case errorColumn:
+		j.strict = false
+	default:
+		return nil, usage(c, "--on-error %q, expected fail or column", c.String("on-error"))
+	}
+	switch out := c.String("output"); out {
+	case "":
+		return nil, usage(c, "--output is missing, a directory of parts was expected, or - for a stream of Arrow")
+	case "-":
+	default:
+		j.dir = out
+		info, err := os.Stat(out)
+		switch {
+		case err == nil && !info.IsDir():
+			return nil, usage(c, "--output %s: expected a directory of parts, found a file", out)
+		case err != nil && namesFile(out):
+			return nil, usage(c, "--output %s: expected a directory of parts, found the name of a file (%s/ is that of a directory)", out, out)
+		}
+	}
+	if j.Shard, err = shard.Parse(c.String("shard"), os.Getenv); err != nil {
+		return nil, usage(c, "--shard: %w", err)
+	}
+	return j, nil
+}
+
+// key is what the job's part is a function of; options are those of the command that change
+// what it writes.
+func (j *shardJob) key(c *cli.Context, kernels string, in *shard.Input, options any) (key *shard.Key, err error) {
+	key = &shard.Key{Kernels: kernels, Shard: j.Shard}
+	if key.Model, err = modelHash(c.String("model")); err != nil {
+		return nil, err
+	}
+	if key.Input, err = in.Fingerprint(); err != nil {
+		return nil, err
+	}
+	text, err := json.Marshal(options)
+	key.Options = string(text)
+	return key, err
+}
+
+// modelHash is of all files that a model's answers depend on.
+func modelHash(dir string) (string, error) {
+	return shard.HashOf(dir, "config.json", "model.safetensors", tokenizers.FileName)
+}
+
+// begin begins the part of the job, or tells that it is there, where part is nil. Parts that
+// were input would change what the job reads.
+func (j *shardJob) begin(c *cli.Context, key *shard.Key, named []string, in *shard.Input) (*shard.Part, error) {
+	for _, name := range named {
+		if liesIn(name, j.dir+"/"+j.File()) {
+			return nil, fmt.Errorf("%s: --output would be in the folder %s, whose files are read: expected another folder", j.dir, name)
+		}
+	}
+	for _, f := range in.Files {
+		if liesIn(j.dir, f.Path) {
+			return nil, fmt.Errorf("%s: the file would be read, and is in --output: expected another folder for the parts, or a pattern that does not match it", f.Path)
+		}
+	}
+	part, rows, err := shard.Begin(j.dir, key)
+	if err == nil && part == nil {
+		fmt.Fprintf(c.App.Writer, "%s is there: %d rows, nothing to do\n", j.File(), rows)
+	}
+	return part, err
+}
+
+// answerShard has a model answer the rows of a shard.
+func answerShard(c *cli.Context, scorer *sft.Scorer, model *answer.Model) error {
+	j, err := newShardJob(c)
+	if err != nil {
+		return err
+	}
+	named := append([]string{c.String("input")}, c.Args().Slice()...)
+	if slices.Contains(named, table.StandardInput) {
+		if len(named) > 1 || j.dir != "" || j.Count > 1 {
+			return usage(c, "--input -: standard input cannot be cut: expected --shard 0/1 --output -")
+		}
+		return answerStream(c, scorer.Config(), model, j)
+	}
+	in, err := shard.Find(c.Context, named, c.String("format"))
+	if err != nil {
+		return err
+	}
+	from, err := newTableInput(c, scorer.Config(), model.Sequences, in.Files[0].Path)
+	if err != nil {
+		return err
+	}
+	from.Named = in.Named
+	parts := in.Cut(j.Shard)
+	for _, p := range parts {
+		from.Path, from.Options.Format = p.Path, p.Format
+		if err := from.checkIDs(scorer.Config()); err != nil {
+			return err
+		}
+	}
+	open := func() (table.Reader, error) { return table.OpenParts(c.Context, parts, from.Options) }
+	if j.dir == "" {
+		_, err := j.write(c, scorer.Config(), model, from, c.App.Writer, nil, open)
+		return err
+	}
+	key, err := j.key(c, scorer.Kernels(), in, shardOptions{c.Command.Name, from.Sources, from.Tokens, from.ID, from.Keep, c.Bool("truncate"), c.Int("max-line"), !j.strict})
+	if err != nil {
+		return err
+	}
+	part, err := j.begin(c, key, named, in)
+	if part == nil || err != nil {
+		return err
+	}
+	defer part.Abort()
+	rows, err := j.write(c, scorer.Config(), model, from, part, key, open)
+	if err != nil {
+		return err
+	}
+	return j.commit(c, part, rows)
+}
+
+// commit has the part appear, and tells so.
+func (j *shardJob) commit(c *cli.Context, part *shard.Part, rows int) error {
+	err := part.Commit()
+	if err == nil {
+		fmt.Fprintf(c.App.Writer, "%s: %d rows\n", j.File(), rows)
+	}
+	return err
+}
+
+// shardOptions are those of predict and embed that change what a part has.
+type shardOptions struct {
+	Command  string   `json:"command"`
+	Sources  []string `json:"sources"`
+	Tokens   bool     `json:"tokens"`
+	ID       string   `json:"id"`
+	Keep     []string `json:"keep"`
+	Truncate bool     `json:"truncate"`
+	MaxLine  int      `json:"max_line"`
+	Errors   bool     `json:"errors"` // have a column
+}
+
+// answerStream answers the table that comes through standard input.
+func answerStream(c *cli.Context, config *sft.Config, model *answer.Model, j *shardJob) error {
+	from, err := newTableInput(c, config, model.Sequences, table.StandardInput)
+	if err != nil {
+		return err
+	}
+	_, err = j.write(c, config, model, from, c.App.Writer, nil, func() (table.Reader, error) {
+		return table.Open(c.Context, from.Path, from.Options)
+	})
+	return err
+}
+
+// write answers rows as Arrow, a file with a key or a stream without one, and returns how
+// many.
+func (j *shardJob) write(c *cli.Context, config *sft.Config, model *answer.Model, from *tableInput, to io.Writer, key *shard.Key, open func() (table.Reader, error)) (count int, err error) {
+	parser := requests.NewParser(config, c.String("model"), from.Path, model.Sequences...)
+	if err := parser.ReadsText(); err != nil && !from.Tokens {
+		return 0, err
+	}
+	absent := &absentColumns{}
+	from.Options.Absent = absent.add
+	in, err := open()
+	if err != nil {
+		return 0, err
+	}
+	done, finish := func(int64) {}, func() {}
+	if key != nil {
+		p := newProgress(0, "scoring shard "+j.String(), "rows")
+		done, finish = p.Add, p.Finish
+	}
+	rows, err := model.NewPart(to, &from.Table, key.Metadata(), key == nil, j.strict)
+	if err != nil {
+		return 0, errors.Join(err, in.Close())
+	}
+	err = rows.Answer(c.Context, parser, in, done)
+	finish()
+	if err == nil {
+		err = rows.Close()
+	}
+	if err != nil {
+		return 0, err
+	}
+	absent.warn(c.App.ErrWriter)
+	if rows.Failed > 0 {
+		fmt.Fprintf(c.App.ErrWriter, "warning: %d of %d rows have an error, the first: %s\n", rows.Failed, rows.Count, rows.First)
+	}
+	return rows.Count, nil
+}
+
+// verifyShards tells which parts of a job are missing, or writes its manifest.
+func verifyShards(c *cli.Context) error {
+	if err := checkVerify(c, "input"); err != nil {
+		return err
+	}
+	m, err := verifyParts(c, c.String("input"), nil)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(c.App.Writer, "%d of %d parts, %d rows, %d of them with an error: %s\n", m.Shards, m.Shards, m.Rows, m.Failed, shard.ManifestName)
+	return nil
+}
+
+// checkVerify refuses what --verify does not look at: it would seem to be compared. The input
+// is the flag that names what was read.
+func checkVerify(c *cli.Context, input string) error {
+	looksAt := []string{"verify", "output", "shard", "model", input, "format", "split", "json", "device"} // which the environment may set
+	for _, name := range c.LocalFlagNames() {
+		if !slices.Contains(looksAt, name) {
+			return usage(c, "--verify compares the parts in --output with --model and --%s alone: expected no --%s", input, name)
+		}
+	}
+	if c.String(input) == "" {
+		for _, name := range []string{"format", "split"} {
+			if c.IsSet(name) {
+				return usage(c, "--%s needs --%s", name, input)
+			}
+		}
+		if c.Args().Present() {
+			return usage(c, "%s: expected --%s before more files", c.Args().First(), input)
+		}
+	}
+	return nil
+}
+
+// verifyParts compares the parts in --output with each other, and with what flags name: an
+// input may be "". Seen is called with each record.
+func verifyParts(c *cli.Context, input string, seen func(arrow.Record) error) (*shard.Manifest, error) {
+	dir := c.String("output")
+	if dir == "" || dir == "-" {
+		return nil, usage(c, "--verify needs --output, the directory of the parts")
+	}
+	count := 0
+	if text := c.String("shard"); c.IsSet("shard") {
+		n, found := strings.CutPrefix(text, "auto/")
+		var err error
+		if count, err = strconv.Atoi(n); err != nil || count < 1 || !found {
+			return nil, usage(c, "--shard %q: expected auto/N with the number of shards, all of which --verify looks at", text)
+		}
+	}
+	var key shard.Key
+	var err error
+	if c.IsSet("model") {
+		if key.Model, err = modelHash(c.String("model")); err != nil {
+			return nil, err
+		}
+	}
+	if input != "" {
+		in, err := shard.Find(c.Context, append([]string{input}, c.Args().Slice()...), c.String("format"))
+		if err != nil {
+			return nil, err
+		}
+		if key.Input, err = in.Fingerprint(); err != nil {
+			return nil, err
+		}
+	}
+	return shard.Verify(dir, count, key, seen)
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+)
+
+// TestShardKey: a part that is there is refused where a flag, or a file of the model, would
+// have it be another.
+func TestShardKey(t *testing.T) {
+	model := moodModel(t)
+	in := writeText(t, filepath.Join(t.TempDir(), "in.jsonl"), `{"text":"aab","key":"a","ids":[1,2]}`)
+	flags := []string{"--model", model, "--input", in, "--id", "key", "--text", "text", "--keep", "text", "--output", filepath.Join(t.TempDir(), "parts") + "/"}
+	with := func(name string, value ...string) []string {
+		i := slices.Index(flags, name)
+		if i < 0 {
+			return slices.Concat(flags, []string{name}, value)
+		}
+		return slices.Concat(flags[:i], value, flags[i+2:])
+	}
+	succeed(t, "", append([]string{"predict"}, flags...)...)
+	for what, args := range map[string][]string{
+		"command":  append([]string{"embed"}, flags...),
+		"sources":  append([]string{"predict"}, with("--text", "--text", "key")...),
+		"tokens":   append([]string{"predict"}, with("--text", "--tokens", "ids")...),
+		"id":       append([]string{"predict"}, with("--id")...),
+		"keep":     append([]string{"predict"}, with("--keep", "--keep", "key")...),
+		"truncate": append([]string{"predict"}, with("--truncate")...),
+		"max_line": append([]string{"predict"}, with("--max-line", "999")...),
+		"errors":   append([]string{"predict"}, with("--on-error", "column")...),
+	} {
+		status, out, errs := program(nil, args...)
+		if status != exitError || !strings.Contains(errs, "is not what this job makes: options: expected") {
+			t.Errorf("%s: status %d, %s%s", what, status, out, errs)
+		}
+	}
+	if out := succeed(t, "", append([]string{"predict"}, flags...)...); !strings.Contains(out, "nothing to do") {
+		t.Errorf("as it was: %s", out)
+	}
+	writeText(t, filepath.Join(model, "tokenizer.json"), "{}")
+	refuse(t, exitError, "is not what this job makes: model (SHA-256): expected", "", append([]string{"predict"}, flags...)...)
+}
+
+// TestEvalShardKey: --on-error is one of eval's, too.
+func TestEvalShardKey(t *testing.T) {
+	flags := []string{"eval", "--model", moodModel(t), "--data", customData(t, "--label", "mood"), "--output", filepath.Join(t.TempDir(), "parts")}
+	succeed(t, "", flags...)
+	refuse(t, exitError, "is not what this job makes: options: expected", "", append(flags, "--on-error", "column")...)
+}
+
+// TestShardTokens: the ids of each file are to be those of the model, not of the first alone.
+func TestShardTokens(t *testing.T) {
+	model, dir := moodModel(t), t.TempDir()
+	first := writeText(t, filepath.Join(dir, "a.arrow"), readText(t, filepath.Join(customData(t, "--label", "mood"), "train.arrow")))
+	flags := []string{"predict", "--model", model, "--tokens", "tokens", "--output", filepath.Join(t.TempDir(), "parts") + "/"}
+	succeed(t, "", append(flags, "--input", first)...)
+	flags[len(flags)-1] = filepath.Join(t.TempDir(), "parts") + "/"
+	second := writeText(t, filepath.Join(dir, "b.arrow"), readText(t, filepath.Join(customData(t, "--label", "mood", "--tokenizer", "words"), "train.arrow")))
+	refuse(t, exitError, second+": its ", "", append(flags, "--input", dir)...)
+	if entries, err := os.ReadDir(flags[len(flags)-1]); err == nil && len(entries) > 0 {
+		t.Errorf("%v", entries)
+	}
+}
+
+// TestShardWarns of columns that no row has, as a run without shards does.
+func TestShardWarns(t *testing.T) {
+	in := writeText(t, filepath.Join(t.TempDir(), "in.jsonl"), `{"text":"aab"}`)
+	status, _, errs := program(nil, "predict", "--model", moodModel(t), "--input", in, "--text", "text", "--keep", "kex", "--output", filepath.Join(t.TempDir(), "parts")+"/")
+	if status != exitOK || !strings.Contains(errs, `no row has the column "kex"`) {
+		t.Errorf("status %d, %s", status, errs)
+	}
+}
+
+// TestEvalShardRanks: several ranks would each write the part.
+func TestEvalShardRanks(t *testing.T) {
+	app := &cli.App{Metadata: map[string]any{ranksKey: &ranks{}}}
+	err := evalShards(cli.NewContext(app, flag.NewFlagSet("eval", flag.ContinueOnError), nil))
+	if err == nil || !strings.Contains(err.Error(), "expected one process, as ranks share the rows of one run") {
+		t.Error(err)
+	}
+}

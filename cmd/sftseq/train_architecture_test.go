@@ -1,0 +1,40 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/sft"
+)
+
+// TestArchitectureFlags: each flag sets the value of its key of config.json, and no other.
+func TestArchitectureFlags(t *testing.T) {
+	keys := func(m *sft.Config) (out map[string]any) {
+		text, err := json.Marshal(m)
+		if err == nil {
+			err = json.Unmarshal(text, &out)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return out
+	}
+	for _, f := range slices.Concat(architectureFlags, maskFlags) {
+		m, want := sft.Config{}, keys(&sft.Config{})
+		value := map[bool]string{true: "true", false: "3"}[fmt.Sprintf("%T", configValue(&m, f.key)) == "*bool"]
+		app := &cli.App{Flags: newArchitectureFlags([]architectureFlag{f}, ""), Action: func(c *cli.Context) error {
+			return applyTrainFlag(c, f.name, &sft.Settings{}, &m)
+		}}
+		if err := app.Run([]string{"train", "--" + f.name + "=" + value}); err != nil {
+			t.Fatal(err)
+		}
+		want[f.key] = value
+		if got := keys(&m); fmt.Sprint(got) != fmt.Sprint(want) {
+			t.Errorf("--%s: %v, expected %v", f.name, got, want)
+		}
+	}
+}
