@@ -22,7 +22,7 @@ const root = ".."
 
 // reference is a file, maybe with names declared in it, or a directory:
 //
-//	`sft/pass.go`   `sft/pass.go: NewPass, Pass.Logits`   `internal/cpu/`
+//	`sft/pass.go`   `sft/pass.go: newPass, recordedPass`   `internal/cpu/`
 //
 // Brackets of a pointer receiver are left out.
 var reference = regexp.MustCompile("`([A-Za-z0-9_./-]+\\.go)(?:: ([^`\n]+))?`|`([a-z0-9_][a-z0-9_./-]*/)`")
@@ -166,10 +166,17 @@ var importRules = []struct {
 	{"seq", []string{"sft", "internal/tensor", "internal/cpu", "vk", "device", "lra", "tokenizers"}, "sequences do not know who reads them"},
 	{"internal/arrowipc", []string{"seq", "sft", "lra", "tokenizers", "internal/table", "internal/index"}, "the framing of messages does not know what they hold"},
 	{"internal/bench", []string{"internal/cpu", "vk", "device", "lra", "tokenizers"}, "what is measured is handed in"},
+	{"internal/reduction", []string{"sft", "seq", "internal/tensor", "internal/cpu", "vk", "lra"}, "who adds what follows from numbers alone"},
+	{"internal/scaling", []string{"internal/cpu", "vk", "device", "lra", "tokenizers"}, "what is measured is handed in"},
 	{"internal/report", []string{"internal/cpu", "vk", "device", "lra"}, "a page is handed what it shows"},
 	{"internal/baseline", []string{"sft", "internal/tensor", "internal/cpu", "vk", "device", "lra"}, "simple models know tokens and labels alone"},
 	{"internal/chart", []string{"sft", "seq", "lra", "tokenizers", "internal/metrics", "internal/report"}, "a chart does not know what it shows"},
 	{"internal/serve", []string{"internal/tensor/conformance", "internal/cpu", "vk", "device", "lra"}, "a server is handed its model"},
+	{"internal/answer", []string{"internal/cpu", "vk", "device", "lra", "internal/serve"}, "who answers is handed its model"},
+	{"internal/evaluation", []string{"internal/cpu", "vk", "device", "lra", "internal/serve"}, "what is measured is handed in"},
+	{"internal/serve/transport", []string{"sft", "seq", "internal/tensor", "internal/requests", "internal/index"}, "a stream does not know what its messages say"},
+	{"internal/serve/fair", []string{"sft", "seq", "internal/tensor", "internal/requests", "internal/index", "internal/serve/transport"}, "a share does not know of what it is"},
+	{"internal/serve/batching", []string{"internal/requests", "internal/index", "internal/serve/transport", "internal/cpu", "vk", "device"}, "batches do not know who asks for them"},
 	{"internal/index", []string{"seq", "sft", "internal/tensor", "internal/serve"}, "vectors do not know who computed them"},
 	{"lra", []string{"internal/tensor/conformance", "internal/cpu", "vk", "device"}, "a task picks no device"},
 	{"internal/checksum", []string{"sft", "seq", "internal/safetensors"}, "a checksum does not know of what it is"},

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -186,11 +187,43 @@ func pageScript(t *testing.T) string {
 
 // TestPythonRefuses: a configuration that the script does not cover is named.
 func TestPythonRefuses(t *testing.T) {
-	script := pageScript(t)
-	command := exec.Command(python, script, filepath.Join(root, "sft/testdata/golden/lily"))
-	out, err := command.CombinedOutput()
-	if err == nil || !strings.Contains(string(out), "score is lily") {
-		t.Errorf("the script ended with %v and said %q", err, out)
+	text, err := os.ReadFile(filepath.Join(root, "sft/testdata/golden/pre/config.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	// The script's own load reads each of the configurations that follow, in one process.
+	load := `import sys; sys.path.insert(0, sys.argv[1]); import sft
+for folder in sys.argv[2:]:
+    try: sft.load(folder)
+    except AssertionError as e: print(e)`
+	args, want := []string{"-c", load, filepath.Dir(pageScript(t))}, ""
+	for _, c := range []struct {
+		key   string
+		value any
+		shown string
+	}{
+		{"score", "lily", "lily"}, {"relative", "none", "none"}, {"task", "regression", "regression"},
+		{"residual_scale", true, "True"}, {"what_comes_next", true, "True"},
+	} {
+		var config map[string]any
+		if err := json.Unmarshal(text, &config); err != nil {
+			t.Fatal(err)
+		}
+		config[c.key] = c.value
+		changed, err := json.Marshal(config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		dir := t.TempDir()
+		if err := os.WriteFile(filepath.Join(dir, "config.json"), changed, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, dir)
+		want += fmt.Sprintf("%s: %s is %s, this script covers\n", dir, c.key, c.shown)
+	}
+	out, err := exec.Command(python, args...).CombinedOutput()
+	if got := regexp.MustCompile(`(?m) \[.*\]$`).ReplaceAllString(string(out), ""); err != nil || got != want {
+		t.Errorf("%v, the script said\n%s\nexpected\n%s", err, out, want)
 	}
 }
 

@@ -113,7 +113,7 @@ func train(ctx context.Context, dir string, dev device.Device, m *sft.Model, s s
 		Dir: dir,
 		Observe: func(event any) {
 			if e, ok := event.(sft.EvaluationReport); ok {
-				fmt.Printf("step %d: %.1f%% of the validation split\n", e.Step, 100*e.Accuracy)
+				fmt.Printf("step %d: %.1f%% of the validation split\n", e.Step, 100**e.Accuracy)
 			}
 		},
 	})

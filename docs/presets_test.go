@@ -1,0 +1,53 @@
+package docs_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/lra"
+)
+
+// TestPresetsOfResults: what train --help says that a preset reaches, and how long it takes,
+// is what results.md says.
+func TestPresetsOfResults(t *testing.T) {
+	page, err := os.ReadFile("results.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range lra.Tasks() {
+		for _, p := range task.Presets {
+			if p.Reached == nil {
+				continue
+			}
+			rows := presetRows(string(page), task.Name, p.Name)
+			if len(rows) != 2 {
+				t.Errorf("%s, %s: %d rows of tables, expected one of accuracies and one of times", task.Name, p.Name, len(rows))
+				continue
+			}
+			r := p.Reached
+			for cell, want := range map[string]string{
+				rows[0][2]: fmt.Sprintf("**%.2f%%** of ", r.Accuracy),
+				rows[0][3]: fmt.Sprintf("%.2f%%, %s", r.SimpleAccuracy, r.Simple),
+				rows[1][3]: fmt.Sprintf("%d min", r.Minutes),
+			} {
+				if !strings.HasPrefix(cell, want) {
+					t.Errorf("%s, %s: results.md says %q, the preset %q", task.Name, p.Name, cell, want)
+				}
+			}
+		}
+	}
+}
+
+// presetRows are the cells of the rows of a page's tables that begin with a task and a
+// preset of it.
+func presetRows(page, task, preset string) (rows [][]string) {
+	for line := range strings.Lines(page) {
+		cells := strings.Split(strings.Trim(line, "| \n"), " | ")
+		if first := strings.ToLower(cells[0]); len(cells) > 3 && strings.HasPrefix(first, task) && strings.Contains(first, "`"+preset+"`") {
+			rows = append(rows, cells)
+		}
+	}
+	return rows
+}

@@ -1,0 +1,120 @@
+// Command beam scores files of Arrow, Parquet or JSON lines in a pipeline of Apache Beam.
+// Each worker has sftseq score one file at a time and reads its answers, a stream of Arrow,
+// from a pipe.
+//
+//	go run . --sftseq ../../sftseq --model runs/listops --input 'data/*.jsonl' --output answers.csv
+//
+// Without --runner it runs on this machine. On others, workers need the program, the model
+// and the files at the same paths.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"os/exec"
+	"reflect"
+	"strings"
+
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem"
+	_ "github.com/apache/beam/sdks/v2/go/pkg/beam/io/filesystem/local"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/io/textio"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/register"
+	"github.com/apache/beam/sdks/v2/go/pkg/beam/x/beamx"
+)
+
+func init() {
+	register.DoFn3x1[context.Context, string, func(Answer), error](&score{})
+	register.Emitter1[Answer]()
+	register.Function1x1(line)
+	beam.RegisterType(reflect.TypeFor[Answer]())
+}
+
+// Answer is what the model says of a row.
+type Answer struct{ ID, Label string }
+
+// score answers the rows of a file.
+type score struct {
+	Program, Model, Column string
+}
+
+func (s *score) ProcessElement(ctx context.Context, file string, emit func(Answer)) error {
+	c := exec.CommandContext(ctx, s.Program, "predict", "--model", s.Model, "--input", file, "--text", s.Column, "--shard", "0/1", "--output", "-")
+	var errs bytes.Buffer
+	c.Stderr = &errs
+	out, err := c.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := c.Start(); err != nil {
+		return err
+	}
+	read := answers(out, emit)
+	out.Close() // where reading has failed, the program would wait for it, and Wait for the program
+	// A program that fails says why on standard error, and its stream has no end.
+	if err := errors.Join(read, c.Wait()); err != nil {
+		return fmt.Errorf("%s: %w: %s", file, err, errs.Bytes())
+	}
+	return nil
+}
+
+// answers reads a stream. Its first two columns are the id and the label: the name of a class,
+// or its number where the model has no names.
+func answers(stream io.Reader, emit func(Answer)) error {
+	r, err := ipc.NewReader(stream)
+	if err != nil {
+		return err
+	}
+	defer r.Release()
+	for r.Next() {
+		ids, labels := r.Record().Column(0), r.Record().Column(1)
+		for i := range ids.Len() {
+			emit(Answer{ids.ValueStr(i), labels.ValueStr(i)})
+		}
+	}
+	return r.Err()
+}
+
+// line is a row of CSV.
+func line(a Answer) string {
+	var text strings.Builder
+	w := csv.NewWriter(&text)
+	w.Write([]string{a.ID, a.Label})
+	w.Flush()
+	return strings.TrimSuffix(text.String(), "\n")
+}
+
+func main() {
+	fn := &score{}
+	flag.StringVar(&fn.Program, "sftseq", "sftseq", "the program")
+	flag.StringVar(&fn.Model, "model", "", "a model directory")
+	flag.StringVar(&fn.Column, "text", "text", "the column with the texts")
+	input := flag.String("input", "", "files, such as 'data/*.jsonl'")
+	output := flag.String("output", "answers.csv", "a file of ids and labels")
+	flag.Parse()
+	beam.Init()
+
+	ctx := context.Background()
+	fs, err := filesystem.New(ctx, *input)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer fs.Close()
+	files, err := fs.List(ctx, *input)
+	if err != nil {
+		log.Fatal(err)
+	}
+	p, s := beam.NewPipelineWithRoot()
+	answers := beam.ParDo(s, fn, beam.Reshuffle(s, beam.CreateList(s, files)))
+	textio.Write(s, *output, beam.ParDo(s, line, answers))
+	if err := beamx.Run(ctx, p); err != nil {
+		log.Fatal(err)
+	}
+}

@@ -1,0 +1,78 @@
+package main
+
+import (
+	"context"
+	"encoding/csv"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// built is the program of this repository.
+func built(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sftseq")
+	c := exec.Command("go", "build", "-o", path, "./cmd/sftseq")
+	c.Dir = filepath.Join("..", "..")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return path
+}
+
+// TestScore: a model without names of labels answers with the numbers of classes, and a file
+// that it cannot read is an error that says why.
+func TestScore(t *testing.T) {
+	program := built(t)
+	model, err := filepath.Abs("../../sft/testdata/golden/post")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	answersOf := func(text string) (got []Answer, err error) {
+		file := filepath.Join(dir, "in.jsonl")
+		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		s := &score{Program: program, Model: model, Column: "text"}
+		err = s.ProcessElement(t.Context(), file, func(a Answer) { got = append(got, a) })
+		return got, err
+	}
+	const row = `{"text":"[MAX 2 9 ]"}` + "\n"
+	got, err := answersOf(row + row)
+	if err != nil || len(got) != 2 || got[0].ID != "in.jsonl@1" || got[1].ID != fmt.Sprint("in.jsonl@", len(row)+1) || got[0].Label != got[1].Label || len(got[0].Label) != 1 || !strings.Contains("0123456789", got[0].Label) {
+		t.Errorf("%v, %v", got, err)
+	}
+	if _, err := answersOf(row + "{}\n"); err == nil || !strings.Contains(err.Error(), "column text: expected a value, found none") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestNoStream: a program that writes something else, without an end, is an error at once.
+func TestNoStream(t *testing.T) {
+	program := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(program, []byte("#!/bin/sh\nexec yes\n"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	err := (&score{Program: program}).ProcessElement(ctx, "file", func(Answer) {})
+	if err == nil || ctx.Err() != nil {
+		t.Errorf("%v, %v", err, ctx.Err())
+	}
+}
+
+// TestLine: what an id or a label has of commas, quotes and ends of lines is read again.
+func TestLine(t *testing.T) {
+	for _, a := range []Answer{{"a", "b"}, {`a,"b`, "c\nd"}, {"", ","}} {
+		got, err := csv.NewReader(strings.NewReader(line(a) + "\n")).Read()
+		if err != nil || !slices.Equal(got, []string{a.ID, a.Label}) {
+			t.Errorf("%q: %q, %v", a, got, err)
+		}
+	}
+}

@@ -1,0 +1,81 @@
+"""Scores a data frame with sftseq in Spark (3.3 or later), by mapInArrow.
+
+    spark-submit score.py ./sftseq runs/listops texts.parquet answers.parquet
+
+Each task pipes its partition to one sftseq, as a stream of Arrow, and the answers back. Workers
+need the program and the model at the same paths (or --files, --archives). The frame has columns
+`id` and `text`, both strings; the answers have `id`, `label` and the probabilities.
+"""
+
+import json
+import subprocess
+import sys
+import threading
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+
+def scorer(program, model):
+    """The function for mapInArrow."""
+
+    def score(batches):
+        first = next(batches, None)
+        if first is None:  # a partition without rows
+            return
+        process = subprocess.Popen(
+            [program, "predict", "--model", model, "--input", "-", "--format", "arrow",
+             "--text", "text", "--id", "id", "--shard", "0/1", "--output", "-"],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+        failed = []
+
+        def feed():
+            try:
+                with process.stdin, pa.ipc.new_stream(process.stdin, first.schema) as writer:
+                    writer.write_batch(first)
+                    for batch in batches:
+                        writer.write_batch(batch)
+            except BaseException as error:  # of the frame's reader, or of a program that has ended
+                failed.append(error)
+
+        feeding = threading.Thread(target=feed)
+        feeding.start()
+        try:
+            with pa.ipc.open_stream(process.stdout) as answers:
+                yield from answers
+        finally:
+            process.stdout.close()
+            feeding.join()
+            status = process.wait()
+        if status:  # it has said why on standard error, which is the task's log
+            raise RuntimeError(f"sftseq ended with status {status}")
+        if failed:
+            raise failed[0]
+
+    return score
+
+
+def schema(config):
+    """The columns of the answers. A label is a number where the model has no names of them; so is a
+    probability called, and also where two labels have one name."""
+    names = config.get("label_names")
+    label = "string" if names else "bigint"
+    if not names or len(set(names)) < len(names):
+        names = range(config["num_labels"])
+    probabilities = [f"probability_{name}".replace("`", "``") for name in names]
+    return ", ".join(["`id` string", f"`label` {label}"] + [f"`{name}` float" for name in probabilities])
+
+
+def main(program, model, texts, to):
+    with open(f"{model}/config.json", encoding="utf-8") as file:
+        columns = schema(json.load(file))
+    spark = SparkSession.builder.getOrCreate()
+    frame = spark.read.parquet(texts).select("id", "text")
+    frame.mapInArrow(scorer(program, model), columns).write.parquet(to)
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 5:
+        sys.exit("usage: spark-submit score.py SFTSEQ MODEL TEXTS ANSWERS")
+    main(*sys.argv[1:])
