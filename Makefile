@@ -9,11 +9,13 @@ build: ## the program, in ./sftseq
 	$(GO) build -o sftseq ./cmd/sftseq
 
 # What says within a minute whether a change is sound. It installs nothing: what needs
-# Vulkan, PyTorch or Node.js is left to make test.
+# Vulkan, MPI, PyTorch or Node.js is left to make test, and so is what tries every byte of a
+# file, every pair of operands, or many of anything.
+EXHAUSTIVE := ^Test(BitFlips|Damaged.*|Torn.*|Long.*|Many.*|SwappedOperands|ReplaceUnits|Threads|BatchesChangeNoBit|MemoryOfLists)$$
 check:
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
 	$(GO) vet ./...
-	$(GO) test -short ./internal/... ./seq ./sinusoid ./tokenizers ./device
+	$(GO) test -short -skip '$(EXHAUSTIVE)' $$($(GO) list ./internal/... | grep -v /mpi) ./seq ./sinusoid ./tokenizers ./device
 	$(GO) test -short -run 'Golden|Config' ./sft
 
 # The whole suite; the shaders once more with subgroups of 4, 16 and 32, beside the
@@ -24,8 +26,8 @@ test: deps
 	for bits in 128 512 1024; do \
 	    LP_NATIVE_VECTOR_WIDTH=$$bits $(GO) test -timeout 9m -run '^Test(Subgroups|Conformance|LongSample|Philox|Cosines)$$' ./vk || exit 1; \
 	done
-	SFTSEQ_SIMD=go $(GO) test -timeout 9m -short -skip 'Browser|Vulkan|LockStep|FreeSteps|CheckedStep|Elsewhere|OnAnotherDevice|Validation|Devices|Bench|Serve' ./sft ./cmd/sftseq
-	$(GO) test -race -timeout 9m -short -skip Browser ./sft ./seq ./internal/cpu ./internal/convert ./internal/serve ./internal/index ./cmd/sftseq
+	SFTSEQ_SIMD=go $(GO) test -timeout 9m -short -skip 'Browser|Vulkan|LockStep|FreeSteps|CheckedStep|Elsewhere|OnAnotherDevice|Validation|Devices|Bench|Serve|Ranks|Shards|Kills' ./sft ./cmd/sftseq
+	$(GO) test -race -timeout 9m -short -skip Browser ./sft ./seq ./internal/cpu ./internal/convert ./internal/serve/... ./internal/index ./cmd/sftseq
 	$(GO) test -race -timeout 9m $(VKCALLS) ./vk
 	GOEXPERIMENT=cgocheck2 $(GO) test -timeout 9m $(VKCALLS) ./vk
 	CGO_ENABLED=0 $(GO) test ./vk ./device
@@ -97,9 +99,11 @@ cover:
 # Debian's PyTorch checks docs/python.md; Mesa's processor driver runs the Vulkan
 # device, watched by the validation layer; the compilers check the shaders; jq and
 # Node.js, wherever it is from, run the clients in examples/; Chromium opens reports,
-# whose text needs a font; QEMU runs tests for arm64. Without apt all that is left to the user.
-PACKAGES := mesa-vulkan-drivers libvulkan1 vulkan-validationlayers glslang-tools spirv-tools fonts-dejavu-core qemu-user-static
-COMMANDS := jq:jq node:nodejs npm:npm chromium:chromium
+# whose text needs a font; QEMU runs tests for arm64; GNU parallel and the launchers of MPI
+# and Slurm start several processes. Without apt all that is left to the user.
+PACKAGES := mesa-vulkan-drivers libvulkan1 vulkan-validationlayers glslang-tools spirv-tools fonts-dejavu-core qemu-user-static libpmix-dev
+COMMANDS := jq:jq mpirun.openmpi:openmpi-bin mpirun.mpich:mpich ip:iproute2 parallel:parallel \
+    sbatch:slurm-client slurmctld:slurmctld slurmd:slurmd munged:munge node:nodejs npm:npm chromium:chromium
 NODE_CLIENT := examples/node
 SHADER_TOOLS := .tools
 deps:
@@ -136,7 +140,7 @@ $(SHADER_TOOLS)/bin/spirv-val:
 SIMD ?= internal/simd
 asm:
 	cd $(SIMD)/gen && for f in gemm attention elementwise peak; do \
-	    $(GO) run . -family $$f -out ../$${f}_amd64.s -stubs ../$${f}_stubs_amd64.go -pkg simd || exit 1; \
+	    $(GO) run . -family $$f -out ../$${f}_amd64.s || exit 1; \
 	done
 
 # What is committed is what the generator writes.
