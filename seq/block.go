@@ -40,10 +40,11 @@ func NewBlock(spec *Spec) *Block {
 type batch struct {
 	tokens    []tokenList // one, or two of a pair
 	labels    []int32
-	unlabeled int        // of the labels
-	numbers   numberList // without rows where the file has none
-	ids       idList     // without rows where the file has none
-	size      int        // bytes of the tokens, numbers and ids
+	unlabeled int             // of the labels
+	lists     labelListWriter // without rows where the file has none
+	numbers   numberList      // without rows where the file has none
+	ids       idList          // without rows where the file has none
+	size      int             // bytes of the tokens, lists of labels, numbers and ids
 }
 
 // undo takes back what was added of a row, and a batch that has no other.
@@ -76,6 +77,7 @@ func newBatch(columns int) *batch {
 		l.offsets, l.values = append(l.offsets[:0], 0), l.values[:0]
 	}
 	b.labels, b.unlabeled, b.size = b.labels[:0], 0, 0
+	b.lists.reset()
 	b.numbers.values, b.numbers.known = b.numbers.values[:0], b.numbers.known[:0]
 	b.ids.offsets, b.ids.values = append(b.ids.offsets[:0], 0), b.ids.values[:0]
 	return b
@@ -154,6 +156,10 @@ func (b *Block) finish(into *batch, length int, e Example) {
 	if n := len(b.spec.NumberNames); n > 0 {
 		into.numbers.append(e.Numbers, n)
 		into.size += 4 * n
+	}
+	if b.spec.ListsLabels() {
+		into.lists.append(e.Labels)
+		into.size += 4 * len(e.Labels)
 	}
 	into.labels = append(into.labels, e.Label)
 	if e.Label == NoLabel {
@@ -248,9 +254,15 @@ func (b *Block) check(first, second int, pair bool, e Example) error {
 		}
 	}
 	if e.Label != NoLabel {
+		if b.spec.ListsLabels() {
+			return fmt.Errorf("column %s: expected a list of labels for task %s, found label %d", ColumnLabel, b.spec.Task, e.Label)
+		}
 		if err := b.spec.checkLabel(e.Label); err != nil {
 			return fmt.Errorf("column %s: %w", ColumnLabel, err)
 		}
+	}
+	if err := b.spec.checkLabels(e.Labels, first); err != nil {
+		return fmt.Errorf("column %s: %w", ColumnLabel, err)
 	}
 	if err := b.spec.checkNumbers(e.Numbers); err != nil {
 		return fmt.Errorf("column %s: %w", ColumnNumbers, err)
@@ -267,6 +279,7 @@ func (b *Block) check(first, second int, pair bool, e Example) error {
 func (b *Block) Relabel(number func(int32) int32) {
 	for _, batch := range b.batches {
 		relabel(batch.labels, number)
+		batch.lists.relabel(number, b.spec.Task == MultiLabel)
 	}
 }
 
@@ -285,9 +298,12 @@ func (b *batch) record(schema *arrow.Schema) arrow.Record {
 	for i := range b.tokens {
 		columns = append(columns, b.tokens[i].array(schema.Field(i).Type.(*arrow.ListType)))
 	}
-	if t, ok := schema.Field(len(columns)).Type.(*arrow.FixedSizeListType); ok {
+	switch t := schema.Field(len(columns)).Type.(type) {
+	case *arrow.FixedSizeListType:
 		columns = append(columns, b.numbers.array(t))
-	} else {
+	case *arrow.ListType:
+		columns = append(columns, b.lists.array())
+	default:
 		columns = append(columns, labelArray(b.labels, b.unlabeled))
 	}
 	if len(columns) < schema.NumFields() {

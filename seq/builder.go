@@ -265,7 +265,7 @@ func (s *SplitWriter) Write(e Example) error {
 	if err := s.writer.Write(e); err != nil {
 		return s.explain(err)
 	}
-	s.summary.add(e.Length(), e.Label, e.Numbers)
+	s.summary.add(e.Length(), e.Label, e.Labels, e.Numbers)
 	return nil
 }
 

@@ -94,6 +94,8 @@ func (r *Rows) dropIDs() (size int64) {
 		r.labels = labelArray(labels, unlabeled).(*array.Int32)
 		size += int64(4 * len(labels))
 	}
+	lists, bytes := r.lists.own()
+	r.lists, size = lists, size+bytes
 	numbers, bytes := r.numbers.own(r.Len())
 	r.numbers, size = numbers, size+bytes
 	r.record = array.NewRecord(arrow.NewSchema(nil, nil), nil, r.record.NumRows())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -65,6 +66,15 @@ func (s *SplitWriter) renameLabels(ctx context.Context, number func(int32) int32
 func (w *Writer) writeRelabeled(record arrow.Record, number func(int32) int32) error {
 	columns := append([]arrow.Array(nil), record.Columns()...)
 	at := len(w.spec.TokenColumns()) // of the labels
+	if w.spec.ListsLabels() {
+		lists, err := w.relabelLists(record, number)
+		if err != nil {
+			return err
+		}
+		columns[at] = lists
+		w.row += record.NumRows()
+		return w.out.Write(array.NewRecord(w.schema, columns, record.NumRows()))
+	}
 	column := columns[at].(*array.Int32)
 	labels, unlabeled := make([]int32, column.Len()), column.NullN()
 	for i := range labels {
@@ -76,4 +86,24 @@ func (w *Writer) writeRelabeled(record arrow.Record, number func(int32) int32) e
 	columns[at] = labelArray(labels, unlabeled)
 	w.row += record.NumRows()
 	return w.out.Write(array.NewRecord(w.schema, columns, record.NumRows()))
+}
+
+// relabelLists is the column of lists of labels with others.
+func (w *Writer) relabelLists(record arrow.Record, number func(int32) int32) (arrow.Array, error) {
+	unnamed := w.spec
+	unnamed.LabelNames = nil
+	rows, err := RowsOf(record, &unnamed)
+	if err != nil {
+		return nil, err
+	}
+	var lists labelListWriter
+	lists.reset()
+	for i := range rows.Len() {
+		lists.append(rows.Labels(i))
+	}
+	lists.relabel(number, w.spec.Task == MultiLabel)
+	if len(lists.values) > 0 {
+		w.largest = max(w.largest, slices.Max(lists.values))
+	}
+	return lists.array(), nil
 }

@@ -20,6 +20,8 @@ type Rows struct {
 	first   int64
 	tokens  []tokenColumn // one, or two for a pair
 	labels  *array.Int32  // nil if there is no such column
+	lists   *labelLists   // in place of labels where a row has a list of them
+	tagging bool          // which is one for each token
 	numbers *numberColumn // nil if there is no such column
 	ids     idText        // nil if there is no such column
 	window  int           // tokens that are read of each sequence, 0 for all
@@ -40,7 +42,7 @@ func rowsOf(record arrow.Record, spec *Spec, first int64) (rows *Rows, err error
 	if err != nil {
 		return nil, err
 	}
-	r := &Rows{record: record, first: first}
+	r := &Rows{record: record, first: first, tagging: spec.Task == Tagging}
 	for _, name := range spec.TokenColumns() {
 		index := record.Schema().FieldIndices(name)[0]
 		column := tokenColumn{name: name, id: id}
@@ -53,8 +55,15 @@ func rowsOf(record arrow.Record, spec *Spec, first int64) (rows *Rows, err error
 		r.tokens = append(r.tokens, column)
 	}
 	if index := record.Schema().FieldIndices(ColumnLabel); index != nil {
-		r.labels = record.Column(index[0]).(*array.Int32)
-		if err := r.checkLabels(spec); err != nil {
+		err := error(nil)
+		switch column := record.Column(index[0]).(type) {
+		case *array.List:
+			err = r.loadLabelLists(spec, column)
+		case *array.Int32:
+			r.labels = column
+			err = r.checkLabels(spec)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -139,7 +148,7 @@ func (r *Rows) Example(i int) Example {
 	if label, ok := r.Label(i); ok {
 		e.Label = label
 	}
-	e.Numbers = slices.Clone(r.Numbers(i))
+	e.Labels, e.Numbers = r.Labels(i), slices.Clone(r.Numbers(i))
 	return e
 }
 
@@ -213,16 +222,11 @@ func (c *tokenColumn) load(list *array.List, first int64) error {
 			}
 		}
 	}
-	var raw []byte
-	if buffer := list.Data().Buffers()[1]; buffer != nil {
-		raw = buffer.Bytes()
+	offsets, err := offsetsOf(list, c.name)
+	if err != nil {
+		return err
 	}
-	begin := list.Data().Offset()
-	all := arrow.Int32Traits.CastFromBytes(raw)
-	if len(all) < begin+rows+1 {
-		return fmt.Errorf("column %s: expected %d offsets, found %d", c.name, begin+rows+1, len(all))
-	}
-	c.offsets = all[begin : begin+rows+1]
+	c.offsets = offsets
 
 	values := 0
 	switch items := list.ListValues().(type) {
@@ -243,6 +247,20 @@ func (c *tokenColumn) load(list *array.List, first int64) error {
 		}
 	}
 	return c.checkItemNulls(list.ListValues(), first)
+}
+
+// offsetsOf are the offsets of a list's rows, one more than there are rows.
+func offsetsOf(list *array.List, column string) ([]int32, error) {
+	var raw []byte
+	if buffer := list.Data().Buffers()[1]; buffer != nil {
+		raw = buffer.Bytes()
+	}
+	begin, rows := list.Data().Offset(), list.Len()
+	all := arrow.Int32Traits.CastFromBytes(raw)
+	if len(all) < begin+rows+1 {
+		return nil, fmt.Errorf("column %s: expected %d offsets, found %d", column, begin+rows+1, len(all))
+	}
+	return all[begin : begin+rows+1], nil
 }
 
 func (c *tokenColumn) checkItemNulls(items arrow.Array, first int64) error {

@@ -8,7 +8,9 @@
 //
 //	tokens   list<uint8 | uint16 | int32>   a classification's sequence, or
 //	tokens_a, tokens_b                      the two sequences of a pair
-//	label    int32                          absent or null where unknown
+//	label    int32                          absent or null where unknown; of the task multi-label
+//	         list<int32>                    those that hold, ascending; of the task tagging
+//	         list<int32>                    one for each token, null where it has none
 //	numbers  fixed_size_list<float32>       of a regression, in place of a label; may be absent or null
 //	id       utf8                           what a row is called; may be absent or null
 //
@@ -32,12 +34,13 @@ package seq
 // NoLabel stands in Example.Label where the label is not known.
 const NoLabel int32 = -1
 
-// An Example is one row: a sequence, or a pair of them, and its label or numbers.
+// An Example is one row: a sequence, or a pair of them, and its label, labels or numbers.
 type Example struct {
 	Index   uint32    // the row's index within its file
 	A       []int32   // tokens, or tokens_a
 	B       []int32   // tokens_b; nil unless the row is a pair
 	Label   int32     // or NoLabel
+	Labels  []int32   // of multi-label those that hold, ascending; of tagging one for each token, or NoLabel; nil where they are not known
 	Numbers []float32 // of a regression; nil where they are not known
 	ID      string    // what the row is called; "" if nothing, and from a File, which keeps none
 }

@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/apache/arrow/go/v15/arrow"
 )
@@ -15,7 +17,7 @@ const (
 	ColumnTokens  = "tokens"   // the sequence of a classification task
 	ColumnTokensA = "tokens_a" // the first sequence of a pair
 	ColumnTokensB = "tokens_b" // the second sequence of a pair
-	ColumnLabel   = "label"    // int32; absent or null where unknown
+	ColumnLabel   = "label"    // int32, or list<int32> of several labels or a label for each token; absent or null where unknown
 	ColumnNumbers = "numbers"  // fixed_size_list<float32>, of a regression; absent or null where unknown
 	ColumnID      = "id"       // utf8, what the row is called; absent or null where nothing is
 )
@@ -32,7 +34,7 @@ const (
 // The keys of the schema's metadata.
 const (
 	KeyVersion      = "version"        // Version or VersionShifted
-	KeyTask         = "task"           // classification | retrieval | regression
+	KeyTask         = "task"           // of [Tasks]
 	KeyName         = "name"           // "listops"
 	KeyTokenizer    = "tokenizer"      // JSON, {"type": "listops"}
 	KeyVocabSize    = "vocab_size"     // decimal
@@ -52,10 +54,15 @@ const (
 
 // The tasks.
 const (
-	Classification = "classification"
-	Retrieval      = "retrieval"
-	Regression     = "regression"
+	Classification = "classification" // one label of a sequence
+	Retrieval      = "retrieval"      // one label of a pair of sequences
+	Regression     = "regression"     // numbers of a sequence
+	MultiLabel     = "multi-label"    // any number of labels of a sequence
+	Tagging        = "tagging"        // a label for each token, or none
 )
+
+// Tasks are the values of [Spec.Task].
+var Tasks = []string{Classification, Retrieval, Regression, MultiLabel, Tagging}
 
 // maxVocab keeps token ids within int32.
 const maxVocab = math.MaxInt32
@@ -63,7 +70,7 @@ const maxVocab = math.MaxInt32
 // A Spec says what a file's sequences are. Files of other origin may leave out
 // all metadata; the task then follows from the columns and VocabSize is 0.
 type Spec struct {
-	Task        string          // Classification, Retrieval or Regression
+	Task        string          // of Tasks
 	Name        string          // the task's name, "listops"
 	Tokenizer   json.RawMessage // how text becomes ids; nil if not stated
 	VocabSize   int             // ids are below it; 0 if not stated
@@ -92,8 +99,8 @@ func IsTokenColumn(name string) bool {
 
 // Validate reports the first contradiction within the specification.
 func (s *Spec) Validate() error {
-	if s.Task != Classification && s.Task != Retrieval && s.Task != Regression {
-		return fmt.Errorf("%s: expected %s, %s or %s, found %q", KeyTask, Classification, Retrieval, Regression, s.Task)
+	if !slices.Contains(Tasks, s.Task) {
+		return fmt.Errorf("%s: expected one of %s, found %q", KeyTask, strings.Join(Tasks, ", "), s.Task)
 	}
 	if s.VocabSize < 0 || s.VocabSize > maxVocab {
 		return fmt.Errorf("%s: expected 1 to %d, found %d", KeyVocabSize, maxVocab, s.VocabSize)
@@ -121,9 +128,12 @@ func (s *Spec) Schema() *arrow.Schema {
 	for _, name := range s.TokenColumns() {
 		fields = append(fields, arrow.Field{Name: name, Type: arrow.ListOfField(item)})
 	}
-	if s.NumberNames != nil {
+	switch {
+	case s.NumberNames != nil:
 		fields = append(fields, arrow.Field{Name: ColumnNumbers, Type: s.numbersType(), Nullable: true})
-	} else {
+	case s.ListsLabels():
+		fields = append(fields, arrow.Field{Name: ColumnLabel, Type: labelsType, Nullable: true})
+	default:
 		fields = append(fields, arrow.Field{Name: ColumnLabel, Type: arrow.PrimitiveTypes.Int32, Nullable: true})
 	}
 	if s.IDs {
@@ -255,13 +265,8 @@ func (s *Spec) checkColumns(schema *arrow.Schema) error {
 			return fmt.Errorf("column %s: expected list<uint8>, list<uint16> or list<int32>, found %s", name, fields[0].Type)
 		}
 	}
-	if fields, ok := schema.FieldsByName(ColumnLabel); ok {
-		if len(fields) > 1 {
-			return fmt.Errorf("column %s: expected at most once, found %d times", ColumnLabel, len(fields))
-		}
-		if fields[0].Type.ID() != arrow.INT32 {
-			return fmt.Errorf("column %s: expected int32, found %s", ColumnLabel, fields[0].Type)
-		}
+	if err := s.checkLabelColumn(schema); err != nil {
+		return err
 	}
 	return s.checkNumbersColumn(schema)
 }

@@ -30,6 +30,7 @@ type Summary struct {
 	lengths map[int64]int64 // of longer ones
 	labels  map[int32]int64
 	numbers []NumberSummary
+	task    string
 }
 
 // maxShort is a length up to which rows are counted without a look into a map.
@@ -37,7 +38,7 @@ const maxShort = 1 << 12
 
 // NewSummary returns an empty summary of rows of spec.
 func NewSummary(spec *Spec) *Summary {
-	s := &Summary{lengths: map[int64]int64{}, labels: map[int32]int64{}}
+	s := &Summary{lengths: map[int64]int64{}, labels: map[int32]int64{}, task: spec.Task}
 	for _, name := range spec.NumberNames {
 		s.numbers = append(s.numbers, NumberSummary{Name: name})
 	}
@@ -50,11 +51,11 @@ func (s *Summary) AddRow(rows *Rows, i int) {
 	if !ok {
 		label = NoLabel
 	}
-	s.add(rows.Length(i), label, rows.Numbers(i))
+	s.add(rows.Length(i), label, rows.Labels(i), rows.Numbers(i))
 }
 
-// add counts one row; label may be NoLabel.
-func (s *Summary) add(length int, label int32, numbers []float32) {
+// add counts one row; label may be NoLabel, and lists of labels or numbers unknown.
+func (s *Summary) add(length int, label int32, labels []int32, numbers []float32) {
 	s.rows++
 	if length > maxShort {
 		s.lengths[int64(length)]++
@@ -64,7 +65,11 @@ func (s *Summary) add(length int, label int32, numbers []float32) {
 		}
 		s.short[length]++
 	}
-	if s.numbers == nil {
+	switch s.task {
+	case Regression:
+	case MultiLabel, Tagging:
+		s.addLabels(length, labels)
+	default:
 		s.labels[label]++
 	}
 	s.addNumbers(numbers)
@@ -78,7 +83,11 @@ func (s *Summary) addBlock(b *Block) {
 			for _, t := range batch.tokens {
 				length += int(t.offsets[i+1] - t.offsets[i])
 			}
-			s.add(length, label, batch.numbers.row(i, len(s.numbers)))
+			var labels []int32
+			if s.task == MultiLabel || s.task == Tagging {
+				labels = batch.lists.row(i)
+			}
+			s.add(length, label, labels, batch.numbers.row(i, len(s.numbers)))
 		}
 	}
 }
@@ -131,8 +140,8 @@ func (s *Summary) Lengths() Quantiles {
 	}
 }
 
-// Labels returns the number of rows of each label, by its name where names has
-// one, otherwise by its number.
+// Labels returns the number of rows of each label, of tokens if these have labels, by its
+// name where names has one, otherwise by its number.
 func (s *Summary) Labels(names []string) map[string]int64 {
 	counts := map[string]int64{}
 	for label, rows := range s.labels {

@@ -120,6 +120,9 @@ func (w *Writer) flush() error {
 func (w *Writer) writeBatches(b *Block) error {
 	for _, batch := range b.batches {
 		w.largest = max(w.largest, slices.Max(batch.labels))
+		if len(batch.lists.values) > 0 {
+			w.largest = max(w.largest, slices.Max(batch.lists.values))
+		}
 		if err := w.out.Write(batch.record(w.schema)); err != nil {
 			return err
 		}

@@ -1,0 +1,234 @@
+package seq
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/bitutil"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// labelsType is that of the column of labels where a row has a list of them. An item is null
+// where a token has no label.
+var labelsType = arrow.ListOf(arrow.PrimitiveTypes.Int32)
+
+// ListsLabels reports whether a row has a list of labels: those that hold, or one for each token.
+func (s *Spec) ListsLabels() bool { return s.Task == MultiLabel || s.Task == Tagging }
+
+// checkLabelColumn expects at most one column of labels, of the task's type.
+func (s *Spec) checkLabelColumn(schema *arrow.Schema) error {
+	fields, ok := schema.FieldsByName(ColumnLabel)
+	if !ok {
+		return nil
+	}
+	if len(fields) > 1 {
+		return fmt.Errorf("column %s: expected at most once, found %d times", ColumnLabel, len(fields))
+	}
+	found := fields[0].Type
+	if !s.ListsLabels() {
+		if found.ID() != arrow.INT32 {
+			return fmt.Errorf("column %s: expected int32, found %s", ColumnLabel, found)
+		}
+		return nil
+	}
+	if list, ok := found.(*arrow.ListType); !ok || list.Elem().ID() != arrow.INT32 {
+		return fmt.Errorf("column %s: expected list<int32> for task %s, found %s", ColumnLabel, s.Task, found)
+	}
+	return nil
+}
+
+// checkLabels reports a list of labels that a row of so many tokens may not have; nil is an unknown one.
+func (s *Spec) checkLabels(labels []int32, tokens int) error {
+	switch {
+	case labels == nil:
+		return nil
+	case !s.ListsLabels():
+		return fmt.Errorf("expected no list of labels for task %s, found %d labels", s.Task, len(labels))
+	case s.Task == Tagging && len(labels) != tokens:
+		return fmt.Errorf("expected a label for each of the %d tokens, found %d labels", tokens, len(labels))
+	}
+	for i, label := range labels {
+		if s.Task == Tagging && label == NoLabel {
+			continue
+		}
+		if err := s.checkLabel(label); err != nil {
+			return fmt.Errorf("index %d: %w", i, err)
+		}
+		if s.Task == MultiLabel && i > 0 && label <= labels[i-1] {
+			return fmt.Errorf("index %d: expected labels in ascending order, each once, found %d after %d", i, label, labels[i-1])
+		}
+	}
+	return nil
+}
+
+// labelLists is a column of lists of labels.
+type labelLists struct {
+	offsets []int32 // one more than rows
+	values  []int32
+	null    func(row int) bool
+	ignored func(item int) bool // nil where no item is
+}
+
+// length is the number of labels of row i.
+func (l *labelLists) length(i int) int { return int(l.offsets[i+1] - l.offsets[i]) }
+
+// row is a copy of the first n labels of row i, NoLabel where an item is null; nil where they are not known.
+func (l *labelLists) row(i, n int) []int32 {
+	if l == nil || l.null(i) {
+		return nil
+	}
+	from := l.offsets[i]
+	out := make([]int32, n)
+	copy(out, l.values[from:])
+	for j := range out {
+		if l.ignored != nil && l.ignored(int(from)+j) {
+			out[j] = NoLabel
+		}
+	}
+	return out
+}
+
+// loadLabelLists takes the column of lists of labels, and checks each row.
+func (r *Rows) loadLabelLists(spec *Spec, list *array.List) error {
+	l := &labelLists{null: list.IsNull}
+	rows := list.Len()
+	items := list.ListValues().(*array.Int32)
+	for _, a := range []arrow.Array{list, items} {
+		if err := checkBitmap(a, ColumnLabel); err != nil {
+			return err
+		}
+	}
+	if items.NullN() > 0 {
+		l.ignored = items.IsNull
+	}
+	l.values = items.Int32Values()
+	if rows > 0 {
+		offsets, err := offsetsOf(list, ColumnLabel)
+		if err != nil {
+			return err
+		}
+		l.offsets = offsets
+	}
+	for i := range rows {
+		row := r.first + int64(i)
+		if from, to := l.offsets[i], l.offsets[i+1]; from < 0 || to < from || int(to) > len(l.values) {
+			return fmt.Errorf("row %d, column %s: offsets %d to %d do not lie within the %d labels", row, ColumnLabel, from, to, len(l.values))
+		}
+		if err := spec.checkLabels(l.row(i, l.length(i)), r.length(0, i)); err != nil {
+			return fmt.Errorf("row %d, column %s: %w", row, ColumnLabel, err)
+		}
+	}
+	r.lists = l
+	return nil
+}
+
+// Labels returns a copy of the labels of row i where it has a list of them: those that hold, or one for each
+// token that is read, [NoLabel] where one has none. It is nil where they are not known.
+func (r *Rows) Labels(i int) []int32 {
+	if r.lists == nil {
+		return nil
+	}
+	n := r.lists.length(i)
+	if r.tagging {
+		n = min(n, r.length(0, i))
+	}
+	return r.lists.row(i, n)
+}
+
+// own is the column with memory of its own, of so many bytes.
+func (l *labelLists) own() (*labelLists, int64) {
+	if l == nil {
+		return nil, 0
+	}
+	var out labelListWriter
+	out.reset()
+	for i := range len(l.offsets) - 1 {
+		out.append(l.row(i, l.length(i)))
+	}
+	return out.lists(), int64(4*len(out.offsets) + 4*len(out.values) + len(out.known))
+}
+
+// labelListWriter is a column of lists of labels that is written.
+type labelListWriter struct {
+	offsets []int32 // one more than rows
+	values  []int32
+	known   []bool
+	ignored int // items without a label
+}
+
+// reset leaves no row.
+func (l *labelListWriter) reset() {
+	l.offsets, l.values, l.known, l.ignored = append(l.offsets[:0], 0), l.values[:0], l.known[:0], 0
+}
+
+func (l *labelListWriter) append(labels []int32) {
+	l.values, l.known = append(l.values, labels...), append(l.known, labels != nil)
+	l.offsets = append(l.offsets, int32(len(l.values)))
+	for _, label := range labels {
+		if label == NoLabel {
+			l.ignored++
+		}
+	}
+}
+
+// row are the labels of row i, nil where they are not known.
+func (l *labelListWriter) row(i int) []int32 {
+	if !l.known[i] {
+		return nil
+	}
+	return l.values[l.offsets[i]:l.offsets[i+1]]
+}
+
+// lists are those that were written.
+func (l *labelListWriter) lists() *labelLists {
+	out := &labelLists{offsets: l.offsets, values: l.values, null: func(i int) bool { return !l.known[i] }}
+	if l.ignored > 0 {
+		out.ignored = func(i int) bool { return l.values[i] == NoLabel }
+	}
+	return out
+}
+
+// array is the column, null where the labels of a row, or that of a token, are not known.
+func (l *labelListWriter) array() arrow.Array {
+	rows := len(l.known)
+	bitmap, missing := make([]byte, bitutil.BytesForBits(int64(rows))), 0
+	for i, known := range l.known {
+		bitutil.SetBitTo(bitmap, i, known)
+		if !known {
+			missing++
+		}
+	}
+	var valid *memory.Buffer
+	if missing > 0 {
+		valid = memory.NewBufferBytes(bitmap)
+	}
+	items := labelArray(l.values, l.ignored)
+	offsets := memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(l.offsets))
+	return array.NewListData(array.NewData(labelsType, rows, []*memory.Buffer{valid, offsets}, []arrow.ArrayData{items.Data()}, missing, 0))
+}
+
+// relabel gives every label another number. Those of a row that hold are in ascending order again.
+func (l *labelListWriter) relabel(number func(int32) int32, sorted bool) {
+	relabel(l.values, number)
+	for i := range l.known {
+		if sorted {
+			slices.Sort(l.values[l.offsets[i]:l.offsets[i+1]])
+		}
+	}
+}
+
+// addLabels counts those of a row that has a list of them: rows by the labels that hold, tokens by their tag.
+func (s *Summary) addLabels(tokens int, labels []int32) {
+	if labels == nil {
+		if s.task == MultiLabel {
+			tokens = 1
+		}
+		s.labels[NoLabel] += int64(tokens)
+		return
+	}
+	for _, label := range labels {
+		s.labels[label]++
+	}
+}
