@@ -9,6 +9,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sftseq/sftseq/internal/baseline"
 	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -34,6 +35,9 @@ type numberResult struct {
 	R2   *float64 `json:"r2"` // null where all rows have the same number
 	// Mean is what the mean of the training split reaches, which the model has of its data.
 	Mean baselineNumber `json:"baseline_mean"`
+	// Linear is what a linear model of a bag of tokens and neighbours reaches, where the rows
+	// are a split of a data set, whose training split it learns from.
+	Linear *baselineNumber `json:"baseline_linear,omitempty"`
 }
 
 // baselineNumber is what a simple model reaches on a number.
@@ -50,9 +54,13 @@ func (r *numbersResult) write(w io.Writer) error {
 		of = fmt.Sprintf("the split %s of %s", r.Split, r.Data)
 	}
 	out.add("%s on %s: %d rows, loss %.4f, R² %s", r.Model, of, r.Rows, r.Loss, determination(r.R2))
-	out.add("%-20s  %12s  %12s  %8s  mean of training: %8s  %12s  %8s", "number", "MAE", "RMSE", "R²", "MAE", "RMSE", "R²")
+	out.add("%-20s  %-32s  %12s  %12s  %8s", "number", "of", "MAE", "RMSE", "R²")
 	for _, n := range r.Numbers {
-		out.add("%-20s  %12.6g  %12.6g  %8s  %26.6g  %12.6g  %8s", n.Name, n.MAE, n.RMSE, determination(n.R2), n.Mean.MAE, n.Mean.RMSE, determination(n.Mean.R2))
+		out.add("%-20s  %-32s  %12.6g  %12.6g  %8s", n.Name, "the model", n.MAE, n.RMSE, determination(n.R2))
+		if l := n.Linear; l != nil {
+			out.add("%-20s  %-32s  %12.6g  %12.6g  %8s", "", "bag of tokens, ridge regression", l.MAE, l.RMSE, determination(l.R2))
+		}
+		out.add("%-20s  %-32s  %12.6g  %12.6g  %8s", "", "mean of the training split", n.Mean.MAE, n.Mean.RMSE, determination(n.Mean.R2))
 	}
 	return out.err
 }
@@ -103,7 +111,33 @@ func evalNumbers(c *cli.Context, m *sft.Model) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
+	if r.Split != "" {
+		if err := r.measureLinear(c.Context, r.Data, m.Config.TruncatesAt()); err != nil {
+			return err
+		}
+	}
 	return show(c, r, r.write)
+}
+
+// measureLinear adds what a linear model reaches on the split, if the data set has a split to learn
+// it from.
+func (r *numbersResult) measureLinear(ctx context.Context, dir string, window int) error {
+	set, err := seq.OpenDataset(dir)
+	if err != nil || set.Manifest.Splits["train"].Rows == 0 {
+		return err
+	}
+	numbers, err := baseline.Ridge(ctx, set, r.Split, window)
+	if err != nil {
+		return err
+	}
+	for i, n := range numbers {
+		l := &baselineNumber{MAE: n.MAE, RMSE: n.RMSE}
+		if n.Defined {
+			l.R2 = &n.R2
+		}
+		r.Numbers[i].Linear = l
+	}
+	return nil
 }
 
 // measure reads all rows.

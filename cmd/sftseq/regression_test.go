@@ -65,7 +65,7 @@ func TestRegression(t *testing.T) {
 	if n := result.Numbers[1]; *n.R2 <= *n.Mean.R2 || n.RMSE >= n.Mean.RMSE {
 		t.Errorf("nothing is learned: %+v", n)
 	}
-	if said := must("", "eval", "--model", model, "--data", data); !strings.Contains(said, "mean of training") {
+	if said := must("", "eval", "--model", model, "--data", data); !strings.Contains(said, "mean of the training split") || !strings.Contains(said, "ridge regression") {
 		t.Error(said)
 	}
 	must("", "report", model, "--out", filepath.Join(dir, "report.html"))

@@ -32,7 +32,7 @@ func (w *work) read(split string, window int, tokens int64, visit func([]seq.Exa
 		if err != nil {
 			return 0, err
 		}
-		if e.Label >= 0 {
+		if answered(e) {
 			part, held = append(part, e), held+e.Length()
 		}
 		if len(part) == partRows || held >= partTokens || n+1 == len(picked) {
@@ -46,10 +46,13 @@ func (w *work) read(split string, window int, tokens int64, visit func([]seq.Exa
 		}
 	}
 	if rows == 0 {
-		return 0, fmt.Errorf("%s: split %s: none of %d rows has a label", w.set.Dir, split, len(picked))
+		return 0, fmt.Errorf("%s: split %s: none of %d rows has a label or numbers", w.set.Dir, split, len(picked))
 	}
 	return rows, nil
 }
+
+// answered reports whether what is to be told of a row is known.
+func answered(e seq.Example) bool { return e.Label >= 0 || e.Labels != nil || e.Numbers != nil }
 
 // sample is which rows of these lengths have so many tokens at most, at least one, in
 // their order, so that a file is read from its beginning to its end.

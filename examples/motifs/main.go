@@ -1,0 +1,181 @@
+// Motifs draws DNA in which short motifs are hidden, and says where they are: data on which
+// tagging, regression and several labels can be learned from scratch within minutes, and whose
+// answers are known.
+//
+//	go run ./examples/motifs --out dna
+//
+// writes dna/sequences.fasta, dna/motifs.bed, with a line for each occurrence, and
+// dna/sequences.jsonl, whose lines have a sequence, the motifs that occur in it and the number of
+// their occurrences.
+//
+// Bases are drawn uniformly. Of each motif 0 to --most copies, each with up to --mismatches
+// substituted bases, replace bases of a sequence. Then all windows are compared with all motifs,
+// so that what occurs by chance is known, too: an occurrence is a window with at most
+// --mismatches differences; of two that overlap the one with fewer counts, then the first.
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+const bases = "ACGT"
+
+// rule is how sequences are drawn.
+type rule struct {
+	sequences, shortest, longest             int
+	motifs, motifLength, mismatches, mostOfA int
+	seed                                     uint64
+}
+
+func main() {
+	log.SetFlags(0)
+	out := flag.String("out", "dna", "`folder` of the files")
+	var r rule
+	flag.IntVar(&r.sequences, "sequences", 2000, "number of sequences")
+	flag.IntVar(&r.shortest, "shortest", 1000, "bases of the shortest sequence")
+	flag.IntVar(&r.longest, "longest", 5000, "bases of the longest sequence")
+	flag.IntVar(&r.motifs, "motifs", 1, "number of motifs")
+	flag.IntVar(&r.motifLength, "length", 12, "bases of a motif")
+	flag.IntVar(&r.mismatches, "mismatches", 2, "bases of an occurrence that may differ")
+	flag.IntVar(&r.mostOfA, "most", 10, "copies of a motif in a sequence, at most")
+	flag.Uint64Var(&r.seed, "seed", 1, "`seed` of all that is drawn")
+	flag.Parse()
+	if err := r.check(); err != nil {
+		log.Fatal(err)
+	}
+	if err := r.write(*out); err != nil {
+		log.Fatal(err)
+	}
+}
+
+func (r *rule) check() error {
+	switch {
+	case r.sequences < 1 || r.motifs < 1 || r.mostOfA < 0 || r.mismatches < 0:
+		return fmt.Errorf("expected at least one sequence and one motif, and no negative number")
+	case r.motifLength <= r.mismatches:
+		return fmt.Errorf("--length: expected more than the %d mismatches, found %d", r.mismatches, r.motifLength)
+	case r.shortest < r.motifLength || r.longest < r.shortest:
+		return fmt.Errorf("expected %d ≤ --shortest ≤ --longest, found %d and %d", r.motifLength, r.shortest, r.longest)
+	}
+	return nil
+}
+
+// occurrence is where a motif is.
+type occurrence struct{ at, motif, differences int }
+
+// sequence is a line of sequences.jsonl.
+type sequence struct {
+	ID       string   `json:"id"`
+	Sequence string   `json:"sequence"`
+	Motifs   []string `json:"motifs"`
+	Count    int      `json:"count"`
+}
+
+// write draws all sequences into the files of a folder.
+func (r *rule) write(dir string) (err error) {
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	var files [3]*bufio.Writer
+	for i, name := range []string{"sequences.fasta", "motifs.bed", "sequences.jsonl"} {
+		f, err := os.Create(filepath.Join(dir, name))
+		if err != nil {
+			return err
+		}
+		defer f.Close()
+		files[i] = bufio.NewWriter(f)
+	}
+	motifs := r.draw(rand.New(rand.NewPCG(r.seed, 0)), files[0], files[1], files[2])
+	for _, f := range files {
+		if err := f.Flush(); err != nil {
+			return err
+		}
+	}
+	for i, motif := range motifs {
+		fmt.Printf("%s is %s\n", motifName(i), motif)
+	}
+	return nil
+}
+
+func motifName(i int) string { return fmt.Sprintf("motif%d", i+1) }
+
+// draw writes sequences and their occurrences, and returns the motifs.
+func (r *rule) draw(random *rand.Rand, fasta, bed, lines io.Writer) (motifs [][]byte) {
+	for range r.motifs {
+		motifs = append(motifs, randomBases(random, r.motifLength))
+	}
+	encoder := json.NewEncoder(lines)
+	for i := range r.sequences {
+		text := randomBases(random, r.shortest+random.IntN(r.longest-r.shortest+1))
+		for _, motif := range motifs {
+			for range random.IntN(r.mostOfA + 1) {
+				r.plant(random, text, motif)
+			}
+		}
+		s := sequence{ID: fmt.Sprintf("s%d", i+1), Sequence: string(text), Motifs: []string{}}
+		fmt.Fprintf(fasta, ">%s\n%s\n", s.ID, text)
+		for _, o := range r.find(text, motifs) {
+			name := motifName(o.motif)
+			fmt.Fprintf(bed, "%s\t%d\t%d\t%s\n", s.ID, o.at, o.at+r.motifLength, name)
+			if s.Count++; !slices.Contains(s.Motifs, name) {
+				s.Motifs = append(s.Motifs, name)
+			}
+		}
+		slices.Sort(s.Motifs)
+		encoder.Encode(s) // to a buffer, whose Flush says what failed
+	}
+	return motifs
+}
+
+func randomBases(random *rand.Rand, n int) []byte {
+	out := make([]byte, n)
+	for i := range out {
+		out[i] = bases[random.IntN(len(bases))]
+	}
+	return out
+}
+
+// plant replaces bases somewhere by a copy of the motif with some mismatches.
+func (r *rule) plant(random *rand.Rand, text, motif []byte) {
+	at := random.IntN(len(text) - len(motif) + 1)
+	copy(text[at:], motif)
+	for range random.IntN(r.mismatches + 1) {
+		text[at+random.IntN(len(motif))] = bases[random.IntN(len(bases))]
+	}
+}
+
+// find lists the occurrences, in their order, none of which overlap.
+func (r *rule) find(text []byte, motifs [][]byte) (found []occurrence) {
+	var all []occurrence
+	for at := range len(text) - r.motifLength + 1 {
+		for i, motif := range motifs {
+			differences := 0
+			for j, base := range motif {
+				if text[at+j] != base {
+					differences++
+				}
+			}
+			if differences <= r.mismatches {
+				all = append(all, occurrence{at, i, differences})
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b occurrence) int { return cmp.Compare(a.differences, b.differences) })
+	for _, o := range all {
+		if !slices.ContainsFunc(found, func(f occurrence) bool { return max(f.at-o.at, o.at-f.at) < r.motifLength }) {
+			found = append(found, o)
+		}
+	}
+	slices.SortFunc(found, func(a, b occurrence) int { return cmp.Compare(a.at, b.at) })
+	return found
+}

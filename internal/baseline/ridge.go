@@ -1,0 +1,214 @@
+package baseline
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/tokenizers"
+)
+
+// What a ridge regression may cost, which is some seconds for each number.
+const (
+	ridgeTokens = 1 << 20
+	ridgeSteps  = 60
+	mostNumbers = 16
+)
+
+// penalties are tried on a tenth of the training rows.
+var penalties = []float64{1e-4, 1e-2, 1}
+
+// Ridge measures on a split what a linear model of a bag of tokens and neighbours tells of a
+// regression's numbers. With the counts x of a sequence, less their means m and divided by their
+// standard deviations, and a number y, the weights are those of the least
+//
+//	Σ (mean(y) + w·(x − m) − y)² + λ n |w|²
+//
+// over the n training rows (Hoerl and Kennard, Technometrics 12, 1970), with the λ of [penalties]
+// that does best on a tenth of these rows. Of a sequence the first window tokens are read, all if
+// that is 0. It is nil where rows have more numbers than it takes seconds for.
+func Ridge(ctx context.Context, set *seq.Dataset, split string, window int) ([]metrics.NumberErrors, error) {
+	n := len(set.Manifest.NumberNames)
+	if n == 0 || n > mostNumbers {
+		return nil, nil
+	}
+	counted, err := countedOf(ctx, set, tokenizers.TypeOf(set.Manifest.Tokenizer))
+	if err != nil {
+		return nil, err
+	}
+	work := &work{ctx: ctx, set: set}
+	read := func(split string) (x [][]feature, y [][]float32, err error) {
+		_, err = work.read(split, window, ridgeTokens*counted.tokens, func(rows []seq.Example) {
+			var sequences [][]int32
+			for _, e := range rows {
+				sequences, y = append(sequences, e.A), append(y, e.Numbers)
+			}
+			x = append(x, bags(sequences, counted, true)...)
+		})
+		return x, y, err
+	}
+	train, numbers, err := read("train")
+	if err != nil {
+		return nil, err
+	}
+	if len(train) < 2 {
+		return nil, nil
+	}
+	test, wanted, err := read(split)
+	if err != nil {
+		return nil, err
+	}
+	columns := standardise(train, test)
+	predicted := make([][]float32, len(test))
+	for i := range predicted {
+		predicted[i] = make([]float32, n)
+	}
+	for c := range n {
+		l, err := fitLinear(ctx, train, columns, numbers, c)
+		if err != nil {
+			return nil, err
+		}
+		for i, x := range test {
+			predicted[i][c] = float32(l.predict(x))
+		}
+	}
+	tally := metrics.NewRegression(n)
+	for i := range test {
+		tally.Add(predicted[i], wanted[i])
+	}
+	return tally.Numbers(), nil
+}
+
+// linear is the model y(x) = mean + w·(x − m).
+type linear struct {
+	mean    float64
+	weights []float64 // of the columns
+	centre  float64   // w·m
+}
+
+func (l *linear) predict(x []feature) float64 {
+	y := l.mean - l.centre
+	for _, f := range x {
+		y += float64(f.weight) * l.weights[f.bucket]
+	}
+	return y
+}
+
+// fitLinear chooses the penalty, then learns number c of all rows by it.
+func fitLinear(ctx context.Context, rows [][]feature, columns int, numbers [][]float32, c int) (*linear, error) {
+	y := make([]float64, len(rows))
+	for i := range y {
+		y[i] = float64(numbers[i][c])
+	}
+	held := max(1, len(rows)/10) // the first rows: a split's order is that of nothing but its file
+	best, least := penalties[0], math.Inf(1)
+	for _, penalty := range penalties {
+		l, err := solve(ctx, rows[held:], columns, y[held:], penalty)
+		if err != nil {
+			return nil, err
+		}
+		sum := 0.0
+		for i, x := range rows[:held] {
+			d := l.predict(x) - y[i]
+			sum += d * d
+		}
+		if sum < least {
+			best, least = penalty, sum
+		}
+	}
+	return solve(ctx, rows, columns, y, best)
+}
+
+// solve goes down the conjugate gradients of (XᵀX + λn) w = Xᵀ(y − mean), X being the rows less their
+// mean m (Hestenes and Stiefel, Journal of Research of the NBS 49, 1952). A step costs as much as there
+// are counts.
+func solve(ctx context.Context, rows [][]feature, columns int, y []float64, penalty float64) (*linear, error) {
+	n := float64(len(rows))
+	l := &linear{weights: make([]float64, columns)}
+	m := make([]float64, columns)
+	for i, x := range rows {
+		l.mean += y[i] / n
+		for _, f := range x {
+			m[f.bucket] += float64(f.weight) / n
+		}
+	}
+	r := make([]float64, columns) // what is left of the right side, of w = 0; m needs no part, as Σ(y − mean) is 0
+	for i, x := range rows {
+		for _, f := range x {
+			r[f.bucket] += float64(f.weight) * (y[i] - l.mean)
+		}
+	}
+	p, q := slices.Clone(r), make([]float64, columns)
+	norm := dense(r, r)
+	const small = 1e-12
+	for end, step := small*norm, 0; norm > end && step < ridgeSteps; step++ {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		centre := dense(m, p)
+		for j := range q {
+			q[j] = n * penalty * p[j]
+		}
+		for _, x := range rows {
+			xp := -centre // whose sum over the rows is 0, so that m needs no part here either
+			for _, f := range x {
+				xp += float64(f.weight) * p[f.bucket]
+			}
+			for _, f := range x {
+				q[f.bucket] += float64(f.weight) * xp
+			}
+		}
+		along, before := norm/dense(p, q), norm
+		for j := range p {
+			l.weights[j] += along * p[j]
+			r[j] -= along * q[j]
+		}
+		norm = dense(r, r)
+		for j := range p {
+			p[j] = r[j] + norm/before*p[j]
+		}
+	}
+	l.centre = dense(m, l.weights)
+	return l, nil
+}
+
+func dense(a, b []float64) (sum float64) {
+	for j, v := range a {
+		sum += v * b[j]
+	}
+	return sum
+}
+
+// standardise gives the buckets that the training rows have numbers from 0 on, leaves those out that
+// they do not have, and divides counts by their deviation among the training rows. It returns
+// how many are left; those that never differ have none, and are left out as well.
+func standardise(train, test [][]feature) (columns int) {
+	sum, squares := make([]float64, buckets), make([]float64, buckets)
+	n := float64(len(train))
+	for _, x := range train {
+		for _, f := range x {
+			v := float64(f.weight)
+			sum[f.bucket] += v
+			squares[f.bucket] += v * v
+		}
+	}
+	number, scale := make([]int, buckets), make([]float32, buckets)
+	for j := range number {
+		if variance := (squares[j] - sum[j]*sum[j]/n) / n; variance > 1e-9*squares[j]/n {
+			number[j], scale[j] = columns, float32(1/math.Sqrt(variance))
+			columns++
+		}
+	}
+	for _, rows := range [][][]feature{train, test} {
+		for i, x := range rows {
+			x = slices.DeleteFunc(x, func(f feature) bool { return scale[f.bucket] == 0 })
+			for k, f := range x {
+				x[k] = feature{uint32(number[f.bucket]), f.weight * scale[f.bucket]}
+			}
+			rows[i] = x
+		}
+	}
+	return columns
+}

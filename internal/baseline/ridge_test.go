@@ -1,0 +1,100 @@
+package baseline
+
+import (
+	"context"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// numbersSet is a data set whose numbers are how often token 1 follows token 2, what no bag tells,
+// and always 3.
+func numbersSet(t *testing.T, rows int) *seq.Dataset {
+	t.Helper()
+	spec := seq.Spec{Task: seq.Regression, VocabSize: 5, Tokenizer: []byte(`{"type":"ids","vocab":5}`), NumberNames: []string{"pairs", "noise", "three"}}
+	b, err := seq.CreateDataset(t.TempDir(), spec, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	for split, n := range map[string]int{"train": rows, "test": rows / 3} {
+		w, err := b.Split(split)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range n {
+			e := seq.Example{Label: seq.NoLabel, A: make([]int32, 20+random.IntN(60)), Numbers: []float32{1000, random.Float32(), 3}}
+			for i := range e.A {
+				e.A[i] = int32(random.IntN(5))
+				if i > 0 && e.A[i] == 1 && e.A[i-1] == 2 {
+					e.Numbers[0]++
+				}
+			}
+			if err := w.Write(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set, err := b.Finish(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// TestRidge: a number that is a sum of counts is told, one that is noise is told by its mean at
+// best, and one that is always the same exactly.
+func TestRidge(t *testing.T) {
+	set := numbersSet(t, 300)
+	numbers, err := Ridge(context.Background(), set, "test", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := numbers[0]; n.R2 < 0.999 || n.MAE > 0.05 {
+		t.Errorf("counts of neighbours: %+v", n)
+	}
+	if n := numbers[1]; n.R2 > 0.1 || n.R2 < -0.5 {
+		t.Errorf("noise: %+v", n)
+	}
+	if n := numbers[2]; n.Defined || n.MAE > 1e-6 {
+		t.Errorf("always 3: %+v", n)
+	}
+	short, err := Ridge(context.Background(), set, "test", 1)
+	if err != nil || short[0].R2 > 0.1 {
+		t.Errorf("of one token: %+v, %v", short[0], err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	stop()
+	if _, err := Ridge(ctx, set, "test", 0); err == nil {
+		t.Error("it does not stop")
+	}
+}
+
+// TestConjugateGradients: the weights are those at which the gradient is 0.
+func TestConjugateGradients(t *testing.T) {
+	rows := [][]feature{{{0, 1}, {1, 2}}, {{1, 1}}, {{0, 2}, {2, 1}}, {{2, 3}}}
+	y := []float64{1, 2, 4, 8}
+	const penalty = 0.3
+	l, err := solve(context.Background(), rows, 3, y, penalty)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for bucket := range uint32(3) {
+		g := penalty * 4 * l.weights[bucket]
+		for i, x := range rows {
+			for _, f := range x {
+				if f.bucket == bucket {
+					g += float64(f.weight) * (l.predict(x) - y[i])
+				}
+			}
+		}
+		if math.Abs(g) > 1e-9 {
+			t.Errorf("bucket %d: gradient %v", bucket, g)
+		}
+	}
+}
