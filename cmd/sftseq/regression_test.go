@@ -78,10 +78,17 @@ func TestRegression(t *testing.T) {
 		t.Error(said)
 	}
 
+	squared := filepath.Join(dir, "squared")
+	must("", "train", "custom", "--data", data, "--out", squared, "--steps", "2", "--device", "cpu", "--regression-loss", "squared")
+	if text := readText(t, filepath.Join(squared, "config.json")); !strings.Contains(text, `"regression_loss": "squared"`) {
+		t.Error(text)
+	}
+
 	for want, args := range map[string][]string{
-		"predicts numbers, and is not explained":    {"predict", "--model", model, "--explain"},
-		"predicts numbers and has no classes":       {"eval", "--model", model, "--data", data, "--errors", filepath.Join(dir, "e.csv")},
-		"has no classes, and eval measures it with": {"eval", "--model", model, "--data", data, "--shard", "0/2", "--output", filepath.Join(dir, "parts")},
+		"predicts numbers, and is not explained":                   {"predict", "--model", model, "--explain"},
+		"predicts numbers and has no classes":                      {"eval", "--model", model, "--data", data, "--errors", filepath.Join(dir, "e.csv")},
+		"has no classes, and eval measures it with":                {"eval", "--model", model, "--data", data, "--shard", "0/2", "--output", filepath.Join(dir, "parts")},
+		"--regression-loss \"cubic\", expected smooth_l1, squared": {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--regression-loss", "cubic"},
 		"--seeds: ":                         {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--seeds", "1,2"},
 		"--class-weights: ":                 {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--class-weights", "balanced"},
 		"expected data of the task listops": {"train", "listops", "--data", data, "--out", filepath.Join(dir, "no")},

@@ -77,7 +77,7 @@ func modelUsage(c *cli.Context, err error) error {
 	if bad.Key == "input_window.length" {
 		flag = "--input-window"
 	}
-	for _, f := range slices.Concat(architectureFlags, maskFlags) {
+	for _, f := range slices.Concat(architectureFlags, maskFlags, regressionFlags) {
 		if f.key == bad.Key {
 			flag = cmp.Or(map[int]string{1: "-"}[len(f.name)], "--") + f.name
 		}

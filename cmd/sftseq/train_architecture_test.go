@@ -23,7 +23,7 @@ func TestArchitectureFlags(t *testing.T) {
 		}
 		return out
 	}
-	for _, f := range slices.Concat(architectureFlags, maskFlags) {
+	for _, f := range slices.Concat(architectureFlags, maskFlags, regressionFlags) {
 		m, want := sft.Config{}, keys(&sft.Config{})
 		value := map[bool]string{true: "true", false: "3"}[fmt.Sprintf("%T", configValue(&m, f.key)) == "*bool"]
 		app := &cli.App{Flags: newArchitectureFlags([]architectureFlag{f}, ""), Action: func(c *cli.Context) error {

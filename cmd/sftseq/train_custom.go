@@ -13,13 +13,18 @@ import (
 func trainCustomCommand() *cli.Command {
 	task := lra.Custom(&seq.Manifest{})
 	return &cli.Command{
-		Name: task.Name, Usage: task.Description, Flags: trainFlags("runs/" + task.Name),
+		Name: task.Name, Usage: task.Description, Flags: append(trainFlags("runs/"+task.Name), newArchitectureFlags(regressionFlags, "smooth_l1")...),
 		UsageText: "sftseq train custom --data DIR [flags]\n\nExample: " + task.Import.Example + "\n         sftseq train custom --data data/reviews --out runs/reviews",
 		Description: `Trains on a data set that sftseq data convert has made of your own tables. Model, batch
 and number of epochs are chosen from its rows and their lengths; every flag replaces one
 of them. What is then used is shown.`,
 		Action: together(trainCustom),
 	}
+}
+
+// regressionFlags are those of a model that predicts numbers, each for a key of config.json.
+var regressionFlags = []architectureFlag{
+	{"regression-loss", "regression_loss", "of a number's deviation d, standardised: smooth_l1, d²/2 up to 1 and linear beyond, or squared, d²/2"},
 }
 
 // trainCustom trains on a data set of the user's own.
@@ -33,6 +38,11 @@ func trainCustom(c *cli.Context) error {
 			if c.IsSet(name) {
 				return usage(c, "--%s: %s has numbers to predict, and no classes with an accuracy", name, c.String("data"))
 			}
+		}
+	}
+	for _, f := range regressionFlags {
+		if c.IsSet(f.name) && m.NumberNames == nil && c.String("data") != "" {
+			return usage(c, "--%s: %s has no numbers to predict (data convert --numbers)", f.name, c.String("data"))
 		}
 	}
 	return train(c, lra.Custom(m))

@@ -67,7 +67,7 @@ func numberFlags() []cli.Flag {
 		word("stages", "steps on some of the rows before the epochs: STEPS:LENGTH,…, such as 1000:160,500:400, on those of at most LENGTH tokens; STEPS:firstROWS on the first ROWS of a split that begins with what is easy; none"),
 		whole("eval-every", "steps between evaluations; 0 is once an epoch"), whole("log-every", "steps between lines of metrics"),
 		whole("patience", "stop after that many evaluations without a better one; 0 does not"),
-		&cli.StringFlag{Name: "select", DefaultText: "accuracy", Usage: "what the kept model is best in on the validation split: accuracy, loss, macro-f1 (mean of the classes), auc (of more than two classes the mean of each against the rest); --patience counts by it"},
+		&cli.StringFlag{Name: "select", DefaultText: "accuracy", Usage: "what the kept model is best in on the validation split: accuracy, loss, macro-f1 (mean of the classes), auc (of more than two classes the mean of each against the rest), r2 (of numbers, which are else selected by loss); --patience counts by it"},
 		&cli.StringFlag{Name: "class-weights", DefaultText: "all the same", Usage: "weights of the classes in the training loss: balanced (a class counts the same however few its rows are), or a JSON `FILE` such as {\"rare\": 5}, where others have 1; scaled so that their mean over the training rows is 1; validation's loss has none"},
 		word("embedding-init", "how fresh embeddings begin: normal, or fourier where tokens are levels, such as gray values or samples of sound: neighbouring ones begin alike; or codebook for spectra of sound: similar ones begin alike"),
 		real("token-deletion", "probability that training leaves out a token of a row, so that a model learns less of few rows by heart"),
@@ -122,7 +122,7 @@ func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config)
 		"lr": &s.LearningRate, "weight-decay": &s.WeightDecay, "decay-rate": &s.DecayRate, "final-rate": &s.FinalRate, "max-grad-norm": &s.MaxGradNorm,
 		"token-deletion": &s.TokenDeletion, "token-replacement": &s.TokenReplacement,
 	}[name]
-	for _, f := range slices.Concat(architectureFlags, maskFlags) {
+	for _, f := range slices.Concat(architectureFlags, maskFlags, regressionFlags) {
 		if f.name == name {
 			place = configValue(m, f.key)
 		}
