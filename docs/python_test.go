@@ -27,7 +27,7 @@ const python = "/usr/bin/python3"
 // TestPython runs the script of python.md on models whose logits are known.
 func TestPython(t *testing.T) {
 	script := pageScript(t)
-	for _, name := range []string{"pre", "post", "ties", "retrieval", "conv", "conv_post"} {
+	for _, name := range []string{"pre", "post", "ties", "retrieval", "conv", "conv_post", "regression"} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(root, "sft/testdata/golden", name)
 			compareLines(t, runScript(t, script, dir, filepath.Join(dir, "inputs.jsonl")), goldenLines(t, name))
@@ -202,7 +202,7 @@ for folder in sys.argv[2:]:
 		value any
 		shown string
 	}{
-		{"score", "lily", "lily"}, {"relative", "none", "none"}, {"task", "regression", "regression"},
+		{"score", "lily", "lily"}, {"relative", "none", "none"}, {"task", "fill-mask", "fill-mask"},
 		{"residual_scale", true, "True"}, {"what_comes_next", true, "True"},
 	} {
 		var config map[string]any
