@@ -58,7 +58,7 @@ FUZZ ?= .
 fuzz:
 	$(GO) run ./internal/fuzz -time $(FUZZTIME) -match '$(FUZZ)'
 
-# The program is killed at random moments while it trains, generates, converts and serves an
+# The program is killed at random moments while it trains, pretrains, generates, converts and serves an
 # index: nothing is torn, nothing that was acknowledged is lost, a resumed run has the same
 # bits. The tests do it 20 times.
 KILLS ?= 1000

@@ -21,9 +21,9 @@ type killer struct {
 	ended  int // processes that came to their ends before
 }
 
-// newKiller has a share of the kills: there are five tests.
+// newKiller has a share of the kills: there are six tests.
 func newKiller(t *testing.T, seed uint64) *killer {
-	k := &killer{random: rand.New(rand.NewPCG(seed, 0)), wanted: max(1, *kills/5)}
+	k := &killer{random: rand.New(rand.NewPCG(seed, 0)), wanted: max(1, *kills/6)}
 	t.Cleanup(func() { t.Logf("killed %d times; %d processes came to their ends before", k.killed, k.ended) })
 	return k
 }

@@ -6,22 +6,33 @@ import (
 	"testing"
 )
 
-// TestKillsOfTraining kills runs at random moments and goes on each time with other threads
-// and memory: weights and metrics equal those of a run that was left alone.
 func TestKillsOfTraining(t *testing.T) {
+	killRuns(t, 1, small)
+}
+
+// TestKillsOfPretraining: which tokens are masked follows from seed, row and step alone.
+func TestKillsOfPretraining(t *testing.T) {
+	killRuns(t, 6, func(data, out string) []string { return smallPretraining(data, out, "--steps", "90", "--token-deletion", "0.1") })
+}
+
+// killRuns kills runs at random moments and goes on each time with other threads and memory:
+// weights and metrics equal those of a run that was left alone.
+func killRuns(t *testing.T, seed uint64, flags func(data, out string) []string) {
 	program := built(t)
 	data := smallData(t, program)
 	whole, torn := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "torn")
-	took := timed(t, program, small(data, whole)...)
-	k := newKiller(t, 1)
-	runs := 0
-	for try := 0; k.goesOn(t); try++ {
-		args := small(data, torn)
+	took := timed(t, program, flags(data, whole)...)
+	k := newKiller(t, seed)
+	next := func(more ...string) []string {
+		args := append(flags(data, torn), more...)
 		if _, err := os.Stat(filepath.Join(torn, "last", "checkpoint.safetensors")); err == nil {
 			args = append(args, "--resume")
 		} // else it was killed before it had begun, and begins
-		args = append(args, "--threads", []string{"1", "2", "3"}[try%3], "--memory", []string{"400MiB", "4GiB"}[try%2])
-		if k.run(t, took/2, program, args...) {
+		return args
+	}
+	runs := 0
+	for try := 0; k.goesOn(t); try++ {
+		if k.run(t, took/2, program, next("--threads", []string{"1", "2", "3"}[try%3], "--memory", []string{"400MiB", "4GiB"}[try%2])...) {
 			runs++
 			compareRuns(t, whole, torn)
 			if err := os.RemoveAll(torn); err != nil {
@@ -29,11 +40,7 @@ func TestKillsOfTraining(t *testing.T) {
 			}
 		}
 	}
-	args := small(data, torn)
-	if _, err := os.Stat(filepath.Join(torn, "last", "checkpoint.safetensors")); err == nil {
-		args = append(args, "--resume")
-	}
-	timed(t, program, args...)
+	timed(t, program, next()...)
 	compareRuns(t, whole, torn)
 	t.Logf("%d runs equal one that was left alone", runs+1)
 }
