@@ -23,6 +23,9 @@ func (classification) describe(c *Config, s seq.Spec) error {
 	if has, takes := len(s.TokenColumns()), c.Sequences(); has != takes {
 		return &ConfigError{"task", fmt.Sprintf("%s of %d sequences", c.Task, takes), fmt.Sprintf("one of %d, as the rows of the data have", has)}
 	}
+	if s.ListsLabels() && c.Task != s.Task {
+		return &ConfigError{"task", c.Task, s.Task + ", as the rows of the data have lists of labels"}
+	}
 	if len(s.LabelNames) == 0 {
 		return ErrNoLabels
 	}
@@ -52,7 +55,7 @@ func (classification) validate(c *Config) error {
 }
 
 func (classification) settings(c *Config, s *Settings) error {
-	if s.Select == byR2 {
+	if s.Select == byR2 || s.Select == byMAP {
 		return fmt.Errorf("select is %q, which the task %s does not measure", s.Select, c.Task)
 	}
 	if n := len(s.ClassWeights); n > 0 && n != c.NumLabels {

@@ -23,6 +23,7 @@ import (
 const (
 	Classification = seq.Classification // one sequence
 	Regression     = seq.Regression     // one sequence, whose numbers are predicted
+	MultiLabel     = seq.MultiLabel     // one sequence, of which any number of labels hold
 	Retrieval      = seq.Retrieval      // a pair of sequences, one shared encoder
 	FillMask       = "fill-mask"        // one sequence without a label, or each of a pair: its masked tokens
 )
@@ -65,6 +66,7 @@ type Config struct {
 	TieEmbeddings    bool            `json:"tie_embeddings,omitempty"`  // of fill-mask: its output layer is the embedding
 	Numbers          []Number        `json:"numbers,omitempty"`         // that a regression predicts
 	RegressionLoss   string          `json:"regression_loss,omitempty"` // smooth_l1 (default), squared
+	Thresholds       []float64       `json:"thresholds,omitempty"`      // of multi-label: the probability from which on each label is answered; 0.5 (default)
 	Extra            json.RawMessage `json:"extra,omitempty"`           // provenance, free
 }
 
@@ -222,6 +224,7 @@ func (c *Config) DescribeData(s seq.Spec) error {
 	if !known {
 		return &ConfigError{"task", fmt.Sprintf("%q", c.Task), strings.Join(Tasks(), ", ")}
 	}
+	c.Thresholds = nil // of a model that it starts from
 	c.VocabSize, c.PadTokenID, c.Tokenizer = s.VocabSize, s.PadID, s.Tokenizer
 	if err := o.describe(c, s); err != nil {
 		return err

@@ -208,6 +208,7 @@ func fullConfig() *Config {
 	c.PadTokenID, c.LabelNames, c.InputWindow = new(int32(0)), strings.Split("abcdefgh", ""), &InputWindow{Length: 10, Policy: "head"}
 	c.Convolutions = []Convolution{{5, 1}, {3, 32}}
 	c.Numbers, c.RegressionLoss = []Number{{"mass", 1, 2}}, Squared // which other tasks do not read
+	c.Thresholds = []float64{0, 0.25, 0.5, 0.75, 1, 0.5, 0.5, 0.5}
 	c.SamplerNoise, c.SamplerSeed, c.Extra = "always", math.MaxUint64, json.RawMessage(`{"why":[1,null]}`)
 	for _, f := range switches(c) {
 		f.SetBool(true)

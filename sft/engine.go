@@ -119,11 +119,11 @@ func (e *engine) pass(shape passShape, mode passMode) (*preparedPass, error) {
 type slot struct {
 	engine *engine
 	mem    tensor.Binding
-	scale  []float32 // of the loss whose gradient a pass computes, by class
+	lossFactors
 }
 
 func (e *engine) slot() *slot {
-	l := &slot{engine: e, scale: lossScales(e.config.NumLabels, 1, nil)}
+	l := &slot{engine: e, lossFactors: e.config.lossFactors(1, nil)}
 	l.mem[tensor.Weights] = e.weights
 	return l
 }
@@ -163,6 +163,11 @@ func (l *slot) place(b *packed, d drawing) (*preparedPass, error) {
 	}
 	if p.Scale != nil {
 		if err := tensor.Upload(l.mem[tensor.Inputs], p.Scale, l.scale); err != nil {
+			return nil, err
+		}
+	}
+	if p.Positive != nil {
+		if err := tensor.Upload(l.mem[tensor.Inputs], p.Positive, l.positive); err != nil {
 			return nil, err
 		}
 	}

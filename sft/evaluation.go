@@ -1,6 +1,7 @@
 package sft
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"path/filepath"
@@ -54,8 +55,9 @@ func (t *Trainer) evaluate(ctx context.Context) error {
 	t.state.SinceBest++
 	if r.Best {
 		t.state.keep(&r)
+		t.keepThresholds(&r)
 		if first(t.options.Communicator) {
-			if err := t.saveModel(); err != nil {
+			if err := cmp.Or(t.saveModel(), t.writeThresholds()); err != nil {
 				return err
 			}
 		}

@@ -68,10 +68,24 @@ func lossScales(classes int, scale float64, weight []float64) []float32 {
 	return out
 }
 
+// lossFactors are those of the loss whose gradient a pass computes.
+type lossFactors struct {
+	scale    []float32 // by class, or label
+	positive []float32 // of the terms of labels that hold, where several may
+}
+
+// lossFactors are those of a scale and of weights: of rows of each class, or of labels that hold.
+func (c *Config) lossFactors(scale float64, weight []float64) lossFactors {
+	if c.LabelsHold() {
+		return lossFactors{lossScales(c.NumLabels, scale, nil), lossScales(c.NumLabels, 1, weight)}
+	}
+	return lossFactors{scale: lossScales(c.NumLabels, scale, weight)}
+}
+
 // run computes the gradient of a batch.
 func (a *accumulator) run(ctx context.Context, examples []seq.Example, d drawing) (*batchGradient, error) {
 	gs := microBatches(examples, microBatchTokens)
-	scales := lossScales(a.engine.config.NumLabels, a.scale, a.weight)
+	factors := a.engine.config.lossFactors(a.scale, a.weight)
 	tree := newTree(a.blocks, len(gs))
 	results := make([]*result, len(gs))
 	next := make(chan int, len(gs))
@@ -91,7 +105,7 @@ func (a *accumulator) run(ctx context.Context, examples []seq.Example, d drawing
 				if ctx.Err() != nil {
 					return
 				}
-				r, err := a.microBatch(ctx, l, tree, i, gs[i], scales, d)
+				r, err := a.microBatch(ctx, l, tree, i, gs[i], factors, d)
 				if err != nil {
 					cancel(err)
 					return
@@ -122,12 +136,12 @@ func (a *accumulator) run(ctx context.Context, examples []seq.Example, d drawing
 }
 
 // microBatch computes one micro-batch in a slot and hands its gradient to the tree.
-func (a *accumulator) microBatch(ctx context.Context, l *slot, t *tree, i int, examples []seq.Example, scales []float32, d drawing) (*result, error) {
+func (a *accumulator) microBatch(ctx context.Context, l *slot, t *tree, i int, examples []seq.Example, factors lossFactors, d drawing) (*result, error) {
 	g, err := a.blocks.take()
 	if err != nil {
 		return nil, fmt.Errorf("memory for gradients: %w", err)
 	}
-	l.mem[tensor.Gradients], l.scale = g, scales
+	l.mem[tensor.Gradients], l.lossFactors = g, factors
 	r, err := l.run(ctx, examples, d)
 	if err == nil {
 		if at := slices.IndexFunc(r.loss, func(v float32) bool { return v-v != 0 }); at >= 0 {

@@ -126,12 +126,17 @@ type EvaluationReport struct {
 	Step  int     `json:"step"`
 	Epoch float64 `json:"epoch"`
 	Rows  int     `json:"rows"`
-	Loss  float64 `json:"loss"` // mean cross-entropy, whatever weights classes have, or mean loss of a number
+	Loss  float64 `json:"loss"` // mean cross-entropy, whatever weights classes have, or mean loss of a number or a label
 	// BitsPerToken is the loss of masked tokens in bits, Accuracy and MacroF1 are of classes;
 	// nil for other tasks.
 	BitsPerToken *float64 `json:"bits_per_token,omitempty"`
 	Accuracy     *float64 `json:"accuracy,omitempty"`
 	MacroF1      *float64 `json:"macro_f1,omitempty"`
+	// MicroF1, MacroF1 and MAP, the mean average precision, are of several labels a row, with
+	// the thresholds that are best on these rows; nil where no label is in a row.
+	MicroF1    *float64  `json:"micro_f1,omitempty"`
+	MAP        *float64  `json:"mean_average_precision,omitempty"`
+	Thresholds []float64 `json:"thresholds,omitempty"`
 	// Numbers are those of a regression, R2 the mean of what they define.
 	Numbers []NumberReport `json:"numbers,omitempty"`
 	R2      *float64       `json:"r2,omitempty"`

@@ -85,6 +85,7 @@ var objectives = map[string]objective{
 	Retrieval:      retrieval{},
 	FillMask:       fillMask{},
 	Regression:     regression{},
+	MultiLabel:     multiLabel{},
 }
 
 // Tasks are the values of [Config.Task].
@@ -104,7 +105,7 @@ func (c *Config) objective() objective {
 func (c *Config) Sequences() int { return c.objective().sequences() }
 
 // Answers reports whether a model of the task answers a sequence, or a pair, with a label. One
-// that does not has vectors alone, or numbers ([Config.Predicts]). It panics for a task that [Config.Validate] refuses.
+// that does not has vectors alone, numbers ([Config.Predicts]) or several labels ([Config.LabelsHold]). It panics for a task that [Config.Validate] refuses.
 func (c *Config) Answers() bool {
 	_, ok := c.objective().(labelling)
 	return ok

@@ -15,7 +15,7 @@ type packed struct {
 	offset, sampleOffset       []int32
 	example, tower             []uint32
 	label                      []int32   // of each loss
-	target                     []float32 // standardised numbers of each example of a regression, with a loss
+	target                     []float32 // of each example, with a loss: standardised numbers of a regression, or which of several labels hold
 	losses                     []int     // where those of an example begin, and their number
 	targetRow, targetOf        []int32   // of tokens to be told: see recordedPass
 	fills                      bool      // those are the masks of the input
@@ -53,6 +53,9 @@ func pack(c *Config, sequences int, examples []seq.Example, d drawing) *packed {
 		}
 		if predicts && d.mode.loss() {
 			p.target = append(p.target, c.standardised(e)...)
+		}
+		if c.LabelsHold() && d.mode.loss() {
+			p.target = append(p.target, c.holds(e)...)
 		}
 		if sequences == 2 {
 			add(e.B, e.Index, 1)

@@ -39,12 +39,14 @@ type passShape struct {
 type recordedPass struct {
 	Program *tensor.Program
 	Batch   *tensor.Batch
-	Label   *tensor.Tensor // int32, of each row of Logits; nil without a loss, and of a regression
+	Label   *tensor.Tensor // int32, of each row of Logits; nil without a loss, and where Target is
 	Pooled  *tensor.Tensor // [B, d]; nil where nothing is pooled
 	Logits  *tensor.Tensor // [E, labels], or of masked tokens; nil where nothing is answered
-	Target  *tensor.Tensor // [E, numbers], of a regression; nil otherwise, and without a loss
+	Target  *tensor.Tensor // [E, numbers] of a regression, [E, labels] of several labels; nil otherwise, and without a loss
 	Loss    *tensor.Tensor // of each row of Logits; nil without a loss
 	Scale   *tensor.Tensor // [labels], of the loss that the gradient is of; nil without a loss
+	// Positive are weights [labels] of the loss of labels that hold; of several labels, with a loss.
+	Positive *tensor.Tensor
 	// TargetRow is the row of each token to be told, TargetOf the reverse or [tensor.NoRow];
 	// nil without such tokens, and without a backward.
 	TargetRow, TargetOf *tensor.Tensor

@@ -80,6 +80,14 @@ func randomExamples(c *Config, random *rand.Rand, lengths ...int) []seq.Example 
 		for _, n := range c.Numbers {
 			e.Numbers = append(e.Numbers, float32(n.Mean+2*n.Deviation*random.NormFloat64()))
 		}
+		if c.LabelsHold() {
+			e.Labels = []int32{}
+			for label := range int32(c.NumLabels) {
+				if slices.Contains(e.A, label) {
+					e.Labels = append(e.Labels, label)
+				}
+			}
+		}
 		if c.Sequences() == 2 {
 			e.B = tokens(1 + random.IntN(2*n))
 		}

@@ -49,6 +49,10 @@ var errNonFinite = errors.New("the model's output is not finite")
 //
 //	numbers         fixed_size_list<float32>
 //
+// or, of several labels a row, in place of the first,
+//
+//	labels          list<int32>, those whose probability reaches their threshold
+//
 // Names of labels or numbers, if the model has any, are in the schema's metadata. A row
 // that the model cannot read is a [*RowError]. Score is safe for concurrent use.
 func (s *Scorer) Score(ctx context.Context, record arrow.Record) (arrow.Record, error) {

@@ -111,6 +111,10 @@ func TestResume(t *testing.T) {
 			ofTask(c, Regression)
 			s.Epochs, s.Patience, s.Select = 1, 2, byR2
 		}},
+		{"several labels", func(c *Config, s *Settings) {
+			ofTask(c, MultiLabel)
+			s.Epochs, s.Patience, s.Select, s.ClassWeights = 1, 2, byMacroF1, []float64{0.5, 1, 4}
+		}},
 		{"retrieval", func(c *Config, s *Settings) { c.Task, s.Epochs, s.Patience = Retrieval, 1, 2 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

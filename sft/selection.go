@@ -13,10 +13,11 @@ const (
 	byMacroF1  = "macro-f1"
 	byAUC      = "auc"
 	byR2       = "r2"
+	byMAP      = "map" // mean average precision, of several labels a row
 )
 
 // Selections are the values of Settings.Select.
-var Selections = []string{byAccuracy, byLoss, byMacroF1, byAUC, byR2}
+var Selections = []string{byAccuracy, byLoss, byMacroF1, byAUC, byR2, byMAP}
 
 // value is the number of an evaluation that a model is selected by.
 func (r *EvaluationReport) value() float64 {
@@ -27,6 +28,8 @@ func (r *EvaluationReport) value() float64 {
 		return *r.MacroF1
 	case byR2:
 		return *r.R2 // as with the area
+	case byMAP:
+		return *r.MAP // as with the area
 	case byAUC:
 		return *r.AUC // checkSelection has seen that there will be one
 	}
@@ -64,6 +67,8 @@ func (s *State) keep(r *EvaluationReport) {
 // by, before hours are spent on the first of them.
 func checkSelection(s *Settings, val *seq.File) error {
 	switch s.Select {
+	case byMacroF1, byMAP:
+		return checkHolding(s, val)
 	case byR2:
 		return checkVariance(val)
 	case byAUC:

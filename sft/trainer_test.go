@@ -57,7 +57,7 @@ func writtenSplits(t *testing.T, task string, trainRows int, length func(random 
 		for i := range s.rows {
 			e := randomExamples(ofTask(tinyConfig(), task), random, length(random, s.name, i))[0]
 			e.Index, e.Label = uint32(i), e.A[0]%3
-			if task == FillMask || task == Regression {
+			if task == FillMask || task == Regression || task == MultiLabel {
 				e.Label = seq.NoLabel
 			}
 			if err := w.Write(e); err != nil {

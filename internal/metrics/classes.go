@@ -57,18 +57,11 @@ func ratio(part, of int64) *float64 {
 
 // macroAUC is the mean of the areas that are defined, each class weighing the same.
 func macroAUC(classes []Class) *float64 {
-	sum, n := 0.0, 0
+	var areas []*float64
 	for _, k := range classes {
-		if k.AUC != nil {
-			sum += *k.AUC
-			n++
-		}
+		areas = append(areas, k.AUC)
 	}
-	if n == 0 {
-		return nil
-	}
-	sum /= float64(n)
-	return &sum
+	return meanDefined(areas)
 }
 
 // Chosen are up to n classes with the least F1, of those that occur, and up to n with the

@@ -1,0 +1,102 @@
+package metrics
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// TestMultiLabel: four rows and three labels, worked out by hand.
+func TestMultiLabel(t *testing.T) {
+	m := NewMultiLabel(3)
+	for _, r := range []struct {
+		logits  []float32
+		holding []int32
+	}{
+		{[]float32{2, -1, -5}, []int32{0}},
+		{[]float32{1, 3, -5}, []int32{1}},
+		{[]float32{-1, -2, -5}, []int32{0, 1}},
+		{[]float32{-3, -4, -5}, []int32{}},
+	} {
+		m.Add(r.logits, r.holding)
+	}
+	r := m.Report([]float64{0.5, 0.5, 0.5})
+	near := func(what string, got *float64, want float64) {
+		t.Helper()
+		if got == nil || math.Abs(*got-want) > 1e-12 {
+			t.Errorf("%s: %v, expected %v", what, got, want)
+		}
+	}
+	// Label 0: rows 0 and 2 have it, rows 0 and 1 are answered. Label 1: rows 1 and 2; row 1.
+	near("F1 of 0", r.Labels[0].F1, 0.5)
+	near("F1 of 1", r.Labels[1].F1, 2./3)
+	near("micro F1", r.MicroF1, 2*2./7)
+	near("macro F1", r.MacroF1, (0.5+2./3)/2)
+	near("average precision of 0", r.Labels[0].AveragePrecision, 0.5*1+0.5*2/3)
+	near("average precision of 1", r.Labels[1].AveragePrecision, 0.5*1+0.5*2/3)
+	near("mean average precision", r.MeanAveragePrecision, 5./6)
+	if k := r.Labels[2]; k.F1 != nil || k.AveragePrecision != nil || k.Precision != nil {
+		t.Errorf("a label that nobody has: %+v", k)
+	}
+	if r.ExactMatch != 0.5 {
+		t.Errorf("%v of the rows are all right, expected the first and the last", r.ExactMatch)
+	}
+	want := 0.0
+	for i, z := range m.logits {
+		p := 1 / (1 + math.Exp(-float64(z)))
+		if slices.Contains(m.holding[i/3], int32(i%3)) {
+			want -= math.Log(p) / 12
+		} else {
+			want -= math.Log(1-p) / 12
+		}
+	}
+	if math.Abs(r.Loss-want) > 1e-12 {
+		t.Errorf("loss %v, expected %v", r.Loss, want)
+	}
+	// Answering label 0 in rows 0 to 2 has F1 4/5; label 1 in all but the last has 4/5, too.
+	got := m.Thresholds()
+	between := func(a, b float32) float64 { return (float64(Sigmoid(a)) + float64(Sigmoid(b))) / 2 }
+	if !slices.Equal(got, []float64{between(-1, -3), between(-2, -4), 0.5}) {
+		t.Errorf("thresholds %v", got)
+	}
+}
+
+// TestThresholds: no threshold has a larger F1 than the chosen one, and one that parts nothing,
+// or that is chosen among equals, is nearest to one half.
+func TestThresholds(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	f1 := func(m *MultiLabel, at float64) float64 {
+		if v := m.Report([]float64{at}).Labels[0].F1; v != nil {
+			return *v
+		}
+		return 0
+	}
+	for range 200 {
+		m := NewMultiLabel(1)
+		for range 1 + random.IntN(30) {
+			var holding []int32
+			if random.IntN(3) == 0 {
+				holding = []int32{0}
+			}
+			m.Add([]float32{float32(random.IntN(9)) - 4 + float32(len(holding))}, holding)
+		}
+		chosen := m.Thresholds()[0]
+		if !(chosen > 0 && chosen < 1) {
+			t.Fatalf("threshold %v", chosen)
+		}
+		best := f1(m, chosen)
+		for z := float32(-6); z < 7; z++ {
+			at := float64(Sigmoid(z + 0.5))
+			if other := f1(m, at); other > best {
+				t.Fatalf("F1 %v from %v on, %v from %v on", best, chosen, other, at)
+			}
+		}
+	}
+	m := NewMultiLabel(1)
+	m.Add([]float32{120}, []int32{0}) // both probabilities are 1
+	m.Add([]float32{90}, nil)
+	if at := m.Thresholds()[0]; at != 0.5 {
+		t.Errorf("equal probabilities: %v", at)
+	}
+}

@@ -1,0 +1,210 @@
+package sft
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// TestMultiLabelConfig: the data name the labels, a model that it starts from leaves no
+// thresholds, and what no model can have is an error.
+func TestMultiLabelConfig(t *testing.T) {
+	spec := seq.Spec{Task: MultiLabel, VocabSize: 9, Tokenizer: json.RawMessage(`{"type":"listops"}`), LabelNames: []string{"a", "b"}}
+	c := tinyConfig()
+	c.Task, c.Thresholds = "", []float64{0.1, 0.2, 0.3}
+	if err := c.DescribeData(spec); err != nil || c.Task != MultiLabel || c.NumLabels != 2 || c.Thresholds != nil {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if c.Answers() || c.Predicts() || !c.LabelsHold() {
+		t.Error("several labels are taken for a class, or for numbers")
+	}
+	c.Task = Classification
+	if err := c.DescribeData(spec); err == nil {
+		t.Error("a class was learned from rows of several labels")
+	}
+	spec.Task = Classification
+	var refused *ConfigError
+	if c.Task = MultiLabel; !errors.As(c.DescribeData(spec), &refused) || refused.Key != "task" {
+		t.Errorf("several labels were learned from rows of one class: %v", refused)
+	}
+	for want, change := range map[string]func(c *Config){
+		"thresholds: 2 thresholds": func(c *Config) { c.Thresholds = []float64{0.5, 0.5} },
+		"thresholds[1]: NaN":       func(c *Config) { c.Thresholds = []float64{0.5, math.NaN(), 0.5} },
+		"thresholds[0]: 1.5":       func(c *Config) { c.Thresholds = []float64{1.5, 0, 1} },
+		"tie_embeddings: true":     func(c *Config) { c.TieEmbeddings = true },
+	} {
+		c := ofTask(tinyConfig(), MultiLabel)
+		change(c)
+		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, expected %q", err, want)
+		}
+	}
+}
+
+// TestHolding: a label is answered from its threshold on.
+func TestHolding(t *testing.T) {
+	c := ofTask(tinyConfig(), MultiLabel)
+	labels, p := c.Holding([]float32{0, -1e-3, 90})
+	if !slices.Equal(labels, []int32{0, 2}) || p[0] != 0.5 || p[2] != 1 {
+		t.Errorf("%v, %v", labels, p)
+	}
+	c.Thresholds = []float64{0.5001, 0.25, 1}
+	if labels, _ := c.Holding([]float32{0, -1, -90}); !slices.Equal(labels, []int32{1}) {
+		t.Errorf("%v", labels)
+	}
+}
+
+// TestTrainMultiLabel: a model learns several labels, its best evaluation is kept, and with it the
+// thresholds that were chosen there: what the stored model reaches is what was reported.
+func TestTrainMultiLabel(t *testing.T) {
+	train, val := splits(t, MultiLabel)
+	for _, by := range []string{"", byMacroF1, byMAP} {
+		settings := runSettings()
+		settings.Epochs, settings.LearningRate, settings.Select = 20, 0.01, by
+		var reports []EvaluationReport
+		dir := t.TempDir()
+		config := ofTask(tinyConfig(), MultiLabel)
+		err := trainNew(t, NewModel(config, 1), settings, options(dir, func(event any) {
+			if r, ok := event.(EvaluationReport); ok {
+				reports = append(reports, r)
+			}
+		}), cpu.New(2), train, val)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if config.Thresholds != nil {
+			t.Error("the caller's configuration was changed")
+		}
+		best := 0
+		for i, r := range reports {
+			b := reports[best]
+			var better bool
+			switch by {
+			case "":
+				better = r.Loss < b.Loss
+			case byMacroF1:
+				better = *r.MacroF1 > *b.MacroF1 || *r.MacroF1 == *b.MacroF1 && r.Loss < b.Loss
+			case byMAP:
+				better = *r.MAP > *b.MAP || *r.MAP == *b.MAP && r.Loss < b.Loss
+			}
+			if better = better || i == 0; r.Best != better || r.Accuracy != nil || len(r.Thresholds) != 3 {
+				t.Errorf("%d: %+v", i, r)
+			}
+			if better {
+				best = i
+			}
+		}
+		m, err := Load(dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(m.Config.Thresholds, reports[best].Thresholds) {
+			t.Errorf("thresholds %v of the model, %v of its evaluation", m.Config.Thresholds, reports[best].Thresholds)
+		}
+		tally := metrics.NewMultiLabel(3)
+		s := newScorerOf(t, m, cpu.New(1))
+		for i := range val.Len() {
+			e, err := val.Example(i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o, err := s.Classify(t.Context(), e.A)
+			if err != nil {
+				t.Fatal(err)
+			}
+			tally.Add(o.Logits, e.Labels)
+		}
+		got, want := tally.Report(m.Config.Thresholds), reports[best]
+		if got.Loss != want.Loss || *got.MicroF1 != *want.MicroF1 || *got.MacroF1 != *want.MacroF1 || *got.MeanAveragePrecision != *want.MAP {
+			t.Errorf("selected by %q: the model has %+v, reported %+v", by, got, want)
+		}
+		if last := reports[len(reports)-1]; by == "" && !(last.Loss < reports[0].Loss && *got.MicroF1 > 0.7) {
+			t.Errorf("nothing was learned: loss %v, then %v; micro F1 %v", reports[0].Loss, last.Loss, *got.MicroF1)
+		}
+	}
+}
+
+// TestLabelWeights: the weight of a label is a factor of the terms of the rows that have it, in the
+// gradient as in the loss that training reports.
+func TestLabelWeights(t *testing.T) {
+	c := ofTask(tinyConfig(), MultiLabel)
+	c.NumLayers = 1
+	m := randomModel(c, 3)
+	examples := randomExamples(c, rand.New(rand.NewPCG(8, 8)), 9, 3, 8)
+	weight := []float64{0.25, 3, 1}
+	e, err := newEngine(m.Config, m.Weights, cpu.New(1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.close()
+	a, err := newAccumulator(e, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a.weight = weight
+	b, err := a.run(t.Context(), examples, drawing{mode: evaluateMode, seed: c.SamplerSeed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := make([]float32, m.Parameters.Words)
+	if err := b.gradient.Read(0, tensor.Bits(got)); err != nil {
+		t.Fatal(err)
+	}
+	r, terms := newReference(m), float64(b.divisor)
+	lossOf := func() float64 { loss, _ := r.weightedMultiLabelLoss(examples, weight); return loss }
+	loss := 0.0
+	for _, v := range b.loss {
+		loss += float64(v) / terms
+	}
+	if want := lossOf(); math.Abs(loss-want) > 1e-5 {
+		t.Errorf("loss %v, expected %v", loss, want)
+	}
+	want := r.differences(lossOf)
+	for _, p := range m.Parameters.List {
+		var off, size float64
+		for i, v := range m.Parameters.Slice(got, p) {
+			d := float64(v)/terms - want[p.Name][i]
+			off, size = off+d*d, size+want[p.Name][i]*want[p.Name][i]
+		}
+		if !(math.Sqrt(off) <= 1e-3*math.Sqrt(size)+1e-6) {
+			t.Errorf("%s: off by %g of %g", p.Name, math.Sqrt(off), math.Sqrt(size))
+		}
+	}
+}
+
+// TestMultiLabelRefusals: what the task does not have, and rows that it cannot learn, are errors
+// that say so.
+func TestMultiLabelRefusals(t *testing.T) {
+	m := randomModel(ofTask(tinyConfig(), MultiLabel), 1)
+	for want, change := range map[string]func(s *Settings){
+		`select is "auc"`:     func(s *Settings) { s.Select = byAUC },
+		"2 weights of labels": func(s *Settings) { s.ClassWeights = []float64{1, 2} },
+	} {
+		settings := runSettings()
+		change(&settings)
+		if _, err := NewStepper(m, settings, cpu.New(1), 10, 0); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, expected %q", err, want)
+		}
+	}
+	settings := runSettings()
+	settings.Select = byMAP
+	if _, err := NewStepper(randomModel(tinyConfig(), 1), settings, cpu.New(1), 10, 0); err == nil || !strings.Contains(err.Error(), "does not measure") {
+		t.Errorf("average precision of classes: %v", err)
+	}
+	for want, labels := range map[string][]int32{"not known": nil, "label 3, expected 0 to 2": {0, 3}, "label -1": {-1}, "label 1 after 1": {1, 1}} {
+		e := randomExamples(m.Config, rand.New(rand.NewPCG(1, 1)), 4)
+		e[0].Labels = labels
+		if _, _, err := m.Gradient(t.Context(), cpu.New(1), e); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, expected %q", err, want)
+		}
+	}
+}
