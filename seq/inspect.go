@@ -15,6 +15,7 @@ type Info struct {
 	Rows    int64
 	Lengths Quantiles
 	Labels  map[string]int64
+	PerRow  []int64         // rows by how many labels hold, where several may
 	Numbers []NumberSummary // of a regression
 	First   *Example        // row 0, nil if there is none
 }
@@ -43,6 +44,7 @@ func Inspect(r *Reader) (*Info, error) {
 	info.Rows = summary.Rows()
 	info.Lengths = summary.Lengths()
 	info.Labels = summary.Labels(info.Spec.LabelNames)
+	info.PerRow = summary.LabelsPerRow()
 	info.Numbers = summary.Numbers()
 	return info, nil
 }

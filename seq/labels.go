@@ -228,6 +228,9 @@ func (s *Summary) addLabels(tokens int, labels []int32) {
 		s.labels[NoLabel] += int64(tokens)
 		return
 	}
+	if s.task == MultiLabel {
+		s.perRow[len(labels)]++
+	}
 	for _, label := range labels {
 		s.labels[label]++
 	}

@@ -29,6 +29,7 @@ type Summary struct {
 	short   []int64         // by length, of those up to maxShort
 	lengths map[int64]int64 // of longer ones
 	labels  map[int32]int64
+	perRow  map[int]int64 // rows by how many labels hold, where several may
 	numbers []NumberSummary
 	task    string
 }
@@ -38,7 +39,7 @@ const maxShort = 1 << 12
 
 // NewSummary returns an empty summary of rows of spec.
 func NewSummary(spec *Spec) *Summary {
-	s := &Summary{lengths: map[int64]int64{}, labels: map[int32]int64{}, task: spec.Task}
+	s := &Summary{lengths: map[int64]int64{}, labels: map[int32]int64{}, perRow: map[int]int64{}, task: spec.Task}
 	for _, name := range spec.NumberNames {
 		s.numbers = append(s.numbers, NumberSummary{Name: name})
 	}
@@ -148,6 +149,18 @@ func (s *Summary) Labels(names []string) map[string]int64 {
 		counts[LabelName(names, label)] += rows
 	}
 	return counts
+}
+
+// LabelsPerRow counts the rows by how many labels hold: entry n is of those with n. It is nil
+// where a row has no list of them.
+func (s *Summary) LabelsPerRow() (rows []int64) {
+	for n, count := range s.perRow {
+		if n >= len(rows) {
+			rows = append(rows, make([]int64, n+1-len(rows))...)
+		}
+		rows[n] = count
+	}
+	return rows
 }
 
 // LabelName returns the name of a label, its number where it has none, or

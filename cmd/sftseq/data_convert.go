@@ -21,7 +21,7 @@ func dataConvertCommand() *cli.Command {
 	out := &cli.Command{
 		Name:  "convert",
 		Usage: "make a data set of tables, or of a task's official files",
-		UsageText: `sftseq data convert --from FILE… --to DIR --text COLUMN {--label COLUMN | --numbers COLUMN,…} [flags]
+		UsageText: `sftseq data convert --from FILE… --to DIR --text COLUMN {--label COLUMN | --label-columns COLUMN,… | --numbers COLUMN,…} [flags]
 sftseq data convert TASK --from FILE|DIR --to DIR
 
 Example: sftseq data convert --from reviews.csv.gz --to data/reviews --text review --label stars
@@ -34,6 +34,11 @@ so that the same text is never in two; --split-column takes what the table says.
 are the names that are found, sorted, unless --labels lists them. With --numbers the rows
 have one or several numbers, which a model of a regression predicts. Rows that cannot be
 used are left out and listed by reason, with the first places; --strict stops there.
+
+Any number of labels of a row may hold: where --label names a column of lists (JSON,
+Parquet, Arrow), where --label-separator splits its text, or where each of --label-columns
+says by 0 or 1, true or false, whether its label holds. An empty list is none of them; rows
+whose labels are not known are left out.
 
 A folder of tables of one kind is read as one, in the order of their names. Of any other
 folder every file is a row, with the columns content, class (the folder that it is in),
@@ -115,6 +120,8 @@ func customFlags() []cli.Flag {
 		&cli.StringFlag{Name: "tokens", Usage: "`COLUMN` of lists of token ids, in place of text"},
 		&cli.StringFlag{Name: "pair", Usage: "two columns of text, `A,B`, that are compared"},
 		&cli.StringFlag{Name: "label", Usage: "`COLUMN` of the class"},
+		&cli.StringFlag{Name: "label-separator", Usage: "`TEXT` between the labels of a row, such as ;, of which any number may hold"},
+		&cli.StringFlag{Name: "label-columns", Usage: "`COLUMN,…` of 0 and 1, or true and false: labels of which any number may hold; a name with a comma in double quotes"},
 		&cli.StringFlag{Name: "numbers", Usage: "`COLUMN,…` of numbers to predict, in place of a class; a name with a comma in double quotes"},
 		&cli.StringFlag{Name: "id", Usage: "`COLUMN` of what rows are called, which predict, embed and eval give back", DefaultText: "the name of the record or file, or FILE:LINE"},
 		&cli.StringFlag{Name: "label-pattern", Usage: "`REGEX` that takes the class out of the label's text; rows without a match are left out"},
@@ -208,7 +215,7 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 	}
 	o = convert.Options{
 		From: c.StringSlice("from"), To: c.String("to"), Format: c.String("format"), Name: c.String("name"),
-		Text: c.String("text"), Tokens: c.String("tokens"), Label: c.String("label"), ID: c.String("id"), Tokenizer: tokenizer, TokenizerFile: file, Vocab: c.Int("vocab"),
+		Text: c.String("text"), Tokens: c.String("tokens"), Label: c.String("label"), LabelSeparator: c.String("label-separator"), ID: c.String("id"), Tokenizer: tokenizer, TokenizerFile: file, Vocab: c.Int("vocab"),
 		SplitColumn: c.String("split-column"), Val: c.Float64("val-part"), Seed: c.Uint64("seed"), MaxLength: c.Int("max-length"),
 		Strict: c.Bool("strict"), Replace: c.Bool("force"), MaxField: int(row),
 	}
@@ -221,6 +228,11 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 	if c.IsSet("labels") {
 		if o.Labels, err = parseLabels(c.String("labels")); err != nil {
 			return o, usage(c, "--labels: %w", err)
+		}
+	}
+	if c.IsSet("label-columns") {
+		if o.LabelColumns, err = parseLabels(c.String("label-columns")); err != nil {
+			return o, usage(c, "--label-columns: %w", err)
 		}
 	}
 	if c.IsSet("numbers") {
@@ -250,7 +262,7 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 	case o.Text != "" || o.Tokens != "" || o.Pair != nil:
 	case areFolders(o.From, o.Format):
 		o.Text = table.FolderColumns[0]
-		if o.Numbers == nil {
+		if o.Numbers == nil && o.LabelColumns == nil {
 			o.Label = cmp.Or(o.Label, table.FolderColumns[1])
 		}
 	case !slices.ContainsFunc(o.From, noText):

@@ -36,6 +36,10 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 		return usage(c, "--tokens and --tokenizer exclude each other: a tokenizer reads text")
 	case o.Numbers != nil && (o.Label != "" || o.Pair != nil):
 		return usage(c, "--numbers excludes --label and --pair: a row has a class or numbers, and numbers are of one sequence")
+	case o.LabelColumns != nil && (o.Label != "" || o.Labels != nil || o.Numbers != nil || o.Pair != nil):
+		return usage(c, "--label-columns excludes --label, --labels, --numbers and --pair: its columns are the labels, of one sequence")
+	case c.IsSet("label-separator") && (o.LabelSeparator == "" || o.Label == "" || o.Pair != nil):
+		return usage(c, "--label-separator %q: expected a text between the labels of the column --label, of one sequence", o.LabelSeparator)
 	case o.Labels != nil && o.Label == "":
 		return usage(c, "--labels needs --label")
 	case o.LabelPattern != nil && o.Label == "":
@@ -60,6 +64,9 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 		if err := seq.CheckNumberNames(o.Numbers); err != nil {
 			return usage(c, "--numbers: %w", err)
 		}
+	}
+	if err := convert.CheckLabels(o.LabelColumns); err != nil {
+		return usage(c, "--label-columns: %w", err)
 	}
 	if err := convert.CheckLabels(o.Labels); err != nil {
 		return usage(c, "--labels: %w", err)

@@ -43,6 +43,7 @@ type headRow struct {
 	TokensA []int32            `json:"tokens_a,omitempty"`
 	TokensB []int32            `json:"tokens_b,omitempty"`
 	Label   string             `json:"label,omitempty"`
+	Labels  []string           `json:"labels,omitzero"`
 	Numbers map[string]float32 `json:"numbers,omitempty"`
 }
 
@@ -104,6 +105,9 @@ func newHeadRow(spec *seq.Spec, e seq.Example, tokenizer tokenizers.Tokenizer) h
 	}
 	if e.Label != seq.NoLabel {
 		row.Label = seq.LabelName(spec.LabelNames, e.Label)
+	}
+	if spec.Task == seq.MultiLabel {
+		row.Labels = namedLabels(spec, &e)
 	}
 	textA, okA := textOf(tokenizer, e.A)
 	textB, okB := textOf(tokenizer, e.B)

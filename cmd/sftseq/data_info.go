@@ -48,6 +48,7 @@ type fileInfo struct {
 	Batches int                 `json:"record_batches"`
 	Lengths seq.Quantiles       `json:"lengths"`
 	Labels  map[string]int64    `json:"labels"`
+	PerRow  []int64             `json:"labels_per_row,omitempty"` // rows by how many labels hold, where several may
 	Numbers []seq.NumberSummary `json:"numbers,omitempty"`
 	Example *exampleInfo        `json:"example"`
 }
@@ -77,6 +78,7 @@ type exampleInfo struct {
 	TokensB []int32            `json:"tokens_b,omitempty"`
 	TextB   string             `json:"text_b,omitempty"`
 	Label   string             `json:"label,omitempty"`
+	Labels  []string           `json:"labels,omitzero"` // where any number may hold; null where they are not known
 	Numbers map[string]float32 `json:"numbers,omitempty"`
 }
 
@@ -163,7 +165,7 @@ func inspect(r *seq.Reader, path string) (*fileInfo, error) {
 	}
 	spec := found.Spec
 	info := &fileInfo{
-		File: path, Format: "arrow stream", Rows: found.Rows, Batches: found.Batches, Lengths: found.Lengths, Labels: found.Labels, Numbers: found.Numbers,
+		File: path, Format: "arrow stream", Rows: found.Rows, Batches: found.Batches, Lengths: found.Lengths, Labels: found.Labels, PerRow: found.PerRow, Numbers: found.Numbers,
 		Schema: schemaInfo{
 			Task: spec.Task, Name: spec.Name, Split: spec.Split, Tokenizer: spec.Tokenizer,
 			VocabSize: spec.VocabSize, PadTokenID: spec.PadID, LabelNames: spec.LabelNames, NumberNames: spec.NumberNames,
@@ -188,7 +190,9 @@ func inspect(r *seq.Reader, path string) (*fileInfo, error) {
 // known to this version, and its file, if it has one, is there.
 func describeExample(e *seq.Example, spec *seq.Spec, dir string) *exampleInfo {
 	out := &exampleInfo{Length: e.Length(), Tokens: e.A[:min(len(e.A), shownTokens)], Numbers: namedNumbers(spec, e)}
-	if spec.NumberNames == nil {
+	if spec.Task == seq.MultiLabel {
+		out.Labels = namedLabels(spec, e)
+	} else if spec.NumberNames == nil {
 		out.Label = seq.LabelName(spec.LabelNames, e.Label)
 	}
 	if e.B != nil {
@@ -234,8 +238,14 @@ func (f *fileInfo) write(w io.Writer) error {
 	for _, name := range slices.Sorted(maps.Keys(f.Labels)) {
 		out.add("    %-10s %d (%.1f%%)", name, f.Labels[name], 100*float64(f.Labels[name])/float64(f.Rows))
 	}
+	for n, rows := range f.PerRow {
+		out.add("  %-11s %d (%.1f%%)", writtenCount(n), rows, 100*float64(rows)/float64(f.Rows))
+	}
 	if e := f.Example; e != nil {
 		what := "label " + e.Label
+		if f.Schema.Task == seq.MultiLabel {
+			what = writtenLabels(e.Labels)
+		}
 		if f.Numbers != nil {
 			what = writtenNumbers(f.Schema.NumberNames, e.Numbers)
 		}

@@ -117,6 +117,19 @@ func writeStats(w io.Writer, all []datastats.Split) error {
 			return fmt.Sprintf("%d (%.1f%%)", s.Labels[name], 100*float64(s.Labels[name])/float64(max(1, s.Rows)))
 		})
 	}
+	most := 0
+	for _, s := range all {
+		most = max(most, len(s.PerRow))
+	}
+	for n := range most {
+		row(writtenCount(n), func(s *datastats.Split) string {
+			rows := int64(0)
+			if n < len(s.PerRow) {
+				rows = s.PerRow[n]
+			}
+			return fmt.Sprintf("%d (%.1f%%)", rows, 100*float64(rows)/float64(max(1, s.Rows)))
+		})
+	}
 	return out.err
 }
 

@@ -45,8 +45,8 @@ func measure(ctx context.Context, set *seq.Dataset, splits []string, most limits
 	if m.Splits["train"].Rows == 0 {
 		return nil, errors.New("a baseline needs a training split with rows")
 	}
-	if len(m.LabelNames) == 0 {
-		return nil, errors.New("a baseline needs labels")
+	if len(m.LabelNames) == 0 || m.Task == seq.MultiLabel || m.Task == seq.Tagging {
+		return nil, errors.New("a baseline needs one label of each row")
 	}
 	out := make([]Result, len(splits))
 	for i, split := range splits {

@@ -40,6 +40,9 @@ type Options struct {
 	Labels  []string // names of the labels, in their order; nil for what there is, sorted
 	ID      string   // column of what rows are called; "" for the name of the record, or its place
 
+	LabelColumns   []string // each says by 0 or 1 whether its label holds, in place of Label
+	LabelSeparator string   // between the labels of a row in the column Label; "" where lists alone are several
+
 	LabelPattern *regexp.Regexp // takes the class out of the label; nil takes all of it
 
 	Tokenizer     []byte                  // JSON, of text; one that is learned reads the files twice; nil for what suits the texts
@@ -138,6 +141,9 @@ func (c *converter) prepare(ctx context.Context) error {
 	case o.MaxLength < 0:
 		return fmt.Errorf("longest row: expected 0 or more tokens, found %d", o.MaxLength)
 	}
+	if err := o.checkSeveral(); err != nil {
+		return err
+	}
 	c.spec = seq.Spec{Task: seq.Classification, Name: o.Name, IDs: true}
 	switch {
 	case o.Pair != nil:
@@ -151,6 +157,7 @@ func (c *converter) prepare(ctx context.Context) error {
 		}
 		c.columns, c.spec.Task, c.spec.NumberNames = append(c.columns, o.Numbers...), seq.Regression, o.Numbers
 	}
+	c.columns = append(c.columns, o.LabelColumns...)
 	if o.Tokens != "" && o.Vocab < 1 {
 		return errors.New("tokens need the size of their vocabulary")
 	}
@@ -169,6 +176,13 @@ func (c *converter) prepare(ctx context.Context) error {
 		return err
 	}
 	c.labels = newLabels(o.Labels)
+	if o.LabelColumns != nil {
+		c.labels = newLabels(o.LabelColumns)
+	}
+	if o.LabelColumns != nil || o.LabelSeparator != "" {
+		c.spec.Task = seq.MultiLabel
+	}
+	known := c.manyLabels() || o.lists() == nil // whether a row has one label or several
 	if o.Shares == nil {
 		o.Shares = DefaultShares
 	}
@@ -187,12 +201,18 @@ func (c *converter) prepare(ctx context.Context) error {
 		}
 		t, err := table.Open(ctx, path, c.table(nil))
 		if column := (*table.ColumnError)(nil); errors.As(err, &column) && column.List && column.Column == o.Label {
-			return fmt.Errorf("%w, with one class: several labels of a row are not supported", err)
+			return fmt.Errorf("%w, or lists of texts of single sequences", err)
 		}
 		if err != nil {
 			return err
 		}
-		if err := t.Close(); err != nil {
+		if !known {
+			var list bool
+			if list, known, err = c.beginsWithList(t); list {
+				c.spec.Task = seq.MultiLabel
+			}
+		}
+		if err := errors.Join(err, t.Close()); err != nil {
 			return err
 		}
 	}
@@ -201,7 +221,7 @@ func (c *converter) prepare(ctx context.Context) error {
 
 // table is how tables are read.
 func (c *converter) table(progress func(bytes int64)) table.Options {
-	return table.Options{Columns: c.columns, Format: c.options.Format, Delimiter: c.options.Delimiter, MaxField: c.options.MaxField, Progress: progress, Absent: c.skipped.addAbsent}
+	return table.Options{Columns: c.columns, Lists: c.options.lists(), Format: c.options.Format, Delimiter: c.options.Delimiter, MaxField: c.options.MaxField, Progress: progress, Absent: c.skipped.addAbsent}
 }
 
 // readTokens decides what tokens are.
@@ -250,7 +270,10 @@ func (w *worker) example(row *table.Row) (e seq.Example, split string, why *reas
 	if names := w.options.Numbers; names != nil {
 		e.Numbers, why = w.numbersOf(row.Values[len(w.texts(row)):][:len(names)])
 	}
-	if w.options.Label != "" {
+	switch {
+	case w.manyLabels():
+		e.Labels, why = w.labelsOf(row)
+	case w.options.Label != "":
 		e.Label, why = w.label(row.Values[len(w.texts(row))]) // the last: what is left out has no class
 	}
 	return e, split, why
@@ -259,7 +282,7 @@ func (w *worker) example(row *table.Row) (e seq.Example, split string, why *reas
 // unreadable is the reason of a row that cannot be read.
 func (w *worker) unreadable(err error) *reason {
 	var column *table.ColumnError
-	if errors.As(err, &column) && column.List && column.Column == w.options.Label {
+	if errors.As(err, &column) && column.List && column.Column == w.options.Label && !w.manyLabels() {
 		return listOfLabels(w.options.Label)
 	}
 	return because("the row cannot be read", err)
@@ -358,7 +381,7 @@ func (c *converter) checkTokens(tokens []int32) *reason {
 
 // label is the number of a row's label.
 func (w *worker) label(v table.Value) (int32, *reason) {
-	if v.Tokens != nil {
+	if v.Tokens != nil || v.Items != nil {
 		return 0, listOfLabels(w.options.Label)
 	}
 	text, ok := taken(w.options.LabelPattern, v.Text)

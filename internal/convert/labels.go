@@ -102,7 +102,8 @@ func sortNames(names []string) {
 // NoLabel is the reason of a row without one.
 const NoLabel = "no label"
 
-// listOfLabels is the reason of a row with several labels, or one in a list.
+// listOfLabels is the reason of a row with several labels, or one in a list, where rows have one
+// class.
 func listOfLabels(column string) *reason {
-	return because(fmt.Sprintf("a list of labels: a row has one class: write one, such as --label '%s[0]' of JSON", column), nil)
+	return because(fmt.Sprintf("a list of labels among rows of one class each, as the first label that was found says: write one, such as --label '%s[0]' of JSON; with --label-separator rows have several", column), nil)
 }

@@ -181,6 +181,9 @@ func (o *output) provenance() map[string]any {
 	if pattern := o.options.LabelPattern; pattern != nil {
 		p["label_pattern"] = pattern.String()
 	}
+	if o.options.LabelSeparator != "" {
+		p["label_separator"] = o.options.LabelSeparator
+	}
 	if pattern := o.options.SplitPattern; pattern != nil {
 		p["split_pattern"] = pattern.String()
 	}

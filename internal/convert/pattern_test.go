@@ -78,12 +78,12 @@ func TestKnownLabels(t *testing.T) {
 	}
 }
 
-// TestListsAsLabels: that a row has several labels is told as what it is, whatever they
-// are.
+// TestListsAsLabels: that a row has several labels where others have one class is told as what
+// it is, whatever they are.
 func TestListsAsLabels(t *testing.T) {
 	for _, list := range []string{`["x","y"]`, `[1,2]`, `[]`} {
-		_, skipped := mustConvert(t, options(t, file(t, "x.jsonl", `{"text":"a","label":`+list+"}\n"+`{"text":"b","label":"x"}`+"\n")))
-		if !strings.Contains(skipped.String(), "1 of 2 rows left out: a list of labels: a row has one class: write one, such as --label 'label[0]' of JSON\n") {
+		_, skipped := mustConvert(t, options(t, file(t, "x.jsonl", `{"text":"b","label":"x"}`+"\n"+`{"text":"a","label":`+list+"}\n")))
+		if !strings.Contains(skipped.String(), "1 of 2 rows left out: a list of labels among rows of one class each") || !strings.Contains(skipped.String(), "--label 'label[0]' of JSON") {
 			t.Errorf("%s: %s", list, skipped)
 		}
 	}

@@ -195,6 +195,7 @@ type worker struct {
 	text          []byte            // of a row
 	digest        [sha256.Size]byte // of a row's first text, if its split follows from it
 	numbers       []float32         // of a row
+	holding       []int32           // labels of a row
 	known         map[string]int32  // labels, which need no lock then
 }
 

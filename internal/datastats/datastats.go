@@ -17,7 +17,8 @@ type Split struct {
 	Rows      int64               `json:"rows"`
 	Lengths   seq.Quantiles       `json:"lengths"`
 	Labels    map[string]int64    `json:"labels"`
-	Numbers   []seq.NumberSummary `json:"numbers,omitempty"` // of a regression
+	PerRow    []int64             `json:"labels_per_row,omitempty"` // rows by how many labels hold, where several may
+	Numbers   []seq.NumberSummary `json:"numbers,omitempty"`        // of a regression
 	Histogram []Bin               `json:"histogram"`
 }
 
@@ -45,7 +46,7 @@ func Of(name string, r *seq.Reader) (Split, error) {
 			counts[binOf(int64(rows.Length(i)))]++
 		}
 	}
-	s := Split{Name: name, Rows: summary.Rows(), Lengths: summary.Lengths(), Labels: summary.Labels(r.Spec().LabelNames), Numbers: summary.Numbers()}
+	s := Split{Name: name, Rows: summary.Rows(), Lengths: summary.Lengths(), Labels: summary.Labels(r.Spec().LabelNames), PerRow: summary.LabelsPerRow(), Numbers: summary.Numbers()}
 	for _, at := range slices.Sorted(maps.Keys(counts)) {
 		s.Histogram = append(s.Histogram, Bin{binEdges[at], binEdges[at+1], counts[at]})
 	}

@@ -20,6 +20,7 @@ type records struct {
 	name    string
 	columns []string // of the whole
 	wanted  []string
+	lists   []string
 	limit   int                          // bytes of a row
 	next    func() (arrow.Record, error) // io.EOF after the last
 	record  arrow.Record                 // nil before the first and when it is read
@@ -34,7 +35,7 @@ type records struct {
 
 // newRecords has the wanted columns of records with a schema; next and close are to be set.
 func newRecords(name string, schema *arrow.Schema, o Options) (*records, error) {
-	columns, err := checkColumns(schema, o.Columns, o.Copied)
+	columns, err := checkColumns(schema, o)
 	if err != nil {
 		return nil, err
 	}
@@ -44,12 +45,12 @@ func newRecords(name string, schema *arrow.Schema, o Options) (*records, error) 
 	}
 	for _, column := range o.Columns {
 		field, _ := schema.FieldsByName(column)
-		if _, list := field[0].Type.(arrow.ListLikeType); list && first > 0 && !seq.IsTokenColumn(column) {
+		if _, list := field[0].Type.(arrow.ListLikeType); list && first > 0 && !seq.IsTokenColumn(column) && !slices.Contains(o.Lists, column) {
 			return nil, fmt.Errorf("column %q: of a file that stores ids minus %d (%s), expected lists named %s, %s or %s only",
 				column, first, seq.KeyFirstTokenID, seq.ColumnTokens, seq.ColumnTokensA, seq.ColumnTokensB)
 		}
 	}
-	r := &records{name: name, columns: columns, wanted: o.Columns, limit: o.MaxField, first: first, part: o.part, left: math.MaxInt64}
+	r := &records{name: name, columns: columns, wanted: o.Columns, lists: o.Lists, limit: o.MaxField, first: first, part: o.part, left: math.MaxInt64}
 	if o.part != nil {
 		r.row, r.left = o.part.From, o.part.To-o.part.From
 	}
@@ -100,9 +101,16 @@ func (r *records) Next(row *Row) (err error) {
 		if len(at) != 1 {
 			return fmt.Errorf("%s: column %q: expected once in each part, found %d times", r.name, name, len(at))
 		}
-		v, err := valueAt(r.record.Column(at[0]), r.at)
+		value := valueAt
+		if slices.Contains(r.lists, name) {
+			value = itemsAt
+		}
+		v, err := value(r.record.Column(at[0]), r.at)
 		if err == nil && seq.IsTokenColumn(name) {
 			err = v.shift(r.first)
+		}
+		for _, item := range v.Items {
+			size += len(item)
 		}
 		if size += len(v.Text) + 4*len(v.Tokens); err == nil && size > r.limit {
 			err = fmt.Errorf("the row has more than %d bytes", r.limit)
@@ -143,17 +151,18 @@ func isTime(t arrow.DataType) bool {
 	return false
 }
 
-// checkColumns finds the wanted columns in a schema, of which some are only copied.
-func checkColumns(schema *arrow.Schema, wanted, copied []string) (columns []string, err error) {
+// checkColumns finds the wanted columns in a schema, of which some are only copied, and some may be
+// lists of texts.
+func checkColumns(schema *arrow.Schema, o Options) (columns []string, err error) {
 	for _, f := range schema.Fields() {
 		columns = append(columns, f.Name)
 	}
-	at, err := index(columns, wanted)
+	at, err := index(columns, o.Columns)
 	if err != nil {
 		return nil, err
 	}
 	for _, i := range at {
-		if f := schema.Field(i); !readable(f.Type) && !(isTime(f.Type) && slices.Contains(copied, f.Name)) {
+		if f := schema.Field(i); !readable(f.Type) && !(isTime(f.Type) && slices.Contains(o.Copied, f.Name)) && !(ofItems(f.Type) && slices.Contains(o.Lists, f.Name)) {
 			_, list := f.Type.(arrow.ListLikeType)
 			return nil, &ColumnError{f.Name, list, fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, found %s: write it as text", f.Name, f.Type)}
 		}

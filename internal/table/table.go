@@ -63,6 +63,9 @@ func (r *Row) Size() int {
 	n := 0
 	for _, v := range r.Values {
 		n += len(v.Text) + 4*len(v.Tokens)
+		for _, item := range v.Items {
+			n += len(item)
+		}
 	}
 	return max(n, r.whole)
 }
@@ -86,9 +89,10 @@ func Place(file string, line int64) string {
 // Value is what a row has in a column.
 type Value struct {
 	Text   string
-	Tokens []int32 // in place of text, from a list of numbers
-	Null   bool    // it is missing
-	JSON   bool    // the text is a number, true or false, as JSON has it, or what [Options].Copied has taken
+	Tokens []int32  // in place of text, from a list of numbers
+	Items  []string // in place of text, from a list in a column of [Options].Lists
+	Null   bool     // it is missing
+	JSON   bool     // the text is a number, true or false, as JSON has it, or what [Options].Copied has taken
 }
 
 // ColumnError is what is wrong with a row's value of a column, or with all of them.
@@ -118,6 +122,7 @@ type Options struct {
 	Columns   []string          // to be read
 	Format    string            // of [Formats]; "" is what the file's name says
 	Copied    []string          // of Columns, those that are only copied: lists and objects of JSON are taken as they stand, dates and times of Arrow as text
+	Lists     []string          // of Columns, those whose lists are of texts, and not of token ids
 	Delimiter byte              // between the fields of CSV; 0 is a comma
 	MaxField  int               // bytes of a row that are accepted at most
 	Progress  func(bytes int64) // called with the bytes of the file read; may be nil

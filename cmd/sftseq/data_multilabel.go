@@ -1,0 +1,36 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// namedLabels are the labels that hold of a row, by their names; nil where they are not known.
+func namedLabels(spec *seq.Spec, e *seq.Example) []string {
+	if e.Labels == nil {
+		return nil
+	}
+	out := []string{}
+	for _, label := range e.Labels {
+		out = append(out, seq.LabelName(spec.LabelNames, label))
+	}
+	return out
+}
+
+// writtenLabels is what a person reads of the labels of a row.
+func writtenLabels(names []string) string {
+	switch {
+	case names == nil:
+		return "labels unknown"
+	case len(names) == 0:
+		return "no label"
+	}
+	return "labels " + shortList(names, 20)
+}
+
+// writtenCount is what a person reads of rows of so many labels.
+func writtenCount(labels int) string {
+	return strings.TrimSuffix(fmt.Sprintf("%d labels", labels), map[bool]string{true: "s"}[labels == 1])
+}

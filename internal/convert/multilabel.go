@@ -1,0 +1,134 @@
+package convert
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// Rows have any number of labels where a column each says so ([Options].LabelColumns), where
+// one column is to be split ([Options].LabelSeparator), and where the first label that is found
+// in the files is a list.
+
+// firstLabels is of how many rows the first label is looked for.
+const firstLabels = 1000
+
+// checkSeveral looks at what was asked for of several labels.
+func (o *Options) checkSeveral() error {
+	switch {
+	case o.LabelColumns != nil && (o.Label != "" || o.Labels != nil || o.Numbers != nil || o.LabelPattern != nil || o.LabelSeparator != ""):
+		return errors.New("columns of labels, expected without another label and without numbers")
+	case o.LabelSeparator != "" && o.Label == "":
+		return errors.New("a separator of labels needs their column")
+	case o.Pair != nil && (o.LabelColumns != nil || o.LabelSeparator != ""):
+		return errors.New("several labels, expected of single sequences")
+	}
+	return CheckLabels(o.LabelColumns)
+}
+
+// lists are the columns whose lists are of labels.
+func (o *Options) lists() []string {
+	if o.Label == "" || o.Pair != nil {
+		return nil
+	}
+	return []string{o.Label}
+}
+
+// beginsWithList reports whether the first label of a table is a list.
+func (c *converter) beginsWithList(t table.Reader) (list, found bool, err error) {
+	var row table.Row
+	for range firstLabels {
+		switch err := t.Next(&row); {
+		case err == io.EOF:
+			return false, false, nil
+		case err != nil:
+			return false, false, err
+		case row.Err != nil:
+			continue // which is told where the rows are read
+		}
+		if v := row.Values[c.labelAt()]; !v.Null {
+			return v.Items != nil, true, nil
+		}
+	}
+	return false, false, nil
+}
+
+// labelAt is the place of the label, or of the first of several, among the columns.
+func (c *converter) labelAt() int {
+	if c.options.Pair != nil {
+		return 2
+	}
+	return 1
+}
+
+// labelsOf are the labels that hold of a row, in ascending order of the numbers that they were
+// found with. The memory is used for the next row.
+func (w *worker) labelsOf(row *table.Row) (labels []int32, why *reason) {
+	w.holding = w.holding[:0]
+	if w.holding == nil {
+		w.holding = []int32{} // nil would be labels that are not known
+	}
+	if names := w.options.LabelColumns; names != nil {
+		for i, v := range row.Values[w.labelAt():][:len(names)] {
+			holds, why := holdsIn(v, names[i])
+			if why != nil {
+				return nil, why
+			}
+			if holds {
+				w.holding = append(w.holding, int32(i))
+			}
+		}
+		return w.holding, nil
+	}
+	v := row.Values[w.labelAt()]
+	items := v.Items
+	switch {
+	case v.Null:
+		return nil, because(NoLabel, nil)
+	case items == nil && w.options.LabelSeparator != "":
+		items = strings.Split(v.Text, w.options.LabelSeparator)
+	case items == nil:
+		items = []string{v.Text}
+	}
+	for _, item := range items {
+		if strings.TrimSpace(item) == "" {
+			continue // "a;;b" and "" have no label there
+		}
+		n, why := w.label(table.Value{Text: item})
+		if why != nil {
+			return nil, why
+		}
+		w.holding = append(w.holding, n)
+	}
+	slices.Sort(w.holding)
+	w.holding = slices.Compact(w.holding)
+	return w.holding, nil
+}
+
+// holdsIn reads a column that says whether a label holds.
+func holdsIn(v table.Value, column string) (bool, *reason) {
+	text := strings.TrimSpace(v.Text)
+	if v.Null || text == "" {
+		return false, because(NoLabel, fmt.Errorf("column %s: found nothing", column))
+	}
+	switch strings.ToLower(text) {
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if v.Tokens != nil || err != nil || x != 0 && x != 1 {
+		return false, because("neither 0 nor 1", fmt.Errorf("column %s: expected 0, 1, true or false, found %.40q", column, text))
+	}
+	return x == 1, nil
+}
+
+// manyLabels reports whether rows have any number of labels.
+func (c *converter) manyLabels() bool { return c.spec.Task == seq.MultiLabel }

@@ -1,0 +1,131 @@
+package convert
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/apache/arrow/go/v15/parquet/pqarrow"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// holdings are the labels of the rows of train: "x y".
+func holdings(t *testing.T, d *seq.Dataset) (rows []string) {
+	t.Helper()
+	f, err := d.Open("train")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for i := range f.Len() {
+		e, err := f.Example(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.Labels == nil {
+			t.Fatalf("row %d has no list of labels", i)
+		}
+		var names []string
+		for _, label := range e.Labels {
+			names = append(names, d.Manifest.LabelNames[label])
+		}
+		rows = append(rows, strings.Join(names, " "))
+	}
+	return rows
+}
+
+// listsOf writes a table of texts and lists of labels, as Arrow and as Parquet.
+func listsOf(t *testing.T) (asArrow, asParquet string) {
+	t.Helper()
+	schema := arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.String}, {Name: "label", Type: arrow.ListOf(arrow.BinaryTypes.String), Nullable: true}}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	defer b.Release()
+	list := b.Field(1).(*array.ListBuilder)
+	for i, labels := range [][]string{{"y", "x"}, {}, nil, {"z"}} {
+		b.Field(0).(*array.StringBuilder).Append(strings.Repeat("a", 1+i))
+		if list.Append(labels != nil); labels != nil {
+			list.ValueBuilder().(*array.StringBuilder).AppendValues(labels, nil)
+		}
+	}
+	record := b.NewRecord()
+	defer record.Release()
+	var stream, file bytes.Buffer
+	w := ipc.NewWriter(&stream, ipc.WithSchema(schema))
+	if err := w.Write(record); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p, err := pqarrow.NewFileWriter(schema, &file, nil, pqarrow.DefaultWriterProps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Write(record); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	asArrow, asParquet = filepath.Join(t.TempDir(), "x.arrow"), filepath.Join(t.TempDir(), "x.parquet")
+	for path, text := range map[string][]byte{asArrow: stream.Bytes(), asParquet: file.Bytes()} {
+		if err := os.WriteFile(path, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return asArrow, asParquet
+}
+
+// TestManyLabels: lists, a column that is split and columns of 0 and 1 give the same data set;
+// none of the labels is no mistake, unknown labels are.
+func TestManyLabels(t *testing.T) {
+	asArrow, asParquet := listsOf(t)
+	for name, set := range map[string]struct {
+		from   string
+		change func(o *Options)
+		left   string
+	}{
+		"JSON":      {file(t, "x.jsonl", `{"text":"a"}`+"\n"+`{"text":"b","label":["y","x","y"]}`+"\n"+`{"text":"c","label":[]}`+"\n"+`{"text":"d","label":null}`+"\n"+`{"text":"e","label":"z"}`+"\n"), nil, "2 of 5 rows left out: no label"},
+		"Arrow":     {asArrow, nil, "1 of 4 rows left out: no label"},
+		"Parquet":   {asParquet, nil, "1 of 4 rows left out: no label"},
+		"separator": {file(t, "x.csv", "text,label\na,y; x;\nb,\nc,z\n"), func(o *Options) { o.LabelSeparator = ";" }, ""},
+		"columns": {file(t, "y.csv", "text,x,y,z\na,1,True,0\nb,0,0.0,false\nc,,1,1\nd,0,0,1\ne,0,2,0\n"), func(o *Options) { o.Label, o.LabelColumns = "", []string{"x", "y", "z"} },
+			"1 of 5 rows left out: neither 0 nor 1"},
+	} {
+		o := options(t, set.from)
+		if set.change != nil {
+			set.change(&o)
+		}
+		o.head = 1 // the files are begun before all labels are known
+		d, skipped := mustConvert(t, o)
+		if got := holdings(t, d); d.Manifest.Task != seq.MultiLabel || !slices.Equal(got, []string{"x y", "", "z"}) {
+			t.Errorf("%s: task %s, %q", name, d.Manifest.Task, got)
+		}
+		if !slices.Equal(d.Manifest.LabelNames, []string{"x", "y", "z"}) {
+			t.Errorf("%s: labels %q", name, d.Manifest.LabelNames)
+		}
+		if !strings.Contains(skipped.String(), set.left) {
+			t.Errorf("%s: %s", name, skipped)
+		}
+	}
+	o := options(t, file(t, "x.csv", "text,label\na,x;w\nb,x\n"))
+	o.LabelSeparator, o.Labels, o.Strict = ";", []string{"x", "y"}, true
+	if _, _, err := Convert(context.Background(), o); err == nil || !strings.Contains(err.Error(), `x.csv:2: an unknown label: found "w"`) {
+		t.Errorf("%v", err)
+	}
+	for _, list := range []string{`["x",null]`, `[["x"]]`, `[{"x":1}]`} {
+		_, skipped := mustConvert(t, options(t, file(t, "x.jsonl", `{"text":"a","label":["x"]}`+"\n"+`{"text":"b","label":`+list+"}\n")))
+		if !strings.Contains(skipped.String(), "1 of 2 rows left out: the row cannot be read") || !strings.Contains(skipped.String(), "x.jsonl:2") {
+			t.Errorf("%s: %s", list, skipped)
+		}
+	}
+}

@@ -1,0 +1,62 @@
+package table
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/sftseq/sftseq/internal/jsonlines"
+)
+
+// itemsOf are the texts of a list of JSON: strings, or numbers and true or false as they stand.
+func itemsOf(list json.RawMessage) (v Value, err error) {
+	v.Items = []string{}
+	for element := range jsonlines.Elements(list) {
+		item, err := valueOf(element)
+		if err == nil && (item.Null || item.Tokens != nil) {
+			err = fmt.Errorf("expected a string, a number, true or false, found %.40s", element)
+		}
+		if err != nil {
+			return Value{}, fmt.Errorf("index %d: %w", len(v.Items), err)
+		}
+		v.Items = append(v.Items, item.Text)
+	}
+	return v, nil
+}
+
+// ofItems reports whether values of a type are lists of texts, numbers, or true or false.
+func ofItems(t arrow.DataType) bool {
+	list, ok := t.(arrow.ListLikeType)
+	if !ok {
+		return false
+	}
+	_, nested := list.Elem().(arrow.ListLikeType)
+	return !nested && readable(list.Elem())
+}
+
+// itemsAt are the texts of row i of a column of lists.
+func itemsAt(a arrow.Array, i int) (v Value, err error) {
+	list, ok := a.(array.ListLike)
+	if !ok || a.IsNull(i) {
+		return valueAt(a, i)
+	}
+	from, to := list.ValueOffsets(i)
+	if n := int64(list.ListValues().Len()); from < 0 || from > to || to > n { // Arrow believes what a file says
+		return v, fmt.Errorf("the file is damaged: a list from %d to %d of %d values", from, to, n)
+	}
+	v.Items = []string{}
+	for at := int(from); at < int(to); at++ {
+		item, err := valueAt(list.ListValues(), at)
+		if err == nil && item.Null {
+			err = errors.New("expected a value, found null")
+		}
+		if err != nil {
+			return Value{}, fmt.Errorf("index %d: %w", at-int(from), err)
+		}
+		v.Items = append(v.Items, item.Text)
+	}
+	return v, nil
+}
