@@ -58,16 +58,20 @@ func (multiLabel) settings(c *Config, s *Settings) error {
 	return nil
 }
 
-func (multiLabel) check(c *Config, e seq.Example) error {
-	if e.Labels == nil {
+func (multiLabel) check(c *Config, e seq.Example) error { return c.CheckLabels(e.Labels) }
+
+// CheckLabels reports labels that a row cannot have that a model of several labels is to learn or
+// is measured on.
+func (c *Config) CheckLabels(labels []int32) error {
+	if labels == nil {
 		return fmt.Errorf("the labels are not known, expected a list of those that hold, which may be empty")
 	}
-	for i, label := range e.Labels {
+	for i, label := range labels {
 		if label < 0 || int(label) >= c.NumLabels {
 			return fmt.Errorf("label %d, expected 0 to %d", label, c.NumLabels-1)
 		}
-		if i > 0 && label <= e.Labels[i-1] {
-			return fmt.Errorf("label %d after %d, expected labels in ascending order, each once", label, e.Labels[i-1])
+		if i > 0 && label <= labels[i-1] {
+			return fmt.Errorf("label %d after %d, expected labels in ascending order, each once", label, labels[i-1])
 		}
 	}
 	return nil

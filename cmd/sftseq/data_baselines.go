@@ -41,6 +41,9 @@ func dataBaselines(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if spec := set.Spec(); spec.ListsLabels() {
+		return fmt.Errorf("%s: expected one label of each row, which simple models learn, found lists of labels (task %s)", dir, set.Manifest.Task)
+	}
 	if len(baseline.Splits(set.Manifest)) == 0 {
 		return fmt.Errorf("%s: expected labels, and rows in the split train and in another one, which simple models need", dir)
 	}

@@ -46,6 +46,12 @@ absolute error (MAE), the root of the mean squared error (RMSE) and the coeffici
 determination (R²: 1 is exact, 0 is what the mean of the rows reaches), beside what the
 mean of the training split reaches.
 
+Of a model of several labels a row it reports micro F1 (of all pairs of a row and a label at
+once), macro F1 (the mean of the labels), both with the thresholds that training chose on the
+validation split, the mean average precision, how many rows have all labels right, and
+precision, recall, F1 and average precision of each label, beside what the frequencies of the
+labels in the training split reach.
+
 --errors writes a row for each that is answered wrong: the id that it has in the data
 set (data convert --id), its number from 0, its label, the class predicted, and a
 probability for each class.
@@ -95,6 +101,9 @@ func eval(c *cli.Context) error {
 	}
 	if m.Config.Predicts() {
 		return evalNumbers(c, m)
+	}
+	if m.Config.LabelsHold() {
+		return evalLabels(c, m)
 	}
 	trained := trainedIn(c.String("model")) // now: a run that goes on has other weights later
 	if !ranking.Possible(m.Config) {

@@ -62,7 +62,11 @@ Example: sftseq predict --model runs/reviews --input reviews.csv --text review -
 where label is the class's name if the model has names, otherwise its number;
 for a pair, length_a and length_b as well. A model of a regression writes
    {"id": 7, "numbers": {"mass": 3.2, …}, "length": 4}
-in the units of its data. With --explain a line also says what the
+in the units of its data, and one of several labels a row
+   {"id": 7, "labels": ["a", "c"], "probabilities": {"a": 0.9, …}, "length": 4}
+with the labels whose probability reaches their threshold, which training chose on the
+validation split ("thresholds" in config.json); tables have them in one column, with ;
+between them. With --explain a line also says what the
 model read: for each layer the positions it sampled, their weights and the share of
 its attention that each received; and the weight of each token in the pooling.
 
@@ -184,6 +188,8 @@ func taskFor(c *cli.Context, m *sft.Config) error {
 		return fmt.Errorf("--fill: the model %s is of task %s, expected one of sftseq pretrain", c.String("model"), m.Task)
 	case c.Bool("explain") && m.Predicts():
 		return fmt.Errorf("--explain: the model %s predicts numbers, and is not explained: leave --explain out", c.String("model"))
+	case c.Bool("explain") && m.LabelsHold():
+		return fmt.Errorf("--explain: the model %s answers with several labels, and is not explained: leave --explain out", c.String("model"))
 	case !fill && fills && c.Command.Name == "predict":
 		return fmt.Errorf("the model %s was trained without labels (sftseq pretrain), and predicts none: --fill fills masks, sftseq embed gives vectors, and sftseq train --init-from learns labels", c.String("model"))
 	}

@@ -52,6 +52,9 @@ func addResults(c *cli.Context, r *report.Run, dir string) error {
 		if m.Config.Predicts() {
 			r.Missing = "the model predicts numbers, which have no classes (sftseq eval says how far off they are)"
 		}
+		if m.Config.LabelsHold() {
+			r.Missing = "of the model several labels of a row are right, which have no table of confusions (sftseq eval measures each label)"
+		}
 		return nil
 	}
 	var in *reportRows

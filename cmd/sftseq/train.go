@@ -125,7 +125,7 @@ type trainRun struct {
 	under     string           // what a launcher has to do with that, where there is one
 	reproduce string           // the command that repeats it
 	baseline  *baseline.Result // of the validation split; nil where its conversion measured none
-	predicts  bool             // numbers, and no classes
+	predicts  bool             // numbers or several labels, and no class
 	kernels   string           // what it began with; "" of a run that older versions began
 }
 
@@ -250,7 +250,7 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 	if err != nil {
 		return err
 	}
-	r.opened, r.predicts = append(r.opened, train), config.Predicts()
+	r.opened, r.predicts = append(r.opened, train), config.Predicts() || config.LabelsHold()
 	val, err := config.OpenSplit(data.set, "val")
 	if err != nil {
 		return fmt.Errorf("what a run is judged by: %w (of your own data, sftseq data convert takes some: see --split and --val-part)", err)

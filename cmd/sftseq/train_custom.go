@@ -45,6 +45,9 @@ func trainCustom(c *cli.Context) error {
 			return usage(c, "--%s: %s has no numbers to predict (data convert --numbers)", f.name, c.String("data"))
 		}
 	}
+	if m.Task == seq.MultiLabel && c.IsSet("seeds") {
+		return usage(c, "--seeds: %s has several labels a row, and no classes with an accuracy that runs are compared by", c.String("data"))
+	}
 	return train(c, lra.Custom(m))
 }
 

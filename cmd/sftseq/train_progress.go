@@ -66,6 +66,8 @@ func (p *trainProgress) observe(event any) {
 		switch {
 		case e.Accuracy != nil:
 			reached = fmt.Sprintf("accuracy %.2f%%, ", 100**e.Accuracy)
+		case e.MAP != nil:
+			reached = fmt.Sprintf("macro F1 %s, mean average precision %.4f, ", defined(e.MacroF1), *e.MAP)
 		case e.R2 != nil:
 			reached = fmt.Sprintf("R² %.4f, ", *e.R2)
 		case e.BitsPerToken != nil:
@@ -88,7 +90,7 @@ func (p *trainProgress) observe(event any) {
 // judged is what a model is selected by beside accuracy and loss.
 func judged(e sft.EvaluationReport) string {
 	switch {
-	case e.SelectedBy == "macro-f1":
+	case e.SelectedBy == "macro-f1" && e.Thresholds == nil:
 		return fmt.Sprintf(", macro F1 %.4f", *e.MacroF1)
 	case e.SelectedBy == "auc" && e.AUC != nil:
 		return fmt.Sprintf(", AUC %.4f", *e.AUC)

@@ -30,6 +30,9 @@ func classWeights(c *cli.Context, set *seq.Dataset) ([]float64, error) {
 	if from == "" {
 		return nil, nil
 	}
+	if set.Manifest.Task == seq.MultiLabel {
+		return labelWeights(from, set)
+	}
 	rows := make([]float64, len(names))
 	counts := set.Manifest.Splits["train"].Labels
 	total := 0.0

@@ -33,7 +33,8 @@ type Model struct {
 }
 
 // Predictor classifies: [requests.Prediction], with an explanation if that is asked for; of a
-// regression it predicts numbers: [requests.Numbers].
+// regression it predicts numbers: [requests.Numbers]; of several labels it tells those that hold:
+// [requests.Labels].
 func Predictor(scorer *sft.Scorer, explain bool) *Model {
 	c, score := scorer.Config(), scorer.Examples
 	if explain {
@@ -42,6 +43,9 @@ func Predictor(scorer *sft.Scorer, explain bool) *Model {
 	columns := predictionColumns
 	if c.Predicts() {
 		columns = numberColumns
+	}
+	if c.LabelsHold() {
+		columns = labelsColumns
 	}
 	return &Model{Sequences: []int{c.Sequences()}, Record: scorer.Score, config: c, columns: columns,
 		answer: func(ctx context.Context, batch []*requests.Request) ([]any, error) {
@@ -55,9 +59,12 @@ func Predictor(scorer *sft.Scorer, explain bool) *Model {
 			}
 			replies := make([]any, len(batch))
 			for i, o := range outputs {
-				if c.Predicts() {
+				switch {
+				case c.Predicts():
 					replies[i] = orFailure(requests.NewNumbers(c, batch[i], o))
-				} else {
+				case c.LabelsHold():
+					replies[i] = orFailure(requests.NewLabels(c, batch[i], o))
+				default:
 					replies[i] = orFailure(requests.NewPrediction(c, batch[i], o))
 				}
 			}

@@ -27,9 +27,12 @@ func Labelled(in io.Reader, p *Parser, limit int) ([]seq.Example, error) {
 			return nil, q.Failure
 		}
 		e := q.Example()
-		if p.Config.Predicts() {
+		switch {
+		case p.Config.Predicts():
 			e.Numbers, err = parseNumbers(p.Config, q.Numbers)
-		} else {
+		case p.Config.LabelsHold():
+			e.Labels, err = parseLabels(p.Config, q.Labels)
+		default:
 			e.Label, err = ParseLabel(p.Config, q.Label)
 		}
 		if err != nil {

@@ -45,7 +45,8 @@ type Request struct {
 	Lengths   []int     // before an input window cut them
 	Label     json.RawMessage
 	Numbers   json.RawMessage
-	Failure   *Failure // nil if the line can be answered
+	Labels    json.RawMessage // that hold, where any number may
+	Failure   *Failure        // nil if the line can be answered
 }
 
 // Tokens is the number of tokens that the model reads.
@@ -129,6 +130,7 @@ func (p *Parser) fill(r *Request, line []byte) error {
 	if id, ok := fields["id"]; ok {
 		r.ID = bytes.Clone(id) // it may outlive the line
 	}
+	r.Labels = bytes.Clone(fields["labels"])
 	r.Label, r.Numbers = bytes.Clone(fields["label"]), bytes.Clone(fields["numbers"])
 	names, err := p.sources(fields, line)
 	if err != nil {
@@ -154,7 +156,7 @@ func (p *Parser) fill(r *Request, line []byte) error {
 
 // requestFields are the fields with a meaning; all others are passed over.
 var requestFields = map[string]bool{"id": true, "tokens": true, "text": true, "tokens_a": true, "text_a": true,
-	"tokens_b": true, "text_b": true, "label": true, "numbers": true}
+	"tokens_b": true, "text_b": true, "label": true, "labels": true, "numbers": true}
 
 // methodFields hold a sequence in a request of JSON-RPC. In a line they mean nothing, and an
 // error names them.

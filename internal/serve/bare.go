@@ -80,6 +80,8 @@ func (s *session) acceptBare(m *message) bool {
 		r.Failure = &requests.Failure{Code: requests.CodeRequest, Message: "after shutdown only exit is expected"}
 	case model.config.Predicts():
 		r.Failure = &requests.Failure{Code: requests.CodeRequest, Message: predicting}
+	case model.config.LabelsHold():
+		r.Failure = &requests.Failure{Code: requests.CodeRequest, Message: labelling}
 	case !model.config.Answers():
 		r.Failure = &requests.Failure{Code: requests.CodeRequest, Message: unlabelled}
 	}

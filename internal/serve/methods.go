@@ -14,6 +14,7 @@ func init() {
 	methods = map[string]method{
 		"sequence/classify": {many("sequences", classifyFields, (*call).classifyOne), needsSingle},
 		"sequence/predict":  {many("sequences", predictFields, (*call).predictOne), needsNumbers},
+		"sequence/labels":   {many("sequences", labelsFields, (*call).labelsOne), needsLabels},
 		"sequence/embed":    {many("sequences", embedFields, (*call).embedOne), needsNothing},
 		"retrieval/score":   {many("pairs", scoreFields, (*call).scoreOne), needsPair},
 		"retrieval/add":     {(*call).add, needsIndex},
@@ -37,8 +38,20 @@ const unlabelled = "the model was trained without labels: it embeds sequences (s
 // predicting is what a model lacks that predicts numbers.
 const predicting = "the model predicts numbers, and does not classify: sequence/predict answers with them"
 
+// labelling is what a model lacks that answers with several labels.
+const labelling = "several labels of a sequence may hold, and the model does not classify: sequence/labels answers with them"
+
+func needsLabels(c *call) string {
+	if !c.model.config.LabelsHold() {
+		return "the model does not answer with several labels: it is of the task " + c.model.config.Task
+	}
+	return ""
+}
+
 func needsSingle(c *call) string {
 	switch {
+	case c.model.config.LabelsHold():
+		return labelling
 	case c.model.config.Predicts():
 		return predicting
 	case !c.model.config.Answers():
@@ -58,6 +71,8 @@ func needsNumbers(c *call) string {
 
 func needsPair(c *call) string {
 	switch {
+	case c.model.config.LabelsHold():
+		return labelling
 	case c.model.config.Predicts():
 		return predicting
 	case !c.model.config.Answers():

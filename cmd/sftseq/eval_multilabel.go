@@ -1,0 +1,203 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// labelsResult is what eval prints of a model of several labels.
+type labelsResult struct {
+	Model string `json:"model"`
+	Data  string `json:"data"`
+	Split string `json:"split,omitempty"`
+	trained
+	*metrics.MultiLabelReport
+	// Frequencies is what the training split's frequencies reach, which know nothing of a row: a
+	// label is answered that at least half of its rows have. Absent where these are not known.
+	Frequencies *labelsBaseline `json:"baseline_frequencies,omitempty"`
+}
+
+// labelsBaseline is what a simple model reaches on several labels.
+type labelsBaseline struct {
+	MicroF1              *float64 `json:"micro_f1"`
+	MacroF1              *float64 `json:"macro_f1"`
+	MeanAveragePrecision *float64 `json:"mean_average_precision"`
+	ExactMatch           float64  `json:"exact_match"`
+}
+
+// mostLabels is how many labels are printed.
+const mostLabels = 30
+
+func (r *labelsResult) write(w io.Writer) error {
+	out := &lines{w: w}
+	of := r.Data
+	if r.Split != "" {
+		of = fmt.Sprintf("the split %s of %s", r.Split, r.Data)
+	}
+	out.add("%s on %s: %d rows, loss %.4f", r.Model, of, r.Rows, r.Loss)
+	head := fmt.Sprintf("%-24s  %10s", "", "model")
+	if r.Frequencies != nil {
+		head += "  frequencies of training"
+	}
+	out.add("%s", head)
+	row := func(name string, of func(b *labelsBaseline) string) {
+		line := fmt.Sprintf("%-24s  %10s", name, of(&labelsBaseline{r.MicroF1, r.MacroF1, r.MeanAveragePrecision, r.ExactMatch}))
+		if r.Frequencies != nil {
+			line += fmt.Sprintf("  %23s", of(r.Frequencies))
+		}
+		out.add("%s", line)
+	}
+	row("micro F1", func(b *labelsBaseline) string { return defined(b.MicroF1) })
+	row("macro F1", func(b *labelsBaseline) string { return defined(b.MacroF1) })
+	row("mean average precision", func(b *labelsBaseline) string { return defined(b.MeanAveragePrecision) })
+	row("all labels right", func(b *labelsBaseline) string { return fmt.Sprintf("%.2f%%", 100*b.ExactMatch) })
+	out.add("%-20s  %8s  %8s  %9s  %9s  %9s  %8s  %17s", "label", "rows", "answered", "threshold", "precision", "recall", "F1", "average precision")
+	shown := slices.SortedStableFunc(slices.Values(r.Labels), func(a, b metrics.LabelReport) int { return cmp.Compare(b.Rows, a.Rows) })
+	for _, k := range shown[:min(len(shown), mostLabels)] {
+		out.add("%-20s  %8d  %8d  %9.4f  %9s  %9s  %8s  %17s", k.Name, k.Rows, k.Answered, k.Threshold, defined(k.Precision), defined(k.Recall), defined(k.F1), defined(k.AveragePrecision))
+	}
+	if more := len(shown) - mostLabels; more > 0 {
+		out.add("and %d labels of fewer rows (--json has all)", more)
+	}
+	return out.err
+}
+
+// defined is a number as a person reads it.
+func defined(v *float64) string {
+	if v == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%.4f", *v)
+}
+
+// evalLabels measures how well a model tells which labels of rows hold.
+func evalLabels(c *cli.Context, m *sft.Model) error {
+	for _, name := range []string{"errors", "queries"} {
+		if c.IsSet(name) {
+			return usage(c, "--%s: of the model %s several labels of a row are right: sftseq predict --keep writes answers beside the labels", name, c.String("model"))
+		}
+	}
+	in, path, total, err := testData(c.String("data"), c.String("split"))
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	if err := fits(m.Config, in.Spec()); err != nil {
+		return fmt.Errorf("%s does not fit the model %s: %w", path, c.String("model"), err)
+	}
+	scorer, release, err := openScorer(c, m)
+	if err != nil {
+		return err
+	}
+	defer release()
+	ranks := ranksOf(c)
+	if err := ranks.compare(scorer, path); err != nil {
+		return err
+	}
+	score, _ := ranks.scoring(scorer)
+	r := &labelsResult{Model: c.String("model"), Data: c.String("data"), trained: trainedIn(c.String("model"))}
+	if path != r.Data {
+		r.Split = c.String("split")
+	}
+	p := newProgress(total, "evaluating", "rows")
+	err = r.measure(c.Context, m.Config, in, score, frequenciesOf(r.Data), p.Add)
+	p.Finish()
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return show(c, r, r.write)
+}
+
+// frequenciesOf are the parts of the rows of the training split of a data set that have each
+// label; nil where they are not known.
+func frequenciesOf(path string) []float64 {
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return nil
+	}
+	set, err := seq.OpenDataset(path)
+	if err != nil {
+		return nil // the rows have been read: it was replaced meanwhile
+	}
+	train := set.Manifest.Splits["train"]
+	rows := float64(train.Rows - train.Labels[seq.Unlabelled])
+	if rows <= 0 {
+		return nil
+	}
+	var out []float64
+	for _, name := range set.Manifest.LabelNames {
+		out = append(out, float64(train.Labels[name])/rows)
+	}
+	return out
+}
+
+// measure reads all rows.
+func (r *labelsResult) measure(ctx context.Context, config *sft.Config, in *seq.Reader, score func(context.Context, []seq.Example) ([]sft.Output, error), frequencies []float64, done func(int64)) error {
+	tally, simple := metrics.NewMultiLabel(config.NumLabels), metrics.NewMultiLabel(config.NumLabels)
+	always := make([]float32, config.NumLabels)
+	for i, f := range frequencies {
+		always[i] = float32(max(-40, min(40, math.Log(f/(1-f)))))
+	}
+	const together = 64
+	for {
+		rows, err := in.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		for from := 0; from < rows.Len(); from += together {
+			var examples []seq.Example
+			for i := from; i < min(from+together, rows.Len()); i++ {
+				e := rows.Example(i)
+				if e.A, err = config.Window(e.A); err == nil {
+					err = config.CheckLabels(e.Labels)
+				}
+				if err != nil {
+					return fmt.Errorf("row %d: %w", e.Index, err)
+				}
+				examples = append(examples, e)
+			}
+			outputs, err := score(ctx, examples)
+			if err != nil {
+				return err
+			}
+			for i, o := range outputs {
+				if slices.ContainsFunc(o.Logits, func(v float32) bool { return v-v != 0 }) {
+					return fmt.Errorf("row %d: the model's output is not finite", examples[i].Index)
+				}
+				tally.Add(o.Logits, examples[i].Labels)
+				simple.Add(always, examples[i].Labels)
+			}
+			done(int64(len(examples)))
+		}
+	}
+	if tally.Rows() == 0 {
+		return errors.New("no rows, at least 1 was expected")
+	}
+	thresholds, half := make([]float64, config.NumLabels), make([]float64, config.NumLabels)
+	for i := range thresholds {
+		thresholds[i], half[i] = config.Threshold(i), metrics.DefaultThreshold
+	}
+	r.MultiLabelReport = tally.Report(thresholds)
+	for i := range r.Labels {
+		r.Labels[i].Name = fmt.Sprint(config.Label(i))
+	}
+	if frequencies != nil {
+		x := simple.Report(half)
+		r.Frequencies = &labelsBaseline{x.MicroF1, x.MacroF1, x.MeanAveragePrecision, x.ExactMatch}
+	}
+	return nil
+}

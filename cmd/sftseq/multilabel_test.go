@@ -1,0 +1,146 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// labelledRows is a table of sequences of letters, with those of a, b and c that are in them.
+func labelledRows(rows int) string {
+	random := rand.New(rand.NewPCG(3, 4))
+	var out strings.Builder
+	out.WriteString("name,sequence,topics\n")
+	for i := range rows {
+		text := []byte(strings.Repeat("x", 6+random.IntN(9)))
+		var topics []string
+		for label := range 3 {
+			if random.IntN(4) <= label {
+				at := random.IntN(len(text))
+				text[at] = byte('a' + label)
+			}
+		}
+		for _, label := range []string{"a", "b", "c"} {
+			if strings.Contains(string(text), label) {
+				topics = append(topics, label)
+			}
+		}
+		fmt.Fprintf(&out, "s%d,%s,%s\n", i, text, strings.Join(topics, "|"))
+	}
+	return out.String()
+}
+
+// TestMultiLabel: a table with several labels a row becomes a model that tells which hold, as
+// lines, tables and Arrow, is measured beside the labels' frequencies, reported on and goes on from
+// one that is there; what it has no answer to is refused.
+func TestMultiLabel(t *testing.T) {
+	dir := t.TempDir()
+	csv := writeText(t, filepath.Join(dir, "t.csv"), labelledRows(400))
+	data, model := filepath.Join(dir, "data"), filepath.Join(dir, "model")
+	must := func(in string, args ...string) string {
+		t.Helper()
+		status, out, errs := program(strings.NewReader(in), args...)
+		if status != 0 {
+			t.Fatalf("%q: status %d\n%s%s", args, status, out, errs)
+		}
+		return out + errs
+	}
+	must("", "data", "convert", "--from", csv, "--to", data, "--text", "sequence", "--label", "topics", "--label-separator", "|", "--id", "name", "--tokenizer", "byte", "--split", "0.6,0.2,0.2")
+	if said := must("", "train", "custom", "--data", data, "--out", model, "--steps", "150", "--eval-every", "50", "--select", "macro-f1", "--class-weights", "balanced", "--device", "cpu"); !strings.Contains(said, "validation macro F1 ") || !strings.Contains(said, "selected by macro-f1 ") || strings.Contains(said, "accuracy") {
+		t.Errorf("train: %s", said)
+	}
+	c, err := sft.ReadConfig(filepath.Join(model, "config.json"))
+	if err != nil || len(c.Thresholds) != 3 {
+		t.Fatalf("thresholds %v, %v", c.Thresholds, err)
+	}
+	from, err := sft.LoadCheckpoint(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := seq.OpenDataset(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	train := set.Manifest.Splits["train"]
+	for i, name := range []string{"a", "b", "c"} {
+		n := float64(train.Labels[name])
+		if want := (float64(train.Rows) - n) / n; from.Settings.ClassWeights[i] != want {
+			t.Errorf("label %s: weight %v, want %v", name, from.Settings.ClassWeights[i], want)
+		}
+	}
+
+	var line struct {
+		ID            string             `json:"id"`
+		Labels        []string           `json:"labels"`
+		Probabilities map[string]float64 `json:"probabilities"`
+		Length        int                `json:"length"`
+		Label         any                `json:"label"`
+	}
+	said := must(`{"id":"x","text":"xxxxaxxxc"}`+"\n", "predict", "--model", model)
+	if err := json.Unmarshal([]byte(said), &line); err != nil || line.ID != "x" || len(line.Probabilities) != 3 || line.Length != 9 || line.Label != nil {
+		t.Errorf("%s, %v", said, err)
+	}
+	for i, name := range []string{"a", "b", "c"} {
+		if slices.Contains(line.Labels, name) != (line.Probabilities[name] >= c.Thresholds[i]) {
+			t.Errorf("label %s: %v, probability %v, threshold %v", name, line.Labels, line.Probabilities[name], c.Thresholds[i])
+		}
+	}
+	must("", "predict", "--model", model, "--input", csv, "--text", "sequence", "--id", "name", "--keep", "topics", "--output", filepath.Join(dir, "o.csv"))
+	if first := strings.SplitN(readText(t, filepath.Join(dir, "o.csv")), "\n", 3); first[0] != "id,topics,labels,probability_a,probability_b,probability_c,error" || !strings.HasPrefix(first[1], "s0,") {
+		t.Errorf("%s", strings.Join(first[:2], "\n"))
+	}
+	must("", "predict", "--model", model, "--input", csv, "--text", "sequence", "--output", filepath.Join(dir, "o.jsonl"))
+	if text := readText(t, filepath.Join(dir, "o.jsonl")); !strings.Contains(strings.SplitN(text, "\n", 2)[0], `"probabilities":{"a":`) {
+		t.Errorf("%s", strings.SplitN(text, "\n", 2)[0])
+	}
+	must("", "predict", "--model", model, "--input", filepath.Join(data, "test.arrow"), "--output", filepath.Join(dir, "o.arrow"))
+	must("", "embed", "--model", model, "--input", csv, "--text", "sequence", "--output", filepath.Join(dir, "e.jsonl"))
+
+	var result labelsResult
+	if err := json.Unmarshal([]byte(must("", "eval", "--model", model, "--data", data, "--json")), &result); err != nil || result.Rows < 30 || len(result.Labels) != 3 {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	test := set.Manifest.Splits["test"]
+	mean := 0.0
+	for _, name := range []string{"a", "b", "c"} {
+		mean += float64(test.Labels[name]) / float64(3*test.Rows)
+	}
+	if simple := result.Frequencies; math.Abs(*simple.MeanAveragePrecision-mean) > 1e-9 || *result.MeanAveragePrecision < mean+0.2 || *result.MicroF1 <= *simple.MicroF1 {
+		t.Errorf("nothing is learned: %+v, by frequencies %+v (%v)", result.MultiLabelReport, simple, mean)
+	}
+	if said := must("", "eval", "--model", model, "--data", data); !strings.Contains(said, "frequencies of training") || !strings.Contains(said, "mean average precision") {
+		t.Error(said)
+	}
+	must("", "report", model, "--out", filepath.Join(dir, "report.html"))
+	must("", "train", "custom", "--data", data, "--out", filepath.Join(dir, "more"), "--init-from", model, "--steps", "2", "--device", "cpu")
+	must("", "pretrain", "--data", data, "--out", filepath.Join(dir, "pre"), "--steps", "2", "--device", "cpu")
+	must("", "train", "custom", "--data", data, "--out", filepath.Join(dir, "on"), "--init-from", filepath.Join(dir, "pre"), "--steps", "2", "--select", "map", "--device", "cpu")
+
+	classes := filepath.Join(dir, "classes")
+	must("", "data", "convert", "--from", csv, "--to", classes, "--text", "sequence", "--label", "topics", "--tokenizer", "byte", "--split", "0.6,0.2,0.2")
+	weights := writeText(t, filepath.Join(dir, "w.json"), `{"d": 2}`)
+	for want, args := range map[string][]string{
+		"several labels, and is not explained":      {"predict", "--model", model, "--explain"},
+		"several labels of a row are right":         {"eval", "--model", model, "--data", data, "--errors", filepath.Join(dir, "e.csv")},
+		"has no classes, and eval measures it with": {"eval", "--model", model, "--data", data, "--shard", "0/2", "--output", filepath.Join(dir, "parts")},
+		"its task is classification, the model's":   {"eval", "--model", model, "--data", classes},
+		"--seeds: ":                       {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--seeds", "1,2"},
+		`class "d", expected one of a, b`: {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--class-weights", weights},
+		`select is "auc"`:                 {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--select", "auc"},
+		"--label-columns excludes":        {"data", "convert", "--from", csv, "--to", filepath.Join(dir, "no"), "--text", "sequence", "--label", "topics", "--label-columns", "a,b"},
+		"--label-separator":               {"data", "convert", "--from", csv, "--to", filepath.Join(dir, "no"), "--text", "sequence", "--label-separator", ";"},
+		"one label of each row":           {"data", "baselines", "--data", data},
+	} {
+		if status, _, errs := program(strings.NewReader(""), args...); status == 0 || !strings.Contains(errs, want) {
+			t.Errorf("%q: status %d, %s, want %s", args, status, errs, want)
+		}
+	}
+}

@@ -1,0 +1,29 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// labelWeights are the weights of the loss of rows that have a label, where any number of labels
+// may hold: balanced, as many as there are rows without it for each with it, or those of a JSON
+// file as they stand.
+func labelWeights(from string, set *seq.Dataset) ([]float64, error) {
+	names, train := set.Manifest.LabelNames, set.Manifest.Splits["train"]
+	weights := make([]float64, len(names))
+	if from != balanced {
+		if err := readWeights(from, names, weights); err != nil {
+			return nil, fmt.Errorf("--class-weights: %w", err)
+		}
+		return weights, nil
+	}
+	rows := train.Rows - train.Labels[seq.Unlabelled]
+	for i, name := range names {
+		weights[i] = 1 // of a label that no row has, or all have
+		if n := train.Labels[name]; n > 0 && n < rows {
+			weights[i] = float64(rows-n) / float64(n)
+		}
+	}
+	return weights, nil
+}
