@@ -48,6 +48,7 @@ func (x interruptingRun) Run(ctx context.Context, mem tensor.Binding, from, to i
 type outcome struct {
 	weights, moment1, moment2 []float32
 	state, model, metrics     string
+	config                    string
 }
 
 func outcomeOf(t *testing.T, dir string) outcome {
@@ -76,7 +77,7 @@ func outcomeOf(t *testing.T, dir string) outcome {
 		}
 		metrics.Write(append(text, '\n'))
 	}
-	return outcome{c.weights, c.moment1, c.moment2, string(state), read(t, filepath.Join(dir, weightsFile)), metrics.String()}
+	return outcome{c.weights, c.moment1, c.moment2, string(state), read(t, filepath.Join(dir, weightsFile)), metrics.String(), read(t, filepath.Join(dir, configFile))}
 }
 
 // TestResume: a run interrupted anywhere, and continued with other threads and

@@ -27,6 +27,9 @@ type labelsResult struct {
 	// Frequencies is what the training split's frequencies reach, which know nothing of a row: a
 	// label is answered that at least half of its rows have. Absent where these are not known.
 	Frequencies *labelsBaseline `json:"baseline_frequencies,omitempty"`
+
+	tally  *metrics.MultiLabel       // of the model
+	simple *metrics.MultiLabelReport // of the frequencies
 }
 
 // labelsBaseline is what a simple model reaches on several labels.
@@ -191,12 +194,14 @@ func (r *labelsResult) measure(ctx context.Context, config *sft.Config, in *seq.
 	for i := range thresholds {
 		thresholds[i], half[i] = config.Threshold(i), metrics.DefaultThreshold
 	}
+	r.tally = tally
 	r.MultiLabelReport = tally.Report(thresholds)
 	for i := range r.Labels {
 		r.Labels[i].Name = fmt.Sprint(config.Label(i))
 	}
 	if frequencies != nil {
 		x := simple.Report(half)
+		r.simple = x
 		r.Frequencies = &labelsBaseline{x.MicroF1, x.MacroF1, x.MeanAveragePrecision, x.ExactMatch}
 	}
 	return nil

@@ -120,6 +120,12 @@ func TestMultiLabel(t *testing.T) {
 		t.Error(said)
 	}
 	must("", "report", model, "--out", filepath.Join(dir, "report.html"))
+	text := readText(t, filepath.Join(dir, "report.html"))
+	for _, want := range []string{fmt.Sprintf("%.4f", *result.MacroF1), fmt.Sprintf("%.4f", *result.Labels[1].AveragePrecision), "frequencies of the labels in training", "precision–recall"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the report lacks %q", want)
+		}
+	}
 	must("", "train", "custom", "--data", data, "--out", filepath.Join(dir, "more"), "--init-from", model, "--steps", "2", "--device", "cpu")
 	must("", "pretrain", "--data", data, "--out", filepath.Join(dir, "pre"), "--steps", "2", "--device", "cpu")
 	must("", "train", "custom", "--data", data, "--out", filepath.Join(dir, "on"), "--init-from", filepath.Join(dir, "pre"), "--steps", "2", "--select", "map", "--device", "cpu")

@@ -47,13 +47,10 @@ func addResults(c *cli.Context, r *report.Run, dir string) error {
 	if err != nil {
 		return err
 	}
-	if !m.Config.Answers() {
+	if !m.Config.Answers() && !m.Config.LabelsHold() {
 		r.Missing = "the model was trained without labels (sftseq eval says how well it tells masked tokens)"
 		if m.Config.Predicts() {
 			r.Missing = "the model predicts numbers, which have no classes (sftseq eval says how far off they are)"
-		}
-		if m.Config.LabelsHold() {
-			r.Missing = "of the model several labels of a row are right, which have no table of confusions (sftseq eval measures each label)"
 		}
 		return nil
 	}
@@ -68,6 +65,10 @@ func addResults(c *cli.Context, r *report.Run, dir string) error {
 		}
 	}
 	if err != nil {
+		return err
+	}
+	if m.Config.LabelsHold() {
+		r.Labels, err = measureLabels(c, m, in, dir)
 		return err
 	}
 	r.Results, err = measure(c, m, in, dir)

@@ -52,6 +52,9 @@ func (w *Workload) Examples() []seq.Example {
 	out := make([]seq.Example, w.Settings.Batch)
 	for i := range out {
 		out[i] = seq.Example{Index: uint32(i), A: sequence(w.Length), Label: int32(random.IntN(w.Config.NumLabels))}
+		if w.Config.LabelsHold() {
+			out[i].Labels = []int32{out[i].Label}
+		}
 		if half := w.Length / 2; w.Config.Sequences() == 2 {
 			out[i].A, out[i].B = out[i].A[:half], out[i].A[half:]
 		}

@@ -37,6 +37,15 @@ var quantities = []struct {
 		func(r sft.StepReport) float64 { return r.Loss }, func(r sft.EvaluationReport) float64 { return r.Loss }},
 	{"Accuracy", "accuracy (%)", "Part of the rows whose class is answered.", true, false,
 		func(r sft.StepReport) float64 { return percent(r.Accuracy) }, func(r sft.EvaluationReport) float64 { return percent(r.Accuracy) }},
+	{"Macro F1", "macro F1 (%)", "Mean of the labels, with the thresholds that are best on the validation split at that step.", true, false,
+		nothing, func(r sft.EvaluationReport) float64 {
+			if r.Thresholds == nil { // of classes accuracy is shown
+				return math.NaN()
+			}
+			return percent(r.MacroF1)
+		}},
+	{"Mean average precision", "average precision (%)", "Mean of the labels, over all thresholds.", true, false,
+		nothing, func(r sft.EvaluationReport) float64 { return percent(r.MAP) }},
 	{"Learning rate", "learning rate", "At the last step of an interval.", false, false,
 		func(r sft.StepReport) float64 { return r.LearningRate }, nil},
 	{"Gradient norm", "norm", "Mean over an interval, before clipping.", false, true,
@@ -44,6 +53,9 @@ var quantities = []struct {
 	{"Speed", "tokens/s", "Tokens trained on in a second, without evaluations.", false, false,
 		func(r sft.StepReport) float64 { return r.TokensPerS }, nil},
 }
+
+// nothing is what a line of training says of what validation alone measures.
+func nothing(sft.StepReport) float64 { return math.NaN() }
 
 // percent is NaN of nothing.
 func percent(v *float64) float64 {

@@ -34,6 +34,7 @@ type Run struct {
 	// Results are of its model; nil where Missing says why there are none.
 	Results *Results
 	Missing string
+	Labels  *Labels // in place of Results, where any number of labels of a row may hold
 }
 
 // Results are what a run's model makes of labelled rows.
@@ -91,6 +92,7 @@ type runView struct {
 	Summary  summary
 	Classes  *classes
 	Answers  *answers
+	Several  *labelsView
 	Examples []exampleView
 }
 
@@ -105,6 +107,9 @@ func Write(w io.Writer, runs []Run, rule string) error {
 	for i, r := range runs {
 		names = append(names, r.Name)
 		rv := runView{Run: r, Swatch: chart.Swatch(chart.StyleOf(i), "colour of "+r.Name).Inline(), Summary: summarize(r)}
+		if r.Labels != nil {
+			rv.Several = newLabelsView(r)
+		}
 		if r.Results != nil {
 			rv.Classes = newClasses(r.Config, r.Results.Report)
 			rv.Answers = newAnswers(r, i)
@@ -161,6 +166,8 @@ func summarize(r Run) summary {
 		reached := fmt.Sprintf("a loss of %.4f", best.Loss)
 		if best.Accuracy != nil {
 			reached = fmt.Sprintf("%.2f%%", percent(best.Accuracy))
+		} else if best.MAP != nil && best.MacroF1 != nil {
+			reached = fmt.Sprintf("macro F1 %.4f, mean average precision %.4f", *best.MacroF1, *best.MAP)
 		} else if best.R2 != nil {
 			reached = fmt.Sprintf("R² %.4f", *best.R2)
 		}

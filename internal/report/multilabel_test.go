@@ -1,0 +1,54 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// TestLabels: the page has the numbers of each label, of many those with the most rows, the curves
+// of those that have one, and texts of a run as text.
+func TestLabels(t *testing.T) {
+	r := testRun(t, "run", 16)
+	const labels = mostClasses + 3
+	r.Config.Task, r.Config.NumLabels, r.Config.LabelNames = sft.MultiLabel, labels, nil
+	for i := range labels {
+		r.Config.LabelNames = append(r.Config.LabelNames, fmt.Sprintf("label %d", i))
+	}
+	r.Config.LabelNames[1] = hostile
+	tally, thresholds := metrics.NewMultiLabel(labels), make([]float64, labels)
+	for i := range 10 {
+		logits := make([]float32, labels)
+		logits[0], logits[1] = float32(i), float32(-i)
+		tally.Add(logits, [][]int32{{0, 1}, {1, 5}, {}}[i%3])
+	}
+	thresholds[1] = 0.625
+	report := tally.Report(thresholds)
+	r.Results, r.Labels = nil, &Labels{Data: hostile, Note: hostile, Report: report, Curves: []metrics.Curve{*tally.Curve(0), *tally.Curve(1)}, Frequencies: report}
+	r.Metrics.Validation = []sft.EvaluationReport{{Step: 20, Loss: 0.8, MacroF1: new(0.25), MAP: new(0.5), Thresholds: thresholds, Best: true, SelectedBy: "map"}}
+	var scripts int
+	text := elements(t, write(t, r), func(n *html.Node) {
+		if n.Data == "script" || n.Data == "img" {
+			scripts++
+		}
+	})
+	if scripts > 0 {
+		t.Errorf("%d scripts or pictures from a run's text", scripts)
+	}
+	for _, want := range []string{
+		"27 labels", "macro F1 0.2500, mean average precision 0.5000 (step 20, the best in map)", "0.6250", "label 5", "3 labels of fewer rows are not shown",
+		fmt.Sprintf("%.4f", *report.MicroF1), fmt.Sprintf("average precision %.4f", *report.Labels[0].AveragePrecision), hostile,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if strings.Count(text, "label 5") < 2 || strings.Count(text, "label 26") != 1 { // in the configuration
+		t.Error("labels that no row has are shown")
+	}
+}
