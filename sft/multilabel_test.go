@@ -200,6 +200,20 @@ func TestMultiLabelRefusals(t *testing.T) {
 	if _, err := NewStepper(randomModel(tinyConfig(), 1), settings, cpu.New(1), 10, 0); err == nil || !strings.Contains(err.Error(), "does not measure") {
 		t.Errorf("average precision of classes: %v", err)
 	}
+	_, val := splits(t, MultiLabel)
+	for _, by := range []string{byLoss, byMacroF1, byMAP} {
+		if err := checkSelection(&Settings{Select: by}, val); err != nil {
+			t.Errorf("%s: %v", by, err)
+		}
+		none := labelledSplit(t, []int32{}, []int32{})
+		if err := checkSelection(&Settings{Select: by}, none); (err != nil) != (by != byLoss) {
+			t.Errorf("%s of rows without labels: %v", by, err)
+		}
+		all := labelledSplit(t, []int32{1}, []int32{1})
+		if err := checkSelection(&Settings{Select: by}, all); (err != nil) != (by == byMAP) {
+			t.Errorf("%s of rows that all have one label: %v", by, err)
+		}
+	}
 	for want, labels := range map[string][]int32{"not known": nil, "label 3, expected 0 to 2": {0, 3}, "label -1": {-1}, "label 1 after 1": {1, 1}} {
 		e := randomExamples(m.Config, rand.New(rand.NewPCG(1, 1)), 4)
 		e[0].Labels = labels
@@ -207,4 +221,35 @@ func TestMultiLabelRefusals(t *testing.T) {
 			t.Errorf("%v, expected %q", err, want)
 		}
 	}
+}
+
+// labelledSplit is a split whose rows have such labels.
+func labelledSplit(t *testing.T, rows ...[]int32) *seq.File {
+	t.Helper()
+	b, err := seq.CreateDataset(t.TempDir(), seq.Spec{Task: MultiLabel, Name: "own", VocabSize: 9}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := b.Split("val")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, labels := range rows {
+		if err := w.Write(seq.Example{Index: uint32(i), A: []int32{1, 2}, Label: seq.NoLabel, Labels: labels}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	d, err := b.Finish(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := d.Open("val")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
 }

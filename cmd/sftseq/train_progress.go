@@ -66,8 +66,8 @@ func (p *trainProgress) observe(event any) {
 		switch {
 		case e.Accuracy != nil:
 			reached = fmt.Sprintf("accuracy %.2f%%, ", 100**e.Accuracy)
-		case e.MAP != nil:
-			reached = fmt.Sprintf("macro F1 %s, mean average precision %.4f, ", defined(e.MacroF1), *e.MAP)
+		case e.Thresholds != nil:
+			reached = fmt.Sprintf("macro F1 %s, mean average precision %s, ", defined(e.MacroF1), defined(e.MAP))
 		case e.R2 != nil:
 			reached = fmt.Sprintf("R² %.4f, ", *e.R2)
 		case e.BitsPerToken != nil:

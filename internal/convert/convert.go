@@ -109,6 +109,7 @@ type converter struct {
 	file      []byte // of the tokenizer, nil if it has none
 	spec      seq.Spec
 	labels    labels
+	decided   bool // whether rows have one label or several
 	skipped   *Skipped
 }
 
@@ -182,7 +183,7 @@ func (c *converter) prepare(ctx context.Context) error {
 	if o.LabelColumns != nil || o.LabelSeparator != "" {
 		c.spec.Task = seq.MultiLabel
 	}
-	known := c.manyLabels() || o.lists() == nil // whether a row has one label or several
+	c.decided = c.manyLabels() || o.lists() == nil
 	if o.Shares == nil {
 		o.Shares = DefaultShares
 	}
@@ -206,11 +207,8 @@ func (c *converter) prepare(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !known {
-			var list bool
-			if list, known, err = c.beginsWithList(t); list {
-				c.spec.Task = seq.MultiLabel
-			}
+		if !c.decided {
+			err = c.decideBy(t)
 		}
 		if err := errors.Join(err, t.Close()); err != nil {
 			return err

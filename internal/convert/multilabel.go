@@ -14,7 +14,7 @@ import (
 
 // Rows have any number of labels where a column each says so ([Options].LabelColumns), where
 // one column is to be split ([Options].LabelSeparator), and where the first label that is found
-// in the files is a list.
+// is a list.
 
 // firstLabels is of how many rows the first label is looked for.
 const firstLabels = 1000
@@ -40,23 +40,43 @@ func (o *Options) lists() []string {
 	return []string{o.Label}
 }
 
-// beginsWithList reports whether the first label of a table is a list.
-func (c *converter) beginsWithList(t table.Reader) (list, found bool, err error) {
+// decideBy looks at the first rows of a table.
+func (c *converter) decideBy(t table.Reader) error {
 	var row table.Row
 	for range firstLabels {
 		switch err := t.Next(&row); {
 		case err == io.EOF:
-			return false, false, nil
+			return nil
 		case err != nil:
-			return false, false, err
-		case row.Err != nil:
-			continue // which is told where the rows are read
-		}
-		if v := row.Values[c.labelAt()]; !v.Null {
-			return v.Items != nil, true, nil
+			return err
+		case c.decide(&row):
+			return nil
 		}
 	}
-	return false, false, nil
+	return nil
+}
+
+// decide has rows have any number of labels if a row has a list of them, and reports whether it has
+// a label at all. A row that cannot be read is told of later.
+func (c *converter) decide(row *table.Row) bool {
+	if row.Err != nil || c.labelAt() >= len(row.Values) || row.Values[c.labelAt()].Null {
+		return false
+	}
+	if row.Values[c.labelAt()].Items != nil {
+		c.spec.Task = seq.MultiLabel
+	}
+	c.decided = true
+	return true
+}
+
+// decideAtLast looks at the first chunk, where nothing could be read twice: before a worker has it.
+func (c *converter) decideAtLast(rows []table.Row) {
+	for i := range rows {
+		if c.decided || c.decide(&rows[i]) {
+			break
+		}
+	}
+	c.decided = true
 }
 
 // labelAt is the place of the label, or of the first of several, among the columns.

@@ -1,0 +1,33 @@
+package convert
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// TestManyLabelsOfAPipe: what can be read once only decides, too, whether rows have several labels.
+func TestManyLabelsOfAPipe(t *testing.T) {
+	for text, want := range map[string]string{
+		`{"text":"a"}` + "\n" + `{"text":"b","label":["x"]}` + "\n": seq.MultiLabel,
+		`{"text":"b","label":"x"}` + "\n":                           seq.Classification,
+	} {
+		pipe := filepath.Join(t.TempDir(), "x.jsonl")
+		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		written := make(chan error, 1)
+		go func() { written <- os.WriteFile(pipe, []byte(text), 0) }()
+		d, _ := mustConvert(t, options(t, pipe))
+		if err := <-written; err != nil {
+			t.Fatal(err)
+		}
+		if d.Manifest.Task != want || !slices.Equal(d.Manifest.LabelNames, []string{"x"}) {
+			t.Errorf("%s: task %s, labels %q", text, d.Manifest.Task, d.Manifest.LabelNames)
+		}
+	}
+}
