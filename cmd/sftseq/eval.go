@@ -57,7 +57,8 @@ set (data convert --id), its number from 0, its label, the class predicted, and 
 probability for each class.
 
 With --shard I/N --output DIR shard I of N, from 0 to N-1, of the rows is scored into the
-part DIR/part-0000I-of-0000N.arrow (id, row, label, length, logits), which appears when it is
+part DIR/part-0000I-of-0000N.arrow (id, row, label, length, logits; of several labels a row
+labels, 1 for each that holds and 0 for the others), which appears when it is
 complete and is left as it is when it is there. Then --verify --output DIR reports on all
 parts what one run reports, but for rankings and simple models, or lists those that are
 missing. Without --shard a Slurm array or a Kubernetes Indexed Job says which. With

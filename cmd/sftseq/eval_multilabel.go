@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sftseq/sftseq/internal/evaluation"
 	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -115,10 +115,10 @@ func evalLabels(c *cli.Context, m *sft.Model) error {
 		r.Split = c.String("split")
 	}
 	p := newProgress(total, "evaluating", "rows")
-	err = r.measure(c.Context, m.Config, in, score, frequenciesOf(r.Data), p.Add)
+	err = r.measure(c.Context, scorer, in, path, score, frequenciesOf(r.Data), p.Add)
 	p.Finish()
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return err
 	}
 	return show(c, r, r.write)
 }
@@ -146,63 +146,43 @@ func frequenciesOf(path string) []float64 {
 }
 
 // measure reads all rows.
-func (r *labelsResult) measure(ctx context.Context, config *sft.Config, in *seq.Reader, score func(context.Context, []seq.Example) ([]sft.Output, error), frequencies []float64, done func(int64)) error {
-	tally, simple := metrics.NewMultiLabel(config.NumLabels), metrics.NewMultiLabel(config.NumLabels)
+func (r *labelsResult) measure(ctx context.Context, scorer *sft.Scorer, in *seq.Reader, path string, score func(context.Context, []seq.Example) ([]sft.Output, error), frequencies []float64, done func(int64)) error {
+	config := scorer.Config()
+	simple := metrics.NewMultiLabel(config.NumLabels)
 	always := make([]float32, config.NumLabels)
 	for i, f := range frequencies {
 		always[i] = float32(max(-40, min(40, math.Log(f/(1-f)))))
 	}
-	const together = 64
-	for {
-		rows, err := in.Next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		for from := 0; from < rows.Len(); from += together {
-			var examples []seq.Example
-			for i := from; i < min(from+together, rows.Len()); i++ {
-				e := rows.Example(i)
-				if e.A, err = config.Window(e.A); err == nil {
-					err = config.CheckLabels(e.Labels)
-				}
-				if err != nil {
-					return fmt.Errorf("row %d: %w", e.Index, err)
-				}
-				examples = append(examples, e)
-			}
-			outputs, err := score(ctx, examples)
-			if err != nil {
-				return err
-			}
-			for i, o := range outputs {
-				if slices.ContainsFunc(o.Logits, func(v float32) bool { return v-v != 0 }) {
-					return fmt.Errorf("row %d: the model's output is not finite", examples[i].Index)
-				}
-				tally.Add(o.Logits, examples[i].Labels)
-				simple.Add(always, examples[i].Labels)
-			}
-			done(int64(len(examples)))
-		}
+	e := &evaluation.Evaluation{Name: path, Scorer: scorer, Score: score, Labels: metrics.NewMultiLabel(config.NumLabels),
+		Seen: func(x *seq.Example, _ int, _ []float32) { simple.Add(always, x.Labels) }}
+	if err := e.Run(ctx, in, done); err != nil {
+		return err
 	}
+	if err := r.report(config, e.Labels, path); err != nil || frequencies == nil {
+		return err
+	}
+	half := make([]float64, config.NumLabels)
+	for i := range half {
+		half[i] = metrics.DefaultThreshold
+	}
+	r.simple = simple.Report(half)
+	r.Frequencies = &labelsBaseline{r.simple.MicroF1, r.simple.MacroF1, r.simple.MeanAveragePrecision, r.simple.ExactMatch}
+	return nil
+}
+
+// report says what the model reaches with its thresholds.
+func (r *labelsResult) report(config *sft.Config, tally *metrics.MultiLabel, path string) error {
 	if tally.Rows() == 0 {
-		return errors.New("no rows, at least 1 was expected")
+		return fmt.Errorf("%s: no rows that were measured, at least 1 was expected", path)
 	}
-	thresholds, half := make([]float64, config.NumLabels), make([]float64, config.NumLabels)
+	thresholds := make([]float64, config.NumLabels)
 	for i := range thresholds {
-		thresholds[i], half[i] = config.Threshold(i), metrics.DefaultThreshold
+		thresholds[i] = config.Threshold(i)
 	}
 	r.tally = tally
 	r.MultiLabelReport = tally.Report(thresholds)
 	for i := range r.Labels {
 		r.Labels[i].Name = fmt.Sprint(config.Label(i))
-	}
-	if frequencies != nil {
-		x := simple.Report(half)
-		r.simple = x
-		r.Frequencies = &labelsBaseline{x.MicroF1, x.MacroF1, x.MeanAveragePrecision, x.ExactMatch}
 	}
 	return nil
 }

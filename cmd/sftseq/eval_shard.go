@@ -45,7 +45,7 @@ func evalShards(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if !m.Config.Answers() {
+	if !m.Config.Answers() && !m.Config.LabelsHold() {
 		return usage(c, "--shard: the model %s has no classes, and eval measures it without shards", c.String("model"))
 	}
 	path, err := dataFile(c, m.Config)
@@ -113,6 +113,9 @@ func (j *shardJob) eval(c *cli.Context, scorer *sft.Scorer, in *shard.Input, to 
 	if !j.strict {
 		columns = append(columns, rowwriter.Column{Name: shard.ErrorColumn})
 	}
+	if scorer.Config().LabelsHold() {
+		columns[2] = rowwriter.Column{Name: evalHolding, Kind: rowwriter.Vector, Width: classes}
+	}
 	out, err := rowwriter.NewArrow(to, columns, key.Metadata(), false)
 	if err != nil {
 		return 0, err
@@ -143,6 +146,11 @@ func (j *shardJob) eval(c *cli.Context, scorer *sft.Scorer, in *shard.Input, to 
 		Seen: func(x *seq.Example, length int, logits []float32) {
 			write(x, int64(x.Label), int64(length), logits)
 		}}
+	if scorer.Config().LabelsHold() {
+		e.Labels, e.Seen = metrics.NewMultiLabel(classes), func(x *seq.Example, length int, logits []float32) {
+			write(x, multiHot(x.Labels, classes), int64(length), logits)
+		}
+	}
 	if !j.strict {
 		e.Refused = func(x *seq.Example, length int, why error) {
 			failed++
@@ -188,6 +196,9 @@ func reportShards(c *cli.Context) error {
 		if data, err = dataFile(c, m.Config); err != nil {
 			return err
 		}
+	}
+	if m.Config.LabelsHold() {
+		return reportLabelShards(c, m.Config, data)
 	}
 	tally := metrics.NewTally(m.Config.NumLabels)
 	manifest, err := verifyParts(c, data, func(record arrow.Record) error { return addRecord(tally, record) })

@@ -30,10 +30,10 @@ func measureLabels(c *cli.Context, m *sft.Model, in *reportRows, dir string) (*r
 	}
 	r := &labelsResult{}
 	p := newProgress(in.rows, "evaluating", "rows")
-	err = r.measure(c.Context, m.Config, reader, scorer.Examples, frequencies, p.Add)
+	err = r.measure(c.Context, scorer, reader, in.path, scorer.Examples, frequencies, p.Add)
 	p.Finish()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", in.path, err)
+		return nil, err
 	}
 	out := &report.Labels{Data: in.name, Note: in.note, Report: r.MultiLabelReport, Frequencies: r.simple}
 	for label := range m.Config.NumLabels {

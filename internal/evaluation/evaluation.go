@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/sftseq/sftseq/internal/answer"
 	"github.com/sftseq/sftseq/internal/metrics"
@@ -20,6 +21,7 @@ type Evaluation struct {
 	Scorer *sft.Scorer
 	Score  func(context.Context, []seq.Example) ([]sft.Output, error)
 	Tally  *metrics.Tally
+	Labels *metrics.MultiLabel // in place of Tally, where any number of labels of a row may hold
 	// Seen is called with each row, which has the length that the model did not cut; may be
 	// nil.
 	Seen func(x *seq.Example, length int, logits []float32)
@@ -76,7 +78,7 @@ batch:
 		return 0, err
 	}
 	for i, o := range outputs {
-		err := e.Tally.Add(int(examples[i].Label), o.Logits, lengths[i])
+		err := e.add(&examples[i], lengths[i], o.Logits)
 		switch {
 		case err != nil && e.Refused == nil:
 			return 0, fmt.Errorf("row %d: %w", examples[i].Index, err)
@@ -89,13 +91,29 @@ batch:
 	return len(examples), nil
 }
 
+// add counts a row.
+func (e *Evaluation) add(x *seq.Example, length int, logits []float32) error {
+	switch {
+	case e.Labels == nil:
+		return e.Tally.Add(int(x.Label), logits, length)
+	case slices.ContainsFunc(logits, func(v float32) bool { return v-v != 0 }):
+		return fmt.Errorf("logits %v, expected finite numbers", logits)
+	}
+	e.Labels.Add(logits, x.Labels)
+	return nil
+}
+
 // check cuts a row to what the model reads and reports what keeps it from that.
 func (e *Evaluation) check(x *seq.Example) (err error) {
 	c := e.Scorer.Config()
-	if x.Label == seq.NoLabel {
+	switch {
+	case e.Labels != nil:
+		if err := c.CheckLabels(x.Labels); err != nil {
+			return fmt.Errorf("column label: %w", err)
+		}
+	case x.Label == seq.NoLabel:
 		return errors.New("column label: expected a label, found none")
-	}
-	if int(x.Label) >= c.NumLabels {
+	case int(x.Label) >= c.NumLabels:
 		return fmt.Errorf("column label: expected 0 to %d, found %d", c.NumLabels-1, x.Label)
 	}
 	if x.A, err = c.Window(x.A); err != nil {
