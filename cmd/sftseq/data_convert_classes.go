@@ -96,7 +96,7 @@ func classWarning(m *seq.Manifest, o *convert.Options) string {
 	found := fmt.Sprintf("--label %s has %d classes for %d rows, %.1f rows a class, such as %q", o.Label, classes, rows, float64(rows)/float64(classes), example)
 	switch {
 	case lists == classes:
-		return found + ": these look like lists, and a row has one class: write one of them, or name another column"
+		return found + ": these look like lists, and a row has one class: --label-separator splits a text such as a;b into several labels, or name another column"
 	case numbers == classes && (few || fractions > 0):
 		return found + ": these are numbers, and a model learns classes, not amounts: --numbers in place of --label predicts them, or make ranges of them, such as low and high"
 	case few:

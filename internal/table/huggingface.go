@@ -38,6 +38,7 @@ type hfPart struct {
 	path   string
 	split  string
 	labels map[string][]string // names of classes, by column
+	items  map[string][]string // of those in lists
 }
 
 // isHF reports whether a directory is of Hugging Face's library.
@@ -114,21 +115,28 @@ func hfSplitParts(dir, split string) (parts []hfPart, err error) {
 	if err := readJSON(filepath.Join(dir, hfFeatures), &info); err != nil {
 		return nil, err
 	}
-	labels := map[string][]string{}
+	labels, items := map[string][]string{}, map[string][]string{}
 	for column, text := range info.Features {
 		var feature struct {
-			Type  string   `json:"_type"`
-			Names []string `json:"names"`
+			Type  string          `json:"_type"`
+			Names []string        `json:"names"`
+			Items json.RawMessage `json:"feature"` // of a list
 		}
-		if json.Unmarshal(text, &feature) == nil && feature.Type == "ClassLabel" {
+		if json.Unmarshal(text, &feature) != nil {
+			continue
+		}
+		if feature.Type == "ClassLabel" {
 			labels[column] = feature.Names
+		}
+		if feature.Items != nil && json.Unmarshal(feature.Items, &feature) == nil && feature.Type == "ClassLabel" {
+			items[column] = feature.Names
 		}
 	}
 	for _, f := range state.Files {
 		if !filepath.IsLocal(f.Name) {
 			return nil, fmt.Errorf("%s: expected names of files, found %.40q", hfState, f.Name)
 		}
-		parts = append(parts, hfPart{filepath.Join(dir, f.Name), split, labels})
+		parts = append(parts, hfPart{filepath.Join(dir, f.Name), split, labels, items})
 	}
 	return parts, nil
 }
@@ -175,12 +183,29 @@ func (r *hfReader) Next(row *Row) error {
 		return err
 	}
 	for i, name := range r.wanted {
-		if names := r.part.labels[name]; names != nil && !row.Values[i].Null {
-			row.Values[i] = className(names, row.Values[i])
+		v := &row.Values[i]
+		if names := r.part.labels[name]; names != nil && !v.Null {
+			*v = className(names, *v)
+		}
+		if names := r.part.items[name]; names != nil && v.Items != nil {
+			*v = namesOf(names, *v)
 		}
 	}
 	row.insert(r.split, r.part.split)
 	return nil
+}
+
+// namesOf are the names of a list of numbers, which is missing where one stands for no class.
+func namesOf(names []string, v Value) Value {
+	out := Value{Items: []string{}}
+	for _, item := range v.Items {
+		name := className(names, Value{Text: item})
+		if name.Null {
+			return name
+		}
+		out.Items = append(out.Items, name.Text)
+	}
+	return out
 }
 
 // className is the name that a number stands for; −1, and what is no number of a class,

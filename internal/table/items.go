@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -15,10 +16,10 @@ import (
 func itemsOf(list json.RawMessage) (v Value, err error) {
 	v.Items = []string{}
 	for element := range jsonlines.Elements(list) {
-		item, err := valueOf(element)
-		if err == nil && (item.Null || item.Tokens != nil) {
-			err = fmt.Errorf("expected a string, a number, true or false, found %.40s", element)
+		if slices.Contains([]byte("[{n"), element[0]) { // a list, an object or null
+			return Value{}, fmt.Errorf("index %d: expected a string, a number, true or false, found %.40s", len(v.Items), element)
 		}
+		item, err := valueOf(element)
 		if err != nil {
 			return Value{}, fmt.Errorf("index %d: %w", len(v.Items), err)
 		}

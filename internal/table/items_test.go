@@ -1,0 +1,105 @@
+package table
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// itemsIn are the values of the column label, as lists.
+func itemsIn(t *testing.T, path string) (rows []string) {
+	t.Helper()
+	r, err := Open(context.Background(), path, Options{Columns: []string{"label"}, Lists: []string{"label"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var row Row
+	for {
+		err := r.Next(&row)
+		if err == io.EOF {
+			return rows
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		switch v := row.Values[0]; {
+		case row.Err != nil:
+			rows = append(rows, row.Err.Error())
+		case v.Items != nil:
+			rows = append(rows, fmt.Sprintf("%q", v.Items))
+		case v.Null:
+			rows = append(rows, "none")
+		default:
+			rows = append(rows, v.Text)
+		}
+	}
+}
+
+// TestItems: lists of texts are read as such, of JSON and of Arrow, and with the names of classes
+// where Hugging Face's library has these beside them.
+func TestItems(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	lines := `{"label":["a","b c"]}` + "\n" + `{"label":[1,true]}` + "\n" + `{"label":[]}` + "\n" + `{"label":"x"}` + "\n" + `{"label":null}` + "\n" + `{"label":[null]}` + "\n" + `{"label":[["a"]]}` + "\n"
+	want := []string{`["a" "b c"]`, `["1" "true"]`, "[]", "x", "none",
+		"column label: index 0: expected a string, a number, true or false, found null", `column label: index 0: expected a string, a number, true or false, found ["a"]`}
+	got := itemsIn(t, write("x.jsonl", lines))
+	for i, w := range want {
+		if len(got) != len(want) || got[i] != w {
+			t.Fatalf("row %d: %q, want %q", i, got, want)
+		}
+	}
+
+	stream := func(items arrow.DataType, rows string) string {
+		schema := arrow.NewSchema([]arrow.Field{{Name: "label", Type: arrow.ListOf(items), Nullable: true}}, nil)
+		record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(rows))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer record.Release()
+		var out bytes.Buffer
+		w := ipc.NewWriter(&out, ipc.WithSchema(schema))
+		if err := w.Write(record); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return out.String()
+	}
+	texts := stream(arrow.BinaryTypes.String, `[{"label":["a","b"]},{"label":[]},{"label":null},{"label":["a",null]}]`)
+	if got := itemsIn(t, write("x.arrow", texts)); !slices.Equal(got, []string{`["a" "b"]`, "[]", "none", "column label: index 1: expected a value, found null"}) {
+		t.Errorf("%q", got)
+	}
+	numbers := stream(arrow.PrimitiveTypes.Int64, `[{"label":[1,0]},{"label":[]},{"label":[7]}]`)
+	if got := itemsIn(t, write("y.arrow", numbers)); !slices.Equal(got, []string{`["1" "0"]`, "[]", `["7"]`}) {
+		t.Errorf("%q", got)
+	}
+	write("hf/dataset_info.json", `{"features":{"label":{"feature":{"names":["neg","pos"],"_type":"ClassLabel"},"length":-1,"_type":"Sequence"}}}`)
+	write("hf/state.json", `{"_data_files":[{"filename":"a.arrow"}],"_split":"train"}`)
+	write("hf/a.arrow", numbers)
+	if got := itemsIn(t, filepath.Join(dir, "hf")); !slices.Equal(got, []string{`["pos" "neg"]`, "[]", "none"}) {
+		t.Errorf("%q", got)
+	}
+}
