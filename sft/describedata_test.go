@@ -33,7 +33,7 @@ func TestDescribeData(t *testing.T) {
 		{"ordinal", of(Classification, same), "ordinal"},
 		{"ordinal", of(Retrieval, same), "task: ordinal of 1 sequences, expected one of 2"},
 		{Retrieval, of(Classification, same), "task: retrieval of 2 sequences, expected one of 1"},
-		{"ranking", of(Classification, same), `task: "ranking", expected classification, fill-mask, ordinal, regression, retrieval`},
+		{"ranking", of(Classification, same), `task: "ranking", expected ` + strings.Join(Tasks(), ", ")},
 		{"", of(Classification, func(s *seq.Spec) { s.LabelNames = nil }), ErrNoLabels.Error()},
 		{"", of(Classification, func(s *seq.Spec) { s.VocabSize = 0 }), "no vocabulary"},
 		{"", of(Classification, func(s *seq.Spec) { s.Tokenizer = nil }), "no tokenizer"},

@@ -85,7 +85,7 @@ func TestOldInterval(t *testing.T) {
 func TestUnknownTask(t *testing.T) {
 	c := tinyConfig()
 	c.Task = "translation"
-	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), `task: "translation", expected classification, fill-mask, multi-label, regression, retrieval`) {
+	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), `task: "translation", expected `+strings.Join(Tasks(), ", ")) {
 		t.Errorf("validated: %v", err)
 	}
 	defer func() {
