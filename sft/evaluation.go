@@ -1,7 +1,6 @@
 package sft
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"path/filepath"
@@ -57,7 +56,10 @@ func (t *Trainer) evaluate(ctx context.Context) error {
 		t.state.keep(&r)
 		t.keepThresholds(&r)
 		if first(t.options.Communicator) {
-			if err := cmp.Or(t.saveModel(), t.writeThresholds()); err != nil {
+			if err := t.saveModel(); err != nil {
+				return err
+			}
+			if err := t.writeThresholds(); err != nil {
 				return err
 			}
 		}

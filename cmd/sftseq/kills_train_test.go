@@ -12,7 +12,9 @@ func TestKillsOfTraining(t *testing.T) {
 
 // TestKillsOfPretraining: which tokens are masked follows from seed, row and step alone.
 func TestKillsOfPretraining(t *testing.T) {
-	killRuns(t, 6, func(data, out string) []string { return smallPretraining(data, out, "--steps", "90", "--token-deletion", "0.1") })
+	killRuns(t, 6, func(data, out string) []string {
+		return smallPretraining(data, out, "--steps", "90", "--token-deletion", "0.1")
+	})
 }
 
 // killRuns kills runs at random moments and goes on each time with other threads and memory:
