@@ -26,6 +26,9 @@ func (classification) describe(c *Config, s seq.Spec) error {
 	if len(s.LabelNames) == 0 {
 		return ErrNoLabels
 	}
+	if s.ListsLabels() {
+		return fmt.Errorf("the data are of the task %s, which has no single label for a row", s.Task)
+	}
 	c.LabelNames, c.NumLabels = s.LabelNames, len(s.LabelNames)
 	c.Numbers, c.RegressionLoss = nil, "" // of a model that it starts from
 	c.dropMask()
@@ -52,7 +55,7 @@ func (classification) validate(c *Config) error {
 }
 
 func (classification) settings(c *Config, s *Settings) error {
-	if s.Select == byR2 {
+	if s.Select == byR2 || s.Select == bySpanF1 {
 		return fmt.Errorf("select is %q, which the task %s does not measure", s.Select, c.Task)
 	}
 	if n := len(s.ClassWeights); n > 0 && n != c.NumLabels {

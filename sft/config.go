@@ -24,6 +24,7 @@ const (
 	Classification = seq.Classification // one sequence
 	Regression     = seq.Regression     // one sequence, whose numbers are predicted
 	Retrieval      = seq.Retrieval      // a pair of sequences, one shared encoder
+	Tagging        = seq.Tagging        // one sequence, each of whose tokens has a label
 	FillMask       = "fill-mask"        // one sequence without a label, or each of a pair: its masked tokens
 )
 

@@ -16,7 +16,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-var update = flag.Bool("update", false, "write the golden folders of fill-mask and regression anew, from the reference")
+var update = flag.Bool("update", false, "write the golden folders of fill-mask, regression and tagging anew, from the reference")
 
 // fillMaskFolders are of models that tell masked tokens: the gradient of one, and training
 // steps of the other.
@@ -47,11 +47,14 @@ func TestGoldenLosses(t *testing.T) {
 		for name, change := range fillMaskFolders {
 			writeFillMask(t, filepath.Join(golden, name), change)
 		}
+		for name, change := range taggingFolders {
+			writeTagging(t, filepath.Join(golden, name), change)
+		}
 		for name, change := range regressionFolders {
 			writeRegression(t, filepath.Join(golden, name), change)
 		}
 	}
-	onEveryDevice(t, []string{"fill_mask", "regression"}, func(t *testing.T, name string, device tensor.Device) {
+	onEveryDevice(t, []string{"fill_mask", "regression", "tagging"}, func(t *testing.T, name string, device tensor.Device) {
 		m, examples := loadGolden(t, name)
 		var want struct {
 			Loss  float64 `json:"loss"`
@@ -122,6 +125,10 @@ func writeGolden(t *testing.T, dir string, c *Config, examples []seq.Example, lo
 			delete(input, "label")
 			input["numbers"] = e.Numbers
 		}
+		if e.Labels != nil {
+			delete(input, "label")
+			input["labels"] = e.Labels
+		}
 		line(&inputs, input)
 	}
 	if err := m.Save(dir); err != nil {
@@ -147,9 +154,12 @@ func writeGolden(t *testing.T, dir string, c *Config, examples []seq.Example, lo
 	if !strings.HasPrefix(filepath.Base(dir), "train_") {
 		loss, terms := lossOf(r, examples)
 		document("expected_loss.json", map[string]any{"loss": loss, "terms": terms})
-		if c.Predicts() {
+		if c.Predicts() || c.Tags() {
 			for i, e := range examples {
-				logits, _ := r.example(e)
+				logits := r.tokenLogits(e)
+				if c.Predicts() {
+					logits, _ = r.example(e)
+				}
 				line(&expected, map[string]any{"id": i, "logits": logits})
 			}
 			write("expected.jsonl", expected.Bytes())

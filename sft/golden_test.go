@@ -36,6 +36,7 @@ type goldenLine struct {
 	TokensB []int32   `json:"tokens_b"`
 	Label   int32     `json:"label"`
 	Numbers []float32 `json:"numbers"`
+	Labels  []int32   `json:"labels"`
 	Logits  []float64 `json:"logits"`
 }
 
@@ -66,7 +67,7 @@ func goldenExamples(t *testing.T, dir string) []seq.Example {
 	t.Helper()
 	var out []seq.Example
 	for i, l := range goldenLines(t, filepath.Join(dir, "inputs.jsonl")) {
-		e := seq.Example{Index: uint32(i), A: l.Tokens, Label: l.Label, Numbers: l.Numbers}
+		e := seq.Example{Index: uint32(i), A: l.Tokens, Label: l.Label, Numbers: l.Numbers, Labels: l.Labels}
 		if l.Tokens == nil {
 			e.A, e.B = l.TokensA, l.TokensB
 		}
@@ -102,7 +103,7 @@ func onEveryDevice(t *testing.T, folders []string, f func(t *testing.T, name str
 }
 
 func TestGoldenLogits(t *testing.T) {
-	onEveryDevice(t, append(evaluationFolders(), "regression"), func(t *testing.T, name string, device tensor.Device) {
+	onEveryDevice(t, append(evaluationFolders(), "regression", "tagging"), func(t *testing.T, name string, device tensor.Device) {
 		m, examples := loadGolden(t, name)
 		s, err := NewScorer(m, device)
 		if err != nil {
@@ -161,7 +162,7 @@ func compareGradients(t *testing.T, p *Parameters, got []float32, path string) {
 }
 
 func TestGoldenGradients(t *testing.T) {
-	onEveryDevice(t, append(evaluationFolders(), "fill_mask", "regression"), func(t *testing.T, name string, device tensor.Device) {
+	onEveryDevice(t, append(evaluationFolders(), "fill_mask", "regression", "tagging"), func(t *testing.T, name string, device tensor.Device) {
 		m, examples := loadGolden(t, name)
 		g, _, err := m.Gradient(context.Background(), device, examples)
 		if err != nil {
@@ -174,7 +175,7 @@ func TestGoldenGradients(t *testing.T) {
 // TestGoldenTraining makes three optimizer steps with noise, drop token and
 // every dropout.
 func TestGoldenTraining(t *testing.T) {
-	onEveryDevice(t, []string{"train", "train_retrieval", "train_conv", "train_fill_mask", "train_regression"}, testGoldenTraining)
+	onEveryDevice(t, []string{"train", "train_retrieval", "train_conv", "train_fill_mask", "train_regression", "train_tagging"}, testGoldenTraining)
 }
 
 func testGoldenTraining(t *testing.T, name string, device tensor.Device) {

@@ -132,6 +132,7 @@ type EvaluationReport struct {
 	BitsPerToken *float64 `json:"bits_per_token,omitempty"`
 	Accuracy     *float64 `json:"accuracy,omitempty"`
 	MacroF1      *float64 `json:"macro_f1,omitempty"`
+	SpanF1       *float64 `json:"span_f1,omitempty"` // of tagging
 	// Numbers are those of a regression, R2 the mean of what they define.
 	Numbers []NumberReport `json:"numbers,omitempty"`
 	R2      *float64       `json:"r2,omitempty"`

@@ -13,10 +13,11 @@ const (
 	byMacroF1  = "macro-f1"
 	byAUC      = "auc"
 	byR2       = "r2"
+	bySpanF1   = "span-f1"
 )
 
 // Selections are the values of Settings.Select.
-var Selections = []string{byAccuracy, byLoss, byMacroF1, byAUC, byR2}
+var Selections = []string{byAccuracy, byLoss, byMacroF1, byAUC, byR2, bySpanF1}
 
 // value is the number of an evaluation that a model is selected by.
 func (r *EvaluationReport) value() float64 {
@@ -25,6 +26,8 @@ func (r *EvaluationReport) value() float64 {
 		return r.Loss
 	case byMacroF1:
 		return *r.MacroF1
+	case bySpanF1:
+		return *r.SpanF1
 	case byR2:
 		return *r.R2 // as with the area
 	case byAUC:
