@@ -36,7 +36,7 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 		return usage(c, "--tokens and --tokenizer exclude each other: a tokenizer reads text")
 	case o.Numbers != nil && (o.Label != "" || o.Pair != nil):
 		return usage(c, "--numbers excludes --label and --pair: a row has a class or numbers, and numbers are of one sequence")
-	case o.Labels != nil && o.Label == "":
+	case o.Labels != nil && o.Label == "" && o.Tags == "" && o.Spans == "" && o.Intervals == "":
 		return usage(c, "--labels needs --label")
 	case o.LabelPattern != nil && o.Label == "":
 		return usage(c, "--label-pattern needs --label")
@@ -52,6 +52,9 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 		return usage(c, "--val-part needs --split-column")
 	case !(o.Val >= 0 && o.Val < 1):
 		return usage(c, "--val-part %v, expected 0 or more and less than 1", o.Val)
+	}
+	if err := checkTags(c, o); err != nil {
+		return err
 	}
 	if err := convert.CheckShares(o.Shares); err != nil {
 		return usage(c, "--split %q: %w", c.String("split"), err)

@@ -44,6 +44,7 @@ type headRow struct {
 	TokensB []int32            `json:"tokens_b,omitempty"`
 	Label   string             `json:"label,omitempty"`
 	Numbers map[string]float32 `json:"numbers,omitempty"`
+	Tags    []*string          `json:"tags,omitempty"` // of tokens; null without one
 }
 
 func dataHead(c *cli.Context) error {
@@ -98,7 +99,7 @@ func dataHead(c *cli.Context) error {
 }
 
 func newHeadRow(spec *seq.Spec, e seq.Example, tokenizer tokenizers.Tokenizer) headRow {
-	row := headRow{ID: e.Index, Numbers: namedNumbers(spec, &e)}
+	row := headRow{ID: e.Index, Numbers: namedNumbers(spec, &e), Tags: tagNames(spec.LabelNames, e.Labels)}
 	if e.ID != "" {
 		row.ID = e.ID
 	}

@@ -78,6 +78,7 @@ type exampleInfo struct {
 	TextB   string             `json:"text_b,omitempty"`
 	Label   string             `json:"label,omitempty"`
 	Numbers map[string]float32 `json:"numbers,omitempty"`
+	Tags    []*string          `json:"tags,omitempty"` // of those tokens; null without one
 }
 
 func dataInfo(c *cli.Context) error {
@@ -188,7 +189,9 @@ func inspect(r *seq.Reader, path string) (*fileInfo, error) {
 // known to this version, and its file, if it has one, is there.
 func describeExample(e *seq.Example, spec *seq.Spec, dir string) *exampleInfo {
 	out := &exampleInfo{Length: e.Length(), Tokens: e.A[:min(len(e.A), shownTokens)], Numbers: namedNumbers(spec, e)}
-	if spec.NumberNames == nil {
+	if spec.Task == seq.Tagging {
+		out.Tags = tagNames(spec.LabelNames, e.Labels[:min(len(e.Labels), shownTokens)])
+	} else if spec.NumberNames == nil {
 		out.Label = seq.LabelName(spec.LabelNames, e.Label)
 	}
 	if e.B != nil {
@@ -228,15 +231,21 @@ func (f *fileInfo) write(w io.Writer) error {
 	for _, n := range f.Numbers {
 		out.add("  number      %s: %s", n.Name, describeNumber(n))
 	}
-	if f.Numbers == nil {
+	counted := float64(f.Rows)
+	if f.Schema.Task == seq.Tagging {
+		out.add("  labels of tokens")
+		counted = total(f.Labels)
+	} else if f.Numbers == nil {
 		out.add("  labels")
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Labels)) {
-		out.add("    %-10s %d (%.1f%%)", name, f.Labels[name], 100*float64(f.Labels[name])/float64(f.Rows))
+		out.add("    %-10s %d (%.1f%%)", name, f.Labels[name], 100*float64(f.Labels[name])/counted)
 	}
 	if e := f.Example; e != nil {
 		what := "label " + e.Label
-		if f.Numbers != nil {
+		if f.Schema.Task == seq.Tagging {
+			what = writtenTags(e.Tags)
+		} else if f.Numbers != nil {
 			what = writtenNumbers(f.Schema.NumberNames, e.Numbers)
 		}
 		out.add("  first row   %s, %d tokens, beginning with", what, e.Length)

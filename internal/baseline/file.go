@@ -59,7 +59,7 @@ func Stored(set *seq.Dataset, split string) (*Result, error) {
 // Splits are those of a data set that can be measured: with rows, beside a training split
 // that has some, too, and labels.
 func Splits(m *seq.Manifest) (names []string) {
-	if m.Splits["train"].Rows == 0 || len(m.LabelNames) == 0 {
+	if m.Splits["train"].Rows == 0 || len(m.LabelNames) == 0 || m.Task == seq.Tagging {
 		return nil
 	}
 	for _, name := range m.SplitNames() {
