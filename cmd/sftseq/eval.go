@@ -46,6 +46,10 @@ absolute error (MAE), the root of the mean squared error (RMSE) and the coeffici
 determination (R²: 1 is exact, 0 is what the mean of the rows reaches), beside what the
 mean of the training split reaches.
 
+Of a model of tagging it reports the accuracy of tokens, macro F1 over the tags and the F1 of
+spans, all and by type (start, end and type must be right), beside what the most frequent tag
+of each token of the training split reaches.
+
 --errors writes a row for each that is answered wrong: the id that it has in the data
 set (data convert --id), its number from 0, its label, the class predicted, and a
 probability for each class.
@@ -92,6 +96,9 @@ func eval(c *cli.Context) error {
 	}
 	if m.Config.Task == sft.FillMask {
 		return evalMasked(c, m)
+	}
+	if m.Config.Tags() {
+		return evalTags(c, m)
 	}
 	if m.Config.Predicts() {
 		return evalNumbers(c, m)

@@ -62,7 +62,10 @@ Example: sftseq predict --model runs/reviews --input reviews.csv --text review -
 where label is the class's name if the model has names, otherwise its number;
 for a pair, length_a and length_b as well. A model of a regression writes
    {"id": 7, "numbers": {"mass": 3.2, …}, "length": 4}
-in the units of its data. With --explain a line also says what the
+in the units of its data. A model of tagging writes the spans that it finds,
+   {"id": 7, "spans": [{"start": 0, "end": 5, "label": "PER", "score": 0.9}], "unit": "characters", "length": 4}
+from the first character, 0, to behind the last: of the text, or of the tokens (unit) where
+it was given tokens; the score is the mean probability of its tokens. With --explain a line also says what the
 model read: for each layer the positions it sampled, their weights and the share of
 its attention that each received; and the weight of each token in the pooling.
 
@@ -182,6 +185,8 @@ func taskFor(c *cli.Context, m *sft.Config) error {
 	switch fill := c.Bool("fill"); {
 	case fill && !fills:
 		return fmt.Errorf("--fill: the model %s is of task %s, expected one of sftseq pretrain", c.String("model"), m.Task)
+	case c.Bool("explain") && m.Tags():
+		return fmt.Errorf("--explain: the model %s tags tokens, and is not explained: leave --explain out", c.String("model"))
 	case c.Bool("explain") && m.Predicts():
 		return fmt.Errorf("--explain: the model %s predicts numbers, and is not explained: leave --explain out", c.String("model"))
 	case !fill && fills && c.Command.Name == "predict":

@@ -33,7 +33,7 @@ type Model struct {
 }
 
 // Predictor classifies: [requests.Prediction], with an explanation if that is asked for; of a
-// regression it predicts numbers: [requests.Numbers].
+// regression it predicts numbers: [requests.Numbers], and of tagging spans: [requests.Spans].
 func Predictor(scorer *sft.Scorer, explain bool) *Model {
 	c, score := scorer.Config(), scorer.Examples
 	if explain {
@@ -42,6 +42,9 @@ func Predictor(scorer *sft.Scorer, explain bool) *Model {
 	columns := predictionColumns
 	if c.Predicts() {
 		columns = numberColumns
+	}
+	if c.Tags() {
+		columns = spanColumns
 	}
 	return &Model{Sequences: []int{c.Sequences()}, Record: scorer.Score, config: c, columns: columns,
 		answer: func(ctx context.Context, batch []*requests.Request) ([]any, error) {
@@ -55,7 +58,9 @@ func Predictor(scorer *sft.Scorer, explain bool) *Model {
 			}
 			replies := make([]any, len(batch))
 			for i, o := range outputs {
-				if c.Predicts() {
+				if c.Tags() {
+					replies[i] = orFailure(requests.NewSpans(c, batch[i], o))
+				} else if c.Predicts() {
 					replies[i] = orFailure(requests.NewNumbers(c, batch[i], o))
 				} else {
 					replies[i] = orFailure(requests.NewPrediction(c, batch[i], o))

@@ -45,6 +45,7 @@ type Request struct {
 	Lengths   []int     // before an input window cut them
 	Label     json.RawMessage
 	Numbers   json.RawMessage
+	located   *located // of tagging, where the sequence was text
 	Failure   *Failure // nil if the line can be answered
 }
 
@@ -110,7 +111,7 @@ func (p *Parser) Parse(line []byte, number int, bad error) *Request {
 			r.Failure = &Failure{Code: CodeInternal, Message: err.Error()}
 		}
 		r.Failure.Message = fmt.Sprintf("%s:%d: %s", p.File, number, r.Failure.Message)
-		r.Sequences, r.Lengths = nil, nil
+		r.Sequences, r.Lengths, r.located = nil, nil, nil
 	}
 	return r
 }
@@ -145,6 +146,11 @@ func (p *Parser) fill(r *Request, line []byte) error {
 		}
 		if len(used) < len(tokens) { // all of them would be kept as long as the request
 			used = slices.Clone(used)
+		}
+		if p.Config.Tags() && strings.HasPrefix(name, "text") {
+			if text, err := jsonlines.Text(fields[name]); err == nil {
+				p.Locate(r, strings.Clone(text))
+			}
 		}
 		r.Sequences = append(r.Sequences, used)
 		r.Lengths = append(r.Lengths, len(tokens))
