@@ -14,6 +14,7 @@ func init() {
 	methods = map[string]method{
 		"sequence/classify": {many("sequences", classifyFields, (*call).classifyOne), needsSingle},
 		"sequence/predict":  {many("sequences", predictFields, (*call).predictOne), needsNumbers},
+		"sequence/tag":      {many("sequences", tagFields, (*call).tagOne), needsTags},
 		"sequence/embed":    {many("sequences", embedFields, (*call).embedOne), needsNothing},
 		"retrieval/score":   {many("pairs", scoreFields, (*call).scoreOne), needsPair},
 		"retrieval/add":     {(*call).add, needsIndex},
@@ -37,8 +38,20 @@ const unlabelled = "the model was trained without labels: it embeds sequences (s
 // predicting is what a model lacks that predicts numbers.
 const predicting = "the model predicts numbers, and does not classify: sequence/predict answers with them"
 
+// tagging is what a model lacks that tags tokens.
+const tagging = "the model tags tokens, and does not classify: sequence/tag answers with spans"
+
+func needsTags(c *call) string {
+	if !c.model.config.Tags() {
+		return "the model tags no tokens: it is of the task " + c.model.config.Task
+	}
+	return ""
+}
+
 func needsSingle(c *call) string {
 	switch {
+	case c.model.config.Tags():
+		return tagging
 	case c.model.config.Predicts():
 		return predicting
 	case !c.model.config.Answers():
@@ -58,6 +71,8 @@ func needsNumbers(c *call) string {
 
 func needsPair(c *call) string {
 	switch {
+	case c.model.config.Tags():
+		return tagging
 	case c.model.config.Predicts():
 		return predicting
 	case !c.model.config.Answers():
