@@ -37,6 +37,8 @@ var quantities = []struct {
 		func(r sft.StepReport) float64 { return r.Loss }, func(r sft.EvaluationReport) float64 { return r.Loss }},
 	{"Accuracy", "accuracy (%)", "Part of the rows whose class is answered.", true, false,
 		func(r sft.StepReport) float64 { return percent(r.Accuracy) }, func(r sft.EvaluationReport) float64 { return percent(r.Accuracy) }},
+	{"Span F1", "F1 (%)", "Of the spans of the validation split: start, end and type must be right.", true, false,
+		func(sft.StepReport) float64 { return math.NaN() }, func(r sft.EvaluationReport) float64 { return percent(r.SpanF1) }},
 	{"Learning rate", "learning rate", "At the last step of an interval.", false, false,
 		func(r sft.StepReport) float64 { return r.LearningRate }, nil},
 	{"Gradient norm", "norm", "Mean over an interval, before clipping.", false, true,

@@ -27,7 +27,9 @@ func Labelled(in io.Reader, p *Parser, limit int) ([]seq.Example, error) {
 			return nil, q.Failure
 		}
 		e := q.Example()
-		if p.Config.Predicts() {
+		if p.Config.Tags() {
+			e.Labels, err = parseTags(p.Config, q.Labels, len(e.A))
+		} else if p.Config.Predicts() {
 			e.Numbers, err = parseNumbers(p.Config, q.Numbers)
 		} else {
 			e.Label, err = ParseLabel(p.Config, q.Label)

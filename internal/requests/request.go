@@ -45,8 +45,9 @@ type Request struct {
 	Lengths   []int     // before an input window cut them
 	Label     json.RawMessage
 	Numbers   json.RawMessage
-	located   *located // of tagging, where the sequence was text
-	Failure   *Failure // nil if the line can be answered
+	Labels    json.RawMessage // of tokens
+	located   *located        // of tagging, where the sequence was text
+	Failure   *Failure        // nil if the line can be answered
 }
 
 // Tokens is the number of tokens that the model reads.
@@ -130,7 +131,7 @@ func (p *Parser) fill(r *Request, line []byte) error {
 	if id, ok := fields["id"]; ok {
 		r.ID = bytes.Clone(id) // it may outlive the line
 	}
-	r.Label, r.Numbers = bytes.Clone(fields["label"]), bytes.Clone(fields["numbers"])
+	r.Label, r.Numbers, r.Labels = bytes.Clone(fields["label"]), bytes.Clone(fields["numbers"]), bytes.Clone(fields["labels"])
 	names, err := p.sources(fields, line)
 	if err != nil {
 		return err
@@ -160,7 +161,7 @@ func (p *Parser) fill(r *Request, line []byte) error {
 
 // requestFields are the fields with a meaning; all others are passed over.
 var requestFields = map[string]bool{"id": true, "tokens": true, "text": true, "tokens_a": true, "text_a": true,
-	"tokens_b": true, "text_b": true, "label": true, "numbers": true}
+	"tokens_b": true, "text_b": true, "label": true, "numbers": true, "labels": true}
 
 // methodFields hold a sequence in a request of JSON-RPC. In a line they mean nothing, and an
 // error names them.

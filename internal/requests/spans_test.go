@@ -3,6 +3,7 @@ package requests
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -40,6 +41,15 @@ func TestSpans(t *testing.T) {
 		text, _ := json.Marshal(s)
 		if err != nil || string(text) != x.want {
 			t.Errorf("%s: %s, %v, want %s", x.line, text, err, x.want)
+		}
+	}
+	tags, err := parseTags(c, json.RawMessage(`[null,"I-X",0,-1]`), 4)
+	if err != nil || !slices.Equal(tags, []int32{-1, 2, 0, -1}) {
+		t.Errorf("%v, %v", tags, err)
+	}
+	for want, value := range map[string]string{"one for each of the 2 tokens, found [1]": `[1]`, "index 1: label: expected 0 to 2": `[1,3]`, "found 7": `7`} {
+		if _, err := parseTags(c, json.RawMessage(value), 2); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %s", value, err, want)
 		}
 	}
 	o := tag(0)
