@@ -1,12 +1,14 @@
 package serve
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 )
 
-// TestTagged: a text, its bytes and a document have the same spans; a bare line is refused, and
-// documents have no class.
+// TestTagged: a text, its bytes and a document have the same spans; a bare line is refused; a
+// document's spans are pushed, and why there are none where a change cannot be applied.
 func TestTagged(t *testing.T) {
 	s := start(t, testOptions(t, "tagging"))
 	c := dial(t, s).initialize(nil)
@@ -40,8 +42,32 @@ func TestTagged(t *testing.T) {
 	if text := bare.receive(); !strings.Contains(text, `"id":7`) || !strings.Contains(text, tagging) {
 		t.Error(text)
 	}
-	if (&session{server: s}).publishes() {
-		t.Error("documents are classified")
+	// The document's spans are pushed, those of its last version.
+	c.notify("sequence/didChange", map[string]any{"uri": "a", "version": 8, "changes": []any{map[string]any{"text": "met Zoë"}}})
+	var pushed struct {
+		reply
+		URI    string
+		Length int
+	}
+	for pushed.Version != 8 {
+		m := c.message()
+		if m.Method != publishSpansMethod {
+			t.Fatalf("%+v", m)
+		}
+		if err := json.Unmarshal(m.Params, &pushed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.call(7, "sequence/tag", map[string]any{"uri": "a"}, &document)
+	if pushed.URI != "a" || pushed.Length != 2 || pushed.Unit != "characters" || !slices.Equal(pushed.Spans, document.Spans) {
+		t.Errorf("%+v, want %+v", pushed, document)
+	}
+	c.notify("sequence/didChange", map[string]any{"uri": "a", "version": 8, "changes": []any{map[string]any{"text": "old"}}})
+	for told := ""; !strings.Contains(told, `"error":{"code":`); {
+		m := c.message()
+		if told = string(m.Params); m.Method == publishMethod || m.ID != nil {
+			t.Fatalf("%+v", m)
+		}
 	}
 	other := dial(t, start(t, testOptions(t, "pre"))).initialize(nil)
 	other.refuse(1, "sequence/tag", map[string]any{"tokens": []int{12}}, -32601, "the model tags no tokens")
