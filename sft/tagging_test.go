@@ -6,8 +6,12 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/sftseq/sftseq/internal/collective/local"
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/internal/tensor"
@@ -247,4 +251,61 @@ func unlabelledTokens(t *testing.T) (without, with *seq.File) {
 		files = append(files, f)
 	}
 	return files[0], files[1]
+}
+
+// TestTaggingOfRanks: examples of other lengths, and so of other numbers of logits, are scored by
+// several ranks as by one.
+func TestTaggingOfRanks(t *testing.T) {
+	m := randomModel(ofTask(tinyConfig(), Tagging), 4)
+	examples := randomExamples(m.Config, rand.New(rand.NewPCG(1, 2)), 3, 40, 1, 17, 90)
+	want := score(t, newScorerOf(t, m, cpu.New(1)), examples)
+	got := make([][]Output, 3)
+	var group sync.WaitGroup
+	for rank, c := range local.New(len(got)) {
+		s := newScorerOf(t, m, cpu.New(1))
+		group.Go(func() {
+			var err error
+			if got[rank], err = s.SharedExamples(t.Context(), c, examples); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	for rank, out := range got {
+		if !reflect.DeepEqual(out, want) {
+			t.Errorf("rank %d has other outputs", rank)
+		}
+	}
+}
+
+// TestTaggingRecord: a record has the tag of each token and its probability.
+func TestTaggingRecord(t *testing.T) {
+	m := randomModel(ofTask(tinyConfig(), Tagging), 4)
+	examples := randomExamples(m.Config, rand.New(rand.NewPCG(1, 2)), 3, 40, 1)
+	s := newScorerOf(t, m, cpu.New(1))
+	want := score(t, s, examples)
+	r, err := s.Score(t.Context(), recordOf(false, examples))
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels, probabilities := r.Column(0).(*array.List), r.Column(1).(*array.List)
+	for i, e := range examples {
+		from, to := labels.ValueOffsets(i)
+		tags := labels.ListValues().(*array.Int32).Int32Values()[from:to]
+		p := probabilities.ListValues().(*array.Float32).Float32Values()[from:to]
+		if !slices.Equal(tags, m.Config.TagsOf(want[i].Logits)) || intAt(r, "length", i) != len(e.A) {
+			t.Errorf("row %d: tags %v", i, tags)
+		}
+		for at, tag := range tags {
+			if all := Probabilities(want[i].Logits[at*3 : at*3+3]); p[at] != all[tag] || p[at] < 1.0/3 {
+				t.Errorf("row %d, token %d: probability %v of %v", i, at, p[at], all)
+			}
+		}
+	}
+	if names, _ := r.Schema().Metadata().GetValue(seq.KeyLabelNames); names != `["O","B-X","I-X"]` {
+		t.Errorf("names %s", names)
+	}
+	if spans := m.Config.Spans(append(slices.Repeat([]float32{0, 5, 0}, 2), 0, 0, 5)); len(spans) != 2 || spans[1].Start != 1 || spans[1].End != 3 || spans[1].Label != "X" || math.Abs(float64(spans[1].Score)-1/(1+2*math.Exp(-5))) > 1e-6 {
+		t.Errorf("%+v", spans)
+	}
 }
