@@ -27,7 +27,7 @@ const python = "/usr/bin/python3"
 // TestPython runs the script of python.md on models whose logits are known.
 func TestPython(t *testing.T) {
 	script := pageScript(t)
-	for _, name := range []string{"pre", "post", "ties", "retrieval", "conv", "conv_post", "regression", "multilabel"} {
+	for _, name := range []string{"pre", "post", "ties", "retrieval", "conv", "conv_post", "regression", "multilabel", "tagging"} {
 		t.Run(name, func(t *testing.T) {
 			dir := filepath.Join(root, "sft/testdata/golden", name)
 			compareLines(t, runScript(t, script, dir, filepath.Join(dir, "inputs.jsonl")), goldenLines(t, name))

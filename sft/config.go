@@ -25,6 +25,7 @@ const (
 	Regression     = seq.Regression     // one sequence, whose numbers are predicted
 	MultiLabel     = seq.MultiLabel     // one sequence, of which any number of labels hold
 	Retrieval      = seq.Retrieval      // a pair of sequences, one shared encoder
+	Tagging        = seq.Tagging        // one sequence, each of whose tokens has a label
 	FillMask       = "fill-mask"        // one sequence without a label, or each of a pair: its masked tokens
 )
 

@@ -120,6 +120,7 @@ type slot struct {
 	engine *engine
 	mem    tensor.Binding
 	lossFactors
+	weight []float64 // of classes in the loss of a training step; nil: all the same
 }
 
 func (e *engine) slot() *slot {
@@ -212,6 +213,10 @@ func (l *slot) results(p *preparedPass, b *packed) (*result, error) {
 		if r.pooled, err = download(p.Pooled, len(b.example)); err == nil {
 			r.logits, err = download(p.Logits, int(b.counts.Examples))
 		}
+	case c.Tags() && p.Loss == nil:
+		if r.pooled, err = download(p.Pooled, len(b.example)); err == nil {
+			r.logits, err = download(p.Logits, int(b.counts.Tokens))
+		}
 	case p.Logits != nil && p.Loss == nil:
 		r.logits, err = download(p.Logits, int(b.counts.Targets))
 	}
@@ -229,6 +234,9 @@ func (l *slot) results(p *preparedPass, b *packed) (*result, error) {
 		losses := make([]float32, len(b.label))
 		if err := tensor.Download(arena, p.Loss, losses); err != nil {
 			return nil, err
+		}
+		if c.Tags() && len(l.weight) > 0 {
+			b.weigh(losses, l.weight)
 		}
 		r.loss = b.sums(losses)
 	}

@@ -22,6 +22,10 @@ func (t *Trainer) evaluate(ctx context.Context) error {
 	v := t.model.Config.objective().measure(t.model.Config, &t.settings)
 	done := 0
 	together := evaluationRows
+	if t.model.Config.Tags() { // whose outputs are as long as the rows
+		_, longest := t.val.Longest()
+		together = max(1, min(together, pieceTokens/max(1, longest)))
+	}
 	if c := t.options.Communicator; c != nil {
 		together *= c.Size()
 	}
@@ -74,7 +78,7 @@ func (t *Trainer) score(ctx context.Context, examples []seq.Example) ([][]float3
 	if c == nil {
 		return t.scorer.measured(ctx, examples)
 	}
-	return shared(ctx, c, len(examples), t.model.Config.measuredNumbers(), func(from, to int) ([][]float32, error) {
+	return shared(ctx, c, sizes(examples, t.model.Config.measuredNumbers), func(from, to int) ([][]float32, error) {
 		return t.scorer.measured(ctx, examples[from:to])
 	})
 }

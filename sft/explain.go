@@ -48,6 +48,9 @@ type LayerExplanation struct {
 // each of their sequences. It takes the backward of attention besides: on a
 // processor about twice the time, and twice the memory.
 func (s *Scorer) Explain(ctx context.Context, examples []seq.Example) ([]Output, error) {
+	if s.engine.config.Tags() {
+		return nil, errors.New("a model of the task tagging is not explained: it has no answer to a whole sequence")
+	}
 	return s.score(ctx, examples, explainMode)
 }
 

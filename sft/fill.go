@@ -58,7 +58,7 @@ func (s *Scorer) MaskedLosses(ctx context.Context, c Communicator, examples []se
 	if c == nil {
 		rows, err = measured(0, len(examples))
 	} else {
-		rows, err = shared(ctx, c, len(examples), config.measuredNumbers(), measured)
+		rows, err = shared(ctx, c, sizes(examples, config.measuredNumbers), measured)
 	}
 	if err != nil {
 		return nil, err

@@ -16,7 +16,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-var update = flag.Bool("update", false, "write the golden folders of fill-mask, regression and several labels anew, from the reference")
+var update = flag.Bool("update", false, "write the golden folders of fill-mask, regression, several labels and tagging anew, from the reference")
 
 // fillMaskFolders are of models that tell masked tokens: the gradient of one, and training
 // steps of the other.
@@ -47,6 +47,9 @@ func TestGoldenLosses(t *testing.T) {
 		for name, change := range fillMaskFolders {
 			writeFillMask(t, filepath.Join(golden, name), change)
 		}
+		for name, change := range taggingFolders {
+			writeTagging(t, filepath.Join(golden, name), change)
+		}
 		for name, change := range regressionFolders {
 			writeRegression(t, filepath.Join(golden, name), change)
 		}
@@ -54,7 +57,7 @@ func TestGoldenLosses(t *testing.T) {
 			writeMultiLabel(t, filepath.Join(golden, name), change)
 		}
 	}
-	onEveryDevice(t, []string{"fill_mask", "regression", "multilabel"}, func(t *testing.T, name string, device tensor.Device) {
+	onEveryDevice(t, []string{"fill_mask", "regression", "multilabel", "tagging"}, func(t *testing.T, name string, device tensor.Device) {
 		m, examples := loadGolden(t, name)
 		var want struct {
 			Loss  float64 `json:"loss"`
@@ -154,9 +157,14 @@ func writeGolden(t *testing.T, dir string, c *Config, examples []seq.Example, lo
 	if !strings.HasPrefix(filepath.Base(dir), "train_") {
 		loss, terms := lossOf(r, examples)
 		document("expected_loss.json", map[string]any{"loss": loss, "terms": terms})
-		if c.answers() > 0 {
+		if c.answers() > 0 || c.Tags() {
 			for i, e := range examples {
-				logits, _ := r.example(e)
+				var logits []float64
+				if c.Tags() {
+					logits = r.tokenLogits(e)
+				} else {
+					logits, _ = r.example(e)
+				}
 				line(&expected, map[string]any{"id": i, "logits": logits})
 			}
 			write("expected.jsonl", expected.Bytes())

@@ -103,7 +103,7 @@ func onEveryDevice(t *testing.T, folders []string, f func(t *testing.T, name str
 }
 
 func TestGoldenLogits(t *testing.T) {
-	onEveryDevice(t, append(evaluationFolders(), "regression", "multilabel"), func(t *testing.T, name string, device tensor.Device) {
+	onEveryDevice(t, append(evaluationFolders(), "regression", "multilabel", "tagging"), func(t *testing.T, name string, device tensor.Device) {
 		m, examples := loadGolden(t, name)
 		s, err := NewScorer(m, device)
 		if err != nil {
@@ -162,7 +162,7 @@ func compareGradients(t *testing.T, p *Parameters, got []float32, path string) {
 }
 
 func TestGoldenGradients(t *testing.T) {
-	onEveryDevice(t, append(evaluationFolders(), "fill_mask", "regression", "multilabel"), func(t *testing.T, name string, device tensor.Device) {
+	onEveryDevice(t, append(evaluationFolders(), "fill_mask", "regression", "multilabel", "tagging"), func(t *testing.T, name string, device tensor.Device) {
 		m, examples := loadGolden(t, name)
 		g, _, err := m.Gradient(context.Background(), device, examples)
 		if err != nil {
@@ -175,7 +175,7 @@ func TestGoldenGradients(t *testing.T) {
 // TestGoldenTraining makes three optimizer steps with noise, drop token and
 // every dropout.
 func TestGoldenTraining(t *testing.T) {
-	onEveryDevice(t, []string{"train", "train_retrieval", "train_conv", "train_fill_mask", "train_regression", "train_multilabel"}, testGoldenTraining)
+	onEveryDevice(t, []string{"train", "train_retrieval", "train_conv", "train_fill_mask", "train_regression", "train_multilabel", "train_tagging"}, testGoldenTraining)
 }
 
 func testGoldenTraining(t *testing.T, name string, device tensor.Device) {

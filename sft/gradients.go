@@ -141,7 +141,7 @@ func (a *accumulator) microBatch(ctx context.Context, l *slot, t *tree, i int, e
 	if err != nil {
 		return nil, fmt.Errorf("memory for gradients: %w", err)
 	}
-	l.mem[tensor.Gradients], l.lossFactors = g, factors
+	l.mem[tensor.Gradients], l.lossFactors, l.weight = g, factors, a.weight
 	r, err := l.run(ctx, examples, d)
 	if err == nil {
 		if at := slices.IndexFunc(r.loss, func(v float32) bool { return v-v != 0 }); at >= 0 {

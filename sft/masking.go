@@ -132,6 +132,9 @@ func (c *Config) MaskedTokens(e seq.Example) []int32 {
 // of at most √(tokens·r·(2s−1)), as spans of mean length s do, and each sequence has at least
 // one.
 func (c *Config) targetCapacity(tokens, sequences int) int {
+	if c.Tags() {
+		return tokens
+	}
 	mean := float64(tokens) * c.MaskRate
 	deviation := math.Sqrt(mean * (2*c.MaskSpan - 1))
 	return min(tokens, bucket(sequences+int(mean+8*deviation)))

@@ -132,6 +132,7 @@ type EvaluationReport struct {
 	BitsPerToken *float64 `json:"bits_per_token,omitempty"`
 	Accuracy     *float64 `json:"accuracy,omitempty"`
 	MacroF1      *float64 `json:"macro_f1,omitempty"`
+	SpanF1       *float64 `json:"span_f1,omitempty"` // of tagging
 	// MicroF1, MacroF1 and MAP, the mean average precision, are of several labels a row, with
 	// the thresholds that are best on these rows; nil where no label is in a row.
 	MicroF1    *float64  `json:"micro_f1,omitempty"`

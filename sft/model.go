@@ -162,7 +162,7 @@ func (m *Model) CopyFrom(source *Model) (fresh []Parameter, err error) {
 			same = slices.Equal(p.Shape[1:], q.Shape[1:]) // the mask's is the last row
 		}
 		if p.Part == PartHead {
-			same = same && m.Config.Answers() == source.Config.Answers() && m.Config.Predicts() == source.Config.Predicts() && m.Config.LabelsHold() == source.Config.LabelsHold()
+			same = same && m.Config.Answers() == source.Config.Answers() && m.Config.Predicts() == source.Config.Predicts() && m.Config.LabelsHold() == source.Config.LabelsHold() && m.Config.Tags() == source.Config.Tags()
 		}
 		switch {
 		case same:

@@ -17,7 +17,7 @@ func TestSaveAndLoad(t *testing.T) {
 	for _, task := range Tasks() {
 		for _, norm := range []string{"pre", "post"} {
 			c := fullConfig()
-			if task == Regression {
+			if task == Regression || task == Tagging {
 				ofTask(c, task)
 			}
 			c.Task, c.NormPosition, c.TieEmbeddings = task, norm, task == FillMask && norm == "pre"

@@ -45,7 +45,7 @@ type objective interface {
 }
 
 // answering is an objective whose models answer an example with logits, one for each of
-// [Config.NumLabels].
+// [Config.NumLabels], or as many for each token.
 type answering interface {
 	objective
 	// columns are those of answers in a record, and append appends one.
@@ -86,6 +86,7 @@ var objectives = map[string]objective{
 	FillMask:       fillMask{},
 	Regression:     regression{},
 	MultiLabel:     multiLabel{},
+	Tagging:        tagging{},
 }
 
 // Tasks are the values of [Config.Task].
@@ -111,9 +112,9 @@ func (c *Config) Answers() bool {
 	return ok
 }
 
-// answers is how many numbers the answer to an example has.
+// answers is how many numbers the answer to an example has, where all have as many.
 func (c *Config) answers() int {
-	if _, ok := c.objective().(answering); ok {
+	if _, ok := c.objective().(answering); ok && !c.Tags() {
 		return c.NumLabels
 	}
 	return 0

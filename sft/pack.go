@@ -47,6 +47,11 @@ func pack(c *Config, sequences int, examples []seq.Example, d drawing) *packed {
 	for _, e := range examples {
 		if ofTokens {
 			add(p.mask(c, e, d), e.Index, 0)
+		} else if c.Tags() {
+			if d.mode.loss() {
+				p.targets(e)
+			}
+			add(e.A, e.Index, 0)
 		} else {
 			add(e.A, e.Index, 0)
 			p.label = append(p.label, e.Label)

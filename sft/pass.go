@@ -41,7 +41,7 @@ type recordedPass struct {
 	Batch   *tensor.Batch
 	Label   *tensor.Tensor // int32, of each row of Logits; nil without a loss, and where Target is
 	Pooled  *tensor.Tensor // [B, d]; nil where nothing is pooled
-	Logits  *tensor.Tensor // [E, labels], or of masked tokens; nil where nothing is answered
+	Logits  *tensor.Tensor // [E, labels], or of masked or all tokens; nil where nothing is answered
 	Target  *tensor.Tensor // [E, numbers] of a regression, [E, labels] of several labels; nil otherwise, and without a loss
 	Loss    *tensor.Tensor // of each row of Logits; nil without a loss
 	Scale   *tensor.Tensor // [labels], of the loss that the gradient is of; nil without a loss
@@ -112,7 +112,7 @@ func newPass(c *Config, params *Parameters, shape passShape, mode passMode) (*re
 		}
 	}
 	m.Segment("head")
-	if pass.Pooled == nil || c.answers() > 0 {
+	if pass.Pooled == nil || c.answers() > 0 || c.Tags() {
 		pass.Logits = head.forward(rows)
 	}
 	if pass.Logits != nil && !(mode.loss() && c.answers() == 0) {

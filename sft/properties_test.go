@@ -32,6 +32,9 @@ func ofTask(c *Config, task string) *Config {
 		c.LabelNames, c.NumLabels = nil, 2
 		c.Numbers = []Number{{"mass", 3.5, 2}, {"charge", -100, 0.25}}
 	}
+	if task == Tagging {
+		c.LabelNames, c.NumLabels = []string{"O", "B-X", "I-X"}, 3
+	}
 	return c
 }
 
@@ -79,6 +82,11 @@ func randomExamples(c *Config, random *rand.Rand, lengths ...int) []seq.Example 
 		e := seq.Example{Index: uint32(1000 + i), A: tokens(n), Label: random.Int32N(int32(c.NumLabels))}
 		for _, n := range c.Numbers {
 			e.Numbers = append(e.Numbers, float32(n.Mean+2*n.Deviation*random.NormFloat64()))
+		}
+		if c.Tags() {
+			for range e.A {
+				e.Labels = append(e.Labels, random.Int32N(int32(c.NumLabels)+1)-1)
+			}
 		}
 		if c.LabelsHold() {
 			e.Labels = []int32{}

@@ -116,6 +116,10 @@ func TestResume(t *testing.T) {
 			ofTask(c, MultiLabel)
 			s.Epochs, s.Patience, s.Select, s.ClassWeights = 1, 2, byMacroF1, []float64{0.5, 1, 4}
 		}},
+		{"tagging", func(c *Config, s *Settings) {
+			ofTask(c, Tagging)
+			s.ClassWeights, s.Epochs, s.Patience, s.TokenDeletion = []float64{0.3, 2, 0.7}, 1, 2, 0.2
+		}},
 		{"retrieval", func(c *Config, s *Settings) { c.Task, s.Epochs, s.Patience = Retrieval, 1, 2 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -3,7 +3,6 @@ package sft
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 
 	"github.com/sftseq/sftseq/internal/tensor"
@@ -20,7 +19,7 @@ type Scorer struct {
 
 // Output is what a model says of one example.
 type Output struct {
-	Logits []float32
+	Logits []float32 // of a model of tagging, those of each token, one after another
 	// Numbers are the predictions of a model of a regression, in the units of the data.
 	Numbers []float32
 	// Embeddings has the pooled vector of the sequence, or of each of a pair.
@@ -92,7 +91,7 @@ func (s *Scorer) score(ctx context.Context, examples []seq.Example, mode passMod
 		return nil, err
 	}
 	out := make([]Output, len(examples))
-	err := s.results(ctx, examples, mode, func(at, n int, r *result) { s.split(r, out[at:at+n]) })
+	err := s.results(ctx, examples, mode, func(at, n int, r *result) { s.split(r, examples[at:at+n], out[at:at+n]) })
 	if err != nil {
 		return nil, err
 	}
@@ -119,13 +118,16 @@ func (s *Scorer) results(ctx context.Context, examples []seq.Example, mode passM
 // measured is what a measurement adds up of each example.
 func (s *Scorer) measured(ctx context.Context, examples []seq.Example) ([][]float32, error) {
 	out := make([][]float32, len(examples))
-	numbers, mode := s.engine.config.measuredNumbers(), s.engine.config.objective().evaluation()
+	mode := s.engine.config.objective().evaluation()
 	err := s.results(ctx, examples, mode, func(at, n int, r *result) {
 		x := r.logits
 		if mode == lossMode {
 			x = r.loss
 		}
-		copy(out[at:at+n], slices.Collect(slices.Chunk(x, numbers)))
+		for i := at; i < at+n; i++ {
+			numbers := s.engine.config.measuredNumbers(examples[i])
+			out[i], x = x[:numbers:numbers], x[numbers:]
+		}
 	})
 	if err != nil {
 		return nil, err
@@ -134,9 +136,17 @@ func (s *Scorer) measured(ctx context.Context, examples []seq.Example) ([][]floa
 }
 
 // measuredNumbers is how many numbers a measurement has of an example.
-func (c *Config) measuredNumbers() int {
+func (c *Config) measuredNumbers(e seq.Example) int {
 	if c.objective().evaluation() == lossMode {
 		return 1
+	}
+	return c.logits(e)
+}
+
+// logits is how many the output for an example has.
+func (c *Config) logits(e seq.Example) int {
+	if c.Tags() {
+		return len(e.A) * c.NumLabels
 	}
 	return c.NumLabels
 }
@@ -180,11 +190,12 @@ func (s *Scorer) eachPass(ctx context.Context, examples []seq.Example, mode pass
 }
 
 // split shares a pass's results out to its examples.
-func (s *Scorer) split(r *result, out []Output) {
+func (s *Scorer) split(r *result, examples []seq.Example, out []Output) {
 	c := s.engine.config
-	n, d, towers := c.NumLabels, c.HiddenSize, c.Sequences()
+	d, towers, logits := c.HiddenSize, c.Sequences(), r.logits
 	for i := range out {
-		out[i].Logits = r.logits[i*n : (i+1)*n]
+		n := c.logits(examples[i])
+		out[i].Logits, logits = logits[:n:n], logits[n:]
 		if c.Predicts() {
 			out[i].Numbers = c.Predictions(out[i].Logits)
 		}
@@ -212,7 +223,7 @@ func (s *Scorer) Classify(ctx context.Context, tokens []int32) (Output, error) {
 func (c *Config) CheckExample(e seq.Example) error {
 	if c.Sequences() == 1 {
 		if e.B != nil {
-			return fmt.Errorf("a pair of sequences, but the model classifies one")
+			return fmt.Errorf("a pair of sequences, but the model reads one")
 		}
 		return c.CheckTokens(e.A)
 	}

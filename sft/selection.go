@@ -14,10 +14,11 @@ const (
 	byAUC      = "auc"
 	byR2       = "r2"
 	byMAP      = "map" // mean average precision, of several labels a row
+	bySpanF1   = "span-f1"
 )
 
 // Selections are the values of Settings.Select.
-var Selections = []string{byAccuracy, byLoss, byMacroF1, byAUC, byR2, byMAP}
+var Selections = []string{byAccuracy, byLoss, byMacroF1, byAUC, byR2, byMAP, bySpanF1}
 
 // value is the number of an evaluation that a model is selected by.
 func (r *EvaluationReport) value() float64 {
@@ -26,6 +27,8 @@ func (r *EvaluationReport) value() float64 {
 		return r.Loss
 	case byMacroF1:
 		return *r.MacroF1
+	case bySpanF1:
+		return *r.SpanF1
 	case byR2:
 		return *r.R2 // as with the area
 	case byMAP:

@@ -15,7 +15,8 @@ import (
 // return the outputs of all.
 func (s *Scorer) SharedExamples(ctx context.Context, c Communicator, examples []seq.Example) ([]Output, error) {
 	config := s.Config()
-	rows, err := shared(ctx, c, len(examples), config.NumLabels+config.Sequences()*config.HiddenSize, func(from, to int) (rows [][]float32, err error) {
+	numbers := func(e seq.Example) int { return config.logits(e) + config.Sequences()*config.HiddenSize }
+	rows, err := shared(ctx, c, sizes(examples, numbers), func(from, to int) (rows [][]float32, err error) {
 		out, err := s.Examples(ctx, examples[from:to])
 		for _, o := range out {
 			rows = append(rows, slices.Concat(append([][]float32{o.Logits}, o.Embeddings...)...))
@@ -27,8 +28,9 @@ func (s *Scorer) SharedExamples(ctx context.Context, c Communicator, examples []
 	}
 	out := make([]Output, len(examples))
 	for i, row := range rows {
-		out[i].Logits = row[:config.NumLabels:config.NumLabels]
-		out[i].Embeddings = slices.Collect(slices.Chunk(row[config.NumLabels:], config.HiddenSize))
+		n := config.logits(examples[i])
+		out[i].Logits = row[:n:n]
+		out[i].Embeddings = slices.Collect(slices.Chunk(row[n:], config.HiddenSize))
 	}
 	return out, nil
 }
@@ -45,14 +47,23 @@ func (s *Scorer) CompareRanks(c Communicator, data map[string]string, err error)
 
 // SharedEmbeddings is [Scorer.Embeddings] of all ranks together.
 func (s *Scorer) SharedEmbeddings(ctx context.Context, c Communicator, sequences [][]int32) ([][]float32, error) {
-	return shared(ctx, c, len(sequences), s.Config().HiddenSize, func(from, to int) ([][]float32, error) {
+	return shared(ctx, c, slices.Repeat([]int{s.Config().HiddenSize}, len(sequences)), func(from, to int) ([][]float32, error) {
 		return s.Embeddings(ctx, sequences[from:to])
 	})
 }
 
-// shared has each rank compute a run of n rows of so many numbers, and returns all rows to
+// sizes are how many numbers each example has.
+func sizes(examples []seq.Example, numbers func(seq.Example) int) (out []int) {
+	for _, e := range examples {
+		out = append(out, numbers(e))
+	}
+	return out
+}
+
+// shared has each rank compute a run of rows, of so many numbers each, and returns all rows to
 // all.
-func shared(ctx context.Context, c Communicator, n, numbers int, compute func(from, to int) ([][]float32, error)) ([][]float32, error) {
+func shared(ctx context.Context, c Communicator, numbers []int, compute func(from, to int) ([][]float32, error)) ([][]float32, error) {
+	n, total := len(numbers), 0
 	at := func(r int) int { return n * r / c.Size() }
 	mine, err := compute(at(c.Rank()), at(c.Rank()+1))
 	if err := agree(c, stopped(ctx, err)); err != nil {
@@ -60,11 +71,18 @@ func shared(ctx context.Context, c Communicator, n, numbers int, compute func(fr
 	}
 	counts := make([]int, c.Size())
 	for r := range counts {
-		counts[r] = numbers * (at(r+1) - at(r))
+		for _, m := range numbers[at(r):at(r+1)] {
+			counts[r] += m
+		}
+		total += counts[r]
 	}
-	all := make([]float32, numbers*n)
+	all := make([]float32, total)
 	if err := c.AllGather(tensor.Bits(slices.Concat(mine...)), tensor.Bits(all), counts); err != nil {
 		return nil, err
 	}
-	return slices.Collect(slices.Chunk(all, numbers)), nil
+	out := make([][]float32, n)
+	for i, m := range numbers {
+		out[i], all = all[:m:m], all[m:]
+	}
+	return out, nil
 }

@@ -26,7 +26,11 @@ func (s *Settings) addNoise(c *Config, examples []seq.Example, step int) []seq.E
 	out := slices.Clone(examples)
 	for i := range out {
 		e := &out[i]
-		e.A = s.noised(c, e.A, philox.Counter(0, 0, 0, philox.StreamNoise, e.Index, uint32(step)))
+		counter := philox.Counter(0, 0, 0, philox.StreamNoise, e.Index, uint32(step))
+		if len(e.Labels) == len(e.A) {
+			e.Labels = s.kept(e.Labels, counter)
+		}
+		e.A = s.noised(c, e.A, counter)
 		e.B = s.noised(c, e.B, philox.Counter(0, 1, 0, philox.StreamNoise, e.Index, uint32(step)))
 	}
 	return out
@@ -52,6 +56,22 @@ func (s *Settings) noised(c *Config, tokens []int32, counter [4]uint32) []int32 
 	}
 	if len(out) == 0 {
 		return tokens
+	}
+	return out
+}
+
+// kept are the labels of the tokens that stay, each that of its token even if another one
+// replaces that.
+func (s *Settings) kept(labels []int32, counter [4]uint32) []int32 {
+	var out []int32
+	for i, label := range labels {
+		counter[0] = uint32(i)
+		if philox.Uniform(philox.Words(s.Seed, counter)[0]) >= float32(s.TokenDeletion) {
+			out = append(out, label)
+		}
+	}
+	if len(out) == 0 {
+		return labels
 	}
 	return out
 }

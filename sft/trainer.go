@@ -96,7 +96,7 @@ func newTrainer(m *Model, s Settings, device Device, train, val *seq.File, from 
 		return nil, errors.New("the training and the validation split need at least one row each")
 	}
 	for split, f := range map[string]*seq.File{"training": train, "validation": val} {
-		if err := checkLengths(m.Config, split, f); err != nil {
+		if err := cmp.Or(checkLengths(m.Config, split, f), checkTags(m.Config, split, f)); err != nil {
 			return nil, err
 		}
 	}

@@ -41,7 +41,7 @@ func writtenSplits(t *testing.T, task string, trainRows int, length func(random 
 	if task == FillMask {
 		of = Classification // whose labels are not read
 	}
-	b, err := seq.CreateDataset(dir, seq.Spec{Task: of, Name: "tiny", VocabSize: 9, NumberNames: ofTask(tinyConfig(), task).NumberNames()}, false)
+	b, err := seq.CreateDataset(dir, seq.Spec{Task: of, Name: "tiny", VocabSize: 9, NumberNames: ofTask(tinyConfig(), task).NumberNames(), LabelNames: ofTask(tinyConfig(), task).LabelNames}, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +57,12 @@ func writtenSplits(t *testing.T, task string, trainRows int, length func(random 
 		for i := range s.rows {
 			e := randomExamples(ofTask(tinyConfig(), task), random, length(random, s.name, i))[0]
 			e.Index, e.Label = uint32(i), e.A[0]%3
-			if task == FillMask || task == Regression || task == MultiLabel {
+			if task == Tagging {
+				for t := range e.A {
+					e.Labels[t] = e.A[t]%4 - 1
+				}
+			}
+			if task == FillMask || task == Regression || task == MultiLabel || task == Tagging {
 				e.Label = seq.NoLabel
 			}
 			if err := w.Write(e); err != nil {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Words reads text as words in lower case and single other signs, such as those of
@@ -91,28 +92,43 @@ func (t *Words) Decode(tokens []int32) string {
 // EachWord calls with for every word of a text, in lower case: letters, digits and marks
 // that stand together, and every other sign that is no space.
 func EachWord(text string, with func(word string)) {
+	eachWordAt(text, func(start, end int) {
+		word := text[start:end]
+		if r, size := utf8.DecodeRuneInString(word); size == len(word) && !ofWord(r) {
+			with(string(r)) // a sign stays as it is
+		} else {
+			with(strings.ToLower(word))
+		}
+	})
+}
+
+// eachWordAt calls with for the place of each of those words.
+func eachWordAt(text string, with func(start, end int)) {
 	start := -1
 	end := func(at int) {
 		if start >= 0 {
-			with(strings.ToLower(text[start:at]))
+			with(start, at)
 			start = -1
 		}
 	}
 	for i, r := range text {
-		switch {
-		case unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r):
+		if ofWord(r) {
 			if start < 0 {
 				start = i
 			}
-		default:
-			end(i)
-			if !unicode.IsSpace(r) {
-				with(string(r))
-			}
+			continue
+		}
+		end(i)
+		if !unicode.IsSpace(r) {
+			_, size := utf8.DecodeRuneInString(text[i:])
+			with(i, i+size)
 		}
 	}
 	end(len(text))
 }
+
+// ofWord reports whether a character stands together with others in a word.
+func ofWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
 
 // wordsLearner counts words.
 type wordsLearner struct {

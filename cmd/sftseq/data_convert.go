@@ -21,7 +21,7 @@ func dataConvertCommand() *cli.Command {
 	out := &cli.Command{
 		Name:  "convert",
 		Usage: "make a data set of tables, or of a task's official files",
-		UsageText: `sftseq data convert --from FILE… --to DIR --text COLUMN {--label COLUMN | --label-columns COLUMN,… | --numbers COLUMN,…} [flags]
+		UsageText: `sftseq data convert --from FILE… --to DIR --text COLUMN {--label COLUMN | --label-columns COLUMN,… | --numbers COLUMN,… | --tags COLUMN | --spans COLUMN | --intervals FILE} [flags]
 sftseq data convert TASK --from FILE|DIR --to DIR
 
 Example: sftseq data convert --from reviews.csv.gz --to data/reviews --text review --label stars
@@ -32,7 +32,11 @@ plain or compressed by gzip or Zstandard, from files, folders of them or standar
 Text (.txt, .log) has the columns text, line and file. A row's split is decided by its text and --seed,
 so that the same text is never in two; --split-column takes what the table says. Labels
 are the names that are found, sorted, unless --labels lists them. With --numbers the rows
-have one or several numbers, which a model of a regression predicts. Rows that cannot be
+have one or several numbers, which a model of a regression predicts. With --tags, --spans or
+--intervals each token has a label, which a model of tagging tells: CoNLL (.conll) has a
+token a line, its tag last; JSON lines have lists of tags, or spans in characters of the
+text; FASTA has the intervals of a BED or GFF file. Tags of spans are B-NAME and I-NAME,
+and O for what is outside of them. Rows that cannot be
 used are left out and listed by reason, with the first places; --strict stops there.
 
 Any number of labels of a row may hold: where --label names a column of lists (JSON,
@@ -111,7 +115,7 @@ func convertTask(c *cli.Context, task *lra.Task) error {
 
 // customFlags are those for tables.
 func customFlags() []cli.Flag {
-	return []cli.Flag{
+	return append(tagFlags(), []cli.Flag{
 		&cli.StringSliceFlag{Name: "from", Usage: "`FILE` or folder to read, as often as there are; - is standard input", TakesFile: true},
 		&cli.StringFlag{Name: "to", Usage: "`DIR` of the data set", TakesFile: true},
 		&cli.StringFlag{Name: "format", Usage: "`KIND` of the files: " + strings.Join(table.Formats, ", "), DefaultText: "what their names say"},
@@ -139,7 +143,7 @@ func customFlags() []cli.Flag {
 		noBaselinesFlag(),
 		&cli.BoolFlag{Name: "strict", Usage: "stop at the first row that cannot be used"},
 		&cli.BoolFlag{Name: "force", Usage: "replace what is there already"},
-	}
+	}...)
 }
 
 // convertCustom makes a data set of the user's own tables.
@@ -253,6 +257,9 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 	}
 	if o.Shares, err = parseShares(c.String("split")); err != nil {
 		return o, usage(c, "--split %q: %w", c.String("split"), err)
+	}
+	if err := tagOptions(c, &o); err != nil {
+		return o, err
 	}
 	noText := func(path string) bool {
 		of, err := table.FormatOf(path)

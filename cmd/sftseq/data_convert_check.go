@@ -40,7 +40,7 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 		return usage(c, "--label-columns excludes --label, --labels, --numbers and --pair: its columns are the labels, of one sequence")
 	case c.IsSet("label-separator") && (o.LabelSeparator == "" || o.Label == "" || o.Pair != nil):
 		return usage(c, "--label-separator %q: expected a text between the labels of the column --label, of one sequence", o.LabelSeparator)
-	case o.Labels != nil && o.Label == "":
+	case o.Labels != nil && o.Label == "" && o.Tags == "" && o.Spans == "" && o.Intervals == "":
 		return usage(c, "--labels needs --label")
 	case o.LabelPattern != nil && o.Label == "":
 		return usage(c, "--label-pattern needs --label")
@@ -56,6 +56,9 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 		return usage(c, "--val-part needs --split-column")
 	case !(o.Val >= 0 && o.Val < 1):
 		return usage(c, "--val-part %v, expected 0 or more and less than 1", o.Val)
+	}
+	if err := checkTags(c, o); err != nil {
+		return err
 	}
 	if err := convert.CheckShares(o.Shares); err != nil {
 		return usage(c, "--split %q: %w", c.String("split"), err)

@@ -67,7 +67,7 @@ const (
 // that are numbers of a scale, or "".
 func classWarning(m *seq.Manifest, o *convert.Options) string {
 	classes, rows := len(m.LabelNames), int64(0)
-	if o.Labels != nil || m.Task == seq.MultiLabel {
+	if o.Labels != nil || m.Task == seq.MultiLabel || m.Task == seq.Tagging {
 		return ""
 	}
 	if classes < leastClasses {

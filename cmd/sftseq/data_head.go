@@ -45,6 +45,7 @@ type headRow struct {
 	Label   string             `json:"label,omitempty"`
 	Labels  []string           `json:"labels,omitzero"`
 	Numbers map[string]float32 `json:"numbers,omitempty"`
+	Tags    []*string          `json:"tags,omitempty"` // of tokens; null without one
 }
 
 func dataHead(c *cli.Context) error {
@@ -99,7 +100,7 @@ func dataHead(c *cli.Context) error {
 }
 
 func newHeadRow(spec *seq.Spec, e seq.Example, tokenizer tokenizers.Tokenizer) headRow {
-	row := headRow{ID: e.Index, Numbers: namedNumbers(spec, &e)}
+	row := headRow{ID: e.Index, Numbers: namedNumbers(spec, &e), Tags: tagNames(spec.LabelNames, e.Labels)}
 	if e.ID != "" {
 		row.ID = e.ID
 	}

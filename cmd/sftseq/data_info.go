@@ -80,6 +80,7 @@ type exampleInfo struct {
 	Label   string             `json:"label,omitempty"`
 	Labels  []string           `json:"labels,omitzero"` // where any number may hold; null where they are not known
 	Numbers map[string]float32 `json:"numbers,omitempty"`
+	Tags    []*string          `json:"tags,omitempty"` // of those tokens; null without one
 }
 
 func dataInfo(c *cli.Context) error {
@@ -190,9 +191,12 @@ func inspect(r *seq.Reader, path string) (*fileInfo, error) {
 // known to this version, and its file, if it has one, is there.
 func describeExample(e *seq.Example, spec *seq.Spec, dir string) *exampleInfo {
 	out := &exampleInfo{Length: e.Length(), Tokens: e.A[:min(len(e.A), shownTokens)], Numbers: namedNumbers(spec, e)}
-	if spec.Task == seq.MultiLabel {
+	switch {
+	case spec.Task == seq.MultiLabel:
 		out.Labels = namedLabels(spec, e)
-	} else if spec.NumberNames == nil {
+	case spec.Task == seq.Tagging:
+		out.Tags = tagNames(spec.LabelNames, e.Labels[:min(len(e.Labels), shownTokens)])
+	case spec.NumberNames == nil:
 		out.Label = seq.LabelName(spec.LabelNames, e.Label)
 	}
 	if e.B != nil {
@@ -232,21 +236,27 @@ func (f *fileInfo) write(w io.Writer) error {
 	for _, n := range f.Numbers {
 		out.add("  number      %s: %s", n.Name, describeNumber(n))
 	}
-	if f.Numbers == nil {
+	counted := float64(f.Rows)
+	if f.Schema.Task == seq.Tagging {
+		out.add("  labels of tokens")
+		counted = total(f.Labels)
+	} else if f.Numbers == nil {
 		out.add("  labels")
 	}
 	for _, name := range slices.Sorted(maps.Keys(f.Labels)) {
-		out.add("    %-10s %d (%.1f%%)", name, f.Labels[name], 100*float64(f.Labels[name])/float64(f.Rows))
+		out.add("    %-10s %d (%.1f%%)", name, f.Labels[name], 100*float64(f.Labels[name])/counted)
 	}
 	for n, rows := range f.PerRow {
 		out.add("  %-11s %d (%.1f%%)", writtenCount(n), rows, 100*float64(rows)/float64(f.Rows))
 	}
 	if e := f.Example; e != nil {
 		what := "label " + e.Label
-		if f.Schema.Task == seq.MultiLabel {
+		switch {
+		case f.Schema.Task == seq.MultiLabel:
 			what = writtenLabels(e.Labels)
-		}
-		if f.Numbers != nil {
+		case f.Schema.Task == seq.Tagging:
+			what = writtenTags(e.Tags)
+		case f.Numbers != nil:
 			what = writtenNumbers(f.Schema.NumberNames, e.Numbers)
 		}
 		out.add("  first row   %s, %d tokens, beginning with", what, e.Length)

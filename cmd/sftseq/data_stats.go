@@ -114,7 +114,7 @@ func writeStats(w io.Writer, all []datastats.Split) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(labels)) {
 		row("label "+name, func(s *datastats.Split) string {
-			return fmt.Sprintf("%d (%.1f%%)", s.Labels[name], 100*float64(s.Labels[name])/float64(max(1, s.Rows)))
+			return fmt.Sprintf("%d (%.1f%%)", s.Labels[name], 100*float64(s.Labels[name])/float64(max(1, s.Rows, s.Tokens)))
 		})
 	}
 	most := 0

@@ -51,6 +51,9 @@ once), macro F1 (the mean of the labels), both with the thresholds that training
 validation split, the mean average precision, how many rows have all labels right, and
 precision, recall, F1 and average precision of each label, beside what the frequencies of the
 labels in the training split reach.
+Of a model of tagging it reports the accuracy of tokens, macro F1 over the tags and the F1 of
+spans, all and by type (start, end and type must be right), beside what the most frequent tag
+of each token of the training split reaches.
 
 --errors writes a row for each that is answered wrong: the id that it has in the data
 set (data convert --id), its number from 0, its label, the class predicted, and a
@@ -99,6 +102,9 @@ func eval(c *cli.Context) error {
 	}
 	if m.Config.Task == sft.FillMask {
 		return evalMasked(c, m)
+	}
+	if m.Config.Tags() {
+		return evalTags(c, m)
 	}
 	if m.Config.Predicts() {
 		return evalNumbers(c, m)

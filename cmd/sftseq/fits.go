@@ -22,6 +22,9 @@ func fits(c *sft.Config, s *seq.Spec) error {
 	if s.NumberNames != nil && c.Answers() || s.LabelNames != nil && c.Predicts() {
 		return fmt.Errorf("its task is %s, the model's is %s", s.Task, c.Task)
 	}
+	if s.LabelNames != nil && (s.Task == seq.Tagging) != c.Tags() && c.Task != sft.FillMask || s.NumberNames != nil && c.Tags() {
+		return fmt.Errorf("its task is %s, the model's is %s", s.Task, c.Task)
+	}
 	if (s.LabelNames != nil || s.NumberNames != nil) && (c.Answers() || c.LabelsHold()) && (s.Task == seq.MultiLabel) != c.LabelsHold() {
 		return fmt.Errorf("its task is %s, the model's is %s", s.Task, c.Task)
 	}

@@ -16,7 +16,7 @@ func gradsCommand() *cli.Command {
 
 Example: sftseq grads --model runs/listops --input labelled.jsonl --output grads.safetensors`,
 		Description: `Reads JSON lines as predict does, each with a "label" (its number, or its name
-where the model has names), and writes the gradient of their mean cross-entropy
+where the model has names; of tagging "labels", one for each token or null), and writes the gradient of their mean cross-entropy
 in evaluation mode: no noise, no dropout. The file has exactly the model's
 tensors. A bad line is an error, and nothing is written.`,
 		Flags: append(modelFlags(), maxLineFlag(),

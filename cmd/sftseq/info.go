@@ -158,6 +158,8 @@ func operations(c *sft.Config, length int) []part {
 	}
 	head := d + d + d*float64(c.NumLabels)/n
 	switch {
+	case c.Tags():
+		head = d * float64(c.NumLabels)
 	case c.Task == sft.FillMask: // of the masked tokens
 		head = d * float64(c.NumLabels) * c.MaskRate
 	case c.Sequences() == 2:

@@ -66,7 +66,10 @@ in the units of its data, and one of several labels a row
    {"id": 7, "labels": ["a", "c"], "probabilities": {"a": 0.9, …}, "length": 4}
 with the labels whose probability reaches their threshold, which training chose on the
 validation split ("thresholds" in config.json); tables have them in one column, with ;
-between them. With --explain a line also says what the
+between them. A model of tagging writes the spans that it finds,
+   {"id": 7, "spans": [{"start": 0, "end": 5, "label": "PER", "score": 0.9}], "unit": "characters", "length": 4}
+from the first character, 0, to behind the last: of the text, or of the tokens (unit) where
+it was given tokens; the score is the mean probability of its tokens. With --explain a line also says what the
 model read: for each layer the positions it sampled, their weights and the share of
 its attention that each received; and the weight of each token in the pooling.
 
@@ -186,6 +189,8 @@ func taskFor(c *cli.Context, m *sft.Config) error {
 	switch fill := c.Bool("fill"); {
 	case fill && !fills:
 		return fmt.Errorf("--fill: the model %s is of task %s, expected one of sftseq pretrain", c.String("model"), m.Task)
+	case c.Bool("explain") && m.Tags():
+		return fmt.Errorf("--explain: the model %s tags tokens, and is not explained: leave --explain out", c.String("model"))
 	case c.Bool("explain") && m.Predicts():
 		return fmt.Errorf("--explain: the model %s predicts numbers, and is not explained: leave --explain out", c.String("model"))
 	case c.Bool("explain") && m.LabelsHold():

@@ -49,6 +49,9 @@ func addResults(c *cli.Context, r *report.Run, dir string) error {
 	}
 	if !m.Config.Answers() && !m.Config.LabelsHold() {
 		r.Missing = "the model was trained without labels (sftseq eval says how well it tells masked tokens)"
+		if m.Config.Tags() {
+			r.Missing = "the model tags tokens, and has no class of a row (sftseq eval says how well it finds spans)"
+		}
 		if m.Config.Predicts() {
 			r.Missing = "the model predicts numbers, which have no classes (sftseq eval says how far off they are)"
 		}

@@ -66,6 +66,9 @@ func (p *trainProgress) observe(event any) {
 		switch {
 		case e.Accuracy != nil:
 			reached = fmt.Sprintf("accuracy %.2f%%, ", 100**e.Accuracy)
+			if e.SpanF1 != nil {
+				reached = "token " + reached
+			}
 		case e.Thresholds != nil:
 			reached = fmt.Sprintf("macro F1 %s, mean average precision %s, ", defined(e.MacroF1), defined(e.MAP))
 		case e.R2 != nil:
@@ -90,6 +93,8 @@ func (p *trainProgress) observe(event any) {
 // judged is what a model is selected by beside accuracy and loss.
 func judged(e sft.EvaluationReport) string {
 	switch {
+	case e.SpanF1 != nil:
+		return fmt.Sprintf(", macro F1 %.4f, span F1 %.4f", *e.MacroF1, *e.SpanF1)
 	case e.SelectedBy == "macro-f1" && e.Thresholds == nil:
 		return fmt.Sprintf(", macro F1 %.4f", *e.MacroF1)
 	case e.SelectedBy == "auc" && e.AUC != nil:

@@ -8,8 +8,8 @@
 // dna/sequences.jsonl, whose lines have a sequence, the motifs that occur in it and the number of
 // their occurrences.
 //
-// Bases are drawn uniformly. Of each motif 0 to --most copies, each with up to --mismatches
-// substituted bases, replace bases of a sequence. Then all windows are compared with all motifs,
+// Bases are drawn uniformly. In a share --present of the sequences 0 to --most copies of a motif, each
+// with up to --mismatches substituted bases, replace others. Then all windows are compared with all motifs,
 // so that what occurs by chance is known, too: an occurrence is a window with at most
 // --mismatches differences; of two that overlap the one with fewer counts, then the first.
 package main
@@ -34,6 +34,7 @@ const bases = "ACGT"
 type rule struct {
 	sequences, shortest, longest             int
 	motifs, motifLength, mismatches, mostOfA int
+	present                                  float64
 	seed                                     uint64
 }
 
@@ -48,6 +49,7 @@ func main() {
 	flag.IntVar(&r.motifLength, "length", 12, "bases of a motif")
 	flag.IntVar(&r.mismatches, "mismatches", 2, "bases of an occurrence that may differ")
 	flag.IntVar(&r.mostOfA, "most", 10, "copies of a motif in a sequence, at most")
+	flag.Float64Var(&r.present, "present", 1, "share of the sequences that get copies of a motif, drawn for each motif")
 	flag.Uint64Var(&r.seed, "seed", 1, "`seed` of all that is drawn")
 	flag.Parse()
 	if err := r.check(); err != nil {
@@ -64,6 +66,8 @@ func (r *rule) check() error {
 		return fmt.Errorf("expected at least one sequence and one motif, and no negative number")
 	case r.motifLength <= r.mismatches:
 		return fmt.Errorf("--length: expected more than the %d mismatches, found %d", r.mismatches, r.motifLength)
+	case !(r.present >= 0 && r.present <= 1):
+		return fmt.Errorf("--present: expected a share from 0 to 1, found %v", r.present)
 	case r.shortest < r.motifLength || r.longest < r.shortest:
 		return fmt.Errorf("expected %d ≤ --shortest ≤ --longest, found %d and %d", r.motifLength, r.shortest, r.longest)
 	}
@@ -118,7 +122,11 @@ func (r *rule) draw(random *rand.Rand, fasta, bed, lines io.Writer) (motifs [][]
 	for i := range r.sequences {
 		text := randomBases(random, r.shortest+random.IntN(r.longest-r.shortest+1))
 		for _, motif := range motifs {
-			for range random.IntN(r.mostOfA + 1) {
+			copies := random.IntN(r.mostOfA + 1)
+			if random.Float64() >= r.present {
+				copies = 0
+			}
+			for range copies {
 				r.plant(random, text, motif)
 			}
 		}

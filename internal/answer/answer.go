@@ -34,7 +34,7 @@ type Model struct {
 
 // Predictor classifies: [requests.Prediction], with an explanation if that is asked for; of a
 // regression it predicts numbers: [requests.Numbers]; of several labels it tells those that hold:
-// [requests.Labels].
+// [requests.Labels]; of tagging it finds spans: [requests.Spans].
 func Predictor(scorer *sft.Scorer, explain bool) *Model {
 	c, score := scorer.Config(), scorer.Examples
 	if explain {
@@ -46,6 +46,9 @@ func Predictor(scorer *sft.Scorer, explain bool) *Model {
 	}
 	if c.LabelsHold() {
 		columns = labelsColumns
+	}
+	if c.Tags() {
+		columns = spanColumns
 	}
 	return &Model{Sequences: []int{c.Sequences()}, Record: scorer.Score, config: c, columns: columns,
 		answer: func(ctx context.Context, batch []*requests.Request) ([]any, error) {
@@ -60,6 +63,8 @@ func Predictor(scorer *sft.Scorer, explain bool) *Model {
 			replies := make([]any, len(batch))
 			for i, o := range outputs {
 				switch {
+				case c.Tags():
+					replies[i] = orFailure(requests.NewSpans(c, batch[i], o))
 				case c.Predicts():
 					replies[i] = orFailure(requests.NewNumbers(c, batch[i], o))
 				case c.LabelsHold():

@@ -1,6 +1,7 @@
 package answer
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -45,6 +46,24 @@ func numberColumns(c *sft.Config, format string, pair bool) replyColumns {
 		out.columns = append(out.columns, rowwriter.Column{Name: name, Kind: rowwriter.Real})
 	}
 	return out
+}
+
+// spanColumns are those of spans; but for JSON lines, a list of JSON.
+func spanColumns(c *sft.Config, format string, pair bool) replyColumns {
+	if format == "jsonl" {
+		return lineColumns(c, pair, []string{"spans", "unit"}, func(reply any) ([]any, requests.Sizes) {
+			s := reply.(requests.Spans)
+			return []any{s.Spans, s.Unit}, s.Sizes
+		})
+	}
+	return replyColumns{columns: []rowwriter.Column{{Name: "spans"}, {Name: "unit"}}, values: func(reply any) []any {
+		s := reply.(requests.Spans)
+		text, err := json.Marshal(s.Spans)
+		if err != nil { // of finite numbers
+			panic(err)
+		}
+		return []any{json.RawMessage(text), s.Unit}
+	}}
 }
 
 // labelColumn is a column of classes.

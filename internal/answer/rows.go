@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/sftseq/sftseq/internal/requests"
@@ -36,7 +37,7 @@ type tableRow struct {
 
 // Tokens is how much of a batch the row takes: of one whose columns are longer than its
 // sequence, more than that has.
-func (r *tableRow) Tokens() int { return max(r.Request.Tokens(), r.size/16) }
+func (r *tableRow) Tokens() int { return max(r.Request.Tokens(), (r.size+len(r.Text()))/16) }
 
 // tableReader makes requests of rows.
 type tableReader struct {
@@ -148,6 +149,9 @@ func (r *tableReader) sequence(to *requests.Request, name string, row *table.Row
 		return fmt.Errorf("column %s: expected text, found a list", name)
 	case !r.Tokens:
 		tokens, err = r.parser.Encode(v.Text)
+	}
+	if !r.Tokens && err == nil {
+		r.parser.Locate(to, strings.Clone(v.Text))
 	}
 	n := len(tokens)
 	if err == nil {

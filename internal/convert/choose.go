@@ -53,7 +53,7 @@ func (c *converter) sample(ctx context.Context, path string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		if row.Err != nil {
+		if c.words(&row); row.Err != nil {
 			continue
 		}
 		for _, v := range c.texts(&row) {

@@ -31,14 +31,18 @@ type Options struct {
 
 	Delimiter byte // between the fields of CSV; 0 is a comma
 
-	Name    string   // of the data set
-	Text    string   // column with text, or
-	Tokens  string   // column with lists of token ids, or
-	Pair    []string // the two columns of a pair
-	Label   string   // column; "" if there are no labels
-	Numbers []string // columns of a regression, in place of Label
-	Labels  []string // names of the labels, in their order; nil for what there is, sorted
-	ID      string   // column of what rows are called; "" for the name of the record, or its place
+	Name          string   // of the data set
+	Text          string   // column with text, or
+	Tokens        string   // column with lists of token ids, or
+	Pair          []string // the two columns of a pair
+	Label         string   // column; "" if there are no labels
+	Numbers       []string // columns of a regression, in place of Label
+	Tags          string   // column with a tag for each token or word, in place of Label, or
+	Spans         string   // column with spans of the text and their labels, or
+	Intervals     string   // file with those of sequences (BED, GFF)
+	IntervalTypes []string // of these; nil for all
+	Labels        []string // names of the labels, in their order; nil for what there is, sorted
+	ID            string   // column of what rows are called; "" for the name of the record, or its place
 
 	LabelColumns   []string // each says by 0 or 1 whether its label holds, in place of Label
 	LabelSeparator string   // between the labels of a row in the column Label; "" where lists alone are several
@@ -100,9 +104,11 @@ func Convert(ctx context.Context, o Options) (*seq.Dataset, *Skipped, error) {
 // converter is a conversion under way.
 type converter struct {
 	options   Options
-	columns   []string // that are read
-	splitAt   int      // place of the column of splits among them, if there is one
-	idAt      int      // place of that of ids, -1 if there is none
+	columns   []string   // that are read
+	splitAt   int        // place of the column of splits among them, if there is one
+	idAt      int        // place of that of ids, -1 if there is none
+	tagsAt    int        // place of that of tags or spans
+	intervals *intervals // nil without them
 	names     *table.Names
 	tokenizer tokenizers.Tokenizer
 	bytes     bool   // of text are its tokens
@@ -159,6 +165,12 @@ func (c *converter) prepare(ctx context.Context) error {
 		c.columns, c.spec.Task, c.spec.NumberNames = append(c.columns, o.Numbers...), seq.Regression, o.Numbers
 	}
 	c.columns = append(c.columns, o.LabelColumns...)
+	if o.tags() {
+		if err := c.checkTags(); err != nil {
+			return err
+		}
+		c.spec.Task = seq.Tagging
+	}
 	if o.Tokens != "" && o.Vocab < 1 {
 		return errors.New("tokens need the size of their vocabulary")
 	}
@@ -219,7 +231,14 @@ func (c *converter) prepare(ctx context.Context) error {
 
 // table is how tables are read.
 func (c *converter) table(progress func(bytes int64)) table.Options {
-	return table.Options{Columns: c.columns, Lists: c.options.lists(), Format: c.options.Format, Delimiter: c.options.Delimiter, MaxField: c.options.MaxField, Progress: progress, Absent: c.skipped.addAbsent}
+	var copied []string // lists of JSON
+	if c.options.tags() {
+		copied = []string{c.options.Tags + c.options.Spans}
+		if c.options.Tags != "" && c.options.Text != "" {
+			copied = append(copied, c.options.Text)
+		}
+	}
+	return table.Options{Columns: c.columns, Copied: copied, Lists: c.options.lists(), Format: c.options.Format, Delimiter: c.options.Delimiter, MaxField: c.options.MaxField, Progress: progress, Absent: c.skipped.addAbsent}
 }
 
 // readTokens decides what tokens are.
@@ -241,6 +260,11 @@ func (c *converter) readTokens(ctx context.Context) error {
 		return err
 	}
 	_, c.bytes = c.tokenizer.(tokenizers.Byte)
+	if o.Spans != "" || o.Intervals != "" {
+		if err := tokenizers.HasOffsets(c.tokenizer); err != nil {
+			return fmt.Errorf("tags of spans: %w", err)
+		}
+	}
 	c.spec.Tokenizer, c.spec.VocabSize, c.spec.PadID = o.Tokenizer, c.tokenizer.VocabSize(), c.tokenizer.PadID()
 	return nil
 }
@@ -248,6 +272,9 @@ func (c *converter) readTokens(ctx context.Context) error {
 // example turns a row into tokens, which are valid until the next row, but for those of
 // bytes. Its label is a number of c.labels.
 func (w *worker) example(row *table.Row) (e seq.Example, split string, why *reason) {
+	if w.intervals != nil {
+		w.intervals.see(w.called(row))
+	}
 	if row.Err != nil {
 		return e, "", w.unreadable(row.Err)
 	}
@@ -269,6 +296,10 @@ func (w *worker) example(row *table.Row) (e seq.Example, split string, why *reas
 		e.Numbers, why = w.numbersOf(row.Values[len(w.texts(row)):][:len(names)])
 	}
 	switch {
+	case w.options.tags():
+		if why == nil {
+			e.Labels, why = w.tagged(row, &e)
+		}
 	case w.manyLabels():
 		e.Labels, why = w.labelsOf(row)
 	case w.options.Label != "":

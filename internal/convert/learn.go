@@ -69,7 +69,7 @@ func (c *converter) learnFile(ctx context.Context, learner tokenizers.Learner, p
 		if err != nil {
 			return err
 		}
-		if row.Err != nil {
+		if c.words(&row); row.Err != nil {
 			continue
 		}
 		if split, why := w.split(&row); why == nil && split == "train" {

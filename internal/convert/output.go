@@ -133,6 +133,9 @@ func (o *output) early(label int32) int32 {
 
 // finish completes the data set.
 func (o *output) finish(ctx context.Context) (*seq.Dataset, error) {
+	if err := o.intervals.unknown(); err != nil {
+		return nil, err
+	}
 	if o.builder == nil {
 		if !slices.ContainsFunc(o.head, func(rows *converted) bool { return len(rows.splits) > 0 }) {
 			return nil, fmt.Errorf("no row of %d can be used\n%s", o.skipped.Rows, strings.TrimSpace(o.skipped.String()))

@@ -137,6 +137,7 @@ func (c *converter) read(ctx context.Context, free <-chan *chunk, chunks, jobs c
 	}
 	for _, path := range c.options.From {
 		err := c.readFile(ctx, path, func() *table.Row { return j.spare(len(c.columns)) }, func(row *table.Row) {
+			c.words(row)
 			j.rows = j.rows[:len(j.rows)+1]
 			if size += row.Size(); len(j.rows) >= chunkRows || size >= chunkBytes {
 				pass()
@@ -197,6 +198,7 @@ type worker struct {
 	digest        [sha256.Size]byte // of a row's first text, if its split follows from it
 	numbers       []float32         // of a row
 	holding       []int32           // labels of a row
+	labelled      []int32           // tags of a row
 	known         map[string]int32  // labels, which need no lock then
 }
 

@@ -17,6 +17,7 @@ type Split struct {
 	Rows      int64               `json:"rows"`
 	Lengths   seq.Quantiles       `json:"lengths"`
 	Labels    map[string]int64    `json:"labels"`
+	Tokens    int64               `json:"tokens,omitempty"`         // of tagging: Labels are theirs
 	PerRow    []int64             `json:"labels_per_row,omitempty"` // rows by how many labels hold, where several may
 	Numbers   []seq.NumberSummary `json:"numbers,omitempty"`        // of a regression
 	Histogram []Bin               `json:"histogram"`
@@ -47,6 +48,11 @@ func Of(name string, r *seq.Reader) (Split, error) {
 		}
 	}
 	s := Split{Name: name, Rows: summary.Rows(), Lengths: summary.Lengths(), Labels: summary.Labels(r.Spec().LabelNames), PerRow: summary.LabelsPerRow(), Numbers: summary.Numbers()}
+	if r.Spec().Task == seq.Tagging {
+		for _, n := range s.Labels {
+			s.Tokens += n
+		}
+	}
 	for _, at := range slices.Sorted(maps.Keys(counts)) {
 		s.Histogram = append(s.Histogram, Bin{binEdges[at], binEdges[at+1], counts[at]})
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/sftseq/sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -19,6 +20,29 @@ func parseNumbers(c *sft.Config, value json.RawMessage) ([]float32, error) {
 		return nil, fmt.Errorf("numbers: expected a list of %q, found %.80s", c.NumberNames(), value)
 	}
 	return numbers, nil
+}
+
+// parseTags reads the labels of tokens, each as [ParseLabel] has it; null and -1 stand for none.
+func parseTags(c *sft.Config, value json.RawMessage, tokens int) ([]int32, error) {
+	if value == nil {
+		return nil, fmt.Errorf("labels are missing, expected one for each of the %d tokens", tokens)
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal(value, &list); err != nil || len(list) != tokens {
+		return nil, fmt.Errorf("labels: expected a list of one for each of the %d tokens, found %.80s", tokens, value)
+	}
+	out := make([]int32, tokens)
+	for i, label := range list {
+		out[i] = seq.NoLabel
+		if text := string(label); text == "null" || text == "-1" {
+			continue
+		}
+		var err error
+		if out[i], err = ParseLabel(c, label); err != nil {
+			return nil, fmt.Errorf("labels: index %d: %w", i, err)
+		}
+	}
+	return out, nil
 }
 
 // ParseLabel reads a class: its number, or its name where the model has names.

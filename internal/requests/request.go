@@ -45,7 +45,8 @@ type Request struct {
 	Lengths   []int     // before an input window cut them
 	Label     json.RawMessage
 	Numbers   json.RawMessage
-	Labels    json.RawMessage // that hold, where any number may
+	Labels    json.RawMessage // that hold where any number may, or of tokens
+	located   *located        // of tagging, where the sequence was text
 	Failure   *Failure        // nil if the line can be answered
 }
 
@@ -111,7 +112,7 @@ func (p *Parser) Parse(line []byte, number int, bad error) *Request {
 			r.Failure = &Failure{Code: CodeInternal, Message: err.Error()}
 		}
 		r.Failure.Message = fmt.Sprintf("%s:%d: %s", p.File, number, r.Failure.Message)
-		r.Sequences, r.Lengths = nil, nil
+		r.Sequences, r.Lengths, r.located = nil, nil, nil
 	}
 	return r
 }
@@ -130,8 +131,7 @@ func (p *Parser) fill(r *Request, line []byte) error {
 	if id, ok := fields["id"]; ok {
 		r.ID = bytes.Clone(id) // it may outlive the line
 	}
-	r.Labels = bytes.Clone(fields["labels"])
-	r.Label, r.Numbers = bytes.Clone(fields["label"]), bytes.Clone(fields["numbers"])
+	r.Label, r.Numbers, r.Labels = bytes.Clone(fields["label"]), bytes.Clone(fields["numbers"]), bytes.Clone(fields["labels"])
 	names, err := p.sources(fields, line)
 	if err != nil {
 		return err
@@ -147,6 +147,11 @@ func (p *Parser) fill(r *Request, line []byte) error {
 		}
 		if len(used) < len(tokens) { // all of them would be kept as long as the request
 			used = slices.Clone(used)
+		}
+		if p.Config.Tags() && strings.HasPrefix(name, "text") {
+			if text, err := jsonlines.Text(fields[name]); err == nil {
+				p.Locate(r, strings.Clone(text))
+			}
 		}
 		r.Sequences = append(r.Sequences, used)
 		r.Lengths = append(r.Lengths, len(tokens))

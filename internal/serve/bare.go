@@ -78,6 +78,8 @@ func (s *session) acceptBare(m *message) bool {
 	case r.Failure != nil:
 	case s.life == shutDown:
 		r.Failure = &requests.Failure{Code: requests.CodeRequest, Message: "after shutdown only exit is expected"}
+	case model.config.Tags():
+		r.Failure = &requests.Failure{Code: requests.CodeRequest, Message: tagging}
 	case model.config.Predicts():
 		r.Failure = &requests.Failure{Code: requests.CodeRequest, Message: predicting}
 	case model.config.LabelsHold():

@@ -162,7 +162,11 @@ func (c *call) openDocument(path string, value json.RawMessage) (*sequence, erro
 	if err != nil {
 		return nil, err
 	}
-	defer c.free(int64(len(text)))
+	if c.model.config.Tags() {
+		q.text = &text
+	} else {
+		defer c.free(int64(len(text)))
+	}
 	q.tokens, err = c.encodeText(path, text)
 	return q, err
 }

@@ -56,7 +56,7 @@ func infoOf(m *served) modelInfo {
 	i := modelInfo{Name: m.about.Name, Task: c.Task, Labels: []any{}, Tokenizer: tokenizerOf(c), VocabSize: c.VocabSize, LongestLength: longest(c),
 		HiddenSize: c.HiddenSize, Layers: c.NumLayers, Device: m.about.Device, Hash: m.about.Hash, Numbers: c.NumberNames()}
 	for n := range c.NumLabels {
-		if c.Answers() || c.LabelsHold() {
+		if c.Answers() || c.LabelsHold() || c.Tags() {
 			i.Labels = append(i.Labels, c.Label(n))
 		}
 	}

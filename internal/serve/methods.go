@@ -15,6 +15,7 @@ func init() {
 		"sequence/classify": {many("sequences", classifyFields, (*call).classifyOne), needsSingle},
 		"sequence/predict":  {many("sequences", predictFields, (*call).predictOne), needsNumbers},
 		"sequence/labels":   {many("sequences", labelsFields, (*call).labelsOne), needsLabels},
+		"sequence/tag":      {many("sequences", tagFields, (*call).tagOne), needsTags},
 		"sequence/embed":    {many("sequences", embedFields, (*call).embedOne), needsNothing},
 		"retrieval/score":   {many("pairs", scoreFields, (*call).scoreOne), needsPair},
 		"retrieval/add":     {(*call).add, needsIndex},
@@ -48,10 +49,22 @@ func needsLabels(c *call) string {
 	return ""
 }
 
+// tagging is what a model lacks that tags tokens.
+const tagging = "the model tags tokens, and does not classify: sequence/tag answers with spans"
+
+func needsTags(c *call) string {
+	if !c.model.config.Tags() {
+		return "the model tags no tokens: it is of the task " + c.model.config.Task
+	}
+	return ""
+}
+
 func needsSingle(c *call) string {
 	switch {
 	case c.model.config.LabelsHold():
 		return labelling
+	case c.model.config.Tags():
+		return tagging
 	case c.model.config.Predicts():
 		return predicting
 	case !c.model.config.Answers():
@@ -73,6 +86,8 @@ func needsPair(c *call) string {
 	switch {
 	case c.model.config.LabelsHold():
 		return labelling
+	case c.model.config.Tags():
+		return tagging
 	case c.model.config.Predicts():
 		return predicting
 	case !c.model.config.Answers():

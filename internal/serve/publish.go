@@ -34,11 +34,11 @@ func (d *document) schedule(after time.Duration) {
 	})
 }
 
-// publishes reports whether documents have a class: a model of pairs gives none, and neither
-// does one without labels.
+// publishes reports whether documents have a class, or spans: a model of pairs gives none, and
+// neither does one without labels.
 func (s *session) publishes() bool {
 	c := s.server.current().config
-	return c.Answers() && c.Sequences() == 1
+	return c.Tags() || c.Answers() && c.Sequences() == 1
 }
 
 // again has the document classified again.
@@ -68,7 +68,7 @@ func (s *session) pushing(n int) {
 	s.wakeFinish()
 }
 
-// publish classifies the document and tells the client, unless it changes
+// publish classifies the document, or tags it, and tells the client, unless it changes
 // meanwhile. Timer is the one that has come to its end: another may have been set
 // since.
 func (d *document) publish(timer int) {
@@ -86,17 +86,7 @@ func (d *document) publish(timer int) {
 	q := &sequence{field: "text", document: d, version: d.version}
 	text, err := d.read(c, q.field)
 	d.mu.Unlock()
-	out := published{URI: d.uri, Version: q.version}
-	var r classification
-	if err == nil {
-		r, err = c.classifyText(q, text, d.window)
-	}
-	out.Length = len(q.tokens)
-	if err != nil {
-		out.Error = asError(err)
-	} else {
-		out.Label, out.Scores, out.Logits, out.Used, out.Window, out.Windows = r.Label, r.Probabilities, r.Logits, r.Used, r.Window, r.Windows
-	}
+	method, out, failed := c.publication(q, text, err)
 	ending := s.documents.isEnding()
 	// The lock keeps a change from coming between this look and the push: a
 	// version is not told once it is superseded, nor after a newer one; nor what a
@@ -105,10 +95,10 @@ func (d *document) publish(timer int) {
 	defer d.mu.Unlock()
 	switch {
 	case d.version != q.version || c.ctx.Err() != nil || d.closed || s.server.current() != model:
-	case out.Error != nil && out.Error.Code == codeBusy && !ending:
+	case failed != nil && failed.Code == codeBusy && !ending:
 		// The client has asked for nothing that it could ask for again.
 		d.schedule(max(s.server.options.Debounce, time.Duration(s.server.retryAfter())*time.Millisecond))
 	default:
-		s.notify(publishMethod, out)
+		s.notify(method, out)
 	}
 }

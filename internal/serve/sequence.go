@@ -17,6 +17,7 @@ import (
 type sequence struct {
 	field    string // of the request, in errors
 	tokens   []int32
+	text     *string   // of which they were made, for a model that tags them
 	document *document // nil if it was in the request
 	version  int64
 	changed  context.Context // of the document: ends when it changes
@@ -142,6 +143,9 @@ func (c *call) sequence(path string, fields map[string]json.RawMessage, suffix s
 		}
 		return tokens, nil
 	})
+	if err == nil {
+		err = c.keepText(q, found, value)
+	}
 	return q, err
 }
 

@@ -1,6 +1,7 @@
 package table
 
 import (
+	"encoding/json"
 	"fmt"
 	"io"
 	"math"
@@ -151,6 +152,30 @@ func isTime(t arrow.DataType) bool {
 	return false
 }
 
+// isTexts reports whether values of a type are lists of texts, which can be copied as JSON.
+func isTexts(t arrow.DataType) bool {
+	list, ok := t.(arrow.ListLikeType)
+	if !ok {
+		return false
+	}
+	id := list.Elem().ID()
+	return id == arrow.STRING || id == arrow.LARGE_STRING
+}
+
+// texts are items of a list as JSON has it, null where there is none.
+func texts(a arrow.Array, from, to int64) (v Value, err error) {
+	list := make([]*string, 0, to-from)
+	for i := int(from); i < int(to); i++ {
+		var text *string
+		if a.IsValid(i) {
+			text = new(a.(interface{ Value(i int) string }).Value(i))
+		}
+		list = append(list, text)
+	}
+	out, err := json.Marshal(list)
+	return Value{Text: string(out), JSON: true}, err
+}
+
 // checkColumns finds the wanted columns in a schema, of which some are only copied, and some may be
 // lists of texts.
 func checkColumns(schema *arrow.Schema, o Options) (columns []string, err error) {
@@ -162,7 +187,7 @@ func checkColumns(schema *arrow.Schema, o Options) (columns []string, err error)
 		return nil, err
 	}
 	for _, i := range at {
-		if f := schema.Field(i); !readable(f.Type) && !(isTime(f.Type) && slices.Contains(o.Copied, f.Name)) && !(ofItems(f.Type) && slices.Contains(o.Lists, f.Name)) {
+		if f := schema.Field(i); !readable(f.Type) && !((isTime(f.Type) || isTexts(f.Type)) && slices.Contains(o.Copied, f.Name)) && !(ofItems(f.Type) && slices.Contains(o.Lists, f.Name)) {
 			_, list := f.Type.(arrow.ListLikeType)
 			return nil, &ColumnError{f.Name, list, fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, found %s: write it as text", f.Name, f.Type)}
 		}
@@ -184,6 +209,9 @@ func valueAt(a arrow.Array, i int) (v Value, err error) {
 		return Value{Text: string(a.Value(i))}, nil
 	case array.ListLike:
 		from, to := a.ValueOffsets(i)
+		if isTexts(a.DataType()) {
+			return texts(a.ListValues(), from, to)
+		}
 		v.Tokens, err = wholeNumbers(a.ListValues(), from, to)
 		return v, err
 	default:

@@ -1,5 +1,5 @@
 // Package table reads tables that others wrote, row by row, in constant memory:
-// CSV, TSV, JSON lines, JSON lists, lines of text, Arrow, FASTA and FASTQ, plain or
+// CSV, TSV, JSON lines, JSON lists, lines of text, CoNLL, Arrow, FASTA and FASTQ, plain or
 // compressed by gzip or Zstandard, from files or standard input; Parquet; directories of
 // Hugging Face's datasets; folders of such tables; and folders of files. A row that cannot
 // be read is reported with its place, and reading goes on behind it wherever that is
@@ -92,6 +92,7 @@ type Value struct {
 	Tokens []int32  // in place of text, from a list of numbers
 	Items  []string // in place of text, from a list in a column of [Options].Lists
 	Null   bool     // it is missing
+	Words  bool     // the text is words with a space between them, each of which may have a tag
 	JSON   bool     // the text is a number, true or false, as JSON has it, or what [Options].Copied has taken
 }
 
@@ -188,6 +189,8 @@ func Open(ctx context.Context, path string, o Options) (Reader, error) {
 		r, err = newJSON(in, o)
 	case "text":
 		r, err = newText(in, o)
+	case "conll":
+		r, err = newCoNLL(in, o)
 	case "arrow":
 		r, err = newArrow(in, o)
 	case "fasta", "fastq":

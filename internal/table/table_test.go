@@ -199,6 +199,7 @@ func FuzzTable(f *testing.F) {
 	f.Add("@x y\nAC\n+\n!!\n", uint8(6))
 	f.Add("[{\"a\":1,\"b\":\"]\"},\n{}]", uint8(7))
 	f.Add("one\r\n\n\xfftwo", uint8(8))
+	f.Add("a X O\n\n# b\n#\tc\n\n", uint8(9))
 	path := file(f, "x", "")
 	f.Fuzz(func(t *testing.T, text string, format uint8) {
 		defer fuzztest.Limits(t, mostAllocated+200*len(text))()
@@ -212,6 +213,9 @@ func FuzzTable(f *testing.F) {
 		}
 		if kind == "text" {
 			columns = TextColumns
+		}
+		if kind == "conll" {
+			columns = []string{"token", "tag", "2"}
 		}
 		walk(t, path, Options{Columns: columns, Format: kind, MaxField: 1 << 16})
 	})

@@ -1,0 +1,119 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/internal/convert"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// tagFlags are those of data with a label for each token.
+func tagFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "tags", Usage: "`COLUMN` of lists of tags, in place of a class: one for each token, or for each word of a list of words; null or -100 for none", DefaultText: "tag, of CoNLL"},
+		&cli.StringFlag{Name: "spans", Usage: "`COLUMN` of spans of the text, such as [{\"start\": 0, \"end\": 5, \"label\": \"PER\"}], from the first Unicode character, 0, to behind the last"},
+		&cli.StringFlag{Name: "intervals", Usage: "`FILE` of named intervals of the records of FASTA: .bed, .gff or .gff3", TakesFile: true},
+		&cli.StringFlag{Name: "types", Usage: "with --intervals, the `NAME,…` to take", DefaultText: "all"},
+	}
+}
+
+// tagOptions takes those flags, and what data of tags are read as if nothing else is said.
+func tagOptions(c *cli.Context, o *convert.Options) (err error) {
+	o.Tags, o.Spans, o.Intervals = c.String("tags"), c.String("spans"), c.String("intervals")
+	if c.IsSet("types") {
+		if o.IntervalTypes, err = parseLabels(c.String("types")); err != nil {
+			return usage(c, "--types: %w", err)
+		}
+	}
+	conll := func(path string) bool {
+		switch strings.ToLower(filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst"))) {
+		case ".conll", ".conllu", ".bio", ".iob":
+			return true
+		}
+		return false
+	}
+	if o.Format == "conll" || o.Format == "" && len(o.From) > 0 && !slices.ContainsFunc(o.From, func(p string) bool { return !conll(p) }) {
+		if o.Text == "" {
+			o.Text = "token"
+		}
+		if o.Tags == "" && o.Label == "" {
+			o.Tags = "tag"
+		}
+	}
+	if o.Intervals != "" && o.Text == "" {
+		o.Text = "sequence"
+	}
+	if c.String("tokenizer") != chooseTokenizer || o.Tokens != "" {
+		return nil
+	}
+	switch {
+	case o.Intervals != "":
+		o.Tokenizer = []byte(`{"type":"dna"}`)
+	case o.Spans != "":
+		o.Tokenizer = []byte(`{"type":"byte"}`)
+	case o.Tags != "":
+		o.Tokenizer = []byte(`{"type":"words"}`)
+	}
+	return nil
+}
+
+// checkTags refuses flags that do not go together with a label for each token.
+func checkTags(c *cli.Context, o *convert.Options) error {
+	var given []string
+	for _, name := range []string{"tags", "spans", "intervals"} {
+		if c.String(name) != "" {
+			given = append(given, "--"+name)
+		}
+	}
+	switch {
+	case len(given) > 1:
+		return usage(c, "%s exclude each other: a token has one tag", strings.Join(given, " and "))
+	case len(given) > 0 && (o.Label != "" || o.Numbers != nil || o.Pair != nil):
+		return usage(c, "%s excludes --label, --numbers and --pair: labels are of tokens, or of rows", given[0])
+	case o.IntervalTypes != nil && o.Intervals == "":
+		return usage(c, "--types needs --intervals")
+	case o.Tokens != "" && (o.Spans != "" || o.Intervals != ""):
+		return usage(c, "%s is of text: token ids have no places in one", given[0])
+	}
+	return nil
+}
+
+// tagNames are those of a row's tokens, nil where one has none.
+func tagNames(names []string, labels []int32) (out []*string) {
+	for _, label := range labels {
+		if label == seq.NoLabel {
+			out = append(out, nil)
+			continue
+		}
+		out = append(out, new(seq.LabelName(names, label)))
+	}
+	return out
+}
+
+// writtenTags is what a person reads of the first tags of a row.
+func writtenTags(tags []*string) string {
+	if tags == nil {
+		return "tags unknown"
+	}
+	var out []string
+	for _, tag := range tags {
+		if tag == nil {
+			tag = new("–")
+		}
+		out = append(out, *tag)
+	}
+	return fmt.Sprintf("tags %s", shortList(out, shownTokens))
+}
+
+// total adds counts up.
+func total(counts map[string]int64) (sum float64) {
+	for _, n := range counts {
+		sum += float64(n)
+	}
+	return sum
+}

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// sentences are rows of JSON lines and of CoNLL whose names are one or two words.
+func sentences(n int) (lines, conll string) {
+	random := rand.New(rand.NewPCG(4, 4))
+	pick := func(s ...string) string { return s[random.IntN(len(s))] }
+	var jsonl, columns strings.Builder
+	for range n {
+		words := []struct{ text, kind string }{{pick("today", "so", "then"), ""}, {pick("Ann Lee", "Zoë", "Émile Zola"), "PER"}, {pick("saw", "left", "likes"), ""},
+			{pick("New York", "Oslo", "Paris"), "LOC"}, {pick(".", "!", "again ."), ""}}
+		text, spans := "", []string{}
+		for _, w := range words {
+			if text != "" {
+				text += " "
+			}
+			if w.kind != "" {
+				from := len([]rune(text))
+				spans = append(spans, fmt.Sprintf(`{"start":%d,"end":%d,"label":%q}`, from, from+len([]rune(w.text)), w.kind))
+			}
+			text += w.text
+			for i, part := range strings.Fields(w.text) {
+				tag := "O"
+				if w.kind != "" {
+					tag = map[bool]string{true: "B-", false: "I-"}[i == 0] + w.kind
+				}
+				fmt.Fprintf(&columns, "%s\tX\t%s\n", part, tag)
+			}
+		}
+		columns.WriteByte('\n')
+		fmt.Fprintf(&jsonl, "{\"text\":%q,\"spans\":[%s]}\n", text, strings.Join(spans, ","))
+	}
+	return jsonl.String(), columns.String()
+}
+
+// TestTagging: sentences with tags, and texts with spans, become models that find spans, as lines,
+// tables and Arrow; they are measured beside simple models; what they have no answer to is refused.
+func TestTagging(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	must := func(input string, args ...string) string {
+		t.Helper()
+		status, out, errs := program(strings.NewReader(input), args...)
+		if status != 0 {
+			t.Fatalf("%q: status %d\n%s%s", args, status, out, errs)
+		}
+		return out + errs
+	}
+	jsonl, conll := sentences(300)
+	writeText(t, in("a.jsonl"), jsonl)
+	writeText(t, in("a.conll"), conll)
+	must("", "data", "convert", "--from", in("a.jsonl"), "--to", in("bytes"), "--text", "text", "--spans", "spans")
+	if said := must("", "data", "convert", "--from", in("a.conll"), "--to", in("words"), "--split", "0.7,0.1,0.2"); !strings.Contains(said, "labels: B-LOC, B-PER, I-LOC, I-PER, O") {
+		t.Error(said)
+	}
+	if said := must("", "data", "info", in("words")); !strings.Contains(said, "labels of tokens") || !strings.Contains(said, "first row   tags O, B-PER") {
+		t.Error(said)
+	}
+	if said := must("", "data", "head", in("words"), "--rows", "1"); !strings.Contains(said, `"tags":["O","B-PER"`) {
+		t.Error(said)
+	}
+	if said := must("", "data", "stats", in("words")); !strings.Contains(said, "label B-LOC") || strings.Contains(said, "(100.0%)") {
+		t.Error(said)
+	}
+	model := in("model")
+	if said := must("", "train", "custom", "--data", in("words"), "--out", model, "--epochs", "5", "--device", "cpu", "--class-weights", "balanced"); !strings.Contains(said, "validation token accuracy") || !strings.Contains(said, "selected by span-f1") {
+		t.Errorf("train: %s", said)
+	}
+	var result tagsResult
+	if err := json.Unmarshal([]byte(must("", "eval", "--model", model, "--data", in("words"), "--json")), &result); err != nil || result.Spans.F1 < 0.9 || len(result.ByType) != 2 ||
+		len(result.Baselines) != 2 || result.Baselines[0].SpanF1 != 0 || result.Baselines[1].SpanF1 < 0.9 {
+		t.Errorf("%+v, %v", result, err)
+	}
+	if said := must("", "eval", "--model", model, "--data", in("words")+"/test.arrow"); !strings.Contains(said, "PER") || strings.Contains(said, "most frequent") {
+		t.Error(said)
+	}
+
+	const want = `{"id":"x","spans":[{"start":6,"end":9,"label":"PER"`
+	if said := must(`{"id":"x","text":"today Zoë saw New York ."}`+"\n", "predict", "--model", model); !strings.HasPrefix(said, want) || !strings.Contains(said, `{"start":14,"end":22,"label":"LOC"`) || !strings.Contains(said, `"unit":"characters","length":6}`) {
+		t.Error(said)
+	}
+	if said := must(`{"tokens":[2,3]}`+"\n", "predict", "--model", model); !strings.Contains(said, `"unit":"tokens"`) {
+		t.Error(said)
+	}
+	must("", "predict", "--model", model, "--input", in("a.conll"), "--text", "token", "--output", in("o.csv"))
+	if lines := strings.Split(readText(t, in("o.csv")), "\n"); len(lines) != 302 || lines[0] != "id,spans,unit,error" || !strings.Contains(lines[1], `""label"":""PER""`) {
+		t.Errorf("%d lines, %q", len(lines), lines[:2])
+	}
+	must("", "predict", "--model", model, "--input", in("a.jsonl"), "--text", "text", "--keep", "text", "--output", in("o.jsonl"))
+	if text := readText(t, in("o.jsonl")); strings.Count(text, `"spans":[{`) != 300 {
+		t.Error(text)
+	}
+	must("", "predict", "--model", model, "--input", in("words")+"/test.arrow", "--output", in("o.arrow"))
+	if said := must(`{"text":"Zoë"}`+"\n", "embed", "--model", model); !strings.Contains(said, `"embedding":[`) {
+		t.Error(said)
+	}
+	must("", "report", model, "--out", in("report.html"))
+	if !strings.Contains(readText(t, in("report.html")), "the model tags tokens") {
+		t.Error("the report does not say what it lacks")
+	}
+	must("", "pretrain", "--data", in("bytes"), "--out", in("pre"), "--steps", "2", "--device", "cpu")
+	if said := must("", "train", "custom", "--data", in("bytes"), "--out", in("on"), "--init-from", in("pre"), "--steps", "2", "--device", "cpu"); !strings.Contains(said, "parameters from") {
+		t.Error(said)
+	}
+
+	writeText(t, in("c.csv"), "text,label\na,x\nb,y\nc,x\nd,y\ne,x\nf,x\ng,y\nh,x\n")
+	must("", "data", "convert", "--from", in("c.csv"), "--to", in("classes"), "--text", "text", "--label", "label", "--tokenizer", "from:"+model, "--split", "0.5,0.25,0.25", "--no-baselines")
+	convert := func(args ...string) []string {
+		return append([]string{"data", "convert", "--from", in("a.jsonl"), "--to", in("no")}, args...)
+	}
+	for want, args := range map[string][]string{
+		"tags tokens, and is not explained":        {"predict", "--model", model, "--explain"},
+		"tags tokens and has no class of a row":    {"eval", "--model", model, "--data", in("words"), "--errors", in("e.csv")},
+		"has no classes, and eval measures":        {"eval", "--model", model, "--data", in("words"), "--shard", "0/2", "--output", in("parts")},
+		"its task is classification":               {"eval", "--model", model, "--data", in("classes")},
+		`select is "auc", expected accuracy, loss`: {"train", "custom", "--data", in("words"), "--select", "auc", "--out", in("no")},
+		"expected labels, and rows in the split":   {"data", "baselines", "--data", in("words")},
+		"--tags and --spans exclude each other":    convert("--text", "text", "--tags", "a", "--spans", "spans"),
+		"--spans excludes --label":                 convert("--text", "text", "--label", "a", "--spans", "spans"),
+		"--types needs --intervals":                convert("--text", "text", "--spans", "spans", "--types", "a"),
+		"--spans is of text":                       convert("--tokens", "text", "--vocab", "9", "--spans", "spans"),
+		"its tokens stand in a text is not known":  convert("--text", "text", "--spans", "spans", "--tokenizer", "ids:9"),
+		"which overlap":                            convert("--text", "text", "--spans", "spans", "--tokenizer", "dna:3"),
+	} {
+		if status, _, errs := program(strings.NewReader(""), args...); status == 0 || !strings.Contains(errs, want) {
+			t.Errorf("%q: status %d, %s, want %s", args, status, errs, want)
+		}
+	}
+}

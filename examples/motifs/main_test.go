@@ -1,0 +1,65 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"testing"
+)
+
+// TestDraw: what the files say of a sequence is true of its bases, and the same whenever it is drawn.
+func TestDraw(t *testing.T) {
+	r := rule{sequences: 40, shortest: 60, longest: 200, motifs: 2, motifLength: 8, mismatches: 1, mostOfA: 3, present: 0.7, seed: 3}
+	draw := func() (motifs [][]byte, fasta, bed, lines string) {
+		var f, b, l bytes.Buffer
+		motifs = r.draw(rand.New(rand.NewPCG(r.seed, 0)), &f, &b, &l)
+		return motifs, f.String(), b.String(), l.String()
+	}
+	motifs, fasta, bed, lines := draw()
+	if _, again, _, _ := draw(); again != fasta {
+		t.Error("another draw has other bases")
+	}
+	texts, counts, known := map[string]string{}, map[string]int{}, map[string]map[string]bool{}
+	for record := range strings.SplitSeq(strings.TrimPrefix(fasta, ">"), ">") {
+		name, text, _ := strings.Cut(record, "\n")
+		texts[name] = strings.TrimSpace(text)
+		known[name] = map[string]bool{}
+	}
+	for line := range strings.Lines(bed) {
+		var name, motif string
+		var start, end, number int
+		if _, err := fmt.Sscan(line, &name, &start, &end, &motif); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := fmt.Sscanf(motif, "motif%d", &number); err != nil {
+			t.Fatal(err)
+		}
+		differences := 0
+		for i, base := range motifs[number-1] {
+			if texts[name][start+i] != base {
+				differences++
+			}
+		}
+		if end-start != r.motifLength || differences > r.mismatches {
+			t.Errorf("%s: %d differences", strings.TrimSpace(line), differences)
+		}
+		counts[name]++
+		known[name][motif] = true
+	}
+	rows := 0
+	for line := range strings.Lines(lines) {
+		var s sequence
+		if err := json.Unmarshal([]byte(line), &s); err != nil {
+			t.Fatal(err)
+		}
+		rows++
+		if s.Sequence != texts[s.ID] || s.Count != counts[s.ID] || len(s.Motifs) != len(known[s.ID]) {
+			t.Errorf("%s: %d occurrences of %q, the intervals say %d of %v", s.ID, s.Count, s.Motifs, counts[s.ID], known[s.ID])
+		}
+	}
+	if rows != r.sequences || len(bed) == 0 {
+		t.Errorf("%d rows", rows)
+	}
+}

@@ -1,0 +1,166 @@
+package convert
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/sftseq/sftseq/internal/source"
+	"github.com/sftseq/sftseq/internal/table"
+)
+
+// interval is a part of a sequence, from a base to before another, counted from 0.
+type interval struct {
+	start, end int
+	kind       string
+	line       int64
+}
+
+func (x *interval) place(path string) string { return table.Place(path, x.line) }
+
+// intervals are those of the sequences of other files, by their names.
+type intervals struct {
+	path string
+	by   map[string][]interval
+
+	mu   sync.Mutex
+	seen map[string]bool
+}
+
+// mostLine is what a line of intervals has at most.
+const mostLine = 1 << 20
+
+// readIntervals reads BED (chrom, start, end, name: from 0, end not included) or GFF (seqid,
+// source, type, start, end: from 1, end included), as the file's name says. If types are given,
+// others are left out. Two that overlap are an error: a base has one tag.
+//
+// Sources: "Browser Extensible Data", https://samtools.github.io/hts-specs/BEDv1.pdf; "GFF3",
+// https://github.com/The-Sequence-Ontology/Specifications/blob/master/gff3.md.
+func readIntervals(path string, types []string) (*intervals, error) {
+	name := strings.ToLower(path)
+	for _, packed := range []string{".gz", ".zst"} {
+		name = strings.TrimSuffix(name, packed)
+	}
+	bed := strings.HasSuffix(name, ".bed")
+	if !bed && !strings.HasSuffix(name, ".gff") && !strings.HasSuffix(name, ".gff3") {
+		return nil, fmt.Errorf("%s: its name does not say what it is: expected an ending .bed, .gff or .gff3", path)
+	}
+	in, err := source.Open(context.Background(), path, nil)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	out := &intervals{path: path, by: map[string][]interval{}, seen: map[string]bool{}}
+	lines := bufio.NewScanner(in)
+	lines.Buffer(nil, mostLine)
+	var line int64
+	for lines.Scan() {
+		line++
+		text := strings.TrimRight(lines.Text(), "\r")
+		if text == "##FASTA" { // what follows in a GFF are sequences
+			break
+		}
+		if text == "" || text[0] == '#' || bed && (strings.HasPrefix(text, "track") || strings.HasPrefix(text, "browser")) {
+			continue
+		}
+		sequence, x, err := parseInterval(text, bed)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", table.Place(path, line), err)
+		}
+		if types != nil && !slices.Contains(types, x.kind) {
+			continue
+		}
+		x.line = line
+		out.by[sequence] = append(out.by[sequence], x)
+	}
+	if err := lines.Err(); err != nil {
+		if errors.Is(err, bufio.ErrTooLong) {
+			err = fmt.Errorf("line %d has more than %d bytes", line+1, mostLine)
+		}
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if len(out.by) == 0 {
+		return nil, fmt.Errorf("%s: expected intervals, found none in %d lines%s", path, line, ofTypes(types))
+	}
+	return out, out.sort()
+}
+
+func ofTypes(types []string) string {
+	if types == nil {
+		return ""
+	}
+	return fmt.Sprintf(" of the types %q", types)
+}
+
+func parseInterval(line string, bed bool) (sequence string, x interval, err error) {
+	fields := strings.Split(line, "\t")
+	names, start, end := []string{"chrom", "start", "end", "name"}, 1, 2
+	if !bed {
+		names, start, end = []string{"seqid", "source", "type", "start", "end"}, 3, 4
+	}
+	if len(fields) < len(names) {
+		return "", x, fmt.Errorf("expected the columns %s separated by tabs, found %d", strings.Join(names, ", "), len(fields))
+	}
+	if x.kind = fields[2]; bed {
+		x.kind = fields[3]
+	}
+	var first, second error
+	x.start, first = strconv.Atoi(fields[start])
+	x.end, second = strconv.Atoi(fields[end])
+	if !bed {
+		x.start--
+	}
+	if first != nil || second != nil || x.start < 0 || x.start >= x.end || x.kind == "" {
+		return "", x, fmt.Errorf("expected a start, an end behind it and a name, found %q, %q and %q", fields[start], fields[end], x.kind)
+	}
+	return fields[0], x, nil
+}
+
+// sort puts the intervals of each sequence in their order.
+func (v *intervals) sort() error {
+	for _, name := range slices.Sorted(maps.Keys(v.by)) {
+		list := v.by[name]
+		slices.SortStableFunc(list, func(a, b interval) int { return cmp.Or(a.start-b.start, a.end-b.end) })
+		for i := 1; i < len(list); i++ {
+			if a, b := &list[i-1], &list[i]; b.start < a.end {
+				return fmt.Errorf("%s: %s overlaps %s of line %d, and a base has one tag: name the types to take (--types)", b.place(v.path), b.kind, a.kind, a.line)
+			}
+		}
+	}
+	return nil
+}
+
+// see is told of a sequence that is there.
+func (v *intervals) see(name string) {
+	if v.by[name] == nil {
+		return
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.seen[strings.Clone(name)] = true
+}
+
+// unknown reports intervals of a sequence that was in no file.
+func (v *intervals) unknown() error {
+	if v == nil {
+		return nil
+	}
+	first := interval{}
+	name := ""
+	for n, list := range v.by {
+		if x := slices.MinFunc(list, func(a, b interval) int { return int(a.line - b.line) }); !v.seen[n] && (name == "" || x.line < first.line) {
+			first, name = x, n
+		}
+	}
+	if name == "" {
+		return nil
+	}
+	return fmt.Errorf("%s: no sequence is called %.80q", first.place(v.path), name)
+}

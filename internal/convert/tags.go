@@ -1,0 +1,306 @@
+package convert
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/tokenizers"
+)
+
+// outside is the tag of a token that is part of no span.
+const outside = "O"
+
+// NoTags is the reason of a row without tags.
+const NoTags = "no tags"
+
+// tags reports whether tokens have labels, each its own.
+func (o *Options) tags() bool { return o.Tags != "" || o.Spans != "" || o.Intervals != "" }
+
+// part is a part of a text, from a byte to before another, with one tag: a word or a span.
+type part struct {
+	start, end int
+	tag        string // of its first token; "" for no label
+	inner      string // of the others
+}
+
+// continued is the tag of what goes on with a tag: I-X after B-X, and the same after others.
+func continued(tag string) string {
+	if kind, ok := strings.CutPrefix(tag, "B-"); ok {
+		return "I-" + kind
+	}
+	return tag
+}
+
+// checkTags looks at what was asked for, before anything is read.
+func (c *converter) checkTags() error {
+	o := &c.options
+	given := 0
+	for _, name := range []string{o.Tags, o.Spans, o.Intervals} {
+		if name != "" {
+			given++
+		}
+	}
+	switch {
+	case given > 1:
+		return errors.New("expected one of a column of tags, a column of spans, or a file of intervals")
+	case o.Label != "" || o.Numbers != nil || o.Pair != nil:
+		return errors.New("tags, expected without a label or numbers of the row, and of single sequences")
+	case o.Tokens != "" && o.Tags == "":
+		return errors.New("spans and intervals are of text: token ids have no places in one")
+	}
+	if o.Intervals == "" {
+		c.tagsAt = len(c.columns)
+		c.columns = append(c.columns, o.Tags+o.Spans) // one of them is empty
+		return nil
+	}
+	var err error
+	c.intervals, err = readIntervals(o.Intervals, o.IntervalTypes)
+	return err
+}
+
+// words makes of a list of words, as JSON has it, a text: with a space between them.
+func (c *converter) words(row *table.Row) {
+	if c.options.Tags == "" || c.options.Tokens != "" || row.Err != nil {
+		return
+	}
+	v := &row.Values[firstText]
+	if !v.JSON || !strings.HasPrefix(v.Text, "[") {
+		return
+	}
+	var words []string
+	if err := json.Unmarshal([]byte(v.Text), &words); err != nil {
+		row.Err = fmt.Errorf("column %s: expected a text or a list of words, found %.60s", c.options.Text, v.Text)
+		return
+	}
+	for i, word := range words {
+		if word == "" || strings.ContainsRune(word, ' ') {
+			row.Err = fmt.Errorf("column %s: word %d: expected a word without a space, found %.40q", c.options.Text, i, word)
+			return
+		}
+	}
+	*v = table.Value{Text: strings.Join(words, " "), Words: true}
+}
+
+// called is the name of a row.
+func (w *worker) called(row *table.Row) string {
+	id, _ := w.names.ID(row, w.idAt)
+	return id.Text
+}
+
+// tagged are the numbers of the tags of a row's tokens, in memory that is used for the next one.
+func (w *worker) tagged(row *table.Row, e *seq.Example) ([]int32, *reason) {
+	o, text := &w.options, row.Values[firstText]
+	tokens := len(e.A)
+	if w.bytes {
+		tokens = len(text.Text)
+	}
+	if w.intervals != nil {
+		found := w.intervals.by[w.called(row)]
+		parts := make([]part, 0, len(found))
+		for _, x := range found {
+			if x.end > len(text.Text) {
+				return nil, &reason{kind: "an interval beyond its sequence", fatal: true,
+					detail: fmt.Errorf("%s: bases %d to %d, and %s has %d", x.place(w.intervals.path), x.start+1, x.end, w.called(row), len(text.Text))}
+			}
+			parts = append(parts, spanOf(x.start, x.end, x.kind))
+		}
+		return w.tagParts(text.Text, tokens, parts, outside, false)
+	}
+	v := row.Values[w.tagsAt]
+	if v.Null || v.Text == "" && v.Tokens == nil {
+		return nil, because(NoTags, fmt.Errorf("column %s: found nothing", o.Tags+o.Spans))
+	}
+	if o.Spans != "" {
+		parts, why := spansOf(o.Spans, text.Text, v.Text)
+		if why != nil {
+			return nil, why
+		}
+		return w.tagParts(text.Text, tokens, parts, outside, false)
+	}
+	tags, why := w.tagNames(v)
+	if why != nil {
+		return nil, why
+	}
+	if !text.Words {
+		if len(tags) != tokens {
+			return nil, because("tags and tokens differ in number", fmt.Errorf("%d tags, %d tokens", len(tags), tokens))
+		}
+		w.labelled = w.labelled[:0]
+		for _, tag := range tags {
+			if why := w.appendTag(tag); why != nil {
+				return nil, why
+			}
+		}
+		return w.labelled, nil
+	}
+	words := strings.Split(text.Text, " ")
+	if len(words) != len(tags) {
+		return nil, because("tags and words differ in number", fmt.Errorf("%d tags, %d words", len(tags), len(words)))
+	}
+	parts, at, between := make([]part, len(words)), 0, outside
+	for i, word := range words {
+		if kind, _, ok := strings.Cut(tags[i], "-"); tags[i] != outside && !(ok && (kind == "B" || kind == "I")) {
+			between = "" // the tags do not say what is between words
+		}
+		parts[i] = part{at, at + len(word), tags[i], continued(tags[i])}
+		at += len(word) + 1
+	}
+	return w.tagParts(text.Text, tokens, parts, between, true)
+}
+
+// spanOf is a part that is a span.
+func spanOf(start, end int, kind string) part { return part{start, end, "B-" + kind, "I-" + kind} }
+
+// tagParts tags the tokens of a text by its parts, which are in their order. What is between
+// words goes on with a span if the next word does; otherwise what is between has a tag of its own.
+func (w *worker) tagParts(text string, tokens int, parts []part, between string, words bool) ([]int32, *reason) {
+	offsets, err := tokenizers.Offsets(w.tokenizer, text)
+	if err == nil && len(offsets) != tokens {
+		err = fmt.Errorf("%d places of %d tokens", len(offsets), tokens)
+	}
+	if err != nil {
+		return nil, &reason{kind: "tokens without a place", detail: err, fatal: true}
+	}
+	w.labelled = w.labelled[:0]
+	at, begun := 0, false
+	for _, t := range offsets {
+		for at < len(parts) && parts[at].end <= t.Start {
+			if !begun && !words {
+				return nil, because("a span without a token", fmt.Errorf("bytes %d to %d", parts[at].start, parts[at].end))
+			}
+			at, begun = at+1, false
+		}
+		tag := between
+		switch {
+		case at < len(parts) && t.End > parts[at].start:
+			p := parts[at]
+			if t.Start < p.start || t.End > p.end {
+				return nil, because("a span that begins or ends within a token", fmt.Errorf("bytes %d to %d, the token %q", p.start, p.end, text[t.Start:t.End]))
+			}
+			if tag = p.tag; begun {
+				tag = p.inner
+			}
+			begun = true
+		case words:
+			if at < len(parts) && strings.HasPrefix(parts[at].tag, "I-") {
+				tag = parts[at].tag
+			}
+		}
+		if why := w.appendTag(tag); why != nil {
+			return nil, why
+		}
+	}
+	if rest := parts[min(at+1, len(parts)):]; !words && (len(rest) > 0 || at < len(parts) && !begun) {
+		return nil, because("a span without a token", errors.New("the last one of the row"))
+	}
+	return w.labelled, nil
+}
+
+// appendTag adds the number of a tag, "" being none.
+func (w *worker) appendTag(tag string) *reason {
+	if tag == "" {
+		w.labelled = append(w.labelled, seq.NoLabel)
+		return nil
+	}
+	n, ok := w.known[tag]
+	if !ok {
+		var why *reason
+		if n, why = w.labels.number(tag); why != nil {
+			return why
+		}
+		w.known[strings.Clone(tag)] = n
+	}
+	w.labelled = append(w.labelled, n)
+	return nil
+}
+
+// tagNames are the tags of a row: a list of JSON, of names, numbers and null for none; or words
+// with a space between them. Whole numbers that are no names are places in the names of labels
+// that are given.
+func (w *worker) tagNames(v table.Value) (tags []string, why *reason) {
+	switch {
+	case v.Tokens != nil:
+		for _, n := range v.Tokens {
+			tags = append(tags, strconv.Itoa(int(n)))
+		}
+	case strings.HasPrefix(v.Text, "[") && !v.Words:
+		var list []any
+		decoder := json.NewDecoder(strings.NewReader(v.Text))
+		decoder.UseNumber()
+		if err := decoder.Decode(&list); err != nil {
+			return nil, because("no list of tags", fmt.Errorf("column %s: found %.40q", w.options.Tags, v.Text))
+		}
+		for i, x := range list {
+			switch x := x.(type) {
+			case nil:
+				tags = append(tags, "")
+			case string:
+				tags = append(tags, x)
+			case json.Number:
+				tags = append(tags, x.String())
+			default:
+				return nil, because("no list of tags", fmt.Errorf("column %s, index %d: expected a name, a number or null, found %.40v", w.options.Tags, i, x))
+			}
+		}
+	default:
+		tags = strings.Fields(v.Text)
+	}
+	names := w.options.Labels
+	for i, tag := range tags {
+		if tag == strconv.Itoa(int(seq.NoLabel)) || tag == "-100" { // which PyTorch leaves out of a loss
+			tags[i] = ""
+			continue
+		}
+		if n, err := strconv.Atoi(tag); err == nil && !slices.Contains(names, tag) && n >= 0 && n < len(names) {
+			tags[i] = names[n]
+		}
+	}
+	return tags, nil
+}
+
+// spansOf are those of a JSON list of objects with start and end, in characters of the text, and
+// label.
+func spansOf(column, text, list string) ([]part, *reason) {
+	bad := func(kind, format string, a ...any) *reason {
+		return because(kind, fmt.Errorf("column %s: "+format, append([]any{column}, a...)...))
+	}
+	var spans []struct {
+		Start, End *int
+		Label      string
+	}
+	if err := json.Unmarshal([]byte(list), &spans); err != nil {
+		return nil, bad("no list of spans", `expected [{"start": 0, "end": 5, "label": "PER"}], found %.60q`, list)
+	}
+	for i, s := range spans {
+		if s.Start == nil || s.End == nil || s.Label == "" || *s.Start < 0 || *s.Start >= *s.End {
+			return nil, bad("no list of spans", "span %d: expected start, a larger end and a label, found %.80s", i, list)
+		}
+	}
+	slices.SortStableFunc(spans, func(a, b struct {
+		Start, End *int
+		Label      string
+	}) int {
+		return *a.Start - *b.Start
+	})
+	var out []part
+	place := tokenizers.NewCharacters(text)
+	for i, s := range spans {
+		if i > 0 && *s.Start < *spans[i-1].End {
+			return nil, bad("spans overlap", "%d to %d and %d to %d: a token has one tag", *spans[i-1].Start, *spans[i-1].End, *s.Start, *s.End)
+		}
+		start, _ := place.Byte(*s.Start)
+		end, ok := place.Byte(*s.End)
+		if !ok {
+			return nil, bad("a span beyond its text", "%d to %d, the text has %d characters", *s.Start, *s.End, utf8.RuneCountInString(text))
+		}
+		out = append(out, spanOf(start, end, s.Label))
+	}
+	return out, nil
+}

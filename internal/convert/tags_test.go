@@ -1,0 +1,153 @@
+package convert
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/tokenizers"
+)
+
+// tagOptions are those of a table of tags, whose rows are all in one split.
+func tagOptions(t *testing.T, from string, change func(*Options)) Options {
+	o := Options{From: []string{from}, To: filepath.Join(t.TempDir(), "set"), Name: "own", Text: "text", Shares: []Share{{"train", 1}}}
+	change(&o)
+	return o
+}
+
+// tagRows are the rows of a data set: the tokens and the tag of each, "-" where it has none.
+func tagRows(t *testing.T, d *seq.Dataset) (rows []string) {
+	t.Helper()
+	if err := d.Verify(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := d.Open("train")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	tokenizer, err := tokenizers.New(d.Manifest.Tokenizer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range f.Len() {
+		e, err := f.Example(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out []string
+		for at, label := range e.Labels {
+			tag := "-"
+			if label != seq.NoLabel {
+				tag = d.Manifest.LabelNames[label]
+			}
+			out = append(out, tokenizer.Decode(e.A[at:at+1])+"/"+tag)
+		}
+		rows = append(rows, strings.Join(out, " "))
+	}
+	return rows
+}
+
+// TestTags: each kind of input gives every token the tag that it says.
+func TestTags(t *testing.T) {
+	words := func(o *Options) { o.Tags, o.Tokenizer = "tags", []byte(`{"type":"words"}`) }
+	spans := func(o *Options) { o.Spans, o.Tokenizer = "spans", []byte(`{"type":"words"}`) }
+	intervals := func(name, text string) func(o *Options) {
+		return func(o *Options) {
+			o.Text, o.Tokenizer, o.Intervals = "sequence", []byte(`{"type":"dna"}`), file(t, name, text)
+		}
+	}
+	for _, c := range []struct {
+		name, text string
+		change     func(*Options)
+		want       string
+	}{
+		{"a.conll", "-DOCSTART- -X- O\n\nU.S. NNP B-LOC\r\nwins VB O\n\n\n# 1 a comment\nNew NN B-LOC\nYork NN I-LOC", func(o *Options) { words(o); o.Text, o.Tags = "token", "tag" },
+			"u/B-LOC ./I-LOC s/I-LOC ./I-LOC wins/O|new/B-LOC york/I-LOC"},
+		{"a.conll", "is\tVB\tO\nall\tDT\tO\n", func(o *Options) { words(o); o.Text, o.Tags = "1", "2" }, "is/VB all/DT"},
+		{"a.jsonl", `{"text":["Jo","O'Neil"],"tags":["B-P","I-P"]}` + "\n" + `{"text":["a","b"],"tags":[null,-100]}`, words, "jo/B-P o/I-P '/I-P neil/I-P|a/- b/-"},
+		{"a.jsonl", `{"text":["a","b"],"tags":[1,0]}`, func(o *Options) { words(o); o.Labels = []string{"O", "B-X"} }, "a/B-X b/O"},
+		{"a.jsonl", `{"text":["a","bc","d"],"tags":["B-X","I-X","O"]}`, func(o *Options) { o.Tags, o.Tokenizer = "tags", []byte(`{"type":"byte"}`) },
+			"a/B-X  /I-X b/I-X c/I-X  /O d/O"},
+		{"a.jsonl", `{"text":["a","b"],"tags":["noun","verb"]}`, func(o *Options) { o.Tags, o.Tokenizer = "tags", []byte(`{"type":"byte"}`) }, "a/noun  /- b/verb"},
+		{"a.jsonl", `{"text":"ACG","tags":["x","x","y"]}`, func(o *Options) { o.Tags, o.Tokenizer = "tags", []byte(`{"type":"dna"}`) }, "A/x C/x G/y"},
+		{"a.jsonl", `{"text":[1,2],"tags":["x","y"]}`, func(o *Options) { o.Text, o.Tokens, o.Vocab, o.Tags = "", "text", 5, "tags" }, "1/x 2/y"},
+		{"a.jsonl", `{"text":"Zoë met Ann Lee.","spans":[{"start":8,"end":15,"label":"PER"},{"start":0,"end":3,"label":"PER"}]}` + "\n" + `{"text":"no one","spans":[]}`, spans,
+			"zoë/B-PER met/O ann/B-PER lee/I-PER ./O|no/O one/O"},
+		{"a.csv", "text,spans\nab,\"[{\"\"start\"\":1,\"\"end\"\":2,\"\"label\"\":\"\"X\"\"}]\"\n", func(o *Options) { o.Spans, o.Tokenizer = "spans", []byte(`{"type":"byte"}`) }, "a/O b/B-X"},
+		{"a.fa", ">s\nAC\nGT\n>u\nAA\n", intervals("x.bed", "track x\ns\t1\t3\tgene\n"), "A/O C/B-gene G/I-gene T/O|A/O A/O"},
+		{"a.fa", ">s\nACGT\n", intervals("x.gff3", "##gff-version 3\ns\t.\tgene\t1\t2\t.\t+\t.\t.\ns\t.\texon\t3\t3\t.\t+\t.\t.\n"), "A/B-gene C/I-gene G/B-exon T/O"},
+		{"a.fa", ">s\nACGT\n", func(o *Options) {
+			intervals("x.gff", "s\t.\tgene\t1\t4\t.\t+\t.\t.\ns\t.\texon\t3\t3\t.\t+\t.\t.\n")(o)
+			o.IntervalTypes = []string{"exon"}
+		}, "A/O C/O G/B-exon T/O"},
+	} {
+		d, skipped := mustConvert(t, tagOptions(t, file(t, c.name, c.text), c.change))
+		if got := strings.Join(tagRows(t, d), "|"); got != c.want || skipped.Left() != 0 {
+			t.Errorf("%s %q:\n%s, want\n%s\n%s", c.name, c.text, got, c.want, skipped)
+		}
+	}
+}
+
+// TestTagRefusals: what cannot be tagged is a row that is left out, with its place and why, or an
+// error.
+func TestTagRefusals(t *testing.T) {
+	byteSpans := func(o *Options) { o.Spans, o.Tokenizer = "spans", []byte(`{"type":"byte"}`) }
+	good := `{"text":"ok","spans":[],"tags":["x","y"]}` + "\n"
+	for _, c := range []struct {
+		name, text string
+		change     func(*Options)
+		want       string
+	}{
+		{"a.jsonl", `{"text":"ab","spans":[{"start":1,"end":3,"label":"X"}]}`, byteSpans, "a span beyond its text\n  a.jsonl:2: column spans: 1 to 3, the text has 2 characters"},
+		{"a.jsonl", `{"text":"abc","spans":[{"start":0,"end":2,"label":"X"},{"start":1,"end":3,"label":"Y"}]}`, byteSpans, "spans overlap\n  a.jsonl:2: column spans: 0 to 2 and 1 to 3"},
+		{"a.jsonl", `{"text":"abc","spans":[{"start":2,"end":2,"label":"X"}]}`, byteSpans, "no list of spans\n  a.jsonl:2: column spans: span 0: expected start, a larger end and a label"},
+		{"a.jsonl", `{"text":"abc","spans":7}`, byteSpans, `no list of spans`},
+		{"a.jsonl", `{"text":"abc"}`, byteSpans, "no tags\n  a.jsonl:2: column spans: found nothing"},
+		{"a.jsonl", `{"text":"abc d","spans":[{"start":1,"end":3,"label":"X"}]}`, func(o *Options) { o.Spans, o.Tokenizer = "spans", []byte(`{"type":"words","words":["abc"]}`) }, "begins or ends within a token"},
+		{"a.jsonl", `{"text":"a  b","spans":[{"start":1,"end":2,"label":"X"}]}`, func(o *Options) { o.Spans, o.Tokenizer = "spans", []byte(`{"type":"words","words":["abc"]}`) }, "a span without a token"},
+		{"a.jsonl", `{"text":["a","b"],"tags":["O"]}`, func(o *Options) { o.Tags, o.Tokenizer = "tags", []byte(`{"type":"byte"}`) }, "tags and words differ in number\n  a.jsonl:2: 1 tags, 2 words"},
+		{"a.jsonl", `{"text":"ab","tags":["O"]}`, func(o *Options) { o.Tags, o.Tokenizer = "tags", []byte(`{"type":"byte"}`) }, "tags and tokens differ in number\n  a.jsonl:2: 1 tags, 2 tokens"},
+		{"a.jsonl", `{"text":["a b"],"tags":["O"]}`, func(o *Options) { o.Tags, o.Tokenizer = "tags", []byte(`{"type":"byte"}`) }, `word 0: expected a word without a space, found "a b"`},
+		{"a.jsonl", `{"text":"ab","tags":["x","z"]}`, func(o *Options) {
+			o.Tags, o.Tokenizer, o.Labels = "tags", []byte(`{"type":"byte"}`), []string{"x", "y"}
+		}, "an unknown label\n  a.jsonl:2: found \"z\""},
+		{"a.conll", "a O\nb O\n\nc X O\n", func(o *Options) { o.Text, o.Tags, o.Tokenizer = "token", "tag", []byte(`{"type":"byte"}`) }, "line 4: expected 2 columns as in the first sentence, found 3"},
+	} {
+		path, text := file(t, c.name, c.text), c.text
+		if c.name == "a.jsonl" {
+			text = good + text
+			if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d, skipped := mustConvert(t, tagOptions(t, path, c.change))
+		told := strings.ReplaceAll(skipped.String(), filepath.Dir(path)+"/", "")
+		if d.Manifest.Splits["train"].Rows != 1 || skipped.Left() != 1 || !strings.Contains(told, c.want) {
+			t.Errorf("%s: %s, want %s", c.text, told, c.want)
+		}
+	}
+	for _, c := range []struct{ intervals, text, k, want string }{
+		{"x.bed", "s\t1\t5\tgene\n", "1", "x.bed:1: bases 2 to 5, and s has 4"},
+		{"x.bed", "s\t1\t2\tgene\nnone\t1\t2\tgene\n", "1", `x.bed:2: no sequence is called "none"`},
+		{"x.bed", "s\t2\t2\tgene\n", "1", "x.bed:1: expected a start, an end behind it"},
+		{"x.bed", "#\ns\t1\t2\n", "1", "x.bed:2: expected the columns chrom, start, end, name"},
+		{"x.gff3", "s\t.\tgene\t1\t3\t.\ns\t.\texon\t2\t3\t.\n", "1", "x.gff3:2: exon overlaps gene of line 1"},
+		{"x.bed", "# nothing\n", "1", "expected intervals, found none in 1 lines"},
+		{"x.txt", "", "1", "expected an ending .bed, .gff or .gff3"},
+		{"x.bed", "s\t1\t2\tgene\n", "3", "tokenizer dna:3: each of its tokens is 3 bases, which overlap"},
+	} {
+		o := tagOptions(t, file(t, "a.fa", ">s\nACGT\n"), func(o *Options) {
+			o.Text, o.Tokenizer, o.Intervals = "sequence", []byte(`{"type":"dna","k":`+c.k+`}`), file(t, c.intervals, c.text)
+		})
+		if _, _, err := Convert(context.Background(), o); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, want %s", c.text, err, c.want)
+		}
+		if _, err := os.Stat(o.To); err == nil {
+			t.Errorf("%s: something was written", c.text)
+		}
+	}
+}

@@ -1,0 +1,208 @@
+package metrics
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Tags are the labels that tokens can have, and how they make spans.
+//
+// If each tag but O begins with B- or I-, they are BIO: a span of type X begins at B-X, or at
+// I-X that follows neither B-X nor I-X, and ends before the next tag that is not I-X. Otherwise
+// a span is a longest run of one tag, its type. O is never part of a span.
+//
+// Source: Ramshaw and Marcus, "Text Chunking using Transformation-Based Learning", WVLC 1995;
+// read as conlleval does (Tjong Kim Sang and Buchholz, CoNLL-2000) and seqeval by default.
+type Tags struct {
+	kind []tagKind // of each tag
+	bio  bool
+}
+
+type tagKind struct {
+	outside, begins bool
+	of              string // the type
+}
+
+// outside is the tag of a token that is part of no span.
+const outside = "O"
+
+// NewTags takes the names of so many tags; those without names are called by their numbers.
+func NewTags(names []string, n int) *Tags {
+	t := &Tags{kind: make([]tagKind, n)}
+	prefixed := 0
+	for i := range t.kind {
+		name := strconv.Itoa(i)
+		if i < len(names) {
+			name = names[i]
+		}
+		t.kind[i] = tagKind{outside: name == outside, of: name}
+		if name == outside || strings.HasPrefix(name, "B-") || strings.HasPrefix(name, "I-") {
+			prefixed++
+		}
+	}
+	t.bio = prefixed == n && slices.ContainsFunc(t.kind, func(k tagKind) bool { return !k.outside })
+	if !t.bio {
+		return t
+	}
+	for i := range t.kind {
+		if k := &t.kind[i]; !k.outside {
+			k.begins, k.of = k.of[0] == 'B', k.of[2:]
+		}
+	}
+	return t
+}
+
+// BIO reports whether B- and I- say where spans begin.
+func (t *Tags) BIO() bool { return t.bio }
+
+// Span is a run of tokens, from Start to before End.
+type Span struct {
+	Start, End int
+	Type       string
+}
+
+// Spans are those of a sequence of tags, in their order.
+func (t *Tags) Spans(tags []int32) (out []Span) {
+	open := false
+	for i, tag := range tags {
+		k := t.kind[tag]
+		if open && !k.outside && !k.begins && k.of == out[len(out)-1].Type {
+			out[len(out)-1].End++
+			continue
+		}
+		if open = !k.outside; open {
+			out = append(out, Span{i, i + 1, k.of})
+		}
+	}
+	return out
+}
+
+// Tagging measures the tags of sequences. Tokens without a label are left out, of the answers as
+// of the labels, before spans are made: what is one word in several tokens may have the label at
+// the first alone.
+type Tagging struct {
+	tags                  *Tags
+	hits, labels, answers []int64 // by tag
+	spans                 map[string]*spanCounts
+}
+
+type spanCounts struct{ both, labels, answers int64 }
+
+// NewTagging begins to measure so many tags.
+func NewTagging(names []string, n int) *Tagging {
+	return &Tagging{tags: NewTags(names, n), hits: make([]int64, n), labels: make([]int64, n), answers: make([]int64, n), spans: map[string]*spanCounts{}}
+}
+
+// Add counts a sequence: the label of each token, negative where it has none, and what a model
+// answers.
+func (t *Tagging) Add(labels, answers []int32) {
+	var want, got []int32
+	for i, label := range labels {
+		if label < 0 {
+			continue
+		}
+		want, got = append(want, label), append(got, answers[i])
+		t.labels[label]++
+		t.answers[answers[i]]++
+		if label == answers[i] {
+			t.hits[label]++
+		}
+	}
+	found := map[Span]bool{}
+	for _, s := range t.tags.Spans(got) {
+		found[s] = true
+		t.of(s.Type).answers++
+	}
+	for _, s := range t.tags.Spans(want) {
+		c := t.of(s.Type)
+		if c.labels++; found[s] {
+			c.both++
+		}
+	}
+}
+
+func (t *Tagging) of(kind string) *spanCounts {
+	if t.spans[kind] == nil {
+		t.spans[kind] = &spanCounts{}
+	}
+	return t.spans[kind]
+}
+
+// Tokens is how many had a label.
+func (t *Tagging) Tokens() (n int64) {
+	for _, labels := range t.labels {
+		n += labels
+	}
+	return n
+}
+
+// Accuracy is the fraction of tokens that are answered right.
+func (t *Tagging) Accuracy() float64 { return t.validation().Accuracy() }
+
+// MacroF1 is the mean F1 of the tags that occur, as label or as answer.
+func (t *Tagging) MacroF1() float64 { return t.validation().MacroF1() }
+
+func (t *Tagging) validation() *Validation {
+	return &Validation{hits: t.hits, labels: t.labels, answers: t.answers}
+}
+
+// SpanScore is how well spans of a type are found. One counts as found if start, end and type
+// are right.
+type SpanScore struct {
+	Type      string  `json:"type"`
+	Precision float64 `json:"precision"` // of the answers, how many are right
+	Recall    float64 `json:"recall"`    // of the labels, how many are found
+	F1        float64 `json:"f1"`        // harmonic mean, 2·both / (labels + answers)
+	Spans     int64   `json:"spans"`     // that the labels have
+	Answers   int64   `json:"answers"`
+}
+
+func (c spanCounts) score(kind string) SpanScore {
+	ratio := func(n, of int64) float64 { return float64(n) / float64(max(1, of)) }
+	return SpanScore{kind, ratio(c.both, c.answers), ratio(c.both, c.labels), ratio(2*c.both, c.labels+c.answers), c.labels, c.answers}
+}
+
+// Spans scores the spans of each type that occurs, by name.
+func (t *Tagging) Spans() (out []SpanScore) {
+	for _, kind := range slices.Sorted(maps.Keys(t.spans)) {
+		out = append(out, t.spans[kind].score(kind))
+	}
+	return out
+}
+
+// AllSpans scores the spans of all types together: the micro average.
+func (t *Tagging) AllSpans() SpanScore {
+	var sum spanCounts
+	for _, c := range t.spans {
+		sum.both, sum.labels, sum.answers = sum.both+c.both, sum.labels+c.labels, sum.answers+c.answers
+	}
+	return sum.score("")
+}
+
+// SpanF1 is the F1 of all spans, 0 where there are none.
+func (t *Tagging) SpanF1() float64 { return t.AllSpans().F1 }
+
+// TagScore is how well a tag is told.
+type TagScore struct {
+	Tag    int     `json:"-"`
+	Name   string  `json:"tag"`
+	F1     float64 `json:"f1"`
+	Tokens int64   `json:"tokens"` // that have it as label
+}
+
+// Tags scores each tag that occurs.
+func (t *Tagging) Tags(names []string) (out []TagScore) {
+	for i, hits := range t.hits {
+		if n := t.labels[i] + t.answers[i]; n > 0 {
+			name := strconv.Itoa(i)
+			if i < len(names) {
+				name = cmp.Or(names[i], name)
+			}
+			out = append(out, TagScore{i, name, 2 * float64(hits) / float64(n), t.labels[i]})
+		}
+	}
+	return out
+}

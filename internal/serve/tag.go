@@ -1,0 +1,142 @@
+package serve
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+
+	"github.com/sftseq/sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/serve/batching"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// tagged answers sequence/tag: the spans of a sequence, and where it comes from.
+type tagged struct {
+	requests.Spans
+	origin
+}
+
+var tagFields = fieldsOf([]string{""}, append(manyFields, "sequences")...)
+
+// tagOne is sequence/tag.
+func (c *call) tagOne(path string, fields map[string]json.RawMessage) *item {
+	q, err := c.sequence(path, fields, "")
+	if err != nil {
+		return &item{err: err}
+	}
+	return c.tagSequence(q)
+}
+
+// tagSequence is the spans of a sequence.
+func (c *call) tagSequence(q *sequence) *item {
+	r, err := c.fit(q)
+	if err != nil {
+		return &item{err: err}
+	}
+	if q.text != nil {
+		c.model.parser.Locate(r, *q.text)
+	}
+	config := c.model.config
+	i := &item{work: batching.Classify, read: []*sequence{q}, numbers: spanNumbers(config, len(r.Sequences[0])),
+		examples: []seq.Example{{A: r.Sequences[0], Label: seq.NoLabel}}}
+	i.result = func(outputs []sft.Output) (any, error) {
+		spans, err := requests.NewSpans(config, r, outputs[0])
+		return tagged{spans, q.origin()}, err
+	}
+	return i
+}
+
+// tagText tags a document's text.
+func (c *call) tagText(q *sequence, text string) (out tagged, err error) {
+	defer c.recovered(&err)
+	if q.tokens, err = c.encodeText(q.field, text); err != nil {
+		return out, err
+	}
+	q.text = &text
+	i := c.tagSequence(q)
+	c.start(i)
+	defer c.close(i)
+	result, err := c.wait(i)
+	if err != nil {
+		return out, err
+	}
+	return result.(tagged), nil
+}
+
+const publishSpansMethod = "sequence/publishSpans"
+
+// publishedSpans is sequence/publishSpans.
+type publishedSpans struct {
+	URI     string     `json:"uri"`
+	Version int64      `json:"version"`
+	Spans   []sft.Span `json:"spans,omitzero"`
+	Unit    string     `json:"unit,omitempty"`
+	Length  int        `json:"length,omitempty"` // of the text, in tokens
+	Used    *int       `json:"used,omitempty"`   // of these, where an input window may cut
+	Error   *Error     `json:"error,omitempty"`  // in place of spans
+}
+
+// publication is what a document's client is told of its text, by a method; err is why the text
+// could not be read.
+func (c *call) publication(q *sequence, text string, err error) (method string, said any, failed *Error) {
+	if !c.model.config.Tags() {
+		var r classification
+		if err == nil {
+			r, err = c.classifyText(q, text, q.document.window)
+		}
+		out := published{URI: q.document.uri, Version: q.version, Length: len(q.tokens)}
+		if err != nil {
+			out.Error = asError(err)
+		} else {
+			out.Label, out.Scores, out.Logits, out.Used, out.Window, out.Windows = r.Label, r.Probabilities, r.Logits, r.Used, r.Window, r.Windows
+		}
+		return publishMethod, out, out.Error
+	}
+	var r tagged
+	if err == nil {
+		r, err = c.tagText(q, text)
+	}
+	out := publishedSpans{URI: q.document.uri, Version: q.version, Length: len(q.tokens)}
+	if err != nil {
+		out.Error = asError(err)
+	} else {
+		out.Spans, out.Unit, out.Used = r.Spans.Spans, r.Unit, r.Used
+	}
+	return publishSpansMethod, out, out.Error
+}
+
+// spanNumbers is how many numbers spans of so many tokens have at most, as numberBytes counts
+// them: their logits, and four a span.
+func spanNumbers(config *sft.Config, tokens int) int {
+	return tokens * (4 + (tokenBytes*config.NumLabels+numberBytes-1)/numberBytes)
+}
+
+// keepText keeps the text of a field that tokens were made of, for a model whose answers have
+// places in it.
+func (c *call) keepText(q *sequence, found string, value json.RawMessage) error {
+	if !c.model.config.Tags() || strings.HasPrefix(found, "tokens") {
+		return nil
+	}
+	if err := c.reserve(int64(len(value))); err != nil {
+		return err
+	}
+	var text string
+	var err error
+	if stopped := c.do(len(value), func() {
+		if text, err = jsonlines.Text(value); err == nil && strings.HasPrefix(found, "bytes") {
+			var raw []byte
+			raw, err = base64.StdEncoding.DecodeString(text)
+			text = string(raw)
+		}
+		text = strings.Clone(text) // the message is given back
+	}); stopped != nil {
+		return stopped
+	}
+	if err != nil {
+		return badParam(q.field, "%v", err)
+	}
+	q.text = &text
+	return nil
+}

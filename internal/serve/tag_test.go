@@ -1,0 +1,74 @@
+package serve
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestTagged: a text, its bytes and a document have the same spans; a bare line is refused; a
+// document's spans are pushed, and why there are none where a change cannot be applied.
+func TestTagged(t *testing.T) {
+	s := start(t, testOptions(t, "tagging"))
+	c := dial(t, s).initialize(nil)
+	const text = "Ann Lee met Zoë in New York."
+	type reply struct {
+		Spans []struct {
+			Start, End int
+			Label      string
+		}
+		Unit    string
+		Version int64
+	}
+	var of, bytes, document, tokens reply
+	c.call(1, "sequence/tag", map[string]any{"text": text}, &of)
+	c.call(2, "sequence/tag", map[string]any{"bytes": []byte(text)}, &bytes)
+	c.notify("sequence/didOpen", map[string]any{"uri": "a", "version": 7, "text": text})
+	c.call(3, "sequence/tag", map[string]any{"uri": "a", "version": 7}, &document)
+	c.call(4, "sequence/tag", map[string]any{"tokens": []int{6, 7}}, &tokens)
+	for _, r := range []reply{bytes, document} {
+		if len(r.Spans) != len(of.Spans) || len(of.Spans) == 0 || r.Spans[0] != of.Spans[0] || r.Unit != "characters" {
+			t.Errorf("%+v, want %+v", r, of)
+		}
+	}
+	if last := of.Spans[len(of.Spans)-1]; last.End > len([]rune(text)) || document.Version != 7 || tokens.Unit != "tokens" {
+		t.Errorf("%+v, %+v, %+v", of, document, tokens)
+	}
+	c.refuse(5, "sequence/classify", map[string]any{"text": "sea"}, -32601, tagging)
+	c.refuse(6, "sequence/predict", map[string]any{"text": "sea"}, -32601, "predicts no numbers")
+	bare := dial(t, s)
+	bare.send(`{"id":7,"text":"sea"}`)
+	if text := bare.receive(); !strings.Contains(text, `"id":7`) || !strings.Contains(text, tagging) {
+		t.Error(text)
+	}
+	// The document's spans are pushed, those of its last version.
+	c.notify("sequence/didChange", map[string]any{"uri": "a", "version": 8, "changes": []any{map[string]any{"text": "met Zoë"}}})
+	var pushed struct {
+		reply
+		URI    string
+		Length int
+	}
+	for pushed.Version != 8 {
+		m := c.message()
+		if m.Method != publishSpansMethod {
+			t.Fatalf("%+v", m)
+		}
+		if err := json.Unmarshal(m.Params, &pushed); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.call(7, "sequence/tag", map[string]any{"uri": "a"}, &document)
+	if pushed.URI != "a" || pushed.Length != 2 || pushed.Unit != "characters" || !slices.Equal(pushed.Spans, document.Spans) {
+		t.Errorf("%+v, want %+v", pushed, document)
+	}
+	c.notify("sequence/didChange", map[string]any{"uri": "a", "version": 8, "changes": []any{map[string]any{"text": "old"}}})
+	for told := ""; !strings.Contains(told, `"error":{"code":`); {
+		m := c.message()
+		if told = string(m.Params); m.Method == publishMethod || m.ID != nil {
+			t.Fatalf("%+v", m)
+		}
+	}
+	other := dial(t, start(t, testOptions(t, "pre"))).initialize(nil)
+	other.refuse(1, "sequence/tag", map[string]any{"tokens": []int{12}}, -32601, "the model tags no tokens")
+}

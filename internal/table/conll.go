@@ -1,0 +1,148 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sftseq/sftseq/internal/source"
+)
+
+// Columns of CoNLL by their meaning: the first of a line, and the last. The others are called by
+// their places, 1, 2 and so on.
+const (
+	conllToken = "token"
+	conllTag   = "tag"
+)
+
+// conllReader reads a token a line and an empty line behind each sentence, which is a row. The
+// columns of a line are separated by tabs, if it has any, or by spaces. A value is what the
+// lines of a sentence have in a column, with a space between them.
+type conllReader struct {
+	in     *source.Source
+	window *window
+	limit  int   // bytes of a sentence
+	wanted []int // places from 0; −1 is the last
+	line   int64
+	fields int // of the first line of a token; 0 before it
+}
+
+func newCoNLL(in *source.Source, o Options) (*conllReader, error) {
+	r := &conllReader{in: in, window: newWindow(in), limit: o.MaxField}
+	for _, name := range o.Columns {
+		at, err := strconv.Atoi(name)
+		switch {
+		case name == conllToken:
+			at = 1
+		case name == conllTag:
+			at = 0
+		case err != nil || at < 1:
+			return nil, fmt.Errorf("column %q: expected %s (the first), %s (the last) or the place of one, such as 2", name, conllToken, conllTag)
+		}
+		r.wanted = append(r.wanted, at-1)
+	}
+	return r, nil
+}
+
+// Columns returns those that each file has.
+func (r *conllReader) Columns() []string { return []string{conllToken, conllTag} }
+
+// Next returns the next sentence.
+func (r *conllReader) Next(row *Row) error {
+	var columns [][]string
+	for size := 0; ; {
+		if r.window.text == "" && r.window.last() {
+			if columns == nil {
+				return io.EOF
+			}
+			break
+		}
+		line, long, err := r.window.line(r.limit)
+		if err != nil {
+			return fmt.Errorf("%s: behind line %d: %w", r.in.Name, r.line, err)
+		}
+		r.line++
+		if strings.TrimSpace(line) == "" && !long {
+			if columns == nil {
+				continue
+			}
+			break
+		}
+		fields := fieldsOf(line)
+		if columns == nil {
+			if r.comment(line, fields) {
+				continue
+			}
+			row.begin(r.in.Name, r.line)
+			columns = make([][]string, len(r.wanted))
+		}
+		size += len(line)
+		r.take(row, columns, fields, line, long || size > r.limit)
+		row.whole = size
+	}
+	if row.Err != nil {
+		row.Values = row.Values[:0]
+		return nil
+	}
+	for _, words := range columns {
+		row.Values = append(row.Values, Value{Text: strings.Join(words, " "), Words: true})
+	}
+	return nil
+}
+
+// comment reports whether a line before a sentence is none of its tokens: one of CoNLL-U, or the
+// mark of a document.
+func (r *conllReader) comment(line string, fields []string) bool {
+	return len(fields) > 0 && (fields[0] == "-DOCSTART-" || line[0] == '#' && len(fields) != r.fields)
+}
+
+// take adds a line to the row's columns, or says what is wrong with it.
+func (r *conllReader) take(row *Row, columns [][]string, fields []string, line string, long bool) {
+	if r.fields == 0 && !long {
+		r.fields = len(fields)
+	}
+	var err error
+	switch {
+	case row.Err != nil:
+		return
+	case long:
+		err = fmt.Errorf("a sentence of more than %d bytes", r.limit)
+	case !utf8.ValidString(line):
+		err = errors.New("not UTF-8")
+	case len(fields) != r.fields:
+		err = fmt.Errorf("expected %d columns as in the first sentence, found %d", r.fields, len(fields))
+	}
+	for i, at := range r.wanted {
+		if at < 0 {
+			at = len(fields) - 1
+		}
+		switch {
+		case err != nil:
+		case at >= len(fields):
+			err = fmt.Errorf("expected column %d, found %d columns", at+1, len(fields))
+		case strings.ContainsRune(fields[at], ' '):
+			err = fmt.Errorf("column %d: expected a token without a space, found %.40q", at+1, fields[at])
+		case fields[at] == "":
+			err = fmt.Errorf("column %d is empty", at+1)
+		default:
+			columns[i] = append(columns[i], fields[at])
+		}
+	}
+	if err != nil {
+		row.Err = fmt.Errorf("line %d: %w", r.line, err)
+	}
+}
+
+// fieldsOf are the columns of a line.
+func fieldsOf(line string) []string {
+	if strings.ContainsRune(line, '\t') {
+		return strings.Split(line, "\t")
+	}
+	return strings.Fields(line)
+}
+
+// Close closes the file.
+func (r *conllReader) Close() error { return r.in.Close() }

@@ -1,0 +1,45 @@
+package table
+
+import (
+	"io"
+	"strings"
+	"testing"
+)
+
+// TestCoNLL: a sentence is a row, with the place of its first token; what is wrong with one is
+// told with its line, and the next is read.
+func TestCoNLL(t *testing.T) {
+	path := file(t, "a.conll", "\ufeff-DOCSTART- -X- O\n\n# text = a b\n\na X O\r\nb\tY\tB-P\n   \n\n# Z O\n\nc X\n\n"+strings.Repeat("x", 99)+"\n\nd X O\n\n\xff X O\n\n\tX\tO\n\nlast X I-P")
+	r, err := Open(t.Context(), path, Options{Columns: []string{"token", "tag", "2"}, MaxField: 50})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var row Row
+	for _, want := range []struct {
+		line int64
+		text string // of the columns, or an error
+	}{
+		{5, "a b|O B-P|X Y"}, {9, "#|O|Z"}, {11, "line 11: expected 3 columns as in the first sentence, found 2"}, {13, "line 13: a sentence of more than 50 bytes"},
+		{15, "d|O|X"}, {17, "line 17: not UTF-8"}, {19, "line 19: column 1 is empty"}, {21, "last|I-P|X"},
+	} {
+		if err := r.Next(&row); err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		if row.Err != nil {
+			got = row.Err.Error()
+		} else {
+			got = row.Values[0].Text + "|" + row.Values[1].Text + "|" + row.Values[2].Text
+		}
+		if row.Line != want.line || got != want.text {
+			t.Errorf("line %d: %s, want %d: %s", row.Line, got, want.line, want.text)
+		}
+	}
+	if err := r.Next(&row); err != io.EOF {
+		t.Errorf("%v at the end", err)
+	}
+	if _, err := Open(t.Context(), path, Options{Columns: []string{"word"}}); err == nil || !strings.Contains(err.Error(), `column "word": expected token (the first), tag (the last)`) {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,75 @@
+package table
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/apache/arrow/go/v15/parquet"
+	"github.com/apache/arrow/go/v15/parquet/pqarrow"
+)
+
+// TestListsOfTexts: Arrow and Parquet have lists of texts where they are copied, as JSON; elsewhere
+// they are refused.
+func TestListsOfTexts(t *testing.T) {
+	schema := arrow.NewSchema([]arrow.Field{{Name: "words", Type: arrow.ListOf(arrow.BinaryTypes.String), Nullable: true}}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	list := b.Field(0).(*array.ListBuilder)
+	text := list.ValueBuilder().(*array.StringBuilder)
+	list.Append(true)
+	text.AppendValues([]string{"a\"ë", "b"}, nil)
+	list.AppendNull()
+	list.Append(true)
+	list.Append(true)
+	text.AppendNull()
+	text.Append("c")
+	record := b.NewRecord()
+
+	var stream, file bytes.Buffer
+	w := ipc.NewWriter(&stream, ipc.WithSchema(schema))
+	if err := w.Write(record); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p, err := pqarrow.NewFileWriter(schema, &file, parquet.NewWriterProperties(), pqarrow.DefaultWriterProps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Write(record); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string][]byte{"a.arrow": stream.Bytes(), "a.parquet": file.Bytes()} {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, data, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Open(t.Context(), path, Options{Columns: []string{"words"}, Copied: []string{"words"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []Value{{Text: `["a\"ë","b"]`, JSON: true}, {Null: true}, {Text: "[]", JSON: true}, {Text: `[null,"c"]`, JSON: true}} {
+			var row Row
+			if err := r.Next(&row); err != nil || row.Err != nil {
+				t.Fatalf("%s: row %d: %v, %v", name, i, err, row.Err)
+			}
+			if v := row.Values[0]; v.Text != want.Text || v.JSON != want.JSON || v.Null != want.Null || v.Tokens != nil {
+				t.Errorf("%s: row %d: %+v, want %+v", name, i, v, want)
+			}
+		}
+		r.Close()
+		if _, err := Open(t.Context(), path, Options{Columns: []string{"words"}}); err == nil || !strings.Contains(err.Error(), "expected text, numbers or lists of whole numbers") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -1,0 +1,240 @@
+package sft
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// tagging tells the label of each token, its tag, with x_t the last layer's row of token t:
+//
+//	logits_t = out(final_norm(x_t))    (no final_norm under post-norm)
+//	loss     = Σ_t w_tag · (log Σ_c exp(logits_tc) − logits_t,tag)
+//
+// over the tokens that have a tag, divided by their number in the batch, or by 1 if there are
+// none; w are [Settings.ClassWeights]. A token of [seq.NoLabel] is read as any other, and has no
+// loss. A whole sequence is embedded as the mean of final_norm(x_t) over its tokens.
+//
+// Source: Devlin, Chang, Lee, Toutanova, "BERT: Pre-training of Deep Bidirectional
+// Transformers for Language Understanding", NAACL 2019, section 5.3.
+type tagging struct{}
+
+func (tagging) sequences() int { return 1 }
+
+func (tagging) describe(c *Config, s seq.Spec) error {
+	switch {
+	case s.Task != Tagging:
+		return fmt.Errorf("the data are of the task %s, expected %s: they have no label for each token", s.Task, Tagging)
+	case len(s.LabelNames) == 0:
+		return ErrNoLabels
+	}
+	c.LabelNames, c.NumLabels = s.LabelNames, len(s.LabelNames)
+	c.Numbers, c.RegressionLoss = nil, ""
+	c.dropMask()
+	return nil
+}
+
+func (tagging) validate(c *Config) error { return classification{}.validate(c) }
+
+func (tagging) settings(c *Config, s *Settings) error {
+	switch s.Select {
+	case "":
+		s.Select = byMacroF1
+		if metrics.NewTags(c.LabelNames, c.NumLabels).BIO() {
+			s.Select = bySpanF1
+		}
+	case byAccuracy, byLoss, byMacroF1, bySpanF1:
+	default:
+		return fmt.Errorf("select is %q, expected %s, %s, %s or %s for the task %s", s.Select, byAccuracy, byLoss, byMacroF1, bySpanF1, c.Task)
+	}
+	if n := len(s.ClassWeights); n > 0 && n != c.NumLabels {
+		return fmt.Errorf("%d weights of classes, the model has %d tags", n, c.NumLabels)
+	}
+	return nil
+}
+
+func (tagging) check(c *Config, e seq.Example) error {
+	switch {
+	case e.Labels == nil:
+		return fmt.Errorf("no labels, expected one for each of the %d tokens", len(e.A))
+	case len(e.Labels) != len(e.A):
+		return fmt.Errorf("%d labels, expected one for each of the %d tokens", len(e.Labels), len(e.A))
+	}
+	for i, label := range e.Labels {
+		if label != seq.NoLabel && (label < 0 || int(label) >= c.NumLabels) {
+			return fmt.Errorf("label %d of token %d, expected 0 to %d, or %d for none", label, i, c.NumLabels-1, seq.NoLabel)
+		}
+	}
+	return nil
+}
+
+// Tags reports whether a model of the task tells the label of each token.
+func (c *Config) Tags() bool { return c.Task == Tagging }
+
+// Span is a run of tokens that belong together, such as a name in a text.
+type Span struct {
+	Start int     `json:"start"` // its first token
+	End   int     `json:"end"`   // the token after its last one
+	Label string  `json:"label"`
+	Score float32 `json:"score"` // mean probability of its tokens' tags
+}
+
+// Spans are those that the logits of a model of tagging say, in their order.
+//
+// Tags B-X and I-X make a span of type X. It begins at B-X, or at I-X that follows neither B-X
+// nor I-X, and ends before the next tag that is not I-X: a lenient reading, that of conlleval
+// (Tjong Kim Sang and Buchholz, "Introduction to the CoNLL-2000 Shared Task: Chunking", 2000).
+// Of other tags, a span is a longest run of one tag. O is never part of one.
+func (c *Config) Spans(logits []float32) (out []Span) {
+	tags := c.TagsOf(logits)
+	for _, s := range metrics.NewTags(c.LabelNames, c.NumLabels).Spans(tags) {
+		sum := 0.0
+		for t := s.Start; t < s.End; t++ {
+			sum += float64(Probabilities(logits[t*c.NumLabels : (t+1)*c.NumLabels])[tags[t]])
+		}
+		out = append(out, Span{s.Start, s.End, s.Type, float32(sum / float64(s.End-s.Start))})
+	}
+	return out
+}
+
+// TagsOf are the tags of tokens by the logits of a model of tagging.
+func (c *Config) TagsOf(logits []float32) (tags []int32) {
+	for row := range slices.Chunk(logits, c.NumLabels) {
+		tags = append(tags, int32(Argmax(row)))
+	}
+	return tags
+}
+
+func (tagging) parameters(c *Config) []Parameter { return fillMask{}.parameters(c) }
+
+func (tagging) readout(m *emitter, p *recordedPass) readout {
+	if m.mode.loss() {
+		return &targetRows{emitter: m, pass: p}
+	}
+	return &tokenRows{emitter: m, pass: p}
+}
+
+// tokenRows reads the rows of all tokens, for a pass without a loss, and their mean beside.
+type tokenRows struct {
+	*emitter
+	pass *recordedPass
+}
+
+func (t *tokenRows) forward(x *tensor.Tensor) *tensor.Tensor {
+	if t.config.NormPosition == "pre" {
+		x, _ = t.norm("final_norm", x)
+	}
+	score := t.tokens("pool.equal", 1)
+	t.Launch(tensor.Zero{Y: score})
+	t.pass.Pooled = t.Temp("pooled", tensor.Sequences, t.shape.Sequences, t.config.HiddenSize)
+	t.Launch(tensor.Pool{Y: t.pass.Pooled, A: t.tokens("pool.weights", 1), X: x, Score: score, Batch: t.batch})
+	t.Keep(t.pass.Pooled)
+	return x
+}
+
+func (t *tokenRows) backward(*tensor.Tensor) *tensor.Tensor {
+	panic("sft: a pass without a loss has no backward")
+}
+
+func (tagging) head(m *emitter) head { return &linearHead{emitter: m} }
+
+func (tagging) loss(m *emitter, p *recordedPass) *tensor.Tensor { return crossEntropy(m, p) }
+
+func (tagging) divisor(_ *Config, batch []seq.Example, _ drawing) (n int) {
+	for _, e := range batch {
+		n += tagged(e)
+	}
+	return max(1, n)
+}
+
+// tagged is how many tokens of an example have a tag.
+func tagged(e seq.Example) (n int) {
+	for _, label := range e.Labels {
+		if label != seq.NoLabel {
+			n++
+		}
+	}
+	return n
+}
+
+// weight is 1: the losses of tokens have their weights already (packed.weigh).
+func (tagging) weight(*Settings, seq.Example) float64 { return 1 }
+
+func (tagging) evaluation() passMode { return inferMode }
+
+func (tagging) measure(c *Config, _ *Settings) measurement {
+	return &tagMeasurement{config: c, tally: metrics.NewTagging(c.LabelNames, c.NumLabels)}
+}
+
+// tagMeasurement is what a model of tagging reaches on a split.
+type tagMeasurement struct {
+	config *Config
+	tally  *metrics.Tagging
+	loss   float64
+}
+
+func (m *tagMeasurement) add(logits []float32, e seq.Example) {
+	m.loss += m.config.TaggingLossOf(logits, e)
+	m.tally.Add(e.Labels, m.config.TagsOf(logits))
+}
+
+func (m *tagMeasurement) report(r *EvaluationReport) {
+	r.Loss = m.loss / float64(m.tally.Tokens())
+	r.Accuracy, r.MacroF1, r.SpanF1 = new(m.tally.Accuracy()), new(m.tally.MacroF1()), new(m.tally.SpanF1())
+}
+
+// TaggingLossOf is the cross-entropy of the tags of an example of tagging, which has one label
+// for each token or [seq.NoLabel], summed over its tokens.
+func (c *Config) TaggingLossOf(logits []float32, e seq.Example) (loss float64) {
+	for t, label := range e.Labels {
+		if label != seq.NoLabel {
+			loss += metrics.CrossEntropy(logits[t*c.NumLabels:(t+1)*c.NumLabels], int(label))
+		}
+	}
+	return loss
+}
+
+// targets adds the tokens of an example that have a tag.
+func (p *packed) targets(e seq.Example) {
+	from := int32(len(p.tokens))
+	for t, label := range e.Labels {
+		if label == seq.NoLabel {
+			p.targetOf = append(p.targetOf, tensor.NoRow)
+			continue
+		}
+		p.targetOf = append(p.targetOf, int32(len(p.targetRow)))
+		p.targetRow = append(p.targetRow, from+int32(t))
+		p.label = append(p.label, label)
+	}
+}
+
+// weigh multiplies the loss of each row by the weight of its label.
+func (p *packed) weigh(losses []float32, weight []float64) {
+	for i := range losses {
+		losses[i] = float32(float64(losses[i]) * weight[p.label[i]])
+	}
+}
+
+// errNoTags: there is nothing to learn, or to measure.
+var errNoTags = errors.New("no token has a label")
+
+// checkTags reports a split of which no token has a label.
+func checkTags(c *Config, split string, f *seq.File) error {
+	if !c.Tags() {
+		return nil
+	}
+	for row := range f.Len() {
+		e, err := f.Example(row)
+		if err != nil {
+			return err
+		}
+		if tagged(e) > 0 {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s split: %w in its %d rows", split, errNoTags, f.Len())
+}

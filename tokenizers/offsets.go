@@ -1,0 +1,82 @@
+package tokenizers
+
+import (
+	"errors"
+	"fmt"
+	"unicode/utf8"
+)
+
+// Offset is where a token stands in its text: its bytes from Start to before End.
+type Offset struct{ Start, End int }
+
+// Offsets returns the place of each token that t gives for text. Tokens that have no place of
+// their own, such as those that overlap, are an error.
+func Offsets(t Tokenizer, text string) ([]Offset, error) {
+	if err := HasOffsets(t); err != nil {
+		return nil, err
+	}
+	var out []Offset
+	switch t.(type) {
+	case *Words:
+		eachWordAt(text, func(start, end int) { out = append(out, Offset{start, end}) })
+		return out, nil
+	case DNA:
+		for i := range len(text) {
+			if baseValues[text[i]] != noBase {
+				out = append(out, Offset{i, i + 1})
+			}
+		}
+		return out, nil
+	}
+	for i := range len(text) {
+		out = append(out, Offset{i, i + 1})
+	}
+	return out, nil
+}
+
+// HasOffsets reports why the tokens of a tokenizer have no place in their text, nil if they have.
+func HasOffsets(t Tokenizer) error {
+	switch t := t.(type) {
+	case Byte, *Words:
+		return nil
+	case DNA:
+		if t.K == 1 {
+			return nil
+		}
+		return fmt.Errorf("tokenizer dna:%d: each of its tokens is %d bases, which overlap those of the next, so that no token is a base of its own: expected dna:1", t.K, t.K)
+	case nil:
+		return errors.New("token ids have no text")
+	}
+	return fmt.Errorf("tokenizer %s: where its tokens stand in a text is not known: expected byte, words or dna:1", t.Type())
+}
+
+// Characters counts the Unicode characters before places of a text, which it is asked for in
+// ascending order.
+type Characters struct {
+	text string
+	at   int // byte
+	n    int // characters before it
+}
+
+// NewCharacters counts those of a text.
+func NewCharacters(text string) *Characters { return &Characters{text: text} }
+
+// Before is how many characters begin before a byte.
+func (c *Characters) Before(at int) int {
+	for c.at < at && c.at < len(c.text) {
+		_, size := utf8.DecodeRuneInString(c.text[c.at:])
+		c.at += size
+		c.n++
+	}
+	return c.n
+}
+
+// Byte is the byte at which a character begins; false behind the end of the text.
+func (c *Characters) Byte(character int) (int, bool) {
+	for c.n < character && c.at < len(c.text) {
+		_, size := utf8.DecodeRuneInString(c.text[c.at:])
+		c.at += size
+		c.n++
+	}
+	return c.at, c.n == character
+}

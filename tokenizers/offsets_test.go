@@ -1,0 +1,58 @@
+package tokenizers
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestOffsets: every token has the place that its own text stands at.
+func TestOffsets(t *testing.T) {
+	words := &Words{words: []string{"zoë"}, ids: map[string]int32{"zoë": 2}}
+	for _, c := range []struct {
+		t    Tokenizer
+		text string
+		want []string
+	}{
+		{Byte{}, "aë", []string{"a", "\xc3", "\xab"}},
+		{words, " Zoë's\u00a0A\xff Ⓐ", []string{"Zoë", "'", "s", "A", "\xff", "Ⓐ"}},
+		{DNA{1}, "AC-n t", []string{"A", "C", "n", "t"}},
+	} {
+		offsets, err := Offsets(c.t, c.text)
+		tokens, _ := c.t.Encode(c.text)
+		var got []string
+		for _, o := range offsets {
+			got = append(got, c.text[o.Start:o.End])
+		}
+		if err != nil || len(tokens) != len(offsets) || !slices.Equal(got, c.want) {
+			t.Errorf("%s of %q: %q of %d tokens, %v, want %q", c.t.Type(), c.text, got, len(tokens), err, c.want)
+		}
+	}
+	for want, x := range map[string]Tokenizer{"dna:4: each of its tokens is 4 bases": DNA{4}, "tokenizer mulaw: where its tokens stand": MuLaw{}, "no text": nil} {
+		if _, err := Offsets(x, "A"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	var got []string
+	EachWord("AÉ\xff Ⓐ-b", func(w string) { got = append(got, w) })
+	if want := []string{"aé", "\ufffd", "Ⓐ", "-", "b"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// TestCharacters: characters and bytes count the same text.
+func TestCharacters(t *testing.T) {
+	text := "aë€\xffz"
+	bytes, characters := NewCharacters(text), NewCharacters(text)
+	for i, at := range []int{0, 1, 3, 6, 7, 8} {
+		if n := characters.Before(at); n != i {
+			t.Errorf("%d characters before byte %d, want %d", n, at, i)
+		}
+		if got, ok := bytes.Byte(i); got != at || !ok {
+			t.Errorf("character %d begins at byte %d, %v, want %d", i, got, ok, at)
+		}
+	}
+	if _, ok := bytes.Byte(6); ok {
+		t.Error("a character behind the end")
+	}
+}
