@@ -197,7 +197,7 @@ func TestTaggingRefusals(t *testing.T) {
 		t.Error(err)
 	}
 	c.Task, spec.Task = Classification, seq.Tagging
-	if err := c.DescribeData(spec); err == nil || !strings.Contains(err.Error(), "no single label for a row") {
+	if err := c.DescribeData(spec); err == nil || !strings.Contains(err.Error(), "as the rows of the data have lists of labels") {
 		t.Error(err)
 	}
 	c.Task = ""
