@@ -145,7 +145,8 @@ func TestSuggestions(t *testing.T) {
 		{"No help topic for 'foo'\n", []string{"help", "foo"}},
 		{"not defined: -epoch. Did you mean --epochs?; see sftseq train listops --help", []string{"train", "listops", "--epoch", "3"}},
 		{"not defined: -modle. Did you mean --model?; see", []string{"predict", "--modle", "x"}},
-		{"not defined: -label-column. Did you mean --label?; see", []string{"data", "convert", "--label-column", "x"}},
+		{"not defined: -label-column. Did you mean --label-columns?; see", []string{"data", "convert", "--label-column", "x"}},
+		{"not defined: -text-column. Did you mean --text?; see", []string{"data", "convert", "--text-column", "x"}},
 		{"not defined: -zzz; see sftseq data convert --help", []string{"data", "convert", "--zzz"}},
 		{"not defined: -zzz; see sftseq --help", []string{"--zzz"}},
 	} {
