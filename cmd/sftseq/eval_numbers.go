@@ -25,6 +25,8 @@ type numbersResult struct {
 	Loss    float64        `json:"loss"` // mean over the numbers, standardised
 	R2      *float64       `json:"r2"`   // mean over the numbers that define it
 	Numbers []numberResult `json:"numbers"`
+
+	seen func(predicted, numbers []float32) // is told of each row; may be nil
 }
 
 // numberResult is what is reached on one number, in its own unit.
@@ -39,6 +41,12 @@ type numberResult struct {
 	// are a split of a data set, whose training split it learns from.
 	Linear *baselineNumber `json:"baseline_linear,omitempty"`
 }
+
+// The simple models of numbers.
+const (
+	ridge        = "bag of tokens, ridge regression"
+	trainingMean = "mean of the training split"
+)
 
 // baselineNumber is what a simple model reaches on a number.
 type baselineNumber struct {
@@ -58,9 +66,9 @@ func (r *numbersResult) write(w io.Writer) error {
 	for _, n := range r.Numbers {
 		out.add("%-20s  %-32s  %12.6g  %12.6g  %8s", n.Name, "the model", n.MAE, n.RMSE, determination(n.R2))
 		if l := n.Linear; l != nil {
-			out.add("%-20s  %-32s  %12.6g  %12.6g  %8s", "", "bag of tokens, ridge regression", l.MAE, l.RMSE, determination(l.R2))
+			out.add("%-20s  %-32s  %12.6g  %12.6g  %8s", "", ridge, l.MAE, l.RMSE, determination(l.R2))
 		}
-		out.add("%-20s  %-32s  %12.6g  %12.6g  %8s", "", "mean of the training split", n.Mean.MAE, n.Mean.RMSE, determination(n.Mean.R2))
+		out.add("%-20s  %-32s  %12.6g  %12.6g  %8s", "", trainingMean, n.Mean.MAE, n.Mean.RMSE, determination(n.Mean.R2))
 	}
 	return out.err
 }
@@ -178,6 +186,9 @@ func (r *numbersResult) measure(ctx context.Context, config *sft.Config, in *seq
 				r.Loss += loss
 				tally.Add(predicted, examples[i].Numbers)
 				mean.Add(always, examples[i].Numbers)
+				if r.seen != nil {
+					r.seen(predicted, examples[i].Numbers)
+				}
 			}
 			done(int64(len(examples)))
 		}

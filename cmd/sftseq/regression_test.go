@@ -69,8 +69,14 @@ func TestRegression(t *testing.T) {
 		t.Error(said)
 	}
 	must("", "report", model, "--out", filepath.Join(dir, "report.html"))
-	if text := readText(t, filepath.Join(dir, "report.html")); !strings.Contains(text, "the model predicts numbers") {
-		t.Error("the report does not say what it lacks")
+	text := readText(t, filepath.Join(dir, "report.html"))
+	for _, want := range []string{"ridge regression", "mean of the training split", "predictions of count over what they should be", "predictions of length", ", predicted as ", "in the units of the data", "regression, 2 numbers"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the report lacks %q", want)
+		}
+	}
+	if marks := strings.Count(text, ", predicted as "); marks != 2*result.Rows {
+		t.Errorf("the report has %d marks of the %d rows", marks, result.Rows)
 	}
 	must("", "train", "custom", "--data", data, "--out", filepath.Join(dir, "more"), "--init-from", model, "--steps", "2", "--device", "cpu")
 	must("", "pretrain", "--data", data, "--out", filepath.Join(dir, "pre"), "--steps", "2", "--device", "cpu")

@@ -47,13 +47,10 @@ func addResults(c *cli.Context, r *report.Run, dir string) error {
 	if err != nil {
 		return err
 	}
-	if !m.Config.Answers() && !m.Config.LabelsHold() {
+	if !m.Config.Answers() && !m.Config.LabelsHold() && !m.Config.Predicts() {
 		r.Missing = "the model was trained without labels (sftseq eval says how well it tells masked tokens)"
 		if m.Config.Tags() {
 			r.Missing = "the model tags tokens, and has no class of a row (sftseq eval says how well it finds spans)"
-		}
-		if m.Config.Predicts() {
-			r.Missing = "the model predicts numbers, which have no classes (sftseq eval says how far off they are)"
 		}
 		return nil
 	}
@@ -68,6 +65,10 @@ func addResults(c *cli.Context, r *report.Run, dir string) error {
 		}
 	}
 	if err != nil {
+		return err
+	}
+	if m.Config.Predicts() {
+		r.Numbers, err = measureNumbers(c, m, in, dir)
 		return err
 	}
 	if m.Config.LabelsHold() {

@@ -122,7 +122,7 @@ func TestTagging(t *testing.T) {
 		"has no classes, and eval measures":        {"eval", "--model", model, "--data", in("words"), "--shard", "0/2", "--output", in("parts")},
 		"its task is classification":               {"eval", "--model", model, "--data", in("classes")},
 		`select is "auc", expected accuracy, loss`: {"train", "custom", "--data", in("words"), "--select", "auc", "--out", in("no")},
-		"expected one label of each row":   {"data", "baselines", "--data", in("words")},
+		"expected one label of each row":           {"data", "baselines", "--data", in("words")},
 		"--tags and --spans exclude each other":    convert("--text", "text", "--tags", "a", "--spans", "spans"),
 		"--spans excludes --label":                 convert("--text", "text", "--label", "a", "--spans", "spans"),
 		"--types needs --intervals":                convert("--text", "text", "--spans", "spans", "--types", "a"),

@@ -68,6 +68,7 @@ type Style struct {
 	Shape Shape
 	Width float64 // 0: as most lines
 	Pale  bool
+	Apart bool // points are marked alone, all of them, and no line joins them
 }
 
 // Dashes are lengths of strokes and gaps.

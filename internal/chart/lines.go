@@ -25,7 +25,11 @@ func (s *Style) opacity() float64 {
 
 // draw adds a line and the marks of its points. A line of one point is a mark.
 func (l *Series) draw(s *Scene, f frame) {
-	if points := thin(l.Points); len(points) > 1 {
+	points := l.Points
+	if !l.Apart {
+		points = thin(points)
+	}
+	if len(points) > 1 && !l.Apart {
 		var line []Point
 		for _, p := range points {
 			line = append(line, Point{f.x.At(p.X), f.y.At(p.Y)})
@@ -39,7 +43,7 @@ func (l *Series) draw(s *Scene, f frame) {
 	if kind == None {
 		return
 	}
-	for _, p := range thin(l.Points) {
+	for _, p := range points {
 		s.add(mark{Point{f.x.At(p.X), f.y.At(p.Y)}, kind, l.Ink, p.Title})
 	}
 }

@@ -33,7 +33,7 @@ var quantities = []struct {
 	train               func(sft.StepReport) float64 // NaN where there is none
 	validation          func(sft.EvaluationReport) float64
 }{
-	{"Loss", "cross-entropy (nats)", "Mean over the rows of an interval in training, and over the validation split.", true, false,
+	{"Loss", "loss", "Mean over the rows of an interval in training, and over the validation split.", true, false,
 		func(r sft.StepReport) float64 { return r.Loss }, func(r sft.EvaluationReport) float64 { return r.Loss }},
 	{"Accuracy", "accuracy (%)", "Part of the rows whose class is answered.", true, false,
 		func(r sft.StepReport) float64 { return percent(r.Accuracy) }, func(r sft.EvaluationReport) float64 { return percent(r.Accuracy) }},

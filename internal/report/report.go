@@ -34,7 +34,8 @@ type Run struct {
 	// Results are of its model; nil where Missing says why there are none.
 	Results *Results
 	Missing string
-	Labels  *Labels // in place of Results, where any number of labels of a row may hold
+	Labels  *Labels  // in place of Results, where any number of labels of a row may hold
+	Numbers *Numbers // in place of Results, of a model that predicts numbers
 }
 
 // Results are what a run's model makes of labelled rows.
@@ -93,6 +94,7 @@ type runView struct {
 	Classes  *classes
 	Answers  *answers
 	Several  *labelsView
+	Scatters []scatter
 	Examples []exampleView
 }
 
@@ -109,6 +111,9 @@ func Write(w io.Writer, runs []Run, rule string) error {
 		rv := runView{Run: r, Swatch: chart.Swatch(chart.StyleOf(i), "colour of "+r.Name).Inline(), Summary: summarize(r)}
 		if r.Labels != nil {
 			rv.Several = newLabelsView(r)
+		}
+		if r.Numbers != nil {
+			rv.Scatters = scatters(r, i)
 		}
 		if r.Results != nil {
 			rv.Classes = newClasses(r.Config, r.Results.Report)
@@ -129,6 +134,26 @@ type summary struct {
 	Rows, Date, Duration, Device                string
 	Step, Epoch, TrainLoss, Best, Tokens, Speed string
 	Notes                                       []string
+}
+
+// Answered is how many of what the model tells apart.
+func (r runView) Answered() string {
+	n, c := r.Config.NumLabels, r.Config
+	what, plural := "class", "classes"
+	switch {
+	case c.LabelsHold():
+		what, plural = "label", "labels"
+	case c.Predicts():
+		what, plural = "number", "numbers"
+	case c.Tags():
+		what, plural = "tag", "tags"
+	case !c.Answers():
+		what, plural = "token", "tokens"
+	}
+	if n == 1 {
+		plural = what
+	}
+	return fmt.Sprintf("%d %s", n, plural)
 }
 
 // none stands where there is no number yet, or none was recorded.

@@ -1,0 +1,76 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+
+	"github.com/sftseq/sftseq/internal/chart"
+)
+
+// Numbers are what a run's model of numbers makes of rows that have them.
+type Numbers struct {
+	Data    string // the rows: a file, and which split it is
+	Note    string // what a reader should know of them, or nothing
+	Rows    int
+	Numbers []Number
+}
+
+// Number is one of them.
+type Number struct {
+	Name   string
+	Lines  []NumberLine // the model's, then those of simple models
+	Points []NumberPoint
+}
+
+// NumberLine is how far predictions of a number are from it, in its own unit.
+type NumberLine struct {
+	Of        string
+	MAE, RMSE float64
+	R2        *float64 // nil where all rows have the same number
+}
+
+// NumberPoint is a row: its number, and what the model predicts.
+type NumberPoint struct{ Number, Predicted float32 }
+
+// MostPoints is how many rows a picture of a number shows; more cover one another.
+const MostPoints = 1500
+
+// scatter is a picture of the rows: predictions over numbers.
+type scatter struct {
+	chart.Chart
+	Caption string
+}
+
+// Picture is the chart under its heading.
+func (s scatter) Picture() template.HTML {
+	name := s.Name
+	s.Name = ""
+	out := s.Scene()
+	out.Name = "predictions of " + name + " over what they should be"
+	return out.Inline()
+}
+
+func scatters(r Run, run int) (out []scatter) {
+	for _, n := range r.Numbers.Numbers {
+		if len(n.Points) == 0 {
+			continue
+		}
+		style := chart.StyleOf(run)
+		style.Apart = true
+		rows := chart.Series{Style: style}
+		low, high := float64(n.Points[0].Number), float64(n.Points[0].Number)
+		for _, p := range n.Points {
+			x, y := float64(p.Number), float64(p.Predicted)
+			low, high = min(low, x), max(high, x)
+			rows.Points = append(rows.Points, chart.Datum{X: x, Y: y, Title: fmt.Sprintf("%s, predicted as %s", chart.Short(x), chart.Short(y))})
+		}
+		right := chart.Series{Style: chart.Style{Ink: chart.FrameInk, Dash: []float64{5, 4}, Width: 1.2}, Points: []chart.Datum{{X: low, Y: low}, {X: high, Y: high}}}
+		s := scatter{Caption: "Each mark is a row; on the dashed line the prediction is right.",
+			Chart: chart.Chart{Name: n.Name, X: chart.Axis{Label: n.Name}, Y: chart.Axis{Label: "predicted"}, Series: []chart.Series{right, rows}, Width: wideWidth, Height: wideHeight}}
+		if len(n.Points) < r.Numbers.Rows {
+			s.Caption = fmt.Sprintf("Each mark is one of %d of the %d rows; on the dashed line the prediction is right.", len(n.Points), r.Numbers.Rows)
+		}
+		out = append(out, s)
+	}
+	return out
+}
