@@ -28,13 +28,20 @@ type conllReader struct {
 	wanted []int // places from 0; −1 is the last
 	line   int64
 	fields int // of the first line of a token; 0 before it
+	// universal: the file is CoNLL-U, whose first column numbers the words. A token is the word's
+	// form there, and its tag the universal part of speech.
+	universal bool
 }
 
 func newCoNLL(in *source.Source, o Options) (*conllReader, error) {
-	r := &conllReader{in: in, window: newWindow(in), limit: o.MaxField}
+	r := &conllReader{in: in, window: newWindow(in), limit: o.MaxField, universal: strings.Contains(strings.ToLower(in.Name), ".conllu")}
 	for _, name := range o.Columns {
 		at, err := strconv.Atoi(name)
 		switch {
+		case name == conllToken && r.universal:
+			at = 2
+		case name == conllTag && r.universal:
+			at = 4
 		case name == conllToken:
 			at = 1
 		case name == conllTag:
@@ -72,6 +79,9 @@ func (r *conllReader) Next(row *Row) error {
 			break
 		}
 		fields := fieldsOf(line)
+		if r.universal && !r.word(fields) {
+			continue
+		}
 		if columns == nil {
 			if r.comment(line, fields) {
 				continue
@@ -80,6 +90,9 @@ func (r *conllReader) Next(row *Row) error {
 			columns = make([][]string, len(r.wanted))
 		}
 		size += len(line)
+		if err := r.checkColumns(fields, long); err != nil {
+			return fmt.Errorf("%s:%d: %w", r.in.Name, r.line, err)
+		}
 		r.take(row, columns, fields, line, long || size > r.limit)
 		row.whole = size
 	}
@@ -89,6 +102,29 @@ func (r *conllReader) Next(row *Row) error {
 	}
 	for _, words := range columns {
 		row.Values = append(row.Values, Value{Text: strings.Join(words, " "), Words: true})
+	}
+	return nil
+}
+
+// word reports whether a line of CoNLL-U is a word: comments, ranges of words, such as 1-2, and empty
+// nodes, such as 2.1, are none.
+func (r *conllReader) word(fields []string) bool {
+	return len(fields) == 0 || fields[0] == "" || fields[0][0] != '#' && !strings.ContainsAny(fields[0], "-.")
+}
+
+// checkColumns looks at the first line of a token, which says what a file has: where columns are
+// missing there, no sentence has them.
+func (r *conllReader) checkColumns(fields []string, long bool) error {
+	if r.fields > 0 || long {
+		return nil
+	}
+	for _, at := range r.wanted {
+		switch {
+		case at < 0 && len(fields) < 2:
+			return fmt.Errorf("expected a token and its tag, found %d column", len(fields))
+		case at >= len(fields):
+			return fmt.Errorf("expected a column %d, found %d columns", at+1, len(fields))
+		}
 	}
 	return nil
 }

@@ -43,3 +43,36 @@ func TestCoNLL(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestCoNLLU: of CoNLL-U the words are read, without ranges of them and empty nodes, by their
+// forms and parts of speech.
+func TestCoNLLU(t *testing.T) {
+	path := file(t, "a.conllu", "# text = one two three four five six seven eight\n1-2\tvamos\t_\t_\n1\tvamo\tir\tVERB\n2\ts\tnos\tPRON\n2.1\tno\tno\tADV\n# in between\n3\t#\t#\tSYM\n")
+	r, err := Open(t.Context(), path, Options{Columns: []string{"token", "tag"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var row Row
+	if err := r.Next(&row); err != nil || row.Err != nil || row.Values[0].Text != "vamo s #" || row.Values[1].Text != "VERB PRON SYM" {
+		t.Errorf("%+v, %v", row, err)
+	}
+}
+
+// TestCoNLLColumns: a file that lacks a column ends at its first token, with the place.
+func TestCoNLLColumns(t *testing.T) {
+	for want, c := range map[string]struct{ text, column string }{
+		"a.conll:2: expected a column 9, found 3 columns":         {"\na X O\n", "9"},
+		"a.conll:1: expected a token and its tag, found 1 column": {"a\nb\n", "tag"},
+	} {
+		r, err := Open(t.Context(), file(t, "a.conll", c.text), Options{Columns: []string{"token", c.column}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var row Row
+		if err := r.Next(&row); err == nil || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+		r.Close()
+	}
+}
