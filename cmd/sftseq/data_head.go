@@ -100,15 +100,18 @@ func dataHead(c *cli.Context) error {
 }
 
 func newHeadRow(spec *seq.Spec, e seq.Example, tokenizer tokenizers.Tokenizer) headRow {
-	row := headRow{ID: e.Index, Numbers: namedNumbers(spec, &e), Tags: tagNames(spec.LabelNames, e.Labels)}
+	row := headRow{ID: e.Index, Numbers: namedNumbers(spec, &e)}
 	if e.ID != "" {
 		row.ID = e.ID
 	}
 	if e.Label != seq.NoLabel {
 		row.Label = seq.LabelName(spec.LabelNames, e.Label)
 	}
-	if spec.Task == seq.MultiLabel {
+	switch spec.Task {
+	case seq.MultiLabel:
 		row.Labels = namedLabels(spec, &e)
+	case seq.Tagging:
+		row.Tags = tagNames(spec.LabelNames, e.Labels)
 	}
 	textA, okA := textOf(tokenizer, e.A)
 	textB, okB := textOf(tokenizer, e.B)

@@ -135,6 +135,9 @@ func TestMultiLabel(t *testing.T) {
 			t.Errorf("the report lacks %q", want)
 		}
 	}
+	if said := must("", "data", "head", data); strings.Contains(said, `"tags"`) || !strings.Contains(said, `"labels":[`) {
+		t.Error(said)
+	}
 	must("", "train", "custom", "--data", data, "--out", filepath.Join(dir, "more"), "--init-from", model, "--steps", "2", "--device", "cpu")
 	must("", "pretrain", "--data", data, "--out", filepath.Join(dir, "pre"), "--steps", "2", "--device", "cpu")
 	must("", "train", "custom", "--data", data, "--out", filepath.Join(dir, "on"), "--init-from", filepath.Join(dir, "pre"), "--steps", "2", "--select", "map", "--device", "cpu")
@@ -148,6 +151,7 @@ func TestMultiLabel(t *testing.T) {
 		"its task is classification, the model's": {"eval", "--model", model, "--data", classes},
 		"--seeds: ":                       {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--seeds", "1,2"},
 		`class "d", expected one of a, b`: {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--class-weights", weights},
+		`select is "accuracy"`:            {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--select", "accuracy"},
 		`select is "auc"`:                 {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--select", "auc"},
 		"--label-columns excludes":        {"data", "convert", "--from", csv, "--to", filepath.Join(dir, "no"), "--text", "sequence", "--label", "topics", "--label-columns", "a,b"},
 		"--label-separator":               {"data", "convert", "--from", csv, "--to", filepath.Join(dir, "no"), "--text", "sequence", "--label-separator", ";"},

@@ -107,6 +107,10 @@ func TestTagging(t *testing.T) {
 		t.Error("the report does not say what it lacks")
 	}
 	must("", "pretrain", "--data", in("bytes"), "--out", in("pre"), "--steps", "2", "--device", "cpu")
+	if said := must("", "train", "custom", "--data", in("words"), "--out", in("accurate"), "--steps", "2", "--device", "cpu", "--select", "accuracy"); !strings.Contains(said, "selected by accuracy") {
+		t.Error(said)
+	}
+	must("", "train", "custom", "--data", in("words"), "--out", in("accurate"), "--resume", "--steps", "3", "--select", "accuracy", "--device", "cpu")
 	if said := must("", "train", "custom", "--data", in("bytes"), "--out", in("on"), "--init-from", in("pre"), "--steps", "2", "--device", "cpu"); !strings.Contains(said, "parameters from") {
 		t.Error(said)
 	}
@@ -117,18 +121,19 @@ func TestTagging(t *testing.T) {
 		return append([]string{"data", "convert", "--from", in("a.jsonl"), "--to", in("no")}, args...)
 	}
 	for want, args := range map[string][]string{
-		"tags tokens, and is not explained":        {"predict", "--model", model, "--explain"},
-		"tags tokens and has no class of a row":    {"eval", "--model", model, "--data", in("words"), "--errors", in("e.csv")},
-		"has no classes, and eval measures":        {"eval", "--model", model, "--data", in("words"), "--shard", "0/2", "--output", in("parts")},
-		"its task is classification":               {"eval", "--model", model, "--data", in("classes")},
-		`select is "auc", expected accuracy, loss`: {"train", "custom", "--data", in("words"), "--select", "auc", "--out", in("no")},
-		"expected one label of each row":           {"data", "baselines", "--data", in("words")},
-		"--tags and --spans exclude each other":    convert("--text", "text", "--tags", "a", "--spans", "spans"),
-		"--spans excludes --label":                 convert("--text", "text", "--label", "a", "--spans", "spans"),
-		"--types needs --intervals":                convert("--text", "text", "--spans", "spans", "--types", "a"),
-		"--spans is of text":                       convert("--tokens", "text", "--vocab", "9", "--spans", "spans"),
-		"its tokens stand in a text is not known":  convert("--text", "text", "--spans", "spans", "--tokenizer", "ids:9"),
-		"which overlap":                            convert("--text", "text", "--spans", "spans", "--tokenizer", "dna:3"),
+		"tags tokens, and is not explained":                     {"predict", "--model", model, "--explain"},
+		"tags tokens and has no class of a row":                 {"eval", "--model", model, "--data", in("words"), "--errors", in("e.csv")},
+		"has no classes, and eval measures":                     {"eval", "--model", model, "--data", in("words"), "--shard", "0/2", "--output", in("parts")},
+		"its task is classification":                            {"eval", "--model", model, "--data", in("classes")},
+		"--select loss: the run was started with another value": {"train", "custom", "--data", in("words"), "--out", in("accurate"), "--resume", "--select", "loss"},
+		`select is "auc", expected accuracy, loss`:              {"train", "custom", "--data", in("words"), "--select", "auc", "--out", in("no")},
+		"expected one label of each row":                        {"data", "baselines", "--data", in("words")},
+		"--tags and --spans exclude each other":                 convert("--text", "text", "--tags", "a", "--spans", "spans"),
+		"--spans excludes --label":                              convert("--text", "text", "--label", "a", "--spans", "spans"),
+		"--types needs --intervals":                             convert("--text", "text", "--spans", "spans", "--types", "a"),
+		"--spans is of text":                                    convert("--tokens", "text", "--vocab", "9", "--spans", "spans"),
+		"its tokens stand in a text is not known":               convert("--text", "text", "--spans", "spans", "--tokenizer", "ids:9"),
+		"which overlap":                                         convert("--text", "text", "--spans", "spans", "--tokenizer", "dna:3"),
 	} {
 		if status, _, errs := program(strings.NewReader(""), args...); status == 0 || !strings.Contains(errs, want) {
 			t.Errorf("%q: status %d, %s, want %s", args, status, errs, want)

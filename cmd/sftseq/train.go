@@ -176,6 +176,7 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64, begun 
 	if err := applyTrainFlags(c, &settings, &config); err != nil {
 		return nil, err
 	}
+	settings.Select = selection(settings.Select, task.Kind)
 	if err := settings.Validate(); err != nil {
 		return nil, usage(c, "%w", err)
 	}

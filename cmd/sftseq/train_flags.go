@@ -67,7 +67,7 @@ func numberFlags() []cli.Flag {
 		word("stages", "steps on some of the rows before the epochs: STEPS:LENGTH,…, such as 1000:160,500:400, on those of at most LENGTH tokens; STEPS:firstROWS on the first ROWS of a split that begins with what is easy; none"),
 		whole("eval-every", "steps between evaluations; 0 is once an epoch"), whole("log-every", "steps between lines of metrics"),
 		whole("patience", "stop after that many evaluations without a better one; 0 does not"),
-		&cli.StringFlag{Name: "select", DefaultText: "accuracy", Usage: "what the kept model is best in on the validation split: accuracy, loss, macro-f1 (mean of the classes), auc (of more than two classes the mean of each against the rest), and of several labels a row loss (default), macro-f1, map (mean average precision), and of numbers loss (default), r2; --patience counts by it"},
+		&cli.StringFlag{Name: "select", DefaultText: "accuracy", Usage: "what the kept model is best in on the validation split: accuracy, loss, macro-f1 (mean of the classes), auc (of more than two classes the mean of each against the rest); of several labels a row loss (default), macro-f1, map (mean average precision); of tags span-f1 (default where they are BIO), macro-f1 (default otherwise), accuracy, loss; of numbers loss (default), r2; --patience counts by it"},
 		&cli.StringFlag{Name: "class-weights", DefaultText: "all the same", Usage: "weights of the classes in the training loss: balanced (a class counts the same however few its rows are), or a JSON `FILE` such as {\"rare\": 5}, where others have 1; scaled so that their mean over the training rows is 1 (of several labels a row each is a factor of the loss of the rows that have it, balanced: the rows without it over those with it); validation's loss has none"},
 		word("embedding-init", "how fresh embeddings begin: normal, or fourier where tokens are levels, such as gray values or samples of sound: neighbouring ones begin alike; or codebook for spectra of sound: similar ones begin alike"),
 		real("token-deletion", "probability that training leaves out a token of a row, so that a model learns less of few rows by heart"),
@@ -139,9 +139,7 @@ func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config)
 		if s.Select = c.String(name); !slices.Contains(sft.Selections, s.Select) {
 			return usage(c, "--select %q, expected one of %s", s.Select, strings.Join(sft.Selections, ", "))
 		}
-		if s.Select == sft.Selections[0] {
-			s.Select = "" // as in runs of before
-		}
+		s.Select = selection(s.Select, m.Task)
 	case name == "embedding-init":
 		if s.EmbeddingInit = c.String(name); !slices.Contains(sft.EmbeddingInits, s.EmbeddingInit) {
 			return usage(c, "--embedding-init %q, expected one of %s", s.EmbeddingInit, strings.Join(sft.EmbeddingInits, ", "))
@@ -164,6 +162,15 @@ func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config)
 		}
 	}
 	return nil
+}
+
+// selection is what a run of a task is selected by, as its settings have it: those of runs on classes
+// leave accuracy out, as before there was a choice.
+func selection(by, task string) string {
+	if by == sft.Selections[0] && (task == sft.Classification || task == sft.Retrieval) {
+		return ""
+	}
+	return by
 }
 
 // parseStages reads STEPS:LENGTH or STEPS:firstROWS, with commas between them, or none.
