@@ -99,6 +99,9 @@ func customWarnings(c *cli.Context, m *seq.Manifest, o *convert.Options) (out []
 		out = append(out, "no row is in val, by which training judges a model: --val-part takes a part of train, such as 0.1")
 	}
 	if len(m.LabelNames) == 0 && m.NumberNames == nil {
+		if o.Label != "" || o.Tags != "" || o.Spans != "" || o.Intervals != "" {
+			return append(out, "no row has a label: what names them is empty or null in all rows, so train has nothing to learn, and only pretrain learns from them")
+		}
 		out = append(out, "the rows have neither labels nor numbers, so train has nothing to learn (--label or --numbers names their columns), and only pretrain learns from them")
 	}
 	if text := classWarning(m, o); text != "" {

@@ -36,15 +36,15 @@ sftseq serve --model DIR --listen unix:PATH [--listen tcp:HOST:PORT] [flags]
 Example: echo '{"text": "[MAX 2 9 ]"}' | sftseq serve --model runs/listops
          sftseq serve --model runs/listops --listen unix:/run/user/1000/sftseq`,
 		Description: `Reads messages from standard input and answers on standard output, one a line.
-A line that predict takes is answered as predict would, in its order:
+A line that predict takes is answered as predict would, in its order, by a model of classes:
    {"id": 7, "text": "[MAX 2 9 ]"}
 Everything else is JSON-RPC 2.0 with the lifecycle of LSP 3.17:
    {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}
    {"jsonrpc": "2.0", "id": 2, "method": "sequence/classify", "params": {"text": "[MAX 2 9 ]"}}
    {"jsonrpc": "2.0", "id": 3, "method": "shutdown"}
    {"jsonrpc": "2.0", "method": "exit"}
-The methods, with an example each, are in docs/protocol.md: classify, embed,
-score pairs, open and edit documents and be told their class, keep an index of
+The methods, with an example each, are in docs/protocol.md: classify, tell labels,
+tag tokens, predict numbers, embed, score pairs, open and edit documents and be told their class, keep an index of
 embeddings and search it, cancel, see progress.
 
 With --listen any number of clients share the model, and standard input is left

@@ -106,7 +106,7 @@ func describeData(m *sft.Config, set *seq.Dataset) error {
 		return fmt.Errorf("%s has no numbers (number_names in dataset.json) to predict: convert the data with --numbers COLUMN,…", set.Dir)
 	}
 	if errors.Is(err, sft.ErrNoLabels) {
-		return fmt.Errorf("%s has no labels (label_names in dataset.json), so there are no classes to learn: convert the data with --label COLUMN", set.Dir)
+		return fmt.Errorf("%s has no labels (label_names in dataset.json), so there are no classes to learn: convert the data with --label COLUMN, or one that is not empty in all rows", set.Dir)
 	}
 	var bad *sft.ConfigError
 	if err != nil && !errors.As(err, &bad) {

@@ -35,7 +35,7 @@ var quantities = []struct {
 }{
 	{"Loss", "loss", "Mean over the rows of an interval in training, and over the validation split.", true, false,
 		func(r sft.StepReport) float64 { return r.Loss }, func(r sft.EvaluationReport) float64 { return r.Loss }},
-	{"Accuracy", "accuracy (%)", "Part of the rows whose class is answered.", true, false,
+	{"Accuracy", "accuracy (%)", "Part of the rows, or tokens, whose class is answered.", true, false,
 		func(r sft.StepReport) float64 { return percent(r.Accuracy) }, func(r sft.EvaluationReport) float64 { return percent(r.Accuracy) }},
 	{"Macro F1", "macro F1 (%)", "Mean of the labels, with the thresholds that are best on the validation split at that step.", true, false,
 		nothing, func(r sft.EvaluationReport) float64 {

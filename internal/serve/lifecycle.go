@@ -96,6 +96,9 @@ func (s *session) initialize(params json.RawMessage) (any, error) {
 	var r initializeResult
 	r.ServerInfo.Name, r.ServerInfo.Version = "sftseq", s.server.options.Version
 	r.Capabilities = capabilities{PositionEncoding: utf8Positions, Documents: true, WindowPolicies: windowPolicies}
+	if !model.config.Answers() { // no other method takes a window
+		r.Capabilities.WindowPolicies = []string{}
+	}
 	if s.utf16 {
 		r.Capabilities.PositionEncoding = utf16Positions
 	}
