@@ -166,6 +166,22 @@ func (t *Trainer) keepThresholds(r *EvaluationReport) {
 	t.model = &Model{Config: &c, Parameters: t.model.Parameters, Weights: t.model.Weights}
 }
 
+// configToWrite is the model's configuration, with the thresholds of the weights that are in the
+// directory: where a run was killed between an evaluation and its checkpoint, they are newer than
+// those of the checkpoint, until that evaluation is made again.
+func (t *Trainer) configToWrite() *Config {
+	if t.model.Config.Thresholds == nil {
+		return t.model.Config
+	}
+	stored, err := ReadConfig(filepath.Join(t.options.Dir, configFile))
+	if err != nil || stored.Thresholds == nil { // as at the beginning, or it is damaged and written anew
+		return t.model.Config
+	}
+	c := *t.model.Config
+	c.Thresholds = stored.Thresholds
+	return &c
+}
+
 // writeThresholds stores the configuration that has them beside the weights they were chosen for.
 func (t *Trainer) writeThresholds() error {
 	if t.model.Config.Thresholds == nil {

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -252,4 +254,55 @@ func labelledSplit(t *testing.T, rows ...[]int32) *seq.File {
 	}
 	t.Cleanup(func() { f.Close() })
 	return f
+}
+
+// TestThresholdsAfterAKill: where a run was killed between an evaluation and its checkpoint, the
+// weights that are kept have their own thresholds when it has gone on, and not the checkpoint's.
+func TestThresholdsAfterAKill(t *testing.T) {
+	train, val := splits(t, MultiLabel)
+	run := func(dir string, from *Checkpoint, stopAt int) {
+		t.Helper()
+		s := runSettings()
+		s.Epochs, s.Select = 20, byMAP
+		o := options(dir, nil)
+		o.StopAt = stopAt
+		tr, err := NewTrainer(NewModel(ofTask(tinyConfig(), MultiLabel), 1), s, cpu.New(1), train, val, from, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer tr.Close()
+		if err := tr.Run(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	config := func(dir string) *Config {
+		c, err := ReadConfig(filepath.Join(dir, configFile))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	newer, killed := t.TempDir(), t.TempDir()
+	run(newer, nil, 0)
+	run(killed, nil, 4) // one evaluation
+	if slices.Equal(config(newer).Thresholds, config(killed).Thresholds) {
+		t.Fatal("the thresholds do not differ, and nothing is shown")
+	}
+	for _, name := range []string{configFile, weightsFile} {
+		text, err := os.ReadFile(filepath.Join(newer, name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(killed, name), text, 0o666)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	from, err := LoadCheckpoint(killed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	run(killed, from, 5) // before the next evaluation
+	if got, want := config(killed).Thresholds, config(newer).Thresholds; !slices.Equal(got, want) {
+		t.Errorf("thresholds %v, those of the weights are %v", got, want)
+	}
 }

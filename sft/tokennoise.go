@@ -27,7 +27,7 @@ func (s *Settings) addNoise(c *Config, examples []seq.Example, step int) []seq.E
 	for i := range out {
 		e := &out[i]
 		counter := philox.Counter(0, 0, 0, philox.StreamNoise, e.Index, uint32(step))
-		if len(e.Labels) == len(e.A) {
+		if c.Tags() { // other lists of labels are of the whole row
 			e.Labels = s.kept(e.Labels, counter)
 		}
 		e.A = s.noised(c, e.A, counter)

@@ -116,3 +116,22 @@ func TestTrainWithNoise(t *testing.T) {
 		t.Errorf("%d tokens are left of %d, expected half", rest, whole)
 	}
 }
+
+// TestDeletionOfLabels: labels of tokens go with their tokens; those of a row stay, however many they are.
+func TestDeletionOfLabels(t *testing.T) {
+	s := Settings{Seed: 3, TokenDeletion: 0.5}
+	for step := range 20 {
+		e := []seq.Example{{A: []int32{1, 2, 3, 4}, Labels: []int32{0, 2, 4, 6}}}
+		row := s.addNoise(&Config{Task: MultiLabel, VocabSize: 9}, e, step)[0]
+		tokens := s.addNoise(&Config{Task: Tagging, VocabSize: 9}, e, step)[0]
+		if !slices.Equal(row.Labels, e[0].Labels) {
+			t.Errorf("step %d: a row of the tokens %v has the labels %v", step, row.A, row.Labels)
+		}
+		for i, token := range tokens.A {
+			if len(tokens.Labels) != len(tokens.A) || tokens.Labels[i] != 2*(token-1) {
+				t.Errorf("step %d: tokens %v have the labels %v", step, tokens.A, tokens.Labels)
+				break
+			}
+		}
+	}
+}

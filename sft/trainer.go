@@ -198,7 +198,7 @@ func (t *Trainer) start(from *Checkpoint) error {
 	if err := t.saveUnjudged(); err != nil { // before the configuration, which stands for a whole model
 		return err
 	}
-	return t.model.Config.Write(filepath.Join(t.options.Dir, configFile))
+	return t.configToWrite().Write(filepath.Join(t.options.Dir, configFile))
 }
 
 // tellMovedEnd warns where the learning rate goes on otherwise because the run has another
