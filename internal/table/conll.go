@@ -27,7 +27,9 @@ type conllReader struct {
 	limit  int   // bytes of a sentence
 	wanted []int // places from 0; −1 is the last
 	line   int64
-	fields int // of the first line of a token; 0 before it
+	fields int             // of the first line of a token; 0 before it
+	tabs   bool            // are between them
+	last   map[string]bool // what lines have in their last column, some of it
 	// universal: the file is CoNLL-U, whose first column numbers the words. A token is the word's
 	// form there, and its tag the universal part of speech.
 	universal bool
@@ -129,16 +131,26 @@ func (r *conllReader) checkColumns(fields []string, long bool) error {
 	return nil
 }
 
-// comment reports whether a line before a sentence is none of its tokens: one of CoNLL-U, or the
-// mark of a document.
+// comment reports whether a line before a sentence is none of its tokens: the mark of a document, or
+// a line that begins with # and does not look like a token, which has as many columns, as many tabs
+// and a tag that came before.
 func (r *conllReader) comment(line string, fields []string) bool {
-	return len(fields) > 0 && (fields[0] == "-DOCSTART-" || line[0] == '#' && len(fields) != r.fields)
+	if len(fields) == 0 || fields[0] == "-DOCSTART-" {
+		return len(fields) > 0
+	}
+	return line[0] == '#' && (len(fields) != r.fields || r.tabs != strings.ContainsRune(line, '\t') || !r.last[fields[len(fields)-1]])
 }
+
+// mostTags is how many of the last column are known.
+const mostTags = 1 << 12
 
 // take adds a line to the row's columns, or says what is wrong with it.
 func (r *conllReader) take(row *Row, columns [][]string, fields []string, line string, long bool) {
 	if r.fields == 0 && !long {
-		r.fields = len(fields)
+		r.fields, r.tabs, r.last = len(fields), strings.ContainsRune(line, '\t'), map[string]bool{}
+	}
+	if len(r.last) < mostTags && !long {
+		r.last[strings.Clone(fields[len(fields)-1])] = true // the line's memory is used again
 	}
 	var err error
 	switch {

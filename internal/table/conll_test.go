@@ -76,3 +76,28 @@ func TestCoNLLColumns(t *testing.T) {
 		r.Close()
 	}
 }
+
+// TestCoNLLComments: before a sentence a line that begins with # is a token only if it looks like one.
+func TestCoNLLComments(t *testing.T) {
+	for name, c := range map[string]struct{ text, want string }{
+		"tabs":   {"# id = 1\na\tN\tX\tO\n\n# id = 2\nb\tN\tX\tO\n\n#\tN\tX\tO\n", "a|b|#"},
+		"spaces": {"# newdoc\na O\n\n# newdoc\nb O\n\n# O\nc O\n", "a|b|# c"},
+	} {
+		r, err := Open(t.Context(), file(t, "a.conll", c.text), Options{Columns: []string{"token", "tag"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var row Row
+		var found []string
+		for err = r.Next(&row); err == nil; err = r.Next(&row) {
+			if row.Err != nil {
+				t.Fatal(row.Err)
+			}
+			found = append(found, row.Values[0].Text)
+		}
+		if got := strings.Join(found, "|"); err != io.EOF || got != c.want {
+			t.Errorf("%s: %q, want %q, %v", name, got, c.want, err)
+		}
+		r.Close()
+	}
+}

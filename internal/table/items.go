@@ -38,8 +38,11 @@ func ofItems(t arrow.DataType) bool {
 	return !nested && readable(list.Elem())
 }
 
-// itemsAt are the texts of row i of a column of lists.
-func itemsAt(a arrow.Array, i int) (v Value, err error) {
+// itemBytes is what an item takes beside its text, which several items may share in the file.
+const itemBytes = 16
+
+// itemsAt are the texts of row i of a column of lists, which may take so many bytes.
+func itemsAt(a arrow.Array, i, limit int) (v Value, err error) {
 	list, ok := a.(array.ListLike)
 	if !ok || a.IsNull(i) {
 		return valueAt(a, i)
@@ -56,6 +59,9 @@ func itemsAt(a arrow.Array, i int) (v Value, err error) {
 		}
 		if err != nil {
 			return Value{}, fmt.Errorf("index %d: %w", at-int(from), err)
+		}
+		if limit -= itemBytes + len(item.Text); limit < 0 {
+			return Value{}, fmt.Errorf("index %d: the list has more bytes than a row may have", at-int(from))
 		}
 		v.Items = append(v.Items, item.Text)
 	}

@@ -103,3 +103,23 @@ func TestItems(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// TestItemsShareText: a list whose items are one text of the file again and again ends where a row has as
+// many bytes as it may.
+func TestItemsShareText(t *testing.T) {
+	const items = 1 << 16
+	words := array.NewStringBuilder(memory.DefaultAllocator)
+	words.Append(strings.Repeat("x", 1<<10))
+	indices := array.NewInt8Builder(memory.DefaultAllocator)
+	indices.AppendValues(make([]int8, items), nil)
+	kind := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}
+	values := array.NewDictionaryArray(kind, indices.NewArray(), words.NewArray())
+	offsets := memory.NewBufferBytes(arrow.Int32Traits.CastToBytes([]int32{0, items}))
+	list := array.NewListData(array.NewData(arrow.ListOf(kind), 1, []*memory.Buffer{nil, offsets}, []arrow.ArrayData{values.Data()}, 0, 0))
+	for limit, refused := range map[int]bool{items*(itemBytes+1<<10) - 1: true, items * (itemBytes + 1<<10): false} {
+		v, err := itemsAt(list, 0, limit)
+		if refused != (err != nil) || refused != (v.Items == nil) {
+			t.Errorf("of %d bytes: %d items, %v", limit, len(v.Items), err)
+		}
+	}
+}

@@ -102,16 +102,18 @@ func (r *records) Next(row *Row) (err error) {
 		if len(at) != 1 {
 			return fmt.Errorf("%s: column %q: expected once in each part, found %d times", r.name, name, len(at))
 		}
-		value := valueAt
-		if slices.Contains(r.lists, name) {
-			value = itemsAt
+		var v Value
+		var err error
+		if column := r.record.Column(at[0]); slices.Contains(r.lists, name) {
+			v, err = itemsAt(column, r.at, r.limit-size)
+		} else {
+			v, err = valueAt(column, r.at)
 		}
-		v, err := value(r.record.Column(at[0]), r.at)
 		if err == nil && seq.IsTokenColumn(name) {
 			err = v.shift(r.first)
 		}
 		for _, item := range v.Items {
-			size += len(item)
+			size += itemBytes + len(item)
 		}
 		if size += len(v.Text) + 4*len(v.Tokens); err == nil && size > r.limit {
 			err = fmt.Errorf("the row has more than %d bytes", r.limit)

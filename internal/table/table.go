@@ -64,7 +64,7 @@ func (r *Row) Size() int {
 	for _, v := range r.Values {
 		n += len(v.Text) + 4*len(v.Tokens)
 		for _, item := range v.Items {
-			n += len(item)
+			n += itemBytes + len(item)
 		}
 	}
 	return max(n, r.whole)
