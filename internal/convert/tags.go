@@ -38,6 +38,12 @@ func continued(tag string) string {
 	return tag
 }
 
+// goesOn reports whether a tag goes on with the span of the one before. (In IOB1, I-X also begins
+// a span.)
+func goesOn(before, tag string) bool {
+	return strings.HasPrefix(tag, "I-") && continued(before) == tag
+}
+
 // checkTags looks at what was asked for, before anything is read.
 func (c *converter) checkTags() error {
 	o := &c.options
@@ -159,7 +165,8 @@ func (w *worker) tagged(row *table.Row, e *seq.Example) ([]int32, *reason) {
 func spanOf(start, end int, kind string) part { return part{start, end, "B-" + kind, "I-" + kind} }
 
 // tagParts tags the tokens of a text by its parts, which are in their order. What is between
-// words goes on with a span if the next word does; otherwise what is between has a tag of its own.
+// words goes on with a span if the words on both sides are of it; otherwise what is between has a
+// tag of its own.
 func (w *worker) tagParts(text string, tokens int, parts []part, between string, words bool) ([]int32, *reason) {
 	offsets, err := tokenizers.Offsets(w.tokenizer, text)
 	if err == nil && len(offsets) != tokens {
@@ -189,7 +196,7 @@ func (w *worker) tagParts(text string, tokens int, parts []part, between string,
 			}
 			begun = true
 		case words:
-			if at < len(parts) && strings.HasPrefix(parts[at].tag, "I-") {
+			if at > 0 && at < len(parts) && goesOn(parts[at-1].tag, parts[at].tag) {
 				tag = parts[at].tag
 			}
 		}
