@@ -67,10 +67,13 @@ func readIntervals(path string, types []string) (*intervals, error) {
 		if text == "##FASTA" { // what follows in a GFF are sequences
 			break
 		}
-		if text == "" || text[0] == '#' || bed && (strings.HasPrefix(text, "track") || strings.HasPrefix(text, "browser")) {
+		if text == "" || text[0] == '#' {
 			continue
 		}
 		sequence, x, err := parseInterval(text, bed)
+		if err != nil && bed && ofBrowser(text) { // a sequence may have such a name
+			continue
+		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", table.Place(path, line), err)
 		}
@@ -90,6 +93,15 @@ func readIntervals(path string, types []string) (*intervals, error) {
 		return nil, fmt.Errorf("%s: expected intervals, found none in %d lines%s", path, line, ofTypes(types))
 	}
 	return out, out.sort()
+}
+
+// ofBrowser reports whether a line of BED is for genome browsers.
+func ofBrowser(line string) bool {
+	first := line
+	if end := strings.IndexAny(line, " \t"); end >= 0 {
+		first = line[:end]
+	}
+	return first == "track" || first == "browser"
 }
 
 func ofTypes(types []string) string {

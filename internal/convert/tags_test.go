@@ -83,6 +83,8 @@ func TestTags(t *testing.T) {
 			"zoë/B-PER met/O ann/B-PER lee/I-PER ./O|no/O one/O"},
 		{"a.csv", "text,spans\nab,\"[{\"\"start\"\":1,\"\"end\"\":2,\"\"label\"\":\"\"X\"\"}]\"\n", func(o *Options) { o.Spans, o.Tokenizer = "spans", []byte(`{"type":"byte"}`) }, "a/O b/B-X"},
 		{"a.fa", ">s\nAC\nGT\n>u\nAA\n", intervals("x.bed", "track x\ns\t1\t3\tgene\n"), "A/O C/B-gene G/I-gene T/O|A/O A/O"},
+		{"a.fa", ">track_3\nACGT\n>browser\nAA\n", intervals("x.bed", "browser position chr1:1-9\ntrack\tname=\"x\"\ntrack\ntrack_3\t1\t4\tg\nbrowser\t0\t1\tg\n"),
+			"A/O C/B-g G/I-g T/I-g|A/B-g A/O"},
 		{"a.fa", ">s\nACGT\n", intervals("x.gff3", "##gff-version 3\ns\t.\tgene\t1\t2\t.\t+\t.\t.\ns\t.\texon\t3\t3\t.\t+\t.\t.\n"), "A/B-gene C/I-gene G/B-exon T/O"},
 		{"a.fa", ">s\nACGT\n", func(o *Options) {
 			intervals("x.gff", "s\t.\tgene\t1\t4\t.\t+\t.\t.\ns\t.\texon\t3\t3\t.\t+\t.\t.\n")(o)
