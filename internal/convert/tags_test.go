@@ -1,11 +1,18 @@
 package convert
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/tokenizers"
@@ -155,5 +162,35 @@ func TestTagRefusals(t *testing.T) {
 		if _, err := os.Stat(o.To); err == nil {
 			t.Errorf("%s: something was written", c.text)
 		}
+	}
+}
+
+// TestHuggingFaceTags: tags that Hugging Face's library has saved are called as it says.
+func TestHuggingFaceTags(t *testing.T) {
+	schema := arrow.NewSchema([]arrow.Field{{Name: "tokens", Type: arrow.ListOf(arrow.BinaryTypes.String)}, {Name: "ner_tags", Type: arrow.ListOf(arrow.PrimitiveTypes.Int64)}}, nil)
+	record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(`[{"tokens":["Jo","Lee","ran"],"ner_tags":[1,2,0]},{"tokens":["a","b"],"ner_tags":[-1,0]}]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer record.Release()
+	var stream bytes.Buffer
+	w := ipc.NewWriter(&stream, ipc.WithSchema(schema))
+	if err := errors.Join(w.Write(record), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"a.arrow":    stream.String(),
+		"state.json": `{"_data_files":[{"filename":"a.arrow"}]}`,
+		"dataset_info.json": `{"features":{"tokens":{"feature":{"dtype":"string","_type":"Value"},"_type":"Sequence"},
+			"ner_tags":{"feature":{"names":["O","B-PER","I-PER"],"_type":"ClassLabel"},"_type":"Sequence"}}}`,
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, skipped := mustConvert(t, tagOptions(t, dir, func(o *Options) { o.Text, o.Tags, o.Tokenizer = "tokens", "ner_tags", []byte(`{"type":"words"}`) }))
+	if got, want := strings.Join(tagRows(t, d), "|"), "jo/B-PER lee/I-PER ran/O|a/- b/O"; got != want || skipped.Left() != 0 {
+		t.Errorf("%s, want %s\n%s", got, want, skipped)
 	}
 }

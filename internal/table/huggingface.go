@@ -171,6 +171,12 @@ func (r *hfReader) next() (Reader, error) {
 	}
 	o := r.options
 	o.Columns, o.Format = r.wanted, "arrow"
+	o.Lists = slices.Clone(o.Lists)
+	for _, name := range o.Copied { // as token ids, lists could have no −1
+		if r.part.items[name] != nil && !slices.Contains(o.Lists, name) {
+			o.Lists = append(o.Lists, name)
+		}
+	}
 	return Open(r.ctx, r.part.path, o)
 }
 
@@ -178,7 +184,7 @@ func (r *hfReader) next() (Reader, error) {
 func (r *hfReader) Columns() []string { return r.columns }
 
 // Next returns the next row.
-func (r *hfReader) Next(row *Row) error {
+func (r *hfReader) Next(row *Row) (err error) {
 	if err := r.chain.read(row); err != nil || len(row.Values) < len(r.wanted) {
 		return err
 	}
@@ -188,7 +194,11 @@ func (r *hfReader) Next(row *Row) error {
 			*v = className(names, *v)
 		}
 		if names := r.part.items[name]; names != nil && v.Items != nil {
-			*v = namesOf(names, *v)
+			if slices.Contains(r.options.Lists, name) {
+				*v = namesOf(names, *v)
+			} else if *v, err = copiedNames(names, *v); err != nil {
+				return err
+			}
 		}
 	}
 	row.insert(r.split, r.part.split)
@@ -206,6 +216,19 @@ func namesOf(names []string, v Value) Value {
 		out.Items = append(out.Items, name.Text)
 	}
 	return out
+}
+
+// copiedNames are the names of a list of numbers as JSON has it, with null for what stands for no
+// class.
+func copiedNames(names []string, v Value) (Value, error) {
+	list := make([]*string, len(v.Items))
+	for i, item := range v.Items {
+		if name := className(names, Value{Text: item}); !name.Null {
+			list[i] = &name.Text
+		}
+	}
+	text, err := json.Marshal(list)
+	return Value{Text: string(text), JSON: true}, err
 }
 
 // className is the name that a number stands for; −1, and what is no number of a class,

@@ -102,6 +102,41 @@ func TestItems(t *testing.T) {
 	if got := itemsIn(t, filepath.Join(dir, "hf")); !slices.Equal(got, []string{`["pos" "neg"]`, "[]", "none"}) {
 		t.Errorf("%q", got)
 	}
+
+	// A column that is only copied, as tags are, has a name for each.
+	write("hf/a.arrow", stream(arrow.PrimitiveTypes.Int64, `[{"label":[1,0,-1]},{"label":[]},{"label":null},{"label":[-100,7]}]`))
+	for _, c := range []struct {
+		options Options
+		want    []string
+	}{
+		{Options{Columns: []string{"label"}, Copied: []string{"label"}}, []string{`["pos","neg",null] true`, "[] true", "∅", "[null,null] true"}},
+		{Options{Columns: []string{"label"}}, []string{"", "[] false", "∅", ""}},
+	} {
+		r, err := Open(context.Background(), filepath.Join(dir, "hf"), c.options)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		for i, want := range c.want {
+			var row Row
+			if err := r.Next(&row); err != nil {
+				t.Fatal(err)
+			}
+			v, got := row.Values[0], ""
+			switch {
+			case row.Err != nil:
+			case v.Null:
+				got = "∅"
+			case v.Tokens != nil:
+				got = fmt.Sprint(v.Tokens, v.JSON)
+			default:
+				got = fmt.Sprint(v.Text, " ", v.JSON)
+			}
+			if got != want {
+				t.Errorf("row %d: %q (%v), want %q", i, got, row.Err, want)
+			}
+		}
+	}
 }
 
 // TestItemsShareText: a list whose items are one text of the file again and again ends where a row has as
