@@ -39,7 +39,8 @@ const mostLine = 1 << 20
 
 // readIntervals reads BED (chrom, start, end, name: from 0, end not included) or GFF (seqid,
 // source, type, start, end: from 1, end included), as the file's name says. If types are given,
-// others are left out. Two that overlap are an error: a base has one tag.
+// others are left out, as are those of BED without a base. Two that overlap are an error: a base
+// has one tag.
 //
 // Sources: "Browser Extensible Data", https://samtools.github.io/hts-specs/BEDv1.pdf; "GFF3",
 // https://github.com/The-Sequence-Ontology/Specifications/blob/master/gff3.md.
@@ -77,7 +78,7 @@ func readIntervals(path string, types []string) (*intervals, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", table.Place(path, line), err)
 		}
-		if types != nil && !slices.Contains(types, x.kind) {
+		if x.start == x.end || types != nil && !slices.Contains(types, x.kind) { // BED may have places between bases
 			continue
 		}
 		x.line = line
@@ -129,7 +130,7 @@ func parseInterval(line string, bed bool) (sequence string, x interval, err erro
 	if !bed {
 		x.start--
 	}
-	if first != nil || second != nil || x.start < 0 || x.start >= x.end || x.kind == "" {
+	if first != nil || second != nil || x.start < 0 || x.start > x.end || !bed && x.start == x.end || x.kind == "" {
 		return "", x, fmt.Errorf("expected a start, an end behind it and a name, found %q, %q and %q", fields[start], fields[end], x.kind)
 	}
 	return fields[0], x, nil

@@ -285,6 +285,9 @@ func spansOf(column, text, list string) ([]part, *reason) {
 	if err := json.Unmarshal([]byte(list), &spans); err != nil {
 		return nil, bad("no list of spans", `expected [{"start": 0, "end": 5, "label": "PER"}], found %.60q`, list)
 	}
+	if spans == nil { // the text null
+		return nil, bad(NoTags, "found nothing")
+	}
 	for i, s := range spans {
 		if s.Start == nil || s.End == nil || s.Label == "" || *s.Start < 0 || *s.Start >= *s.End {
 			return nil, bad("no list of spans", "span %d: expected start, a larger end and a label, found %.80s", i, list)

@@ -92,6 +92,7 @@ func TestTags(t *testing.T) {
 		{"a.fa", ">s\nAC\nGT\n>u\nAA\n", intervals("x.bed", "track x\ns\t1\t3\tgene\n"), "A/O C/B-gene G/I-gene T/O|A/O A/O"},
 		{"a.fa", ">track_3\nACGT\n>browser\nAA\n", intervals("x.bed", "browser position chr1:1-9\ntrack\tname=\"x\"\ntrack\ntrack_3\t1\t4\tg\nbrowser\t0\t1\tg\n"),
 			"A/O C/B-g G/I-g T/I-g|A/B-g A/O"},
+		{"a.fa", ">s\nACGT\n", intervals("x.bed", "s\t0\t2\tgene\ns\t1\t1\tcut\ns\t4\t4\tcut\n"), "A/B-gene C/I-gene G/O T/O"},
 		{"a.fa", ">s\nACGT\n", intervals("x.gff3", "##gff-version 3\ns\t.\tgene\t1\t2\t.\t+\t.\t.\ns\t.\texon\t3\t3\t.\t+\t.\t.\n"), "A/B-gene C/I-gene G/B-exon T/O"},
 		{"a.fa", ">s\nACGT\n", func(o *Options) {
 			intervals("x.gff", "s\t.\tgene\t1\t4\t.\t+\t.\t.\ns\t.\texon\t3\t3\t.\t+\t.\t.\n")(o)
@@ -120,6 +121,7 @@ func TestTagRefusals(t *testing.T) {
 		{"a.jsonl", `{"text":"abc","spans":[{"start":2,"end":2,"label":"X"}]}`, byteSpans, "no list of spans\n  a.jsonl:2: column spans: span 0: expected start, a larger end and a label"},
 		{"a.jsonl", `{"text":"abc","spans":7}`, byteSpans, `no list of spans`},
 		{"a.jsonl", `{"text":"abc"}`, byteSpans, "no tags\n  a.jsonl:2: column spans: found nothing"},
+		{"a.csv", "text,spans\nok,[]\nab,null\n", byteSpans, "no tags\n  a.csv:3: column spans: found nothing"},
 		{"a.jsonl", `{"text":"abc d","spans":[{"start":1,"end":3,"label":"X"}]}`, func(o *Options) { o.Spans, o.Tokenizer = "spans", []byte(`{"type":"words","words":["abc"]}`) }, "begins or ends within a token"},
 		{"a.jsonl", `{"text":"a  b","spans":[{"start":1,"end":2,"label":"X"}]}`, func(o *Options) { o.Spans, o.Tokenizer = "spans", []byte(`{"type":"words","words":["abc"]}`) }, "a span without a token"},
 		{"a.jsonl", `{"text":["a","b"],"tags":["O"]}`, func(o *Options) { o.Tags, o.Tokenizer = "tags", []byte(`{"type":"byte"}`) }, "tags and words differ in number\n  a.jsonl:2: 1 tags, 2 words"},
@@ -146,7 +148,9 @@ func TestTagRefusals(t *testing.T) {
 	for _, c := range []struct{ intervals, text, k, want string }{
 		{"x.bed", "s\t1\t5\tgene\n", "1", "x.bed:1: bases 2 to 5, and s has 4"},
 		{"x.bed", "s\t1\t2\tgene\nnone\t1\t2\tgene\n", "1", `x.bed:2: no sequence is called "none"`},
-		{"x.bed", "s\t2\t2\tgene\n", "1", "x.bed:1: expected a start, an end behind it"},
+		{"x.bed", "s\t2\t2\tgene\n", "1", "expected intervals, found none in 1 lines"},
+		{"x.bed", "s\t2\t1\tgene\n", "1", "x.bed:1: expected a start, an end behind it"},
+		{"x.gff", "s\t.\tgene\t2\t1\n", "1", "x.gff:1: expected a start, an end behind it"},
 		{"x.bed", "#\ns\t1\t2\n", "1", "x.bed:2: expected the columns chrom, start, end, name"},
 		{"x.gff3", "s\t.\tgene\t1\t3\t.\ns\t.\texon\t2\t3\t.\n", "1", "x.gff3:2: exon overlaps gene of line 1"},
 		{"x.bed", "# nothing\n", "1", "expected intervals, found none in 1 lines"},
