@@ -61,6 +61,14 @@ func readIntervals(path string, types []string) (*intervals, error) {
 	out := &intervals{path: path, by: map[string][]interval{}, seen: map[string]bool{}}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, mostLine)
+	names := map[string]string{}
+	own := func(name string) string { // which is part of its line, and would keep all of it
+		if _, ok := names[name]; !ok {
+			name = strings.Clone(name)
+			names[name] = name
+		}
+		return names[name]
+	}
 	var line int64
 	for lines.Scan() {
 		line++
@@ -81,7 +89,7 @@ func readIntervals(path string, types []string) (*intervals, error) {
 		if x.start == x.end || types != nil && !slices.Contains(types, x.kind) { // BED may have places between bases
 			continue
 		}
-		x.line = line
+		x.line, x.kind, sequence = line, own(x.kind), own(sequence)
 		out.by[sequence] = append(out.by[sequence], x)
 	}
 	if err := lines.Err(); err != nil {
