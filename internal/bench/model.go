@@ -55,6 +55,12 @@ func (w *Workload) Examples() []seq.Example {
 		if w.Config.LabelsHold() {
 			out[i].Labels = []int32{out[i].Label}
 		}
+		if w.Config.Tags() {
+			out[i].Labels = make([]int32, w.Length) // of the tokens
+			for at := range out[i].Labels {
+				out[i].Labels[at] = int32(random.IntN(w.Config.NumLabels))
+			}
+		}
 		if half := w.Length / 2; w.Config.Sequences() == 2 {
 			out[i].A, out[i].B = out[i].A[:half], out[i].A[half:]
 		}

@@ -1,0 +1,33 @@
+package bench
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/lra"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// TestTagging: a model of tags is measured, too, on tokens that each have a label.
+func TestTagging(t *testing.T) {
+	config := Layer{"sft", "sinusoid_hadamard", 64}.config()
+	config.Task = sft.Tagging
+	settings := lra.ListOps.Presets[0].Settings
+	settings.Batch = 2
+	w := &Workload{Config: config, Settings: settings, Length: 80, Device: cpu.New(1), Memory: 1 << 30}
+	for _, e := range w.Examples() {
+		if len(e.Labels) != w.Length || slices.Min(e.Labels) != 0 || slices.Max(e.Labels) != int32(config.NumLabels)-1 {
+			t.Errorf("labels %v", e.Labels)
+		}
+	}
+	for _, what := range []string{Forward, Train} {
+		run, err := w.Prepare(what)
+		if err == nil {
+			err = run(t.Context())
+		}
+		if err != nil {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+}
