@@ -7,7 +7,6 @@ import (
 	"io"
 	"slices"
 	"strconv"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/sftseq/sftseq/internal/requests"
@@ -37,7 +36,7 @@ type tableRow struct {
 
 // Tokens is how much of a batch the row takes: of one whose columns are longer than its
 // sequence, more than that has.
-func (r *tableRow) Tokens() int { return max(r.Request.Tokens(), (r.size+len(r.Text()))/16) }
+func (r *tableRow) Tokens() int { return max(r.Request.Tokens(), r.size/16) }
 
 // tableReader makes requests of rows.
 type tableReader struct {
@@ -150,15 +149,18 @@ func (r *tableReader) sequence(to *requests.Request, name string, row *table.Row
 	case !r.Tokens:
 		tokens, err = r.parser.Encode(v.Text)
 	}
-	if !r.Tokens && err == nil {
-		r.parser.Locate(to, strings.Clone(v.Text))
-	}
 	n := len(tokens)
 	if err == nil {
 		tokens, err = r.parser.Config.Window(tokens)
 	}
 	if err != nil {
 		return fmt.Errorf("column %s: %w", name, err)
+	}
+	if len(tokens) < n { // all of them would be kept as long as the request
+		tokens = slices.Clone(tokens)
+	}
+	if !r.Tokens {
+		r.parser.Locate(to, v.Text, len(tokens))
 	}
 	to.Sequences, to.Lengths = append(to.Sequences, tokens), append(to.Lengths, n)
 	return nil

@@ -45,9 +45,9 @@ type Request struct {
 	Lengths   []int     // before an input window cut them
 	Label     json.RawMessage
 	Numbers   json.RawMessage
-	Labels    json.RawMessage // that hold where any number may, or of tokens
-	located   *located        // of tagging, where the sequence was text
-	Failure   *Failure        // nil if the line can be answered
+	Labels    json.RawMessage     // that hold where any number may, or of tokens
+	places    []tokenizers.Offset // of tagging, where the sequence was text: in characters of it
+	Failure   *Failure            // nil if the line can be answered
 }
 
 // Tokens is the number of tokens that the model reads.
@@ -112,7 +112,7 @@ func (p *Parser) Parse(line []byte, number int, bad error) *Request {
 			r.Failure = &Failure{Code: CodeInternal, Message: err.Error()}
 		}
 		r.Failure.Message = fmt.Sprintf("%s:%d: %s", p.File, number, r.Failure.Message)
-		r.Sequences, r.Lengths, r.located = nil, nil, nil
+		r.Sequences, r.Lengths, r.places = nil, nil, nil
 	}
 	return r
 }
@@ -150,7 +150,7 @@ func (p *Parser) fill(r *Request, line []byte) error {
 		}
 		if p.Config.Tags() && strings.HasPrefix(name, "text") {
 			if text, err := jsonlines.Text(fields[name]); err == nil {
-				p.Locate(r, strings.Clone(text))
+				p.Locate(r, text, len(used))
 			}
 		}
 		r.Sequences = append(r.Sequences, used)

@@ -23,25 +23,79 @@ const (
 	Tokens     = "tokens"
 )
 
-// located is a text and what has made tokens of it.
-type located struct {
-	tokenizer tokenizers.Tokenizer
-	text      string
-}
-
-// Locate keeps the text of a request's one sequence, so that spans have places in it.
-func (p *Parser) Locate(r *Request, text string) {
+// Locate notes where the tokens that a request's one sequence begins with stand in its text, so
+// that spans have places in it: of as many as the model reads. The text is not kept.
+func (p *Parser) Locate(r *Request, text string, used int) {
 	if p.Config.Tags() && p.noTokenizer == nil && tokenizers.HasOffsets(p.tokenizer) == nil {
-		r.located = &located{p.tokenizer, text}
+		r.places = characters(text, offsets(p.tokenizer, text, used))
 	}
 }
 
-// Text is the text that is kept of a request, "" if there is none.
-func (r *Request) Text() string {
-	if r.located == nil {
-		return ""
+// PlaceBytes is what [Parser.Locate] keeps of a token.
+const PlaceBytes = 16
+
+// chunkBytes is how much text has its offsets found at a time.
+const chunkBytes = 1 << 12
+
+// offsets are the places of the first n tokens of a text, or of all if there are fewer. It looks
+// at a chunk after the other, as those of the whole text may take many times its memory.
+func offsets(t tokenizers.Tokenizer, text string, n int) []tokenizers.Offset {
+	out := make([]tokenizers.Offset, 0, n)
+	cut := false // the last token may go on in the next chunk, which begins with its end
+	for at := 0; at < len(text) && (len(out) < n || cut); {
+		end := len(text)
+		if end-at > chunkBytes {
+			end = characterAt(text, at+chunkBytes)
+		}
+		found, err := tokenizers.Offsets(t, text[at:end])
+		if err != nil {
+			return out // too few, as NewSpans will see
+		}
+		for i, x := range found {
+			x.Start, x.End = x.Start+at, x.End+at
+			switch {
+			case i == 0 && cut:
+				out[len(out)-1].End = x.End
+			case len(out) == n:
+				return out
+			default:
+				out = append(out, x)
+			}
+		}
+		cut, at = false, end
+		if len(found) > 0 && end < len(text) && out[len(out)-1].End == end {
+			cut, at = true, max(out[len(out)-1].Start, characterAt(text, end-1))
+		}
 	}
-	return r.located.text
+	return out
+}
+
+// characters are places that are given in bytes of a text, in characters of it: of those that
+// have at least a byte there.
+func characters(text string, places []tokenizers.Offset) []tokenizers.Offset {
+	before := tokenizers.NewCharacters(text)
+	for i, x := range places {
+		n := before.Before(x.Start)
+		if characterAt(text, x.Start) < x.Start {
+			n-- // the one within which it begins
+		}
+		places[i] = tokenizers.Offset{Start: n, End: before.Before(x.End)}
+	}
+	return places
+}
+
+// characterAt is where the character begins that a byte is part of. A byte that is not UTF-8
+// is a character of its own.
+func characterAt(text string, at int) int {
+	for from := at - 1; from >= 0 && from > at-utf8.UTFMax; from-- {
+		if utf8.RuneStart(text[from]) {
+			if _, size := utf8.DecodeRuneInString(text[from:]); from+size > at {
+				return from
+			}
+			break
+		}
+	}
+	return at
 }
 
 // NewSpans says what spans a model found in a request. Output that JSON cannot hold is a
@@ -51,27 +105,27 @@ func NewSpans(c *sft.Config, r *Request, o sft.Output) (Spans, error) {
 		return Spans{}, errNonFinite()
 	}
 	s := Spans{ID: r.ID, Spans: c.Spans(o.Logits), Unit: Tokens, Sizes: newSizes(c, r)}
+	if r.places != nil {
+		if len(r.places) != r.Tokens() {
+			return Spans{}, Fail(CodeInternal, "the places of %d tokens are not known", r.Tokens())
+		}
+		s.Unit, s.Spans = Characters, inCharacters(s.Spans, r.places)
+	}
 	if s.Spans == nil {
 		s.Spans = []sft.Span{} // a list in JSON
 	}
-	if r.located == nil {
-		return s, nil
-	}
-	offsets, err := tokenizers.Offsets(r.located.tokenizer, r.located.text)
-	if err != nil || len(offsets) != r.Lengths[0] {
-		return Spans{}, Fail(CodeInternal, "the places of %d tokens are not known: %v", r.Lengths[0], err)
-	}
-	s.Unit = Characters
-	text := r.located.text
-	place := tokenizers.NewCharacters(text)
-	for i := range s.Spans {
-		x := &s.Spans[i]
-		from, to := offsets[x.Start].Start, offsets[x.End-1].End
-		for from > 0 && !utf8.RuneStart(text[from]) { // a token may begin within a character
-			from--
-		}
-		x.Start = place.Before(from)
-		x.End = place.Before(to)
-	}
 	return s, nil
+}
+
+// inCharacters gives spans of tokens the places of these. One that begins within the character
+// in which another ends leaves it to that one, and is left out if it has no other.
+func inCharacters(spans []sft.Span, places []tokenizers.Offset) []sft.Span {
+	out, end := spans[:0], 0
+	for _, x := range spans {
+		x.Start, x.End = max(end, places[x.Start].Start), places[x.End-1].End
+		if x.Start < x.End {
+			out, end = append(out, x), x.End
+		}
+	}
+	return out
 }

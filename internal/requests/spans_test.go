@@ -3,26 +3,36 @@ package requests
 import (
 	"encoding/json"
 	"math"
+	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/tokenizers"
 )
+
+// tag is output that has tags.
+func tag(tags ...int) (o sft.Output) {
+	for _, tag := range tags {
+		row := []float32{-99, -99, -99}
+		row[tag] = 99
+		o.Logits = append(o.Logits, row...)
+	}
+	return o
+}
+
+// byteTags tags bytes.
+func byteTags() *sft.Config {
+	return &sft.Config{Task: sft.Tagging, VocabSize: 257, NumLabels: 3, LabelNames: []string{"O", "B-X", "I-X"}, MaxLength: 100,
+		PadTokenID: new(int32(0)), Tokenizer: json.RawMessage(`{"type":"byte"}`)}
+}
 
 // TestSpans: places are characters of a text, and tokens where there is none.
 func TestSpans(t *testing.T) {
-	c := &sft.Config{Task: sft.Tagging, VocabSize: 257, NumLabels: 3, LabelNames: []string{"O", "B-X", "I-X"}, MaxLength: 100,
-		PadTokenID: new(int32(0)), Tokenizer: json.RawMessage(`{"type":"byte"}`)}
+	c := byteTags()
 	p := NewParser(c, "", "f", 1)
-	tag := func(tags ...int) (o sft.Output) {
-		for _, tag := range tags {
-			row := []float32{-99, -99, -99}
-			row[tag] = 99
-			o.Logits = append(o.Logits, row...)
-		}
-		return o
-	}
 	for _, x := range []struct {
 		line string
 		tags []int
@@ -30,6 +40,8 @@ func TestSpans(t *testing.T) {
 	}{
 		{`{"id":1,"text":"aëb€"}`, []int{0, 1, 2, 1, 2, 2, 2}, `{"id":1,"spans":[{"start":1,"end":2,"label":"X","score":1},{"start":2,"end":4,"label":"X","score":1}],"unit":"characters","length":7}`},
 		{`{"id":1,"text":"aë"}`, []int{0, 0, 1}, `{"id":1,"spans":[{"start":1,"end":2,"label":"X","score":1}],"unit":"characters","length":3}`}, // half a character
+		{`{"id":1,"text":"éa"}`, []int{1, 1, 2}, `{"id":1,"spans":[{"start":0,"end":1,"label":"X","score":1},{"start":1,"end":2,"label":"X","score":1}],"unit":"characters","length":3}`},
+		{`{"id":1,"text":"é"}`, []int{1, 1}, `{"id":1,"spans":[{"start":0,"end":1,"label":"X","score":1}],"unit":"characters","length":2}`}, // two of one character
 		{`{"tokens":[5,6]}`, []int{0, 2}, `{"id":3,"spans":[{"start":1,"end":2,"label":"X","score":1}],"unit":"tokens","length":2}`},
 		{`{"text":"a"}`, []int{0}, `{"id":3,"spans":[],"unit":"characters","length":1}`},
 	} {
@@ -55,6 +67,108 @@ func TestSpans(t *testing.T) {
 	o := tag(0)
 	o.Logits[1] = float32(math.NaN())
 	if _, err := NewSpans(c, p.Parse([]byte(`{"text":"a"}`), 1, nil), o); err == nil || !strings.Contains(err.Error(), "not finite") {
+		t.Error(err)
+	}
+}
+
+// TestSpansOfBytes: a byte that is not UTF-8 is a character of its own, and many of them take
+// no longer than others.
+func TestSpansOfBytes(t *testing.T) {
+	c := byteTags()
+	p := NewParser(c, "", "f", 1)
+	for _, x := range []struct {
+		text string
+		tags []int
+	}{
+		{"a\x80b", []int{0, 1, 0}},
+		{strings.Repeat("\x80", 1<<18), slices.Repeat([]int{1}, 1<<18)},
+	} {
+		n := len(x.text)
+		r := &Request{Sequences: [][]int32{make([]int32, n)}, Lengths: []int{n}}
+		p.Locate(r, x.text, n)
+		s, err := NewSpans(c, r, tag(x.tags...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		at := 0
+		for i, tag := range x.tags {
+			if tag != 1 {
+				continue
+			}
+			if at == len(s.Spans) || s.Spans[at].Start != i || s.Spans[at].End != i+1 {
+				t.Fatalf("%.10q: span %d of %d, want one at %d: %.5v", x.text, at, len(s.Spans), i, s.Spans)
+			}
+			at++
+		}
+	}
+}
+
+// located are the tokenizers whose tokens have places.
+func located(t *testing.T) (out []tokenizers.Tokenizer) {
+	for _, spec := range []string{`{"type":"byte"}`, `{"type":"dna"}`, `{"type":"words","words":["a"]}`} {
+		x, err := tokenizers.Open(json.RawMessage(spec), "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+// TestOffsetsOfHead: the first tokens have the same places as among all, wherever a chunk ends.
+func TestOffsetsOfHead(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	pieces := []string{"a", "É", "€", "😀", " ", "-", "\x80", "\xe2\x82", "\xff", "\u0301", strings.Repeat("é", 700), strings.Repeat(" ", 900), strings.Repeat("\x80", 9)}
+	texts := []string{"", " ", strings.Repeat("a", 3*chunkBytes), strings.Repeat("€", 2*chunkBytes), strings.Repeat(" ", 3*chunkBytes) + "a"}
+	for range 30 {
+		var text strings.Builder
+		for text.Len() < 3*chunkBytes {
+			text.WriteString(pieces[random.IntN(len(pieces))])
+		}
+		texts = append(texts, text.String())
+	}
+	for _, x := range located(t) {
+		for _, text := range texts {
+			all, err := tokenizers.Offsets(x, text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, n := range []int{0, 1, 2, len(all) / 2, len(all) - 1, len(all), len(all) + 1, random.IntN(len(all) + 1)} {
+				n = max(n, 0)
+				if got := offsets(x, text, n); !slices.Equal(got, all[:min(n, len(all))]) {
+					t.Fatalf("%s of %.40q: the first %d of %d places differ", x.Type(), text, n, len(all))
+				}
+			}
+		}
+	}
+}
+
+// TestLocateLittle: of a long text of which a model reads little, little memory is taken and
+// nothing kept.
+func TestLocateLittle(t *testing.T) {
+	const size = 8 << 20
+	for _, text := range []string{strings.Repeat("ab ", size/3), strings.Repeat("a", size/2) + strings.Repeat("-", size/2), strings.Repeat("-", size)} {
+		for _, x := range located(t) {
+			p := &Parser{Config: byteTags(), tokenizer: x}
+			r := &Request{Sequences: [][]int32{{1, 2, 3, 4}}, Lengths: []int{size}}
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			p.Locate(r, text, 4)
+			runtime.ReadMemStats(&after)
+			if took := after.TotalAlloc - before.TotalAlloc; x.Type() != "dna" && took > 1<<20 {
+				t.Errorf("%s of %.10q: %d bytes", x.Type(), text, took)
+			}
+			s, err := NewSpans(p.Config, r, tag(1, 0, 0, 0))
+			if text[0] == 'a' && x.Type() != "dna" && (err != nil || len(s.Spans) != 1) {
+				t.Errorf("%s of %.10q: %v, %v", x.Type(), text, s.Spans, err)
+			}
+		}
+	}
+	c := byteTags()
+	p := NewParser(c, "", "f", 1)
+	r := &Request{Sequences: [][]int32{{1, 2}}, Lengths: []int{2}}
+	p.Locate(r, "a", 2)
+	if _, err := NewSpans(c, r, tag(1, 2)); err == nil || !strings.Contains(err.Error(), "the places of 2 tokens") {
 		t.Error(err)
 	}
 }

@@ -36,7 +36,9 @@ func (c *call) tagSequence(q *sequence) *item {
 		return &item{err: err}
 	}
 	if q.text != nil {
-		c.model.parser.Locate(r, *q.text)
+		if err := c.locate(r, q); err != nil {
+			return &item{err: err}
+		}
 	}
 	config := c.model.config
 	i := &item{work: batching.Classify, read: []*sequence{q}, numbers: spanNumbers(config, len(r.Sequences[0])),
@@ -48,7 +50,21 @@ func (c *call) tagSequence(q *sequence) *item {
 	return i
 }
 
-// tagText tags a document's text.
+// locate notes the places of what a model reads of a sequence, and gives its text back.
+func (c *call) locate(r *requests.Request, q *sequence) error {
+	text, used := *q.text, len(r.Sequences[0])
+	if err := c.reserve(requests.PlaceBytes * int64(used)); err != nil {
+		return err
+	}
+	if stopped := c.do(len(text), func() { c.model.parser.Locate(r, text, used) }); stopped != nil {
+		return stopped
+	}
+	q.text = nil
+	c.free(int64(len(text)))
+	return nil
+}
+
+// tagText tags a document's text, for which memory is reserved that is given back.
 func (c *call) tagText(q *sequence, text string) (out tagged, err error) {
 	defer c.recovered(&err)
 	if q.tokens, err = c.encodeText(q.field, text); err != nil {
@@ -113,30 +129,35 @@ func spanNumbers(config *sft.Config, tokens int) int {
 	return tokens * (4 + (tokenBytes*config.NumLabels+numberBytes-1)/numberBytes)
 }
 
-// keepText keeps the text of a field that tokens were made of, for a model whose answers have
-// places in it.
+// keepText keeps the text of a field that tokens were made of until their places are known, for
+// a model whose answers have places in it.
 func (c *call) keepText(q *sequence, found string, value json.RawMessage) error {
 	if !c.model.config.Tags() || strings.HasPrefix(found, "tokens") {
 		return nil
 	}
-	if err := c.reserve(int64(len(value))); err != nil {
+	raw := strings.HasPrefix(found, "bytes")
+	most := int64(len(value))
+	if raw {
+		most += 2 * int64(base64.StdEncoding.DecodedLen(len(value)))
+	}
+	if err := c.reserve(most); err != nil {
 		return err
 	}
 	var text string
 	var err error
 	if stopped := c.do(len(value), func() {
-		if text, err = jsonlines.Text(value); err == nil && strings.HasPrefix(found, "bytes") {
-			var raw []byte
-			raw, err = base64.StdEncoding.DecodeString(text)
-			text = string(raw)
+		if text, err = jsonlines.Text(value); err == nil && raw {
+			var decoded []byte
+			decoded, err = base64.StdEncoding.DecodeString(text)
+			text = string(decoded)
 		}
-		text = strings.Clone(text) // the message is given back
 	}); stopped != nil {
 		return stopped
 	}
 	if err != nil {
 		return badParam(q.field, "%v", err)
 	}
+	c.free(most - int64(len(text)))
 	q.text = &text
 	return nil
 }

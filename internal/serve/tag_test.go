@@ -2,9 +2,12 @@ package serve
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/sft"
 )
 
 // TestTagged: a text, its bytes and a document have the same spans; a bare line is refused; a
@@ -71,4 +74,44 @@ func TestTagged(t *testing.T) {
 	}
 	other := dial(t, start(t, testOptions(t, "pre"))).initialize(nil)
 	other.refuse(1, "sequence/tag", map[string]any{"tokens": []int{12}}, -32601, "the model tags no tokens")
+}
+
+// TestMemoryOfTags: a text whose head is tagged takes no more while it
+// waits for the model than its message and its tokens.
+func TestMemoryOfTags(t *testing.T) {
+	o := testOptions(t, "tagging")
+	o.Load = func() (*Model, error) {
+		m, err := sft.Load(filepath.Join(goldenDir, "tagging"))
+		if err != nil {
+			return nil, err
+		}
+		m.Config.InputWindow = &sft.InputWindow{Length: 4, Policy: "head"}
+		return onProcessor(m, "tagging")
+	}
+	text := "Ann Lee met Zoë " + strings.Repeat("antidisestablishmentarianism ", 1<<15)
+	most := int64(len(text)) * 9 / 4 // the message, four thirds of it in base64, and its tokens
+	for _, x := range []struct {
+		method string
+		field  string
+		value  any
+	}{{"sequence/tag", "text", text}, {"sequence/tag", "bytes", []byte(text)}} {
+		t.Run(x.method+" "+x.field, func(t *testing.T) {
+			s := start(t, o)
+			release := hold(s)
+			c := dial(t, s).initialize(nil)
+			before := s.memory.used.Load()
+			c.request(1, x.method, map[string]any{x.field: x.value})
+			eventually(t, "it does not wait", func() bool {
+				jobs, _, running := waiting(s)
+				return jobs+running > 0
+			})
+			if took := s.memory.used.Load() - before; took > most {
+				t.Errorf("%d bytes, want at most %d", took, most)
+			}
+			close(release)
+			if m := c.answer(1); m.Error != nil {
+				t.Error(m.Error)
+			}
+		})
+	}
 }
