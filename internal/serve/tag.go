@@ -129,10 +129,13 @@ func spanNumbers(config *sft.Config, tokens int) int {
 	return tokens * (4 + (tokenBytes*config.NumLabels+numberBytes-1)/numberBytes)
 }
 
+// tagMethod is the method whose answers have places in a text.
+const tagMethod = "sequence/tag"
+
 // keepText keeps the text of a field that tokens were made of until their places are known, for
-// a model whose answers have places in it.
+// the method that answers with them.
 func (c *call) keepText(q *sequence, found string, value json.RawMessage) error {
-	if !c.model.config.Tags() || strings.HasPrefix(found, "tokens") {
+	if c.method != tagMethod || strings.HasPrefix(found, "tokens") {
 		return nil
 	}
 	raw := strings.HasPrefix(found, "bytes")

@@ -76,7 +76,7 @@ func TestTagged(t *testing.T) {
 	other.refuse(1, "sequence/tag", map[string]any{"tokens": []int{12}}, -32601, "the model tags no tokens")
 }
 
-// TestMemoryOfTags: a text whose head is tagged takes no more while it
+// TestMemoryOfTags: a text whose head is tagged, or that is embedded, takes no more while it
 // waits for the model than its message and its tokens.
 func TestMemoryOfTags(t *testing.T) {
 	o := testOptions(t, "tagging")
@@ -94,7 +94,7 @@ func TestMemoryOfTags(t *testing.T) {
 		method string
 		field  string
 		value  any
-	}{{"sequence/tag", "text", text}, {"sequence/tag", "bytes", []byte(text)}} {
+	}{{"sequence/tag", "text", text}, {"sequence/tag", "bytes", []byte(text)}, {"sequence/embed", "text", text}} {
 		t.Run(x.method+" "+x.field, func(t *testing.T) {
 			s := start(t, o)
 			release := hold(s)
