@@ -13,10 +13,10 @@
 //	P_ij = ReLU(A_ij)/(Σ_r ReLU(A_ir) + Σ_r softplus(C_r))
 //	O    = P V, heads joined, times W_o
 //
-// and a feed-forward block with GELU. Rmul and Radd are the relative encoding
-// (package sinusoid). A head pools the tokens of a sequence with learned weights
-// and classifies it, or compares it with another (retrieval), or tells tokens that were
-// masked, each from its row (fill-mask).
+// and a feed-forward block with GELU. Rmul and Radd are the relative encoding (package
+// sinusoid). A head pools the tokens of a sequence with learned weights, and classifies it, tells
+// which of several labels hold, predicts numbers, or compares it with another (retrieval); or it
+// reads the row of each token, to tag it (tagging) or to tell it where it was masked (fill-mask).
 //
 // The files read like that: sampler and attention (attention.go), the layer
 // (layer.go), the pooling (pooling.go), the head and the loss
