@@ -87,35 +87,14 @@ func defined(v *float64) string {
 
 // evalLabels measures how well a model tells which labels of rows hold.
 func evalLabels(c *cli.Context, m *sft.Model) error {
-	for _, name := range []string{"errors", "queries"} {
-		if c.IsSet(name) {
-			return usage(c, "--%s: of the model %s several labels of a row are right: sftseq predict --keep writes answers beside the labels", name, c.String("model"))
-		}
-	}
-	in, path, total, err := testData(c.String("data"), c.String("split"))
+	in, err := openEvalRows(c, m, fmt.Sprintf("of the model %s several labels of a row are right: sftseq predict --keep writes answers beside the labels", c.String("model")))
 	if err != nil {
 		return err
 	}
-	defer in.Close()
-	if err := fits(m.Config, in.Spec()); err != nil {
-		return fmt.Errorf("%s does not fit the model %s: %w", path, c.String("model"), err)
-	}
-	scorer, release, err := openScorer(c, m)
-	if err != nil {
-		return err
-	}
-	defer release()
-	ranks := ranksOf(c)
-	if err := ranks.compare(scorer, path); err != nil {
-		return err
-	}
-	score, _ := ranks.scoring(scorer)
-	r := &labelsResult{Model: c.String("model"), Data: c.String("data"), trained: trainedIn(c.String("model"))}
-	if path != r.Data {
-		r.Split = c.String("split")
-	}
-	p := newProgress(total, "evaluating", "rows")
-	err = r.measure(c.Context, scorer, in, path, score, frequenciesOf(r.Data), p.Add)
+	defer in.close()
+	r := &labelsResult{Model: c.String("model"), Data: c.String("data"), Split: in.split, trained: trainedIn(c.String("model"))}
+	p := newProgress(in.total, "evaluating", "rows")
+	err = r.measure(c.Context, in.scorer, in.Reader, in.path, in.score, frequenciesOf(r.Data), p.Add)
 	p.Finish()
 	if err != nil {
 		return err

@@ -83,41 +83,20 @@ func determination(r2 *float64) string {
 
 // evalNumbers measures how far the predictions of a regression are from the numbers of rows.
 func evalNumbers(c *cli.Context, m *sft.Model) error {
-	for _, name := range []string{"errors", "queries"} {
-		if c.IsSet(name) {
-			return usage(c, "--%s: the model %s predicts numbers and has no classes: sftseq predict --keep writes predictions beside the numbers", name, c.String("model"))
-		}
-	}
-	in, path, total, err := testData(c.String("data"), c.String("split"))
+	in, err := openEvalRows(c, m, fmt.Sprintf("the model %s predicts numbers and has no classes: sftseq predict --keep writes predictions beside the numbers", c.String("model")))
 	if err != nil {
 		return err
 	}
-	defer in.Close()
-	if err := fits(m.Config, in.Spec()); err != nil {
-		return fmt.Errorf("%s does not fit the model %s: %w", path, c.String("model"), err)
-	}
+	defer in.close()
 	if in.Spec().NumberNames == nil {
-		return fmt.Errorf("%s: expected the numbers %q to compare with, found none", path, m.Config.NumberNames())
+		return fmt.Errorf("%s: expected the numbers %q to compare with, found none", in.path, m.Config.NumberNames())
 	}
-	scorer, release, err := openScorer(c, m)
-	if err != nil {
-		return err
-	}
-	defer release()
-	ranks := ranksOf(c)
-	if err := ranks.compare(scorer, path); err != nil {
-		return err
-	}
-	score, _ := ranks.scoring(scorer)
-	r := &numbersResult{Model: c.String("model"), Data: c.String("data"), trained: trainedIn(c.String("model"))}
-	if path != r.Data {
-		r.Split = c.String("split")
-	}
-	p := newProgress(total, "evaluating", "rows")
-	err = r.measure(c.Context, m.Config, in, score, p.Add)
+	r := &numbersResult{Model: c.String("model"), Data: c.String("data"), Split: in.split, trained: trainedIn(c.String("model"))}
+	p := newProgress(in.total, "evaluating", "rows")
+	err = r.measure(c.Context, m.Config, in.Reader, in.score, p.Add)
 	p.Finish()
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return fmt.Errorf("%s: %w", in.path, err)
 	}
 	if r.Split != "" {
 		if err := r.measureLinear(c.Context, r.Data, m.Config.TruncatesAt()); err != nil {

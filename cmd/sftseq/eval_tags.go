@@ -80,45 +80,24 @@ func (r *tagsResult) write(w io.Writer) error {
 
 // evalTags measures the tags that a model gives the tokens of rows.
 func evalTags(c *cli.Context, m *sft.Model) error {
-	for _, name := range []string{"errors", "queries"} {
-		if c.IsSet(name) {
-			return usage(c, "--%s: the model %s tags tokens and has no class of a row: sftseq predict writes the spans that it finds", name, c.String("model"))
-		}
-	}
-	in, path, total, err := testData(c.String("data"), c.String("split"))
+	in, err := openEvalRows(c, m, fmt.Sprintf("the model %s tags tokens and has no class of a row: sftseq predict writes the spans that it finds", c.String("model")))
 	if err != nil {
 		return err
 	}
-	defer in.Close()
-	if err := fits(m.Config, in.Spec()); err != nil {
-		return fmt.Errorf("%s does not fit the model %s: %w", path, c.String("model"), err)
-	}
+	defer in.close()
 	if in.Spec().Task != seq.Tagging {
-		return fmt.Errorf("%s: expected a label for each token (task %s), found task %s", path, seq.Tagging, in.Spec().Task)
-	}
-	scorer, release, err := openScorer(c, m)
-	if err != nil {
-		return err
-	}
-	defer release()
-	ranks := ranksOf(c)
-	if err := ranks.compare(scorer, path); err != nil {
-		return err
+		return fmt.Errorf("%s: expected a label for each token (task %s), found task %s", in.path, seq.Tagging, in.Spec().Task)
 	}
 	simple, err := newSimpleTags(c.String("data"), m.Config)
 	if err != nil {
 		return err
 	}
-	score, _ := ranks.scoring(scorer)
-	r := &tagsResult{Model: c.String("model"), Data: c.String("data"), trained: trainedIn(c.String("model"))}
-	if path != r.Data {
-		r.Split = c.String("split")
-	}
-	p := newProgress(total, "evaluating", "rows")
-	err = r.measure(c.Context, m.Config, in, score, simple, p.Add)
+	r := &tagsResult{Model: c.String("model"), Data: c.String("data"), Split: in.split, trained: trainedIn(c.String("model"))}
+	p := newProgress(in.total, "evaluating", "rows")
+	err = r.measure(c.Context, m.Config, in.Reader, in.score, simple, p.Add)
 	p.Finish()
 	if err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return fmt.Errorf("%s: %w", in.path, err)
 	}
 	return show(c, r, r.write)
 }

@@ -46,6 +46,18 @@ func needs(t *testing.T, program string) {
 	}
 }
 
+// needsRoot skips a test where only root may do what it is for, but not where it must run.
+func needsRoot(t *testing.T, what string) {
+	t.Helper()
+	if os.Getuid() == 0 {
+		return
+	}
+	if os.Getenv("CI") != "" {
+		t.Fatalf("root is needed %s", what)
+	}
+	t.Skipf("needs root, %s", what)
+}
+
 // launched runs a command to its end, which comes within a time.
 func launched(t *testing.T, c *exec.Cmd, within time.Duration) (string, error) {
 	t.Helper()
@@ -274,9 +286,7 @@ func TestRanksDiffer(t *testing.T) {
 // TestRanksJoinFails: where a rank cannot say what machine it is on, rank 0 tells of it, and
 // all leave the job in order.
 func TestRanksJoinFails(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("needs root, to hide /proc")
-	}
+	needsRoot(t, "to hide /proc")
 	needs(t, "mpirun.openmpi")
 	needs(t, "unshare")
 	program := built(t)
@@ -284,6 +294,9 @@ func TestRanksJoinFails(t *testing.T) {
 	eval := []string{program, "eval", "--model", goldenPath("pre"), "--data", data}
 	hidden := []string{"unshare", "-m", "sh", "-c", `mount -t tmpfs none /proc && exec "$@"`, "sh"}
 	if out, err := exec.Command(hidden[0], append(hidden[1:], "true")...).CombinedOutput(); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatalf("hiding /proc: %v: %s", err, out)
+		}
 		t.Skipf("hiding /proc: %v: %s", err, out)
 	}
 	args := slices.Concat(launchers["mpirun.openmpi"], []string{"-n", "1"}, eval, []string{":", "-n", "1"}, hidden, eval)
@@ -299,12 +312,13 @@ func TestRanksJoinFails(t *testing.T) {
 // TestRanksFullDisk: when rank 0 can store nothing any more, all end with its error, and the
 // last checkpoint is whole.
 func TestRanksFullDisk(t *testing.T) {
-	if os.Getuid() != 0 {
-		t.Skip("needs root, to mount a small file system")
-	}
+	needsRoot(t, "to mount a small file system")
 	program := built(t)
 	data, disk := rankData(t, program), t.TempDir()
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", disk).CombinedOutput(); err != nil {
+		if os.Getenv("CI") != "" {
+			t.Fatalf("mount: %v: %s", err, out)
+		}
 		t.Skipf("mount: %v: %s", err, out)
 	}
 	t.Cleanup(func() { _ = exec.Command("umount", disk).Run() })
@@ -339,9 +353,7 @@ type network struct{ hosts int }
 
 func newNetwork(t *testing.T, hosts int) *network {
 	t.Helper()
-	if os.Getuid() != 0 {
-		t.Skip("needs root, for network namespaces")
-	}
+	needsRoot(t, "for network namespaces")
 	needs(t, "ip")
 	n := &network{hosts}
 	t.Cleanup(n.remove)

@@ -147,9 +147,7 @@ func newSlurm(t *testing.T) *slurm {
 	for _, name := range []string{"munged", "slurmctld", "slurmd", "sbatch"} {
 		needs(t, name)
 	}
-	if os.Getuid() != 0 {
-		t.Skip("needs root, to run slurmd")
-	}
+	needsRoot(t, "to run slurmd")
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
