@@ -382,19 +382,28 @@ func (n *network) ip(t *testing.T, command string) {
 	}
 }
 
+// remove ends what still runs on the hosts, too: a daemon whose link was cut waits for good.
 func (n *network) remove() {
 	for i := 1; i <= n.hosts; i++ {
-		_ = exec.Command("ip", "netns", "del", fmt.Sprintf("sftseq-host%d", i)).Run()
+		host := fmt.Sprintf("sftseq-host%d", i)
+		left, _ := exec.Command("ip", "netns", "pids", host).Output()
+		for pid := range strings.FieldsSeq(string(left)) {
+			if id, err := strconv.Atoi(pid); err == nil {
+				_ = syscall.Kill(id, syscall.SIGKILL)
+			}
+		}
+		_ = exec.Command("ip", "netns", "del", host).Run()
 	}
 	_ = exec.Command("ip", "netns", "del", "sftseq-switch").Run()
 }
 
 // agent starts a daemon of mpirun on another host, in place of ssh: its first argument is an
-// address.
+// address. The host has a name of its own, by which a daemon calls its directory in /tmp, that
+// it empties as it starts.
 const agent = `#!/bin/sh
-host=${1##*.}
+host=sftseq-host${1##*.}
 shift
-exec ip netns exec sftseq-host$host sh -c "$*"
+exec ip netns exec $host unshare --uts sh -c "echo $host > /proc/sys/kernel/hostname; $*"
 `
 
 // mpirun starts a rank on each of some hosts, which reach each other by TCP alone.
