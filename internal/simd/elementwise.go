@@ -14,6 +14,11 @@ type Elementwise struct {
 	// Exp, Softplus and Sigmoid are y = f(x), len(y) elements.
 	Exp, Softplus, Sigmoid func(y, x []float32)
 
+	// Max returns the greatest of len(x) elements, −Inf if there is none, and passes over
+	// NaNs. ExpSum is y = e^(x − top) for x ≤ top, len(y) elements, and returns Σ y.
+	Max    func(x []float32) float32
+	ExpSum func(y, x []float32, top float32) float32
+
 	// GELU is y = x·Φ(x), GELUBackward dx = dy·(Φ(x) + x·φ(x)), len(y) and
 	// len(dx) elements.
 	GELU         func(y, x []float32)

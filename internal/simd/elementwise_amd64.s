@@ -1655,6 +1655,207 @@ sweep_end:
 	VZEROUPPER
 	RET
 
+// func maxAVX2(x []float32) float32
+// Requires: AVX
+TEXT ·maxAVX2(SB), NOSPLIT, $0-28
+	MOVQ         x_base+0(FP), AX
+	VBROADCASTSS cff800000<>+0(SB), Y0
+	VBROADCASTSS cff800000<>+0(SB), Y1
+	VBROADCASTSS cff800000<>+0(SB), Y2
+	VBROADCASTSS cff800000<>+0(SB), Y3
+	MOVQ         x_len+8(FP), CX
+	XORQ         DX, DX
+	SUBQ         $0x00000020, CX
+	JLT          sweep_vectors_done
+
+sweep_vectors:
+	VMOVUPS (AX)(DX*4), Y4
+	VMAXPS  Y0, Y4, Y0
+	VMOVUPS 32(AX)(DX*4), Y4
+	VMAXPS  Y1, Y4, Y1
+	VMOVUPS 64(AX)(DX*4), Y4
+	VMAXPS  Y2, Y4, Y2
+	VMOVUPS 96(AX)(DX*4), Y4
+	VMAXPS  Y3, Y4, Y3
+	ADDQ    $0x00000020, DX
+	SUBQ    $0x00000020, CX
+	JGE     sweep_vectors
+
+sweep_vectors_done:
+	ADDQ $0x00000020, CX
+	SUBQ $0x00000008, CX
+	JLT  sweep_vector_done
+
+sweep_vector:
+	VMOVUPS (AX)(DX*4), Y4
+	VMAXPS  Y0, Y4, Y0
+	ADDQ    $0x00000008, DX
+	SUBQ    $0x00000008, CX
+	JGE     sweep_vector
+
+sweep_vector_done:
+	ADDQ       $0x00000008, CX
+	JZ         sweep_end
+	LEAQ       ones_then_zeros<>+0(SB), BX
+	NEGQ       CX
+	VMOVUPS    32(BX)(CX*4), Y4
+	VMASKMOVPS (AX)(DX*4), Y4, Y5
+	VBLENDVPS  Y4, Y5, Y0, Y5
+	VMAXPS     Y0, Y5, Y0
+
+sweep_end:
+	VMAXPS     Y3, Y0, Y0
+	VMAXPS     Y2, Y1, Y1
+	VMAXPS     Y1, Y0, Y0
+	VPERM2F128 $0x01, Y0, Y0, Y1
+	VMAXPS     Y1, Y0, Y0
+	VSHUFPS    $0x4e, Y0, Y0, Y1
+	VMAXPS     Y1, Y0, Y0
+	VSHUFPS    $0xb1, Y0, Y0, Y1
+	VMAXPS     Y1, Y0, Y0
+	VMOVSS     X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+DATA cff800000<>+0(SB)/4, $0xff800000
+GLOBL cff800000<>(SB), RODATA|NOPTR, $4
+
+// func expSumAVX2(y []float32, x []float32, top float32) float32
+// Requires: AVX, AVX2, FMA3
+TEXT ·expSumAVX2(SB), NOSPLIT, $0-60
+	MOVQ         y_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	VBROADCASTSS top+48(FP), Y0
+	VXORPS       Y1, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	MOVQ         y_len+8(FP), DX
+	XORQ         BX, BX
+	SUBQ         $0x00000010, DX
+	JLT          sweep_vectors_done
+
+sweep_vectors:
+	VMOVUPS      (CX)(BX*4), Y3
+	VMOVUPS      32(CX)(BX*4), Y4
+	VSUBPS       Y0, Y3, Y3
+	VSUBPS       Y0, Y4, Y4
+	VCMPPS       $0x15, wc2aeac4f<>+0(SB), Y3, Y5
+	VCMPPS       $0x15, wc2aeac4f<>+0(SB), Y4, Y6
+	VBROADCASTSS c3fb8aa3b<>+0(SB), Y7
+	VFMADD213PS  w4b40007f<>+0(SB), Y3, Y7
+	VSUBPS       w4b40007f<>+0(SB), Y7, Y9
+	VBROADCASTSS c3fb8aa3b<>+0(SB), Y8
+	VFMADD213PS  w4b40007f<>+0(SB), Y4, Y8
+	VSUBPS       w4b40007f<>+0(SB), Y8, Y10
+	VFNMADD231PS w3f318000<>+0(SB), Y9, Y3
+	VFNMADD231PS wb95e8083<>+0(SB), Y9, Y3
+	VFNMADD231PS w3f318000<>+0(SB), Y10, Y4
+	VFNMADD231PS wb95e8083<>+0(SB), Y10, Y4
+	VMULPS       Y3, Y3, Y9
+	VMULPS       Y4, Y4, Y10
+	VBROADCASTSS c3ab511ac<>+0(SB), Y11
+	VFMADD213PS  w3d2aac7a<>+0(SB), Y9, Y11
+	VBROADCASTSS c3ab511ac<>+0(SB), Y12
+	VFMADD213PS  w3d2aac7a<>+0(SB), Y10, Y12
+	VFMADD231PS  w3c091d35<>+0(SB), Y3, Y11
+	VFMADD231PS  w3c091d35<>+0(SB), Y4, Y12
+	VBROADCASTSS c3e2aaa48<>+0(SB), Y13
+	VFMADD213PS  w3efffffe<>+0(SB), Y3, Y13
+	VBROADCASTSS c3e2aaa48<>+0(SB), Y14
+	VFMADD213PS  w3efffffe<>+0(SB), Y4, Y14
+	VFMADD213PS  Y13, Y9, Y11
+	VFMADD213PS  Y3, Y9, Y11
+	VADDPS       w3f800000<>+0(SB), Y11, Y11
+	VFMADD213PS  Y14, Y10, Y12
+	VFMADD213PS  Y4, Y10, Y12
+	VADDPS       w3f800000<>+0(SB), Y12, Y12
+	VPSLLD       $0x17, Y7, Y7
+	VMULPS       Y7, Y11, Y11
+	VPAND        Y5, Y11, Y11
+	VPSLLD       $0x17, Y8, Y8
+	VMULPS       Y8, Y12, Y12
+	VPAND        Y6, Y12, Y12
+	VADDPS       Y11, Y1, Y1
+	VADDPS       Y12, Y2, Y2
+	VMOVUPS      Y11, (AX)(BX*4)
+	VMOVUPS      Y12, 32(AX)(BX*4)
+	ADDQ         $0x00000010, BX
+	SUBQ         $0x00000010, DX
+	JGE          sweep_vectors
+
+sweep_vectors_done:
+	ADDQ $0x00000010, DX
+	SUBQ $0x00000008, DX
+	JLT  sweep_vector_done
+
+sweep_vector:
+	VMOVUPS      (CX)(BX*4), Y3
+	VSUBPS       Y0, Y3, Y3
+	VCMPPS       $0x15, wc2aeac4f<>+0(SB), Y3, Y4
+	VBROADCASTSS c3fb8aa3b<>+0(SB), Y5
+	VFMADD213PS  w4b40007f<>+0(SB), Y3, Y5
+	VSUBPS       w4b40007f<>+0(SB), Y5, Y6
+	VFNMADD231PS w3f318000<>+0(SB), Y6, Y3
+	VFNMADD231PS wb95e8083<>+0(SB), Y6, Y3
+	VMULPS       Y3, Y3, Y6
+	VBROADCASTSS c3ab511ac<>+0(SB), Y7
+	VFMADD213PS  w3d2aac7a<>+0(SB), Y6, Y7
+	VFMADD231PS  w3c091d35<>+0(SB), Y3, Y7
+	VBROADCASTSS c3e2aaa48<>+0(SB), Y8
+	VFMADD213PS  w3efffffe<>+0(SB), Y3, Y8
+	VFMADD213PS  Y8, Y6, Y7
+	VFMADD213PS  Y3, Y6, Y7
+	VADDPS       w3f800000<>+0(SB), Y7, Y7
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y7, Y7
+	VPAND        Y4, Y7, Y7
+	VADDPS       Y7, Y1, Y1
+	VMOVUPS      Y7, (AX)(BX*4)
+	ADDQ         $0x00000008, BX
+	SUBQ         $0x00000008, DX
+	JGE          sweep_vector
+
+sweep_vector_done:
+	ADDQ         $0x00000008, DX
+	JZ           sweep_end
+	LEAQ         ones_then_zeros<>+0(SB), SI
+	NEGQ         DX
+	VMOVUPS      32(SI)(DX*4), Y3
+	VMASKMOVPS   (CX)(BX*4), Y3, Y4
+	VSUBPS       Y0, Y4, Y4
+	VCMPPS       $0x15, wc2aeac4f<>+0(SB), Y4, Y0
+	VBROADCASTSS c3fb8aa3b<>+0(SB), Y5
+	VFMADD213PS  w4b40007f<>+0(SB), Y4, Y5
+	VSUBPS       w4b40007f<>+0(SB), Y5, Y6
+	VFNMADD231PS w3f318000<>+0(SB), Y6, Y4
+	VFNMADD231PS wb95e8083<>+0(SB), Y6, Y4
+	VMULPS       Y4, Y4, Y6
+	VBROADCASTSS c3ab511ac<>+0(SB), Y7
+	VFMADD213PS  w3d2aac7a<>+0(SB), Y6, Y7
+	VFMADD231PS  w3c091d35<>+0(SB), Y4, Y7
+	VBROADCASTSS c3e2aaa48<>+0(SB), Y8
+	VFMADD213PS  w3efffffe<>+0(SB), Y4, Y8
+	VFMADD213PS  Y8, Y6, Y7
+	VFMADD213PS  Y4, Y6, Y7
+	VADDPS       w3f800000<>+0(SB), Y7, Y7
+	VPSLLD       $0x17, Y5, Y5
+	VMULPS       Y5, Y7, Y7
+	VPAND        Y0, Y7, Y7
+	VANDPS       Y3, Y7, Y7
+	VADDPS       Y7, Y1, Y1
+	VMASKMOVPS   Y7, Y3, (AX)(BX*4)
+
+sweep_end:
+	VADDPS     Y2, Y1, Y1
+	VPERM2F128 $0x01, Y1, Y1, Y0
+	VADDPS     Y0, Y1, Y1
+	VSHUFPS    $0x4e, Y1, Y1, Y0
+	VADDPS     Y0, Y1, Y1
+	VSHUFPS    $0xb1, Y1, Y1, Y0
+	VADDPS     Y0, Y1, Y1
+	VMOVSS     X1, ret+56(FP)
+	VZEROUPPER
+	RET
+
 // func layerNormAVX2(y []float32, mean []float32, rstd []float32, x []float32, gain []float32, bias []float32, eps float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·layerNormAVX2(SB), NOSPLIT, $0-148
@@ -5519,6 +5720,201 @@ sweep_end:
 	VSHUFPS    $0xb1, Z2, Z2, Z0
 	VADDPS     Z0, Z2, Z2
 	VMOVSS     X2, ret+128(FP)
+	VZEROUPPER
+	RET
+
+// func maxAVX512(x []float32) float32
+// Requires: AVX, AVX512F
+TEXT ·maxAVX512(SB), NOSPLIT, $0-28
+	MOVQ         x_base+0(FP), AX
+	VBROADCASTSS cff800000<>+0(SB), Z0
+	VBROADCASTSS cff800000<>+0(SB), Z1
+	VBROADCASTSS cff800000<>+0(SB), Z2
+	VBROADCASTSS cff800000<>+0(SB), Z3
+	MOVQ         x_len+8(FP), CX
+	XORQ         DX, DX
+	SUBQ         $0x00000040, CX
+	JLT          sweep_vectors_done
+
+sweep_vectors:
+	VMOVUPS (AX)(DX*4), Z4
+	VMAXPS  Z0, Z4, Z0
+	VMOVUPS 64(AX)(DX*4), Z4
+	VMAXPS  Z1, Z4, Z1
+	VMOVUPS 128(AX)(DX*4), Z4
+	VMAXPS  Z2, Z4, Z2
+	VMOVUPS 192(AX)(DX*4), Z4
+	VMAXPS  Z3, Z4, Z3
+	ADDQ    $0x00000040, DX
+	SUBQ    $0x00000040, CX
+	JGE     sweep_vectors
+
+sweep_vectors_done:
+	ADDQ $0x00000040, CX
+	SUBQ $0x00000010, CX
+	JLT  sweep_vector_done
+
+sweep_vector:
+	VMOVUPS (AX)(DX*4), Z4
+	VMAXPS  Z0, Z4, Z0
+	ADDQ    $0x00000010, DX
+	SUBQ    $0x00000010, CX
+	JGE     sweep_vector
+
+sweep_vector_done:
+	ADDQ      $0x00000010, CX
+	JZ        sweep_end
+	LEAQ      low_bits<>+0(SB), BX
+	KMOVW     (BX)(CX*2), K1
+	VMOVUPS.Z (AX)(DX*4), K1, Z4
+	VMAXPS    Z0, Z4, K1, Z0
+
+sweep_end:
+	VMAXPS     Z3, Z0, Z0
+	VMAXPS     Z2, Z1, Z1
+	VMAXPS     Z1, Z0, Z0
+	VSHUFF32X4 $0x4e, Z0, Z0, Z1
+	VMAXPS     Z1, Z0, Z0
+	VSHUFF32X4 $0xb1, Z0, Z0, Z1
+	VMAXPS     Z1, Z0, Z0
+	VSHUFPS    $0x4e, Z0, Z0, Z1
+	VMAXPS     Z1, Z0, Z0
+	VSHUFPS    $0xb1, Z0, Z0, Z1
+	VMAXPS     Z1, Z0, Z0
+	VMOVSS     X0, ret+24(FP)
+	VZEROUPPER
+	RET
+
+// func expSumAVX512(y []float32, x []float32, top float32) float32
+// Requires: AVX, AVX512F
+TEXT ·expSumAVX512(SB), NOSPLIT, $0-60
+	MOVQ         y_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	VBROADCASTSS top+48(FP), Z0
+	VPXORD       Z1, Z1, Z1
+	VPXORD       Z2, Z2, Z2
+	MOVQ         y_len+8(FP), DX
+	XORQ         BX, BX
+	SUBQ         $0x00000020, DX
+	JLT          sweep_vectors_done
+
+sweep_vectors:
+	VMOVUPS      (CX)(BX*4), Z3
+	VMOVUPS      64(CX)(BX*4), Z4
+	VSUBPS       Z0, Z3, Z3
+	VSUBPS       Z0, Z4, Z4
+	VCMPPS       $0x15, wc2aeac4f<>+0(SB), Z3, K1
+	VCMPPS       $0x15, wc2aeac4f<>+0(SB), Z4, K2
+	VBROADCASTSS c3fb8aa3b<>+0(SB), Z5
+	VFMADD213PS  w4b40007f<>+0(SB), Z3, Z5
+	VSUBPS       w4b40007f<>+0(SB), Z5, Z7
+	VBROADCASTSS c3fb8aa3b<>+0(SB), Z6
+	VFMADD213PS  w4b40007f<>+0(SB), Z4, Z6
+	VSUBPS       w4b40007f<>+0(SB), Z6, Z8
+	VFNMADD231PS w3f318000<>+0(SB), Z7, Z3
+	VFNMADD231PS wb95e8083<>+0(SB), Z7, Z3
+	VFNMADD231PS w3f318000<>+0(SB), Z8, Z4
+	VFNMADD231PS wb95e8083<>+0(SB), Z8, Z4
+	VMULPS       Z3, Z3, Z7
+	VMULPS       Z4, Z4, Z8
+	VBROADCASTSS c3ab511ac<>+0(SB), Z9
+	VFMADD213PS  w3d2aac7a<>+0(SB), Z7, Z9
+	VBROADCASTSS c3ab511ac<>+0(SB), Z10
+	VFMADD213PS  w3d2aac7a<>+0(SB), Z8, Z10
+	VFMADD231PS  w3c091d35<>+0(SB), Z3, Z9
+	VFMADD231PS  w3c091d35<>+0(SB), Z4, Z10
+	VBROADCASTSS c3e2aaa48<>+0(SB), Z11
+	VFMADD213PS  w3efffffe<>+0(SB), Z3, Z11
+	VBROADCASTSS c3e2aaa48<>+0(SB), Z12
+	VFMADD213PS  w3efffffe<>+0(SB), Z4, Z12
+	VFMADD213PS  Z11, Z7, Z9
+	VFMADD213PS  Z3, Z7, Z9
+	VADDPS       w3f800000<>+0(SB), Z9, Z9
+	VFMADD213PS  Z12, Z8, Z10
+	VFMADD213PS  Z4, Z8, Z10
+	VADDPS       w3f800000<>+0(SB), Z10, Z10
+	VPSLLD       $0x17, Z5, Z5
+	VMULPS.Z     Z5, Z9, K1, Z9
+	VPSLLD       $0x17, Z6, Z6
+	VMULPS.Z     Z6, Z10, K2, Z10
+	VADDPS       Z9, Z1, Z1
+	VADDPS       Z10, Z2, Z2
+	VMOVUPS      Z9, (AX)(BX*4)
+	VMOVUPS      Z10, 64(AX)(BX*4)
+	ADDQ         $0x00000020, BX
+	SUBQ         $0x00000020, DX
+	JGE          sweep_vectors
+
+sweep_vectors_done:
+	ADDQ $0x00000020, DX
+	SUBQ $0x00000010, DX
+	JLT  sweep_vector_done
+
+sweep_vector:
+	VMOVUPS      (CX)(BX*4), Z3
+	VSUBPS       Z0, Z3, Z3
+	VCMPPS       $0x15, wc2aeac4f<>+0(SB), Z3, K1
+	VBROADCASTSS c3fb8aa3b<>+0(SB), Z4
+	VFMADD213PS  w4b40007f<>+0(SB), Z3, Z4
+	VSUBPS       w4b40007f<>+0(SB), Z4, Z5
+	VFNMADD231PS w3f318000<>+0(SB), Z5, Z3
+	VFNMADD231PS wb95e8083<>+0(SB), Z5, Z3
+	VMULPS       Z3, Z3, Z5
+	VBROADCASTSS c3ab511ac<>+0(SB), Z6
+	VFMADD213PS  w3d2aac7a<>+0(SB), Z5, Z6
+	VFMADD231PS  w3c091d35<>+0(SB), Z3, Z6
+	VBROADCASTSS c3e2aaa48<>+0(SB), Z7
+	VFMADD213PS  w3efffffe<>+0(SB), Z3, Z7
+	VFMADD213PS  Z7, Z5, Z6
+	VFMADD213PS  Z3, Z5, Z6
+	VADDPS       w3f800000<>+0(SB), Z6, Z6
+	VPSLLD       $0x17, Z4, Z4
+	VMULPS.Z     Z4, Z6, K1, Z6
+	VADDPS       Z6, Z1, Z1
+	VMOVUPS      Z6, (AX)(BX*4)
+	ADDQ         $0x00000010, BX
+	SUBQ         $0x00000010, DX
+	JGE          sweep_vector
+
+sweep_vector_done:
+	ADDQ         $0x00000010, DX
+	JZ           sweep_end
+	LEAQ         low_bits<>+0(SB), SI
+	KMOVW        (SI)(DX*2), K1
+	VMOVUPS.Z    (CX)(BX*4), K1, Z3
+	VSUBPS       Z0, Z3, Z3
+	VCMPPS       $0x15, wc2aeac4f<>+0(SB), Z3, K2
+	VBROADCASTSS c3fb8aa3b<>+0(SB), Z0
+	VFMADD213PS  w4b40007f<>+0(SB), Z3, Z0
+	VSUBPS       w4b40007f<>+0(SB), Z0, Z4
+	VFNMADD231PS w3f318000<>+0(SB), Z4, Z3
+	VFNMADD231PS wb95e8083<>+0(SB), Z4, Z3
+	VMULPS       Z3, Z3, Z4
+	VBROADCASTSS c3ab511ac<>+0(SB), Z5
+	VFMADD213PS  w3d2aac7a<>+0(SB), Z4, Z5
+	VFMADD231PS  w3c091d35<>+0(SB), Z3, Z5
+	VBROADCASTSS c3e2aaa48<>+0(SB), Z6
+	VFMADD213PS  w3efffffe<>+0(SB), Z3, Z6
+	VFMADD213PS  Z6, Z4, Z5
+	VFMADD213PS  Z3, Z4, Z5
+	VADDPS       w3f800000<>+0(SB), Z5, Z5
+	VPSLLD       $0x17, Z0, Z0
+	VMULPS.Z     Z0, Z5, K2, Z5
+	VMOVAPS.Z    Z5, K1, Z5
+	VADDPS       Z5, Z1, Z1
+	VMOVUPS      Z5, K1, (AX)(BX*4)
+
+sweep_end:
+	VADDPS     Z2, Z1, Z1
+	VSHUFF32X4 $0x4e, Z1, Z1, Z0
+	VADDPS     Z0, Z1, Z1
+	VSHUFF32X4 $0xb1, Z1, Z1, Z0
+	VADDPS     Z0, Z1, Z1
+	VSHUFPS    $0x4e, Z1, Z1, Z0
+	VADDPS     Z0, Z1, Z1
+	VSHUFPS    $0xb1, Z1, Z1, Z0
+	VADDPS     Z0, Z1, Z1
+	VMOVSS     X1, ret+56(FP)
 	VZEROUPPER
 	RET
 

@@ -11,6 +11,8 @@ var elementwiseGo = Elementwise{
 	Exp:                  mapGo(fmath.Exp),
 	Softplus:             mapGo(fmath.Softplus),
 	Sigmoid:              mapGo(fmath.Sigmoid),
+	Max:                  maxGo,
+	ExpSum:               expSumGo,
 	GELU:                 mapGo(fmath.GELU),
 	GELUBackward:         geluBackwardGo,
 	Add:                  addGo,
@@ -40,6 +42,32 @@ func mapGo(f func(float32) float32) func(y, x []float32) {
 			y[i] = f(x[i])
 		}
 	}
+}
+
+func maxGo(x []float32) float32 {
+	top := float32(math.Inf(-1))
+	for _, v := range x {
+		if v > top {
+			top = v
+		}
+	}
+	return top
+}
+
+// expSumGo adds in pieces, whose sums are small beside the total: one chain of thousands of
+// additions would lose digits.
+func expSumGo(y, x []float32, top float32) float32 {
+	const piece = 64
+	var sum float32
+	for lo := 0; lo < len(y); lo += piece {
+		var part float32
+		for i := lo; i < min(len(y), lo+piece); i++ {
+			y[i] = fmath.Exp(x[i] - top)
+			part += y[i]
+		}
+		sum += part
+	}
+	return sum
 }
 
 func geluBackwardGo(dx, dy, x []float32) {

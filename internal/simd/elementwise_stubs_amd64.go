@@ -16,6 +16,8 @@ package simd
 //   - scale is y = scale·x.
 //   - mix is y = weight·a + (1 − weight)·b.
 //   - mixBackward adds weight·dy to da and (1 − weight)·dy to db, and returns Σ dy·(a − b).
+//   - max returns the greatest element, −Inf if there is none. It passes over NaNs.
+//   - expSum is y = e^(x − top) for x ≤ top, and returns Σ y.
 //   - layerNorm is y = gain·(x − mean)·rstd + bias, row by row.
 //   - layerNormBackward is dx = rstd·(g − mean(g) − x̂·mean(g·x̂)) row by row, g = gain·dy, x̂ = (x − mean)·rstd, and adds dgain = Σ dy·x̂, dbias = Σ dy.
 //   - layerNormBackwardAdd adds dx = rstd·(g − mean(g) − x̂·mean(g·x̂)) row by row, g = gain·dy, x̂ = (x − mean)·rstd, and adds dgain = Σ dy·x̂, dbias = Σ dy.
@@ -40,6 +42,8 @@ func addScaledAVX2(y, a, b []float32, scale float32)
 func scaleAVX2(y, x []float32, scale float32)
 func mixAVX2(y, a, b []float32, weight float32)
 func mixBackwardAVX2(da, db, dy, a, b []float32, weight float32) float32
+func maxAVX2(x []float32) float32
+func expSumAVX2(y, x []float32, top float32) float32
 func layerNormAVX2(y, mean, rstd, x, gain, bias []float32, eps float32)
 func layerNormBackwardAVX2(dx, dgain, dbias, dy, x, mean, rstd, gain []float32)
 func layerNormBackwardAddAVX2(dx, dgain, dbias, dy, x, mean, rstd, gain []float32)
@@ -63,6 +67,8 @@ func addScaledAVX512(y, a, b []float32, scale float32)
 func scaleAVX512(y, x []float32, scale float32)
 func mixAVX512(y, a, b []float32, weight float32)
 func mixBackwardAVX512(da, db, dy, a, b []float32, weight float32) float32
+func maxAVX512(x []float32) float32
+func expSumAVX512(y, x []float32, top float32) float32
 func layerNormAVX512(y, mean, rstd, x, gain, bias []float32, eps float32)
 func layerNormBackwardAVX512(dx, dgain, dbias, dy, x, mean, rstd, gain []float32)
 func layerNormBackwardAddAVX512(dx, dgain, dbias, dy, x, mean, rstd, gain []float32)

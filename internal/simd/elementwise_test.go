@@ -93,6 +93,27 @@ var kernelCases = []kernelCase{
 			x[2][0] += g * (x[4][i] - x[5][i])
 		}
 	}, 1e-5, nil},
+	{"Max", func(n int) []int { return []int{1, n} }, 1, func(k *Kernels, x [][]float32) {
+		x[0][0] = max(-1e30, k.Max(x[1])) // errors are differences, of which infinities have none
+	}, func(x [][]float64) {
+		x[0][0] = -1e30
+		for _, v := range x[1] {
+			x[0][0] = max(x[0][0], v)
+		}
+	}, 1e-7, nil},
+	{"ExpSum", func(n int) []int { return []int{1, n, n} }, 2, func(k *Kernels, x [][]float32) {
+		x[0][0] = k.ExpSum(x[1], x[2], 1.5)
+	}, func(x [][]float64) {
+		x[0][0] = 0
+		for i, v := range x[2] {
+			x[1][i] = math.Exp(v - 1.5)
+			x[0][0] += x[1][i]
+		}
+	}, 1e-6, func(x [][]float32) {
+		for i, v := range x[2] {
+			x[2][i] = 1.5 - 20*v*v
+		}
+	}},
 	{"SumSquares", func(n int) []int { return []int{1, n} }, 1, func(k *Kernels, x [][]float32) {
 		x[0][0] = float32(k.SumSquares(x[1]))
 	}, func(x [][]float64) {

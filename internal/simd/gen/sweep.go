@@ -159,23 +159,28 @@ func lowBits() Mem {
 // sum adds everything in x, pairs of vectors first and then halves of them. The
 // total is in every lane, always of the same additions.
 func (v isa) sum(x []VecVirtual) VecVirtual {
+	return v.reduce(x, func(a, b VecVirtual) { VADDPS(a, b, b) })
+}
+
+// reduce combines everything in x as sum does; combine sets b to what a and b make.
+func (v isa) reduce(x []VecVirtual, combine func(a, b VecVirtual)) VecVirtual {
 	for n := len(x); n > 1; n = (n + 1) / 2 {
 		for i := range n / 2 {
-			VADDPS(x[n-1-i], x[i], x[i])
+			combine(x[n-1-i], x[i])
 		}
 	}
 	total, t := x[0], v.vec()
 	if v.wide() {
 		VSHUFF32X4(U8(0x4e), total, total, t)
-		VADDPS(t, total, total)
+		combine(t, total)
 		VSHUFF32X4(U8(0xb1), total, total, t)
 	} else {
 		VPERM2F128(U8(1), total, total, t)
 	}
-	VADDPS(t, total, total)
+	combine(t, total)
 	for _, halves := range []uint8{0x4e, 0xb1} {
 		VSHUFPS(U8(halves), total, total, t)
-		VADDPS(t, total, total)
+		combine(t, total)
 	}
 	return total
 }

@@ -34,7 +34,7 @@ func crossEntropyCases(add func(...Case)) {
 	for _, s := range []struct {
 		rows, labels int
 		size, scale  float64
-	}{{1, 1, 1, 1}, {1, 2, 1, 1}, {3, 5, 10, 2.5}, {33, 10, 1, 1 << 15}, {20, 33, 200, 3e-5}} {
+	}{{1, 1, 1, 1}, {1, 2, 1, 1}, {3, 5, 10, 2.5}, {33, 10, 1, 1 << 15}, {20, 33, 200, 3e-5}, {5, 64, 10, 1}, {3, 1003, 30, 1 << 15}} {
 		// There are half as many examples as sequences, so that a batch of one axis has
 		// other numbers of rows on the other.
 		for _, on := range []struct {
