@@ -36,6 +36,9 @@ func (w *Workload) Tokens() int { return w.Settings.Batch * w.Length }
 func (w *Workload) Examples() []seq.Example {
 	random := rand.New(rand.NewPCG(seed, 0))
 	words := w.Config.VocabSize
+	if w.Config.MaskTokenID != nil {
+		words-- // the last, which no example to learn from may contain
+	}
 	if w.Config.PadTokenID != nil {
 		words-- // one of at least two
 	}
