@@ -145,30 +145,27 @@ func (m *Model) SaveRange(path string, words []float32) error {
 	return safetensors.Write(path, m.Parameters.tensors(words, ""), nil)
 }
 
-// CopyFrom takes the weights of another model as a start: every tensor that
-// both have with one shape, and the embeddings of all tokens but the mask, which
-// one of them may not have. The encoder must match. A head of another size, or one
-// that says something else (labels, numbers, tokens), stays fresh: its parameters are
-// returned.
+// CopyFrom takes the weights of another model as a start: every tensor that both have with one
+// shape, and the embeddings of all tokens but the mask, which one of them may not have. The
+// encoder must match. A head that says something else ([Config.SameAnswers]) stays fresh: its
+// parameters are returned.
 func (m *Model) CopyFrom(source *Model) (fresh []Parameter, err error) {
 	have, want := source.Config.DataVocabSize(), m.Config.DataVocabSize()
 	if have != want {
 		return nil, fmt.Errorf("a vocabulary of %d tokens there, expected %d", have, want)
 	}
+	sameHead := m.Config.SameAnswers(source.Config)
 	for _, p := range m.Parameters.List {
 		q, ok := source.Parameters.Lookup(p.Name)
 		same := ok && slices.Equal(p.Shape, q.Shape)
 		if ok && p.Part == PartEmbed {
 			same = slices.Equal(p.Shape[1:], q.Shape[1:]) // the mask's is the last row
 		}
-		if p.Part == PartHead {
-			same = same && m.Config.Answers() == source.Config.Answers() && m.Config.Predicts() == source.Config.Predicts() && m.Config.LabelsHold() == source.Config.LabelsHold() && m.Config.Tags() == source.Config.Tags()
-		}
 		switch {
+		case p.Part == PartHead && !(same && sameHead):
+			fresh = append(fresh, p)
 		case same:
 			copy(m.Parameters.Slice(m.Weights, p), source.Parameters.Slice(source.Weights, q))
-		case p.Part == PartHead:
-			fresh = append(fresh, p)
 		case !ok:
 			return nil, fmt.Errorf("tensor %q is not there, expected one of shape %v", p.Name, p.Shape)
 		default:
@@ -181,4 +178,13 @@ func (m *Model) CopyFrom(source *Model) (fresh []Parameter, err error) {
 		}
 	}
 	return fresh, nil
+}
+
+// SameAnswers reports whether what the heads of two models say means the same: they have one
+// task, and the same labels or numbers in the same order. Labels without names are the same where
+// there are as many.
+func (c *Config) SameAnswers(other *Config) bool {
+	named := c.LabelNames != nil && other.LabelNames != nil
+	return c.Task == other.Task && c.NumLabels == other.NumLabels &&
+		(!named || slices.Equal(c.LabelNames, other.LabelNames)) && slices.Equal(c.NumberNames(), other.NumberNames())
 }

@@ -384,7 +384,7 @@ func TestCodebookEmbeddings(t *testing.T) {
 }
 
 // TestCopyFrom: a model starts from another's encoder, and from its head where
-// that fits.
+// that says the same.
 func TestCopyFrom(t *testing.T) {
 	source := randomModel(tinyConfig(), 1)
 	c := tinyConfig()
@@ -395,17 +395,36 @@ func TestCopyFrom(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(kept) != 2 || kept[0].Name != "head.out.weight" || kept[1].Name != "head.out.bias" {
+	if len(kept) != 4 || kept[0].Name != "head.pool.weight" || kept[3].Name != "head.out.bias" {
 		t.Errorf("fresh are %v", kept)
 	}
 	for _, p := range m.Parameters.List {
 		want := m.Parameters.Slice(fresh, p)
-		if !strings.HasPrefix(p.Name, "head.out") {
+		if p.Part != PartHead {
 			q, _ := source.Parameters.Lookup(p.Name)
 			want = source.Parameters.Slice(source.Weights, q)
 		}
 		if !slices.Equal(m.Parameters.Slice(m.Weights, p), want) {
 			t.Errorf("%s: not as expected", p.Name)
+		}
+	}
+	for task, all := range map[string]bool{Classification: true, MultiLabel: false, Tagging: false, Regression: false} {
+		c := ofTask(tinyConfig(), task)
+		if kept, err := NewModel(c, 2).CopyFrom(source); err != nil || (len(kept) == 0) != all {
+			t.Errorf("%s from %s: fresh are %v, %v", task, source.Config.Task, kept, err)
+		}
+	}
+	named, others := *tinyConfig(), *tinyConfig()
+	for i := range named.NumLabels {
+		named.LabelNames = append(named.LabelNames, string(rune('a'+i)))
+		others.LabelNames = append(others.LabelNames, string(rune('b'+i)))
+	}
+	for _, x := range []struct {
+		config *Config
+		fresh  int
+	}{{&named, 0}, {tinyConfig(), 0}, {&others, 4}} {
+		if kept, err := NewModel(x.config, 2).CopyFrom(NewModel(&named, 1)); err != nil || len(kept) != x.fresh {
+			t.Errorf("labels %q: fresh are %v, %v", x.config.LabelNames, kept, err)
 		}
 	}
 	c.HiddenSize = 8

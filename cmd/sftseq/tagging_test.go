@@ -115,11 +115,36 @@ func TestTagging(t *testing.T) {
 		t.Error(said)
 	}
 
+	if said := must("", "train", "custom", "--data", in("words"), "--out", in("again"), "--init-from", model, "--steps", "2", "--device", "cpu"); strings.Contains(said, "fresh") {
+		t.Errorf("the task and the tags are the same: %s", said)
+	}
+
 	writeText(t, in("c.csv"), "text,label\na,x\nb,y\nc,x\nd,y\ne,x\nf,x\ng,y\nh,x\n")
 	must("", "data", "convert", "--from", in("c.csv"), "--to", in("classes"), "--text", "text", "--label", "label", "--tokenizer", "from:"+model, "--split", "0.5,0.25,0.25", "--no-baselines")
+	rows := func(name, text string, args ...string) {
+		t.Helper()
+		must("", append([]string{"data", "convert", "--from", writeText(t, in(name+".csv"), text), "--to", in(name), "--text", "text", "--tokenizer", "from:" + model, "--split", "0.5,0.25,0.25", "--no-baselines"}, args...)...)
+	}
+	rows("several", "text,label\na,x|y\nb,y\nc,x\nd,y\ne,x\nf,x\ng,y\nh,x\n", "--label", "label", "--label-separator", "|")
+	rows("numbers", "text,size\na,1\nb,2\nc,3\nd,1\ne,5\nf,2\ng,4\nh,1\n", "--numbers", "size")
+	rows("others", "text,label\na,x\nb,z\nc,x\nd,z\ne,w\nf,x\ng,z\nh,x\n", "--label", "label", "--labels", "x,z,w")
+	rows("reordered", "text,label\na,x\nb,y\nc,x\nd,y\ne,x\nf,x\ng,y\nh,x\n", "--label", "label", "--labels", "y,x")
 	convert := func(args ...string) []string {
 		return append([]string{"data", "convert", "--from", in("a.jsonl"), "--to", in("no")}, args...)
 	}
+	for _, x := range []struct{ data, from, want string }{
+		{"classes", model, "head.out.bias (its task is classification, there it is tagging)"},
+		{"several", model, "head.out.bias (its task is multi-label, there it is tagging)"},
+		{"numbers", in("from-classes"), "head.out.bias (its task is regression, there it is classification)"},
+		{"words", in("from-numbers"), "head.out.bias (its task is tagging, there it is regression)"},
+		{"others", in("from-classes"), "head.out.bias (of its 3 labels, 1 are among the 2 there)"},
+		{"reordered", in("from-classes"), "head.out.bias (its 2 labels are among the 2 there: data converted with --labels x,y take the head, too)"},
+	} {
+		if said := must("", "train", "custom", "--data", in(x.data), "--out", in("from-"+x.data), "--init-from", x.from, "--steps", "2", "--device", "cpu"); !strings.Contains(said, x.want) {
+			t.Errorf("%s from %s: %q is missing in\n%s", x.data, x.from, x.want, said)
+		}
+	}
+
 	for want, args := range map[string][]string{
 		"tags tokens, and is not explained":                     {"predict", "--model", model, "--explain"},
 		"tags tokens and has no class of a row":                 {"eval", "--model", model, "--data", in("words"), "--errors", in("e.csv")},

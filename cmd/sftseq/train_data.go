@@ -237,10 +237,6 @@ func startingModel(c *cli.Context, config *sft.Config, p provenance.Provenance) 
 	if err != nil {
 		return nil, err
 	}
-	if have, want := source.Config.LabelNames, config.LabelNames; have != nil && want != nil && !slices.Equal(have, want) {
-		return nil, fmt.Errorf("--init-from %s: expected a model of the classes %q, found %q (convert the data with --labels %s)",
-			p.InitFrom, shortList(want, 20), shortList(have, 20), visible.Quote(joinLabels(have)))
-	}
 	if err := sameTokenizer(config.Tokenizer, source.Config.Tokenizer); err != nil {
 		return nil, fmt.Errorf("--init-from %s: %s: %w", p.InitFrom, p.DataName, err)
 	}
@@ -248,27 +244,52 @@ func startingModel(c *cli.Context, config *sft.Config, p provenance.Provenance) 
 	if err != nil {
 		return nil, fmt.Errorf("--init-from %s: %w", p.InitFrom, err)
 	}
-	fmt.Fprintln(c.App.ErrWriter, describeStart(string(p.InitFrom), m.Parameters, fresh))
+	fmt.Fprintln(c.App.ErrWriter, describeStart(string(p.InitFrom), m, source, fresh))
 	return m, nil
 }
 
-// describeStart says what a model has taken of another, and what is fresh.
-func describeStart(from string, all *sft.Parameters, fresh []sft.Parameter) string {
+// describeStart says what a model has taken of another, what is fresh, and why.
+func describeStart(from string, m, source *sft.Model, fresh []sft.Parameter) string {
 	size := func(list []sft.Parameter) (n int) {
 		for _, p := range list {
 			n += p.Size()
 		}
 		return n
 	}
-	text := fmt.Sprintf("%d of %d parameters from %s", size(all.List)-size(fresh), size(all.List), from)
+	all := m.Parameters.List
+	text := fmt.Sprintf("%d of %d parameters from %s", size(all)-size(fresh), size(all), from)
 	var names []string
 	for _, p := range fresh {
 		names = append(names, p.Name)
 	}
 	if names != nil {
-		text += ", fresh: " + strings.Join(names, ", ")
+		text += ", fresh: " + strings.Join(names, ", ") + headReason(m.Config, source.Config)
 	}
 	return text
+}
+
+// headReason says why the head of a model is not that of the one it starts from.
+func headReason(c, source *sft.Config) string {
+	if c.Task != source.Task {
+		return fmt.Sprintf(" (its task is %s, there it is %s)", c.Task, source.Task)
+	}
+	kind, here, there := "labels", c.LabelNames, source.LabelNames
+	if c.Predicts() {
+		kind, here, there = "numbers", c.NumberNames(), source.NumberNames()
+	}
+	if len(here) == 0 || len(there) == 0 {
+		return fmt.Sprintf(" (it has %d %s, there it has %d)", c.NumLabels, kind, source.NumLabels)
+	}
+	known := 0
+	for _, name := range here {
+		if slices.Contains(there, name) {
+			known++
+		}
+	}
+	if known == len(here) && !c.Predicts() {
+		return fmt.Sprintf(" (its %d labels are among the %d there: data converted with --labels %s take the head, too)", known, len(there), visible.Quote(joinLabels(there)))
+	}
+	return fmt.Sprintf(" (of its %d %s, %d are among the %d there)", len(here), kind, known, len(there))
 }
 
 // resumeSettings takes the checkpoint's settings. Only the end of the run may

@@ -33,7 +33,7 @@ func runFlags(out string) []cli.Flag {
 		&cli.StringFlag{Name: "out", Value: out, Usage: "run `DIR`"},
 		&cli.BoolFlag{Name: "resume", Usage: "go on from the checkpoint in --out"},
 		&cli.StringFlag{Name: "config", Usage: "JSON `FILE` of flags, such as {\"batch\": 32, \"lr\": 0.0005}; the command line wins"},
-		&cli.StringFlag{Name: "init-from", Usage: "fine-tune the weights of the model in `DIR`"},
+		&cli.StringFlag{Name: "init-from", Usage: "fine-tune the weights of the model in `DIR`; for other labels or another task with a fresh head"},
 		&cli.StringFlag{Name: "seeds", Usage: "repeat for each `SEED,SEED,…` and report the mean"},
 		threadsFlag(),
 		&cli.StringFlag{Name: "memory", Value: "4GiB", Usage: "limit on memory; with less, fewer pieces train at once, with the same result; unless it is given, a graphics processor may take all it has"},
