@@ -144,7 +144,8 @@ func eval(c *cli.Context) error {
 		}
 	}
 	score, embed := ranks.scoring(scorer)
-	e := &evaluation.Evaluation{Name: path, Scorer: scorer, Score: score, Tally: metrics.NewTally(m.Config.NumLabels)}
+	tally := metrics.NewTally(m.Config.NumLabels)
+	e := &evaluation.Evaluation{Name: path, Scorer: scorer, Score: score, Measure: evaluation.Classes{Tally: tally}}
 	if wrong != nil {
 		defer wrong.file.Abort()
 		e.Seen = wrong.See
@@ -159,7 +160,7 @@ func eval(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	r := e.Tally.Report()
+	r := tally.Report()
 	if r == nil {
 		return fmt.Errorf("%s: no rows, at least 1 was expected", path)
 	}

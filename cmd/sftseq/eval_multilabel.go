@@ -94,7 +94,7 @@ func evalLabels(c *cli.Context, m *sft.Model) error {
 	defer in.close()
 	r := &labelsResult{Model: c.String("model"), Data: c.String("data"), Split: in.split, trained: trainedIn(c.String("model"))}
 	p := newProgress(in.total, "evaluating", "rows")
-	err = r.measure(c.Context, in.scorer, in.Reader, in.path, in.score, frequenciesOf(r.Data), p.Add)
+	err = r.measure(c.Context, in.evaluation(), in.Reader, frequenciesOf(r.Data), p.Add)
 	p.Finish()
 	if err != nil {
 		return err
@@ -125,19 +125,23 @@ func frequenciesOf(path string) []float64 {
 }
 
 // measure reads all rows.
-func (r *labelsResult) measure(ctx context.Context, scorer *sft.Scorer, in *seq.Reader, path string, score func(context.Context, []seq.Example) ([]sft.Output, error), frequencies []float64, done func(int64)) error {
-	config := scorer.Config()
-	simple := metrics.NewMultiLabel(config.NumLabels)
+func (r *labelsResult) measure(ctx context.Context, e *evaluation.Evaluation, in *seq.Reader, frequencies []float64, done func(int64)) error {
+	config, seen := e.Scorer.Config(), e.Seen
+	tally, simple := metrics.NewMultiLabel(config.NumLabels), metrics.NewMultiLabel(config.NumLabels)
 	always := make([]float32, config.NumLabels)
 	for i, f := range frequencies {
 		always[i] = float32(max(-40, min(40, math.Log(f/(1-f)))))
 	}
-	e := &evaluation.Evaluation{Name: path, Scorer: scorer, Score: score, Labels: metrics.NewMultiLabel(config.NumLabels),
-		Seen: func(x *seq.Example, _ int, _ []float32) { simple.Add(always, x.Labels) }}
+	e.Measure, e.Seen = evaluation.Labels{MultiLabel: tally}, func(x *seq.Example, length int, logits []float32) {
+		simple.Add(always, x.Labels)
+		if seen != nil {
+			seen(x, length, logits)
+		}
+	}
 	if err := e.Run(ctx, in, done); err != nil {
 		return err
 	}
-	if err := r.report(config, e.Labels, path); err != nil || frequencies == nil {
+	if err := r.report(config, tally, e.Name); err != nil || frequencies == nil {
 		return err
 	}
 	half := make([]float64, config.NumLabels)

@@ -2,14 +2,13 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/baseline"
+	"github.com/sftseq/sftseq/internal/evaluation"
 	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -25,8 +24,6 @@ type numbersResult struct {
 	Loss    float64        `json:"loss"` // mean over the numbers, standardised
 	R2      *float64       `json:"r2"`   // mean over the numbers that define it
 	Numbers []numberResult `json:"numbers"`
-
-	seen func(predicted, numbers []float32) // is told of each row; may be nil
 }
 
 // numberResult is what is reached on one number, in its own unit.
@@ -88,15 +85,12 @@ func evalNumbers(c *cli.Context, m *sft.Model) error {
 		return err
 	}
 	defer in.close()
-	if in.Spec().NumberNames == nil {
-		return fmt.Errorf("%s: expected the numbers %q to compare with, found none", in.path, m.Config.NumberNames())
-	}
 	r := &numbersResult{Model: c.String("model"), Data: c.String("data"), Split: in.split, trained: trainedIn(c.String("model"))}
 	p := newProgress(in.total, "evaluating", "rows")
-	err = r.measure(c.Context, m.Config, in.Reader, in.score, p.Add)
+	err = r.measure(c.Context, in.evaluation(), in.Reader, p.Add)
 	p.Finish()
 	if err != nil {
-		return fmt.Errorf("%s: %w", in.path, err)
+		return err
 	}
 	if r.Split != "" {
 		if err := r.measureLinear(c.Context, r.Data, m.Config.TruncatesAt()); err != nil {
@@ -128,54 +122,28 @@ func (r *numbersResult) measureLinear(ctx context.Context, dir string, window in
 }
 
 // measure reads all rows.
-func (r *numbersResult) measure(ctx context.Context, config *sft.Config, in *seq.Reader, score func(context.Context, []seq.Example) ([]sft.Output, error), done func(int64)) error {
-	tally, mean := metrics.NewRegression(config.NumLabels), metrics.NewRegression(config.NumLabels)
-	always := config.Predictions(make([]float32, config.NumLabels))
-	const together = 64
-	for {
-		rows, err := in.Next()
-		if err == io.EOF {
-			break
-		}
-		if err != nil {
-			return err
-		}
-		for from := 0; from < rows.Len(); from += together {
-			var examples []seq.Example
-			for i := from; i < min(from+together, rows.Len()); i++ {
-				e := rows.Example(i)
-				if e.A, err = config.Window(e.A); err == nil && e.Numbers == nil {
-					err = errors.New("column numbers: expected numbers, found none")
-				}
-				if err != nil {
-					return fmt.Errorf("row %d: %w", e.Index, err)
-				}
-				examples = append(examples, e)
-			}
-			outputs, err := score(ctx, examples)
-			if err != nil {
-				return err
-			}
-			for i, o := range outputs {
-				predicted := config.Predictions(o.Logits)
-				loss := config.RegressionLossOf(o.Logits, examples[i])
-				if math.IsNaN(loss) || math.IsInf(loss, 0) {
-					return fmt.Errorf("row %d: the model's output is not finite", examples[i].Index)
-				}
-				r.Loss += loss
-				tally.Add(predicted, examples[i].Numbers)
-				mean.Add(always, examples[i].Numbers)
-				if r.seen != nil {
-					r.seen(predicted, examples[i].Numbers)
-				}
-			}
-			done(int64(len(examples)))
+func (r *numbersResult) measure(ctx context.Context, e *evaluation.Evaluation, in *seq.Reader, done func(int64)) error {
+	config := e.Scorer.Config()
+	tally, mean := &evaluation.Numbers{Regression: metrics.NewRegression(config.NumLabels)}, metrics.NewRegression(config.NumLabels)
+	always, seen := config.Predictions(make([]float32, config.NumLabels)), e.Seen
+	e.Measure, e.Seen = tally, func(x *seq.Example, length int, logits []float32) {
+		mean.Add(always, x.Numbers)
+		if seen != nil {
+			seen(x, length, logits)
 		}
 	}
+	if err := e.Run(ctx, in, done); err != nil {
+		return err
+	}
+	return r.report(config, tally, mean, e.Name)
+}
+
+// report says what the model reaches, and the mean of the training split.
+func (r *numbersResult) report(config *sft.Config, tally *evaluation.Numbers, mean *metrics.Regression, path string) error {
 	if r.Rows = tally.Rows(); r.Rows == 0 {
-		return errors.New("no rows, at least 1 was expected")
+		return fmt.Errorf("%s: no rows that were measured, at least 1 was expected", path)
 	}
-	r.Loss /= float64(r.Rows * config.NumLabels)
+	r.Loss = tally.Loss / float64(r.Rows*config.NumLabels)
 	if r2, ok := tally.R2(); ok {
 		r.R2 = &r2
 	}

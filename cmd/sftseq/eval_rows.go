@@ -7,6 +7,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sftseq/sftseq/internal/evaluation"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -36,6 +37,9 @@ func openEvalRows(c *cli.Context, m *sft.Model, lacks string) (*evalRows, error)
 	if err := fits(m.Config, in.Spec()); err != nil {
 		return nil, errors.Join(fmt.Errorf("%s does not fit the model %s: %w", path, c.String("model"), err), in.Close())
 	}
+	if err := checkAnswers(m.Config, in.Spec(), path); err != nil {
+		return nil, errors.Join(err, in.Close())
+	}
 	scorer, release, err := openScorer(c, m)
 	if err != nil {
 		return nil, errors.Join(err, in.Close())
@@ -51,6 +55,11 @@ func openEvalRows(c *cli.Context, m *sft.Model, lacks string) (*evalRows, error)
 	}
 	r.score, _ = ranks.scoring(scorer)
 	return r, nil
+}
+
+// evaluation measures the rows; what it measures is up to the caller.
+func (r *evalRows) evaluation() *evaluation.Evaluation {
+	return &evaluation.Evaluation{Name: r.path, Scorer: r.scorer, Score: r.score}
 }
 
 func (r *evalRows) close() {

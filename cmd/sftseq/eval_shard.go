@@ -136,7 +136,7 @@ func (j *shardJob) eval(c *cli.Context, scorer *sft.Scorer, in *shard.Input, to 
 		count++
 		unwritten = out.Write(append([]any{id, int64(x.Index)}, values...))
 	}
-	e := &evaluation.Evaluation{Name: c.String("data"), Scorer: scorer, Tally: metrics.NewTally(classes),
+	e := &evaluation.Evaluation{Name: c.String("data"), Scorer: scorer, Measure: evaluation.Classes{Tally: metrics.NewTally(classes)},
 		Score: func(ctx context.Context, examples []seq.Example) ([]sft.Output, error) {
 			if unwritten != nil { // what follows would be scored in vain
 				return nil, unwritten
@@ -147,7 +147,7 @@ func (j *shardJob) eval(c *cli.Context, scorer *sft.Scorer, in *shard.Input, to 
 			write(x, int64(x.Label), int64(length), logits)
 		}}
 	if scorer.Config().LabelsHold() {
-		e.Labels, e.Seen = metrics.NewMultiLabel(classes), func(x *seq.Example, length int, logits []float32) {
+		e.Measure, e.Seen = evaluation.Labels{MultiLabel: metrics.NewMultiLabel(classes)}, func(x *seq.Example, length int, logits []float32) {
 			write(x, multiHot(x.Labels, classes), int64(length), logits)
 		}
 	}

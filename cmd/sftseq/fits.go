@@ -42,6 +42,17 @@ func fits(c *sft.Config, s *seq.Spec) error {
 	return nil
 }
 
+// checkAnswers reports rows of a file that have nothing to compare a model's answers with.
+func checkAnswers(c *sft.Config, s *seq.Spec, path string) error {
+	switch {
+	case c.Predicts() && s.NumberNames == nil:
+		return fmt.Errorf("%s: expected the numbers %q to compare with, found none", path, c.NumberNames())
+	case c.Tags() && s.Task != seq.Tagging:
+		return fmt.Errorf("%s: expected a label for each token (task %s), found task %s", path, seq.Tagging, s.Task)
+	}
+	return nil
+}
+
 // sameTokens compares what a file says of its ids with what a model takes them for.
 func sameTokens(c *sft.Config, s *seq.Spec) error {
 	if s.VocabSize != 0 && s.VocabSize != c.DataVocabSize() {

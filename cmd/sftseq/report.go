@@ -30,6 +30,8 @@ best model on the test split accuracy, accuracy by length, confusion matrix, rel
 diagram, precision, recall and F1 of each class, ROC and precision-recall curves; and for
 some rows the tokens that each layer has sampled and the weights of the pooling, for
 images as pictures.
+Of a model of numbers it shows predictions over numbers, of several labels a row the scores
+of each label, of tagging those of each type of span, and some rows as tagged text.
 
 The rows are those of the data set that the run was trained on, where it still is, or
 of --data, an Arrow file or a data set directory. A run may still be under way.`,
@@ -94,7 +96,7 @@ func reportRuns(c *cli.Context) error {
 			return err
 		}
 	}
-	if err := report.Write(page, runs, evaluation.Rule); err != nil {
+	if err := report.Write(page, runs, report.Rule{Rows: evaluation.Rule, Tags: evaluation.TagRule}); err != nil {
 		return fmt.Errorf("writing %s: %w", c.String("out"), err)
 	}
 	if err := page.Commit(); err != nil {

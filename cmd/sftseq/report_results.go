@@ -47,11 +47,8 @@ func addResults(c *cli.Context, r *report.Run, dir string) error {
 	if err != nil {
 		return err
 	}
-	if !m.Config.Answers() && !m.Config.LabelsHold() && !m.Config.Predicts() {
+	if m.Config.Task == sft.FillMask {
 		r.Missing = "the model was trained without labels (sftseq eval says how well it tells masked tokens)"
-		if m.Config.Tags() {
-			r.Missing = "the model tags tokens, and has no class of a row (sftseq eval says how well it finds spans)"
-		}
 		return nil
 	}
 	var in *reportRows
@@ -67,15 +64,16 @@ func addResults(c *cli.Context, r *report.Run, dir string) error {
 	if err != nil {
 		return err
 	}
-	if m.Config.Predicts() {
+	switch {
+	case m.Config.Tags():
+		r.Tags, err = measureTags(c, m, in, dir)
+	case m.Config.Predicts():
 		r.Numbers, err = measureNumbers(c, m, in, dir)
-		return err
-	}
-	if m.Config.LabelsHold() {
+	case m.Config.LabelsHold():
 		r.Labels, err = measureLabels(c, m, in, dir)
-		return err
+	default:
+		r.Results, err = measureClasses(c, m, in, dir)
 	}
-	r.Results, err = measure(c, m, in, dir)
 	return err
 }
 
@@ -139,38 +137,48 @@ func splitRows(c *cli.Context, set *seq.Dataset) (*reportRows, error) {
 	return &reportRows{path: path, name: fmt.Sprintf("%s, split %s", set.Dir, split), rows: set.Manifest.Splits[split].Rows, set: set, split: split}, nil
 }
 
-// measure evaluates the model of a run as eval does, and explains the rows that are picked.
-func measure(c *cli.Context, m *sft.Model, in *reportRows, dir string) (*report.Results, error) {
-	reader, err := in.open()
+// measure has a run's model measured on the rows as eval does.
+func (r *reportRows) measure(c *cli.Context, m *sft.Model, dir string, run func(e *evaluation.Evaluation, in *seq.Reader, done func(int64)) error) error {
+	reader, err := r.open()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer reader.Close()
 	if err := fits(m.Config, reader.Spec()); err != nil {
-		return nil, fmt.Errorf("%s does not fit the model %s: %w", in.path, dir, err)
+		return fmt.Errorf("%s does not fit the model %s: %w", r.path, dir, err)
+	}
+	if err := checkAnswers(m.Config, reader.Spec(), r.path); err != nil {
+		return err
 	}
 	scorer, release, err := openScorer(c, m)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer release()
-	pick := evaluation.NewPicker(m.Config.NumLabels, c.Int("examples"))
-	e := &evaluation.Evaluation{Name: in.path, Scorer: scorer, Score: scorer.Examples, Tally: metrics.NewTally(m.Config.NumLabels), Seen: pick.See}
-	p := newProgress(in.rows, "evaluating", "rows")
-	err = e.Run(c.Context, reader, p.Add)
-	p.Finish()
-	if err != nil {
-		return nil, err
-	}
-	out := &report.Results{Data: in.name, Note: in.note, Report: e.Tally.Report(), Curves: e.Tally.Curves()}
-	if out.Report == nil {
-		return nil, fmt.Errorf("%s: no rows, at least 1 was expected", in.path)
-	}
-	if in.set != nil && slices.Contains(baseline.Splits(in.set.Manifest), in.split) {
-		if out.Baseline, err = baselineOf(c, in.set, in.split); err != nil {
-			return nil, err
+	p := newProgress(r.rows, "evaluating", "rows")
+	defer p.Finish()
+	return run(&evaluation.Evaluation{Name: r.path, Scorer: scorer, Score: scorer.Examples}, reader, p.Add)
+}
+
+// measureClasses measures a model of classes, and explains the rows that are picked.
+func measureClasses(c *cli.Context, m *sft.Model, in *reportRows, dir string) (out *report.Results, err error) {
+	err = in.measure(c, m, dir, func(e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
+		pick, tally := evaluation.NewPicker(m.Config.NumLabels, c.Int("examples")), metrics.NewTally(m.Config.NumLabels)
+		e.Measure, e.Seen = evaluation.Classes{Tally: tally}, pick.See
+		if err := e.Run(c.Context, rows, done); err != nil {
+			return err
 		}
-	}
-	out.Examples, err = pick.Explain(c.Context, scorer, in.path)
+		out = &report.Results{Data: in.name, Note: in.note, Report: tally.Report(), Curves: tally.Curves()}
+		if out.Report == nil {
+			return fmt.Errorf("%s: no rows, at least 1 was expected", in.path)
+		}
+		if in.set != nil && slices.Contains(baseline.Splits(in.set.Manifest), in.split) {
+			if out.Baseline, err = baselineOf(c, in.set, in.split); err != nil {
+				return err
+			}
+		}
+		out.Examples, err = pick.Explain(c.Context, e.Scorer, in.path)
+		return err
+	})
 	return out, err
 }

@@ -103,8 +103,11 @@ func TestTagging(t *testing.T) {
 		t.Error(said)
 	}
 	must("", "report", model, "--out", in("report.html"))
-	if !strings.Contains(readText(t, in("report.html")), "the model tags tokens") {
-		t.Error("the report does not say what it lacks")
+	page := readText(t, in("report.html"))
+	for _, want := range []string{"<b>PER, found</b></mark>", "<b>LOC, right</b></mark>", "most frequent tag of each token", fmt.Sprintf("%.4f", result.Spans.F1), fmt.Sprintf("%d tokens with a label", result.Tokens)} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the report lacks %q", want)
+		}
 	}
 	must("", "pretrain", "--data", in("bytes"), "--out", in("pre"), "--steps", "2", "--device", "cpu")
 	if said := must("", "train", "custom", "--data", in("words"), "--out", in("accurate"), "--steps", "2", "--device", "cpu", "--select", "accuracy"); !strings.Contains(said, "selected by accuracy") {

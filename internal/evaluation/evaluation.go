@@ -4,24 +4,22 @@ package evaluation
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/sftseq/sftseq/internal/answer"
-	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
 
 // Evaluation runs a model over a file.
 type Evaluation struct {
-	Name   string // of the file
-	Scorer *sft.Scorer
-	Score  func(context.Context, []seq.Example) ([]sft.Output, error)
-	Tally  *metrics.Tally
-	Labels *metrics.MultiLabel // in place of Tally, where any number of labels of a row may hold
+	Name    string // of the file
+	Scorer  *sft.Scorer
+	Score   func(context.Context, []seq.Example) ([]sft.Output, error)
+	Measure Measure
+	// CutTags counts the labels of tokens that the model does not read, beyond its window.
+	CutTags int64
 	// Seen is called with each row, which has the length that the model did not cut; may be
 	// nil.
 	Seen func(x *seq.Example, length int, logits []float32)
@@ -54,7 +52,7 @@ func (e *Evaluation) Run(ctx context.Context, in *seq.Reader, done func(int64)) 
 // piece measures rows from at on, as many as a batch takes.
 func (e *Evaluation) piece(ctx context.Context, rows *seq.Rows, at int) (int, error) {
 	var examples []seq.Example
-	var lengths []int
+	var lengths, cut []int
 batch:
 	for tokens := 0; at+len(examples) < rows.Len() && len(examples) < answer.BatchRows && tokens < answer.BatchTokens; {
 		x := rows.Example(at + len(examples))
@@ -69,7 +67,7 @@ batch:
 			}
 			break batch // it comes first in the next
 		}
-		lengths = append(lengths, length)
+		lengths, cut = append(lengths, length), append(cut, e.cutTags(&x))
 		tokens += x.Length()
 		examples = append(examples, x)
 	}
@@ -78,43 +76,27 @@ batch:
 		return 0, err
 	}
 	for i, o := range outputs {
-		err := e.add(&examples[i], lengths[i], o.Logits)
-		switch {
-		case err != nil && e.Refused == nil:
-			return 0, fmt.Errorf("row %d: %w", examples[i].Index, err)
-		case err != nil:
+		err := e.Measure.add(e.Scorer.Config(), &examples[i], lengths[i], o.Logits)
+		if err != nil {
+			if e.Refused == nil {
+				return 0, fmt.Errorf("row %d: %w", examples[i].Index, err)
+			}
 			e.Refused(&examples[i], lengths[i], err)
-		case e.Seen != nil:
+			continue
+		}
+		e.CutTags += int64(cut[i])
+		if e.Seen != nil {
 			e.Seen(&examples[i], lengths[i], o.Logits)
 		}
 	}
 	return len(examples), nil
 }
 
-// add counts a row.
-func (e *Evaluation) add(x *seq.Example, length int, logits []float32) error {
-	switch {
-	case e.Labels == nil:
-		return e.Tally.Add(int(x.Label), logits, length)
-	case slices.ContainsFunc(logits, func(v float32) bool { return v-v != 0 }):
-		return fmt.Errorf("logits %v, expected finite numbers", logits)
-	}
-	e.Labels.Add(logits, x.Labels)
-	return nil
-}
-
-// check cuts a row to what the model reads and reports what keeps it from that.
+// check reports what keeps a row from being measured, and cuts it to what the model reads.
 func (e *Evaluation) check(x *seq.Example) (err error) {
 	c := e.Scorer.Config()
-	switch {
-	case e.Labels != nil:
-		if err := c.CheckLabels(x.Labels); err != nil {
-			return fmt.Errorf("column label: %w", err)
-		}
-	case x.Label == seq.NoLabel:
-		return errors.New("column label: expected a label, found none")
-	case int(x.Label) >= c.NumLabels:
-		return fmt.Errorf("column label: expected 0 to %d, found %d", c.NumLabels-1, x.Label)
+	if err := e.Measure.check(c, x); err != nil {
+		return err
 	}
 	if x.A, err = c.Window(x.A); err != nil {
 		return err
@@ -123,4 +105,18 @@ func (e *Evaluation) check(x *seq.Example) (err error) {
 		x.B, err = c.Window(x.B)
 	}
 	return err
+}
+
+// cutTags leaves the labels of the tokens that are read, and says how many others there are.
+func (e *Evaluation) cutTags(x *seq.Example) (n int) {
+	if !e.Scorer.Config().Tags() {
+		return 0
+	}
+	for _, label := range x.Labels[len(x.A):] {
+		if label != seq.NoLabel {
+			n++
+		}
+	}
+	x.Labels = x.Labels[:len(x.A)]
+	return n
 }

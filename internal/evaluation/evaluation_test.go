@@ -49,7 +49,7 @@ func TestRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	var got []string
-	e := &Evaluation{Name: "x", Scorer: scorer, Tally: metrics.NewTally(10),
+	e := &Evaluation{Name: "x", Scorer: scorer, Measure: Classes{metrics.NewTally(10)},
 		Score: func(ctx context.Context, examples []seq.Example) ([]sft.Output, error) {
 			outputs, err := scorer.Examples(ctx, examples)
 			for i, x := range examples {

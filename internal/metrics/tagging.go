@@ -80,6 +80,23 @@ func (t *Tags) Spans(tags []int32) (out []Span) {
 	return out
 }
 
+// SpansAmong are the spans of the tokens that have a label, not negative, as if there were no
+// others between them.
+func (t *Tags) SpansAmong(labels, tags []int32) []Span {
+	var among []int32
+	var at []int
+	for i, label := range labels {
+		if label >= 0 {
+			among, at = append(among, tags[i]), append(at, i)
+		}
+	}
+	out := t.Spans(among)
+	for i, s := range out {
+		out[i].Start, out[i].End = at[s.Start], at[s.End-1]+1
+	}
+	return out
+}
+
 // Tagging measures the tags of sequences. Tokens without a label are left out, of the answers as
 // of the labels, before spans are made: what is one word in several tokens may have the label at
 // the first alone.
@@ -99,12 +116,10 @@ func NewTagging(names []string, n int) *Tagging {
 // Add counts a sequence: the label of each token, negative where it has none, and what a model
 // answers.
 func (t *Tagging) Add(labels, answers []int32) {
-	var want, got []int32
 	for i, label := range labels {
 		if label < 0 {
 			continue
 		}
-		want, got = append(want, label), append(got, answers[i])
 		t.labels[label]++
 		t.answers[answers[i]]++
 		if label == answers[i] {
@@ -112,11 +127,11 @@ func (t *Tagging) Add(labels, answers []int32) {
 		}
 	}
 	found := map[Span]bool{}
-	for _, s := range t.tags.Spans(got) {
+	for _, s := range t.tags.SpansAmong(labels, answers) {
 		found[s] = true
 		t.of(s.Type).answers++
 	}
-	for _, s := range t.tags.Spans(want) {
+	for _, s := range t.tags.SpansAmong(labels, labels) {
 		c := t.of(s.Type)
 		if c.labels++; found[s] {
 			c.both++

@@ -36,6 +36,7 @@ type Run struct {
 	Missing string
 	Labels  *Labels  // in place of Results, where any number of labels of a row may hold
 	Numbers *Numbers // in place of Results, of a model that predicts numbers
+	Tags    *Tags    // in place of Results, of a model of tagging
 }
 
 // Results are what a run's model makes of labelled rows.
@@ -83,7 +84,7 @@ type view struct {
 	Lengths []lengthChart
 	// Examples says that there are some, Rule how they were chosen.
 	Examples bool
-	Rule     string
+	Rule     Rule
 }
 
 // runView is a run with its colour and its own parts of the page.
@@ -95,11 +96,15 @@ type runView struct {
 	Answers  *answers
 	Several  *labelsView
 	Scatters []scatter
+	Tagged   *tagsView
 	Examples []exampleView
 }
 
-// Write writes the page. Rule says how the examples were chosen.
-func Write(w io.Writer, runs []Run, rule string) error {
+// Rule says how the examples of a page were chosen.
+type Rule struct{ Rows, Tags string }
+
+// Write writes the page.
+func Write(w io.Writer, runs []Run, rule Rule) error {
 	v := view{Style: template.CSS(strings.Replace(style, "/* charts */", chart.DarkStyle(), 1)), Several: len(runs) > 1, Charts: Curves(runs), Rule: rule, Lengths: lengthCharts(runs)}
 	var err error
 	if v.Config, err = newConfigTable(runs); err != nil {
@@ -114,6 +119,9 @@ func Write(w io.Writer, runs []Run, rule string) error {
 		}
 		if r.Numbers != nil {
 			rv.Scatters = scatters(r, i)
+		}
+		if r.Tags != nil {
+			rv.Tagged = newTagsView(r)
 		}
 		if r.Results != nil {
 			rv.Classes = newClasses(r.Config, r.Results.Report)
@@ -191,6 +199,9 @@ func summarize(r Run) summary {
 		reached := fmt.Sprintf("a loss of %.4f", best.Loss)
 		if best.Accuracy != nil {
 			reached = fmt.Sprintf("%.2f%%", percent(best.Accuracy))
+			if best.SpanF1 != nil {
+				reached += fmt.Sprintf(" of the tokens, span F1 %.4f", *best.SpanF1)
+			}
 		} else if best.MAP != nil && best.MacroF1 != nil {
 			reached = fmt.Sprintf("macro F1 %.4f, mean average precision %.4f", *best.MacroF1, *best.MAP)
 		} else if best.R2 != nil {

@@ -51,7 +51,7 @@ func testRun(t *testing.T, name string, hidden int) Run {
 func write(t *testing.T, runs ...Run) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Write(&out, runs, "By rule."); err != nil {
+	if err := Write(&out, runs, Rule{Rows: "By rule.", Tags: "By another rule."}); err != nil {
 		t.Fatal(err)
 	}
 	return out.String()

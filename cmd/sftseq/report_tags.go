@@ -1,0 +1,35 @@
+package main
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/internal/evaluation"
+	"github.com/sftseq/sftseq/internal/report"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// measureTags measures a model of tagging, and keeps the rows that are picked.
+func measureTags(c *cli.Context, m *sft.Model, in *reportRows, dir string) (*report.Tags, error) {
+	simple := []*simpleTags(nil)
+	if in.set != nil {
+		var err error
+		if simple, err = newSimpleTags(in.set.Dir, m.Config); err != nil {
+			return nil, err
+		}
+	}
+	r, pick := &tagsResult{}, evaluation.NewTagPicker(m.Config, c.Int("examples"))
+	err := in.measure(c, m, dir, func(e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
+		e.Seen = pick.See
+		return r.measure(c.Context, e, rows, simple, done)
+	})
+	if err != nil {
+		return nil, err
+	}
+	out := &report.Tags{Data: in.name, Note: in.note, Rows: r.Rows, Tokens: r.Tokens, CutTags: r.CutTags, Loss: r.Loss, Spans: r.Spans, ByType: r.ByType, Examples: pick.Rows()}
+	out.Lines = append(out.Lines, report.TagLine{Of: "the model", Accuracy: r.Accuracy, MacroF1: r.MacroF1, SpanF1: r.Spans.F1})
+	for _, b := range r.Baselines {
+		out.Lines = append(out.Lines, report.TagLine{Of: b.Name, Accuracy: b.Accuracy, MacroF1: b.MacroF1, SpanF1: b.SpanF1})
+	}
+	return out, nil
+}

@@ -1,0 +1,119 @@
+package evaluation
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// Measure compares answers of a kind with what rows have.
+type Measure interface {
+	// check reports what a row lacks that is to be measured, all of whose tokens are there.
+	check(c *sft.Config, x *seq.Example) error
+	// add counts a row, cut to what the model reads, which had the length.
+	add(c *sft.Config, x *seq.Example, length int, logits []float32) error
+}
+
+// Classes measures the class of rows.
+type Classes struct{ *metrics.Tally }
+
+func (Classes) check(c *sft.Config, x *seq.Example) error {
+	switch {
+	case x.Label == seq.NoLabel:
+		return errors.New("column label: expected a label, found none")
+	case int(x.Label) >= c.NumLabels:
+		return fmt.Errorf("column label: expected 0 to %d, found %d", c.NumLabels-1, x.Label)
+	}
+	return nil
+}
+
+func (m Classes) add(_ *sft.Config, x *seq.Example, length int, logits []float32) error {
+	return m.Add(int(x.Label), logits, length)
+}
+
+// Labels measures the labels that hold of rows, any number of them.
+type Labels struct{ *metrics.MultiLabel }
+
+func (Labels) check(c *sft.Config, x *seq.Example) error {
+	if err := c.CheckLabels(x.Labels); err != nil {
+		return fmt.Errorf("column label: %w", err)
+	}
+	return nil
+}
+
+func (m Labels) add(_ *sft.Config, x *seq.Example, _ int, logits []float32) error {
+	if err := finite(logits); err != nil {
+		return err
+	}
+	m.Add(logits, x.Labels)
+	return nil
+}
+
+// Numbers measures the numbers of rows.
+type Numbers struct {
+	*metrics.Regression
+	Loss float64 // summed over rows and numbers, which are standardised
+}
+
+func (*Numbers) check(_ *sft.Config, x *seq.Example) error {
+	if x.Numbers == nil {
+		return errors.New("column numbers: expected numbers, found none")
+	}
+	return nil
+}
+
+func (m *Numbers) add(c *sft.Config, x *seq.Example, _ int, logits []float32) error {
+	if err := finite(logits); err != nil {
+		return err
+	}
+	m.Loss += c.RegressionLossOf(logits, *x)
+	m.Add(c.Predictions(logits), x.Numbers)
+	return nil
+}
+
+// Tags measures the tags of the tokens of rows.
+type Tags struct {
+	*metrics.Tagging
+	Rows int
+	Loss float64 // summed over rows, of each in float32, as the parts of shards have it
+}
+
+func (*Tags) check(c *sft.Config, x *seq.Example) error {
+	if x.Labels == nil {
+		return errors.New("column label: expected a label for each token, found none")
+	}
+	for t, label := range x.Labels {
+		if label != seq.NoLabel && int(label) >= c.NumLabels {
+			return fmt.Errorf("label %d of token %d, the model has %d", label, t, c.NumLabels)
+		}
+	}
+	return nil
+}
+
+func (m *Tags) add(c *sft.Config, x *seq.Example, _ int, logits []float32) error {
+	if err := finite(logits); err != nil {
+		return err
+	}
+	m.Count(x.Labels, c.TagsOf(logits), float32(c.TaggingLossOf(logits, *x)))
+	return nil
+}
+
+// Count counts a row: its labels, the tags that are answered, and their loss.
+func (m *Tags) Count(labels, tags []int32, loss float32) {
+	m.Rows++
+	m.Loss += float64(loss)
+	m.Add(labels, tags)
+}
+
+// finite reports an output that is nothing to be measured.
+func finite(logits []float32) error {
+	for i, v := range logits {
+		if v-v != 0 {
+			return fmt.Errorf("the model's output is not finite: logit %d is %v", i, v)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,56 @@
+package evaluation
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/report"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// TagRule is what a TagPicker does, for the reader of a page.
+const TagRule = "The rows are chosen by a rule: by turns the first row all of whose spans are found and none is invented, and the first where some are not; a row without any span is left out."
+
+// TagPicker picks rows of a model of tagging to be shown.
+type TagPicker struct {
+	config *sft.Config
+	tags   *metrics.Tags
+	want   int
+	found  [2][]report.TagExample // right, and wrong, the first ones
+}
+
+// NewTagPicker picks so many rows at most.
+func NewTagPicker(c *sft.Config, want int) *TagPicker {
+	return &TagPicker{config: c, tags: metrics.NewTags(c.LabelNames, c.NumLabels), want: want}
+}
+
+// See is told of a row and of what the model says of it.
+func (p *TagPicker) See(x *seq.Example, _ int, logits []float32) {
+	tags := p.config.TagsOf(logits)
+	labels, answers := p.tags.SpansAmong(x.Labels, x.Labels), p.tags.SpansAmong(x.Labels, tags)
+	if len(labels)+len(answers) == 0 {
+		return
+	}
+	kind := 0
+	if !slices.Equal(labels, answers) {
+		kind = 1
+	}
+	if len(p.found[kind]) < p.want {
+		p.found[kind] = append(p.found[kind], report.TagExample{Row: x.Index, ID: strings.Clone(x.ID), Tokens: slices.Clone(x.A), Labels: labels, Answers: answers})
+	}
+}
+
+// Rows are at most as many as wanted.
+func (p *TagPicker) Rows() (out []report.TagExample) {
+	right, wrong := p.found[0], p.found[1]
+	for len(out) < p.want && len(right)+len(wrong) > 0 {
+		from := &right
+		if len(out)%2 == 1 && len(wrong) > 0 || len(right) == 0 {
+			from = &wrong
+		}
+		out, *from = append(out, (*from)[0]), (*from)[1:]
+	}
+	return out
+}

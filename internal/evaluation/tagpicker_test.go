@@ -1,0 +1,35 @@
+package evaluation
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// TestTagPicker takes rows that are right and wrong by turns, and what there is where one kind is
+// missing; rows without spans are left out.
+func TestTagPicker(t *testing.T) {
+	p := NewTagPicker(&sft.Config{Task: sft.Tagging, NumLabels: 2, LabelNames: []string{"O", "x"}}, 4)
+	for row, c := range []struct{ labels, answers [2]int32 }{
+		{[2]int32{0, 0}, [2]int32{0, 0}},
+		{[2]int32{1, 0}, [2]int32{1, 0}},
+		{[2]int32{1, 0}, [2]int32{1, 0}},
+		{[2]int32{1, -1}, [2]int32{1, 1}}, // right: the second has no label
+		{[2]int32{0, 0}, [2]int32{0, 1}},
+	} {
+		logits := make([]float32, 4)
+		for i, tag := range c.answers {
+			logits[2*i+int(tag)] = 1
+		}
+		p.See(&seq.Example{Index: uint32(row), A: []int32{1, 2}, Labels: c.labels[:]}, 2, logits)
+	}
+	got := ""
+	for _, e := range p.Rows() {
+		got += fmt.Sprintf("%d%v%v ", e.Row, e.Labels, e.Answers)
+	}
+	if want := "1[{0 1 x}][{0 1 x}] 4[][{1 2 x}] 2[{0 1 x}][{0 1 x}] 3[{0 1 x}][{0 1 x}] "; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}

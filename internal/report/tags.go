@@ -1,0 +1,176 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/tokenizers"
+)
+
+// Tags are what a run's model of tagging makes of rows whose tokens have labels.
+type Tags struct {
+	Data     string // the rows: a file, and which split it is
+	Note     string // what a reader should know of them, or nothing
+	Rows     int
+	Tokens   int64 // with a label
+	CutTags  int64 // labels beyond what the model reads
+	Loss     float64
+	Lines    []TagLine // the model's, then those of simple models
+	Spans    metrics.SpanScore
+	ByType   []metrics.SpanScore
+	Examples []TagExample
+}
+
+// TagLine is what is reached on tags.
+type TagLine struct {
+	Of                        string
+	Accuracy, MacroF1, SpanF1 float64
+}
+
+// TagExample is a row with the spans of its labels, and those that the model answers.
+type TagExample struct {
+	Row             uint32
+	ID              string // what it is called, "" if nothing
+	Tokens          []int32
+	Labels, Answers []metrics.Span
+}
+
+// tagsView is what a page says of them.
+type tagsView struct {
+	*Tags
+	Types  []metrics.SpanScore // all spans, then each type, or those with the most spans
+	Hidden int                 // how many types are not shown
+	Rows   []tagExampleView
+}
+
+// tagExampleView is a row as text, with the spans of its labels and with those of answers.
+type tagExampleView struct {
+	Row                             uint32
+	ID                              string
+	Length, Found, Missed, Invented int
+	Labels, Answers                 []segment
+	Part                            bool // the text is a part of it
+}
+
+// segment is a part of a text: a span, or what is between two.
+type segment struct {
+	Space  bool // before it
+	Pieces []piece
+	Span   *spanMark // nil between spans
+}
+
+// spanMark says what a span is.
+type spanMark struct {
+	Type, Title, Class string
+	Outcome            string // in a word, for those who see no colours
+}
+
+// mostSpans is how many spans of a long row are shown.
+const mostSpans = 12
+
+func newTagsView(r Run) *tagsView {
+	v := &tagsView{Tags: r.Tags}
+	types := slices.Clone(r.Tags.ByType)
+	if v.Hidden = max(0, len(types)-mostClasses); v.Hidden > 0 {
+		slices.SortStableFunc(types, func(a, b metrics.SpanScore) int { return cmp.Compare(b.Spans, a.Spans) })
+		types = types[:mostClasses]
+	}
+	all := r.Tags.Spans
+	all.Type = "all spans"
+	v.Types = append([]metrics.SpanScore{all}, types...)
+	for i := range r.Tags.Examples {
+		v.Rows = append(v.Rows, newTagExampleView(r.decoder(), &r.Tags.Examples[i]))
+	}
+	return v
+}
+
+func newTagExampleView(t tokenizers.Tokenizer, e *TagExample) tagExampleView {
+	v := tagExampleView{Row: e.Row, ID: e.ID, Length: len(e.Tokens)}
+	shown := shownSpans(len(e.Tokens), e.Labels, e.Answers)
+	for _, s := range e.Labels {
+		if slices.Contains(e.Answers, s) {
+			v.Found++
+		}
+	}
+	v.Missed, v.Invented, v.Part = len(e.Labels)-v.Found, len(e.Answers)-v.Found, slices.Contains(shown, false)
+	v.Labels = segments(t, e.Tokens, shown, e.Labels, e.Answers, "found", "missed")
+	v.Answers = segments(t, e.Tokens, shown, e.Answers, e.Labels, "right", "wrong")
+	return v
+}
+
+// shownSpans are all tokens, or of a long row those near the ends of its first spans.
+func shownSpans(n int, labels, answers []metrics.Span) []bool {
+	shown := make([]bool, n)
+	near := func(at int) {
+		for i := max(0, at-around); i < min(n, at+around); i++ {
+			shown[i] = true
+		}
+	}
+	if n <= mostPieces {
+		for i := range shown {
+			shown[i] = true
+		}
+		return shown
+	}
+	spans := slices.Concat(labels, answers)
+	slices.SortFunc(spans, func(a, b metrics.Span) int {
+		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End), cmp.Compare(a.Type, b.Type))
+	})
+	spans = slices.Compact(spans) // one that is found is there twice
+	for _, s := range spans[:min(len(spans), mostSpans)] {
+		near(s.Start)
+		near(s.End)
+	}
+	return shown
+}
+
+// segments cuts a text at its spans. One that is among the others has the first outcome.
+func segments(t tokenizers.Tokenizer, tokens []int32, shown []bool, spans, others []metrics.Span, yes, no string) (out []segment) {
+	separate := len(tokens) > 1 && t.Decode(tokens[:2]) != t.Decode(tokens[:1])+t.Decode(tokens[1:2])
+	add := func(from, to int, mark *spanMark) {
+		s := segment{Space: separate && from > 0, Span: mark}
+		for i := from; i < to; {
+			end := i
+			for end < to && shown[end] == shown[i] {
+				end++
+			}
+			if shown[i] {
+				s.Pieces = append(s.Pieces, piece{Text: visible(t.Decode(tokens[i:end]))})
+			} else {
+				s.Pieces = append(s.Pieces, piece{LeftOut: end - i})
+			}
+			i = end
+		}
+		if mark != nil && !slices.Contains(shown[from:to], true) {
+			s.Span = nil // left out as a whole
+		}
+		if last := len(out) - 1; s.Span == nil && last >= 0 && out[last].Span == nil {
+			out[last].Pieces = joinLeftOut(out[last].Pieces, s.Pieces)
+		} else if to > from {
+			out = append(out, s)
+		}
+	}
+	at := 0
+	for _, span := range spans {
+		mark := &spanMark{Type: span.Type, Outcome: no, Class: "no-span", Title: fmt.Sprintf("%s, tokens %d to %d", span.Type, span.Start, span.End-1)}
+		if slices.Contains(others, span) {
+			mark.Outcome, mark.Class = yes, "yes-span"
+		}
+		add(at, span.Start, nil)
+		add(span.Start, span.End, mark)
+		at = span.End
+	}
+	add(at, len(tokens), nil)
+	return out
+}
+
+// joinLeftOut appends pieces; what is left out before and after makes one.
+func joinLeftOut(a, b []piece) []piece {
+	if len(a) > 0 && len(b) > 0 && a[len(a)-1].LeftOut > 0 && b[0].LeftOut > 0 {
+		a[len(a)-1].LeftOut += b[0].LeftOut
+		b = b[1:]
+	}
+	return append(a, b...)
+}

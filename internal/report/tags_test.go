@@ -1,0 +1,121 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"golang.org/x/net/html"
+
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// drawn is a row of segments: spans in brackets with what is said of them.
+func drawn(segments []segment) string {
+	var out strings.Builder
+	for _, s := range segments {
+		if s.Space {
+			out.WriteByte(' ')
+		}
+		if s.Span != nil {
+			out.WriteByte('[')
+		}
+		for _, p := range s.Pieces {
+			if p.LeftOut > 0 {
+				fmt.Fprintf(&out, "…%d…", p.LeftOut)
+			}
+			out.WriteString(p.Text)
+		}
+		if s.Span != nil {
+			fmt.Fprintf(&out, "|%s %s]", s.Span.Type, s.Span.Outcome)
+		}
+	}
+	return out.String()
+}
+
+// TestTagExample: the text of a row is there twice, with the spans of its labels and with those
+// that are answered; of a long row what is near the ends of spans.
+func TestTagExample(t *testing.T) {
+	const text = "Zoë saw Oslo"
+	bytes, err := tokenizer(t, `{"type":"byte"}`).Encode(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels, answers := []metrics.Span{{Start: 0, End: 4, Type: "PER"}, {Start: 9, End: 13, Type: "LOC"}}, []metrics.Span{{Start: 0, End: 4, Type: "PER"}, {Start: 5, End: 13, Type: "LOC"}}
+	v := newTagExampleView(tokenizer(t, `{"type":"byte"}`), &TagExample{Row: 3, Tokens: bytes, Labels: labels, Answers: answers})
+	if got, want := drawn(v.Labels), "[Zoë|PER found] saw [Oslo|LOC missed]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got, want := drawn(v.Answers), "[Zoë|PER right] [saw Oslo|LOC wrong]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if v.Found != 1 || v.Missed != 1 || v.Invented != 1 || v.Part {
+		t.Errorf("%+v", v)
+	}
+	words := tokenizer(t, `{"type":"listops"}`)
+	tokens, err := words.Encode("[MAX 2 9 ]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	v = newTagExampleView(words, &TagExample{Tokens: tokens, Labels: []metrics.Span{{Start: 1, End: 3, Type: "N"}}})
+	if got, want := drawn(v.Labels), "[MAX [2 9|N missed] ]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+
+	const n, far = 100_000, 50_000
+	long := slices.Repeat([]int32{'a' + 1}, n)
+	v = newTagExampleView(tokenizer(t, `{"type":"byte"}`), &TagExample{Tokens: long, Labels: []metrics.Span{{Start: 100, End: far, Type: "x"}}})
+	if got, want := drawn(v.Labels), fmt.Sprintf("…60…%s[%s…%d…%s|x missed]%s…%d…", a(around), a(around), far-100-2*around, a(around), a(around), n-far-around); got != want || !v.Part {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got, want := drawn(v.Answers), fmt.Sprintf("…60…%s…%d…%s…%d…", a(2*around), far-100-2*around, a(2*around), n-far-around); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	many := TagExample{Tokens: long}
+	for i := range n / 1000 {
+		many.Answers = append(many.Answers, metrics.Span{Start: i * 1000, End: i*1000 + 5, Type: "x"})
+	}
+	v = newTagExampleView(tokenizer(t, `{"type":"byte"}`), &many)
+	if got := drawn(v.Answers); strings.Count(got, "x wrong") != mostSpans || len(got) > 3*mostSpans*around || v.Invented != 100 {
+		t.Errorf("%d characters, %d invented: %s", len(got), v.Invented, got)
+	}
+}
+
+func a(n int) string { return strings.Repeat("a", n) }
+
+// TestTags: the page has scores beside those of simple models, and tagged text as text.
+func TestTags(t *testing.T) {
+	r := testRun(t, "run", 16)
+	r.Config.Task, r.Config.NumLabels, r.Config.LabelNames = sft.Tagging, 3, []string{"O", "B-" + hostile, "I-" + hostile}
+	tally := metrics.NewTagging(r.Config.LabelNames, 3)
+	tally.Add([]int32{1, 2, 0, 1}, []int32{1, 2, 0, 0})
+	r.Results, r.Tags = nil, &Tags{Data: hostile, Note: hostile, Rows: 1, Tokens: tally.Tokens(), CutTags: 17, Loss: 0.125, Spans: tally.AllSpans(), ByType: tally.Spans(),
+		Lines:    []TagLine{{"the model", 0.75, 0.5, 2.0 / 3}, {"the most frequent tag", 0.25, 0.125, 0}},
+		Examples: []TagExample{{Row: 7, ID: hostile, Tokens: []int32{1, 2, 3, 4}, Labels: []metrics.Span{{Start: 0, End: 2, Type: hostile}}}}}
+	r.Metrics.Validation = []sft.EvaluationReport{{Step: 20, Loss: 0.8, Accuracy: new(0.5), MacroF1: new(0.25), SpanF1: new(0.375), Best: true, SelectedBy: "span-f1"}}
+	var scripts, marks int
+	text := elements(t, write(t, r), func(n *html.Node) {
+		switch n.Data {
+		case "script", "img":
+			scripts++
+		case "mark":
+			marks++
+		}
+	})
+	if scripts > 0 || marks != 1 {
+		t.Errorf("%d scripts or pictures from a run's text, %d marks", scripts, marks)
+	}
+	for _, want := range []string{
+		"3 tags", "50.00% of the tokens, span F1 0.3750 (step 20, the best in span-f1)", "By another rule.", "the most frequent tag", "0.6667", "17 labels more",
+		"Row 7, " + hostile + ": 0 spans found, 1 missed, 0 wrong", hostile + ", missed", "all spans",
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	if strings.Contains(text, "By rule.") {
+		t.Error("a rule of rows that are not there")
+	}
+}
