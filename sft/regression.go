@@ -128,6 +128,16 @@ func (c *Config) standardised(e seq.Example) []float32 {
 	return out
 }
 
+// Deviations are the differences of the logits of a model of a regression and the numbers of a
+// row, standardised: 1 is the deviation of the training split.
+func (c *Config) Deviations(logits, numbers []float32) []float64 {
+	out := make([]float64, len(numbers))
+	for i, y := range c.standardised(seq.Example{Numbers: numbers}) {
+		out[i] = float64(logits[i]) - float64(y)
+	}
+	return out
+}
+
 func (n Number) deviation() float64 {
 	if n.Deviation == 0 {
 		return 1
@@ -210,8 +220,7 @@ func (m *numberMeasurement) add(logits []float32, e seq.Example) {
 // RegressionLossOf is the loss of an example of a regression, summed over its numbers, which it
 // must have.
 func (c *Config) RegressionLossOf(logits []float32, e seq.Example) (loss float64) {
-	for i, y := range c.standardised(e) {
-		d := float64(logits[i]) - float64(y)
+	for _, d := range c.Deviations(logits, e.Numbers) {
 		g := min(max(d, -c.huberDelta()), c.huberDelta())
 		loss += float64(g * (d - g/2))
 	}

@@ -57,11 +57,14 @@ of each token of the training split reaches.
 
 --errors writes a row for each that is answered wrong: the id that it has in the data
 set (data convert --id), its number from 0, its label, the class predicted, and a
-probability for each class.
+probability for each class. Of several labels a row it has the 1000 rows with the most
+labels wrong, the largest loss first among equals; of numbers the 1000 rows that are
+furthest off, in deviations of the training split; of tagging each span that is missed or
+answered wrongly, with its place in tokens and its text.
 
 With --shard I/N --output DIR shard I of N, from 0 to N-1, of the rows is scored into the
-part DIR/part-0000I-of-0000N.arrow (id, row, label, length, logits; of several labels a row
-labels, 1 for each that holds and 0 for the others), which appears when it is
+part DIR/part-0000I-of-0000N.arrow (id, row, length and the label and logits; of several labels
+a row labels and logits, of numbers numbers and logits, of tagging labels, tags and loss), which appears when it is
 complete and is left as it is when it is there. Then --verify --output DIR reports on all
 parts what one run reports, but for rankings and simple models, or lists those that are
 missing. Without --shard a Slurm array or a Kubernetes Indexed Job says which. With
@@ -146,10 +149,8 @@ func eval(c *cli.Context) error {
 	score, embed := ranks.scoring(scorer)
 	tally := metrics.NewTally(m.Config.NumLabels)
 	e := &evaluation.Evaluation{Name: path, Scorer: scorer, Score: score, Measure: evaluation.Classes{Tally: tally}}
-	if wrong != nil {
-		defer wrong.file.Abort()
-		e.Seen = wrong.See
-	}
+	defer wrong.abort()
+	e.Seen = wrong.seen()
 	documents := ranking.NewDocuments(scorer, embed)
 	if queries > 0 {
 		e.Score = documents.Score
@@ -172,10 +173,8 @@ func eval(c *cli.Context) error {
 	if result.Ranking, err = rank(c.Context, documents, queries); err != nil {
 		return fmt.Errorf("%s: %w", path, err)
 	}
-	if wrong != nil {
-		if err := wrong.commit(); err != nil {
-			return err
-		}
+	if err := wrong.commit(c); err != nil {
+		return err
 	}
 	result.Baseline = testBaseline(c, c.String("data"), c.String("split"))
 	return show(c, result, result.write)

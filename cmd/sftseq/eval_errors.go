@@ -9,13 +9,16 @@ import (
 	"github.com/sftseq/sftseq/internal/answer"
 	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/rowwriter"
+	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // evalErrors is the file of the rows that a model gets wrong.
 type evalErrors struct {
-	*answer.Mistakes
+	answer.Mistakes
 	file *atomicfile.File
+	path string
 }
 
 // newEvalErrors begins --errors, of the rows of the file data; nil without the flag.
@@ -34,21 +37,48 @@ func newEvalErrors(c *cli.Context, config *sft.Config, data string) (*evalErrors
 	if sameFile(data, path) {
 		return nil, fmt.Errorf("%s: --errors would replace --data", path)
 	}
-	e := &evalErrors{}
+	var tokenizer tokenizers.Tokenizer
+	if config.Tags() {
+		if tokenizer, err = tokenizers.Open(config.Tokenizer, c.String("model")); err != nil {
+			return nil, err
+		}
+	}
+	e := &evalErrors{path: path}
 	if e.file, err = atomicfile.Create(path); err != nil {
 		return nil, err
 	}
-	if e.Mistakes, err = answer.NewMistakes(e.file, format, config); err != nil {
+	if e.Mistakes, err = answer.NewMistakes(e.file, format, config, tokenizer); err != nil {
 		e.file.Abort()
 		return nil, err
 	}
 	return e, nil
 }
 
-// commit completes the file.
-func (e *evalErrors) commit() error {
+// commit completes the file, if there is one, and tells how many rows have no place in it.
+func (e *evalErrors) commit(c *cli.Context) error {
+	if e == nil {
+		return nil
+	}
 	if err := e.Close(); err != nil {
 		return err
 	}
+	if n := e.Left(); n > 0 {
+		fmt.Fprintf(c.App.ErrWriter, "%s: the %d worst rows; %d more are not right\n", e.path, answer.MostWorst, n)
+	}
 	return e.file.Commit()
+}
+
+// abort gives the file up, if there is one and it is not complete.
+func (e *evalErrors) abort() {
+	if e != nil {
+		e.file.Abort()
+	}
+}
+
+// seen is told of rows; nil where there is no file.
+func (e *evalErrors) seen() func(x *seq.Example, length int, logits []float32) {
+	if e == nil {
+		return nil
+	}
+	return e.See
 }

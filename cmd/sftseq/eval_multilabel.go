@@ -87,7 +87,7 @@ func defined(v *float64) string {
 
 // evalLabels measures how well a model tells which labels of rows hold.
 func evalLabels(c *cli.Context, m *sft.Model) error {
-	in, err := openEvalRows(c, m, fmt.Sprintf("of the model %s several labels of a row are right: sftseq predict --keep writes answers beside the labels", c.String("model")))
+	in, err := openEvalRows(c, m)
 	if err != nil {
 		return err
 	}
@@ -96,6 +96,9 @@ func evalLabels(c *cli.Context, m *sft.Model) error {
 	p := newProgress(in.total, "evaluating", "rows")
 	err = r.measure(c.Context, in.evaluation(), in.Reader, frequenciesOf(r.Data), p.Add)
 	p.Finish()
+	if err == nil {
+		err = in.wrong.commit(c)
+	}
 	if err != nil {
 		return err
 	}

@@ -80,7 +80,7 @@ func determination(r2 *float64) string {
 
 // evalNumbers measures how far the predictions of a regression are from the numbers of rows.
 func evalNumbers(c *cli.Context, m *sft.Model) error {
-	in, err := openEvalRows(c, m, fmt.Sprintf("the model %s predicts numbers and has no classes: sftseq predict --keep writes predictions beside the numbers", c.String("model")))
+	in, err := openEvalRows(c, m)
 	if err != nil {
 		return err
 	}
@@ -89,6 +89,9 @@ func evalNumbers(c *cli.Context, m *sft.Model) error {
 	p := newProgress(in.total, "evaluating", "rows")
 	err = r.measure(c.Context, in.evaluation(), in.Reader, p.Add)
 	p.Finish()
+	if err == nil {
+		err = in.wrong.commit(c)
+	}
 	if err != nil {
 		return err
 	}

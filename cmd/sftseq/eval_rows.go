@@ -20,15 +20,14 @@ type evalRows struct {
 	total       int64
 	scorer      *sft.Scorer
 	score       func(context.Context, []seq.Example) ([]sft.Output, error)
+	wrong       *evalErrors // nil without --errors
 	release     func()
 }
 
-// openEvalRows opens them. What is asked of classes alone is refused with what the model lacks.
-func openEvalRows(c *cli.Context, m *sft.Model, lacks string) (*evalRows, error) {
-	for _, name := range []string{"errors", "queries"} {
-		if c.IsSet(name) {
-			return nil, usage(c, "--%s: %s", name, lacks)
-		}
+// openEvalRows opens them, and begins --errors.
+func openEvalRows(c *cli.Context, m *sft.Model) (*evalRows, error) {
+	if c.IsSet("queries") && c.Int("queries") > 0 {
+		return nil, usage(c, "--queries %d: the model %s is of task %s, expected %s with 2 classes", c.Int("queries"), c.String("model"), m.Config.Task, sft.Retrieval)
 	}
 	in, path, total, err := testData(c.String("data"), c.String("split"))
 	if err != nil {
@@ -53,16 +52,23 @@ func openEvalRows(c *cli.Context, m *sft.Model, lacks string) (*evalRows, error)
 		r.close()
 		return nil, err
 	}
+	if ranks.first() {
+		if r.wrong, err = newEvalErrors(c, m.Config, path); err != nil {
+			r.close()
+			return nil, err
+		}
+	}
 	r.score, _ = ranks.scoring(scorer)
 	return r, nil
 }
 
 // evaluation measures the rows; what it measures is up to the caller.
 func (r *evalRows) evaluation() *evaluation.Evaluation {
-	return &evaluation.Evaluation{Name: r.path, Scorer: r.scorer, Score: r.score}
+	return &evaluation.Evaluation{Name: r.path, Scorer: r.scorer, Score: r.score, Seen: r.wrong.seen()}
 }
 
 func (r *evalRows) close() {
+	r.wrong.abort()
 	r.release()
 	r.Close()
 }

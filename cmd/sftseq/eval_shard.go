@@ -7,11 +7,9 @@ import (
 	"io"
 
 	"github.com/apache/arrow/go/v15/arrow"
-	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/evaluation"
-	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/internal/rowwriter"
 	"github.com/sftseq/sftseq/internal/shard"
 	"github.com/sftseq/sftseq/seq"
@@ -45,8 +43,8 @@ func evalShards(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if !m.Config.Answers() && !m.Config.LabelsHold() {
-		return usage(c, "--shard: the model %s has no classes, and eval measures it without shards", c.String("model"))
+	if m.Config.Task == sft.FillMask {
+		return usage(c, "--shard: the model %s was trained without labels, and eval measures it without shards", c.String("model"))
 	}
 	path, err := dataFile(c, m.Config)
 	if err != nil {
@@ -96,25 +94,13 @@ func dataFile(c *cli.Context, config *sft.Config) (string, error) {
 	return path, nil
 }
 
-// Columns of a part of eval, after its id.
-const (
-	evalRow    = "row"
-	evalLabel  = "label"
-	evalLength = "length"
-	evalLogits = "logits"
-)
-
 // eval writes what is to be known of a shard's rows, all that a report is made of, and
 // returns how many there are.
 func (j *shardJob) eval(c *cli.Context, scorer *sft.Scorer, in *shard.Input, to io.Writer, key *shard.Key) (count int, err error) {
-	classes := scorer.Config().NumLabels
-	columns := []rowwriter.Column{{Name: "id"}, {Name: evalRow, Kind: rowwriter.Whole}, {Name: evalLabel, Kind: rowwriter.Whole},
-		{Name: evalLength, Kind: rowwriter.Whole}, {Name: evalLogits, Kind: rowwriter.Vector, Width: classes}}
+	kind := partOf(scorer.Config())
+	columns := append([]rowwriter.Column{{Name: "id"}, {Name: partRow, Kind: rowwriter.Whole}, {Name: partLength, Kind: rowwriter.Whole}}, kind.columns...)
 	if !j.strict {
 		columns = append(columns, rowwriter.Column{Name: shard.ErrorColumn})
-	}
-	if scorer.Config().LabelsHold() {
-		columns[2] = rowwriter.Column{Name: evalHolding, Kind: rowwriter.Vector, Width: classes}
 	}
 	out, err := rowwriter.NewArrow(to, columns, key.Metadata(), false)
 	if err != nil {
@@ -122,39 +108,37 @@ func (j *shardJob) eval(c *cli.Context, scorer *sft.Scorer, in *shard.Input, to 
 	}
 	failed := 0
 	var unwritten error
-	write := func(x *seq.Example, values ...any) {
+	write := func(x *seq.Example, length int, values []any, failure any) {
 		if unwritten != nil {
 			return
 		}
-		var id any
+		row := []any{nil, int64(x.Index), int64(length)}
 		if x.ID != "" {
-			id = x.ID
+			row[0] = x.ID
 		}
-		if !j.strict && len(values) == 3 {
-			values = append(values, nil)
+		row = append(row, values...)
+		if !j.strict {
+			row = append(row, failure)
 		}
 		count++
-		unwritten = out.Write(append([]any{id, int64(x.Index)}, values...))
+		unwritten = out.Write(row)
 	}
-	e := &evaluation.Evaluation{Name: c.String("data"), Scorer: scorer, Measure: evaluation.Classes{Tally: metrics.NewTally(classes)},
+	e := &evaluation.Evaluation{Name: c.String("data"), Scorer: scorer, Measure: kind.measure,
 		Score: func(ctx context.Context, examples []seq.Example) ([]sft.Output, error) {
 			if unwritten != nil { // what follows would be scored in vain
 				return nil, unwritten
 			}
 			return scorer.Examples(ctx, examples)
-		},
-		Seen: func(x *seq.Example, length int, logits []float32) {
-			write(x, int64(x.Label), int64(length), logits)
 		}}
-	if scorer.Config().LabelsHold() {
-		e.Measure, e.Seen = evaluation.Labels{MultiLabel: metrics.NewMultiLabel(classes)}, func(x *seq.Example, length int, logits []float32) {
-			write(x, multiHot(x.Labels, classes), int64(length), logits)
-		}
+	var cut int64
+	e.Seen = func(x *seq.Example, length int, logits []float32) {
+		write(x, length, kind.values(x, logits, e.CutTags-cut), nil)
+		cut = e.CutTags
 	}
 	if !j.strict {
 		e.Refused = func(x *seq.Example, length int, why error) {
 			failed++
-			write(x, nil, int64(length), nil, why.Error())
+			write(x, length, make([]any, len(kind.columns)), why.Error())
 		}
 	}
 	p := newProgress(0, "evaluating shard "+j.String(), "rows")
@@ -197,51 +181,17 @@ func reportShards(c *cli.Context) error {
 			return err
 		}
 	}
-	if m.Config.LabelsHold() {
-		return reportLabelShards(c, m.Config, data)
-	}
-	tally := metrics.NewTally(m.Config.NumLabels)
-	manifest, err := verifyParts(c, data, func(record arrow.Record) error { return addRecord(tally, record) })
+	kind := partOf(m.Config)
+	manifest, err := verifyParts(c, data, func(record arrow.Record) error { return addPart(kind, record) })
 	if err != nil {
 		return err
 	}
-	r := tally.Report()
-	if r == nil {
-		return fmt.Errorf("%s: no rows that were measured, at least 1 was expected", c.String("output"))
+	result, err := kind.report(c.String("model"), c.String("output"))
+	if err != nil {
+		return err
 	}
 	if manifest.Failed > 0 {
 		fmt.Fprintf(c.App.ErrWriter, "warning: %d of %d rows have an error, and are left out\n", manifest.Failed, manifest.Rows)
 	}
-	result := newEvalResult(c.String("model"), c.String("output"), r, m.Config.LabelNames)
 	return show(c, result, result.write)
-}
-
-// addRecord counts the rows of a part.
-func addRecord(tally *metrics.Tally, record arrow.Record) error {
-	column := func(name string) arrow.Array {
-		if at := record.Schema().FieldIndices(name); len(at) == 1 {
-			return record.Column(at[0])
-		}
-		return nil
-	}
-	labels, ok := column(evalLabel).(*array.Int64)
-	lengths, also := column(evalLength).(*array.Int64)
-	vectors, too := column(evalLogits).(*array.FixedSizeList)
-	if !ok || !also || !too {
-		return fmt.Errorf("expected a part of eval, with the columns %s, %s and %s, found %v", evalLabel, evalLength, evalLogits, record.Schema().Fields())
-	}
-	logits, ok := vectors.ListValues().(*array.Float32)
-	if !ok {
-		return fmt.Errorf("column %s: expected float32, found %s", evalLogits, vectors.DataType())
-	}
-	for i := range int(record.NumRows()) {
-		if vectors.IsNull(i) {
-			continue
-		}
-		from, to := vectors.ValueOffsets(i)
-		if err := tally.Add(int(labels.Value(i)), logits.Float32Values()[from:to], int(lengths.Value(i))); err != nil {
-			return fmt.Errorf("row %d: %w", i, err)
-		}
-	}
-	return nil
 }

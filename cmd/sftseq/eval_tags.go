@@ -83,7 +83,7 @@ func (r *tagsResult) write(w io.Writer) error {
 
 // evalTags measures the tags that a model gives the tokens of rows.
 func evalTags(c *cli.Context, m *sft.Model) error {
-	in, err := openEvalRows(c, m, fmt.Sprintf("the model %s tags tokens and has no class of a row: sftseq predict writes the spans that it finds", c.String("model")))
+	in, err := openEvalRows(c, m)
 	if err != nil {
 		return err
 	}
@@ -96,6 +96,9 @@ func evalTags(c *cli.Context, m *sft.Model) error {
 	p := newProgress(in.total, "evaluating", "rows")
 	err = r.measure(c.Context, in.evaluation(), in.Reader, simple, p.Add)
 	p.Finish()
+	if err == nil {
+		err = in.wrong.commit(c)
+	}
 	if err != nil {
 		return err
 	}

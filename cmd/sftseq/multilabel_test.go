@@ -6,7 +6,6 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -120,14 +119,9 @@ func TestMultiLabel(t *testing.T) {
 	if said := must("", "eval", "--model", model, "--data", data); !strings.Contains(said, "frequencies of training") || !strings.Contains(said, "mean average precision") {
 		t.Error(said)
 	}
-	parts := filepath.Join(dir, "parts")
-	for _, shard := range []string{"0/2", "1/2"} {
-		must("", "eval", "--model", model, "--data", data, "--shard", shard, "--output", parts, "--on-error", "column")
-	}
-	var whole labelsResult
-	if err := json.Unmarshal([]byte(must("", "eval", "--verify", "--model", model, "--data", data, "--output", parts, "--json")), &whole); err != nil || !reflect.DeepEqual(whole.MultiLabelReport, result.MultiLabelReport) {
-		t.Errorf("the parts: %+v, %v; expected %+v", whole.MultiLabelReport, err, result.MultiLabelReport)
-	}
+	checkEvalShards(t, model, data)
+	must("", "train", "custom", "--data", data, "--out", filepath.Join(dir, "poor"), "--steps", "10", "--device", "cpu")
+	checkLabelErrors(t, filepath.Join(dir, "poor"), data)
 	must("", "report", model, "--out", filepath.Join(dir, "report.html"))
 	text := readText(t, filepath.Join(dir, "report.html"))
 	for _, want := range []string{fmt.Sprintf("%.4f", *result.MacroF1), fmt.Sprintf("%.4f", *result.Labels[1].AveragePrecision), "frequencies of the labels in training", "precision–recall"} {
@@ -147,7 +141,7 @@ func TestMultiLabel(t *testing.T) {
 	weights := writeText(t, filepath.Join(dir, "w.json"), `{"d": 2}`)
 	for want, args := range map[string][]string{
 		"several labels, and is not explained":    {"predict", "--model", model, "--explain"},
-		"several labels of a row are right":       {"eval", "--model", model, "--data", data, "--errors", filepath.Join(dir, "e.csv")},
+		"expected retrieval with 2 classes":       {"eval", "--model", model, "--data", data, "--queries", "3"},
 		"its task is classification, the model's": {"eval", "--model", model, "--data", classes},
 		"--seeds: ":                       {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--seeds", "1,2"},
 		`class "d", expected one of a, b`: {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--class-weights", weights},

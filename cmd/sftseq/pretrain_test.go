@@ -45,7 +45,7 @@ func TestPretrain(t *testing.T) {
 	compareRuns(t, whole, torn)
 
 	refuse(t, exitError, "holds a run of sftseq pretrain, which sftseq train listops cannot go on with", "", "train", "listops", "--out", torn, "--resume")
-	refuse(t, exitUsage, "has no classes, and eval measures it without shards", "", "eval", "--model", whole, "--data", data, "--shard", "0/2", "--output", filepath.Join(runs, "parts"))
+	refuse(t, exitUsage, "was trained without labels, and eval measures it without shards", "", "eval", "--model", whole, "--data", data, "--shard", "0/2", "--output", filepath.Join(runs, "parts"))
 	labelled := done(t, "", append(small(data, filepath.Join(runs, "labelled")), "--steps", "2", "--hidden", "16", "--layers", "1", "--init-from", whole)...)
 	if want := fmt.Sprintf(" parameters from %s, fresh: head.pool.weight, head.pool.bias, head.out.weight, head.out.bias", whole); !strings.Contains(labelled, want) {
 		t.Errorf("%q is missing in\n%s", want, labelled)

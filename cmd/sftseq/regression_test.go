@@ -68,6 +68,8 @@ func TestRegression(t *testing.T) {
 	if said := must("", "eval", "--model", model, "--data", data); !strings.Contains(said, "mean of the training split") || !strings.Contains(said, "ridge regression") {
 		t.Error(said)
 	}
+	checkEvalShards(t, model, data)
+	checkNumberErrors(t, model, data, "count", "length")
 	must("", "report", model, "--out", filepath.Join(dir, "report.html"))
 	text := readText(t, filepath.Join(dir, "report.html"))
 	for _, want := range []string{"ridge regression", "mean of the training split", "predictions of count over what they should be", "predictions of length", ", predicted as ", "in the units of the data", "regression, 2 numbers"} {
@@ -92,8 +94,6 @@ func TestRegression(t *testing.T) {
 
 	for want, args := range map[string][]string{
 		"predicts numbers, and is not explained":                   {"predict", "--model", model, "--explain"},
-		"predicts numbers and has no classes":                      {"eval", "--model", model, "--data", data, "--errors", filepath.Join(dir, "e.csv")},
-		"has no classes, and eval measures it with":                {"eval", "--model", model, "--data", data, "--shard", "0/2", "--output", filepath.Join(dir, "parts")},
 		"--regression-loss \"cubic\", expected smooth_l1, squared": {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--regression-loss", "cubic"},
 		"--seeds: ":                         {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--seeds", "1,2"},
 		"--class-weights: ":                 {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--class-weights", "balanced"},

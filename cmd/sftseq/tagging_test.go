@@ -102,6 +102,9 @@ func TestTagging(t *testing.T) {
 	if said := must(`{"text":"Zoë"}`+"\n", "embed", "--model", model); !strings.Contains(said, `"embedding":[`) {
 		t.Error(said)
 	}
+	checkEvalShards(t, model, in("words"))
+	must("", "train", "custom", "--data", in("words"), "--out", in("poor"), "--epochs", "1", "--device", "cpu")
+	checkSpanErrors(t, in("poor"), in("words"))
 	must("", "report", model, "--out", in("report.html"))
 	page := readText(t, in("report.html"))
 	for _, want := range []string{"<b>PER, found</b></mark>", "<b>LOC, right</b></mark>", "most frequent tag of each token", fmt.Sprintf("%.4f", result.Spans.F1), fmt.Sprintf("%d tokens with a label", result.Tokens)} {
@@ -150,8 +153,6 @@ func TestTagging(t *testing.T) {
 
 	for want, args := range map[string][]string{
 		"tags tokens, and is not explained":                     {"predict", "--model", model, "--explain"},
-		"tags tokens and has no class of a row":                 {"eval", "--model", model, "--data", in("words"), "--errors", in("e.csv")},
-		"has no classes, and eval measures":                     {"eval", "--model", model, "--data", in("words"), "--shard", "0/2", "--output", in("parts")},
 		"its task is classification":                            {"eval", "--model", model, "--data", in("classes")},
 		"--select loss: the run was started with another value": {"train", "custom", "--data", in("words"), "--out", in("accurate"), "--resume", "--select", "loss"},
 		`select is "auc", expected accuracy, loss`:              {"train", "custom", "--data", in("words"), "--select", "auc", "--out", in("no")},

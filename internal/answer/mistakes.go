@@ -6,40 +6,89 @@ import (
 	"github.com/sftseq/sftseq/internal/rowwriter"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// Mistakes writes the rows of a data set that a model answers wrong: their id and number,
-// their class, the one predicted and the probability of each.
-type Mistakes struct {
+// Mistakes writes what a model answers wrong of the rows of a data set. Each has its id and number
+// there:
+//   - of classes a row, with its class, the one predicted and the probability of each;
+//   - of tagging a span that is missed or answered wrongly, in tokens and as text;
+//   - of several labels a row, the [MostWorst] with the most labels wrong, then the largest loss;
+//   - of numbers a row, the [MostWorst] furthest off in deviations of the training split.
+type Mistakes interface {
+	// See is told of each row, cut to what the model reads, and writes what is wrong.
+	See(x *seq.Example, length int, logits []float32)
+	// Left is how many rows are wrong, too, and are not written.
+	Left() int
+	// Close completes what is written, unless a row could not be: that is the error then.
+	Close() error
+}
+
+// NewMistakes returns a writer of a format of rowwriter's. The tokenizer makes text of spans; nil
+// is none.
+func NewMistakes(to io.Writer, format string, config *sft.Config, tokenizer tokenizers.Tokenizer) (Mistakes, error) {
+	columns := []rowwriter.Column{{Name: "id"}, {Name: "row", Kind: rowwriter.Whole}}
+	var own []rowwriter.Column
+	var ranked *worstRows
+	switch {
+	case config.Tags():
+		own = spanMistakeColumns()
+	case config.LabelsHold():
+		own, ranked = wrongLabels(config, format)
+	case config.Predicts():
+		own, ranked = farNumbers(config)
+	default:
+		own = append([]rowwriter.Column{labelColumn(config, "label"), labelColumn(config, "predicted")}, probabilityColumns(config)...)
+	}
+	out, err := rowwriter.New(to, format, append(columns, own...))
+	w := mistakeWriter{config: config, out: out}
+	switch {
+	case err != nil:
+		return nil, err
+	case config.Tags():
+		return newSpanMistakes(w, tokenizer), nil
+	case ranked != nil:
+		ranked.mistakeWriter = w
+		return ranked, nil
+	}
+	return &wrongClasses{w}, nil
+}
+
+// mistakeWriter writes rows until one cannot be written.
+type mistakeWriter struct {
 	config *sft.Config
 	out    rowwriter.Writer
 	err    error // of the first row that could not be written
 }
 
-// NewMistakes returns a writer of a format of rowwriter's. Close ends it.
-func NewMistakes(to io.Writer, format string, config *sft.Config) (*Mistakes, error) {
-	columns := append([]rowwriter.Column{{Name: "id"}, {Name: "row", Kind: rowwriter.Whole}, labelColumn(config, "label"), labelColumn(config, "predicted")}, probabilityColumns(config)...)
-	out, err := rowwriter.New(to, format, columns)
-	return &Mistakes{config: config, out: out}, err
-}
-
-// See writes a row if it is answered wrong.
-func (m *Mistakes) See(x *seq.Example, _ int, logits []float32) {
-	answer := sft.Argmax(logits)
-	if answer == int(x.Label) || m.err != nil {
+// write writes a row of a data set; no id is "".
+func (w *mistakeWriter) write(id string, row uint32, values ...any) {
+	if w.err != nil {
 		return
 	}
-	row := []any{nil, int64(x.Index), columnValue(m.config.Label(int(x.Label))), columnValue(m.config.Label(answer))}
-	if x.ID != "" {
-		row[0] = x.ID
+	own := []any{nil, int64(row)}
+	if id != "" {
+		own[0] = id
 	}
-	m.err = m.out.Write(append(row, realValues(sft.Probabilities(logits))...))
+	w.err = w.out.Write(append(own, values...))
 }
 
-// Close completes what is written, unless a row could not be: that is the error then.
-func (m *Mistakes) Close() error {
-	if m.err != nil {
-		return m.err
+func (w *mistakeWriter) Left() int { return 0 }
+
+func (w *mistakeWriter) Close() error {
+	if w.err != nil {
+		return w.err
 	}
-	return m.out.Close()
+	return w.out.Close()
+}
+
+// wrongClasses are rows whose class is not the one predicted.
+type wrongClasses struct{ mistakeWriter }
+
+func (w *wrongClasses) See(x *seq.Example, _ int, logits []float32) {
+	answer := sft.Argmax(logits)
+	if answer == int(x.Label) {
+		return
+	}
+	w.write(x.ID, x.Index, append([]any{columnValue(w.config.Label(int(x.Label))), columnValue(w.config.Label(answer))}, realValues(sft.Probabilities(logits))...)...)
 }

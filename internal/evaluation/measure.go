@@ -69,9 +69,14 @@ func (m *Numbers) add(c *sft.Config, x *seq.Example, _ int, logits []float32) er
 	if err := finite(logits); err != nil {
 		return err
 	}
-	m.Loss += c.RegressionLossOf(logits, *x)
-	m.Add(c.Predictions(logits), x.Numbers)
+	m.Count(c, x.Numbers, logits)
 	return nil
+}
+
+// Count counts a row: its numbers, and the logits of a model.
+func (m *Numbers) Count(c *sft.Config, numbers, logits []float32) {
+	m.Loss += c.RegressionLossOf(logits, seq.Example{Numbers: numbers})
+	m.Add(c.Predictions(logits), numbers)
 }
 
 // Tags measures the tags of the tokens of rows.

@@ -22,6 +22,8 @@ func newDelimited(w io.Writer, comma rune, columns []Column) (*delimited, error)
 		switch c.Kind {
 		case Object:
 			return nil, fmt.Errorf("column %s: only JSON lines can hold it", c.Name)
+		case List:
+			return nil, fmt.Errorf("column %s: a row of text has no place for a list of any length", c.Name)
 		case Vector:
 			for i := range c.Width {
 				d.fields = append(d.fields, fmt.Sprintf("%s_%d", c.Name, i))

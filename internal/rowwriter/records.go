@@ -140,7 +140,13 @@ func (r *records) add(c *Column, to array.Builder, v any) error {
 		Append(bool)
 		ValueBuilder() array.Builder
 	}:
-		if n, ok := v.([]float32); ok && len(n) == c.Width {
+		if n, ok := v.([]int32); ok && c.Kind == List {
+			r.size += 4 * len(n)
+			to.Append(true)
+			to.ValueBuilder().(*array.Int32Builder).AppendValues(n, nil)
+			return nil
+		}
+		if n, ok := v.([]float32); ok && c.Kind == Vector && len(n) == c.Width {
 			r.size += 4 * len(n)
 			to.Append(true)
 			to.ValueBuilder().(*array.Float32Builder).AppendValues(n, nil)

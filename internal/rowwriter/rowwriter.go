@@ -33,6 +33,7 @@ const (
 	Real               // float32
 	Vector             // []float32
 	Object             // anything that JSON can hold, for JSON lines only
+	List               // []int32, of any length, for JSON lines, Parquet and Arrow
 )
 
 // Writer writes rows. What is written is complete after Close, which does not close what
@@ -101,6 +102,9 @@ func text(c *Column, v any) (string, error) {
 // number is a number as JSON and CSV have it: the shortest text that is the same number.
 func number(v float32) string { return strconv.FormatFloat(float64(v), 'g', -1, 32) }
 
+// ArrowType is a column's type in an Arrow file.
+func (c *Column) ArrowType() (arrow.DataType, error) { return c.arrowType(true) }
+
 // arrowType is a column's type, of which a vector has two.
 func (c *Column) arrowType(fixed bool) (arrow.DataType, error) {
 	switch c.Kind {
@@ -115,6 +119,8 @@ func (c *Column) arrowType(fixed bool) (arrow.DataType, error) {
 			return arrow.FixedSizeListOf(int32(c.Width), arrow.PrimitiveTypes.Float32), nil
 		}
 		return arrow.ListOf(arrow.PrimitiveTypes.Float32), nil
+	case List:
+		return arrow.ListOf(arrow.PrimitiveTypes.Int32), nil
 	}
 	return nil, fmt.Errorf("column %s: only JSON lines can hold it", c.Name)
 }

@@ -1,0 +1,173 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// checkEvalShards: what eval reports of the parts of three shards is what it reports of all rows,
+// but for simple models and the names of files.
+func checkEvalShards(t *testing.T, model, data string) {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "parts")
+	for _, shard := range []string{"0/3", "1/3", "2/3"} {
+		succeed(t, "", "eval", "--model", model, "--data", data, "--shard", shard, "--output", dir, "--device", "cpu")
+	}
+	report := func(args ...string) (out map[string]any) {
+		t.Helper()
+		if err := json.Unmarshal([]byte(succeed(t, "", append([]string{"eval", "--model", model, "--device", "cpu", "--json"}, args...)...)), &out); err != nil {
+			t.Fatal(err)
+		}
+		without(out)
+		return out
+	}
+	var parts map[string]any
+	if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--verify", "--output", dir, "--json")), &parts); err != nil {
+		t.Fatal(err)
+	}
+	without(parts)
+	if whole := report("--data", data); !reflect.DeepEqual(parts, whole) || len(whole) < 3 {
+		t.Errorf("the parts: %v\nexpected %v", parts, whole)
+	}
+}
+
+// without takes out of a report what shards do not know.
+func without(report map[string]any) {
+	for key, value := range report {
+		if key == "data" || key == "split" || key == "step" || strings.HasPrefix(key, "baseline") {
+			delete(report, key)
+		}
+		if list, ok := value.([]any); ok {
+			for _, x := range list {
+				if object, ok := x.(map[string]any); ok {
+					without(object)
+				}
+			}
+		}
+	}
+}
+
+// mistakes are the lines of eval --errors, beside what it reports.
+func mistakes[M, R any](t *testing.T, model, data string, result *R) (out []M) {
+	t.Helper()
+	to := filepath.Join(t.TempDir(), "wrong.jsonl")
+	if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--errors", to, "--device", "cpu", "--json")), result); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(readText(t, to)) {
+		var m M
+		if err := json.Unmarshal([]byte(line), &m); err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+type labelMistake struct {
+	Row               int
+	Labels, Predicted []string
+	Wrong             int
+	Loss              float64
+}
+
+// checkLabelErrors: the rows of which some label is wrong are written, the worst first.
+func checkLabelErrors(t *testing.T, model, data string) {
+	t.Helper()
+	var result labelsResult
+	rows := mistakes[labelMistake](t, model, data, &result)
+	if want := result.Rows - int(math.Round(result.ExactMatch*float64(result.Rows))); len(rows) != want || want == 0 {
+		t.Errorf("%d rows, want %d", len(rows), want)
+	}
+	for i, m := range rows {
+		wrong := 0
+		for _, label := range []string{"a", "b", "c"} {
+			if slices.Contains(m.Labels, label) != slices.Contains(m.Predicted, label) {
+				wrong++
+			}
+		}
+		if wrong != m.Wrong || wrong == 0 || i > 0 && (rows[i-1].Wrong < wrong || rows[i-1].Wrong == wrong && rows[i-1].Loss < m.Loss) {
+			t.Errorf("row %d: %+v after %+v", i, m, rows[max(0, i-1)])
+		}
+	}
+	to := filepath.Join(t.TempDir(), "wrong.csv")
+	succeed(t, "", "eval", "--model", model, "--data", data, "--errors", to, "--device", "cpu")
+	if first := csvRows(t, to)[0]; first["labels"] != strings.Join(rows[0].Labels, ";") || first["probability_a"] == "" {
+		t.Errorf("%v, want %+v", first, rows[0])
+	}
+}
+
+// checkNumberErrors: all rows are written, that which is furthest off in deviations first.
+func checkNumberErrors(t *testing.T, model, data string, names ...string) {
+	t.Helper()
+	var result numbersResult
+	rows := mistakes[map[string]any](t, model, data, &result)
+	c, err := sft.ReadConfig(filepath.Join(model, "config.json"))
+	if err != nil || len(rows) != result.Rows {
+		t.Fatalf("%d rows of %d, %v", len(rows), result.Rows, err)
+	}
+	before := math.Inf(1)
+	for i, m := range rows {
+		furthest, at := 0.0, ""
+		for n, name := range names {
+			if d := math.Abs(m["predicted_"+name].(float64)-m["actual_"+name].(float64)) / c.Numbers[n].Deviation; d > furthest {
+				furthest, at = d, name
+			}
+		}
+		if d := m["deviations"].(float64); math.Abs(d-furthest) > 1e-4*furthest || d > before || m["number"] != at {
+			t.Errorf("row %d: %v, after %v; computed %v of %s", i, m, before, furthest, at)
+		}
+		before = m["deviations"].(float64)
+	}
+}
+
+type spanMistake struct {
+	Row, Start, End      int
+	Mistake, Label, Text string
+}
+
+// checkSpanErrors: each span that is missed or wrong is written, with its text.
+func checkSpanErrors(t *testing.T, model, data string) {
+	t.Helper()
+	var result tagsResult
+	rows := mistakes[spanMistake](t, model, data, &result)
+	set, err := seq.OpenDataset(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	test, err := set.OpenSequences("test", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer test.Close()
+	c, err := sft.ReadConfig(filepath.Join(model, "config.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	count := map[string]int64{}
+	for _, m := range rows {
+		e, err := test.Example(m.Row)
+		if err != nil {
+			t.Fatal(err)
+		}
+		labelled := slices.Contains(metrics.NewTags(c.LabelNames, c.NumLabels).Spans(e.Labels), metrics.Span{Start: m.Start, End: m.End, Type: m.Label})
+		if labelled != (m.Mistake == "missed") || len(strings.Fields(m.Text)) != m.End-m.Start {
+			t.Errorf("%+v: the labels have it: %v", m, labelled)
+		}
+		count[m.Mistake]++
+	}
+	found := int64(math.Round(result.Spans.Recall * float64(result.Spans.Spans)))
+	if want := fmt.Sprint(result.Spans.Spans-found, result.Spans.Answers-found); fmt.Sprint(count["missed"], count["wrong"]) != want || len(rows) == 0 {
+		t.Errorf("missed and wrong: %v, want %s", count, want)
+	}
+}

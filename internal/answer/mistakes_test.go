@@ -1,0 +1,100 @@
+package answer
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// TestWorstRows: of more rows than are kept those that are furthest off are written, in order, of
+// equal ones the first of the file; one that is right is none of them.
+func TestWorstRows(t *testing.T) {
+	c := &sft.Config{Task: sft.Regression, NumLabels: 1, Numbers: []sft.Number{{Name: "n", Mean: 10, Deviation: 2}}}
+	var out bytes.Buffer
+	m, err := NewMistakes(&out, "csv", c, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const rows = 3 * MostWorst
+	for i := range rows {
+		off := float32((i * 7919) % rows / 2) // each twice
+		m.See(&seq.Example{Index: uint32(i), A: []int32{1}, Numbers: []float32{10}}, 1, []float32{-off})
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if lines[0] != "id,row,deviations,number,actual_n,predicted_n" || len(lines) != MostWorst+1 || m.Left() != rows-2-MostWorst {
+		t.Fatalf("%q, %d lines, %d left", lines[0], len(lines), m.Left())
+	}
+	before := -1
+	for i, line := range lines[1:] {
+		off := rows/2 - 1 - i/2
+		var row int
+		var rest string
+		if _, err := fmt.Sscanf(line, ",%d,%s", &row, &rest); err != nil {
+			t.Fatal(err)
+		}
+		if want := fmt.Sprintf("%d,n,10,%d", off, 10-2*off); rest != want || i%2 == 1 && row < before {
+			t.Errorf("line %d: %s after row %d, want %s", i, line, before, want)
+		}
+		before = row
+	}
+}
+
+// TestLabelsInTables: names of labels that have the separator in them make a list of JSON of the
+// column, so that it says what it means.
+func TestLabelsInTables(t *testing.T) {
+	for _, c := range []struct {
+		names []string
+		want  string
+	}{
+		{[]string{"a", "b"}, `,0,a;b,,2,2.126928,0.11920292,0.11920292`},
+		{[]string{"a;b", "c"}, `,0,"[""a;b"",""c""]",[],2,2.126928,0.11920292,0.11920292`},
+	} {
+		config := &sft.Config{Task: sft.MultiLabel, NumLabels: 2, LabelNames: c.names}
+		var out bytes.Buffer
+		m, err := NewMistakes(&out, "csv", config, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m.See(&seq.Example{A: []int32{1}, Labels: []int32{0, 1}}, 1, []float32{-2, -2})
+		m.See(&seq.Example{A: []int32{1}, Labels: []int32{1}}, 1, []float32{-2, 2}) // right
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Split(out.String(), "\n"); got[1] != c.want || len(got) != 3 {
+			t.Errorf("%q: %q, want %s", c.names, got, c.want)
+		}
+	}
+}
+
+// TestSpanMistakes: tokens without a label are no part of what is right or wrong.
+func TestSpanMistakes(t *testing.T) {
+	config := &sft.Config{Task: sft.Tagging, NumLabels: 3, LabelNames: []string{"O", "B-X", "I-X"}}
+	var out bytes.Buffer
+	m, err := NewMistakes(&out, "csv", config, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	see := func(id string, labels, answers []int32) {
+		logits := make([]float32, 3*len(answers))
+		for i, tag := range answers {
+			logits[3*i+int(tag)] = 1
+		}
+		m.See(&seq.Example{ID: id, A: slices.Repeat([]int32{1}, len(labels)), Labels: labels}, len(labels), logits)
+	}
+	see("right", []int32{1, -1, 2, 0, -1}, []int32{1, 0, 2, 0, 1})
+	see("short", []int32{0, 1, 2, 2}, []int32{0, 1, 2, 0})
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := out.String(), "id,row,mistake,label,start,end,text\nshort,0,missed,X,1,4,\nshort,0,wrong,X,1,3,\n"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
