@@ -32,8 +32,9 @@ import (
 type Explanation struct {
 	Layers []LayerExplanation `json:"layers"`
 	// Pooling has the weight a_i of each token in u = Σ a_i·x_i, the vector that
-	// the head reads: [L], adding up to 1.
-	Pooling []float32 `json:"pooling"`
+	// the head reads: [L], adding up to 1. A model of tagging has none: its head reads each
+	// token's row.
+	Pooling []float32 `json:"pooling,omitempty"`
 }
 
 // LayerExplanation has the tokens that a layer sampled, tops and partners, at most
@@ -48,9 +49,6 @@ type LayerExplanation struct {
 // each of their sequences. It takes the backward of attention besides: on a
 // processor about twice the time, and twice the memory.
 func (s *Scorer) Explain(ctx context.Context, examples []seq.Example) ([]Output, error) {
-	if s.engine.config.Tags() {
-		return nil, errors.New("a model of the task tagging is not explained: it has no answer to a whole sequence")
-	}
 	return s.score(ctx, examples, explainMode)
 }
 
@@ -60,7 +58,7 @@ type explained struct {
 	share    *tensor.Tensor // [B, d] input: 1/(h·L) throughout a sequence's row
 	gradient *tensor.Tensor // [T, d]: the same for each of its tokens
 	layers   []explainedLayer
-	pooling  *tensor.Tensor // [T]
+	pooling  *tensor.Tensor // [T]; nil where the head reads each token
 }
 
 type explainedLayer struct {
@@ -113,12 +111,14 @@ func (x *explained) upload(b *packed, inputs tensor.Memory) error {
 // read returns the explanation of each sequence of a batch that was run.
 func (x *explained) read(b *packed, arena tensor.Memory) ([]Explanation, error) {
 	out := make([]Explanation, len(b.example))
-	pooling := make([]float32, b.counts.Tokens)
-	if err := tensor.Download(arena, x.pooling, pooling); err != nil {
-		return nil, err
-	}
-	for i := range out {
-		out[i].Pooling = pooling[b.offset[i]:b.offset[i+1]]
+	if x.pooling != nil {
+		pooling := make([]float32, b.counts.Tokens)
+		if err := tensor.Download(arena, x.pooling, pooling); err != nil {
+			return nil, err
+		}
+		for i := range out {
+			out[i].Pooling = pooling[b.offset[i]:b.offset[i+1]]
+		}
 	}
 	n := int(b.counts.Sampled)
 	top, partner, count := make([]int32, n), make([]int32, n), make([]int32, len(out))

@@ -5,9 +5,11 @@ import (
 	"math"
 	"math/rand/v2"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -199,4 +201,29 @@ func TestExplainRefuses(t *testing.T) {
 			t.Error("explained though cancelled")
 		}
 	})
+}
+
+// TestExplainTags: a model of tagging is explained by what its layers have sampled, which is that
+// of a model of classes with the same layers; its logits are those without an explanation.
+func TestExplainTags(t *testing.T) {
+	m := randomModel(ofTask(tinyConfig(), Tagging), 1)
+	classes := NewModel(tinyConfig(), 2)
+	if _, err := classes.CopyFrom(m); err != nil {
+		t.Fatal(err)
+	}
+	examples := []seq.Example{{A: []int32{1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5}}, {A: []int32{3}}, {A: []int32{8, 7, 6}}}
+	tagger := newScorerOf(t, m, cpu.New(1))
+	got, want := explain(t, tagger, examples), explain(t, newScorerOf(t, classes, cpu.New(1)), examples)
+	plain, err := tagger.Examples(t.Context(), examples)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, o := range got {
+		if !slices.Equal(o.Logits, plain[i].Logits) || len(o.Explanations) != 1 || o.Explanations[0].Pooling != nil {
+			t.Errorf("example %d: %+v", i, o)
+		}
+		if e := o.Explanations[0].Layers; !reflect.DeepEqual(e, want[i].Explanations[0].Layers) || len(e) != 2 || len(e[0].Positions) == 0 {
+			t.Errorf("example %d: %+v, want %+v", i, e, want[i].Explanations[0].Layers)
+		}
+	}
 }

@@ -204,10 +204,6 @@ func TestTaggingRefusals(t *testing.T) {
 	if err := c.DescribeData(spec); err != nil || !c.Tags() || c.Answers() || c.Predicts() {
 		t.Error(err)
 	}
-	s := newScorerOf(t, randomModel(ofTask(tinyConfig(), Tagging), 1), cpu.New(1))
-	if _, err := s.Explain(t.Context(), []seq.Example{{A: []int32{1}}}); err == nil || !strings.Contains(err.Error(), "is not explained") {
-		t.Error(err)
-	}
 	train, val := unlabelledTokens(t)
 	for _, f := range [][2]*seq.File{{train, val}, {val, train}} {
 		_, err := NewTrainer(NewModel(ofTask(tinyConfig(), Tagging), 1), runSettings(), cpu.New(1), f[0], f[1], nil, options(t.TempDir(), nil))

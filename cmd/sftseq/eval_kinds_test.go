@@ -171,3 +171,31 @@ func checkSpanErrors(t *testing.T, model, data string) {
 		t.Errorf("missed and wrong: %v, want %s", count, want)
 	}
 }
+
+// checkExplain: predict --explain says what predict says, and beside it what was read: of each
+// layer the sampled tokens, and of a model with a pooling the weight of each of five tokens.
+func checkExplain(t *testing.T, model, text string, pools bool) {
+	t.Helper()
+	line := fmt.Sprintf(`{"id":"x","text":%q}`, text)
+	plain := succeed(t, line, "predict", "--model", model, "--device", "cpu")
+	explained := succeed(t, line, "predict", "--model", model, "--device", "cpu", "--explain")
+	var said struct{ Explain *sft.Explanation }
+	if err := json.Unmarshal([]byte(explained), &said); err != nil || said.Explain == nil || len(said.Explain.Layers) == 0 {
+		t.Fatalf("%s, %v", explained, err)
+	}
+	if before, _, _ := strings.Cut(explained, `,"explain":`); before+"}\n" != plain {
+		t.Errorf("%s, without an explanation %s", explained, plain)
+	}
+	sum := 0.0
+	for _, w := range said.Explain.Pooling {
+		sum += float64(w)
+	}
+	if n := len(said.Explain.Pooling); pools && (n != 5 || math.Abs(sum-1) > 1e-5) || !pools && n != 0 {
+		t.Errorf("pooling %v", said.Explain.Pooling)
+	}
+	for i, layer := range said.Explain.Layers {
+		if len(layer.Positions) == 0 || slices.Max(layer.Positions) > 4 {
+			t.Errorf("layer %d: positions %v", i, layer.Positions)
+		}
+	}
+}

@@ -119,6 +119,7 @@ func TestMultiLabel(t *testing.T) {
 	if said := must("", "eval", "--model", model, "--data", data); !strings.Contains(said, "frequencies of training") || !strings.Contains(said, "mean average precision") {
 		t.Error(said)
 	}
+	checkExplain(t, model, "xxaxc", true)
 	checkEvalShards(t, model, data)
 	must("", "train", "custom", "--data", data, "--out", filepath.Join(dir, "poor"), "--steps", "10", "--device", "cpu")
 	checkLabelErrors(t, filepath.Join(dir, "poor"), data)
@@ -140,7 +141,6 @@ func TestMultiLabel(t *testing.T) {
 	must("", "data", "convert", "--from", csv, "--to", classes, "--text", "sequence", "--label", "topics", "--tokenizer", "byte", "--split", "0.6,0.2,0.2")
 	weights := writeText(t, filepath.Join(dir, "w.json"), `{"d": 2}`)
 	for want, args := range map[string][]string{
-		"several labels, and is not explained":    {"predict", "--model", model, "--explain"},
 		"expected retrieval with 2 classes":       {"eval", "--model", model, "--data", data, "--queries", "3"},
 		"its task is classification, the model's": {"eval", "--model", model, "--data", classes},
 		"--seeds: ":                       {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--seeds", "1,2"},

@@ -71,7 +71,8 @@ between them. A model of tagging writes the spans that it finds,
 from the first character, 0, to behind the last: of the text, or of the tokens (unit) where
 it was given tokens; the score is the mean probability of its tokens. With --explain a line also says what the
 model read: for each layer the positions it sampled, their weights and the share of
-its attention that each received; and the weight of each token in the pooling.
+its attention that each received; and the weight of each token in the pooling, which a model
+of tagging does not have. Positions are those of tokens, from 0.
 
 With --fill, and a model of sftseq pretrain, a line's text has [MASK], or --mask, in
 place of tokens (tokens have the id mask_token_id of config.json), and the reply is
@@ -189,12 +190,6 @@ func taskFor(c *cli.Context, m *sft.Config) error {
 	switch fill := c.Bool("fill"); {
 	case fill && !fills:
 		return fmt.Errorf("--fill: the model %s is of task %s, expected one of sftseq pretrain", c.String("model"), m.Task)
-	case c.Bool("explain") && m.Tags():
-		return fmt.Errorf("--explain: the model %s tags tokens, and is not explained: leave --explain out", c.String("model"))
-	case c.Bool("explain") && m.Predicts():
-		return fmt.Errorf("--explain: the model %s predicts numbers, and is not explained: leave --explain out", c.String("model"))
-	case c.Bool("explain") && m.LabelsHold():
-		return fmt.Errorf("--explain: the model %s answers with several labels, and is not explained: leave --explain out", c.String("model"))
 	case !fill && fills && c.Command.Name == "predict":
 		return fmt.Errorf("the model %s was trained without labels (sftseq pretrain), and predicts none: --fill fills masks, sftseq embed gives vectors, and sftseq train --init-from learns labels", c.String("model"))
 	}

@@ -68,6 +68,7 @@ func TestRegression(t *testing.T) {
 	if said := must("", "eval", "--model", model, "--data", data); !strings.Contains(said, "mean of the training split") || !strings.Contains(said, "ridge regression") {
 		t.Error(said)
 	}
+	checkExplain(t, model, "abcba", true)
 	checkEvalShards(t, model, data)
 	checkNumberErrors(t, model, data, "count", "length")
 	must("", "report", model, "--out", filepath.Join(dir, "report.html"))
@@ -93,7 +94,6 @@ func TestRegression(t *testing.T) {
 	}
 
 	for want, args := range map[string][]string{
-		"predicts numbers, and is not explained":                   {"predict", "--model", model, "--explain"},
 		"--regression-loss \"cubic\", expected smooth_l1, squared": {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--regression-loss", "cubic"},
 		"--seeds: ":                         {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--seeds", "1,2"},
 		"--class-weights: ":                 {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--class-weights", "balanced"},

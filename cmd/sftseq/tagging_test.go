@@ -102,6 +102,7 @@ func TestTagging(t *testing.T) {
 	if said := must(`{"text":"Zoë"}`+"\n", "embed", "--model", model); !strings.Contains(said, `"embedding":[`) {
 		t.Error(said)
 	}
+	checkExplain(t, model, "today Zoë saw Oslo .", false)
 	checkEvalShards(t, model, in("words"))
 	must("", "train", "custom", "--data", in("words"), "--out", in("poor"), "--epochs", "1", "--device", "cpu")
 	checkSpanErrors(t, in("poor"), in("words"))
@@ -152,7 +153,6 @@ func TestTagging(t *testing.T) {
 	}
 
 	for want, args := range map[string][]string{
-		"tags tokens, and is not explained":                     {"predict", "--model", model, "--explain"},
 		"its task is classification":                            {"eval", "--model", model, "--data", in("classes")},
 		"--select loss: the run was started with another value": {"train", "custom", "--data", in("words"), "--out", in("accurate"), "--resume", "--select", "loss"},
 		`select is "auc", expected accuracy, loss`:              {"train", "custom", "--data", in("words"), "--select", "auc", "--out", in("no")},

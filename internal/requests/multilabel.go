@@ -14,6 +14,7 @@ type Labels struct {
 	Labels        []any           `json:"labels"`
 	Probabilities NamedNumbers    `json:"probabilities"`
 	Sizes
+	Explained
 }
 
 // NewLabels says which labels of a request hold: those whose probability reaches their threshold.
@@ -23,7 +24,7 @@ func NewLabels(c *sft.Config, r *Request, o sft.Output) (Labels, error) {
 		return Labels{}, errNonFinite()
 	}
 	holding, probabilities := c.Holding(o.Logits)
-	out := Labels{ID: r.ID, Labels: []any{}, Probabilities: NamedNumbers{Values: probabilities}, Sizes: newSizes(c, r)}
+	out := Labels{ID: r.ID, Labels: []any{}, Probabilities: NamedNumbers{Values: probabilities}, Sizes: newSizes(c, r), Explained: newExplained(o)}
 	for _, label := range holding {
 		out.Labels = append(out.Labels, c.Label(int(label)))
 	}

@@ -20,11 +20,24 @@ type Prediction struct {
 	Logits        []float32       `json:"logits"`
 	Probabilities []float32       `json:"probabilities"`
 	Sizes
+	Explained
+}
 
-	// What of a sequence was read, or of each of a pair, if that was asked for.
+// Explained is what of a sequence was read, or of each of a pair, if that was asked for.
+type Explained struct {
 	Explain  *sft.Explanation `json:"explain,omitempty"`
 	ExplainA *sft.Explanation `json:"explain_a,omitempty"`
 	ExplainB *sft.Explanation `json:"explain_b,omitempty"`
+}
+
+func newExplained(o sft.Output) (e Explained) {
+	switch len(o.Explanations) {
+	case 1:
+		e.Explain = &o.Explanations[0]
+	case 2:
+		e.ExplainA, e.ExplainB = &o.Explanations[0], &o.Explanations[1]
+	}
+	return e
 }
 
 // NewPrediction says what a model made of a request. Output that JSON cannot
@@ -33,14 +46,7 @@ func NewPrediction(c *sft.Config, r *Request, o sft.Output) (Prediction, error) 
 	if !finite(o.Logits) {
 		return Prediction{}, errNonFinite()
 	}
-	p := Prediction{ID: r.ID, Label: c.Label(sft.Argmax(o.Logits)), Logits: o.Logits, Probabilities: sft.Probabilities(o.Logits), Sizes: newSizes(c, r)}
-	switch len(o.Explanations) {
-	case 1:
-		p.Explain = &o.Explanations[0]
-	case 2:
-		p.ExplainA, p.ExplainB = &o.Explanations[0], &o.Explanations[1]
-	}
-	return p, nil
+	return Prediction{ID: r.ID, Label: c.Label(sft.Argmax(o.Logits)), Logits: o.Logits, Probabilities: sft.Probabilities(o.Logits), Sizes: newSizes(c, r), Explained: newExplained(o)}, nil
 }
 
 // Numbers is the reply to a line whose numbers are predicted.
@@ -48,6 +54,7 @@ type Numbers struct {
 	ID      json.RawMessage `json:"id,omitempty"`
 	Numbers NamedNumbers    `json:"numbers"`
 	Sizes
+	Explained
 }
 
 // NamedNumbers are numbers in the order of their names, an object in JSON.
@@ -82,7 +89,7 @@ func NewNumbers(c *sft.Config, r *Request, o sft.Output) (Numbers, error) {
 	if !finite(o.Logits) {
 		return Numbers{}, errNonFinite()
 	}
-	return Numbers{ID: r.ID, Numbers: NamedNumbers{c.NumberNames(), o.Numbers}, Sizes: newSizes(c, r)}, nil
+	return Numbers{ID: r.ID, Numbers: NamedNumbers{c.NumberNames(), o.Numbers}, Sizes: newSizes(c, r), Explained: newExplained(o)}, nil
 }
 
 // Embedding is the reply to a line that is embedded.

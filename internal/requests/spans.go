@@ -14,6 +14,7 @@ type Spans struct {
 	Spans []sft.Span      `json:"spans"`
 	Unit  string          `json:"unit"` // of their places: [Characters] or [Tokens]
 	Sizes
+	Explained // whose positions are tokens
 }
 
 // What the places of spans count: the characters of a text, where it is known at which its
@@ -104,7 +105,7 @@ func NewSpans(c *sft.Config, r *Request, o sft.Output) (Spans, error) {
 	if !finite(o.Logits) {
 		return Spans{}, errNonFinite()
 	}
-	s := Spans{ID: r.ID, Spans: c.Spans(o.Logits), Unit: Tokens, Sizes: newSizes(c, r)}
+	s := Spans{ID: r.ID, Spans: c.Spans(o.Logits), Unit: Tokens, Sizes: newSizes(c, r), Explained: newExplained(o)}
 	if r.places != nil {
 		if len(r.places) != r.Tokens() {
 			return Spans{}, Fail(CodeInternal, "the places of %d tokens are not known", r.Tokens())
