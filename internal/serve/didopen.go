@@ -40,6 +40,9 @@ func (s *session) didOpen(params json.RawMessage) error {
 	if err != nil {
 		return err
 	}
+	if config := s.server.current().config; w != nil && !readsWindows(config) {
+		return badParam("window", "a model of the task %s reads a document without windows, expected none", config.Task)
+	}
 	s.documents.mu.Lock()
 	count := len(s.documents.open)
 	s.documents.mu.Unlock()

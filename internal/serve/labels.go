@@ -10,15 +10,28 @@ import (
 // labelled answers sequence/labels: the labels of a sequence that hold, and where it comes from.
 type labelled struct {
 	requests.Labels
-	origin
+	extent
 }
 
-var labelsFields = fieldsOf([]string{""}, append(manyFields, "sequences")...)
+// labelledWindow is what the model says of one of several windows.
+type labelledWindow struct {
+	Start         int                   `json:"start"`
+	End           int                   `json:"end"`
+	Labels        []any                 `json:"labels"`
+	Probabilities requests.NamedNumbers `json:"probabilities"`
+}
+
+var labelsFields = fieldsOf([]string{""}, append(manyFields, "sequences", "window")...)
 
 // labelsOne is sequence/labels.
 func (c *call) labelsOne(path string, fields map[string]json.RawMessage) *item {
-	return c.answerWhole(path, fields, func(r *requests.Request, o sft.Output, from origin) (any, error) {
-		labels, err := requests.NewLabels(c.model.config, r, o)
-		return labelled{labels, from}, err
+	config := c.model.config
+	return c.answerWhole(path, fields, func(r *requests.Request, o sft.Output, of extent) (any, error) {
+		labels, err := requests.NewLabels(config, r, o)
+		labels.Used = of.used(labels.Used)
+		return labelled{labels, of}, err
+	}, func(start, end int, r *requests.Request, o sft.Output) (any, error) {
+		labels, err := requests.NewLabels(config, r, o)
+		return labelledWindow{start, end, labels.Labels, labels.Probabilities}, err
 	})
 }

@@ -4,43 +4,34 @@ import (
 	"encoding/json"
 
 	"github.com/sftseq/sftseq/internal/requests"
-	"github.com/sftseq/sftseq/internal/serve/batching"
-	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
 
 // predicted answers sequence/predict: the numbers of a sequence, and where it comes from.
 type predicted struct {
 	requests.Numbers
-	origin
+	extent
 }
 
-var predictFields = fieldsOf([]string{""}, append(manyFields, "sequences")...)
+// predictedWindow is what the model says of one of several windows.
+type predictedWindow struct {
+	Start   int                   `json:"start"`
+	End     int                   `json:"end"`
+	Numbers requests.NamedNumbers `json:"numbers"`
+}
+
+var predictFields = fieldsOf([]string{""}, append(manyFields, "sequences", "window")...)
 
 // predictOne is sequence/predict.
 func (c *call) predictOne(path string, fields map[string]json.RawMessage) *item {
-	return c.answerWhole(path, fields, func(r *requests.Request, o sft.Output, from origin) (any, error) {
-		numbers, err := requests.NewNumbers(c.model.config, r, o)
-		return predicted{numbers, from}, err
-	})
-}
-
-// answerWhole answers a sequence as far as the model reads it, of which no part is chosen.
-func (c *call) answerWhole(path string, fields map[string]json.RawMessage, answer func(*requests.Request, sft.Output, origin) (any, error)) *item {
-	q, err := c.sequence(path, fields, "")
-	if err != nil {
-		return &item{err: err}
-	}
 	config := c.model.config
-	var whole *window // what the model reads of it
-	cuts, err := whole.cut(config, q)
-	if err != nil {
-		return &item{err: err}
-	}
-	i := &item{work: batching.Classify, read: []*sequence{q}, numbers: predictionNumbers(config),
-		examples: []seq.Example{{A: cuts[0].tokens, Label: seq.NoLabel}}}
-	i.result = func(outputs []sft.Output) (any, error) {
-		return answer(&requests.Request{Sequences: [][]int32{cuts[0].tokens}, Lengths: []int{len(q.tokens)}}, outputs[0], q.origin())
-	}
-	return i
+	return c.answerWhole(path, fields, func(r *requests.Request, o sft.Output, of extent) (any, error) {
+		o.Numbers = config.Predictions(o.Logits) // of several windows, those of their mean
+		numbers, err := requests.NewNumbers(config, r, o)
+		numbers.Used = of.used(numbers.Used)
+		return predicted{numbers, of}, err
+	}, func(start, end int, r *requests.Request, o sft.Output) (any, error) {
+		numbers, err := requests.NewNumbers(config, r, o)
+		return predictedWindow{start, end, numbers.Numbers}, err
+	})
 }

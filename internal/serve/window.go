@@ -26,6 +26,12 @@ type windowParams struct {
 	Stride *int    `json:"stride"`
 }
 
+// readsWindows reports whether windows of a sequence are read by a model: they are of an answer to
+// all of it. Tags are of tokens, a pair has two sequences, and vectors have no windows.
+func readsWindows(c *sft.Config) bool {
+	return c.Sequences() == 1 && (c.Predicts() || c.LabelsHold() || c.Answers() && !c.Tags())
+}
+
 // maxWindows is how many windows a sequence may have.
 const maxWindows = 1 << 12
 
@@ -133,6 +139,30 @@ type windowed struct {
 	Count  int    `json:"count"`
 }
 
+// read says what was read.
+func (w *window) read(cuts []cut) *windowed {
+	last := cuts[len(cuts)-1]
+	return &windowed{Policy: w.Policy, Start: cuts[0].start, End: last.start + len(last.tokens), Count: len(cuts)}
+}
+
+// meanLogits are those of a whole, of several windows; of one they are its own.
+func meanLogits(outputs []sft.Output) []float32 {
+	if len(outputs) == 1 {
+		return outputs[0].Logits
+	}
+	mean := make([]float64, len(outputs[0].Logits))
+	for _, o := range outputs {
+		for k, v := range o.Logits {
+			mean[k] += float64(v) / float64(len(outputs))
+		}
+	}
+	logits := make([]float32, len(mean))
+	for k, v := range mean {
+		logits[k] = float32(v)
+	}
+	return logits
+}
+
 // windowResult is what the model says of one of several windows.
 type windowResult struct {
 	Start         int       `json:"start"`
@@ -147,8 +177,7 @@ type windowResult struct {
 // addWindows says what was read. Of several windows, the logits of the whole are
 // the mean of theirs.
 func (out *classification) addWindows(c *sft.Config, w *window, cuts []cut, outputs []sft.Output) error {
-	last := cuts[len(cuts)-1]
-	out.Window = &windowed{Policy: w.Policy, Start: cuts[0].start, End: last.start + len(last.tokens), Count: len(cuts)}
+	out.Window = w.read(cuts)
 	if out.Used != nil { // of all windows, not of the first
 		used := out.Window.End - out.Window.Start
 		out.Used = &used
@@ -157,7 +186,6 @@ func (out *classification) addWindows(c *sft.Config, w *window, cuts []cut, outp
 		return nil
 	}
 	out.Explain = nil // each window has its own
-	mean := make([]float64, len(outputs[0].Logits))
 	for i, o := range outputs {
 		r := &requests.Request{Sequences: [][]int32{cuts[i].tokens}, Lengths: []int{len(cuts[i].tokens)}}
 		p, err := requests.NewPrediction(c, r, o)
@@ -165,15 +193,9 @@ func (out *classification) addWindows(c *sft.Config, w *window, cuts []cut, outp
 			return err
 		}
 		out.Windows = append(out.Windows, windowResult{cuts[i].start, cuts[i].start + len(cuts[i].tokens), p.Label, p.Logits, p.Probabilities, p.Explain})
-		for k, v := range o.Logits {
-			mean[k] += float64(v) / float64(len(outputs))
-		}
 	}
 	if len(outputs) > 1 {
-		logits := make([]float32, len(mean))
-		for k, v := range mean {
-			logits[k] = float32(v)
-		}
+		logits := meanLogits(outputs)
 		out.Logits, out.Probabilities, out.Label = logits, sft.Probabilities(logits), c.Label(sft.Argmax(logits))
 	}
 	return nil
