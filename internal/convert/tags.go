@@ -17,6 +17,9 @@ import (
 // outside is the tag of a token that is part of no span.
 const outside = "O"
 
+// noTag stands for no tag in a text of tags, as in a list of JSON; alone it is no tags at all.
+const noTag = "null"
+
 // NoTags is the reason of a row without tags.
 const NoTags = "no tags"
 
@@ -256,8 +259,17 @@ func (w *worker) tagNames(v table.Value) (tags []string, why *reason) {
 				return nil, because("no list of tags", fmt.Errorf("column %s, index %d: expected a name, a number or null, found %.40v", w.options.Tags, i, x))
 			}
 		}
-	default:
+	case v.Words:
 		tags = strings.Fields(v.Text)
+	default:
+		if tags = strings.Fields(v.Text); slices.Equal(tags, []string{noTag}) {
+			return nil, because(NoTags, fmt.Errorf("column %s: found nothing", w.options.Tags))
+		}
+		for i, tag := range tags {
+			if tag == noTag {
+				tags[i] = ""
+			}
+		}
 	}
 	names := w.options.Labels
 	for i, tag := range tags {
