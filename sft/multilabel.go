@@ -33,7 +33,7 @@ func (multiLabel) describe(c *Config, s seq.Spec) error {
 }
 
 func (multiLabel) validate(c *Config) error {
-	if n := len(c.Thresholds); n > 0 && n != c.NumLabels {
+	if n := len(c.Thresholds); c.Thresholds != nil && n != c.NumLabels {
 		return &ConfigError{"thresholds", fmt.Sprintf("%d thresholds", n), fmt.Sprintf("num_labels %d", c.NumLabels)}
 	}
 	for i, at := range c.Thresholds {

@@ -39,10 +39,11 @@ func TestMultiLabelConfig(t *testing.T) {
 		t.Errorf("several labels were learned from rows of one class: %v", refused)
 	}
 	for want, change := range map[string]func(c *Config){
-		"thresholds: 2 thresholds": func(c *Config) { c.Thresholds = []float64{0.5, 0.5} },
-		"thresholds[1]: NaN":       func(c *Config) { c.Thresholds = []float64{0.5, math.NaN(), 0.5} },
-		"thresholds[0]: 1.5":       func(c *Config) { c.Thresholds = []float64{1.5, 0, 1} },
-		"tie_embeddings: true":     func(c *Config) { c.TieEmbeddings = true },
+		"thresholds: 0 thresholds, expected num_labels 3": func(c *Config) { c.Thresholds = []float64{} },
+		"thresholds: 2 thresholds":                        func(c *Config) { c.Thresholds = []float64{0.5, 0.5} },
+		"thresholds[1]: NaN":                              func(c *Config) { c.Thresholds = []float64{0.5, math.NaN(), 0.5} },
+		"thresholds[0]: 1.5":                              func(c *Config) { c.Thresholds = []float64{1.5, 0, 1} },
+		"tie_embeddings: true":                            func(c *Config) { c.TieEmbeddings = true },
 	} {
 		c := ofTask(tinyConfig(), MultiLabel)
 		change(c)

@@ -4,10 +4,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 
 	"github.com/urfave/cli/v2"
@@ -243,8 +241,12 @@ func (f *fileInfo) write(w io.Writer) error {
 	} else if f.Numbers == nil {
 		out.add("  labels")
 	}
-	for _, name := range slices.Sorted(maps.Keys(f.Labels)) {
-		out.add("    %-10s %d (%.1f%%)", name, f.Labels[name], 100*float64(f.Labels[name])/counted)
+	for _, name := range labelRows(f.Labels) {
+		title := name
+		if name == seq.Unlabelled {
+			title = withoutLabel
+		}
+		out.add("    %-10s %d (%.1f%%)", title, f.Labels[name], 100*float64(f.Labels[name])/counted)
 	}
 	for n, rows := range f.PerRow {
 		out.add("  %-11s %d (%.1f%%)", writtenCount(n), rows, 100*float64(rows)/float64(f.Rows))

@@ -112,10 +112,17 @@ func writeStats(w io.Writer, all []datastats.Split) error {
 			labels[name] = true
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(labels)) {
-		row("label "+name, func(s *datastats.Split) string {
+	count := func(title, name string) {
+		row(title, func(s *datastats.Split) string {
 			return fmt.Sprintf("%d (%.1f%%)", s.Labels[name], 100*float64(s.Labels[name])/float64(max(1, s.Rows, s.Tokens)))
 		})
+	}
+	for _, name := range labelRows(labels) {
+		title := "label " + name
+		if name == seq.Unlabelled {
+			title = withoutLabel
+		}
+		count(title, name)
 	}
 	most := 0
 	for _, s := range all {
@@ -131,6 +138,18 @@ func writeStats(w io.Writer, all []datastats.Split) error {
 		})
 	}
 	return out.err
+}
+
+// withoutLabel is what rows, or tokens, without a label are called: that is no class.
+const withoutLabel = "without label"
+
+// labelRows are the labels by name, and [seq.Unlabelled] behind them.
+func labelRows[N any](counts map[string]N) []string {
+	names := slices.Sorted(maps.Keys(counts))
+	if at := slices.Index(names, seq.Unlabelled); at >= 0 {
+		names = append(slices.Delete(names, at, at+1), seq.Unlabelled)
+	}
+	return names
 }
 
 // plotLengths draws the part of the rows, in percent, by length on a logarithmic axis:

@@ -119,6 +119,9 @@ func TestMultiLabel(t *testing.T) {
 	if said := must("", "eval", "--model", model, "--data", data); !strings.Contains(said, "frequencies of training") || !strings.Contains(said, "mean average precision") {
 		t.Error(said)
 	}
+	if said := must("", "train", "custom", "--data", data, "--out", filepath.Join(dir, "seeds"), "--seeds", "1,2", "--steps", "2", "--device", "cpu", "--select", "macro-f1"); !strings.Contains(said, "validation macro-f1 over 2 seeds: mean 0.") {
+		t.Error(said)
+	}
 	checkExplain(t, model, "xxaxc", true)
 	checkEvalShards(t, model, data)
 	must("", "train", "custom", "--data", data, "--out", filepath.Join(dir, "poor"), "--steps", "10", "--device", "cpu")
@@ -143,13 +146,12 @@ func TestMultiLabel(t *testing.T) {
 	for want, args := range map[string][]string{
 		"expected retrieval with 2 classes":       {"eval", "--model", model, "--data", data, "--queries", "3"},
 		"its task is classification, the model's": {"eval", "--model", model, "--data", classes},
-		"--seeds: ":                       {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--seeds", "1,2"},
-		`class "d", expected one of a, b`: {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--class-weights", weights},
-		`select is "accuracy"`:            {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--select", "accuracy"},
-		`select is "auc"`:                 {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--select", "auc"},
-		"--label-columns excludes":        {"data", "convert", "--from", csv, "--to", filepath.Join(dir, "no"), "--text", "sequence", "--label", "topics", "--label-columns", "a,b"},
-		"--label-separator":               {"data", "convert", "--from", csv, "--to", filepath.Join(dir, "no"), "--text", "sequence", "--label-separator", ";"},
-		"one label of each row":           {"data", "baselines", "--data", data},
+		`class "d", expected one of a, b`:         {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--class-weights", weights},
+		`select is "accuracy"`:                    {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--select", "accuracy"},
+		`select is "auc"`:                         {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--select", "auc"},
+		"--label-columns excludes":                {"data", "convert", "--from", csv, "--to", filepath.Join(dir, "no"), "--text", "sequence", "--label", "topics", "--label-columns", "a,b"},
+		"--label-separator":                       {"data", "convert", "--from", csv, "--to", filepath.Join(dir, "no"), "--text", "sequence", "--label-separator", ";"},
+		"one label of each row":                   {"data", "baselines", "--data", data},
 	} {
 		if status, _, errs := program(strings.NewReader(""), args...); status == 0 || !strings.Contains(errs, want) {
 			t.Errorf("%q: status %d, %s, want %s", args, status, errs, want)

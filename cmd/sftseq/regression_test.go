@@ -68,6 +68,9 @@ func TestRegression(t *testing.T) {
 	if said := must("", "eval", "--model", model, "--data", data); !strings.Contains(said, "mean of the training split") || !strings.Contains(said, "ridge regression") {
 		t.Error(said)
 	}
+	if said := must("", "train", "custom", "--data", data, "--out", filepath.Join(dir, "seeds"), "--seeds", "1,2", "--steps", "2", "--device", "cpu"); !strings.Contains(said, "validation loss over 2 seeds: mean ") {
+		t.Error(said)
+	}
 	checkExplain(t, model, "abcba", true)
 	checkEvalShards(t, model, data)
 	checkNumberErrors(t, model, data, "count", "length")
@@ -95,7 +98,6 @@ func TestRegression(t *testing.T) {
 
 	for want, args := range map[string][]string{
 		"--regression-loss \"cubic\", expected smooth_l1, squared": {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--regression-loss", "cubic"},
-		"--seeds: ":                         {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--seeds", "1,2"},
 		"--class-weights: ":                 {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--class-weights", "balanced"},
 		"expected data of the task listops": {"train", "listops", "--data", data, "--out", filepath.Join(dir, "no")},
 	} {

@@ -106,8 +106,7 @@ func train(c *cli.Context, task *lra.Task) error {
 		if err != nil {
 			return err
 		}
-		_, err = r.run(c)
-		return err
+		return r.run(c)
 	}
 	return trainSeeds(c, task)
 }
@@ -126,6 +125,7 @@ type trainRun struct {
 	reproduce string           // the command that repeats it
 	baseline  *baseline.Result // of the validation split; nil where its conversion measured none
 	predicts  bool             // numbers or several labels, and no class
+	classes   bool             // of rows
 	kernels   string           // what it began with; "" of a run that older versions began
 }
 
@@ -252,6 +252,7 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 		return err
 	}
 	r.opened, r.predicts = append(r.opened, train), config.Predicts() || config.LabelsHold()
+	r.classes = config.Answers()
 	val, err := config.OpenSplit(data.set, "val")
 	if err != nil {
 		return fmt.Errorf("what a run is judged by: %w (of your own data, sftseq data convert takes some: see --split and --val-part)", err)
@@ -342,23 +343,33 @@ func checkpointOf(c *cli.Context, dir string) (*sft.Checkpoint, error) {
 	return from, err
 }
 
-// run trains to the end and returns the best accuracy on the validation split.
-func (r *trainRun) run(c *cli.Context) (float64, error) {
+// compared is what a run has reached on the validation split, as runs of several seeds are compared:
+// the accuracy where a row has a class, otherwise what the kept model was selected by.
+func (r *trainRun) compared() (by string, value float64) {
+	s := r.trainer.State()
+	if by := r.trainer.Settings().Select; by != "" && !r.classes {
+		return by, s.Selected
+	}
+	return "accuracy", s.Best
+}
+
+// run trains to the end.
+func (r *trainRun) run(c *cli.Context) error {
 	err := r.trainer.Run(c.Context)
 	r.progress.finish()
 	s := r.trainer.State()
 	if err = errors.Join(err, r.close(c)); err != nil {
 		if errors.Is(err, context.Canceled) {
-			return 0, fmt.Errorf("stopped at step %d, the checkpoint is stored; %s", s.Step, r.goOn())
+			return fmt.Errorf("stopped at step %d, the checkpoint is stored; %s", s.Step, r.goOn())
 		}
 		if device.Lost(err) {
-			return 0, fmt.Errorf("step %d: %w; the last checkpoint is stored; %s", s.Step+1, err, r.goOn())
+			return fmt.Errorf("step %d: %w; the last checkpoint is stored; %s", s.Step+1, err, r.goOn())
 		}
-		return 0, err
+		return err
 	}
 	if !r.trainer.Finished() {
 		fmt.Fprintf(r.out, "stopped at step %d, the checkpoint is stored; %s\n", s.Step, r.goOn())
-		return s.Best, nil
+		return nil
 	}
 	selected := ""
 	if by := r.trainer.Settings().Select; by != "" {
@@ -380,7 +391,7 @@ func (r *trainRun) run(c *cli.Context) (float64, error) {
 	}
 	fmt.Fprintln(r.out, describeKernels(r.kernels, r.trainer.Kernels()))
 	fmt.Fprintf(r.out, "repeat with: %s\n", r.reproduce)
-	return s.Best, nil
+	return nil
 }
 
 // goOn says how to go on.

@@ -33,20 +33,13 @@ func trainCustom(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if m.NumberNames != nil {
-		for _, name := range []string{"seeds", "class-weights"} {
-			if c.IsSet(name) {
-				return usage(c, "--%s: %s has numbers to predict, and no classes with an accuracy", name, c.String("data"))
-			}
-		}
+	if m.NumberNames != nil && c.IsSet("class-weights") {
+		return usage(c, "--class-weights: %s has numbers to predict, and no classes", c.String("data"))
 	}
 	for _, f := range regressionFlags {
 		if c.IsSet(f.name) && m.NumberNames == nil && c.String("data") != "" {
 			return usage(c, "--%s: %s has no numbers to predict (data convert --numbers)", f.name, c.String("data"))
 		}
-	}
-	if m.Task == seq.MultiLabel && c.IsSet("seeds") {
-		return usage(c, "--seeds: %s has several labels a row, and no classes with an accuracy that runs are compared by", c.String("data"))
 	}
 	return train(c, lra.Custom(m))
 }

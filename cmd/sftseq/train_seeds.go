@@ -17,7 +17,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// trainSeeds repeats a run and reports the mean and deviation of the accuracy.
+// trainSeeds repeats a run and reports the mean and deviation of what it reaches.
 // With --resume it goes on with the seeds that have begun, and begins the others.
 func trainSeeds(c *cli.Context, task *lra.Task) error {
 	if c.IsSet("seed") {
@@ -46,7 +46,8 @@ func trainSeeds(c *cli.Context, task *lra.Task) error {
 	if err != nil {
 		return err
 	}
-	var accuracies []float64
+	var reached []float64
+	var by string
 	for _, seed := range seeds {
 		fmt.Fprintf(c.App.ErrWriter, "seed %d\n", seed)
 		r, err := newTrainRun(c, task, dirOf(seed), seed, begun)
@@ -54,21 +55,25 @@ func trainSeeds(c *cli.Context, task *lra.Task) error {
 			return err
 		}
 		r.resume = resumption(c, task, c.String("seeds"), c.String("out"))
-		accuracy, err := r.run(c)
-		if err != nil {
+		if err := r.run(c); err != nil {
 			return err
 		}
-		accuracies = append(accuracies, accuracy)
+		name, value := r.compared()
+		by, reached = name, append(reached, value)
 	}
 	var mean, deviation float64
-	for _, a := range accuracies {
-		mean += a / float64(len(accuracies))
+	for _, v := range reached {
+		mean += v / float64(len(reached))
 	}
-	for _, a := range accuracies {
-		deviation += (a - mean) * (a - mean)
+	for _, v := range reached {
+		deviation += (v - mean) * (v - mean)
 	}
-	deviation = math.Sqrt(deviation / max(1, float64(len(accuracies)-1)))
-	fmt.Fprintf(c.App.Writer, "validation accuracy over %d seeds: mean %.2f%%, standard deviation %.2f%%\n", len(accuracies), 100*mean, 100*deviation)
+	deviation = math.Sqrt(deviation / max(1, float64(len(reached)-1)))
+	said := fmt.Sprintf("mean %.4f, standard deviation %.4f", mean, deviation)
+	if by == "accuracy" {
+		said = fmt.Sprintf("mean %.2f%%, standard deviation %.2f%%", 100*mean, 100*deviation)
+	}
+	fmt.Fprintf(c.App.Writer, "validation %s over %d seeds: %s\n", by, len(reached), said)
 	return nil
 }
 
