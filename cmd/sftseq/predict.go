@@ -56,6 +56,7 @@ sftseq predict --model DIR [flags] --input FILE --text COLUMN [--output FILE]
 
 Example: sftseq predict --model runs/reviews --input reviews.csv --text review --id key --keep stars --output scored.csv
          echo '{"text":"[MAX 2 9 ]"}' | sftseq predict --model runs/listops
+         sftseq predict --model runs/genes --input genome.fa --text sequence --output genes.bed
          echo '{"text":"the fi[MASK]m"}' | sftseq predict --fill --model runs/pretrain`,
 		Description: `Reads FILE (standard input if absent or -) and writes for each line
    {"id": 7, "label": …, "logits": […], "probabilities": […], "length": 4}
@@ -69,7 +70,8 @@ validation split ("thresholds" in config.json); tables have them in one column, 
 between them. A model of tagging writes the spans that it finds,
    {"id": 7, "spans": [{"start": 0, "end": 5, "label": "PER", "score": 0.9}], "unit": "characters", "length": 4}
 from the first character, 0, to behind the last: of the text, or of the tokens (unit) where
-it was given tokens; the score is the mean probability of its tokens. With --explain a line also says what the
+it was given tokens; the score is the mean probability of its tokens. Of a table, such as
+FASTA, --output FILE.bed writes a line of BED for each: name, start, end, label. With --explain a line also says what the
 model read: for each layer the positions it sampled, their weights and the share of
 its attention that each received; and the weight of each token in the pooling, which a model
 of tagging does not have. Positions are those of tokens, from 0.

@@ -30,7 +30,7 @@ var tableNames = []string{"text", "tokens", "pair", "id", "keep", "format", "del
 func tableFlags() []cli.Flag {
 	return []cli.Flag{
 		&cli.StringFlag{Name: "input", Usage: "read a table, `FILE` or folder, in place of JSON lines; - is standard input", TakesFile: true},
-		&cli.StringFlag{Name: "output", Usage: "write `FILE`: .jsonl, .csv, .tsv, .parquet or .arrow; or a part into `DIR/`", DefaultText: "JSON lines to standard output", TakesFile: true},
+		&cli.StringFlag{Name: "output", Usage: "write `FILE`: .jsonl, .csv, .tsv, .parquet or .arrow, spans also as .bed; or a part into `DIR/`", DefaultText: "JSON lines to standard output", TakesFile: true},
 		&cli.StringFlag{Name: "text", Usage: "`COLUMN` of text"},
 		&cli.StringFlag{Name: "tokens", Usage: "`COLUMN` of lists of token ids, in place of text"},
 		&cli.StringFlag{Name: "pair", Usage: "two columns of text, `A,B`, that are compared"},
@@ -123,7 +123,11 @@ func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path str
 // checkFormat finds the format where it is a file's.
 func (in *tableInput) checkFormat(c *cli.Context) error {
 	if f := in.Options.Format; f != "" && !slices.Contains(table.Formats, f) {
-		return usage(c, "--format %q, expected one of %s", f, strings.Join(table.Formats, ", "))
+		hint := ""
+		if f == rowwriter.BED {
+			hint = " (which is how --input is read; --output FILE.bed writes spans as BED)"
+		}
+		return usage(c, "--format %q, expected one of %s%s", f, strings.Join(table.Formats, ", "), hint)
 	}
 	if _, err := rowwriter.FormatOf(c.String("output")); err != nil && !sharded(c) {
 		return usage(c, "--output %s: %w", c.String("output"), err)

@@ -98,8 +98,15 @@ func TestTagging(t *testing.T) {
 	if text := readText(t, in("o.jsonl")); strings.Count(text, `"spans":[{`) != 300 {
 		t.Error(text)
 	}
+	must("", "predict", "--model", model, "--input", in("a.jsonl"), "--text", "text", "--output", in("o.bed"))
+	if lines, spans := strings.Split(strings.TrimSpace(readText(t, in("o.bed"))), "\n"), strings.Count(readText(t, in("o.jsonl")), `"start":`); len(lines) != spans || spans < 300 || !strings.HasPrefix(lines[0], "a.jsonl:1\t") || len(strings.Split(lines[0], "\t")) != 4 {
+		t.Errorf("%d lines of %d spans, the first %q", len(lines), spans, lines[0])
+	}
 	must("", "predict", "--model", model, "--input", in("words")+"/test.arrow", "--output", in("o.arrow"))
 	if said := must(`{"text":"Zoë"}`+"\n", "embed", "--model", model); !strings.Contains(said, `"embedding":[`) {
+		t.Error(said)
+	}
+	if said := must("", "train", "custom", "--data", in("words"), "--out", in("seeds"), "--seeds", "1,2", "--steps", "2", "--device", "cpu"); !strings.Contains(said, "validation span-f1 over 2 seeds: mean 0.") {
 		t.Error(said)
 	}
 	checkExplain(t, model, "today Zoë saw Oslo .", false)
@@ -153,6 +160,7 @@ func TestTagging(t *testing.T) {
 	}
 
 	for want, args := range map[string][]string{
+		"--output FILE.bed writes spans":                        {"predict", "--model", model, "--input", in("a.jsonl"), "--text", "text", "--format", "bed"},
 		"its task is classification":                            {"eval", "--model", model, "--data", in("classes")},
 		"--select loss: the run was started with another value": {"train", "custom", "--data", in("words"), "--out", in("accurate"), "--resume", "--select", "loss"},
 		`select is "auc", expected accuracy, loss`:              {"train", "custom", "--data", in("words"), "--select", "auc", "--out", in("no")},

@@ -30,6 +30,7 @@ type Model struct {
 	// *requests.Failure in place of a reply is that request's own error.
 	answer  func(ctx context.Context, batch []*requests.Request) ([]any, error)
 	columns func(c *sft.Config, format string, pair bool) replyColumns // of a table's rows
+	spans   bool                                                       // replies are [requests.Spans]
 }
 
 // Predictor classifies: [requests.Prediction], with an explanation if that is asked for; of a
@@ -50,7 +51,7 @@ func Predictor(scorer *sft.Scorer, explain bool) *Model {
 	if c.Tags() {
 		columns = spanColumns
 	}
-	return &Model{Sequences: []int{c.Sequences()}, Record: scorer.Score, config: c, columns: columns,
+	return &Model{Sequences: []int{c.Sequences()}, Record: scorer.Score, config: c, columns: columns, spans: c.Tags(),
 		answer: func(ctx context.Context, batch []*requests.Request) ([]any, error) {
 			examples := make([]seq.Example, len(batch))
 			for i, r := range batch {

@@ -50,6 +50,9 @@ func numberColumns(c *sft.Config, format string, pair bool) replyColumns {
 
 // spanColumns are those of spans; but for JSON lines, a list of JSON.
 func spanColumns(c *sft.Config, format string, pair bool) replyColumns {
+	if format == rowwriter.BED {
+		return replyColumns{columns: []rowwriter.Column{{Name: "spans"}}, values: func(reply any) []any { return []any{reply} }}
+	}
 	if format == "jsonl" {
 		return lineColumns(c, pair, []string{"spans", "unit"}, func(reply any) ([]any, requests.Sizes) {
 			s := reply.(requests.Spans)

@@ -26,11 +26,15 @@ type Rows struct {
 	out    rowwriter.Writer
 }
 
-// NewRows returns a writer of a model's answers, in a format of rowwriter's, to the rows of
-// a table. Close ends it.
+// NewRows returns a writer of a model's answers, in a format of rowwriter's, or spans as BED,
+// to the rows of a table. Close ends it.
 func (m *Model) NewRows(to io.Writer, format string, t *Table) (*Rows, error) {
 	o := &Rows{model: m, table: t, reply: m.columns(m.config, format, len(t.Sources) == 2)}
 	var err error
+	if format == rowwriter.BED {
+		o.out, err = m.newBED(to, t)
+		return o, err
+	}
 	o.out, err = rowwriter.New(to, format, tableColumns(t.Keep, o.reply.columns, format))
 	return o, err
 }

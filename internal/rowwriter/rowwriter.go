@@ -49,9 +49,12 @@ type Writer interface {
 // Formats are those that can be written.
 var Formats = []string{"jsonl", "csv", "tsv", "parquet", "arrow"}
 
+// BED is a format of named intervals, which rows of columns do not make: [New] does not know it.
+const BED = "bed"
+
 // extensions say what a file is to be.
 var extensions = map[string]string{".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv",
-	".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow"}
+	".bed": BED, ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow"}
 
 // FormatOf is the format that a file's name asks for; no name and "-" are JSON lines.
 func FormatOf(path string) (string, error) {

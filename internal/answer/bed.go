@@ -1,0 +1,65 @@
+package answer
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/rowwriter"
+)
+
+// bedWriter writes spans as lines of BED: the name of the record, the first place, counted from 0,
+// the place behind the last, and the label, with tabs between them. A row without spans, or with an
+// error, has no line.
+//
+// Source: Niu, Denisko, Hoffman, "The Browser Extensible Data (BED) format", GA4GH, 2022.
+type bedWriter struct{ w *bufio.Writer }
+
+// newBED begins a file of what the model answers to the rows of a table.
+func (m *Model) newBED(to io.Writer, t *Table) (rowwriter.Writer, error) {
+	switch {
+	case !m.spans:
+		return nil, fmt.Errorf("BED has spans: expected predict, and a model that tags tokens, found one of the task %s", m.config.Task)
+	case t.Tokens:
+		return nil, errors.New("BED has places in a sequence's letters: expected --text, found --tokens")
+	case len(t.Keep) > 0:
+		return nil, fmt.Errorf("BED has no place for the columns %q of --keep", t.Keep)
+	}
+	return &bedWriter{bufio.NewWriterSize(to, 1<<16)}, nil
+}
+
+// Write writes the spans of a row: its id, what the model replied, or nil, and an error, or nil.
+func (b *bedWriter) Write(row []any) error {
+	if row[1] == nil {
+		return nil
+	}
+	spans := row[1].(requests.Spans)
+	name := fmt.Sprint(row[0])
+	if number, ok := row[0].(json.RawMessage); ok {
+		name = string(number)
+	}
+	if spans.Unit != requests.Characters {
+		return errors.New("BED has places in a sequence's letters, and the model's tokenizer does not say where its tokens stand")
+	}
+	for _, s := range spans.Spans {
+		for _, field := range []string{name, s.Label} {
+			if field == "" || strings.ContainsAny(field, "\t\r\n") {
+				return fmt.Errorf("record %.40q, label %.40q: BED has no place for a name that is empty, or has a tab or a line break", name, s.Label)
+			}
+		}
+		if _, err := fmt.Fprintf(b.w, "%s\t%d\t%d\t%s\n", name, s.Start, s.End, s.Label); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Flush writes what is held back.
+func (b *bedWriter) Flush() error { return b.w.Flush() }
+
+// Close is Flush.
+func (b *bedWriter) Close() error { return b.w.Flush() }

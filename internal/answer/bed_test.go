@@ -1,0 +1,54 @@
+package answer
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// TestBED: a line for each span, with tabs, of a row in its order; what BED has no place for is an
+// error, and so is an answer without spans.
+func TestBED(t *testing.T) {
+	m := &Model{config: &sft.Config{Task: sft.Tagging}, spans: true, columns: spanColumns}
+	var out bytes.Buffer
+	rows, err := m.NewRows(&out, "bed", &Table{Sources: []string{"sequence"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	spans := func(unit string, found ...sft.Span) requests.Spans { return requests.Spans{Spans: found, Unit: unit} }
+	write := func(id any, reply any) error {
+		return rows.out.Write(rows.row(&tableRow{Request: &requests.Request{}, id: id}, reply))
+	}
+	for _, err := range []error{
+		write("chr1", spans(requests.Characters, sft.Span{Start: 1, End: 3, Label: "gene"}, sft.Span{Start: 7, End: 8, Label: "x y"})),
+		write("chr2", spans(requests.Characters)),
+		write("chr3", requests.Refusal{Error: &requests.Failure{Message: "bad"}}),
+		rows.Close(),
+	} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	if want := "chr1\t1\t3\tgene\nchr1\t7\t8\tx y\n"; out.String() != want || rows.Failed != 1 {
+		t.Errorf("%q, want %q, %d failed", out.String(), want, rows.Failed)
+	}
+	one := sft.Span{Start: 1, End: 3, Label: "gene"}
+	for want, err := range map[string]error{
+		"a tab":                              write("a\tb", spans(requests.Characters, one)),
+		"that is empty":                      write("a", spans(requests.Characters, sft.Span{End: 1})),
+		"does not say where":                 write("a", spans(requests.Tokens, one)),
+		"--keep":                             second(m.NewRows(&out, "bed", &Table{Keep: []string{"x"}})),
+		"--text, found --tokens":             second(m.NewRows(&out, "bed", &Table{Tokens: true})),
+		"one of the task classification":     second((&Model{config: &sft.Config{Task: sft.Classification}, columns: predictionColumns}).NewRows(&out, "bed", &Table{})),
+		"expected predict, and a model that": second((&Model{config: m.config, columns: embeddingColumns}).NewRows(&out, "bed", &Table{})),
+	} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}
+
+func second(_ *Rows, err error) error { return err }
