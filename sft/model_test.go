@@ -10,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/safetensors"
+	"github.com/sftseq/sftseq/seq"
 )
 
 func TestSaveAndLoad(t *testing.T) {
@@ -425,6 +427,32 @@ func TestCopyFrom(t *testing.T) {
 	}{{&named, 0}, {tinyConfig(), 0}, {&others, 4}} {
 		if kept, err := NewModel(x.config, 2).CopyFrom(NewModel(&named, 1)); err != nil || len(kept) != x.fresh {
 			t.Errorf("labels %q: fresh are %v, %v", x.config.LabelNames, kept, err)
+		}
+	}
+	from, to := ofTask(tinyConfig(), Regression), ofTask(tinyConfig(), Regression)
+	for i := range from.Numbers {
+		from.Numbers[i].Mean, from.Numbers[i].Deviation = 3, 2
+		to.Numbers[i].Mean, to.Numbers[i].Deviation = -4, 0.5
+	}
+	before, after := randomModel(from, 1), NewModel(to, 2)
+	if kept, err := after.CopyFrom(before); err != nil || len(kept) != 0 {
+		t.Errorf("numbers of another scale: fresh are %v, %v", kept, err)
+	}
+	predictions := func(m *Model) []float32 {
+		s, err := NewScorer(m, cpu.New(1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := s.Examples(t.Context(), []seq.Example{{A: []int32{1, 2, 3}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m.Config.Predictions(out[0].Logits)
+	}
+	want, got := predictions(before), predictions(after)
+	for i := range want {
+		if d := math.Abs(float64(want[i] - got[i])); !(d < 1e-5*(1+math.Abs(float64(want[i])))) {
+			t.Errorf("number %d: predicted as %v, expected %v as before", i, got[i], want[i])
 		}
 	}
 	c.HiddenSize = 8

@@ -159,6 +159,29 @@ func (c *Config) Predictions(logits []float32) []float32 {
 	return out
 }
 
+// standardiseAs has the last layer predict the same numbers in the units of the data as it did
+// where they were standardised by the means μ and deviations σ of another model: with the own μ'
+// and σ', its rows become w·σ/σ' and its biases (b·σ + μ − μ')/σ'.
+func (m *Model) standardiseAs(other *Config) {
+	slice := func(name string) []float32 {
+		p, _ := m.Parameters.Lookup(name)
+		return m.Parameters.Slice(m.Weights, p)
+	}
+	weight, bias := slice("head.out.weight"), slice("head.out.bias")
+	width := len(weight) / len(bias)
+	for i, to := range m.Config.Numbers {
+		from := other.Numbers[i]
+		if from.Mean == to.Mean && from.deviation() == to.deviation() {
+			continue // with the same bits
+		}
+		bias[i] = float32((float64(bias[i])*from.deviation() + from.Mean - to.Mean) / to.deviation())
+		row, scale := weight[i*width:(i+1)*width], from.deviation()/to.deviation()
+		for j, w := range row {
+			row[j] = float32(float64(w) * scale)
+		}
+	}
+}
+
 // NumberNames are those of what the model predicts.
 func (c *Config) NumberNames() (names []string) {
 	for _, n := range c.Numbers {

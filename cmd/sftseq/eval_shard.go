@@ -91,6 +91,9 @@ func dataFile(c *cli.Context, config *sft.Config) (string, error) {
 	if err := fits(config, in.Spec()); err != nil {
 		return "", fmt.Errorf("%s does not fit the model %s: %w", path, c.String("model"), err)
 	}
+	if err := checkAnswers(config, in.Spec(), path); err != nil {
+		return "", err
+	}
 	return path, nil
 }
 

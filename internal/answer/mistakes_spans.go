@@ -1,8 +1,6 @@
 package answer
 
 import (
-	"slices"
-
 	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/internal/rowwriter"
 	"github.com/sftseq/sftseq/seq"
@@ -32,8 +30,9 @@ func (m *spanMistakes) See(x *seq.Example, _ int, logits []float32) {
 
 // add writes the spans that are not among others.
 func (m *spanMistakes) add(x *seq.Example, mistake string, spans, others []metrics.Span) {
+	known := metrics.SpanSet(others)
 	for _, s := range spans {
-		if slices.Contains(others, s) {
+		if known[s] {
 			continue
 		}
 		var text any

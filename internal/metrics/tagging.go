@@ -64,6 +64,15 @@ type Span struct {
 	Type       string
 }
 
+// SpanSet has what asks for spans one by one.
+func SpanSet(spans []Span) map[Span]bool {
+	set := make(map[Span]bool, len(spans))
+	for _, s := range spans {
+		set[s] = true
+	}
+	return set
+}
+
 // Spans are those of a sequence of tags, in their order.
 func (t *Tags) Spans(tags []int32) (out []Span) {
 	open := false

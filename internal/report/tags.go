@@ -89,14 +89,15 @@ func newTagsView(r Run) *tagsView {
 func newTagExampleView(t tokenizers.Tokenizer, e *TagExample) tagExampleView {
 	v := tagExampleView{Row: e.Row, ID: e.ID, Length: len(e.Tokens)}
 	shown := shownSpans(len(e.Tokens), e.Labels, e.Answers)
+	labels, answers := metrics.SpanSet(e.Labels), metrics.SpanSet(e.Answers)
 	for _, s := range e.Labels {
-		if slices.Contains(e.Answers, s) {
+		if answers[s] {
 			v.Found++
 		}
 	}
 	v.Missed, v.Invented, v.Part = len(e.Labels)-v.Found, len(e.Answers)-v.Found, slices.Contains(shown, false)
-	v.Labels = segments(t, e.Tokens, shown, e.Labels, e.Answers, "found", "missed")
-	v.Answers = segments(t, e.Tokens, shown, e.Answers, e.Labels, "right", "wrong")
+	v.Labels = segments(t, e.Tokens, shown, e.Labels, answers, "found", "missed")
+	v.Answers = segments(t, e.Tokens, shown, e.Answers, labels, "right", "wrong")
 	return v
 }
 
@@ -127,7 +128,7 @@ func shownSpans(n int, labels, answers []metrics.Span) []bool {
 }
 
 // segments cuts a text at its spans. One that is among the others has the first outcome.
-func segments(t tokenizers.Tokenizer, tokens []int32, shown []bool, spans, others []metrics.Span, yes, no string) (out []segment) {
+func segments(t tokenizers.Tokenizer, tokens []int32, shown []bool, spans []metrics.Span, others map[metrics.Span]bool, yes, no string) (out []segment) {
 	separate := len(tokens) > 1 && t.Decode(tokens[:2]) != t.Decode(tokens[:1])+t.Decode(tokens[1:2])
 	add := func(from, to int, mark *spanMark) {
 		s := segment{Space: separate && from > 0, Span: mark}
@@ -155,7 +156,7 @@ func segments(t tokenizers.Tokenizer, tokens []int32, shown []bool, spans, other
 	at := 0
 	for _, span := range spans {
 		mark := &spanMark{Type: span.Type, Outcome: no, Class: "no-span", Title: fmt.Sprintf("%s, tokens %d to %d", span.Type, span.Start, span.End-1)}
-		if slices.Contains(others, span) {
+		if others[span] {
 			mark.Outcome, mark.Class = yes, "yes-span"
 		}
 		add(at, span.Start, nil)
