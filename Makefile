@@ -98,13 +98,13 @@ cover:
 
 # Debian's PyTorch checks docs/python.md; Mesa's processor driver runs the Vulkan
 # device, watched by the validation layer; the compilers check the shaders; jq and
-# Node.js, wherever it is from, run the clients in examples/; Chromium opens reports,
-# whose text needs a font; QEMU runs tests for arm64; GNU parallel and the launchers of MPI
+# Node.js, wherever it is from, run the clients in examples/, and ONNX Runtime in it exported
+# models; Chromium opens reports, whose text needs a font; QEMU runs tests for arm64; GNU parallel and the launchers of MPI
 # and Slurm start several processes. Without apt all that is left to the user.
 PACKAGES := mesa-vulkan-drivers libvulkan1 vulkan-validationlayers glslang-tools spirv-tools fonts-dejavu-core qemu-user-static libpmix-dev
 COMMANDS := jq:jq mpirun.openmpi:openmpi-bin mpirun.mpich:mpich ip:iproute2 parallel:parallel \
     sbatch:slurm-client slurmctld:slurmctld slurmd:slurmd munged:munge node:nodejs npm:npm chromium:chromium
-NODE_CLIENT := examples/node
+NODE_PACKAGES := examples/node examples/onnx
 SHADER_TOOLS := .tools
 deps:
 	$(GO) mod download
@@ -124,9 +124,11 @@ deps:
 	done
 	@[ -x $(SHADER_TOOLS)/bin/spirv-val ] || shaders/newer-tools.sh $(SHADER_TOOLS) >/dev/null || \
 	    echo "newer compilers are not to be had: shaders with cooperative matrices will not be checked"
-	@[ $(NODE_CLIENT)/node_modules/.package-lock.json -nt $(NODE_CLIENT)/package-lock.json ] || \
-	    (cd $(NODE_CLIENT) && npm ci --silent) || \
-	    echo "npm's packages are not to be had: the tests that need them will be skipped"
+	@for d in $(NODE_PACKAGES); do \
+	    [ $$d/node_modules/.package-lock.json -nt $$d/package-lock.json ] || \
+	    (cd $$d && npm ci --silent --ignore-scripts) || \
+	    echo "npm's packages of $$d are not to be had: the tests that need them will be skipped"; \
+	done
 
 # The SPIR-V of shaders that have changed. Cooperative matrices need newer tools
 # than Debian 12 has.

@@ -31,6 +31,11 @@ func loadModel(c *cli.Context) (*sft.Model, error) {
 	if dir == "" {
 		return nil, usage(c, "--model is missing, a model directory was expected")
 	}
+	return readModel(dir)
+}
+
+// readModel reads a model directory. Where there are runs in its place, it names them.
+func readModel(dir string) (*sft.Model, error) {
 	m, err := sft.Load(dir)
 	if err != nil {
 		if runs := runsIn(dir); runs != "" {

@@ -1,0 +1,135 @@
+// Package export writes models for other programs: as ONNX graphs, which compute what
+// package sft does of a sequence in evaluation.
+package export
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/sftseq/sftseq/internal/onnx"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// Names of inputs and outputs.
+const (
+	inputTokens      = "tokens" // [length]
+	outputLogits     = "logits"
+	outputEmbedding  = "embedding"
+	outputNumbers    = "numbers"   // of a regression, in the units of the data
+	outputPositions  = "positions" // of fill-mask: of the masks
+	dimLength        = "length"
+	dimRead          = "read" // of a sequence whose head alone is read
+	dimMasks         = "masks"
+	graphName        = "sft"
+	graphDescription = "A Sampling Foundational Transformer, which reads one sequence of any length, or a pair, at a time."
+)
+
+// ONNX is the file of a model as an ONNX graph of opset [onnx.OpsetVersion]. It reads one
+// example: int64 tokens[length], of a model of pairs a[length_a] and b[length_b]. Tokens that the model
+// cannot read, and a length that it does not accept, are indices out of bounds when the graph
+// runs, which is an error.
+//
+// Outputs, float32:
+//
+//	logits     [labels]; of tagging [length, labels]; of fill-mask [masks, labels], a row for each mask
+//	embedding  [hidden]; of pairs embedding_a and embedding_b
+//	numbers    [labels], of a regression: mean + deviation·logits
+//	positions  int64 [masks], of fill-mask: where the masks are
+//
+// The metadata say what tokens and answers mean.
+func ONNX(m *sft.Model) ([]byte, error) {
+	c := m.Config
+	if err := checkCovered(c); err != nil {
+		return nil, err
+	}
+	if words := m.Parameters.Count(); words > math.MaxInt32/wordBytes {
+		return nil, fmt.Errorf("%d parameters of 4 bytes, an ONNX file holds at most %d bytes", words, math.MaxInt32)
+	}
+	e := &emitter{Graph: &onnx.Graph{}, model: m, config: c}
+	e.heads()
+	return e.Model(graphName, graphDescription, metadata(c))
+}
+
+// wordBytes is the size of a parameter.
+const wordBytes = 4
+
+// emitter appends a model to a graph.
+type emitter struct {
+	*onnx.Graph
+	model  *sft.Model
+	config *sft.Config
+}
+
+// weight is a parameter of the model, under its name.
+func (e *emitter) weight(name string) onnx.Tensor {
+	p, ok := e.model.Parameters.Lookup(name)
+	if !ok {
+		panic(fmt.Sprintf("export: no parameter %q", name))
+	}
+	return e.Weight(name, p.Shape, e.model.Parameters.Slice(e.model.Weights, p))
+}
+
+// linear is x Wᵀ + b, of x [rows, in].
+func (e *emitter) linear(name string, x onnx.Tensor) onnx.Tensor {
+	return e.Gemm(x, e.weight(name+".weight"), e.weight(name+".bias"))
+}
+
+// norm is the layer norm of each row.
+func (e *emitter) norm(name string, x onnx.Tensor) onnx.Tensor {
+	return e.LayerNormalization(x, e.weight(name+".weight"), e.weight(name+".bias"), e.config.LayerNormEps)
+}
+
+// gelu is x·Φ(x), Φ the distribution of the standard normal.
+func (e *emitter) gelu(x onnx.Tensor) onnx.Tensor {
+	phi := e.Add(e.Erf(e.Mul(x, e.Float(math.Sqrt2/2))), e.Float(1))
+	return e.Mul(e.Mul(x, e.Float(0.5)), phi)
+}
+
+// metadata says what a program must know to use the graph. Lists are JSON.
+func metadata(c *sft.Config) (out []onnx.Property) {
+	add := func(key, value string) { out = append(out, onnx.Property{Key: key, Value: value}) }
+	list := func(key string, v any) {
+		text, err := json.Marshal(v)
+		if err != nil {
+			panic(fmt.Sprintf("export: %s: %v", key, err)) // strings and finite numbers, which were validated
+		}
+		add(key, string(text))
+	}
+	add("task", c.Task)
+	add("vocab_size", strconv.Itoa(c.VocabSize))
+	add("max_length", strconv.Itoa(longest(c)))
+	if n := c.TruncatesAt(); n > 0 {
+		add("input_window", strconv.Itoa(n)) // of a longer sequence the head is read
+	}
+	if c.PadTokenID != nil {
+		add("pad_token_id", strconv.Itoa(int(*c.PadTokenID)))
+	}
+	if c.MaskTokenID != nil {
+		add("mask_token_id", strconv.Itoa(int(*c.MaskTokenID)))
+	}
+	if c.LabelNames != nil {
+		list("label_names", c.LabelNames)
+	}
+	if c.LabelsHold() {
+		thresholds := make([]float64, c.NumLabels)
+		for i := range thresholds {
+			thresholds[i] = c.Threshold(i)
+		}
+		list("thresholds", thresholds)
+	}
+	if c.Predicts() {
+		list("number_names", c.NumberNames())
+	}
+	add("tokenizer", string(c.Tokenizer))
+	return out
+}
+
+// longest is the longest sequence, or head of one, that the model reads.
+func longest(c *sft.Config) int {
+	if c.InputWindow != nil {
+		return min(c.MaxLength, c.InputWindow.Length)
+	}
+	return c.MaxLength
+}

@@ -1,0 +1,107 @@
+package export
+
+import (
+	"bytes"
+	"encoding/json"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/onnx/onnxtest"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// operators are those that graphs may have: what ONNX Runtime computes on processors, also
+// in WebAssembly, for the types that are used.
+var operators = strings.Fields(`Abs Add BitwiseAnd BitwiseXor Cast Concat Conv Div Equal Erf Expand Gather Gemm Identity
+	LayerNormalization Less Log MatMul Max Min Mul Neg NonZero Or Range ReduceMean ReduceSum Relu Reshape ScatterElements Shape
+	Sigmoid Sin Slice Softmax Softplus Split Squeeze Sub TopK Transpose Unsqueeze Where`)
+
+// TestStructure: the graph of every configuration is well-formed, has the model's weights as
+// they are, and the same bytes each time.
+func TestStructure(t *testing.T) {
+	models := map[string]*sft.Model{}
+	for name, change := range variants {
+		models[name] = fresh(t, change)
+	}
+	folders, err := filepath.Glob(filepath.Join(goldens, "*/config.json"))
+	if err != nil || len(folders) < 22 {
+		t.Fatalf("%d golden folders, %v", len(folders), err)
+	}
+	for _, config := range folders {
+		m, err := sft.Load(filepath.Dir(config))
+		if err != nil {
+			t.Fatal(err)
+		}
+		models[filepath.Base(filepath.Dir(config))] = m
+	}
+	for name, m := range models {
+		t.Run(name, func(t *testing.T) {
+			file, err := ONNX(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if again, err := ONNX(m); err != nil || !bytes.Equal(file, again) {
+				t.Error("the bytes differ from one time to the next")
+			}
+			read := onnxtest.Read(t, file)
+			for _, n := range read.Nodes {
+				if !slices.Contains(operators, n.Operator) {
+					t.Errorf("the operator %s is not one of the list", n.Operator)
+				}
+			}
+			for _, p := range m.Parameters.List {
+				x, ok := read.Initializers[p.Name]
+				if !ok {
+					if strings.Contains(p.Name, "attn.leak.") && m.Config.Probability != "leaky_relu" {
+						continue // nothing reads it
+					}
+					t.Errorf("%s is missing", p.Name)
+					continue
+				}
+				if len(x.Data) != 4*p.Size() || len(x.Shape) != len(p.Shape) {
+					t.Errorf("%s has %d bytes and shape %v, want shape %v", p.Name, len(x.Data), x.Shape, p.Shape)
+				}
+			}
+			if read.Metadata["task"] != m.Config.Task || read.Metadata["tokenizer"] != string(m.Config.Tokenizer) {
+				t.Errorf("the metadata are %v", read.Metadata)
+			}
+		})
+	}
+}
+
+// TestMetadata: what a program must know is there, and nothing that the model does not have.
+func TestMetadata(t *testing.T) {
+	m := fresh(t, func(c *sft.Config) {
+		c.Task, c.LabelNames, c.Thresholds = sft.MultiLabel, []string{"a", "b,\"", "ü"}, []float64{0.1, 0.5, 1}
+		c.InputWindow, c.PadTokenID = &sft.InputWindow{Length: 40, Policy: "head"}, new(int32(0))
+	})
+	file, err := ONNX(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"task": "multi-label", "vocab_size": "5", "max_length": "40", "input_window": "40", "pad_token_id": "0",
+		"label_names": `["a","b,\"","ü"]`, "thresholds": "[0.1,0.5,1]", "tokenizer": `{"type":"dna"}`}
+	if got := onnxtest.Read(t, file).Metadata; !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+}
+
+// TestUncovered: a configuration that no export follows is refused by its key.
+func TestUncovered(t *testing.T) {
+	m := fresh(t, func(*sft.Config) {})
+	m.Config.Relative = "learned"
+	if _, err := ONNX(m); err == nil || !strings.Contains(err.Error(), `relative: "learned", an export follows sinusoid_hadamard, none`) {
+		t.Errorf("%v", err)
+	}
+	text, err := json.Marshal(small())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text = append(bytes.TrimSuffix(text, []byte("}")), []byte(`,"positions":"learned"}`)...)
+	if err := checkKeys(text); err == nil || !strings.Contains(err.Error(), "positions: an export does not follow this key") {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,125 @@
+package export
+
+import (
+	"math"
+
+	"github.com/sftseq/sftseq/internal/onnx"
+	"github.com/sftseq/sftseq/internal/philox"
+)
+
+// beyond is above every random word.
+const beyond = 1 << 32
+
+// sampled is what a layer samples of a sequence.
+type sampled struct {
+	top     onnx.Tensor // int64 [keys]: the positions of S1, ascending
+	partner onnx.Tensor // int64 [keys]: those of the partners, itself where there is none
+	p       onnx.Tensor // [keys]: the duplets' weights
+}
+
+// sample chooses by the scores [length] as package tensor's Sample does: S1 by falling score, then
+// tie key, then position; S2 of the rest by partner key, then position. All orders are those of
+// TopK, which takes the first of equals.
+func (s *sequence) sample(score onnx.Tensor, layer int) (out sampled) {
+	_, byTie := s.TopK(s.draw(layer, philox.StreamTie), s.length, false)
+	_, best := s.TopK(s.Gather(score, byTie), s.keys, true)
+	s1 := s.Gather(byTie, best)
+	out.top, _ = s.TopK(s1, s.keys, false)
+
+	// S1 goes behind all others.
+	behind := s.Expand(s.Ints(beyond), s.keys)
+	_, rest := s.TopK(s.ScatterElements(s.draw(layer, philox.StreamPartner), out.top, behind), s.pairs, false)
+	s2, _ := s.TopK(rest, s.pairs, false)
+	out.partner = s.Concat(0, s2, s.Slice(out.top, s.pairs, s.keys))
+
+	rank := s.Range(s.Int(0), s.Squeeze(s.keys, 0))
+	p := s.Sigmoid(s.Sub(s.logSoftplus(s.Gather(score, out.top)), s.logSoftplus(s.Gather(score, out.partner))))
+	out.p = s.Where(s.Less(rank, s.pairs), p, s.Float(1))
+	return out
+}
+
+// logSoftplus is log softplus(x), which is x to float32 where exp(x) is below the rounding.
+func (e *emitter) logSoftplus(x onnx.Tensor) onnx.Tensor {
+	return e.Where(e.Less(x, e.Float(-15)), x, e.Log(e.Softplus(x)))
+}
+
+// scores are those of the tokens, w·x + b: [length] of x [length, hidden]. Equal rows must
+// have equal scores to the bit, or ties would be decided by rounding. A runtime's sum along a row
+// may have an order that depends on where the row begins in memory. So halves of the
+// products are added until one column is left, which is the same tree of additions for every row
+// wherever a graph runs.
+func (s *sequence) scores(name string, x onnx.Tensor) onnx.Tensor {
+	x = s.Mul(x, s.weight(name+".weight"))
+	for n := int64(s.config.HiddenSize); n > 1; n = n/2 + n%2 {
+		if n%2 == 0 {
+			halves := s.Split(x, 1, n/2, n/2)
+			x = s.Add(halves[0], halves[1])
+			continue
+		}
+		parts := s.Split(x, 1, n/2, n/2, 1)
+		x = s.Concat(1, s.Add(parts[0], parts[1]), parts[2])
+	}
+	return s.Add(s.Squeeze(x, 1), s.weight(name+".bias"))
+}
+
+// gumbel is noise [length], −log(−log u), as [philox.Uniform] makes u of a word.
+func (s *sequence) gumbel(layer int) onnx.Tensor {
+	bits := s.Cast(s.Div(s.draw(layer, philox.StreamGumbel), s.Int(1<<9)), onnx.Float64)
+	u := s.Mul(s.Add(bits, s.Doubles(0.5)), s.Doubles(0x1p-23))
+	return s.Cast(s.Neg(s.Log(s.Neg(s.Log(u)))), onnx.Float32)
+}
+
+// draw is the first random word at each position, of a layer and a stream: int64 [length].
+func (s *sequence) draw(layer int, stream uint32) onnx.Tensor {
+	return s.Gather(s.words, s.Int(int64(s.row[address{layer, stream}])))
+}
+
+// address is what the random words of a sequence are drawn for.
+type address struct {
+	layer  int
+	stream uint32
+}
+
+// random draws the words of all layers at once: int64 [addresses, length].
+func (s *sequence) random(position onnx.Tensor) {
+	streams := []uint32{philox.StreamTie, philox.StreamPartner}
+	if s.config.SamplerNoise == "always" {
+		streams = append(streams, philox.StreamGumbel)
+	}
+	s.row = map[address]int{}
+	var second []int64
+	for layer := range s.config.NumLayers {
+		for _, stream := range streams {
+			s.row[address{layer, stream}] = len(second)
+			second = append(second, int64(philox.Counter(0, 0, uint32(layer), stream, 0, 0)[1]))
+		}
+	}
+	counters := [4]onnx.Tensor{s.Unsqueeze(position, 0), s.Unsqueeze(s.Ints(second...), 1), s.Int(0), s.Int(0)}
+	s.words = s.philox(s.config.SamplerSeed, counters)[0]
+}
+
+// philox is [philox.Words], of int64 below 2³²: no product here reaches 2⁶³, as integers that
+// overflow are not the same everywhere.
+func (e *emitter) philox(seed uint64, c [4]onnx.Tensor) [4]onnx.Tensor {
+	key0, key1 := uint32(seed), uint32(seed>>32)
+	xor := func(a, b onnx.Tensor, k uint32) onnx.Tensor {
+		return e.BitwiseXor(e.BitwiseXor(a, b), e.Int(int64(k)))
+	}
+	for range philox.Rounds {
+		high0, low0 := e.wideProduct(c[0], philox.Multiplier0)
+		high2, low2 := e.wideProduct(c[2], philox.Multiplier1)
+		c = [4]onnx.Tensor{xor(high2, c[1], key0), low2, xor(high0, c[3], key1), low0}
+		key0, key1 = key0+philox.Weyl0, key1+philox.Weyl1
+	}
+	return c
+}
+
+// wideProduct is both halves of the 64 bits of x·m, x below 2³²: with x = 2¹⁶·a + b,
+//
+//	t = m·b,  u = m·a + ⌊t/2¹⁶⌋,  high = ⌊u/2¹⁶⌋,  low = 2¹⁶·(u mod 2¹⁶) + t mod 2¹⁶
+func (e *emitter) wideProduct(x onnx.Tensor, m uint32) (high, low onnx.Tensor) {
+	half, mask, factor := e.Int(1<<16), e.Int(math.MaxUint16), e.Int(int64(m))
+	t := e.Mul(e.BitwiseAnd(x, mask), factor)
+	u := e.Add(e.Mul(e.Div(x, half), factor), e.Div(t, half))
+	return e.Div(u, half), e.Add(e.Mul(e.BitwiseAnd(u, mask), half), e.BitwiseAnd(t, mask))
+}

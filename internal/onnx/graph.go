@@ -1,0 +1,213 @@
+// Package onnx writes graphs of tensors as ONNX models, the Open Neural Network Exchange
+// format, which programs such as ONNX Runtime run. It knows nothing of what a graph is for.
+//
+// A [Graph] is built from its inputs to its outputs: each operator appends a node and returns
+// the tensor that it makes. A file has the same bytes whenever the same calls are made.
+//
+// Source: onnx.proto and the operators of opset 18, https://onnx.ai/onnx/.
+package onnx
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// Versions that are written: the first of the format that has the bitwise operators.
+const (
+	OpsetVersion = 18
+	irVersion    = 8
+)
+
+// maxBytes is what a message of Protocol Buffers holds at most.
+const maxBytes = math.MaxInt32
+
+// Type is that of a tensor's elements.
+type Type int
+
+// The types that graphs have here.
+const (
+	Float32 Type = 1
+	Int64   Type = 7
+	Float64 Type = 11
+)
+
+// Tensor is a tensor of a graph, by its name.
+type Tensor string
+
+// Dim is a dimension of an input or an output: a size, or a name where each run has its own.
+type Dim struct {
+	size int
+	name string
+}
+
+// Size is a dimension that is always the same.
+func Size(n int) Dim { return Dim{size: n} }
+
+// Named is a dimension that a run decides.
+func Named(name string) Dim { return Dim{name: name} }
+
+// Graph is a graph under construction. Its zero value is an empty one.
+type Graph struct {
+	// Scope is put before the names of the nodes that follow, such as "layers.0/".
+	Scope string
+
+	nodes, initializers, inputs, outputs message
+	made                                 int                 // nodes
+	constants                            map[string]Tensor   // by type, shape and bytes
+	weights                              map[string]struct{} // by name
+}
+
+// Input declares an input.
+func (g *Graph) Input(name string, t Type, doc string, shape ...Dim) Tensor {
+	g.inputs.bytes(graphInput, valueInfo(name, t, doc, shape))
+	return Tensor(name)
+}
+
+// Output gives a tensor the name of an output.
+func (g *Graph) Output(name string, x Tensor, t Type, doc string, shape ...Dim) {
+	g.node("Identity", []Tensor{x}, []Tensor{Tensor(name)}, nil)
+	g.outputs.bytes(graphOutput, valueInfo(name, t, doc, shape))
+}
+
+// Weight is a tensor of numbers, in row-major order, which is stored the first time that its
+// name is used.
+func (g *Graph) Weight(name string, shape []int, data []float32) Tensor {
+	if _, stored := g.weights[name]; !stored {
+		if g.weights == nil {
+			g.weights = map[string]struct{}{}
+		}
+		g.weights[name] = struct{}{}
+		g.initializers.bytes(graphInitializer, tensorProto(name, Float32, shape, littleEndian(data)))
+	}
+	return Tensor(name)
+}
+
+// Int is a constant, a scalar.
+func (g *Graph) Int(v int64) Tensor { return g.constant(Int64, nil, littleEndian([]int64{v})) }
+
+// Ints is a constant, a vector.
+func (g *Graph) Ints(v ...int64) Tensor { return g.constant(Int64, []int{len(v)}, littleEndian(v)) }
+
+// Float is a constant, a scalar.
+func (g *Graph) Float(v float64) Tensor {
+	return g.constant(Float32, nil, littleEndian([]float32{float32(v)}))
+}
+
+// Doubles is a constant, a vector.
+func (g *Graph) Doubles(v ...float64) Tensor {
+	return g.constant(Float64, []int{len(v)}, littleEndian(v))
+}
+
+// constant stores each constant once.
+func (g *Graph) constant(t Type, shape []int, data []byte) Tensor {
+	key := fmt.Sprint(t, shape, data)
+	if x, ok := g.constants[key]; ok {
+		return x
+	}
+	if g.constants == nil {
+		g.constants = map[string]Tensor{}
+	}
+	name := "constant." + strconv.Itoa(len(g.constants))
+	g.initializers.bytes(graphInitializer, tensorProto(name, t, shape, data))
+	g.constants[key] = Tensor(name)
+	return Tensor(name)
+}
+
+// attribute is a setting of a node: an int, a float32 or some ints.
+type attribute struct {
+	name  string
+	value any
+}
+
+// op appends a node with one output.
+func (g *Graph) op(operator string, in []Tensor, attributes ...attribute) Tensor {
+	return g.ops(operator, 1, in, attributes...)[0]
+}
+
+// ops appends a node with several outputs.
+func (g *Graph) ops(operator string, outputs int, in []Tensor, attributes ...attribute) []Tensor {
+	name := g.Scope + operator + "." + strconv.Itoa(g.made)
+	out := []Tensor{Tensor(name)}
+	for i := 1; i < outputs; i++ {
+		out = append(out, Tensor(name+"."+strconv.Itoa(i)))
+	}
+	g.node(operator, in, out, attributes)
+	return out
+}
+
+func (g *Graph) node(operator string, in, out []Tensor, attributes []attribute) {
+	var m message
+	for _, x := range in {
+		m.string(nodeInput, string(x))
+	}
+	for _, x := range out {
+		m.string(nodeOutput, string(x))
+	}
+	m.string(nodeName, string(out[0]))
+	m.string(nodeOperator, operator)
+	for _, a := range attributes {
+		m.bytes(nodeAttribute, a.proto())
+	}
+	g.nodes.bytes(graphNode, m)
+	g.made++
+}
+
+func (a attribute) proto() (m message) {
+	m.string(attributeName, a.name)
+	kind := int64(kindInt)
+	switch v := a.value.(type) {
+	case int:
+		m.int(attributeInt, int64(v))
+	case float32:
+		m.float(attributeFloat, v)
+		kind = kindFloat
+	case []int:
+		for _, x := range v {
+			m.int(attributeInts, int64(x))
+		}
+		kind = kindInts
+	default:
+		panic(fmt.Sprintf("onnx: the attribute %s is a %T", a.name, v))
+	}
+	m.int(attributeType, kind)
+	return m
+}
+
+// Property is an entry of a model's metadata.
+type Property struct{ Key, Value string }
+
+// Model is the file of the graph. It reports a graph that is too large for one.
+func (g *Graph) Model(name, doc string, metadata []Property) ([]byte, error) {
+	var graph, opset, m message
+	graph = append(graph, g.nodes...)
+	graph.string(graphName, name)
+	graph = append(graph, g.initializers...)
+	graph = append(graph, g.inputs...)
+	graph = append(graph, g.outputs...)
+	opset.int(opsetVersion, OpsetVersion)
+	m.int(modelIRVersion, irVersion)
+	m.string(modelProducer, "sftseq")
+	m.string(modelDoc, doc)
+	m.bytes(modelGraph, graph)
+	m.bytes(modelOpset, opset)
+	for _, p := range metadata {
+		var entry message
+		entry.string(metadataKey, p.Key)
+		entry.string(metadataValue, p.Value)
+		m.bytes(modelMetadata, entry)
+	}
+	if len(m) > maxBytes {
+		return nil, fmt.Errorf("%d bytes, an ONNX file holds at most %d", len(m), maxBytes)
+	}
+	return m, nil
+}
+
+func littleEndian(v any) []byte {
+	data, err := binary.Append(nil, binary.LittleEndian, v)
+	if err != nil {
+		panic("onnx: " + err.Error()) // of no number
+	}
+	return data
+}

@@ -1,0 +1,64 @@
+package onnx_test
+
+import (
+	"bytes"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/onnx"
+	"github.com/sftseq/sftseq/internal/onnx/onnxtest"
+)
+
+// line is a graph of a·x + b, whose weight is named twice.
+func line() *onnx.Graph {
+	g := &onnx.Graph{Scope: "line/"}
+	x := g.Input("x", onnx.Float32, "Any numbers.", onnx.Named("length"), onnx.Size(2))
+	a := func() onnx.Tensor { return g.Weight("a", []int{2}, []float32{3, -1}) }
+	y := g.Add(g.Mul(x, a()), g.Mul(a(), g.Float(0.5)))
+	y = g.Add(y, g.Float(0.5))
+	g.Output("y", y, onnx.Float32, "", onnx.Named("length"), onnx.Size(2))
+	return g
+}
+
+// TestGraph: a file says what was built, with each constant and each weight once, and every
+// time the same bytes.
+func TestGraph(t *testing.T) {
+	file, err := line().Model("line", "A line.", []onnx.Property{{"key", "value"}, {"empty", ""}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := line().Model("line", "A line.", []onnx.Property{{"key", "value"}, {"empty", ""}})
+	if err != nil || !bytes.Equal(file, again) {
+		t.Error("the bytes differ from one time to the next")
+	}
+	m := onnxtest.Read(t, file)
+	var operators []string
+	for _, n := range m.Nodes {
+		operators = append(operators, n.Operator)
+	}
+	if want := []string{"Mul", "Mul", "Add", "Add", "Identity"}; !slices.Equal(operators, want) {
+		t.Errorf("operators %v, want %v", operators, want)
+	}
+	if len(m.Initializers) != 2 {
+		t.Errorf("%d tensors, want the weight and one constant", len(m.Initializers))
+	}
+	if a := m.Initializers["a"]; !bytes.Equal(a.Data, []byte{0, 0, 64, 64, 0, 0, 128, 191}) || !slices.Equal(a.Shape, []uint64{2}) {
+		t.Errorf("a has shape %v and bytes %v", a.Shape, a.Data)
+	}
+	if m.Opset != onnx.OpsetVersion || m.IRVersion == 0 || m.Metadata["key"] != "value" || !slices.Equal(m.Inputs, []string{"x"}) || !slices.Equal(m.Outputs, []string{"y"}) {
+		t.Errorf("%+v", m)
+	}
+}
+
+// TestConstants: what differs in type, shape or bits is another constant.
+func TestConstants(t *testing.T) {
+	g := &onnx.Graph{}
+	seen := map[onnx.Tensor]bool{}
+	for _, x := range []onnx.Tensor{g.Int(0), g.Ints(0), g.Ints(0, 0), g.Ints(), g.Float(0), g.Float(math.Copysign(0, -1)), g.Doubles(0), g.Doubles(1)} {
+		if seen[x] {
+			t.Errorf("%s is there twice", x)
+		}
+		seen[x] = true
+	}
+}

@@ -1,0 +1,196 @@
+// Package onnxtest reads ONNX models back, for tests of those who write them.
+package onnxtest
+
+import (
+	"testing"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// Model is what tests look at.
+type Model struct {
+	IRVersion, Opset uint64
+	Nodes            []Node
+	Initializers     map[string]Initializer
+	Inputs, Outputs  []string
+	Metadata         map[string]string
+}
+
+// Node is an operator.
+type Node struct {
+	Operator        string
+	Inputs, Outputs []string
+}
+
+// Initializer is a tensor of a file.
+type Initializer struct {
+	Shape []uint64
+	Type  uint64
+	Data  []byte
+}
+
+// field is one of a message: a number, or bytes.
+type field struct {
+	at     protowire.Number
+	number uint64
+	bytes  []byte
+}
+
+// fields are those of a message, in their order.
+func fields(t *testing.T, m []byte) (out []field) {
+	t.Helper()
+	for len(m) > 0 {
+		at, kind, n := protowire.ConsumeTag(m)
+		if n < 0 {
+			t.Fatalf("a message that is broken: %v", protowire.ParseError(n))
+		}
+		m = m[n:]
+		f := field{at: at}
+		switch kind {
+		case protowire.VarintType:
+			f.number, n = protowire.ConsumeVarint(m)
+		case protowire.BytesType:
+			f.bytes, n = protowire.ConsumeBytes(m)
+		default:
+			n = protowire.ConsumeFieldValue(at, kind, m)
+		}
+		if n < 0 {
+			t.Fatalf("field %d that is broken: %v", at, protowire.ParseError(n))
+		}
+		m = m[n:]
+		out = append(out, f)
+	}
+	return out
+}
+
+// Read reads a model and checks what any runtime does: every node reads what is there
+// before, every name is given once, and the elements of a tensor are as many as its shape says; and
+// that something reads every tensor of the file. What nothing reads of the nodes, runtimes leave out.
+func Read(t *testing.T, file []byte) *Model {
+	t.Helper()
+	m := &Model{Initializers: map[string]Initializer{}, Metadata: map[string]string{}}
+	for _, f := range fields(t, file) {
+		switch f.at {
+		case 1:
+			m.IRVersion = f.number
+		case 7:
+			m.graph(t, f.bytes)
+		case 8:
+			for _, f := range fields(t, f.bytes) {
+				if f.at == 2 {
+					m.Opset = f.number
+				}
+			}
+		case 14:
+			entry := map[protowire.Number]string{}
+			for _, f := range fields(t, f.bytes) {
+				entry[f.at] = string(f.bytes)
+			}
+			m.Metadata[entry[1]] = entry[2]
+		}
+	}
+	m.check(t)
+	return m
+}
+
+func (m *Model) graph(t *testing.T, text []byte) {
+	for _, f := range fields(t, text) {
+		switch f.at {
+		case 1:
+			var n Node
+			for _, f := range fields(t, f.bytes) {
+				switch f.at {
+				case 1:
+					n.Inputs = append(n.Inputs, string(f.bytes))
+				case 2:
+					n.Outputs = append(n.Outputs, string(f.bytes))
+				case 4:
+					n.Operator = string(f.bytes)
+				}
+			}
+			m.Nodes = append(m.Nodes, n)
+		case 5:
+			var x Initializer
+			name := ""
+			for _, f := range fields(t, f.bytes) {
+				switch f.at {
+				case 1:
+					x.Shape = append(x.Shape, f.number)
+				case 2:
+					x.Type = f.number
+				case 8:
+					name = string(f.bytes)
+				case 9:
+					x.Data = f.bytes
+				}
+			}
+			if _, twice := m.Initializers[name]; twice {
+				t.Errorf("the tensor %s is there twice", name)
+			}
+			m.Initializers[name] = x
+		case 11:
+			m.Inputs = append(m.Inputs, valueName(t, f.bytes))
+		case 12:
+			m.Outputs = append(m.Outputs, valueName(t, f.bytes))
+		}
+	}
+}
+
+func valueName(t *testing.T, text []byte) string {
+	for _, f := range fields(t, text) {
+		if f.at == 1 {
+			return string(f.bytes)
+		}
+	}
+	t.Error("an input or output has no name")
+	return ""
+}
+
+// elementBytes are those of an element, by type.
+var elementBytes = map[uint64]uint64{1: 4, 7: 8, 11: 8}
+
+func (m *Model) check(t *testing.T) {
+	t.Helper()
+	made, read := map[string]bool{}, map[string]bool{}
+	give := func(name string) {
+		if name == "" || made[name] {
+			t.Errorf("the name %q is given twice, or is none", name)
+		}
+		made[name] = true
+	}
+	for name, x := range m.Initializers {
+		give(name)
+		size := elementBytes[x.Type]
+		for _, n := range x.Shape {
+			size *= n
+		}
+		if size != uint64(len(x.Data)) {
+			t.Errorf("the tensor %s of type %d and shape %v has %d bytes", name, x.Type, x.Shape, len(x.Data))
+		}
+	}
+	for _, name := range m.Inputs {
+		give(name)
+	}
+	for i, n := range m.Nodes {
+		for _, name := range n.Inputs {
+			if !made[name] {
+				t.Errorf("node %d, %s, reads %q, which nothing before it makes", i, n.Operator, name)
+			}
+			read[name] = true
+		}
+		for _, name := range n.Outputs {
+			give(name)
+		}
+	}
+	for _, name := range m.Outputs {
+		if !made[name] {
+			t.Errorf("nothing makes the output %q", name)
+		}
+		read[name] = true
+	}
+	for name := range m.Initializers {
+		if !read[name] {
+			t.Errorf("nothing reads the tensor %s", name)
+		}
+	}
+}

@@ -1,0 +1,110 @@
+package onnx
+
+import (
+	"math"
+
+	"google.golang.org/protobuf/encoding/protowire"
+)
+
+// message is the bytes of a message of onnx.proto, whose fields are appended in the order of
+// the calls.
+type message []byte
+
+func (m *message) int(field protowire.Number, v int64) {
+	*m = protowire.AppendVarint(protowire.AppendTag(*m, field, protowire.VarintType), uint64(v))
+}
+
+func (m *message) float(field protowire.Number, v float32) {
+	*m = protowire.AppendFixed32(protowire.AppendTag(*m, field, protowire.Fixed32Type), math.Float32bits(v))
+}
+
+func (m *message) bytes(field protowire.Number, v []byte) {
+	*m = protowire.AppendBytes(protowire.AppendTag(*m, field, protowire.BytesType), v)
+}
+
+func (m *message) string(field protowire.Number, v string) {
+	if v != "" {
+		*m = protowire.AppendString(protowire.AppendTag(*m, field, protowire.BytesType), v)
+	}
+}
+
+// The numbers of the fields that are written, by message.
+const (
+	modelIRVersion    protowire.Number = 1
+	modelProducer     protowire.Number = 2
+	modelDoc          protowire.Number = 6
+	modelGraph        protowire.Number = 7
+	modelOpset        protowire.Number = 8
+	modelMetadata     protowire.Number = 14
+	opsetVersion      protowire.Number = 2
+	metadataKey       protowire.Number = 1
+	metadataValue     protowire.Number = 2
+	graphNode         protowire.Number = 1
+	graphName         protowire.Number = 2
+	graphInitializer  protowire.Number = 5
+	graphInput        protowire.Number = 11
+	graphOutput       protowire.Number = 12
+	nodeInput         protowire.Number = 1
+	nodeOutput        protowire.Number = 2
+	nodeName          protowire.Number = 3
+	nodeOperator      protowire.Number = 4
+	nodeAttribute     protowire.Number = 5
+	attributeName     protowire.Number = 1
+	attributeFloat    protowire.Number = 2
+	attributeInt      protowire.Number = 3
+	attributeInts     protowire.Number = 8
+	attributeType     protowire.Number = 20
+	tensorDims        protowire.Number = 1
+	tensorType        protowire.Number = 2
+	tensorName        protowire.Number = 8
+	tensorData        protowire.Number = 9
+	valueName         protowire.Number = 1
+	valueType         protowire.Number = 2
+	valueDoc          protowire.Number = 3
+	typeTensor        protowire.Number = 1
+	tensorTypeElement protowire.Number = 1
+	tensorTypeShape   protowire.Number = 2
+	shapeDim          protowire.Number = 1
+	dimValue          protowire.Number = 1
+	dimName           protowire.Number = 2
+)
+
+// The kinds of attributes.
+const (
+	kindFloat = 1
+	kindInt   = 2
+	kindInts  = 7
+)
+
+// tensorProto is a tensor with its elements, little endian.
+func tensorProto(name string, t Type, shape []int, data []byte) message {
+	var m message
+	for _, n := range shape {
+		m.int(tensorDims, int64(n))
+	}
+	m.int(tensorType, int64(t))
+	m.string(tensorName, name)
+	m.bytes(tensorData, data)
+	return m
+}
+
+// valueInfo describes an input or an output.
+func valueInfo(name string, t Type, doc string, shape []Dim) message {
+	var dims, tensor, kind, m message
+	for _, d := range shape {
+		var dim message
+		if d.name != "" {
+			dim.string(dimName, d.name)
+		} else {
+			dim.int(dimValue, int64(d.size))
+		}
+		dims.bytes(shapeDim, dim)
+	}
+	tensor.int(tensorTypeElement, int64(t))
+	tensor.bytes(tensorTypeShape, dims)
+	kind.bytes(typeTensor, tensor)
+	m.string(valueName, name)
+	m.bytes(valueType, kind)
+	m.string(valueDoc, doc)
+	return m
+}
