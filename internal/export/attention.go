@@ -19,14 +19,18 @@ func (s *sequence) attention(name string, x onnx.Tensor, layer int) onnx.Tensor 
 
 	p := s.Unsqueeze(sample.p, 1)
 	mixed := s.mix(p, s.Gather(x, sample.top), s.Gather(x, sample.partner)) // [keys, hidden]
-	q, k, v := s.split(s.linear(name+"attn.q", x)), s.split(s.linear(name+"attn.k", mixed)), s.split(s.linear(name+"attn.v", mixed))
+	q := s.linear(name+"attn.q", x)
+	products := s.products(s.split(s.linear(name+"attn.k", mixed)))
+	relative := s.relative(name, sample)
+	weighted := s.weighted(name, s.split(s.linear(name+"attn.v", mixed)), mixed)
 
-	a := s.Mul(s.products(q, k), s.Float(1/math.Sqrt(float64(c.HiddenSize/c.NumHeads))))
-	if c.Relative != "none" {
-		a = s.relative(name, a, sample)
-	}
-	o := s.weighted(name, a, v, mixed)
-	o = s.Reshape(s.Transpose(o, 1, 0, 2), 0, int64(c.HiddenSize))
+	hidden := int64(c.HiddenSize)
+	o := s.Scan(s.blocks, onnx.Int64, onnx.Float32, func(positions onnx.Tensor) onnx.Tensor {
+		a := products(s.split(s.Gather(q, positions)))
+		a = s.Mul(a, s.Float(1/math.Sqrt(float64(c.HiddenSize/c.NumHeads))))
+		return s.Reshape(s.Transpose(weighted(relative(a, positions)), 1, 0, 2), 0, hidden)
+	})
+	o = s.Slice(s.Reshape(o, -1, hidden), s.Ints(0), s.length)
 	return s.linear(name+"attn.o", o)
 }
 
@@ -41,77 +45,84 @@ func (e *emitter) split(x onnx.Tensor) onnx.Tensor {
 	return e.Transpose(e.Reshape(x, 0, int64(c.NumHeads), int64(c.HiddenSize/c.NumHeads)), 1, 0, 2)
 }
 
-// products are the scores m(q, k) of queries and keys: [heads, length, keys]. All but the dot
-// product are added up channel by channel, so that nothing of the size length × keys × channels is
-// made.
-func (e *emitter) products(q, k onnx.Tensor) onnx.Tensor {
+// products are the scores m(q, k) of queries and the keys k: [heads, queries, keys]. All but the
+// dot product are added up channel by channel, so that nothing of the size queries × keys × channels
+// is made.
+func (e *emitter) products(k onnx.Tensor) func(q onnx.Tensor) onnx.Tensor {
 	channels := e.config.HiddenSize / e.config.NumHeads
 	k = e.Transpose(k, 0, 2, 1)
-	if e.config.Score == "dot" {
-		return e.MatMul(q, k)
+	var term func(q, k onnx.Tensor) onnx.Tensor // of one channel
+	switch e.config.Score {
+	case "dot":
+		return func(q onnx.Tensor) onnx.Tensor { return e.MatMul(q, k) }
+	case "maxout", "maxout_standardized":
+		term = e.Max
+	case "lily":
+		term = func(q, k onnx.Tensor) onnx.Tensor { return e.Sub(e.Abs(e.Add(q, k)), e.Abs(e.Sub(q, k))) }
+	default:
+		panic(fmt.Sprintf("export: no score %q", e.config.Score))
 	}
 	one := slices.Repeat([]int64{1}, channels)
-	qs, ks := e.Split(q, 2, one...), e.Split(k, 1, one...)
-	var sum onnx.Tensor
-	for i := range channels {
-		var term onnx.Tensor
-		switch e.config.Score {
-		case "maxout", "maxout_standardized":
-			term = e.Max(qs[i], ks[i])
-		case "lily":
-			term = e.Sub(e.Abs(e.Add(qs[i], ks[i])), e.Abs(e.Sub(qs[i], ks[i])))
-		default:
-			panic(fmt.Sprintf("export: no score %q", e.config.Score))
+	ks := e.Split(k, 1, one...)
+	return func(q onnx.Tensor) onnx.Tensor {
+		qs := e.Split(q, 2, one...)
+		sum := term(qs[0], ks[0])
+		for i := 1; i < channels; i++ {
+			sum = e.Add(sum, term(qs[i], ks[i]))
 		}
-		if i == 0 {
-			sum = term
-		} else {
-			sum = e.Add(sum, term)
+		if e.config.Score == "maxout_standardized" { // Σ (max − 1/√π)/√(1−1/π)
+			mean := float64(channels) / math.Sqrt(math.Pi)
+			sum = e.Mul(e.Sub(sum, e.Float(mean)), e.Float(1/math.Sqrt(1-1/math.Pi)))
 		}
+		return sum
 	}
-	if e.config.Score == "maxout_standardized" { // Σ (max − 1/√π)/√(1−1/π)
-		mean := float64(channels) / math.Sqrt(math.Pi)
-		sum = e.Mul(e.Sub(sum, e.Float(mean)), e.Float(1/math.Sqrt(1-1/math.Pi)))
-	}
-	return sum
 }
 
-// relative is a·Rmul + Radd, the relative encoding of queries and duplets.
-func (s *sequence) relative(name string, a onnx.Tensor, sample sampled) onnx.Tensor {
+// relative is a·Rmul + Radd, the relative encoding of queries at some positions and duplets.
+func (s *sequence) relative(name string, sample sampled) func(a, positions onnx.Tensor) onnx.Tensor {
 	c := s.config
-	heads, dim := int64(c.NumHeads), int64(c.SinusoidDim)
-	// lin is Σ_c W[head, c]·S[i, c]·S[j, c] + b[head], for tokens j: [heads, length, keys].
-	lin := func(part string, j onnx.Tensor) onnx.Tensor {
-		weight := s.Reshape(s.weight(name+part+".weight"), heads, 1, dim)
-		bias := s.Reshape(s.weight(name+part+".bias"), heads, 1, 1)
-		return s.Add(s.MatMul(s.Mul(s.sines, weight), s.Transpose(s.Gather(s.sines, j), 1, 0)), bias)
+	if c.Relative == "none" {
+		return func(a, _ onnx.Tensor) onnx.Tensor { return a }
 	}
-	factor := s.mix(sample.p, s.Softplus(lin("attn.rel_mul", sample.top)), s.Softplus(lin("attn.rel_mul", sample.partner)))
-	summand := s.mix(sample.p, lin("attn.rel_add", sample.top), lin("attn.rel_add", sample.partner))
-	return s.Add(s.Mul(a, factor), summand)
+	heads, dim := int64(c.NumHeads), int64(c.SinusoidDim)
+	top, partner := s.Transpose(s.Gather(s.sines, sample.top), 1, 0), s.Transpose(s.Gather(s.sines, sample.partner), 1, 0)
+	return func(a, positions onnx.Tensor) onnx.Tensor {
+		sines := s.Gather(s.sines, positions)
+		// lin is Σ_c W[head, c]·S[i, c]·S[j, c] + b[head], with the sines of tokens j: [heads, queries, keys].
+		lin := func(part string, j onnx.Tensor) onnx.Tensor {
+			weight := s.Reshape(s.weight(name+part+".weight"), heads, 1, dim)
+			bias := s.Reshape(s.weight(name+part+".bias"), heads, 1, 1)
+			return s.Add(s.MatMul(s.Mul(sines, weight), j), bias)
+		}
+		factor := s.mix(sample.p, s.Softplus(lin("attn.rel_mul", top)), s.Softplus(lin("attn.rel_mul", partner)))
+		summand := s.mix(sample.p, lin("attn.rel_add", top), lin("attn.rel_add", partner))
+		return s.Add(s.Mul(a, factor), summand)
+	}
 }
 
 // leastSum keeps a row without a positive score from being divided by zero.
 const leastSum = 1e-9
 
-// weighted is P V, with P the probabilities of the scores a: [heads, length, channels].
-func (s *sequence) weighted(name string, a, v, mixed onnx.Tensor) onnx.Tensor {
+// weighted is P V, with P the probabilities of the scores a: [heads, queries, channels].
+func (s *sequence) weighted(name string, v, mixed onnx.Tensor) func(a onnx.Tensor) onnx.Tensor {
 	c := s.config
+	if c.Probability == "softmax" {
+		return func(a onnx.Tensor) onnx.Tensor { return s.MatMul(s.Softmax(a, -1), v) }
+	}
+	least := s.Float(leastSum)
 	switch c.Probability {
-	case "softmax":
-		return s.MatMul(s.Softmax(a, -1), v)
-	case "relu", "leaky_relu":
+	case "relu":
+	case "leaky_relu":
+		leak := s.ReduceSum(s.Softplus(s.linear(name+"attn.leak", mixed)), 0)
+		least = s.Add(s.Reshape(leak, int64(c.NumHeads), 1, 1), least)
 	default:
 		panic(fmt.Sprintf("export: no probability %q", c.Probability))
 	}
-	a = s.Relu(a)
 	// A column of ones beside the values gives the sum of each row, in the same order for all.
 	ones := s.Expand(s.Float(1), s.Concat(0, s.Ints(int64(c.NumHeads)), s.keys, s.Ints(1)))
-	parts := s.Split(s.MatMul(a, s.Concat(2, v, ones)), 2, int64(c.HiddenSize/c.NumHeads), 1)
-	sum := s.Add(parts[1], s.Float(leastSum))
-	if c.Probability == "leaky_relu" {
-		leak := s.ReduceSum(s.Softplus(s.linear(name+"attn.leak", mixed)), 0)
-		sum = s.Add(sum, s.Reshape(leak, int64(c.NumHeads), 1, 1))
+	v = s.Concat(2, v, ones)
+	return func(a onnx.Tensor) onnx.Tensor {
+		parts := s.Split(s.MatMul(s.Relu(a), v), 2, int64(c.HiddenSize/c.NumHeads), 1)
+		return s.Div(parts[0], s.Add(parts[1], least))
 	}
-	return s.Div(parts[0], sum)
 }

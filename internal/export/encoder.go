@@ -14,6 +14,7 @@ type sequence struct {
 	length onnx.Tensor // int64 [1]
 	keys   onnx.Tensor // int64 [1]: how many tokens a layer samples
 	pairs  onnx.Tensor // int64 [1]: how many of them have a partner
+	blocks onnx.Tensor // int64 [blocks, queries]: the positions whose queries are computed at a time
 	sines  onnx.Tensor // [length, sinusoid_dim]; none without relative terms
 	words  onnx.Tensor // random, int64 [rows, length]
 	row    map[address]int
@@ -27,6 +28,7 @@ func (e *emitter) encode(input string, dim string) (*sequence, onnx.Tensor) {
 	scope := e.Scope
 	s.read(e.Input(input, onnx.Int64, fmt.Sprintf("Ids of tokens, 0 to %d.", c.VocabSize-1), onnx.Named(dim)))
 	position := e.Range(e.Int(0), e.Squeeze(s.length, 0))
+	s.block()
 	s.random(position)
 	if c.Relative != "none" {
 		s.sinusoid(position)
@@ -65,6 +67,24 @@ func (s *sequence) read(tokens onnx.Tensor) {
 	s.Scope = scope
 	s.keys = s.Min(s.length, most)
 	s.pairs = s.Min(s.keys, s.Sub(s.length, s.keys))
+}
+
+// blockScores is how many scores of a head are computed at a time, about: a number that a
+// processor's cache holds several times.
+const blockScores = 1 << 14
+
+// block cuts the positions into blocks of the same number, whose last one repeats the last position
+// where there are too few. So attention takes memory for the scores of a block, however long the
+// sequence is.
+func (s *sequence) block() {
+	most := s.Int(int64(max(1, blockScores/s.config.NumSampledTokens)))
+	one := s.Int(1)
+	// ceil is ⌈a/b⌉.
+	ceil := func(a, b onnx.Tensor) onnx.Tensor { return s.Div(s.Sub(s.Add(a, b), one), b) }
+	blocks := s.Max(ceil(s.length, most), one)
+	queries := ceil(s.length, blocks)
+	positions := s.Min(s.Range(s.Int(0), s.Squeeze(s.Mul(blocks, queries), 0)), s.Sub(s.length, one))
+	s.blocks = s.ReshapeTo(positions, s.Concat(0, blocks, queries))
 }
 
 // sinusoid is the encoding of positions, S[i, 2c] = sin(i·ω_c) and S[i, 2c+1] = cos(i·ω_c),

@@ -115,7 +115,25 @@ func (g *Graph) constant(t Type, shape []int, data []byte) Tensor {
 	return Tensor(name)
 }
 
-// attribute is a setting of a node: an int, a float32 or some ints.
+// Scan runs a body for each slice of the vectors or matrices x along the first axis, one after the
+// other, and stacks what it makes of them. The body may read every tensor that is there before.
+func (g *Graph) Scan(x Tensor, in, out Type, body func(slice Tensor) Tensor) Tensor {
+	name := g.Scope + "Scan." + strconv.Itoa(g.made)
+	g.made++
+	outer := g.nodes
+	g.nodes = nil
+	slice := Tensor(name + ".slice")
+	made := body(slice)
+	var m message
+	m = append(m, g.nodes...)
+	m.string(graphName, name)
+	m.bytes(graphInput, valueInfo(string(slice), in, "", nil))
+	m.bytes(graphOutput, valueInfo(string(made), out, "", nil))
+	g.nodes = outer
+	return g.op("Scan", []Tensor{x}, attribute{"body", m}, attribute{"num_scan_inputs", 1})
+}
+
+// attribute is a setting of a node: an int, a float32, some ints or a graph.
 type attribute struct {
 	name  string
 	value any
@@ -163,6 +181,9 @@ func (a attribute) proto() (m message) {
 	case float32:
 		m.float(attributeFloat, v)
 		kind = kindFloat
+	case message:
+		m.bytes(attributeGraph, v)
+		kind = kindGraph
 	case []int:
 		for _, x := range v {
 			m.int(attributeInts, int64(x))

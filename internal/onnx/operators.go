@@ -131,6 +131,9 @@ func (g *Graph) Reshape(x Tensor, shape ...int64) Tensor {
 	return g.op("Reshape", []Tensor{x, g.Ints(shape...)})
 }
 
+// ReshapeTo gives x a shape that is a vector of the graph.
+func (g *Graph) ReshapeTo(x, shape Tensor) Tensor { return g.op("Reshape", []Tensor{x, shape}) }
+
 // Transpose arranges the axes anew.
 func (g *Graph) Transpose(x Tensor, axes ...int) Tensor {
 	return g.op("Transpose", []Tensor{x}, attribute{"perm", axes})

@@ -52,6 +52,7 @@ const (
 	attributeName     protowire.Number = 1
 	attributeFloat    protowire.Number = 2
 	attributeInt      protowire.Number = 3
+	attributeGraph    protowire.Number = 6
 	attributeInts     protowire.Number = 8
 	attributeType     protowire.Number = 20
 	tensorDims        protowire.Number = 1
@@ -73,6 +74,7 @@ const (
 const (
 	kindFloat = 1
 	kindInt   = 2
+	kindGraph = 5
 	kindInts  = 7
 )
 
@@ -88,7 +90,7 @@ func tensorProto(name string, t Type, shape []int, data []byte) message {
 	return m
 }
 
-// valueInfo describes an input or an output.
+// valueInfo describes an input or an output; a shape that is nil is not known.
 func valueInfo(name string, t Type, doc string, shape []Dim) message {
 	var dims, tensor, kind, m message
 	for _, d := range shape {
@@ -101,7 +103,9 @@ func valueInfo(name string, t Type, doc string, shape []Dim) message {
 		dims.bytes(shapeDim, dim)
 	}
 	tensor.int(tensorTypeElement, int64(t))
-	tensor.bytes(tensorTypeShape, dims)
+	if shape != nil {
+		tensor.bytes(tensorTypeShape, dims)
+	}
 	kind.bytes(typeTensor, tensor)
 	m.string(valueName, name)
 	m.bytes(valueType, kind)

@@ -20,6 +20,7 @@ type Model struct {
 type Node struct {
 	Operator        string
 	Inputs, Outputs []string
+	Body            *Model // of a Scan
 }
 
 // Initializer is a tensor of a file.
@@ -59,6 +60,16 @@ func fields(t *testing.T, m []byte) (out []field) {
 		}
 		m = m[n:]
 		out = append(out, f)
+	}
+	return out
+}
+
+// Operators are those of the nodes and of their bodies.
+func (m *Model) Operators() (out []string) {
+	for _, n := range m.Nodes {
+		if out = append(out, n.Operator); n.Body != nil {
+			out = append(out, n.Body.Operators()...)
+		}
 	}
 	return out
 }
@@ -106,6 +117,13 @@ func (m *Model) graph(t *testing.T, text []byte) {
 					n.Outputs = append(n.Outputs, string(f.bytes))
 				case 4:
 					n.Operator = string(f.bytes)
+				case 5:
+					for _, f := range fields(t, f.bytes) {
+						if f.at == 6 {
+							n.Body = &Model{}
+							n.Body.graph(t, f.bytes)
+						}
+					}
 				}
 			}
 			m.Nodes = append(m.Nodes, n)
@@ -168,26 +186,33 @@ func (m *Model) check(t *testing.T) {
 			t.Errorf("the tensor %s of type %d and shape %v has %d bytes", name, x.Type, x.Shape, len(x.Data))
 		}
 	}
-	for _, name := range m.Inputs {
-		give(name)
-	}
-	for i, n := range m.Nodes {
-		for _, name := range n.Inputs {
+	var run func(m *Model)
+	run = func(m *Model) {
+		for _, name := range m.Inputs {
+			give(name)
+		}
+		for i, n := range m.Nodes {
+			for _, name := range n.Inputs {
+				if !made[name] {
+					t.Errorf("node %d, %s, reads %q, which nothing before it makes", i, n.Operator, name)
+				}
+				read[name] = true
+			}
+			if n.Body != nil {
+				run(n.Body)
+			}
+			for _, name := range n.Outputs {
+				give(name)
+			}
+		}
+		for _, name := range m.Outputs {
 			if !made[name] {
-				t.Errorf("node %d, %s, reads %q, which nothing before it makes", i, n.Operator, name)
+				t.Errorf("nothing makes the output %q", name)
 			}
 			read[name] = true
 		}
-		for _, name := range n.Outputs {
-			give(name)
-		}
 	}
-	for _, name := range m.Outputs {
-		if !made[name] {
-			t.Errorf("nothing makes the output %q", name)
-		}
-		read[name] = true
-	}
+	run(m)
 	for name := range m.Initializers {
 		if !read[name] {
 			t.Errorf("nothing reads the tensor %s", name)

@@ -1,0 +1,103 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/onnx/onnxtest"
+)
+
+// TestExportONNX: the command writes a whole file, the same each time, and says what it is.
+func TestExportONNX(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "model.onnx")
+	out := succeed(t, "", "export", "onnx", goldenPath("tagging"), "--output", path)
+	if !strings.HasPrefix(out, path+": "+goldenPath("tagging")+" of the task tagging as ONNX, ") {
+		t.Errorf("printed %q", out)
+	}
+	first := readText(t, path)
+	m := onnxtest.Read(t, []byte(first))
+	if want := []string{"logits", "embedding"}; !slices.Equal(m.Outputs, want) || m.Metadata["label_names"] != `["O","B-X","I-X"]` {
+		t.Errorf("outputs %v, metadata %v", m.Outputs, m.Metadata)
+	}
+	if succeed(t, "", "export", "onnx", goldenPath("tagging"), "--output", path); readText(t, path) != first {
+		t.Error("the second file differs")
+	}
+	refuse(t, exitUsage, "expected one MODEL, a model directory, found 0 arguments", "", "export", "onnx", "--output", path)
+	refuse(t, exitUsage, "--output is missing", "", "export", "onnx", goldenPath("pre"))
+	refuse(t, exitUsage, "expected one of the commands onnx", "", "export")
+	refuse(t, exitError, "expected a model directory", "", "export", "onnx", dir, "--output", path)
+	refuse(t, exitError, "cannot be replaced", "", "export", "onnx", goldenPath("pre"), "--output", dir)
+	if readText(t, path) != first {
+		t.Error("a command that failed has changed the file")
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
+		t.Errorf("%v, %d files are left, want the model alone", err, len(left))
+	}
+}
+
+// TestExportedModel: ONNX Runtime answers sequences of any length as predict does, with a model
+// that the program has trained. Of a few tokens the scores are so close that rounding decides which are
+// sampled: at most 1 of 200 sequences may be off by more than 1e-4, and no label may change.
+func TestExportedModel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("trains a model")
+	}
+	needCommands(t, "node")
+	_, err := os.Stat(filepath.Join(examplesDir, "onnx/node_modules/onnxruntime-node"))
+	need(t, "npm's onnxruntime-node", err)
+	dir := t.TempDir()
+	data, run, path := filepath.Join(dir, "data"), filepath.Join(dir, "run"), filepath.Join(dir, "model.onnx")
+	succeedGenerate(t, data)
+	if status, _, errs := program(nil, "train", "listops", "--data", data, "--out", run, "--steps", "30", "--batch", "8", "--hidden", "32", "--stages", "none", "--k", "24"); status != exitOK {
+		t.Fatal(errs)
+	}
+	succeed(t, "", "export", "onnx", run, "--output", path)
+
+	var lines strings.Builder
+	draw := rand.New(rand.NewPCG(1, 5))
+	const sequences = 200
+	for i := range sequences {
+		tokens := make([]int, int(math.Exp(draw.Float64()*math.Log(3000))))
+		if i == 0 {
+			tokens = make([]int, 3000)
+		}
+		for at := range tokens {
+			tokens[at] = 1 + draw.IntN(16)
+		}
+		text, err := json.Marshal(tokens)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(&lines, "{\"id\":%d,\"tokens\":%s}\n", i, text)
+	}
+	want := replyLines(t, succeed(t, lines.String(), "predict", "--model", run))
+	got := replyLines(t, client(t, lines.String(), []string{"node", filepath.Join(examplesDir, "onnx/run.mjs")}, path))
+	if len(got) != sequences || len(want) != sequences {
+		t.Fatalf("%d answers, predict gives %d", len(got), len(want))
+	}
+	apart := 0
+	for i, w := range want {
+		off := 0.0
+		for n, v := range w.Logits {
+			off = max(off, math.Abs(float64(v)-float64(got[i].Logits[n])))
+		}
+		if !(off <= 1e-4) {
+			apart++
+			t.Logf("line %d of %d tokens: logits are off by %.1e", i, w.Length, off)
+		}
+		if label := slices.Index(got[i].Logits, slices.Max(got[i].Logits)); fmt.Sprint(w.Label) != fmt.Sprint(label) {
+			t.Errorf("line %d of %d tokens: label %v, want %v", i, w.Length, label, w.Label)
+		}
+	}
+	if apart > sequences/200 {
+		t.Errorf("%d of %d sequences are off by more than 1e-4", apart, sequences)
+	}
+}
