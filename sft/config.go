@@ -68,6 +68,7 @@ type Config struct {
 	Numbers          []Number        `json:"numbers,omitempty"`         // that a regression predicts
 	RegressionLoss   string          `json:"regression_loss,omitempty"` // smooth_l1 (default), squared
 	Thresholds       []float64       `json:"thresholds,omitempty"`      // of multi-label: the probability from which on each label is answered; 0.5 (default)
+	AutoMap          json.RawMessage `json:"auto_map,omitempty"`        // of an export: its classes for Hugging Face's libraries
 	Extra            json.RawMessage `json:"extra,omitempty"`           // provenance, free
 }
 
@@ -225,7 +226,7 @@ func (c *Config) DescribeData(s seq.Spec) error {
 	if !known {
 		return &ConfigError{"task", fmt.Sprintf("%q", c.Task), strings.Join(Tasks(), ", ")}
 	}
-	c.Thresholds = nil // of a model that it starts from
+	c.Thresholds, c.AutoMap = nil, nil // of a model that it starts from
 	c.VocabSize, c.PadTokenID, c.Tokenizer = s.VocabSize, s.PadID, s.Tokenizer
 	if err := o.describe(c, s); err != nil {
 		return err

@@ -210,6 +210,7 @@ func fullConfig() *Config {
 	c.Numbers, c.RegressionLoss = []Number{{"mass", 1, 2}}, Squared // which other tasks do not read
 	c.Thresholds = []float64{0, 0.25, 0.5, 0.75, 1, 0.5, 0.5, 0.5}
 	c.SamplerNoise, c.SamplerSeed, c.Extra = "always", math.MaxUint64, json.RawMessage(`{"why":[1,null]}`)
+	c.AutoMap = json.RawMessage(`{"AutoModel":"modeling_sft.SFTModel"}`)
 	for _, f := range switches(c) {
 		f.SetBool(true)
 	}

@@ -13,9 +13,13 @@ import (
 
 func exportCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "export",
-		Usage:       "write a model for other programs",
-		Subcommands: []*cli.Command{exportONNXCommand()},
+		Name:  "export",
+		Usage: "write a model for other programs",
+		Description: `The model stays as it is.
+
+Example: sftseq export onnx runs/listops --output listops.onnx
+         sftseq export pytorch runs/listops --output listops-pytorch`,
+		Subcommands: []*cli.Command{exportONNXCommand(), exportPyTorchCommand()},
 	}
 }
 

@@ -32,7 +32,7 @@ func TestExportONNX(t *testing.T) {
 	}
 	refuse(t, exitUsage, "expected one MODEL, a model directory, found 0 arguments", "", "export", "onnx", "--output", path)
 	refuse(t, exitUsage, "--output is missing", "", "export", "onnx", goldenPath("pre"))
-	refuse(t, exitUsage, "expected one of the commands onnx", "", "export")
+	refuse(t, exitUsage, "expected one of the commands onnx, pytorch, found none", "", "export")
 	refuse(t, exitError, "expected a model directory", "", "export", "onnx", dir, "--output", path)
 	refuse(t, exitError, "cannot be replaced", "", "export", "onnx", goldenPath("pre"), "--output", dir)
 	if readText(t, path) != first {
@@ -100,4 +100,32 @@ func TestExportedModel(t *testing.T) {
 	if apart > sequences/200 {
 		t.Errorf("%d of %d sequences are off by more than 1e-4", apart, sequences)
 	}
+}
+
+// TestExportPyTorch: a model goes to a folder for PyTorch and comes back with the same bits; what
+// is there is not written over.
+func TestExportPyTorch(t *testing.T) {
+	dir := t.TempDir()
+	folder, back := filepath.Join(dir, "pytorch"), filepath.Join(dir, "model")
+	out := succeed(t, "", "export", "pytorch", goldenPath("conv"), "--output", folder)
+	if want := fmt.Sprintf("%s: %s of the task classification for PyTorch\n", folder, goldenPath("conv")); out != want {
+		t.Errorf("printed %q, want %q", out, want)
+	}
+	lines := readText(t, goldenPath("conv", "inputs.jsonl"))
+	want := succeed(t, lines, "predict", "--model", goldenPath("conv"))
+	succeed(t, "", "import", "pytorch", folder, "--output", back)
+	for _, model := range []string{folder, back} {
+		if got := succeed(t, lines, "predict", "--model", model); got != want {
+			t.Errorf("%s answers otherwise than the model that was exported", model)
+		}
+	}
+	if config := readText(t, filepath.Join(back, "config.json")); strings.Contains(config, "auto_map") {
+		t.Error("the model that came back still names the module")
+	}
+	refuse(t, exitError, "expected no model there, found a config.json", "", "import", "pytorch", folder, "--output", back)
+	refuse(t, exitError, "expected a new folder, an empty one or an earlier export, found config.json in it", "", "export", "pytorch", back, "--output", back)
+	refuse(t, exitError, "expected a model directory", "", "import", "pytorch", dir, "--output", filepath.Join(dir, "new"))
+	refuse(t, exitUsage, "--output is missing", "", "import", "pytorch", folder)
+	refuse(t, exitUsage, "expected one DIR, a folder of export pytorch, found 0 arguments", "", "import", "pytorch", "--output", dir)
+	refuse(t, exitUsage, "expected one MODEL, a model directory, found 2 arguments", "", "export", "pytorch", folder, back, "--output", dir)
 }

@@ -28,7 +28,7 @@ var covered = map[string][]string{
 	"tie_embeddings": nil, "numbers": nil, "thresholds": nil,
 
 	"drop_token": nil, "attention_dropout": nil, "embedding_dropout": nil, "feed_forward_dropout": nil,
-	"mask_rate": nil, "mask_span": nil, "regression_loss": nil, "extra": nil,
+	"mask_rate": nil, "mask_span": nil, "regression_loss": nil, "auto_map": nil, "extra": nil,
 }
 
 // checkCovered refuses a configuration that says something that exports do not follow.

@@ -1,5 +1,5 @@
-// Package export writes models for other programs: as ONNX graphs, which compute what
-// package sft does of a sequence in evaluation.
+// Package export writes models for other programs: as ONNX graphs and as modules of PyTorch, which
+// compute what package sft does of a sequence in evaluation.
 package export
 
 import (

@@ -118,8 +118,10 @@ func fresh(t *testing.T, change func(*sft.Config)) *sft.Model {
 	}
 	m := sft.NewModel(c, 5)
 	draw := rand.New(rand.NewPCG(1, 2))
-	for i := range m.Weights {
-		m.Weights[i] += float32(0.2 * draw.NormFloat64())
+	for _, p := range m.Parameters.List {
+		for i := range m.Parameters.Slice(m.Weights, p) {
+			m.Weights[p.Offset+i] += float32(0.2 * draw.NormFloat64())
+		}
 	}
 	return m
 }
@@ -130,23 +132,7 @@ func TestVariants(t *testing.T) {
 	for name, change := range variants {
 		t.Run(name, func(t *testing.T) {
 			m := fresh(t, change)
-			var lines []line
-			draw := rand.New(rand.NewPCG(3, 4))
-			sequence := func(n int) (tokens []int32) {
-				for range n {
-					tokens = append(tokens, draw.Int32N(int32(m.Config.VocabSize)))
-				}
-				return tokens
-			}
-			for i, n := range []int{1, 2, 11, 12, 21, 22, 23, 60, 700} {
-				if l := (line{ID: i}); m.Config.Sequences() == 2 {
-					l.A, l.B = sequence(n), sequence(1+n/2)
-					lines = append(lines, l)
-				} else {
-					l.Tokens = sequence(n)
-					lines = append(lines, l)
-				}
-			}
+			lines := randomLines(m.Config, []int{1, 2, 11, 12, 21, 22, 23, 60, 700})
 			got := onRuntime(t, m, lines)
 			for i, want := range onProcessor(t, m, lines) {
 				if got[i].Error != "" {

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/internal/export"
+)
+
+func exportPyTorchCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "pytorch",
+		Usage:     "write a model as a module of PyTorch, to run and to train there",
+		ArgsUsage: "MODEL",
+		UsageText: `sftseq export pytorch MODEL --output DIR
+
+Example: sftseq export pytorch runs/listops --output listops-pytorch`,
+		Description: `Writes a folder with config.json, model.safetensors and modeling_sft.py, a module
+that needs PyTorch alone: batches of sequences of any lengths, with gradients. Hugging
+Face's transformers load it by AutoModel, with trust_remote_code. sftseq import pytorch
+takes its weights back.`,
+		Flags:  []cli.Flag{&cli.StringFlag{Name: "output", Usage: "`DIR` to write (required)", TakesFile: true}},
+		Action: exportPyTorch,
+	}
+}
+
+func exportPyTorch(c *cli.Context) error {
+	m, dir, err := exportedModel(c)
+	if err != nil {
+		return err
+	}
+	if err := needFlags(c, "output"); err != nil {
+		return err
+	}
+	if err := export.PyTorch(m, c.String("output")); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "%s: %s of the task %s for PyTorch\n", c.String("output"), dir, m.Config.Task)
+	return err
+}
+
+func importCommand() *cli.Command {
+	return &cli.Command{
+		Name:        "import",
+		Usage:       "take a model back from other programs",
+		Description: `Example: sftseq import pytorch listops-pytorch --output runs/listops-tuned`,
+		Subcommands: []*cli.Command{{
+			Name:      "pytorch",
+			Usage:     "read a folder of export pytorch, whose weights PyTorch may have changed",
+			ArgsUsage: "DIR",
+			UsageText: `sftseq import pytorch DIR --output MODEL
+
+Example: sftseq import pytorch listops-pytorch --output runs/listops-tuned`,
+			Description: `Reads config.json and model.safetensors, as save_weights of modeling_sft.py writes it,
+checks that every tensor is there with its shape and finite numbers, and writes a model
+directory with the same bits.`,
+			Flags:  []cli.Flag{&cli.StringFlag{Name: "output", Usage: "model `DIR` to write (required)", TakesFile: true}},
+			Action: importPyTorch,
+		}},
+	}
+}
+
+func importPyTorch(c *cli.Context) error {
+	if c.NArg() != 1 {
+		return usage(c, "expected one DIR, a folder of export pytorch, found %d arguments", c.NArg())
+	}
+	if err := needFlags(c, "output"); err != nil {
+		return err
+	}
+	dir, out := c.Args().First(), c.String("output")
+	m, err := export.FromPyTorch(dir)
+	if err != nil {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(out, "config.json")); err == nil {
+		return fmt.Errorf("%s: expected no model there, found a config.json", out)
+	}
+	if err := m.Save(out); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "%s: %d parameters of the task %s\n", out, m.Parameters.Count(), m.Config.Task)
+	return err
+}

@@ -1,0 +1,38 @@
+package docs_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/export"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// TestExportPage runs the page's program of PyTorch on a model, which it changes.
+func TestExportPage(t *testing.T) {
+	requireTorch(t)
+	m, err := sft.Load(filepath.Join(root, "sft/testdata/golden/pre"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	folder := filepath.Join(dir, "listops-pytorch")
+	if err := export.PyTorch(m, folder); err != nil {
+		t.Fatal(err)
+	}
+	command := exec.CommandContext(t.Context(), python, "-c", codeBlock(t, "export.md", "python"))
+	command.Dir, command.Env = dir, append(os.Environ(), "OMP_NUM_THREADS=1")
+	if out, err := command.CombinedOutput(); err != nil || len(out) > 0 {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	tuned, err := export.FromPyTorch(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slices.Equal(tuned.Weights, m.Weights) {
+		t.Error("the step has changed no weight")
+	}
+}

@@ -1,0 +1,89 @@
+package export
+
+import (
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/safetensors"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// modeling is the module that computes a model of a folder, a file that needs PyTorch alone.
+//
+//go:embed modeling_sft.py
+var modeling []byte
+
+// Files of a folder for PyTorch.
+const (
+	modelingFile = "modeling_sft.py"
+	weightsFile  = "model.safetensors"
+	configFile   = "config.json"
+)
+
+// autoMap names the classes of the module, as Hugging Face's libraries look for them.
+const autoMap = `{"AutoConfig":"modeling_sft.SFTConfig","AutoModel":"modeling_sft.SFTModel"}`
+
+// PyTorch writes a folder for PyTorch: config.json, model.safetensors and modeling_sft.py, whose
+// module has the parameters under their names. The folder is a model directory, too. It is made if need be,
+// and may have been written before, but have nothing else.
+func PyTorch(m *sft.Model, dir string) error {
+	if err := checkCovered(m.Config); err != nil {
+		return err
+	}
+	if err := checkFolder(dir); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(dir, 0o777); err != nil {
+		return err
+	}
+	if err := atomicfile.WriteBytes(filepath.Join(dir, modelingFile), modeling); err != nil {
+		return err
+	}
+	var tensors []safetensors.Tensor
+	for _, p := range m.Parameters.List {
+		tensors = append(tensors, safetensors.Tensor{Name: p.Name, Shape: p.Shape, Data: m.Parameters.Slice(m.Weights, p)})
+	}
+	// Hugging Face's libraries read no file that does not say so.
+	if err := safetensors.Write(filepath.Join(dir, weightsFile), tensors, map[string]string{"format": "pt"}); err != nil {
+		return err
+	}
+	c := *m.Config
+	c.AutoMap, c.Extra = json.RawMessage(autoMap), nil // where the run was is of no use elsewhere
+	return c.Write(filepath.Join(dir, configFile))
+}
+
+// checkFolder refuses a folder that has other files.
+func checkFolder(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	exported := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == modelingFile })
+	for _, e := range entries {
+		if known := []string{modelingFile, weightsFile, configFile, "__pycache__"}; !exported || !slices.Contains(known, e.Name()) {
+			return fmt.Errorf("%s: expected a new folder, an empty one or an earlier export, found %s in it", dir, e.Name())
+		}
+	}
+	return nil
+}
+
+// FromPyTorch reads the model of a folder that [PyTorch] has written and whose weights PyTorch may have
+// changed: float32, bit for bit.
+func FromPyTorch(dir string) (*sft.Model, error) {
+	m, err := sft.Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	m.Config.AutoMap = nil // the module stays there
+	return m, nil
+}

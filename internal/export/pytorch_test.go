@@ -1,0 +1,202 @@
+package export
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/sft"
+)
+
+// python is Debian's, which has python3-torch.
+const python = "/usr/bin/python3"
+
+// TestPyTorch: the module computes the logits of single sequences and of a padded batch, and
+// the gradients, that are known of golden folders; of other configurations the logits of the program. A step
+// of training lowers the loss, and the weights that it leaves come back as they are.
+func TestPyTorch(t *testing.T) {
+	needTorch(t)
+	dir := t.TempDir()
+	args := []string{"testdata/compare.py"}
+	var names, folders []string
+	folder := func(name string, m *sft.Model, expected string) {
+		to := filepath.Join(dir, strings.ReplaceAll(name, " ", "_"))
+		if err := PyTorch(m, to); err != nil {
+			t.Fatal(err)
+		}
+		names, folders, args = append(names, name), append(folders, to), append(args, to, expected)
+	}
+	for _, name := range []string{"pre", "post", "lily", "standardized", "odd", "ties", "retrieval", "vanilla", "conv", "conv_post", "regression", "multilabel", "tagging"} {
+		expected := filepath.Join(goldens, name)
+		m, err := sft.Load(expected)
+		if err != nil {
+			t.Fatal(err)
+		}
+		folder(name, m, expected)
+	}
+	for name, change := range variants {
+		m, expected := fresh(t, change), t.TempDir()
+		lines := randomLines(m.Config, []int{1, 2, 11, 12, 22, 23, 60})
+		writeLines(t, filepath.Join(expected, "inputs.jsonl"), lines)
+		writeLines(t, filepath.Join(expected, "expected.jsonl"), onProcessor(t, m, lines))
+		folder("variant "+name, m, expected)
+	}
+	var stderr bytes.Buffer
+	command := exec.CommandContext(t.Context(), python, args...)
+	command.Stderr = &stderr
+	command.Env = append(os.Environ(), "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1", "PYTHONDONTWRITEBYTECODE=1")
+	out, err := command.Output()
+	if err != nil {
+		t.Fatalf("%v\n%s\n%s", err, out, &stderr)
+	}
+	results := decode[struct {
+		Single, Padded, Gradient, Before, After float64
+		Tensor                                  string
+	}](t, bytes.NewReader(out))
+	if len(results) != len(names) {
+		t.Fatalf("%d results, want %d", len(results), len(names))
+	}
+	for i, r := range results {
+		tuned := filepath.Join(folders[i], "tuned.safetensors")
+		tolerance := 1e-5
+		_, err := os.Stat(tuned)
+		golden := err == nil
+		if !golden {
+			tolerance = 5e-5 // of larger weights, and of two float32 computations
+		}
+		if !(r.Single <= tolerance && r.Padded <= tolerance) {
+			t.Errorf("%s: logits are off by %.1e, in a batch by %.1e", names[i], r.Single, r.Padded)
+		}
+		if !golden {
+			continue
+		}
+		if !(r.Gradient <= 1) {
+			t.Errorf("%s: the gradient of %s is off by %.2g of its tolerance", names[i], r.Tensor, r.Gradient)
+		}
+		if !(r.After < r.Before) {
+			t.Errorf("%s: a step changes the loss from %v to %v", names[i], r.Before, r.After)
+		}
+		checkTuned(t, folders[i], tuned)
+	}
+}
+
+// checkTuned: the weights that PyTorch has written are read bit for bit.
+func checkTuned(t *testing.T, folder, tuned string) {
+	t.Helper()
+	if err := os.Rename(tuned, filepath.Join(folder, weightsFile)); err != nil {
+		t.Fatal(err)
+	}
+	m, err := FromPyTorch(folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(folder, weightsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	back := filepath.Join(t.TempDir(), "model")
+	if err := m.Save(back); err != nil {
+		t.Fatal(err)
+	}
+	again, err := sft.Load(back)
+	if err != nil || again.Config.AutoMap != nil || !slices.Equal(again.Weights, m.Weights) {
+		t.Errorf("%s: %v, the weights that were saved are others", folder, err)
+	}
+	// Every tensor is in the file of PyTorch as a run of the same bytes.
+	for _, p := range m.Parameters.List {
+		raw, err := binary.Append(nil, binary.LittleEndian, m.Parameters.Slice(m.Weights, p))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Contains(text, raw) {
+			t.Errorf("%s: the bytes of %s are not those of the file", folder, p.Name)
+		}
+	}
+}
+
+// TestPyTorchFolder: a folder has nothing else, may be written again, and is a model directory.
+func TestPyTorchFolder(t *testing.T) {
+	m := fresh(t, func(c *sft.Config) { c.Extra = json.RawMessage(`{"command":"x"}`) })
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	for range 2 {
+		if err := PyTorch(m, dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	back, err := FromPyTorch(dir)
+	if err != nil || !slices.Equal(back.Weights, m.Weights) || back.Config.Extra != nil || back.Config.AutoMap != nil {
+		t.Errorf("%v, the model that comes back is another", err)
+	}
+	read, err := sft.Load(dir)
+	if err != nil || string(bytes.Join(bytes.Fields(read.Config.AutoMap), nil)) != autoMap {
+		t.Errorf("%v, auto_map is %s", err, read.Config.AutoMap)
+	}
+	other := t.TempDir()
+	if err := m.Save(other); err != nil {
+		t.Fatal(err)
+	}
+	if err := PyTorch(m, other); err == nil || !strings.Contains(err.Error(), "expected a new folder, an empty one or an earlier export, found config.json in it") {
+		t.Errorf("%v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := PyTorch(m, dir); err == nil || !strings.Contains(err.Error(), "found notes.txt in it") {
+		t.Errorf("%v", err)
+	}
+}
+
+// randomLines are sequences of some lengths, or pairs of one and of half as many tokens.
+func randomLines(c *sft.Config, lengths []int) (lines []line) {
+	draw := rand.New(rand.NewPCG(3, 4))
+	sequence := func(n int) (tokens []int32) {
+		for range n {
+			tokens = append(tokens, draw.Int32N(int32(c.VocabSize)))
+		}
+		return tokens
+	}
+	for i, n := range lengths {
+		if c.Sequences() == 2 {
+			lines = append(lines, line{ID: i, A: sequence(n), B: sequence(1 + n/2)})
+		} else {
+			lines = append(lines, line{ID: i, Tokens: sequence(n)})
+		}
+	}
+	return lines
+}
+
+func writeLines[T any](t *testing.T, path string, lines []T) {
+	t.Helper()
+	var text bytes.Buffer
+	for _, l := range lines {
+		if err := json.NewEncoder(&text).Encode(l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(path, text.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// needTorch skips where PyTorch is not installed. In CI it must be.
+func needTorch(t *testing.T) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("runs PyTorch")
+	}
+	out, err := exec.Command(python, "-c", "import torch").CombinedOutput()
+	switch {
+	case err == nil:
+	case os.Getenv("CI") == "true":
+		t.Fatalf("%s cannot import torch: %v\n%s", python, err, out)
+	default:
+		t.Skipf("%s cannot import torch; install Debian's python3-torch (make deps)", python)
+	}
+}
