@@ -104,7 +104,7 @@ cover:
 PACKAGES := mesa-vulkan-drivers libvulkan1 vulkan-validationlayers glslang-tools spirv-tools fonts-dejavu-core qemu-user-static libpmix-dev
 COMMANDS := jq:jq mpirun.openmpi:openmpi-bin mpirun.mpich:mpich ip:iproute2 parallel:parallel \
     sbatch:slurm-client slurmctld:slurmctld slurmd:slurmd munged:munge node:nodejs npm:npm chromium:chromium
-NODE_PACKAGES := examples/node examples/onnx
+NODE_PACKAGES := examples/node examples/onnx examples/web
 SHADER_TOOLS := .tools
 deps:
 	$(GO) mod download

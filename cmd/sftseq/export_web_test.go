@@ -1,0 +1,104 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/sftseq/sftseq/sft"
+)
+
+// TestBrowserModel: the page of examples/web answers in Chromium as predict does.
+func TestBrowserModel(t *testing.T) {
+	if testing.Short() {
+		t.Skip("opens a browser")
+	}
+	_, err := os.Stat(filepath.Join(examplesDir, "web/node_modules/onnxruntime-web"))
+	need(t, "npm's onnxruntime-web", err)
+	b := openBrowser(t)
+
+	c, err := sft.ReadConfig(goldenPath("pre", "config.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.VocabSize, c.NumLabels, c.LabelNames, c.Tokenizer, c.MaxLength = 257, 3, []string{"bad", "gut & <b>", "ü"}, json.RawMessage(`{"type":"byte"}`), 300
+	dir := t.TempDir()
+	if err := sft.NewModel(c, 3).Save(dir); err != nil {
+		t.Fatal(err)
+	}
+	succeed(t, "", "export", "onnx", dir, "--output", filepath.Join(dir, "model.onnx"))
+	files := http.NewServeMux()
+	files.Handle("/", http.FileServer(http.Dir(filepath.Join(examplesDir, "web"))))
+	files.Handle("/model.onnx", http.FileServer(http.Dir(dir)))
+	server := httptest.NewServer(files)
+	defer server.Close()
+
+	for _, e := range b.open(server.URL + "/") {
+		switch e.Method {
+		case "Runtime.consoleAPICalled", "Runtime.exceptionThrown", "Log.entryAdded", "Network.loadingFailed":
+			t.Errorf("%s: %s", e.Method, e.Params)
+		}
+	}
+	// shown waits for the answer to a text that a person types.
+	const shown = `(async text => {
+		const byId = id => document.getElementById(id), done = () => byId("state").textContent !== "Loading the model …";
+		for (let i = 0; i < 1200 && !done(); i++) await new Promise(r => setTimeout(r, 50));
+		byId("state").textContent = "waiting"; byId("answer").replaceChildren(); byId("text").value = text;
+		byId("text").dispatchEvent(new Event("input"));
+		for (let i = 0; i < 1200 && byId("state").textContent === "waiting"; i++) await new Promise(r => setTimeout(r, 50));
+		return {state: byId("state").textContent, rows: Array.from(byId("answer").rows, r => [r.cells[0].textContent, parseFloat(r.cells[1].textContent)])}
+	})(%s)`
+	type page struct {
+		State string   `json:"state"`
+		Rows  [][2]any `json:"rows"`
+	}
+	show := func(text string) (p page) {
+		quoted, err := json.Marshal(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.evaluate(fmt.Sprintf(shown, quoted), &p)
+		return p
+	}
+	for _, text := range []string{"a", "Not bad at all.", "Ümläüte? 漢字"} {
+		line, err := json.Marshal(map[string]string{"text": text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := replyLines(t, succeed(t, string(line)+"\n", "predict", "--model", dir))[0]
+		p := show(text)
+		if p.State != "" || len(p.Rows) != 3 || p.Rows[0][0] != want.Label {
+			t.Errorf("%q: the page shows %+v, predict answers %v", text, p, want.Label)
+			continue
+		}
+		for _, row := range p.Rows {
+			for i, name := range c.LabelNames {
+				if row[0] == name && math.Abs(row[1].(float64)-100*float64(want.Probabilities[i])) > 0.006 {
+					t.Errorf("%q: %s has %v%%, want %v", text, name, row[1], want.Probabilities[i])
+				}
+			}
+		}
+	}
+	b.open(server.URL + "/?model=none.onnx")
+	var state string
+	b.evaluate(`(async () => {
+		const state = document.getElementById("state");
+		for (let i = 0; i < 1200 && state.textContent === "Loading the model …"; i++) await new Promise(r => setTimeout(r, 50));
+		return state.textContent;
+	})()`, &state)
+	if state != "none.onnx: 404 Not Found" {
+		t.Errorf("without a model the page says %q", state)
+	}
+	b.open(server.URL + "/")
+	if p := show(""); p.State != "the text is empty" {
+		t.Errorf("of no text the page shows %+v", p)
+	}
+	if p := show(string(make([]byte, 301))); p.State != "the text has 301 bytes, the model accepts at most 300" {
+		t.Errorf("of a long text the page shows %+v", p)
+	}
+}

@@ -1,0 +1,61 @@
+// Classifies text in the browser with a model that sftseq export onnx has written, whose tokens are
+// bytes ({"type":"byte"}).
+
+import * as ort from "./node_modules/onnxruntime-web/dist/ort.wasm.min.mjs";
+
+ort.env.wasm.numThreads = 1; // several need a page that is isolated from other origins
+
+// fields yields the number and the bytes of the fields of a message of Protocol Buffers that are bytes.
+function* fields(bytes) {
+  let at = 0;
+  const varint = () => {
+    for (let value = 0, factor = 1; ; factor *= 128) {
+      const byte = bytes[at++];
+      value += (byte & 127) * factor;
+      if (byte < 128) return value;
+    }
+  };
+  while (at < bytes.length) {
+    const tag = varint();
+    if (tag % 8 === 0) varint();
+    else if (tag % 8 === 2) {
+      const size = varint();
+      yield [Math.floor(tag / 8), bytes.subarray(at, (at += size))];
+    } else throw new Error("not an ONNX file that sftseq has written");
+  }
+}
+
+// metadata of an ONNX file: what the runtime does not tell.
+function metadata(file) {
+  const text = (bytes) => new TextDecoder().decode(bytes);
+  const entries = [];
+  for (const [field, bytes] of fields(file)) {
+    if (field !== 14) continue;
+    const entry = Object.fromEntries(fields(bytes));
+    entries.push([text(entry[1]), text(entry[2])]);
+  }
+  return Object.fromEntries(entries);
+}
+
+/** Reads a model and returns a function that classifies a text: [{label, probability}, …], the most probable first. */
+export async function load(url) {
+  const answer = await fetch(url);
+  if (!answer.ok) throw new Error(`${url}: ${answer.status} ${answer.statusText}`);
+  const file = new Uint8Array(await answer.arrayBuffer());
+  const about = metadata(file);
+  if (about.task !== "classification" || JSON.parse(about.tokenizer).type !== "byte")
+    throw new Error(`expected a classification of bytes, found the task ${about.task} and the tokenizer ${about.tokenizer}`);
+  const names = about.label_names && JSON.parse(about.label_names);
+  const session = await ort.InferenceSession.create(file, { executionProviders: ["wasm"] });
+  return async (text) => {
+    const tokens = BigInt64Array.from(new TextEncoder().encode(text), (byte) => BigInt(byte + 1));
+    if (tokens.length === 0) throw new Error("the text is empty");
+    if (tokens.length > about.max_length && !about.input_window)
+      throw new Error(`the text has ${tokens.length} bytes, the model accepts at most ${about.max_length}`);
+    const { logits } = await session.run({ tokens: new ort.Tensor("int64", tokens, [tokens.length]) });
+    const largest = Math.max(...logits.data);
+    const odds = Array.from(logits.data, (v) => Math.exp(v - largest));
+    const sum = odds.reduce((a, b) => a + b);
+    return odds.map((o, i) => ({ label: names ? names[i] : i, probability: o / sum })).sort((a, b) => b.probability - a.probability);
+  };
+}
