@@ -27,7 +27,7 @@ type Model struct {
 // configuration but for names, provenance and what is read of a longer input.
 func Hash(m *sft.Model) string {
 	c := *m.Config
-	c.Extra, c.LabelNames, c.InputWindow = nil, nil, nil
+	c.Extra, c.LabelNames, c.InputWindow, c.AutoMap = nil, nil, nil, nil
 	h := sha256.New()
 	text, _ := json.Marshal(c) // numbers and strings that came from JSON
 	h.Write(text)
