@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/export"
 	"github.com/sftseq/sftseq/internal/units"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 func exportCommand() *cli.Command {
@@ -54,6 +56,11 @@ func exportONNX(c *cli.Context) error {
 	}
 	if err := needFlags(c, "output"); err != nil {
 		return err
+	}
+	for _, own := range []string{"config.json", "model.safetensors", tokenizers.FileName} {
+		if sameFile(c.String("output"), filepath.Join(dir, own)) {
+			return usage(c, "--output %s: expected a file of its own, found one of the model", c.String("output"))
+		}
 	}
 	file, err := export.ONNX(m)
 	if err != nil {

@@ -35,6 +35,11 @@ func TestExportONNX(t *testing.T) {
 	refuse(t, exitUsage, "expected one of the commands onnx, pytorch, found none", "", "export")
 	refuse(t, exitError, "expected a model directory", "", "export", "onnx", dir, "--output", path)
 	refuse(t, exitError, "cannot be replaced", "", "export", "onnx", goldenPath("pre"), "--output", dir)
+	own := t.TempDir()
+	if err := os.CopyFS(own, os.DirFS(goldenPath("pre"))); err != nil {
+		t.Fatal(err)
+	}
+	refuse(t, exitUsage, "expected a file of its own, found one of the model", "", "export", "onnx", own, "--output", filepath.Join(own, "model.safetensors"))
 	if readText(t, path) != first {
 		t.Error("a command that failed has changed the file")
 	}

@@ -33,6 +33,9 @@ var covered = map[string][]string{
 
 // checkCovered refuses a configuration that says something that exports do not follow.
 func checkCovered(c *sft.Config) error {
+	if w := c.InputWindow; w != nil && !slices.Contains([]string{"error", "head"}, w.Policy) {
+		return fmt.Errorf("input_window: %q, an export follows error, head", w.Policy)
+	}
 	text, err := json.Marshal(c)
 	if err != nil {
 		return err

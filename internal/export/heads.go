@@ -2,6 +2,7 @@ package export
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/sftseq/sftseq/internal/onnx"
 	"github.com/sftseq/sftseq/sft"
@@ -87,7 +88,8 @@ func (e *emitter) numbers(logits onnx.Tensor) onnx.Tensor {
 		deviation = append(deviation, n.Deviation)
 	}
 	scaled := e.Mul(e.Cast(logits, onnx.Float64), e.Doubles(deviation...))
-	return e.Cast(e.Add(scaled, e.Doubles(mean...)), onnx.Float32)
+	y := e.Add(scaled, e.Doubles(mean...))
+	return e.Cast(e.Min(e.Max(y, e.Doubles(-math.MaxFloat32)), e.Doubles(math.MaxFloat32)), onnx.Float32)
 }
 
 // tokenLogits are the logits of all tokens but the mask, for each row of x.

@@ -88,7 +88,7 @@ var variants = map[string]func(*sft.Config){
 		c.Task, c.InputWindow = sft.Tagging, &sft.InputWindow{Length: 40, Policy: "head"}
 	},
 	"numbers": func(c *sft.Config) {
-		c.Task, c.Numbers = sft.Regression, []sft.Number{{Name: "a", Mean: 1e6, Deviation: 3}, {Name: "b", Deviation: 0}, {Name: "c", Deviation: 1e-6}}
+		c.Task, c.NumLabels, c.Numbers = sft.Regression, 4, []sft.Number{{Name: "a", Mean: 1e6, Deviation: 3}, {Name: "b", Deviation: 0}, {Name: "c", Deviation: 1e-6}, {Name: "beyond float32", Mean: 1e39}}
 	},
 	"pairs": func(c *sft.Config) {
 		c.Task, c.InputWindow = sft.Retrieval, &sft.InputWindow{Length: 40, Policy: "head"}
