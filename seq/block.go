@@ -25,7 +25,7 @@ const (
 // concurrent use.
 type Block struct {
 	spec    *Spec
-	columns []string // of tokens
+	columns []string // of tokens; none where the file has features
 	layout  layout   // of the tokens
 	batches []*batch
 	rows    int
@@ -33,7 +33,11 @@ type Block struct {
 
 // NewBlock returns an empty block of a file of spec.
 func NewBlock(spec *Spec) *Block {
-	return &Block{spec: spec, columns: spec.TokenColumns(), layout: spec.layout()}
+	b := &Block{spec: spec, layout: spec.layout()}
+	if spec.FeatureNames == nil {
+		b.columns = spec.TokenColumns()
+	}
+	return b
 }
 
 // batch is the rows of a record batch.
@@ -43,6 +47,7 @@ type batch struct {
 	unlabeled int             // of the labels
 	lists     labelListWriter // without rows where the file has none
 	numbers   numberList      // without rows where the file has none
+	features  featureList     // in place of tokens where the file has them
 	ids       idList          // without rows where the file has none
 	size      int             // bytes of the tokens, lists of labels, numbers and ids
 }
@@ -78,6 +83,7 @@ func newBatch(columns int) *batch {
 	}
 	b.labels, b.unlabeled, b.size = b.labels[:0], 0, 0
 	b.lists.reset()
+	b.features.reset()
 	b.numbers.values, b.numbers.known = b.numbers.values[:0], b.numbers.known[:0]
 	b.ids.offsets, b.ids.values = append(b.ids.offsets[:0], 0), b.ids.values[:0]
 	return b
@@ -152,6 +158,10 @@ func (b *Block) finish(into *batch, length int, e Example) {
 	if b.spec.IDs {
 		into.ids.append(e.ID)
 		into.size += len(e.ID)
+	}
+	if n := len(b.spec.FeatureNames); n > 0 {
+		into.features.append(e.Features)
+		into.size += 4 * (n - 1) * length // beside what is counted for a token
 	}
 	if n := len(b.spec.NumberNames); n > 0 {
 		into.numbers.append(e.Numbers, n)
@@ -242,6 +252,12 @@ func ends(spec *Spec) (last, pad int32) {
 
 // check looks at a row of sequences of so many tokens, of which the second may be none.
 func (b *Block) check(first, second int, pair bool, e Example) error {
+	if err := b.spec.checkFeatures(e.Features); err != nil {
+		return fmt.Errorf("column %s: %w", ColumnFeatures, err)
+	}
+	if b.spec.FeatureNames != nil && (first > 0 || pair) {
+		return fmt.Errorf("column %s: expected none beside features", ColumnTokens)
+	}
 	if pair && len(b.columns) == 1 {
 		return fmt.Errorf("column %s: expected none for task %s", ColumnTokensB, b.spec.Task)
 	}
@@ -261,7 +277,7 @@ func (b *Block) check(first, second int, pair bool, e Example) error {
 			return fmt.Errorf("column %s: %w", ColumnLabel, err)
 		}
 	}
-	if err := b.spec.checkLabels(e.Labels, first); err != nil {
+	if err := b.spec.checkLabels(e.Labels, max(first, len(e.Features))); err != nil {
 		return fmt.Errorf("column %s: %w", ColumnLabel, err)
 	}
 	if err := b.spec.checkNumbers(e.Numbers); err != nil {
@@ -297,6 +313,9 @@ func (b *batch) record(schema *arrow.Schema) arrow.Record {
 	var columns []arrow.Array
 	for i := range b.tokens {
 		columns = append(columns, b.tokens[i].array(schema.Field(i).Type.(*arrow.ListType)))
+	}
+	if len(columns) == 0 {
+		columns = append(columns, b.features.array(schema.Field(0).Type.(*arrow.ListType)))
 	}
 	switch t := schema.Field(len(columns)).Type.(type) {
 	case *arrow.FixedSizeListType:

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -126,6 +127,9 @@ func (d *Dataset) check(file *File, split string) error {
 	if file.Spec().Task != d.Manifest.Task || file.Spec().VocabSize != d.Manifest.VocabSize {
 		return fmt.Errorf("expected task %s and vocabulary %d as stated in %s, found %s and %d",
 			d.Manifest.Task, d.Manifest.VocabSize, ManifestName, file.Spec().Task, file.Spec().VocabSize)
+	}
+	if found := file.Spec().FeatureNames; !slices.Equal(found, d.Manifest.FeatureNames) {
+		return fmt.Errorf("expected the features %q as stated in %s, found %q", d.Manifest.FeatureNames, ManifestName, found)
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ func FuzzFile(f *testing.F) {
 			f.Add(data)
 		}
 	}
+	f.Add(encode(f, clouds(3, 4), cloudSpec(), FileFormat))
 	path := filepath.Join(f.TempDir(), "x.arrow")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		defer fuzztest.Limits(t, 16<<20+200*len(data))()

@@ -116,8 +116,8 @@ func TestForeignFiles(t *testing.T) {
 		json   string
 		want   string // the error, or the first example
 	}{
-		{[]arrow.Field{tokens}, nil, `[{"tokens":[1,2]}]`, "{0 [1 2] [] -1 [] [] }"},
-		{[]arrow.Field{field("id", arrow.BinaryTypes.String), tokens, field("label", i32)}, nil, `[{"id":"a","tokens":[5],"label":3}]`, "{0 [5] [] 3 [] [] a}"},
+		{[]arrow.Field{tokens}, nil, `[{"tokens":[1,2]}]`, "{0 [1 2] [] -1 [] []  []}"},
+		{[]arrow.Field{field("id", arrow.BinaryTypes.String), tokens, field("label", i32)}, nil, `[{"id":"a","tokens":[5],"label":3}]`, "{0 [5] [] 3 [] [] a []}"},
 		{[]arrow.Field{field("tokens", arrow.ListOf(i64))}, nil, `[{"tokens":[1]}]`, "column tokens: expected list<uint8>, list<uint16> or list<int32>, found list<item: int64"},
 		{[]arrow.Field{field("tokens", arrow.BinaryTypes.String)}, nil, `[{"tokens":"a"}]`, "found utf8"},
 		{[]arrow.Field{field("tokens", arrow.LargeListOf(u8))}, nil, `[{"tokens":[1]}]`, "found large_list"},
@@ -137,14 +137,14 @@ func TestForeignFiles(t *testing.T) {
 		{[]arrow.Field{tokens}, map[string]string{"task": "song"}, `[]`, `task: expected one of classification, retrieval, regression, multi-label, tagging, found "song"`},
 		{[]arrow.Field{tokens}, map[string]string{"task": "retrieval"}, `[]`, "column tokens_a: expected"},
 		{[]arrow.Field{tokens, field("label", i32)}, map[string]string{"task": "tagging"}, `[]`, "column label: expected list<int32> for task tagging, found int32"},
-		{[]arrow.Field{tokens, field("label", arrow.ListOf(i32))}, map[string]string{"task": "tagging"}, `[{"tokens":[1,2],"label":[null,1]}]`, "{0 [1 2] [] -1 [-1 1] [] }"},
+		{[]arrow.Field{tokens, field("label", arrow.ListOf(i32))}, map[string]string{"task": "tagging"}, `[{"tokens":[1,2],"label":[null,1]}]`, "{0 [1 2] [] -1 [-1 1] []  []}"},
 		{[]arrow.Field{tokens, field("label", arrow.ListOf(i32))}, map[string]string{"task": "tagging"}, `[{"tokens":[1,2],"label":[1]}]`, "row 0, column label: expected a label for each of the 2 tokens, found 1 labels"},
 		{[]arrow.Field{tokens, field("label", arrow.ListOf(i32))}, map[string]string{"task": "multi-label"}, `[{"tokens":[1,2],"label":[null]}]`, "row 0, column label: index 0: expected a label from 0 on"},
 		{[]arrow.Field{tokens, field("label", arrow.ListOf(i32))}, nil, `[]`, "column label: expected int32, found list"},
 		{[]arrow.Field{tokens}, map[string]string{"version": "2"}, `[]`, `first_token_id: it is missing, where version is "2"`},
 		{[]arrow.Field{tokens}, map[string]string{"version": "3"}, `[]`, `version: expected "1" or "2", found "3"`},
 		{[]arrow.Field{tokens}, map[string]string{"first_token_id": "1"}, `[{"tokens":[-1,-2]}]`, "index 1: expected a token id from 0 on, found -1"},
-		{[]arrow.Field{tokens}, map[string]string{"first_token_id": "7"}, `[{"tokens":[0,3]}]`, "{0 [7 10] [] -1 [] [] }"},
+		{[]arrow.Field{tokens}, map[string]string{"first_token_id": "7"}, `[{"tokens":[0,3]}]`, "{0 [7 10] [] -1 [] []  []}"},
 		{[]arrow.Field{tokens}, map[string]string{"first_token_id": "1", "vocab_size": "5"}, `[{"tokens":[3,4]}]`, "index 1: expected a token id below the vocabulary's size 5, found 5"},
 		{[]arrow.Field{tokens}, map[string]string{"first_token_id": "1", "vocab_size": "5", "pad_token_id": "3"}, `[{"tokens":[3,2]}]`, "index 1: the pad id 3"},
 		{[]arrow.Field{tokens}, map[string]string{"first_token_id": "2147483647"}, `[{"tokens":[0,1]}]`, "index 1: expected a token id"},

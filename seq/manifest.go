@@ -29,16 +29,18 @@ const maxManifest = 16 << 20
 
 // A Manifest is the content of dataset.json.
 type Manifest struct {
-	Version     string               `json:"version"`
-	Name        string               `json:"name"`
-	Task        string               `json:"task"`
-	Tokenizer   json.RawMessage      `json:"tokenizer,omitempty"`
-	VocabSize   int                  `json:"vocab_size"`
-	PadID       *int32               `json:"pad_token_id"`
-	LabelNames  []string             `json:"label_names,omitempty"`
-	NumberNames []string             `json:"number_names,omitempty"`
-	Splits      map[string]SplitInfo `json:"splits"`
-	Provenance  map[string]any       `json:"provenance,omitempty"` // seed, generator, source: free
+	Version     string          `json:"version"`
+	Name        string          `json:"name"`
+	Task        string          `json:"task"`
+	Tokenizer   json.RawMessage `json:"tokenizer,omitempty"`
+	VocabSize   int             `json:"vocab_size"`
+	PadID       *int32          `json:"pad_token_id"`
+	LabelNames  []string        `json:"label_names,omitempty"`
+	NumberNames []string        `json:"number_names,omitempty"`
+	// FeatureNames name the numbers of each token; absent where the data have token ids.
+	FeatureNames []string             `json:"feature_names,omitempty"`
+	Splits       map[string]SplitInfo `json:"splits"`
+	Provenance   map[string]any       `json:"provenance,omitempty"` // seed, generator, source: free
 }
 
 // SplitInfo describes one file of a data set.
@@ -65,7 +67,7 @@ func (s *SplitInfo) nameChecksum() {
 func (m *Manifest) Spec(split string) Spec {
 	return Spec{
 		Task: m.Task, Name: m.Name, Tokenizer: m.Tokenizer, VocabSize: m.VocabSize,
-		PadID: m.PadID, LabelNames: m.LabelNames, NumberNames: m.NumberNames, Split: split,
+		PadID: m.PadID, LabelNames: m.LabelNames, NumberNames: m.NumberNames, FeatureNames: m.FeatureNames, Split: split,
 	}
 }
 

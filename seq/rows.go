@@ -16,15 +16,16 @@ import (
 // token, every id is below the vocabulary's size and is not the pad id, every
 // label has a name where names are stated. It is safe for concurrent use.
 type Rows struct {
-	record  arrow.Record
-	first   int64
-	tokens  []tokenColumn // one, or two for a pair
-	labels  *array.Int32  // nil if there is no such column
-	lists   *labelLists   // in place of labels where a row has a list of them
-	tagging bool          // which is one for each token
-	numbers *numberColumn // nil if there is no such column
-	ids     idText        // nil if there is no such column
-	window  int           // tokens that are read of each sequence, 0 for all
+	record   arrow.Record
+	first    int64
+	tokens   []tokenColumn  // one, or two for a pair
+	labels   *array.Int32   // nil if there is no such column
+	lists    *labelLists    // in place of labels where a row has a list of them
+	tagging  bool           // which is one for each token
+	numbers  *numberColumn  // nil if there is no such column
+	features *featureColumn // in place of tokens where the data have features
+	ids      idText         // nil if there is no such column
+	window   int            // tokens that are read of each sequence, 0 for all
 }
 
 // RowsOf validates a record against spec, which is usually [SpecOf] the
@@ -43,7 +44,13 @@ func rowsOf(record arrow.Record, spec *Spec, first int64) (rows *Rows, err error
 		return nil, err
 	}
 	r := &Rows{record: record, first: first, tagging: spec.Task == Tagging}
+	if err := r.loadFeatures(spec); err != nil {
+		return nil, err
+	}
 	for _, name := range spec.TokenColumns() {
+		if spec.FeatureNames != nil {
+			continue
+		}
 		index := record.Schema().FieldIndices(name)[0]
 		column := tokenColumn{name: name, id: id}
 		if err := column.load(record.Column(index).(*array.List), first); err != nil {
@@ -90,8 +97,12 @@ func (r *Rows) First() int64 { return r.first }
 // Pair reports whether a row has two sequences.
 func (r *Rows) Pair() bool { return len(r.tokens) == 2 }
 
-// Tokens returns the (first) sequence of row i in buf, which grows if needed.
+// Tokens returns the (first) sequence of row i in buf, which grows if needed. It is empty
+// where the data have features.
 func (r *Rows) Tokens(i int, buf []int32) []int32 {
+	if r.features != nil {
+		return buf[:0]
+	}
 	return r.tokens[0].appendTo(buf[:0], i, r.length(0, i))
 }
 
@@ -102,6 +113,9 @@ func (r *Rows) TokensB(i int, buf []int32) []int32 {
 
 // Length returns the number of tokens of row i, of both sequences together.
 func (r *Rows) Length(i int) int {
+	if r.features != nil {
+		return r.length(0, i)
+	}
 	n := 0
 	for c := range r.tokens {
 		n += r.length(c, i)
@@ -111,6 +125,9 @@ func (r *Rows) Length(i int) int {
 
 // longest is the number of tokens of the longer sequence of row i.
 func (r *Rows) longest(i int) int {
+	if r.features != nil {
+		return r.length(0, i)
+	}
 	n := 0
 	for c := range r.tokens {
 		n = max(n, r.length(c, i))
@@ -120,7 +137,12 @@ func (r *Rows) longest(i int) int {
 
 // length is what is read of a column's sequence of row i.
 func (r *Rows) length(column, i int) int {
-	offsets := r.tokens[column].offsets
+	var offsets []int32
+	if r.features != nil {
+		offsets = r.features.offsets
+	} else {
+		offsets = r.tokens[column].offsets
+	}
 	n := int(offsets[i+1] - offsets[i])
 	if r.window > 0 {
 		return min(n, r.window)
@@ -141,7 +163,7 @@ func (r *Rows) Numbers(i int) []float32 { return r.numbers.row(i) }
 
 // Example returns a copy of row i. Index is the row's index in the file.
 func (r *Rows) Example(i int) Example {
-	e := Example{Index: uint32(r.first + int64(i)), A: r.Tokens(i, nil), Label: NoLabel, ID: r.ID(i)}
+	e := Example{Index: uint32(r.first + int64(i)), A: r.Tokens(i, nil), Label: NoLabel, ID: r.ID(i), Features: r.Features(i)}
 	if r.Pair() {
 		e.B = r.TokensB(i, nil)
 	}

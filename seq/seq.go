@@ -7,17 +7,18 @@
 // A file is an Arrow IPC file or stream whose schema is that of a [Spec]:
 //
 //	tokens   list<uint8 | uint16 | int32>   a classification's sequence, or
-//	tokens_a, tokens_b                      the two sequences of a pair
+//	tokens_a, tokens_b                      the two sequences of a pair, or
+//	features list<fixed_size_list<float32>> float numbers for each token, in place of its id
 //	label    int32                          absent or null where unknown; of the task multi-label
 //	         list<int32>                    those that hold, ascending; of the task tagging
 //	         list<int32>                    one for each token, null where it has none
 //	numbers  fixed_size_list<float32>       of a regression, in place of a label; may be absent or null
 //	id       utf8                           what a row is called; may be absent or null
 //
-// with the task, tokenizer, vocabulary, names of labels or numbers, and split in the schema's
+// with the task, tokenizer, vocabulary, names of labels, numbers or features, and split in the schema's
 // metadata. An id is what is stored plus first_token_id of the metadata, 0 if that
 // is absent: bytes, whose ids are 1 … 256, are stored as they are. The columns
-// features, edges and label_mask are reserved for other modalities and refused so
+// edges and label_mask are reserved for other modalities and refused so
 // far; any other column is ignored, and so is an id that is no text.
 //
 // # Hostile input
@@ -43,10 +44,15 @@ type Example struct {
 	Labels  []int32   // of multi-label those that hold, ascending; of tagging one for each token, or NoLabel; nil where they are not known
 	Numbers []float32 // of a regression; nil where they are not known
 	ID      string    // what the row is called; "" if nothing, and from a File, which keeps none
+	// Features are in place of A: a row of numbers for each token. They are nil where there are ids.
+	Features [][]float32
 }
 
 // Length returns the number of tokens of both sequences together.
-func (e *Example) Length() int { return len(e.A) + len(e.B) }
+func (e *Example) Length() int { return e.First() + len(e.B) }
+
+// First returns the number of tokens of the first sequence, or of the only one.
+func (e *Example) First() int { return max(len(e.A), len(e.Features)) }
 
 // sequences are those of n columns.
 func (e *Example) sequences(n int) [][]int32 { return [][]int32{e.A, e.B}[:n] }

@@ -17,16 +17,16 @@ const (
 	ColumnTokens  = "tokens"   // the sequence of a classification task
 	ColumnTokensA = "tokens_a" // the first sequence of a pair
 	ColumnTokensB = "tokens_b" // the second sequence of a pair
-	ColumnLabel   = "label"    // int32, or list<int32> of several labels or a label for each token; absent or null where unknown
-	ColumnNumbers = "numbers"  // fixed_size_list<float32>, of a regression; absent or null where unknown
-	ColumnID      = "id"       // utf8, what the row is called; absent or null where nothing is
+	// ColumnFeatures has float numbers for each token, in place of tokens: list<fixed_size_list<float32>>.
+	ColumnFeatures = "features"
+	ColumnLabel    = "label"   // int32, or list<int32> of several labels or a label for each token; absent or null where unknown
+	ColumnNumbers  = "numbers" // fixed_size_list<float32>, of a regression; absent or null where unknown
+	ColumnID       = "id"      // utf8, what the row is called; absent or null where nothing is
 )
 
-// Reserved column names: their meaning is decided (float features per token,
-// edges of a graph, which entries of a list-valued label count) and not yet
-// supported. A file that has one is refused rather than half understood.
+// Reserved column names: their meaning is decided (edges of a graph, which
+// entries of a list-valued label count) and not yet supported. A file that has one is refused rather than half understood.
 const (
-	ColumnFeatures  = "features"
 	ColumnEdges     = "edges"
 	ColumnLabelMask = "label_mask"
 )
@@ -41,6 +41,7 @@ const (
 	KeyPadTokenID   = "pad_token_id"   // decimal; absent if every id is a token
 	KeyLabelNames   = "label_names"    // JSON list of strings; optional
 	KeyNumberNames  = "number_names"   // JSON list of strings, of a regression
+	KeyFeatureNames = "feature_names"  // JSON list of strings, one for each number of a token with features
 	KeySplit        = "split"          // train | val | test, or anything
 	KeyFirstTokenID = "first_token_id" // decimal: the id that is stored as 0, which is 0 if absent
 )
@@ -77,8 +78,10 @@ type Spec struct {
 	PadID       *int32          // an id that no sequence contains; nil if none
 	LabelNames  []string        // nil if labels are plain numbers
 	NumberNames []string        // of a regression, nil otherwise
-	Split       string          // "train"
-	IDs         bool            // rows have ids; of the columns, not of the metadata
+	// FeatureNames name the numbers of each token; nil where the data have token ids.
+	FeatureNames []string
+	Split        string // "train"
+	IDs          bool   // rows have ids; of the columns, not of the metadata
 }
 
 // Pair reports whether an example consists of two sequences.
@@ -88,6 +91,9 @@ func (s *Spec) Pair() bool { return s.Task == Retrieval }
 func (s *Spec) TokenColumns() []string {
 	if s.Pair() {
 		return []string{ColumnTokensA, ColumnTokensB}
+	}
+	if s.FeatureNames != nil {
+		return []string{ColumnFeatures}
 	}
 	return []string{ColumnTokens}
 }
@@ -117,6 +123,9 @@ func (s *Spec) Validate() error {
 	if s.LabelNames != nil && len(s.LabelNames) == 0 {
 		return fmt.Errorf("%s: expected at least one name, found an empty list", KeyLabelNames)
 	}
+	if err := s.checkFeatureNames(); err != nil {
+		return err
+	}
 	return s.checkNumberNames()
 }
 
@@ -126,7 +135,11 @@ func (s *Spec) Schema() *arrow.Schema {
 	item := arrow.Field{Name: "item", Type: layout.item}
 	var fields []arrow.Field
 	for _, name := range s.TokenColumns() {
-		fields = append(fields, arrow.Field{Name: name, Type: arrow.ListOfField(item)})
+		column := arrow.DataType(arrow.ListOfField(item))
+		if s.FeatureNames != nil {
+			column = s.featuresType()
+		}
+		fields = append(fields, arrow.Field{Name: name, Type: column})
 	}
 	switch {
 	case s.NumberNames != nil:
@@ -164,6 +177,10 @@ func (s *Spec) Schema() *arrow.Schema {
 	if s.NumberNames != nil {
 		names, _ := json.Marshal(s.NumberNames)
 		add(KeyNumberNames, string(names))
+	}
+	if s.FeatureNames != nil {
+		names, _ := json.Marshal(s.FeatureNames)
+		add(KeyFeatureNames, string(names))
 	}
 	if s.Split != "" {
 		add(KeySplit, s.Split)
@@ -241,18 +258,29 @@ func (s *Spec) readMetadata(metadata arrow.Metadata) error {
 			return fmt.Errorf("%s: expected a JSON list of strings: %w", KeyNumberNames, err)
 		}
 	}
+	if names, ok := text(KeyFeatureNames); ok {
+		if err := json.Unmarshal([]byte(names), &s.FeatureNames); err != nil {
+			return fmt.Errorf("%s: expected a JSON list of strings: %w", KeyFeatureNames, err)
+		}
+	}
 	return s.Validate()
 }
 
 // checkColumns expects the task's columns, each once and of a type in the list
 // above. Wider types than the vocabulary needs are fine.
 func (s *Spec) checkColumns(schema *arrow.Schema) error {
-	for _, name := range []string{ColumnFeatures, ColumnEdges, ColumnLabelMask} {
+	for _, name := range []string{ColumnEdges, ColumnLabelMask} {
 		if schema.HasField(name) {
 			return fmt.Errorf("column %s: the name is reserved and not supported yet", name)
 		}
 	}
+	if err := s.checkFeaturesColumn(schema); err != nil {
+		return err
+	}
 	for _, name := range s.TokenColumns() {
+		if s.FeatureNames != nil {
+			continue
+		}
 		fields, ok := schema.FieldsByName(name)
 		if !ok {
 			return fmt.Errorf("column %s: expected for task %s, found only the columns %s", name, s.Task, columnNames(schema))

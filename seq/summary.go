@@ -84,6 +84,9 @@ func (s *Summary) addBlock(b *Block) {
 			for _, t := range batch.tokens {
 				length += int(t.offsets[i+1] - t.offsets[i])
 			}
+			if len(batch.tokens) == 0 {
+				length = int(batch.features.offsets[i+1] - batch.features.offsets[i])
+			}
 			var labels []int32
 			if s.task == MultiLabel || s.task == Tagging {
 				labels = batch.lists.row(i)

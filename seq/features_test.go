@@ -1,0 +1,228 @@
+package seq
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+)
+
+func cloudSpec() Spec {
+	return Spec{Task: Classification, LabelNames: []string{"box", "ball"}, FeatureNames: []string{"x", "y", "z", "heat"}}
+}
+
+// clouds are rows of up to so many tokens.
+func clouds(n, longest int) (out []Example) {
+	random := rand.New(rand.NewPCG(uint64(n), 1))
+	for i := range n {
+		e := Example{Index: uint32(i), Label: int32(i % 2), ID: fmt.Sprint("cloud ", i)}
+		for range 1 + random.IntN(longest) {
+			e.Features = append(e.Features, []float32{float32(i), random.Float32(), -random.Float32(), 1e-40})
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// same compares rows, of which one may have no list where the other has an empty one.
+func same(a, b Example) bool {
+	return len(a.A) == 0 && len(b.A) == 0 && a.Index == b.Index && a.Label == b.Label && a.ID == b.ID &&
+		reflect.DeepEqual(a.Labels, b.Labels) && reflect.DeepEqual(a.Features, b.Features)
+}
+
+// TestFeatures: features come back as they were written, in both formats, by random access and
+// through a window, and the length of a row is that of its features.
+func TestFeatures(t *testing.T) {
+	spec := cloudSpec()
+	spec.IDs = true
+	want := clouds(700, 60) // several record batches
+	for _, format := range []Format{FileFormat, StreamFormat} {
+		got, gotSpec, err := readAll(bytes.NewReader(encode(t, want, spec, format)))
+		if err != nil || len(got) != len(want) || !reflect.DeepEqual(*gotSpec, spec) {
+			t.Fatalf("format %v: %d rows, %+v, %v", format, len(got), gotSpec, err)
+		}
+		for i := range got {
+			if !same(got[i], want[i]) {
+				t.Fatalf("format %v: row %d: %+v, expected %+v", format, i, got[i], want[i])
+			}
+		}
+	}
+	dir := t.TempDir()
+	b, err := CreateDataset(dir, spec, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := b.Split("train")
+	for _, e := range want {
+		if err == nil {
+			err = w.Write(e)
+		}
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err == nil {
+		_, err = b.Finish(nil)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := OpenDataset(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tokens := 0
+	for _, e := range want {
+		tokens += e.Length()
+	}
+	if q := d.Manifest.Splits["train"].Lengths; math.Abs(q.Mean*700-float64(tokens)) > 1e-6 {
+		t.Errorf("mean length %v of %d tokens", q.Mean, tokens)
+	}
+	for _, window := range []int{0, 7} {
+		f, err := d.OpenWindow("train", window)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		for _, i := range []int{0, 1, 350, 699} {
+			e, err := f.Example(i)
+			read := want[i]
+			read.ID = ""
+			if window > 0 {
+				read.Features = read.Features[:min(window, len(read.Features))]
+			}
+			if err != nil || !same(e, read) || int(f.Lengths()[i]) != len(read.Features) {
+				t.Errorf("window %d: row %d: %+v, %v", window, i, e, err)
+			}
+		}
+	}
+}
+
+// TestWriteFeatures: a row that a reader would refuse is refused, and the next one is written.
+func TestWriteFeatures(t *testing.T) {
+	spec := cloudSpec()
+	good := clouds(1, 3)[0]
+	tagged := spec
+	tagged.Task = Tagging
+	inf := float32(math.Inf(-1))
+	for _, c := range []struct {
+		spec   Spec
+		change func(e *Example)
+		want   string
+	}{
+		{spec, func(e *Example) { e.Features = nil }, "column features: expected at least one token"},
+		{spec, func(e *Example) { e.Features[0] = []float32{1, 2, 3} }, "column features: index 0: expected 4 numbers, found 3"},
+		{spec, func(e *Example) { e.Features[0] = []float32{1, 2, inf, 4} }, `column features: index 0, "z": expected a finite number, found -Inf`},
+		{spec, func(e *Example) { e.A = []int32{1} }, "column tokens: expected none beside features"},
+		{tagged, func(e *Example) { e.Label, e.Labels = NoLabel, make([]int32, 99) }, "expected a label for each of the"},
+		{listopsSpec(), func(e *Example) { e.A = []int32{1} }, "column features: expected none, as the data have tokens"},
+	} {
+		e := good
+		e.Features = append([][]float32(nil), good.Features...)
+		c.change(&e)
+		if err := NewBlock(&c.spec).Append(e); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: error %v, expected %q", e, err, c.want)
+		}
+	}
+	b := NewBlock(&spec)
+	if err := b.Append(good); err != nil || b.Rows() != 1 {
+		t.Error(err, b.Rows())
+	}
+}
+
+// TestForeignFeatures: files of other programs are read where they mean the same, and refused
+// with the place otherwise.
+func TestForeignFeatures(t *testing.T) {
+	f32 := arrow.PrimitiveTypes.Float32
+	fixed, lists := arrow.ListOf(arrow.FixedSizeListOf(2, f32)), arrow.ListOf(arrow.ListOf(f32))
+	column := func(types ...arrow.DataType) (out []arrow.Field) {
+		for _, t := range types {
+			out = append(out, arrow.Field{Name: "features", Type: t, Nullable: true})
+		}
+		return out
+	}
+	named := map[string]string{"feature_names": `["a","b"]`}
+	with := func(key, value string) map[string]string {
+		return map[string]string{"feature_names": `["a","b"]`, key: value}
+	}
+	for _, c := range []struct {
+		fields []arrow.Field
+		meta   map[string]string
+		json   string
+		want   string // the error, or the rows' features
+	}{
+		{column(fixed), named, `[{"features":[[1,2]]},{"features":[[3,4],[5,6]]}]`, "[[[1 2]] [[3 4] [5 6]]]"},
+		{column(lists), named, `[{"features":[[1,2]]},{"features":[[3,4],[5,6]]}]`, "[[[1 2]] [[3 4] [5 6]]]"},
+		{column(fixed), nil, `[]`, "column features: expected feature_names in the schema's metadata"},
+		{column(fixed), map[string]string{"feature_names": `["a"]`}, `[]`, "column features: expected list<fixed_size_list<float32>[1]> or list<list<float32>>, found list"},
+		{column(arrow.ListOf(f32)), named, `[]`, "expected list<fixed_size_list<float32>[2]>"},
+		{column(arrow.ListOf(arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Float64))), named, `[]`, "expected list<fixed_size_list<float32>[2]>"},
+		{column(fixed, fixed), named, `[]`, "column features: expected once, found 2 times"},
+		{[]arrow.Field{{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Int32)}}, named, `[]`, "column features: expected with feature_names"},
+		{append(column(fixed), arrow.Field{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Int32)}), named, `[]`, "column tokens: expected none beside features"},
+		{column(fixed), map[string]string{"feature_names": `["a","a"]`}, `[]`, `feature_names: "a" is there twice`},
+		{column(fixed), map[string]string{"feature_names": `[]`}, `[]`, `feature_names: expected 1 to`},
+		{column(fixed), with("vocab_size", "5"), `[]`, "feature_names: expected neither vocab_size"},
+		{column(fixed), with("task", "retrieval"), `[]`, "feature_names: expected none for task retrieval"},
+		{column(fixed), named, `[{"features":[[1,2]]},{"features":null}]`, "row 1, column features: expected a sequence, found null"},
+		{column(fixed), named, `[{"features":[[1,2]]},{"features":[]}]`, "row 1, column features: expected at least one token"},
+		{column(fixed), named, `[{"features":[[1,2]]},{"features":[[1,2],null]}]`, "row 1, column features, index 1: expected a token, found null"},
+		{column(fixed), named, `[{"features":[[1,2]]},{"features":[[1,null]]}]`, `row 1, column features, index 0, "b": expected a finite number, found null`},
+		{column(lists), named, `[{"features":[[1,2]]},{"features":[[3,4],[5]]}]`, "row 1, column features, index 1: expected 2 numbers, found 1"},
+		{column(lists), named, `[{"features":[[1,2]]},{"features":[[3,4],null]}]`, "row 1, column features, index 1: expected a token, found null"},
+	} {
+		metadata := arrow.MetadataFrom(c.meta)
+		got := ""
+		rows, _, err := readAll(bytes.NewReader(foreign(t, arrow.NewSchema(c.fields, &metadata), c.json)))
+		if err != nil {
+			got = err.Error()
+		} else {
+			var features [][][]float32
+			for _, e := range rows {
+				features = append(features, e.Features)
+			}
+			got = fmt.Sprint(features)
+		}
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%v %v %s: %s, expected %q", c.fields, c.meta, c.json, got, c.want)
+		}
+	}
+}
+
+// TestFeatureBitFlips is TestBitFlips for features.
+func TestFeatureBitFlips(t *testing.T) {
+	spec := cloudSpec()
+	data := encode(t, clouds(3, 4), spec, FileFormat)
+	for bit := range 8 * len(data) {
+		flipped := bytes.Clone(data)
+		flipped[bit/8] ^= 1 << (bit % 8)
+		got, spec, err := readAll(bytes.NewReader(flipped))
+		if err == nil && len(got) != 3 {
+			t.Errorf("bit %d: 3 rows became %d without an error", bit, len(got))
+		}
+		for i := 0; err == nil && i < len(got); i++ {
+			if err := checkExample(got[i], spec); err != nil {
+				t.Errorf("bit %d: row %d: %v", bit, i, err)
+			}
+		}
+	}
+}
+
+func TestPoints(t *testing.T) {
+	for _, c := range []struct {
+		names string
+		want  []int
+	}{
+		{"x y z", []int{0, 1, 2}}, {"heat z y x", []int{3, 2, 1}}, {"x y z nx ny nz", []int{0, 1, 2, 3, 4, 5}},
+		{"nx ny nz x y z", []int{3, 4, 5, 0, 1, 2}}, {"x y z nx ny", []int{0, 1, 2}}, {"x y nx ny nz", nil}, {"heat", nil},
+	} {
+		if got := Points(strings.Fields(c.names)); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %v, expected %v", c.names, got, c.want)
+		}
+	}
+}
