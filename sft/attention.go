@@ -1,20 +1,18 @@
 package sft
 
 import (
-	"math"
-
 	"github.com/sftseq/sftseq/internal/philox"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
 // attention is what the attention block leaves for its backward.
 type attention struct {
-	in      *tensor.Tensor // x, the block's input
-	sample  tensor.Sample
-	duplet  tensor.Duplet
-	tables  *tensor.Sinusoid // nil without relative terms
-	leak    *tensor.Leak     // nil unless leaky
-	forward tensor.Attention
+	in       *tensor.Tensor // x, the block's input
+	sample   tensor.Sample
+	duplet   tensor.Duplet
+	relation relation     // nil without relative terms
+	leak     *tensor.Leak // nil unless leaky
+	forward  tensor.Attention
 }
 
 // attentionParameters are those of the attention block.
@@ -25,22 +23,7 @@ func attentionParameters(c *Config, name string) []Parameter {
 		out = append(out, linearParameters(PartAttention, name+"attn."+n, d, d)...)
 	}
 	out = append(out, linearParameters(PartAttention, name+"attn.leak", h, d)...)
-	if c.Relative == "none" {
-		return out
-	}
-	for _, relative := range []struct {
-		name string
-		bias fresh
-	}{
-		{"attn.rel_mul", constant(math.Log(math.E - 1))}, // softplus(b) = 1
-		{"attn.rel_add", nil},
-	} {
-		out = append(out,
-			Parameter{Name: name + relative.name + ".weight", Shape: []int{h, c.SinusoidDim}, Decay: true, Part: PartRelative,
-				fresh: func(d draws, e int) float64 { return 0.02 * d.normal(e) }},
-			Parameter{Name: name + relative.name + ".bias", Shape: []int{h}, Part: PartRelative, fresh: relative.bias})
-	}
-	return out
+	return append(out, relationParameters(c, name)...)
 }
 
 // attention samples tokens, attends from every token to them, and projects:
@@ -68,8 +51,8 @@ func (l *layer) attention(x *tensor.Tensor) *tensor.Tensor {
 		l.Launch(*a.leak)
 		a.forward.Leak = a.leak.Y
 	}
-	if c.Relative != "none" {
-		a.forward.RelativeBias = l.relativeBias()
+	if a.relation = newRelation(c); a.relation != nil {
+		a.forward.RelativeBias = a.relation.forward(l)
 	}
 	if l.mode == trainMode && c.countedLayers() > 0 {
 		a.forward.DeadRows = l.TempInts(l.name+"dead", tensor.Fixed, 1)
@@ -103,22 +86,6 @@ func (l *layer) positions(name string) *tensor.Tensor {
 	return l.TempInts(l.name+name, tensor.Sampled, l.shape.Sampled, 1)
 }
 
-// relativeBias computes the tables of the relative encoding.
-func (l *layer) relativeBias() tensor.RelativeBias {
-	a := &l.attn
-	table := func(name string) *tensor.Tensor {
-		return l.Temp(l.name+name, tensor.Fixed, 2*l.config.NumHeads, 2*l.shape.Tokens)
-	}
-	a.tables = &tensor.Sinusoid{
-		F: table("f"), G: table("g"), E: table("e"),
-		MulWeight: l.weight(l.name + "attn.rel_mul.weight"), MulBias: l.weight(l.name + "attn.rel_mul.bias"),
-		AddWeight: l.weight(l.name + "attn.rel_add.weight"), AddBias: l.weight(l.name + "attn.rel_add.bias"),
-		Counts: l.Counts, Frequencies: l.frequencies,
-	}
-	l.Launch(*a.tables)
-	return tensor.SinusoidBias{F: a.tables.F, G: a.tables.G, E: a.tables.E, P: a.duplet.P, Top: a.sample.Top, Partner: a.sample.Partner}
-}
-
 // attentionBackward takes the gradient of the block's output and returns that
 // of its input.
 func (l *layer) attentionBackward(dy *tensor.Tensor) *tensor.Tensor {
@@ -128,7 +95,10 @@ func (l *layer) attentionBackward(dy *tensor.Tensor) *tensor.Tensor {
 	l.linearBackward(l.name+"attn.o", do, dy, a.forward.O, false)
 
 	back := l.productsBackward(do)
-	dp := l.relativeBiasBackward(back)
+	var dp *tensor.Tensor // what the gradient of the duplet weights receives
+	if a.relation != nil {
+		dp = a.relation.backward(l, back.Gradient)
+	}
 	l.dropout(back.DQ, back.DQ, l.index, philox.StreamDropoutQ, c.AttentionDropout)
 	l.dropout(back.DK, back.DK, l.index, philox.StreamDropoutK, c.AttentionDropout)
 
@@ -162,27 +132,11 @@ func (l *layer) productsBackward(do *tensor.Tensor) tensor.AttentionBackward {
 	if a.leak != nil {
 		back.DLeak = l.like(a.leak.Y, l.name+"leak.grad")
 	}
-	if a.tables != nil {
-		back.Gradient = tensor.SinusoidGradient{DP: l.sampled(l.name+"p.grad", l.config.NumHeads),
-			DF: l.like(a.tables.F, l.name+"f.grad"), DG: l.like(a.tables.G, l.name+"g.grad")}
+	if a.relation != nil {
+		back.Gradient = a.relation.gradient(l)
 	}
 	l.Launch(back)
 	return back
-}
-
-// relativeBiasBackward folds the tables' gradients into their weights, and returns
-// what the gradient of the duplet weights receives, nil without relative terms.
-func (l *layer) relativeBiasBackward(back tensor.AttentionBackward) (dp *tensor.Tensor) {
-	if l.attn.tables == nil {
-		return nil
-	}
-	g := back.Gradient.(tensor.SinusoidGradient)
-	l.Launch(tensor.SinusoidBackward{
-		DMulWeight: l.gradient(l.name + "attn.rel_mul.weight"), DMulBias: l.gradient(l.name + "attn.rel_mul.bias"),
-		DAddWeight: l.gradient(l.name + "attn.rel_add.weight"), DAddBias: l.gradient(l.name + "attn.rel_add.bias"),
-		DF: g.DF, DG: g.DG, Counts: l.Counts, Frequencies: l.frequencies,
-	})
-	return g.DP
 }
 
 // countedLayers is the number of layers whose dead rows training counts: a softmax has none.

@@ -69,6 +69,8 @@ type Config struct {
 	RegressionLoss   string          `json:"regression_loss,omitempty"` // smooth_l1 (default), squared
 	Thresholds       []float64       `json:"thresholds,omitempty"`      // of multi-label: the probability from which on each label is answered; 0.5 (default)
 	AutoMap          json.RawMessage `json:"auto_map,omitempty"`        // of an export: its classes for Hugging Face's libraries
+	FeatureNames     []string        `json:"feature_names,omitempty"`   // of the numbers of each token; absent: tokens have ids
+	Input            string          `json:"input,omitempty"`           // of tokens with features: features (default), ones
 	Extra            json.RawMessage `json:"extra,omitempty"`           // provenance, free
 }
 
@@ -216,6 +218,7 @@ var ErrNoLabels = errors.New("the data have no names of labels, so there are no 
 // answered, and the task where c states none. Then it validates.
 func (c *Config) DescribeData(s seq.Spec) error {
 	switch {
+	case s.FeatureNames != nil:
 	case s.VocabSize == 0:
 		return errors.New("the data state no vocabulary, which a model needs")
 	case s.Tokenizer == nil:
@@ -228,6 +231,7 @@ func (c *Config) DescribeData(s seq.Spec) error {
 	}
 	c.Thresholds, c.AutoMap = nil, nil // of a model that it starts from
 	c.VocabSize, c.PadTokenID, c.Tokenizer = s.VocabSize, s.PadID, s.Tokenizer
+	c.describeFeatures(s)
 	if err := o.describe(c, s); err != nil {
 		return err
 	}
@@ -250,13 +254,19 @@ func (c *Config) Validate() error {
 		key string
 		v   int
 	}{
-		{"vocab_size", c.VocabSize}, {"num_labels", c.NumLabels}, {"hidden_size", c.HiddenSize},
+		{"num_labels", c.NumLabels}, {"hidden_size", c.HiddenSize},
 		{"num_hidden_layers", c.NumLayers}, {"num_attention_heads", c.NumHeads}, {"intermediate_size", c.IntermediateSize},
 		{"num_sampled_tokens", c.NumSampledTokens}, {"max_position_embeddings", c.MaxLength}, {"sinusoid_dim", c.SinusoidDim},
 	} {
 		if s.v < 1 || s.v > most {
 			return bad(s.key, s.v, fmt.Sprintf("1 to %d", most))
 		}
+	}
+	if !c.Featured() && (c.VocabSize < 1 || c.VocabSize > most) {
+		return bad("vocab_size", c.VocabSize, fmt.Sprintf("1 to %d", most))
+	}
+	if err := c.validateFeatures(); err != nil {
+		return err
 	}
 	for _, r := range []struct {
 		key string
@@ -311,7 +321,7 @@ func (c *Config) Validate() error {
 		oneOf("norm_position", c.NormPosition, "pre", "post"),
 		oneOf("score", c.Score, "maxout", "maxout_standardized", "lily", "dot"),
 		oneOf("probability", c.Probability, "leaky_relu", "relu", "softmax"),
-		oneOf("relative", c.Relative, "sinusoid_hadamard", "none"),
+		oneOf("relative", c.Relative, Relations...),
 		oneOf("sampler_noise", c.SamplerNoise, "train", "always"),
 	)
 	if err != nil {

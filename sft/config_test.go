@@ -52,7 +52,9 @@ func TestConfigDefaults(t *testing.T) {
 // TestConfigKeys: the keys are those of a model that has them all, and a model without what
 // is optional has no others than the first models had.
 func TestConfigKeys(t *testing.T) {
-	text, err := json.Marshal(fullConfig())
+	full := fullConfig()
+	full.FeatureNames, full.Input = []string{"x"}, OnesInput // which go with no vocabulary
+	text, err := json.Marshal(full)
 	if err != nil {
 		t.Fatal(err)
 	}

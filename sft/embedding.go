@@ -16,12 +16,26 @@ import (
 func (s *Scorer) Embeddings(ctx context.Context, sequences [][]int32) ([][]float32, error) {
 	examples := make([]seq.Example, len(sequences))
 	for i, tokens := range sequences {
-		if err := s.engine.config.CheckTokens(tokens); err != nil {
-			return nil, fmt.Errorf("sequence %d: %w", i, err)
-		}
 		examples[i].A = tokens
 	}
-	out := make([][]float32, len(sequences))
+	return s.EmbedExamples(ctx, examples)
+}
+
+// EmbedExamples is [Scorer.Embeddings] for examples of one sequence, whose tokens may have
+// features.
+func (s *Scorer) EmbedExamples(ctx context.Context, examples []seq.Example) ([][]float32, error) {
+	for i, e := range examples {
+		err := error(nil)
+		if s.engine.config.Featured() {
+			err = s.engine.config.CheckFeatures(e.Features)
+		} else {
+			err = s.engine.config.CheckTokens(e.A)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("sequence %d: %w", i, err)
+		}
+	}
+	out := make([][]float32, len(examples))
 	err := s.eachPass(ctx, examples, inferMode, func(ctx context.Context, l *slot, at int, g []seq.Example) error {
 		pooled, err := l.embed(ctx, g)
 		if err != nil {

@@ -15,6 +15,7 @@ type emitter struct {
 	params      *Parameters
 	frequencies *sinusoid.Frequencies
 	batch       *tensor.Batch
+	points      *tensor.Tensor // [T, 3 or 6] of a relation of distances, nil otherwise
 	shape       passShape
 	mode        passMode
 

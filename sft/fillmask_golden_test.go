@@ -16,7 +16,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-var update = flag.Bool("update", false, "write the golden folders of fill-mask, regression, several labels and tagging anew, from the reference")
+var update = flag.Bool("update", false, "write the golden folders of fill-mask, regression, several labels, tagging and clouds anew, from the reference")
 
 // fillMaskFolders are of models that tell masked tokens: the gradient of one, and training
 // steps of the other.
@@ -53,11 +53,14 @@ func TestGoldenLosses(t *testing.T) {
 		for name, change := range regressionFolders {
 			writeRegression(t, filepath.Join(golden, name), change)
 		}
+		for name, change := range cloudFolders {
+			writeClouds(t, filepath.Join(golden, name), change)
+		}
 		for name, change := range multiLabelFolders {
 			writeMultiLabel(t, filepath.Join(golden, name), change)
 		}
 	}
-	onEveryDevice(t, []string{"fill_mask", "regression", "multilabel", "tagging"}, func(t *testing.T, name string, device tensor.Device) {
+	onEveryDevice(t, []string{"fill_mask", "regression", "multilabel", "tagging", "clouds"}, func(t *testing.T, name string, device tensor.Device) {
 		m, examples := loadGolden(t, name)
 		var want struct {
 			Loss  float64 `json:"loss"`
@@ -123,7 +126,11 @@ func writeGolden(t *testing.T, dir string, c *Config, examples []seq.Example, lo
 		to.Write(append(text, '\n'))
 	}
 	for i, e := range examples {
-		input := map[string]any{"id": i, "tokens": e.A, "label": 0}
+		input := map[string]any{"id": i, "tokens": e.A, "label": e.Label}
+		if e.Features != nil {
+			delete(input, "tokens")
+			input["features"] = e.Features
+		}
 		if e.Numbers != nil {
 			delete(input, "label")
 			input["numbers"] = e.Numbers

@@ -31,13 +31,14 @@ func evaluationFolders() []string {
 }
 
 type goldenLine struct {
-	Tokens  []int32   `json:"tokens"`
-	TokensA []int32   `json:"tokens_a"`
-	TokensB []int32   `json:"tokens_b"`
-	Label   int32     `json:"label"`
-	Numbers []float32 `json:"numbers"`
-	Labels  []int32   `json:"labels"`
-	Logits  []float64 `json:"logits"`
+	Tokens   []int32     `json:"tokens"`
+	TokensA  []int32     `json:"tokens_a"`
+	TokensB  []int32     `json:"tokens_b"`
+	Label    int32       `json:"label"`
+	Numbers  []float32   `json:"numbers"`
+	Labels   []int32     `json:"labels"`
+	Features [][]float32 `json:"features"`
+	Logits   []float64   `json:"logits"`
 }
 
 func goldenLines(t *testing.T, path string) []goldenLine {
@@ -67,7 +68,7 @@ func goldenExamples(t *testing.T, dir string) []seq.Example {
 	t.Helper()
 	var out []seq.Example
 	for i, l := range goldenLines(t, filepath.Join(dir, "inputs.jsonl")) {
-		e := seq.Example{Index: uint32(i), A: l.Tokens, Label: l.Label, Numbers: l.Numbers, Labels: l.Labels}
+		e := seq.Example{Index: uint32(i), A: l.Tokens, Label: l.Label, Numbers: l.Numbers, Labels: l.Labels, Features: l.Features}
 		if l.Tokens == nil {
 			e.A, e.B = l.TokensA, l.TokensB
 		}
@@ -103,7 +104,7 @@ func onEveryDevice(t *testing.T, folders []string, f func(t *testing.T, name str
 }
 
 func TestGoldenLogits(t *testing.T) {
-	onEveryDevice(t, append(evaluationFolders(), "regression", "multilabel", "tagging"), func(t *testing.T, name string, device tensor.Device) {
+	onEveryDevice(t, append(evaluationFolders(), "regression", "multilabel", "tagging", "clouds"), func(t *testing.T, name string, device tensor.Device) {
 		m, examples := loadGolden(t, name)
 		s, err := NewScorer(m, device)
 		if err != nil {
@@ -162,7 +163,7 @@ func compareGradients(t *testing.T, p *Parameters, got []float32, path string) {
 }
 
 func TestGoldenGradients(t *testing.T) {
-	onEveryDevice(t, append(evaluationFolders(), "fill_mask", "regression", "multilabel", "tagging"), func(t *testing.T, name string, device tensor.Device) {
+	onEveryDevice(t, append(evaluationFolders(), "fill_mask", "regression", "multilabel", "tagging", "clouds"), func(t *testing.T, name string, device tensor.Device) {
 		m, examples := loadGolden(t, name)
 		g, _, err := m.Gradient(context.Background(), device, examples)
 		if err != nil {
@@ -175,7 +176,7 @@ func TestGoldenGradients(t *testing.T) {
 // TestGoldenTraining makes three optimizer steps with noise, drop token and
 // every dropout.
 func TestGoldenTraining(t *testing.T) {
-	onEveryDevice(t, []string{"train", "train_retrieval", "train_conv", "train_fill_mask", "train_regression", "train_multilabel", "train_tagging"}, testGoldenTraining)
+	onEveryDevice(t, []string{"train", "train_retrieval", "train_conv", "train_fill_mask", "train_regression", "train_multilabel", "train_tagging", "train_clouds"}, testGoldenTraining)
 }
 
 func testGoldenTraining(t *testing.T, name string, device tensor.Device) {

@@ -25,7 +25,7 @@ func forwardTokens(d tensor.Device) int {
 func microBatches(examples []seq.Example, size int) [][]seq.Example {
 	lengths := make([]int, len(examples))
 	for i, e := range examples {
-		lengths[i] = len(e.A) + len(e.B)
+		lengths[i] = e.Length()
 	}
 	var out [][]seq.Example
 	from := 0
@@ -46,7 +46,7 @@ func forwardPasses(examples []seq.Example, size int) [][]seq.Example {
 	var out [][]seq.Example
 	from, tokens := 0, 0
 	for i, e := range examples {
-		n := max(leastTokens, len(e.A))
+		n := max(leastTokens, e.First())
 		if e.B != nil {
 			n += max(leastTokens, len(e.B))
 		}

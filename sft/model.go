@@ -155,6 +155,9 @@ func (m *Model) CopyFrom(source *Model) (fresh []Parameter, err error) {
 		return nil, fmt.Errorf("a vocabulary of %d tokens there, expected %d", have, want)
 	}
 	sameHead := m.Config.SameAnswers(source.Config)
+	if there, here := source.Config.FeatureNames, m.Config.FeatureNames; !slices.Equal(there, here) {
+		return nil, fmt.Errorf("features %q there, expected %q", there, here)
+	}
 	for _, p := range m.Parameters.List {
 		q, ok := source.Parameters.Lookup(p.Name)
 		same := ok && slices.Equal(p.Shape, q.Shape)

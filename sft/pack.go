@@ -12,6 +12,7 @@ import (
 type packed struct {
 	counts                     tensor.Counts
 	tokens, position, sequence []int32
+	features, points           []float32 // of each token, in place of its id
 	offset, sampleOffset       []int32
 	example, tower             []uint32
 	label                      []int32   // of each loss
@@ -26,36 +27,37 @@ type packed struct {
 // sequence's result depends on nothing else.
 func pack(c *Config, sequences int, examples []seq.Example, d drawing) *packed {
 	p := &packed{offset: []int32{0}, sampleOffset: []int32{0}, losses: []int{0}, fills: d.mode == fillMode}
-	add := func(tokens []int32, index, tower uint32) {
+	add := func(tokens []int32, n int, index, tower uint32) {
 		if d.mode != trainMode {
 			index, tower = 0, 0
 		}
 		b := int32(len(p.example))
-		for i := range tokens {
+		for i := range n {
 			p.position = append(p.position, int32(i))
 			p.sequence = append(p.sequence, b)
 		}
 		p.tokens = append(p.tokens, tokens...)
-		p.offset = append(p.offset, int32(len(p.tokens)))
-		p.sampleOffset = append(p.sampleOffset, p.sampleOffset[b]+int32(min(c.NumSampledTokens, len(tokens))))
+		p.offset = append(p.offset, int32(len(p.position)))
+		p.sampleOffset = append(p.sampleOffset, p.sampleOffset[b]+int32(min(c.NumSampledTokens, n)))
 		p.example = append(p.example, index)
 		p.tower = append(p.tower, tower)
-		p.counts.Longest = max(p.counts.Longest, int32(len(tokens)))
+		p.counts.Longest = max(p.counts.Longest, int32(n))
 	}
 	_, ofTokens := c.objective().(fillMask)
 	_, predicts := c.objective().(regression)
 	for _, e := range examples {
 		if ofTokens {
-			add(p.mask(c, e, d), e.Index, 0)
+			add(p.mask(c, e, d), len(e.A), e.Index, 0)
 		} else if c.Tags() {
 			if d.mode.loss() {
 				p.targets(e)
 			}
-			add(e.A, e.Index, 0)
+			add(e.A, e.First(), e.Index, 0)
 		} else {
-			add(e.A, e.Index, 0)
+			add(e.A, e.First(), e.Index, 0)
 			p.label = append(p.label, e.Label)
 		}
+		p.addFeatures(c, e.Features)
 		if predicts && d.mode.loss() {
 			p.target = append(p.target, c.standardised(e)...)
 		}
@@ -63,11 +65,11 @@ func pack(c *Config, sequences int, examples []seq.Example, d drawing) *packed {
 			p.target = append(p.target, c.holds(e)...)
 		}
 		if sequences == 2 {
-			add(e.B, e.Index, 1)
+			add(e.B, len(e.B), e.Index, 1)
 		}
 		p.losses = append(p.losses, len(p.label))
 	}
-	p.counts.Tokens = int32(len(p.tokens))
+	p.counts.Tokens = int32(len(p.position))
 	p.counts.Sequences = int32(len(p.example))
 	p.counts.Sampled = p.sampleOffset[len(p.example)]
 	p.counts.Examples = int32(len(examples))
@@ -162,6 +164,12 @@ func (p *packed) upload(pass *recordedPass, m tensor.Memory, d drawing) error {
 		if input.t != nil {
 			err = write(err, input.t, input.x)
 		}
+	}
+	if pass.Features != nil && err == nil {
+		err = tensor.Upload(m, pass.Features, p.features)
+	}
+	if pass.Points != nil && err == nil {
+		err = tensor.Upload(m, pass.Points, p.points)
 	}
 	if pass.Target != nil && err == nil {
 		err = tensor.Upload(m, pass.Target, p.target)

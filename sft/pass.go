@@ -47,6 +47,9 @@ type recordedPass struct {
 	Scale   *tensor.Tensor // [labels], of the loss that the gradient is of; nil without a loss
 	// Positive are weights [labels] of the loss of labels that hold; of several labels, with a loss.
 	Positive *tensor.Tensor
+	// Features are what the input layer reads of each token, Points where it is; nil where
+	// tokens have ids, and without a relation of distances.
+	Features, Points *tensor.Tensor
 	// TargetRow is the row of each token to be told, TargetOf the reverse or [tensor.NoRow];
 	// nil without such tokens, and without a backward.
 	TargetRow, TargetOf *tensor.Tensor
@@ -74,7 +77,7 @@ func init() {
 // newPass records the model for batches of at most that shape.
 func newPass(c *Config, params *Parameters, shape passShape, mode passMode) (*recordedPass, error) {
 	m := newEmitter(c, params, shape, mode)
-	if c.Relative != "none" {
+	if c.Relative == SinusoidRelation {
 		f, err := sinusoid.New(c.SinusoidBase, c.SinusoidDim)
 		if err != nil {
 			return nil, err
@@ -84,8 +87,7 @@ func newPass(c *Config, params *Parameters, shape passShape, mode passMode) (*re
 	pass := &recordedPass{Program: m.Program, Batch: m.batch}
 
 	m.Segment("embed")
-	x := m.tokens("embed", c.HiddenSize)
-	m.Launch(tensor.Embed{Y: x, Token: m.batch.Tokens, Weight: m.weight("embed.weight")})
+	x := m.embed(pass)
 	if mode == explainMode {
 		pass.explained = m.explain()
 	}
@@ -137,7 +139,7 @@ func newPass(c *Config, params *Parameters, shape passShape, mode passMode) (*re
 		dx = layers[l].backward(dx)
 	}
 	m.Segment("embed backward")
-	m.Launch(tensor.EmbedBackward{DWeight: m.gradient("embed.weight"), DY: dx, Token: m.batch.Tokens})
+	m.embedBackward(pass, dx)
 	m.Finish()
 	return pass, nil
 }
@@ -145,6 +147,9 @@ func newPass(c *Config, params *Parameters, shape passShape, mode passMode) (*re
 // embedParameters are those of the embedding. One that is the output layer, too, begins
 // with logits of size 1.
 func embedParameters(c *Config) []Parameter {
+	if c.Featured() {
+		return linearParameters(PartEmbed, "input", c.HiddenSize, c.inputWidth())
+	}
 	size := 1.0
 	if c.TieEmbeddings {
 		size = 1 / math.Sqrt(float64(c.HiddenSize))

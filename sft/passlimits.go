@@ -47,7 +47,7 @@ func (s *Scorer) limits(mode passMode) *passLimits {
 func (s *Scorer) admit(f *passLimits, mode passMode, examples []seq.Example) error {
 	longest := 0
 	for _, e := range examples {
-		longest = max(longest, len(e.A)+len(e.B))
+		longest = max(longest, e.Length())
 	}
 	e := s.engine
 	e.planning.Lock()

@@ -35,7 +35,7 @@ func (e *RowError) Unwrap() error { return e.Err }
 // it means nothing, and an argmax would give it a label all the same.
 var errNonFinite = errors.New("the model's output is not finite")
 
-// Score classifies the rows of a record with the column tokens, or tokens_a and
+// Score classifies the rows of a record with the column tokens, features, or tokens_a and
 // tokens_b for a model of pairs (see [seq]). The result has a row for each:
 //
 //	label           int32
@@ -101,14 +101,14 @@ func (s *Scorer) Embed(ctx context.Context, record arrow.Record) (arrow.Record, 
 		fields = append(fields, arrow.Field{Name: name, Type: vector(s.engine.config.HiddenSize)})
 	}
 	return s.record(ctx, record, spec, fields, func(b *array.RecordBuilder, first int, examples []seq.Example) error {
-		var sequences [][]int32
+		var sequences []seq.Example
 		for _, e := range examples {
-			sequences = append(sequences, e.A)
+			sequences = append(sequences, seq.Example{A: e.A, Features: e.Features})
 			if len(fields) == 2 {
-				sequences = append(sequences, e.B)
+				sequences = append(sequences, seq.Example{A: e.B})
 			}
 		}
-		embeddings, err := s.Embeddings(ctx, sequences)
+		embeddings, err := s.EmbedExamples(ctx, sequences)
 		for i, v := range embeddings {
 			if !finite(v) {
 				return &RowError{Row: first + i/len(fields), Err: errNonFinite}
@@ -194,7 +194,11 @@ func (l *lengths) append(b *array.RecordBuilder, e *seq.Example) error {
 		values = append(values, len(e.A), len(e.B))
 	}
 	var err error
-	if e.A, err = l.config.Window(e.A); err != nil {
+	if l.config.Featured() {
+		if e.Features, err = l.config.WindowFeatures(e.Features); err != nil {
+			return l.name(err, seq.ColumnFeatures, "")
+		}
+	} else if e.A, err = l.config.Window(e.A); err != nil {
 		return l.name(err, seq.ColumnTokens, seq.ColumnTokensA)
 	}
 	if l.pair {

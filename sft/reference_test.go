@@ -16,8 +16,9 @@ import (
 type reference struct {
 	*Config
 	weights  map[string][]float64
-	training *drawing // nil in evaluation; in training, without dropout
-	row      uint32   // of the data set, in training
+	training *drawing    // nil in evaluation; in training, without dropout
+	row      uint32      // of the data set, in training
+	features [][]float32 // of the sequence's tokens, which have no ids then
 }
 
 func newReference(m *Model) reference {
@@ -32,6 +33,7 @@ func newReference(m *Model) reference {
 
 // example returns the logits and what was read of each sequence.
 func (r reference) example(e seq.Example) (logits []float64, read []referenceExplanation) {
+	r.features = e.Features
 	u, first := r.sequence(e.A)
 	if r.Sequences() == 1 {
 		return r.linear("head.out", u), []referenceExplanation{first}
@@ -59,6 +61,9 @@ func (r reference) layers(tokens []int32) (x [][]float64, read referenceExplanat
 	x = make([][]float64, len(tokens))
 	for i, token := range tokens {
 		x[i] = r.weights["embed.weight"][int(token)*d:][:d]
+	}
+	for _, row := range r.features {
+		x = append(x, r.linear("input", r.input(row)))
 	}
 	for l := range r.NumLayers {
 		name := fmt.Sprintf("layers.%d.", l)
@@ -259,6 +264,9 @@ func (r reference) meet(q, k []float64) (m float64) {
 func (r reference) relativeBias(name string, head, i int, s duplet) (mul, add float64) {
 	if r.Relative == "none" {
 		return 1, 0
+	}
+	if r.Relative == DistanceRelation {
+		return r.distanceBias(name, head, i, s)
 	}
 	linear := func(kind string, j int) float64 {
 		w, b := r.weights[name+"attn."+kind+".weight"], r.weights[name+"attn."+kind+".bias"]

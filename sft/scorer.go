@@ -146,7 +146,7 @@ func (c *Config) measuredNumbers(e seq.Example) int {
 // logits is how many the output for an example has.
 func (c *Config) logits(e seq.Example) int {
 	if c.Tags() {
-		return len(e.A) * c.NumLabels
+		return e.First() * c.NumLabels
 	}
 	return c.NumLabels
 }
@@ -224,6 +224,12 @@ func (c *Config) CheckExample(e seq.Example) error {
 	if c.Sequences() == 1 {
 		if e.B != nil {
 			return fmt.Errorf("a pair of sequences, but the model reads one")
+		}
+		if c.Featured() {
+			return c.CheckFeatures(e.Features)
+		}
+		if e.Features != nil {
+			return fmt.Errorf("features, but the model reads tokens")
 		}
 		return c.CheckTokens(e.A)
 	}

@@ -2,6 +2,7 @@ package sft
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
@@ -19,6 +20,9 @@ type stepper struct {
 }
 
 func newStepper(m *Model, s Settings, e *engine, slots int) (stepper, error) {
+	if m.Config.Featured() && (s.TokenDeletion > 0 || s.TokenReplacement > 0) {
+		return stepper{}, errors.New("tokens with features cannot be left out or replaced: token_deletion and token_replacement must be 0")
+	}
 	out := stepper{model: m, settings: s, engine: e}
 	var err error
 	if out.gradients, err = newAccumulator(e, slots); err != nil {
@@ -121,7 +125,7 @@ func (s *Stepper) Step(ctx context.Context, examples []seq.Example) (loss float6
 		if err := s.model.Config.checkLabelled(e); err != nil {
 			return 0, fmt.Errorf("example %d: %w", i, err)
 		}
-		if n := max(len(e.A), len(e.B)); n > s.length {
+		if n := max(e.First(), len(e.B)); n > s.length {
 			return 0, fmt.Errorf("example %d: %d tokens, memory was planned for %d", i, n, s.length)
 		}
 	}

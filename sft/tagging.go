@@ -60,9 +60,9 @@ func (tagging) settings(c *Config, s *Settings) error {
 func (tagging) check(c *Config, e seq.Example) error {
 	switch {
 	case e.Labels == nil:
-		return fmt.Errorf("no labels, expected one for each of the %d tokens", len(e.A))
-	case len(e.Labels) != len(e.A):
-		return fmt.Errorf("%d labels, expected one for each of the %d tokens", len(e.Labels), len(e.A))
+		return fmt.Errorf("no labels, expected one for each of the %d tokens", e.First())
+	case len(e.Labels) != e.First():
+		return fmt.Errorf("%d labels, expected one for each of the %d tokens", len(e.Labels), e.First())
 	}
 	for i, label := range e.Labels {
 		if label != seq.NoLabel && (label < 0 || int(label) >= c.NumLabels) {
@@ -200,7 +200,7 @@ func (c *Config) TaggingLossOf(logits []float32, e seq.Example) (loss float64) {
 
 // targets adds the tokens of an example that have a tag.
 func (p *packed) targets(e seq.Example) {
-	from := int32(len(p.tokens))
+	from := int32(len(p.position))
 	for t, label := range e.Labels {
 		if label == seq.NoLabel {
 			p.targetOf = append(p.targetOf, tensor.NoRow)

@@ -410,7 +410,7 @@ func (w *interval) add(b *batchGradient, examples []seq.Example, c *Config, s *S
 	a, labels := o.(labelling)
 	for i, e := range examples {
 		w.Loss += o.weight(s, e) * float64(b.loss[i])
-		w.Tokens += len(e.A) + len(e.B)
+		w.Tokens += e.Length()
 		if labels && a.answered(b.logits[i*n:(i+1)*n], e) {
 			w.Correct++
 		}

@@ -4,7 +4,7 @@
 //   o_i  = Σ_j P_ij v_j,  P = ReLU(A)/(Σ ReLU(A) + leak + ε), or softmax
 //
 //   o, q [T, d], norm [T, h], dead [1], k, v [S, d], leak [B, h], count [B],
-//   f, g, e [2h, TABLE], p, top, partner [S]
+//   f, g, e [2h, TABLE], or what relative_bias.glsl has in their place, p, top, partner [S]
 //
 // A workgroup has 64 queries of one sequence and head. An invocation holds one
 // query and takes every fourth key; the keys pass through shared memory, and
@@ -71,6 +71,7 @@ void main() {
     uint slot = gl_LocalInvocationIndex % ROWS, slice = gl_LocalInvocationIndex / ROWS;
     uint row = min(t.from + slot, t.to - 1), i = row - t.first;
     row -= first;
+    origin = t.first;
 
     vec4 query[VECTORS], part[VECTORS], total[VECTORS];
     LOAD_ROW(query, q, row, head)

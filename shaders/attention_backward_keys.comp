@@ -4,7 +4,10 @@
 //   DK_j = Σ_i dA_ij·Rmul_ij/√dh · ∂m/∂k_j,  DV_j = Σ_i P_ij DO_i
 //   DP_j = Σ_i dA_ij·(m·(soft_top − soft_partner)/√dh + add_top − add_partner)
 //
-//   dk, dv [chunks, S, d], dp [chunks, S, h]; the others as there
+// and of distances what the weights of the relation receive.
+//
+//   dk, dv [chunks, S, d], dp [chunks, S, h, NUMBERS]: DP_j, then what goes to the weights
+//   and the bias of Rmul, and to those of Radd; the others as there
 //
 // A workgroup has 64 sampled rows of one sequence, a head and a chunk of queries;
 // an invocation holds one key and takes every fourth query of a tile. A sequence
@@ -58,6 +61,7 @@ void main() {
     uint first = firstTokens[t.b], length = firstTokens[t.b + 1] - first;
     uint size = chunkSize(length);
     if (t.from >= end || chunk * size >= length || outside(first + chunk * size, firstRow, span)) return;
+    origin = first;
     first -= firstRow; // may be below 0, its rows of this chunk are not
     uint slot = gl_LocalInvocationIndex % ROWS, slice = gl_LocalInvocationIndex / ROWS;
     uint row = min(t.from + slot, end - 1);
@@ -69,7 +73,9 @@ void main() {
         dKey[c] = vec4(0);
         dValue[c] = vec4(0);
     }
+    uint pairs = TABLE / 3, numbers = RELATION == DISTANCE ? 2 * pairs + 3 : 1;
     float w = 1, dWeight = 0;
+    vec3 dMul = vec3(0), dAdd = vec3(0); // of distances: of the weights, and of the bias
     uint own = 0, other = 0;
     if (RELATIVE) {
         w = p[row];
@@ -97,10 +103,10 @@ void main() {
             float m;
             SCORE_OF(tile[r * VECTORS + c], key[c], m);
             m *= scale;
-            float a = m, mul = 1, softX, softY;
+            float a = m, mul = 1, softX, softY, slopeX, slopeY;
             if (RELATIVE) {
-                softX = soft(x);
-                softY = soft(y);
+                softX = RELATION == DISTANCE ? softBackward(x, slopeX) : soft(x);
+                softY = RELATION == DISTANCE ? softBackward(y, slopeY) : soft(y);
                 mul = w * softX + (1 - w) * softY;
                 a = a * mul + (w * x.add + (1 - w) * y.add);
             }
@@ -117,6 +123,10 @@ void main() {
                 da = a <= 0 ? 0 : da * inverse;
             }
             if (RELATIVE) dWeight += da * (m * (softX - softY) + (x.add - y.add));
+            if (RELATION == DISTANCE) {
+                dMul += da * m * (w * slopeX * vec3(x.pair, 1) + (1 - w) * slopeY * vec3(y.pair, 1));
+                dAdd += da * (w * vec3(x.pair, 1) + (1 - w) * vec3(y.pair, 1));
+            }
             float dm = da * mul * scale;
             for (uint c = 0; c < VECTORS; c++) {
                 dKey[c] += dm * keyShare(tile[r * VECTORS + c], key[c]);
@@ -127,13 +137,16 @@ void main() {
     uint part = (chunk - firstChunk) * capacity + t.from, n = end - t.from;
     SUM_SLICES(dKey, dk, part, n, head)
     SUM_SLICES(dValue, dv, part, n, head)
-    if (RELATIVE) {
-        sliceSum[gl_LocalInvocationIndex] = dWeight;
+    for (uint at = 0; RELATIVE && at < numbers; at++) {
+        uint feature = at == 0 ? 0 : (at - 1) % (pairs + 1);
+        if (feature == pairs) feature = 2; // the bias
+        barrier();
+        sliceSum[gl_LocalInvocationIndex] = at == 0 ? dWeight : at <= pairs + 1 ? dMul[feature] : dAdd[feature];
         barrier();
         if (slice == 0 && slot < n) {
             float sum = 0;
             for (uint s = 0; s < SLICES; s++) sum += sliceSum[s * ROWS + slot];
-            dp[(part + slot) * heads + head] = sum;
+            dp[((part + slot) * heads + head) * numbers + at] = sum;
         }
     }
 }

@@ -70,6 +70,7 @@ void main() {
     uint slot = gl_LocalInvocationIndex % ROWS, slice = gl_LocalInvocationIndex / ROWS;
     uint row = min(t.from + slot, t.to - 1), i = row - t.first;
     row -= first;
+    origin = t.first;
     bool live = t.from + slot < t.to;
 
     vec4 query[VECTORS], outer[VECTORS], result[VECTORS];
@@ -113,7 +114,7 @@ void main() {
             float da = (products.x + products.y) + (products.z + products.w) - own;
             if (PROBABILITY == SOFTMAX) da *= Exp(a - z);
             else da = a <= 0 ? 0 : da * inverse;
-            if (RELATIVE && da != 0) {
+            if (RELATION == SINUSOID && da != 0) {
                 float dmul = da * m;
                 tally(head, MUL, i, keyTop[j], dmul * w * slopeX, unitMul);
                 tally(head, ADD, i, keyTop[j], da * w, unitAdd);

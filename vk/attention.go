@@ -16,10 +16,17 @@ const (
 	maxChannels   = 512 // of a head: at least four rows fit into shared memory
 )
 
+// The relations of attention.glsl; 0 is none.
+const (
+	sinusoidRelation = 1
+	distanceRelation = 2
+)
+
 // attentionShape is what both directions need of a launch.
 type attentionShape struct {
 	tensor.Attention
-	relativeBias          tensor.SinusoidBias
+	relation              uint32
+	tables                []operand // of relative_bias.glsl
 	d, channels, table    int
 	tokens, rows, batches int // capacities
 	most                  int // rows that a query meets
@@ -29,9 +36,17 @@ type attentionShape struct {
 func newAttentionShape(r *recorder, k tensor.Attention) attentionShape {
 	a := attentionShape{Attention: k, d: k.Q.Width(), channels: k.Q.Width() / k.Heads,
 		tokens: k.Q.Shape[0], rows: k.K.Shape[0], batches: k.Batch.Example.Shape[0]}
-	if k.RelativeBias != nil {
-		a.relativeBias = k.RelativeBias.(tensor.SinusoidBias)
-		a.table = a.relativeBias.F.Width()
+	switch b := k.RelativeBias.(type) {
+	case nil:
+		a.tables = []operand{read(nil), read(nil), read(nil), read(nil), read(nil), read(nil)}
+	case tensor.SinusoidBias:
+		a.relation, a.table = sinusoidRelation, b.F.Width()
+		a.tables = []operand{read(b.F), read(b.G), read(b.E), read(b.P), read(b.Top), read(b.Partner)}
+	case tensor.DistanceBias:
+		a.relation, a.table = distanceRelation, b.Points.Width()
+		a.tables = []operand{read(b.Points), read(b.W), read(nil), read(b.P), read(b.Top), read(b.Partner)}
+	default:
+		panic("vk: unknown relative position bias")
 	}
 	if a.most = a.rows; k.Most > 0 {
 		a.most = min(a.most, k.Most)
@@ -46,7 +61,7 @@ func newAttentionShape(r *recorder, k tensor.Attention) attentionShape {
 
 // constants are the specialisation constants of attention.glsl.
 func (a *attentionShape) constants(more ...uint32) []uint32 {
-	return append([]uint32{uint32(a.channels), uint32(a.Score), uint32(a.Probability), flag(a.RelativeBias != nil), uint32(a.tile)}, more...)
+	return append([]uint32{uint32(a.channels), uint32(a.Score), uint32(a.Probability), a.relation, uint32(a.tile)}, more...)
 }
 
 func (a *attentionShape) scale() uint32 {
@@ -92,12 +107,6 @@ func (a *attentionShape) work(channel, relative int) float64 {
 	return float64(n)
 }
 
-// tables are the operands of relative_bias.glsl.
-func (a *attentionShape) tables() []operand {
-	r := a.relativeBias
-	return []operand{read(r.F), read(r.G), read(r.E), read(r.P), read(r.Top), read(r.Partner)}
-}
-
 func attention(r *recorder, k tensor.Attention) {
 	a := newAttentionShape(r, k)
 	if k.DeadRows != nil {
@@ -107,7 +116,7 @@ func attention(r *recorder, k tensor.Attention) {
 		r.dispatch(dispatch{shader: "attention", constants: a.constants(flag(a.most > 1024)),
 			push: append(a.push(flag(k.DeadRows != nil)), w.place()...), groups: tiles * k.Heads,
 			operands: append([]operand{write(w.of(k.O)), write(w.of(k.Norm)), update(k.DeadRows), read(w.of(k.Q)), read(k.K), read(k.V), read(k.Leak),
-				read(k.Count), read(k.Batch.Offset), read(k.Batch.SampleOffset)}, a.tables()...)})
+				read(k.Count), read(k.Batch.Offset), read(k.Batch.SampleOffset)}, a.tables...)})
 	})
 }
 

@@ -45,12 +45,12 @@ func (a *attentionShape) queriesBackward(r *recorder, k tensor.AttentionBackward
 	f, fixed := k.Forward, uint32(a.fixedBits())
 	const sums = 2 * 2 * 2 // of a head: for mul and add, high and low parts of f and g
 	size := k.Forward.Heads
-	if f.RelativeBias != nil {
+	if a.relation == sinusoidRelation {
 		size = max(1, min(size, blockWords/(sums*a.table)))
 	}
 	eachBlock(k.Forward.Heads, size, func(first, heads int) {
 		var histogram *tensor.Tensor
-		if f.RelativeBias != nil {
+		if a.relation == sinusoidRelation {
 			histogram = r.scratch(heads, sums*a.table)
 			r.zero(histogram)
 		}
@@ -60,7 +60,7 @@ func (a *attentionShape) queriesBackward(r *recorder, k tensor.AttentionBackward
 				operands: append([]operand{write(w.of(k.DQ)), update(histogram), read(w.of(k.DO)), read(w.of(f.Norm)), read(w.of(share)),
 					read(bounds), read(w.of(f.Q))}, a.keysAndTables()...)})
 		})
-		if f.RelativeBias != nil {
+		if a.relation == sinusoidRelation {
 			g := k.Gradient.(tensor.SinusoidGradient)
 			r.dispatch(dispatch{shader: "attention_backward_tables",
 				push:     []uint32{uint32(f.Heads), uint32(a.table), fixed, uint32(first), uint32(heads)},
@@ -73,17 +73,24 @@ func (a *attentionShape) queriesBackward(r *recorder, k tensor.AttentionBackward
 // keysBackward goes by chunks of the queries, and by the queries that they lie in.
 func (a *attentionShape) keysBackward(r *recorder, k tensor.AttentionBackward, share *tensor.Tensor) {
 	f, heads := k.Forward, k.Forward.Heads
-	var g tensor.SinusoidGradient
-	if f.RelativeBias != nil {
-		g = k.Gradient.(tensor.SinusoidGradient)
+	var pairs *tensor.Tensor // what a key receives of its pairs
+	switch g := k.Gradient.(type) {
+	case tensor.SinusoidGradient:
+		pairs = g.DP
+	case tensor.DistanceGradient:
+		pairs = g.D
+	}
+	width := a.d
+	if pairs != nil {
+		width = max(width, pairs.Width())
 	}
 	chunk := max(queryChunk, blocks(blocks(a.tokens, queryChunks), 64)*64)
 	size := blockRows(a.d, a.work(10, 100)*float64(heads*a.most))
-	eachBlock(min(queryChunks, blocks(a.tokens, queryChunk)), max(1, blockWords/(a.rows*a.d)), func(first, n int) {
+	eachBlock(min(queryChunks, blocks(a.tokens, queryChunk)), max(1, blockWords/(a.rows*width)), func(first, n int) {
 		dk, dv := r.scratch(n, a.rows, a.d), r.scratch(n, a.rows, a.d)
 		var dp *tensor.Tensor
-		if f.RelativeBias != nil {
-			dp = r.scratch(n, a.rows, heads)
+		if pairs != nil {
+			dp = r.scratch(n, a.rows, pairs.Width())
 		}
 		eachWindow(a.tokens, chunk, size, func(w window) {
 			r.dispatch(dispatch{shader: "attention_backward_keys", constants: a.constants(),
@@ -102,15 +109,15 @@ func (a *attentionShape) keysBackward(r *recorder, k tensor.AttentionBackward, s
 		}
 		sum(k.DK, dk, a.d)
 		sum(k.DV, dv, a.d)
-		if f.RelativeBias != nil {
-			sum(g.DP, dp, heads)
+		if pairs != nil {
+			sum(pairs, dp, pairs.Width())
 		}
 	})
 }
 
 // keysAndTables are the operands of both, whole.
 func (a *attentionShape) keysAndTables() []operand {
-	return append([]operand{read(a.K), read(a.V), read(a.Count), read(a.Batch.Offset), read(a.Batch.SampleOffset)}, a.tables()...)
+	return append([]operand{read(a.K), read(a.V), read(a.Count), read(a.Batch.Offset), read(a.Batch.SampleOffset)}, a.tables...)
 }
 
 // fixedBits is the size of a part of a fixed-point sum: an entry of a table

@@ -23,10 +23,13 @@ func attentionBackward(r *run, k tensor.AttentionBackward) {
 	if k.DLeak != nil {
 		g.dleak = r.floats(k.DLeak)
 	}
-	if k.Gradient != nil {
-		for _, t := range []*tensor.Tensor{k.Gradient.(tensor.SinusoidGradient).DF, k.Gradient.(tensor.SinusoidGradient).DG, k.Gradient.(tensor.SinusoidGradient).DP} {
+	switch g := k.Gradient.(type) {
+	case tensor.SinusoidGradient:
+		for _, t := range []*tensor.Tensor{g.DF, g.DG, g.DP} {
 			clear(r.floats(t))
 		}
+	case tensor.DistanceGradient:
+		clear(r.floats(g.D))
 	}
 	group := g.together()
 	r.each((a.Heads+group-1)/group, func(w *worker, piece int) {

@@ -35,6 +35,7 @@ type worker struct {
 	key          [2]uint32
 	lead         [4]float32
 	relativeBias sinusoidScratch
+	distance     distanceScratch
 }
 
 // floats returns n floats of scratch, their contents undefined.

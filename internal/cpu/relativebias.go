@@ -22,6 +22,8 @@ func newRelativeBias(a *attentionRun, rel tensor.RelativeBias, grad tensor.Relat
 		return noRelativeBias{a.scale}
 	case tensor.SinusoidBias:
 		return newSinusoidBias(a, rel, grad)
+	case tensor.DistanceBias:
+		return newDistanceBias(a, rel, grad)
 	}
 	panic("cpu: unknown relative position bias")
 }

@@ -292,7 +292,7 @@ func (g *Comparison) training(ctx context.Context, path string, m *sft.Model, ex
 	s.Batch, s.Epochs, s.StepSize, s.DecayRate, s.Warmup, s.LogEvery = len(examples), 1, 1, 1, "0", 1
 	longest := 0
 	for _, e := range examples {
-		longest = max(longest, len(e.A), len(e.B))
+		longest = max(longest, e.First(), len(e.B))
 	}
 	const noLimit = 0
 	stepper, err := sft.NewStepper(m, s, d, longest, noLimit)

@@ -25,8 +25,8 @@ const (
 const AttentionEpsilon = 1e-9
 
 // RelativeBias is the relative encoding of a query and a sampled key: what yields
-// Rmul and Radd for a tile of pairs. The sinusoid's tables are the first; nil
-// means Rmul = 1 and Radd = 0.
+// Rmul and Radd for a tile of pairs. It is made of the sinusoid's tables ([SinusoidBias]) or
+// of distances ([DistanceBias]); nil means Rmul = 1 and Radd = 0.
 type RelativeBias interface {
 	relativeBias()
 }
@@ -91,6 +91,10 @@ func (k Attention) check() {
 	if (k.Leak != nil) != (k.Probability == LeakyReLU) {
 		panic("tensor: attention: the leak belongs to leaky_relu")
 	}
+	if b, ok := k.RelativeBias.(DistanceBias); ok {
+		checkPairFeatures(b.Points.Width(), 3*b.PairFeatures())
+		checkPairFeatures(b.W.Shape[0], k.Heads)
+	}
 }
 
 // AttentionBackward recomputes each tile of scores. With D_i = DO_i·O_i:
@@ -112,6 +116,11 @@ type AttentionBackward struct {
 
 func (k AttentionBackward) check() {
 	k.Forward.check()
+	if b, ok := k.Forward.RelativeBias.(DistanceBias); ok {
+		if g, ok := k.Gradient.(DistanceGradient); ok {
+			checkPairFeatures(g.D.Width(), k.Forward.Heads*(b.W.Width()+1))
+		}
+	}
 	if (k.Gradient != nil) != (k.Forward.RelativeBias != nil) {
 		panic("tensor: attention_backward: a relative position bias without its gradient")
 	}

@@ -1,17 +1,39 @@
-// The relative encoding of a query at position i and a duplet of keys, from the
-// tables of sinusoid.comp. A shader declares before: f, g, e, the tables, and
-// TABLE, the words of a table's row; HEADS_OF, the number of heads.
+// The relation of a query at position i and a duplet of keys. A shader declares before:
+// TABLE, HEADS_OF, the number of heads, and
+//   of sinusoids f, g, e, the tables of sinusoid.comp, TABLE the words of a table's row
+//   of distances f, the points [T, TABLE], and g, the weights of distance.comp
 #ifndef RELATION_GLSL
 #define RELATION_GLSL
 
 // Entry is what the tables hold for a query and one position: e^f·e^g, whose
 // softplus is that of mul, and add. A kernel reads those of a pair before it
 // computes the score, which takes as long as they do.
-struct Entry { float x, add; uint f, g; };
+//
+// Of distances x is z, what mul is the softplus of, and pair are the features of the pair.
+struct Entry { float x, add; uint f, g; vec2 pair; };
+
+// origin is the packed row of the sequence's first token: points are by rows.
+uint origin = 0;
+
+vec3 vectorOf(uint word) { return vec3(f[word], f[word + 1], f[word + 2]); }
+
+Entry distanceOf(uint head, uint i, uint j) {
+    uint r = TABLE / 3, w = head * (2 * r + 2), x = (origin + i) * TABLE, y = (origin + j) * TABLE;
+    vec3 apart = vectorOf(x) - vectorOf(y);
+    vec2 a = vec2(dot(apart, apart), 0);
+    float mul = g[w] * a.x, add = g[w + r + 1] * a.x;
+    if (r == 2) {
+        a.y = dot(vectorOf(x + 3), vectorOf(y + 3));
+        mul += g[w + 1] * a.y;
+        add += g[w + r + 2] * a.y;
+    }
+    return Entry(mul + g[w + r], add + g[w + 2 * r + 1], 0, 0, a);
+}
 
 Entry entryOf(uint head, uint i, uint j) {
+    if (RELATION == DISTANCE) return distanceOf(head, i, j);
     uint atF = head * TABLE + i + longest() - 1 - j, atG = head * TABLE + i + j, heads = HEADS_OF * TABLE;
-    return Entry(e[atF] * e[heads + atG], f[heads + atF] + g[heads + atG], atF, atG);
+    return Entry(e[atF] * e[heads + atG], f[heads + atF] + g[heads + atG], atF, atG, vec2(0));
 }
 
 // Log1pNormal is log(1 + x) for 2⁻⁶⁰ ≤ x ≤ 2⁶⁰, without a branch. What 1 + x loses
@@ -37,10 +59,11 @@ float Log1pNormal(float x) {
 // takes no exponential then. Only weights that have run away are beyond.
 bool usual(Entry n) { return n.x > 1e-18 && n.x < 1e18; }
 
-float soft(Entry n) { return usual(n) ? Log1pNormal(n.x) : Softplus(f[n.f] + g[n.g]); }
+float soft(Entry n) { return RELATION == DISTANCE ? Softplus(n.x) : usual(n) ? Log1pNormal(n.x) : Softplus(f[n.f] + g[n.g]); }
 
 // softBackward has the derivative, too.
 float softBackward(Entry n, out float sigmoid) {
+    if (RELATION == DISTANCE) return SoftplusSigmoid(n.x, sigmoid);
     sigmoid = n.x / (1.0 + n.x);
     if (usual(n)) return Log1pNormal(n.x);
     return SoftplusSigmoid(f[n.f] + g[n.g], sigmoid);

@@ -60,7 +60,7 @@ type attention64 struct {
 	heads, dh     int
 	score         tensor.Score
 	probability   tensor.Probability
-	relativeBias  *relativeBias64
+	relation      relation64
 	q, k, v, leak []float64
 	dq, dk, dv    []float64
 	dleak         []float64
@@ -85,7 +85,7 @@ func (a *attention64) keys(b int) []int {
 func (a *attention64) row(b, i, head int) (s, p []float64, norm float64) {
 	keys := a.keys(b)
 	for _, j := range keys {
-		mul, add := a.relativeBias.terms(head, i-a.fixture.offset[b], j)
+		mul, add := a.relation.terms(head, i-a.fixture.offset[b], j)
 		m := score64(a.score, a.part(a.q, i, head), a.part(a.k, j, head))
 		s = append(s, m/math.Sqrt(float64(a.dh))*mul+add)
 	}
@@ -186,8 +186,8 @@ func (a *attention64) rowBackward(b, i, head int, do []float64) {
 		}
 		q, k := a.part(a.q, i, head), a.part(a.k, j, head)
 		position, root := i-a.fixture.offset[b], math.Sqrt(float64(a.dh))
-		mul, _ := a.relativeBias.terms(head, position, j)
-		a.relativeBias.adjoint(head, position, j, ds*score64(a.score, q, k)/root, ds)
+		mul, _ := a.relation.terms(head, position, j)
+		a.relation.adjoint(head, position, j, ds*score64(a.score, q, k)/root, ds)
 		scoreBackward64(a.score, ds*mul/root, q, k, a.part(a.dq, i, head), a.part(a.dk, j, head))
 	}
 }

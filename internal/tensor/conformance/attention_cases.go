@@ -10,12 +10,12 @@ import (
 
 // attentionSetup is one configuration.
 type attentionSetup struct {
-	at           shape
-	heads, dh    int
-	score        tensor.Score
-	probability  tensor.Probability
-	relativeBias bool
-	coarse       bool // few values: keys equal queries, and scores are zero
+	at          shape
+	heads, dh   int
+	score       tensor.Score
+	probability tensor.Probability
+	relation    relation
+	coarse      bool // few values: keys equal queries, and scores are zero
 }
 
 // margin is how far from ReLU's kink scores must stay: closer, rounding decides
@@ -31,27 +31,30 @@ func init() { register("attention", attentionCases) }
 func attentionCases(add func(...Case)) {
 	both := func(s attentionSetup) {
 		name := fmt.Sprintf("%d sequences, k %d, %d heads of %d, score %d, probability %d, relative %v, coarse %v",
-			len(s.at.lengths), s.at.k, s.heads, s.dh, s.score, s.probability, s.relativeBias, s.coarse)
+			len(s.at.lengths), s.at.k, s.heads, s.dh, s.score, s.probability, s.relation, s.coarse)
 		add(Case{"attention " + name, s.at, s.forward}, Case{"attention_backward " + name, s.at, s.backward})
 	}
 	for score := tensor.Maxout; score <= tensor.Dot; score++ {
 		for probability := tensor.LeakyReLU; probability <= tensor.Softmax; probability++ {
-			for _, relativeBias := range []bool{false, true} {
-				both(attentionSetup{shape{[]int{1, 2, 31, 65, 33}, 20}, 3, 5, score, probability, relativeBias, false})
+			for _, relation := range relations {
+				both(attentionSetup{shape{[]int{1, 2, 31, 65, 33}, 20}, 3, 5, score, probability, relation, false})
 			}
-			both(attentionSetup{shape{[]int{33, 3}, 40}, 2, 4, score, probability, false, true})
+			both(attentionSetup{shape{[]int{33, 3}, 40}, 2, 4, score, probability, noRelation, true})
 		}
 	}
 	// More keys than a tile, k between L and 2k and above L, odd widths.
 	for i, s := range []attentionSetup{
-		{at: shape{[]int{300}, 257}, heads: 1, dh: 1, probability: tensor.LeakyReLU, relativeBias: true},
-		{at: shape{[]int{300, 1, 32}, 400}, heads: 1, dh: 3, probability: tensor.Softmax, relativeBias: true},
+		{at: shape{[]int{300}, 257}, heads: 1, dh: 1, probability: tensor.LeakyReLU, relation: sinusoids},
+		{at: shape{[]int{300, 1, 32}, 400}, heads: 1, dh: 3, probability: tensor.Softmax, relation: sinusoids},
 		{at: shape{[]int{1, 300}, 280}, heads: 2, dh: 3, probability: tensor.ReLU},
-		{at: shape{[]int{33, 1, 40}, 30}, heads: 1, dh: 33, probability: tensor.Softmax, relativeBias: true},
-		{at: shape{[]int{100, 2, 100}, 60}, heads: 1, dh: 20, probability: tensor.LeakyReLU, relativeBias: true},
+		{at: shape{[]int{33, 1, 40}, 30}, heads: 1, dh: 33, probability: tensor.Softmax, relation: sinusoids},
+		{at: shape{[]int{100, 2, 100}, 60}, heads: 1, dh: 20, probability: tensor.LeakyReLU, relation: sinusoids},
 		{at: shape{[]int{32}, 1}, heads: 3, dh: 16, probability: tensor.Softmax},
 		// Heads that two or three threads share unequally, and a last tile that begins early.
-		{at: shape{[]int{140, 3, 33}, 20}, heads: 5, dh: 6, probability: tensor.LeakyReLU, relativeBias: true},
+		{at: shape{[]int{140, 3, 33}, 20}, heads: 5, dh: 6, probability: tensor.LeakyReLU, relation: sinusoids},
+		{at: shape{[]int{300}, 257}, heads: 1, dh: 1, probability: tensor.LeakyReLU, relation: distances},
+		{at: shape{[]int{300, 1, 32}, 400}, heads: 3, dh: 3, probability: tensor.Softmax, relation: distancesAndNormals},
+		{at: shape{[]int{140, 3, 33}, 20}, heads: 5, dh: 6, probability: tensor.ReLU, relation: distancesAndNormals},
 	} {
 		s.score = tensor.Score(i % 4)
 		both(s)
@@ -72,9 +75,7 @@ func (s attentionSetup) operands(r *fixture) (tensor.Attention, *attention64) {
 		leak.set(func(i int) float64 { return 0.1 + math.Abs(leak.x[i]) })
 		a.leak, launch.Leak = leak.x, leak.Tensor
 	}
-	if s.relativeBias {
-		launch.RelativeBias, a.relativeBias = r.relativeBias(sel, top, partner, s.heads)
-	}
+	launch.RelativeBias, a.relation = r.relation(s.relation, sel, top, partner, s.heads)
 	if s.coarse {
 		for _, o := range []*operand{q, k} {
 			o.set(func(i int) float64 { return math.Round(2*o.x[i]) / 2 })
@@ -99,6 +100,9 @@ func (s attentionSetup) operands(r *fixture) (tensor.Attention, *attention64) {
 // tolerance is larger for softmax: exp makes a relative error of a score's
 // absolute one.
 func (s attentionSetup) tolerance() float64 {
+	if s.relation >= distances && s.probability != tensor.Softmax {
+		return 5e-6 // the features of a pair are rounded, too
+	}
 	if s.probability == tensor.Softmax {
 		return 1e-5
 	}
@@ -140,15 +144,9 @@ func (s attentionSetup) backward(r *fixture) tensor.Kernel {
 		k.DLeak = r.want(r.out(tensor.Sequences, s.heads), a.dleak, tolerance).Tensor
 		pairs = append(pairs, pair{a.leak, a.dleak})
 	}
-	if t := a.relativeBias; t != nil {
-		wide := t.n + spare
-		dp := r.out(tensor.Sampled, s.heads)
-		k.Gradient = tensor.SinusoidGradient{
-			DF: r.want(r.outColumns(2*s.heads, 2*wide, 2*t.n-1), t.df, tolerance).Tensor,
-			DG: r.want(r.outColumns(2*s.heads, 2*wide, 2*t.n-1), t.dg, tolerance).Tensor,
-			DP: r.want(dp, t.dp, tolerance).Tensor}
-		pairs = append(pairs, pair{t.f, t.df}, pair{t.g, t.dg}, pair{t.p, t.sumHeads()})
-	}
+	gradient, more := a.relation.gradient(r, tolerance)
+	k.Gradient = gradient
+	pairs = append(pairs, more...)
 	if !s.coarse { // there a difference would cross kinks
 		r.derivative(func() float64 {
 			o, _, _, _ := a.forward()
@@ -156,13 +154,4 @@ func (s attentionSetup) backward(r *fixture) tensor.Kernel {
 		}, pairs...)
 	}
 	return k
-}
-
-// sumHeads is the gradient of p, which all heads share.
-func (r *relativeBias64) sumHeads() []float64 {
-	dp := zeros(len(r.p))
-	for i, v := range r.dp {
-		dp[i/r.heads] += v
-	}
-	return dp
 }

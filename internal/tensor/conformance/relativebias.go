@@ -2,7 +2,52 @@ package conformance
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-// relativeBias64 is the sinusoidal bias of one batch; nil is Rmul = 1, Radd = 0.
+// relation is what attention knows of a pair of places.
+type relation uint8
+
+const (
+	noRelation relation = iota
+	sinusoids
+	distances
+	distancesAndNormals
+)
+
+var relations = []relation{noRelation, sinusoids, distances, distancesAndNormals}
+
+func (r relation) String() string {
+	return [...]string{"false", "true", "distance", "distance and normal"}[r]
+}
+
+// relation64 is the relation of one batch.
+type relation64 interface {
+	// terms are Rmul and Radd of a query's position i and sampled row j.
+	terms(head, i, j int) (mul, add float64)
+	// adjoint takes the gradients of terms.
+	adjoint(head, i, j int, dmul, dadd float64)
+	// gradient declares the outputs that hold what adjoint has added up, and what they are the
+	// gradients of.
+	gradient(r *fixture, tolerance float64) (tensor.RelativeBiasGradient, []pair)
+}
+
+// relation declares the operands of a relation.
+func (r *fixture) relation(kind relation, sel selection, top, partner *operand, heads int) (tensor.RelativeBias, relation64) {
+	switch kind {
+	case sinusoids:
+		return r.relativeBias(sel, top, partner, heads)
+	case distances, distancesAndNormals:
+		return r.distance(int(kind-distances)+1, sel, top, partner, heads)
+	}
+	return nil, none64{}
+}
+
+// none64 is Rmul = 1, Radd = 0.
+type none64 struct{}
+
+func (none64) terms(_, _, _ int) (mul, add float64)                             { return 1, 0 }
+func (none64) adjoint(_, _, _ int, _, _ float64)                                {}
+func (none64) gradient(*fixture, float64) (tensor.RelativeBiasGradient, []pair) { return nil, nil }
+
+// relativeBias64 is the sinusoidal bias of one batch.
 type relativeBias64 struct {
 	sel    selection
 	heads  int
@@ -15,9 +60,6 @@ type relativeBias64 struct {
 
 // terms are Rmul and Radd of a query's position i and sampled row j.
 func (r *relativeBias64) terms(head, i, j int) (mul, add float64) {
-	if r == nil {
-		return 1, 0
-	}
 	r.each(j, func(weight, _ float64, position int) {
 		mul += weight * softplus64(r.entry(head, i, position))
 		add += weight * r.entry(r.heads+head, i, position)
@@ -27,9 +69,6 @@ func (r *relativeBias64) terms(head, i, j int) (mul, add float64) {
 
 // adjoint takes the gradients of terms.
 func (r *relativeBias64) adjoint(head, i, j int, dmul, dadd float64) {
-	if r == nil {
-		return
-	}
 	r.each(j, func(weight, sign float64, position int) {
 		mul, add := r.entry(head, i, position), r.entry(r.heads+head, i, position)
 		r.put(head, i, position, dmul*weight*sigmoid64(mul))
@@ -40,12 +79,25 @@ func (r *relativeBias64) adjoint(head, i, j int, dmul, dadd float64) {
 
 // each visits the tokens of a duplet: a weight and its derivative by p.
 func (r *relativeBias64) each(j int, visit func(weight, sign float64, position int)) {
-	if r.sel.partner[j] < 0 {
-		visit(1, 0, r.sel.top[j])
-		return
+	r.sel.each(j, r.p, visit)
+}
+
+func (r *relativeBias64) gradient(x *fixture, tolerance float64) (tensor.RelativeBiasGradient, []pair) {
+	wide := r.n + spare
+	return tensor.SinusoidGradient{
+		DP: x.want(x.out(tensor.Sampled, r.heads), r.dp, tolerance).Tensor,
+		DF: x.want(x.outColumns(2*r.heads, 2*wide, 2*r.n-1), r.df, tolerance).Tensor,
+		DG: x.want(x.outColumns(2*r.heads, 2*wide, 2*r.n-1), r.dg, tolerance).Tensor,
+	}, []pair{{r.f, r.df}, {r.g, r.dg}, {r.p, sumColumns(r.dp, len(r.p))}}
+}
+
+// sumColumns sums each row: the gradient of p, which all heads share.
+func sumColumns(x []float64, rows int) []float64 {
+	out := zeros(rows)
+	for i, v := range x {
+		out[i/(len(x)/rows)] += v
 	}
-	visit(r.p[j], 1, r.sel.top[j])
-	visit(1-r.p[j], -1, r.sel.partner[j])
+	return out
 }
 
 func (r *relativeBias64) entry(row, i, j int) float64 {
@@ -59,7 +111,7 @@ func (r *relativeBias64) put(row, i, j int, v float64) {
 
 // relativeBias declares the operands of a sinusoidal bias. F is not even: one
 // side read for the other shows.
-func (r *fixture) relativeBias(sel selection, top, partner *operand, heads int) (tensor.RelativeBias, *relativeBias64) {
+func (r *fixture) relativeBias(sel selection, top, partner *operand, heads int) (tensor.RelativeBias, relation64) {
 	n := int(r.counts.Longest)
 	table := func() *operand { return r.columns(2*heads, 2*(n+spare), 2*n-1) }
 	f, g, e := table(), table(), table()

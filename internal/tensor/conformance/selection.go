@@ -44,6 +44,16 @@ func (r *fixture) selection() selection {
 	return s
 }
 
+// each visits the tokens of duplet j: a weight and its derivative by p.
+func (s selection) each(j int, p []float64, visit func(weight, sign float64, position int)) {
+	if s.partner[j] < 0 {
+		visit(1, 0, s.top[j])
+		return
+	}
+	visit(p[j], 1, s.top[j])
+	visit(1-p[j], -1, s.partner[j])
+}
+
 // sampledIn is an input with a row per sampled key, NaN where none is in use.
 func (r *fixture) sampledIn(s selection, width int) *operand {
 	o := r.in(tensor.Sampled, width)

@@ -1,0 +1,215 @@
+package cpu
+
+import "github.com/sftseq/sftseq/internal/tensor"
+
+func init() { register(whole(distance), whole(distanceBackward)) }
+
+func distance(r *run, k tensor.Distance) {
+	w, n, width := r.floats(k.W), k.MulWeight.Width(), k.W.Width()
+	for h := range k.W.Shape[0] {
+		row := w[h*width:][:width]
+		copy(row, r.floats(k.MulWeight)[h*n:][:n])
+		row[n] = r.floats(k.MulBias)[h]
+		copy(row[n+1:], r.floats(k.AddWeight)[h*n:][:n])
+		row[2*n+1] = r.floats(k.AddBias)[h]
+	}
+}
+
+// distanceBackward adds the keys in their order, in double precision: there are many.
+func distanceBackward(r *run, k tensor.DistanceBackward) {
+	d, dp, heads, n := r.floats(k.D), r.floats(k.DP), k.DP.Width(), k.DMulWeight.Width()
+	width := 2*n + 3
+	sums := make([]float64, heads*width)
+	for j := range r.rows(k.D) {
+		for i, v := range d[j*len(sums):][:len(sums)] {
+			sums[i] += float64(v)
+		}
+		for h := range heads {
+			dp[j*heads+h] = d[(j*heads+h)*width]
+		}
+	}
+	for h := range heads {
+		sum := sums[h*width+1:]
+		for c := range n {
+			r.floats(k.DMulWeight)[h*n+c] = float32(sum[c])
+			r.floats(k.DAddWeight)[h*n+c] = float32(sum[n+1+c])
+		}
+		r.floats(k.DMulBias)[h], r.floats(k.DAddBias)[h] = float32(sum[n]), float32(sum[2*n+1])
+	}
+}
+
+// distanceBias is the relation of points: the features of a pair are computed where they are
+// needed, for one key and all queries of a tile at once.
+type distanceBias struct {
+	points, w, p []float32
+	d            []float32 // of the gradient
+	top, partner []int32
+	heads        int
+	pair         int // features of a pair
+	scale        float32
+	offset       []int32 // first token of each sequence
+}
+
+func newDistanceBias(a *attentionRun, rel tensor.DistanceBias, grad tensor.RelativeBiasGradient) *distanceBias {
+	r := a.run
+	d := &distanceBias{points: r.floats(rel.Points), w: r.floats(rel.W), p: r.floats(rel.P),
+		top: r.ints(rel.Top), partner: r.ints(rel.Partner),
+		heads: a.Heads, pair: rel.PairFeatures(), scale: a.scale, offset: a.offset}
+	if grad != nil {
+		d.d = r.floats(grad.(tensor.DistanceGradient).D)
+	}
+	return d
+}
+
+// distanceScratch is a worker's memory for one key and a tile of queries.
+type distanceScratch struct {
+	memory [30 * queryTile]float32
+	distanceRows
+}
+
+// distanceRows are rows of one number for each query.
+type distanceRows struct {
+	queries       []float32 // [3·pair] their points
+	apart         []float32 // [3] coordinates less those of a token
+	own, other    pairRows  // of a key's top token and of its partner
+	mul, add, one []float32 // Rmul, Radd, 1
+	dmul          []float32 // of Rmul
+	product       []float32
+}
+
+// pairRows are what one token of a key and each query have.
+type pairRows struct {
+	weight   float32   // p, or 1 − p
+	features []float32 // [pair + 1] those of the pair, and 1
+	z        []float32
+	soft     []float32 // softplus(z)
+	slope    []float32 // its derivative
+}
+
+// rows cuts the scratch for a tile, and turns the points of its queries.
+func (d *distanceBias) rows(t queries) *distanceScratch {
+	w := &t.worker.distance
+	next := cut(w.memory[:])
+	row := func(n int) []float32 { return next(n * t.n) }
+	pair := func() pairRows {
+		return pairRows{features: row(d.pair + 1), z: row(1), soft: row(1), slope: row(1)}
+	}
+	w.distanceRows = distanceRows{queries: row(3 * d.pair), apart: row(3), own: pair(), other: pair(),
+		mul: row(1), add: row(1), one: row(1), dmul: row(1), product: row(1)}
+	for i := range w.one {
+		w.one[i] = 1
+	}
+	copy(w.own.features[d.pair*t.n:], w.one)
+	copy(w.other.features[d.pair*t.n:], w.one)
+	width := 3 * d.pair
+	t.kernels.Transpose(w.queries, t.n, d.points[t.row*width:], width, t.n, width)
+	return w
+}
+
+// weights are those of Rmul and of Radd of a head, each with its bias.
+func (d *distanceBias) weights(head int) (mul, add []float32) {
+	w := d.w[head*2*(d.pair+1):][:2*(d.pair+1)]
+	return w[:d.pair+1], w[d.pair+1:]
+}
+
+// token computes what a token at a position and each query have.
+func (d *distanceBias) token(t queries, w *distanceScratch, x *pairRows, position int32, weight float32, mul []float32, backward bool) {
+	width := 3 * d.pair
+	point := d.points[(int(d.offset[t.b])+int(position))*width:][:width]
+	x.weight = weight
+	for c := range 3 {
+		t.kernels.AddScaled(w.apart[c*t.n:][:t.n], w.queries[c*t.n:][:t.n], w.one, -point[c])
+	}
+	t.kernels.DotColumns(x.features[:t.n], w.apart, w.apart, t.n, 3, t.n)
+	if d.pair == 2 {
+		t.kernels.WeightedSum(x.features[t.n:][:t.n], point[3:], w.queries[3*t.n:][:3*t.n])
+	}
+	t.kernels.WeightedSum(x.z, mul, x.features)
+	t.kernels.Softplus(x.soft, x.z)
+	if backward {
+		t.kernels.Sigmoid(x.slope, x.z)
+	}
+}
+
+// key computes Rmul and Radd of a key and each query. Without a partner x.other is not set.
+func (d *distanceBias) key(t queries, w *distanceScratch, j int, mul, add []float32, backward bool) (paired bool) {
+	d.token(t, w, &w.own, d.top[j], d.p[j], mul, backward)
+	t.kernels.WeightedSum(w.add, add, w.own.features)
+	if d.partner[j] < 0 {
+		copy(w.mul, w.own.soft)
+		return false
+	}
+	d.token(t, w, &w.other, d.partner[j], 1-d.p[j], mul, backward)
+	t.kernels.WeightedSum(w.product, add, w.other.features)
+	t.kernels.Mix(w.add, w.add, w.product, d.p[j])
+	t.kernels.Mix(w.mul, w.own.soft, w.other.soft, d.p[j])
+	return true
+}
+
+func (d *distanceBias) forward(t queries, at, keys int, s []float32, floor float32, sum []float32) {
+	w := d.rows(t)
+	mul, add := d.weights(t.head)
+	for j := range keys {
+		d.key(t, w, at+j, mul, add, false)
+		row := s[j*t.stride:][:t.n]
+		t.kernels.ScaleRows(w.mul, t.n, 1, t.n, row)
+		t.kernels.AddScaled(row, w.add, w.mul, d.scale)
+		t.kernels.ScaleTile(row, t.stride, 1, t.n, 1, floor, sum)
+	}
+}
+
+func (d *distanceBias) backward(t queries, at, keys int, s, da []float32, relu bool, total []float32) {
+	w := d.rows(t)
+	mul, add := d.weights(t.head)
+	var sums [6]float32 // of Rmul's features, then of Radd's
+	n := d.pair + 1
+	for j := range keys {
+		paired := d.key(t, w, at+j, mul, add, true)
+		total[j] = d.scores(w, s[j*t.stride:][:t.n], da[j*t.stride:][:t.n], relu)
+		out := d.d[((at+j)*d.heads+t.head)*(2*n+1):][:2*n+1]
+		tokens := []*pairRows{&w.own, &w.other}
+		if !paired {
+			tokens = tokens[:1]
+		}
+		for i, x := range tokens {
+			// The gradient of z is that of Rmul times the weight and the slope.
+			t.kernels.RowDot(sums[:1], x.soft, w.dmul, 0)
+			t.kernels.RowDot(sums[n:2*n], x.features, w.product, 0)
+			dweight := sums[0]
+			for c, v := range sums[n : 2*n] {
+				dweight += float32(v * add[c])
+			}
+			t.kernels.ScaleRows(x.slope, t.n, 1, t.n, w.dmul)
+			t.kernels.RowDot(sums[:n], x.features, x.slope, 0)
+			for c, v := range sums[:2*n] {
+				out[1+c] += float32(x.weight * v)
+			}
+			switch {
+			case paired && i == 0:
+				out[0] += dweight
+			case paired:
+				out[0] -= dweight
+			}
+		}
+	}
+}
+
+// scores goes back through A = m·scale·Rmul + Radd of a key: m becomes its gradient, whose sum it
+// returns, da what it counts for, or ReLU(A). The gradients of Rmul and Radd are in dmul and product.
+func (d *distanceBias) scores(w *distanceScratch, s, da []float32, relu bool) (total float32) {
+	for r, m := range s {
+		m *= d.scale
+		v := da[r]
+		if relu {
+			a := float32(m*w.mul[r]) + w.add[r]
+			if !(a > 0) {
+				v = 0
+			}
+			da[r] = max(a, 0)
+		}
+		dm := float32(v*w.mul[r]) * d.scale
+		s[r], w.dmul[r], w.product[r] = dm, v*m, v
+		total += dm
+	}
+	return total
+}
