@@ -70,7 +70,10 @@ func customPreset(m *seq.Manifest) *Preset {
 	case kind == new(tokenizers.Pixel).Type():
 		s.EmbeddingInit = sft.FourierInit
 	}
-	c.SamplerNoise, c.Convolutions = "always", neighbours(m.Tokenizer, length)
+	c.SamplerNoise = "always"
+	if m.FeatureNames == nil { // points have no neighbours in their order
+		c.Convolutions = neighbours(m.Tokenizer, length)
+	}
 	if train.Rows < fewRows {
 		c.EmbeddingDropout, c.FeedForward = 0.1, 0.2
 	}

@@ -20,6 +20,7 @@ func dataGenerateCommand() *cli.Command {
 			out.Subcommands = append(out.Subcommands, generateCommand(task))
 		}
 	}
+	out.Subcommands = append(out.Subcommands, generateShapesCommand())
 	return out
 }
 

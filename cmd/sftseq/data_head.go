@@ -35,17 +35,18 @@ has none, is that of predict's reply.`,
 
 // headRow is a row as predict reads it.
 type headRow struct {
-	ID      any                `json:"id"` // its own, or its number
-	Text    string             `json:"text,omitempty"`
-	TextA   string             `json:"text_a,omitempty"`
-	TextB   string             `json:"text_b,omitempty"`
-	Tokens  []int32            `json:"tokens,omitempty"`
-	TokensA []int32            `json:"tokens_a,omitempty"`
-	TokensB []int32            `json:"tokens_b,omitempty"`
-	Label   string             `json:"label,omitempty"`
-	Labels  []string           `json:"labels,omitzero"`
-	Numbers map[string]float32 `json:"numbers,omitempty"`
-	Tags    []*string          `json:"tags,omitempty"` // of tokens; null without one
+	ID       any                `json:"id"` // its own, or its number
+	Text     string             `json:"text,omitempty"`
+	TextA    string             `json:"text_a,omitempty"`
+	TextB    string             `json:"text_b,omitempty"`
+	Tokens   []int32            `json:"tokens,omitempty"`
+	Features [][]float32        `json:"features,omitempty"` // of each token, in place of its id
+	TokensA  []int32            `json:"tokens_a,omitempty"`
+	TokensB  []int32            `json:"tokens_b,omitempty"`
+	Label    string             `json:"label,omitempty"`
+	Labels   []string           `json:"labels,omitzero"`
+	Numbers  map[string]float32 `json:"numbers,omitempty"`
+	Tags     []*string          `json:"tags,omitempty"` // of tokens; null without one
 }
 
 func dataHead(c *cli.Context) error {
@@ -122,6 +123,8 @@ func newHeadRow(spec *seq.Spec, e seq.Example, tokenizer tokenizers.Tokenizer) h
 		row.Text = textA
 	case spec.Pair():
 		row.TokensA, row.TokensB = e.A, e.B
+	case e.Features != nil:
+		row.Features = e.Features
 	default:
 		row.Tokens = e.A
 	}

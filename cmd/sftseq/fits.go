@@ -16,6 +16,9 @@ func fits(c *sft.Config, s *seq.Spec) error {
 	if len(s.TokenColumns()) != c.Sequences() {
 		return fmt.Errorf("its task is %s, the model's is %s", s.Task, c.Task)
 	}
+	if !slices.Equal(s.FeatureNames, c.FeatureNames) {
+		return fmt.Errorf("the features of its tokens are %q, the model's %q", s.FeatureNames, c.FeatureNames)
+	}
 	if err := sameTokens(c, s); err != nil {
 		return err
 	}

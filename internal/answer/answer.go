@@ -83,11 +83,13 @@ func Embedder(scorer *sft.Scorer) *Model {
 	c := scorer.Config()
 	return &Model{Sequences: []int{1, c.Sequences()}, Record: scorer.Embed, config: c, columns: embeddingColumns,
 		answer: func(ctx context.Context, batch []*requests.Request) ([]any, error) {
-			var sequences [][]int32
+			var sequences []seq.Example
 			for _, r := range batch {
-				sequences = append(sequences, r.Sequences...)
+				for _, tokens := range r.Sequences {
+					sequences = append(sequences, seq.Example{A: tokens, Features: r.Features})
+				}
 			}
-			vectors, err := scorer.Embeddings(ctx, sequences)
+			vectors, err := scorer.EmbedExamples(ctx, sequences)
 			if err != nil {
 				return nil, err
 			}

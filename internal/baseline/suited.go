@@ -48,6 +48,8 @@ func suited(ctx context.Context, set *seq.Dataset, most limits) ([]*simple, erro
 	classes, tokenizer := len(m.LabelNames), tokenizers.TypeOf(m.Tokenizer)
 	pair := m.Task == seq.Retrieval
 	switch {
+	case m.FeatureNames != nil: // no ids to count
+		return nil, nil
 	case pair && classes != 2 || classes < 2 || classes > mostClasses:
 		return nil, nil
 	case !pair && tokenizer == tokenizers.ListOps{}.Type():

@@ -98,6 +98,10 @@ func (e *Evaluation) check(x *seq.Example) (err error) {
 	if err := e.Measure.check(c, x); err != nil {
 		return err
 	}
+	if c.Featured() {
+		x.Features, err = c.WindowFeatures(x.Features)
+		return err
+	}
 	if x.A, err = c.Window(x.A); err != nil {
 		return err
 	}

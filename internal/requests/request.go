@@ -41,8 +41,9 @@ func Fail(code int, format string, args ...any) error {
 // Request is one line of input.
 type Request struct {
 	ID        json.RawMessage
-	Sequences [][]int32 // what the model reads: one sequence, or two of a pair
-	Lengths   []int     // before an input window cut them
+	Sequences [][]int32   // what the model reads: one sequence, or two of a pair
+	Lengths   []int       // before an input window cut them
+	Features  [][]float32 // of a model of features: those of each token, in place of ids
 	Label     json.RawMessage
 	Numbers   json.RawMessage
 	Labels    json.RawMessage     // that hold where any number may, or of tokens
@@ -52,7 +53,7 @@ type Request struct {
 
 // Tokens is the number of tokens that the model reads.
 func (r *Request) Tokens() int {
-	n := 0
+	n := len(r.Features)
 	for _, s := range r.Sequences {
 		n += len(s)
 	}
@@ -61,7 +62,7 @@ func (r *Request) Tokens() int {
 
 // Example is the request as the model takes it.
 func (r *Request) Example() seq.Example {
-	e := seq.Example{A: r.Sequences[0], Label: seq.NoLabel}
+	e := seq.Example{A: r.Sequences[0], Features: r.Features, Label: seq.NoLabel}
 	if len(r.Sequences) == 2 {
 		e.B = r.Sequences[1]
 	}
@@ -112,7 +113,7 @@ func (p *Parser) Parse(line []byte, number int, bad error) *Request {
 			r.Failure = &Failure{Code: CodeInternal, Message: err.Error()}
 		}
 		r.Failure.Message = fmt.Sprintf("%s:%d: %s", p.File, number, r.Failure.Message)
-		r.Sequences, r.Lengths, r.places = nil, nil, nil
+		r.Sequences, r.Lengths, r.Features, r.places = nil, nil, nil, nil
 	}
 	return r
 }
@@ -132,6 +133,9 @@ func (p *Parser) fill(r *Request, line []byte) error {
 		r.ID = bytes.Clone(id) // it may outlive the line
 	}
 	r.Label, r.Numbers, r.Labels = bytes.Clone(fields["label"]), bytes.Clone(fields["numbers"]), bytes.Clone(fields["labels"])
+	if p.Config.Featured() || fields["features"] != nil {
+		return p.fillFeatures(r, fields)
+	}
 	names, err := p.sources(fields, line)
 	if err != nil {
 		return err
@@ -161,7 +165,7 @@ func (p *Parser) fill(r *Request, line []byte) error {
 
 // requestFields are the fields with a meaning; all others are passed over.
 var requestFields = map[string]bool{"id": true, "tokens": true, "text": true, "tokens_a": true, "text_a": true,
-	"tokens_b": true, "text_b": true, "label": true, "labels": true, "numbers": true}
+	"tokens_b": true, "text_b": true, "label": true, "labels": true, "numbers": true, "features": true}
 
 // methodFields hold a sequence in a request of JSON-RPC. In a line they mean nothing, and an
 // error names them.

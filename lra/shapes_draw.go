@@ -1,0 +1,145 @@
+package lra
+
+import "math"
+
+// vec is a point or a direction.
+type vec [3]float64
+
+func (a vec) plus(b vec) vec { return vec{a[0] + b[0], a[1] + b[1], a[2] + b[2]} }
+
+func (a vec) times(s float64) vec { return vec{a[0] * s, a[1] * s, a[2] * s} }
+
+func (a vec) norm() float64 { return math.Sqrt(a[0]*a[0] + a[1]*a[1] + a[2]*a[2]) }
+
+// surface is a piece of one that belongs to a part of its shape. At maps two numbers that
+// are uniform on 0 to 1 to a point that is uniform on the piece, and to the normal there.
+type surface struct {
+	part int
+	area float64
+	at   func(u, v float64) (point, normal vec)
+}
+
+// disc is perpendicular to z, its normal up (1) or down (−1).
+func disc(part int, center vec, radius, up float64) surface {
+	return surface{part, math.Pi * radius * radius, func(u, v float64) (vec, vec) {
+		sin, cos := math.Sincos(2 * math.Pi * u)
+		r := radius * math.Sqrt(v)
+		return center.plus(vec{r * cos, r * sin, 0}), vec{0, 0, up}
+	}}
+}
+
+// tube is the side of a cylinder along z, from its center down and up by half its height.
+func tube(part int, center vec, radius, height float64) surface {
+	return surface{part, 2 * math.Pi * radius * height, func(u, v float64) (vec, vec) {
+		sin, cos := math.Sincos(2 * math.Pi * u)
+		return center.plus(vec{radius * cos, radius * sin, (v - 0.5) * height}), vec{cos, sin, 0}
+	}}
+}
+
+// funnel is the side of a cone along z whose base is at the origin.
+func funnel(part int, radius, height float64) surface {
+	slant := math.Hypot(radius, height)
+	return surface{part, math.Pi * radius * slant, func(u, v float64) (vec, vec) {
+		sin, cos := math.Sincos(2 * math.Pi * u)
+		r := math.Sqrt(v) // share of the base's radius
+		return vec{radius * r * cos, radius * r * sin, height * (1 - r)}, vec{height / slant * cos, height / slant * sin, radius / slant}
+	}}
+}
+
+// ball is a sphere.
+func ball(part int, center vec, radius float64) surface {
+	return surface{part, 4 * math.Pi * radius * radius, func(u, v float64) (vec, vec) {
+		sin, cos := math.Sincos(2 * math.Pi * u)
+		z := 2*v - 1
+		r := math.Sqrt(1 - z*z)
+		n := vec{r * cos, r * sin, z}
+		return center.plus(n.times(radius)), n
+	}}
+}
+
+// ring is an arc of a torus of so many radians in the plane of x and z, from −z over x.
+func ring(part int, center vec, radius, thickness, arc float64) surface {
+	return surface{part, arc * radius * 2 * math.Pi * thickness, func(u, v float64) (vec, vec) {
+		// The outer side has more area: of the angle around the tube the cumulative share is
+		// (φ + (t/R)·sin φ)/2π, which Newton's method inverts.
+		phi := 2 * math.Pi * v
+		for range 20 {
+			sin, cos := math.Sincos(phi)
+			phi -= (phi + thickness/radius*sin - 2*math.Pi*v) / (1 + thickness/radius*cos)
+		}
+		sin, cos := math.Sincos(u*arc - math.Pi/2)
+		out := vec{cos, 0, sin}
+		s, c := math.Sincos(phi)
+		n := out.times(c).plus(vec{0, s, 0})
+		return center.plus(out.times(radius)).plus(n.times(thickness)), n
+	}}
+}
+
+// cuboid is the six faces of a box of that size.
+func cuboid(part int, center, size vec) (out []surface) {
+	for axis := range 3 {
+		a, b := (axis+1)%3, (axis+2)%3
+		for _, side := range []float64{-1, 1} {
+			out = append(out, surface{part, size[a] * size[b], func(u, v float64) (vec, vec) {
+				var p, n vec
+				p[axis], p[a], p[b] = side*size[axis]/2, (u-0.5)*size[a], (v-0.5)*size[b]
+				n[axis] = side
+				return center.plus(p), n
+			}})
+		}
+	}
+	return out
+}
+
+// rod is a closed cylinder along z.
+func rod(side, cap int, center vec, radius, height float64) []surface {
+	return []surface{tube(side, center, radius, height),
+		disc(cap, center.plus(vec{0, 0, height / 2}), radius, 1), disc(cap, center.plus(vec{0, 0, -height / 2}), radius, -1)}
+}
+
+// shape is a class: its parts, and its surface, whose sizes are drawn.
+type shape struct {
+	name  string
+	parts []string
+	draw  func(between func(lo, hi float64) float64) []surface
+}
+
+// shapes are the classes, in the order of their labels.
+var shapes = []shape{
+	{"ball", []string{"ball"}, func(func(lo, hi float64) float64) []surface { return []surface{ball(0, vec{}, 1)} }},
+	{"bolt", []string{"head", "shaft"}, func(between func(lo, hi float64) float64) []surface {
+		head, r, l := between(0.2, 0.4), between(0.2, 0.35), between(0.8, 1.6)
+		return append(rod(0, 0, vec{0, 0, head / 2}, between(0.5, 0.7), head), tube(1, vec{0, 0, -l / 2}, r, l), disc(1, vec{0, 0, -l}, r, -1))
+	}},
+	{"box", []string{"box"}, func(between func(lo, hi float64) float64) []surface {
+		return cuboid(0, vec{}, vec{between(0.5, 1), between(0.5, 1), between(0.5, 1)})
+	}},
+	{"cone", []string{"side", "base"}, func(between func(lo, hi float64) float64) []surface {
+		r := between(0.4, 0.8)
+		return []surface{funnel(0, r, between(0.8, 1.6)), disc(1, vec{}, r, -1)}
+	}},
+	{"cylinder", []string{"side", "cap"}, func(between func(lo, hi float64) float64) []surface {
+		return rod(0, 1, vec{}, between(0.3, 0.6), between(0.8, 1.6))
+	}},
+	{"dumbbell", []string{"weight", "bar"}, func(between func(lo, hi float64) float64) []surface {
+		l, r := between(0.8, 1.4), between(0.25, 0.4)
+		return []surface{ball(0, vec{0, 0, l / 2}, r), ball(0, vec{0, 0, -l / 2}, r), tube(1, vec{}, between(0.05, 0.12), l-2*r)}
+	}},
+	{"mug", []string{"body", "handle"}, func(between func(lo, hi float64) float64) []surface {
+		r, h := between(0.4, 0.6), between(0.8, 1.2)
+		return []surface{tube(0, vec{}, r, h), disc(0, vec{0, 0, -h / 2}, r, -1), ring(1, vec{r, 0, 0}, h*between(0.25, 0.35), between(0.05, 0.1), math.Pi)}
+	}},
+	{"table", []string{"top", "leg"}, func(between func(lo, hi float64) float64) []surface {
+		w, d, h, leg := between(0.8, 1.4), between(0.6, 1), between(0.5, 0.9), between(0.06, 0.12)
+		out := cuboid(0, vec{0, 0, h / 2}, vec{w, d, between(0.05, 0.12)})
+		for _, x := range []float64{-1, 1} {
+			for _, y := range []float64{-1, 1} {
+				out = append(out, cuboid(1, vec{x * (w - leg) / 2, y * (d - leg) / 2, 0}, vec{leg, leg, h})...)
+			}
+		}
+		return out
+	}},
+	{"torus", []string{"ring"}, func(between func(lo, hi float64) float64) []surface {
+		return []surface{ring(0, vec{}, 1, between(0.15, 0.45), 2*math.Pi)}
+	}},
+}

@@ -1,0 +1,101 @@
+package lra
+
+import (
+	"math"
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// TestShapes: clouds are within the unit ball, their normals have length 1, a split has rows of
+// all classes, and the same seed gives the same clouds.
+func TestShapes(t *testing.T) {
+	o := ShapesOptions{Train: 90, Test: 3, Points: 40, Seed: 7}
+	d, err := GenerateShapes(t.Context(), filepath.Join(t.TempDir(), "a"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := GenerateShapes(t.Context(), filepath.Join(t.TempDir(), "b"), o)
+	if err != nil || again.Fingerprint() != d.Fingerprint() {
+		t.Errorf("another fingerprint: %v", err)
+	}
+	o.Seed++
+	if other, err := GenerateShapes(t.Context(), filepath.Join(t.TempDir(), "c"), o); err != nil || other.Fingerprint() == d.Fingerprint() {
+		t.Errorf("the same fingerprint of another seed: %v", err)
+	}
+	f, err := d.Open("train")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	seen := map[int32]bool{}
+	for i := range f.Len() {
+		e, err := f.Example(i)
+		if err != nil || len(e.Features) != 40 {
+			t.Fatal(len(e.Features), err)
+		}
+		seen[e.Label] = true
+		radius := 0.0
+		for _, row := range e.Features {
+			v := func(at int) vec { return vec{float64(row[at]), float64(row[at+1]), float64(row[at+2])} }
+			radius = max(radius, v(0).norm())
+			if math.Abs(v(3).norm()-1) > 1e-5 {
+				t.Fatalf("a normal of length %v", v(3).norm())
+			}
+		}
+		if math.Abs(radius-1) > 1e-5 {
+			t.Fatalf("a radius of %v", radius)
+		}
+	}
+	if len(seen) != len(shapes) {
+		t.Errorf("%d classes in 90 rows", len(seen))
+	}
+}
+
+// TestSurfaces: a surface's normal is perpendicular to its surface, by differences, and its points
+// are uniform: where the map stretches an area it does so everywhere by the surface's area.
+func TestSurfaces(t *testing.T) {
+	for _, s := range shapes {
+		for i, p := range s.draw(func(lo, hi float64) float64 { return (lo + hi) / 2 }) {
+			if p.part < 0 || p.part >= len(s.parts) {
+				t.Errorf("%s: surface %d is of part %d", s.name, i, p.part)
+			}
+			for _, at := range [][2]float64{{0.2, 0.3}, {0.7, 0.6}, {0.45, 0.9}} {
+				const h = 1e-5
+				_, n := p.at(at[0], at[1])
+				along := func(du, dv float64) vec {
+					a, _ := p.at(at[0]+du, at[1]+dv)
+					b, _ := p.at(at[0]-du, at[1]-dv)
+					return a.plus(b.times(-1)).times(1 / (2 * h))
+				}
+				u, v := along(h, 0), along(0, h)
+				cross := vec{u[1]*v[2] - u[2]*v[1], u[2]*v[0] - u[0]*v[2], u[0]*v[1] - u[1]*v[0]}
+				straight := math.Abs(cross[0]*n[0] + cross[1]*n[1] + cross[2]*n[2])
+				if math.Abs(straight-cross.norm()) > 1e-4*cross.norm() {
+					t.Errorf("%s, surface %d: the normal %v is not that of the surface", s.name, i, n)
+				}
+				if math.Abs(cross.norm()-p.area) > 0.01*p.area {
+					t.Errorf("%s, surface %d: points are spread by %v, the area is %v", s.name, i, cross.norm(), p.area)
+				}
+			}
+		}
+	}
+}
+
+// TestShapesRefused: what nothing can be drawn by is an error.
+func TestShapesRefused(t *testing.T) {
+	for _, o := range []ShapesOptions{{}, {Train: 1}, {Train: -1, Points: 5}, {Train: 1, Points: 5, Noise: -1}, {Train: 1, Points: maxPoints + 1}} {
+		dir := filepath.Join(t.TempDir(), "data")
+		if d, err := GenerateShapes(t.Context(), dir, o); err == nil {
+			t.Errorf("%+v: %v", o, d)
+		}
+		if _, err := seq.OpenDataset(dir); err == nil {
+			t.Errorf("%+v: a data set is there", o)
+		}
+	}
+	if !reflect.DeepEqual(identity.apply(vec{1, 2, 3}), vec{1, 2, 3}) {
+		t.Error("the identity turns")
+	}
+}
