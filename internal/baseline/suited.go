@@ -48,10 +48,10 @@ func suited(ctx context.Context, set *seq.Dataset, most limits) ([]*simple, erro
 	classes, tokenizer := len(m.LabelNames), tokenizers.TypeOf(m.Tokenizer)
 	pair := m.Task == seq.Retrieval
 	switch {
-	case m.FeatureNames != nil: // no ids to count
-		return nil, nil
 	case pair && classes != 2 || classes < 2 || classes > mostClasses:
 		return nil, nil
+	case m.FeatureNames != nil: // there are no ids to count
+		return []*simple{moments(m.FeatureNames, classes, most)}, nil
 	case !pair && tokenizer == tokenizers.ListOps{}.Type():
 		return []*simple{root(classes, most)}, nil
 	}

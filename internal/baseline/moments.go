@@ -1,0 +1,113 @@
+package baseline
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// Moments is what [moments] is called.
+const Moments = "moments and radii"
+
+// radii are the bins of the distances of points from their center, up to twice their mean.
+const radii = 16
+
+// moments is logistic regression on what a few sums say of tokens with features: the mean and
+// the deviation of each and, where they are points, how many lie how far from the center. The
+// last does not change where a cloud is turned.
+//
+// Source of the distances: Osada, Funkhouser, Chazelle and Dobkin, "Shape Distributions", ACM
+// Transactions on Graphics 21, 2002 (D1).
+func moments(names []string, classes int, most limits) *simple {
+	points := seq.Points(names)
+	var rows [][]float64
+	var labels []int32
+	var mean, deviation []float64
+	l := newLogistic(classes)
+	standard := func(row []float64) []feature {
+		out := make([]feature, len(row))
+		for i, v := range row {
+			out[i] = feature{uint32(i), float32((v - mean[i]) / deviation[i])}
+		}
+		return out
+	}
+	return &simple{
+		name: Moments, most: most,
+		learn: func(examples []seq.Example) {
+			for _, e := range examples {
+				rows, labels = append(rows, momentsOf(e.Features, points)), append(labels, e.Label)
+			}
+		},
+		finish: func(w *work) (int, error) {
+			mean, deviation = spread(rows)
+			var all [][]feature
+			for _, row := range rows {
+				all = append(all, standard(row))
+			}
+			rand.New(rand.NewPCG(2, 2)).Shuffle(len(all), func(i, j int) { // the file may be sorted by label
+				all[i], all[j] = all[j], all[i]
+				labels[i], labels[j] = labels[j], labels[i]
+			})
+			return l.train(w, all, labels, most.updates)
+		},
+		right: func(examples []seq.Example) (right int) {
+			scores := make([]float64, classes)
+			for _, e := range examples {
+				if l.answer(standard(momentsOf(e.Features, points)), scores) == int(e.Label) {
+					right++
+				}
+			}
+			return right
+		},
+	}
+}
+
+// spread is the mean and the deviation of each column; a deviation of 0 is 1.
+func spread(rows [][]float64) (mean, deviation []float64) {
+	mean, deviation = make([]float64, len(rows[0])), make([]float64, len(rows[0]))
+	for i := range mean {
+		for _, row := range rows {
+			mean[i] += row[i] / float64(len(rows))
+		}
+		for _, row := range rows {
+			deviation[i] += (row[i] - mean[i]) * (row[i] - mean[i]) / float64(len(rows))
+		}
+		if deviation[i] = math.Sqrt(deviation[i]); deviation[i] == 0 {
+			deviation[i] = 1
+		}
+	}
+	return mean, deviation
+}
+
+// momentsOf are the sums of a sequence. Points are which features are its positions, if any.
+func momentsOf(features [][]float32, points []int) []float64 {
+	rows := make([][]float64, len(features))
+	for t, row := range features {
+		for _, v := range row {
+			rows[t] = append(rows[t], float64(v))
+		}
+	}
+	mean, deviation := spread(rows)
+	out := append(append([]float64(nil), mean...), deviation...)
+	if points == nil {
+		return out
+	}
+	distances, middle := make([]float64, len(rows)), 0.0
+	for t, row := range rows {
+		for _, c := range points[:3] {
+			distances[t] += (row[c] - mean[c]) * (row[c] - mean[c])
+		}
+		distances[t] = math.Sqrt(distances[t])
+		middle += distances[t] / float64(len(rows))
+	}
+	counts := make([]float64, radii)
+	for _, d := range distances {
+		bin := 0
+		if middle > 0 {
+			bin = min(radii-1, int(radii*d/(2*middle)))
+		}
+		counts[bin] += 1 / float64(len(rows))
+	}
+	return append(out, counts...)
+}
