@@ -40,7 +40,7 @@ func TestUsageNamesTheFlag(t *testing.T) {
 		args []string
 	}{
 		{"expected one of the commands generate, convert, info, head, stats, baselines, found none; see sftseq data --help", []string{"data"}},
-		{"expected one of the commands " + taskNames(canGenerate) + ", found none; see sftseq data generate --help", []string{"data", "generate"}},
+		{"expected one of the commands " + taskNames(canGenerate) + ", shapes, found none; see sftseq data generate --help", []string{"data", "generate"}},
 		{"expected one of the commands", []string{"train"}},
 		{"expected one of the commands", []string{"bench"}},
 

@@ -1,0 +1,115 @@
+// Package cloud reads points and surfaces of files (XYZ, OFF, OBJ, PLY) and takes point clouds
+// of them: of points the farthest ones, of a surface ones that are uniform on it.
+package cloud
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Vec is a point or a direction.
+type Vec [3]float64
+
+func (a Vec) minus(b Vec) Vec { return Vec{a[0] - b[0], a[1] - b[1], a[2] - b[2]} }
+
+func (a Vec) norm() float64 { return math.Sqrt(a[0]*a[0] + a[1]*a[1] + a[2]*a[2]) }
+
+func cross(a, b Vec) Vec {
+	return Vec{a[1]*b[2] - a[2]*b[1], a[2]*b[0] - a[0]*b[2], a[0]*b[1] - a[1]*b[0]}
+}
+
+// Shape is what a file holds.
+type Shape struct {
+	Points  []Vec
+	Normals []Vec    // of each point; nil if there are none
+	Faces   [][3]int // of a surface, corners by index; nil of points alone
+}
+
+// formats are the readers by the ending of a name.
+var formats = map[string]func(text []byte) (*Shape, error){
+	".xyz": readXYZ, ".txt": readXYZ, ".pts": readXYZ, ".off": readOFF, ".obj": readOBJ, ".ply": readPLY,
+}
+
+// Reads reports whether a file is read, by its name.
+func Reads(path string) bool { return formats[strings.ToLower(filepath.Ext(path))] != nil }
+
+// Endings are those of the names of files that are read.
+func Endings() (out []string) {
+	for ending := range formats {
+		out = append(out, ending)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// maxBytes bounds a file: what is read of it takes a few times its size.
+const maxBytes = 256 << 20
+
+// Read reads a file. An error names it, and the line or element where it has one.
+func Read(path string) (*Shape, error) {
+	read := formats[strings.ToLower(filepath.Ext(path))]
+	if read == nil {
+		return nil, fmt.Errorf("%s: expected a name that ends in one of %s", path, strings.Join(Endings(), ", "))
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
+	if err == nil && len(text) > maxBytes {
+		err = fmt.Errorf("larger than %d bytes", maxBytes)
+	}
+	var s *Shape
+	if err == nil {
+		s, err = read(text)
+	}
+	if err == nil {
+		err = s.check()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, nil
+}
+
+// check: there are points, all numbers are finite, and faces have corners that are there.
+func (s *Shape) check() error {
+	if len(s.Points) == 0 {
+		return errors.New("expected points, found none")
+	}
+	if s.Normals != nil && len(s.Normals) != len(s.Points) {
+		return fmt.Errorf("%d normals, expected one of each of the %d points", len(s.Normals), len(s.Points))
+	}
+	for _, list := range []struct {
+		name string
+		of   []Vec
+	}{{"point", s.Points}, {"normal", s.Normals}} {
+		for i, v := range list.of {
+			if n := v.norm(); n-n != 0 {
+				return fmt.Errorf("%s %d: %v, expected finite numbers whose squares are finite", list.name, i, v)
+			}
+		}
+	}
+	for i, face := range s.Faces {
+		for _, corner := range face {
+			if corner < 0 || corner >= len(s.Points) {
+				return fmt.Errorf("triangle %d: corner %d, expected 0 to %d", i, corner, len(s.Points)-1)
+			}
+		}
+	}
+	return nil
+}
+
+// fan cuts a face of several corners into triangles.
+func (s *Shape) fan(corners []int) {
+	for i := 2; i < len(corners); i++ {
+		s.Faces = append(s.Faces, [3]int{corners[0], corners[i-1], corners[i]})
+	}
+}

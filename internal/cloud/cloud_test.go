@@ -1,0 +1,196 @@
+package cloud
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+func write(t *testing.T, path, text string) string {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// binaryPLY is a triangle in bytes.
+func binaryPLY(order binary.ByteOrder, name string) string {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, "ply\nformat %s 1.0\nelement vertex 3\nproperty float x\nproperty double y\nproperty short z\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n", name)
+	for _, p := range [][3]float64{{0, 0, 0}, {1, 0, 0}, {0, 2, 3}} {
+		for _, v := range []any{float32(p[0]), p[1], int16(p[2])} {
+			if err := binary.Write(&b, order, v); err != nil {
+				panic(err)
+			}
+		}
+	}
+	for _, v := range []any{uint8(3), int32(0), int32(1), int32(2)} {
+		if err := binary.Write(&b, order, v); err != nil {
+			panic(err)
+		}
+	}
+	return b.String()
+}
+
+// TestRead: every format gives the same triangle, or the same two points with normals.
+func TestRead(t *testing.T) {
+	triangle := &Shape{Points: []Vec{{0, 0, 0}, {1, 0, 0}, {0, 2, 3}}, Faces: [][3]int{{0, 1, 2}}}
+	pair := &Shape{Points: []Vec{{0, 0, 1}, {1, 2, 3}}, Normals: []Vec{{0, 0, 1}, {1, 0, 0}}}
+	const plyPoints = "element vertex 2\nproperty float x\nproperty float y\nproperty float z\nproperty float nx\nproperty float ny\nproperty float nz\nend_header\n"
+	for _, c := range []struct {
+		name, text string
+		want       *Shape
+	}{
+		{"a.off", "OFF\n# a comment\n3 1 0\n0 0 0\n1 0 0\n0 2 3\n3 0 1 2 0.5\n", triangle},
+		{"b.off", "OFF3 1 0\r\n0 0 0\r\n1 0 0\r\n0 2 3\r\n3 0 1 2\r\n", triangle},
+		{"a.obj", "o t\nv 0 0 0\nv 1 0 0\nv 0 2 3\nvn 0 0 1\nf 1/1/1 2/2/1 -1//1\n", triangle},
+		{"a.ply", "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\nelement face 1\nproperty list uchar int vertex_index\nend_header\n0 0 0\n1 0 0\n0 2 3\n3 0 1 2\n", triangle},
+		{"b.ply", binaryPLY(binary.LittleEndian, "binary_little_endian"), triangle},
+		{"c.ply", binaryPLY(binary.BigEndian, "binary_big_endian"), triangle},
+		{"d.ply", "ply\nformat ascii 1.0\n" + plyPoints + "0 0 1 0 0 1\n1 2 3 1 0 0\n", pair},
+		{"a.xyz", "0 0 1 0 0 1\n1 2 3 1 0 0\n", pair},
+		{"b.TXT", "0,0,1,0,0,1\n\n1,2,3,1,0,0", pair},
+	} {
+		got, err := Read(write(t, filepath.Join(t.TempDir(), c.name), c.text))
+		if err != nil || !reflect.DeepEqual(got, c.want) {
+			t.Errorf("%s: %+v, %v", c.name, got, err)
+		}
+	}
+}
+
+// TestUnreadable: what is wrong is named with its place.
+func TestUnreadable(t *testing.T) {
+	cut := binaryPLY(binary.LittleEndian, "binary_little_endian")
+	cut = cut[:len(cut)-5]
+	for _, c := range []struct{ name, text, want string }{
+		{"a.off", "", "found the end"},
+		{"a.off", "OF\n", `line 1: "OF", expected OFF`},
+		{"a.off", "OFF\n3 1 0\n0 0 0\n1 x 0\n", `line 4: "x", expected a number`},
+		{"a.off", "OFF\n3 1 0\n0 0 0\n1 0 0\n0 2 3\n", "1 more faces, found the end"},
+		{"a.off", "OFF\n3 1 0\n0 0 0\n1 0 0\n0 2 3\n3 0 1 3\n", "triangle 0: corner 3, expected 0 to 2"},
+		{"a.off", "OFF\n3 1 0\n0 0 0\n1 0 NaN\n0 2 3\n3 0 1 2\n", "point 1: [1 0 NaN], expected finite numbers"},
+		{"a.off", "OFF\n3 1 0\n0 0 0\n1 0 1e200\n0 2 3\n3 0 1 2\n", "expected finite numbers whose squares"},
+		{"a.obj", "v 0 0 0\nf 1 2 3\n", `line 2: corner "2", expected 1 to 1`},
+		{"a.obj", "v 0 0\n", "line 1: 2 numbers, expected 3"},
+		{"a.obj", "g nothing\n", "expected points, found none"},
+		{"a.xyz", "0 0 1\n1 2 3 1 0 0\n", "line 2: 6 numbers, where the lines before"},
+		{"a.ply", "plx\n", "line 1: \"plx\", expected ply"},
+		{"a.ply", "ply\nformat ascii 1.0\nelement vertex 999999999\n", "line 3: \"element vertex 999999999\", expected a number of elements that the file has room for"},
+		{"a.ply", "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nend_header\n1 ", "expected the properties x, y and z"},
+		{"b.ply", cut, "face 0: expected more numbers, found the end"},
+		{"a.stl", "", "expected a name that ends in one of"},
+	} {
+		path := write(t, filepath.Join(t.TempDir(), c.name), c.text)
+		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
+			t.Errorf("%s %.30q: %v, expected %q", c.name, c.text, err, c.want)
+		}
+	}
+}
+
+// TestSample: points of a square are uniform on it, its normals are right, and the farthest of
+// five are its corners.
+func TestSample(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2)).Float64
+	square := &Shape{Points: []Vec{{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}}}
+	square.fan([]int{0, 1, 2, 3})
+	points, normals, err := square.Sample(4000, random)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var counts [4]int
+	for i, p := range points {
+		counts[int(2*p[0])+2*int(2*p[1])]++
+		if normals[i] != (Vec{0, 0, 1}) || p[2] != 0 {
+			t.Fatalf("%v, normal %v", p, normals[i])
+		}
+	}
+	for _, n := range counts {
+		if math.Abs(float64(n)-1000) > 130 {
+			t.Errorf("%v of 4000 points in the quarters", counts)
+		}
+	}
+	s := &Shape{Points: []Vec{{0.5, 0.5, 0}, {0, 0, 0}, {1, 0, 0}, {0.1, 0.1, 0}, {1, 1, 0}, {0, 1, 0}, {0, 0, 0}}}
+	for range 20 {
+		taken := map[int]bool{}
+		for _, i := range s.farthest(5, random) {
+			taken[i] = true
+		}
+		if len(taken) != 5 || !taken[2] || !taken[4] || !taken[5] || !taken[1] && !taken[6] && !taken[3] {
+			t.Errorf("taken %v", taken)
+		}
+	}
+	if got := s.farthest(7, random); len(got) != 7 {
+		t.Errorf("%v of all", got)
+	}
+	flat := &Shape{Points: make([]Vec, 3), Faces: [][3]int{{0, 1, 2}}}
+	if _, _, err := flat.Sample(1, random); err == nil || !strings.Contains(err.Error(), "area above 0") {
+		t.Errorf("a flat surface: %v", err)
+	}
+	Normalize(points)
+	radius := 0.0
+	for _, p := range points {
+		radius = max(radius, p.norm())
+	}
+	if math.Abs(radius-1) > 1e-12 {
+		t.Errorf("radius %v", radius)
+	}
+}
+
+// TestConvert: classes and splits are those of the folders, the same seed gives the same data
+// set, and a bad file is an error with its name that leaves nothing behind.
+func TestConvert(t *testing.T) {
+	from := t.TempDir()
+	const off = "OFF\n4 2 0\n0 0 0\n1 0 0\n0 1 0\n0 0 2\n3 0 1 2\n3 0 1 3\n"
+	for _, name := range []string{"chair/train/1.off", "chair/test/2.off", "desk/train/3.off", "desk/train/4.off"} {
+		write(t, filepath.Join(from, name), off)
+	}
+	write(t, filepath.Join(from, "names.txt"), "chair\ndesk\n")
+	o := Options{Points: 9, Seed: 3}
+	d, err := Convert(t.Context(), from, filepath.Join(t.TempDir(), "data"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := d.Manifest; m.Splits["train"].Rows != 3 || m.Splits["test"].Rows != 1 || !reflect.DeepEqual(m.LabelNames, []string{"chair", "desk"}) || len(m.FeatureNames) != 6 {
+		t.Errorf("%+v", m)
+	}
+	f, err := d.Open("train")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if e, err := f.Example(2); err != nil || e.Label != 1 || len(e.Features) != 9 {
+		t.Errorf("%+v, %v", e, err)
+	}
+	again, err := Convert(t.Context(), from, filepath.Join(t.TempDir(), "data"), o)
+	if err != nil || again.Fingerprint() != d.Fingerprint() {
+		t.Errorf("another data set: %v", err)
+	}
+	bad := write(t, filepath.Join(from, "desk/train/5.off"), off[:40])
+	dir := filepath.Join(t.TempDir(), "data")
+	if _, err := Convert(t.Context(), from, dir, o); err == nil || !strings.Contains(err.Error(), bad) {
+		t.Errorf("error %v, expected one of %s", err, bad)
+	}
+	if _, err := seq.OpenDataset(dir); err == nil {
+		t.Error("a data set is there")
+	}
+	if err := os.Remove(bad); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(from, "desk/train/6.xyz"), "0 0 0\n1 2 3\n")
+	if _, err := Convert(t.Context(), from, dir, o); err == nil || !strings.Contains(err.Error(), "6.xyz: normals are there: false, in the first file: true") {
+		t.Errorf("error %v", err)
+	}
+}

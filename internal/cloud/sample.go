@@ -1,0 +1,115 @@
+package cloud
+
+import (
+	"errors"
+	"math"
+	"sort"
+)
+
+// Sample takes n points: of a surface ones that are uniform on it, with the normals of its
+// faces; of points the n farthest, or all where there are no more. Random is uniform on 0 to 1.
+func (s *Shape) Sample(n int, random func() float64) (points, normals []Vec, err error) {
+	if s.Faces != nil {
+		return s.onSurface(n, random)
+	}
+	for _, i := range s.farthest(n, random) {
+		points = append(points, s.Points[i])
+		if s.Normals != nil {
+			normals = append(normals, s.Normals[i])
+		}
+	}
+	return points, normals, nil
+}
+
+// onSurface draws faces by their area, and a point of each.
+func (s *Shape) onSurface(n int, random func() float64) (points, normals []Vec, err error) {
+	areas := make([]float64, len(s.Faces)) // sums up to each
+	directions := make([]Vec, len(s.Faces))
+	total := 0.0
+	for i, f := range s.Faces {
+		directions[i] = cross(s.Points[f[1]].minus(s.Points[f[0]]), s.Points[f[2]].minus(s.Points[f[0]]))
+		total += directions[i].norm()
+		areas[i] = total
+	}
+	if !(total > 0) || math.IsInf(total, 0) {
+		return nil, nil, errors.New("expected a surface with a finite area above 0")
+	}
+	for range n {
+		at := random() * total
+		i := min(sort.Search(len(areas), func(i int) bool { return areas[i] > at }), len(areas)-1)
+		for i > 0 && directions[i].norm() == 0 {
+			i--
+		}
+		f, u, v := s.Faces[i], random(), random()
+		if u+v > 1 {
+			u, v = 1-u, 1-v
+		}
+		a, b, c := s.Points[f[0]], s.Points[f[1]], s.Points[f[2]]
+		var p, normal Vec
+		for k := range 3 {
+			p[k] = a[k] + u*(b[k]-a[k]) + v*(c[k]-a[k])
+			normal[k] = directions[i][k] / directions[i].norm()
+		}
+		points, normals = append(points, p), append(normals, normal)
+	}
+	return points, normals, nil
+}
+
+// farthest takes a point at random, then always the one that is farthest from all that were
+// taken, the first of equals, and returns their indices.
+//
+// Source: Eldar, Lindenbaum, Porat and Zeevi, "The Farthest Point Strategy for Progressive
+// Image Sampling", IEEE Transactions on Image Processing 6, 1997.
+func (s *Shape) farthest(n int, random func() float64) (taken []int) {
+	if n >= len(s.Points) {
+		for i := range s.Points {
+			taken = append(taken, i)
+		}
+		return taken
+	}
+	nearest := make([]float64, len(s.Points)) // distance to those that were taken
+	for i := range nearest {
+		nearest[i] = math.Inf(1)
+	}
+	next := min(int(random()*float64(len(s.Points))), len(s.Points)-1)
+	for len(taken) < n {
+		taken = append(taken, next)
+		nearest[next] = -1 // never again, though another point may be at the same place
+		at := s.Points[next]
+		for i, p := range s.Points {
+			if nearest[i] >= 0 {
+				nearest[i] = min(nearest[i], p.minus(at).norm())
+			}
+		}
+		next = 0
+		for i, d := range nearest {
+			if d > nearest[next] {
+				next = i
+			}
+		}
+	}
+	return taken
+}
+
+// Normalize moves points to their mean and divides them by their largest distance from it.
+func Normalize(points []Vec) {
+	var center Vec
+	for _, p := range points {
+		for c := range p {
+			center[c] += p[c] / float64(len(points))
+		}
+	}
+	radius := 0.0
+	for i := range points {
+		points[i] = points[i].minus(center)
+		radius = max(radius, points[i].norm())
+	}
+	if radius == 0 { // all at one place
+		return
+	}
+	for i := range points {
+		for c := range points[i] {
+			points[i][c] /= radius
+		}
+	}
+}
