@@ -232,6 +232,9 @@ func (c *Config) DescribeData(s seq.Spec) error {
 	c.Thresholds, c.AutoMap = nil, nil // of a model that it starts from
 	c.VocabSize, c.PadTokenID, c.Tokenizer = s.VocabSize, s.PadID, s.Tokenizer
 	c.describeFeatures(s)
+	if c.Featured() && (c.Task == Retrieval || c.Task == FillMask) {
+		return &ConfigError{"task", c.Task, "one of a sequence: tokens have features"}
+	}
 	if err := o.describe(c, s); err != nil {
 		return err
 	}

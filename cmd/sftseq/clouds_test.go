@@ -46,6 +46,16 @@ func TestClouds(t *testing.T) {
 	if n := strings.Count(mustRun(t, "embed", "--model", dir, lines), `"embedding"`); n != 6 {
 		t.Errorf("%d embeddings", n)
 	}
+	for want, args := range map[string][]string{
+		"have features, and a report shows token ids": {"report", dir},
+		"--embedding-init fourier: expected tokens":   {"train", "custom", "--data", data, "--out", dir + "2", "--embedding-init", "fourier"},
+		"task: fill-mask, expected one of a sequence": {"pretrain", "--data", data, "--out", dir + "3"},
+		"token_deletion and token_replacement must":   {"train", "custom", "--data", data, "--out", dir + "4", "--token-deletion", "0.1"},
+	} {
+		if status, _, errs := program(nil, args...); status == 0 || !strings.Contains(errs, want) {
+			t.Errorf("%v: status %d, %s", args, status, errs)
+		}
+	}
 	if status, _, errs := program(nil, "serve", "--model", dir); status == 0 || !strings.Contains(errs, "the server takes ids so far") {
 		t.Errorf("serve: status %d, %s", status, errs)
 	}

@@ -73,6 +73,9 @@ func reportRuns(c *cli.Context) error {
 		if r.Starts, err = provenance.ReadStarts(dirs[i]); err != nil {
 			return err
 		}
+		if r.Config.Featured() {
+			return fmt.Errorf("%s: the tokens of the model have features, and a report shows token ids so far: sftseq eval measures the model", dirs[i])
+		}
 		if r.Config.Tokenizer != nil {
 			if r.Tokenizer, err = tokenizers.Open(r.Config.Tokenizer, dirs[i]); err != nil {
 				return err

@@ -213,6 +213,9 @@ func startingModel(c *cli.Context, config *sft.Config, p provenance.Provenance) 
 	if err := p.Store(config); err != nil {
 		return nil, err
 	}
+	if init := p.Settings.EmbeddingInit; config.Featured() && (init == sft.FourierInit || init == sft.CodebookInit) {
+		return nil, fmt.Errorf("--embedding-init %s: expected tokens with ids, found tokens with features, which have no embeddings", init)
+	}
 	m := sft.NewModel(config, p.Settings.Seed)
 	switch p.Settings.EmbeddingInit {
 	case sft.FourierInit:
