@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -122,6 +123,9 @@ func (s *Scorer) Embed(ctx context.Context, record arrow.Record) (arrow.Record, 
 // record makes a result for a record of a specification: the columns that fill
 // appends for pieces of it, and the lengths.
 func (s *Scorer) record(ctx context.Context, record arrow.Record, spec *seq.Spec, fields []arrow.Field, fill func(b *array.RecordBuilder, first int, examples []seq.Example) error) (arrow.Record, error) {
+	if want := s.engine.config.FeatureNames; !slices.Equal(spec.FeatureNames, want) {
+		return nil, fmt.Errorf("the record's features are %q, the model's %q", spec.FeatureNames, want)
+	}
 	rows, err := seq.RowsOf(record, spec)
 	if err != nil {
 		return nil, err

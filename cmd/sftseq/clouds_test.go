@@ -46,6 +46,11 @@ func TestClouds(t *testing.T) {
 	if n := strings.Count(mustRun(t, "embed", "--model", dir, lines), `"embedding"`); n != 6 {
 		t.Errorf("%d embeddings", n)
 	}
+	scored := filepath.Join(t.TempDir(), "scored.arrow")
+	mustRun(t, "predict", "--model", dir, "--input", test, "--output", scored)
+	if _, err := os.Stat(scored); err != nil {
+		t.Error(err)
+	}
 	for want, args := range map[string][]string{
 		"have features, and a report shows token ids": {"report", dir},
 		"--embedding-init fourier: expected tokens":   {"train", "custom", "--data", data, "--out", dir + "2", "--embedding-init", "fourier"},
