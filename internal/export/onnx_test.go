@@ -40,6 +40,12 @@ func TestStructure(t *testing.T) {
 	for name, m := range models {
 		t.Run(name, func(t *testing.T) {
 			file, err := ONNX(m)
+			if m.Config.FeatureNames != nil {
+				if err == nil || !strings.HasPrefix(err.Error(), "feature_names: ") {
+					t.Errorf("a model of features: %v, expected to be refused by name", err)
+				}
+				return
+			}
 			if err != nil {
 				t.Fatal(err)
 			}
