@@ -32,9 +32,12 @@ func serveCommand() *cli.Command {
 		ArgsUsage: " ",
 		UsageText: `sftseq serve --model DIR [flags]
 sftseq serve --model DIR --listen unix:PATH [--listen tcp:HOST:PORT] [flags]
+sftseq serve --model DIR --http HOST:PORT [--http-token FILE] [flags]
 
 Example: echo '{"text": "[MAX 2 9 ]"}' | sftseq serve --model runs/listops
-         sftseq serve --model runs/listops --listen unix:/run/user/1000/sftseq`,
+         sftseq serve --model runs/listops --listen unix:/run/user/1000/sftseq
+         sftseq serve --model runs/listops --http 127.0.0.1:8080 &
+         curl --json '{"model": "listops", "input": "[MAX 2 9 ]"}' http://127.0.0.1:8080/v1/embeddings`,
 		Description: `Reads messages from standard input and answers on standard output, one a line.
 A line that predict takes is answered as predict would, in its order, by a model of classes:
    {"id": 7, "text": "[MAX 2 9 ]"}
@@ -50,13 +53,15 @@ embeddings and search it, cancel, see progress.
 With --listen any number of clients share the model, and standard input is left
 alone. Whoever reaches an address may use the server: who may connect to a unix
 socket is up to its directory and the umask, and TCP is of this machine alone
-unless a host is named. SIGTERM ends the server when what it has accepted is
+unless a host is named. With --http they use HTTP, as docs/http.md tells: the methods
+are POST /classify and the like, and OpenAI's clients find POST /v1/embeddings.
+SIGTERM ends the server when what it has accepted is
 answered, a second one at once; SIGHUP reads the model again. Logs go to standard
 error.
 
 Exit status: 0 at the end of the input, after shutdown and exit, and after
 SIGTERM; 1 after an exit without shutdown, and where something failed.`,
-		Flags: append(modelFlags(),
+		Flags: append(append(modelFlags(), httpFlags()...),
 			&cli.StringFlag{Name: "framing", Value: transport.Lines, Usage: "`KIND` of messages: lines, or lsp (Content-Length headers)"},
 			&cli.StringSliceFlag{Name: "listen", Usage: "serve clients at `ADDRESS`: unix:PATH or tcp:HOST:PORT (this machine without a host)"},
 			&cli.BoolFlag{Name: "truncate", Usage: "read the head of a sequence that is too long"},
@@ -67,8 +72,8 @@ SIGTERM; 1 after an exit without shutdown, and where something failed.`,
 			&cli.DurationFlag{Name: "debounce", Value: 200 * time.Millisecond, Usage: "`TIME` from a document's last change to its classification"},
 			&cli.StringFlag{Name: "max-line", Value: "16MiB", Usage: "refuse a message of more than `SIZE`, at most 1GiB"},
 			&cli.IntFlag{Name: "max-inflight", Value: 512, Usage: "refuse a client's request while `N` wait for an answer"},
-			&cli.IntFlag{Name: "max-clients", Usage: "serve at most `N` connections of --listen; beyond it the one of the least use makes room", DefaultText: "as many as open files allow"},
-			&cli.DurationFlag{Name: "idle-timeout", Usage: "end a connection of --listen that asks for nothing for `TIME` and has no document open", DefaultText: "never"},
+			&cli.IntFlag{Name: "max-clients", Usage: "serve at most `N` connections of --listen and --http; beyond it the one of the least use makes room", DefaultText: "as many as open files allow"},
+			&cli.DurationFlag{Name: "idle-timeout", Usage: "end a connection of --listen or --http that asks for nothing for `TIME` and has no document open", DefaultText: "never"},
 			&cli.IntFlag{Name: "max-documents", Value: 256, Usage: "a client may have `N` documents open"},
 			&cli.StringFlag{Name: "max-memory", Value: "1GiB", Usage: "keep at most `SIZE` of requests and documents, at least 1MiB"},
 			&cli.DurationFlag{Name: "drain", Value: 10 * time.Second, Usage: "`TIME` that SIGTERM leaves for what was accepted"},
@@ -133,8 +138,8 @@ func serveOptions(c *cli.Context) (serve.Options, error) {
 		}
 	}
 	for _, name := range []string{"max-clients", "idle-timeout"} {
-		if c.IsSet(name) && len(c.StringSlice("listen")) == 0 {
-			return o, usage(c, "--%s needs --listen", name)
+		if c.IsSet(name) && len(c.StringSlice("listen")) == 0 && c.String("http") == "" {
+			return o, usage(c, "--%s needs --listen or --http", name)
 		}
 	}
 	for _, name := range []string{"max-wait", "debounce", "drain", "idle-timeout"} {
@@ -210,6 +215,8 @@ type serving struct {
 	drain   time.Duration
 	listen  []transport.Address
 	metrics transport.Address // without a name there are none
+	http    transport.Address // the same
+	token   string            // of --http-token, "" without one
 	work    sync.WaitGroup
 
 	open      atomic.Bool // it serves, and does not start or stop
@@ -231,7 +238,7 @@ func (r *serving) addresses(c *cli.Context) error {
 			return usage(c, "--metrics %q: %w", text, err)
 		}
 	}
-	return nil
+	return r.readHTTP(c)
 }
 
 // run serves until the input ends, or until the program is asked to stop.
@@ -248,9 +255,21 @@ func (r *serving) run(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	web, err := r.listenHTTP()
+	if err != nil {
+		closeAll(listeners)
+		return err
+	}
 	r.open.Store(true)
 	defer r.shut()
-	ended := make(chan error, len(listeners)+1)
+	ended := make(chan error, len(listeners)+2)
+	if web != nil {
+		r.work.Go(func() {
+			if err := r.serveHTTP(ctx, web); err != nil {
+				ended <- err
+			}
+		})
+	}
 	for _, l := range listeners {
 		r.log.Info("listening", "address", l.Addr().Network()+":"+l.Addr().String())
 		if transport.Public(l.Addr()) {
@@ -262,7 +281,7 @@ func (r *serving) run(c *cli.Context) error {
 			}
 		})
 	}
-	if len(listeners) == 0 {
+	if len(listeners) == 0 && web == nil {
 		if f, ok := c.App.Reader.(*os.File); ok && term.IsTerminal(int(f.Fd())) {
 			fmt.Fprintln(c.App.ErrWriter, `Type a line such as {"text": "…"}; Ctrl-D ends.`)
 		}
@@ -290,14 +309,18 @@ func (r *serving) listenAll() ([]net.Listener, error) {
 	for _, a := range r.listen {
 		l, err := transport.Listen(a)
 		if err != nil {
-			for _, l := range all {
-				l.Close()
-			}
+			closeAll(all)
 			return nil, fmt.Errorf("--listen %s:%s: %w", a.Network, a.Name, err)
 		}
 		all = append(all, l)
 	}
 	return all, nil
+}
+
+func closeAll(listeners []net.Listener) {
+	for _, l := range listeners {
+		l.Close()
+	}
 }
 
 // serveMetrics serves Prometheus until stop is called.

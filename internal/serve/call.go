@@ -75,8 +75,10 @@ func (c *call) response() []byte {
 }
 
 // answer runs the call's method; the result is JSON.
-func (c *call) answer() (value []byte, err error) {
-	defer c.recovered(&err)
+func (c *call) answer() ([]byte, error) { return c.encoded(c.result) }
+
+// result runs the call's method.
+func (c *call) result() (any, error) {
 	m, ok := methods[c.method]
 	if !ok {
 		return nil, fail(codeNoMethod, place{Found: c.method}, "no method %q", c.method)
@@ -87,11 +89,17 @@ func (c *call) answer() (value []byte, err error) {
 	if c.params != nil && c.params[0] != '{' {
 		return nil, badParam("params", "expected an object, found %s", jsonlines.Kind(c.params))
 	}
-	result, err := m.run(c)
+	return m.run(c)
+}
+
+// encoded is the JSON of a result.
+func (c *call) encoded(result func() (any, error)) (value []byte, err error) {
+	defer c.recovered(&err)
+	found, err := result()
 	if err != nil {
 		return nil, err
 	}
-	if stopped := c.do(int(c.bytes), func() { value, err = json.Marshal(result) }); stopped != nil {
+	if stopped := c.do(int(c.bytes), func() { value, err = json.Marshal(found) }); stopped != nil {
 		return nil, stopped
 	}
 	if err != nil {

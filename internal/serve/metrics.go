@@ -13,6 +13,8 @@ type metrics struct {
 	latency *prometheus.HistogramVec // from a request to its answer, in seconds, by method
 	sizes   prometheus.Histogram     // jobs of a batch
 
+	responses *prometheus.CounterVec // of HTTP, by status
+
 	mu      sync.Mutex
 	answers map[string]int64 // by method
 	errors  map[int]int64
@@ -29,7 +31,8 @@ const maxRecent = 4096
 
 func newMetrics() *metrics {
 	return &metrics{
-		started: time.Now(), answers: map[string]int64{}, errors: map[int]int64{},
+		responses: prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: namespace, Name: "http_responses_total", Help: "Responses over HTTP by status."}, []string{"status"}),
+		started:   time.Now(), answers: map[string]int64{}, errors: map[int]int64{},
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: namespace, Name: "latency_seconds", Help: "From a request to its answer.",
 			Buckets: []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60},

@@ -20,7 +20,7 @@ const namespace = "sftseq"
 // Metrics answers /metrics, in the formats of Prometheus, and /healthz.
 func (s *Server) Metrics() http.Handler {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collector{s}, s.metrics.latency, s.metrics.sizes,
+	registry.MustRegister(collector{s}, s.metrics.latency, s.metrics.sizes, s.metrics.responses,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}))

@@ -148,43 +148,21 @@ func (s *Server) retryAfter() int {
 // Unless it does, r is closed at the end if it can be, and ends what w blocks; if it
 // does, what blocks goes on until the process ends.
 func (s *Server) Serve(name string, r io.Reader, w io.Writer, stdio bool) error {
-	x := &session{server: s, share: s.turns.Share(), account: batching.Account{Log: s.log}, input: r, name: name, stdio: stdio, log: s.log.With("session", name),
-		messages: make(chan message), stopRead: make(chan struct{}), settled: make(chan struct{}, 1),
-		calls: map[*call]struct{}{}, ids: map[string]*call{}, gone: make(chan struct{})}
-	x.activity.note()
+	x := s.newSession(name, r, stdio)
 	defer close(x.gone)
-	x.ctx, x.end = context.WithCancelCause(context.Background())
 	x.out = transport.NewOutlet(w, func(bytes int, write func()) { x.share.Do(x.ctx, bytes, write) })
 	if c, ok := r.(io.Closer); ok && !stdio {
 		defer c.Close()
 	}
 	x.frames = transport.NewFrames(s.options.Framing, r, x.out, s.options.MaxLine, x)
-	x.bare.queue = make(chan *bareLine, maxBareLines+1)
-	x.bare.ctx, x.bare.cancel = context.WithCancelCause(x.ctx)
-	s.mu.Lock()
-	if s.draining {
-		s.mu.Unlock()
+	admitted, crowded := s.admit(x)
+	switch {
+	case crowded != "":
+		return x.turnAway(crowded)
+	case !admitted:
 		return nil
 	}
-	var evicted *session
-	crowded := s.crowded()
-	if crowded != "" {
-		if evicted = s.evict(); evicted == nil {
-			s.mu.Unlock()
-			return x.turnAway(crowded)
-		}
-	}
-	s.add(x)
-	s.mu.Unlock()
-	defer func() {
-		s.mu.Lock()
-		s.remove(x)
-		s.mu.Unlock()
-		s.ended.Done()
-	}()
-	if evicted != nil {
-		evicted.dismiss(fail(codeBusy, retry{s.retryAfter()}, "there are as many connections as %s allows: this one makes room", crowded))
-	}
+	defer s.leave(x)
 	x.log.Debug("session begins")
 	ended := make(chan error, 1)
 	go func() { ended <- x.run() }()
@@ -196,6 +174,46 @@ func (s *Server) Serve(name string, r io.Reader, w io.Writer, stdio bool) error 
 	}
 	x.log.Debug("session ends", "error", err)
 	return err
+}
+
+// newSession is a session without a way to its client.
+func (s *Server) newSession(name string, r io.Reader, stdio bool) *session {
+	x := &session{server: s, share: s.turns.Share(), account: batching.Account{Log: s.log}, input: r, name: name, stdio: stdio, log: s.log.With("session", name),
+		messages: make(chan message), stopRead: make(chan struct{}), settled: make(chan struct{}, 1),
+		calls: map[*call]struct{}{}, ids: map[string]*call{}, gone: make(chan struct{})}
+	x.activity.note()
+	x.ctx, x.end = context.WithCancelCause(context.Background())
+	x.bare.queue = make(chan *bareLine, maxBareLines+1)
+	x.bare.ctx, x.bare.cancel = context.WithCancelCause(x.ctx)
+	return x
+}
+
+// admit counts a session among the server's. Where there are as many as there may be, one
+// of little use makes room; crowded is the flag that leaves none. A server that drains
+// admits nobody.
+func (s *Server) admit(x *session) (admitted bool, crowded string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.draining {
+		return false, ""
+	}
+	if crowded = s.crowded(); crowded != "" {
+		evicted := s.evict()
+		if evicted == nil {
+			return false, crowded
+		}
+		go evicted.dismiss(fail(codeBusy, retry{s.retryAfter()}, "there are as many connections as %s allows: this one makes room", crowded))
+	}
+	s.add(x)
+	return true, ""
+}
+
+// leave is the end of a session that was admitted.
+func (s *Server) leave(x *session) {
+	s.mu.Lock()
+	s.remove(x)
+	s.mu.Unlock()
+	s.ended.Done()
 }
 
 // add counts a session among the server's. The caller holds the server's lock.

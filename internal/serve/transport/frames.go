@@ -199,7 +199,7 @@ func (f *lspFrames) header() (int64, error) {
 			}
 			length = int64(v)
 		case strings.EqualFold(name, "Content-Type"):
-			if _, p, err := mime.ParseMediaType(value); err == nil && p["charset"] != "" && !utf8Name.MatchString(p["charset"]) {
+			if _, p, err := mime.ParseMediaType(value); err == nil && p["charset"] != "" && !IsUTF8(p["charset"]) {
 				return 0, BadHeader{fmt.Errorf("Content-Type: expected the charset utf-8, found %.40q", p["charset"])}
 			}
 		}
@@ -208,6 +208,9 @@ func (f *lspFrames) header() (int64, error) {
 
 // utf8Name is UTF-8 as LSP has it, and as it had it once.
 var utf8Name = regexp.MustCompile(`(?i)^utf-?8$`)
+
+// IsUTF8 reports whether a charset is UTF-8.
+func IsUTF8(charset string) bool { return utf8Name.MatchString(charset) }
 
 func (f *lspFrames) headerLine() (string, error) {
 	var line []byte

@@ -1,0 +1,96 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/internal/serve"
+	"github.com/sftseq/sftseq/internal/serve/transport"
+)
+
+// httpFlags are those of serve for clients of HTTP.
+func httpFlags() []cli.Flag {
+	return []cli.Flag{
+		&cli.StringFlag{Name: "http", Usage: "serve HTTP at `HOST:PORT` (this machine without a host): /v1/embeddings as OpenAI's clients ask for it, and every method"},
+		&cli.StringFlag{Name: "http-token", Usage: "HTTP clients bear the token in `FILE`; an address that others reach needs one", TakesFile: true},
+	}
+}
+
+// maxToken is the longest token, and minToken the shortest: a short one is soon guessed.
+const (
+	minToken = 16
+	maxToken = 4096
+)
+
+// readHTTP reads --http and --http-token.
+func (r *serving) readHTTP(c *cli.Context) error {
+	text := c.String("http")
+	if text == "" {
+		if c.IsSet("http-token") {
+			return usage(c, "--http-token needs --http")
+		}
+		return nil
+	}
+	var err error
+	if r.http, err = transport.ParseTCP(text); err != nil {
+		return usage(c, "--http %q: %w", text, err)
+	}
+	if file := c.String("http-token"); file != "" {
+		if r.token, err = readToken(file); err != nil {
+			return fmt.Errorf("--http-token: %w", err)
+		}
+	}
+	return nil
+}
+
+// readToken reads a token, which may end in a line feed.
+func readToken(file string) (string, error) {
+	f, err := os.Open(file)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	raw, err := io.ReadAll(io.LimitReader(f, maxToken+3))
+	if err != nil {
+		return "", err
+	}
+	token := strings.TrimRight(string(raw), "\r\n")
+	strange := func(c rune) bool { return c <= ' ' || c > '~' }
+	if at := strings.IndexFunc(token, strange); at >= 0 {
+		return "", fmt.Errorf("%s: expected one line of visible ASCII, found another character at byte %d", file, at)
+	}
+	if n := len(token); n < minToken || n > maxToken {
+		return "", fmt.Errorf("%s: expected a token of %d to %d characters, found %d", file, minToken, maxToken, n)
+	}
+	return token, nil
+}
+
+// listenHTTP listens at --http; there is no listener without it. Others than this machine
+// are not served without a token.
+func (r *serving) listenHTTP() (net.Listener, error) {
+	if r.http.Name == "" {
+		return nil, nil
+	}
+	l, err := transport.Listen(r.http)
+	if err != nil {
+		return nil, fmt.Errorf("--http %s: %w", r.http.Name, err)
+	}
+	if transport.Public(l.Addr()) && r.token == "" {
+		err := errors.Join(fmt.Errorf("--http %s: others reach this address: --http-token FILE is missing", r.http.Name), l.Close())
+		return nil, err
+	}
+	return l, nil
+}
+
+// serveHTTP answers on l until ctx ends.
+func (r *serving) serveHTTP(ctx context.Context, l net.Listener) error {
+	r.log.Info("listening", "address", "http://"+l.Addr().String())
+	return r.server.ServeHTTP(ctx, l, serve.HTTPOptions{Token: r.token})
+}

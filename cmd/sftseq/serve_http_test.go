@@ -1,0 +1,179 @@
+//go:build unix
+
+package main
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// serveHTTP runs a server until the test ends, and returns where it is.
+func serveHTTP(t *testing.T, args ...string) (url string, process *os.Process) {
+	t.Helper()
+	c := exec.Command(built(t), append([]string{"serve", "--http", "127.0.0.1:0"}, args...)...)
+	logs, err := c.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines := bufio.NewScanner(logs)
+	for url == "" && lines.Scan() {
+		if m := regexp.MustCompile(`msg=listening address=(http://\S+)`).FindStringSubmatch(lines.Text()); m != nil {
+			url = m[1]
+		}
+	}
+	drained := make(chan struct{})
+	go func() {
+		io.Copy(io.Discard, logs)
+		close(drained)
+	}()
+	t.Cleanup(func() {
+		c.Process.Signal(syscall.SIGTERM)
+		<-drained
+		if err := c.Wait(); err != nil {
+			t.Errorf("the server: %v", err)
+		}
+	})
+	return url, c.Process
+}
+
+// TestServeHTTPAsEmbed: /v1/embeddings has the bits of embed, and /classify those of predict.
+func TestServeHTTPAsEmbed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program")
+	}
+	for _, model := range []string{"pre", "conv", "tagging"} {
+		url, _ := serveHTTP(t, "--model", goldenPath(model))
+		var lines strings.Builder
+		var input [][]int
+		for n := 1; n < 20; n++ {
+			sequence := []int{1 + n%10}
+			for k := range n * n {
+				sequence = append(sequence, 1+k%10)
+			}
+			input = append(input, sequence)
+			body, _ := json.Marshal(sequence)
+			fmt.Fprintf(&lines, "{\"tokens\":%s}\n", body)
+		}
+		body, _ := json.Marshal(map[string]any{"model": model, "input": input})
+		r, err := http.Post(url+"/v1/embeddings", "application/json", strings.NewReader(string(body)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got struct {
+			Data []struct{ Embedding []float32 }
+		}
+		err = json.NewDecoder(r.Body).Decode(&got)
+		r.Body.Close()
+		want := strings.Split(strings.TrimSpace(succeed(t, lines.String(), "embed", "--model", goldenPath(model))), "\n")
+		if err != nil || r.StatusCode != 200 || len(got.Data) != len(want) {
+			t.Fatalf("%s: %s, %d vectors, %v", model, r.Status, len(got.Data), err)
+		}
+		for i, line := range want {
+			var w struct{ Embedding []float32 }
+			if err := json.Unmarshal([]byte(line), &w); err != nil || len(w.Embedding) == 0 || !slices.Equal(w.Embedding, got.Data[i].Embedding) {
+				t.Errorf("%s: sequence %d: %v, want %s", model, i, got.Data[i].Embedding, line)
+			}
+		}
+	}
+}
+
+// TestOpenAIClient: the client of OpenAI's package works as it is, and has the bits of embed.
+func TestOpenAIClient(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program")
+	}
+	needNode(t)
+	_, err := os.Stat(filepath.Join(examplesDir, "node/node_modules/openai"))
+	need(t, "npm's openai", err)
+	model := goldenPath("pre")
+	url, _ := serveHTTP(t, "--model", model)
+	out := client(t, "", []string{"node", filepath.Join(examplesDir, "node/openai.mjs")}, url+"/v1")
+	lines := strings.Split(out, "\n")
+	want := []string{"model: pre sftseq", "", "", "tokens: 13", "as float: the same", "token lists: 32 32", "at once: 64",
+		"NotFoundError: 404 invalid_request_error model model_not_found: no model \"other\": expected \"pre\"",
+		"BadRequestError: 400 invalid_request_error input[1] null: input[1]: the sequence is empty, at least 1 token was expected", ""}
+	embedded := strings.Split(succeed(t, "{\"text\":\"[MAX 2 9 ]\"}\n{\"text\":\"[SM 5 [MED 1 2 3 ] 8 ]\"}\n", "embed", "--model", model), "\n")
+	if len(lines) != len(want) {
+		t.Fatalf("%s", out)
+	}
+	for i, w := range want {
+		if w != "" && lines[i] != w {
+			t.Errorf("%s\nexpected %s", lines[i], w)
+		}
+	}
+	for i, line := range lines[1:3] {
+		var got []float32
+		var w struct{ Embedding []float32 }
+		text, ok := strings.CutPrefix(line, fmt.Sprintf("embedding %d: ", i))
+		if !ok || json.Unmarshal([]byte(text), &got) != nil || json.Unmarshal([]byte(embedded[i]), &w) != nil || !slices.Equal(got, w.Embedding) {
+			t.Errorf("%s\nexpected %s", line, embedded[i])
+		}
+	}
+}
+
+// TestServeHTTPToken: a server with a token is of those who have it.
+func TestServeHTTPToken(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program")
+	}
+	file := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(file, []byte("correct-horse-battery\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	url, _ := serveHTTP(t, "--model", goldenPath("pre"), "--http-token", file)
+	for token, want := range map[string]int{"": 401, "correct-horse-batterz": 401, "correct-horse-battery": 200} {
+		r, err := http.NewRequest("GET", url+"/v1/models", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("Authorization", "Bearer "+token)
+		response, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		response.Body.Close()
+		if response.StatusCode != want {
+			t.Errorf("%q: %s, want %d", token, response.Status, want)
+		}
+	}
+}
+
+func TestServeHTTPFlags(t *testing.T) {
+	model, dir := goldenPath("pre"), t.TempDir()
+	token := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, c := range []struct {
+		status int
+		want   string
+		args   []string
+	}{
+		{exitUsage, `--http "8080": expected HOST:PORT`, []string{"--http", "8080"}},
+		{exitUsage, "--http-token needs --http", []string{"--http-token", token("good", strings.Repeat("a", 16))}},
+		{exitError, "others reach this address: --http-token FILE is missing", []string{"--http", "0.0.0.0:0", "--log", "error"}},
+		{exitError, "expected a token of 16 to 4096 characters, found 5", []string{"--http", ":0", "--http-token", token("short", "short\n")}},
+		{exitError, "expected a token of 16 to 4096 characters, found 0", []string{"--http", ":0", "--http-token", token("empty", "\n")}},
+		{exitError, "found another character at byte 3", []string{"--http", ":0", "--http-token", token("lines", "one\ntwo and more than that\n")}},
+		{exitError, "--http-token: open ", []string{"--http", ":0", "--http-token", filepath.Join(dir, "none")}},
+	} {
+		refuse(t, c.status, c.want, "", append([]string{"serve", "--model", model}, c.args...)...)
+	}
+}

@@ -1,0 +1,402 @@
+package serve
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// dial opens a connection on which a test writes what it wants.
+func (w *web) dial() net.Conn {
+	w.t.Helper()
+	conn, err := net.Dial("tcp", w.addr)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	w.t.Cleanup(func() { conn.Close() })
+	conn.SetDeadline(time.Now().Add(20 * time.Second))
+	return conn
+}
+
+// raw sends bytes, and returns what comes until the end.
+func (w *web) raw(text string) string {
+	w.t.Helper()
+	conn := w.dial()
+	fmt.Fprint(conn, text)
+	answer, _ := io.ReadAll(conn)
+	return string(answer)
+}
+
+// rawPost is a request as it is sent.
+func rawPost(path, body string) string {
+	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body)
+}
+
+// TestHTTPConcurrent: each of 64 clients has an answer to each of its requests, and it is
+// the one to what it has asked, whatever else is asked at the time.
+func TestHTTPConcurrent(t *testing.T) {
+	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
+	const clients, requests = 64, 25
+	want := map[int]string{} // by token
+	for token := 1; token < 17; token++ {
+		want[token] = w.post("/classify", fmt.Sprintf(`{"tokens":[%d,3]}`, token))
+	}
+	var all sync.WaitGroup
+	for n := range clients {
+		all.Go(func() {
+			client := http.Client{Transport: &http.Transport{}}
+			defer client.CloseIdleConnections()
+			for i := range requests {
+				token := 1 + (n+i)%16
+				path, body := "/classify", fmt.Sprintf(`{"tokens":[%d,3]}`, token)
+				if i%5 == 4 {
+					path, body = "/v1/embeddings", fmt.Sprintf(`{"model":"pre","input":[[%d,3]]}`, token)
+				}
+				r, err := client.Post("http://"+w.addr+path, "application/json", strings.NewReader(body))
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				answer, err := io.ReadAll(r.Body)
+				r.Body.Close()
+				if err != nil || r.StatusCode != 200 || path == "/classify" && string(answer) != want[token] {
+					t.Errorf("%d: %s %s, %v", n, r.Status, answer, err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	eventually(t, fmt.Sprintf("expected %d answers", clients*requests+16), func() bool {
+		x := w.server.stats()
+		return x.Answers["sequence/classify"]+x.Answers["sequence/embed"] == clients*requests+16
+	})
+}
+
+// TestHTTPMemory: many requests of every kind, good and bad, leave no memory behind.
+func TestHTTPMemory(t *testing.T) {
+	n := 20000
+	if testing.Short() {
+		n = 2000
+	}
+	o := testOptions(t, "pre")
+	o.MaxLine = 1 << 18
+	w := startHTTP(t, o, HTTPOptions{})
+	bodies := []struct {
+		path, body string
+		status     int
+	}{
+		{"/classify", `{"tokens":[1,2,3]}`, 200},
+		{"/v1/embeddings", `{"model":"pre","input":["1","2"],"encoding_format":"base64"}`, 200},
+		{"/v1/embeddings", `{"model":"pre","input":["1",""]}`, 400},
+		{"/classify", `{"text":`, 400},
+		{"/score", `{}`, 404},
+		{"/classify", `{"text":"` + strings.Repeat("1 ", 1<<17) + `"}`, 413},
+		{"/embed", `{"text":"` + strings.Repeat("1 ", 1<<10) + `"}`, 200},
+	}
+	round := func(n int) uint64 {
+		var clients sync.WaitGroup
+		for k := range 8 {
+			clients.Go(func() {
+				r := rand.New(rand.NewPCG(uint64(n), uint64(k)))
+				for range n / 8 {
+					b := bodies[r.IntN(len(bodies))]
+					if r, answer := w.send("POST", b.path, b.body); r.StatusCode != b.status {
+						t.Errorf("%s %.50s: %s %s", b.path, b.body, r.Status, answer)
+					}
+				}
+			})
+		}
+		clients.Wait()
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return m.HeapAlloc
+	}
+	before := round(400)
+	if after := round(n); after > before+8<<20 {
+		t.Errorf("%d KiB are in use after %d requests, %d KiB before", after>>10, n, before>>10)
+	}
+	eventually(t, "memory is still counted", func() bool { return w.server.memory.used.Load() == 0 })
+}
+
+// TestHTTPSlowClients: who sends or reads too slowly is cut, at each place where that may be.
+func TestHTTPSlowClients(t *testing.T) {
+	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Patience: 300 * time.Millisecond})
+	for name, c := range map[string]struct{ first, drip, want string }{
+		"nothing":         {"", "", ""},
+		"the first line":  {"PO", "S", ""},
+		"headers":         {"POST /classify HTTP/1.1\r\nHost: localhost\r\n", "X-A: b\r\n", ""},
+		"a body":          {"POST /classify HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{", " ", "408"},
+		"a chunked body":  {"POST /classify HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n", "1\r\n \r\n", "408"},
+		"a body too long": {"POST /classify HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 100000000\r\n\r\n{", " ", "408"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			conn, began := w.dial(), time.Now()
+			fmt.Fprint(conn, c.first)
+			done := make(chan struct{})
+			go func() {
+				defer close(done)
+				for c.drip != "" {
+					time.Sleep(50 * time.Millisecond)
+					if _, err := fmt.Fprint(conn, c.drip); err != nil {
+						return
+					}
+				}
+			}()
+			answer, _ := io.ReadAll(conn)
+			conn.Close()
+			<-done
+			if took := time.Since(began); took > 5*time.Second || !strings.Contains(string(answer), c.want) {
+				t.Errorf("cut after %v: %q", took, answer)
+			}
+		})
+	}
+	t.Run("a body in time", func(t *testing.T) { // as long as all the patience, but it comes
+		t.Parallel()
+		conn, body := w.dial(), `{"tokens":[1`+strings.Repeat(" ", 1<<17)+"]}"
+		request := rawPost("/classify", body)
+		for len(request) > 0 {
+			n := min(len(request), 1<<14)
+			fmt.Fprint(conn, request[:n])
+			request = request[n:]
+			time.Sleep(60 * time.Millisecond)
+		}
+		if r, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || r.StatusCode != 200 {
+			t.Errorf("%v %v", r, err)
+		}
+	})
+}
+
+// TestHTTPUnread: who does not read an answer is cut, and what it takes is given back.
+func TestHTTPUnread(t *testing.T) {
+	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Patience: 300 * time.Millisecond, Pace: 64 << 20})
+	conn := w.dial()
+	conn.(*net.TCPConn).SetReadBuffer(4096)
+	fmt.Fprint(conn, rawPost("/v1/embeddings", `{"model":"pre","input":[`+strings.Repeat("[1],", 15999)+"[1]]}"))
+	eventually(t, "it is not answered", func() bool { return w.server.blocked() == 1 })
+	eventually(t, "the connection is not cut", func() bool { return w.server.stats().Sessions == 0 && w.server.memory.used.Load() == 0 })
+}
+
+// TestHTTPHostile: what is no HTTP, or no request that could be answered, is refused, and
+// another client is served meanwhile as if it were alone.
+func TestHTTPHostile(t *testing.T) {
+	o := testOptions(t, "pre")
+	o.MaxMemory, o.MaxLine = 16<<20, 4<<20
+	w := startHTTP(t, o, HTTPOptions{Patience: time.Second})
+	ended, served := make(chan struct{}), make(chan time.Duration)
+	go func() {
+		var worst time.Duration
+		for {
+			select {
+			case <-ended:
+				served <- worst
+				return
+			case <-time.After(2 * time.Millisecond):
+			}
+			began := time.Now()
+			w.post("/classify", `{"tokens":[1,2]}`)
+			worst = max(worst, time.Since(began))
+		}
+	}()
+	head := "POST /classify HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+	for name, c := range map[string]struct{ text, want string }{
+		"JSON-RPC":                {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}\n", "400"},
+		"bytes":                   {"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", "400"},
+		"headers without an end":  {head + strings.Repeat("A: b\r\n", 1e5) + "\r\n", "431"},
+		"a long header":           {head + "A: " + strings.Repeat("b", 1e6) + "\r\n\r\n", "431"},
+		"two lengths":             {head + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", "400"},
+		"a length and chunks":     {head + "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", " 400 "},
+		"a negative length":       {head + "Content-Length: -2\r\n\r\n{}", "400"},
+		"a length of no end":      {head + "Content-Length: 99999999999999999999\r\n\r\n{}", "400"},
+		"a length that lies":      {head + "Content-Length: 1000000000\r\n\r\n{}", "408"},
+		"bad chunks":              {head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n", "400"},
+		"chunks without an end":   {head + "Transfer-Encoding: chunked\r\n\r\n" + strings.Repeat("10000\r\n"+strings.Repeat("[", 1<<16)+"\r\n", 80) + "0\r\n\r\n", "413"},
+		"a body beyond memory":    {rawPost("/classify", `{"text":"`+strings.Repeat("1 ", 3<<20)+`"}`), "413"},
+		"nested deep":             {rawPost("/classify", strings.Repeat(`{"a":`, 7e5)), "400"},
+		"many short sequences":    {rawPost("/v1/embeddings", `{"model":"pre","input":[`+strings.Repeat("[1],", 5e5)+"[1]]}"), "input: expected at most 16384"},
+		"a huge exponent":         {rawPost("/classify", `{"tokens":[1e999999999]}`), "400"},
+		"HTTP/2 before knowledge": {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", ""},
+		"a tunnel":                {"CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\nConnection: close\r\n\r\n", "421"},
+		"another's origin":        {"GET http://example.com/info HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n", "421"},
+		"up from the root":        {"GET /../../etc/passwd HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", "HTTP/1.1 30"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			answer := w.raw(strings.Replace(c.text, "Host: localhost\r\n", "Host: localhost\r\nConnection: close\r\n", 1))
+			if !strings.Contains(answer, c.want) || strings.Contains(answer, "200 OK") {
+				t.Errorf("%.300q; want %s", answer, c.want)
+			}
+		})
+	}
+	close(ended)
+	if worst := <-served; worst > time.Second {
+		t.Errorf("another client waited %v", worst)
+	}
+	eventually(t, "memory is still counted", func() bool { return w.server.memory.used.Load() == 0 })
+}
+
+// TestHTTPFair: who asks for little is answered soon beside clients who ask for much, and
+// beside those of JSON-RPC.
+func TestHTTPFair(t *testing.T) {
+	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
+	ask := func() time.Duration {
+		began := time.Now()
+		w.post("/classify", `{"tokens":[1,2]}`)
+		return time.Since(began)
+	}
+	ask()
+	stop := make(chan struct{})
+	var greedy sync.WaitGroup
+	body := `{"sequences":[` + strings.Repeat(`{"tokens":[1`+strings.Repeat(",2", 1000)+`]},`, 199) + `{"tokens":[1]}]}`
+	for range 8 {
+		greedy.Go(func() {
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+					w.post("/classify", body)
+				}
+			}
+		})
+	}
+	eventually(t, "nothing waits", func() bool { jobs, _, _ := waiting(w.server); return jobs > 500 })
+	var times []time.Duration
+	for range 20 {
+		times = append(times, ask())
+	}
+	close(stop)
+	greedy.Wait()
+	slices.Sort(times)
+	if times[10] > 500*time.Millisecond {
+		t.Errorf("the median of a small request is %v, behind %d sequences", times[10], 8*200)
+	}
+}
+
+// TestHTTPLeaves: nothing more is computed for a client that is gone.
+func TestHTTPLeaves(t *testing.T) {
+	s := testOptions(t, "pre")
+	w := startHTTP(t, s, HTTPOptions{})
+	release := hold(w.server)
+	conn := w.dial()
+	fmt.Fprint(conn, rawPost("/classify", `{"sequences":[`+strings.Repeat(`{"tokens":[1]},`, 99)+`{"tokens":[2]}]}`))
+	eventually(t, "nothing runs", func() bool { _, _, running := waiting(w.server); return running > 0 })
+	conn.Close()
+	eventually(t, "it is still wanted", func() bool {
+		jobs, _, running := waiting(w.server)
+		return jobs == 0 && running == 0 && w.server.memory.used.Load() == 0 && w.server.stats().Sessions == 0
+	})
+	close(release)
+}
+
+// TestHTTPPatience: a request may compute for longer than a client has to send it.
+func TestHTTPPatience(t *testing.T) {
+	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Patience: 100 * time.Millisecond})
+	release := hold(w.server)
+	time.AfterFunc(500*time.Millisecond, func() { close(release) })
+	w.post("/classify", `{"tokens":[1]}`)
+}
+
+// TestHTTPCrowded: where there are as many connections as there may be, one more is told to
+// come back, or takes the place of one that is of little use.
+func TestHTTPCrowded(t *testing.T) {
+	o := testOptions(t, "pre")
+	o.MaxClients = 2
+	w := startHTTP(t, o, HTTPOptions{})
+	silent := []net.Conn{w.dial(), w.dial()}
+	eventually(t, "they have no places", func() bool { return w.server.stats().Sessions == 2 })
+	answer := w.raw(rawPost("/classify", `{"tokens":[1]}`))
+	if !strings.HasPrefix(answer, "HTTP/1.1 429 ") || !strings.Contains(answer, "Retry-After: ") || !strings.Contains(answer, "--max-clients allows") {
+		t.Errorf("%q", answer)
+	}
+	time.Sleep(usualAllowances.silent)
+	w.post("/classify", `{"tokens":[1]}`) // a silent one made room
+	closed := 0
+	for _, conn := range silent {
+		conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond))
+		if _, err := conn.Read(make([]byte, 1)); err == io.EOF {
+			closed++
+		}
+	}
+	if closed != 1 {
+		t.Errorf("%d of two silent connections were closed, want 1", closed)
+	}
+}
+
+// TestHTTPBusy: while there is no memory a request is told when to come back.
+func TestHTTPBusy(t *testing.T) {
+	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
+	m := &w.server.memory
+	taken := m.limit - m.used.Load()
+	m.take(taken)
+	r, answer := w.send("POST", "/classify", `{"tokens":[1]}`)
+	m.give(taken)
+	expectWebError(t, "without memory", r, answer, 429, "as much as --max-memory allows", "", "rate_limit_exceeded")
+	if r.Header.Get("Retry-After") != "1" || r.Header.Get("Retry-After-Ms") == "" {
+		t.Errorf("%v", r.Header)
+	}
+	w.post("/classify", `{"tokens":[1]}`)
+}
+
+// TestHTTPDrain: a server that stops answers what it has accepted, and nothing else.
+func TestHTTPDrain(t *testing.T) {
+	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
+	release := hold(w.server)
+	accepted, slow, idle := w.dial(), w.dial(), w.dial()
+	fmt.Fprint(accepted, rawPost("/classify", `{"tokens":[1]}`))
+	whole := rawPost("/classify", `{"tokens":[1]}`)
+	fmt.Fprint(slow, whole[:len(whole)-3])
+	eventually(t, "nothing runs", func() bool {
+		_, _, running := waiting(w.server)
+		return running == 1 && w.server.stats().Sessions == 3
+	})
+	time.Sleep(50 * time.Millisecond) // the slow one's headers are read
+	drained := make(chan error, 1)
+	go func() { drained <- w.server.Drain(t.Context()) }()
+	for conn, want := range map[net.Conn]string{slow: "503", idle: ""} {
+		answer, _ := io.ReadAll(conn)
+		if !strings.Contains(string(answer), want) || strings.Contains(string(answer), "200 OK") {
+			t.Errorf("%q, want %q", answer, want)
+		}
+	}
+	close(release)
+	answer, err := io.ReadAll(accepted)
+	if err != nil || !strings.Contains(string(answer), "200 OK") || !strings.Contains(string(answer), "Connection: close") || !strings.Contains(string(answer), `"label"`) {
+		t.Errorf("%q, %v", answer, err)
+	}
+	if err := <-drained; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestHTTPReload: requests that have begun end with the old model.
+func TestHTTPReload(t *testing.T) {
+	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
+	want := w.post("/classify", `{"tokens":[1]}`)
+	release := hold(w.server)
+	answers := make(chan string)
+	go func() { answers <- w.post("/classify", `{"tokens":[1]}`) }()
+	eventually(t, "nothing runs", func() bool { _, _, running := waiting(w.server); return running > 0 })
+	if err := w.server.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	close(release)
+	if got := <-answers; got != want {
+		t.Error(got)
+	}
+	var info struct{ Hash string }
+	_, text := w.send("GET", "/info", "")
+	if json.Unmarshal([]byte(text), &info) != nil || info.Hash != w.server.Hash() {
+		t.Error(text)
+	}
+}

@@ -1,0 +1,241 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"strings"
+
+	"github.com/sftseq/sftseq/internal/jsonlines"
+)
+
+// embeddingsFields are those of POST /v1/embeddings that have a meaning; clients of OpenAI
+// may send others, such as user.
+var embeddingsFields = map[string]bool{"model": true, "input": true, "encoding_format": true, "dimensions": true}
+
+// Formats of a vector: a list of numbers, or the bytes of its float32s, little-endian, in base64.
+const (
+	floatFormat  = "float"
+	base64Format = "base64"
+)
+
+// embeddingsRequest is the body of POST /v1/embeddings.
+type embeddingsRequest struct {
+	model      string
+	format     string
+	dimensions *int
+	field      string            // of a sequence: text or tokens
+	input      []json.RawMessage // strings or lists of token ids, parts of the body
+	single     bool              // the input was one, and no list
+}
+
+// embeddingList answers it, as OpenAI does.
+type embeddingList struct {
+	Object string            `json:"object"`
+	Data   []embeddingObject `json:"data"`
+	Model  string            `json:"model"`
+	Usage  struct {
+		Prompt int `json:"prompt_tokens"` // that the model has read
+		Total  int `json:"total_tokens"`
+	} `json:"usage"`
+}
+
+type embeddingObject struct {
+	Object    string `json:"object"`
+	Index     int    `json:"index"`
+	Embedding any    `json:"embedding"` // []float32, or base64
+}
+
+// parseEmbeddings reads a body that is well-formed. The input is a string, a list of
+// strings, a list of token ids, or a list of such lists.
+func parseEmbeddings(body json.RawMessage) (r embeddingsRequest, err error) {
+	fields, err := jsonlines.Object(body, embeddingsFields)
+	if err != nil {
+		return r, fail(codeInvalidRequest, nil, "%v", err)
+	}
+	for name, value := range fields {
+		if string(value) == "null" {
+			delete(fields, name)
+		}
+	}
+	r.format = floatFormat
+	for name, into := range map[string]*string{"model": &r.model, "encoding_format": &r.format} {
+		if value := fields[name]; value != nil {
+			if err := unmarshal(name, value, into, "a string"); err != nil {
+				return r, err
+			}
+		}
+	}
+	if r.format != floatFormat && r.format != base64Format {
+		return r, badParam("encoding_format", "expected %q or %q, found %.40q", floatFormat, base64Format, r.format)
+	}
+	if value := fields["dimensions"]; value != nil {
+		if json.Unmarshal(value, &r.dimensions) != nil {
+			return r, badParam("dimensions", "expected a whole number, found %s", jsonlines.Kind(value))
+		}
+	}
+	return r, r.read(fields["input"])
+}
+
+// read cuts the input into sequences.
+func (r *embeddingsRequest) read(input json.RawMessage) error {
+	const expected = "expected a string, a list of strings, a list of token ids or a list of such lists"
+	if input == nil {
+		return badParam("input", "%s, found none", expected)
+	}
+	r.field, r.single = "text", true
+	switch input[0] {
+	case '"':
+		r.input = []json.RawMessage{input}
+		return nil
+	case '[':
+	default:
+		return badParam("input", "%s, found %s", expected, jsonlines.Kind(input))
+	}
+	n := 0
+	for element := range jsonlines.Elements(input) {
+		kind := element[0]
+		if kind == '-' || kind >= '0' && kind <= '9' {
+			kind = '0'
+		}
+		switch first := n == 0; {
+		case first && kind == '0': // the rest is looked at where the tokens are read
+			r.field, r.input = "tokens", []json.RawMessage{input}
+			return nil
+		case first && kind == '[':
+			r.field, r.single = "tokens", false
+		case first && kind == '"':
+			r.single = false
+		case first:
+			return badParam("input[0]", "expected a string, a token id or a list of token ids, found %s", jsonlines.Kind(element))
+		}
+		if want := map[string]byte{"text": '"', "tokens": '['}[r.field]; kind != want {
+			return badParam(fmt.Sprintf("input[%d]", n), "expected %s, as the first, found %s", map[byte]string{'"': "a string", '[': "a list of token ids"}[want], jsonlines.Kind(element))
+		}
+		if n == maxMany {
+			return badParam("input", "expected at most %d sequences, found more", maxMany)
+		}
+		r.input = append(r.input, element)
+		n++
+	}
+	if n == 0 {
+		return badParam("input", "%s, found an empty list", expected)
+	}
+	return nil
+}
+
+// params is the request as sequence/embed has it.
+func (r *embeddingsRequest) params() json.RawMessage {
+	var out bytes.Buffer
+	out.Grow(r.bytes())
+	out.WriteString(`{"sequences":[`)
+	for n, value := range r.input {
+		if n > 0 {
+			out.WriteByte(',')
+		}
+		fmt.Fprintf(&out, `{%q:`, r.field)
+		out.Write(value)
+		out.WriteByte('}')
+	}
+	out.WriteString("]}")
+	return out.Bytes()
+}
+
+// bytes is what params take.
+func (r *embeddingsRequest) bytes() int {
+	n := len(`{"sequences":[]}`)
+	for _, value := range r.input {
+		n += len(value) + len(`{"tokens":},`)
+	}
+	return n
+}
+
+// param is the name in this request of a field of params, such as input[3] of
+// sequences[3].text.
+func (r *embeddingsRequest) param(field string) string {
+	if r.single {
+		return "input"
+	}
+	place, _, _ := strings.Cut(strings.TrimPrefix(field, "sequences"), ".")
+	return "input" + place
+}
+
+// embeddings is POST /v1/embeddings: all are embedded, or none.
+func (c *call) embeddings() (any, error) {
+	var r embeddingsRequest
+	var err error
+	if err := c.reserve(elementBytes * int64(min(maxMany, bytes.Count(c.params, []byte{','})+1))); err != nil {
+		return nil, err
+	}
+	if stopped := c.do(len(c.params), func() { r, err = parseEmbeddings(c.params) }); stopped != nil {
+		return nil, stopped
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := c.named("model", r.model); err != nil {
+		return nil, err
+	}
+	if d := r.dimensions; d != nil && *d != c.model.config.HiddenSize {
+		return nil, badParam("dimensions", "the model's vectors have %d, found %d", c.model.config.HiddenSize, *d)
+	}
+	if err := c.reserve(int64(r.bytes())); err != nil {
+		return nil, err
+	}
+	if stopped := c.do(r.bytes(), func() { c.params = r.params() }); stopped != nil {
+		return nil, stopped
+	}
+	result, err := c.result()
+	if err != nil {
+		return nil, r.renamed(asError(err))
+	}
+	out := embeddingList{Object: "list", Data: []embeddingObject{}, Model: c.model.about.Name}
+	for n, one := range result.(results).Results {
+		if one.Error != nil {
+			return nil, r.renamed(one.Error)
+		}
+		e := one.Result.(embedded)
+		x := embeddingObject{Object: "embedding", Index: n, Embedding: e.Embedding.Embedding}
+		if r.format == base64Format {
+			x.Embedding = littleEndian(e.Embedding.Embedding)
+		}
+		out.Data = append(out.Data, x)
+		read := e.Length
+		if e.Used != nil {
+			read = *e.Used
+		}
+		out.Usage.Prompt += read
+	}
+	out.Usage.Total = out.Usage.Prompt
+	return out, nil
+}
+
+// renamed is an error of sequence/embed as one of this request.
+func (r *embeddingsRequest) renamed(e *Error) *Error {
+	var data map[string]any
+	if json.Unmarshal(e.Data, &data) != nil {
+		return e
+	}
+	field, ok := data["field"].(string)
+	if !ok || !strings.HasPrefix(field, "sequences[") {
+		return e
+	}
+	param := r.param(field)
+	data["field"] = param
+	return fail(e.Code, data, "%s%s", param, strings.TrimPrefix(e.Message, field))
+}
+
+// littleEndian is base64 of float32s, which is encoded when JSON is written.
+type littleEndian []float32
+
+// MarshalText is the base64.
+func (v littleEndian) MarshalText() ([]byte, error) {
+	raw := make([]byte, 0, 4*len(v))
+	for _, x := range v {
+		raw = binary.LittleEndian.AppendUint32(raw, math.Float32bits(x))
+	}
+	return base64.StdEncoding.AppendEncode(nil, raw), nil
+}

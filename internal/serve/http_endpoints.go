@@ -1,0 +1,89 @@
+package serve
+
+import (
+	"bytes"
+	"net/http"
+	"path"
+	"slices"
+	"strings"
+)
+
+// healthPath tells whether the server is well.
+const healthPath = "/healthz"
+
+// asking are the methods that only tell what the server is: they take no params.
+var asking = map[string]bool{"model/info": true, "server/stats": true}
+
+// endpoints has a path for each method, which is called as the last part of the method's
+// name, and takes and gives what JSON-RPC does; beside them is what clients of OpenAI ask
+// for, and what watches the server.
+func (g *gateway) endpoints() *http.ServeMux {
+	mux := http.NewServeMux()
+	handle := func(verb, pattern string, h http.HandlerFunc) {
+		mux.HandleFunc(verb+" "+pattern, h)
+		allow := verb
+		if verb == http.MethodGet {
+			allow = "GET, HEAD"
+		}
+		mux.HandleFunc(pattern, g.of(func(x *exchange) { // any other verb
+			e := webFailure(http.StatusMethodNotAllowed, "", "method_not_allowed", "%s: expected %s, found %s", short(x.r.URL.Path), verb, short(x.r.Method))
+			e.allow = allow
+			x.refuse(e)
+		}))
+	}
+	for name := range methods {
+		verb := http.MethodPost
+		if asking[name] {
+			verb = http.MethodGet
+		}
+		handle(verb, "/"+path.Base(name), g.of(func(x *exchange) { x.call(name, (*call).result) }))
+	}
+	handle(http.MethodPost, "/v1/embeddings", g.of(func(x *exchange) { x.call("sequence/embed", (*call).embeddings) }))
+	handle(http.MethodGet, "/v1/models", g.of(func(x *exchange) { x.call("model/info", (*call).models) }))
+	handle(http.MethodGet, "/v1/models/{id...}", g.of(func(x *exchange) {
+		id := x.r.PathValue("id")
+		x.call("model/info", func(c *call) (any, error) { return c.namedModel(id) })
+	}))
+	watched := g.server.Metrics()
+	for _, pattern := range []string{healthPath, "/metrics"} {
+		handle(http.MethodGet, pattern, g.of(func(x *exchange) { x.watch(watched) }))
+	}
+	mux.HandleFunc("/", g.of(func(x *exchange) {
+		x.refuse(webFailure(http.StatusNotFound, "", "unknown_url", "no path %q, expected one of %s", short(x.r.URL.Path), strings.Join(paths(), ", ")))
+	}))
+	return mux
+}
+
+// paths are those that there are.
+func paths() []string {
+	all := []string{"/v1/embeddings", "/v1/models", healthPath, "/metrics"}
+	for name := range methods {
+		all = append(all, "/"+path.Base(name))
+	}
+	slices.Sort(all)
+	return all
+}
+
+// watch answers what is asked of the server itself.
+func (x *exchange) watch(h http.Handler) {
+	if _, refused := x.read(); refused != nil {
+		x.refuse(refused)
+		return
+	}
+	x.conn.session.activity.heard.Store(true)
+	var page recorded
+	page.header = x.w.Header()
+	h.ServeHTTP(&page, x.r)
+	x.write(max(page.status, http.StatusOK), page.header.Get("Content-Type"), page.body.Bytes())
+}
+
+// recorded is a page that is written as a whole.
+type recorded struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (p *recorded) Header() http.Header         { return p.header }
+func (p *recorded) WriteHeader(status int)      { p.status = status }
+func (p *recorded) Write(b []byte) (int, error) { return p.body.Write(b) }

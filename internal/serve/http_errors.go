@@ -1,0 +1,116 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+)
+
+// webError is an error in the shape of OpenAI's interface, with its status.
+type webError struct {
+	status    int
+	message   string
+	kind      string // by which clients tell whose fault it is
+	param     string // the field at fault, "" where it is none
+	name      string // of the error, "" where it has none
+	retry     int    // milliseconds, 0 where there is no use in that
+	challenge bool   // a token is missing
+	allow     string // methods that the path has, for another one
+}
+
+// Kinds of errors.
+const (
+	kindRequest = "invalid_request_error"
+	kindBusy    = "rate_limit_error"
+	kindServer  = "server_error"
+)
+
+func webFailure(status int, param, name, format string, args ...any) *webError {
+	return &webError{status: status, kind: kindRequest, param: param, name: name, message: fmt.Sprintf(format, args...)}
+}
+
+// statuses are those of the errors of JSON-RPC; others are 500.
+var statuses = map[int]int{
+	codeParse:          http.StatusBadRequest,
+	codeInvalidRequest: http.StatusBadRequest,
+	codeParams:         http.StatusBadRequest,
+	codeNoMethod:       http.StatusNotFound,
+	codeNoModel:        http.StatusNotFound,
+	codeModified:       http.StatusConflict,
+	codeBusy:           http.StatusTooManyRequests,
+	codeCancelled:      statusClientClosed,
+	codeStopped:        http.StatusServiceUnavailable,
+}
+
+// statusClientClosed is what servers call the end of a client that does not wait.
+const statusClientClosed = 499
+
+// codeNoModel is an error of HTTP alone: JSON-RPC's requests name no model.
+const codeNoModel = -32001
+
+// asWebError is an error of JSON-RPC.
+func asWebError(e *Error) *webError {
+	out := &webError{status: http.StatusInternalServerError, kind: kindServer, message: e.Message}
+	if status, ok := statuses[e.Code]; ok {
+		out.status = status
+	}
+	var data struct {
+		Field   string `json:"field"`
+		Longest *int   `json:"longest"`
+		After   int    `json:"retryAfterMilliseconds"`
+	}
+	json.Unmarshal(e.Data, &data) // its own
+	out.param, out.retry = data.Field, data.After
+	switch {
+	case e.Code == codeBusy:
+		out.kind, out.name = kindBusy, "rate_limit_exceeded"
+	case e.Code == codeStopped:
+		out.retry = reopening
+	case out.status < http.StatusInternalServerError:
+		out.kind = kindRequest
+	}
+	switch {
+	case data.Longest != nil:
+		out.name = "context_length_exceeded"
+	case e.Code == codeNoModel:
+		out.name = "model_not_found"
+	}
+	return out
+}
+
+// body is the error as JSON.
+func (e *webError) body() []byte {
+	var out struct {
+		Error struct {
+			Message string  `json:"message"`
+			Type    string  `json:"type"`
+			Param   *string `json:"param"`
+			Code    *string `json:"code"`
+		} `json:"error"`
+	}
+	out.Error.Message, out.Error.Type = strings.ToValidUTF8(e.message, "\ufffd"), e.kind
+	if e.param != "" {
+		out.Error.Param = &e.param
+	}
+	if e.name != "" {
+		out.Error.Code = &e.name
+	}
+	text, _ := json.Marshal(out) // of strings
+	return text
+}
+
+// retryAfter is in seconds, as the header has it.
+func (e *webError) retryAfter() string { return strconv.Itoa((e.retry + 999) / 1000) }
+
+// response is the error as a whole answer, of a connection that is closed after it.
+func (e *webError) response() []byte {
+	var out bytes.Buffer
+	body := e.body()
+	fmt.Fprintf(&out, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nRetry-After: %s\r\nConnection: close\r\n\r\n",
+		e.status, http.StatusText(e.status), len(body), e.retryAfter())
+	out.Write(body)
+	return out.Bytes()
+}

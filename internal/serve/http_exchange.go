@@ -1,0 +1,231 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/sftseq/sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/serve/transport"
+)
+
+// exchange is a request of HTTP and its answer.
+type exchange struct {
+	gateway  *gateway
+	conn     *webConn
+	w        http.ResponseWriter
+	r        *http.Request
+	control  *http.ResponseController
+	received time.Time
+}
+
+// call answers by a method. Result makes the result, of a call whose params are the body,
+// or nil of a request without one.
+func (x *exchange) call(method string, result func(*call) (any, error)) {
+	s := x.conn.session
+	m, refused := x.read()
+	if refused != nil {
+		x.refuse(refused)
+		return
+	}
+	s.activity.heard.Store(true)
+	s.activity.reading.Add(1)
+	c := &call{session: s, method: method, params: m.Body, received: x.received, bytes: m.Room}
+	err := c.reserve(int64(len(m.Body)) - m.Room)
+	s.server.reading.give(m.Room)
+	if err != nil {
+		s.activity.reading.Add(-1)
+		s.release(c.bytes)
+		s.server.metrics.refused(asError(err).Code)
+		x.refuse(asWebError(asError(err)))
+		return
+	}
+	c.model = s.server.acquire()
+	c.ctx, c.cancel = context.WithCancelCause(s.ctx)
+	left := context.AfterFunc(x.r.Context(), func() { c.cancel(errCancelled) })
+	s.mu.Lock()
+	s.calls[c] = struct{}{}
+	s.mu.Unlock()
+	s.activity.reading.Add(-1)
+	value, err := c.encoded(func() (any, error) { return x.checked(c, result) })
+	if err != nil {
+		e := asError(err)
+		c.code = e.Code
+		web := asWebError(e)
+		if e.Code == codeBusy && c.model.failed.Load() {
+			web.status, web.kind, web.name = http.StatusServiceUnavailable, kindServer, ""
+		}
+		x.refuse(web)
+	} else {
+		x.write(http.StatusOK, "application/json", value)
+	}
+	left()
+	c.cancel(nil)
+	s.mu.Lock()
+	delete(s.calls, c)
+	s.mu.Unlock()
+	s.release(c.bytes)
+	s.server.metrics.answered(method, c.code, time.Since(c.received), c.compute)
+	c.model.Done()
+}
+
+// checked is the result of a call whose body is JSON.
+func (x *exchange) checked(c *call, result func(*call) (any, error)) (any, error) {
+	if c.params == nil {
+		return result(c)
+	}
+	c.params = bytes.TrimSpace(c.params)
+	var bad error
+	if stopped := c.do(len(c.params), func() { bad = wellFormed(c.params) }); stopped != nil {
+		bad = stopped
+	}
+	if bad != nil {
+		return nil, bad
+	}
+	return result(c)
+}
+
+// wellFormed checks that a body is an object of JSON, before methods cut it.
+func wellFormed(body json.RawMessage) error {
+	_, err := jsonlines.Fields(body, nil)
+	var syntax *jsonlines.NotJSON
+	switch {
+	case errors.As(err, &syntax):
+		return fail(codeParse, nil, "%v", err)
+	case err != nil:
+		return fail(codeInvalidRequest, nil, "%v", err)
+	}
+	return nil
+}
+
+// read reads the body of a request that has one.
+func (x *exchange) read() (m transport.Message, refused *webError) {
+	limit := x.conn.session.server.options.MaxLine
+	switch {
+	case x.r.Method == http.MethodGet || x.r.Method == http.MethodHead:
+		if x.r.ContentLength != 0 {
+			return m, webFailure(http.StatusBadRequest, "", "", "%s: expected no body", x.r.URL.Path)
+		}
+		return m, x.accepted(m)
+	case !isJSON(x.r.Header.Get("Content-Type")):
+		// A page of any site may send the other types without being asked whether it may.
+		return m, webFailure(http.StatusUnsupportedMediaType, "", "", "Content-Type: expected application/json, found %q", short(x.r.Header.Get("Content-Type")))
+	case x.r.Header.Get("Content-Encoding") != "":
+		return m, webFailure(http.StatusUnsupportedMediaType, "", "", "Content-Encoding: expected none, found %q", short(x.r.Header.Get("Content-Encoding")))
+	case x.r.ContentLength > int64(limit) && x.r.Header.Get("Expect") != "":
+		return m, x.tooLong(limit) // the client waits before it sends
+	}
+	m, whole, err := transport.ReadBody(&paced{exchange: x}, limit, maxDiscarded, x.conn.session)
+	if !whole {
+		x.w.Header().Set("Connection", "close")
+	}
+	var long *jsonlines.TooLong
+	var none *jsonlines.NoRoom
+	switch {
+	case errors.As(m.Err, &long):
+		return m, x.tooLong(limit)
+	case errors.As(m.Err, &none):
+		e := x.conn.session.server.noRoom(max(none.Bytes, x.r.ContentLength))
+		x.conn.session.server.metrics.refused(e.Code)
+		refused := asWebError(e)
+		if e.Code == codeParams {
+			refused.status = http.StatusRequestEntityTooLarge
+		}
+		return m, refused
+	case x.conn.stops():
+		x.conn.session.TakeBack(m.Room)
+		return m, asWebError(errStopped)
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return m, webFailure(http.StatusRequestTimeout, "", "", "the body came too slowly: expected %d bytes a second", x.gateway.options.Pace)
+	case err != nil:
+		return m, webFailure(http.StatusBadRequest, "", "", "the body could not be read: %v", err)
+	case len(m.Body) == 0:
+		x.conn.session.TakeBack(m.Room)
+		return m, webFailure(http.StatusBadRequest, "", "", "expected an object of JSON, found an empty body")
+	}
+	return m, x.accepted(m)
+}
+
+// accepted is the end of reading. A server that stops accepts no more.
+func (x *exchange) accepted(m transport.Message) *webError {
+	if x.conn.read() {
+		return nil
+	}
+	x.conn.session.TakeBack(m.Room)
+	return asWebError(errStopped)
+}
+
+func (x *exchange) tooLong(limit int) *webError {
+	return webFailure(http.StatusRequestEntityTooLarge, "", "", "the body is longer than the %d bytes of --max-line", limit)
+}
+
+// isJSON reports whether a type of content is JSON.
+func isJSON(kind string) bool {
+	t, p, err := mime.ParseMediaType(kind)
+	return err == nil && t == "application/json" && (p["charset"] == "" || transport.IsUTF8(p["charset"]))
+}
+
+// pace is the time that a client has for so many bytes.
+func (x *exchange) pace(bytes int) time.Duration {
+	return x.gateway.options.Patience + time.Duration(bytes)*time.Second/time.Duration(x.gateway.options.Pace)
+}
+
+// paced reads the body of a client, which has time for it as it comes.
+type paced struct {
+	exchange *exchange
+	n        int
+}
+
+func (p *paced) Read(b []byte) (int, error) {
+	p.exchange.conn.extend(p.exchange.received.Add(p.exchange.pace(p.n)))
+	n, err := p.exchange.r.Body.Read(b)
+	p.n += n
+	return n, err
+}
+
+var _ io.Reader = (*paced)(nil)
+
+// refuse answers by an error.
+func (x *exchange) refuse(e *webError) {
+	h := x.w.Header()
+	if e.retry > 0 {
+		h.Set("Retry-After", e.retryAfter())
+		h.Set("Retry-After-Ms", strconv.Itoa(e.retry))
+	}
+	if e.challenge {
+		h.Set("WWW-Authenticate", "Bearer")
+	}
+	if e.allow != "" {
+		h.Set("Allow", e.allow)
+	}
+	x.write(e.status, "application/json", e.body())
+}
+
+// write answers. A client that does not read is cut.
+func (x *exchange) write(status int, kind string, body []byte) {
+	h := x.w.Header()
+	h.Set("Content-Type", kind)
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	h.Set("Cache-Control", "no-store")
+	if x.conn.stops() {
+		h.Set("Connection", "close")
+	}
+	x.conn.session.server.metrics.responses.WithLabelValues(strconv.Itoa(status)).Inc()
+	x.conn.SetWriteDeadline(time.Now().Add(x.pace(len(body))))
+	defer x.conn.SetWriteDeadline(time.Time{})
+	x.w.WriteHeader(status)
+	if x.r.Method != http.MethodHead {
+		if _, err := x.conn.session.out.Write(body); err != nil {
+			x.conn.session.log.Debug("writing", "error", err)
+			return
+		}
+	}
+	x.control.Flush()
+}

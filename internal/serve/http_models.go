@@ -1,0 +1,40 @@
+package serve
+
+// modelObject is a model as OpenAI's lists have it.
+type modelObject struct {
+	ID      string `json:"id"`
+	Object  string `json:"object"`
+	Created int64  `json:"created"` // when the server began, in seconds of Unix
+	OwnedBy string `json:"owned_by"`
+}
+
+// models is GET /v1/models.
+func (c *call) models() (any, error) {
+	return struct {
+		Object string        `json:"object"`
+		Data   []modelObject `json:"data"`
+	}{"list", []modelObject{c.modelObject()}}, nil
+}
+
+func (c *call) modelObject() modelObject {
+	return modelObject{c.model.about.Name, "model", c.session.server.metrics.started.Unix(), "sftseq"}
+}
+
+// namedModel is GET /v1/models/NAME.
+func (c *call) namedModel(name string) (any, error) {
+	if err := c.named("model", name); err != nil {
+		return nil, err
+	}
+	return c.modelObject(), nil
+}
+
+// named checks that a request means the model that is served.
+func (c *call) named(field, name string) error {
+	switch {
+	case name == "":
+		return badParam(field, "expected %q, found none", c.model.about.Name)
+	case name != c.model.about.Name:
+		return fail(codeNoModel, place{Field: field}, "no model %.80q: expected %q", name, c.model.about.Name)
+	}
+	return nil
+}

@@ -1,0 +1,422 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"net"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sftseq/sftseq/sft"
+)
+
+// web is a server that is reached by HTTP.
+type web struct {
+	t      testing.TB
+	server *Server
+	addr   string
+	client *http.Client
+	token  string
+}
+
+// startHTTP runs one until the test ends.
+func startHTTP(t testing.TB, o Options, h HTTPOptions) *web {
+	t.Helper()
+	s := start(t, o)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	served := make(chan error, 1)
+	go func() { served <- s.ServeHTTP(ctx, l, h) }()
+	w := &web{t: t, server: s, addr: l.Addr().String(), token: h.Token, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}, Timeout: time.Minute}}
+	t.Cleanup(func() {
+		w.client.CloseIdleConnections()
+		cancel()
+		late, done := context.WithTimeout(context.Background(), 20*time.Second)
+		defer done()
+		s.Drain(late)
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+	})
+	return w
+}
+
+// send asks, and returns the answer.
+func (w *web) send(verb, path, body string, headers ...string) (*http.Response, string) {
+	w.t.Helper()
+	var in io.Reader
+	if body != "" {
+		in = strings.NewReader(body)
+	}
+	r, err := http.NewRequest(verb, "http://"+w.addr+path, in)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if w.token != "" {
+		r.Header.Set("Authorization", "Bearer "+w.token)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i] == "Host" {
+			r.Host = headers[i+1]
+			continue
+		}
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	response, err := w.client.Do(r)
+	if err != nil {
+		w.t.Errorf("%s %s %.100s: %v", verb, path, body, err)
+		return &http.Response{Header: http.Header{}}, ""
+	}
+	defer response.Body.Close()
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		w.t.Errorf("%s %s %.100s: %v", verb, path, body, err)
+	}
+	return response, string(answer)
+}
+
+// post asks for a result and expects it.
+func (w *web) post(path, body string) string {
+	w.t.Helper()
+	r, answer := w.send("POST", path, body)
+	if r.StatusCode != http.StatusOK || r.Header.Get("Content-Type") != "application/json" {
+		w.t.Errorf("%s %.200s: %s, %.300s", path, body, r.Status, answer)
+	}
+	return answer
+}
+
+// TestHTTPAsJSONRPC: each method's answer over HTTP has the bytes of its result in JSON-RPC.
+func TestHTTPAsJSONRPC(t *testing.T) {
+	for _, c := range []struct{ model, method, params string }{
+		{"pre", "sequence/classify", `{"text":"[MAX 2 9 ]"}`},
+		{"pre", "sequence/classify", `{"sequences":[{"tokens":[7]},{"tokens":[]},{"bytes":"W01BWCAyIDkgXQ=="}]}`},
+		{"pre", "sequence/classify", `{"tokens":[1,2,3,4,5,6],"window":{"policy":"sliding","length":3}}`},
+		{"pre", "sequence/embed", `{"text":"[MAX 2 9 ]"}`},
+		{"retrieval", "retrieval/score", `{"text_a":"one","tokens_b":[5,6]}`},
+		{"retrieval", "retrieval/score", `{"pairs":[{"text_a":"one","text_b":"two"},{"text_a":"one"}]}`},
+		{"regression", "sequence/predict", `{"tokens":[1,2,3]}`},
+		{"multilabel", "sequence/labels", `{"tokens":[1,2,3]}`},
+		{"tagging", "sequence/tag", `{"tokens":[1,2,3]}`},
+	} {
+		w := startHTTP(t, testOptions(t, c.model), HTTPOptions{})
+		j := dial(t, w.server).initialize(struct{}{})
+		var want json.RawMessage
+		j.call(1, c.method, json.RawMessage(c.params), &want)
+		if got := w.post(c.method[strings.LastIndex(c.method, "/"):], c.params); got != string(want) {
+			t.Errorf("%s %s: %s\nJSON-RPC: %s", c.method, c.params, got, want)
+		}
+	}
+}
+
+// TestHTTPIndex: what is added is found, over HTTP alone.
+func TestHTTPIndex(t *testing.T) {
+	w := startHTTP(t, withIndex(t, "pre"), HTTPOptions{})
+	w.post("/add", `{"items":[{"id":"a","tokens":[1,2,3]},{"id":"b","tokens":[9,9]}]}`)
+	var found found
+	decode(t, []byte(w.post("/search", `{"tokens":[9,9],"k":1}`)), &found)
+	if len(found.Items) != 1 || found.Items[0].ID != "b" || found.Items[0].Cosine < 1-1e-9 {
+		t.Errorf("%+v", found)
+	}
+	w.post("/remove", `{"ids":["b"]}`)
+	if got := w.post("/search", `{"tokens":[9,9]}`); !strings.Contains(got, `"a"`) || strings.Contains(got, `"b"`) {
+		t.Error(got)
+	}
+}
+
+// TestEmbeddings: each form of input gives the bits of the model, in both formats.
+func TestEmbeddings(t *testing.T) {
+	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
+	m := w.server.acquire()
+	defer m.Done()
+	tokens := func(text string) []int32 {
+		found, err := m.parser.Encode(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return found
+	}
+	a, b := "[MAX 2 9 ]", "[MIN [SM 4 7 ] 3 ]"
+	for _, c := range []struct {
+		input any
+		want  [][]int32
+	}{
+		{a, [][]int32{tokens(a)}},
+		{[]string{a}, [][]int32{tokens(a)}},
+		{[]string{a, b, a}, [][]int32{tokens(a), tokens(b), tokens(a)}},
+		{tokens(b), [][]int32{tokens(b)}},
+		{[][]int32{tokens(b), {3}}, [][]int32{tokens(b), {3}}},
+	} {
+		want, err := m.Scorer.Embeddings(context.Background(), c.want)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, format := range []string{"", floatFormat, base64Format} {
+			request := map[string]any{"model": "pre", "input": c.input, "user": "somebody"}
+			if format != "" {
+				request["encoding_format"] = format
+			}
+			body, _ := json.Marshal(request)
+			var got struct {
+				Object, Model string
+				Data          []struct {
+					Object    string
+					Index     int
+					Embedding json.RawMessage
+				}
+				Usage map[string]int
+			}
+			decode(t, []byte(w.post("/v1/embeddings", " "+string(body)+"\n")), &got)
+			n := 0
+			for _, sequence := range c.want {
+				n += len(sequence)
+			}
+			if got.Object != "list" || got.Model != "pre" || len(got.Data) != len(want) || got.Usage["prompt_tokens"] != n || got.Usage["total_tokens"] != n {
+				t.Fatalf("%s: %+v", body, got)
+			}
+			for i, x := range got.Data {
+				if v := vector(t, format, x.Embedding); x.Object != "embedding" || x.Index != i || !slices.Equal(v, want[i]) {
+					t.Errorf("%s: %d: %v, want %v", body, i, v, want[i])
+				}
+			}
+		}
+	}
+}
+
+// vector reads what a format has of float32s.
+func vector(t testing.TB, format string, value json.RawMessage) (v []float32) {
+	t.Helper()
+	if format != base64Format {
+		decode(t, value, &v)
+		return v
+	}
+	var text string
+	decode(t, value, &text)
+	raw, err := base64.StdEncoding.DecodeString(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := 0; i+4 <= len(raw); i += 4 {
+		v = append(v, math.Float32frombits(binary.LittleEndian.Uint32(raw[i:])))
+	}
+	return v
+}
+
+// TestEmbeddingsOfAPart: usage counts what the model reads of a sequence that is cut.
+func TestEmbeddingsOfAPart(t *testing.T) {
+	o := testOptions(t, "pre")
+	o.Load = func() (*Model, error) {
+		m, err := sft.Load(goldenDir + "/pre")
+		if err != nil {
+			return nil, err
+		}
+		m.Config.Truncate()
+		return onProcessor(m, "pre")
+	}
+	w := startHTTP(t, o, HTTPOptions{})
+	body, _ := json.Marshal(map[string]any{"model": "pre", "input": ones(5000)})
+	if got := w.post("/v1/embeddings", string(body)); !strings.HasSuffix(got, `"usage":{"prompt_tokens":4096,"total_tokens":4096}}`) {
+		t.Errorf("…%s", got[max(0, len(got)-100):])
+	}
+}
+
+// TestHTTPErrors: what is wrong has its status, in OpenAI's shape, and says where it is.
+func TestHTTPErrors(t *testing.T) {
+	o := testOptions(t, "pre")
+	o.MaxLine = 1 << 16
+	w := startHTTP(t, o, HTTPOptions{})
+	const embeddings = "/v1/embeddings"
+	long, _ := json.Marshal(map[string]any{"model": "pre", "input": []any{[]int{1}, ones(5000)}})
+	for _, c := range []struct {
+		verb, path, body string
+		status           int
+		message, param   string
+		code             string
+	}{
+		{"POST", embeddings, `{"model":"pre"}`, 400, "input: expected a string", "input", ""},
+		{"POST", embeddings, `{"model":"pre","input":null}`, 400, "input: expected a string", "input", ""},
+		{"POST", embeddings, `{"input":"1"}`, 400, `model: expected "pre"`, "model", ""},
+		{"POST", embeddings, `{"model":7,"input":"1"}`, 400, "model: ", "model", ""},
+		{"POST", embeddings, `{"model":"gpt","input":"1"}`, 404, `no model "gpt"`, "model", "model_not_found"},
+		{"POST", embeddings, `{"model":"pre","input":[]}`, 400, "found an empty list", "input", ""},
+		{"POST", embeddings, `{"model":"pre","input":{}}`, 400, "found an object", "input", ""},
+		{"POST", embeddings, `{"model":"pre","input":[true]}`, 400, "input[0]: expected a string, a token id", "input[0]", ""},
+		{"POST", embeddings, `{"model":"pre","input":["1",2]}`, 400, "input[1]: expected a string, as the first, found 2", "input[1]", ""},
+		{"POST", embeddings, `{"model":"pre","input":[[1],"2"]}`, 400, "input[1]: expected a list of token ids", "input[1]", ""},
+		{"POST", embeddings, `{"model":"pre","input":[1,"2"]}`, 400, "input: index 1: expected a token id", "input", ""},
+		{"POST", embeddings, `{"model":"pre","input":""}`, 400, "input: the sequence is empty", "input", ""},
+		{"POST", embeddings, `{"model":"pre","input":["1",""]}`, 400, "input[1]: the sequence is empty", "input[1]", ""},
+		{"POST", embeddings, `{"model":"pre","input":[[99]]}`, 400, "input[0]: token 99", "input[0]", ""},
+		{"POST", embeddings, string(long), 400, "input[1]: ", "input[1]", "context_length_exceeded"},
+		{"POST", embeddings, `{"model":"pre","input":"1","encoding_format":"int8"}`, 400, `encoding_format: expected "float" or "base64"`, "encoding_format", ""},
+		{"POST", embeddings, `{"model":"pre","input":"1","dimensions":8}`, 400, "dimensions: the model's vectors have 32, found 8", "dimensions", ""},
+		{"POST", embeddings, `{"model":"pre","input":"1","dimensions":"8"}`, 400, "dimensions: expected a whole number", "dimensions", ""},
+		{"POST", embeddings, `{"model":"pre","input":"1","input":"2"}`, 400, "input occurs twice", "", ""},
+		{"POST", embeddings, `{"model":"pre","input":"\ud83d"}`, 400, "input: ", "input", ""},
+		{"POST", embeddings, `{"model":`, 400, "not JSON", "", ""},
+		{"POST", embeddings, "{\"model\":\"\xff\"}", 400, "not UTF-8", "", ""},
+		{"POST", embeddings, strings.Repeat("[", 60000), 400, "not JSON", "", ""},
+		{"POST", embeddings, `{"input":` + strings.Repeat(`{"a":`, 12000), 400, "not JSON", "", ""},
+		{"POST", embeddings, `[]`, 400, "expected a JSON object", "", ""},
+		{"POST", embeddings, " ", 400, "not JSON", "", ""},
+		{"POST", "/classify", `{"text":"` + strings.Repeat("1 ", 1<<16) + `"}`, 413, "longer than the 65536 bytes of --max-line", "", ""},
+		{"POST", "/classify", `{"uri":"file:///x"}`, 400, "uri", "uri", ""},
+		{"POST", "/classify", `{"text":5}`, 400, "text: ", "text", ""},
+		{"POST", "/classify", `{}`, 400, "expected text, tokens", "text", ""},
+		{"POST", "/classify", `{"sequences":[{"text":"1"}],"partialResultToken":1}`, 400, "partialResultToken: HTTP has one answer", "partialResultToken", ""},
+		{"POST", "/score", `{"text_a":"1","text_b":"2"}`, 404, "it does not compare pairs", "", ""},
+		{"POST", "/predict", `{"text":"1"}`, 404, "predicts no numbers", "", ""},
+		{"POST", "/search", `{"text":"1"}`, 404, "there is no index", "", ""},
+		{"GET", "/classify", "", 405, "/classify: expected POST, found GET", "", "method_not_allowed"},
+		{"POST", "/v1/models", "{}", 405, "/v1/models: expected GET, found POST", "", "method_not_allowed"},
+		{"GET", "/v1/models/gpt", "", 404, `no model "gpt"`, "model", "model_not_found"},
+		{"GET", "/nowhere", "", 404, "no path \"/nowhere\", expected one of", "", "unknown_url"},
+		{"GET", "/info", "{}", 400, "expected no body", "", ""},
+	} {
+		r, answer := w.send(c.verb, c.path, c.body)
+		expectWebError(t, fmt.Sprintf("%s %s %.60s", c.verb, c.path, c.body), r, answer, c.status, c.message, c.param, c.code)
+	}
+	for header, want := range map[[2]string]int{
+		{"Content-Type", "text/plain"}:                           415, // what a page of any site may send
+		{"Content-Type", "application/x-www-form-urlencoded"}:    415,
+		{"Content-Type", "application/json; charset=iso-8859-1"}: 415,
+		{"Content-Type", "application/json; charset=UTF-8"}:      200,
+		{"Content-Encoding", "gzip"}:                             415,
+		{"Host", "rebound.example"}:                              421,
+		{"Host", "localhost:80"}:                                 200,
+		{"Host", "[::1]:80"}:                                     200,
+	} {
+		if r, answer := w.send("POST", "/classify", `{"tokens":[1]}`, header[0], header[1]); r.StatusCode != want {
+			t.Errorf("%s: %s, want %d: %s", header, r.Status, want, answer)
+		}
+	}
+}
+
+func expectWebError(t testing.TB, what string, r *http.Response, answer string, status int, message, param, code string) {
+	t.Helper()
+	var e struct {
+		Error *struct {
+			Message, Type string
+			Param, Code   *string
+		}
+	}
+	if json.Unmarshal([]byte(answer), &e) != nil || e.Error == nil {
+		t.Errorf("%s: %s %.300s", what, r.Status, answer)
+		return
+	}
+	text := func(s *string) string {
+		if s == nil {
+			return ""
+		}
+		return *s
+	}
+	if r.StatusCode != status || !strings.Contains(e.Error.Message, message) || text(e.Error.Param) != param || text(e.Error.Code) != code ||
+		(e.Error.Type == kindRequest) != (status < 500 && status != 429) {
+		t.Errorf("%s: %d %s; want %d, %q of %q, %q", what, r.StatusCode, answer, status, message, param, code)
+	}
+}
+
+// TestHTTPToken: without the token nothing is told but whether the server is well.
+func TestHTTPToken(t *testing.T) {
+	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Token: "0123456789abcdef"})
+	for header, want := range map[string]int{
+		"": 401, "Bearer": 401, "Bearer ": 401, "Bearer 0123456789abcde": 401, "Bearer 0123456789abcdef0": 401, "Basic 0123456789abcdef": 401,
+		"0123456789abcdef": 401, "Bearer 0123456789ABCDEF": 401, "Bearer 0123456789abcdef": 200, "bearer  0123456789abcdef ": 200,
+	} {
+		r, answer := w.send("POST", "/classify", `{"tokens":[1]}`, "Authorization", header, "Host", "model.example")
+		if r.StatusCode != want {
+			t.Errorf("%q: %s, want %d", header, r.Status, want)
+		}
+		if want == 401 {
+			expectWebError(t, header, r, answer, 401, "--http-token", "", "invalid_api_key")
+			if r.Header.Get("WWW-Authenticate") != "Bearer" {
+				t.Errorf("%q: %v", header, r.Header)
+			}
+		}
+	}
+	for path, want := range map[string]int{"/healthz": 200, "/metrics": 401, "/nowhere": 401, "/v1/models": 401} {
+		if r, _ := w.send("GET", path, "", "Authorization", ""); r.StatusCode != want {
+			t.Errorf("%s: %s, want %d", path, r.Status, want)
+		}
+	}
+	if r, _ := w.send("GET", "/v1/models", ""); r.StatusCode != 200 {
+		t.Error(r.Status)
+	}
+}
+
+// TestHTTPWatched: models, health and metrics are told.
+func TestHTTPWatched(t *testing.T) {
+	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
+	w.post("/classify", `{"tokens":[1]}`)
+	for path, want := range map[string]string{
+		"/v1/models": `"id":"pre","object":"model"`, "/v1/models/pre": `"object":"model"`, "/info": `"longestLength":4096`, "/stats": `"sequence/classify":1`,
+		"/healthz": "ok\n", "/metrics": `sftseq_http_responses_total{status="200"}`,
+	} {
+		r, answer := w.send("GET", path, "")
+		if r.StatusCode != 200 || !strings.Contains(answer, want) {
+			t.Errorf("%s: %s, %.300s", path, r.Status, answer)
+		}
+		if r, answer := w.send("HEAD", path, ""); r.StatusCode != 200 || answer != "" {
+			t.Errorf("HEAD %s: %s, %q", path, r.Status, answer)
+		}
+	}
+}
+
+// FuzzEmbeddings: of any body it is told what is wrong with it, or it becomes params of
+// sequence/embed that hold its sequences, in their order.
+func FuzzEmbeddings(f *testing.F) {
+	for _, body := range []string{
+		`{"model":"pre","input":"a"}`, `{"input":["a","b"],"encoding_format":"base64"}`, `{"input":[1,2,3]}`, `{"input":[[1],[2,3]],"dimensions":32}`,
+		`{"input":[]}`, `{"input":[[],[]]}`, `{"input":["a",1]}`, `{"input":[-1,"x"]}`, `{"input":null}`, `{"in\u0070ut":"\ud83d"}`, `{"input":"a","input":1}`, `[`, `{"input":{"a":[1]}}`,
+	} {
+		f.Add([]byte(body))
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if wellFormed(body) != nil {
+			return
+		}
+		r, err := parseEmbeddings(body)
+		if err != nil {
+			if e := asError(err); e.Message == "" || e.Code != codeParams && e.Code != codeInvalidRequest {
+				t.Fatalf("%s: %+v", body, e)
+			}
+			return
+		}
+		params := r.params()
+		if len(params) > r.bytes() {
+			t.Fatalf("%d bytes, counted as %d", len(params), r.bytes())
+		}
+		var got struct{ Sequences []map[string]json.RawMessage }
+		decode(t, params, &got)
+		var fields map[string]json.RawMessage
+		decode(t, body, &fields)
+		var list []json.RawMessage
+		if r.single {
+			list = []json.RawMessage{fields["input"]}
+		} else {
+			decode(t, fields["input"], &list)
+		}
+		if len(list) != len(got.Sequences) {
+			t.Fatalf("%s: %s", body, params)
+		}
+		for i, value := range list {
+			if found := got.Sequences[i][r.field]; !bytes.Equal(bytes.TrimSpace(found), bytes.TrimSpace(value)) {
+				t.Fatalf("%s: %d is %s", body, i, found)
+			}
+		}
+	})
+}

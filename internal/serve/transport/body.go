@@ -1,0 +1,51 @@
+package transport
+
+import (
+	"errors"
+	"io"
+
+	"github.com/sftseq/sftseq/internal/jsonlines"
+)
+
+// ReadBody reads what follows the headers of a request of HTTP to its end, at most limit
+// bytes. A long body takes from the lender what it needs as its bytes come: what length its
+// header states may be a lie, or unknown. A message with an error has been read to its end,
+// unless it has more than limit bytes and most: then the stream cannot go on behind it.
+func ReadBody(r io.Reader, limit, most int, from Lender) (m Message, whole bool, err error) {
+	l := loan{from: from}
+	body, room := []byte(nil), jsonlines.Free
+	for {
+		if len(body) == cap(body) {
+			step := min(max(cap(body), 4096), limit+1-len(body))
+			if need := len(body) + step - room; need > 0 {
+				if !l.more(need) {
+					m.Err = &jsonlines.NoRoom{Bytes: int64(len(body) + step)}
+					break
+				}
+				room += need
+			}
+			body = append(make([]byte, 0, len(body)+step), body...)
+		}
+		n, err := r.Read(body[len(body):cap(body)])
+		body = body[:len(body)+n]
+		if len(body) > limit {
+			m.Err = &jsonlines.TooLong{Bytes: int64(len(body)), Limit: limit}
+			break
+		}
+		if err == io.EOF {
+			m.Body, m.Room = body, l.handOver()
+			return m, true, nil
+		}
+		if err != nil {
+			l.back()
+			return m, false, err
+		}
+	}
+	l.back()
+	body = nil
+	_, err = io.CopyN(io.Discard, r, int64(most))
+	if errors.Is(err, io.EOF) {
+		return m, true, nil
+	}
+	return m, false, err
+}
