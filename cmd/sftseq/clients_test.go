@@ -32,7 +32,6 @@ func TestClients(t *testing.T) {
 	// A client that the machine holds up between two changes must not be given the first.
 	server := []string{path, "serve", "--log", "warn", "--debounce", "500ms", "--model", model}
 	shell := []string{"bash", filepath.Join(examplesDir, "classify.sh")}
-	python := []string{"python3", filepath.Join(examplesDir, "client.py")}
 	node := []string{"node", filepath.Join(examplesDir, "node/client.mjs")}
 
 	t.Run("shell", func(t *testing.T) {
@@ -42,18 +41,6 @@ func TestClients(t *testing.T) {
 			t.Errorf("the client printed\n%s\nexpected\n%s", got, want)
 		}
 		clientFails(t, shell, path)
-	})
-	t.Run("python", func(t *testing.T) {
-		needCommands(t, "python3")
-		checkSession(t, model, client(t, "", python, server...), strings.Replace(pythonSession, "$status", "0", 1))
-		clientFails(t, python, path)
-	})
-	t.Run("python over a socket", func(t *testing.T) {
-		needCommands(t, "python3")
-		socket := serveSocket(t, server)
-		for range 2 { // a client that leaves does not take the server along
-			checkSession(t, model, client(t, "", python, socket), strings.Replace(pythonSession, "$status", "None", 1))
-		}
 	})
 	t.Run("node", func(t *testing.T) {
 		needNode(t)
@@ -132,7 +119,7 @@ func need(t *testing.T, what string, err error) {
 }
 
 func runClient(t *testing.T, stdin string, command []string, args ...string) (stdout, stderr string, err error) {
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	c := exec.CommandContext(ctx, command[0], slices.Concat(command[1:], args)...)
 	c.WaitDelay = time.Second // a server that it began may live longer
@@ -208,7 +195,7 @@ func wantTable(t *testing.T, model, lines string) string {
 	return want
 }
 
-// checkSession compares what client.py and client.mjs print with what is wanted,
+// checkSession compares what example.py and client.mjs print with what is wanted,
 // in which $0 is the class that predict gives to the first of the sequences that
 // they send, and so on. How often progress is reported depends on the time.
 func checkSession(t *testing.T, model, got, want string) {
@@ -234,7 +221,7 @@ const pythonSession = `
 model: $model, labels [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
 classify: $0 of 4 tokens
 many: 0 $1
-many: 1 sequences[1].tokens: the sequence is empty, at least 1 token was expected
+many: 1 tokens: the sequence is empty, at least 1 token was expected
 many: 2 $2
 progress: begin
 came: 0

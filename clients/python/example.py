@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""What a client of `sftseq serve` can do. It needs a model that classifies.
+
+    make build
+    PYTHONPATH=clients/python/src python3 clients/python/example.py ./sftseq runs/listops
+
+or for one of many clients of a server:
+
+    ./sftseq serve --model runs/listops --listen unix:sftseq.sock &
+    PYTHONPATH=clients/python/src python3 clients/python/example.py unix:sftseq.sock
+"""
+
+import sys
+
+from sftseq import Client, ServerError
+
+
+def main(client):
+    model = client.model
+    print(f"model: {model['name']}, labels {model['labels']}")
+    if model["task"] != "classification":
+        sys.exit("this example wants a model that classifies")
+
+    answer = client.classify("[MAX 2 9 ]")
+    print(f"classify: {answer['label']} of {answer['length']} tokens")
+
+    # Many, as they come. What is wrong with one is told in its place.
+    many = ["[MIN 4 7 ]", [], "[SM 5 [MED 1 2 3 ] 8 ]"]
+    for n, answer in enumerate(client.classify_each(many)):
+        print(f"many: {n}", answer.message if isinstance(answer, ServerError) else answer["label"])
+
+    # The same in one request, with what is done of it in tokens.
+    client.request(
+        "sequence/classify",
+        {"sequences": [{"text": many[0]}, {"tokens": []}, {"text": many[2]}]},
+        on_progress=lambda v: print("progress:", v.get("message", v["kind"])),
+        on_results=lambda v: print("came:", *(r["index"] for r in v["results"])),
+    ).result()
+
+    # A long request, taken back.
+    long = {"sequences": [{"tokens": [1] * min(4096, model["longestLength"])}] * 200}
+    future = client.request("sequence/classify", long)
+    future.cancel()
+    try:
+        print("cancel: too late,", len(future.result()["results"]), "results")
+    except ServerError as e:
+        print("cancel:", e)
+
+    # A document is classified when it has been left alone for a while; so version
+    # 2, which is changed at once, is not.
+    with client.open("file:///expression", "[MAX 2 9 ]") as document:
+        print("pushed: version {version}, label {label}".format(**document.wait(60)))
+        document.replace(5, 6, "[MIN 4 7 ]")
+        document.replace(16, 17, "3")
+        print("pushed: version {version}, label {label}".format(**document.wait(60)))
+
+    print("closed:", client.close())
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 2:
+        main(Client.connect(sys.argv[1]))
+    elif len(sys.argv) > 2:
+        main(Client.start(sys.argv[2], *sys.argv[3:], program=sys.argv[1]))
+    else:
+        sys.exit(__doc__)

@@ -1,0 +1,285 @@
+"""The client."""
+
+from __future__ import annotations
+
+import base64
+import logging
+import time
+from collections import deque
+from concurrent.futures import Future
+from typing import Any, Callable, Deque, Dict, Iterable, Iterator, List, Optional, Tuple, TypeVar, Union
+
+from .connection import Connection, ServerError, hello
+from .document import Document
+from .types import (
+    Added,
+    Classification,
+    Embedding,
+    Found,
+    Labels,
+    Model,
+    Numbers,
+    Pair,
+    Removed,
+    Score,
+    Sequence,
+    Spans,
+    Window,
+)
+
+T = TypeVar("T")
+
+log = logging.getLogger("sftseq")
+
+#: How many requests of a stream may be under way at a time.
+AHEAD = 64
+
+
+class Client:
+    """A session with a server. Its methods may be called from any thread.
+
+    A busy server says when to come back; the methods do so for `patience` seconds. What is
+    wrong with a request is a ServerError. ConnectionError says that the server is gone.
+
+    Each method of one sequence has a second one, `..._each`, for many: it takes them from an
+    iterable and yields an answer to each, in their order. At most `ahead` are under way, and no
+    more are taken until an answer is fetched: neither side stores what the other cannot keep up
+    with. What is wrong with one of them is a ServerError in its place, which is yielded and not
+    raised."""
+
+    def __init__(self, connection: Connection, patience: float = 60) -> None:
+        self.connection, self.patience = connection, patience
+        self._documents: Dict[str, Document] = {}
+        for method in ("sequence/publishClassification", "sequence/publishSpans"):
+            connection.handlers[method] = self._pushed
+        connection.handlers["window/logMessage"] = lambda params: log.warning("%s", params["message"])
+        connection.handlers["error"] = lambda e: log.error("to a message that could not be read: %s", e)
+        connection.handlers[""] = self._lost
+        try:
+            answer = connection.request("initialize", hello()).result()
+            connection.notify("initialized", {})
+        except BaseException:
+            connection.close(shutdown=False)
+            raise
+        self.model: Model = answer["model"]
+        self.methods: List[str] = answer["capabilities"]["methods"]  # that the model can answer
+
+    @classmethod
+    def start(cls, model: str, *flags: str, program: str = "sftseq", patience: float = 60) -> Client:
+        """Runs `sftseq serve` for a model's directory, with more flags, as long as the client lives."""
+        return cls(Connection.start(program, "serve", "--model", model, *flags), patience)
+
+    @classmethod
+    def connect(cls, address: str, patience: float = 60) -> Client:
+        """Joins a server that listens at unix:PATH or tcp:HOST:PORT."""
+        return cls(Connection.connect(address), patience)
+
+    def close(self) -> Optional[int]:
+        """Takes leave when all is answered. Returns the exit status of a server that start has run."""
+        return self.connection.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        self.connection.close(shutdown=kind is None)
+
+    # What is asked about one sequence.
+
+    def classify(self, sequence: Sequence, window: Optional[Window] = None, explain: bool = False) -> Classification:
+        """The class of a sequence, or of what a window says of it."""
+        return self._ask("sequence/classify", _classified(sequence, window, explain))
+
+    def predict(self, sequence: Sequence) -> Numbers:
+        """The numbers of a sequence."""
+        return self._ask("sequence/predict", _of(sequence))
+
+    def labels(self, sequence: Sequence) -> Labels:
+        """The labels of a sequence that hold."""
+        return self._ask("sequence/labels", _of(sequence))
+
+    def tag(self, sequence: Sequence) -> Spans:
+        """The spans of a sequence."""
+        return self._ask("sequence/tag", _of(sequence))
+
+    def embed(self, sequence: Sequence) -> Embedding:
+        """The vector of a sequence."""
+        return self._ask("sequence/embed", _of(sequence))
+
+    def score(self, a: Sequence, b: Sequence, explain: bool = False) -> Score:
+        """The class of a pair."""
+        return self._ask("retrieval/score", _pair(a, b, explain))
+
+    # The same of many.
+
+    def classify_each(
+        self, sequences: Iterable[Sequence], window: Optional[Window] = None, explain: bool = False, ahead: int = AHEAD
+    ) -> Iterator[Union[Classification, ServerError]]:
+        """The class of each sequence."""
+        return self._each("sequence/classify", sequences, lambda s: _classified(s, window, explain), ahead)
+
+    def predict_each(self, sequences: Iterable[Sequence], ahead: int = AHEAD) -> Iterator[Union[Numbers, ServerError]]:
+        """The numbers of each sequence."""
+        return self._each("sequence/predict", sequences, _of, ahead)
+
+    def labels_each(self, sequences: Iterable[Sequence], ahead: int = AHEAD) -> Iterator[Union[Labels, ServerError]]:
+        """The labels of each sequence that hold."""
+        return self._each("sequence/labels", sequences, _of, ahead)
+
+    def tag_each(self, sequences: Iterable[Sequence], ahead: int = AHEAD) -> Iterator[Union[Spans, ServerError]]:
+        """The spans of each sequence."""
+        return self._each("sequence/tag", sequences, _of, ahead)
+
+    def embed_each(self, sequences: Iterable[Sequence], ahead: int = AHEAD) -> Iterator[Union[Embedding, ServerError]]:
+        """The vector of each sequence."""
+        return self._each("sequence/embed", sequences, _of, ahead)
+
+    def score_each(
+        self, pairs: Iterable[Pair], explain: bool = False, ahead: int = AHEAD
+    ) -> Iterator[Union[Score, ServerError]]:
+        """The class of each pair."""
+        return self._each("retrieval/score", pairs, lambda pair: _pair(*pair, explain), ahead)
+
+    # The index of a server that has one.
+
+    def add(self, id: Union[str, int], sequence: Sequence) -> Added:
+        """Puts a sequence into the index, in the place of one with the same id."""
+        return self._ask("retrieval/add", {"id": id, **_of(sequence)})
+
+    def add_each(
+        self, items: Iterable[Tuple[Union[str, int], Sequence]], ahead: int = AHEAD
+    ) -> Iterator[Union[Added, ServerError]]:
+        """Puts each sequence, behind its id, into the index. Ids must differ: the items go in as they are done."""
+        return self._each("retrieval/add", items, lambda item: {"id": item[0], **_of(item[1])}, ahead)
+
+    def remove(self, *ids: Union[str, int]) -> Removed:
+        """Takes items out of the index."""
+        return self._ask("retrieval/remove", {"ids": list(ids)})
+
+    def search(self, sequence: Sequence, k: int = 10, rescore: int = 0) -> Found:
+        """The k items of the largest cosine. A model of pairs scores the first of them again."""
+        params: Dict[str, Any] = {"k": k, **_of(sequence)}
+        if rescore:
+            params["rescore"] = rescore
+        return self._ask("retrieval/search", params)
+
+    def search_each(
+        self, sequences: Iterable[Sequence], k: int = 10, ahead: int = AHEAD
+    ) -> Iterator[Union[Found, ServerError]]:
+        """The k items nearest to each sequence."""
+        return self._each("retrieval/search", sequences, lambda s: {"k": k, **_of(s)}, ahead)
+
+    # Documents, and what else there is.
+
+    def open(self, uri: str, text: str, window: Optional[Window] = None) -> Document:
+        """Opens a document, which is closed by its close or at the end of its with statement."""
+        text.encode()  # half of a surrogate pair is no text
+        document = Document(self, uri, text)
+        if self._documents.setdefault(uri, document) is not document:
+            raise ValueError(f"{uri}: it is open")
+        params: Dict[str, Any] = {"uri": uri, "version": document.version, "text": text}
+        if window:
+            params["window"] = window
+        try:
+            self.connection.notify("sequence/didOpen", params)
+        except BaseException:
+            self.forget(document)
+            raise
+        return document
+
+    def forget(self, document: Document) -> bool:
+        """Takes a document out of those that are open; False if it was not among them."""
+        return self._documents.pop(document.uri, None) is not None
+
+    def info(self) -> Model:
+        """What the server answers with now: a model may have been read again."""
+        return self._ask("model/info", None)
+
+    def stats(self) -> Dict[str, Any]:
+        """What the server does."""
+        return self._ask("server/stats", None)
+
+    def request(self, method: str, params: Optional[Dict[str, Any]] = None, **handlers: Callable[[Any], None]) -> Future[Any]:
+        """Asks by any method of docs/protocol.md, without waiting: see Connection.request."""
+        return self.connection.request(method, params, **handlers)
+
+    def _ask(self, method: str, params: Optional[Dict[str, Any]]) -> Any:
+        return self._answer(self.connection.request(method, params), method, params)
+
+    def _answer(self, future: Future[Any], method: str, params: Optional[Dict[str, Any]]) -> Any:
+        """The answer, asked for again while the server is busy."""
+        until = time.monotonic() + self.patience
+        while True:
+            try:
+                return future.result()
+            except ServerError as e:
+                wait = e.retry_after
+                if wait is None or time.monotonic() + wait > until:
+                    raise
+                time.sleep(wait)
+                future = self.connection.request(method, params)
+
+    def _each(self, method: str, items: Iterable[T], params: Callable[[T], Dict[str, Any]], ahead: int) -> Iterator[Any]:
+        if ahead < 1:
+            raise ValueError(f"ahead: expected at least 1, found {ahead}")
+        return self._stream(method, iter(items), params, ahead)
+
+    def _stream(self, method: str, items: Iterator[T], params: Callable[[T], Dict[str, Any]], ahead: int) -> Iterator[Any]:
+        under_way: Deque[Tuple[Future[Any], Dict[str, Any]]] = deque()
+        more = True
+        try:
+            while True:
+                while more and len(under_way) < ahead:
+                    try:
+                        asked = params(next(items))
+                    except StopIteration:
+                        more = False
+                        break
+                    under_way.append((self.connection.request(method, asked), asked))
+                if not under_way:
+                    return
+                future, asked = under_way.popleft()
+                answer: Any
+                try:
+                    answer = self._answer(future, method, asked)
+                except ServerError as e:
+                    answer = e
+                yield answer
+        finally:  # whoever stops in between does not want the rest
+            for future, _ in under_way:
+                future.cancel()
+
+    def _pushed(self, params: Dict[str, Any]) -> None:
+        if document := self._documents.get(params["uri"]):
+            document.pushed(params)
+
+    def _lost(self, why: str) -> None:
+        for document in list(self._documents.values()):
+            document.lost(why)
+
+
+def _of(sequence: Sequence, suffix: str = "") -> Dict[str, Any]:
+    """The fields of a sequence."""
+    if isinstance(sequence, str):
+        return {"text" + suffix: sequence}
+    if isinstance(sequence, (bytes, bytearray)):
+        return {"bytes" + suffix: base64.b64encode(sequence).decode()}
+    if isinstance(sequence, Document):
+        return {"uri" + suffix: sequence.uri, "version" + suffix: sequence.version}
+    return {"tokens" + suffix: [int(token) for token in sequence]}
+
+
+def _classified(sequence: Sequence, window: Optional[Window], explain: bool) -> Dict[str, Any]:
+    params = _of(sequence)
+    if window:
+        params["window"] = window
+    if explain:
+        params["explain"] = True
+    return params
+
+
+def _pair(a: Sequence, b: Sequence, explain: bool) -> Dict[str, Any]:
+    params = {**_of(a, "_a"), **_of(b, "_b")}
+    if explain:
+        params["explain"] = True
+    return params

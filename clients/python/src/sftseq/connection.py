@@ -1,0 +1,206 @@
+"""JSON-RPC 2.0, one message a line, over a pipe or a socket."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import logging
+import os
+import socket
+import subprocess
+import threading
+from concurrent.futures import Future
+from typing import Any, BinaryIO, Callable, Dict, Optional
+
+log = logging.getLogger("sftseq")
+
+Handler = Callable[[Any], None]
+
+#: Codes of errors that mean something to a client.
+BUSY = -32000
+CANCELLED = -32800
+
+
+class ServerError(Exception):
+    """An answer that is an error: its code, its message, and data that says where."""
+
+    def __init__(self, code: int, message: str, data: Any = None) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code, self.message, self.data = code, message, data
+
+    @property
+    def retry_after(self) -> Optional[float]:
+        """The seconds after which it may be tried again; None where there is no use in that."""
+        if self.code != BUSY or not isinstance(self.data, dict):
+            return None
+        return float(self.data.get("retryAfterMilliseconds", 0)) / 1000
+
+
+class Connection:
+    """A stream of messages. Requests may be waited for in any order and from any thread."""
+
+    def __init__(self, reader: BinaryIO, writer: BinaryIO, process: Optional[subprocess.Popen[bytes]] = None) -> None:
+        self.handlers: Dict[str, Handler] = {}  # of notifications, called by the thread that reads
+        self._reader, self._writer, self._process = reader, writer, process
+        self._numbers = itertools.count(1)
+        self._calls: Dict[int, Future[Any]] = {}
+        self._progress: Dict[str, Handler] = {}  # by token
+        self._writing = threading.Lock()
+        self._over: Optional[str] = None  # why nothing comes any more
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
+
+    @classmethod
+    def start(cls, *command: str) -> Connection:
+        """Runs a server that lives as long as the connection. What it logs goes to standard error."""
+        process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        assert process.stdin and process.stdout
+        return cls(process.stdout, process.stdin, process)  # type: ignore[arg-type]
+
+    @classmethod
+    def connect(cls, address: str) -> Connection:
+        """Joins a server at unix:PATH or tcp:HOST:PORT."""
+        network, _, name = address.partition(":")
+        if network == "unix" and name:
+            s = socket.socket(socket.AF_UNIX)
+            try:
+                s.connect(name)
+            except OSError:
+                s.close()
+                raise
+        elif network == "tcp" and name.rpartition(":")[2].isdigit():
+            host, _, port = name.rpartition(":")
+            s = socket.create_connection((host.strip("[]") or "127.0.0.1", int(port)))
+        else:
+            raise ValueError(f"address: expected unix:PATH or tcp:HOST:PORT, found {address!r}")
+        with s:  # the files keep it open
+            return cls(s.makefile("rb"), s.makefile("wb"))
+
+    def request(
+        self,
+        method: str,
+        params: Optional[Dict[str, Any]] = None,
+        on_progress: Optional[Handler] = None,
+        on_results: Optional[Handler] = None,
+    ) -> Future[Any]:
+        """Asks, and returns a future at once, whose cancel takes the request back. on_progress is
+        told what is done of it; on_results gets the results of many as they come, which the
+        answer then lacks. Both are called by the thread that reads, and must not wait for answers."""
+        number = next(self._numbers)
+        future = _Call(self, number)
+        for name, handler in (("workDoneToken", on_progress), ("partialResultToken", on_results)):
+            if handler:
+                token = f"{name} {number}"
+                params = {**(params or {}), name: token}
+                self._progress[token] = handler
+                future.add_done_callback(lambda _, token=token: self._progress.pop(token))
+        self._calls[number] = future
+        try:
+            self._send({"id": number, "method": method}, params)
+        except Exception:
+            self._calls.pop(number, None)
+            raise
+        if self._over:  # it may have ended before the call was there to be told
+            self._lose(number)
+        return future
+
+    def notify(self, method: str, params: Optional[Dict[str, Any]] = None) -> None:
+        """Tells the server, which does not answer."""
+        self._send({"method": method}, params)
+
+    def close(self, shutdown: bool = True) -> Optional[int]:
+        """Takes leave, and returns the exit status of a server that start has run. Without
+        shutdown what is not answered yet is given up."""
+        try:
+            if shutdown and not self._over:
+                self.request("shutdown").result()
+            if not self._over:
+                self.notify("exit")
+        except (OSError, ValueError):
+            pass  # the server is gone, and so is what the files had for it
+        self._listener.join()
+        for file in (self._writer, self._reader):
+            try:
+                file.close()
+            except OSError:
+                pass
+        return self._process.wait() if self._process else None
+
+    def _send(self, message: Dict[str, Any], params: Optional[Dict[str, Any]]) -> None:
+        if params is not None:
+            message["params"] = params
+        line = json.dumps({"jsonrpc": "2.0", **message}, allow_nan=False).encode() + b"\n"
+        with self._writing:
+            if self._over:
+                raise ConnectionError(self._over)
+            try:
+                self._writer.write(line)
+                self._writer.flush()
+            except OSError as e:
+                raise ConnectionError(self._over or f"the server is gone: {e}") from e
+
+    def _listen(self) -> None:
+        why = "the server is gone"
+        try:
+            for line in self._reader:
+                self._receive(json.loads(line))
+        except Exception as e:
+            why = f"reading from the server: {e!r}"
+        finally:
+            if self._process:
+                try:
+                    why = f"the server has ended with status {self._process.wait(timeout=1)}"
+                except subprocess.TimeoutExpired:
+                    pass
+            self._over = why
+            for number in list(self._calls):
+                self._lose(number)
+            self._tell(self.handlers.get(""), why)
+
+    def _receive(self, message: Dict[str, Any]) -> None:
+        params: Any = message.get("params")
+        if message.get("method") == "$/progress":
+            self._tell(self._progress.get(params["token"]), params["value"])
+        elif "method" in message:
+            self._tell(self.handlers.get(message["method"]), params)
+        elif (call := self._calls.pop(message.get("id"), None)) is None:  # type: ignore[arg-type]
+            self._tell(self.handlers.get("error"), ServerError(**message["error"]))
+        elif "error" in message:
+            call.set_exception(ServerError(**message["error"]))
+        else:
+            call.set_result(message["result"])
+
+    def _tell(self, handler: Optional[Handler], value: Any) -> None:
+        if handler:
+            try:
+                handler(value)
+            except Exception:  # a mistake of the program must not end the connection
+                log.exception("a handler failed")
+
+    def _lose(self, number: int) -> None:
+        if future := self._calls.pop(number, None):
+            future.set_exception(ConnectionError(self._over))
+
+
+class _Call(Future):  # type: ignore[type-arg]
+    """A request that was sent. It ends by an answer, a cancelled one, too."""
+
+    def __init__(self, connection: Connection, number: int) -> None:
+        super().__init__()
+        self.set_running_or_notify_cancel()
+        self._connection, self._number = connection, number
+
+    def cancel(self) -> bool:
+        """Takes the request back. It ends by an error of -32800, or by a result that was there."""
+        if self.done():
+            return False
+        try:
+            self._connection.notify("$/cancelRequest", {"id": self._number})
+        except ConnectionError:
+            return False
+        return True
+
+
+def hello() -> Dict[str, Any]:
+    """The params of initialize. processId lets a server that this process runs end with it."""
+    return {"processId": os.getpid(), "clientInfo": {"name": "sftseq-client"}, "capabilities": {}}

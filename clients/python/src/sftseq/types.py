@@ -1,0 +1,144 @@
+"""What the server is asked about, and what it answers. docs/protocol.md of sftseq has every field."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Dict, List, Tuple, TypedDict, Union
+from typing import Sequence as Items
+
+if TYPE_CHECKING:
+    from .document import Document
+
+#: A sequence: text, the bytes of a text, token ids, or an open document.
+Sequence = Union[str, bytes, Items[int], "Document"]
+
+#: Two sequences that are compared.
+Pair = Tuple[Sequence, Sequence]
+
+
+class _Window(TypedDict):
+    policy: str  # head, tail or sliding
+
+
+class Window(_Window, total=False):
+    """What is read of a sequence that is longer than the model accepts."""
+
+    length: int  # tokens
+    stride: int  # from one sliding window to the next
+
+
+class _Sizes(TypedDict):
+    length: int  # in tokens
+
+
+class _Answer(_Sizes, total=False):
+    used: int  # tokens that the model has read, where it may cut
+    uri: str  # of a document
+    version: int
+
+
+class Classification(_Answer, total=False):
+    """The class of a sequence."""
+
+    label: Union[str, int]
+    logits: List[float]
+    probabilities: List[float]
+    explain: Dict[str, Any]
+    window: Dict[str, Any]
+    windows: List[Dict[str, Any]]
+
+
+class Score(_Sizes, total=False):
+    """The class of a pair."""
+
+    label: Union[str, int]
+    logits: List[float]
+    probabilities: List[float]
+    length_a: int
+    length_b: int
+    used: int
+    explain_a: Dict[str, Any]
+    explain_b: Dict[str, Any]
+
+
+class Embedding(_Answer):
+    """The vector of a sequence."""
+
+    embedding: List[float]
+
+
+class Numbers(_Answer):
+    """The numbers of a sequence, by name."""
+
+    numbers: Dict[str, float]
+
+
+class Labels(_Answer):
+    """The labels of a sequence that hold, and the probability of each."""
+
+    labels: List[Union[str, int]]
+    probabilities: Dict[str, float]
+
+
+class Span(TypedDict):
+    """A part of a sequence: from start up to end, in the unit of the answer."""
+
+    start: int
+    end: int
+    label: str
+    score: float
+
+
+class Spans(_Answer):
+    """The spans of a sequence. The unit is characters, as Python counts them, or tokens."""
+
+    spans: List[Span]
+    unit: str
+
+
+class Added(_Answer):
+    """An item that is in the index, and on the disk."""
+
+    id: str
+
+
+class Removed(TypedDict):
+    """What has left the index."""
+
+    removed: int
+    unknown: List[str]
+
+
+class _FoundItem(TypedDict):
+    id: str
+    cosine: float
+
+
+class FoundItem(_FoundItem, total=False):
+    """An item of the index."""
+
+    score: float  # of the pair, where it was scored again
+
+
+class Found(_Sizes):
+    """The items that are nearest to a sequence, the best first."""
+
+    items: List[FoundItem]
+
+
+class _Model(TypedDict):
+    name: str
+    task: str
+    labels: List[Union[str, int]]
+    vocabSize: int
+    longestLength: int
+    hiddenSize: int
+    layers: int
+    device: str
+    hash: str
+
+
+class Model(_Model, total=False):
+    """What the server answers with."""
+
+    numbers: List[str]
+    tokenizer: Dict[str, str]

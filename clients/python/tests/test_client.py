@@ -1,0 +1,312 @@
+"""Runs the client against the program. SFTSEQ_PROGRAM is its path, SFTSEQ_GOLDEN a folder of small models."""
+
+import contextlib
+import io
+import itertools
+import json
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+from sftseq import Client, ServerError
+
+PROGRAM, GOLDEN = os.environ["SFTSEQ_PROGRAM"], pathlib.Path(os.environ["SFTSEQ_GOLDEN"]).resolve()
+README = pathlib.Path(__file__).parent.parent / "README.md"
+
+
+def start(model, *flags, **options):
+    return Client.start(str(GOLDEN / model), "--log", "error", "--debounce", "50ms", *flags, program=PROGRAM, **options)
+
+
+def program(command, model, *lines):
+    """What a command of the program says of lines."""
+    text = "".join(json.dumps(line) + "\n" for line in lines)
+    run = subprocess.run([PROGRAM, command, "--model", GOLDEN / model], input=text, capture_output=True, text=True, check=True)
+    return [{k: v for k, v in json.loads(line).items() if k != "id"} for line in run.stdout.splitlines()]
+
+
+@contextlib.contextmanager
+def listening(model, *flags):
+    """A server at a socket, whose address is given."""
+    with tempfile.TemporaryDirectory() as folder:
+        address = f"unix:{folder}/s"
+        command = [PROGRAM, "serve", "--model", GOLDEN / model, "--listen", address, "--listen", "tcp:127.0.0.1:0", *flags]
+        server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        tcp = None
+        while not tcp:
+            line = server.stderr.readline()
+            if not line:
+                raise RuntimeError("the server has ended")
+            tcp = re.search(r"address=(tcp:\S+)", line)
+        drained = threading.Thread(target=server.stderr.read)
+        drained.start()
+        try:
+            yield server, address, tcp[1]
+        finally:
+            server.terminate()
+            server.wait()
+            drained.join()
+            server.stderr.close()
+
+
+class Answers(unittest.TestCase):
+    def test_classify_as_predict(self):
+        text, tokens = "[MAX 2 9 ]", [12, 3, 10, 15, 7]
+        want = program("predict", "pre", {"text": text}, {"tokens": tokens})
+        with start("pre") as client:
+            self.assertEqual([client.classify(text), client.classify(tokens)], want)
+            self.assertEqual(client.classify(text.encode()), want[0])
+            self.assertEqual(client.classify(tuple(tokens)), want[1])
+            explained = client.classify(text, explain=True)
+            self.assertEqual(len(explained["explain"]["layers"]), client.model["layers"])
+            tail = client.classify(tokens, window={"policy": "tail", "length": 4})
+            self.assertEqual((tail["window"]["start"], tail["length"]), (1, 5))
+            self.assertEqual(client.close(), 0)
+
+    def test_embed_as_embed(self):
+        want = program("embed", "pre", {"text": "[MAX 2 9 ]"})
+        with start("pre") as client:
+            self.assertEqual([client.embed("[MAX 2 9 ]")], want)
+
+    def test_score_as_predict(self):
+        want = program("predict", "retrieval", {"text_a": "one", "tokens_b": [5, 6]})
+        with start("retrieval") as client:
+            self.assertEqual([client.score("one", [5, 6])], want)
+            self.assertIn("explain_b", client.score("one", "two", explain=True))
+            pairs = list(client.score_each([("one", [5, 6]), ("", "x")]))
+            self.assertEqual(pairs[0], want[0])
+            self.assertEqual(pairs[1].code, -32602)
+
+    def test_other_tasks_as_predict(self):
+        tokens = [1, 2, 3, 4]
+        for model, ask in (("regression", Client.predict), ("multilabel", Client.labels), ("tagging", Client.tag)):
+            with self.subTest(model), start(model) as client:
+                self.assertEqual([ask(client, tokens)], program("predict", model, {"tokens": tokens}))
+        for model, each in (("regression", Client.predict_each), ("multilabel", Client.labels_each), ("tagging", Client.tag_each)):
+            with self.subTest(model), start(model) as client:
+                self.assertEqual(list(each(client, [tokens])), program("predict", model, {"tokens": tokens}))
+
+    def test_index(self):
+        with tempfile.TemporaryDirectory() as folder, start("pre", "--index", f"{folder}/i.arrow") as client:
+            self.assertEqual(client.add("a", [1, 2, 3])["id"], "a")
+            added = list(client.add_each((n, [4 + n, 9]) for n in range(5)))
+            self.assertEqual([a["id"] for a in added], ["0", "1", "2", "3", "4"])
+            self.assertEqual(client.search([5, 9], k=1)["items"][0]["id"], "1")
+            self.assertEqual([f["items"][0]["id"] for f in client.search_each([[1, 2, 3], [8, 9]], k=1)], ["a", "4"])
+            self.assertEqual(client.remove("a", "b"), {"removed": 1, "unknown": ["b"]})
+            self.assertEqual(client.stats()["index"]["items"], 5)
+            self.assertEqual(client.info(), client.model)
+
+
+class Streams(unittest.TestCase):
+    def test_in_order_with_errors(self):
+        sequences = [[1 + n % 16] * (1 + n % 50) if n % 7 else [] for n in range(500)]
+        want = program("predict", "pre", *({"tokens": s} for s in sequences if s))
+        with start("pre") as client:
+            got = list(client.classify_each(iter(sequences), ahead=16))
+        self.assertEqual([a for a in got if not isinstance(a, ServerError)], want)
+        self.assertEqual([n for n, a in enumerate(got) if isinstance(a, ServerError)], list(range(0, 500, 7)))
+
+    def test_back_pressure(self):
+        taken = 0
+
+        def endless():
+            nonlocal taken
+            for n in itertools.count():
+                taken += 1
+                yield [1 + n % 16]
+
+        with start("pre") as client:
+            stream = client.embed_each(endless(), ahead=8)
+            self.assertEqual(taken, 0)
+            next(stream)
+            time.sleep(0.2)
+            self.assertEqual(taken, 8)
+            for _ in range(20):
+                next(stream)
+            self.assertEqual(taken, 28)
+            stream.close()
+            self.assertEqual(client.classify([1])["length"], 1)
+
+    def test_a_loop_that_ends_takes_back_the_rest(self):
+        with start("pre") as client:
+            for _ in client.classify_each([[1] * 4096] * 64):
+                break
+            for _ in range(200):
+                if client.stats()["cancelled"] > 0:
+                    break
+                time.sleep(0.02)
+            else:
+                self.fail("nothing was cancelled")
+
+    def test_a_busy_server_is_asked_again(self):
+        with start("pre", "--max-inflight", "2") as client:
+            got = list(client.classify_each(([1 + n % 16, 3] for n in range(200)), ahead=50))
+            self.assertEqual(sum("label" in a for a in got), 200)
+            self.assertGreater(client.stats()["errors"].get("-32000", 0), 0)
+        with start("pre", "--max-inflight", "1", patience=0) as client:
+            first = client.request("sequence/classify", {"sequences": [{"tokens": [1] * 4096}] * 100})
+            with self.assertRaises(ServerError) as busy:
+                client.classify([1])
+            self.assertGreater(busy.exception.retry_after, 0)
+            first.cancel()
+
+    def test_bad_limits(self):
+        with start("pre") as client, self.assertRaisesRegex(ValueError, "ahead: expected at least 1, found 0"):
+            client.classify_each([], ahead=0)
+
+    def test_threads(self):
+        want = program("predict", "pre", *({"tokens": [n, 3]} for n in range(1, 17)))
+        with start("pre") as client:
+            wrong = []
+
+            def work(k):
+                for n in range(50):
+                    token = 1 + (n + k) % 16
+                    if client.classify([token, 3]) != want[token - 1]:
+                        wrong.append(token)
+
+            threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+        self.assertEqual(wrong, [])
+
+
+class Documents(unittest.TestCase):
+    def test_edits_in_characters(self):
+        with start("tagging") as client, client.open("note", "Zoë 😀 met Ann") as document:
+            self.assertEqual(document.wait(60)["version"], 1)
+            document.replace(4, 5, "Bø")
+            self.assertEqual(document.text, "Zoë Bø met Ann")
+            document.replace(0, 3, "Ünä")
+            want = client.tag(document.text)
+            got = document.wait(60)
+            self.assertEqual((got["version"], got["spans"]), (3, want["spans"]))
+            self.assertEqual(client.tag(document)["spans"], want["spans"])
+            document.set("Ann")
+            self.assertEqual(document.wait(60)["version"], 4)
+
+    def test_what_is_wrong(self):
+        with start("pre") as client:
+            document = client.open("d", "")
+            with self.assertRaisesRegex(ServerError, "empty"):
+                document.wait(60)
+            document.set("[MAX 2 9 ]")
+            self.assertEqual(document.wait(60)["label"], client.classify("[MAX 2 9 ]")["label"])
+            with self.assertRaisesRegex(ValueError, "start <= end <= 10, found 5 and 11"):
+                document.replace(5, 11, "")
+            with self.assertRaises(UnicodeError):
+                document.replace(0, 0, "\ud83d")
+            self.assertEqual((document.text, document.version), ("[MAX 2 9 ]", 2))
+            with self.assertRaisesRegex(ValueError, "d: it is open"):
+                client.open("d", "x")
+            document.close()
+            with self.assertRaises(ServerError):
+                client.classify(document)
+            with client.open("d", "[MIN 1 2 ]", window={"policy": "head"}) as again:
+                self.assertEqual(again.wait(60)["version"], 1)
+
+    def test_a_model_that_tells_nothing(self):
+        with start("regression") as client, client.open("d", "x") as document, self.assertRaises(TimeoutError):
+            document.wait(0.3)
+
+
+class Connections(unittest.TestCase):
+    def test_sockets(self):
+        with listening("pre") as (_, unix, tcp):
+            with Client.connect(unix) as a, Client.connect(tcp) as b:
+                self.assertEqual(a.classify([1]), b.classify([1]))
+                self.assertIsNone(a.close())
+
+    def test_addresses(self):
+        for address in ("", "unix:", "tcp:host", "tcp:host:port", "http://host"):
+            with self.assertRaisesRegex(ValueError, "expected unix:PATH or tcp:HOST:PORT"):
+                Client.connect(address)
+        with self.assertRaises(OSError):
+            Client.connect("unix:/no/such/socket")
+
+    def test_a_server_that_does_not_start(self):
+        with self.assertRaises(OSError):
+            start("pre", "x").close()
+        with self.assertRaises(FileNotFoundError):
+            Client.start("model", program="/no/such/program")
+
+    def test_a_server_that_dies(self):
+        with listening("pre") as (server, unix, _), contextlib.ExitStack() as stack:
+            client = stack.enter_context(Client.connect(unix))
+            document = client.open("d", "[MAX 2 9 ]")
+            document.wait(60)
+            pending = [client.request("sequence/classify", {"sequences": [{"tokens": [1] * 4096}] * 50}) for _ in range(3)]
+            server.kill()
+            for future in pending:
+                with self.assertRaises(ConnectionError):
+                    future.result(timeout=60)
+            with self.assertRaises(ConnectionError):
+                client.classify([1])
+            with self.assertRaises(ConnectionError):
+                document.replace(0, 0, " ")
+
+    def test_an_exception_ends_the_server_at_once(self):
+        began = time.monotonic()
+        with self.assertRaises(KeyError), start("pre") as client:
+            client.request("sequence/classify", {"sequences": [{"tokens": [1] * 4096}] * 200})
+            raise KeyError
+        self.assertLess(time.monotonic() - began, 30)
+
+    def test_a_handler_that_fails(self):
+        with start("pre") as client, self.assertLogs("sftseq", "ERROR"):
+            client.request("sequence/classify", {"sequences": [{"tokens": [1]}]}, on_results=lambda _: 1 / 0).result()
+            self.assertEqual(client.classify([1])["length"], 1)
+
+    def test_errors(self):
+        with start("pre") as client:
+            for params in ([99], [], "", "\ud83d"):
+                with self.assertRaises(ServerError) as e:
+                    client.classify(params)
+                self.assertEqual(e.exception.code, -32602)
+                self.assertIsNone(e.exception.retry_after)
+            with self.assertRaisesRegex(ServerError, "-32601.*does not compare pairs"):
+                client.score("1", "2")
+            self.assertNotIn("retrieval/score", client.methods)
+            with self.assertRaises(ValueError):
+                client.request("sequence/classify", {"tokens": [float("nan")]})
+
+
+class Page(unittest.TestCase):
+    def test_examples_run(self):
+        blocks = re.findall(r"```python\n(.*?)```", README.read_text(), re.S)
+        self.assertGreaterEqual(len(blocks), 5)
+        here, path = os.getcwd(), os.environ["PATH"]
+        with tempfile.TemporaryDirectory() as folder:
+            os.makedirs(f"{folder}/runs")
+            os.symlink(GOLDEN / "pre", f"{folder}/runs/listops")
+            os.makedirs(f"{folder}/bin")
+            os.symlink(os.path.abspath(PROGRAM), f"{folder}/bin/sftseq")
+            try:
+                os.chdir(folder)
+                os.environ["PATH"] = f"{folder}/bin{os.pathsep}{path}"
+                command = ["sftseq", "serve", "--model", "runs/listops", "--listen", "unix:sftseq.sock", "--index", "items.arrow"]
+                with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:
+                    while "listening" not in server.stderr.readline():
+                        pass
+                    for block in blocks:
+                        with self.subTest(block):
+                            printed = io.StringIO()
+                            with contextlib.redirect_stdout(printed):
+                                exec(compile(block, str(README), "exec"), {})
+                            self.assertTrue(printed.getvalue())
+                    server.terminate()
+            finally:
+                os.chdir(here)
+                os.environ["PATH"] = path
+
+
+if __name__ == "__main__":
+    unittest.main()

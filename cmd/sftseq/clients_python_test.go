@@ -1,0 +1,49 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestPythonClient runs the tests of clients/python, and its example as its comment says,
+// against the program.
+func TestPythonClient(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program")
+	}
+	needCommands(t, "python3")
+	path, model := built(t), goldenPath("post") // whose classes of the example's sequences differ
+	source, err := filepath.Abs("../../clients/python")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PYTHONPATH", filepath.Join(source, "src"))
+	t.Setenv("PYTHONDONTWRITEBYTECODE", "1")
+	example := []string{"python3", filepath.Join(source, "example.py")}
+	// A client that the machine holds up between two changes must not be given the first.
+	flags := []string{"--log", "warn", "--debounce", "500ms"}
+
+	t.Run("tests", func(t *testing.T) {
+		t.Setenv("SFTSEQ_PROGRAM", path)
+		t.Setenv("SFTSEQ_GOLDEN", goldenPath())
+		_, errs, err := runClient(t, "", []string{"python3", "-W", "error::ResourceWarning", "-m", "unittest", "discover", "-s", filepath.Join(source, "tests")})
+		if err != nil || !strings.Contains(errs, "\nOK") {
+			t.Errorf("%v\n%s", err, errs)
+		}
+	})
+	t.Run("example", func(t *testing.T) {
+		got := client(t, "", example, append([]string{path, model}, flags...)...)
+		checkSession(t, model, got, strings.Replace(pythonSession, "$status", "0", 1))
+		_, errs, err := runClient(t, "", example, path, "no/model")
+		if err == nil || !strings.Contains(errs, "expected a model directory") {
+			t.Errorf("without a model: %v\n%s", err, errs)
+		}
+	})
+	t.Run("example over a socket", func(t *testing.T) {
+		socket := serveSocket(t, append([]string{path, "serve", "--model", model}, flags...))
+		for range 2 { // a client that leaves does not take the server along
+			checkSession(t, model, client(t, "", example, "unix:"+socket), strings.Replace(pythonSession, "$status", "None", 1))
+		}
+	})
+}
