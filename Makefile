@@ -104,7 +104,7 @@ cover:
 PACKAGES := mesa-vulkan-drivers libvulkan1 vulkan-validationlayers glslang-tools spirv-tools fonts-dejavu-core qemu-user-static libpmix-dev
 COMMANDS := jq:jq mpirun.openmpi:openmpi-bin mpirun.mpich:mpich ip:iproute2 parallel:parallel \
     sbatch:slurm-client slurmctld:slurmctld slurmd:slurmd munged:munge node:nodejs npm:npm chromium:chromium
-NODE_PACKAGES := examples/node examples/onnx examples/web
+NODE_PACKAGES := examples/node examples/onnx examples/web clients/typescript
 SHADER_TOOLS := .tools
 deps:
 	$(GO) mod download
@@ -126,7 +126,7 @@ deps:
 	    echo "newer compilers are not to be had: shaders with cooperative matrices will not be checked"
 	@for d in $(NODE_PACKAGES); do \
 	    [ $$d/node_modules/.package-lock.json -nt $$d/package-lock.json ] || \
-	    (cd $$d && npm ci --silent --ignore-scripts) || \
+	    (cd $$d && npm ci --silent --ignore-scripts && npm run --silent --if-present build) || \
 	    echo "npm's packages of $$d are not to be had: the tests that need them will be skipped"; \
 	done
 

@@ -1,0 +1,123 @@
+// What the server is asked about, and what it answers. docs/protocol.md of sftseq has every field.
+import type { Document } from './document.js';
+
+/** A sequence: text, the bytes of a text, token ids, or an open document. */
+export type Sequence = string | Uint8Array | readonly number[] | Int32Array | Document;
+
+/** Two sequences that are compared. */
+export type Pair = readonly [Sequence, Sequence];
+
+/** What is read of a sequence that is longer than the model accepts; lengths are in tokens. */
+export interface Window {
+  policy: 'head' | 'tail' | 'sliding';
+  length?: number;
+  stride?: number;
+}
+
+/** What all answers about one sequence have. */
+export interface Answer {
+  /** In tokens. */
+  length: number;
+  /** Tokens that the model has read, where it may cut. */
+  used?: number;
+  /** Of a document. */
+  uri?: string;
+  version?: number;
+}
+
+/** Which tokens were sampled, and what attention they received. */
+export interface Explanation {
+  layers: { positions: number[]; weights: number[]; mass: number[] }[];
+  pooling: number[];
+}
+
+/** The class of a sequence. */
+export interface Classification extends Answer {
+  label: string | number;
+  logits: number[];
+  probabilities: number[];
+  explain?: Explanation;
+  window?: { policy: string; start: number; end: number; count: number };
+  windows?: { start: number; end: number; label: string | number; logits: number[]; probabilities: number[]; explain?: Explanation }[];
+}
+
+/** The class of a pair. */
+export interface Score {
+  label: string | number;
+  logits: number[];
+  probabilities: number[];
+  length: number;
+  length_a: number;
+  length_b: number;
+  used?: number;
+  explain_a?: Explanation;
+  explain_b?: Explanation;
+}
+
+/** The vector of a sequence. */
+export interface Embedding extends Answer {
+  embedding: number[];
+}
+
+/** The numbers of a sequence, by name. */
+export interface Numbers extends Answer {
+  numbers: Record<string, number>;
+}
+
+/** The labels of a sequence that hold, and the probability of each. */
+export interface Labels extends Answer {
+  labels: (string | number)[];
+  probabilities: Record<string, number>;
+}
+
+/** The spans of a sequence: from start up to end, in Unicode characters, as [...text] has them, or in tokens. */
+export interface Spans extends Answer {
+  spans: { start: number; end: number; label: string; score: number }[];
+  unit: 'characters' | 'tokens';
+}
+
+/** What is said of a document that has been left alone: its class, or its spans. */
+export interface Pushed {
+  uri: string;
+  version: number;
+  label?: string | number;
+  scores?: number[];
+  logits?: number[];
+  spans?: Spans['spans'];
+  unit?: Spans['unit'];
+  length?: number;
+  used?: number;
+  error?: { code: number; message: string; data?: unknown };
+}
+
+/** An item that is in the index, and on the disk. */
+export interface Added extends Answer {
+  id: string;
+}
+
+/** What has left the index. */
+export interface Removed {
+  removed: number;
+  unknown: string[];
+}
+
+/** The items that are nearest to a sequence, the best first. */
+export interface Found {
+  items: { id: string; cosine: number; score?: number }[];
+  length: number;
+}
+
+/** What the server answers with. */
+export interface Model {
+  name: string;
+  task: string;
+  labels: (string | number)[];
+  numbers?: string[];
+  tokenizer: { type: string; hash: string } | null;
+  vocabSize: number;
+  longestLength: number;
+  hiddenSize: number;
+  layers: number;
+  device: string;
+  hash: string;
+}

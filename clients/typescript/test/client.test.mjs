@@ -1,0 +1,256 @@
+// Runs the client against the program: SFTSEQ_PROGRAM is its path, SFTSEQ_GOLDEN a folder of small
+// models. The client is built before (npm run build).
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { after, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client, ConnectionLost, ServerError } from 'sftseq-client';
+
+const program = resolve(process.env.SFTSEQ_PROGRAM), golden = resolve(process.env.SFTSEQ_GOLDEN);
+const here = resolve(import.meta.dirname, '..');
+const folder = mkdtempSync(join(tmpdir(), 'sftseq'));
+const left = new Set();
+after(async () => {
+  for (const client of left) await client.close();
+  rmSync(folder, { recursive: true });
+});
+
+async function start(model, { flags = [], ...options } = {}) {
+  const client = await Client.start(join(golden, model), { program, flags: ['--log', 'error', '--debounce', '50ms', ...flags], ...options });
+  left.add(client);
+  return client;
+}
+
+// The session that most tests have.
+const shared = await start('pre');
+
+// says is what a command of the program says of sequences.
+function says(command, model, ...sequences) {
+  const input = sequences.map((s) => JSON.stringify(s)).join('\n');
+  const { status, stdout } = spawnSync(program, [command, '--model', join(golden, model)], { input, encoding: 'utf8' });
+  assert.equal(status, 0);
+  return stdout.trimEnd().split('\n').map((line) => {
+    const { id, ...answer } = JSON.parse(line);
+    return answer;
+  });
+}
+
+// listening runs a server, and returns it with its addresses.
+async function listening(model) {
+  const unix = `unix:${join(mkdtempSync(join(folder, 's')), 's')}`;
+  const server = spawn(program, ['serve', '--model', join(golden, model), '--framing', 'lsp', '--listen', unix, '--listen', 'tcp:127.0.0.1:0'], { stdio: ['ignore', 'ignore', 'pipe'] });
+  const lines = createInterface({ input: server.stderr });
+  const tcp = await new Promise((found) => lines.on('line', (line) => {
+    const address = /address=(tcp:\S+)/.exec(line);
+    if (address) found(address[1]);
+  }));
+  return { server, unix, tcp };
+}
+
+async function collect(answers) {
+  const all = [];
+  for await (const answer of answers) all.push(answer);
+  return all;
+}
+
+const long = Array(4096).fill(1);
+
+test('classify as predict, embed as embed', async () => {
+  const text = '[MAX 2 9 ]', tokens = [12, 3, 10, 15, 7];
+  const want = says('predict', 'pre', { text }, { tokens });
+  assert.deepEqual(await shared.classify(text), want[0]);
+  assert.deepEqual(await shared.classify(new TextEncoder().encode(text)), want[0]);
+  assert.deepEqual(await shared.classify(tokens), want[1]);
+  assert.deepEqual(await shared.classify(Int32Array.from(tokens)), want[1]);
+  assert.deepEqual(await shared.embed(text), says('embed', 'pre', { text })[0]);
+  assert.equal((await shared.classify(text, { explain: true })).explain.layers.length, shared.model.layers);
+  const tail = await shared.classify(tokens, { window: { policy: 'tail', length: 4 } });
+  assert.deepEqual([tail.window.start, tail.length], [1, 5]);
+});
+
+test('models of other tasks', async () => {
+  const tokens = [1, 2, 3, 4];
+  for (const [model, ask] of [['regression', 'predict'], ['multilabel', 'labels'], ['tagging', 'tag']]) {
+    const client = await start(model);
+    const want = says('predict', model, { tokens });
+    assert.deepEqual(await client[ask](tokens), want[0]);
+    assert.deepEqual(await collect(client[`${ask}Each`]([tokens])), want);
+    if (model === 'tagging') {
+      const document = await client.open('note', 'Zoë 😀 met Ann');
+      await document.wait(60_000);
+      await document.replace(4, 6, 'Bø'); // an emoji is two code units
+      assert.equal(document.text, 'Zoë Bø met Ann');
+      assert.deepEqual((await document.wait(60_000)).spans, (await client.tag('Zoë Bø met Ann')).spans);
+    }
+    assert.equal(await client.close(), 0);
+  }
+});
+
+test('pairs', async () => {
+  const client = await start('retrieval');
+  const want = says('predict', 'retrieval', { text_a: 'one', tokens_b: [5, 6] });
+  assert.deepEqual(await client.score('one', [5, 6]), want[0]);
+  const [good, bad] = await collect(client.scoreEach([['one', [5, 6]], ['', 'x']]));
+  assert.deepEqual(good, want[0]);
+  assert.equal(bad.code, -32602);
+});
+
+test('an index', async () => {
+  const client = await start('pre', { flags: ['--index', join(folder, 'i.arrow')] });
+  assert.equal((await client.add('a', [1, 2, 3])).id, 'a');
+  const added = await collect(client.addEach([0, 1, 2, 3].map((n) => [n, [4 + n, 9]])));
+  assert.deepEqual(added.map(({ id }) => id), ['0', '1', '2', '3']);
+  assert.equal((await client.search([5, 9], { k: 1 })).items[0].id, '1');
+  const found = await collect(client.searchEach([[1, 2, 3], [7, 9]], { k: 1 }));
+  assert.deepEqual(found.map(({ items }) => items[0].id), ['a', '3']);
+  assert.deepEqual(await client.remove('a', 'b'), { removed: 1, unknown: ['b'] });
+  assert.equal((await client.stats()).index.items, 4);
+  assert.deepEqual(await client.info(), client.model);
+});
+
+test('a stream keeps the order, with errors in their places', async () => {
+  const sequences = Array.from({ length: 300 }, (_, n) => (n % 7 ? Array(1 + n % 50).fill(1 + n % 16) : []));
+  const want = says('predict', 'pre', ...sequences.filter((s) => s.length).map((tokens) => ({ tokens })));
+  async function* later() {
+    for (const [n, s] of sequences.entries()) {
+      if (n % 40 === 0) await sleep(1);
+      yield s;
+    }
+  }
+  for (const source of [sequences, later()]) {
+    const got = await collect(shared.classifyEach(source, { ahead: 16 }));
+    assert.deepEqual(got.filter((a) => !(a instanceof ServerError)), want);
+    got.forEach((a, n) => assert.equal(a instanceof ServerError, n % 7 === 0));
+  }
+});
+
+test('a stream takes no more than it may', async () => {
+  let taken = 0;
+  function* endless() {
+    for (;;) yield [1 + taken++ % 16];
+  }
+  const stream = shared.embedEach(endless(), { ahead: 8 });
+  assert.equal(taken, 0);
+  await stream.next();
+  await sleep(100);
+  assert.equal(taken, 8);
+  for (let n = 0; n < 20; n++) await stream.next();
+  assert.equal(taken, 28);
+  await stream.return();
+  assert.throws(() => shared.embedEach([], { ahead: 0 }), /ahead: expected at least 1, found 0/);
+});
+
+test('an answer comes while the source waits for it', async () => {
+  const answers = [];
+  async function* dialogue() {
+    yield [1];
+    while (answers.length === 0) await sleep(5);
+    yield [2];
+  }
+  for await (const answer of shared.classifyEach(dialogue())) answers.push(answer.length);
+  assert.deepEqual(answers, [1, 1]);
+});
+
+test('a source that fails is the error of its loop', async () => {
+  function* broken() {
+    yield [1];
+    throw new Error('no more');
+  }
+  await assert.rejects(collect(shared.classifyEach(broken())), /no more/);
+});
+
+test('who stops takes back what is under way', async () => {
+  const before = (await shared.stats()).cancelled;
+  for await (const _ of shared.classifyEach(Array(64).fill(long))) break;
+  while ((await shared.stats()).cancelled === before) await sleep(20);
+  const abort = new AbortController();
+  const pending = shared.classify(long, { signal: abort.signal });
+  abort.abort();
+  await pending.catch(({ code }) => assert.equal(code, -32800)); // or it was ready
+  await assert.rejects(shared.request('sequence/classify', { sequences: Array(64).fill({ tokens: long }) }, { signal: AbortSignal.timeout(50) }), { code: -32800 });
+});
+
+test('a busy server is asked again', async () => {
+  const client = await start('pre', { flags: ['--max-inflight', '2'] });
+  const got = await collect(client.classifyEach(Array.from({ length: 100 }, (_, n) => [1 + n % 16, 3]), { ahead: 50 }));
+  assert.equal(got.filter((a) => 'label' in a).length, 100);
+  assert.ok((await client.stats()).errors['-32000'] > 0);
+  const hasty = await start('pre', { flags: ['--max-inflight', '1'], patience: 0 });
+  const first = hasty.request('sequence/classify', { sequences: Array(50).fill({ tokens: long }) });
+  await assert.rejects(hasty.classify([1]), ({ retryAfter }) => retryAfter > 0);
+  await first;
+});
+
+test('documents', async () => {
+  const document = await shared.open('d', '');
+  await assert.rejects(document.wait(60_000), /empty/);
+  document.set('[MAX 2 9 ]');
+  await document.replace(5, 6, '[MIN 4 7 ]');
+  const { version, label } = await document.wait(60_000);
+  assert.deepEqual([version, label], [3, (await shared.classify('[MAX [MIN 4 7 ] 9 ]')).label]);
+  assert.equal((await shared.embed(document)).version, 3);
+  await assert.rejects(document.replace(5, 50, ''), /start <= end <= 19, found 5 and 50/);
+  await assert.rejects(shared.open('d', 'x'), /d: it is open/);
+  await document.close();
+  await assert.rejects(shared.classify(document), ServerError);
+  const again = await shared.open('d', '[MIN 1 2 ]', { policy: 'head' });
+  assert.equal((await again.wait(60_000)).version, 1);
+  await again.set('[MIN 2 2 ]');
+  await assert.rejects(again.wait(1), /nothing was told of version 2 in 1 ms/);
+  await again.close();
+});
+
+test('errors', async () => {
+  for (const sequence of [[99], [], '', '\ud83d']) {
+    await assert.rejects(shared.classify(sequence), (e) => e instanceof ServerError && e.code === -32602 && e.retryAfter === undefined);
+  }
+  await assert.rejects(shared.score('1', '2'), { code: -32601 });
+  assert.ok(!shared.methods.includes('retrieval/score'));
+  await assert.rejects(Client.start('model', { program: '/no/such/program' }), { code: 'ENOENT' });
+  await assert.rejects(Client.start('no/model', { program }), (e) => e instanceof ConnectionLost && /ended with status 1/.test(e.message));
+  await assert.rejects(Client.connect('unix:/no/such/socket'), { code: 'ENOENT' });
+  for (const address of ['', 'unix:', 'tcp:host', 'tcp:host:port', 'http://host']) {
+    await assert.rejects(Client.connect(address), /expected unix:PATH or tcp:HOST:PORT/);
+  }
+});
+
+test('sockets, and a server that dies', async () => {
+  const { server, unix, tcp } = await listening('pre');
+  const [a, b] = [await Client.connect(unix), await Client.connect(tcp)];
+  assert.deepEqual(await a.classify([1]), await b.classify([1]));
+  assert.equal(await a.close(), undefined);
+  const document = await b.open('d', '[MAX 2 9 ]');
+  await document.wait(60_000);
+  const pending = b.request('sequence/classify', { sequences: Array(50).fill({ tokens: long }) });
+  const failed = assert.rejects(pending, ConnectionLost);
+  server.kill('SIGKILL');
+  await failed;
+  await assert.rejects(b.classify([1]), ConnectionLost);
+  await assert.rejects(document.set('x'), ConnectionLost);
+  await assert.rejects(document.wait(), ConnectionLost);
+  await b.close();
+});
+
+test('the examples of README.md', async () => {
+  const blocks = [...readFileSync(join(here, 'README.md'), 'utf8').matchAll(/```js\n(.*?)```/gs)].map(([, code]) => code);
+  assert.ok(blocks.length >= 5);
+  for (const name of ['runs', 'bin']) mkdirSync(join(folder, name));
+  symlinkSync(join(golden, 'pre'), join(folder, 'runs/listops'));
+  symlinkSync(program, join(folder, 'bin/sftseq'));
+  const options = { cwd: folder, encoding: 'utf8', env: { ...process.env, PATH: join(folder, 'bin') + delimiter + process.env.PATH } };
+  const server = spawn('sftseq', ['serve', '--model', 'runs/listops', '--framing', 'lsp', '--listen', 'unix:sftseq.sock', '--index', 'items.arrow'], { ...options, stdio: ['ignore', 'ignore', 'pipe'] });
+  await once(createInterface({ input: server.stderr }), 'line');
+  for (const [n, code] of blocks.entries()) {
+    const file = join(here, 'dist', `example${n}.mjs`); // within the package, which then finds itself
+    writeFileSync(file, code);
+    const { status, stdout, stderr } = spawnSync(process.execPath, [file], options);
+    rmSync(file);
+    assert.ok(status === 0 && stdout, `${code}\n${stdout}\n${stderr}`);
+  }
+  server.kill();
+});

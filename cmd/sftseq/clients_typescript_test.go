@@ -1,0 +1,27 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+// TestTypeScriptClient builds clients/typescript and runs its tests against the program.
+func TestTypeScriptClient(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program")
+	}
+	needNode(t)
+	const source = "../../clients/typescript"
+	compiler := filepath.Join(source, "node_modules/typescript/bin/tsc")
+	_, err := os.Stat(compiler)
+	need(t, "npm's typescript", err)
+	client(t, "", []string{"node", compiler}, "-p", source)
+	t.Setenv("SFTSEQ_PROGRAM", built(t))
+	t.Setenv("SFTSEQ_GOLDEN", goldenPath())
+	out := client(t, "", []string{"node", "--test", "--test-reporter=tap"}, filepath.Join(source, "test/client.test.mjs"))
+	if passed := regexp.MustCompile(`(?m)^# pass (\d+)$`).FindStringSubmatch(out); passed == nil || passed[1] == "0" {
+		t.Errorf("no test was run\n%s", out)
+	}
+}
