@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/fuzztest"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -386,6 +387,7 @@ func FuzzEmbeddings(f *testing.F) {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
+		defer fuzztest.Limits(t, 1<<20+1000*len(body))()
 		if wellFormed(body) != nil {
 			return
 		}
