@@ -51,7 +51,8 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, o HTTPOptions) e
 	o.Patience, o.Pace = cmp.Or(o.Patience, usualPatience), cmp.Or(o.Pace, usualPace)
 	g := &gateway{server: s, options: o}
 	g.endpoint = g.endpoints()
-	h := &http.Server{Handler: g, ReadHeaderTimeout: o.Patience, ReadTimeout: o.Patience, IdleTimeout: cmp.Or(s.options.IdleTimeout, httpIdle), MaxHeaderBytes: maxHTTPHeader,
+	h := &http.Server{Handler: g, ReadHeaderTimeout: o.Patience, ReadTimeout: o.Patience, WriteTimeout: o.Patience, IdleTimeout: cmp.Or(s.options.IdleTimeout, httpIdle), MaxHeaderBytes: maxHTTPHeader,
+		DisableGeneralOptionsHandler: true,
 		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, webConnKey{}, c) },
 		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)}
 	closed := make(chan struct{})
@@ -74,8 +75,14 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x.conn.begin(w)
 	defer x.conn.end()
 	if refused := g.refuses(r); refused != nil {
+		w.Header().Set("Connection", "close")
 		x.refuse(refused)
 		return
+	}
+	if g.trusts(r) { // who may not ask keeps no place by asking
+		x.trusted = true
+		x.conn.session.activity.note()
+		defer x.conn.session.activity.note()
 	}
 	g.endpoint.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))
 }
@@ -99,18 +106,23 @@ func (g *gateway) refuses(r *http.Request) *webError {
 	case g.options.Token == "" && !ownName(r.Host):
 		// A page can give this machine's address a name of its own, and so be taken for its origin.
 		return webFailure(http.StatusMisdirectedRequest, "", "", "Host %q: expected localhost or an address; other names need a server with --http-token", short(r.Host))
-	case g.options.Token == "" || r.URL.Path == healthPath:
-		return nil
-	}
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	// Hashes, so that the time tells nothing of the length either.
-	found, wanted := sha256.Sum256([]byte(strings.TrimSpace(token))), sha256.Sum256([]byte(g.options.Token))
-	if strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(found[:], wanted[:]) == 1 {
+	case g.trusts(r) || r.URL.Path == healthPath:
 		return nil
 	}
 	e := webFailure(http.StatusUnauthorized, "", "invalid_api_key", "expected the header Authorization: Bearer with the token of --http-token")
 	e.challenge = true
 	return e
+}
+
+// trusts reports whether a request bears the token, if there is one to bear.
+func (g *gateway) trusts(r *http.Request) bool {
+	if g.options.Token == "" {
+		return true
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	// Hashes, so that the time tells nothing of the length either.
+	found, wanted := sha256.Sum256([]byte(strings.TrimSpace(token))), sha256.Sum256([]byte(g.options.Token))
+	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(found[:], wanted[:]) == 1
 }
 
 // ownName reports whether a host is named by an address, or as this machine is.

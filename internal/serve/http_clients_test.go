@@ -188,6 +188,27 @@ func TestHTTPUnread(t *testing.T) {
 	eventually(t, "the connection is not cut", func() bool { return w.server.stats().Sessions == 0 && w.server.memory.used.Load() == 0 })
 }
 
+// TestHTTPUnreadSmall: so is who does not read many small ones, of whatever kind.
+func TestHTTPUnreadSmall(t *testing.T) {
+	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Patience: 300 * time.Millisecond})
+	for _, line := range []string{"OPTIONS *", "GET //x", "GET /" + strings.Repeat("x", 60)} {
+		conn := w.dial()
+		conn.(*net.TCPConn).SetReadBuffer(4096)
+		request := strings.Repeat(line+" HTTP/1.1\r\nHost: localhost\r\n\r\n", 100)
+		go func() {
+			for {
+				if _, err := io.WriteString(conn, request); err != nil {
+					return
+				}
+			}
+		}()
+		sessions := func(n int) func() bool { return func() bool { return w.server.stats().Sessions == n } }
+		eventually(t, line+": there is no connection", sessions(1))
+		eventually(t, line+": the connection is not cut", sessions(0))
+		conn.Close()
+	}
+}
+
 // TestHTTPHostile: what is no HTTP, or no request that could be answered, is refused, and
 // another client is served meanwhile as if it were alone.
 func TestHTTPHostile(t *testing.T) {

@@ -80,7 +80,6 @@ func (c *webConn) begin(w http.ResponseWriter) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.phase, c.response = reads, w
-	c.session.activity.note()
 }
 
 // read ends the reading of a request; it reports whether it is accepted.
@@ -117,7 +116,6 @@ func (c *webConn) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.phase, c.response = waits, nil
-	c.session.activity.note()
 }
 
 // Close ends the connection and its session. It is called when no request is answered.

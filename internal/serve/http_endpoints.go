@@ -70,7 +70,9 @@ func (x *exchange) watch(h http.Handler) {
 		x.refuse(refused)
 		return
 	}
-	x.conn.session.activity.heard.Store(true)
+	if x.trusted {
+		x.conn.session.activity.heard.Store(true)
+	}
 	var page recorded
 	page.header = x.w.Header()
 	h.ServeHTTP(&page, x.r)

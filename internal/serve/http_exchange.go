@@ -24,6 +24,7 @@ type exchange struct {
 	r        *http.Request
 	control  *http.ResponseController
 	received time.Time
+	trusted  bool // it may ask for everything
 }
 
 // call answers by a method. Result makes the result, of a call whose params are the body,
