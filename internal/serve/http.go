@@ -9,6 +9,8 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"path"
+	"strconv"
 	"strings"
 	"time"
 
@@ -53,8 +55,8 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, o HTTPOptions) e
 	g.endpoint = g.endpoints()
 	h := &http.Server{Handler: g, ReadHeaderTimeout: o.Patience, ReadTimeout: o.Patience, WriteTimeout: o.Patience, IdleTimeout: cmp.Or(s.options.IdleTimeout, httpIdle), MaxHeaderBytes: maxHTTPHeader,
 		DisableGeneralOptionsHandler: true,
-		ConnContext: func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, webConnKey{}, c) },
-		ErrorLog:    slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)}
+		ConnContext:                  func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, webConnKey{}, c) },
+		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)}
 	closed := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(closed)
@@ -83,6 +85,11 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.trusted = true
 		x.conn.session.activity.note()
 		defer x.conn.session.activity.note()
+	}
+	// The mux would answer these by itself: with a redirect, or by words.
+	if p := r.URL.Path; r.Method == http.MethodConnect || !strings.HasPrefix(p, "/") || path.Clean(p) != p {
+		x.unknown()
+		return
 	}
 	g.endpoint.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))
 }
@@ -181,6 +188,7 @@ func (c *webConn) turnAway(flag string) {
 		return
 	}
 	e := asWebError(fail(codeBusy, retry{s.retryAfter()}, "there are as many connections as %s allows", flag))
+	s.metrics.responses.WithLabelValues(strconv.Itoa(e.status)).Inc()
 	c.SetWriteDeadline(time.Now().Add(s.grace))
 	c.Write(e.response())
 	if conn, ok := c.Conn.(transport.HalfCloser); ok {

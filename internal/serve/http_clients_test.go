@@ -193,7 +193,7 @@ func TestHTTPUnreadSmall(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Patience: 300 * time.Millisecond})
 	for _, line := range []string{"OPTIONS *", "GET //x", "GET /" + strings.Repeat("x", 60)} {
 		conn := w.dial()
-		conn.(*net.TCPConn).SetReadBuffer(4096)
+		conn.(*net.TCPConn).SetReadBuffer(1 << 16)
 		request := strings.Repeat(line+" HTTP/1.1\r\nHost: localhost\r\n\r\n", 100)
 		go func() {
 			for {
@@ -250,7 +250,12 @@ func TestHTTPHostile(t *testing.T) {
 		"HTTP/2 before knowledge": {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", ""},
 		"a tunnel":                {"CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\nConnection: close\r\n\r\n", "421"},
 		"another's origin":        {"GET http://example.com/info HTTP/1.1\r\nHost: example.com\r\nConnection: close\r\n\r\n", "421"},
-		"up from the root":        {"GET /../../etc/passwd HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", "HTTP/1.1 30"},
+		"up from the root":        {"GET /../../etc/passwd HTTP/1.1\r\nHost: localhost\r\n\r\n", "HTTP/1.1 404 "},
+		"twice a slash":           {"GET //info HTTP/1.1\r\nHost: localhost\r\n\r\n", `"unknown_url"`},
+		"no path":                 {"GET http://localhost HTTP/1.1\r\nHost: localhost\r\n\r\n", `"unknown_url"`},
+		"a tunnel to a path":      {"CONNECT /info HTTP/1.1\r\nHost: localhost\r\n\r\n", `"unknown_url"`},
+		"a tunnel to itself":      {"CONNECT localhost:1 HTTP/1.1\r\nHost: localhost\r\n\r\n", `"unknown_url"`},
+		"all that it has":         {"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n", `"unknown_url"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			answer := w.raw(strings.Replace(c.text, "Host: localhost\r\n", "Host: localhost\r\nConnection: close\r\n", 1))
@@ -337,11 +342,19 @@ func TestHTTPCrowded(t *testing.T) {
 	silent := []net.Conn{w.dial(), w.dial()}
 	eventually(t, "they have no places", func() bool { return w.server.stats().Sessions == 2 })
 	answer := w.raw(rawPost("/classify", `{"tokens":[1]}`))
-	if !strings.HasPrefix(answer, "HTTP/1.1 429 ") || !strings.Contains(answer, "Retry-After: ") || !strings.Contains(answer, "--max-clients allows") {
+	if !strings.HasPrefix(answer, "HTTP/1.1 429 ") || !strings.Contains(answer, "--max-clients allows") {
 		t.Errorf("%q", answer)
+	}
+	for _, header := range []string{"Retry-After: 1", "Retry-After-Ms: ", "Cache-Control: no-store", "Connection: close", "Content-Type: application/json", "Date: "} {
+		if !strings.Contains(answer, "\r\n"+header) {
+			t.Errorf("%q, want %s", answer, header)
+		}
 	}
 	time.Sleep(usualAllowances.silent)
 	w.post("/classify", `{"tokens":[1]}`) // a silent one made room
+	if _, page := w.send("GET", "/metrics", ""); !strings.Contains(page, `sftseq_http_responses_total{status="429"} 1`) {
+		t.Error("who was sent away is not counted")
+	}
 	closed := 0
 	for _, conn := range silent {
 		conn.SetReadDeadline(time.Now().Add(100 * time.Millisecond))

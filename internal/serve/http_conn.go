@@ -110,11 +110,14 @@ func (c *webConn) stops() bool {
 	return c.stopping
 }
 
-// end is that of a request. A connection of a server that stops is closed when the answer
-// is on its way.
+// end is that of a request, whose answer is on its way. A connection of a server that stops
+// ends then.
 func (c *webConn) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.stopping && c.response.Header().Get("Connection") != "close" { // else net/http closes it when the client has all
+		c.session.end(errStopped)
+	}
 	c.phase, c.response = waits, nil
 }
 

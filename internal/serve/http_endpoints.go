@@ -48,10 +48,13 @@ func (g *gateway) endpoints() *http.ServeMux {
 	for _, pattern := range []string{healthPath, "/metrics"} {
 		handle(http.MethodGet, pattern, g.of(func(x *exchange) { x.watch(watched) }))
 	}
-	mux.HandleFunc("/", g.of(func(x *exchange) {
-		x.refuse(webFailure(http.StatusNotFound, "", "unknown_url", "no path %q, expected one of %s", short(x.r.URL.Path), strings.Join(paths(), ", ")))
-	}))
+	mux.HandleFunc("/", g.of((*exchange).unknown))
 	return mux
+}
+
+// unknown refuses a path that there is not.
+func (x *exchange) unknown() {
+	x.refuse(webFailure(http.StatusNotFound, "", "unknown_url", "no path %q, expected one of %s", short(x.r.URL.Path), strings.Join(paths(), ", ")))
 }
 
 // paths are those that there are.
@@ -69,9 +72,6 @@ func (x *exchange) watch(h http.Handler) {
 	if _, refused := x.read(); refused != nil {
 		x.refuse(refused)
 		return
-	}
-	if x.trusted {
-		x.conn.session.activity.heard.Store(true)
 	}
 	var page recorded
 	page.header = x.w.Header()

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // webError is an error in the shape of OpenAI's interface, with its status.
@@ -102,15 +104,29 @@ func (e *webError) body() []byte {
 	return text
 }
 
-// retryAfter is in seconds, as the header has it.
-func (e *webError) retryAfter() string { return strconv.Itoa((e.retry + 999) / 1000) }
+// setHeaders has the headers of an answer that is the error.
+func (e *webError) setHeaders(h http.Header) {
+	h.Set("Content-Type", "application/json")
+	h.Set("Cache-Control", "no-store")
+	if e.retry > 0 {
+		h.Set("Retry-After", strconv.Itoa((e.retry+999)/1000)) // in seconds
+		h.Set("Retry-After-Ms", strconv.Itoa(e.retry))
+	}
+	if e.challenge {
+		h.Set("WWW-Authenticate", "Bearer")
+	}
+	if e.allow != "" {
+		h.Set("Allow", e.allow)
+	}
+}
 
 // response is the error as a whole answer, of a connection that is closed after it.
 func (e *webError) response() []byte {
-	var out bytes.Buffer
 	body := e.body()
-	fmt.Fprintf(&out, "HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nRetry-After: %s\r\nConnection: close\r\n\r\n",
-		e.status, http.StatusText(e.status), len(body), e.retryAfter())
-	out.Write(body)
+	r := http.Response{StatusCode: e.status, ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Close: true, ContentLength: int64(len(body)), Body: io.NopCloser(bytes.NewReader(body))}
+	e.setHeaders(r.Header)
+	r.Header.Set("Date", time.Now().UTC().Format(http.TimeFormat))
+	var out bytes.Buffer
+	r.Write(&out) // to memory
 	return out.Bytes()
 }

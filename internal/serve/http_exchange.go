@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sftseq/sftseq/internal/jsonlines"
@@ -36,10 +38,9 @@ func (x *exchange) call(method string, result func(*call) (any, error)) {
 		x.refuse(refused)
 		return
 	}
-	s.activity.heard.Store(true)
 	s.activity.reading.Add(1)
 	c := &call{session: s, method: method, params: m.Body, received: x.received, bytes: m.Room}
-	err := c.reserve(int64(len(m.Body)) - m.Room)
+	err := c.reserve(int64(cap(m.Body)) - m.Room)
 	s.server.reading.give(m.Room)
 	if err != nil {
 		s.activity.reading.Add(-1)
@@ -112,18 +113,20 @@ func (x *exchange) read() (m transport.Message, refused *webError) {
 	switch {
 	case x.r.Method == http.MethodGet || x.r.Method == http.MethodHead:
 		if x.r.ContentLength != 0 {
-			return m, webFailure(http.StatusBadRequest, "", "", "%s: expected no body", x.r.URL.Path)
+			return m, webFailure(http.StatusBadRequest, "", "", "%s: expected no body", short(x.r.URL.Path))
 		}
+		x.heard()
 		return m, x.accepted(m)
 	case !isJSON(x.r.Header.Get("Content-Type")):
 		// A page of any site may send the other types without being asked whether it may.
 		return m, webFailure(http.StatusUnsupportedMediaType, "", "", "Content-Type: expected application/json, found %q", short(x.r.Header.Get("Content-Type")))
-	case x.r.Header.Get("Content-Encoding") != "":
+	case !strings.EqualFold(cmp.Or(x.r.Header.Get("Content-Encoding"), identity), identity):
 		return m, webFailure(http.StatusUnsupportedMediaType, "", "", "Content-Encoding: expected none, found %q", short(x.r.Header.Get("Content-Encoding")))
 	case x.r.ContentLength > int64(limit) && x.r.Header.Get("Expect") != "":
 		return m, x.tooLong(limit) // the client waits before it sends
 	}
-	m, whole, err := transport.ReadBody(&paced{exchange: x}, limit, maxDiscarded, x.conn.session)
+	x.heard()
+	m, whole, err := transport.ReadBody(&paced{exchange: x}, x.r.ContentLength, limit, maxDiscarded, x.conn.session)
 	if !whole {
 		x.w.Header().Set("Connection", "close")
 	}
@@ -152,6 +155,16 @@ func (x *exchange) read() (m transport.Message, refused *webError) {
 		return m, webFailure(http.StatusBadRequest, "", "", "expected an object of JSON, found an empty body")
 	}
 	return m, x.accepted(m)
+}
+
+// identity is the encoding of what has none.
+const identity = "identity"
+
+// heard has the connection be of one who may ask, and asks.
+func (x *exchange) heard() {
+	if x.trusted {
+		x.conn.session.activity.heard.Store(true)
+	}
 }
 
 // accepted is the end of reading. A server that stops accepts no more.
@@ -188,6 +201,9 @@ func (p *paced) Read(b []byte) (int, error) {
 	p.exchange.conn.extend(p.exchange.received.Add(p.exchange.pace(p.n)))
 	n, err := p.exchange.r.Body.Read(b)
 	p.n += n
+	if n > 0 && p.exchange.trusted { // in its time: a connection is not idle while a body comes
+		p.exchange.conn.session.activity.note()
+	}
 	return n, err
 }
 
@@ -195,17 +211,7 @@ var _ io.Reader = (*paced)(nil)
 
 // refuse answers by an error.
 func (x *exchange) refuse(e *webError) {
-	h := x.w.Header()
-	if e.retry > 0 {
-		h.Set("Retry-After", e.retryAfter())
-		h.Set("Retry-After-Ms", strconv.Itoa(e.retry))
-	}
-	if e.challenge {
-		h.Set("WWW-Authenticate", "Bearer")
-	}
-	if e.allow != "" {
-		h.Set("Allow", e.allow)
-	}
+	e.setHeaders(x.w.Header())
 	x.write(e.status, "application/json", e.body())
 }
 

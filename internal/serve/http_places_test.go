@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -47,5 +48,73 @@ func TestHTTPStrangers(t *testing.T) {
 			time.Sleep(time.Until(from.Add(300 * time.Millisecond)))
 			w.post("/classify", `{"tokens":[1]}`)
 		})
+	}
+}
+
+// TestHTTPPacedKeeps: a body that comes at the pace is not silence, however long it takes.
+func TestHTTPPacedKeeps(t *testing.T) {
+	o := testOptions(t, "pre")
+	o.MaxClients = 1
+	w := startHTTP(t, o, HTTPOptions{Patience: time.Second})
+	w.server.allowances = allowances{silent: 100 * time.Millisecond, unread: time.Hour, idle: 100 * time.Millisecond}
+	conn, rest := w.dial(), rawPost("/classify", `{"tokens":[1`+strings.Repeat(" ", 1<<17)+"]}")
+	for n := range 30 {
+		size := min(len(rest), 5000)
+		if _, err := fmt.Fprint(conn, rest[:size]); err != nil {
+			t.Fatalf("after %d pieces: %v", n, err)
+		}
+		if rest = rest[size:]; n == 20 {
+			if answer := w.raw(rawPost("/classify", `{"tokens":[2]}`)); !strings.HasPrefix(answer, "HTTP/1.1 429 ") {
+				t.Errorf("beside it: %q", answer)
+			}
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if r, err := http.ReadResponse(bufio.NewReader(conn), nil); err != nil || r.StatusCode != 200 {
+		t.Errorf("%v %v", r, err)
+	}
+}
+
+// TestHTTPStopsBehindAnswer: where the server stops while an answer is written that does not
+// say so, the connection ends all the same.
+func TestHTTPStopsBehindAnswer(t *testing.T) {
+	for _, told := range []bool{false, true} {
+		s := start(t, testOptions(t, "pre"))
+		ours, theirs := socketPair(t)
+		defer ours.Close()
+		c := newWebConn(s, theirs)
+		defer c.Close()
+		if admitted, _ := s.admit(c.session); !admitted {
+			t.Fatal("it is not admitted")
+		}
+		w := httptest.NewRecorder()
+		c.begin(w)
+		if !c.read() {
+			t.Fatal("the request is not accepted")
+		}
+		if told {
+			w.Header().Set("Connection", "close") // so it is net/http that closes, when the client has all
+		}
+		c.stop()
+		if c.session.ctx.Err() != nil {
+			t.Error("it ends before its answer")
+		}
+		if c.end(); (c.session.ctx.Err() == nil) != told {
+			t.Errorf("told %v: %v", told, c.session.ctx.Err())
+		}
+	}
+}
+
+// TestHTTPBodyCounts: what a body of unknown length takes counts, and not only what it has.
+func TestHTTPBodyCounts(t *testing.T) {
+	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
+	release := hold(w.server)
+	defer close(release)
+	const size = 1<<20 + 1<<12
+	conn, body := w.dial(), `{"tokens":[1`+strings.Repeat(" ", size)+"]}"
+	fmt.Fprintf(conn, "POST /classify HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n0\r\n\r\n", len(body), body)
+	eventually(t, "nothing runs", func() bool { _, _, running := waiting(w.server); return running > 0 })
+	if used := w.server.memory.used.Load(); used < 2<<20 {
+		t.Errorf("%d bytes count of a buffer of %d", used, 2<<20)
 	}
 }

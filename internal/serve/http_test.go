@@ -286,7 +286,10 @@ func TestHTTPErrors(t *testing.T) {
 		{"POST", "/v1/models", "{}", 405, "/v1/models: expected GET, found POST", "", "method_not_allowed"},
 		{"GET", "/v1/models/gpt", "", 404, `no model "gpt"`, "model", "model_not_found"},
 		{"GET", "/nowhere", "", 404, "no path \"/nowhere\", expected one of", "", "unknown_url"},
+		{"GET", "/v1/models/", "", 404, "no path \"/v1/models/\"", "", "unknown_url"},
+		{"GET", "/info/", "", 404, "no path \"/info/\"", "", "unknown_url"},
 		{"GET", "/info", "{}", 400, "expected no body", "", ""},
+		{"GET", "/v1/models/" + strings.Repeat("x", 200), "{}", 400, "/v1/models/" + strings.Repeat("x", 69) + ": expected no body", "", ""},
 	} {
 		r, answer := w.send(c.verb, c.path, c.body)
 		expectWebError(t, fmt.Sprintf("%s %s %.60s", c.verb, c.path, c.body), r, answer, c.status, c.message, c.param, c.code)
@@ -297,6 +300,7 @@ func TestHTTPErrors(t *testing.T) {
 		{"Content-Type", "application/json; charset=iso-8859-1"}: 415,
 		{"Content-Type", "application/json; charset=UTF-8"}:      200,
 		{"Content-Encoding", "gzip"}:                             415,
+		{"Content-Encoding", "Identity"}:                         200,
 		{"Host", "rebound.example"}:                              421,
 		{"Host", "localhost:80"}:                                 200,
 		{"Host", "[::1]:80"}:                                     200,

@@ -8,15 +8,24 @@ import (
 )
 
 // ReadBody reads what follows the headers of a request of HTTP to its end, at most limit
-// bytes. A long body takes from the lender what it needs as its bytes come: what length its
-// header states may be a lie, or unknown. A message with an error has been read to its end,
-// unless it has more than limit bytes and most: then the stream cannot go on behind it.
-func ReadBody(r io.Reader, limit, most int, from Lender) (m Message, whole bool, err error) {
+// bytes. Length is what its header states, -1 if nothing: the buffer has no more than that. A
+// long body takes from the lender what its buffer has as its bytes come, as a length may be a
+// lie. A message with an error has been read to its end, unless it has more than limit bytes
+// and most: then the stream cannot go on behind it.
+func ReadBody(r io.Reader, length int64, limit, most int, from Lender) (m Message, whole bool, err error) {
 	l := loan{from: from}
+	longest := limit + 1
+	if length >= 0 {
+		longest = int(min(int64(longest), length))
+	}
 	body, room := []byte(nil), jsonlines.Free
 	for {
+		if int64(len(body)) == length {
+			m.Body, m.Room = body, l.handOver()
+			return m, true, nil
+		}
 		if len(body) == cap(body) {
-			step := min(max(cap(body), 4096), limit+1-len(body))
+			step := min(max(cap(body), 4096), longest-len(body))
 			if need := len(body) + step - room; need > 0 {
 				if !l.more(need) {
 					m.Err = &jsonlines.NoRoom{Bytes: int64(len(body) + step)}
