@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -29,23 +28,34 @@ const (
 	maxToken = 4096
 )
 
-// readHTTP reads --http and --http-token.
+// readHTTP reads --http and --http-token. Others than this machine are not served without a
+// token; a name is the address that it has now.
 func (r *serving) readHTTP(c *cli.Context) error {
-	text := c.String("http")
-	if text == "" {
-		if c.IsSet("http-token") {
-			return usage(c, "--http-token needs --http")
-		}
+	text, file := c.String("http"), c.String("http-token")
+	switch {
+	case !c.IsSet("http") && c.IsSet("http-token"):
+		return usage(c, "--http-token needs --http")
+	case !c.IsSet("http"):
 		return nil
+	case c.IsSet("http-token") && file == "":
+		return usage(c, `--http-token "": expected a file`)
 	}
 	var err error
 	if r.http, err = transport.ParseTCP(text); err != nil {
 		return usage(c, "--http %q: %w", text, err)
 	}
-	if file := c.String("http-token"); file != "" {
+	at, err := net.ResolveTCPAddr(r.http.Network, r.http.Name)
+	if err != nil {
+		return fmt.Errorf("--http %s: %w", r.http.Name, err)
+	}
+	r.http.Name = at.String()
+	if file != "" {
 		if r.token, err = readToken(file); err != nil {
 			return fmt.Errorf("--http-token: %w", err)
 		}
+	}
+	if transport.Public(at) && r.token == "" {
+		return usage(c, "--http %s: others reach this address: --http-token FILE is missing", text)
 	}
 	return nil
 }
@@ -72,8 +82,7 @@ func readToken(file string) (string, error) {
 	return token, nil
 }
 
-// listenHTTP listens at --http; there is no listener without it. Others than this machine
-// are not served without a token.
+// listenHTTP listens at --http; there is no listener without it.
 func (r *serving) listenHTTP() (net.Listener, error) {
 	if r.http.Name == "" {
 		return nil, nil
@@ -81,10 +90,6 @@ func (r *serving) listenHTTP() (net.Listener, error) {
 	l, err := transport.Listen(r.http)
 	if err != nil {
 		return nil, fmt.Errorf("--http %s: %w", r.http.Name, err)
-	}
-	if transport.Public(l.Addr()) && r.token == "" {
-		err := errors.Join(fmt.Errorf("--http %s: others reach this address: --http-token FILE is missing", r.http.Name), l.Close())
-		return nil, err
 	}
 	return l, nil
 }

@@ -168,7 +168,10 @@ func TestServeHTTPFlags(t *testing.T) {
 	}{
 		{exitUsage, `--http "8080": expected HOST:PORT`, []string{"--http", "8080"}},
 		{exitUsage, "--http-token needs --http", []string{"--http-token", token("good", strings.Repeat("a", 16))}},
-		{exitError, "others reach this address: --http-token FILE is missing", []string{"--http", "0.0.0.0:0", "--log", "error"}},
+		{exitUsage, "--http 0.0.0.0:0: others reach this address: --http-token FILE is missing", []string{"--http", "0.0.0.0:0", "--model", filepath.Join(dir, "none")}},
+		{exitUsage, "others reach this address", []string{"--http", "[::]:0"}},
+		{exitUsage, `--http "": expected HOST:PORT`, []string{"--http", ""}},
+		{exitUsage, `--http-token "": expected a file`, []string{"--http", ":0", "--http-token", ""}},
 		{exitError, "expected a token of 16 to 4096 characters, found 5", []string{"--http", ":0", "--http-token", token("short", "short\n")}},
 		{exitError, "expected a token of 16 to 4096 characters, found 0", []string{"--http", ":0", "--http-token", token("empty", "\n")}},
 		{exitError, "found another character at byte 3", []string{"--http", ":0", "--http-token", token("lines", "one\ntwo and more than that\n")}},
