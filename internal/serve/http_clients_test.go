@@ -325,6 +325,20 @@ func TestHTTPLeaves(t *testing.T) {
 	close(release)
 }
 
+// TestHTTPLeavesByHalf: who ends the sending half has left, and is told so.
+func TestHTTPLeavesByHalf(t *testing.T) {
+	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
+	release := hold(w.server)
+	defer close(release)
+	conn := w.dial()
+	fmt.Fprint(conn, rawPost("/classify", `{"tokens":[1]}`))
+	eventually(t, "nothing runs", func() bool { _, _, running := waiting(w.server); return running > 0 })
+	conn.(*net.TCPConn).CloseWrite()
+	if answer, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 499 ") {
+		t.Errorf("%q, %v", answer, err)
+	}
+}
+
 // TestHTTPPatience: a request may compute for longer than a client has to send it.
 func TestHTTPPatience(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Patience: 100 * time.Millisecond})

@@ -41,7 +41,6 @@ var statuses = map[int]int{
 	codeParams:         http.StatusBadRequest,
 	codeNoMethod:       http.StatusNotFound,
 	codeNoModel:        http.StatusNotFound,
-	codeModified:       http.StatusConflict,
 	codeBusy:           http.StatusTooManyRequests,
 	codeCancelled:      statusClientClosed,
 	codeStopped:        http.StatusServiceUnavailable,
