@@ -178,6 +178,7 @@ var importRules = []struct {
 	{"internal/serve/fair", []string{"sft", "seq", "internal/tensor", "internal/requests", "internal/index", "internal/serve/transport"}, "a share does not know of what it is"},
 	{"internal/serve/batching", []string{"internal/requests", "internal/index", "internal/serve/transport", "internal/cpu", "vk", "device"}, "batches do not know who asks for them"},
 	{"internal/index", []string{"seq", "sft", "internal/tensor", "internal/serve"}, "vectors do not know who computed them"},
+	{"internal/cloud", []string{"sft", "internal/tensor", "internal/cpu", "vk", "device", "lra", "tokenizers"}, "clouds do not know who reads them"},
 	{"internal/onnx", []string{"sft", "seq", "internal/tensor", "internal/philox"}, "a graph does not know what it computes"},
 	{"internal/export", []string{"internal/cpu", "vk", "device", "lra", "tokenizers"}, "a model is handed in"},
 	{"lra", []string{"internal/tensor/conformance", "internal/cpu", "vk", "device"}, "a task picks no device"},

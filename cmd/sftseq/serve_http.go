@@ -17,7 +17,7 @@ import (
 // httpFlags are those of serve for clients of HTTP.
 func httpFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "http", Usage: "serve HTTP at `HOST:PORT` (this machine without a host): /v1/embeddings as OpenAI's clients ask for it, and every method"},
+		&cli.StringFlag{Name: "http", Usage: "serve HTTP at `HOST:PORT` (this machine without a host): /v1/embeddings as OpenAI's clients ask for it, and every method but those of documents"},
 		&cli.StringFlag{Name: "http-token", Usage: "HTTP clients bear the token in `FILE`; an address that others reach needs one", TakesFile: true},
 	}
 }

@@ -34,9 +34,9 @@ model.safetensors (the best on the validation split, and before the first evalua
 that of the last checkpoint: eval and predict read it at any time), last/ (the
 checkpoint), metrics.jsonl and starts.jsonl (when and on what it ran).
 Without --data the data set is generated once, into the user's cache directory,
-where that can be done (listops); others come from their official files by sftseq
-data convert. sftseq report and sftseq plot
-draw what is in metrics.jsonl; with --tensorboard TensorBoard does, too.
+where that can be done (listops, pathfinder); others come from their official files
+by sftseq data convert. sftseq report and sftseq plot draw what is in metrics.jsonl;
+with --tensorboard TensorBoard does, too.
 
 Ctrl-C, or --stop-at STEP, stores a checkpoint and says how to go on. Killing the
 program loses at most the work since the last checkpoint; a resumed run ends with
