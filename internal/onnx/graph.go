@@ -11,7 +11,10 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
+
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // Versions that are written: the first of the format that has the bitwise operators.
@@ -53,10 +56,11 @@ type Graph struct {
 	// Scope is put before the names of the nodes that follow, such as "layers.0/".
 	Scope string
 
-	nodes, initializers, inputs, outputs message
-	made                                 int                 // nodes
-	constants                            map[string]Tensor   // by type, shape and bytes
-	weights                              map[string]struct{} // by name
+	nodes, inputs, outputs message
+	initializers           []initializer
+	made                   int                 // nodes
+	constants              map[string]Tensor   // by type, shape and bytes
+	weights                map[string]struct{} // by name
 }
 
 // Input declares an input.
@@ -72,14 +76,14 @@ func (g *Graph) Output(name string, x Tensor, t Type, doc string, shape ...Dim) 
 }
 
 // Weight is a tensor of numbers, in row-major order, which is stored the first time that its
-// name is used.
+// name is used. They are copied by [Graph.Model] alone, and must not change before.
 func (g *Graph) Weight(name string, shape []int, data []float32) Tensor {
 	if _, stored := g.weights[name]; !stored {
 		if g.weights == nil {
 			g.weights = map[string]struct{}{}
 		}
 		g.weights[name] = struct{}{}
-		g.initializers.bytes(graphInitializer, tensorProto(name, Float32, shape, littleEndian(data)))
+		g.initializers = append(g.initializers, newInitializer(name, Float32, shape, data))
 	}
 	return Tensor(name)
 }
@@ -110,7 +114,7 @@ func (g *Graph) constant(t Type, shape []int, data []byte) Tensor {
 		g.constants = map[string]Tensor{}
 	}
 	name := "constant." + strconv.Itoa(len(g.constants))
-	g.initializers.bytes(graphInitializer, tensorProto(name, t, shape, data))
+	g.initializers = append(g.initializers, newInitializer(name, t, shape, data))
 	g.constants[key] = Tensor(name)
 	return Tensor(name)
 }
@@ -201,34 +205,45 @@ type Property struct{ Key, Value string }
 
 // Model is the file of the graph. It reports a graph that is too large for one.
 func (g *Graph) Model(name, doc string, metadata []Property) ([]byte, error) {
-	var graph, opset, m message
-	graph = append(graph, g.nodes...)
-	graph.string(graphName, name)
-	graph = append(graph, g.initializers...)
-	graph = append(graph, g.inputs...)
-	graph = append(graph, g.outputs...)
+	var m, title, opset, after message
+	title.string(graphName, name)
 	opset.int(opsetVersion, OpsetVersion)
-	m.int(modelIRVersion, irVersion)
-	m.string(modelProducer, "sftseq")
-	m.string(modelDoc, doc)
-	m.bytes(modelGraph, graph)
-	m.bytes(modelOpset, opset)
+	after.bytes(modelOpset, opset)
 	for _, p := range metadata {
 		var entry message
 		entry.string(metadataKey, p.Key)
 		entry.string(metadataValue, p.Value)
-		m.bytes(modelMetadata, entry)
+		after.bytes(modelMetadata, entry)
 	}
-	if len(m) > maxBytes {
-		return nil, fmt.Errorf("%d bytes, an ONNX file holds at most %d", len(m), maxBytes)
+	graph := len(g.nodes) + len(title) + len(g.inputs) + len(g.outputs)
+	for _, x := range g.initializers {
+		graph += protowire.SizeTag(graphInitializer) + protowire.SizeBytes(x.size())
 	}
-	return m, nil
+	m.int(modelIRVersion, irVersion)
+	m.string(modelProducer, "sftseq")
+	m.string(modelDoc, doc)
+	m.begin(modelGraph, graph)
+	if n := len(m) + graph + len(after); n > maxBytes {
+		return nil, fmt.Errorf("%d bytes, an ONNX file holds at most %d", n, maxBytes)
+	}
+	m = slices.Grow(m, graph+len(after)) // at once: the weights may be most of the memory there is
+	m = append(m, g.nodes...)
+	m = append(m, title...)
+	for _, x := range g.initializers {
+		m.begin(graphInitializer, x.size())
+		x.append(&m)
+	}
+	m = append(m, g.inputs...)
+	m = append(m, g.outputs...)
+	return append(m, after...), nil
 }
 
-func littleEndian(v any) []byte {
-	data, err := binary.Append(nil, binary.LittleEndian, v)
+func littleEndian(v any) []byte { return appendLittleEndian(nil, v) }
+
+func appendLittleEndian(to []byte, v any) []byte {
+	to, err := binary.Append(to, binary.LittleEndian, v)
 	if err != nil {
 		panic("onnx: " + err.Error()) // of no number
 	}
-	return data
+	return to
 }

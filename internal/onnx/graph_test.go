@@ -2,8 +2,11 @@ package onnx_test
 
 import (
 	"bytes"
+	"fmt"
 	"math"
+	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/onnx"
@@ -60,5 +63,36 @@ func TestConstants(t *testing.T) {
 			t.Errorf("%s is there twice", x)
 		}
 		seen[x] = true
+	}
+}
+
+// TestMemory: a file is made with the weights copied once.
+func TestMemory(t *testing.T) {
+	data := make([]float32, 1<<20)
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	g := &onnx.Graph{}
+	for i := range 8 {
+		g.Output(fmt.Sprint("y", i), g.Weight(fmt.Sprint("w", i), []int{len(data)}, data), onnx.Float32, "", onnx.Size(len(data)))
+	}
+	file, err := g.Model("weights", "", nil)
+	runtime.ReadMemStats(&after)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if made := int(after.TotalAlloc - before.TotalAlloc); made > len(file)+1<<20 {
+		t.Errorf("%d bytes allocated for a file of %d", made, len(file))
+	}
+}
+
+// TestTooLarge: a file that is too large is refused before it is made.
+func TestTooLarge(t *testing.T) {
+	data := make([]float32, 1<<20)
+	g := &onnx.Graph{}
+	for i := range 1 << 9 {
+		g.Weight(fmt.Sprint(i), []int{len(data)}, data)
+	}
+	if _, err := g.Model("weights", "", nil); err == nil || !strings.Contains(err.Error(), "an ONNX file holds at most 2147483647") {
+		t.Error(err)
 	}
 }

@@ -1,6 +1,7 @@
 package onnx
 
 import (
+	"encoding/binary"
 	"math"
 
 	"google.golang.org/protobuf/encoding/protowire"
@@ -19,7 +20,13 @@ func (m *message) float(field protowire.Number, v float32) {
 }
 
 func (m *message) bytes(field protowire.Number, v []byte) {
-	*m = protowire.AppendBytes(protowire.AppendTag(*m, field, protowire.BytesType), v)
+	m.begin(field, len(v))
+	*m = append(*m, v...)
+}
+
+// begin begins a field of some bytes, which follow.
+func (m *message) begin(field protowire.Number, bytes int) {
+	*m = protowire.AppendVarint(protowire.AppendTag(*m, field, protowire.BytesType), uint64(bytes))
 }
 
 func (m *message) string(field protowire.Number, v string) {
@@ -78,16 +85,27 @@ const (
 	kindInts  = 7
 )
 
-// tensorProto is a tensor with its elements, little endian.
-func tensorProto(name string, t Type, shape []int, data []byte) message {
+// initializer is a tensor whose elements are not copied before the file is made.
+type initializer struct {
+	head message
+	data any // a slice of numbers
+}
+
+func newInitializer(name string, t Type, shape []int, data any) initializer {
 	var m message
 	for _, n := range shape {
 		m.int(tensorDims, int64(n))
 	}
 	m.int(tensorType, int64(t))
 	m.string(tensorName, name)
-	m.bytes(tensorData, data)
-	return m
+	m.begin(tensorData, binary.Size(data))
+	return initializer{m, data}
+}
+
+func (x initializer) size() int { return len(x.head) + binary.Size(x.data) }
+
+func (x initializer) append(m *message) {
+	*m = appendLittleEndian(append(*m, x.head...), x.data)
 }
 
 // valueInfo describes an input or an output; a shape that is nil is not known.
