@@ -52,30 +52,7 @@ func TestFeatures(t *testing.T) {
 			}
 		}
 	}
-	dir := t.TempDir()
-	b, err := CreateDataset(dir, spec, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := b.Split("train")
-	for _, e := range want {
-		if err == nil {
-			err = w.Write(e)
-		}
-	}
-	if err == nil {
-		err = w.Close()
-	}
-	if err == nil {
-		_, err = b.Finish(nil)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	d, err := OpenDataset(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := trainingSplit(t, spec, want)
 	tokens := 0
 	for _, e := range want {
 		tokens += e.Length()

@@ -72,27 +72,34 @@ func TestLabelLists(t *testing.T) {
 	}
 }
 
-// trainingSplit is a data set with a training split alone.
+// trainingSplit is a data set with a training split alone, as it is read back. Rows without an id
+// get one.
 func trainingSplit(t *testing.T, spec Spec, rows []Example) *Dataset {
 	t.Helper()
-	b, err := CreateDataset(t.TempDir(), spec, false)
+	dir := t.TempDir()
+	b, err := CreateDataset(dir, spec, false)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w, err := b.Split("train")
 	for _, e := range rows {
 		if err == nil {
-			e.ID = fmt.Sprint(e.Index)
+			if e.ID == "" {
+				e.ID = fmt.Sprint(e.Index)
+			}
 			err = w.Write(e)
 		}
 	}
 	if err == nil {
 		err = w.Close()
 	}
+	if err == nil {
+		_, err = b.Finish(nil)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	set, err := b.Finish(nil)
+	set, err := OpenDataset(dir)
 	if err != nil {
 		t.Fatal(err)
 	}

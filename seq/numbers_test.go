@@ -2,7 +2,6 @@ package seq
 
 import (
 	"bytes"
-	"fmt"
 	"math"
 	"reflect"
 	"strings"
@@ -37,31 +36,7 @@ func TestNumbers(t *testing.T) {
 	}
 	for _, ids := range []bool{false, true} {
 		spec.IDs = ids
-		dir := t.TempDir()
-		b, err := CreateDataset(dir, spec, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		w, err := b.Split("train")
-		for _, e := range want {
-			if err == nil {
-				e.ID = fmt.Sprint(e.Index)
-				err = w.Write(e)
-			}
-		}
-		if err == nil {
-			err = w.Close()
-		}
-		if err == nil {
-			_, err = b.Finish(nil)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		d, err := OpenDataset(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := trainingSplit(t, spec, want)
 		f, err := d.Open("train")
 		if err != nil {
 			t.Fatal(err)
