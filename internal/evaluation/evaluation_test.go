@@ -16,21 +16,28 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestRefused: rows that the model cannot read, or for which it has no finite answer, are
-// refused in their places, with the lengths that they have; without Refused the first is an
-// error.
-func TestRefused(t *testing.T) {
-	m, err := sft.Load(filepath.Join("..", "..", "sft", "testdata", "golden", "pre"))
+// goldenScorer scores with a golden model, through a window.
+func goldenScorer(t *testing.T, name string, window *sft.InputWindow) *sft.Scorer {
+	t.Helper()
+	m, err := sft.Load(filepath.Join("..", "..", "sft", "testdata", "golden", name))
 	if err != nil {
 		t.Fatal(err)
 	}
-	m.Config.InputWindow = &sft.InputWindow{Length: 5, Policy: "error"}
+	m.Config.InputWindow = window
 	d := cpu.New(1)
-	defer d.Close()
+	t.Cleanup(func() { d.Close() })
 	scorer, err := sft.NewScorer(m, d)
 	if err != nil {
 		t.Fatal(err)
 	}
+	return scorer
+}
+
+// TestRefused: rows that the model cannot read, or for which it has no finite answer, are
+// refused in their places, with the lengths that they have; without Refused the first is an
+// error.
+func TestRefused(t *testing.T) {
+	scorer := goldenScorer(t, "pre", &sft.InputWindow{Length: 5, Policy: "error"})
 	var data bytes.Buffer
 	w, err := seq.NewWriter(&data, seq.Spec{Task: seq.Classification, VocabSize: 17}, seq.FileFormat)
 	if err != nil {

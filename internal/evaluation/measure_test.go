@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -16,19 +15,10 @@ import (
 // TestCutTags: the labels of tokens beyond the input window are counted, and not measured; those of
 // rows that are refused are not counted.
 func TestCutTags(t *testing.T) {
-	m, err := sft.Load("../../sft/testdata/golden/tagging")
-	if err != nil {
-		t.Fatal(err)
-	}
-	m.Config.InputWindow = &sft.InputWindow{Length: 4, Policy: "head"}
-	d := cpu.New(1)
-	defer d.Close()
-	scorer, err := sft.NewScorer(m, d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	scorer := goldenScorer(t, "tagging", &sft.InputWindow{Length: 4, Policy: "head"})
+	config := scorer.Config()
 	var data bytes.Buffer
-	w, err := seq.NewWriter(&data, seq.Spec{Task: seq.Tagging, VocabSize: m.Config.VocabSize, LabelNames: m.Config.LabelNames}, seq.FileFormat)
+	w, err := seq.NewWriter(&data, seq.Spec{Task: seq.Tagging, VocabSize: config.VocabSize, LabelNames: config.LabelNames}, seq.FileFormat)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,14 +35,14 @@ func TestCutTags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tags := &Tags{Tagging: metrics.NewTagging(m.Config.LabelNames, m.Config.NumLabels)}
+	tags := &Tags{Tagging: metrics.NewTagging(config.LabelNames, config.NumLabels)}
 	seen, refused := 0, ""
 	e := &Evaluation{Name: "x", Scorer: scorer, Score: func(ctx context.Context, examples []seq.Example) ([]sft.Output, error) {
 		return scorer.Examples(ctx, examples)
 	}, Measure: tags,
 		Seen: func(x *seq.Example, length int, logits []float32) {
 			seen += length
-			if len(x.Labels) != len(x.A) || len(logits) != len(x.A)*m.Config.NumLabels {
+			if len(x.Labels) != len(x.A) || len(logits) != len(x.A)*config.NumLabels {
 				t.Errorf("row %d: %d labels, %d tokens, %d logits", x.Index, len(x.Labels), len(x.A), len(logits))
 			}
 		},
