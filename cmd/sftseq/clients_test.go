@@ -153,6 +153,14 @@ func serveSocket(t *testing.T, server []string) string {
 	t.Helper()
 	socket := filepath.Join(t.TempDir(), "s")
 	c := exec.Command(server[0], append(server[1:], "--log", "info", "--listen", "unix:"+socket)...)
+	untilListening(t, c)
+	return socket
+}
+
+// untilListening starts a server, which runs until the test ends, and returns the line of its log
+// that says where it listens, or nothing.
+func untilListening(t *testing.T, c *exec.Cmd) (line string) {
+	t.Helper()
 	logs, err := c.StderrPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -161,7 +169,10 @@ func serveSocket(t *testing.T, server []string) string {
 		t.Fatal(err)
 	}
 	lines := bufio.NewScanner(logs)
-	for lines.Scan() && !strings.Contains(lines.Text(), "listening") {
+	for line == "" && lines.Scan() {
+		if strings.Contains(lines.Text(), "listening") {
+			line = lines.Text()
+		}
 	}
 	drained := make(chan struct{})
 	go func() {
@@ -172,10 +183,10 @@ func serveSocket(t *testing.T, server []string) string {
 		c.Process.Signal(syscall.SIGTERM)
 		<-drained
 		if err := c.Wait(); err != nil {
-			t.Error(err)
+			t.Errorf("the server: %v", err)
 		}
 	})
-	return socket
+	return line
 }
 
 // wantTable is what classify.sh makes of predict's answers to the same lines.

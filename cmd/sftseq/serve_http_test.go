@@ -3,10 +3,8 @@
 package main
 
 import (
-	"bufio"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"os/exec"
@@ -14,40 +12,17 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 )
 
 // serveHTTP runs a server until the test ends, and returns where it is.
-func serveHTTP(t *testing.T, args ...string) (url string, process *os.Process) {
+func serveHTTP(t *testing.T, args ...string) (url string) {
 	t.Helper()
-	c := exec.Command(built(t), append([]string{"serve", "--http", "127.0.0.1:0"}, args...)...)
-	logs, err := c.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
+	line := untilListening(t, exec.Command(built(t), append([]string{"serve", "--http", "127.0.0.1:0"}, args...)...))
+	if m := regexp.MustCompile(`msg=listening address=(http://\S+)`).FindStringSubmatch(line); m != nil {
+		url = m[1]
 	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(logs)
-	for url == "" && lines.Scan() {
-		if m := regexp.MustCompile(`msg=listening address=(http://\S+)`).FindStringSubmatch(lines.Text()); m != nil {
-			url = m[1]
-		}
-	}
-	drained := make(chan struct{})
-	go func() {
-		io.Copy(io.Discard, logs)
-		close(drained)
-	}()
-	t.Cleanup(func() {
-		c.Process.Signal(syscall.SIGTERM)
-		<-drained
-		if err := c.Wait(); err != nil {
-			t.Errorf("the server: %v", err)
-		}
-	})
-	return url, c.Process
+	return url
 }
 
 // TestServeHTTPAsEmbed: /v1/embeddings has the bits of embed, and /classify those of predict.
@@ -56,7 +31,7 @@ func TestServeHTTPAsEmbed(t *testing.T) {
 		t.Skip("builds the program")
 	}
 	for _, model := range []string{"pre", "conv", "tagging"} {
-		url, _ := serveHTTP(t, "--model", goldenPath(model))
+		url := serveHTTP(t, "--model", goldenPath(model))
 		var lines strings.Builder
 		var input [][]int
 		for n := 1; n < 20; n++ {
@@ -100,7 +75,7 @@ func TestOpenAIClient(t *testing.T) {
 	_, err := os.Stat(filepath.Join(examplesDir, "node/node_modules/openai"))
 	need(t, "npm's openai", err)
 	model := goldenPath("pre")
-	url, _ := serveHTTP(t, "--model", model)
+	url := serveHTTP(t, "--model", model)
 	out := client(t, "", []string{"node", filepath.Join(examplesDir, "node/openai.mjs")}, url+"/v1")
 	lines := strings.Split(out, "\n")
 	want := []string{"model: pre sftseq", "", "", "tokens: 13", "as float: the same", "token lists: 32 32", "at once: 64",
@@ -134,7 +109,7 @@ func TestServeHTTPToken(t *testing.T) {
 	if err := os.WriteFile(file, []byte("correct-horse-battery\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	url, _ := serveHTTP(t, "--model", goldenPath("pre"), "--http-token", file)
+	url := serveHTTP(t, "--model", goldenPath("pre"), "--http-token", file)
 	for token, want := range map[string]int{"": 401, "correct-horse-batterz": 401, "correct-horse-battery": 200} {
 		r, err := http.NewRequest("GET", url+"/v1/models", nil)
 		if err != nil {
