@@ -3,6 +3,7 @@ package evaluation
 import (
 	"bytes"
 	"context"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -52,5 +53,40 @@ func TestCutTags(t *testing.T) {
 	}
 	if e.CutTags != 3 || tags.Tokens() != 3+3+4 || tags.Rows != 3 || seen != 3+7+5 || !strings.Contains(refused, "column label: expected a label for each token, found none") {
 		t.Errorf("%d labels cut, %d measured in %d rows of %d tokens; refused: %s", e.CutTags, tags.Tokens(), tags.Rows, seen, refused)
+	}
+}
+
+// TestMeasures: a row that cannot be compared is reported by what it lacks, before the model runs; an
+// output that is not finite, after.
+func TestMeasures(t *testing.T) {
+	c := &sft.Config{Task: sft.Tagging, NumLabels: 2}
+	row := seq.Example{A: []int32{1, 2}, Label: 1, Labels: []int32{0, 1}, Numbers: []float32{1, 2}}
+	for _, test := range []struct {
+		measure Measure
+		spoil   func(x *seq.Example)
+		want    string
+	}{
+		{Classes{metrics.NewTally(2)}, func(x *seq.Example) { x.Label = seq.NoLabel }, "column label: expected a label, found none"},
+		{Classes{metrics.NewTally(2)}, func(x *seq.Example) { x.Label = 2 }, "column label: expected 0 to 1, found 2"},
+		{Labels{metrics.NewMultiLabel(2)}, func(x *seq.Example) { x.Labels = nil }, "column label: the labels are not known"},
+		{Labels{metrics.NewMultiLabel(2)}, func(x *seq.Example) { x.Labels = []int32{2} }, "column label: label 2, expected 0 to 1"},
+		{&Numbers{Regression: metrics.NewRegression(2)}, func(x *seq.Example) { x.Numbers = nil }, "column numbers: expected numbers, found none"},
+		{&Tags{Tagging: metrics.NewTagging(nil, 2)}, func(x *seq.Example) { x.Labels = nil }, "column label: expected a label for each token, found none"},
+		{&Tags{Tagging: metrics.NewTagging(nil, 2)}, func(x *seq.Example) { x.Labels = []int32{-1, 2} }, "label 2 of token 1, the model has 2"},
+	} {
+		x := row
+		if err := test.measure.check(c, &x); err != nil {
+			t.Errorf("%T: %v", test.measure, err)
+		}
+		for _, v := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
+			err := test.measure.add(c, &x, 2, []float32{0, float32(v)})
+			if err == nil {
+				t.Errorf("%T counts a logit of %v", test.measure, v)
+			}
+		}
+		test.spoil(&x)
+		if err := test.measure.check(c, &x); err == nil || !strings.HasPrefix(err.Error(), test.want) {
+			t.Errorf("%T: %v, want %s", test.measure, err, test.want)
+		}
 	}
 }

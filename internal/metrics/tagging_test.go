@@ -28,6 +28,14 @@ func TestTagSpans(t *testing.T) {
 			t.Errorf("%v: %s, want %s", c.tags, got, c.want)
 		}
 	}
+	// Tokens without a label are no part of the order, but of the places.
+	labels := []int32{-1, 1, -1, 2, 0, 3, -1, 1}
+	if got, want := fmt.Sprint(NewTags(bio, 5).SpansAmong(labels, labels)), "[{1 4 PER} {5 6 LOC} {7 8 PER}]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got, want := fmt.Sprint(NewTags(bio, 5).SpansAmong(labels, []int32{3, 0, 3, 3, 4, 0, 3, 0})), "[{3 5 LOC}]"; got != want {
+		t.Errorf("of answers: %s, want %s", got, want)
+	}
 	if !NewTags(bio, 5).BIO() || NewTags([]string{"O"}, 1).BIO() || NewTags([]string{"O", "noun"}, 2).BIO() {
 		t.Error("BIO")
 	}

@@ -73,6 +73,14 @@ func TestTagExample(t *testing.T) {
 	if got, want := drawn(v.Answers), fmt.Sprintf("…60…%s…%d…%s…%d…", a(2*around), far-100-2*around, a(2*around), n-far-around); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
+	both := TagExample{Tokens: long}
+	for i := range n / 1000 {
+		both.Labels = append(both.Labels, metrics.Span{Start: i * 1000, End: i*1000 + 5, Type: "x"})
+	}
+	both.Answers = both.Labels
+	if got := drawn(newTagExampleView(tokenizer(t, `{"type":"byte"}`), &both).Answers); strings.Count(got, "x right") != mostSpans {
+		t.Errorf("of spans that are found: %s", got)
+	}
 	many := TagExample{Tokens: long}
 	for i := range n / 1000 {
 		many.Answers = append(many.Answers, metrics.Span{Start: i * 1000, End: i*1000 + 5, Type: "x"})
@@ -117,5 +125,21 @@ func TestTags(t *testing.T) {
 	}
 	if strings.Contains(text, "By rule.") {
 		t.Error("a rule of rows that are not there")
+	}
+}
+
+// TestTypes: of many types those with the most spans are shown, and all are counted.
+func TestTypes(t *testing.T) {
+	r := testRun(t, "run", 16)
+	r.Tags = &Tags{}
+	for i := range mostClasses + 2 {
+		r.Tags.ByType = append(r.Tags.ByType, metrics.SpanScore{Type: fmt.Sprint(i), Spans: int64(i)})
+	}
+	v := newTagsView(r)
+	if len(v.Types) != 1+mostClasses || v.Hidden != 2 || v.Types[0].Type != "all spans" || v.Types[1].Spans != mostClasses+1 || v.Types[mostClasses].Spans != 2 {
+		t.Errorf("%d hidden, %+v", v.Hidden, v.Types)
+	}
+	if r.Tags.ByType[0].Type != "0" {
+		t.Error("what was measured has another order")
 	}
 }

@@ -272,3 +272,40 @@ func TestArrowStream(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// TestLists: lists of any length, empty ones too, are no vectors, and text has no place for them.
+func TestLists(t *testing.T) {
+	lists := []Column{{Name: "id"}, {Name: "l", Kind: List}}
+	if got, want := string(written(t, "jsonl", lists, [][]any{{"a", []int32{1, -2, 3}}, {"b", []int32{}}, {"c", nil}})), `{"id":"a","l":[1,-2,3]}
+{"id":"b","l":[]}
+{"id":"c","l":null}
+`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	for _, format := range []string{"csv", "tsv"} {
+		if _, err := New(io.Discard, format, lists); err == nil || !strings.Contains(err.Error(), "column l: a row of text has no place for a list") {
+			t.Errorf("%s: %v", format, err)
+		}
+	}
+	r, err := ipc.NewFileReader(bytes.NewReader(written(t, "arrow", lists, [][]any{{"a", []int32{1, -2, 3}}, {"b", []int32{}}, {"c", nil}})))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	record, err := r.Record(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := printed(t, record), `[{"id":"a","l":[1,-2,3]},{"id":"b","l":[]},{"id":"c","l":null}]`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	for kind, v := range map[Kind]any{List: []float32{1, 2}, Vector: []int32{1, 2}} {
+		w, err := New(io.Discard, "arrow", []Column{{Name: "x", Kind: kind, Width: 2}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Write([]any{v}); err == nil {
+			t.Errorf("%T in a column of another kind", v)
+		}
+	}
+}
