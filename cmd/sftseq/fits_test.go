@@ -1,0 +1,36 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// TestFits: tokens have a model's features, or none; a file without names of labels, which fits
+// models of other tasks, must have what a model's answers are compared with.
+func TestFits(t *testing.T) {
+	points := &sft.Config{Task: sft.Classification, NumLabels: 2, FeatureNames: []string{"x", "y"}}
+	for _, names := range [][]string{nil, {"x"}, {"y", "x"}} {
+		err := fits(points, &seq.Spec{Task: seq.Classification, FeatureNames: names})
+		if err == nil || !strings.Contains(err.Error(), `the model's ["x" "y"]`) {
+			t.Errorf("features %q: %v", names, err)
+		}
+	}
+	if err := fits(points, &seq.Spec{Task: seq.Classification, FeatureNames: []string{"x", "y"}}); err != nil {
+		t.Error(err)
+	}
+	classes := &seq.Spec{Task: seq.Classification, VocabSize: 5}
+	for want, c := range map[string]*sft.Config{
+		"x: expected a label for each token (task tagging), found task classification": {Task: sft.Tagging, VocabSize: 5, NumLabels: 2},
+		`x: expected the numbers ["size"] to compare with, found none`:                 {Task: sft.Regression, VocabSize: 5, NumLabels: 1, Numbers: []sft.Number{{Name: "size"}}},
+	} {
+		if err := fits(c, classes); err != nil {
+			t.Error(err)
+		}
+		if err := checkAnswers(c, classes, "x"); err == nil || err.Error() != want {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+}
