@@ -107,6 +107,11 @@ func TestUncovered(t *testing.T) {
 	if _, err := ONNX(m); err == nil || !strings.Contains(err.Error(), `relative: "learned", an export follows sinusoid_hadamard, none`) {
 		t.Errorf("%v", err)
 	}
+	m = fresh(t, func(*sft.Config) {})
+	m.Config.InputWindow = &sft.InputWindow{Length: 3, Policy: "tail"}
+	if _, err := ONNX(m); err == nil || !strings.Contains(err.Error(), `input_window: "tail", an export follows error, head`) {
+		t.Errorf("%v", err)
+	}
 	text, err := json.Marshal(small())
 	if err != nil {
 		t.Fatal(err)
