@@ -5,7 +5,6 @@ import (
 
 	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/internal/serve/batching"
-	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -22,16 +21,9 @@ var classifyFields = fieldsOf([]string{""}, append(manyFields, "sequences", "win
 
 // classifyOne is sequence/classify.
 func (c *call) classifyOne(path string, fields map[string]json.RawMessage) *item {
-	q, err := c.sequence(path, fields, "")
+	q, w, err := c.wholeSequence(path, fields)
 	if err != nil {
 		return &item{err: err}
-	}
-	w, err := parseWindow(path+"window", fields["window"])
-	if err != nil {
-		return &item{err: err}
-	}
-	if w == nil && q.document != nil {
-		w = q.document.window
 	}
 	what, err := parseExplain(path+"explain", fields["explain"])
 	if err != nil {
@@ -43,30 +35,16 @@ func (c *call) classifyOne(path string, fields map[string]json.RawMessage) *item
 // classifySequence is the classification of a sequence, or of its windows; what is
 // classify or explain.
 func (c *call) classifySequence(what batching.Work, q *sequence, w *window) *item {
-	config := c.model.config
-	cuts, err := w.cut(config, q)
+	i, cuts, err := c.wholeItem(what, q, w)
 	if err != nil {
 		return &item{err: err}
 	}
-	i := &item{work: what, read: []*sequence{q}, numbers: predictionNumbers(config)}
-	for _, cut := range cuts {
-		i.examples = append(i.examples, seq.Example{A: cut.tokens, Label: seq.NoLabel})
-		i.numbers += predictionNumbers(config) + windowNumbers
-		if what == batching.Explain {
-			i.numbers += explanationNumbers(config, cut.tokens)
-		}
-	}
+	config := c.model.config
 	i.result = func(outputs []sft.Output) (any, error) {
 		return newClassification(config, q, w, cuts, outputs)
 	}
 	return i
 }
-
-// windowNumbers stand for what a window takes beside its numbers.
-const windowNumbers = 64
-
-// predictionNumbers is how many numbers a prediction has: logits, probabilities.
-func predictionNumbers(config *sft.Config) int { return 2 * config.NumLabels }
 
 // classifyText classifies a document's text.
 func (c *call) classifyText(q *sequence, text string, w *window) (out classification, err error) {

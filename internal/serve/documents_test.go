@@ -333,16 +333,7 @@ func TestClassWaitsForMemory(t *testing.T) {
 
 // TestClassOfCutText: that a text was cut is told with its class, as it is otherwise.
 func TestClassOfCutText(t *testing.T) {
-	o := testOptions(t, "pre")
-	o.Load = func() (*Model, error) {
-		m, err := sft.Load(goldenDir + "/pre")
-		if err != nil {
-			return nil, err
-		}
-		m.Config.Truncate()
-		return onProcessor(m, "pre")
-	}
-	c := dial(t, start(t, o)).initialize(struct{}{})
+	c := dial(t, start(t, truncating(t, "pre"))).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": strings.Repeat("1 ", 5000)})
 	var p struct{ Length, Used int }
 	if decode(t, c.message().Params, &p); p.Length != 5000 || p.Used != 4096 {

@@ -17,7 +17,6 @@ import (
 	"time"
 
 	"github.com/sftseq/sftseq/internal/fuzztest"
-	"github.com/sftseq/sftseq/sft"
 )
 
 // web is a server that is reached by HTTP.
@@ -219,16 +218,7 @@ func vector(t testing.TB, format string, value json.RawMessage) (v []float32) {
 
 // TestEmbeddingsOfAPart: usage counts what the model reads of a sequence that is cut.
 func TestEmbeddingsOfAPart(t *testing.T) {
-	o := testOptions(t, "pre")
-	o.Load = func() (*Model, error) {
-		m, err := sft.Load(goldenDir + "/pre")
-		if err != nil {
-			return nil, err
-		}
-		m.Config.Truncate()
-		return onProcessor(m, "pre")
-	}
-	w := startHTTP(t, o, HTTPOptions{})
+	w := startHTTP(t, truncating(t, "pre"), HTTPOptions{})
 	body, _ := json.Marshal(map[string]any{"model": "pre", "input": ones(5000)})
 	if got := w.post("/v1/embeddings", string(body)); !strings.HasSuffix(got, `"usage":{"prompt_tokens":4096,"total_tokens":4096}}`) {
 		t.Errorf("…%s", got[max(0, len(got)-100):])

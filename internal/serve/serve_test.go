@@ -53,6 +53,20 @@ func testOptions(t testing.TB, model string) Options {
 		MaxWait: time.Millisecond, Debounce: 10 * time.Millisecond, Version: "test", Log: slog.New(slog.NewTextHandler(log, nil))}
 }
 
+// truncating has the model read the head of a sequence that is too long.
+func truncating(t testing.TB, model string) Options {
+	o := testOptions(t, model)
+	o.Load = func() (*Model, error) {
+		m, err := sft.Load(filepath.Join(goldenDir, model))
+		if err != nil {
+			return nil, err
+		}
+		m.Config.Truncate()
+		return onProcessor(m, model)
+	}
+	return o
+}
+
 // start runs a server until the test ends, and then expects that no goroutine
 // of it is left.
 func start(t testing.TB, o Options) *Server {

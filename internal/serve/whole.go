@@ -24,30 +24,59 @@ func (x *extent) used(of *int) *int {
 	return new(x.Window.End - x.Window.Start)
 }
 
-// answerWhole answers a sequence, or the windows that are asked for, with what answer makes of
-// the output: of several windows the mean of their logits. Sliding windows are told of one by one,
-// as part has them.
-func (c *call) answerWhole(path string, fields map[string]json.RawMessage, answer func(*requests.Request, sft.Output, extent) (any, error), part func(start, end int, r *requests.Request, o sft.Output) (any, error)) *item {
+// wholeSequence is the sequence of a request, and the window of it that is asked for, or that its
+// document has; nil is none.
+func (c *call) wholeSequence(path string, fields map[string]json.RawMessage) (*sequence, *window, error) {
 	q, err := c.sequence(path, fields, "")
 	if err != nil {
-		return &item{err: err}
+		return nil, nil, err
 	}
 	w, err := parseWindow(path+"window", fields["window"])
 	if err != nil {
-		return &item{err: err}
+		return nil, nil, err
 	}
 	if w == nil && q.document != nil {
 		w = q.document.window
 	}
+	return q, w, nil
+}
+
+// wholeItem has the model read a sequence, or the windows of it that are the cuts. What is classify
+// or explain. Its result is still to be made.
+func (c *call) wholeItem(what batching.Work, q *sequence, w *window) (*item, []cut, error) {
 	config := c.model.config
 	cuts, err := w.cut(config, q)
 	if err != nil {
-		return &item{err: err}
+		return nil, nil, err
 	}
-	i := &item{work: batching.Classify, read: []*sequence{q}, numbers: predictionNumbers(config)}
+	i := &item{work: what, read: []*sequence{q}, numbers: predictionNumbers(config)}
 	for _, cut := range cuts {
 		i.examples = append(i.examples, seq.Example{A: cut.tokens, Label: seq.NoLabel})
 		i.numbers += predictionNumbers(config) + windowNumbers
+		if what == batching.Explain {
+			i.numbers += explanationNumbers(config, cut.tokens)
+		}
+	}
+	return i, cuts, nil
+}
+
+// windowNumbers stand for what a window takes beside its numbers.
+const windowNumbers = 64
+
+// predictionNumbers is how many numbers a prediction has: logits, probabilities.
+func predictionNumbers(config *sft.Config) int { return 2 * config.NumLabels }
+
+// answerWhole answers a sequence, or the windows that are asked for, with what answer makes of
+// the output: of several windows the mean of their logits. Sliding windows are told of one by one,
+// as part has them.
+func (c *call) answerWhole(path string, fields map[string]json.RawMessage, answer func(*requests.Request, sft.Output, extent) (any, error), part func(start, end int, r *requests.Request, o sft.Output) (any, error)) *item {
+	q, w, err := c.wholeSequence(path, fields)
+	if err != nil {
+		return &item{err: err}
+	}
+	i, cuts, err := c.wholeItem(batching.Classify, q, w)
+	if err != nil {
+		return &item{err: err}
 	}
 	i.result = func(outputs []sft.Output) (any, error) {
 		of := extent{origin: q.origin()}
