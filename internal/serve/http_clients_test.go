@@ -3,6 +3,7 @@ package serve
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -14,6 +15,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/sftseq/sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // dial opens a connection on which a test writes what it wants.
@@ -241,6 +245,7 @@ func TestHTTPHostile(t *testing.T) {
 		"a negative length":       {head + "Content-Length: -2\r\n\r\n{}", "400"},
 		"a length of no end":      {head + "Content-Length: 99999999999999999999\r\n\r\n{}", "400"},
 		"a length that lies":      {head + "Content-Length: 1000000000\r\n\r\n{}", "408"},
+		"a body not sent yet":     {head + "Expect: 100-continue\r\nContent-Length: 100000000\r\n\r\n", "HTTP/1.1 413 "},
 		"bad chunks":              {head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n", "400"},
 		"chunks without an end":   {head + "Transfer-Encoding: chunked\r\n\r\n" + strings.Repeat("10000\r\n"+strings.Repeat("[", 1<<16)+"\r\n", 80) + "0\r\n\r\n", "413"},
 		"a body beyond memory":    {rawPost("/classify", `{"text":"`+strings.Repeat("1 ", 3<<20)+`"}`), "413"},
@@ -359,6 +364,9 @@ func TestHTTPCrowded(t *testing.T) {
 	if !strings.HasPrefix(answer, "HTTP/1.1 429 ") || !strings.Contains(answer, "--max-clients allows") {
 		t.Errorf("%q", answer)
 	}
+	if n := w.server.stats().Errors["-32000"]; n != 1 {
+		t.Errorf("%d errors of −32000 are counted, want 1", n)
+	}
 	for _, header := range []string{"Retry-After: 1", "Retry-After-Ms: ", "Cache-Control: no-store", "Connection: close", "Content-Type: application/json", "Date: "} {
 		if !strings.Contains(answer, "\r\n"+header) {
 			t.Errorf("%q, want %s", answer, header)
@@ -381,18 +389,70 @@ func TestHTTPCrowded(t *testing.T) {
 	}
 }
 
-// TestHTTPBusy: while there is no memory a request is told when to come back.
+// TestHTTPBusy: while there is no memory, for a body or for what is left of it when it has
+// been read, a request is told when to come back, and nothing of it counts.
 func TestHTTPBusy(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
 	m := &w.server.memory
-	taken := m.limit - m.used.Load()
-	m.take(taken)
+	long := `{"tokens":[1` + strings.Repeat(" ", 2*jsonlines.Free) + "]}"
+	for body, left := range map[string]int64{`{"tokens":[1]}`: 0, long: int64(len(long)) - jsonlines.Free} {
+		taken := m.limit - m.used.Load() - left
+		m.take(taken)
+		r, answer := w.send("POST", "/classify", body)
+		m.give(taken)
+		expectWebError(t, fmt.Sprintf("with memory for %d bytes", left), r, answer, 429, "as much as --max-memory allows", "", "rate_limit_exceeded")
+		if r.Header.Get("Retry-After") != "1" || r.Header.Get("Retry-After-Ms") == "" {
+			t.Errorf("%v", r.Header)
+		}
+		eventually(t, "memory is still counted", func() bool { return m.used.Load() == 0 && w.server.reading.used.Load() == 0 })
+	}
+	w.post("/classify", `{"tokens":[1]}`)
+}
+
+// TestHTTPBeyondMemory: a body that there is never memory for is too long.
+func TestHTTPBeyondMemory(t *testing.T) {
+	o := testOptions(t, "pre")
+	o.MaxMemory = 4 << 20
+	w := startHTTP(t, o, HTTPOptions{})
+	r, answer := w.send("POST", "/classify", `{"tokens":[1`+strings.Repeat(" ", 3<<20)+"]}")
+	expectWebError(t, "most of the memory", r, answer, 413, "half of --max-memory", "", "")
+}
+
+// TestHTTPIdle: a connection that asks for nothing more ends.
+func TestHTTPIdle(t *testing.T) {
+	o := testOptions(t, "pre")
+	o.IdleTimeout = 300 * time.Millisecond
+	w := startHTTP(t, o, HTTPOptions{})
+	began := time.Now()
+	answer := w.raw(rawPost("/classify", `{"tokens":[1]}`))
+	if took := time.Since(began); !strings.HasPrefix(answer, "HTTP/1.1 200 ") || took < o.IdleTimeout || took > 10*time.Second {
+		t.Errorf("%q after %v", answer, took)
+	}
+}
+
+// TestHTTPLost: who asks when the device is lost is told that the server has failed, and for
+// how long.
+func TestHTTPLost(t *testing.T) {
+	o := testOptions(t, "pre")
+	var devices []*fragile
+	o.Lost = func(err error) bool { return errors.Is(err, errLost) }
+	o.Load = func() (*Model, error) {
+		m, err := sft.Load(goldenDir + "/pre")
+		if err != nil {
+			return nil, err
+		}
+		out, d, err := onFragile(m)
+		devices = append(devices, d)
+		return out, err
+	}
+	w := startHTTP(t, o, HTTPOptions{})
+	devices[0].lost.Store(true)
 	r, answer := w.send("POST", "/classify", `{"tokens":[1]}`)
-	m.give(taken)
-	expectWebError(t, "without memory", r, answer, 429, "as much as --max-memory allows", "", "rate_limit_exceeded")
-	if r.Header.Get("Retry-After") != "1" || r.Header.Get("Retry-After-Ms") == "" {
+	expectWebError(t, "without a device", r, answer, 503, "the device is lost", "", "")
+	if r.Header.Get("Retry-After") != "1" || r.Header.Get("Retry-After-Ms") != "1000" {
 		t.Errorf("%v", r.Header)
 	}
+	w.server.recovering.Wait()
 	w.post("/classify", `{"tokens":[1]}`)
 }
 

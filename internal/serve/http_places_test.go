@@ -118,3 +118,23 @@ func TestHTTPBodyCounts(t *testing.T) {
 		t.Errorf("%d bytes count of a buffer of %d", used, 2<<20)
 	}
 }
+
+// TestEmbeddingsCount: what OpenAI's request takes beside sequence/embed counts: its body, its
+// elements, and the params that are made of them.
+func TestEmbeddingsCount(t *testing.T) {
+	const n = 200
+	held := func(path, body string) func() int64 {
+		w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
+		hold(w.server) // for good: the connection ends before the server
+		fmt.Fprint(w.dial(), rawPost(path, body))
+		eventually(t, "nothing runs", func() bool { _, _, running := waiting(w.server); return running > 0 })
+		return w.server.memory.used.Load
+	}
+	list := func(element string) string { return "[" + strings.Repeat(element+",", n-1) + element + "]" }
+	embed := held("/embed", `{"sequences":`+list(`{"tokens":[1]}`)+"}")
+	body := `{"model":"pre","input":` + list("[1]") + "}"
+	embeddings := held("/v1/embeddings", body)
+	time.Sleep(100 * time.Millisecond) // all sequences are taken up
+	least := embed() + int64(len(body)) + elementBytes*n
+	eventually(t, fmt.Sprintf("less than %d bytes count", least), func() bool { return embeddings() >= least })
+}

@@ -284,6 +284,7 @@ func TestHTTPErrors(t *testing.T) {
 		r, answer := w.send(c.verb, c.path, c.body)
 		expectWebError(t, fmt.Sprintf("%s %s %.60s", c.verb, c.path, c.body), r, answer, c.status, c.message, c.param, c.code)
 	}
+	eventually(t, "expected two errors of −32001", func() bool { return w.server.stats().Errors["-32001"] == 2 })
 	for header, want := range map[[2]string]int{
 		{"Content-Type", "text/plain"}:                           415, // what a page of any site may send
 		{"Content-Type", "application/x-www-form-urlencoded"}:    415,

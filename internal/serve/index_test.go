@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"encoding/json"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -154,7 +155,7 @@ func TestIndexOfAnotherModel(t *testing.T) {
 	}
 }
 
-// TestHash: what is read of a long sequence makes no other model.
+// TestHash: what is read of a long sequence makes no other model, nor does its export.
 func TestHash(t *testing.T) {
 	m, err := sft.Load(goldenDir + "/pre")
 	if err != nil {
@@ -164,6 +165,10 @@ func TestHash(t *testing.T) {
 	m.Config.Truncate()
 	if Hash(m) != before {
 		t.Error("a model that truncates is another one")
+	}
+	m.Config.AutoMap = json.RawMessage(`{"AutoModel":"modeling_sft.SFTModel"}`)
+	if Hash(m) != before {
+		t.Error("a model that was exported is another one")
 	}
 	m.Weights[0]++
 	if Hash(m) == before {

@@ -44,6 +44,13 @@ func (e fragileExecutable) Run(ctx context.Context, mem tensor.Binding, from, to
 	return e.Executable.Run(ctx, mem, from, to)
 }
 
+// onFragile puts a model on one.
+func onFragile(m *sft.Model) (*Model, *fragile, error) {
+	d := &fragile{Device: cpu.New(2)}
+	s, err := sft.NewScorer(m, d)
+	return &Model{Scorer: s, Device: d.Name(), Hash: Hash(m), Release: func() { d.Close() }}, d, err
+}
+
 // TestLostDevice: who asked is told to come back, the model is put on a new device,
 // and the answers are the same; the server has failed when there is no such device.
 func TestLostDevice(t *testing.T) {
@@ -62,10 +69,10 @@ func TestLostDevice(t *testing.T) {
 		}
 		pad := int32(1) // which no model computes
 		m.Config.PadTokenID = &pad
-		d := &fragile{Device: cpu.New(2)}
+		out, d, err := onFragile(m)
 		devices = append(devices, d)
-		s, err := sft.NewScorer(m, d)
-		return &Model{Scorer: s, Device: d.Name(), Hash: Hash(m), Release: func() { released++; d.Close() }}, err
+		out.Release = func() { released++; d.Close() }
+		return out, err
 	}
 	s := start(t, o)
 	web := httptest.NewServer(s.Metrics())

@@ -54,6 +54,20 @@ func TestWindowsOfNumbersAndLabels(t *testing.T) {
 	}
 }
 
+// TestUsedOfWindows: where a model may cut, what was read counts all windows.
+func TestUsedOfWindows(t *testing.T) {
+	for folder, method := range map[string]string{"regression": "sequence/predict", "multilabel": "sequence/labels"} {
+		c := dial(t, start(t, truncating(t, folder))).initialize(nil)
+		for window, used := range map[string]int{`{"policy":"tail","length":3}`: 3, `{"policy":"sliding","length":3}`: 5, "null": 5} {
+			var got struct{ Length, Used int }
+			c.call(window, method, map[string]any{"tokens": []int{12, 3, 10, 15, 7}, "window": json.RawMessage(window)}, &got)
+			if got.Length != 5 || got.Used != used {
+				t.Errorf("%s of %s: %+v, want %d", window, folder, got, used)
+			}
+		}
+	}
+}
+
 // logitOf is the first logit of an answer.
 func logitOf(c *sft.Config, of map[string]any) float64 {
 	if numbers, ok := of["numbers"].(map[string]any); ok {

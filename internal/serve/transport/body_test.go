@@ -47,4 +47,12 @@ func TestReadBody(t *testing.T) {
 			t.Errorf("too long, of %d: %+v, %v, %v, lent %d", length, m, whole, err, from.lent)
 		}
 	}
+	for _, length := range []int64{-1, 300_000} {
+		var from counting
+		r := io.MultiReader(bytes.NewReader(make([]byte, 200_000)), iotest.ErrReader(io.ErrUnexpectedEOF))
+		m, whole, err := ReadBody(r, length, 1<<20, 1, &from)
+		if err != io.ErrUnexpectedEOF || whole || m.Body != nil || m.Room != 0 || from.lent != 0 {
+			t.Errorf("ended early, of %d: %+v, %v, %v, lent %d", length, m, whole, err, from.lent)
+		}
+	}
 }
