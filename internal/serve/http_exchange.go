@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"os"
@@ -206,8 +205,6 @@ func (p *paced) Read(b []byte) (int, error) {
 	}
 	return n, err
 }
-
-var _ io.Reader = (*paced)(nil)
 
 // refuse answers by an error.
 func (x *exchange) refuse(e *webError) {

@@ -1,8 +1,8 @@
 package serve
 
 import (
-	"encoding/json"
 	"context"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
