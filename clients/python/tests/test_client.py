@@ -253,6 +253,15 @@ class Connections(unittest.TestCase):
             with self.assertRaises(ConnectionError):
                 document.replace(0, 0, " ")
 
+    def test_a_server_that_dies_is_not_waited_for(self):
+        with listening("pre", "--debounce", "10m") as (server, unix, _), contextlib.ExitStack() as stack:
+            client = stack.enter_context(Client.connect(unix))
+            document = client.open("d", "1")
+            client.classify([1])
+            threading.Timer(0.2, server.kill).start()
+            with self.assertRaises(ConnectionError):
+                document.wait(60)
+
     def test_an_exception_ends_the_server_at_once(self):
         began = time.monotonic()
         with self.assertRaises(KeyError), start("pre") as client:
