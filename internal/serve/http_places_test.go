@@ -75,6 +75,28 @@ func TestHTTPPacedKeeps(t *testing.T) {
 	}
 }
 
+// TestHTTPHeardKeeps: a connection that has asked is idle between its requests, and not silent.
+func TestHTTPHeardKeeps(t *testing.T) {
+	o := testOptions(t, "pre")
+	o.MaxClients = 1
+	w := startHTTP(t, o, HTTPOptions{})
+	w.server.allowances = allowances{silent: 100 * time.Millisecond, unread: time.Hour, idle: time.Hour}
+	conn := w.dial()
+	answers := bufio.NewReader(conn)
+	for range 2 {
+		fmt.Fprint(conn, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n")
+		r, err := http.ReadResponse(answers, nil)
+		if err != nil || r.StatusCode != 200 {
+			t.Fatalf("%v %v", r, err)
+		}
+		io.Copy(io.Discard, r.Body)
+		time.Sleep(300 * time.Millisecond)
+		if answer := w.raw(rawPost("/classify", `{"tokens":[2]}`)); !strings.HasPrefix(answer, "HTTP/1.1 429 ") {
+			t.Errorf("beside it: %q", answer)
+		}
+	}
+}
+
 // TestHTTPStopsBehindAnswer: where the server stops while an answer is written that does not
 // say so, the connection ends all the same.
 func TestHTTPStopsBehindAnswer(t *testing.T) {

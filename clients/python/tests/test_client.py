@@ -205,6 +205,8 @@ class Documents(unittest.TestCase):
             with self.assertRaises(UnicodeError):
                 document.replace(0, 0, "\ud83d")
             self.assertEqual((document.text, document.version), ("[MAX 2 9 ]", 2))
+            with self.assertRaises(UnicodeError):
+                client.open("e", "\ud83d")
             with self.assertRaisesRegex(ValueError, "d: it is open"):
                 client.open("d", "x")
             document.close()
@@ -265,7 +267,8 @@ class Connections(unittest.TestCase):
     def test_an_exception_ends_the_server_at_once(self):
         began = time.monotonic()
         with self.assertRaises(KeyError), start("pre") as client:
-            client.request("sequence/classify", {"sequences": [{"tokens": [1] * 4096}] * 200})
+            window = {"policy": "sliding", "length": 2048, "stride": 1}  # work for minutes
+            client.request("sequence/classify", {"sequences": [{"tokens": [1] * 4096, "window": window}] * 100})
             raise KeyError
         self.assertLess(time.monotonic() - began, 30)
 
