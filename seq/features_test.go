@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
 func cloudSpec() Spec {
@@ -167,6 +169,44 @@ func TestForeignFeatures(t *testing.T) {
 		}
 		if !strings.Contains(got, c.want) {
 			t.Errorf("%v %v %s: %s, expected %q", c.fields, c.meta, c.json, got, c.want)
+		}
+	}
+}
+
+// TestSlicedFeatures: a part of a record has its own rows, also where the array of tokens is
+// itself a part of one, and where what lies before it has another width.
+func TestSlicedFeatures(t *testing.T) {
+	spec := Spec{Task: Classification, FeatureNames: []string{"a", "b"}}
+	const rows = `[{"features":[[1,2]]},{"features":[[3,4],[5,6]]},{"features":[[7,8]]}]`
+	for _, item := range []arrow.DataType{arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Float32), arrow.ListOf(arrow.PrimitiveTypes.Float32)} {
+		schema := arrow.NewSchema([]arrow.Field{{Name: "features", Type: arrow.ListOf(item)}}, nil)
+		parse := func(text string) arrow.Record {
+			record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(text))
+			if err != nil {
+				t.Fatal(err)
+			}
+			return record
+		}
+		whole := parse(rows)
+		tokens := array.NewSlice(whole.Column(0).(*array.List).ListValues(), 1, 4)
+		offsets := memory.NewBufferBytes(arrow.Int32Traits.CastToBytes([]int32{0, 2, 3}))
+		column := array.NewListData(array.NewData(arrow.ListOf(item), 2, []*memory.Buffer{nil, offsets}, []arrow.ArrayData{tokens.Data()}, 0, 0))
+		for name, record := range map[string]arrow.Record{
+			"rows": whole.NewSlice(1, 3), "tokens": array.NewRecord(schema, []arrow.Array{column}, 2),
+		} {
+			r, err := RowsOf(record, &spec)
+			if err != nil {
+				t.Fatalf("%v, a part of the %s: %v", item, name, err)
+			}
+			if got := fmt.Sprint(r.Features(0), r.Features(1)); got != "[[3 4] [5 6]] [[7 8]]" {
+				t.Errorf("%v, a part of the %s: %s", item, name, got)
+			}
+		}
+		if item.ID() == arrow.LIST {
+			_, err := RowsOf(parse(`[{"features":[[9]]},{"features":[[1,2]]}]`).NewSlice(1, 2), &spec)
+			if err == nil || !strings.Contains(err.Error(), "expected the numbers of tokens one after another") {
+				t.Errorf("behind a token of another width: %v", err)
+			}
 		}
 	}
 }
