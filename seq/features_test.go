@@ -55,6 +55,11 @@ func TestFeatures(t *testing.T) {
 		}
 	}
 	d := trainingSplit(t, spec, want)
+	d.Manifest.FeatureNames = []string{"x", "z", "y", "heat"}
+	if _, err := d.Open("train"); err == nil || !strings.Contains(err.Error(), `expected the features ["x" "z" "y" "heat"]`) {
+		t.Errorf("features of other names: %v", err)
+	}
+	d.Manifest.FeatureNames = spec.FeatureNames
 	tokens := 0
 	for _, e := range want {
 		tokens += e.Length()

@@ -5,8 +5,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -214,6 +216,31 @@ func TestCloudSymmetries(t *testing.T) {
 		}
 		if (worst <= 1e-5) != s.same {
 			t.Errorf("%s: logits differ by %.1e", s.name, worst)
+		}
+	}
+}
+
+// TestCloudRefusals: a model does not start from one of other features, does not train with
+// tokens left out or replaced, and reads no features where its tokens have ids.
+func TestCloudRefusals(t *testing.T) {
+	c := cloudConfig(tinyConfig())
+	m, swapped := randomModel(c, 1), *c
+	swapped.FeatureNames = slices.Clone(c.FeatureNames)
+	slices.Reverse(swapped.FeatureNames)
+	_, copied := NewModel(&swapped, 2).CopyFrom(m)
+	s, replaced := runSettings(), runSettings()
+	s.TokenDeletion, s.TokenReplacement, replaced.TokenDeletion, replaced.TokenReplacement = 0.1, 0, 0, 0.1
+	_, deletion := NewStepper(m, s, cpu.New(1), 9, 0)
+	_, replacement := NewStepper(m, replaced, cpu.New(1), 9, 0)
+	for _, x := range []struct {
+		err  error
+		want string
+	}{
+		{copied, `there, expected ["z"`}, {deletion, "cannot be left out"}, {replacement, "cannot be left out"},
+		{tinyConfig().CheckExample(seq.Example{A: []int32{1}, Features: [][]float32{{1}}}), "features, but the model reads tokens"},
+	} {
+		if x.err == nil || !strings.Contains(x.err.Error(), x.want) {
+			t.Errorf("error %v, expected %q", x.err, x.want)
 		}
 	}
 }

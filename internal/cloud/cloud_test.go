@@ -132,6 +132,9 @@ func TestSample(t *testing.T) {
 			t.Errorf("taken %v", taken)
 		}
 	}
+	if got := (&Shape{Points: make([]Vec, 4)}).farthest(3, random); len(got) != 3 || got[0] == got[1] || got[0] == got[2] || got[1] == got[2] {
+		t.Errorf("%v of points at one place, expected three", got)
+	}
 	if got := s.farthest(7, random); len(got) != 7 {
 		t.Errorf("%v of all", got)
 	}
@@ -165,6 +168,17 @@ func TestConvert(t *testing.T) {
 	}
 	if m := d.Manifest; m.Splits["train"].Rows != 3 || m.Splits["test"].Rows != 1 || !reflect.DeepEqual(m.LabelNames, []string{"chair", "desk"}) || len(m.FeatureNames) != 6 {
 		t.Errorf("%+v", m)
+	}
+	other := t.TempDir() // the splits above the classes
+	for _, name := range []string{"train/chair/1.off", "test/chair/2.off", "train/desk/3.off", "train/desk/4.off"} {
+		write(t, filepath.Join(other, name), off)
+	}
+	above, err := Convert(t.Context(), other, filepath.Join(t.TempDir(), "data"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := above.Manifest; m.Splits["train"].Rows != 3 || m.Splits["test"].Rows != 1 || !reflect.DeepEqual(m.LabelNames, []string{"chair", "desk"}) {
+		t.Errorf("splits above classes: %+v", m)
 	}
 	f, err := d.Open("train")
 	if err != nil {
