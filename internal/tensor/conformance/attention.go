@@ -137,7 +137,7 @@ func (a *attention64) forward() (o, norm []float64, deadRows int, near []int) {
 				switch {
 				case !positive:
 					deadRows++
-				case a.probability == tensor.ReLU:
+				case a.probability != tensor.Softmax:
 					close = close || n < leastSum
 				}
 				if close {

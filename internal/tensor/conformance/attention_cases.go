@@ -22,7 +22,7 @@ type attentionSetup struct {
 // whether a key counts, on a correct device too.
 const margin = 2e-6
 
-// leastSum is the least sum of positive scores of a row of ReLU, which divides by it: the
+// leastSum is the least denominator of a row of ReLU or leaky ReLU with a positive score: the
 // rounding of a score is of the size of its terms, and shows in the quotient of a small sum.
 const leastSum = 0.25
 
@@ -100,9 +100,6 @@ func (s attentionSetup) operands(r *fixture) (tensor.Attention, *attention64) {
 // tolerance is larger for softmax: exp makes a relative error of a score's
 // absolute one.
 func (s attentionSetup) tolerance() float64 {
-	if s.relation >= distances && s.probability != tensor.Softmax {
-		return 1e-5 // the features of a pair, up to tens, are rounded, too
-	}
 	if s.probability == tensor.Softmax {
 		return 1e-5
 	}
