@@ -245,6 +245,19 @@ func TestCloudRefusals(t *testing.T) {
 	}
 }
 
+// TestCloudTags: the tokens that a batch of tagged clouds tells are those of its points.
+func TestCloudTags(t *testing.T) {
+	c := ofTask(tinyConfig(), Tagging)
+	c.NumLabels = 3
+	cloudConfig(c)
+	clouds := randomClouds(c, rand.New(rand.NewPCG(4, 4)), 2, 3)
+	clouds[0].Labels, clouds[1].Labels = []int32{1, seq.NoLabel}, []int32{seq.NoLabel, 0, 2}
+	p := pack(c, 1, clouds, drawing{mode: lossMode})
+	if !slices.Equal(p.targetRow, []int32{0, 3, 4}) || !slices.Equal(p.label, []int32{1, 0, 2}) {
+		t.Errorf("tokens %v with labels %v", p.targetRow, p.label)
+	}
+}
+
 // TestCloudConfig: what cannot be is refused with its key, and data describe their models.
 func TestCloudConfig(t *testing.T) {
 	for _, s := range []struct {
