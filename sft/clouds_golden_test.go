@@ -8,6 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -53,8 +56,8 @@ func randomClouds(c *Config, random *rand.Rand, lengths ...int) (out []seq.Examp
 func writeClouds(t *testing.T, dir string, change func(c *Config)) {
 	c := cloudConfig(goldenConfig(Classification))
 	change(c)
-	// Of these clouds no channel has queries that are all above all keys: what rounding leaves of
-	// that key's gradient, which is 0, AdamW would make a step of.
+	// Of these clouds no channel has, in the first step, queries that are all above all keys: what
+	// rounding leaves of that channel's gradient in attn.k, which is 0, AdamW would make a step of.
 	writeGolden(t, dir, c, randomClouds(c, rand.New(rand.NewPCG(10, 1)), 1, 5, 16, 40, 27), reference.classificationLoss)
 }
 
@@ -232,11 +235,17 @@ func TestCloudRefusals(t *testing.T) {
 	s.TokenDeletion, s.TokenReplacement, replaced.TokenDeletion, replaced.TokenReplacement = 0.1, 0, 0, 0.1
 	_, deletion := NewStepper(m, s, cpu.New(1), 9, 0)
 	_, replacement := NewStepper(m, replaced, cpu.New(1), 9, 0)
+	schema := (&seq.Spec{Task: Classification, FeatureNames: swapped.FeatureNames}).Schema()
+	record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(`[]`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, scored := newTestScorer(t, m).Score(t.Context(), record)
 	for _, x := range []struct {
 		err  error
 		want string
 	}{
-		{copied, `there, expected ["z"`}, {deletion, "cannot be left out"}, {replacement, "cannot be left out"},
+		{scored, "the record's features are"}, {copied, `there, expected ["z"`}, {deletion, "cannot be left out"}, {replacement, "cannot be left out"},
 		{tinyConfig().CheckExample(seq.Example{A: []int32{1}, Features: [][]float32{{1}}}), "features, but the model reads tokens"},
 	} {
 		if x.err == nil || !strings.Contains(x.err.Error(), x.want) {
