@@ -1,0 +1,94 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestHTTPLeaves: nothing more is computed for a client that is gone.
+func TestHTTPLeaves(t *testing.T) {
+	s := testOptions(t, "pre")
+	w := startHTTP(t, s, HTTPOptions{})
+	release := hold(w.server)
+	conn := w.dial()
+	fmt.Fprint(conn, rawPost("/classify", `{"sequences":[`+strings.Repeat(`{"tokens":[1]},`, 99)+`{"tokens":[2]}]}`))
+	eventually(t, "nothing runs", func() bool { _, _, running := waiting(w.server); return running > 0 })
+	conn.Close()
+	eventually(t, "it is still wanted", func() bool {
+		jobs, _, running := waiting(w.server)
+		return jobs == 0 && running == 0 && w.server.memory.used.Load() == 0 && w.server.stats().Sessions == 0
+	})
+	close(release)
+}
+
+// TestHTTPLeavesByHalf: who ends the sending half has left, and is told so.
+func TestHTTPLeavesByHalf(t *testing.T) {
+	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
+	release := hold(w.server)
+	defer close(release)
+	conn := w.dial()
+	fmt.Fprint(conn, rawPost("/classify", `{"tokens":[1]}`))
+	eventually(t, "nothing runs", func() bool { _, _, running := waiting(w.server); return running > 0 })
+	conn.(*net.TCPConn).CloseWrite()
+	if answer, err := io.ReadAll(conn); err != nil || !strings.HasPrefix(string(answer), "HTTP/1.1 499 ") {
+		t.Errorf("%q, %v", answer, err)
+	}
+}
+
+// TestHTTPDrain: a server that stops answers what it has accepted, and nothing else.
+func TestHTTPDrain(t *testing.T) {
+	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
+	release := hold(w.server)
+	accepted, slow, idle := w.dial(), w.dial(), w.dial()
+	fmt.Fprint(accepted, rawPost("/classify", `{"tokens":[1]}`))
+	whole := rawPost("/classify", `{"tokens":[1]}`)
+	fmt.Fprint(slow, whole[:len(whole)-3])
+	eventually(t, "nothing runs", func() bool {
+		_, _, running := waiting(w.server)
+		return running == 1 && w.server.stats().Sessions == 3
+	})
+	time.Sleep(50 * time.Millisecond) // the slow one's headers are read
+	drained := make(chan error, 1)
+	go func() { drained <- w.server.Drain(t.Context()) }()
+	for conn, want := range map[net.Conn]string{slow: "503", idle: ""} {
+		answer, _ := io.ReadAll(conn)
+		if !strings.Contains(string(answer), want) || strings.Contains(string(answer), "200 OK") {
+			t.Errorf("%q, want %q", answer, want)
+		}
+	}
+	close(release)
+	answer, err := io.ReadAll(accepted)
+	if err != nil || !strings.Contains(string(answer), "200 OK") || !strings.Contains(string(answer), "Connection: close") || !strings.Contains(string(answer), `"label"`) {
+		t.Errorf("%q, %v", answer, err)
+	}
+	if err := <-drained; err != nil {
+		t.Error(err)
+	}
+}
+
+// TestHTTPReload: requests that have begun end with the old model.
+func TestHTTPReload(t *testing.T) {
+	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
+	want := w.post("/classify", `{"tokens":[1]}`)
+	release := hold(w.server)
+	answers := make(chan string)
+	go func() { answers <- w.post("/classify", `{"tokens":[1]}`) }()
+	eventually(t, "nothing runs", func() bool { _, _, running := waiting(w.server); return running > 0 })
+	if err := w.server.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	close(release)
+	if got := <-answers; got != want {
+		t.Error(got)
+	}
+	var info struct{ Hash string }
+	_, text := w.send("GET", "/info", "")
+	if json.Unmarshal([]byte(text), &info) != nil || info.Hash != w.server.Hash() {
+		t.Error(text)
+	}
+}
