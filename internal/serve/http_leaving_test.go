@@ -75,13 +75,18 @@ func TestHTTPDrain(t *testing.T) {
 
 // TestHTTPReload: requests that have begun end with the old model, later ones have the new one.
 func TestHTTPReload(t *testing.T) {
-	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
+	o, models := testOptions(t, "pre"), []string{"pre", "post"}
+	o.Load = func() (*Model, error) {
+		next := models[0]
+		models = models[1:]
+		return load(t, next)()
+	}
+	w := startHTTP(t, o, HTTPOptions{})
 	old, hash := w.post("/classify", `{"tokens":[1]}`), w.server.Hash()
 	release := hold(w.server)
 	answers := make(chan string)
 	go func() { answers <- w.post("/classify", `{"tokens":[1]}`) }()
 	eventually(t, "nothing runs", func() bool { _, _, running := waiting(w.server); return running > 0 })
-	w.server.options.Load = load(t, "post")
 	if err := w.server.Reload(); err != nil {
 		t.Fatal(err)
 	}

@@ -22,8 +22,9 @@ func TestHTTPStrangers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			o := testOptions(t, "pre")
 			o.MaxClients = 1
-			w := startHTTP(t, o, HTTPOptions{Token: c.token})
-			w.server.allowances = allowances{silent: 100 * time.Millisecond, unread: time.Hour, idle: time.Hour}
+			s := start(t, o)
+			s.allowances = allowances{silent: 100 * time.Millisecond, unread: time.Hour, idle: time.Hour}
+			w := overHTTP(t, s, HTTPOptions{Token: c.token})
 			conn, from := w.dial(), time.Now()
 			told := make(chan string, 1)
 			go func() {
@@ -55,8 +56,9 @@ func TestHTTPStrangers(t *testing.T) {
 func TestHTTPPacedKeeps(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxClients = 1
-	w := startHTTP(t, o, HTTPOptions{Patience: time.Second})
-	w.server.allowances = allowances{silent: 100 * time.Millisecond, unread: time.Hour, idle: 100 * time.Millisecond}
+	s := start(t, o)
+	s.allowances = allowances{silent: 100 * time.Millisecond, unread: time.Hour, idle: 100 * time.Millisecond}
+	w := overHTTP(t, s, HTTPOptions{Patience: time.Second})
 	conn, rest := w.dial(), rawPost("/classify", `{"tokens":[1`+strings.Repeat(" ", 1<<17)+"]}")
 	for n := range 30 {
 		size := min(len(rest), 5000)
@@ -79,8 +81,9 @@ func TestHTTPPacedKeeps(t *testing.T) {
 func TestHTTPHeardKeeps(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxClients = 1
-	w := startHTTP(t, o, HTTPOptions{})
-	w.server.allowances = allowances{silent: 100 * time.Millisecond, unread: time.Hour, idle: time.Hour}
+	s := start(t, o)
+	s.allowances = allowances{silent: 100 * time.Millisecond, unread: time.Hour, idle: time.Hour}
+	w := overHTTP(t, s, HTTPOptions{})
 	conn := w.dial()
 	answers := bufio.NewReader(conn)
 	for range 2 {

@@ -31,7 +31,12 @@ type web struct {
 // startHTTP runs one until the test ends.
 func startHTTP(t testing.TB, o Options, h HTTPOptions) *web {
 	t.Helper()
-	s := start(t, o)
+	return overHTTP(t, start(t, o), h)
+}
+
+// overHTTP has a server that was started answer HTTP until the test ends.
+func overHTTP(t testing.TB, s *Server, h HTTPOptions) *web {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
