@@ -127,7 +127,7 @@ func TestPrecision(t *testing.T) {
 // missing.
 func TestWithoutVulkan(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it builds the program twice")
+		t.Skip("it builds the program without cgo")
 	}
 	pure := filepath.Join(t.TempDir(), "sftseq")
 	build := exec.Command("go", "build", "-o", pure, ".")
@@ -143,7 +143,7 @@ func TestWithoutVulkan(t *testing.T) {
 	cases := []missing{withoutCgo}
 	_, err := device.List()
 	if err == nil || !strings.Contains(err.Error(), withoutCgo.want[0]) {
-		cases = append(cases, missing{buildProgram(t), "SFTSEQ_VK_LOADER=/absent/libvulkan.so.1", []string{"libvulkan.so.1", "apt install libvulkan1"}})
+		cases = append(cases, missing{built(t), "SFTSEQ_VK_LOADER=/absent/libvulkan.so.1", []string{"libvulkan.so.1", "apt install libvulkan1"}})
 	}
 	if err == nil { // there is a loader
 		cases = append(cases, missing{cases[1].program, "VK_ICD_FILENAMES=/absent.json", []string{"no driver", "apt install mesa-vulkan-drivers"}})

@@ -10,16 +10,6 @@ import (
 	"testing"
 )
 
-// buildProgram compiles the program as a user runs it.
-func buildProgram(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "sftseq")
-	if out, err := exec.Command("go", "build", "-o", path, ".").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	return path
-}
-
 // smallData generates a data set that a few seconds of training go through.
 func smallData(t *testing.T, program string) string {
 	t.Helper()
