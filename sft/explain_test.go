@@ -23,16 +23,38 @@ func explain(t *testing.T, s *Scorer, examples []seq.Example) []Output {
 	return out
 }
 
+// referenceOutput is what the reference computes of an example.
+type referenceOutput struct {
+	logits []float64
+	read   []referenceExplanation
+}
+
+// referenceOutputs are those of golden folders, which tests share: each takes seconds.
+var referenceOutputs = map[string][]referenceOutput{}
+
+func referenceOf(t *testing.T, folder string) []referenceOutput {
+	t.Helper()
+	if out, ok := referenceOutputs[folder]; ok {
+		return out
+	}
+	m, examples := loadGolden(t, folder)
+	r, out := newReference(m), make([]referenceOutput, len(examples))
+	for i, e := range examples {
+		out[i].logits, out[i].read = r.example(e)
+	}
+	referenceOutputs[folder] = out
+	return out
+}
+
 // TestReference: what explanations are compared with is the model.
 func TestReference(t *testing.T) {
 	for _, name := range evaluationFolders() {
 		if name == "long" {
 			continue // two minutes
 		}
-		m, examples := loadGolden(t, name)
-		r := newReference(m)
+		reference := referenceOf(t, name)
 		for i, l := range goldenLines(t, filepath.Join(golden, name, "expected.jsonl")) {
-			got, _ := r.example(examples[i])
+			got := reference[i].logits
 			for c, want := range l.Logits {
 				if !(math.Abs(got[c]-want) <= 1e-6) {
 					t.Errorf("%s: example %d: logits %v, expected %v", name, i, got, l.Logits)
@@ -49,9 +71,9 @@ func TestExplain(t *testing.T) {
 	folders := slices.DeleteFunc(evaluationFolders(), func(name string) bool { return name == "long" })
 	onEveryDevice(t, folders, func(t *testing.T, name string, device tensor.Device) {
 		m, examples := loadGolden(t, name)
-		r, worst := newReference(m), 0.0
+		reference, worst := referenceOf(t, name), 0.0
 		for i, o := range explain(t, newScorerOf(t, m, device), examples) {
-			_, want := r.example(examples[i])
+			want := reference[i].read
 			if len(o.Explanations) != len(want) {
 				t.Fatalf("example %d: %d explanations, expected %d", i, len(o.Explanations), len(want))
 			}

@@ -79,47 +79,73 @@ func fillMaskConfigs() (out []*Config) {
 	return out
 }
 
+// slope is how the reference's loss changes with a weight.
+type slope struct {
+	parameter Parameter
+	index     int
+	want      float64
+}
+
+// fillMaskSlopes are some of each tensor, by differences.
+func fillMaskSlopes(m *Model, examples []seq.Example) (out []slope) {
+	exact, random := newReference(m), rand.New(rand.NewPCG(2, 1))
+	for _, p := range m.Parameters.List {
+		w := exact.weights[p.Name]
+		for n := range 8 {
+			i := random.IntN(len(w))
+			if n == 0 {
+				i = len(w) - 1 // of the embedding, that of the mask
+			}
+			const h = 1e-5
+			at := func(step float64) float64 {
+				kept := w[i]
+				defer func() { w[i] = kept }()
+				w[i] += step
+				loss, _ := exact.fillMaskLoss(examples)
+				return loss
+			}
+			out = append(out, slope{p, i, (at(h) - at(-h)) / (2 * h)})
+		}
+	}
+	return out
+}
+
 // TestFillMaskAgainstReference: the loss is that of the definition, and the gradient that of
 // its differences, on every device.
-func TestFillMaskAgainstReference(t *testing.T) { onEveryKind(t, testFillMaskAgainstReference) }
-
-func testFillMaskAgainstReference(t *testing.T, devices ...tensor.Device) {
+func TestFillMaskAgainstReference(t *testing.T) {
+	type expectation struct {
+		m        *Model
+		examples []seq.Example
+		loss     float64
+		slopes   []slope
+	}
+	var expected []expectation // of all devices: differences take long
 	for _, c := range fillMaskConfigs() {
 		m := randomModel(c, 3)
 		examples := randomExamples(c, rand.New(rand.NewPCG(8, 8)), 9, 3, 1, 40, 12)
-		want, tokens := newReference(m).fillMaskLoss(examples)
+		loss, tokens := newReference(m).fillMaskLoss(examples)
 		if tokens < 15 {
 			t.Fatalf("%d masked tokens are too few to show anything", tokens)
 		}
-		gradient, loss, err := m.Gradient(t.Context(), devices[0], examples)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if math.Abs(loss-want) > 1e-6 || math.Abs(meanLossOn(t, m, devices[0], examples)-want) > 1e-6 {
-			t.Errorf("%s, tied %t: loss %v with a backward, %v without, expected %v", c.NormPosition, c.TieEmbeddings, loss, meanLossOn(t, m, devices[0], examples), want)
-		}
-		exact, random := newReference(m), rand.New(rand.NewPCG(2, 1))
-		for _, p := range m.Parameters.List {
-			w, g := exact.weights[p.Name], m.Parameters.Slice(gradient, p)
-			for n := range 8 {
-				i := random.IntN(len(w))
-				if n == 0 {
-					i = len(w) - 1 // of the embedding, that of the mask
-				}
-				const h = 1e-5
-				at := func(step float64) float64 {
-					kept := w[i]
-					defer func() { w[i] = kept }()
-					w[i] += step
-					loss, _ := exact.fillMaskLoss(examples)
-					return loss
-				}
-				if slope := (at(h) - at(-h)) / (2 * h); math.Abs(slope-float64(g[i])) > 1e-5+1e-3*math.Abs(slope) {
-					t.Errorf("%s, tied %t: %s[%d]: %v, by differences %v", c.NormPosition, c.TieEmbeddings, p.Name, i, g[i], slope)
+		expected = append(expected, expectation{m, examples, loss, fillMaskSlopes(m, examples)})
+	}
+	onEveryKind(t, func(t *testing.T, devices ...tensor.Device) {
+		for _, want := range expected {
+			c := want.m.Config
+			gradient, loss, err := want.m.Gradient(t.Context(), devices[0], want.examples)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if alone := meanLossOn(t, want.m, devices[0], want.examples); math.Abs(loss-want.loss) > 1e-6 || math.Abs(alone-want.loss) > 1e-6 {
+				t.Errorf("%s, tied %t: loss %v with a backward, %v without, expected %v", c.NormPosition, c.TieEmbeddings, loss, alone, want.loss)
+			}
+			for _, s := range want.slopes {
+				if g := want.m.Parameters.Slice(gradient, s.parameter)[s.index]; math.Abs(s.want-float64(g)) > 1e-5+1e-3*math.Abs(s.want) {
+					t.Errorf("%s, tied %t: %s[%d]: %v, by differences %v", c.NormPosition, c.TieEmbeddings, s.parameter.Name, s.index, g, s.want)
 				}
 			}
 		}
-	}
+	})
 }
 
 // TestMaskedShare: the share of masked tokens is the rate, at every position, and spans have

@@ -88,14 +88,22 @@ func loadGolden(t *testing.T, name string) (*Model, []seq.Example) {
 }
 
 // onEveryDevice runs a test for each folder on each instruction set of this
-// machine and on Vulkan.
+// machine and on Vulkan. With -short it leaves out the instruction sets between the
+// best and the kernels in Go, whose code they share, and Vulkan.
 func onEveryDevice(t *testing.T, folders []string, f func(t *testing.T, name string, device tensor.Device)) {
-	for _, level := range simd.Levels() {
+	levels := simd.Levels()
+	if testing.Short() && len(levels) > 2 {
+		levels = []*simd.Kernels{levels[0], levels[len(levels)-1]}
+	}
+	for _, level := range levels {
 		for _, name := range folders {
 			t.Run(level.Name+"/"+name, func(t *testing.T) { f(t, name, cpu.NewLevel(2, level)) })
 		}
 	}
 	t.Run("vulkan", func(t *testing.T) {
+		if testing.Short() {
+			t.Skip("takes long")
+		}
 		device := vktest.Open(t)
 		for _, name := range folders {
 			t.Run(name, func(t *testing.T) { f(t, name, device) })

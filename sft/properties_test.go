@@ -151,10 +151,12 @@ func newScorerOf(t *testing.T, m *Model, device tensor.Device) *Scorer {
 }
 
 // onEveryKind runs a test with devices that agree to the bit: numbers of threads
-// on the processor, and Vulkan alone.
+// on the processor, and Vulkan alone, unless time is short.
 func onEveryKind(t *testing.T, f func(t *testing.T, devices ...tensor.Device)) {
 	t.Run("cpu", func(t *testing.T) { f(t, cpu.New(1), cpu.New(2), cpu.New(3)) })
-	t.Run("vulkan", func(t *testing.T) { f(t, vktest.Open(t)) })
+	if !testing.Short() {
+		t.Run("vulkan", func(t *testing.T) { f(t, vktest.Open(t)) })
+	}
 }
 
 // TestBatchesChangeNoBit: the outputs of a sequence are the same alone, in any

@@ -231,7 +231,7 @@ func TestServeHangup(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c := exec.Command(built(t), "serve", "--model", model)
+	c := exec.Command(built(t), "serve", "--model", model, "--drain", "2m") // a busy machine takes longer than usual
 	var errs lockedBuffer
 	c.Stderr = &errs
 	in, out := pipes(t, c)
