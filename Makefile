@@ -18,19 +18,23 @@ check:
 	$(GO) test -short -skip '$(EXHAUSTIVE)' $$($(GO) list ./internal/... | grep -v /mpi) ./seq ./sinusoid ./tokenizers ./device
 	$(GO) test -short -run 'Golden|Config' ./sft
 
-# The whole suite; the shaders once more with subgroups of 4, 16 and 32, beside the
-# 8 of most processors; what computes on the processor once more without assembly;
-# then what is concurrent under the race detector.
+# The whole suite, of one package more than there are processors, as the first waits a lot;
+# the shaders once more with subgroups of 4, 16 and 32, beside the 8 of most processors;
+# what computes on the processor once more without assembly; then what is concurrent
+# under the race detector, and the calls into Vulkan with their pointers checked, too.
+# What runs again has passed go vet.
+PACKAGES_AT_ONCE := $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))
+AGAIN := $(GO) test -vet=off -timeout 9m
 test: deps
-	$(GO) test -timeout 9m ./...
+	$(GO) test -p $(PACKAGES_AT_ONCE) -timeout 9m ./...
 	for bits in 128 512 1024; do \
-	    LP_NATIVE_VECTOR_WIDTH=$$bits $(GO) test -timeout 9m -run '^Test(Subgroups|Conformance|LongSample|Philox|Cosines)$$' ./vk || exit 1; \
+	    LP_NATIVE_VECTOR_WIDTH=$$bits $(AGAIN) -run '^Test(Subgroups|Conformance|LongSample|Philox|Cosines)$$' ./vk || exit 1; \
 	done
-	SFTSEQ_SIMD=go $(GO) test -timeout 9m -short -skip 'Browser|Vulkan|LockStep|FreeSteps|CheckedStep|Elsewhere|OnAnotherDevice|Validation|Devices|Bench|Serve|Ranks|Shards|Kills' ./sft ./cmd/sftseq
-	$(GO) test -race -timeout 9m -short -skip Browser ./sft ./seq ./internal/cpu ./internal/convert ./internal/serve/... ./internal/index ./cmd/sftseq
-	$(GO) test -race -timeout 9m $(VKCALLS) ./vk
-	GOEXPERIMENT=cgocheck2 $(GO) test -timeout 9m $(VKCALLS) ./vk
-	CGO_ENABLED=0 $(GO) test ./vk ./device
+	SFTSEQ_SIMD=go $(AGAIN) -short -skip 'LockStep|FreeSteps|CheckedStep|Elsewhere' ./sft
+	SFTSEQ_SIMD=go $(AGAIN) -short -run $(COMPUTES) ./cmd/sftseq
+	$(AGAIN) -race -short -skip $(APART) ./cmd/sftseq ./sft ./internal/cpu ./internal/serve/... ./seq ./internal/convert ./internal/index
+	GOEXPERIMENT=cgocheck2 $(AGAIN) -race $(VKCALLS) ./vk
+	CGO_ENABLED=0 $(AGAIN) ./vk ./device
 
 # All that a change must pass.
 ci: test lint cross
@@ -46,6 +50,13 @@ cross:
 	@[ -n '$(EMULATOR)' ] || echo 'qemu-aarch64-static is not installed: nothing was run on arm64'
 	[ -z '$(EMULATOR)' ] || CGO_ENABLED=0 GOARCH=arm64 $(GO) test -timeout 15m -short -exec '$(EMULATOR)' \
 	    ./internal/fmath ./internal/philox ./internal/simd ./internal/tensor ./internal/cpu
+
+# The tests of the program in which a model computes, but for those of processes.
+COMPUTES := '^Test(Predict|Grads|Embed|Eval|Train|Pretrain|Custom|Codebook|Clouds|Regression|MultiLabel|Tagging|Check|Export|Starts|Repeat|Join|Input|FullOutput)'
+
+# What the race detector need not see: a browser, comparisons with slow loops in float64, and
+# launches that TestThreads makes, too, with more threads.
+APART := 'Browser|Reference$$|^TestExplain$$|^TestConformance$$'
 
 # What stresses the calls into Vulkan, and what goes on there at once.
 VKCALLS := -run '^Test(Endurance|EveryFailure|FreeOfASilentDevice|Slots|RecordingsAreBounded|Transfers|ManySmallWrites|Writers|PipelineFile.*)$$'
