@@ -54,9 +54,9 @@ cross:
 # The tests of the program in which a model computes, but for those of processes.
 COMPUTES := '^Test(Predict|Grads|Embed|Eval|Train|Pretrain|Custom|Codebook|Clouds|Regression|MultiLabel|Tagging|Check|Export|Starts|Repeat|Join|Input|FullOutput)'
 
-# What the race detector need not see: a browser, comparisons with slow loops in float64, and
-# launches that TestThreads makes, too, with more threads.
-APART := 'Browser|Reference$$|^TestExplain$$|^TestConformance$$'
+# What the race detector need not see: a browser, comparisons with slow loops in float64 and of
+# each launch on two devices, and launches that TestThreads makes, too, with more threads.
+APART := 'Browser|Reference$$|^TestExplain$$|^TestCheckedStep$$|^TestConformance$$'
 
 # What stresses the calls into Vulkan, and what goes on there at once.
 VKCALLS := -run '^Test(Endurance|EveryFailure|FreeOfASilentDevice|Slots|RecordingsAreBounded|Transfers|ManySmallWrites|Writers|PipelineFile.*)$$'

@@ -27,11 +27,14 @@ const python = "/usr/bin/python3"
 // TestPython runs the script of python.md on models whose logits are known.
 func TestPython(t *testing.T) {
 	script := pageScript(t)
-	for _, name := range []string{"pre", "post", "ties", "retrieval", "conv", "conv_post", "regression", "multilabel", "tagging"} {
-		t.Run(name, func(t *testing.T) {
-			dir := filepath.Join(root, "sft/testdata/golden", name)
-			compareLines(t, runScript(t, script, dir, filepath.Join(dir, "inputs.jsonl")), goldenLines(t, name))
-		})
+	names := []string{"pre", "post", "ties", "retrieval", "conv", "conv_post", "regression", "multilabel", "tagging"}
+	var runs []scriptRun
+	for _, name := range names {
+		dir := filepath.Join(root, "sft/testdata/golden", name)
+		runs = append(runs, scriptRun{dir, filepath.Join(dir, "inputs.jsonl")})
+	}
+	for i, lines := range runScript(t, script, runs...) {
+		t.Run(names[i], func(t *testing.T) { compareLines(t, lines, goldenLines(t, names[i])) })
 	}
 }
 
@@ -39,11 +42,16 @@ func TestPython(t *testing.T) {
 // the program's noise.
 func TestPythonNoise(t *testing.T) {
 	script := pageScript(t)
-	for _, name := range []string{"pre", "post", "ties", "retrieval"} {
+	names := []string{"pre", "post", "ties", "retrieval"}
+	var runs []scriptRun
+	for _, name := range names {
+		runs = append(runs, scriptRun{noisy(t, name), filepath.Join(root, "sft/testdata/golden", name, "inputs.jsonl")})
+	}
+	for i, lines := range runScript(t, script, runs...) {
+		name := names[i]
 		t.Run(name, func(t *testing.T) {
-			dir, inputs := noisy(t, name), filepath.Join(root, "sft/testdata/golden", name, "inputs.jsonl")
-			want := scoredLines(t, dir, inputs)
-			compareLines(t, runScript(t, script, dir, inputs), want)
+			want := scoredLines(t, runs[i].dir, runs[i].inputs)
+			compareLines(t, lines, want)
 			moved := 0.0
 			for i, quiet := range goldenLines(t, name) {
 				for c, v := range quiet.Logits {
@@ -97,7 +105,12 @@ func TestPythonOfTheProgram(t *testing.T) {
 	program("", "train", "custom", "--data", at("data"), "--out", at("run"), "--device", "cpu", "--steps", "8", "--hidden", "16",
 		"--sampler-noise", "always", "--drop-token", "0.2", "--input-window", "50")
 	want := logitLines(t, strings.NewReader(program(inputs, "predict", "--model", at("run"), "--device", "cpu")))
-	compareLines(t, runScript(t, script, at("run"), at("inputs.jsonl")), want)
+	input, err := os.Open(at("inputs.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer input.Close()
+	compareLines(t, logitLines(t, strings.NewReader(runPython(t, input, script, at("run")))), want)
 }
 
 // noisy is a golden model that samples by chance.
@@ -263,21 +276,48 @@ func codeBlock(t *testing.T, page, language string) string {
 	return code + "\n"
 }
 
-func runScript(t *testing.T, script, dir, inputs string) []logitLine {
+// scriptRun is a model and the lines that it reads.
+type scriptRun struct{ dir, inputs string }
+
+// running has the script run again and again in one process: to import PyTorch takes longer
+// than all else. A line of a form feed ends what a run prints.
+const running = `
+import runpy, sys
+script, *rest = sys.argv[1:]
+for folder, inputs in zip(rest[::2], rest[1::2]):
+    sys.argv = [script, folder]
+    with open(inputs) as sys.stdin:
+        runpy.run_path(script, run_name="__main__")
+    print("\f", flush=True)
+`
+
+// runScript returns what the script prints of each model.
+func runScript(t *testing.T, script string, runs ...scriptRun) (all [][]logitLine) {
 	t.Helper()
-	input, err := os.Open(inputs)
-	if err != nil {
-		t.Fatal(err)
+	args := []string{"-c", running, script}
+	for _, r := range runs {
+		args = append(args, r.dir, r.inputs)
 	}
-	defer input.Close()
+	texts := strings.Split(runPython(t, nil, args...), "\f\n")
+	if len(texts) != len(runs)+1 || texts[len(runs)] != "" {
+		t.Fatalf("%d outputs of %d runs", len(texts)-1, len(runs))
+	}
+	for _, text := range texts[:len(runs)] {
+		all = append(all, logitLines(t, strings.NewReader(text)))
+	}
+	return all
+}
+
+func runPython(t *testing.T, stdin io.Reader, args ...string) string {
+	t.Helper()
 	var out, stderr bytes.Buffer
-	command := exec.Command(python, script, dir)
+	command := exec.Command(python, args...)
 	command.Env = append(os.Environ(), "OMP_NUM_THREADS=1") // the models are tiny
-	command.Stdin, command.Stdout, command.Stderr = input, &out, &stderr
+	command.Stdin, command.Stdout, command.Stderr = stdin, &out, &stderr
 	if err := command.Run(); err != nil {
 		t.Fatalf("%v\n%s", err, stderr.Bytes())
 	}
-	return logitLines(t, &out)
+	return out.String()
 }
 
 type logitLine struct {
