@@ -321,7 +321,7 @@ func TestFourierEmbeddings(t *testing.T) {
 func TestCodebookEmbeddings(t *testing.T) {
 	const tokens, n = 6, 4
 	c := tinyConfig()
-	c.VocabSize, c.HiddenSize, c.SinusoidDim, c.IntermediateSize = tokens, 2048, 8, 8
+	c.VocabSize, c.HiddenSize, c.NumLayers, c.SinusoidDim, c.IntermediateSize = tokens, 2048, 1, 8, 8
 	var vectors, scaled []float32
 	for v := range tokens {
 		for j := range n {
