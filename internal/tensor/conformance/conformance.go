@@ -134,16 +134,18 @@ type T[Sub any] interface {
 	Logf(format string, args ...any)
 }
 
-// Run checks a device in a test.
+// Run checks a device in a test, whose parts are kernels, and of each the cases.
 func Run[Test T[Test]](t Test, device tensor.Device) {
 	for _, k := range table {
 		t.Run(k.name, func(t Test) {
 			for _, c := range k.cases() {
-				r := c.check(context.Background(), device)
-				for _, err := range r.Errors {
-					t.Errorf("%s: %v", c.name, err)
-				}
-				t.Logf("%s: %.2f of the tolerance", c.name, r.Worst)
+				t.Run(c.name, func(t Test) {
+					r := c.check(context.Background(), device)
+					for _, err := range r.Errors {
+						t.Errorf("%v", err)
+					}
+					t.Logf("%.2f of the tolerance", r.Worst)
+				})
 			}
 		})
 	}
