@@ -55,7 +55,7 @@ func TestBytesOfRanks(t *testing.T) {
 	}
 	for _, w := range []float64{2, 4} {
 		short, _ := run(int(w), 3)
-		long, out := run(int(w), 23)
+		long, out := run(int(w), 13)
 		var info struct {
 			Parameters []struct{ Count float64 } `json:"parameters"`
 		}
@@ -66,7 +66,7 @@ func TestBytesOfRanks(t *testing.T) {
 		p := info.Parameters[len(info.Parameters)-1].Count // the total
 		want := 4 * p * (f + 1) * (w - 1) / w
 		for r := range long {
-			got := (long[r] - short[r]) / 20
+			got := (long[r] - short[r]) / 10
 			t.Logf("rank %d of %v: %.0f bytes a step, expected %.0f: %.3f", r, w, got, want, got/want)
 			if math.Abs(got/want-1) > 0.05 {
 				t.Error("more than 5% from what was expected")

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -76,18 +77,6 @@ func launched(t *testing.T, c *exec.Cmd, within time.Duration) (string, error) {
 	return text.String(), err
 }
 
-// rankData has rows long enough for several micro-batches a step.
-func rankData(t *testing.T, program string) string {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "data")
-	out, err := exec.Command(program, "data", "generate", "listops", "--out", dir, "--train", "120", "--val", "70", "--test", "20",
-		"--min-length", "200", "--max-length", "600").CombinedOutput()
-	if err != nil {
-		t.Fatalf("data generate: %v\n%s", err, out)
-	}
-	return dir
-}
-
 // ranked are the flags of a run whose batches keep three to five ranks busy.
 func ranked(data, out string) []string {
 	args := small(data, out)
@@ -95,12 +84,38 @@ func ranked(data, out string) []string {
 	return args
 }
 
+// rankRun generates rows long enough for several micro-batches a step, and trains on them in one
+// process, once for all tests.
+var rankRun = sync.OnceValues(func() (output []byte, err error) {
+	data, whole := rankPaths()
+	generate := []string{"data", "generate", "listops", "--out", data, "--train", "120", "--val", "70", "--test", "20", "--min-length", "200", "--max-length", "600"}
+	for _, args := range [][]string{generate, ranked(data, whole)} {
+		if output, err = exec.Command(filepath.Join(builtDir, "sftseq"), args...).CombinedOutput(); err != nil {
+			break
+		}
+	}
+	return output, err
+})
+
+func rankPaths() (data, whole string) {
+	return filepath.Join(builtDir, "rank-data"), filepath.Join(builtDir, "rank-run")
+}
+
+// rankData returns the program, the rows of [rankRun] and the directory of its run.
+func rankData(t *testing.T) (program, data, whole string) {
+	t.Helper()
+	program = built(t)
+	if out, err := rankRun(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	data, whole = rankPaths()
+	return program, data, whole
+}
+
 // TestRanksOfMPI: as many processes as one likes, of each MPI, leave what one does.
 func TestRanksOfMPI(t *testing.T) {
-	program := built(t)
-	data := rankData(t, program)
-	whole := filepath.Join(t.TempDir(), "whole")
-	timed(t, program, ranked(data, whole)...)
+	program, data, whole := rankData(t)
+	want := succeed(t, "", "eval", "--model", whole, "--data", data, "--json")
 	for launcher := range launchers {
 		for _, ranks := range []int{1, 2, 3} {
 			out := filepath.Join(t.TempDir(), "out")
@@ -122,7 +137,6 @@ func TestRanksOfMPI(t *testing.T) {
 			if ranks > 1 && !strings.Contains(text, fmt.Sprintf("of %d ranks busy", ranks)) {
 				t.Errorf("%s: nothing says how many ranks are busy\n%s", launcher, text)
 			}
-			want := succeed(t, "", "eval", "--model", whole, "--data", data, "--json")
 			text, err = launched(t, mpirun(t, launcher, ranks, program, "eval", "--model", whole, "--data", data, "--json"), time.Minute)
 			if err != nil || !strings.HasSuffix(text, want) || strings.Count(text, want) != 1 {
 				t.Errorf("%s, eval of %d ranks: %v\n%s\nexpected\n%s", launcher, ranks, err, text, want)
@@ -133,8 +147,8 @@ func TestRanksOfMPI(t *testing.T) {
 
 // TestRanksStopAt: ranks that stop say how to go on, on as many as one likes.
 func TestRanksStopAt(t *testing.T) {
-	program := built(t)
-	data, out := rankData(t, program), filepath.Join(t.TempDir(), "out")
+	program, data, _ := rankData(t)
+	out := filepath.Join(t.TempDir(), "out")
 	args := append(append([]string{program}, ranked(data, out)...), "--stop-at", "3")
 	text, err := launched(t, mpirun(t, "mpirun.openmpi", 2, args...), time.Minute)
 	if want := "stopped at step 3, the checkpoint is stored; go on with (on any number of ranks):\n  sftseq train listops --out " + out + " --resume"; err != nil || strings.Count(text, want) != 1 {
@@ -166,12 +180,11 @@ func processesOf(t *testing.T, program string) (out []int) {
 // what is left at the end equals a run that was left alone.
 func TestKillsOfRanks(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "sftseq") // a file that no other test runs
-	if err := os.Link(built(t), program); err != nil {
+	shared, data, whole := rankData(t)
+	if err := os.Link(shared, program); err != nil {
 		t.Fatal(err)
 	}
-	data := rankData(t, program)
-	whole, torn := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "torn")
-	timed(t, program, ranked(data, whole)...)
+	torn := filepath.Join(t.TempDir(), "torn")
 	k := newKiller(t, 5)
 	for try := 0; ; try++ {
 		args := append([]string{program}, ranked(data, torn)...)
@@ -212,8 +225,8 @@ func TestKillsOfRanks(t *testing.T) {
 
 // TestRanksDiffer: a rank that would compute another run is named, and nothing is written.
 func TestRanksDiffer(t *testing.T) {
-	program := built(t)
-	data, others := rankData(t, program), smallData(t, program)
+	program, data, _ := rankData(t)
+	others := smallData(t, program)
 	out := filepath.Join(t.TempDir(), "out")
 	first := append([]string{"-n", "2", program}, ranked(data, out)...)
 	used, err := simd.Best()
@@ -313,8 +326,8 @@ func TestRanksJoinFails(t *testing.T) {
 // last checkpoint is whole.
 func TestRanksFullDisk(t *testing.T) {
 	needsRoot(t, "to mount a small file system")
-	program := built(t)
-	data, disk := rankData(t, program), t.TempDir()
+	program, data, whole := rankData(t)
+	disk := t.TempDir()
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", disk).CombinedOutput(); err != nil {
 		if os.Getenv("CI") != "" {
 			t.Fatalf("mount: %v: %s", err, out)
@@ -322,9 +335,7 @@ func TestRanksFullDisk(t *testing.T) {
 		t.Skipf("mount: %v: %s", err, out)
 	}
 	t.Cleanup(func() { _ = exec.Command("umount", disk).Run() })
-	whole, out := filepath.Join(t.TempDir(), "whole"), filepath.Join(disk, "out")
-	timed(t, program, ranked(data, whole)...)
-	ballast := filepath.Join(disk, "ballast")
+	out, ballast := filepath.Join(disk, "out"), filepath.Join(disk, "ballast")
 	c := mpirun(t, "mpirun.openmpi", 3, append([]string{program}, ranked(data, out)...)...)
 	go func() {
 		for range 600 {
@@ -428,10 +439,7 @@ func (n *network) mpirun(t *testing.T, hosts int, command ...string) *exec.Cmd {
 func TestRanksOfHosts(t *testing.T) {
 	needs(t, "mpirun.openmpi")
 	net := newNetwork(t, 3)
-	program := built(t)
-	data := rankData(t, program)
-	whole := filepath.Join(t.TempDir(), "whole")
-	timed(t, program, ranked(data, whole)...)
+	program, data, whole := rankData(t)
 	for hosts := 1; hosts <= 3; hosts++ {
 		out := filepath.Join(t.TempDir(), "out")
 		text, err := launched(t, net.mpirun(t, hosts, append([]string{program}, ranked(data, out)...)...), 2*time.Minute)

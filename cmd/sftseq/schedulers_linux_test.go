@@ -275,10 +275,8 @@ func TestShardsOfSlurm(t *testing.T) {
 func TestRanksOfSlurm(t *testing.T) {
 	needs(t, "mpirun.openmpi") // whose library is loaded
 	cluster := newSlurm(t)
-	program := built(t)
-	data := rankData(t, program)
-	whole, out := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "out")
-	timed(t, program, ranked(data, whole)...)
+	program, data, whole := rankData(t)
+	out := filepath.Join(t.TempDir(), "out")
 	c := cluster.command("srun", append([]string{"--mpi=pmix", "--ntasks=2", program}, ranked(data, out)...)...)
 	c.Env = append(c.Env, "OMPI_MCA_btl=self,vader,tcp")
 	text, err := launched(t, c, 2*time.Minute)
