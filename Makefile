@@ -3,7 +3,7 @@ GO ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 
-.PHONY: build check test ci cross fuzz kills lint bench bench-gpu-kit deps cover shaders asm asm-check
+.PHONY: build check test test-race test-subgroups test-calls test-go test-pure ci cross fuzz kills lint bench bench-gpu-kit deps cover shaders asm asm-check
 
 build: ## the program, in ./sftseq
 	$(GO) build -o sftseq ./cmd/sftseq
@@ -18,23 +18,30 @@ check:
 	$(GO) test -short -skip '$(EXHAUSTIVE)' $$($(GO) list ./internal/... | grep -v /mpi) ./seq ./sinusoid ./tokenizers ./device
 	$(GO) test -short -run 'Golden|Config' ./sft
 
-# The whole suite, of one package more than there are processors, as the first waits a lot;
-# the shaders once more with subgroups of 4, beside the 8 of most processors; those that ask
-# their subgroup also with 16 and 32, where more of the others' invocations go in step, and
-# nothing can fail that does not with 4;
-# what computes on the processor once more without assembly; then what is concurrent
-# under the race detector, and the calls into Vulkan with their pointers checked, too.
-# What runs again has passed go vet.
-PACKAGES_AT_ONCE := $(shell echo $$(($$(nproc 2>/dev/null || echo 2) + 1)))
-AGAIN := $(GO) test -vet=off -timeout 9m
+# The whole suite, of one package more than there are processors, as the first waits a lot.
+# Then, as many at once as there are processors: what is concurrent under the race detector;
+# the shaders with subgroups of 4, beside the 8 of most processors, and those that ask their
+# subgroup also with 16 and 32, where more of the others' invocations go in step, and nothing
+# can fail that does not with 4; the calls into Vulkan with their pointers checked, and under
+# the race detector; what computes on the processor without assembly; and what is there
+# without cgo. What runs again has passed go vet.
+PROCESSORS := $(shell nproc 2>/dev/null || echo 2)
 test: deps
-	$(GO) test -p $(PACKAGES_AT_ONCE) -timeout 9m ./...
+	$(GO) test -p $$(($(PROCESSORS) + 1)) -timeout 9m ./...
+	@$(MAKE) --no-print-directory -j $(PROCESSORS) test-race test-subgroups test-calls test-go test-pure
+
+AGAIN := $(GO) test -p 1 -vet=off -timeout 9m
+test-race:
+	$(AGAIN) -race -short -skip $(APART) ./cmd/sftseq ./sft ./internal/cpu ./internal/serve/... ./seq ./internal/convert ./internal/index
+test-subgroups:
 	LP_NATIVE_VECTOR_WIDTH=128 $(AGAIN) -run '$(SUBGROUPS)|^TestConformance$$' ./vk
 	for bits in 512 1024; do LP_NATIVE_VECTOR_WIDTH=$$bits $(AGAIN) -run '$(SUBGROUPS)|$(ASKING)' ./vk || exit 1; done
+test-calls:
+	GOEXPERIMENT=cgocheck2 $(AGAIN) -race $(VKCALLS) ./vk
+test-go:
 	SFTSEQ_SIMD=go $(AGAIN) -short -skip 'LockStep|FreeSteps|CheckedStep|Elsewhere' ./sft
 	SFTSEQ_SIMD=go $(AGAIN) -short -run $(COMPUTES) ./cmd/sftseq
-	$(AGAIN) -race -short -skip $(APART) ./cmd/sftseq ./sft ./internal/cpu ./internal/serve/... ./seq ./internal/convert ./internal/index
-	GOEXPERIMENT=cgocheck2 $(AGAIN) -race $(VKCALLS) ./vk
+test-pure:
 	CGO_ENABLED=0 $(AGAIN) ./vk ./device
 
 # All that a change must pass.
@@ -59,10 +66,10 @@ ASKING := ^TestConformance$$/^(adamw|embed|leak|pool|residualscale)$$|^TestConfo
 # The tests of the program in which a model computes, but for those of processes.
 COMPUTES := '^Test(Predict|Grads|Embed|Eval|Train|Pretrain|Custom|Codebook|Clouds|Regression|MultiLabel|Tagging|Check|Export|Starts|Repeat|Join|Input|FullOutput)'
 
-# What the race detector need not see: a browser, benchmarks, comparisons with slow loops in
-# float64 and of each launch on two devices, and launches that TestThreads makes, too, with
-# more threads.
-APART := 'Browser|^TestBench|Reference$$|^TestExplain$$|^TestCheckedStep$$|^TestConformance$$'
+# What the race detector need not see: a browser, benchmarks, damage, trainings like others,
+# comparisons with slow loops in float64 and of each launch on two devices, and launches that
+# TestThreads makes, too, with more threads.
+APART := 'Browser|^TestBench|^TestFlippedBits$$|^TestCustom|Reference$$|^TestExplain$$|^TestCheckedStep$$|^TestConformance$$'
 
 # What stresses the calls into Vulkan, and what goes on there at once.
 VKCALLS := -run '^Test(Endurance|EveryFailure|FreeOfASilentDevice|Slots|RecordingsAreBounded|Transfers|ManySmallWrites|Writers|PipelineFile.*)$$'
