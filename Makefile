@@ -64,12 +64,12 @@ SUBGROUPS := ^Test(Subgroups|AskingShaders|LongSample|Philox|Cosines)$$
 ASKING := ^TestConformance$$/^(adamw|embed|leak|pool|residualscale)$$|^TestConformance$$/^attention$$/^attention_backward_.*score_0,_probability_0
 
 # The tests of the program in which a model computes, but for those of processes.
-COMPUTES := '^Test(Predict|Grads|Embed|Eval|Train|Pretrain|Custom|Codebook|Clouds|Regression|MultiLabel|Tagging|Check|Export|Starts|Repeat|Join|Input|FullOutput)'
+COMPUTES := '^Test(Predict|Grads|Embed|Eval|Train|Pretrain|Custom|Codebook|Clouds|Regression|MultiLabel|Tagging|CheckGolden$$|Export|Starts|Repeat|Join|Input|FullOutput)'
 
-# What the race detector need not see: a browser, benchmarks, damage, trainings like others,
-# comparisons with slow loops in float64 and of each launch on two devices, and launches that
-# TestThreads makes, too, with more threads.
-APART := 'Browser|^TestBench|^TestFlippedBits$$|^TestCustom|Reference$$|^TestExplain$$|^TestCheckedStep$$|^TestConformance$$'
+# What the race detector need not see: a browser, benchmarks, damage, trainings and simple models
+# like others, comparisons with slow loops in float64 and of each launch on two devices, and
+# launches that TestThreads makes, too, with more threads.
+APART := 'Browser|^TestDataConvertOthers$$|^TestBench|^TestFlippedBits$$|^TestCustom|Reference$$|^TestExplain$$|^TestCheckedStep$$|^TestConformance$$'
 
 # What stresses the calls into Vulkan, and what goes on there at once.
 VKCALLS := -run '^Test(Endurance|EveryFailure|FreeOfASilentDevice|Slots|RecordingsAreBounded|Transfers|ManySmallWrites|Writers|PipelineFile.*)$$'
