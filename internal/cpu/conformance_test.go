@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/simd"
+	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/internal/tensor/conformance"
 )
 
@@ -22,9 +23,9 @@ func TestThreads(t *testing.T) {
 	if testing.Short() && len(levels) > 2 {
 		levels = slices.Delete(slices.Clone(levels), 1, len(levels)-1)
 	}
+	var groups [][]tensor.Device
 	for _, level := range levels {
-		t.Run(level.Name, func(t *testing.T) {
-			conformance.Same(t, NewLevel(1, level), NewLevel(2, level), NewLevel(3, level))
-		})
+		groups = append(groups, []tensor.Device{NewLevel(1, level), NewLevel(2, level), NewLevel(3, level)})
 	}
+	conformance.Same(t, groups...)
 }

@@ -151,22 +151,25 @@ func Run[Test T[Test]](t Test, device tensor.Device) {
 	}
 }
 
-// Same checks that devices agree to the bit.
-func Same[Test T[Test]](t Test, devices ...tensor.Device) {
+// Same checks that the devices of each group agree to the bit. Groups share the cases, as
+// the reference takes longer than most devices.
+func Same[Test T[Test]](t Test, groups ...[]tensor.Device) {
 	for _, k := range table {
 		for _, c := range k.cases() {
 			r := newFixture(c)
 			r.launch(c.build(r))
-			var first []uint32
-			for i, device := range devices {
-				if err := r.run(context.Background(), device); err != nil {
-					t.Fatalf("%s: %s: %v", c.name, device.Name(), err)
-				}
-				bits := r.bits()
-				if i == 0 {
-					first = bits
-				} else if !slices.Equal(first, bits) {
-					t.Errorf("%s: %s and %s differ", c.name, devices[0].Name(), device.Name())
+			for _, devices := range groups {
+				var first []uint32
+				for i, device := range devices {
+					if err := r.run(context.Background(), device); err != nil {
+						t.Fatalf("%s: %s: %v", c.name, device.Name(), err)
+					}
+					bits := r.bits()
+					if i == 0 {
+						first = bits
+					} else if !slices.Equal(first, bits) {
+						t.Errorf("%s: %s and %s differ", c.name, devices[0].Name(), device.Name())
+					}
 				}
 			}
 		}
