@@ -63,8 +63,8 @@ cross:
 SUBGROUPS := ^Test(Subgroups|AskingShaders|LongSample|Philox|Cosines)$$
 ASKING := ^TestConformance$$/^(adamw|embed|leak|pool|residualscale)$$|^TestConformance$$/^attention$$/^attention_backward_.*score_0,_probability_0
 
-# The tests of the program in which a model computes, but for those of processes.
-COMPUTES := '^Test(Predict|Grads|Embed|Eval|Train|Pretrain|Custom|Codebook|Clouds|Regression|MultiLabel|Tagging|CheckGolden$$|Export|Starts|Repeat|Join|Input|FullOutput)'
+# The tests of the program in which a model is trained or computes; sft has those of each task.
+COMPUTES := '^Test(Predict|Grads|Embed|Eval|Train|Pretrain|CheckGolden$$|Starts|Repeat|Input|FullOutput)'
 
 # What the race detector need not see: a browser, benchmarks, damage, trainings and simple models
 # like others, comparisons with slow loops in float64 and of each launch on two devices, and
