@@ -69,7 +69,7 @@ COMPUTES := '^Test(Predict|Grads|Embed|Eval|Train|Pretrain|CheckGolden$$|Starts|
 # What the race detector need not see: a browser, benchmarks, damage, trainings and simple models
 # like others, comparisons with slow loops in float64 and of each launch on two devices, and
 # launches that TestThreads makes, too, with more threads.
-APART := 'Browser|^TestDataConvertOthers$$|^TestBench|^TestFlippedBits$$|^TestCustom|Reference$$|^TestExplain$$|^TestCheck(edStep)?$$|^TestConformance$$'
+APART := 'Browser|^TestDataConvertOthers$$|^TestBench|^TestFlippedBits$$|^Test(Custom.*|MultiLabel|Regression|Tagging|Join)$$|Reference$$|^TestExplain$$|^TestCheck(edStep)?$$|^TestConformance$$'
 
 # What stresses the calls into Vulkan, and what goes on there at once.
 VKCALLS := -run '^Test(Endurance|EveryFailure|FreeOfASilentDevice|Slots|RecordingsAreBounded|Transfers|ManySmallWrites|Writers|PipelineFile.*)$$'
