@@ -39,7 +39,7 @@ test-subgroups:
 test-calls:
 	GOEXPERIMENT=cgocheck2 $(AGAIN) -race $(VKCALLS) ./vk
 test-go:
-	SFTSEQ_SIMD=go $(AGAIN) -short -skip 'LockStep|FreeSteps|CheckedStep|Elsewhere' ./sft
+	SFTSEQ_SIMD=go $(AGAIN) -short -skip 'LockStep|FreeSteps|CheckedStep|Elsewhere|Ranks' ./sft
 	SFTSEQ_SIMD=go $(AGAIN) -short -run $(COMPUTES) ./cmd/sftseq
 test-pure:
 	CGO_ENABLED=0 $(AGAIN) ./vk ./device
