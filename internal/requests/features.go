@@ -2,7 +2,10 @@ package requests
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
+
+	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
 // fillFeatures reads the sequence of a line whose tokens have numbers in place of ids:
@@ -16,13 +19,24 @@ func (p *Parser) fillFeatures(r *Request, fields map[string]json.RawMessage) err
 	case value == nil:
 		return Fail(CodeRequest, "expected features, a list of %s for each token", strings.Join(p.Config.FeatureNames, ", "))
 	}
-	var features [][]float32
-	if err := json.Unmarshal(value, &features); err != nil {
-		return Fail(CodeParams, "features: expected a list of lists of numbers: %v", err)
+	for _, name := range []string{"tokens", "text", "tokens_a", "text_a", "tokens_b", "text_b"} {
+		if fields[name] != nil {
+			return Fail(CodeRequest, "both features and %s, expected one of them", name)
+		}
+	}
+	features, err := jsonlines.Features(value)
+	if err != nil {
+		return Fail(CodeParams, "features: %v", err)
 	}
 	used, err := p.Config.WindowFeatures(features)
 	if err != nil {
 		return Fail(CodeParams, "features: %v", err)
+	}
+	if len(used) < len(features) { // all of them would be kept as long as the request
+		used = slices.Clone(used)
+		for i := range used {
+			used[i] = slices.Clone(used[i])
+		}
 	}
 	r.Features, r.Sequences, r.Lengths = used, [][]int32{nil}, []int{len(features)}
 	return nil

@@ -15,9 +15,12 @@ func parseNumbers(c *sft.Config, value json.RawMessage) ([]float32, error) {
 	if value == nil {
 		return nil, fmt.Errorf("numbers are missing, expected a list of %q", c.NumberNames())
 	}
-	var numbers []float32
-	if err := json.Unmarshal(value, &numbers); err != nil || len(numbers) != c.NumLabels {
-		return nil, fmt.Errorf("numbers: expected a list of %q, found %.80s", c.NumberNames(), value)
+	numbers, err := jsonlines.Numbers(value)
+	if err == nil && len(numbers) != c.NumLabels {
+		err = fmt.Errorf("found %.80s", value)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("numbers: expected a list of %q: %w", c.NumberNames(), err)
 	}
 	return numbers, nil
 }

@@ -93,7 +93,7 @@ func TestNumbersOfLines(t *testing.T) {
 		t.Errorf("%+v, %v", examples, err)
 	}
 	for line, want := range map[string]string{`{"tokens":[1],"label":1}`: "f:1: numbers are missing", `{"tokens":[1],"numbers":[1]}`: "f:1: numbers: expected a list of",
-		`{"tokens":[1],"numbers":"x"}`: "found \"x\"", `{"tokens":[1],"numbers":[1,1e99]}`: "f:1: numbers: expected"} {
+		`{"tokens":[1],"numbers":"x"}`: "found \"x\"", `{"tokens":[1],"numbers":[1,1e99]}`: "f:1: numbers: expected", `{"tokens":[1],"numbers":[1,null]}`: "number 1: expected a number, found null"} {
 		if _, err := Labelled(strings.NewReader(line), p, 1<<10); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, expected %q", line, err, want)
 		}

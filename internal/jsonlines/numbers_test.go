@@ -1,0 +1,79 @@
+package jsonlines
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/sftseq/sftseq/internal/fuzztest"
+)
+
+// TestFeatures: null, and what is no number within float32, is an error with its place.
+func TestFeatures(t *testing.T) {
+	got, err := Features(json.RawMessage(`[ [1, -2.5e1] ,[], [1e-60,3] ]`))
+	if want := [][]float32{{1, -25}, {}, {0, 3}}; err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, %v, expected %v", got, err, want)
+	}
+	for value, want := range map[string]string{
+		`[[1,2],[3,null]]`: "index 1: number 1: expected a number, found null",
+		`[[1,2],null]`:     "index 1: expected a list of numbers, found null",
+		`[[1,1e39]]`:       "index 0: number 1: expected one within float32, found 1e39",
+		`[[true]]`:         "index 0: number 0: expected a number, found true",
+		`[["1"]]`:          `index 0: number 0: expected a number, found "1"`,
+		`[[[1]]]`:          "index 0: number 0: expected a number, found a list",
+		`[1]`:              "index 0: expected a list of numbers, found 1",
+		`"x"`:              `expected a list of lists of numbers, found "x"`,
+	} {
+		if got, err := Features(json.RawMessage(value)); err == nil || err.Error() != want {
+			t.Errorf("%s: %v, %v, expected %s", value, got, err, want)
+		}
+	}
+	if got, err := Numbers(json.RawMessage(`[1,null]`)); err == nil || !strings.HasPrefix(err.Error(), "number 1: expected a number") {
+		t.Errorf("numbers: %v, %v", got, err)
+	}
+}
+
+// FuzzFeatures: features are what encoding/json reads, but for null.
+func FuzzFeatures(f *testing.F) {
+	for _, text := range []string{`[[1,2],[3,4]]`, ` [[ -1e5 ],[ ]]`, `[]`, `[[null]]`, `[null]`, `null`, `[[1e39]]`, `[[[]]]`, `[{}]`, `[["1"]]`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		defer fuzztest.Limits(t, 1<<20+200*len(text))()
+		value := json.RawMessage(strings.TrimSpace(string(text)))
+		if !json.Valid(value) || !utf8.Valid(value) {
+			return
+		}
+		got, err := Features(value)
+		var want [][]*float32
+		wrong := json.Unmarshal(value, &want)
+		null := want == nil
+		for _, token := range want {
+			null = null || token == nil
+			for _, x := range token {
+				null = null || x == nil
+			}
+		}
+		if (err == nil) != (wrong == nil && !null) {
+			t.Fatalf("%s: %v, by encoding/json %v", value, err, wrong)
+		}
+		if err != nil {
+			return
+		}
+		if len(got) != len(want) {
+			t.Fatalf("%d tokens, expected %d", len(got), len(want))
+		}
+		for i, token := range want {
+			if len(got[i]) != len(token) {
+				t.Fatalf("token %d: %d numbers, expected %d", i, len(got[i]), len(token))
+			}
+			for j, x := range token {
+				if got[i][j] != *x {
+					t.Fatalf("token %d: %v, expected %v", i, got[i][j], *x)
+				}
+			}
+		}
+	})
+}
