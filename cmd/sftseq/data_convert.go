@@ -176,12 +176,12 @@ func convertCustom(c *cli.Context) error {
 		bar.Add(min(1, int64(done))) // the first call says that none is done
 	}
 	o.Progress = func(bytes int64) { shown.of(total, "converting", unitBytes).Add(bytes) }
-	d, skipped, err := convert.Convert(c.Context, o)
+	d, left, err := convert.Convert(c.Context, o)
 	shown.Finish()
 	if err == nil {
-		fmt.Fprint(c.App.ErrWriter, skipped)
+		fmt.Fprint(c.App.ErrWriter, left)
 	} else {
-		err = withoutFolders(err, &o, skipped)
+		err = withoutFolders(err, &o, left)
 	}
 	if err := reportDataset(c, d, err); err != nil {
 		return err

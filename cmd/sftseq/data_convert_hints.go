@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/convert"
+	"github.com/sftseq/sftseq/internal/skipped"
 	"github.com/sftseq/sftseq/internal/table"
 )
 
@@ -67,8 +68,8 @@ func firstSplit(ctx context.Context, path string, o *convert.Options) string {
 }
 
 // withoutFolders adds to an error what to do where no file is in the folder of a class.
-func withoutFolders(err error, o *convert.Options, skipped *convert.Skipped) error {
-	if skipped.Reasons[convert.NoLabel] == nil || o.Label != table.FolderColumns[1] || !areFolders(o.From, o.Format) {
+func withoutFolders(err error, o *convert.Options, left *skipped.Rows) error {
+	if left.Reasons[convert.NoLabel] == nil || o.Label != table.FolderColumns[1] || !areFolders(o.From, o.Format) {
 		return err
 	}
 	return fmt.Errorf("%w\nthe class of a file is the folder that it is in: --label path --label-pattern REGEX takes it out of its name", err)

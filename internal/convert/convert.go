@@ -18,6 +18,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sftseq/sftseq/internal/skipped"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/tokenizers"
@@ -84,8 +85,8 @@ var DefaultShares = []Share{{"train", 0.9}, {"val", 0.05}, {"test", 0.05}}
 
 // Convert makes the data set. What it returns of the rows that were left out is there
 // also with an error.
-func Convert(ctx context.Context, o Options) (*seq.Dataset, *Skipped, error) {
-	c := &converter{options: o, skipped: newSkipped()}
+func Convert(ctx context.Context, o Options) (*seq.Dataset, *skipped.Rows, error) {
+	c := &converter{options: o, skipped: skipped.New()}
 	if err := c.prepare(ctx); err != nil {
 		return nil, c.skipped, err
 	}
@@ -116,7 +117,7 @@ type converter struct {
 	spec      seq.Spec
 	labels    labels
 	decided   bool // whether rows have one label or several
-	skipped   *Skipped
+	skipped   *skipped.Rows
 }
 
 // Which of the columns is what.
@@ -238,7 +239,12 @@ func (c *converter) table(progress func(bytes int64)) table.Options {
 			copied = append(copied, c.options.Text)
 		}
 	}
-	return table.Options{Columns: c.columns, Copied: copied, Lists: c.options.lists(), Format: c.options.Format, Delimiter: c.options.Delimiter, MaxField: c.options.MaxField, Progress: progress, Absent: c.skipped.addAbsent}
+	return table.Options{Columns: c.columns, Copied: copied, Lists: c.options.lists(), Format: c.options.Format, Delimiter: c.options.Delimiter, MaxField: c.options.MaxField, Progress: progress, Absent: c.noteAbsent}
+}
+
+// noteAbsent takes a column that no row of a file has, and what the first rows have.
+func (c *converter) noteAbsent(file, column string, found []string) {
+	c.skipped.Note(table.AbsentText(file, column, found))
 }
 
 // readTokens decides what tokens are.
@@ -271,7 +277,7 @@ func (c *converter) readTokens(ctx context.Context) error {
 
 // example turns a row into tokens, which are valid until the next row, but for those of
 // bytes. Its label is a number of c.labels.
-func (w *worker) example(row *table.Row) (e seq.Example, split string, why *reason) {
+func (w *worker) example(row *table.Row) (e seq.Example, split string, why *skipped.Reason) {
 	if w.intervals != nil {
 		w.intervals.see(w.called(row))
 	}
@@ -309,16 +315,16 @@ func (w *worker) example(row *table.Row) (e seq.Example, split string, why *reas
 }
 
 // unreadable is the reason of a row that cannot be read.
-func (w *worker) unreadable(err error) *reason {
+func (w *worker) unreadable(err error) *skipped.Reason {
 	var column *table.ColumnError
 	if errors.As(err, &column) && column.List && column.Column == w.options.Label && !w.manyLabels() {
 		return listOfLabels(w.options.Label)
 	}
-	return because("the row cannot be read", err)
+	return skipped.Because("the row cannot be read", err)
 }
 
 // encode makes tokens of one of a row's texts.
-func (w *worker) encode(e *seq.Example, i int, v table.Value) (why *reason) {
+func (w *worker) encode(e *seq.Example, i int, v table.Value) (why *skipped.Reason) {
 	into, scratch := &e.A, &w.first
 	if i == secondText {
 		into, scratch = &e.B, &w.second
@@ -337,7 +343,7 @@ func (c *converter) texts(row *table.Row) []table.Value {
 }
 
 // split is the one that a row is in.
-func (w *worker) split(row *table.Row) (string, *reason) {
+func (w *worker) split(row *table.Row) (string, *skipped.Reason) {
 	o := &w.options
 	shares := o.Shares
 	if o.SplitColumn != "" {
@@ -348,7 +354,7 @@ func (w *worker) split(row *table.Row) (string, *reason) {
 		}
 		split := splitOf(part)
 		if !validSplit(split) {
-			return "", because("no split", fmt.Errorf("expected a name such as train, found %.40q", part))
+			return "", skipped.Because("no split", fmt.Errorf("expected a name such as train, found %.40q", part))
 		}
 		if split != "train" {
 			return split, nil
@@ -360,31 +366,31 @@ func (w *worker) split(row *table.Row) (string, *reason) {
 }
 
 // checkText looks whether a value is of the kind that was asked for.
-func (c *converter) checkText(v table.Value) *reason {
+func (c *converter) checkText(v table.Value) *skipped.Reason {
 	switch {
 	case v.Null:
-		return because("no text", nil)
+		return skipped.Because("no text", nil)
 	case c.tokenizer == nil && v.Tokens == nil:
-		return because("no list of tokens", fmt.Errorf("found %.40q", v.Text))
+		return skipped.Because("no list of tokens", fmt.Errorf("found %.40q", v.Text))
 	case c.tokenizer != nil && v.Tokens != nil:
-		return because("no text", errors.New("found a list"))
+		return skipped.Because("no text", errors.New("found a list"))
 	}
 	return nil
 }
 
 // checkLength looks at the number of a text's tokens.
-func (c *converter) checkLength(n int) *reason {
+func (c *converter) checkLength(n int) *skipped.Reason {
 	if n == 0 {
-		return because("empty text", nil)
+		return skipped.Because("empty text", nil)
 	}
 	if most := c.options.MaxLength; most > 0 && n > most {
-		return because(fmt.Sprintf("more than %d tokens", most), fmt.Errorf("found %d", n))
+		return skipped.Because(fmt.Sprintf("more than %d tokens", most), fmt.Errorf("found %d", n))
 	}
 	return nil
 }
 
 // tokens are those of a value, in buf if there is room.
-func (c *converter) tokens(v table.Value, buf []int32) ([]int32, *reason) {
+func (c *converter) tokens(v table.Value, buf []int32) ([]int32, *skipped.Reason) {
 	if c.tokenizer == nil {
 		if why := c.checkTokens(v.Tokens); why != nil {
 			return buf, why
@@ -393,29 +399,29 @@ func (c *converter) tokens(v table.Value, buf []int32) ([]int32, *reason) {
 	}
 	tokens, err := tokenizers.AppendEncode(c.tokenizer, buf, v.Text)
 	if err != nil {
-		return buf, because("the tokenizer refuses it", err)
+		return buf, skipped.Because("the tokenizer refuses it", err)
 	}
 	return tokens, c.checkLength(len(tokens))
 }
 
 // checkTokens looks for one that is not of the vocabulary.
-func (c *converter) checkTokens(tokens []int32) *reason {
+func (c *converter) checkTokens(tokens []int32) *skipped.Reason {
 	for i, id := range tokens {
 		if id < 0 || int(id) >= c.spec.VocabSize {
-			return because("a token outside the vocabulary", fmt.Errorf("%d at index %d, of %d", id, i, c.spec.VocabSize))
+			return skipped.Because("a token outside the vocabulary", fmt.Errorf("%d at index %d, of %d", id, i, c.spec.VocabSize))
 		}
 	}
 	return nil
 }
 
 // label is the number of a row's label.
-func (w *worker) label(v table.Value) (int32, *reason) {
+func (w *worker) label(v table.Value) (int32, *skipped.Reason) {
 	if v.Tokens != nil || v.Items != nil {
 		return 0, listOfLabels(w.options.Label)
 	}
 	text, ok := taken(w.options.LabelPattern, v.Text)
 	if text = strings.TrimSpace(text); v.Null || text == "" && ok {
-		return 0, because(NoLabel, nil)
+		return 0, skipped.Because(NoLabel, nil)
 	}
 	if !ok {
 		return 0, unmatched("label", w.options.LabelPattern, v.Text)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/skipped"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -68,7 +69,7 @@ func contents(t testing.TB, d *seq.Dataset) (rows []string) {
 	return rows
 }
 
-func mustConvert(t testing.TB, o Options) (*seq.Dataset, *Skipped) {
+func mustConvert(t testing.TB, o Options) (*seq.Dataset, *skipped.Rows) {
 	t.Helper()
 	d, skipped, err := Convert(context.Background(), o)
 	if err != nil {
@@ -101,8 +102,8 @@ func TestConvert(t *testing.T) {
 			t.Errorf("%s\nlacks %s", report, line)
 		}
 	}
-	if skipped.Left() != 5 || skipped.Rows != 10 {
-		t.Errorf("%d of %d rows", skipped.Left(), skipped.Rows)
+	if skipped.Left() != 5 || skipped.Read != 10 {
+		t.Errorf("%d of %d rows", skipped.Left(), skipped.Read)
 	}
 }
 
@@ -233,7 +234,7 @@ func TestFailureKeepsTheOld(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	o.Strict = false
-	out := output{converter: &converter{options: o, skipped: newSkipped(), labels: newLabels(nil)}, splits: map[string]*seq.SplitWriter{}, found: map[string]bool{}, seen: newRepeats()}
+	out := output{converter: &converter{options: o, skipped: skipped.New(), labels: newLabels(nil)}, splits: map[string]*seq.SplitWriter{}, found: map[string]bool{}, seen: newRepeats()}
 	out.spec = seq.Spec{Task: seq.Classification, VocabSize: 257}
 	block := seq.NewBlock(&out.spec)
 	if err := block.Append(seq.Example{A: []int32{1}, Label: seq.NoLabel}); err != nil {
@@ -258,8 +259,8 @@ func TestReadErrorIsLast(t *testing.T) {
 	from := file(t, "a.csv", "text,label\n,1\n"+strings.Repeat("a,1\n", 3*chunkRows)+"\"open,2\nb,1\n")
 	for range 3 {
 		o := options(t, from)
-		if _, skipped, err := Convert(context.Background(), o); err == nil || !strings.Contains(err.Error(), "is not closed") || skipped.Rows != 3*chunkRows+1 || skipped.Left() != 1 {
-			t.Errorf("%d rows, %v", skipped.Rows, err)
+		if _, skipped, err := Convert(context.Background(), o); err == nil || !strings.Contains(err.Error(), "is not closed") || skipped.Read != 3*chunkRows+1 || skipped.Left() != 1 {
+			t.Errorf("%d rows, %v", skipped.Read, err)
 		}
 		o.Strict = true
 		if _, _, err := Convert(context.Background(), o); err == nil || !strings.Contains(err.Error(), "a.csv:2: empty text") {

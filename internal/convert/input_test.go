@@ -19,8 +19,8 @@ func TestPipeWithAName(t *testing.T) {
 	}
 	const rows = 30000
 	go os.WriteFile(path, []byte("text,label\n"+strings.Repeat("a,1\n", rows)), 0o600)
-	if _, skipped := mustConvert(t, options(t, path)); skipped.Rows != rows {
-		t.Errorf("%d rows of %d", skipped.Rows, rows)
+	if _, skipped := mustConvert(t, options(t, path)); skipped.Read != rows {
+		t.Errorf("%d rows of %d", skipped.Read, rows)
 	}
 	o := options(t, path)
 	o.Tokenizer = []byte(`{"type": "words", "vocab": 10}`)

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+
+	"github.com/sftseq/sftseq/internal/skipped"
 )
 
 // labels number the names of classes as they are found. In the end the names are
@@ -30,7 +32,7 @@ func newLabels(names []string) labels {
 }
 
 // number is that of a name.
-func (l *labels) number(name string) (int32, *reason) {
+func (l *labels) number(name string) (int32, *skipped.Reason) {
 	l.mu.RLock()
 	n, ok := l.numbers[name]
 	l.mu.RUnlock()
@@ -38,7 +40,7 @@ func (l *labels) number(name string) (int32, *reason) {
 	case ok:
 		return n, nil
 	case l.fixed:
-		return 0, because("an unknown label", fmt.Errorf("found %.40q", name))
+		return 0, skipped.Because("an unknown label", fmt.Errorf("found %.40q", name))
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -46,7 +48,7 @@ func (l *labels) number(name string) (int32, *reason) {
 		return n, nil
 	}
 	if len(l.numbers) == maxLabels {
-		return 0, &reason{kind: "too many labels", detail: fmt.Errorf("more than %d: is the column one of classes? --label-pattern takes the class out of a longer text", maxLabels), fatal: true}
+		return 0, &skipped.Reason{Kind: "too many labels", Detail: fmt.Errorf("more than %d: is the column one of classes? --label-pattern takes the class out of a longer text", maxLabels), Fatal: true}
 	}
 	n = int32(len(l.numbers))
 	l.numbers[strings.Clone(name)] = n // it shares the memory of its row
@@ -104,6 +106,6 @@ const NoLabel = "no label"
 
 // listOfLabels is the reason of a row with several labels, or one in a list, where rows have one
 // class.
-func listOfLabels(column string) *reason {
-	return because(fmt.Sprintf("a list of labels among rows of one class each, as the first label that was found says: write one, such as --label '%s[0]' of JSON; with --label-separator rows have several", column), nil)
+func listOfLabels(column string) *skipped.Reason {
+	return skipped.Because(fmt.Sprintf("a list of labels among rows of one class each, as the first label that was found says: write one, such as --label '%s[0]' of JSON; with --label-separator rows have several", column), nil)
 }

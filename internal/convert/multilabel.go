@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sftseq/sftseq/internal/skipped"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -89,7 +90,7 @@ func (c *converter) labelAt() int {
 
 // labelsOf are the labels that hold of a row, in ascending order of the numbers that they were
 // found with. The memory is used for the next row.
-func (w *worker) labelsOf(row *table.Row) (labels []int32, why *reason) {
+func (w *worker) labelsOf(row *table.Row) (labels []int32, why *skipped.Reason) {
 	w.holding = w.holding[:0]
 	if w.holding == nil {
 		w.holding = []int32{} // nil would be labels that are not known
@@ -110,7 +111,7 @@ func (w *worker) labelsOf(row *table.Row) (labels []int32, why *reason) {
 	items := v.Items
 	switch {
 	case v.Null:
-		return nil, because(NoLabel, nil)
+		return nil, skipped.Because(NoLabel, nil)
 	case items == nil && w.options.LabelSeparator != "":
 		items = strings.Split(v.Text, w.options.LabelSeparator)
 	case items == nil:
@@ -132,10 +133,10 @@ func (w *worker) labelsOf(row *table.Row) (labels []int32, why *reason) {
 }
 
 // holdsIn reads a column that says whether a label holds.
-func holdsIn(v table.Value, column string) (bool, *reason) {
+func holdsIn(v table.Value, column string) (bool, *skipped.Reason) {
 	text := strings.TrimSpace(v.Text)
 	if v.Null || text == "" {
-		return false, because(NoLabel, fmt.Errorf("column %s: found nothing", column))
+		return false, skipped.Because(NoLabel, fmt.Errorf("column %s: found nothing", column))
 	}
 	switch strings.ToLower(text) {
 	case "true":
@@ -145,7 +146,7 @@ func holdsIn(v table.Value, column string) (bool, *reason) {
 	}
 	x, err := strconv.ParseFloat(text, 64)
 	if v.Tokens != nil || err != nil || x != 0 && x != 1 {
-		return false, because("neither 0 nor 1", fmt.Errorf("column %s: expected 0, 1, true or false, found %.40q", column, text))
+		return false, skipped.Because("neither 0 nor 1", fmt.Errorf("column %s: expected 0, 1, true or false, found %.40q", column, text))
 	}
 	return x == 1, nil
 }

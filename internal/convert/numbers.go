@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sftseq/sftseq/internal/skipped"
 	"github.com/sftseq/sftseq/internal/table"
 )
 
@@ -13,22 +14,22 @@ import (
 const NoNumber = "no number"
 
 // numbersOf are the numbers of a row, whose memory is used for the next one.
-func (w *worker) numbersOf(values []table.Value) ([]float32, *reason) {
+func (w *worker) numbersOf(values []table.Value) ([]float32, *skipped.Reason) {
 	w.numbers = w.numbers[:0]
 	for i, v := range values {
 		column, text := w.options.Numbers[i], strings.TrimSpace(v.Text)
 		switch {
 		case v.Tokens != nil:
-			return nil, because("a list of numbers", fmt.Errorf("column %s: a row has one number a column: write one, such as --numbers '%s[0]' of JSON", column, column))
+			return nil, skipped.Because("a list of numbers", fmt.Errorf("column %s: a row has one number a column: write one, such as --numbers '%s[0]' of JSON", column, column))
 		case v.Null || text == "":
-			return nil, because(NoNumber, fmt.Errorf("column %s: found nothing", column))
+			return nil, skipped.Because(NoNumber, fmt.Errorf("column %s: found nothing", column))
 		}
 		x, err := strconv.ParseFloat(text, 32)
 		switch {
 		case errors.Is(err, strconv.ErrRange):
-			return nil, because("a number beyond float32", fmt.Errorf("column %s: found %.40q", column, text))
+			return nil, skipped.Because("a number beyond float32", fmt.Errorf("column %s: found %.40q", column, text))
 		case err != nil || x-x != 0:
-			return nil, because("no finite number", fmt.Errorf("column %s: found %.40q", column, text))
+			return nil, skipped.Because("no finite number", fmt.Errorf("column %s: found %.40q", column, text))
 		}
 		w.numbers = append(w.numbers, float32(x))
 	}

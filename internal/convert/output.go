@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
@@ -45,18 +44,18 @@ func (o *output) write(j *chunk) error {
 	if rows.failure != nil {
 		return rows.failure
 	}
-	o.skipped.Rows += rows.rows
+	o.skipped.Read += rows.rows
 	for _, split := range rows.splits {
 		if o.found[split] = true; len(o.found) > maxSplits {
 			return errSplits(o.options.SplitColumn)
 		}
 	}
 	for _, l := range rows.left {
-		o.skipped.add(l.place, l.why)
+		o.skipped.Add(l.place, l.why)
 	}
 	for _, k := range j.kept {
 		if o.seen.add(k.text) {
-			o.skipped.Repeated.add(func() string { return table.Place(k.file, k.line) })
+			o.skipped.Repeated.Add(func() string { return table.Place(k.file, k.line) })
 		}
 		if k.id == 0 {
 			continue
@@ -65,7 +64,7 @@ func (o *output) write(j *chunk) error {
 			o.ids = newRepeats()
 		}
 		if o.ids.add(k.id) {
-			o.skipped.SameID.add(func() string { return table.Place(k.file, k.line) })
+			o.skipped.SameID.Add(func() string { return table.Place(k.file, k.line) })
 		}
 	}
 	rows.left = nil
@@ -138,7 +137,7 @@ func (o *output) finish(ctx context.Context) (*seq.Dataset, error) {
 	}
 	if o.builder == nil {
 		if !slices.ContainsFunc(o.head, func(rows *converted) bool { return len(rows.splits) > 0 }) {
-			return nil, fmt.Errorf("no row of %d can be used\n%s", o.skipped.Rows, strings.TrimSpace(o.skipped.String()))
+			return nil, o.skipped.Nothing()
 		}
 		if err := o.begin(); err != nil {
 			return nil, err
@@ -176,11 +175,7 @@ func (o *output) renameLabels(ctx context.Context) error {
 
 // provenance says how to get the same data again.
 func (o *output) provenance() map[string]any {
-	left := map[string]int64{}
-	for kind, k := range o.skipped.Reasons {
-		left[kind] = k.Rows
-	}
-	p := map[string]any{"source": o.options.From, "columns": o.columns, "rows": o.skipped.Rows, "left_out": left}
+	p := map[string]any{"source": o.options.From, "columns": o.columns, "rows": o.skipped.Read, "left_out": o.skipped.Counts()}
 	if pattern := o.options.LabelPattern; pattern != nil {
 		p["label_pattern"] = pattern.String()
 	}

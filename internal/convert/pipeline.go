@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/sftseq/sftseq/internal/skipped"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -51,7 +52,7 @@ type kept struct {
 // left is a row that is left out.
 type left struct {
 	place string
-	why   *reason
+	why   *skipped.Reason
 }
 
 // convertAll reads all rows, converts them on all processors, and hands them to write,
@@ -227,7 +228,7 @@ func (w *worker) convert(j *chunk) {
 			j.kept = append(j.kept, k)
 			continue
 		}
-		if w.options.Strict || why.fatal {
+		if w.options.Strict || why.Fatal {
 			out.failure = fmt.Errorf("%s: %v", row.Place(), why)
 			break
 		}
@@ -240,11 +241,11 @@ func (w *worker) convert(j *chunk) {
 }
 
 // add appends a row to the block of its split.
-func (w *worker) add(out *converted, row *table.Row, e seq.Example, split string) *reason {
+func (w *worker) add(out *converted, row *table.Row, e seq.Example, split string) *skipped.Reason {
 	block := out.blocks[split]
 	if block == nil {
 		if len(out.splits) == maxSplits { // each takes memory
-			return &reason{kind: "too many splits", detail: errSplits(w.options.SplitColumn), fatal: true}
+			return &skipped.Reason{Kind: "too many splits", Detail: errSplits(w.options.SplitColumn), Fatal: true}
 		}
 		block = seq.NewBlock(&w.spec)
 	}
@@ -257,7 +258,7 @@ func (w *worker) add(out *converted, row *table.Row, e seq.Example, split string
 		err = block.AppendBytes(texts[firstText].Text, texts[secondText].Text, e)
 	}
 	if err != nil {
-		return because("it does not fit into a data set", err)
+		return skipped.Because("it does not fit into a data set", err)
 	}
 	if block.Rows() == 1 {
 		split = strings.Clone(split) // it shares the memory of its row

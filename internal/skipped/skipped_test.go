@@ -1,0 +1,42 @@
+package skipped
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+)
+
+// TestRows: rows are counted by reason, the first places of each are told of with what was
+// wrong there, and a note comes once.
+func TestRows(t *testing.T) {
+	s := New()
+	for i := range 5 {
+		s.Read++
+		s.Add(fmt.Sprintf("a.csv:%d", i), Because("no label", nil))
+	}
+	s.Read++
+	s.Add("b.csv:9", Because("a bad number", errors.New(`found "x"`)))
+	s.Repeated.Add(func() string { return "c.csv:1" })
+	s.SameID.Add(func() string { return "c.csv:2" })
+	s.Note("a note")
+	s.Note("a note")
+	const want = `1 of 6 rows left out: a bad number
+  b.csv:9: found "x"
+5 of 6 rows left out: no label
+  a.csv:0
+  a.csv:1
+  a.csv:2
+  and 2 more
+1 of 6 rows have the text of an earlier one, and are kept
+  c.csv:1
+1 of 6 rows have the id of an earlier one, and are kept: it does not tell them apart
+  c.csv:2
+a note
+`
+	if got := s.String(); got != want {
+		t.Errorf("found\n%s\nexpected\n%s", got, want)
+	}
+	if s.Left() != 6 || s.Counts()["no label"] != 5 || s.Nothing().Error() != "no row of 6 can be used\n"+want[:len(want)-1] {
+		t.Errorf("%d, %v, %v", s.Left(), s.Counts(), s.Nothing())
+	}
+}
