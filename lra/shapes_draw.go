@@ -1,15 +1,13 @@
 package lra
 
-import "math"
+import (
+	"math"
+
+	"github.com/sftseq/sftseq/internal/cloud"
+)
 
 // vec is a point or a direction.
-type vec [3]float64
-
-func (a vec) plus(b vec) vec { return vec{a[0] + b[0], a[1] + b[1], a[2] + b[2]} }
-
-func (a vec) times(s float64) vec { return vec{a[0] * s, a[1] * s, a[2] * s} }
-
-func (a vec) norm() float64 { return math.Sqrt(a[0]*a[0] + a[1]*a[1] + a[2]*a[2]) }
+type vec = cloud.Vec
 
 // surface is a piece of one that belongs to a part of its shape. At maps two numbers that
 // are uniform on 0 to 1 to a point that is uniform on the piece, and to the normal there.
@@ -24,7 +22,7 @@ func disc(part int, center vec, radius, up float64) surface {
 	return surface{part, math.Pi * radius * radius, func(u, v float64) (vec, vec) {
 		sin, cos := math.Sincos(2 * math.Pi * u)
 		r := radius * math.Sqrt(v)
-		return center.plus(vec{r * cos, r * sin, 0}), vec{0, 0, up}
+		return center.Plus(vec{r * cos, r * sin, 0}), vec{0, 0, up}
 	}}
 }
 
@@ -32,7 +30,7 @@ func disc(part int, center vec, radius, up float64) surface {
 func tube(part int, center vec, radius, height float64) surface {
 	return surface{part, 2 * math.Pi * radius * height, func(u, v float64) (vec, vec) {
 		sin, cos := math.Sincos(2 * math.Pi * u)
-		return center.plus(vec{radius * cos, radius * sin, (v - 0.5) * height}), vec{cos, sin, 0}
+		return center.Plus(vec{radius * cos, radius * sin, (v - 0.5) * height}), vec{cos, sin, 0}
 	}}
 }
 
@@ -53,7 +51,7 @@ func ball(part int, center vec, radius float64) surface {
 		z := 2*v - 1
 		r := math.Sqrt(1 - z*z)
 		n := vec{r * cos, r * sin, z}
-		return center.plus(n.times(radius)), n
+		return center.Plus(n.Times(radius)), n
 	}}
 }
 
@@ -70,8 +68,8 @@ func ring(part int, center vec, radius, thickness, arc float64) surface {
 		sin, cos := math.Sincos(u*arc - math.Pi/2)
 		out := vec{cos, 0, sin}
 		s, c := math.Sincos(phi)
-		n := out.times(c).plus(vec{0, s, 0})
-		return center.plus(out.times(radius)).plus(n.times(thickness)), n
+		n := out.Times(c).Plus(vec{0, s, 0})
+		return center.Plus(out.Times(radius)).Plus(n.Times(thickness)), n
 	}}
 }
 
@@ -84,7 +82,7 @@ func cuboid(part int, center, size vec) (out []surface) {
 				var p, n vec
 				p[axis], p[a], p[b] = side*size[axis]/2, (u-0.5)*size[a], (v-0.5)*size[b]
 				n[axis] = side
-				return center.plus(p), n
+				return center.Plus(p), n
 			}})
 		}
 	}
@@ -94,7 +92,7 @@ func cuboid(part int, center, size vec) (out []surface) {
 // rod is a closed cylinder along z.
 func rod(side, cap int, center vec, radius, height float64) []surface {
 	return []surface{tube(side, center, radius, height),
-		disc(cap, center.plus(vec{0, 0, height / 2}), radius, 1), disc(cap, center.plus(vec{0, 0, -height / 2}), radius, -1)}
+		disc(cap, center.Plus(vec{0, 0, height / 2}), radius, 1), disc(cap, center.Plus(vec{0, 0, -height / 2}), radius, -1)}
 }
 
 // shape is a class: its parts, and its surface, whose sizes are drawn.

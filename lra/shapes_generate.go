@@ -2,10 +2,12 @@ package lra
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 
+	"github.com/sftseq/sftseq/internal/cloud"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -26,13 +28,10 @@ type ShapesOptions struct {
 // UsualShapes are the usual clouds.
 var UsualShapes = ShapesOptions{Train: 2000, Val: 400, Test: 400, Points: 512, Noise: 10}
 
-// maxPoints bounds a cloud to what a row of a file takes.
-const maxPoints = 1 << 20
-
 // Validate reports options by which nothing can be drawn.
 func (o *ShapesOptions) Validate() error {
-	if o.Points < 1 || o.Points > maxPoints {
-		return fmt.Errorf("expected 1 to %d points, found %d", maxPoints, o.Points)
+	if err := cloud.CheckPoints(o.Points); err != nil {
+		return err
 	}
 	if o.Noise < 0 || o.Noise > 1000 {
 		return fmt.Errorf("expected a noise of 0 to 1000, found %d", o.Noise)
@@ -71,22 +70,15 @@ func GenerateShapes(ctx context.Context, dir string, o ShapesOptions) (*seq.Data
 		if split.rows == 0 {
 			continue
 		}
-		w, err := b.Split(split.name)
-		if err != nil {
-			return nil, err
-		}
-		for row := range split.rows {
-			if err := ctx.Err(); err != nil {
-				return nil, err
+		clouds := rowsOf(func(write func(seq.Example) error) error {
+			for row := range split.rows {
+				if err := errors.Join(ctx.Err(), write(o.cloud(uint64(i)<<40|uint64(row)))); err != nil {
+					return err
+				}
 			}
-			if err := w.Write(o.cloud(uint64(i)<<40 | uint64(row))); err != nil {
-				return nil, err
-			}
-			if o.Progress != nil {
-				o.Progress(1)
-			}
-		}
-		if err := w.Close(); err != nil {
+			return nil
+		})
+		if err := writeSplit(b, split.name, counted(clouds, o.Progress)); err != nil {
 			return nil, err
 		}
 	}
@@ -108,7 +100,7 @@ func (o *ShapesOptions) cloud(number uint64) seq.Example {
 	if !o.Upright {
 		turn = rotation(uniform(), uniform(), uniform())
 	}
-	points, normals, center := make([]vec, o.Points), make([]vec, o.Points), vec{}
+	points, normals := make([]vec, o.Points), make([]vec, o.Points)
 	for i := range points {
 		at, left := pieces[len(pieces)-1], uniform()*total
 		for _, p := range pieces {
@@ -119,19 +111,10 @@ func (o *ShapesOptions) cloud(number uint64) seq.Example {
 		}
 		p, n := at.at(uniform(), uniform())
 		points[i], normals[i] = turn.apply(p), turn.apply(n)
-		center = center.plus(points[i].times(1 / float64(o.Points)))
 	}
-	radius := 0.0
-	for i, p := range points {
-		points[i] = p.plus(center.times(-1))
-		radius = max(radius, points[i].norm())
-	}
-	if radius == 0 { // a single point
-		radius = 1
-	}
+	cloud.Normalize(points)
 	e := seq.Example{Label: label}
 	for i, p := range points {
-		p = p.times(1 / radius)
 		row := make([]float32, 0, 6)
 		for c := range 3 {
 			gauss := math.Sqrt(-2*math.Log(uniform())) * math.Cos(2*math.Pi*uniform())

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/cloud"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -40,9 +41,9 @@ func TestShapes(t *testing.T) {
 		radius := 0.0
 		for _, row := range e.Features {
 			v := func(at int) vec { return vec{float64(row[at]), float64(row[at+1]), float64(row[at+2])} }
-			radius = max(radius, v(0).norm())
-			if math.Abs(v(3).norm()-1) > 1e-5 {
-				t.Fatalf("a normal of length %v", v(3).norm())
+			radius = max(radius, v(0).Norm())
+			if math.Abs(v(3).Norm()-1) > 1e-5 {
+				t.Fatalf("a normal of length %v", v(3).Norm())
 			}
 		}
 		if math.Abs(radius-1) > 1e-5 {
@@ -68,16 +69,16 @@ func TestSurfaces(t *testing.T) {
 				along := func(du, dv float64) vec {
 					a, _ := p.at(at[0]+du, at[1]+dv)
 					b, _ := p.at(at[0]-du, at[1]-dv)
-					return a.plus(b.times(-1)).times(1 / (2 * h))
+					return a.Plus(b.Times(-1)).Times(1 / (2 * h))
 				}
 				u, v := along(h, 0), along(0, h)
-				cross := vec{u[1]*v[2] - u[2]*v[1], u[2]*v[0] - u[0]*v[2], u[0]*v[1] - u[1]*v[0]}
+				cross := u.Cross(v)
 				straight := math.Abs(cross[0]*n[0] + cross[1]*n[1] + cross[2]*n[2])
-				if math.Abs(straight-cross.norm()) > 1e-4*cross.norm() {
+				if math.Abs(straight-cross.Norm()) > 1e-4*cross.Norm() {
 					t.Errorf("%s, surface %d: the normal %v is not that of the surface", s.name, i, n)
 				}
-				if math.Abs(cross.norm()-p.area) > 0.01*p.area {
-					t.Errorf("%s, surface %d: points are spread by %v, the area is %v", s.name, i, cross.norm(), p.area)
+				if math.Abs(cross.Norm()-p.area) > 0.01*p.area {
+					t.Errorf("%s, surface %d: points are spread by %v, the area is %v", s.name, i, cross.Norm(), p.area)
 				}
 			}
 		}
@@ -86,7 +87,7 @@ func TestSurfaces(t *testing.T) {
 
 // TestShapesRefused: what nothing can be drawn by is an error.
 func TestShapesRefused(t *testing.T) {
-	for _, o := range []ShapesOptions{{}, {Train: 1}, {Train: -1, Points: 5}, {Train: 1, Points: 5, Noise: -1}, {Train: 1, Points: maxPoints + 1}} {
+	for _, o := range []ShapesOptions{{}, {Train: 1}, {Train: -1, Points: 5}, {Train: 1, Points: 5, Noise: -1}, {Train: 1, Points: cloud.MaxPoints + 1}} {
 		dir := filepath.Join(t.TempDir(), "data")
 		if d, err := GenerateShapes(t.Context(), dir, o); err == nil {
 			t.Errorf("%+v: %v", o, d)

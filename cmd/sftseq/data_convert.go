@@ -88,6 +88,9 @@ func importedTasks() []*lra.Task {
 }
 
 func convertTask(c *cli.Context, task *lra.Task) error {
+	if err := noFlagsBefore(c); err != nil {
+		return err
+	}
 	if c.Args().Present() {
 		return usage(c, "expected flags only, found %q: what is read is named by --from", c.Args().First())
 	}

@@ -16,38 +16,86 @@ func convertCloudCommand() *cli.Command {
 		UsageText: "sftseq data convert cloud --from DIR --to DIR [flags]\n\nExample: sftseq data convert cloud --from ModelNet40 --to data/modelnet --points 1024",
 		Description: fmt.Sprintf(`Reads files %s in a folder with a folder for each class.
 A folder called train, val or test on the way to a file says its split, as in
-chair/train/chair_0001.off; otherwise its name and --seed do. Of a surface points are drawn
-that are uniform on it, with normals; of points the farthest ones are taken, or all, with
+chair/train/chair_0001.off; otherwise its name and --seed do. Where there are folders train and
+none for validation, a part of their files (--val-part) is for that. Of a surface points are
+drawn that are uniform on it, with normals; of points the farthest ones are taken, or all, with
 their normals if they have some (lines x y z nx ny nz). A cloud is centred and divided by
-its radius.`, strings.Join(cloud.Endings(), ", ")),
+its radius. Its id is its file's path within --from, without the ending. Files that cannot be
+used are left out and listed by reason, with the first places; --strict stops there.`, strings.Join(cloud.Endings(), ", ")),
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "from", Usage: "`DIR` with a folder for each class (required)", TakesFile: true},
 			&cli.StringFlag{Name: "to", Usage: "`DIR` of the data set (required)", TakesFile: true},
 			&cli.IntFlag{Name: "points", Value: 1024, Usage: "points of a cloud"},
-			&cli.Float64Flag{Name: "val-part", Value: 0.1, Usage: "share of validation, of files that no folder puts into a split"},
-			&cli.Float64Flag{Name: "test-part", Value: 0.1, Usage: "share of the test, likewise"},
-			&cli.Uint64Flag{Name: "seed", Usage: "seed of the random numbers"},
+			&cli.Float64Flag{Name: "val-part", Value: 0.1, Usage: "`PART` of the files that no folder puts into a split that are for validation, and of those in folders train where no folder is called val"},
+			&cli.Float64Flag{Name: "test-part", Value: 0.1, Usage: "`PART` for the test, of the files that no folder puts into a split"},
+			&cli.Uint64Flag{Name: "seed", Usage: "seed of the points that are taken, and of the splits"},
 			noBaselinesFlag(),
-			&cli.BoolFlag{Name: "force", Usage: "replace a complete data set"},
+			&cli.BoolFlag{Name: "strict", Usage: "stop at the first file that cannot be used"},
+			&cli.BoolFlag{Name: "force", Usage: "replace what is there already"},
 		},
 		Action: convertCloud,
 	}
 }
 
 func convertCloud(c *cli.Context) error {
+	if err := noFlagsBefore(c); err != nil {
+		return err
+	}
 	if err := noArguments(c); err != nil {
 		return err
 	}
 	if err := needFlags(c, "from", "to"); err != nil {
 		return err
 	}
-	o := cloud.Options{Points: c.Int("points"), Seed: c.Uint64("seed"), ValPart: c.Float64("val-part"), TestPart: c.Float64("test-part"), Replace: c.Bool("force")}
+	o := cloud.Options{Points: c.Int("points"), Seed: c.Uint64("seed"), ValPart: c.Float64("val-part"), TestPart: c.Float64("test-part"), Strict: c.Bool("strict"), Replace: c.Bool("force")}
 	if err := o.Validate(); err != nil {
 		return usage(c, "%w", err)
 	}
-	d, err := cloud.Convert(c.Context, c.String("from"), c.String("to"), o)
+	files, err := cloud.Find(c.String("from"))
+	if err != nil {
+		return err
+	}
+	switch free, training := files.Divided(); {
+	case c.IsSet("test-part") && !free:
+		return usage(c, "--test-part: the folders of %s put all files into splits, and it is of others", c.String("from"))
+	case c.IsSet("val-part") && !free && !training:
+		return usage(c, "--val-part: the folders of %s put all files into splits, with some for validation or none for training", c.String("from"))
+	}
+	bar := newProgress(int64(files.Len()), "converting "+c.String("from"), "files")
+	o.Progress = bar.Add
+	d, left, err := cloud.Convert(c.Context, files, c.String("to"), o)
+	bar.Finish()
+	if err == nil {
+		fmt.Fprint(c.App.ErrWriter, left)
+	}
 	if err := reportDataset(c, d, err); err != nil {
 		return err
 	}
+	names := d.Manifest.LabelNames
+	if _, err := fmt.Fprintf(c.App.Writer, "labels: %s\n", shortList(names, 20)); err != nil {
+		return err
+	}
+	if len(names) == 1 {
+		fmt.Fprintf(c.App.ErrWriter, "warning: there is one class, %s, so train has nothing to learn: expected a folder for each class in %s\n", names[0], c.String("from"))
+	}
+	for _, split := range []string{"train", "val"} {
+		if d.Manifest.Splits[split].Rows == 0 {
+			fmt.Fprintf(c.App.ErrWriter, "warning: no row is in %s, which train needs: more files, another --val-part or another --seed help\n", split)
+		}
+	}
 	return newBaselines(c, d)
+}
+
+// noFlagsBefore refuses flags that stand before the name of a command: they are of the command
+// above it, and nobody would read them.
+func noFlagsBefore(c *cli.Context) error {
+	for _, above := range c.Lineage()[1:] {
+		if above.Command == nil {
+			continue
+		}
+		if names := above.LocalFlagNames(); len(names) > 0 && above.Command != c.Command {
+			return usage(c, "--%s stands before %s, and is of another command: expected the flags behind it", names[0], c.Command.Name)
+		}
+	}
+	return nil
 }

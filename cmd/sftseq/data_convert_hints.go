@@ -11,6 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/convert"
 	"github.com/sftseq/sftseq/internal/skipped"
 	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // splitColumn is the column of a folder's or a table's own splits.
@@ -29,7 +30,7 @@ func splitsWarning(c *cli.Context, o *convert.Options) string {
 		}
 		var names, known []string
 		for _, name := range table.Splits(path, o.Format) {
-			if split, ok := convert.KnownSplit(name); ok {
+			if split, ok := seq.KnownSplit(name); ok {
 				names, known = append(names, name), append(known, split)
 			}
 		}
@@ -61,7 +62,7 @@ func firstSplit(ctx context.Context, path string, o *convert.Options) string {
 		return ""
 	}
 	name := row.Values[0].Text
-	if _, ok := convert.KnownSplit(name); !ok {
+	if _, ok := seq.KnownSplit(name); !ok {
 		return ""
 	}
 	return name

@@ -6,23 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 )
-
-// Vec is a point or a direction.
-type Vec [3]float64
-
-func (a Vec) minus(b Vec) Vec { return Vec{a[0] - b[0], a[1] - b[1], a[2] - b[2]} }
-
-func (a Vec) norm() float64 { return math.Sqrt(a[0]*a[0] + a[1]*a[1] + a[2]*a[2]) }
-
-func cross(a, b Vec) Vec {
-	return Vec{a[1]*b[2] - a[2]*b[1], a[2]*b[0] - a[0]*b[2], a[0]*b[1] - a[1]*b[0]}
-}
 
 // Shape is what a file holds.
 type Shape struct {
@@ -53,9 +42,17 @@ const maxBytes = 256 << 20
 
 // Read reads a file. An error names it, and the line or element where it has one.
 func Read(path string) (*Shape, error) {
-	read := formats[strings.ToLower(filepath.Ext(path))]
-	if read == nil {
-		return nil, fmt.Errorf("%s: expected a name that ends in one of %s", path, strings.Join(Endings(), ", "))
+	s, err := read(path)
+	if named := (*fs.PathError)(nil); err != nil && !errors.As(err, &named) {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return s, err
+}
+
+func read(path string) (*Shape, error) {
+	parse := formats[strings.ToLower(filepath.Ext(path))]
+	if parse == nil {
+		return nil, fmt.Errorf("expected a name that ends in one of %s", strings.Join(Endings(), ", "))
 	}
 	f, err := os.Open(path)
 	if err != nil {
@@ -66,15 +63,15 @@ func Read(path string) (*Shape, error) {
 	if err == nil && len(text) > maxBytes {
 		err = fmt.Errorf("larger than %d bytes", maxBytes)
 	}
-	var s *Shape
-	if err == nil {
-		s, err = read(text)
+	if err != nil {
+		return nil, err
 	}
+	s, err := parse(text)
 	if err == nil {
 		err = s.check()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return nil, err
 	}
 	return s, nil
 }
@@ -92,7 +89,7 @@ func (s *Shape) check() error {
 		of   []Vec
 	}{{"point", s.Points}, {"normal", s.Normals}} {
 		for i, v := range list.of {
-			if n := v.norm(); n-n != 0 {
+			if n := v.Norm(); n-n != 0 {
 				return fmt.Errorf("%s %d: %v, expected finite numbers whose squares are finite", list.name, i, v)
 			}
 		}

@@ -11,8 +11,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-
-	"github.com/sftseq/sftseq/seq"
 )
 
 func write(t *testing.T, path, text string) string {
@@ -145,66 +143,9 @@ func TestSample(t *testing.T) {
 	Normalize(points)
 	radius := 0.0
 	for _, p := range points {
-		radius = max(radius, p.norm())
+		radius = max(radius, p.Norm())
 	}
 	if math.Abs(radius-1) > 1e-12 {
 		t.Errorf("radius %v", radius)
-	}
-}
-
-// TestConvert: classes and splits are those of the folders, the same seed gives the same data
-// set, and a bad file is an error with its name that leaves nothing behind.
-func TestConvert(t *testing.T) {
-	from := t.TempDir()
-	const off = "OFF\n4 2 0\n0 0 0\n1 0 0\n0 1 0\n0 0 2\n3 0 1 2\n3 0 1 3\n"
-	for _, name := range []string{"chair/train/1.off", "chair/test/2.off", "desk/train/3.off", "desk/train/4.off"} {
-		write(t, filepath.Join(from, name), off)
-	}
-	write(t, filepath.Join(from, "names.txt"), "chair\ndesk\n")
-	o := Options{Points: 9, Seed: 3}
-	d, err := Convert(t.Context(), from, filepath.Join(t.TempDir(), "data"), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if m := d.Manifest; m.Splits["train"].Rows != 3 || m.Splits["test"].Rows != 1 || !reflect.DeepEqual(m.LabelNames, []string{"chair", "desk"}) || len(m.FeatureNames) != 6 {
-		t.Errorf("%+v", m)
-	}
-	other := t.TempDir() // the splits above the classes
-	for _, name := range []string{"train/chair/1.off", "test/chair/2.off", "train/desk/3.off", "train/desk/4.off"} {
-		write(t, filepath.Join(other, name), off)
-	}
-	above, err := Convert(t.Context(), other, filepath.Join(t.TempDir(), "data"), o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if m := above.Manifest; m.Splits["train"].Rows != 3 || m.Splits["test"].Rows != 1 || !reflect.DeepEqual(m.LabelNames, []string{"chair", "desk"}) {
-		t.Errorf("splits above classes: %+v", m)
-	}
-	f, err := d.Open("train")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	if e, err := f.Example(2); err != nil || e.Label != 1 || len(e.Features) != 9 {
-		t.Errorf("%+v, %v", e, err)
-	}
-	again, err := Convert(t.Context(), from, filepath.Join(t.TempDir(), "data"), o)
-	if err != nil || again.Fingerprint() != d.Fingerprint() {
-		t.Errorf("another data set: %v", err)
-	}
-	bad := write(t, filepath.Join(from, "desk/train/5.off"), off[:40])
-	dir := filepath.Join(t.TempDir(), "data")
-	if _, err := Convert(t.Context(), from, dir, o); err == nil || !strings.Contains(err.Error(), bad) {
-		t.Errorf("error %v, expected one of %s", err, bad)
-	}
-	if _, err := seq.OpenDataset(dir); err == nil {
-		t.Error("a data set is there")
-	}
-	if err := os.Remove(bad); err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(from, "desk/train/6.xyz"), "0 0 0\n1 2 3\n")
-	if _, err := Convert(t.Context(), from, dir, o); err == nil || !strings.Contains(err.Error(), "6.xyz: normals are there: false, in the first file: true") {
-		t.Errorf("error %v", err)
 	}
 }

@@ -2,14 +2,19 @@ package cloud
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"hash/fnv"
 	"io/fs"
 	"math"
 	"path/filepath"
+	"runtime"
 	"slices"
-	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/sftseq/sftseq/internal/philox"
+	"github.com/sftseq/sftseq/internal/skipped"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -17,17 +22,27 @@ import (
 type Options struct {
 	Points            int // of a cloud
 	Seed              uint64
-	ValPart, TestPart float64 // of the files that no folder puts into a split
-	Replace           bool    // a complete data set that is there already
+	ValPart, TestPart float64          // of the files that no folder puts into a split; ValPart also of those for training, where no folder has any for validation
+	Strict            bool             // a file that cannot be used is an error
+	Replace           bool             // a complete data set that is there already
+	Progress          func(rows int64) // called with the files added; may be nil
 }
 
-// maxPoints bounds a cloud to what a row of a file takes.
-const maxPoints = 1 << 20
+// MaxPoints bounds a cloud to what a row of a file takes.
+const MaxPoints = 1 << 20
+
+// CheckPoints reports a number of points that no cloud has.
+func CheckPoints(n int) error {
+	if n < 1 || n > MaxPoints {
+		return fmt.Errorf("expected 1 to %d points, found %d", MaxPoints, n)
+	}
+	return nil
+}
 
 // Validate reports options that nothing can be made with.
 func (o *Options) Validate() error {
-	if o.Points < 1 || o.Points > maxPoints {
-		return fmt.Errorf("expected 1 to %d points, found %d", maxPoints, o.Points)
+	if err := CheckPoints(o.Points); err != nil {
+		return err
 	}
 	if !(o.ValPart >= 0 && o.TestPart >= 0 && o.ValPart+o.TestPart < 1) {
 		return fmt.Errorf("expected parts from 0 on of less than 1 together, found %v and %v", o.ValPart, o.TestPart)
@@ -35,160 +50,196 @@ func (o *Options) Validate() error {
 	return nil
 }
 
-// file is one that becomes a row.
-type file struct {
-	path, relative string
-	label          int32
-	split          string
+// row is what a file has become.
+type row struct {
+	file    *file
+	split   string
+	example seq.Example
+	normals bool            // its points have them
+	why     *skipped.Reason // it cannot be used; nil otherwise
 }
 
-// splits are their names, in the order of a data set.
-var splits = []string{"train", "val", "test"}
-
-// Convert writes a data set of clouds, one of each file in a folder with a folder for each
-// class. A folder called train, val or test on the way to a file says its split; otherwise its
-// name and the seed do, and they decide which points are taken. A cloud is centred and divided
-// by its radius. Either all files have normals, those with faces do, or none.
-func Convert(ctx context.Context, from, dir string, o Options) (*seq.Dataset, error) {
-	if err := o.Validate(); err != nil {
-		return nil, err
-	}
-	files, classes, err := o.find(from)
-	if err != nil {
-		return nil, err
-	}
-	first, err := Read(files[0].path)
-	if err != nil {
-		return nil, err
-	}
-	normals := first.Faces != nil || first.Normals != nil
-	spec := seq.Spec{Task: seq.Classification, Name: filepath.Base(filepath.Clean(from)), LabelNames: classes, FeatureNames: seq.PositionNames}
-	if normals {
-		spec.FeatureNames = slices.Concat(seq.PositionNames, seq.NormalNames)
-	}
-	b, err := seq.CreateDataset(dir, spec, o.Replace)
-	if err != nil {
-		return nil, err
-	}
-	defer b.Abort()
-	for _, split := range splits {
-		if !slices.ContainsFunc(files, func(f file) bool { return f.split == split }) {
-			continue
-		}
-		w, err := b.Split(split)
-		if err != nil {
-			return nil, err
-		}
-		for _, f := range files {
-			if f.split != split {
-				continue
-			}
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			e, err := o.example(f, normals)
-			if err == nil {
-				err = w.Write(e)
-			}
-			if err != nil {
-				return nil, err
-			}
-		}
-		if err := w.Close(); err != nil {
-			return nil, err
-		}
-	}
-	return b.Finish(map[string]any{"source": from, "points": o.Points, "seed": o.Seed})
+// converter is a conversion under way.
+type converter struct {
+	Options
+	files   *Files
+	dir     string
+	left    *skipped.Rows
+	builder *seq.DatasetBuilder // nil before the first row
+	splits  map[string]*seq.SplitWriter
+	normals bool // the rows have them, as the first has
+	used    map[string]bool
+	ids     map[string]bool
 }
 
-// find lists the files in the order of their names, and the classes.
-func (o *Options) find(from string) (files []file, classes []string, err error) {
-	err = filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() || !Reads(path) {
+// Convert writes a data set of clouds, one of each file. Where no folder says a file's split,
+// its name and the seed do, and they decide which points are taken. A cloud is centred and
+// divided by its radius. All rows have normals if the first that can be used has: those with
+// faces do. What it returns of the files that were left out is there also with an error.
+func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dataset, *skipped.Rows, error) {
+	c := &converter{Options: o, files: files, dir: dir, left: skipped.New(), splits: map[string]*seq.SplitWriter{}, used: map[string]bool{}, ids: map[string]bool{}}
+	defer func() {
+		if c.builder != nil {
+			c.builder.Abort()
+		}
+	}()
+	err := o.Validate()
+	if err == nil {
+		err = c.convertAll(ctx)
+	}
+	if err != nil {
+		return nil, c.left, err
+	}
+	d, err := c.finish(ctx)
+	return d, c.left, err
+}
+
+// convertAll reads some files on all processors, then writes their rows in order.
+func (c *converter) convertAll(ctx context.Context) error {
+	workers := runtime.GOMAXPROCS(0)
+	_, training := c.files.Divided()
+	for files := range slices.Chunk(c.files.list, 4*workers) {
+		rows := make([]row, len(files))
+		var next atomic.Int64
+		var group sync.WaitGroup
+		for range workers {
+			group.Go(func() {
+				for i := int(next.Add(1)) - 1; i < len(files) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+					rows[i] = c.read(&files[i])
+					rows[i].split = c.split(&files[i], training)
+				}
+			})
+		}
+		group.Wait()
+		for i := range rows {
+			if err := errors.Join(ctx.Err(), c.take(&rows[i])); err != nil {
+				return err
+			}
+		}
+		if c.Progress != nil {
+			c.Progress(int64(len(files)))
+		}
+	}
+	return nil
+}
+
+// take writes a row, or counts it as one that cannot be used.
+func (c *converter) take(r *row) error {
+	c.left.Read++
+	if r.why == nil && c.builder == nil {
+		if err := c.begin(r.normals); err != nil {
 			return err
 		}
-		relative, err := filepath.Rel(from, path)
-		folders := strings.Split(filepath.ToSlash(relative), "/")
-		if err != nil || len(folders) < 2 {
-			return err // beside the classes, such as a list of names
-		}
-		f := file{path: path, relative: filepath.ToSlash(relative)}
-		for _, folder := range folders[:len(folders)-1] {
-			if slices.Contains(splits, folder) {
-				f.split = folder
-			}
-		}
-		class := folders[0]
-		if class == f.split && len(folders) > 2 {
-			class = folders[1]
-		}
-		if at := slices.Index(classes, class); at >= 0 {
-			f.label = int32(at)
-		} else {
-			f.label = int32(len(classes))
-			classes = append(classes, class)
-		}
-		if f.split == "" {
-			f.split = "train"
-			switch u := o.random(f)(); {
-			case u < o.TestPart:
-				f.split = "test"
-			case u < o.TestPart+o.ValPart:
-				f.split = "val"
-			}
-		}
-		files = append(files, f)
+	}
+	if r.why == nil && r.normals != c.normals {
+		r.why = skipped.Because(map[bool]string{true: "normals, which the first file has not", false: "no normals, which the first file has"}[r.normals], nil)
+	}
+	if r.why != nil && c.Strict {
+		return fmt.Errorf("%s: %v", r.file.path, r.why)
+	}
+	if r.why != nil {
+		c.left.Add(r.file.path, r.why)
 		return nil
-	})
-	if err != nil {
-		return nil, nil, err
 	}
-	if len(files) == 0 {
-		return nil, nil, fmt.Errorf("%s: expected a folder for each class, with files %s", from, strings.Join(Endings(), ", "))
+	w := c.splits[r.split]
+	if w == nil {
+		var err error
+		if w, err = c.builder.Split(r.split); err != nil {
+			return err
+		}
+		c.splits[r.split] = w
 	}
-	return files, classes, nil
+	if err := w.Write(r.example); err != nil {
+		return fmt.Errorf("%s: %w", r.file.path, err)
+	}
+	if id := r.example.ID; c.ids[id] {
+		c.left.SameID.Add(func() string { return r.file.path })
+	} else {
+		c.ids[id] = true
+	}
+	c.used[r.file.class] = true
+	return nil
 }
 
-// random gives numbers uniform on 0 to 1, a function of the seed and the name of the file.
-func (o *Options) random(f file) func() float64 {
-	hash := uint64(14695981039346656037) // FNV-1a
-	for _, c := range []byte(f.relative) {
-		hash = (hash ^ uint64(c)) * 1099511628211
+// begin begins the data set.
+func (c *converter) begin(normals bool) (err error) {
+	spec := seq.Spec{Task: seq.Classification, Name: filepath.Base(filepath.Clean(c.files.from)), LabelNames: c.files.Classes, FeatureNames: seq.PositionNames, IDs: true}
+	if c.normals = normals; normals {
+		spec.FeatureNames = slices.Concat(seq.PositionNames, seq.NormalNames)
 	}
-	used := uint32(0)
+	c.builder, err = seq.CreateDataset(c.dir, spec, c.Replace)
+	return err
+}
+
+// finish completes the data set, whose classes are those of its rows.
+func (c *converter) finish(ctx context.Context) (*seq.Dataset, error) {
+	if c.builder == nil {
+		return nil, fmt.Errorf("%s: %w", c.files.from, c.left.Nothing())
+	}
+	if classes := slices.DeleteFunc(slices.Clone(c.files.Classes), func(name string) bool { return !c.used[name] }); len(classes) < len(c.files.Classes) {
+		number := func(label int32) int32 { return int32(slices.Index(classes, c.files.Classes[label])) }
+		if err := c.builder.RenameLabels(ctx, classes, number); err != nil {
+			return nil, err
+		}
+	}
+	for _, split := range []string{"train", "val", "test"} {
+		if w := c.splits[split]; w != nil {
+			if err := w.Close(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return c.builder.Finish(map[string]any{"source": c.files.from, "points": c.Points, "seed": c.Seed, "val_part": c.ValPart, "test_part": c.TestPart,
+		"rows": c.left.Read, "left_out": c.left.Counts()})
+}
+
+// random gives numbers uniform on 0 to 1, a function of the seed, the name of the file and which
+// of them is the first.
+func (o *Options) random(f *file, first uint32) func() float64 {
+	h := fnv.New64a()
+	h.Write([]byte(f.relative)) // which never fails
+	hash := h.Sum64()
 	return func() float64 {
-		used++
-		words := philox.Words(o.Seed, [4]uint32{used, philox.StreamGenerate, uint32(hash), uint32(hash >> 32)})
+		words := philox.Words(o.Seed, [4]uint32{first, philox.StreamGenerate, uint32(hash), uint32(hash >> 32)})
+		first++
 		return float64(philox.Uniform(words[0]))
 	}
 }
 
-// example is the row of a file.
-func (o *Options) example(f file, normals bool) (seq.Example, error) {
-	s, err := Read(f.path)
-	if err != nil {
-		return seq.Example{}, err
+// read is the row of a file.
+func (c *converter) read(f *file) row {
+	out := row{file: f}
+	if f.class == "" {
+		out.why = noClass
+		return out
 	}
-	points, directions, err := s.Sample(o.Points, o.random(f))
-	if err == nil && (directions != nil) != normals {
-		err = fmt.Errorf("normals are there: %v, in the first file: %v", directions != nil, normals)
+	s, err := read(f.path)
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		err = path.Err // the place names it
 	}
 	if err != nil {
-		return seq.Example{}, fmt.Errorf("%s: %w", f.path, err)
+		out.why = skipped.Because("the file cannot be read", err)
+		return out
+	}
+	points, directions, err := s.Sample(c.Points, c.random(f, 1))
+	if err != nil {
+		out.why = skipped.Because("no points can be taken of it", err)
+		return out
 	}
 	Normalize(points)
-	e := seq.Example{Label: f.label}
+	out.normals = directions != nil
+	out.example = seq.Example{ID: f.id(), Label: int32(slices.Index(c.files.Classes, f.class))}
 	for i, p := range points {
-		row := []float32{float32(p[0]), float32(p[1]), float32(p[2])}
-		if normals {
-			n := directions[i]
-			length := n.norm()
+		row := p.float32()
+		if out.normals {
+			length := directions[i].Norm()
 			if length == 0 || math.IsInf(length, 0) {
-				return seq.Example{}, fmt.Errorf("%s: point %d: a normal of length %v", f.path, i, length)
+				out.why = skipped.Because("a normal without a direction", fmt.Errorf("point %d: a length of %v", i, length))
+				return out
 			}
-			row = append(row, float32(n[0]/length), float32(n[1]/length), float32(n[2]/length))
+			row = append(row, directions[i].Times(1/length).float32()...)
 		}
-		e.Features = append(e.Features, row)
+		out.example.Features = append(out.example.Features, row)
 	}
-	return e, nil
+	return out
 }

@@ -27,8 +27,8 @@ func (s *Shape) onSurface(n int, random func() float64) (points, normals []Vec, 
 	directions := make([]Vec, len(s.Faces))
 	total := 0.0
 	for i, f := range s.Faces {
-		directions[i] = cross(s.Points[f[1]].minus(s.Points[f[0]]), s.Points[f[2]].minus(s.Points[f[0]]))
-		total += directions[i].norm()
+		directions[i] = s.Points[f[1]].Minus(s.Points[f[0]]).Cross(s.Points[f[2]].Minus(s.Points[f[0]]))
+		total += directions[i].Norm()
 		areas[i] = total
 	}
 	if !(total > 0) || math.IsInf(total, 0) {
@@ -37,7 +37,7 @@ func (s *Shape) onSurface(n int, random func() float64) (points, normals []Vec, 
 	for range n {
 		at := random() * total
 		i := min(sort.Search(len(areas), func(i int) bool { return areas[i] > at }), len(areas)-1)
-		for i > 0 && directions[i].norm() == 0 {
+		for i > 0 && directions[i].Norm() == 0 {
 			i--
 		}
 		f, u, v := s.Faces[i], random(), random()
@@ -48,7 +48,7 @@ func (s *Shape) onSurface(n int, random func() float64) (points, normals []Vec, 
 		var p, normal Vec
 		for k := range 3 {
 			p[k] = a[k] + u*(b[k]-a[k]) + v*(c[k]-a[k])
-			normal[k] = directions[i][k] / directions[i].norm()
+			normal[k] = directions[i][k] / directions[i].Norm()
 		}
 		points, normals = append(points, p), append(normals, normal)
 	}
@@ -78,7 +78,7 @@ func (s *Shape) farthest(n int, random func() float64) (taken []int) {
 		at := s.Points[next]
 		for i, p := range s.Points {
 			if nearest[i] >= 0 {
-				nearest[i] = min(nearest[i], p.minus(at).norm())
+				nearest[i] = min(nearest[i], p.Minus(at).Norm())
 			}
 		}
 		next = 0
@@ -89,27 +89,4 @@ func (s *Shape) farthest(n int, random func() float64) (taken []int) {
 		}
 	}
 	return taken
-}
-
-// Normalize moves points to their mean and divides them by their largest distance from it.
-func Normalize(points []Vec) {
-	var center Vec
-	for _, p := range points {
-		for c := range p {
-			center[c] += p[c] / float64(len(points))
-		}
-	}
-	radius := 0.0
-	for i := range points {
-		points[i] = points[i].minus(center)
-		radius = max(radius, points[i].norm())
-	}
-	if radius == 0 { // all at one place
-		return
-	}
-	for i := range points {
-		for c := range points[i] {
-			points[i][c] /= radius
-		}
-	}
 }

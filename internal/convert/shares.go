@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"math"
 	"regexp"
-	"strings"
 
 	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // splitName is what a split may be called, which is a file's name, too.
@@ -18,24 +18,11 @@ func validSplit(name string) bool { return splitName.MatchString(name) }
 
 // splitOf is a split as it is called here.
 func splitOf(name string) string {
-	split, ok := KnownSplit(name)
+	split, ok := seq.KnownSplit(name)
 	if !ok {
 		return name
 	}
 	return split
-}
-
-// KnownSplit is the split that a name stands for, if it is one that is known.
-func KnownSplit(name string) (split string, ok bool) {
-	switch strings.ToLower(name) {
-	case "train", "training":
-		return "train", true
-	case "val", "validation", "valid", "dev", "eval":
-		return "val", true
-	case "test", "testing":
-		return "test", true
-	}
-	return "", false
 }
 
 // CheckShares looks at the parts of a data set.

@@ -1,0 +1,190 @@
+package cloud
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/skipped"
+	"github.com/sftseq/sftseq/seq"
+)
+
+const surface = "OFF\n4 2 0\n0 0 0\n1 0 0\n0 1 0\n0 0 2\n3 0 1 2\n3 0 1 3\n"
+
+// folder has a surface in each file.
+func folder(t *testing.T, names ...string) string {
+	from := t.TempDir()
+	for _, name := range names {
+		write(t, filepath.Join(from, name), surface)
+	}
+	return from
+}
+
+// convert makes a data set of a folder.
+func convert(t *testing.T, from string, o Options) (*seq.Dataset, *skipped.Rows, error) {
+	t.Helper()
+	files, err := Find(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "data")
+	d, left, err := Convert(t.Context(), files, dir, o)
+	if _, bad := seq.OpenDataset(dir); (bad == nil) != (err == nil) {
+		t.Errorf("the data set: %v, where the error is %v", bad, err)
+	}
+	return d, left, err
+}
+
+// ids are those of a split, with the class of each.
+func ids(t *testing.T, d *seq.Dataset, split string) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	if _, ok := d.Manifest.Splits[split]; !ok {
+		return out
+	}
+	r, err := d.Reader(split)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for {
+		rows, err := r.Next()
+		if err != nil {
+			return out
+		}
+		for i := range rows.Len() {
+			e := rows.Example(i)
+			out[e.ID] = seq.LabelName(d.Manifest.LabelNames, e.Label)
+		}
+	}
+}
+
+// TestConvert: classes and splits are those of the folders, whichever is above, rows are called
+// as their files, and the same seed gives the same data set.
+func TestConvert(t *testing.T) {
+	o := Options{Points: 9, Seed: 3}
+	from := folder(t, "chair/train/1.off", "chair/test/2.off", "desk/train/3.off", "desk/train/4.v2.off")
+	write(t, filepath.Join(from, "names.txt"), "chair\ndesk\n")
+	write(t, filepath.Join(from, ".hidden/chair/5.off"), surface)
+	write(t, filepath.Join(from, "chair/train/._1.off"), "resources of a Mac")
+	d, left, err := convert(t, from, o)
+	if err != nil || left.Read != 4 || left.Left() != 0 {
+		t.Fatal(left, err)
+	}
+	if m := d.Manifest; !reflect.DeepEqual(m.LabelNames, []string{"chair", "desk"}) || len(m.FeatureNames) != 6 {
+		t.Errorf("%+v", m)
+	}
+	for split, want := range map[string]map[string]string{
+		"train": {"chair/train/1": "chair", "desk/train/3": "desk", "desk/train/4.v2": "desk"}, "val": {}, "test": {"chair/test/2": "chair"},
+	} {
+		if got := ids(t, d, split); !maps.Equal(got, want) {
+			t.Errorf("%s: %v, expected %v", split, got, want)
+		}
+	}
+	again, _, err := convert(t, from, o)
+	if err != nil || again.Fingerprint() != d.Fingerprint() {
+		t.Errorf("another data set: %v", err)
+	}
+	above, _, err := convert(t, folder(t, "Training/desk/3.off", "Training/chair/1.off", "valid/chair/2.off"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m := above.Manifest; m.Splits["train"].Rows != 2 || m.Splits["val"].Rows != 1 || !reflect.DeepEqual(m.LabelNames, []string{"chair", "desk"}) {
+		t.Errorf("splits above classes: %+v", m)
+	}
+}
+
+// TestValidation: files for training have a part for validation, where no folder has any, and
+// those of no split all three; a file has the same one whatever else is there.
+func TestValidation(t *testing.T) {
+	var official, free []string
+	for i := range 300 {
+		free = append(free, fmt.Sprintf("chair/%d.off", i))
+		official = append(official, fmt.Sprintf("chair/train/%d.off", i))
+	}
+	official = append(official, "chair/test/0.off", "chair/test/1.off")
+	o := Options{Points: 1, ValPart: 0.2, TestPart: 0.3}
+	count := func(d *seq.Dataset, split string) int64 { return d.Manifest.Splits[split].Rows }
+	d, _, err := convert(t, folder(t, official...), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := count(d, "val"); n < 30 || n > 90 || count(d, "test") != 2 || count(d, "train") != 300-n {
+		t.Errorf("official: %+v", d.Manifest.Splits)
+	}
+	some, _, err := convert(t, folder(t, official[:40]...), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for id := range ids(t, some, "val") {
+		if ids(t, d, "val")[id] == "" {
+			t.Errorf("%s is for validation of some of the files alone", id)
+		}
+	}
+	if d, _, err := convert(t, folder(t, append(official, "chair/val/0.off")...), o); err != nil || count(d, "val") != 1 {
+		t.Errorf("with a folder for validation: %+v, %v", d.Manifest.Splits, err)
+	}
+	if d, _, err = convert(t, folder(t, free...), o); err != nil {
+		t.Fatal(err)
+	}
+	if val, test := count(d, "val"), count(d, "test"); val < 30 || val > 90 || test < 60 || test > 120 || count(d, "train") != 300-val-test {
+		t.Errorf("of no split: %+v", d.Manifest.Splits)
+	}
+}
+
+// TestLeftOut: files that cannot be used are counted by reason, with their places, and the
+// others make the data set, whose classes are those of its rows; with Strict the first ends it.
+func TestLeftOut(t *testing.T) {
+	from := folder(t, "chair/1.off", "desk/2.off", "desk/3.off", "lost.off")
+	bad := write(t, filepath.Join(from, "chair/0.off"), surface[:40]) // the first of all
+	write(t, filepath.Join(from, "bed/4.off"), "OFF\n3 1 0\n0 0 0\n1 x 0\n")
+	write(t, filepath.Join(from, "desk/5.xyz"), "0 0 0\n1 2 3\n")
+	write(t, filepath.Join(from, "desk/6.xyz"), "0 0 0 0 0 0\n1 2 3 0 0 1\n")
+	write(t, filepath.Join(from, "desk/7.off"), "OFF\n3 1 0\n0 0 0\n0 0 0\n0 0 0\n3 0 1 2\n")
+	write(t, filepath.Join(from, "desk/2.obj"), "v 0 0 0\nv 1 0 0\nv 0 2 3\nf 1 2 3\n")
+	if err := os.Symlink("nowhere.off", filepath.Join(from, "desk/8.off")); err != nil {
+		t.Fatal(err)
+	}
+	d, left, err := convert(t, from, Options{Points: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := d.Manifest.LabelNames; !reflect.DeepEqual(got, []string{"chair", "desk"}) || d.Manifest.Splits["train"].Rows != 4 {
+		t.Errorf("%v, %+v", got, d.Manifest.Splits)
+	}
+	if got, want := ids(t, d, "train"), map[string]string{"chair/1": "chair", "desk/2": "desk", "desk/3": "desk"}; !maps.Equal(got, want) {
+		t.Errorf("%v, expected %v", got, want)
+	}
+	report := strings.ReplaceAll(left.String(), from+"/", "")
+	const want = `1 of 11 rows left out: a normal without a direction
+  desk/6.xyz: point 0: a length of 0
+1 of 11 rows left out: no label
+  lost.off: expected a file in the folder of its class
+1 of 11 rows left out: no normals, which the first file has
+  desk/5.xyz
+1 of 11 rows left out: no points can be taken of it
+  desk/7.off: expected a surface with a finite area above 0
+3 of 11 rows left out: the file cannot be read
+  bed/4.off: line 4: "x", expected a number
+  chair/0.off: line 7: a face of "3" corners, with 2
+  desk/8.off: no such file or directory
+1 of 11 rows have the id of an earlier one, and are kept: it does not tell them apart
+  desk/2.off
+`
+	if report != want {
+		t.Errorf("found\n%s\nexpected\n%s", report, want)
+	}
+	if _, _, err := convert(t, from, Options{Points: 5, Strict: true}); err == nil || !strings.Contains(err.Error(), "bed/4.off: the file cannot be read: line 4") {
+		t.Errorf("strict: %v", err)
+	}
+	if _, _, err := convert(t, filepath.Dir(filepath.Dir(write(t, filepath.Join(t.TempDir(), "chair/0.off"), "x"))), Options{Points: 5}); err == nil || !strings.Contains(err.Error(), "no row of 1 can be used\n1 of 1 rows left out: the file cannot be read") {
+		t.Errorf("nothing left: %v", err)
+	}
+	if _, err := Read(bad); err == nil || !strings.HasPrefix(err.Error(), bad+": ") {
+		t.Error(err)
+	}
+}

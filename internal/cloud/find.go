@@ -1,0 +1,112 @@
+package cloud
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sftseq/sftseq/internal/skipped"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// Files are those of a folder that become clouds.
+type Files struct {
+	Classes []string // sorted
+
+	from string
+	list []file // in the order of their names
+}
+
+// file is one that becomes a row.
+type file struct {
+	path, relative string
+	class          string // "" where it is in the folder of none
+	split          string // that a folder says, or ""
+}
+
+// id is what the row is called: the file within the whole, without the ending of its name.
+func (f *file) id() string {
+	return strings.ToValidUTF8(strings.TrimSuffix(f.relative, filepath.Ext(f.relative)), "\uFFFD")
+}
+
+// Find lists the files in a folder with a folder for each class. A folder on the way to a file
+// that is called as a split is says its split; the first other one is its class.
+func Find(from string) (*Files, error) {
+	out := &Files{from: from}
+	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
+		hidden := path != from && strings.HasPrefix(d.Name(), ".")
+		switch {
+		case err != nil:
+			return err
+		case hidden && d.IsDir():
+			return fs.SkipDir
+		case hidden || d.IsDir() || !Reads(path):
+			return nil
+		}
+		relative, err := filepath.Rel(from, path)
+		if err != nil {
+			return err
+		}
+		f := file{path: path, relative: filepath.ToSlash(relative)}
+		folders := strings.Split(f.relative, "/")
+		for _, folder := range folders[:len(folders)-1] {
+			if split, ok := seq.KnownSplit(folder); ok {
+				f.split = split
+			} else if f.class == "" {
+				f.class = folder
+			}
+		}
+		if len(folders) == 1 && strings.EqualFold(filepath.Ext(path), ".txt") {
+			return nil // beside the classes, such as a list of their names
+		}
+		if f.class != "" && !slices.Contains(out.Classes, f.class) {
+			out.Classes = append(out.Classes, f.class)
+		}
+		out.list = append(out.list, f)
+		return nil
+	})
+	if err == nil && len(out.list) == 0 {
+		err = fmt.Errorf("%s: expected a folder for each class, with files %s", from, strings.Join(Endings(), ", "))
+	}
+	slices.Sort(out.Classes)
+	return out, err
+}
+
+// Len is how many files there are.
+func (f *Files) Len() int { return len(f.list) }
+
+// Divided reports whether a split that a folder does not say is needed: whether there are files
+// that no folder puts into one, and whether there are files for training but none for
+// validation, which are then taken out of training.
+func (f *Files) Divided() (any, training bool) {
+	has := map[string]bool{}
+	for _, file := range f.list {
+		has[file.split] = true
+	}
+	return has[""], has["train"] && !has["val"]
+}
+
+// split is that of a file. The files for training that are of no folder for validation have a
+// part for that.
+func (o *Options) split(f *file, training bool) string {
+	switch u := o.random(f, 0)(); {
+	case f.split == "train" && training && u < o.ValPart:
+		return "val"
+	case f.split != "":
+		return f.split
+	case u < o.TestPart:
+		return "test"
+	case u < o.TestPart+o.ValPart:
+		return "val"
+	}
+	return "train"
+}
+
+// NoClass is the reason of a file that is in the folder of no class.
+const NoClass = "no label"
+
+// noClass says what was expected of such a file.
+var noClass = skipped.Because(NoClass, errors.New("expected a file in the folder of its class"))

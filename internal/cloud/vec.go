@@ -1,0 +1,45 @@
+package cloud
+
+import "math"
+
+// Vec is a point or a direction.
+type Vec [3]float64
+
+// Plus is a sum.
+func (a Vec) Plus(b Vec) Vec { return Vec{a[0] + b[0], a[1] + b[1], a[2] + b[2]} }
+
+// Minus is a difference.
+func (a Vec) Minus(b Vec) Vec { return Vec{a[0] - b[0], a[1] - b[1], a[2] - b[2]} }
+
+// Times is a multiple.
+func (a Vec) Times(s float64) Vec { return Vec{a[0] * s, a[1] * s, a[2] * s} }
+
+// Norm is the length.
+func (a Vec) Norm() float64 { return math.Sqrt(a[0]*a[0] + a[1]*a[1] + a[2]*a[2]) }
+
+// Cross is perpendicular to both.
+func (a Vec) Cross(b Vec) Vec {
+	return Vec{a[1]*b[2] - a[2]*b[1], a[2]*b[0] - a[0]*b[2], a[0]*b[1] - a[1]*b[0]}
+}
+
+// float32 are the numbers as features of a token.
+func (a Vec) float32() []float32 { return []float32{float32(a[0]), float32(a[1]), float32(a[2])} }
+
+// Normalize moves points to their mean and divides them by their largest distance from it.
+func Normalize(points []Vec) {
+	var center Vec
+	for _, p := range points {
+		center = center.Plus(p.Times(1 / float64(len(points))))
+	}
+	radius := 0.0
+	for i := range points {
+		points[i] = points[i].Minus(center)
+		radius = max(radius, points[i].Norm())
+	}
+	if radius == 0 { // all at one place
+		return
+	}
+	for i := range points {
+		points[i] = points[i].Times(1 / radius)
+	}
+}
