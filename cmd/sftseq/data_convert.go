@@ -14,6 +14,7 @@ import (
 	"github.com/sftseq/sftseq/internal/convert"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/lra"
+	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
@@ -21,7 +22,7 @@ func dataConvertCommand() *cli.Command {
 	out := &cli.Command{
 		Name:  "convert",
 		Usage: "make a data set of tables, or of a task's official files",
-		UsageText: `sftseq data convert --from FILE… --to DIR --text COLUMN {--label COLUMN | --label-columns COLUMN,… | --numbers COLUMN,… | --tags COLUMN | --spans COLUMN | --intervals FILE} [flags]
+		UsageText: `sftseq data convert --from FILE… --to DIR {--text | --tokens | --features} COLUMN {--label COLUMN | --label-columns COLUMN,… | --numbers COLUMN,… | --tags COLUMN | --spans COLUMN | --intervals FILE} [flags]
 sftseq data convert TASK --from FILE|DIR --to DIR
 
 Example: sftseq data convert --from reviews.csv.gz --to data/reviews --text review --label stars
@@ -126,6 +127,8 @@ func customFlags() []cli.Flag {
 		&cli.StringFlag{Name: "delimiter", Usage: "`SIGN` between the fields of CSV: ; or | or another, or tab", DefaultText: "comma"},
 		&cli.StringFlag{Name: "text", Usage: "`COLUMN` of text"},
 		&cli.StringFlag{Name: "tokens", Usage: "`COLUMN` of lists of token ids, in place of text"},
+		&cli.StringFlag{Name: "features", Usage: "`COLUMN` of lists of lists of numbers, those of a token each, such as the points of a cloud, in place of text"},
+		&cli.StringFlag{Name: "feature-names", Usage: "with --features, `NAME,…` of the numbers of a token; x, y, z are a position, nx, ny, nz its normal", DefaultText: "x,y,z"},
 		&cli.StringFlag{Name: "pair", Usage: "two columns of text, `A,B`, that are compared"},
 		&cli.StringFlag{Name: "label", Usage: "`COLUMN` of the class"},
 		&cli.StringFlag{Name: "label-separator", Usage: "`TEXT` between the labels of a row, such as ;, of which any number may hold"},
@@ -223,7 +226,7 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 	}
 	o = convert.Options{
 		From: c.StringSlice("from"), To: c.String("to"), Format: c.String("format"), Name: c.String("name"),
-		Text: c.String("text"), Tokens: c.String("tokens"), Label: c.String("label"), LabelSeparator: c.String("label-separator"), ID: c.String("id"), Tokenizer: tokenizer, TokenizerFile: file, Vocab: c.Int("vocab"),
+		Text: c.String("text"), Tokens: c.String("tokens"), Features: c.String("features"), Label: c.String("label"), LabelSeparator: c.String("label-separator"), ID: c.String("id"), Tokenizer: tokenizer, TokenizerFile: file, Vocab: c.Int("vocab"),
 		SplitColumn: c.String("split-column"), Val: c.Float64("val-part"), Seed: c.Uint64("seed"), MaxLength: c.Int("max-length"),
 		Strict: c.Bool("strict"), Replace: c.Bool("force"), MaxField: int(row),
 	}
@@ -232,6 +235,14 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 	}
 	if c.IsSet("pair") {
 		o.Pair = strings.Split(c.String("pair"), ",")
+	}
+	if o.Features != "" {
+		o.FeatureNames = seq.PositionNames
+	}
+	if c.IsSet("feature-names") {
+		if o.FeatureNames, err = parseLabels(c.String("feature-names")); err != nil {
+			return o, usage(c, "--feature-names: %w", err)
+		}
 	}
 	if c.IsSet("labels") {
 		if o.Labels, err = parseLabels(c.String("labels")); err != nil {
@@ -270,7 +281,7 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 		return o.Format != "text" && (o.Format != "" || err != nil || of != "text" || table.IsFolder(path, o.Format))
 	}
 	switch {
-	case o.Text != "" || o.Tokens != "" || o.Pair != nil:
+	case o.Text != "" || o.Tokens != "" || o.Features != "" || o.Pair != nil:
 	case areFolders(o.From, o.Format):
 		o.Text = table.FolderColumns[0]
 		if o.Numbers == nil && o.LabelColumns == nil {

@@ -16,14 +16,14 @@ import (
 // checkCustom refuses flags that do not go together, and numbers that cannot be.
 func checkCustom(c *cli.Context, o *convert.Options) error {
 	var sources []string
-	for _, name := range []string{"text", "tokens", "pair"} {
+	for _, name := range []string{"text", "tokens", "features", "pair"} {
 		if c.String(name) != "" {
 			sources = append(sources, "--"+name)
 		}
 	}
 	switch {
-	case o.Text == "" && o.Tokens == "" && o.Pair == nil:
-		return usage(c, "--text, --tokens or --pair is missing: which column is to be read")
+	case o.Text == "" && o.Tokens == "" && o.Features == "" && o.Pair == nil:
+		return usage(c, "--text, --tokens, --features or --pair is missing: which column is to be read")
 	case len(sources) > 1:
 		return usage(c, "%s exclude each other", strings.Join(sources, " and "))
 	case o.Pair != nil && (len(o.Pair) != 2 || slices.Contains(o.Pair, "")):
@@ -34,6 +34,12 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 		return usage(c, "--vocab needs --tokens: of text the tokenizer knows it")
 	case o.Tokens != "" && c.IsSet("tokenizer"):
 		return usage(c, "--tokens and --tokenizer exclude each other: a tokenizer reads text")
+	case o.Features == "" && c.IsSet("feature-names"):
+		return usage(c, "--feature-names needs --features")
+	case o.Features != "" && c.IsSet("tokenizer"):
+		return usage(c, "--features and --tokenizer exclude each other: a tokenizer reads text")
+	case o.Features != "" && (o.Tags != "" || o.Spans != "" || o.Intervals != ""):
+		return usage(c, "--features excludes --tags, --spans and --intervals, which are of text or token ids")
 	case o.Numbers != nil && (o.Label != "" || o.Pair != nil):
 		return usage(c, "--numbers excludes --label and --pair: a row has a class or numbers, and numbers are of one sequence")
 	case o.LabelColumns != nil && (o.Label != "" || o.Labels != nil || o.Numbers != nil || o.Pair != nil):
@@ -63,6 +69,11 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 	if err := convert.CheckShares(o.Shares); err != nil {
 		return usage(c, "--split %q: %w", c.String("split"), err)
 	}
+	if o.Features != "" {
+		if err := seq.CheckFeatureNames(o.FeatureNames); err != nil {
+			return usage(c, "--feature-names: %w", err)
+		}
+	}
 	if o.Numbers != nil {
 		if err := seq.CheckNumberNames(o.Numbers); err != nil {
 			return usage(c, "--numbers: %w", err)
@@ -81,6 +92,9 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 func customWarnings(c *cli.Context, m *seq.Manifest, o *convert.Options) (out []string) {
 	rows := func(split string) int64 { return m.Splits[split].Rows }
 	if text := splitsWarning(c, o); text != "" {
+		out = append(out, text)
+	}
+	if text := cloudsWarning(o); text != "" {
 		out = append(out, text)
 	}
 	var empty []string

@@ -8,9 +8,11 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sftseq/sftseq/internal/cloud"
 	"github.com/sftseq/sftseq/internal/convert"
 	"github.com/sftseq/sftseq/internal/skipped"
 	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/internal/visible"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -74,4 +76,18 @@ func withoutFolders(err error, o *convert.Options, left *skipped.Rows) error {
 		return err
 	}
 	return fmt.Errorf("%w\nthe class of a file is the folder that it is in: --label path --label-pattern REGEX takes it out of its name", err)
+}
+
+// cloudsWarning tells of a folder of points or surfaces, whose files are read as text; "" elsewhere.
+func cloudsWarning(o *convert.Options) string {
+	for _, path := range o.From {
+		if !table.IsFolder(path, o.Format) {
+			continue
+		}
+		files, err := cloud.Find(path)
+		if err == nil && files.Surfaces() {
+			return fmt.Sprintf("%s has files of points or surfaces, which were read as text: sftseq data convert cloud --from %s makes point clouds of them", path, visible.Quote(path))
+		}
+	}
+	return ""
 }

@@ -74,6 +74,9 @@ func dataHead(c *cli.Context) error {
 		return err
 	}
 	defer r.Close()
+	if c.Bool("tokens") && r.Spec().FeatureNames != nil {
+		return usage(c, "--tokens: the tokens of %s have features in place of ids", path)
+	}
 	var tokenizer tokenizers.Tokenizer // nil where rows are shown as ids
 	if spec := r.Spec(); !c.Bool("tokens") && spec.Tokenizer != nil {
 		if tokenizer, err = tokenizers.Open(spec.Tokenizer, filepath.Dir(path)); err != nil {

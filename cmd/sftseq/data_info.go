@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -14,8 +15,11 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// shownTokens is how many tokens of the example are shown.
-const shownTokens = 200
+// shownTokens is how many tokens of the example are shown, and shownPoints how many with features.
+const (
+	shownTokens = 200
+	shownPoints = 3
+)
 
 func dataInfoCommand() *cli.Command {
 	return &cli.Command{
@@ -62,6 +66,7 @@ type schemaInfo struct {
 	FirstToken  int32           `json:"first_token_id,omitempty"` // ids are the numbers in the file plus it
 	LabelNames  []string        `json:"label_names,omitempty"`
 	NumberNames []string        `json:"number_names,omitempty"`
+	Features    []string        `json:"feature_names,omitempty"` // of each token, in place of an id
 }
 
 type columnInfo struct {
@@ -71,7 +76,8 @@ type columnInfo struct {
 
 type exampleInfo struct {
 	Length  int                `json:"length"`
-	Tokens  []int32            `json:"tokens"` // at most shownTokens
+	Tokens  []int32            `json:"tokens"`             // at most shownTokens
+	Points  [][]float32        `json:"features,omitempty"` // of the first tokens, in place of them
 	Text    string             `json:"text,omitempty"`
 	TokensB []int32            `json:"tokens_b,omitempty"`
 	TextB   string             `json:"text_b,omitempty"`
@@ -167,7 +173,7 @@ func inspect(r *seq.Reader, path string) (*fileInfo, error) {
 		File: path, Format: "arrow stream", Rows: found.Rows, Batches: found.Batches, Lengths: found.Lengths, Labels: found.Labels, PerRow: found.PerRow, Numbers: found.Numbers,
 		Schema: schemaInfo{
 			Task: spec.Task, Name: spec.Name, Split: spec.Split, Tokenizer: spec.Tokenizer,
-			VocabSize: spec.VocabSize, PadTokenID: spec.PadID, LabelNames: spec.LabelNames, NumberNames: spec.NumberNames,
+			VocabSize: spec.VocabSize, PadTokenID: spec.PadID, LabelNames: spec.LabelNames, NumberNames: spec.NumberNames, Features: spec.FeatureNames,
 		},
 	}
 	if info.Schema.FirstToken, err = seq.FirstTokenID(found.Schema); err != nil {
@@ -188,7 +194,7 @@ func inspect(r *seq.Reader, path string) (*fileInfo, error) {
 // describeExample shows the beginning of a row, as text where the tokenizer is
 // known to this version, and its file, if it has one, is there.
 func describeExample(e *seq.Example, spec *seq.Spec, dir string) *exampleInfo {
-	out := &exampleInfo{Length: e.Length(), Tokens: e.A[:min(len(e.A), shownTokens)], Numbers: namedNumbers(spec, e)}
+	out := &exampleInfo{Length: e.Length(), Tokens: e.A[:min(len(e.A), shownTokens)], Points: e.Features[:min(len(e.Features), shownPoints)], Numbers: namedNumbers(spec, e)}
 	switch {
 	case spec.Task == seq.MultiLabel:
 		out.Labels = namedLabels(spec, e)
@@ -224,7 +230,11 @@ func (f *fileInfo) write(w io.Writer) error {
 	if f.Schema.PadTokenID != nil {
 		pad = strconv.Itoa(int(*f.Schema.PadTokenID))
 	}
-	out.add("  vocabulary  %d, pad %s, tokenizer %s", f.Schema.VocabSize, pad, summary(f.Schema.Tokenizer))
+	if f.Schema.Features != nil {
+		out.add("  features    %s of each token", strings.Join(f.Schema.Features, ", "))
+	} else {
+		out.add("  vocabulary  %d, pad %s, tokenizer %s", f.Schema.VocabSize, pad, summary(f.Schema.Tokenizer))
+	}
 	if first := f.Schema.FirstToken; first > 0 {
 		out.add("  stored      each id minus %d (first_token_id)", first)
 	}
@@ -271,6 +281,9 @@ func (f *fileInfo) write(w io.Writer) error {
 			} else if part.tokens != nil {
 				out.add("    %v", part.tokens)
 			}
+		}
+		for _, point := range e.Points {
+			out.add("    %v", point)
 		}
 	}
 	return out.err

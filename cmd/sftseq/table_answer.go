@@ -22,7 +22,7 @@ func answerTable(c *cli.Context, config *sft.Config, model *answer.Model) error 
 		return err
 	}
 	parser := requests.NewParser(config, c.String("model"), in.Path, model.Sequences...)
-	if err := parser.ReadsText(); err != nil && !in.Tokens {
+	if err := parser.ReadsText(); err != nil && !in.Tokens && !in.Points {
 		return err
 	}
 	absent := &absentColumns{}

@@ -17,15 +17,15 @@ import (
 
 // tableHelp is what predict and embed say about tables.
 const tableHelp = `With --input a table is read as data convert does: CSV, TSV, JSON, Parquet, Arrow,
-FASTA, FASTQ, lines of text, a folder of files or tables, a directory of Hugging Face's datasets. --text, --tokens
-or --pair names what the model reads. There is a row of output for each row of input, in
+FASTA, FASTQ, lines of text, a folder of files or tables, a directory of Hugging Face's datasets. --text, --tokens,
+--features or --pair names what the model reads. There is a row of output for each row of input, in
 its order, with an id (--id, otherwise the name of the record or file, or FILE:LINE), the
 columns of --keep, and an error where the row cannot be used; the exit status is then 1.
 --output is written as its name ends, complete or not at all. A kept column whose name
 the output has for itself is called input_NAME.`
 
 // tableNames are the flags that say how a table is read, beside --input and --output.
-var tableNames = []string{"text", "tokens", "pair", "id", "keep", "format", "delimiter"}
+var tableNames = []string{"text", "tokens", "features", "pair", "id", "keep", "format", "delimiter"}
 
 func tableFlags() []cli.Flag {
 	return []cli.Flag{
@@ -33,6 +33,7 @@ func tableFlags() []cli.Flag {
 		&cli.StringFlag{Name: "output", Usage: "write `FILE`: .jsonl, .csv, .tsv, .parquet or .arrow, spans also as .bed; or a part into `DIR/`", DefaultText: "JSON lines to standard output", TakesFile: true},
 		&cli.StringFlag{Name: "text", Usage: "`COLUMN` of text"},
 		&cli.StringFlag{Name: "tokens", Usage: "`COLUMN` of lists of token ids, in place of text"},
+		&cli.StringFlag{Name: "features", Usage: "`COLUMN` of lists of lists of numbers, those of a token each, for a model of features"},
 		&cli.StringFlag{Name: "pair", Usage: "two columns of text, `A,B`, that are compared"},
 		&cli.StringFlag{Name: "id", Usage: "`COLUMN` of what rows are called", DefaultText: "the name of the record or file, or FILE:LINE"},
 		&cli.StringFlag{Name: "keep", Usage: "columns to be copied, `A,B`, or all"},
@@ -85,13 +86,17 @@ type tableInput struct{ answer.Table }
 
 // newTableInput looks at what is to be read, for a model that takes one sequence, or pairs.
 func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path string) (*tableInput, error) {
-	in := &tableInput{answer.Table{Path: path, ID: c.String("id"), Tokens: c.IsSet("tokens")}}
+	in := &tableInput{answer.Table{Path: path, ID: c.String("id"), Tokens: c.IsSet("tokens"), Points: config.Featured()}}
 	in.Options = table.Options{Format: c.String("format"), MaxField: c.Int("max-line")}
 	if err := in.checkFormat(c); err != nil {
 		return nil, err
 	}
 	if err := in.findSources(c); err != nil {
 		return nil, err
+	}
+	if reads := c.String("features") != ""; len(in.Sources) > 0 && reads != in.Points {
+		return nil, usage(c, "the model %s reads %s: expected %s COLUMN, found the column %s", c.String("model"), map[bool]string{true: "features", false: "tokens"}[in.Points],
+			map[bool]string{true: "--features", false: "--text or --tokens"}[in.Points], strings.Join(in.Sources, ","))
 	}
 	have, err := in.columns(c)
 	if err != nil {
@@ -100,7 +105,12 @@ func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path str
 	if len(in.Sources) == 0 && in.Options.Format == "arrow" {
 		in.ownColumns(have)
 	}
+	if in.Points {
+		in.Options.Features = in.Sources
+	}
 	switch {
+	case len(in.Sources) == 0 && in.Points:
+		return nil, usage(c, "--features is missing: which column of %s is to be read?%s", in.Path, listOf(have))
 	case len(in.Sources) == 0:
 		return nil, usage(c, "--text, --tokens or --pair is missing: which column of %s is to be read?%s", in.Path, listOf(have))
 	case len(in.Sources) == 1 && !slices.Contains(sequences, 1):
@@ -150,7 +160,7 @@ func (in *tableInput) checkFormat(c *cli.Context) error {
 // findSources takes the columns that flags name, or that of a folder.
 func (in *tableInput) findSources(c *cli.Context) error {
 	var given []string
-	for _, name := range []string{"text", "tokens", "pair"} {
+	for _, name := range []string{"text", "tokens", "features", "pair"} {
 		if c.String(name) != "" {
 			given, in.Sources = append(given, "--"+name), []string{c.String(name)}
 		}
@@ -164,7 +174,7 @@ func (in *tableInput) findSources(c *cli.Context) error {
 		}
 	}
 	switch {
-	case len(given) > 0:
+	case len(given) > 0 || in.Points:
 	case table.IsFolder(in.Path, in.Options.Format):
 		in.Sources = table.FolderColumns[:1]
 	case in.Options.Format == "text":
@@ -189,11 +199,13 @@ func (in *tableInput) columns(c *cli.Context) ([]string, error) {
 // ownColumns takes those of a data set.
 func (in *tableInput) ownColumns(have []string) {
 	for _, name := range have {
-		if seq.IsTokenColumn(name) {
+		if in.Points && name == seq.ColumnFeatures {
+			in.Sources = append(in.Sources, name)
+		} else if !in.Points && seq.IsTokenColumn(name) {
 			in.Sources, in.Tokens = append(in.Sources, name), true
 		}
 	}
-	if in.Tokens && in.ID == "" && slices.Contains(have, seq.ColumnID) {
+	if in.Sources != nil && in.ID == "" && slices.Contains(have, seq.ColumnID) {
 		in.ID = seq.ColumnID
 	}
 }
@@ -241,7 +253,7 @@ func (in *tableInput) read() (all []string) {
 
 // checkIDs compares what a data set says of its token ids with what the model takes them for.
 func (in *tableInput) checkIDs(config *sft.Config) error {
-	if !in.Tokens || in.Options.Format != "arrow" || table.ReadOnce(in.Path) || !seq.IsTokenColumn(in.Sources[0]) {
+	if !in.Tokens && !in.Points || in.Options.Format != "arrow" || table.ReadOnce(in.Path) || !seq.IsTokenColumn(in.Sources[0]) && in.Sources[0] != seq.ColumnFeatures {
 		return nil
 	}
 	r, err := seq.Open(in.Path)

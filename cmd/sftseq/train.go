@@ -228,6 +228,9 @@ func describeRun(c *cli.Context, task *lra.Task, config *sft.Config, settings *s
 	if err := modelUsage(c, describeData(config, set)); err != nil {
 		return err
 	}
+	if err := relationFlags(c, config); err != nil {
+		return err
+	}
 	if err := checkTask(c, task, set); err != nil {
 		return err
 	}

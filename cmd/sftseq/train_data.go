@@ -208,6 +208,18 @@ func initConfig(c *cli.Context, config *sft.Config, settings *sft.Settings) erro
 	return nil
 }
 
+// relationFlags refuses flags of a relation that the model has not: data with positions have
+// distances in place of the sinusoid, which has a dimension.
+func relationFlags(c *cli.Context, config *sft.Config) error {
+	switch asked := c.String("relative"); {
+	case c.IsSet("relative") && asked != config.Relative:
+		return usage(c, "--relative %s: the data have positions (%s), whose order means nothing: expected %s or %s", asked, strings.Join(seq.PositionNames, ", "), sft.DistanceRelation, sft.NoRelation)
+	case c.IsSet("sinusoid-dim") && config.Featured() && config.Relative != sft.SinusoidRelation:
+		return usage(c, "--sinusoid-dim: the model's relation is %s, which has no sinusoids", config.Relative)
+	}
+	return nil
+}
+
 // startingModel is fresh, with the weights that --init-from names if it does.
 func startingModel(c *cli.Context, config *sft.Config, p provenance.Provenance) (*sft.Model, error) {
 	if err := p.Store(config); err != nil {

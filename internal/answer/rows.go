@@ -20,6 +20,7 @@ type Table struct {
 	Options table.Options // whose Columns have all that follow
 	Sources []string      // columns that the model reads: one, or two of a pair
 	Tokens  bool          // they are lists of token ids
+	Points  bool          // they are lists of features
 	ID      string        // column, or ""
 	Keep    []string
 }
@@ -117,7 +118,7 @@ func (r *tableReader) request(row *table.Row) *tableRow {
 	}
 	if err != nil {
 		out.Failure = &requests.Failure{Code: requests.CodeParams, Message: err.Error()}
-		out.Sequences, out.Lengths = nil, nil
+		out.Sequences, out.Lengths, out.Features = nil, nil, nil
 	}
 	return out
 }
@@ -142,6 +143,13 @@ func (r *tableReader) sequence(to *requests.Request, name string, row *table.Row
 	switch {
 	case v.Null:
 		return fmt.Errorf("column %s: expected a value, found none", name)
+	case r.Points && v.Features == nil:
+		return fmt.Errorf("column %s: expected a list of features, found %.40q", name, v.Text)
+	case r.Points:
+		if err := r.parser.SetFeatures(to, v.Features); err != nil {
+			return fmt.Errorf("column %s: %w", name, err)
+		}
+		return nil
 	case r.Tokens && tokens == nil:
 		return fmt.Errorf("column %s: expected a list of token ids, found %.40q", name, v.Text)
 	case !r.Tokens && tokens != nil:
@@ -180,6 +188,9 @@ func written(column string, v table.Value) (any, error) {
 			text = strconv.AppendInt(text, int64(id), 10)
 		}
 		return json.RawMessage(append(text, ']')), nil
+	case v.Features != nil:
+		text, err := json.Marshal(v.Features)
+		return json.RawMessage(text), err
 	case v.JSON:
 		return json.RawMessage(v.Text), nil
 	case !utf8.ValidString(v.Text):

@@ -78,6 +78,11 @@ func Find(from string) (*Files, error) {
 // Len is how many files there are.
 func (f *Files) Len() int { return len(f.list) }
 
+// Surfaces reports whether a file is one of points or a surface for sure: text may be anything.
+func (f *Files) Surfaces() bool {
+	return slices.ContainsFunc(f.list, func(file file) bool { return !strings.EqualFold(filepath.Ext(file.path), ".txt") })
+}
+
 // Divided reports whether a split that a folder does not say is needed: whether there are files
 // that no folder puts into one, and whether there are files for training but none for
 // validation, which are then taken out of training.

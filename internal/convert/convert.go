@@ -35,6 +35,7 @@ type Options struct {
 	Name          string   // of the data set
 	Text          string   // column with text, or
 	Tokens        string   // column with lists of token ids, or
+	Features      string   // column with lists of numbers for each token, or
 	Pair          []string // the two columns of a pair
 	Label         string   // column; "" if there are no labels
 	Numbers       []string // columns of a regression, in place of Label
@@ -42,6 +43,7 @@ type Options struct {
 	Spans         string   // column with spans of the text and their labels, or
 	Intervals     string   // file with those of sequences (BED, GFF)
 	IntervalTypes []string // of these; nil for all
+	FeatureNames  []string // of each of these numbers
 	Labels        []string // names of the labels, in their order; nil for what there is, sorted
 	ID            string   // column of what rows are called; "" for the name of the record, or its place
 
@@ -130,7 +132,7 @@ const (
 func (c *converter) prepare(ctx context.Context) error {
 	o := &c.options
 	sources := 0
-	for _, given := range []bool{o.Text != "", o.Tokens != "", o.Pair != nil} {
+	for _, given := range []bool{o.Text != "", o.Tokens != "", o.Features != "", o.Pair != nil} {
 		if given {
 			sources++
 		}
@@ -139,7 +141,7 @@ func (c *converter) prepare(ctx context.Context) error {
 	case len(o.From) == 0:
 		return errors.New("there is nothing to read")
 	case sources != 1:
-		return errors.New("expected one of a column of text, one of tokens, or two of a pair")
+		return errors.New("expected one of a column of text, one of tokens, one of features, or two of a pair")
 	case o.Pair != nil && len(o.Pair) != 2:
 		return fmt.Errorf("a pair: expected two columns, found %q", o.Pair)
 	case o.Numbers != nil && (o.Label != "" || o.Pair != nil):
@@ -157,7 +159,7 @@ func (c *converter) prepare(ctx context.Context) error {
 	case o.Pair != nil:
 		c.columns, c.spec.Task = append(c.columns, o.Pair...), seq.Retrieval
 	default:
-		c.columns = append(c.columns, o.Text+o.Tokens) // one of them is empty
+		c.columns = append(c.columns, o.Text+o.Tokens+o.Features) // all but one are empty
 	}
 	if o.Numbers != nil {
 		if err := seq.CheckNumberNames(o.Numbers); err != nil {
@@ -171,6 +173,12 @@ func (c *converter) prepare(ctx context.Context) error {
 			return err
 		}
 		c.spec.Task = seq.Tagging
+	}
+	if o.Features != "" {
+		if err := seq.CheckFeatureNames(o.FeatureNames); err != nil {
+			return fmt.Errorf("features: %w", err)
+		}
+		c.spec.FeatureNames = o.FeatureNames
 	}
 	if o.Tokens != "" && o.Vocab < 1 {
 		return errors.New("tokens need the size of their vocabulary")
@@ -239,7 +247,11 @@ func (c *converter) table(progress func(bytes int64)) table.Options {
 			copied = append(copied, c.options.Text)
 		}
 	}
-	return table.Options{Columns: c.columns, Copied: copied, Lists: c.options.lists(), Format: c.options.Format, Delimiter: c.options.Delimiter, MaxField: c.options.MaxField, Progress: progress, Absent: c.noteAbsent}
+	var features []string
+	if c.options.Features != "" {
+		features = []string{c.options.Features}
+	}
+	return table.Options{Columns: c.columns, Copied: copied, Features: features, Lists: c.options.lists(), Format: c.options.Format, Delimiter: c.options.Delimiter, MaxField: c.options.MaxField, Progress: progress, Absent: c.noteAbsent}
 }
 
 // noteAbsent takes a column that no row of a file has, and what the first rows have.
@@ -250,6 +262,9 @@ func (c *converter) noteAbsent(file, column string, found []string) {
 // readTokens decides what tokens are.
 func (c *converter) readTokens(ctx context.Context) error {
 	o := &c.options
+	if o.Features != "" {
+		return nil
+	}
 	if o.Tokens != "" {
 		spec, err := json.Marshal(map[string]any{"type": tokenizers.IDs{}.Type(), "vocab": o.Vocab})
 		if err == nil { // it is for texts that a model is given later
@@ -285,7 +300,10 @@ func (w *worker) example(row *table.Row) (e seq.Example, split string, why *skip
 		return e, "", w.unreadable(row.Err)
 	}
 	for i, v := range w.texts(row) {
-		if why = w.checkText(v); why == nil && w.bytes {
+		if why = w.checkText(v); why == nil && w.options.Features != "" {
+			e.Features = v.Features
+			why = w.checkLength(len(v.Features))
+		} else if why == nil && w.bytes {
 			why = w.checkLength(len(v.Text))
 		} else if why == nil {
 			why = w.encode(&e, i, v)
@@ -369,7 +387,11 @@ func (w *worker) split(row *table.Row) (string, *skipped.Reason) {
 func (c *converter) checkText(v table.Value) *skipped.Reason {
 	switch {
 	case v.Null:
-		return skipped.Because("no text", nil)
+		return skipped.Because(map[bool]string{true: "no features", false: "no text"}[c.options.Features != ""], nil)
+	case c.options.Features != "" && v.Features == nil:
+		return skipped.Because("no list of features", fmt.Errorf("found %.40q", v.Text))
+	case c.options.Features != "":
+		return nil
 	case c.tokenizer == nil && v.Tokens == nil:
 		return skipped.Because("no list of tokens", fmt.Errorf("found %.40q", v.Text))
 	case c.tokenizer != nil && v.Tokens != nil:
@@ -381,7 +403,7 @@ func (c *converter) checkText(v table.Value) *skipped.Reason {
 // checkLength looks at the number of a text's tokens.
 func (c *converter) checkLength(n int) *skipped.Reason {
 	if n == 0 {
-		return skipped.Because("empty text", nil)
+		return skipped.Because(map[bool]string{true: "empty features", false: "empty text"}[c.options.Features != ""], nil)
 	}
 	if most := c.options.MaxLength; most > 0 && n > most {
 		return skipped.Because(fmt.Sprintf("more than %d tokens", most), fmt.Errorf("found %d", n))

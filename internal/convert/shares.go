@@ -64,8 +64,13 @@ func shareOf(shares []Share, sum [sha256.Size]byte) string {
 
 // appendBytes appends the bytes of a value.
 func appendBytes(to []byte, v table.Value) []byte {
-	if v.Tokens == nil {
+	if v.Tokens == nil && v.Features == nil {
 		return append(to, v.Text...)
+	}
+	for _, token := range v.Features {
+		for _, x := range token {
+			to = binary.LittleEndian.AppendUint32(to, math.Float32bits(x))
+		}
 	}
 	for _, id := range v.Tokens {
 		to = binary.LittleEndian.AppendUint32(to, uint32(id))

@@ -28,9 +28,17 @@ func (p *Parser) fillFeatures(r *Request, fields map[string]json.RawMessage) err
 	if err != nil {
 		return Fail(CodeParams, "features: %v", err)
 	}
+	if err := p.SetFeatures(r, features); err != nil {
+		return Fail(CodeParams, "features: %v", err)
+	}
+	return nil
+}
+
+// SetFeatures makes features the sequence of a request.
+func (p *Parser) SetFeatures(r *Request, features [][]float32) error {
 	used, err := p.Config.WindowFeatures(features)
 	if err != nil {
-		return Fail(CodeParams, "features: %v", err)
+		return err
 	}
 	if len(used) < len(features) { // all of them would be kept as long as the request
 		used = slices.Clone(used)

@@ -47,21 +47,21 @@ func itemsAt(a arrow.Array, i, limit int) (v Value, err error) {
 	if !ok || a.IsNull(i) {
 		return valueAt(a, i)
 	}
-	from, to := list.ValueOffsets(i)
-	if n := int64(list.ListValues().Len()); from < 0 || from > to || to > n { // Arrow believes what a file says
-		return v, fmt.Errorf("the file is damaged: a list from %d to %d of %d values", from, to, n)
+	from, to, err := within(list, i)
+	if err != nil {
+		return v, err
 	}
 	v.Items = []string{}
-	for at := int(from); at < int(to); at++ {
+	for at := from; at < to; at++ {
 		item, err := valueAt(list.ListValues(), at)
 		if err == nil && item.Null {
 			err = errors.New("expected a value, found null")
 		}
 		if err != nil {
-			return Value{}, fmt.Errorf("index %d: %w", at-int(from), err)
+			return Value{}, fmt.Errorf("index %d: %w", at-from, err)
 		}
 		if limit -= itemBytes + len(item.Text); limit < 0 {
-			return Value{}, fmt.Errorf("index %d: the list has more bytes than a row may have", at-int(from))
+			return Value{}, fmt.Errorf("index %d: the list has more bytes than a row may have", at-from)
 		}
 		v.Items = append(v.Items, item.Text)
 	}

@@ -103,6 +103,7 @@ type jsonColumns struct {
 	columns []string
 	copied  []string
 	lists   []string
+	points  []string        // of features
 	known   map[string]bool // keys that columns begin with
 	absent  func(file, column string, found []string)
 	missing map[string]bool // columns that were in no row yet
@@ -114,7 +115,7 @@ type jsonColumns struct {
 const firstRows = 10
 
 func newJSONColumns(file string, o Options) *jsonColumns {
-	c := &jsonColumns{file: file, columns: slices.Clone(o.Columns), copied: o.Copied, lists: o.Lists, known: map[string]bool{}, absent: o.Absent, missing: map[string]bool{}}
+	c := &jsonColumns{file: file, columns: slices.Clone(o.Columns), copied: o.Copied, lists: o.Lists, points: o.Features, known: map[string]bool{}, absent: o.Absent, missing: map[string]bool{}}
 	for _, name := range o.Columns {
 		c.missing[name] = true
 		for _, key := range pathKeys(name) {
@@ -142,6 +143,8 @@ func (c *jsonColumns) read(row *Row, object []byte) {
 			v, err = asItStands(field)
 		} else if err == nil && len(field) > 0 && field[0] == '[' && slices.Contains(c.lists, name) {
 			v, err = itemsOf(field)
+		} else if err == nil && len(field) > 0 && field[0] == '[' && slices.Contains(c.points, name) {
+			v, err = featuresOf(field)
 		} else if err == nil {
 			v, err = valueOf(field)
 		}

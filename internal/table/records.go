@@ -22,6 +22,7 @@ type records struct {
 	columns []string // of the whole
 	wanted  []string
 	lists   []string
+	points  []string                     // of features
 	limit   int                          // bytes of a row
 	next    func() (arrow.Record, error) // io.EOF after the last
 	record  arrow.Record                 // nil before the first and when it is read
@@ -51,7 +52,7 @@ func newRecords(name string, schema *arrow.Schema, o Options) (*records, error) 
 				column, first, seq.KeyFirstTokenID, seq.ColumnTokens, seq.ColumnTokensA, seq.ColumnTokensB)
 		}
 	}
-	r := &records{name: name, columns: columns, wanted: o.Columns, lists: o.Lists, limit: o.MaxField, first: first, part: o.part, left: math.MaxInt64}
+	r := &records{name: name, columns: columns, wanted: o.Columns, lists: o.Lists, points: o.Features, limit: o.MaxField, first: first, part: o.part, left: math.MaxInt64}
 	if o.part != nil {
 		r.row, r.left = o.part.From, o.part.To-o.part.From
 	}
@@ -104,9 +105,12 @@ func (r *records) Next(row *Row) (err error) {
 		}
 		var v Value
 		var err error
-		if column := r.record.Column(at[0]); slices.Contains(r.lists, name) {
+		switch column := r.record.Column(at[0]); {
+		case slices.Contains(r.lists, name):
 			v, err = itemsAt(column, r.at, r.limit-size)
-		} else {
+		case slices.Contains(r.points, name):
+			v, err = featuresAt(column, r.at, r.limit-size)
+		default:
 			v, err = valueAt(column, r.at)
 		}
 		if err == nil && seq.IsTokenColumn(name) {
@@ -115,7 +119,7 @@ func (r *records) Next(row *Row) (err error) {
 		for _, item := range v.Items {
 			size += itemBytes + len(item)
 		}
-		if size += len(v.Text) + 4*len(v.Tokens); err == nil && size > r.limit {
+		if size += len(v.Text) + 4*len(v.Tokens) + featureBytes(v.Features); err == nil && size > r.limit {
 			err = fmt.Errorf("the row has more than %d bytes", r.limit)
 		}
 		if err != nil {
@@ -189,8 +193,15 @@ func checkColumns(schema *arrow.Schema, o Options) (columns []string, err error)
 		return nil, err
 	}
 	for _, i := range at {
-		if f := schema.Field(i); !readable(f.Type) && !((isTime(f.Type) || isTexts(f.Type)) && slices.Contains(o.Copied, f.Name)) && !(ofItems(f.Type) && slices.Contains(o.Lists, f.Name)) {
+		if f := schema.Field(i); slices.Contains(o.Features, f.Name) {
+			if !ofFeatures(f.Type) {
+				return nil, &ColumnError{f.Name, false, fmt.Errorf("column %q: expected lists of lists of float numbers, those of a token each, found %s", f.Name, f.Type)}
+			}
+		} else if !readable(f.Type) && !((isTime(f.Type) || isTexts(f.Type)) && slices.Contains(o.Copied, f.Name)) && !(ofItems(f.Type) && slices.Contains(o.Lists, f.Name)) {
 			_, list := f.Type.(arrow.ListLikeType)
+			if ofFeatures(f.Type) {
+				return nil, &ColumnError{f.Name, list, fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, found features (%s), which --features reads", f.Name, f.Type)}
+			}
 			return nil, &ColumnError{f.Name, list, fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, found %s: write it as text", f.Name, f.Type)}
 		}
 	}

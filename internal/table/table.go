@@ -66,6 +66,7 @@ func (r *Row) Size() int {
 		for _, item := range v.Items {
 			n += itemBytes + len(item)
 		}
+		n += featureBytes(v.Features)
 	}
 	return max(n, r.whole)
 }
@@ -91,9 +92,11 @@ type Value struct {
 	Text   string
 	Tokens []int32  // in place of text, from a list of numbers
 	Items  []string // in place of text, from a list in a column of [Options].Lists
-	Null   bool     // it is missing
-	Words  bool     // the text is words with a space between them, each of which may have a tag
-	JSON   bool     // the text is a number, true or false, as JSON has it, or what [Options].Copied has taken
+	// Features are in place of text, from a list in a column of [Options].Features.
+	Features [][]float32
+	Null     bool // it is missing
+	Words    bool // the text is words with a space between them, each of which may have a tag
+	JSON     bool // the text is a number, true or false, as JSON has it, or what [Options].Copied has taken
 }
 
 // ColumnError is what is wrong with a row's value of a column, or with all of them.
@@ -124,6 +127,7 @@ type Options struct {
 	Format    string            // of [Formats]; "" is what the file's name says
 	Copied    []string          // of Columns, those that are only copied: lists and objects of JSON are taken as they stand, dates and times of Arrow as text
 	Lists     []string          // of Columns, those whose lists are of texts, and not of token ids
+	Features  []string          // of Columns, those whose lists are of lists of numbers, those of a token each
 	Delimiter byte              // between the fields of CSV; 0 is a comma
 	MaxField  int               // bytes of a row that are accepted at most
 	Progress  func(bytes int64) // called with the bytes of the file read; may be nil

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestCloudTables: tables of clouds become a data set with labels and ids, a model learns it, and
+// predict and eval call its rows by their ids, whichever file they come from. What a flag cannot do
+// for clouds is an error.
+func TestCloudTables(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	run := func(args ...string) (out, errs string) {
+		t.Helper()
+		status, out, errs := program(nil, args...)
+		if status != 0 {
+			t.Fatalf("%v: status %d\n%s\n%s", args, status, out, errs)
+		}
+		return out, errs
+	}
+	var lines strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&lines, `{"key":"cloud %d","points":[[0.%d,0,%d],[0,0.5,%d]],"class":"%s"}`+"\n", i, i+10, i%2, i%2, []string{"low", "high"}[i%2])
+	}
+	table := at("clouds.jsonl")
+	if err := os.WriteFile(table, []byte(lines.String()+`{"key":"bad","points":[[0,0,0],[0,null,0]],"class":"low"}`+"\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, errs := run("data", "convert", "--from", table, "--to", at("data"), "--features", "points", "--label", "class", "--id", "key", "--split", "0.5,0.25,0.25")
+	if !strings.Contains(errs, "1 of 61 rows left out: the row cannot be read\n  "+table+":61: column points: index 1: number 1: expected a number, found null") {
+		t.Errorf("converting: %s", errs)
+	}
+	run("train", "custom", "--data", at("data"), "--out", at("run"), "--epochs", "1", "--k", "2", "--hidden", "16", "--intermediate", "16", "--relative", "none")
+	test := filepath.Join(at("data"), "test.arrow")
+	out, _ := run("data", "info", test)
+	for _, want := range []string{"features    x, y, z of each token\n", "2 tokens, beginning with\n    [0."} {
+		if !strings.Contains(out, want) {
+			t.Errorf("info: expected %q in %s", want, out)
+		}
+	}
+	run("predict", "--model", at("run"), "--input", test, "--output", at("a.csv"))
+	scored, err := os.ReadFile(at("a.csv"))
+	if err != nil || !strings.HasPrefix(string(scored), "id,label,probability_high,probability_low,error\ncloud ") {
+		t.Errorf("of the data set: %s, %v", scored, err)
+	}
+	run("eval", "--model", at("run"), "--data", at("data"), "--errors", at("wrong.csv"))
+	if wrong, err := os.ReadFile(at("wrong.csv")); err != nil || strings.Count(string(wrong), "\n") > 1 && !strings.Contains(string(wrong), "\ncloud ") {
+		t.Errorf("errors: %s, %v", wrong, err)
+	}
+	status, _, errs := program(nil, "predict", "--model", at("run"), "--input", table, "--features", "points", "--id", "key", "--keep", "class", "--output", at("b.csv"))
+	if status != exitError || !strings.Contains(errs, "1 of 61 rows failed, the first: "+table+":61: column points: index 1: number 1: expected a number, found null") {
+		t.Errorf("of the table: status %d, %s", status, errs)
+	}
+	all, err := os.ReadFile(at("b.csv"))
+	rows := strings.Split(strings.TrimSpace(string(all)), "\n")
+	if err != nil || len(rows) != 62 || !strings.HasPrefix(rows[1], "cloud 0,low,") || !strings.HasPrefix(rows[61], "bad,low,,,,") {
+		t.Fatalf("of the table: %s, %v", all, err)
+	}
+	for _, line := range strings.Split(strings.TrimSpace(string(scored)), "\n")[1:] { // the same answers
+		var i int
+		if _, err := fmt.Sscanf(line, "cloud %d,", &i); err != nil {
+			t.Fatal(line, err)
+		}
+		id, answer, _ := strings.Cut(line, ",")
+		if want := id + "," + []string{"low", "high"}[i%2] + "," + answer; rows[i+1] != want {
+			t.Errorf("of the table: %s, expected %s", rows[i+1], want)
+		}
+	}
+	for want, args := range map[string][]string{
+		"--feature-names needs --features":                       {"data", "convert", "--from", table, "--to", at("x"), "--text", "key", "--feature-names", "a"},
+		"--features and --tokenizer exclude each other":          {"data", "convert", "--from", table, "--to", at("x"), "--features", "points", "--tokenizer", "byte"},
+		"--text and --features exclude each other":               {"data", "convert", "--from", table, "--to", at("x"), "--features", "points", "--text", "key"},
+		"--features excludes --tags":                             {"data", "convert", "--from", table, "--to", at("x"), "--features", "points", "--tags", "key"},
+		"reads features: expected --features COLUMN":             {"predict", "--model", at("run"), "--input", table, "--text", "key"},
+		"--features is missing: which column of":                 {"predict", "--model", at("run"), "--input", table},
+		"--tokens: the tokens of":                                {"data", "head", "--tokens", at("data")},
+		"--relative sinusoid_hadamard: the data have positions":  {"train", "custom", "--data", at("data"), "--out", at("y"), "--relative", "sinusoid_hadamard"},
+		"--sinusoid-dim: the model's relation is distance":       {"train", "custom", "--data", at("data"), "--out", at("y"), "--sinusoid-dim", "8"},
+		"--tokenizer stands before cloud, and is of another":     {"data", "convert", "--tokenizer", "byte", "cloud", "--from", dir, "--to", at("x")},
+		"--split stands before listops, and is of another":       {"data", "convert", "--split", "1,0,0", "listops", "--from", dir, "--to", at("x")},
+		"flag provided but not defined: -text; see sftseq data ": {"data", "convert", "cloud", "--text", "a", "--from", dir, "--to", at("x")},
+	} {
+		if status, _, errs := program(nil, args...); status != exitUsage || !strings.Contains(errs, want) {
+			t.Errorf("%v: status %d, %s, expected %q", args, status, errs, want)
+		}
+	}
+}
+
+// TestConvertCloud: a folder with a bad file is converted without it, its training has a part for
+// validation, flags without an effect are errors, and reading it as text is warned of.
+func TestConvertCloud(t *testing.T) {
+	t.Parallel()
+	from, data := filepath.Join(t.TempDir(), "set"), filepath.Join(t.TempDir(), "data")
+	for i := range 40 {
+		for _, name := range []string{fmt.Sprintf("chair/train/%d.off", i), fmt.Sprintf("desk/test/%d.off", i), fmt.Sprintf("desk/train/%d.off", i)} {
+			path := filepath.Join(from, name)
+			if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+				t.Fatal(err)
+			}
+			text := "OFF\n3 1 0\n0 0 0\n1 0 0\n0 2 3\n3 0 1 2\n"
+			if name == "desk/train/7.off" {
+				text = text[:10]
+			}
+			if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	status, out, errs := program(nil, "data", "convert", "cloud", "--from", from, "--to", data, "--points", "4", "--no-baselines")
+	if status != 0 || !strings.Contains(errs, "1 of 120 rows left out: the file cannot be read\n  "+filepath.Join(from, "desk/train/7.off")+": expected 3 points") ||
+		!strings.Contains(out, "val.arrow: ") || !strings.HasSuffix(out, "labels: chair, desk\n") {
+		t.Errorf("status %d, %s, %s", status, out, errs)
+	}
+	if status, out, _ := program(nil, "data", "head", "--rows", "1", data); status != 0 || !strings.HasPrefix(out, `{"id":"chair/train/`) {
+		t.Errorf("head: %s", out)
+	}
+	for want, flags := range map[string][]string{
+		"--test-part: the folders of":               {"--test-part", "0.5"},
+		"7.off: the file cannot be read: expected ": {"--strict"},
+	} {
+		args := append([]string{"data", "convert", "cloud", "--from", from, "--to", data + "2"}, flags...)
+		if status, _, errs := program(nil, args...); status == 0 || !strings.Contains(errs, want) {
+			t.Errorf("%v: status %d, %s", args, status, errs)
+		}
+	}
+	if status, _, errs := program(nil, "data", "convert", "--from", from, "--to", data+"3", "--no-baselines"); status != 0 || !strings.Contains(errs, "were read as text: sftseq data convert cloud --from ") {
+		t.Errorf("as text: status %d, %s", status, errs)
+	}
+}

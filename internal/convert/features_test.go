@@ -1,0 +1,74 @@
+package convert
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+)
+
+// TestFeatures: rows of features have labels, ids and splits as those of text have, and what
+// cannot be used is counted with its place.
+func TestFeatures(t *testing.T) {
+	path := file(t, "a.jsonl", `{"key":"p","points":[[0,0,1],[1,2,3]],"class":"pear"}
+{"key":"q","points":[[0,0,2]],"class":"apple"}
+{"key":"r","points":[[0,0,null]],"class":"fig"}
+{"key":"s","points":[[0,0]],"class":"pear"}
+{"key":"t","points":[],"class":"pear"}
+{"key":"u","class":"pear"}
+{"key":"v","points":"x","class":"pear"}
+{"key":"w","points":[[0,0,3]]}
+{"key":"x","points":[[0,0,2]],"class":"pear"}
+{"key":"y","points":[[1,1,1],[2,2,2],[3,3,3]],"class":"pear"}
+`)
+	o := options(t, path)
+	o.Text, o.Tokenizer, o.Features, o.FeatureNames, o.Label, o.ID, o.MaxLength = "", nil, "points", []string{"x", "y", "z"}, "class", "key", 2
+	d, left := mustConvert(t, o)
+	if m := d.Manifest; !reflect.DeepEqual(m.LabelNames, []string{"apple", "pear"}) || !reflect.DeepEqual(m.FeatureNames, o.FeatureNames) || m.VocabSize != 0 {
+		t.Errorf("%+v", m)
+	}
+	r, err := d.Reader("train")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	rows, err := r.Next()
+	if err != nil || rows.Len() != 3 {
+		t.Fatal(rows, err)
+	}
+	if e := rows.Example(0); e.ID != "p" || e.Label != 1 || !reflect.DeepEqual(e.Features, [][]float32{{0, 0, 1}, {1, 2, 3}}) {
+		t.Errorf("%+v", e)
+	}
+	if e := rows.Example(2); e.ID != "x" || e.Label != 1 {
+		t.Errorf("%+v", e)
+	}
+	report := strings.ReplaceAll(left.String(), path, "a")
+	const want = `1 of 10 rows left out: empty features
+  a:5
+1 of 10 rows left out: it does not fit into a data set
+  a:4: column features: index 0: expected 3 numbers, found 2
+1 of 10 rows left out: more than 2 tokens
+  a:10: found 3
+1 of 10 rows left out: no features
+  a:6
+1 of 10 rows left out: no label
+  a:8
+1 of 10 rows left out: no list of features
+  a:7: found "x"
+1 of 10 rows left out: the row cannot be read
+  a:3: column points: index 0: number 2: expected a number, found null
+1 of 10 rows have the text of an earlier one, and are kept
+  a:9
+`
+	if report != want {
+		t.Errorf("found\n%s\nexpected\n%s", report, want)
+	}
+	var lines []string
+	for i := range 200 {
+		lines = append(lines, `{"points":[[`+strings.Repeat("1", i%9+1)+`,`+strings.Repeat("2", i%13+1)+`,3]],"class":"a"}`)
+	}
+	o = options(t, file(t, "b.jsonl", strings.Join(lines, "\n")))
+	o.Text, o.Tokenizer, o.Features, o.FeatureNames, o.Label, o.Shares = "", nil, "points", []string{"x", "y", "z"}, "class", []Share{{"train", 0.5}, {"val", 0.5}}
+	if d, _ := mustConvert(t, o); d.Manifest.Splits["val"].Rows < 50 || d.Manifest.Splits["train"].Rows < 50 {
+		t.Errorf("%+v", d.Manifest.Splits)
+	}
+}

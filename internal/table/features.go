@@ -1,0 +1,108 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/sftseq/sftseq/internal/jsonlines"
+)
+
+// featuresOf are the features of a list of JSON.
+func featuresOf(list []byte) (v Value, err error) {
+	v.Features, err = jsonlines.Features(list)
+	return v, err
+}
+
+// tokenBytes is what a token with features takes beside them.
+const tokenBytes = 24
+
+func featureBytes(features [][]float32) (n int) {
+	for _, token := range features {
+		n += tokenBytes + 4*len(token)
+	}
+	return n
+}
+
+// ofFeatures reports whether values of a type are lists of lists of float numbers.
+func ofFeatures(t arrow.DataType) bool {
+	list, ok := t.(arrow.ListLikeType)
+	if !ok {
+		return false
+	}
+	tokens, ok := list.Elem().(arrow.ListLikeType)
+	return ok && slices.Contains([]arrow.Type{arrow.FLOAT32, arrow.FLOAT64}, tokens.Elem().ID())
+}
+
+// featuresAt are the features of row i of a column, which may take so many bytes.
+func featuresAt(a arrow.Array, i, limit int) (v Value, err error) {
+	list, ok := a.(array.ListLike)
+	if !ok {
+		return v, errors.New("expected a list of lists of numbers")
+	}
+	if a.IsNull(i) {
+		return Value{Null: true}, nil
+	}
+	from, to, err := within(list, i)
+	if err != nil {
+		return v, err
+	}
+	tokens := list.ListValues().(array.ListLike)
+	v.Features = [][]float32{}
+	for t := from; t < to; t++ {
+		token, err := numbersAt(tokens, t)
+		if err == nil {
+			if limit -= tokenBytes + 4*len(token); limit < 0 {
+				err = errors.New("the list has more bytes than a row may have")
+			}
+		}
+		if err != nil {
+			return Value{}, fmt.Errorf("index %d: %w", t-from, err)
+		}
+		v.Features = append(v.Features, token)
+	}
+	return v, nil
+}
+
+// numbersAt are those of list i.
+func numbersAt(list array.ListLike, i int) ([]float32, error) {
+	if list.IsNull(i) {
+		return nil, errors.New("expected a list of numbers, found null")
+	}
+	from, to, err := within(list, i)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float32, 0, to-from)
+	for at := from; at < to; at++ {
+		if list.ListValues().IsNull(at) {
+			return nil, fmt.Errorf("number %d: expected a number, found null", at-from)
+		}
+		var x float64
+		switch a := list.ListValues().(type) {
+		case *array.Float32:
+			x = float64(a.Value(at))
+		case *array.Float64:
+			x = a.Value(at)
+		default:
+			return nil, fmt.Errorf("expected float numbers, found %s", a.DataType())
+		}
+		if y := float32(x); y-y != 0 {
+			return nil, fmt.Errorf("number %d: expected a finite one within float32, found %v", at-from, x)
+		}
+		out = append(out, float32(x))
+	}
+	return out, nil
+}
+
+// within are the ends of list i, which Arrow takes from a file as they are.
+func within(list array.ListLike, i int) (from, to int, err error) {
+	first, end := list.ValueOffsets(i)
+	if n := int64(list.ListValues().Len()); first < 0 || first > end || end > n {
+		return 0, 0, fmt.Errorf("the file is damaged: a list from %d to %d of %d values", first, end, n)
+	}
+	return int(first), int(end), nil
+}

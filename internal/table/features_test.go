@@ -1,0 +1,134 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/apache/arrow/go/v15/parquet"
+	"github.com/apache/arrow/go/v15/parquet/pqarrow"
+)
+
+// featureLines are rows of a column of features, and what is read of each.
+var featureLines = []struct{ json, want string }{
+	{`{"points":[[1,2],[3,4.5]]}`, "[[1 2] [3 4.5]]"},
+	{`{"points":[[1],[2,3,4]]}`, "[[1] [2 3 4]]"},
+	{`{"points":[]}`, "[]"},
+	{`{"points":null}`, "none"},
+	{`{"points":[[1,2],[3,null]]}`, "column points: index 1: number 1: expected a number, found null"},
+	{`{"points":[[1,2],null]}`, "column points: index 1: expected a list of numbers, found null"},
+	{`{"points":[[1e39,2]]}`, "column points: index 0: number 0: expected "},
+}
+
+// featuresIn are the values of the column points.
+func featuresIn(t *testing.T, path string) (rows []string) {
+	t.Helper()
+	r, err := Open(context.Background(), path, Options{Columns: []string{"points"}, Features: []string{"points"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var row Row
+	for {
+		err := r.Next(&row)
+		switch {
+		case err == io.EOF:
+			return rows
+		case err != nil:
+			t.Fatal(err)
+		case row.Err != nil:
+			rows = append(rows, row.Err.Error())
+		case row.Values[0].Null:
+			rows = append(rows, "none")
+		default:
+			rows = append(rows, fmt.Sprint(row.Values[0].Features))
+		}
+	}
+}
+
+// TestFeatures: lists of lists of numbers are read of JSON, Arrow and Parquet, and null or what
+// is beyond float32 is an error with its place.
+func TestFeatures(t *testing.T) {
+	dir := t.TempDir()
+	var lines []string
+	for _, l := range featureLines {
+		lines = append(lines, l.json)
+	}
+	check := func(path string) {
+		got := featuresIn(t, path)
+		if len(got) != len(featureLines) {
+			t.Fatalf("%s: %d rows", path, len(got))
+		}
+		for i, l := range featureLines {
+			if !strings.HasPrefix(got[i], l.want) {
+				t.Errorf("%s: %s: %s, expected %s", path, l.json, got[i], l.want)
+			}
+		}
+	}
+	path := filepath.Join(dir, "a.jsonl")
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	check(path)
+	schema := arrow.NewSchema([]arrow.Field{{Name: "points", Type: arrow.ListOf(arrow.ListOf(arrow.PrimitiveTypes.Float64)), Nullable: true}}, nil)
+	record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader("["+strings.Join(lines, ",")+"]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	create := func(name string) *os.File {
+		f, err := os.Create(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return f
+	}
+	f := create("a.arrow")
+	w, err := ipc.NewFileWriter(f, ipc.WithSchema(schema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Write(record); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	check(f.Name())
+	_, err = Open(context.Background(), f.Name(), Options{Columns: []string{"points"}})
+	if err == nil || !strings.Contains(err.Error(), "which --features reads") {
+		t.Errorf("as text: %v", err)
+	}
+	p := create("a.parquet")
+	out, err := pqarrow.NewFileWriter(schema, p, parquet.NewWriterProperties(), pqarrow.DefaultWriterProps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Write(record); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	check(p.Name())
+	limited, err := Open(context.Background(), f.Name(), Options{Columns: []string{"points"}, Features: []string{"points"}, MaxField: 40})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer limited.Close()
+	var row Row
+	if err := limited.Next(&row); err != nil || row.Err == nil || !strings.Contains(row.Err.Error(), "more bytes than a row may have") {
+		t.Errorf("a long row: %v, %v", row.Err, err)
+	}
+	if got := (&Row{Values: []Value{{Features: [][]float32{{1, 2}, {3}}}}}).Size(); !reflect.DeepEqual(got, 2*tokenBytes+12) {
+		t.Errorf("a size of %d", got)
+	}
+}
