@@ -132,3 +132,43 @@ func TestConvertCloud(t *testing.T) {
 		t.Errorf("as text: status %d, %s", status, errs)
 	}
 }
+
+// TestCloudExample runs the commands on tables of clouds in docs/own-data.md.
+func TestCloudExample(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../../docs/own-data.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(page), "\nTables of clouds have")
+	_, line, _ := strings.Cut(section, "```json\n")
+	line, section, _ = strings.Cut(line, "\n```")
+	_, commands, _ := strings.Cut(section, "```sh\n")
+	commands, _, _ = strings.Cut(commands, "```")
+	dir := t.TempDir()
+	var lines strings.Builder
+	for i := range 80 {
+		one := strings.NewReplacer("c1", fmt.Sprint("c", i), "0.1", fmt.Sprintf("0.%d", 10+i), "chair", []string{"chair", "desk"}[i%2]).Replace(line)
+		lines.WriteString(one + "\n")
+	}
+	if err := os.WriteFile(filepath.Join(dir, "clouds.jsonl"), []byte(lines.String()), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
+	for command := range strings.Lines(commands) {
+		args := strings.Fields(command)[1:]
+		for i, word := range args {
+			if !strings.HasPrefix(word, "-") && strings.ContainsAny(word, "/.") {
+				args[i] = filepath.Join(dir, word)
+			}
+		}
+		if status, _, errs := program(nil, args...); status != 0 {
+			t.Fatalf("%s: status %d, %s", command, status, errs)
+		}
+		ran++
+	}
+	scored, err := os.ReadFile(filepath.Join(dir, "scored.csv"))
+	if err != nil || ran != 4 || strings.Count(string(scored), "\n") != 81 || !strings.Contains(string(scored), "\nc7,desk,") {
+		t.Errorf("%d commands, %s, %v", ran, scored, err)
+	}
+}

@@ -49,7 +49,7 @@ func TestUsageNamesTheFlag(t *testing.T) {
 		{"--max-length -3, expected 0", text("--max-length", "-3")},
 		{"--text and --tokens exclude each other", text("--tokens", "label")},
 		{"--text and --pair exclude each other", text("--pair", "text,label")},
-		{"--text, --tokens or --pair is missing", convert()},
+		{"--text, --tokens, --features or --pair is missing", convert()},
 		{"--pair \"text\": expected two columns", convert("--pair", "text")},
 		{"--pair \"text,\": expected two columns", convert("--pair", "text,")},
 		{"--tokens needs the number of token ids", convert("--tokens", "text")},
