@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -16,6 +17,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
+
+	"github.com/sftseq/sftseq/internal/fuzztest"
 )
 
 // featureLines are rows of a column of features, and what is read of each.
@@ -131,4 +134,46 @@ func TestFeatures(t *testing.T) {
 	if got := (&Row{Values: []Value{{Features: [][]float32{{1, 2}, {3}}}}}).Size(); !reflect.DeepEqual(got, 2*tokenBytes+12) {
 		t.Errorf("a size of %d", got)
 	}
+}
+
+// FuzzFeatures: Arrow of lists of lists of numbers, whatever is wrong with it, gives rows of
+// finite numbers, or errors.
+func FuzzFeatures(f *testing.F) {
+	for _, item := range []arrow.DataType{arrow.ListOf(arrow.PrimitiveTypes.Float64), arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Float32)} {
+		schema := arrow.NewSchema([]arrow.Field{{Name: "points", Type: arrow.ListOf(item), Nullable: true}}, nil)
+		record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(`[{"points":[[1,2],[3,4]]},{"points":null},{"points":[[1,2],null]},{"points":[[5,null]]}]`))
+		if err != nil {
+			f.Fatal(err)
+		}
+		var out strings.Builder
+		w := ipc.NewWriter(&out, ipc.WithSchema(schema))
+		if err := errors.Join(w.Write(record), w.Close()); err != nil {
+			f.Fatal(err)
+		}
+		f.Add([]byte(out.String()))
+	}
+	path := filepath.Join(f.TempDir(), "x")
+	f.Fuzz(func(t *testing.T, text []byte) {
+		defer fuzztest.Limits(t, mostAllocated+200*len(text))()
+		if err := os.WriteFile(path, text, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Open(context.Background(), path, Options{Columns: []string{"points"}, Features: []string{"points"}, Format: "arrow", MaxField: 1 << 16})
+		if err != nil {
+			return
+		}
+		defer r.Close()
+		var row Row
+		for r.Next(&row) == nil {
+			for _, v := range row.Values {
+				for _, token := range v.Features {
+					for _, x := range token {
+						if x-x != 0 {
+							t.Fatalf("%v among %v", x, v.Features)
+						}
+					}
+				}
+			}
+		}
+	})
 }

@@ -1,0 +1,50 @@
+package cloud
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/fuzztest"
+)
+
+// FuzzFormats reads any bytes as each format: what comes of them is an error, or points and faces
+// of which a cloud can be taken, with finite numbers.
+func FuzzFormats(f *testing.F) {
+	for _, text := range []string{
+		surface, "OFF3 1 0\r\n0 0 0\r\n1 0 0\r\n0 2 3\r\n3 0 1 2\r\n", "o t\nv 0 0 0\nv 1 0 0\nv 0 2 3\nf 1/1/1 2/2/1 -1//1\n", "0 0 1 0 0 1\n1,2,3,1,0,0",
+		"ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\nelement face 1\nproperty list uchar int vertex_index\nend_header\n0 0 0\n1 0 0\n0 2 3\n3 0 1 2\n",
+		binaryPLY(binary.LittleEndian, "binary_little_endian"), binaryPLY(binary.BigEndian, "binary_big_endian"), "1e999 0 0\n", "OFF\n1e300 NaN 0\n",
+	} {
+		for _, ending := range Endings() {
+			f.Add([]byte(text), ending)
+		}
+	}
+	f.Fuzz(func(t *testing.T, text []byte, ending string) {
+		parse := formats[ending]
+		if parse == nil {
+			return
+		}
+		defer fuzztest.Limits(t, 1<<20+500*len(text))()
+		s, err := parse(text)
+		if err == nil {
+			err = s.check()
+		}
+		if err != nil {
+			return
+		}
+		points, normals, err := s.Sample(3, rand.New(rand.NewPCG(1, 2)).Float64)
+		if err != nil {
+			return
+		}
+		if len(points) == 0 || len(points) > 3 || normals != nil && len(normals) != len(points) {
+			t.Fatalf("%d points, %d normals", len(points), len(normals))
+		}
+		Normalize(points)
+		for _, p := range points {
+			if n := p.Norm(); n-n != 0 || n > 1+1e-9 {
+				t.Fatalf("a point at a distance of %v", n)
+			}
+		}
+	})
+}
