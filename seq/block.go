@@ -44,12 +44,13 @@ func NewBlock(spec *Spec) *Block {
 type batch struct {
 	tokens    []tokenList // one, or two of a pair
 	labels    []int32
-	unlabeled int             // of the labels
-	lists     labelListWriter // without rows where the file has none
-	numbers   numberList      // without rows where the file has none
-	features  featureList     // in place of tokens where the file has them
-	ids       idList          // without rows where the file has none
-	size      int             // bytes of the tokens, lists of labels, numbers and ids
+	unlabeled int               // of the labels
+	lists     labelListWriter   // without rows where the file has none
+	numbers   numberList        // without rows where the file has none
+	features  itemList[float32] // in place of tokens where the file has them
+	edges     edgeLists         // without rows where the file has none
+	ids       idList            // without rows where the file has none
+	size      int               // bytes of the tokens, lists of labels, numbers and ids
 }
 
 // undo takes back what was added of a row, and a batch that has no other.
@@ -84,6 +85,7 @@ func newBatch(columns int) *batch {
 	b.labels, b.unlabeled, b.size = b.labels[:0], 0, 0
 	b.lists.reset()
 	b.features.reset()
+	b.edges.reset()
 	b.numbers.values, b.numbers.known = b.numbers.values[:0], b.numbers.known[:0]
 	b.ids.offsets, b.ids.values = append(b.ids.offsets[:0], 0), b.ids.values[:0]
 	return b
@@ -160,8 +162,15 @@ func (b *Block) finish(into *batch, length int, e Example) {
 		into.size += len(e.ID)
 	}
 	if n := len(b.spec.FeatureNames); n > 0 {
-		into.features.append(e.Features)
+		for _, row := range e.Features {
+			into.features.values = append(into.features.values, row...)
+		}
+		into.features.end(len(e.Features))
 		into.size += 4 * (n - 1) * length // beside what is counted for a token
+	}
+	if b.spec.Edged() {
+		into.edges.append(e.Edges)
+		into.size += 4 * (2 + len(b.spec.EdgeFeatureNames)) * len(e.Edges)
 	}
 	if n := len(b.spec.NumberNames); n > 0 {
 		into.numbers.append(e.Numbers, n)
@@ -255,6 +264,9 @@ func (b *Block) check(first, second int, pair bool, e Example) error {
 	if err := b.spec.checkFeatures(e.Features); err != nil {
 		return fmt.Errorf("column %s: %w", ColumnFeatures, err)
 	}
+	if err := b.spec.checkEdges(e.Edges, len(e.Features)); err != nil {
+		return fmt.Errorf("column %s: %w", ColumnEdges, err)
+	}
 	if b.spec.FeatureNames != nil && (first > 0 || pair) {
 		return fmt.Errorf("column %s: expected none beside features", ColumnTokens)
 	}
@@ -316,6 +328,7 @@ func (b *batch) record(schema *arrow.Schema) arrow.Record {
 	}
 	if len(columns) == 0 {
 		columns = append(columns, b.features.array(schema.Field(0).Type.(*arrow.ListType)))
+		columns = append(columns, b.edges.arrays(schema.Fields())...)
 	}
 	switch t := schema.Field(len(columns)).Type.(type) {
 	case *arrow.FixedSizeListType:

@@ -62,7 +62,8 @@ func newBuilder(dir string, spec Spec, replace bool) (*DatasetBuilder, error) {
 	return &DatasetBuilder{dir: dir, replace: replace, lock: lock, ids: spec.IDs, manifest: Manifest{
 		Version: ManifestVersion, Name: spec.Name, Task: spec.Task, Tokenizer: spec.Tokenizer,
 		VocabSize: spec.VocabSize, PadID: spec.PadID, LabelNames: spec.LabelNames, NumberNames: spec.NumberNames, FeatureNames: spec.FeatureNames,
-		Splits: map[string]SplitInfo{},
+		EdgeFeatureNames: spec.EdgeFeatureNames,
+		Splits:           map[string]SplitInfo{},
 	}}, nil
 }
 

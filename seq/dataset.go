@@ -131,6 +131,9 @@ func (d *Dataset) check(file *File, split string) error {
 	if found := file.Spec().FeatureNames; !slices.Equal(found, d.Manifest.FeatureNames) {
 		return fmt.Errorf("expected the features %q as stated in %s, found %q", d.Manifest.FeatureNames, ManifestName, found)
 	}
+	if found, want := file.Spec().EdgeFeatureNames, d.Manifest.EdgeFeatureNames; (found == nil) != (want == nil) || !slices.Equal(found, want) {
+		return fmt.Errorf("expected edges with the features %q as stated in %s, found %q", want, ManifestName, found)
+	}
 	return nil
 }
 

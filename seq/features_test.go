@@ -34,7 +34,7 @@ func clouds(n, longest int) (out []Example) {
 // same compares rows, of which one may have no list where the other has an empty one.
 func same(a, b Example) bool {
 	return len(a.A) == 0 && len(b.A) == 0 && a.Index == b.Index && a.Label == b.Label && a.ID == b.ID &&
-		reflect.DeepEqual(a.Labels, b.Labels) && reflect.DeepEqual(a.Features, b.Features)
+		reflect.DeepEqual(a.Labels, b.Labels) && reflect.DeepEqual(a.Features, b.Features) && reflect.DeepEqual(a.Edges, b.Edges)
 }
 
 // TestFeatures: features come back as they were written, in both formats, by random access and

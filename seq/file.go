@@ -29,6 +29,7 @@ type File struct {
 	inRow   int     // examples in a row: 2 where the sequences of pairs are apart
 	lengths []int32
 	longest struct{ row, tokens int }
+	density int // edges of a row for each of its tokens, at most
 
 	mu    sync.Mutex
 	cache cache
@@ -77,6 +78,10 @@ func (f *File) scan(r *Reader) error {
 			if n := rows.longest(i); n > f.longest.tokens {
 				f.longest.row, f.longest.tokens = len(f.lengths)/f.inRow, n
 			}
+			if rows.edges != nil {
+				n := rows.length(0, i)
+				f.density = max(f.density, (rows.edgeCount(i)+n-1)/n)
+			}
 			if f.inRow == 1 {
 				f.lengths = append(f.lengths, int32(min(rows.Length(i), math.MaxInt32)))
 				continue
@@ -113,6 +118,9 @@ func (f *File) Lengths() []int32 { return f.lengths }
 // Longest returns the number of tokens of the longest sequence, either one of a pair's,
 // and the first row that has one as long.
 func (f *File) Longest() (row, tokens int) { return f.longest.row, f.longest.tokens }
+
+// EdgesPerToken returns how many edges a row has for each of its tokens, at most and rounded up.
+func (f *File) EdgesPerToken() int { return f.density }
 
 // Example returns a copy of example i.
 func (f *File) Example(i int) (Example, error) {

@@ -18,6 +18,7 @@ func FuzzFile(f *testing.F) {
 		}
 	}
 	f.Add(encode(f, clouds(3, 4), cloudSpec(), FileFormat))
+	f.Add(encode(f, graphs(graphSpec(), 3, 4), graphSpec(), FileFormat))
 	path := filepath.Join(f.TempDir(), "x.arrow")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		defer fuzztest.Limits(t, 16<<20+200*len(data))()

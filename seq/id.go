@@ -83,7 +83,7 @@ func (r *Rows) dropIDs() (size int64) {
 	for i := range r.tokens {
 		size += r.tokens[i].own()
 	}
-	size += r.features.own()
+	size += r.features.own() + r.edges.own()
 	if r.labels != nil {
 		labels, unlabeled := make([]int32, r.Len()), 0
 		for i := range labels {

@@ -38,9 +38,11 @@ type Manifest struct {
 	LabelNames  []string        `json:"label_names,omitempty"`
 	NumberNames []string        `json:"number_names,omitempty"`
 	// FeatureNames name the numbers of each token; absent where the data have token ids.
-	FeatureNames []string             `json:"feature_names,omitempty"`
-	Splits       map[string]SplitInfo `json:"splits"`
-	Provenance   map[string]any       `json:"provenance,omitempty"` // seed, generator, source: free
+	FeatureNames []string `json:"feature_names,omitempty"`
+	// EdgeFeatureNames name the numbers of each edge, which may be none; absent where there are no edges.
+	EdgeFeatureNames []string             `json:"edge_feature_names,omitzero"`
+	Splits           map[string]SplitInfo `json:"splits"`
+	Provenance       map[string]any       `json:"provenance,omitempty"` // seed, generator, source: free
 }
 
 // SplitInfo describes one file of a data set.
@@ -67,7 +69,7 @@ func (s *SplitInfo) nameChecksum() {
 func (m *Manifest) Spec(split string) Spec {
 	return Spec{
 		Task: m.Task, Name: m.Name, Tokenizer: m.Tokenizer, VocabSize: m.VocabSize,
-		PadID: m.PadID, LabelNames: m.LabelNames, NumberNames: m.NumberNames, FeatureNames: m.FeatureNames, Split: split,
+		PadID: m.PadID, LabelNames: m.LabelNames, NumberNames: m.NumberNames, FeatureNames: m.FeatureNames, EdgeFeatureNames: m.EdgeFeatureNames, Split: split,
 	}
 }
 

@@ -65,7 +65,7 @@ func (s *SplitWriter) renameLabels(ctx context.Context, number func(int32) int32
 // writeRelabeled appends a record batch with other labels.
 func (w *Writer) writeRelabeled(record arrow.Record, number func(int32) int32) error {
 	columns := append([]arrow.Array(nil), record.Columns()...)
-	at := len(w.spec.TokenColumns()) // of the labels
+	at := len(w.spec.TokenColumns()) + len(w.spec.edgeFields()) // of the labels
 	if w.spec.ListsLabels() {
 		lists, err := w.relabelLists(record, number)
 		if err != nil {

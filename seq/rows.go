@@ -18,14 +18,15 @@ import (
 type Rows struct {
 	record   arrow.Record
 	first    int64
-	tokens   []tokenColumn  // one, or two for a pair
-	labels   *array.Int32   // nil if there is no such column
-	lists    *labelLists    // in place of labels where a row has a list of them
-	tagging  bool           // which is one for each token
-	numbers  *numberColumn  // nil if there is no such column
-	features *featureColumn // in place of tokens where the data have features
-	ids      idText         // nil if there is no such column
-	window   int            // tokens that are read of each sequence, 0 for all
+	tokens   []tokenColumn        // one, or two for a pair
+	labels   *array.Int32         // nil if there is no such column
+	lists    *labelLists          // in place of labels where a row has a list of them
+	tagging  bool                 // which is one for each token
+	numbers  *numberColumn        // nil if there is no such column
+	features *itemColumn[float32] // in place of tokens where the data have features
+	edges    *edgeColumns         // nil where the data have none
+	ids      idText               // nil if there is no such column
+	window   int                  // tokens that are read of each sequence, 0 for all
 }
 
 // RowsOf validates a record against spec, which is usually [SpecOf] the
@@ -45,6 +46,9 @@ func rowsOf(record arrow.Record, spec *Spec, first int64) (rows *Rows, err error
 	}
 	r := &Rows{record: record, first: first, tagging: spec.Task == Tagging}
 	if err := r.loadFeatures(spec); err != nil {
+		return nil, err
+	}
+	if err := r.loadEdges(spec); err != nil {
 		return nil, err
 	}
 	for _, name := range spec.TokenColumns() {
@@ -163,7 +167,7 @@ func (r *Rows) Numbers(i int) []float32 { return r.numbers.row(i) }
 
 // Example returns a copy of row i. Index is the row's index in the file.
 func (r *Rows) Example(i int) Example {
-	e := Example{Index: uint32(r.first + int64(i)), A: r.Tokens(i, nil), Label: NoLabel, ID: r.ID(i), Features: r.Features(i)}
+	e := Example{Index: uint32(r.first + int64(i)), A: r.Tokens(i, nil), Label: NoLabel, ID: r.ID(i), Features: r.Features(i), Edges: r.Edges(i)}
 	if r.Pair() {
 		e.B = r.TokensB(i, nil)
 	}

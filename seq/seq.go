@@ -9,17 +9,19 @@
 //	tokens   list<uint8 | uint16 | int32>   a classification's sequence, or
 //	tokens_a, tokens_b                      the two sequences of a pair, or
 //	features list<fixed_size_list<float32>> float numbers for each token, in place of its id
+//	edges    list<fixed_size_list<int32>[2]> those among the tokens of a graph, source and target from 0
+//	edge_features list<fixed_size_list<float32>> float numbers for each edge; absent where they have none
 //	label    int32                          absent or null where unknown; of the task multi-label
 //	         list<int32>                    those that hold, ascending; of the task tagging
 //	         list<int32>                    one for each token, null where it has none
 //	numbers  fixed_size_list<float32>       of a regression, in place of a label; may be absent or null
 //	id       utf8                           what a row is called; may be absent or null
 //
-// with the task, tokenizer, vocabulary, names of labels, numbers or features, and split in the schema's
+// with the task, tokenizer, vocabulary, names of labels, numbers, features and edges' features, and split in the schema's
 // metadata. An id is what is stored plus first_token_id of the metadata, 0 if that
-// is absent: bytes, whose ids are 1 … 256, are stored as they are. The columns
-// edges and label_mask are reserved for other modalities and refused so
-// far; any other column is ignored, and so is an id that is no text.
+// is absent: bytes, whose ids are 1 … 256, are stored as they are. The column
+// label_mask is reserved and refused so far; any other column is ignored, and so is an id that
+// is no text.
 //
 // # Hostile input
 //
@@ -46,6 +48,8 @@ type Example struct {
 	ID      string    // what the row is called; "" if nothing, and from a File, which keeps none
 	// Features are in place of A: a row of numbers for each token. They are nil where there are ids.
 	Features [][]float32
+	// Edges are those among the tokens, which have features. They are nil where the data have no edges.
+	Edges []Edge
 }
 
 // Length returns the number of tokens of both sequences together.

@@ -19,31 +19,37 @@ const (
 	ColumnTokensB = "tokens_b" // the second sequence of a pair
 	// ColumnFeatures has float numbers for each token, in place of tokens: list<fixed_size_list<float32>>.
 	ColumnFeatures = "features"
-	ColumnLabel    = "label"   // int32, or list<int32> of several labels or a label for each token; absent or null where unknown
-	ColumnNumbers  = "numbers" // fixed_size_list<float32>, of a regression; absent or null where unknown
-	ColumnID       = "id"      // utf8, what the row is called; absent or null where nothing is
+	// ColumnEdges has the edges among a row's tokens, source and target of each from 0:
+	// list<fixed_size_list<int32>[2]>.
+	ColumnEdges = "edges"
+	// ColumnEdgeFeatures has float numbers for each edge, in their order: list<fixed_size_list<float32>>.
+	// It is absent where edges have none.
+	ColumnEdgeFeatures = "edge_features"
+	ColumnLabel        = "label"   // int32, or list<int32> of several labels or a label for each token; absent or null where unknown
+	ColumnNumbers      = "numbers" // fixed_size_list<float32>, of a regression; absent or null where unknown
+	ColumnID           = "id"      // utf8, what the row is called; absent or null where nothing is
 )
 
-// Reserved column names: their meaning is decided (edges of a graph, which
-// entries of a list-valued label count) and not yet supported. A file that has one is refused rather than half understood.
-const (
-	ColumnEdges     = "edges"
-	ColumnLabelMask = "label_mask"
-)
+// ColumnLabelMask is a reserved name: its meaning is decided (which entries of a list-valued
+// label count) and not yet supported. A file that has it is refused rather than half understood.
+const ColumnLabelMask = "label_mask"
 
 // The keys of the schema's metadata.
 const (
-	KeyVersion      = "version"        // Version or VersionShifted
-	KeyTask         = "task"           // of [Tasks]
-	KeyName         = "name"           // "listops"
-	KeyTokenizer    = "tokenizer"      // JSON, {"type": "listops"}
-	KeyVocabSize    = "vocab_size"     // decimal
-	KeyPadTokenID   = "pad_token_id"   // decimal; absent if every id is a token
-	KeyLabelNames   = "label_names"    // JSON list of strings; optional
-	KeyNumberNames  = "number_names"   // JSON list of strings, of a regression
-	KeyFeatureNames = "feature_names"  // JSON list of strings, one for each number of a token with features
-	KeySplit        = "split"          // train | val | test, or anything
-	KeyFirstTokenID = "first_token_id" // decimal: the id that is stored as 0, which is 0 if absent
+	KeyVersion      = "version"       // Version or VersionShifted
+	KeyTask         = "task"          // of [Tasks]
+	KeyName         = "name"          // "listops"
+	KeyTokenizer    = "tokenizer"     // JSON, {"type": "listops"}
+	KeyVocabSize    = "vocab_size"    // decimal
+	KeyPadTokenID   = "pad_token_id"  // decimal; absent if every id is a token
+	KeyLabelNames   = "label_names"   // JSON list of strings; optional
+	KeyNumberNames  = "number_names"  // JSON list of strings, of a regression
+	KeyFeatureNames = "feature_names" // JSON list of strings, one for each number of a token with features
+	// KeyEdgeFeatureNames has a JSON list of strings, one for each number of an edge, which may be
+	// none; absent where there are no edges.
+	KeyEdgeFeatureNames = "edge_feature_names"
+	KeySplit            = "split"          // train | val | test, or anything
+	KeyFirstTokenID     = "first_token_id" // decimal: the id that is stored as 0, which is 0 if absent
 )
 
 // Version is the version of the layout described here, in KeyVersion. A file with
@@ -80,8 +86,10 @@ type Spec struct {
 	NumberNames []string        // of a regression, nil otherwise
 	// FeatureNames name the numbers of each token; nil where the data have token ids.
 	FeatureNames []string
-	Split        string // "train"
-	IDs          bool   // rows have ids; of the columns, not of the metadata
+	// EdgeFeatureNames name the numbers of each edge, which may be none; nil where there are no edges.
+	EdgeFeatureNames []string
+	Split            string // "train"
+	IDs              bool   // rows have ids; of the columns, not of the metadata
 }
 
 // Pair reports whether an example consists of two sequences.
@@ -126,6 +134,9 @@ func (s *Spec) Validate() error {
 	if err := s.checkFeatureNames(); err != nil {
 		return err
 	}
+	if err := s.checkEdgeFeatureNames(); err != nil {
+		return err
+	}
 	return s.checkNumberNames()
 }
 
@@ -137,10 +148,11 @@ func (s *Spec) Schema() *arrow.Schema {
 	for _, name := range s.TokenColumns() {
 		column := arrow.DataType(arrow.ListOfField(item))
 		if s.FeatureNames != nil {
-			column = s.featuresType()
+			column = itemsType(arrow.PrimitiveTypes.Float32, len(s.FeatureNames))
 		}
 		fields = append(fields, arrow.Field{Name: name, Type: column})
 	}
+	fields = append(fields, s.edgeFields()...)
 	switch {
 	case s.NumberNames != nil:
 		fields = append(fields, arrow.Field{Name: ColumnNumbers, Type: s.numbersType(), Nullable: true})
@@ -181,6 +193,10 @@ func (s *Spec) Schema() *arrow.Schema {
 	if s.FeatureNames != nil {
 		names, _ := json.Marshal(s.FeatureNames)
 		add(KeyFeatureNames, string(names))
+	}
+	if s.Edged() {
+		names, _ := json.Marshal(s.EdgeFeatureNames)
+		add(KeyEdgeFeatureNames, string(names))
 	}
 	if s.Split != "" {
 		add(KeySplit, s.Split)
@@ -263,18 +279,25 @@ func (s *Spec) readMetadata(metadata arrow.Metadata) error {
 			return fmt.Errorf("%s: expected a JSON list of strings: %w", KeyFeatureNames, err)
 		}
 	}
+	if names, ok := text(KeyEdgeFeatureNames); ok {
+		s.EdgeFeatureNames = []string{}
+		if err := json.Unmarshal([]byte(names), &s.EdgeFeatureNames); err != nil || !s.Edged() {
+			return fmt.Errorf("%s: expected a JSON list of strings, found %.40q", KeyEdgeFeatureNames, names)
+		}
+	}
 	return s.Validate()
 }
 
 // checkColumns expects the task's columns, each once and of a type in the list
 // above. Wider types than the vocabulary needs are fine.
 func (s *Spec) checkColumns(schema *arrow.Schema) error {
-	for _, name := range []string{ColumnEdges, ColumnLabelMask} {
-		if schema.HasField(name) {
-			return fmt.Errorf("column %s: the name is reserved and not supported yet", name)
-		}
+	if schema.HasField(ColumnLabelMask) {
+		return fmt.Errorf("column %s: the name is reserved and not supported yet", ColumnLabelMask)
 	}
 	if err := s.checkFeaturesColumn(schema); err != nil {
+		return err
+	}
+	if err := s.checkEdgeColumns(schema); err != nil {
 		return err
 	}
 	for _, name := range s.TokenColumns() {

@@ -1,0 +1,234 @@
+package seq
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sftseq/sftseq/internal/arrowipc"
+)
+
+// An Edge of a graph leads from one token of a sequence, its source, to another one or to
+// itself. The features of an edge have names as those of a token have.
+type Edge struct {
+	Source, Target int32 // from 0
+	Features       []float32
+}
+
+// edgeItems are the items of both columns.
+var edgeItems = itemKind{"edge", "an edge", "a list of edges"}
+
+// edgeEnds are the numbers of an item of the column of edges.
+var edgeEnds = []string{"source", "target"}
+
+// CheckEdgeFeatureNames reports names that the features of edges cannot have. Edges may have none.
+func CheckEdgeFeatureNames(names []string) error {
+	if len(names) == 0 {
+		return nil
+	}
+	return CheckNumberNames(names)
+}
+
+// Edged reports whether rows have edges.
+func (s *Spec) Edged() bool { return s.EdgeFeatureNames != nil }
+
+// checkEdgeFeatureNames: edges are of tokens that have features.
+func (s *Spec) checkEdgeFeatureNames() error {
+	if !s.Edged() {
+		return nil
+	}
+	if err := CheckEdgeFeatureNames(s.EdgeFeatureNames); err != nil {
+		return fmt.Errorf("%s: %w", KeyEdgeFeatureNames, err)
+	}
+	if s.FeatureNames == nil {
+		return fmt.Errorf("%s: expected %s, too: the tokens that edges connect have features", KeyEdgeFeatureNames, KeyFeatureNames)
+	}
+	return nil
+}
+
+// edgeFields are the columns of edges in files that are written.
+func (s *Spec) edgeFields() (fields []arrow.Field) {
+	if s.Edged() {
+		fields = append(fields, arrow.Field{Name: ColumnEdges, Type: itemsType(arrow.PrimitiveTypes.Int32, 2)})
+	}
+	if n := len(s.EdgeFeatureNames); n > 0 {
+		fields = append(fields, arrow.Field{Name: ColumnEdgeFeatures, Type: itemsType(arrow.PrimitiveTypes.Float32, n)})
+	}
+	return fields
+}
+
+// checkEdgeColumns expects pairs of tokens, and as many numbers beside them as have names.
+func (s *Spec) checkEdgeColumns(schema *arrow.Schema) error {
+	for _, c := range []struct {
+		name     string
+		expected bool
+		number   arrow.DataType
+		width    int
+	}{
+		{ColumnEdges, s.Edged(), arrow.PrimitiveTypes.Int32, 2},
+		{ColumnEdgeFeatures, len(s.EdgeFeatureNames) > 0, arrow.PrimitiveTypes.Float32, len(s.EdgeFeatureNames)},
+	} {
+		fields, ok := schema.FieldsByName(c.name)
+		switch {
+		case !c.expected && ok:
+			return fmt.Errorf("column %s: expected %s in the schema's metadata, which names each number of an edge", c.name, KeyEdgeFeatureNames)
+		case !c.expected:
+			continue
+		case !ok:
+			return fmt.Errorf("column %s: expected with %s, found only the columns %s", c.name, KeyEdgeFeatureNames, columnNames(schema))
+		case len(fields) > 1:
+			return fmt.Errorf("column %s: expected once, found %d times", c.name, len(fields))
+		}
+		if err := checkItems(fields[0], c.number, c.width); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// checkEdges reports edges that a row of so many tokens may not have.
+func (s *Spec) checkEdges(edges []Edge, tokens int) error {
+	switch {
+	case !s.Edged() && edges != nil:
+		return fmt.Errorf("expected none, as %s names none, found %d", KeyEdgeFeatureNames, len(edges))
+	case len(edges) > arrowipc.MaxBody/16/(2+len(s.EdgeFeatureNames)):
+		return fmt.Errorf("expected at most %d edges, found %d", arrowipc.MaxBody/16/(2+len(s.EdgeFeatureNames)), len(edges))
+	}
+	for i, e := range edges {
+		err := checkEnds([]int32{e.Source, e.Target}, tokens)
+		if n := len(e.Features); err == nil && n != len(s.EdgeFeatureNames) {
+			return fmt.Errorf("index %d: expected %d features of the edge, found %d", i, len(s.EdgeFeatureNames), n)
+		}
+		if err == nil {
+			err = checkFinite(e.Features, s.EdgeFeatureNames)
+		}
+		if err != nil {
+			return fmt.Errorf("index %d, %w", i, err)
+		}
+	}
+	return nil
+}
+
+// checkEnds names the end of an edge that is no token of the sequence.
+func checkEnds(ends []int32, tokens int) error {
+	for i, t := range ends {
+		if t < 0 || int(t) >= tokens {
+			return fmt.Errorf("%s: expected a token from 0 to %d, found %d", edgeEnds[i], tokens-1, t)
+		}
+	}
+	return nil
+}
+
+// edgeColumns are the edges of rows.
+type edgeColumns struct {
+	ends     *itemColumn[int32]
+	features *itemColumn[float32] // nil where edges have none
+}
+
+// loadEdges takes the columns of edges, and checks each row.
+func (r *Rows) loadEdges(spec *Spec) (err error) {
+	if !spec.Edged() {
+		return nil
+	}
+	c := &edgeColumns{}
+	r.edges = c
+	if c.ends, err = loadItems(r, itemColumn[int32]{name: ColumnEdges, kind: edgeItems, parts: edgeEnds, width: 2}, 0); err != nil {
+		return err
+	}
+	if err := c.ends.eachItem(r, func(i int, ends []int32) error { return checkEnds(ends, r.features.count(i)) }); err != nil {
+		return err
+	}
+	if len(spec.EdgeFeatureNames) == 0 {
+		return nil
+	}
+	c.features, err = loadItems(r, itemColumn[float32]{name: ColumnEdgeFeatures, kind: edgeItems, parts: quoted(spec.EdgeFeatureNames), width: len(spec.EdgeFeatureNames)}, 0)
+	if err != nil {
+		return err
+	}
+	for i := range r.Len() {
+		if n, want := c.features.count(i), c.ends.count(i); n != want {
+			return fmt.Errorf("%s: expected those of %d edges, found those of %d", c.features.at(r, i), want, n)
+		}
+	}
+	return c.features.eachItem(r, func(_ int, row []float32) error { return checkFinite(row, spec.EdgeFeatureNames) })
+}
+
+// Edges returns a copy of those of row i whose ends are read; nil where the data have none.
+func (r *Rows) Edges(i int) []Edge {
+	if r.edges == nil {
+		return nil
+	}
+	n := r.edges.ends.count(i)
+	out := make([]Edge, n)
+	for e, ends := range r.edges.ends.row(i, n) {
+		out[e] = Edge{Source: ends[0], Target: ends[1]}
+	}
+	if r.edges.features != nil {
+		for e, row := range r.edges.features.row(i, n) {
+			out[e].Features = row
+		}
+	}
+	if r.window > 0 {
+		return EdgesWithin(out, r.length(0, i))
+	}
+	return out
+}
+
+// edgeCount is how many edges of row i are read.
+func (r *Rows) edgeCount(i int) int {
+	if r.window > 0 {
+		return len(r.Edges(i))
+	}
+	return r.edges.ends.count(i)
+}
+
+// EdgesWithin are the edges among the first so many tokens.
+func EdgesWithin(edges []Edge, tokens int) []Edge {
+	outside := func(e Edge) bool { return int(max(e.Source, e.Target)) >= tokens }
+	if !slices.ContainsFunc(edges, outside) {
+		return edges
+	}
+	return slices.DeleteFunc(slices.Clone(edges), outside)
+}
+
+// own gives the columns memory of their own, of so many bytes.
+func (c *edgeColumns) own() int64 {
+	if c == nil {
+		return 0
+	}
+	return c.ends.own() + c.features.own()
+}
+
+// edgeLists are the columns of edges that are written.
+type edgeLists struct {
+	ends     itemList[int32]
+	features itemList[float32]
+}
+
+func (l *edgeLists) reset() {
+	l.ends.reset()
+	l.features.reset()
+}
+
+func (l *edgeLists) append(edges []Edge) {
+	for _, e := range edges {
+		l.ends.values = append(l.ends.values, e.Source, e.Target)
+		l.features.values = append(l.features.values, e.Features...)
+	}
+	l.ends.end(len(edges))
+	l.features.end(len(edges))
+}
+
+// arrays are the columns of [Spec.edgeFields].
+func (l *edgeLists) arrays(fields []arrow.Field) (columns []arrow.Array) {
+	for _, f := range fields {
+		switch f.Name {
+		case ColumnEdges:
+			columns = append(columns, l.ends.array(f.Type.(*arrow.ListType)))
+		case ColumnEdgeFeatures:
+			columns = append(columns, l.features.array(f.Type.(*arrow.ListType)))
+		}
+	}
+	return columns
+}

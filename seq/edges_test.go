@@ -1,0 +1,260 @@
+package seq
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+)
+
+func graphSpec() Spec {
+	return Spec{Task: Classification, LabelNames: []string{"ring", "tree"}, FeatureNames: []string{"mass", "charge"}, EdgeFeatureNames: []string{"order"}}
+}
+
+// graphs are rows of up to so many tokens. Every third has no edges.
+func graphs(spec Spec, n, longest int) (out []Example) {
+	random := rand.New(rand.NewPCG(uint64(n), 2))
+	for i := range n {
+		e := Example{Index: uint32(i), Label: int32(i % 2), Edges: []Edge{}}
+		nodes := 1 + random.IntN(longest)
+		for range nodes {
+			e.Features = append(e.Features, []float32{float32(i), random.Float32()})
+		}
+		for range min(i%3, 1) * random.IntN(3*nodes) {
+			edge := Edge{Source: int32(random.IntN(nodes)), Target: int32(random.IntN(nodes))}
+			for range spec.EdgeFeatureNames {
+				edge.Features = append(edge.Features, random.Float32())
+			}
+			e.Edges = append(e.Edges, edge)
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+// TestEdges: edges come back as they were written, with features and without, in both formats,
+// by random access and through a window, which keeps those among the tokens that are read.
+func TestEdges(t *testing.T) {
+	for _, names := range [][]string{{}, {"order"}, {"order", "ring"}} {
+		spec := graphSpec()
+		spec.EdgeFeatureNames = names
+		want := graphs(spec, 300, 40)
+		for _, format := range []Format{FileFormat, StreamFormat} {
+			got, gotSpec, err := readAll(bytes.NewReader(encode(t, want, spec, format)))
+			if err != nil || !reflect.DeepEqual(*gotSpec, spec) {
+				t.Fatalf("%q, format %v: %+v, %v", names, format, gotSpec, err)
+			}
+			for i := range got {
+				if !same(got[i], want[i]) {
+					t.Fatalf("%q, format %v: row %d: %+v, expected %+v", names, format, i, got[i], want[i])
+				}
+			}
+		}
+		d := trainingSplit(t, spec, want)
+		for _, window := range []int{0, 7} {
+			f, err := d.OpenWindow("train", window)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			density := 0.0
+			for i, read := range want {
+				if window > 0 {
+					var edges []Edge
+					for _, edge := range read.Edges {
+						if int(edge.Source) < window && int(edge.Target) < window {
+							edges = append(edges, edge)
+						}
+					}
+					read.Features, read.Edges = read.Features[:min(window, len(read.Features))], edges
+				}
+				e, err := f.Example(i)
+				if err != nil || len(e.Edges) != len(read.Edges) || len(e.Edges) > 0 && !reflect.DeepEqual(e.Edges, read.Edges) {
+					t.Fatalf("window %d: row %d: %+v, expected %+v, %v", window, i, e, read, err)
+				}
+				density = max(density, float64(len(read.Edges))/float64(len(read.Features)))
+			}
+			if got := f.EdgesPerToken(); got != int(math.Ceil(density)) {
+				t.Errorf("window %d: %d edges for each token, expected %v", window, got, density)
+			}
+		}
+		d.Manifest.EdgeFeatureNames = nil
+		if _, err := d.Open("train"); err == nil || !strings.Contains(err.Error(), "expected edges with the features [] as stated") {
+			t.Errorf("edges that the manifest does not state: %v", err)
+		}
+	}
+}
+
+// TestEdgesRelabelled: labels that are renamed are those behind the columns of edges.
+func TestEdgesRelabelled(t *testing.T) {
+	spec := graphSpec()
+	spec.LabelNames = nil
+	var out bytes.Buffer
+	w, err := NewWriter(&out, spec, FileFormat)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := recordOf(t, encode(t, graphs(spec, 4, 5), spec, FileFormat))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.writeRelabeled(record, func(label int32) int32 { return label + 3 }); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rows, _, err := readAll(bytes.NewReader(out.Bytes()))
+	if err != nil || len(rows) != 4 || rows[0].Label != 3 || rows[1].Label != 4 || len(rows[1].Edges) == 0 {
+		t.Errorf("%+v, %v", rows, err)
+	}
+}
+
+// recordOf is the first record of a file.
+func recordOf(t *testing.T, data []byte) (arrow.Record, error) {
+	t.Helper()
+	r, err := NewReader(bytes.NewReader(data), "x.arrow")
+	if err != nil {
+		return nil, err
+	}
+	rows, err := r.Next()
+	if err != nil {
+		return nil, err
+	}
+	return rows.Record(), nil
+}
+
+// TestWriteEdges: a row that a reader would refuse is refused, and the next one is written.
+func TestWriteEdges(t *testing.T) {
+	spec := graphSpec()
+	good := graphs(spec, 2, 9)[1]
+	inf := float32(math.Inf(1))
+	for _, c := range []struct {
+		spec   Spec
+		change func(e *Example)
+		want   string
+	}{
+		{spec, func(e *Example) { e.Edges[0].Source = -1 }, "column edges: index 0, source: expected a token from 0 to"},
+		{spec, func(e *Example) { e.Edges[1].Target = int32(len(e.Features)) }, "column edges: index 1, target: expected a token from 0 to"},
+		{spec, func(e *Example) { e.Edges[0].Features = nil }, "column edges: index 0: expected 1 features of the edge, found 0"},
+		{spec, func(e *Example) { e.Edges[0].Features = []float32{inf} }, `column edges: index 0, "order": expected a finite number, found +Inf`},
+		{cloudSpec(), func(e *Example) { e.Features = [][]float32{{1, 2, 3, 4}} }, "column edges: expected none, as edge_feature_names names none"},
+	} {
+		e := good
+		e.Edges = append([]Edge{}, good.Edges...)
+		c.change(&e)
+		if err := NewBlock(&c.spec).Append(e); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%+v: error %v, expected %q", e, err, c.want)
+		}
+	}
+	b := NewBlock(&spec)
+	if err := b.Append(good); err != nil || b.Rows() != 1 {
+		t.Error(err, b.Rows())
+	}
+}
+
+// TestForeignEdges: files of other programs are read where they mean the same, and refused with
+// the place otherwise.
+func TestForeignEdges(t *testing.T) {
+	i32, f32 := arrow.PrimitiveTypes.Int32, arrow.PrimitiveTypes.Float32
+	features := arrow.Field{Name: "features", Type: arrow.ListOf(arrow.FixedSizeListOf(1, f32))}
+	pairs, lists := arrow.ListOf(arrow.FixedSizeListOf(2, i32)), arrow.ListOf(arrow.ListOf(i32))
+	columns := func(edges arrow.DataType, more ...arrow.Field) []arrow.Field {
+		return append([]arrow.Field{features, {Name: "edges", Type: edges, Nullable: true}}, more...)
+	}
+	numbers := arrow.Field{Name: "edge_features", Type: arrow.ListOf(arrow.FixedSizeListOf(1, f32)), Nullable: true}
+	plain := map[string]string{"feature_names": `["a"]`, "edge_feature_names": `[]`}
+	named := map[string]string{"feature_names": `["a"]`, "edge_feature_names": `["w"]`}
+	row := func(edges, more string) string {
+		return `[{"features":[[1]],"edges":[],"edge_features":[]},{"features":[[1],[2]],"edges":` + edges + more + `}]`
+	}
+	for _, c := range []struct {
+		fields []arrow.Field
+		meta   map[string]string
+		json   string
+		want   string // the error, or the rows' edges
+	}{
+		{columns(pairs), plain, row(`[[0,1],[1,1]]`, ""), "[] [{0 1 []} {1 1 []}]"},
+		{columns(lists), plain, row(`[[0,1],[1,1]]`, ""), "[] [{0 1 []} {1 1 []}]"},
+		{columns(lists), plain, row(`[]`, ""), "[] []"},
+		{columns(pairs, numbers), named, row(`[[0,1],[1,1]]`, `,"edge_features":[[0.5],[2]]`), "[] [{0 1 [0.5]} {1 1 [2]}]"},
+		{columns(pairs), map[string]string{"feature_names": `["a"]`}, `[]`, "column edges: expected edge_feature_names in the schema's metadata"},
+		{columns(pairs, numbers), plain, `[]`, "column edge_features: expected edge_feature_names"},
+		{columns(pairs), named, `[]`, "column edge_features: expected with edge_feature_names"},
+		{[]arrow.Field{features}, plain, `[]`, "column edges: expected with edge_feature_names"},
+		{columns(pairs, arrow.Field{Name: "edges", Type: pairs}), plain, `[]`, "column edges: expected once, found 2 times"},
+		{columns(arrow.ListOf(arrow.FixedSizeListOf(3, i32))), plain, `[]`, "column edges: expected list<fixed_size_list<int32>[2]> or list<list<int32>>, found list"},
+		{columns(arrow.ListOf(arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Int64))), plain, `[]`, "column edges: expected list<fixed_size_list<int32>[2]>"},
+		{columns(pairs, arrow.Field{Name: "edge_features", Type: arrow.ListOf(f32)}), named, `[]`, "column edge_features: expected list<fixed_size_list<float32>[1]>"},
+		{columns(pairs), map[string]string{"edge_feature_names": `[]`}, `[]`, "edge_feature_names: expected feature_names, too"},
+		{columns(pairs), map[string]string{"feature_names": `["a"]`, "edge_feature_names": `null`}, `[]`, "edge_feature_names: expected a JSON list of strings, found \"null\""},
+		{columns(pairs), map[string]string{"feature_names": `["a"]`, "edge_feature_names": `["w","w"]`}, `[]`, `edge_feature_names: "w" is there twice`},
+		{columns(pairs), plain, row(`[[0,1],[2,1]]`, ""), "row 1, column edges, index 1, source: expected a token from 0 to 1, found 2"},
+		{columns(pairs), plain, row(`[[0,-1]]`, ""), "row 1, column edges, index 0, target: expected a token from 0 to 1, found -1"},
+		{columns(pairs), plain, row(`null`, ""), "row 1, column edges: expected a list of edges, found null"},
+		{columns(pairs), plain, row(`[[0,1],null]`, ""), "row 1, column edges, index 1: expected an edge, found null"},
+		{columns(pairs), plain, row(`[[0,null]]`, ""), "row 1, column edges, index 0, target: expected a finite number, found null"},
+		{columns(lists), plain, row(`[[0,1],[1]]`, ""), "row 1, column edges, index 1: expected 2 numbers, found 1"},
+		{columns(pairs, numbers), named, row(`[[0,1],[1,1]]`, `,"edge_features":[[0.5]]`), "row 1, column edge_features: expected those of 2 edges, found those of 1"},
+		{columns(pairs, numbers), named, row(`[[0,1]]`, `,"edge_features":[[null]]`), `row 1, column edge_features, index 0, "w": expected a finite number, found null`},
+	} {
+		metadata := arrow.MetadataFrom(c.meta)
+		got := ""
+		rows, _, err := readAll(bytes.NewReader(foreign(t, arrow.NewSchema(c.fields, &metadata), c.json)))
+		if err != nil {
+			got = err.Error()
+		} else {
+			var edges []string
+			for _, e := range rows {
+				edges = append(edges, fmt.Sprint(e.Edges))
+			}
+			got = strings.Join(edges, " ")
+		}
+		if !strings.Contains(got, c.want) {
+			t.Errorf("%v %v %s: %s, expected %q", c.fields, c.meta, c.json, got, c.want)
+		}
+	}
+}
+
+// TestSlicedEdges: a part of a record has its own edges.
+func TestSlicedEdges(t *testing.T) {
+	spec := graphSpec()
+	want := graphs(spec, 9, 6)
+	whole, err := recordOf(t, encode(t, want, spec, FileFormat))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := RowsOf(whole.NewSlice(4, 8), &spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range r.Len() {
+		if got := r.Edges(i); !reflect.DeepEqual(got, want[4+i].Edges) {
+			t.Errorf("row %d: %v, expected %v", i, got, want[4+i].Edges)
+		}
+	}
+}
+
+// TestEdgeBitFlips is TestBitFlips for edges.
+func TestEdgeBitFlips(t *testing.T) {
+	spec := graphSpec()
+	data := encode(t, graphs(spec, 3, 4), spec, FileFormat)
+	for bit := range 8 * len(data) {
+		flipped := bytes.Clone(data)
+		flipped[bit/8] ^= 1 << (bit % 8)
+		got, spec, err := readAll(bytes.NewReader(flipped))
+		if err == nil && len(got) != 3 {
+			t.Errorf("bit %d: 3 rows became %d without an error", bit, len(got))
+		}
+		for i := 0; err == nil && i < len(got); i++ {
+			if err := checkExample(got[i], spec); err != nil {
+				t.Errorf("bit %d: row %d: %v", bit, i, err)
+			}
+		}
+	}
+}

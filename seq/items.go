@@ -1,0 +1,250 @@
+package seq
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// A row of features, of edges or of their features is a list of items, tokens or edges, of as
+// many numbers each.
+
+// itemsType is that of the column of files that are written.
+func itemsType(number arrow.DataType, width int) *arrow.ListType {
+	return arrow.ListOf(arrow.FixedSizeListOf(int32(width), number))
+}
+
+// checkItems expects a column of lists of items of so many numbers.
+func checkItems(field arrow.Field, number arrow.DataType, width int) error {
+	if list, ok := field.Type.(*arrow.ListType); ok {
+		switch item := list.Elem().(type) {
+		case *arrow.FixedSizeListType:
+			if item.Elem().ID() == number.ID() && int(item.Len()) == width {
+				return nil
+			}
+		case *arrow.ListType:
+			if item.Elem().ID() == number.ID() {
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("column %s: expected list<fixed_size_list<%s>[%d]> or list<list<%s>>, found %s", field.Name, number, width, number, field.Type)
+}
+
+// itemKind is what items are, as errors say it: token, a token, a sequence.
+type itemKind struct{ name, one, list string }
+
+// itemColumn is the items of rows: width numbers for each.
+type itemColumn[T int32 | float32] struct {
+	name    string // of the column
+	kind    itemKind
+	parts   []string // what the numbers of an item are, as errors say it
+	width   int
+	offsets []int32 // of items, one more than rows
+	values  []T
+}
+
+// row copies the first n items of row i.
+func (c *itemColumn[T]) row(i, n int) [][]T {
+	from := int(c.offsets[i]) * c.width
+	return split(slices.Clone(c.values[from:from+n*c.width]), c.width)
+}
+
+// count is how many items row i has.
+func (c *itemColumn[T]) count(i int) int { return int(c.offsets[i+1] - c.offsets[i]) }
+
+// quoted are names as errors show them.
+func quoted(names []string) (out []string) {
+	for _, name := range names {
+		out = append(out, strconv.Quote(name))
+	}
+	return out
+}
+
+// split cuts numbers into rows of a width.
+func split[T any](values []T, width int) [][]T {
+	out := make([][]T, len(values)/width)
+	for i := range out {
+		out[i] = values[i*width : (i+1)*width : (i+1)*width]
+	}
+	return out
+}
+
+// loadItems takes a column of the record, and checks that each row has at least so many items,
+// all of them there.
+func loadItems[T int32 | float32](r *Rows, c itemColumn[T], least int32) (*itemColumn[T], error) {
+	list := r.record.Column(r.record.Schema().FieldIndices(c.name)[0]).(*array.List)
+	if list.Len() == 0 {
+		return &c, nil
+	}
+	if err := checkBitmap(list, c.name); err != nil {
+		return nil, err
+	}
+	var err error
+	if c.offsets, err = offsetsOf(list, c.name); err != nil {
+		return nil, err
+	}
+	items := list.ListValues()
+	if err := checkBitmap(items, c.name); err != nil {
+		return nil, err
+	}
+	for i := range list.Len() {
+		from, to := c.offsets[i], c.offsets[i+1]
+		switch {
+		case list.IsNull(i):
+			return nil, fmt.Errorf("%s: expected %s, found null", c.at(r, i), c.kind.list)
+		case from < 0 || to < from || int(to) > items.Len():
+			return nil, fmt.Errorf("%s: offsets %d to %d do not lie within the %d %ss", c.at(r, i), from, to, items.Len(), c.kind.name)
+		case to-from < least:
+			return nil, fmt.Errorf("%s: expected at least one %s, found an empty sequence", c.at(r, i), c.kind.name)
+		}
+	}
+	numbers, begin, err := c.load(items)
+	if err != nil {
+		return nil, err
+	}
+	if err := checkBitmap(numbers, c.name); err != nil {
+		return nil, err
+	}
+	for i := range list.Len() {
+		for t := c.offsets[i]; t < c.offsets[i+1]; t++ {
+			if err := c.checkItem(items, numbers, begin, int(t)); err != nil {
+				return nil, fmt.Errorf("%s, index %d%w", c.at(r, i), t-c.offsets[i], err)
+			}
+		}
+	}
+	return &c, nil
+}
+
+// load takes the numbers of all items. Those of item t begin at begin(t).
+func (c *itemColumn[T]) load(items arrow.Array) (numbers arrow.Array, begin func(t int) (from, n int), err error) {
+	switch items := items.(type) {
+	case *array.FixedSizeList:
+		numbers, values := c.numbers(items.ListValues())
+		first := items.Data().Offset()
+		if need := c.width * (first + items.Len()); need > len(values) {
+			return nil, nil, fmt.Errorf("column %s: expected %d numbers, found %d", c.name, need, len(values))
+		}
+		c.values = values[c.width*first:]
+		return numbers, func(t int) (int, int) { return c.width * (first + t), c.width }, nil
+	case *array.List:
+		numbers, values := c.numbers(items.ListValues())
+		if items.Len() == 0 {
+			return numbers, nil, nil
+		}
+		offsets, err := offsetsOf(items, c.name)
+		if err != nil {
+			return nil, nil, err
+		}
+		for t := range items.Len() {
+			if from, to := offsets[t], offsets[t+1]; from < 0 || to < from || int(to) > len(values) {
+				return nil, nil, fmt.Errorf("column %s: offsets %d to %d do not lie within the %d numbers", c.name, from, to, len(values))
+			}
+		}
+		c.values = values[offsets[0]:]
+		return numbers, func(t int) (int, int) { return int(offsets[t]), int(offsets[t+1] - offsets[t]) }, nil
+	}
+	panic("seq: items of another type than was checked")
+}
+
+// numbers are an array's, as what they are.
+func (c *itemColumn[T]) numbers(a arrow.Array) (arrow.Array, []T) {
+	var values any
+	switch a := a.(type) {
+	case *array.Float32:
+		values = a.Float32Values()
+	case *array.Int32:
+		values = a.Int32Values()
+	}
+	return a, values.([]T)
+}
+
+// checkItem reports an item that is null, has another number of numbers than the width, or a null
+// among them.
+func (c *itemColumn[T]) checkItem(items, numbers arrow.Array, begin func(t int) (from, n int), t int) error {
+	if items.IsNull(t) {
+		return fmt.Errorf(": expected %s, found null", c.kind.one)
+	}
+	from, n := begin(t)
+	if n != c.width {
+		return fmt.Errorf(": expected %d numbers, found %d", c.width, n)
+	}
+	if first, _ := begin(0); from != first+t*c.width {
+		return fmt.Errorf(": expected the numbers of %ss one after another, found those at %d where %d are expected", c.kind.name, from, first+t*c.width)
+	}
+	for j := 0; numbers.NullN() > 0 && j < n; j++ {
+		if numbers.IsNull(from + j) {
+			return fmt.Errorf(", %s: expected a finite number, found null", c.parts[j])
+		}
+	}
+	return nil
+}
+
+// own gives the column memory of its own, of so many bytes.
+func (c *itemColumn[T]) own() int64 {
+	if c == nil {
+		return 0
+	}
+	used := 0
+	if n := len(c.offsets); n > 0 {
+		used = int(c.offsets[n-1]) * c.width
+	}
+	c.offsets, c.values = slices.Clone(c.offsets), slices.Clone(c.values[:used])
+	return int64(4*len(c.offsets) + 4*len(c.values))
+}
+
+// itemList is a column of items that is written.
+type itemList[T int32 | float32] struct {
+	offsets []int32 // of items, one more than rows
+	values  []T
+}
+
+// reset leaves no row.
+func (l *itemList[T]) reset() { l.offsets, l.values = append(l.offsets[:0], 0), l.values[:0] }
+
+// end ends a row of so many items, whose numbers were appended to values.
+func (l *itemList[T]) end(items int) {
+	l.offsets = append(l.offsets, l.offsets[len(l.offsets)-1]+int32(items))
+}
+
+// array is the column, of a type of [itemsType].
+func (l *itemList[T]) array(t *arrow.ListType) arrow.Array {
+	items, number := int(l.offsets[len(l.offsets)-1]), t.Elem().(*arrow.FixedSizeListType).Elem()
+	values := memory.NewBufferBytes(bytesOf(l.values))
+	numbers := array.NewData(number, len(l.values), []*memory.Buffer{nil, values}, nil, 0, 0)
+	rows := array.NewData(t.Elem(), items, []*memory.Buffer{nil}, []arrow.ArrayData{numbers}, 0, 0)
+	offsets := memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(l.offsets))
+	return array.NewListData(array.NewData(t, len(l.offsets)-1, []*memory.Buffer{nil, offsets}, []arrow.ArrayData{rows}, 0, 0))
+}
+
+// bytesOf views numbers as bytes.
+func bytesOf[T int32 | float32](values []T) []byte {
+	switch values := any(values).(type) {
+	case []int32:
+		return arrow.Int32Traits.CastToBytes(values)
+	case []float32:
+		return arrow.Float32Traits.CastToBytes(values)
+	}
+	panic("seq: numbers of another type")
+}
+
+// at is the place of a row, for errors.
+func (c *itemColumn[T]) at(r *Rows, i int) string {
+	return fmt.Sprintf("row %d, column %s", r.first+int64(i), c.name)
+}
+
+// eachItem calls check with every item, and says where one is refused.
+func (c *itemColumn[T]) eachItem(r *Rows, check func(row int, item []T) error) error {
+	for i := range len(c.offsets) - 1 {
+		for t := c.offsets[i]; t < c.offsets[i+1]; t++ {
+			if err := check(i, c.values[int(t)*c.width:][:c.width]); err != nil {
+				return fmt.Errorf("%s, index %d, %w", c.at(r, i), t-c.offsets[i], err)
+			}
+		}
+	}
+	return nil
+}
