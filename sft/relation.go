@@ -112,7 +112,7 @@ type distanceRelation struct{}
 
 func (*distanceRelation) forward(l *layer) tensor.RelativeBias {
 	w := l.Temp(l.name+"relation", tensor.Fixed, l.config.NumHeads, 2*pairFeatures(l.config)+2)
-	l.Launch(tensor.Distance{W: w,
+	l.Launch(tensor.PairWeights{W: w,
 		MulWeight: l.weight(l.name + "attn.rel_mul.weight"), MulBias: l.weight(l.name + "attn.rel_mul.bias"),
 		AddWeight: l.weight(l.name + "attn.rel_add.weight"), AddBias: l.weight(l.name + "attn.rel_add.bias")})
 	a := &l.attn
@@ -120,14 +120,14 @@ func (*distanceRelation) forward(l *layer) tensor.RelativeBias {
 }
 
 func (*distanceRelation) gradient(l *layer) tensor.RelativeBiasGradient {
-	return tensor.DistanceGradient{D: l.sampled(l.name+"relation.grad", l.config.NumHeads*(2*pairFeatures(l.config)+3))}
+	return tensor.PairGradient{D: l.sampled(l.name+"relation.grad", l.config.NumHeads*(2*pairFeatures(l.config)+3))}
 }
 
 func (*distanceRelation) backward(l *layer, gradient tensor.RelativeBiasGradient) (dp *tensor.Tensor) {
 	dp = l.sampled(l.name+"p.grad", l.config.NumHeads)
-	l.Launch(tensor.DistanceBackward{
+	l.Launch(tensor.PairWeightsBackward{
 		DMulWeight: l.gradient(l.name + "attn.rel_mul.weight"), DMulBias: l.gradient(l.name + "attn.rel_mul.bias"),
 		DAddWeight: l.gradient(l.name + "attn.rel_add.weight"), DAddBias: l.gradient(l.name + "attn.rel_add.bias"),
-		DP: dp, D: gradient.(tensor.DistanceGradient).D})
+		DP: dp, D: gradient.(tensor.PairGradient).D})
 	return dp
 }

@@ -77,7 +77,7 @@ func (a *attentionShape) keysBackward(r *recorder, k tensor.AttentionBackward, s
 	switch g := k.Gradient.(type) {
 	case tensor.SinusoidGradient:
 		pairs = g.DP
-	case tensor.DistanceGradient:
+	case tensor.PairGradient:
 		pairs = g.D
 	}
 	width := a.d

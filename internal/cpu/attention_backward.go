@@ -28,7 +28,7 @@ func attentionBackward(r *run, k tensor.AttentionBackward) {
 		for _, t := range []*tensor.Tensor{g.DF, g.DG, g.DP} {
 			clear(r.floats(t))
 		}
-	case tensor.DistanceGradient:
+	case tensor.PairGradient:
 		clear(r.floats(g.D))
 	}
 	group := g.together()

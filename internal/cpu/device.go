@@ -36,6 +36,7 @@ type worker struct {
 	lead         [4]float32
 	relativeBias sinusoidScratch
 	distance     distanceScratch
+	edges        edgeScratch
 }
 
 // floats returns n floats of scratch, their contents undefined.

@@ -2,42 +2,6 @@ package cpu
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-func init() { register(whole(distance), whole(distanceBackward)) }
-
-func distance(r *run, k tensor.Distance) {
-	w, n, width := r.floats(k.W), k.MulWeight.Width(), k.W.Width()
-	for h := range k.W.Shape[0] {
-		row := w[h*width:][:width]
-		copy(row, r.floats(k.MulWeight)[h*n:][:n])
-		row[n] = r.floats(k.MulBias)[h]
-		copy(row[n+1:], r.floats(k.AddWeight)[h*n:][:n])
-		row[2*n+1] = r.floats(k.AddBias)[h]
-	}
-}
-
-// distanceBackward adds the keys in their order, in double precision: there are many.
-func distanceBackward(r *run, k tensor.DistanceBackward) {
-	d, dp, heads, n := r.floats(k.D), r.floats(k.DP), k.DP.Width(), k.DMulWeight.Width()
-	width := 2*n + 3
-	sums := make([]float64, heads*width)
-	for j := range r.rows(k.D) {
-		for i, v := range d[j*len(sums):][:len(sums)] {
-			sums[i] += float64(v)
-		}
-		for h := range heads {
-			dp[j*heads+h] = d[(j*heads+h)*width]
-		}
-	}
-	for h := range heads {
-		sum := sums[h*width+1:]
-		for c := range n {
-			r.floats(k.DMulWeight)[h*n+c] = float32(sum[c])
-			r.floats(k.DAddWeight)[h*n+c] = float32(sum[n+1+c])
-		}
-		r.floats(k.DMulBias)[h], r.floats(k.DAddBias)[h] = float32(sum[n]), float32(sum[2*n+1])
-	}
-}
-
 // distanceBias is the relation of points: the features of a pair are computed where they are
 // needed, for one key and all queries of a tile at once.
 type distanceBias struct {
@@ -56,7 +20,7 @@ func newDistanceBias(a *attentionRun, rel tensor.DistanceBias, grad tensor.Relat
 		top: r.ints(rel.Top), partner: r.ints(rel.Partner),
 		heads: a.Heads, pair: rel.PairFeatures(), scale: a.scale, offset: a.offset}
 	if grad != nil {
-		d.d = r.floats(grad.(tensor.DistanceGradient).D)
+		d.d = r.floats(grad.(tensor.PairGradient).D)
 	}
 	return d
 }
@@ -69,12 +33,11 @@ type distanceScratch struct {
 
 // distanceRows are rows of one number for each query.
 type distanceRows struct {
-	queries       []float32 // [3·pair] their points
-	apart         []float32 // [3] coordinates less those of a token
-	own, other    pairRows  // of a key's top token and of its partner
-	mul, add, one []float32 // Rmul, Radd, 1
-	dmul          []float32 // of Rmul
-	product       []float32
+	queries    []float32 // [3·pair] their points
+	apart      []float32 // [3] coordinates less those of a token
+	own, other pairRows  // of a key's top token and of its partner
+	one        []float32 // 1
+	terms      pairTerms
 }
 
 // pairRows are what one token of a key and each query have.
@@ -95,7 +58,7 @@ func (d *distanceBias) rows(t queries) *distanceScratch {
 		return pairRows{features: row(d.pair + 1), z: row(1), soft: row(1), slope: row(1)}
 	}
 	w.distanceRows = distanceRows{queries: row(3 * d.pair), apart: row(3), own: pair(), other: pair(),
-		mul: row(1), add: row(1), one: row(1), dmul: row(1), product: row(1)}
+		one: row(1), terms: pairTerms{mul: row(1), add: row(1), dmul: row(1), dadd: row(1)}}
 	for i := range w.one {
 		w.one[i] = 1
 	}
@@ -134,15 +97,15 @@ func (d *distanceBias) token(t queries, w *distanceScratch, x *pairRows, positio
 // key computes Rmul and Radd of a key and each query. Without a partner x.other is not set.
 func (d *distanceBias) key(t queries, w *distanceScratch, j int, mul, add []float32, backward bool) (paired bool) {
 	d.token(t, w, &w.own, d.top[j], d.p[j], mul, backward)
-	t.kernels.WeightedSum(w.add, add, w.own.features)
+	t.kernels.WeightedSum(w.terms.add, add, w.own.features)
 	if d.partner[j] < 0 {
-		copy(w.mul, w.own.soft)
+		copy(w.terms.mul, w.own.soft)
 		return false
 	}
 	d.token(t, w, &w.other, d.partner[j], 1-d.p[j], mul, backward)
-	t.kernels.WeightedSum(w.product, add, w.other.features)
-	t.kernels.Mix(w.add, w.add, w.product, d.p[j])
-	t.kernels.Mix(w.mul, w.own.soft, w.other.soft, d.p[j])
+	t.kernels.WeightedSum(w.terms.dadd, add, w.other.features)
+	t.kernels.Mix(w.terms.add, w.terms.add, w.terms.dadd, d.p[j])
+	t.kernels.Mix(w.terms.mul, w.own.soft, w.other.soft, d.p[j])
 	return true
 }
 
@@ -152,8 +115,8 @@ func (d *distanceBias) forward(t queries, at, keys int, s []float32, floor float
 	for j := range keys {
 		d.key(t, w, at+j, mul, add, false)
 		row := s[j*t.stride:][:t.n]
-		t.kernels.ScaleRows(w.mul, t.n, 1, t.n, row)
-		t.kernels.AddScaled(row, w.add, w.mul, d.scale)
+		t.kernels.ScaleRows(w.terms.mul, t.n, 1, t.n, row)
+		t.kernels.AddScaled(row, w.terms.add, w.terms.mul, d.scale)
 		t.kernels.ScaleTile(row, t.stride, 1, t.n, 1, floor, sum)
 	}
 }
@@ -165,7 +128,7 @@ func (d *distanceBias) backward(t queries, at, keys int, s, da []float32, relu b
 	n := d.pair + 1
 	for j := range keys {
 		paired := d.key(t, w, at+j, mul, add, true)
-		total[j] = d.scores(w, s[j*t.stride:][:t.n], da[j*t.stride:][:t.n], relu)
+		total[j] = w.terms.scores(s[j*t.stride:][:t.n], da[j*t.stride:][:t.n], d.scale, relu)
 		out := d.d[((at+j)*d.heads+t.head)*(2*n+1):][:2*n+1]
 		tokens := []*pairRows{&w.own, &w.other}
 		if !paired {
@@ -173,13 +136,13 @@ func (d *distanceBias) backward(t queries, at, keys int, s, da []float32, relu b
 		}
 		for i, x := range tokens {
 			// The gradient of z is that of Rmul times the weight and the slope.
-			t.kernels.RowDot(sums[:1], x.soft, w.dmul, 0)
-			t.kernels.RowDot(sums[n:2*n], x.features, w.product, 0)
+			t.kernels.RowDot(sums[:1], x.soft, w.terms.dmul, 0)
+			t.kernels.RowDot(sums[n:2*n], x.features, w.terms.dadd, 0)
 			dweight := sums[0]
 			for c, v := range sums[n : 2*n] {
 				dweight += float32(v * add[c])
 			}
-			t.kernels.ScaleRows(x.slope, t.n, 1, t.n, w.dmul)
+			t.kernels.ScaleRows(x.slope, t.n, 1, t.n, w.terms.dmul)
 			t.kernels.RowDot(sums[:n], x.features, x.slope, 0)
 			for c, v := range sums[:2*n] {
 				out[1+c] += float32(x.weight * v)
@@ -192,24 +155,4 @@ func (d *distanceBias) backward(t queries, at, keys int, s, da []float32, relu b
 			}
 		}
 	}
-}
-
-// scores goes back through A = m·scale·Rmul + Radd of a key: m becomes its gradient, whose sum it
-// returns, da what it counts for, or ReLU(A). The gradients of Rmul and Radd are in dmul and product.
-func (d *distanceBias) scores(w *distanceScratch, s, da []float32, relu bool) (total float32) {
-	for r, m := range s {
-		m *= d.scale
-		v := da[r]
-		if relu {
-			a := float32(m*w.mul[r]) + w.add[r]
-			if !(a > 0) {
-				v = 0
-			}
-			da[r] = max(a, 0)
-		}
-		dm := float32(v*w.mul[r]) * d.scale
-		s[r], w.dmul[r], w.product[r] = dm, v*m, v
-		total += dm
-	}
-	return total
 }

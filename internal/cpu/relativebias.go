@@ -24,6 +24,8 @@ func newRelativeBias(a *attentionRun, rel tensor.RelativeBias, grad tensor.Relat
 		return newSinusoidBias(a, rel, grad)
 	case tensor.DistanceBias:
 		return newDistanceBias(a, rel, grad)
+	case tensor.EdgeBias:
+		return newEdgeBias(a, rel, grad)
 	}
 	panic("cpu: unknown relative position bias")
 }

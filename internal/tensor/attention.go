@@ -25,8 +25,8 @@ const (
 const AttentionEpsilon = 1e-9
 
 // RelativeBias is the relative encoding of a query and a sampled key: what yields
-// Rmul and Radd for a tile of pairs. It is made of the sinusoid's tables ([SinusoidBias]) or
-// of distances ([DistanceBias]); nil means Rmul = 1 and Radd = 0.
+// Rmul and Radd for a tile of pairs. It is made of the sinusoid's tables ([SinusoidBias]), of
+// distances ([DistanceBias]) or of edges ([EdgeBias]); nil means Rmul = 1 and Radd = 0.
 type RelativeBias interface {
 	relativeBias()
 }
@@ -91,9 +91,14 @@ func (k Attention) check() {
 	if (k.Leak != nil) != (k.Probability == LeakyReLU) {
 		panic("tensor: attention: the leak belongs to leaky_relu")
 	}
-	if b, ok := k.RelativeBias.(DistanceBias); ok {
-		checkPairFeatures(b.Points.Width(), 3*b.PairFeatures())
-		checkPairFeatures(b.W.Shape[0], k.Heads)
+	switch b := k.RelativeBias.(type) {
+	case DistanceBias:
+		checkPairWidth(b.Points.Width(), 3*b.PairFeatures())
+		checkPairWidth(b.W.Shape[0], k.Heads)
+	case EdgeBias:
+		checkPairWidth(b.First.Words(), k.Q.Shape[0]+1)
+		checkPairWidth(b.W.Width(), 2*b.PairFeatures()+2)
+		checkPairWidth(b.W.Shape[0], k.Heads)
 	}
 }
 
@@ -116,9 +121,9 @@ type AttentionBackward struct {
 
 func (k AttentionBackward) check() {
 	k.Forward.check()
-	if b, ok := k.Forward.RelativeBias.(DistanceBias); ok {
-		if g, ok := k.Gradient.(DistanceGradient); ok {
-			checkPairFeatures(g.D.Width(), k.Forward.Heads*(b.W.Width()+1))
+	if g, ok := k.Gradient.(PairGradient); ok {
+		if b, ok := k.Forward.RelativeBias.(interface{ PairFeatures() int }); ok {
+			checkPairWidth(g.D.Width(), k.Forward.Heads*(2*b.PairFeatures()+3))
 		}
 	}
 	if (k.Gradient != nil) != (k.Forward.RelativeBias != nil) {

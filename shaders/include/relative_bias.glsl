@@ -1,7 +1,7 @@
 // The relation of a query at position i and a duplet of keys. A shader declares before:
 // TABLE, HEADS_OF, the number of heads, and
 //   of sinusoids f, g, e, the tables of sinusoid.comp, TABLE the words of a table's row
-//   of distances f, the points [T, TABLE], and g, the weights of distance.comp
+//   of distances f, the points [T, TABLE], and g, the weights of pairweights.comp
 #ifndef RELATION_GLSL
 #define RELATION_GLSL
 

@@ -55,6 +55,9 @@ func attentionCases(add func(...Case)) {
 		{at: shape{[]int{300}, 257}, heads: 1, dh: 1, probability: tensor.LeakyReLU, relation: distances},
 		{at: shape{[]int{300, 1, 32}, 400}, heads: 3, dh: 3, probability: tensor.Softmax, relation: distancesAndNormals},
 		{at: shape{[]int{140, 3, 33}, 20}, heads: 5, dh: 6, probability: tensor.ReLU, relation: distancesAndNormals},
+		{at: shape{[]int{300}, 257}, heads: 1, dh: 1, probability: tensor.LeakyReLU, relation: edges},
+		{at: shape{[]int{300, 1, 32}, 400}, heads: 3, dh: 3, probability: tensor.Softmax, relation: edges},
+		{at: shape{[]int{140, 3, 33}, 20}, heads: 5, dh: 6, probability: tensor.ReLU, relation: edges},
 	} {
 		s.score = tensor.Score(i % 4)
 		both(s)

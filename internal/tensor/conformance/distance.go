@@ -1,10 +1,6 @@
 package conformance
 
-import (
-	"fmt"
-
-	"github.com/sftseq/sftseq/internal/tensor"
-)
+import "github.com/sftseq/sftseq/internal/tensor"
 
 // distance64 is the relation of points, by its dense definition.
 type distance64 struct {
@@ -72,7 +68,7 @@ func (d *distance64) gradient(r *fixture, tolerance float64) (tensor.RelativeBia
 			dp[i/width/d.heads] += v
 		}
 	}
-	return tensor.DistanceGradient{D: r.want(r.out(tensor.Sampled, d.heads*width), d.ds, tolerance).Tensor}, []pair{{d.w, d.dw}, {d.p, dp}}
+	return tensor.PairGradient{D: r.want(r.out(tensor.Sampled, d.heads*width), d.ds, tolerance).Tensor}, []pair{{d.w, d.dw}, {d.p, dp}}
 }
 
 // distance declares the operands of the relation of points, of which a cloud has a radius of about 1.
@@ -88,45 +84,4 @@ func (r *fixture) distance(features int, sel selection, top, partner *operand, h
 	return tensor.DistanceBias{Points: points.Tensor, W: w.Tensor, P: p.Tensor, Top: top.Tensor, Partner: partner.Tensor},
 		&distance64{fixture: r, sel: sel, heads: heads, features: features, points: points.x, w: w.x, p: p.x,
 			dw: zeros(len(w.x)), ds: zeros(len(sel.top) * heads * (2*features + 3))}
-}
-
-func init() { register("distance", distanceCases) }
-
-func distanceCases(add func(...Case)) {
-	for _, s := range []struct{ rows, heads, features int }{{1, 1, 1}, {33, 3, 2}, {300, 16, 2}, {5000, 2, 1}} {
-		name := fmt.Sprintf("%d keys, %d heads, %d features", s.rows, s.heads, s.features)
-		width := 2*s.features + 2
-		add(Case{"distance " + name, rows(s.rows), func(r *fixture) tensor.Kernel {
-			mul, mulBias := r.fixed(s.heads, s.features), r.fixed(s.heads)
-			sum, sumBias := r.fixed(s.heads, s.features), r.fixed(s.heads)
-			var w []float64
-			for h := range s.heads {
-				w = append(append(append(append(w, mul.row(h)...), mulBias.x[h]), sum.row(h)...), sumBias.x[h])
-			}
-			return tensor.Distance{W: r.want(r.outFixed(s.heads, width), w, 0).Tensor,
-				MulWeight: mul.Tensor, MulBias: mulBias.Tensor, AddWeight: sum.Tensor, AddBias: sumBias.Tensor}
-		}}, Case{"distance_backward " + name, rows(s.rows), func(r *fixture) tensor.Kernel {
-			d := r.in(tensor.Sampled, s.heads*(width+1))
-			var dp []float64
-			total := zeros(s.heads * width)
-			for i, v := range d.x {
-				if head, at := i/(width+1)%s.heads, i%(width+1); at == 0 {
-					dp = append(dp, v)
-				} else {
-					total[head*width+at-1] += v
-				}
-			}
-			part := func(from, n int) (out []float64) {
-				for h := range s.heads {
-					out = append(out, total[h*width+from:][:n]...)
-				}
-				return out
-			}
-			n := s.features
-			return tensor.DistanceBackward{
-				DMulWeight: r.want(r.outFixed(s.heads, n), part(0, n), 3e-6).Tensor, DMulBias: r.want(r.outFixed(s.heads), part(n, 1), 3e-6).Tensor,
-				DAddWeight: r.want(r.outFixed(s.heads, n), part(n+1, n), 3e-6).Tensor, DAddBias: r.want(r.outFixed(s.heads), part(2*n+1, 1), 3e-6).Tensor,
-				DP: r.want(r.out(tensor.Sampled, s.heads), dp, 0).Tensor, D: d.Tensor}
-		}})
-	}
 }

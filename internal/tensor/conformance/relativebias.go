@@ -10,12 +10,13 @@ const (
 	sinusoids
 	distances
 	distancesAndNormals
+	edges
 )
 
-var relations = []relation{noRelation, sinusoids, distances, distancesAndNormals}
+var relations = []relation{noRelation, sinusoids, distances, distancesAndNormals, edges}
 
 func (r relation) String() string {
-	return [...]string{"false", "true", "distance", "distance and normal"}[r]
+	return [...]string{"false", "true", "distance", "distance and normal", "edges"}[r]
 }
 
 // relation64 is the relation of one batch.
@@ -36,6 +37,8 @@ func (r *fixture) relation(kind relation, sel selection, top, partner *operand, 
 		return r.relativeBias(sel, top, partner, heads)
 	case distances, distancesAndNormals:
 		return r.distance(int(kind-distances)+1, sel, top, partner, heads)
+	case edges:
+		return r.edges(sel, top, partner, heads)
 	}
 	return nil, none64{}
 }

@@ -1,4 +1,4 @@
-// The weights of the relation of points, a row for each head:
+// The weights of a relation of features of pairs, a row for each head:
 //
 //   w[h] = mul[h], mulBias[h], add[h], addBias[h]
 //

@@ -1,0 +1,164 @@
+package cpu
+
+import (
+	"slices"
+
+	"github.com/sftseq/sftseq/internal/fmath"
+	"github.com/sftseq/sftseq/internal/tensor"
+)
+
+// edgeBias is the relation of the tokens of a graph. What a pair without an edge has is the same
+// for all of a head, and the edges into a key's tokens, which are few, correct it.
+type edgeBias struct {
+	first, source  []int32
+	features, w, p []float32
+	d              []float32 // of the gradient
+	top, partner   []int32
+	heads          int
+	pair           int // features of an edge
+	scale          float32
+	offset         []int32 // first token of each sequence
+}
+
+func newEdgeBias(a *attentionRun, rel tensor.EdgeBias, grad tensor.RelativeBiasGradient) *edgeBias {
+	r := a.run
+	e := &edgeBias{first: r.ints(rel.First), source: r.ints(rel.Source), features: r.floats(rel.Features),
+		w: r.floats(rel.W), p: r.floats(rel.P), top: r.ints(rel.Top), partner: r.ints(rel.Partner),
+		heads: a.Heads, pair: rel.PairFeatures(), scale: a.scale, offset: a.offset}
+	if grad != nil {
+		e.d = r.floats(grad.(tensor.PairGradient).D)
+	}
+	return e
+}
+
+// edgeScratch is a worker's memory for one key and a tile of queries.
+type edgeScratch struct {
+	memory [5 * queryTile]float32
+	hits   []hit
+	terms  pairTerms // those without an edge, but for the key's hits
+	one    []float32
+	edgeHead
+}
+
+// edgeHead is what pairs of a head are made of.
+type edgeHead struct {
+	mul, add             []float32 // weights of Rmul and of Radd
+	bias                 float32   // of Rmul
+	soft, slope, without float32   // softplus(bias) and its derivative; Radd without an edge
+}
+
+// hit is an edge from a query of the tile to a token of the key.
+type hit struct {
+	query        int // of the tile
+	features     []float32
+	weight       float32 // p, or 1 − p
+	sign         float32 // the derivative of the weight by p
+	soft, linear float32 // softplus(z) and w_add·a, less those without an edge
+	slope        float32 // σ(z)
+}
+
+// rows cuts the scratch for a tile, and sets what pairs of its head without an edge have.
+func (e *edgeBias) rows(t queries) *edgeScratch {
+	w := &t.worker.edges
+	next := cut(w.memory[:])
+	row := func() []float32 { return next(t.n) }
+	w.terms, w.one = pairTerms{mul: row(), add: row(), dmul: row(), dadd: row()}, row()
+	weights := e.w[t.head*2*(e.pair+1):][:2*(e.pair+1)]
+	w.mul, w.bias, w.add, w.without = weights[:e.pair], weights[e.pair], weights[e.pair+1:2*e.pair+1], weights[2*e.pair+1]
+	w.soft, w.slope = fmath.SoftplusSigmoid(w.bias)
+	for i := range t.n {
+		w.terms.mul[i], w.terms.add[i], w.one[i] = w.soft, w.without, 1
+	}
+	return w
+}
+
+// find lists the edges from queries of the tile to a key's tokens.
+func (e *edgeBias) find(t queries, w *edgeScratch, j int) []hit {
+	w.hits = w.hits[:0]
+	weight, sign := e.p[j], float32(1)
+	if e.partner[j] < 0 {
+		weight, sign = 1, 0
+	}
+	w.hits = e.token(t, w, e.top[j], weight, sign)
+	if e.partner[j] >= 0 {
+		w.hits = e.token(t, w, e.partner[j], 1-weight, -1)
+	}
+	return w.hits
+}
+
+// token adds the edges to one of a key's tokens.
+func (e *edgeBias) token(t queries, w *edgeScratch, position int32, weight, sign float32) []hit {
+	row := e.offset[t.b] + position
+	at, end := int(e.first[row]), int(e.first[row+1])
+	begin, _ := slices.BinarySearch(e.source[at:end], int32(t.position))
+	for at += begin; at < end && int(e.source[at]) < t.position+t.n; at++ {
+		h := hit{query: int(e.source[at]) - t.position, features: e.features[at*e.pair:][:e.pair], weight: weight, sign: sign}
+		z := w.bias
+		for c, a := range h.features {
+			z += float32(w.mul[c] * a)
+			h.linear += float32(w.add[c] * a)
+		}
+		h.soft, h.slope = fmath.SoftplusSigmoid(z)
+		h.soft -= w.soft
+		w.hits = append(w.hits, h)
+	}
+	return w.hits
+}
+
+// correct adds what edges change to the terms of a key.
+func (w *edgeScratch) correct(hits []hit) {
+	for _, h := range hits {
+		w.terms.mul[h.query] += float32(h.weight * h.soft)
+		w.terms.add[h.query] += float32(h.weight * h.linear)
+	}
+}
+
+// restore undoes it.
+func (w *edgeScratch) restore(hits []hit) {
+	for _, h := range hits {
+		w.terms.mul[h.query], w.terms.add[h.query] = w.soft, w.without
+	}
+}
+
+func (e *edgeBias) forward(t queries, at, keys int, s []float32, floor float32, sum []float32) {
+	w := e.rows(t)
+	for j := range keys {
+		hits := e.find(t, w, at+j)
+		w.correct(hits)
+		row := s[j*t.stride:][:t.n]
+		t.kernels.ScaleRows(row, t.n, 1, t.n, w.terms.mul)
+		t.kernels.AddScaled(row, w.terms.add, row, e.scale)
+		t.kernels.ScaleTile(row, t.stride, 1, t.n, 1, floor, sum)
+		w.restore(hits)
+	}
+}
+
+func (e *edgeBias) backward(t queries, at, keys int, s, da []float32, relu bool, total []float32) {
+	w := e.rows(t)
+	n := e.pair
+	var sum [1]float32
+	for j := range keys {
+		hits := e.find(t, w, at+j)
+		w.correct(hits)
+		total[j] = w.terms.scores(s[j*t.stride:][:t.n], da[j*t.stride:][:t.n], e.scale, relu)
+		w.restore(hits)
+		out := e.d[((at+j)*e.heads+t.head)*(2*n+3):][:2*n+3]
+		dp, dmul, dadd := &out[0], out[1:n+2], out[n+2:] // each with that of its bias
+		t.kernels.RowDot(sum[:], w.one, w.terms.dmul, 0)
+		dmul[n] += float32(sum[0] * w.slope)
+		t.kernels.RowDot(sum[:], w.one, w.terms.dadd, 0)
+		dadd[n] += sum[0]
+		for _, h := range hits {
+			gm, ga := w.terms.dmul[h.query], w.terms.dadd[h.query]
+			*dp += float32(h.sign * (float32(gm*h.soft) + float32(ga*h.linear)))
+			gm *= h.weight
+			dmul[n] += float32(gm * (h.slope - w.slope))
+			gm *= h.slope
+			ga *= h.weight
+			for c, a := range h.features {
+				dmul[c] += float32(gm * a)
+				dadd[c] += float32(ga * a)
+			}
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package conformance
+
+import (
+	"slices"
+
+	"github.com/sftseq/sftseq/internal/tensor"
+)
+
+// edgeFeatures are those of an edge in cases, the constant among them.
+const edgeFeatures = 3
+
+// edges64 is the relation of graphs, by its dense definition: a matrix of features of all pairs.
+type edges64 struct {
+	sel   selection
+	heads int
+	a     [][][][]float64 // [B][source][target] the features
+	w     []float64       // [h, 2r + 2]
+	p     []float64       // [S]
+	dw    []float64
+	ds    []float64 // [S, h, 2r + 3]
+}
+
+// linear are w_mul·a + b_mul and w_add·a + b_add of positions in the sequence of sampled row j.
+func (e *edges64) linear(head, i, t, j int) (a []float64, mul, add float64) {
+	const r = edgeFeatures
+	w := e.w[head*(2*r+2):][:2*r+2]
+	a = e.a[e.sel.of[j]][i][t]
+	return a, product(w[:r], a) + w[r], product(w[r+1:2*r+1], a) + w[2*r+1]
+}
+
+func (e *edges64) terms(head, i, j int) (mul, add float64) {
+	e.sel.each(j, e.p, func(weight, _ float64, t int) {
+		_, zm, za := e.linear(head, i, t, j)
+		mul += weight * softplus64(zm)
+		add += weight * za
+	})
+	return mul, add
+}
+
+func (e *edges64) adjoint(head, i, j int, dmul, dadd float64) {
+	const r, width = edgeFeatures, 2*edgeFeatures + 3
+	out, dw := e.ds[(j*e.heads+head)*width:][:width], e.dw[head*(width-1):][:width-1]
+	e.sel.each(j, e.p, func(weight, sign float64, t int) {
+		a, zm, za := e.linear(head, i, t, j)
+		out[0] += sign * (dmul*softplus64(zm) + dadd*za)
+		for c, v := range append(slices.Clone(a), 1) {
+			gm, ga := dmul*weight*sigmoid64(zm)*v, dadd*weight*v
+			dw[c], out[1+c] = dw[c]+gm, out[1+c]+gm
+			dw[r+1+c], out[2+r+c] = dw[r+1+c]+ga, out[2+r+c]+ga
+		}
+	})
+}
+
+func (e *edges64) gradient(r *fixture, tolerance float64) (tensor.RelativeBiasGradient, []pair) {
+	const width = 2*edgeFeatures + 3
+	dp := zeros(len(e.p))
+	for i, v := range e.ds {
+		if i%width == 0 {
+			dp[i/width/e.heads] += v
+		}
+	}
+	return tensor.PairGradient{D: r.want(r.out(tensor.Sampled, e.heads*width), e.ds, tolerance).Tensor}, []pair{{e.w, e.dw}, {e.p, dp}}
+}
+
+// edges declares the operands of the relation of graphs. Of the tokens a third have no edges,
+// some have one to themselves, and one has edges from all.
+func (r *fixture) edges(sel selection, top, partner *operand, heads int) (tensor.RelativeBias, relation64) {
+	e := &edges64{sel: sel, heads: heads, ds: zeros(len(sel.top) * heads * (2*edgeFeatures + 3))}
+	first, source := []int{0}, []int{}
+	for _, n := range r.shape.lengths {
+		for target := range n {
+			chance := []float64{0, 0.1, 3 / float64(n)}[target%3]
+			if target == n/2 {
+				chance = 1
+			}
+			for i := range n {
+				if r.random.Float64() < chance {
+					source = append(source, i)
+				}
+			}
+			first = append(first, len(source))
+		}
+	}
+	features := r.operand(r.program.Input("features", tensor.Fixed, len(source)+spare, edgeFeatures), len(source), edgeFeatures)
+	features.set(func(i int) float64 {
+		if i%edgeFeatures == edgeFeatures-1 {
+			return float64(1 + r.random.IntN(8)/7) // some are two edges
+		}
+		return features.x[i]
+	})
+	for range spare { // of tokens beyond those in use
+		first = append(first, garbage)
+	}
+	firsts := integers(r, r.program.Input("first", tensor.Fixed, len(first)), first)
+	sources := integers(r, r.program.Input("source", tensor.Fixed, len(source)+spare, 1), source)
+	at := 0
+	for _, n := range r.shape.lengths {
+		graph := make([][][]float64, n)
+		for i := range graph {
+			for range n {
+				graph[i] = append(graph[i], zeros(edgeFeatures))
+			}
+		}
+		for target := range n {
+			for ; at < first[r.offset[len(e.a)]+target+1]; at++ {
+				graph[source[at]][target] = features.row(at)
+			}
+		}
+		e.a = append(e.a, graph)
+	}
+	w, p := r.fixed(heads, 2*edgeFeatures+2), r.weights(sel)
+	w.set(func(i int) float64 { // Rmul of about 1: where it is about 0, a sum of ReLU is small whatever the query is
+		if i%w.columns == edgeFeatures {
+			return 0.5 + 0.3*w.x[i]
+		}
+		return 0.4 * w.x[i]
+	})
+	e.w, e.p, e.dw = w.x, p.x, zeros(len(w.x))
+	return tensor.EdgeBias{First: firsts.Tensor, Source: sources.Tensor, Features: features.Tensor,
+		W: w.Tensor, P: p.Tensor, Top: top.Tensor, Partner: partner.Tensor}, e
+}

@@ -1,0 +1,47 @@
+package tensor
+
+import "fmt"
+
+// PairWeights packs what a relation is made of that weighs r features of a pair of tokens,
+// [DistanceBias] or [EdgeBias], one row for each head: the weights of Rmul and its bias, then
+// those of Radd.
+//
+//	W[h] = MulWeight[h], MulBias[h], AddWeight[h], AddBias[h]
+type PairWeights struct {
+	W                    *Tensor `op:"write" shape:"h,w"` // w is 2r + 2
+	MulWeight, AddWeight *Tensor `shape:"h,r"`
+	MulBias, AddBias     *Tensor `shape:"h"`
+}
+
+func (k PairWeights) check() { checkPairWidth(k.W.Width(), 2*k.MulWeight.Width()+2) }
+
+// checkPairWidth panics on a width that is not that of the features of a pair.
+func checkPairWidth(found, expected int) {
+	if found != expected {
+		panic(fmt.Sprintf("tensor: features of pairs: rows of %d words, expected %d", found, expected))
+	}
+}
+
+// PairGradient is the adjoint of such a relation: for each sampled key and head what the
+// pairs of all queries give to p_j, then to each word of W, 2r + 3 numbers. Rows beyond the
+// sampled ones are zero. The features are inputs and have no gradient.
+type PairGradient struct {
+	D *Tensor `op:"write" shape:"S,g"` // g is h·(2r + 3)
+}
+
+func (PairGradient) gradient() {}
+
+// PairWeightsBackward adds up [PairGradient] over the sampled keys, which gives the gradients
+// of the weights, and picks out those of the duplet weights:
+//
+//	DW[h] = Σ_j D[j, h, 1 …], DP[j, h] = D[j, h, 0]
+type PairWeightsBackward struct {
+	DMulWeight, DAddWeight *Tensor `op:"write" shape:"h,r"`
+	DMulBias, DAddBias     *Tensor `op:"write" shape:"h"`
+	DP                     *Tensor `op:"write" shape:"S,h"`
+	D                      *Tensor `shape:"S,g"`
+}
+
+func (k PairWeightsBackward) check() {
+	checkPairWidth(k.D.Width(), k.DMulWeight.Shape[0]*(2*k.DMulWeight.Width()+3))
+}
