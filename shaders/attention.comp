@@ -19,7 +19,7 @@
 #include "include/attention_rows.glsl"
 #include "include/tiles.glsl"
 
-layout(constant_id = 5) const bool LONG = false; // a sum may have more than 1024 keys
+layout(constant_id = 6) const bool LONG = false; // a sum may have more than 1024 keys
 layout(local_size_x = 256) in;
 layout(push_constant) uniform Push { uint heads, d, table; float scale; uint hasDead, firstTile, first, span; };
 
@@ -35,7 +35,7 @@ OPERAND(9, readonly, uint, firstTokens);
 OPERAND(10, readonly, uint, firstRows);
 OPERAND(11, readonly, float, f);
 OPERAND(12, readonly, float, g);
-OPERAND(13, readonly, float, e);
+OPERAND(13, readonly, uint, e);
 OPERAND(14, readonly, float, p);
 OPERAND(15, readonly, uint, top);
 OPERAND(16, readonly, int, partner);
@@ -43,6 +43,7 @@ OPERAND(16, readonly, int, partner);
 #define TABLE table
 #define HEADS_OF heads
 #include "include/relative_bias.glsl"
+#include "include/edge_hits.glsl"
 
 shared float keyP[64];
 shared uint keyTop[64];
@@ -71,7 +72,9 @@ void main() {
     uint slot = gl_LocalInvocationIndex % ROWS, slice = gl_LocalInvocationIndex / ROWS;
     uint row = min(t.from + slot, t.to - 1), i = row - t.first;
     row -= first;
+    uint place = i - (t.from - t.first); // among the queries of the workgroup
     origin = t.first;
+    if (RELATION == EDGES) setBare(head);
 
     vec4 query[VECTORS], part[VECTORS], total[VECTORS];
     LOAD_ROW(query, q, row, head)
@@ -94,12 +97,17 @@ void main() {
         }
         barrier();
         loadKeys(firstKey + from, n, head);
+        if (RELATION == EDGES) {
+            barrier();
+            uint at = gl_LocalInvocationIndex;
+            if (at < 2 * n) findHits(at, at % 2 == 0 ? keyTop[at / 2] : keyPartner[at / 2], t.from - t.first);
+        }
         barrier();
         for (uint j = slice; j < n; j += SLICES) {
             Entry x, y;
             if (RELATIVE) {
-                x = entryOf(head, i, keyTop[j]);
-                y = entryOf(head, i, keyPartner[j]);
+                x = RELATION == EDGES ? entryOfEdge(head, hitOf(2 * j, place)) : entryOf(head, i, keyTop[j]);
+                y = RELATION == EDGES ? entryOfEdge(head, hitOf(2 * j + 1, place)) : entryOf(head, i, keyPartner[j]);
             }
             float m;
             SCORE_OF(query[c], tile[j * VECTORS + c], m);

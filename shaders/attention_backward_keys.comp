@@ -4,7 +4,7 @@
 //   DK_j = Σ_i dA_ij·Rmul_ij/√dh · ∂m/∂k_j,  DV_j = Σ_i P_ij DO_i
 //   DP_j = Σ_i dA_ij·(m·(soft_top − soft_partner)/√dh + add_top − add_partner)
 //
-// and of distances what the weights of the relation receive.
+// and of distances and edges what the weights of the relation receive.
 //
 //   dk, dv [chunks, S, d], dp [chunks, S, h, NUMBERS]: DP_j, then what goes to the weights
 //   and the bias of Rmul, and to those of Radd; the others as there
@@ -40,7 +40,7 @@ OPERAND(11, readonly, uint, firstTokens);
 OPERAND(12, readonly, uint, firstRows);
 OPERAND(13, readonly, float, f);
 OPERAND(14, readonly, float, g);
-OPERAND(15, readonly, float, e);
+OPERAND(15, readonly, uint, e);
 OPERAND(16, readonly, float, p);
 OPERAND(17, readonly, uint, top);
 OPERAND(18, readonly, int, partner);
@@ -73,14 +73,26 @@ void main() {
         dKey[c] = vec4(0);
         dValue[c] = vec4(0);
     }
-    uint pairs = TABLE / 3, numbers = RELATION == DISTANCE ? 2 * pairs + 3 : 1;
+    const bool WEIGHED = RELATION == DISTANCE || RELATION == EDGES;
+    uint numbers = WEIGHED ? 2 * FEATURES + 3 : 1;
     float w = 1, dWeight = 0;
-    vec3 dMul = vec3(0), dAdd = vec3(0); // of distances: of the weights, and of the bias
+    float dMul[FEATURES + 1], dAdd[FEATURES + 1]; // of the weights of features, and of the bias
+    for (uint c = 0; c <= FEATURES; c++) {
+        dMul[c] = 0;
+        dAdd[c] = 0;
+    }
     uint own = 0, other = 0;
     if (RELATIVE) {
         w = p[row];
         own = top[row];
         other = partner[row] < 0 ? own : uint(partner[row]); // its own partner: no difference
+    }
+    // The next edges to the two tokens: an invocation's queries are in their order.
+    uint ownEdge = 0, ownEnd = 0, otherEdge = 0, otherEnd = 0;
+    if (RELATION == EDGES) {
+        setBare(head);
+        ownEdge = edgesFrom(chunk * size, own, ownEnd);
+        otherEdge = edgesFrom(chunk * size, other, otherEnd);
     }
 
     for (uint from = chunk * size; from < min(length, (chunk + 1) * size); from += TILE) {
@@ -96,7 +108,12 @@ void main() {
         for (uint r = slice; r < n; r += SLICES) {
             uint i = from + r;
             Entry x, y;
-            if (RELATIVE) {
+            if (RELATION == EDGES) {
+                while (ownEdge < ownEnd && sourceOf(ownEdge) < i) ownEdge++;
+                while (otherEdge < otherEnd && sourceOf(otherEdge) < i) otherEdge++;
+                x = entryOfEdge(head, ownEdge < ownEnd && sourceOf(ownEdge) == i ? ownEdge : NO_EDGE);
+                y = entryOfEdge(head, otherEdge < otherEnd && sourceOf(otherEdge) == i ? otherEdge : NO_EDGE);
+            } else if (RELATIVE) {
                 x = entryOf(head, i, own);
                 y = entryOf(head, i, other);
             }
@@ -105,8 +122,8 @@ void main() {
             m *= scale;
             float a = m, mul = 1, softX, softY, slopeX, slopeY;
             if (RELATIVE) {
-                softX = RELATION == DISTANCE ? softBackward(x, slopeX) : soft(x);
-                softY = RELATION == DISTANCE ? softBackward(y, slopeY) : soft(y);
+                softX = WEIGHED ? softBackward(x, slopeX) : soft(x);
+                softY = WEIGHED ? softBackward(y, slopeY) : soft(y);
                 mul = w * softX + (1 - w) * softY;
                 a = a * mul + (w * x.add + (1 - w) * y.add);
             }
@@ -123,9 +140,22 @@ void main() {
                 da = a <= 0 ? 0 : da * inverse;
             }
             if (RELATIVE) dWeight += da * (m * (softX - softY) + (x.add - y.add));
-            if (RELATION == DISTANCE) {
-                dMul += da * m * (w * slopeX * vec3(x.pair, 1) + (1 - w) * slopeY * vec3(y.pair, 1));
-                dAdd += da * (w * vec3(x.pair, 1) + (1 - w) * vec3(y.pair, 1));
+            if (WEIGHED) {
+                float shareX = w * slopeX, shareY = (1 - w) * slopeY;
+                dMul[FEATURES] += da * m * (shareX + shareY);
+                dAdd[FEATURES] += da * (w + (1 - w));
+                for (uint c = 0; c < FEATURES && (RELATION == DISTANCE || x.f != NO_EDGE || y.f != NO_EDGE); c++) {
+                    float ax, ay;
+                    if (RELATION == DISTANCE) {
+                        ax = x.pair[c];
+                        ay = y.pair[c];
+                    } else {
+                        ax = x.f == NO_EDGE ? 0 : f[x.f * FEATURES + c];
+                        ay = y.f == NO_EDGE ? 0 : f[y.f * FEATURES + c];
+                    }
+                    dMul[c] += da * m * (shareX * ax + shareY * ay);
+                    dAdd[c] += da * (w * ax + (1 - w) * ay);
+                }
             }
             float dm = da * mul * scale;
             for (uint c = 0; c < VECTORS; c++) {
@@ -138,10 +168,9 @@ void main() {
     SUM_SLICES(dKey, dk, part, n, head)
     SUM_SLICES(dValue, dv, part, n, head)
     for (uint at = 0; RELATIVE && at < numbers; at++) {
-        uint feature = at == 0 ? 0 : (at - 1) % (pairs + 1);
-        if (feature == pairs) feature = 2; // the bias
+        uint feature = at == 0 ? 0 : (at - 1) % (FEATURES + 1);
         barrier();
-        sliceSum[gl_LocalInvocationIndex] = at == 0 ? dWeight : at <= pairs + 1 ? dMul[feature] : dAdd[feature];
+        sliceSum[gl_LocalInvocationIndex] = at == 0 ? dWeight : at <= FEATURES + 1 ? dMul[feature] : dAdd[feature];
         barrier();
         if (slice == 0 && slot < n) {
             float sum = 0;

@@ -37,7 +37,7 @@ OPERAND(11, readonly, uint, firstTokens);
 OPERAND(12, readonly, uint, firstRows);
 OPERAND(13, readonly, float, f);
 OPERAND(14, readonly, float, g);
-OPERAND(15, readonly, float, e);
+OPERAND(15, readonly, uint, e);
 OPERAND(16, readonly, float, p);
 OPERAND(17, readonly, uint, top);
 OPERAND(18, readonly, int, partner);
@@ -45,6 +45,7 @@ OPERAND(18, readonly, int, partner);
 #define TABLE table
 #define HEADS_OF heads
 #include "include/relative_bias.glsl"
+#include "include/edge_hits.glsl"
 
 shared float keyP[64];
 shared uint keyTop[64];
@@ -70,7 +71,9 @@ void main() {
     uint slot = gl_LocalInvocationIndex % ROWS, slice = gl_LocalInvocationIndex / ROWS;
     uint row = min(t.from + slot, t.to - 1), i = row - t.first;
     row -= first;
+    uint place = i - (t.from - t.first); // among the queries of the workgroup
     origin = t.first;
+    if (RELATION == EDGES) setBare(head);
     bool live = t.from + slot < t.to;
 
     vec4 query[VECTORS], outer[VECTORS], result[VECTORS];
@@ -93,12 +96,16 @@ void main() {
             int other = partner[firstKey + from + at];
             keyPartner[at] = other < 0 ? top[firstKey + from + at] : uint(other);
         }
+        if (RELATION == EDGES) {
+            barrier();
+            if (at < 2 * n) findHits(at, at % 2 == 0 ? keyTop[at / 2] : keyPartner[at / 2], t.from - t.first);
+        }
         barrier();
         for (uint j = slice; j < n && live; j += SLICES) {
             Entry x, y;
             if (RELATIVE) {
-                x = entryOf(head, i, keyTop[j]);
-                y = entryOf(head, i, keyPartner[j]);
+                x = RELATION == EDGES ? entryOfEdge(head, hitOf(2 * j, place)) : entryOf(head, i, keyTop[j]);
+                y = RELATION == EDGES ? entryOfEdge(head, hitOf(2 * j + 1, place)) : entryOf(head, i, keyPartner[j]);
             }
             float m;
             SCORE_OF(query[c], tile[j * VECTORS + c], m);

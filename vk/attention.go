@@ -14,12 +14,14 @@ func init() { register(kernel(attention)) }
 const (
 	attentionRows = 64  // rows of a workgroup, as in attention.glsl
 	maxChannels   = 512 // of a head: at least four rows fit into shared memory
+	maxFeatures   = 64  // of an edge: an invocation adds up their gradients
 )
 
 // The relations of attention.glsl; 0 is none.
 const (
 	sinusoidRelation = 1
 	distanceRelation = 2
+	edgeRelation     = 3
 )
 
 // attentionShape is what both directions need of a launch.
@@ -28,13 +30,14 @@ type attentionShape struct {
 	relation              uint32
 	tables                []operand // of relative_bias.glsl
 	d, channels, table    int
+	features              int // of a pair, with distances or edges
 	tokens, rows, batches int // capacities
 	most                  int // rows that a query meets
 	tile                  int
 }
 
 func newAttentionShape(r *recorder, k tensor.Attention) attentionShape {
-	a := attentionShape{Attention: k, d: k.Q.Width(), channels: k.Q.Width() / k.Heads,
+	a := attentionShape{Attention: k, d: k.Q.Width(), channels: k.Q.Width() / k.Heads, features: 1,
 		tokens: k.Q.Shape[0], rows: k.K.Shape[0], batches: k.Batch.Example.Shape[0]}
 	switch b := k.RelativeBias.(type) {
 	case nil:
@@ -43,8 +46,14 @@ func newAttentionShape(r *recorder, k tensor.Attention) attentionShape {
 		a.relation, a.table = sinusoidRelation, b.F.Width()
 		a.tables = []operand{read(b.F), read(b.G), read(b.E), read(b.P), read(b.Top), read(b.Partner)}
 	case tensor.DistanceBias:
-		a.relation, a.table = distanceRelation, b.Points.Width()
+		a.relation, a.table, a.features = distanceRelation, b.Points.Width(), b.PairFeatures()
 		a.tables = []operand{read(b.Points), read(b.W), read(nil), read(b.P), read(b.Top), read(b.Partner)}
+	case tensor.EdgeBias:
+		a.relation, a.table, a.features = edgeRelation, a.tokens+1, b.PairFeatures()
+		a.tables = []operand{read(b.Features), read(b.W), read(b.Index), read(b.P), read(b.Top), read(b.Partner)}
+		if a.features > maxFeatures {
+			r.err = fmt.Errorf("edges of %d features and a constant one: a Vulkan device takes at most %d", a.features-1, maxFeatures-1)
+		}
 	default:
 		panic("vk: unknown relative position bias")
 	}
@@ -61,7 +70,7 @@ func newAttentionShape(r *recorder, k tensor.Attention) attentionShape {
 
 // constants are the specialisation constants of attention.glsl.
 func (a *attentionShape) constants(more ...uint32) []uint32 {
-	return append([]uint32{uint32(a.channels), uint32(a.Score), uint32(a.Probability), a.relation, uint32(a.tile)}, more...)
+	return append([]uint32{uint32(a.channels), uint32(a.Score), uint32(a.Probability), a.relation, uint32(a.tile), uint32(a.features)}, more...)
 }
 
 func (a *attentionShape) scale() uint32 {

@@ -22,7 +22,8 @@ type edgeBias struct {
 
 func newEdgeBias(a *attentionRun, rel tensor.EdgeBias, grad tensor.RelativeBiasGradient) *edgeBias {
 	r := a.run
-	e := &edgeBias{first: r.ints(rel.First), source: r.ints(rel.Source), features: r.floats(rel.Features),
+	index, tokens := r.ints(rel.Index), a.Q.Shape[0]
+	e := &edgeBias{first: index[:tokens+1], source: index[tokens+1:], features: r.floats(rel.Features),
 		w: r.floats(rel.W), p: r.floats(rel.P), top: r.ints(rel.Top), partner: r.ints(rel.Partner),
 		heads: a.Heads, pair: rel.PairFeatures(), scale: a.scale, offset: a.offset}
 	if grad != nil {

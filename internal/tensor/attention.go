@@ -96,7 +96,7 @@ func (k Attention) check() {
 		checkPairWidth(b.Points.Width(), 3*b.PairFeatures())
 		checkPairWidth(b.W.Shape[0], k.Heads)
 	case EdgeBias:
-		checkPairWidth(b.First.Words(), k.Q.Shape[0]+1)
+		checkPairWidth(b.Index.Words(), k.Q.Shape[0]+1+b.Features.Shape[0])
 		checkPairWidth(b.W.Width(), 2*b.PairFeatures()+2)
 		checkPairWidth(b.W.Shape[0], k.Heads)
 	}

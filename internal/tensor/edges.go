@@ -12,8 +12,10 @@ package tensor
 //
 // Source: "Sampling Foundational Transformer", the attention of graphs.
 type EdgeBias struct {
-	First        *Tensor // [T+1] int32: the edges into packed row t are First[t] … First[t+1]−1
-	Source       *Tensor `shape:"n"`   // int32: where an edge begins, a place in the sequence; ascending for each target, each once
+	// Index is of int32, T+1 words and one for each edge. The edges into packed row t are Index[t] …
+	// Index[t+1]−1, and edge n begins at the place Index[T+1+n] of the sequence. For each target the
+	// sources ascend, each there once.
+	Index        *Tensor
 	Features     *Tensor `shape:"n,r"` // the last is 1, or how many edges are joined in this one
 	W            *Tensor `shape:"h,w"`
 	P            *Tensor `shape:"S"`

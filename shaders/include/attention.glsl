@@ -9,9 +9,10 @@ layout(constant_id = 1) const uint SCORE = 0;         // see tensor.Score
 layout(constant_id = 2) const uint PROBABILITY = 0;   // see tensor.Probability
 layout(constant_id = 3) const uint RELATION = 1;      // what is known of a pair of places
 layout(constant_id = 4) const uint TILE = 64;         // rows in shared memory, a power of two
+layout(constant_id = 5) const uint FEATURES = 1;      // of a pair, with distances or edges
 
 const uint MAXOUT = 0, STANDARDIZED = 1, LILY = 2, DOT = 3;
-const uint NONE = 0, SINUSOID = 1, DISTANCE = 2;
+const uint NONE = 0, SINUSOID = 1, DISTANCE = 2, EDGES = 3;
 const bool RELATIVE = RELATION != NONE;
 const uint LEAKY = 0, RELU = 1, SOFTMAX = 2;
 

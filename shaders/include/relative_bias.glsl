@@ -2,6 +2,8 @@
 // TABLE, HEADS_OF, the number of heads, and
 //   of sinusoids f, g, e, the tables of sinusoid.comp, TABLE the words of a table's row
 //   of distances f, the points [T, TABLE], and g, the weights of pairweights.comp
+//   of edges f, their features [E, FEATURES], g as of distances, and e: the edges into packed row t
+//   are e[t] … e[t + 1] − 1, and edge n begins at the place e[TABLE + n] in the sequence
 #ifndef RELATION_GLSL
 #define RELATION_GLSL
 
@@ -9,10 +11,11 @@
 // softplus is that of mul, and add. A kernel reads those of a pair before it
 // computes the score, which takes as long as they do.
 //
-// Of distances x is z, what mul is the softplus of, and pair are the features of the pair.
+// Of distances x is z, what mul is the softplus of, and pair are the features of the pair. Of
+// edges x is z, too, and f is the edge, or NO_EDGE.
 struct Entry { float x, add; uint f, g; vec2 pair; };
 
-// origin is the packed row of the sequence's first token: points are by rows.
+// origin is the packed row of the sequence's first token: points and edges are by rows.
 uint origin = 0;
 
 vec3 vectorOf(uint word) { return vec3(f[word], f[word + 1], f[word + 2]); }
@@ -30,10 +33,49 @@ Entry distanceOf(uint head, uint i, uint j) {
     return Entry(mul + g[w + r], add + g[w + 2 * r + 1], 0, 0, a);
 }
 
+const uint NO_EDGE = 0xffffffff;
+
+// bare is what a pair of a head has without an edge, bareSoft the softplus of its x and bareSlope
+// the derivative of that.
+Entry bare;
+float bareSoft, bareSlope;
+
+void setBare(uint head) {
+    uint w = head * (2 * FEATURES + 2);
+    bare = Entry(g[w + FEATURES], g[w + 2 * FEATURES + 1], NO_EDGE, 0, vec2(0));
+    bareSoft = SoftplusSigmoid(bare.x, bareSlope);
+}
+
+// sourceOf is the place where an edge begins.
+uint sourceOf(uint edge) { return e[TABLE + edge]; }
+
+// edgesFrom is the first edge into place j whose source is at i or behind; end is that after the last.
+uint edgesFrom(uint i, uint j, out uint end) {
+    uint low = e[origin + j];
+    end = e[origin + j + 1];
+    for (uint high = end; low < high;) {
+        uint middle = (low + high) / 2;
+        if (sourceOf(middle) < i) low = middle + 1;
+        else high = middle;
+    }
+    return low;
+}
+
+Entry entryOfEdge(uint head, uint edge) {
+    if (edge == NO_EDGE) return bare;
+    uint w = head * (2 * FEATURES + 2), a = edge * FEATURES;
+    float mul = 0, add = 0;
+    for (uint c = 0; c < FEATURES; c++) {
+        mul += g[w + c] * f[a + c];
+        add += g[w + FEATURES + 1 + c] * f[a + c];
+    }
+    return Entry(bare.x + mul, bare.add + add, edge, 0, vec2(0));
+}
+
 Entry entryOf(uint head, uint i, uint j) {
     if (RELATION == DISTANCE) return distanceOf(head, i, j);
     uint atF = head * TABLE + i + longest() - 1 - j, atG = head * TABLE + i + j, heads = HEADS_OF * TABLE;
-    return Entry(e[atF] * e[heads + atG], f[heads + atF] + g[heads + atG], atF, atG, vec2(0));
+    return Entry(uintBitsToFloat(e[atF]) * uintBitsToFloat(e[heads + atG]), f[heads + atF] + g[heads + atG], atF, atG, vec2(0));
 }
 
 // Log1pNormal is log(1 + x) for 2⁻⁶⁰ ≤ x ≤ 2⁶⁰, without a branch. What 1 + x loses
@@ -59,10 +101,18 @@ float Log1pNormal(float x) {
 // takes no exponential then. Only weights that have run away are beyond.
 bool usual(Entry n) { return n.x > 1e-18 && n.x < 1e18; }
 
-float soft(Entry n) { return RELATION == DISTANCE ? Softplus(n.x) : usual(n) ? Log1pNormal(n.x) : Softplus(f[n.f] + g[n.g]); }
+float soft(Entry n) {
+    if (RELATION == EDGES) return n.f == NO_EDGE ? bareSoft : Softplus(n.x);
+    return RELATION == DISTANCE ? Softplus(n.x) : usual(n) ? Log1pNormal(n.x) : Softplus(f[n.f] + g[n.g]);
+}
 
 // softBackward has the derivative, too.
 float softBackward(Entry n, out float sigmoid) {
+    if (RELATION == EDGES) {
+        if (n.f != NO_EDGE) return SoftplusSigmoid(n.x, sigmoid);
+        sigmoid = bareSlope;
+        return bareSoft;
+    }
     if (RELATION == DISTANCE) return SoftplusSigmoid(n.x, sigmoid);
     sigmoid = n.x / (1.0 + n.x);
     if (usual(n)) return Log1pNormal(n.x);

@@ -88,11 +88,12 @@ func (r *fixture) edges(sel selection, top, partner *operand, heads int) (tensor
 		}
 		return features.x[i]
 	})
+	words := slices.Clone(first)
 	for range spare { // of tokens beyond those in use
-		first = append(first, garbage)
+		words = append(words, garbage)
 	}
-	firsts := integers(r, r.program.Input("first", tensor.Fixed, len(first)), first)
-	sources := integers(r, r.program.Input("source", tensor.Fixed, len(source)+spare, 1), source)
+	words = append(words, source...)
+	index := integers(r, r.program.Input("index", tensor.Fixed, len(words)+spare), words)
 	at := 0
 	for _, n := range r.shape.lengths {
 		graph := make([][][]float64, n)
@@ -116,6 +117,6 @@ func (r *fixture) edges(sel selection, top, partner *operand, heads int) (tensor
 		return 0.4 * w.x[i]
 	})
 	e.w, e.p, e.dw = w.x, p.x, zeros(len(w.x))
-	return tensor.EdgeBias{First: firsts.Tensor, Source: sources.Tensor, Features: features.Tensor,
+	return tensor.EdgeBias{Index: index.Tensor, Features: features.Tensor,
 		W: w.Tensor, P: p.Tensor, Top: top.Tensor, Partner: partner.Tensor}, e
 }
