@@ -22,7 +22,7 @@ func (s *Scorer) Compare(ctx context.Context, a, b [][]float32) ([]float32, erro
 	}
 	// A pair takes less memory than four tokens do.
 	size := max(1, s.PassTokens()/4)
-	p, err := e.pass(shapeFor(e.config, 1, 2*size, 1), inferMode)
+	p, err := e.pass(shapeFor(e.config, 1, 2*size, 1, 0), inferMode)
 	if err != nil {
 		return nil, err
 	}

@@ -60,18 +60,19 @@ type Config struct {
 	EmbeddingDropout float64         `json:"embedding_dropout,omitempty"`
 	FeedForward      float64         `json:"feed_forward_dropout,omitempty"`
 	ResidualScale    bool            `json:"residual_scale,omitempty"`
-	Convolutions     []Convolution   `json:"convolutions,omitempty"`    // before each layer's attention
-	MaskTokenID      *int32          `json:"mask_token_id,omitempty"`   // the last of the vocabulary; absent: it has none
-	MaskRate         float64         `json:"mask_rate,omitempty"`       // share of the tokens that fill-mask learns to tell
-	MaskSpan         float64         `json:"mask_span,omitempty"`       // mean number of such tokens in a row
-	TieEmbeddings    bool            `json:"tie_embeddings,omitempty"`  // of fill-mask: its output layer is the embedding
-	Numbers          []Number        `json:"numbers,omitempty"`         // that a regression predicts
-	RegressionLoss   string          `json:"regression_loss,omitempty"` // smooth_l1 (default), squared
-	Thresholds       []float64       `json:"thresholds,omitempty"`      // of multi-label: the probability from which on each label is answered; 0.5 (default)
-	AutoMap          json.RawMessage `json:"auto_map,omitempty"`        // of an export: its classes for Hugging Face's libraries
-	FeatureNames     []string        `json:"feature_names,omitempty"`   // of the numbers of each token; absent: tokens have ids
-	Input            string          `json:"input,omitempty"`           // of tokens with features: features (default), ones
-	Extra            json.RawMessage `json:"extra,omitempty"`           // provenance, free
+	Convolutions     []Convolution   `json:"convolutions,omitempty"`      // before each layer's attention
+	MaskTokenID      *int32          `json:"mask_token_id,omitempty"`     // the last of the vocabulary; absent: it has none
+	MaskRate         float64         `json:"mask_rate,omitempty"`         // share of the tokens that fill-mask learns to tell
+	MaskSpan         float64         `json:"mask_span,omitempty"`         // mean number of such tokens in a row
+	TieEmbeddings    bool            `json:"tie_embeddings,omitempty"`    // of fill-mask: its output layer is the embedding
+	Numbers          []Number        `json:"numbers,omitempty"`           // that a regression predicts
+	RegressionLoss   string          `json:"regression_loss,omitempty"`   // smooth_l1 (default), squared
+	Thresholds       []float64       `json:"thresholds,omitempty"`        // of multi-label: the probability from which on each label is answered; 0.5 (default)
+	AutoMap          json.RawMessage `json:"auto_map,omitempty"`          // of an export: its classes for Hugging Face's libraries
+	FeatureNames     []string        `json:"feature_names,omitempty"`     // of the numbers of each token; absent: tokens have ids
+	EdgeFeatureNames []string        `json:"edge_feature_names,omitzero"` // of the numbers of each edge, maybe none; absent: there are no edges
+	Input            string          `json:"input,omitempty"`             // of tokens with features: features (default), ones
+	Extra            json.RawMessage `json:"extra,omitempty"`             // provenance, free
 }
 
 // InputWindow is what a task reads of a longer input.
@@ -163,10 +164,10 @@ var configKeys = keysOf(reflect.TypeFor[Config]())
 func keysOf(t reflect.Type) (keys []configKey) {
 	for _, f := range reflect.VisibleFields(t) {
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
-		if options != "" && options != "omitempty" {
+		if options != "" && options != "omitempty" && options != "omitzero" {
 			panic(fmt.Sprintf("%s.%s: the option %q of its key means nothing here", t, f.Name, options))
 		}
-		optional := options == "omitempty"
+		optional := options != "" // an empty list of the latter is there
 		keys = append(keys, configKey{name, optional, f.Type.Kind() == reflect.Pointer && !optional})
 	}
 	return keys
@@ -268,7 +269,7 @@ func (c *Config) Validate() error {
 	if !c.Featured() && (c.VocabSize < 1 || c.VocabSize > most) {
 		return bad("vocab_size", c.VocabSize, fmt.Sprintf("1 to %d", most))
 	}
-	if err := c.validateFeatures(); err != nil {
+	if err := cmp.Or(c.validateFeatures(), c.validateEdges()); err != nil {
 		return err
 	}
 	for _, r := range []struct {

@@ -27,7 +27,7 @@ func (s *Scorer) EmbedExamples(ctx context.Context, examples []seq.Example) ([][
 	for i, e := range examples {
 		err := error(nil)
 		if s.engine.config.Featured() {
-			err = s.engine.config.CheckFeatures(e.Features)
+			err = s.engine.config.CheckExample(e)
 		} else {
 			err = s.engine.config.CheckTokens(e.A)
 		}

@@ -16,6 +16,7 @@ type emitter struct {
 	frequencies *sinusoid.Frequencies
 	batch       *tensor.Batch
 	points      *tensor.Tensor // [T, 3 or 6] of a relation of distances, nil otherwise
+	edges       *edgeInputs    // of a relation of edges, nil otherwise
 	shape       passShape
 	mode        passMode
 

@@ -17,6 +17,7 @@ type engine struct {
 	params  *Parameters
 	device  tensor.Device
 	weights tensor.Memory
+	edges   int // of a token at most in training, where rows have edges
 
 	mu     sync.Mutex
 	passes map[passKey]*preparedPass

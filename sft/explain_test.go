@@ -197,7 +197,7 @@ func TestExplainMemory(t *testing.T) {
 	c := tinyConfig()
 	c.NumSampledTokens = 1024
 	words := func(tokens int) int {
-		p, err := newPass(c, NewParameters(c), shapeFor(c, tokens, 1, c.NumSampledTokens), explainMode)
+		p, err := newPass(c, NewParameters(c), shapeFor(c, tokens, 1, c.NumSampledTokens, 0), explainMode)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -34,10 +34,11 @@ func (c *Config) inputWidth() int {
 // order, so that their relation is that of their distances, unless it is none.
 func (c *Config) describeFeatures(s seq.Spec) {
 	if c.FeatureNames = s.FeatureNames; !c.Featured() {
-		c.Input = ""
+		c.Input, c.EdgeFeatureNames = "", nil
 		return
 	}
 	c.Tokenizer = featureTokenizer
+	c.describeEdges(s)
 	if c.Relative == SinusoidRelation && seq.Points(s.FeatureNames) != nil {
 		c.Relative = DistanceRelation
 	}
@@ -118,6 +119,10 @@ func (m *emitter) embed(pass *recordedPass) *tensor.Tensor {
 	if m.config.Relative == DistanceRelation {
 		m.points = m.Input("points", tensor.Tokens, m.shape.Tokens, 3*pairFeatures(m.config))
 		pass.Points = m.points
+	}
+	if m.config.Relative == EdgeRelation {
+		m.edges = m.edgeInputs()
+		pass.Edges = m.edges
 	}
 	return m.linear("input", pass.Features)
 }

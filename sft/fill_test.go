@@ -93,7 +93,7 @@ func TestFillMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		planned, err := passWords(c, NewParameters(c), cpu.New(1), fillMode, 1000, 1)
+		planned, err := passWords(c, NewParameters(c), cpu.New(1), fillMode, 1000, 1, 0)
 		if used := p.Program.Words(tensor.Arena) + p.Program.Words(tensor.Inputs); err != nil || used > planned {
 			t.Errorf("%d masks: %d words, planned are %d; %v", masks, used, planned, err)
 		}

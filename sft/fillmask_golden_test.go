@@ -56,11 +56,14 @@ func TestGoldenLosses(t *testing.T) {
 		for name, change := range cloudFolders {
 			writeClouds(t, filepath.Join(golden, name), change)
 		}
+		for name, change := range graphFolders {
+			writeGraphs(t, filepath.Join(golden, name), change)
+		}
 		for name, change := range multiLabelFolders {
 			writeMultiLabel(t, filepath.Join(golden, name), change)
 		}
 	}
-	onEveryDevice(t, []string{"fill_mask", "regression", "multilabel", "tagging", "clouds"}, func(t *testing.T, name string, device tensor.Device) {
+	onEveryDevice(t, []string{"fill_mask", "regression", "multilabel", "tagging", "clouds", "graphs"}, func(t *testing.T, name string, device tensor.Device) {
 		m, examples := loadGolden(t, name)
 		var want struct {
 			Loss  float64 `json:"loss"`
@@ -130,6 +133,9 @@ func writeGolden(t *testing.T, dir string, c *Config, examples []seq.Example, lo
 		if e.Features != nil {
 			delete(input, "tokens")
 			input["features"] = e.Features
+		}
+		if e.Edges != nil {
+			input["edges"] = e.Edges
 		}
 		if e.Numbers != nil {
 			delete(input, "label")

@@ -287,7 +287,7 @@ func TestFillMaskCapacity(t *testing.T) {
 		t.Errorf("shape %+v for %d masked tokens", s, room+1)
 	}
 	for _, mode := range []passMode{lossMode, trainMode} {
-		words, err := passWords(c, NewParameters(c), nil, mode, 4000, 1)
+		words, err := passWords(c, NewParameters(c), nil, mode, 4000, 1, 0)
 		if err != nil || words < 2*room*20000 {
 			t.Errorf("mode %d: memory of %d words, logits and their gradient have %d; error %v", mode, words, 2*room*20000, err)
 		}

@@ -38,6 +38,7 @@ type goldenLine struct {
 	Numbers  []float32   `json:"numbers"`
 	Labels   []int32     `json:"labels"`
 	Features [][]float32 `json:"features"`
+	Edges    []seq.Edge  `json:"edges"`
 	Logits   []float64   `json:"logits"`
 }
 
@@ -68,7 +69,7 @@ func goldenExamples(t *testing.T, dir string) []seq.Example {
 	t.Helper()
 	var out []seq.Example
 	for i, l := range goldenLines(t, filepath.Join(dir, "inputs.jsonl")) {
-		e := seq.Example{Index: uint32(i), A: l.Tokens, Label: l.Label, Numbers: l.Numbers, Labels: l.Labels, Features: l.Features}
+		e := seq.Example{Index: uint32(i), A: l.Tokens, Label: l.Label, Numbers: l.Numbers, Labels: l.Labels, Features: l.Features, Edges: l.Edges}
 		if l.Tokens == nil {
 			e.A, e.B = l.TokensA, l.TokensB
 		}
@@ -112,7 +113,7 @@ func onEveryDevice(t *testing.T, folders []string, f func(t *testing.T, name str
 }
 
 func TestGoldenLogits(t *testing.T) {
-	onEveryDevice(t, append(evaluationFolders(), "regression", "multilabel", "tagging", "clouds"), func(t *testing.T, name string, device tensor.Device) {
+	onEveryDevice(t, append(evaluationFolders(), "regression", "multilabel", "tagging", "clouds", "graphs"), func(t *testing.T, name string, device tensor.Device) {
 		m, examples := loadGolden(t, name)
 		s, err := NewScorer(m, device)
 		if err != nil {
@@ -171,7 +172,7 @@ func compareGradients(t *testing.T, p *Parameters, got []float32, path string) {
 }
 
 func TestGoldenGradients(t *testing.T) {
-	onEveryDevice(t, append(evaluationFolders(), "fill_mask", "regression", "multilabel", "tagging", "clouds"), func(t *testing.T, name string, device tensor.Device) {
+	onEveryDevice(t, append(evaluationFolders(), "fill_mask", "regression", "multilabel", "tagging", "clouds", "graphs"), func(t *testing.T, name string, device tensor.Device) {
 		m, examples := loadGolden(t, name)
 		g, _, err := m.Gradient(context.Background(), device, examples)
 		if err != nil {
@@ -184,7 +185,7 @@ func TestGoldenGradients(t *testing.T) {
 // TestGoldenTraining makes three optimizer steps with noise, drop token and
 // every dropout.
 func TestGoldenTraining(t *testing.T) {
-	onEveryDevice(t, []string{"train", "train_retrieval", "train_conv", "train_fill_mask", "train_regression", "train_multilabel", "train_tagging", "train_clouds"}, testGoldenTraining)
+	onEveryDevice(t, []string{"train", "train_retrieval", "train_conv", "train_fill_mask", "train_regression", "train_multilabel", "train_tagging", "train_clouds", "train_graphs"}, testGoldenTraining)
 }
 
 func testGoldenTraining(t *testing.T, name string, device tensor.Device) {

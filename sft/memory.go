@@ -40,12 +40,12 @@ func planSlots(e *engine, train, val []int32, batch int, limit int64, sums int) 
 	// the tree, if no sequence is longer.
 	slot := func(longest int32) (int64, error) {
 		tokens, sequences := largestMicroBatch(cut(train, longest), batch)
-		trainWords, err := passWords(e.config, e.params, e.device, trainMode, tokens, sequences)
+		trainWords, err := passWords(e.config, e.params, e.device, trainMode, tokens, sequences, e.edges*tokens)
 		if err != nil {
 			return 0, err
 		}
 		tokens, sequences = largestPass(cut(val, longest), evaluationRows, limits.size)
-		inferWords, err := passWords(e.config, e.params, e.device, evaluation, tokens, sequences)
+		inferWords, err := passWords(e.config, e.params, e.device, evaluation, tokens, sequences, max(plannedEdges, e.edges)*tokens)
 		return int64(trainWords+inferWords)*wordBytes + int64(1+bits.Len(uint(batch)))*blocks, err
 	}
 	var bytes int64
@@ -117,7 +117,7 @@ func PlannedBytes(c *Config, training bool, batch, length, slots int) (int64, er
 		mode = trainMode
 	}
 	tokens, sequences := largestMicroBatch([]int32{int32(length)}, batch)
-	slot, err := passWords(c, params, nil, mode, tokens, sequences)
+	slot, err := passWords(c, params, nil, mode, tokens, sequences, plannedEdges*tokens)
 	if err != nil {
 		return 0, err
 	}
@@ -151,11 +151,11 @@ func largestPass(lengths []int32, count, size int) (tokens, examples int) {
 	return min(max(size, longest), count*longest), min(count, max(1, size/shortest))
 }
 
-// passWords is the memory of a pass of at most so many tokens and examples, on a
+// passWords is the memory of a pass of at most so many tokens, examples and edges, on a
 // device if it has memory of its own.
-func passWords(c *Config, params *Parameters, device tensor.Device, mode passMode, tokens, examples int) (int, error) {
+func passWords(c *Config, params *Parameters, device tensor.Device, mode passMode, tokens, examples, edges int) (int, error) {
 	sequences := examples * c.Sequences()
-	p, err := newPass(c, params, shapeFor(c, tokens, sequences, min(tokens, sequences*c.NumSampledTokens)), mode)
+	p, err := newPass(c, params, shapeFor(c, tokens, sequences, min(tokens, sequences*c.NumSampledTokens), edges), mode)
 	if err != nil {
 		return 0, err
 	}

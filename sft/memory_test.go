@@ -95,7 +95,7 @@ func (d limited) ForwardTokens() int { return 1 << 16 }
 func TestForwardFits(t *testing.T) {
 	m := NewModel(trainingConfig(), 1)
 	words := func(tokens, examples int) int {
-		n, err := passWords(m.Config, m.Parameters, nil, inferMode, tokens, examples)
+		n, err := passWords(m.Config, m.Parameters, nil, inferMode, tokens, examples, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

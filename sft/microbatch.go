@@ -46,7 +46,7 @@ func forwardPasses(examples []seq.Example, size int) [][]seq.Example {
 	var out [][]seq.Example
 	from, tokens := 0, 0
 	for i, e := range examples {
-		n := max(leastTokens, e.First())
+		n := max(leastTokens, plannedLength(e))
 		if e.B != nil {
 			n += max(leastTokens, len(e.B))
 		}

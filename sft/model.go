@@ -158,6 +158,9 @@ func (m *Model) CopyFrom(source *Model) (fresh []Parameter, err error) {
 	if there, here := source.Config.FeatureNames, m.Config.FeatureNames; !slices.Equal(there, here) {
 		return nil, fmt.Errorf("features %q there, expected %q", there, here)
 	}
+	if err := m.Config.SameEdges(source.Config.EdgeFeatureNames); err != nil {
+		return nil, err
+	}
 	for _, p := range m.Parameters.List {
 		q, ok := source.Parameters.Lookup(p.Name)
 		same := ok && slices.Equal(p.Shape, q.Shape)

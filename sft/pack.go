@@ -13,6 +13,7 @@ type packed struct {
 	counts                     tensor.Counts
 	tokens, position, sequence []int32
 	features, points           []float32 // of each token, in place of its id
+	edges                      packedEdges
 	offset, sampleOffset       []int32
 	example, tower             []uint32
 	label                      []int32   // of each loss
@@ -58,6 +59,9 @@ func pack(c *Config, sequences int, examples []seq.Example, d drawing) *packed {
 			p.label = append(p.label, e.Label)
 		}
 		p.addFeatures(c, e.Features)
+		if c.Relative == EdgeRelation {
+			p.edges.add(e.Edges, len(e.Features), len(c.EdgeFeatureNames))
+		}
 		if predicts && d.mode.loss() {
 			p.target = append(p.target, c.standardised(e)...)
 		}
@@ -116,7 +120,7 @@ func (p *packed) sums(losses []float32) []float32 {
 // shape is the capacity of the program that runs the batch: its size rounded
 // up, so that batches of similar size share one.
 func (p *packed) shape(c *Config) passShape {
-	s := shapeFor(c, int(p.counts.Tokens), int(p.counts.Sequences), int(p.counts.Sampled))
+	s := shapeFor(c, int(p.counts.Tokens), int(p.counts.Sequences), int(p.counts.Sampled), len(p.edges.source))
 	if p.fills {
 		s.Masks = min(s.Tokens, bucket(int(p.counts.Targets)))
 		return s
@@ -127,9 +131,17 @@ func (p *packed) shape(c *Config) passShape {
 	return s
 }
 
-func shapeFor(c *Config, tokens, sequences, sampled int) passShape {
+func shapeFor(c *Config, tokens, sequences, sampled, edges int) passShape {
 	sequences = max(c.Sequences(), 1<<bits.Len(uint(sequences-1)))
-	return passShape{Tokens: bucket(tokens), Sequences: sequences, Sampled: bucket(sampled)}
+	return passShape{Tokens: bucket(tokens), Sequences: sequences, Sampled: bucket(sampled), Edges: edgeCapacity(c, edges)}
+}
+
+// edgeCapacity is the room of a pass for so many edges, none without a relation of them.
+func edgeCapacity(c *Config, edges int) int {
+	if c.Relative != EdgeRelation {
+		return 0
+	}
+	return bucket(max(1, edges))
 }
 
 // bucket rounds up to one of eight sizes between two powers of two.
@@ -170,6 +182,9 @@ func (p *packed) upload(pass *recordedPass, m tensor.Memory, d drawing) error {
 	}
 	if pass.Points != nil && err == nil {
 		err = tensor.Upload(m, pass.Points, p.points)
+	}
+	if pass.Edges != nil && err == nil {
+		err = pass.Edges.upload(&p.edges, m)
 	}
 	if pass.Target != nil && err == nil {
 		err = tensor.Upload(m, pass.Target, p.target)

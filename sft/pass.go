@@ -31,6 +31,7 @@ func (m passMode) backward() bool { return m >= evaluateMode }
 type passShape struct {
 	Tokens, Sequences, Sampled int
 	Masks                      int // to be filled, in fillMode; 0 is as many as tokens
+	Edges                      int // of a relation of edges
 }
 
 // recordedPass is the model recorded as a program for one shape: embed, layers, readout,
@@ -50,6 +51,7 @@ type recordedPass struct {
 	// Features are what the input layer reads of each token, Points where it is; nil where
 	// tokens have ids, and without a relation of distances.
 	Features, Points *tensor.Tensor
+	Edges            *edgeInputs // of a relation of edges, nil otherwise
 	// TargetRow is the row of each token to be told, TargetOf the reverse or [tensor.NoRow];
 	// nil without such tokens, and without a backward.
 	TargetRow, TargetOf *tensor.Tensor
@@ -66,7 +68,7 @@ func init() {
 		if training {
 			mode = trainMode
 		}
-		p, err := newPass(c, NewParameters(c), passShape{Tokens: tokens, Sequences: sequences, Sampled: min(tokens, sequences*c.NumSampledTokens)}, mode)
+		p, err := newPass(c, NewParameters(c), passShape{Tokens: tokens, Sequences: sequences, Sampled: min(tokens, sequences*c.NumSampledTokens), Edges: edgeCapacity(c, plannedEdges*tokens)}, mode)
 		if err != nil {
 			return nil, err
 		}

@@ -47,7 +47,7 @@ func (s *Scorer) limits(mode passMode) *passLimits {
 func (s *Scorer) admit(f *passLimits, mode passMode, examples []seq.Example) error {
 	longest := 0
 	for _, e := range examples {
-		longest = max(longest, e.Length())
+		longest = max(longest, plannedLength(e)+len(e.B))
 	}
 	e := s.engine
 	e.planning.Lock()
@@ -70,7 +70,7 @@ func (s *Scorer) admit(f *passLimits, mode passMode, examples []seq.Example) err
 
 // passBytes is the device's memory for a pass.
 func (e *engine) passBytes(mode passMode, tokens, examples int) (int64, error) {
-	words, err := passWords(e.config, e.params, e.device, mode, tokens, examples)
+	words, err := passWords(e.config, e.params, e.device, mode, tokens, examples, plannedEdges*tokens)
 	return wordBytes * int64(words), err
 }
 

@@ -104,7 +104,7 @@ func (s *Scorer) Embed(ctx context.Context, record arrow.Record) (arrow.Record, 
 	return s.record(ctx, record, spec, fields, func(b *array.RecordBuilder, first int, examples []seq.Example) error {
 		var sequences []seq.Example
 		for _, e := range examples {
-			sequences = append(sequences, seq.Example{A: e.A, Features: e.Features})
+			sequences = append(sequences, seq.Example{A: e.A, Features: e.Features, Edges: e.Edges})
 			if len(fields) == 2 {
 				sequences = append(sequences, seq.Example{A: e.B})
 			}
@@ -125,6 +125,9 @@ func (s *Scorer) Embed(ctx context.Context, record arrow.Record) (arrow.Record, 
 func (s *Scorer) record(ctx context.Context, record arrow.Record, spec *seq.Spec, fields []arrow.Field, fill func(b *array.RecordBuilder, first int, examples []seq.Example) error) (arrow.Record, error) {
 	if want := s.engine.config.FeatureNames; !slices.Equal(spec.FeatureNames, want) {
 		return nil, fmt.Errorf("the record's features are %q, the model's %q", spec.FeatureNames, want)
+	}
+	if err := s.engine.config.SameEdges(spec.EdgeFeatureNames); err != nil {
+		return nil, fmt.Errorf("the record: %w", err)
 	}
 	rows, err := seq.RowsOf(record, spec)
 	if err != nil {
@@ -199,7 +202,7 @@ func (l *lengths) append(b *array.RecordBuilder, e *seq.Example) error {
 	}
 	var err error
 	if l.config.Featured() {
-		if e.Features, err = l.config.WindowFeatures(e.Features); err != nil {
+		if e.Features, e.Edges, err = l.config.WindowGraph(e.Features, e.Edges); err != nil {
 			return l.name(err, seq.ColumnFeatures, "")
 		}
 	} else if e.A, err = l.config.Window(e.A); err != nil {

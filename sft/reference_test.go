@@ -16,9 +16,10 @@ import (
 type reference struct {
 	*Config
 	weights  map[string][]float64
-	training *drawing    // nil in evaluation; in training, without dropout
-	row      uint32      // of the data set, in training
-	features [][]float32 // of the sequence's tokens, which have no ids then
+	training *drawing      // nil in evaluation; in training, without dropout
+	row      uint32        // of the data set, in training
+	features [][]float32   // of the sequence's tokens, which have no ids then
+	pairs    [][][]float64 // of their edges
 }
 
 func newReference(m *Model) reference {
@@ -33,7 +34,7 @@ func newReference(m *Model) reference {
 
 // example returns the logits and what was read of each sequence.
 func (r reference) example(e seq.Example) (logits []float64, read []referenceExplanation) {
-	r.features = e.Features
+	r.features, r.pairs = e.Features, pairsOf(r.Config, e)
 	u, first := r.sequence(e.A)
 	if r.Sequences() == 1 {
 		return r.linear("head.out", u), []referenceExplanation{first}
@@ -267,6 +268,9 @@ func (r reference) relativeBias(name string, head, i int, s duplet) (mul, add fl
 	}
 	if r.Relative == DistanceRelation {
 		return r.distanceBias(name, head, i, s)
+	}
+	if r.Relative == EdgeRelation {
+		return r.edgeBias(name, head, i, s)
 	}
 	linear := func(kind string, j int) float64 {
 		w, b := r.weights[name+"attn."+kind+".weight"], r.weights[name+"attn."+kind+".bias"]

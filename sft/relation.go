@@ -11,11 +11,12 @@ import (
 const (
 	SinusoidRelation = "sinusoid_hadamard" // of places in a sequence
 	DistanceRelation = "distance"          // of points in space
+	EdgeRelation     = "edges"             // of the tokens of a graph
 	NoRelation       = "none"
 )
 
 // Relations are the values of [Config.Relative].
-var Relations = []string{SinusoidRelation, DistanceRelation, NoRelation}
+var Relations = []string{SinusoidRelation, DistanceRelation, EdgeRelation, NoRelation}
 
 // relation is what attention knows of a query and a sampled token beside their rows: the factor
 // Rmul and the summand Radd of each score. A layer has one of its own, which keeps what the
@@ -37,6 +38,8 @@ func newRelation(c *Config) relation {
 		return &sinusoidRelation{}
 	case DistanceRelation:
 		return &distanceRelation{}
+	case EdgeRelation:
+		return &edgeRelation{}
 	}
 	return nil
 }
@@ -48,6 +51,8 @@ func pairFeatures(c *Config) int {
 		return c.SinusoidDim
 	case DistanceRelation:
 		return len(seq.Points(c.FeatureNames)) / 3
+	case EdgeRelation:
+		return len(c.EdgeFeatureNames) + 1 // and 1, for there being an edge
 	}
 	return 0
 }
@@ -107,27 +112,36 @@ func (r *sinusoidRelation) backward(l *layer, gradient tensor.RelativeBiasGradie
 	return g.DP
 }
 
-// distanceRelation is that of two points in space, and of their normals: see [tensor.DistanceBias].
-type distanceRelation struct{}
+// pairWeights are what relations have in common that weigh the features of a pair: see
+// [tensor.PairWeights].
+type pairWeights struct{}
 
-func (*distanceRelation) forward(l *layer) tensor.RelativeBias {
+// pack records the weights as one tensor.
+func (pairWeights) pack(l *layer) *tensor.Tensor {
 	w := l.Temp(l.name+"relation", tensor.Fixed, l.config.NumHeads, 2*pairFeatures(l.config)+2)
 	l.Launch(tensor.PairWeights{W: w,
 		MulWeight: l.weight(l.name + "attn.rel_mul.weight"), MulBias: l.weight(l.name + "attn.rel_mul.bias"),
 		AddWeight: l.weight(l.name + "attn.rel_add.weight"), AddBias: l.weight(l.name + "attn.rel_add.bias")})
-	a := &l.attn
-	return tensor.DistanceBias{Points: l.points, W: w, P: a.duplet.P, Top: a.sample.Top, Partner: a.sample.Partner}
+	return w
 }
 
-func (*distanceRelation) gradient(l *layer) tensor.RelativeBiasGradient {
+func (pairWeights) gradient(l *layer) tensor.RelativeBiasGradient {
 	return tensor.PairGradient{D: l.sampled(l.name+"relation.grad", l.config.NumHeads*(2*pairFeatures(l.config)+3))}
 }
 
-func (*distanceRelation) backward(l *layer, gradient tensor.RelativeBiasGradient) (dp *tensor.Tensor) {
+func (pairWeights) backward(l *layer, gradient tensor.RelativeBiasGradient) (dp *tensor.Tensor) {
 	dp = l.sampled(l.name+"p.grad", l.config.NumHeads)
 	l.Launch(tensor.PairWeightsBackward{
 		DMulWeight: l.gradient(l.name + "attn.rel_mul.weight"), DMulBias: l.gradient(l.name + "attn.rel_mul.bias"),
 		DAddWeight: l.gradient(l.name + "attn.rel_add.weight"), DAddBias: l.gradient(l.name + "attn.rel_add.bias"),
 		DP: dp, D: gradient.(tensor.PairGradient).D})
 	return dp
+}
+
+// distanceRelation is that of two points in space, and of their normals: see [tensor.DistanceBias].
+type distanceRelation struct{ pairWeights }
+
+func (r *distanceRelation) forward(l *layer) tensor.RelativeBias {
+	a := &l.attn
+	return tensor.DistanceBias{Points: l.points, W: r.pack(l), P: a.duplet.P, Top: a.sample.Top, Partner: a.sample.Partner}
 }

@@ -1,6 +1,7 @@
 package sft
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -226,10 +227,13 @@ func (c *Config) CheckExample(e seq.Example) error {
 			return fmt.Errorf("a pair of sequences, but the model reads one")
 		}
 		if c.Featured() {
-			return c.CheckFeatures(e.Features)
+			return cmp.Or(c.CheckFeatures(e.Features), c.CheckEdges(e.Edges, len(e.Features)))
 		}
 		if e.Features != nil {
 			return fmt.Errorf("features, but the model reads tokens")
+		}
+		if e.Edges != nil {
+			return c.CheckEdges(e.Edges, len(e.A))
 		}
 		return c.CheckTokens(e.A)
 	}

@@ -99,6 +99,7 @@ func NewStepper(m *Model, s Settings, device Device, length int, memory int64) (
 	if err != nil {
 		return nil, err
 	}
+	e.edges = plannedEdges
 	lengths := []int32{1, int32(length)}
 	slots, err := planSlots(e, lengths, lengths, s.Batch, memory, 0)
 	var t stepper

@@ -60,6 +60,7 @@ func (r reference) taggingLoss(examples []seq.Example) (mean float64, terms int)
 
 // tokenLogits are those of each token, one after another.
 func (r reference) tokenLogits(e seq.Example) (logits []float64) {
+	r.features, r.pairs = e.Features, pairsOf(r.Config, e)
 	for _, row := range r.normed(e.A) {
 		logits = append(logits, r.told(row)...)
 	}

@@ -123,6 +123,7 @@ func newTrainer(m *Model, s Settings, device Device, train, val *seq.File, from 
 	t.state.LossScale = t.state.LossScale.on(e.device)
 	lengths := s.readLengths(train.Lengths())
 	sums := mostSums(o.Communicator, lengths, s.Batch)
+	e.edges = max(train.EdgesPerToken(), val.EdgesPerToken())
 	slots, err := planSlots(e, lengths, val.Lengths(), s.Batch, o.Memory, sums)
 	if err != nil {
 		return nil, err

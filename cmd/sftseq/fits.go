@@ -19,6 +19,9 @@ func fits(c *sft.Config, s *seq.Spec) error {
 	if !slices.Equal(s.FeatureNames, c.FeatureNames) {
 		return fmt.Errorf("the features of its tokens are %q, the model's %q", s.FeatureNames, c.FeatureNames)
 	}
+	if err := c.SameEdges(s.EdgeFeatureNames); err != nil {
+		return err
+	}
 	if err := sameTokens(c, s); err != nil {
 		return err
 	}

@@ -86,7 +86,7 @@ func Embedder(scorer *sft.Scorer) *Model {
 			var sequences []seq.Example
 			for _, r := range batch {
 				for _, tokens := range r.Sequences {
-					sequences = append(sequences, seq.Example{A: tokens, Features: r.Features})
+					sequences = append(sequences, seq.Example{A: tokens, Features: r.Features, Edges: r.Edges})
 				}
 			}
 			vectors, err := scorer.EmbedExamples(ctx, sequences)

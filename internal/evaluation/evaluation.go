@@ -99,7 +99,7 @@ func (e *Evaluation) check(x *seq.Example) (err error) {
 		return err
 	}
 	if c.Featured() {
-		x.Features, err = c.WindowFeatures(x.Features)
+		x.Features, x.Edges, err = c.WindowGraph(x.Features, x.Edges)
 		return err
 	}
 	if x.A, err = c.Window(x.A); err != nil {
@@ -116,11 +116,11 @@ func (e *Evaluation) cutTags(x *seq.Example) (n int) {
 	if !e.Scorer.Config().Tags() {
 		return 0
 	}
-	for _, label := range x.Labels[len(x.A):] {
+	for _, label := range x.Labels[x.First():] {
 		if label != seq.NoLabel {
 			n++
 		}
 	}
-	x.Labels = x.Labels[:len(x.A)]
+	x.Labels = x.Labels[:x.First()]
 	return n
 }

@@ -2,15 +2,19 @@ package requests
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // fillFeatures reads the sequence of a line whose tokens have numbers in place of ids:
 //
 //	{"features": [[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]]}
+//
+// Those of a graph have edges, too: "edges": [[0, 1], [1, 0]], with their features behind the ends.
 func (p *Parser) fillFeatures(r *Request, fields map[string]json.RawMessage) error {
 	value := fields["features"]
 	switch {
@@ -28,15 +32,33 @@ func (p *Parser) fillFeatures(r *Request, fields map[string]json.RawMessage) err
 	if err != nil {
 		return Fail(CodeParams, "features: %v", err)
 	}
-	if err := p.SetFeatures(r, features); err != nil {
+	var edges []seq.Edge
+	switch value, edged := fields["edges"], p.Config.Edged(); {
+	case edged && value == nil:
+		return Fail(CodeRequest, "expected edges, a list of %s for each", strings.Join(append([]string{"source", "target"}, p.Config.EdgeFeatureNames...), ", "))
+	case edged:
+		if edges, err = seq.ParseEdges(value); err != nil {
+			return Fail(CodeParams, "edges: %v", err)
+		}
+	case value != nil:
+		return Fail(CodeRequest, "edges, but the model knows none")
+	}
+	if err := p.setGraph(r, features, edges); err != nil {
 		return Fail(CodeParams, "features: %v", err)
 	}
 	return nil
 }
 
-// SetFeatures makes features the sequence of a request.
+// SetFeatures makes features the sequence of a request, of a model that reads no edges.
 func (p *Parser) SetFeatures(r *Request, features [][]float32) error {
-	used, err := p.Config.WindowFeatures(features)
+	if p.Config.Edged() {
+		return errors.New("the model reads graphs, and a table has no edges: lines of JSON and Arrow files of sequences do")
+	}
+	return p.setGraph(r, features, nil)
+}
+
+func (p *Parser) setGraph(r *Request, features [][]float32, edges []seq.Edge) error {
+	used, edges, err := p.Config.WindowGraph(features, edges)
 	if err != nil {
 		return err
 	}
@@ -46,6 +68,6 @@ func (p *Parser) SetFeatures(r *Request, features [][]float32) error {
 			used[i] = slices.Clone(used[i])
 		}
 	}
-	r.Features, r.Sequences, r.Lengths = used, [][]int32{nil}, []int{len(features)}
+	r.Features, r.Edges, r.Sequences, r.Lengths = used, edges, [][]int32{nil}, []int{len(features)}
 	return nil
 }

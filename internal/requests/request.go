@@ -44,6 +44,7 @@ type Request struct {
 	Sequences [][]int32   // what the model reads: one sequence, or two of a pair
 	Lengths   []int       // before an input window cut them
 	Features  [][]float32 // of a model of features: those of each token, in place of ids
+	Edges     []seq.Edge  // of a model of graphs
 	Label     json.RawMessage
 	Numbers   json.RawMessage
 	Labels    json.RawMessage     // that hold where any number may, or of tokens
@@ -62,7 +63,7 @@ func (r *Request) Tokens() int {
 
 // Example is the request as the model takes it.
 func (r *Request) Example() seq.Example {
-	e := seq.Example{A: r.Sequences[0], Features: r.Features, Label: seq.NoLabel}
+	e := seq.Example{A: r.Sequences[0], Features: r.Features, Edges: r.Edges, Label: seq.NoLabel}
 	if len(r.Sequences) == 2 {
 		e.B = r.Sequences[1]
 	}
@@ -113,7 +114,7 @@ func (p *Parser) Parse(line []byte, number int, bad error) *Request {
 			r.Failure = &Failure{Code: CodeInternal, Message: err.Error()}
 		}
 		r.Failure.Message = fmt.Sprintf("%s:%d: %s", p.File, number, r.Failure.Message)
-		r.Sequences, r.Lengths, r.Features, r.places = nil, nil, nil, nil
+		r.Sequences, r.Lengths, r.Features, r.Edges, r.places = nil, nil, nil, nil, nil
 	}
 	return r
 }
@@ -165,7 +166,7 @@ func (p *Parser) fill(r *Request, line []byte) error {
 
 // requestFields are the fields with a meaning; all others are passed over.
 var requestFields = map[string]bool{"id": true, "tokens": true, "text": true, "tokens_a": true, "text_a": true,
-	"tokens_b": true, "text_b": true, "label": true, "labels": true, "numbers": true, "features": true}
+	"tokens_b": true, "text_b": true, "label": true, "labels": true, "numbers": true, "features": true, "edges": true}
 
 // methodFields hold a sequence in a request of JSON-RPC. In a line they mean nothing, and an
 // error names them.
