@@ -71,6 +71,11 @@ func customPreset(m *seq.Manifest) *Preset {
 		s.EmbeddingInit = sft.FourierInit
 	}
 	c.SamplerNoise = "always"
+	if m.EdgeFeatureNames != nil { // a node that is not sampled is no neighbour
+		for most := int(train.Lengths.P95); c.NumSampledTokens < min(64, most); {
+			c.NumSampledTokens *= 2
+		}
+	}
 	if m.FeatureNames == nil { // points have no neighbours in their order
 		c.Convolutions = neighbours(m.Tokenizer, length)
 	}

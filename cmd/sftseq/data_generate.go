@@ -20,7 +20,7 @@ func dataGenerateCommand() *cli.Command {
 			out.Subcommands = append(out.Subcommands, generateCommand(task))
 		}
 	}
-	out.Subcommands = append(out.Subcommands, generateShapesCommand())
+	out.Subcommands = append(out.Subcommands, generateShapesCommand(), generateGraphsCommand())
 	return out
 }
 

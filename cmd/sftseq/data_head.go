@@ -41,6 +41,7 @@ type headRow struct {
 	TextB    string             `json:"text_b,omitempty"`
 	Tokens   []int32            `json:"tokens,omitempty"`
 	Features [][]float32        `json:"features,omitempty"` // of each token, in place of its id
+	Edges    []seq.Edge         `json:"edges,omitzero"`     // among them: source, target and features of each
 	TokensA  []int32            `json:"tokens_a,omitempty"`
 	TokensB  []int32            `json:"tokens_b,omitempty"`
 	Label    string             `json:"label,omitempty"`
@@ -127,7 +128,7 @@ func newHeadRow(spec *seq.Spec, e seq.Example, tokenizer tokenizers.Tokenizer) h
 	case spec.Pair():
 		row.TokensA, row.TokensB = e.A, e.B
 	case e.Features != nil:
-		row.Features = e.Features
+		row.Features, row.Edges = e.Features, e.Edges
 	default:
 		row.Tokens = e.A
 	}

@@ -28,7 +28,7 @@ var architectureFlags = []architectureFlag{
 	{"norm", "norm_position", "pre or post"},
 	{"score", "score", "maxout, maxout_standardized, lily or dot"},
 	{"probability", "probability", "leaky_relu, relu or softmax"},
-	{"relative", "relative", "sinusoid_hadamard, distance or none; of points it is distance, or none"},
+	{"relative", "relative", "sinusoid_hadamard, distance, edges or none; of points it is distance, of graphs edges, or none"},
 	{"input", "input", "of tokens with features: features, or ones, so that a model knows points by their distances alone"},
 	{"sampler-noise", "sampler_noise", "when tokens are sampled by chance: train, or always, also in validation and by the model later"},
 	{"drop-token", "drop_token", "probability that sampling skips a token"},

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/internal/convert"
+	"github.com/sftseq/sftseq/internal/graph"
+	"github.com/sftseq/sftseq/internal/source"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// convertGraphCommand makes graphs of JSON lines.
+func convertGraphCommand() *cli.Command {
+	return &cli.Command{
+		Name: "graph", Usage: "from JSON lines of graphs",
+		UsageText: "sftseq data convert graph --from FILE --to DIR [flags]\n\nExample: sftseq data convert graph --from molecules.jsonl --to data/molecules --numbers tpsa",
+		Description: `Reads a graph a line, plain or compressed by gzip or Zstandard:
+
+   {"features": [[0.5, 1], [2, 0]], "edges": [[0, 1, 1.5], [1, 0, 1.5]], "label": "ring"}
+
+Features are a list of numbers for each node. An edge is the place of its source among them,
+from 0, that of its target, and its own features, which may be none; where edges have no
+direction, each is there twice. The label is a class, or a list of any number of labels that
+hold; tags are a list of a label for each node, null where it has none. With --numbers fields
+of a line are numbers, which a model of a regression predicts. The same graph is never in two
+splits. What is wrong with a line ends the conversion, with the file and the line.`,
+		Flags: []cli.Flag{
+			&cli.StringSliceFlag{Name: "from", Usage: "`FILE` of JSON lines, as often as there are (required)", TakesFile: true},
+			&cli.StringFlag{Name: "to", Usage: "`DIR` of the data set (required)", TakesFile: true},
+			&cli.StringFlag{Name: "label", Value: "label", Usage: "`FIELD` of the class, or of a list of labels"},
+			&cli.StringFlag{Name: "labels", Usage: "what labels and tags are called, `NAME,NAME,…`, in their order", DefaultText: "those that are found, sorted"},
+			&cli.StringFlag{Name: "tags", Value: "tags", Usage: "`FIELD` of a list of a label for each node"},
+			&cli.StringFlag{Name: "numbers", Usage: "`FIELD,…` of numbers to predict, in place of labels"},
+			&cli.StringFlag{Name: "feature-names", Usage: "`NAME,…` of the numbers of a node", DefaultText: "f0,f1,…"},
+			&cli.StringFlag{Name: "edge-feature-names", Usage: "`NAME,…` of the numbers of an edge; empty where edges have none", DefaultText: "e0,e1,… as the first graph has"},
+			&cli.StringFlag{Name: "split", Value: "0.9,0.05,0.05", Usage: "parts for `TRAIN,VAL,TEST`"},
+			&cli.StringFlag{Name: "split-field", Usage: "`FIELD` that says which split a graph is in"},
+			&cli.Uint64Flag{Name: "seed", Usage: "seed of --split"},
+			noBaselinesFlag(),
+			&cli.BoolFlag{Name: "force", Usage: "replace a complete data set"},
+		},
+		Action: convertGraph,
+	}
+}
+
+func convertGraph(c *cli.Context) error {
+	if err := noArguments(c); err != nil {
+		return err
+	}
+	if err := needFlags(c, "from", "to"); err != nil {
+		return err
+	}
+	o := graph.Options{From: c.StringSlice("from"), Label: c.String("label"), Tags: c.String("tags"),
+		SplitField: c.String("split-field"), Seed: c.Uint64("seed"), Replace: c.Bool("force")}
+	if slices.Contains(o.From, source.StandardInput) {
+		return usage(c, "--from -: expected files, which are read twice")
+	}
+	var err error
+	for name, list := range map[string]*[]string{"numbers": &o.Numbers, "feature-names": &o.FeatureNames, "edge-feature-names": &o.EdgeFeatureNames} {
+		if !c.IsSet(name) {
+			continue
+		}
+		if c.String(name) == "" && name == "edge-feature-names" {
+			*list = []string{}
+			continue
+		}
+		if *list, err = parseLabels(c.String(name)); err == nil {
+			err = seq.CheckNumberNames(*list)
+		}
+		if err != nil {
+			return usage(c, "--%s: %w", name, err)
+		}
+	}
+	if c.IsSet("labels") {
+		if o.Labels, err = parseLabels(c.String("labels")); err == nil {
+			err = convert.CheckLabels(o.Labels)
+		}
+		if err != nil {
+			return usage(c, "--labels: %w", err)
+		}
+	}
+	if o.Shares, err = parseShares(c.String("split")); err != nil {
+		return usage(c, "--split %q: %w", c.String("split"), err)
+	}
+	d, err := graph.Convert(c.Context, c.String("to"), o)
+	if err := reportDataset(c, d, err); err != nil {
+		return err
+	}
+	return newBaselines(c, d)
+}

@@ -1,0 +1,54 @@
+package main
+
+import (
+	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/lra"
+)
+
+// generateGraphsCommand makes graphs whose label their edges tell.
+func generateGraphsCommand() *cli.Command {
+	usual := lra.UsualGraphs
+	return &cli.Command{
+		Name: lra.GraphsName, Usage: "graphs whose edges join nodes of one kind often or seldom",
+		UsageText: "sftseq data generate graphs --out DIR [flags]\n\nExample: sftseq data generate graphs --out data/graphs\n         sftseq train custom --data data/graphs --out runs/graphs",
+		Description: `Draws graphs whose nodes are of two kinds, half of each. Of the edges of a graph of the class
+like 80% join nodes of one kind, of mixed 50%, of unlike 20%: nodes without edges say nothing,
+and neither do edges without the kinds of their nodes. The kind is the feature of a node, 1 or
+-1; the feature of an edge, its length, says nothing. The same seed gives the same files.`,
+		Flags: []cli.Flag{
+			&cli.StringFlag{Name: "out", Usage: "`DIR` of the data set (required)", TakesFile: true},
+			&cli.IntFlag{Name: "train", Value: usual.Train, Usage: "graphs for training"},
+			&cli.IntFlag{Name: "val", Value: usual.Val, Usage: "graphs for validation"},
+			&cli.IntFlag{Name: "test", Value: usual.Test, Usage: "graphs for testing"},
+			&cli.IntFlag{Name: "nodes", Value: usual.Nodes, Usage: "nodes of the largest graphs; the smallest have half as many"},
+			&cli.IntFlag{Name: "degree", Value: usual.Degree, Usage: "edges of a node on average, each of which leads both ways"},
+			&cli.Uint64Flag{Name: "seed", Usage: "seed of the random numbers"},
+			noBaselinesFlag(),
+			&cli.BoolFlag{Name: "force", Usage: "replace a complete data set"},
+		},
+		Action: generateGraphs,
+	}
+}
+
+func generateGraphs(c *cli.Context) error {
+	if err := noArguments(c); err != nil {
+		return err
+	}
+	if err := needFlags(c, "out"); err != nil {
+		return err
+	}
+	o := lra.GraphsOptions{Train: c.Int("train"), Val: c.Int("val"), Test: c.Int("test"), Nodes: c.Int("nodes"),
+		Degree: c.Int("degree"), Seed: c.Uint64("seed"), Replace: c.Bool("force")}
+	if err := o.Validate(); err != nil {
+		return usage(c, "%w", err)
+	}
+	bar := newProgress(int64(o.Train)+int64(o.Val)+int64(o.Test), "generating "+lra.GraphsName, "graphs")
+	o.Progress = bar.Add
+	d, err := lra.GenerateGraphs(c.Context, c.String("out"), o)
+	bar.Finish()
+	if err := reportDataset(c, d, err); err != nil {
+		return err
+	}
+	return newBaselines(c, d)
+}

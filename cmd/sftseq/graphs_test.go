@@ -1,0 +1,101 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestGraphs: graphs are generated, a model learns them, and eval, predict and embed take them. What
+// data head prints is converted to the same graphs. The server refuses the model.
+func TestGraphs(t *testing.T) {
+	t.Parallel()
+	mustRun := func(t *testing.T, args ...string) string {
+		t.Helper()
+		status, out, errs := program(nil, args...)
+		if status != 0 {
+			t.Fatalf("%v: status %d\n%s\n%s", args, status, out, errs)
+		}
+		return out
+	}
+	data, dir := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "run")
+	mustRun(t, "data", "generate", "graphs", "--out", data, "--train", "60", "--val", "10", "--test", "6", "--nodes", "16", "--degree", "2")
+	mustRun(t, "train", "custom", "--data", data, "--out", dir, "--epochs", "2", "--k", "8", "--hidden", "16", "--intermediate", "16")
+	config, err := os.ReadFile(filepath.Join(dir, "config.json"))
+	if err != nil || !strings.Contains(string(config), `"relative": "edges"`) || !strings.Contains(string(config), `"edge_feature_names"`) {
+		t.Errorf("%s, %v", config, err)
+	}
+	mustRun(t, "eval", "--model", dir, "--data", data, "--split", "test")
+	test, lines := filepath.Join(data, "test.arrow"), filepath.Join(t.TempDir(), "lines.jsonl")
+	mustRun(t, "data", "info", test)
+	if err := os.WriteFile(lines, []byte(mustRun(t, "data", "head", test, "--rows", "6")), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	predictions := mustRun(t, "predict", "--model", dir, lines)
+	replies := strings.Split(strings.TrimSpace(predictions), "\n")
+	if len(replies) != 6 {
+		t.Fatalf("%d replies", len(replies))
+	}
+	for _, line := range replies {
+		var reply struct {
+			Label         string    `json:"label"`
+			Probabilities []float64 `json:"probabilities"`
+			Length        int       `json:"length"`
+		}
+		if err := json.Unmarshal([]byte(line), &reply); err != nil || reply.Label == "" || len(reply.Probabilities) != 3 || reply.Length < 8 {
+			t.Errorf("%s: %v", line, err)
+		}
+	}
+	if n := strings.Count(mustRun(t, "embed", "--model", dir, lines), `"embedding"`); n != 6 {
+		t.Errorf("%d embeddings", n)
+	}
+	again := filepath.Join(t.TempDir(), "again")
+	mustRun(t, "data", "convert", "graph", "--from", lines, "--to", again, "--split", "0,0,1", "--labels", "like,mixed,unlike", "--feature-names", "kind", "--edge-feature-names", "length")
+	mustRun(t, "eval", "--model", dir, "--data", again, "--split", "test")
+	same := filepath.Join(t.TempDir(), "same.jsonl")
+	if err := os.WriteFile(same, []byte(mustRun(t, "data", "head", filepath.Join(again, "test.arrow"))), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	ids := regexp.MustCompile(`"id":"(\d)"`) // of rows that are called something, which is a text
+	if got := ids.ReplaceAllString(mustRun(t, "predict", "--model", dir, same), `"id":$1`); got != predictions {
+		t.Errorf("predictions of what was converted:\n%s\nexpected\n%s", got, predictions)
+	}
+	scored := filepath.Join(t.TempDir(), "scored.arrow")
+	mustRun(t, "predict", "--model", dir, "--input", test, "--output", scored)
+	if _, err := os.Stat(scored); err != nil {
+		t.Error(err)
+	}
+	clouds := filepath.Join(t.TempDir(), "clouds")
+	mustRun(t, "data", "generate", "shapes", "--out", clouds, "--train", "0", "--val", "0", "--test", "2", "--points", "4")
+	for want, args := range map[string][]string{
+		"--relative edges, expected another one: there are no edges":   {"train", "custom", "--data", clouds, "--out", dir + "2", "--relative", "edges"},
+		"expected files, which are read twice":                         {"data", "convert", "graph", "--from", "-", "--to", dir + "3"},
+		"expected a degree of 1 to":                                    {"data", "generate", "graphs", "--out", dir + "4", "--degree", "99"},
+		"edge_feature_names: an export does not follow this key":       {"export", "onnx", dir, "--output", dir + ".onnx"},
+		"edge_feature_names: an export does not follow this key of co": {"export", "pytorch", dir, "--output", dir + "-pytorch"},
+		"have features, and a report shows token ids":                  {"report", dir},
+	} {
+		if status, _, errs := program(nil, args...); status == 0 || !strings.Contains(errs, want) {
+			t.Errorf("%v: status %d, %s", args, status, errs)
+		}
+	}
+	for want, line := range map[string]string{
+		"expected edges, a list of source, target, length for each": `{"features":[[1]]}`,
+		"edge 0 is from 0 to 1, of tokens 0 to 0":                   `{"features":[[1]],"edges":[[0,1,1]]}`,
+		"edges: edge 0: source: expected a token's place":           `{"features":[[1]],"edges":[["0",0,1]]}`,
+	} {
+		bad := filepath.Join(t.TempDir(), "bad.jsonl")
+		if err := os.WriteFile(bad, []byte(line), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, out, _ := program(nil, "predict", "--model", dir, bad); !strings.Contains(out, want) {
+			t.Errorf("%s: %s, expected %s", line, out, want)
+		}
+	}
+	if status, _, errs := program(nil, "serve", "--model", dir); status == 0 || !strings.Contains(errs, "the server takes ids so far") {
+		t.Errorf("serve: status %d, %s", status, errs)
+	}
+}

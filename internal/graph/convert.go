@@ -1,0 +1,254 @@
+package graph
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sftseq/sftseq/internal/convert"
+	"github.com/sftseq/sftseq/internal/philox"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// Options say how Convert makes a data set.
+type Options struct {
+	From                           []string // files of JSON lines
+	Label, Tags                    string   // the fields of a class or of labels, and of a label for each node
+	Labels                         []string // what labels are called, in their order; nil: those that are found, sorted
+	Numbers                        []string // fields of numbers to predict, in place of labels
+	FeatureNames, EdgeFeatureNames []string // nil: f0, f1, … and e0, e1, …
+	SplitField                     string   // says which split a graph is in; "": chance does
+	Shares                         []convert.Share
+	Seed                           uint64
+	Replace                        bool // a complete data set that is there already
+}
+
+// Convert writes a data set of graphs. It reads the files twice: once to see what their labels
+// are called, once to write. What is wrong with a line ends it, with the file and the line.
+func Convert(ctx context.Context, dir string, o Options) (*seq.Dataset, error) {
+	if err := convert.CheckShares(o.Shares); err != nil {
+		return nil, err
+	}
+	s, err := survey(ctx, &o)
+	if err != nil {
+		return nil, err
+	}
+	b, err := seq.CreateDataset(dir, s.spec, o.Replace)
+	if err != nil {
+		return nil, err
+	}
+	defer b.Abort()
+	for _, split := range s.splits() {
+		w, err := b.Split(split)
+		if err != nil {
+			return nil, err
+		}
+		err = newReader(&o).each(ctx, func(x *row) error {
+			if name, err := o.splitOf(x); err != nil || name != split {
+				return err
+			}
+			s.number(x)
+			return w.Write(x.Example)
+		})
+		if err == nil {
+			err = w.Close()
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return b.Finish(map[string]any{"source": o.From, "seed": o.Seed})
+}
+
+// splitOf is the split that a graph is in: what its field says, or what the seed and its nodes
+// and edges decide, so that the same graph is never in two.
+func (o *Options) splitOf(x *row) (string, error) {
+	if o.SplitField != "" {
+		split, ok := seq.KnownSplit(x.split)
+		if !ok {
+			return "", fmt.Errorf("%s: expected train, val or test, found %.40q", o.SplitField, x.split)
+		}
+		return split, nil
+	}
+	hash := uint64(14695981039346656037) // FNV-1a
+	for _, c := range x.raw {
+		hash = (hash ^ uint64(c)) * 1099511628211
+	}
+	words := philox.Words(o.Seed, [4]uint32{0, philox.StreamSplit, uint32(hash), uint32(hash >> 32)})
+	u := float64(philox.Uniform(words[0]))
+	last := ""
+	for _, s := range o.Shares {
+		if s.Part > 0 {
+			last = s.Split
+		}
+		if u < s.Part {
+			return s.Split, nil
+		}
+		u -= s.Part
+	}
+	return last, nil // rounding
+}
+
+// surveyed is what the graphs of files have.
+type surveyed struct {
+	spec   seq.Spec
+	rows   map[string]int // of each split
+	labels map[string]int32
+}
+
+// survey reads all files.
+func survey(ctx context.Context, o *Options) (*surveyed, error) {
+	s := &surveyed{rows: map[string]int{}, labels: map[string]int32{}}
+	answer, list := "", false
+	err := newReader(o).each(ctx, func(x *row) error {
+		if len(s.rows) == 0 {
+			if err := s.describe(o, x); err != nil {
+				return err
+			}
+			answer, list = x.answer, x.list
+		}
+		if x.answer != answer || x.list != list {
+			return fmt.Errorf("%s: expected %s as in the first graph", x.answer, what(answer, list))
+		}
+		split, err := o.splitOf(x)
+		if err != nil {
+			return err
+		}
+		s.rows[split]++
+		s.spec.IDs = s.spec.IDs || x.ID != ""
+		for i, name := range x.labels {
+			if x.known != nil && !x.known[i] {
+				continue
+			}
+			if o.Labels != nil && !slices.Contains(o.Labels, name) {
+				return fmt.Errorf("%s: expected one of %q, found %q", x.answer, o.Labels, name)
+			}
+			s.labels[name] = 0
+		}
+		return s.check(x)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(s.rows) == 0 {
+		return nil, fmt.Errorf("%s: expected a graph a line, found none", strings.Join(o.From, ", "))
+	}
+	if o.Numbers == nil {
+		if s.spec.LabelNames = o.Labels; o.Labels == nil {
+			s.spec.LabelNames = sorted(s.labels)
+		}
+		if s.spec.LabelNames == nil {
+			return nil, fmt.Errorf("%s: expected labels, found none", strings.Join(o.From, ", "))
+		}
+		for i, name := range s.spec.LabelNames {
+			s.labels[name] = int32(i)
+		}
+	}
+	return s, nil
+}
+
+// what is a field that graphs have, in an error.
+func what(field string, list bool) string {
+	if list {
+		return field + ", a list,"
+	}
+	return field
+}
+
+// describe takes what the first graph says of all.
+func (s *surveyed) describe(o *Options, x *row) error {
+	named := func(names []string, prefix string, width int) []string {
+		if names == nil {
+			names = []string{}
+			for i := range width {
+				names = append(names, prefix+strconv.Itoa(i))
+			}
+		}
+		return names
+	}
+	width, edges := 0, len(o.EdgeFeatureNames)
+	if len(x.Features) > 0 {
+		width = len(x.Features[0])
+	}
+	if len(x.Edges) > 0 {
+		edges = len(x.Edges[0].Features)
+	} else if o.EdgeFeatureNames == nil {
+		return fmt.Errorf("edges: the first graph has none, so that nothing says how many features they have: name them")
+	}
+	base := filepath.Base(o.From[0])
+	s.spec = seq.Spec{Task: seq.Classification, Name: strings.TrimSuffix(base, filepath.Ext(base)),
+		FeatureNames: named(o.FeatureNames, "f", width), EdgeFeatureNames: named(o.EdgeFeatureNames, "e", edges)}
+	switch {
+	case o.Numbers != nil:
+		s.spec.Task, s.spec.NumberNames = seq.Regression, o.Numbers
+	case x.answer == o.Tags:
+		s.spec.Task = seq.Tagging
+	case x.list:
+		s.spec.Task = seq.MultiLabel
+	}
+	return s.spec.Validate()
+}
+
+// check reports what a row cannot be written for, before anything is.
+func (s *surveyed) check(x *row) error {
+	unlabelled := x.Example
+	unlabelled.Numbers = x.number
+	return seq.NewBlock(&s.spec).Append(unlabelled)
+}
+
+// number gives a row its answers as they are stored.
+func (s *surveyed) number(x *row) {
+	x.Numbers = x.number
+	switch s.spec.Task {
+	case seq.Classification:
+		x.Label = s.labels[x.labels[0]]
+	case seq.MultiLabel:
+		x.Labels = []int32{}
+		for _, name := range x.labels {
+			x.Labels = append(x.Labels, s.labels[name])
+		}
+		slices.Sort(x.Labels)
+		x.Labels = slices.Compact(x.Labels)
+	case seq.Tagging:
+		for i, name := range x.labels {
+			if x.Labels = append(x.Labels, seq.NoLabel); x.known[i] {
+				x.Labels[i] = s.labels[name]
+			}
+		}
+	}
+}
+
+// splits are those that have rows, train, val and test first.
+func (s *surveyed) splits() (names []string) {
+	order := func(name string) int { return slices.Index([]string{"test", "val", "train"}, name) }
+	for name := range s.rows {
+		names = append(names, name)
+	}
+	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(order(b), order(a)), strings.Compare(a, b)) })
+	return names
+}
+
+// sorted are the names of labels in their order, by value where all are whole numbers.
+func sorted(labels map[string]int32) (names []string) {
+	numeric := true
+	value := func(name string) int {
+		n, err := strconv.Atoi(name)
+		numeric = numeric && err == nil
+		return n
+	}
+	for name := range labels {
+		names = append(names, name)
+		value(name)
+	}
+	slices.SortFunc(names, func(a, b string) int {
+		if numeric {
+			return cmp.Or(cmp.Compare(value(a), value(b)), strings.Compare(a, b))
+		}
+		return strings.Compare(a, b)
+	})
+	return names
+}

@@ -1,0 +1,186 @@
+package graph
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/convert"
+	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// usual are the options of the command.
+func usual(from ...string) Options {
+	return Options{From: from, Label: "label", Tags: "tags", Shares: []convert.Share{{Split: "train", Part: 1}}}
+}
+
+// write is a file of lines.
+func write(t testing.TB, lines string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "lines.jsonl")
+	if err := os.WriteFile(path, []byte(lines), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// rows are those of a split, a text each.
+func rows(t *testing.T, d *seq.Dataset, split string) (out []string) {
+	t.Helper()
+	f, err := d.Open(split)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for i := range f.Len() {
+		e, err := f.Example(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, fmt.Sprint(e.Features, e.Edges, e.Label, e.Labels, e.Numbers))
+	}
+	return out
+}
+
+// TestConvert: classes, lists of labels, tags of nodes and numbers are rows of their tasks.
+func TestConvert(t *testing.T) {
+	for _, c := range []struct {
+		lines  string
+		change func(o *Options)
+		task   string
+		labels string
+		want   []string
+	}{
+		{`{"features":[[1]],"edges":[[0,0,0.5]],"label":"b"}
+{"features":[[2],[3]],"edges":[],"label":"a","id":"x"}`, func(o *Options) {}, seq.Classification, "[a b]",
+			[]string{"[[1]] [{0 0 [0.5]}] 1 [] []", "[[2] [3]] [] 0 [] []"}},
+		{`{"features":[[1]],"edges":[[0,0]],"label":10}
+{"features":[[2]],"edges":[],"label":9}`, func(o *Options) {}, seq.Classification, "[9 10]", []string{"[[1]] [{0 0 []}] 1 [] []", "[[2]] [] 0 [] []"}},
+		{`{"features":[[1]],"edges":[[0,0]],"label":["b","a","b"]}
+{"features":[[2]],"edges":[],"label":[]}`, func(o *Options) {}, seq.MultiLabel, "[a b]", []string{"[[1]] [{0 0 []}] -1 [0 1] []", "[[2]] [] -1 [] []"}},
+		{`{"features":[[1],[2]],"edges":[[0,1]],"kinds":["C",null],"label":null}
+{"features":[[3]],"edges":[],"kinds":["N"]}`, func(o *Options) { o.Tags = "kinds" }, seq.Tagging, "[C N]",
+			[]string{"[[1] [2]] [{0 1 []}] -1 [0 -1] []", "[[3]] [] -1 [1] []"}},
+		{`{"features":[[1]],"edges":[],"b":2.5,"a":-1}`, func(o *Options) { o.Numbers, o.EdgeFeatureNames = []string{"a", "b"}, []string{} }, seq.Regression, "[]",
+			[]string{"[[1]] [] -1 [] [-1 2.5]"}},
+	} {
+		o := usual(write(t, c.lines))
+		c.change(&o)
+		d, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
+		if err != nil {
+			t.Errorf("%s: %v", c.lines, err)
+			continue
+		}
+		if got := rows(t, d, "train"); d.Manifest.Task != c.task || fmt.Sprint(d.Manifest.LabelNames) != c.labels || strings.Join(got, "\n") != strings.Join(c.want, "\n") {
+			t.Errorf("%s: %s %v\n%s", c.lines, d.Manifest.Task, d.Manifest.LabelNames, strings.Join(got, "\n"))
+		}
+	}
+}
+
+// TestSplits: a field says the split, or the seed and the graph, of which repeated ones are in one.
+func TestSplits(t *testing.T) {
+	path := write(t, `{"features":[[1]],"edges":[[0,0]],"label":"a","part":"training"}
+{"features":[[2]],"edges":[[0,0]],"label":"b","part":"dev"}`)
+	o := usual(path)
+	o.SplitField = "part"
+	d, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
+	if err != nil || len(rows(t, d, "train")) != 1 || len(rows(t, d, "val")) != 1 {
+		t.Errorf("%+v, %v", d, err)
+	}
+	var lines strings.Builder
+	for i := range 400 {
+		fmt.Fprintf(&lines, `{"features":[[%d]],"edges":[[0,0]],"label":"a"}`+"\n", i/2)
+	}
+	o = usual(write(t, lines.String()))
+	o.Shares = []convert.Share{{Split: "train", Part: 0.5}, {Split: "val", Part: 0}, {Split: "test", Part: 0.5}}
+	d, err = Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	train := rows(t, d, "train")
+	if n := len(train); n < 120 || n > 280 || n%2 != 0 || n+len(rows(t, d, "test")) != 400 {
+		t.Errorf("%d of 400 graphs are in train", n)
+	}
+	o.Seed++
+	if other, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o); err != nil || other.Fingerprint() == d.Fingerprint() {
+		t.Errorf("another seed has the same splits: %v", err)
+	}
+}
+
+// TestRefused: what is wrong is named with its line, and no data set is left.
+func TestRefused(t *testing.T) {
+	const good = `{"features":[[1,2]],"edges":[[0,0,3]],"label":"a"}` + "\n"
+	for _, c := range []struct{ line, want string }{
+		{`{"features":[[1,2]],"edges":[[0,1,3]],"label":"a"}`, "lines.jsonl:2: column edges: index 0, target: expected a token from 0 to 0, found 1"},
+		{`{"features":[[1,2]],"edges":[[0,0]],"label":"a"}`, "lines.jsonl:2: column edges: index 0: expected 1 features of the edge, found 0"},
+		{`{"features":[[1]],"edges":[],"label":"a"}`, "lines.jsonl:2: column features: index 0: expected 2 numbers, found 1"},
+		{`{"features":[],"edges":[],"label":"a"}`, "lines.jsonl:2: column features: expected at least one token"},
+		{`{"features":[[1,"x"]],"edges":[],"label":"a"}`, "lines.jsonl:2: features: index 0: number 1: expected a number, found"},
+		{`{"features":[[1,null]],"edges":[],"label":"a"}`, "lines.jsonl:2: features: index 0: number 1: expected a number, found"},
+		{`{"features":[[1,1e99]],"edges":[],"label":"a"}`, "lines.jsonl:2: features: index 0: number 1: expected one within float32"},
+		{`{"features":[[1,2]],"edges":[[0,0,1e99]],"label":"a"}`, "lines.jsonl:2: edges: edge 0: feature 0: expected a number, found 1e99"},
+		{`{"features":[[1,2]],"edges":[[0.5,0,1]],"label":"a"}`, "lines.jsonl:2: edges: edge 0: source: expected a token's place"},
+		{`{"features":[[1,2]],"edges":[[0,0,1],[0]],"label":"a"}`, "lines.jsonl:2: edges: edge 1: expected a list of source, target and features, found [0]"},
+		{`{"features":[[1,2]],"edges":{"a":1},"label":"a"}`, "lines.jsonl:2: edges: expected a list of edges"},
+		{`{"features":[[1,2]],"label":"a"}`, "lines.jsonl:2: expected edges"},
+		{`{"edges":[],"label":"a"}`, "lines.jsonl:2: expected features"},
+		{`{"features":[[1,2]],"edges":[]}`, "lines.jsonl:2: expected label, a class or a list of labels, or tags"},
+		{`{"features":[[1,2]],"edges":[],"label":["a"]}`, "lines.jsonl:2: label: expected label as in the first graph"},
+		{`{"features":[[1,2]],"edges":[],"tags":["a"]}`, "lines.jsonl:2: tags: expected label as in the first graph"},
+		{`{"features":[[1,2]],"edges":[],"tags":["a","b"]}`, "lines.jsonl:2: tags: expected one for each of the 1 nodes, found 2"},
+		{`{"features":[[1,2]],"edges":[],"tags":"a"}`, "lines.jsonl:2: tags: expected a list"},
+		{`{"features":[[1,2]],"edges":[],"label":"a","tags":["a"]}`, "lines.jsonl:2: both label and tags"},
+		{`{"features":[[1,2]],"edges":[],"label":{}}`, "lines.jsonl:2: label: expected a text or a number, found {}"},
+		{`[1]`, "lines.jsonl:2: "},
+		{`{"features":`, "lines.jsonl:2: "},
+	} {
+		dir := filepath.Join(t.TempDir(), "data")
+		_, err := Convert(t.Context(), dir, usual(write(t, good+c.line)))
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s: %v, expected %s", c.line, err, c.want)
+		}
+		if _, err := os.Stat(filepath.Join(dir, seq.ManifestName)); err == nil {
+			t.Errorf("%s: a data set is there", c.line)
+		}
+	}
+	if _, err := Convert(t.Context(), t.TempDir(), usual(write(t, ""))); err == nil || !strings.Contains(err.Error(), "found none") {
+		t.Errorf("an empty file: %v", err)
+	}
+	o := usual(write(t, good))
+	o.Labels = []string{"b"}
+	if _, err := Convert(t.Context(), t.TempDir(), o); err == nil || !strings.Contains(err.Error(), `lines.jsonl:1: label: expected one of ["b"], found "a"`) {
+		t.Errorf("a label that is not listed: %v", err)
+	}
+	o = usual(write(t, `{"features":[[1,2]],"edges":[],"n":"x"}`))
+	o.Numbers, o.EdgeFeatureNames = []string{"n"}, []string{}
+	if _, err := Convert(t.Context(), t.TempDir(), o); err == nil || !strings.Contains(err.Error(), "lines.jsonl:1: n: expected a number") {
+		t.Errorf("a text in place of a number: %v", err)
+	}
+}
+
+// FuzzConvert: whatever lines become a data set has valid rows.
+func FuzzConvert(f *testing.F) {
+	f.Add([]byte(`{"features":[[1]],"edges":[[0,0,0.5]],"label":"b"}`))
+	f.Add([]byte(`{"features":[[1],[2]],"edges":[[0,1]],"tags":["C",null]}`))
+	f.Add([]byte(`{"features":[[1],[2]],"edges":[[0,1]],"label":["C"],"id":7}`))
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, lines []byte) {
+		defer fuzztest.Limits(t, 64<<20+400*len(lines))()
+		path := filepath.Join(dir, "lines.jsonl")
+		if err := os.WriteFile(path, lines, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		o := usual(path)
+		o.Replace = true
+		d, err := Convert(t.Context(), filepath.Join(dir, "data"), o)
+		if err != nil {
+			return
+		}
+		if _, err := d.Open("train"); err != nil {
+			t.Error(err)
+		}
+	})
+}
