@@ -24,4 +24,6 @@ const (
 
 	StreamMask           uint32 = 14 // tokens to be told, in training: e = position; first word, a span goes on if u < 1 − 1/mean; second, one begins; third, what is read; fourth, which token instead
 	StreamMaskEvaluation uint32 = 15 // the same in evaluation, of step 0
+
+	StreamStudy uint32 = 16 // weights and tokens of the studies: what is drawn in place of the layer, the draw in place of the example
 )

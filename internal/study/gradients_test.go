@@ -1,0 +1,92 @@
+package study
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+)
+
+// output is the attention without its residual, which no gradient of W_V or W_Q knows.
+func (a *scalarAttention) output() []float64 {
+	out := make([]float64, a.n*a.d)
+	for i := range a.n {
+		q, s := dot(a.token(i), a.wq), a.leak
+		mixed := make([]float64, a.d)
+		for j := range a.n {
+			if score := max(q, dot(a.token(j), a.wk)); score > 0 {
+				s += score
+				for c, v := range a.token(j) {
+					mixed[c] += score * v
+				}
+			}
+		}
+		for c, v := range mixed {
+			for o := range a.d {
+				out[i*a.d+o] += v / s * a.wv[c*a.d+o]
+			}
+		}
+	}
+	return out
+}
+
+// squaredGradient is Σ (∂out/∂w)² over all outputs and all of w, by differences.
+func (a *scalarAttention) squaredGradient(w []float64) (sum float64) {
+	const step = 1e-6
+	for i, v := range w {
+		w[i] = v + step
+		up := a.output()
+		w[i] = v - step
+		down := a.output()
+		w[i] = v
+		for o := range up {
+			d := (up[o] - down[o]) / (2 * step)
+			sum += d * d
+		}
+	}
+	return sum
+}
+
+// TestGradientNorms: the printed formulas are the gradients.
+func TestGradientNorms(t *testing.T) {
+	for draw := range uint32(5) {
+		a := newScalarAttention(draws{seed: 3, example: draw}, 9, 4, 0.7)
+		value, query, err := a.gradientNorms(t.Context(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := a.squaredGradient(a.wv); math.Abs(value-want) > 1e-6*want {
+			t.Errorf("draw %d: of W_V %v, by differences %v", draw, value, want)
+		}
+		if want := a.squaredGradient(a.wq); math.Abs(query-want) > 1e-6*want {
+			t.Errorf("draw %d: of W_Q %v, by differences %v", draw, query, want)
+		}
+	}
+}
+
+// TestGradientSlopes: both norms grow about as the number of tokens does. The paper's proof
+// says that the second does not grow.
+func TestGradientSlopes(t *testing.T) {
+	g := &Gradients{Seed: 1, Sizes: []int{64, 128, 256, 512, 1024}, Width: 16, Leak: 1, Draws: 6}
+	var told int64
+	points, err := g.Run(t.Context(), func(n int64) { told += n })
+	if err != nil {
+		t.Fatal(err)
+	}
+	value, query := Slopes(points)
+	if math.Abs(value-0.95) > 0.15 || math.Abs(query-1.07) > 0.25 {
+		t.Errorf("slopes %v and %v, expected about 0.95 and 1.07", value, query)
+	}
+	if told != int64(g.Work()) {
+		t.Errorf("told of %d steps, %d were announced", told, g.Work())
+	}
+	again, err := (&Gradients{Seed: 1, Sizes: []int{128}, Width: 16, Leak: 1, Draws: 6, Threads: 3}).Run(t.Context(), nil)
+	if err != nil || again[0] != points[1] {
+		t.Errorf("128 tokens alone: %+v, among others %+v (%v)", again, points[1], err)
+	}
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := g.Run(stopped, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("a cancelled study ends with %v", err)
+	}
+}

@@ -1,0 +1,49 @@
+package study
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/sftseq/sftseq/internal/philox"
+)
+
+// draws are the random numbers of one draw of a study. What asks for some says for what:
+// the same question has the same answer.
+type draws struct {
+	seed    uint64
+	example uint32 // the draw
+	step    uint32 // the layer, or the size, within it
+}
+
+// uniform is a number between 0 and 1, of 53 bits.
+func (d draws) uniform(what, e uint32) float64 {
+	return unit(philox.Words(d.seed, philox.Counter(e, 0, what, philox.StreamStudy, d.example, d.step)), 0)
+}
+
+// unit makes a number between 0 and 1 of two words.
+func unit(w [4]uint32, at int) float64 {
+	bits := uint64(w[at])<<32 | uint64(w[at+1])
+	return (float64(bits>>11) + 0.5) / (1 << 53)
+}
+
+// normals fills x with independent normal numbers of a deviation, two at a time by the
+// transform of Box and Muller.
+func (d draws) normals(what uint32, x []float64, deviation float64) {
+	for e := 0; e < len(x); e += 2 {
+		w := philox.Words(d.seed, philox.Counter(uint32(e/2), 0, what, philox.StreamStudy, d.example, d.step))
+		radius := deviation * math.Sqrt(-2*math.Log(unit(w, 0)))
+		sin, cos := math.Sincos(2 * math.Pi * unit(w, 2))
+		x[e] = radius * cos
+		if e+1 < len(x) {
+			x[e+1] = radius * sin
+		}
+	}
+}
+
+// matrix is one of normal numbers.
+func (d draws) matrix(what uint32, rows, columns int, deviation float64) *mat.Dense {
+	x := make([]float64, rows*columns)
+	d.normals(what, x, deviation)
+	return mat.NewDense(rows, columns, x)
+}

@@ -1,0 +1,77 @@
+package study
+
+import (
+	"math"
+	"sync/atomic"
+	"testing"
+
+	"gonum.org/v1/gonum/mat"
+)
+
+// TestSpectrum: ranks and the entropy of matrices that are known.
+func TestSpectrum(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		m       *mat.Dense
+		rank    int
+		double  int
+		entropy float64
+	}{
+		{"identity", mat.NewDense(2, 3, []float64{1, 0, 0, 0, 1, 0}), 2, 2, 2},
+		{"one row thrice", mat.NewDense(3, 2, []float64{1, 2, 1, 2, 1, 2}), 1, 1, 1},
+		{"values 4 and 1", mat.NewDense(2, 2, []float64{0, 4, 1, 0}), 2, 2, math.Exp(-0.8*math.Log(0.8) - 0.2*math.Log(0.2))},
+		{"a value below the precision of float32", mat.NewDense(2, 2, []float64{1, 0, 0, 2e-7}), 1, 2, math.Exp(2e-7 - 2e-7*math.Log(2e-7))},
+	} {
+		s, err := SpectrumOf(c.m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Rank(SinglePrecision) != c.rank || s.Rank(DoublePrecision) != c.double || math.Abs(s.EntropyRank()-c.entropy) > 1e-9 {
+			t.Errorf("%s: ranks %d and %d, entropy rank %v; want %d, %d, %v", c.name, s.Rank(SinglePrecision), s.Rank(DoublePrecision), s.EntropyRank(), c.rank, c.double, c.entropy)
+		}
+	}
+}
+
+// TestRank: the leak alone tells identical tokens apart, and they stay nearly the same.
+func TestRank(t *testing.T) {
+	r := &Rank{Seed: 1, Tokens: 96, Width: 96, Layers: 6, Draws: 2, Threads: 2, Probabilities: []string{LeakyReLU, ReLU, Softmax}}
+	var told atomic.Int64
+	points, err := r.Run(t.Context(), func(n int64) { told.Add(n) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	if int(told.Load()) != r.Work() || len(points) != 18 {
+		t.Fatalf("%d points, told of %d layers", len(points), told.Load())
+	}
+	for _, p := range points {
+		low, high := 1.0, 1.0
+		if p.Probability == LeakyReLU {
+			low, high = 2, 24 // of 96
+		}
+		if p.Single.Min < low || p.Single.Max > high || p.Entropy.Max > 1.2 || p.Entropy.Min < 1-1e-9 {
+			t.Errorf("%s, layer %d: rank %+v, entropy rank %+v; expected a rank from %v to %v", p.Probability, p.Layer, p.Single, p.Entropy, low, high)
+		}
+	}
+}
+
+// TestNormalise: what each probability leaves of a row.
+func TestNormalise(t *testing.T) {
+	for _, c := range []struct {
+		probability string
+		leak        float64
+		want        []float64
+	}{
+		{ReLU, 0, []float64{0.25, 0, 0.75}},
+		{LeakyReLU, 4, []float64{0.125, 0, 0.375}},
+		{Softmax, 0, []float64{math.E / (math.E + math.Exp(-2) + math.Exp(3)), math.Exp(-2) / (math.E + math.Exp(-2) + math.Exp(3)), math.Exp(3) / (math.E + math.Exp(-2) + math.Exp(3))}},
+	} {
+		row := []float64{1, -2, 3}
+		normalise(row, c.probability, c.leak)
+		for j := range row {
+			if math.Abs(row[j]-c.want[j]) > 1e-8 {
+				t.Errorf("%s: %v, want %v", c.probability, row, c.want)
+				break
+			}
+		}
+	}
+}
