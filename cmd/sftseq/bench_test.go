@@ -187,7 +187,9 @@ func TestBenchAgainstErrors(t *testing.T) {
 	against(exitError, "expected a directory with sft_torch_cpu.py")
 	refuse(t, exitError, "no such file", "", "bench", "model", "--against", filepath.Join(dir, "none"))
 	refuse(t, exitError, "expected a directory with sft_torch_cpu.py", "", "bench", "runtime", "--against", dir)
-	refuse(t, exitUsage, "--reps", "", "bench", "runtime", "--reps", "2")
+	refuse(t, exitUsage, "--reps", "", "bench", "runtime", "--reps", "0")
+	refuse(t, exitUsage, "--shape", "", "bench", "runtime", "--shape", "wide")
+	refuse(t, exitUsage, "--length 1024", "", "bench", "runtime", "--against", dir, "--shape", "notebook")
 	writeText(t, filepath.Join(dir, "sft_torch_cpu.py"), "")
 	t.Setenv("PATH", dir)
 	against(exitError, "install Python 3 and PyTorch")
@@ -241,7 +243,7 @@ func TestBenchAgainst(t *testing.T) {
 
 // TestBenchRuntimeReport: rows, ratios within rounds, and the picture.
 func TestBenchRuntimeReport(t *testing.T) {
-	b := &runtimeBench{layers: bench.Layers(), transformer: []float64{1, 2, 4}, torch: "1.0", sft: map[int][]float64{}}
+	b := &runtimeBench{layers: bench.Layers(bench.LayerShapes["usual"], bench.TableLength), transformer: []float64{1, 2, 4}, torch: "1.0", sft: map[int][]float64{}}
 	for _, l := range b.layers {
 		b.seconds = append(b.seconds, []float64{2, 2, 2})
 		b.sft[l.K] = []float64{3, 3, 3}
@@ -256,7 +258,13 @@ func TestBenchRuntimeReport(t *testing.T) {
 		if err := flags.Parse([]string{"--json=" + json}); err != nil {
 			t.Fatal(err)
 		}
-		if err := b.print(cli.NewContext(app, flags, nil), cpu.New(1)); err != nil {
+		c := cli.NewContext(app, flags, nil)
+		rows := newResults(c, 2, b.columns()...)
+		notes, err := b.rows(c, cpu.New(1), rows.add)
+		if err == nil {
+			err = rows.finish(notes...)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 		return out.String()
@@ -267,7 +275,10 @@ func TestBenchRuntimeReport(t *testing.T) {
 	}
 	for i, r := range results {
 		p := r.Against
-		if r.Seconds != 2 || p == nil || p.Ratio != 1 || p.RatioMin != 0.5 || p.RatioMax != 2 || p.PeerSeconds != 2 || p.Pairs != 3 ||
+		if paper := i == 0 || r.Relative != "none"; r.Seconds != 2 || r.Ratio != 1 || (r.PaperSeconds > 0) != paper || (r.PaperRatio > 0) != paper {
+			t.Errorf("row %d: %+v", i, r)
+		}
+		if p == nil || p.Ratio != 1 || p.RatioMin != 0.5 || p.RatioMax != 2 || p.PeerSeconds != 2 || p.Pairs != 3 ||
 			(p.PeerSFT != nil) != (r.Relative != "none") {
 			t.Errorf("row %d: %+v %+v", i, r, p)
 		}
@@ -275,8 +286,7 @@ func TestBenchRuntimeReport(t *testing.T) {
 	if table := report("false"); !strings.HasPrefix(table, "layer    relative     k    time") || !strings.Contains(table, "\nsft      sinusoid   512  2.00 s") {
 		t.Errorf("%s", table)
 	}
-	picture := filepath.Join(t.TempDir(), "runtime.svg")
-	if err := b.plot(picture); err != nil {
-		t.Fatal(err)
+	if lines := len(b.chart().Series); lines != 4 {
+		t.Errorf("%d lines, expected two of SFT, vanilla and PyTorch's", lines)
 	}
 }

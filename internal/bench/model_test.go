@@ -11,7 +11,7 @@ import (
 
 // TestTagging: a model of tags is measured, too, on tokens that each have a label.
 func TestTagging(t *testing.T) {
-	config := Layer{"sft", "sinusoid_hadamard", 64}.config()
+	config := Layer{"sft", "sinusoid_hadamard", 64, TableLength, LayerShapes["usual"]}.config()
 	config.Task = sft.Tagging
 	settings := lra.ListOps.Presets[0].Settings
 	settings.Batch = 2
@@ -34,7 +34,7 @@ func TestTagging(t *testing.T) {
 
 // TestFillMask: no example to learn from may contain the mask.
 func TestFillMask(t *testing.T) {
-	config := Layer{"sft", "sinusoid_hadamard", 64}.config()
+	config := Layer{"sft", "sinusoid_hadamard", 64, TableLength, LayerShapes["usual"]}.config()
 	config.Task, config.PadTokenID = sft.FillMask, nil
 	config.VocabSize, config.NumLabels, config.MaskTokenID, config.MaskRate, config.MaskSpan = 4, 3, new(int32(3)), 0.15, 1
 	settings := lra.ListOps.Presets[0].Settings

@@ -18,13 +18,13 @@ func (apart) Scratch(*tensor.Program) (int, error) { return 0, nil }
 // TestOperations: what follows from the configuration, by the formulas of the
 // layers.
 func TestOperations(t *testing.T) {
-	config := Layer{"sft", "sinusoid_hadamard", 64}.config()
+	config := Layer{"sft", "sinusoid_hadamard", 64, TableLength, LayerShapes["usual"]}.config()
 	w := &Workload{Config: config, Settings: sft.Settings{Batch: 3}, Length: 100, Device: cpu.New(1)}
 	const (
 		d, wide, layers, classes = tableHidden, 4 * tableHidden, tableLayers, 2
 		tokens, sampled          = 3 * 100, 3 * 64
 		query, key               = 2 * 2 * tokens * d * d, 2 * 2 * sampled * d * d // with output; with value
-		leak                     = 2 * sampled * d * tableHeads
+		leak                     = 2 * sampled * d * 16                            // heads
 		mlp                      = 2 * 2 * tokens * d * wide
 		head                     = 2 * 3 * d * classes
 		pair                     = 2 * tokens * 64 * d // once through all channels

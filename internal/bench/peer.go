@@ -95,7 +95,7 @@ func (p *Peer) Table(ctx context.Context, v Variant) (transformer float64, sft m
 		return 0, nil, nil, err
 	}
 	sft = map[int]float64{}
-	for _, l := range Layers() {
+	for _, l := range Layers(LayerShapes["usual"], TableLength) {
 		if l.Kind == "sft" {
 			if sft[l.K], err = f.second(fmt.Sprintf("table sft %v k=%d fwd s/layer", v, l.K)); err != nil {
 				return 0, nil, nil, err

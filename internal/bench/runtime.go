@@ -15,28 +15,48 @@ const (
 	TableBatch  = 4
 	TableLength = 1024
 	tableHidden = 256
-	tableHeads  = 16
 	// tableLayers are measured and divided by: what lies around a layer, the
 	// embedding and the head, is counted in, and counts half as much.
 	tableLayers = 2
 )
+
+// LayerShape is what the paper leaves open of the table's layer.
+type LayerShape struct {
+	Heads        int
+	Intermediate int // width of the MLP
+}
+
+// LayerShapes are those to choose from: usual is the one of the paper's table of costs, notebook that
+// of the authors' notebook, which measures in training mode, however.
+var LayerShapes = map[string]LayerShape{"usual": {16, 4 * tableHidden}, "notebook": {8, 8 * tableHidden}}
 
 // Layer is a row of the table.
 type Layer struct {
 	Kind     string // sft or vanilla
 	Relative string
 	K        int
+	Length   int // tokens of a sequence
+	LayerShape
 }
 
 // Layers lists the rows: the vanilla layer attends to every token.
-func Layers() []Layer {
-	out := []Layer{{"vanilla", "none", TableLength}}
+func Layers(shape LayerShape, length int) []Layer {
+	out := []Layer{{"vanilla", "none", length, length, shape}}
 	for _, relative := range []string{"none", "sinusoid_hadamard"} {
-		for _, k := range []int{32, 64, 128, 256, 512} {
-			out = append(out, Layer{"sft", relative, k})
+		for k := 32; k <= length/2; k *= 2 {
+			out = append(out, Layer{"sft", relative, k, length, shape})
 		}
 	}
 	return out
+}
+
+// PaperSeconds is what the paper's table says of a layer; 0 where it has none. Its SFT has a
+// relative encoding, its transformer none.
+func (l Layer) PaperSeconds() float64 {
+	if l.Length != TableLength || l.Kind == "sft" && l.Relative == "none" {
+		return 0
+	}
+	return map[int]float64{32: 0.30, 64: 0.32, 128: 0.34, 256: 0.46, 512: 0.64, 1024: 0.64}[l.K]
 }
 
 // String is such as "sft, k 64, sinusoid_hadamard".
@@ -46,7 +66,7 @@ func (l Layer) String() string { return fmt.Sprintf("%s, k %d, %s", l.Kind, l.K,
 func (l Layer) config() *sft.Config {
 	c := &sft.Config{
 		ModelType: "sft", Task: sft.Classification, VocabSize: 256, NumLabels: 2, HiddenSize: tableHidden, NumLayers: tableLayers,
-		NumHeads: tableHeads, IntermediateSize: 4 * tableHidden, NumSampledTokens: l.K, MaxLength: TableLength,
+		NumHeads: l.Heads, IntermediateSize: l.Intermediate, NumSampledTokens: l.K, MaxLength: l.Length,
 		SinusoidDim: tableHidden, SinusoidBase: 10000, NormPosition: "post", LayerNormEps: 1e-5,
 		Score: "maxout", Probability: "leaky_relu", Relative: l.Relative, SamplerNoise: "train",
 		Tokenizer: json.RawMessage(`{"type":"byte"}`),
@@ -59,7 +79,7 @@ func (l Layer) config() *sft.Config {
 
 // Prepare readies a forward pass of the stack of layers.
 func (l Layer) Prepare(device tensor.Device) (Run, error) {
-	w := &Workload{Config: l.config(), Settings: sft.Settings{Batch: TableBatch}, Length: TableLength, Device: device}
+	w := &Workload{Config: l.config(), Settings: sft.Settings{Batch: TableBatch}, Length: l.Length, Device: device}
 	return w.Prepare(Forward)
 }
 

@@ -1,0 +1,82 @@
+package bench
+
+import (
+	"context"
+	"strings"
+
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// LayerParts are the seconds of the parts of one layer.
+type LayerParts struct {
+	Sampling float64
+	Q, K, V  float64
+	C        float64 // the leak's projection
+	Out      float64 // that of all heads together
+	Pairs    float64 // scores, probabilities and weighted sums, without a relative encoding
+	Relative float64 // what attention takes longer with it, and its tables
+	MLP      float64
+}
+
+// MeasureParts measures the parts of a layer of the table's width on so many sequences.
+// The projections run alone, each on rows of their own. The rest is from profiles of models of
+// such layers: medians of reps runs.
+func (l Layer) MeasureParts(ctx context.Context, device tensor.Device, sequences, reps int) (p LayerParts, err error) {
+	rows, sampled := sequences*l.Length, sequences*min(l.K, l.Length)
+	for _, part := range []struct {
+		to *float64
+		of product
+	}{{&p.Q, product{rows, tableHidden, tableHidden}}, {&p.K, product{sampled, tableHidden, tableHidden}}, {&p.V, product{sampled, tableHidden, tableHidden}},
+		{&p.C, product{sampled, tableHidden, l.Heads}}, {&p.Out, product{rows, tableHidden, tableHidden}}} {
+		r, err := part.of.linear().Measure(ctx, device, nil)
+		if err != nil {
+			return p, err
+		}
+		*part.to = r.Seconds
+	}
+	l.Relative = "none"
+	plain, err := l.profile(ctx, device, sequences, reps)
+	if err != nil {
+		return p, err
+	}
+	l.Relative = "sinusoid_hadamard"
+	related, err := l.profile(ctx, device, sequences, reps)
+	p.Sampling = plain["rowdot"] + plain["sample"] + plain["duplet"]
+	p.Pairs, p.MLP = plain["attention"], plain["feedforward"]
+	p.Relative = max(0, related["attention"]-plain["attention"]) + related["sinusoid"]
+	return p, err
+}
+
+// profile is the time of each kernel in one layer, the median of several runs. The head is
+// counted in.
+func (l Layer) profile(ctx context.Context, device tensor.Device, sequences, reps int) (map[string]float64, error) {
+	w := &Workload{Config: l.config(), Settings: sft.Settings{Batch: sequences}, Length: l.Length, Device: device}
+	f, err := w.Prepare(Forward)
+	if err == nil {
+		err = f(ctx) // warms up
+	}
+	if err != nil {
+		return nil, err
+	}
+	seconds := map[string][]float64{}
+	for range reps {
+		times, err := kernelTimes(device, func() error { return f(ctx) })
+		if err != nil {
+			return nil, err
+		}
+		run := map[string]float64{}
+		for _, t := range times { // a device may have several of one kernel
+			name, _, _ := strings.Cut(t.Name, "_")
+			run[name] += t.Seconds / tableLayers
+		}
+		for name, s := range run {
+			seconds[name] = append(seconds[name], s)
+		}
+	}
+	out := map[string]float64{}
+	for name, s := range seconds {
+		out[name] = SpreadOf(s).Median
+	}
+	return out, nil
+}
