@@ -179,8 +179,9 @@ func (l *slot) place(b *packed, d drawing) (*preparedPass, error) {
 // result is what a pass computed for its examples, row-major.
 type result struct {
 	pooled, logits, loss []float32
-	deadRows             []int64       // per layer
-	explanations         []Explanation // of each sequence, in explainMode
+	deadRows             []int64        // per layer
+	explanations         []Explanation  // of each sequence, in explainMode
+	hidden               []HiddenStates // likewise, in hiddenMode
 }
 
 // run computes examples from start to end and downloads the results.
@@ -196,6 +197,9 @@ func (l *slot) run(ctx context.Context, examples []seq.Example, d drawing) (*res
 	r, err := l.results(p, b)
 	if err == nil && p.explained != nil {
 		r.explanations, err = p.explained.read(b, l.mem[tensor.Arena])
+	}
+	if err == nil && p.hidden != nil {
+		r.hidden, err = p.hiddenStates(b, l.mem[tensor.Arena])
 	}
 	return r, err
 }

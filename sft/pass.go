@@ -15,6 +15,7 @@ type passMode uint8
 const (
 	inferMode    passMode = iota // forward
 	explainMode                  // forward, and what it read
+	hiddenMode                   // forward, and the rows of each layer
 	fillMode                     // forward, of the tokens that are the mask
 	lossMode                     // forward and loss
 	evaluateMode                 // forward and backward without noise and dropout
@@ -59,7 +60,8 @@ type recordedPass struct {
 	// score; in training, nil for softmax.
 	DeadRows []*tensor.Tensor
 
-	explained *explained // in explainMode
+	explained *explained       // in explainMode
+	hidden    []*tensor.Tensor // [T, d], in hiddenMode
 }
 
 func init() {
@@ -93,11 +95,13 @@ func newPass(c *Config, params *Parameters, shape passShape, mode passMode) (*re
 	if mode == explainMode {
 		pass.explained = m.explain()
 	}
+	pass.hide(m, x)
 	layers := make([]*layer, c.NumLayers)
 	for l := range layers {
 		m.Segment(fmt.Sprintf("layer %d", l))
 		layers[l] = &layer{emitter: m, index: l, name: fmt.Sprintf("layers.%d.", l)}
 		x = layers[l].forward(x)
+		pass.hide(m, x)
 		if s := layers[l].attn.forward.DeadRows; s != nil {
 			pass.DeadRows = append(pass.DeadRows, s)
 		}

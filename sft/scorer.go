@@ -27,6 +27,8 @@ type Output struct {
 	Embeddings [][]float32
 	// Explanations has what was read of each; of [Scorer.Explain] alone.
 	Explanations []Explanation
+	// HiddenStates has the rows of each after every layer; of [Scorer.HiddenStates] alone.
+	HiddenStates []HiddenStates
 }
 
 // NewScorer puts a model's weights on a device.
@@ -206,6 +208,9 @@ func (s *Scorer) split(r *result, examples []seq.Example, out []Output) {
 		}
 		if r.explanations != nil {
 			out[i].Explanations = r.explanations[i*towers : (i+1)*towers]
+		}
+		if r.hidden != nil {
+			out[i].HiddenStates = r.hidden[i*towers : (i+1)*towers]
 		}
 	}
 }

@@ -1,0 +1,64 @@
+package sft
+
+import (
+	"context"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/tensor"
+)
+
+// TestHiddenStates compares the rows of each layer with the model in float64, cut after that
+// layer, on every device; the logits are those of [Scorer.Examples].
+func TestHiddenStates(t *testing.T) {
+	onEveryDevice(t, []string{"pre", "post", "retrieval", "conv", "odd"}, func(t *testing.T, name string, device tensor.Device) {
+		m, examples := loadGolden(t, name)
+		s := newScorerOf(t, m, device)
+		out, err := s.HiddenStates(context.Background(), examples)
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain, err := s.Examples(context.Background(), examples)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, e := range examples {
+			if !slices.Equal(out[i].Logits, plain[i].Logits) || plain[i].HiddenStates != nil {
+				t.Fatalf("example %d: other logits", i)
+			}
+			sequences := [][]int32{e.A}
+			if e.B != nil {
+				sequences = append(sequences, e.B)
+			}
+			if len(out[i].HiddenStates) != len(sequences) {
+				t.Fatalf("example %d: states of %d sequences", i, len(out[i].HiddenStates))
+			}
+			for at, tokens := range sequences {
+				compareHiddenStates(t, m, tokens, out[i].HiddenStates[at])
+			}
+		}
+	})
+}
+
+func compareHiddenStates(t *testing.T, m *Model, tokens []int32, states HiddenStates) {
+	t.Helper()
+	if len(states) != m.Config.NumLayers+1 {
+		t.Fatalf("states of %d layers, expected %d", len(states)-1, m.Config.NumLayers)
+	}
+	r := newReference(m)
+	for l, rows := range states {
+		cut := *m.Config
+		cut.NumLayers = l
+		r.Config = &cut
+		want, _ := r.layers(tokens)
+		if len(rows) != len(tokens)*cut.HiddenSize {
+			t.Fatalf("layer %d: %d numbers of %d tokens", l, len(rows), len(tokens))
+		}
+		for i, v := range rows {
+			if w := want[i/cut.HiddenSize][i%cut.HiddenSize]; !(math.Abs(float64(v)-w) <= 1e-4*(1+math.Abs(w))) {
+				t.Fatalf("layer %d, token %d: %v, expected %v", l, i/cut.HiddenSize, v, w)
+			}
+		}
+	}
+}
