@@ -1,0 +1,81 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/lra"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// studyData opens what --task asks for, and generates it first if that can be done.
+func studyData(c *cli.Context) (*lra.Task, *lra.Preset, *trainData, error) {
+	name := c.String("task")
+	if name == lra.ShapesName || name == lra.CustomName {
+		return customStudyData(c, name)
+	}
+	task, err := lra.Lookup(name)
+	if err != nil {
+		return nil, nil, nil, usage(c, "--task: %w, %s, %s", err, lra.ShapesName, lra.CustomName)
+	}
+	preset, err := task.Preset(c.String("preset"))
+	if err != nil {
+		return nil, nil, nil, usage(c, "--preset: %w", err)
+	}
+	data, err := trainingData(c, task, preset)
+	return task, preset, data, err
+}
+
+// customStudyData opens a data set that is none of a published task: its settings are those of
+// train custom.
+func customStudyData(c *cli.Context, name string) (*lra.Task, *lra.Preset, *trainData, error) {
+	dir := c.String("data")
+	if dir == "" && name == lra.CustomName {
+		return nil, nil, nil, usage(c, "--data is missing: --task %s is of a data set of your own", name)
+	}
+	if dir == "" {
+		var err error
+		if dir, err = generatedShapes(c, c.Int("points")); err != nil {
+			return nil, nil, nil, err
+		}
+	}
+	if err := refuseTable(dir); err != nil {
+		return nil, nil, nil, fmt.Errorf("--data %w", err)
+	}
+	set, err := seq.OpenDataset(dir)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	task := lra.Custom(set.Manifest)
+	return task, task.Presets[0], &trainData{set, set.Fingerprint()}, nil
+}
+
+// generatedShapes is the directory of clouds of so many points, which are generated the
+// first time.
+func generatedShapes(c *cli.Context, points int) (string, error) {
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		return "", fmt.Errorf("no cache directory for the data set (choose one with --data): %w", err)
+	}
+	dir := filepath.Join(cache, "sftseq", fmt.Sprintf("shapes-%d", points))
+	if _, err := os.Stat(filepath.Join(dir, seq.ManifestName)); err == nil {
+		return dir, nil
+	}
+	o := lra.UsualShapes
+	o.Points = points
+	if err := o.Validate(); err != nil {
+		return "", usage(c, "--points: %w", err)
+	}
+	bar := newProgress(int64(o.Train)+int64(o.Val)+int64(o.Test), "generating "+lra.ShapesName, "clouds")
+	o.Progress = bar.Add
+	_, err = lra.GenerateShapes(c.Context, dir, o)
+	bar.Finish()
+	if err != nil && !errors.Is(err, seq.ErrExists) {
+		return "", fmt.Errorf("generating %s in %s: %w", lra.ShapesName, dir, err)
+	}
+	return dir, nil
+}

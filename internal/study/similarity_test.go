@@ -1,0 +1,31 @@
+package study
+
+import (
+	"math"
+	"testing"
+)
+
+// TestSimilarity: rows whose cosines are known.
+func TestSimilarity(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		rows   []float32
+		cosine float64
+		rank   int
+	}{
+		{"the same thrice", []float32{3, 4, 3, 4, 3, 4}, 1, 1},
+		{"other lengths", []float32{3, 4, 6, 8}, 1, 1},
+		{"right angles", []float32{2, 0, 0, 5}, 0, 2},
+		{"opposite", []float32{1, 1, -1, -1}, -1, 1},
+		{"two alike, one apart", []float32{1, 0, 1, 0, 0, 1}, 1.0 / 3, 2},
+		{"a row of zeros", []float32{1, 0, 1, 0, 0, 0}, 1.0 / 3, 1},
+	} {
+		s, err := SimilarityOf(c.rows, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(s.Cosine-c.cosine) > 1e-12 || s.Rank != c.rank {
+			t.Errorf("%s: cosine %v, rank %d; want %v, %d", c.name, s.Cosine, s.Rank, c.cosine, c.rank)
+		}
+	}
+}
