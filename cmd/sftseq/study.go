@@ -32,7 +32,8 @@ Example: sftseq study gradients
 writes its points to points.jsonl, one JSON object a line, and a picture of them into
 --out. Below the table it says what the paper found, and what of the paper's set-up is
 other here. docs/paper.md has what we measured.`,
-		Subcommands: []*cli.Command{studyRankCommand(), studyGradientsCommand(), studyPseudoconvexityCommand(), studyRuntimeCommand(), studyCostCommand(), studyConvergenceCommand(), studySamplingCommand(), studyRelativeCommand()},
+		Subcommands: []*cli.Command{studyRankCommand(), studySimilarityCommand(), studyConvergenceCommand(), studySamplingCommand(), studyRuntimeCommand(), studyCostCommand(),
+			studyGradientsCommand(), studyPseudoconvexityCommand(), studyInferenceCommand(), studyRelativeCommand()},
 	}
 }
 

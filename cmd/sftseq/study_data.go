@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -62,19 +61,16 @@ func generatedShapes(c *cli.Context, points int) (string, error) {
 		return "", fmt.Errorf("no cache directory for the data set (choose one with --data): %w", err)
 	}
 	dir := filepath.Join(cache, "sftseq", fmt.Sprintf("shapes-%d", points))
-	if _, err := os.Stat(filepath.Join(dir, seq.ManifestName)); err == nil {
-		return dir, nil
-	}
 	o := lra.UsualShapes
 	o.Points = points
 	if err := o.Validate(); err != nil {
 		return "", usage(c, "--points: %w", err)
 	}
-	bar := newProgress(int64(o.Train)+int64(o.Val)+int64(o.Test), "generating "+lra.ShapesName, "clouds")
-	o.Progress = bar.Add
-	_, err = lra.GenerateShapes(c.Context, dir, o)
-	bar.Finish()
-	if err != nil && !errors.Is(err, seq.ErrExists) {
+	_, err = makeOnce(c, lra.ShapesName, dir, o.Train+o.Val+o.Test, func(progress func(rows int64)) (*seq.Dataset, error) {
+		o.Progress = progress
+		return lra.GenerateShapes(c.Context, dir, o)
+	})
+	if err != nil {
 		return "", fmt.Errorf("generating %s in %s: %w", lra.ShapesName, dir, err)
 	}
 	return dir, nil

@@ -53,30 +53,37 @@ func trainingData(c *cli.Context, task *lra.Task, p *lra.Preset) (*trainData, er
 	return &trainData{set, set.Fingerprint()}, nil
 }
 
-// generateOnce makes the data set of a preset, unless it is there. Of two programs that
-// find none, one waits for the other.
+// generateOnce makes the data set of a preset, unless it is there.
 func generateOnce(c *cli.Context, task *lra.Task, p *lra.Preset, dir string) error {
+	o := p.Data
+	set, err := makeOnce(c, task.Name, dir, o.Train+o.Val+o.Test, func(progress func(rows int64)) (*seq.Dataset, error) {
+		o.Progress = progress
+		return task.Generate(c.Context, dir, o)
+	})
+	if err == nil && set != nil {
+		_, err = storeBaselines(c, set, "")
+	}
+	return err
+}
+
+// makeOnce makes a data set of so many rows, unless it is there: then there is none to
+// return. Of two programs that find none, one waits for the other.
+func makeOnce(c *cli.Context, name, dir string, rows int, generate func(progress func(rows int64)) (*seq.Dataset, error)) (*seq.Dataset, error) {
 	for waiting := false; ; {
 		if _, err := os.Stat(filepath.Join(dir, seq.ManifestName)); err == nil {
-			return nil
+			return nil, nil
 		}
-		fresh := p.Data
-		progress := newProgress(int64(fresh.Train+fresh.Val+fresh.Test), "generating", "rows")
-		fresh.Progress = progress.Add
+		progress := newProgress(int64(rows), "generating", "rows")
 		if !waiting {
-			fmt.Fprintf(c.App.ErrWriter, "generating %s in %s\n", task.Name, dir)
+			fmt.Fprintf(c.App.ErrWriter, "generating %s in %s\n", name, dir)
 		}
-		set, err := task.Generate(c.Context, dir, fresh)
+		set, err := generate(progress.Add)
 		progress.Finish()
-		if err == nil {
-			_, err = storeBaselines(c, set, "")
-			return err
-		}
 		if errors.Is(err, seq.ErrExists) {
-			return nil
+			return nil, nil
 		}
 		if !errors.Is(err, seq.ErrBusy) {
-			return err
+			return set, err
 		}
 		if !waiting {
 			fmt.Fprintln(c.App.ErrWriter, "another program makes it already: waiting for that")
@@ -84,7 +91,7 @@ func generateOnce(c *cli.Context, task *lra.Task, p *lra.Preset, dir string) err
 		waiting = true
 		select {
 		case <-c.Context.Done():
-			return c.Context.Err()
+			return nil, c.Context.Err()
 		case <-time.After(200 * time.Millisecond):
 		}
 	}
