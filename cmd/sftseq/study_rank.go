@@ -18,22 +18,22 @@ func studyRankCommand() *cli.Command {
 		UsageText: `sftseq study rank [flags]
 
 Examples: sftseq study rank
-          sftseq study rank --layers 100 --draws 30   # as the paper has it: some two hours of one core`,
+          sftseq study rank --layers 100 --draws 30   # as the paper has it: more than an hour of one core`,
 		Description: `Begins with the same vector for every token and sends it through layers with random
 weights, in float64, for each probability function. After each layer it computes the
-rank of the matrix of all tokens by the tolerance of float32, as the paper has it, and of
-float64, and the rank by entropy, which needs no tolerance.`,
+rank of the matrix of all tokens by the tolerance of float32, as the paper has it, by a
+tenth of it, and the rank by entropy, which needs no tolerance.`,
 		Flags: programFlags("rank",
 			&cli.IntFlag{Name: "tokens", Value: 256, Usage: "tokens"},
 			&cli.IntFlag{Name: "width", Value: 512, Usage: "channels of a token"},
-			&cli.IntFlag{Name: "layers", Value: 40, Usage: "layers"},
+			&cli.IntFlag{Name: "layers", Value: 20, Usage: "layers"},
 			&cli.IntFlag{Name: "draws", Value: 2, Usage: "draws of all weights"}),
 		Action: studyRank,
 	}
 }
 
 func studyRank(c *cli.Context) error {
-	report, err := newStudyReport(c, 1, "probability", "layer", "rank", "rank in float64", "entropy rank")
+	report, err := newStudyReport(c, 1, "probability", "layer", "rank", "by a tenth", "entropy rank")
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func studyRank(c *cli.Context) error {
 			}
 			var row []string
 			if shownLayer(p.Layer, r.Layers) {
-				row = []string{p.Probability, strconv.Itoa(p.Layer), spreadText(p.Single, "%.3g"), spreadText(p.Double, "%.3g"), spreadText(p.Entropy, "%.4f")}
+				row = []string{p.Probability, strconv.Itoa(p.Layer), spreadText(p.Single, "%.3g"), spreadText(p.Tenth, "%.3g"), spreadText(p.Entropy, "%.4f")}
 			}
 			if err := report.add(p, row...); err != nil {
 				return err
@@ -83,7 +83,7 @@ func studyRank(c *cli.Context) error {
 is "still small" after 1 to 20 layers. A singular value counts there if it is above
 max(tokens, width)·1.19e-7 of the largest: the rank is that of this tolerance. Pale lines
 of the picture are the least and the most of the draws.`,
-		fmt.Sprintf("The paper: 256 tokens, width 512, 100 layers, 30 draws, float32. Here: %d tokens, width %d, %d layers, %d draws, float64.", r.Tokens, r.Width, r.Layers, r.Draws))
+		fmt.Sprintf("The paper: 256 tokens, width 512, 100 layers, 30 draws, float32. Here: %d tokens, width %d, %d layers, draws %d, float64.", r.Tokens, r.Width, r.Layers, r.Draws))
 }
 
 // shownLayer reports whether a table of so many layers shows one of them.

@@ -80,6 +80,11 @@ func TestGradientSlopes(t *testing.T) {
 	if told != int64(g.Work()) {
 		t.Errorf("told of %d steps, %d were announced", told, g.Work())
 	}
+	for _, p := range points {
+		if p.Value.Min == p.Value.Max || p.Query.Min == p.Query.Max {
+			t.Errorf("all draws of %d tokens are the same", p.Tokens)
+		}
+	}
 	again, err := (&Gradients{Seed: 1, Sizes: []int{128}, Width: 16, Leak: 1, Draws: 6, Threads: 3}).Run(t.Context(), nil)
 	if err != nil || again[0] != points[1] {
 		t.Errorf("128 tokens alone: %+v, among others %+v (%v)", again, points[1], err)

@@ -34,9 +34,9 @@ type Rank struct {
 // RankPoint is what the tokens are after a layer, over all draws.
 type RankPoint struct {
 	Probability string `json:"probability"`
-	Layer       int    `json:"layer"` // from 1
-	Single      Spread `json:"rank"`  // by the precision of float32, as the paper has it
-	Double      Spread `json:"rank_double"`
+	Layer       int    `json:"layer"`      // from 1
+	Single      Spread `json:"rank"`       // by the precision of float32, as the paper has it
+	Tenth       Spread `json:"rank_tenth"` // by a tenth of that tolerance
 	Entropy     Spread `json:"entropy_rank"`
 	Draws       int    `json:"draws"`
 	Tokens      int    `json:"tokens"`
@@ -75,12 +75,12 @@ func (r *Rank) Run(ctx context.Context, progress Progress) (out []RankPoint, err
 			return nil, err
 		}
 		for l, s := range spectra {
-			var single, double, entropy []float64
+			var single, tenth, entropy []float64
 			for _, s := range s {
-				single, double = append(single, float64(s.Rank(SinglePrecision))), append(double, float64(s.Rank(DoublePrecision)))
+				single, tenth = append(single, float64(s.Rank(SinglePrecision))), append(tenth, float64(s.Rank(SinglePrecision/10)))
 				entropy = append(entropy, s.EntropyRank())
 			}
-			out = append(out, RankPoint{probability, l + 1, SpreadOf(single), SpreadOf(double), SpreadOf(entropy), r.Draws, r.Tokens, r.Width, r.Seed})
+			out = append(out, RankPoint{probability, l + 1, SpreadOf(single), SpreadOf(tenth), SpreadOf(entropy), r.Draws, r.Tokens, r.Width, r.Seed})
 		}
 	}
 	return out, nil

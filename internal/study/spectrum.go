@@ -3,17 +3,15 @@ package study
 import (
 	"errors"
 	"math"
+	"slices"
 
 	"gonum.org/v1/gonum/mat"
 )
 
-// Precisions by which a rank is told: a singular value counts that is larger than the
-// precision times the larger of the matrix's sides times the largest value, as in PyTorch
-// and NumPy.
-const (
-	SinglePrecision = 0x1p-23 // 1.19e-7
-	DoublePrecision = 0x1p-52
-)
+// SinglePrecision is that of float32. A singular value counts towards the rank if it is
+// larger than the precision times the larger of the matrix's sides times the largest value,
+// as in PyTorch and NumPy.
+const SinglePrecision = 0x1p-23 // 1.19e-7
 
 // Spectrum has the singular values of a matrix, the largest first.
 type Spectrum struct {
@@ -21,15 +19,36 @@ type Spectrum struct {
 	side   int
 }
 
-// SpectrumOf computes that of a matrix.
+// SpectrumOf computes that of a matrix: the roots of the eigenvalues of its product with
+// itself. These are exact to about 1e-16 of the largest, and below spectrumFloor they are 0
+// here. Gonum's decomposition into singular values would be finer, but of matrices whose
+// rows are almost the same it is wrong now and then: of one whose rows differ by 1e-14 it
+// gave a second value of 7e-4 of the first.
 func SpectrumOf(m *mat.Dense) (Spectrum, error) {
 	rows, columns := m.Dims()
-	var d mat.SVD
-	if !d.Factorize(m, mat.SVDNone) {
-		return Spectrum{}, errors.New("the singular values of a matrix do not converge")
+	product := mat.NewSymDense(min(rows, columns), nil)
+	if rows <= columns {
+		product.SymOuterK(1, m)
+	} else {
+		product.SymOuterK(1, m.T())
 	}
-	return Spectrum{values: d.Values(nil), side: max(rows, columns)}, nil
+	var e mat.EigenSym
+	if !e.Factorize(product, false) {
+		return Spectrum{}, errors.New("the eigenvalues of a matrix do not converge")
+	}
+	values := e.Values(nil)
+	slices.Reverse(values)
+	first := values[0]
+	for i, v := range values {
+		if values[i] = 0; v > spectrumFloor*spectrumFloor*first {
+			values[i] = math.Sqrt(max(v, 0))
+		}
+	}
+	return Spectrum{values: values, side: max(rows, columns)}, nil
 }
+
+// spectrumFloor is the part of the largest singular value below which others are rounding.
+const spectrumFloor = 2e-7
 
 // Rank is how many values count by a precision.
 func (s Spectrum) Rank(precision float64) (n int) {
@@ -51,7 +70,7 @@ func (s Spectrum) EntropyRank() float64 {
 		total += v
 	}
 	for _, v := range s.values {
-		if p := v / total; p > 0 {
+		if p := v / total; v > 0 {
 			entropy -= p * math.Log(p)
 		}
 	}
