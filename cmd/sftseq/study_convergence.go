@@ -58,5 +58,5 @@ func (s *studyTraining) compare(c *cli.Context, report *studyReport, variants []
 	if err != nil {
 		return err
 	}
-	return report.finish(chart.Figure{Title: title, Charts: panels}, paper, "Here: "+s.data.set.Manifest.Name+", "+s.describe()+".")
+	return report.finish(chart.Figure{Title: title, Charts: panels}, paper, "Here: "+s.data.set.Manifest.Name+", "+s.describe(&s.config)+".")
 }

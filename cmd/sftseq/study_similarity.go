@@ -29,38 +29,7 @@ type studiedModel struct {
 
 // openStudiedModel takes --model, or trains one, and opens --split.
 func openStudiedModel(c *cli.Context) (*studiedModel, error) {
-	var set *seq.Dataset
-	dir, what := c.String("model"), ""
-	if dir != "" {
-		if c.String("data") == "" {
-			return nil, usage(c, "--data is missing: rows that --model reads were expected")
-		}
-		var err error
-		if set, err = seq.OpenDataset(c.String("data")); err != nil {
-			return nil, err
-		}
-		what = "the model in " + dir
-	} else {
-		s, err := newStudyTraining(c)
-		if err != nil {
-			return nil, err
-		}
-		runs, err := s.train(c, []variant{{"the preset's model", "preset", func(m *sft.Config) {
-			if c.IsSet("layers") {
-				m.NumLayers = c.Int("layers")
-			}
-			if c.IsSet("input") {
-				m.Input = c.String("input")
-			}
-		}}})
-		if err != nil {
-			return nil, err
-		}
-		_, validation := runs[0].accuracies()
-		dir, set = runs[0].dir, s.data.set
-		what = fmt.Sprintf("%s, %s, validation accuracy %.2f%%", set.Manifest.Name, s.describe(), 100*validation.RunningMaximum().Last())
-	}
-	m, err := readModel(dir)
+	m, set, what, err := givenOrTrained(c)
 	if err != nil {
 		return nil, err
 	}
@@ -72,6 +41,41 @@ func openStudiedModel(c *cli.Context) (*studiedModel, error) {
 		return nil, errors.Join(fmt.Errorf("%s: the split %s has no rows", set.Dir, c.String("split")), rows.Close())
 	}
 	return &studiedModel{m, rows, fmt.Sprintf("%s; %d rows of the split %s", what, rows.Len(), c.String("split"))}, nil
+}
+
+// givenOrTrained takes --model, or trains one. It says what it was trained on.
+func givenOrTrained(c *cli.Context) (m *sft.Model, set *seq.Dataset, what string, err error) {
+	if dir := c.String("model"); dir != "" {
+		if c.String("data") == "" {
+			return nil, nil, "", usage(c, "--data is missing: rows that --model reads were expected")
+		}
+		if set, err = seq.OpenDataset(c.String("data")); err != nil {
+			return nil, nil, "", err
+		}
+		m, err = readModel(dir)
+		return m, set, "the model in " + dir, err
+	}
+	s, err := newStudyTraining(c)
+	if err != nil {
+		return nil, nil, "", err
+	}
+	runs, err := s.train(c, []variant{{"the preset's model", "preset", func(m *sft.Config) {
+		if c.IsSet("layers") {
+			m.NumLayers = c.Int("layers")
+		}
+		if c.IsSet("input") {
+			m.Input = c.String("input")
+		}
+	}}})
+	if err != nil {
+		return nil, nil, "", err
+	}
+	if m, err = readModel(runs[0].dir); err != nil {
+		return nil, nil, "", err
+	}
+	_, validation := runs[0].accuracies()
+	what = fmt.Sprintf("%s, %s, validation accuracy %.2f%%", s.data.set.Manifest.Name, s.describe(m.Config), 100*validation.RunningMaximum().Last())
+	return m, s.data.set, what, nil
 }
 
 // examples are rows from one on, at most so many.

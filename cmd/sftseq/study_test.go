@@ -136,6 +136,13 @@ func TestStudyTraining(t *testing.T) {
 		t.Errorf("%+v\n%s", points, table)
 	}
 	dir = t.TempDir()
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
+	var out, complaint bytes.Buffer
+	status = run(stopped, append([]string{"sftseq", "study", "relative", "--out", dir, "--threads", "1"}, own...), nil, &out, &complaint)
+	if _, err := os.Stat(filepath.Join(dir, pointsName)); status != exitError || err == nil || !strings.Contains(complaint.String(), "the same command goes on") {
+		t.Errorf("stopped: status %d, %v\n%s", status, err, complaint.String())
+	}
 	_, points = runStudy[curvePoint](t, dir, "relative", own...)
 	both, features, relation := configOf(dir, "both"), configOf(dir, "features"), configOf(dir, "relation")
 	if len(points) != 3*2*3 || both.Relative != sft.DistanceRelation || both.Input == relation.Input || relation.Input != sft.OnesInput || features.Relative != sft.NoRelation || relation.Relative != sft.DistanceRelation {

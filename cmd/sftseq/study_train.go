@@ -242,13 +242,13 @@ func commandFlags(c *cli.Context) (names []string) {
 	return names
 }
 
-// describe says what the runs were made with.
-func (s *studyTraining) describe() string {
+// describe says what runs of a model were made with.
+func (s *studyTraining) describe(m *sft.Config) string {
 	end := fmt.Sprintf("%d steps", s.settings.Steps)
 	if s.settings.Steps == 0 {
 		end = fmt.Sprintf("%d epochs", s.settings.Epochs)
 	}
-	m, splits := &s.config, s.data.set.Manifest.Splits
+	splits := s.data.set.Manifest.Splits
 	return fmt.Sprintf("%s of batches of %d, %d rows for training, %d for validation, of at most %d tokens; %d layers of %d channels, %d heads; seeds %s",
 		end, s.settings.Batch, splits["train"].Rows, splits["val"].Rows, s.longest, m.NumLayers, m.HiddenSize, m.NumHeads, strings.Trim(strings.ReplaceAll(fmt.Sprint(s.seeds), " ", ", "), "[]"))
 }
