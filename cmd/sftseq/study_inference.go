@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"strconv"
 
 	"github.com/urfave/cli/v2"
@@ -11,7 +12,6 @@ import (
 	"github.com/sftseq/sftseq/internal/chart"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/internal/units"
-	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -41,6 +41,7 @@ type inferencePoint struct {
 	Seconds      float64 `json:"seconds"` // the median
 	TokensPerSec float64 `json:"tokens_per_s"`
 	Accuracy     float64 `json:"accuracy"`
+	Loss         float64 `json:"loss"` // mean cross-entropy
 	Rows         int     `json:"rows"`
 	Batch        int     `json:"batch"`
 	Reps         int     `json:"reps"`
@@ -49,7 +50,7 @@ type inferencePoint struct {
 }
 
 func studyInference(c *cli.Context) error {
-	report, err := newStudyReport(c, 0, "k", "time", "tokens/s", "accuracy")
+	report, err := newStudyReport(c, 0, "k", "time", "tokens/s", "accuracy", "loss")
 	if err != nil {
 		return err
 	}
@@ -85,7 +86,7 @@ func studyInference(c *cli.Context) error {
 			return err
 		}
 		p.Threads = benchThreads(c)
-		if err := report.add(p, strconv.Itoa(k), units.Seconds(p.Seconds), units.Rate(p.TokensPerSec), percentText(p.Accuracy)); err != nil {
+		if err := report.add(p, strconv.Itoa(k), units.Seconds(p.Seconds), units.Rate(p.TokensPerSec), percentText(p.Accuracy), fmt.Sprintf("%.4f", p.Loss)); err != nil {
 			return err
 		}
 		times, accuracy = append(times, chart.Datum{X: float64(k), Y: p.Seconds}), append(accuracy, chart.Datum{X: float64(k), Y: 100 * p.Accuracy})
@@ -117,8 +118,9 @@ func (s *studiedModel) inference(ctx context.Context, d tensor.Device, k, reps i
 	}
 	defer scorer.Close()
 	var correct, tokens int
+	var loss float64
 	once := func(ctx context.Context) error {
-		correct, tokens = 0, 0
+		correct, tokens, loss = 0, 0, 0
 		for at := 0; at < s.rows.Len(); at += inferenceBatch {
 			examples, err := s.examples(at, inferenceBatch)
 			if err != nil {
@@ -130,7 +132,8 @@ func (s *studiedModel) inference(ctx context.Context, d tensor.Device, k, reps i
 			}
 			for i, e := range examples {
 				tokens += e.Length()
-				if answers(out[i].Logits, e) {
+				right, l := judge(out[i].Logits, e.Label)
+				if loss += l; right {
 					correct++
 				}
 			}
@@ -145,16 +148,21 @@ func (s *studiedModel) inference(ctx context.Context, d tensor.Device, k, reps i
 		return p, err
 	}
 	p.TokensPerSec, p.Accuracy = float64(tokens)/p.Seconds, float64(correct)/float64(s.rows.Len())
+	p.Loss = loss / float64(s.rows.Len())
 	return p, nil
 }
 
-// answers reports whether the largest logit is that of an example's class.
-func answers(logits []float32, e seq.Example) bool {
+// judge reports whether the first of the largest logits is a label's, and the cross-entropy.
+func judge(logits []float32, label int32) (right bool, loss float64) {
 	best := 0
 	for i, v := range logits {
 		if v > logits[best] {
 			best = i
 		}
 	}
-	return int32(best) == e.Label
+	sum := 0.0
+	for _, v := range logits {
+		sum += math.Exp(float64(v - logits[best]))
+	}
+	return int32(best) == label, math.Log(sum) - float64(logits[label]-logits[best])
 }

@@ -170,14 +170,17 @@ func TestStudyModels(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	best := 0.0
+	best := metrics.Validation[0]
 	for _, v := range metrics.Validation {
-		best = max(best, *v.Accuracy)
+		if v.Best {
+			best = v
+		}
 	}
 	trained := "16" // of clouds as short as these
 	_, times := runStudy[inferencePoint](t, t.TempDir(), "inference", "--model", model, "--data", data, "--k", "2,"+trained, "--reps", "1")
-	if len(times) != 2 || times[0].K != 2 || times[0].Seconds <= 0 || times[1].Rows != 12 || times[1].Accuracy != best {
-		t.Errorf("%+v, validation reached %v", times, best)
+	if len(times) != 2 || times[0].K != 2 || times[0].Seconds <= 0 || times[1].Rows != 12 || times[1].Accuracy != *best.Accuracy ||
+		math.Abs(times[1].Loss-best.Loss) > 1e-7 || math.Abs(times[0].Loss-best.Loss) < 1e-6 {
+		t.Errorf("%+v, validation reached %v and the loss %v", times, *best.Accuracy, best.Loss)
 	}
 	if _, test := runStudy[inferencePoint](t, t.TempDir(), "inference", "--model", model, "--data", data, "--k", "2", "--reps", "1", "--split", "test"); test[0].Rows != 6 {
 		t.Errorf("%+v", test)
