@@ -12,6 +12,10 @@ type Info struct {
 	vk.Info
 }
 
+// Vulkan reports whether this program has it, which needs cgo; [List] tells whether the
+// machine has.
+const Vulkan = vk.Built
+
 // cpuName is what the CPU device is called.
 const cpuName = "cpu"
 

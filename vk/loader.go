@@ -17,6 +17,9 @@ import (
 	vulkan "github.com/vulkan-go/vulkan"
 )
 
+// Built reports whether this program has Vulkan, which needs cgo.
+const Built = true
+
 // loaderVariable names another library than the system's loader.
 const loaderVariable = "SFTSEQ_VK_LOADER"
 

@@ -165,12 +165,4 @@ func TestUsage(t *testing.T) {
 		}
 	}
 	check(newApp().Commands)
-	for _, shell := range []string{"bash", "zsh", "fish"} {
-		if !strings.Contains(succeed(t, "", "completion", shell), "sftseq") {
-			t.Errorf("no completion for %s", shell)
-		}
-	}
-	if out := succeed(t, "", "version"); !strings.HasPrefix(out, "sftseq ") || !strings.Contains(out, "go1.") {
-		t.Errorf("version: %q", out)
-	}
 }

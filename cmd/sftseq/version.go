@@ -1,18 +1,29 @@
 package main
 
 import (
-	"fmt"
+	"io"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/internal/simd"
 )
 
 func versionCommand() *cli.Command {
 	return &cli.Command{
-		Name:      "version",
-		Usage:     "show the version of the program",
-		UsageText: "sftseq version\n\nExample: sftseq version",
+		Name:  "version",
+		Usage: "show the version of the program, and the kernels that it uses",
+		UsageText: `sftseq version [--json]
+
+Example: sftseq version`,
+		Description: `The version is that of the commit that the program was built from: its tag, or one made
+of its date, with +dirty where files differed from it. The kernels are those of the
+fastest instruction set that the processor has and the program knows; the variable
+SFTSEQ_SIMD chooses another one.`,
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "as JSON, for programs"}},
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {
 				return err
@@ -22,26 +33,81 @@ func versionCommand() *cli.Command {
 	}
 }
 
-func printVersion(c *cli.Context) error {
-	_, err := fmt.Fprintf(c.App.Writer, "sftseq %s\n%s, %s/%s\n", version(), runtime.Version(), runtime.GOOS, runtime.GOARCH)
-	return err
+// versionInfo is what a bug report needs of the program.
+type versionInfo struct {
+	Version   string   `json:"version"`
+	Revision  string   `json:"revision,omitempty"` // the commit, where the program was built from a checkout
+	Committed string   `json:"committed,omitempty"`
+	Modified  bool     `json:"modified"`
+	Go        string   `json:"go"`
+	System    string   `json:"system"`
+	Kernels   string   `json:"kernels"`
+	Available []string `json:"available"` // what kernels this processor runs, the fastest first
+	Vulkan    bool     `json:"vulkan"`    // the program has it; whether the machine has, devices tells
 }
 
-// version is the module's version and, where the program was built from a
-// checkout, the revision.
-func version() string {
+func printVersion(c *cli.Context) error {
+	kernels, err := simd.Best()
+	if err != nil {
+		return err
+	}
+	info := buildInfo()
+	info.Kernels, info.Vulkan = kernels.Name, device.Vulkan
+	for _, k := range simd.Levels() {
+		info.Available = append(info.Available, k.Name)
+	}
+	return show(c, info, func(w io.Writer) error { return writeVersion(w, info) })
+}
+
+func writeVersion(w io.Writer, info versionInfo) error {
+	l := &lines{w: w}
+	l.add("sftseq %s", info)
+	if info.Committed != "" {
+		l.add("committed %s", info.Committed)
+	}
+	l.add("%s, %s", info.Go, info.System)
+	l.add("%s kernels (this processor runs %s)", info.Kernels, strings.Join(info.Available, ", "))
+	if info.Vulkan {
+		l.add("with Vulkan")
+	} else {
+		l.add("without Vulkan: built without cgo")
+	}
+	return l.err
+}
+
+// String is the module's version and, where the program was built from a checkout, the
+// revision.
+func (i versionInfo) String() string {
+	text := i.Version
+	if i.Revision != "" {
+		text += " " + i.Revision
+	}
+	if i.Modified {
+		text += " (modified)"
+	}
+	return text
+}
+
+// buildInfo is what the compiler has left in the program about itself.
+func buildInfo() versionInfo {
+	i := versionInfo{Version: "unknown", Go: runtime.Version(), System: runtime.GOOS + "/" + runtime.GOARCH}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
-		return "unknown"
+		return i
 	}
-	v, modified := info.Main.Version, ""
+	i.Version = info.Main.Version
 	for _, s := range info.Settings {
-		switch {
-		case s.Key == "vcs.modified" && s.Value == "true":
-			modified = " (modified)"
-		case s.Key == "vcs.revision":
-			v += " " + s.Value
+		switch s.Key {
+		case "vcs.revision":
+			i.Revision = s.Value
+		case "vcs.time":
+			i.Committed = s.Value
+		case "vcs.modified":
+			i.Modified = s.Value == "true"
 		}
 	}
-	return v + modified
+	return i
 }
+
+// version names the program in what it writes.
+func version() string { return buildInfo().String() }

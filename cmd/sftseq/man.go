@@ -1,0 +1,59 @@
+package main
+
+import (
+	"io"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+func manCommand() *cli.Command {
+	return &cli.Command{
+		Name:  "man",
+		Usage: "print the manual page, which has the help of all commands",
+		UsageText: `sftseq man
+
+Example: sftseq man | man -l -
+         sftseq man > ~/.local/share/man/man1/sftseq.1`,
+		Action: func(c *cli.Context) error {
+			if err := noArguments(c); err != nil {
+				return err
+			}
+			page, err := manual().ToManWithSection(1)
+			if err != nil {
+				return err
+			}
+			_, err = io.WriteString(c.App.Writer, strings.TrimRight(page, "\n")+"\n")
+			return err
+		},
+	}
+}
+
+// manual is the program as the library that writes manual pages shows it best: it knows no
+// descriptions of commands, heads each with the last word of its name alone, and fills the
+// lines of what is not indented.
+func manual() *cli.App {
+	app := newApp()
+	app.Description = indented(app.Description)
+	app.Commands = flattened(app.Commands, "")
+	return app
+}
+
+// flattened are commands with those below them, by their whole names, without the command
+// help that the library adds to each.
+func flattened(commands []*cli.Command, above string) (out []*cli.Command) {
+	for _, c := range commands {
+		text := c.UsageText
+		if c.Description != "" {
+			text += "\n\n" + c.Description
+		}
+		out = append(out, &cli.Command{Name: above + c.Name, Usage: c.Usage, UsageText: text, Flags: c.Flags, Hidden: c.Hidden})
+		out = append(out, flattened(c.Subcommands, above+c.Name+" ")...)
+	}
+	return out
+}
+
+// indented is a text whose lines stay as they are.
+func indented(text string) string {
+	return "    " + strings.ReplaceAll(text, "\n", "\n    ")
+}

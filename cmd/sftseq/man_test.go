@@ -1,0 +1,49 @@
+package main
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/urfave/cli/v2"
+)
+
+// TestManualPage: the page has every command with its example and its flags, and what
+// formats it has nothing to complain about.
+func TestManualPage(t *testing.T) {
+	page := succeed(t, "", "man")
+	if page != succeed(t, "", "man") {
+		t.Error("the page differs from one run to the next")
+	}
+	needCommands(t, "man")
+	c := exec.Command("man", "--warnings", "--local-file", "-")
+	c.Env = append(c.Environ(), "MANWIDTH=500", "LC_ALL=C.UTF-8", "MAN_KEEP_FORMATTING=", "GROFF_NO_SGR=1")
+	c.Stdin = strings.NewReader(page)
+	var errs strings.Builder
+	c.Stderr = &errs
+	out, err := c.Output()
+	if err != nil || errs.Len() > 0 {
+		t.Fatalf("%v\n%s", err, &errs)
+	}
+	words := func(text string) string { return strings.Join(strings.Fields(text), " ") + " " }
+	text := words(string(out))
+	expect := func(want string) {
+		if !strings.Contains(text, words(want)) {
+			t.Errorf("the page lacks %q", want)
+		}
+	}
+	var check func(above string, commands []*cli.Command)
+	check = func(above string, commands []*cli.Command) {
+		for _, c := range commands {
+			expect(above + c.Name + " " + c.Usage)
+			expect(c.UsageText)
+			expect(c.Description)
+			for _, f := range c.VisibleFlags() {
+				expect(strings.ReplaceAll(f.(cli.DocGenerationFlag).GetUsage(), "`", ""))
+			}
+			check(above+c.Name+" ", c.Subcommands)
+		}
+	}
+	check("", newApp().Commands)
+	expect(newApp().Description)
+}

@@ -1,0 +1,43 @@
+package main
+
+import (
+	"encoding/json"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/internal/simd"
+)
+
+// TestVersion: both forms name the kernels that compute, and the compiler.
+func TestVersion(t *testing.T) {
+	kernels, err := simd.Best()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var info versionInfo
+	if err := json.Unmarshal([]byte(succeed(t, "", "version", "--json")), &info); err != nil {
+		t.Fatal(err)
+	}
+	if info.Kernels != kernels.Name || info.Go != runtime.Version() || len(info.Available) != len(simd.Levels()) || info.Vulkan != device.Vulkan || info.Version == "" {
+		t.Errorf("%+v", info)
+	}
+	text := succeed(t, "", "version")
+	if !strings.HasPrefix(text, "sftseq "+info.String()+"\n") || !strings.Contains(text, "\n"+kernels.Name+" kernels (") || !strings.Contains(text, runtime.Version()) {
+		t.Errorf("%q", text)
+	}
+}
+
+// TestVersionText: a commit and changed files are told where they are known.
+func TestVersionText(t *testing.T) {
+	for want, info := range map[string]versionInfo{
+		"v1.2.3":                  {Version: "v1.2.3"},
+		"v1.2.3 5eed":             {Version: "v1.2.3", Revision: "5eed"},
+		"(devel) 5eed (modified)": {Version: "(devel)", Revision: "5eed", Modified: true},
+	} {
+		if got := info.String(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
