@@ -91,6 +91,17 @@ class Answers(unittest.TestCase):
             with self.subTest(model), start(model) as client:
                 self.assertEqual(list(each(client, [tokens])), program("predict", model, {"tokens": tokens}))
 
+    def test_windows_of_other_tasks(self):
+        tokens, sliding = [1, 2, 3, 4, 5], {"policy": "sliding", "length": 4, "stride": 1}
+        for model, ask, each, field in (
+            ("regression", Client.predict, Client.predict_each, "numbers"),
+            ("multilabel", Client.labels, Client.labels_each, "labels"),
+        ):
+            with self.subTest(model), start(model) as client:
+                whole = ask(client, tokens, window=sliding)
+                self.assertEqual([w[field] for w in whole["windows"]], [ask(client, tokens[:4])[field], ask(client, tokens[1:])[field]])
+                self.assertEqual(list(each(client, [tokens], window=sliding)), [whole])
+
     def test_index(self):
         with tempfile.TemporaryDirectory() as folder, start("pre", "--index", f"{folder}/i.arrow") as client:
             self.assertEqual(client.add("a", [1, 2, 3])["id"], "a")

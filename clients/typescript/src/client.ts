@@ -23,9 +23,13 @@ export interface Abortable {
   signal?: AbortSignal;
 }
 
-/** What to read of a sequence, and whether to tell what of it the model has read. */
-export interface Reading {
+/** What to read of a sequence. */
+export interface Windowed {
   window?: Window;
+}
+
+/** What to read of a sequence, and whether to tell what of it the model has read. */
+export interface Reading extends Windowed {
   explain?: boolean;
 }
 
@@ -133,14 +137,14 @@ export class Client {
     return this.request('sequence/classify', reading(sequence, options), options);
   }
 
-  /** The numbers of a sequence. */
-  predict(sequence: Sequence, options: Abortable = {}): Promise<Numbers> {
-    return this.request('sequence/predict', fields(sequence), options);
+  /** The numbers of a sequence, or of what a window says of it. */
+  predict(sequence: Sequence, options: Windowed & Abortable = {}): Promise<Numbers> {
+    return this.request('sequence/predict', reading(sequence, options), options);
   }
 
-  /** The labels of a sequence that hold. */
-  labels(sequence: Sequence, options: Abortable = {}): Promise<Labels> {
-    return this.request('sequence/labels', fields(sequence), options);
+  /** The labels that hold of a sequence, or of what a window says of it. */
+  labels(sequence: Sequence, options: Windowed & Abortable = {}): Promise<Labels> {
+    return this.request('sequence/labels', reading(sequence, options), options);
   }
 
   /** The spans of a sequence. */
@@ -164,13 +168,13 @@ export class Client {
   }
 
   /** The numbers of each sequence. */
-  predictEach(sequences: Items<Sequence>, options: Ahead = {}): AsyncGenerator<Numbers | ServerError, void> {
-    return this.#each('sequence/predict', sequences, fields, options);
+  predictEach(sequences: Items<Sequence>, options: Windowed & Ahead = {}): AsyncGenerator<Numbers | ServerError, void> {
+    return this.#each('sequence/predict', sequences, (s) => reading(s, options), options);
   }
 
   /** The labels of each sequence that hold. */
-  labelsEach(sequences: Items<Sequence>, options: Ahead = {}): AsyncGenerator<Labels | ServerError, void> {
-    return this.#each('sequence/labels', sequences, fields, options);
+  labelsEach(sequences: Items<Sequence>, options: Windowed & Ahead = {}): AsyncGenerator<Labels | ServerError, void> {
+    return this.#each('sequence/labels', sequences, (s) => reading(s, options), options);
   }
 
   /** The spans of each sequence. */

@@ -14,6 +14,14 @@ export interface Window {
   stride?: number;
 }
 
+/** What was read of a sequence, if the request had a window: from start up to end, in so many windows. */
+export interface WindowRead {
+  policy: string;
+  start: number;
+  end: number;
+  count: number;
+}
+
 /** What all answers about one sequence have. */
 export interface Answer {
   /** In tokens. */
@@ -37,7 +45,7 @@ export interface Classification extends Answer {
   logits: number[];
   probabilities: number[];
   explain?: Explanation;
-  window?: { policy: string; start: number; end: number; count: number };
+  window?: WindowRead;
   windows?: { start: number; end: number; label: string | number; logits: number[]; probabilities: number[]; explain?: Explanation }[];
 }
 
@@ -62,12 +70,16 @@ export interface Embedding extends Answer {
 /** The numbers of a sequence, by name. */
 export interface Numbers extends Answer {
   numbers: Record<string, number>;
+  window?: WindowRead;
+  windows?: { start: number; end: number; numbers: Record<string, number> }[];
 }
 
 /** The labels of a sequence that hold, and the probability of each. */
 export interface Labels extends Answer {
   labels: (string | number)[];
   probabilities: Record<string, number>;
+  window?: WindowRead;
+  windows?: { start: number; end: number; labels: (string | number)[]; probabilities: Record<string, number> }[];
 }
 
 /** The spans of a sequence: from start up to end, in Unicode characters, as [...text] has them, or in tokens. */

@@ -91,6 +91,19 @@ test('models of other tasks', async () => {
   }
 });
 
+test('windows of models of other tasks', async () => {
+  const tokens = [1, 2, 3, 4, 5];
+  const window = { policy: 'sliding', length: 4, stride: 1 };
+  for (const [model, ask, field] of [['regression', 'predict', 'numbers'], ['multilabel', 'labels', 'labels']]) {
+    const client = await start(model);
+    const whole = await client[ask](tokens, { window });
+    const each = [await client[ask](tokens.slice(0, 4)), await client[ask](tokens.slice(1))];
+    assert.deepEqual(whole.windows.map((w) => w[field]), each.map((answer) => answer[field]));
+    assert.deepEqual(await collect(client[`${ask}Each`]([tokens], { window })), [whole]);
+    assert.equal(await client.close(), 0);
+  }
+});
+
 test('pairs', async () => {
   const client = await start('retrieval');
   const want = says('predict', 'retrieval', { text_a: 'one', tokens_b: [5, 6] });

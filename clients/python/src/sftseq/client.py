@@ -88,15 +88,15 @@ class Client:
 
     def classify(self, sequence: Sequence, window: Optional[Window] = None, explain: bool = False) -> Classification:
         """The class of a sequence, or of what a window says of it."""
-        return self._ask("sequence/classify", _classified(sequence, window, explain))
+        return self._ask("sequence/classify", _read(sequence, window, explain))
 
-    def predict(self, sequence: Sequence) -> Numbers:
-        """The numbers of a sequence."""
-        return self._ask("sequence/predict", _of(sequence))
+    def predict(self, sequence: Sequence, window: Optional[Window] = None) -> Numbers:
+        """The numbers of a sequence, or of what a window says of it."""
+        return self._ask("sequence/predict", _read(sequence, window))
 
-    def labels(self, sequence: Sequence) -> Labels:
-        """The labels of a sequence that hold."""
-        return self._ask("sequence/labels", _of(sequence))
+    def labels(self, sequence: Sequence, window: Optional[Window] = None) -> Labels:
+        """The labels that hold of a sequence, or of what a window says of it."""
+        return self._ask("sequence/labels", _read(sequence, window))
 
     def tag(self, sequence: Sequence) -> Spans:
         """The spans of a sequence."""
@@ -116,15 +116,19 @@ class Client:
         self, sequences: Iterable[Sequence], window: Optional[Window] = None, explain: bool = False, ahead: int = AHEAD
     ) -> Iterator[Union[Classification, ServerError]]:
         """The class of each sequence."""
-        return self._each("sequence/classify", sequences, lambda s: _classified(s, window, explain), ahead)
+        return self._each("sequence/classify", sequences, lambda s: _read(s, window, explain), ahead)
 
-    def predict_each(self, sequences: Iterable[Sequence], ahead: int = AHEAD) -> Iterator[Union[Numbers, ServerError]]:
+    def predict_each(
+        self, sequences: Iterable[Sequence], window: Optional[Window] = None, ahead: int = AHEAD
+    ) -> Iterator[Union[Numbers, ServerError]]:
         """The numbers of each sequence."""
-        return self._each("sequence/predict", sequences, _of, ahead)
+        return self._each("sequence/predict", sequences, lambda s: _read(s, window), ahead)
 
-    def labels_each(self, sequences: Iterable[Sequence], ahead: int = AHEAD) -> Iterator[Union[Labels, ServerError]]:
+    def labels_each(
+        self, sequences: Iterable[Sequence], window: Optional[Window] = None, ahead: int = AHEAD
+    ) -> Iterator[Union[Labels, ServerError]]:
         """The labels of each sequence that hold."""
-        return self._each("sequence/labels", sequences, _of, ahead)
+        return self._each("sequence/labels", sequences, lambda s: _read(s, window), ahead)
 
     def tag_each(self, sequences: Iterable[Sequence], ahead: int = AHEAD) -> Iterator[Union[Spans, ServerError]]:
         """The spans of each sequence."""
@@ -269,7 +273,8 @@ def _of(sequence: Sequence, suffix: str = "") -> Dict[str, Any]:
     return {"tokens" + suffix: [int(token) for token in sequence]}
 
 
-def _classified(sequence: Sequence, window: Optional[Window], explain: bool) -> Dict[str, Any]:
+def _read(sequence: Sequence, window: Optional[Window], explain: bool = False) -> Dict[str, Any]:
+    """The fields of a sequence, with what to read of it."""
     params = _of(sequence)
     if window:
         params["window"] = window

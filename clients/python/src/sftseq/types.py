@@ -36,15 +36,18 @@ class _Answer(_Sizes, total=False):
     version: int
 
 
-class Classification(_Answer, total=False):
+class _Windowed(_Answer, total=False):
+    window: Dict[str, Any]  # what was read, if the request had a window
+    windows: List[Dict[str, Any]]  # the answers of several sliding ones
+
+
+class Classification(_Windowed, total=False):
     """The class of a sequence."""
 
     label: Union[str, int]
     logits: List[float]
     probabilities: List[float]
     explain: Dict[str, Any]
-    window: Dict[str, Any]
-    windows: List[Dict[str, Any]]
 
 
 class Score(_Sizes, total=False):
@@ -66,13 +69,13 @@ class Embedding(_Answer):
     embedding: List[float]
 
 
-class Numbers(_Answer):
+class Numbers(_Windowed):
     """The numbers of a sequence, by name."""
 
     numbers: Dict[str, float]
 
 
-class Labels(_Answer):
+class Labels(_Windowed):
     """The labels of a sequence that hold, and the probability of each."""
 
     labels: List[Union[str, int]]
