@@ -1,12 +1,16 @@
 # Everything a developer does. `make test` installs what it needs.
 GO ?= go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+DOCKERFILE_UTILS := dockerfile-utils@0.16.3
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 
-.PHONY: build check test test-race test-subgroups test-calls test-go test-pure ci cross fuzz kills lint bench bench-gpu-kit deps cover shaders asm asm-check
+.PHONY: build check test test-race test-subgroups test-calls test-go test-pure test-dist ci cross dist fuzz kills lint bench bench-gpu-kit deps cover shaders asm asm-check
 
 build: ## the program, in ./sftseq
 	$(GO) build -o sftseq ./cmd/sftseq
+
+dist: ## archives of a release, in dist; see docs/install.md
+	rm -rf dist && CGO_ENABLED=0 $(GO) run -trimpath ./internal/dist -out dist
 
 # What says within a minute whether a change is sound. It installs nothing: what needs
 # Vulkan, MPI, PyTorch or Node.js is left to make test, and so is what tries every byte of a
@@ -23,12 +27,13 @@ check:
 # the shaders with subgroups of 4, beside the 8 of most processors, and those that ask their
 # subgroup also with 16 and 32, where more of the others' invocations go in step, and nothing
 # can fail that does not with 4; the calls into Vulkan with their pointers checked, and under
-# the race detector; what computes on the processor without assembly; and what is there
-# without cgo. What runs again has passed go vet.
+# the race detector; what computes on the processor without assembly; what is there
+# without cgo; and the archives and images of a release, which take long because they compile
+# the program for other systems. What runs again has passed go vet.
 PROCESSORS := $(shell nproc 2>/dev/null || echo 2)
 test: deps
-	$(GO) test -p $$(($(PROCESSORS) + 1)) -timeout 9m ./...
-	@$(MAKE) --no-print-directory -j $(PROCESSORS) test-race test-subgroups test-calls test-go test-pure
+	$(GO) test -p $$(($(PROCESSORS) + 1)) -timeout 9m $$($(GO) list ./... | grep -v '/internal/dist$$')
+	@$(MAKE) --no-print-directory -j $(PROCESSORS) test-dist test-race test-subgroups test-calls test-go test-pure
 
 AGAIN := $(GO) test -p 1 -vet=off -timeout 9m
 test-race:
@@ -41,6 +46,8 @@ test-calls:
 test-go:
 	SFTSEQ_SIMD=go $(AGAIN) -short -skip 'LockStep|FreeSteps|CheckedStep|Elsewhere|Ranks' ./sft
 	SFTSEQ_SIMD=go $(AGAIN) -short -run $(COMPUTES) ./cmd/sftseq
+test-dist:
+	$(GO) test -timeout 30m ./internal/dist
 test-pure:
 	CGO_ENABLED=0 $(AGAIN) ./vk ./device
 
@@ -48,13 +55,14 @@ test-pure:
 ci: test lint cross
 
 # Without cgo the program compiles for other systems and processors; what computes is
-# tested on arm64, too, where an emulator is installed.
+# tested on arm64, too, where an emulator is installed. -trimpath as for releases, whose test
+# has compiled the packages for Windows already.
 EMULATOR := $(shell command -v qemu-aarch64-static)
 cross:
 	for target in linux/arm64 darwin/arm64 windows/amd64; do \
-	    CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} $(GO) build -o /dev/null ./... || exit 1; \
+	    CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} $(GO) build -trimpath -o /dev/null ./... || exit 1; \
 	done
-	CGO_ENABLED=0 $(GO) build ./...
+	CGO_ENABLED=0 $(GO) build -trimpath ./...
 	@[ -n '$(EMULATOR)' ] || echo 'qemu-aarch64-static is not installed: nothing was run on arm64'
 	[ -z '$(EMULATOR)' ] || CGO_ENABLED=0 GOARCH=arm64 $(GO) test -timeout 15m -short -exec '$(EMULATOR)' \
 	    ./internal/fmath ./internal/philox ./internal/simd ./internal/tensor ./internal/cpu
@@ -94,6 +102,7 @@ lint: asm-check
 	$(GO) vet ./...
 	cd examples/go && $(GO) vet ./...
 	$(GO) run $(STATICCHECK) ./...
+	npx --yes $(DOCKERFILE_UTILS) lint Dockerfile
 
 bench:
 	$(GO) test -run '^$$' -bench . -benchmem ./internal/... ./sinusoid/... ./seq/...
@@ -124,10 +133,12 @@ cover:
 # device, watched by the validation layer; the compilers check the shaders; jq and
 # Node.js, wherever it is from, run the clients in examples/, and ONNX Runtime in it exported
 # models; Chromium opens reports, whose text needs a font; QEMU runs tests for arm64; GNU parallel and the launchers of MPI
-# and Slurm start several processes. Without apt all that is left to the user.
+# and Slurm start several processes; fish, zsh and man show completions and the manual page;
+# Buildah builds images, of a Debian that mmdebstrap makes. Without apt all that is left to the user.
 PACKAGES := mesa-vulkan-drivers libvulkan1 vulkan-validationlayers glslang-tools spirv-tools fonts-dejavu-core qemu-user-static libpmix-dev
 COMMANDS := jq:jq mpirun.openmpi:openmpi-bin mpirun.mpich:mpich ip:iproute2 parallel:parallel \
-    sbatch:slurm-client slurmctld:slurmctld slurmd:slurmd munged:munge node:nodejs npm:npm chromium:chromium
+    sbatch:slurm-client slurmctld:slurmctld slurmd:slurmd munged:munge node:nodejs npm:npm chromium:chromium \
+    fish:fish zsh:zsh man:man-db buildah:buildah mmdebstrap:mmdebstrap systemd-analyze:systemd
 NODE_PACKAGES := examples/node examples/onnx examples/web clients/typescript
 SHADER_TOOLS := .tools
 deps:

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+const root = "../.."
+
+// checkout is the working tree as the only commit of a repository, in a folder of its own.
+// The same tree gives the same commit.
+func checkout(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name := range strings.SplitSeq(command(t, root, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"), "\x00") {
+		info, err := os.Lstat(filepath.Join(root, name))
+		if name == "" || err != nil || !info.Mode().IsRegular() { // links are a developer's own
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, text, info.Mode().Perm()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	command(t, dir, "git", "init", "--quiet")
+	command(t, dir, "git", "add", "--all")
+	command(t, dir, "git", "commit", "--quiet", "--message", "all")
+	return dir
+}
+
+// command runs a command in a folder and returns what it prints.
+func command(t *testing.T, dir, name string, args ...string) string {
+	t.Helper()
+	c := exec.CommandContext(t.Context(), name, args...)
+	c.Dir = dir
+	const at = "2030-01-02T03:04:05Z"
+	c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a",
+		"GIT_AUTHOR_DATE="+at, "GIT_COMMITTER_DATE="+at)
+	var errs bytes.Buffer
+	c.Stderr = &errs
+	out, err := c.Output()
+	if err != nil {
+		t.Fatalf("%s %s: %v\n%s%s", name, strings.Join(args, " "), err, out, &errs)
+	}
+	return string(out)
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// Images that the Dockerfile begins with. Those of a registry are made here: of Debian's
+// packages, and of the Go of this machine.
+const (
+	debianImage = "debian:trixie-slim"
+	goImage     = "golang:%s-trixie"
+)
+
+// compilerImage is the image with Go but for Go itself, which is mounted.
+const compilerImage = `FROM ` + debianImage + `
+RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates gcc git libc6-dev
+ENV GOPATH=/go GOTOOLCHAIN=local PATH=/go/bin:/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+`
+
+// TestDockerfile has Buildah run the steps of both images, and runs the programs in them.
+func TestDockerfile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds images")
+	}
+	for _, name := range []string{"buildah", "mmdebstrap"} {
+		if _, err := exec.LookPath(name); err != nil {
+			unavailable(t, err.Error())
+		}
+	}
+	if os.Getuid() != 0 {
+		unavailable(t, "Buildah needs root to run steps in a chroot")
+	}
+	dir := checkout(t)
+	release := regexp.MustCompile(`(?m)^go (\S+)$`).FindSubmatch(read(t, filepath.Join(dir, "go.mod")))
+	golang := strings.Replace(goImage, "%s", string(release[1]), 1)
+	var from []string
+	for _, m := range regexp.MustCompile(`(?m)^FROM (\S+:\S+)`).FindAllSubmatch(read(t, filepath.Join(dir, "Dockerfile")), -1) {
+		from = append(from, string(m[1]))
+	}
+	if want := []string{golang, debianImage}; !slices.Equal(from, want) || "go"+string(release[1]) != runtime.Version() {
+		t.Fatalf("the images begin with %q, expected %q: the Go of go.mod; this one is %s", from, want, runtime.Version())
+	}
+
+	b := newBuilder(t)
+	b.base(t)
+	compiler := t.TempDir()
+	if err := os.WriteFile(filepath.Join(compiler, "Dockerfile"), []byte(compilerImage), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	b.build(t, compiler, golang)
+	mounts := []string{"--volume", goVariable(t, "GOROOT") + ":/usr/local/go:ro", "--volume", goVariable(t, "GOMODCACHE") + ":/go/pkg/mod",
+		"--volume", goVariable(t, "GOCACHE") + ":/root/.cache/go-build"}
+	revision := strings.TrimSpace(command(t, dir, "git", "rev-parse", "HEAD"))
+
+	b.build(t, dir, "sftseq", mounts...)
+	cpu := b.container(t, "sftseq")
+	out := b.run(t, cpu, "version")
+	if !strings.Contains(out, revision+"\n") || !strings.Contains(out, "without Vulkan") {
+		t.Errorf("expected the commit %s, unmodified, and no Vulkan, found\n%s", revision, out)
+	}
+	b.run(t, cpu, "data", "generate", "listops", "--out", "listops", "--train", "3", "--val", "1", "--test", "1", "--no-baselines") // in /data, as the user
+
+	b.build(t, dir, "sftseq:vulkan", append(mounts, "--target", "vulkan")...)
+	vulkan := b.container(t, "sftseq:vulkan")
+	out = b.run(t, vulkan, "version")
+	if !strings.Contains(out, revision+"\n") || !strings.Contains(out, "with Vulkan") {
+		t.Errorf("expected the commit %s, unmodified, and Vulkan, found\n%s", revision, out)
+	}
+	if out := b.run(t, vulkan, "devices", "--quick"); !strings.Contains(out, "vulkan:0") {
+		t.Errorf("the image finds no driver, not even the one for the processor:\n%s", out)
+	}
+}
+
+func goVariable(t *testing.T, name string) string {
+	return strings.TrimSpace(command(t, root, "go", "env", name))
+}
+
+// builder is Buildah with images of its own.
+type builder struct{ flags []string }
+
+func newBuilder(t *testing.T) *builder {
+	dir, err := os.MkdirTemp("", "images") // t.TempDir has names that are too long for Buildah's lock
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &builder{[]string{"--root", dir + "/images", "--runroot", dir + "/run", "--storage-driver", "vfs"}}
+	t.Cleanup(func() {
+		if out, err := exec.Command("buildah", append(slices.Clip(b.flags), "rm", "--all")...).CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+func (b *builder) buildah(t *testing.T, args ...string) string {
+	t.Helper()
+	return strings.TrimSpace(command(t, root, "buildah", append(slices.Clip(b.flags), args...)...))
+}
+
+// base makes the image of Debian: what is essential, and apt.
+func (b *builder) base(t *testing.T) {
+	archive := filepath.Join(t.TempDir(), "debian.tar")
+	suite := strings.TrimSuffix(strings.TrimPrefix(debianImage, "debian:"), "-slim")
+	command(t, root, "mmdebstrap", "--quiet", "--variant=apt", suite, archive, "http://deb.debian.org/debian")
+	c := b.buildah(t, "from", "scratch")
+	b.buildah(t, "add", "--quiet", c, archive, "/")
+	b.buildah(t, "commit", "--quiet", "--rm", c, "docker.io/library/"+debianImage)
+}
+
+// build makes an image of the Dockerfile of a folder. No step asks a registry for another.
+func (b *builder) build(t *testing.T, dir, name string, more ...string) {
+	t.Helper()
+	if strings.HasPrefix(name, "golang:") {
+		name = "docker.io/library/" + name
+	}
+	b.buildah(t, slices.Concat([]string{"build", "--isolation", "chroot", "--pull-never", "--layers", "--tag", name}, more, []string{dir})...)
+}
+
+// container is one of an image.
+func (b *builder) container(t *testing.T, image string) string {
+	return b.buildah(t, "from", "--pull-never", "localhost/"+image)
+}
+
+// run runs what the image is for, as its user and in its folder.
+func (b *builder) run(t *testing.T, container string, args ...string) string {
+	t.Helper()
+	entry := strings.Trim(b.buildah(t, "inspect", "--format", "{{json .OCIv1.Config.Entrypoint}}", container), `[]"`)
+	c := exec.CommandContext(t.Context(), "buildah", slices.Concat(b.flags, []string{"run", "--isolation", "chroot", container, "--", entry}, args)...)
+	var out, errs bytes.Buffer
+	c.Stdout, c.Stderr = &out, &errs
+	if err := c.Run(); err != nil {
+		t.Fatalf("sftseq %s: %v\n%s%s", strings.Join(args, " "), err, &out, &errs)
+	}
+	return out.String()
+}

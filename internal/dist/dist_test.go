@@ -1,0 +1,294 @@
+package main
+
+import (
+	"archive/tar"
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"debug/buildinfo"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestParseTarget(t *testing.T) {
+	for name, want := range map[string]string{"linux/amd64": "linux-amd64", "darwin/arm64": "darwin-arm64", "windows/amd64": "windows-amd64"} {
+		if got, err := parseTarget(name); err != nil || got.suffix() != want {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+	for _, name := range []string{"", "linux", "linux/386", "plan9/amd64", "linux/amd64/cuda", "windows/amd64/vulkan", "linux/amd64 "} {
+		if got, err := parseTarget(name); err == nil {
+			t.Errorf("%q: %v", name, got)
+		}
+	}
+	for _, name := range usual() {
+		if _, err := parseTarget(name); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestArchives builds for this machine, twice and in two folders, and for Windows.
+func TestArchives(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compiles the program for two systems")
+	}
+	here := host()
+	a, b := release{root: checkout(t), out: t.TempDir(), scratch: t.TempDir()}, release{root: checkout(t), out: t.TempDir(), scratch: t.TempDir()}
+	windows := target{system: "windows", processor: "amd64"}
+	if err := a.build(t.Context(), []target{here, windows}); err != nil {
+		t.Fatal(err)
+	}
+	if err := b.build(t.Context(), []target{here}); err != nil {
+		t.Fatal(err)
+	}
+	revision := strings.TrimSpace(command(t, a.root, "git", "rev-parse", "HEAD"))
+	version := "v0.0.0-20300102030405-" + revision[:12]
+	name := "sftseq-" + version + "-" + here.suffix() + ".tar.gz"
+	first, second := read(t, filepath.Join(a.out, name)), read(t, filepath.Join(b.out, name))
+	if !bytes.Equal(first, second) {
+		t.Errorf("%s differs where the checkout lies elsewhere", name)
+	}
+	if runtime.GOOS == "linux" {
+		command(t, a.out, "sha256sum", "--check", "--strict", "SHA256SUMS")
+	}
+	if n := strings.Count(string(read(t, filepath.Join(a.out, "SHA256SUMS"))), "\n"); n != 2 {
+		t.Errorf("SHA256SUMS has %d lines, expected 2", n)
+	}
+
+	program := checkArchive(t, untar(t, first), here)
+	path := filepath.Join(t.TempDir(), "sftseq")
+	if err := os.WriteFile(path, program, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	var info struct {
+		Version, Revision, Committed string
+		Modified, Vulkan             bool
+	}
+	if err := json.Unmarshal([]byte(command(t, t.TempDir(), path, "version", "--json")), &info); err != nil {
+		t.Fatal(err)
+	}
+	if info.Version != version || info.Revision != revision || info.Committed != "2030-01-02T03:04:05Z" || info.Modified || info.Vulkan {
+		t.Errorf("expected %s of %s, found %+v", version, revision, info)
+	}
+	checkArchive(t, unzip(t, read(t, filepath.Join(a.out, "sftseq-"+version+"-windows-amd64.zip"))), windows)
+	if here.suffix() == "linux-amd64" {
+		checkInstallation(t, a.out, info.Version)
+	}
+
+	// Versions of a tagged commit, and of a tree that differs from it.
+	command(t, b.root, "git", "tag", "v1.2.3")
+	expectVersion(t, b, "v1.2.3")
+	if err := os.WriteFile(filepath.Join(b.root, "README.md"), nil, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	expectVersion(t, b, "v1.2.3+dirty")
+}
+
+// checkInstallation runs the commands of docs/install.md in the folder of the archives.
+func checkInstallation(t *testing.T, archives, version string) {
+	blocks := shellBlock.FindAllSubmatch(read(t, filepath.Join(root, "docs/install.md")), -1)
+	if len(blocks) != 1 {
+		t.Fatalf("docs/install.md has %d blocks of commands, expected 1", len(blocks))
+	}
+	home := t.TempDir()
+	command(t, archives, "env", "HOME="+home, "sh", "-e", "-c", string(blocks[0][1]))
+	if out := command(t, home, filepath.Join(home, ".local/bin/sftseq"), "version"); !strings.HasPrefix(out, "sftseq "+version+" ") {
+		t.Errorf("installed is %s, expected %s", out, version)
+	}
+	for _, name := range []string{"share/man/man1/sftseq.1", "share/bash-completion/completions/sftseq"} {
+		if len(read(t, filepath.Join(home, ".local", name))) == 0 {
+			t.Errorf("%s is empty", name)
+		}
+	}
+}
+
+var (
+	shellBlock = regexp.MustCompile("(?ms)^```sh\n(.*?)^```$")
+	unitBlock  = regexp.MustCompile("(?ms)^```ini\n(.*?)^```$")
+)
+
+// TestUnit: systemd has nothing to say about the unit of docs/install.md, but that the
+// program is not installed here.
+func TestUnit(t *testing.T) {
+	if _, err := exec.LookPath("systemd-analyze"); err != nil {
+		unavailable(t, err.Error())
+	}
+	blocks := unitBlock.FindAllSubmatch(read(t, filepath.Join(root, "docs/install.md")), -1)
+	if len(blocks) != 1 {
+		t.Fatalf("docs/install.md has %d units, expected 1", len(blocks))
+	}
+	path := filepath.Join(t.TempDir(), "sftseq.service")
+	unit := bytes.ReplaceAll(blocks[0][1], []byte("/usr/local/bin/sftseq"), []byte("/bin/true"))
+	if err := os.WriteFile(path, unit, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command("systemd-analyze", "verify", "--man=no", path).CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// unavailable skips a test that cannot run here, but fails where it must.
+func unavailable(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatal(why)
+	}
+	t.Skip(why)
+}
+
+func expectVersion(t *testing.T, r release, want string) {
+	t.Helper()
+	if _, from, err := r.program(t.Context(), host()); err != nil || from.version != want {
+		t.Errorf("%v, %q, expected %q", err, from.version, want)
+	}
+}
+
+// TestNoCommit: there is no release of files that no commit has.
+func TestNoCommit(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.org/x\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "cmd/sftseq"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "cmd/sftseq/main.go"), []byte("package main\n\nfunc main() {}\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	r := release{root: dir, out: filepath.Join(dir, "out"), scratch: t.TempDir()}
+	if err := r.build(t.Context(), []target{host()}); err == nil || !strings.Contains(err.Error(), "checkout by git") {
+		t.Errorf("%v", err)
+	}
+	if left, err := os.ReadDir(r.out); err != nil || len(left) > 0 {
+		t.Errorf("%v, %v", left, err)
+	}
+}
+
+// checkArchive looks at the files of an archive, and returns the program.
+func checkArchive(t *testing.T, files map[string][]byte, of target) []byte {
+	t.Helper()
+	program := of.executable("sftseq")
+	want := []string{program, "LICENSE", "NOTICE", "README.md", "man/man1/sftseq.1", "completions/sftseq.bash", "completions/_sftseq", "completions/sftseq.fish", "completions/sftseq.ps1"}
+	if len(files) != len(want) {
+		t.Errorf("%s has %d files, expected %d", of.suffix(), len(files), len(want))
+	}
+	for _, name := range want {
+		if len(files[name]) == 0 {
+			t.Errorf("%s has no %s", of.suffix(), name)
+		}
+	}
+	info, err := buildinfo.Read(bytes.NewReader(files[program]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(info.Deps) < 20 {
+		t.Errorf("%s: %d modules", of.suffix(), len(info.Deps))
+	}
+	for _, m := range info.Deps {
+		if !strings.Contains(string(files["NOTICE"]), "\n"+m.Path+" "+m.Version+", ") {
+			t.Errorf("%s: NOTICE has not the licence of %s", of.suffix(), m.Path)
+		}
+	}
+	for _, words := range []string{"\nGo, LICENSE\n", "Apache License", "John C. Griffin", "SIL OPEN FONT LICENSE", "google.golang.org/grpc"} {
+		if !strings.Contains(string(files["NOTICE"]), words) {
+			t.Errorf("%s: NOTICE has no %q", of.suffix(), words)
+		}
+	}
+	return files[program]
+}
+
+var committed = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
+
+// untar and unzip return the files of an archive by their names in its folder, and look at
+// their modes, times and order.
+func untar(t *testing.T, archive []byte) map[string][]byte {
+	compressed, err := gzip.NewReader(bytes.NewReader(archive))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !compressed.ModTime.IsZero() || compressed.Name != "" {
+		t.Errorf("gzip: %+v", compressed.Header)
+	}
+	var e entries
+	for r := tar.NewReader(compressed); ; {
+		h, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return e.checked(t)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Uid != 0 || h.Gid != 0 || h.Uname != "" || h.Gname != "" {
+			t.Errorf("%s: of %d %q, %d %q", h.Name, h.Uid, h.Uname, h.Gid, h.Gname)
+		}
+		e.add(t, h.Name, h.FileInfo().Mode(), h.ModTime, r)
+	}
+}
+
+func unzip(t *testing.T, archive []byte) map[string][]byte {
+	r, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var e entries
+	for _, f := range r.File {
+		content, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		e.add(t, f.Name, f.Mode(), f.Modified, content)
+		content.Close()
+	}
+	return e.checked(t)
+}
+
+type entries struct {
+	names []string
+	files map[string][]byte
+}
+
+func (e *entries) add(t *testing.T, name string, mode fs.FileMode, at time.Time, content io.Reader) {
+	text, err := io.ReadAll(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, within, _ := strings.Cut(name, "/")
+	want := fs.FileMode(0o644)
+	if strings.TrimSuffix(within, ".exe") == "sftseq" {
+		want = 0o755
+	}
+	if !strings.HasPrefix(folder, "sftseq-v") || mode != want || !at.Equal(committed) {
+		t.Errorf("%s: mode %v, time %v", name, mode, at)
+	}
+	if e.files == nil {
+		e.files = map[string][]byte{}
+	}
+	e.names, e.files[within] = append(e.names, name), text
+}
+
+func (e *entries) checked(t *testing.T) map[string][]byte {
+	if !slices.IsSorted(e.names) {
+		t.Errorf("not in order: %v", e.names)
+	}
+	return e.files
+}
+
+func read(t *testing.T, path string) []byte {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}

@@ -1,0 +1,64 @@
+// Command dist builds the archives of a release, one for each target, and SHA256SUMS:
+//
+//	go run ./internal/dist -out dist -targets linux/amd64,windows/amd64
+//
+// The same commit and the same Go give the same bytes, wherever the checkout lies and
+// whoever builds. An archive holds the program, its manual page and completions, README.md,
+// and the licences of the program and of all that is linked into it. A target
+// linux/ARCH/vulkan is built with cgo, by the C compiler and for the C library of this
+// machine; the others need neither, and have no Vulkan.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "dist:", err)
+		os.Exit(1)
+	}
+}
+
+func run(ctx context.Context) (err error) {
+	out := flag.String("out", "dist", "folder for the archives and SHA256SUMS")
+	list := flag.String("targets", strings.Join(usual(), ","), "what to build for: OS/ARCH or linux/ARCH/vulkan, with commas between")
+	flag.Parse()
+	if flag.NArg() > 0 {
+		return fmt.Errorf("expected flags only, found %q", flag.Arg(0))
+	}
+	var targets []target
+	for name := range strings.SplitSeq(*list, ",") {
+		t, err := parseTarget(name)
+		if err != nil {
+			return fmt.Errorf("-targets: %w", err)
+		}
+		targets = append(targets, t)
+	}
+	scratch, err := os.MkdirTemp("", "sftseq-dist")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(scratch)) }()
+	r := &release{root: ".", out: *out, scratch: scratch}
+	return r.build(ctx, targets)
+}
+
+// usual are the targets of a release.
+func usual() []string {
+	list := []string{"linux/amd64", "linux/arm64", "darwin/arm64", "darwin/amd64", "windows/amd64"}
+	if runtime.GOOS == "linux" {
+		list = append(list, "linux/"+runtime.GOARCH+"/vulkan")
+	}
+	return list
+}
