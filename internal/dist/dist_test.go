@@ -201,11 +201,6 @@ func checkArchive(t *testing.T, files map[string][]byte, of target) []byte {
 			t.Errorf("%s: NOTICE has not the licence of %s", of.suffix(), m.Path)
 		}
 	}
-	for _, words := range []string{"\nGo, LICENSE\n", "Apache License", "John C. Griffin", "SIL OPEN FONT LICENSE", "google.golang.org/grpc"} {
-		if !strings.Contains(string(files["NOTICE"]), words) {
-			t.Errorf("%s: NOTICE has no %q", of.suffix(), words)
-		}
-	}
 	return files[program]
 }
 

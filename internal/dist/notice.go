@@ -128,8 +128,10 @@ func noticeText(of map[string][]string) []byte {
 	texts := slices.SortedFunc(maps.Keys(of), func(a, b string) int { return strings.Compare(of[a][0], of[b][0]) })
 	var out bytes.Buffer
 	out.WriteString("sftseq contains the following software. Its own licence is in LICENSE.\n")
+	rule := strings.Repeat("=", 78)
 	for _, text := range texts {
-		fmt.Fprintf(&out, "\n%s\n%s\n%[1]s\n\n%s\n", strings.Repeat("=", 78), strings.Join(of[text], "\n"), strings.Trim(strings.ReplaceAll(text, "\r\n", "\n"), "\n"))
+		terms := strings.Trim(strings.ReplaceAll(text, "\r\n", "\n"), "\n")
+		fmt.Fprintf(&out, "\n%s\n%s\n%s\n\n%s\n", rule, strings.Join(of[text], "\n"), rule, terms)
 	}
 	return out.Bytes()
 }

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestNotice: the terms of what every program of ours has are there, each once, below those
+// who have it.
+func TestNotice(t *testing.T) {
+	r := release{root: root}
+	for _, of := range []target{host(), {system: "windows", processor: "amd64"}} {
+		text, err := r.notice(t.Context(), of)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, want := range []string{
+			`(?m)^Go, LICENSE$`, `(?m)^github.com/apache/arrow/go/v15 v\S+, LICENSE.txt$`,
+			`(?m)^github.com/JohnCGriffin/overflow v\S+, README.md$`,              // which has no other file for it
+			`(?m)^github.com/klauspost/compress v\S+, internal/snapref, LICENSE$`, // code from elsewhere in a module
+			`(?m)^codeberg.org/go-fonts/liberation v\S+, LICENSE-SIL$`,
+			"Copyright .c. 2017 John C. Griffin", "SIL OPEN FONT LICENSE", "Redistribution and use in source and binary forms",
+		} {
+			if !regexp.MustCompile(want).Match(text) {
+				t.Errorf("%s: NOTICE lacks %q", of.suffix(), want)
+			}
+		}
+		if n := strings.Count(string(text), "Copyright (c) 2017 John C. Griffin"); n != 1 {
+			t.Errorf("%s: NOTICE has a text %d times", of.suffix(), n)
+		}
+	}
+}
+
+// TestNoLicence: a module without terms is not passed over.
+func TestNoLicence(t *testing.T) {
+	if err := addLicences(map[string][]string{}, "x v1", t.TempDir()); err == nil || !strings.Contains(err.Error(), "x v1: ") {
+		t.Errorf("%v", err)
+	}
+}
