@@ -91,11 +91,13 @@ func newBuilder(t *testing.T) *builder {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := &builder{[]string{"--root", dir + "/images", "--runroot", dir + "/run", "--storage-driver", "vfs"}}
+	b := &builder{[]string{"--root", dir + "/images", "--runroot", dir + "/run", "--storage-driver", "overlay"}}
 	t.Cleanup(func() {
 		if out, err := exec.Command("buildah", append(slices.Clip(b.flags), "rm", "--all")...).CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
+		// The driver has mounted its folder on itself; if it has not, there is nothing to undo.
+		exec.Command("umount", "--recursive", dir+"/images/overlay").Run()
 		if err := os.RemoveAll(dir); err != nil {
 			t.Error(err)
 		}
