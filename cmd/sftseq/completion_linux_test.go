@@ -15,6 +15,9 @@ import (
 // TestCompletionInShells: a shell completes a command, a flag and an argument of it when a
 // person presses the tab key.
 func TestCompletionInShells(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program")
+	}
 	const typed = "sftseq versi\t--js\t\nsftseq comple\tpowers\t\nexit\n"
 	for shell, c := range map[string]struct {
 		args  []string
@@ -70,6 +73,9 @@ func withProgram(t *testing.T, more ...string) []string {
 
 // TestCompletionInFish: fish says what it would offer.
 func TestCompletionInFish(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the program")
+	}
 	needCommands(t, "fish")
 	for typed, want := range map[string]string{"sftseq versi": "version\t", "sftseq version --js": "--json\t", "sftseq data conv": "convert\t"} {
 		c := exec.Command("fish", "--no-config", "-c", "sftseq completion fish | source; complete -C '"+typed+"'")
