@@ -27,13 +27,12 @@ check:
 # the shaders with subgroups of 4, beside the 8 of most processors, and those that ask their
 # subgroup also with 16 and 32, where more of the others' invocations go in step, and nothing
 # can fail that does not with 4; the calls into Vulkan with their pointers checked, and under
-# the race detector; what computes on the processor without assembly; what is there
-# without cgo; and the archives and images of a release, which take long because they compile
-# the program for other systems. What runs again has passed go vet.
+# the race detector; what computes on the processor without assembly; and what is there
+# without cgo. What runs again has passed go vet.
 PROCESSORS := $(shell nproc 2>/dev/null || echo 2)
 test: deps
 	$(GO) test -p $$(($(PROCESSORS) + 1)) -timeout 9m $$($(GO) list ./... | grep -v '/internal/dist$$')
-	@$(MAKE) --no-print-directory -j $(PROCESSORS) test-dist test-race test-subgroups test-calls test-go test-pure
+	@$(MAKE) --no-print-directory -j $(PROCESSORS) test-race test-subgroups test-calls test-go test-pure
 
 AGAIN := $(GO) test -p 1 -vet=off -timeout 9m
 test-race:
@@ -46,13 +45,16 @@ test-calls:
 test-go:
 	SFTSEQ_SIMD=go $(AGAIN) -short -skip 'LockStep|FreeSteps|CheckedStep|Elsewhere|Ranks' ./sft
 	SFTSEQ_SIMD=go $(AGAIN) -short -run $(COMPUTES) ./cmd/sftseq
-test-dist:
-	$(GO) test -timeout 30m ./internal/dist
 test-pure:
 	CGO_ENABLED=0 $(AGAIN) ./vk ./device
 
 # All that a change must pass.
-ci: test lint cross
+ci: test lint cross test-dist
+
+# The archives and images of a release, which take long because they compile the program for
+# other systems.
+test-dist:
+	$(GO) test -timeout 30m ./internal/dist
 
 # Without cgo the program compiles for other systems and processors; what computes is
 # tested on arm64, too, where an emulator is installed. -trimpath as for releases, whose test

@@ -137,7 +137,7 @@ func (b *builder) container(t *testing.T, image string) string {
 // run runs what the image is for, as its user and in its folder.
 func (b *builder) run(t *testing.T, container string, args ...string) string {
 	t.Helper()
-	entry := strings.Trim(b.buildah(t, "inspect", "--format", "{{json .OCIv1.Config.Entrypoint}}", container), `[]"`)
+	entry := strings.Trim(b.buildah(t, "inspect", "--format", "{{.OCIv1.Config.Entrypoint}}", container), "[]")
 	c := exec.CommandContext(t.Context(), "buildah", slices.Concat(b.flags, []string{"run", "--isolation", "chroot", container, "--", entry}, args)...)
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
