@@ -1,6 +1,6 @@
 package tokenizers
 
-import "math"
+import "github.com/sftseq/sftseq/internal/spectra"
 
 // MuLaw reads sound, a token a sample: the 8 bits of the µ-law, whose steps are the
 // finer the softer the sound. Of several channels it takes the mean. A sample x from −1
@@ -15,7 +15,7 @@ type MuLaw struct{}
 func (MuLaw) Type() string { return "mulaw" }
 
 // VocabSize returns 256.
-func (MuLaw) VocabSize() int { return 256 }
+func (MuLaw) VocabSize() int { return spectra.Levels }
 
 // PadID returns nil.
 func (MuLaw) PadID() *int32 { return nil }
@@ -28,15 +28,9 @@ func (MuLaw) Encode(text string) ([]int32, error) {
 	}
 	tokens := make([]int32, len(sound.samples))
 	for i, x := range sound.samples {
-		tokens[i] = muLaw(x)
+		tokens[i] = spectra.MuLaw(x)
 	}
 	return tokens, nil
-}
-
-// muLaw is the id of a sample.
-func muLaw(x float32) int32 {
-	y := math.Log1p(255*math.Abs(float64(x))) / math.Log(256)
-	return int32(math.Round(127.5 * (1 + math.Copysign(y, float64(x)))))
 }
 
 // Decode returns the ids as numbers with a space between them.

@@ -1,4 +1,8 @@
-package tokenizers
+// Package spectra knows sound by its spectra: the logarithm of the power in bands that are as
+// wide as hearing's (mel), of 25 ms under Hann's window, every 10 ms, less its mean over the
+// sound, so that neither loudness nor the room matters. A codebook gives each the name of the
+// nearest of some.
+package spectra
 
 import (
 	"math"
@@ -6,27 +10,38 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 )
 
-// spectraOf is a spectrum of a number of bands for every 10 ms of a sound, one behind the
-// other; a sound that is shorter than a window has one.
-func spectraOf(s *sound, bands int) []float32 {
-	window, hop := int(frameWindow*float64(s.rate)), int(frameSeconds*float64(s.rate))
-	if len(s.samples) == 0 {
+// Measures of spectra, in seconds.
+const (
+	hopSeconds    = 0.010
+	windowSeconds = 0.025
+)
+
+// Frame is how many samples a spectrum is of, and how many after it the next one begins.
+func Frame(rate int) (window, hop int) {
+	return int(windowSeconds * float64(rate)), int(hopSeconds * float64(rate))
+}
+
+// Of are the spectra of a sound of so many samples a second, one behind the other, each a
+// number of bands; a sound that is shorter than a window has one.
+func Of(samples []float32, rate, bands int) []float32 {
+	if len(samples) == 0 {
 		return nil
 	}
-	frames := 1 + max(0, len(s.samples)-window)/hop
+	window, hop := Frame(rate)
+	frames := 1 + max(0, len(samples)-window)/hop
 	size := 1
 	for size < window {
 		size *= 2
 	}
 	fft := fourier.NewFFT(size)
-	filters := melFilters(bands, size, s.rate)
+	filters := melFilters(bands, size, rate)
 	line, spectrum := make([]float64, size), make([]complex128, size/2+1)
 	out := make([]float32, 0, frames*bands)
 	mean := make([]float64, bands)
 	for f := range frames {
 		clear(line)
-		for i := 0; i < window && f*hop+i < len(s.samples); i++ {
-			line[i] = float64(s.samples[f*hop+i]) * (0.5 - 0.5*math.Cos(2*math.Pi*(float64(i)+0.5)/float64(window)))
+		for i := 0; i < window && f*hop+i < len(samples); i++ {
+			line[i] = float64(samples[f*hop+i]) * (0.5 - 0.5*math.Cos(2*math.Pi*(float64(i)+0.5)/float64(window)))
 		}
 		fft.Coefficients(spectrum, line)
 		for b, filter := range filters {

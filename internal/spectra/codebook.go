@@ -1,0 +1,77 @@
+package spectra
+
+import (
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// A Codebook is some spectra, whose numbers are the names of all that are nearest to them.
+type Codebook struct {
+	Bands  int
+	Values []float32 // [Len, Bands]
+}
+
+// maxCodebookBytes bounds what is read.
+const maxCodebookBytes = 1 << 22
+
+// Decode reads what [Codebook.Encode] has written.
+func Decode(text string, bands int) (Codebook, error) {
+	bytes, err := base64.StdEncoding.DecodeString(text)
+	switch {
+	case err != nil:
+		return Codebook{}, fmt.Errorf("codebook: expected base64: %w", err)
+	case bands < 1 || bands > 256:
+		return Codebook{}, fmt.Errorf("expected 1 to 256 bands, found %d", bands)
+	case len(bytes) == 0 || len(bytes)%(4*bands) != 0 || len(bytes) > maxCodebookBytes:
+		return Codebook{}, fmt.Errorf("codebook: expected spectra of %d bands, found %d bytes", bands, len(bytes))
+	}
+	values := make([]float32, len(bytes)/4)
+	for i := range values {
+		values[i] = math.Float32frombits(binary.LittleEndian.Uint32(bytes[4*i:]))
+		if x := float64(values[i]); math.IsNaN(x) || math.IsInf(x, 0) {
+			return Codebook{}, fmt.Errorf("codebook: number %d is %v", i, x)
+		}
+	}
+	return Codebook{bands, values}, nil
+}
+
+// Encode returns base64 of the spectra as float32, the least significant byte first.
+func (c Codebook) Encode() string {
+	var bytes []byte
+	for _, v := range c.Values {
+		bytes = binary.LittleEndian.AppendUint32(bytes, math.Float32bits(v))
+	}
+	return base64.StdEncoding.EncodeToString(bytes)
+}
+
+// Len returns the number of spectra.
+func (c Codebook) Len() int { return len(c.Values) / c.Bands }
+
+// At returns a spectrum, which belongs to the codebook.
+func (c Codebook) At(i int) []float32 { return c.Values[i*c.Bands : (i+1)*c.Bands] }
+
+// Names are the numbers of those that are nearest to spectra that stand one behind the other.
+func (c Codebook) Names(spectra []float32) []int32 {
+	names := make([]int32, len(spectra)/c.Bands)
+	for i := range names {
+		names[i] = int32(c.nearest(spectra[i*c.Bands : (i+1)*c.Bands]))
+	}
+	return names
+}
+
+// nearest is the number of the spectrum with the least distance, of equal ones the first.
+func (c Codebook) nearest(spectrum []float32) int {
+	best, least := 0, float32(math.Inf(1))
+	for i := range c.Len() {
+		d := float32(0)
+		for k, v := range c.At(i) {
+			d += (v - spectrum[k]) * (v - spectrum[k])
+		}
+		if d < least {
+			best, least = i, d
+		}
+	}
+	return best
+}

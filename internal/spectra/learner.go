@@ -1,0 +1,119 @@
+package spectra
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// A Learner finds the spectra of a codebook by k-means (Lloyd) on some of those that it is
+// given, which are drawn evenly from all (reservoir sampling). It is not safe for concurrent
+// use.
+type Learner struct {
+	codes  int
+	bands  int
+	random *rand.Rand
+	sample []float32
+	seen   int // spectra
+}
+
+// What is learned from, and how long.
+const (
+	sampled    = 1 << 16 // spectra
+	iterations = 20
+)
+
+// ErrNothing is for learning from no spectra.
+var ErrNothing = errors.New("there is nothing to learn from")
+
+// NewLearner returns one for so many spectra of so many bands.
+func NewLearner(codes, bands int) *Learner {
+	return &Learner{codes: codes, bands: bands, random: rand.New(rand.NewPCG(1, uint64(codes)))}
+}
+
+// Add takes in spectra that stand one behind the other.
+func (l *Learner) Add(spectra []float32) {
+	for ; len(spectra) > 0; spectra = spectra[l.bands:] {
+		l.seen++
+		if l.seen <= sampled {
+			l.sample = append(l.sample, spectra[:l.bands]...)
+		} else if at := l.random.IntN(l.seen); at < sampled {
+			copy(l.sample[at*l.bands:], spectra[:l.bands])
+		}
+	}
+}
+
+// Learn finds the codebook, in rounds that it tells of, or returns ctx's error.
+func (l *Learner) Learn(ctx context.Context, round func(done, all int)) (Codebook, error) {
+	n := len(l.sample) / l.bands
+	if n == 0 {
+		return Codebook{}, ErrNothing
+	}
+	book := l.beginnings(min(l.codes, n))
+	sums, counts := make([]float64, len(book.Values)), make([]int, book.Len())
+	near := make([]int, n) // the codebook's spectrum that each of the sample belongs to
+	for i := range iterations {
+		round(i, iterations)
+		if err := l.assign(ctx, near, book); err != nil {
+			return Codebook{}, err
+		}
+		clear(sums)
+		clear(counts)
+		for i, at := range near {
+			counts[at]++
+			for k, v := range l.at(i) {
+				sums[at*l.bands+k] += float64(v)
+			}
+		}
+		for at, count := range counts {
+			spectrum := book.At(at)
+			if count == 0 { // nobody is near: begin elsewhere
+				copy(spectrum, l.at(at*7919%n))
+				continue
+			}
+			for k := range spectrum {
+				spectrum[k] = float32(sums[at*l.bands+k] / float64(count))
+			}
+		}
+	}
+	round(iterations, iterations)
+	return book, nil
+}
+
+// at is a spectrum of the sample.
+func (l *Learner) at(i int) []float32 { return l.sample[i*l.bands : (i+1)*l.bands] }
+
+// assign finds the codebook's spectrum that is nearest to each of the sample, on all
+// processors.
+func (l *Learner) assign(ctx context.Context, near []int, book Codebook) error {
+	const chunk = 1 << 10
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		workers.Go(func() {
+			for ctx.Err() == nil {
+				from := int(next.Add(chunk)) - chunk
+				if from >= len(near) {
+					return
+				}
+				for i := from; i < min(from+chunk, len(near)); i++ {
+					near[i] = book.nearest(l.at(i))
+				}
+			}
+		})
+	}
+	workers.Wait()
+	return ctx.Err()
+}
+
+// beginnings are different spectra of the sample.
+func (l *Learner) beginnings(codes int) Codebook {
+	book := Codebook{Bands: l.bands, Values: make([]float32, 0, codes*l.bands)}
+	for _, at := range l.random.Perm(len(l.sample) / l.bands)[:codes] {
+		book.Values = append(book.Values, l.at(at)...)
+	}
+	return book
+}

@@ -1,0 +1,160 @@
+package spectra
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestAssign: every spectrum of the sample, of which each processor takes some, goes to
+// the nearest one of the codebook.
+func TestAssign(t *testing.T) {
+	const n, bands = 5000, 24
+	random := rand.New(rand.NewPCG(1, 2))
+	spectra := func(n int) []float32 {
+		out := make([]float32, n*bands)
+		for i := range out {
+			out[i] = random.Float32()
+		}
+		return out
+	}
+	l := &Learner{bands: bands, sample: spectra(n)}
+	book, near := Codebook{bands, spectra(7)}, slices.Repeat([]int{-1}, n)
+	if err := l.assign(t.Context(), near, book); err != nil {
+		t.Fatal(err)
+	}
+	for i, got := range near {
+		best, least := 0, math.Inf(1)
+		for at := range 7 {
+			distance := 0.0
+			for k, v := range book.At(at) {
+				d := float64(v) - float64(l.at(i)[k])
+				distance += d * d
+			}
+			if distance < least {
+				best, least = at, distance
+			}
+		}
+		if got != best {
+			t.Fatalf("spectrum %d belongs to %d, expected %d", i, got, best)
+		}
+	}
+}
+
+// TestLearn: groups of spectra become a codebook's, each with a name of its own; and nothing
+// is learned of nothing, or of a context that has ended.
+func TestLearn(t *testing.T) {
+	l := NewLearner(3, 2)
+	if _, err := l.Learn(t.Context(), func(int, int) {}); !errors.Is(err, ErrNothing) {
+		t.Error(err)
+	}
+	groups := []float32{0, 0, 10, 0, 0, 10}
+	random := rand.New(rand.NewPCG(3, 4))
+	for range 100 {
+		for g := range 3 {
+			l.Add([]float32{groups[2*g] + random.Float32(), groups[2*g+1] + random.Float32()})
+		}
+	}
+	book, err := l.Learn(t.Context(), func(int, int) {})
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := book.Names(groups)
+	slices.Sort(names)
+	if !slices.Equal(names, []int32{0, 1, 2}) {
+		t.Errorf("names %v of %v", names, book)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := l.Learn(ctx, func(int, int) {}); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// TestCodebook: what is written is read, and what is no codebook is refused.
+func TestCodebook(t *testing.T) {
+	book := Codebook{2, []float32{1, -2.5, 3e-9, 4}}
+	if got, err := Decode(book.Encode(), 2); err != nil || got.Bands != 2 || !slices.Equal(got.Values, book.Values) {
+		t.Errorf("%v, %v", got, err)
+	}
+	for _, c := range []struct {
+		text  string
+		bands int
+		want  string
+	}{
+		{"?", 1, "expected base64"},
+		{"", 1, "expected spectra of 1 bands, found 0 bytes"},
+		{"AAAAAA==", 2, "expected spectra of 2 bands, found 4 bytes"},
+		{"AADAfw==", 1, "number 0 is NaN"},
+		{"AAAAAA==", 0, "1 to 256 bands"},
+	} {
+		if _, err := Decode(c.text, c.bands); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q of %d bands: %v, want %q", c.text, c.bands, err, c.want)
+		}
+	}
+}
+
+// TestMuLaw: each id is that of its sample, louder ones lie further apart, and the loudest
+// are the first and the last.
+func TestMuLaw(t *testing.T) {
+	for id := range int32(Levels) {
+		if got := MuLaw(Sample(id)); got != id {
+			t.Errorf("the sample %v of id %d has id %d", Sample(id), id, got)
+		}
+	}
+	if Sample(0) != -1 || Sample(255) != 1 || Sample(255)-Sample(254) < 10*(Sample(129)-Sample(128)) {
+		t.Errorf("samples %v, %v, %v, %v, %v", Sample(0), Sample(128), Sample(129), Sample(254), Sample(255))
+	}
+}
+
+// TestOf: a tone's power is in the band of its frequency.
+func TestOf(t *testing.T) {
+	const rate, bands = 8000, 24
+	filters := melFilters(bands, 256, rate)
+	for b, f := range filters {
+		sum := 0.0
+		for _, w := range f.weights {
+			sum += w
+		}
+		if f.first < 0 || f.first+len(f.weights) > 129 || sum <= 0 {
+			t.Errorf("band %d: from %d, %v", b, f.first, f.weights)
+		}
+	}
+	// Of two tones one after the other, the mean of which is 0, each has more in its own band.
+	var samples []float32
+	for i := range rate {
+		hertz := 440.0
+		if i >= rate/2 {
+			hertz = 2500
+		}
+		samples = append(samples, float32(0.3*math.Sin(2*math.Pi*hertz*float64(i)/rate)))
+	}
+	spectra := Of(samples, rate, bands)
+	loudest := func(frame int) int {
+		x := spectra[frame*bands : (frame+1)*bands]
+		return slices.Index(x, slices.Max(x))
+	}
+	band := func(hertz float64) int {
+		at := int(math.Round(hertz * 256 / rate))
+		best, most := 0, 0.0
+		for b, f := range filters {
+			if i := at - f.first; i >= 0 && i < len(f.weights) && f.weights[i] > most {
+				best, most = b, f.weights[i]
+			}
+		}
+		return best
+	}
+	if a, b := loudest(20), loudest(80); max(a-band(440), band(440)-a) > 1 || max(b-band(2500), band(2500)-b) > 1 {
+		t.Errorf("bands %d and %d, want %d and %d", a, b, band(440), band(2500))
+	}
+	if got := Of(samples[:50], rate, bands); len(got) != bands {
+		t.Errorf("a short sound has %d numbers, expected %d", len(got), bands)
+	}
+	if got := Of(nil, rate, bands); got != nil {
+		t.Errorf("no sound has %d numbers", len(got))
+	}
+}
