@@ -5,14 +5,20 @@ import (
 
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // PretrainName is the name of the task that [Pretrain] makes.
 const PretrainName = "pretrain"
 
+// SpectrumNames is how many spectra a model of samples of sound tells one from another: about
+// as many as a language has sounds, and those between them.
+const SpectrumNames = 64
+
 // Pretrain is the task of telling masked tokens of any data set's sequences. Its presets are
 // the models of the task whose data they are, or that of [Custom], without dropout: there are
-// as many answers as tokens, so that little is learned by heart.
+// as many answers as tokens, so that little is learned by heart. Of samples of sound the
+// spectrum is told, with dropout and noise.
 func Pretrain(m *seq.Manifest) *Task {
 	of := Custom(m)
 	if at := slices.IndexFunc(Tasks(), func(t *Task) bool { return t.Name == m.Name }); at >= 0 {
@@ -31,7 +37,12 @@ func Pretrain(m *seq.Manifest) *Task {
 		length, rows := readRows(m, c)
 		s := quick(0, batchOf(length), 0.01)
 		c.Task = sft.FillMask
-		c.DropToken, c.AttentionDropout, c.EmbeddingDropout, c.FeedForward = 0, 0, 0, 0
+		if tokenizers.TypeOf(m.Tokenizer) == new(tokenizers.MuLaw).Type() {
+			c.MaskTargets = sft.NewMaskTargets(SpectrumNames) // so few answers are learned by heart
+			s.TokenDeletion = p.Settings.TokenDeletion
+		} else {
+			c.DropToken, c.AttentionDropout, c.EmbeddingDropout, c.FeedForward = 0, 0, 0, 0
+		}
 		s.EmbeddingInit = p.Settings.EmbeddingInit
 		fallsToNothing(&s)
 		epochs := min(tokensOfRun/length, float64(mostSteps*s.Batch)) / rows

@@ -39,9 +39,19 @@ func TestPretrainPresets(t *testing.T) {
 			if err := config.DescribeData(m.Spec("")); err != nil || config.Task != sft.FillMask {
 				t.Errorf("%s, %s: task %s: %v", c.name, p.Name, config.Task, err)
 			}
+			if config.MaskTargets != nil {
+				t.Errorf("%s, %s: bytes are told by spectra", c.name, p.Name)
+			}
 			if err := p.Settings.Validate(); err != nil || p.Settings.EvalEvery < 1 {
 				t.Errorf("%s, %s: %v", c.name, p.Name, err)
 			}
+		}
+	}
+	sound := &seq.Manifest{Name: "sound", Task: seq.Classification, Tokenizer: []byte(`{"type":"mulaw"}`), VocabSize: 256, Splits: map[string]seq.SplitInfo{
+		"train": {Rows: 100, Lengths: seq.Quantiles{P50: 3000, Mean: 3000}}}}
+	for _, p := range Pretrain(sound).Presets {
+		if got := p.Config.MaskTargets.Len(); got != SpectrumNames {
+			t.Errorf("a model of samples tells %d spectra, expected %d", got, SpectrumNames)
 		}
 	}
 	for _, task := range Tasks() {

@@ -37,7 +37,7 @@ func (classification) describe(c *Config, s seq.Spec) error {
 
 // dropMask forgets the mask of a model of masked tokens that another one starts from.
 func (c *Config) dropMask() {
-	c.MaskTokenID, c.MaskRate, c.MaskSpan, c.TieEmbeddings = nil, 0, 0, false
+	c.MaskTokenID, c.MaskRate, c.MaskSpan, c.MaskTargets, c.TieEmbeddings = nil, 0, 0, nil, false
 }
 
 func (classification) check(c *Config, e seq.Example) error {
@@ -48,6 +48,9 @@ func (classification) check(c *Config, e seq.Example) error {
 }
 
 func (classification) validate(c *Config) error {
+	if c.MaskTargets != nil {
+		return &ConfigError{"mask_targets", SpectrumTargets, "none, as the task is " + c.Task}
+	}
 	if c.TieEmbeddings {
 		return &ConfigError{"tie_embeddings", "true", "false: the output layer of the task " + c.Task + " has no row for each token"}
 	}

@@ -64,6 +64,7 @@ type Config struct {
 	MaskTokenID      *int32          `json:"mask_token_id,omitempty"`     // the last of the vocabulary; absent: it has none
 	MaskRate         float64         `json:"mask_rate,omitempty"`         // share of the tokens that fill-mask learns to tell
 	MaskSpan         float64         `json:"mask_span,omitempty"`         // mean number of such tokens in a row
+	MaskTargets      *MaskTargets    `json:"mask_targets,omitempty"`      // of fill-mask: what it tells; absent: the tokens
 	TieEmbeddings    bool            `json:"tie_embeddings,omitempty"`    // of fill-mask: its output layer is the embedding
 	Numbers          []Number        `json:"numbers,omitempty"`           // that a regression predicts
 	RegressionLoss   string          `json:"regression_loss,omitempty"`   // smooth_l1 (default), squared

@@ -2,6 +2,7 @@ package sft
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -14,6 +15,9 @@ func (s *Scorer) Fill(ctx context.Context, sequences [][]int32) ([][][]float32, 
 	c := s.engine.config
 	if c.Task != FillMask {
 		return nil, fmt.Errorf("the model's task is %s, expected %s", c.Task, FillMask)
+	}
+	if c.MaskTargets != nil {
+		return nil, errors.New("the model tells the spectrum around a masked sample, not the sample, and fills no masks")
 	}
 	out := make([][][]float32, len(sequences))
 	var masked []seq.Example
@@ -39,7 +43,7 @@ func (s *Scorer) Fill(ctx context.Context, sequences [][]int32) ([][][]float32, 
 	return out, nil
 }
 
-// MaskedLosses is how well a model of the task fill-mask tells [Config.MaskedTokens] of each
+// MaskedLosses is how well a model of the task fill-mask tells what [Config.Masked] has of each
 // example: the sum of their losses, in nats. Several ranks share the work, and all return all
 // sums; c is nil for a single process.
 func (s *Scorer) MaskedLosses(ctx context.Context, c Communicator, examples []seq.Example) ([]float64, error) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/sftseq/sftseq/internal/spectra"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -15,7 +16,8 @@ import (
 //	loss     = Σ_t log Σ_v exp(logits_tv) − logits_t,token
 //
 // divided by the number of these tokens in the batch. out has a row for each token of the
-// data, which is that token's embedding if [Config.TieEmbeddings] is set. The mask is one
+// data, which is that token's embedding if [Config.TieEmbeddings] is set. With
+// [Config.MaskTargets] it tells something else of a token in its place. The mask is one
 // more token, the last of the vocabulary, and never an answer. Labels are not read. A whole
 // sequence is embedded as the mean of final_norm(x_t) over its tokens.
 //
@@ -28,8 +30,14 @@ func (fillMask) sequences() int { return 1 }
 func (fillMask) describe(c *Config, s seq.Spec) error {
 	c.LabelNames, c.NumLabels, c.Numbers, c.RegressionLoss = nil, s.VocabSize, nil, ""
 	c.VocabSize, c.MaskTokenID = s.VocabSize+1, new(int32(s.VocabSize))
+	if c.MaskTargets != nil {
+		c.NumLabels = c.MaskTargets.Len()
+	}
 	if c.MaskRate == 0 {
 		c.MaskRate = maskRate
+		if c.MaskTargets != nil {
+			c.MaskRate = targetsMaskRate
+		}
 	}
 	if c.MaskSpan == 0 {
 		c.MaskSpan = 1
@@ -44,7 +52,15 @@ func (fillMask) validate(c *Config) error {
 	switch {
 	case c.MaskTokenID == nil:
 		return &ConfigError{"mask_token_id", "none", "that of the mask, which the task fill-mask needs"}
-	case c.NumLabels != c.VocabSize-1:
+	case c.MaskTargets != nil && c.DataVocabSize() != spectra.Levels:
+		return &ConfigError{"mask_targets", SpectrumTargets, fmt.Sprintf("none: tokens are no samples of sound, whose vocabulary has %d and the mask, but %d", spectra.Levels, c.VocabSize)}
+	case c.MaskTargets != nil && !c.MaskTargets.Learned():
+		return &ConfigError{"mask_targets", "names of no spectra", "those that were learned from the data"}
+	case c.MaskTargets != nil && c.TieEmbeddings:
+		return &ConfigError{"tie_embeddings", "true", "false: embeddings are of tokens, and the model tells spectra"}
+	case c.MaskTargets != nil && c.NumLabels != c.MaskTargets.Len():
+		return &ConfigError{"num_labels", fmt.Sprint(c.NumLabels), fmt.Sprintf("%d, the names that mask_targets has", c.MaskTargets.Len())}
+	case c.MaskTargets == nil && c.NumLabels != c.VocabSize-1:
 		return &ConfigError{"num_labels", fmt.Sprint(c.NumLabels), fmt.Sprintf("%d, all tokens but the mask", c.VocabSize-1)}
 	case !(c.MaskRate >= leastMaskRate && float32(c.MaskRate) < 1): // which is what draws are compared with
 		return &ConfigError{"mask_rate", fmt.Sprint(c.MaskRate), fmt.Sprintf("%v ≤ rate < 1", leastMaskRate)}

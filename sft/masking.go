@@ -30,6 +30,21 @@ const (
 	readAsAny  = 0.1
 )
 
+// Where something else than the token itself is told, seeing the token gives nothing away, and
+// a model should tell it of tokens that it sees: more are told, and few read as the mask.
+const (
+	targetsMaskRate   = 0.5
+	targetsReadAsMask = 0.1
+)
+
+// read are the shares of the tokens to be told that are read as the mask and as any token.
+func (c *Config) read() (asMask, asAny float32) {
+	if c.MaskTargets != nil {
+		return targetsReadAsMask, 0
+	}
+	return readAsMask, readAsAny
+}
+
 // drawing is what the random numbers of a pass are drawn for, beside the example and the
 // place in it.
 type drawing struct {
@@ -90,14 +105,15 @@ func (c *Config) maskedPositions(n int, row uint32, d drawing) (positions []int3
 // masked is a row as a pass reads it, and the positions of the tokens to be told.
 func (c *Config) masked(tokens []int32, row uint32, d drawing) (read, positions []int32) {
 	read, positions = slices.Clone(tokens), c.maskedPositions(len(tokens), row, d)
+	asMask, asAny := c.read()
 	counter := d.mask(row)
 	for _, t := range positions {
 		counter[0] = uint32(t)
 		w := philox.Words(d.seed, counter)
 		switch u := philox.Uniform(w[2]); {
-		case u < readAsMask:
+		case u < asMask:
 			read[t] = *c.MaskTokenID
-		case u < readAsMask+readAsAny:
+		case u < asMask+asAny:
 			read[t] = c.anyToken(w[3])
 		}
 	}
@@ -114,17 +130,26 @@ func (c *Config) masks(tokens []int32) (positions []int32) {
 	return positions
 }
 
-// MaskedTokens are the tokens of an example that an evaluation has a model of masked tokens
-// tell: the same at every step, by [Config.SamplerSeed] and the example's row.
-func (c *Config) MaskedTokens(e seq.Example) []int32 {
+// Masked is what an evaluation has a model of masked tokens tell of an example, the tokens
+// themselves unless it has [Config.MaskTargets]: the same at every step, by
+// [Config.SamplerSeed] and the example's row.
+func (c *Config) Masked(e seq.Example) []int32 {
 	if len(e.A) == 0 {
 		return nil
 	}
-	var out []int32
-	for _, t := range c.maskedPositions(len(e.A), e.Index, drawing{mode: lossMode, seed: c.SamplerSeed}) {
-		out = append(out, e.A[t])
+	return c.told(e.A, c.maskedPositions(len(e.A), e.Index, drawing{mode: lossMode, seed: c.SamplerSeed}))
+}
+
+// Targets is what a model of masked tokens would tell of each token of an example.
+func (c *Config) Targets(e seq.Example) []int32 {
+	if c.MaskTargets == nil || len(e.A) == 0 {
+		return e.A
 	}
-	return out
+	all := make([]int32, len(e.A))
+	for i := range all {
+		all[i] = int32(i)
+	}
+	return c.told(e.A, all)
 }
 
 // targetCapacity is how many tokens to be told a pass has room for: more come, of so many

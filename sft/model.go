@@ -195,5 +195,5 @@ func (m *Model) CopyFrom(source *Model) (fresh []Parameter, err error) {
 func (c *Config) SameAnswers(other *Config) bool {
 	named := c.LabelNames != nil && other.LabelNames != nil
 	return c.Task == other.Task && c.NumLabels == other.NumLabels &&
-		(!named || slices.Equal(c.LabelNames, other.LabelNames)) && slices.Equal(c.NumberNames(), other.NumberNames())
+		(!named || slices.Equal(c.LabelNames, other.LabelNames)) && c.MaskTargets.same(other.MaskTargets) && slices.Equal(c.NumberNames(), other.NumberNames())
 }

@@ -99,7 +99,11 @@ func (p *packed) mask(c *Config, e seq.Example, d drawing) []int32 {
 	for _, t := range positions {
 		p.targetOf[from+int(t)] = int32(len(p.targetRow))
 		p.targetRow = append(p.targetRow, int32(from)+t)
-		p.label = append(p.label, e.A[t])
+	}
+	if p.fills {
+		p.label = append(p.label, make([]int32, len(positions))...) // read by nothing
+	} else {
+		p.label = append(p.label, c.told(e.A, positions)...)
 	}
 	return read
 }

@@ -81,7 +81,7 @@ func evalMasked(c *cli.Context, m *sft.Model) error {
 			if examples[i], err = file.Example(int(row)); err != nil {
 				return err
 			}
-			r.Masked += len(m.Config.MaskedTokens(examples[i]))
+			r.Masked += len(m.Config.Masked(examples[i]))
 		}
 		losses, err := scorer.MaskedLosses(c.Context, communicator(c), examples)
 		if err != nil {
@@ -95,7 +95,7 @@ func evalMasked(c *cli.Context, m *sft.Model) error {
 	progress.Finish()
 	r.Sequences, r.Loss = file.Len(), r.Loss/float64(r.Masked)
 	r.BitsPerToken = r.Loss / math.Ln2
-	if r.Frequencies, err = baseline.UnigramBits(c.Context, set, r.Split, m.Config.TruncatesAt(), m.Config.MaskedTokens); err != nil {
+	if r.Frequencies, err = baseline.UnigramBits(c.Context, set, r.Split, m.Config.TruncatesAt(), m.Config.NumLabels, m.Config.Targets, m.Config.Masked); err != nil {
 		return err
 	}
 	return show(c, r, r.write)

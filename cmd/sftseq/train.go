@@ -225,6 +225,9 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64, begun 
 
 // describeRun copies what the data decides, where they are the task's.
 func describeRun(c *cli.Context, task *lra.Task, config *sft.Config, settings *sft.Settings, set *seq.Dataset) error {
+	if err := learnMaskTargets(c, config, set); err != nil {
+		return err
+	}
 	if err := modelUsage(c, describeData(config, set)); err != nil {
 		return err
 	}

@@ -210,6 +210,9 @@ func initConfig(c *cli.Context, config *sft.Config, settings *sft.Settings) erro
 	source.DropToken, source.AttentionDropout = config.DropToken, config.AttentionDropout
 	source.EmbeddingDropout, source.FeedForward = config.EmbeddingDropout, config.FeedForward
 	source.MaskRate, source.MaskSpan = config.MaskRate, config.MaskSpan
+	if source.MaskTargets == nil || config.Task != sft.FillMask { // otherwise its head goes on
+		source.MaskTargets = config.MaskTargets
+	}
 	*config = *source
 	settings.EmbeddingInit = ""
 	return nil

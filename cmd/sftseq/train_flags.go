@@ -135,6 +135,14 @@ func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config)
 		if n := c.Int(name); n != 0 {
 			m.InputWindow = &sft.InputWindow{Length: n, Policy: "head"}
 		}
+	case name == "mask-targets":
+		n, err := parseMaskTargets(c.String(name))
+		if err != nil {
+			return usage(c, "--mask-targets %w", err)
+		}
+		if n != m.MaskTargets.Len() {
+			m.MaskTargets = sft.NewMaskTargets(n)
+		}
 	case name == "select":
 		if s.Select = c.String(name); !slices.Contains(sft.Selections, s.Select) {
 			return usage(c, "--select %q, expected one of %s", s.Select, strings.Join(sft.Selections, ", "))

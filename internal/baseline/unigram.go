@@ -8,23 +8,26 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
+// Of are the tokens, or what stands in their place, of an example.
+type Of func(e seq.Example) []int32
+
 // UnigramBits is what a model tells a token with that knows how frequent each is and nothing
 // of the tokens around it, in bits a token: the cross-entropy
 //
 //	−1/N Σ log₂ p(v), p(v) = (n_v + 1)/(n + V),
 //
 // over the N tokens that told picks of the sequences of a split, where n_v of the n tokens of
-// the training split are v, of a vocabulary of V. Of a sequence the first window tokens are read,
-// all if that is 0. Labels are not read. A model of masked tokens that learns tells them with
-// fewer.
-func UnigramBits(ctx context.Context, set *seq.Dataset, split string, window int, told func(e seq.Example) []int32) (bits float64, err error) {
-	counts := make([]int64, set.Manifest.VocabSize)
+// the training split, which all picks, are v, of a vocabulary of V. Of a sequence the first
+// window tokens are read, all if that is 0. Labels are not read. A model of masked tokens that
+// learns tells them with fewer.
+func UnigramBits(ctx context.Context, set *seq.Dataset, split string, window, vocabulary int, all, told Of) (bits float64, err error) {
+	counts := make([]int64, vocabulary)
 	total := int64(0)
 	err = eachExample(ctx, set, "train", window, func(e seq.Example) {
-		for _, v := range e.A {
+		for _, v := range all(e) {
 			counts[v]++
+			total++
 		}
-		total += int64(len(e.A))
 	})
 	if err != nil {
 		return 0, err

@@ -27,8 +27,9 @@ func TestUnigramBits(t *testing.T) {
 	s.VocabSize = 4
 	set := dataset(t, s, map[string]int{"train": 2000, "val": 500}, draw)
 	ctx := context.Background()
+	tokens := func(e seq.Example) []int32 { return e.A }
 	bits := func(told func(e seq.Example) []int32) float64 {
-		v, err := UnigramBits(ctx, set, "val", 32, told)
+		v, err := UnigramBits(ctx, set, "val", 32, 4, tokens, told)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -48,12 +49,17 @@ func TestUnigramBits(t *testing.T) {
 			t.Errorf("token %d: %.4f bits, expected %.4f", token, got, want)
 		}
 	}
-	if _, err := UnigramBits(ctx, set, "val", 0, func(seq.Example) []int32 { return nil }); err == nil || !strings.Contains(err.Error(), "none in the split val") {
+	// What stands in place of tokens counts: of targets that are all 0, each is told for nothing.
+	zero := func(e seq.Example) []int32 { return make([]int32, len(e.A)) }
+	if got, err := UnigramBits(ctx, set, "val", 0, 1, zero, zero); err != nil || got != 0 {
+		t.Errorf("%v bits of a target that is always the same, %v", got, err)
+	}
+	if _, err := UnigramBits(ctx, set, "val", 0, 4, tokens, func(seq.Example) []int32 { return nil }); err == nil || !strings.Contains(err.Error(), "none in the split val") {
 		t.Errorf("nothing to tell: %v", err)
 	}
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := UnigramBits(ended, set, "val", 0, func(e seq.Example) []int32 { return e.A }); !errors.Is(err, context.Canceled) {
+	if _, err := UnigramBits(ended, set, "val", 0, 4, tokens, tokens); !errors.Is(err, context.Canceled) {
 		t.Errorf("a context that has ended: %v", err)
 	}
 }

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/sft"
+)
+
+// samples is a data set of sounds by their samples.
+func samples(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	sounds, data := filepath.Join(dir, "sounds"), filepath.Join(dir, "data")
+	if err := os.Mkdir(sounds, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 12 {
+		writeText(t, filepath.Join(sounds, fmt.Sprintf("%s_%d.wav", []string{"up", "down"}[n%2], n)), chirp(float64(300+100*n), float64(300+900*((n+1)%2))))
+	}
+	done(t, "", "data", "convert", "--from", sounds, "--to", data, "--tokenizer", "mulaw", "--label", "path", "--label-pattern", "^(up|down)_", "--split", "0.5,0.25,0.25", "--no-baselines")
+	return data
+}
+
+// TestPretrainSounds: of samples of sound the spectrum around a masked one is told, by names that
+// are learned once: a run that stops and goes on has the same bits. What comes out begins a model
+// of labels, and tells tokens only where it was asked to.
+func TestPretrainSounds(t *testing.T) {
+	data, runs := samples(t), t.TempDir()
+	small := func(name string, flags ...string) []string {
+		return smallPretraining(data, filepath.Join(runs, name), append([]string{"--steps", "6", "--eval-every", "3", "--input-window", "500", "--convolutions", "3"}, flags...)...)
+	}
+	said := done(t, "", small("whole", "--threads", "1", "--mask-targets", "spectra:9")...)
+	for _, want := range []string{"the nearest of 9 that were learned", "validation bits per token", "by the tokens' frequencies", "--mask-targets spectra:9"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%q is missing in\n%s", want, said)
+		}
+	}
+	done(t, "", small("torn", "--threads", "2", "--stop-at", "2", "--mask-targets", "spectra:9")...)
+	torn := filepath.Join(runs, "torn")
+	refuse(t, exitError, "--mask-targets tokens: the run was started with another value", "", "pretrain", "--out", torn, "--resume", "--mask-targets", "tokens")
+	done(t, "", "pretrain", "--out", torn, "--resume", "--mask-targets", "spectra:9")
+	whole := filepath.Join(runs, "whole")
+	compareRuns(t, whole, torn)
+
+	config := func(name string) *sft.Config {
+		c, err := sft.ReadConfig(filepath.Join(runs, name, "config.json"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	if c := config("whole"); c.MaskTargets.Len() != 9 || c.NumLabels != 9 || c.VocabSize != 257 {
+		t.Errorf("%d names, %d labels, vocabulary %d", c.MaskTargets.Len(), c.NumLabels, c.VocabSize)
+	}
+	var r maskedResult
+	if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--json", "--model", whole, "--data", data, "--split", "val")), &r); err != nil {
+		t.Fatal(err)
+	}
+	if told := fmt.Sprintf("validation bits per token %.4f (by the tokens' frequencies %.4f)", r.BitsPerToken, r.Frequencies); !strings.Contains(said, told) {
+		t.Errorf("%+v, after\n%s", r, said)
+	}
+	if again := done(t, "", small("more", "--init-from", whole)...); strings.Contains(again, "fresh") || strings.Contains(again, "were learned") {
+		t.Errorf("the same targets, and yet:\n%s", again)
+	}
+	if other := done(t, "", small("other", "--init-from", whole, "--mask-targets", "spectra:5")...); !strings.Contains(other, "fresh: head.out.weight, head.out.bias") {
+		t.Errorf("other targets, and yet:\n%s", other)
+	}
+	if said := done(t, "", small("tokens", "--mask-targets", "tokens")...); strings.Contains(said, "spectr") {
+		t.Error(said)
+	}
+	if c := config("tokens"); c.MaskTargets != nil || c.NumLabels != 256 {
+		t.Errorf("%d labels of tokens", c.NumLabels)
+	}
+	labelled := done(t, "", "train", "custom", "--data", data, "--init-from", whole, "--out", filepath.Join(runs, "labelled"), "--steps", "1", "--input-window", "500")
+	if want := "fresh: head.pool.weight, head.pool.bias, head.out.weight, head.out.bias"; !strings.Contains(labelled, want) || config("labelled").MaskTargets != nil {
+		t.Errorf("%q is missing in\n%s", want, labelled)
+	}
+	refuse(t, exitError, "it fills no masks", `{"tokens":[1,2,256]}`, "predict", "--fill", "--model", whole)
+	for want, args := range map[string][]string{
+		"--mask-targets \"pitch\", expected tokens, spectra or spectra:N": small("bad", "--mask-targets", "pitch"),
+		"--mask-targets \"spectra:1\", expected":                          small("bad", "--mask-targets", "spectra:1"),
+		"found the tokenizer listops":                                     smallPretraining(generated(t), filepath.Join(runs, "bad"), "--mask-targets", "spectra"),
+	} {
+		refuse(t, exitUsage, want, "", args...)
+	}
+}
