@@ -27,8 +27,8 @@ check:
 # the shaders with subgroups of 4, beside the 8 of most processors, and those that ask their
 # subgroup also with 16 and 32, where more of the others' invocations go in step, and nothing
 # can fail that does not with 4; the calls into Vulkan with their pointers checked, and under
-# the race detector; what computes on the processor without assembly; and what is there
-# without cgo. What runs again has passed go vet.
+# the race detector; what computes on the processor without assembly; what is there without
+# cgo; and of a release what needs no archive. What runs again has passed go vet.
 PROCESSORS := $(shell nproc 2>/dev/null || echo 2)
 test: deps
 	$(GO) test -p $$(($(PROCESSORS) + 1)) -timeout 9m $$($(GO) list ./... | grep -v '/internal/dist$$')
@@ -47,12 +47,13 @@ test-go:
 	SFTSEQ_SIMD=go $(AGAIN) -short -run $(COMPUTES) ./cmd/sftseq
 test-pure:
 	CGO_ENABLED=0 $(AGAIN) ./vk ./device
+	$(AGAIN) -short ./internal/dist
 
 # All that a change must pass.
-ci: test lint cross test-dist
+ci: test lint cross
 
 # The archives and images of a release, which take long because they compile the program for
-# other systems.
+# other systems: what a release must pass, too, and a change of what makes it.
 test-dist:
 	$(GO) test -timeout 30m ./internal/dist
 
