@@ -53,7 +53,8 @@ func TestConfigDefaults(t *testing.T) {
 // is optional has no others than the first models had.
 func TestConfigKeys(t *testing.T) {
 	full := fullConfig()
-	full.FeatureNames, full.Input = []string{"x"}, OnesInput // which go with no vocabulary
+	full.FeatureNames, full.EdgeFeatureNames, full.Input = []string{"x"}, []string{}, OnesInput // which go with no vocabulary
+	full.MaskTargets = NewMaskTargets(2)                                                        // nor with tied embeddings
 	text, err := json.Marshal(full)
 	if err != nil {
 		t.Fatal(err)
@@ -73,12 +74,12 @@ func TestConfigKeys(t *testing.T) {
 // TestKeysOf: an option of a key that nothing reads is no silent change of what is required.
 func TestKeysOf(t *testing.T) {
 	defer func() {
-		if text := fmt.Sprint(recover()); !strings.Contains(text, `Scale: the option "omitzero"`) {
+		if text := fmt.Sprint(recover()); !strings.Contains(text, `Scale: the option "string"`) {
 			t.Error(text)
 		}
 	}()
 	keysOf(reflect.TypeFor[struct {
-		Scale float64 `json:"scale,omitzero"`
+		Scale float64 `json:"scale,string"`
 	}]())
 }
 

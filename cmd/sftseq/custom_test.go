@@ -92,7 +92,7 @@ func TestCustomRefuses(t *testing.T) {
 	}{
 		{exitUsage, "--from is missing", []string{"data", "convert", "--to", to, "--text", "text"}},
 		{exitUsage, "--to is missing", []string{"data", "convert", "--from", table, "--text", "text"}},
-		{exitUsage, "--text, --tokens or --pair is missing", []string{"data", "convert", "--from", table, "--to", to}},
+		{exitUsage, "--text, --tokens, --features or --pair is missing", []string{"data", "convert", "--from", table, "--to", to}},
 		{exitUsage, "expected a task (" + taskNames(canImport) + ") or flags only", []string{"data", "convert", "lisps"}},
 		{exitUsage, `--split "0.9,0.1": expected three numbers`, []string{"data", "convert", "--from", table, "--to", to, "--text", "text", "--split", "0.9,0.1"}},
 		{exitUsage, "exclude each other", []string{"data", "convert", "--from", table, "--to", to, "--text", "text", "--split", "1,0,0", "--split-column", "label"}},

@@ -40,7 +40,7 @@ func TestUsageNamesTheFlag(t *testing.T) {
 		args []string
 	}{
 		{"expected one of the commands generate, convert, info, head, stats, baselines, found none; see sftseq data --help", []string{"data"}},
-		{"expected one of the commands " + taskNames(canGenerate) + ", shapes, found none; see sftseq data generate --help", []string{"data", "generate"}},
+		{"expected one of the commands " + taskNames(canGenerate) + ", shapes, graphs, found none; see sftseq data generate --help", []string{"data", "generate"}},
 		{"expected one of the commands", []string{"train"}},
 		{"expected one of the commands", []string{"bench"}},
 
@@ -138,7 +138,7 @@ func TestSuggestions(t *testing.T) {
 		{`unknown command "evaluate". Did you mean "eval"?; see`, []string{"evaluate"}},
 		{`unknown command "conv". Did you mean "convert"?; see`, []string{"data", "conv"}},
 		{`unknown command "lisps". Did you mean "listops"?; see`, []string{"data", "generate", "lisps"}},
-		{`unknown command "imdb", expected one of ` + taskNames(canGenerate) + `, shapes; see`, []string{"data", "generate", "imdb"}},
+		{`unknown command "imdb", expected one of ` + taskNames(canGenerate) + `, shapes, graphs; see`, []string{"data", "generate", "imdb"}},
 		{`unknown command "foo", expected one of generate, convert, info, head, stats, baselines; see`, []string{"data", "foo"}},
 		{`unknown command "nothing", expected one of data, train,`, []string{"nothing"}},
 		{`No help topic for 'trian'. Did you mean "train"?`, []string{"help", "trian"}},
