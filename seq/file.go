@@ -80,7 +80,8 @@ func (f *File) scan(r *Reader) error {
 			}
 			if rows.edges != nil {
 				n := rows.length(0, i)
-				f.density = max(f.density, (rows.edgeCount(i)+n-1)/n)
+				distinct := min(rows.edgeCount(i), n*n) // edges of the same ends become one
+				f.density = max(f.density, (distinct+n-1)/n)
 			}
 			if f.inRow == 1 {
 				f.lengths = append(f.lengths, int32(min(rows.Length(i), math.MaxInt32)))

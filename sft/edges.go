@@ -3,6 +3,7 @@ package sft
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -119,7 +120,7 @@ func (p *packedEdges) add(edges []seq.Edge, n, width int) {
 			}
 			p.source = append(p.source, source)
 			for _, v := range sums {
-				p.features = append(p.features, float32(v))
+				p.features = append(p.features, float32(max(-math.MaxFloat32, min(v, math.MaxFloat32)))) // each is finite, their sum may not be
 			}
 		}
 		p.first = append(p.first, int32(len(p.source)))

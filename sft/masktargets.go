@@ -20,7 +20,7 @@ const targetRate = 8000
 // the spectrum around one: the nearest of a codebook's to that of the 200 samples whose middle
 // is nearest, of those that begin at every 80th. A sample itself follows from its neighbours
 // and says nothing of what a sound means; spectra are what speech is told by. They are of the
-// sequence as it is, without masks.
+// sequence without masks, but with the noise of training ([Settings.TokenDeletion]).
 //
 // Source: Hsu et al., "HuBERT: Self-Supervised Speech Representation Learning by Masked
 // Prediction of Hidden Units", IEEE/ACM Transactions on Audio, Speech, and Language

@@ -222,6 +222,8 @@ func initConfig(c *cli.Context, config *sft.Config, settings *sft.Settings) erro
 // distances in place of the sinusoid, which has a dimension.
 func relationFlags(c *cli.Context, config *sft.Config) error {
 	switch asked := c.String("relative"); {
+	case c.IsSet("relative") && asked != config.Relative && config.Relative == sft.EdgeRelation:
+		return usage(c, "--relative %s: the data have edges: expected %s or %s, or %s where nodes have positions", asked, sft.EdgeRelation, sft.NoRelation, sft.DistanceRelation)
 	case c.IsSet("relative") && asked != config.Relative:
 		return usage(c, "--relative %s: the data have positions (%s), whose order means nothing: expected %s or %s", asked, strings.Join(seq.PositionNames, ", "), sft.DistanceRelation, sft.NoRelation)
 	case c.IsSet("sinusoid-dim") && config.Featured() && config.Relative != sft.SinusoidRelation:

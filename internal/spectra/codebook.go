@@ -67,7 +67,7 @@ func (c Codebook) nearest(spectrum []float32) int {
 	for i := range c.Len() {
 		d := float32(0)
 		for k, v := range c.At(i) {
-			d += (v - spectrum[k]) * (v - spectrum[k])
+			d += float32((v - spectrum[k]) * (v - spectrum[k])) // not fused, on any processor
 		}
 		if d < least {
 			best, least = i, d
