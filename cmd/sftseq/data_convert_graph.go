@@ -7,7 +7,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/convert"
 	"github.com/sftseq/sftseq/internal/graph"
-	"github.com/sftseq/sftseq/internal/source"
+	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -54,8 +54,8 @@ func convertGraph(c *cli.Context) error {
 	}
 	o := graph.Options{From: c.StringSlice("from"), Label: c.String("label"), Tags: c.String("tags"),
 		SplitField: c.String("split-field"), Seed: c.Uint64("seed"), Replace: c.Bool("force")}
-	if slices.Contains(o.From, source.StandardInput) {
-		return usage(c, "--from -: expected files, which are read twice")
+	if at := slices.IndexFunc(o.From, table.ReadOnce); at >= 0 {
+		return usage(c, "--from %s: expected a file, which is read several times; standard input and other pipes can be read once only", o.From[at])
 	}
 	var err error
 	for name, list := range map[string]*[]string{"numbers": &o.Numbers, "feature-names": &o.FeatureNames, "edge-feature-names": &o.EdgeFeatureNames} {

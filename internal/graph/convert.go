@@ -3,7 +3,11 @@ package graph
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"hash/fnv"
+	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -27,8 +31,9 @@ type Options struct {
 	Replace                        bool // a complete data set that is there already
 }
 
-// Convert writes a data set of graphs. It reads the files twice: once to see what their labels
-// are called, once to write. What is wrong with a line ends it, with the file and the line.
+// Convert writes a data set of graphs. It reads the files once to see what their labels are
+// called, and once more for each split, to write it. What is wrong with a line ends it, with the
+// file and the line.
 func Convert(ctx context.Context, dir string, o Options) (*seq.Dataset, error) {
 	if err := convert.CheckShares(o.Shares); err != nil {
 		return nil, err
@@ -37,6 +42,11 @@ func Convert(ctx context.Context, dir string, o Options) (*seq.Dataset, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.write(ctx, dir, &o)
+}
+
+// write reads the files once for each split.
+func (s *surveyed) write(ctx context.Context, dir string, o *Options) (*seq.Dataset, error) {
 	b, err := seq.CreateDataset(dir, s.spec, o.Replace)
 	if err != nil {
 		return nil, err
@@ -47,13 +57,20 @@ func Convert(ctx context.Context, dir string, o Options) (*seq.Dataset, error) {
 		if err != nil {
 			return nil, err
 		}
-		err = newReader(&o).each(ctx, func(x *row) error {
+		rows := 0
+		err = newReader(o).each(ctx, func(x *row) error {
 			if name, err := o.splitOf(x); err != nil || name != split {
 				return err
 			}
-			s.number(x)
+			if !s.number(x) {
+				return errChanged
+			}
+			rows++
 			return w.Write(x.Example)
 		})
+		if err == nil && rows != s.rows[split] {
+			err = fmt.Errorf("split %s: %d graphs, %d at first: %w", split, rows, s.rows[split], errChanged)
+		}
 		if err == nil {
 			err = w.Close()
 		}
@@ -63,6 +80,9 @@ func Convert(ctx context.Context, dir string, o Options) (*seq.Dataset, error) {
 	}
 	return b.Finish(map[string]any{"source": o.From, "seed": o.Seed})
 }
+
+// errChanged is of files that are not what they were when their labels were looked for.
+var errChanged = errors.New("the files have changed while they were read")
 
 // splitOf is the split that a graph is in: what its field says, or what the seed and its nodes
 // and edges decide, so that the same graph is never in two.
@@ -74,10 +94,7 @@ func (o *Options) splitOf(x *row) (string, error) {
 		}
 		return split, nil
 	}
-	hash := uint64(14695981039346656037) // FNV-1a
-	for _, c := range x.raw {
-		hash = (hash ^ uint64(c)) * 1099511628211
-	}
+	hash := x.hash()
 	words := philox.Words(o.Seed, [4]uint32{0, philox.StreamSplit, uint32(hash), uint32(hash >> 32)})
 	u := float64(philox.Uniform(words[0]))
 	last := ""
@@ -91,6 +108,32 @@ func (o *Options) splitOf(x *row) (string, error) {
 		u -= s.Part
 	}
 	return last, nil // rounding
+}
+
+// hash is of a graph's nodes and edges, however they are written.
+func (x *row) hash() uint64 {
+	h := fnv.New64a()
+	var word [4]byte
+	add := func(v uint32) {
+		binary.LittleEndian.PutUint32(word[:], v)
+		h.Write(word[:])
+	}
+	numbers := func(list []float32) {
+		add(uint32(len(list)))
+		for _, v := range list {
+			add(math.Float32bits(v))
+		}
+	}
+	add(uint32(len(x.Features)))
+	for _, f := range x.Features {
+		numbers(f)
+	}
+	for _, e := range x.Edges {
+		add(uint32(e.Source))
+		add(uint32(e.Target))
+		numbers(e.Features)
+	}
+	return h.Sum64()
 }
 
 // surveyed is what the graphs of files have.
@@ -200,26 +243,34 @@ func (s *surveyed) check(x *row) error {
 	return seq.NewBlock(&s.spec).Append(unlabelled)
 }
 
-// number gives a row its answers as they are stored.
-func (s *surveyed) number(x *row) {
+// number gives a row its answers as they are stored, and reports whether all are known.
+func (s *surveyed) number(x *row) (known bool) {
 	x.Numbers = x.number
-	switch s.spec.Task {
-	case seq.Classification:
-		x.Label = s.labels[x.labels[0]]
-	case seq.MultiLabel:
-		x.Labels = []int32{}
-		for _, name := range x.labels {
-			x.Labels = append(x.Labels, s.labels[name])
+	if s.spec.Task == seq.Regression {
+		return true
+	}
+	labels := make([]int32, len(x.labels))
+	for i, name := range x.labels {
+		if labels[i] = seq.NoLabel; x.known != nil && !x.known[i] {
+			continue
 		}
-		slices.Sort(x.Labels)
-		x.Labels = slices.Compact(x.Labels)
-	case seq.Tagging:
-		for i, name := range x.labels {
-			if x.Labels = append(x.Labels, seq.NoLabel); x.known[i] {
-				x.Labels[i] = s.labels[name]
-			}
+		if labels[i], known = s.labels[name]; !known {
+			return false
 		}
 	}
+	switch s.spec.Task {
+	case seq.Classification:
+		if len(labels) != 1 {
+			return false
+		}
+		x.Label = labels[0]
+	case seq.MultiLabel:
+		slices.Sort(labels)
+		x.Labels = slices.Compact(labels)
+	case seq.Tagging:
+		x.Labels = labels
+	}
+	return true
 }
 
 // splits are those that have rows, train, val and test first.

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -92,7 +93,8 @@ func TestSplits(t *testing.T) {
 	}
 	var lines strings.Builder
 	for i := range 400 {
-		fmt.Fprintf(&lines, `{"features":[[%d]],"edges":[[0,0]],"label":"a"}`+"\n", i/2)
+		form := []string{`{"features":[[%d]],"edges":[[0,0]],"label":"a"}`, `{"label": "a", "features": [[%d.0]], "edges": [[0, 0]]}`}[i%2] // the same graph
+		fmt.Fprintf(&lines, form+"\n", i/2)
 	}
 	o = usual(write(t, lines.String()))
 	o.Shares = []convert.Share{{Split: "train", Part: 0.5}, {Split: "val", Part: 0}, {Split: "test", Part: 0.5}}
@@ -158,6 +160,32 @@ func TestRefused(t *testing.T) {
 	o.Numbers, o.EdgeFeatureNames = []string{"n"}, []string{}
 	if _, err := Convert(t.Context(), t.TempDir(), o); err == nil || !strings.Contains(err.Error(), "lines.jsonl:1: n: expected a number") {
 		t.Errorf("a text in place of a number: %v", err)
+	}
+}
+
+// TestChanged: files that change between two readings are no data set.
+func TestChanged(t *testing.T) {
+	const line = `{"features":[[1,2]],"edges":[[0,0,3]],"label":"a"}` + "\n"
+	for name, other := range map[string]string{
+		"fewer rows":  line,
+		"other label": line + strings.Replace(line, `"a"`, `"b"`, 1),
+		"no label":    line + strings.Replace(line, `"a"`, `[]`, 1),
+	} {
+		o := usual(write(t, line+line))
+		s, err := survey(t.Context(), &o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(o.From[0], []byte(other), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		dir := filepath.Join(t.TempDir(), "data")
+		if _, err := s.write(t.Context(), dir, &o); !errors.Is(err, errChanged) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, seq.ManifestName)); err == nil {
+			t.Errorf("%s: a data set is there", name)
+		}
 	}
 }
 

@@ -26,7 +26,6 @@ type row struct {
 	answer string    // the field that labels are of
 	split  string    // the text of the field that says it
 	number []float32 // in the order of the options
-	raw    []byte    // features and edges, as they are written
 }
 
 // reader reads the rows of files, one after another.
@@ -108,7 +107,6 @@ func (r *reader) parse(line []byte) (*row, error) {
 	if x.Edges, err = seq.ParseEdges(fields["edges"]); err != nil {
 		return nil, fmt.Errorf("edges: %w", err)
 	}
-	x.raw = append(append(x.raw, fields["features"]...), fields["edges"]...)
 	if value := fields["id"]; value != nil {
 		if x.ID, err = textOf(value); err != nil {
 			return nil, fmt.Errorf("id: %w", err)
