@@ -12,7 +12,6 @@ import (
 // predict and eval call its rows by their ids, whichever file they come from. What a flag cannot do
 // for clouds is an error.
 func TestCloudTables(t *testing.T) {
-	t.Parallel()
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	run := func(args ...string) (out, errs string) {
@@ -94,7 +93,6 @@ func TestCloudTables(t *testing.T) {
 // TestConvertCloud: a folder with a bad file is converted without it, its training has a part for
 // validation, flags without an effect are errors, and reading it as text is warned of.
 func TestConvertCloud(t *testing.T) {
-	t.Parallel()
 	from, data := filepath.Join(t.TempDir(), "set"), filepath.Join(t.TempDir(), "data")
 	for i := range 40 {
 		for _, name := range []string{fmt.Sprintf("chair/train/%d.off", i), fmt.Sprintf("desk/test/%d.off", i), fmt.Sprintf("desk/train/%d.off", i)} {
@@ -135,7 +133,6 @@ func TestConvertCloud(t *testing.T) {
 
 // TestCloudExample runs the commands on tables of clouds in docs/own-data.md.
 func TestCloudExample(t *testing.T) {
-	t.Parallel()
 	page, err := os.ReadFile("../../docs/own-data.md")
 	if err != nil {
 		t.Fatal(err)

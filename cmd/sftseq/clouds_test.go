@@ -11,7 +11,6 @@ import (
 // TestClouds: clouds are generated, a model learns them, and eval, predict and embed take them. The
 // server refuses the model.
 func TestClouds(t *testing.T) {
-	t.Parallel()
 	mustRun := func(t *testing.T, args ...string) string {
 		t.Helper()
 		status, out, errs := program(nil, args...)

@@ -71,7 +71,7 @@ func TestGraphs(t *testing.T) {
 	mustRun(t, "data", "generate", "shapes", "--out", clouds, "--train", "0", "--val", "0", "--test", "2", "--points", "4")
 	for want, args := range map[string][]string{
 		"--relative edges, expected another one: there are no edges":   {"train", "custom", "--data", clouds, "--out", dir + "2", "--relative", "edges"},
-		"expected a file, which is read several times":                         {"data", "convert", "graph", "--from", "-", "--to", dir + "3"},
+		"expected a file, which is read several times":                 {"data", "convert", "graph", "--from", "-", "--to", dir + "3"},
 		"expected a degree of 1 to":                                    {"data", "generate", "graphs", "--out", dir + "4", "--degree", "99"},
 		"edge_feature_names: an export does not follow this key":       {"export", "onnx", dir, "--output", dir + ".onnx"},
 		"edge_feature_names: an export does not follow this key of co": {"export", "pytorch", dir, "--output", dir + "-pytorch"},

@@ -131,6 +131,9 @@ func (s *studiedModel) inference(ctx context.Context, d tensor.Device, k, reps i
 				return fmt.Errorf("rows from %d: %w", at, err)
 			}
 			for i, e := range examples {
+				if e.Label < 0 || int(e.Label) >= len(out[i].Logits) {
+					return fmt.Errorf("row %d: label %d, expected one of the model's %d classes", at+i, e.Label, len(out[i].Logits))
+				}
 				tokens += e.Length()
 				right, l := judge(out[i].Logits, e.Label)
 				if loss += l; right {

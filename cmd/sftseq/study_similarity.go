@@ -52,8 +52,14 @@ func givenOrTrained(c *cli.Context) (m *sft.Model, set *seq.Dataset, what string
 		if set, err = seq.OpenDataset(c.String("data")); err != nil {
 			return nil, nil, "", err
 		}
-		m, err = readModel(dir)
-		return m, set, "the model in " + dir, err
+		if m, err = readModel(dir); err != nil {
+			return nil, nil, "", err
+		}
+		spec := set.Spec()
+		if err := fits(m.Config, &spec); err != nil {
+			return nil, nil, "", fmt.Errorf("--data %s: %w", set.Dir, err)
+		}
+		return m, set, "the model in " + dir, nil
 	}
 	s, err := newStudyTraining(c)
 	if err != nil {

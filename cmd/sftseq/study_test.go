@@ -187,6 +187,13 @@ func TestStudyModels(t *testing.T) {
 	}
 }
 
+// TestStudyForeignData: data that a model does not read are an error, not a measurement.
+func TestStudyForeignData(t *testing.T) {
+	for _, study := range []string{"similarity", "inference"} {
+		refuse(t, exitError, "the features of its tokens are", "", "study", study, "--model", goldenPath("clouds"), "--data", generated(t), "--out", filepath.Join(t.TempDir(), "out"))
+	}
+}
+
 // TestStudyInterrupted: a study that is stopped leaves no file.
 func TestStudyInterrupted(t *testing.T) {
 	for _, name := range []string{"rank", "gradients", "pseudoconvexity", "cost", "runtime"} {
