@@ -5,24 +5,12 @@ import "github.com/sftseq/sftseq/internal/tensor"
 // distanceBias is the relation of points: the features of a pair are computed where they are
 // needed, for one key and all queries of a tile at once.
 type distanceBias struct {
-	points, w, p []float32
-	d            []float32 // of the gradient
-	top, partner []int32
-	heads        int
-	pair         int // features of a pair
-	scale        float32
-	offset       []int32 // first token of each sequence
+	pairBias
+	points []float32
 }
 
 func newDistanceBias(a *attentionRun, rel tensor.DistanceBias, grad tensor.RelativeBiasGradient) *distanceBias {
-	r := a.run
-	d := &distanceBias{points: r.floats(rel.Points), w: r.floats(rel.W), p: r.floats(rel.P),
-		top: r.ints(rel.Top), partner: r.ints(rel.Partner),
-		heads: a.Heads, pair: rel.PairFeatures(), scale: a.scale, offset: a.offset}
-	if grad != nil {
-		d.d = r.floats(grad.(tensor.PairGradient).D)
-	}
-	return d
+	return &distanceBias{newPairBias(a, rel.W, rel.P, rel.Top, rel.Partner, rel.PairFeatures(), grad), a.run.floats(rel.Points)}
 }
 
 // distanceScratch is a worker's memory for one key and a tile of queries.

@@ -10,26 +10,15 @@ import (
 // edgeBias is the relation of the tokens of a graph. What a pair without an edge has is the same
 // for all of a head, and the edges into a key's tokens, which are few, correct it.
 type edgeBias struct {
-	first, source  []int32
-	features, w, p []float32
-	d              []float32 // of the gradient
-	top, partner   []int32
-	heads          int
-	pair           int // features of an edge
-	scale          float32
-	offset         []int32 // first token of each sequence
+	pairBias
+	first, source []int32
+	features      []float32
 }
 
 func newEdgeBias(a *attentionRun, rel tensor.EdgeBias, grad tensor.RelativeBiasGradient) *edgeBias {
-	r := a.run
-	index, tokens := r.ints(rel.Index), a.Q.Shape[0]
-	e := &edgeBias{first: index[:tokens+1], source: index[tokens+1:], features: r.floats(rel.Features),
-		w: r.floats(rel.W), p: r.floats(rel.P), top: r.ints(rel.Top), partner: r.ints(rel.Partner),
-		heads: a.Heads, pair: rel.PairFeatures(), scale: a.scale, offset: a.offset}
-	if grad != nil {
-		e.d = r.floats(grad.(tensor.PairGradient).D)
-	}
-	return e
+	index, tokens := a.run.ints(rel.Index), a.Q.Shape[0]
+	return &edgeBias{pairBias: newPairBias(a, rel.W, rel.P, rel.Top, rel.Partner, rel.PairFeatures(), grad),
+		first: index[:tokens+1], source: index[tokens+1:], features: a.run.floats(rel.Features)}
 }
 
 // edgeScratch is a worker's memory for one key and a tile of queries.

@@ -15,6 +15,28 @@ func pairWeights(r *run, k tensor.PairWeights) {
 	}
 }
 
+// pairBias is what the relations have in common whose features are of pairs.
+type pairBias struct {
+	w, p         []float32
+	d            []float32 // of the gradient
+	top, partner []int32
+	heads        int
+	pair         int // features of a pair
+	scale        float32
+	offset       []int32 // first token of each sequence
+}
+
+// newPairBias takes the operands of a relation, and those of its gradient unless that is nil.
+func newPairBias(a *attentionRun, w, p, top, partner *tensor.Tensor, pair int, grad tensor.RelativeBiasGradient) pairBias {
+	r := a.run
+	b := pairBias{w: r.floats(w), p: r.floats(p), top: r.ints(top), partner: r.ints(partner),
+		heads: a.Heads, pair: pair, scale: a.scale, offset: a.offset}
+	if grad != nil {
+		b.d = r.floats(grad.(tensor.PairGradient).D)
+	}
+	return b
+}
+
 // pairTerms are what one key and each query of a tile have: Rmul, Radd, and their gradients.
 type pairTerms struct{ mul, add, dmul, dadd []float32 }
 
