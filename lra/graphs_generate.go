@@ -40,15 +40,12 @@ func (o *GraphsOptions) Validate() error {
 	case o.Degree < 1 || o.Degree > o.Nodes/8:
 		return fmt.Errorf("expected a degree of 1 to an eighth of the %d nodes, found %d", o.Nodes, o.Degree)
 	}
-	for _, n := range []int{o.Train, o.Val, o.Test} {
-		if n < 0 {
-			return fmt.Errorf("expected 0 rows or more, found %d", n)
-		}
-	}
-	if o.Train+o.Val+o.Test == 0 {
-		return fmt.Errorf("expected a split with rows, found none")
-	}
-	return nil
+	return o.rows().check()
+}
+
+// rows are those that the options ask for.
+func (o *GraphsOptions) rows() *numbered {
+	return &numbered{o.Train, o.Val, o.Test, o.Replace, o.Progress, o.graph}
 }
 
 // GenerateGraphs writes a data set of graphs. Half of a graph's nodes are of one kind, half of the
@@ -63,38 +60,7 @@ func GenerateGraphs(ctx context.Context, dir string, o GraphsOptions) (*seq.Data
 	for _, c := range graphClasses {
 		spec.LabelNames = append(spec.LabelNames, c.name)
 	}
-	b, err := seq.CreateDataset(dir, spec, o.Replace)
-	if err != nil {
-		return nil, err
-	}
-	defer b.Abort()
-	for i, split := range []struct {
-		name string
-		rows int
-	}{{"train", o.Train}, {"val", o.Val}, {"test", o.Test}} {
-		if split.rows == 0 {
-			continue
-		}
-		w, err := b.Split(split.name)
-		if err != nil {
-			return nil, err
-		}
-		for row := range split.rows {
-			if err := ctx.Err(); err != nil {
-				return nil, err
-			}
-			if err := w.Write(o.graph(uint64(i)<<40 | uint64(row))); err != nil {
-				return nil, err
-			}
-			if o.Progress != nil {
-				o.Progress(1)
-			}
-		}
-		if err := w.Close(); err != nil {
-			return nil, err
-		}
-	}
-	return b.Finish(map[string]any{"generator": GraphsName, "seed": o.Seed, "nodes": o.Nodes, "degree": o.Degree})
+	return o.rows().write(ctx, dir, spec, map[string]any{"generator": GraphsName, "seed": o.Seed, "nodes": o.Nodes, "degree": o.Degree})
 }
 
 // graph draws the graph of a number.

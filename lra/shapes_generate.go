@@ -2,7 +2,6 @@ package lra
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -36,15 +35,12 @@ func (o *ShapesOptions) Validate() error {
 	if o.Noise < 0 || o.Noise > 1000 {
 		return fmt.Errorf("expected a noise of 0 to 1000, found %d", o.Noise)
 	}
-	for _, n := range []int{o.Train, o.Val, o.Test} {
-		if n < 0 {
-			return fmt.Errorf("expected 0 rows or more, found %d", n)
-		}
-	}
-	if o.Train+o.Val+o.Test == 0 {
-		return fmt.Errorf("expected a split with rows, found none")
-	}
-	return nil
+	return o.rows().check()
+}
+
+// rows are those that the options ask for.
+func (o *ShapesOptions) rows() *numbered {
+	return &numbered{o.Train, o.Val, o.Test, o.Replace, o.Progress, o.cloud}
 }
 
 // GenerateShapes writes a data set of point clouds: points, uniform on the surface of a solid
@@ -58,31 +54,7 @@ func GenerateShapes(ctx context.Context, dir string, o ShapesOptions) (*seq.Data
 	for _, s := range shapes {
 		spec.LabelNames = append(spec.LabelNames, s.name)
 	}
-	b, err := seq.CreateDataset(dir, spec, o.Replace)
-	if err != nil {
-		return nil, err
-	}
-	defer b.Abort()
-	for i, split := range []struct {
-		name string
-		rows int
-	}{{"train", o.Train}, {"val", o.Val}, {"test", o.Test}} {
-		if split.rows == 0 {
-			continue
-		}
-		clouds := rowsOf(func(write func(seq.Example) error) error {
-			for row := range split.rows {
-				if err := errors.Join(ctx.Err(), write(o.cloud(uint64(i)<<40|uint64(row)))); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err := writeSplit(b, split.name, counted(clouds, o.Progress)); err != nil {
-			return nil, err
-		}
-	}
-	return b.Finish(map[string]any{"generator": ShapesName, "seed": o.Seed, "points": o.Points, "noise": o.Noise, "upright": o.Upright})
+	return o.rows().write(ctx, dir, spec, map[string]any{"generator": ShapesName, "seed": o.Seed, "points": o.Points, "noise": o.Noise, "upright": o.Upright})
 }
 
 // cloud draws the cloud of a number.
