@@ -22,7 +22,7 @@ const (
 // compilerImage is the image with Go but for Go itself, which is mounted.
 const compilerImage = `FROM ` + debianImage + `
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates gcc git libc6-dev
-ENV GOPATH=/go GOTOOLCHAIN=local PATH=/go/bin:/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+ENV GOPATH=/go GOCACHE=/go/cache GOTOOLCHAIN=local PATH=/go/bin:/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 `
 
 // TestDockerfile has Buildah run the steps of both images, and runs the programs in them.
@@ -57,7 +57,7 @@ func TestDockerfile(t *testing.T) {
 	}
 	b.build(t, compiler, golang)
 	mounts := []string{"--volume", goVariable(t, "GOROOT") + ":/usr/local/go:ro", "--volume", goVariable(t, "GOMODCACHE") + ":/go/pkg/mod",
-		"--volume", goVariable(t, "GOCACHE") + ":/root/.cache/go-build"}
+		"--volume", goVariable(t, "GOCACHE") + ":/go/cache"}
 	revision := strings.TrimSpace(command(t, dir, "git", "rev-parse", "HEAD"))
 
 	b.build(t, dir, "sftseq", mounts...)
