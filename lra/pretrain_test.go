@@ -53,6 +53,10 @@ func TestPretrainPresets(t *testing.T) {
 		if got := p.Config.MaskTargets.Len(); got != SpectrumNames {
 			t.Errorf("a model of samples tells %d spectra, expected %d", got, SpectrumNames)
 		}
+		if custom := Custom(sound).Presets[0]; p.Config.FeedForward == 0 || p.Config.FeedForward != custom.Config.FeedForward ||
+			p.Settings.TokenDeletion == 0 || p.Settings.TokenDeletion != custom.Settings.TokenDeletion || p.Settings.TokenReplacement != 0 {
+			t.Errorf("dropout and noise of samples: %+v, %+v", p.Config, p.Settings)
+		}
 	}
 	for _, task := range Tasks() {
 		for _, p := range task.Presets {

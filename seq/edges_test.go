@@ -44,6 +44,16 @@ func TestEdges(t *testing.T) {
 		spec := graphSpec()
 		spec.EdgeFeatureNames = names
 		want := graphs(spec, 300, 40)
+		loops := Example{Index: 300, Features: [][]float32{{1, 2}}} // a token's many edges to itself are one to a device
+		for range 50 {
+			loops.Edges = append(loops.Edges, Edge{Features: make([]float32, len(names))})
+		}
+		if len(names) == 0 {
+			for i := range loops.Edges {
+				loops.Edges[i].Features = nil
+			}
+		}
+		want = append(want, loops)
 		for _, format := range []Format{FileFormat, StreamFormat} {
 			got, gotSpec, err := readAll(bytes.NewReader(encode(t, want, spec, format)))
 			if err != nil || !reflect.DeepEqual(*gotSpec, spec) {

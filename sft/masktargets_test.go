@@ -145,6 +145,28 @@ func TestMaskTargets(t *testing.T) {
 	}
 }
 
+// TestMaskTargetsShares: half of the tokens are told, of which one in ten is read as the mask and
+// all others as they are.
+func TestMaskTargetsShares(t *testing.T) {
+	sounds := tones(rand.New(rand.NewPCG(4, 5)), 20000)
+	c := soundConfig(t, 4, sounds)
+	e := sounds[0]
+	read, positions := c.masked(e.A, e.Index, drawing{mode: trainMode, seed: 3, step: 2})
+	masks, others := 0, 0
+	for i, token := range read {
+		switch {
+		case token == *c.MaskTokenID:
+			masks++
+		case token != e.A[i]:
+			others++
+		}
+	}
+	told, masked := float64(len(positions))/float64(len(e.A)), float64(masks)/float64(len(positions))
+	if math.Abs(told-0.5) > 0.03 || math.Abs(masked-0.1) > 0.01 || others > 0 {
+		t.Errorf("%.3f are told, of which %.3f are masks; %d are other tokens", told, masked, others)
+	}
+}
+
 // TestMaskTargetsAgainstReference: the loss of a batch is that of telling the targets.
 func TestMaskTargetsAgainstReference(t *testing.T) {
 	sounds := tones(rand.New(rand.NewPCG(4, 3)), 300, 420, 90)
@@ -199,6 +221,11 @@ func TestMaskTargetsInConfig(t *testing.T) {
 		if err := new(MaskTargets).UnmarshalJSON([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, expected %q", text, err, want)
 		}
+	}
+	labelled := *c // a model of labels that begins with this one
+	labelled.Task = Classification
+	if err := labelled.DescribeData(seq.Spec{Task: Classification, VocabSize: spectra.Levels, LabelNames: []string{"a", "b"}, Tokenizer: c.Tokenizer}); err != nil || labelled.MaskTargets != nil {
+		t.Errorf("a model of labels tells %d spectra, %v", labelled.MaskTargets.Len(), err)
 	}
 	err = NewMaskTargets(4).Learn(t.Context(), func(add func([]int32) error) error { return add([]int32{1, 256}) }, func(int, int) {})
 	if err == nil || !strings.Contains(err.Error(), "token 256 at index 1") {

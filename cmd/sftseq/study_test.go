@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/study"
+	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -192,6 +193,37 @@ func TestStudyForeignData(t *testing.T) {
 	for _, study := range []string{"similarity", "inference"} {
 		refuse(t, exitError, "the features of its tokens are", "", "study", study, "--model", goldenPath("clouds"), "--data", generated(t), "--out", filepath.Join(t.TempDir(), "out"))
 	}
+}
+
+// TestStudyUnlabelled: a row without a label has no accuracy.
+func TestStudyUnlabelled(t *testing.T) {
+	model, err := sft.ReadConfig(goldenPath("pre", "config.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "data")
+	spec := seq.Spec{Task: seq.Classification, Name: "rows", Tokenizer: model.Tokenizer, VocabSize: model.VocabSize, PadID: model.PadTokenID, LabelNames: model.LabelNames}
+	b, err := seq.CreateDataset(dir, spec, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer b.Abort()
+	w, err := b.Split("val")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, label := range []int32{1, seq.NoLabel} {
+		if err := w.Write(seq.Example{A: []int32{1, 2, 3}, Label: label}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Finish(nil); err != nil {
+		t.Fatal(err)
+	}
+	refuse(t, exitError, "row 1: label -1, expected one of the model's", "", "study", "inference", "--model", goldenPath("pre"), "--data", dir, "--k", "2", "--reps", "1", "--out", filepath.Join(t.TempDir(), "out"))
 }
 
 // TestStudyInterrupted: a study that is stopped leaves no file.

@@ -163,6 +163,29 @@ func TestRefused(t *testing.T) {
 	}
 }
 
+// TestHash: graphs that differ in anything but how they are written are told apart.
+func TestHash(t *testing.T) {
+	graph := func() *row {
+		return &row{Example: seq.Example{Features: [][]float32{{1, 2}, {3, 4}}, Edges: []seq.Edge{{Source: 0, Target: 1, Features: []float32{5}}}}}
+	}
+	seen := map[uint64]string{graph().hash(): "none"}
+	for name, change := range map[string]func(x *row){
+		"feature":      func(x *row) { x.Features[1][0] = 9 },
+		"source":       func(x *row) { x.Edges[0].Source = 1 },
+		"target":       func(x *row) { x.Edges[0].Target = 0 },
+		"edge feature": func(x *row) { x.Edges[0].Features[0] = 6 },
+		"another edge": func(x *row) { x.Edges = append(x.Edges, x.Edges[0]) },
+		"another node": func(x *row) { x.Features = append(x.Features, x.Features[0]) },
+	} {
+		x := graph()
+		change(x)
+		if other, there := seen[x.hash()]; there {
+			t.Errorf("%s has the hash of %s", name, other)
+		}
+		seen[x.hash()] = name
+	}
+}
+
 // TestChanged: files that change between two readings are no data set.
 func TestChanged(t *testing.T) {
 	const line = `{"features":[[1,2]],"edges":[[0,0,3]],"label":"a"}` + "\n"
