@@ -50,10 +50,10 @@ test-pure:
 	$(AGAIN) -short ./internal/dist
 
 # All that a change must pass.
-ci: test lint cross
+ci: test lint cross test-dist
 
 # The archives and images of a release, which take long because they compile the program for
-# other systems: what a release must pass, too, and a change of what makes it.
+# other systems.
 test-dist:
 	$(GO) test -timeout 30m ./internal/dist
 
