@@ -12,9 +12,9 @@ import (
 	"time"
 )
 
-// attackVariable makes the test program an attacker of the server on this socket. The
-// last argument names the attack.
-const attackVariable = "SFTSEQ_ATTACK_SOCKET"
+// attackVariable makes the test program an attacker of the server on this socket and this
+// address, with a space between them. The last argument names the attack.
+const attackVariable = "SFTSEQ_ATTACK_SERVER"
 
 // attacks are what a client may do, in ignorance or in malice, that must not slow others
 // down.
@@ -22,21 +22,30 @@ var attacks = []struct {
 	name    string
 	clients int
 	run     func(*attacker)
+	http    bool
 }{
-	{"nothing", 2, (*attacker).nothing},
-	{"pipeline", 1, (*attacker).pipeline},
-	{"pipelines", 16, (*attacker).pipeline},
-	{"never-readers", 20, (*attacker).neverRead},
-	{"bare-lines", 16, (*attacker).bareLines},
-	{"refusals", 16, (*attacker).refusals},
-	{"searches", 4, (*attacker).searches},
-	{"edits", 2, (*attacker).edits},
-	{"front-edits", 2, (*attacker).frontEdits},
-	{"large-messages", 4, (*attacker).largeMessages},
+	{name: "nothing", clients: 2, run: (*attacker).nothing},
+	{name: "pipeline", clients: 1, run: (*attacker).pipeline},
+	{name: "pipelines", clients: 16, run: (*attacker).pipeline},
+	{name: "never-readers", clients: 20, run: (*attacker).neverRead},
+	{name: "bare-lines", clients: 16, run: (*attacker).bareLines},
+	{name: "refusals", clients: 16, run: (*attacker).refusals},
+	{name: "searches", clients: 4, run: (*attacker).searches},
+	{name: "edits", clients: 2, run: (*attacker).edits},
+	{name: "front-edits", clients: 2, run: (*attacker).frontEdits},
+	{name: "large-messages", clients: 4, run: (*attacker).largeMessages},
+	{name: "http-nothing", clients: 2, run: (*attacker).nothing, http: true},
+	{name: "http-long-texts", clients: 16, run: (*attacker).longTexts, http: true},
+	{name: "http-broken-bodies", clients: 16, run: (*attacker).brokenBodies, http: true},
+	{name: "http-large-bodies", clients: 4, run: (*attacker).largeBodies, http: true},
+	{name: "http-wrong-tokens", clients: 16, run: (*attacker).wrongTokens, http: true},
+	{name: "http-slow-senders", clients: 100, run: (*attacker).slowSender, http: true},
+	{name: "http-never-readers", clients: 20, run: (*attacker).unreadVectors, http: true},
 }
 
 // attackUntilKilled runs the clients of an attack, and says when they are connected.
-func attackUntilKilled(socket, name string) {
+func attackUntilKilled(server, name string) {
+	socket, web, _ := strings.Cut(server, " ")
 	for _, a := range attacks {
 		if a.name != name {
 			continue
@@ -46,7 +55,11 @@ func attackUntilKilled(socket, name string) {
 		for range a.clients {
 			go func() {
 				for first := true; ; first = false {
-					conn, err := net.Dial("unix", socket)
+					network, address := "unix", socket
+					if a.http {
+						network, address = "tcp", web
+					}
+					conn, err := net.Dial(network, address)
 					if first {
 						connected.Done()
 					}

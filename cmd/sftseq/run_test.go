@@ -38,8 +38,8 @@ func TestMain(m *testing.M) {
 	if os.Getenv(deviceVariable) == "" {
 		os.Setenv(deviceVariable, "cpu")
 	}
-	if socket := os.Getenv(attackVariable); socket != "" {
-		attackUntilKilled(socket, os.Args[len(os.Args)-1])
+	if server := os.Getenv(attackVariable); server != "" {
+		attackUntilKilled(server, os.Args[len(os.Args)-1])
 	}
 	status := m.Run()
 	if builtDir != "" {

@@ -35,18 +35,22 @@ import (
 //
 // The number is that of the honest client's requests alone and beside each.
 func BenchmarkAttack(b *testing.B) {
-	socket := attackedServer(b)
+	server := attackedServer(b)
 	hasten()
 	for _, a := range attacks {
 		b.Run(a.name, func(b *testing.B) {
+			honest := honest
+			if a.http {
+				honest = honestHTTP
+			}
 			var alone, beside []time.Duration
 			const turns = 5
 			for turn := range turns {
 				n := b.N*(turn+1)/turns - b.N*turn/turns
 				time.Sleep(500 * time.Millisecond) // what the last attack has left is done
-				alone = append(alone, honest(b, socket, n)...)
-				stop := attack(b, socket, a.name)
-				beside = append(beside, honest(b, socket, n)...)
+				alone = append(alone, honest(b, server, n)...)
+				stop := attack(b, server, a.name)
+				beside = append(beside, honest(b, server, n)...)
 				stop()
 			}
 			report := func(part int, unit string) {
@@ -76,10 +80,14 @@ func hasten() {
 // TestAttacks runs each attack for a moment: the server goes on answering an honest
 // client, and is well at the end.
 func TestAttacks(t *testing.T) {
-	socket := attackedServer(t)
+	server := attackedServer(t)
 	for _, a := range attacks {
-		stop := attack(t, socket, a.name)
-		waits := honest(t, socket, 20)
+		honest := honest
+		if a.http {
+			honest = honestHTTP
+		}
+		stop := attack(t, server, a.name)
+		waits := honest(t, server, 20)
 		stop()
 		t.Logf("%-15s median %v, longest %v", a.name, percentile(waits, 50), percentile(waits, 100))
 	}
@@ -93,8 +101,18 @@ func percentile(d []time.Duration, part int) time.Duration {
 // attackedItems is the size of the index that is searched.
 const attackedItems = 100_000
 
+// An attacked is a server in a process of its own.
+type attacked struct {
+	socket string // of JSON-RPC
+	web    string // HOST:PORT of HTTP
+	pid    int
+}
+
+// httpToken is what an attacked server's honest clients have.
+const httpToken = "of-honest-clients"
+
 // attackedServer serves the text task's quick model with fresh weights and an index.
-func attackedServer(tb testing.TB) (socket string) {
+func attackedServer(tb testing.TB) attacked {
 	tb.Helper()
 	config, _, err := benchConfig(lra.Text.Name)
 	if err != nil {
@@ -112,8 +130,17 @@ func attackedServer(tb testing.TB) (socket string) {
 	}
 	items := filepath.Join(dir, "items")
 	fillIndex(tb, items, saved)
-	socket = filepath.Join(dir, "socket")
-	c := exec.Command(built(tb), "serve", "--model", dir, "--index", items, "--listen", "unix:"+socket, "--log", "warn", "--device", "cpu")
+	token := filepath.Join(dir, "token")
+	if err := os.WriteFile(token, []byte(httpToken), 0o600); err != nil {
+		tb.Fatal(err)
+	}
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	free.Close()
+	socket, web := filepath.Join(dir, "socket"), free.Addr().String()
+	c := exec.Command(built(tb), "serve", "--model", dir, "--index", items, "--listen", "unix:"+socket, "--http", web, "--http-token", token, "--log", "warn", "--device", "cpu")
 	var logs bytes.Buffer
 	c.Stderr = &logs
 	if err := c.Start(); err != nil {
@@ -133,17 +160,20 @@ func attackedServer(tb testing.TB) (socket string) {
 			tb.Errorf("the server does not end\n%.2000s", logs.String())
 		}
 	})
-	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
-		conn, err := net.Dial("unix", socket)
-		if err == nil {
-			conn.Close()
-			return socket
-		}
-		if time.Now().After(deadline) {
-			c.Process.Kill()
-			tb.Fatalf("the server does not listen: %v\n%.2000s", err, logs.String())
+	for _, listener := range [][2]string{{"unix", socket}, {"tcp", web}} {
+		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+			conn, err := net.Dial(listener[0], listener[1])
+			if err == nil {
+				conn.Close()
+				break
+			}
+			if time.Now().After(deadline) {
+				c.Process.Kill()
+				tb.Fatalf("the server does not listen: %v\n%.2000s", err, logs.String())
+			}
 		}
 	}
+	return attacked{socket, web, c.Process.Pid}
 }
 
 // fillIndex makes an index of random vectors, as if the model had computed them.
@@ -174,10 +204,10 @@ func fillIndex(tb testing.TB, path string, m *sft.Model) {
 }
 
 // attack starts the attackers in a process of their own and returns when they are at it.
-func attack(tb testing.TB, socket, name string) (stop func()) {
+func attack(tb testing.TB, server attacked, name string) (stop func()) {
 	tb.Helper()
 	c := exec.Command(os.Args[0], name)
-	c.Env = append(os.Environ(), attackVariable+"="+socket)
+	c.Env = append(os.Environ(), attackVariable+"="+server.socket+" "+server.web)
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Stderr = os.Stderr
 	out, err := c.StdoutPipe()
@@ -187,13 +217,13 @@ func attack(tb testing.TB, socket, name string) (stop func()) {
 	if err := c.Start(); err != nil {
 		tb.Fatal(err)
 	}
+	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
+		tb.Fatalf("the attackers: %q, %v", line, err)
+	}
 	// Attackers have machines of their own: on this one they must not take the processors
 	// from the server.
 	if err := syscall.Setpriority(syscall.PRIO_PGRP, c.Process.Pid, 19); err != nil {
 		tb.Fatal(err)
-	}
-	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
-		tb.Fatalf("the attackers: %q, %v", line, err)
 	}
 	time.Sleep(300 * time.Millisecond)
 	stop = sync.OnceFunc(func() {
@@ -204,11 +234,14 @@ func attack(tb testing.TB, socket, name string) (stop func()) {
 	return stop
 }
 
+// shortText is what honest clients ask about.
+var shortText = strings.Repeat("a short text ", 8)
+
 // honest asks for the classes of n short texts, one after the other, and returns what it
 // has waited for each.
-func honest(tb testing.TB, socket string, n int) []time.Duration {
+func honest(tb testing.TB, server attacked, n int) []time.Duration {
 	tb.Helper()
-	conn, err := net.Dial("unix", socket)
+	conn, err := net.Dial("unix", server.socket)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -227,10 +260,9 @@ func honest(tb testing.TB, socket string, n int) []time.Duration {
 		return time.Since(began)
 	}
 	ask(`{"jsonrpc":"2.0","id":0,"method":"initialize"}`)
-	text := strings.Repeat("a short text ", 8)
 	waits := make([]time.Duration, n)
 	for i := range waits {
-		waits[i] = ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"text":%q}}`, i+1, text))
+		waits[i] = ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"text":%q}}`, i+1, shortText))
 		time.Sleep(20 * time.Millisecond)
 	}
 	return waits

@@ -78,7 +78,7 @@ func TestServeMemory(t *testing.T) {
 }
 
 // resident is a line of a process's status, in bytes.
-func resident(t *testing.T, pid int, name string) int64 {
+func resident(t testing.TB, pid int, name string) int64 {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {

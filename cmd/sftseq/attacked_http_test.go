@@ -1,0 +1,45 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// asks sends a request of HTTP, and returns the status and the body of its answer.
+func (s attacked) asks(client *http.Client, path, token, body string) (status int, answer []byte, err error) {
+	r, err := http.NewRequest("POST", "http://"+s.web+path, strings.NewReader(body))
+	if err != nil {
+		return 0, nil, err
+	}
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Authorization", "Bearer "+token)
+	response, err := client.Do(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer response.Body.Close()
+	answer, err = io.ReadAll(response.Body)
+	return response.StatusCode, answer, err
+}
+
+// honestHTTP is honest over HTTP, on one connection.
+func honestHTTP(tb testing.TB, server attacked, n int) []time.Duration {
+	tb.Helper()
+	client := &http.Client{Transport: &http.Transport{}, Timeout: time.Minute}
+	defer client.CloseIdleConnections()
+	waits := make([]time.Duration, n)
+	for i := range waits {
+		began := time.Now()
+		status, answer, err := server.asks(client, "/classify", httpToken, fmt.Sprintf(`{"text":%q}`, shortText))
+		if err != nil || status != 200 {
+			tb.Fatalf("the honest client got %d %.300s, %v", status, answer, err)
+		}
+		waits[i] = time.Since(began)
+		time.Sleep(20 * time.Millisecond)
+	}
+	return waits
+}
