@@ -2,14 +2,15 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// TestClouds: clouds are generated, a model learns them, and eval, predict and embed take them. The
-// server refuses the model.
+// TestClouds: clouds are generated, a model learns them, and eval, predict, embed and
+// serve take them.
 func TestClouds(t *testing.T) {
 	mustRun := func(t *testing.T, args ...string) string {
 		t.Helper()
@@ -60,7 +61,62 @@ func TestClouds(t *testing.T) {
 			t.Errorf("%v: status %d, %s", args, status, errs)
 		}
 	}
-	if status, _, errs := program(nil, "serve", "--model", dir); status == 0 || !strings.Contains(errs, "the server takes ids so far") {
+	servedAsPredicted(t, dir, lines)
+}
+
+// servedAsPredicted expects the answers of predict to the lines of a file from the server, to
+// bare lines and to requests; an index of what has no ids is refused.
+func servedAsPredicted(t *testing.T, dir, path string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	predicted := succeed(t, string(text), "predict", "--model", dir)
+	if bare := succeed(t, string(text), "serve", "--model", dir); bare != predicted {
+		t.Errorf("the server answers\n%s\nexpected\n%s", bare, predicted)
+	}
+	requests := `{"jsonrpc":"2.0","id":0,"method":"initialize"}` + "\n"
+	for line := range strings.Lines(string(text)) {
+		n := strings.Count(requests, "\n")
+		for i, method := range []string{"classify", "embed"} {
+			requests += fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"sequence/%s","params":%s}`+"\n", 2*n+i, method, unlabelled(t, line))
+		}
+	}
+	answers := strings.Split(strings.TrimSpace(succeed(t, requests, "serve", "--model", dir, "--log", "error")), "\n")
+	embedded := strings.Split(strings.TrimSpace(succeed(t, string(text), "embed", "--model", dir)), "\n")
+	found := map[string]bool{}
+	for _, a := range answers {
+		if _, result, ok := strings.Cut(a, `"result":{`); ok {
+			found[strings.TrimSuffix(result, "}}")] = true
+		}
+	}
+	for i, line := range append(strings.Split(strings.TrimSpace(predicted), "\n"), embedded...) {
+		_, rest, _ := strings.Cut(line, ",") // behind the id
+		if !found[strings.TrimSuffix(rest, "}")] {
+			t.Errorf("line %d: no answer is %s\n%s", i, rest, answers)
+		}
+	}
+	if status, _, errs := program(nil, "serve", "--model", dir, "--index", filepath.Join(t.TempDir(), "index")); status == 0 || !strings.Contains(errs, "expected no --index") {
 		t.Errorf("serve: status %d, %s", status, errs)
 	}
+}
+
+// unlabelled is a line without what a request does not know.
+func unlabelled(t *testing.T, line string) string {
+	t.Helper()
+	var fields map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(line), &fields); err != nil {
+		t.Fatal(err)
+	}
+	for name := range fields {
+		if name != "features" && name != "edges" {
+			delete(fields, name)
+		}
+	}
+	out, err := json.Marshal(fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
 }

@@ -94,7 +94,5 @@ func TestGraphs(t *testing.T) {
 			t.Errorf("%s: %s, expected %s", line, out, want)
 		}
 	}
-	if status, _, errs := program(nil, "serve", "--model", dir); status == 0 || !strings.Contains(errs, "the server takes ids so far") {
-		t.Errorf("serve: status %d, %s", status, errs)
-	}
+	servedAsPredicted(t, dir, lines)
 }

@@ -179,8 +179,8 @@ func size(c *cli.Context, name string, least, most uint64) (int64, error) {
 // serveModel reads --model and puts it on --device.
 func serveModel(c *cli.Context) (*serve.Model, error) {
 	m, err := loadModel(c)
-	if err == nil && m.Config.Featured() {
-		err = fmt.Errorf("%s: the tokens of the model have features, and the server takes ids so far: sftseq predict and sftseq embed take features", c.String("model"))
+	if err == nil && m.Config.Featured() && c.String("index") != "" {
+		err = fmt.Errorf("%s: the tokens of the model have features, and an index keeps ids: expected no --index", c.String("model"))
 	}
 	if err != nil {
 		return nil, err

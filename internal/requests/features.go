@@ -3,6 +3,7 @@ package requests
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -21,32 +22,49 @@ func (p *Parser) fillFeatures(r *Request, fields map[string]json.RawMessage) err
 	case !p.Config.Featured():
 		return Fail(CodeRequest, "features, but the model reads tokens")
 	case value == nil:
-		return Fail(CodeRequest, "expected features, a list of %s for each token", strings.Join(p.Config.FeatureNames, ", "))
+		return Fail(CodeRequest, "expected features, %s", p.FeatureList())
 	}
 	for _, name := range []string{"tokens", "text", "tokens_a", "text_a", "tokens_b", "text_b"} {
 		if fields[name] != nil {
 			return Fail(CodeRequest, "both features and %s, expected one of them", name)
 		}
 	}
-	features, err := jsonlines.Features(value)
-	if err != nil {
-		return Fail(CodeParams, "features: %v", err)
-	}
-	var edges []seq.Edge
-	switch value, edged := fields["edges"], p.Config.Edged(); {
-	case edged && value == nil:
-		return Fail(CodeRequest, "expected edges, a list of %s for each", strings.Join(append([]string{"source", "target"}, p.Config.EdgeFeatureNames...), ", "))
-	case edged:
-		if edges, err = seq.ParseEdges(value); err != nil {
-			return Fail(CodeParams, "edges: %v", err)
-		}
-	case value != nil:
+	switch edged := p.Config.Edged(); {
+	case edged && fields["edges"] == nil:
+		return Fail(CodeRequest, "expected edges, %s", p.EdgeList())
+	case !edged && fields["edges"] != nil:
 		return Fail(CodeRequest, "edges, but the model knows none")
 	}
-	if err := p.setGraph(r, features, edges); err != nil {
-		return Fail(CodeParams, "features: %v", err)
+	if place, err := p.ReadGraph(r, value, fields["edges"]); err != nil {
+		return Fail(CodeParams, "%s: %v", place, err)
 	}
 	return nil
+}
+
+// FeatureList says what stands in a list of features, for errors.
+func (p *Parser) FeatureList() string {
+	return fmt.Sprintf("a list of %s for each token", strings.Join(p.Config.FeatureNames, ", "))
+}
+
+// EdgeList says what stands in a list of edges.
+func (p *Parser) EdgeList() string {
+	return fmt.Sprintf("a list of %s for each", strings.Join(append([]string{"source", "target"}, p.Config.EdgeFeatureNames...), ", "))
+}
+
+// ReadGraph makes the values of the fields features and edges the sequence of a request; of
+// a model that reads no edges these are nil. Beside an error is the field at fault.
+func (p *Parser) ReadGraph(r *Request, features, edges json.RawMessage) (field string, err error) {
+	rows, err := jsonlines.Features(features)
+	if err != nil {
+		return "features", err
+	}
+	var list []seq.Edge
+	if edges != nil {
+		if list, err = seq.ParseEdges(edges); err != nil {
+			return "edges", err
+		}
+	}
+	return p.setGraph(r, rows, list)
 }
 
 // SetFeatures makes features the sequence of a request, of a model that reads no edges.
@@ -54,14 +72,20 @@ func (p *Parser) SetFeatures(r *Request, features [][]float32) error {
 	if p.Config.Edged() {
 		return errors.New("the model reads graphs, and a table has no edges: lines of JSON and Arrow files of sequences do")
 	}
-	return p.setGraph(r, features, nil)
+	_, err := p.setGraph(r, features, nil)
+	return err
 }
 
-func (p *Parser) setGraph(r *Request, features [][]float32, edges []seq.Edge) error {
-	used, edges, err := p.Config.WindowGraph(features, edges)
+// setGraph returns the field at fault beside an error.
+func (p *Parser) setGraph(r *Request, features [][]float32, edges []seq.Edge) (field string, err error) {
+	used, err := p.Config.WindowFeatures(features)
 	if err != nil {
-		return err
+		return "features", err
 	}
+	if err := p.Config.CheckEdges(edges, len(features)); err != nil {
+		return "edges", err
+	}
+	edges = seq.EdgesWithin(edges, len(used))
 	if len(used) < len(features) { // all of them would be kept as long as the request
 		used = slices.Clone(used)
 		for i := range used {
@@ -69,5 +93,5 @@ func (p *Parser) setGraph(r *Request, features [][]float32, edges []seq.Edge) er
 		}
 	}
 	r.Features, r.Edges, r.Sequences, r.Lengths = used, edges, [][]int32{nil}, []int{len(features)}
-	return nil
+	return "", nil
 }

@@ -18,6 +18,7 @@ func FuzzRequest(f *testing.F) {
 		`{"tokens":[]}`, `{"tokens":[1,"2,3"]}`, `{"tokens":[[1,2]]}`, `{"tokens":[-0]}`, `{"tokens":[4294967297]}`, `{"tokens":null,"text":"1"}`,
 		`{"tokens":[1],"tokens":[2]}`, `{"tokens_a":[1],"tokens_b":[2]}`, `{"id":{"a":[1]},"tokens":[1]}`, `[`, `{`, `null`, "\xff", "{\"text\":\"\\ud800\"}",
 		"{\"tokens\":[1]}\x00", `{"tokens":[0]}`, `{"label":1.5,"tokens":[1]}`,
+		`{"features":[[1.5,0],[2,-1e3]],"edges":[[0,1,1,0.5],[1,1,0,0]]}`, `{"features":[[1,2]],"edges":[]}`, `{"features":[[1,null]],"edges":[[0,7,1,1]]}`,
 	} {
 		f.Add([]byte(line))
 	}
@@ -25,9 +26,24 @@ func FuzzRequest(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	p := NewParser(config, "", "f", 1)
+	graphs, err := sft.ReadConfig("../../sft/testdata/golden/graphs/config.json")
+	if err != nil {
+		f.Fatal(err)
+	}
+	p, q := NewParser(config, "", "f", 1), NewParser(graphs, "", "f", 1)
 	f.Fuzz(func(t *testing.T, line []byte) {
 		defer fuzztest.Limits(t, 1<<20+500*len(line))()
+		g := q.Parse(line, 5, nil)
+		switch {
+		case g.Failure != nil:
+			if g.Features != nil || g.Edges != nil || !strings.HasPrefix(g.Failure.Message, "f:5: ") {
+				t.Fatalf("%+v, %+v", g, g.Failure)
+			}
+		case graphs.CheckExample(g.Example()) != nil || g.Lengths[0] != len(g.Features):
+			t.Fatalf("%+v", g)
+		case g.Bytes() > q.MemoryOfLine(line):
+			t.Fatalf("%d bytes, %d were expected at most", g.Bytes(), q.MemoryOfLine(line))
+		}
 		r := p.Parse(line, 5, nil)
 		if !json.Valid(r.ID) {
 			t.Fatalf("id %q", r.ID)

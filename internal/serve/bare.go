@@ -87,7 +87,7 @@ func (s *session) acceptBare(m *message) bool {
 	case !model.config.Answers():
 		r.Failure = &requests.Failure{Code: requests.CodeRequest, Message: unlabelled}
 	}
-	s.queueBare(&bareLine{request: r, model: model, bytes: int64(len(r.ID)+len(r.Label)) + tokenBytes*int64(r.Tokens()) + jobBytes, received: m.received})
+	s.queueBare(&bareLine{request: r, model: model, bytes: int64(len(r.ID)+len(r.Label)) + r.Bytes() + jobBytes, received: m.received})
 	return true
 }
 

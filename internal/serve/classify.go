@@ -65,9 +65,8 @@ func (c *call) classifyText(q *sequence, text string, w *window) (out classifica
 func newClassification(config *sft.Config, q *sequence, w *window, cuts []cut, outputs []sft.Output) (any, error) {
 	out := classification{origin: q.origin()}
 	shift(outputs, cuts)
-	r := &requests.Request{Sequences: [][]int32{cuts[0].tokens}, Lengths: []int{len(q.tokens)}}
 	var err error
-	if out.Prediction, err = requests.NewPrediction(config, r, outputs[0]); err != nil {
+	if out.Prediction, err = requests.NewPrediction(config, cuts[0].request(q.length()), outputs[0]); err != nil {
 		return nil, err
 	}
 	if w != nil {

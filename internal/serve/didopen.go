@@ -40,7 +40,11 @@ func (s *session) didOpen(params json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	if config := s.server.current().config; w != nil && !readsWindows(config) {
+	config := s.server.current().config
+	if config.Featured() {
+		return badParam("text", featured+": expected no document")
+	}
+	if w != nil && !readsWindows(config) {
 		return badParam("window", "a model of the task %s reads a document without windows, expected none", config.Task)
 	}
 	s.documents.mu.Lock()

@@ -27,7 +27,7 @@ func (c *call) embedOne(path string, fields map[string]json.RawMessage) *item {
 	if err != nil {
 		return &item{err: err}
 	}
-	return &item{work: batching.Embed, examples: []seq.Example{{A: r.Sequences[0]}}, read: []*sequence{q}, numbers: c.model.config.HiddenSize, result: func(outputs []sft.Output) (any, error) {
+	return &item{work: batching.Embed, examples: []seq.Example{r.Example()}, read: []*sequence{q}, numbers: c.model.config.HiddenSize, result: func(outputs []sft.Output) (any, error) {
 		out := embedded{origin: q.origin()}
 		var err error
 		out.Embedding, err = requests.NewEmbedding(c.model.config, r, outputs[0].Embeddings)

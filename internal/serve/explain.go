@@ -23,10 +23,10 @@ func parseExplain(path string, value json.RawMessage) (batching.Work, error) {
 
 // explanationNumbers is how many numbers the explanations of sequences have: one
 // for each token, and three for each that a layer has sampled.
-func explanationNumbers(config *sft.Config, sequences ...[]int32) int {
+func explanationNumbers(config *sft.Config, lengths ...int) int {
 	n := 0
-	for _, tokens := range sequences {
-		n += len(tokens) + 3*min(len(tokens), 2*config.NumSampledTokens)*config.NumLayers
+	for _, length := range lengths {
+		n += length + 3*min(length, 2*config.NumSampledTokens)*config.NumLayers
 	}
 	return n
 }

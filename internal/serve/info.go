@@ -15,7 +15,9 @@ type modelInfo struct {
 	Name          string         `json:"name"`
 	Task          string         `json:"task"`
 	Labels        []any          `json:"labels"`
-	Numbers       []string       `json:"numbers,omitempty"` // that a regression predicts, which has no labels
+	Numbers       []string       `json:"numbers,omitempty"`      // that a regression predicts, which has no labels
+	Features      []string       `json:"features,omitempty"`     // of tokens without ids
+	EdgeFeatures  *[]string      `json:"edgeFeatures,omitempty"` // of graphs
 	Tokenizer     *tokenizerInfo `json:"tokenizer"`
 	VocabSize     int            `json:"vocabSize"`
 	LongestLength int            `json:"longestLength"`
@@ -55,6 +57,9 @@ func infoOf(m *served) modelInfo {
 	c := m.config
 	i := modelInfo{Name: m.about.Name, Task: c.Task, Labels: []any{}, Tokenizer: tokenizerOf(c), VocabSize: c.VocabSize, LongestLength: longest(c),
 		HiddenSize: c.HiddenSize, Layers: c.NumLayers, Device: m.about.Device, Hash: m.about.Hash, Numbers: c.NumberNames()}
+	if i.Features = c.FeatureNames; c.Edged() {
+		i.EdgeFeatures = &c.EdgeFeatureNames
+	}
 	for n := range c.NumLabels {
 		if c.Answers() || c.LabelsHold() || c.Tags() {
 			i.Labels = append(i.Labels, c.Label(n))

@@ -95,8 +95,8 @@ func (s *session) initialize(params json.RawMessage) (any, error) {
 	defer model.Done()
 	var r initializeResult
 	r.ServerInfo.Name, r.ServerInfo.Version = "sftseq", s.server.options.Version
-	r.Capabilities = capabilities{PositionEncoding: utf8Positions, Documents: true, WindowPolicies: windowPolicies}
-	if !model.config.Answers() { // no other method takes a window
+	r.Capabilities = capabilities{PositionEncoding: utf8Positions, Documents: !model.config.Featured(), WindowPolicies: windowPolicies}
+	if !readsWindows(model.config) {
 		r.Capabilities.WindowPolicies = []string{}
 	}
 	if s.utf16 {

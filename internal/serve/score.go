@@ -32,7 +32,7 @@ func (c *call) scoreOne(path string, fields map[string]json.RawMessage) *item {
 	config := c.model.config
 	numbers := predictionNumbers(config)
 	if what == batching.Explain {
-		numbers += explanationNumbers(config, r.Sequences...)
+		numbers += explanationNumbers(config, len(r.Sequences[0]), len(r.Sequences[1]))
 	}
 	return &item{work: what, examples: []seq.Example{r.Example()}, read: []*sequence{a, b}, numbers: numbers, result: func(outputs []sft.Output) (any, error) {
 		return requests.NewPrediction(config, r, outputs[0])

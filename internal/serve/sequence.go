@@ -13,12 +13,13 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// sequence is a sequence of a request: from text, tokens, bytes or a document.
+// sequence is a sequence of a request: from text, tokens, bytes, a document or features.
 type sequence struct {
 	field    string // of the request, in errors
 	tokens   []int32
-	text     *string   // of which they were made, for a model that tags them
-	document *document // nil if it was in the request
+	graph    *requests.Request // of a model of features, in place of tokens
+	text     *string           // of which they were made, for a model that tags them
+	document *document         // nil if it was in the request
 	version  int64
 	changed  context.Context // of the document: ends when it changes
 }
@@ -39,6 +40,12 @@ func (q *sequence) origin() (o origin) {
 // sources are the fields that hold a sequence.
 var sources = []string{"text", "tokens", "bytes", "uri"}
 
+// The fields of a point cloud or a graph, in place of the sources.
+const (
+	featuresField = "features"
+	edgesField    = "edges"
+)
+
 // fieldsOf lists the known fields of params: sequences of each suffix, with the
 // version that a document must have, and others.
 func fieldsOf(suffixes []string, others ...string) map[string]bool {
@@ -48,6 +55,9 @@ func fieldsOf(suffixes []string, others ...string) map[string]bool {
 			names = append(names, source+suffix)
 		}
 		names = append(names, "version"+suffix)
+		if suffix == "" {
+			names = append(names, featuresField, edgesField)
+		}
 	}
 	return known(append(names, others...)...)
 }
@@ -107,6 +117,14 @@ func (s *session) object(params json.RawMessage, known map[string]bool) (fields 
 // sequence reads the one sequence among fields whose names end in suffix; path
 // goes before the names in errors.
 func (c *call) sequence(path string, fields map[string]json.RawMessage, suffix string) (*sequence, error) {
+	if c.model.config.Featured() {
+		return c.graph(path, fields, suffix)
+	}
+	for _, name := range []string{featuresField, edgesField} {
+		if fields[name] != nil {
+			return nil, badParam(path+name, "the model reads tokens")
+		}
+	}
 	found := ""
 	for _, name := range sources {
 		name += suffix
@@ -179,6 +197,9 @@ func (c *call) read(found string, value json.RawMessage) ([]int32, error) {
 func (c *call) fit(sequences ...*sequence) (*requests.Request, error) {
 	r := &requests.Request{}
 	for _, q := range sequences {
+		if q.graph != nil { // which was fitted as it was read
+			return q.graph, nil
+		}
 		used, err := q.read(c.model.config)
 		if err != nil {
 			return nil, err
@@ -187,6 +208,14 @@ func (c *call) fit(sequences ...*sequence) (*requests.Request, error) {
 		r.Lengths = append(r.Lengths, len(q.tokens))
 	}
 	return r, nil
+}
+
+// length is how many tokens a sequence has, before a window cuts it.
+func (q *sequence) length() int {
+	if q.graph != nil {
+		return q.graph.Lengths[0]
+	}
+	return len(q.tokens)
 }
 
 // read is what a model reads of the sequence when no window was asked for.

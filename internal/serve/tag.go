@@ -41,8 +41,8 @@ func (c *call) tagSequence(q *sequence) *item {
 		}
 	}
 	config := c.model.config
-	i := &item{work: batching.Classify, read: []*sequence{q}, numbers: spanNumbers(config, len(r.Sequences[0])),
-		examples: []seq.Example{{A: r.Sequences[0], Label: seq.NoLabel}}}
+	i := &item{work: batching.Classify, read: []*sequence{q}, numbers: spanNumbers(config, r.Tokens()),
+		examples: []seq.Example{r.Example()}}
 	i.result = func(outputs []sft.Output) (any, error) {
 		spans, err := requests.NewSpans(config, r, outputs[0])
 		return tagged{spans, q.origin()}, err

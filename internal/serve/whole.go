@@ -5,7 +5,6 @@ import (
 
 	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/internal/serve/batching"
-	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -51,10 +50,10 @@ func (c *call) wholeItem(what batching.Work, q *sequence, w *window) (*item, []c
 	}
 	i := &item{work: what, read: []*sequence{q}, numbers: predictionNumbers(config)}
 	for _, cut := range cuts {
-		i.examples = append(i.examples, seq.Example{A: cut.tokens, Label: seq.NoLabel})
+		i.examples = append(i.examples, cut.Example)
 		i.numbers += predictionNumbers(config) + windowNumbers
 		if what == batching.Explain {
-			i.numbers += explanationNumbers(config, cut.tokens)
+			i.numbers += explanationNumbers(config, cut.First())
 		}
 	}
 	return i, cuts, nil
@@ -85,16 +84,14 @@ func (c *call) answerWhole(path string, fields map[string]json.RawMessage, answe
 		}
 		if w != nil && w.Policy == "sliding" {
 			for n, cut := range cuts {
-				r := &requests.Request{Sequences: [][]int32{cut.tokens}, Lengths: []int{len(cut.tokens)}}
-				x, err := part(cut.start, cut.start+len(cut.tokens), r, outputs[n])
+				x, err := part(cut.start, cut.end(), cut.request(cut.First()), outputs[n])
 				if err != nil {
 					return nil, err
 				}
 				of.Windows = append(of.Windows, x)
 			}
 		}
-		whole := &requests.Request{Sequences: [][]int32{cuts[0].tokens}, Lengths: []int{len(q.tokens)}}
-		return answer(whole, sft.Output{Logits: meanLogits(outputs)}, of)
+		return answer(cuts[0].request(q.length()), sft.Output{Logits: meanLogits(outputs)}, of)
 	}
 	return i
 }

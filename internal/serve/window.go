@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -27,9 +28,10 @@ type windowParams struct {
 }
 
 // readsWindows reports whether windows of a sequence are read by a model: they are of an answer to
-// all of it. Tags are of tokens, a pair has two sequences, and vectors have no windows.
+// all of it. Tags are of tokens, a pair has two sequences, vectors have no windows, and points and
+// nodes have no order.
 func readsWindows(c *sft.Config) bool {
-	return c.Sequences() == 1 && (c.Predicts() || c.LabelsHold() || c.Answers() && !c.Tags())
+	return c.Sequences() == 1 && !c.Featured() && (c.Predicts() || c.LabelsHold() || c.Answers() && !c.Tags())
 }
 
 // maxWindows is how many windows a sequence may have.
@@ -71,8 +73,21 @@ func parseWindow(path string, value json.RawMessage) (*window, error) {
 
 // cut is a part of a sequence.
 type cut struct {
-	start  int
-	tokens []int32
+	start int
+	seq.Example
+}
+
+// tokensCut is a part of a sequence of tokens.
+func tokensCut(start int, tokens []int32) cut {
+	return cut{start, seq.Example{A: tokens, Label: seq.NoLabel}}
+}
+
+// end is the token behind the last.
+func (x cut) end() int { return x.start + x.First() }
+
+// request is what the model reads of a cut, of a sequence of so many tokens.
+func (x cut) request(length int) *requests.Request {
+	return &requests.Request{Sequences: [][]int32{x.A}, Features: x.Features, Edges: x.Edges, Lengths: []int{length}}
 }
 
 // longest is the most tokens that a model accepts.
@@ -86,9 +101,14 @@ func longest(c *sft.Config) int {
 // cut returns what is read of a sequence; without a window that is what predict
 // reads.
 func (w *window) cut(c *sft.Config, q *sequence) ([]cut, error) {
-	if w == nil {
+	switch {
+	case q.graph != nil && w != nil:
+		return nil, badParam("window", featured+": expected no window")
+	case q.graph != nil:
+		return []cut{{0, q.graph.Example()}}, nil
+	case w == nil:
 		used, err := q.read(c)
-		return []cut{{0, used}}, err
+		return []cut{tokensCut(0, used)}, err
 	}
 	tokens := q.tokens
 	length := w.Length
@@ -109,22 +129,22 @@ func (w *window) cut(c *sft.Config, q *sequence) ([]cut, error) {
 	var cuts []cut
 	switch {
 	case n <= length:
-		cuts = []cut{{0, tokens}}
+		cuts = []cut{tokensCut(0, tokens)}
 	case w.Policy == "head":
-		cuts = []cut{{0, tokens[:length]}}
+		cuts = []cut{tokensCut(0, tokens[:length])}
 	case w.Policy == "tail":
-		cuts = []cut{{n - length, tokens[n-length:]}}
+		cuts = []cut{tokensCut(n-length, tokens[n-length:])}
 	default:
 		if count := (n-length-1)/stride + 2; count > maxWindows {
 			return nil, badParam("window.stride", "%d tokens make %d windows, at most %d are allowed", n, count, maxWindows)
 		}
 		for at := 0; at+length < n; at += stride {
-			cuts = append(cuts, cut{at, tokens[at : at+length]})
+			cuts = append(cuts, tokensCut(at, tokens[at:at+length]))
 		}
-		cuts = append(cuts, cut{n - length, tokens[n-length:]}) // the end is always read
+		cuts = append(cuts, tokensCut(n-length, tokens[n-length:])) // the end is always read
 	}
 	for _, x := range cuts {
-		if err := c.CheckTokens(x.tokens); err != nil {
+		if err := c.CheckTokens(x.A); err != nil {
 			return nil, badParam(q.field, "%v", err)
 		}
 	}
@@ -142,7 +162,7 @@ type windowed struct {
 // read says what was read.
 func (w *window) read(cuts []cut) *windowed {
 	last := cuts[len(cuts)-1]
-	return &windowed{Policy: w.Policy, Start: cuts[0].start, End: last.start + len(last.tokens), Count: len(cuts)}
+	return &windowed{Policy: w.Policy, Start: cuts[0].start, End: last.end(), Count: len(cuts)}
 }
 
 // meanLogits are those of a whole, of several windows; of one they are its own.
@@ -187,12 +207,12 @@ func (out *classification) addWindows(c *sft.Config, w *window, cuts []cut, outp
 	}
 	out.Explain = nil // each window has its own
 	for i, o := range outputs {
-		r := &requests.Request{Sequences: [][]int32{cuts[i].tokens}, Lengths: []int{len(cuts[i].tokens)}}
+		r := cuts[i].request(cuts[i].First())
 		p, err := requests.NewPrediction(c, r, o)
 		if err != nil {
 			return err
 		}
-		out.Windows = append(out.Windows, windowResult{cuts[i].start, cuts[i].start + len(cuts[i].tokens), p.Label, p.Logits, p.Probabilities, p.Explain})
+		out.Windows = append(out.Windows, windowResult{cuts[i].start, cuts[i].end(), p.Label, p.Logits, p.Probabilities, p.Explain})
 	}
 	if len(outputs) > 1 {
 		logits := meanLogits(outputs)

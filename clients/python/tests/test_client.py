@@ -91,6 +91,14 @@ class Answers(unittest.TestCase):
             with self.subTest(model), start(model) as client:
                 self.assertEqual(list(each(client, [tokens])), program("predict", model, {"tokens": tokens}))
 
+    def test_clouds_and_graphs_as_predict(self):
+        cloud = {"features": [[0.5, 0, 0, 1, 0.1, 0.2, 0.3], [0.25, 0, 1, 0, -0.1, 0.4, 0]]}
+        graph = {"features": [[1.5, 0], [0.5, -1]], "edges": [[0, 1, 1, 0.5]]}
+        for model, sequence in (("clouds", cloud), ("graphs", graph)):
+            with self.subTest(model), start(model) as client:
+                self.assertEqual([client.classify(sequence)], program("predict", model, sequence))
+                self.assertEqual([client.embed(sequence)], program("embed", model, sequence))
+
     def test_windows_of_other_tasks(self):
         tokens, sliding = [1, 2, 3, 4, 5], {"policy": "sliding", "length": 4, "stride": 1}
         for model, ask, each, field in (

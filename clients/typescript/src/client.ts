@@ -343,6 +343,7 @@ function fields(sequence: Sequence, suffix = ''): Params {
   if (typeof sequence === 'string') return { [`text${suffix}`]: sequence };
   if (sequence instanceof Document) return { [`uri${suffix}`]: sequence.uri, [`version${suffix}`]: sequence.version };
   if (sequence instanceof Uint8Array) return { [`bytes${suffix}`]: Buffer.from(sequence).toString('base64') };
+  if ('features' in sequence) return { features: sequence.features, edges: sequence.edges };
   return { [`tokens${suffix}`]: Array.from(sequence) };
 }
 

@@ -1,8 +1,14 @@
 // What the server is asked about, and what it answers. docs/protocol.md of sftseq has every field.
 import type { Document } from './document.js';
 
-/** A sequence: text, the bytes of a text, token ids, or an open document. */
-export type Sequence = string | Uint8Array | readonly number[] | Int32Array | Document;
+/** A sequence: text, the bytes of a text, token ids, an open document, or a point cloud or graph. */
+export type Sequence = string | Uint8Array | readonly number[] | Int32Array | Document | Graph;
+
+/** A point cloud or a graph: the features of each token, and edges, each a source, a target and its features. */
+export interface Graph {
+  features: readonly (readonly number[])[];
+  edges?: readonly (readonly number[])[];
+}
 
 /** Two sequences that are compared. */
 export type Pair = readonly [Sequence, Sequence];
@@ -125,6 +131,10 @@ export interface Model {
   task: string;
   labels: (string | number)[];
   numbers?: string[];
+  /** Of tokens without ids. */
+  features?: string[];
+  /** Of graphs. */
+  edgeFeatures?: string[];
   tokenizer: { type: string; hash: string } | null;
   vocabSize: number;
   longestLength: number;

@@ -91,6 +91,17 @@ test('models of other tasks', async () => {
   }
 });
 
+test('clouds and graphs as predict', async () => {
+  const cloud = { features: [[0.5, 0, 0, 1, 0.1, 0.2, 0.3], [0.25, 0, 1, 0, -0.1, 0.4, 0]] };
+  const graph = { features: [[1.5, 0], [0.5, -1]], edges: [[0, 1, 1, 0.5]] };
+  for (const [model, sequence] of [['clouds', cloud], ['graphs', graph]]) {
+    const client = await start(model);
+    assert.deepEqual(await client.classify(sequence), says('predict', model, sequence)[0]);
+    assert.deepEqual(await client.embed(sequence), says('embed', model, sequence)[0]);
+    assert.equal(await client.close(), 0);
+  }
+});
+
 test('windows of models of other tasks', async () => {
   const tokens = [1, 2, 3, 4, 5];
   const window = { policy: 'sliding', length: 4, stride: 1 };

@@ -294,9 +294,9 @@ func (b *Batcher) compute(ctx context.Context, jobs []*Job) (err error) {
 	started := time.Now()
 	var outputs []sft.Output
 	scorer := jobs[0].model.Scorer
-	examples, sequences := make([]seq.Example, len(jobs)), make([][]int32, len(jobs))
+	examples := make([]seq.Example, len(jobs))
 	for i, j := range jobs {
-		examples[i], sequences[i] = j.example, j.example.A
+		examples[i] = j.example
 	}
 	switch jobs[0].work {
 	case Classify:
@@ -305,7 +305,7 @@ func (b *Batcher) compute(ctx context.Context, jobs []*Job) (err error) {
 		outputs, err = scorer.Explain(ctx, examples)
 	case Embed:
 		var vectors [][]float32
-		vectors, err = scorer.Embeddings(ctx, sequences)
+		vectors, err = scorer.EmbedExamples(ctx, examples)
 		for _, v := range vectors {
 			outputs = append(outputs, sft.Output{Embeddings: [][]float32{v}})
 		}

@@ -7,7 +7,7 @@ import logging
 import time
 from collections import deque
 from concurrent.futures import Future
-from typing import Any, Callable, Deque, Dict, Iterable, Iterator, List, Optional, Tuple, TypeVar, Union
+from typing import Any, Callable, Deque, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, TypeVar, Union
 
 from .connection import Connection, ServerError, hello
 from .document import Document
@@ -270,6 +270,8 @@ def _of(sequence: Sequence, suffix: str = "") -> Dict[str, Any]:
         return {"bytes" + suffix: base64.b64encode(sequence).decode()}
     if isinstance(sequence, Document):
         return {"uri" + suffix: sequence.uri, "version" + suffix: sequence.version}
+    if isinstance(sequence, Mapping):
+        return dict(sequence)
     return {"tokens" + suffix: [int(token) for token in sequence]}
 
 

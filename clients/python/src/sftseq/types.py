@@ -8,8 +8,19 @@ from typing import Sequence as Items
 if TYPE_CHECKING:
     from .document import Document
 
-#: A sequence: text, the bytes of a text, token ids, or an open document.
-Sequence = Union[str, bytes, Items[int], "Document"]
+
+class _Graph(TypedDict):
+    features: Items[Items[float]]  # of each token
+
+
+class Graph(_Graph, total=False):
+    """A point cloud, or a graph with its edges: each a source, a target and its features."""
+
+    edges: Items[Items[float]]
+
+
+#: A sequence: text, the bytes of a text, token ids, an open document, or a point cloud or graph.
+Sequence = Union[str, bytes, Items[int], "Document", Graph]
 
 #: Two sequences that are compared.
 Pair = Tuple[Sequence, Sequence]
@@ -144,4 +155,6 @@ class Model(_Model, total=False):
     """What the server answers with."""
 
     numbers: List[str]
+    features: List[str]  # of tokens without ids
+    edgeFeatures: List[str]  # of graphs
     tokenizer: Dict[str, str]

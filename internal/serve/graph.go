@@ -1,0 +1,45 @@
+package serve
+
+import (
+	"encoding/json"
+
+	"github.com/sftseq/sftseq/internal/requests"
+)
+
+// featured is why a model of features reads no text.
+const featured = "the tokens of the model have features, and no ids"
+
+// graph reads the point cloud or the graph among fields; path goes before their names in
+// errors.
+func (c *call) graph(path string, fields map[string]json.RawMessage, suffix string) (*sequence, error) {
+	for _, source := range append(sources, "version") {
+		if name := source + suffix; fields[name] != nil {
+			return nil, badParam(path+name, featured+": expected features")
+		}
+	}
+	q := &sequence{field: path + featuresField, graph: &requests.Request{}}
+	features, edges, parser := fields[featuresField], fields[edgesField], c.model.parser
+	switch edged := c.model.config.Edged(); {
+	case features == nil:
+		return nil, badParam(q.field, "it is missing: expected %s", parser.FeatureList())
+	case edged && edges == nil:
+		return nil, badParam(path+edgesField, "it is missing: expected %s", parser.EdgeList())
+	case !edged && edges != nil:
+		return nil, badParam(path+edgesField, "the model knows no edges")
+	}
+	most := parser.MemoryOf(featuresField, features) + parser.MemoryOf(edgesField, edges)
+	if err := c.reserve(most); err != nil {
+		return nil, err
+	}
+	var field string
+	var bad error
+	if stopped := c.do(len(features)+len(edges), func() { field, bad = parser.ReadGraph(q.graph, features, edges) }); stopped != nil {
+		c.free(most)
+		return nil, stopped
+	}
+	c.free(most - q.graph.Bytes())
+	if bad != nil {
+		return nil, badParam(path+field, "%v", bad)
+	}
+	return q, nil
+}
