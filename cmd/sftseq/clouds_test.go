@@ -52,7 +52,6 @@ func TestClouds(t *testing.T) {
 		t.Error(err)
 	}
 	for want, args := range map[string][]string{
-		"have features, and a report shows token ids": {"report", dir},
 		"--embedding-init fourier: expected tokens":   {"train", "custom", "--data", data, "--out", dir + "2", "--embedding-init", "fourier"},
 		"task: fill-mask, expected one of a sequence": {"pretrain", "--data", data, "--out", dir + "3"},
 		"token_deletion and token_replacement must":   {"train", "custom", "--data", data, "--out", dir + "4", "--token-deletion", "0.1"},
@@ -62,6 +61,7 @@ func TestClouds(t *testing.T) {
 		}
 	}
 	servedAsPredicted(t, dir, lines)
+	drawnInReport(t, dir, "points; pooling weights")
 }
 
 // servedAsPredicted expects the answers of predict to the lines of a file from the server, to
@@ -119,4 +119,20 @@ func unlabelled(t *testing.T, line string) string {
 		t.Fatal(err)
 	}
 	return string(out)
+}
+
+// drawnInReport expects pictures of rows, and what stands below them.
+func drawnInReport(t *testing.T, dir, below string) {
+	t.Helper()
+	page := filepath.Join(t.TempDir(), "report.html")
+	if status, _, errs := program(nil, "report", "--out", page, dir); status != 0 {
+		t.Fatal(errs)
+	}
+	text, err := os.ReadFile(page)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(text), below) || !strings.Contains(string(text), `aria-label="layer 1 sampled"`) {
+		t.Errorf("no drawing with %q", below)
+	}
 }

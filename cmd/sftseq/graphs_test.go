@@ -75,7 +75,6 @@ func TestGraphs(t *testing.T) {
 		"expected a degree of 1 to":                                    {"data", "generate", "graphs", "--out", dir + "4", "--degree", "99"},
 		"edge_feature_names: an export does not follow this key":       {"export", "onnx", dir, "--output", dir + ".onnx"},
 		"edge_feature_names: an export does not follow this key of co": {"export", "pytorch", dir, "--output", dir + "-pytorch"},
-		"have features, and a report shows token ids":                  {"report", dir},
 	} {
 		if status, _, errs := program(nil, args...); status == 0 || !strings.Contains(errs, want) {
 			t.Errorf("%v: status %d, %s", args, status, errs)
@@ -95,4 +94,5 @@ func TestGraphs(t *testing.T) {
 		}
 	}
 	servedAsPredicted(t, dir, lines)
+	drawnInReport(t, dir, "nodes; pooling weights")
 }

@@ -29,7 +29,7 @@ and tokens per second over the steps; the settings and the model, side by side; 
 best model on the test split accuracy, accuracy by length, confusion matrix, reliability
 diagram, precision, recall and F1 of each class, ROC and precision-recall curves; and for
 some rows the tokens that each layer has sampled and the weights of the pooling, for
-images as pictures.
+images, point clouds and graphs as pictures.
 Of a model of numbers it shows predictions over numbers, of several labels a row the scores
 of each label, of tagging those of each type of span, and some rows as tagged text.
 
@@ -73,10 +73,10 @@ func reportRuns(c *cli.Context) error {
 		if r.Starts, err = provenance.ReadStarts(dirs[i]); err != nil {
 			return err
 		}
-		if r.Config.Featured() {
-			return fmt.Errorf("%s: the tokens of the model have features, and a report shows token ids so far: sftseq eval measures the model", dirs[i])
+		if r.Config.Featured() && r.Config.Tags() {
+			return fmt.Errorf("%s: the tokens of the model have features, and a report shows tags of token ids so far: sftseq eval measures the model", dirs[i])
 		}
-		if r.Config.Tokenizer != nil {
+		if r.Config.Tokenizer != nil && !r.Config.Featured() {
 			if r.Tokenizer, err = tokenizers.Open(r.Config.Tokenizer, dirs[i]); err != nil {
 				return err
 			}

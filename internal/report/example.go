@@ -28,12 +28,13 @@ type likely struct {
 	Probability float64
 }
 
-// sequenceView is a sequence as a picture, or as a strip of positions and its text.
+// sequenceView is a sequence as a picture or a drawing, or as a strip of positions and its text.
 type sequenceView struct {
 	Name    string // of a pair
 	Length  int
 	Pooling scale
 	Picture *picture
+	Drawing *drawing
 	Strip   *chart.Strip
 	Text    []piece
 	Part    bool // the text is a part of it
@@ -63,6 +64,11 @@ func exampleViews(c *sft.Config, d tokenizers.Tokenizer, examples []Example) ([]
 		}
 		slices.SortStableFunc(v.Likely, func(a, b likely) int { return cmp.Compare(b.Probability, a.Probability) })
 		v.Likely = v.Likely[:min(len(v.Likely), shownAnswers)]
+		if c.Featured() {
+			v.Sequences = append(v.Sequences, newFeaturedView(c, &e))
+			out = append(out, v)
+			continue
+		}
 		for i, tokens := range e.Tokens {
 			s, err := newSequenceView(d, tokens, &e.Output.Explanations[i])
 			if err != nil {
@@ -79,7 +85,7 @@ func exampleViews(c *sft.Config, d tokenizers.Tokenizer, examples []Example) ([]
 }
 
 func newSequenceView(t tokenizers.Tokenizer, tokens []int32, e *sft.Explanation) (sequenceView, error) {
-	v := sequenceView{Length: len(tokens), Pooling: scale{Least: float64(slices.Min(e.Pooling)), Largest: float64(slices.Max(e.Pooling)), Equal: 1 / float64(len(tokens))}}
+	v := sequenceView{Length: len(tokens), Pooling: poolingScale(e)}
 	_, pixels := t.(tokenizers.Pixel)
 	_, sound := t.(tokenizers.MuLaw)
 	if side := int(math.Sqrt(float64(len(tokens)))); pixels && side > 1 && side*side == len(tokens) {
@@ -87,8 +93,12 @@ func newSequenceView(t tokenizers.Tokenizer, tokens []int32, e *sft.Explanation)
 		v.Picture, err = newPicture(tokens, side, e, v.Pooling)
 		return v, err
 	}
-	v.Strip = newStrip(tokens, e, pixels || sound)
-	if !pixels && !sound { // whose tokens are numbers, which the strip draws
+	var levels []int32
+	if pixels || sound { // whose tokens are numbers, which the strip draws
+		levels = tokens
+	}
+	v.Strip = newStrip(len(tokens), e, levels)
+	if levels == nil {
 		v.Text, v.Part = pieces(t, tokens, e, v.Pooling)
 	}
 	return v, nil
@@ -96,12 +106,12 @@ func newSequenceView(t tokenizers.Tokenizer, tokens []int32, e *sft.Explanation)
 
 // newStrip has what was read of a sequence over its positions: the weights of the
 // pooling, and each layer's sampled tokens, the darker the more mass they received;
-// levels are tokens that are numbers, such as a sound's.
-func newStrip(tokens []int32, e *sft.Explanation, levels bool) *chart.Strip {
-	s := &chart.Strip{Name: "what was read, by position", Length: len(tokens)}
-	if levels {
+// levels are tokens that are numbers, such as a sound's, nil otherwise.
+func newStrip(length int, e *sft.Explanation, levels []int32) *chart.Strip {
+	s := &chart.Strip{Name: "what was read, by position", Length: length}
+	if levels != nil {
 		row := chart.StripRow{Name: "tokens", Ink: chart.NoteInk}
-		for _, t := range tokens {
+		for _, t := range levels {
 			row.Levels = append(row.Levels, float64(t))
 		}
 		s.Rows = append(s.Rows, row)
@@ -120,6 +130,11 @@ func newStrip(tokens []int32, e *sft.Explanation, levels bool) *chart.Strip {
 	}
 	s.Rows = append(s.Rows, pooling)
 	return s
+}
+
+// poolingScale is that of a row's pooling.
+func poolingScale(e *sft.Explanation) scale {
+	return scale{Least: float64(slices.Min(e.Pooling)), Largest: float64(slices.Max(e.Pooling)), Equal: 1 / float64(len(e.Pooling))}
 }
 
 // of is where a weight is between the least and the largest, from 0 to 1.

@@ -147,7 +147,7 @@ func TestPicture(t *testing.T) {
 // TestShortSequences have a strip, too.
 func TestShortSequences(t *testing.T) {
 	for n := 1; n < 4; n++ {
-		s := newStrip(make([]int32, n), explanation(n, 0), true)
+		s := newStrip(n, explanation(n, 0), make([]int32, n))
 		if text := string(s.Scene().Inline()); strings.Contains(text, "NaN") || strings.Contains(text, "Inf") || !strings.Contains(text, ">layer 1</text>") || !strings.Contains(text, ">0</text>") {
 			t.Errorf("%d tokens: %s", n, text)
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/sftseq/sftseq/internal/chart"
 	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/internal/provenance"
+	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/tokenizers"
 )
@@ -55,7 +56,10 @@ type Example struct {
 	ID     string // what it is called, "" if nothing
 	Label  int32
 	Tokens [][]int32 // of the sequence, or of both of a pair
-	Output sft.Output
+	// Features and Edges are of a row whose tokens have these in place of ids.
+	Features [][]float32
+	Edges    []seq.Edge
+	Output   sft.Output
 }
 
 //go:embed page.html

@@ -1,0 +1,75 @@
+package chart
+
+import "math"
+
+// Plane has points, such as a point cloud seen from one side, or the nodes of a
+// graph with its edges.
+type Plane struct {
+	Name   string
+	Points []Point   // in any unit
+	Edges  [][2]int  // between points
+	Marks  []float64 // how dark each point is in Ink, from 0 to 1; one of 0 or less is pale
+	Ink    Ink
+}
+
+// Sizes in pixels of a picture of a plane: its side, its margin, and the points, of which many
+// are small.
+const (
+	planeSide, planeMargin = 194, 8
+	leastDot, mostDot      = 2.2, 7
+)
+
+// Scene draws the points: as far from each other as they are, and as large as there is room.
+func (p Plane) Scene() *Scene {
+	s := &Scene{Width: planeSide, Height: planeSide, Name: p.Name}
+	at := p.within(planeMargin, planeSide-planeMargin)
+	if len(p.Edges) > 0 {
+		var lines [][]Point
+		for _, e := range p.Edges {
+			lines = append(lines, []Point{at[e[0]], at[e[1]]})
+		}
+		s.add(stroke{lines: lines, ink: FrameInk, width: 1})
+	}
+	const shades = 5
+	dot := min(max(60/math.Sqrt(float64(len(at))), leastDot), mostDot)
+	var pale [][]Point
+	var dark [shades][][]Point
+	for i, c := range at {
+		square := []Point{{c.X - dot/2, c.Y}, {c.X + dot/2, c.Y}} // a line as long as it is wide
+		if p.Marks[i] <= 0 {
+			pale = append(pale, square)
+			continue
+		}
+		shade := min(int(p.Marks[i]*shades), shades-1)
+		dark[shade] = append(dark[shade], square)
+	}
+	if len(pale) > 0 {
+		s.add(stroke{lines: pale, ink: FrameInk, width: dot})
+	}
+	for i, lines := range dark { // the darkest over the others
+		if len(lines) > 0 {
+			s.add(stroke{lines: lines, ink: p.Ink, width: dot, opacity: 0.2 + 0.8*float64(i)/(shades-1)})
+		}
+	}
+	return s
+}
+
+// within moves the points into a square, whose middle is theirs.
+func (p Plane) within(from, to float64) []Point {
+	low, high := Point{math.Inf(1), math.Inf(1)}, Point{math.Inf(-1), math.Inf(-1)}
+	for _, q := range p.Points {
+		low = Point{min(low.X, q.X), min(low.Y, q.Y)}
+		high = Point{max(high.X, q.X), max(high.Y, q.Y)}
+	}
+	size := max(high.X-low.X, high.Y-low.Y)
+	scale := 0.0 // where all points are one
+	if size > 0 {
+		scale = (to - from) / size
+	}
+	middle := (from + to) / 2
+	out := make([]Point, len(p.Points))
+	for i, q := range p.Points {
+		out[i] = Point{middle + scale*(q.X-(low.X+high.X)/2), middle + scale*(q.Y-(low.Y+high.Y)/2)}
+	}
+	return out
+}

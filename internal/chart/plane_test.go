@@ -1,0 +1,24 @@
+package chart
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestPlane: points keep their distances within the square, one point is in its middle, and
+// what is darker is drawn later.
+func TestPlane(t *testing.T) {
+	p := Plane{Name: "two", Points: []Point{{0, 0}, {10, 5}}, Edges: [][2]int{{0, 1}}, Marks: []float64{1, 0}, Ink: TextInk}
+	at := p.within(0, 100)
+	if at[0] != (Point{0, 25}) || at[1] != (Point{100, 75}) {
+		t.Errorf("%v", at)
+	}
+	if at := (Plane{Points: []Point{{3, 4}}}).within(0, 100); at[0] != (Point{50, 50}) {
+		t.Errorf("%v", at)
+	}
+	svg := string(p.Scene().Inline())
+	pale, dark := strings.LastIndex(svg, FrameInk.attributes()), strings.Index(svg, TextInk.attributes())
+	if strings.Count(svg, "<path") != 3 || pale < 0 || dark < pale {
+		t.Error(svg)
+	}
+}
