@@ -37,6 +37,13 @@ type Settings struct {
 	TokenDeletion    float64 `json:"token_deletion,omitempty"`
 	TokenReplacement float64 `json:"token_replacement,omitempty"`
 
+	// PointScale are the least and the largest factor by which training scales a point cloud,
+	// none: 1; PointRotation are the rotations by which it turns one, of [Rotations], "" is none;
+	// PointShift is by how much it moves one at most, along each axis.
+	PointScale    []float64 `json:"point_scale,omitempty"`
+	PointRotation string    `json:"point_rotation,omitempty"`
+	PointShift    float64   `json:"point_shift,omitempty"`
+
 	// EmbeddingInit is how fresh embeddings begin, of [EmbeddingInits]; "" is normal.
 	EmbeddingInit string `json:"embedding_init,omitempty"`
 
@@ -96,11 +103,18 @@ func (s *Settings) Validate() error {
 		return bad("token deletion", s.TokenDeletion, "0 ≤ rate < 1")
 	case !(s.TokenReplacement >= 0 && float32(s.TokenReplacement) < 1):
 		return bad("token replacement", s.TokenReplacement, "0 ≤ rate < 1")
+	case len(s.PointScale) > 0 && (len(s.PointScale) != 2 || !(s.PointScale[0] > 0) || !(s.PointScale[1] >= s.PointScale[0]) || !finite(s.PointScale[1])):
+		return bad("point scale", s.PointScale, "two factors above 0, the least and the largest")
+	case !(s.PointShift >= 0) || !finite(s.PointShift):
+		return bad("point shift", s.PointShift, "a number that is not negative")
 	case s.EvalEvery < 0 || s.LogEvery < 1 || s.Patience < 0:
 		return bad("eval-every, log-every, patience", fmt.Sprint(s.EvalEvery, s.LogEvery, s.Patience), "numbers of steps that are not negative")
 	}
 	if s.Select != "" && !slices.Contains(Selections, s.Select) {
 		return bad("select", fmt.Sprintf("%q", s.Select), "one of "+strings.Join(Selections, ", "))
+	}
+	if s.PointRotation != "" && !slices.Contains(Rotations, s.PointRotation) {
+		return bad("point rotation", fmt.Sprintf("%q", s.PointRotation), "one of "+strings.Join(Rotations, ", "))
 	}
 	if s.EmbeddingInit != "" && !slices.Contains(EmbeddingInits, s.EmbeddingInit) {
 		return bad("embedding init", fmt.Sprintf("%q", s.EmbeddingInit), "one of "+strings.Join(EmbeddingInits, ", "))

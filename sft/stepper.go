@@ -23,6 +23,9 @@ func newStepper(m *Model, s Settings, e *engine, slots int) (stepper, error) {
 	if m.Config.Featured() && (s.TokenDeletion > 0 || s.TokenReplacement > 0) {
 		return stepper{}, errors.New("tokens with features cannot be left out or replaced: token_deletion and token_replacement must be 0")
 	}
+	if err := s.checkPoints(m.Config); err != nil {
+		return stepper{}, err
+	}
 	out := stepper{model: m, settings: s, engine: e}
 	var err error
 	if out.gradients, err = newAccumulator(e, slots); err != nil {

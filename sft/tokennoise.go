@@ -11,7 +11,7 @@ import (
 // probability TokenDeletion, others move up, and each one that stays is replaced by any
 // token of the vocabulary with probability TokenReplacement. A row of which nothing would
 // be left stays as it is. Step by step a model reads other parts of a row, so that it
-// learns less of few rows by heart.
+// learns less of few rows by heart. Point clouds are turned, scaled and moved instead.
 //
 // What happens to a token is a function of (seed, row, step, position) alone, so that it
 // depends neither on the batch nor on a resume. What is handed in is not changed.
@@ -20,12 +20,16 @@ import (
 // Syntactic Methods for Text Classification", ACL 2015 (word dropout); Xie et al., "Data
 // Noising as Smoothing in Neural Network Language Models", ICLR 2017 (replacement).
 func (s *Settings) addNoise(c *Config, examples []seq.Example, step int) []seq.Example {
-	if s.TokenDeletion == 0 && s.TokenReplacement == 0 {
+	if s.TokenDeletion == 0 && s.TokenReplacement == 0 && !s.augments() {
 		return examples
 	}
 	out := slices.Clone(examples)
 	for i := range out {
 		e := &out[i]
+		if c.Featured() {
+			e.Features = s.augmented(c, *e, step)
+			continue
+		}
 		counter := philox.Counter(0, 0, 0, philox.StreamNoise, e.Index, uint32(step))
 		if c.Tags() { // other lists of labels are of the whole row
 			e.Labels = s.kept(e.Labels, counter)

@@ -136,3 +136,46 @@ func drawnInReport(t *testing.T, dir, below string) {
 		t.Errorf("no drawing with %q", below)
 	}
 }
+
+// TestAugmentedClouds: a run that turns, scales and moves its clouds goes on after an
+// interruption with the same bits, which a run without does not have; what is no range is refused.
+func TestAugmentedClouds(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	must := func(args ...string) {
+		t.Helper()
+		if status, _, errs := program(nil, args...); status != 0 {
+			t.Fatalf("%v: status %d\n%s", args, status, errs)
+		}
+	}
+	must("data", "generate", "shapes", "--out", data, "--train", "40", "--val", "9", "--test", "9", "--points", "16")
+	weights := func(interrupted bool, more ...string) string {
+		out := filepath.Join(t.TempDir(), "run")
+		args := append([]string{"train", "custom", "--data", data, "--out", out, "--epochs", "2", "--k", "4", "--hidden", "8", "--batch", "8"}, more...)
+		if interrupted {
+			must(append(args, "--stop-at", "3")...)
+			args = append(args, "--resume")
+		}
+		must(args...)
+		text, err := os.ReadFile(filepath.Join(out, "model.safetensors"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	augmented := []string{"--point-scale", "0.6:1.4", "--point-rotation", "any", "--point-shift", "0.005"}
+	whole := weights(false, augmented...)
+	if weights(true, augmented...) != whole {
+		t.Error("the resumed run has other weights")
+	}
+	if weights(false) == whole || weights(false, "--point-rotation", "z") == whole {
+		t.Error("runs without have the same weights")
+	}
+	for want, flags := range map[string][]string{
+		`--point-scale: "2", expected LEAST:MOST`:                   {"--point-scale", "2"},
+		"point scale is [2 1], expected two factors above 0":        {"--point-scale", "2:1"},
+		`--point-rotation "round", expected one of none, z, any`:    {"--point-rotation", "round"},
+		"point shift is -1, expected a number that is not negative": {"--point-shift", "-1"},
+	} {
+		refuse(t, exitUsage, want, "", append([]string{"train", "custom", "--data", data, "--out", filepath.Join(t.TempDir(), "run")}, flags...)...)
+	}
+}

@@ -72,6 +72,9 @@ func numberFlags() []cli.Flag {
 		word("embedding-init", "how fresh embeddings begin: normal, or fourier where tokens are levels, such as gray values or samples of sound: neighbouring ones begin alike; or codebook for spectra of sound: similar ones begin alike"),
 		real("token-deletion", "probability that training leaves out a token of a row, so that a model learns less of few rows by heart"),
 		real("token-replacement", "probability that training replaces a token by any of the vocabulary"),
+		word("point-scale", "factors by which training scales a point cloud, LEAST:MOST, such as 0.6:1.4; none"),
+		word("point-rotation", "rotations by which training turns a point cloud: none, z (about that axis), any"),
+		real("point-shift", "by how much training moves a point cloud at most, along each axis"),
 		whole("input-window", "tokens that the model reads of a longer sequence; 0 reads all"),
 		word("convolutions", "of neighbouring tokens, before each layer's attention: TAPS or TAPS:DILATION,…, such as 5,5:32; none"),
 	}, newArchitectureFlags(architectureFlags, "of the preset")...)
@@ -120,7 +123,7 @@ func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config)
 		"epochs": &s.Epochs, "steps": &s.Steps, "batch": &s.Batch, "step-size": &s.StepSize, "eval-every": &s.EvalEvery,
 		"log-every": &s.LogEvery, "patience": &s.Patience, "warmup": &s.Warmup,
 		"lr": &s.LearningRate, "weight-decay": &s.WeightDecay, "decay-rate": &s.DecayRate, "final-rate": &s.FinalRate, "max-grad-norm": &s.MaxGradNorm,
-		"token-deletion": &s.TokenDeletion, "token-replacement": &s.TokenReplacement,
+		"token-deletion": &s.TokenDeletion, "token-replacement": &s.TokenReplacement, "point-shift": &s.PointShift,
 	}[name]
 	for _, f := range slices.Concat(architectureFlags, maskFlags, regressionFlags) {
 		if f.name == name {
@@ -148,6 +151,17 @@ func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config)
 			return usage(c, "--select %q, expected one of %s", s.Select, strings.Join(sft.Selections, ", "))
 		}
 		s.Select = selection(s.Select, m.Task)
+	case name == "point-scale":
+		if s.PointScale, err = parseScale(c.String(name)); err != nil {
+			return usage(c, "%w", err)
+		}
+	case name == "point-rotation":
+		if s.PointRotation = c.String(name); !slices.Contains(sft.Rotations, s.PointRotation) {
+			return usage(c, "--point-rotation %q, expected one of %s", s.PointRotation, strings.Join(sft.Rotations, ", "))
+		}
+		if s.PointRotation == sft.Rotations[0] {
+			s.PointRotation = ""
+		}
 	case name == "embedding-init":
 		if s.EmbeddingInit = c.String(name); !slices.Contains(sft.EmbeddingInits, s.EmbeddingInit) {
 			return usage(c, "--embedding-init %q, expected one of %s", s.EmbeddingInit, strings.Join(sft.EmbeddingInits, ", "))
@@ -179,6 +193,20 @@ func selection(by, task string) string {
 		return ""
 	}
 	return by
+}
+
+// parseScale reads LEAST:MOST, or none.
+func parseScale(text string) ([]float64, error) {
+	if text == "none" {
+		return nil, nil
+	}
+	least, most, _ := strings.Cut(text, ":")
+	low, errLow := strconv.ParseFloat(least, 64)
+	high, errHigh := strconv.ParseFloat(most, 64)
+	if errLow != nil || errHigh != nil {
+		return nil, fmt.Errorf("--point-scale: %q, expected LEAST:MOST, such as 0.6:1.4, or none", text)
+	}
+	return []float64{low, high}, nil
 }
 
 // parseStages reads STEPS:LENGTH or STEPS:firstROWS, with commas between them, or none.

@@ -1,0 +1,129 @@
+package sft
+
+import (
+	"errors"
+	"math"
+	"slices"
+
+	"github.com/sftseq/sftseq/internal/philox"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// Rotations are the rotations by which training may turn a point cloud: none, about z by any
+// angle, or any of all.
+var Rotations = []string{"none", "z", "any"}
+
+// augments reports whether training reads point clouds otherwise than they are.
+func (s *Settings) augments() bool {
+	turned := s.PointRotation != "" && s.PointRotation != Rotations[0]
+	return len(s.PointScale) > 0 || turned || s.PointShift > 0
+}
+
+// checkPoints reports why the clouds of a model cannot be augmented.
+func (s *Settings) checkPoints(c *Config) error {
+	if s.augments() && slices.Contains(c.places("x", "y", "z"), -1) {
+		return errors.New("the tokens have no features x, y and z: point_scale, point_rotation and point_shift are of points")
+	}
+	return nil
+}
+
+// places are where in the features of a token the named ones are, −1 where they are not.
+func (c *Config) places(names ...string) []int {
+	out := make([]int, len(names))
+	for i, name := range names {
+		out[i] = slices.Index(c.FeatureNames, name)
+	}
+	return out
+}
+
+// augmented is a point cloud as training reads it: x becomes s·R·x + t, and a normal R·n, with
+// s uniform within PointScale, R uniform among the rotations of PointRotation, and each
+// coordinate of t uniform from −PointShift to PointShift. All three are functions of (seed, row,
+// step) alone. What is handed in is not changed.
+func (s *Settings) augmented(c *Config, e seq.Example, step int) [][]float32 {
+	draw := func(n uint32) [4]float64 {
+		var out [4]float64
+		for i, w := range philox.Words(s.Seed, philox.Counter(n, 0, 0, philox.StreamNoise, e.Index, uint32(step))) {
+			out[i] = float64(philox.Uniform(w))
+		}
+		return out
+	}
+	first := draw(0)
+	scale, shift := 1.0, [3]float64{}
+	if len(s.PointScale) > 0 {
+		scale = s.PointScale[0] + float64((s.PointScale[1]-s.PointScale[0])*first[0])
+	}
+	for i := range shift {
+		shift[i] = float64(s.PointShift * (float64(2*first[1+i]) - 1))
+	}
+	turn := s.rotation(draw)
+	points, normals := c.places("x", "y", "z"), c.places("nx", "ny", "nz")
+	out := make([][]float32, len(e.Features))
+	for i, row := range e.Features {
+		out[i] = slices.Clone(row)
+		turn.apply(out[i], points, scale, shift)
+		if !slices.Contains(normals, -1) {
+			turn.apply(out[i], normals, 1, [3]float64{})
+		}
+	}
+	return out
+}
+
+// rotation draws one of PointRotation, from the second draw on.
+func (s *Settings) rotation(draw func(uint32) [4]float64) rotation {
+	switch s.PointRotation {
+	case "z":
+		a, _ := onDisc(draw, 1, 0)
+		r := math.Sqrt(squared(a))
+		sin, cos := a[1]/r, a[0]/r
+		return rotation{{cos, -sin, 0}, {sin, cos, 0}, {0, 0, 1}}
+	case "any":
+		a, n := onDisc(draw, 1, 0)
+		b, _ := onDisc(draw, n, 2)
+		return ofQuaternion(a, b)
+	}
+	return rotation{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}
+}
+
+// onDisc is a point of the unit disc, uniform: of the words from that one on of draw n or a later
+// one, which are points of a square, the first that is on the disc. It takes no sine, whose last
+// bits differ from processor to processor. Next is the draw behind.
+func onDisc(draw func(uint32) [4]float64, n uint32, word int) (p [2]float64, next uint32) {
+	for ; ; n++ {
+		w := draw(n)
+		p = [2]float64{float64(2*w[word]) - 1, float64(2*w[word+1]) - 1}
+		if r := squared(p); r < 1 && r > 1e-12 {
+			return p, n + 1
+		}
+	}
+}
+
+func squared(p [2]float64) float64 { return float64(p[0]*p[0]) + float64(p[1]*p[1]) }
+
+// rotation is a matrix. What it computes is rounded after each product, so that no processor
+// fuses one with the sum behind it, and bits are the same on all.
+type rotation [3][3]float64
+
+// ofQuaternion is uniform among all rotations where a and b are uniform on the unit disc.
+//
+// Source: Marsaglia, "Choosing a Point from the Surface of a Sphere", Annals of Mathematical
+// Statistics 43, 1972.
+func ofQuaternion(a, b [2]float64) rotation {
+	f := math.Sqrt((1 - squared(a)) / squared(b))
+	w, x, y, z := a[0], a[1], float64(b[0]*f), float64(b[1]*f)
+	twice := func(p, q, r, s float64) float64 { return 2 * (float64(p*q) + float64(r*s)) }
+	return rotation{
+		{1 - twice(y, y, z, z), twice(x, y, -z, w), twice(x, z, y, w)},
+		{twice(x, y, z, w), 1 - twice(x, x, z, z), twice(y, z, -x, w)},
+		{twice(x, z, -y, w), twice(y, z, x, w), 1 - twice(x, x, y, y)},
+	}
+}
+
+// apply turns, scales and moves the vector at three places of a row.
+func (m *rotation) apply(row []float32, at []int, scale float64, shift [3]float64) {
+	v := [3]float64{float64(row[at[0]]), float64(row[at[1]]), float64(row[at[2]])}
+	for i, r := range m {
+		turned := float64(r[0]*v[0]) + float64(r[1]*v[1]) + float64(r[2]*v[2])
+		row[at[i]] = float32(float64(scale*turned) + shift[i])
+	}
+}
