@@ -56,11 +56,16 @@ func GenerateGraphs(ctx context.Context, dir string, o GraphsOptions) (*seq.Data
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", GraphsName, err)
 	}
+	return o.rows().write(ctx, dir, graphsSpec(), map[string]any{"generator": GraphsName, "seed": o.Seed, "nodes": o.Nodes, "degree": o.Degree})
+}
+
+// graphsSpec is what the files of the data contain.
+func graphsSpec() seq.Spec {
 	spec := seq.Spec{Task: seq.Classification, Name: GraphsName, FeatureNames: []string{"kind"}, EdgeFeatureNames: []string{"length"}}
 	for _, c := range graphClasses {
 		spec.LabelNames = append(spec.LabelNames, c.name)
 	}
-	return o.rows().write(ctx, dir, spec, map[string]any{"generator": GraphsName, "seed": o.Seed, "nodes": o.Nodes, "degree": o.Degree})
+	return spec
 }
 
 // graph draws the graph of a number.

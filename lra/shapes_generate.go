@@ -50,11 +50,16 @@ func GenerateShapes(ctx context.Context, dir string, o ShapesOptions) (*seq.Data
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", ShapesName, err)
 	}
+	return o.rows().write(ctx, dir, shapesSpec(), map[string]any{"generator": ShapesName, "seed": o.Seed, "points": o.Points, "noise": o.Noise, "upright": o.Upright})
+}
+
+// shapesSpec is what the files of the data contain.
+func shapesSpec() seq.Spec {
 	spec := seq.Spec{Task: seq.Classification, Name: ShapesName, FeatureNames: slices.Concat(seq.PositionNames, seq.NormalNames)}
 	for _, s := range shapes {
 		spec.LabelNames = append(spec.LabelNames, s.name)
 	}
-	return o.rows().write(ctx, dir, spec, map[string]any{"generator": ShapesName, "seed": o.Seed, "points": o.Points, "noise": o.Noise, "upright": o.Upright})
+	return spec
 }
 
 // cloud draws the cloud of a number.

@@ -93,7 +93,13 @@ func (c *Config) WindowGraph(features [][]float32, edges []seq.Edge) ([][]float3
 // plannedLength is the tokens of an example that its memory is planned by: more than it has, if
 // these have more edges than is planned for.
 func plannedLength(e seq.Example) int {
-	return max(e.First(), (len(e.Edges)+plannedEdges-1)/plannedEdges)
+	return PlannedTokens(e.First(), len(e.Edges))
+}
+
+// PlannedTokens is the length to plan the memory of a sequence by that has so many tokens and
+// edges.
+func PlannedTokens(tokens, edges int) int {
+	return max(tokens, (edges+plannedEdges-1)/plannedEdges)
 }
 
 // packedEdges are the edges of a batch as attention takes them: those into a token one after
@@ -108,12 +114,17 @@ func (p *packedEdges) add(edges []seq.Edge, n, width int) {
 	if p.first == nil {
 		p.first = []int32{0}
 	}
-	order := byTarget(edges, n)
-	for target, at := int32(0), 0; int(target) < n; target++ {
-		for at < len(order) && edges[order[at]].Target == target {
-			source, sums := edges[order[at]].Source, make([]float64, width+1)
-			for ; at < len(order) && edges[order[at]].Target == target && edges[order[at]].Source == source; at++ {
-				for c, v := range edges[order[at]].Features {
+	p.source, p.features = slices.Grow(p.source, len(edges)), slices.Grow(p.features, len(edges)*(width+1))
+	into := byTarget(edges, n, width)
+	sums := make([]float64, width+1)
+	for target := range n {
+		order := into.order[into.first[target]:into.first[target+1]]
+		slices.Sort(order)
+		for at := 0; at < len(order); {
+			source := order[at].source()
+			clear(sums)
+			for ; at < len(order) && order[at].source() == source; at++ {
+				for c, v := range into.features[order[at].place()*width:][:width] {
 					sums[c] += float64(v)
 				}
 				sums[width]++
@@ -127,33 +138,39 @@ func (p *packedEdges) add(edges []seq.Edge, n, width int) {
 	}
 }
 
-// byTarget is the order of edges by target and source, of equal ones as they are: counted, so
-// that it takes as many steps as there are edges and tokens.
-func byTarget(edges []seq.Edge, n int) (order []int) {
-	order = make([]int, len(edges))
-	for i := range order {
-		order[i] = i
+// edgesInto are edges with those into a token one after another, as they are otherwise.
+type edgesInto struct {
+	first    []int // where those into each token begin, and their number
+	order    []edgePlace
+	features []float32
+}
+
+// edgePlace is the source of an edge and, below it, where its features lie: edges of one source are
+// in their order.
+type edgePlace uint64
+
+func (e edgePlace) source() int32 { return int32(e >> 32) }
+func (e edgePlace) place() int    { return int(uint32(e)) }
+
+// byTarget counts edges by their target and puts them there, with their features. They are read one
+// after the other, because there may be millions, which no cache holds.
+func byTarget(edges []seq.Edge, n, width int) edgesInto {
+	into := edgesInto{make([]int, n+1), make([]edgePlace, len(edges)), make([]float32, len(edges)*width)}
+	for i := range edges {
+		into.first[edges[i].Target+1]++
 	}
-	for _, end := range []func(e seq.Edge) int32{
-		func(e seq.Edge) int32 { return e.Source },
-		func(e seq.Edge) int32 { return e.Target },
-	} {
-		place := make([]int, n+1)
-		for _, e := range edges {
-			place[end(e)+1]++
-		}
-		for t := range n {
-			place[t+1] += place[t]
-		}
-		sorted := make([]int, len(edges))
-		for _, i := range order {
-			t := end(edges[i])
-			sorted[place[t]] = i
-			place[t]++
-		}
-		order = sorted
+	for t := range n {
+		into.first[t+1] += into.first[t]
 	}
-	return order
+	next := slices.Clone(into.first)
+	for i := range edges {
+		e := &edges[i]
+		at := next[e.Target]
+		next[e.Target]++
+		into.order[at] = edgePlace(e.Source)<<32 | edgePlace(at)
+		copy(into.features[at*width:][:width], e.Features)
+	}
+	return into
 }
 
 // edgeInputs are the edges of a batch as inputs of a pass: see [tensor.EdgeBias].

@@ -86,7 +86,7 @@ type Stepper struct {
 }
 
 // NewStepper puts a model on a device, to be trained on batches of sequences of
-// at most that many tokens. The memory limit, in bytes, is a [Trainer]'s; what
+// at most that many tokens, or [PlannedTokens]. The memory limit, in bytes, is a [Trainer]'s; what
 // does not fit is a [*MemoryError]. The model itself keeps its weights.
 func NewStepper(m *Model, s Settings, device Device, length int, memory int64) (*Stepper, error) {
 	if err := s.Validate(); err != nil {
@@ -131,6 +131,9 @@ func (s *Stepper) Step(ctx context.Context, examples []seq.Example) (loss float6
 		}
 		if n := max(e.First(), len(e.B)); n > s.length {
 			return 0, fmt.Errorf("example %d: %d tokens, memory was planned for %d", i, n, s.length)
+		}
+		if n := plannedLength(e); n > s.length {
+			return 0, fmt.Errorf("example %d: %d edges, which take the memory of %d tokens; it was planned for %d", i, len(e.Edges), n, s.length)
 		}
 	}
 	examples = s.settings.addNoise(s.model.Config, examples, s.steps)
