@@ -3,6 +3,7 @@ package sft
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
@@ -76,6 +77,34 @@ func TestStepperErrors(t *testing.T) {
 	s.Batch = 0
 	if _, err := NewStepper(m, s, cpu.New(1), 8, 0); err == nil {
 		t.Error("a batch of 0 was taken")
+	}
+}
+
+// TestStepperRefusesEdges: an example takes the memory of its edges, too.
+func TestStepperRefusesEdges(t *testing.T) {
+	c, err := ReadConfig("testdata/golden/graphs/config.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := runSettings()
+	st, err := NewStepper(randomModel(c, 1), s, cpu.New(1), PlannedTokens(20, 20*plannedEdges), 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer st.Close()
+	e := seq.Example{Features: make([][]float32, 20)}
+	for i := range e.Features {
+		e.Features[i] = make([]float32, len(c.FeatureNames))
+	}
+	for i := range 20 * plannedEdges {
+		e.Edges = append(e.Edges, seq.Edge{Source: int32(i % 20), Target: int32(i / 20 % 20), Features: make([]float32, len(c.EdgeFeatureNames))})
+	}
+	if _, err := st.Step(t.Context(), []seq.Example{e}); err != nil {
+		t.Error(err)
+	}
+	e.Edges = append(e.Edges, e.Edges[0])
+	if _, err := st.Step(t.Context(), []seq.Example{e}); err == nil || !strings.Contains(err.Error(), "example 0: 161 edges") {
+		t.Error(err)
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,6 +18,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/internal/units"
 	"github.com/sftseq/sftseq/lra"
+	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -29,9 +31,12 @@ func benchModelCommand() *cli.Command {
 Examples: sftseq bench model --config listops --batch 8
           sftseq bench model --what forward --length 1024,4096,16384,65536 --batch 1 --plot time.svg
           sftseq bench model --config text:quick --length 1024 --what train --profile
+          sftseq bench model --config graphs --k 64 --length 1000,100000 --batch 1 --edges-per-node 10
           sftseq bench model --device vulkan --profile --what train
           sftseq bench model --against peer/sft_torch_cpu.py`,
-		Description: `Measures a model with fresh weights on random tokens: forward is what predict
+		Description: `Measures a model with fresh weights on random tokens, on random points of a sphere
+with their normals, or on random graphs, as the configuration says. Points and nodes have no
+places, so that a model of them is measured at any length. Forward is what predict
 does, train is a whole step of training, with sampler noise, dropout, clipping
 and AdamW's update. Prints tokens a second and seconds, medians of --reps after a
 warm-up, and the most memory: of the process what was resident meanwhile, of a GPU
@@ -53,9 +58,10 @@ with its add takes twice a multiply's time.
 --against runs the PyTorch program of the same model in turns with this one,
 --reps times each, and prints the median of the ratios of each pair.`,
 		Flags: benchFlags(
-			&cli.StringFlag{Name: "config", Value: lra.ListOps.Name, Usage: "task whose published model to take, TASK:PRESET for another, or a model directory or config.json", TakesFile: true},
+			&cli.StringFlag{Name: "config", Value: lra.ListOps.Name, Usage: "task whose published model to take, TASK:PRESET for another, shapes or graphs for that of train custom, or a model directory or config.json", TakesFile: true},
 			&cli.StringFlag{Name: "length", Usage: "tokens of an example, or `N,N,…`", DefaultText: "2048, or the most that the model accepts"},
 			&cli.StringFlag{Name: "batch", Value: "8", Usage: "examples, or `B,B,…`"},
+			&cli.IntFlag{Name: "edges-per-node", Value: bench.UsualEdges, Usage: "edges that lead into a node of a graph on average"},
 			&cli.IntFlag{Name: "k", Usage: "sampled tokens", DefaultText: "of the configuration"},
 			&cli.StringFlag{Name: "convolutions", Usage: "`TAPS[:DILATION],…` before each layer's attention, or none", DefaultText: "of the configuration"},
 			&cli.StringFlag{Name: "what", Value: "both", Usage: "forward, train or both"},
@@ -73,6 +79,7 @@ type modelBench struct {
 	settings         sft.Settings
 	what             []string
 	lengths, batches []int
+	edges            int // of a node of a graph
 	reps             int
 	memory           int64
 	profile          bool
@@ -169,7 +176,7 @@ func (m *modelBench) measure(c *cli.Context, what string, length, batch int) (me
 }
 
 func (m *modelBench) workload(d tensor.Device, length, batch int) *bench.Workload {
-	w := &bench.Workload{Config: m.config, Settings: m.settings, Length: length, Device: d, Memory: m.memory}
+	w := &bench.Workload{Config: m.config, Settings: m.settings, Length: length, EdgesPerNode: m.edges, Device: d, Memory: m.memory}
 	w.Settings.Batch = batch
 	return w
 }
@@ -184,6 +191,9 @@ func (m *modelBench) result(c *cli.Context, w *bench.Workload, what string, got 
 		Threads: benchThreads(c), Device: w.Device.Name(), Precision: precisionOf(w.Device),
 		Seconds: got.Seconds, TokensPerSec: float64(w.Tokens()) / got.Seconds, Operations: operations.Total() / float64(w.Tokens()),
 		PeakBytes: got.Peak, Kernels: measured.KernelShares(got.Kernels, operations, m.ceilings)}
+	if m.config.Edged() {
+		r.EdgesPerNode = m.edges
+	}
 	if m.ceilings != nil {
 		r.Ceiling = m.ceilings.Fraction(r.Operations * r.TokensPerSec)
 	}
@@ -218,6 +228,12 @@ func newModelBench(c *cli.Context) (*modelBench, error) {
 			return nil, usage(c, "--convolutions: %w", err)
 		}
 	}
+	switch m.edges = c.Int("edges-per-node"); {
+	case c.IsSet("edges-per-node") && !m.config.Edged():
+		return nil, usage(c, "--edges-per-node: tokens of %s have no edges", c.String("config"))
+	case m.edges < 0 || m.edges > 1<<16:
+		return nil, usage(c, "--edges-per-node %d, expected 0 to %d", m.edges, 1<<16)
+	}
 	if m.memory, err = memoryLimit(c); err != nil {
 		return nil, err
 	}
@@ -238,6 +254,11 @@ func (m *modelBench) readLengths(c *cli.Context) (err error) {
 	} else {
 		m.lengths = []int{min(bench.PeerLength, most)}
 	}
+	if m.config.Featured() {
+		longest := slices.Max(m.lengths)
+		most = max(most, longest)
+		m.config.MaxLength = max(most, sft.PlannedTokens(longest, longest*m.edges))
+	}
 	for _, n := range m.lengths {
 		if n > most || n < least {
 			return usage(c, "--length %d, the model accepts %d to %d tokens", n, least, most)
@@ -253,8 +274,11 @@ func (m *modelBench) readLengths(c *cli.Context) (err error) {
 }
 
 // benchConfig reads a configuration: of a task's preset, the published one unless the
-// name has another behind a colon, or of a file.
+// name has another behind a colon, of data that are generated, or of a file.
 func benchConfig(name string) (*sft.Config, sft.Settings, error) {
+	if task, spec := lra.Generated(name); task != nil {
+		return presetConfig(task.Presets[0], spec)
+	}
 	taskName, presetName, chosen := strings.Cut(name, ":")
 	task, err := lra.Lookup(taskName)
 	if err != nil {
@@ -281,6 +305,11 @@ func benchConfig(name string) (*sft.Config, sft.Settings, error) {
 	if err != nil {
 		return nil, sft.Settings{}, err
 	}
+	return presetConfig(preset, spec)
+}
+
+// presetConfig is the model of a preset for data of a specification.
+func presetConfig(preset *lra.Preset, spec seq.Spec) (*sft.Config, sft.Settings, error) {
 	config := preset.Config
 	return &config, preset.Settings, config.DescribeData(spec)
 }

@@ -110,6 +110,33 @@ func TestBenchModelTable(t *testing.T) {
 	}
 }
 
+// TestBenchModelGenerated: models of clouds and graphs are measured without data, at lengths beyond
+// those of their configuration.
+func TestBenchModelGenerated(t *testing.T) {
+	for _, c := range []struct {
+		config string
+		more   []string
+		edges  int
+	}{
+		{lra.ShapesName, nil, 0},
+		{lra.GraphsName, nil, bench.UsualEdges},
+		{lra.GraphsName, []string{"--edges-per-node", "40"}, 40}, // beyond the planned ones of a node
+		{goldenPath("clouds"), []string{"--length", "5000"}, 0},
+		{goldenPath("graphs"), []string{"--length", "5000"}, bench.UsualEdges},
+	} {
+		args := append([]string{"bench", "model", "--config", c.config, "--k", "16", "--batch", "1", "--reps", "1", "--length", "100", "--json"}, c.more...)
+		results := decodeLines[measured.Model](t, succeed(t, "", args...))
+		if len(results) != 2 {
+			t.Fatalf("%v: %+v", args, results)
+		}
+		for _, r := range results {
+			if r.EdgesPerNode != c.edges || r.K != 16 || r.PeakBytes <= 0 {
+				t.Errorf("%v: %+v", args, r)
+			}
+		}
+	}
+}
+
 // TestBenchModelPair: a model of pairs halves the length, and trains.
 func TestBenchModelPair(t *testing.T) {
 	out := succeed(t, "", "bench", "model", "--config", goldenPath("retrieval"), "--length", "31", "--batch", "3", "--reps", "1", "--json")
@@ -154,6 +181,8 @@ func TestBenchModelErrors(t *testing.T) {
 	model(exitUsage, "--batch: 2 is there twice", "--batch", "2,2")
 	model(exitUsage, `--batch: "0"`, "--batch", "0")
 	model(exitUsage, "the model accepts 1 to", "--config", tinyConfig(), "--length", "16000000")
+	model(exitUsage, "tokens of shapes have no edges", "--config", lra.ShapesName, "--edges-per-node", "5")
+	model(exitUsage, "--edges-per-node -1", "--config", lra.GraphsName, "--edges-per-node", "-1")
 	model(exitUsage, "--k: num_sampled_tokens", append(tiny, "--k", "0")...)
 	model(exitUsage, "--plot draws over length", append(tiny, "--plot", "x.svg")...)
 	model(exitUsage, "unknown device", "--device", "abacus")

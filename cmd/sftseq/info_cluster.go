@@ -113,10 +113,13 @@ type clusterInfo struct {
 	Steps        []scaling.Step  `json:"steps"`
 }
 
+// infoEdges are the edges of a node in the graphs that steps are measured with.
+const infoEdges = 8
+
 // clusterWorkload is the batch of a step, as the flags and the model say.
 func clusterWorkload(c *cli.Context, m *sft.Model) (*bench.Workload, error) {
 	from, _ := provenance.Of(m.Config) // of a model from elsewhere, nothing
-	w := &bench.Workload{Config: m.Config, Settings: from.Settings}
+	w := &bench.Workload{Config: m.Config, Settings: from.Settings, EdgesPerNode: infoEdges}
 	if w.Settings.Validate() != nil { // a model from elsewhere has none; its numbers change no time
 		w.Settings = lra.ListOps.Presets[0].Settings
 		if !c.IsSet("batch") {

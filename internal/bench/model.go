@@ -3,11 +3,9 @@ package bench
 import (
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"runtime/debug"
 
 	"github.com/sftseq/sftseq/internal/tensor"
-	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -17,59 +15,21 @@ const (
 	Train   = "train"   // a whole step of training
 )
 
-// Workload is a model with fresh weights and a batch of random tokens.
+// Workload is a model with fresh weights and a batch of random tokens, points or graphs.
 type Workload struct {
-	Config   *sft.Config
-	Settings sft.Settings // of a training step; Batch is the number of examples
-	Length   int          // tokens of an example, of both sequences of a pair together
-	Device   tensor.Device
-	Memory   int64 // limit in bytes that a training run keeps to
+	Config       *sft.Config
+	Settings     sft.Settings // of a training step; Batch is the number of examples
+	Length       int          // tokens of an example, of both sequences of a pair together
+	EdgesPerNode int          // of a graph on average: how many lead into a node
+	Device       tensor.Device
+	Memory       int64 // limit in bytes that a training run keeps to
 }
 
-// seed of weights and tokens.
+// seed of weights and examples.
 const seed = 1
 
 // Tokens is the number of tokens of a batch.
 func (w *Workload) Tokens() int { return w.Settings.Batch * w.Length }
-
-// Examples draws the batch. It is the same every time.
-func (w *Workload) Examples() []seq.Example {
-	random := rand.New(rand.NewPCG(seed, 0))
-	words := w.Config.VocabSize
-	if w.Config.MaskTokenID != nil {
-		words-- // the last, which no example to learn from may contain
-	}
-	if w.Config.PadTokenID != nil {
-		words-- // one of at least two
-	}
-	sequence := func(n int) []int32 {
-		out := make([]int32, n)
-		for i := range out {
-			out[i] = int32(random.IntN(words))
-			if pad := w.Config.PadTokenID; pad != nil && out[i] >= *pad {
-				out[i]++
-			}
-		}
-		return out
-	}
-	out := make([]seq.Example, w.Settings.Batch)
-	for i := range out {
-		out[i] = seq.Example{Index: uint32(i), A: sequence(w.Length), Label: int32(random.IntN(w.Config.NumLabels))}
-		if w.Config.LabelsHold() {
-			out[i].Labels = []int32{out[i].Label}
-		}
-		if w.Config.Tags() {
-			out[i].Labels = make([]int32, w.Length) // of the tokens
-			for at := range out[i].Labels {
-				out[i].Labels[at] = int32(random.IntN(w.Config.NumLabels))
-			}
-		}
-		if half := w.Length / 2; w.Config.Sequences() == 2 {
-			out[i].A, out[i].B = out[i].A[:half], out[i].A[half:]
-		}
-	}
-	return out
-}
 
 // Prepare readies forward or train: each run of the result does it once.
 func (w *Workload) Prepare(what string) (Run, error) {
@@ -88,7 +48,7 @@ func (w *Workload) Prepare(what string) (Run, error) {
 			return err
 		}, nil
 	case Train:
-		s, err := sft.NewStepper(model, w.Settings, w.Device, w.Length, w.Memory)
+		s, err := sft.NewStepper(model, w.Settings, w.Device, sft.PlannedTokens(w.Length, w.edges()), w.Memory)
 		if err != nil {
 			return nil, err
 		}
@@ -108,16 +68,26 @@ func (w *Workload) fits(what string) error {
 		slots = 1 // a stepper makes do with fewer
 	}
 	need, err := w.planned(what, slots)
-	need += 4 * int64(w.Tokens())
+	need += 4 * int64(w.Settings.Batch) * w.exampleWords()
 	if err == nil && w.Memory > 0 && need > w.Memory {
 		return &sft.MemoryError{Limit: w.Memory, Need: need, Longest: w.Length}
 	}
 	return err
 }
 
+// exampleWords are the words of 4 bytes that the tokens, features and edges of an example take.
+func (w *Workload) exampleWords() int64 {
+	if !w.Config.Featured() {
+		return int64(w.Length)
+	}
+	const slice = 6 // words of a slice, which a token or an edge has
+	n := int64(w.Length) * int64(slice+len(w.Config.FeatureNames))
+	return n + int64(w.edges())*int64(slice+2+len(w.Config.EdgeFeatureNames))
+}
+
 // planned is the device memory of a measurement.
 func (w *Workload) planned(what string, slots int) (int64, error) {
-	return sft.PlannedBytes(w.Config, what == Train, w.Settings.Batch, w.Length, slots)
+	return sft.PlannedBytes(w.Config, what == Train, w.Settings.Batch, sft.PlannedTokens(w.Length, w.edges()), slots)
 }
 
 // Measurement is what one workload took.

@@ -17,7 +17,8 @@ type Model struct {
 	Length       int              `json:"length"`
 	Batch        int              `json:"batch"`
 	K            int              `json:"k"`
-	Threads      int              `json:"threads"` // of the CPU
+	EdgesPerNode int              `json:"edges_per_node,omitempty"` // of a model of graphs, on average
+	Threads      int              `json:"threads"`                  // of the CPU
 	Device       string           `json:"device"`
 	Precision    device.Precision `json:"precision"`
 	Seconds      float64          `json:"seconds"`

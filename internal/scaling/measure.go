@@ -53,7 +53,7 @@ func (m Measurement) Figures(ctx context.Context) (f Figures, err error) {
 	w := *m.Workload
 	w.Settings = settings
 	examples := w.Examples()
-	sizes := [][]seq.Example{{shortened(examples[0])}, examples[:one], examples}
+	sizes := [][]seq.Example{{shortened(m.Config, examples[0])}, examples[:one], examples}
 	seconds := make([][]float64, len(sizes))
 	for i := range 1 + repetitions { // the first warms up
 		for j, batch := range sizes {
@@ -97,7 +97,14 @@ func fit(oneTokens, manyTokens int, update, one, many float64) Figures {
 func median(seconds []float64) float64 { return bench.SpreadOf(seconds).Median }
 
 // shortened is an example of one token, or of a pair one each.
-func shortened(e seq.Example) seq.Example {
+func shortened(c *sft.Config, e seq.Example) seq.Example {
+	if c.Tags() {
+		e.Labels = e.Labels[:1]
+	}
+	if e.Features != nil {
+		e.Features, e.Edges = e.Features[:1], seq.EdgesWithin(e.Edges, 1)
+		return e
+	}
 	e.A = e.A[:1]
 	if e.B != nil {
 		e.B = e.B[:1]

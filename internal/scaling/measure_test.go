@@ -59,6 +59,23 @@ func TestMeasurement(t *testing.T) {
 	}
 }
 
+// TestMeasurementOfGraphs: a step on a single token has none of the edges to others, and the label
+// of that token alone.
+func TestMeasurementOfGraphs(t *testing.T) {
+	task, spec := lra.Generated(lra.GraphsName)
+	c := task.Presets[0].Config
+	c.NumLayers, c.NumSampledTokens = 1, 4
+	if err := c.DescribeData(spec); err != nil {
+		t.Fatal(err)
+	}
+	c.Task = sft.Tagging
+	w := &bench.Workload{Config: &c, Settings: task.Presets[0].Settings, Length: 1000, EdgesPerNode: 8, Device: cpu.New(1)}
+	w.Settings.Select = ""
+	if f, err := (Measurement{w}).Figures(t.Context()); err != nil || !(f.Alone > 0 && f.Update > 0) {
+		t.Errorf("%+v, %v", f, err)
+	}
+}
+
 // slow is the processor, on which reading, writing and running take a time that is known.
 type slow struct{ tensor.Device }
 

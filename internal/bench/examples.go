@@ -1,0 +1,144 @@
+package bench
+
+import (
+	"math"
+
+	"github.com/sftseq/sftseq/internal/philox"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// UsualEdges are the edges of a node on average, if nothing else is asked for.
+const UsualEdges = 10
+
+// What is drawn of an example, in place of a layer in the address of a number.
+const (
+	drawToken       uint32 = iota // e = place; first word
+	drawLabel                     // e = place, 0 of an example's own; first word
+	drawNumber                    // e = which; first word
+	drawPoint                     // e = place; first and second word, a direction
+	drawFeature                   // e = place · features + which; first word
+	drawEdge                      // e = edge; first word, its source; second, its target
+	drawEdgeFeature               // e = edge · features + which; first word
+)
+
+// draws are the random numbers of an example.
+type draws struct{ example uint32 }
+
+func (d draws) words(what uint32, e int) [4]uint32 {
+	return philox.Words(seed, philox.Counter(uint32(e), 0, what, philox.StreamGenerate, d.example, 0))
+}
+
+// below is uniform on 0 … n−1, up to a bias of n·2⁻³².
+func below(word uint32, n int) int32 { return int32(uint64(word) * uint64(n) >> 32) }
+
+// between is uniform on −1 to 1.
+func (d draws) between(what uint32, e int) float32 {
+	return 2*philox.Uniform(d.words(what, e)[0]) - 1
+}
+
+// Examples draws the batch. It is the same every time.
+func (w *Workload) Examples() []seq.Example {
+	c := w.Config
+	out := make([]seq.Example, w.Settings.Batch)
+	for i := range out {
+		d := draws{uint32(i)}
+		out[i] = seq.Example{Index: uint32(i), Label: below(d.words(drawLabel, 0)[0], c.NumLabels)}
+		if c.LabelsHold() {
+			out[i].Labels = []int32{out[i].Label}
+		}
+		if c.Tags() {
+			out[i].Labels = make([]int32, w.Length) // of the tokens
+			for at := range out[i].Labels {
+				out[i].Labels[at] = below(d.words(drawLabel, at)[0], c.NumLabels)
+			}
+		}
+		if c.Predicts() {
+			for at, n := range c.Numbers {
+				out[i].Numbers = append(out[i].Numbers, float32(n.Mean+n.Deviation*float64(d.between(drawNumber, at))))
+			}
+		}
+		if !c.Featured() {
+			out[i].A = d.tokens(c, w.Length)
+			if half := w.Length / 2; c.Sequences() == 2 {
+				out[i].A, out[i].B = out[i].A[:half], out[i].A[half:]
+			}
+			continue
+		}
+		out[i].Features = d.features(c.FeatureNames, w.Length)
+		if c.Edged() {
+			out[i].Edges = d.edges(len(c.EdgeFeatureNames), w.Length, w.edges())
+		}
+	}
+	return out
+}
+
+// edges are how many an example has.
+func (w *Workload) edges() int {
+	if !w.Config.Edged() {
+		return 0
+	}
+	return w.Length * w.EdgesPerNode
+}
+
+// tokens are ids that the model may read and learn from.
+func (d draws) tokens(c *sft.Config, n int) []int32 {
+	words := c.VocabSize
+	if c.MaskTokenID != nil {
+		words-- // the last, which no example to learn from may contain
+	}
+	if c.PadTokenID != nil {
+		words-- // one of at least two
+	}
+	out := make([]int32, n)
+	for i := range out {
+		out[i] = below(d.words(drawToken, i)[0], words)
+		if pad := c.PadTokenID; pad != nil && out[i] >= *pad {
+			out[i]++
+		}
+	}
+	return out
+}
+
+// features are those of n tokens. Positions are uniform on the sphere of radius 1, on which a
+// normal is the position; other features are uniform on −1 to 1.
+func (d draws) features(names []string, n int) [][]float32 {
+	columns := seq.Points(names)
+	values, out := make([]float32, n*len(names)), make([][]float32, n)
+	for i := range out {
+		row := values[i*len(names) : (i+1)*len(names) : (i+1)*len(names)]
+		for c := range row {
+			row[c] = d.between(drawFeature, i*len(names)+c)
+		}
+		if columns != nil {
+			p := sphere(d.words(drawPoint, i))
+			for c, column := range columns {
+				row[column] = p[c%len(p)]
+			}
+		}
+		out[i] = row
+	}
+	return out
+}
+
+// sphere is a direction, uniform among all.
+func sphere(words [4]uint32) [3]float32 {
+	z := 2*float64(philox.Uniform(words[0])) - 1
+	sin, cos := math.Sincos(2 * math.Pi * float64(philox.Uniform(words[1])))
+	r := math.Sqrt(1 - z*z)
+	return [3]float32{float32(r * cos), float32(r * sin), float32(z)}
+}
+
+// edges are n among nodes, with so many features each. Both ends are uniform.
+func (d draws) edges(features, nodes, n int) []seq.Edge {
+	values, out := make([]float32, n*features), make([]seq.Edge, n)
+	for i := range out {
+		words := d.words(drawEdge, i)
+		row := values[i*features : (i+1)*features : (i+1)*features]
+		for c := range row {
+			row[c] = d.between(drawEdgeFeature, i*features+c)
+		}
+		out[i] = seq.Edge{Source: below(words[0], nodes), Target: below(words[1], nodes), Features: row}
+	}
+	return out
+}

@@ -1,0 +1,162 @@
+package bench
+
+import (
+	"math"
+	"reflect"
+	"runtime"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/lra"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// generated is a batch of a model of clouds or graphs.
+func generated(t *testing.T, name string, change func(c *sft.Config)) *Workload {
+	t.Helper()
+	task, spec := lra.Generated(name)
+	c, s := task.Presets[0].Config, task.Presets[0].Settings
+	change(&c)
+	if err := c.DescribeData(spec); err != nil {
+		t.Fatal(err)
+	}
+	s.Batch = 2
+	return &Workload{Config: &c, Settings: s, Length: 1000, EdgesPerNode: UsualEdges, Device: cpu.New(1), Memory: 4 << 30}
+}
+
+// TestClouds: points lie on the sphere, each with the normal there, and all around; no example is
+// another one, and all are the same another time.
+func TestClouds(t *testing.T) {
+	w := generated(t, lra.ShapesName, func(*sft.Config) {})
+	examples := w.Examples()
+	if !reflect.DeepEqual(examples, w.Examples()) {
+		t.Error("other examples the second time")
+	}
+	if reflect.DeepEqual(examples[0].Features, examples[1].Features) {
+		t.Error("two examples are the same")
+	}
+	for _, e := range examples {
+		if len(e.Features) != w.Length || e.Edges != nil {
+			t.Fatalf("%d points, edges %v", len(e.Features), e.Edges)
+		}
+		var mean [3]float64
+		for i, row := range e.Features {
+			square := 0.0
+			for c, v := range row[:3] {
+				square += float64(v) * float64(v)
+				mean[c] += float64(v) / float64(w.Length)
+				if row[3+c] != v {
+					t.Fatalf("point %d: %v", i, row)
+				}
+			}
+			if math.Abs(square-1) > 1e-6 {
+				t.Fatalf("point %d: %v", i, row)
+			}
+		}
+		for _, v := range mean { // its deviation is √(1/3000)
+			if math.Abs(v) > 0.1 {
+				t.Errorf("mean point %v", mean)
+			}
+		}
+	}
+}
+
+// TestGraphs: edges are as many as was asked for, among all nodes.
+func TestGraphs(t *testing.T) {
+	w := generated(t, lra.GraphsName, func(*sft.Config) {})
+	w.EdgesPerNode = 3
+	examples := w.Examples()
+	if !reflect.DeepEqual(examples, w.Examples()) || reflect.DeepEqual(examples[0].Edges, examples[1].Edges) {
+		t.Error("other examples the second time, or twice the same")
+	}
+	for _, e := range examples {
+		if len(e.Features) != w.Length || len(e.Edges) != 3*w.Length {
+			t.Fatalf("%d nodes, %d edges", len(e.Features), len(e.Edges))
+		}
+		if err := w.Config.CheckExample(e); err != nil {
+			t.Error(err)
+		}
+		sources, targets, highest := map[int32]bool{}, map[int32]bool{}, float32(0)
+		for _, edge := range e.Edges {
+			sources[edge.Source], targets[edge.Target] = true, true
+			highest = max(highest, edge.Features[0])
+		}
+		// Of 1000 nodes about 1000·e⁻³ are left out of 3000 draws, give or take 7.
+		if n := 1000 - len(sources); n < 15 || n > 85 {
+			t.Errorf("%d nodes are no source", n)
+		}
+		if n := 1000 - len(targets); n < 15 || n > 85 {
+			t.Errorf("%d nodes are no target", n)
+		}
+		if highest < 0.99 || highest > 1 {
+			t.Errorf("features up to %v", highest)
+		}
+	}
+}
+
+// TestCloudsOfEveryTask: a model that predicts numbers of a cloud, or labels of its points, is
+// measured, too.
+func TestCloudsOfEveryTask(t *testing.T) {
+	for _, task := range []string{sft.Tagging, sft.MultiLabel} {
+		w := generated(t, lra.ShapesName, func(*sft.Config) {})
+		w.Config.Task, w.Settings.Select = task, ""
+		for _, what := range []string{Forward, Train} {
+			run, err := w.Prepare(what)
+			if err == nil {
+				err = run(t.Context())
+			}
+			if err != nil {
+				t.Errorf("%s, %s: %v", w.Config.Task, what, err)
+			}
+		}
+	}
+	w := generated(t, lra.ShapesName, func(*sft.Config) {})
+	w.Config.Task, w.Config.LabelNames = sft.Regression, nil
+	w.Config.NumLabels, w.Config.Numbers = 1, []sft.Number{{Name: "volume", Mean: 100, Deviation: 2}}
+	w.Settings.Select = ""
+	run, err := w.Prepare(Train)
+	if err == nil {
+		err = run(t.Context())
+	}
+	if err != nil {
+		t.Error(err)
+	}
+	for _, e := range w.Examples() {
+		if len(e.Numbers) != 1 || math.Abs(float64(e.Numbers[0])-100) > 2 {
+			t.Errorf("numbers %v", e.Numbers)
+		}
+	}
+}
+
+// TestMemoryIsLinear: what models of clouds and graphs take grows as their tokens and edges do, and
+// hardly with the sampled tokens: nothing is kept of all pairs of tokens, or of all pairs of a
+// token and a sampled one.
+func TestMemoryIsLinear(t *testing.T) {
+	taken := func(name, what string, length, k int) float64 {
+		w := generated(t, name, func(c *sft.Config) { c.NumSampledTokens = k })
+		w.Settings.Batch, w.Length = 1, length
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		run, err := w.Prepare(what)
+		if err == nil {
+			err = run(t.Context())
+		}
+		if err != nil {
+			t.Fatalf("%s, %s of %d tokens: %v", name, what, length, err)
+		}
+		runtime.ReadMemStats(&after)
+		return float64(after.TotalAlloc - before.TotalAlloc)
+	}
+	for _, name := range lra.GeneratedNames {
+		for _, what := range []string{Forward, Train} {
+			const length, k = 2000, 32
+			usual := taken(name, what, length, k)
+			if ratio := taken(name, what, 4*length, k) / usual; ratio > 6 {
+				t.Errorf("%s, %s: four times the tokens take %.2f times the memory", name, what, ratio)
+			}
+			if ratio := taken(name, what, length, 4*k) / usual; ratio > 1.1 {
+				t.Errorf("%s, %s: four times the sampled tokens take %.2f times the memory", name, what, ratio)
+			}
+		}
+	}
+}
