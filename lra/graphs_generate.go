@@ -24,7 +24,7 @@ type GraphsOptions struct {
 var UsualGraphs = GraphsOptions{Train: 2000, Val: 400, Test: 400, Nodes: 32, Degree: 4}
 
 // maxNodes bounds a graph to what a row of a file takes.
-const maxNodes = 1 << 16
+const maxNodes = 1 << 20
 
 // graphClasses are the labels, and how many of a hundred edges join nodes of one kind.
 var graphClasses = []struct {

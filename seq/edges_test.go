@@ -101,6 +101,29 @@ func TestEdges(t *testing.T) {
 	}
 }
 
+// TestLargeGraph: a row of 100,000 nodes and a million edges, as of one network, comes back by
+// random access.
+func TestLargeGraph(t *testing.T) {
+	const nodes, edges = 100_000, 1_000_000
+	spec, random := graphSpec(), rand.New(rand.NewPCG(1, 2))
+	e := Example{Features: make([][]float32, nodes), Edges: make([]Edge, edges)}
+	for i := range e.Features {
+		e.Features[i] = []float32{random.Float32(), float32(i)}
+	}
+	for i := range e.Edges {
+		e.Edges[i] = Edge{Source: random.Int32N(nodes), Target: random.Int32N(nodes), Features: []float32{random.Float32()}}
+	}
+	f, err := trainingSplit(t, spec, []Example{e}).Open("train")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	got, err := f.Example(0)
+	if err != nil || !same(got, e) || f.EdgesPerToken() != edges/nodes {
+		t.Errorf("%d nodes, %d edges, %d of a token, error %v", len(got.Features), len(got.Edges), f.EdgesPerToken(), err)
+	}
+}
+
 // TestEdgesRelabelled: labels that are renamed are those behind the columns of edges.
 func TestEdgesRelabelled(t *testing.T) {
 	spec := graphSpec()
