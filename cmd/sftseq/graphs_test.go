@@ -51,6 +51,7 @@ func TestGraphs(t *testing.T) {
 	if n := strings.Count(mustRun(t, "embed", "--model", dir, lines), `"embedding"`); n != 6 {
 		t.Errorf("%d embeddings", n)
 	}
+	refuse(t, exitError, "a table has no edges: expected lines of JSON", "", "predict", "--model", dir, "--input", test)
 	again := filepath.Join(t.TempDir(), "again")
 	mustRun(t, "data", "convert", "graph", "--from", lines, "--to", again, "--split", "0,0,1", "--labels", "like,mixed,unlike", "--feature-names", "kind", "--edge-feature-names", "length")
 	mustRun(t, "eval", "--model", dir, "--data", again, "--split", "test")

@@ -17,6 +17,9 @@ import (
 
 // answerTable reads --input row by row and writes a row for each to --output.
 func answerTable(c *cli.Context, config *sft.Config, model *answer.Model) error {
+	if config.Edged() {
+		return fmt.Errorf("%s: the model reads graphs, and a table has no edges: expected lines of JSON, or an Arrow file of graphs and --output with a name that ends in .arrow", c.String("input"))
+	}
 	in, err := newTableInput(c, config, model.Sequences, c.String("input"))
 	if err != nil {
 		return err
