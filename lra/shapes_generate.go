@@ -19,6 +19,7 @@ type ShapesOptions struct {
 	Points           int  // of a cloud
 	Noise            int  // standard deviation of a coordinate, in thousandths of the cloud's radius
 	Upright          bool // shapes stand on z, instead of being turned at random
+	Parts            bool // each point is labelled with its part, in place of a label of the cloud
 	Seed             uint64
 	Replace          bool             // a complete data set that is there already
 	Progress         func(rows int64) // called with the rows added; may be nil
@@ -46,14 +47,20 @@ func (o *ShapesOptions) rows() *numbered {
 // GenerateShapes writes a data set of point clouds: points, uniform on the surface of a solid
 // of one of nine classes, with their normals. Sizes, rotation, points and noise of a row are a
 // function of the seed, the split and the row. A cloud is centred and divided by its radius.
+// With Parts the same clouds have the part of each point, such as mug/handle.
 func GenerateShapes(ctx context.Context, dir string, o ShapesOptions) (*seq.Dataset, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", ShapesName, err)
 	}
-	return o.rows().write(ctx, dir, shapesSpec(), map[string]any{"generator": ShapesName, "seed": o.Seed, "points": o.Points, "noise": o.Noise, "upright": o.Upright})
+	spec := shapesSpec()
+	provenance := map[string]any{"generator": ShapesName, "seed": o.Seed, "points": o.Points, "noise": o.Noise, "upright": o.Upright}
+	if o.Parts {
+		spec.Task, spec.LabelNames, provenance["parts"] = seq.Tagging, partNames(), true
+	}
+	return o.rows().write(ctx, dir, spec, provenance)
 }
 
-// shapesSpec is what the files of the data contain.
+// shapesSpec is what the files of the data contain, without parts.
 func shapesSpec() seq.Spec {
 	spec := seq.Spec{Task: seq.Classification, Name: ShapesName, FeatureNames: slices.Concat(seq.PositionNames, seq.NormalNames)}
 	for _, s := range shapes {
@@ -77,6 +84,14 @@ func (o *ShapesOptions) cloud(number uint64) seq.Example {
 	if !o.Upright {
 		turn = rotation(uniform(), uniform(), uniform())
 	}
+	e := seq.Example{Label: label}
+	if o.Parts {
+		e.Label = seq.NoLabel
+	}
+	first := int32(0) // of the tags of the shape's parts
+	for _, s := range shapes[:label] {
+		first += int32(len(s.parts))
+	}
 	points, normals := make([]vec, o.Points), make([]vec, o.Points)
 	for i := range points {
 		at, left := pieces[len(pieces)-1], uniform()*total
@@ -88,9 +103,11 @@ func (o *ShapesOptions) cloud(number uint64) seq.Example {
 		}
 		p, n := at.at(uniform(), uniform())
 		points[i], normals[i] = turn.apply(p), turn.apply(n)
+		if o.Parts {
+			e.Labels = append(e.Labels, first+int32(at.part))
+		}
 	}
 	cloud.Normalize(points)
-	e := seq.Example{Label: label}
 	for i, p := range points {
 		row := make([]float32, 0, 6)
 		for c := range 3 {
@@ -103,6 +120,16 @@ func (o *ShapesOptions) cloud(number uint64) seq.Example {
 		e.Features = append(e.Features, row)
 	}
 	return e
+}
+
+// partNames are the tags of points: each part of each shape, by its category.
+func partNames() (out []string) {
+	for _, s := range shapes {
+		for _, part := range s.parts {
+			out = append(out, s.name+"/"+part)
+		}
+	}
+	return out
 }
 
 // matrix is a rotation.

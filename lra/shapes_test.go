@@ -4,6 +4,7 @@ import (
 	"math"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cloud"
@@ -52,6 +53,66 @@ func TestShapes(t *testing.T) {
 	}
 	if len(seen) != len(shapes) {
 		t.Errorf("%d classes in 90 rows", len(seen))
+	}
+}
+
+// TestParts: the same clouds as without parts, whose points have parts of the row's class, and of
+// each shape every part occurs.
+func TestParts(t *testing.T) {
+	o := ShapesOptions{Train: 90, Points: 200, Noise: 10, Seed: 7, Parts: true}
+	d, err := GenerateShapes(t.Context(), filepath.Join(t.TempDir(), "parts"), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := d.Open("train")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	names := d.Manifest.LabelNames
+	classes, seen := o, map[string]bool{}
+	classes.Parts = false
+	for i := range f.Len() {
+		e, err := f.Example(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		class := classes.cloud(uint64(i))
+		if class.Labels != nil || !reflect.DeepEqual(e.Features, class.Features) {
+			t.Fatalf("row %d is another cloud with parts", i)
+		}
+		if len(e.Labels) != o.Points {
+			t.Fatalf("row %d: %d labels of %d points", i, len(e.Labels), o.Points)
+		}
+		for _, label := range e.Labels {
+			name := names[label]
+			if category, _, _ := strings.Cut(name, "/"); category != shapes[class.Label].name {
+				t.Fatalf("row %d is a %s, and has the part %s", i, shapes[class.Label].name, name)
+			}
+			seen[name] = true
+		}
+	}
+	if len(seen) != len(names) || len(names) != 15 || !seen["mug/handle"] || !seen["table/leg"] {
+		t.Errorf("%d of %d parts: %v", len(seen), len(names), seen)
+	}
+	// The handle of a mug that stands is beside its body.
+	upright := ShapesOptions{Points: 300, Upright: true, Parts: true}
+	for n := range uint64(60) {
+		e := upright.cloud(n)
+		if !strings.HasPrefix(names[e.Labels[0]], "mug/") {
+			continue
+		}
+		body, handle := float32(-1), float32(-1) // the largest x of each
+		for i, label := range e.Labels {
+			if names[label] == "mug/handle" {
+				handle = max(handle, e.Features[i][0])
+			} else {
+				body = max(body, e.Features[i][0])
+			}
+		}
+		if handle <= body {
+			t.Errorf("mug %d: its body reaches to %v, its handle to %v", n, body, handle)
+		}
 	}
 }
 
