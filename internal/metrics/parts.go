@@ -1,0 +1,175 @@
+package metrics
+
+import (
+	"slices"
+	"strings"
+)
+
+// Parts are tags that are parts of categories, and how well a model tells them: the points of a
+// shape, such as a mug, are of its body or its handle. Each tag is called CATEGORY/PART.
+//
+// The category of a shape is that of its labels, and known: answers are the parts of the largest
+// logits among those of its category. With A the labelled points that are answered a part, and B
+// those that are labelled so, its intersection over union is |A ∩ B| / |A ∪ B|, and 1 where both
+// are empty. A shape's IoU is the mean over all parts of its category. Where labels are of several
+// categories, as those of a scene may be, the shape is one of each, and its parts are those of all.
+//
+// Source: Yi, Kim, Ceylan, Shen, Yan, Su, Lu, Huang, Sheffer and Guibas, "A Scalable Active
+// Framework for Region Annotation in 3D Shape Collections", SIGGRAPH Asia 2016; Qi, Su, Mo and
+// Guibas, "PointNet: Deep Learning on Point Sets for 3D Classification and Segmentation", CVPR
+// 2017, section 5.1.
+type Parts struct {
+	categories []string // sorted
+	of         []int    // the category of each tag
+	parts      [][]int32
+	shapes     []int64   // by category
+	sums       []float64 // of the IoU of shapes, by category
+	all        int64     // shapes
+	sum        float64   // of their IoU
+	hits       int64
+	points     int64 // with a label
+}
+
+// NewParts begins to measure tags that are called CATEGORY/PART, each of them; it is nil for
+// others.
+func NewParts(names []string) *Parts {
+	p := &Parts{of: make([]int, len(names))}
+	for _, name := range names {
+		category, ok := categoryOf(name)
+		if !ok {
+			return nil
+		}
+		p.categories = append(p.categories, category)
+	}
+	if len(names) == 0 {
+		return nil
+	}
+	slices.Sort(p.categories)
+	p.categories = slices.Compact(p.categories)
+	p.parts = make([][]int32, len(p.categories))
+	p.shapes, p.sums = make([]int64, len(p.categories)), make([]float64, len(p.categories))
+	for tag, name := range names {
+		category, _ := categoryOf(name)
+		at, _ := slices.BinarySearch(p.categories, category)
+		p.of[tag], p.parts[at] = at, append(p.parts[at], int32(tag))
+	}
+	return p
+}
+
+// categoryOf is what stands before the last slash of a name, and whether there is something on
+// both sides of it.
+func categoryOf(name string) (string, bool) {
+	at := strings.LastIndexByte(name, '/')
+	return name[:max(at, 0)], at > 0 && at < len(name)-1
+}
+
+// allowed are the categories of a shape's labels, negative where a point has none, and their
+// parts. Both are in their order.
+func (p *Parts) allowed(labels []int32) (categories []int, parts []int32) {
+	for _, label := range labels {
+		if label >= 0 && !slices.Contains(categories, p.of[label]) {
+			categories = append(categories, p.of[label])
+		}
+	}
+	slices.Sort(categories)
+	for _, c := range categories {
+		parts = append(parts, p.parts[c]...)
+	}
+	return categories, parts
+}
+
+// Among are the parts that logits say, a row of as many as there are tags for each point, among
+// those of the categories of its labels; without any label, among all.
+func (p *Parts) Among(labels []int32, logits []float32) (answers []int32) {
+	_, parts := p.allowed(labels)
+	if parts == nil {
+		for tag := range p.of {
+			parts = append(parts, int32(tag))
+		}
+	}
+	for row := range slices.Chunk(logits, len(p.of)) {
+		best := parts[0]
+		for _, part := range parts[1:] {
+			if row[part] > row[best] {
+				best = part
+			}
+		}
+		answers = append(answers, best)
+	}
+	return answers
+}
+
+// Add counts a shape: the label of each point, negative where it has none, and its answers, which
+// [Parts.Among] has restricted. A shape without labels is not counted.
+func (p *Parts) Add(labels, answers []int32) {
+	categories, parts := p.allowed(labels)
+	if categories == nil {
+		return
+	}
+	both, either := make([]int64, len(p.of)), make([]int64, len(p.of))
+	for i, label := range labels {
+		if label < 0 {
+			continue
+		}
+		p.points++
+		either[label]++
+		if answers[i] == label {
+			p.hits++
+			both[label]++
+		} else {
+			either[answers[i]]++
+		}
+	}
+	mean := func(parts []int32) (sum float64) {
+		for _, part := range parts {
+			if either[part] == 0 {
+				sum++
+			} else {
+				sum += float64(both[part]) / float64(either[part])
+			}
+		}
+		return sum / float64(len(parts))
+	}
+	p.all++
+	p.sum += mean(parts)
+	for _, c := range categories {
+		p.shapes[c]++
+		p.sums[c] += mean(p.parts[c])
+	}
+}
+
+// Shapes is how many were counted.
+func (p *Parts) Shapes() int64 { return p.all }
+
+// Accuracy is the fraction of points whose part is told.
+func (p *Parts) Accuracy() float64 { return float64(p.hits) / float64(max(1, p.points)) }
+
+// InstanceIoU is the mean over shapes.
+func (p *Parts) InstanceIoU() float64 { return p.sum / float64(max(1, p.all)) }
+
+// ClassIoU is the mean over the categories that occur, of each the mean over its shapes.
+func (p *Parts) ClassIoU() (sum float64) {
+	categories := p.Categories()
+	for _, c := range categories {
+		sum += c.IoU
+	}
+	return sum / float64(max(1, len(categories)))
+}
+
+// CategoryScore is how well the parts of a category are told.
+type CategoryScore struct {
+	Category string  `json:"category"`
+	Parts    int     `json:"parts"`
+	Shapes   int64   `json:"shapes"`
+	IoU      float64 `json:"iou"` // mean over the shapes
+}
+
+// Categories scores those that occur, by name.
+func (p *Parts) Categories() (out []CategoryScore) {
+	for c, name := range p.categories {
+		if n := p.shapes[c]; n > 0 {
+			out = append(out, CategoryScore{name, len(p.parts[c]), n, p.sums[c] / float64(n)})
+		}
+	}
+	return out
+}

@@ -1,0 +1,138 @@
+package metrics
+
+import (
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"testing"
+)
+
+// partsOfTest are two categories, in another order than that of their names.
+var partsOfTest = []string{"mug/body", "bolt/head", "bolt/shaft", "mug/handle", "bolt/nut"}
+
+// TestPartIoU: worked out by hand.
+func TestPartIoU(t *testing.T) {
+	p := NewParts(partsOfTest)
+	// A mug: of the body two of four points in either are in both, of the handle one of three.
+	p.Add([]int32{0, 0, 0, 3, 3}, []int32{0, 0, 3, 3, 0})
+	// A bolt without a nut, which is told everywhere but at a point without a label.
+	p.Add([]int32{1, 2, -1, 2}, []int32{1, 2, 4, 2})
+	// A bolt of which a point is taken for a nut: head 1, shaft 1 of 2, nut 0.
+	p.Add([]int32{1, 2, 2}, []int32{1, 2, 4})
+	p.Add([]int32{-1, -1}, []int32{0, 4}) // no shape that is known
+	mug, first, second := (2.0/4+1.0/3)/2, 1.0, (1.0+0.5+0)/3
+	if got, want := p.InstanceIoU(), (mug+first+second)/3; math.Abs(got-want) > 1e-15 || p.Shapes() != 3 {
+		t.Errorf("instance IoU %v over %d shapes, expected %v", got, p.Shapes(), want)
+	}
+	if got, want := p.ClassIoU(), (mug+(first+second)/2)/2; math.Abs(got-want) > 1e-15 {
+		t.Errorf("class IoU %v, expected %v", got, want)
+	}
+	if got, want := p.Accuracy(), 8.0/11; got != want {
+		t.Errorf("accuracy %v, expected %v", got, want)
+	}
+	want := []CategoryScore{{"bolt", 3, 2, (first + second) / 2}, {"mug", 2, 1, mug}}
+	if got := p.Categories(); len(got) != 2 || math.Abs(got[1].IoU-mug) > 1e-15 {
+		t.Errorf("%v, expected %v", got, want)
+	} else if want[1].IoU = got[1].IoU; !slices.Equal(got, want) {
+		t.Errorf("%v, expected %v", got, want)
+	}
+	// A scene of both: five parts, of which the nut is absent, and one shape of each category.
+	scene := NewParts(partsOfTest)
+	scene.Add([]int32{0, 3, 1, 2}, []int32{0, 3, 2, 2})
+	if got, want := scene.InstanceIoU(), (1+1+0+0.5+1)/5; math.Abs(got-want) > 1e-15 || scene.Shapes() != 1 || len(scene.Categories()) != 2 {
+		t.Errorf("a scene: instance IoU %v over %d shapes, expected %v", got, scene.Shapes(), want)
+	}
+	if empty := NewParts(partsOfTest); empty.InstanceIoU() != 0 || empty.ClassIoU() != 0 || empty.Accuracy() != 0 {
+		t.Error("no shapes at all")
+	}
+}
+
+// TestPartsAmong: the largest logit counts among the parts of the category of the labels alone.
+func TestPartsAmong(t *testing.T) {
+	p := NewParts(partsOfTest)
+	logits := []float32{9, 1, 2, 3, 0, 5, 7, 1, 8, 7}
+	for _, c := range []struct{ labels, want []int32 }{
+		{[]int32{1, -1}, []int32{2, 1}},
+		{[]int32{-1, 3}, []int32{0, 3}},
+		{[]int32{0, 1}, []int32{0, 3}},
+		{[]int32{-1, -1}, []int32{0, 3}},
+	} {
+		if got := p.Among(c.labels, logits); !reflect.DeepEqual(got, c.want) {
+			t.Errorf("labels %v: %v, expected %v", c.labels, got, c.want)
+		}
+	}
+}
+
+// TestPartNames: only names that all are CATEGORY/PART are parts.
+func TestPartNames(t *testing.T) {
+	for _, names := range [][]string{nil, {"a"}, {"a/b", "c"}, {"/b"}, {"a/"}, {"a/b", ""}} {
+		if p := NewParts(names); p != nil {
+			t.Errorf("%q: %+v", names, p)
+		}
+	}
+	if p := NewParts([]string{"a/b/c", "a/b/d", "a/e"}); !reflect.DeepEqual(p.categories, []string{"a", "a/b"}) {
+		t.Errorf("%+v", p)
+	}
+}
+
+// TestPartProperties: of shapes drawn at random, the IoU is that of sets of points, does not depend
+// on the order of points, is 1 for the labels themselves and falls if a right point becomes wrong.
+func TestPartProperties(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	categories := map[string][]int32{"mug": {0, 3}, "bolt": {1, 2, 4}}
+	iou := func(labels, answers []int32) float64 {
+		p := NewParts(partsOfTest)
+		p.Add(labels, answers)
+		return p.InstanceIoU()
+	}
+	for range 300 {
+		parts := categories[[]string{"mug", "bolt"}[r.IntN(2)]]
+		labels, answers := make([]int32, 1+r.IntN(12)), []int32(nil)
+		for i := range labels {
+			labels[i] = parts[r.IntN(len(parts))]
+			answers = append(answers, parts[r.IntN(len(parts))])
+			if i > 0 && r.IntN(5) == 0 {
+				labels[i] = -1
+			}
+		}
+		want := 0.0
+		for _, part := range parts {
+			both, either := map[int]bool{}, map[int]bool{}
+			for i, label := range labels {
+				if label >= 0 && (label == part || answers[i] == part) {
+					either[i] = true
+				}
+				if label == part && answers[i] == part {
+					both[i] = true
+				}
+			}
+			if len(either) == 0 {
+				want++
+			} else {
+				want += float64(len(both)) / float64(len(either))
+			}
+		}
+		got := iou(labels, answers)
+		if want /= float64(len(parts)); math.Abs(got-want) > 1e-12 {
+			t.Fatalf("labels %v, answers %v: %v, expected %v", labels, answers, got, want)
+		}
+		if self := iou(labels, labels); self != 1 {
+			t.Fatalf("labels %v: %v of themselves", labels, self)
+		}
+		a, b := slices.Clone(labels), slices.Clone(answers)
+		r.Shuffle(len(a), func(i, j int) { a[i], a[j], b[i], b[j] = a[j], a[i], b[j], b[i] })
+		if other := iou(a, b); math.Abs(other-got) > 1e-12 {
+			t.Fatalf("labels %v, answers %v: %v in another order, %v before", labels, answers, other, got)
+		}
+		for i, label := range labels {
+			if label >= 0 && answers[i] == label {
+				worse := slices.Clone(answers)
+				worse[i] = parts[(slices.Index(parts, label)+1)%len(parts)]
+				if iou(labels, worse) >= got {
+					t.Fatalf("labels %v, answers %v: %v, not less with a mistake more", labels, answers, got)
+				}
+			}
+		}
+	}
+}
