@@ -58,7 +58,7 @@ func (classification) validate(c *Config) error {
 }
 
 func (classification) settings(c *Config, s *Settings) error {
-	if s.Select == byR2 || s.Select == byMAP || s.Select == bySpanF1 {
+	if s.Select == byR2 || s.Select == byMAP || s.Select == bySpanF1 || s.Select == byIoU {
 		return fmt.Errorf("select is %q, which the task %s does not measure", s.Select, c.Task)
 	}
 	if n := len(s.ClassWeights); n > 0 && n != c.NumLabels {

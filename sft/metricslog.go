@@ -132,7 +132,10 @@ type EvaluationReport struct {
 	BitsPerToken *float64 `json:"bits_per_token,omitempty"`
 	Accuracy     *float64 `json:"accuracy,omitempty"`
 	MacroF1      *float64 `json:"macro_f1,omitempty"`
-	SpanF1       *float64 `json:"span_f1,omitempty"` // of tagging
+	SpanF1       *float64 `json:"span_f1,omitempty"` // of tagging, but of tokens with features
+	// InstanceIoU and ClassIoU are of parts, the tags of points that are called CATEGORY/PART.
+	InstanceIoU *float64 `json:"instance_iou,omitempty"`
+	ClassIoU    *float64 `json:"class_iou,omitempty"`
 	// MicroF1, MacroF1 and MAP, the mean average precision, are of several labels a row, with
 	// the thresholds that are best on these rows; nil where no label is in a row.
 	MicroF1    *float64  `json:"micro_f1,omitempty"`

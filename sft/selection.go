@@ -15,10 +15,11 @@ const (
 	byR2       = "r2"
 	byMAP      = "map" // mean average precision, of several labels a row
 	bySpanF1   = "span-f1"
+	byIoU      = "iou" // mean over shapes of the intersection over union of their parts
 )
 
 // Selections are the values of Settings.Select.
-var Selections = []string{byAccuracy, byLoss, byMacroF1, byAUC, byR2, byMAP, bySpanF1}
+var Selections = []string{byAccuracy, byLoss, byMacroF1, byAUC, byR2, byMAP, bySpanF1, byIoU}
 
 // value is the number of an evaluation that a model is selected by.
 func (r *EvaluationReport) value() float64 {
@@ -29,6 +30,8 @@ func (r *EvaluationReport) value() float64 {
 		return *r.MacroF1
 	case bySpanF1:
 		return *r.SpanF1
+	case byIoU:
+		return *r.InstanceIoU
 	case byR2:
 		return *r.R2 // as with the area
 	case byMAP:

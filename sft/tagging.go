@@ -41,15 +41,28 @@ func (tagging) describe(c *Config, s seq.Spec) error {
 func (tagging) validate(c *Config) error { return classification{}.validate(c) }
 
 func (tagging) settings(c *Config, s *Settings) error {
-	switch s.Select {
-	case "":
+	parts := c.parts() != nil
+	if s.Select == "" {
 		s.Select = byMacroF1
-		if metrics.NewTags(c.LabelNames, c.NumLabels).BIO() {
+		switch {
+		case parts:
+			s.Select = byIoU
+		case !c.Featured() && metrics.NewTags(c.LabelNames, c.NumLabels).BIO():
 			s.Select = bySpanF1
 		}
-	case byAccuracy, byLoss, byMacroF1, bySpanF1:
+	}
+	switch s.Select {
+	case byAccuracy, byLoss, byMacroF1:
+	case bySpanF1:
+		if c.Featured() {
+			return fmt.Errorf("select is %q: tokens with features have no order, and make no spans", bySpanF1)
+		}
+	case byIoU:
+		if !parts {
+			return fmt.Errorf("select is %q: expected tokens with features, whose tags are all called CATEGORY/PART", byIoU)
+		}
 	default:
-		return fmt.Errorf("select is %q, expected %s, %s, %s or %s for the task %s", s.Select, byAccuracy, byLoss, byMacroF1, bySpanF1, c.Task)
+		return fmt.Errorf("select is %q, expected %s, %s, %s, %s or %s for the task %s", s.Select, byAccuracy, byLoss, byMacroF1, bySpanF1, byIoU, c.Task)
 	}
 	if n := len(s.ClassWeights); n > 0 && n != c.NumLabels {
 		return fmt.Errorf("%d weights of classes, the model has %d tags", n, c.NumLabels)
@@ -167,24 +180,43 @@ func (tagging) weight(*Settings, seq.Example) float64 { return 1 }
 func (tagging) evaluation() passMode { return inferMode }
 
 func (tagging) measure(c *Config, _ *Settings) measurement {
-	return &tagMeasurement{config: c, tally: metrics.NewTagging(c.LabelNames, c.NumLabels)}
+	return &tagMeasurement{config: c, tally: metrics.NewTagging(c.LabelNames, c.NumLabels), parts: c.parts()}
 }
 
 // tagMeasurement is what a model of tagging reaches on a split.
 type tagMeasurement struct {
 	config *Config
 	tally  *metrics.Tagging
+	parts  *metrics.Parts // nil where tags are none
 	loss   float64
 }
 
 func (m *tagMeasurement) add(logits []float32, e seq.Example) {
 	m.loss += m.config.TaggingLossOf(logits, e)
 	m.tally.Add(e.Labels, m.config.TagsOf(logits))
+	if m.parts != nil {
+		m.parts.Add(e.Labels, m.parts.Among(e.Labels, logits))
+	}
 }
 
 func (m *tagMeasurement) report(r *EvaluationReport) {
 	r.Loss = m.loss / float64(m.tally.Tokens())
-	r.Accuracy, r.MacroF1, r.SpanF1 = new(m.tally.Accuracy()), new(m.tally.MacroF1()), new(m.tally.SpanF1())
+	r.Accuracy, r.MacroF1 = new(m.tally.Accuracy()), new(m.tally.MacroF1())
+	if !m.config.Featured() {
+		r.SpanF1 = new(m.tally.SpanF1())
+	}
+	if m.parts != nil {
+		r.InstanceIoU, r.ClassIoU = new(m.parts.InstanceIoU()), new(m.parts.ClassIoU())
+	}
+}
+
+// parts measures the parts of categories, where a model tags tokens with features, and all tags are
+// called as parts; nil otherwise.
+func (c *Config) parts() *metrics.Parts {
+	if !c.Tags() || !c.Featured() {
+		return nil
+	}
+	return metrics.NewParts(c.LabelNames)
 }
 
 // TaggingLossOf is the cross-entropy of the tags of an example of tagging, which has one label

@@ -187,7 +187,7 @@ func TestTaggingRefusals(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	for want, s := range map[string]Settings{`select is "auc", expected accuracy, loss, macro-f1 or span-f1`: {Select: byAUC}, "2 weights of classes": {ClassWeights: []float64{1, 2}}} {
+	for want, s := range map[string]Settings{`select is "auc", expected accuracy, loss, macro-f1, span-f1 or iou`: {Select: byAUC}, "2 weights of classes": {ClassWeights: []float64{1, 2}}} {
 		if err := c.objective().settings(c, &s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}

@@ -66,7 +66,7 @@ func (p *trainProgress) observe(event any) {
 		switch {
 		case e.Accuracy != nil:
 			reached = fmt.Sprintf("accuracy %.2f%%, ", 100**e.Accuracy)
-			if e.SpanF1 != nil {
+			if e.SpanF1 != nil || e.InstanceIoU != nil {
 				reached = "token " + reached
 			}
 		case e.Thresholds != nil:
@@ -93,6 +93,8 @@ func (p *trainProgress) observe(event any) {
 // judged is what a model is selected by beside accuracy and loss.
 func judged(e sft.EvaluationReport) string {
 	switch {
+	case e.InstanceIoU != nil:
+		return fmt.Sprintf(", instance IoU %.4f, class IoU %.4f", *e.InstanceIoU, *e.ClassIoU)
 	case e.SpanF1 != nil:
 		return fmt.Sprintf(", macro F1 %.4f, span F1 %.4f", *e.MacroF1, *e.SpanF1)
 	case e.SelectedBy == "macro-f1" && e.Thresholds == nil:

@@ -48,6 +48,8 @@ var quantities = []struct {
 		nothing, func(r sft.EvaluationReport) float64 { return percent(r.MAP) }},
 	{"Span F1", "F1 (%)", "Of the spans of the validation split: start, end and type must be right.", true, false,
 		nothing, func(r sft.EvaluationReport) float64 { return percent(r.SpanF1) }},
+	{"Part IoU", "IoU (%)", "Mean over the shapes of the validation split, of each the mean over the parts of its category.", true, false,
+		nothing, func(r sft.EvaluationReport) float64 { return percent(r.InstanceIoU) }},
 	{"Learning rate", "learning rate", "At the last step of an interval.", false, false,
 		func(r sft.StepReport) float64 { return r.LearningRate }, nil},
 	{"Gradient norm", "norm", "Mean over an interval, before clipping.", false, true,

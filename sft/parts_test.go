@@ -1,0 +1,135 @@
+package sft
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// partsConfig is a model of the parts of two categories.
+func partsConfig() *Config {
+	c := cloudConfig(ofTask(tinyConfig(), Tagging))
+	c.FeatureNames, c.Input = seq.PositionNames, ""
+	c.LabelNames, c.NumLabels = []string{"mug/body", "mug/handle", "bolt/head", "bolt/shaft"}, 4
+	return c
+}
+
+// partsSplits are of shapes whose points are of the one part above z = 0 and of the other below.
+// Nothing tells the category.
+func partsSplits(t *testing.T) (train, val *seq.File) {
+	t.Helper()
+	c := partsConfig()
+	b, err := seq.CreateDataset(t.TempDir(), seq.Spec{Task: Tagging, Name: "parts", FeatureNames: c.FeatureNames, LabelNames: c.LabelNames}, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(3, 8))
+	for _, split := range []string{"train", "val"} {
+		w, err := b.Split(split)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 30 {
+			e := randomClouds(c, random, 4+random.IntN(9))[0]
+			e.Index, e.Label = uint32(i), seq.NoLabel
+			for p, row := range e.Features {
+				label := int32(2 * (i % 2))
+				if row[2] > 0 {
+					label++
+				}
+				if p == 1 {
+					label = seq.NoLabel
+				}
+				e.Labels = append(e.Labels, label)
+			}
+			if err := w.Write(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := b.Finish(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var files []*seq.File
+	for _, split := range []string{"train", "val"} {
+		f, err := d.Open(split)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { f.Close() })
+		files = append(files, f)
+	}
+	return files[0], files[1]
+}
+
+// TestTrainParts: a model of parts is selected by their intersection over union, within the category
+// of a shape, which is what the kept model reaches.
+func TestTrainParts(t *testing.T) { onEveryKind(t, testTrainParts) }
+
+func testTrainParts(t *testing.T, devices ...tensor.Device) {
+	train, val := partsSplits(t)
+	settings := runSettings()
+	settings.Epochs, settings.LearningRate, settings.DecayRate = 12, 0.02, 1
+	var best EvaluationReport
+	dir := t.TempDir()
+	err := trainNew(t, NewModel(partsConfig(), 1), settings, options(dir, func(event any) {
+		if r, ok := event.(EvaluationReport); ok && r.Best {
+			best = r
+		}
+	}), devices[0], train, val)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if best.SelectedBy != byIoU || best.SpanF1 != nil || *best.InstanceIoU < 0.8 || *best.Accuracy > 0.7 {
+		t.Errorf("selected by %s: accuracy %v among all parts, instance IoU %v", best.SelectedBy, *best.Accuracy, *best.InstanceIoU)
+	}
+	m, err := Load(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, parts := newScorerOf(t, m, devices[0]), metrics.NewParts(m.Config.LabelNames)
+	for i := range val.Len() {
+		e, err := val.Example(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		parts.Add(e.Labels, parts.Among(e.Labels, score(t, s, []seq.Example{e})[0].Logits))
+	}
+	if parts.InstanceIoU() != *best.InstanceIoU || parts.ClassIoU() != *best.ClassIoU {
+		t.Errorf("the kept model has instance IoU %v and class IoU %v, reported was %v and %v", parts.InstanceIoU(), parts.ClassIoU(), *best.InstanceIoU, *best.ClassIoU)
+	}
+}
+
+// TestPartsSelection: only parts are selected by their IoU, and points by no spans.
+func TestPartsSelection(t *testing.T) {
+	others := partsConfig()
+	others.LabelNames = []string{"O", "B-X", "I-X", "B-Y"}
+	text := ofTask(tinyConfig(), Tagging)
+	text.LabelNames = []string{"a/b", "a/c", "b/d"}
+	for _, s := range []struct {
+		c        *Config
+		by, want string
+	}{
+		{partsConfig(), "", byIoU}, {partsConfig(), byMacroF1, byMacroF1}, {others, "", byMacroF1}, {text, "", byMacroF1},
+		{partsConfig(), bySpanF1, "error: tokens with features have no order"}, {others, byIoU, "error: expected tokens with features"}, {text, byIoU, "error: expected tokens with features"},
+		{tinyConfig(), byIoU, "error: which the task classification does not measure"},
+	} {
+		settings := Settings{Select: s.by}
+		err := s.c.objective().settings(s.c, &settings)
+		if wrong, refused := strings.CutPrefix(s.want, "error: "); refused {
+			if err == nil || !strings.Contains(err.Error(), wrong) {
+				t.Errorf("%q of %q: %v, expected %s", s.by, s.c.LabelNames, err, wrong)
+			}
+		} else if err != nil || settings.Select != s.want {
+			t.Errorf("%q of %q: %q, %v, expected %s", s.by, s.c.LabelNames, settings.Select, err, s.want)
+		}
+	}
+}
