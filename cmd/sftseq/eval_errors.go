@@ -38,7 +38,7 @@ func newEvalErrors(c *cli.Context, config *sft.Config, data string) (*evalErrors
 		return nil, fmt.Errorf("%s: --errors would replace --data", path)
 	}
 	var tokenizer tokenizers.Tokenizer
-	if config.Tags() {
+	if config.Tags() && !config.Featured() {
 		if tokenizer, err = tokenizers.Open(config.Tokenizer, c.String("model")); err != nil {
 			return nil, err
 		}

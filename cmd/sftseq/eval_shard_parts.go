@@ -22,6 +22,7 @@ const (
 	partLabels  = "labels"
 	partNumbers = "numbers"
 	partTags    = "tags"
+	partAmong   = "tags_of_category"
 	partLoss    = "loss"
 	partCut     = "cut_labels"
 	partLogits  = "logits"
@@ -116,25 +117,38 @@ func numberPart(c *sft.Config, logits rowwriter.Column) *evalPart {
 }
 
 func tagPart(c *sft.Config) *evalPart {
-	tally := &evaluation.Tags{Tagging: metrics.NewTagging(c.LabelNames, c.NumLabels)}
+	tally := evaluation.NewTags(c)
+	columns := []rowwriter.Column{{Name: partLabels, Kind: rowwriter.List}, {Name: partTags, Kind: rowwriter.List}, {Name: partLoss, Kind: rowwriter.Real}, {Name: partCut, Kind: rowwriter.Whole}}
+	if tally.Parts != nil {
+		columns = append(columns, rowwriter.Column{Name: partAmong, Kind: rowwriter.List})
+	}
 	var cut int64
 	return &evalPart{
-		columns: []rowwriter.Column{{Name: partLabels, Kind: rowwriter.List}, {Name: partTags, Kind: rowwriter.List}, {Name: partLoss, Kind: rowwriter.Real}, {Name: partCut, Kind: rowwriter.Whole}},
+		columns: columns,
 		measure: tally,
 		values: func(x *seq.Example, logits []float32, cutTags int64) []any {
-			return []any{x.Labels, c.TagsOf(logits), float32(c.TaggingLossOf(logits, *x)), cutTags}
+			row := []any{x.Labels, c.TagsOf(logits), float32(c.TaggingLossOf(logits, *x)), cutTags}
+			if tally.Parts != nil {
+				row = append(row, tally.Among(x.Labels, logits))
+			}
+			return row
 		},
 		add: func(p *partColumns, i int) error {
 			labels, tags := p.list(partLabels, i), p.list(partTags, i)
-			if len(labels) != len(tags) {
-				return fmt.Errorf("%d labels and %d tags, expected as many", len(labels), len(tags))
+			among := tags
+			if tally.Parts != nil {
+				among = p.list(partAmong, i)
 			}
+			if len(labels) != len(tags) || len(labels) != len(among) {
+				return fmt.Errorf("%d labels, %d tags and %d among those of the category, expected as many", len(labels), len(tags), len(among))
+			}
+			known := func(tag int32) bool { return tag >= 0 && tag < int32(c.NumLabels) }
 			for t, label := range labels {
-				if label >= int32(c.NumLabels) || tags[t] < 0 || tags[t] >= int32(c.NumLabels) {
-					return fmt.Errorf("token %d has label %d and tag %d, the model has %d", t, label, tags[t], c.NumLabels)
+				if label >= int32(c.NumLabels) || !known(tags[t]) || !known(among[t]) {
+					return fmt.Errorf("token %d has label %d and the tags %d and %d, the model has %d", t, label, tags[t], among[t], c.NumLabels)
 				}
 			}
-			tally.Count(labels, tags, p.real(partLoss, i))
+			tally.Count(labels, tags, among, p.real(partLoss, i))
 			cut += p.whole(partCut, i)
 			return nil
 		},

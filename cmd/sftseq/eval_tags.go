@@ -28,29 +28,37 @@ type tagsResult struct {
 	Baselines []tagBaseline `json:"baselines,omitempty"`
 }
 
-// tagScores is what is reached on the tags of a file.
+// tagScores is what is reached on the tags of a file. Tokens with features have no order, and make
+// no spans.
 type tagScores struct {
 	Tokens   int64               `json:"tokens"` // with a label
 	Accuracy float64             `json:"accuracy"`
 	MacroF1  float64             `json:"macro_f1"`
-	Spans    metrics.SpanScore   `json:"spans"` // all of them
-	ByType   []metrics.SpanScore `json:"spans_by_type"`
+	Spans    *metrics.SpanScore  `json:"spans,omitempty"` // all of them
+	ByType   []metrics.SpanScore `json:"spans_by_type,omitempty"`
 	ByTag    []metrics.TagScore  `json:"tags"`
+	Parts    *partScores         `json:"parts,omitempty"` // where tags are CATEGORY/PART
 }
 
-func scoresOf(t *metrics.Tagging, names []string) tagScores {
-	return tagScores{t.Tokens(), t.Accuracy(), t.MacroF1(), t.AllSpans(), t.Spans(), t.Tags(names)}
+func scoresOf(config *sft.Config, t *evaluation.Tags) tagScores {
+	out := tagScores{Tokens: t.Tokens(), Accuracy: t.Accuracy(), MacroF1: t.MacroF1(), ByTag: t.Tags(config.LabelNames), Parts: partScoresOf(t.Parts)}
+	if !config.Featured() {
+		out.Spans, out.ByType = new(t.AllSpans()), t.Spans()
+	}
+	return out
 }
 
 // tagBaseline is what a simple model reaches.
 type tagBaseline struct {
-	Name     string  `json:"name"`
-	Accuracy float64 `json:"accuracy"`
-	MacroF1  float64 `json:"macro_f1"`
-	SpanF1   float64 `json:"span_f1"`
+	Name        string   `json:"name"`
+	Accuracy    float64  `json:"accuracy"`
+	MacroF1     float64  `json:"macro_f1"`
+	SpanF1      *float64 `json:"span_f1,omitempty"`
+	InstanceIoU *float64 `json:"instance_iou,omitempty"`
+	ClassIoU    *float64 `json:"class_iou,omitempty"`
 }
 
-// mostTypes is how many types of spans are printed.
+// mostTypes is how many types of spans are printed, or tags, or categories.
 const mostTypes = 40
 
 func (r *tagsResult) write(w io.Writer) error {
@@ -63,13 +71,26 @@ func (r *tagsResult) write(w io.Writer) error {
 	if r.CutTags > 0 {
 		out.add("%d labels more are of tokens beyond the model's input window, and are not measured", r.CutTags)
 	}
+	switch {
+	case r.Parts != nil:
+		r.writeParts(out)
+	case r.Spans == nil:
+		r.writeTags(out)
+	default:
+		r.writeSpans(out)
+	}
+	return out.err
+}
+
+// writeSpans prints the spans of tags.
+func (r *tagsResult) writeSpans(out *lines) {
 	out.add("%-40s  %8s  %8s  %8s", "", "accuracy", "macro F1", "span F1")
 	out.add("%-40s  %7.2f%%  %8.4f  %8.4f", "model", 100*r.Accuracy, r.MacroF1, r.Spans.F1)
 	for _, b := range r.Baselines {
-		out.add("%-40s  %7.2f%%  %8.4f  %8.4f", b.Name, 100*b.Accuracy, b.MacroF1, b.SpanF1)
+		out.add("%-40s  %7.2f%%  %8.4f  %8.4f", b.Name, 100*b.Accuracy, b.MacroF1, *b.SpanF1)
 	}
 	out.add("%-20s  %9s  %9s  %9s  %9s  %9s", "spans", "precision", "recall", "F1", "labels", "answers")
-	for _, s := range append([]metrics.SpanScore{r.Spans}, r.ByType[:min(len(r.ByType), mostTypes)]...) {
+	for _, s := range append([]metrics.SpanScore{*r.Spans}, r.ByType[:min(len(r.ByType), mostTypes)]...) {
 		if s.Type == "" {
 			s.Type = "all"
 		}
@@ -78,7 +99,22 @@ func (r *tagsResult) write(w io.Writer) error {
 	if more := len(r.ByType) - mostTypes; more > 0 {
 		out.add("and %d more types (--json has all)", more)
 	}
-	return out.err
+}
+
+// writeTags prints tags that make no spans.
+func (r *tagsResult) writeTags(out *lines) {
+	out.add("%-40s  %8s  %8s", "", "accuracy", "macro F1")
+	out.add("%-40s  %7.2f%%  %8.4f", "model", 100*r.Accuracy, r.MacroF1)
+	for _, b := range r.Baselines {
+		out.add("%-40s  %7.2f%%  %8.4f", b.Name, 100*b.Accuracy, b.MacroF1)
+	}
+	out.add("%-40s  %8s  %8s", "tag", "F1", "tokens")
+	for _, s := range r.ByTag[:min(len(r.ByTag), mostTypes)] {
+		out.add("%-40s  %8.4f  %8d", s.Name, s.F1, s.Tokens)
+	}
+	if more := len(r.ByTag) - mostTypes; more > 0 {
+		out.add("and %d more tags (--json has all)", more)
+	}
 }
 
 // evalTags measures the tags that a model gives the tokens of rows.
@@ -108,10 +144,10 @@ func evalTags(c *cli.Context, m *sft.Model) error {
 // measure reads all rows.
 func (r *tagsResult) measure(ctx context.Context, e *evaluation.Evaluation, in *seq.Reader, simple []*simpleTags, done func(int64)) error {
 	config, seen := e.Scorer.Config(), e.Seen
-	tally := &evaluation.Tags{Tagging: metrics.NewTagging(config.LabelNames, config.NumLabels)}
+	tally := evaluation.NewTags(config)
 	e.Measure, e.Seen = tally, func(x *seq.Example, length int, logits []float32) {
 		for _, s := range simple {
-			s.tally.Add(x.Labels, s.tags(x.A))
+			s.see(x)
 		}
 		if seen != nil {
 			seen(x, length, logits)
@@ -125,7 +161,7 @@ func (r *tagsResult) measure(ctx context.Context, e *evaluation.Evaluation, in *
 	}
 	r.CutTags = e.CutTags
 	for _, s := range simple {
-		r.Baselines = append(r.Baselines, tagBaseline{s.name, s.tally.Accuracy(), s.tally.MacroF1(), s.tally.SpanF1()})
+		r.Baselines = append(r.Baselines, s.baseline(config))
 	}
 	return nil
 }
@@ -136,6 +172,6 @@ func (r *tagsResult) report(config *sft.Config, tally *evaluation.Tags, path str
 		return fmt.Errorf("%s: expected tokens with a label, found none in %d rows that were measured", path, tally.Rows)
 	}
 	r.Rows, r.Loss = tally.Rows, tally.Loss/float64(tally.Tokens())
-	r.tagScores = scoresOf(tally.Tagging, config.LabelNames)
+	r.tagScores = scoresOf(config, tally)
 	return nil
 }

@@ -3,28 +3,54 @@ package main
 import (
 	"io"
 	"os"
+	"slices"
 
-	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/evaluation"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
 
 // simpleTags is a model that gives each token the most frequent tag that it had in the training
-// split, or the same tag to all.
+// split, or the same tag to all, or to all of a category.
 type simpleTags struct {
-	name  string
-	most  int32           // the most frequent of all
-	of    map[int32]int32 // by token; nil: the same for all
-	tally *metrics.Tagging
+	name     string
+	most     int32           // the most frequent of all
+	of       map[int32]int32 // by token; nil: the same for all
+	frequent []float32       // of parts, how frequent each is; nil otherwise
+	tally    *evaluation.Tags
 }
 
-func (s *simpleTags) tags(tokens []int32) []int32 {
-	out := make([]int32, len(tokens))
-	for i, token := range tokens {
+// see measures the model on a row.
+func (s *simpleTags) see(x *seq.Example) {
+	tags := s.tags(x)
+	s.tally.Count(x.Labels, tags, tags, 0)
+}
+
+func (s *simpleTags) tags(x *seq.Example) []int32 {
+	if s.frequent != nil {
+		return s.tally.Among(x.Labels, slices.Repeat(s.frequent, len(x.Labels)))
+	}
+	out := make([]int32, len(x.Labels))
+	for i := range out {
 		out[i] = s.most
-		if tag, ok := s.of[token]; ok {
+		if s.of == nil {
+			continue
+		}
+		if tag, ok := s.of[x.A[i]]; ok {
 			out[i] = tag
 		}
+	}
+	return out
+}
+
+// baseline is what the model has reached.
+func (s *simpleTags) baseline(config *sft.Config) tagBaseline {
+	out := tagBaseline{Name: s.name, Accuracy: s.tally.Accuracy(), MacroF1: s.tally.MacroF1()}
+	if !config.Featured() {
+		out.SpanF1 = new(s.tally.SpanF1())
+	}
+	if p := s.tally.Parts; p != nil {
+		out.InstanceIoU, out.ClassIoU = new(p.InstanceIoU()), new(p.ClassIoU())
 	}
 	return out
 }
@@ -58,25 +84,34 @@ func newSimpleTags(path string, config *sft.Config) ([]*simpleTags, error) {
 				if label < 0 || int(label) >= config.NumLabels {
 					continue
 				}
+				if all[label]++; config.Featured() {
+					continue
+				}
 				counts := by[e.A[t]]
 				if counts == nil {
 					counts = make([]int64, config.NumLabels)
 					by[e.A[t]] = counts
 				}
-				all[label]++
 				counts[label]++
 			}
 		}
 	}
 	most := &simpleTags{name: "the most frequent tag", most: mostFrequent(all)}
-	each := &simpleTags{name: "the most frequent tag of each token", most: most.most, of: map[int32]int32{}}
-	for token, counts := range by {
-		each.of[token] = mostFrequent(counts)
+	most.tally = evaluation.NewTags(config)
+	switch {
+	case most.tally.Parts != nil:
+		most.name = "the most frequent part of the category"
+		for _, n := range all {
+			most.frequent = append(most.frequent, float32(n))
+		}
+	case !config.Featured():
+		each := &simpleTags{name: "the most frequent tag of each token", most: most.most, of: map[int32]int32{}, tally: evaluation.NewTags(config)}
+		for token, counts := range by {
+			each.of[token] = mostFrequent(counts)
+		}
+		return []*simpleTags{most, each}, nil
 	}
-	for _, s := range []*simpleTags{most, each} {
-		s.tally = metrics.NewTagging(config.LabelNames, config.NumLabels)
-	}
-	return []*simpleTags{most, each}, nil
+	return []*simpleTags{most}, nil
 }
 
 // mostFrequent is the first of the largest.

@@ -26,10 +26,10 @@ func measureTags(c *cli.Context, m *sft.Model, in *reportRows, dir string) (*rep
 	if err != nil {
 		return nil, err
 	}
-	out := &report.Tags{Data: in.name, Note: in.note, Rows: r.Rows, Tokens: r.Tokens, CutTags: r.CutTags, Loss: r.Loss, Spans: r.Spans, ByType: r.ByType, Examples: pick.Rows()}
+	out := &report.Tags{Data: in.name, Note: in.note, Rows: r.Rows, Tokens: r.Tokens, CutTags: r.CutTags, Loss: r.Loss, Spans: *r.Spans, ByType: r.ByType, Examples: pick.Rows()}
 	out.Lines = append(out.Lines, report.TagLine{Of: "the model", Accuracy: r.Accuracy, MacroF1: r.MacroF1, SpanF1: r.Spans.F1})
 	for _, b := range r.Baselines {
-		out.Lines = append(out.Lines, report.TagLine{Of: b.Name, Accuracy: b.Accuracy, MacroF1: b.MacroF1, SpanF1: b.SpanF1})
+		out.Lines = append(out.Lines, report.TagLine{Of: b.Name, Accuracy: b.Accuracy, MacroF1: b.MacroF1, SpanF1: *b.SpanF1})
 	}
 	return out, nil
 }

@@ -76,7 +76,7 @@ func TestTagging(t *testing.T) {
 	}
 	var result tagsResult
 	if err := json.Unmarshal([]byte(must("", "eval", "--model", model, "--data", in("words"), "--json")), &result); err != nil || result.Spans.F1 < 0.9 || len(result.ByType) != 2 ||
-		len(result.Baselines) != 2 || result.Baselines[0].SpanF1 != 0 || result.Baselines[1].SpanF1 < 0.9 {
+		len(result.Baselines) != 2 || *result.Baselines[0].SpanF1 != 0 || *result.Baselines[1].SpanF1 < 0.9 {
 		t.Errorf("%+v, %v", result, err)
 	}
 	if said := must("", "eval", "--model", model, "--data", in("words")+"/test.arrow"); !strings.Contains(said, "PER") || strings.Contains(said, "most frequent") {

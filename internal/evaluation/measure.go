@@ -82,8 +82,19 @@ func (m *Numbers) Count(c *sft.Config, numbers, logits []float32) {
 // Tags measures the tags of the tokens of rows.
 type Tags struct {
 	*metrics.Tagging
-	Rows int
-	Loss float64 // summed over rows, of each in float32, as the parts of shards have it
+	Parts *metrics.Parts // nil where tags are none
+	Rows  int
+	Loss  float64 // summed over rows, of each in float32, as the parts of shards have it
+}
+
+// NewTags begins to measure the tags of a model. They are parts if its tokens have features and all
+// tags are called CATEGORY/PART.
+func NewTags(c *sft.Config) *Tags {
+	m := &Tags{Tagging: metrics.NewTagging(c.LabelNames, c.NumLabels)}
+	if c.Featured() {
+		m.Parts = metrics.NewParts(c.LabelNames)
+	}
+	return m
 }
 
 func (*Tags) check(c *sft.Config, x *seq.Example) error {
@@ -102,15 +113,27 @@ func (m *Tags) add(c *sft.Config, x *seq.Example, _ int, logits []float32) error
 	if err := finite(logits); err != nil {
 		return err
 	}
-	m.Count(x.Labels, c.TagsOf(logits), float32(c.TaggingLossOf(logits, *x)))
+	m.Count(x.Labels, c.TagsOf(logits), m.Among(x.Labels, logits), float32(c.TaggingLossOf(logits, *x)))
 	return nil
 }
 
-// Count counts a row: its labels, the tags that are answered, and their loss.
-func (m *Tags) Count(labels, tags []int32, loss float32) {
+// Among are the answers among the parts of a row's category, nil where tags are no parts.
+func (m *Tags) Among(labels []int32, logits []float32) []int32 {
+	if m.Parts == nil {
+		return nil
+	}
+	return m.Parts.Among(labels, logits)
+}
+
+// Count counts a row: its labels, the tags that are answered, those among the parts of its category,
+// and their loss.
+func (m *Tags) Count(labels, tags, among []int32, loss float32) {
 	m.Rows++
 	m.Loss += float64(loss)
 	m.Add(labels, tags)
+	if m.Parts != nil {
+		m.Parts.Add(labels, among)
+	}
 }
 
 // finite reports an output that is nothing to be measured.

@@ -1,0 +1,38 @@
+package main
+
+import "github.com/sftseq/sftseq/internal/metrics"
+
+// partScores is what is reached on tags that are parts of categories, among those of the category
+// of each row.
+type partScores struct {
+	Shapes      int64                   `json:"shapes"`
+	Accuracy    float64                 `json:"accuracy"` // of points
+	InstanceIoU float64                 `json:"instance_iou"`
+	ClassIoU    float64                 `json:"class_iou"`
+	Categories  []metrics.CategoryScore `json:"categories"`
+}
+
+// partScoresOf is nil where tags are no parts.
+func partScoresOf(p *metrics.Parts) *partScores {
+	if p == nil {
+		return nil
+	}
+	return &partScores{p.Shapes(), p.Accuracy(), p.InstanceIoU(), p.ClassIoU(), p.Categories()}
+}
+
+// writeParts prints the parts of shapes.
+func (r *tagsResult) writeParts(out *lines) {
+	out.add("%-40s  %8s  %12s  %9s", "among the parts of the shape's category", "accuracy", "instance IoU", "class IoU")
+	out.add("%-40s  %7.2f%%  %12.4f  %9.4f", "model", 100*r.Parts.Accuracy, r.Parts.InstanceIoU, r.Parts.ClassIoU)
+	for _, b := range r.Baselines {
+		out.add("%-40s  %7.2f%%  %12.4f  %9.4f", b.Name, 100*b.Accuracy, *b.InstanceIoU, *b.ClassIoU)
+	}
+	out.add("among the parts of all categories the model tells %.2f%% of the points", 100*r.Accuracy)
+	out.add("%-40s  %8s  %8s  %8s", "category", "parts", "shapes", "IoU")
+	for _, s := range r.Parts.Categories[:min(len(r.Parts.Categories), mostTypes)] {
+		out.add("%-40s  %8d  %8d  %8.4f", s.Category, s.Parts, s.Shapes, s.IoU)
+	}
+	if more := len(r.Parts.Categories) - mostTypes; more > 0 {
+		out.add("and %d more categories (--json has all)", more)
+	}
+}
