@@ -35,7 +35,8 @@ type Model struct {
 
 // Predictor classifies: [requests.Prediction], with an explanation if that is asked for; of a
 // regression it predicts numbers: [requests.Numbers]; of several labels it tells those that hold:
-// [requests.Labels]; of tagging it finds spans: [requests.Spans].
+// [requests.Labels]; of tagging it finds spans: [requests.Spans], or tags tokens with features:
+// [requests.Tags].
 func Predictor(scorer *sft.Scorer, explain bool) *Model {
 	c, score := scorer.Config(), scorer.Examples
 	if explain {
@@ -48,10 +49,14 @@ func Predictor(scorer *sft.Scorer, explain bool) *Model {
 	if c.LabelsHold() {
 		columns = labelsColumns
 	}
-	if c.Tags() {
+	spans := c.Tags() && !c.Featured()
+	switch {
+	case spans:
 		columns = spanColumns
+	case c.Tags():
+		columns = tagColumns
 	}
-	return &Model{Sequences: []int{c.Sequences()}, Record: scorer.Score, config: c, columns: columns, spans: c.Tags(),
+	return &Model{Sequences: []int{c.Sequences()}, Record: scorer.Score, config: c, columns: columns, spans: spans,
 		answer: func(ctx context.Context, batch []*requests.Request) ([]any, error) {
 			examples := make([]seq.Example, len(batch))
 			for i, r := range batch {
@@ -64,7 +69,9 @@ func Predictor(scorer *sft.Scorer, explain bool) *Model {
 			replies := make([]any, len(batch))
 			for i, o := range outputs {
 				switch {
-				case c.Tags():
+				case c.Tags() && !spans:
+					replies[i] = orFailure(requests.NewTags(c, batch[i], o))
+				case spans:
 					replies[i] = orFailure(requests.NewSpans(c, batch[i], o))
 				case c.Predicts():
 					replies[i] = orFailure(requests.NewNumbers(c, batch[i], o))

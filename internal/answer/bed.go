@@ -23,7 +23,7 @@ type bedWriter struct{ w *bufio.Writer }
 func (m *Model) newBED(to io.Writer, t *Table) (rowwriter.Writer, error) {
 	switch {
 	case !m.spans:
-		return nil, fmt.Errorf("BED has spans: expected predict, and a model that tags tokens, found one of the task %s", m.config.Task)
+		return nil, fmt.Errorf("BED has spans: expected predict, and a model that tags the tokens of a text, found one of the task %s%s", m.config.Task, map[bool]string{true: ", whose tokens have features"}[m.config.Featured()])
 	case t.Tokens:
 		return nil, errors.New("BED has places in a sequence's letters: expected --text, found --tokens")
 	case len(t.Keep) > 0:

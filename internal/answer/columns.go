@@ -69,6 +69,27 @@ func spanColumns(c *sft.Config, format string, pair bool) replyColumns {
 	}}
 }
 
+// tagColumns are those of the tags of tokens with features; but for JSON lines, lists of JSON.
+func tagColumns(c *sft.Config, format string, pair bool) replyColumns {
+	if format == "jsonl" {
+		return lineColumns(c, pair, []string{"tags", "scores"}, func(reply any) ([]any, requests.Sizes) {
+			t := reply.(requests.Tags)
+			return []any{t.Tags, t.Scores}, t.Sizes
+		})
+	}
+	return replyColumns{columns: []rowwriter.Column{{Name: "tags"}, {Name: "scores"}}, values: func(reply any) (row []any) {
+		t := reply.(requests.Tags)
+		for _, list := range []any{t.Tags, t.Scores} {
+			text, err := json.Marshal(list)
+			if err != nil { // of names and finite numbers
+				panic(err)
+			}
+			row = append(row, json.RawMessage(text))
+		}
+		return row
+	}}
+}
+
 // labelColumn is a column of classes.
 func labelColumn(c *sft.Config, name string) rowwriter.Column {
 	if c.LabelNames == nil {

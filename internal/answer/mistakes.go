@@ -12,7 +12,8 @@ import (
 // Mistakes writes what a model answers wrong of the rows of a data set. Each has its id and number
 // there:
 //   - of classes a row, with its class, the one predicted and the probability of each;
-//   - of tagging a span that is missed or answered wrongly, in tokens and as text;
+//   - of tagging a span that is missed or answered wrongly, in tokens and as text, or, where tokens
+//     have features and make no spans, a token, with its tag and the one predicted;
 //   - of several labels a row, the [MostWorst] with the most labels wrong, then the largest loss;
 //   - of numbers a row, the [MostWorst] furthest off in deviations of the training split.
 type Mistakes interface {
@@ -31,6 +32,8 @@ func NewMistakes(to io.Writer, format string, config *sft.Config, tokenizer toke
 	var own []rowwriter.Column
 	var ranked *worstRows
 	switch {
+	case config.Tags() && config.Featured():
+		own = tagMistakeColumns(config)
 	case config.Tags():
 		own = spanMistakeColumns()
 	case config.LabelsHold():
@@ -45,6 +48,8 @@ func NewMistakes(to io.Writer, format string, config *sft.Config, tokenizer toke
 	switch {
 	case err != nil:
 		return nil, err
+	case config.Tags() && config.Featured():
+		return &tagMistakes{w}, nil
 	case config.Tags():
 		return newSpanMistakes(w, tokenizer), nil
 	case ranked != nil:

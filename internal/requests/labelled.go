@@ -29,7 +29,7 @@ func Labelled(in io.Reader, p *Parser, limit int) ([]seq.Example, error) {
 		e := q.Example()
 		switch {
 		case p.Config.Tags():
-			e.Labels, err = parseTags(p.Config, q.Labels, len(e.A))
+			e.Labels, err = parseTags(p.Config, q.Labels, e.First())
 		case p.Config.Predicts():
 			e.Numbers, err = parseNumbers(p.Config, q.Numbers)
 		case p.Config.LabelsHold():

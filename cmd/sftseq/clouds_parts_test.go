@@ -1,0 +1,113 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/vktest"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// partsReply is what predict says of the points of a cloud.
+type partsReply struct {
+	Tags   []string  `json:"tags"`
+	Scores []float32 `json:"scores"`
+	Length int       `json:"length"`
+}
+
+// TestCloudParts: clouds with the part of each point are generated, a model learns them, and is
+// measured, whole, in shards and by its mistakes; predict names the parts, embed takes the clouds.
+func TestCloudParts(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	data, model := in("data"), in("model")
+	succeed(t, "", "data", "generate", "shapes", "--parts", "--out", data, "--train", "80", "--val", "12", "--test", "9", "--points", "24")
+	if status, out, errs := program(nil, "train", "custom", "--data", data, "--out", model, "--epochs", "3", "--k", "8", "--hidden", "16", "--intermediate", "16", "--device", "cpu"); status != 0 ||
+		!strings.Contains(errs, "validation token accuracy") || !strings.Contains(out+errs, "selected by iou") {
+		t.Fatalf("status %d\n%s\n%s", status, out, errs)
+	}
+	type mistake struct {
+		Row              uint32
+		Token            int
+		Label, Predicted string
+	}
+	var result tagsResult
+	wrong := mistakes[mistake](t, model, data, &result)
+	if p := result.Parts; p == nil || p.Shapes != 9 || p.InstanceIoU < 0.3 || p.InstanceIoU > 1 || p.Accuracy < result.Accuracy || result.Spans != nil ||
+		len(result.Baselines) != 1 || *result.Baselines[0].InstanceIoU < 0.3 || result.Baselines[0].SpanF1 != nil {
+		t.Errorf("%+v, parts %+v", result, p)
+	}
+	if n := result.Tokens - int64(float64(result.Tokens)*result.Accuracy+0.5); int64(len(wrong)) != n {
+		t.Errorf("%d mistakes, expected %d", len(wrong), n)
+	}
+	checkEvalShards(t, model, data)
+	if said := succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu"); !strings.Contains(said, "instance IoU") || !strings.Contains(said, "the most frequent part of the category") {
+		t.Error(said)
+	}
+	t.Run("vulkan", func(t *testing.T) {
+		vktest.Open(t)
+		var other tagsResult
+		if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--device", "vulkan", "--json")), &other); err != nil {
+			t.Fatal(err)
+		}
+		if math.Abs(other.Loss-result.Loss) > 1e-3 || math.Abs(other.Parts.InstanceIoU-result.Parts.InstanceIoU) > 0.05 {
+			t.Errorf("loss %v and instance IoU %v, on the processor %v and %v", other.Loss, other.Parts.InstanceIoU, result.Loss, result.Parts.InstanceIoU)
+		}
+	})
+
+	set, err := seq.OpenDataset(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := set.Open("test")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	lines := writeText(t, in("lines.jsonl"), succeed(t, "", "data", "head", in("data/test.arrow"), "--rows", "9"))
+	replies := strings.Split(strings.TrimSpace(succeed(t, "", "predict", "--model", model, "--device", "cpu", lines)), "\n")
+	found := map[string]bool{} // the mistakes that the replies have
+	for i, line := range replies {
+		var r partsReply
+		if err := json.Unmarshal([]byte(line), &r); err != nil || r.Length != 24 || len(r.Tags) != 24 || len(r.Scores) != 24 {
+			t.Fatalf("%s: %v", line, err)
+		}
+		e, err := f.Example(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for at, label := range e.Labels {
+			if name := set.Manifest.LabelNames[label]; name != r.Tags[at] {
+				found[fmt.Sprint(i, at, name, r.Tags[at])] = true
+			}
+		}
+	}
+	if len(replies) != 9 || len(found) != len(wrong) {
+		t.Errorf("%d replies with %d mistakes, eval found %d", len(replies), len(found), len(wrong))
+	}
+	for _, m := range wrong {
+		if !found[fmt.Sprint(m.Row, m.Token, m.Label, m.Predicted)] {
+			t.Errorf("predict does not make the mistake %+v", m)
+		}
+	}
+	if n := strings.Count(succeed(t, "", "embed", "--model", model, lines), `"embedding"`); n != 9 {
+		t.Errorf("%d embeddings", n)
+	}
+	succeed(t, "", "predict", "--model", model, "--input", lines, "--features", "features", "--output", in("o.csv"))
+	if rows := strings.Split(readText(t, in("o.csv")), "\n"); len(rows) != 11 || rows[0] != "id,tags,scores,error" || !strings.Contains(rows[1], `/`) {
+		t.Errorf("%d rows, %q", len(rows), rows[:2])
+	}
+	succeed(t, "", "predict", "--model", model, "--input", in("data/test.arrow"), "--output", in("o.arrow"))
+	for want, args := range map[string][]string{
+		"a model that tags the tokens of a text, found one of the task tagging, whose tokens": {"predict", "--model", model, "--input", lines, "--features", "features", "--output", in("o.bed")},
+		"tokens with features have no order":                                                  {"train", "custom", "--data", data, "--out", in("spans"), "--select", "span-f1"},
+	} {
+		if status, _, errs := program(nil, args...); status == 0 || !strings.Contains(errs, want) {
+			t.Errorf("%v: status %d, %s", args, status, errs)
+		}
+	}
+}
