@@ -13,7 +13,7 @@ import (
 func convertCloudCommand() *cli.Command {
 	return &cli.Command{
 		Name: "cloud", Usage: "from folders of point clouds or surfaces",
-		UsageText: "sftseq data convert cloud --from DIR --to DIR [flags]\n\nExample: sftseq data convert cloud --from ModelNet40 --to data/modelnet --points 1024",
+		UsageText: "sftseq data convert cloud --from DIR --to DIR [flags]\n\nExample: sftseq data convert cloud --from ModelNet40 --to data/modelnet --points 1024\n         sftseq data convert cloud --from shapenetcore_partanno_segmentation_benchmark_v0_normal --to data/shapenet --parts --points 2048",
 		Description: fmt.Sprintf(`Reads files %s in a folder with a folder for each class.
 A folder called train, val or test on the way to a file says its split, as in
 chair/train/chair_0001.off; otherwise its name and --seed do. Where there are folders train and
@@ -21,11 +21,16 @@ none for validation, a part of their files (--val-part) is for that. Of a surfac
 drawn that are uniform on it, with normals; of points the farthest ones are taken, or all, with
 their normals if they have some (lines x y z nx ny nz). A cloud is centred and divided by
 its radius. Its id is its file's path within --from, without the ending. Files that cannot be
-used are left out and listed by reason, with the first places; --strict stops there.`, strings.Join(cloud.Endings(), ", ")),
+used are left out and listed by reason, with the first places; --strict stops there.
+With --parts each point has a tag, its class and the last number of its line, such as mug/1, in
+place of a class of the cloud: lines are x y z nx ny nz part, or x y z part. A folder of
+ShapeNetPart's layout, which has a file `+cloud.ShapeNetCategories+`, has categories and splits by its
+own lists.`, strings.Join(cloud.Endings(), ", ")),
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "from", Usage: "`DIR` with a folder for each class (required)", TakesFile: true},
 			&cli.StringFlag{Name: "to", Usage: "`DIR` of the data set (required)", TakesFile: true},
 			&cli.IntFlag{Name: "points", Value: 1024, Usage: "points of a cloud"},
+			&cli.BoolFlag{Name: "parts", Usage: "label each point with its part, the last number of its line, in place of each cloud with its class"},
 			&cli.Float64Flag{Name: "val-part", Value: 0.1, Usage: "`PART` of the files that no folder puts into a split that are for validation, and of those in folders train where no folder is called val"},
 			&cli.Float64Flag{Name: "test-part", Value: 0.1, Usage: "`PART` for the test, of the files that no folder puts into a split"},
 			&cli.Uint64Flag{Name: "seed", Usage: "seed of the points that are taken, and of the splits"},
@@ -47,7 +52,7 @@ func convertCloud(c *cli.Context) error {
 	if err := needFlags(c, "from", "to"); err != nil {
 		return err
 	}
-	o := cloud.Options{Points: c.Int("points"), Seed: c.Uint64("seed"), ValPart: c.Float64("val-part"), TestPart: c.Float64("test-part"), Strict: c.Bool("strict"), Replace: c.Bool("force")}
+	o := cloud.Options{Points: c.Int("points"), Parts: c.Bool("parts"), Seed: c.Uint64("seed"), ValPart: c.Float64("val-part"), TestPart: c.Float64("test-part"), Strict: c.Bool("strict"), Replace: c.Bool("force")}
 	if err := o.Validate(); err != nil {
 		return usage(c, "%w", err)
 	}

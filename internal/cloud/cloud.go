@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,6 +18,7 @@ import (
 type Shape struct {
 	Points  []Vec
 	Normals []Vec    // of each point; nil if there are none
+	Parts   []int    // the number of each point's part; nil if they are not read
 	Faces   [][3]int // of a surface, corners by index; nil of points alone
 }
 
@@ -25,34 +27,32 @@ var formats = map[string]func(text []byte) (*Shape, error){
 	".xyz": readXYZ, ".txt": readXYZ, ".pts": readXYZ, ".off": readOFF, ".obj": readOBJ, ".ply": readPLY,
 }
 
+// partFormats are the readers of files whose points have parts.
+var partFormats = map[string]func(text []byte) (*Shape, error){".xyz": readParts, ".txt": readParts, ".pts": readParts}
+
 // Reads reports whether a file is read, by its name.
 func Reads(path string) bool { return formats[strings.ToLower(filepath.Ext(path))] != nil }
 
 // Endings are those of the names of files that are read.
-func Endings() (out []string) {
-	for ending := range formats {
-		out = append(out, ending)
-	}
-	slices.Sort(out)
-	return out
-}
+func Endings() []string { return slices.Sorted(maps.Keys(formats)) }
 
 // maxBytes bounds a file: what is read of it takes a few times its size.
 const maxBytes = 256 << 20
 
 // Read reads a file. An error names it, and the line or element where it has one.
 func Read(path string) (*Shape, error) {
-	s, err := read(path)
+	s, err := read(path, formats)
 	if named := (*fs.PathError)(nil); err != nil && !errors.As(err, &named) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return s, err
 }
 
-func read(path string) (*Shape, error) {
-	parse := formats[strings.ToLower(filepath.Ext(path))]
+// read reads a file by the one of some readers that its name asks for.
+func read(path string, readers map[string]func(text []byte) (*Shape, error)) (*Shape, error) {
+	parse := readers[strings.ToLower(filepath.Ext(path))]
 	if parse == nil {
-		return nil, fmt.Errorf("expected a name that ends in one of %s", strings.Join(Endings(), ", "))
+		return nil, fmt.Errorf("expected a name that ends in one of %s", strings.Join(slices.Sorted(maps.Keys(readers)), ", "))
 	}
 	f, err := os.Open(path)
 	if err != nil {

@@ -104,10 +104,11 @@ func TestSample(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2)).Float64
 	square := &Shape{Points: []Vec{{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}}}
 	square.fan([]int{0, 1, 2, 3})
-	points, normals, err := square.Sample(4000, random)
+	taken, err := square.Sample(4000, random)
 	if err != nil {
 		t.Fatal(err)
 	}
+	points, normals := taken.Points, taken.Normals
 	var counts [4]int
 	for i, p := range points {
 		counts[int(2*p[0])+2*int(2*p[1])]++
@@ -137,7 +138,7 @@ func TestSample(t *testing.T) {
 		t.Errorf("%v of all", got)
 	}
 	flat := &Shape{Points: make([]Vec, 3), Faces: [][3]int{{0, 1, 2}}}
-	if _, _, err := flat.Sample(1, random); err == nil || !strings.Contains(err.Error(), "area above 0") {
+	if _, err := flat.Sample(1, random); err == nil || !strings.Contains(err.Error(), "area above 0") {
 		t.Errorf("a flat surface: %v", err)
 	}
 	Normalize(points)

@@ -20,7 +20,8 @@ import (
 
 // Options say how Convert makes a data set.
 type Options struct {
-	Points            int // of a cloud
+	Points            int  // of a cloud
+	Parts             bool // each point has a tag, CATEGORY/PART: its class, and the last number of its line
 	Seed              uint64
 	ValPart, TestPart float64          // of the files that no folder puts into a split; ValPart also of those for training, where no folder has any for validation
 	Strict            bool             // a file that cannot be used is an error
@@ -56,6 +57,7 @@ type row struct {
 	split   string
 	example seq.Example
 	normals bool            // its points have them
+	parts   []int           // of its points, with Options.Parts
 	why     *skipped.Reason // it cannot be used; nil otherwise
 }
 
@@ -70,6 +72,7 @@ type converter struct {
 	normals bool // the rows have them, as the first has
 	used    map[string]bool
 	ids     map[string]bool
+	tags    tags
 }
 
 // Convert writes a data set of clouds, one of each file. Where no folder says a file's split,
@@ -141,6 +144,9 @@ func (c *converter) take(r *row) error {
 		c.left.Add(r.file.path, r.why)
 		return nil
 	}
+	if c.Parts {
+		r.example.Label, r.example.Labels = seq.NoLabel, c.tags.of(r.file.class, r.parts)
+	}
 	w := c.splits[r.split]
 	if w == nil {
 		var err error
@@ -164,6 +170,9 @@ func (c *converter) take(r *row) error {
 // begin begins the data set.
 func (c *converter) begin(normals bool) (err error) {
 	spec := seq.Spec{Task: seq.Classification, Name: filepath.Base(filepath.Clean(c.files.from)), LabelNames: c.files.Classes, FeatureNames: seq.PositionNames, IDs: true}
+	if c.Parts { // which become known with the rows
+		spec.Task, spec.LabelNames = seq.Tagging, nil
+	}
 	if c.normals = normals; normals {
 		spec.FeatureNames = slices.Concat(seq.PositionNames, seq.NormalNames)
 	}
@@ -176,7 +185,12 @@ func (c *converter) finish(ctx context.Context) (*seq.Dataset, error) {
 	if c.builder == nil {
 		return nil, fmt.Errorf("%s: %w", c.files.from, c.left.Nothing())
 	}
-	if classes := slices.DeleteFunc(slices.Clone(c.files.Classes), func(name string) bool { return !c.used[name] }); len(classes) < len(c.files.Classes) {
+	if c.Parts {
+		names, number := c.tags.sorted()
+		if err := c.builder.RenameLabels(ctx, names, number); err != nil {
+			return nil, err
+		}
+	} else if classes := slices.DeleteFunc(slices.Clone(c.files.Classes), func(name string) bool { return !c.used[name] }); len(classes) < len(c.files.Classes) {
 		number := func(label int32) int32 { return int32(slices.Index(classes, c.files.Classes[label])) }
 		if err := c.builder.RenameLabels(ctx, classes, number); err != nil {
 			return nil, err
@@ -189,8 +203,12 @@ func (c *converter) finish(ctx context.Context) (*seq.Dataset, error) {
 			}
 		}
 	}
-	return c.builder.Finish(map[string]any{"source": c.files.from, "points": c.Points, "seed": c.Seed, "val_part": c.ValPart, "test_part": c.TestPart,
-		"rows": c.left.Read, "left_out": c.left.Counts()})
+	provenance := map[string]any{"source": c.files.from, "points": c.Points, "seed": c.Seed, "val_part": c.ValPart, "test_part": c.TestPart,
+		"rows": c.left.Read, "left_out": c.left.Counts()}
+	if c.Parts {
+		provenance["parts"] = true
+	}
+	return c.builder.Finish(provenance)
 }
 
 // random gives numbers uniform on 0 to 1, a function of the seed, the name of the file and which
@@ -213,7 +231,15 @@ func (c *converter) read(f *file) row {
 		out.why = noClass
 		return out
 	}
-	s, err := read(f.path)
+	if f.left != nil {
+		out.why = f.left
+		return out
+	}
+	readers := formats
+	if c.Parts {
+		readers = partFormats
+	}
+	s, err := read(f.path, readers)
 	if path := (*fs.PathError)(nil); errors.As(err, &path) {
 		err = path.Err // the place names it
 	}
@@ -221,11 +247,13 @@ func (c *converter) read(f *file) row {
 		out.why = skipped.Because("the file cannot be read", err)
 		return out
 	}
-	points, directions, err := s.Sample(c.Points, c.random(f, 1))
+	taken, err := s.Sample(c.Points, c.random(f, 1))
 	if err != nil {
 		out.why = skipped.Because("no points can be taken of it", err)
 		return out
 	}
+	points, directions := taken.Points, taken.Normals
+	out.parts = taken.Parts
 	Normalize(points)
 	out.normals = directions != nil
 	out.example = seq.Example{ID: f.id(), Label: int32(slices.Index(c.files.Classes, f.class))}

@@ -23,8 +23,9 @@ type Files struct {
 // file is one that becomes a row.
 type file struct {
 	path, relative string
-	class          string // "" where it is in the folder of none
-	split          string // that a folder says, or ""
+	class          string          // "" where it is in the folder of none
+	split          string          // that a folder says, or ""
+	left           *skipped.Reason // that the folder's own lists leave it out for; nil otherwise
 }
 
 // id is what the row is called: the file within the whole, without the ending of its name.
@@ -33,7 +34,8 @@ func (f *file) id() string {
 }
 
 // Find lists the files in a folder with a folder for each class. A folder on the way to a file
-// that is called as a split is says its split; the first other one is its class.
+// that is called as a split is says its split; the first other one is its class. In a folder of
+// ShapeNetPart's layout its own files say both.
 func Find(from string) (*Files, error) {
 	out := &Files{from: from}
 	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
@@ -70,6 +72,9 @@ func Find(from string) (*Files, error) {
 	})
 	if err == nil && len(out.list) == 0 {
 		err = fmt.Errorf("%s: expected a folder for each class, with files %s", from, strings.Join(Endings(), ", "))
+	}
+	if err == nil {
+		err = out.shapeNet()
 	}
 	slices.Sort(out.Classes)
 	return out, err

@@ -3,6 +3,8 @@ package cloud
 import (
 	"encoding/binary"
 	"math/rand/v2"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/fuzztest"
@@ -33,10 +35,11 @@ func FuzzFormats(f *testing.F) {
 		if err != nil {
 			return
 		}
-		points, normals, err := s.Sample(3, rand.New(rand.NewPCG(1, 2)).Float64)
+		taken, err := s.Sample(3, rand.New(rand.NewPCG(1, 2)).Float64)
 		if err != nil {
 			return
 		}
+		points, normals := taken.Points, taken.Normals
 		if len(points) == 0 || len(points) > 3 || normals != nil && len(normals) != len(points) {
 			t.Fatalf("%d points, %d normals", len(points), len(normals))
 		}
@@ -44,6 +47,61 @@ func FuzzFormats(f *testing.F) {
 		for _, p := range points {
 			if n := p.Norm(); n-n != 0 || n > 1+1e-9 {
 				t.Fatalf("a point at a distance of %v", n)
+			}
+		}
+	})
+}
+
+// FuzzParts reads any bytes as points with parts: what comes of them is an error, or as many parts as
+// points, of which a cloud keeps its own.
+func FuzzParts(f *testing.F) {
+	for _, text := range []string{"0 0 1 0 0 1 3\n1 2 3 1 0 0 4.000\n", "0,0,1,7\n", "0 0 1 1e9\n", "0 0 1 NaN\n", "0 0 1 -1\n# 5\n", "0 0 1 0 0 1\n"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		defer fuzztest.Limits(t, 1<<20+500*len(text))()
+		s, err := readParts(text)
+		if err == nil {
+			err = s.check()
+		}
+		if err != nil {
+			return
+		}
+		if len(s.Parts) != len(s.Points) {
+			t.Fatalf("%d parts of %d points", len(s.Parts), len(s.Points))
+		}
+		for i := range s.Points {
+			s.Points[i][0] = float64(s.Parts[i])
+		}
+		taken, err := s.Sample(3, rand.New(rand.NewPCG(1, 2)).Float64)
+		if err != nil || len(taken.Parts) != len(taken.Points) {
+			t.Fatalf("%d parts of %d points are taken: %v", len(taken.Parts), len(taken.Points), err)
+		}
+		for i, part := range taken.Parts {
+			if part < 0 || part >= mostParts || taken.Points[i][0] != float64(part) {
+				t.Fatalf("part %d of the point %v", part, taken.Points[i])
+			}
+		}
+	})
+}
+
+// FuzzShapeNet reads any bytes as the lists of ShapeNetPart: no name leads out of the folder.
+func FuzzShapeNet(f *testing.F) {
+	for _, text := range []string{"Mug\t03797390\nAirplane\t02691156\n", `["shape_data/02691156/a1", "b/c"]`, `["../x"]`, `["/"]`, `[null]`, "Mug\n"} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		defer fuzztest.Limits(t, 1<<20+500*len(text))()
+		if names, err := parseCategories(text); err == nil && len(names) == 0 {
+			t.Fatal("no categories, and no error")
+		}
+		clouds, err := parseClouds(text)
+		if err != nil {
+			return
+		}
+		for _, name := range clouds {
+			if !filepath.IsLocal(name) || strings.Count(name, "/") != 1 {
+				t.Fatalf("%q", name)
 			}
 		}
 	})

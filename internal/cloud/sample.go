@@ -8,21 +8,25 @@ import (
 
 // Sample takes n points: of a surface ones that are uniform on it, with the normals of its
 // faces; of points the n farthest, or all where there are no more. Random is uniform on 0 to 1.
-func (s *Shape) Sample(n int, random func() float64) (points, normals []Vec, err error) {
+func (s *Shape) Sample(n int, random func() float64) (*Shape, error) {
 	if s.Faces != nil {
 		return s.onSurface(n, random)
 	}
+	out := &Shape{}
 	for _, i := range s.farthest(n, random) {
-		points = append(points, s.Points[i])
+		out.Points = append(out.Points, s.Points[i])
 		if s.Normals != nil {
-			normals = append(normals, s.Normals[i])
+			out.Normals = append(out.Normals, s.Normals[i])
+		}
+		if s.Parts != nil {
+			out.Parts = append(out.Parts, s.Parts[i])
 		}
 	}
-	return points, normals, nil
+	return out, nil
 }
 
 // onSurface draws faces by their area, and a point of each.
-func (s *Shape) onSurface(n int, random func() float64) (points, normals []Vec, err error) {
+func (s *Shape) onSurface(n int, random func() float64) (*Shape, error) {
 	areas := make([]float64, len(s.Faces)) // sums up to each
 	directions := make([]Vec, len(s.Faces))
 	total := 0.0
@@ -32,8 +36,9 @@ func (s *Shape) onSurface(n int, random func() float64) (points, normals []Vec, 
 		areas[i] = total
 	}
 	if !(total > 0) || math.IsInf(total, 0) {
-		return nil, nil, errors.New("expected a surface with a finite area above 0")
+		return nil, errors.New("expected a surface with a finite area above 0")
 	}
+	out := &Shape{}
 	for range n {
 		at := random() * total
 		i := min(sort.Search(len(areas), func(i int) bool { return areas[i] > at }), len(areas)-1)
@@ -50,9 +55,9 @@ func (s *Shape) onSurface(n int, random func() float64) (points, normals []Vec, 
 			p[k] = a[k] + u*(b[k]-a[k]) + v*(c[k]-a[k])
 			normal[k] = directions[i][k] / directions[i].Norm()
 		}
-		points, normals = append(points, p), append(normals, normal)
+		out.Points, out.Normals = append(out.Points, p), append(out.Normals, normal)
 	}
-	return points, normals, nil
+	return out, nil
 }
 
 // farthest takes a point at random, then always the one that is farthest from all that were

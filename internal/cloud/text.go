@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -57,6 +58,32 @@ func readXYZ(text []byte) (*Shape, error) {
 			}
 			s.Normals = append(s.Normals, n)
 		}
+		return nil
+	})
+}
+
+// mostParts bounds the number of a part.
+const mostParts = 1 << 16
+
+// readParts reads lines of x y z part, or x y z nx ny nz part, where the part is a whole number.
+func readParts(text []byte) (*Shape, error) {
+	s, err := readXYZ(text)
+	if err != nil {
+		return nil, err
+	}
+	want := 4
+	if s.Normals != nil {
+		want = 7
+	}
+	return s, lines(text, func(words []string) error {
+		if len(words) != want {
+			return fmt.Errorf("%d numbers, expected 4 or 7, as on the first line: a point, its normal if it has one, and its part", len(words))
+		}
+		number, err := strconv.ParseFloat(words[want-1], 64)
+		if err != nil || number != math.Trunc(number) || number < 0 || number >= mostParts {
+			return fmt.Errorf("part %.40q, expected a whole number from 0 to %d", words[want-1], mostParts-1)
+		}
+		s.Parts = append(s.Parts, int(number))
 		return nil
 	})
 }

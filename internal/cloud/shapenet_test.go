@@ -1,0 +1,176 @@
+package cloud
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// shapeNetPart writes a folder of ShapeNetPart's layout: an airplane of three points of the parts 0
+// and 2 for training, one of part 1, two mugs, of which one is for validation, and one for the test.
+func shapeNetPart(t *testing.T) string {
+	from := t.TempDir()
+	write(t, filepath.Join(from, ShapeNetCategories), "Mug\t03797390\nAirplane\t02691156\n")
+	for split, clouds := range map[string]string{
+		"train": `["shape_data/02691156/a1", "shape_data/03797390/m1", "shape_data/02691156/a2"]`, "val": `["shape_data/03797390/m2"]`, "test": `["shape_data/03797390/m3"]`,
+	} {
+		write(t, filepath.Join(from, fmt.Sprintf(shapeNetLists, split)), clouds)
+	}
+	write(t, filepath.Join(from, "02691156/a1.txt"), "0.0 0.0 0.5 0.0 0.0 1.0 2.000000\n0.5 0.0 0.0 1.0 0.0 0.0 0.000000\n-0.5 0.0 0.0 -1.0 0.0 0.0 0.000000\n")
+	write(t, filepath.Join(from, "02691156/a2.txt"), "0 0 0 0 0 1 1\n1 0 0 0 0 1 1\n")
+	for _, name := range []string{"m1", "m2", "m3"} {
+		write(t, filepath.Join(from, "03797390", name+".txt"), "0 0 0 0 0 1 37\n1 1 1 0 1 0 36\n")
+	}
+	return from
+}
+
+// rowsOf are those of a split, by id: the names of the tags, and the features.
+func rowsOf(t *testing.T, d *seq.Dataset, split string) (tags map[string]string, features map[string][][]float32) {
+	t.Helper()
+	r, err := d.Reader(split)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	tags, features = map[string]string{}, map[string][][]float32{}
+	for {
+		rows, err := r.Next()
+		if err == io.EOF {
+			return tags, features
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range rows.Len() {
+			e := rows.Example(i)
+			var names []string
+			for _, label := range e.Labels {
+				names = append(names, d.Manifest.LabelNames[label])
+			}
+			id := strings.Clone(e.ID)
+			tags[id] = strings.Join(names, " ")
+			for _, point := range e.Features {
+				features[id] = append(features[id], slices.Clone(point))
+			}
+		}
+	}
+}
+
+// TestShapeNetPart: categories, splits and parts are those of the folder's files, the tag of a point
+// stays with its position and normal, and the same folder gives the same data set.
+func TestShapeNetPart(t *testing.T) {
+	from := shapeNetPart(t)
+	o := Options{Points: 9, Parts: true}
+	d, left, err := convert(t, from, o)
+	if err != nil || left.Read != 5 || left.Left() != 0 {
+		t.Fatal(left, err)
+	}
+	if m := d.Manifest; m.Task != seq.Tagging || !reflect.DeepEqual(m.LabelNames, []string{"Airplane/0", "Airplane/1", "Airplane/2", "Mug/36", "Mug/37"}) || len(m.FeatureNames) != 6 {
+		t.Errorf("%+v", m)
+	}
+	for split, want := range map[string]map[string]string{
+		"train": {"02691156/a1": "Airplane/2 Airplane/0 Airplane/0", "02691156/a2": "Airplane/1 Airplane/1", "03797390/m1": "Mug/37 Mug/36"},
+		"val":   {"03797390/m2": "Mug/37 Mug/36"}, "test": {"03797390/m3": "Mug/37 Mug/36"},
+	} {
+		if got, _ := rowsOf(t, d, split); !maps.Equal(got, want) {
+			t.Errorf("%s: %v, expected %v", split, got, want)
+		}
+	}
+	_, features := rowsOf(t, d, "train")
+	if a := features["02691156/a1"]; len(a) != 3 || a[0][2] <= 0 || a[0][5] != 1 || a[1][0] <= 0 || a[1][3] != 1 || a[2][3] != -1 {
+		t.Errorf("the airplane %v", a)
+	}
+	again, _, err := convert(t, from, o)
+	if err != nil || again.Fingerprint() != d.Fingerprint() {
+		t.Errorf("another data set: %v", err)
+	}
+	o.Parts = false
+	if d, _, err = convert(t, from, o); err != nil || d.Manifest.Task != seq.Classification || !reflect.DeepEqual(d.Manifest.LabelNames, []string{"Airplane", "Mug"}) || d.Manifest.Splits["train"].Rows != 3 {
+		t.Errorf("without parts: %+v, %v", d.Manifest, err)
+	}
+}
+
+// TestPartsTaken: of more points than are wanted each keeps its part.
+func TestPartsTaken(t *testing.T) {
+	from, lines := t.TempDir(), ""
+	for i := range 50 {
+		lines += fmt.Sprintf("%d 0 0 %d\n", i, i/25)
+	}
+	write(t, filepath.Join(from, "rod/1.xyz"), lines)
+	d, left, err := convert(t, from, Options{Points: 20, Parts: true})
+	if err != nil || left.Left() != 0 {
+		t.Fatal(left, err)
+	}
+	tags, features := rowsOf(t, d, "train")
+	names := strings.Fields(tags["rod/1"])
+	if len(names) != 20 || !reflect.DeepEqual(d.Manifest.LabelNames, []string{"rod/0", "rod/1"}) {
+		t.Fatalf("%q, %q", names, d.Manifest.LabelNames)
+	}
+	end := float32(-9)
+	for i, row := range features["rod/1"] {
+		if names[i] == "rod/0" {
+			end = max(end, row[0])
+		}
+	}
+	for i, row := range features["rod/1"] {
+		if (names[i] == "rod/1") != (row[0] > end) {
+			t.Errorf("point %v is %s", row, names[i])
+		}
+	}
+}
+
+// TestShapeNetLeftOut: clouds without a category, split, file or part are left out with their reason,
+// and lists that cannot be are errors with their place.
+func TestShapeNetLeftOut(t *testing.T) {
+	from := shapeNetPart(t)
+	write(t, filepath.Join(from, "99/x.txt"), "0 0 0 0 0 1 1\n")
+	write(t, filepath.Join(from, "03797390/m4.txt"), "0 0 0 0 0 1 36\n")
+	write(t, filepath.Join(from, "02691156/a2.txt"), "0 0 0 0 0 1 1\n1 0 0 0 0 1 1.5\n")
+	write(t, filepath.Join(from, "03797390/m1.txt"), "0 0 0 0 0 1\n")
+	if err := os.Remove(filepath.Join(from, "03797390/m2.txt")); err != nil {
+		t.Fatal(err)
+	}
+	d, left, err := convert(t, from, Options{Points: 5, Parts: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := d.Manifest.LabelNames; !reflect.DeepEqual(got, []string{"Airplane/0", "Airplane/2", "Mug/36", "Mug/37"}) {
+		t.Errorf("%q", got)
+	}
+	const want = `1 of 7 rows left out: no file
+  03797390/m2.txt: expected one, as a list of train_test_split has it
+1 of 7 rows left out: no label
+  99/x.txt: folder "99", expected one that synsetoffset2category.txt names
+1 of 7 rows left out: no split
+  03797390/m4.txt: expected a cloud that is in a list of train_test_split
+2 of 7 rows left out: the file cannot be read
+  02691156/a2.txt: line 2: part "1.5", expected a whole number from 0 to 65535
+  03797390/m1.txt: line 1: 6 numbers, expected 4 or 7, as on the first line: a point, its normal if it has one, and its part
+`
+	if report := strings.ReplaceAll(left.String(), from+"/", ""); report != want {
+		t.Errorf("found\n%s\nexpected\n%s", report, want)
+	}
+	for _, c := range []struct{ file, text, want string }{
+		{ShapeNetCategories, "Mug 1 2\n", "synsetoffset2category.txt: line 1: 3 words"},
+		{ShapeNetCategories, "Mug 1\nCup 1\n", `line 2: folder "1" is that of "Mug" already`},
+		{ShapeNetCategories, "\n", "found none"},
+		{"train_test_split/shuffled_val_file_list.json", `["shape_data/03797390/m1"]`, "shuffled_val_file_list.json: entry 0: 03797390/m1 is listed for train already"},
+		{"train_test_split/shuffled_val_file_list.json", `["m1"]`, `entry 0: "m1", expected shape_data/FOLDER/NAME`},
+		{"train_test_split/shuffled_val_file_list.json", `["a/../x"]`, `entry 0: "a/../x", expected shape_data/FOLDER/NAME`},
+		{"train_test_split/shuffled_test_file_list.json", `{}`, "expected a JSON list of strings"},
+	} {
+		from := shapeNetPart(t)
+		write(t, filepath.Join(from, c.file), c.text)
+		if _, err := Find(from); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %q: %v, expected %q", c.file, c.text, err, c.want)
+		}
+	}
+}
