@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -26,9 +28,16 @@ func TestCloudParts(t *testing.T) {
 	in := func(name string) string { return filepath.Join(dir, name) }
 	data, model := in("data"), in("model")
 	succeed(t, "", "data", "generate", "shapes", "--parts", "--out", data, "--train", "80", "--val", "12", "--test", "9", "--points", "24")
-	if status, out, errs := program(nil, "train", "custom", "--data", data, "--out", model, "--epochs", "3", "--k", "8", "--hidden", "16", "--intermediate", "16", "--device", "cpu"); status != 0 ||
-		!strings.Contains(errs, "validation token accuracy") || !strings.Contains(out+errs, "selected by iou") {
+	status, out, errs := program(nil, "train", "custom", "--data", data, "--out", model, "--epochs", "3", "--k", "8", "--hidden", "16", "--intermediate", "16", "--device", "cpu")
+	if status != 0 || !strings.Contains(errs, "validation token accuracy") || !strings.Contains(out+errs, "selected by iou") {
 		t.Fatalf("status %d\n%s\n%s", status, out, errs)
+	}
+	var val tagsResult
+	if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--split", "val", "--device", "cpu", "--json")), &val); err != nil {
+		t.Fatal(err)
+	}
+	if reached := fmt.Sprintf("instance IoU %.4f, class IoU %.4f over 12 rows, the best so far", val.Parts.InstanceIoU, val.Parts.ClassIoU); !strings.Contains(errs, reached) {
+		t.Errorf("eval says %s, training\n%s", reached, errs)
 	}
 	type mistake struct {
 		Row              uint32
@@ -94,6 +103,14 @@ func TestCloudParts(t *testing.T) {
 			t.Errorf("predict does not make the mistake %+v", m)
 		}
 	}
+	names := strings.Join(set.Manifest.LabelNames, ",")
+	if status, _, errs := program(nil, "data", "convert", "--from", lines, "--to", in("again"), "--features", "features", "--feature-names", "x,y,z,nx,ny,nz", "--tags", "tags", "--labels", names, "--split", "0,0,1"); status != 0 {
+		t.Fatal(errs)
+	}
+	var again tagsResult
+	if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", in("again"), "--device", "cpu", "--json")), &again); err != nil || !reflect.DeepEqual(again.Parts, result.Parts) || again.Loss != result.Loss {
+		t.Errorf("of the converted lines: %+v, expected %+v, %v", again.Parts, result.Parts, err)
+	}
 	if n := strings.Count(succeed(t, "", "embed", "--model", model, lines), `"embedding"`); n != 9 {
 		t.Errorf("%d embeddings", n)
 	}
@@ -109,5 +126,30 @@ func TestCloudParts(t *testing.T) {
 		if status, _, errs := program(nil, args...); status == 0 || !strings.Contains(errs, want) {
 			t.Errorf("%v: status %d, %s", args, status, errs)
 		}
+	}
+}
+
+// TestConvertParts: a folder of ShapeNetPart's layout becomes a data set of parts, and refusals say why.
+func TestConvertParts(t *testing.T) {
+	from, to := t.TempDir(), filepath.Join(t.TempDir(), "data")
+	writeText(t, filepath.Join(from, "synsetoffset2category.txt"), "Mug\t03797390\nLamp\t03636649\n")
+	for i, folder := range []string{"03797390", "03636649"} {
+		if err := os.Mkdir(filepath.Join(from, folder), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		for n := range 8 {
+			writeText(t, filepath.Join(from, folder, fmt.Sprintf("%d.txt", n)), fmt.Sprintf("0 0 0 0 0 1 %d\n1 %d 1 0 1 0 %d\n", 2*i, n, 2*i+1))
+		}
+	}
+	status, out, errs := program(nil, "data", "convert", "cloud", "--from", from, "--to", to, "--parts", "--val-part", "0.3", "--seed", "1")
+	if status != 0 || !strings.Contains(out, "labels: Lamp/2, Lamp/3, Mug/0, Mug/1") {
+		t.Errorf("status %d\n%s%s", status, out, errs)
+	}
+	if said := succeed(t, "", "data", "head", filepath.Join(to, "train.arrow"), "--rows", "1"); !strings.Contains(said, `"tags":["Lamp/2","Lamp/3"]`) {
+		t.Error(said)
+	}
+	writeText(t, filepath.Join(from, "03797390", "7.txt"), "0 0 0 0 0 1\n")
+	if status, _, errs := program(nil, "data", "convert", "cloud", "--from", from, "--to", to+"2", "--parts", "--strict"); status == 0 || !strings.Contains(errs, "7.txt: the file cannot be read: line 1: 6 numbers, expected 4 or 7") {
+		t.Errorf("status %d, %s", status, errs)
 	}
 }

@@ -74,7 +74,7 @@ func TestCloudTables(t *testing.T) {
 		"--feature-names needs --features":                       {"data", "convert", "--from", table, "--to", at("x"), "--text", "key", "--feature-names", "a"},
 		"--features and --tokenizer exclude each other":          {"data", "convert", "--from", table, "--to", at("x"), "--features", "points", "--tokenizer", "byte"},
 		"--text and --features exclude each other":               {"data", "convert", "--from", table, "--to", at("x"), "--features", "points", "--text", "key"},
-		"--features excludes --tags":                             {"data", "convert", "--from", table, "--to", at("x"), "--features", "points", "--tags", "key"},
+		"--spans is of text: token ids and features have no pla": {"data", "convert", "--from", table, "--to", at("x"), "--features", "points", "--spans", "key"},
 		"reads features: expected --features COLUMN":             {"predict", "--model", at("run"), "--input", table, "--text", "key"},
 		"--features is missing: which column of":                 {"predict", "--model", at("run"), "--input", table},
 		"--tokens: the tokens of":                                {"data", "head", "--tokens", at("data")},

@@ -38,8 +38,6 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 		return usage(c, "--feature-names needs --features")
 	case o.Features != "" && c.IsSet("tokenizer"):
 		return usage(c, "--features and --tokenizer exclude each other: a tokenizer reads text")
-	case o.Features != "" && (o.Tags != "" || o.Spans != "" || o.Intervals != ""):
-		return usage(c, "--features excludes --tags, --spans and --intervals, which are of text or token ids")
 	case o.Numbers != nil && (o.Label != "" || o.Pair != nil):
 		return usage(c, "--numbers excludes --label and --pair: a row has a class or numbers, and numbers are of one sequence")
 	case o.LabelColumns != nil && (o.Label != "" || o.Labels != nil || o.Numbers != nil || o.Pair != nil):

@@ -15,7 +15,7 @@ import (
 // tagFlags are those of data with a label for each token.
 func tagFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "tags", Usage: "`COLUMN` of lists of tags, in place of a class: one for each token, or for each word of a list of words; null or -100 for none", DefaultText: "tag, of CoNLL"},
+		&cli.StringFlag{Name: "tags", Usage: "`COLUMN` of lists of tags, in place of a class: one for each token or point, or for each word of a list of words; null or -100 for none", DefaultText: "tag, of CoNLL"},
 		&cli.StringFlag{Name: "spans", Usage: "`COLUMN` of spans of the text, such as [{\"start\": 0, \"end\": 5, \"label\": \"PER\"}], from the first Unicode character, 0, to behind the last"},
 		&cli.StringFlag{Name: "intervals", Usage: "`FILE` of named intervals of the records of FASTA: .bed, .gff or .gff3", TakesFile: true},
 		&cli.StringFlag{Name: "types", Usage: "with --intervals, the `NAME,…` to take", DefaultText: "all"},
@@ -48,7 +48,7 @@ func tagOptions(c *cli.Context, o *convert.Options) (err error) {
 	if o.Intervals != "" && o.Text == "" {
 		o.Text = "sequence"
 	}
-	if c.String("tokenizer") != chooseTokenizer || o.Tokens != "" {
+	if c.String("tokenizer") != chooseTokenizer || o.Tokens+o.Features != "" {
 		return nil
 	}
 	switch {
@@ -77,8 +77,8 @@ func checkTags(c *cli.Context, o *convert.Options) error {
 		return usage(c, "%s excludes --label, --numbers and --pair: labels are of tokens, or of rows", given[0])
 	case o.IntervalTypes != nil && o.Intervals == "":
 		return usage(c, "--types needs --intervals")
-	case o.Tokens != "" && (o.Spans != "" || o.Intervals != ""):
-		return usage(c, "%s is of text: token ids have no places in one", given[0])
+	case o.Tokens+o.Features != "" && (o.Spans != "" || o.Intervals != ""):
+		return usage(c, "%s is of text: token ids and features have no places in one", given[0])
 	}
 	return nil
 }

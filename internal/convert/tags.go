@@ -62,8 +62,8 @@ func (c *converter) checkTags() error {
 		return errors.New("expected one of a column of tags, a column of spans, or a file of intervals")
 	case o.Label != "" || o.Numbers != nil || o.Pair != nil:
 		return errors.New("tags, expected without a label or numbers of the row, and of single sequences")
-	case o.Tokens != "" && o.Tags == "":
-		return errors.New("spans and intervals are of text: token ids have no places in one")
+	case o.Tokens+o.Features != "" && o.Tags == "":
+		return errors.New("spans and intervals are of text: token ids and features have no places in one")
 	}
 	if o.Intervals == "" {
 		c.tagsAt = len(c.columns)
@@ -77,7 +77,7 @@ func (c *converter) checkTags() error {
 
 // words makes of a list of words, as JSON has it, a text: with a space between them.
 func (c *converter) words(row *table.Row) {
-	if c.options.Tags == "" || c.options.Tokens != "" || row.Err != nil {
+	if c.options.Tags == "" || c.options.Tokens+c.options.Features != "" || row.Err != nil {
 		return
 	}
 	v := &row.Values[firstText]
@@ -107,7 +107,7 @@ func (w *worker) called(row *table.Row) string {
 // tagged are the numbers of the tags of a row's tokens, in memory that is used for the next one.
 func (w *worker) tagged(row *table.Row, e *seq.Example) ([]int32, *skipped.Reason) {
 	o, text := &w.options, row.Values[firstText]
-	tokens := len(e.A)
+	tokens := e.First()
 	if w.bytes {
 		tokens = len(text.Text)
 	}
