@@ -153,3 +153,32 @@ func TestConvertParts(t *testing.T) {
 		t.Errorf("status %d, %s", status, errs)
 	}
 }
+
+// TestPartsExample runs the commands on parts of shapes in docs/own-data.md, on less data.
+func TestPartsExample(t *testing.T) {
+	_, section, _ := strings.Cut(readText(t, "../../docs/own-data.md"), "\n### Parts of shapes\n")
+	_, commands, _ := strings.Cut(section, "```sh\n")
+	commands, _, _ = strings.Cut(commands, "```")
+	less := map[string][]string{"generate": {"--train", "40", "--val", "8", "--test", "4", "--points", "16"}, "custom": {"--epochs", "1", "--device", "cpu"}}
+	dir, said := t.TempDir(), ""
+	for line := range strings.Lines(commands) {
+		input := ""
+		for command := range strings.SplitSeq(line, " | ") {
+			args := strings.Fields(command)[1:]
+			for i, word := range args {
+				if strings.Contains(word, "/") {
+					args[i] = filepath.Join(dir, word)
+				}
+			}
+			args = append(args, less[args[1]]...)
+			status, out, errs := program(strings.NewReader(input), args...)
+			if status != 0 {
+				t.Fatalf("%s: status %d, %s", command, status, errs)
+			}
+			input, said = out, out
+		}
+	}
+	if strings.Count(said, `"tags":["`) != 3 || strings.Count(said, `"length":16}`) != 3 {
+		t.Errorf("the last command: %s", said)
+	}
+}

@@ -53,18 +53,22 @@ precision, recall, F1 and average precision of each label, beside what the frequ
 labels in the training split reach.
 Of a model of tagging it reports the accuracy of tokens, macro F1 over the tags and the F1 of
 spans, all and by type (start, end and type must be right), beside what the most frequent tag
-of each token of the training split reaches.
+of each token of the training split reaches. Tokens with features make no spans. Where all tags
+are called CATEGORY/PART it reports the accuracy of points and the intersection over union (IoU)
+of parts, among the parts of each row's category: the mean over rows (instance IoU) and over
+categories (class IoU).
 
 --errors writes a row for each that is answered wrong: the id that it has in the data
 set (data convert --id), its number from 0, its label, the class predicted, and a
 probability for each class. Of several labels a row it has the 1000 rows with the most
 labels wrong, the largest loss first among equals; of numbers the 1000 rows that are
 furthest off, in deviations of the training split; of tagging each span that is missed or
-answered wrongly, with its place in tokens and its text.
+answered wrongly, with its place in tokens and its text, or each token with features.
 
 With --shard I/N --output DIR shard I of N, from 0 to N-1, of the rows is scored into the
 part DIR/part-0000I-of-0000N.arrow (id, row, length and the label and logits; of several labels
-a row labels and logits, of numbers numbers and logits, of tagging labels, tags and loss), which appears when it is
+a row labels and logits, of numbers numbers and logits, of tagging labels, tags and loss, and tags among the
+parts of the category), which appears when it is
 complete and is left as it is when it is there. Then --verify --output DIR reports on all
 parts what one run reports, but for rankings and simple models, or lists those that are
 missing. Without --shard a Slurm array or a Kubernetes Indexed Job says which. With

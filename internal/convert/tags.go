@@ -77,7 +77,7 @@ func (c *converter) checkTags() error {
 
 // words makes of a list of words, as JSON has it, a text: with a space between them.
 func (c *converter) words(row *table.Row) {
-	if c.options.Tags == "" || c.options.Tokens+c.options.Features != "" || row.Err != nil {
+	if c.options.Tags == "" || c.options.Tokens != "" || row.Err != nil {
 		return
 	}
 	v := &row.Values[firstText]
