@@ -1,8 +1,11 @@
 package serve
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/sft"
 )
 
 // TestGraph: a model of features reads these by every method of a sequence; it has no text,
@@ -45,6 +48,31 @@ func TestGraph(t *testing.T) {
 	tokens.refuse(1, "sequence/classify", cloud, codeParams, "features: the model reads tokens")
 	tokens.refuse(2, "sequence/classify", map[string]any{"text": "1", "edges": []int{}}, codeParams, "edges: the model reads tokens")
 	eventually(t, "memory is still counted", func() bool { return s.memory.used.Load() == 0 })
+}
+
+// TestTagsOfPoints: a model that tags points answers with a tag of each, and no spans.
+func TestTagsOfPoints(t *testing.T) {
+	o := testOptions(t, "clouds")
+	o.Load = func() (*Model, error) {
+		m, err := sft.Load(filepath.Join(goldenDir, "clouds"))
+		if err != nil {
+			return nil, err
+		}
+		c := *m.Config
+		c.Task, c.LabelNames, c.NumLabels = sft.Tagging, []string{"mug/body", "mug/handle"}, 2
+		return onProcessor(sft.NewModel(&c, 1), "parts")
+	}
+	c := dial(t, start(t, o)).initialize(nil)
+	var out struct {
+		Tags   []string
+		Scores []float64
+		Spans  any
+		Length int
+	}
+	c.call(1, "sequence/tag", map[string]any{"features": [][]float64{{1, 0, 0, 1, 2, 3, 4}, {1, 0, 1, 0, -2, 3, 4}}}, &out)
+	if len(out.Tags) != 2 || !strings.HasPrefix(out.Tags[0], "mug/") || len(out.Scores) != 2 || out.Scores[0] < 0.5 || out.Spans != nil || out.Length != 2 {
+		t.Errorf("%+v", out)
+	}
 }
 
 // TestGraphOverHTTP: HTTP takes what JSON-RPC does.

@@ -18,6 +18,12 @@ type tagged struct {
 	origin
 }
 
+// taggedTokens answers sequence/tag where tokens have features: a tag of each.
+type taggedTokens struct {
+	requests.Tags
+	origin
+}
+
 var tagFields = fieldsOf([]string{""}, append(manyFields, "sequences")...)
 
 // tagOne is sequence/tag.
@@ -29,7 +35,7 @@ func (c *call) tagOne(path string, fields map[string]json.RawMessage) *item {
 	return c.tagSequence(q)
 }
 
-// tagSequence is the spans of a sequence.
+// tagSequence is the spans of a sequence, or the tags of its tokens with features.
 func (c *call) tagSequence(q *sequence) *item {
 	r, err := c.fit(q)
 	if err != nil {
@@ -44,6 +50,10 @@ func (c *call) tagSequence(q *sequence) *item {
 	i := &item{work: batching.Classify, read: []*sequence{q}, numbers: spanNumbers(config, r.Tokens()),
 		examples: []seq.Example{r.Example()}}
 	i.result = func(outputs []sft.Output) (any, error) {
+		if config.Featured() {
+			tags, err := requests.NewTags(config, r, outputs[0])
+			return taggedTokens{tags, q.origin()}, err
+		}
 		spans, err := requests.NewSpans(config, r, outputs[0])
 		return tagged{spans, q.origin()}, err
 	}
