@@ -17,21 +17,30 @@ const NoNumber = "no number"
 func (w *worker) numbersOf(values []table.Value) ([]float32, *skipped.Reason) {
 	w.numbers = w.numbers[:0]
 	for i, v := range values {
-		column, text := w.options.Numbers[i], strings.TrimSpace(v.Text)
-		switch {
-		case v.Tokens != nil:
-			return nil, skipped.Because("a list of numbers", fmt.Errorf("column %s: a row has one number a column: write one, such as --numbers '%s[0]' of JSON", column, column))
-		case v.Null || text == "":
-			return nil, skipped.Because(NoNumber, fmt.Errorf("column %s: found nothing", column))
+		x, why := Number(w.options.Numbers[i], v)
+		if why != nil {
+			return nil, why
 		}
-		x, err := strconv.ParseFloat(text, 32)
-		switch {
-		case errors.Is(err, strconv.ErrRange):
-			return nil, skipped.Because("a number beyond float32", fmt.Errorf("column %s: found %.40q", column, text))
-		case err != nil || x-x != 0:
-			return nil, skipped.Because("no finite number", fmt.Errorf("column %s: found %.40q", column, text))
-		}
-		w.numbers = append(w.numbers, float32(x))
+		w.numbers = append(w.numbers, x)
 	}
 	return w.numbers, nil
+}
+
+// Number is the one of a row in a column.
+func Number(column string, v table.Value) (float32, *skipped.Reason) {
+	text := strings.TrimSpace(v.Text)
+	switch {
+	case v.Tokens != nil:
+		return 0, skipped.Because("a list of numbers", fmt.Errorf("column %s: a row has one number a column: write one, such as --numbers '%s[0]' of JSON", column, column))
+	case v.Null || text == "":
+		return 0, skipped.Because(NoNumber, fmt.Errorf("column %s: found nothing", column))
+	}
+	x, err := strconv.ParseFloat(text, 32)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return 0, skipped.Because("a number beyond float32", fmt.Errorf("column %s: found %.40q", column, text))
+	case err != nil || x-x != 0:
+		return 0, skipped.Because("no finite number", fmt.Errorf("column %s: found %.40q", column, text))
+	}
+	return float32(x), nil
 }

@@ -15,34 +15,54 @@ import (
 
 	"github.com/sftseq/sftseq/internal/convert"
 	"github.com/sftseq/sftseq/internal/philox"
+	"github.com/sftseq/sftseq/internal/skipped"
 	"github.com/sftseq/sftseq/seq"
 )
 
 // Options say how Convert makes a data set.
 type Options struct {
-	From                           []string // files of JSON lines
+	From                           []string // files of JSON lines, or of tables with molecules
+	SMILES                         string   // the column of molecules; "": the files are JSON lines
 	Label, Tags                    string   // the fields of a class or of labels, and of a label for each node
 	Labels                         []string // what labels are called, in their order; nil: those that are found, sorted
 	Numbers                        []string // fields of numbers to predict, in place of labels
-	FeatureNames, EdgeFeatureNames []string // nil: f0, f1, … and e0, e1, …
+	ID                             string   // the column of what molecules are called; "": the name of the record, or its place
+	FeatureNames, EdgeFeatureNames []string // nil: f0, f1, … and e0, e1, …; molecules have their own
+	RandomWalk                     int      // so many return probabilities of a random walk are features of a node, too
 	SplitField                     string   // says which split a graph is in; "": chance does
 	Shares                         []convert.Share
 	Seed                           uint64
+	Strict                         bool // a molecule that cannot be read ends it
 	Replace                        bool // a complete data set that is there already
 }
 
+// rows are the graphs of files, one after another.
+type rows interface {
+	// each calls take with every graph, and ends with its error, which it gives the file and the line.
+	each(ctx context.Context, take func(*row) error) error
+}
+
+// rows reads the files; those of their rows that cannot be used are counted.
+func (o *Options) rows(left *skipped.Rows) rows {
+	if o.SMILES != "" {
+		return newMolecules(o, left)
+	}
+	return newReader(o)
+}
+
 // Convert writes a data set of graphs. It reads the files once to see what their labels are
-// called, and once more for each split, to write it. What is wrong with a line ends it, with the
-// file and the line.
-func Convert(ctx context.Context, dir string, o Options) (*seq.Dataset, error) {
+// called, and once more for each split, to write it. What is wrong with a line of JSON ends it, with
+// the file and the line. Molecules that cannot be used are left out and counted.
+func Convert(ctx context.Context, dir string, o Options) (*seq.Dataset, *skipped.Rows, error) {
 	if err := convert.CheckShares(o.Shares); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	s, err := survey(ctx, &o)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return s.write(ctx, dir, &o)
+	d, err := s.write(ctx, dir, &o)
+	return d, s.left, err
 }
 
 // write reads the files once for each split.
@@ -58,12 +78,15 @@ func (s *surveyed) write(ctx context.Context, dir string, o *Options) (*seq.Data
 			return nil, err
 		}
 		rows := 0
-		err = newReader(o).each(ctx, func(x *row) error {
+		err = o.rows(skipped.New()).each(ctx, func(x *row) error {
 			if name, err := o.splitOf(x); err != nil || name != split {
 				return err
 			}
 			if !s.number(x) {
 				return errChanged
+			}
+			if err := x.walk(ctx, o.RandomWalk); err != nil {
+				return err
 			}
 			rows++
 			return w.Write(x.Example)
@@ -78,7 +101,14 @@ func (s *surveyed) write(ctx context.Context, dir string, o *Options) (*seq.Data
 			return nil, err
 		}
 	}
-	return b.Finish(map[string]any{"source": o.From, "seed": o.Seed})
+	made := map[string]any{"source": o.From, "seed": o.Seed}
+	if o.SMILES != "" {
+		made["smiles"], made["left_out"] = o.SMILES, s.left.Counts()
+	}
+	if o.RandomWalk > 0 {
+		made["random_walk"] = o.RandomWalk
+	}
+	return b.Finish(made)
 }
 
 // errChanged is of files that are not what they were when their labels were looked for.
@@ -141,13 +171,17 @@ type surveyed struct {
 	spec   seq.Spec
 	rows   map[string]int // of each split
 	labels map[string]int32
+	left   *skipped.Rows
 }
 
 // survey reads all files.
 func survey(ctx context.Context, o *Options) (*surveyed, error) {
-	s := &surveyed{rows: map[string]int{}, labels: map[string]int32{}}
+	s := &surveyed{rows: map[string]int{}, labels: map[string]int32{}, left: skipped.New()}
+	if o.SMILES != "" {
+		o.FeatureNames, o.EdgeFeatureNames = AtomFeatureNames, BondFeatureNames
+	}
 	answer, list := "", false
-	err := newReader(o).each(ctx, func(x *row) error {
+	err := o.rows(s.left).each(ctx, func(x *row) error {
 		if len(s.rows) == 0 {
 			if err := s.describe(o, x); err != nil {
 				return err
@@ -177,8 +211,15 @@ func survey(ctx context.Context, o *Options) (*surveyed, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(s.rows) == 0 && s.left.Read > 0 {
+		return nil, s.left.Nothing()
+	}
 	if len(s.rows) == 0 {
 		return nil, fmt.Errorf("%s: expected a graph a line, found none", strings.Join(o.From, ", "))
+	}
+	s.spec.FeatureNames = append(slices.Clip(s.spec.FeatureNames), walkNames(o.RandomWalk)...)
+	if err := s.spec.Validate(); err != nil {
+		return nil, err
 	}
 	if o.Numbers == nil {
 		if s.spec.LabelNames = o.Labels; o.Labels == nil {

@@ -28,8 +28,8 @@ func write(t testing.TB, lines string) string {
 	return path
 }
 
-// rows are those of a split, a text each.
-func rows(t *testing.T, d *seq.Dataset, split string) (out []string) {
+// written are the rows of a split, a text each.
+func written(t *testing.T, d *seq.Dataset, split string) (out []string) {
 	t.Helper()
 	f, err := d.Open(split)
 	if err != nil {
@@ -70,12 +70,12 @@ func TestConvert(t *testing.T) {
 	} {
 		o := usual(write(t, c.lines))
 		c.change(&o)
-		d, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
+		d, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
 		if err != nil {
 			t.Errorf("%s: %v", c.lines, err)
 			continue
 		}
-		if got := rows(t, d, "train"); d.Manifest.Task != c.task || fmt.Sprint(d.Manifest.LabelNames) != c.labels || strings.Join(got, "\n") != strings.Join(c.want, "\n") {
+		if got := written(t, d, "train"); d.Manifest.Task != c.task || fmt.Sprint(d.Manifest.LabelNames) != c.labels || strings.Join(got, "\n") != strings.Join(c.want, "\n") {
 			t.Errorf("%s: %s %v\n%s", c.lines, d.Manifest.Task, d.Manifest.LabelNames, strings.Join(got, "\n"))
 		}
 	}
@@ -87,8 +87,8 @@ func TestSplits(t *testing.T) {
 {"features":[[2]],"edges":[[0,0]],"label":"b","part":"dev"}`)
 	o := usual(path)
 	o.SplitField = "part"
-	d, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
-	if err != nil || len(rows(t, d, "train")) != 1 || len(rows(t, d, "val")) != 1 {
+	d, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
+	if err != nil || len(written(t, d, "train")) != 1 || len(written(t, d, "val")) != 1 {
 		t.Errorf("%+v, %v", d, err)
 	}
 	var lines strings.Builder
@@ -98,16 +98,16 @@ func TestSplits(t *testing.T) {
 	}
 	o = usual(write(t, lines.String()))
 	o.Shares = []convert.Share{{Split: "train", Part: 0.5}, {Split: "val", Part: 0}, {Split: "test", Part: 0.5}}
-	d, err = Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
+	d, _, err = Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	train := rows(t, d, "train")
-	if n := len(train); n < 120 || n > 280 || n%2 != 0 || n+len(rows(t, d, "test")) != 400 {
+	train := written(t, d, "train")
+	if n := len(train); n < 120 || n > 280 || n%2 != 0 || n+len(written(t, d, "test")) != 400 {
 		t.Errorf("%d of 400 graphs are in train", n)
 	}
 	o.Seed++
-	if other, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o); err != nil || other.Fingerprint() == d.Fingerprint() {
+	if other, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o); err != nil || other.Fingerprint() == d.Fingerprint() {
 		t.Errorf("another seed has the same splits: %v", err)
 	}
 }
@@ -140,7 +140,7 @@ func TestRefused(t *testing.T) {
 		{`{"features":`, "lines.jsonl:2: "},
 	} {
 		dir := filepath.Join(t.TempDir(), "data")
-		_, err := Convert(t.Context(), dir, usual(write(t, good+c.line)))
+		_, _, err := Convert(t.Context(), dir, usual(write(t, good+c.line)))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, expected %s", c.line, err, c.want)
 		}
@@ -148,17 +148,17 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: a data set is there", c.line)
 		}
 	}
-	if _, err := Convert(t.Context(), t.TempDir(), usual(write(t, ""))); err == nil || !strings.Contains(err.Error(), "found none") {
+	if _, _, err := Convert(t.Context(), t.TempDir(), usual(write(t, ""))); err == nil || !strings.Contains(err.Error(), "found none") {
 		t.Errorf("an empty file: %v", err)
 	}
 	o := usual(write(t, good))
 	o.Labels = []string{"b"}
-	if _, err := Convert(t.Context(), t.TempDir(), o); err == nil || !strings.Contains(err.Error(), `lines.jsonl:1: label: expected one of ["b"], found "a"`) {
+	if _, _, err := Convert(t.Context(), t.TempDir(), o); err == nil || !strings.Contains(err.Error(), `lines.jsonl:1: label: expected one of ["b"], found "a"`) {
 		t.Errorf("a label that is not listed: %v", err)
 	}
 	o = usual(write(t, `{"features":[[1,2]],"edges":[],"n":"x"}`))
 	o.Numbers, o.EdgeFeatureNames = []string{"n"}, []string{}
-	if _, err := Convert(t.Context(), t.TempDir(), o); err == nil || !strings.Contains(err.Error(), "lines.jsonl:1: n: expected a number") {
+	if _, _, err := Convert(t.Context(), t.TempDir(), o); err == nil || !strings.Contains(err.Error(), "lines.jsonl:1: n: expected a number") {
 		t.Errorf("a text in place of a number: %v", err)
 	}
 }
@@ -226,7 +226,7 @@ func FuzzConvert(f *testing.F) {
 		}
 		o := usual(path)
 		o.Replace = true
-		d, err := Convert(t.Context(), filepath.Join(dir, "data"), o)
+		d, _, err := Convert(t.Context(), filepath.Join(dir, "data"), o)
 		if err != nil {
 			return
 		}

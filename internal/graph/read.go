@@ -1,5 +1,5 @@
-// Package graph makes data sets of graphs: a JSON object a line, with the features of its nodes,
-// its edges, and what a model is to answer.
+// Package graph makes data sets of graphs: of JSON lines, an object each with the features of its nodes,
+// its edges, and what a model is to answer; and of tables of molecules.
 package graph
 
 import (

@@ -1,5 +1,5 @@
 // Package table reads tables that others wrote, row by row, in constant memory:
-// CSV, TSV, JSON lines, JSON lists, lines of text, CoNLL, Arrow, FASTA and FASTQ, plain or
+// CSV, TSV, JSON lines, JSON lists, lines of text, CoNLL, SMILES, Arrow, FASTA and FASTQ, plain or
 // compressed by gzip or Zstandard, from files or standard input; Parquet; directories of
 // Hugging Face's datasets; folders of such tables; and folders of files. A row that cannot
 // be read is reported with its place, and reading goes on behind it wherever that is
@@ -195,6 +195,8 @@ func Open(ctx context.Context, path string, o Options) (Reader, error) {
 		r, err = newText(in, o)
 	case "conll":
 		r, err = newCoNLL(in, o)
+	case "smi":
+		r, err = newSMILES(in, o)
 	case "arrow":
 		r, err = newArrow(in, o)
 	case "fasta", "fastq":

@@ -200,6 +200,7 @@ func FuzzTable(f *testing.F) {
 	f.Add("[{\"a\":1,\"b\":\"]\"},\n{}]", uint8(7))
 	f.Add("one\r\n\n\xfftwo", uint8(8))
 	f.Add("a X O\n\n# b\n#\tc\n\n", uint8(9))
+	f.Add("CC ethane\r\n\n C\tmethane 1\n\xff", uint8(10))
 	path := file(f, "x", "")
 	f.Fuzz(func(t *testing.T, text string, format uint8) {
 		defer fuzztest.Limits(t, mostAllocated+200*len(text))()
@@ -213,6 +214,9 @@ func FuzzTable(f *testing.F) {
 		}
 		if kind == "text" {
 			columns = TextColumns
+		}
+		if kind == "smi" {
+			columns = MoleculeColumns
 		}
 		if kind == "conll" {
 			columns = []string{"token", "tag", "2"}

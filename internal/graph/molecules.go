@@ -1,0 +1,136 @@
+package graph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/sftseq/sftseq/internal/convert"
+	"github.com/sftseq/sftseq/internal/skipped"
+	"github.com/sftseq/sftseq/internal/smiles"
+	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// molecules reads the rows of tables that have a molecule each, as SMILES.
+type molecules struct {
+	options *Options
+	left    *skipped.Rows
+	names   *table.Names
+	columns []string // the molecule, its answers, then the split and the id where a column has them
+	answers int      // columns of them
+}
+
+func newMolecules(o *Options, left *skipped.Rows) *molecules {
+	m := &molecules{options: o, left: left, names: table.NewNames(o.From), columns: []string{o.SMILES}}
+	if o.Numbers != nil {
+		m.columns = append(m.columns, o.Numbers...)
+	} else {
+		m.columns = append(m.columns, o.Label)
+	}
+	m.answers = len(m.columns) - 1
+	for _, name := range []string{o.SplitField, o.ID} {
+		if name != "" {
+			m.columns = append(m.columns, name)
+		}
+	}
+	return m
+}
+
+// each calls take with every molecule that can be used.
+func (m *molecules) each(ctx context.Context, take func(*row) error) error {
+	for _, path := range m.options.From {
+		if err := m.file(ctx, path, take); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (m *molecules) file(ctx context.Context, path string, take func(*row) error) error {
+	t, err := table.Open(ctx, path, table.Options{Columns: m.columns, Absent: m.absent})
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	var in table.Row // whose memory is used again
+	for {
+		if err := t.Next(&in); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		m.left.Read++
+		x, why := m.molecule(&in)
+		switch {
+		case why != nil && m.options.Strict:
+			return fmt.Errorf("%s: %v", in.Place(), why)
+		case why != nil:
+			m.left.Add(in.Place(), why)
+			continue
+		}
+		if err := take(x); err != nil {
+			return fmt.Errorf("%s: %w", in.Place(), err)
+		}
+	}
+}
+
+// absent takes a column that no row of a file has, and what the first rows have.
+func (m *molecules) absent(file, column string, found []string) {
+	m.left.Note(table.AbsentText(file, column, found))
+}
+
+// molecule makes a graph of a row.
+func (m *molecules) molecule(in *table.Row) (*row, *skipped.Reason) {
+	if in.Err != nil {
+		return nil, skipped.Because("the row cannot be read", in.Err)
+	}
+	text := strings.TrimSpace(in.Values[0].Text)
+	if text == "" {
+		return nil, skipped.Because("no molecule", nil)
+	}
+	read, err := smiles.Parse(text)
+	if err != nil {
+		return nil, skipped.Because("no molecule in SMILES", fmt.Errorf("column %s: %w", m.options.SMILES, err))
+	}
+	x := &row{Example: seq.Example{Label: seq.NoLabel}}
+	x.Features, x.Edges = atomFeatures(read), bondEdges(read)
+	rest := in.Values[1+m.answers:]
+	if m.options.SplitField != "" {
+		x.split, rest = strings.Clone(rest[0].Text), rest[1:]
+	}
+	id, _ := m.names.ID(in, slices.Index(m.columns, m.options.ID))
+	x.ID = strings.Clone(id.Text) // it shares the memory of its row
+	return x, m.answer(x, in.Values[1:][:m.answers])
+}
+
+// answer reads what a model is to answer.
+func (m *molecules) answer(x *row, values []table.Value) *skipped.Reason {
+	if m.options.Numbers == nil {
+		v := values[0]
+		x.answer = m.options.Label
+		if v.Tokens != nil {
+			return skipped.Because("a list of labels", errors.New("expected the class of the molecule"))
+		}
+		label := strings.TrimSpace(v.Text)
+		if v.Null || label == "" {
+			return skipped.Because(convert.NoLabel, nil)
+		}
+		x.labels = []string{strings.Clone(label)}
+		return nil
+	}
+	for i, v := range values {
+		number, why := convert.Number(m.options.Numbers[i], v)
+		if why != nil {
+			return why
+		}
+		x.number = append(x.number, number)
+	}
+	return nil
+}

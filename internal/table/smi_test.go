@@ -1,0 +1,30 @@
+package table
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestSMILES: a line has a molecule, and behind white space its name.
+func TestSMILES(t *testing.T) {
+	text := "\xef\xbb\xbfCC ethane\n\n \tCCO\t ethyl alcohol \r\nC\n\xff\n" + strings.Repeat("C", 300) + "\nO water"
+	want := []string{"1: ethane|CC", "3: ethyl alcohol|CCO", "4: ∅|C", "5! not UTF-8", "6! the line has more than 200 bytes", "7: water|O"}
+	for _, name := range []string{"x.smi", "x.smiles"} {
+		got, err := read(file(t, name, text), Options{Columns: []string{"name", "smiles"}, MaxField: 200})
+		if err != nil || strings.Join(got, "\n") != strings.Join(want, "\n") {
+			t.Errorf("%s: %q, %v, want %q", name, got, err, want)
+		}
+	}
+	r, err := Open(t.Context(), file(t, "x.smi", text), Options{Columns: []string{"smiles"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	var row Row
+	if err := r.Next(&row); err != nil || row.Name != "ethane" {
+		t.Errorf("the row is called %q, %v", row.Name, err)
+	}
+	if _, err := Open(t.Context(), file(t, "x.smi", text), Options{Columns: []string{"tpsa"}}); err == nil || !strings.Contains(err.Error(), `column "tpsa": expected one of ["smiles" "name"]`) {
+		t.Error(err)
+	}
+}
