@@ -24,6 +24,8 @@ type numbersResult struct {
 	Loss    float64        `json:"loss"` // mean over the numbers, standardised
 	R2      *float64       `json:"r2"`   // mean over the numbers that define it
 	Numbers []numberResult `json:"numbers"`
+
+	linear string // what the linear model is called
 }
 
 // numberResult is what is reached on one number, in its own unit.
@@ -34,16 +36,13 @@ type numberResult struct {
 	R2   *float64 `json:"r2"` // null where all rows have the same number
 	// Mean is what the mean of the training split reaches, which the model has of its data.
 	Mean baselineNumber `json:"baseline_mean"`
-	// Linear is what a linear model of a bag of tokens and neighbours reaches, where the rows
-	// are a split of a data set, whose training split it learns from.
+	// Linear is what a linear model of a bag of tokens and neighbours, or of sums of features, reaches,
+	// where the rows are a split of a data set, whose training split it learns from.
 	Linear *baselineNumber `json:"baseline_linear,omitempty"`
 }
 
-// The simple models of numbers.
-const (
-	ridge        = "bag of tokens, ridge regression"
-	trainingMean = "mean of the training split"
-)
+// trainingMean is the simplest model of numbers.
+const trainingMean = "mean of the training split"
 
 // baselineNumber is what a simple model reaches on a number.
 type baselineNumber struct {
@@ -59,13 +58,13 @@ func (r *numbersResult) write(w io.Writer) error {
 		of = fmt.Sprintf("the split %s of %s", r.Split, r.Data)
 	}
 	out.add("%s on %s: %d rows, loss %.4f, R² %s", r.Model, of, r.Rows, r.Loss, determination(r.R2))
-	out.add("%-20s  %-32s  %12s  %12s  %8s", "number", "of", "MAE", "RMSE", "R²")
+	out.add("%-20s  %-36s  %12s  %12s  %8s", "number", "of", "MAE", "RMSE", "R²")
 	for _, n := range r.Numbers {
-		out.add("%-20s  %-32s  %12.6g  %12.6g  %8s", n.Name, "the model", n.MAE, n.RMSE, determination(n.R2))
+		out.add("%-20s  %-36s  %12.6g  %12.6g  %8s", n.Name, "the model", n.MAE, n.RMSE, determination(n.R2))
 		if l := n.Linear; l != nil {
-			out.add("%-20s  %-32s  %12.6g  %12.6g  %8s", "", ridge, l.MAE, l.RMSE, determination(l.R2))
+			out.add("%-20s  %-36s  %12.6g  %12.6g  %8s", "", r.linear, l.MAE, l.RMSE, determination(l.R2))
 		}
-		out.add("%-20s  %-32s  %12.6g  %12.6g  %8s", "", trainingMean, n.Mean.MAE, n.Mean.RMSE, determination(n.Mean.R2))
+		out.add("%-20s  %-36s  %12.6g  %12.6g  %8s", "", trainingMean, n.Mean.MAE, n.Mean.RMSE, determination(n.Mean.R2))
 	}
 	return out.err
 }
@@ -110,6 +109,7 @@ func (r *numbersResult) measureLinear(ctx context.Context, dir string, window in
 	if err != nil || set.Manifest.Splits["train"].Rows == 0 {
 		return err
 	}
+	r.linear = baseline.RidgeName(set.Manifest)
 	numbers, err := baseline.Ridge(ctx, set, r.Split, window)
 	if err != nil {
 		return err

@@ -35,7 +35,7 @@ func measureNumbers(c *cli.Context, m *sft.Model, in *reportRows, dir string) (*
 	for i, n := range r.Numbers {
 		lines := []report.NumberLine{{Of: "the model", MAE: n.MAE, RMSE: n.RMSE, R2: n.R2}}
 		if l := n.Linear; l != nil {
-			lines = append(lines, report.NumberLine{Of: ridge, MAE: l.MAE, RMSE: l.RMSE, R2: l.R2})
+			lines = append(lines, report.NumberLine{Of: r.linear, MAE: l.MAE, RMSE: l.RMSE, R2: l.R2})
 		}
 		out.Numbers[i].Name = n.Name
 		out.Numbers[i].Lines = append(lines, report.NumberLine{Of: trainingMean, MAE: n.Mean.MAE, RMSE: n.Mean.RMSE, R2: n.Mean.R2})

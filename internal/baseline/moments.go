@@ -7,20 +7,33 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Moments is what [moments] is called.
-const Moments = "moments and radii"
+// What [moments] is called, of clouds and of graphs.
+const (
+	Moments = "moments and radii"
+	Sums    = "sums and moments"
+)
+
+// momentsName is what the sums of a data set with features are called.
+func momentsName(m *seq.Manifest) string {
+	if m.EdgeFeatureNames != nil {
+		return Sums
+	}
+	return Moments
+}
 
 // radii are the bins of the distances of points from their center, up to twice their mean.
 const radii = 16
 
 // moments is logistic regression on what a few sums say of tokens with features: the mean and
-// the deviation of each and, where they are points, how many lie how far from the center. The
-// last does not change where a cloud is turned.
+// the deviation of each and, where they are points, how many lie how far from the center, which does
+// not change where a cloud is turned. Of graphs they have, too, how many nodes and edges there are,
+// and the sums of the features of both: how many atoms a molecule has of each element, and bonds of
+// each order.
 //
 // Source of the distances: Osada, Funkhouser, Chazelle and Dobkin, "Shape Distributions", ACM
 // Transactions on Graphics 21, 2002 (D1).
-func moments(names []string, classes int, most limits) *simple {
-	points := seq.Points(names)
+func moments(m *seq.Manifest, classes int, most limits) *simple {
+	sums := summedOf(m)
 	var rows [][]float64
 	var labels []int32
 	var mean, deviation []float64
@@ -33,10 +46,10 @@ func moments(names []string, classes int, most limits) *simple {
 		return out
 	}
 	return &simple{
-		name: Moments, most: most,
+		name: momentsName(m), most: most,
 		learn: func(examples []seq.Example) {
 			for _, e := range examples {
-				rows, labels = append(rows, momentsOf(e.Features, points)), append(labels, e.Label)
+				rows, labels = append(rows, sums.of(e)), append(labels, e.Label)
 			}
 		},
 		finish: func(w *work) (int, error) {
@@ -54,7 +67,7 @@ func moments(names []string, classes int, most limits) *simple {
 		right: func(examples []seq.Example) (right int) {
 			scores := make([]float64, classes)
 			for _, e := range examples {
-				if l.answer(standard(momentsOf(e.Features, points)), scores) == int(e.Label) {
+				if l.answer(standard(sums.of(e)), scores) == int(e.Label) {
 					right++
 				}
 			}
@@ -80,22 +93,37 @@ func spread(rows [][]float64) (mean, deviation []float64) {
 	return mean, deviation
 }
 
-// momentsOf are the sums of a sequence. Points are which features are its positions, if any.
-func momentsOf(features [][]float32, points []int) []float64 {
-	rows := make([][]float64, len(features))
-	for t, row := range features {
+// summed is what is summed up of a sequence.
+type summed struct {
+	points []int // which features are positions, if any
+	edged  bool
+	edges  int // features of an edge
+}
+
+// summedOf is that of the sequences of a data set.
+func summedOf(m *seq.Manifest) summed {
+	return summed{seq.Points(m.FeatureNames), m.EdgeFeatureNames != nil, len(m.EdgeFeatureNames)}
+}
+
+// of are the sums of a sequence.
+func (s summed) of(e seq.Example) []float64 {
+	rows := make([][]float64, len(e.Features))
+	for t, row := range e.Features {
 		for _, v := range row {
 			rows[t] = append(rows[t], float64(v))
 		}
 	}
 	mean, deviation := spread(rows)
 	out := append(append([]float64(nil), mean...), deviation...)
-	if points == nil {
+	if s.edged {
+		out = append(out, s.graph(e, mean)...)
+	}
+	if s.points == nil {
 		return out
 	}
 	distances, middle := make([]float64, len(rows)), 0.0
 	for t, row := range rows {
-		for _, c := range points[:3] {
+		for _, c := range s.points[:3] {
 			distances[t] += (row[c] - mean[c]) * (row[c] - mean[c])
 		}
 		distances[t] = math.Sqrt(distances[t])
@@ -110,4 +138,19 @@ func momentsOf(features [][]float32, points []int) []float64 {
 		counts[bin] += 1 / float64(len(rows))
 	}
 	return append(out, counts...)
+}
+
+// graph counts the nodes and edges of a graph, and sums up the features of both; the nodes have a mean.
+func (s summed) graph(e seq.Example, mean []float64) []float64 {
+	out := []float64{float64(len(e.Features)), float64(len(e.Edges))}
+	for _, v := range mean {
+		out = append(out, v*float64(len(e.Features)))
+	}
+	of := make([]float64, s.edges)
+	for _, x := range e.Edges {
+		for i, v := range x.Features {
+			of[i] += float64(v)
+		}
+	}
+	return append(out, of...)
 }

@@ -59,7 +59,7 @@ func TestMoments(t *testing.T) {
 			t.Errorf("labels told %v: accuracy %v", told, accuracy)
 		}
 	}
-	if m := momentsOf([][]float32{{1, 2, 3}}, []int{0, 1, 2}); len(m) != 6+radii || m[6] != 1 {
+	if m := (summed{points: []int{0, 1, 2}}).of(seq.Example{Features: [][]float32{{1, 2, 3}}}); len(m) != 6+radii || m[6] != 1 {
 		t.Errorf("a single point: %v", m)
 	}
 }

@@ -20,8 +20,17 @@ const (
 // penalties are tried on a tenth of the training rows.
 var penalties = []float64{1e-4, 1e-2, 1}
 
+// RidgeName is what the model of [Ridge] is called.
+func RidgeName(m *seq.Manifest) string {
+	of := "bag of tokens"
+	if m.FeatureNames != nil {
+		of = momentsName(m)
+	}
+	return of + ", ridge regression"
+}
+
 // Ridge measures on a split what a linear model of a bag of tokens and neighbours tells of a
-// regression's numbers. With the counts x of a sequence, less their means m and divided by their
+// regression's numbers, or where tokens have features one of what [moments] sums up. With the counts x of a sequence, less their means m and divided by their
 // standard deviations, and a number y, the weights are those of the least
 //
 //	Σ (mean(y) + w·(x − m) − y)² + λ n |w|²
@@ -34,18 +43,17 @@ func Ridge(ctx context.Context, set *seq.Dataset, split string, window int) ([]m
 	if n == 0 || n > mostNumbers {
 		return nil, nil
 	}
-	counted, err := countedOf(ctx, set, tokenizers.TypeOf(set.Manifest.Tokenizer))
+	take, tokens, err := ridgeInputs(ctx, set)
 	if err != nil {
 		return nil, err
 	}
 	work := &work{ctx: ctx, set: set}
 	read := func(split string) (x [][]feature, y [][]float32, err error) {
-		_, err = work.read(split, window, ridgeTokens*counted.tokens, func(rows []seq.Example) {
-			var sequences [][]int32
+		_, err = work.read(split, window, tokens, func(rows []seq.Example) {
 			for _, e := range rows {
-				sequences, y = append(sequences, e.A), append(y, e.Numbers)
+				y = append(y, e.Numbers)
 			}
-			x = append(x, bags(sequences, counted, true)...)
+			x = append(x, take(rows)...)
 		})
 		return x, y, err
 	}
@@ -79,6 +87,33 @@ func Ridge(ctx context.Context, set *seq.Dataset, split string, window int) ([]m
 		tally.Add(predicted[i], wanted[i])
 	}
 	return tally.Numbers(), nil
+}
+
+// ridgeInputs makes the inputs of rows, which may have so many tokens in all.
+func ridgeInputs(ctx context.Context, set *seq.Dataset) (take func([]seq.Example) [][]feature, tokens int64, err error) {
+	if set.Manifest.FeatureNames != nil {
+		sums := summedOf(set.Manifest)
+		return func(rows []seq.Example) (out [][]feature) {
+			for _, e := range rows {
+				var x []feature
+				for i, v := range sums.of(e) {
+					if v != 0 {
+						x = append(x, feature{uint32(i), float32(v)})
+					}
+				}
+				out = append(out, x)
+			}
+			return out
+		}, ridgeTokens, nil
+	}
+	counted, err := countedOf(ctx, set, tokenizers.TypeOf(set.Manifest.Tokenizer))
+	return func(rows []seq.Example) [][]feature {
+		var sequences [][]int32
+		for _, e := range rows {
+			sequences = append(sequences, e.A)
+		}
+		return bags(sequences, counted, true)
+	}, ridgeTokens * counted.tokens, err
 }
 
 // linear is the model y(x) = mean + w·(x − m).

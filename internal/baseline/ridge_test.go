@@ -98,3 +98,55 @@ func TestConjugateGradients(t *testing.T) {
 		}
 	}
 }
+
+// TestRidgeOfGraphs: numbers that are sums over the nodes or edges of a graph are told, also where some
+// graphs have no edge, and what only says which nodes an edge connects is not.
+func TestRidgeOfGraphs(t *testing.T) {
+	spec := seq.Spec{Task: seq.Regression, FeatureNames: []string{"kind"}, EdgeFeatureNames: []string{"length"}, NumberNames: []string{"nodes", "lengths", "like"}}
+	b, err := seq.CreateDataset(t.TempDir(), spec, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(5, 5))
+	for _, split := range []string{"train", "test"} {
+		w, err := b.Split(split)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range 300 {
+			e := seq.Example{Label: seq.NoLabel, Features: make([][]float32, 4+random.IntN(8)), Edges: []seq.Edge{}, Numbers: make([]float32, 3)}
+			for j := range e.Features {
+				e.Features[j] = []float32{float32(random.IntN(2))}
+				e.Numbers[0] += 2 + 3*e.Features[j][0]
+			}
+			for range 5 * min(1, i%9) {
+				x := seq.Edge{Source: random.Int32N(int32(len(e.Features))), Target: random.Int32N(int32(len(e.Features))), Features: []float32{random.Float32()}}
+				e.Edges = append(e.Edges, x)
+				e.Numbers[1] += x.Features[0]
+				if e.Features[x.Source][0] == e.Features[x.Target][0] {
+					e.Numbers[2] += 10
+				}
+			}
+			if err := w.Write(e); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set, err := b.Finish(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	numbers, err := Ridge(t.Context(), set, "test", 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if numbers[0].R2 < 0.999 || numbers[1].R2 < 0.999 || numbers[2].R2 > 0.9 {
+		t.Errorf("%+v", numbers)
+	}
+	if name := RidgeName(set.Manifest); name != "sums and moments, ridge regression" {
+		t.Errorf("the model is called %q", name)
+	}
+}

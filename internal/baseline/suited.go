@@ -51,7 +51,7 @@ func suited(ctx context.Context, set *seq.Dataset, most limits) ([]*simple, erro
 	case pair && classes != 2 || classes < 2 || classes > mostClasses:
 		return nil, nil
 	case m.FeatureNames != nil: // there are no ids to count
-		return []*simple{moments(m.FeatureNames, classes, most)}, nil
+		return []*simple{moments(m, classes, most)}, nil
 	case !pair && tokenizer == tokenizers.ListOps{}.Type():
 		return []*simple{root(classes, most)}, nil
 	}
