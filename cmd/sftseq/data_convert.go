@@ -79,7 +79,7 @@ Sounds in one folder, called DIGIT_SPEAKER_NUMBER.wav, with a test split by numb
 			Action:    func(c *cli.Context) error { return convertTask(c, task) },
 		})
 	}
-	out.Subcommands = append(out.Subcommands, convertCloudCommand(), convertGraphCommand())
+	out.Subcommands = append(out.Subcommands, convertCloudCommand(), convertGraphCommand(), convertSuperpixelsCommand())
 	return out
 }
 

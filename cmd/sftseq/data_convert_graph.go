@@ -78,8 +78,8 @@ func convertGraph(c *cli.Context) error {
 	if at := slices.IndexFunc(o.From, table.ReadOnce); at >= 0 {
 		return usage(c, "--from %s: expected a file, which is read several times; standard input and other pipes can be read once only", o.From[at])
 	}
-	if n := o.RandomWalk; c.IsSet("random-walk") && (n < 1 || n > mostSteps) {
-		return usage(c, "--random-walk %d: expected 1 to %d steps", n, mostSteps)
+	if err := checkSteps(c); err != nil {
+		return err
 	}
 	if err := checkMolecules(c); err != nil {
 		return err
@@ -131,6 +131,14 @@ func checkMolecules(c *cli.Context) error {
 		if c.IsSet(name) {
 			return usage(c, "--%s: not expected %s", name, with)
 		}
+	}
+	return nil
+}
+
+// checkSteps refuses a random walk without steps, or with too many.
+func checkSteps(c *cli.Context) error {
+	if n := c.Int("random-walk"); c.IsSet("random-walk") && (n < 1 || n > mostSteps) {
+		return usage(c, "--random-walk %d: expected 1 to %d steps", n, mostSteps)
 	}
 	return nil
 }
