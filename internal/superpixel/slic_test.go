@@ -96,6 +96,23 @@ func TestEdges(t *testing.T) {
 	}
 }
 
+// TestMoves: centres go where pixels are like them, so that a dark margin that none began in is a piece.
+func TestMoves(t *testing.T) {
+	pixels := make([]byte, 30*10)
+	for i := range pixels {
+		if i%30 >= 3 {
+			pixels[i] = 255
+		}
+	}
+	c := Slice(pixels, 30, Options{Pieces: 3, Compactness: 10})
+	check(t, c, len(pixels))
+	for i, k := range c.Piece {
+		if dark := i%30 < 3; dark != (k == 0) {
+			t.Fatalf("pixel %d of row %d is of piece %d", i%30, i/30, k)
+		}
+	}
+}
+
 // TestNoise: pieces of noise are connected, too, and the same every time; images may be narrow.
 func TestNoise(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 1))

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// section are the commands of the first block of shell behind a heading of docs/own-data.md.
+func section(t *testing.T, heading string) (commands []string) {
+	t.Helper()
+	page, err := os.ReadFile("../../docs/own-data.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ := strings.Cut(string(page), "\n### "+heading+"\n")
+	_, text, _ = strings.Cut(text, "```sh\n")
+	text, _, _ = strings.Cut(text, "```")
+	for line := range strings.Lines(text) {
+		if command, ok := strings.CutPrefix(line, "sftseq "); ok {
+			commands = append(commands, command)
+		}
+	}
+	return commands
+}
+
+// TestMolecules runs the commands on molecules in docs/own-data.md, on molecules whose number is how many
+// oxygens they have. Rows that cannot be used are told of.
+func TestMolecules(t *testing.T) {
+	dir := t.TempDir()
+	table := "smiles,tpsa\nC(,1\n"
+	for i := range 60 {
+		table += fmt.Sprintf("%s%s%s,%d\n", strings.Repeat("C", 1+i%7), strings.Repeat("O", 1+i%3), strings.Repeat("N", i%4), 1+i%3)
+	}
+	writeText(t, filepath.Join(dir, "tpsa.csv"), table)
+	commands := section(t, "Molecules")
+	if len(commands) != 3 {
+		t.Fatalf("commands %q", commands)
+	}
+	said := ""
+	for _, command := range commands {
+		args := strings.Fields(regexp.MustCompile(`\b(tpsa\.csv|data/|runs/)`).ReplaceAllString(command, dir+"/$1"))
+		status, out, errs := program(nil, args...)
+		if status != 0 {
+			t.Fatalf("%s: status %d, %s", command, status, errs)
+		}
+		said += out + errs
+	}
+	for _, want := range []string{"1 of 61 rows left out: no molecule in SMILES", "tpsa.csv:2: column smiles: sign 2: expected a ) that closes the branch", "sums and moments, ridge regression", "mean of the training split"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("expected %q in\n%s", want, said)
+		}
+	}
+	to := filepath.Join(dir, "to")
+	convert := func(more ...string) []string {
+		return append([]string{"data", "convert", "graph", "--from", filepath.Join(dir, "tpsa.csv"), "--to", to}, more...)
+	}
+	for want, args := range map[string][]string{
+		"--tags: not expected with --smiles":            convert("--smiles", "smiles", "--tags", "x"),
+		"--strict: not expected without --smiles":       convert("--strict"),
+		"--random-walk 257: expected 1 to 256 steps":    convert("--smiles", "smiles", "--random-walk", "257"),
+		`column "size": expected one of`:                convert("--smiles", "smiles", "--numbers", "size"),
+		"tpsa.csv:2: no molecule in SMILES: column smi": convert("--smiles", "smiles", "--numbers", "tpsa", "--strict"),
+	} {
+		if status, _, errs := program(nil, args...); status == 0 || !strings.Contains(errs, want) {
+			t.Errorf("%v: status %d, %s", args, status, errs)
+		}
+		if _, err := os.Stat(filepath.Join(to, "dataset.json")); err == nil {
+			t.Errorf("%v: a data set is there", args)
+		}
+	}
+}
+
+// TestSuperpixels runs the commands on superpixels in docs/own-data.md, on two records that are gray.
+func TestSuperpixels(t *testing.T) {
+	dir := t.TempDir()
+	record := func(label, level byte) string {
+		return string(label) + strings.Repeat(string([]byte{level, level / 2}), 512)
+	}
+	records := strings.Repeat(record(0, 20)+record(1, 120), 20)
+	in := filepath.Join(dir, "cifar-10-batches-bin")
+	if err := os.Mkdir(in, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	writeText(t, filepath.Join(in, "cifar10_gray_train.bin"), records)
+	writeText(t, filepath.Join(in, "cifar10_gray_test.bin"), records)
+	commands := section(t, "Superpixels")
+	if len(commands) != 3 {
+		t.Fatalf("commands %q", commands)
+	}
+	said := ""
+	for _, command := range commands {
+		args := strings.Fields(regexp.MustCompile(`\b(cifar-10|data/|runs/)`).ReplaceAllString(command, dir+"/$1"))
+		status, out, errs := program(nil, args...)
+		if status != 0 {
+			t.Fatalf("%s: status %d, %s", command, status, errs)
+		}
+		said += out
+	}
+	if !strings.Contains(said, "superpixels/train.arrow: 36 rows of 18 to 36 tokens") || !strings.Contains(said, "sums and moments 100.00%") {
+		t.Error(said)
+	}
+	to := filepath.Join(dir, "to")
+	convert := func(more ...string) []string {
+		return append([]string{"data", "convert", "superpixels", "--from", filepath.Join(dir, "data/image"), "--to", to}, more...)
+	}
+	for want, args := range map[string][]string{
+		"--pieces 0: expected 1 to 65536":           convert("--pieces", "0"),
+		"--compactness 0: expected more than 0":     convert("--compactness", "0"),
+		"--width 0: expected 1 to":                  convert("--width", "0"),
+		"expected rows of 33 pixels":                convert("--width", "33"),
+		"--random-walk 0: expected 1 to 256 steps":  convert("--random-walk", "0"),
+		"expected gray images, a class for each":    append(convert(), "--from", filepath.Join(dir, "data/superpixels")),
+		"--from is missing":                         {"data", "convert", "superpixels"},
+		"expected flags only, found \"data/image\"": {"data", "convert", "superpixels", "data/image"},
+	} {
+		if status, _, errs := program(nil, args...); status == 0 || !strings.Contains(errs, want) {
+			t.Errorf("%v: status %d, %s", args, status, errs)
+		}
+	}
+}
