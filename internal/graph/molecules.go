@@ -101,9 +101,8 @@ func (m *molecules) molecule(in *table.Row) (*row, *skipped.Reason) {
 	}
 	x := &row{Example: seq.Example{Label: seq.NoLabel}}
 	x.Features, x.Edges = atomFeatures(read), bondEdges(read)
-	rest := in.Values[1+m.answers:]
 	if m.options.SplitField != "" {
-		x.split, rest = strings.Clone(rest[0].Text), rest[1:]
+		x.split = strings.Clone(in.Values[1+m.answers].Text)
 	}
 	id, _ := m.names.ID(in, slices.Index(m.columns, m.options.ID))
 	x.ID = strings.Clone(id.Text) // it shares the memory of its row

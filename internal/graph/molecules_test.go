@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/skipped"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -120,28 +121,34 @@ func TestMolecularClasses(t *testing.T) {
 	}
 }
 
-// FuzzMolecules: whatever a table of molecules becomes has valid rows.
+// FuzzMolecules: whatever rows of a table are molecules fit into a data set, with their random walks.
 func FuzzMolecules(f *testing.F) {
 	f.Add("smiles,label\nCC(=O)O,acid\nC1CC1,ring\n", uint8(3))
 	f.Add("smiles,label\n[H]C,a\n\"C\nC\",b\n", uint8(0))
 	f.Add("smiles,label,smiles\nC,a,C\n", uint8(1))
-	dir := f.TempDir()
+	path := filepath.Join(f.TempDir(), "x.csv")
 	f.Fuzz(func(t *testing.T, text string, steps uint8) {
 		defer fuzztest.Limits(t, 64<<20+40_000*len(text))()
-		path := filepath.Join(dir, "x.csv")
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		o := usual(path)
-		o.SMILES, o.RandomWalk, o.Replace = "smiles", int(steps%8), true
-		d, _, err := Convert(t.Context(), filepath.Join(dir, "data"), o)
+		o.SMILES, o.RandomWalk = "smiles", int(steps%8)
+		s, err := survey(t.Context(), &o)
 		if err != nil {
 			return
 		}
-		if f, err := d.Open("train"); err != nil || len(f.Spec().FeatureNames) != len(AtomFeatureNames)+int(steps%8) {
+		err = o.rows(skipped.New()).each(t.Context(), func(x *row) error {
+			if !s.number(x) {
+				return errChanged
+			}
+			if err := x.walk(t.Context(), o.RandomWalk); err != nil {
+				return err
+			}
+			return seq.NewBlock(&s.spec).Append(x.Example)
+		})
+		if err != nil {
 			t.Errorf("%q: %v", text, err)
-		} else {
-			f.Close()
 		}
 	})
 }
