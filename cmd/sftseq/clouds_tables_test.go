@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -128,6 +129,50 @@ func TestConvertCloud(t *testing.T) {
 	}
 	if status, _, errs := program(nil, "data", "convert", "--from", from, "--to", data+"3", "--no-baselines"); status != 0 || !strings.Contains(errs, "were read as text: sftseq data convert cloud --from ") {
 		t.Errorf("as text: status %d, %s", status, errs)
+	}
+}
+
+// TestConvertSeries: files whose names differ in numbers alone are in one split, and classes of few
+// files are left out by name.
+func TestConvertSeries(t *testing.T) {
+	from, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
+	for i := range 40 {
+		path := filepath.Join(from, fmt.Sprintf("pins/header%c_1x%02d.wrl", 'a'+i/4, i))
+		if i > 36 {
+			path = filepath.Join(from, fmt.Sprintf("rare/%d.wrl", i))
+		}
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		text := "#VRML V2.0 utf8\nShape { geometry IndexedFaceSet { coord Coordinate { point [0 0 0, 1 0 0, 0 2 3] } coordIndex [0 1 2] } }\n"
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	convert := []string{"data", "convert", "cloud", "--from", from, "--points", "4", "--no-baselines"}
+	status, out, errs := program(nil, append(convert, "--to", data, "--by-series", "--min-files", "4", "--val-part", "0.2", "--test-part", "0.2")...)
+	if status != 0 || !strings.Contains(errs, "left out: 1 classes of fewer than 4 files: rare") || !strings.HasSuffix(out, "labels: pins\n") {
+		t.Fatalf("status %d, %s, %s", status, out, errs)
+	}
+	of := map[string]string{}
+	for _, split := range []string{"train", "val", "test"} {
+		_, rows, _ := program(nil, "data", "head", "--rows", "40", filepath.Join(data, split+".arrow"))
+		for _, id := range regexp.MustCompile(`"id":"pins/(header.)`).FindAllStringSubmatch(rows, -1) {
+			if other := of[id[1]]; other != "" && other != split {
+				t.Errorf("%s is in %s and %s", id[1], other, split)
+			}
+			of[id[1]] = split
+		}
+	}
+	if len(of) != 10 {
+		t.Errorf("%v", of)
+	}
+	for want, flags := range map[string][]string{
+		"no class has 50 files": {"--min-files", "50"}, "--min-files 0, expected at least 1": {"--min-files", "0"},
+	} {
+		if status, _, errs := program(nil, append(append(convert, "--to", data+"2"), flags...)...); status == 0 || !strings.Contains(errs, want) {
+			t.Errorf("%v: status %d, %s", flags, status, errs)
+		}
 	}
 }
 

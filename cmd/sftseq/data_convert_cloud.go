@@ -33,6 +33,8 @@ own lists.`, strings.Join(cloud.Endings(), ", ")),
 			&cli.BoolFlag{Name: "parts", Usage: "label each point with its part, the last number of its line, in place of each cloud with its class"},
 			&cli.Float64Flag{Name: "val-part", Value: 0.1, Usage: "`PART` of the files that no folder puts into a split that are for validation, and of those in folders train where no folder is called val"},
 			&cli.Float64Flag{Name: "test-part", Value: 0.1, Usage: "`PART` for the test, of the files that no folder puts into a split"},
+			&cli.BoolFlag{Name: "by-series", Usage: "put files of a class whose names differ in numbers alone, such as header_1x02 and header_1x12, into one split, so that none is tested that hardly differs from one of training"},
+			&cli.IntFlag{Name: "min-files", Value: 1, Usage: "leave out classes of fewer than `N` files"},
 			&cli.Uint64Flag{Name: "seed", Usage: "seed of the points that are taken, and of the splits"},
 			noBaselinesFlag(),
 			&cli.BoolFlag{Name: "strict", Usage: "stop at the first file that cannot be used"},
@@ -52,7 +54,7 @@ func convertCloud(c *cli.Context) error {
 	if err := needFlags(c, "from", "to"); err != nil {
 		return err
 	}
-	o := cloud.Options{Points: c.Int("points"), Parts: c.Bool("parts"), Seed: c.Uint64("seed"), ValPart: c.Float64("val-part"), TestPart: c.Float64("test-part"), Strict: c.Bool("strict"), Replace: c.Bool("force")}
+	o := cloud.Options{Points: c.Int("points"), Parts: c.Bool("parts"), Seed: c.Uint64("seed"), ValPart: c.Float64("val-part"), TestPart: c.Float64("test-part"), Series: c.Bool("by-series"), Strict: c.Bool("strict"), Replace: c.Bool("force")}
 	if err := o.Validate(); err != nil {
 		return usage(c, "%w", err)
 	}
@@ -60,7 +62,17 @@ func convertCloud(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if n := c.Int("min-files"); n < 1 {
+		return usage(c, "--min-files %d, expected at least 1", n)
+	}
+	if left := files.AtLeast(c.Int("min-files")); len(left) > 0 {
+		fmt.Fprintf(c.App.ErrWriter, "left out: %d classes of fewer than %d files: %s\n", len(left), c.Int("min-files"), shortList(left, 20))
+	}
 	switch free, training := files.Divided(); {
+	case files.Len() == 0:
+		return fmt.Errorf("%s: no class has %d files, expected one at least", c.String("from"), c.Int("min-files"))
+	case c.Bool("by-series") && !free:
+		return usage(c, "--by-series: the folders of %s put all files into splits, and it is of others", c.String("from"))
 	case c.IsSet("test-part") && !free:
 		return usage(c, "--test-part: the folders of %s put all files into splits, and it is of others", c.String("from"))
 	case c.IsSet("val-part") && !free && !training:

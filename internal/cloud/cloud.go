@@ -1,4 +1,4 @@
-// Package cloud reads points and surfaces of files (XYZ, OFF, OBJ, PLY) and takes point clouds
+// Package cloud reads points and surfaces of files (XYZ, OFF, OBJ, PLY, VRML) and takes point clouds
 // of them: of points the farthest ones, of a surface ones that are uniform on it.
 package cloud
 
@@ -24,7 +24,7 @@ type Shape struct {
 
 // formats are the readers by the ending of a name.
 var formats = map[string]func(text []byte) (*Shape, error){
-	".xyz": readXYZ, ".txt": readXYZ, ".pts": readXYZ, ".off": readOFF, ".obj": readOBJ, ".ply": readPLY,
+	".xyz": readXYZ, ".txt": readXYZ, ".pts": readXYZ, ".off": readOFF, ".obj": readOBJ, ".ply": readPLY, ".wrl": readVRML,
 }
 
 // partFormats are the readers of files whose points have parts.

@@ -24,6 +24,7 @@ type Options struct {
 	Parts             bool // each point has a tag, CATEGORY/PART: its class, and the last number of its line
 	Seed              uint64
 	ValPart, TestPart float64          // of the files that no folder puts into a split; ValPart also of those for training, where no folder has any for validation
+	Series            bool             // files whose names differ in numbers alone are in one split
 	Strict            bool             // a file that cannot be used is an error
 	Replace           bool             // a complete data set that is there already
 	Progress          func(rows int64) // called with the files added; may be nil
@@ -88,6 +89,9 @@ func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dat
 	}()
 	err := o.Validate()
 	if err == nil {
+		if o.Series {
+			o.splitSeries(files)
+		}
 		err = c.convertAll(ctx)
 	}
 	if err != nil {
@@ -207,6 +211,9 @@ func (c *converter) finish(ctx context.Context) (*seq.Dataset, error) {
 		"rows": c.left.Read, "left_out": c.left.Counts()}
 	if c.Parts {
 		provenance["parts"] = true
+	}
+	if c.Series {
+		provenance["series"] = true
 	}
 	return c.builder.Finish(provenance)
 }

@@ -1,0 +1,75 @@
+package cloud
+
+import (
+	"cmp"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+var digits = regexp.MustCompile(`[0-9]+`)
+
+// series is what a file has in common with those whose names differ in numbers alone, such as
+// pins/header_1x02.wrl and pins/header_1x12.wrl.
+func (f *file) series() string { return f.class + ":" + digits.ReplaceAllString(f.relative, "") }
+
+// splitSeries puts the files that no folder puts into a split into one, those of a series
+// together: of each class as many series are for the test and for validation as have at most their
+// parts of its files, drawn by the seed. All others are for training, so that a series that is
+// most of a class is.
+func (o *Options) splitSeries(files *Files) {
+	series := map[string][]*file{}
+	total := map[string]int{} // files of a class
+	for i := range files.list {
+		if f := &files.list[i]; f.split == "" {
+			series[f.series()] = append(series[f.series()], f)
+			total[f.class]++
+		}
+	}
+	type group struct {
+		name  string
+		draw  float64
+		files []*file
+	}
+	var groups []group
+	for name, of := range series {
+		groups = append(groups, group{name, o.random(&file{relative: name}, 0)(), of})
+	}
+	slices.SortFunc(groups, func(a, b group) int { return cmp.Or(cmp.Compare(a.draw, b.draw), strings.Compare(a.name, b.name)) })
+	used := map[[2]string]int{} // of a class in a split
+	for _, g := range groups {
+		class, split := g.files[0].class, "train"
+		for _, s := range []struct {
+			name string
+			part float64
+		}{{"test", o.TestPart}, {"val", o.ValPart}} {
+			room := int(math.Ceil(s.part*float64(total[class]))) - used[[2]string{class, s.name}]
+			if len(g.files) <= room {
+				split = s.name
+				break
+			}
+		}
+		used[[2]string{class, split}] += len(g.files)
+		for _, f := range g.files {
+			f.split = split
+		}
+	}
+}
+
+// AtLeast leaves out the classes of fewer files, and says which.
+func (f *Files) AtLeast(n int) (left []string) {
+	count := map[string]int{}
+	for _, file := range f.list {
+		count[file.class]++
+	}
+	small := func(class string) bool { return class != "" && count[class] < n }
+	for _, class := range f.Classes {
+		if small(class) {
+			left = append(left, class)
+		}
+	}
+	f.Classes = slices.DeleteFunc(f.Classes, small)
+	f.list = slices.DeleteFunc(f.list, func(x file) bool { return small(x.class) })
+	return left
+}

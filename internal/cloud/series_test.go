@@ -1,0 +1,63 @@
+package cloud
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+)
+
+// TestSplitSeries: files whose names differ in numbers alone are in one split, that of a class
+// alike in others is their own; no class has more than its part in the test and in validation,
+// and what is most of a class is for training. The order of the files changes nothing.
+func TestSplitSeries(t *testing.T) {
+	var list []file
+	add := func(class, name string, n int) {
+		for i := range n {
+			list = append(list, file{relative: fmt.Sprintf("%s/%s_1x%02d.wrl", class, name, i), class: class})
+		}
+	}
+	for i := range 20 {
+		add("pins2", "header"+string(rune('a'+i)), 3)
+	}
+	add("pins3", "header", 50)
+	add("pins3", "other", 2)
+	list = append(list, file{relative: "pins3/test/x.wrl", class: "pins3", split: "test"})
+	o := Options{ValPart: 0.2, TestPart: 0.1, Seed: 3}
+	split := func(list []file) map[string]string {
+		files := &Files{list: slices.Clone(list)}
+		o.splitSeries(files)
+		out := map[string]string{}
+		for _, f := range files.list {
+			out[f.relative] = f.split
+		}
+		return out
+	}
+	got := split(list)
+	count, of := map[string]int{}, map[string]string{}
+	for _, f := range list[:len(list)-1] {
+		count[f.class+" "+got[f.relative]]++
+		if s := of[f.series()]; s != "" && s != got[f.relative] {
+			t.Errorf("%s is in %s, others of its series in %s", f.relative, got[f.relative], s)
+		}
+		of[f.series()] = got[f.relative]
+	}
+	if count["pins2 test"] != 6 || count["pins2 val"] != 12 || count["pins3 train"] < 50 || got["pins3/test/x.wrl"] != "test" {
+		t.Errorf("%v", count)
+	}
+	slices.Reverse(list)
+	for name, s := range split(list) {
+		if got[name] != s {
+			t.Errorf("%s: %s and, in another order, %s", name, got[name], s)
+		}
+	}
+	o.Seed = 4
+	other := split(list)
+	if fmt.Sprint(other) == fmt.Sprint(got) {
+		t.Error("another seed changes nothing")
+	}
+
+	files := &Files{Classes: []string{"pins2", "pins3"}, list: slices.Clone(list)}
+	if left := files.AtLeast(60); !slices.Equal(left, []string{"pins3"}) || !slices.Equal(files.Classes, []string{"pins2"}) || files.Len() != 60 {
+		t.Errorf("left out %v, %v and %d files stay", left, files.Classes, files.Len())
+	}
+}

@@ -1,0 +1,118 @@
+package cloud
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// readVRML reads the surfaces of VRML 2.0 (ISO/IEC 14772-1, "VRML97"): the indexed face sets of
+// all shapes, moved, turned and scaled by the transforms that they are in. Of a Switch the chosen
+// node is read, of an LOD the finest. Lines, points and text have no surface and are passed over,
+// and so is all that only says how a surface looks; other geometry, prototypes and files that are
+// included are errors, as a part of the surface would be missing.
+func readVRML(text []byte) (*Shape, error) {
+	p := &vrmlParser{text: text, line: 1, defined: map[string]*vrmlNode{}}
+	roots, err := p.scene()
+	if err != nil {
+		return nil, fmt.Errorf("line %d: %w", p.line, err)
+	}
+	s := &vrmlSurface{Shape: &Shape{Faces: [][3]int{}}, room: len(text)}
+	for _, n := range roots {
+		if err := s.add(n, identityTransform); err != nil {
+			return nil, err
+		}
+	}
+	return s.Shape, nil
+}
+
+// vrmlSurface collects the faces of a scene.
+type vrmlSurface struct {
+	*Shape
+	// room is how many nodes and points may still come: nodes that are used again and again make
+	// more of them than a file has bytes only if it is meant to be too large.
+	room int
+}
+
+func (s *vrmlSurface) take(n int) error {
+	if s.room -= n; s.room < 0 {
+		return errors.New("its nodes are used again so often that they make more points than the file has bytes")
+	}
+	return nil
+}
+
+// add adds the surface of a node and of those in it.
+func (s *vrmlSurface) add(n *vrmlNode, by transform) error {
+	if err := s.take(1); err != nil {
+		return err
+	}
+	inside := n.nodes["children"]
+	switch n.kind {
+	case "Transform":
+		t, err := transformOf(n)
+		if err != nil {
+			return err
+		}
+		by = by.after(t)
+	case "Switch":
+		inside = n.nodes["choice"]
+		if which := n.numbers["whichChoice"]; len(which) != 1 || which[0] < 0 || int(which[0]) >= len(inside) {
+			inside = nil // none, as −1 says
+		} else {
+			inside = inside[int(which[0]):][:1]
+		}
+	case "LOD":
+		inside = n.nodes["level"]
+		inside = inside[:min(len(inside), 1)]
+	case "Shape":
+		inside = n.nodes["geometry"]
+	case "IndexedFaceSet":
+		return s.faces(n, by)
+	case "Inline", "Box", "Cone", "Cylinder", "Sphere", "ElevationGrid", "Extrusion":
+		return fmt.Errorf("a node %s, expected all surfaces as IndexedFaceSet", n.kind)
+	}
+	for _, m := range inside {
+		if err := s.add(m, by); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// faces adds those of a face set.
+func (s *vrmlSurface) faces(n *vrmlNode, by transform) error {
+	first := len(s.Points)
+	for _, c := range n.nodes["coord"] {
+		numbers := c.numbers["point"]
+		if len(numbers)%3 != 0 {
+			return fmt.Errorf("%d coordinates of points, expected 3 of each", len(numbers))
+		}
+		if err := s.take(len(numbers) / 3); err != nil {
+			return err
+		}
+		for v := range slices.Chunk(numbers, 3) {
+			s.Points = append(s.Points, by.apply(Vec(v)))
+		}
+	}
+	index := n.numbers["coordIndex"]
+	if err := s.take(len(index)); err != nil {
+		return err
+	}
+	var corners []int
+	for i, at := range append(slices.Clip(index), -1) { // which the last face may leave out
+		switch {
+		case at == -1 && len(corners) > 2:
+			s.fan(corners)
+			corners = corners[:0]
+		case at == -1 && len(corners) == 0:
+		case at == -1:
+			return fmt.Errorf("a face of %d corners, expected at least 3", len(corners))
+		case at != math.Trunc(at) || at < 0 || int(at) >= len(s.Points)-first:
+			return fmt.Errorf("coordIndex, number %d: corner %v, expected 0 to %d", i, at, len(s.Points)-first-1)
+		default:
+			corners = append(corners, first+int(at))
+		}
+	}
+	return nil
+}
