@@ -151,7 +151,7 @@ func TestConvertSeries(t *testing.T) {
 	}
 	convert := []string{"data", "convert", "cloud", "--from", from, "--points", "4", "--no-baselines"}
 	status, out, errs := program(nil, append(convert, "--to", data, "--by-series", "--min-files", "4", "--val-part", "0.2", "--test-part", "0.2")...)
-	if status != 0 || !strings.Contains(errs, "left out: 1 classes of fewer than 4 files: rare") || !strings.HasSuffix(out, "labels: pins\n") {
+	if status != 0 || !strings.Contains(errs, "left out, of fewer than 4 files: rare") || !strings.HasSuffix(out, "labels: pins\n") {
 		t.Fatalf("status %d, %s, %s", status, out, errs)
 	}
 	of := map[string]string{}

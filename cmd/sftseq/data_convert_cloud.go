@@ -66,7 +66,7 @@ func convertCloud(c *cli.Context) error {
 		return usage(c, "--min-files %d, expected at least 1", n)
 	}
 	if left := files.AtLeast(c.Int("min-files")); len(left) > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "left out: %d classes of fewer than %d files: %s\n", len(left), c.Int("min-files"), shortList(left, 20))
+		fmt.Fprintf(c.App.ErrWriter, "left out, of fewer than %d files: %s\n", c.Int("min-files"), shortList(left, 20))
 	}
 	switch free, training := files.Divided(); {
 	case files.Len() == 0:
