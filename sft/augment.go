@@ -21,25 +21,17 @@ func (s *Settings) augments() bool {
 
 // checkPoints reports why the clouds of a model cannot be augmented.
 func (s *Settings) checkPoints(c *Config) error {
-	if s.augments() && slices.Contains(c.places("x", "y", "z"), -1) {
+	if s.augments() && seq.Points(c.FeatureNames) == nil {
 		return errors.New("the tokens have no features x, y and z: point_scale, point_rotation and point_shift are of points")
 	}
 	return nil
 }
 
-// places are where in the features of a token the named ones are, −1 where they are not.
-func (c *Config) places(names ...string) []int {
-	out := make([]int, len(names))
-	for i, name := range names {
-		out[i] = slices.Index(c.FeatureNames, name)
-	}
-	return out
-}
-
 // augmented is a point cloud as training reads it: x becomes s·R·x + t, and a normal R·n, with
 // s uniform within PointScale, R uniform among the rotations of PointRotation, and each
 // coordinate of t uniform from −PointShift to PointShift. All three are functions of (seed, row,
-// step) alone. What is handed in is not changed.
+// step) alone. Other features stay, edges and what is to be told, too. What is handed in is not
+// changed.
 func (s *Settings) augmented(c *Config, e seq.Example, step int) [][]float32 {
 	draw := func(n uint32) [4]float64 {
 		var out [4]float64
@@ -57,12 +49,12 @@ func (s *Settings) augmented(c *Config, e seq.Example, step int) [][]float32 {
 		shift[i] = float64(s.PointShift * (float64(2*first[1+i]) - 1))
 	}
 	turn := s.rotation(draw)
-	points, normals := c.places("x", "y", "z"), c.places("nx", "ny", "nz")
+	at := seq.Points(c.FeatureNames)
 	out := make([][]float32, len(e.Features))
 	for i, row := range e.Features {
 		out[i] = slices.Clone(row)
-		turn.apply(out[i], points, scale, shift)
-		if !slices.Contains(normals, -1) {
+		turn.apply(out[i], at[:3], scale, shift)
+		if normals := at[3:]; len(normals) > 0 {
 			turn.apply(out[i], normals, 1, [3]float64{})
 		}
 	}

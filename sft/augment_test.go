@@ -27,8 +27,8 @@ func pointRows(n int) (*Config, seq.Example) {
 }
 
 func threeOf(c *Config, row []float32, names ...string) (v [3]float64) {
-	for i, at := range c.places(names...) {
-		v[i] = float64(row[at])
+	for i, name := range names {
+		v[i] = float64(row[slices.Index(c.FeatureNames, name)])
 	}
 	return v
 }

@@ -73,6 +73,9 @@ func (s *Settings) StageSteps() int {
 // within int.
 const mostBatch = 1 << 24
 
+// mostPoint is more than any cloud is scaled or moved by; float32 holds what comes of it.
+const mostPoint = 1e6
+
 // AdamW's constants.
 const (
 	beta1   = 0.9
@@ -103,10 +106,10 @@ func (s *Settings) Validate() error {
 		return bad("token deletion", s.TokenDeletion, "0 ≤ rate < 1")
 	case !(s.TokenReplacement >= 0 && float32(s.TokenReplacement) < 1):
 		return bad("token replacement", s.TokenReplacement, "0 ≤ rate < 1")
-	case len(s.PointScale) > 0 && (len(s.PointScale) != 2 || !(s.PointScale[0] > 0) || !(s.PointScale[1] >= s.PointScale[0]) || !finite(s.PointScale[1])):
-		return bad("point scale", s.PointScale, "two factors above 0, the least and the largest")
-	case !(s.PointShift >= 0) || !finite(s.PointShift):
-		return bad("point shift", s.PointShift, "a number that is not negative")
+	case len(s.PointScale) > 0 && (len(s.PointScale) != 2 || !(s.PointScale[0] > 0) || !(s.PointScale[1] >= s.PointScale[0]) || s.PointScale[1] > mostPoint):
+		return bad("point scale", s.PointScale, fmt.Sprintf("two factors above 0 and up to %g, the least and the largest", mostPoint))
+	case !(s.PointShift >= 0) || s.PointShift > mostPoint:
+		return bad("point shift", s.PointShift, fmt.Sprintf("a number from 0 to %g", mostPoint))
 	case s.EvalEvery < 0 || s.LogEvery < 1 || s.Patience < 0:
 		return bad("eval-every, log-every, patience", fmt.Sprint(s.EvalEvery, s.LogEvery, s.Patience), "numbers of steps that are not negative")
 	}

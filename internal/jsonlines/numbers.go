@@ -18,7 +18,7 @@ func Features(value json.RawMessage) ([][]float32, error) {
 	if value[0] != '[' {
 		return nil, fmt.Errorf("expected a list of lists of numbers, found %s", Kind(value))
 	}
-	features := [][]float32{}
+	features := make([][]float32, 0, bytes.Count(value, []byte("["))-1)
 	numbers := make([]float32, 0, bytes.Count(value, []byte(","))+1) // of all tokens
 	for token := range Elements(value) {
 		first := len(numbers)

@@ -1,73 +1,74 @@
 package report
 
 import (
-	"math/rand/v2"
-
-	"gonum.org/v1/gonum/graph"
-	"gonum.org/v1/gonum/graph/iterator"
-	"gonum.org/v1/gonum/graph/layout"
-	"gonum.org/v1/gonum/graph/simple"
-	"gonum.org/v1/gonum/spatial/r2"
+	"math"
 
 	"github.com/sftseq/sftseq/internal/chart"
 	"github.com/sftseq/sftseq/seq"
 )
 
-// mostDrawn is how many nodes a graph may have for a picture in which something can be seen.
-const mostDrawn = 500
+// Limits of a graph for a picture in which something can be seen.
+const (
+	mostNodes = 500
+	mostEdges = 4000
+)
 
-// laidOut lays the nodes of a graph out by Eades's springs (A heuristic for graph drawing, 1984):
-// neighbours near each other, others apart. The same graph always looks the same.
+// laidOut lays the nodes of a graph out by forces: all push each other away by ℓ²/d, those
+// with an edge pull by d²/ℓ, where d is their distance and ℓ that of nodes spread evenly, and a
+// weak pull to the middle keeps what is not joined in the picture. No node moves farther in a
+// step than a temperature allows, which falls to 0, so that it ends whatever the graph. It begins
+// on a circle, and so a graph always looks the same.
+//
+// Source: Fruchterman, Reingold, "Graph Drawing by Force-directed Placement", Software: Practice
+// and Experience 21, 1991.
 func laidOut(nodes int, edges []seq.Edge) *chart.Plane {
-	g := ordered{near: make([][]graph.Node, nodes), joined: map[[2]int64]bool{}}
-	p := &chart.Plane{}
-	for _, e := range edges {
-		from, to := int64(e.Source), int64(e.Target)
-		if from == to || g.joined[[2]int64{from, to}] {
-			continue
-		}
-		g.joined[[2]int64{from, to}], g.joined[[2]int64{to, from}] = true, true
-		g.near[from], g.near[to] = append(g.near[from], simple.Node(to)), append(g.near[to], simple.Node(from))
-		p.Edges = append(p.Edges, [2]int{int(from), int(to)})
+	p := &chart.Plane{Points: make([]chart.Point, nodes), Edges: joined(edges)}
+	for n := range p.Points {
+		sin, cos := math.Sincos(2 * math.Pi * float64(n) / float64(nodes))
+		p.Points[n] = chart.Point{X: cos, Y: sin}
 	}
-	const updates, repulsion, rate, theta = 100, 1, 0.05, 0.1
-	at := layout.NewOptimizerR2(g, (&layout.EadesR2{Updates: updates, Repulsion: repulsion, Rate: rate, Theta: theta, Src: rand.NewPCG(1, 1)}).Update)
-	for at.Update() {
+	even := 2 / math.Sqrt(float64(nodes))
+	moves := make([]chart.Point, nodes)
+	pull := func(a, b int, force func(d float64) float64) {
+		x, y := p.Points[b].X-p.Points[a].X, p.Points[b].Y-p.Points[a].Y
+		d := max(math.Hypot(x, y), 1e-9)
+		f := force(d) / d
+		moves[a] = chart.Point{X: moves[a].X + f*x, Y: moves[a].Y + f*y}
+		moves[b] = chart.Point{X: moves[b].X - f*x, Y: moves[b].Y - f*y}
 	}
-	for n := range nodes {
-		place := r2.Vec{}
-		if nodes > 1 {
-			place = at.Coord2(int64(n))
+	const steps, middle = 200, 0.1
+	for step := range steps {
+		for n, at := range p.Points {
+			moves[n] = chart.Point{X: -middle * at.X, Y: -middle * at.Y}
 		}
-		p.Points = append(p.Points, chart.Point{X: place.X, Y: place.Y})
+		for a := range nodes {
+			for b := range a {
+				pull(a, b, func(d float64) float64 { return -even * even / d })
+			}
+		}
+		for _, e := range p.Edges {
+			pull(e[0], e[1], func(d float64) float64 { return d * d / even })
+		}
+		temperature := 0.2 * (1 - float64(step)/steps)
+		for n, move := range moves {
+			length := max(math.Hypot(move.X, move.Y), 1e-12)
+			part := min(length, temperature) / length
+			p.Points[n].X += part * move.X
+			p.Points[n].Y += part * move.Y
+		}
 	}
 	return p
 }
 
-// ordered is an undirected graph whose nodes have an order, which those of gonum have not, so
-// that a layout always begins alike.
-type ordered struct {
-	near   [][]graph.Node
-	joined map[[2]int64]bool
-}
-
-func (g ordered) Node(id int64) graph.Node { return simple.Node(id) }
-
-func (g ordered) Nodes() graph.Nodes {
-	all := make([]graph.Node, len(g.near))
-	for n := range all {
-		all[n] = simple.Node(n)
+// joined are the pairs of nodes with an edge, each once, and none of a node to itself.
+func joined(edges []seq.Edge) (out [][2]int) {
+	seen := map[[2]int]bool{}
+	for _, e := range edges {
+		pair := [2]int{int(min(e.Source, e.Target)), int(max(e.Source, e.Target))}
+		if pair[0] != pair[1] && !seen[pair] {
+			seen[pair] = true
+			out = append(out, pair)
+		}
 	}
-	return iterator.NewOrderedNodes(all)
-}
-
-func (g ordered) From(id int64) graph.Nodes { return iterator.NewOrderedNodes(g.near[id]) }
-
-func (g ordered) HasEdgeBetween(x, y int64) bool { return g.joined[[2]int64{x, y}] }
-
-func (g ordered) Edge(x, y int64) graph.Edge {
-	if !g.HasEdgeBetween(x, y) {
-		return nil
-	}
-	return simple.Edge{F: simple.Node(x), T: simple.Node(y)}
+	return out
 }

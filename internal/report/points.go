@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sftseq/sftseq/internal/chart"
+	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -13,6 +14,7 @@ import (
 // with the weights of the pooling.
 type drawing struct {
 	What   string // of its tokens, several
+	Shown  int    // of these, where there are too many for a picture; 0 otherwise
 	Panels []drawingPanel
 }
 
@@ -32,9 +34,15 @@ func newFeaturedView(c *sft.Config, e *Example) sequenceView {
 		return v
 	}
 	d := &drawing{What: what}
+	shown := shownPoints(v.Length, x)
+	if len(shown) < v.Length {
+		d.Shown = len(shown)
+	}
 	add := func(name string, ink chart.Ink, marks []float64) {
-		p := *plane
-		p.Name, p.Ink, p.Marks = name, ink, marks
+		p := chart.Plane{Name: name, Ink: ink, Edges: plane.Edges}
+		for _, i := range shown {
+			p.Points, p.Marks = append(p.Points, plane.Points[i]), append(p.Marks, marks[i])
+		}
 		d.Panels = append(d.Panels, drawingPanel{name, p.Scene()})
 	}
 	add("as it is read", chart.TextInk, near)
@@ -55,18 +63,43 @@ func newFeaturedView(c *sft.Config, e *Example) sequenceView {
 	return v
 }
 
+// mostPoints is how many points are shown of a cloud, beside those that a layer has sampled.
+const mostPoints = 2000
+
+// shownPoints are all points, or of many some as far from each other in their order, and those
+// that a layer has sampled.
+func shownPoints(n int, x *sft.Explanation) (out []int) {
+	show := make([]bool, n)
+	for i := range min(n, mostPoints) {
+		show[i*n/min(n, mostPoints)] = true
+	}
+	for _, l := range x.Layers {
+		for _, at := range l.Positions {
+			show[at] = true
+		}
+	}
+	for i, yes := range show {
+		if yes {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
 // planeOf are the tokens of a row on a plane, what they are called, and how near each is; nil
 // where they have no place.
 func planeOf(c *sft.Config, e *Example) (plane *chart.Plane, what string, near []float64) {
-	var xyz [3]int
-	for i, name := range []string{"x", "y", "z"} {
-		xyz[i] = slices.Index(c.FeatureNames, name)
-	}
+	xyz := seq.Points(c.FeatureNames)
+	few := len(e.Features) <= mostNodes && len(e.Edges) <= mostEdges
 	switch {
-	case !slices.Contains(xyz[:], -1):
-		plane, near = seen(e.Features, xyz)
+	case xyz != nil && c.Edged() && few: // the nodes have their places
+		plane, near = seen(e.Features, [3]int(xyz[:3]))
+		plane.Edges = joined(e.Edges)
+		return plane, "nodes", near
+	case xyz != nil && !c.Edged():
+		plane, near = seen(e.Features, [3]int(xyz[:3]))
 		return plane, "points", near
-	case c.Edged() && len(e.Features) <= mostDrawn:
+	case c.Edged() && few:
 		return laidOut(len(e.Features), e.Edges), "nodes", slices.Repeat([]float64{1}, len(e.Features))
 	}
 	return nil, "", nil

@@ -1,7 +1,6 @@
 package report
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -10,9 +9,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestDrawings: a cloud is seen from one side, nearer points darker; a graph is laid out, the
-// same each time, with neighbours nearer than others; tokens that have no place are shown by
-// their positions.
+// TestDrawings: a cloud is seen from one side, nearer points darker; tokens that have no place are
+// shown by their positions.
 func TestDrawings(t *testing.T) {
 	cloud := &Example{Features: [][]float32{{0, 0, 0}, {0, 0, 1}, {0, -3, 0}, {0, 3, 0}}, Output: sft.Output{Explanations: []sft.Explanation{*explanation(4, 1)}}}
 	view := newFeaturedView(&sft.Config{FeatureNames: []string{"z", "y", "x"}}, cloud)
@@ -34,27 +32,44 @@ func TestDrawings(t *testing.T) {
 		t.Errorf("near %v: y leads away", near)
 	}
 
-	var ring []seq.Edge
-	for n := range int32(12) {
-		ring = append(ring, seq.Edge{Source: n, Target: (n + 1) % 12}, seq.Edge{Source: (n + 1) % 12, Target: n}, seq.Edge{Source: n, Target: n})
-	}
-	g := laidOut(12, ring)
-	if !slices.Equal(g.Points, laidOut(12, ring).Points) || len(g.Edges) != 12 {
-		t.Errorf("%d edges, %v", len(g.Edges), g.Points)
-	}
-	distance := func(a, b int) float64 {
-		return math.Hypot(g.Points[a].X-g.Points[b].X, g.Points[a].Y-g.Points[b].Y)
-	}
-	for n := range 12 {
-		if distance(n, (n+1)%12) >= distance(n, (n+6)%12) {
-			t.Errorf("node %d is nearer to the other side of the ring than to its neighbour", n)
-		}
-	}
-	if p := laidOut(1, nil); len(p.Points) != 1 {
-		t.Errorf("%v", p.Points)
-	}
 	other := newFeaturedView(&sft.Config{FeatureNames: []string{"mass"}}, cloud)
 	if other.Drawing != nil || other.Strip == nil || strings.Contains(string(other.Strip.Scene().Inline()), "tokens</text>") {
 		t.Errorf("%+v", other)
+	}
+}
+
+// TestManyPoints: of many points some are shown, those among them that a layer has sampled, and
+// the page says how many; a graph of nodes in space has its edges, and of too many nodes or edges
+// there is no picture.
+func TestManyPoints(t *testing.T) {
+	const n = 9001
+	x := explanation(n, 5)
+	x.Layers[0].Positions[0] = 7
+	shown := shownPoints(n, x)
+	if len(shown) < mostPoints || len(shown) > mostPoints+2 || !slices.Contains(shown, 7) || !slices.Contains(shown, n-1) {
+		t.Errorf("%d points are shown", len(shown))
+	}
+	row := func(n int) *Example {
+		return &Example{Features: slices.Repeat([][]float32{{1, 2, 3}}, n), Output: sft.Output{Explanations: []sft.Explanation{*explanation(n, 1)}}}
+	}
+	points, masses := &sft.Config{FeatureNames: []string{"x", "y", "z"}}, &sft.Config{FeatureNames: []string{"a", "b", "c"}, EdgeFeatureNames: []string{}}
+	if d := newFeaturedView(points, row(n)).Drawing; d == nil || d.Shown < mostPoints || d.Shown > mostPoints+2 {
+		t.Errorf("%+v", d)
+	}
+	if d := newFeaturedView(points, row(20)).Drawing; d == nil || d.Shown != 0 {
+		t.Errorf("%+v", d)
+	}
+	space := &sft.Config{FeatureNames: []string{"x", "y", "z"}, EdgeFeatureNames: []string{}}
+	e := row(3)
+	e.Edges = []seq.Edge{{Source: 0, Target: 1}, {Source: 1, Target: 0}}
+	if plane, what, _ := planeOf(space, e); plane == nil || what != "nodes" || len(plane.Edges) != 1 {
+		t.Errorf("%+v of %s", plane, what)
+	}
+	if newFeaturedView(masses, row(mostNodes)).Drawing == nil || newFeaturedView(masses, row(mostNodes+1)).Strip == nil {
+		t.Error("nodes beyond the limit are drawn, or those within it are not")
+	}
+	e.Edges = slices.Repeat(e.Edges[:1], mostEdges+1)
+	if newFeaturedView(masses, e).Strip == nil {
+		t.Error("edges beyond the limit are drawn")
 	}
 }

@@ -2,6 +2,8 @@ package requests
 
 import (
 	"fmt"
+	"math/rand/v2"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -40,6 +42,63 @@ func TestFeaturesOfLines(t *testing.T) {
 	}
 	config.InputWindow = &sft.InputWindow{Length: 1, Policy: "head"}
 	if r := p.Parse([]byte(`{"features":[`+good+","+good+`]}`), 1, nil); r.Failure != nil || len(r.Features) != 1 || r.Lengths[0] != 2 {
+		t.Errorf("%+v, %+v", r, r.Failure)
+	}
+}
+
+// graphParser reads requests of the golden model of graphs.
+func graphParser(t *testing.T) (*Parser, *sft.Config) {
+	t.Helper()
+	config, err := sft.ReadConfig("../../sft/testdata/golden/graphs/config.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return NewParser(config, "", "f", 1), config
+}
+
+// TestMemoryOfGraphs: reading features and edges takes no more memory than is counted for them,
+// whatever the lists hold, and what is kept of them is what Bytes says.
+func TestMemoryOfGraphs(t *testing.T) {
+	p, config := graphParser(t)
+	config.MaxLength = 1 << 20
+	const n = 20000
+	nodes := "[" + strings.Repeat("[1,2],", n-1) + "[1,2]]"
+	var edges strings.Builder
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 3 * n {
+		fmt.Fprintf(&edges, ",[%d,%d,1,0.5]", r.IntN(n), r.IntN(n))
+	}
+	for name, x := range map[string][2]string{
+		"a graph":           {nodes, "[" + edges.String()[1:] + "]"},
+		"no lists":          {nodes, "[" + strings.Repeat("1,", n) + "1]"},
+		"one long edge":     {nodes, "[[" + strings.Repeat("0,", n) + "0]]"},
+		"empty edges":       {nodes, "[" + strings.Repeat("[],", n) + "[]]"},
+		"empty nodes":       {"[" + strings.Repeat("[],", n) + "[]]", "[]"},
+		"one long node":     {"[[" + strings.Repeat("0,", n) + "0]]", "[]"},
+		"nodes of one each": {"[" + strings.Repeat("[1],", n) + "[1]]", "[]"},
+	} {
+		var before, after runtime.MemStats
+		request := &Request{}
+		runtime.ReadMemStats(&before)
+		_, err := p.ReadGraph(request, []byte(x[0]), []byte(x[1]))
+		runtime.ReadMemStats(&after)
+		counted := p.MemoryOf("features", []byte(x[0])) + p.MemoryOf("edges", []byte(x[1]))
+		if taken := int64(after.TotalAlloc - before.TotalAlloc); taken > counted+counted/4+1<<16 {
+			t.Errorf("%s: %d bytes are taken, %d counted (%v)", name, taken, counted, err)
+		}
+		if name == "a graph" && (err != nil || request.Bytes() != n*(rowBytes+2*tokenBytes)+3*n*(edgeBytes+2*tokenBytes)) {
+			t.Errorf("%d bytes are kept, %v", request.Bytes(), err)
+		}
+	}
+}
+
+// TestWindowOfGraph: of a graph that is cut, the nodes that are read stay, and the edges among
+// them alone.
+func TestWindowOfGraph(t *testing.T) {
+	p, config := graphParser(t)
+	config.InputWindow = &sft.InputWindow{Length: 2, Policy: "head"}
+	r := p.Parse([]byte(`{"features":[[1,2],[3,4],[5,6]],"edges":[[0,1,1,0.5],[1,2,1,0.5],[2,0,1,0.5],[1,1,1,0.5]]}`), 1, nil)
+	if r.Failure != nil || len(r.Features) != 2 || len(r.Edges) != 2 || r.Edges[1].Source != 1 || r.Edges[1].Target != 1 || r.Lengths[0] != 3 {
 		t.Errorf("%+v, %+v", r, r.Failure)
 	}
 }

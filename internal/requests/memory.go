@@ -20,12 +20,10 @@ func (p *Parser) Memory(n int64) int64 {
 	return n * (tokenBytes + int64(tokenizers.Scratch(p.tokenizer)))
 }
 
-// What a token's features and an edge take beside their numbers, and what an edge takes more
-// while it is read, beside a copy of its JSON.
+// What a token's features and an edge take beside their numbers.
 const (
 	rowBytes  = 24
 	edgeBytes = 32
-	readBytes = 24
 )
 
 // Bytes is what the sequences of a request take.
@@ -52,7 +50,7 @@ func (p *Parser) MemoryOf(name string, value json.RawMessage) int64 {
 	case name == "features":
 		return tokenBytes*numbers + rowBytes*int64(bytes.Count(value, []byte{'['}))
 	case name == "edges":
-		return int64(len(value)) + tokenBytes*numbers + (edgeBytes+readBytes)*int64(bytes.Count(value, []byte{'['}))
+		return tokenBytes*numbers + edgeBytes*int64(bytes.Count(value, []byte{'['}))
 	}
 	return int64(len(value)) + p.Memory(int64(len(value)))
 }
