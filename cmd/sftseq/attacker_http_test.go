@@ -2,51 +2,68 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
+	"testing"
 	"time"
 )
 
-// post writes one request of HTTP, with a body that is as long as it says.
-func (a *attacker) post(path, token, body string) bool {
-	_, err := fmt.Fprintf(a.out, "POST %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
-		path, token, len(body), body)
-	return err == nil && a.out.Flush() == nil
+// webRequest is a request of HTTP that an attacker sends again and again.
+type webRequest struct {
+	path, token, body string
+	status            int // of its answer
 }
 
-// longTexts asks for classes of long texts without waiting for answers.
-func (a *attacker) longTexts() {
-	a.drain()
-	for body := `{"text":` + jsonText(4096) + "}"; a.post("/classify", httpToken, body); {
+// What attackers over HTTP ask for.
+var (
+	longText   = webRequest{"/classify", httpToken, `{"text":` + jsonText(4096) + "}", 200}
+	largeBody  = webRequest{"/classify", httpToken, `{"tokens":[1` + strings.Repeat(",1", 4<<20) + `,-1]}`, 400}
+	wrongToken = webRequest{"/classify", "another-token-000000", `{"text":"x"}`, 401}
+	vectors    = webRequest{"/embed", httpToken, `{"sequences":[` + strings.Repeat(`{"text":"x"},`, 100) + `{"text":"x"}]}`, 200}
+	broken     = []webRequest{ // cut, too deep, of other types, with ids that no model has, to paths that are not
+		{"/classify", httpToken, `{"text":`, 400},
+		{"/v1/embeddings", httpToken, `{"model":` + strings.Repeat("[", 100_000), 400},
+		{"/embed", httpToken, `{"tokens":[-1]}`, 400},
+		{"/search", httpToken, "\x00\xff", 400},
+		{"/nowhere", httpToken, "{}", 404},
+	}
+)
+
+// TestAttackersAsk: the requests of attackers get as far as they are meant to.
+func TestAttackersAsk(t *testing.T) {
+	server := attackedServer(t)
+	for _, r := range append(broken, longText, largeBody, wrongToken, vectors) {
+		if status, answer, err := server.asks(http.DefaultClient, r.path, r.token, r.body); err != nil || status != r.status {
+			t.Errorf("%s %.60s: %d %.200s, %v, want %d", r.path, r.body, status, answer, err, r.status)
+		}
 	}
 }
 
-// brokenBodies sends what is no request in many ways: cut, too deep, of other types, with
-// ids that no model has, to paths that are not.
-func (a *attacker) brokenBodies() {
+// post writes a request, with a body that is as long as it says.
+func (a *attacker) post(r webRequest) bool {
+	_, err := fmt.Fprintf(a.out, "POST %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+		r.path, r.token, len(r.body), r.body)
+	return err == nil && a.out.Flush() == nil
+}
+
+// repeat sends requests without waiting for answers, which it reads away.
+func (a *attacker) repeat(requests ...webRequest) {
 	a.drain()
-	deep := strings.Repeat("[", 100_000)
 	for {
-		for path, body := range map[string]string{"/classify": `{"text":`, "/v1/embeddings": `{"model":` + deep, "/embed": `{"tokens":[-1]}`, "/search": "\x00\xff", "/nowhere": "{}"} {
-			if !a.post(path, httpToken, body) {
+		for _, r := range requests {
+			if !a.post(r) {
 				return
 			}
 		}
 	}
 }
 
-// largeBodies sends 8 MiB that are refused when they have been read.
-func (a *attacker) largeBodies() {
-	a.drain()
-	for body := `{"tokens":[1` + strings.Repeat(",1", 4<<20) + `,-1]}`; a.post("/classify", httpToken, body); {
-	}
-}
+func (a *attacker) longTexts()    { a.repeat(longText) }
+func (a *attacker) largeBodies()  { a.repeat(largeBody) }
+func (a *attacker) brokenBodies() { a.repeat(broken...) }
 
-// wrongTokens tries tokens, each on a connection of its own, as the server closes it.
-func (a *attacker) wrongTokens() {
-	a.drain()
-	for n := 0; a.post("/classify", fmt.Sprintf("a-wrong-token-%06d", n), `{"text":"x"}`); n++ {
-	}
-}
+// wrongTokens is cut after each, and comes back.
+func (a *attacker) wrongTokens() { a.repeat(wrongToken) }
 
 // slowSender begins a request and sends a byte now and then.
 func (a *attacker) slowSender() {
@@ -62,6 +79,6 @@ func (a *attacker) slowSender() {
 
 // unreadVectors asks for vectors and reads nothing, until the server takes no more.
 func (a *attacker) unreadVectors() {
-	for body := `{"model":"x","input":[` + strings.Repeat(`"x",`, 100) + `"x"]}`; a.post("/v1/embeddings", httpToken, body); {
+	for a.post(vectors) {
 	}
 }

@@ -180,7 +180,7 @@ func size(c *cli.Context, name string, least, most uint64) (int64, error) {
 func serveModel(c *cli.Context) (*serve.Model, error) {
 	m, err := loadModel(c)
 	if err == nil && m.Config.Featured() && c.String("index") != "" {
-		err = fmt.Errorf("%s: the tokens of the model have features, and an index keeps ids: expected no --index", c.String("model"))
+		err = fmt.Errorf("%s: the tokens of the model have features, and an index keeps token ids, to embed them anew: expected no --index", c.String("model"))
 	}
 	if err != nil {
 		return nil, err

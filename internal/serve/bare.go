@@ -40,6 +40,11 @@ type bareLine struct {
 	received time.Time
 }
 
+// tokens is how many tokens a line counts as, 0 if it is refused.
+func (l *bareLine) tokens() int {
+	return sft.PlannedTokens(l.request.Tokens(), len(l.request.Edges))
+}
+
 // bareMethod stands for bare lines among the methods, in statistics.
 const bareMethod = "line"
 
@@ -128,7 +133,7 @@ func (s *session) refuseBare(m *message) {
 
 // queueBare starts a line's job when there is room for it.
 func (s *session) queueBare(l *bareLine) {
-	tokens := l.request.Tokens()
+	tokens := l.tokens()
 	for {
 		s.mu.Lock()
 		alone := s.bare.pending == 0
@@ -187,7 +192,7 @@ func (s *session) writeBare() {
 		l.model.Done()
 		s.mu.Lock()
 		s.bare.pending--
-		s.bare.tokens -= l.request.Tokens()
+		s.bare.tokens -= l.tokens()
 		s.mu.Unlock()
 		s.release(l.bytes)
 		s.wakeFinish()

@@ -2,9 +2,13 @@ package serve
 
 import (
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/serve/batching"
+	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -36,6 +40,8 @@ func TestGraph(t *testing.T) {
 		{map[string]any{"features": [][]float64{row}, "edges": []int{}}, "edges: the model knows no edges"},
 		{map[string]any{"features": [][]float64{row}, "text": "1"}, "text: the tokens of the model have features"},
 		{map[string]any{"features": [][]float64{row}, "window": map[string]any{"policy": "head"}}, "window: the tokens of the model have features"},
+		{map[string]any{"features": [][]float64{row}, "window": map[string]any{}}, "window: the tokens of the model have features"},
+		{map[string]any{"features": [][]float64{row}, "version": 1}, "version: the tokens of the model have features"},
 		{map[string]any{"uri": "a"}, "uri: the tokens of the model have features"},
 	} {
 		c.refuse(10+id, "sequence/classify", x.params, codeParams, x.want)
@@ -84,5 +90,75 @@ func TestGraphOverHTTP(t *testing.T) {
 	}
 	if r, answer := w.send("POST", "/v1/embeddings", `{"model":"graphs","input":"1"}`); r.StatusCode != 400 || !strings.Contains(answer, "expected features") {
 		t.Errorf("%s %s", r.Status, answer)
+	}
+}
+
+// TestGraphInitialize: documents are of tokens, and windows of models that read them.
+func TestGraphInitialize(t *testing.T) {
+	for model, want := range map[string]struct {
+		documents bool
+		windows   int
+	}{"clouds": {false, 0}, "graphs": {false, 0}, "pre": {true, 3}, "regression": {true, 3}, "multilabel": {true, 3}, "tagging": {true, 0}, "retrieval": {true, 0}, "fill_mask": {true, 0}} {
+		var r initializeResult
+		dial(t, start(t, testOptions(t, model))).call(1, "initialize", struct{}{}, &r)
+		if c := r.Capabilities; c.Documents != want.documents || len(c.WindowPolicies) != want.windows {
+			t.Errorf("%s: %+v", model, c)
+		}
+	}
+}
+
+// TestGraphMemory: what a graph keeps is counted until its answer; as a bare line it is answered
+// too, and its edges are work that it waits for.
+func TestGraphMemory(t *testing.T) {
+	s := start(t, testOptions(t, "graphs"))
+	release := hold(s)
+	c := dial(t, s).initialize(struct{}{})
+	const nodes = 2000
+	graph := map[string]any{"features": slices.Repeat([][]float64{{1, 2}}, nodes), "edges": slices.Repeat([][]float64{{0, 1, 1, 0.5}}, nodes)}
+	c.request(1, "sequence/classify", graph)
+	eventually(t, "nothing runs", func() bool { _, _, running := waiting(s); return running > 0 })
+	kept := (&requests.Request{Features: make([][]float32, 1), Edges: make([]seq.Edge, 1)}).Bytes() * nodes
+	if used := s.memory.used.Load(); used < kept {
+		t.Errorf("%d bytes are counted, at least %d are kept", used, kept)
+	}
+	close(release)
+	if m := c.answer(1); m.Error != nil {
+		t.Errorf("%+v", m)
+	}
+	eventually(t, "memory is still counted", func() bool { return s.memory.used.Load() == 0 })
+
+	bare := dial(t, s)
+	bare.send(`{"id":7,"features":[[1,2]],"edges":[]}`)
+	if text := bare.receive(); !strings.Contains(text, `"id":7,"label":`) {
+		t.Error(text)
+	}
+	for _, x := range []struct{ nodes, edges, want int }{{20, 0, 20}, {20, 160, 20}, {20, 1600, 200}} {
+		if n := batching.Tokens(&seq.Example{Features: make([][]float32, x.nodes), Edges: make([]seq.Edge, x.edges)}); n != x.want {
+			t.Errorf("%d nodes with %d edges count as %d tokens, want %d", x.nodes, x.edges, n, x.want)
+		}
+	}
+}
+
+// TestReloadToGraphs: a document that was open before is told that the model reads none.
+func TestReloadToGraphs(t *testing.T) {
+	o := testOptions(t, "pre")
+	names := []string{"pre", "graphs", "pre"}
+	o.Load = func() (*Model, error) {
+		m, err := load(t, names[0])()
+		names = names[1:]
+		return m, err
+	}
+	s := start(t, o)
+	c := dial(t, s).initialize(struct{}{})
+	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "1 2"})
+	for _, want := range []string{`"label":`, "text: the tokens of the model have features, and no ids: expected no document", `"label":`} {
+		if m := c.message(); m.Method != publishMethod || !strings.Contains(string(m.Params), want) {
+			t.Errorf("%s %s, expected %s", m.Method, m.Params, want)
+		}
+		if len(names) > 0 {
+			if err := s.Reload(); err != nil {
+				t.Fatal(err)
+			}
+		}
 	}
 }

@@ -39,8 +39,8 @@ func (i *item) kept() int64 { return resultBytes + numberBytes*int64(i.numbers) 
 // tokens is the work of an item.
 func (i *item) tokens() int {
 	n := 0
-	for _, e := range i.examples {
-		n += e.Length()
+	for k := range i.examples {
+		n += batching.Tokens(&i.examples[k])
 	}
 	return n
 }

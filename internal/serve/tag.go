@@ -107,6 +107,9 @@ type publishedSpans struct {
 // publication is what a document's client is told of its text, by a method; err is why the text
 // could not be read.
 func (c *call) publication(q *sequence, text string, err error) (method string, said any, failed *Error) {
+	if err == nil && c.model.config.Featured() { // since a reload
+		err = badParam("text", featured+": expected no document")
+	}
 	if !c.model.config.Tags() {
 		var r classification
 		if err == nil {

@@ -30,6 +30,9 @@ func (c *call) wholeSequence(path string, fields map[string]json.RawMessage) (*s
 	if err != nil {
 		return nil, nil, err
 	}
+	if q.graph != nil && fields["window"] != nil {
+		return nil, nil, badParam(path+"window", featured+": expected no window")
+	}
 	w, err := parseWindow(path+"window", fields["window"])
 	if err != nil {
 		return nil, nil, err

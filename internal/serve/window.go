@@ -102,8 +102,6 @@ func longest(c *sft.Config) int {
 // reads.
 func (w *window) cut(c *sft.Config, q *sequence) ([]cut, error) {
 	switch {
-	case q.graph != nil && w != nil:
-		return nil, badParam("window", featured+": expected no window")
 	case q.graph != nil:
 		return []cut{{0, q.graph.Example()}}, nil
 	case w == nil:

@@ -70,13 +70,10 @@ func (b *Batcher) budgetOf(m *Model) int {
 func (b *Batcher) Submit(ctx context.Context, a *Account, m *Model, w Work, examples ...seq.Example) []*Job {
 	g := &group{account: a, ctx: ctx}
 	g.left.Store(int64(len(examples)))
-	tokens := 0
-	for _, e := range examples {
-		tokens += e.Length()
-	}
-	jobs, now := make([]*Job, len(examples)), time.Now()
+	jobs, now, tokens := make([]*Job, len(examples)), time.Now(), 0
 	for i, e := range examples {
 		jobs[i] = &Job{model: m, work: w, example: e, group: g, arrived: now, done: make(chan struct{})}
+		tokens += jobs[i].tokens()
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -199,10 +196,11 @@ func (b *Batcher) begin(jobs []*Job, budget int, urgent bool) {
 	case !jobs[0].urgent:
 		r.prioritized = sft.Patient
 	}
-	tokens := 0
+	tokens, read := 0, 0
 	for _, j := range jobs {
 		j.batch = r
 		tokens += j.tokens()
+		read += j.example.Length()
 	}
 	small, long := tokens <= urgentTokens, tokens > budget
 	if urgent {
@@ -224,7 +222,7 @@ func (b *Batcher) begin(jobs []*Job, budget int, urgent bool) {
 		cancel()
 		b.mu.Lock()
 		if !interrupted {
-			b.stats.add(len(jobs), tokens, took)
+			b.stats.add(len(jobs), read, took)
 			b.options.Sizes.Observe(float64(len(jobs)))
 			b.pace.add(took/time.Duration(max(1, b.running)), tokens, budget)
 		}
