@@ -120,6 +120,39 @@ func TestRotationsAreUniform(t *testing.T) {
 	}
 }
 
+// TestAugmentationsDiffer: rows, seeds and steps draw differently, each axis its own shift, and a
+// rotation about z does not go with the scale.
+func TestAugmentationsDiffer(t *testing.T) {
+	c := &Config{FeatureNames: []string{"x", "y", "z"}}
+	s := Settings{Seed: 1, PointScale: []float64{1, 2}, PointRotation: "z", PointShift: 1}
+	at := func(s Settings, row uint32, step int) []float32 {
+		return s.augmented(c, seq.Example{Index: row, Features: [][]float32{{1, 0, 0}}}, step)[0]
+	}
+	other := s
+	other.Seed = 2
+	first := at(s, 1, 1)
+	for name, p := range map[string][]float32{"row": at(s, 2, 1), "step": at(s, 1, 2), "seed": at(other, 1, 1)} {
+		if slices.Equal(p, first) {
+			t.Errorf("another %s changes nothing", name)
+		}
+	}
+	shift := Settings{Seed: 1, PointShift: 1}
+	if p := at(shift, 1, 1); p[0]-1 == p[1] || p[1] == p[2] {
+		t.Errorf("axes share a shift: %v", p)
+	}
+	var product, scales, angles float64 // the correlation of the factor and the angle
+	const n = 2000
+	turned := Settings{Seed: 1, PointScale: []float64{1, 2}, PointRotation: "z"}
+	for step := range n {
+		p := at(turned, 1, step)
+		scale, angle := math.Hypot(float64(p[0]), float64(p[1]))-1.5, math.Atan2(float64(p[1]), float64(p[0]))
+		product, scales, angles = product+scale*angle, scales+scale*scale, angles+angle*angle
+	}
+	if r := product / math.Sqrt(scales*angles); math.Abs(r) > 0.1 {
+		t.Errorf("the angle and the factor are correlated: %.2f", r)
+	}
+}
+
 // TestAugmentationOfOthers: tokens that are no points are refused, and bounds that are none.
 func TestAugmentationOfOthers(t *testing.T) {
 	for name, set := range map[string]func(*Settings){

@@ -70,6 +70,8 @@ func TestConvertNumbers(t *testing.T) {
 		"NaN":   `no finite number: column count: found "NaN"`,
 		"1e40":  `a number beyond float32: column count: found "1e40"`,
 		"  ":    "no number: column count: found nothing",
+		"12_34": `no finite number: column count: found "12_34"`,
+		"0x1p4": `no finite number: column count: found "0x1p4"`,
 		"1 000": `no finite number: column count: found "1 000"`,
 	} {
 		f := strings.Split(row, ",")

@@ -142,11 +142,12 @@ func TestMultiLabel(t *testing.T) {
 
 	classes := filepath.Join(dir, "classes")
 	must("", "data", "convert", "--from", csv, "--to", classes, "--text", "sequence", "--label", "topics", "--tokenizer", "byte", "--split", "0.6,0.2,0.2")
-	weights := writeText(t, filepath.Join(dir, "w.json"), `{"d": 2}`)
+	weights, zero := writeText(t, filepath.Join(dir, "w.json"), `{"d": 2}`), writeText(t, filepath.Join(dir, "zero.json"), `{"a": 0, "b": 0, "c": 0}`)
 	for want, args := range map[string][]string{
 		"expected retrieval with 2 classes":       {"eval", "--model", model, "--data", data, "--queries", "3"},
 		"its task is classification, the model's": {"eval", "--model", model, "--data", classes},
 		`class "d", expected one of a, b`:         {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--class-weights", weights},
+		"zero.json: all weights are 0":            {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--class-weights", zero},
 		`select is "accuracy"`:                    {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--select", "accuracy"},
 		`select is "auc"`:                         {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--select", "auc"},
 		"--label-columns excludes":                {"data", "convert", "--from", csv, "--to", filepath.Join(dir, "no"), "--text", "sequence", "--label", "topics", "--label-columns", "a,b"},

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/sftseq/sftseq/seq"
 )
@@ -15,6 +16,9 @@ func labelWeights(from string, set *seq.Dataset) ([]float64, error) {
 	if from != balanced {
 		if err := readWeights(from, names, weights); err != nil {
 			return nil, fmt.Errorf("--class-weights: %w", err)
+		}
+		if !slices.ContainsFunc(weights, func(w float64) bool { return w > 0 }) {
+			return nil, fmt.Errorf("--class-weights %s: all weights are 0, so that no row that has a label would count: expected one above 0", from)
 		}
 		return weights, nil
 	}

@@ -22,3 +22,16 @@ func TestPlane(t *testing.T) {
 		t.Error(svg)
 	}
 }
+
+// TestTallPlane: what is higher than wide is within the picture, too; shades differ.
+func TestTallPlane(t *testing.T) {
+	p := Plane{Points: []Point{{0, 0}, {1, 10}, {0.5, 5}}, Marks: []float64{0.1, 0.5, 1}, Ink: TextInk}
+	for _, q := range p.within(8, 186) {
+		if q.X < 8 || q.X > 186 || q.Y < 8 || q.Y > 186 {
+			t.Errorf("a point at %v", q)
+		}
+	}
+	if svg := string(p.Scene().Inline()); strings.Count(svg, ` opacity="0.2"`) != 1 || strings.Count(svg, ` opacity="0.6"`) != 1 || strings.Count(svg, "<path") != 3 {
+		t.Error(svg)
+	}
+}

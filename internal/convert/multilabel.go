@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/skipped"
@@ -144,7 +143,7 @@ func holdsIn(v table.Value, column string) (bool, *skipped.Reason) {
 	case "false":
 		return false, nil
 	}
-	x, err := strconv.ParseFloat(text, 64)
+	x, err := parseNumber(text, 64)
 	if v.Tokens != nil || err != nil || x != 0 && x != 1 {
 		return false, skipped.Because("neither 0 nor 1", fmt.Errorf("column %s: expected 0, 1, true or false, found %.40q", column, text))
 	}

@@ -35,7 +35,7 @@ func Number(column string, v table.Value) (float32, *skipped.Reason) {
 	case v.Null || text == "":
 		return 0, skipped.Because(NoNumber, fmt.Errorf("column %s: found nothing", column))
 	}
-	x, err := strconv.ParseFloat(text, 32)
+	x, err := parseNumber(text, 32)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
 		return 0, skipped.Because("a number beyond float32", fmt.Errorf("column %s: found %.40q", column, text))
@@ -43,4 +43,13 @@ func Number(column string, v table.Value) (float32, *skipped.Reason) {
 		return 0, skipped.Because("no finite number", fmt.Errorf("column %s: found %.40q", column, text))
 	}
 	return float32(x), nil
+}
+
+// parseNumber reads a decimal number, as tables have them. Go's own literals, 12_34 and 0x1p4,
+// are ids and the like there.
+func parseNumber(text string, bits int) (float64, error) {
+	if strings.ContainsAny(text, "_xX") {
+		return 0, strconv.ErrSyntax
+	}
+	return strconv.ParseFloat(text, bits)
 }
