@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -166,6 +168,19 @@ func TestConvertSeries(t *testing.T) {
 	}
 	if len(of) != 10 {
 		t.Errorf("%v", of)
+	}
+	sized := data + "-sized"
+	if status, _, errs := program(nil, append(convert, "--to", sized, "--size")...); status != 0 {
+		t.Fatal(errs)
+	}
+	_, rows, _ := program(nil, "data", "head", "--rows", "1", filepath.Join(sized, "train.arrow"))
+	var row struct{ Features [][]float64 }
+	if err := json.Unmarshal([]byte(rows), &row); err != nil || len(row.Features) != 4 || len(row.Features[0]) != 7 {
+		t.Fatalf("%s, %v", rows, err)
+	}
+	// The points are of a triangle, whose farthest corners are √14 apart.
+	if radius := math.Exp(row.Features[0][6]); radius < 0.1 || radius > math.Sqrt(14) || row.Features[3][6] != row.Features[0][6] {
+		t.Errorf("a radius of %g", radius)
 	}
 	for want, flags := range map[string][]string{
 		"no class has 50 files": {"--min-files", "50"}, "--min-files 0, expected at least 1": {"--min-files", "0"},

@@ -24,11 +24,15 @@ type Options struct {
 	Parts             bool // each point has a tag, CATEGORY/PART: its class, and the last number of its line
 	Seed              uint64
 	ValPart, TestPart float64          // of the files that no folder puts into a split; ValPart also of those for training, where no folder has any for validation
+	Size              bool             // each point has the logarithm of the cloud's radius, too
 	Series            bool             // files whose names differ in numbers alone are in one split
 	Strict            bool             // a file that cannot be used is an error
 	Replace           bool             // a complete data set that is there already
 	Progress          func(rows int64) // called with the files added; may be nil
 }
+
+// SizeName is the feature that has the logarithm of a cloud's radius, in the unit of its file.
+const SizeName = "log_radius"
 
 // MaxPoints bounds a cloud to what a row of a file takes.
 const MaxPoints = 1 << 20
@@ -180,6 +184,9 @@ func (c *converter) begin(normals bool) (err error) {
 	if c.normals = normals; normals {
 		spec.FeatureNames = slices.Concat(seq.PositionNames, seq.NormalNames)
 	}
+	if c.Size {
+		spec.FeatureNames = slices.Concat(spec.FeatureNames, []string{SizeName})
+	}
 	c.builder, err = seq.CreateDataset(c.dir, spec, c.Replace)
 	return err
 }
@@ -214,6 +221,9 @@ func (c *converter) finish(ctx context.Context) (*seq.Dataset, error) {
 	}
 	if c.Series {
 		provenance["series"] = true
+	}
+	if c.Size {
+		provenance["size"] = true
 	}
 	return c.builder.Finish(provenance)
 }
@@ -261,7 +271,11 @@ func (c *converter) read(f *file) row {
 	}
 	points, directions := taken.Points, taken.Normals
 	out.parts = taken.Parts
-	Normalize(points)
+	radius := Normalize(points)
+	if c.Size && radius == 0 {
+		out.why = skipped.Because("a cloud without a size", errors.New("all its points are at one place"))
+		return out
+	}
 	out.normals = directions != nil
 	out.example = seq.Example{ID: f.id(), Label: int32(slices.Index(c.files.Classes, f.class))}
 	for i, p := range points {
@@ -273,6 +287,9 @@ func (c *converter) read(f *file) row {
 				return out
 			}
 			row = append(row, directions[i].Times(1/length).float32()...)
+		}
+		if c.Size {
+			row = append(row, float32(math.Log(radius)))
 		}
 		out.example.Features = append(out.example.Features, row)
 	}

@@ -25,21 +25,22 @@ func (a Vec) Cross(b Vec) Vec {
 // float32 are the numbers as features of a token.
 func (a Vec) float32() []float32 { return []float32{float32(a[0]), float32(a[1]), float32(a[2])} }
 
-// Normalize moves points to their mean and divides them by their largest distance from it.
-func Normalize(points []Vec) {
+// Normalize moves points to their mean and divides them by their largest distance from it, which
+// it returns: 0 where all are at one place.
+func Normalize(points []Vec) (radius float64) {
 	var center Vec
 	for _, p := range points {
 		center = center.Plus(p.Times(1 / float64(len(points))))
 	}
-	radius := 0.0
 	for i := range points {
 		points[i] = points[i].Minus(center)
 		radius = max(radius, points[i].Norm())
 	}
-	if radius == 0 { // all at one place
-		return
+	if radius == 0 {
+		return 0
 	}
 	for i := range points {
 		points[i] = points[i].Times(1 / radius)
 	}
+	return radius
 }
