@@ -1,6 +1,7 @@
 package sft
 
 import (
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -161,5 +162,16 @@ func TestCopyFromFillMask(t *testing.T) {
 	other := tinyConfig()
 	if _, err := NewModel(other, 1).CopyFrom(pretrained); err == nil || !strings.Contains(err.Error(), "a vocabulary of 8 tokens there, expected 9") {
 		t.Errorf("a vocabulary of another token: %v", err)
+	}
+	for want, change := range map[string]func(*Config){
+		fmt.Sprintf("hidden_size is %d there, expected %d", c.HiddenSize, 2*c.HiddenSize):     func(c *Config) { c.HiddenSize *= 2 },
+		fmt.Sprintf("num_hidden_layers is %d there, expected %d", c.NumLayers, c.NumLayers+1): func(c *Config) { c.NumLayers++ },
+		fmt.Sprintf("intermediate_size is %d there, expected %d", c.IntermediateSize, 4):      func(c *Config) { c.IntermediateSize = 4 },
+	} {
+		wider := c
+		change(&wider)
+		if _, err := NewModel(&wider, 1).CopyFrom(pretrained); err == nil || err.Error() != want {
+			t.Errorf("%v, expected %s", err, want)
+		}
 	}
 }

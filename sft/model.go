@@ -161,6 +161,15 @@ func (m *Model) CopyFrom(source *Model) (fresh []Parameter, err error) {
 	if err := m.Config.SameEdges(source.Config.EdgeFeatureNames); err != nil {
 		return nil, err
 	}
+	for _, size := range []struct {
+		name        string
+		there, here int
+	}{{"hidden_size", source.Config.HiddenSize, m.Config.HiddenSize}, {"num_hidden_layers", source.Config.NumLayers, m.Config.NumLayers},
+		{"intermediate_size", source.Config.IntermediateSize, m.Config.IntermediateSize}} {
+		if size.there != size.here {
+			return nil, fmt.Errorf("%s is %d there, expected %d", size.name, size.there, size.here)
+		}
+	}
 	for _, p := range m.Parameters.List {
 		q, ok := source.Parameters.Lookup(p.Name)
 		same := ok && slices.Equal(p.Shape, q.Shape)

@@ -456,7 +456,7 @@ func TestCopyFrom(t *testing.T) {
 		}
 	}
 	c.HiddenSize = 8
-	if _, err := NewModel(c, 2).CopyFrom(source); err == nil || !strings.Contains(err.Error(), "embed.weight") {
+	if _, err := NewModel(c, 2).CopyFrom(source); err == nil || !strings.Contains(err.Error(), "hidden_size is 6 there, expected 8") {
 		t.Errorf("another width: error %v", err)
 	}
 	with := tinyConfig()

@@ -52,9 +52,9 @@ func TestClouds(t *testing.T) {
 		t.Error(err)
 	}
 	for want, args := range map[string][]string{
-		"--embedding-init fourier: expected tokens":   {"train", "custom", "--data", data, "--out", dir + "2", "--embedding-init", "fourier"},
-		"task: fill-mask, expected one of a sequence": {"pretrain", "--data", data, "--out", dir + "3"},
-		"token_deletion and token_replacement must":   {"train", "custom", "--data", data, "--out", dir + "4", "--token-deletion", "0.1"},
+		"--embedding-init fourier: expected tokens":    {"train", "custom", "--data", data, "--out", dir + "2", "--embedding-init", "fourier"},
+		"its tokens have features, and pretrain masks": {"pretrain", "--data", data, "--out", dir + "3"},
+		"token_deletion and token_replacement must":    {"train", "custom", "--data", data, "--out", dir + "4", "--token-deletion", "0.1"},
 	} {
 		if status, _, errs := program(nil, args...); status == 0 || !strings.Contains(errs, want) {
 			t.Errorf("%v: status %d, %s", args, status, errs)

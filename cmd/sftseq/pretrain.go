@@ -90,6 +90,9 @@ func pretrain(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if m.FeatureNames != nil {
+		return fmt.Errorf("%s: its tokens have features, and pretrain masks token ids: expected data of text, ids, images or sound", c.String("data"))
+	}
 	return train(c, lra.Pretrain(m))
 }
 
