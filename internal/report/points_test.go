@@ -24,6 +24,12 @@ func TestDrawings(t *testing.T) {
 	if want := []string{"as it is read", "layer 1 sampled", "pooling weights"}; !slices.Equal(names, want) {
 		t.Errorf("%q, want %q", names, want)
 	}
+	shades := func(panel int) int {
+		return strings.Count(string(view.Drawing.Panels[panel].Scene.Inline()), ` opacity="`)
+	}
+	if shades(0) == 0 || shades(1) != 1 { // the farther points; the token of a fifth of the mass
+		t.Errorf("%d shades of nearness, %d of mass", shades(0), shades(1))
+	}
 	plane, near := seen([][]float32{{0, 0, 0}, {0, 0, 1}, {0, -3, 0}, {0, 3, 0}}, [3]int{0, 1, 2})
 	if at := plane.Points; at[1].Y >= at[0].Y || at[1].X != at[0].X {
 		t.Errorf("z is not up: %v", at)
