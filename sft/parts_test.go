@@ -54,20 +54,7 @@ func partsSplits(t *testing.T) (train, val *seq.File) {
 			t.Fatal(err)
 		}
 	}
-	d, err := b.Finish(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var files []*seq.File
-	for _, split := range []string{"train", "val"} {
-		f, err := d.Open(split)
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { f.Close() })
-		files = append(files, f)
-	}
-	return files[0], files[1]
+	return openSplits(t, b)
 }
 
 // TestTrainParts: a model of parts is selected by their intersection over union, within the category

@@ -233,6 +233,12 @@ func unlabelledTokens(t *testing.T) (without, with *seq.File) {
 			t.Fatal(err)
 		}
 	}
+	return openSplits(t, b)
+}
+
+// openSplits finishes a data set and opens what is trained and measured on.
+func openSplits(t *testing.T, b *seq.DatasetBuilder) (train, val *seq.File) {
+	t.Helper()
 	d, err := b.Finish(nil)
 	if err != nil {
 		t.Fatal(err)

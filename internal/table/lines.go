@@ -1,0 +1,56 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"unicode/utf8"
+
+	"github.com/sftseq/sftseq/internal/source"
+)
+
+// lineReader reads a file whose rows are its lines, but for empty ones.
+type lineReader struct {
+	in      *source.Source
+	window  *window
+	limit   int // bytes of a line
+	columns []string
+	wanted  []int
+	line    int64
+}
+
+func newLineReader(in *source.Source, o Options, columns []string) (lineReader, error) {
+	wanted, err := index(columns, o.Columns)
+	return lineReader{in: in, window: newWindow(in), limit: o.MaxField, columns: columns, wanted: wanted}, err
+}
+
+// Columns returns those of the file.
+func (r *lineReader) Columns() []string { return r.columns }
+
+// Close closes the file.
+func (r *lineReader) Close() error { return r.in.Close() }
+
+// begin begins a row with the next line that is not empty once it is trimmed. Bad says why the
+// line cannot be read, err why the file cannot.
+func (r *lineReader) begin(row *Row, trim func(string) string) (line string, bad, err error) {
+	long := false
+	for line == "" && !long {
+		if r.window.text == "" && r.window.last() {
+			return "", nil, io.EOF
+		}
+		if line, long, err = r.window.line(r.limit); err != nil {
+			return "", nil, fmt.Errorf("%s: behind line %d: %w", r.in.Name, r.line, err)
+		}
+		line = trim(line)
+		r.line++
+	}
+	row.begin(r.in.Name, r.line)
+	row.whole = len(line)
+	switch {
+	case long:
+		bad = fmt.Errorf("the line has more than %d bytes", r.limit)
+	case !utf8.ValidString(line):
+		bad = errors.New("not UTF-8")
+	}
+	return line, bad, nil
+}
