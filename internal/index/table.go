@@ -126,17 +126,19 @@ type worst []Hit
 func (w worst) Len() int           { return len(w) }
 func (w worst) Less(i, j int) bool { return w[j].compare(w[i]) < 0 }
 func (w worst) Swap(i, j int)      { w[i], w[j] = w[j], w[i] }
-func (w *worst) Push(h any)        { *w = append(*w, h.(Hit)) }
-func (w *worst) Pop() any {
-	h := (*w)[len(*w)-1]
-	*w = (*w)[:len(*w)-1]
-	return h
-}
+
+// Push and Pop are there for heap.Interface: the heap only grows, by add.
+func (w *worst) Push(any) { panic("a heap of hits grows by add") }
+func (w *worst) Pop() any { panic("a heap of hits does not shrink") }
 
 // search finds the k best items of blocks; in runs each piece of the work.
 func search(blocks []*block, vector []float32, k int, in func(func()) error) ([]Hit, error) {
 	norm := math.Sqrt(dot(vector, vector))
-	best := worst{}
+	items := 0
+	for _, b := range blocks {
+		items += len(b.ids)
+	}
+	best := make(worst, 0, max(0, min(k, items)))
 	for _, b := range blocks {
 		if err := in(func() { best.add(b, vector, norm, k) }); err != nil {
 			return nil, err
@@ -154,7 +156,8 @@ func (w *worst) add(b *block, vector []float32, norm float64, k int) {
 		}
 		h := Hit{id, cosine, b.tokens[i]}
 		if len(*w) < k {
-			heap.Push(w, h)
+			*w = append(*w, h)
+			heap.Fix(w, len(*w)-1) // heap.Push would copy each hit into an interface
 		} else if k > 0 && h.compare((*w)[0]) < 0 {
 			(*w)[0] = h
 			heap.Fix(w, 0)

@@ -183,7 +183,6 @@ func (s *Server) newSession(name string, r io.Reader, stdio bool) *session {
 		calls: map[*call]struct{}{}, ids: map[string]*call{}, gone: make(chan struct{})}
 	x.activity.note()
 	x.ctx, x.end = context.WithCancelCause(context.Background())
-	x.bare.queue = make(chan *bareLine, maxBareLines+1)
 	x.bare.ctx, x.bare.cancel = context.WithCancelCause(x.ctx)
 	return x
 }

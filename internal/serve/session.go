@@ -78,6 +78,7 @@ type session struct {
 // run answers the session's messages to the end. An error says why the session had
 // to end before all was answered.
 func (s *session) run() (err error) {
+	s.bare.queue = make(chan *bareLine, maxBareLines+1) // here: sessions of HTTP have none
 	s.work.Go(s.writeBare)
 	if after := s.server.options.IdleTimeout; after > 0 && !s.stdio {
 		s.work.Go(func() { s.endWhenIdle(after) })
