@@ -35,7 +35,7 @@ type Batcher struct {
 	queue   queue
 	running int       // batches
 	long    int       // of these, with a sequence beyond the budget
-	small   int       // of all that run, those of at most urgentTokens
+	small   int       // of all that run, those of urgent jobs, which are soon done
 	urgent  bool      // one runs beside those that there are places for
 	rest    time.Time // until then the others are not stopped again
 	pace    pace
@@ -138,7 +138,8 @@ func (b *Batcher) start() {
 		places := b.queue.next(true).model.Scorer.Slots()
 		first := b.queue.nextUrgent()
 		if b.running >= places {
-			// Small batches are soon done: only large ones are stopped for another.
+			// Batches of urgent jobs are soon done: only others are stopped. A small one of a
+			// session that has had its share is patient, and may take long.
 			if first == nil || b.urgent || b.small > 0 {
 				return
 			}
@@ -202,7 +203,7 @@ func (b *Batcher) begin(jobs []*Job, budget int, urgent bool) {
 		tokens += j.tokens()
 		read += j.example.Length()
 	}
-	small, long := tokens <= urgentTokens, tokens > budget
+	small, long := jobs[0].urgent && tokens <= urgentTokens, tokens > budget
 	if urgent {
 		b.urgent = true
 	} else {

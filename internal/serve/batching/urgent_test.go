@@ -2,6 +2,7 @@ package batching
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"time"
 
@@ -10,16 +11,16 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// occupy takes all places of the device by long batches of a session that has had more
-// than its share.
-func occupy(t *testing.T, b *Batcher, m *Model, greedy *Account) []*Job {
+// occupy takes all places of the device by batches of a session that has had more than its
+// share, each of so many tokens where that fills one.
+func occupy(t *testing.T, b *Batcher, m *Model, greedy *Account, tokens int) []*Job {
 	t.Helper()
 	b.mu.Lock()
 	b.meter.Charge(&greedy.computed, time.Second)
 	b.mu.Unlock()
 	long := make([]seq.Example, 8)
 	for i := range long {
-		long[i].A = ones(urgentTokens + 1)
+		long[i].A = ones(tokens)
 	}
 	jobs := b.Submit(t.Context(), greedy, m, Classify, long...)
 	eventually(t, "not all places are taken", func() bool { return b.Stats().Running == m.Scorer.Slots() })
@@ -30,24 +31,32 @@ func occupy(t *testing.T, b *Batcher, m *Model, greedy *Account) []*Job {
 // less than its share is computed at once, and a second one is not ahead of those of its
 // own session; with the same bits.
 func TestUrgentBatch(t *testing.T) {
-	b, m := start(t, Options{MaxWait: time.Millisecond})
+	for name, tokens := range map[string]int{"beside long batches": urgentTokens + 1, "beside small ones": urgentTokens / 4} {
+		t.Run(name, func(t *testing.T) { testUrgentBatch(t, tokens) })
+	}
+}
+
+func testUrgentBatch(t *testing.T, tokens int) {
+	b, m := start(t, Options{Tokens: tokens, MaxWait: time.Millisecond})
 	want, err := m.Scorer.Examples(t.Context(), []seq.Example{{A: []int32{1, 2, 3}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	release := make(chan struct{})
+	blocked := make(chan struct{})
+	release := sync.OnceFunc(func() { close(blocked) })
 	b.Before = func(ctx context.Context) {
 		if !tensor.IsUrgent(ctx) {
-			<-release
+			<-blocked
 		}
 	}
 	greedy, modest := &Account{}, &Account{}
-	others := occupy(t, b, m, greedy)
+	others := occupy(t, b, m, greedy, tokens)
 	job := b.Submit(t.Context(), modest, m, Classify, seq.Example{A: []int32{1, 2, 3}})[0]
 	select {
 	case <-job.done:
 	case <-time.After(patience):
 		t.Error("it waits for the others")
+		release()
 	}
 	if out, err := job.Wait(); err == nil && out.Logits[0] != want[0].Logits[0] {
 		t.Errorf("%v, want %v", out.Logits, want[0].Logits)
@@ -58,7 +67,7 @@ func TestUrgentBatch(t *testing.T) {
 		t.Error("a session that has had more than its share is not made to wait")
 	case <-time.After(50 * time.Millisecond):
 	}
-	close(release)
+	release()
 	for _, j := range append(others, same) {
 		if _, err := j.Wait(); err != nil {
 			t.Error(err)
@@ -80,7 +89,7 @@ func TestUrgentBatchesRest(t *testing.T) {
 		began <- time.Now()
 		time.Sleep(took)
 	}
-	others := occupy(t, b, m, &Account{})
+	others := occupy(t, b, m, &Account{}, urgentTokens+1)
 	urgent := func() *Job {
 		return b.Submit(t.Context(), &Account{}, m, Classify, seq.Example{A: []int32{1, 2, 3}})[0]
 	}
