@@ -34,6 +34,7 @@ own lists.`, strings.Join(cloud.Endings(), ", ")),
 			&cli.Float64Flag{Name: "val-part", Value: 0.1, Usage: "`PART` of the files that no folder puts into a split that are for validation, and of those in folders train where no folder is called val"},
 			&cli.Float64Flag{Name: "test-part", Value: 0.1, Usage: "`PART` for the test, of the files that no folder puts into a split"},
 			&cli.BoolFlag{Name: "size", Usage: "give each point the logarithm of its cloud's radius in the unit of the files, " + cloud.SizeName + ", where size tells what a thing is"},
+			&cli.BoolFlag{Name: "color", Usage: "give each point the colour of its surface, " + strings.Join(cloud.ColorNames, ", ") + ", 0 to 1: the diffuseColor of VRML's materials"},
 			&cli.BoolFlag{Name: "by-series", Usage: "put files of a class whose names differ in numbers alone, such as header_1x02 and header_1x12, into one split, so that none is tested that hardly differs from one of training"},
 			&cli.IntFlag{Name: "min-files", Value: 1, Usage: "leave out classes of fewer than `N` files"},
 			&cli.Uint64Flag{Name: "seed", Usage: "seed of the points that are taken, and of the splits"},
@@ -55,7 +56,7 @@ func convertCloud(c *cli.Context) error {
 	if err := needFlags(c, "from", "to"); err != nil {
 		return err
 	}
-	o := cloud.Options{Points: c.Int("points"), Parts: c.Bool("parts"), Seed: c.Uint64("seed"), ValPart: c.Float64("val-part"), TestPart: c.Float64("test-part"), Size: c.Bool("size"), Series: c.Bool("by-series"), Strict: c.Bool("strict"), Replace: c.Bool("force")}
+	o := cloud.Options{Points: c.Int("points"), Parts: c.Bool("parts"), Seed: c.Uint64("seed"), ValPart: c.Float64("val-part"), TestPart: c.Float64("test-part"), Size: c.Bool("size"), Color: c.Bool("color"), Series: c.Bool("by-series"), Strict: c.Bool("strict"), Replace: c.Bool("force")}
 	if err := o.Validate(); err != nil {
 		return usage(c, "%w", err)
 	}

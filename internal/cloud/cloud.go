@@ -20,6 +20,7 @@ type Shape struct {
 	Normals []Vec    // of each point; nil if there are none
 	Parts   []int    // the number of each point's part; nil if they are not read
 	Faces   [][3]int // of a surface, corners by index; nil of points alone
+	Colors  []Vec    // red, green and blue, 0 to 1, of each face, of points alone of each; nil if there are none
 }
 
 // formats are the readers by the ending of a name.

@@ -25,6 +25,7 @@ type Options struct {
 	Seed              uint64
 	ValPart, TestPart float64          // of the files that no folder puts into a split; ValPart also of those for training, where no folder has any for validation
 	Size              bool             // each point has the logarithm of the cloud's radius, too
+	Color             bool             // each point has its colour, too
 	Series            bool             // files whose names differ in numbers alone are in one split
 	Strict            bool             // a file that cannot be used is an error
 	Replace           bool             // a complete data set that is there already
@@ -33,6 +34,9 @@ type Options struct {
 
 // SizeName is the feature that has the logarithm of a cloud's radius, in the unit of its file.
 const SizeName = "log_radius"
+
+// ColorNames are the features that have a point's colour.
+var ColorNames = []string{"red", "green", "blue"}
 
 // MaxPoints bounds a cloud to what a row of a file takes.
 const MaxPoints = 1 << 20
@@ -184,6 +188,9 @@ func (c *converter) begin(normals bool) (err error) {
 	if c.normals = normals; normals {
 		spec.FeatureNames = slices.Concat(seq.PositionNames, seq.NormalNames)
 	}
+	if c.Color {
+		spec.FeatureNames = slices.Concat(spec.FeatureNames, ColorNames)
+	}
 	if c.Size {
 		spec.FeatureNames = slices.Concat(spec.FeatureNames, []string{SizeName})
 	}
@@ -221,6 +228,9 @@ func (c *converter) finish(ctx context.Context) (*seq.Dataset, error) {
 	}
 	if c.Series {
 		provenance["series"] = true
+	}
+	if c.Color {
+		provenance["color"] = true
 	}
 	if c.Size {
 		provenance["size"] = true
@@ -264,6 +274,10 @@ func (c *converter) read(f *file) row {
 		out.why = skipped.Because("the file cannot be read", err)
 		return out
 	}
+	if c.Color && s.Colors == nil {
+		out.why = skipped.Because("no colours", errors.New("expected VRML whose materials say them"))
+		return out
+	}
 	taken, err := s.Sample(c.Points, c.random(f, 1))
 	if err != nil {
 		out.why = skipped.Because("no points can be taken of it", err)
@@ -287,6 +301,9 @@ func (c *converter) read(f *file) row {
 				return out
 			}
 			row = append(row, directions[i].Times(1/length).float32()...)
+		}
+		if c.Color {
+			row = append(row, taken.Colors[i].float32()...)
 		}
 		if c.Size {
 			row = append(row, float32(math.Log(radius)))

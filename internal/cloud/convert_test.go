@@ -3,6 +3,7 @@ package cloud
 import (
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -186,5 +187,51 @@ func TestLeftOut(t *testing.T) {
 	}
 	if _, err := Read(bad); err == nil || !strings.HasPrefix(err.Error(), bad+": ") {
 		t.Error(err)
+	}
+}
+
+// TestConvertSizeColor: each point has the colour of its surface and the logarithm of its cloud's
+// radius, which is 1 in its features, and a file without colours is left out.
+func TestConvertSizeColor(t *testing.T) {
+	from := folder(t, "a/plain.off")
+	for name, color := range map[string]string{"a/train/red.wrl": "1 0 0.25", "b/train/blue.wrl": "0 0 1", "b/val/blue.wrl": "0 0 1"} {
+		write(t, filepath.Join(from, name), "#VRML V2.0 utf8\nShape { appearance Appearance { material Material { diffuseColor "+color+" } }\n"+
+			"geometry IndexedFaceSet { coord Coordinate { point [0 0 0 8 0 0 0 8 0] } coordIndex [0 1 2] } }\n")
+	}
+	d, left, err := convert(t, from, Options{Points: 5, Size: true, Color: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(left.String(), "no colours") {
+		t.Errorf("left out: %s", left)
+	}
+	if got := strings.Join(d.Manifest.FeatureNames, " "); got != "x y z nx ny nz red green blue log_radius" {
+		t.Errorf("features %s", got)
+	}
+	r, err := d.Reader("train")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	rows, err := r.Next()
+	if err != nil || rows.Len() != 2 {
+		t.Fatalf("%d rows, %v", rows.Len(), err)
+	}
+	for i := range rows.Len() {
+		e := rows.Example(i)
+		want := map[string][]float32{"a": {1, 0, 0.25}, "b": {0, 0, 1}}[d.Manifest.LabelNames[e.Label]]
+		largest := 0.0
+		for _, p := range e.Features {
+			if !reflect.DeepEqual(p[6:9], want) {
+				t.Errorf("row %s: colour %v, want %v", e.ID, p[6:9], want)
+			}
+			if size := math.Exp(float64(p[9])); size < 1 || size > 8 {
+				t.Errorf("row %s: radius %v of a triangle of sides of 8", e.ID, size)
+			}
+			largest = max(largest, Vec{float64(p[0]), float64(p[1]), float64(p[2])}.Norm())
+		}
+		if math.Abs(largest-1) > 1e-6 {
+			t.Errorf("row %s: radius %v, want 1", e.ID, largest)
+		}
 	}
 }

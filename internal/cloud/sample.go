@@ -18,6 +18,9 @@ func (s *Shape) Sample(n int, random func() float64) (*Shape, error) {
 		if s.Normals != nil {
 			out.Normals = append(out.Normals, s.Normals[i])
 		}
+		if s.Colors != nil {
+			out.Colors = append(out.Colors, s.Colors[i])
+		}
 		if s.Parts != nil {
 			out.Parts = append(out.Parts, s.Parts[i])
 		}
@@ -56,6 +59,9 @@ func (s *Shape) onSurface(n int, random func() float64) (*Shape, error) {
 			normal[k] = directions[i][k] / directions[i].Norm()
 		}
 		out.Points, out.Normals = append(out.Points, p), append(out.Normals, normal)
+		if s.Colors != nil {
+			out.Colors = append(out.Colors, s.Colors[i])
+		}
 	}
 	return out, nil
 }

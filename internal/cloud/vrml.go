@@ -11,18 +11,22 @@ import (
 // all shapes, moved, turned and scaled by the transforms that they are in. Of a Switch the chosen
 // node is read, of an LOD the finest. Lines, points and text have no surface and are passed over,
 // and so is all that only says how a surface looks; other geometry, prototypes and files that are
-// included are errors, as a part of the surface would be missing.
+// included are errors, as a part of the surface would be missing. A surface has the colour that its
+// material reflects (diffuseColor), or white without a material.
 func readVRML(text []byte) (*Shape, error) {
 	p := &vrmlParser{text: text, line: 1, defined: map[string]*vrmlNode{}}
 	roots, err := p.scene()
 	if err != nil {
 		return nil, fmt.Errorf("line %d: %w", p.line, err)
 	}
-	s := &vrmlSurface{Shape: &Shape{Faces: [][3]int{}}, room: len(text)}
+	s := &vrmlSurface{Shape: &Shape{Faces: [][3]int{}}, room: len(text), color: white}
 	for _, n := range roots {
 		if err := s.add(n, identityTransform); err != nil {
 			return nil, err
 		}
+	}
+	if s.colorless {
+		s.Colors = nil
 	}
 	return s.Shape, nil
 }
@@ -33,6 +37,35 @@ type vrmlSurface struct {
 	// room is how many nodes and points may still come: nodes that are used again and again make
 	// more of them than a file has bytes only if it is meant to be too large.
 	room int
+
+	color     Vec  // of the faces that are added
+	colorless bool // a colour is none, or faces or corners have colours of their own, which are not read
+}
+
+// Colours of a surface without a material, and of a material that does not say its own.
+var (
+	white   = Vec{1, 1, 1}
+	diffuse = Vec{0.8, 0.8, 0.8}
+)
+
+// colorOf is the colour of a Shape, if it is one.
+func colorOf(n *vrmlNode) (color Vec, ok bool) {
+	for _, a := range n.nodes["appearance"] {
+		for _, m := range a.nodes["material"] {
+			c, ok := m.numbers["diffuseColor"]
+			if !ok {
+				return diffuse, true
+			}
+			if len(c) != 3 {
+				return Vec{}, false
+			}
+			for i := range c {
+				c[i] = max(0, min(1, c[i])) // as it is shown
+			}
+			return Vec(c), true
+		}
+	}
+	return white, true
 }
 
 func (s *vrmlSurface) take(n int) error {
@@ -67,6 +100,8 @@ func (s *vrmlSurface) add(n *vrmlNode, by transform) error {
 		inside = inside[:min(len(inside), 1)]
 	case "Shape":
 		inside = n.nodes["geometry"]
+		color, ok := colorOf(n)
+		s.color, s.colorless = color, s.colorless || !ok
 	case "IndexedFaceSet":
 		return s.faces(n, by)
 	case "Inline", "Box", "Cone", "Cylinder", "Sphere", "ElevationGrid", "Extrusion":
@@ -83,6 +118,7 @@ func (s *vrmlSurface) add(n *vrmlNode, by transform) error {
 // faces adds those of a face set.
 func (s *vrmlSurface) faces(n *vrmlNode, by transform) error {
 	first := len(s.Points)
+	s.colorless = s.colorless || n.nodes["color"] != nil
 	for _, c := range n.nodes["coord"] {
 		numbers := c.numbers["point"]
 		if len(numbers)%3 != 0 {
@@ -113,6 +149,9 @@ func (s *vrmlSurface) faces(n *vrmlNode, by transform) error {
 		default:
 			corners = append(corners, first+int(at))
 		}
+	}
+	for len(s.Colors) < len(s.Faces) {
+		s.Colors = append(s.Colors, s.color)
 	}
 	return nil
 }

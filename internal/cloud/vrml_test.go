@@ -2,6 +2,7 @@ package cloud
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -60,8 +61,35 @@ func TestVRML(t *testing.T) {
 	if s.Faces[0] != [3]int{0, 1, 2} || s.Faces[1] != [3]int{0, 2, 3} || s.Faces[6] != [3]int{14, 13, 12} {
 		t.Errorf("%v", s.Faces)
 	}
+	if len(s.Colors) != len(s.Faces) || s.Colors[0] != (Vec{0.8, 0.7, 0}) || s.Colors[2] != s.Colors[0] || s.Colors[4] != white {
+		t.Errorf("colours %v", s.Colors)
+	}
 	if taken, err := s.Sample(5, func() float64 { return 0.5 }); err != nil || len(taken.Normals) != 5 || taken.Normals[0].Norm() == 0 {
 		t.Errorf("%+v, %v", taken, err)
+	}
+}
+
+// TestVRMLColors: a colour that is beyond 0 to 1 is cut off there, a material without one has the
+// standard's, and files with other colours have none.
+func TestVRMLColors(t *testing.T) {
+	const face = "geometry IndexedFaceSet { coord Coordinate { point [0 0 0 1 0 0 0 1 0] } coordIndex [0 1 2] %s } }\n"
+	shape := func(look, more string) string {
+		return "Shape { " + look + strings.ReplaceAll(face, "%s", more)
+	}
+	for _, c := range []struct {
+		text string
+		want []Vec
+	}{
+		{shape("", ""), []Vec{white}},
+		{shape("appearance Appearance { material Material { diffuseColor 1.5 -2 0.5 } }", ""), []Vec{{1, 0, 0.5}}},
+		{shape("appearance Appearance { material Material { } }", "") + shape("", ""), []Vec{diffuse, white}},
+		{shape("appearance Appearance { material Material { diffuseColor 1 1 } }", ""), nil},
+		{shape("", "color Color { color [1 0 0] } colorPerVertex FALSE"), nil},
+	} {
+		s, err := readVRML([]byte("#VRML V2.0 utf8\n" + c.text))
+		if err != nil || !slices.Equal(s.Colors, c.want) {
+			t.Errorf("%q: colours %v, %v, want %v", c.text, s.Colors, err, c.want)
+		}
 	}
 }
 

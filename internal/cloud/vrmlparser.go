@@ -17,8 +17,8 @@ type vrmlNode struct {
 
 // What is kept of a node: fields of numbers, and of nodes.
 var (
-	vrmlNumbers = []string{"point", "coordIndex", "translation", "rotation", "scale", "scaleOrientation", "center", "whichChoice"}
-	vrmlNodes   = []string{"children", "choice", "level", "geometry", "coord"}
+	vrmlNumbers = []string{"point", "coordIndex", "translation", "rotation", "scale", "scaleOrientation", "center", "whichChoice", "diffuseColor"}
+	vrmlNodes   = []string{"children", "choice", "level", "geometry", "coord", "color", "appearance", "material"}
 )
 
 // vrmlParser reads the nodes of a file.
