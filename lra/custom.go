@@ -76,10 +76,13 @@ func customPreset(m *seq.Manifest) *Preset {
 			c.NumSampledTokens *= 2
 		}
 	}
-	if m.FeatureNames == nil { // points have no neighbours in their order
+	if m.FeatureNames != nil {
+		features(&c, &s)
+	} else {
 		c.Convolutions = neighbours(m.Tokenizer, length)
 	}
-	if train.Rows < fewRows {
+	// Numbers of features are measured sums, which a model without some of its channels gets wrong.
+	if train.Rows < fewRows && (m.FeatureNames == nil || m.Task != seq.Regression) {
 		c.EmbeddingDropout, c.FeedForward = 0.1, 0.2
 	}
 	rows := max(1, float64(train.Rows))
@@ -118,6 +121,13 @@ func samples(c *sft.Config, s *sft.Settings) {
 	c.NumLayers, c.NumSampledTokens = 3, 16
 	s.TokenDeletion, s.TokenReplacement = 0.02, 0.05
 	s.EmbeddingInit = sft.FourierInit
+	fallsToNothing(s)
+}
+
+// features are those of points, which have no neighbours in their order, and of nodes, whose
+// neighbours a third layer takes further.
+func features(c *sft.Config, s *sft.Settings) {
+	c.NumLayers = 3
 	fallsToNothing(s)
 }
 

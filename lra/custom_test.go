@@ -60,3 +60,22 @@ func TestCustomPreset(t *testing.T) {
 		}
 	}
 }
+
+// TestCustomFeatures: points and nodes are read by three layers without convolutions, at a rate
+// that falls to nothing.
+func TestCustomFeatures(t *testing.T) {
+	for _, c := range []struct {
+		task    string
+		edges   []string
+		dropout float64
+	}{{seq.Classification, nil, 0.2}, {seq.Tagging, []string{}, 0.2}, {seq.Regression, []string{}, 0}} {
+		task, edges, dropout := c.task, c.edges, c.dropout
+		m := &seq.Manifest{Task: task, FeatureNames: []string{"x", "y", "z"}, EdgeFeatureNames: edges, Splits: map[string]seq.SplitInfo{
+			"train": {Rows: 2000, Lengths: seq.Quantiles{P50: 256, Mean: 256}}}}
+		p := Custom(m).Presets[0]
+		c, s := p.Config, p.Settings
+		if c.NumLayers != 3 || len(c.Convolutions) > 0 || s.Schedule != "cosine" || s.FinalRate != 0 || s.LearningRate != 2e-3 || s.Epochs != 60 || c.FeedForward != dropout {
+			t.Errorf("%s, edges %v: %s, rate %g to %g", task, edges, p.Description, s.LearningRate, s.FinalRate)
+		}
+	}
+}
