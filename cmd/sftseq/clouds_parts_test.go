@@ -68,6 +68,19 @@ func TestCloudParts(t *testing.T) {
 		}
 	})
 
+	page := in("report.html")
+	writeReport(t, page, "--examples", "4", model)
+	text := readText(t, page)
+	for _, want := range []string{fmt.Sprintf("%.4f", result.Parts.InstanceIoU), fmt.Sprintf("%.4f", *result.Baselines[0].ClassIoU), "24 points.", "bolt/head: ", "answered by the model",
+		fmt.Sprintf(`<th scope="row">%s</th><td class="n">%d</td><td class="n">%.4f</td>`, result.Parts.Categories[0].Category, result.Parts.Categories[0].Shapes, result.Parts.Categories[0].IoU)} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the report lacks %q", want)
+		}
+	}
+	if n := strings.Count(text, `<figcaption>told wrongly`); n != 4 {
+		t.Errorf("%d examples", n)
+	}
+
 	set, err := seq.OpenDataset(data)
 	if err != nil {
 		t.Fatal(err)

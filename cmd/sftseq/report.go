@@ -31,7 +31,8 @@ diagram, precision, recall and F1 of each class, ROC and precision-recall curves
 some rows the tokens that each layer has sampled and the weights of the pooling, for
 images, point clouds and graphs as pictures.
 Of a model of numbers it shows predictions over numbers, of several labels a row the scores
-of each label, of tagging those of each type of span, and some rows as tagged text.
+of each label, of tagging those of each type of span, and some rows as tagged text. Of tags
+of points and nodes it shows those of each category and tag, and some rows as pictures.
 
 The rows are those of the data set that the run was trained on, where it still is, or
 of --data, an Arrow file or a data set directory. A run may still be under way.`,
@@ -73,9 +74,6 @@ func reportRuns(c *cli.Context) error {
 		if r.Starts, err = provenance.ReadStarts(dirs[i]); err != nil {
 			return err
 		}
-		if r.Config.Featured() && r.Config.Tags() {
-			return fmt.Errorf("%s: the tokens of the model have features, and a report shows tags of token ids so far: sftseq eval measures the model", dirs[i])
-		}
 		if r.Config.Tokenizer != nil && !r.Config.Featured() {
 			if r.Tokenizer, err = tokenizers.Open(r.Config.Tokenizer, dirs[i]); err != nil {
 				return err
@@ -99,7 +97,7 @@ func reportRuns(c *cli.Context) error {
 			return err
 		}
 	}
-	if err := report.Write(page, runs, report.Rule{Rows: evaluation.Rule, Tags: evaluation.TagRule}); err != nil {
+	if err := report.Write(page, runs, report.Rule{Rows: evaluation.Rule, Tags: evaluation.TagRule, NodeTags: evaluation.NodeTagRule}); err != nil {
 		return fmt.Errorf("writing %s: %w", c.String("out"), err)
 	}
 	if err := page.Commit(); err != nil {

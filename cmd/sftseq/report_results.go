@@ -65,6 +65,8 @@ func addResults(c *cli.Context, r *report.Run, dir string) error {
 		return err
 	}
 	switch {
+	case m.Config.Tags() && m.Config.Featured():
+		r.NodeTags, err = measureNodeTags(c, m, in, dir)
 	case m.Config.Tags():
 		r.Tags, err = measureTags(c, m, in, dir)
 	case m.Config.Predicts():

@@ -1,6 +1,11 @@
 package chart
 
-import "math"
+import (
+	"cmp"
+	"maps"
+	"math"
+	"slices"
+)
 
 // Plane has points, such as a point cloud seen from one side, or the nodes of a
 // graph with its edges.
@@ -10,6 +15,7 @@ type Plane struct {
 	Edges  [][2]int  // between points
 	Marks  []float64 // how dark each point is in Ink, from 0 to 1; one of 0 or less is pale
 	Ink    Ink
+	Inks   []Ink // of each point, such as that of its part; nil: all are drawn in Ink
 }
 
 // Sizes in pixels of a picture of a plane: its side, its margin, and the points, of which many
@@ -33,22 +39,28 @@ func (p Plane) Scene() *Scene {
 	const shades = 5
 	dot := min(max(60/math.Sqrt(float64(len(at))), leastDot), mostDot)
 	var pale [][]Point
-	var dark [shades][][]Point
+	var dark [shades]map[Ink][][]Point
 	for i, c := range at {
 		square := []Point{{c.X - dot/2, c.Y}, {c.X + dot/2, c.Y}} // a line as long as it is wide
 		if p.Marks[i] <= 0 {
 			pale = append(pale, square)
 			continue
 		}
-		shade := min(int(p.Marks[i]*shades), shades-1)
-		dark[shade] = append(dark[shade], square)
+		shade, ink := min(int(p.Marks[i]*shades), shades-1), p.Ink
+		if p.Inks != nil {
+			ink = p.Inks[i]
+		}
+		if dark[shade] == nil {
+			dark[shade] = map[Ink][][]Point{}
+		}
+		dark[shade][ink] = append(dark[shade][ink], square)
 	}
 	if len(pale) > 0 {
 		s.add(stroke{lines: pale, ink: FrameInk, width: dot})
 	}
-	for i, lines := range dark { // the darkest over the others
-		if len(lines) > 0 {
-			s.add(stroke{lines: lines, ink: p.Ink, width: dot, opacity: 0.2 + 0.8*float64(i)/(shades-1)})
+	for i, of := range dark { // the darkest over the others
+		for _, ink := range slices.SortedFunc(maps.Keys(of), func(a, b Ink) int { return cmp.Compare(a.Class, b.Class) }) {
+			s.add(stroke{lines: of[ink], ink: ink, width: dot, opacity: 0.2 + 0.8*float64(i)/(shades-1)})
 		}
 	}
 	return s

@@ -78,6 +78,16 @@ func (p *Parts) allowed(labels []int32) (categories []int, parts []int32) {
 	return categories, parts
 }
 
+// Category is that of a shape's labels, of several categories all of them, and "" without a label.
+func (p *Parts) Category(labels []int32) string {
+	var names []string
+	categories, _ := p.allowed(labels)
+	for _, c := range categories {
+		names = append(names, p.categories[c])
+	}
+	return strings.Join(names, ", ")
+}
+
 // Among are the parts that logits say, a row of as many as there are tags for each point, among
 // those of the categories of its labels; without any label, among all.
 func (p *Parts) Among(labels []int32, logits []float32) (answers []int32) {

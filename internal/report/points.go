@@ -28,7 +28,7 @@ type drawingPanel struct {
 func newFeaturedView(c *sft.Config, e *Example) sequenceView {
 	x := &e.Output.Explanations[0]
 	v := sequenceView{Length: len(e.Features), Pooling: poolingScale(x)}
-	plane, what, near := planeOf(c, e)
+	plane, what, near := planeOf(c, e.Features, e.Edges)
 	if plane == nil {
 		v.Strip = newStrip(v.Length, x, nil)
 		return v
@@ -88,19 +88,19 @@ func shownPoints(n int, x *sft.Explanation) (out []int) {
 
 // planeOf are the tokens of a row on a plane, what they are called, and how near each is; nil
 // where they have no place.
-func planeOf(c *sft.Config, e *Example) (plane *chart.Plane, what string, near []float64) {
+func planeOf(c *sft.Config, features [][]float32, edges []seq.Edge) (plane *chart.Plane, what string, near []float64) {
 	xyz := seq.Points(c.FeatureNames)
-	few := len(e.Features) <= mostNodes && len(e.Edges) <= mostEdges
+	few := len(features) <= mostNodes && len(edges) <= mostEdges
 	switch {
 	case xyz != nil && c.Edged() && few: // the nodes have their places
-		plane, near = seen(e.Features, [3]int(xyz[:3]))
-		plane.Edges = joined(e.Edges)
+		plane, near = seen(features, [3]int(xyz[:3]))
+		plane.Edges = joined(edges)
 		return plane, "nodes", near
 	case xyz != nil && !c.Edged():
-		plane, near = seen(e.Features, [3]int(xyz[:3]))
+		plane, near = seen(features, [3]int(xyz[:3]))
 		return plane, "points", near
 	case c.Edged() && few:
-		return laidOut(len(e.Features), e.Edges), "nodes", slices.Repeat([]float64{1}, len(e.Features))
+		return laidOut(len(features), edges), "nodes", slices.Repeat([]float64{1}, len(features))
 	}
 	return nil, "", nil
 }

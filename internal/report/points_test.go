@@ -68,7 +68,7 @@ func TestManyPoints(t *testing.T) {
 	space := &sft.Config{FeatureNames: []string{"x", "y", "z"}, EdgeFeatureNames: []string{}}
 	e := row(3)
 	e.Edges = []seq.Edge{{Source: 0, Target: 1}, {Source: 1, Target: 0}}
-	if plane, what, _ := planeOf(space, e); plane == nil || what != "nodes" || len(plane.Edges) != 1 {
+	if plane, what, _ := planeOf(space, e.Features, e.Edges); plane == nil || what != "nodes" || len(plane.Edges) != 1 {
 		t.Errorf("%+v of %s", plane, what)
 	}
 	if newFeaturedView(masses, row(mostNodes)).Drawing == nil || newFeaturedView(masses, row(mostNodes+1)).Strip == nil {

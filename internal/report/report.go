@@ -38,6 +38,8 @@ type Run struct {
 	Labels  *Labels  // in place of Results, where any number of labels of a row may hold
 	Numbers *Numbers // in place of Results, of a model that predicts numbers
 	Tags    *Tags    // in place of Results, of a model of tagging
+	// NodeTags are in place of Tags, where tokens have features.
+	NodeTags *NodeTags
 }
 
 // Results are what a run's model makes of labelled rows.
@@ -101,11 +103,12 @@ type runView struct {
 	Several  *labelsView
 	Scatters []scatter
 	Tagged   *tagsView
+	Nodes    *nodeTagsView
 	Examples []exampleView
 }
 
 // Rule says how the examples of a page were chosen.
-type Rule struct{ Rows, Tags string }
+type Rule struct{ Rows, Tags, NodeTags string }
 
 // Write writes the page.
 func Write(w io.Writer, runs []Run, rule Rule) error {
@@ -126,6 +129,9 @@ func Write(w io.Writer, runs []Run, rule Rule) error {
 		}
 		if r.Tags != nil {
 			rv.Tagged = newTagsView(r)
+		}
+		if r.NodeTags != nil {
+			rv.Nodes = newNodeTagsView(r)
 		}
 		if r.Results != nil {
 			rv.Classes = newClasses(r.Config, r.Results.Report)
@@ -205,6 +211,8 @@ func summarize(r Run) summary {
 			reached = fmt.Sprintf("%.2f%%", percent(best.Accuracy))
 			if best.SpanF1 != nil {
 				reached += fmt.Sprintf(" of the tokens, span F1 %.4f", *best.SpanF1)
+			} else if best.InstanceIoU != nil {
+				reached += fmt.Sprintf(" of the tokens, instance IoU %.4f", *best.InstanceIoU)
 			}
 		} else if best.MAP != nil && best.MacroF1 != nil {
 			reached = fmt.Sprintf("macro F1 %.4f, mean average precision %.4f", *best.MacroF1, *best.MAP)

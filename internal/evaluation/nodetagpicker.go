@@ -1,0 +1,65 @@
+package evaluation
+
+import (
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/report"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// NodeTagRule is what a NodeTagPicker does, for the reader of a page.
+const NodeTagRule = "The rows are chosen by a rule: the first that have labels; where tags are parts, the categories take turns, and each gives its first rows."
+
+// NodeTagPicker picks rows of a model that tags tokens with features to be shown.
+type NodeTagPicker struct {
+	config *sft.Config
+	parts  *metrics.Parts // nil where tags are none
+	want   int
+	found  map[string][]report.NodeTagExample // by category, the first ones
+}
+
+// NewNodeTagPicker picks so many rows at most.
+func NewNodeTagPicker(c *sft.Config, want int) *NodeTagPicker {
+	return &NodeTagPicker{config: c, parts: metrics.NewParts(c.LabelNames), want: want, found: map[string][]report.NodeTagExample{}}
+}
+
+// See is told of a row and of what the model says of it.
+func (p *NodeTagPicker) See(x *seq.Example, _ int, logits []float32) {
+	if !slices.ContainsFunc(x.Labels, func(label int32) bool { return label >= 0 }) {
+		return
+	}
+	category := ""
+	if p.parts != nil {
+		category = p.parts.Category(x.Labels)
+	}
+	if len(p.found[category]) >= p.want {
+		return
+	}
+	var answers []int32
+	if p.parts != nil {
+		answers = p.parts.Among(x.Labels, logits)
+	} else {
+		answers = p.config.TagsOf(logits)
+	}
+	p.found[category] = append(p.found[category], report.NewNodeTagExample(x, strings.Clone(x.ID), answers))
+}
+
+// Rows are at most as many as wanted.
+func (p *NodeTagPicker) Rows() (out []report.NodeTagExample) {
+	categories := slices.Sorted(maps.Keys(p.found))
+	for turn := 0; ; turn++ {
+		before := len(out)
+		for _, c := range categories {
+			if turn < len(p.found[c]) && len(out) < p.want {
+				out = append(out, p.found[c][turn])
+			}
+		}
+		if len(out) == before {
+			return out
+		}
+	}
+}

@@ -1,0 +1,30 @@
+package evaluation
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// TestNodeTagPicker takes the first rows of each category by turns, with answers among its parts;
+// of other tags the first rows, with all tags as answers. Rows without a label are left out.
+func TestNodeTagPicker(t *testing.T) {
+	pick := func(names []string) (got string) {
+		p := NewNodeTagPicker(&sft.Config{Task: sft.Tagging, NumLabels: 3, LabelNames: names, FeatureNames: []string{"x", "y", "z"}}, 3)
+		for row, labels := range [][]int32{{-1}, {0}, {1}, {0}, {2}, {0}} {
+			p.See(&seq.Example{Index: uint32(row), Features: make([][]float32, 1), Labels: labels}, 1, []float32{1, 2, 3})
+		}
+		for _, e := range p.Rows() {
+			got += fmt.Sprintf("%d%v%v ", e.Row, e.Labels, e.Answers)
+		}
+		return got
+	}
+	if got, want := pick([]string{"mug/body", "mug/handle", "bolt/head"}), "4[2][2] 1[0][1] 2[1][1] "; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	if got, want := pick([]string{"a", "b", "c"}), "1[0][2] 2[1][2] 3[0][2] "; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
