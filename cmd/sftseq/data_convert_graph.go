@@ -9,6 +9,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/convert"
 	"github.com/sftseq/sftseq/internal/graph"
+	"github.com/sftseq/sftseq/internal/molecule"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -34,10 +35,11 @@ splits. What is wrong with a line ends the conversion, with the file and the lin
 
 With --smiles a column of CSV, TSV, JSON lines, Parquet, Arrow or .smi files is molecules in
 SMILES, whose atoms are the nodes and whose bonds the edges. --label then is a column of classes,
-or --numbers are columns of numbers. Nodes have the features
-   ` + strings.Join(graph.AtomFeatureNames, ", ") + `
+or of labels of which any number hold: lists (JSON, Parquet, Arrow), or texts that --label-separator
+splits; or --numbers are columns of numbers. Nodes have the features
+   ` + strings.Join(molecule.AtomFeatureNames, ", ") + `
 and edges
-   ` + strings.Join(graph.BondFeatureNames, ", ") + `
+   ` + strings.Join(molecule.BondFeatureNames, ", ") + `
 Rows that cannot be used are left out and listed by reason; --strict stops at the first. The file
 .smi has a molecule a line and its name behind white space, the columns smiles and name.
 
@@ -48,6 +50,7 @@ which say where the node is in its graph.`,
 			&cli.StringFlag{Name: "to", Usage: "`DIR` of the data set (required)", TakesFile: true},
 			&cli.StringFlag{Name: "smiles", Usage: "`COLUMN` of molecules in SMILES: the files are tables"},
 			&cli.StringFlag{Name: "label", Value: "label", Usage: "`FIELD` of the class, or of a list of labels"},
+			&cli.StringFlag{Name: "label-separator", Usage: "with --smiles, `TEXT` between the labels of a molecule, such as ;, of which any number may hold"},
 			&cli.StringFlag{Name: "labels", Usage: "what labels and tags are called, `NAME,NAME,…`, in their order", DefaultText: "those that are found, sorted"},
 			&cli.StringFlag{Name: "tags", Value: "tags", Usage: "`FIELD` of a list of a label for each node"},
 			&cli.StringFlag{Name: "numbers", Usage: "`FIELD,…` of numbers to predict, in place of labels"},
@@ -73,7 +76,7 @@ func convertGraph(c *cli.Context) error {
 	if err := needFlags(c, "from", "to"); err != nil {
 		return err
 	}
-	o := graph.Options{From: c.StringSlice("from"), SMILES: c.String("smiles"), ID: c.String("id"), RandomWalk: c.Int("random-walk"), Strict: c.Bool("strict"), Label: c.String("label"), Tags: c.String("tags"),
+	o := graph.Options{From: c.StringSlice("from"), SMILES: c.String("smiles"), ID: c.String("id"), RandomWalk: c.Int("random-walk"), Strict: c.Bool("strict"), Label: c.String("label"), LabelSeparator: c.String("label-separator"), Tags: c.String("tags"),
 		SplitField: c.String("split-field"), Seed: c.Uint64("seed"), Replace: c.Bool("force")}
 	if at := slices.IndexFunc(o.From, table.ReadOnce); at >= 0 {
 		return usage(c, "--from %s: expected a file, which is read several times; standard input and other pipes can be read once only", o.From[at])
@@ -123,7 +126,7 @@ func convertGraph(c *cli.Context) error {
 
 // checkMolecules refuses flags that are of molecules alone, or not of them.
 func checkMolecules(c *cli.Context) error {
-	with, names := "without --smiles", []string{"id", "strict"}
+	with, names := "without --smiles", []string{"id", "strict", "label-separator"}
 	if c.String("smiles") != "" {
 		with, names = "with --smiles", []string{"tags", "feature-names", "edge-feature-names"}
 	}
@@ -131,6 +134,9 @@ func checkMolecules(c *cli.Context) error {
 		if c.IsSet(name) {
 			return usage(c, "--%s: not expected %s", name, with)
 		}
+	}
+	if c.IsSet("label-separator") && (c.String("label-separator") == "" || c.IsSet("numbers")) {
+		return usage(c, "--label-separator %q: expected a text between the labels of --label, and no --numbers", c.String("label-separator"))
 	}
 	return nil
 }

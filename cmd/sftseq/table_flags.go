@@ -18,14 +18,14 @@ import (
 // tableHelp is what predict and embed say about tables.
 const tableHelp = `With --input a table is read as data convert does: CSV, TSV, JSON, Parquet, Arrow,
 FASTA, FASTQ, lines of text, a folder of files or tables, a directory of Hugging Face's datasets. --text, --tokens,
---features or --pair names what the model reads. There is a row of output for each row of input, in
+--features, --smiles or --pair names what the model reads. There is a row of output for each row of input, in
 its order, with an id (--id, otherwise the name of the record or file, or FILE:LINE), the
 columns of --keep, and an error where the row cannot be used; the exit status is then 1.
 --output is written as its name ends, complete or not at all. A kept column whose name
 the output has for itself is called input_NAME.`
 
 // tableNames are the flags that say how a table is read, beside --input and --output.
-var tableNames = []string{"text", "tokens", "features", "pair", "id", "keep", "format", "delimiter"}
+var tableNames = []string{"text", "tokens", "features", "smiles", "pair", "id", "keep", "format", "delimiter"}
 
 func tableFlags() []cli.Flag {
 	return []cli.Flag{
@@ -34,6 +34,7 @@ func tableFlags() []cli.Flag {
 		&cli.StringFlag{Name: "text", Usage: "`COLUMN` of text"},
 		&cli.StringFlag{Name: "tokens", Usage: "`COLUMN` of lists of token ids, in place of text"},
 		&cli.StringFlag{Name: "features", Usage: "`COLUMN` of lists of lists of numbers, those of a token each, for a model of features"},
+		&cli.StringFlag{Name: "smiles", Usage: "`COLUMN` of molecules in SMILES, for a model of molecules", DefaultText: "smiles in .smi files"},
 		&cli.StringFlag{Name: "pair", Usage: "two columns of text, `A,B`, that are compared"},
 		&cli.StringFlag{Name: "id", Usage: "`COLUMN` of what rows are called", DefaultText: "the name of the record or file, or FILE:LINE"},
 		&cli.StringFlag{Name: "keep", Usage: "columns to be copied, `A,B`, or all"},
@@ -94,7 +95,7 @@ func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path str
 	if err := in.findSources(c); err != nil {
 		return nil, err
 	}
-	if reads := c.String("features") != ""; len(in.Sources) > 0 && reads != in.Points {
+	if reads := c.String("features") != ""; len(in.Sources) > 0 && !in.Molecules && reads != in.Points {
 		return nil, usage(c, "the model %s reads %s: expected %s COLUMN, found the column %s", c.String("model"), map[bool]string{true: "features", false: "tokens"}[in.Points],
 			map[bool]string{true: "--features", false: "--text or --tokens"}[in.Points], strings.Join(in.Sources, ","))
 	}
@@ -160,7 +161,7 @@ func (in *tableInput) checkFormat(c *cli.Context) error {
 // findSources takes the columns that flags name, or that of a folder.
 func (in *tableInput) findSources(c *cli.Context) error {
 	var given []string
-	for _, name := range []string{"text", "tokens", "features", "pair"} {
+	for _, name := range []string{"text", "tokens", "features", "smiles", "pair"} {
 		if c.String(name) != "" {
 			given, in.Sources = append(given, "--"+name), []string{c.String(name)}
 		}
@@ -173,7 +174,13 @@ func (in *tableInput) findSources(c *cli.Context) error {
 			return usage(c, "--pair %q: expected two columns, A,B", c.String("pair"))
 		}
 	}
+	in.Molecules = c.String("smiles") != "" || len(given) == 0 && in.Options.Format == "smi"
 	switch {
+	case in.Molecules:
+		in.Points = false
+		if len(given) == 0 {
+			in.Sources = table.MoleculeColumns[:1]
+		}
 	case len(given) > 0 || in.Points:
 	case table.IsFolder(in.Path, in.Options.Format):
 		in.Sources = table.FolderColumns[:1]

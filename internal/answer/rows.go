@@ -15,14 +15,15 @@ import (
 
 // Table is a table that is answered, and its columns.
 type Table struct {
-	Path    string
-	Named   []string      // what rows are called by, see [table.NewNames]; nil is the path alone
-	Options table.Options // whose Columns have all that follow
-	Sources []string      // columns that the model reads: one, or two of a pair
-	Tokens  bool          // they are lists of token ids
-	Points  bool          // they are lists of features
-	ID      string        // column, or ""
-	Keep    []string
+	Path      string
+	Named     []string      // what rows are called by, see [table.NewNames]; nil is the path alone
+	Options   table.Options // whose Columns have all that follow
+	Sources   []string      // columns that the model reads: one, or two of a pair
+	Tokens    bool          // they are lists of token ids
+	Points    bool          // they are lists of features
+	Molecules bool          // they are molecules in SMILES
+	ID        string        // column, or ""
+	Keep      []string
 }
 
 // tableRow is a row on its way through the model.
@@ -118,7 +119,7 @@ func (r *tableReader) request(row *table.Row) *tableRow {
 	}
 	if err != nil {
 		out.Failure = &requests.Failure{Code: requests.CodeParams, Message: err.Error()}
-		out.Sequences, out.Lengths, out.Features = nil, nil, nil
+		out.Sequences, out.Lengths, out.Features, out.Edges = nil, nil, nil, nil
 	}
 	return out
 }
@@ -147,6 +148,13 @@ func (r *tableReader) sequence(to *requests.Request, name string, row *table.Row
 		return fmt.Errorf("column %s: expected a list of features, found %.40q", name, v.Text)
 	case r.Points:
 		if err := r.parser.SetFeatures(to, v.Features); err != nil {
+			return fmt.Errorf("column %s: %w", name, err)
+		}
+		return nil
+	case r.Molecules && tokens != nil:
+		return fmt.Errorf("column %s: expected a molecule in SMILES, found a list", name)
+	case r.Molecules:
+		if err := r.parser.SetMolecule(to, v.Text); err != nil {
 			return fmt.Errorf("column %s: %w", name, err)
 		}
 		return nil

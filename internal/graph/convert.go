@@ -14,7 +14,9 @@ import (
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/convert"
+	"github.com/sftseq/sftseq/internal/molecule"
 	"github.com/sftseq/sftseq/internal/philox"
+	"github.com/sftseq/sftseq/internal/randomwalk"
 	"github.com/sftseq/sftseq/internal/skipped"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -24,6 +26,7 @@ type Options struct {
 	From                           []string // files of JSON lines, or of tables with molecules
 	SMILES                         string   // the column of molecules; "": the files are JSON lines
 	Label, Tags                    string   // the fields of a class or of labels, and of a label for each node
+	LabelSeparator                 string   // between the labels of a molecule, of which any number may hold
 	Labels                         []string // what labels are called, in their order; nil: those that are found, sorted
 	Numbers                        []string // fields of numbers to predict, in place of labels
 	ID                             string   // the column of what molecules are called; "": the name of the record, or its place
@@ -85,7 +88,7 @@ func (s *surveyed) write(ctx context.Context, dir string, o *Options) (*seq.Data
 			if !s.number(x) {
 				return errChanged
 			}
-			if err := x.walk(ctx, o.RandomWalk); err != nil {
+			if err := randomwalk.Append(ctx, x.Features, x.Edges, o.RandomWalk); err != nil {
 				return err
 			}
 			rows++
@@ -178,7 +181,7 @@ type surveyed struct {
 func survey(ctx context.Context, o *Options) (*surveyed, error) {
 	s := &surveyed{rows: map[string]int{}, labels: map[string]int32{}, left: skipped.New()}
 	if o.SMILES != "" {
-		o.FeatureNames, o.EdgeFeatureNames = AtomFeatureNames, BondFeatureNames
+		o.FeatureNames, o.EdgeFeatureNames = molecule.AtomFeatureNames, molecule.BondFeatureNames
 	}
 	answer, list := "", false
 	err := o.rows(s.left).each(ctx, func(x *row) error {
@@ -217,7 +220,7 @@ func survey(ctx context.Context, o *Options) (*surveyed, error) {
 	if len(s.rows) == 0 {
 		return nil, fmt.Errorf("%s: expected a graph a line, found none", strings.Join(o.From, ", "))
 	}
-	s.spec.FeatureNames = append(slices.Clip(s.spec.FeatureNames), walkNames(o.RandomWalk)...)
+	s.spec.FeatureNames = append(slices.Clip(s.spec.FeatureNames), randomwalk.Names(o.RandomWalk)...)
 	if err := s.spec.Validate(); err != nil {
 		return nil, err
 	}

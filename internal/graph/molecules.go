@@ -9,8 +9,8 @@ import (
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/convert"
+	"github.com/sftseq/sftseq/internal/molecule"
 	"github.com/sftseq/sftseq/internal/skipped"
-	"github.com/sftseq/sftseq/internal/smiles"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -22,6 +22,8 @@ type molecules struct {
 	names   *table.Names
 	columns []string // the molecule, its answers, then the split and the id where a column has them
 	answers int      // columns of them
+	decided bool     // the first label is known, which says whether rows have one or
+	several bool     // any number of them
 }
 
 func newMolecules(o *Options, left *skipped.Rows) *molecules {
@@ -51,7 +53,11 @@ func (m *molecules) each(ctx context.Context, take func(*row) error) error {
 }
 
 func (m *molecules) file(ctx context.Context, path string, take func(*row) error) error {
-	t, err := table.Open(ctx, path, table.Options{Columns: m.columns, Absent: m.absent})
+	read := table.Options{Columns: m.columns, Absent: m.absent}
+	if m.options.Numbers == nil {
+		read.Lists = []string{m.options.Label}
+	}
+	t, err := table.Open(ctx, path, read)
 	if err != nil {
 		return err
 	}
@@ -95,12 +101,11 @@ func (m *molecules) molecule(in *table.Row) (*row, *skipped.Reason) {
 	if text == "" {
 		return nil, skipped.Because("no molecule", nil)
 	}
-	read, err := smiles.Parse(text)
+	features, edges, err := molecule.Graph(text)
 	if err != nil {
 		return nil, skipped.Because("no molecule in SMILES", fmt.Errorf("column %s: %w", m.options.SMILES, err))
 	}
-	x := &row{Example: seq.Example{Label: seq.NoLabel}}
-	x.Features, x.Edges = atomFeatures(read), bondEdges(read)
+	x := &row{Example: seq.Example{Label: seq.NoLabel, Features: features, Edges: edges}}
 	if m.options.SplitField != "" {
 		x.split = strings.Clone(in.Values[1+m.answers].Text)
 	}
@@ -112,17 +117,7 @@ func (m *molecules) molecule(in *table.Row) (*row, *skipped.Reason) {
 // answer reads what a model is to answer.
 func (m *molecules) answer(x *row, values []table.Value) *skipped.Reason {
 	if m.options.Numbers == nil {
-		v := values[0]
-		x.answer = m.options.Label
-		if v.Tokens != nil {
-			return skipped.Because("a list of labels", errors.New("expected the class of the molecule"))
-		}
-		label := strings.TrimSpace(v.Text)
-		if v.Null || label == "" {
-			return skipped.Because(convert.NoLabel, nil)
-		}
-		x.labels = []string{strings.Clone(label)}
-		return nil
+		return m.label(x, values[0])
 	}
 	for i, v := range values {
 		number, why := convert.Number(m.options.Numbers[i], v)
@@ -130,6 +125,37 @@ func (m *molecules) answer(x *row, values []table.Value) *skipped.Reason {
 			return why
 		}
 		x.number = append(x.number, number)
+	}
+	return nil
+}
+
+// label reads a class, or the labels that hold: a list, or a text with a separator between them.
+func (m *molecules) label(x *row, v table.Value) *skipped.Reason {
+	x.answer = m.options.Label
+	if v.Null {
+		return skipped.Because(convert.NoLabel, nil)
+	}
+	items := v.Items
+	if items == nil && m.options.LabelSeparator != "" {
+		items = strings.Split(v.Text, m.options.LabelSeparator)
+	}
+	if !m.decided {
+		m.decided, m.several = true, items != nil
+	}
+	switch x.list = m.several; {
+	case items == nil:
+		items = []string{v.Text}
+	case !m.several:
+		return skipped.Because("a list of labels", errors.New("expected the class of the molecule, as the first one has"))
+	}
+	x.labels = []string{} // a list may have none
+	for _, item := range items {
+		if label := strings.TrimSpace(item); label != "" {
+			x.labels = append(x.labels, strings.Clone(label)) // it shares the memory of its row
+		}
+	}
+	if !x.list && len(x.labels) == 0 {
+		return skipped.Because(convert.NoLabel, nil)
 	}
 	return nil
 }

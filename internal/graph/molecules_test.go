@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/molecule"
+	"github.com/sftseq/sftseq/internal/randomwalk"
 	"github.com/sftseq/sftseq/internal/skipped"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -53,7 +55,7 @@ func TestMolecules(t *testing.T) {
 		t.Fatal(err)
 	}
 	spec, rows := examples(t, d)
-	if len(rows) != 3 || fmt.Sprint(spec.FeatureNames) != fmt.Sprint(AtomFeatureNames) || fmt.Sprint(spec.EdgeFeatureNames) != fmt.Sprint(BondFeatureNames) {
+	if len(rows) != 3 || fmt.Sprint(spec.FeatureNames) != fmt.Sprint(molecule.AtomFeatureNames) || fmt.Sprint(spec.EdgeFeatureNames) != fmt.Sprint(molecule.BondFeatureNames) {
 		t.Fatalf("%d rows, %+v", len(rows), spec)
 	}
 	const elements = "0 0 0 0 0 0 0 0 0 0 " // from S on
@@ -121,6 +123,38 @@ func TestMolecularClasses(t *testing.T) {
 	}
 }
 
+// TestMolecularLabels: the first label says whether molecules have a class or any number of labels,
+// which are lists, or texts that are split; one that is missing leaves its row out, a list of none does not.
+func TestMolecularLabels(t *testing.T) {
+	rows := func(name, text, separator string) (*seq.Spec, []seq.Example, *skipped.Rows) {
+		o := molecular(t, name, text)
+		o.LabelSeparator = separator
+		d, left, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		spec, rows := examples(t, d)
+		return spec, rows, left
+	}
+	spec, got, left := rows("x.jsonl", `{"smiles":"C","label":["toxic","acid"]}
+{"smiles":"CC","label":[]}
+{"smiles":"CN"}
+{"smiles":"CO","label":"toxic"}
+`, "")
+	if spec.Task != seq.MultiLabel || fmt.Sprint(spec.LabelNames) != "[acid toxic]" || left.Left() != 1 ||
+		len(got) != 3 || fmt.Sprint(got[0].Labels, got[1].Labels, got[1].Labels == nil, got[2].Labels) != "[0 1] [] false [1]" {
+		t.Errorf("%+v, %+v, %s", spec, got, left)
+	}
+	spec, got, _ = rows("x.csv", "smiles,label\nC,toxic; acid\nCC,;\nCO,acid\n", ";")
+	if spec.Task != seq.MultiLabel || len(got) != 3 || fmt.Sprint(got[0].Labels, got[1].Labels, got[2].Labels) != "[0 1] [] [0]" {
+		t.Errorf("%+v, %+v", spec, got)
+	}
+	spec, got, left = rows("x.jsonl", `{"smiles":"C","label":"toxic"}`+"\n"+`{"smiles":"CC","label":["toxic"]}`+"\n", "")
+	if spec.Task != seq.Classification || len(got) != 1 || !strings.Contains(left.String(), "a list of labels") {
+		t.Errorf("%+v, %+v, %s", spec, got, left)
+	}
+}
+
 // FuzzMolecules: whatever rows of a table are molecules fit into a data set, with their random walks.
 func FuzzMolecules(f *testing.F) {
 	f.Add("smiles,label\nCC(=O)O,acid\nC1CC1,ring\n", uint8(3))
@@ -142,7 +176,7 @@ func FuzzMolecules(f *testing.F) {
 			if !s.number(x) {
 				return errChanged
 			}
-			if err := x.walk(t.Context(), o.RandomWalk); err != nil {
+			if err := randomwalk.Append(t.Context(), x.Features, x.Edges, o.RandomWalk); err != nil {
 				return err
 			}
 			return seq.NewBlock(&s.spec).Append(x.Example)

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sftseq/sftseq/internal/randomwalk"
 	"github.com/sftseq/sftseq/internal/superpixel"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/tokenizers"
@@ -49,7 +50,7 @@ func SuperpixelSet(ctx context.Context, dir string, o ImageOptions) (*seq.Datase
 		return nil, fmt.Errorf("%s: %w", o.From, errImages)
 	}
 	spec := seq.Spec{Task: seq.Classification, Name: "superpixels", LabelNames: m.LabelNames,
-		FeatureNames: append(slices.Clip(PieceFeatureNames), walkNames(o.RandomWalk)...), EdgeFeatureNames: BorderFeatureNames}
+		FeatureNames: append(slices.Clip(PieceFeatureNames), randomwalk.Names(o.RandomWalk)...), EdgeFeatureNames: BorderFeatureNames}
 	b, err := seq.CreateDataset(dir, spec, o.Replace)
 	if err != nil {
 		return nil, err
@@ -130,7 +131,7 @@ func (o *ImageOptions) graph(ctx context.Context, levels []int32) (*row, error) 
 	var middles [][2]float64
 	x.Features, middles = pieces(cut, pixels)
 	x.Edges = borders(cut, middles)
-	return x, x.walk(ctx, o.RandomWalk)
+	return x, randomwalk.Append(ctx, x.Features, x.Edges, o.RandomWalk)
 }
 
 // pieces are the features of superpixels, and where their middles are, in pixels.

@@ -70,7 +70,7 @@ func (p *Parser) ReadGraph(r *Request, features, edges json.RawMessage) (field s
 // SetFeatures makes features the sequence of a request, of a model that reads no edges.
 func (p *Parser) SetFeatures(r *Request, features [][]float32) error {
 	if p.Config.Edged() {
-		return errors.New("the model reads graphs, and a table has no edges: lines of JSON and Arrow files of sequences do")
+		return errors.New("the model reads graphs, and a column of features has no edges: lines of JSON and Arrow files of sequences do")
 	}
 	_, err := p.setGraph(r, features, nil)
 	return err

@@ -17,6 +17,9 @@ func (c *call) graph(path string, fields map[string]json.RawMessage, suffix stri
 			return nil, badParam(path+name, featured+": expected features")
 		}
 	}
+	if fields[smilesField] != nil {
+		return c.molecule(path, fields)
+	}
 	q := &sequence{field: path + featuresField, graph: &requests.Request{}}
 	features, edges, parser := fields[featuresField], fields[edgesField], c.model.parser
 	switch edged := c.model.config.Edged(); {
@@ -40,6 +43,33 @@ func (c *call) graph(path string, fields map[string]json.RawMessage, suffix stri
 	c.free(most - q.graph.Bytes())
 	if bad != nil {
 		return nil, badParam(path+field, "%v", bad)
+	}
+	return q, nil
+}
+
+// molecule reads the molecule among fields.
+func (c *call) molecule(path string, fields map[string]json.RawMessage) (*sequence, error) {
+	q, parser, value := &sequence{field: path + smilesField, graph: &requests.Request{}}, c.model.parser, fields[smilesField]
+	for _, name := range []string{featuresField, edgesField} {
+		if fields[name] != nil {
+			return nil, badParam(path+name, "%s is there, too: expected one of them", smilesField)
+		}
+	}
+	if err := parser.ReadsMolecules(); err != nil {
+		return nil, badParam(q.field, "%v", err)
+	}
+	most := parser.MemoryOf(smilesField, value)
+	if err := c.reserve(most); err != nil {
+		return nil, err
+	}
+	var bad error
+	if stopped := c.do(len(value), func() { bad = parser.ReadMolecule(q.graph, value) }); stopped != nil {
+		c.free(most)
+		return nil, stopped
+	}
+	c.free(most - q.graph.Bytes())
+	if bad != nil {
+		return nil, badParam(q.field, "%v", bad)
 	}
 	return q, nil
 }

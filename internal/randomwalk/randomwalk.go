@@ -1,19 +1,22 @@
-package graph
+// Package randomwalk says of the nodes of a graph how likely a random walk from each is back.
+package randomwalk
 
 import (
 	"context"
 	"strconv"
+
+	"github.com/sftseq/sftseq/seq"
 )
 
-// walkNames are the features of a random walk of so many steps.
-func walkNames(steps int) (names []string) {
+// Names are the features of a random walk of so many steps.
+func Names(steps int) (names []string) {
 	for k := range steps {
 		names = append(names, "rw"+strconv.Itoa(k+1))
 	}
 	return names
 }
 
-// walk appends to the features of each node the probabilities that a random walk from it is back after 1
+// Append appends to the features of each node the probabilities that a random walk from it is back after 1
 // to so many steps, the diagonals of (D⁻¹A)ᵏ. A step takes each of the edges that lead from a node with
 // the same probability; where none does, the walk ends. They say where a node is among the others
 // without naming any (Dwivedi et al., "Graph Neural Networks with Learnable Structural and Positional
@@ -22,20 +25,20 @@ func walkNames(steps int) (names []string) {
 // The probabilities are exact, and sparse: from each node on they go along the edges, so that a graph
 // costs at most steps × nodes × edges additions, and less where few nodes are within reach. A sum has
 // the order of the edges.
-func (x *row) walk(ctx context.Context, steps int) error {
+func Append(ctx context.Context, features [][]float32, edges []seq.Edge, steps int) error {
 	if steps == 0 {
 		return nil
 	}
-	n := len(x.Features)
+	n := len(features)
 	first := make([]int32, n+1) // of the targets of each node
-	for _, e := range x.Edges {
+	for _, e := range edges {
 		first[e.Source+1]++
 	}
 	for i := range n {
 		first[i+1] += first[i]
 	}
-	targets, next := make([]int32, len(x.Edges)), append([]int32(nil), first...)
-	for _, e := range x.Edges {
+	targets, next := make([]int32, len(edges)), append([]int32(nil), first...)
+	for _, e := range edges {
 		targets[next[e.Source]] = e.Target
 		next[e.Source]++
 	}
@@ -59,7 +62,7 @@ func (x *row) walk(ctx context.Context, steps int) error {
 				at[i] = 0
 			}
 			at, to, here, there = to, at, there, here
-			x.Features[from] = append(x.Features[from], float32(at[from]))
+			features[from] = append(features[from], float32(at[from]))
 		}
 		for _, i := range here {
 			at[i] = 0

@@ -1,4 +1,6 @@
-package graph
+// Package molecule makes graphs of molecules in SMILES: their atoms are the nodes, their bonds the
+// edges.
+package molecule
 
 import (
 	"slices"

@@ -1,0 +1,38 @@
+package molecule
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/randomwalk"
+)
+
+// TestNewReader: the names of its features say whether a model reads molecules, and how long its walks
+// are; another one is told what it has in place of the first name that differs.
+func TestNewReader(t *testing.T) {
+	walked := append(slices.Clip(AtomFeatureNames), randomwalk.Names(4)...)
+	for _, c := range []struct {
+		features, edges []string
+		steps           int
+		want            string
+	}{
+		{AtomFeatureNames, BondFeatureNames, 0, ""},
+		{walked, BondFeatureNames, 4, ""},
+		{nil, nil, 0, "the model reads tokens"},
+		{[]string{"x", "y"}, BondFeatureNames, 0, "feature 0: expected C, found x"},
+		{AtomFeatureNames[:3], BondFeatureNames, 0, "feature 3: expected S, found none"},
+		{append(slices.Clip(walked), "mass"), BondFeatureNames, 0, "feature 23: expected rw5, found mass"},
+		{AtomFeatureNames, nil, 0, "edge feature 0: expected single, found none"},
+		{AtomFeatureNames, append(slices.Clip(BondFeatureNames), "length"), 0, "edge feature 6: expected none, found length"},
+	} {
+		r, err := NewReader(c.features, c.edges)
+		if c.want != "" {
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%q: %v, expected %s", c.features, err, c.want)
+			}
+		} else if err != nil || r.steps != c.steps {
+			t.Errorf("%q: %+v, %v", c.features, r, err)
+		}
+	}
+}

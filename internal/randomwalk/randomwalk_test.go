@@ -1,0 +1,96 @@
+package randomwalk
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// undirected is a graph of so many nodes without features, with edges in both directions.
+func undirected(nodes int, pairs ...[2]int32) *seq.Example {
+	x := &seq.Example{Features: make([][]float32, nodes)}
+	for _, p := range pairs {
+		x.Edges = append(x.Edges, seq.Edge{Source: p[0], Target: p[1]}, seq.Edge{Source: p[1], Target: p[0]})
+	}
+	return x
+}
+
+// TestWalk: return probabilities of a path, a cycle and others, computed by hand.
+func TestWalk(t *testing.T) {
+	path := undirected(3, [2]int32{0, 1}, [2]int32{1, 2})
+	triangle := undirected(3, [2]int32{0, 1}, [2]int32{1, 2}, [2]int32{2, 0})
+	square := undirected(4, [2]int32{0, 1}, [2]int32{1, 2}, [2]int32{2, 3}, [2]int32{3, 0})
+	star := undirected(4, [2]int32{0, 1}, [2]int32{0, 2}, [2]int32{0, 3})
+	directed := &seq.Example{Features: make([][]float32, 4), Edges: []seq.Edge{{Source: 0, Target: 1}, {Source: 1, Target: 2}, {Source: 2, Target: 0}, {Source: 3, Target: 3}, {Source: 3, Target: 0}}}
+	twice := &seq.Example{Features: make([][]float32, 3), Edges: []seq.Edge{{Source: 0, Target: 1}, {Source: 0, Target: 1}, {Source: 0, Target: 2}, {Source: 1, Target: 0}}}
+	for _, c := range []struct {
+		name string
+		x    *seq.Example
+		want string
+	}{
+		{"path", path, "[[0 0.5 0 0.5] [0 1 0 1] [0 0.5 0 0.5]]"},
+		{"triangle", triangle, "[[0 0.5 0.25 0.375] [0 0.5 0.25 0.375] [0 0.5 0.25 0.375]]"},
+		{"square", square, "[[0 0.5 0 0.5] [0 0.5 0 0.5] [0 0.5 0 0.5] [0 0.5 0 0.5]]"},
+		{"star", star, "[[0 1 0 1] [0 0.33333334 0 0.33333334] [0 0.33333334 0 0.33333334] [0 0.33333334 0 0.33333334]]"},
+		{"directed", directed, "[[0 0 1 0] [0 0 1 0] [0 0 1 0] [0.5 0.25 0.125 0.0625]]"},
+		{"an edge twice, and a dead end", twice, "[[0 0.6666667 0 0.44444445] [0 0.6666667 0 0.44444445] [0 0 0 0]]"},
+		{"no edges", undirected(2), "[[0 0 0 0] [0 0 0 0]]"},
+	} {
+		if err := Append(t.Context(), c.x.Features, c.x.Edges, 4); err != nil || fmt.Sprint(c.x.Features) != c.want {
+			t.Errorf("%s: %v, %v, expected %s", c.name, c.x.Features, err, c.want)
+		}
+	}
+}
+
+// TestWalkDense: what goes along the edges is the diagonal of powers of the dense matrix.
+func TestWalkDense(t *testing.T) {
+	const n, steps = 9, 12
+	x := undirected(n)
+	for i := range int32(n) {
+		for j := range int32(n) {
+			if (7*i+5*j+i*j)%4 == 0 {
+				x.Edges = append(x.Edges, seq.Edge{Source: i, Target: j})
+			}
+		}
+	}
+	var matrix, power [n][n]float64
+	var degree [n]float64
+	for _, e := range x.Edges {
+		degree[e.Source]++
+	}
+	for _, e := range x.Edges {
+		matrix[e.Source][e.Target] += 1 / degree[e.Source]
+	}
+	if err := Append(t.Context(), x.Features, x.Edges, steps); err != nil {
+		t.Fatal(err)
+	}
+	power = matrix
+	for k := range steps {
+		for i := range n {
+			if d := math.Abs(float64(x.Features[i][k]) - power[i][i]); d > 1e-6 {
+				t.Errorf("step %d, node %d: %g, expected %g", k+1, i, x.Features[i][k], power[i][i])
+			}
+		}
+		var next [n][n]float64
+		for i := range n {
+			for j := range n {
+				for l := range n {
+					next[i][j] += power[i][l] * matrix[l][j]
+				}
+			}
+		}
+		power = next
+	}
+}
+
+// TestCancelled: a walk ends with its context.
+func TestCancelled(t *testing.T) {
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := Append(done, make([][]float32, 2), nil, 1); err != context.Canceled {
+		t.Errorf("%v", err)
+	}
+}
