@@ -26,7 +26,7 @@ func TestPythonClient(t *testing.T) {
 
 	t.Run("tests", func(t *testing.T) {
 		t.Setenv("SFTSEQ_PROGRAM", path)
-		t.Setenv("SFTSEQ_GOLDEN", goldenPath())
+		t.Setenv("SFTSEQ_GOLDEN", clientModels(t))
 		_, errs, err := runClient(t, "", []string{"python3", "-W", "error::ResourceWarning", "-m", "unittest", "discover", "-s", filepath.Join(source, "tests")})
 		if err != nil || !strings.Contains(errs, "\nOK") {
 			t.Errorf("%v\n%s", err, errs)

@@ -19,7 +19,7 @@ func TestTypeScriptClient(t *testing.T) {
 	need(t, "npm's typescript", err)
 	client(t, "", []string{"node", compiler}, "-p", source)
 	t.Setenv("SFTSEQ_PROGRAM", built(t))
-	t.Setenv("SFTSEQ_GOLDEN", goldenPath())
+	t.Setenv("SFTSEQ_GOLDEN", clientModels(t))
 	out := client(t, "", []string{"node", "--test", "--test-reporter=tap"}, filepath.Join(source, "test/client.test.mjs"))
 	if passed := regexp.MustCompile(`(?m)^# pass (\d+)$`).FindStringSubmatch(out); passed == nil || passed[1] == "0" {
 		t.Errorf("no test was run\n%s", out)

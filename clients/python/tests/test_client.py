@@ -99,6 +99,15 @@ class Answers(unittest.TestCase):
                 self.assertEqual([client.classify(sequence)], program("predict", model, sequence))
                 self.assertEqual([client.embed(sequence)], program("embed", model, sequence))
 
+    def test_tags_as_predict(self):
+        cloud = {"features": [[0.5, 0, 0, 1, 0.1, 0.2, 0.3], [0.25, 0, 1, 0, -0.1, 0.4, 0]]}
+        for model, sequence, count in (("parts", cloud, 2), ("atoms", {"smiles": "CC(=O)O"}, 4)):
+            with self.subTest(model), start(model) as client:
+                want = program("predict", model, sequence)
+                self.assertEqual([client.tag(sequence)], want)
+                self.assertEqual(list(client.tag_each([sequence])), want)
+                self.assertEqual([len(want[0]["tags"]), len(want[0]["scores"]), want[0]["length"]], [count] * 3)
+
     def test_windows_of_other_tasks(self):
         tokens, sliding = [1, 2, 3, 4, 5], {"policy": "sliding", "length": 4, "stride": 1}
         for model, ask, each, field in (

@@ -102,6 +102,18 @@ test('clouds and graphs as predict', async () => {
   }
 });
 
+test('tags as predict', async () => {
+  const cloud = { features: [[0.5, 0, 0, 1, 0.1, 0.2, 0.3], [0.25, 0, 1, 0, -0.1, 0.4, 0]] };
+  for (const [model, sequence, count] of [['parts', cloud, 2], ['atoms', { smiles: 'CC(=O)O' }, 4]]) {
+    const client = await start(model);
+    const want = says('predict', model, sequence);
+    assert.deepEqual(await client.tag(sequence), want[0]);
+    assert.deepEqual(await collect(client.tagEach([sequence])), want);
+    assert.deepEqual([want[0].tags.length, want[0].scores.length, want[0].length], [count, count, count]);
+    assert.equal(await client.close(), 0);
+  }
+});
+
 test('windows of models of other tasks', async () => {
   const tokens = [1, 2, 3, 4, 5];
   const window = { policy: 'sliding', length: 4, stride: 1 };

@@ -16,6 +16,7 @@ from .types import (
     Graph,
     Labels,
     Model,
+    Molecule,
     Numbers,
     Pair,
     Removed,
@@ -23,6 +24,7 @@ from .types import (
     Sequence,
     Span,
     Spans,
+    Tags,
     Window,
 )
 
@@ -37,6 +39,7 @@ __all__ = [
     "Graph",
     "Labels",
     "Model",
+    "Molecule",
     "Numbers",
     "Pair",
     "Removed",
@@ -45,5 +48,6 @@ __all__ = [
     "ServerError",
     "Span",
     "Spans",
+    "Tags",
     "Window",
 ]

@@ -7,7 +7,8 @@ import logging
 import time
 from collections import deque
 from concurrent.futures import Future
-from typing import Any, Callable, Deque, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, TypeVar, Union
+from typing import Any, Callable, Deque, Dict, Iterable, Iterator, List, Mapping, Optional, Tuple, TypeVar, Union, overload
+from typing import Sequence as Items
 
 from .connection import Connection, ServerError, hello
 from .document import Document
@@ -16,14 +17,17 @@ from .types import (
     Classification,
     Embedding,
     Found,
+    Graph,
     Labels,
     Model,
+    Molecule,
     Numbers,
     Pair,
     Removed,
     Score,
     Sequence,
     Spans,
+    Tags,
     Window,
 )
 
@@ -98,8 +102,14 @@ class Client:
         """The labels that hold of a sequence, or of what a window says of it."""
         return self._ask("sequence/labels", _read(sequence, window))
 
-    def tag(self, sequence: Sequence) -> Spans:
-        """The spans of a sequence."""
+    @overload
+    def tag(self, sequence: Union[Graph, Molecule]) -> Tags: ...
+
+    @overload
+    def tag(self, sequence: Union[str, bytes, Items[int], Document]) -> Spans: ...
+
+    def tag(self, sequence: Sequence) -> Union[Spans, Tags]:
+        """The spans of a sequence of tokens; of a cloud, a graph or a molecule the tag of each point, node or atom."""
         return self._ask("sequence/tag", _of(sequence))
 
     def embed(self, sequence: Sequence) -> Embedding:
@@ -130,8 +140,8 @@ class Client:
         """The labels of each sequence that hold."""
         return self._each("sequence/labels", sequences, lambda s: _read(s, window), ahead)
 
-    def tag_each(self, sequences: Iterable[Sequence], ahead: int = AHEAD) -> Iterator[Union[Spans, ServerError]]:
-        """The spans of each sequence."""
+    def tag_each(self, sequences: Iterable[Sequence], ahead: int = AHEAD) -> Iterator[Union[Spans, Tags, ServerError]]:
+        """The spans of each sequence, or its tags."""
         return self._each("sequence/tag", sequences, _of, ahead)
 
     def embed_each(self, sequences: Iterable[Sequence], ahead: int = AHEAD) -> Iterator[Union[Embedding, ServerError]]:

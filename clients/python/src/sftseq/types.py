@@ -19,8 +19,14 @@ class Graph(_Graph, total=False):
     edges: Items[Items[float]]
 
 
-#: A sequence: text, the bytes of a text, token ids, an open document, or a point cloud or graph.
-Sequence = Union[str, bytes, Items[int], "Document", Graph]
+class Molecule(TypedDict):
+    """A molecule, for a model that was trained on molecules."""
+
+    smiles: str
+
+
+#: A sequence: text, the bytes of a text, token ids, an open document, a point cloud or graph, or a molecule.
+Sequence = Union[str, bytes, Items[int], "Document", Graph, Molecule]
 
 #: Two sequences that are compared.
 Pair = Tuple[Sequence, Sequence]
@@ -107,6 +113,13 @@ class Spans(_Answer):
 
     spans: List[Span]
     unit: str
+
+
+class Tags(_Answer):
+    """The tag of each point of a cloud, or of each node of a graph or atom of a molecule, and its probability."""
+
+    tags: List[Union[str, int]]
+    scores: List[float]
 
 
 class Added(_Answer):

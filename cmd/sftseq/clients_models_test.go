@@ -1,0 +1,48 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/molecule"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// clientModels is a folder of the golden models, and of two that tag: parts, the points of the golden
+// clouds, and atoms, those of molecules. Their weights are drawn, as nobody looks at which tags they give.
+func clientModels(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	golden, err := filepath.Abs(goldenPath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	models, err := os.ReadDir(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range models {
+		if err := os.Symlink(filepath.Join(golden, m.Name()), filepath.Join(dir, m.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, of := range map[string]string{"parts": "clouds", "atoms": "graphs"} {
+		m, err := sft.Load(goldenPath(of))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := *m.Config
+		c.Task, c.LabelNames, c.NumLabels = sft.Tagging, []string{"mug/body", "mug/handle"}, 2
+		if of == "graphs" {
+			c.FeatureNames, c.EdgeFeatureNames, c.LabelNames = molecule.AtomFeatureNames, molecule.BondFeatureNames, []string{"acid", "other"}
+		}
+		if err := os.Mkdir(filepath.Join(dir, name), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := sft.NewModel(&c, 1).Save(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
