@@ -23,14 +23,16 @@ their normals if they have some (lines x y z nx ny nz). A cloud is centred and d
 its radius. Its id is its file's path within --from, without the ending. Files that cannot be
 used are left out and listed by reason, with the first places; --strict stops there.
 With --parts each point has a tag, its class and the last number of its line, such as mug/1, in
-place of a class of the cloud: lines are x y z nx ny nz part, or x y z part. A folder of
+place of a class of the cloud: lines are x y z nx ny nz part, or x y z part. In VRML a part is
+called as the material of its faces, without a number at the end: PIN of DEF PIN-01 Material;
+points of materials without a name have no tag. A folder of
 ShapeNetPart's layout, which has a file `+cloud.ShapeNetCategories+`, has categories and splits by its
 own lists.`, strings.Join(cloud.Endings(), ", ")),
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "from", Usage: "`DIR` with a folder for each class (required)", TakesFile: true},
 			&cli.StringFlag{Name: "to", Usage: "`DIR` of the data set (required)", TakesFile: true},
 			&cli.IntFlag{Name: "points", Value: 1024, Usage: "points of a cloud"},
-			&cli.BoolFlag{Name: "parts", Usage: "label each point with its part, the last number of its line, in place of each cloud with its class"},
+			&cli.BoolFlag{Name: "parts", Usage: "label each point with its part, the last number of its line or the name of its material, in place of each cloud with its class"},
 			&cli.Float64Flag{Name: "val-part", Value: 0.1, Usage: "`PART` of the files that no folder puts into a split that are for validation, and of those in folders train where no folder is called val"},
 			&cli.Float64Flag{Name: "test-part", Value: 0.1, Usage: "`PART` for the test, of the files that no folder puts into a split"},
 			&cli.BoolFlag{Name: "size", Usage: "give each point the logarithm of its cloud's radius in the unit of the files, " + cloud.SizeName + ", where size tells what a thing is"},

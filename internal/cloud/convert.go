@@ -21,7 +21,7 @@ import (
 // Options say how Convert makes a data set.
 type Options struct {
 	Points            int  // of a cloud
-	Parts             bool // each point has a tag, CATEGORY/PART: its class, and the last number of its line
+	Parts             bool // each point has a tag, CATEGORY/PART: its class, and the last number of its line or the name of its material
 	Seed              uint64
 	ValPart, TestPart float64          // of the files that no folder puts into a split; ValPart also of those for training, where no folder has any for validation
 	Size              bool             // each point has the logarithm of the cloud's radius, too
@@ -67,6 +67,7 @@ type row struct {
 	example seq.Example
 	normals bool            // its points have them
 	parts   []int           // of its points, with Options.Parts
+	names   []string        // of parts, where they have some
 	why     *skipped.Reason // it cannot be used; nil otherwise
 }
 
@@ -157,7 +158,7 @@ func (c *converter) take(r *row) error {
 		return nil
 	}
 	if c.Parts {
-		r.example.Label, r.example.Labels = seq.NoLabel, c.tags.of(r.file.class, r.parts)
+		r.example.Label, r.example.Labels = seq.NoLabel, c.tags.of(r.file.class, r.parts, r.names)
 	}
 	w := c.splits[r.split]
 	if w == nil {
@@ -270,6 +271,10 @@ func (c *converter) read(f *file) row {
 	if path := (*fs.PathError)(nil); errors.As(err, &path) {
 		err = path.Err // the place names it
 	}
+	if errors.Is(err, errNoParts) {
+		out.why = skipped.Because("no names of parts", err)
+		return out
+	}
 	if err != nil {
 		out.why = skipped.Because("the file cannot be read", err)
 		return out
@@ -284,7 +289,9 @@ func (c *converter) read(f *file) row {
 		return out
 	}
 	points, directions := taken.Points, taken.Normals
-	out.parts = taken.Parts
+	if c.Parts {
+		out.parts, out.names = taken.Parts, taken.PartNames
+	}
 	radius := Normalize(points)
 	if c.Size && radius == 0 {
 		out.why = skipped.Because("a cloud without a size", errors.New("all its points are at one place"))

@@ -41,7 +41,7 @@ func (s *Shape) onSurface(n int, random func() float64) (*Shape, error) {
 	if !(total > 0) || math.IsInf(total, 0) {
 		return nil, errors.New("expected a surface with a finite area above 0")
 	}
-	out := &Shape{}
+	out := &Shape{PartNames: s.PartNames}
 	for range n {
 		at := random() * total
 		i := min(sort.Search(len(areas), func(i int) bool { return areas[i] > at }), len(areas)-1)
@@ -61,6 +61,9 @@ func (s *Shape) onSurface(n int, random func() float64) (*Shape, error) {
 		out.Points, out.Normals = append(out.Points, p), append(out.Normals, normal)
 		if s.Colors != nil {
 			out.Colors = append(out.Colors, s.Colors[i])
+		}
+		if s.FaceParts != nil {
+			out.Parts = append(out.Parts, s.FaceParts[i])
 		}
 	}
 	return out, nil

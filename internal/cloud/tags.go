@@ -4,27 +4,36 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+
+	"github.com/sftseq/sftseq/seq"
 )
 
-// tags are those of points: a class and the number of a part. Their numbers are those in which they
-// are met, until all are known.
+// tags are those of points: a class and a part, by its name or its number. Their numbers are those in
+// which they are met, until all are known.
 type tags struct {
 	met    []tag
 	number map[tag]int32
 }
 
 type tag struct {
-	class string
-	part  int
+	class, name string // of the part; "" where it has a number
+	part        int
 }
 
-// of are the tags of the points of a class.
-func (t *tags) of(class string, parts []int) (out []int32) {
+// of are the tags of the points of a class, whose parts are numbers of names, where there are some.
+func (t *tags) of(class string, parts []int, names []string) (out []int32) {
 	if t.number == nil {
 		t.number = map[tag]int32{}
 	}
 	for _, part := range parts {
-		x := tag{class, part}
+		x := tag{class: class, part: part}
+		switch {
+		case part == noPart:
+			out = append(out, seq.NoLabel)
+			continue
+		case names != nil:
+			x = tag{class: class, name: names[part]}
+		}
 		if _, ok := t.number[x]; !ok {
 			t.number[x] = int32(len(t.met))
 			t.met = append(t.met, x)
@@ -34,13 +43,19 @@ func (t *tags) of(class string, parts []int) (out []int32) {
 	return out
 }
 
-// sorted are the names of all, by class and number of the part, and where each is among them.
+// sorted are the names of all, by class and part, and where each is among them.
 func (t *tags) sorted() (names []string, number func(int32) int32) {
 	order := slices.Clone(t.met)
-	slices.SortFunc(order, func(a, b tag) int { return cmp.Or(cmp.Compare(a.class, b.class), a.part-b.part) })
+	slices.SortFunc(order, func(a, b tag) int {
+		return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.name, b.name), a.part-b.part)
+	})
 	at := make([]int32, len(order))
 	for i, x := range order {
-		names = append(names, fmt.Sprintf("%s/%d", x.class, x.part))
+		name := x.name
+		if name == "" {
+			name = fmt.Sprint(x.part)
+		}
+		names = append(names, x.class+"/"+name)
 		at[t.number[x]] = int32(i)
 	}
 	return names, func(met int32) int32 { return at[met] }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 )
 
 // readVRML reads the surfaces of VRML 2.0 (ISO/IEC 14772-1, "VRML97"): the indexed face sets of
@@ -19,7 +20,7 @@ func readVRML(text []byte) (*Shape, error) {
 	if err != nil {
 		return nil, fmt.Errorf("line %d: %w", p.line, err)
 	}
-	s := &vrmlSurface{Shape: &Shape{Faces: [][3]int{}}, room: len(text), color: white}
+	s := &vrmlSurface{Shape: &Shape{Faces: [][3]int{}}, room: len(text), color: white, part: noPart}
 	for _, n := range roots {
 		if err := s.add(n, identityTransform); err != nil {
 			return nil, err
@@ -28,12 +29,25 @@ func readVRML(text []byte) (*Shape, error) {
 	if s.colorless {
 		s.Colors = nil
 	}
+	for len(s.FaceParts) < len(s.Faces) {
+		s.FaceParts = append(s.FaceParts, noPart)
+	}
 	return s.Shape, nil
+}
+
+// readVRMLParts is readVRML of a file in which materials have names, which are those of parts.
+func readVRMLParts(text []byte) (*Shape, error) {
+	s, err := readVRML(text)
+	if err == nil && s.PartNames == nil {
+		err = errNoParts
+	}
+	return s, err
 }
 
 // vrmlSurface collects the faces of a scene.
 type vrmlSurface struct {
 	*Shape
+	part int // of the faces that come next: its number among the names, or noPart
 	// room is how many nodes and points may still come: nodes that are used again and again make
 	// more of them than a file has bytes only if it is meant to be too large.
 	room int
@@ -75,6 +89,28 @@ func (s *vrmlSurface) take(n int) error {
 	return nil
 }
 
+// partOf is the number of the part that a shape is, which its material names: DEF PIN-01 Material is
+// of the part PIN, as the number tells materials alone apart.
+func (s *vrmlSurface) partOf(shape *vrmlNode) int {
+	for _, appearance := range shape.nodes["appearance"] {
+		for _, material := range appearance.nodes["material"] {
+			name := strings.ReplaceAll(material.name, "/", "-") // which divides category and part
+			if short := strings.TrimRight(name, "0123456789"); strings.HasSuffix(short, "-") && len(short) > 1 {
+				name = short[:len(short)-1]
+			}
+			if name == "" {
+				continue
+			}
+			at := slices.Index(s.PartNames, name)
+			if at < 0 {
+				at, s.PartNames = len(s.PartNames), append(s.PartNames, name)
+			}
+			return at
+		}
+	}
+	return noPart
+}
+
 // add adds the surface of a node and of those in it.
 func (s *vrmlSurface) add(n *vrmlNode, by transform) error {
 	if err := s.take(1); err != nil {
@@ -99,7 +135,7 @@ func (s *vrmlSurface) add(n *vrmlNode, by transform) error {
 		inside = n.nodes["level"]
 		inside = inside[:min(len(inside), 1)]
 	case "Shape":
-		inside = n.nodes["geometry"]
+		inside, s.part = n.nodes["geometry"], s.partOf(n)
 		color, ok := colorOf(n)
 		s.color, s.colorless = color, s.colorless || !ok
 	case "IndexedFaceSet":
@@ -140,6 +176,9 @@ func (s *vrmlSurface) faces(n *vrmlNode, by transform) error {
 		switch {
 		case at == -1 && len(corners) > 2:
 			s.fan(corners)
+			for len(s.FaceParts) < len(s.Faces) {
+				s.FaceParts = append(s.FaceParts, s.part)
+			}
 			corners = corners[:0]
 		case at == -1 && len(corners) == 0:
 		case at == -1:

@@ -1,10 +1,16 @@
 package cloud
 
 import (
+	"fmt"
 	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/seq"
 )
 
 // scene has what files of VRML have: looks that are passed over, names, nodes that are used again,
@@ -89,6 +95,103 @@ func TestVRMLColors(t *testing.T) {
 		s, err := readVRML([]byte("#VRML V2.0 utf8\n" + c.text))
 		if err != nil || !slices.Equal(s.Colors, c.want) {
 			t.Errorf("%q: colours %v, %v, want %v", c.text, s.Colors, err, c.want)
+		}
+	}
+}
+
+// named is a scene of three triangles: a material that is defined, the same used with another number, and
+// one without a name.
+const named = `#VRML V2.0 utf8
+Shape { appearance Appearance { material DEF PIN-01 Material { diffuseColor 0.8 0.7 0 } }
+  geometry IndexedFaceSet { coord Coordinate { point [0 0 0, 2 0 0, 0 1 0] } coordIndex [0 1 2 -1] } }
+Shape { appearance Appearance { material DEF PIN-02 Material { } } }
+Transform { translation 0 0 5 children [
+  Shape { appearance Appearance { material DEF a/b4 Material { } }
+    geometry DEF Face IndexedFaceSet { coord Coordinate { point [0 0 0, 2 0 0, 0 1 0] } coordIndex [0 1 2 -1] } }
+  Shape { appearance Appearance { material USE PIN-02 } geometry USE Face }
+  Shape { appearance Appearance { material Material { } } geometry USE Face }
+  Shape { geometry USE Face }
+] }
+`
+
+// nameless is a scene whose materials have no names.
+var nameless = strings.NewReplacer("DEF PIN-01 ", "", "USE PIN-01", "Material { }").Replace(scene)
+
+// TestVRMLParts: a face is of the part that its material names, without the number that tells materials
+// apart; where it names none, it has no part. Points have the parts of their faces.
+func TestVRMLParts(t *testing.T) {
+	s, err := readVRMLParts([]byte(named))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(s.PartNames, s.FaceParts), "[PIN a-b4] [0 1 0 -1 -1]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	taken, err := s.Sample(200, rand.New(rand.NewPCG(1, 2)).Float64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, p := range taken.Points {
+		if bottom := p[2] == 0; bottom && taken.Parts[i] != 0 {
+			t.Errorf("point %v has the part %d", p, taken.Parts[i])
+		}
+	}
+	if !slices.Contains(taken.Parts, 1) || !slices.Contains(taken.Parts, noPart) {
+		t.Errorf("parts %v", taken.Parts)
+	}
+	if _, err := readVRMLParts([]byte(nameless)); err != errNoParts {
+		t.Errorf("without names: %v", err)
+	}
+}
+
+// TestNamedParts: a data set of named parts has tags by category and name, none for what has no name; a file
+// without names is left out with the reason.
+func TestNamedParts(t *testing.T) {
+	from := t.TempDir()
+	for name, text := range map[string]string{"dip/a.wrl": named, "dip/b.wrl": named, "led/c.wrl": named, "led/d.wrl": nameless, "led/e.off": "OFF\n"} {
+		path := filepath.Join(from, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files, err := Find(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, left, err := Convert(t.Context(), files, filepath.Join(t.TempDir(), "data"), Options{Points: 100, Parts: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprint(d.Manifest.LabelNames); got != "[dip/PIN dip/a-b4 led/PIN led/a-b4]" || d.Manifest.Splits["train"].Rows != 3 {
+		t.Errorf("%s, %+v", got, d.Manifest.Splits)
+	}
+	if text := left.String(); !strings.Contains(text, "no names of parts") || !strings.Contains(text, "d.wrl: no material has a name") || left.Left() != 2 {
+		t.Errorf("left out: %s", text)
+	}
+	r, err := d.Reader("train")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	rows, err := r.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range rows.Len() {
+		x := rows.Example(i)
+		none := 0
+		for at, label := range x.Labels {
+			if label == seq.NoLabel {
+				none++
+			} else if label/2 != int32(strings.Index("dl", x.ID[:1])) || x.Features[at][2] < 0 && label%2 != 0 {
+				t.Errorf("%s: point %v has the tag %s", x.ID, x.Features[at], d.Manifest.LabelNames[label])
+			}
+		}
+		if none < 10 || none > 70 {
+			t.Errorf("%s: %d points without a tag", x.ID, none)
 		}
 	}
 }

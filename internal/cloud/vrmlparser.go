@@ -11,6 +11,7 @@ import (
 // vrmlNode is a node with those of its fields that a surface needs.
 type vrmlNode struct {
 	kind    string
+	name    string // that DEF gave it, or ""
 	numbers map[string][]float64
 	nodes   map[string][]*vrmlNode
 }
@@ -125,7 +126,7 @@ func (p *vrmlParser) node(word []byte) (*vrmlNode, error) {
 		name := string(p.next())
 		n, err := p.node(p.next())
 		if err == nil {
-			p.defined[name] = n
+			n.name, p.defined[name] = name, n
 		}
 		return n, err
 	case "USE":
