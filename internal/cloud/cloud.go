@@ -3,6 +3,7 @@
 package cloud
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -69,14 +70,19 @@ func read(path string, readers map[string]func(text []byte) (*Shape, error)) (*S
 		return nil, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxBytes+1))
-	if err == nil && len(text) > maxBytes {
+	if info, err := f.Stat(); err == nil && info.Size() > maxBytes {
+		return nil, fmt.Errorf("larger than %d bytes", maxBytes)
+	}
+	var text bytes.Buffer
+	text.Grow(int(sizeOf(path)) + bytes.MinRead) // as it grows it would take more than the file
+	_, err = text.ReadFrom(io.LimitReader(f, maxBytes+1))
+	if err == nil && text.Len() > maxBytes {
 		err = fmt.Errorf("larger than %d bytes", maxBytes)
 	}
 	if err != nil {
 		return nil, err
 	}
-	s, err := parse(text)
+	s, err := parse(text.Bytes())
 	if err == nil {
 		err = s.check()
 	}
@@ -84,6 +90,15 @@ func read(path string, readers map[string]func(text []byte) (*Shape, error)) (*S
 		return nil, err
 	}
 	return s, nil
+}
+
+// sizeOf is how many bytes are read of a file: none of one that is too large, or not there.
+func sizeOf(path string) int64 {
+	info, err := os.Stat(path)
+	if err != nil || info.Size() > maxBytes {
+		return 0
+	}
+	return info.Size()
 }
 
 // check: there are points, all numbers are finite, and faces have corners that are there.

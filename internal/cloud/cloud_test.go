@@ -98,13 +98,23 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
+// farthest are the indices of the farthest points.
+func farthest(t *testing.T, s *Shape, n int, random func() float64) []int {
+	t.Helper()
+	taken, err := s.farthest(t.Context(), n, random)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return taken
+}
+
 // TestSample: points of a square are uniform on it, its normals are right, and the farthest of
 // five are its corners.
 func TestSample(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2)).Float64
 	square := &Shape{Points: []Vec{{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}}}
 	square.fan([]int{0, 1, 2, 3})
-	taken, err := square.Sample(4000, random)
+	taken, err := square.Sample(t.Context(), 4000, random)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,21 +134,21 @@ func TestSample(t *testing.T) {
 	s := &Shape{Points: []Vec{{0.5, 0.5, 0}, {0, 0, 0}, {1, 0, 0}, {0.1, 0.1, 0}, {1, 1, 0}, {0, 1, 0}, {0, 0, 0}}}
 	for range 20 {
 		taken := map[int]bool{}
-		for _, i := range s.farthest(5, random) {
+		for _, i := range farthest(t, s, 5, random) {
 			taken[i] = true
 		}
 		if len(taken) != 5 || !taken[2] || !taken[4] || !taken[5] || !taken[1] && !taken[6] && !taken[3] {
 			t.Errorf("taken %v", taken)
 		}
 	}
-	if got := (&Shape{Points: make([]Vec, 4)}).farthest(3, random); len(got) != 3 || got[0] == got[1] || got[0] == got[2] || got[1] == got[2] {
+	if got := farthest(t, &Shape{Points: make([]Vec, 4)}, 3, random); len(got) != 3 || got[0] == got[1] || got[0] == got[2] || got[1] == got[2] {
 		t.Errorf("%v of points at one place, expected three", got)
 	}
-	if got := s.farthest(7, random); len(got) != 7 {
+	if got := farthest(t, s, 7, random); len(got) != 7 {
 		t.Errorf("%v of all", got)
 	}
 	flat := &Shape{Points: make([]Vec, 3), Faces: [][3]int{{0, 1, 2}}}
-	if _, err := flat.Sample(1, random); err == nil || !strings.Contains(err.Error(), "area above 0") {
+	if _, err := flat.Sample(t.Context(), 1, random); err == nil || !strings.Contains(err.Error(), "area above 0") {
 		t.Errorf("a flat surface: %v", err)
 	}
 	Normalize(points)

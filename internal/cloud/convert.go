@@ -13,6 +13,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"golang.org/x/sync/semaphore"
+
 	"github.com/sftseq/sftseq/internal/philox"
 	"github.com/sftseq/sftseq/internal/skipped"
 	"github.com/sftseq/sftseq/seq"
@@ -83,6 +85,7 @@ type converter struct {
 	used    map[string]bool
 	ids     map[string]bool
 	tags    tags
+	reading *semaphore.Weighted // the bytes of files that may be read at a time
 }
 
 // Convert writes a data set of clouds, one of each file. Where no folder says a file's split,
@@ -90,7 +93,7 @@ type converter struct {
 // divided by its radius. All rows have normals if the first that can be used has: those with
 // faces do. What it returns of the files that were left out is there also with an error.
 func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dataset, *skipped.Rows, error) {
-	c := &converter{Options: o, files: files, dir: dir, left: skipped.New(), splits: map[string]*seq.SplitWriter{}, used: map[string]bool{}, ids: map[string]bool{}}
+	c := &converter{Options: o, files: files, dir: dir, left: skipped.New(), splits: map[string]*seq.SplitWriter{}, used: map[string]bool{}, ids: map[string]bool{}, reading: semaphore.NewWeighted(maxBytes)}
 	defer func() {
 		if c.builder != nil {
 			c.builder.Abort()
@@ -110,23 +113,31 @@ func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dat
 	return d, c.left, err
 }
 
-// convertAll reads some files on all processors, then writes their rows in order.
+// mostWaiting bounds the points of rows that wait to be written.
+const mostWaiting = 2 * MaxPoints
+
+// convertAll reads some files on all processors, then writes their rows in order. Its memory is
+// bounded whatever the number of processors: files that are read at a time have at most maxBytes
+// together, and rows that wait to be written at most mostWaiting points.
 func (c *converter) convertAll(ctx context.Context) error {
 	workers := runtime.GOMAXPROCS(0)
 	_, training := c.files.Divided()
-	for files := range slices.Chunk(c.files.list, 4*workers) {
+	for files := range slices.Chunk(c.files.list, max(1, min(4*workers, mostWaiting/c.Points))) {
 		rows := make([]row, len(files))
 		var next atomic.Int64
 		var group sync.WaitGroup
 		for range workers {
 			group.Go(func() {
 				for i := int(next.Add(1)) - 1; i < len(files) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
-					rows[i] = c.read(&files[i])
+					rows[i] = c.read(ctx, &files[i])
 					rows[i].split = c.split(&files[i], training)
 				}
 			})
 		}
 		group.Wait()
+		if err := ctx.Err(); err != nil { // some were not read, or not to their end
+			return err
+		}
 		for i := range rows {
 			if err := errors.Join(ctx.Err(), c.take(&rows[i])); err != nil {
 				return err
@@ -253,7 +264,7 @@ func (o *Options) random(f *file, first uint32) func() float64 {
 }
 
 // read is the row of a file.
-func (c *converter) read(f *file) row {
+func (c *converter) read(ctx context.Context, f *file) row {
 	out := row{file: f}
 	if f.class == "" {
 		out.why = noClass
@@ -267,6 +278,11 @@ func (c *converter) read(f *file) row {
 	if c.Parts {
 		readers = partFormats
 	}
+	size := sizeOf(f.path)
+	if err := c.reading.Acquire(ctx, size); err != nil {
+		return out // the conversion ends
+	}
+	defer c.reading.Release(size)
 	s, err := read(f.path, readers)
 	if path := (*fs.PathError)(nil); errors.As(err, &path) {
 		err = path.Err // the place names it
@@ -283,7 +299,7 @@ func (c *converter) read(f *file) row {
 		out.why = skipped.Because("no colours", errors.New("expected VRML whose materials say them"))
 		return out
 	}
-	taken, err := s.Sample(c.Points, c.random(f, 1))
+	taken, err := s.Sample(ctx, c.Points, c.random(f, 1))
 	if err != nil {
 		out.why = skipped.Because("no points can be taken of it", err)
 		return out

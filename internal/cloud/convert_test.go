@@ -1,14 +1,20 @@
 package cloud
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sync/semaphore"
 
 	"github.com/sftseq/sftseq/internal/skipped"
 	"github.com/sftseq/sftseq/seq"
@@ -233,5 +239,74 @@ func TestConvertSizeColor(t *testing.T) {
 		if math.Abs(largest-1) > 1e-6 {
 			t.Errorf("row %s: radius %v, want 1", e.ID, largest)
 		}
+	}
+}
+
+// TestBounds: files that are read at a time, and rows that wait, are bounded whatever the number of
+// processors; a file waits for its share, and a conversion that ends does not.
+func TestBounds(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(16))
+	from := t.TempDir()
+	var names []string
+	for i := range 9 {
+		names = append(names, write(t, filepath.Join(from, fmt.Sprintf("a/%d.xyz", i)), "0 0 0\n1 2 3\n"))
+	}
+	var chunks []int64
+	if _, _, err := convert(t, from, Options{Points: MaxPoints, Progress: func(n int64) { chunks = append(chunks, n) }}); err != nil {
+		t.Fatal(err)
+	}
+	if want := []int64{2, 2, 2, 2, 1}; !slices.Equal(chunks, want) {
+		t.Errorf("%v rows wait at a time, want %v", chunks, want)
+	}
+
+	files, err := Find(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := slices.IndexFunc(files.list, func(f file) bool { return f.path == names[0] })
+	c := &converter{Options: Options{Points: 2}, files: files, reading: semaphore.NewWeighted(20)}
+	if err := c.reading.Acquire(t.Context(), 12); err != nil { // as another file does
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	read := make(chan row)
+	go func() { read <- c.read(ctx, &files.list[at]) }()
+	select {
+	case r := <-read:
+		t.Fatalf("%s is read beyond the bound: %+v", names[0], r)
+	case <-time.After(50 * time.Millisecond):
+	}
+	cancel()
+	<-read
+	c.reading.Release(12)
+	if r := c.read(t.Context(), &files.list[at]); r.why != nil || len(r.example.Features) != 2 || !c.reading.TryAcquire(20) {
+		t.Errorf("%+v, %v", r, r.why)
+	}
+
+	ctx, cancel = context.WithCancel(t.Context())
+	cancel()
+	many := &Shape{Points: make([]Vec, 100)}
+	if _, err := many.Sample(ctx, 10, func() float64 { return 0 }); err != context.Canceled {
+		t.Errorf("a conversion that ends still takes points: %v", err)
+	}
+	if _, _, err := Convert(ctx, files, filepath.Join(t.TempDir(), "data"), Options{Points: 2, Parts: true}); err != context.Canceled {
+		t.Errorf("a conversion that ends: %v", err)
+	}
+}
+
+// TestTooLarge: a file beyond the limit is refused before it is read.
+func TestTooLarge(t *testing.T) {
+	path := write(t, filepath.Join(t.TempDir(), "a/0.xyz"), "0 0 0\n")
+	if err := os.Truncate(path, maxBytes+1); err != nil {
+		t.Fatal(err)
+	}
+	before := new(runtime.MemStats)
+	runtime.ReadMemStats(before)
+	if _, err := Read(path); err == nil || err.Error() != path+": larger than 268435456 bytes" {
+		t.Error(err)
+	}
+	after := new(runtime.MemStats)
+	if runtime.ReadMemStats(after); after.TotalAlloc-before.TotalAlloc > 1<<20 {
+		t.Errorf("%d bytes were taken", after.TotalAlloc-before.TotalAlloc)
 	}
 }

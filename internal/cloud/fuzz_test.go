@@ -36,7 +36,7 @@ func FuzzFormats(f *testing.F) {
 		if err != nil {
 			return
 		}
-		taken, err := s.Sample(3, rand.New(rand.NewPCG(1, 2)).Float64)
+		taken, err := s.Sample(t.Context(), 3, rand.New(rand.NewPCG(1, 2)).Float64)
 		if err != nil {
 			return
 		}
@@ -74,7 +74,7 @@ func FuzzParts(f *testing.F) {
 		for i := range s.Points {
 			s.Points[i][0] = float64(s.Parts[i])
 		}
-		taken, err := s.Sample(3, rand.New(rand.NewPCG(1, 2)).Float64)
+		taken, err := s.Sample(t.Context(), 3, rand.New(rand.NewPCG(1, 2)).Float64)
 		if err != nil || len(taken.Parts) != len(taken.Points) {
 			t.Fatalf("%d parts of %d points are taken: %v", len(taken.Parts), len(taken.Points), err)
 		}

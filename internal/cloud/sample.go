@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"context"
 	"errors"
 	"math"
 	"sort"
@@ -8,12 +9,16 @@ import (
 
 // Sample takes n points: of a surface ones that are uniform on it, with the normals of its
 // faces; of points the n farthest, or all where there are no more. Random is uniform on 0 to 1.
-func (s *Shape) Sample(n int, random func() float64) (*Shape, error) {
+func (s *Shape) Sample(ctx context.Context, n int, random func() float64) (*Shape, error) {
 	if s.Faces != nil {
 		return s.onSurface(n, random)
 	}
 	out := &Shape{}
-	for _, i := range s.farthest(n, random) {
+	taken, err := s.farthest(ctx, n, random)
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range taken {
 		out.Points = append(out.Points, s.Points[i])
 		if s.Normals != nil {
 			out.Normals = append(out.Normals, s.Normals[i])
@@ -74,12 +79,12 @@ func (s *Shape) onSurface(n int, random func() float64) (*Shape, error) {
 //
 // Source: Eldar, Lindenbaum, Porat and Zeevi, "The Farthest Point Strategy for Progressive
 // Image Sampling", IEEE Transactions on Image Processing 6, 1997.
-func (s *Shape) farthest(n int, random func() float64) (taken []int) {
+func (s *Shape) farthest(ctx context.Context, n int, random func() float64) (taken []int, err error) {
 	if n >= len(s.Points) {
 		for i := range s.Points {
 			taken = append(taken, i)
 		}
-		return taken
+		return taken, nil
 	}
 	nearest := make([]float64, len(s.Points)) // distance to those that were taken
 	for i := range nearest {
@@ -87,6 +92,9 @@ func (s *Shape) farthest(n int, random func() float64) (taken []int) {
 	}
 	next := min(int(random()*float64(len(s.Points))), len(s.Points)-1)
 	for len(taken) < n {
+		if err := ctx.Err(); err != nil { // of ten million points one takes a while
+			return nil, err
+		}
 		taken = append(taken, next)
 		nearest[next] = -1 // never again, though another point may be at the same place
 		at := s.Points[next]
@@ -102,5 +110,5 @@ func (s *Shape) farthest(n int, random func() float64) (taken []int) {
 			}
 		}
 	}
-	return taken
+	return taken, nil
 }

@@ -70,7 +70,7 @@ func TestVRML(t *testing.T) {
 	if len(s.Colors) != len(s.Faces) || s.Colors[0] != (Vec{0.8, 0.7, 0}) || s.Colors[2] != s.Colors[0] || s.Colors[4] != white {
 		t.Errorf("colours %v", s.Colors)
 	}
-	if taken, err := s.Sample(5, func() float64 { return 0.5 }); err != nil || len(taken.Normals) != 5 || taken.Normals[0].Norm() == 0 {
+	if taken, err := s.Sample(t.Context(), 5, func() float64 { return 0.5 }); err != nil || len(taken.Normals) != 5 || taken.Normals[0].Norm() == 0 {
 		t.Errorf("%+v, %v", taken, err)
 	}
 }
@@ -127,7 +127,7 @@ func TestVRMLParts(t *testing.T) {
 	if got, want := fmt.Sprint(s.PartNames, s.FaceParts), "[PIN a-b4] [0 1 0 -1 -1]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	taken, err := s.Sample(200, rand.New(rand.NewPCG(1, 2)).Float64)
+	taken, err := s.Sample(t.Context(), 200, rand.New(rand.NewPCG(1, 2)).Float64)
 	if err != nil {
 		t.Fatal(err)
 	}
