@@ -29,6 +29,8 @@ type Options struct {
 	Size              bool             // each point has the logarithm of the cloud's radius, too
 	Color             bool             // each point has its colour, too
 	Series            bool             // files whose names differ in numbers alone are in one split
+	Drawn             bool             // of a file's points as many are drawn at random, each maybe several times, in place of the farthest
+	Spec              *seq.Spec        // what the rows are, where that is known before; nil: what the files have. Classes and parts that it has not are none
 	Strict            bool             // a file that cannot be used is an error
 	Replace           bool             // a complete data set that is there already
 	Progress          func(rows int64) // called with the files added; may be nil
@@ -158,8 +160,14 @@ func (c *converter) take(r *row) error {
 			return err
 		}
 	}
+	if r.why == nil && r.normals != c.normals && c.Spec != nil {
+		r.why = skipped.Because(map[bool]string{true: "normals, expected none", false: "no normals, expected some"}[r.normals], nil)
+	}
 	if r.why == nil && r.normals != c.normals {
 		r.why = skipped.Because(map[bool]string{true: "normals, which the first file has not", false: "no normals, which the first file has"}[r.normals], nil)
+	}
+	if r.why == nil {
+		r.why = c.label(r)
 	}
 	if r.why != nil && c.Strict {
 		return fmt.Errorf("%s: %v", r.file.path, r.why)
@@ -167,9 +175,6 @@ func (c *converter) take(r *row) error {
 	if r.why != nil {
 		c.left.Add(r.file.path, r.why)
 		return nil
-	}
-	if c.Parts {
-		r.example.Label, r.example.Labels = seq.NoLabel, c.tags.of(r.file.class, r.parts, r.names)
 	}
 	w := c.splits[r.split]
 	if w == nil {
@@ -193,6 +198,12 @@ func (c *converter) take(r *row) error {
 
 // begin begins the data set.
 func (c *converter) begin(normals bool) (err error) {
+	if c.Spec != nil {
+		spec := *c.Spec
+		spec.IDs, c.normals = true, len(spec.FeatureNames) > len(seq.PositionNames)
+		c.builder, err = seq.CreateDataset(c.dir, spec, c.Replace)
+		return err
+	}
 	spec := seq.Spec{Task: seq.Classification, Name: filepath.Base(filepath.Clean(c.files.from)), LabelNames: c.files.Classes, FeatureNames: seq.PositionNames, IDs: true}
 	if c.Parts { // which become known with the rows
 		spec.Task, spec.LabelNames = seq.Tagging, nil
@@ -212,17 +223,11 @@ func (c *converter) begin(normals bool) (err error) {
 
 // finish completes the data set, whose classes are those of its rows.
 func (c *converter) finish(ctx context.Context) (*seq.Dataset, error) {
-	if c.builder == nil {
+	if len(c.splits) == 0 {
 		return nil, fmt.Errorf("%s: %w", c.files.from, c.left.Nothing())
 	}
-	if c.Parts {
-		names, number := c.tags.sorted()
-		if err := c.builder.RenameLabels(ctx, names, number); err != nil {
-			return nil, err
-		}
-	} else if classes := slices.DeleteFunc(slices.Clone(c.files.Classes), func(name string) bool { return !c.used[name] }); len(classes) < len(c.files.Classes) {
-		number := func(label int32) int32 { return int32(slices.Index(classes, c.files.Classes[label])) }
-		if err := c.builder.RenameLabels(ctx, classes, number); err != nil {
+	if c.Spec == nil {
+		if err := c.renameLabels(ctx); err != nil {
 			return nil, err
 		}
 	}
@@ -243,6 +248,9 @@ func (c *converter) finish(ctx context.Context) (*seq.Dataset, error) {
 	}
 	if c.Color {
 		provenance["color"] = true
+	}
+	if c.Drawn {
+		provenance["drawn"] = true
 	}
 	if c.Size {
 		provenance["size"] = true
@@ -299,7 +307,11 @@ func (c *converter) read(ctx context.Context, f *file) row {
 		out.why = skipped.Because("no colours", errors.New("expected VRML whose materials say them"))
 		return out
 	}
-	taken, err := s.Sample(ctx, c.Points, c.random(f, 1))
+	sample := s.Sample
+	if c.Drawn {
+		sample = s.Draw
+	}
+	taken, err := sample(ctx, c.Points, c.random(f, 1))
 	if err != nil {
 		out.why = skipped.Because("no points can be taken of it", err)
 		return out
@@ -314,7 +326,7 @@ func (c *converter) read(ctx context.Context, f *file) row {
 		return out
 	}
 	out.normals = directions != nil
-	out.example = seq.Example{ID: f.id(), Label: int32(slices.Index(c.files.Classes, f.class))}
+	out.example = seq.Example{ID: f.id()}
 	for i, p := range points {
 		row := p.float32()
 		if out.normals {

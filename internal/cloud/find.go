@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -35,7 +36,7 @@ func (f *file) id() string {
 
 // Find lists the files in a folder with a folder for each class. A folder on the way to a file
 // that is called as a split is says its split; the first other one is its class. In a folder of
-// ShapeNetPart's layout its own files say both.
+// the layout of ShapeNetPart or ModelNet40 its own files say both.
 func Find(from string) (*Files, error) {
 	out := &Files{from: from}
 	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
@@ -74,7 +75,7 @@ func Find(from string) (*Files, error) {
 		err = fmt.Errorf("%s: expected a folder for each class, with files %s", from, strings.Join(Endings(), ", "))
 	}
 	if err == nil {
-		err = out.shapeNet()
+		err = cmp.Or(out.shapeNet(), out.modelNet())
 	}
 	slices.Sort(out.Classes)
 	return out, err

@@ -13,12 +13,30 @@ func (s *Shape) Sample(ctx context.Context, n int, random func() float64) (*Shap
 	if s.Faces != nil {
 		return s.onSurface(n, random)
 	}
-	out := &Shape{}
-	taken, err := s.farthest(ctx, n, random)
+	places, err := s.farthest(ctx, n, random)
 	if err != nil {
 		return nil, err
 	}
-	for _, i := range taken {
+	return s.of(places), nil
+}
+
+// Draw takes n points: of a surface as [Shape.Sample] does; of points each by chance, whichever were
+// drawn before. Random is uniform on 0 to 1.
+func (s *Shape) Draw(_ context.Context, n int, random func() float64) (*Shape, error) {
+	if s.Faces != nil {
+		return s.onSurface(n, random)
+	}
+	drawn := make([]int, n)
+	for i := range drawn {
+		drawn[i] = min(int(random()*float64(len(s.Points))), len(s.Points)-1)
+	}
+	return s.of(drawn), nil
+}
+
+// of are the points at some places, with all that is known of each.
+func (s *Shape) of(places []int) *Shape {
+	out := &Shape{}
+	for _, i := range places {
 		out.Points = append(out.Points, s.Points[i])
 		if s.Normals != nil {
 			out.Normals = append(out.Normals, s.Normals[i])
@@ -30,7 +48,7 @@ func (s *Shape) Sample(ctx context.Context, n int, random func() float64) (*Shap
 			out.Parts = append(out.Parts, s.Parts[i])
 		}
 	}
-	return out, nil
+	return out
 }
 
 // onSurface draws faces by their area, and a point of each.

@@ -4,21 +4,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"path/filepath"
-	"slices"
 	"strings"
-
-	"github.com/sftseq/sftseq/internal/skipped"
 )
 
 // ShapeNetCategories is the file of ShapeNetPart that names the category of each folder.
 const ShapeNetCategories = "synsetoffset2category.txt"
 
-// shapeNetLists are the files that name the clouds of each split, within the folder.
-const shapeNetLists = "train_test_split/shuffled_%s_file_list.json"
+// ShapeNetLists are the files that name the clouds of each split, within the folder.
+const ShapeNetLists = "train_test_split/shuffled_%s_file_list.json"
 
 // shapeNet gives the files of ShapeNetPart's layout their categories and splits; others stay as
 // they are. A folder there is called by a number, and a file lists the clouds of each split.
@@ -39,34 +33,7 @@ func (f *Files) shapeNet() error {
 	if err != nil {
 		return err
 	}
-	f.Classes = nil
-	there := map[string]bool{}
-	for i := range f.list {
-		x := &f.list[i]
-		name, ok := names[x.class]
-		if !ok {
-			x.left = skipped.Because(NoClass, fmt.Errorf("folder %q, expected one that %s names", x.class, ShapeNetCategories))
-			continue
-		}
-		key := x.id()
-		there[key] = true
-		if x.class = name; splits != nil {
-			if x.split = splits[key]; x.split == "" {
-				x.left = skipped.Because("no split", errors.New("expected a cloud that is in a list of train_test_split"))
-			}
-		}
-		if !slices.Contains(f.Classes, name) {
-			f.Classes = append(f.Classes, name)
-		}
-	}
-	for key, split := range splits {
-		if !there[key] {
-			folder, _, _ := strings.Cut(key, "/")
-			f.list = append(f.list, file{path: filepath.Join(f.from, filepath.FromSlash(key)) + ".txt", relative: key + ".txt", class: folder, split: split,
-				left: skipped.Because("no file", errors.New("expected one, as a list of train_test_split has it"))})
-		}
-	}
-	slices.SortFunc(f.list, func(a, b file) int { return strings.Compare(a.relative, b.relative) })
+	f.arrange(names, ShapeNetCategories, splits, "a list of train_test_split")
 	return nil
 }
 
@@ -74,7 +41,7 @@ func (f *Files) shapeNet() error {
 func (f *Files) shapeNetSplits() (map[string]string, error) {
 	var splits map[string]string
 	for _, split := range []string{"train", "val", "test"} {
-		name := fmt.Sprintf(shapeNetLists, split)
+		name := fmt.Sprintf(ShapeNetLists, split)
 		text, err := readList(f.from, name)
 		if err != nil {
 			return nil, err
@@ -97,26 +64,6 @@ func (f *Files) shapeNetSplits() (map[string]string, error) {
 		}
 	}
 	return splits, nil
-}
-
-// mostListBytes bounds a list: the largest that are known have a megabyte.
-const mostListBytes = 64 << 20
-
-// readList reads a file within a folder; nil is one that is not there.
-func readList(folder, name string) ([]byte, error) {
-	f, err := os.Open(filepath.Join(folder, name))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, mostListBytes+1))
-	if err == nil && len(text) > mostListBytes {
-		err = fmt.Errorf("%s: larger than %d bytes", filepath.Join(folder, name), mostListBytes)
-	}
-	return append([]byte{}, text...), err
 }
 
 // parseCategories reads lines of a category and its folder.
@@ -148,7 +95,7 @@ func parseClouds(text []byte) ([]string, error) {
 	for i, entry := range entries {
 		words := strings.Split(entry, "/")
 		at := len(words) - 2
-		if at < 0 || slices.ContainsFunc(words[at:], func(w string) bool { return w == "" || w == "." || w == ".." || strings.ContainsAny(w, "\\\x00") }) {
+		if at < 0 || !folderName(words[at]) || !folderName(words[at+1]) {
 			return nil, fmt.Errorf("entry %d: %.60q, expected shape_data/FOLDER/NAME", i, entry)
 		}
 		out = append(out, strings.Join(words[at:], "/"))

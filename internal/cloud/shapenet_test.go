@@ -22,7 +22,7 @@ func shapeNetPart(t *testing.T) string {
 	for split, clouds := range map[string]string{
 		"train": `["shape_data/02691156/a1", "shape_data/03797390/m1", "shape_data/02691156/a2"]`, "val": `["shape_data/03797390/m2"]`, "test": `["shape_data/03797390/m3"]`,
 	} {
-		write(t, filepath.Join(from, fmt.Sprintf(shapeNetLists, split)), clouds)
+		write(t, filepath.Join(from, fmt.Sprintf(ShapeNetLists, split)), clouds)
 	}
 	write(t, filepath.Join(from, "02691156/a1.txt"), "0.0 0.0 0.5 0.0 0.0 1.0 2.000000\n0.5 0.0 0.0 1.0 0.0 0.0 0.000000\n-0.5 0.0 0.0 -1.0 0.0 0.0 0.000000\n")
 	write(t, filepath.Join(from, "02691156/a2.txt"), "0 0 0 0 0 1 1\n1 0 0 0 0 1 1\n")

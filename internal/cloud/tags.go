@@ -20,6 +20,14 @@ type tag struct {
 	part        int
 }
 
+// String is the name of a tag.
+func (x tag) String() string {
+	if x.name != "" {
+		return x.class + "/" + x.name
+	}
+	return fmt.Sprintf("%s/%d", x.class, x.part)
+}
+
 // of are the tags of the points of a class, whose parts are numbers of names, where there are some.
 func (t *tags) of(class string, parts []int, names []string) (out []int32) {
 	if t.number == nil {
@@ -51,11 +59,7 @@ func (t *tags) sorted() (names []string, number func(int32) int32) {
 	})
 	at := make([]int32, len(order))
 	for i, x := range order {
-		name := x.name
-		if name == "" {
-			name = fmt.Sprint(x.part)
-		}
-		names = append(names, x.class+"/"+name)
+		names = append(names, x.String())
 		at[t.number[x]] = int32(i)
 	}
 	return names, func(met int32) int32 { return at[met] }

@@ -1,0 +1,68 @@
+package cloud
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/sftseq/sftseq/internal/skipped"
+)
+
+// arrange gives the files the categories of their folders, which a file of so a name has, and the
+// splits of lists, by folder and name; nil are no lists, and the splits stay. Files that have no
+// category or are in no list are left out, and so are those in a list that are not there.
+func (f *Files) arrange(categories map[string]string, named string, splits map[string]string, lists string) {
+	f.Classes = nil
+	there := map[string]bool{}
+	for i := range f.list {
+		x := &f.list[i]
+		name, ok := categories[x.class]
+		if !ok {
+			x.left = skipped.Because(NoClass, fmt.Errorf("folder %q, expected one that %s names", x.class, named))
+			continue
+		}
+		key := x.id()
+		there[key] = true
+		if x.class = name; splits != nil {
+			if x.split = splits[key]; x.split == "" {
+				x.left = skipped.Because("no split", fmt.Errorf("expected a cloud that is in %s", lists))
+			}
+		}
+		if !slices.Contains(f.Classes, name) {
+			f.Classes = append(f.Classes, name)
+		}
+	}
+	for key, split := range splits {
+		if !there[key] {
+			folder, _, _ := strings.Cut(key, "/")
+			f.list = append(f.list, file{path: filepath.Join(f.from, filepath.FromSlash(key)) + ".txt", relative: key + ".txt", class: folder, split: split,
+				left: skipped.Because("no file", fmt.Errorf("expected one, as %s has it", lists))})
+		}
+	}
+	slices.SortFunc(f.list, func(a, b file) int { return strings.Compare(a.relative, b.relative) })
+}
+
+// mostListBytes bounds a list: the largest that are known have a megabyte.
+const mostListBytes = 64 << 20
+
+// readList reads a file within a folder; nil is one that is not there.
+func readList(folder, name string) ([]byte, error) {
+	f, err := os.Open(filepath.Join(folder, name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, mostListBytes+1))
+	if err == nil && len(text) > mostListBytes {
+		err = fmt.Errorf("%s: larger than %d bytes", filepath.Join(folder, name), mostListBytes)
+	}
+	return append([]byte{}, text...), err
+}

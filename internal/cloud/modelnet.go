@@ -1,0 +1,89 @@
+package cloud
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// ModelNetClasses is the file of ModelNet40's release of points that has the names of the classes,
+// one a line.
+const ModelNetClasses = "modelnet40_shape_names.txt"
+
+// modelNetLists are the files that name the clouds of a split, one a line, such as chair_0001.
+const modelNetLists = "modelnet40_%s.txt"
+
+// modelNet gives the files of that release's layout their splits; others stay as they are. A cloud
+// chair_0001 is in the folder chair, and training and test each have a list.
+//
+// Source: Wu et al., "3D ShapeNets: A Deep Representation for Volumetric Shapes", CVPR 2015; the
+// release "modelnet40_normal_resampled" of PointNet++.
+func (f *Files) modelNet() error {
+	text, err := readList(f.from, ModelNetClasses)
+	if text == nil || err != nil {
+		return err
+	}
+	classes := map[string]string{}
+	err = lines(text, func(words []string) error {
+		name := words[0]
+		switch {
+		case len(words) != 1 || !folderName(name):
+			return fmt.Errorf("%.60q, expected the name of a class, which is a folder", strings.Join(words, " "))
+		case classes[name] != "":
+			return fmt.Errorf("%.60q is there already", name)
+		}
+		classes[name] = name
+		return nil
+	})
+	if err == nil && len(classes) == 0 {
+		err = errors.New("expected the names of classes, found none")
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", filepath.Join(f.from, ModelNetClasses), err)
+	}
+	splits := map[string]string{}
+	for _, split := range []string{"train", "test"} {
+		name := fmt.Sprintf(modelNetLists, split)
+		text, err := readList(f.from, name)
+		if err == nil && text == nil {
+			err = fmt.Errorf("%s: %s is missing, which says with %s which cloud is in which split", f.from, name, ModelNetClasses)
+		}
+		if err != nil {
+			return err
+		}
+		err = lines(text, func(words []string) error {
+			class, _, ok := cutLast(words[0], '_')
+			if len(words) != 1 || !ok || classes[class] == "" || !folderName(words[0]) {
+				return fmt.Errorf("%.60q, expected CLASS_NUMBER, with a class that %s has", strings.Join(words, " "), ModelNetClasses)
+			}
+			key := class + "/" + words[0]
+			if other := splits[key]; other != "" {
+				return fmt.Errorf("%s is listed for %s already", words[0], other)
+			}
+			splits[key] = split
+			return nil
+		})
+		if err != nil {
+			return fmt.Errorf("%s: %w", filepath.Join(f.from, name), err)
+		}
+	}
+	f.arrange(classes, ModelNetClasses, splits, fmt.Sprintf(modelNetLists, "train")+" or "+fmt.Sprintf(modelNetLists, "test"))
+	return nil
+}
+
+// cutLast cuts a text at the last of a sign.
+func cutLast(text string, sign byte) (before, after string, found bool) {
+	at := strings.LastIndexByte(text, sign)
+	if at < 0 {
+		return text, "", false
+	}
+	return text[:at], text[at+1:], true
+}
+
+// folderName reports whether a word of a list can be a folder or a file in the folder of a class, and
+// leads nowhere else.
+func folderName(word string) bool {
+	return !slices.Contains([]string{"", ".", ".."}, word) && !strings.ContainsAny(word, "/\\\x00")
+}

@@ -1,0 +1,153 @@
+package cloud
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// modelNet writes a folder of the layout of ModelNet40's release of points: a flower pot of two points
+// for training, and for the test one and a bed.
+func modelNet(t *testing.T) string {
+	from := t.TempDir()
+	write(t, filepath.Join(from, ModelNetClasses), "bed\nflower_pot\nsofa\n")
+	write(t, filepath.Join(from, "modelnet40_train.txt"), "flower_pot_0001\n")
+	write(t, filepath.Join(from, "modelnet40_test.txt"), "bed_0002\r\nflower_pot_0150\r\n")
+	for _, name := range []string{"flower_pot/flower_pot_0001", "flower_pot/flower_pot_0150", "bed/bed_0002"} {
+		write(t, filepath.Join(from, name+".txt"), "0.5,0.0,0.0,0.0,0.6,0.8\n-0.5,0.0,0.0,1.0,0.0,0.0\n")
+	}
+	return from
+}
+
+// TestModelNet: classes and splits are those of the folder's lists, and points keep their normals.
+func TestModelNet(t *testing.T) {
+	from := modelNet(t)
+	d, left, err := convert(t, from, Options{Points: 9})
+	if err != nil || left.Read != 3 || left.Left() != 0 {
+		t.Fatal(left, err)
+	}
+	if m := d.Manifest; !reflect.DeepEqual(m.LabelNames, []string{"bed", "flower_pot"}) || len(m.FeatureNames) != 6 {
+		t.Errorf("%+v", m)
+	}
+	for split, want := range map[string]map[string]string{
+		"train": {"flower_pot/flower_pot_0001": "flower_pot"}, "val": {}, "test": {"flower_pot/flower_pot_0150": "flower_pot", "bed/bed_0002": "bed"},
+	} {
+		if got := ids(t, d, split); !maps.Equal(got, want) {
+			t.Errorf("%s: %v, expected %v", split, got, want)
+		}
+	}
+	if _, features := rowsOf(t, d, "test"); !reflect.DeepEqual(features["bed/bed_0002"], [][]float32{{1, 0, 0, 0, 0.6, 0.8}, {-1, 0, 0, 1, 0, 0}}) {
+		t.Errorf("the bed: %v", features["bed/bed_0002"])
+	}
+	d, _, err = convert(t, from, Options{Points: 9, ValPart: 0.999})
+	if err != nil || d.Manifest.Splits["val"].Rows != 1 || d.Manifest.Splits["test"].Rows != 2 {
+		t.Errorf("with a part for validation: %+v, %v", d.Manifest.Splits, err)
+	}
+}
+
+// TestModelNetLeftOut: clouds of no class or list, and listed ones that are not there, are left out with
+// their reason, and lists that cannot be are errors with their place.
+func TestModelNetLeftOut(t *testing.T) {
+	from := modelNet(t)
+	write(t, filepath.Join(from, "lamp/lamp_0001.txt"), "0 0 0 0 0 1\n")
+	write(t, filepath.Join(from, "bed/bed_0003.txt"), "0 0 0 0 0 1\n")
+	if err := os.Remove(filepath.Join(from, "flower_pot/flower_pot_0150.txt")); err != nil {
+		t.Fatal(err)
+	}
+	_, left, err := convert(t, from, Options{Points: 5})
+	const want = `1 of 5 rows left out: no file
+  flower_pot/flower_pot_0150.txt: expected one, as modelnet40_train.txt or modelnet40_test.txt has it
+1 of 5 rows left out: no label
+  lamp/lamp_0001.txt: folder "lamp", expected one that modelnet40_shape_names.txt names
+1 of 5 rows left out: no split
+  bed/bed_0003.txt: expected a cloud that is in modelnet40_train.txt or modelnet40_test.txt
+`
+	if report := strings.ReplaceAll(left.String(), from+"/", ""); err != nil || report != want {
+		t.Errorf("found\n%s\nexpected\n%s, %v", report, want, err)
+	}
+	for _, c := range []struct{ file, text, want string }{
+		{ModelNetClasses, "bed\nflower pot\n", `modelnet40_shape_names.txt: line 2: "flower pot", expected the name of a class`},
+		{ModelNetClasses, "bed\n../bed\n", `line 2: "../bed", expected the name of a class`},
+		{ModelNetClasses, "bed\nbed\n", `line 2: "bed" is there already`},
+		{ModelNetClasses, "\n", "expected the names of classes, found none"},
+		{"modelnet40_train.txt", "bed_0002\nsofa\n", `modelnet40_train.txt: line 2: "sofa", expected CLASS_NUMBER`},
+		{"modelnet40_train.txt", "lamp_0001\n", `line 1: "lamp_0001", expected CLASS_NUMBER, with a class that modelnet40_shape_names.txt has`},
+		{"modelnet40_train.txt", "bed_/../1\n", `line 1: "bed_/../1", expected CLASS_NUMBER`},
+		{"modelnet40_test.txt", "flower_pot_0001\n", "flower_pot_0001 is listed for train already"},
+	} {
+		from := modelNet(t)
+		write(t, filepath.Join(from, c.file), c.text)
+		if _, err := Find(from); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s %q: %v, expected %s", c.file, c.text, err, c.want)
+		}
+	}
+	if err := os.Remove(filepath.Join(from, "modelnet40_test.txt")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Find(from); err == nil || !strings.Contains(err.Error(), "modelnet40_test.txt is missing") {
+		t.Error(err)
+	}
+}
+
+// TestKnownLabels: of a specification that is known before, labels have its numbers, and files of other
+// classes or parts, or without normals, are left out.
+func TestKnownLabels(t *testing.T) {
+	features := append(append([]string{}, seq.PositionNames...), seq.NormalNames...)
+	from := modelNet(t)
+	spec := seq.Spec{Task: seq.Classification, Name: "known", LabelNames: []string{"sofa", "flower_pot", "desk"}, FeatureNames: features}
+	d, left, err := convert(t, from, Options{Points: 5, Spec: &spec})
+	if err != nil || !reflect.DeepEqual(d.Manifest.LabelNames, spec.LabelNames) || d.Manifest.Name != "known" || !strings.Contains(left.String(), `bed_0002.txt: "bed", expected one of sofa, flower_pot, desk`) {
+		t.Fatalf("%+v, %v, %v", d.Manifest, left, err)
+	}
+	if got := ids(t, d, "test"); !maps.Equal(got, map[string]string{"flower_pot/flower_pot_0150": "flower_pot"}) {
+		t.Error(got)
+	}
+	write(t, filepath.Join(from, "flower_pot/flower_pot_0001.txt"), "0,0,0\n1,1,1\n")
+	if _, left, err = convert(t, from, Options{Points: 5, Spec: &spec}); err != nil || !strings.Contains(left.String(), "no normals, expected some\n") {
+		t.Error(left, err)
+	}
+	spec.LabelNames = []string{"desk"}
+	if _, _, err = convert(t, from, Options{Points: 5, Spec: &spec}); err == nil || !strings.Contains(err.Error(), "no row of 3 can be used") {
+		t.Error(err)
+	}
+	parts := seq.Spec{Task: seq.Tagging, Name: "parts", LabelNames: []string{"Mug/36", "Cap/6", "Mug/37", "Airplane/0", "Airplane/2"}, FeatureNames: features}
+	d, left, err = convert(t, shapeNetPart(t), Options{Points: 5, Parts: true, Spec: &parts})
+	if err != nil || !reflect.DeepEqual(d.Manifest.LabelNames, parts.LabelNames) || !strings.Contains(left.String(), `a2.txt: "Airplane/1", expected one of Mug/36`) {
+		t.Fatalf("%+v, %v, %v", d.Manifest, left, err)
+	}
+	if got, _ := rowsOf(t, d, "train"); !maps.Equal(got, map[string]string{"02691156/a1": "Airplane/2 Airplane/0 Airplane/0", "03797390/m1": "Mug/37 Mug/36"}) {
+		t.Error(got)
+	}
+}
+
+// TestDrawn: points are drawn with replacement, also more than there are, each with its normal and part,
+// by the seed.
+func TestDrawn(t *testing.T) {
+	o := Options{Points: 400, Parts: true, Drawn: true}
+	d, _, err := convert(t, shapeNetPart(t), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tags, features := rowsOf(t, d, "train")
+	counts := map[string]int{}
+	for i, name := range strings.Fields(tags["02691156/a1"]) {
+		row := features["02691156/a1"][i]
+		counts[name]++
+		if up := row[5] == 1; up != (name == "Airplane/2") || up != (row[2] > 0) {
+			t.Fatalf("point %v is %s", row, name)
+		}
+	}
+	if counts["Airplane/2"]+counts["Airplane/0"] != 400 || counts["Airplane/2"] < 100 || counts["Airplane/2"] > 170 {
+		t.Errorf("%v, expected about a third and two", counts)
+	}
+	o.Seed = 5
+	other, _, err := convert(t, shapeNetPart(t), o)
+	if err != nil || other.Fingerprint() == d.Fingerprint() {
+		t.Errorf("the seed changes nothing, %v", err)
+	}
+}
