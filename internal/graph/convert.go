@@ -35,8 +35,9 @@ type Options struct {
 	SplitField                     string   // says which split a graph is in; "": chance does
 	Shares                         []convert.Share
 	Seed                           uint64
-	Strict                         bool // a molecule that cannot be read ends it
-	Replace                        bool // a complete data set that is there already
+	Strict                         bool              // a molecule that cannot be read ends it
+	Replace                        bool              // a complete data set that is there already
+	Progress                       func(bytes int64) // called with the bytes of JSON lines read; may be nil
 }
 
 // rows are the graphs of files, one after another.

@@ -56,7 +56,7 @@ func (r *reader) each(ctx context.Context, take func(*row) error) error {
 }
 
 func (r *reader) file(ctx context.Context, path string, take func(*row) error) error {
-	in, err := source.Open(ctx, path, nil)
+	in, err := source.Open(ctx, path, r.options.Progress)
 	if err != nil {
 		return err
 	}

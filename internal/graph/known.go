@@ -1,0 +1,141 @@
+package graph
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/sftseq/sftseq/internal/randomwalk"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// Category is a number of a node or an edge that says which of so many kinds it is of, from 0 on.
+type Category struct {
+	Name  string
+	Kinds int
+}
+
+// Indicators are the features that stand for categories: for each kind of each, in their order, whether
+// a node or an edge is of it, 1 or 0. A linear layer of them adds up a vector for each kind.
+func Indicators(categories []Category) (names []string) {
+	for _, c := range categories {
+		for kind := range c.Kinds {
+			names = append(names, fmt.Sprintf("%s_%d", c.Name, kind))
+		}
+	}
+	return names
+}
+
+// Known are graphs of JSON lines of which it is known what they have.
+type Known struct {
+	// Spec is what the rows become: of FeatureNames, the indicators of Nodes come first where there
+	// are some, and the steps of the random walk last.
+	Spec         seq.Spec
+	Nodes, Edges []Category // nil: their numbers are taken as they are
+	RandomWalk   int        // so many return probabilities are features of a node, too
+}
+
+// Read calls take with the graphs of a file, whose answers are in the fields label or tags, or in those
+// that are called as numbers are. A label is its name, or its place among the names, from 0. What is wrong
+// with a line ends it, with the file and the line. Progress may be nil.
+func (k *Known) Read(ctx context.Context, path string, progress func(bytes int64), take func(seq.Example) error) error {
+	s := &surveyed{spec: k.Spec, labels: map[string]int32{}}
+	for i := range k.Spec.LabelNames {
+		s.labels[strconv.Itoa(i)] = int32(i)
+	}
+	for i, name := range k.Spec.LabelNames {
+		s.labels[name] = int32(i)
+	}
+	o := &Options{From: []string{path}, Label: "label", Tags: "tags", Numbers: k.Spec.NumberNames, Progress: progress}
+	return newReader(o).each(ctx, func(x *row) error {
+		if err := k.answers(s, x); err != nil {
+			return err
+		}
+		if err := k.features(x); err != nil {
+			return err
+		}
+		if err := randomwalk.Append(ctx, x.Features, x.Edges, k.RandomWalk); err != nil {
+			return err
+		}
+		if err := seq.NewBlock(&k.Spec).Append(x.Example); err != nil {
+			return err
+		}
+		return take(x.Example)
+	})
+}
+
+// answers gives a row what a model is to answer.
+func (k *Known) answers(s *surveyed, x *row) error {
+	if k.Spec.Task != seq.Regression {
+		answer, list := "label", k.Spec.Task == seq.MultiLabel
+		if k.Spec.Task == seq.Tagging {
+			answer, list = "tags", true
+		}
+		if x.answer != answer || x.list != list {
+			return fmt.Errorf("found %s, expected %s", described(x.answer, x.list), described(answer, list))
+		}
+	}
+	if s.number(x) {
+		if k.Spec.Task == seq.MultiLabel && len(x.Labels) < len(x.labels) {
+			return fmt.Errorf("%s: found %.60q, expected each label that holds, once", x.answer, x.labels)
+		}
+		return nil
+	}
+	for i, name := range x.labels {
+		if _, ok := s.labels[name]; !ok && (x.known == nil || x.known[i]) {
+			return fmt.Errorf("%s: found %.40q, expected a number from 0 to %d, or one of %q", x.answer, name, len(k.Spec.LabelNames)-1, k.Spec.LabelNames)
+		}
+	}
+	return nil
+}
+
+// described is a field of answers, in an error.
+func described(field string, list bool) string {
+	switch {
+	case field == "tags":
+		return "tags, a list of a label for each node"
+	case list:
+		return field + ", a list of labels"
+	}
+	return field + ", a class"
+}
+
+// features has indicators stand for the categories of nodes and edges.
+func (k *Known) features(x *row) (err error) {
+	for i, numbers := range x.Features {
+		if x.Features[i], err = indicate(numbers, k.Nodes, len(k.Spec.FeatureNames)-k.RandomWalk); err != nil {
+			return fmt.Errorf("features: node %d: %w", i, err)
+		}
+	}
+	for i := range x.Edges {
+		e := &x.Edges[i]
+		if e.Features, err = indicate(e.Features, k.Edges, len(k.Spec.EdgeFeatureNames)); err != nil {
+			return fmt.Errorf("edges: edge %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// indicate has indicators, so many in all, stand for categories. Without those the numbers stay.
+func indicate(numbers []float32, categories []Category, width int) ([]float32, error) {
+	expected := len(categories)
+	if categories == nil {
+		expected = width
+	}
+	if len(numbers) != expected {
+		return nil, fmt.Errorf("found %d numbers, expected %d", len(numbers), expected)
+	}
+	if categories == nil {
+		return numbers, nil
+	}
+	out, first := make([]float32, width), 0
+	for i, c := range categories {
+		v := numbers[i]
+		if !(v >= 0 && v < float32(c.Kinds)) || v != float32(int(v)) {
+			return nil, fmt.Errorf("%s: found %v, expected a whole number from 0 to %d", c.Name, v, c.Kinds-1)
+		}
+		out[first+int(v)] = 1
+		first += c.Kinds
+	}
+	return out, nil
+}
