@@ -2,6 +2,7 @@ package sft
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -58,7 +59,7 @@ func (classification) validate(c *Config) error {
 }
 
 func (classification) settings(c *Config, s *Settings) error {
-	if s.Select == byR2 || s.Select == byMAP || s.Select == bySpanF1 || s.Select == byIoU {
+	if slices.Contains([]string{byR2, byMAE, byMAP, bySpanF1, byIoU}, s.Select) {
 		return fmt.Errorf("select is %q, which the task %s does not measure", s.Select, c.Task)
 	}
 	if n := len(s.ClassWeights); n > 0 && n != c.NumLabels {

@@ -141,8 +141,9 @@ type EvaluationReport struct {
 	MicroF1    *float64  `json:"micro_f1,omitempty"`
 	MAP        *float64  `json:"mean_average_precision,omitempty"`
 	Thresholds []float64 `json:"thresholds,omitempty"`
-	// Numbers are those of a regression, R2 the mean of what they define.
+	// Numbers are those of a regression, MAE the mean of theirs, R2 of what they define.
 	Numbers []NumberReport `json:"numbers,omitempty"`
+	MAE     *float64       `json:"mae,omitempty"`
 	R2      *float64       `json:"r2,omitempty"`
 	// AUC is of two classes, and of more, one against the rest, where it selects; nil where
 	// the labels do not define it.

@@ -95,8 +95,8 @@ func (regression) settings(c *Config, s *Settings) error {
 	switch {
 	case s.Select == "":
 		s.Select = byLoss
-	case s.Select != byLoss && s.Select != byR2:
-		return fmt.Errorf("select is %q, expected %q or %q: the task %s has no classes", s.Select, byLoss, byR2, c.Task)
+	case s.Select != byLoss && s.Select != byR2 && s.Select != byMAE:
+		return fmt.Errorf("select is %q, expected %q, %q or %q: the task %s has no classes", s.Select, byLoss, byR2, byMAE, c.Task)
 	}
 	if len(s.ClassWeights) > 0 {
 		return fmt.Errorf("weights of classes, expected none: the task %s has no classes", c.Task)
@@ -259,6 +259,7 @@ func (m *numberMeasurement) report(r *EvaluationReport) {
 		}
 		r.Numbers = append(r.Numbers, x)
 	}
+	r.MAE = new(m.tally.MAE())
 	if r2, ok := m.tally.R2(); ok {
 		r.R2 = new(r2)
 	}

@@ -13,13 +13,14 @@ const (
 	byMacroF1  = "macro-f1"
 	byAUC      = "auc"
 	byR2       = "r2"
+	byMAE      = "mae" // mean absolute error, the mean over the numbers
 	byMAP      = "map" // mean average precision, of several labels a row
 	bySpanF1   = "span-f1"
 	byIoU      = "iou" // mean over shapes of the intersection over union of their parts
 )
 
 // Selections are the values of Settings.Select.
-var Selections = []string{byAccuracy, byLoss, byMacroF1, byAUC, byR2, byMAP, bySpanF1, byIoU}
+var Selections = []string{byAccuracy, byLoss, byMacroF1, byAUC, byR2, byMAE, byMAP, bySpanF1, byIoU}
 
 // value is the number of an evaluation that a model is selected by.
 func (r *EvaluationReport) value() float64 {
@@ -34,6 +35,8 @@ func (r *EvaluationReport) value() float64 {
 		return *r.InstanceIoU
 	case byR2:
 		return *r.R2 // as with the area
+	case byMAE:
+		return *r.MAE
 	case byMAP:
 		return *r.MAP // as with the area
 	case byAUC:
@@ -52,6 +55,8 @@ func (r *EvaluationReport) better(s *State) bool {
 		return true
 	case r.SelectedBy == byLoss:
 		return r.Loss < best
+	case r.SelectedBy == byMAE:
+		return r.value() < best || r.value() == best && r.Loss < s.BestLoss
 	case r.SelectedBy == "":
 		best = s.Best
 	}

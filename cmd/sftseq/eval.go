@@ -24,7 +24,7 @@ func evalCommand() *cli.Command {
 Example: sftseq eval --model runs/listops --data data/listops
          sftseq eval --model runs/reviews --data data/reviews --split val --errors wrong.csv`,
 		Description: `Reads an Arrow file or stream, or a split of a data set directory, batch by batch
-and reports accuracy, loss, macro F1, the area under the ROC curve (AUC;
+and reports accuracy, its mean over the classes, loss, macro F1, the area under the ROC curve (AUC;
 of more than two classes the mean of each against the rest), the expected
 calibration error over 15 bins, accuracy by length, precision, recall and F1 of each
 class, and the confusion matrix. Of more than 20 classes those with the least F1 and
@@ -42,7 +42,7 @@ what the frequencies of the tokens of the training split need; the same tokens a
 whenever it is asked.
 
 Of a model of a regression it reports, for each number and in its own unit, the mean
-absolute error (MAE), the root of the mean squared error (RMSE) and the coefficient of
+absolute error (MAE; of several numbers also its mean), the root of the mean squared error (RMSE) and the coefficient of
 determination (R²: 1 is exact, 0 is what the mean of the rows reaches), beside what the
 mean of the training split reaches.
 

@@ -22,6 +22,7 @@ type numbersResult struct {
 	trained
 	Rows    int            `json:"rows"`
 	Loss    float64        `json:"loss"` // mean over the numbers, standardised
+	MAE     float64        `json:"mae"`  // mean over the numbers, each in its own unit
 	R2      *float64       `json:"r2"`   // mean over the numbers that define it
 	Numbers []numberResult `json:"numbers"`
 
@@ -57,7 +58,11 @@ func (r *numbersResult) write(w io.Writer) error {
 	if r.Split != "" {
 		of = fmt.Sprintf("the split %s of %s", r.Split, r.Data)
 	}
-	out.add("%s on %s: %d rows, loss %.4f, R² %s", r.Model, of, r.Rows, r.Loss, determination(r.R2))
+	mean := ""
+	if len(r.Numbers) > 1 {
+		mean = fmt.Sprintf("MAE %.4f, ", r.MAE)
+	}
+	out.add("%s on %s: %d rows, loss %.4f, %sR² %s", r.Model, of, r.Rows, r.Loss, mean, determination(r.R2))
 	out.add("%-20s  %-36s  %12s  %12s  %8s", "number", "of", "MAE", "RMSE", "R²")
 	for _, n := range r.Numbers {
 		out.add("%-20s  %-36s  %12.6g  %12.6g  %8s", n.Name, "the model", n.MAE, n.RMSE, determination(n.R2))
@@ -146,6 +151,7 @@ func (r *numbersResult) report(config *sft.Config, tally *evaluation.Numbers, me
 	if r.Rows = tally.Rows(); r.Rows == 0 {
 		return fmt.Errorf("%s: no rows that were measured, at least 1 was expected", path)
 	}
+	r.MAE = tally.MAE()
 	r.Loss = tally.Loss / float64(r.Rows*config.NumLabels)
 	if r2, ok := tally.R2(); ok {
 		r.R2 = &r2

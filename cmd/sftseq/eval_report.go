@@ -64,6 +64,7 @@ func (e *evalResult) write(w io.Writer) error {
 			t.add("%s\t%.2f%%\t", line.Name, 100*line.Accuracy)
 		}
 	}
+	t.add("mean class accuracy\t%.2f%%\t", 100*e.MeanClassAccuracy)
 	t.add("loss\t%.4f\t", e.Loss)
 	t.add("macro F1\t%.4f\t", e.MacroF1)
 	if e.AUC != nil {

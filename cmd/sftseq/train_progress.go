@@ -99,6 +99,8 @@ func judged(e sft.EvaluationReport) string {
 		return fmt.Sprintf(", macro F1 %.4f, span F1 %.4f", *e.MacroF1, *e.SpanF1)
 	case e.SelectedBy == "macro-f1" && e.Thresholds == nil:
 		return fmt.Sprintf(", macro F1 %.4f", *e.MacroF1)
+	case e.SelectedBy == "mae" && e.MAE != nil:
+		return fmt.Sprintf(", MAE %.4f", *e.MAE)
 	case e.SelectedBy == "auc" && e.AUC != nil:
 		return fmt.Sprintf(", AUC %.4f", *e.AUC)
 	}

@@ -54,6 +54,14 @@ func (r *Regression) Numbers() (out []NumberErrors) {
 	return out
 }
 
+// MAE is the mean over the numbers of their mean absolute errors, for numbers of one unit.
+func (r *Regression) MAE() (mean float64) {
+	for _, e := range r.Numbers() {
+		mean += e.MAE
+	}
+	return mean / float64(len(r.numbers))
+}
+
 // R2 is the mean over the numbers whose R² is defined; ok is false where none is.
 func (r *Regression) R2() (mean float64, ok bool) {
 	n := 0

@@ -12,7 +12,9 @@ type Report struct {
 	// MacroF1 is the mean F1 of the classes that occur, as label or as answer.
 	MacroF1 float64    `json:"macro_f1"`
 	Recall  []*float64 `json:"recall"` // by class
-	AUC     *float64   `json:"auc"`
+	// MeanClassAccuracy is the mean recall of the classes that have rows.
+	MeanClassAccuracy float64  `json:"mean_class_accuracy"`
+	AUC               *float64 `json:"auc"`
 	// MacroAUC is the mean of the areas of more than two classes, each against the rest.
 	MacroAUC *float64 `json:"macro_auc,omitempty"`
 	Classes  []Class  `json:"classes"`
@@ -64,6 +66,7 @@ func (t *Tally) Report() *Report {
 		}
 	}
 	r.MacroF1 /= float64(occurring)
+	r.MeanClassAccuracy = *meanDefined(r.Recall) // a row has a class
 	r.Accuracy = float64(correct) / float64(n)
 	if t.classes == 2 {
 		r.AUC = r.Classes[1].AUC
