@@ -1,6 +1,7 @@
-// Package lra knows the tasks of the Long Range Arena: what their sequences
-// are, how to generate them or to import the official files, and what their
-// labels mean. Each task is a [Task] value in a file of its own.
+// Package lra knows the tasks of the Long Range Arena, and the paper's tasks of point
+// clouds and graphs: what their sequences are, how to generate them or to import the
+// official files, and what their labels mean. Each task is a [Task] value in a file of
+// its own.
 package lra
 
 import (
@@ -14,13 +15,20 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// A Task is one task of the Long Range Arena.
+// A Task is one published task.
 type Task struct {
 	Name        string          // "listops"
 	Description string          // one sentence
-	Kind        string          // seq.Classification or seq.Retrieval
-	Tokenizer   json.RawMessage // what tokenizers.New takes
-	Labels      []string        // the name of each class
+	Kind        string          // of seq.Tasks
+	Tokenizer   json.RawMessage // what tokenizers.New takes; nil of tokens with features
+	Labels      []string        // the name of each class, label or tag
+
+	Features     []string // the numbers of each token, in place of a tokenizer
+	EdgeFeatures []string // the numbers of each edge; nil: there are no edges
+	Numbers      []string // that are predicted, in place of labels
+
+	// Rows are those of the published splits; nil where they are not compared.
+	Rows []PublishedRows
 
 	// Presets are the ways to train on it, the usual one first.
 	Presets []*Preset
@@ -36,6 +44,9 @@ type Importer struct {
 	Example     string // a command
 	Verifies    bool   // it can tell a wrong label
 	Documents   bool   // it reads texts beside ids
+	Points      int    // of a cloud, unless another number is asked for; 0 where there are no clouds
+	Walks       bool   // return probabilities of a random walk may be features, too
+	Unit        string // what Begin and Progress count; "" is bytes
 
 	convert func(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error)
 }
@@ -50,6 +61,9 @@ func (t *Task) Convert(ctx context.Context, from, dir string, options ConvertOpt
 	if err != nil {
 		return nil, err
 	}
+	if options.Points == 0 {
+		options.Points = t.Import.Points
+	}
 	return t.Import.convert(ctx, spec, from, dir, options)
 }
 
@@ -58,9 +72,12 @@ type ConvertOptions struct {
 	Split     string            // of a single file; "" is test
 	NoVerify  bool              // take labels as they are instead of checking them
 	Documents string            // where the texts are that ids stand for; "" is beside the source
+	Points    int               // of a cloud; 0 is the task's number
+	Walk      int               // so many return probabilities of a random walk are features of a node
 	Replace   bool              // a complete data set that is there already
 	Begin     func(bytes int64) // called with what there is to read; may be nil
-	Progress  func(bytes int64) // called with the bytes of the source read; may be nil
+	Progress  func(bytes int64) // called with the bytes of the source read, or the files; may be nil
+	LeftOut   func(text string) // called with a report of the files that cannot be used; may be nil
 }
 
 func (o *ConvertOptions) begin(bytes int64) {
@@ -71,6 +88,9 @@ func (o *ConvertOptions) begin(bytes int64) {
 
 // Spec returns what the task's files contain; the split is left to the caller.
 func (t *Task) Spec() (seq.Spec, error) {
+	if t.Features != nil {
+		return seq.Spec{Task: t.Kind, Name: t.Name, LabelNames: t.Labels, NumberNames: t.Numbers, FeatureNames: t.Features, EdgeFeatureNames: t.EdgeFeatures}, nil
+	}
 	tokenizer, err := tokenizers.New(t.Tokenizer)
 	if err != nil {
 		return seq.Spec{}, fmt.Errorf("task %s: %w", t.Name, err)
@@ -82,7 +102,7 @@ func (t *Task) Spec() (seq.Spec, error) {
 }
 
 // tasks is the list of them all.
-var tasks = []*Task{Image, ListOps, Pathfinder, Retrieval, Text}
+var tasks = []*Task{Image, ListOps, ModelNet40, PascalVOC, Pathfinder, PeptidesFunc, PeptidesStruct, Retrieval, ShapeNetPart, Text}
 
 // Tasks returns the known tasks in the alphabetical order of their names.
 func Tasks() []*Task {

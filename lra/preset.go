@@ -53,6 +53,29 @@ func encoder(layers, hidden, intermediate, sampled int) sft.Config {
 	return c
 }
 
+// featured is the paper's model of clouds and of graphs, in a size: in sixteen heads, with the norms
+// behind the branches.
+func featured(layers, hidden, sampled int, dropToken, embeddingDropout float64) sft.Config {
+	c := encoder(layers, hidden, 4*hidden, sampled)
+	c.NumHeads, c.NormPosition = 16, "post"
+	c.DropToken, c.AttentionDropout, c.EmbeddingDropout, c.FeedForward = dropToken, 0.1, embeddingDropout, 0.2
+	return c
+}
+
+// featuredQuick is a small model of the same kind, which samples by chance outside of training, too:
+// the best tokens by score may all be alike, as in [Custom].
+func featuredQuick(layers, sampled int) sft.Config {
+	c := encoder(layers, 64, 128, sampled)
+	c.SamplerNoise, c.EmbeddingDropout, c.FeedForward = "always", 0.1, 0.2
+	return c
+}
+
+// invariant is a model that knows points by their distances alone, which no rotation changes.
+func invariant(c sft.Config) sft.Config {
+	c.Input = sft.OnesInput
+	return c
+}
+
 // with is a configuration, or settings, after a change.
 func with[T any](x T, change func(*T)) T {
 	change(&x)
@@ -63,6 +86,25 @@ func with[T any](x T, change func(*T)) T {
 func published(epochs, batch int, weightDecay float64) sft.Settings {
 	return sft.Settings{Epochs: epochs, Batch: batch, LearningRate: 1e-3, WeightDecay: weightDecay, StepSize: 20, DecayRate: 0.9,
 		MaxGradNorm: 1, Warmup: "untuned", LogEvery: 10}
+}
+
+// stepped are the settings that the paper's runs on clouds and graphs share.
+func stepped(epochs int, rate, weightDecay, decayRate float64) sft.Settings {
+	s := published(epochs, 32, weightDecay)
+	s.LearningRate, s.StepSize, s.DecayRate = rate, 30, decayRate
+	return s
+}
+
+// scaledPoints has training scale clouds as the paper's does.
+func scaledPoints(s sft.Settings) sft.Settings {
+	s.PointScale = []float64{0.6, 1.4}
+	return s
+}
+
+// turnedPoints has training turn clouds about the axis z.
+func turnedPoints(s sft.Settings) sft.Settings {
+	s.PointRotation = "z"
+	return s
 }
 
 // SetSchedule has the learning rate fall in one of the ways of [sft.Schedules]. Settings

@@ -103,3 +103,56 @@ func TestPathfinderReads(t *testing.T) {
 		}
 	}
 }
+
+// TestPaperOfCloudsAndGraphs: the published presets of clouds and graphs are the paper's table.
+func TestPaperOfCloudsAndGraphs(t *testing.T) {
+	for _, c := range []struct {
+		task, preset              string
+		epochs                    int
+		rate, weightDecay         float64
+		sampled                   int
+		dropToken                 float64
+		hidden, layers            int
+		embedding, decay, maxNorm float64
+		input, rotation           string
+		cloud                     bool
+	}{
+		{"modelnet40", "paper", 600, 1e-3, .1, 256, .5, 256, 8, .1, .8, 1, "", "", true},
+		{"shapenetpart", "paper", 600, 1e-3, .1, 256, .2, 256, 8, .1, .8, 1, "", "", true},
+		{"modelnet40", "paper-invariant", 1000, 1e-3, .1, 256, .5, 256, 8, .1, .8, 1, "ones", "z", true},
+		{"shapenetpart", "paper-invariant", 1000, 1e-3, .1, 256, .2, 256, 8, .1, .8, 1, "ones", "z", true},
+		{"peptides-func", "paper", 600, 8e-4, .17, 75, .3, 144, 4, 0, .8, 16, "", "", false},
+		{"peptides-struct", "paper", 600, 3e-4, .12, 75, .3, 144, 4, 0, .8, 16, "", "", false},
+		{"pascalvoc-sp", "paper", 600, 1e-3, .1, 150, .3, 160, 4, 0, .9, 1, "", "", false},
+	} {
+		task, err := Lookup(c.task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		preset, err := task.Preset(c.preset)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, s := preset.Config, preset.Settings
+		if s.Epochs != c.epochs || s.LearningRate != c.rate || s.WeightDecay != c.weightDecay || s.Batch != 32 || s.StepSize != 30 || s.DecayRate != c.decay || s.MaxGradNorm != c.maxNorm || s.PointRotation != c.rotation {
+			t.Errorf("%s %s: %+v", c.task, c.preset, s)
+		}
+		if want := []float64{.6, 1.4}; slices.Equal(s.PointScale, want) != c.cloud || s.PointShift != 0 || s.Schedule != "" || s.Steps != 0 {
+			t.Errorf("%s %s: %+v", c.task, c.preset, s)
+		}
+		if m.NumSampledTokens != c.sampled || m.DropToken != c.dropToken || m.HiddenSize != c.hidden || m.NumLayers != c.layers || m.NumHeads != 16 || m.IntermediateSize != 4*c.hidden ||
+			m.AttentionDropout != .1 || m.FeedForward != .2 || m.EmbeddingDropout != c.embedding || m.NormPosition != "post" || m.Input != c.input || m.Score != "maxout" {
+			t.Errorf("%s %s: %+v", c.task, c.preset, m)
+		}
+		spec, err := task.Spec()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.DescribeData(spec); err != nil || m.RegressionLoss != "" {
+			t.Errorf("%s %s: loss %q, %v", c.task, c.preset, m.RegressionLoss, err)
+		}
+		if relation := map[bool]string{true: sft.DistanceRelation, false: sft.EdgeRelation}[c.cloud]; m.Relative != relation {
+			t.Errorf("%s %s: relation %s, expected %s", c.task, c.preset, m.Relative, relation)
+		}
+	}
+}

@@ -60,62 +60,10 @@ Sounds in one folder, called DIGIT_SPEAKER_NUMBER.wav, with a test split by numb
 		Action: convertCustom,
 	}
 	for _, task := range importedTasks() {
-		flags := []cli.Flag{
-			&cli.StringFlag{Name: "from", Usage: "`FILE`, or the directory of them all (required)", TakesFile: true},
-			&cli.StringFlag{Name: "to", Usage: "`DIR` of the data set (required)", TakesFile: true},
-			&cli.StringFlag{Name: "split", Usage: "train, val or test, for a single file", DefaultText: "test"},
-			noBaselinesFlag(),
-			&cli.BoolFlag{Name: "force", Usage: "replace what is there already"},
-		}
-		if task.Import.Verifies {
-			flags = append(flags, &cli.BoolFlag{Name: "no-verify", Usage: "take labels as stated"})
-		}
-		if task.Import.Documents {
-			flags = append(flags, &cli.StringFlag{Name: "docs", Usage: "the texts that ids stand for: a file, directory or archive", DefaultText: "docs.tsv beside the pairs", TakesFile: true})
-		}
-		out.Subcommands = append(out.Subcommands, &cli.Command{
-			Name: task.Name, Usage: task.Import.Usage, Description: task.Import.Description, Flags: flags,
-			UsageText: fmt.Sprintf("sftseq data convert %s --from FILE|DIR --to DIR [flags]\n\nExample: %s", task.Name, task.Import.Example),
-			Action:    func(c *cli.Context) error { return convertTask(c, task) },
-		})
+		out.Subcommands = append(out.Subcommands, convertTaskCommand(task))
 	}
 	out.Subcommands = append(out.Subcommands, convertCloudCommand(), convertGraphCommand(), convertSuperpixelsCommand())
 	return out
-}
-
-// importedTasks are those that have official files.
-func importedTasks() []*lra.Task {
-	return slices.DeleteFunc(lra.Tasks(), func(t *lra.Task) bool { return t.Import == nil })
-}
-
-func convertTask(c *cli.Context, task *lra.Task) error {
-	if err := noFlagsBefore(c); err != nil {
-		return err
-	}
-	if c.Args().Present() {
-		return usage(c, "expected flags only, found %q: what is read is named by --from", c.Args().First())
-	}
-	if err := needFlags(c, "from", "to"); err != nil {
-		return err
-	}
-	switch split := c.String("split"); split {
-	case "", "train", "val", "test":
-	default:
-		return usage(c, "--split: expected train, val or test, found %q", split)
-	}
-	var bar *progress
-	d, err := task.Convert(c.Context, c.String("from"), c.String("to"), lra.ConvertOptions{
-		Split: c.String("split"), NoVerify: c.Bool("no-verify"), Documents: c.String("docs"), Replace: c.Bool("force"),
-		Begin:    func(bytes int64) { bar = newProgress(bytes, "converting "+task.Name, "bytes") },
-		Progress: func(bytes int64) { bar.Add(bytes) },
-	})
-	if bar != nil {
-		bar.Finish()
-	}
-	if err := reportDataset(c, d, err); err != nil {
-		return err
-	}
-	return newBaselines(c, d)
 }
 
 // customFlags are those for tables.

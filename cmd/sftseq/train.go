@@ -77,12 +77,19 @@ func describePresets(task *lra.Task) string {
 	lines := []string{"Presets:"}
 	for _, p := range task.Presets {
 		reached := "for a graphics processor, not trained yet"
+		if p.Name == "quick" {
+			reached = "not trained yet"
+		}
 		if r := p.Reached; r != nil {
 			reached = fmt.Sprintf("test accuracy %.2f%% (%s: %.2f%%), some %d minutes of two cores with AVX2", r.Accuracy, r.Simple, r.SimpleAccuracy, r.Minutes)
 		}
 		lines = append(lines, fmt.Sprintf("   %-6s %s\n          %s", p.Name, p.Description, reached))
 	}
-	return strings.Join(append(lines, "docs/results.md has these runs, their data and their times."), "\n")
+	where := "docs/results.md has these runs, their data and their times."
+	if task.Features != nil {
+		where = "docs/own-data.md says how to get the data, and what the paper reports."
+	}
+	return strings.Join(append(lines, where), "\n")
 }
 
 // train handles the command line: one run, or one for each seed.

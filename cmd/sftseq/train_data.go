@@ -2,7 +2,6 @@ package main
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -133,13 +132,13 @@ func checkTask(c *cli.Context, task *lra.Task, set *seq.Dataset) error {
 	if err != nil {
 		return err
 	}
-	d := set.Manifest
-	if d.Task != want.Task || sameTokenizer(d.Tokenizer, want.Tokenizer) != nil || !slices.Equal(d.LabelNames, want.LabelNames) {
+	d := set.Spec()
+	if !task.Takes(&d) || sameTokenizer(d.Tokenizer, want.Tokenizer) != nil {
 		return fmt.Errorf("--data %s: expected data of the task %s, %s; found %q, %s\nwhat is trained on data of your own is chosen from them: sftseq train custom --data %s",
-			set.Dir, task.Name, describeSpec(want.Task, want.Tokenizer, want.LabelNames), d.Name, describeSpec(d.Task, d.Tokenizer, d.LabelNames), visible.Quote(set.Dir))
+			set.Dir, task.Name, describeSpec(&want), d.Name, describeSpec(&d), visible.Quote(set.Dir))
 	}
 	if d.Name != task.Name {
-		fmt.Fprintf(c.App.ErrWriter, "warning: %s holds %q, which has the tokenizer and the classes of %s and is taken for it\n", set.Dir, d.Name, task.Name)
+		fmt.Fprintf(c.App.ErrWriter, "warning: %s holds %q, which has the %s and the classes of %s and is taken for it\n", set.Dir, d.Name, readAs(&d), task.Name)
 	}
 	return nil
 }
@@ -150,9 +149,26 @@ func published(task *lra.Task) bool {
 }
 
 // describeSpec says in a few words what the rows of a data set are.
-func describeSpec(task string, tokenizer json.RawMessage, labels []string) string {
-	kind := cmp.Or(tokenizers.TypeOf(tokenizer), "unknown")
-	return fmt.Sprintf("%s with the tokenizer %s and the classes %q", task, kind, shortList(labels, 12))
+func describeSpec(s *seq.Spec) string {
+	read := "the tokenizer " + cmp.Or(tokenizers.TypeOf(s.Tokenizer), "unknown")
+	if s.FeatureNames != nil {
+		read = fmt.Sprintf("the %d features %q", len(s.FeatureNames), shortList(s.FeatureNames, 12))
+	}
+	if s.Edged() {
+		read += fmt.Sprintf(", edges with the %d features %q", len(s.EdgeFeatureNames), shortList(s.EdgeFeatureNames, 12))
+	}
+	if s.NumberNames != nil {
+		return fmt.Sprintf("%s with %s and the numbers %q", s.Task, read, shortList(s.NumberNames, 12))
+	}
+	return fmt.Sprintf("%s with %s and the classes %q", s.Task, read, shortList(s.LabelNames, 12))
+}
+
+// readAs is what makes the tokens of data.
+func readAs(s *seq.Spec) string {
+	if s.FeatureNames != nil {
+		return "features"
+	}
+	return "tokenizer"
 }
 
 // chosenPrecision is --precision where it is given.

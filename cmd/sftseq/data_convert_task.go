@@ -1,0 +1,95 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/internal/cloud"
+	"github.com/sftseq/sftseq/lra"
+)
+
+// importedTasks are those that have official files.
+func importedTasks() []*lra.Task {
+	return slices.DeleteFunc(lra.Tasks(), func(t *lra.Task) bool { return t.Import == nil })
+}
+
+// convertTaskCommand makes a data set of a task's official files.
+func convertTaskCommand(task *lra.Task) *cli.Command {
+	i, from := task.Import, "FILE|DIR"
+	flags := []cli.Flag{
+		&cli.StringFlag{Name: "from", Usage: "`FILE`, or the directory of them all (required)", TakesFile: true},
+		&cli.StringFlag{Name: "to", Usage: "`DIR` of the data set (required)", TakesFile: true},
+		noBaselinesFlag(),
+		&cli.BoolFlag{Name: "force", Usage: "replace what is there already"},
+	}
+	if i.Points > 0 {
+		from, flags[0] = "DIR", &cli.StringFlag{Name: "from", Usage: "`DIR` of the shapes (required)", TakesFile: true}
+		flags = append(flags, &cli.IntFlag{Name: "points", Usage: "points of a cloud", Value: i.Points})
+	} else {
+		flags = append(flags, &cli.StringFlag{Name: "split", Usage: "train, val or test, for a single file", DefaultText: "test"})
+	}
+	if i.Verifies {
+		flags = append(flags, &cli.BoolFlag{Name: "no-verify", Usage: "take labels as stated"})
+	}
+	if i.Documents {
+		flags = append(flags, &cli.StringFlag{Name: "docs", Usage: "the texts that ids stand for: a file, directory or archive", DefaultText: "docs.tsv beside the pairs", TakesFile: true})
+	}
+	if i.Walks {
+		flags = append(flags, &cli.IntFlag{Name: "random-walk", Usage: "return probabilities of a random walk of 1 to `STEPS` as features of the nodes"})
+	}
+	return &cli.Command{
+		Name: task.Name, Usage: i.Usage, Description: i.Description, Flags: flags,
+		UsageText: fmt.Sprintf("sftseq data convert %s --from %s --to DIR [flags]\n\nExample: %s", task.Name, from, i.Example),
+		Action:    func(c *cli.Context) error { return convertTask(c, task) },
+	}
+}
+
+func convertTask(c *cli.Context, task *lra.Task) error {
+	if err := noFlagsBefore(c); err != nil {
+		return err
+	}
+	if c.Args().Present() {
+		return usage(c, "expected flags only, found %q: what is read is named by --from", c.Args().First())
+	}
+	if err := needFlags(c, "from", "to"); err != nil {
+		return err
+	}
+	split := ""
+	if task.Import.Points > 0 {
+		if err := cloud.CheckPoints(c.Int("points")); err != nil {
+			return usage(c, "--points: %w", err)
+		}
+	} else if split = c.String("split"); !slices.Contains([]string{"", "train", "val", "test"}, split) {
+		return usage(c, "--split: expected train, val or test, found %q", split)
+	}
+	if err := checkSteps(c); err != nil {
+		return err
+	}
+	unit := task.Import.Unit
+	if unit == "" {
+		unit = unitBytes
+	}
+	var bar *progress
+	left := ""
+	d, err := task.Convert(c.Context, c.String("from"), c.String("to"), lra.ConvertOptions{
+		Split: split, NoVerify: c.Bool("no-verify"), Documents: c.String("docs"), Points: c.Int("points"), Walk: c.Int("random-walk"), Replace: c.Bool("force"),
+		Begin:    func(total int64) { bar = newProgress(total, "converting "+task.Name, unit) },
+		Progress: func(done int64) { bar.Add(done) },
+		LeftOut:  func(text string) { left = text },
+	})
+	if bar != nil {
+		bar.Finish()
+	}
+	if err == nil {
+		fmt.Fprint(c.App.ErrWriter, left)
+	}
+	if err := reportDataset(c, d, err); err != nil {
+		return err
+	}
+	for _, text := range task.Differences(d.Manifest) {
+		fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", text)
+	}
+	return newBaselines(c, d)
+}

@@ -1,0 +1,167 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/lra"
+)
+
+// modelNet40 writes a folder of the layout of modelnet40_normal_resampled: its 40 classes, of two of
+// them shapes that are flat or round, most for training.
+func modelNet40(t *testing.T) string {
+	t.Helper()
+	from := t.TempDir()
+	lists := map[string]string{}
+	for _, class := range []string{"airplane", "bowl"} {
+		if err := os.Mkdir(filepath.Join(from, class), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 30 {
+			var points strings.Builder
+			for p := range 40 {
+				a, h := float64(p+i), float64(p)/40
+				if class == "bowl" {
+					fmt.Fprintf(&points, "%.6f,%.6f,%.6f,%.6f,%.6f,0.000000\n", math.Cos(a), math.Sin(a), h, math.Cos(a), math.Sin(a))
+				} else {
+					fmt.Fprintf(&points, "%.6f,%.6f,0.000000,0.000000,0.000000,1.000000\n", math.Cos(a)*h, math.Sin(a)*h)
+				}
+			}
+			name, split := fmt.Sprintf("%s_%04d", class, i+1), "train"
+			if i >= 25 {
+				split = "test"
+			}
+			writeText(t, filepath.Join(from, class, name+".txt"), points.String())
+			lists[split] += name + "\n"
+		}
+	}
+	classes, err := lra.Lookup("modelnet40")
+	if err != nil {
+		t.Fatal(err)
+	}
+	writeText(t, filepath.Join(from, "modelnet40_shape_names.txt"), strings.Join(classes.Labels, "\n")+"\n")
+	for split, text := range lists {
+		writeText(t, filepath.Join(from, "modelnet40_"+split+".txt"), text)
+	}
+	return from
+}
+
+// shapeNetPartFolder writes a folder of ShapeNetPart's layout: its 16 categories, of two of them
+// shapes whose parts lie one above the other.
+func shapeNetPartFolder(t *testing.T) string {
+	t.Helper()
+	from := t.TempDir()
+	var categories strings.Builder
+	folders := map[string]string{}
+	task, err := lra.Lookup("shapenetpart")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, tag := range task.Labels {
+		category, _, _ := strings.Cut(tag, "/")
+		if folders[category] == "" {
+			folders[category] = fmt.Sprintf("%08d", 2691156+i)
+			fmt.Fprintf(&categories, "%s\t%s\n", category, folders[category])
+		}
+	}
+	writeText(t, filepath.Join(from, "synsetoffset2category.txt"), categories.String())
+	lists := map[string][]string{}
+	for category, first := range map[string]int{"Mug": 36, "Cap": 6} {
+		folder := folders[category]
+		if err := os.Mkdir(filepath.Join(from, folder), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		for i := range 20 {
+			var points strings.Builder
+			for p := range 30 {
+				fmt.Fprintf(&points, "%.5f %.5f %.5f 0.00000 0.00000 1.00000 %d.000000\n", math.Cos(float64(p+i)), math.Sin(float64(p)), float64(p)/30, first+p/15)
+			}
+			name := fmt.Sprintf("%d%s", i, category)
+			writeText(t, filepath.Join(from, folder, name+".txt"), points.String())
+			split := map[int]string{0: "val", 1: "test"}[i/2%10]
+			if split == "" {
+				split = "train"
+			}
+			lists[split] = append(lists[split], "shape_data/"+folder+"/"+name)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(from, "train_test_split"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for split, list := range lists {
+		text, err := json.Marshal(list)
+		if err != nil {
+			t.Fatal(err)
+		}
+		writeText(t, filepath.Join(from, "train_test_split", "shuffled_"+split+"_file_list.json"), string(text))
+	}
+	return from
+}
+
+// tiny are the flags of a run that takes a moment.
+var tiny = []string{"--steps", "12", "--eval-every", "6", "--batch", "8", "--k", "8", "--hidden", "16", "--layers", "1", "--heads", "2", "--device", "cpu"}
+
+// trainPublished trains a moment on a task, and returns what was said.
+func trainPublished(t *testing.T, task, data, out string, more ...string) string {
+	t.Helper()
+	status, said, errs := program(nil, append(append([]string{"train", task, "--data", data, "--out", out}, tiny...), more...)...)
+	if status != 0 || strings.Contains(errs, "warning: "+data+" holds") {
+		t.Fatalf("status %d\n%s%s", status, said, errs)
+	}
+	return said + errs
+}
+
+// TestModelNet40: official files become a data set of all 40 classes, the presets train on it, and eval
+// reports the accuracy and its mean over the classes.
+func TestModelNet40(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	status, said, errs := program(nil, "data", "convert", "modelnet40", "--from", modelNet40(t), "--to", data, "--points", "24")
+	if status != 0 || !strings.Contains(said, "test.arrow: 10 rows of 24 to 24 tokens") ||
+		!strings.Contains(errs, "warning: train and val: found 50 rows, the published task has 9843 there") || !strings.Contains(errs, "warning: test: found 10 rows, the published task has 2468") {
+		t.Fatalf("status %d\n%s%s", status, said, errs)
+	}
+	for _, preset := range []string{"quick", "paper", "paper-invariant"} {
+		model := filepath.Join(t.TempDir(), preset)
+		trainPublished(t, "modelnet40", data, model, "--preset", preset)
+		if config := readText(t, filepath.Join(model, "config.json")); strings.Contains(config, `"input": "ones"`) != (preset == "paper-invariant") || !strings.Contains(config, `"relative": "distance"`) {
+			t.Errorf("%s: %s", preset, config)
+		}
+		var result evalResult
+		said := succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu", "--json")
+		if err := json.Unmarshal([]byte(said), &result); err != nil || result.Rows != 10 || len(result.Classes) != 40 {
+			t.Fatalf("%s: %s, %v", preset, said, err)
+		}
+		if a := (*result.Recall[0] + *result.Recall[6]) / 2; math.Abs(result.MeanClassAccuracy-a) > 1e-12 {
+			t.Errorf("%s: mean class accuracy %v, expected %v", preset, result.MeanClassAccuracy, a)
+		}
+	}
+	refuse(t, exitError, "modelnet40_shape_names.txt is missing", "", "data", "convert", "modelnet40", "--from", t.TempDir(), "--to", data+"2")
+	refuse(t, exitError, "expected a directory with a folder for each class, found a file", "", "data", "convert", "modelnet40", "--from", filepath.Join(data, "test.arrow"), "--to", data+"2")
+	refuse(t, exitUsage, "--points: expected 1 to", "", "data", "convert", "modelnet40", "--from", data, "--to", data+"2", "--points", "0")
+}
+
+// TestShapeNetPart: official files become a data set of all 50 parts, the presets train on it, and the
+// kept model is the best by instance IoU.
+func TestShapeNetPart(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	status, said, errs := program(nil, "data", "convert", "shapenetpart", "--from", shapeNetPartFolder(t), "--to", data, "--points", "40")
+	if status != 0 || !strings.Contains(said, "train.arrow: 32 rows of 40 to 40 tokens") || !strings.Contains(errs, "warning: val: found 4 rows, the published task has 1870 there") {
+		t.Fatalf("status %d\n%s%s", status, said, errs)
+	}
+	for _, preset := range []string{"quick", "paper-invariant"} {
+		model := filepath.Join(t.TempDir(), preset)
+		if said := trainPublished(t, "shapenetpart", data, model, "--preset", preset); !strings.Contains(said, "selected by iou") {
+			t.Error(said)
+		}
+		var result tagsResult
+		if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu", "--json")), &result); err != nil || result.Parts == nil || result.Parts.Shapes != 4 {
+			t.Errorf("%+v, %v", result, err)
+		}
+	}
+	refuse(t, exitError, "expected data of the task modelnet40, classification with", "", "train", "modelnet40", "--data", data, "--out", filepath.Join(t.TempDir(), "run"))
+}

@@ -1,0 +1,176 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/lra"
+)
+
+// graphLines writes a folder of graphs as docs/own-data.md exports them: rings of atoms or of regions,
+// each with the answer that a function gives it.
+func graphLines(t *testing.T, node, edge func(graph, i int) []float32, answer func(graph, nodes int) map[string]any) string {
+	t.Helper()
+	from := t.TempDir()
+	for split, graphs := range map[string][2]int{"train": {0, 24}, "val": {24, 32}, "test": {32, 40}} {
+		var lines strings.Builder
+		for g := graphs[0]; g < graphs[1]; g++ {
+			nodes := 4 + g%3
+			line := answer(g, nodes)
+			var features, edges [][]float32
+			for i := range nodes {
+				features = append(features, node(g, i))
+				for _, ends := range [][2]float32{{float32(i), float32((i + 1) % nodes)}, {float32((i + 1) % nodes), float32(i)}} {
+					edges = append(edges, append(ends[:], edge(g, i)...))
+				}
+			}
+			line["features"], line["edges"] = features, edges
+			text, err := json.Marshal(line)
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines.Write(append(text, '\n'))
+		}
+		writeText(t, filepath.Join(from, split+".jsonl"), lines.String())
+	}
+	return from
+}
+
+// atom and bond are the numbers of the Open Graph Benchmark.
+func atom(graph, i int) []float32 {
+	return []float32{float32(5 + (graph+i)%3), 0, float32(2 + i%2), 5, float32(i % 3), 0, float32(1 + i%2), float32(graph % 2), 1}
+}
+
+func bond(graph, i int) []float32 { return []float32{float32(i % 2), 0, float32(graph % 2)} }
+
+// convertPublished makes a data set of such a folder, which warns of its few rows.
+func convertPublished(t *testing.T, task, from string, more ...string) string {
+	t.Helper()
+	data := filepath.Join(t.TempDir(), "data")
+	status, said, errs := program(nil, append([]string{"data", "convert", task, "--from", from, "--to", data}, more...)...)
+	if status != 0 || !strings.Contains(said, "train.arrow: 24 rows of 4 to 6 tokens") || strings.Count(errs, "rows, the published task has") != 3 {
+		t.Fatalf("status %d\n%s%s", status, said, errs)
+	}
+	return data
+}
+
+// TestPeptidesFunc: graphs with labels by number or name are converted, with and without random walks,
+// both presets train on them, and the kept model is the best by mean average precision.
+func TestPeptidesFunc(t *testing.T) {
+	from := graphLines(t, atom, bond, func(g, _ int) map[string]any {
+		return map[string]any{"label": []any{g % 2, []string{"toxic", "antiviral"}[g/2%2]}}
+	})
+	for preset, walk := range map[string][]string{"quick": nil, "paper": {"--random-walk", "24"}} {
+		data, model := convertPublished(t, "peptides-func", from, walk...), filepath.Join(t.TempDir(), preset)
+		if said := trainPublished(t, "peptides-func", data, model, "--preset", preset); !strings.Contains(said, "selected by map") {
+			t.Error(said)
+		}
+		var result struct {
+			Rows int      `json:"rows"`
+			MAP  *float64 `json:"mean_average_precision"`
+		}
+		if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu", "--json")), &result); err != nil || result.Rows != 8 || result.MAP == nil || *result.MAP < 0.3 {
+			t.Errorf("%+v, %v", result, err)
+		}
+	}
+	head := succeed(t, "", "data", "head", filepath.Join(convertPublished(t, "peptides-func", from), "test.arrow"), "--rows", "1")
+	if !strings.Contains(head, `"labels":["antifungal","toxic"]`) {
+		t.Error(head)
+	}
+	good := readText(t, filepath.Join(from, "val.jsonl"))
+	first, _, _ := strings.Cut(good, "\n")
+	for want, line := range map[string]string{
+		"val.jsonl:2: features: node 0: atomic_num: found 119, expected a whole number from 0 to 118":   strings.Replace(first, "[[5,", "[[119,", 1),
+		"val.jsonl:2: features: node 0: found 8 numbers, expected 9":                                    strings.Replace(first, "[[5,", "[[", 1),
+		"val.jsonl:2: label: found \"tasty\", expected a number from 0 to 9, or one of":                 strings.Replace(first, `"toxic"`, `"tasty"`, 1),
+		"val.jsonl:2: label: found [\"0\" \"1\" \"0\"], expected each label that holds, once":           strings.Replace(first, `[0,"toxic"]`, `[0,1,0]`, 1),
+		"val.jsonl:2: found label, a class, expected label, a list of labels":                           strings.Replace(first, `[0,"toxic"]`, `0`, 1),
+		"val.jsonl:2: edges: edge 0: bond_type: found 0.5, expected a whole number from 0 to 4":         strings.Replace(first, "[0,1,0,0,", "[0,1,0.5,0,", 1),
+		"val.jsonl:2: expected label, a class or a list of labels, or tags, a list of a label for each": strings.Replace(first, `"label"`, `"l"`, 1),
+	} {
+		if line == first {
+			t.Fatalf("%s: nothing is wrong with %s", want, line)
+		}
+		writeText(t, filepath.Join(from, "val.jsonl"), first+"\n"+line+"\n")
+		to := filepath.Join(t.TempDir(), "none")
+		refuse(t, exitError, want, "", "data", "convert", "peptides-func", "--from", from, "--to", to)
+		if _, err := os.Stat(filepath.Join(to, "dataset.json")); err == nil {
+			t.Errorf("%s: a data set is there", want)
+		}
+	}
+	refuse(t, exitUsage, "--random-walk 0: expected 1 to", "", "data", "convert", "peptides-func", "--from", from, "--to", t.TempDir(), "--random-walk", "0")
+}
+
+// TestPeptidesStruct: graphs with eleven numbers are converted, a model trains on them, the kept one has
+// the least mean absolute error, and eval says so.
+func TestPeptidesStruct(t *testing.T) {
+	task, err := lra.Lookup("peptides-struct")
+	if err != nil {
+		t.Fatal(err)
+	}
+	from := graphLines(t, atom, bond, func(g, nodes int) map[string]any {
+		out := map[string]any{}
+		for i, name := range task.Numbers {
+			out[name] = float64(nodes-5) + 0.1*float64(i*(g%2))
+		}
+		return out
+	})
+	data, model := convertPublished(t, "peptides-struct", from), filepath.Join(t.TempDir(), "model")
+	said := trainPublished(t, "peptides-struct", data, model)
+	if !strings.Contains(said, "selected by mae") || !strings.Contains(said, ", MAE ") {
+		t.Error(said)
+	}
+	var result numbersResult
+	if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--split", "val", "--device", "cpu", "--json")), &result); err != nil || result.Rows != 8 || len(result.Numbers) != 11 {
+		t.Fatalf("%+v, %v", result, err)
+	}
+	mean := 0.0
+	for _, n := range result.Numbers {
+		mean += n.MAE / 11
+	}
+	if math.Abs(result.MAE-mean) > 1e-12 || !strings.Contains(said, fmt.Sprintf("selected by mae %.4f", mean)) {
+		t.Errorf("MAE %v, expected %v, as in\n%s", result.MAE, mean, said)
+	}
+	refuse(t, exitError, "expected data of the task peptides-func, multi-label with the 174 features", "", "train", "peptides-func", "--data", data, "--out", filepath.Join(t.TempDir(), "run"))
+	refuse(t, exitError, "class", "", "train", "peptides-struct", "--data", data, "--out", filepath.Join(t.TempDir(), "run"), "--class-weights", "balanced")
+}
+
+// TestPascalVOC: graphs with a class for each node are converted, of which one may be unknown, both
+// presets train on them, and the kept model is the best by macro F1 over the nodes.
+func TestPascalVOC(t *testing.T) {
+	from := graphLines(t, func(g, i int) []float32 {
+		out := make([]float32, 14)
+		for k := range out {
+			out[k] = float32((g+i*k)%5) / 5
+		}
+		return out
+	}, func(g, i int) []float32 { return []float32{0.5, float32(g + i)} }, func(g, nodes int) map[string]any {
+		tags := make([]any, nodes)
+		for i := range tags {
+			tags[i] = 7 * ((g + i) % 3)
+		}
+		if g == 0 {
+			tags[0], tags[1] = nil, "tvmonitor"
+		}
+		return map[string]any{"tags": tags}
+	})
+	data := convertPublished(t, "pascalvoc-sp", from)
+	if head := succeed(t, "", "data", "head", filepath.Join(data, "train.arrow"), "--rows", "1"); !strings.Contains(head, `"tags":[null,"tvmonitor","motorbike","background"]`) {
+		t.Error(head)
+	}
+	for _, preset := range []string{"quick", "paper"} {
+		model := filepath.Join(t.TempDir(), preset)
+		if said := trainPublished(t, "pascalvoc-sp", data, model, "--preset", preset); !strings.Contains(said, "selected by macro-f1") {
+			t.Error(said)
+		}
+		var result tagsResult
+		if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu", "--json")), &result); err != nil || result.Rows != 8 || result.Parts != nil {
+			t.Errorf("%+v, %v", result, err)
+		}
+	}
+}

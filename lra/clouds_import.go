@@ -1,0 +1,58 @@
+package lra
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"github.com/sftseq/sftseq/internal/cloud"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// cloudsForValidation is the part of the shapes for training that are for validation where a task has
+// none for that.
+const cloudsForValidation = 0.1
+
+// convertModelNet reads ModelNet40's release of points.
+func convertModelNet(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
+	return convertClouds(ctx, spec, from, dir, options, []string{cloud.ModelNetClasses}, cloud.Options{ValPart: cloudsForValidation})
+}
+
+// convertShapeNetPart reads ShapeNetPart, whose lists have clouds for validation.
+func convertShapeNetPart(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
+	files := []string{cloud.ShapeNetCategories}
+	for _, split := range []string{"train", "val", "test"} {
+		files = append(files, fmt.Sprintf(cloud.ShapeNetLists, split))
+	}
+	return convertClouds(ctx, spec, from, dir, options, files, cloud.Options{Parts: true, Drawn: true})
+}
+
+// convertClouds reads a directory of shapes, with files that say classes and splits.
+func convertClouds(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions, lists []string, o cloud.Options) (*seq.Dataset, error) {
+	if options.Split != "" {
+		return nil, errSplitOfDirectory(from, options.Split)
+	}
+	whole, err := isDir(from)
+	if err != nil {
+		return nil, err
+	}
+	if !whole {
+		return nil, fmt.Errorf("%s: expected a directory with a folder for each class, found a file", from)
+	}
+	for _, name := range lists {
+		if there, err := isDir(filepath.Join(from, name)); err != nil || there {
+			return nil, fmt.Errorf("%s: %s is missing", from, name)
+		}
+	}
+	files, err := cloud.Find(from)
+	if err != nil {
+		return nil, err
+	}
+	o.Points, o.Spec, o.Replace, o.Progress = options.Points, &spec, options.Replace, options.Progress
+	options.begin(int64(files.Len()))
+	d, left, err := cloud.Convert(ctx, files, dir, o)
+	if err == nil && options.LeftOut != nil {
+		options.LeftOut(left.String())
+	}
+	return d, err
+}

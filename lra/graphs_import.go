@@ -1,0 +1,32 @@
+package lra
+
+import (
+	"context"
+	"slices"
+
+	"github.com/sftseq/sftseq/internal/graph"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// graphFiles are the files of a directory of graphs.
+var graphFiles = []splitFile{{"train", "train.jsonl"}, {"val", "val.jsonl"}, {"test", "test.jsonl"}}
+
+// convertPeptides reads peptides, whose atoms and bonds have categories.
+func convertPeptides(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
+	return convertGraphs(ctx, graph.Known{Spec: spec, Nodes: atomCategories, Edges: bondCategories}, from, dir, options)
+}
+
+// convertVOC reads superpixels, whose numbers are amounts.
+func convertVOC(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
+	return convertGraphs(ctx, graph.Known{Spec: spec}, from, dir, options)
+}
+
+// convertGraphs reads a directory of JSON lines, or a single file as one split.
+func convertGraphs(ctx context.Context, known graph.Known, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
+	known.RandomWalk = options.Walk
+	known.Spec.FeatureNames = append(slices.Clip(known.Spec.FeatureNames), graph.WalkNames(options.Walk)...)
+	known.Spec.IDs = true
+	return convertFiles(known.Spec, from, dir, options, graphFiles, func(path string) rows {
+		return rowsOf(func(row func(seq.Example) error) error { return known.Read(ctx, path, options.Progress, row) })
+	})
+}

@@ -1,0 +1,39 @@
+package lra
+
+import (
+	"slices"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// ModelNet40 asks for the class of a shape (Wu et al. 2015), read as points of its surface.
+var ModelNet40 = &Task{
+	Name:        "modelnet40",
+	Description: "The class of a shape (ModelNet40), read as a cloud of 1,024 points with normals.",
+	Kind:        seq.Classification,
+	Labels:      modelNetClasses,
+	Features:    slices.Concat(seq.PositionNames, seq.NormalNames),
+	Rows:        []PublishedRows{{[]string{"train", "val"}, 9843}, {[]string{"test"}, 2468}},
+	Presets:     []*Preset{modelNetQuick, modelNetPaperInvariant, modelNetPaper},
+	Import: &Importer{
+		Usage: "from modelnet40_normal_resampled, a directory",
+		Description: `Reads the folders of the classes with files such as airplane/airplane_0001.txt, of lines
+x,y,z,nx,ny,nz, and the lists modelnet40_shape_names.txt, modelnet40_train.txt and
+modelnet40_test.txt, which say the classes and the splits. Of each file the farthest
+points are taken, centred and divided by their radius. A tenth of the shapes for
+training, by their names, are for validation. Files that cannot be used
+are left out and listed by reason.`,
+		Example: "sftseq data convert modelnet40 --from modelnet40_normal_resampled --to data/modelnet40",
+		Points:  1024,
+		Unit:    "files",
+		convert: convertModelNet,
+	},
+}
+
+// modelNetClasses are in the order of modelnet40_shape_names.txt.
+var modelNetClasses = []string{
+	"airplane", "bathtub", "bed", "bench", "bookshelf", "bottle", "bowl", "car", "chair", "cone",
+	"cup", "curtain", "desk", "door", "dresser", "flower_pot", "glass_box", "guitar", "keyboard", "lamp",
+	"laptop", "mantel", "monitor", "night_stand", "person", "piano", "plant", "radio", "range_hood", "sink",
+	"sofa", "stairs", "stool", "table", "tent", "toilet", "tv_stand", "vase", "wardrobe", "xbox",
+}

@@ -1,0 +1,38 @@
+package lra
+
+import "github.com/sftseq/sftseq/seq"
+
+// PascalVOC asks what each region of a photograph shows (Dwivedi et al. 2022), read as the graph of
+// its regions.
+var PascalVOC = &Task{
+	Name:         "pascalvoc-sp",
+	Description:  "What each region of a photograph shows (PascalVOC-SP), read as the graph of its superpixels.",
+	Kind:         seq.Tagging,
+	Labels:       vocClasses,
+	Features:     vocFeatures,
+	EdgeFeatures: []string{"mean_gradient", "border_pixels"},
+	Rows:         []PublishedRows{{[]string{"train"}, 8498}, {[]string{"val"}, 1428}, {[]string{"test"}, 1429}},
+	Presets:      []*Preset{vocQuick, vocPaper},
+	Import: &Importer{
+		Usage: "from JSON lines that PyTorch Geometric's PascalVOC-SP was written as",
+		Description: `Reads train.jsonl, val.jsonl and test.jsonl of a directory, or a single file, plain or
+compressed: a graph a line, as docs/own-data.md exports them, with the fourteen numbers of
+a superpixel, the two of a border, and tags, a list of the class of each superpixel, by
+number or name. --random-walk 24 adds the return probabilities that the paper calls RWPE.`,
+		Example: "sftseq data convert pascalvoc-sp --from pascalvoc-sp --to data/pascalvoc-sp",
+		Walks:   true,
+		convert: convertVOC,
+	},
+}
+
+// vocClasses are in the order of their labels.
+var vocClasses = []string{
+	"background", "aeroplane", "bicycle", "bird", "boat", "bottle", "bus", "car", "cat", "chair", "cow",
+	"diningtable", "dog", "horse", "motorbike", "person", "pottedplant", "sheep", "sofa", "train", "tvmonitor",
+}
+
+// vocFeatures are the colours and the place of a superpixel.
+var vocFeatures = []string{
+	"red_mean", "green_mean", "blue_mean", "red_deviation", "green_deviation", "blue_deviation",
+	"red_max", "green_max", "blue_max", "red_min", "green_min", "blue_min", "centre_0", "centre_1",
+}

@@ -1,0 +1,83 @@
+package lra
+
+import (
+	"github.com/sftseq/sftseq/internal/graph"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// PeptidesFunc asks what a peptide does (Dwivedi et al. 2022), read as the graph of its atoms.
+var PeptidesFunc = &Task{
+	Name:         "peptides-func",
+	Description:  "What a peptide does (Peptides-func), any of ten functions, read as the graph of its atoms.",
+	Kind:         seq.MultiLabel,
+	Labels:       peptideFunctions,
+	Features:     graph.Indicators(atomCategories),
+	EdgeFeatures: graph.Indicators(bondCategories),
+	Rows:         peptideRows,
+	Presets:      []*Preset{peptidesFuncQuick, peptidesFuncPaper},
+	Import: &Importer{
+		Usage: "from JSON lines that PyTorch Geometric's Peptides-func was written as",
+		Description: `Reads train.jsonl, val.jsonl and test.jsonl of a directory, or a single file, plain or
+compressed: a graph a line, as docs/own-data.md exports them, with the nine numbers of an
+atom, the three of a bond, and label, a list of the functions that hold, by number or
+name. An atom becomes an indicator for each value that each of its numbers may have, and
+a bond alike, so that a linear layer of them is a sum of embeddings.
+--random-walk 24 adds the return probabilities that the paper calls RWPE.`,
+		Example: "sftseq data convert peptides-func --from peptides-func --to data/peptides-func",
+		Walks:   true,
+		convert: convertPeptides,
+	},
+}
+
+// PeptidesStruct asks for numbers of a peptide's shape (Dwivedi et al. 2022), read as the graph of its
+// atoms.
+var PeptidesStruct = &Task{
+	Name:         "peptides-struct",
+	Description:  "Eleven numbers of a peptide's shape (Peptides-struct), read as the graph of its atoms.",
+	Kind:         seq.Regression,
+	Numbers:      peptideNumbers,
+	Features:     graph.Indicators(atomCategories),
+	EdgeFeatures: graph.Indicators(bondCategories),
+	Rows:         peptideRows,
+	Presets:      []*Preset{peptidesStructQuick, peptidesStructPaper},
+	Import: &Importer{
+		Usage: "from JSON lines that PyTorch Geometric's Peptides-struct was written as",
+		Description: `Reads train.jsonl, val.jsonl and test.jsonl of a directory, or a single file, plain or
+compressed: a graph a line, as docs/own-data.md exports them, with the nine numbers of an
+atom, the three of a bond, and a field for each number to predict. An atom becomes an
+indicator for each value that each of its numbers may have, and a bond alike, so that a
+linear layer of them is a sum of embeddings.
+--random-walk 24 adds the return probabilities that the paper calls RWPE.`,
+		Example: "sftseq data convert peptides-struct --from peptides-struct --to data/peptides-struct",
+		Walks:   true,
+		convert: convertPeptides,
+	},
+}
+
+// peptideRows are the splits of both.
+var peptideRows = []PublishedRows{{[]string{"train"}, 10873}, {[]string{"val"}, 2331}, {[]string{"test"}, 2331}}
+
+// peptideFunctions are in the order of their labels.
+var peptideFunctions = []string{
+	"antifungal", "cell_cell_communication", "anticancer", "drug_delivery_vehicle", "antimicrobial",
+	"antiviral", "antihypertensive", "antibacterial", "antiparasitic", "toxic",
+}
+
+// peptideNumbers are in the order of the targets. They have a mean of 0 and a deviation of 1 over all
+// peptides.
+var peptideNumbers = []string{
+	"Inertia_mass_a", "Inertia_mass_b", "Inertia_mass_c", "Inertia_valence_a", "Inertia_valence_b", "Inertia_valence_c",
+	"length_a", "length_b", "length_c", "Spherocity", "Plane_best_fit",
+}
+
+// atomCategories and bondCategories are the numbers of atoms and bonds, and how many values each has: the
+// last one of most stands for all others.
+//
+// Source: Hu et al., "Open Graph Benchmark: Datasets for Machine Learning on Graphs", NeurIPS 2020.
+var (
+	atomCategories = []graph.Category{
+		{Name: "atomic_num", Kinds: 119}, {Name: "chirality", Kinds: 5}, {Name: "degree", Kinds: 12}, {Name: "formal_charge", Kinds: 12}, {Name: "num_h", Kinds: 10},
+		{Name: "num_radical_e", Kinds: 6}, {Name: "hybridization", Kinds: 6}, {Name: "is_aromatic", Kinds: 2}, {Name: "is_in_ring", Kinds: 2},
+	}
+	bondCategories = []graph.Category{{Name: "bond_type", Kinds: 5}, {Name: "bond_stereo", Kinds: 6}, {Name: "is_conjugated", Kinds: 2}}
+)

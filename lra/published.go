@@ -1,0 +1,43 @@
+package lra
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sftseq/sftseq/internal/graph"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// PublishedRows are how many rows some splits of a published task have together.
+type PublishedRows struct {
+	Splits []string
+	Rows   int64
+}
+
+// Differences says where the splits of a data set have other numbers of rows than the published ones:
+// what is measured on them is not comparable.
+func (t *Task) Differences(m *seq.Manifest) (out []string) {
+	for _, p := range t.Rows {
+		rows, there := int64(0), false
+		for _, split := range p.Splits {
+			info, ok := m.Splits[split]
+			rows, there = rows+info.Rows, there || ok
+		}
+		if there && rows != p.Rows {
+			out = append(out, fmt.Sprintf("%s: found %d rows, the published task has %d there: what is measured on them is not comparable", strings.Join(p.Splits, " and "), rows, p.Rows))
+		}
+	}
+	return out
+}
+
+// Takes reports whether data are of the kind that the task's are, whatever they are called.
+func (t *Task) Takes(s *seq.Spec) bool {
+	features := len(t.Features)
+	if t.Import != nil && t.Import.Walks && len(s.FeatureNames) > features && slices.Equal(s.FeatureNames[features:], graph.WalkNames(len(s.FeatureNames)-features)) {
+		features = len(s.FeatureNames)
+	}
+	return s.Task == t.Kind && slices.Equal(s.LabelNames, t.Labels) && slices.Equal(s.NumberNames, t.Numbers) &&
+		len(s.FeatureNames) == features && slices.Equal(s.FeatureNames[:len(t.Features)], t.Features) &&
+		s.Edged() == (t.EdgeFeatures != nil) && slices.Equal(s.EdgeFeatureNames, t.EdgeFeatures)
+}

@@ -1,0 +1,52 @@
+package lra
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// ShapeNetPart asks for the part that each point of a shape belongs to (Yi et al. 2016), among those
+// of its category.
+var ShapeNetPart = &Task{
+	Name:        "shapenetpart",
+	Description: "The part of each point of a shape (ShapeNetPart), read as a cloud of 2,500 points with normals.",
+	Kind:        seq.Tagging,
+	Labels:      shapeNetParts(),
+	Features:    slices.Concat(seq.PositionNames, seq.NormalNames),
+	Rows:        []PublishedRows{{[]string{"train"}, 12137}, {[]string{"val"}, 1870}, {[]string{"test"}, 2874}},
+	Presets:     []*Preset{shapeNetQuick, shapeNetPaperInvariant, shapeNetPaper},
+	Import: &Importer{
+		Usage: "from shapenetcore_partanno_segmentation_benchmark_v0_normal, a directory",
+		Description: `Reads folders with files of lines x y z nx ny nz part, synsetoffset2category.txt, which names
+the category of each folder, and the lists train_test_split/shuffled_train_file_list.json,
+and those of val and test. Of each file points are drawn at random, with replacement,
+centred and divided by their radius. Files that cannot be used
+are left out and listed by reason.`,
+		Example: "sftseq data convert shapenetpart --from shapenetcore_partanno_segmentation_benchmark_v0_normal --to data/shapenetpart",
+		Points:  2500,
+		Unit:    "files",
+		convert: convertShapeNetPart,
+	},
+}
+
+// shapeNetCategories are the categories by name, each with its number of parts. A part's number counts
+// on from one category to the next.
+var shapeNetCategories = []struct {
+	name  string
+	parts int
+}{
+	{"Airplane", 4}, {"Bag", 2}, {"Cap", 2}, {"Car", 4}, {"Chair", 4}, {"Earphone", 3}, {"Guitar", 3}, {"Knife", 2},
+	{"Lamp", 4}, {"Laptop", 2}, {"Motorbike", 6}, {"Mug", 2}, {"Pistol", 3}, {"Rocket", 3}, {"Skateboard", 3}, {"Table", 3},
+}
+
+// shapeNetParts are the tags, CATEGORY/PART.
+func shapeNetParts() (names []string) {
+	for _, c := range shapeNetCategories {
+		for range c.parts {
+			names = append(names, fmt.Sprintf("%s/%d", c.name, len(names)))
+		}
+	}
+	return names
+}
