@@ -158,3 +158,23 @@ func TestSelectionAfterResume(t *testing.T) {
 	}
 	compareOutcomes(t, outcomeOf(t, dir), outcomeOf(t, straight))
 }
+
+// TestLeastError: of mean absolute errors the least is best, and of equal ones that with the least loss.
+func TestLeastError(t *testing.T) {
+	report := func(step int, mae, loss float64) *EvaluationReport {
+		return &EvaluationReport{Step: step, SelectedBy: byMAE, MAE: &mae, Loss: loss}
+	}
+	var s State
+	for _, c := range []struct {
+		mae, loss float64
+		want      bool
+	}{{0.5, 1, true}, {0.6, 0.5, false}, {0.5, 1, false}, {0.5, 0.9, true}, {0.4, 2, true}, {0.41, 0.1, false}} {
+		r := report(s.BestStep+1, c.mae, c.loss)
+		if r.better(&s) != c.want {
+			t.Errorf("MAE %v with loss %v beside %v with %v: expected better %v", c.mae, c.loss, s.Selected, s.BestLoss, c.want)
+		}
+		if c.want {
+			s.keep(r)
+		}
+	}
+}

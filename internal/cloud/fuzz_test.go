@@ -107,3 +107,28 @@ func FuzzShapeNet(f *testing.F) {
 		}
 	})
 }
+
+// FuzzModelNet reads any bytes as the lists of ModelNet40's release of points: no name leads out of the
+// folder.
+func FuzzModelNet(f *testing.F) {
+	f.Add([]byte("bed\nflower_pot\n"), []byte("flower_pot_0001\nbed_2\r\n"))
+	f.Add([]byte("..\n"), []byte("../_1\n"))
+	f.Add([]byte("a\na_b"), []byte("a_b_c\na_b_c\n"))
+	f.Fuzz(func(t *testing.T, names, list []byte) {
+		defer fuzztest.Limits(t, 1<<20+500*(len(names)+len(list)))()
+		classes, err := parseClasses(names)
+		if err != nil {
+			return
+		}
+		splits := map[string]string{}
+		if parseModels(list, "train", classes, splits) != nil {
+			return
+		}
+		for key, split := range splits {
+			folder, name, ok := strings.Cut(key, "/")
+			if !filepath.IsLocal(key) || !ok || classes[folder] != folder || !strings.HasPrefix(name, folder+"_") || split != "train" {
+				t.Fatalf("%q of %q: %s", key, folder, split)
+			}
+		}
+	})
+}

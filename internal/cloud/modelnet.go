@@ -25,21 +25,7 @@ func (f *Files) modelNet() error {
 	if text == nil || err != nil {
 		return err
 	}
-	classes := map[string]string{}
-	err = lines(text, func(words []string) error {
-		name := words[0]
-		switch {
-		case len(words) != 1 || !folderName(name):
-			return fmt.Errorf("%.60q, expected the name of a class, which is a folder", strings.Join(words, " "))
-		case classes[name] != "":
-			return fmt.Errorf("%.60q is there already", name)
-		}
-		classes[name] = name
-		return nil
-	})
-	if err == nil && len(classes) == 0 {
-		err = errors.New("expected the names of classes, found none")
-	}
+	classes, err := parseClasses(text)
 	if err != nil {
 		return fmt.Errorf("%s: %w", filepath.Join(f.from, ModelNetClasses), err)
 	}
@@ -53,24 +39,48 @@ func (f *Files) modelNet() error {
 		if err != nil {
 			return err
 		}
-		err = lines(text, func(words []string) error {
-			class, _, ok := cutLast(words[0], '_')
-			if len(words) != 1 || !ok || classes[class] == "" || !folderName(words[0]) {
-				return fmt.Errorf("%.60q, expected CLASS_NUMBER, with a class that %s has", strings.Join(words, " "), ModelNetClasses)
-			}
-			key := class + "/" + words[0]
-			if other := splits[key]; other != "" {
-				return fmt.Errorf("%s is listed for %s already", words[0], other)
-			}
-			splits[key] = split
-			return nil
-		})
-		if err != nil {
+		if err := parseModels(text, split, classes, splits); err != nil {
 			return fmt.Errorf("%s: %w", filepath.Join(f.from, name), err)
 		}
 	}
 	f.arrange(classes, ModelNetClasses, splits, fmt.Sprintf(modelNetLists, "train")+" or "+fmt.Sprintf(modelNetLists, "test"))
 	return nil
+}
+
+// parseClasses reads lines of a class, which is the name of its folder.
+func parseClasses(text []byte) (map[string]string, error) {
+	classes := map[string]string{}
+	err := lines(text, func(words []string) error {
+		name := words[0]
+		switch {
+		case len(words) != 1 || !folderName(name):
+			return fmt.Errorf("%.60q, expected the name of a class, which is a folder", strings.Join(words, " "))
+		case classes[name] != "":
+			return fmt.Errorf("%.60q is there already", name)
+		}
+		classes[name] = name
+		return nil
+	})
+	if err == nil && len(classes) == 0 {
+		err = errors.New("expected the names of classes, found none")
+	}
+	return classes, err
+}
+
+// parseModels adds the clouds of a list of a split to those of others, by folder and name.
+func parseModels(text []byte, split string, classes, splits map[string]string) error {
+	return lines(text, func(words []string) error {
+		class, _, ok := cutLast(words[0], '_')
+		if len(words) != 1 || !ok || classes[class] == "" || !folderName(words[0]) {
+			return fmt.Errorf("%.60q, expected CLASS_NUMBER, with a class that %s has", strings.Join(words, " "), ModelNetClasses)
+		}
+		key := class + "/" + words[0]
+		if other := splits[key]; other != "" {
+			return fmt.Errorf("%.60s is listed for %s already", words[0], other)
+		}
+		splits[key] = split
+		return nil
+	})
 }
 
 // cutLast cuts a text at the last of a sign.

@@ -129,7 +129,8 @@ func TestKnownLabels(t *testing.T) {
 // by the seed.
 func TestDrawn(t *testing.T) {
 	o := Options{Points: 400, Parts: true, Drawn: true}
-	d, _, err := convert(t, shapeNetPart(t), o)
+	from := shapeNetPart(t)
+	d, _, err := convert(t, from, o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -146,7 +147,7 @@ func TestDrawn(t *testing.T) {
 		t.Errorf("%v, expected about a third and two", counts)
 	}
 	o.Seed = 5
-	other, _, err := convert(t, shapeNetPart(t), o)
+	other, _, err := convert(t, from, o)
 	if err != nil || other.Fingerprint() == d.Fingerprint() {
 		t.Errorf("the seed changes nothing, %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/fuzztest"
 	"github.com/sftseq/sftseq/internal/randomwalk"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -98,4 +99,33 @@ func TestKnownRefuses(t *testing.T) {
 			t.Errorf("%s %s: %v, expected %s", c.task, c.line, err, c.want)
 		}
 	}
+}
+
+// FuzzKnown reads any bytes as graphs of a specification: what is taken has one value of each category,
+// and labels that are known.
+func FuzzKnown(f *testing.F) {
+	f.Add(`{"features": [[2, 1], [0, 0]], "edges": [[0, 1, 1]], "label": ["x", 1]}`)
+	f.Add(`{"features": [[2, 1]], "edges": [], "label": []}` + "\n" + `{"features": [[1e40, 1]], "edges": [], "label": []}`)
+	f.Add(`{"features": [[-0.0, 1]], "edges": [[0, 0, 2]], "label": ["1", "2"]}`)
+	f.Fuzz(func(t *testing.T, lines string) {
+		defer fuzztest.Limits(t, 16<<20+2000*len(lines))()
+		rows, _ := readKnown(t, knownSpec(seq.MultiLabel), lines)
+		for _, e := range rows {
+			for _, numbers := range e.Features {
+				if len(numbers) != 5 || numbers[0]+numbers[1]+numbers[2] != 1 || numbers[3]+numbers[4] != 1 {
+					t.Fatalf("a node %v", numbers)
+				}
+			}
+			for _, edge := range e.Edges {
+				if len(edge.Features) != 2 || edge.Features[0]+edge.Features[1] != 1 {
+					t.Fatalf("an edge %v", edge)
+				}
+			}
+			for i, label := range e.Labels {
+				if label < 0 || label > 2 || i > 0 && label <= e.Labels[i-1] {
+					t.Fatalf("labels %v", e.Labels)
+				}
+			}
+		}
+	})
 }

@@ -71,6 +71,9 @@ func TestThreeClasses(t *testing.T) {
 	if want := (4./6 + 2./3 + 0) / 3; !near(r.MacroF1, want) {
 		t.Errorf("macro F1 %v, want %v", r.MacroF1, want)
 	}
+	if want := (2./3 + 1 + 0) / 3; !near(r.MeanClassAccuracy, want) {
+		t.Errorf("mean class accuracy %v, want %v", r.MeanClassAccuracy, want)
+	}
 	if r.Recall[3] != nil || !near(*r.Recall[0], 2./3) || *r.Recall[1] != 1 || *r.Recall[2] != 0 {
 		t.Errorf("recall %v", r.Recall)
 	}
