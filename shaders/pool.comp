@@ -11,7 +11,6 @@
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"
 #include "include/columns.glsl"
-#include "include/pooling.glsl"
 #include "include/reduce.glsl"
 #include "include/math.glsl"
 
@@ -24,18 +23,9 @@ OPERAND(4, readonly, float, x);
 OPERAND(5, readonly, float, score);
 OPERAND(6, readonly, uint, offset);
 
-shared float weights[256];
+#include "include/pooling.glsl"
 
-// sequenceOf is the last sequence whose parts begin at p or before.
-uint sequenceOf(uint p) {
-    uint lo = 0, hi = used(push.axis, push.capacity);
-    while (hi - lo > 1) {
-        uint middle = (lo + hi) / 2;
-        if (firstPart(offset[middle], middle) <= p) lo = middle;
-        else hi = middle;
-    }
-    return lo;
-}
+shared float weights[256];
 
 void main() {
     uint across = divideUp(push.width, COLUMNS), p = group() / across, me = gl_LocalInvocationIndex;

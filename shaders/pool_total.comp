@@ -9,7 +9,6 @@
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"
 #include "include/columns.glsl"
-#include "include/pooling.glsl"
 #include "include/reduce.glsl"
 #include "include/math.glsl"
 
@@ -21,6 +20,8 @@ OPERAND(3, readonly, float, top);
 OPERAND(4, readonly, float, sum);
 OPERAND(5, readonly, float, part);
 OPERAND(6, readonly, uint, offset);
+
+#include "include/pooling.glsl"
 
 shared float weights[PIECES];
 

@@ -139,14 +139,14 @@ func (p *Program) Words(s Region) int { return p.words[s] }
 
 // Counts are the numbers that a batch brings beside its data: rows in use.
 type Counts struct {
-	Tokens, Sequences, Sampled, Examples, Targets int32
+	Tokens, Sequences, Sampled, Examples, Targets, Pooled int32
 	// Longest is the length of the longest sequence.
 	Longest int32
 }
 
 // Words lays the counts out as the input Counts of a program expects them.
 func (c Counts) Words() []int32 {
-	return []int32{0, c.Tokens, c.Sequences, c.Sampled, c.Examples, c.Targets, c.Longest}
+	return []int32{0, c.Tokens, c.Sequences, c.Sampled, c.Examples, c.Targets, c.Pooled, c.Longest}
 }
 
 // CountWords is the size of that input.

@@ -32,6 +32,7 @@ const (
 	Sampled               // packed sampled keys of all sequences
 	Examples              // one row an example: a sequence, or a pair of them
 	Targets               // packed token rows that an objective of tokens is about, of all sequences
+	Pooled                // packed rows that a pooling has sampled, of all sequences
 	axes
 )
 

@@ -21,7 +21,7 @@ uint group() { return gl_WorkGroupID.y * gl_NumWorkGroups.x + gl_WorkGroupID.x; 
 uint used(uint axis, uint capacity) { return axis == 0 ? capacity : counts[axis]; }
 
 // The longest sequence of the batch.
-uint longest() { return counts[6]; }
+uint longest() { return counts[7]; }
 
 uint divideUp(uint a, uint b) { return (a + b - 1) / b; }
 

@@ -80,7 +80,8 @@ func newFixture(c Case) *fixture {
 	r.seed, r.step = r.random.Uint64(), r.random.Uint32()
 	// Fewer examples than sequences, so that one taken for the other shows.
 	r.counts = tensor.Counts{Tokens: int32(r.offset[n]), Sequences: int32(n), Sampled: int32(r.sampled[n]),
-		Examples: int32(max(1, n/2)), Targets: int32(max(1, r.offset[n]/3)), Longest: int32(slices.Max(c.shape.lengths))}
+		Examples: int32(max(1, n/2)), Targets: int32(max(1, r.offset[n]/3)), Pooled: int32(max(1, r.offset[n]/5)),
+		Longest: int32(slices.Max(c.shape.lengths))}
 	r.batch = tensor.NewBatch(r.program, r.offset[n]+spare, n+spare)
 	integers(r, r.program.Counts, r.counts.Words())
 	integers(r, r.batch.Position, position)

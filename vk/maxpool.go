@@ -1,0 +1,34 @@
+//go:build cgo
+
+package vk
+
+import "github.com/sftseq/sftseq/internal/tensor"
+
+func init() { register(kernel(maxPool), kernel(maxPoolBackward)) }
+
+// maxPool goes over each sequence in pieces, as pool does, and then over the pieces.
+func maxPool(r *recorder, k tensor.MaxPool) {
+	rows, sequences, d := k.X.Shape[0], k.Y.Shape[0], k.X.Width()
+	parts := rows/minPiece + sequences + 1 // as firstPart in pooling.glsl lays them out
+	top, at := r.scratch(parts*d), r.scratch(parts*d)
+	push := []uint32{axis(k.Y), uint32(sequences), uint32(d)}
+
+	piece := max(minPiece, blocks(rows, maxPieces))
+	eachWindow(rows, piece, blockRows(d, 0), func(w window) {
+		r.dispatch(dispatch{shader: "maxpool", groups: parts * blocks(d, columns),
+			operands: []operand{write(top), write(at), read(w.of(k.X)), read(k.First), read(k.Count)},
+		}.with(push...).with(uint32(parts), uint32(w.first), w.end(), word(k.Count != nil)))
+	})
+	r.dispatch(dispatch{shader: "maxpool_total", groups: sequences * blocks(d, columns),
+		operands: []operand{write(k.Y), write(k.Arg), read(top), read(at), read(k.First)},
+	}.with(push...))
+}
+
+func maxPoolBackward(r *recorder, k tensor.MaxPoolBackward) {
+	r.zero(k.DX)
+	eachExtent(k.DY, k.DY.Width(), func(e extent) {
+		eachBlock(k.DX.Shape[0], blockRows(e.width, 0), func(first, n int) {
+			r.dispatch(e.elements("maxpool_backward", update(rowsOf(k.DX, first, n)), read(e.of(k.DY)), read(e.of(k.Arg)), read(k.First)).with(uint32(first), uint32(n)))
+		})
+	})
+}
