@@ -7,9 +7,8 @@ import (
 
 // attention is what the attention block leaves for its backward.
 type attention struct {
-	in       *tensor.Tensor // x, the block's input
-	sample   tensor.Sample
-	duplet   tensor.Duplet
+	in *tensor.Tensor // x, the block's input
+	sampling
 	relation relation     // nil without relative terms
 	leak     *tensor.Leak // nil unless leaky
 	forward  tensor.Attention
@@ -35,7 +34,8 @@ func (l *layer) attention(x *tensor.Tensor) *tensor.Tensor {
 	// and the sampler's scores.
 	q := l.linear(l.name+"attn.q", x)
 	l.dropout(q, q, l.index, philox.StreamDropoutQ, c.AttentionDropout)
-	l.sampler(x)
+	a.sampling = sampling{rows: tensor.Sampled, most: c.NumSampledTokens, layer: l.index, batch: l.batch}
+	l.sampler(l.name, &a.sampling, x)
 	k := l.linear(l.name+"attn.k", a.duplet.Y)
 	v := l.linear(l.name+"attn.v", a.duplet.Y)
 	l.dropout(k, k, l.index, philox.StreamDropoutK, c.AttentionDropout)
@@ -61,29 +61,6 @@ func (l *layer) attention(x *tensor.Tensor) *tensor.Tensor {
 	l.Launch(a.forward)
 	y := l.linear(l.name+"attn.o", a.forward.O)
 	return l.dropout(y, y, l.index, philox.StreamDropoutAttention, c.EmbeddingDropout)
-}
-
-// sampler scores the tokens and mixes the sampled duplets.
-func (l *layer) sampler(x *tensor.Tensor) {
-	c, a := l.config, &l.attn
-	a.sample = tensor.Sample{
-		Noised: l.tokens(l.name+"sampler.noised", 1), Top: l.positions("top"), Partner: l.positions("partner"),
-		Count: l.TempInts(l.name+"count", tensor.Sequences, l.shape.Sequences),
-		Score: l.rowDot(l.name+"sampler", x), Batch: l.batch, K: c.NumSampledTokens, Layer: uint32(l.index),
-		Noise: l.mode == trainMode || c.SamplerNoise == "always",
-	}
-	if l.mode == trainMode {
-		a.sample.DropRate = float32(c.DropToken)
-	}
-	l.Launch(a.sample)
-	a.duplet = tensor.Duplet{Y: l.sampled(l.name+"duplet", c.HiddenSize), P: l.sampled(l.name+"p", 1), X: x,
-		Noised: a.sample.Noised, Top: a.sample.Top, Partner: a.sample.Partner, Count: a.sample.Count, Batch: l.batch}
-	l.Launch(a.duplet)
-}
-
-// positions declares one token position for each sampled key.
-func (l *layer) positions(name string) *tensor.Tensor {
-	return l.TempInts(l.name+name, tensor.Sampled, l.shape.Sampled, 1)
 }
 
 // attentionBackward takes the gradient of the block's output and returns that
@@ -115,10 +92,7 @@ func (l *layer) attentionBackward(dy *tensor.Tensor) *tensor.Tensor {
 
 	dx := l.like(a.in, l.name+"attn.in.grad")
 	l.linearBackward(l.name+"attn.q", dx, back.DQ, a.in, false)
-	dscore := l.like(a.sample.Score, l.name+"score.grad")
-	l.Launch(tensor.DupletBackward{DX: dx, DScore: dscore, DY: dduplet, DP: dp, P: a.duplet.P, X: a.in, Noised: a.sample.Noised,
-		Top: a.sample.Top, Partner: a.sample.Partner, Count: a.sample.Count, Batch: l.batch})
-	l.rowDotBackward(l.name+"sampler", dx, dscore, a.in)
+	l.samplerBackward(l.name, &a.sampling, dx, dduplet, dp)
 	return dx
 }
 

@@ -72,7 +72,7 @@ func (classification) parameters(c *Config) []Parameter {
 	return append(poolingParameters(c), linearParameters(PartHead, "head.out", c.NumLabels, c.HiddenSize)...)
 }
 
-func (classification) readout(m *emitter, _ *recordedPass) readout { return &pooling{emitter: m} }
+func (classification) readout(m *emitter, p *recordedPass) readout { return m.pooled(p) }
 
 func (classification) head(m *emitter) head { return &linearHead{emitter: m} }
 

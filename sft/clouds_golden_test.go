@@ -17,10 +17,15 @@ import (
 
 // cloudFolders are of models of point clouds: the logits and the gradient of one that reads
 // positions, normals and one more number, and training steps of one that
-// reads positions alone.
+// reads positions alone; and the same of models that take the maximum of each channel over a
+// sample of the points, which training draws with noise.
 var cloudFolders = map[string]func(c *Config){
 	"clouds":       func(c *Config) { c.NumLayers, c.NumSampledTokens = 2, 7 },
 	"train_clouds": func(c *Config) { c.NormPosition, c.FeatureNames = "post", seq.PositionNames },
+	"max_pooling":  func(c *Config) { c.NumSampledTokens, c.Pooling, c.PoolingSamples = 7, MaxPooling, 11 },
+	"train_max_pooling": func(c *Config) {
+		c.NormPosition, c.FeatureNames, c.Pooling, c.PoolingSamples = "post", seq.PositionNames, MaxPooling, 11
+	},
 }
 
 // cloudConfig makes a configuration one of point clouds.

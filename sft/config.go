@@ -73,6 +73,8 @@ type Config struct {
 	FeatureNames     []string        `json:"feature_names,omitempty"`     // of the numbers of each token; absent: tokens have ids
 	EdgeFeatureNames []string        `json:"edge_feature_names,omitzero"` // of the numbers of each edge, maybe none; absent: there are no edges
 	Input            string          `json:"input,omitempty"`             // of tokens with features: features (default), ones
+	Pooling          string          `json:"pooling,omitempty"`           // of a sequence's tokens, for the head: softmax (default), max
+	PoolingSamples   int             `json:"pooling_samples,omitempty"`   // of max: how many tokens are sampled for it; 0 (default): it reads all
 	Extra            json.RawMessage `json:"extra,omitempty"`             // provenance, free
 }
 
@@ -87,6 +89,9 @@ var (
 		"lily": tensor.Lily, "dot": tensor.Dot}
 	probabilities = map[string]tensor.Probability{"leaky_relu": tensor.LeakyReLU, "relu": tensor.ReLU, "softmax": tensor.Softmax}
 )
+
+// mostSize keeps every product of two sizes far from overflow.
+const mostSize = 1 << 24
 
 // maxConfigBytes bounds what is read of a config.json.
 const maxConfigBytes = 16 << 20
@@ -254,7 +259,6 @@ func (c *Config) Validate() error {
 		}
 		return bad(key, fmt.Sprintf("%q", v), strings.Join(values, ", "))
 	}
-	const most = 1 << 24 // keeps every product of two sizes far from overflow
 	for _, s := range []struct {
 		key string
 		v   int
@@ -263,12 +267,12 @@ func (c *Config) Validate() error {
 		{"num_hidden_layers", c.NumLayers}, {"num_attention_heads", c.NumHeads}, {"intermediate_size", c.IntermediateSize},
 		{"num_sampled_tokens", c.NumSampledTokens}, {"max_position_embeddings", c.MaxLength}, {"sinusoid_dim", c.SinusoidDim},
 	} {
-		if s.v < 1 || s.v > most {
-			return bad(s.key, s.v, fmt.Sprintf("1 to %d", most))
+		if s.v < 1 || s.v > mostSize {
+			return bad(s.key, s.v, fmt.Sprintf("1 to %d", mostSize))
 		}
 	}
-	if !c.Featured() && (c.VocabSize < 1 || c.VocabSize > most) {
-		return bad("vocab_size", c.VocabSize, fmt.Sprintf("1 to %d", most))
+	if !c.Featured() && (c.VocabSize < 1 || c.VocabSize > mostSize) {
+		return bad("vocab_size", c.VocabSize, fmt.Sprintf("1 to %d", mostSize))
 	}
 	if err := cmp.Or(c.validateFeatures(), c.validateEdges()); err != nil {
 		return err
@@ -292,7 +296,7 @@ func (c *Config) Validate() error {
 			return err
 		}
 	}
-	if err := validateConvolutions(c.Convolutions); err != nil {
+	if err := cmp.Or(validateConvolutions(c.Convolutions), c.validatePooling()); err != nil {
 		return err
 	}
 	const layers = 4096 // random numbers have room for far more, memory does not

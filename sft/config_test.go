@@ -55,6 +55,7 @@ func TestConfigKeys(t *testing.T) {
 	full := fullConfig()
 	full.FeatureNames, full.EdgeFeatureNames, full.Input = []string{"x"}, []string{}, OnesInput // which go with no vocabulary
 	full.MaskTargets = NewMaskTargets(2)                                                        // nor with tied embeddings
+	full.Pooling, full.PoolingSamples = MaxPooling, 5                                           // nor with masked tokens
 	text, err := json.Marshal(full)
 	if err != nil {
 		t.Fatal(err)

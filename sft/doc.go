@@ -14,12 +14,13 @@
 //	O    = P V, heads joined, times W_o
 //
 // and a feed-forward block with GELU. Rmul and Radd are the relative encoding (package
-// sinusoid). A head pools the tokens of a sequence with learned weights, and classifies it, tells
-// which of several labels hold, predicts numbers, or compares it with another (retrieval); or it
-// reads the row of each token, to tag it (tagging) or to tell it where it was masked (fill-mask).
+// sinusoid). A head pools the tokens of a sequence with learned weights, or takes the maximum of
+// each channel, and classifies it, tells which of several labels hold, predicts numbers, or
+// compares it with another (retrieval); or it reads the row of each token, to tag it (tagging)
+// or to tell it where it was masked (fill-mask).
 //
-// The files read like that: sampler and attention (attention.go), the layer
-// (layer.go), the pooling (pooling.go), the head and the loss
+// The files read like that: sampler (sampler.go) and attention (attention.go), the layer
+// (layer.go), the pooling (pooling.go, maxpooling.go), the head and the loss
 // (objective.go, classification.go, retrieval.go, fillmask.go), the whole recorded as a program (pass.go).
 // Training is trainer.go: micro-batches (microbatch.go) summed by a fixed tree
 // (gradients.go), AdamW (optimizer.go), validation (evaluation.go) and

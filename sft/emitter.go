@@ -48,6 +48,8 @@ func (m *emitter) capacity(rows tensor.Axis) int {
 		return m.shape.Sampled
 	case tensor.Sequences:
 		return m.shape.Sequences
+	case tensor.Pooled:
+		return m.config.poolingCapacity(m.shape.Tokens, m.shape.Sequences)
 	case tensor.Targets:
 		if m.mode == fillMode {
 			return cmp.Or(m.shape.Masks, m.shape.Tokens)

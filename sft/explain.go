@@ -32,8 +32,9 @@ import (
 type Explanation struct {
 	Layers []LayerExplanation `json:"layers"`
 	// Pooling has the weight a_i of each token in u = Σ a_i·x_i, the vector that
-	// the head reads: [L], adding up to 1. A model of tagging has none: its head reads each
-	// token's row.
+	// the head reads: [L], adding up to 1. Where u_c = max_j x̂_jc, it is the token's part of the
+	// x̂_j that the channels c have their maximum of, in the mean over the channels. A model of
+	// tagging has none: its head reads each token's row.
 	Pooling []float32 `json:"pooling,omitempty"`
 }
 
@@ -58,7 +59,15 @@ type explained struct {
 	share    *tensor.Tensor // [B, d] input: 1/(h·L) throughout a sequence's row
 	gradient *tensor.Tensor // [T, d]: the same for each of its tokens
 	layers   []explainedLayer
-	pooling  *tensor.Tensor // [T]; nil where the head reads each token
+	pooling  weighing // nil where the head reads each token
+}
+
+// weighing says how much of the vector that the head reads is of each token.
+type weighing interface {
+	// kept lists the tensors that it reads.
+	kept() []*tensor.Tensor
+	// weights are those of all tokens of a batch that was run.
+	weights(b *packed, arena tensor.Memory) ([]float32, error)
 }
 
 type explainedLayer struct {
@@ -91,10 +100,12 @@ func (x *explained) layer(l *layer) {
 	x.layers = append(x.layers, e)
 }
 
-// pool has the weights of the pooling kept.
-func (x *explained) pool(p *pooling) {
-	x.pooling = p.pool.A
-	p.Keep(x.pooling)
+// pool has kept what the weights of the pooling follow from.
+func (x *explained) pool(m *emitter, p weighing) {
+	x.pooling = p
+	for _, t := range p.kept() {
+		m.Keep(t)
+	}
 }
 
 // upload writes the share of each query of a batch's sequences.
@@ -112,12 +123,12 @@ func (x *explained) upload(b *packed, inputs tensor.Memory) error {
 func (x *explained) read(b *packed, arena tensor.Memory) ([]Explanation, error) {
 	out := make([]Explanation, len(b.example))
 	if x.pooling != nil {
-		pooling := make([]float32, b.counts.Tokens)
-		if err := tensor.Download(arena, x.pooling, pooling); err != nil {
+		weights, err := x.pooling.weights(b, arena)
+		if err != nil {
 			return nil, err
 		}
 		for i := range out {
-			out[i].Pooling = pooling[b.offset[i]:b.offset[i+1]]
+			out[i].Pooling = weights[b.offset[i]:b.offset[i+1]]
 		}
 	}
 	n := int(b.counts.Sampled)

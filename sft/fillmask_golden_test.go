@@ -63,7 +63,7 @@ func TestGoldenLosses(t *testing.T) {
 			writeMultiLabel(t, filepath.Join(golden, name), change)
 		}
 	}
-	onEveryDevice(t, []string{"fill_mask", "regression", "multilabel", "tagging", "clouds", "graphs"}, func(t *testing.T, name string, device tensor.Device) {
+	onEveryDevice(t, []string{"fill_mask", "regression", "multilabel", "tagging", "clouds", "max_pooling", "graphs"}, func(t *testing.T, name string, device tensor.Device) {
 		m, examples := loadGolden(t, name)
 		var want struct {
 			Loss  float64 `json:"loss"`

@@ -113,7 +113,7 @@ func onEveryDevice(t *testing.T, folders []string, f func(t *testing.T, name str
 }
 
 func TestGoldenLogits(t *testing.T) {
-	onEveryDevice(t, append(evaluationFolders(), "regression", "multilabel", "tagging", "clouds", "graphs"), func(t *testing.T, name string, device tensor.Device) {
+	onEveryDevice(t, append(evaluationFolders(), "regression", "multilabel", "tagging", "clouds", "max_pooling", "graphs"), func(t *testing.T, name string, device tensor.Device) {
 		m, examples := loadGolden(t, name)
 		s, err := NewScorer(m, device)
 		if err != nil {
@@ -172,7 +172,7 @@ func compareGradients(t *testing.T, p *Parameters, got []float32, path string) {
 }
 
 func TestGoldenGradients(t *testing.T) {
-	onEveryDevice(t, append(evaluationFolders(), "fill_mask", "regression", "multilabel", "tagging", "clouds", "graphs"), func(t *testing.T, name string, device tensor.Device) {
+	onEveryDevice(t, append(evaluationFolders(), "fill_mask", "regression", "multilabel", "tagging", "clouds", "max_pooling", "graphs"), func(t *testing.T, name string, device tensor.Device) {
 		m, examples := loadGolden(t, name)
 		g, _, err := m.Gradient(context.Background(), device, examples)
 		if err != nil {
@@ -185,7 +185,7 @@ func TestGoldenGradients(t *testing.T) {
 // TestGoldenTraining makes three optimizer steps with noise, drop token and
 // every dropout.
 func TestGoldenTraining(t *testing.T) {
-	onEveryDevice(t, []string{"train", "train_retrieval", "train_conv", "train_fill_mask", "train_regression", "train_multilabel", "train_tagging", "train_clouds", "train_graphs"}, testGoldenTraining)
+	onEveryDevice(t, []string{"train", "train_retrieval", "train_conv", "train_fill_mask", "train_regression", "train_multilabel", "train_tagging", "train_clouds", "train_max_pooling", "train_graphs"}, testGoldenTraining)
 }
 
 func testGoldenTraining(t *testing.T, name string, device tensor.Device) {

@@ -104,7 +104,7 @@ func (c *Config) Holding(logits []float32) (labels []int32, probabilities []floa
 
 func (multiLabel) parameters(c *Config) []Parameter { return classification{}.parameters(c) }
 
-func (multiLabel) readout(m *emitter, _ *recordedPass) readout { return &pooling{emitter: m} }
+func (multiLabel) readout(m *emitter, p *recordedPass) readout { return m.pooled(p) }
 
 func (multiLabel) head(m *emitter) head { return &linearHead{emitter: m} }
 

@@ -15,6 +15,7 @@ type packed struct {
 	features, points           []float32 // of each token, in place of its id
 	edges                      packedEdges
 	offset, sampleOffset       []int32
+	poolOffset                 []int32 // of what the pooling samples
 	example, tower             []uint32
 	label                      []int32   // of each loss
 	target                     []float32 // of each example, with a loss: standardised numbers of a regression, or which of several labels hold
@@ -27,7 +28,7 @@ type packed struct {
 // numbers are drawn for its example and tower; otherwise for example 0, so that a
 // sequence's result depends on nothing else.
 func pack(c *Config, sequences int, examples []seq.Example, d drawing) *packed {
-	p := &packed{offset: []int32{0}, sampleOffset: []int32{0}, losses: []int{0}, fills: d.mode == fillMode}
+	p := &packed{offset: []int32{0}, sampleOffset: []int32{0}, poolOffset: []int32{0}, losses: []int{0}, fills: d.mode == fillMode}
 	add := func(tokens []int32, n int, index, tower uint32) {
 		if d.mode != trainMode {
 			index, tower = 0, 0
@@ -40,6 +41,7 @@ func pack(c *Config, sequences int, examples []seq.Example, d drawing) *packed {
 		p.tokens = append(p.tokens, tokens...)
 		p.offset = append(p.offset, int32(len(p.position)))
 		p.sampleOffset = append(p.sampleOffset, p.sampleOffset[b]+int32(min(c.NumSampledTokens, n)))
+		p.poolOffset = append(p.poolOffset, p.poolOffset[b]+int32(min(c.PoolingSamples, n)))
 		p.example = append(p.example, index)
 		p.tower = append(p.tower, tower)
 		p.counts.Longest = max(p.counts.Longest, int32(n))
@@ -76,6 +78,7 @@ func pack(c *Config, sequences int, examples []seq.Example, d drawing) *packed {
 	p.counts.Tokens = int32(len(p.position))
 	p.counts.Sequences = int32(len(p.example))
 	p.counts.Sampled = p.sampleOffset[len(p.example)]
+	p.counts.Pooled = p.poolOffset[len(p.example)]
 	p.counts.Examples = int32(len(examples))
 	p.counts.Targets = int32(len(p.targetRow))
 	return p
@@ -176,7 +179,7 @@ func (p *packed) upload(pass *recordedPass, m tensor.Memory, d drawing) error {
 	for _, input := range []struct {
 		t *tensor.Tensor
 		x []int32
-	}{{pass.Label, p.label}, {pass.TargetRow, p.targetRow}, {pass.TargetOf, p.targetOf}} {
+	}{{pass.Label, p.label}, {pass.TargetRow, p.targetRow}, {pass.TargetOf, p.targetOf}, {pass.PoolOffset, p.poolOffset}} {
 		if input.t != nil {
 			err = write(err, input.t, input.x)
 		}

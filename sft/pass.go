@@ -56,6 +56,8 @@ type recordedPass struct {
 	// TargetRow is the row of each token to be told, TargetOf the reverse or [tensor.NoRow];
 	// nil without such tokens, and without a backward.
 	TargetRow, TargetOf *tensor.Tensor
+	// PoolOffset is [tensor.Batch.SampleOffset] of what the pooling samples; nil where it samples nothing.
+	PoolOffset *tensor.Tensor
 	// DeadRows counts, per layer, pairs of token and head without any positive
 	// score; in training, nil for softmax.
 	DeadRows []*tensor.Tensor
@@ -112,11 +114,11 @@ func newPass(c *Config, params *Parameters, shape passShape, mode passMode) (*re
 	m.Segment("readout")
 	readout, head := c.objective().readout(m, pass), c.objective().head(m)
 	rows := readout.forward(x)
-	if p, ok := readout.(*pooling); ok {
+	if p, ok := readout.(pooled); ok {
 		pass.Pooled = rows
 		m.Keep(rows)
 		if pass.explained != nil {
-			pass.explained.pool(p)
+			pass.explained.pool(m, p)
 		}
 	}
 	m.Segment("head")

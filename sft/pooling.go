@@ -1,6 +1,68 @@
 package sft
 
-import "github.com/sftseq/sftseq/internal/tensor"
+import (
+	"fmt"
+
+	"github.com/sftseq/sftseq/internal/tensor"
+)
+
+// Values of [Config.Pooling].
+const (
+	SoftmaxPooling = "softmax" // a mean of the tokens, by learned weights
+	MaxPooling     = "max"     // of each channel the maximum, over all tokens or a sample
+)
+
+// pooled is the readout of an objective whose head reads a row for each sequence.
+type pooled interface {
+	readout
+	weighing
+}
+
+// pooled is the one that the configuration chooses.
+func (m *emitter) pooled(p *recordedPass) readout {
+	if m.config.Pooling == MaxPooling {
+		return &maxPooling{emitter: m, pass: p}
+	}
+	return &pooling{emitter: m}
+}
+
+// poolingParameters are those of the final norm and of the scores.
+func poolingParameters(c *Config) (out []Parameter) {
+	if c.NormPosition == "pre" {
+		out = normParameters("final_norm", c.HiddenSize)
+	}
+	switch {
+	case c.Pooling != MaxPooling:
+		out = append(out, rowDotParameters(PartHead, "head.pool", c.HiddenSize)...)
+	case c.PoolingSamples > 0:
+		out = append(out, rowDotParameters(PartHead, "head.sampler", c.HiddenSize)...)
+	}
+	return out
+}
+
+// Pools reports whether the head of a model reads one row of a sequence, which is pooled of
+// those of its tokens. Others read the rows of tokens.
+func (c *Config) Pools() bool { return c.Task != Tagging && c.Task != FillMask }
+
+// validatePooling reports a pooling that there is not, or that the task has no use for.
+func (c *Config) validatePooling() error {
+	switch {
+	case c.Pooling != "" && c.Pooling != SoftmaxPooling && c.Pooling != MaxPooling:
+		return &ConfigError{"pooling", fmt.Sprintf("%q", c.Pooling), SoftmaxPooling + ", " + MaxPooling}
+	case c.Pooling != "" && !c.Pools():
+		return &ConfigError{"pooling", fmt.Sprintf("%q", c.Pooling), "none: the head of the task " + c.Task + " reads the rows of tokens"}
+	case c.Pooling != MaxPooling && c.PoolingSamples != 0:
+		return &ConfigError{"pooling_samples", fmt.Sprint(c.PoolingSamples), "0: only the pooling max samples tokens"}
+	case c.PoolingSamples < 0 || c.PoolingSamples > mostSize:
+		return &ConfigError{"pooling_samples", fmt.Sprint(c.PoolingSamples), fmt.Sprintf("0 to %d, where 0 is all tokens", mostSize)}
+	}
+	return nil
+}
+
+// poolingCapacity is the room of a pass for what its pooling samples.
+func (c *Config) poolingCapacity(tokens, sequences int) int {
+	return min(tokens, sequences*c.PoolingSamples)
+}
 
 // pooling averages the tokens of each sequence into one row, with weights that a score of
 // each token gives:
@@ -13,14 +75,6 @@ type pooling struct {
 	mean  bool
 	final *norm // final_norm, pre-norm only
 	pool  tensor.Pool
-}
-
-// poolingParameters are those of the final norm and of the scores.
-func poolingParameters(c *Config) (out []Parameter) {
-	if c.NormPosition == "pre" {
-		out = normParameters("final_norm", c.HiddenSize)
-	}
-	return append(out, rowDotParameters(PartHead, "head.pool", c.HiddenSize)...)
 }
 
 func (p *pooling) forward(x *tensor.Tensor) *tensor.Tensor {
@@ -52,4 +106,11 @@ func (p *pooling) backward(du *tensor.Tensor) *tensor.Tensor {
 		p.normBackward(*p.final, dx, dx, false)
 	}
 	return dx
+}
+
+func (p *pooling) kept() []*tensor.Tensor { return []*tensor.Tensor{p.pool.A} }
+
+func (p *pooling) weights(b *packed, arena tensor.Memory) ([]float32, error) {
+	a := make([]float32, b.counts.Tokens)
+	return a, tensor.Download(arena, p.pool.A, a)
 }

@@ -19,13 +19,17 @@ func TestGradientAgainstDifferences(t *testing.T) {
 	for _, s := range []struct {
 		norm, score, probability, relative string
 		convolutions                       []Convolution
+		pooling                            string
+		samples                            int
 	}{
-		{"pre", "maxout_standardized", "relu", "sinusoid_hadamard", nil},
-		{"post", "lily", "softmax", "sinusoid_hadamard", nil},
-		{"pre", "dot", "leaky_relu", "none", nil},
-		{"post", "maxout", "leaky_relu", "sinusoid_hadamard", nil},
-		{"pre", "maxout", "leaky_relu", "sinusoid_hadamard", []Convolution{{3, 2}, {5, 1}}},
-		{"post", "dot", "softmax", "sinusoid_hadamard", []Convolution{{3, 1}, {5, 4}}},
+		{"pre", "maxout_standardized", "relu", "sinusoid_hadamard", nil, "", 0},
+		{"post", "lily", "softmax", "sinusoid_hadamard", nil, "", 0},
+		{"pre", "dot", "leaky_relu", "none", nil, "", 0},
+		{"post", "maxout", "leaky_relu", "sinusoid_hadamard", nil, "", 0},
+		{"pre", "maxout", "leaky_relu", "sinusoid_hadamard", []Convolution{{3, 2}, {5, 1}}, "", 0},
+		{"post", "dot", "softmax", "sinusoid_hadamard", []Convolution{{3, 1}, {5, 4}}, "", 0},
+		{"pre", "dot", "relu", "none", nil, MaxPooling, 0},
+		{"post", "maxout", "leaky_relu", "sinusoid_hadamard", nil, MaxPooling, 100}, // all, likewise
 	} {
 		for _, task := range Tasks() {
 			c := ofTask(tinyConfig(), task)
@@ -33,11 +37,14 @@ func TestGradientAgainstDifferences(t *testing.T) {
 			if c.Convolutions = s.convolutions; c.Convolutions != nil {
 				c.NumSampledTokens = 100 // all: the sample would jump, too
 			}
+			if c.Pooling, c.PoolingSamples = s.pooling, s.samples; s.pooling != "" && !c.Pools() {
+				continue
+			}
 			for _, f := range switches(c) {
 				f.SetBool(true)
 			}
 			c.NumLayers = 1 // a second layer's sample would jump
-			t.Run(fmt.Sprintf("%s %s %s", task, s.score, s.norm), func(t *testing.T) { compareDifferences(t, c) })
+			t.Run(fmt.Sprintf("%s %s %s %s", task, s.score, s.norm, s.pooling), func(t *testing.T) { compareDifferences(t, c) })
 		}
 	}
 }

@@ -125,6 +125,7 @@ func randomConfigs() []*Config {
 				c.NumLayers, c.NumSampledTokens = 1+random.IntN(2), 1+random.IntN(60)
 				c.SinusoidDim, c.IntermediateSize = 2*(1+random.IntN(5)), 1+random.IntN(20)
 				c.Convolutions = [][]Convolution{nil, {{3, 1}}, {{5, 2}, {1, 1}}, {{63, 40}}}[len(out)%4]
+				c.Pooling, c.PoolingSamples = []string{"", MaxPooling, MaxPooling}[len(out)%3], []int{0, 0, 7}[len(out)%3]
 				out = append(out, c)
 			}
 		}

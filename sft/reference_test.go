@@ -97,6 +97,9 @@ func (r reference) sequence(tokens []int32) (pooled []float64, read referenceExp
 	if r.NormPosition == "pre" {
 		x = each(x, func(v []float64) []float64 { return r.norm("final_norm", v) })
 	}
+	if r.Pooling == MaxPooling {
+		return r.maximum(x, read)
+	}
 	total := 0.0
 	for _, v := range x {
 		read.pooling = append(read.pooling, math.Exp(r.linear("head.pool", v)[0]))
@@ -110,6 +113,50 @@ func (r reference) sequence(tokens []int32) (pooled []float64, read referenceExp
 		}
 	}
 	return pooled, read
+}
+
+// maximum is that of each channel over the tokens, or over a sample of them.
+func (r reference) maximum(x [][]float64, read referenceExplanation) (pooled []float64, _ referenceExplanation) {
+	var rows []duplet
+	if r.PoolingSamples > 0 {
+		var score []float64
+		for _, v := range x {
+			score = append(score, r.linear("head.sampler", v)[0])
+		}
+		rows = r.sample(r.NumLayers, r.PoolingSamples, score)
+	} else {
+		for t := range x {
+			rows = append(rows, duplet{t, -1, 1})
+		}
+	}
+	read.pooling = make([]float64, len(x))
+	for c := range r.HiddenSize {
+		var of duplet
+		most := math.Inf(-1)
+		for _, s := range rows {
+			if v := r.mixed(x, s)[c]; v > most {
+				most, of = v, s
+			}
+		}
+		pooled = append(pooled, most)
+		read.pooling[of.top] += of.p / float64(r.HiddenSize)
+		if of.partner >= 0 {
+			read.pooling[of.partner] += (1 - of.p) / float64(r.HiddenSize)
+		}
+	}
+	return pooled, read
+}
+
+// mixed is the row of a duplet.
+func (r reference) mixed(x [][]float64, s duplet) []float64 {
+	mixed := make([]float64, r.HiddenSize)
+	for c := range mixed {
+		mixed[c] = s.p * x[s.top][c]
+		if s.partner >= 0 {
+			mixed[c] += (1 - s.p) * x[s.partner][c]
+		}
+	}
+	return mixed
 }
 
 // convolutions returns the layer's input after its convolutions.
@@ -146,8 +193,8 @@ type duplet struct {
 	p            float64
 }
 
-// sample chooses and pairs tokens by their scores, to which training adds noise.
-func (r reference) sample(layer int, score []float64) []duplet {
+// sample chooses and pairs at most k tokens by their scores, to which training adds noise.
+func (r reference) sample(layer, k int, score []float64) []duplet {
 	word := func(stream uint32, i int) uint32 {
 		if d := r.training; d != nil {
 			return philox.Words(d.seed, philox.Counter(uint32(i), 0, uint32(layer), stream, r.row, d.step))[0]
@@ -166,7 +213,7 @@ func (r reference) sample(layer int, score []float64) []duplet {
 	slices.SortFunc(order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(score[b], score[a]), cmp.Compare(word(philox.StreamTie, a), word(philox.StreamTie, b)), cmp.Compare(a, b))
 	})
-	k := min(r.NumSampledTokens, len(order))
+	k = min(k, len(order))
 	top, rest := order[:k], order[k:]
 	slices.SortFunc(rest, func(a, b int) int {
 		return cmp.Or(cmp.Compare(word(philox.StreamPartner, a), word(philox.StreamPartner, b)), cmp.Compare(a, b))
@@ -193,19 +240,13 @@ func (r reference) attention(layer int, name string, x [][]float64) ([][]float64
 	for _, v := range x {
 		score = append(score, r.linear(name+"sampler", v)[0])
 	}
-	duplets := r.sample(layer, score)
+	duplets := r.sample(layer, r.NumSampledTokens, score)
 	var q, k, v, leak, o [][]float64
 	for _, row := range x {
 		q, o = append(q, r.linear(name+"attn.q", row)), append(o, make([]float64, r.HiddenSize))
 	}
 	for _, s := range duplets {
-		mixed := make([]float64, r.HiddenSize)
-		for c := range mixed {
-			mixed[c] = s.p * x[s.top][c]
-			if s.partner >= 0 {
-				mixed[c] += (1 - s.p) * x[s.partner][c]
-			}
-		}
+		mixed := r.mixed(x, s)
 		k, v = append(k, r.linear(name+"attn.k", mixed)), append(v, r.linear(name+"attn.v", mixed))
 		leak = append(leak, r.linear(name+"attn.leak", mixed))
 	}

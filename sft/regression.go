@@ -192,7 +192,7 @@ func (c *Config) NumberNames() (names []string) {
 
 func (regression) parameters(c *Config) []Parameter { return classification{}.parameters(c) }
 
-func (regression) readout(m *emitter, _ *recordedPass) readout { return &pooling{emitter: m} }
+func (regression) readout(m *emitter, p *recordedPass) readout { return m.pooled(p) }
 
 func (regression) head(m *emitter) head { return &linearHead{emitter: m} }
 

@@ -177,7 +177,7 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64, begun 
 	if c.IsSet("data") {
 		settings.Stages = nil // they are meant for the preset's own data
 	}
-	if err := initConfig(c, &config, &settings); err != nil {
+	if err := initConfig(c, task.Kind, &config, &settings); err != nil {
 		return nil, err
 	}
 	if err := applyTrainFlags(c, &settings, &config); err != nil {

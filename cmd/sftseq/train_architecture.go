@@ -30,6 +30,8 @@ var architectureFlags = []architectureFlag{
 	{"probability", "probability", "leaky_relu, relu or softmax"},
 	{"relative", "relative", "sinusoid_hadamard, distance, edges or none; of points it is distance, of graphs edges, or none"},
 	{"input", "input", "of tokens with features: features, or ones, so that a model knows points by their distances alone"},
+	{"pooling", "pooling", "softmax, a mean of the tokens by learned weights, or max, of each channel the maximum, as the paper's model of ModelNet40 has it"},
+	{"pooling-samples", "pooling_samples", "of max: tokens sampled for it, 512 in the paper; 0 is all"},
 	{"sampler-noise", "sampler_noise", "when tokens are sampled by chance: train, or always, also in validation and by the model later"},
 	{"drop-token", "drop_token", "probability that sampling skips a token"},
 	{"attention-dropout", "attention_dropout", "on Q and K"},

@@ -209,8 +209,8 @@ func resumeFlags(c *cli.Context, task *lra.Task, dir string, from *sft.Checkpoin
 
 // initConfig takes the architecture of the model that --init-from names in place
 // of the preset's, and its embeddings; flags still replace its numbers. What is only of
-// training, and how much of a sequence is read, stays the preset's.
-func initConfig(c *cli.Context, config *sft.Config, settings *sft.Settings) error {
+// training, and how much of a sequence is read, stays the preset's. The data are of a kind, a task.
+func initConfig(c *cli.Context, kind string, config *sft.Config, settings *sft.Settings) error {
 	dir := c.String("init-from")
 	if dir == "" {
 		return nil
@@ -228,6 +228,9 @@ func initConfig(c *cli.Context, config *sft.Config, settings *sft.Settings) erro
 	source.MaskRate, source.MaskSpan = config.MaskRate, config.MaskSpan
 	if source.MaskTargets == nil || config.Task != sft.FillMask { // otherwise its head goes on
 		source.MaskTargets = config.MaskTargets
+	}
+	if of := (sft.Config{Task: cmp.Or(config.Task, kind)}); !of.Pools() {
+		source.Pooling, source.PoolingSamples = config.Pooling, config.PoolingSamples
 	}
 	*config = *source
 	settings.EmbeddingInit = ""

@@ -20,11 +20,12 @@ var covered = map[string][]string{
 	"probability":   {"leaky_relu", "relu", "softmax"},
 	"relative":      {"sinusoid_hadamard", "none"},
 	"sampler_noise": {"train", "always"},
+	"pooling":       {sft.SoftmaxPooling},
 
 	"vocab_size": nil, "num_labels": nil, "pad_token_id": nil, "hidden_size": nil, "num_hidden_layers": nil,
 	"num_attention_heads": nil, "intermediate_size": nil, "num_sampled_tokens": nil, "max_position_embeddings": nil,
 	"sinusoid_dim": nil, "sinusoid_base": nil, "layer_norm_eps": nil, "sampler_seed": nil, "tokenizer": nil,
-	"input_window": nil, "label_names": nil, "residual_scale": nil, "convolutions": nil, "mask_token_id": nil,
+	"pooling_samples": nil, "input_window": nil, "label_names": nil, "residual_scale": nil, "convolutions": nil, "mask_token_id": nil,
 	"tie_embeddings": nil, "numbers": nil, "thresholds": nil,
 
 	"drop_token": nil, "attention_dropout": nil, "embedding_dropout": nil, "feed_forward_dropout": nil,

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -106,6 +109,17 @@ func TestUncovered(t *testing.T) {
 	m.Config.Relative = "learned"
 	if _, err := ONNX(m); err == nil || !strings.Contains(err.Error(), `relative: "learned", an export follows sinusoid_hadamard, none`) {
 		t.Errorf("%v", err)
+	}
+	m = fresh(t, func(c *sft.Config) { c.Pooling, c.PoolingSamples = sft.MaxPooling, 3 })
+	if _, err := ONNX(m); err == nil || !strings.Contains(err.Error(), `pooling: "max", an export follows softmax`) {
+		t.Errorf("%v", err)
+	}
+	dir := filepath.Join(t.TempDir(), "folder")
+	if err := PyTorch(m, dir); err == nil || !strings.Contains(err.Error(), `pooling: "max", an export follows softmax`) {
+		t.Errorf("%v", err)
+	}
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a refused model has left its folder: %v", err)
 	}
 	m = fresh(t, func(*sft.Config) {})
 	m.Config.InputWindow = &sft.InputWindow{Length: 3, Policy: "tail"}
