@@ -47,8 +47,8 @@ func TestMaxPooling(t *testing.T) {
 	})
 }
 
-// TestMaxPoolingSample: the sample of the pooling is as large as it is told, and another one than
-// that of any layer of the same scores.
+// TestMaxPoolingSample: the sample of the pooling is as large as it is told, has rows of its own,
+// and draws other random numbers than those of the layers.
 func TestMaxPoolingSample(t *testing.T) {
 	c := tinyConfig()
 	c.VocabSize, c.NumLayers, c.NumSampledTokens, c.Pooling, c.PoolingSamples = 2, 1, 6, MaxPooling, 9
@@ -64,6 +64,34 @@ func TestMaxPoolingSample(t *testing.T) {
 	}
 	if len(samples) != 2 || samples[0].K != 6 || samples[1].K != 9 || samples[1].Layer != 1 || !samples[1].Noise || samples[1].Top.Rows != tensor.Pooled {
 		t.Errorf("%+v", samples)
+	}
+}
+
+// TestMaxPoolingDrops: in training, tokens that are dropped are not in the sample, so that
+// there may be fewer rows than there is room for.
+func TestMaxPoolingDrops(t *testing.T) {
+	for _, n := range []int{4, 1000} {
+		c := cloudConfig(tinyConfig())
+		c.NormPosition, c.NumLayers, c.DropToken, c.Pooling, c.PoolingSamples = "post", 1, 0.7, MaxPooling, n
+		m := randomModel(c, 5)
+		bias, _ := m.Parameters.Lookup("layers.0.norm2.bias")
+		for i := range bias.Size() { // so that a row of zeros would have each maximum
+			m.Parameters.Slice(m.Weights, bias)[i] = -10
+		}
+		clouds := randomClouds(c, rand.New(rand.NewPCG(4, 2)), 1, 3, 9, 30, 17)
+		r := newReference(m)
+		r.training = &drawing{trainMode, 12, 0}
+		want, _ := r.classificationLoss(clouds)
+		s := runSettings()
+		s.Seed, s.Batch, s.TokenDeletion, s.TokenReplacement = 12, len(clouds), 0, 0
+		stepper, err := NewStepper(m, s, cpu.New(2), 30, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stepper.Close()
+		if got, err := stepper.Step(t.Context(), clouds); err != nil || !(math.Abs(got-want) <= 1e-5) {
+			t.Errorf("%d sampled: loss %v, expected %v, error %v", n, got, want, err)
+		}
 	}
 }
 
@@ -94,8 +122,7 @@ func TestMaxPoolingOrder(t *testing.T) {
 	}
 }
 
-// TestMaxPoolingConfig: a pooling that cannot be is refused with its key, and exports and
-// old models have none.
+// TestMaxPoolingConfig: a pooling that cannot be is refused with its key.
 func TestMaxPoolingConfig(t *testing.T) {
 	for _, s := range []struct {
 		change func(c *Config)

@@ -206,9 +206,15 @@ func (r reference) sample(layer, k int, score []float64) []duplet {
 			score[i] -= math.Log(-math.Log(float64(philox.Uniform(word(philox.StreamGumbel, i)))))
 		}
 	}
-	order := make([]int, len(score))
-	for i := range order {
-		order[i] = i
+	var order, all []int
+	for i := range score {
+		all = append(all, i)
+		if r.training == nil || float64(philox.Uniform(word(philox.StreamDrop, i))) >= r.DropToken {
+			order = append(order, i)
+		}
+	}
+	if order == nil { // all are dropped: none is
+		order = all
 	}
 	slices.SortFunc(order, func(a, b int) int {
 		return cmp.Or(cmp.Compare(score[b], score[a]), cmp.Compare(word(philox.StreamTie, a), word(philox.StreamTie, b)), cmp.Compare(a, b))

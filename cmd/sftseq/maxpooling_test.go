@@ -1,0 +1,68 @@
+package main
+
+import (
+	"encoding/json"
+	"math"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/sft"
+)
+
+// TestMaxPooling: a model of clouds whose head takes the maximum over a sample of the points is
+// trained, evaluated, explained and drawn, and models of other heads start from it and it from
+// them.
+func TestMaxPooling(t *testing.T) {
+	dir := t.TempDir()
+	data, parts, model := filepath.Join(dir, "data"), filepath.Join(dir, "parts"), filepath.Join(dir, "run")
+	small := []string{"--train", "60", "--val", "10", "--test", "6", "--points", "24"}
+	done(t, "", append([]string{"data", "generate", "shapes", "--out", data}, small...)...)
+	done(t, "", append([]string{"data", "generate", "shapes", "--parts", "--out", parts}, small...)...)
+	train := func(data, out string, more ...string) (said string) {
+		return done(t, "", append([]string{"train", "custom", "--data", data, "--out", out, "--steps", "6", "--k", "8", "--hidden", "16", "--intermediate", "16",
+			"--device", "cpu"}, more...)...)
+	}
+	train(data, model, "--pooling", "max", "--pooling-samples", "10")
+	config, err := sft.ReadConfig(filepath.Join(model, "config.json"))
+	if err != nil || config.Pooling != sft.MaxPooling || config.PoolingSamples != 10 {
+		t.Fatalf("%+v, %v", config, err)
+	}
+	done(t, "", "eval", "--model", model, "--data", data, "--split", "test")
+	lines := succeed(t, "", "data", "head", filepath.Join(data, "test.arrow"), "--rows", "6")
+	for line := range strings.Lines(succeed(t, lines, "predict", "--model", model, "--explain")) {
+		var said struct{ Explain *sft.Explanation }
+		if err := json.Unmarshal([]byte(line), &said); err != nil || said.Explain == nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		sum := float32(0)
+		for _, w := range said.Explain.Pooling {
+			sum += w
+		}
+		// Of 24 points at most 20 are in the sample.
+		if len(said.Explain.Pooling) != 24 || math.Abs(float64(sum)-1) > 1e-5 || !slices.Contains(said.Explain.Pooling, 0) {
+			t.Errorf("pooling %v", said.Explain.Pooling)
+		}
+	}
+	drawnInReport(t, model, "points; pooling weights")
+
+	// A head that reads tokens has no pooling, and none of the model that it starts from.
+	tags := filepath.Join(dir, "tags")
+	train(parts, tags, "--init-from", model)
+	if config, err := sft.ReadConfig(filepath.Join(tags, "config.json")); err != nil || config.Pooling != "" || config.PoolingSamples != 0 {
+		t.Errorf("%+v, %v", config, err)
+	}
+	if said := train(data, filepath.Join(dir, "other"), "--init-from", model, "--pooling", "softmax", "--pooling-samples", "0"); !strings.Contains(said, "fresh: head.pool.weight, head.pool.bias") {
+		t.Errorf("said %s", said)
+	}
+	for want, args := range map[string][]string{
+		`--pooling "mean", expected softmax, max`:                      {"--data", data, "--pooling", "mean"},
+		"--pooling-samples 5, expected 0: only the pooling max":        {"--data", data, "--pooling-samples", "5"},
+		`--pooling "max", expected none: the head of the task tagging`: {"--data", parts, "--pooling", "max"},
+	} {
+		if status, _, errs := program(nil, append([]string{"train", "custom", "--out", filepath.Join(dir, "no")}, args...)...); status == 0 || !strings.Contains(errs, want) {
+			t.Errorf("%v: status %d, %s", args, status, errs)
+		}
+	}
+}
