@@ -1,10 +1,12 @@
 package lra
 
+import "github.com/sftseq/sftseq/sft"
+
 // modelNetPaper is the published configuration.
 var modelNetPaper = &Preset{
 	Name:        "paper",
 	Description: "the published configuration: 8 layers of 256, 600 epochs",
-	Config:      featured(8, 256, 256, 0.5, 0.1),
+	Config:      with(featured(8, 256, 256, 0.5, 0.1), maximum),
 	Settings:    scaledPoints(stepped(600, 1e-3, 0.1, 0.8)),
 }
 
@@ -23,3 +25,6 @@ var modelNetQuick = &Preset{
 	Config:      featuredQuick(3, 64),
 	Settings:    scaledPoints(falling(8, 0.01)),
 }
+
+// maximum is the published head of ModelNet40: the maximum of each channel over a sample.
+func maximum(c *sft.Config) { c.Pooling, c.PoolingSamples = sft.MaxPooling, 512 }

@@ -144,6 +144,9 @@ func TestPaperOfCloudsAndGraphs(t *testing.T) {
 			m.AttentionDropout != .1 || m.FeedForward != .2 || m.EmbeddingDropout != c.embedding || m.NormPosition != "post" || m.Input != c.input || m.Score != "maxout" {
 			t.Errorf("%s %s: %+v", c.task, c.preset, m)
 		}
+		if published := c.task == "modelnet40"; (m.Pooling == sft.MaxPooling) != published || (m.PoolingSamples == 512) != published {
+			t.Errorf("%s %s: pooling %q of %d", c.task, c.preset, m.Pooling, m.PoolingSamples)
+		}
 		spec, err := task.Spec()
 		if err != nil {
 			t.Fatal(err)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/graph"
+	"github.com/sftseq/sftseq/internal/randomwalk"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -50,7 +50,7 @@ func TestTakes(t *testing.T) {
 		return &s
 	}
 	walk := func(n int) func(*seq.Spec) {
-		return func(s *seq.Spec) { s.FeatureNames = append(slices.Clip(s.FeatureNames), graph.WalkNames(n)...) }
+		return func(s *seq.Spec) { s.FeatureNames = append(slices.Clip(s.FeatureNames), randomwalk.Names(n)...) }
 	}
 	for _, c := range []struct {
 		task *Task

@@ -64,22 +64,21 @@ var (
 
 // colorOf is the colour of a Shape, if it is one.
 func colorOf(n *vrmlNode) (color Vec, ok bool) {
-	for _, a := range n.nodes["appearance"] {
-		for _, m := range a.nodes["material"] {
-			c, ok := m.numbers["diffuseColor"]
-			if !ok {
-				return diffuse, true
-			}
-			if len(c) != 3 {
-				return Vec{}, false
-			}
-			for i := range c {
-				c[i] = max(0, min(1, c[i])) // as it is shown
-			}
-			return Vec(c), true
-		}
+	look := n.nodes["appearance"]
+	if len(look) == 0 || len(look[0].nodes["material"]) == 0 {
+		return white, true
 	}
-	return white, true
+	c, ok := look[0].nodes["material"][0].numbers["diffuseColor"]
+	if !ok {
+		return diffuse, true
+	}
+	if len(c) != 3 {
+		return Vec{}, false
+	}
+	for i := range c {
+		color[i] = max(0, min(1, c[i])) // as it is shown
+	}
+	return color, true
 }
 
 func (s *vrmlSurface) take(n int) error {
