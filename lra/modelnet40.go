@@ -14,7 +14,7 @@ var ModelNet40 = &Task{
 	Labels:      modelNetClasses,
 	Features:    slices.Concat(seq.PositionNames, seq.NormalNames),
 	Rows:        []PublishedRows{{[]string{"train", "val"}, 9843}, {[]string{"test"}, 2468}},
-	Presets:     []*Preset{modelNetQuick, modelNetPaperInvariant, modelNetPaper},
+	Presets:     cloudPresets(8, 0.5, maximum),
 	Import: &Importer{
 		Usage: "from modelnet40_normal_resampled, a directory",
 		Description: `Reads the folders of the classes with files such as airplane/airplane_0001.txt, of lines

@@ -14,7 +14,7 @@ var PeptidesFunc = &Task{
 	Features:     graph.Indicators(atomCategories),
 	EdgeFeatures: graph.Indicators(bondCategories),
 	Rows:         peptideRows,
-	Presets:      []*Preset{peptidesFuncQuick, peptidesFuncPaper},
+	Presets:      peptidesPresets(8e-4, 0.17, "map"),
 	Import: &Importer{
 		Usage: "from JSON lines that PyTorch Geometric's Peptides-func was written as",
 		Description: `Reads train.jsonl, val.jsonl and test.jsonl of a directory, or a single file, plain or
@@ -39,7 +39,7 @@ var PeptidesStruct = &Task{
 	Features:     graph.Indicators(atomCategories),
 	EdgeFeatures: graph.Indicators(bondCategories),
 	Rows:         peptideRows,
-	Presets:      []*Preset{peptidesStructQuick, peptidesStructPaper},
+	Presets:      peptidesPresets(3e-4, 0.12, "mae"),
 	Import: &Importer{
 		Usage: "from JSON lines that PyTorch Geometric's Peptides-struct was written as",
 		Description: `Reads train.jsonl, val.jsonl and test.jsonl of a directory, or a single file, plain or

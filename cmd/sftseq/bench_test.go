@@ -5,8 +5,6 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -237,12 +235,7 @@ func TestBenchHelp(t *testing.T) {
 // handed to it, whatever it is asked.
 func fakePeer(t *testing.T, figures string) string {
 	t.Helper()
-	if _, err := exec.LookPath("python3"); err != nil {
-		if os.Getenv("CI") == "true" {
-			t.Fatal(err)
-		}
-		t.Skip("the peer is a Python program, and there is no python3 (make deps installs it)")
-	}
+	needCommands(t, "python3")
 	path := filepath.Join(t.TempDir(), "sft_torch_cpu.py")
 	return writeText(t, path, "import sys\nargs = sys.argv\nassert args[1] == 'bench' and '--reps' in args, args\n"+
 		"open(args[args.index('--json') + 1], 'w').write('''"+figures+"''')\n")

@@ -41,10 +41,7 @@ def LRGBDataset(root, name, split):
 // TestPublishedExample runs the section of docs/own-data.md on the paper's tasks of clouds and graphs: its
 // Python writes the graphs, and its commands convert, train and measure, on less data.
 func TestPublishedExample(t *testing.T) {
-	python, err := exec.LookPath("python3")
-	if err != nil {
-		t.Skip("needs python3, which runs the export")
-	}
+	needCommands(t, "python3")
 	_, section, _ := strings.Cut(readText(t, "../../docs/own-data.md"), "\n## The paper's shapes, peptides and photographs\n")
 	section, _, _ = strings.Cut(section, "\n## ")
 	dir := t.TempDir()
@@ -61,7 +58,7 @@ func TestPublishedExample(t *testing.T) {
 	commands := 0
 	for _, block := range strings.Split(section, "```")[1:] {
 		if script, ok := strings.CutPrefix(block, "python\n"); ok {
-			c := exec.Command(python, "-c", script)
+			c := exec.Command("python3", "-c", script)
 			c.Dir = dir
 			if out, err := c.CombinedOutput(); err != nil {
 				t.Fatalf("%v\n%s", err, out)

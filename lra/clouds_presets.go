@@ -1,0 +1,32 @@
+package lra
+
+import "github.com/sftseq/sftseq/sft"
+
+// cloudPresets are those of a task of point clouds. The published configurations differ in the part
+// of the tokens that sampling skips and in the head; one of them knows points by their distances
+// alone, which no rotation changes. The small model is trained for some epochs.
+func cloudPresets(epochs int, dropToken float64, head func(*sft.Config)) []*Preset {
+	paper := with(featured(8, 256, 256, dropToken, 0.1), head)
+	return []*Preset{{
+		Name:        "quick",
+		Description: "a small model",
+		Config:      featuredQuick(3, 64),
+		Settings:    scaledPoints(falling(epochs, 0.01)),
+	}, {
+		Name:        "paper-invariant",
+		Description: "the published configuration that no rotation changes: 8 layers of 256, 1,000 epochs",
+		Config:      invariant(paper),
+		Settings:    turnedPoints(scaledPoints(stepped(1000, 1e-3, 0.1, 0.8))),
+	}, {
+		Name:        "paper",
+		Description: "the published configuration: 8 layers of 256, 600 epochs",
+		Config:      paper,
+		Settings:    scaledPoints(stepped(600, 1e-3, 0.1, 0.8)),
+	}}
+}
+
+// maximum is the published head of ModelNet40: the maximum of each channel over a sample.
+func maximum(c *sft.Config) { c.Pooling, c.PoolingSamples = sft.MaxPooling, 512 }
+
+// eachPoint is that of tasks that tag points, which pool nothing.
+func eachPoint(*sft.Config) {}
