@@ -4,7 +4,7 @@ import (
 	"context"
 	"slices"
 
-	"github.com/sftseq/sftseq/internal/graph"
+	"github.com/sftseq/sftseq/internal/graphlines"
 	"github.com/sftseq/sftseq/internal/randomwalk"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -14,16 +14,16 @@ var graphFiles = []splitFile{{"train", "train.jsonl"}, {"val", "val.jsonl"}, {"t
 
 // convertPeptides reads peptides, whose atoms and bonds have categories.
 func convertPeptides(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
-	return convertGraphs(ctx, graph.Known{Spec: spec, Nodes: atomCategories, Edges: bondCategories}, from, dir, options)
+	return convertGraphs(ctx, graphlines.Known{Spec: spec, Nodes: atomCategories, Edges: bondCategories}, from, dir, options)
 }
 
 // convertVOC reads superpixels, whose numbers are amounts.
 func convertVOC(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
-	return convertGraphs(ctx, graph.Known{Spec: spec}, from, dir, options)
+	return convertGraphs(ctx, graphlines.Known{Spec: spec}, from, dir, options)
 }
 
 // convertGraphs reads a directory of JSON lines, or a single file as one split.
-func convertGraphs(ctx context.Context, known graph.Known, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
+func convertGraphs(ctx context.Context, known graphlines.Known, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
 	known.RandomWalk = options.Walk
 	known.Spec.FeatureNames = append(slices.Clip(known.Spec.FeatureNames), randomwalk.Names(options.Walk)...)
 	known.Spec.IDs = true

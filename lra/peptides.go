@@ -1,7 +1,7 @@
 package lra
 
 import (
-	"github.com/sftseq/sftseq/internal/graph"
+	"github.com/sftseq/sftseq/internal/graphlines"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -11,8 +11,8 @@ var PeptidesFunc = &Task{
 	Description:  "What a peptide does (Peptides-func), any of ten functions, read as the graph of its atoms.",
 	Kind:         seq.MultiLabel,
 	Labels:       peptideFunctions,
-	Features:     graph.Indicators(atomCategories),
-	EdgeFeatures: graph.Indicators(bondCategories),
+	Features:     graphlines.Indicators(atomCategories),
+	EdgeFeatures: graphlines.Indicators(bondCategories),
 	Rows:         peptideRows,
 	Presets:      peptidesPresets(8e-4, 0.17, "map"),
 	Import: &Importer{
@@ -36,8 +36,8 @@ var PeptidesStruct = &Task{
 	Description:  "Eleven numbers of a peptide's shape (Peptides-struct), read as the graph of its atoms.",
 	Kind:         seq.Regression,
 	Numbers:      peptideNumbers,
-	Features:     graph.Indicators(atomCategories),
-	EdgeFeatures: graph.Indicators(bondCategories),
+	Features:     graphlines.Indicators(atomCategories),
+	EdgeFeatures: graphlines.Indicators(bondCategories),
 	Rows:         peptideRows,
 	Presets:      peptidesPresets(3e-4, 0.12, "mae"),
 	Import: &Importer{
@@ -75,9 +75,9 @@ var peptideNumbers = []string{
 //
 // Source: Hu et al., "Open Graph Benchmark: Datasets for Machine Learning on Graphs", NeurIPS 2020.
 var (
-	atomCategories = []graph.Category{
+	atomCategories = []graphlines.Category{
 		{Name: "atomic_num", Kinds: 119}, {Name: "chirality", Kinds: 5}, {Name: "degree", Kinds: 12}, {Name: "formal_charge", Kinds: 12}, {Name: "num_h", Kinds: 10},
 		{Name: "num_radical_e", Kinds: 6}, {Name: "hybridization", Kinds: 6}, {Name: "is_aromatic", Kinds: 2}, {Name: "is_in_ring", Kinds: 2},
 	}
-	bondCategories = []graph.Category{{Name: "bond_type", Kinds: 5}, {Name: "bond_stereo", Kinds: 6}, {Name: "is_conjugated", Kinds: 2}}
+	bondCategories = []graphlines.Category{{Name: "bond_type", Kinds: 5}, {Name: "bond_stereo", Kinds: 6}, {Name: "is_conjugated", Kinds: 2}}
 )

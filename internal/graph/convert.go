@@ -1,3 +1,5 @@
+// Package graph makes data sets of graphs: of JSON lines, of tables of molecules, and of the pieces of
+// images.
 package graph
 
 import (
@@ -14,6 +16,7 @@ import (
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/convert"
+	"github.com/sftseq/sftseq/internal/graphlines"
 	"github.com/sftseq/sftseq/internal/molecule"
 	"github.com/sftseq/sftseq/internal/philox"
 	"github.com/sftseq/sftseq/internal/randomwalk"
@@ -35,15 +38,14 @@ type Options struct {
 	SplitField                     string   // says which split a graph is in; "": chance does
 	Shares                         []convert.Share
 	Seed                           uint64
-	Strict                         bool              // a molecule that cannot be read ends it
-	Replace                        bool              // a complete data set that is there already
-	Progress                       func(bytes int64) // called with the bytes of JSON lines read; may be nil
+	Strict                         bool // a molecule that cannot be read ends it
+	Replace                        bool // a complete data set that is there already
 }
 
 // rows are the graphs of files, one after another.
 type rows interface {
-	// each calls take with every graph, and ends with its error, which it gives the file and the line.
-	each(ctx context.Context, take func(*row) error) error
+	// Each calls take with every graph, and ends with its error, which it gives the file and the line.
+	Each(ctx context.Context, take func(*graphlines.Row) error) error
 }
 
 // rows reads the files; those of their rows that cannot be used are counted.
@@ -51,7 +53,7 @@ func (o *Options) rows(left *skipped.Rows) rows {
 	if o.SMILES != "" {
 		return newMolecules(o, left)
 	}
-	return newReader(o)
+	return &graphlines.Reader{From: o.From, Label: o.Label, Tags: o.Tags, Numbers: o.Numbers, SplitField: o.SplitField}
 }
 
 // Convert writes a data set of graphs. It reads the files once to see what their labels are
@@ -82,11 +84,11 @@ func (s *surveyed) write(ctx context.Context, dir string, o *Options) (*seq.Data
 			return nil, err
 		}
 		rows := 0
-		err = o.rows(skipped.New()).each(ctx, func(x *row) error {
+		err = o.rows(skipped.New()).Each(ctx, func(x *graphlines.Row) error {
 			if name, err := o.splitOf(x); err != nil || name != split {
 				return err
 			}
-			if !s.number(x) {
+			if !x.Number(s.spec.Task, s.labels) {
 				return errChanged
 			}
 			if err := randomwalk.Append(ctx, x.Features, x.Edges, o.RandomWalk); err != nil {
@@ -120,15 +122,15 @@ var errChanged = errors.New("the files have changed while they were read")
 
 // splitOf is the split that a graph is in: what its field says, or what the seed and its nodes
 // and edges decide, so that the same graph is never in two.
-func (o *Options) splitOf(x *row) (string, error) {
+func (o *Options) splitOf(x *graphlines.Row) (string, error) {
 	if o.SplitField != "" {
-		split, ok := seq.KnownSplit(x.split)
+		split, ok := seq.KnownSplit(x.Split)
 		if !ok {
-			return "", fmt.Errorf("%s: expected train, val or test, found %.40q", o.SplitField, x.split)
+			return "", fmt.Errorf("%s: expected train, val or test, found %.40q", o.SplitField, x.Split)
 		}
 		return split, nil
 	}
-	hash := x.hash()
+	hash := hashOf(x)
 	words := philox.Words(o.Seed, [4]uint32{0, philox.StreamSplit, uint32(hash), uint32(hash >> 32)})
 	u := float64(philox.Uniform(words[0]))
 	last := ""
@@ -145,7 +147,7 @@ func (o *Options) splitOf(x *row) (string, error) {
 }
 
 // hash is of a graph's nodes and edges, however they are written.
-func (x *row) hash() uint64 {
+func hashOf(x *graphlines.Row) uint64 {
 	h := fnv.New64a()
 	var word [4]byte
 	add := func(v uint32) {
@@ -185,15 +187,15 @@ func survey(ctx context.Context, o *Options) (*surveyed, error) {
 		o.FeatureNames, o.EdgeFeatureNames = molecule.AtomFeatureNames, molecule.BondFeatureNames
 	}
 	answer, list := "", false
-	err := o.rows(s.left).each(ctx, func(x *row) error {
+	err := o.rows(s.left).Each(ctx, func(x *graphlines.Row) error {
 		if len(s.rows) == 0 {
 			if err := s.describe(o, x); err != nil {
 				return err
 			}
-			answer, list = x.answer, x.list
+			answer, list = x.Field, x.List
 		}
-		if x.answer != answer || x.list != list {
-			return fmt.Errorf("%s: expected %s as in the first graph", x.answer, what(answer, list))
+		if x.Field != answer || x.List != list {
+			return fmt.Errorf("%s: expected %s as in the first graph", x.Field, what(answer, list))
 		}
 		split, err := o.splitOf(x)
 		if err != nil {
@@ -201,12 +203,12 @@ func survey(ctx context.Context, o *Options) (*surveyed, error) {
 		}
 		s.rows[split]++
 		s.spec.IDs = s.spec.IDs || x.ID != ""
-		for i, name := range x.labels {
-			if x.known != nil && !x.known[i] {
+		for i, name := range x.Names {
+			if x.Named != nil && !x.Named[i] {
 				continue
 			}
 			if o.Labels != nil && !slices.Contains(o.Labels, name) {
-				return fmt.Errorf("%s: expected one of %q, found %q", x.answer, o.Labels, name)
+				return fmt.Errorf("%s: expected one of %q, found %q", x.Field, o.Labels, name)
 			}
 			s.labels[name] = 0
 		}
@@ -248,7 +250,7 @@ func what(field string, list bool) string {
 }
 
 // describe takes what the first graph says of all.
-func (s *surveyed) describe(o *Options, x *row) error {
+func (s *surveyed) describe(o *Options, x *graphlines.Row) error {
 	named := func(names []string, prefix string, width int) []string {
 		if names == nil {
 			names = []string{}
@@ -273,49 +275,19 @@ func (s *surveyed) describe(o *Options, x *row) error {
 	switch {
 	case o.Numbers != nil:
 		s.spec.Task, s.spec.NumberNames = seq.Regression, o.Numbers
-	case x.answer == o.Tags:
+	case x.Field == o.Tags:
 		s.spec.Task = seq.Tagging
-	case x.list:
+	case x.List:
 		s.spec.Task = seq.MultiLabel
 	}
 	return s.spec.Validate()
 }
 
 // check reports what a row cannot be written for, before anything is.
-func (s *surveyed) check(x *row) error {
+func (s *surveyed) check(x *graphlines.Row) error {
 	unlabelled := x.Example
-	unlabelled.Numbers = x.number
+	unlabelled.Numbers = x.Amounts
 	return seq.NewBlock(&s.spec).Append(unlabelled)
-}
-
-// number gives a row its answers as they are stored, and reports whether all are known.
-func (s *surveyed) number(x *row) (known bool) {
-	x.Numbers = x.number
-	if s.spec.Task == seq.Regression {
-		return true
-	}
-	labels := make([]int32, len(x.labels))
-	for i, name := range x.labels {
-		if labels[i] = seq.NoLabel; x.known != nil && !x.known[i] {
-			continue
-		}
-		if labels[i], known = s.labels[name]; !known {
-			return false
-		}
-	}
-	switch s.spec.Task {
-	case seq.Classification:
-		if len(labels) != 1 {
-			return false
-		}
-		x.Label = labels[0]
-	case seq.MultiLabel:
-		slices.Sort(labels)
-		x.Labels = slices.Compact(labels)
-	case seq.Tagging:
-		x.Labels = labels
-	}
-	return true
 }
 
 // splits are those that have rows, train, val and test first.

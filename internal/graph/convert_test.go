@@ -10,6 +10,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/convert"
 	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/graphlines"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -165,24 +166,24 @@ func TestRefused(t *testing.T) {
 
 // TestHash: graphs that differ in anything but how they are written are told apart.
 func TestHash(t *testing.T) {
-	graph := func() *row {
-		return &row{Example: seq.Example{Features: [][]float32{{1, 2}, {3, 4}}, Edges: []seq.Edge{{Source: 0, Target: 1, Features: []float32{5}}}}}
+	graph := func() *graphlines.Row {
+		return &graphlines.Row{Example: seq.Example{Features: [][]float32{{1, 2}, {3, 4}}, Edges: []seq.Edge{{Source: 0, Target: 1, Features: []float32{5}}}}}
 	}
-	seen := map[uint64]string{graph().hash(): "none"}
-	for name, change := range map[string]func(x *row){
-		"feature":      func(x *row) { x.Features[1][0] = 9 },
-		"source":       func(x *row) { x.Edges[0].Source = 1 },
-		"target":       func(x *row) { x.Edges[0].Target = 0 },
-		"edge feature": func(x *row) { x.Edges[0].Features[0] = 6 },
-		"another edge": func(x *row) { x.Edges = append(x.Edges, x.Edges[0]) },
-		"another node": func(x *row) { x.Features = append(x.Features, x.Features[0]) },
+	seen := map[uint64]string{hashOf(graph()): "none"}
+	for name, change := range map[string]func(x *graphlines.Row){
+		"feature":      func(x *graphlines.Row) { x.Features[1][0] = 9 },
+		"source":       func(x *graphlines.Row) { x.Edges[0].Source = 1 },
+		"target":       func(x *graphlines.Row) { x.Edges[0].Target = 0 },
+		"edge feature": func(x *graphlines.Row) { x.Edges[0].Features[0] = 6 },
+		"another edge": func(x *graphlines.Row) { x.Edges = append(x.Edges, x.Edges[0]) },
+		"another node": func(x *graphlines.Row) { x.Features = append(x.Features, x.Features[0]) },
 	} {
 		x := graph()
 		change(x)
-		if other, there := seen[x.hash()]; there {
+		if other, there := seen[hashOf(x)]; there {
 			t.Errorf("%s has the hash of %s", name, other)
 		}
-		seen[x.hash()] = name
+		seen[hashOf(x)] = name
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/convert"
+	"github.com/sftseq/sftseq/internal/graphlines"
 	"github.com/sftseq/sftseq/internal/molecule"
 	"github.com/sftseq/sftseq/internal/skipped"
 	"github.com/sftseq/sftseq/internal/table"
@@ -42,8 +43,8 @@ func newMolecules(o *Options, left *skipped.Rows) *molecules {
 	return m
 }
 
-// each calls take with every molecule that can be used.
-func (m *molecules) each(ctx context.Context, take func(*row) error) error {
+// Each calls take with every molecule that can be used.
+func (m *molecules) Each(ctx context.Context, take func(*graphlines.Row) error) error {
 	for _, path := range m.options.From {
 		if err := m.file(ctx, path, take); err != nil {
 			return err
@@ -52,7 +53,7 @@ func (m *molecules) each(ctx context.Context, take func(*row) error) error {
 	return nil
 }
 
-func (m *molecules) file(ctx context.Context, path string, take func(*row) error) error {
+func (m *molecules) file(ctx context.Context, path string, take func(*graphlines.Row) error) error {
 	read := table.Options{Columns: m.columns, Absent: m.absent}
 	if m.options.Numbers == nil {
 		read.Lists = []string{m.options.Label}
@@ -93,7 +94,7 @@ func (m *molecules) absent(file, column string, found []string) {
 }
 
 // molecule makes a graph of a row.
-func (m *molecules) molecule(in *table.Row) (*row, *skipped.Reason) {
+func (m *molecules) molecule(in *table.Row) (*graphlines.Row, *skipped.Reason) {
 	if in.Err != nil {
 		return nil, skipped.Because("the row cannot be read", in.Err)
 	}
@@ -105,9 +106,9 @@ func (m *molecules) molecule(in *table.Row) (*row, *skipped.Reason) {
 	if err != nil {
 		return nil, skipped.Because("no molecule in SMILES", fmt.Errorf("column %s: %w", m.options.SMILES, err))
 	}
-	x := &row{Example: seq.Example{Label: seq.NoLabel, Features: features, Edges: edges}}
+	x := &graphlines.Row{Example: seq.Example{Label: seq.NoLabel, Features: features, Edges: edges}}
 	if m.options.SplitField != "" {
-		x.split = strings.Clone(in.Values[1+m.answers].Text)
+		x.Split = strings.Clone(in.Values[1+m.answers].Text)
 	}
 	id, _ := m.names.ID(in, slices.Index(m.columns, m.options.ID))
 	x.ID = strings.Clone(id.Text) // it shares the memory of its row
@@ -115,7 +116,7 @@ func (m *molecules) molecule(in *table.Row) (*row, *skipped.Reason) {
 }
 
 // answer reads what a model is to answer.
-func (m *molecules) answer(x *row, values []table.Value) *skipped.Reason {
+func (m *molecules) answer(x *graphlines.Row, values []table.Value) *skipped.Reason {
 	if m.options.Numbers == nil {
 		return m.label(x, values[0])
 	}
@@ -124,14 +125,14 @@ func (m *molecules) answer(x *row, values []table.Value) *skipped.Reason {
 		if why != nil {
 			return why
 		}
-		x.number = append(x.number, number)
+		x.Amounts = append(x.Amounts, number)
 	}
 	return nil
 }
 
 // label reads a class, or the labels that hold: a list, or a text with a separator between them.
-func (m *molecules) label(x *row, v table.Value) *skipped.Reason {
-	x.answer = m.options.Label
+func (m *molecules) label(x *graphlines.Row, v table.Value) *skipped.Reason {
+	x.Field = m.options.Label
 	if v.Null {
 		return skipped.Because(convert.NoLabel, nil)
 	}
@@ -142,19 +143,19 @@ func (m *molecules) label(x *row, v table.Value) *skipped.Reason {
 	if !m.decided {
 		m.decided, m.several = true, items != nil
 	}
-	switch x.list = m.several; {
+	switch x.List = m.several; {
 	case items == nil:
 		items = []string{v.Text}
 	case !m.several:
 		return skipped.Because("a list of labels", errors.New("expected the class of the molecule, as the first one has"))
 	}
-	x.labels = []string{} // a list may have none
+	x.Names = []string{} // a list may have none
 	for _, item := range items {
 		if label := strings.TrimSpace(item); label != "" {
-			x.labels = append(x.labels, strings.Clone(label)) // it shares the memory of its row
+			x.Names = append(x.Names, strings.Clone(label)) // it shares the memory of its row
 		}
 	}
-	if !x.list && len(x.labels) == 0 {
+	if !x.List && len(x.Names) == 0 {
 		return skipped.Because(convert.NoLabel, nil)
 	}
 	return nil

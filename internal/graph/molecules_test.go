@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/graphlines"
 	"github.com/sftseq/sftseq/internal/molecule"
 	"github.com/sftseq/sftseq/internal/randomwalk"
 	"github.com/sftseq/sftseq/internal/skipped"
@@ -172,8 +173,8 @@ func FuzzMolecules(f *testing.F) {
 		if err != nil {
 			return
 		}
-		err = o.rows(skipped.New()).each(t.Context(), func(x *row) error {
-			if !s.number(x) {
+		err = o.rows(skipped.New()).Each(t.Context(), func(x *graphlines.Row) error {
+			if !x.Number(s.spec.Task, s.labels) {
 				return errChanged
 			}
 			if err := randomwalk.Append(t.Context(), x.Features, x.Edges, o.RandomWalk); err != nil {

@@ -9,6 +9,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sftseq/sftseq/internal/graphlines"
 	"github.com/sftseq/sftseq/internal/randomwalk"
 	"github.com/sftseq/sftseq/internal/superpixel"
 	"github.com/sftseq/sftseq/seq"
@@ -108,7 +109,7 @@ func (o *ImageOptions) split(ctx context.Context, images *seq.Dataset, split str
 }
 
 // graph is that of an image.
-func (o *ImageOptions) graph(ctx context.Context, levels []int32) (*row, error) {
+func (o *ImageOptions) graph(ctx context.Context, levels []int32) (*graphlines.Row, error) {
 	width := o.Width
 	if width == 0 {
 		width = int(math.Round(math.Sqrt(float64(len(levels)))))
@@ -127,7 +128,7 @@ func (o *ImageOptions) graph(ctx context.Context, levels []int32) (*row, error) 
 		pixels[i] = byte(v)
 	}
 	cut := superpixel.Slice(pixels, width, o.Options)
-	x := &row{}
+	x := &graphlines.Row{}
 	var middles [][2]float64
 	x.Features, middles = pieces(cut, pixels)
 	x.Edges = borders(cut, middles)

@@ -1,4 +1,4 @@
-package graph
+package graphlines
 
 import (
 	"context"
@@ -39,16 +39,16 @@ type Known struct {
 // that are called as numbers are. A label is its name, or its place among the names, from 0. What is wrong
 // with a line ends it, with the file and the line. Progress may be nil.
 func (k *Known) Read(ctx context.Context, path string, progress func(bytes int64), take func(seq.Example) error) error {
-	s := &surveyed{spec: k.Spec, labels: map[string]int32{}}
+	labels := map[string]int32{}
 	for i := range k.Spec.LabelNames {
-		s.labels[strconv.Itoa(i)] = int32(i)
+		labels[strconv.Itoa(i)] = int32(i)
 	}
 	for i, name := range k.Spec.LabelNames {
-		s.labels[name] = int32(i)
+		labels[name] = int32(i)
 	}
-	o := &Options{From: []string{path}, Label: "label", Tags: "tags", Numbers: k.Spec.NumberNames, Progress: progress}
-	return newReader(o).each(ctx, func(x *row) error {
-		if err := k.answers(s, x); err != nil {
+	r := Reader{From: []string{path}, Label: "label", Tags: "tags", Numbers: k.Spec.NumberNames, Progress: progress}
+	return r.Each(ctx, func(x *Row) error {
+		if err := k.answers(labels, x); err != nil {
 			return err
 		}
 		if err := k.features(x); err != nil {
@@ -65,25 +65,25 @@ func (k *Known) Read(ctx context.Context, path string, progress func(bytes int64
 }
 
 // answers gives a row what a model is to answer.
-func (k *Known) answers(s *surveyed, x *row) error {
+func (k *Known) answers(labels map[string]int32, x *Row) error {
 	if k.Spec.Task != seq.Regression {
 		answer, list := "label", k.Spec.Task == seq.MultiLabel
 		if k.Spec.Task == seq.Tagging {
 			answer, list = "tags", true
 		}
-		if x.answer != answer || x.list != list {
-			return fmt.Errorf("found %s, expected %s", described(x.answer, x.list), described(answer, list))
+		if x.Field != answer || x.List != list {
+			return fmt.Errorf("found %s, expected %s", described(x.Field, x.List), described(answer, list))
 		}
 	}
-	if s.number(x) {
-		if k.Spec.Task == seq.MultiLabel && len(x.Labels) < len(x.labels) {
-			return fmt.Errorf("%s: found %.60q, expected each label that holds, once", x.answer, x.labels)
+	if x.Number(k.Spec.Task, labels) {
+		if k.Spec.Task == seq.MultiLabel && len(x.Labels) < len(x.Names) {
+			return fmt.Errorf("%s: found %.60q, expected each label that holds, once", x.Field, x.Names)
 		}
 		return nil
 	}
-	for i, name := range x.labels {
-		if _, ok := s.labels[name]; !ok && (x.known == nil || x.known[i]) {
-			return fmt.Errorf("%s: found %.40q, expected a number from 0 to %d, or one of %q", x.answer, name, len(k.Spec.LabelNames)-1, k.Spec.LabelNames)
+	for i, name := range x.Names {
+		if _, ok := labels[name]; !ok && (x.Named == nil || x.Named[i]) {
+			return fmt.Errorf("%s: found %.40q, expected a number from 0 to %d, or one of %q", x.Field, name, len(k.Spec.LabelNames)-1, k.Spec.LabelNames)
 		}
 	}
 	return nil
@@ -101,7 +101,7 @@ func described(field string, list bool) string {
 }
 
 // features has indicators stand for the categories of nodes and edges.
-func (k *Known) features(x *row) (err error) {
+func (k *Known) features(x *Row) (err error) {
 	for i, numbers := range x.Features {
 		if x.Features[i], err = indicate(numbers, k.Nodes, len(k.Spec.FeatureNames)-k.RandomWalk); err != nil {
 			return fmt.Errorf("features: node %d: %w", i, err)

@@ -1,4 +1,4 @@
-package graph
+package graphlines
 
 import (
 	"context"

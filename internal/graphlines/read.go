@@ -1,0 +1,241 @@
+// Package graphlines reads graphs from JSON lines, an object each with the features of its nodes, its
+// edges, and what a model is to answer. It reads no tables, so that whoever imports the tasks does not
+// get what these need.
+package graphlines
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/sftseq/sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/source"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// maxLine bounds a line, which one graph is in.
+const maxLine = 256 << 20
+
+// Row is a graph, with its answers by their names.
+type Row struct {
+	seq.Example
+	Names   []string  // its class, the labels that hold, or a tag for each node
+	Named   []bool    // of tags: which nodes have one
+	List    bool      // Names was a list
+	Field   string    // the one that Names are of
+	Split   string    // the text of the field that says it
+	Amounts []float32 // the numbers to predict, in the order of Reader.Numbers
+}
+
+// Number gives a row its answers as rows of a kind are stored, and reports whether all names are known.
+func (x *Row) Number(task string, labels map[string]int32) (known bool) {
+	x.Numbers = x.Amounts
+	if task == seq.Regression {
+		return true
+	}
+	numbers := make([]int32, len(x.Names))
+	for i, name := range x.Names {
+		if numbers[i] = seq.NoLabel; x.Named != nil && !x.Named[i] {
+			continue
+		}
+		if numbers[i], known = labels[name]; !known {
+			return false
+		}
+	}
+	switch task {
+	case seq.Classification:
+		if len(numbers) != 1 {
+			return false
+		}
+		x.Label = numbers[0]
+	case seq.MultiLabel:
+		slices.Sort(numbers)
+		x.Labels = slices.Compact(numbers)
+	case seq.Tagging:
+		x.Labels = numbers
+	}
+	return true
+}
+
+// Reader reads the rows of files, one after another.
+type Reader struct {
+	From        []string // the files
+	Label, Tags string   // the fields of a class or of labels, and of a label for each node
+	Numbers     []string // fields of numbers to predict, in place of labels
+	SplitField  string   // says which split a graph is in; "" reads none
+	Progress    func(bytes int64)
+
+	fields map[string]bool
+}
+
+// Each calls take with every row. The error has the file and the line.
+func (r *Reader) Each(ctx context.Context, take func(*Row) error) error {
+	r.fields = map[string]bool{"id": true, "features": true, "edges": true, r.Label: true, r.Tags: true}
+	for _, name := range r.Numbers {
+		r.fields[name] = true
+	}
+	if r.SplitField != "" {
+		r.fields[r.SplitField] = true
+	}
+	for _, path := range r.From {
+		if err := r.file(ctx, path, take); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *Reader) file(ctx context.Context, path string, take func(*Row) error) error {
+	in, err := source.Open(ctx, path, r.Progress)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	lines := jsonlines.NewReader(in, maxLine)
+	for {
+		line, err := lines.Next()
+		if err == io.EOF {
+			return nil
+		}
+		var x *Row
+		if err == nil {
+			x, err = r.parse(line)
+		}
+		if err == nil {
+			err = take(x)
+		}
+		if err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			return fmt.Errorf("%s:%d: %w", in.Name, lines.Line(), err)
+		}
+	}
+}
+
+// parse reads a line.
+func (r *Reader) parse(line []byte) (*Row, error) {
+	fields, err := jsonlines.Fields(line, r.fields)
+	if err != nil {
+		return nil, err
+	}
+	for name, value := range fields {
+		if string(value) == "null" {
+			delete(fields, name)
+		}
+	}
+	x := &Row{Example: seq.Example{Label: seq.NoLabel}}
+	if fields["features"] == nil {
+		return nil, errors.New("expected features, a list of numbers for each node")
+	}
+	if x.Features, err = jsonlines.Features(fields["features"]); err != nil {
+		return nil, fmt.Errorf("features: %w", err)
+	}
+	if fields["edges"] == nil {
+		return nil, errors.New("expected edges, a list of source, target and features for each")
+	}
+	if x.Edges, err = seq.ParseEdges(fields["edges"]); err != nil {
+		return nil, fmt.Errorf("edges: %w", err)
+	}
+	if value := fields["id"]; value != nil {
+		if x.ID, err = textOf(value); err != nil {
+			return nil, fmt.Errorf("id: %w", err)
+		}
+	}
+	if name := r.SplitField; name != "" {
+		if x.Split, err = textOf(fields[name]); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return x, r.answers(x, fields)
+}
+
+// answers reads what a model is to answer.
+func (r *Reader) answers(x *Row, fields map[string]json.RawMessage) (err error) {
+	for _, name := range r.Numbers {
+		var v *float32
+		if fields[name] == nil || json.Unmarshal(fields[name], &v) != nil || v == nil {
+			return fmt.Errorf("%s: expected a number, found %.40s", name, found(fields[name]))
+		}
+		x.Amounts = append(x.Amounts, *v)
+	}
+	if r.Numbers != nil {
+		return nil
+	}
+	for _, name := range []string{r.Label, r.Tags} {
+		value := fields[name]
+		if value == nil {
+			continue
+		}
+		if x.Field != "" {
+			return fmt.Errorf("both %s and %s, expected one of them", x.Field, name)
+		}
+		x.Field = name
+		if x.List = value[0] == '['; !x.List && name != r.Tags {
+			x.Names = make([]string, 1)
+			if x.Names[0], err = textOf(value); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			continue
+		}
+		if err := x.listOf(value, name == r.Tags); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	if x.Field == "" {
+		return fmt.Errorf("expected %s, a class or a list of labels, or %s, a list of a label for each node", r.Label, r.Tags)
+	}
+	return nil
+}
+
+// listOf reads a list of labels, or of tags, of which some may be null.
+func (x *Row) listOf(value json.RawMessage, tags bool) error {
+	if !x.List {
+		return fmt.Errorf("expected a list, found %.40s", value)
+	}
+	x.Names = []string{}
+	for element := range jsonlines.Elements(value) {
+		unknown := tags && string(element) == "null"
+		name := ""
+		if !unknown {
+			var err error
+			if name, err = textOf(element); err != nil {
+				return fmt.Errorf("index %d: %w", len(x.Names), err)
+			}
+		}
+		x.Names, x.Named = append(x.Names, name), append(x.Named, !unknown)
+	}
+	if tags && len(x.Names) != len(x.Features) {
+		return fmt.Errorf("expected one for each of the %d nodes, found %d", len(x.Features), len(x.Names))
+	}
+	return nil
+}
+
+// textOf is a string of JSON, or what a number or true and false are written as.
+func textOf(value json.RawMessage) (string, error) {
+	if len(value) == 0 {
+		return "", errors.New("expected a text or a number, found nothing")
+	}
+	switch value[0] {
+	case '"':
+		text, err := jsonlines.Text(value)
+		if err == nil && text == "" {
+			err = errors.New("expected a text or a number, found an empty text")
+		}
+		return text, err
+	case '[', '{', 'n':
+		return "", fmt.Errorf("expected a text or a number, found %.40s", value)
+	}
+	return string(value), nil
+}
+
+// found is a value in an error.
+func found(value json.RawMessage) string {
+	if value == nil {
+		return "nothing"
+	}
+	return string(value)
+}
