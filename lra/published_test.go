@@ -1,10 +1,12 @@
 package lra
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/graphlines"
 	"github.com/sftseq/sftseq/internal/randomwalk"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -34,8 +36,42 @@ func TestPublishedKinds(t *testing.T) {
 			t.Errorf("%s: %v", c.task.Name, err)
 		}
 	}
-	if !slices.IsSorted(ModelNet40.Labels) || ShapeNetPart.Labels[47] != "Table/47" || ShapeNetPart.Labels[16] != "Earphone/16" || ShapeNetPart.Labels[30] != "Motorbike/30" {
-		t.Errorf("%q, %q", ModelNet40.Labels, ShapeNetPart.Labels)
+}
+
+// TestPublishedNames: labels, numbers, categories and rows are the published ones, in their order.
+func TestPublishedNames(t *testing.T) {
+	counts := func(p []PublishedRows) (out []string) {
+		for _, r := range p {
+			out = append(out, fmt.Sprint(strings.Join(r.Splits, "+"), " ", r.Rows))
+		}
+		return out
+	}
+	kinds := func(categories []graphlines.Category) (out []string) {
+		for _, c := range categories {
+			out = append(out, fmt.Sprint(c.Name, " ", c.Kinds))
+		}
+		return out
+	}
+	for want, got := range map[string][]string{
+		"Airplane/0 Airplane/1 Airplane/2 Airplane/3 Bag/4 Bag/5 Cap/6 Cap/7 Car/8 Car/9 Car/10 Car/11 Chair/12 Chair/13 Chair/14 Chair/15 Earphone/16 Earphone/17 Earphone/18 " +
+			"Guitar/19 Guitar/20 Guitar/21 Knife/22 Knife/23 Lamp/24 Lamp/25 Lamp/26 Lamp/27 Laptop/28 Laptop/29 Motorbike/30 Motorbike/31 Motorbike/32 Motorbike/33 Motorbike/34 " +
+			"Motorbike/35 Mug/36 Mug/37 Pistol/38 Pistol/39 Pistol/40 Rocket/41 Rocket/42 Rocket/43 Skateboard/44 Skateboard/45 Skateboard/46 Table/47 Table/48 Table/49": ShapeNetPart.Labels,
+		"antifungal cell_cell_communication anticancer drug_delivery_vehicle antimicrobial antiviral antihypertensive antibacterial antiparasitic toxic":          PeptidesFunc.Labels,
+		"Inertia_mass_a Inertia_mass_b Inertia_mass_c Inertia_valence_a Inertia_valence_b Inertia_valence_c length_a length_b length_c Spherocity Plane_best_fit": PeptidesStruct.Numbers,
+		"background aeroplane bicycle bird boat bottle bus car cat chair cow diningtable dog horse motorbike person pottedplant sheep sofa train tvmonitor":       PascalVOC.Labels,
+		"atomic_num 119 chirality 5 degree 12 formal_charge 12 num_h 10 num_radical_e 6 hybridization 6 is_aromatic 2 is_in_ring 2":                               kinds(atomCategories),
+		"bond_type 5 bond_stereo 6 is_conjugated 2": kinds(bondCategories),
+		"train+val 9843 test 2468":                  counts(ModelNet40.Rows),
+		"train 12137 val 1870 test 2874":            counts(ShapeNetPart.Rows),
+		"train 10873 val 2331 test 2331":            counts(PeptidesFunc.Rows),
+		"train 8498 val 1428 test 1429":             counts(PascalVOC.Rows),
+	} {
+		if got := strings.Join(got, " "); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	if !slices.IsSorted(ModelNet40.Labels) {
+		t.Errorf("%q", ModelNet40.Labels)
 	}
 }
 
@@ -68,6 +104,8 @@ func TestTakes(t *testing.T) {
 		{PeptidesStruct, spec(PeptidesStruct, func(s *seq.Spec) { s.NumberNames = s.NumberNames[1:] }), false},
 		{PascalVOC, spec(PascalVOC, func(s *seq.Spec) { s.LabelNames = s.LabelNames[1:] }), false},
 		{ModelNet40, spec(ShapeNetPart, func(*seq.Spec) {}), false},
+		{ModelNet40, spec(ModelNet40, func(s *seq.Spec) { s.FeatureNames = []string{"x", "y", "z", "red", "green", "blue"} }), false},
+		{PascalVOC, spec(PascalVOC, func(s *seq.Spec) { s.EdgeFeatureNames = []string{"border_pixels", "mean_gradient"} }), false},
 	} {
 		if got := c.task.Takes(c.of); got != c.want {
 			t.Errorf("%s takes %s with %d features: %v", c.task.Name, c.of.Name, len(c.of.FeatureNames), got)

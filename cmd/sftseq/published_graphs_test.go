@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/lra"
+
+	"github.com/sftseq/sftseq/seq"
 )
 
 // graphLines writes a folder of graphs as docs/own-data.md exports them: rings of atoms or of regions,
@@ -67,6 +69,13 @@ func TestPeptidesFunc(t *testing.T) {
 	})
 	for preset, walk := range map[string][]string{"quick": nil, "paper": {"--random-walk", "24"}} {
 		data, model := convertPublished(t, "peptides-func", from, walk...), filepath.Join(t.TempDir(), preset)
+		d, err := seq.OpenDataset(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if names := d.Manifest.FeatureNames; len(names) != 174+12*len(walk) || walk != nil && names[len(names)-1] != "rw24" {
+			t.Errorf("%v: %d features, the last of them %s", walk, len(names), names[len(names)-1])
+		}
 		if said := trainPublished(t, "peptides-func", data, model, "--preset", preset); !strings.Contains(said, "selected by map") {
 			t.Error(said)
 		}

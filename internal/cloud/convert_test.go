@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -231,13 +232,70 @@ func TestConvertSizeColor(t *testing.T) {
 			if !reflect.DeepEqual(p[6:9], want) {
 				t.Errorf("row %s: colour %v, want %v", e.ID, p[6:9], want)
 			}
-			if size := math.Exp(float64(p[9])); size < 1 || size > 8 {
+			if size := math.Exp(float64(p[9])); size < 1 || size > 8 || p[9] != e.Features[0][9] {
 				t.Errorf("row %s: radius %v of a triangle of sides of 8", e.ID, size)
 			}
 			largest = max(largest, Vec{float64(p[0]), float64(p[1]), float64(p[2])}.Norm())
 		}
 		if math.Abs(largest-1) > 1e-6 {
 			t.Errorf("row %s: radius %v, want 1", e.ID, largest)
+		}
+	}
+	if d.Manifest.Provenance["size"] != true || d.Manifest.Provenance["color"] != true {
+		t.Errorf("made by %v", d.Manifest.Provenance)
+	}
+}
+
+// TestConvertSize: the radius is that of the cloud in the unit of its file, and a cloud at one place has
+// none.
+func TestConvertSize(t *testing.T) {
+	from := t.TempDir()
+	write(t, filepath.Join(from, "a/train/pair.xyz"), "1 1 1\n1 1 9\n")
+	write(t, filepath.Join(from, "b/train/place.xyz"), "1 1 1\n1 1 1\n")
+	d, left, err := convert(t, from, Options{Points: 2, Size: true})
+	if err != nil || !strings.Contains(left.String(), "a cloud without a size") {
+		t.Fatal(err, left)
+	}
+	r, err := d.Reader("train")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	rows, err := r.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := rows.Example(0).Features[1][3], float32(math.Log(4)); got != want {
+		t.Errorf("%v, want the logarithm of half of 8, %v", got, want)
+	}
+}
+
+// TestSampleColors: a point has the colour of its face, or its own where there are no faces, also where
+// points are drawn.
+func TestSampleColors(t *testing.T) {
+	red, blue := Vec{1, 0, 0}, Vec{0, 0, 1}
+	surface := &Shape{Points: []Vec{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 5}, {1, 0, 5}, {0, 1, 5}}, Faces: [][3]int{{0, 1, 2}, {3, 4, 5}}, Colors: []Vec{red, blue}}
+	points := &Shape{Points: []Vec{{0, 0, 0}, {0, 0, 5}}, Colors: []Vec{red, blue}}
+	random := rand.New(rand.NewPCG(1, 2)).Float64
+	for _, s := range []*Shape{surface, points} {
+		for name, sample := range map[string]func(context.Context, int, func() float64) (*Shape, error){"sampled": s.Sample, "drawn": s.Draw} {
+			taken, err := sample(t.Context(), 50, random)
+			if err != nil || len(taken.Colors) != len(taken.Points) {
+				t.Fatalf("%s: %v, %v", name, taken, err)
+			}
+			met := map[Vec]bool{}
+			for i, p := range taken.Points {
+				met[taken.Colors[i]] = true
+				if want := map[bool]Vec{false: red, true: blue}[p[2] == 5]; taken.Colors[i] != want {
+					t.Errorf("%s: %v has the colour %v", name, p, taken.Colors[i])
+				}
+			}
+			if len(met) != 2 {
+				t.Errorf("%s: colours %v", name, met)
+			}
+			if s == surface && taken.Normals == nil {
+				t.Errorf("%s: no normals of a surface", name)
+			}
 		}
 	}
 }

@@ -34,8 +34,13 @@ func (c *converter) label(r *row) *skipped.Reason {
 	r.example.Label, r.example.Labels = seq.NoLabel, make([]int32, len(r.parts))
 	numbers := map[int]int{}
 	for i, part := range r.parts {
+		if part == noPart {
+			r.example.Labels[i] = seq.NoLabel
+			continue
+		}
 		number, met := numbers[part]
-		if name := (tag{class: r.file.class, part: part}).String(); !met {
+		if !met {
+			name := tagOf(r.file.class, part, r.names).String()
 			number = slices.Index(names, name)
 			if numbers[part] = number; number < 0 {
 				return unknown("no part of the task", name)

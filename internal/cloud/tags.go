@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/sftseq/sftseq/seq"
 )
@@ -28,20 +29,28 @@ func (x tag) String() string {
 	return fmt.Sprintf("%s/%d", x.class, x.part)
 }
 
+// tagOf is that of a part of a class. A name that is a number is that number.
+func tagOf(class string, part int, names []string) tag {
+	if names == nil {
+		return tag{class: class, part: part}
+	}
+	if n, err := strconv.Atoi(names[part]); err == nil && n >= 0 && strconv.Itoa(n) == names[part] {
+		return tag{class: class, part: n}
+	}
+	return tag{class: class, name: names[part]}
+}
+
 // of are the tags of the points of a class, whose parts are numbers of names, where there are some.
 func (t *tags) of(class string, parts []int, names []string) (out []int32) {
 	if t.number == nil {
 		t.number = map[tag]int32{}
 	}
 	for _, part := range parts {
-		x := tag{class: class, part: part}
-		switch {
-		case part == noPart:
+		if part == noPart {
 			out = append(out, seq.NoLabel)
 			continue
-		case names != nil:
-			x = tag{class: class, name: names[part]}
 		}
+		x := tagOf(class, part, names)
 		if _, ok := t.number[x]; !ok {
 			t.number[x] = int32(len(t.met))
 			t.met = append(t.met, x)

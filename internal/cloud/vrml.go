@@ -20,7 +20,7 @@ func readVRML(text []byte) (*Shape, error) {
 	if err != nil {
 		return nil, fmt.Errorf("line %d: %w", p.line, err)
 	}
-	s := &vrmlSurface{Shape: &Shape{Faces: [][3]int{}}, room: len(text), color: white, part: noPart}
+	s := &vrmlSurface{Shape: &Shape{Faces: [][3]int{}}, room: len(text), color: white, part: noPart, numbers: map[string]int{}}
 	for _, n := range roots {
 		if err := s.add(n, identityTransform); err != nil {
 			return nil, err
@@ -47,7 +47,8 @@ func readVRMLParts(text []byte) (*Shape, error) {
 // vrmlSurface collects the faces of a scene.
 type vrmlSurface struct {
 	*Shape
-	part int // of the faces that come next: its number among the names, or noPart
+	part    int            // of the faces that come next: its number among the names, or noPart
+	numbers map[string]int // of the names of parts
 	// room is how many nodes and points may still come: nodes that are used again and again make
 	// more of them than a file has bytes only if it is meant to be too large.
 	room int
@@ -93,16 +94,17 @@ func (s *vrmlSurface) take(n int) error {
 func (s *vrmlSurface) partOf(shape *vrmlNode) int {
 	for _, appearance := range shape.nodes["appearance"] {
 		for _, material := range appearance.nodes["material"] {
-			name := strings.ReplaceAll(material.name, "/", "-") // which divides category and part
+			name := strings.ReplaceAll(strings.ToValidUTF8(material.name, "\uFFFD"), "/", "-") // which divides category and part
 			if short := strings.TrimRight(name, "0123456789"); strings.HasSuffix(short, "-") && len(short) > 1 {
 				name = short[:len(short)-1]
 			}
 			if name == "" {
 				continue
 			}
-			at := slices.Index(s.PartNames, name)
-			if at < 0 {
+			at, met := s.numbers[name]
+			if !met {
 				at, s.PartNames = len(s.PartNames), append(s.PartNames, name)
+				s.numbers[name] = at
 			}
 			return at
 		}

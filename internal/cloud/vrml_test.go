@@ -90,6 +90,7 @@ func TestVRMLColors(t *testing.T) {
 		{shape("appearance Appearance { material Material { diffuseColor 1.5 -2 0.5 } }", ""), []Vec{{1, 0, 0.5}}},
 		{shape("appearance Appearance { material Material { } }", "") + shape("", ""), []Vec{diffuse, white}},
 		{shape("appearance Appearance { material Material { diffuseColor 1 1 } }", ""), nil},
+		{shape("appearance Appearance { material Material { diffuseColor 1 1 } }", "") + shape("", ""), nil}, // one has none
 		{shape("", "color Color { color [1 0 0] } colorPerVertex FALSE"), nil},
 	} {
 		s, err := readVRML([]byte("#VRML V2.0 utf8\n" + c.text))

@@ -46,6 +46,8 @@ func (k *Known) Read(ctx context.Context, path string, progress func(bytes int64
 	for i, name := range k.Spec.LabelNames {
 		labels[name] = int32(i)
 	}
+	before := k.Spec // of a row without its walk
+	before.FeatureNames = before.FeatureNames[:len(before.FeatureNames)-k.RandomWalk]
 	r := Reader{From: []string{path}, Label: "label", Tags: "tags", Numbers: k.Spec.NumberNames, Progress: progress}
 	return r.Each(ctx, func(x *Row) error {
 		if err := k.answers(labels, x); err != nil {
@@ -54,10 +56,10 @@ func (k *Known) Read(ctx context.Context, path string, progress func(bytes int64
 		if err := k.features(x); err != nil {
 			return err
 		}
-		if err := randomwalk.Append(ctx, x.Features, x.Edges, k.RandomWalk); err != nil {
+		if err := seq.NewBlock(&before).Append(x.Example); err != nil {
 			return err
 		}
-		if err := seq.NewBlock(&k.Spec).Append(x.Example); err != nil {
+		if err := randomwalk.Append(ctx, x.Features, x.Edges, k.RandomWalk); err != nil { // which needs edges among its nodes
 			return err
 		}
 		return take(x.Example)

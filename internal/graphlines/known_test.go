@@ -94,9 +94,13 @@ func TestKnownRefuses(t *testing.T) {
 		{seq.Regression, good, "a: expected a number, found nothing"},
 		{seq.MultiLabel, strings.Replace(good, "[[2, 1], [0, 0]]", "[]", 1), ""},
 	} {
-		_, err := readKnown(t, knownSpec(c.task), c.line+"\n")
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "g.jsonl:1: ") {
-			t.Errorf("%s %s: %v, expected %s", c.task, c.line, err, c.want)
+		for walk := range 3 {
+			k := knownSpec(c.task)
+			k.RandomWalk, k.Spec.FeatureNames = walk, append(k.Spec.FeatureNames, randomwalk.Names(walk)...)
+			_, err := readKnown(t, k, c.line+"\n")
+			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "g.jsonl:1: ") {
+				t.Errorf("%s %s, a walk of %d steps: %v, expected %s", c.task, c.line, walk, err, c.want)
+			}
 		}
 	}
 }

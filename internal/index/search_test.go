@@ -36,6 +36,30 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// TestSearchKeepsTheBest: those that are found are the best of all, in their order.
+func TestSearchKeepsTheBest(t *testing.T) {
+	x := open(t, filepath.Join(t.TempDir(), "x.arrow"))
+	random := rand.New(rand.NewPCG(3, 4))
+	vector := func() []float32 {
+		v := make([]float32, 4)
+		for i := range v {
+			v[i] = float32(random.NormFloat64())
+		}
+		return v
+	}
+	for n := range 200 {
+		if err := x.Add(Item{ID: fmt.Sprint(n), Vector: vector()})(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 20 {
+		query := vector()
+		if got, all := found(t, x, query, 16), found(t, x, query, 1000); len(all) != 200 || !slices.IsSortedFunc(all, Hit.compare) || !reflect.DeepEqual(got, all[:16]) {
+			t.Errorf("%v, want the first of %v", got, all)
+		}
+	}
+}
+
 // TestSearchOfASnapshot: a search finds what was there when it began, whatever is added,
 // replaced and removed between its pieces, and waits for none of that.
 func TestSearchOfASnapshot(t *testing.T) {

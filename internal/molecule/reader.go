@@ -56,6 +56,10 @@ func nameAt(names []string, i int) string {
 // grow with the square.
 const mostWalked = 4_000
 
+// mostAdditions bounds what those walks take, about a tenth of a second: along the bonds of an atom with
+// thousands they would take many.
+const mostAdditions = 50_000_000
+
 // Read is [Graph] with the probabilities of random walks where the model reads them.
 func (r *Reader) Read(text string) ([][]float32, []seq.Edge, error) {
 	features, edges, err := Graph(text)
@@ -65,7 +69,11 @@ func (r *Reader) Read(text string) ([][]float32, []seq.Edge, error) {
 	if len(features) > mostWalked {
 		return nil, nil, fmt.Errorf("a molecule of %d atoms: expected at most %d, as the model reads random walks", len(features), mostWalked)
 	}
-	return features, edges, randomwalk.Append(context.Background(), features, edges, r.steps)
+	err = randomwalk.AppendWithin(context.Background(), features, edges, r.steps, mostAdditions)
+	if errors.Is(err, randomwalk.ErrTooLong) {
+		return nil, nil, fmt.Errorf("a molecule of %d atoms, one of them with many bonds: expected a smaller one, as the model reads random walks of %d steps", len(features), r.steps)
+	}
+	return features, edges, err
 }
 
 // Memory is the most that reading a molecule of n bytes takes, which has at most as many atoms, and

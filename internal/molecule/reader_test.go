@@ -36,3 +36,24 @@ func TestNewReader(t *testing.T) {
 		}
 	}
 }
+
+// TestReaderBounds: who waits for a molecule does not wait long for its walks, however its atoms are
+// bound, and a model without walks reads any.
+func TestReaderBounds(t *testing.T) {
+	star := "C" + strings.Repeat("(C)", 3999)
+	walks := &Reader{steps: 24}
+	for text, want := range map[string]string{
+		star:                      "a molecule of 4000 atoms, one of them with many bonds: expected a smaller one, as the model reads random walks of 24 steps",
+		strings.Repeat("C", 4001): "a molecule of 4001 atoms: expected at most 4000, as the model reads random walks",
+	} {
+		if _, _, err := walks.Read(text); err == nil || err.Error() != want {
+			t.Errorf("%.20s: %v, want %s", text, err, want)
+		}
+		if features, _, err := (&Reader{}).Read(text); err != nil || len(features) < 4000 {
+			t.Errorf("%.20s, without walks: %d atoms, %v", text, len(features), err)
+		}
+	}
+	if features, _, err := walks.Read(strings.Repeat("C", 4000)); err != nil || len(features) != 4000 {
+		t.Errorf("a chain: %d atoms, %v", len(features), err)
+	}
+}

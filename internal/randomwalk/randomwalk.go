@@ -3,6 +3,8 @@ package randomwalk
 
 import (
 	"context"
+	"errors"
+	"math"
 	"strconv"
 
 	"github.com/sftseq/sftseq/seq"
@@ -26,6 +28,14 @@ func Names(steps int) (names []string) {
 // costs at most steps × nodes × edges additions, and less where few nodes are within reach. A sum has
 // the order of the edges.
 func Append(ctx context.Context, features [][]float32, edges []seq.Edge, steps int) error {
+	return AppendWithin(ctx, features, edges, steps, math.MaxInt)
+}
+
+// ErrTooLong is of walks that take more additions than they may.
+var ErrTooLong = errors.New("its random walks take too long")
+
+// AppendWithin is [Append] with so many additions at most, for a graph that somebody waits for.
+func AppendWithin(ctx context.Context, features [][]float32, edges []seq.Edge, steps, additions int) error {
 	if steps == 0 {
 		return nil
 	}
@@ -53,13 +63,20 @@ func Append(ctx context.Context, features [][]float32, edges []seq.Edge, steps i
 			there = there[:0]
 			for _, i := range here {
 				out := targets[first[i]:first[i+1]]
+				if additions -= len(out); additions < 0 {
+					return ErrTooLong
+				}
+				p := at[i] / float64(len(out))
+				at[i] = 0
+				if p == 0 { // it was too small a number: a node that it leads to would not count as there
+					continue
+				}
 				for _, t := range out {
 					if to[t] == 0 {
 						there = append(there, t)
 					}
-					to[t] += at[i] / float64(len(out))
+					to[t] += p
 				}
-				at[i] = 0
 			}
 			at, to, here, there = to, at, there, here
 			features[from] = append(features[from], float32(at[from]))

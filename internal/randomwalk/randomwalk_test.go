@@ -86,6 +86,35 @@ func TestWalkDense(t *testing.T) {
 	}
 }
 
+// TestWalkVanishes: where a probability becomes too small a number, a node is still there once. Each node
+// of the chain has two edges onward and many to a dead end.
+func TestWalkVanishes(t *testing.T) {
+	const chain, dead, steps = 100, 3000, 120
+	x := &seq.Example{Features: make([][]float32, chain+1)}
+	for i := range int32(chain - 1) {
+		x.Edges = append(x.Edges, seq.Edge{Source: i, Target: i + 1}, seq.Edge{Source: i, Target: i + 1})
+		for range dead {
+			x.Edges = append(x.Edges, seq.Edge{Source: i, Target: chain})
+		}
+	}
+	// A node of the chain is reached once from each before it, and has dead+2 edges.
+	if err := AppendWithin(t.Context(), x.Features, x.Edges, steps, chain*chain/2*(dead+2)); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestWithin: walks end when they have taken all the additions that they may.
+func TestWithin(t *testing.T) {
+	triangle := func() *seq.Example { return undirected(3, [2]int32{0, 1}, [2]int32{1, 2}, [2]int32{2, 0}) }
+	// From each of three nodes the first step adds along 2 edges, the second along 4.
+	if x := triangle(); AppendWithin(t.Context(), x.Features, x.Edges, 2, 18) != nil {
+		t.Error("18 additions are too few")
+	}
+	if x := triangle(); AppendWithin(t.Context(), x.Features, x.Edges, 2, 17) != ErrTooLong {
+		t.Error("17 additions are enough")
+	}
+}
+
 // TestCancelled: a walk ends with its context.
 func TestCancelled(t *testing.T) {
 	done, cancel := context.WithCancel(t.Context())

@@ -134,8 +134,11 @@ func TestMoleculesOfLines(t *testing.T) {
 	if r := graphs.Parse([]byte(`{"features":[[1,2]],"edges":[],"smiles":"C"}`), 3, nil); r.Failure != nil {
 		t.Errorf("%+v", r.Failure)
 	}
-	for _, text := range []string{strings.Repeat("C(N)", 900), strings.Repeat("[13CH3+]", 500), strings.Repeat("C1CC1", 700)} {
+	for i, text := range []string{strings.Repeat("C(N)", 900), strings.Repeat("[13CH3+]", 500), strings.Repeat("C1CC1", 700), strings.Repeat("C(N)", 900)} {
 		line := []byte(`{"smiles":"` + text + `"}`)
+		if i == 3 {
+			line = []byte(`{"sm\u0069les":"` + text + `"}`) // another way to write the name
+		}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		r := p.Parse(line, 1, nil)

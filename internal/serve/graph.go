@@ -31,12 +31,18 @@ func (c *call) graph(path string, fields map[string]json.RawMessage, suffix stri
 		return nil, badParam(path+edgesField, "the model knows no edges")
 	}
 	most := parser.MemoryOf(featuresField, features) + parser.MemoryOf(edgesField, edges)
+	return c.readGraph(path, q, len(features)+len(edges), most, func() (string, error) { return parser.ReadGraph(q.graph, features, edges) })
+}
+
+// readGraph has read make the graph of so many bytes, which takes at most that much memory. What the
+// graph does not take is given back. An error is of the field that read names.
+func (c *call) readGraph(path string, q *sequence, bytes int, most int64, read func() (field string, err error)) (*sequence, error) {
 	if err := c.reserve(most); err != nil {
 		return nil, err
 	}
 	var field string
 	var bad error
-	if stopped := c.do(len(features)+len(edges), func() { field, bad = parser.ReadGraph(q.graph, features, edges) }); stopped != nil {
+	if stopped := c.do(bytes, func() { field, bad = read() }); stopped != nil {
 		c.free(most)
 		return nil, stopped
 	}
@@ -58,18 +64,5 @@ func (c *call) molecule(path string, fields map[string]json.RawMessage) (*sequen
 	if err := parser.ReadsMolecules(); err != nil {
 		return nil, badParam(q.field, "%v", err)
 	}
-	most := parser.MemoryOf(smilesField, value)
-	if err := c.reserve(most); err != nil {
-		return nil, err
-	}
-	var bad error
-	if stopped := c.do(len(value), func() { bad = parser.ReadMolecule(q.graph, value) }); stopped != nil {
-		c.free(most)
-		return nil, stopped
-	}
-	c.free(most - q.graph.Bytes())
-	if bad != nil {
-		return nil, badParam(q.field, "%v", bad)
-	}
-	return q, nil
+	return c.readGraph(path, q, len(value), parser.MemoryOf(smilesField, value), func() (string, error) { return smilesField, parser.ReadMolecule(q.graph, value) })
 }
