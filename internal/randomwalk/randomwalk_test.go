@@ -89,7 +89,7 @@ func TestWalkDense(t *testing.T) {
 // TestWalkVanishes: where a probability becomes too small a number, a node is still there once. Each node
 // of the chain has two edges onward and many to a dead end.
 func TestWalkVanishes(t *testing.T) {
-	const chain, dead, steps = 100, 3000, 120
+	const chain, dead, steps = 125, 3000, 125
 	x := &seq.Example{Features: make([][]float32, chain+1)}
 	for i := range int32(chain - 1) {
 		x.Edges = append(x.Edges, seq.Edge{Source: i, Target: i + 1}, seq.Edge{Source: i, Target: i + 1})
