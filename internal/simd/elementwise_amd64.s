@@ -744,6 +744,335 @@ sweep_end:
 	VZEROUPPER
 	RET
 
+// func addAVX2(y []float32, a []float32, b []float32)
+// Requires: AVX
+TEXT ·addAVX2(SB), NOSPLIT, $0-72
+	MOVQ y_base+0(FP), AX
+	MOVQ a_base+24(FP), CX
+	MOVQ b_base+48(FP), DX
+	MOVQ y_len+8(FP), BX
+	XORQ SI, SI
+	SUBQ $0x00000020, BX
+	JLT  sweep_vectors_done
+
+sweep_vectors:
+	VMOVUPS (CX)(SI*4), Y0
+	VMOVUPS 32(CX)(SI*4), Y1
+	VMOVUPS 64(CX)(SI*4), Y2
+	VMOVUPS 96(CX)(SI*4), Y3
+	VADDPS  (DX)(SI*4), Y0, Y0
+	VADDPS  32(DX)(SI*4), Y1, Y1
+	VADDPS  64(DX)(SI*4), Y2, Y2
+	VADDPS  96(DX)(SI*4), Y3, Y3
+	VMOVUPS Y0, (AX)(SI*4)
+	VMOVUPS Y1, 32(AX)(SI*4)
+	VMOVUPS Y2, 64(AX)(SI*4)
+	VMOVUPS Y3, 96(AX)(SI*4)
+	ADDQ    $0x00000020, SI
+	SUBQ    $0x00000020, BX
+	JGE     sweep_vectors
+
+sweep_vectors_done:
+	ADDQ $0x00000020, BX
+	SUBQ $0x00000008, BX
+	JLT  sweep_vector_done
+
+sweep_vector:
+	VMOVUPS (CX)(SI*4), Y0
+	VADDPS  (DX)(SI*4), Y0, Y0
+	VMOVUPS Y0, (AX)(SI*4)
+	ADDQ    $0x00000008, SI
+	SUBQ    $0x00000008, BX
+	JGE     sweep_vector
+
+sweep_vector_done:
+	ADDQ       $0x00000008, BX
+	JZ         sweep_end
+	LEAQ       ones_then_zeros<>+0(SB), DI
+	NEGQ       BX
+	VMOVUPS    32(DI)(BX*4), Y0
+	VMASKMOVPS (CX)(SI*4), Y0, Y1
+	VMASKMOVPS (DX)(SI*4), Y0, Y2
+	VADDPS     Y2, Y1, Y1
+	VMASKMOVPS Y1, Y0, (AX)(SI*4)
+
+sweep_end:
+	VZEROUPPER
+	RET
+
+// func addScaledAVX2(y []float32, a []float32, b []float32, scale float32)
+// Requires: AVX, FMA3
+TEXT ·addScaledAVX2(SB), NOSPLIT, $0-76
+	MOVQ         y_base+0(FP), AX
+	MOVQ         a_base+24(FP), CX
+	MOVQ         b_base+48(FP), DX
+	VBROADCASTSS scale+72(FP), Y0
+	MOVQ         y_len+8(FP), BX
+	XORQ         SI, SI
+	SUBQ         $0x00000020, BX
+	JLT          sweep_vectors_done
+
+sweep_vectors:
+	VMOVUPS     (CX)(SI*4), Y1
+	VMOVUPS     32(CX)(SI*4), Y2
+	VMOVUPS     64(CX)(SI*4), Y3
+	VMOVUPS     96(CX)(SI*4), Y4
+	VFMADD231PS (DX)(SI*4), Y0, Y1
+	VFMADD231PS 32(DX)(SI*4), Y0, Y2
+	VFMADD231PS 64(DX)(SI*4), Y0, Y3
+	VFMADD231PS 96(DX)(SI*4), Y0, Y4
+	VMOVUPS     Y1, (AX)(SI*4)
+	VMOVUPS     Y2, 32(AX)(SI*4)
+	VMOVUPS     Y3, 64(AX)(SI*4)
+	VMOVUPS     Y4, 96(AX)(SI*4)
+	ADDQ        $0x00000020, SI
+	SUBQ        $0x00000020, BX
+	JGE         sweep_vectors
+
+sweep_vectors_done:
+	ADDQ $0x00000020, BX
+	SUBQ $0x00000008, BX
+	JLT  sweep_vector_done
+
+sweep_vector:
+	VMOVUPS     (CX)(SI*4), Y1
+	VFMADD231PS (DX)(SI*4), Y0, Y1
+	VMOVUPS     Y1, (AX)(SI*4)
+	ADDQ        $0x00000008, SI
+	SUBQ        $0x00000008, BX
+	JGE         sweep_vector
+
+sweep_vector_done:
+	ADDQ        $0x00000008, BX
+	JZ          sweep_end
+	LEAQ        ones_then_zeros<>+0(SB), DI
+	NEGQ        BX
+	VMOVUPS     32(DI)(BX*4), Y1
+	VMASKMOVPS  (CX)(SI*4), Y1, Y2
+	VMASKMOVPS  (DX)(SI*4), Y1, Y3
+	VFMADD231PS Y3, Y0, Y2
+	VMASKMOVPS  Y2, Y1, (AX)(SI*4)
+
+sweep_end:
+	VZEROUPPER
+	RET
+
+// func scaleAVX2(y []float32, x []float32, scale float32)
+// Requires: AVX
+TEXT ·scaleAVX2(SB), NOSPLIT, $0-52
+	MOVQ         y_base+0(FP), AX
+	MOVQ         x_base+24(FP), CX
+	VBROADCASTSS scale+48(FP), Y0
+	MOVQ         y_len+8(FP), DX
+	XORQ         BX, BX
+	SUBQ         $0x00000020, DX
+	JLT          sweep_vectors_done
+
+sweep_vectors:
+	VMOVUPS (CX)(BX*4), Y1
+	VMOVUPS 32(CX)(BX*4), Y2
+	VMOVUPS 64(CX)(BX*4), Y3
+	VMOVUPS 96(CX)(BX*4), Y4
+	VMULPS  Y0, Y1, Y1
+	VMULPS  Y0, Y2, Y2
+	VMULPS  Y0, Y3, Y3
+	VMULPS  Y0, Y4, Y4
+	VMOVUPS Y1, (AX)(BX*4)
+	VMOVUPS Y2, 32(AX)(BX*4)
+	VMOVUPS Y3, 64(AX)(BX*4)
+	VMOVUPS Y4, 96(AX)(BX*4)
+	ADDQ    $0x00000020, BX
+	SUBQ    $0x00000020, DX
+	JGE     sweep_vectors
+
+sweep_vectors_done:
+	ADDQ $0x00000020, DX
+	SUBQ $0x00000008, DX
+	JLT  sweep_vector_done
+
+sweep_vector:
+	VMOVUPS (CX)(BX*4), Y1
+	VMULPS  Y0, Y1, Y1
+	VMOVUPS Y1, (AX)(BX*4)
+	ADDQ    $0x00000008, BX
+	SUBQ    $0x00000008, DX
+	JGE     sweep_vector
+
+sweep_vector_done:
+	ADDQ       $0x00000008, DX
+	JZ         sweep_end
+	LEAQ       ones_then_zeros<>+0(SB), SI
+	NEGQ       DX
+	VMOVUPS    32(SI)(DX*4), Y1
+	VMASKMOVPS (CX)(BX*4), Y1, Y2
+	VMULPS     Y0, Y2, Y2
+	VMASKMOVPS Y2, Y1, (AX)(BX*4)
+
+sweep_end:
+	VZEROUPPER
+	RET
+
+// func mixAVX2(y []float32, a []float32, b []float32, weight float32)
+// Requires: AVX, FMA3
+TEXT ·mixAVX2(SB), NOSPLIT, $0-76
+	MOVQ         y_base+0(FP), AX
+	MOVQ         a_base+24(FP), CX
+	MOVQ         b_base+48(FP), DX
+	VBROADCASTSS weight+72(FP), Y0
+	VBROADCASTSS c3f800000<>+0(SB), Y1
+	VSUBPS       Y0, Y1, Y1
+	MOVQ         y_len+8(FP), BX
+	XORQ         SI, SI
+	SUBQ         $0x00000020, BX
+	JLT          sweep_vectors_done
+
+sweep_vectors:
+	VMOVUPS     (CX)(SI*4), Y2
+	VMOVUPS     32(CX)(SI*4), Y3
+	VMOVUPS     64(CX)(SI*4), Y4
+	VMOVUPS     96(CX)(SI*4), Y5
+	VMULPS      Y0, Y2, Y2
+	VMULPS      Y0, Y3, Y3
+	VMULPS      Y0, Y4, Y4
+	VMULPS      Y0, Y5, Y5
+	VFMADD231PS (DX)(SI*4), Y1, Y2
+	VFMADD231PS 32(DX)(SI*4), Y1, Y3
+	VFMADD231PS 64(DX)(SI*4), Y1, Y4
+	VFMADD231PS 96(DX)(SI*4), Y1, Y5
+	VMOVUPS     Y2, (AX)(SI*4)
+	VMOVUPS     Y3, 32(AX)(SI*4)
+	VMOVUPS     Y4, 64(AX)(SI*4)
+	VMOVUPS     Y5, 96(AX)(SI*4)
+	ADDQ        $0x00000020, SI
+	SUBQ        $0x00000020, BX
+	JGE         sweep_vectors
+
+sweep_vectors_done:
+	ADDQ $0x00000020, BX
+	SUBQ $0x00000008, BX
+	JLT  sweep_vector_done
+
+sweep_vector:
+	VMOVUPS     (CX)(SI*4), Y2
+	VMULPS      Y0, Y2, Y2
+	VFMADD231PS (DX)(SI*4), Y1, Y2
+	VMOVUPS     Y2, (AX)(SI*4)
+	ADDQ        $0x00000008, SI
+	SUBQ        $0x00000008, BX
+	JGE         sweep_vector
+
+sweep_vector_done:
+	ADDQ        $0x00000008, BX
+	JZ          sweep_end
+	LEAQ        ones_then_zeros<>+0(SB), DI
+	NEGQ        BX
+	VMOVUPS     32(DI)(BX*4), Y2
+	VMASKMOVPS  (CX)(SI*4), Y2, Y3
+	VMULPS      Y0, Y3, Y3
+	VMASKMOVPS  (DX)(SI*4), Y2, Y0
+	VFMADD231PS Y0, Y1, Y3
+	VMASKMOVPS  Y3, Y2, (AX)(SI*4)
+
+sweep_end:
+	VZEROUPPER
+	RET
+
+DATA c3f800000<>+0(SB)/4, $0x3f800000
+GLOBL c3f800000<>(SB), RODATA|NOPTR, $4
+
+// func mixBackwardAVX2(da []float32, db []float32, dy []float32, a []float32, b []float32, weight float32) float32
+// Requires: AVX, FMA3
+TEXT ·mixBackwardAVX2(SB), NOSPLIT, $0-132
+	MOVQ         da_base+0(FP), AX
+	MOVQ         db_base+24(FP), CX
+	MOVQ         dy_base+48(FP), DX
+	MOVQ         a_base+72(FP), BX
+	MOVQ         b_base+96(FP), SI
+	VBROADCASTSS weight+120(FP), Y0
+	VBROADCASTSS c3f800000<>+0(SB), Y1
+	VSUBPS       Y0, Y1, Y1
+	VXORPS       Y2, Y2, Y2
+	VXORPS       Y3, Y3, Y3
+	MOVQ         dy_len+56(FP), DI
+	XORQ         R8, R8
+	SUBQ         $0x00000010, DI
+	JLT          sweep_vectors_done
+
+sweep_vectors:
+	VMOVUPS     (DX)(R8*4), Y4
+	VMOVUPS     32(DX)(R8*4), Y5
+	VMOVUPS     (BX)(R8*4), Y6
+	VMOVUPS     32(BX)(R8*4), Y7
+	VSUBPS      (SI)(R8*4), Y6, Y6
+	VSUBPS      32(SI)(R8*4), Y7, Y7
+	VFMADD231PS Y4, Y6, Y2
+	VFMADD231PS Y5, Y7, Y3
+	VMOVUPS     (AX)(R8*4), Y6
+	VMOVUPS     32(AX)(R8*4), Y7
+	VFMADD231PS Y4, Y0, Y6
+	VFMADD231PS Y5, Y0, Y7
+	VMOVUPS     Y6, (AX)(R8*4)
+	VMOVUPS     Y7, 32(AX)(R8*4)
+	VMOVUPS     (CX)(R8*4), Y6
+	VMOVUPS     32(CX)(R8*4), Y7
+	VFMADD231PS Y4, Y1, Y6
+	VFMADD231PS Y5, Y1, Y7
+	VMOVUPS     Y6, (CX)(R8*4)
+	VMOVUPS     Y7, 32(CX)(R8*4)
+	ADDQ        $0x00000010, R8
+	SUBQ        $0x00000010, DI
+	JGE         sweep_vectors
+
+sweep_vectors_done:
+	ADDQ $0x00000010, DI
+	SUBQ $0x00000008, DI
+	JLT  sweep_vector_done
+
+sweep_vector:
+	VMOVUPS     (DX)(R8*4), Y4
+	VMOVUPS     (BX)(R8*4), Y5
+	VSUBPS      (SI)(R8*4), Y5, Y5
+	VFMADD231PS Y4, Y5, Y2
+	VMOVUPS     (AX)(R8*4), Y5
+	VFMADD231PS Y4, Y0, Y5
+	VMOVUPS     Y5, (AX)(R8*4)
+	VMOVUPS     (CX)(R8*4), Y5
+	VFMADD231PS Y4, Y1, Y5
+	VMOVUPS     Y5, (CX)(R8*4)
+	ADDQ        $0x00000008, R8
+	SUBQ        $0x00000008, DI
+	JGE         sweep_vector
+
+sweep_vector_done:
+	ADDQ        $0x00000008, DI
+	JZ          sweep_end
+	LEAQ        ones_then_zeros<>+0(SB), R9
+	NEGQ        DI
+	VMOVUPS     32(R9)(DI*4), Y4
+	VMASKMOVPS  (DX)(R8*4), Y4, Y5
+	VMASKMOVPS  (BX)(R8*4), Y4, Y6
+	VMASKMOVPS  (SI)(R8*4), Y4, Y7
+	VSUBPS      Y7, Y6, Y6
+	VFMADD231PS Y5, Y6, Y2
+	VMASKMOVPS  (AX)(R8*4), Y4, Y6
+	VFMADD231PS Y5, Y0, Y6
+	VMASKMOVPS  Y6, Y4, (AX)(R8*4)
+	VMASKMOVPS  (CX)(R8*4), Y4, Y0
+	VFMADD231PS Y5, Y1, Y0
+	VMASKMOVPS  Y0, Y4, (CX)(R8*4)
+
+sweep_end:
+	VADDPS     Y3, Y2, Y2
+	VPERM2F128 $0x01, Y2, Y2, Y0
+	VADDPS     Y0, Y2, Y2
+	VSHUFPS    $0x4e, Y2, Y2, Y0
+	VADDPS     Y0, Y2, Y2
+	VSHUFPS    $0xb1, Y2, Y2, Y0
+	VADDPS     Y0, Y2, Y2
+	VMOVSS     X2, ret+128(FP)
+	VZEROUPPER
+	RET
+
 // func geluAVX2(y []float32, x []float32)
 // Requires: AVX, AVX2, FMA3
 TEXT ·geluAVX2(SB), NOSPLIT, $0-48
@@ -960,9 +1289,6 @@ sweep_vector_done:
 sweep_end:
 	VZEROUPPER
 	RET
-
-DATA c3f800000<>+0(SB)/4, $0x3f800000
-GLOBL c3f800000<>(SB), RODATA|NOPTR, $4
 
 DATA w3e99999a<>+0(SB)/4, $0x3e99999a
 DATA w3e99999a<>+4(SB)/4, $0x3e99999a
@@ -1328,332 +1654,6 @@ DATA w3ecc422a<>+52(SB)/4, $0x3ecc422a
 DATA w3ecc422a<>+56(SB)/4, $0x3ecc422a
 DATA w3ecc422a<>+60(SB)/4, $0x3ecc422a
 GLOBL w3ecc422a<>(SB), RODATA|NOPTR, $64
-
-// func addAVX2(y []float32, a []float32, b []float32)
-// Requires: AVX
-TEXT ·addAVX2(SB), NOSPLIT, $0-72
-	MOVQ y_base+0(FP), AX
-	MOVQ a_base+24(FP), CX
-	MOVQ b_base+48(FP), DX
-	MOVQ y_len+8(FP), BX
-	XORQ SI, SI
-	SUBQ $0x00000020, BX
-	JLT  sweep_vectors_done
-
-sweep_vectors:
-	VMOVUPS (CX)(SI*4), Y0
-	VMOVUPS 32(CX)(SI*4), Y1
-	VMOVUPS 64(CX)(SI*4), Y2
-	VMOVUPS 96(CX)(SI*4), Y3
-	VADDPS  (DX)(SI*4), Y0, Y0
-	VADDPS  32(DX)(SI*4), Y1, Y1
-	VADDPS  64(DX)(SI*4), Y2, Y2
-	VADDPS  96(DX)(SI*4), Y3, Y3
-	VMOVUPS Y0, (AX)(SI*4)
-	VMOVUPS Y1, 32(AX)(SI*4)
-	VMOVUPS Y2, 64(AX)(SI*4)
-	VMOVUPS Y3, 96(AX)(SI*4)
-	ADDQ    $0x00000020, SI
-	SUBQ    $0x00000020, BX
-	JGE     sweep_vectors
-
-sweep_vectors_done:
-	ADDQ $0x00000020, BX
-	SUBQ $0x00000008, BX
-	JLT  sweep_vector_done
-
-sweep_vector:
-	VMOVUPS (CX)(SI*4), Y0
-	VADDPS  (DX)(SI*4), Y0, Y0
-	VMOVUPS Y0, (AX)(SI*4)
-	ADDQ    $0x00000008, SI
-	SUBQ    $0x00000008, BX
-	JGE     sweep_vector
-
-sweep_vector_done:
-	ADDQ       $0x00000008, BX
-	JZ         sweep_end
-	LEAQ       ones_then_zeros<>+0(SB), DI
-	NEGQ       BX
-	VMOVUPS    32(DI)(BX*4), Y0
-	VMASKMOVPS (CX)(SI*4), Y0, Y1
-	VMASKMOVPS (DX)(SI*4), Y0, Y2
-	VADDPS     Y2, Y1, Y1
-	VMASKMOVPS Y1, Y0, (AX)(SI*4)
-
-sweep_end:
-	VZEROUPPER
-	RET
-
-// func addScaledAVX2(y []float32, a []float32, b []float32, scale float32)
-// Requires: AVX, FMA3
-TEXT ·addScaledAVX2(SB), NOSPLIT, $0-76
-	MOVQ         y_base+0(FP), AX
-	MOVQ         a_base+24(FP), CX
-	MOVQ         b_base+48(FP), DX
-	VBROADCASTSS scale+72(FP), Y0
-	MOVQ         y_len+8(FP), BX
-	XORQ         SI, SI
-	SUBQ         $0x00000020, BX
-	JLT          sweep_vectors_done
-
-sweep_vectors:
-	VMOVUPS     (CX)(SI*4), Y1
-	VMOVUPS     32(CX)(SI*4), Y2
-	VMOVUPS     64(CX)(SI*4), Y3
-	VMOVUPS     96(CX)(SI*4), Y4
-	VFMADD231PS (DX)(SI*4), Y0, Y1
-	VFMADD231PS 32(DX)(SI*4), Y0, Y2
-	VFMADD231PS 64(DX)(SI*4), Y0, Y3
-	VFMADD231PS 96(DX)(SI*4), Y0, Y4
-	VMOVUPS     Y1, (AX)(SI*4)
-	VMOVUPS     Y2, 32(AX)(SI*4)
-	VMOVUPS     Y3, 64(AX)(SI*4)
-	VMOVUPS     Y4, 96(AX)(SI*4)
-	ADDQ        $0x00000020, SI
-	SUBQ        $0x00000020, BX
-	JGE         sweep_vectors
-
-sweep_vectors_done:
-	ADDQ $0x00000020, BX
-	SUBQ $0x00000008, BX
-	JLT  sweep_vector_done
-
-sweep_vector:
-	VMOVUPS     (CX)(SI*4), Y1
-	VFMADD231PS (DX)(SI*4), Y0, Y1
-	VMOVUPS     Y1, (AX)(SI*4)
-	ADDQ        $0x00000008, SI
-	SUBQ        $0x00000008, BX
-	JGE         sweep_vector
-
-sweep_vector_done:
-	ADDQ        $0x00000008, BX
-	JZ          sweep_end
-	LEAQ        ones_then_zeros<>+0(SB), DI
-	NEGQ        BX
-	VMOVUPS     32(DI)(BX*4), Y1
-	VMASKMOVPS  (CX)(SI*4), Y1, Y2
-	VMASKMOVPS  (DX)(SI*4), Y1, Y3
-	VFMADD231PS Y3, Y0, Y2
-	VMASKMOVPS  Y2, Y1, (AX)(SI*4)
-
-sweep_end:
-	VZEROUPPER
-	RET
-
-// func scaleAVX2(y []float32, x []float32, scale float32)
-// Requires: AVX
-TEXT ·scaleAVX2(SB), NOSPLIT, $0-52
-	MOVQ         y_base+0(FP), AX
-	MOVQ         x_base+24(FP), CX
-	VBROADCASTSS scale+48(FP), Y0
-	MOVQ         y_len+8(FP), DX
-	XORQ         BX, BX
-	SUBQ         $0x00000020, DX
-	JLT          sweep_vectors_done
-
-sweep_vectors:
-	VMOVUPS (CX)(BX*4), Y1
-	VMOVUPS 32(CX)(BX*4), Y2
-	VMOVUPS 64(CX)(BX*4), Y3
-	VMOVUPS 96(CX)(BX*4), Y4
-	VMULPS  Y0, Y1, Y1
-	VMULPS  Y0, Y2, Y2
-	VMULPS  Y0, Y3, Y3
-	VMULPS  Y0, Y4, Y4
-	VMOVUPS Y1, (AX)(BX*4)
-	VMOVUPS Y2, 32(AX)(BX*4)
-	VMOVUPS Y3, 64(AX)(BX*4)
-	VMOVUPS Y4, 96(AX)(BX*4)
-	ADDQ    $0x00000020, BX
-	SUBQ    $0x00000020, DX
-	JGE     sweep_vectors
-
-sweep_vectors_done:
-	ADDQ $0x00000020, DX
-	SUBQ $0x00000008, DX
-	JLT  sweep_vector_done
-
-sweep_vector:
-	VMOVUPS (CX)(BX*4), Y1
-	VMULPS  Y0, Y1, Y1
-	VMOVUPS Y1, (AX)(BX*4)
-	ADDQ    $0x00000008, BX
-	SUBQ    $0x00000008, DX
-	JGE     sweep_vector
-
-sweep_vector_done:
-	ADDQ       $0x00000008, DX
-	JZ         sweep_end
-	LEAQ       ones_then_zeros<>+0(SB), SI
-	NEGQ       DX
-	VMOVUPS    32(SI)(DX*4), Y1
-	VMASKMOVPS (CX)(BX*4), Y1, Y2
-	VMULPS     Y0, Y2, Y2
-	VMASKMOVPS Y2, Y1, (AX)(BX*4)
-
-sweep_end:
-	VZEROUPPER
-	RET
-
-// func mixAVX2(y []float32, a []float32, b []float32, weight float32)
-// Requires: AVX, FMA3
-TEXT ·mixAVX2(SB), NOSPLIT, $0-76
-	MOVQ         y_base+0(FP), AX
-	MOVQ         a_base+24(FP), CX
-	MOVQ         b_base+48(FP), DX
-	VBROADCASTSS weight+72(FP), Y0
-	VBROADCASTSS c3f800000<>+0(SB), Y1
-	VSUBPS       Y0, Y1, Y1
-	MOVQ         y_len+8(FP), BX
-	XORQ         SI, SI
-	SUBQ         $0x00000020, BX
-	JLT          sweep_vectors_done
-
-sweep_vectors:
-	VMOVUPS     (CX)(SI*4), Y2
-	VMOVUPS     32(CX)(SI*4), Y3
-	VMOVUPS     64(CX)(SI*4), Y4
-	VMOVUPS     96(CX)(SI*4), Y5
-	VMULPS      Y0, Y2, Y2
-	VMULPS      Y0, Y3, Y3
-	VMULPS      Y0, Y4, Y4
-	VMULPS      Y0, Y5, Y5
-	VFMADD231PS (DX)(SI*4), Y1, Y2
-	VFMADD231PS 32(DX)(SI*4), Y1, Y3
-	VFMADD231PS 64(DX)(SI*4), Y1, Y4
-	VFMADD231PS 96(DX)(SI*4), Y1, Y5
-	VMOVUPS     Y2, (AX)(SI*4)
-	VMOVUPS     Y3, 32(AX)(SI*4)
-	VMOVUPS     Y4, 64(AX)(SI*4)
-	VMOVUPS     Y5, 96(AX)(SI*4)
-	ADDQ        $0x00000020, SI
-	SUBQ        $0x00000020, BX
-	JGE         sweep_vectors
-
-sweep_vectors_done:
-	ADDQ $0x00000020, BX
-	SUBQ $0x00000008, BX
-	JLT  sweep_vector_done
-
-sweep_vector:
-	VMOVUPS     (CX)(SI*4), Y2
-	VMULPS      Y0, Y2, Y2
-	VFMADD231PS (DX)(SI*4), Y1, Y2
-	VMOVUPS     Y2, (AX)(SI*4)
-	ADDQ        $0x00000008, SI
-	SUBQ        $0x00000008, BX
-	JGE         sweep_vector
-
-sweep_vector_done:
-	ADDQ        $0x00000008, BX
-	JZ          sweep_end
-	LEAQ        ones_then_zeros<>+0(SB), DI
-	NEGQ        BX
-	VMOVUPS     32(DI)(BX*4), Y2
-	VMASKMOVPS  (CX)(SI*4), Y2, Y3
-	VMULPS      Y0, Y3, Y3
-	VMASKMOVPS  (DX)(SI*4), Y2, Y0
-	VFMADD231PS Y0, Y1, Y3
-	VMASKMOVPS  Y3, Y2, (AX)(SI*4)
-
-sweep_end:
-	VZEROUPPER
-	RET
-
-// func mixBackwardAVX2(da []float32, db []float32, dy []float32, a []float32, b []float32, weight float32) float32
-// Requires: AVX, FMA3
-TEXT ·mixBackwardAVX2(SB), NOSPLIT, $0-132
-	MOVQ         da_base+0(FP), AX
-	MOVQ         db_base+24(FP), CX
-	MOVQ         dy_base+48(FP), DX
-	MOVQ         a_base+72(FP), BX
-	MOVQ         b_base+96(FP), SI
-	VBROADCASTSS weight+120(FP), Y0
-	VBROADCASTSS c3f800000<>+0(SB), Y1
-	VSUBPS       Y0, Y1, Y1
-	VXORPS       Y2, Y2, Y2
-	VXORPS       Y3, Y3, Y3
-	MOVQ         dy_len+56(FP), DI
-	XORQ         R8, R8
-	SUBQ         $0x00000010, DI
-	JLT          sweep_vectors_done
-
-sweep_vectors:
-	VMOVUPS     (DX)(R8*4), Y4
-	VMOVUPS     32(DX)(R8*4), Y5
-	VMOVUPS     (BX)(R8*4), Y6
-	VMOVUPS     32(BX)(R8*4), Y7
-	VSUBPS      (SI)(R8*4), Y6, Y6
-	VSUBPS      32(SI)(R8*4), Y7, Y7
-	VFMADD231PS Y4, Y6, Y2
-	VFMADD231PS Y5, Y7, Y3
-	VMOVUPS     (AX)(R8*4), Y6
-	VMOVUPS     32(AX)(R8*4), Y7
-	VFMADD231PS Y4, Y0, Y6
-	VFMADD231PS Y5, Y0, Y7
-	VMOVUPS     Y6, (AX)(R8*4)
-	VMOVUPS     Y7, 32(AX)(R8*4)
-	VMOVUPS     (CX)(R8*4), Y6
-	VMOVUPS     32(CX)(R8*4), Y7
-	VFMADD231PS Y4, Y1, Y6
-	VFMADD231PS Y5, Y1, Y7
-	VMOVUPS     Y6, (CX)(R8*4)
-	VMOVUPS     Y7, 32(CX)(R8*4)
-	ADDQ        $0x00000010, R8
-	SUBQ        $0x00000010, DI
-	JGE         sweep_vectors
-
-sweep_vectors_done:
-	ADDQ $0x00000010, DI
-	SUBQ $0x00000008, DI
-	JLT  sweep_vector_done
-
-sweep_vector:
-	VMOVUPS     (DX)(R8*4), Y4
-	VMOVUPS     (BX)(R8*4), Y5
-	VSUBPS      (SI)(R8*4), Y5, Y5
-	VFMADD231PS Y4, Y5, Y2
-	VMOVUPS     (AX)(R8*4), Y5
-	VFMADD231PS Y4, Y0, Y5
-	VMOVUPS     Y5, (AX)(R8*4)
-	VMOVUPS     (CX)(R8*4), Y5
-	VFMADD231PS Y4, Y1, Y5
-	VMOVUPS     Y5, (CX)(R8*4)
-	ADDQ        $0x00000008, R8
-	SUBQ        $0x00000008, DI
-	JGE         sweep_vector
-
-sweep_vector_done:
-	ADDQ        $0x00000008, DI
-	JZ          sweep_end
-	LEAQ        ones_then_zeros<>+0(SB), R9
-	NEGQ        DI
-	VMOVUPS     32(R9)(DI*4), Y4
-	VMASKMOVPS  (DX)(R8*4), Y4, Y5
-	VMASKMOVPS  (BX)(R8*4), Y4, Y6
-	VMASKMOVPS  (SI)(R8*4), Y4, Y7
-	VSUBPS      Y7, Y6, Y6
-	VFMADD231PS Y5, Y6, Y2
-	VMASKMOVPS  (AX)(R8*4), Y4, Y6
-	VFMADD231PS Y5, Y0, Y6
-	VMASKMOVPS  Y6, Y4, (AX)(R8*4)
-	VMASKMOVPS  (CX)(R8*4), Y4, Y0
-	VFMADD231PS Y5, Y1, Y0
-	VMASKMOVPS  Y0, Y4, (CX)(R8*4)
-
-sweep_end:
-	VADDPS     Y3, Y2, Y2
-	VPERM2F128 $0x01, Y2, Y2, Y0
-	VADDPS     Y0, Y2, Y2
-	VSHUFPS    $0x4e, Y2, Y2, Y0
-	VADDPS     Y0, Y2, Y2
-	VSHUFPS    $0xb1, Y2, Y2, Y0
-	VADDPS     Y0, Y2, Y2
-	VMOVSS     X2, ret+128(FP)
-	VZEROUPPER
-	RET
 
 // func maxAVX2(x []float32) float32
 // Requires: AVX
@@ -4762,644 +4762,6 @@ sweep_end:
 	VZEROUPPER
 	RET
 
-// func geluAVX512(y []float32, x []float32)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·geluAVX512(SB), NOSPLIT, $0-48
-	MOVQ y_base+0(FP), AX
-	MOVQ x_base+24(FP), CX
-	MOVQ y_len+8(FP), DX
-	XORQ BX, BX
-	SUBQ $0x00000040, DX
-	JLT  sweep_vectors_done
-
-sweep_vectors:
-	VMOVUPS      (CX)(BX*4), Z0
-	VMOVUPS      64(CX)(BX*4), Z1
-	VMOVUPS      128(CX)(BX*4), Z2
-	VMOVUPS      192(CX)(BX*4), Z3
-	VPORD        w80000000<>+0(SB), Z0, Z4
-	VPORD        w80000000<>+0(SB), Z1, Z5
-	VPORD        w80000000<>+0(SB), Z2, Z6
-	VPORD        w80000000<>+0(SB), Z3, Z7
-	VBROADCASTSS c3f800000<>+0(SB), Z8
-	VFNMADD132PS w3e99999a<>+0(SB), Z8, Z4
-	VDIVPS       Z4, Z8, Z4
-	VBROADCASTSS c3f800000<>+0(SB), Z8
-	VFNMADD132PS w3e99999a<>+0(SB), Z8, Z5
-	VDIVPS       Z5, Z8, Z5
-	VBROADCASTSS c3f800000<>+0(SB), Z8
-	VFNMADD132PS w3e99999a<>+0(SB), Z8, Z6
-	VDIVPS       Z6, Z8, Z6
-	VBROADCASTSS c3f800000<>+0(SB), Z8
-	VFNMADD132PS w3e99999a<>+0(SB), Z8, Z7
-	VDIVPS       Z7, Z8, Z7
-	VMULPS       Z0, Z0, Z0
-	VMULPS       wbf000000<>+0(SB), Z0, Z0
-	VMULPS       Z1, Z1, Z1
-	VMULPS       wbf000000<>+0(SB), Z1, Z1
-	VMULPS       Z2, Z2, Z2
-	VMULPS       wbf000000<>+0(SB), Z2, Z2
-	VMULPS       Z3, Z3, Z3
-	VMULPS       wbf000000<>+0(SB), Z3, Z3
-	VCMPPS       $0x15, wc2aeac4f<>+0(SB), Z0, K1
-	VCMPPS       $0x15, wc2aeac4f<>+0(SB), Z1, K2
-	VCMPPS       $0x15, wc2aeac4f<>+0(SB), Z2, K3
-	VCMPPS       $0x15, wc2aeac4f<>+0(SB), Z3, K4
-	VBROADCASTSS c3fb8aa3b<>+0(SB), Z8
-	VFMADD213PS  w4b40007f<>+0(SB), Z0, Z8
-	VSUBPS       w4b40007f<>+0(SB), Z8, Z12
-	VBROADCASTSS c3fb8aa3b<>+0(SB), Z9
-	VFMADD213PS  w4b40007f<>+0(SB), Z1, Z9
-	VSUBPS       w4b40007f<>+0(SB), Z9, Z13
-	VBROADCASTSS c3fb8aa3b<>+0(SB), Z10
-	VFMADD213PS  w4b40007f<>+0(SB), Z2, Z10
-	VSUBPS       w4b40007f<>+0(SB), Z10, Z14
-	VBROADCASTSS c3fb8aa3b<>+0(SB), Z11
-	VFMADD213PS  w4b40007f<>+0(SB), Z3, Z11
-	VSUBPS       w4b40007f<>+0(SB), Z11, Z15
-	VFNMADD231PS w3f318000<>+0(SB), Z12, Z0
-	VFNMADD231PS wb95e8083<>+0(SB), Z12, Z0
-	VFNMADD231PS w3f318000<>+0(SB), Z13, Z1
-	VFNMADD231PS wb95e8083<>+0(SB), Z13, Z1
-	VFNMADD231PS w3f318000<>+0(SB), Z14, Z2
-	VFNMADD231PS wb95e8083<>+0(SB), Z14, Z2
-	VFNMADD231PS w3f318000<>+0(SB), Z15, Z3
-	VFNMADD231PS wb95e8083<>+0(SB), Z15, Z3
-	VMULPS       Z0, Z0, Z12
-	VMULPS       Z1, Z1, Z13
-	VMULPS       Z2, Z2, Z14
-	VMULPS       Z3, Z3, Z15
-	VBROADCASTSS c3ab511ac<>+0(SB), Z16
-	VFMADD213PS  w3d2aac7a<>+0(SB), Z12, Z16
-	VBROADCASTSS c3ab511ac<>+0(SB), Z17
-	VFMADD213PS  w3d2aac7a<>+0(SB), Z13, Z17
-	VBROADCASTSS c3ab511ac<>+0(SB), Z18
-	VFMADD213PS  w3d2aac7a<>+0(SB), Z14, Z18
-	VBROADCASTSS c3ab511ac<>+0(SB), Z19
-	VFMADD213PS  w3d2aac7a<>+0(SB), Z15, Z19
-	VFMADD231PS  w3c091d35<>+0(SB), Z0, Z16
-	VFMADD231PS  w3c091d35<>+0(SB), Z1, Z17
-	VFMADD231PS  w3c091d35<>+0(SB), Z2, Z18
-	VFMADD231PS  w3c091d35<>+0(SB), Z3, Z19
-	VBROADCASTSS c3e2aaa48<>+0(SB), Z20
-	VFMADD213PS  w3efffffe<>+0(SB), Z0, Z20
-	VBROADCASTSS c3e2aaa48<>+0(SB), Z21
-	VFMADD213PS  w3efffffe<>+0(SB), Z1, Z21
-	VBROADCASTSS c3e2aaa48<>+0(SB), Z22
-	VFMADD213PS  w3efffffe<>+0(SB), Z2, Z22
-	VBROADCASTSS c3e2aaa48<>+0(SB), Z23
-	VFMADD213PS  w3efffffe<>+0(SB), Z3, Z23
-	VFMADD213PS  Z20, Z12, Z16
-	VFMADD213PS  Z0, Z12, Z16
-	VADDPS       w3f800000<>+0(SB), Z16, Z16
-	VFMADD213PS  Z21, Z13, Z17
-	VFMADD213PS  Z1, Z13, Z17
-	VADDPS       w3f800000<>+0(SB), Z17, Z17
-	VFMADD213PS  Z22, Z14, Z18
-	VFMADD213PS  Z2, Z14, Z18
-	VADDPS       w3f800000<>+0(SB), Z18, Z18
-	VFMADD213PS  Z23, Z15, Z19
-	VFMADD213PS  Z3, Z15, Z19
-	VADDPS       w3f800000<>+0(SB), Z19, Z19
-	VPSLLD       $0x17, Z8, Z8
-	VMULPS.Z     Z8, Z16, K1, Z16
-	VPSLLD       $0x17, Z9, Z9
-	VMULPS.Z     Z9, Z17, K2, Z17
-	VPSLLD       $0x17, Z10, Z10
-	VMULPS.Z     Z10, Z18, K3, Z18
-	VPSLLD       $0x17, Z11, Z11
-	VMULPS.Z     Z11, Z19, K4, Z19
-	VBROADCASTSS c3d139ac5<>+0(SB), Z0
-	VFMADD213PS  wbe2285cb<>+0(SB), Z4, Z0
-	VBROADCASTSS c3d139ac5<>+0(SB), Z1
-	VFMADD213PS  wbe2285cb<>+0(SB), Z5, Z1
-	VBROADCASTSS c3d139ac5<>+0(SB), Z2
-	VFMADD213PS  wbe2285cb<>+0(SB), Z6, Z2
-	VBROADCASTSS c3d139ac5<>+0(SB), Z3
-	VFMADD213PS  wbe2285cb<>+0(SB), Z7, Z3
-	VMULPS       Z4, Z4, Z8
-	VMULPS       Z5, Z5, Z9
-	VMULPS       Z6, Z6, Z10
-	VMULPS       Z7, Z7, Z11
-	VBROADCASTSS c3e55fac5<>+0(SB), Z12
-	VFMADD213PS  wbd65c4a8<>+0(SB), Z4, Z12
-	VBROADCASTSS c3e55fac5<>+0(SB), Z13
-	VFMADD213PS  wbd65c4a8<>+0(SB), Z5, Z13
-	VBROADCASTSS c3e55fac5<>+0(SB), Z14
-	VFMADD213PS  wbd65c4a8<>+0(SB), Z6, Z14
-	VBROADCASTSS c3e55fac5<>+0(SB), Z15
-	VFMADD213PS  wbd65c4a8<>+0(SB), Z7, Z15
-	VFMADD213PS  Z12, Z8, Z0
-	VFMADD213PS  Z13, Z9, Z1
-	VFMADD213PS  Z14, Z10, Z2
-	VFMADD213PS  Z15, Z11, Z3
-	VBROADCASTSS c3e04f5a8<>+0(SB), Z12
-	VFMADD213PS  w3dcbd2c2<>+0(SB), Z4, Z12
-	VBROADCASTSS c3e04f5a8<>+0(SB), Z13
-	VFMADD213PS  w3dcbd2c2<>+0(SB), Z5, Z13
-	VBROADCASTSS c3e04f5a8<>+0(SB), Z14
-	VFMADD213PS  w3dcbd2c2<>+0(SB), Z6, Z14
-	VBROADCASTSS c3e04f5a8<>+0(SB), Z15
-	VFMADD213PS  w3dcbd2c2<>+0(SB), Z7, Z15
-	VFMADD213PS  Z12, Z8, Z0
-	VFMADD213PS  Z13, Z9, Z1
-	VFMADD213PS  Z14, Z10, Z2
-	VFMADD213PS  Z15, Z11, Z3
-	VBROADCASTSS c3df76ed8<>+0(SB), Z12
-	VFMADD213PS  w3df4fe0a<>+0(SB), Z4, Z12
-	VBROADCASTSS c3df76ed8<>+0(SB), Z13
-	VFMADD213PS  w3df4fe0a<>+0(SB), Z5, Z13
-	VBROADCASTSS c3df76ed8<>+0(SB), Z14
-	VFMADD213PS  w3df4fe0a<>+0(SB), Z6, Z14
-	VBROADCASTSS c3df76ed8<>+0(SB), Z15
-	VFMADD213PS  w3df4fe0a<>+0(SB), Z7, Z15
-	VFMADD213PS  Z12, Z8, Z0
-	VFMADD213PS  Z13, Z9, Z1
-	VFMADD213PS  Z14, Z10, Z2
-	VFMADD213PS  Z15, Z11, Z3
-	VMOVUPS      (CX)(BX*4), Z8
-	VMOVUPS      64(CX)(BX*4), Z9
-	VMOVUPS      128(CX)(BX*4), Z10
-	VMOVUPS      192(CX)(BX*4), Z11
-	VMULPS       Z4, Z0, Z0
-	VMULPS       Z16, Z0, Z0
-	VBROADCASTSS c3f800000<>+0(SB), Z4
-	VSUBPS       Z0, Z4, Z4
-	VPMOVD2M     Z8, K1
-	VMOVUPS      Z4, Z4
-	VMOVAPS      Z0, K1, Z4
-	VMULPS       Z5, Z1, Z1
-	VMULPS       Z17, Z1, Z1
-	VBROADCASTSS c3f800000<>+0(SB), Z0
-	VSUBPS       Z1, Z0, Z0
-	VPMOVD2M     Z9, K1
-	VMOVUPS      Z0, Z0
-	VMOVAPS      Z1, K1, Z0
-	VMULPS       Z6, Z2, Z2
-	VMULPS       Z18, Z2, Z2
-	VBROADCASTSS c3f800000<>+0(SB), Z1
-	VSUBPS       Z2, Z1, Z1
-	VPMOVD2M     Z10, K1
-	VMOVUPS      Z1, Z1
-	VMOVAPS      Z2, K1, Z1
-	VMULPS       Z7, Z3, Z3
-	VMULPS       Z19, Z3, Z3
-	VBROADCASTSS c3f800000<>+0(SB), Z2
-	VSUBPS       Z3, Z2, Z2
-	VPMOVD2M     Z11, K1
-	VMOVUPS      Z2, Z2
-	VMOVAPS      Z3, K1, Z2
-	VMULPS       (CX)(BX*4), Z4, Z4
-	VMULPS       64(CX)(BX*4), Z0, Z0
-	VMULPS       128(CX)(BX*4), Z1, Z1
-	VMULPS       192(CX)(BX*4), Z2, Z2
-	VMOVUPS      Z4, (AX)(BX*4)
-	VMOVUPS      Z0, 64(AX)(BX*4)
-	VMOVUPS      Z1, 128(AX)(BX*4)
-	VMOVUPS      Z2, 192(AX)(BX*4)
-	ADDQ         $0x00000040, BX
-	SUBQ         $0x00000040, DX
-	JGE          sweep_vectors
-
-sweep_vectors_done:
-	ADDQ $0x00000040, DX
-	SUBQ $0x00000010, DX
-	JLT  sweep_vector_done
-
-sweep_vector:
-	VMOVUPS      (CX)(BX*4), Z0
-	VPORD        w80000000<>+0(SB), Z0, Z1
-	VBROADCASTSS c3f800000<>+0(SB), Z2
-	VFNMADD132PS w3e99999a<>+0(SB), Z2, Z1
-	VDIVPS       Z1, Z2, Z1
-	VMULPS       Z0, Z0, Z0
-	VMULPS       wbf000000<>+0(SB), Z0, Z0
-	VCMPPS       $0x15, wc2aeac4f<>+0(SB), Z0, K1
-	VBROADCASTSS c3fb8aa3b<>+0(SB), Z2
-	VFMADD213PS  w4b40007f<>+0(SB), Z0, Z2
-	VSUBPS       w4b40007f<>+0(SB), Z2, Z3
-	VFNMADD231PS w3f318000<>+0(SB), Z3, Z0
-	VFNMADD231PS wb95e8083<>+0(SB), Z3, Z0
-	VMULPS       Z0, Z0, Z3
-	VBROADCASTSS c3ab511ac<>+0(SB), Z4
-	VFMADD213PS  w3d2aac7a<>+0(SB), Z3, Z4
-	VFMADD231PS  w3c091d35<>+0(SB), Z0, Z4
-	VBROADCASTSS c3e2aaa48<>+0(SB), Z5
-	VFMADD213PS  w3efffffe<>+0(SB), Z0, Z5
-	VFMADD213PS  Z5, Z3, Z4
-	VFMADD213PS  Z0, Z3, Z4
-	VADDPS       w3f800000<>+0(SB), Z4, Z4
-	VPSLLD       $0x17, Z2, Z2
-	VMULPS.Z     Z2, Z4, K1, Z4
-	VBROADCASTSS c3d139ac5<>+0(SB), Z0
-	VFMADD213PS  wbe2285cb<>+0(SB), Z1, Z0
-	VMULPS       Z1, Z1, Z2
-	VBROADCASTSS c3e55fac5<>+0(SB), Z3
-	VFMADD213PS  wbd65c4a8<>+0(SB), Z1, Z3
-	VFMADD213PS  Z3, Z2, Z0
-	VBROADCASTSS c3e04f5a8<>+0(SB), Z3
-	VFMADD213PS  w3dcbd2c2<>+0(SB), Z1, Z3
-	VFMADD213PS  Z3, Z2, Z0
-	VBROADCASTSS c3df76ed8<>+0(SB), Z3
-	VFMADD213PS  w3df4fe0a<>+0(SB), Z1, Z3
-	VFMADD213PS  Z3, Z2, Z0
-	VMOVUPS      (CX)(BX*4), Z2
-	VMULPS       Z1, Z0, Z0
-	VMULPS       Z4, Z0, Z0
-	VBROADCASTSS c3f800000<>+0(SB), Z1
-	VSUBPS       Z0, Z1, Z1
-	VPMOVD2M     Z2, K1
-	VMOVUPS      Z1, Z1
-	VMOVAPS      Z0, K1, Z1
-	VMULPS       (CX)(BX*4), Z1, Z1
-	VMOVUPS      Z1, (AX)(BX*4)
-	ADDQ         $0x00000010, BX
-	SUBQ         $0x00000010, DX
-	JGE          sweep_vector
-
-sweep_vector_done:
-	ADDQ         $0x00000010, DX
-	JZ           sweep_end
-	LEAQ         low_bits<>+0(SB), SI
-	KMOVW        (SI)(DX*2), K1
-	VMOVUPS.Z    (CX)(BX*4), K1, Z0
-	VPORD        w80000000<>+0(SB), Z0, Z1
-	VBROADCASTSS c3f800000<>+0(SB), Z2
-	VFNMADD132PS w3e99999a<>+0(SB), Z2, Z1
-	VDIVPS       Z1, Z2, Z1
-	VMULPS       Z0, Z0, Z0
-	VMULPS       wbf000000<>+0(SB), Z0, Z0
-	VCMPPS       $0x15, wc2aeac4f<>+0(SB), Z0, K2
-	VBROADCASTSS c3fb8aa3b<>+0(SB), Z2
-	VFMADD213PS  w4b40007f<>+0(SB), Z0, Z2
-	VSUBPS       w4b40007f<>+0(SB), Z2, Z3
-	VFNMADD231PS w3f318000<>+0(SB), Z3, Z0
-	VFNMADD231PS wb95e8083<>+0(SB), Z3, Z0
-	VMULPS       Z0, Z0, Z3
-	VBROADCASTSS c3ab511ac<>+0(SB), Z4
-	VFMADD213PS  w3d2aac7a<>+0(SB), Z3, Z4
-	VFMADD231PS  w3c091d35<>+0(SB), Z0, Z4
-	VBROADCASTSS c3e2aaa48<>+0(SB), Z5
-	VFMADD213PS  w3efffffe<>+0(SB), Z0, Z5
-	VFMADD213PS  Z5, Z3, Z4
-	VFMADD213PS  Z0, Z3, Z4
-	VADDPS       w3f800000<>+0(SB), Z4, Z4
-	VPSLLD       $0x17, Z2, Z2
-	VMULPS.Z     Z2, Z4, K2, Z4
-	VBROADCASTSS c3d139ac5<>+0(SB), Z0
-	VFMADD213PS  wbe2285cb<>+0(SB), Z1, Z0
-	VMULPS       Z1, Z1, Z2
-	VBROADCASTSS c3e55fac5<>+0(SB), Z3
-	VFMADD213PS  wbd65c4a8<>+0(SB), Z1, Z3
-	VFMADD213PS  Z3, Z2, Z0
-	VBROADCASTSS c3e04f5a8<>+0(SB), Z3
-	VFMADD213PS  w3dcbd2c2<>+0(SB), Z1, Z3
-	VFMADD213PS  Z3, Z2, Z0
-	VBROADCASTSS c3df76ed8<>+0(SB), Z3
-	VFMADD213PS  w3df4fe0a<>+0(SB), Z1, Z3
-	VFMADD213PS  Z3, Z2, Z0
-	VMOVUPS.Z    (CX)(BX*4), K1, Z2
-	VMULPS       Z1, Z0, Z0
-	VMULPS       Z4, Z0, Z0
-	VBROADCASTSS c3f800000<>+0(SB), Z1
-	VSUBPS       Z0, Z1, Z1
-	VPMOVD2M     Z2, K2
-	VMOVUPS      Z1, Z1
-	VMOVAPS      Z0, K2, Z1
-	VMOVUPS.Z    (CX)(BX*4), K1, Z0
-	VMULPS       Z0, Z1, Z1
-	VMOVUPS      Z1, K1, (AX)(BX*4)
-
-sweep_end:
-	VZEROUPPER
-	RET
-
-// func geluBackwardAVX512(dx []float32, dy []float32, x []float32)
-// Requires: AVX, AVX512DQ, AVX512F
-TEXT ·geluBackwardAVX512(SB), NOSPLIT, $0-72
-	MOVQ dx_base+0(FP), AX
-	MOVQ dy_base+24(FP), CX
-	MOVQ x_base+48(FP), DX
-	MOVQ dx_len+8(FP), BX
-	XORQ SI, SI
-	SUBQ $0x00000040, BX
-	JLT  sweep_vectors_done
-
-sweep_vectors:
-	VMOVUPS      (DX)(SI*4), Z0
-	VMOVUPS      64(DX)(SI*4), Z1
-	VMOVUPS      128(DX)(SI*4), Z2
-	VMOVUPS      192(DX)(SI*4), Z3
-	VPORD        w80000000<>+0(SB), Z0, Z4
-	VPORD        w80000000<>+0(SB), Z1, Z5
-	VPORD        w80000000<>+0(SB), Z2, Z6
-	VPORD        w80000000<>+0(SB), Z3, Z7
-	VBROADCASTSS c3f800000<>+0(SB), Z8
-	VFNMADD132PS w3e99999a<>+0(SB), Z8, Z4
-	VDIVPS       Z4, Z8, Z4
-	VBROADCASTSS c3f800000<>+0(SB), Z8
-	VFNMADD132PS w3e99999a<>+0(SB), Z8, Z5
-	VDIVPS       Z5, Z8, Z5
-	VBROADCASTSS c3f800000<>+0(SB), Z8
-	VFNMADD132PS w3e99999a<>+0(SB), Z8, Z6
-	VDIVPS       Z6, Z8, Z6
-	VBROADCASTSS c3f800000<>+0(SB), Z8
-	VFNMADD132PS w3e99999a<>+0(SB), Z8, Z7
-	VDIVPS       Z7, Z8, Z7
-	VMULPS       Z0, Z0, Z0
-	VMULPS       wbf000000<>+0(SB), Z0, Z0
-	VMULPS       Z1, Z1, Z1
-	VMULPS       wbf000000<>+0(SB), Z1, Z1
-	VMULPS       Z2, Z2, Z2
-	VMULPS       wbf000000<>+0(SB), Z2, Z2
-	VMULPS       Z3, Z3, Z3
-	VMULPS       wbf000000<>+0(SB), Z3, Z3
-	VCMPPS       $0x15, wc2aeac4f<>+0(SB), Z0, K1
-	VCMPPS       $0x15, wc2aeac4f<>+0(SB), Z1, K2
-	VCMPPS       $0x15, wc2aeac4f<>+0(SB), Z2, K3
-	VCMPPS       $0x15, wc2aeac4f<>+0(SB), Z3, K4
-	VBROADCASTSS c3fb8aa3b<>+0(SB), Z8
-	VFMADD213PS  w4b40007f<>+0(SB), Z0, Z8
-	VSUBPS       w4b40007f<>+0(SB), Z8, Z12
-	VBROADCASTSS c3fb8aa3b<>+0(SB), Z9
-	VFMADD213PS  w4b40007f<>+0(SB), Z1, Z9
-	VSUBPS       w4b40007f<>+0(SB), Z9, Z13
-	VBROADCASTSS c3fb8aa3b<>+0(SB), Z10
-	VFMADD213PS  w4b40007f<>+0(SB), Z2, Z10
-	VSUBPS       w4b40007f<>+0(SB), Z10, Z14
-	VBROADCASTSS c3fb8aa3b<>+0(SB), Z11
-	VFMADD213PS  w4b40007f<>+0(SB), Z3, Z11
-	VSUBPS       w4b40007f<>+0(SB), Z11, Z15
-	VFNMADD231PS w3f318000<>+0(SB), Z12, Z0
-	VFNMADD231PS wb95e8083<>+0(SB), Z12, Z0
-	VFNMADD231PS w3f318000<>+0(SB), Z13, Z1
-	VFNMADD231PS wb95e8083<>+0(SB), Z13, Z1
-	VFNMADD231PS w3f318000<>+0(SB), Z14, Z2
-	VFNMADD231PS wb95e8083<>+0(SB), Z14, Z2
-	VFNMADD231PS w3f318000<>+0(SB), Z15, Z3
-	VFNMADD231PS wb95e8083<>+0(SB), Z15, Z3
-	VMULPS       Z0, Z0, Z12
-	VMULPS       Z1, Z1, Z13
-	VMULPS       Z2, Z2, Z14
-	VMULPS       Z3, Z3, Z15
-	VBROADCASTSS c3ab511ac<>+0(SB), Z16
-	VFMADD213PS  w3d2aac7a<>+0(SB), Z12, Z16
-	VBROADCASTSS c3ab511ac<>+0(SB), Z17
-	VFMADD213PS  w3d2aac7a<>+0(SB), Z13, Z17
-	VBROADCASTSS c3ab511ac<>+0(SB), Z18
-	VFMADD213PS  w3d2aac7a<>+0(SB), Z14, Z18
-	VBROADCASTSS c3ab511ac<>+0(SB), Z19
-	VFMADD213PS  w3d2aac7a<>+0(SB), Z15, Z19
-	VFMADD231PS  w3c091d35<>+0(SB), Z0, Z16
-	VFMADD231PS  w3c091d35<>+0(SB), Z1, Z17
-	VFMADD231PS  w3c091d35<>+0(SB), Z2, Z18
-	VFMADD231PS  w3c091d35<>+0(SB), Z3, Z19
-	VBROADCASTSS c3e2aaa48<>+0(SB), Z20
-	VFMADD213PS  w3efffffe<>+0(SB), Z0, Z20
-	VBROADCASTSS c3e2aaa48<>+0(SB), Z21
-	VFMADD213PS  w3efffffe<>+0(SB), Z1, Z21
-	VBROADCASTSS c3e2aaa48<>+0(SB), Z22
-	VFMADD213PS  w3efffffe<>+0(SB), Z2, Z22
-	VBROADCASTSS c3e2aaa48<>+0(SB), Z23
-	VFMADD213PS  w3efffffe<>+0(SB), Z3, Z23
-	VFMADD213PS  Z20, Z12, Z16
-	VFMADD213PS  Z0, Z12, Z16
-	VADDPS       w3f800000<>+0(SB), Z16, Z16
-	VFMADD213PS  Z21, Z13, Z17
-	VFMADD213PS  Z1, Z13, Z17
-	VADDPS       w3f800000<>+0(SB), Z17, Z17
-	VFMADD213PS  Z22, Z14, Z18
-	VFMADD213PS  Z2, Z14, Z18
-	VADDPS       w3f800000<>+0(SB), Z18, Z18
-	VFMADD213PS  Z23, Z15, Z19
-	VFMADD213PS  Z3, Z15, Z19
-	VADDPS       w3f800000<>+0(SB), Z19, Z19
-	VPSLLD       $0x17, Z8, Z8
-	VMULPS.Z     Z8, Z16, K1, Z16
-	VPSLLD       $0x17, Z9, Z9
-	VMULPS.Z     Z9, Z17, K2, Z17
-	VPSLLD       $0x17, Z10, Z10
-	VMULPS.Z     Z10, Z18, K3, Z18
-	VPSLLD       $0x17, Z11, Z11
-	VMULPS.Z     Z11, Z19, K4, Z19
-	VBROADCASTSS c3d139ac5<>+0(SB), Z0
-	VFMADD213PS  wbe2285cb<>+0(SB), Z4, Z0
-	VBROADCASTSS c3d139ac5<>+0(SB), Z1
-	VFMADD213PS  wbe2285cb<>+0(SB), Z5, Z1
-	VBROADCASTSS c3d139ac5<>+0(SB), Z2
-	VFMADD213PS  wbe2285cb<>+0(SB), Z6, Z2
-	VBROADCASTSS c3d139ac5<>+0(SB), Z3
-	VFMADD213PS  wbe2285cb<>+0(SB), Z7, Z3
-	VMULPS       Z4, Z4, Z8
-	VMULPS       Z5, Z5, Z9
-	VMULPS       Z6, Z6, Z10
-	VMULPS       Z7, Z7, Z11
-	VBROADCASTSS c3e55fac5<>+0(SB), Z12
-	VFMADD213PS  wbd65c4a8<>+0(SB), Z4, Z12
-	VBROADCASTSS c3e55fac5<>+0(SB), Z13
-	VFMADD213PS  wbd65c4a8<>+0(SB), Z5, Z13
-	VBROADCASTSS c3e55fac5<>+0(SB), Z14
-	VFMADD213PS  wbd65c4a8<>+0(SB), Z6, Z14
-	VBROADCASTSS c3e55fac5<>+0(SB), Z15
-	VFMADD213PS  wbd65c4a8<>+0(SB), Z7, Z15
-	VFMADD213PS  Z12, Z8, Z0
-	VFMADD213PS  Z13, Z9, Z1
-	VFMADD213PS  Z14, Z10, Z2
-	VFMADD213PS  Z15, Z11, Z3
-	VBROADCASTSS c3e04f5a8<>+0(SB), Z12
-	VFMADD213PS  w3dcbd2c2<>+0(SB), Z4, Z12
-	VBROADCASTSS c3e04f5a8<>+0(SB), Z13
-	VFMADD213PS  w3dcbd2c2<>+0(SB), Z5, Z13
-	VBROADCASTSS c3e04f5a8<>+0(SB), Z14
-	VFMADD213PS  w3dcbd2c2<>+0(SB), Z6, Z14
-	VBROADCASTSS c3e04f5a8<>+0(SB), Z15
-	VFMADD213PS  w3dcbd2c2<>+0(SB), Z7, Z15
-	VFMADD213PS  Z12, Z8, Z0
-	VFMADD213PS  Z13, Z9, Z1
-	VFMADD213PS  Z14, Z10, Z2
-	VFMADD213PS  Z15, Z11, Z3
-	VBROADCASTSS c3df76ed8<>+0(SB), Z12
-	VFMADD213PS  w3df4fe0a<>+0(SB), Z4, Z12
-	VBROADCASTSS c3df76ed8<>+0(SB), Z13
-	VFMADD213PS  w3df4fe0a<>+0(SB), Z5, Z13
-	VBROADCASTSS c3df76ed8<>+0(SB), Z14
-	VFMADD213PS  w3df4fe0a<>+0(SB), Z6, Z14
-	VBROADCASTSS c3df76ed8<>+0(SB), Z15
-	VFMADD213PS  w3df4fe0a<>+0(SB), Z7, Z15
-	VFMADD213PS  Z12, Z8, Z0
-	VFMADD213PS  Z13, Z9, Z1
-	VFMADD213PS  Z14, Z10, Z2
-	VFMADD213PS  Z15, Z11, Z3
-	VMOVUPS      (DX)(SI*4), Z8
-	VMOVUPS      64(DX)(SI*4), Z9
-	VMOVUPS      128(DX)(SI*4), Z10
-	VMOVUPS      192(DX)(SI*4), Z11
-	VMULPS       Z4, Z0, Z0
-	VMULPS       Z16, Z0, Z0
-	VBROADCASTSS c3f800000<>+0(SB), Z4
-	VSUBPS       Z0, Z4, Z4
-	VPMOVD2M     Z8, K1
-	VMOVUPS      Z4, Z4
-	VMOVAPS      Z0, K1, Z4
-	VMULPS       Z5, Z1, Z1
-	VMULPS       Z17, Z1, Z1
-	VBROADCASTSS c3f800000<>+0(SB), Z0
-	VSUBPS       Z1, Z0, Z0
-	VPMOVD2M     Z9, K1
-	VMOVUPS      Z0, Z0
-	VMOVAPS      Z1, K1, Z0
-	VMULPS       Z6, Z2, Z2
-	VMULPS       Z18, Z2, Z2
-	VBROADCASTSS c3f800000<>+0(SB), Z1
-	VSUBPS       Z2, Z1, Z1
-	VPMOVD2M     Z10, K1
-	VMOVUPS      Z1, Z1
-	VMOVAPS      Z2, K1, Z1
-	VMULPS       Z7, Z3, Z3
-	VMULPS       Z19, Z3, Z3
-	VBROADCASTSS c3f800000<>+0(SB), Z2
-	VSUBPS       Z3, Z2, Z2
-	VPMOVD2M     Z11, K1
-	VMOVUPS      Z2, Z2
-	VMOVAPS      Z3, K1, Z2
-	VMULPS       w3ecc422a<>+0(SB), Z16, Z16
-	VFMADD231PS  (DX)(SI*4), Z16, Z4
-	VMULPS       w3ecc422a<>+0(SB), Z17, Z17
-	VFMADD231PS  64(DX)(SI*4), Z17, Z0
-	VMULPS       w3ecc422a<>+0(SB), Z18, Z18
-	VFMADD231PS  128(DX)(SI*4), Z18, Z1
-	VMULPS       w3ecc422a<>+0(SB), Z19, Z19
-	VFMADD231PS  192(DX)(SI*4), Z19, Z2
-	VMULPS       (CX)(SI*4), Z4, Z4
-	VMULPS       64(CX)(SI*4), Z0, Z0
-	VMULPS       128(CX)(SI*4), Z1, Z1
-	VMULPS       192(CX)(SI*4), Z2, Z2
-	VMOVUPS      Z4, (AX)(SI*4)
-	VMOVUPS      Z0, 64(AX)(SI*4)
-	VMOVUPS      Z1, 128(AX)(SI*4)
-	VMOVUPS      Z2, 192(AX)(SI*4)
-	ADDQ         $0x00000040, SI
-	SUBQ         $0x00000040, BX
-	JGE          sweep_vectors
-
-sweep_vectors_done:
-	ADDQ $0x00000040, BX
-	SUBQ $0x00000010, BX
-	JLT  sweep_vector_done
-
-sweep_vector:
-	VMOVUPS      (DX)(SI*4), Z0
-	VPORD        w80000000<>+0(SB), Z0, Z1
-	VBROADCASTSS c3f800000<>+0(SB), Z2
-	VFNMADD132PS w3e99999a<>+0(SB), Z2, Z1
-	VDIVPS       Z1, Z2, Z1
-	VMULPS       Z0, Z0, Z0
-	VMULPS       wbf000000<>+0(SB), Z0, Z0
-	VCMPPS       $0x15, wc2aeac4f<>+0(SB), Z0, K1
-	VBROADCASTSS c3fb8aa3b<>+0(SB), Z2
-	VFMADD213PS  w4b40007f<>+0(SB), Z0, Z2
-	VSUBPS       w4b40007f<>+0(SB), Z2, Z3
-	VFNMADD231PS w3f318000<>+0(SB), Z3, Z0
-	VFNMADD231PS wb95e8083<>+0(SB), Z3, Z0
-	VMULPS       Z0, Z0, Z3
-	VBROADCASTSS c3ab511ac<>+0(SB), Z4
-	VFMADD213PS  w3d2aac7a<>+0(SB), Z3, Z4
-	VFMADD231PS  w3c091d35<>+0(SB), Z0, Z4
-	VBROADCASTSS c3e2aaa48<>+0(SB), Z5
-	VFMADD213PS  w3efffffe<>+0(SB), Z0, Z5
-	VFMADD213PS  Z5, Z3, Z4
-	VFMADD213PS  Z0, Z3, Z4
-	VADDPS       w3f800000<>+0(SB), Z4, Z4
-	VPSLLD       $0x17, Z2, Z2
-	VMULPS.Z     Z2, Z4, K1, Z4
-	VBROADCASTSS c3d139ac5<>+0(SB), Z0
-	VFMADD213PS  wbe2285cb<>+0(SB), Z1, Z0
-	VMULPS       Z1, Z1, Z2
-	VBROADCASTSS c3e55fac5<>+0(SB), Z3
-	VFMADD213PS  wbd65c4a8<>+0(SB), Z1, Z3
-	VFMADD213PS  Z3, Z2, Z0
-	VBROADCASTSS c3e04f5a8<>+0(SB), Z3
-	VFMADD213PS  w3dcbd2c2<>+0(SB), Z1, Z3
-	VFMADD213PS  Z3, Z2, Z0
-	VBROADCASTSS c3df76ed8<>+0(SB), Z3
-	VFMADD213PS  w3df4fe0a<>+0(SB), Z1, Z3
-	VFMADD213PS  Z3, Z2, Z0
-	VMOVUPS      (DX)(SI*4), Z2
-	VMULPS       Z1, Z0, Z0
-	VMULPS       Z4, Z0, Z0
-	VBROADCASTSS c3f800000<>+0(SB), Z1
-	VSUBPS       Z0, Z1, Z1
-	VPMOVD2M     Z2, K1
-	VMOVUPS      Z1, Z1
-	VMOVAPS      Z0, K1, Z1
-	VMULPS       w3ecc422a<>+0(SB), Z4, Z4
-	VFMADD231PS  (DX)(SI*4), Z4, Z1
-	VMULPS       (CX)(SI*4), Z1, Z1
-	VMOVUPS      Z1, (AX)(SI*4)
-	ADDQ         $0x00000010, SI
-	SUBQ         $0x00000010, BX
-	JGE          sweep_vector
-
-sweep_vector_done:
-	ADDQ         $0x00000010, BX
-	JZ           sweep_end
-	LEAQ         low_bits<>+0(SB), DI
-	KMOVW        (DI)(BX*2), K1
-	VMOVUPS.Z    (DX)(SI*4), K1, Z0
-	VPORD        w80000000<>+0(SB), Z0, Z1
-	VBROADCASTSS c3f800000<>+0(SB), Z2
-	VFNMADD132PS w3e99999a<>+0(SB), Z2, Z1
-	VDIVPS       Z1, Z2, Z1
-	VMULPS       Z0, Z0, Z0
-	VMULPS       wbf000000<>+0(SB), Z0, Z0
-	VCMPPS       $0x15, wc2aeac4f<>+0(SB), Z0, K2
-	VBROADCASTSS c3fb8aa3b<>+0(SB), Z2
-	VFMADD213PS  w4b40007f<>+0(SB), Z0, Z2
-	VSUBPS       w4b40007f<>+0(SB), Z2, Z3
-	VFNMADD231PS w3f318000<>+0(SB), Z3, Z0
-	VFNMADD231PS wb95e8083<>+0(SB), Z3, Z0
-	VMULPS       Z0, Z0, Z3
-	VBROADCASTSS c3ab511ac<>+0(SB), Z4
-	VFMADD213PS  w3d2aac7a<>+0(SB), Z3, Z4
-	VFMADD231PS  w3c091d35<>+0(SB), Z0, Z4
-	VBROADCASTSS c3e2aaa48<>+0(SB), Z5
-	VFMADD213PS  w3efffffe<>+0(SB), Z0, Z5
-	VFMADD213PS  Z5, Z3, Z4
-	VFMADD213PS  Z0, Z3, Z4
-	VADDPS       w3f800000<>+0(SB), Z4, Z4
-	VPSLLD       $0x17, Z2, Z2
-	VMULPS.Z     Z2, Z4, K2, Z4
-	VBROADCASTSS c3d139ac5<>+0(SB), Z0
-	VFMADD213PS  wbe2285cb<>+0(SB), Z1, Z0
-	VMULPS       Z1, Z1, Z2
-	VBROADCASTSS c3e55fac5<>+0(SB), Z3
-	VFMADD213PS  wbd65c4a8<>+0(SB), Z1, Z3
-	VFMADD213PS  Z3, Z2, Z0
-	VBROADCASTSS c3e04f5a8<>+0(SB), Z3
-	VFMADD213PS  w3dcbd2c2<>+0(SB), Z1, Z3
-	VFMADD213PS  Z3, Z2, Z0
-	VBROADCASTSS c3df76ed8<>+0(SB), Z3
-	VFMADD213PS  w3df4fe0a<>+0(SB), Z1, Z3
-	VFMADD213PS  Z3, Z2, Z0
-	VMOVUPS.Z    (DX)(SI*4), K1, Z2
-	VMULPS       Z1, Z0, Z0
-	VMULPS       Z4, Z0, Z0
-	VBROADCASTSS c3f800000<>+0(SB), Z1
-	VSUBPS       Z0, Z1, Z1
-	VPMOVD2M     Z2, K2
-	VMOVUPS      Z1, Z1
-	VMOVAPS      Z0, K2, Z1
-	VMOVUPS.Z    (DX)(SI*4), K1, Z0
-	VMULPS       w3ecc422a<>+0(SB), Z4, Z4
-	VFMADD231PS  Z0, Z4, Z1
-	VMOVUPS.Z    (CX)(SI*4), K1, Z0
-	VMULPS       Z0, Z1, Z1
-	VMOVUPS      Z1, K1, (AX)(SI*4)
-
-sweep_end:
-	VZEROUPPER
-	RET
-
 // func addAVX512(y []float32, a []float32, b []float32)
 // Requires: AVX, AVX512F
 TEXT ·addAVX512(SB), NOSPLIT, $0-72
@@ -5722,6 +5084,823 @@ sweep_end:
 	VMOVSS     X2, ret+128(FP)
 	VZEROUPPER
 	RET
+
+// func geluAVX512(y []float32, x []float32)
+// Requires: AVX, AVX512F
+TEXT ·geluAVX512(SB), NOSPLIT, $0-48
+	MOVQ    y_base+0(FP), AX
+	MOVQ    x_base+24(FP), CX
+	VMOVUPS cdf0<>+0(SB), Z0
+	VMOVUPS cdf0<>+64(SB), Z1
+	VMOVUPS cdf1<>+0(SB), Z2
+	VMOVUPS cdf1<>+64(SB), Z3
+	VMOVUPS cdf2<>+0(SB), Z4
+	VMOVUPS cdf2<>+64(SB), Z5
+	VMOVUPS cdf3<>+0(SB), Z6
+	VMOVUPS cdf3<>+64(SB), Z7
+	VMOVUPS cdf4<>+0(SB), Z8
+	VMOVUPS cdf4<>+64(SB), Z9
+	MOVQ    y_len+8(FP), DX
+	XORQ    BX, BX
+	SUBQ    $0x00000040, DX
+	JLT     sweep_vectors_done
+
+sweep_vectors:
+	VMOVUPS      (CX)(BX*4), Z10
+	VMOVUPS      64(CX)(BX*4), Z11
+	VMOVUPS      128(CX)(BX*4), Z12
+	VMOVUPS      192(CX)(BX*4), Z13
+	VPANDD       w7fffffff<>+0(SB), Z10, Z14
+	VBROADCASTSS c40c98000<>+0(SB), Z15
+	VMINPS       Z14, Z15, Z14
+	VBROADCASTSS c409d89d9<>+0(SB), Z15
+	VFMADD213PS  w4b400000<>+0(SB), Z14, Z15
+	VSUBPS       w4b400000<>+0(SB), Z15, Z16
+	VFNMADD132PS w3e500000<>+0(SB), Z14, Z16
+	VPANDD       w7fffffff<>+0(SB), Z11, Z14
+	VBROADCASTSS c40c98000<>+0(SB), Z17
+	VMINPS       Z14, Z17, Z14
+	VBROADCASTSS c409d89d9<>+0(SB), Z17
+	VFMADD213PS  w4b400000<>+0(SB), Z14, Z17
+	VSUBPS       w4b400000<>+0(SB), Z17, Z18
+	VFNMADD132PS w3e500000<>+0(SB), Z14, Z18
+	VPANDD       w7fffffff<>+0(SB), Z12, Z14
+	VBROADCASTSS c40c98000<>+0(SB), Z19
+	VMINPS       Z14, Z19, Z14
+	VBROADCASTSS c409d89d9<>+0(SB), Z19
+	VFMADD213PS  w4b400000<>+0(SB), Z14, Z19
+	VSUBPS       w4b400000<>+0(SB), Z19, Z20
+	VFNMADD132PS w3e500000<>+0(SB), Z14, Z20
+	VPANDD       w7fffffff<>+0(SB), Z13, Z14
+	VBROADCASTSS c40c98000<>+0(SB), Z21
+	VMINPS       Z14, Z21, Z14
+	VBROADCASTSS c409d89d9<>+0(SB), Z21
+	VFMADD213PS  w4b400000<>+0(SB), Z14, Z21
+	VSUBPS       w4b400000<>+0(SB), Z21, Z22
+	VFNMADD132PS w3e500000<>+0(SB), Z14, Z22
+	VMOVAPS      Z15, Z14
+	VPERMI2PS    Z9, Z8, Z14
+	VMOVAPS      Z17, Z23
+	VPERMI2PS    Z9, Z8, Z23
+	VMOVAPS      Z19, Z24
+	VPERMI2PS    Z9, Z8, Z24
+	VMOVAPS      Z21, Z25
+	VPERMI2PS    Z9, Z8, Z25
+	VMOVAPS      Z15, Z26
+	VPERMI2PS    Z7, Z6, Z26
+	VFMADD213PS  Z26, Z16, Z14
+	VMOVAPS      Z17, Z26
+	VPERMI2PS    Z7, Z6, Z26
+	VFMADD213PS  Z26, Z18, Z23
+	VMOVAPS      Z19, Z26
+	VPERMI2PS    Z7, Z6, Z26
+	VFMADD213PS  Z26, Z20, Z24
+	VMOVAPS      Z21, Z26
+	VPERMI2PS    Z7, Z6, Z26
+	VFMADD213PS  Z26, Z22, Z25
+	VMOVAPS      Z15, Z26
+	VPERMI2PS    Z5, Z4, Z26
+	VFMADD213PS  Z26, Z16, Z14
+	VMOVAPS      Z17, Z26
+	VPERMI2PS    Z5, Z4, Z26
+	VFMADD213PS  Z26, Z18, Z23
+	VMOVAPS      Z19, Z26
+	VPERMI2PS    Z5, Z4, Z26
+	VFMADD213PS  Z26, Z20, Z24
+	VMOVAPS      Z21, Z26
+	VPERMI2PS    Z5, Z4, Z26
+	VFMADD213PS  Z26, Z22, Z25
+	VMOVAPS      Z15, Z26
+	VPERMI2PS    Z3, Z2, Z26
+	VFMADD213PS  Z26, Z16, Z14
+	VMOVAPS      Z17, Z26
+	VPERMI2PS    Z3, Z2, Z26
+	VFMADD213PS  Z26, Z18, Z23
+	VMOVAPS      Z19, Z26
+	VPERMI2PS    Z3, Z2, Z26
+	VFMADD213PS  Z26, Z20, Z24
+	VMOVAPS      Z21, Z26
+	VPERMI2PS    Z3, Z2, Z26
+	VFMADD213PS  Z26, Z22, Z25
+	VMOVAPS      Z15, Z15
+	VPERMI2PS    Z1, Z0, Z15
+	VFMADD213PS  Z15, Z16, Z14
+	VMOVAPS      Z17, Z15
+	VPERMI2PS    Z1, Z0, Z15
+	VFMADD213PS  Z15, Z18, Z23
+	VMOVAPS      Z19, Z15
+	VPERMI2PS    Z1, Z0, Z15
+	VFMADD213PS  Z15, Z20, Z24
+	VMOVAPS      Z21, Z15
+	VPERMI2PS    Z1, Z0, Z15
+	VFMADD213PS  Z15, Z22, Z25
+	VPANDD       w80000000<>+0(SB), Z10, Z10
+	VPORD        Z10, Z14, Z14
+	VADDPS       w3f000000<>+0(SB), Z14, Z14
+	VPANDD       w80000000<>+0(SB), Z11, Z11
+	VPORD        Z11, Z23, Z23
+	VADDPS       w3f000000<>+0(SB), Z23, Z23
+	VPANDD       w80000000<>+0(SB), Z12, Z12
+	VPORD        Z12, Z24, Z24
+	VADDPS       w3f000000<>+0(SB), Z24, Z24
+	VPANDD       w80000000<>+0(SB), Z13, Z13
+	VPORD        Z13, Z25, Z25
+	VADDPS       w3f000000<>+0(SB), Z25, Z25
+	VMULPS       (CX)(BX*4), Z14, Z14
+	VMULPS       64(CX)(BX*4), Z23, Z23
+	VMULPS       128(CX)(BX*4), Z24, Z24
+	VMULPS       192(CX)(BX*4), Z25, Z25
+	VMOVUPS      Z14, (AX)(BX*4)
+	VMOVUPS      Z23, 64(AX)(BX*4)
+	VMOVUPS      Z24, 128(AX)(BX*4)
+	VMOVUPS      Z25, 192(AX)(BX*4)
+	ADDQ         $0x00000040, BX
+	SUBQ         $0x00000040, DX
+	JGE          sweep_vectors
+
+sweep_vectors_done:
+	ADDQ $0x00000040, DX
+	SUBQ $0x00000010, DX
+	JLT  sweep_vector_done
+
+sweep_vector:
+	VMOVUPS      (CX)(BX*4), Z10
+	VPANDD       w7fffffff<>+0(SB), Z10, Z11
+	VBROADCASTSS c40c98000<>+0(SB), Z12
+	VMINPS       Z11, Z12, Z11
+	VBROADCASTSS c409d89d9<>+0(SB), Z12
+	VFMADD213PS  w4b400000<>+0(SB), Z11, Z12
+	VSUBPS       w4b400000<>+0(SB), Z12, Z13
+	VFNMADD132PS w3e500000<>+0(SB), Z11, Z13
+	VMOVAPS      Z12, Z11
+	VPERMI2PS    Z9, Z8, Z11
+	VMOVAPS      Z12, Z14
+	VPERMI2PS    Z7, Z6, Z14
+	VFMADD213PS  Z14, Z13, Z11
+	VMOVAPS      Z12, Z14
+	VPERMI2PS    Z5, Z4, Z14
+	VFMADD213PS  Z14, Z13, Z11
+	VMOVAPS      Z12, Z14
+	VPERMI2PS    Z3, Z2, Z14
+	VFMADD213PS  Z14, Z13, Z11
+	VMOVAPS      Z12, Z12
+	VPERMI2PS    Z1, Z0, Z12
+	VFMADD213PS  Z12, Z13, Z11
+	VPANDD       w80000000<>+0(SB), Z10, Z10
+	VPORD        Z10, Z11, Z11
+	VADDPS       w3f000000<>+0(SB), Z11, Z11
+	VMULPS       (CX)(BX*4), Z11, Z11
+	VMOVUPS      Z11, (AX)(BX*4)
+	ADDQ         $0x00000010, BX
+	SUBQ         $0x00000010, DX
+	JGE          sweep_vector
+
+sweep_vector_done:
+	ADDQ         $0x00000010, DX
+	JZ           sweep_end
+	LEAQ         low_bits<>+0(SB), SI
+	KMOVW        (SI)(DX*2), K1
+	VMOVUPS.Z    (CX)(BX*4), K1, Z10
+	VPANDD       w7fffffff<>+0(SB), Z10, Z11
+	VBROADCASTSS c40c98000<>+0(SB), Z12
+	VMINPS       Z11, Z12, Z11
+	VBROADCASTSS c409d89d9<>+0(SB), Z12
+	VFMADD213PS  w4b400000<>+0(SB), Z11, Z12
+	VSUBPS       w4b400000<>+0(SB), Z12, Z13
+	VFNMADD132PS w3e500000<>+0(SB), Z11, Z13
+	VMOVAPS      Z12, Z11
+	VPERMI2PS    Z9, Z8, Z11
+	VMOVAPS      Z12, Z8
+	VPERMI2PS    Z7, Z6, Z8
+	VFMADD213PS  Z8, Z13, Z11
+	VMOVAPS      Z12, Z6
+	VPERMI2PS    Z5, Z4, Z6
+	VFMADD213PS  Z6, Z13, Z11
+	VMOVAPS      Z12, Z4
+	VPERMI2PS    Z3, Z2, Z4
+	VFMADD213PS  Z4, Z13, Z11
+	VMOVAPS      Z12, Z2
+	VPERMI2PS    Z1, Z0, Z2
+	VFMADD213PS  Z2, Z13, Z11
+	VPANDD       w80000000<>+0(SB), Z10, Z10
+	VPORD        Z10, Z11, Z11
+	VADDPS       w3f000000<>+0(SB), Z11, Z11
+	VMOVUPS.Z    (CX)(BX*4), K1, Z0
+	VMULPS       Z0, Z11, Z11
+	VMOVUPS      Z11, K1, (AX)(BX*4)
+
+sweep_end:
+	VZEROUPPER
+	RET
+
+DATA cdf0<>+0(SB)/4, $0x00000000
+DATA cdf0<>+4(SB)/4, $0x3da4d366
+DATA cdf0<>+8(SB)/4, $0x3e21817e
+DATA cdf0<>+12(SB)/4, $0x3e6a5ad0
+DATA cdf0<>+16(SB)/4, $0x3e955ff1
+DATA cdf0<>+20(SB)/4, $0x3eb0b06c
+DATA cdf0<>+24(SB)/4, $0x3ec6ed77
+DATA cdf0<>+28(SB)/4, $0x3ed84dd2
+DATA cdf0<>+32(SB)/4, $0x3ee5559a
+DATA cdf0<>+36(SB)/4, $0x3eeeb64d
+DATA cdf0<>+40(SB)/4, $0x3ef53070
+DATA cdf0<>+44(SB)/4, $0x3ef97b8f
+DATA cdf0<>+48(SB)/4, $0x3efc36c6
+DATA cdf0<>+52(SB)/4, $0x3efde1ab
+DATA cdf0<>+56(SB)/4, $0x3efedbcd
+DATA cdf0<>+60(SB)/4, $0x3eff6875
+DATA cdf0<>+64(SB)/4, $0x3effb45e
+DATA cdf0<>+68(SB)/4, $0x3effdbaf
+DATA cdf0<>+72(SB)/4, $0x3effef3a
+DATA cdf0<>+76(SB)/4, $0x3efff88d
+DATA cdf0<>+80(SB)/4, $0x3efffcd1
+DATA cdf0<>+84(SB)/4, $0x3efffeb2
+DATA cdf0<>+88(SB)/4, $0x3effff7c
+DATA cdf0<>+92(SB)/4, $0x3effffce
+DATA cdf0<>+96(SB)/4, $0x3effffee
+DATA cdf0<>+100(SB)/4, $0x3efffffa
+DATA cdf0<>+104(SB)/4, $0x3efffffe
+DATA cdf0<>+108(SB)/4, $0x3effffff
+DATA cdf0<>+112(SB)/4, $0x3f000000
+DATA cdf0<>+116(SB)/4, $0x3f000000
+DATA cdf0<>+120(SB)/4, $0x3f000000
+DATA cdf0<>+124(SB)/4, $0x3f000000
+GLOBL cdf0<>(SB), RODATA|NOPTR, $128
+
+DATA cdf1<>+0(SB)/4, $0x3ecc421f
+DATA cdf1<>+4(SB)/4, $0x3ec8166f
+DATA cdf1<>+8(SB)/4, $0x3ebc146a
+DATA cdf1<>+12(SB)/4, $0x3ea9a581
+DATA cdf1<>+16(SB)/4, $0x3e92d5b5
+DATA cdf1<>+20(SB)/4, $0x3e73e82e
+DATA cdf1<>+24(SB)/4, $0x3e426372
+DATA cdf1<>+28(SB)/4, $0x3e14a949
+DATA cdf1<>+32(SB)/4, $0x3dda30d4
+DATA cdf1<>+36(SB)/4, $0x3d99a5c8
+DATA cdf1<>+40(SB)/4, $0x3d4fa5b1
+DATA cdf1<>+44(SB)/4, $0x3d06a41c
+DATA cdf1<>+48(SB)/4, $0x3ca78c56
+DATA cdf1<>+52(SB)/4, $0x3c481203
+DATA cdf1<>+56(SB)/4, $0x3be53f9f
+DATA cdf1<>+60(SB)/4, $0x3b7c1069
+DATA cdf1<>+64(SB)/4, $0x3b04f94b
+DATA cdf1<>+68(SB)/4, $0x3a86a07a
+DATA cdf1<>+72(SB)/4, $0x3a02ca7e
+DATA cdf1<>+76(SB)/4, $0x3973db41
+DATA cdf1<>+80(SB)/4, $0x38da2493
+DATA cdf1<>+84(SB)/4, $0x383b40ac
+DATA cdf1<>+88(SB)/4, $0x379a3d3f
+DATA cdf1<>+92(SB)/4, $0x36f3d248
+DATA cdf1<>+96(SB)/4, $0x3638ed22
+DATA cdf1<>+100(SB)/4, $0x35869670
+DATA cdf1<>+104(SB)/4, $0x34bbfbf5
+DATA cdf1<>+108(SB)/4, $0x33fbf397
+DATA cdf1<>+112(SB)/4, $0x3322047b
+DATA cdf1<>+116(SB)/4, $0x3247f294
+DATA cdf1<>+120(SB)/4, $0x316cc847
+DATA cdf1<>+124(SB)/4, $0x00000000
+GLOBL cdf1<>(SB), RODATA|NOPTR, $128
+
+DATA cdf2<>+0(SB)/4, $0x2858f800
+DATA cdf2<>+4(SB)/4, $0xbd229234
+DATA cdf2<>+8(SB)/4, $0xbd98d08f
+DATA cdf2<>+12(SB)/4, $0xbdcec1ab
+DATA cdf2<>+16(SB)/4, $0xbdee9b37
+DATA cdf2<>+20(SB)/4, $0xbdf7b7bc
+DATA cdf2<>+24(SB)/4, $0xbdece920
+DATA cdf2<>+28(SB)/4, $0xbdd360a3
+DATA cdf2<>+32(SB)/4, $0xbdb1479e
+DATA cdf2<>+36(SB)/4, $0xbd8c7180
+DATA cdf2<>+40(SB)/4, $0xbd52e442
+DATA cdf2<>+44(SB)/4, $0xbd166b5b
+DATA cdf2<>+48(SB)/4, $0xbccc331d
+DATA cdf2<>+52(SB)/4, $0xbc841400
+DATA cdf2<>+56(SB)/4, $0xbc22fb76
+DATA cdf2<>+60(SB)/4, $0xbbc000eb
+DATA cdf2<>+64(SB)/4, $0xbb5815c8
+DATA cdf2<>+68(SB)/4, $0xbae87215
+DATA cdf2<>+72(SB)/4, $0xba6f1b91
+DATA cdf2<>+76(SB)/4, $0xb9eb4a52
+DATA cdf2<>+80(SB)/4, $0xb95d8f48
+DATA cdf2<>+84(SB)/4, $0xb8c7b262
+DATA cdf2<>+88(SB)/4, $0xb82c5302
+DATA cdf2<>+92(SB)/4, $0xb78e65ea
+DATA cdf2<>+96(SB)/4, $0xb6e16601
+DATA cdf2<>+100(SB)/4, $0xb62ae187
+DATA cdf2<>+104(SB)/4, $0xb5783a80
+DATA cdf2<>+108(SB)/4, $0xb4acbfeb
+DATA cdf2<>+112(SB)/4, $0xb3e6686c
+DATA cdf2<>+116(SB)/4, $0xb313419e
+DATA cdf2<>+120(SB)/4, $0xb234672b
+DATA cdf2<>+124(SB)/4, $0x00000000
+GLOBL cdf2<>(SB), RODATA|NOPTR, $128
+
+DATA cdf3<>+0(SB)/4, $0xbd87e8c5
+DATA cdf3<>+4(SB)/4, $0xbd7f4d9b
+DATA cdf3<>+8(SB)/4, $0xbd510e88
+DATA cdf3<>+12(SB)/4, $0xbd0e115c
+DATA cdf3<>+16(SB)/4, $0xbc853378
+DATA cdf3<>+20(SB)/4, $0x3a9cc29e
+DATA cdf3<>+24(SB)/4, $0x3c7a5abc
+DATA cdf3<>+28(SB)/4, $0x3cc9e0c3
+DATA cdf3<>+32(SB)/4, $0x3cee1878
+DATA cdf3<>+36(SB)/4, $0x3cef82b0
+DATA cdf3<>+40(SB)/4, $0x3cd827bb
+DATA cdf3<>+44(SB)/4, $0x3cb31f63
+DATA cdf3<>+48(SB)/4, $0x3c8a08ea
+DATA cdf3<>+52(SB)/4, $0x3c47608a
+DATA cdf3<>+56(SB)/4, $0x3c07a24a
+DATA cdf3<>+60(SB)/4, $0x3bae738d
+DATA cdf3<>+64(SB)/4, $0x3b54a94b
+DATA cdf3<>+68(SB)/4, $0x3af62ecc
+DATA cdf3<>+72(SB)/4, $0x3a87856e
+DATA cdf3<>+76(SB)/4, $0x3a0e1305
+DATA cdf3<>+80(SB)/4, $0x398df61f
+DATA cdf3<>+84(SB)/4, $0x39074e18
+DATA cdf3<>+88(SB)/4, $0x38762f46
+DATA cdf3<>+92(SB)/4, $0x37d5e3cd
+DATA cdf3<>+96(SB)/4, $0x37318e40
+DATA cdf3<>+100(SB)/4, $0x368ce2d7
+DATA cdf3<>+104(SB)/4, $0x35d5c83b
+DATA cdf3<>+108(SB)/4, $0x351b230d
+DATA cdf3<>+112(SB)/4, $0x34576a19
+DATA cdf3<>+116(SB)/4, $0x338f1de9
+DATA cdf3<>+120(SB)/4, $0x32b6048a
+DATA cdf3<>+124(SB)/4, $0x00000000
+GLOBL cdf3<>(SB), RODATA|NOPTR, $128
+
+DATA cdf4<>+0(SB)/4, $0xabb5da38
+DATA cdf4<>+4(SB)/4, $0x3c1fff00
+DATA cdf4<>+8(SB)/4, $0x3c901d96
+DATA cdf4<>+12(SB)/4, $0x3cb4d396
+DATA cdf4<>+16(SB)/4, $0x3cb9cc88
+DATA cdf4<>+20(SB)/4, $0x3ca2573d
+DATA cdf4<>+24(SB)/4, $0x3c6f1081
+DATA cdf4<>+28(SB)/4, $0x3c09ecaa
+DATA cdf4<>+32(SB)/4, $0x3b2acaca
+DATA cdf4<>+36(SB)/4, $0xbafdde28
+DATA cdf4<>+40(SB)/4, $0xbb9dbf8d
+DATA cdf4<>+44(SB)/4, $0xbbc75e82
+DATA cdf4<>+48(SB)/4, $0xbbc7f1cd
+DATA cdf4<>+52(SB)/4, $0xbbaecb94
+DATA cdf4<>+56(SB)/4, $0xbb8a2c7b
+DATA cdf4<>+60(SB)/4, $0xbb49304e
+DATA cdf4<>+64(SB)/4, $0xbb08573a
+DATA cdf4<>+68(SB)/4, $0xbaad2e03
+DATA cdf4<>+72(SB)/4, $0xba4f1b7f
+DATA cdf4<>+76(SB)/4, $0xb9e9f851
+DATA cdf4<>+80(SB)/4, $0xb97a4d0e
+DATA cdf4<>+84(SB)/4, $0xb8fe0de1
+DATA cdf4<>+88(SB)/4, $0xb87504f1
+DATA cdf4<>+92(SB)/4, $0xb7e0ce0e
+DATA cdf4<>+96(SB)/4, $0xb74469a8
+DATA cdf4<>+100(SB)/4, $0xb6a38c5b
+DATA cdf4<>+104(SB)/4, $0xb601e088
+DATA cdf4<>+108(SB)/4, $0xb544d72e
+DATA cdf4<>+112(SB)/4, $0xb48e68f3
+DATA cdf4<>+116(SB)/4, $0xb3c4d0cb
+DATA cdf4<>+120(SB)/4, $0xb301f4db
+DATA cdf4<>+124(SB)/4, $0x00000000
+GLOBL cdf4<>(SB), RODATA|NOPTR, $128
+
+DATA w7fffffff<>+0(SB)/4, $0x7fffffff
+DATA w7fffffff<>+4(SB)/4, $0x7fffffff
+DATA w7fffffff<>+8(SB)/4, $0x7fffffff
+DATA w7fffffff<>+12(SB)/4, $0x7fffffff
+DATA w7fffffff<>+16(SB)/4, $0x7fffffff
+DATA w7fffffff<>+20(SB)/4, $0x7fffffff
+DATA w7fffffff<>+24(SB)/4, $0x7fffffff
+DATA w7fffffff<>+28(SB)/4, $0x7fffffff
+DATA w7fffffff<>+32(SB)/4, $0x7fffffff
+DATA w7fffffff<>+36(SB)/4, $0x7fffffff
+DATA w7fffffff<>+40(SB)/4, $0x7fffffff
+DATA w7fffffff<>+44(SB)/4, $0x7fffffff
+DATA w7fffffff<>+48(SB)/4, $0x7fffffff
+DATA w7fffffff<>+52(SB)/4, $0x7fffffff
+DATA w7fffffff<>+56(SB)/4, $0x7fffffff
+DATA w7fffffff<>+60(SB)/4, $0x7fffffff
+GLOBL w7fffffff<>(SB), RODATA|NOPTR, $64
+
+DATA c40c98000<>+0(SB)/4, $0x40c98000
+GLOBL c40c98000<>(SB), RODATA|NOPTR, $4
+
+DATA c409d89d9<>+0(SB)/4, $0x409d89d9
+GLOBL c409d89d9<>(SB), RODATA|NOPTR, $4
+
+DATA w3e500000<>+0(SB)/4, $0x3e500000
+DATA w3e500000<>+4(SB)/4, $0x3e500000
+DATA w3e500000<>+8(SB)/4, $0x3e500000
+DATA w3e500000<>+12(SB)/4, $0x3e500000
+DATA w3e500000<>+16(SB)/4, $0x3e500000
+DATA w3e500000<>+20(SB)/4, $0x3e500000
+DATA w3e500000<>+24(SB)/4, $0x3e500000
+DATA w3e500000<>+28(SB)/4, $0x3e500000
+DATA w3e500000<>+32(SB)/4, $0x3e500000
+DATA w3e500000<>+36(SB)/4, $0x3e500000
+DATA w3e500000<>+40(SB)/4, $0x3e500000
+DATA w3e500000<>+44(SB)/4, $0x3e500000
+DATA w3e500000<>+48(SB)/4, $0x3e500000
+DATA w3e500000<>+52(SB)/4, $0x3e500000
+DATA w3e500000<>+56(SB)/4, $0x3e500000
+DATA w3e500000<>+60(SB)/4, $0x3e500000
+GLOBL w3e500000<>(SB), RODATA|NOPTR, $64
+
+DATA w3f000000<>+0(SB)/4, $0x3f000000
+DATA w3f000000<>+4(SB)/4, $0x3f000000
+DATA w3f000000<>+8(SB)/4, $0x3f000000
+DATA w3f000000<>+12(SB)/4, $0x3f000000
+DATA w3f000000<>+16(SB)/4, $0x3f000000
+DATA w3f000000<>+20(SB)/4, $0x3f000000
+DATA w3f000000<>+24(SB)/4, $0x3f000000
+DATA w3f000000<>+28(SB)/4, $0x3f000000
+DATA w3f000000<>+32(SB)/4, $0x3f000000
+DATA w3f000000<>+36(SB)/4, $0x3f000000
+DATA w3f000000<>+40(SB)/4, $0x3f000000
+DATA w3f000000<>+44(SB)/4, $0x3f000000
+DATA w3f000000<>+48(SB)/4, $0x3f000000
+DATA w3f000000<>+52(SB)/4, $0x3f000000
+DATA w3f000000<>+56(SB)/4, $0x3f000000
+DATA w3f000000<>+60(SB)/4, $0x3f000000
+GLOBL w3f000000<>(SB), RODATA|NOPTR, $64
+
+// func geluBackwardAVX512(dx []float32, dy []float32, x []float32)
+// Requires: AVX, AVX512F
+TEXT ·geluBackwardAVX512(SB), NOSPLIT, $0-72
+	MOVQ    dx_base+0(FP), AX
+	MOVQ    dy_base+24(FP), CX
+	MOVQ    x_base+48(FP), DX
+	VMOVUPS slope0<>+0(SB), Z0
+	VMOVUPS slope0<>+64(SB), Z1
+	VMOVUPS slope1<>+0(SB), Z2
+	VMOVUPS slope1<>+64(SB), Z3
+	VMOVUPS slope2<>+0(SB), Z4
+	VMOVUPS slope2<>+64(SB), Z5
+	VMOVUPS slope3<>+0(SB), Z6
+	VMOVUPS slope3<>+64(SB), Z7
+	VMOVUPS slope4<>+0(SB), Z8
+	VMOVUPS slope4<>+64(SB), Z9
+	MOVQ    dx_len+8(FP), BX
+	XORQ    SI, SI
+	SUBQ    $0x00000040, BX
+	JLT     sweep_vectors_done
+
+sweep_vectors:
+	VMOVUPS      (DX)(SI*4), Z10
+	VMOVUPS      64(DX)(SI*4), Z11
+	VMOVUPS      128(DX)(SI*4), Z12
+	VMOVUPS      192(DX)(SI*4), Z13
+	VPANDD       w7fffffff<>+0(SB), Z10, Z14
+	VBROADCASTSS c40c98000<>+0(SB), Z15
+	VMINPS       Z14, Z15, Z14
+	VBROADCASTSS c409d89d9<>+0(SB), Z15
+	VFMADD213PS  w4b400000<>+0(SB), Z14, Z15
+	VSUBPS       w4b400000<>+0(SB), Z15, Z16
+	VFNMADD132PS w3e500000<>+0(SB), Z14, Z16
+	VPANDD       w7fffffff<>+0(SB), Z11, Z14
+	VBROADCASTSS c40c98000<>+0(SB), Z17
+	VMINPS       Z14, Z17, Z14
+	VBROADCASTSS c409d89d9<>+0(SB), Z17
+	VFMADD213PS  w4b400000<>+0(SB), Z14, Z17
+	VSUBPS       w4b400000<>+0(SB), Z17, Z18
+	VFNMADD132PS w3e500000<>+0(SB), Z14, Z18
+	VPANDD       w7fffffff<>+0(SB), Z12, Z14
+	VBROADCASTSS c40c98000<>+0(SB), Z19
+	VMINPS       Z14, Z19, Z14
+	VBROADCASTSS c409d89d9<>+0(SB), Z19
+	VFMADD213PS  w4b400000<>+0(SB), Z14, Z19
+	VSUBPS       w4b400000<>+0(SB), Z19, Z20
+	VFNMADD132PS w3e500000<>+0(SB), Z14, Z20
+	VPANDD       w7fffffff<>+0(SB), Z13, Z14
+	VBROADCASTSS c40c98000<>+0(SB), Z21
+	VMINPS       Z14, Z21, Z14
+	VBROADCASTSS c409d89d9<>+0(SB), Z21
+	VFMADD213PS  w4b400000<>+0(SB), Z14, Z21
+	VSUBPS       w4b400000<>+0(SB), Z21, Z22
+	VFNMADD132PS w3e500000<>+0(SB), Z14, Z22
+	VMOVAPS      Z15, Z14
+	VPERMI2PS    Z9, Z8, Z14
+	VMOVAPS      Z17, Z23
+	VPERMI2PS    Z9, Z8, Z23
+	VMOVAPS      Z19, Z24
+	VPERMI2PS    Z9, Z8, Z24
+	VMOVAPS      Z21, Z25
+	VPERMI2PS    Z9, Z8, Z25
+	VMOVAPS      Z15, Z26
+	VPERMI2PS    Z7, Z6, Z26
+	VFMADD213PS  Z26, Z16, Z14
+	VMOVAPS      Z17, Z26
+	VPERMI2PS    Z7, Z6, Z26
+	VFMADD213PS  Z26, Z18, Z23
+	VMOVAPS      Z19, Z26
+	VPERMI2PS    Z7, Z6, Z26
+	VFMADD213PS  Z26, Z20, Z24
+	VMOVAPS      Z21, Z26
+	VPERMI2PS    Z7, Z6, Z26
+	VFMADD213PS  Z26, Z22, Z25
+	VMOVAPS      Z15, Z26
+	VPERMI2PS    Z5, Z4, Z26
+	VFMADD213PS  Z26, Z16, Z14
+	VMOVAPS      Z17, Z26
+	VPERMI2PS    Z5, Z4, Z26
+	VFMADD213PS  Z26, Z18, Z23
+	VMOVAPS      Z19, Z26
+	VPERMI2PS    Z5, Z4, Z26
+	VFMADD213PS  Z26, Z20, Z24
+	VMOVAPS      Z21, Z26
+	VPERMI2PS    Z5, Z4, Z26
+	VFMADD213PS  Z26, Z22, Z25
+	VMOVAPS      Z15, Z26
+	VPERMI2PS    Z3, Z2, Z26
+	VFMADD213PS  Z26, Z16, Z14
+	VMOVAPS      Z17, Z26
+	VPERMI2PS    Z3, Z2, Z26
+	VFMADD213PS  Z26, Z18, Z23
+	VMOVAPS      Z19, Z26
+	VPERMI2PS    Z3, Z2, Z26
+	VFMADD213PS  Z26, Z20, Z24
+	VMOVAPS      Z21, Z26
+	VPERMI2PS    Z3, Z2, Z26
+	VFMADD213PS  Z26, Z22, Z25
+	VMOVAPS      Z15, Z15
+	VPERMI2PS    Z1, Z0, Z15
+	VFMADD213PS  Z15, Z16, Z14
+	VMOVAPS      Z17, Z15
+	VPERMI2PS    Z1, Z0, Z15
+	VFMADD213PS  Z15, Z18, Z23
+	VMOVAPS      Z19, Z15
+	VPERMI2PS    Z1, Z0, Z15
+	VFMADD213PS  Z15, Z20, Z24
+	VMOVAPS      Z21, Z15
+	VPERMI2PS    Z1, Z0, Z15
+	VFMADD213PS  Z15, Z22, Z25
+	VPANDD       w80000000<>+0(SB), Z10, Z10
+	VPORD        Z10, Z14, Z14
+	VADDPS       w3f000000<>+0(SB), Z14, Z14
+	VPANDD       w80000000<>+0(SB), Z11, Z11
+	VPORD        Z11, Z23, Z23
+	VADDPS       w3f000000<>+0(SB), Z23, Z23
+	VPANDD       w80000000<>+0(SB), Z12, Z12
+	VPORD        Z12, Z24, Z24
+	VADDPS       w3f000000<>+0(SB), Z24, Z24
+	VPANDD       w80000000<>+0(SB), Z13, Z13
+	VPORD        Z13, Z25, Z25
+	VADDPS       w3f000000<>+0(SB), Z25, Z25
+	VMULPS       (CX)(SI*4), Z14, Z14
+	VMULPS       64(CX)(SI*4), Z23, Z23
+	VMULPS       128(CX)(SI*4), Z24, Z24
+	VMULPS       192(CX)(SI*4), Z25, Z25
+	VMOVUPS      Z14, (AX)(SI*4)
+	VMOVUPS      Z23, 64(AX)(SI*4)
+	VMOVUPS      Z24, 128(AX)(SI*4)
+	VMOVUPS      Z25, 192(AX)(SI*4)
+	ADDQ         $0x00000040, SI
+	SUBQ         $0x00000040, BX
+	JGE          sweep_vectors
+
+sweep_vectors_done:
+	ADDQ $0x00000040, BX
+	SUBQ $0x00000010, BX
+	JLT  sweep_vector_done
+
+sweep_vector:
+	VMOVUPS      (DX)(SI*4), Z10
+	VPANDD       w7fffffff<>+0(SB), Z10, Z11
+	VBROADCASTSS c40c98000<>+0(SB), Z12
+	VMINPS       Z11, Z12, Z11
+	VBROADCASTSS c409d89d9<>+0(SB), Z12
+	VFMADD213PS  w4b400000<>+0(SB), Z11, Z12
+	VSUBPS       w4b400000<>+0(SB), Z12, Z13
+	VFNMADD132PS w3e500000<>+0(SB), Z11, Z13
+	VMOVAPS      Z12, Z11
+	VPERMI2PS    Z9, Z8, Z11
+	VMOVAPS      Z12, Z14
+	VPERMI2PS    Z7, Z6, Z14
+	VFMADD213PS  Z14, Z13, Z11
+	VMOVAPS      Z12, Z14
+	VPERMI2PS    Z5, Z4, Z14
+	VFMADD213PS  Z14, Z13, Z11
+	VMOVAPS      Z12, Z14
+	VPERMI2PS    Z3, Z2, Z14
+	VFMADD213PS  Z14, Z13, Z11
+	VMOVAPS      Z12, Z12
+	VPERMI2PS    Z1, Z0, Z12
+	VFMADD213PS  Z12, Z13, Z11
+	VPANDD       w80000000<>+0(SB), Z10, Z10
+	VPORD        Z10, Z11, Z11
+	VADDPS       w3f000000<>+0(SB), Z11, Z11
+	VMULPS       (CX)(SI*4), Z11, Z11
+	VMOVUPS      Z11, (AX)(SI*4)
+	ADDQ         $0x00000010, SI
+	SUBQ         $0x00000010, BX
+	JGE          sweep_vector
+
+sweep_vector_done:
+	ADDQ         $0x00000010, BX
+	JZ           sweep_end
+	LEAQ         low_bits<>+0(SB), DI
+	KMOVW        (DI)(BX*2), K1
+	VMOVUPS.Z    (DX)(SI*4), K1, Z10
+	VPANDD       w7fffffff<>+0(SB), Z10, Z11
+	VBROADCASTSS c40c98000<>+0(SB), Z12
+	VMINPS       Z11, Z12, Z11
+	VBROADCASTSS c409d89d9<>+0(SB), Z12
+	VFMADD213PS  w4b400000<>+0(SB), Z11, Z12
+	VSUBPS       w4b400000<>+0(SB), Z12, Z13
+	VFNMADD132PS w3e500000<>+0(SB), Z11, Z13
+	VMOVAPS      Z12, Z11
+	VPERMI2PS    Z9, Z8, Z11
+	VMOVAPS      Z12, Z8
+	VPERMI2PS    Z7, Z6, Z8
+	VFMADD213PS  Z8, Z13, Z11
+	VMOVAPS      Z12, Z6
+	VPERMI2PS    Z5, Z4, Z6
+	VFMADD213PS  Z6, Z13, Z11
+	VMOVAPS      Z12, Z4
+	VPERMI2PS    Z3, Z2, Z4
+	VFMADD213PS  Z4, Z13, Z11
+	VMOVAPS      Z12, Z2
+	VPERMI2PS    Z1, Z0, Z2
+	VFMADD213PS  Z2, Z13, Z11
+	VPANDD       w80000000<>+0(SB), Z10, Z10
+	VPORD        Z10, Z11, Z11
+	VADDPS       w3f000000<>+0(SB), Z11, Z11
+	VMOVUPS.Z    (CX)(SI*4), K1, Z0
+	VMULPS       Z0, Z11, Z11
+	VMOVUPS      Z11, K1, (AX)(SI*4)
+
+sweep_end:
+	VZEROUPPER
+	RET
+
+DATA slope0<>+0(SB)/4, $0x00000000
+DATA slope0<>+4(SB)/4, $0x3e23b2d4
+DATA slope0<>+8(SB)/4, $0x3e9d290d
+DATA slope0<>+12(SB)/4, $0x3edc8e45
+DATA slope0<>+16(SB)/4, $0x3f0656ca
+DATA slope0<>+20(SB)/4, $0x3f164627
+DATA slope0<>+24(SB)/4, $0x3f1eb104
+DATA slope0<>+28(SB)/4, $0x3f20ff11
+DATA slope0<>+32(SB)/4, $0x3f1efcb3
+DATA slope0<>+36(SB)/4, $0x3f1a7785
+DATA slope0<>+40(SB)/4, $0x3f14f4bf
+DATA slope0<>+44(SB)/4, $0x3f0f8b32
+DATA slope0<>+48(SB)/4, $0x3f0ade94
+DATA slope0<>+52(SB)/4, $0x3f073215
+DATA slope0<>+56(SB)/4, $0x3f0485c2
+DATA slope0<>+60(SB)/4, $0x3f02b43f
+DATA slope0<>+64(SB)/4, $0x3f018a5b
+DATA slope0<>+68(SB)/4, $0x3f00d64a
+DATA slope0<>+72(SB)/4, $0x3f006f2b
+DATA slope0<>+76(SB)/4, $0x3f003719
+DATA slope0<>+80(SB)/4, $0x3f001a1b
+DATA slope0<>+84(SB)/4, $0x3f000bd4
+DATA slope0<>+88(SB)/4, $0x3f000521
+DATA slope0<>+92(SB)/4, $0x3f000221
+DATA slope0<>+96(SB)/4, $0x3f0000d8
+DATA slope0<>+100(SB)/4, $0x3f000052
+DATA slope0<>+104(SB)/4, $0x3f00001e
+DATA slope0<>+108(SB)/4, $0x3f00000a
+DATA slope0<>+112(SB)/4, $0x3f000003
+DATA slope0<>+116(SB)/4, $0x3f000001
+DATA slope0<>+120(SB)/4, $0x3f000000
+DATA slope0<>+124(SB)/4, $0x3f000000
+GLOBL slope0<>(SB), RODATA|NOPTR, $128
+
+DATA slope1<>+0(SB)/4, $0x3f4c4208
+DATA slope1<>+4(SB)/4, $0x3f43f5a6
+DATA slope1<>+8(SB)/4, $0x3f2c8f30
+DATA slope1<>+12(SB)/4, $0x3f0a25ff
+DATA slope1<>+16(SB)/4, $0x3ec4bc6c
+DATA slope1<>+20(SB)/4, $0x3e6c39f7
+DATA slope1<>+24(SB)/4, $0x3dc81604
+DATA slope1<>+28(SB)/4, $0xbb4ea87d
+DATA slope1<>+32(SB)/4, $0xbd8bc6db
+DATA slope1<>+36(SB)/4, $0xbdce3357
+DATA slope1<>+40(SB)/4, $0xbddcba00
+DATA slope1<>+44(SB)/4, $0xbdc973e2
+DATA slope1<>+48(SB)/4, $0xbda51844
+DATA slope1<>+52(SB)/4, $0xbd78bc0c
+DATA slope1<>+56(SB)/4, $0xbd2e6dcf
+DATA slope1<>+60(SB)/4, $0xbce57d7b
+DATA slope1<>+64(SB)/4, $0xbc8e5371
+DATA slope1<>+68(SB)/4, $0xbc27025b
+DATA slope1<>+72(SB)/4, $0xbbb9dc6d
+DATA slope1<>+76(SB)/4, $0xbb4488f2
+DATA slope1<>+80(SB)/4, $0xbac5c054
+DATA slope1<>+84(SB)/4, $0xba3d8c3e
+DATA slope1<>+88(SB)/4, $0xb9ad3be7
+DATA slope1<>+92(SB)/4, $0xb917127e
+DATA slope1<>+96(SB)/4, $0xb87b939e
+DATA slope1<>+100(SB)/4, $0xb7c81a65
+DATA slope1<>+104(SB)/4, $0xb7181be6
+DATA slope1<>+108(SB)/4, $0xb65d1695
+DATA slope1<>+112(SB)/4, $0xb599a970
+DATA slope1<>+116(SB)/4, $0xb4cc5532
+DATA slope1<>+120(SB)/4, $0xb401fed5
+DATA slope1<>+124(SB)/4, $0x00000000
+GLOBL slope1<>(SB), RODATA|NOPTR, $128
+
+DATA slope2<>+0(SB)/4, $0x28c7e000
+DATA slope2<>+4(SB)/4, $0xbe20e4dc
+DATA slope2<>+8(SB)/4, $0xbe928269
+DATA slope2<>+12(SB)/4, $0xbebb8fec
+DATA slope2<>+16(SB)/4, $0xbec73a11
+DATA slope2<>+20(SB)/4, $0xbeb7d67c
+DATA slope2<>+24(SB)/4, $0xbe94efd2
+DATA slope2<>+28(SB)/4, $0xbe5114d0
+DATA slope2<>+32(SB)/4, $0xbdf0fd88
+DATA slope2<>+36(SB)/4, $0xbd38d032
+DATA slope2<>+40(SB)/4, $0x3bd487fe
+DATA slope2<>+44(SB)/4, $0x3d1547c6
+DATA slope2<>+48(SB)/4, $0x3d463795
+DATA slope2<>+52(SB)/4, $0x3d4453e7
+DATA slope2<>+56(SB)/4, $0x3d268625
+DATA slope2<>+60(SB)/4, $0x3cfd9c6f
+DATA slope2<>+64(SB)/4, $0x3cb14212
+DATA slope2<>+68(SB)/4, $0x3c663da4
+DATA slope2<>+72(SB)/4, $0x3c0c003e
+DATA slope2<>+76(SB)/4, $0x3ba0374a
+DATA slope2<>+80(SB)/4, $0x3b2d2632
+DATA slope2<>+84(SB)/4, $0x3ab12d66
+DATA slope2<>+88(SB)/4, $0x3a2c0010
+DATA slope2<>+92(SB)/4, $0x399ea7b4
+DATA slope2<>+96(SB)/4, $0x390b39a8
+DATA slope2<>+100(SB)/4, $0x3868b1ad
+DATA slope2<>+104(SB)/4, $0x37b95577
+DATA slope2<>+108(SB)/4, $0x370cc8f3
+DATA slope2<>+112(SB)/4, $0x364c1d4c
+DATA slope2<>+116(SB)/4, $0x358d4651
+DATA slope2<>+120(SB)/4, $0x34bacca2
+DATA slope2<>+124(SB)/4, $0x00000000
+GLOBL slope2<>(SB), RODATA|NOPTR, $128
+
+DATA slope3<>+0(SB)/4, $0xbe87c724
+DATA slope3<>+4(SB)/4, $0xbe76f35f
+DATA slope3<>+8(SB)/4, $0xbe33a60b
+DATA slope3<>+12(SB)/4, $0xbdadea29
+DATA slope3<>+16(SB)/4, $0x3c0c943c
+DATA slope3<>+20(SB)/4, $0x3dae5976
+DATA slope3<>+24(SB)/4, $0x3e073ff6
+DATA slope3<>+28(SB)/4, $0x3e15d170
+DATA slope3<>+32(SB)/4, $0x3e084d51
+DATA slope3<>+36(SB)/4, $0x3dd27168
+DATA slope3<>+40(SB)/4, $0x3d88159b
+DATA slope3<>+44(SB)/4, $0x3d07b198
+DATA slope3<>+48(SB)/4, $0x3c02633f
+DATA slope3<>+52(SB)/4, $0xbbf9ced6
+DATA slope3<>+56(SB)/4, $0xbc72d27a
+DATA slope3<>+60(SB)/4, $0xbc83e854
+DATA slope3<>+64(SB)/4, $0xbc6657d5
+DATA slope3<>+68(SB)/4, $0xbc2feb8b
+DATA slope3<>+72(SB)/4, $0xbbf335a8
+DATA slope3<>+76(SB)/4, $0xbb9ad7ad
+DATA slope3<>+80(SB)/4, $0xbb377735
+DATA slope3<>+84(SB)/4, $0xbacb9d9a
+DATA slope3<>+88(SB)/4, $0xba54a207
+DATA slope3<>+92(SB)/4, $0xb9d19f3b
+DATA slope3<>+96(SB)/4, $0xb9439180
+DATA slope3<>+100(SB)/4, $0xb8acff96
+DATA slope3<>+104(SB)/4, $0xb81151a3
+DATA slope3<>+108(SB)/4, $0xb7681cca
+DATA slope3<>+112(SB)/4, $0xb6b06b6f
+DATA slope3<>+116(SB)/4, $0xb5ff7108
+DATA slope3<>+120(SB)/4, $0xb530453d
+DATA slope3<>+124(SB)/4, $0x00000000
+GLOBL slope3<>(SB), RODATA|NOPTR, $128
+
+DATA slope4<>+0(SB)/4, $0xac10555a
+DATA slope4<>+4(SB)/4, $0x3d6d0fa6
+DATA slope4<>+8(SB)/4, $0x3dcde527
+DATA slope4<>+12(SB)/4, $0x3df189e9
+DATA slope4<>+16(SB)/4, $0x3dddba7c
+DATA slope4<>+20(SB)/4, $0x3d9f1ab6
+DATA slope4<>+24(SB)/4, $0x3d18cc65
+DATA slope4<>+28(SB)/4, $0xba9c06e4
+DATA slope4<>+32(SB)/4, $0xbcef8283
+DATA slope4<>+36(SB)/4, $0xbd312c7b
+DATA slope4<>+40(SB)/4, $0xbd35ba0b
+DATA slope4<>+44(SB)/4, $0xbd16291d
+DATA slope4<>+48(SB)/4, $0xbccd29f3
+DATA slope4<>+52(SB)/4, $0xbc5e5d0f
+DATA slope4<>+56(SB)/4, $0xbb982314
+DATA slope4<>+60(SB)/4, $0x3a800d20
+DATA slope4<>+64(SB)/4, $0x3b6f8318
+DATA slope4<>+68(SB)/4, $0x3b8c262c
+DATA slope4<>+72(SB)/4, $0x3b771965
+DATA slope4<>+76(SB)/4, $0x3b3a5194
+DATA slope4<>+80(SB)/4, $0x3afb76ed
+DATA slope4<>+84(SB)/4, $0x3a9b37ca
+DATA slope4<>+88(SB)/4, $0x3a3173ed
+DATA slope4<>+92(SB)/4, $0x39bd585d
+DATA slope4<>+96(SB)/4, $0x393d8fb8
+DATA slope4<>+100(SB)/4, $0x38b2bc55
+DATA slope4<>+104(SB)/4, $0x381f2b8d
+DATA slope4<>+108(SB)/4, $0x37862a80
+DATA slope4<>+112(SB)/4, $0x36d67398
+DATA slope4<>+116(SB)/4, $0x3622ba68
+DATA slope4<>+120(SB)/4, $0x356abe83
+DATA slope4<>+124(SB)/4, $0x00000000
+GLOBL slope4<>(SB), RODATA|NOPTR, $128
 
 // func maxAVX512(x []float32) float32
 // Requires: AVX, AVX512F

@@ -9,13 +9,13 @@ package simd
 //   - exp is y = eˣ.
 //   - softplus is y = log(1 + eˣ).
 //   - sigmoid is y = 1/(1 + e⁻ˣ).
-//   - gelu is y = x·Φ(x).
-//   - geluBackward is dx = dy·(Φ(x) + x·φ(x)).
 //   - add is y = a + b.
 //   - addScaled is y = a + scale·b.
 //   - scale is y = scale·x.
 //   - mix is y = weight·a + (1 − weight)·b.
 //   - mixBackward adds weight·dy to da and (1 − weight)·dy to db, and returns Σ dy·(a − b).
+//   - gelu is y = x·Φ(x).
+//   - geluBackward is dx = dy·(Φ(x) + x·φ(x)).
 //   - max returns the greatest element, −Inf if there is none. It passes over NaNs.
 //   - expSum is y = e^(x − top) for x ≤ top, and returns Σ y.
 //   - layerNorm is y = gain·(x − mean)·rstd + bias, row by row.
@@ -35,13 +35,13 @@ package simd
 func expAVX2(y, x []float32)
 func softplusAVX2(y, x []float32)
 func sigmoidAVX2(y, x []float32)
-func geluAVX2(y, x []float32)
-func geluBackwardAVX2(dx, dy, x []float32)
 func addAVX2(y, a, b []float32)
 func addScaledAVX2(y, a, b []float32, scale float32)
 func scaleAVX2(y, x []float32, scale float32)
 func mixAVX2(y, a, b []float32, weight float32)
 func mixBackwardAVX2(da, db, dy, a, b []float32, weight float32) float32
+func geluAVX2(y, x []float32)
+func geluBackwardAVX2(dx, dy, x []float32)
 func maxAVX2(x []float32) float32
 func expSumAVX2(y, x []float32, top float32) float32
 func layerNormAVX2(y, mean, rstd, x, gain, bias []float32, eps float32)
@@ -60,13 +60,13 @@ func adamWAVX2(w, m, v, g []float32, c *[10]float32)
 func expAVX512(y, x []float32)
 func softplusAVX512(y, x []float32)
 func sigmoidAVX512(y, x []float32)
-func geluAVX512(y, x []float32)
-func geluBackwardAVX512(dx, dy, x []float32)
 func addAVX512(y, a, b []float32)
 func addScaledAVX512(y, a, b []float32, scale float32)
 func scaleAVX512(y, x []float32, scale float32)
 func mixAVX512(y, a, b []float32, weight float32)
 func mixBackwardAVX512(da, db, dy, a, b []float32, weight float32) float32
+func geluAVX512(y, x []float32)
+func geluBackwardAVX512(dx, dy, x []float32)
 func maxAVX512(x []float32) float32
 func expSumAVX512(y, x []float32, top float32) float32
 func layerNormAVX512(y, mean, rstd, x, gain, bias []float32, eps float32)

@@ -3,6 +3,7 @@ package main
 // elementwise emits the kernels of long vectors.
 func elementwise(v isa) {
 	maps(v)
+	gelus(v)
 	softmax(v)
 	layerNorms(v)
 	rowKernels(v)

@@ -10,8 +10,6 @@ func maps(v isa) {
 	v.function("exp", "is y = eˣ.", v.width/8, v.exp)
 	v.function("softplus", "is y = log(1 + eˣ).", 2, v.softplus)
 	v.function("sigmoid", "is y = 1/(1 + e⁻ˣ).", 2, v.sigmoid)
-	gelu(v)
-	geluBackward(v)
 	add(v)
 	addScaled(v)
 	scale(v)
@@ -114,36 +112,5 @@ func (v isa) function(name, doc string, wide int, f func([]VecVirtual) []VecVirt
 	v.text(name, "func(y, x []float32)", name+" "+doc)
 	y, x := slice("y"), slice("x")
 	v.sweep("sweep", length("y"), wide, func(s span) { s.store(f(s.load(x)), y) })
-	end()
-}
-
-func gelu(v isa) {
-	v.text("gelu", "func(y, x []float32)", "gelu is y = x·Φ(x).")
-	y, x := slice("y"), slice("x")
-	v.sweep("sweep", length("y"), v.width/4, func(s span) {
-		cdf, _ := v.normal(func() []VecVirtual { return s.load(x) })
-		for j, u := range s.operands(x) {
-			VMULPS(u, cdf[j], cdf[j])
-		}
-		s.store(cdf, y)
-	})
-	end()
-}
-
-func geluBackward(v isa) {
-	const invSqrt2Pi = 0.39894228040143267794
-	v.text("geluBackward", "func(dx, dy, x []float32)", "geluBackward is dx = dy·(Φ(x) + x·φ(x)).")
-	dx, dy, x := slice("dx"), slice("dy"), slice("x")
-	v.sweep("sweep", length("dx"), v.width/4, func(s span) {
-		g, e := v.normal(func() []VecVirtual { return s.load(x) })
-		for j, u := range s.operands(x) {
-			VMULPS(v.wideConstant(invSqrt2Pi), e[j], e[j])
-			VFMADD231PS(u, e[j], g[j])
-		}
-		for j, w := range s.operands(dy) {
-			VMULPS(w, g[j], g[j])
-		}
-		s.store(g, dx)
-	})
 	end()
 }
