@@ -303,7 +303,9 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestSpecialValues wants what package fmath gives.
+// TestSpecialValues wants what package fmath gives, but for half of the smallest number,
+// and for GELU's slope at infinity, where a level may have its limit: there GELU itself
+// has passed the infinity on, or NaN.
 func TestSpecialValues(t *testing.T) {
 	inf := float32(math.Inf(1))
 	x := []float32{0, float32(math.Copysign(0, -1)), inf, -inf, 1e-45, -1e-45, 1e-39, -1e-39, 1e-30, -1e-30,
@@ -315,7 +317,10 @@ func TestSpecialValues(t *testing.T) {
 			c.f(k)(y, x)
 			for i, got := range y {
 				want := c.twin(x[i])
-				near := math.Abs(float64(got)-float64(want)) <= 4*c.atMost*math.Abs(float64(want))
+				if c.name == "GELUGrad" && math.IsInf(float64(x[i]), 0) && got == max(0, min(1, x[i])) {
+					continue
+				}
+				near := math.Abs(float64(got)-float64(want)) <= max(4*c.atMost*math.Abs(float64(want)), math.SmallestNonzeroFloat32)
 				if got != want && !near && !(got != got && want != want) {
 					t.Errorf("%s: %s(%v) = %v, want %v", k.Name, c.name, x[i], got, want)
 				}
