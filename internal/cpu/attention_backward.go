@@ -16,7 +16,7 @@ func attentionBackward(r *run, k tensor.AttentionBackward) {
 	a := newAttentionRun(r, k.Forward, k.Gradient)
 	g := &attentionGradient{attentionRun: a, dq: r.floats(k.DQ), dk: r.floats(k.DK), dv: r.floats(k.DV), do: r.floats(k.DO)}
 	g.channels = roundUp(a.dh, r.device.simd.Width)
-	g.columns = roundUp(a.dh, r.device.simd.Panel())
+	g.columns = r.device.simd.Columns(a.dh)
 	sampledRows := r.rows(k.DK) * a.d
 	clear(g.dk[:sampledRows])
 	clear(g.dv[:sampledRows])
@@ -46,7 +46,7 @@ type attentionGradient struct {
 	*attentionRun
 	dq, dk, dv, do, dleak []float32
 	channels              int // dh in whole vectors, for the scores
-	columns               int // dh in whole panels, for the products
+	columns               int // dh and what the products read beside
 }
 
 // roundUp returns the multiple of step at or above n.

@@ -47,6 +47,10 @@ func leftFactor(memory, x []float32, k, lo, hi int) simd.Matrix {
 	return simd.Rows(memory, k+cachePad)
 }
 
+// narrow is the most floats of a row with which a panel's part of the rows, as they stand,
+// lies densely enough for the first cache.
+const narrow = 128
+
 // transposedMul computes rows lo … hi−1 of dw = yᵀ·x and of db = Σ y:
 // y [rows, out], x [rows, in], dw [out, in], db [out]. Rows are summed in pieces
 // of sumRows, the pieces in order.
@@ -59,7 +63,12 @@ func (r *run) transposedMul(w *worker, dw, db, y, x []float32, lo, hi, rows, in,
 	columns, right := memory[:rowBlock*sumRows], memory[rowBlock*sumRows:]
 	for at := 0; at < rows; at += sumRows {
 		n := min(sumRows, rows-at)
-		b := p.Pack(right, simd.Rows(x[at*in:], in), n, in)
+		var b simd.Packed
+		if in <= narrow && p.Columns(in) == in {
+			b = p.View(x[at*in:], in, n, in)
+		} else {
+			b = p.Pack(right, simd.Rows(x[at*in:], in), n, in)
+		}
 		for i := lo; i < hi; i += rowBlock {
 			m := min(rowBlock, hi-i)
 			p.PackColumns(columns, y[at*out+i:], out, n, m, sum)

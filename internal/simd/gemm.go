@@ -5,6 +5,8 @@ package simd
 type Products struct {
 	cols  int    // columns of a tile
 	tiles []tile // tiles[i] has i+1 rows
+	// narrow are tiles of half as many columns, nil where there are none.
+	narrow []tile
 
 	packRows    func(k int, dst, src *float32, stride int) // of cols floats
 	packColumns func(rows, cols int, dst, src *float32, stride int, sum *float32)
@@ -123,13 +125,19 @@ func (p *Products) PackColumns(dst, src []float32, stride, rows, cols int, sum [
 }
 
 // View is a k×n matrix of contiguous rows as a right factor as it stands. It
-// must have whole panels: stride ≥ n rounded up to [Products.Panel].
+// must be as long as their last panel is read: stride ≥ [Products.Columns] of n.
 func (p *Products) View(b []float32, stride, k, n int) Packed {
 	return Packed{Data: b, Row: stride, Panel: p.cols, K: k, N: n}
 }
 
-// Panel is the number of columns that a view's rows must be a multiple of.
-func (p *Products) Panel() int { return max(p.cols, 1) }
+// Columns is how many columns a view of n must have: n, or some more.
+func (p *Products) Columns(n int) int {
+	if p.narrow == nil {
+		return p.padded(n)
+	}
+	half := p.cols / 2
+	return (n + half - 1) / half * half
+}
 
 // Mul computes C = init + A·B for m rows: A is m×K, C is m×N with contiguous
 // rows. init is m×N with contiguous rows a stride apart, 0 for one row that all
@@ -182,8 +190,12 @@ func start(c, init Matrix, m, n int) {
 
 // column multiplies by one panel.
 func (p *Products) column(c, a Matrix, panel []float32, ldb int, init Matrix, m, k, j, cols int) {
+	tiles, width := p.tiles, p.cols
+	if p.narrow != nil && cols <= p.cols/2 {
+		tiles, width = p.narrow, p.cols/2
+	}
 	_ = a.Data[(m-1)*a.Row+(k-1)*a.Col] // the assembly checks nothing
-	_ = panel[(k-1)*ldb+p.cols-1]
+	_ = panel[(k-1)*ldb+width-1]
 	_ = c.Data[(m-1)*c.Row+j+cols-1]
 	if init.Data == nil {
 		init.Data = nothing
@@ -192,11 +204,11 @@ func (p *Products) column(c, a Matrix, panel []float32, ldb int, init Matrix, m,
 	}
 	_ = init.Data[(m-1)*init.Row+cols-1]
 	// Tiles of even height: a low one would wait for its own sums.
-	n := (m + len(p.tiles) - 1) / len(p.tiles)
+	n := (m + len(tiles) - 1) / len(tiles)
 	rows, higher := m/n, m%n
 	run := func(i, n, rows int) {
 		if n > 0 {
-			p.tiles[rows-1](n, k, &a.Data[i*a.Row], a.Row, a.Col, &panel[0], ldb,
+			tiles[rows-1](n, k, &a.Data[i*a.Row], a.Row, a.Col, &panel[0], ldb,
 				&init.Data[i*init.Row], init.Row, &c.Data[i*c.Row+j], c.Row, cols)
 		}
 	}

@@ -9,23 +9,31 @@ import (
 )
 
 // gemm emits the tiles of the matrix product: as many rows as the registers
-// hold beside two vectors of B, and every smaller height.
+// hold beside two vectors of B, and every smaller height. Those of AVX-512 are
+// there with one vector, too: a head has often 16 channels.
 func gemm(v isa) {
 	rows := 6
 	if v.wide() {
 		rows = 14
 	}
 	for ; rows > 0; rows-- {
-		gemmTile(v, rows)
+		gemmTile(v, rows, 2)
+		if v.wide() {
+			gemmTile(v, rows, 1)
+		}
 	}
 	packRows(v)
 	packColumns(v)
 }
 
-func gemmTile(v isa, rows int) {
-	v.text(fmt.Sprintf("gemm%d", rows),
+func gemmTile(v isa, rows, vectors int) {
+	name, columns := "gemm", "two vectors"
+	if vectors == 1 {
+		name, columns = "gemmNarrow", "a vector"
+	}
+	v.text(fmt.Sprintf("%s%d", name, rows),
 		"func(n, k int, a *float32, rs, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc, cols int)",
-		"gemmR computes n tiles, below each other, of R rows and up to two vectors of columns: c = a·b + init.")
+		name+"R computes n tiles, below each other, of R rows and up to "+columns+" of columns: c = a·b + init.")
 	Label("tile")
 	k := Load(Param("k"), GP64()).(GPVirtual)
 	a := Load(Param("a"), GP64()).(GPVirtual)
@@ -50,9 +58,11 @@ func gemmTile(v isa, rows int) {
 		return m
 	}
 
-	acc := make([][2]VecVirtual, rows)
+	acc := make([][]VecVirtual, rows)
 	for r := range acc {
-		acc[r] = [2]VecVirtual{v.zero(), v.zero()}
+		for range vectors {
+			acc[r] = append(acc[r], v.zero())
+		}
 	}
 
 	// The result is seldom in a cache near by: ask for it now.
@@ -60,7 +70,7 @@ func gemmTile(v isa, rows int) {
 	ldc := Load(Param("ldc"), GP64())
 	SHLQ(Imm(2), ldc)
 	for r := range rows {
-		for line := 0; line < 2*v.bytes(); line += 64 {
+		for line := 0; line < vectors*v.bytes(); line += 64 {
 			PREFETCHT0(Mem{Base: c, Disp: line})
 		}
 		if r+1 < rows {
@@ -72,15 +82,17 @@ func gemmTile(v isa, rows int) {
 	ldb := Load(Param("ldb"), GP64()).(GPVirtual)
 	SHLQ(Imm(2), ldb)
 	step := func() {
-		b0, b1 := v.vec(), v.vec()
-		VMOVUPS(Mem{Base: b}, b0)
-		VMOVUPS(Mem{Base: b, Disp: v.bytes()}, b1)
+		right := v.vecs(vectors)
+		for i := range right {
+			VMOVUPS(Mem{Base: b, Disp: i * v.bytes()}, right[i])
+		}
 		ADDQ(ldb, b)
 		for r := range acc {
 			x := v.vec()
 			VBROADCASTSS(element(r), x)
-			VFMADD231PS(b0, x, acc[r][0])
-			VFMADD231PS(b1, x, acc[r][1])
+			for i := range right {
+				VFMADD231PS(right[i], x, acc[r][i])
+			}
 		}
 		for _, p := range bases {
 			ADDQ(cs, p)
@@ -136,8 +148,9 @@ func packRows(v isa) {
 }
 
 // gemmStore adds init to the accumulators and stores them: whole rows, or under
-// masks where the tile has fewer columns than two vectors.
-func gemmStore(v isa, acc [][2]VecVirtual) {
+// masks where the tile has fewer columns than its vectors.
+func gemmStore(v isa, acc [][]VecVirtual) {
+	vectors := len(acc[0])
 	init := Load(Param("init"), GP64())
 	is := Load(Param("is"), GP64())
 	SHLQ(Imm(2), is)
@@ -145,10 +158,10 @@ func gemmStore(v isa, acc [][2]VecVirtual) {
 	ldc := Load(Param("ldc"), GP64())
 	SHLQ(Imm(2), ldc)
 	cols := Load(Param("cols"), GP64())
-	each := func(move func(from, to Mem, sum VecVirtual, half int)) {
+	each := func(move func(from, to Mem, sum VecVirtual, i int)) {
 		for r := range acc {
-			for half := range 2 {
-				move(Mem{Base: init, Disp: half * v.bytes()}, Mem{Base: c, Disp: half * v.bytes()}, acc[r][half], half)
+			for i := range vectors {
+				move(Mem{Base: init, Disp: i * v.bytes()}, Mem{Base: c, Disp: i * v.bytes()}, acc[r][i], i)
 			}
 			if r+1 < len(acc) {
 				ADDQ(is, init)
@@ -156,7 +169,7 @@ func gemmStore(v isa, acc [][2]VecVirtual) {
 			}
 		}
 	}
-	CMPQ(cols, Imm(uint64(2*v.width)))
+	CMPQ(cols, Imm(uint64(vectors*v.width)))
 	JNE(LabelRef("narrow"))
 	each(func(from, to Mem, sum VecVirtual, _ int) {
 		VADDPS(from, sum, sum)
@@ -164,18 +177,21 @@ func gemmStore(v isa, acc [][2]VecVirtual) {
 	})
 	JMP(LabelRef("done"))
 	Label("narrow")
-	masks := columnMasks(v, cols)
-	each(func(from, to Mem, sum VecVirtual, half int) {
+	masks := []Op{v.mask(cols)}
+	if vectors == 2 {
+		masks = columnMasks(v, cols)
+	}
+	each(func(from, to Mem, sum VecVirtual, i int) {
 		x := v.vec()
-		v.load(from, masks[half], x)
+		v.load(from, masks[i], x)
 		VADDPS(x, sum, sum)
-		v.store(sum, masks[half], to)
+		v.store(sum, masks[i], to)
 	})
 	Label("done")
 }
 
 // columnMasks selects the first cols columns of two vectors.
-func columnMasks(v isa, cols Register) (masks [2]Op) {
+func columnMasks(v isa, cols Register) []Op {
 	low, high, bound := GP64(), GP64(), GP64()
 	MOVQ(U32(uint32(v.width)), bound)
 	MOVQ(cols, high)
@@ -183,12 +199,11 @@ func columnMasks(v isa, cols Register) (masks [2]Op) {
 	MOVQ(cols, low)
 	CMPQ(cols, bound)
 	CMOVQGT(bound, low)
-	masks[0] = v.mask(low)
+	first := v.mask(low)
 	XORQ(bound, bound)
 	TESTQ(high, high)
 	CMOVQLT(bound, high)
-	masks[1] = v.mask(high)
-	return masks
+	return []Op{first, v.mask(high)}
 }
 
 // packColumns emits the copy of a block of columns, a row behind the other, and
