@@ -82,9 +82,19 @@ func newSinusoidBias(a *attentionRun, rel tensor.SinusoidBias, grad tensor.Relat
 		g := grad.(tensor.SinusoidGradient)
 		s.df, s.dg, s.dp = r.floats(g.DF), r.floats(g.DG), r.floats(g.DP)
 	}
-	r.each(len(s.wide), func(_ *worker, i int) {
-		lo, hi := a.tokens(i / a.Heads)
-		s.wide[i] = s.outOfRange(i%a.Heads, hi-lo)
+	longest := 0
+	for b := range a.n {
+		lo, hi := a.tokens(b)
+		longest = max(longest, hi-lo)
+	}
+	r.each(a.Heads, func(_ *worker, head int) {
+		if !s.outOfRange(head, longest) { // nor is what shorter sequences meet, a part of it
+			return
+		}
+		for b := range a.n {
+			lo, hi := a.tokens(b)
+			s.wide[b*a.Heads+head] = s.outOfRange(head, hi-lo)
+		}
 	})
 	return s
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/fmath"
 	"github.com/sftseq/sftseq/internal/philox"
+	"github.com/sftseq/sftseq/internal/simd"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
@@ -16,6 +17,7 @@ func init() { register(whole(sample)) }
 type sampler struct {
 	tensor.Sample
 	sequences
+	kernels             *simd.Kernels
 	position, sequence  []int32 // of a row
 	score, noised       []float32
 	top, partner, count []int32
@@ -33,46 +35,48 @@ func sample(r *run, k tensor.Sample) {
 	// The pieces share the run's own scratch, and take none of their worker's.
 	scratch := tensor.Bits(r.self.floats(3*n + s.n))
 	x := sampler{
-		Sample: k, sequences: s, position: r.ints(k.Batch.Position), sequence: r.ints(k.Batch.Sequence),
+		Sample: k, sequences: s, kernels: r.device.simd, position: r.ints(k.Batch.Position), sequence: r.ints(k.Batch.Sequence),
 		score: r.floats(k.Score), noised: r.floats(k.Noised),
 		top: r.ints(k.Top), partner: r.ints(k.Partner), count: r.ints(k.Count),
 		token: tensor.As[int32](scratch[:n]), key: scratch[n : 2*n], ties: scratch[2*n : 3*n], rest: scratch[3*n:],
 	}
-	r.eachRows(n, func(_ *worker, lo, hi int) { x.eachPart(lo, hi, x.noiseAndDrop) })
-	r.each(s.n, func(_ *worker, b int) { x.chooseTop(b) })
-	r.eachRows(n, func(_ *worker, lo, hi int) { x.eachPart(lo, hi, x.partnerKeys) })
+	r.eachRows(n, func(w *worker, lo, hi int) { x.eachPart(w, lo, hi, x.noiseAndDrop) })
+	r.each(s.n, x.chooseTop)
+	r.eachRows(n, func(w *worker, lo, hi int) { x.eachPart(w, lo, hi, x.partnerKeys) })
 	r.each(s.n, func(_ *worker, b int) { x.choosePartners(b) })
 }
 
 // draw draws for tokens of sequence b. dst may be the positions' own memory.
-func (s *sampler) draw(dst []uint32, stream uint32, b int, position []int32) {
-	philox.First(dst, s.seed, philox.Counter(0, s.tower[b], s.Layer, stream, s.example[b], s.step), position)
+func (s *sampler) draw(w *worker, dst []uint32, stream uint32, b int, position []int32) {
+	w.key = [2]uint32{uint32(s.seed), uint32(s.seed >> 32)}
+	w.counter = philox.Counter(0, s.tower[b], s.Layer, stream, s.example[b], s.step)
+	s.kernels.Draw(dst, &w.counter, &w.key, position)
 }
 
 // eachPart calls f for the rows lo … hi−1 of each sequence.
-func (s *sampler) eachPart(lo, hi int, f func(b, lo, hi int)) {
+func (s *sampler) eachPart(w *worker, lo, hi int, f func(w *worker, b, lo, hi int)) {
 	for lo < hi {
 		b := int(s.sequence[lo])
 		end := min(hi, int(s.offset[b+1]))
-		f(b, lo, end)
+		f(w, b, lo, end)
 		lo = end
 	}
 }
 
-func (s *sampler) noiseAndDrop(b, lo, hi int) {
+func (s *sampler) noiseAndDrop(w *worker, b, lo, hi int) {
 	position, noised, token, words := s.position[lo:hi], s.noised[lo:hi], s.token[lo:hi], s.key[lo:hi]
 	copy(noised, s.score[lo:hi])
 	copy(token, position)
 	if s.Noise {
-		s.draw(words, philox.StreamGumbel, b, position)
-		for i, w := range words {
-			noised[i] += fmath.Gumbel(philox.Uniform(w))
+		s.draw(w, words, philox.StreamGumbel, b, position)
+		for i, word := range words {
+			noised[i] += fmath.Gumbel(philox.Uniform(word))
 		}
 	}
 	if s.DropRate > 0 {
-		s.draw(words, philox.StreamDrop, b, position)
-		for i, w := range words {
-			if philox.Uniform(w) < s.DropRate {
+		s.draw(w, words, philox.StreamDrop, b, position)
+		for i, word := range words {
+			if philox.Uniform(word) < s.DropRate {
 				token[i] = -1
 			}
 		}
@@ -80,7 +84,7 @@ func (s *sampler) noiseAndDrop(b, lo, hi int) {
 }
 
 // chooseTop chooses S1: the largest scores.
-func (s *sampler) chooseTop(b int) {
+func (s *sampler) chooseTop(w *worker, b int) {
 	lo, hi := s.tokens(b)
 	token, key := s.token[lo:hi], s.key[lo:hi]
 	n := 0
@@ -101,7 +105,7 @@ func (s *sampler) chooseTop(b int) {
 		for i, at := range places {
 			places[i] = uint32(token[at])
 		}
-		s.draw(places, philox.StreamTie, b, tensor.As[int32](places))
+		s.draw(w, places, philox.StreamTie, b, tensor.As[int32](places))
 	})
 
 	first, room := s.sampled(b)
@@ -111,9 +115,9 @@ func (s *sampler) chooseTop(b int) {
 }
 
 // partnerKeys draws the keys of the tokens that are not in S1.
-func (s *sampler) partnerKeys(b, lo, hi int) {
+func (s *sampler) partnerKeys(w *worker, b, lo, hi int) {
 	if hi = min(hi, int(s.offset[b])+int(s.rest[b])); lo < hi {
-		s.draw(s.key[lo:hi], philox.StreamPartner, b, s.token[lo:hi])
+		s.draw(w, s.key[lo:hi], philox.StreamPartner, b, s.token[lo:hi])
 	}
 }
 
@@ -123,7 +127,7 @@ func (s *sampler) choosePartners(b int) {
 	n := int(s.rest[b])
 	token, key := s.token[lo:][:n], s.key[lo:][:n]
 	m := min(int(s.count[b]), n)
-	smallest(key, m, nil, nil)
+	smallest(key, m, s.ties[lo:][:n], nil)
 
 	first, room := s.sampled(b)
 	split(token, key, s.partner[first:first+m])

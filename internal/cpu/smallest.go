@@ -3,8 +3,8 @@ package cpu
 // smallest turns the n smallest keys into 1 and the others into 0, in time
 // linear in their number. Of equal keys those with the smaller tie key come
 // first, then the earlier ones. Tie keys are asked for only where they decide:
-// tie replaces places in key by tie keys, in ties, as long as key. Without it the
-// order decides.
+// tie replaces places in key by tie keys, in ties. Without it the order decides. Ties
+// is memory as long as key, or nil where speed does not matter.
 func smallest(key []uint32, n int, ties []uint32, tie func(places []uint32)) {
 	if n >= len(key) {
 		for i := range key {
@@ -12,7 +12,7 @@ func smallest(key []uint32, n int, ties []uint32, tie func(places []uint32)) {
 		}
 		return
 	}
-	limit, equal, chosen := threshold(key, n)
+	limit, equal, chosen := threshold(key, n, ties)
 	ties = ties[:0]
 	if tie != nil && chosen < equal {
 		for i, k := range key {
@@ -41,16 +41,16 @@ func smallest(key []uint32, n int, ties []uint32, tie func(places []uint32)) {
 // threshold returns the n-th smallest key, how many are equal to it, and how
 // many of these are among the n smallest. It is a radix select from the highest
 // digit: each pass counts the digits of the keys that agree with all digits
-// known so far.
-func threshold(key []uint32, n int) (limit uint32, equal, chosen int) {
-	const digits = 1 << 11
+// known so far. They are gathered in memory, if there is any, for the next pass.
+func threshold(key []uint32, n int, memory []uint32) (limit uint32, equal, chosen int) {
+	const bits = 8
 	var mask uint32
 	chosen = n
-	for _, shift := range [...]uint{21, 10, 0} { // the last two share a bit
-		var count [digits]int32
+	for shift := 32 - bits; ; shift -= bits {
+		var count [1 << bits]int32
 		for _, k := range key {
 			if k&mask == limit {
-				count[k>>shift%digits]++
+				count[uint8(k>>shift)]++
 			}
 		}
 		digit := 0
@@ -59,8 +59,20 @@ func threshold(key []uint32, n int) (limit uint32, equal, chosen int) {
 			digit++
 		}
 		limit |= uint32(digit) << shift
-		mask |= (digits - 1) << shift
+		mask |= (1<<bits - 1) << shift
 		equal = int(count[digit])
+		if shift == 0 {
+			return limit, equal, chosen
+		}
+		if len(memory) >= len(key) {
+			m := 0
+			for _, k := range key {
+				memory[m] = k
+				if k&mask == limit {
+					m++
+				}
+			}
+			key = memory[:m]
+		}
 	}
-	return limit, equal, chosen
 }

@@ -73,6 +73,10 @@ type Elementwise struct {
 	// for the key and the counter whose first word is greater by i>>2.
 	Dropout func(y, x []float32, counter *[4]uint32, key *[2]uint32, least uint32, scale float32)
 
+	// Draw is the first word of Philox4x32-10 for the key and the counter with atᵢ in place
+	// of its own first word, for len(words) places. Words may be the memory of at.
+	Draw func(words []uint32, counter *[4]uint32, key *[2]uint32, at []int32)
+
 	// SumSquares returns Σ x², in float64.
 	SumSquares func(x []float32) float64
 	// AdamW moves len(w) weights and their moments by one step of gradient g.

@@ -25,6 +25,7 @@ var (
 		Mix:                  mixAVX2,
 		MixBackward:          mixBackwardAVX2,
 		Dropout:              dropoutAVX2,
+		Draw:                 wholeDraw(drawAVX2),
 		SumSquares:           sumSquaresAVX2,
 		AdamW:                adamWAVX2,
 	}
@@ -52,6 +53,7 @@ var (
 		Mix:                  mixAVX512,
 		MixBackward:          mixBackwardAVX512,
 		Dropout:              dropoutAVX512,
+		Draw:                 wholeDraw(drawAVX512),
 		SumSquares:           sumSquaresAVX512,
 		AdamW:                adamWAVX512,
 	}
@@ -71,5 +73,14 @@ func checkedAddRows(f func(y, x []float32, at []int32, width, stride int)) func(
 		}
 		_, _ = y[int(lowest)*stride], y[int(highest)*stride+width-1]
 		f(y, x, at, width, stride)
+	}
+}
+
+// wholeDraw draws what is left of whole vectors, too.
+func wholeDraw(f func(words []uint32, counter *[4]uint32, key *[2]uint32, at []int32) int) func(words []uint32, counter *[4]uint32, key *[2]uint32, at []int32) {
+	return func(words []uint32, counter *[4]uint32, key *[2]uint32, at []int32) {
+		at = at[:len(words)]
+		n := f(words, counter, key, at)
+		drawGo(words[n:], counter, key, at[n:])
 	}
 }

@@ -4153,6 +4153,427 @@ DATA wbb67ae85<>+56(SB)/4, $0xbb67ae85
 DATA wbb67ae85<>+60(SB)/4, $0xbb67ae85
 GLOBL wbb67ae85<>(SB), RODATA|NOPTR, $64
 
+// func drawAVX2(words []uint32, counter *[4]uint32, key *[2]uint32, at []int32) int
+// Requires: AVX, AVX2
+TEXT ·drawAVX2(SB), NOSPLIT, $0-72
+	MOVQ words_base+0(FP), AX
+	MOVQ at_base+40(FP), CX
+	MOVQ words_len+8(FP), DX
+	MOVQ counter+24(FP), BX
+	MOVQ key+32(FP), SI
+	XORQ DI, DI
+	SUBQ $0x0000000c, DX
+	JLT  groups3_done
+
+groups3:
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y1
+	VPMOVZXDQ    (CX)(DI*4), Y2
+	VBROADCASTSS 4(BX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VBROADCASTSS 12(BX), Y5
+	VPMOVZXDQ    16(CX)(DI*4), Y6
+	VBROADCASTSS 4(BX), Y7
+	VBROADCASTSS 8(BX), Y8
+	VBROADCASTSS 12(BX), Y9
+	VPMOVZXDQ    32(CX)(DI*4), Y10
+	VBROADCASTSS 4(BX), Y11
+	VBROADCASTSS 8(BX), Y12
+	VBROADCASTSS 12(BX), Y13
+	VPMULUDQ     wd2511f53<>+0(SB), Y2, Y2
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y4, Y4
+	VPSRLQ       $0x20, Y4, Y14
+	VPXOR        Y3, Y14, Y14
+	VPXOR        Y0, Y14, Y14
+	VPSRLQ       $0x20, Y2, Y3
+	VPXOR        Y5, Y3, Y3
+	VPXOR        Y1, Y3, Y3
+	VPMULUDQ     wd2511f53<>+0(SB), Y6, Y6
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y8, Y8
+	VPSRLQ       $0x20, Y8, Y5
+	VPXOR        Y7, Y5, Y5
+	VPXOR        Y0, Y5, Y5
+	VPSRLQ       $0x20, Y6, Y7
+	VPXOR        Y9, Y7, Y7
+	VPXOR        Y1, Y7, Y7
+	VPMULUDQ     wd2511f53<>+0(SB), Y10, Y10
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y12, Y12
+	VPSRLQ       $0x20, Y12, Y9
+	VPXOR        Y11, Y9, Y9
+	VPXOR        Y0, Y9, Y9
+	VPSRLQ       $0x20, Y10, Y11
+	VPXOR        Y13, Y11, Y11
+	VPXOR        Y1, Y11, Y11
+	VPADDD       w9e3779b9<>+0(SB), Y0, Y0
+	VPADDD       wbb67ae85<>+0(SB), Y1, Y1
+	VPMULUDQ     wd2511f53<>+0(SB), Y14, Y14
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y3, Y3
+	VPSRLQ       $0x20, Y3, Y13
+	VPXOR        Y4, Y13, Y13
+	VPXOR        Y0, Y13, Y13
+	VPSRLQ       $0x20, Y14, Y4
+	VPXOR        Y2, Y4, Y4
+	VPXOR        Y1, Y4, Y4
+	VPMULUDQ     wd2511f53<>+0(SB), Y5, Y5
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y7, Y7
+	VPSRLQ       $0x20, Y7, Y2
+	VPXOR        Y8, Y2, Y2
+	VPXOR        Y0, Y2, Y2
+	VPSRLQ       $0x20, Y5, Y8
+	VPXOR        Y6, Y8, Y8
+	VPXOR        Y1, Y8, Y8
+	VPMULUDQ     wd2511f53<>+0(SB), Y9, Y9
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y11, Y11
+	VPSRLQ       $0x20, Y11, Y6
+	VPXOR        Y12, Y6, Y6
+	VPXOR        Y0, Y6, Y6
+	VPSRLQ       $0x20, Y9, Y12
+	VPXOR        Y10, Y12, Y12
+	VPXOR        Y1, Y12, Y12
+	VPADDD       w9e3779b9<>+0(SB), Y0, Y0
+	VPADDD       wbb67ae85<>+0(SB), Y1, Y1
+	VPMULUDQ     wd2511f53<>+0(SB), Y13, Y13
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y4, Y4
+	VPSRLQ       $0x20, Y4, Y10
+	VPXOR        Y3, Y10, Y10
+	VPXOR        Y0, Y10, Y10
+	VPSRLQ       $0x20, Y13, Y3
+	VPXOR        Y14, Y3, Y3
+	VPXOR        Y1, Y3, Y3
+	VPMULUDQ     wd2511f53<>+0(SB), Y2, Y2
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y8, Y8
+	VPSRLQ       $0x20, Y8, Y14
+	VPXOR        Y7, Y14, Y14
+	VPXOR        Y0, Y14, Y14
+	VPSRLQ       $0x20, Y2, Y7
+	VPXOR        Y5, Y7, Y7
+	VPXOR        Y1, Y7, Y7
+	VPMULUDQ     wd2511f53<>+0(SB), Y6, Y6
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y12, Y12
+	VPSRLQ       $0x20, Y12, Y5
+	VPXOR        Y11, Y5, Y5
+	VPXOR        Y0, Y5, Y5
+	VPSRLQ       $0x20, Y6, Y11
+	VPXOR        Y9, Y11, Y11
+	VPXOR        Y1, Y11, Y11
+	VPADDD       w9e3779b9<>+0(SB), Y0, Y0
+	VPADDD       wbb67ae85<>+0(SB), Y1, Y1
+	VPMULUDQ     wd2511f53<>+0(SB), Y10, Y10
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y3, Y3
+	VPSRLQ       $0x20, Y3, Y9
+	VPXOR        Y4, Y9, Y9
+	VPXOR        Y0, Y9, Y9
+	VPSRLQ       $0x20, Y10, Y4
+	VPXOR        Y13, Y4, Y4
+	VPXOR        Y1, Y4, Y4
+	VPMULUDQ     wd2511f53<>+0(SB), Y14, Y14
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y7, Y7
+	VPSRLQ       $0x20, Y7, Y13
+	VPXOR        Y8, Y13, Y13
+	VPXOR        Y0, Y13, Y13
+	VPSRLQ       $0x20, Y14, Y8
+	VPXOR        Y2, Y8, Y8
+	VPXOR        Y1, Y8, Y8
+	VPMULUDQ     wd2511f53<>+0(SB), Y5, Y5
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y11, Y11
+	VPSRLQ       $0x20, Y11, Y2
+	VPXOR        Y12, Y2, Y2
+	VPXOR        Y0, Y2, Y2
+	VPSRLQ       $0x20, Y5, Y12
+	VPXOR        Y6, Y12, Y12
+	VPXOR        Y1, Y12, Y12
+	VPADDD       w9e3779b9<>+0(SB), Y0, Y0
+	VPADDD       wbb67ae85<>+0(SB), Y1, Y1
+	VPMULUDQ     wd2511f53<>+0(SB), Y9, Y9
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y4, Y4
+	VPSRLQ       $0x20, Y4, Y6
+	VPXOR        Y3, Y6, Y6
+	VPXOR        Y0, Y6, Y6
+	VPSRLQ       $0x20, Y9, Y3
+	VPXOR        Y10, Y3, Y3
+	VPXOR        Y1, Y3, Y3
+	VPMULUDQ     wd2511f53<>+0(SB), Y13, Y13
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y8, Y8
+	VPSRLQ       $0x20, Y8, Y10
+	VPXOR        Y7, Y10, Y10
+	VPXOR        Y0, Y10, Y10
+	VPSRLQ       $0x20, Y13, Y7
+	VPXOR        Y14, Y7, Y7
+	VPXOR        Y1, Y7, Y7
+	VPMULUDQ     wd2511f53<>+0(SB), Y2, Y2
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y12, Y12
+	VPSRLQ       $0x20, Y12, Y14
+	VPXOR        Y11, Y14, Y14
+	VPXOR        Y0, Y14, Y14
+	VPSRLQ       $0x20, Y2, Y11
+	VPXOR        Y5, Y11, Y11
+	VPXOR        Y1, Y11, Y11
+	VPADDD       w9e3779b9<>+0(SB), Y0, Y0
+	VPADDD       wbb67ae85<>+0(SB), Y1, Y1
+	VPMULUDQ     wd2511f53<>+0(SB), Y6, Y6
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y3, Y3
+	VPSRLQ       $0x20, Y3, Y5
+	VPXOR        Y4, Y5, Y5
+	VPXOR        Y0, Y5, Y5
+	VPSRLQ       $0x20, Y6, Y4
+	VPXOR        Y9, Y4, Y4
+	VPXOR        Y1, Y4, Y4
+	VPMULUDQ     wd2511f53<>+0(SB), Y10, Y10
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y7, Y7
+	VPSRLQ       $0x20, Y7, Y9
+	VPXOR        Y8, Y9, Y9
+	VPXOR        Y0, Y9, Y9
+	VPSRLQ       $0x20, Y10, Y8
+	VPXOR        Y13, Y8, Y8
+	VPXOR        Y1, Y8, Y8
+	VPMULUDQ     wd2511f53<>+0(SB), Y14, Y14
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y11, Y11
+	VPSRLQ       $0x20, Y11, Y13
+	VPXOR        Y12, Y13, Y13
+	VPXOR        Y0, Y13, Y13
+	VPSRLQ       $0x20, Y14, Y12
+	VPXOR        Y2, Y12, Y12
+	VPXOR        Y1, Y12, Y12
+	VPADDD       w9e3779b9<>+0(SB), Y0, Y0
+	VPADDD       wbb67ae85<>+0(SB), Y1, Y1
+	VPMULUDQ     wd2511f53<>+0(SB), Y5, Y5
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y4, Y4
+	VPSRLQ       $0x20, Y4, Y2
+	VPXOR        Y3, Y2, Y2
+	VPXOR        Y0, Y2, Y2
+	VPSRLQ       $0x20, Y5, Y3
+	VPXOR        Y6, Y3, Y3
+	VPXOR        Y1, Y3, Y3
+	VPMULUDQ     wd2511f53<>+0(SB), Y9, Y9
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y8, Y8
+	VPSRLQ       $0x20, Y8, Y6
+	VPXOR        Y7, Y6, Y6
+	VPXOR        Y0, Y6, Y6
+	VPSRLQ       $0x20, Y9, Y7
+	VPXOR        Y10, Y7, Y7
+	VPXOR        Y1, Y7, Y7
+	VPMULUDQ     wd2511f53<>+0(SB), Y13, Y13
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y12, Y12
+	VPSRLQ       $0x20, Y12, Y10
+	VPXOR        Y11, Y10, Y10
+	VPXOR        Y0, Y10, Y10
+	VPSRLQ       $0x20, Y13, Y11
+	VPXOR        Y14, Y11, Y11
+	VPXOR        Y1, Y11, Y11
+	VPADDD       w9e3779b9<>+0(SB), Y0, Y0
+	VPADDD       wbb67ae85<>+0(SB), Y1, Y1
+	VPMULUDQ     wd2511f53<>+0(SB), Y2, Y2
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y3, Y3
+	VPSRLQ       $0x20, Y3, Y14
+	VPXOR        Y4, Y14, Y14
+	VPXOR        Y0, Y14, Y14
+	VPSRLQ       $0x20, Y2, Y4
+	VPXOR        Y5, Y4, Y4
+	VPXOR        Y1, Y4, Y4
+	VPMULUDQ     wd2511f53<>+0(SB), Y6, Y6
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y7, Y7
+	VPSRLQ       $0x20, Y7, Y5
+	VPXOR        Y8, Y5, Y5
+	VPXOR        Y0, Y5, Y5
+	VPSRLQ       $0x20, Y6, Y8
+	VPXOR        Y9, Y8, Y8
+	VPXOR        Y1, Y8, Y8
+	VPMULUDQ     wd2511f53<>+0(SB), Y10, Y10
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y11, Y11
+	VPSRLQ       $0x20, Y11, Y9
+	VPXOR        Y12, Y9, Y9
+	VPXOR        Y0, Y9, Y9
+	VPSRLQ       $0x20, Y10, Y12
+	VPXOR        Y13, Y12, Y12
+	VPXOR        Y1, Y12, Y12
+	VPADDD       w9e3779b9<>+0(SB), Y0, Y0
+	VPADDD       wbb67ae85<>+0(SB), Y1, Y1
+	VPMULUDQ     wd2511f53<>+0(SB), Y14, Y14
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y4, Y4
+	VPSRLQ       $0x20, Y4, Y13
+	VPXOR        Y3, Y13, Y13
+	VPXOR        Y0, Y13, Y13
+	VPSRLQ       $0x20, Y14, Y3
+	VPXOR        Y2, Y3, Y3
+	VPXOR        Y1, Y3, Y3
+	VPMULUDQ     wd2511f53<>+0(SB), Y5, Y5
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y8, Y8
+	VPSRLQ       $0x20, Y8, Y2
+	VPXOR        Y7, Y2, Y2
+	VPXOR        Y0, Y2, Y2
+	VPSRLQ       $0x20, Y5, Y7
+	VPXOR        Y6, Y7, Y7
+	VPXOR        Y1, Y7, Y7
+	VPMULUDQ     wd2511f53<>+0(SB), Y9, Y9
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y12, Y12
+	VPSRLQ       $0x20, Y12, Y6
+	VPXOR        Y11, Y6, Y6
+	VPXOR        Y0, Y6, Y6
+	VPSRLQ       $0x20, Y9, Y11
+	VPXOR        Y10, Y11, Y11
+	VPXOR        Y1, Y11, Y11
+	VPADDD       w9e3779b9<>+0(SB), Y0, Y0
+	VPADDD       wbb67ae85<>+0(SB), Y1, Y1
+	VPMULUDQ     wd2511f53<>+0(SB), Y13, Y13
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y3, Y3
+	VPSRLQ       $0x20, Y3, Y3
+	VPXOR        Y4, Y3, Y3
+	VPXOR        Y0, Y3, Y3
+	VPSRLQ       $0x20, Y13, Y4
+	VPXOR        Y14, Y4, Y4
+	VPXOR        Y1, Y4, Y4
+	VPMULUDQ     wd2511f53<>+0(SB), Y2, Y2
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y7, Y7
+	VPSRLQ       $0x20, Y7, Y4
+	VPXOR        Y8, Y4, Y4
+	VPXOR        Y0, Y4, Y4
+	VPSRLQ       $0x20, Y2, Y2
+	VPXOR        Y5, Y2, Y2
+	VPXOR        Y1, Y2, Y2
+	VPMULUDQ     wd2511f53<>+0(SB), Y6, Y6
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y11, Y11
+	VPSRLQ       $0x20, Y11, Y2
+	VPXOR        Y12, Y2, Y2
+	VPXOR        Y0, Y2, Y2
+	VPSRLQ       $0x20, Y6, Y0
+	VPXOR        Y9, Y0, Y0
+	VPXOR        Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y3, X0
+	VSHUFPS      $0x88, X0, X3, X0
+	VMOVUPS      X0, (AX)(DI*4)
+	VEXTRACTF128 $0x01, Y4, X0
+	VSHUFPS      $0x88, X0, X4, X0
+	VMOVUPS      X0, 16(AX)(DI*4)
+	VEXTRACTF128 $0x01, Y2, X0
+	VSHUFPS      $0x88, X0, X2, X0
+	VMOVUPS      X0, 32(AX)(DI*4)
+	ADDQ         $0x0000000c, DI
+	SUBQ         $0x0000000c, DX
+	JGE          groups3
+
+groups3_done:
+	ADDQ $0x0000000c, DX
+	SUBQ $0x00000004, DX
+	JLT  groups1_done
+
+groups1:
+	VBROADCASTSS (SI), Y0
+	VBROADCASTSS 4(SI), Y1
+	VPMOVZXDQ    (CX)(DI*4), Y2
+	VBROADCASTSS 4(BX), Y3
+	VBROADCASTSS 8(BX), Y4
+	VBROADCASTSS 12(BX), Y5
+	VPMULUDQ     wd2511f53<>+0(SB), Y2, Y2
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y4, Y4
+	VPSRLQ       $0x20, Y4, Y6
+	VPXOR        Y3, Y6, Y6
+	VPXOR        Y0, Y6, Y6
+	VPSRLQ       $0x20, Y2, Y3
+	VPXOR        Y5, Y3, Y3
+	VPXOR        Y1, Y3, Y3
+	VPADDD       w9e3779b9<>+0(SB), Y0, Y0
+	VPADDD       wbb67ae85<>+0(SB), Y1, Y1
+	VPMULUDQ     wd2511f53<>+0(SB), Y6, Y6
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y3, Y3
+	VPSRLQ       $0x20, Y3, Y5
+	VPXOR        Y4, Y5, Y5
+	VPXOR        Y0, Y5, Y5
+	VPSRLQ       $0x20, Y6, Y4
+	VPXOR        Y2, Y4, Y4
+	VPXOR        Y1, Y4, Y4
+	VPADDD       w9e3779b9<>+0(SB), Y0, Y0
+	VPADDD       wbb67ae85<>+0(SB), Y1, Y1
+	VPMULUDQ     wd2511f53<>+0(SB), Y5, Y5
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y4, Y4
+	VPSRLQ       $0x20, Y4, Y2
+	VPXOR        Y3, Y2, Y2
+	VPXOR        Y0, Y2, Y2
+	VPSRLQ       $0x20, Y5, Y3
+	VPXOR        Y6, Y3, Y3
+	VPXOR        Y1, Y3, Y3
+	VPADDD       w9e3779b9<>+0(SB), Y0, Y0
+	VPADDD       wbb67ae85<>+0(SB), Y1, Y1
+	VPMULUDQ     wd2511f53<>+0(SB), Y2, Y2
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y3, Y3
+	VPSRLQ       $0x20, Y3, Y6
+	VPXOR        Y4, Y6, Y6
+	VPXOR        Y0, Y6, Y6
+	VPSRLQ       $0x20, Y2, Y4
+	VPXOR        Y5, Y4, Y4
+	VPXOR        Y1, Y4, Y4
+	VPADDD       w9e3779b9<>+0(SB), Y0, Y0
+	VPADDD       wbb67ae85<>+0(SB), Y1, Y1
+	VPMULUDQ     wd2511f53<>+0(SB), Y6, Y6
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y4, Y4
+	VPSRLQ       $0x20, Y4, Y5
+	VPXOR        Y3, Y5, Y5
+	VPXOR        Y0, Y5, Y5
+	VPSRLQ       $0x20, Y6, Y3
+	VPXOR        Y2, Y3, Y3
+	VPXOR        Y1, Y3, Y3
+	VPADDD       w9e3779b9<>+0(SB), Y0, Y0
+	VPADDD       wbb67ae85<>+0(SB), Y1, Y1
+	VPMULUDQ     wd2511f53<>+0(SB), Y5, Y5
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y3, Y3
+	VPSRLQ       $0x20, Y3, Y2
+	VPXOR        Y4, Y2, Y2
+	VPXOR        Y0, Y2, Y2
+	VPSRLQ       $0x20, Y5, Y4
+	VPXOR        Y6, Y4, Y4
+	VPXOR        Y1, Y4, Y4
+	VPADDD       w9e3779b9<>+0(SB), Y0, Y0
+	VPADDD       wbb67ae85<>+0(SB), Y1, Y1
+	VPMULUDQ     wd2511f53<>+0(SB), Y2, Y2
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y4, Y4
+	VPSRLQ       $0x20, Y4, Y6
+	VPXOR        Y3, Y6, Y6
+	VPXOR        Y0, Y6, Y6
+	VPSRLQ       $0x20, Y2, Y3
+	VPXOR        Y5, Y3, Y3
+	VPXOR        Y1, Y3, Y3
+	VPADDD       w9e3779b9<>+0(SB), Y0, Y0
+	VPADDD       wbb67ae85<>+0(SB), Y1, Y1
+	VPMULUDQ     wd2511f53<>+0(SB), Y6, Y6
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y3, Y3
+	VPSRLQ       $0x20, Y3, Y5
+	VPXOR        Y4, Y5, Y5
+	VPXOR        Y0, Y5, Y5
+	VPSRLQ       $0x20, Y6, Y4
+	VPXOR        Y2, Y4, Y4
+	VPXOR        Y1, Y4, Y4
+	VPADDD       w9e3779b9<>+0(SB), Y0, Y0
+	VPADDD       wbb67ae85<>+0(SB), Y1, Y1
+	VPMULUDQ     wd2511f53<>+0(SB), Y5, Y5
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y4, Y4
+	VPSRLQ       $0x20, Y4, Y2
+	VPXOR        Y3, Y2, Y2
+	VPXOR        Y0, Y2, Y2
+	VPSRLQ       $0x20, Y5, Y3
+	VPXOR        Y6, Y3, Y3
+	VPXOR        Y1, Y3, Y3
+	VPADDD       w9e3779b9<>+0(SB), Y0, Y0
+	VPADDD       wbb67ae85<>+0(SB), Y1, Y1
+	VPMULUDQ     wd2511f53<>+0(SB), Y2, Y2
+	VPMULUDQ     wcd9e8d57<>+0(SB), Y3, Y3
+	VPSRLQ       $0x20, Y3, Y3
+	VPXOR        Y4, Y3, Y3
+	VPXOR        Y0, Y3, Y3
+	VPSRLQ       $0x20, Y2, Y0
+	VPXOR        Y5, Y0, Y0
+	VPXOR        Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y3, X0
+	VSHUFPS      $0x88, X0, X3, X0
+	VMOVUPS      X0, (AX)(DI*4)
+	ADDQ         $0x00000004, DI
+	SUBQ         $0x00000004, DX
+	JGE          groups1
+
+groups1_done:
+	ADDQ $0x00000004, DX
+	MOVQ DI, ret+64(FP)
+	VZEROUPPER
+	RET
+
 // func sumSquaresAVX2(x []float32) float64
 // Requires: AVX, FMA3
 TEXT ·sumSquaresAVX2(SB), NOSPLIT, $0-32
@@ -8891,6 +9312,534 @@ DATA counters_16_5<>+40(SB)/8, $0x000000000000002e
 DATA counters_16_5<>+48(SB)/8, $0x000000000000002b
 DATA counters_16_5<>+56(SB)/8, $0x000000000000002f
 GLOBL counters_16_5<>(SB), RODATA|NOPTR, $64
+
+// func drawAVX512(words []uint32, counter *[4]uint32, key *[2]uint32, at []int32) int
+// Requires: AVX, AVX512F
+TEXT ·drawAVX512(SB), NOSPLIT, $0-72
+	MOVQ words_base+0(FP), AX
+	MOVQ at_base+40(FP), CX
+	MOVQ words_len+8(FP), DX
+	MOVQ counter+24(FP), BX
+	MOVQ key+32(FP), SI
+	XORQ DI, DI
+	SUBQ $0x00000030, DX
+	JLT  groups6_done
+
+groups6:
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z1
+	VPMOVZXDQ    (CX)(DI*4), Z2
+	VBROADCASTSS 4(BX), Z3
+	VBROADCASTSS 8(BX), Z4
+	VBROADCASTSS 12(BX), Z5
+	VPMOVZXDQ    32(CX)(DI*4), Z6
+	VBROADCASTSS 4(BX), Z7
+	VBROADCASTSS 8(BX), Z8
+	VBROADCASTSS 12(BX), Z9
+	VPMOVZXDQ    64(CX)(DI*4), Z10
+	VBROADCASTSS 4(BX), Z11
+	VBROADCASTSS 8(BX), Z12
+	VBROADCASTSS 12(BX), Z13
+	VPMOVZXDQ    96(CX)(DI*4), Z14
+	VBROADCASTSS 4(BX), Z15
+	VBROADCASTSS 8(BX), Z16
+	VBROADCASTSS 12(BX), Z17
+	VPMOVZXDQ    128(CX)(DI*4), Z18
+	VBROADCASTSS 4(BX), Z19
+	VBROADCASTSS 8(BX), Z20
+	VBROADCASTSS 12(BX), Z21
+	VPMOVZXDQ    160(CX)(DI*4), Z22
+	VBROADCASTSS 4(BX), Z23
+	VBROADCASTSS 8(BX), Z24
+	VBROADCASTSS 12(BX), Z25
+	VPMULUDQ     wd2511f53<>+0(SB), Z2, Z2
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z4, Z4
+	VPSRLQ       $0x20, Z4, Z26
+	VPTERNLOGD   $0x96, Z3, Z0, Z26
+	VPSRLQ       $0x20, Z2, Z3
+	VPTERNLOGD   $0x96, Z5, Z1, Z3
+	VPMULUDQ     wd2511f53<>+0(SB), Z6, Z6
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z8, Z8
+	VPSRLQ       $0x20, Z8, Z5
+	VPTERNLOGD   $0x96, Z7, Z0, Z5
+	VPSRLQ       $0x20, Z6, Z7
+	VPTERNLOGD   $0x96, Z9, Z1, Z7
+	VPMULUDQ     wd2511f53<>+0(SB), Z10, Z10
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z12, Z12
+	VPSRLQ       $0x20, Z12, Z9
+	VPTERNLOGD   $0x96, Z11, Z0, Z9
+	VPSRLQ       $0x20, Z10, Z11
+	VPTERNLOGD   $0x96, Z13, Z1, Z11
+	VPMULUDQ     wd2511f53<>+0(SB), Z14, Z14
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z16, Z16
+	VPSRLQ       $0x20, Z16, Z13
+	VPTERNLOGD   $0x96, Z15, Z0, Z13
+	VPSRLQ       $0x20, Z14, Z15
+	VPTERNLOGD   $0x96, Z17, Z1, Z15
+	VPMULUDQ     wd2511f53<>+0(SB), Z18, Z18
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z20, Z20
+	VPSRLQ       $0x20, Z20, Z17
+	VPTERNLOGD   $0x96, Z19, Z0, Z17
+	VPSRLQ       $0x20, Z18, Z19
+	VPTERNLOGD   $0x96, Z21, Z1, Z19
+	VPMULUDQ     wd2511f53<>+0(SB), Z22, Z22
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z24, Z24
+	VPSRLQ       $0x20, Z24, Z21
+	VPTERNLOGD   $0x96, Z23, Z0, Z21
+	VPSRLQ       $0x20, Z22, Z23
+	VPTERNLOGD   $0x96, Z25, Z1, Z23
+	VPADDD       w9e3779b9<>+0(SB), Z0, Z0
+	VPADDD       wbb67ae85<>+0(SB), Z1, Z1
+	VPMULUDQ     wd2511f53<>+0(SB), Z26, Z26
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z3, Z3
+	VPSRLQ       $0x20, Z3, Z25
+	VPTERNLOGD   $0x96, Z4, Z0, Z25
+	VPSRLQ       $0x20, Z26, Z4
+	VPTERNLOGD   $0x96, Z2, Z1, Z4
+	VPMULUDQ     wd2511f53<>+0(SB), Z5, Z5
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z7, Z7
+	VPSRLQ       $0x20, Z7, Z2
+	VPTERNLOGD   $0x96, Z8, Z0, Z2
+	VPSRLQ       $0x20, Z5, Z8
+	VPTERNLOGD   $0x96, Z6, Z1, Z8
+	VPMULUDQ     wd2511f53<>+0(SB), Z9, Z9
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z11, Z11
+	VPSRLQ       $0x20, Z11, Z6
+	VPTERNLOGD   $0x96, Z12, Z0, Z6
+	VPSRLQ       $0x20, Z9, Z12
+	VPTERNLOGD   $0x96, Z10, Z1, Z12
+	VPMULUDQ     wd2511f53<>+0(SB), Z13, Z13
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z15, Z15
+	VPSRLQ       $0x20, Z15, Z10
+	VPTERNLOGD   $0x96, Z16, Z0, Z10
+	VPSRLQ       $0x20, Z13, Z16
+	VPTERNLOGD   $0x96, Z14, Z1, Z16
+	VPMULUDQ     wd2511f53<>+0(SB), Z17, Z17
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z19, Z19
+	VPSRLQ       $0x20, Z19, Z14
+	VPTERNLOGD   $0x96, Z20, Z0, Z14
+	VPSRLQ       $0x20, Z17, Z20
+	VPTERNLOGD   $0x96, Z18, Z1, Z20
+	VPMULUDQ     wd2511f53<>+0(SB), Z21, Z21
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z23, Z23
+	VPSRLQ       $0x20, Z23, Z18
+	VPTERNLOGD   $0x96, Z24, Z0, Z18
+	VPSRLQ       $0x20, Z21, Z24
+	VPTERNLOGD   $0x96, Z22, Z1, Z24
+	VPADDD       w9e3779b9<>+0(SB), Z0, Z0
+	VPADDD       wbb67ae85<>+0(SB), Z1, Z1
+	VPMULUDQ     wd2511f53<>+0(SB), Z25, Z25
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z4, Z4
+	VPSRLQ       $0x20, Z4, Z22
+	VPTERNLOGD   $0x96, Z3, Z0, Z22
+	VPSRLQ       $0x20, Z25, Z3
+	VPTERNLOGD   $0x96, Z26, Z1, Z3
+	VPMULUDQ     wd2511f53<>+0(SB), Z2, Z2
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z8, Z8
+	VPSRLQ       $0x20, Z8, Z26
+	VPTERNLOGD   $0x96, Z7, Z0, Z26
+	VPSRLQ       $0x20, Z2, Z7
+	VPTERNLOGD   $0x96, Z5, Z1, Z7
+	VPMULUDQ     wd2511f53<>+0(SB), Z6, Z6
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z12, Z12
+	VPSRLQ       $0x20, Z12, Z5
+	VPTERNLOGD   $0x96, Z11, Z0, Z5
+	VPSRLQ       $0x20, Z6, Z11
+	VPTERNLOGD   $0x96, Z9, Z1, Z11
+	VPMULUDQ     wd2511f53<>+0(SB), Z10, Z10
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z16, Z16
+	VPSRLQ       $0x20, Z16, Z9
+	VPTERNLOGD   $0x96, Z15, Z0, Z9
+	VPSRLQ       $0x20, Z10, Z15
+	VPTERNLOGD   $0x96, Z13, Z1, Z15
+	VPMULUDQ     wd2511f53<>+0(SB), Z14, Z14
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z20, Z20
+	VPSRLQ       $0x20, Z20, Z13
+	VPTERNLOGD   $0x96, Z19, Z0, Z13
+	VPSRLQ       $0x20, Z14, Z19
+	VPTERNLOGD   $0x96, Z17, Z1, Z19
+	VPMULUDQ     wd2511f53<>+0(SB), Z18, Z18
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z24, Z24
+	VPSRLQ       $0x20, Z24, Z17
+	VPTERNLOGD   $0x96, Z23, Z0, Z17
+	VPSRLQ       $0x20, Z18, Z23
+	VPTERNLOGD   $0x96, Z21, Z1, Z23
+	VPADDD       w9e3779b9<>+0(SB), Z0, Z0
+	VPADDD       wbb67ae85<>+0(SB), Z1, Z1
+	VPMULUDQ     wd2511f53<>+0(SB), Z22, Z22
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z3, Z3
+	VPSRLQ       $0x20, Z3, Z21
+	VPTERNLOGD   $0x96, Z4, Z0, Z21
+	VPSRLQ       $0x20, Z22, Z4
+	VPTERNLOGD   $0x96, Z25, Z1, Z4
+	VPMULUDQ     wd2511f53<>+0(SB), Z26, Z26
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z7, Z7
+	VPSRLQ       $0x20, Z7, Z25
+	VPTERNLOGD   $0x96, Z8, Z0, Z25
+	VPSRLQ       $0x20, Z26, Z8
+	VPTERNLOGD   $0x96, Z2, Z1, Z8
+	VPMULUDQ     wd2511f53<>+0(SB), Z5, Z5
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z11, Z11
+	VPSRLQ       $0x20, Z11, Z2
+	VPTERNLOGD   $0x96, Z12, Z0, Z2
+	VPSRLQ       $0x20, Z5, Z12
+	VPTERNLOGD   $0x96, Z6, Z1, Z12
+	VPMULUDQ     wd2511f53<>+0(SB), Z9, Z9
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z15, Z15
+	VPSRLQ       $0x20, Z15, Z6
+	VPTERNLOGD   $0x96, Z16, Z0, Z6
+	VPSRLQ       $0x20, Z9, Z16
+	VPTERNLOGD   $0x96, Z10, Z1, Z16
+	VPMULUDQ     wd2511f53<>+0(SB), Z13, Z13
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z19, Z19
+	VPSRLQ       $0x20, Z19, Z10
+	VPTERNLOGD   $0x96, Z20, Z0, Z10
+	VPSRLQ       $0x20, Z13, Z20
+	VPTERNLOGD   $0x96, Z14, Z1, Z20
+	VPMULUDQ     wd2511f53<>+0(SB), Z17, Z17
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z23, Z23
+	VPSRLQ       $0x20, Z23, Z14
+	VPTERNLOGD   $0x96, Z24, Z0, Z14
+	VPSRLQ       $0x20, Z17, Z24
+	VPTERNLOGD   $0x96, Z18, Z1, Z24
+	VPADDD       w9e3779b9<>+0(SB), Z0, Z0
+	VPADDD       wbb67ae85<>+0(SB), Z1, Z1
+	VPMULUDQ     wd2511f53<>+0(SB), Z21, Z21
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z4, Z4
+	VPSRLQ       $0x20, Z4, Z18
+	VPTERNLOGD   $0x96, Z3, Z0, Z18
+	VPSRLQ       $0x20, Z21, Z3
+	VPTERNLOGD   $0x96, Z22, Z1, Z3
+	VPMULUDQ     wd2511f53<>+0(SB), Z25, Z25
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z8, Z8
+	VPSRLQ       $0x20, Z8, Z22
+	VPTERNLOGD   $0x96, Z7, Z0, Z22
+	VPSRLQ       $0x20, Z25, Z7
+	VPTERNLOGD   $0x96, Z26, Z1, Z7
+	VPMULUDQ     wd2511f53<>+0(SB), Z2, Z2
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z12, Z12
+	VPSRLQ       $0x20, Z12, Z26
+	VPTERNLOGD   $0x96, Z11, Z0, Z26
+	VPSRLQ       $0x20, Z2, Z11
+	VPTERNLOGD   $0x96, Z5, Z1, Z11
+	VPMULUDQ     wd2511f53<>+0(SB), Z6, Z6
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z16, Z16
+	VPSRLQ       $0x20, Z16, Z5
+	VPTERNLOGD   $0x96, Z15, Z0, Z5
+	VPSRLQ       $0x20, Z6, Z15
+	VPTERNLOGD   $0x96, Z9, Z1, Z15
+	VPMULUDQ     wd2511f53<>+0(SB), Z10, Z10
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z20, Z20
+	VPSRLQ       $0x20, Z20, Z9
+	VPTERNLOGD   $0x96, Z19, Z0, Z9
+	VPSRLQ       $0x20, Z10, Z19
+	VPTERNLOGD   $0x96, Z13, Z1, Z19
+	VPMULUDQ     wd2511f53<>+0(SB), Z14, Z14
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z24, Z24
+	VPSRLQ       $0x20, Z24, Z13
+	VPTERNLOGD   $0x96, Z23, Z0, Z13
+	VPSRLQ       $0x20, Z14, Z23
+	VPTERNLOGD   $0x96, Z17, Z1, Z23
+	VPADDD       w9e3779b9<>+0(SB), Z0, Z0
+	VPADDD       wbb67ae85<>+0(SB), Z1, Z1
+	VPMULUDQ     wd2511f53<>+0(SB), Z18, Z18
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z3, Z3
+	VPSRLQ       $0x20, Z3, Z17
+	VPTERNLOGD   $0x96, Z4, Z0, Z17
+	VPSRLQ       $0x20, Z18, Z4
+	VPTERNLOGD   $0x96, Z21, Z1, Z4
+	VPMULUDQ     wd2511f53<>+0(SB), Z22, Z22
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z7, Z7
+	VPSRLQ       $0x20, Z7, Z21
+	VPTERNLOGD   $0x96, Z8, Z0, Z21
+	VPSRLQ       $0x20, Z22, Z8
+	VPTERNLOGD   $0x96, Z25, Z1, Z8
+	VPMULUDQ     wd2511f53<>+0(SB), Z26, Z26
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z11, Z11
+	VPSRLQ       $0x20, Z11, Z25
+	VPTERNLOGD   $0x96, Z12, Z0, Z25
+	VPSRLQ       $0x20, Z26, Z12
+	VPTERNLOGD   $0x96, Z2, Z1, Z12
+	VPMULUDQ     wd2511f53<>+0(SB), Z5, Z5
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z15, Z15
+	VPSRLQ       $0x20, Z15, Z2
+	VPTERNLOGD   $0x96, Z16, Z0, Z2
+	VPSRLQ       $0x20, Z5, Z16
+	VPTERNLOGD   $0x96, Z6, Z1, Z16
+	VPMULUDQ     wd2511f53<>+0(SB), Z9, Z9
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z19, Z19
+	VPSRLQ       $0x20, Z19, Z6
+	VPTERNLOGD   $0x96, Z20, Z0, Z6
+	VPSRLQ       $0x20, Z9, Z20
+	VPTERNLOGD   $0x96, Z10, Z1, Z20
+	VPMULUDQ     wd2511f53<>+0(SB), Z13, Z13
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z23, Z23
+	VPSRLQ       $0x20, Z23, Z10
+	VPTERNLOGD   $0x96, Z24, Z0, Z10
+	VPSRLQ       $0x20, Z13, Z24
+	VPTERNLOGD   $0x96, Z14, Z1, Z24
+	VPADDD       w9e3779b9<>+0(SB), Z0, Z0
+	VPADDD       wbb67ae85<>+0(SB), Z1, Z1
+	VPMULUDQ     wd2511f53<>+0(SB), Z17, Z17
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z4, Z4
+	VPSRLQ       $0x20, Z4, Z14
+	VPTERNLOGD   $0x96, Z3, Z0, Z14
+	VPSRLQ       $0x20, Z17, Z3
+	VPTERNLOGD   $0x96, Z18, Z1, Z3
+	VPMULUDQ     wd2511f53<>+0(SB), Z21, Z21
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z8, Z8
+	VPSRLQ       $0x20, Z8, Z18
+	VPTERNLOGD   $0x96, Z7, Z0, Z18
+	VPSRLQ       $0x20, Z21, Z7
+	VPTERNLOGD   $0x96, Z22, Z1, Z7
+	VPMULUDQ     wd2511f53<>+0(SB), Z25, Z25
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z12, Z12
+	VPSRLQ       $0x20, Z12, Z22
+	VPTERNLOGD   $0x96, Z11, Z0, Z22
+	VPSRLQ       $0x20, Z25, Z11
+	VPTERNLOGD   $0x96, Z26, Z1, Z11
+	VPMULUDQ     wd2511f53<>+0(SB), Z2, Z2
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z16, Z16
+	VPSRLQ       $0x20, Z16, Z26
+	VPTERNLOGD   $0x96, Z15, Z0, Z26
+	VPSRLQ       $0x20, Z2, Z15
+	VPTERNLOGD   $0x96, Z5, Z1, Z15
+	VPMULUDQ     wd2511f53<>+0(SB), Z6, Z6
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z20, Z20
+	VPSRLQ       $0x20, Z20, Z5
+	VPTERNLOGD   $0x96, Z19, Z0, Z5
+	VPSRLQ       $0x20, Z6, Z19
+	VPTERNLOGD   $0x96, Z9, Z1, Z19
+	VPMULUDQ     wd2511f53<>+0(SB), Z10, Z10
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z24, Z24
+	VPSRLQ       $0x20, Z24, Z9
+	VPTERNLOGD   $0x96, Z23, Z0, Z9
+	VPSRLQ       $0x20, Z10, Z23
+	VPTERNLOGD   $0x96, Z13, Z1, Z23
+	VPADDD       w9e3779b9<>+0(SB), Z0, Z0
+	VPADDD       wbb67ae85<>+0(SB), Z1, Z1
+	VPMULUDQ     wd2511f53<>+0(SB), Z14, Z14
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z3, Z3
+	VPSRLQ       $0x20, Z3, Z13
+	VPTERNLOGD   $0x96, Z4, Z0, Z13
+	VPSRLQ       $0x20, Z14, Z4
+	VPTERNLOGD   $0x96, Z17, Z1, Z4
+	VPMULUDQ     wd2511f53<>+0(SB), Z18, Z18
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z7, Z7
+	VPSRLQ       $0x20, Z7, Z17
+	VPTERNLOGD   $0x96, Z8, Z0, Z17
+	VPSRLQ       $0x20, Z18, Z8
+	VPTERNLOGD   $0x96, Z21, Z1, Z8
+	VPMULUDQ     wd2511f53<>+0(SB), Z22, Z22
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z11, Z11
+	VPSRLQ       $0x20, Z11, Z21
+	VPTERNLOGD   $0x96, Z12, Z0, Z21
+	VPSRLQ       $0x20, Z22, Z12
+	VPTERNLOGD   $0x96, Z25, Z1, Z12
+	VPMULUDQ     wd2511f53<>+0(SB), Z26, Z26
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z15, Z15
+	VPSRLQ       $0x20, Z15, Z25
+	VPTERNLOGD   $0x96, Z16, Z0, Z25
+	VPSRLQ       $0x20, Z26, Z16
+	VPTERNLOGD   $0x96, Z2, Z1, Z16
+	VPMULUDQ     wd2511f53<>+0(SB), Z5, Z5
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z19, Z19
+	VPSRLQ       $0x20, Z19, Z2
+	VPTERNLOGD   $0x96, Z20, Z0, Z2
+	VPSRLQ       $0x20, Z5, Z20
+	VPTERNLOGD   $0x96, Z6, Z1, Z20
+	VPMULUDQ     wd2511f53<>+0(SB), Z9, Z9
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z23, Z23
+	VPSRLQ       $0x20, Z23, Z6
+	VPTERNLOGD   $0x96, Z24, Z0, Z6
+	VPSRLQ       $0x20, Z9, Z24
+	VPTERNLOGD   $0x96, Z10, Z1, Z24
+	VPADDD       w9e3779b9<>+0(SB), Z0, Z0
+	VPADDD       wbb67ae85<>+0(SB), Z1, Z1
+	VPMULUDQ     wd2511f53<>+0(SB), Z13, Z13
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z4, Z4
+	VPSRLQ       $0x20, Z4, Z10
+	VPTERNLOGD   $0x96, Z3, Z0, Z10
+	VPSRLQ       $0x20, Z13, Z3
+	VPTERNLOGD   $0x96, Z14, Z1, Z3
+	VPMULUDQ     wd2511f53<>+0(SB), Z17, Z17
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z8, Z8
+	VPSRLQ       $0x20, Z8, Z14
+	VPTERNLOGD   $0x96, Z7, Z0, Z14
+	VPSRLQ       $0x20, Z17, Z7
+	VPTERNLOGD   $0x96, Z18, Z1, Z7
+	VPMULUDQ     wd2511f53<>+0(SB), Z21, Z21
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z12, Z12
+	VPSRLQ       $0x20, Z12, Z18
+	VPTERNLOGD   $0x96, Z11, Z0, Z18
+	VPSRLQ       $0x20, Z21, Z11
+	VPTERNLOGD   $0x96, Z22, Z1, Z11
+	VPMULUDQ     wd2511f53<>+0(SB), Z25, Z25
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z16, Z16
+	VPSRLQ       $0x20, Z16, Z22
+	VPTERNLOGD   $0x96, Z15, Z0, Z22
+	VPSRLQ       $0x20, Z25, Z15
+	VPTERNLOGD   $0x96, Z26, Z1, Z15
+	VPMULUDQ     wd2511f53<>+0(SB), Z2, Z2
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z20, Z20
+	VPSRLQ       $0x20, Z20, Z26
+	VPTERNLOGD   $0x96, Z19, Z0, Z26
+	VPSRLQ       $0x20, Z2, Z19
+	VPTERNLOGD   $0x96, Z5, Z1, Z19
+	VPMULUDQ     wd2511f53<>+0(SB), Z6, Z6
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z24, Z24
+	VPSRLQ       $0x20, Z24, Z5
+	VPTERNLOGD   $0x96, Z23, Z0, Z5
+	VPSRLQ       $0x20, Z6, Z23
+	VPTERNLOGD   $0x96, Z9, Z1, Z23
+	VPADDD       w9e3779b9<>+0(SB), Z0, Z0
+	VPADDD       wbb67ae85<>+0(SB), Z1, Z1
+	VPMULUDQ     wd2511f53<>+0(SB), Z10, Z10
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z3, Z3
+	VPSRLQ       $0x20, Z3, Z3
+	VPTERNLOGD   $0x96, Z4, Z0, Z3
+	VPSRLQ       $0x20, Z10, Z4
+	VPTERNLOGD   $0x96, Z13, Z1, Z4
+	VPMULUDQ     wd2511f53<>+0(SB), Z14, Z14
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z7, Z7
+	VPSRLQ       $0x20, Z7, Z4
+	VPTERNLOGD   $0x96, Z8, Z0, Z4
+	VPSRLQ       $0x20, Z14, Z7
+	VPTERNLOGD   $0x96, Z17, Z1, Z7
+	VPMULUDQ     wd2511f53<>+0(SB), Z18, Z18
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z11, Z11
+	VPSRLQ       $0x20, Z11, Z7
+	VPTERNLOGD   $0x96, Z12, Z0, Z7
+	VPSRLQ       $0x20, Z18, Z8
+	VPTERNLOGD   $0x96, Z21, Z1, Z8
+	VPMULUDQ     wd2511f53<>+0(SB), Z22, Z22
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z15, Z15
+	VPSRLQ       $0x20, Z15, Z8
+	VPTERNLOGD   $0x96, Z16, Z0, Z8
+	VPSRLQ       $0x20, Z22, Z9
+	VPTERNLOGD   $0x96, Z25, Z1, Z9
+	VPMULUDQ     wd2511f53<>+0(SB), Z26, Z26
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z19, Z19
+	VPSRLQ       $0x20, Z19, Z9
+	VPTERNLOGD   $0x96, Z20, Z0, Z9
+	VPSRLQ       $0x20, Z26, Z10
+	VPTERNLOGD   $0x96, Z2, Z1, Z10
+	VPMULUDQ     wd2511f53<>+0(SB), Z5, Z5
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z23, Z23
+	VPSRLQ       $0x20, Z23, Z2
+	VPTERNLOGD   $0x96, Z24, Z0, Z2
+	VPSRLQ       $0x20, Z5, Z0
+	VPTERNLOGD   $0x96, Z6, Z1, Z0
+	VPMOVQD      Z3, (AX)(DI*4)
+	VPMOVQD      Z4, 32(AX)(DI*4)
+	VPMOVQD      Z7, 64(AX)(DI*4)
+	VPMOVQD      Z8, 96(AX)(DI*4)
+	VPMOVQD      Z9, 128(AX)(DI*4)
+	VPMOVQD      Z2, 160(AX)(DI*4)
+	ADDQ         $0x00000030, DI
+	SUBQ         $0x00000030, DX
+	JGE          groups6
+
+groups6_done:
+	ADDQ $0x00000030, DX
+	SUBQ $0x00000008, DX
+	JLT  groups1_done
+
+groups1:
+	VBROADCASTSS (SI), Z0
+	VBROADCASTSS 4(SI), Z1
+	VPMOVZXDQ    (CX)(DI*4), Z2
+	VBROADCASTSS 4(BX), Z3
+	VBROADCASTSS 8(BX), Z4
+	VBROADCASTSS 12(BX), Z5
+	VPMULUDQ     wd2511f53<>+0(SB), Z2, Z2
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z4, Z4
+	VPSRLQ       $0x20, Z4, Z6
+	VPTERNLOGD   $0x96, Z3, Z0, Z6
+	VPSRLQ       $0x20, Z2, Z3
+	VPTERNLOGD   $0x96, Z5, Z1, Z3
+	VPADDD       w9e3779b9<>+0(SB), Z0, Z0
+	VPADDD       wbb67ae85<>+0(SB), Z1, Z1
+	VPMULUDQ     wd2511f53<>+0(SB), Z6, Z6
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z3, Z3
+	VPSRLQ       $0x20, Z3, Z5
+	VPTERNLOGD   $0x96, Z4, Z0, Z5
+	VPSRLQ       $0x20, Z6, Z4
+	VPTERNLOGD   $0x96, Z2, Z1, Z4
+	VPADDD       w9e3779b9<>+0(SB), Z0, Z0
+	VPADDD       wbb67ae85<>+0(SB), Z1, Z1
+	VPMULUDQ     wd2511f53<>+0(SB), Z5, Z5
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z4, Z4
+	VPSRLQ       $0x20, Z4, Z2
+	VPTERNLOGD   $0x96, Z3, Z0, Z2
+	VPSRLQ       $0x20, Z5, Z3
+	VPTERNLOGD   $0x96, Z6, Z1, Z3
+	VPADDD       w9e3779b9<>+0(SB), Z0, Z0
+	VPADDD       wbb67ae85<>+0(SB), Z1, Z1
+	VPMULUDQ     wd2511f53<>+0(SB), Z2, Z2
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z3, Z3
+	VPSRLQ       $0x20, Z3, Z6
+	VPTERNLOGD   $0x96, Z4, Z0, Z6
+	VPSRLQ       $0x20, Z2, Z4
+	VPTERNLOGD   $0x96, Z5, Z1, Z4
+	VPADDD       w9e3779b9<>+0(SB), Z0, Z0
+	VPADDD       wbb67ae85<>+0(SB), Z1, Z1
+	VPMULUDQ     wd2511f53<>+0(SB), Z6, Z6
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z4, Z4
+	VPSRLQ       $0x20, Z4, Z5
+	VPTERNLOGD   $0x96, Z3, Z0, Z5
+	VPSRLQ       $0x20, Z6, Z3
+	VPTERNLOGD   $0x96, Z2, Z1, Z3
+	VPADDD       w9e3779b9<>+0(SB), Z0, Z0
+	VPADDD       wbb67ae85<>+0(SB), Z1, Z1
+	VPMULUDQ     wd2511f53<>+0(SB), Z5, Z5
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z3, Z3
+	VPSRLQ       $0x20, Z3, Z2
+	VPTERNLOGD   $0x96, Z4, Z0, Z2
+	VPSRLQ       $0x20, Z5, Z4
+	VPTERNLOGD   $0x96, Z6, Z1, Z4
+	VPADDD       w9e3779b9<>+0(SB), Z0, Z0
+	VPADDD       wbb67ae85<>+0(SB), Z1, Z1
+	VPMULUDQ     wd2511f53<>+0(SB), Z2, Z2
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z4, Z4
+	VPSRLQ       $0x20, Z4, Z6
+	VPTERNLOGD   $0x96, Z3, Z0, Z6
+	VPSRLQ       $0x20, Z2, Z3
+	VPTERNLOGD   $0x96, Z5, Z1, Z3
+	VPADDD       w9e3779b9<>+0(SB), Z0, Z0
+	VPADDD       wbb67ae85<>+0(SB), Z1, Z1
+	VPMULUDQ     wd2511f53<>+0(SB), Z6, Z6
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z3, Z3
+	VPSRLQ       $0x20, Z3, Z5
+	VPTERNLOGD   $0x96, Z4, Z0, Z5
+	VPSRLQ       $0x20, Z6, Z4
+	VPTERNLOGD   $0x96, Z2, Z1, Z4
+	VPADDD       w9e3779b9<>+0(SB), Z0, Z0
+	VPADDD       wbb67ae85<>+0(SB), Z1, Z1
+	VPMULUDQ     wd2511f53<>+0(SB), Z5, Z5
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z4, Z4
+	VPSRLQ       $0x20, Z4, Z2
+	VPTERNLOGD   $0x96, Z3, Z0, Z2
+	VPSRLQ       $0x20, Z5, Z3
+	VPTERNLOGD   $0x96, Z6, Z1, Z3
+	VPADDD       w9e3779b9<>+0(SB), Z0, Z0
+	VPADDD       wbb67ae85<>+0(SB), Z1, Z1
+	VPMULUDQ     wd2511f53<>+0(SB), Z2, Z2
+	VPMULUDQ     wcd9e8d57<>+0(SB), Z3, Z3
+	VPSRLQ       $0x20, Z3, Z3
+	VPTERNLOGD   $0x96, Z4, Z0, Z3
+	VPSRLQ       $0x20, Z2, Z0
+	VPTERNLOGD   $0x96, Z5, Z1, Z0
+	VPMOVQD      Z3, (AX)(DI*4)
+	ADDQ         $0x00000008, DI
+	SUBQ         $0x00000008, DX
+	JGE          groups1
+
+groups1_done:
+	ADDQ $0x00000008, DX
+	MOVQ DI, ret+64(FP)
+	VZEROUPPER
+	RET
 
 // func sumSquaresAVX512(x []float32) float64
 // Requires: AVX, AVX512F

@@ -31,6 +31,7 @@ var elementwiseGo = Elementwise{
 	Mix:                  mixGo,
 	MixBackward:          mixBackwardGo,
 	Dropout:              dropoutGo,
+	Draw:                 drawGo,
 	SumSquares:           sumSquaresGo,
 	AdamW:                adamWGo,
 }
@@ -147,4 +148,8 @@ func adamWGo(w, m, v, g []float32, c *AdamWFactors) {
 		root := float32(math.Sqrt(float64(c[6] * v[i])))
 		w[i] = float32(c[9]*w[i]) + float32(c[7]*float32(c[5]*m[i]))/(root+c[8])
 	}
+}
+
+func drawGo(words []uint32, counter *[4]uint32, key *[2]uint32, at []int32) {
+	philox.First(words, uint64(key[1])<<32|uint64(key[0]), *counter, at)
 }

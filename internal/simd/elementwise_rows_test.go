@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"github.com/sftseq/sftseq/internal/philox"
 )
@@ -263,6 +264,54 @@ func TestDropout(t *testing.T) {
 	}
 }
 
+// TestDraw wants the words of package philox, also where they replace the places.
+func TestDraw(t *testing.T) {
+	memory := wordsOf(fenced(t, 1024))
+	for _, k := range Levels() {
+		for n := range 200 {
+			seed := rand.Uint64()
+			counter := philox.Counter(rand.Uint32(), 1, 5, 7, rand.Uint32(), rand.Uint32())
+			before, key := counter, [2]uint32{uint32(seed), uint32(seed >> 32)}
+			at := make([]int32, n)
+			for i := range at {
+				at[i] = int32(rand.Uint32())
+			}
+			for i := range memory {
+				memory[i] = math.Float32bits(untouched)
+			}
+			words := memory[len(memory)-n:]
+			if n%2 == 1 { // in place, and not at the fence
+				words = memory[5:][:n]
+				for i, place := range at {
+					words[i] = uint32(place)
+				}
+				k.Draw(words, &counter, &key, placesOf(words))
+			} else {
+				k.Draw(words, &counter, &key, at)
+			}
+			if counter != before {
+				t.Fatal("the counter was changed")
+			}
+			for i, place := range at {
+				c := counter
+				c[0] = uint32(place)
+				if want := philox.Words(seed, c)[0]; words[i] != want {
+					t.Fatalf("%s, n %d: word %d is %#x, want %#x", k.Name, n, i, words[i], want)
+				}
+			}
+			written := 0
+			for _, w := range memory {
+				if w != math.Float32bits(untouched) {
+					written++
+				}
+			}
+			if written > n {
+				t.Fatalf("%s, n %d: %d words were written", k.Name, n, written)
+			}
+		}
+	}
+}
+
 // TestLeast: the bound in integers is the comparison of the uniform numbers.
 func TestLeast(t *testing.T) {
 	for _, rate := range []float32{0, 1e-9, 0x1p-24, 0x1p-23, 0.1, 0.25, 0.3, 0.5, 0.9, 0.99999994} {
@@ -273,6 +322,13 @@ func TestLeast(t *testing.T) {
 			}
 		}
 	}
+}
+
+// wordsOf is the same memory as words, and placesOf as places.
+func wordsOf(x []float32) []uint32 { return unsafe.Slice((*uint32)(unsafe.Pointer(&x[0])), len(x)) }
+
+func placesOf(x []uint32) []int32 {
+	return unsafe.Slice((*int32)(unsafe.Pointer(unsafe.SliceData(x))), len(x))
 }
 
 func BenchmarkDropout(b *testing.B) {

@@ -29,6 +29,7 @@ package simd
 //   - convolution is yᵢ = bias + Σₜ weightₜ∘x[i·d + t·step …], d = len(bias), for the rows yᵢ; the step is in bytes.
 //   - convolutionBackward adds Σₜ weightₜ∘dy[i·d − t·step …] to the rows dxᵢ, and dyᵢ₋ₜ∘xᵢ to dweightₜ; dy begins taps − 1 steps of bytes before the first.
 //   - dropout is yᵢ = scale·xᵢ where word i of the counters has bits 9 … 31 ≥ least, else 0.
+//   - draw is wordsᵢ = the first word of Philox4x32-10 for the counter with atᵢ in place of its first word, for whole vectors; it returns how many.
 //   - sumSquares returns Σ x² in float64.
 //   - adamW moves the weights and both moments by one step; c is gradient scale, β1, 1−β1, β2, 1−β2, correction 1, correction 2, −learning rate, ε, 1 − decay.
 
@@ -55,6 +56,7 @@ func poolBackwardAVX2(dx, dscore, a, x, dy, y []float32)
 func convolutionAVX2(y, x, weight, bias []float32, rows, taps, step int)
 func convolutionBackwardAVX2(dx, dweight, dy, x, weight []float32, d, rows, taps, step int)
 func dropoutAVX2(y, x []float32, counter *[4]uint32, key *[2]uint32, least uint32, scale float32)
+func drawAVX2(words []uint32, counter *[4]uint32, key *[2]uint32, at []int32) int
 func sumSquaresAVX2(x []float32) float64
 func adamWAVX2(w, m, v, g []float32, c *[10]float32)
 func expAVX512(y, x []float32)
@@ -80,5 +82,6 @@ func poolBackwardAVX512(dx, dscore, a, x, dy, y []float32)
 func convolutionAVX512(y, x, weight, bias []float32, rows, taps, step int)
 func convolutionBackwardAVX512(dx, dweight, dy, x, weight []float32, d, rows, taps, step int)
 func dropoutAVX512(y, x []float32, counter *[4]uint32, key *[2]uint32, least uint32, scale float32)
+func drawAVX512(words []uint32, counter *[4]uint32, key *[2]uint32, at []int32) int
 func sumSquaresAVX512(x []float32) float64
 func adamWAVX512(w, m, v, g []float32, c *[10]float32)

@@ -9,5 +9,6 @@ func elementwise(v isa) {
 	rowKernels(v)
 	convolutions(v)
 	dropout(v)
+	draw(v)
 	optimizer(v)
 }

@@ -8,13 +8,16 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
+// philoxGroups is for how many groups of counters there are registers.
+func (v isa) philoxGroups() int { return map[bool]int{false: 3, true: 6}[v.wide()] }
+
 // dropout keeps of each block of four elements those whose word of Philox4x32-10
 // is large enough. A group of counters has one for each 64-bit lane: words lie in
 // the lower halves, where VPMULUDQ takes and leaves them, and what is above is
 // never looked at. A turn draws for several groups side by side, for a round is
 // one long chain; more would not fit the registers.
 func dropout(v isa) {
-	count := map[bool]int{false: 3, true: 6}[v.wide()]
+	count := v.philoxGroups()
 	block := U32(2 * count * v.width)
 	v.text("dropout", "func(y, x []float32, counter *[4]uint32, key *[2]uint32, least uint32, scale float32)",
 		"dropout is yᵢ = scale·xᵢ where word i of the counters has bits 9 … 31 ≥ least, else 0.")
@@ -42,15 +45,7 @@ func dropout(v isa) {
 			}
 			groups[i] = c
 		}
-		for round := range 10 {
-			if round > 0 {
-				VPADDD(v.wideBits(0x9E3779B9), k[0], k[0])
-				VPADDD(v.wideBits(0xBB67AE85), k[1], k[1])
-			}
-			for i, c := range groups {
-				groups[i] = philoxRound(v, c, k)
-			}
-		}
+		philoxRounds(v, groups, k)
 		var words []VecVirtual
 		for _, c := range groups {
 			words = append(words, inOrder(v, c)...)
@@ -122,6 +117,19 @@ func counters(v isa, group int) Mem {
 			DATA(8*lane, U64(c))
 		}
 	})
+}
+
+// philoxRounds replaces the counters of some groups by their words.
+func philoxRounds(v isa, groups [][]VecVirtual, k []VecVirtual) {
+	for round := range 10 {
+		if round > 0 {
+			VPADDD(v.wideBits(0x9E3779B9), k[0], k[0])
+			VPADDD(v.wideBits(0xBB67AE85), k[1], k[1])
+		}
+		for i, c := range groups {
+			groups[i] = philoxRound(v, c, k)
+		}
+	}
 }
 
 // philoxRound returns

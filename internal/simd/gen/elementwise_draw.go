@@ -1,0 +1,57 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	. "github.com/mmcloughlin/avo/reg"
+)
+
+// draw gives the first words of counters that differ in their own first word, for as
+// many as fill the 64-bit lanes of a register, side by side as in dropout. What is left
+// is for the caller.
+func draw(v isa) {
+	v.text("draw", "func(words []uint32, counter *[4]uint32, key *[2]uint32, at []int32) int",
+		"draw is wordsᵢ = the first word of Philox4x32-10 for the counter with atᵢ in place of its first word, for whole vectors; it returns how many.")
+	words, at, left := slice("words"), slice("at"), length("words")
+	counter, key := Load(Param("counter"), GP64()), Load(Param("key"), GP64())
+	done, lanes := GP64(), v.width/2
+	XORQ(done, done)
+	for _, count := range []int{v.philoxGroups(), 1} {
+		label := fmt.Sprintf("groups%d", count)
+		step := U32(count * lanes)
+		SUBQ(step, left)
+		JLT(LabelRef(label + "_done"))
+		Label(label)
+		place := func(p Register, i int) Mem { return Mem{Base: p, Index: done, Scale: 4, Disp: 4 * lanes * i} }
+		k := []VecVirtual{v.broadcast(Mem{Base: key}), v.broadcast(Mem{Base: key, Disp: 4})}
+		groups := make([][]VecVirtual, count)
+		for i := range groups {
+			c := v.vecs(4)
+			VPMOVZXDQ(place(at, i), c[0])
+			for w := 1; w < 4; w++ {
+				VBROADCASTSS(Mem{Base: counter, Disp: 4 * w}, c[w])
+			}
+			groups[i] = c
+		}
+		philoxRounds(v, groups, k)
+		for i, c := range groups {
+			if v.wide() {
+				VPMOVQD(c[0], place(words, i))
+				continue
+			}
+			high := XMM()
+			VEXTRACTF128(U8(1), c[0], high)
+			VSHUFPS(U8(0x88), high, c[0].AsX(), high)
+			VMOVUPS(high, place(words, i))
+		}
+		ADDQ(step, done)
+		SUBQ(step, left)
+		JGE(LabelRef(label))
+		Label(label + "_done")
+		ADDQ(step, left)
+	}
+	Store(done, ReturnIndex(0))
+	end()
+}
