@@ -157,8 +157,7 @@ func (v isa) pieces(name string, f func(float64) float64) func(s span, x Registe
 			}
 		}
 		for j := range u {
-			v.and(v.wideBits(1<<31), u[j], u[j])
-			v.or(u[j], y[j], y[j])
+			VPTERNLOGD(U8(0xf8), v.wideBits(1<<31), u[j], y[j]) // y | u & sign
 			VADDPS(v.wideConstant(0.5), y[j], y[j])
 		}
 		return y
