@@ -16,22 +16,22 @@ var Rotations = []string{"none", "z", "any"}
 // augments reports whether training reads point clouds otherwise than they are.
 func (s *Settings) augments() bool {
 	turned := s.PointRotation != "" && s.PointRotation != Rotations[0]
-	return len(s.PointScale) > 0 || turned || s.PointShift > 0
+	return len(s.PointScale) > 0 || len(s.PointStretch) > 0 || turned || s.PointShift > 0
 }
 
 // checkPoints reports why the clouds of a model cannot be augmented.
 func (s *Settings) checkPoints(c *Config) error {
 	if s.augments() && seq.Points(c.FeatureNames) == nil {
-		return errors.New("the tokens have no features x, y and z: point_scale, point_rotation and point_shift are of points")
+		return errors.New("the tokens have no features x, y and z: point_scale, point_stretch, point_rotation and point_shift are of points")
 	}
 	return nil
 }
 
-// augmented is a point cloud as training reads it: x becomes s·R·x + t, and a normal R·n, with
-// s uniform within PointScale, R uniform among the rotations of PointRotation, and each
-// coordinate of t uniform from −PointShift to PointShift. All three are functions of (seed, row,
-// step) alone. Other features stay, edges and what is to be told, too. What is handed in is not
-// changed.
+// augmented is a point cloud as training reads it: x becomes s·R·D·x + t, with s uniform within
+// PointScale, R uniform among the rotations of PointRotation, D diagonal with numbers uniform
+// within PointStretch, and each coordinate of t uniform from −PointShift to PointShift. A normal n
+// becomes R·D⁻¹·n, and keeps its length. All four are functions of (seed, row, step) alone. Other
+// features stay, edges and what is to be told, too. What is handed in is not changed.
 func (s *Settings) augmented(c *Config, e seq.Example, step int) [][]float32 {
 	draw := func(n uint32) [4]float64 {
 		var out [4]float64
@@ -48,17 +48,59 @@ func (s *Settings) augmented(c *Config, e seq.Example, step int) [][]float32 {
 	for i := range shift {
 		shift[i] = float64(s.PointShift * (float64(2*first[1+i]) - 1))
 	}
-	turn := s.rotation(draw)
+	turn, stretch := s.rotation(draw), s.stretch(draw)
 	at := seq.Points(c.FeatureNames)
 	out := make([][]float32, len(e.Features))
 	for i, row := range e.Features {
 		out[i] = slices.Clone(row)
+		stretch.points(out[i], at[:3])
 		turn.apply(out[i], at[:3], scale, shift)
 		if normals := at[3:]; len(normals) > 0 {
+			stretch.normals(out[i], normals)
 			turn.apply(out[i], normals, 1, [3]float64{})
 		}
 	}
 	return out
+}
+
+// stretch draws the factor of each axis, from a draw that no rotation comes to; nil is 1.
+func (s *Settings) stretch(draw func(uint32) [4]float64) stretch {
+	if len(s.PointStretch) == 0 {
+		return nil
+	}
+	factors := draw(math.MaxUint32)
+	for i, u := range factors {
+		factors[i] = s.PointStretch[0] + float64((s.PointStretch[1]-s.PointStretch[0])*u)
+	}
+	return factors[:3]
+}
+
+// stretch is a factor for each axis.
+type stretch []float64
+
+func (s stretch) points(row []float32, at []int) {
+	for i, f := range s {
+		row[at[i]] = float32(float64(row[at[i]]) * f)
+	}
+}
+
+// normals turns a normal as the surface turns, and keeps its length.
+func (s stretch) normals(row []float32, at []int) {
+	if s == nil {
+		return
+	}
+	var before, after float64
+	for i, f := range s {
+		n := float64(row[at[i]])
+		before, after = before+float64(n*n), after+float64(n/f*(n/f))
+	}
+	if !(after > 0) {
+		return
+	}
+	length := math.Sqrt(before / after)
+	for i, f := range s {
+		row[at[i]] = float32(float64(row[at[i]]) / f * length)
+	}
 }
 
 // rotation draws one of PointRotation, from the second draw on.

@@ -84,6 +84,49 @@ func TestAugmented(t *testing.T) {
 	}
 }
 
+// TestStretch: each axis has a factor of its own within the bounds, a normal stays at a right angle to
+// the surface and keeps its length, and a rotation comes after.
+func TestStretch(t *testing.T) {
+	c, e := pointRows(3)
+	n := threeOf(c, e.Features[0], "nx", "ny", "nz")
+	along := [3]float64{n[1], -n[0], 0} // at a right angle to n
+	for i, name := range []string{"x", "y", "z"} {
+		at := slices.Index(c.FeatureNames, name)
+		e.Features[1][at] = e.Features[0][at] + float32(along[i])
+	}
+	least, most := math.Inf(1), 0.0
+	for step := range 300 {
+		s := Settings{Seed: 5, PointStretch: []float64{0.5, 2}}
+		got := s.augmented(c, e, step)
+		var factors [3]float64
+		p, q := threeOf(c, e.Features[2], "x", "y", "z"), threeOf(c, got[2], "x", "y", "z")
+		for i := range factors {
+			factors[i] = q[i] / p[i]
+			least, most = min(least, factors[i]), max(most, factors[i])
+		}
+		if factors[0] == factors[1] || factors[1] == factors[2] {
+			t.Fatalf("step %d: factors %v, want one of each axis", step, factors)
+		}
+		m := threeOf(c, got[0], "nx", "ny", "nz")
+		edge := minus(threeOf(c, got[1], "x", "y", "z"), threeOf(c, got[0], "x", "y", "z"))
+		if math.Abs(dot(m, edge)) > 1e-5 || math.Abs(dot(m, m)-dot(n, n)) > 1e-5 {
+			t.Errorf("step %d: a normal of length² %g, want %g, has a product of %g with an edge of the surface", step, dot(m, m), dot(n, n), dot(m, edge))
+		}
+		s.PointRotation = "z"
+		if turned := threeOf(c, s.augmented(c, e, step)[2], "x", "y", "z"); math.Abs(turned[2]-q[2]) > 1e-5 ||
+			math.Abs(dot(turned, turned)-dot(q, q)) > 1e-4 {
+			t.Errorf("step %d: %v turned about z is %v", step, q, turned)
+		}
+	}
+	if least < 0.5-1e-5 || most > 2+1e-5 || least > 0.52 || most < 1.95 {
+		t.Errorf("factors from %g to %g, want 0.5 to 2", least, most)
+	}
+	zero := make([]float32, len(c.FeatureNames)) // a point without a normal
+	if got := (&Settings{PointStretch: []float64{0.5, 2}}).augmented(c, seq.Example{Features: [][]float32{zero}}, 1)[0]; !slices.Equal(got, zero) {
+		t.Errorf("a point of zeros becomes %v", got)
+	}
+}
+
 // TestRotationsAreUniform: turned by any rotation a direction has no favourite, about z only
 // within the plane; the shift is uniform within its bounds.
 func TestRotationsAreUniform(t *testing.T) {

@@ -38,9 +38,10 @@ type Settings struct {
 	TokenReplacement float64 `json:"token_replacement,omitempty"`
 
 	// PointScale are the least and the largest factor by which training scales a point cloud,
-	// none: 1; PointRotation are the rotations by which it turns one, of [Rotations], "" is none;
+	// none: 1; PointStretch are those for each axis alone; PointRotation are the rotations by which it turns one, of [Rotations], "" is none;
 	// PointShift is by how much it moves one at most, along each axis.
 	PointScale    []float64 `json:"point_scale,omitempty"`
+	PointStretch  []float64 `json:"point_stretch,omitempty"`
 	PointRotation string    `json:"point_rotation,omitempty"`
 	PointShift    float64   `json:"point_shift,omitempty"`
 
@@ -72,6 +73,11 @@ func (s *Settings) StageSteps() int {
 // mostBatch is more rows than anybody has memory for, and keeps arithmetic on batches
 // within int.
 const mostBatch = 1 << 24
+
+// factors reports whether x are none, or a least and a largest factor of points.
+func factors(x []float64) bool {
+	return len(x) == 0 || len(x) == 2 && x[0] > 0 && x[1] >= x[0] && x[1] <= mostPoint
+}
 
 // mostPoint is more than any cloud is scaled or moved by; float32 holds what comes of it.
 const mostPoint = 1e6
@@ -106,8 +112,10 @@ func (s *Settings) Validate() error {
 		return bad("token deletion", s.TokenDeletion, "0 ≤ rate < 1")
 	case !(s.TokenReplacement >= 0 && float32(s.TokenReplacement) < 1):
 		return bad("token replacement", s.TokenReplacement, "0 ≤ rate < 1")
-	case len(s.PointScale) > 0 && (len(s.PointScale) != 2 || !(s.PointScale[0] > 0) || !(s.PointScale[1] >= s.PointScale[0]) || s.PointScale[1] > mostPoint):
+	case !factors(s.PointScale):
 		return bad("point scale", s.PointScale, fmt.Sprintf("two factors above 0 and up to %g, the least and the largest", mostPoint))
+	case !factors(s.PointStretch):
+		return bad("point stretch", s.PointStretch, fmt.Sprintf("two factors above 0 and up to %g, the least and the largest", mostPoint))
 	case !(s.PointShift >= 0) || s.PointShift > mostPoint:
 		return bad("point shift", s.PointShift, fmt.Sprintf("a number from 0 to %g", mostPoint))
 	case s.EvalEvery < 0 || s.LogEvery < 1 || s.Patience < 0:

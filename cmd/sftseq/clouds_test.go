@@ -162,7 +162,7 @@ func TestAugmentedClouds(t *testing.T) {
 		}
 		return string(text)
 	}
-	augmented := []string{"--point-scale", "0.6:1.4", "--point-rotation", "any", "--point-shift", "0.005"}
+	augmented := []string{"--point-scale", "0.6:1.4", "--point-stretch", "0.8:1.25", "--point-rotation", "any", "--point-shift", "0.005"}
 	whole := weights(false, augmented...)
 	if weights(true, augmented...) != whole {
 		t.Error("the resumed run has other weights")
@@ -172,6 +172,8 @@ func TestAugmentedClouds(t *testing.T) {
 	}
 	for want, flags := range map[string][]string{
 		`--point-scale: "2", expected LEAST:MOST`:                            {"--point-scale", "2"},
+		`--point-stretch: "0.5", expected LEAST:MOST`:                        {"--point-stretch", "0.5"},
+		"point stretch is [0 1], expected two factors above 0":               {"--point-stretch", "0:1"},
 		"point scale is [2 1], expected two factors above 0 and up to 1e+06": {"--point-scale", "2:1"},
 		`--point-rotation "round", expected one of none, z, any`:             {"--point-rotation", "round"},
 		"point shift is -1, expected a number from 0 to 1e+06":               {"--point-shift", "-1"},

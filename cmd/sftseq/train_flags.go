@@ -73,6 +73,7 @@ func numberFlags() []cli.Flag {
 		real("token-deletion", "probability that training leaves out a token of a row, so that a model learns less of few rows by heart"),
 		real("token-replacement", "probability that training replaces a token by any of the vocabulary"),
 		word("point-scale", "factors by which training scales a point cloud, LEAST:MOST, such as 0.6:1.4; none"),
+		word("point-stretch", "factors by which training stretches a point cloud along each axis, LEAST:MOST, such as 0.8:1.25; none"),
 		word("point-rotation", "rotations by which training turns a point cloud: none, z (about that axis), any"),
 		real("point-shift", "by how much training moves a point cloud at most, along each axis"),
 		whole("input-window", "tokens that the model reads of a longer sequence; 0 reads all"),
@@ -152,8 +153,12 @@ func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config)
 		}
 		s.Select = selection(s.Select, m.Task)
 	case name == "point-scale":
-		if s.PointScale, err = parseScale(c.String(name)); err != nil {
-			return usage(c, "%w", err)
+		if s.PointScale, err = parseFactors(c.String(name)); err != nil {
+			return usage(c, "--%s: %w", name, err)
+		}
+	case name == "point-stretch":
+		if s.PointStretch, err = parseFactors(c.String(name)); err != nil {
+			return usage(c, "--%s: %w", name, err)
 		}
 	case name == "point-rotation":
 		if s.PointRotation = c.String(name); !slices.Contains(sft.Rotations, s.PointRotation) {
@@ -195,8 +200,8 @@ func selection(by, task string) string {
 	return by
 }
 
-// parseScale reads LEAST:MOST, or none.
-func parseScale(text string) ([]float64, error) {
+// parseFactors reads LEAST:MOST, or none.
+func parseFactors(text string) ([]float64, error) {
 	if text == "none" {
 		return nil, nil
 	}
@@ -204,7 +209,7 @@ func parseScale(text string) ([]float64, error) {
 	low, errLow := strconv.ParseFloat(least, 64)
 	high, errHigh := strconv.ParseFloat(most, 64)
 	if errLow != nil || errHigh != nil {
-		return nil, fmt.Errorf("--point-scale: %q, expected LEAST:MOST, such as 0.6:1.4, or none", text)
+		return nil, fmt.Errorf("%q, expected LEAST:MOST, such as 0.6:1.4, or none", text)
 	}
 	return []float64{low, high}, nil
 }
