@@ -163,6 +163,38 @@ func TestGraphLogits(t *testing.T) {
 	}
 }
 
+// TestGraphOfManyEdges: 100,000 edges among 700 tokens, many of them to a token itself or between the
+// same two, with 50 tokens that have none, give the logits of the dense definition.
+func TestGraphOfManyEdges(t *testing.T) {
+	c := graphConfig(goldenConfig(Classification))
+	c.NumLayers, c.NumSampledTokens = 2, 40
+	m, random := randomModel(c, 12), rand.New(rand.NewPCG(8, 8))
+	graph := randomGraphs(c, random, 700)[0]
+	graph.Edges = graph.Edges[:0]
+	for len(graph.Edges) < 100_000 {
+		edge := seq.Edge{Source: random.Int32N(650), Target: random.Int32N(650)}
+		if random.IntN(50) == 0 {
+			edge.Target = edge.Source
+		}
+		for range c.EdgeFeatureNames {
+			edge.Features = append(edge.Features, float32(0.5*random.NormFloat64()))
+		}
+		graph.Edges = append(graph.Edges, edge)
+	}
+	want, _ := newReference(m).example(graph)
+	onEveryDevice(t, []string{"700"}, func(t *testing.T, _ string, device tensor.Device) {
+		got, err := newScorerOf(t, m, device).Examples(t.Context(), []seq.Example{graph})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for j, v := range got[0].Logits {
+			if !(math.Abs(float64(v)-want[j]) <= 1e-5) {
+				t.Errorf("logit %v, expected %v", v, want[j])
+			}
+		}
+	})
+}
+
 // TestGraphSymmetry: a graph has the same answer if its tokens are in another order, where all of
 // them are sampled. Edges that lead elsewhere, or the other way, change it.
 func TestGraphSymmetry(t *testing.T) {
