@@ -137,7 +137,7 @@ func (g *Graph) Scan(x Tensor, in, out Type, body func(slice Tensor) Tensor) Ten
 	return g.op("Scan", []Tensor{x}, attribute{"body", m}, attribute{"num_scan_inputs", 1})
 }
 
-// attribute is a setting of a node: an int, a float32, some ints or a graph.
+// attribute is a setting of a node: an int, a float32, a word, some ints or a graph.
 type attribute struct {
 	name  string
 	value any
@@ -185,6 +185,9 @@ func (a attribute) proto() (m message) {
 	case float32:
 		m.float(attributeFloat, v)
 		kind = kindFloat
+	case string:
+		m.string(attributeString, v)
+		kind = kindString
 	case message:
 		m.bytes(attributeGraph, v)
 		kind = kindGraph

@@ -99,6 +99,12 @@ func (g *Graph) ScatterElements(x, indices, values Tensor) Tensor {
 	return g.op("ScatterElements", []Tensor{x, indices, values})
 }
 
+// ScatterSums is the matrix x with values added to the rows that the indices name, one after the
+// other: values and indices have the same shape.
+func (g *Graph) ScatterSums(x, indices, values Tensor) Tensor {
+	return g.op("ScatterElements", []Tensor{x, indices, values}, attribute{"axis", 0}, attribute{"reduction", "add"})
+}
+
 // TopK is the k largest of a vector, the largest first, or the k smallest, the smallest first,
 // and where they are. Of equal ones the first come first.
 func (g *Graph) TopK(x, k Tensor, largest bool) (values, indices Tensor) {
@@ -116,6 +122,11 @@ func (g *Graph) NonZero(x Tensor) Tensor { return g.Reshape(g.op("NonZero", []Te
 // ReduceSum adds along an axis, which stays with size 1.
 func (g *Graph) ReduceSum(x Tensor, axis int64) Tensor {
 	return g.op("ReduceSum", []Tensor{x, g.Ints(axis)})
+}
+
+// ReduceMax is the largest along an axis, which stays with size 1.
+func (g *Graph) ReduceMax(x Tensor, axis int64) Tensor {
+	return g.op("ReduceMax", []Tensor{x, g.Ints(axis)})
 }
 
 // ReduceMean averages along an axis, which stays with size 1.

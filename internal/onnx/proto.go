@@ -59,6 +59,7 @@ const (
 	attributeName     protowire.Number = 1
 	attributeFloat    protowire.Number = 2
 	attributeInt      protowire.Number = 3
+	attributeString   protowire.Number = 4
 	attributeGraph    protowire.Number = 6
 	attributeInts     protowire.Number = 8
 	attributeType     protowire.Number = 20
@@ -79,10 +80,11 @@ const (
 
 // The kinds of attributes.
 const (
-	kindFloat = 1
-	kindInt   = 2
-	kindGraph = 5
-	kindInts  = 7
+	kindFloat  = 1
+	kindInt    = 2
+	kindString = 3
+	kindGraph  = 5
+	kindInts   = 7
 )
 
 // initializer is a tensor whose elements are not copied before the file is made.
