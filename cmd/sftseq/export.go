@@ -36,7 +36,8 @@ Example: sftseq export onnx runs/listops --output listops.onnx`,
 		Description: `Writes one file that holds the graph, the weights and, as metadata, the task, the
 tokenizer, the names of the labels and the longest sequence. It needs opset 18. The
 graph reads one sequence of any length at a time, int64 tokens[length], or a pair as
-a[length_a] and b[length_b], and answers as predict does:
+a[length_a] and b[length_b]; of points and nodes float32 features[length, names] with
+int64 edges[edges, 2] and edge_features[edges, names]. It answers as predict does:
 
   logits      of the labels; of tagging a row for each token, of fill-mask a row for
               each mask, whose places are in positions

@@ -2,20 +2,32 @@
 //
 //     node run.mjs MODEL.onnx < sequences.jsonl
 //
-// It reads JSON lines with id and tokens, of a model of pairs tokens_a and tokens_b, and writes
+// It reads JSON lines with id and tokens, of a model of pairs tokens_a and tokens_b, of points and
+// nodes features, with edges where the model reads them: source, target and features of each. It writes
 // JSON lines with id and the outputs of the model as flat lists, or an error.
 
 import { createInterface } from "node:readline";
 import ort from "onnxruntime-node";
 
 const session = await ort.InferenceSession.create(process.argv[2], { intraOpNumThreads: 1, logSeverityLevel: 4 });
-const ids = (tokens) => new ort.Tensor("int64", BigInt64Array.from(tokens, BigInt), [tokens.length]);
+const ids = (tokens, ...shape) => new ort.Tensor("int64", BigInt64Array.from(tokens, BigInt), shape.length ? shape : [tokens.length]);
+const numbers = (rows, columns) => new ort.Tensor("float32", Float32Array.from(rows.flat()), [rows.length, columns]);
+const widths = new Map(session.inputMetadata.map(({ name, shape }) => [name, shape[1]]));
+
+function inputs({ tokens, tokens_a, tokens_b, features, edges = [] }) {
+  if (tokens_a) return { a: ids(tokens_a), b: ids(tokens_b) };
+  if (!features) return { tokens: ids(tokens) };
+  const read = { features: numbers(features, widths.get("features")) };
+  if (widths.has("edges")) read.edges = ids(edges.flatMap((edge) => edge.slice(0, 2)), edges.length, 2);
+  if (widths.has("edge_features")) read.edge_features = numbers(edges.map((edge) => edge.slice(2)), widths.get("edge_features"));
+  return read;
+}
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const { id, tokens, tokens_a, tokens_b } = JSON.parse(line);
+  const { id, ...sequence } = JSON.parse(line);
   let answer;
   try {
-    answer = await session.run(tokens ? { tokens: ids(tokens) } : { a: ids(tokens_a), b: ids(tokens_b) });
+    answer = await session.run(inputs(sequence));
     for (const name of session.outputNames) answer[name] = Array.from(answer[name].data, Number);
   } catch (e) {
     answer = { error: e.message };

@@ -11,18 +11,11 @@ import (
 // attention samples tokens and attends from every token to them, of x [length, hidden].
 func (s *sequence) attention(name string, x onnx.Tensor, layer int) onnx.Tensor {
 	c := s.config
-	score := s.scores(name+"sampler", x)
-	if c.SamplerNoise == "always" {
-		score = s.Add(score, s.gumbel(layer))
-	}
-	sample := s.sample(score, layer)
-
-	p := s.Unsqueeze(sample.p, 1)
-	mixed := s.mix(p, s.Gather(x, sample.top), s.Gather(x, sample.partner)) // [keys, hidden]
+	sample := s.sampled(name+"sampler", x, c.NumSampledTokens, layer)
 	q := s.linear(name+"attn.q", x)
-	products := s.products(s.split(s.linear(name+"attn.k", mixed)))
+	products := s.products(s.split(s.linear(name+"attn.k", sample.rows)))
 	relative := s.relative(name, sample)
-	weighted := s.weighted(name, s.split(s.linear(name+"attn.v", mixed)), mixed)
+	weighted := s.weighted(name, s.split(s.linear(name+"attn.v", sample.rows)), sample)
 
 	hidden := int64(c.HiddenSize)
 	o := s.Scan(s.blocks, onnx.Int64, onnx.Float32, func(positions onnx.Tensor) onnx.Tensor {
@@ -78,33 +71,11 @@ func (e *emitter) products(k onnx.Tensor) func(q onnx.Tensor) onnx.Tensor {
 	}
 }
 
-// relative is a·Rmul + Radd, the relative encoding of queries at some positions and duplets.
-func (s *sequence) relative(name string, sample sampled) func(a, positions onnx.Tensor) onnx.Tensor {
-	c := s.config
-	if c.Relative == "none" {
-		return func(a, _ onnx.Tensor) onnx.Tensor { return a }
-	}
-	heads, dim := int64(c.NumHeads), int64(c.SinusoidDim)
-	top, partner := s.Transpose(s.Gather(s.sines, sample.top), 1, 0), s.Transpose(s.Gather(s.sines, sample.partner), 1, 0)
-	return func(a, positions onnx.Tensor) onnx.Tensor {
-		sines := s.Gather(s.sines, positions)
-		// lin is Σ_c W[head, c]·S[i, c]·S[j, c] + b[head], with the sines of tokens j: [heads, queries, keys].
-		lin := func(part string, j onnx.Tensor) onnx.Tensor {
-			weight := s.Reshape(s.weight(name+part+".weight"), heads, 1, dim)
-			bias := s.Reshape(s.weight(name+part+".bias"), heads, 1, 1)
-			return s.Add(s.MatMul(s.Mul(sines, weight), j), bias)
-		}
-		factor := s.mix(sample.p, s.Softplus(lin("attn.rel_mul", top)), s.Softplus(lin("attn.rel_mul", partner)))
-		summand := s.mix(sample.p, lin("attn.rel_add", top), lin("attn.rel_add", partner))
-		return s.Add(s.Mul(a, factor), summand)
-	}
-}
-
 // leastSum keeps a row without a positive score from being divided by zero.
 const leastSum = 1e-9
 
 // weighted is P V, with P the probabilities of the scores a: [heads, queries, channels].
-func (s *sequence) weighted(name string, v, mixed onnx.Tensor) func(a onnx.Tensor) onnx.Tensor {
+func (s *sequence) weighted(name string, v onnx.Tensor, sample sampled) func(a onnx.Tensor) onnx.Tensor {
 	c := s.config
 	if c.Probability == "softmax" {
 		return func(a onnx.Tensor) onnx.Tensor { return s.MatMul(s.Softmax(a, -1), v) }
@@ -113,13 +84,13 @@ func (s *sequence) weighted(name string, v, mixed onnx.Tensor) func(a onnx.Tenso
 	switch c.Probability {
 	case "relu":
 	case "leaky_relu":
-		leak := s.ReduceSum(s.Softplus(s.linear(name+"attn.leak", mixed)), 0)
+		leak := s.ReduceSum(s.Softplus(s.linear(name+"attn.leak", sample.rows)), 0)
 		least = s.Add(s.Reshape(leak, int64(c.NumHeads), 1, 1), least)
 	default:
 		panic(fmt.Sprintf("export: no probability %q", c.Probability))
 	}
 	// A column of ones beside the values gives the sum of each row, in the same order for all.
-	ones := s.Expand(s.Float(1), s.Concat(0, s.Ints(int64(c.NumHeads)), s.keys, s.Ints(1)))
+	ones := s.Expand(s.Float(1), s.Concat(0, s.Ints(int64(c.NumHeads)), sample.keys, s.Ints(1)))
 	v = s.Concat(2, v, ones)
 	return func(a onnx.Tensor) onnx.Tensor {
 		parts := s.Split(s.MatMul(s.Relu(a), v), 2, int64(c.HiddenSize/c.NumHeads), 1)

@@ -2,22 +2,21 @@ package export
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/sftseq/sftseq/internal/onnx"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // sequence is one that the encoder reads: what all layers share.
 type sequence struct {
 	*emitter
-	tokens onnx.Tensor // int64 [length], checked
-	length onnx.Tensor // int64 [1]
-	keys   onnx.Tensor // int64 [1]: how many tokens a layer samples
-	pairs  onnx.Tensor // int64 [1]: how many of them have a partner
-	blocks onnx.Tensor // int64 [blocks, queries]: the positions whose queries are computed at a time
-	sines  onnx.Tensor // [length, sinusoid_dim]; none without relative terms
-	words  onnx.Tensor // random, int64 [rows, length]
-	row    map[address]int
+	tokens   onnx.Tensor // int64 [length], checked; none of a model of features
+	length   onnx.Tensor // int64 [1]
+	position onnx.Tensor // int64 [length]
+	blocks   onnx.Tensor // int64 [blocks, queries]: the positions whose queries are computed at a time
+	relation relation    // none without relative terms
+	words    onnx.Tensor // random, int64 [rows, length]
+	row      map[address]int
 }
 
 // encode reads an input: the rows of its tokens after the last layer, [length, hidden], under
@@ -26,15 +25,14 @@ func (e *emitter) encode(input string, dim string) (*sequence, onnx.Tensor) {
 	c := e.config
 	s := &sequence{emitter: e}
 	scope := e.Scope
-	s.read(e.Input(input, onnx.Int64, fmt.Sprintf("Ids of tokens, 0 to %d.", c.VocabSize-1), onnx.Named(dim)))
-	position := e.Range(e.Int(0), e.Squeeze(s.length, 0))
-	s.block()
-	s.random(position)
-	if c.Relative != "none" {
-		s.sinusoid(position)
+	var x onnx.Tensor
+	if c.Featured() {
+		x = s.featured()
+	} else {
+		x = s.embedded(input, dim)
 	}
-	e.Scope = scope + "token_is_accepted/"
-	x := e.Gather(e.weight("embed.weight"), s.tokens)
+	s.block()
+	s.random()
 	for l := range c.NumLayers {
 		e.Scope = fmt.Sprintf("%slayers.%d/", scope, l)
 		x = s.layer(x, l)
@@ -46,27 +44,46 @@ func (e *emitter) encode(input string, dim string) (*sequence, onnx.Tensor) {
 	return s, x
 }
 
-// read takes what the model reads of the tokens. What it cannot read becomes an index out of
-// bounds: a token that is negative, which would count from the end, or the padding id; and a length that
-// is not accepted, in a list of one number of samples.
-func (s *sequence) read(tokens onnx.Tensor) {
+// embedded reads ids: the rows of tokens, [length, hidden]. What the model cannot read becomes an index out of
+// bounds: a token that is negative, which would count from the end, or the padding id.
+func (s *sequence) embedded(input, dim string) onnx.Tensor {
 	c := s.config
-	if n := c.TruncatesAt(); n > 0 {
-		tokens = s.Slice(tokens, s.Ints(0), s.Ints(int64(n)))
+	tokens := s.head(s.Input(input, onnx.Int64, fmt.Sprintf("Ids of tokens, 0 to %d.", c.VocabSize-1), onnx.Named(dim)))
+	s.measure(tokens)
+	if c.Relative != sft.NoRelation {
+		s.relation = s.sinusoid()
 	}
 	bad := s.Less(tokens, s.Int(0))
 	if c.PadTokenID != nil {
 		bad = s.Or(bad, s.Equal(tokens, s.Int(int64(*c.PadTokenID))))
 	}
 	s.tokens = s.Where(bad, s.Int(int64(c.VocabSize)), tokens)
-	s.length = s.Shape(tokens)
-	scope := s.Scope
-	s.Scope = scope + "length_is_accepted/" // errors name the node
-	refused := s.Or(s.Less(s.length, s.Int(1)), s.Less(s.Int(int64(longest(c))), s.length))
-	most := s.Gather(s.Ints(int64(c.NumSampledTokens)), s.Cast(refused, onnx.Int64))
-	s.Scope = scope
-	s.keys = s.Min(s.length, most)
-	s.pairs = s.Min(s.keys, s.Sub(s.length, s.keys))
+	return s.within("token_is_accepted/", func() onnx.Tensor { return s.Gather(s.weight("embed.weight"), s.tokens) })
+}
+
+// head is what the model reads of the tokens x.
+func (s *sequence) head(x onnx.Tensor) onnx.Tensor {
+	if n := s.config.TruncatesAt(); n > 0 {
+		return s.Slice(x, s.Ints(0), s.Ints(int64(n)))
+	}
+	return x
+}
+
+// within has nodes named by a scope of their own, which errors say.
+func (s *sequence) within(scope string, f func() onnx.Tensor) onnx.Tensor {
+	outer := s.Scope
+	s.Scope += scope
+	defer func() { s.Scope = outer }()
+	return f()
+}
+
+// measure takes the length of what is read, a vector of one number. A length that is not accepted is an
+// index out of bounds.
+func (s *sequence) measure(x onnx.Tensor) {
+	length := s.Slice(s.Shape(x), s.Ints(0), s.Ints(1))
+	refused := s.Or(s.Less(length, s.Int(1)), s.Less(s.Int(int64(longest(s.config))), length))
+	s.length = s.within("length_is_accepted/", func() onnx.Tensor { return s.Gather(length, s.Cast(refused, onnx.Int64)) })
+	s.position = s.Range(s.Int(0), s.Squeeze(s.length, 0))
 }
 
 // blockScores is how many scores of a head are computed at a time, about: a number that a
@@ -85,19 +102,6 @@ func (s *sequence) block() {
 	queries := ceil(s.length, blocks)
 	positions := s.Min(s.Range(s.Int(0), s.Squeeze(s.Mul(blocks, queries), 0)), s.Sub(s.length, one))
 	s.blocks = s.ReshapeTo(positions, s.Concat(0, blocks, queries))
-}
-
-// sinusoid is the encoding of positions, S[i, 2c] = sin(i·ω_c) and S[i, 2c+1] = cos(i·ω_c),
-// its phases in float64. A cosine is a shifted sine: ONNX Runtime has no other in float64.
-func (s *sequence) sinusoid(position onnx.Tensor) {
-	c := s.config
-	frequency, shift := make([]float64, c.SinusoidDim), make([]float64, c.SinusoidDim)
-	for j := range frequency {
-		frequency[j] = math.Pow(c.SinusoidBase, -float64(j/2*2)/float64(c.SinusoidDim))
-		shift[j] = float64(j%2) * math.Pi / 2
-	}
-	phase := s.Mul(s.Cast(s.Unsqueeze(position, 1), onnx.Float64), s.Doubles(frequency...))
-	s.sines = s.Cast(s.Sin(s.Add(phase, s.Doubles(shift...))), onnx.Float32)
 }
 
 // layer is one encoder layer, of x [length, hidden].

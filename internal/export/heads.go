@@ -20,8 +20,8 @@ func (e *emitter) heads() {
 	}
 	switch c.Task {
 	case sft.Classification, sft.MultiLabel, sft.Regression:
-		_, x := e.encode(inputTokens, dimLength)
-		u := e.pool(x)
+		s, x := e.encode(inputTokens, dimLength)
+		u := s.pool(x)
 		out := e.Reshape(e.linear("head.out", u), int64(c.NumLabels))
 		logits(out, logitsDoc[c.Task], labels)
 		if c.Predicts() {
@@ -32,8 +32,8 @@ func (e *emitter) heads() {
 		var pooled []onnx.Tensor
 		for _, name := range []string{"a", "b"} {
 			e.Scope = name + "/"
-			_, x := e.encode(name, dimLength+"_"+name)
-			pooled = append(pooled, e.pool(x))
+			s, x := e.encode(name, dimLength+"_"+name)
+			pooled = append(pooled, s.pool(x))
 		}
 		e.Scope = ""
 		u, v := pooled[0], pooled[1]
@@ -71,10 +71,18 @@ var logitsDoc = map[string]string{
 	sft.FillMask:       "Of each token of the vocabulary but the mask, a row for each mask; the softmax of a row is the probabilities.",
 }
 
-// pool averages the tokens x [length, hidden] by learned weights: [1, hidden].
-func (e *emitter) pool(x onnx.Tensor) onnx.Tensor {
-	score := e.Gemm(x, e.Reshape(e.weight("head.pool.weight"), 1, int64(e.config.HiddenSize)), e.weight("head.pool.bias"))
-	return e.MatMul(e.Transpose(e.Softmax(score, 0), 1, 0), x)
+// pool makes one row of the tokens x [length, hidden]: their mean by learned weights, or the
+// maximum of each channel, of all or of a sample. [1, hidden].
+func (s *sequence) pool(x onnx.Tensor) onnx.Tensor {
+	c := s.config
+	if c.Pooling == sft.MaxPooling {
+		if c.PoolingSamples > 0 {
+			x = s.sampled("head.sampler", x, c.PoolingSamples, c.NumLayers).rows
+		}
+		return s.ReduceMax(x, 0)
+	}
+	score := s.Gemm(x, s.Reshape(s.weight("head.pool.weight"), 1, int64(c.HiddenSize)), s.weight("head.pool.bias"))
+	return s.MatMul(s.Transpose(s.Softmax(score, 0), 1, 0), x)
 }
 
 // numbers are the predictions of a regression, computed in float64 as [sft.Config.Predictions] does.

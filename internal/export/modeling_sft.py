@@ -3,6 +3,10 @@
     from modeling_sft import SFTModel
     model = SFTModel.from_folder("FOLDER")
     output = model(input_ids, attention_mask)  # [batch, length], right-padded; without a mask all ids are tokens
+    output = model(features=features, attention_mask=mask)  # of points and nodes: [batch, length, feature_names]
+
+A model of graphs also takes edges, int64 [batch, edges, 2], the source and the target of each, and, where they have
+features, edge_features [batch, edges, edge_feature_names]. Rows of edges that are -1 are padding.
 
 The names, shapes and values of the parameters are those of model.safetensors. A model in evaluation (model.eval())
 answers as sftseq predict does, but for rounding. In training it draws noise and dropout as config.json says, from
@@ -46,7 +50,8 @@ class SFTConfig(PretrainedConfig):
                         intermediate_size=1, num_sampled_tokens=1, sinusoid_dim=2, sinusoid_base=10000.0, norm_position="pre",
                         layer_norm_eps=1e-5, score="maxout", probability="leaky_relu", relative="sinusoid_hadamard", sampler_seed=0,
                         sampler_noise="train", residual_scale=False, convolutions=[], tie_embeddings=False, numbers=[], drop_token=0.0,
-                        attention_dropout=0.0, embedding_dropout=0.0, feed_forward_dropout=0.0, input_window=None, mask_token_id=None)
+                        attention_dropout=0.0, embedding_dropout=0.0, feed_forward_dropout=0.0, input_window=None, mask_token_id=None,
+                        feature_names=None, edge_feature_names=None, input="features", pooling="softmax", pooling_samples=0)
         super().__init__(**{**defaults, **keys})
 
 
@@ -73,6 +78,14 @@ class Affine(nn.Module):
 
 
 TIE, PARTNER, GUMBEL = 3, 1, 0  # streams of random words
+POINTS = ("x", "y", "z"), ("nx", "ny", "nz")  # the features that are positions, and normals
+
+
+def pair_features(c):
+    """How many features of a pair of tokens a relation weighs, of each head."""
+    if c.relative == "distance":
+        return 1 + all(name in c.feature_names for name in POINTS[1])
+    return len(c.edge_feature_names) + 1 if c.relative == "edges" else c.sinusoid_dim
 
 
 def philox(seed: int, layer: int, stream: int, n: int, device) -> Tensor:
@@ -101,6 +114,110 @@ def row_sums(x: Tensor) -> Tensor:
     return x[..., 0]
 
 
+def sample(c, layer, most, score, valid, training):
+    """Positions of at most so many sampled tokens and of their partners [batch, keys], a partner being the token itself
+    where there is none; the duplets' weights; and which keys there are."""
+    length = score.shape[1]
+    words = lambda stream: philox(c.sampler_seed, layer, stream, length, score.device)
+    if training:
+        score = score - torch.log(-torch.log(torch.rand_like(score).clamp(1e-7, 1 - 1e-7)))
+        kept = valid & (torch.rand_like(score) >= c.drop_token)
+        valid = torch.where(kept.any(1, keepdim=True), kept, valid)
+    elif c.sampler_noise == "always":
+        score = score - torch.log(-torch.log(((words(GUMBEL) >> 9) + 0.5).double() / 2**23)).to(score.dtype)
+    with torch.no_grad():
+        count = valid.sum(1, keepdim=True)
+        keys = count.clamp(max=most)  # [batch, 1]
+        pairs = torch.minimum(keys, count - keys)
+        most = min(most, length)
+        rank = torch.arange(most, device=score.device)
+        ascending = lambda at, there: torch.where(there, at, length).sort(1).values
+
+        # By falling score, then tie key, then position.
+        by_tie = words(TIE).sort(dim=0, stable=True).indices
+        falling = score.masked_fill(~valid, -math.inf)[:, by_tie].sort(dim=1, descending=True, stable=True).indices
+        top = ascending(by_tie[falling[:, :most]], rank < keys)
+        # The others by partner key, then position: the sampled ones and those that do not count go behind.
+        taken = torch.zeros(len(score), length + 1, dtype=torch.bool, device=score.device).scatter(1, top, True)[:, :length]
+        behind = torch.where(taken | ~valid, 1 << 32, words(PARTNER))
+        partner = ascending(behind.sort(dim=1, stable=True).indices[:, :most], rank < pairs)
+        partner = torch.where(rank < pairs, partner, top)
+        top, partner = top.clamp(max=length - 1), partner.clamp(max=length - 1)
+    log_softplus = lambda s: torch.where(s < -15, s, F.softplus(s.clamp(min=-15)).log())
+    p = torch.sigmoid(log_softplus(score.gather(1, top)) - log_softplus(score.gather(1, partner)))
+    return top, partner, torch.where(rank < pairs, p, torch.ones_like(p)), rank < keys
+
+
+class Sampler(Affine):
+    """Scores of tokens, a sample by them, and the rows of its duplets: each a token mixed with its partner."""
+
+    def __init__(self, c, layer, most):
+        super().__init__(c.hidden_size, 1)
+        self.config, self.layer, self.most = c, layer, most
+
+    def forward(self, x, valid):
+        score = row_sums(x * self.weight) + self.bias
+        top, partner, p, there = sample(self.config, self.layer, self.most, score, valid, self.training)
+        rows = lambda at: x.gather(1, at[..., None].expand(-1, -1, x.shape[2]))
+        return top, partner, p, there, p[..., None] * rows(top) + (1 - p[..., None]) * rows(partner)
+
+
+class Sinusoid:
+    """The relation of places: sin and cos of positions and frequencies in turns, computed in float64."""
+
+    def __init__(self, c, length, like):
+        frequency = c.sinusoid_base ** (-torch.arange(0, c.sinusoid_dim, 2, dtype=torch.float64, device=like.device) / c.sinusoid_dim)
+        phase = torch.arange(length, dtype=torch.float64, device=like.device)[:, None] * frequency
+        self.sines = torch.stack([phase.sin(), phase.cos()], 2).flatten(1).to(like.dtype)  # [length, sinusoid_dim]
+
+    def among(self, at, there):
+        """What a weight and a bias of each head make of all tokens and those at some places: [batch, heads, length, keys]."""
+        other = self.sines[at].transpose(1, 2)[:, None]
+        return lambda r: (self.sines * r.weight[:, None]) @ other + r.bias[:, None, None]
+
+
+def weigh(pairs, r):
+    """A weight and a bias of each head, of features of pairs [batch, length, keys, features]: [batch, heads, length, keys]."""
+    return F.linear(pairs, r.weight, r.bias).permute(0, 3, 1, 2)
+
+
+class Distance:
+    """The relation of points: the squared distance of two, and the product of their normals if they have any."""
+
+    def __init__(self, c, features):
+        column = {name: features[..., i] for i, name in enumerate(c.feature_names)}
+        self.parts = [[column[name] for name in part] for part in POINTS if all(name in column for name in part)]
+
+    def among(self, at, there):
+        total = lambda part, f: sum(f(v[:, :, None], v.gather(1, at)[:, None]) for v in part)
+        pairs = [total(part, f) for part, f in zip(self.parts, (lambda a, b: (a - b) ** 2, lambda a, b: a * b))]
+        return lambda r: weigh(torch.stack(pairs, -1), r)
+
+
+class Edges:
+    """The relation of nodes: the features of the edge from one to the other, and 1 for there being one; zeros without."""
+
+    def __init__(self, edges, features, length):
+        self.length, self.dtype, there = length, features.dtype, ((edges >= 0) & (edges < length)).all(-1)  # not the padding, nor beyond the window
+        self.source, self.target = torch.where(there[..., None], edges, length).unbind(-1)
+        self.features = F.pad(features, (0, 1), value=1.0).double()
+
+    def among(self, at, there):
+        batch, keys, length = *at.shape, self.length
+        with torch.no_grad():
+            # Which key a token is, if any. Edges of the same source and target are added.
+            place = torch.full((batch, length + 1), keys, device=at.device)
+            place = place.scatter(1, torch.where(there, at, length), torch.arange(keys, device=at.device).expand(batch, keys))
+            place[:, length] = keys
+            slot = self.source * (keys + 1) + place.gather(1, self.target)
+            width = self.features.shape[2]
+            pairs = torch.zeros(batch, (length + 1) * (keys + 1), width, dtype=torch.float64, device=at.device)
+            pairs.scatter_add_(1, slot[..., None].expand(-1, -1, width), self.features)
+            most = torch.finfo(torch.float32).max
+            pairs = pairs.view(batch, length + 1, keys + 1, width)[:, :length, :keys].clamp(-most, most).to(self.dtype)
+        return lambda r: weigh(pairs, r)
+
+
 class Attention(nn.Module):
     """Every token attends to a sample of the tokens, in duplets of one of a large score and a random one."""
 
@@ -110,15 +227,15 @@ class Attention(nn.Module):
         self.q, self.k, self.v, self.o = (Affine((d, d), d) for _ in range(4))
         self.leak = Affine((h, d), h)
         if c.relative != "none":
-            self.rel_mul, self.rel_add = (Affine((h, c.sinusoid_dim), h) for _ in range(2))
+            self.rel_mul, self.rel_add = (Affine((h, pair_features(c)), h) for _ in range(2))
 
 
 class Layer(nn.Module):
     def __init__(self, c, index):
         super().__init__()
-        d, self.config, self.index, self.pre = c.hidden_size, c, index, c.norm_position == "pre"
+        d, self.config, self.pre = c.hidden_size, c, c.norm_position == "pre"
         self.conv = nn.ModuleList(self.convolution(c, v) for v in c.convolutions)
-        self.sampler = Affine(d, 1)
+        self.sampler = Sampler(c, index, c.num_sampled_tokens)
         self.attn = Attention(c)
         self.mlp = nn.ModuleDict({"fc1": Affine((c.intermediate_size, d), c.intermediate_size), "fc2": Affine((d, c.intermediate_size), d)})
         self.norm1, self.norm2 = (nn.LayerNorm(d, eps=c.layer_norm_eps) for _ in range(2))
@@ -131,11 +248,11 @@ class Layer(nn.Module):
         m.norm = nn.LayerNorm(c.hidden_size, eps=c.layer_norm_eps)
         return m
 
-    def forward(self, x, valid, sines):
+    def forward(self, x, valid, relation):
         c, scale = self.config, getattr(self, "residual_scale", 1.0)
         for m, v in zip(self.conv, c.convolutions):
             x = self.branch(x, m.norm, lambda y: F.gelu(self.convolve(y, m, v, valid)))
-        x = self.branch(x, self.norm1, lambda y: scale * self.attention(y, valid, sines))
+        x = self.branch(x, self.norm1, lambda y: scale * self.attention(y, valid, relation))
         return self.branch(x, self.norm2, lambda y: scale * self.feed_forward(y))
 
     def branch(self, x, norm, f):
@@ -154,57 +271,18 @@ class Layer(nn.Module):
         hidden = self.dropout(F.gelu(self.mlp["fc1"](x)), c.feed_forward_dropout)
         return self.dropout(self.mlp["fc2"](hidden), c.embedding_dropout)
 
-    def sample(self, score, valid):
-        """Positions of the sampled tokens and of their partners [batch, keys], the duplets' weights, and which keys there are."""
-        c, length = self.config, score.shape[1]
-        words = lambda stream: philox(c.sampler_seed, self.index, stream, length, score.device)
-        if self.training:
-            score = score - torch.log(-torch.log(torch.rand_like(score).clamp(1e-7, 1 - 1e-7)))
-            kept = valid & (torch.rand_like(score) >= c.drop_token)
-            valid = torch.where(kept.any(1, keepdim=True), kept, valid)
-        elif c.sampler_noise == "always":
-            score = score - torch.log(-torch.log(((words(GUMBEL) >> 9) + 0.5).double() / 2**23)).to(score.dtype)
-        with torch.no_grad():
-            most = min(c.num_sampled_tokens, length)
-            count = valid.sum(1, keepdim=True)
-            keys = count.clamp(max=c.num_sampled_tokens)  # [batch, 1]
-            pairs = torch.minimum(keys, count - keys)
-            rank = torch.arange(most, device=score.device)
-            ascending = lambda at, there: torch.where(there, at, length).sort(1).values
-
-            # By falling score, then tie key, then position.
-            by_tie = words(TIE).sort(dim=0, stable=True).indices
-            falling = score.masked_fill(~valid, -math.inf)[:, by_tie].sort(dim=1, descending=True, stable=True).indices
-            top = ascending(by_tie[falling[:, :most]], rank < keys)
-            # The others by partner key, then position: the sampled ones and those that do not count go behind.
-            taken = torch.zeros(len(score), length + 1, dtype=torch.bool, device=score.device).scatter(1, top, True)[:, :length]
-            behind = torch.where(taken | ~valid, 1 << 32, words(PARTNER))
-            partner = ascending(behind.sort(dim=1, stable=True).indices[:, :most], rank < pairs)
-            partner = torch.where(rank < pairs, partner, top)
-            top, partner = top.clamp(max=length - 1), partner.clamp(max=length - 1)
-        log_softplus = lambda s: torch.where(s < -15, s, F.softplus(s.clamp(min=-15)).log())
-        p = torch.sigmoid(log_softplus(score.gather(1, top)) - log_softplus(score.gather(1, partner)))
-        return top, partner, torch.where(rank < pairs, p, torch.ones_like(p)), rank < keys
-
-    def attention(self, x, valid, sines):
+    def attention(self, x, valid, relation):
         c, m = self.config, self.attn
         batch, length, d = x.shape
         heads = c.num_attention_heads
         split = lambda y: y.view(batch, -1, heads, d // heads).transpose(1, 2)
-        score = row_sums(x * self.sampler.weight) + self.sampler.bias
-        top, partner, p, there = self.sample(score, valid)
-        rows = lambda at: x.gather(1, at[..., None].expand(-1, -1, d))
-        mixed = p[..., None] * rows(top) + (1 - p[..., None]) * rows(partner)
+        top, partner, p, there, mixed = self.sampler(x, valid)
         q, k = self.dropout(m.q(x), c.attention_dropout), self.dropout(m.k(mixed), c.attention_dropout)
         a = self.products(split(q), split(k)) / math.sqrt(d // heads)  # [batch, heads, length, keys]
-        if c.relative != "none":
-            w = p[:, None, None]
-
-            def lin(r, at):
-                return (sines * r.weight[:, None]) @ sines[at].transpose(1, 2)[:, None] + r.bias[:, None, None]
-
-            mul = w * F.softplus(lin(m.rel_mul, top)) + (1 - w) * F.softplus(lin(m.rel_mul, partner))
-            a = a * mul + w * lin(m.rel_add, top) + (1 - w) * lin(m.rel_add, partner)
+        if relation is not None:
+            w, to_top, to_partner = p[:, None, None], relation.among(top, there), relation.among(partner, there)
+            mul = w * F.softplus(to_top(m.rel_mul)) + (1 - w) * F.softplus(to_partner(m.rel_mul))
+            a = a * mul + w * to_top(m.rel_add) + (1 - w) * to_partner(m.rel_add)
         keys = there[:, None, None]
         v = split(m.v(mixed))
         if c.probability == "softmax":
@@ -235,13 +313,22 @@ class SFTModel(PreTrainedModel):
     def __init__(self, config):
         super().__init__(config)
         c, d = config, config.hidden_size
-        self.embed = nn.Embedding(c.vocab_size, d)
+        if c.feature_names is None:
+            self.reads = ["input_ids", "input_ids_b"] if c.task == "retrieval" else ["input_ids"]
+            self.embed = nn.Embedding(c.vocab_size, d)
+        else:
+            edged = c.relative == "edges"
+            self.reads = ["features"] + ["edges"] * edged + ["edge_features"] * (edged and len(c.edge_feature_names) > 0)
+            self.input = Affine((d, 1 if c.input == "ones" else len(c.feature_names)), d)
         self.layers = nn.ModuleList(Layer(c, i) for i in range(c.num_hidden_layers))
         if c.norm_position == "pre":
             self.final_norm = nn.LayerNorm(d, eps=c.layer_norm_eps)
         self.head = nn.ModuleDict({"out": Affine(None if c.tie_embeddings else (c.num_labels, d), c.num_labels)})
         self.tokens = c.task in ("tagging", "fill-mask")  # has logits of each token
-        if not self.tokens:
+        if c.pooling == "max":
+            if c.pooling_samples:
+                self.head["sampler"] = Sampler(c, c.num_hidden_layers, c.pooling_samples)
+        elif not self.tokens:
             self.head["pool"] = Affine(d, 1)
         if c.task == "retrieval":
             self.head["hidden"] = Affine((d, 4 * d), d)
@@ -250,52 +337,104 @@ class SFTModel(PreTrainedModel):
     def _init_weights(self, module):
         """Weights come from model.safetensors."""
 
-    def forward(self, input_ids, attention_mask=None, input_ids_b=None, attention_mask_b=None, **_):
-        x, u = self.encode(input_ids, attention_mask)
-        if self.config.task == "retrieval":
-            if input_ids_b is None:
-                raise ValueError("input_ids_b is missing: the model reads pairs")
-            _, v = self.encode(input_ids_b, attention_mask_b)
+    def forward(self, input_ids=None, attention_mask=None, input_ids_b=None, attention_mask_b=None, features=None, edges=None,
+                edge_features=None, **_):
+        c = self.config
+        given = dict(input_ids=input_ids, input_ids_b=input_ids_b, features=features, edges=edges, edge_features=edge_features)
+        for name, x in given.items():
+            if (x is not None) != (name in self.reads):
+                raise ValueError(f"{name} {'is missing' if x is None else 'was given'}: the model reads {', '.join(self.reads)}")
+        if c.feature_names is None:
+            x, u = self.encode(*self.embedded(input_ids, attention_mask))
+        else:
+            x, u = self.encode(*self.featured(features, attention_mask, edges, edge_features))
+        if c.task == "retrieval":
+            _, v = self.encode(*self.embedded(input_ids_b, attention_mask_b))
             hidden = F.gelu(self.head["hidden"](torch.cat([u, v, u * v, u - v], -1)))
             return Output(self.head["out"](hidden), u, v)
         if self.tokens:
             out = self.head["out"]
-            weight = self.embed.weight[: self.config.num_labels] if self.config.tie_embeddings else out.weight
+            weight = self.embed.weight[: c.num_labels] if c.tie_embeddings else out.weight
             return Output(F.linear(x, weight, out.bias), u)
         logits = self.head["out"](u)
-        if self.config.task == "regression":
-            column = lambda key, zero: torch.tensor([n[key] or zero for n in self.config.numbers], dtype=torch.float64, device=u.device)
+        if c.task == "regression":
+            column = lambda key, zero: torch.tensor([n[key] or zero for n in c.numbers], dtype=torch.float64, device=u.device)
             return Output(logits, u, numbers=(column("mean", 0.0) + column("deviation", 1.0) * logits.double()).to(u.dtype))
         return Output(logits, u)
 
-    def encode(self, ids, mask=None):
-        """The rows of the tokens after the last layer [batch, length, hidden], and the sequences as vectors [batch, hidden]."""
-        c = self.config
-        valid = torch.ones_like(ids, dtype=torch.bool) if mask is None else mask.bool()
+    def read(self, x, mask):
+        """The beginning of each row that the model reads, and which of its tokens there are."""
+        valid = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device) if mask is None else mask.bool()
+        if valid.shape != x.shape[:2]:
+            raise ValueError(f"attention_mask: shape {list(valid.shape)}, expected {list(x.shape[:2])}")
         if (valid[:, 1:] & ~valid[:, :-1]).any() or not valid[:, 0].all():
             raise ValueError("attention_mask: every row must begin with at least one token, and end with its padding")
-        window = c.input_window
+        window = self.config.input_window
         if window and window["policy"] == "head":
-            ids, valid = ids[:, : window["length"]], valid[:, : window["length"]]
-        sines = self.sinusoid(ids.shape[1])
+            x, valid = x[:, : window["length"]], valid[:, : window["length"]]
+        return x, valid
+
+    def embedded(self, ids, mask):
+        """The rows of ids [batch, length, hidden], which of them are tokens, and the relation of these."""
+        ids, valid = self.read(ids, mask)
         x = self.embed(torch.where(valid, ids, torch.zeros_like(ids)))
+        return x, valid, Sinusoid(self.config, x.shape[1], x) if self.config.relative != "none" else None
+
+    def featured(self, features, mask, edges, edge_features):
+        """The rows of features [batch, length, hidden], which of them are tokens, and the relation of these."""
+        c = self.config
+        if features.dim() != 3 or features.shape[2] != len(c.feature_names):
+            raise ValueError(f"features: shape {list(features.shape)}, expected [batch, length, {len(c.feature_names)}], for {', '.join(c.feature_names)}")
+        read, valid = self.read(features, mask)
+        read = torch.where(valid[..., None], read, torch.zeros_like(read)).to(self.input.bias.dtype)
+        if not read.isfinite().all():
+            raise ValueError("features: every number must be finite")
+        # Added up feature by feature: equal tokens have rows equal to the bit, so that scores tie.
+        x = self.input.bias.expand(*valid.shape, -1)
+        for i, w in enumerate(self.input.weight.unbind(1)):
+            x = x + (w if c.input == "ones" else read[..., i : i + 1] * w)
+        if c.relative == "edges":
+            lengths = torch.full_like(valid[:, 0], features.shape[1], dtype=torch.int64) if mask is None else mask.bool().sum(1)
+            return x, valid, Edges(*self.checked(edges, edge_features, lengths), x.shape[1])
+        if c.relative == "distance":
+            return x, valid, Distance(c, read)
+        return x, valid, Sinusoid(c, x.shape[1], x) if c.relative != "none" else None
+
+    def checked(self, edges, features, lengths):
+        """Edges and their features, among sequences of some lengths."""
+        names = self.config.edge_feature_names
+        if edges.dim() != 3 or edges.shape[0] != len(lengths) or edges.shape[2] != 2:
+            raise ValueError(f"edges: shape {list(edges.shape)}, expected [{len(lengths)}, edges, 2]")
+        padding = (edges == -1).all(-1)
+        if not (padding | ((edges >= 0) & (edges < lengths[:, None, None])).all(-1)).all():
+            raise ValueError("edges: every one must lead from a token of its row to another or to itself, or be the padding -1, -1")
+        if not names:
+            return edges, torch.zeros(*edges.shape[:2], 0, dtype=self.input.bias.dtype, device=edges.device)
+        if features.shape != (*edges.shape[:2], len(names)):
+            raise ValueError(f"edge_features: shape {list(features.shape)}, expected {[*edges.shape[:2], len(names)]}, for {', '.join(names)}")
+        features = torch.where(padding[..., None], torch.zeros_like(features), features).to(self.input.bias.dtype)
+        if not features.isfinite().all():
+            raise ValueError("edge_features: every number must be finite")
+        return edges, features
+
+    def encode(self, x, valid, relation):
+        """The rows of the tokens after the last layer [batch, length, hidden], and the sequences as vectors [batch, hidden]."""
+        c = self.config
         for layer in self.layers:
-            x = layer(x, valid, sines)
+            x = layer(x, valid, relation)
         if c.norm_position == "pre":
             x = self.final_norm(x)
+        if c.pooling == "max":
+            rows, there = x, valid
+            if c.pooling_samples:
+                _, _, _, there, rows = self.head["sampler"](x, valid)
+            return x, rows.masked_fill(~there[..., None], -math.inf).max(1).values
         if self.tokens:
             weights = valid.to(x.dtype) / valid.sum(1, keepdim=True)
         else:
             pool = self.head["pool"]
             weights = torch.softmax(((x * pool.weight).sum(-1) + pool.bias).masked_fill(~valid, -math.inf), 1)
         return x, (weights[..., None] * x).sum(1)
-
-    def sinusoid(self, length):
-        """sin and cos of positions and frequencies in turns, computed in float64: [length, sinusoid_dim]."""
-        c, weight = self.config, self.embed.weight
-        frequency = c.sinusoid_base ** (-torch.arange(0, c.sinusoid_dim, 2, dtype=torch.float64, device=weight.device) / c.sinusoid_dim)
-        phase = torch.arange(length, dtype=torch.float64, device=weight.device)[:, None] * frequency
-        return torch.stack([phase.sin(), phase.cos()], 2).flatten(1).to(weight.dtype)
 
     @classmethod
     def from_folder(cls, folder):

@@ -14,22 +14,27 @@ import (
 
 // Names of inputs and outputs.
 const (
-	inputTokens      = "tokens" // [length]
-	outputLogits     = "logits"
-	outputEmbedding  = "embedding"
-	outputNumbers    = "numbers"   // of a regression, in the units of the data
-	outputPositions  = "positions" // of fill-mask: of the masks
-	dimLength        = "length"
-	dimRead          = "read" // of a sequence whose head alone is read
-	dimMasks         = "masks"
-	graphName        = "sft"
-	graphDescription = "A Sampling Foundational Transformer, which reads one sequence of any length, or a pair, at a time."
+	inputTokens       = "tokens"        // [length]
+	inputFeatures     = "features"      // [length, names]
+	inputEdges        = "edges"         // [edges, 2]
+	inputEdgeFeatures = "edge_features" // [edges, names]
+	outputLogits      = "logits"
+	outputEmbedding   = "embedding"
+	outputNumbers     = "numbers"   // of a regression, in the units of the data
+	outputPositions   = "positions" // of fill-mask: of the masks
+	dimLength         = "length"
+	dimRead           = "read" // of a sequence whose head alone is read
+	dimMasks          = "masks"
+	dimEdges          = "edges"
+	graphName         = "sft"
+	graphDescription  = "A Sampling Foundational Transformer, which reads one sequence of any length, or a pair, at a time."
 )
 
 // ONNX is the file of a model as an ONNX graph of opset [onnx.OpsetVersion]. It reads one
-// example: int64 tokens[length], of a model of pairs a[length_a] and b[length_b]. Tokens that the model
-// cannot read, and a length that it does not accept, are indices out of bounds when the graph
-// runs, which is an error.
+// example: int64 tokens[length], of a model of pairs a[length_a] and b[length_b]; of points and nodes
+// float32 features[length, names], with int64 edges[edges, 2] and float32 edge_features[edges, names] where the
+// relation is of edges. Tokens and edges that the model cannot read, and a length that it does not accept, are indices
+// out of bounds when the graph runs, which is an error.
 //
 // Outputs, float32:
 //
@@ -98,7 +103,14 @@ func metadata(c *sft.Config) (out []onnx.Property) {
 		add(key, string(text))
 	}
 	add("task", c.Task)
-	add("vocab_size", strconv.Itoa(c.VocabSize))
+	if c.Featured() {
+		list("feature_names", c.FeatureNames)
+	} else {
+		add("vocab_size", strconv.Itoa(c.VocabSize))
+	}
+	if c.Relative == sft.EdgeRelation {
+		list("edge_feature_names", c.EdgeFeatureNames)
+	}
 	add("max_length", strconv.Itoa(longest(c)))
 	if n := c.TruncatesAt(); n > 0 {
 		add("input_window", strconv.Itoa(n)) // of a longer sequence the head is read

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -33,7 +32,7 @@ func TestPyTorch(t *testing.T) {
 		}
 		names, folders, args = append(names, name), append(folders, to), append(args, to, expected)
 	}
-	for _, name := range []string{"pre", "post", "lily", "standardized", "odd", "ties", "retrieval", "vanilla", "conv", "conv_post", "regression", "multilabel", "tagging"} {
+	for _, name := range []string{"pre", "post", "lily", "standardized", "odd", "ties", "retrieval", "vanilla", "conv", "conv_post", "regression", "multilabel", "tagging", "clouds", "max_pooling", "graphs"} {
 		expected := filepath.Join(goldens, name)
 		m, err := sft.Load(expected)
 		if err != nil {
@@ -121,6 +120,36 @@ func checkTuned(t *testing.T, folder, tuned string) {
 	}
 }
 
+// TestPyTorchRefuses: what a model of graphs cannot read is an error that names it.
+func TestPyTorchRefuses(t *testing.T) {
+	needTorch(t)
+	m, err := sft.Load(filepath.Join(goldens, "graphs"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := filepath.Join(t.TempDir(), "graphs")
+	if err := PyTorch(m, dir); err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), python, "testdata/refuse.py", dir).CombinedOutput()
+	want := `features is missing: the model reads features, edges, edge_features
+input_ids was given: the model reads features, edges, edge_features
+features: shape [2, 3, 3], expected [batch, length, 2], for mass, charge
+features: every number must be finite
+attention_mask: every row must begin with at least one token, and end with its padding
+attention_mask: shape [2, 2], expected [2, 3]
+edges is missing: the model reads features, edges, edge_features
+edges: shape [1, 1, 2], expected [2, edges, 2]
+edges: every one must lead from a token of its row to another or to itself, or be the padding -1, -1
+edges: every one must lead from a token of its row to another or to itself, or be the padding -1, -1
+edge_features: shape [2, 2, 2], expected [2, 1, 2], for order, length
+edge_features: every number must be finite
+`
+	if err != nil || string(out) != want {
+		t.Errorf("%v, the module said\n%s\nexpected\n%s", err, out, want)
+	}
+}
+
 // TestPyTorchFolder: a folder has nothing else, may be written again, and is a model directory.
 func TestPyTorchFolder(t *testing.T) {
 	m := fresh(t, func(c *sft.Config) { c.Extra = json.RawMessage(`{"command":"x"}`) })
@@ -151,25 +180,6 @@ func TestPyTorchFolder(t *testing.T) {
 	if err := PyTorch(m, dir); err == nil || !strings.Contains(err.Error(), "found notes.txt in it") {
 		t.Errorf("%v", err)
 	}
-}
-
-// randomLines are sequences of some lengths, or pairs of one and of half as many tokens.
-func randomLines(c *sft.Config, lengths []int) (lines []line) {
-	draw := rand.New(rand.NewPCG(3, 4))
-	sequence := func(n int) (tokens []int32) {
-		for range n {
-			tokens = append(tokens, draw.Int32N(int32(c.VocabSize)))
-		}
-		return tokens
-	}
-	for i, n := range lengths {
-		if c.Sequences() == 2 {
-			lines = append(lines, line{ID: i, A: sequence(n), B: sequence(1 + n/2)})
-		} else {
-			lines = append(lines, line{ID: i, Tokens: sequence(n)})
-		}
-	}
-	return lines
 }
 
 func writeLines[T any](t *testing.T, path string, lines []T) {

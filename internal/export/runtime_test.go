@@ -7,7 +7,6 @@ import (
 	"errors"
 	"io"
 	"math"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -31,6 +30,9 @@ type line struct {
 	Tokens []int32 `json:"tokens,omitzero"`
 	A      []int32 `json:"tokens_a,omitempty"`
 	B      []int32 `json:"tokens_b,omitempty"`
+
+	Features [][]float32 `json:"features,omitempty"`
+	Edges    [][]float32 `json:"edges,omitempty"` // source, target and features of each
 }
 
 // answer is what a model says of a line.
@@ -59,74 +61,12 @@ func TestGoldens(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if m.Config.FeatureNames != nil {
-				return // refused, as TestStructure has it
-			}
 			got := onRuntime(t, m, readLines[line](t, filepath.Join(dir, "inputs.jsonl")))
 			for i, want := range readLines[answer](t, expected) {
 				compare(t, want.ID, "logits", got[i].Logits, want.Logits, 1e-5)
 			}
 		})
 	}
-}
-
-// variants are configurations that no golden folder has.
-var variants = map[string]func(*sft.Config){
-	"relu":           func(c *sft.Config) { c.Probability = "relu" },
-	"softmax":        func(c *sft.Config) { c.Probability, c.Score = "softmax", "dot" },
-	"lily post":      func(c *sft.Config) { c.Score, c.NormPosition = "lily", "post" },
-	"standardized":   func(c *sft.Config) { c.Score = "maxout_standardized" },
-	"no relation":    func(c *sft.Config) { c.Relative, c.NumLayers = "none", 3 },
-	"residual scale": func(c *sft.Config) { c.ResidualScale = true },
-	"noise":          func(c *sft.Config) { c.SamplerNoise = "always" },
-	"large seed":     func(c *sft.Config) { c.SamplerSeed = math.MaxUint64 },
-	"one key":        func(c *sft.Config) { c.NumSampledTokens = 1 },
-	"wide kernel": func(c *sft.Config) {
-		c.Convolutions = []sft.Convolution{{KernelSize: 3, Dilation: 1000}, {KernelSize: 1, Dilation: 1}}
-	},
-	"head window":     func(c *sft.Config) { c.InputWindow = &sft.InputWindow{Length: 40, Policy: "head"} },
-	"untied mask":     func(c *sft.Config) { mask(c) },
-	"tied mask, post": func(c *sft.Config) { mask(c); c.TieEmbeddings, c.NormPosition = true, "post" },
-	"tagging window": func(c *sft.Config) {
-		c.Task, c.InputWindow = sft.Tagging, &sft.InputWindow{Length: 40, Policy: "head"}
-	},
-	"numbers": func(c *sft.Config) {
-		c.Task, c.NumLabels, c.Numbers = sft.Regression, 4, []sft.Number{{Name: "a", Mean: 1e6, Deviation: 3}, {Name: "b", Deviation: 0}, {Name: "c", Deviation: 1e-6}, {Name: "beyond float32", Mean: 1e39}}
-	},
-	"pairs": func(c *sft.Config) {
-		c.Task, c.InputWindow = sft.Retrieval, &sft.InputWindow{Length: 40, Policy: "head"}
-	},
-}
-
-// mask makes a model of masked tokens.
-func mask(c *sft.Config) {
-	c.Task, c.VocabSize, c.NumLabels, c.MaskTokenID, c.MaskRate, c.MaskSpan = sft.FillMask, 6, 5, new(int32(5)), 0.2, 1
-}
-
-// small is a configuration with odd sizes and few tokens, so that scores tie.
-func small() *sft.Config {
-	return &sft.Config{ModelType: "sft", Task: sft.Classification, VocabSize: 5, NumLabels: 3, HiddenSize: 21, NumLayers: 2, NumHeads: 3,
-		IntermediateSize: 29, NumSampledTokens: 11, MaxLength: 1 << 20, SinusoidDim: 10, SinusoidBase: 10000, NormPosition: "pre", LayerNormEps: 1e-5,
-		Score: "maxout", Probability: "leaky_relu", Relative: "sinusoid_hadamard", SamplerSeed: 1 << 40, SamplerNoise: "train",
-		Tokenizer: json.RawMessage(`{"type":"dna"}`)}
-}
-
-// fresh is a model none of whose weights is zero.
-func fresh(t *testing.T, change func(*sft.Config)) *sft.Model {
-	t.Helper()
-	c := small()
-	change(c)
-	if err := c.Validate(); err != nil {
-		t.Fatal(err)
-	}
-	m := sft.NewModel(c, 5)
-	draw := rand.New(rand.NewPCG(1, 2))
-	for _, p := range m.Parameters.List {
-		for i := range m.Parameters.Slice(m.Weights, p) {
-			m.Weights[p.Offset+i] += float32(0.2 * draw.NormFloat64())
-		}
-	}
-	return m
 }
 
 // TestVariants: ONNX Runtime answers as the program does, whatever a configuration says.
@@ -180,7 +120,7 @@ func TestRefusedInputs(t *testing.T) {
 		c.PadTokenID, c.InputWindow = new(int32(2)), &sft.InputWindow{Length: 20, Policy: "error"}
 	})
 	long := slices.Repeat([]int32{1}, 21)
-	lines := []line{{0, []int32{1, 5}, nil, nil}, {1, []int32{-1, 1}, nil, nil}, {2, []int32{1, 2}, nil, nil}, {3, []int32{}, nil, nil}, {4, long, nil, nil}, {5, long[:20], nil, nil}}
+	lines := []line{{Tokens: []int32{1, 5}}, {Tokens: []int32{-1, 1}}, {Tokens: []int32{1, 2}}, {Tokens: []int32{}}, {Tokens: long}, {Tokens: long[:20]}}
 	wants := []string{"token_is_accepted", "token_is_accepted", "token_is_accepted", "length_is_accepted", "length_is_accepted", ""}
 	for i, a := range onRuntime(t, m, lines) {
 		if !strings.Contains(a.Error, wants[i]) || (a.Error == "") != (wants[i] == "") {
@@ -233,11 +173,18 @@ func onProcessor(t *testing.T, m *sft.Model, lines []line) (out []answer) {
 				}
 			}
 		default:
-			e := seq.Example{}
-			if l.A != nil {
+			e := l.example()
+			var err error
+			switch {
+			case l.Features != nil:
+				e.Features, e.Edges, err = m.Config.WindowGraph(e.Features, e.Edges)
+			case l.A != nil:
 				e.A, e.B = window(l.A), window(l.B)
-			} else {
+			default:
 				e.A = window(l.Tokens)
+			}
+			if err != nil {
+				t.Fatal(err)
 			}
 			outputs, err := s.Examples(t.Context(), []seq.Example{e})
 			if err != nil {
@@ -256,6 +203,22 @@ func onProcessor(t *testing.T, m *sft.Model, lines []line) (out []answer) {
 // onRuntime is what ONNX Runtime says of lines by the exported model.
 func onRuntime(t *testing.T, m *sft.Model, lines []line) []answer {
 	t.Helper()
+	var in strings.Builder
+	for _, l := range lines {
+		if err := json.NewEncoder(&in).Encode(l); err != nil {
+			t.Fatal(err)
+		}
+	}
+	answers := answered(t, m, in.String())
+	if len(answers) != len(lines) {
+		t.Fatalf("%d answers to %d lines", len(answers), len(lines))
+	}
+	return answers
+}
+
+// answered is onRuntime of the text of lines.
+func answered(t *testing.T, m *sft.Model, text string) []answer {
+	t.Helper()
 	file, err := ONNX(m)
 	if err != nil {
 		t.Fatal(err)
@@ -264,23 +227,14 @@ func onRuntime(t *testing.T, m *sft.Model, lines []line) []answer {
 	if err := os.WriteFile(path, file, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	var in, stderr bytes.Buffer
-	for _, l := range lines {
-		if err := json.NewEncoder(&in).Encode(l); err != nil {
-			t.Fatal(err)
-		}
-	}
+	var stderr bytes.Buffer
 	command := exec.CommandContext(t.Context(), "node", runner, path)
-	command.Stdin, command.Stderr = &in, &stderr
+	command.Stdin, command.Stderr = strings.NewReader(text), &stderr
 	out, err := command.Output()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, &stderr)
 	}
-	answers := decode[answer](t, bytes.NewReader(out))
-	if len(answers) != len(lines) {
-		t.Fatalf("%d answers to %d lines\n%s", len(answers), len(lines), &stderr)
-	}
-	return answers
+	return decode[answer](t, bytes.NewReader(out))
 }
 
 func readLines[T any](t *testing.T, path string) []T {

@@ -12,29 +12,45 @@ const beyond = 1 << 32
 
 // sampled is what a layer samples of a sequence.
 type sampled struct {
+	keys    onnx.Tensor // int64 [1]
 	top     onnx.Tensor // int64 [keys]: the positions of S1, ascending
 	partner onnx.Tensor // int64 [keys]: those of the partners, itself where there is none
 	p       onnx.Tensor // [keys]: the duplets' weights
+	rows    onnx.Tensor // [keys, hidden]: the duplets
 }
 
-// sample chooses by the scores [length] as package tensor's Sample does: S1 by falling score, then
+// sampled scores the tokens x [length, hidden] and takes a sample of them, with the random words of a layer.
+func (s *sequence) sampled(name string, x onnx.Tensor, most, layer int) sampled {
+	score := s.scores(name, x)
+	if s.config.SamplerNoise == "always" {
+		score = s.Add(score, s.gumbel(layer))
+	}
+	out := s.sample(score, most, layer)
+	out.rows = s.mix(s.Unsqueeze(out.p, 1), s.Gather(x, out.top), s.Gather(x, out.partner))
+	return out
+}
+
+// sample chooses at most so many tokens by the scores [length] as package tensor's Sample does: S1 by falling score, then
 // tie key, then position; S2 of the rest by partner key, then position. All orders are those of
 // TopK, which takes the first of equals.
-func (s *sequence) sample(score onnx.Tensor, layer int) (out sampled) {
+func (s *sequence) sample(score onnx.Tensor, most, layer int) (out sampled) {
+	keys := s.Min(s.length, s.Int(int64(most)))
+	pairs := s.Min(keys, s.Sub(s.length, keys)) // those that have a partner
+	out.keys = keys
 	_, byTie := s.TopK(s.draw(layer, philox.StreamTie), s.length, false)
-	_, best := s.TopK(s.Gather(score, byTie), s.keys, true)
+	_, best := s.TopK(s.Gather(score, byTie), keys, true)
 	s1 := s.Gather(byTie, best)
-	out.top, _ = s.TopK(s1, s.keys, false)
+	out.top, _ = s.TopK(s1, keys, false)
 
 	// S1 goes behind all others.
-	behind := s.Expand(s.Ints(beyond), s.keys)
-	_, rest := s.TopK(s.ScatterElements(s.draw(layer, philox.StreamPartner), out.top, behind), s.pairs, false)
-	s2, _ := s.TopK(rest, s.pairs, false)
-	out.partner = s.Concat(0, s2, s.Slice(out.top, s.pairs, s.keys))
+	behind := s.Expand(s.Ints(beyond), keys)
+	_, rest := s.TopK(s.ScatterElements(s.draw(layer, philox.StreamPartner), out.top, behind), pairs, false)
+	s2, _ := s.TopK(rest, pairs, false)
+	out.partner = s.Concat(0, s2, s.Slice(out.top, pairs, keys))
 
-	rank := s.Range(s.Int(0), s.Squeeze(s.keys, 0))
+	rank := s.Range(s.Int(0), s.Squeeze(keys, 0))
 	p := s.Sigmoid(s.Sub(s.logSoftplus(s.Gather(score, out.top)), s.logSoftplus(s.Gather(score, out.partner))))
-	out.p = s.Where(s.Less(rank, s.pairs), p, s.Float(1))
+	out.p = s.Where(s.Less(rank, pairs), p, s.Float(1))
 	return out
 }
 
@@ -81,20 +97,24 @@ type address struct {
 }
 
 // random draws the words of all layers at once: int64 [addresses, length].
-func (s *sequence) random(position onnx.Tensor) {
+func (s *sequence) random() {
 	streams := []uint32{philox.StreamTie, philox.StreamPartner}
 	if s.config.SamplerNoise == "always" {
 		streams = append(streams, philox.StreamGumbel)
 	}
 	s.row = map[address]int{}
 	var second []int64
-	for layer := range s.config.NumLayers {
+	layers := s.config.NumLayers
+	if s.config.PoolingSamples > 0 {
+		layers++ // the head
+	}
+	for layer := range layers {
 		for _, stream := range streams {
 			s.row[address{layer, stream}] = len(second)
 			second = append(second, int64(philox.Counter(0, 0, uint32(layer), stream, 0, 0)[1]))
 		}
 	}
-	counters := [4]onnx.Tensor{s.Unsqueeze(position, 0), s.Unsqueeze(s.Ints(second...), 1), s.Int(0), s.Int(0)}
+	counters := [4]onnx.Tensor{s.Unsqueeze(s.position, 0), s.Unsqueeze(s.Ints(second...), 1), s.Int(0), s.Int(0)}
 	s.words = s.philox(s.config.SamplerSeed, counters)[0]
 }
 

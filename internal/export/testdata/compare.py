@@ -4,7 +4,7 @@ Prints a JSON line for each: how far logits of single sequences and of a padded 
 gradient of the mean loss, as a fraction of its tolerance. A step of training changes the weights, which are saved as
 FOLDER/tuned.safetensors."""
 
-import importlib.util, json, os, sys
+import importlib.util, json, math, os, sys
 import torch
 from torch.nn import functional as F
 
@@ -21,9 +21,25 @@ def batch(rows):
     return torch.tensor([r + [1 << 40] * (n - len(r)) for r in rows]), torch.tensor([[1] * len(r) + [0] * (n - len(r)) for r in rows])
 
 
-def arguments(examples):
-    names = ["tokens"] if "tokens" in examples[0] else ["tokens_a", "tokens_b"]
-    return [x for name in names for x in batch([e[name] for e in examples])]
+def arguments(examples, model):
+    """What a model reads of examples, with padding that no model could read."""
+    c = model.config
+    if c.feature_names is None:
+        names = ["tokens"] if "tokens" in examples[0] else ["tokens_a", "tokens_b"]
+        return dict(zip(["input_ids", "attention_mask", "input_ids_b", "attention_mask_b"], [x for name in names for x in batch([e[name] for e in examples])]))
+
+    def padded(rows, width, padding):
+        n = max(map(len, rows))
+        return torch.tensor([r + [[padding] * width] * (n - len(r)) for r in rows]).view(len(rows), n, width)
+
+    features = [e["features"] for e in examples]
+    given = {"features": padded(features, len(c.feature_names), math.nan), "attention_mask": batch([[0] * len(f) for f in features])[1]}
+    if c.relative == "edges":
+        edges = [e.get("edges", []) for e in examples]
+        given["edges"] = padded([[[int(v) for v in edge[:2]] for edge in row] for row in edges], 2, -1).long()
+        if c.edge_feature_names:
+            given["edge_features"] = padded([[edge[2:] for edge in row] for row in edges], len(c.edge_feature_names), math.nan)
+    return given
 
 
 def answer(model, logits, e):
@@ -31,14 +47,15 @@ def answer(model, logits, e):
     c = model.config
     if not model.tokens:
         return logits
-    tokens = e["tokens"][: c.input_window["length"]] if c.input_window else e["tokens"]
+    tokens = e.get("tokens") or e["features"]
+    tokens = tokens[: c.input_window["length"]] if c.input_window else e["tokens"]
     rows = [i for i, token in enumerate(tokens) if c.task == "tagging" or token == c.mask_token_id]
     return logits[rows]
 
 
 def loss(model, examples):
     """The mean loss of the examples, as sftseq grads has it."""
-    c, out = model.config, [model(*arguments([e])).logits[0] for e in examples]
+    c, out = model.config, [model(**arguments([e], model)).logits[0] for e in examples]
     if c.task == "tagging":
         logits, labels = torch.cat(out), torch.tensor([t for e in examples for t in e["labels"]])
         return F.cross_entropy(logits, labels, ignore_index=-1)
@@ -60,8 +77,8 @@ def compare(folder, expected):
     examples, wants = lines(expected + "/inputs.jsonl"), lines(expected + "/expected.jsonl")
     off = lambda logits, e, want: (answer(model, logits, e).flatten() - torch.tensor(want["logits"] or [])).abs().max().item() if want["logits"] else 0.0
     with torch.no_grad():
-        single = max(off(model(*arguments([e])).logits[0], e, want) for e, want in zip(examples, wants))
-        padded = max(off(logits, e, want) for logits, e, want in zip(model(*arguments(examples)).logits, examples, wants))
+        single = max(off(model(**arguments([e], model)).logits[0], e, want) for e, want in zip(examples, wants))
+        padded = max(off(logits, e, want) for logits, e, want in zip(model(**arguments(examples, model)).logits, examples, wants))
     result = {"single": single, "padded": padded}
     if os.path.exists(expected + "/grads.safetensors"):
         before = loss(model, examples)

@@ -1,0 +1,168 @@
+package export
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// variants are configurations that no golden folder has.
+var variants = map[string]func(*sft.Config){
+	"relu":           func(c *sft.Config) { c.Probability = "relu" },
+	"softmax":        func(c *sft.Config) { c.Probability, c.Score = "softmax", "dot" },
+	"lily post":      func(c *sft.Config) { c.Score, c.NormPosition = "lily", "post" },
+	"standardized":   func(c *sft.Config) { c.Score = "maxout_standardized" },
+	"no relation":    func(c *sft.Config) { c.Relative, c.NumLayers = "none", 3 },
+	"residual scale": func(c *sft.Config) { c.ResidualScale = true },
+	"noise":          func(c *sft.Config) { c.SamplerNoise = "always" },
+	"large seed":     func(c *sft.Config) { c.SamplerSeed = math.MaxUint64 },
+	"one key":        func(c *sft.Config) { c.NumSampledTokens = 1 },
+	"wide kernel": func(c *sft.Config) {
+		c.Convolutions = []sft.Convolution{{KernelSize: 3, Dilation: 1000}, {KernelSize: 1, Dilation: 1}}
+	},
+	"head window":     func(c *sft.Config) { c.InputWindow = &sft.InputWindow{Length: 40, Policy: "head"} },
+	"untied mask":     func(c *sft.Config) { mask(c) },
+	"tied mask, post": func(c *sft.Config) { mask(c); c.TieEmbeddings, c.NormPosition = true, "post" },
+	"tagging window": func(c *sft.Config) {
+		c.Task, c.InputWindow = sft.Tagging, &sft.InputWindow{Length: 40, Policy: "head"}
+	},
+	"numbers": func(c *sft.Config) {
+		c.Task, c.NumLabels, c.Numbers = sft.Regression, 4, []sft.Number{{Name: "a", Mean: 1e6, Deviation: 3}, {Name: "b", Deviation: 0}, {Name: "c", Deviation: 1e-6}, {Name: "beyond float32", Mean: 1e39}}
+	},
+	"pairs": func(c *sft.Config) {
+		c.Task, c.InputWindow = sft.Retrieval, &sft.InputWindow{Length: 40, Policy: "head"}
+	},
+	"maximum of all":      func(c *sft.Config) { c.Pooling = sft.MaxPooling },
+	"maximum of a sample": func(c *sft.Config) { c.Pooling, c.PoolingSamples, c.SamplerNoise = sft.MaxPooling, 5, "always" },
+	"pairs of maxima":     func(c *sft.Config) { c.Task, c.Pooling, c.PoolingSamples = sft.Retrieval, sft.MaxPooling, 40 },
+	"positions":           func(c *sft.Config) { points(c, "x", "heat", "z", "y") },
+	"normals, ones":       func(c *sft.Config) { points(c, "nz", "ny", "nx", "z", "y", "x"); c.Input = sft.OnesInput },
+	"tags of points": func(c *sft.Config) {
+		points(c, "x", "y", "z", "nx")
+		c.Task, c.InputWindow, c.NormPosition = sft.Tagging, &sft.InputWindow{Length: 40, Policy: "head"}, "post"
+	},
+	"numbers of points": func(c *sft.Config) {
+		points(c, "x", "y", "z")
+		c.Task, c.NumLabels, c.Numbers = sft.Regression, 2, []sft.Number{{Name: "a", Mean: 5, Deviation: 3}, {Name: "b", Deviation: 1}}
+		c.Pooling, c.PoolingSamples = sft.MaxPooling, 7
+	},
+	"places of features": func(c *sft.Config) { points(c, "x", "heat"); c.Relative = sft.SinusoidRelation },
+	"no relation of features": func(c *sft.Config) {
+		points(c, "x", "y", "z")
+		c.Relative, c.Convolutions = sft.NoRelation, []sft.Convolution{{KernelSize: 3, Dilation: 2}}
+	},
+	"nodes":       func(c *sft.Config) { nodes(c, "order", "length") },
+	"plain edges": func(c *sft.Config) { nodes(c); c.Input = sft.OnesInput },
+	"tags of nodes": func(c *sft.Config) {
+		nodes(c, "order")
+		c.Task, c.InputWindow, c.Probability = sft.Tagging, &sft.InputWindow{Length: 40, Policy: "head"}, "softmax"
+	},
+	"maximum of nodes": func(c *sft.Config) {
+		nodes(c, "order")
+		c.Pooling, c.PoolingSamples, c.SamplerNoise = sft.MaxPooling, 7, "always"
+	},
+	"edges unread": func(c *sft.Config) { nodes(c, "order"); c.Relative = sft.NoRelation },
+	"distances of nodes": func(c *sft.Config) {
+		nodes(c, "order")
+		c.FeatureNames, c.Relative = []string{"z", "y", "x"}, sft.DistanceRelation
+	},
+}
+
+// mask makes a model of masked tokens.
+func mask(c *sft.Config) {
+	c.Task, c.VocabSize, c.NumLabels, c.MaskTokenID, c.MaskRate, c.MaskSpan = sft.FillMask, 6, 5, new(int32(5)), 0.2, 1
+}
+
+// small is a configuration with odd sizes and few tokens, so that scores tie.
+func small() *sft.Config {
+	return &sft.Config{ModelType: "sft", Task: sft.Classification, VocabSize: 5, NumLabels: 3, HiddenSize: 21, NumLayers: 2, NumHeads: 3,
+		IntermediateSize: 29, NumSampledTokens: 11, MaxLength: 1 << 20, SinusoidDim: 10, SinusoidBase: 10000, NormPosition: "pre", LayerNormEps: 1e-5,
+		Score: "maxout", Probability: "leaky_relu", Relative: "sinusoid_hadamard", SamplerSeed: 1 << 40, SamplerNoise: "train",
+		Tokenizer: json.RawMessage(`{"type":"dna"}`)}
+}
+
+// fresh is a model none of whose weights is zero.
+func fresh(t *testing.T, change func(*sft.Config)) *sft.Model {
+	t.Helper()
+	c := small()
+	change(c)
+	if err := c.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	m := sft.NewModel(c, 5)
+	draw := rand.New(rand.NewPCG(1, 2))
+	for _, p := range m.Parameters.List {
+		for i := range m.Parameters.Slice(m.Weights, p) {
+			m.Weights[p.Offset+i] += float32(0.2 * draw.NormFloat64())
+		}
+	}
+	return m
+}
+
+// points makes a model of points.
+func points(c *sft.Config, names ...string) {
+	c.VocabSize, c.Tokenizer, c.FeatureNames, c.Relative = 0, json.RawMessage(`{"type":"none"}`), names, sft.DistanceRelation
+}
+
+// nodes makes a model of graphs, whose edges have features of these names.
+func nodes(c *sft.Config, names ...string) {
+	points(c, "mass", "charge", "ring")
+	c.EdgeFeatureNames, c.Relative = append([]string{}, names...), sft.EdgeRelation
+}
+
+// randomLines are sequences of some lengths, or pairs of one and of half as many tokens. Features have
+// few values, so that tokens are equal.
+func randomLines(c *sft.Config, lengths []int) (lines []line) {
+	draw := rand.New(rand.NewPCG(3, 4))
+	sequence := func(n int) (tokens []int32) {
+		for range n {
+			tokens = append(tokens, draw.Int32N(int32(c.VocabSize)))
+		}
+		return tokens
+	}
+	for i, n := range lengths {
+		l := line{ID: i}
+		switch {
+		case c.Featured():
+			l.Features = numbers(draw, n, len(c.FeatureNames))
+			if c.Edged() && n > 1 { // one has no edges
+				l.Edges = numbers(draw, 3*n, 2+len(c.EdgeFeatureNames))
+				for _, edge := range l.Edges {
+					edge[0], edge[1] = float32(draw.IntN(n)), float32(draw.IntN(n))
+				}
+				l.Edges = append(l.Edges, l.Edges[:n]...) // several of the same ends
+			}
+		case c.Sequences() == 2:
+			l.A, l.B = sequence(n), sequence(1+n/2)
+		default:
+			l.Tokens = sequence(n)
+		}
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+// numbers are rows of multiples of a half.
+func numbers(draw *rand.Rand, rows, columns int) (out [][]float32) {
+	for range rows {
+		row := make([]float32, columns)
+		for i := range row {
+			row[i] = float32(draw.IntN(5)-2) / 2
+		}
+		out = append(out, row)
+	}
+	return out
+}
+
+// example is a line of features as the program reads it.
+func (l line) example() seq.Example {
+	e := seq.Example{Features: l.Features}
+	for _, edge := range l.Edges {
+		e.Edges = append(e.Edges, seq.Edge{Source: int32(edge[0]), Target: int32(edge[1]), Features: edge[2:]})
+	}
+	return e
+}

@@ -1,0 +1,112 @@
+package export
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sftseq/sftseq/internal/onnx"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// featured reads features and, where they are the relation, edges: the rows of tokens, [length, hidden].
+func (s *sequence) featured() onnx.Tensor {
+	c := s.config
+	all := s.Input(inputFeatures, onnx.Float32, "Of each token: "+strings.Join(c.FeatureNames, ", ")+".", onnx.Named(dimLength), onnx.Size(len(c.FeatureNames)))
+	x := s.head(all)
+	s.measure(x)
+	x = s.finite("token_is_accepted/", x, s.length, len(c.FeatureNames))
+	switch c.Relative {
+	case sft.SinusoidRelation:
+		s.relation = s.sinusoid()
+	case sft.DistanceRelation:
+		columns := s.Split(x, 1, slices.Repeat([]int64{1}, len(c.FeatureNames))...)
+		r := distances{sequence: s}
+		for _, i := range seq.Points(c.FeatureNames) {
+			r.columns = append(r.columns, columns[i])
+		}
+		s.relation = r
+	case sft.EdgeRelation:
+		s.relation = s.edges(s.Slice(s.Shape(all), s.Ints(0), s.Ints(1)))
+	}
+	if c.Input == sft.OnesInput {
+		x = s.Expand(s.Float(1), s.Concat(0, s.length, s.Ints(1)))
+	}
+	return s.linear("input", x)
+}
+
+// finite is the matrix x of so many rows. A row with a number that is none is an index out of bounds.
+func (s *sequence) finite(scope string, x, rows onnx.Tensor, columns int) onnx.Tensor {
+	numbers := s.ReduceSum(s.Cast(s.Less(s.Abs(x), s.Float(math.Inf(1))), onnx.Float32), 1)
+	all := s.Equal(s.Squeeze(numbers, 1), s.Float(float64(columns)))
+	position := s.Range(s.Int(0), s.Squeeze(rows, 0))
+	return s.within(scope, func() onnx.Tensor { return s.Gather(x, s.Where(all, position, rows)) })
+}
+
+// edges is the relation of nodes: the features of the edge from one to the other, and 1 for there being
+// one; zeros without. Edges of the same source and target are added.
+type edges struct {
+	*sequence
+	source, target onnx.Tensor // int64 [edges], by source
+	features       onnx.Tensor // float64 [edges, names + 1]
+}
+
+// edges reads edges among so many tokens, of which the head alone may be read. An end that is no token is an
+// index out of bounds.
+func (s *sequence) edges(tokens onnx.Tensor) edges {
+	names := s.config.EdgeFeatureNames
+	ends := s.Input(inputEdges, onnx.Int64, "Of each edge the positions of its source and of its target.", onnx.Named(dimEdges), onnx.Size(2))
+	const scope = "edge_is_accepted/"
+	negative := s.Less(ends, s.Int(0)) // which would count from the end
+	ends = s.within(scope, func() onnx.Tensor {
+		return s.Gather(s.Range(s.Int(0), s.Squeeze(tokens, 0)), s.Where(negative, tokens, ends))
+	})
+	count := s.Slice(s.Shape(ends), s.Ints(0), s.Ints(1))
+	features := s.Expand(s.Doubles(1), s.Concat(0, count, s.Ints(1)))
+	if n := len(names); n > 0 {
+		given := s.Input(inputEdgeFeatures, onnx.Float32, fmt.Sprintf("Of each edge: %s.", strings.Join(names, ", ")), onnx.Named(dimEdges), onnx.Size(n))
+		features = s.Concat(1, s.Cast(s.finite(scope, given, count, n), onnx.Float64), features)
+	}
+	parts := s.Split(ends, 1, 1, 1)
+	source, target := s.Squeeze(parts[0], 1), s.Squeeze(parts[1], 1)
+	take := func(at onnx.Tensor) {
+		source, target, features = s.Gather(source, at), s.Gather(target, at), s.Gather(features, at)
+	}
+	if s.config.TruncatesAt() > 0 {
+		take(s.NonZero(s.Less(s.Max(source, target), s.length)))
+	}
+	_, order := s.TopK(source, s.Shape(source), false)
+	take(order)
+	return edges{s, source, target, features}
+}
+
+func (r edges) among(sample sampled) func(onnx.Tensor) func(string) (top, partner onnx.Tensor) {
+	// place is which key a token is, and the number of keys for none: [length].
+	place := func(at onnx.Tensor) onnx.Tensor {
+		return r.ScatterElements(r.Expand(sample.keys, r.length), at, r.Range(r.Int(0), r.Squeeze(sample.keys, 0)))
+	}
+	top, partner := place(sample.top), place(sample.partner)
+	return func(positions onnx.Tensor) func(string) (_, _ onnx.Tensor) {
+		first := r.Slice(positions, r.Ints(0), r.Ints(1))
+		behind := r.Add(r.ReduceMax(positions, 0), r.Int(1))
+		before := func(position onnx.Tensor) onnx.Tensor { // how many edges come from tokens before it
+			return r.ReduceSum(r.Cast(r.Less(r.source, position), onnx.Int64), 0)
+		}
+		from, to := before(first), before(behind)
+		source, target, features := r.Slice(r.source, from, to), r.Slice(r.target, from, to), r.Slice(r.features, from, to)
+		row := r.Mul(r.Sub(source, first), sample.keys)
+		count := r.Mul(r.Shape(positions), sample.keys)
+		width := r.Ints(int64(len(r.config.EdgeFeatureNames) + 1))
+		zeros := r.Expand(r.Doubles(0), r.Concat(0, r.Add(count, r.Int(1)), width))
+		pairs := func(place onnx.Tensor) onnx.Tensor {
+			key := r.Gather(place, target)
+			at := r.Where(r.Less(key, sample.keys), r.Add(row, key), count) // behind all pairs
+			sums := r.ScatterSums(zeros, r.Expand(r.Unsqueeze(at, 1), r.Shape(features)), features)
+			sums = r.Min(r.Max(r.Slice(sums, r.Ints(0), count), r.Doubles(-math.MaxFloat32)), r.Doubles(math.MaxFloat32))
+			return r.Transpose(r.Cast(sums, onnx.Float32), 1, 0)
+		}
+		return r.weighed(sample, positions, pairs(top), pairs(partner))
+	}
+}

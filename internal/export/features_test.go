@@ -1,0 +1,75 @@
+package export
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/sft"
+)
+
+// TestFeatureBlocks: the pairs of points and of nodes are right in every block of queries.
+func TestFeatureBlocks(t *testing.T) {
+	needRuntime(t)
+	for name, change := range map[string]func(*sft.Config){
+		"points": func(c *sft.Config) { points(c, "x", "y", "z", "nx", "ny", "nz") },
+		"nodes":  func(c *sft.Config) { nodes(c, "order", "length") },
+	} {
+		m := fresh(t, func(c *sft.Config) { change(c); c.Pooling = sft.MaxPooling })
+		lines := randomLines(m.Config, []int{2*blockScores/m.Config.NumSampledTokens + 5})
+		got, want := onRuntime(t, m, lines), onProcessor(t, m, lines)
+		if got[0].Error != "" {
+			t.Fatalf("%s: %s", name, got[0].Error)
+		}
+		compare(t, 0, name, got[0].Logits, want[0].Logits, 2e-5)
+	}
+}
+
+// TestFeatureTies: equal nodes tie exactly in every layer where nothing tells them apart.
+func TestFeatureTies(t *testing.T) {
+	needRuntime(t)
+	for _, hidden := range []int{1, 7, 18, 31, 50} {
+		m := fresh(t, func(c *sft.Config) {
+			points(c, "a", "b", "c", "d", "e")
+			c.HiddenSize, c.NumHeads, c.Relative = hidden, 1, sft.NoRelation
+		})
+		var features [][]float32
+		for i := range 500 {
+			features = append(features, []float32{float32(i % 5), 0.1, float32(i%2) / 3, -7, 0.3})
+		}
+		lines := []line{{Features: features}}
+		got, want := onRuntime(t, m, lines), onProcessor(t, m, lines)
+		compare(t, hidden, "logits", got[0].Logits, want[0].Logits, 2e-5)
+	}
+}
+
+// TestRefusedFeatures: what the program refuses to read of nodes is an error of the graph, too.
+func TestRefusedFeatures(t *testing.T) {
+	needRuntime(t)
+	m := fresh(t, func(c *sft.Config) {
+		nodes(c, "order")
+		c.InputWindow = &sft.InputWindow{Length: 20, Policy: "head"}
+	})
+	node := strings.Repeat(",[1,2,3]", 25)[1:]
+	refused := []struct{ text, expected string }{
+		{`"features":[[1,2,3],[1,1e39,3]]`, "token_is_accepted"},
+		{`"features":[[1,2,3]],"edges":[[0,0,1],[0,1,1]]`, "edge_is_accepted"},
+		{`"features":[[1,2,3]],"edges":[[0,0,1],[-1,0,1]]`, "edge_is_accepted"},
+		{`"features":[` + node + `],"edges":[[24,26,1]]`, "edge_is_accepted"},
+		{`"features":[[1,2,3]],"edges":[[0,0,1e39]]`, "edge_is_accepted"},
+		{`"features":[]`, "length_is_accepted"},
+		{`"features":[` + node + `],"edges":[[24,3,1],[3,24,1]]`, ""}, // beyond the window
+	}
+	var text strings.Builder
+	for _, r := range refused {
+		text.WriteString("{" + r.text + "}\n")
+	}
+	answers := answered(t, m, text.String())
+	if len(answers) != len(refused) {
+		t.Fatalf("%d answers to %d lines", len(answers), len(refused))
+	}
+	for i, r := range refused {
+		if got := answers[i].Error; !strings.Contains(got, r.expected) || (got == "") != (r.expected == "") {
+			t.Errorf("%s: %q, want %q", r.text, got, r.expected)
+		}
+	}
+}

@@ -1,0 +1,112 @@
+package export
+
+import (
+	"math"
+
+	"github.com/sftseq/sftseq/internal/onnx"
+)
+
+// relation is what attention knows of a query and a sampled token beside their rows.
+type relation interface {
+	// among prepares the pairs of queries and the tokens of a sample. Of the queries at some positions
+	// it makes the linear forms of each head, whose weight and bias begin with a name: of
+	// queries and keys, and of queries and the partners of keys, [heads, queries, keys].
+	among(sample sampled) func(positions onnx.Tensor) func(name string) (top, partner onnx.Tensor)
+}
+
+// relative is a·Rmul + Radd, of the scores a of queries at some positions and duplets.
+func (s *sequence) relative(name string, sample sampled) func(a, positions onnx.Tensor) onnx.Tensor {
+	if s.relation == nil {
+		return func(a, _ onnx.Tensor) onnx.Tensor { return a }
+	}
+	among := s.relation.among(sample)
+	return func(a, positions onnx.Tensor) onnx.Tensor {
+		form := among(positions)
+		top, partner := form(name + "attn.rel_mul")
+		factor := s.mix(sample.p, s.Softplus(top), s.Softplus(partner))
+		top, partner = form(name + "attn.rel_add")
+		return s.Add(s.Mul(a, factor), s.mix(sample.p, top, partner))
+	}
+}
+
+// sinusoid is the relation of places.
+type sinusoid struct {
+	*sequence
+	sines onnx.Tensor // [length, sinusoid_dim]
+}
+
+// sinusoid is the encoding of positions, S[i, 2c] = sin(i·ω_c) and S[i, 2c+1] = cos(i·ω_c),
+// its phases in float64. A cosine is a shifted sine: ONNX Runtime has no other in float64.
+func (s *sequence) sinusoid() sinusoid {
+	c := s.config
+	frequency, shift := make([]float64, c.SinusoidDim), make([]float64, c.SinusoidDim)
+	for j := range frequency {
+		frequency[j] = math.Pow(c.SinusoidBase, -float64(j/2*2)/float64(c.SinusoidDim))
+		shift[j] = float64(j%2) * math.Pi / 2
+	}
+	phase := s.Mul(s.Cast(s.Unsqueeze(s.position, 1), onnx.Float64), s.Doubles(frequency...))
+	return sinusoid{s, s.Cast(s.Sin(s.Add(phase, s.Doubles(shift...))), onnx.Float32)}
+}
+
+func (r sinusoid) among(sample sampled) func(onnx.Tensor) func(string) (top, partner onnx.Tensor) {
+	heads, dim := int64(r.config.NumHeads), int64(r.config.SinusoidDim)
+	top, partner := r.Transpose(r.Gather(r.sines, sample.top), 1, 0), r.Transpose(r.Gather(r.sines, sample.partner), 1, 0)
+	return func(positions onnx.Tensor) func(string) (_, _ onnx.Tensor) {
+		sines := r.Gather(r.sines, positions)
+		return func(name string) (_, _ onnx.Tensor) {
+			// Σ_c W[head, c]·S[i, c]·S[j, c] + b[head], with the sines of tokens j.
+			weighted := r.Mul(sines, r.Reshape(r.weight(name+".weight"), heads, 1, dim))
+			bias := r.Reshape(r.weight(name+".bias"), heads, 1, 1)
+			return r.Add(r.MatMul(weighted, top), bias), r.Add(r.MatMul(weighted, partner), bias)
+		}
+	}
+}
+
+// weighed are the linear forms of features of pairs, [features, queries·keys] each.
+func (s *sequence) weighed(sample sampled, positions, top, partner onnx.Tensor) func(name string) (_, _ onnx.Tensor) {
+	shape := s.Concat(0, s.Ints(int64(s.config.NumHeads)), s.Shape(positions), sample.keys)
+	return func(name string) (_, _ onnx.Tensor) {
+		form := func(pairs onnx.Tensor) onnx.Tensor {
+			return s.ReshapeTo(s.Add(s.MatMul(s.weight(name+".weight"), pairs), s.Unsqueeze(s.weight(name+".bias"), 1)), shape)
+		}
+		return form(top), form(partner)
+	}
+}
+
+// distances is the relation of points: the squared distance of two, and the product of their normals
+// where they have any.
+type distances struct {
+	*sequence
+	columns []onnx.Tensor // [length, 1]: of positions, then of normals
+}
+
+func (r distances) among(sample sampled) func(onnx.Tensor) func(string) (top, partner onnx.Tensor) {
+	keys := func(at onnx.Tensor) (columns []onnx.Tensor) {
+		for _, column := range r.columns {
+			columns = append(columns, r.Reshape(r.Gather(column, at), 1, -1))
+		}
+		return columns
+	}
+	top, partner := keys(sample.top), keys(sample.partner)
+	return func(positions onnx.Tensor) func(string) (_, _ onnx.Tensor) {
+		pairs := func(keys []onnx.Tensor) onnx.Tensor {
+			var features []onnx.Tensor
+			for i, column := range r.columns {
+				x, y := r.Gather(column, positions), keys[i]
+				product := r.Mul(x, y)
+				if i < 3 {
+					difference := r.Sub(x, y)
+					product = r.Mul(difference, difference)
+				}
+				product = r.Reshape(product, 1, -1)
+				if i%3 > 0 {
+					features[i/3] = r.Add(features[i/3], product)
+				} else {
+					features = append(features, product)
+				}
+			}
+			return r.Concat(0, features...)
+		}
+		return r.weighed(sample, positions, pairs(top), pairs(partner))
+	}
+}
