@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -83,11 +84,8 @@ func openFile(c *cli.Context, path string) (in io.ReadCloser, name string, err e
 	return f, path, nil
 }
 
-// maxLine is the default limit of a line's bytes.
-const maxLine = 64 << 20
-
 func maxLineFlag() cli.Flag {
-	return &cli.IntFlag{Name: "max-line", Value: maxLine, Usage: "refuse a line of more than `BYTES`"}
+	return &cli.IntFlag{Name: "max-line", Value: jsonlines.MaxLine, Usage: "refuse a line of more than `BYTES`"}
 }
 
 func checkMaxLine(c *cli.Context) error {

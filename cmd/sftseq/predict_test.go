@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -159,16 +160,28 @@ func (endless) Read(p []byte) (int, error) {
 }
 
 func TestPredictLongLine(t *testing.T) {
-	in := io.MultiReader(strings.NewReader(`{"tokens":[`), io.LimitReader(endless{}, 100e6), strings.NewReader("]}\n{\"tokens\":[1]}\n"))
+	in := io.MultiReader(strings.NewReader(`{"tokens":[`), io.LimitReader(endless{}, 300e6), strings.NewReader("]}\n{\"tokens\":[1]}\n"))
 	status, out, errs := program(in, "predict", "--model", goldenPath("pre"))
 	r := replyLines(t, out)
 	if status != 1 || len(r) != 2 || r[0].Error == nil || r[0].Error.Code != requests.CodeParse || r[1].Error != nil ||
-		!strings.Contains(r[0].Error.Message, "standard input:1: the line has 100000014 bytes, at most 67108864") {
+		!strings.Contains(r[0].Error.Message, "standard input:1: the line has 300000014 bytes, at most 268435456") {
 		t.Errorf("status %d, %.400s, %s", status, out, errs)
 	}
 	_, out, _ = program(strings.NewReader("{\"tokens\":[1,1,1,1]}\n{\"tokens\":[1]}\n"), "predict", "--model", goldenPath("pre"), "--max-line", "16")
 	if r := replyLines(t, out); len(r) != 2 || r[0].Error == nil || r[1].Error != nil {
 		t.Errorf("--max-line 16: %s", out)
+	}
+	lines := filepath.Join(t.TempDir(), "x.jsonl")
+	if err := os.WriteFile(lines, []byte("{\"a\":[1,1,1,1]}\n{\"a\":[1]}\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	table := []string{"predict", "--model", goldenPath("pre"), "--input", lines, "--tokens", "a"}
+	if r := replyLines(t, succeed(t, "", table...)); len(r) != 2 {
+		t.Errorf("a table: %v", r)
+	}
+	_, out, _ = program(nil, append(table, "--max-line", "14")...)
+	if !strings.Contains(out, "the line has 16 bytes, at most 14 are accepted") || strings.Count(out, "logits") != 1 {
+		t.Errorf("a table with --max-line 14: %s", out)
 	}
 }
 

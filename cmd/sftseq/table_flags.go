@@ -21,6 +21,7 @@ FASTA, FASTQ, lines of text, a folder of files or tables, a directory of Hugging
 --features, --smiles or --pair names what the model reads. There is a row of output for each row of input, in
 its order, with an id (--id, otherwise the name of the record or file, or FILE:LINE), the
 columns of --keep, and an error where the row cannot be used; the exit status is then 1.
+A row has at most 64 MiB, or --max-line.
 --output is written as its name ends, complete or not at all. A kept column whose name
 the output has for itself is called input_NAME.`
 
@@ -88,7 +89,10 @@ type tableInput struct{ answer.Table }
 // newTableInput looks at what is to be read, for a model that takes one sequence, or pairs.
 func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path string) (*tableInput, error) {
 	in := &tableInput{answer.Table{Path: path, ID: c.String("id"), Tokens: c.IsSet("tokens"), Points: config.Featured()}}
-	in.Options = table.Options{Format: c.String("format"), MaxField: c.Int("max-line")}
+	in.Options = table.Options{Format: c.String("format"), MaxField: table.DefaultMaxField}
+	if c.IsSet("max-line") {
+		in.Options.MaxField = c.Int("max-line")
+	}
 	if err := in.checkFormat(c); err != nil {
 		return nil, err
 	}

@@ -31,9 +31,6 @@ const (
 	trainingFile  = "expected.json"     // settings, and the loss of each step
 )
 
-// maxLine is the limit of a line's bytes.
-const maxLine = 64 << 20
-
 // tolerance is how far a device may be off.
 type tolerance struct {
 	logit    float64 // in absolute terms
@@ -119,7 +116,7 @@ func (g *Comparison) compare(ctx context.Context, dir string, d tensor.Device, e
 		return err
 	}
 	defer f.Close()
-	examples, err := requests.Labelled(f, requests.NewParser(m.Config, dir, path, m.Config.Sequences()), maxLine)
+	examples, err := requests.Labelled(f, requests.NewParser(m.Config, dir, path, m.Config.Sequences()), jsonlines.MaxLine)
 	if err != nil {
 		return err
 	}
@@ -198,7 +195,7 @@ func (g *Comparison) logits(ctx context.Context, path string, m *sft.Model, exam
 	if err != nil {
 		return err
 	}
-	r := jsonlines.NewReader(f, maxLine)
+	r := jsonlines.NewReader(f, jsonlines.MaxLine)
 	for i, o := range outputs {
 		line, err := r.Next()
 		if err != nil {

@@ -16,9 +16,6 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// maxLine bounds a line, which one graph is in.
-const maxLine = 256 << 20
-
 // Row is a graph, with its answers by their names.
 type Row struct {
 	seq.Example
@@ -94,7 +91,7 @@ func (r *Reader) file(ctx context.Context, path string, take func(*Row) error) e
 		return err
 	}
 	defer in.Close()
-	lines := jsonlines.NewReader(in, maxLine)
+	lines := jsonlines.NewReader(in, jsonlines.MaxLine)
 	for {
 		line, err := lines.Next()
 		if err == io.EOF {

@@ -17,6 +17,10 @@ type TooLong struct {
 	Head  []byte // how the line begins, at most HeadBytes
 }
 
+// MaxLine is the most bytes of a line where nothing else is said: what is converted can be
+// answered, too.
+const MaxLine = 256 << 20
+
 // HeadBytes is what is kept of a line that is too long, to tell which it was.
 const HeadBytes = 1024
 
