@@ -3,7 +3,6 @@ package table
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -29,12 +28,7 @@ func featureBytes(features [][]float32) (n int) {
 
 // ofFeatures reports whether values of a type are lists of lists of float numbers.
 func ofFeatures(t arrow.DataType) bool {
-	list, ok := t.(arrow.ListLikeType)
-	if !ok {
-		return false
-	}
-	tokens, ok := list.Elem().(arrow.ListLikeType)
-	return ok && slices.Contains([]arrow.Type{arrow.FLOAT32, arrow.FLOAT64}, tokens.Elem().ID())
+	return ofLists(t, func(number arrow.Type) bool { return number == arrow.FLOAT32 || number == arrow.FLOAT64 })
 }
 
 // featuresAt are the features of row i of a column, which may take so many bytes.
@@ -88,7 +82,11 @@ func numbersAt(list array.ListLike, i int) ([]float32, error) {
 		case *array.Float64:
 			x = a.Value(at)
 		default:
-			return nil, fmt.Errorf("expected float numbers, found %s", a.DataType())
+			n, ok := wholeNumber(a, at)
+			if !ok {
+				return nil, fmt.Errorf("expected numbers, found %s", a.DataType())
+			}
+			x = float64(n)
 		}
 		if y := float32(x); y-y != 0 {
 			return nil, fmt.Errorf("number %d: expected a finite one within float32, found %v", at-from, x)

@@ -41,8 +41,9 @@ func ofItems(t arrow.DataType) bool {
 // itemBytes is what an item takes beside its text, which several items may share in the file.
 const itemBytes = 16
 
-// itemsAt are the texts of row i of a column of lists, which may take so many bytes.
-func itemsAt(a arrow.Array, i, limit int) (v Value, err error) {
+// itemsAt are the texts of row i of a column of lists, which may take so many bytes. An item may
+// be missing where lists may have gaps.
+func itemsAt(a arrow.Array, i, limit int, gaps bool) (v Value, err error) {
 	list, ok := a.(array.ListLike)
 	if !ok || a.IsNull(i) {
 		return valueAt(a, i)
@@ -54,7 +55,7 @@ func itemsAt(a arrow.Array, i, limit int) (v Value, err error) {
 	v.Items = []string{}
 	for at := from; at < to; at++ {
 		item, err := valueAt(list.ListValues(), at)
-		if err == nil && item.Null {
+		if err == nil && item.Null && !gaps {
 			err = errors.New("expected a value, found null")
 		}
 		if err != nil {
@@ -63,7 +64,9 @@ func itemsAt(a arrow.Array, i, limit int) (v Value, err error) {
 		if limit -= itemBytes + len(item.Text); limit < 0 {
 			return Value{}, fmt.Errorf("index %d: the list has more bytes than a row may have", at-from)
 		}
-		v.Items = append(v.Items, item.Text)
+		if v.Items = append(v.Items, item.Text); gaps {
+			v.Gaps = append(v.Gaps, item.Null)
+		}
 	}
 	return v, nil
 }

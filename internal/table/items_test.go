@@ -152,7 +152,7 @@ func TestItemsShareText(t *testing.T) {
 	offsets := memory.NewBufferBytes(arrow.Int32Traits.CastToBytes([]int32{0, items}))
 	list := array.NewListData(array.NewData(arrow.ListOf(kind), 1, []*memory.Buffer{nil, offsets}, []arrow.ArrayData{values.Data()}, 0, 0))
 	for limit, refused := range map[int]bool{items*(itemBytes+1<<10) - 1: true, items * (itemBytes + 1<<10): false} {
-		v, err := itemsAt(list, 0, limit)
+		v, err := itemsAt(list, 0, limit, false)
 		if refused != (err != nil) || refused != (v.Items == nil) {
 			t.Errorf("of %d bytes: %d items, %v", limit, len(v.Items), err)
 		}

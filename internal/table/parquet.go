@@ -120,19 +120,21 @@ func (g *groups) open() error {
 		return errors.New("the file is encrypted: expected one that is not")
 	}
 	// Types follow from Parquet's own. Arrow's schema, which some programs add, would
-	// be decoded without a look at it. What a copy of a data set says of its ids is kept.
+	// be decoded without a look at it. What a copy of a data set says of its ids and features is kept.
 	hidden := false
+	var keys, texts []string
 	for _, kv := range g.metadata.FileMetaData.KeyValueMetadata {
 		switch {
 		case kv == nil || kv.Value == nil:
-		case kv.Key == seq.KeyFirstTokenID:
-			g.kept = arrow.NewMetadata([]string{kv.Key}, []string{*kv.Value})
+		case slices.Contains([]string{seq.KeyFirstTokenID, seq.KeyFeatureNames, seq.KeyEdgeFeatureNames}, kv.Key) && !slices.Contains(keys, kv.Key):
+			keys, texts = append(keys, kv.Key), append(texts, *kv.Value)
 		case kv.Key == "ARROW:schema":
 			schema, _ := base64.StdEncoding.DecodeString(*kv.Value)
 			hidden = bytes.Contains(schema, []byte(seq.KeyFirstTokenID))
 		}
 	}
-	if hidden && g.kept.Len() == 0 {
+	g.kept = arrow.NewMetadata(keys, texts)
+	if hidden && g.kept.FindKey(seq.KeyFirstTokenID) < 0 {
 		return fmt.Errorf("only ARROW:schema has %s, which token ids need: write it as metadata of the file, too", seq.KeyFirstTokenID)
 	}
 	g.metadata.FileMetaData.KeyValueMetadata = nil

@@ -18,21 +18,24 @@ import (
 
 // records reads the rows of Arrow record batches, which files of several kinds give.
 type records struct {
-	name    string
-	columns []string // of the whole
-	wanted  []string
-	lists   []string
-	points  []string                     // of features
-	limit   int                          // bytes of a row
-	next    func() (arrow.Record, error) // io.EOF after the last
-	record  arrow.Record                 // nil before the first and when it is read
-	first   int32                        // id that a stored 0 stands for, in columns of tokens
-	at      int                          // row of it
-	row     int64
-	part    *Part // nil for all rows
-	left    int64 // rows that are read at most
-	drop    int64 // rows that are passed over first
-	close   func() error
+	name     string
+	columns  []string       // of the whole
+	metadata arrow.Metadata // of the schema
+	wanted   []string
+	lists    []string
+	points   []string // of features
+	edges    []string
+	gaps     []string                     // of lists
+	limit    int                          // bytes of a row
+	next     func() (arrow.Record, error) // io.EOF after the last
+	record   arrow.Record                 // nil before the first and when it is read
+	first    int32                        // id that a stored 0 stands for, in columns of tokens
+	at       int                          // row of it
+	row      int64
+	part     *Part // nil for all rows
+	left     int64 // rows that are read at most
+	drop     int64 // rows that are passed over first
+	close    func() error
 }
 
 // newRecords has the wanted columns of records with a schema; next and close are to be set.
@@ -47,17 +50,20 @@ func newRecords(name string, schema *arrow.Schema, o Options) (*records, error) 
 	}
 	for _, column := range o.Columns {
 		field, _ := schema.FieldsByName(column)
-		if _, list := field[0].Type.(arrow.ListLikeType); list && first > 0 && !seq.IsTokenColumn(column) && !slices.Contains(o.Lists, column) {
+		if _, list := field[0].Type.(arrow.ListLikeType); list && first > 0 && !slices.Contains(o.Edges, column) && !seq.IsTokenColumn(column) && !slices.Contains(o.Lists, column) {
 			return nil, fmt.Errorf("column %q: of a file that stores ids minus %d (%s), expected lists named %s, %s or %s only",
 				column, first, seq.KeyFirstTokenID, seq.ColumnTokens, seq.ColumnTokensA, seq.ColumnTokensB)
 		}
 	}
-	r := &records{name: name, columns: columns, wanted: o.Columns, lists: o.Lists, points: o.Features, limit: o.MaxField, first: first, part: o.part, left: math.MaxInt64}
+	r := &records{name: name, columns: columns, metadata: schema.Metadata(), wanted: o.Columns, lists: o.Lists, points: o.Features, edges: o.Edges, gaps: o.Gaps, limit: o.MaxField, first: first, part: o.part, left: math.MaxInt64}
 	if o.part != nil {
 		r.row, r.left = o.part.From, o.part.To-o.part.From
 	}
 	return r, nil
 }
+
+// Said is what the metadata of the file's schema have of a key.
+func (r *records) Said(key string) (text string, ok bool) { return r.metadata.GetValue(key) }
 
 // Columns returns the names of all columns.
 func (r *records) Columns() []string { return r.columns }
@@ -107,9 +113,11 @@ func (r *records) Next(row *Row) (err error) {
 		var err error
 		switch column := r.record.Column(at[0]); {
 		case slices.Contains(r.lists, name):
-			v, err = itemsAt(column, r.at, r.limit-size)
+			v, err = itemsAt(column, r.at, r.limit-size, slices.Contains(r.gaps, name))
 		case slices.Contains(r.points, name):
 			v, err = featuresAt(column, r.at, r.limit-size)
+		case slices.Contains(r.edges, name):
+			v, err = edgesAt(column, r.at, r.limit-size)
 		default:
 			v, err = valueAt(column, r.at)
 		}
@@ -119,7 +127,7 @@ func (r *records) Next(row *Row) (err error) {
 		for _, item := range v.Items {
 			size += itemBytes + len(item)
 		}
-		if size += len(v.Text) + 4*len(v.Tokens) + featureBytes(v.Features); err == nil && size > r.limit {
+		if size += len(v.Text) + 4*len(v.Tokens) + featureBytes(v.Features) + edgeBytes*len(v.Edges); err == nil && size > r.limit {
 			err = fmt.Errorf("the row has more than %d bytes", r.limit)
 		}
 		if err != nil {
@@ -194,8 +202,12 @@ func checkColumns(schema *arrow.Schema, o Options) (columns []string, err error)
 	}
 	for _, i := range at {
 		if f := schema.Field(i); slices.Contains(o.Features, f.Name) {
-			if !ofFeatures(f.Type) {
-				return nil, &ColumnError{f.Name, false, fmt.Errorf("column %q: expected lists of lists of float numbers, those of a token each, found %s", f.Name, f.Type)}
+			if !ofFeatures(f.Type) && !ofEdges(f.Type) {
+				return nil, &ColumnError{f.Name, false, fmt.Errorf("column %q: expected lists of lists of numbers, those of a token each, found %s", f.Name, f.Type)}
+			}
+		} else if slices.Contains(o.Edges, f.Name) {
+			if !ofEdges(f.Type) {
+				return nil, &ColumnError{f.Name, false, fmt.Errorf("column %q: expected lists of lists of whole numbers, the source and the target of an edge each, found %s", f.Name, f.Type)}
 			}
 		} else if !readable(f.Type) && !((isTime(f.Type) || isTexts(f.Type)) && slices.Contains(o.Copied, f.Name)) && !(ofItems(f.Type) && slices.Contains(o.Lists, f.Name)) {
 			_, list := f.Type.(arrow.ListLikeType)

@@ -66,7 +66,7 @@ func (r *Row) Size() int {
 		for _, item := range v.Items {
 			n += itemBytes + len(item)
 		}
-		n += featureBytes(v.Features)
+		n += featureBytes(v.Features) + edgeBytes*len(v.Edges)
 	}
 	return max(n, r.whole)
 }
@@ -94,9 +94,11 @@ type Value struct {
 	Items  []string // in place of text, from a list in a column of [Options].Lists
 	// Features are in place of text, from a list in a column of [Options].Features.
 	Features [][]float32
-	Null     bool // it is missing
-	Words    bool // the text is words with a space between them, each of which may have a tag
-	JSON     bool // the text is a number, true or false, as JSON has it, or what [Options].Copied has taken
+	Edges    [][2]int32 // in place of text, from a list in a column of [Options].Edges
+	Gaps     []bool     // of Items in a column of [Options].Gaps, those that are missing
+	Null     bool       // it is missing
+	Words    bool       // the text is words with a space between them, each of which may have a tag
+	JSON     bool       // the text is a number, true or false, as JSON has it, or what [Options].Copied has taken
 }
 
 // ColumnError is what is wrong with a row's value of a column, or with all of them.
@@ -128,6 +130,8 @@ type Options struct {
 	Copied    []string          // of Columns, those that are only copied: lists and objects of JSON are taken as they stand, dates and times of Arrow as text
 	Lists     []string          // of Columns, those whose lists are of texts, and not of token ids
 	Features  []string          // of Columns, those whose lists are of lists of numbers, those of a token each
+	Edges     []string          // of Columns of Arrow and Parquet, those whose lists are of pairs of numbers, the source and the target of an edge
+	Gaps      []string          // of Lists in Arrow and Parquet, those whose lists may have nulls among their items
 	Delimiter byte              // between the fields of CSV; 0 is a comma
 	MaxField  int               // bytes of a row that are accepted at most
 	Progress  func(bytes int64) // called with the bytes of the file read; may be nil

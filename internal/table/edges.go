@@ -1,0 +1,76 @@
+package table
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+)
+
+// edgeBytes is what an edge takes.
+const edgeBytes = 8
+
+// ofEdges reports whether values of a type are lists of lists of whole numbers.
+func ofEdges(t arrow.DataType) bool { return ofLists(t, arrow.IsInteger) }
+
+// ofLists reports whether values of a type are lists of lists of numbers of some types.
+func ofLists(t arrow.DataType, number func(arrow.Type) bool) bool {
+	list, ok := t.(arrow.ListLikeType)
+	if !ok {
+		return false
+	}
+	item, ok := list.Elem().(arrow.ListLikeType)
+	return ok && number(item.Elem().ID())
+}
+
+// edgesAt are the edges of row i of a column, which may take so many bytes.
+func edgesAt(a arrow.Array, i, limit int) (v Value, err error) {
+	list, ok := a.(array.ListLike)
+	if !ok {
+		return v, errors.New("expected a list of edges")
+	}
+	if a.IsNull(i) {
+		return Value{Null: true}, nil
+	}
+	from, to, err := within(list, i)
+	if err != nil {
+		return v, err
+	}
+	if (to-from)*edgeBytes > limit {
+		return v, errors.New("the list has more bytes than a row may have")
+	}
+	v.Edges = make([][2]int32, 0, to-from)
+	edges := list.ListValues().(array.ListLike)
+	for e := from; e < to; e++ {
+		ends, err := endsAt(edges, e)
+		if err != nil {
+			return Value{}, fmt.Errorf("edge %d: %w", e-from, err)
+		}
+		v.Edges = append(v.Edges, ends)
+	}
+	return v, nil
+}
+
+// endsAt are the source and the target of edge i.
+func endsAt(edges array.ListLike, i int) (ends [2]int32, err error) {
+	if edges.IsNull(i) {
+		return ends, errors.New("expected a list of source and target, found null")
+	}
+	from, to, err := within(edges, i)
+	if err != nil {
+		return ends, err
+	}
+	if to-from != len(ends) {
+		return ends, fmt.Errorf("expected a list of source and target, found one of length %d", to-from)
+	}
+	for n, name := range []string{"source", "target"} {
+		end, ok := wholeNumber(edges.ListValues(), from+n)
+		if !ok || end < math.MinInt32 || end > math.MaxInt32 {
+			return ends, fmt.Errorf("%s: expected a token's place, a number from 0, found %s", name, edges.ListValues().ValueStr(from+n))
+		}
+		ends[n] = int32(end)
+	}
+	return ends, nil
+}
