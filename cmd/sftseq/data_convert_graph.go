@@ -20,7 +20,7 @@ const mostSteps = 256
 // convertGraphCommand makes graphs of JSON lines, or of molecules in tables.
 func convertGraphCommand() *cli.Command {
 	return &cli.Command{
-		Name: "graph", Usage: "from JSON lines of graphs, or tables of molecules",
+		Name: "graph", Usage: "from JSON lines, Arrow or Parquet of graphs, or tables of molecules",
 		UsageText: "sftseq data convert graph --from FILE --to DIR [flags]\n\nExample: sftseq data convert graph --from molecules.csv --smiles smiles --numbers tpsa --to data/molecules",
 		Description: `Reads a graph a line, plain or compressed by gzip or Zstandard:
 
@@ -32,6 +32,11 @@ direction, each is there twice. The label is a class, or a list of any number of
 hold; tags are a list of a label for each node, null where it has none. With --numbers fields
 of a line are numbers, which a model of a regression predicts. The same graph is never in two
 splits. What is wrong with a line ends the conversion, with the file and the line.
+
+Files .arrow and .parquet have the same fields as columns: features and edges are lists of lists
+of numbers, an edge being its source and its target, and edge_features, if there are some, have a
+list of numbers for each edge. Names of features are those of the metadata feature_names and
+edge_feature_names, JSON lists, unless flags name them.
 
 With --smiles a column of CSV, TSV, JSON lines, Parquet, Arrow or .smi files is molecules in
 SMILES, whose atoms are the nodes and whose bonds the edges. --label then is a column of classes,
@@ -46,7 +51,7 @@ Rows that cannot be used are left out and listed by reason; --strict stops at th
 --random-walk 24 adds the probabilities that a random walk from a node is back after 1 to 24 steps,
 which say where the node is in its graph.`,
 		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "from", Usage: "`FILE` of JSON lines, or table of molecules, as often as there are (required)", TakesFile: true},
+			&cli.StringSliceFlag{Name: "from", Usage: "`FILE` of JSON lines, Arrow or Parquet, or table of molecules, as often as there are (required)", TakesFile: true},
 			&cli.StringFlag{Name: "to", Usage: "`DIR` of the data set (required)", TakesFile: true},
 			&cli.StringFlag{Name: "smiles", Usage: "`COLUMN` of molecules in SMILES: the files are tables"},
 			&cli.StringFlag{Name: "label", Value: "label", Usage: "`FIELD` of the class, or of a list of labels"},
@@ -54,8 +59,8 @@ which say where the node is in its graph.`,
 			&cli.StringFlag{Name: "labels", Usage: "what labels and tags are called, `NAME,NAME,…`, in their order", DefaultText: "those that are found, sorted"},
 			&cli.StringFlag{Name: "tags", Value: "tags", Usage: "`FIELD` of a list of a label for each node"},
 			&cli.StringFlag{Name: "numbers", Usage: "`FIELD,…` of numbers to predict, in place of labels"},
-			&cli.StringFlag{Name: "feature-names", Usage: "`NAME,…` of the numbers of a node", DefaultText: "f0,f1,…"},
-			&cli.StringFlag{Name: "edge-feature-names", Usage: "`NAME,…` of the numbers of an edge; empty where edges have none", DefaultText: "e0,e1,… as the first graph has"},
+			&cli.StringFlag{Name: "feature-names", Usage: "`NAME,…` of the numbers of a node", DefaultText: "what a table says, or f0,f1,…"},
+			&cli.StringFlag{Name: "edge-feature-names", Usage: "`NAME,…` of the numbers of an edge; empty where edges have none", DefaultText: "what a table says, or e0,e1,… as the first graph has"},
 			&cli.IntFlag{Name: "random-walk", Usage: "return probabilities of a random walk of 1 to `STEPS` as features of the nodes"},
 			&cli.StringFlag{Name: "id", Usage: "with --smiles, `COLUMN` of what rows are called", DefaultText: "the name in .smi files, or FILE:LINE"},
 			&cli.StringFlag{Name: "split", Value: "0.9,0.05,0.05", Usage: "parts for `TRAIN,VAL,TEST`"},

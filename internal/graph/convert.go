@@ -1,4 +1,4 @@
-// Package graph makes data sets of graphs: of JSON lines, of tables of molecules, and of the pieces of
+// Package graph makes data sets of graphs: of JSON lines, Arrow and Parquet, of tables of molecules, and of the pieces of
 // images.
 package graph
 
@@ -26,14 +26,14 @@ import (
 
 // Options say how Convert makes a data set.
 type Options struct {
-	From                           []string // files of JSON lines, or of tables with molecules
-	SMILES                         string   // the column of molecules; "": the files are JSON lines
+	From                           []string // files of JSON lines, Arrow or Parquet, or tables with molecules
+	SMILES                         string   // the column of molecules; "": the files have graphs
 	Label, Tags                    string   // the fields of a class or of labels, and of a label for each node
 	LabelSeparator                 string   // between the labels of a molecule, of which any number may hold
 	Labels                         []string // what labels are called, in their order; nil: those that are found, sorted
 	Numbers                        []string // fields of numbers to predict, in place of labels
 	ID                             string   // the column of what molecules are called; "": the name of the record, or its place
-	FeatureNames, EdgeFeatureNames []string // nil: f0, f1, … and e0, e1, …; molecules have their own
+	FeatureNames, EdgeFeatureNames []string // nil: what a table says, or f0, f1, … and e0, e1, …; molecules have their own
 	RandomWalk                     int      // so many return probabilities of a random walk are features of a node, too
 	SplitField                     string   // says which split a graph is in; "": chance does
 	Shares                         []convert.Share
@@ -53,14 +53,17 @@ func (o *Options) rows(left *skipped.Rows) rows {
 	if o.SMILES != "" {
 		return newMolecules(o, left)
 	}
-	return &graphlines.Reader{From: o.From, Label: o.Label, Tags: o.Tags, Numbers: o.Numbers, SplitField: o.SplitField}
+	return files{o}
 }
 
 // Convert writes a data set of graphs. It reads the files once to see what their labels are
-// called, and once more for each split, to write it. What is wrong with a line of JSON ends it, with
-// the file and the line. Molecules that cannot be used are left out and counted.
+// called, and once more for each split, to write it. What is wrong with a graph ends it, with
+// the file and the line or the row. Molecules that cannot be used are left out and counted.
 func Convert(ctx context.Context, dir string, o Options) (*seq.Dataset, *skipped.Rows, error) {
 	if err := convert.CheckShares(o.Shares); err != nil {
+		return nil, nil, err
+	}
+	if err := o.nameByTable(ctx); err != nil {
 		return nil, nil, err
 	}
 	s, err := survey(ctx, &o)

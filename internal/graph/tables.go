@@ -1,0 +1,232 @@
+package graph
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/sftseq/sftseq/internal/convert"
+	"github.com/sftseq/sftseq/internal/graphlines"
+	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// files are the graphs of JSON lines, and of Arrow and Parquet.
+type files struct{ options *Options }
+
+// Each calls take with every graph.
+func (f files) Each(ctx context.Context, take func(*graphlines.Row) error) error {
+	o := f.options
+	for _, path := range o.From {
+		if isTable(path) {
+			if err := f.table(ctx, path, take); err != nil {
+				return err
+			}
+			continue
+		}
+		lines := graphlines.Reader{From: []string{path}, Label: o.Label, Tags: o.Tags, Numbers: o.Numbers, SplitField: o.SplitField}
+		if err := lines.Each(ctx, take); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// isTable reports whether a file is Arrow or Parquet, as its name says.
+func isTable(path string) bool {
+	format, err := table.FormatOf(path)
+	return err == nil && (format == "arrow" || format == "parquet")
+}
+
+// table reads one with a column for each field of JSON lines, of which edge_features has the numbers of
+// edges.
+func (f files) table(ctx context.Context, path string, take func(*graphlines.Row) error) error {
+	have, err := columnsOf(ctx, path)
+	if err != nil {
+		return err
+	}
+	o := f.options
+	columns := []string{seq.ColumnFeatures, seq.ColumnEdges}
+	maybe := []string{seq.ColumnEdgeFeatures, seq.ColumnID, o.Label, o.Tags}
+	if o.Numbers != nil {
+		columns, maybe = append(columns, o.Numbers...), maybe[:2]
+	}
+	if o.SplitField != "" {
+		columns = append(columns, o.SplitField)
+	}
+	for _, name := range maybe {
+		if slices.Contains(have, name) && !slices.Contains(columns, name) {
+			columns = append(columns, name)
+		}
+	}
+	t, err := table.Open(ctx, path, table.Options{Columns: columns, Features: []string{seq.ColumnFeatures, seq.ColumnEdgeFeatures}, Edges: []string{seq.ColumnEdges},
+		Lists: []string{o.Label, o.Tags}, Gaps: []string{o.Tags}})
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	var in table.Row // whose memory is used again
+	for {
+		if err := t.Next(&in); err == io.EOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		x, err := (&tableRow{&in, columns, o}).graph()
+		if err = cmp.Or(in.Err, err); err == nil {
+			err = take(x)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", in.Place(), err)
+		}
+	}
+}
+
+// columnsOf are the names of a table's columns.
+func columnsOf(ctx context.Context, path string) ([]string, error) {
+	t, err := table.Open(ctx, path, table.Options{})
+	if err != nil {
+		return nil, err
+	}
+	return t.Columns(), t.Close()
+}
+
+// tableRow is a row of a table with graphs.
+type tableRow struct {
+	*table.Row
+	columns []string
+	options *Options
+}
+
+// value is that of a column; there may be none.
+func (r *tableRow) value(column string) (v table.Value, ok bool) {
+	at := slices.Index(r.columns, column)
+	if at < 0 || at >= len(r.Values) || r.Values[at].Null {
+		return v, false
+	}
+	return r.Values[at], true
+}
+
+// graph is the one of the row.
+func (r *tableRow) graph() (*graphlines.Row, error) {
+	features, ok := r.value(seq.ColumnFeatures)
+	if !ok {
+		return nil, errors.New("expected features, a list of numbers for each node")
+	}
+	edges, ok := r.value(seq.ColumnEdges)
+	if !ok {
+		return nil, errors.New("expected edges, a list of source and target for each")
+	}
+	x := &graphlines.Row{Example: seq.Example{Label: seq.NoLabel, Features: features.Features, Edges: make([]seq.Edge, len(edges.Edges))}}
+	for i, ends := range edges.Edges {
+		x.Edges[i] = seq.Edge{Source: ends[0], Target: ends[1]}
+	}
+	if slices.Contains(r.columns, seq.ColumnEdgeFeatures) {
+		numbers, _ := r.value(seq.ColumnEdgeFeatures)
+		if len(numbers.Features) != len(x.Edges) {
+			return nil, fmt.Errorf("%s: expected those of %d edges, found those of %d", seq.ColumnEdgeFeatures, len(x.Edges), len(numbers.Features))
+		}
+		for i, v := range numbers.Features {
+			if len(v) > 0 {
+				x.Edges[i].Features = v
+			}
+		}
+	}
+	if id, ok := r.value(seq.ColumnID); ok {
+		x.ID = strings.Clone(id.Text) // it shares the memory of its row
+	}
+	if name := r.options.SplitField; name != "" {
+		split, _ := r.value(name)
+		x.Split = strings.Clone(split.Text)
+	}
+	return x, r.answers(x)
+}
+
+// answers reads what a model is to answer.
+func (r *tableRow) answers(x *graphlines.Row) error {
+	o := r.options
+	for _, name := range o.Numbers {
+		v, _ := r.value(name)
+		number, why := convert.Number(name, v)
+		if why != nil {
+			return errors.New(why.String())
+		}
+		x.Amounts = append(x.Amounts, number)
+	}
+	if o.Numbers != nil {
+		return nil
+	}
+	for _, name := range []string{o.Label, o.Tags} {
+		v, ok := r.value(name)
+		if !ok {
+			continue
+		}
+		if x.Field != "" {
+			return fmt.Errorf("both %s and %s, expected one of them", x.Field, name)
+		}
+		x.Field, x.List = name, v.Items != nil
+		switch {
+		case name == o.Tags && !x.List:
+			return fmt.Errorf("%s: expected a list, found %.40s", name, v.Text)
+		case name == o.Tags && len(v.Items) != len(x.Features):
+			return fmt.Errorf("%s: expected one for each of the %d nodes, found %d", name, len(x.Features), len(v.Items))
+		}
+		names := v.Items
+		if !x.List {
+			names = []string{v.Text}
+		}
+		x.Names = make([]string, 0, len(names))
+		for i, label := range names {
+			missing := v.Gaps != nil && v.Gaps[i]
+			if label == "" && !missing {
+				return fmt.Errorf("%s: expected a text or a number, found an empty text", name)
+			}
+			x.Names = append(x.Names, strings.Clone(label))
+			if name == o.Tags {
+				x.Named = append(x.Named, !missing)
+			}
+		}
+	}
+	if x.Field == "" {
+		return fmt.Errorf("expected %s, a class or a list of labels, or %s, a list of a label for each node", o.Label, o.Tags)
+	}
+	return nil
+}
+
+// nameByTable takes the names of features from the first file, if that is a table whose metadata have them, where
+// the options have none. Without a column of them edges have no features.
+func (o *Options) nameByTable(ctx context.Context) error {
+	if o.SMILES != "" || !isTable(o.From[0]) {
+		return nil
+	}
+	t, err := table.Open(ctx, o.From[0], table.Options{})
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	said, _ := t.(interface {
+		Said(key string) (string, bool)
+	})
+	for key, names := range map[string]*[]string{seq.KeyFeatureNames: &o.FeatureNames, seq.KeyEdgeFeatureNames: &o.EdgeFeatureNames} {
+		if *names != nil || said == nil {
+			continue
+		}
+		if text, ok := said.Said(key); ok {
+			if err := json.Unmarshal([]byte(text), names); err != nil {
+				return fmt.Errorf("%s: %s: expected a JSON list of strings, found %.40q", o.From[0], key, text)
+			}
+		}
+	}
+	if o.EdgeFeatureNames == nil && !slices.Contains(t.Columns(), seq.ColumnEdgeFeatures) {
+		o.EdgeFeatureNames = []string{}
+	}
+	return nil
+}

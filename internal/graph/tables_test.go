@@ -1,0 +1,296 @@
+package graph
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/apache/arrow/go/v15/parquet"
+	"github.com/apache/arrow/go/v15/parquet/pqarrow"
+
+	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// Types of columns of graphs, as other programs write them.
+var (
+	singles  = arrow.ListOf(arrow.ListOf(arrow.PrimitiveTypes.Float32))
+	doubles  = arrow.ListOf(arrow.ListOf(arrow.PrimitiveTypes.Float64))
+	integers = arrow.ListOf(arrow.ListOf(arrow.PrimitiveTypes.Int64))
+	ends     = arrow.ListOf(arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Int32))
+	text     = arrow.BinaryTypes.String
+	texts    = arrow.ListOf(arrow.BinaryTypes.String)
+)
+
+// columns are those of a table, by name and type in turns.
+func columns(pairs ...any) (fields []arrow.Field) {
+	for i := 0; i < len(pairs); i += 2 {
+		fields = append(fields, arrow.Field{Name: pairs[i].(string), Type: pairs[i+1].(arrow.DataType), Nullable: true})
+	}
+	return fields
+}
+
+// tables are rows as an Arrow file, an Arrow stream and a Parquet file.
+func tables(t testing.TB, schema *arrow.Schema, rows string) (paths []string) {
+	t.Helper()
+	record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader("["+rows+"]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stream bytes.Buffer
+	w := ipc.NewWriter(&stream, ipc.WithSchema(schema))
+	if err := errors.Join(w.Write(record), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	paths = []string{filepath.Join(dir, "graphs.arrow"), filepath.Join(dir, "stream.arrow"), filepath.Join(dir, "graphs.parquet")}
+	if err := os.WriteFile(paths[1], stream.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Create(paths[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	file, err := ipc.NewFileWriter(f, ipc.WithSchema(schema))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(file.Write(record), file.Close(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	p, err := os.Create(paths[2])
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := pqarrow.NewFileWriter(schema, p, parquet.NewWriterProperties(), pqarrow.DefaultWriterProps())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for key, value := range schema.Metadata().ToMap() {
+		if err := out.AppendKeyValueMetadata(key, value); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(out.Write(record), out.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return paths
+}
+
+// TestTables: graphs of tables are those of JSON lines, to the name and the bit.
+func TestTables(t *testing.T) {
+	for _, c := range []struct {
+		lines, rows string
+		columns     []arrow.Field
+		change      func(*Options)
+	}{
+		{`{"id":"g","features":[[1,0.5]],"edges":[[0,0,0.5]],"label":"b"}
+{"id":"h","features":[[2,1],[3,1]],"edges":[],"label":"a"}`,
+			`{"id":"g","features":[[1,0.5]],"edges":[[0,0]],"edge_features":[[0.5]],"label":"b","other":"x"},
+{"id":"h","features":[[2,1],[3,1]],"edges":[],"edge_features":[],"label":"a"}`,
+			columns("id", text, "features", singles, "edges", ends, "edge_features", singles, "label", text, "other", text), func(*Options) {}},
+		{`{"features":[[1],[7]],"edges":[[0,1],[1,0]],"label":10,"part":"test"}
+{"features":[[2]],"edges":[],"label":9,"part":"train"}`,
+			`{"features":[[1],[7]],"edges":[[0,1],[1,0]],"label":10,"part":"test"}, {"features":[[2]],"edges":[],"label":9,"part":"train"}`,
+			columns("features", integers, "edges", integers, "label", arrow.PrimitiveTypes.Int64, "part", text), func(o *Options) { o.SplitField = "part" }},
+		{`{"features":[[1]],"edges":[[0,0]],"label":["b","a","b"]}
+{"features":[[2]],"edges":[],"label":[]}`,
+			`{"features":[[1]],"edges":[[0,0]],"label":["b","a","b"],"tags":null}, {"features":[[2]],"edges":[],"label":[]}`,
+			columns("features", doubles, "edges", ends, "label", texts, "tags", texts), func(*Options) {}},
+		{`{"features":[[1],[2]],"edges":[[0,1]],"kinds":["C",null],"label":null}
+{"features":[[3]],"edges":[],"kinds":["N"]}`,
+			`{"features":[[1],[2]],"edges":[[0,1]],"kinds":["C",null],"label":null}, {"features":[[3]],"edges":[],"kinds":["N"]}`,
+			columns("features", singles, "edges", ends, "kinds", texts, "label", text), func(o *Options) { o.Tags = "kinds" }},
+		{`{"features":[[1]],"edges":[],"b":2.5,"a":-1}
+{"features":[[1],[0]],"edges":[[1,0],[0,1]],"b":2.5,"a":-1}`,
+			`{"features":[[1]],"edges":[],"b":2.5,"a":-1}, {"features":[[1],[0]],"edges":[[1,0],[0,1]],"b":2.5,"a":-1}`,
+			columns("features", singles, "edges", ends, "a", arrow.PrimitiveTypes.Int32, "b", arrow.PrimitiveTypes.Float64),
+			func(o *Options) { o.Numbers, o.RandomWalk, o.EdgeFeatureNames = []string{"a", "b"}, 2, []string{} }},
+	} {
+		convert := func(path string) *seq.Dataset {
+			o := usual(path)
+			c.change(&o)
+			d, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
+			if err != nil {
+				t.Fatalf("%s: %v", path, err)
+			}
+			return d
+		}
+		want := convert(write(t, c.lines))
+		for _, path := range tables(t, arrow.NewSchema(c.columns, nil), c.rows) {
+			got := convert(path)
+			a, b := got.Spec(), want.Spec()
+			a.Name, b.Name = "", ""
+			if fmt.Sprint(a) != fmt.Sprint(b) {
+				t.Errorf("%s: %+v, want %+v", path, a, b)
+			}
+			for split := range want.Manifest.Splits {
+				if x, y := withIDs(t, got, split), withIDs(t, want, split); x != y {
+					t.Errorf("%s: %s\n%s\nwant\n%s", path, split, x, y)
+				}
+			}
+		}
+	}
+}
+
+// withIDs are the rows of a split, with what they are called.
+func withIDs(t *testing.T, d *seq.Dataset, split string) string {
+	t.Helper()
+	r, err := d.Reader(split)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	out := written(t, d, split)
+	for {
+		rows, err := r.Next()
+		if err == io.EOF {
+			return strings.Join(out, "\n")
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range rows.Len() {
+			out = append(out, rows.ID(i))
+		}
+	}
+}
+
+// TestTableNames: features are called as the metadata of the first table say, unless the options do.
+func TestTableNames(t *testing.T) {
+	said := arrow.NewMetadata([]string{seq.KeyFeatureNames, seq.KeyEdgeFeatureNames}, []string{`["mass"]`, `["order"]`})
+	schema := arrow.NewSchema(columns("features", singles, "edges", ends, "edge_features", singles, "label", text), &said)
+	for _, path := range tables(t, schema, `{"features":[[1]],"edges":[],"edge_features":[],"label":"a"}`) {
+		for _, names := range [][]string{nil, {"x"}} {
+			o := usual(path)
+			o.FeatureNames = names
+			d, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
+			if err != nil {
+				t.Fatalf("%s: %v", path, err)
+			}
+			want := "[mass] [order]"
+			if names != nil {
+				want = "[x] [order]"
+			}
+			if s := d.Spec(); fmt.Sprint(s.FeatureNames, s.EdgeFeatureNames) != want {
+				t.Errorf("%s: %q %q, want %s", path, s.FeatureNames, s.EdgeFeatureNames, want)
+			}
+		}
+	}
+	bare := arrow.NewSchema(columns("features", singles, "edges", ends, "label", text), nil)
+	for _, path := range tables(t, bare, `{"features":[[1]],"edges":[],"label":"a"}, {"features":[[1],[2]],"edges":[[0,1]],"label":"b"}`) {
+		if _, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path)); err != nil {
+			t.Errorf("edges without features, of which the first graph has none: %v", err)
+		}
+	}
+	broken := arrow.NewMetadata([]string{seq.KeyFeatureNames}, []string{`{}`})
+	path := tables(t, arrow.NewSchema(schema.Fields(), &broken), `{"features":[[1]],"edges":[],"edge_features":[],"label":"a"}`)[0]
+	if _, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path)); err == nil || !strings.Contains(err.Error(), "graphs.arrow: feature_names: expected a JSON list of strings, found \"{}\"") {
+		t.Error(err)
+	}
+}
+
+// TestTablesRefused: what is wrong is named with its file and row, as in JSON lines, and no data set is left.
+func TestTablesRefused(t *testing.T) {
+	usualColumns := columns("features", doubles, "edges", integers, "edge_features", doubles, "label", text, "tags", texts)
+	listed := columns("features", doubles, "edges", integers, "edge_features", doubles, "label", texts)
+	const good = `{"features":[[1,2]],"edges":[[0,0]],"edge_features":[[3]],"label":"a"}, `
+	for _, c := range []struct {
+		columns   []arrow.Field
+		row, want string
+	}{
+		{usualColumns, `{"features":[[1,2]],"edges":[[0,1]],"edge_features":[[3]],"label":"a"}`, ":2: column edges: index 0, target: expected a token from 0 to 0, found 1"},
+		{usualColumns, `{"features":[[1,2]],"edges":[[0,-1]],"edge_features":[[3]],"label":"a"}`, ":2: column edges: index 0, target: expected a token from 0 to 0, found -1"},
+		{usualColumns, `{"features":[[1,2]],"edges":[[0,0]],"edge_features":[[]],"label":"a"}`, ":2: column edges: index 0: expected 1 features of the edge, found 0"},
+		{usualColumns, `{"features":[[1,2]],"edges":[[0,0]],"edge_features":[],"label":"a"}`, ":2: edge_features: expected those of 1 edges, found those of 0"},
+		{usualColumns, `{"features":[[1,2]],"edges":[[0,0]],"label":"a"}`, ":2: edge_features: expected those of 1 edges, found those of 0"},
+		{usualColumns, `{"features":[[1]],"edges":[],"edge_features":[],"label":"a"}`, ":2: column features: index 0: expected 2 numbers, found 1"},
+		{usualColumns, `{"features":[],"edges":[],"edge_features":[],"label":"a"}`, ":2: column features: expected at least one token"},
+		{usualColumns, `{"features":[[1,null]],"edges":[],"edge_features":[],"label":"a"}`, ":2: column features: index 0: number 1: expected a number, found null"},
+		{usualColumns, `{"features":[[1,1e99]],"edges":[],"edge_features":[],"label":"a"}`, ":2: column features: index 0: number 1: expected a finite one within float32"},
+		{usualColumns, `{"features":[[1,2]],"edges":[[0,0]],"edge_features":[[1e99]],"label":"a"}`, ":2: column edge_features: index 0: number 0: expected a finite one within float32"},
+		{usualColumns, `{"features":[[1,2]],"edges":[[0,5000000000]],"edge_features":[[1]],"label":"a"}`, ":2: column edges: edge 0: target: expected a token's place, a number from 0, found 5000000000"},
+		{usualColumns, `{"features":[[1,2]],"edges":[[null,0]],"edge_features":[[1]],"label":"a"}`, ":2: column edges: edge 0: source: expected a token's place, a number from 0, found (null)"},
+		{usualColumns, `{"features":[[1,2]],"edges":[[0,0],[0]],"edge_features":[[1],[1]],"label":"a"}`, ":2: column edges: edge 1: expected a list of source and target, found one of length 1"},
+		{usualColumns, `{"features":[[1,2]],"edges":[[0,0],null],"edge_features":[[1],[1]],"label":"a"}`, ":2: column edges: edge 1: expected a list of source and target, found null"},
+		{usualColumns, `{"features":[[1,2]],"label":"a"}`, ":2: expected edges"},
+		{usualColumns, `{"edges":[],"label":"a"}`, ":2: expected features"},
+		{usualColumns, `{"features":[[1,2]],"edges":[],"edge_features":[]}`, ":2: expected label, a class or a list of labels, or tags"},
+		{usualColumns, `{"features":[[1,2]],"edges":[],"edge_features":[],"label":""}`, ":2: label: expected a text or a number, found an empty text"},
+		{usualColumns, `{"features":[[1,2]],"edges":[],"edge_features":[],"tags":["a"]}`, ":2: tags: expected label as in the first graph"},
+		{usualColumns, `{"features":[[1,2]],"edges":[],"edge_features":[],"tags":["a","b"]}`, ":2: tags: expected one for each of the 1 nodes, found 2"},
+		{usualColumns, `{"features":[[1,2]],"edges":[],"edge_features":[],"label":"a","tags":["a"]}`, ":2: both label and tags"},
+		{listed, `{"features":[[1,2]],"edges":[],"edge_features":[],"label":["a",null]}`, ":2: column label: index 1: expected a value, found null"},
+		{columns("features", doubles, "edges", integers, "tags", text), `{"features":[[1,2]],"edges":[],"tags":"a"}`, ":1: tags: expected a list, found a"},
+		{columns("features", doubles, "edges", doubles, "label", text), `{"features":[[1,2]],"edges":[],"label":"a"}`, `: column "edges": expected lists of lists of whole numbers, the source and the target of an edge each, found list<`},
+		{columns("features", text, "edges", integers, "label", text), `{"features":"1","edges":[],"label":"a"}`, `: column "features": expected lists of lists of numbers, those of a token each, found utf8`},
+		{columns("features", doubles, "label", text), `{"features":[[1,2]],"label":"a"}`, `: column "edges": expected one of ["features" "label"]`},
+		{columns("features", doubles, "edges", integers), `{"features":[[1,2]],"edges":[]}`, ":1: expected label, a class or a list of labels, or tags"},
+	} {
+		rows := c.row
+		if strings.HasPrefix(c.want, ":2") {
+			rows = good + rows
+			if c.columns[3].Type == texts {
+				rows = strings.Replace(rows, `"label":"a"`, `"label":["a"]`, 1)
+			}
+		}
+		for _, path := range tables(t, arrow.NewSchema(c.columns, nil), rows) {
+			dir := filepath.Join(t.TempDir(), "data")
+			_, _, err := Convert(t.Context(), dir, usual(path))
+			if err == nil || !strings.Contains(err.Error(), filepath.Base(path)+c.want) {
+				t.Errorf("%s: %v, expected %s", c.row, err, c.want)
+			}
+			if _, err := os.Stat(filepath.Join(dir, seq.ManifestName)); err == nil {
+				t.Errorf("%s: a data set is there", c.row)
+			}
+		}
+	}
+	o := usual(tables(t, arrow.NewSchema(columns("features", doubles, "edges", integers, "a", text), nil), `{"features":[[1,2]],"edges":[],"a":"much"}`)...)
+	o.Numbers = []string{"a"}
+	if _, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o); err == nil || !strings.Contains(err.Error(), `graphs.arrow:1: no finite number: column a: found "much"`) {
+		t.Error(err)
+	}
+}
+
+// FuzzTables: whatever Arrow becomes a data set has valid rows.
+func FuzzTables(f *testing.F) {
+	for _, c := range [][]arrow.Field{
+		columns("features", singles, "edges", ends, "edge_features", singles, "label", text, "tags", texts),
+		columns("features", integers, "edges", integers, "edge_features", doubles, "label", texts, "tags", texts),
+	} {
+		rows := `{"features":[[1],[2]],"edges":[[0,1]],"edge_features":[[3]],"tags":["C",null]}, {"features":[[1]],"edges":[],"edge_features":[],"tags":["N"]}`
+		for _, path := range tables(f, arrow.NewSchema(c, nil), rows)[:2] {
+			file, err := os.ReadFile(path)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(file)
+		}
+	}
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, file []byte) {
+		defer fuzztest.Limits(t, 64<<20+400*len(file))()
+		path := filepath.Join(dir, "graphs.arrow")
+		if err := os.WriteFile(path, file, 0o666); err != nil {
+			t.Fatal(err)
+		}
+		o := usual(path)
+		o.Replace = true
+		d, _, err := Convert(t.Context(), filepath.Join(dir, "data"), o)
+		if err != nil {
+			return
+		}
+		if _, err := d.Open("train"); err != nil {
+			t.Error(err)
+		}
+	})
+}
