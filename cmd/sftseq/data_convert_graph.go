@@ -36,7 +36,8 @@ splits. What is wrong with a line ends the conversion, with the file and the lin
 Files .arrow and .parquet have the same fields as columns: features and edges are lists of lists
 of numbers, an edge being its source and its target, and edge_features, if there are some, have a
 list of numbers for each edge. Names of features are those of the metadata feature_names and
-edge_feature_names, JSON lists, unless flags name them.
+edge_feature_names, JSON lists, unless flags name them; numbers of labels stand for those of
+label_names, if the file has these.
 
 With --smiles a column of CSV, TSV, JSON lines, Parquet, Arrow or .smi files is molecules in
 SMILES, whose atoms are the nodes and whose bonds the edges. --label then is a column of classes,

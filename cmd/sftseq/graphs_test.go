@@ -70,7 +70,7 @@ func TestGraphs(t *testing.T) {
 	}
 	tables := filepath.Join(t.TempDir(), "tables")
 	mustRun(t, "data", "convert", "graph", "--from", filepath.Join(data, "train.arrow"), "--from", test, "--to", tables)
-	if info := mustRun(t, "data", "info", tables); !strings.Contains(info, "kind of each token") {
+	if info := mustRun(t, "data", "info", tables); !strings.Contains(info, "kind of each token") || !strings.Contains(info, "unlike ") {
 		t.Errorf("of the arrow files of a data set: %s", info)
 	}
 	scored := filepath.Join(t.TempDir(), "scored.arrow")

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/convert"
@@ -70,6 +71,10 @@ func (f files) table(ctx context.Context, path string, take func(*graphlines.Row
 		return err
 	}
 	defer t.Close()
+	var labels []string // of numbers
+	if err := saidNames(t, path, seq.KeyLabelNames, &labels); err != nil {
+		return err
+	}
 	var in table.Row // whose memory is used again
 	for {
 		if err := t.Next(&in); err == io.EOF {
@@ -80,7 +85,7 @@ func (f files) table(ctx context.Context, path string, take func(*graphlines.Row
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		x, err := (&tableRow{&in, columns, o}).graph()
+		x, err := (&tableRow{&in, columns, labels, o}).graph()
 		if err = cmp.Or(in.Err, err); err == nil {
 			err = take(x)
 		}
@@ -103,6 +108,7 @@ func columnsOf(ctx context.Context, path string) ([]string, error) {
 type tableRow struct {
 	*table.Row
 	columns []string
+	labels  []string // what numbers of labels stand for; nil: they are names
 	options *Options
 }
 
@@ -151,7 +157,7 @@ func (r *tableRow) graph() (*graphlines.Row, error) {
 }
 
 // answers reads what a model is to answer.
-func (r *tableRow) answers(x *graphlines.Row) error {
+func (r *tableRow) answers(x *graphlines.Row) (err error) {
 	o := r.options
 	for _, name := range o.Numbers {
 		v, _ := r.value(name)
@@ -189,7 +195,10 @@ func (r *tableRow) answers(x *graphlines.Row) error {
 			if label == "" && !missing {
 				return fmt.Errorf("%s: expected a text or a number, found an empty text", name)
 			}
-			x.Names = append(x.Names, strings.Clone(label))
+			if label, err = r.named(label, missing); err != nil {
+				return fmt.Errorf("%s: %w", name, err)
+			}
+			x.Names = append(x.Names, label)
 			if name == o.Tags {
 				x.Named = append(x.Named, !missing)
 			}
@@ -201,8 +210,20 @@ func (r *tableRow) answers(x *graphlines.Row) error {
 	return nil
 }
 
-// nameByTable takes the names of features from the first file, if that is a table whose metadata have them, where
-// the options have none. Without a column of them edges have no features.
+// named is the name of a label, which may be its place among the names.
+func (r *tableRow) named(label string, missing bool) (string, error) {
+	if r.labels == nil || missing || slices.Contains(r.labels, label) {
+		return strings.Clone(label), nil // it shares the memory of its row
+	}
+	place, err := strconv.Atoi(label)
+	if err != nil || place < 0 || place >= len(r.labels) {
+		return "", fmt.Errorf("found %.40q, expected a number from 0 to %d, or one of %q, as %s of the metadata has", label, len(r.labels)-1, r.labels, seq.KeyLabelNames)
+	}
+	return r.labels[place], nil
+}
+
+// nameByTable takes the names of features and labels from the first file, if that is a table whose metadata have
+// them, where the options have none. Without a column of them edges have no features.
 func (o *Options) nameByTable(ctx context.Context) error {
 	if o.SMILES != "" || !isTable(o.From[0]) {
 		return nil
@@ -212,21 +233,34 @@ func (o *Options) nameByTable(ctx context.Context) error {
 		return err
 	}
 	defer t.Close()
-	said, _ := t.(interface {
-		Said(key string) (string, bool)
-	})
-	for key, names := range map[string]*[]string{seq.KeyFeatureNames: &o.FeatureNames, seq.KeyEdgeFeatureNames: &o.EdgeFeatureNames} {
-		if *names != nil || said == nil {
+	for key, names := range map[string]*[]string{seq.KeyFeatureNames: &o.FeatureNames, seq.KeyEdgeFeatureNames: &o.EdgeFeatureNames, seq.KeyLabelNames: &o.Labels} {
+		if *names != nil || key == seq.KeyLabelNames && o.Numbers != nil {
 			continue
 		}
-		if text, ok := said.Said(key); ok {
-			if err := json.Unmarshal([]byte(text), names); err != nil {
-				return fmt.Errorf("%s: %s: expected a JSON list of strings, found %.40q", o.From[0], key, text)
-			}
+		if err := saidNames(t, o.From[0], key, names); err != nil {
+			return err
 		}
 	}
 	if o.EdgeFeatureNames == nil && !slices.Contains(t.Columns(), seq.ColumnEdgeFeatures) {
 		o.EdgeFeatureNames = []string{}
+	}
+	return nil
+}
+
+// saidNames are those that the metadata of a table have, if they have some.
+func saidNames(t table.Reader, path, key string, names *[]string) error {
+	said, ok := t.(interface {
+		Said(key string) (string, bool)
+	})
+	if !ok {
+		return nil
+	}
+	text, ok := said.Said(key)
+	if !ok {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(text), names); err != nil || *names == nil {
+		return fmt.Errorf("%s: %s: expected a JSON list of strings, found %.40q", path, key, text)
 	}
 	return nil
 }

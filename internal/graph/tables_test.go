@@ -186,6 +186,22 @@ func TestTableNames(t *testing.T) {
 			}
 		}
 	}
+	labelled := arrow.NewMetadata([]string{seq.KeyLabelNames}, []string{`["z","y"]`})
+	numbered := arrow.NewSchema(columns("features", singles, "edges", ends, "label", arrow.PrimitiveTypes.Int32), &labelled)
+	for _, path := range tables(t, numbered, `{"features":[[1]],"edges":[],"label":1}`) {
+		d, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path))
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		if got := fmt.Sprint(d.Manifest.LabelNames, written(t, d, "train")); got != "[z y] [[[1]] [] 1 [] []]" {
+			t.Errorf("labels that are called in the metadata: %s", got)
+		}
+	}
+	for _, path := range tables(t, numbered, `{"features":[[1]],"edges":[],"label":0}, {"features":[[1]],"edges":[],"label":2}`) {
+		if _, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path)); err == nil || !strings.Contains(err.Error(), `:2: label: found "2", expected a number from 0 to 1, or one of ["z" "y"], as label_names of the metadata has`) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
 	bare := arrow.NewSchema(columns("features", singles, "edges", ends, "label", text), nil)
 	for _, path := range tables(t, bare, `{"features":[[1]],"edges":[],"label":"a"}, {"features":[[1],[2]],"edges":[[0,1]],"label":"b"}`) {
 		if _, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path)); err != nil {

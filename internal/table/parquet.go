@@ -120,13 +120,13 @@ func (g *groups) open() error {
 		return errors.New("the file is encrypted: expected one that is not")
 	}
 	// Types follow from Parquet's own. Arrow's schema, which some programs add, would
-	// be decoded without a look at it. What a copy of a data set says of its ids and features is kept.
+	// be decoded without a look at it. What a copy of a data set says of its ids, features and labels is kept.
 	hidden := false
 	var keys, texts []string
 	for _, kv := range g.metadata.FileMetaData.KeyValueMetadata {
 		switch {
 		case kv == nil || kv.Value == nil:
-		case slices.Contains([]string{seq.KeyFirstTokenID, seq.KeyFeatureNames, seq.KeyEdgeFeatureNames}, kv.Key) && !slices.Contains(keys, kv.Key):
+		case slices.Contains([]string{seq.KeyFirstTokenID, seq.KeyFeatureNames, seq.KeyEdgeFeatureNames, seq.KeyLabelNames}, kv.Key) && !slices.Contains(keys, kv.Key):
 			keys, texts = append(keys, kv.Key), append(texts, *kv.Value)
 		case kv.Key == "ARROW:schema":
 			schema, _ := base64.StdEncoding.DecodeString(*kv.Value)
