@@ -69,11 +69,12 @@ func convertCloud(c *cli.Context) error {
 	if n := c.Int("min-files"); n < 1 {
 		return usage(c, "--min-files %d, expected at least 1", n)
 	}
-	if left := files.AtLeast(c.Int("min-files")); len(left) > 0 {
+	left := files.AtLeast(c.Int("min-files"))
+	if len(left) > 0 {
 		fmt.Fprintf(c.App.ErrWriter, "left out, of fewer than %d files: %s\n", c.Int("min-files"), shortList(left, 20))
 	}
 	switch free, training := files.Divided(); {
-	case files.Len() == 0:
+	case len(left) > 0 && len(files.Classes) == 0:
 		return fmt.Errorf("%s: no class has %d files, expected one at least", c.String("from"), c.Int("min-files"))
 	case c.Bool("by-series") && !free:
 		return usage(c, "--by-series: the folders of %s put all files into splits, and it is of others", c.String("from"))
@@ -84,10 +85,10 @@ func convertCloud(c *cli.Context) error {
 	}
 	bar := newProgress(int64(files.Len()), "converting "+c.String("from"), "files")
 	o.Progress = bar.Add
-	d, left, err := cloud.Convert(c.Context, files, c.String("to"), o)
+	d, rows, err := cloud.Convert(c.Context, files, c.String("to"), o)
 	bar.Finish()
 	if err == nil {
-		fmt.Fprint(c.App.ErrWriter, left)
+		fmt.Fprint(c.App.ErrWriter, rows)
 	}
 	if err := reportDataset(c, d, err); err != nil {
 		return err

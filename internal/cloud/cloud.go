@@ -65,7 +65,7 @@ func read(path string, readers map[string]func(text []byte) (*Shape, error)) (*S
 	if parse == nil {
 		return nil, fmt.Errorf("expected a name that ends in one of %s", strings.Join(slices.Sorted(maps.Keys(readers)), ", "))
 	}
-	f, err := os.Open(path)
+	f, err := openFile(path)
 	if err != nil {
 		return nil, err
 	}
@@ -90,6 +90,14 @@ func read(path string, readers map[string]func(text []byte) (*Shape, error)) (*S
 		return nil, err
 	}
 	return s, nil
+}
+
+// openFile opens a file, and refuses a pipe or a device: who reads one may wait forever.
+func openFile(path string) (*os.File, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
+		return nil, errors.New("expected a file, found a pipe or a device")
+	}
+	return os.Open(path)
 }
 
 // sizeOf is how many bytes are read of a file: none of one that is too large, or not there.

@@ -274,12 +274,7 @@ func (o *Options) random(f *file, first uint32) func() float64 {
 // read is the row of a file.
 func (c *converter) read(ctx context.Context, f *file) row {
 	out := row{file: f}
-	if f.class == "" {
-		out.why = noClass
-		return out
-	}
-	if f.left != nil {
-		out.why = f.left
+	if out.why = f.unused(); out.why != nil {
 		return out
 	}
 	readers := formats

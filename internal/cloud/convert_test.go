@@ -340,6 +340,11 @@ func TestBounds(t *testing.T) {
 	if r := c.read(t.Context(), &files.list[at]); r.why != nil || len(r.example.Features) != 2 || !c.reading.TryAcquire(20) {
 		t.Errorf("%+v, %v", r, r.why)
 	}
+	c.reading.Release(20)
+	write(t, names[0], "0 0\n")
+	if r := c.read(t.Context(), &files.list[at]); r.why == nil || !c.reading.TryAcquire(20) {
+		t.Errorf("a file that cannot be read keeps its share: %v", r.why)
+	}
 
 	ctx, cancel = context.WithCancel(t.Context())
 	cancel()

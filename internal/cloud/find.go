@@ -1,7 +1,6 @@
 package cloud
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,6 +31,14 @@ type file struct {
 // id is what the row is called: the file within the whole, without the ending of its name.
 func (f *file) id() string {
 	return strings.ToValidUTF8(strings.TrimSuffix(f.relative, filepath.Ext(f.relative)), "\uFFFD")
+}
+
+// unused is why the file is left out whatever it holds; nil otherwise.
+func (f *file) unused() *skipped.Reason {
+	if f.left == nil && f.class == "" {
+		return noClass
+	}
+	return f.left
 }
 
 // Find lists the files in a folder with a folder for each class. A folder on the way to a file
@@ -75,7 +82,10 @@ func Find(from string) (*Files, error) {
 		err = fmt.Errorf("%s: expected a folder for each class, with files %s", from, strings.Join(Endings(), ", "))
 	}
 	if err == nil {
-		err = cmp.Or(out.shapeNet(), out.modelNet())
+		err = out.shapeNet()
+	}
+	if err == nil {
+		err = out.modelNet()
 	}
 	slices.Sort(out.Classes)
 	return out, err
@@ -91,11 +101,14 @@ func (f *Files) Surfaces() bool {
 
 // Divided reports whether a split that a folder does not say is needed: whether there are files
 // that no folder puts into one, and whether there are files for training but none for
-// validation, which are then taken out of training.
+// validation, which are then taken out of training. Files that are left out before they are read
+// need none.
 func (f *Files) Divided() (any, training bool) {
 	has := map[string]bool{}
-	for _, file := range f.list {
-		has[file.split] = true
+	for i := range f.list {
+		if f.list[i].unused() == nil {
+			has[f.list[i].split] = true
+		}
 	}
 	return has[""], has["train"] && !has["val"]
 }

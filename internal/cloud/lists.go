@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -40,7 +39,7 @@ func (f *Files) arrange(categories map[string]string, named string, splits map[s
 	for key, split := range splits {
 		if !there[key] {
 			folder, _, _ := strings.Cut(key, "/")
-			f.list = append(f.list, file{path: filepath.Join(f.from, filepath.FromSlash(key)) + ".txt", relative: key + ".txt", class: folder, split: split,
+			f.list = append(f.list, file{path: filepath.Join(f.from, filepath.FromSlash(key)) + ".txt", relative: key + ".txt", class: categories[folder], split: split,
 				left: skipped.Because("no file", fmt.Errorf("expected one, as %s has it", lists))})
 		}
 	}
@@ -50,19 +49,23 @@ func (f *Files) arrange(categories map[string]string, named string, splits map[s
 // mostListBytes bounds a list: the largest that are known have a megabyte.
 const mostListBytes = 64 << 20
 
-// readList reads a file within a folder; nil is one that is not there.
-func readList(folder, name string) ([]byte, error) {
-	f, err := os.Open(filepath.Join(folder, name))
+// readList reads a file within a folder, and reports whether it is there.
+func readList(folder, name string) (text []byte, there bool, err error) {
+	path := filepath.Join(folder, name)
+	f, err := openFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, false, nil
+	}
+	if named := (*fs.PathError)(nil); err != nil && !errors.As(err, &named) {
+		err = fmt.Errorf("%s: %w", path, err)
 	}
 	if err != nil {
-		return nil, err
+		return nil, true, err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, mostListBytes+1))
+	text, err = io.ReadAll(io.LimitReader(f, mostListBytes+1))
 	if err == nil && len(text) > mostListBytes {
-		err = fmt.Errorf("%s: larger than %d bytes", filepath.Join(folder, name), mostListBytes)
+		err = fmt.Errorf("%s: larger than %d bytes", path, mostListBytes)
 	}
-	return append([]byte{}, text...), err
+	return text, true, err
 }

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // ModelNetClasses is the file of ModelNet40's release of points that has the names of the classes,
@@ -21,8 +22,8 @@ const modelNetLists = "modelnet40_%s.txt"
 // Source: Wu et al., "3D ShapeNets: A Deep Representation for Volumetric Shapes", CVPR 2015; the
 // release "modelnet40_normal_resampled" of PointNet++.
 func (f *Files) modelNet() error {
-	text, err := readList(f.from, ModelNetClasses)
-	if text == nil || err != nil {
+	text, there, err := readList(f.from, ModelNetClasses)
+	if !there || err != nil {
 		return err
 	}
 	classes, err := parseClasses(text)
@@ -32,8 +33,8 @@ func (f *Files) modelNet() error {
 	splits := map[string]string{}
 	for _, split := range []string{"train", "test"} {
 		name := fmt.Sprintf(modelNetLists, split)
-		text, err := readList(f.from, name)
-		if err == nil && text == nil {
+		text, there, err := readList(f.from, name)
+		if err == nil && !there {
 			err = fmt.Errorf("%s: %s is missing, which says with %s which cloud is in which split", f.from, name, ModelNetClasses)
 		}
 		if err != nil {
@@ -70,8 +71,8 @@ func parseClasses(text []byte) (map[string]string, error) {
 // parseModels adds the clouds of a list of a split to those of others, by folder and name.
 func parseModels(text []byte, split string, classes, splits map[string]string) error {
 	return lines(text, func(words []string) error {
-		class, _, ok := cutLast(words[0], '_')
-		if len(words) != 1 || !ok || classes[class] == "" || !folderName(words[0]) {
+		class := words[0][:max(0, strings.LastIndexByte(words[0], '_'))]
+		if len(words) != 1 || classes[class] == "" || !folderName(words[0]) {
 			return fmt.Errorf("%.60q, expected CLASS_NUMBER, with a class that %s has", strings.Join(words, " "), ModelNetClasses)
 		}
 		key := class + "/" + words[0]
@@ -83,17 +84,8 @@ func parseModels(text []byte, split string, classes, splits map[string]string) e
 	})
 }
 
-// cutLast cuts a text at the last of a sign.
-func cutLast(text string, sign byte) (before, after string, found bool) {
-	at := strings.LastIndexByte(text, sign)
-	if at < 0 {
-		return text, "", false
-	}
-	return text[:at], text[at+1:], true
-}
-
 // folderName reports whether a word of a list can be a folder or a file in the folder of a class, and
-// leads nowhere else.
+// leads nowhere else. It is UTF-8, as the names of labels and the ids of rows are.
 func folderName(word string) bool {
-	return !slices.Contains([]string{"", ".", ".."}, word) && !strings.ContainsAny(word, "/\\\x00")
+	return !slices.Contains([]string{"", ".", ".."}, word) && !strings.ContainsAny(word, "/\\\x00") && utf8.ValidString(word)
 }

@@ -22,7 +22,7 @@ func (o *Options) splitSeries(files *Files) {
 	series := map[string][]*file{}
 	total := map[string]int{} // files of a class
 	for i := range files.list {
-		if f := &files.list[i]; f.split == "" {
+		if f := &files.list[i]; f.split == "" && f.unused() == nil {
 			series[f.series()] = append(series[f.series()], f)
 			total[f.class]++
 		}
@@ -57,19 +57,21 @@ func (o *Options) splitSeries(files *Files) {
 	}
 }
 
-// AtLeast leaves out the classes of fewer files, and says which.
+// AtLeast leaves out the classes of fewer files, and says which. A file that a list names and that
+// is not there counts for none.
 func (f *Files) AtLeast(n int) (left []string) {
 	count := map[string]int{}
-	for _, file := range f.list {
-		count[file.class]++
-	}
-	small := func(class string) bool { return class != "" && count[class] < n }
-	for _, class := range f.Classes {
-		if small(class) {
-			left = append(left, class)
+	for i := range f.list {
+		if x := &f.list[i]; x.unused() == nil {
+			count[x.class]++
 		}
 	}
-	f.Classes = slices.DeleteFunc(f.Classes, small)
-	f.list = slices.DeleteFunc(f.list, func(x file) bool { return small(x.class) })
+	f.Classes = slices.DeleteFunc(f.Classes, func(class string) bool {
+		if count[class] < n {
+			left = append(left, class)
+		}
+		return count[class] < n
+	})
+	f.list = slices.DeleteFunc(f.list, func(x file) bool { return slices.Contains(left, x.class) })
 	return left
 }

@@ -21,8 +21,8 @@ const ShapeNetLists = "train_test_split/shuffled_%s_file_list.json"
 // SIGGRAPH Asia 2016; the release "shapenetcore_partanno_segmentation_benchmark_v0_normal" of
 // PointNet++.
 func (f *Files) shapeNet() error {
-	text, err := readList(f.from, ShapeNetCategories)
-	if text == nil || err != nil {
+	text, there, err := readList(f.from, ShapeNetCategories)
+	if !there || err != nil {
 		return err
 	}
 	names, err := parseCategories(text)
@@ -42,11 +42,11 @@ func (f *Files) shapeNetSplits() (map[string]string, error) {
 	var splits map[string]string
 	for _, split := range []string{"train", "val", "test"} {
 		name := fmt.Sprintf(ShapeNetLists, split)
-		text, err := readList(f.from, name)
+		text, there, err := readList(f.from, name)
 		if err != nil {
 			return nil, err
 		}
-		if text == nil {
+		if !there {
 			continue
 		}
 		clouds, err := parseClouds(text)

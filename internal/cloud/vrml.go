@@ -29,9 +29,6 @@ func readVRML(text []byte) (*Shape, error) {
 	if s.colorless {
 		s.Colors = nil
 	}
-	for len(s.FaceParts) < len(s.Faces) {
-		s.FaceParts = append(s.FaceParts, noPart)
-	}
 	return s.Shape, nil
 }
 

@@ -1,0 +1,93 @@
+package cloud
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestMissingFiles: those that lists name and that are not there are told of in the order of their names,
+// by the class that they would be of, and count for none.
+func TestMissingFiles(t *testing.T) {
+	from := shapeNetPart(t)
+	train := []string{`"shape_data/02691156/a1"`}
+	for i := range 9 {
+		train = append(train, fmt.Sprintf(`"shape_data/03797390/x%d"`, 8-i))
+	}
+	write(t, filepath.Join(from, fmt.Sprintf(ShapeNetLists, "train")), "["+strings.Join(train, ",")+"]")
+	files, err := Find(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var missing []string
+	for _, f := range files.list {
+		if f.left != nil && strings.Contains(f.relative, "/x") {
+			missing = append(missing, f.relative)
+			if f.class != "Mug" {
+				t.Errorf("%s is of %s", f.relative, f.class)
+			}
+		}
+	}
+	if len(missing) != 9 || !slices.IsSorted(missing) {
+		t.Errorf("%v", missing)
+	}
+	// Of mugs m2 and m3 are there, m1 is in no list; of airplanes a1, and a2 is in no list.
+	if left := files.AtLeast(2); !slices.Equal(left, []string{"Airplane"}) || !slices.Equal(files.Classes, []string{"Mug"}) {
+		t.Errorf("%v is left out, %v stays", left, files.Classes)
+	}
+	if left := files.AtLeast(3); !slices.Equal(left, []string{"Mug"}) || len(files.Classes) != 0 {
+		t.Errorf("%v is left out, %v stays", left, files.Classes)
+	}
+}
+
+// TestLists: a list that is too large, or none that can be read, ends the search for files.
+func TestLists(t *testing.T) {
+	from := modelNet(t)
+	list := filepath.Join(from, "modelnet40_train.txt")
+	for text, want := range map[string]string{
+		"flower_pot_0001\nflower_pot_0001\n": "modelnet40_train.txt: line 2: flower_pot_0001 is listed for train already",
+		"bed_\xff\n":                         `line 1: "bed_\xff", expected CLASS_NUMBER`,
+	} {
+		write(t, list, text)
+		if _, err := Find(from); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, expected %s", text, err, want)
+		}
+	}
+	if err := os.Truncate(list, mostListBytes+1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Find(from); err == nil || err.Error() != list+": larger than 67108864 bytes" {
+		t.Error(err)
+	}
+	// Of two layouts the first that cannot be read is told of.
+	write(t, filepath.Join(from, ShapeNetCategories), "Mug\n")
+	if _, err := Find(from); err == nil || !strings.Contains(err.Error(), ShapeNetCategories+": line 1") {
+		t.Error(err)
+	}
+}
+
+// TestDivided: files that are left out before they are read need no split.
+func TestDivided(t *testing.T) {
+	from := modelNet(t)
+	write(t, filepath.Join(from, "bed/bed_0003.txt"), "0 0 0 0 0 1\n") // in no list
+	write(t, filepath.Join(from, "lamp/lamp_0001.txt"), "0 0 0 0 0 1\n")
+	write(t, filepath.Join(from, "stray.off"), "OFF\n")
+	files, err := Find(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if free, training := files.Divided(); free || !training {
+		t.Errorf("%v, %v", free, training)
+	}
+	plain := t.TempDir()
+	write(t, filepath.Join(plain, "a/0.xyz"), "0 0 0\n")
+	if files, err = Find(plain); err != nil {
+		t.Fatal(err)
+	}
+	if free, _ := files.Divided(); !free {
+		t.Error("a file that no folder puts into a split needs one")
+	}
+}

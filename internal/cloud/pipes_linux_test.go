@@ -1,0 +1,34 @@
+package cloud
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestPipes: a pipe is left out and no list; reading one would wait for who writes to it.
+func TestPipes(t *testing.T) {
+	from := modelNet(t)
+	pipe := func(name string) {
+		if err := syscall.Mkfifo(filepath.Join(from, name), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Remove(filepath.Join(from, "bed/bed_0002.txt")); err != nil {
+		t.Fatal(err)
+	}
+	pipe("bed/bed_0002.txt")
+	_, left, err := convert(t, from, Options{Points: 5})
+	if err != nil || !strings.Contains(left.String(), "bed_0002.txt: expected a file, found a pipe or a device\n") {
+		t.Error(left, err)
+	}
+	if err := os.Remove(filepath.Join(from, ModelNetClasses)); err != nil {
+		t.Fatal(err)
+	}
+	pipe(ModelNetClasses)
+	if _, err := Find(from); err == nil || !strings.HasSuffix(err.Error(), ModelNetClasses+": expected a file, found a pipe or a device") {
+		t.Error(err)
+	}
+}
