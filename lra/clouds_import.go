@@ -2,7 +2,9 @@ package lra
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/sftseq/sftseq/internal/cloud"
@@ -40,8 +42,14 @@ func convertClouds(ctx context.Context, spec seq.Spec, from, dir string, options
 		return nil, fmt.Errorf("%s: expected a directory with a folder for each class, found a file", from)
 	}
 	for _, name := range lists {
-		if there, err := isDir(filepath.Join(from, name)); err != nil || there {
+		folder, err := isDir(filepath.Join(from, name))
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
 			return nil, fmt.Errorf("%s: %s is missing", from, name)
+		case err != nil:
+			return nil, err
+		case folder:
+			return nil, fmt.Errorf("%s: expected a file %s, found a directory", from, name)
 		}
 	}
 	files, err := cloud.Find(from)

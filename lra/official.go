@@ -1,7 +1,9 @@
 package lra
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,8 +13,12 @@ import (
 func findOfficial(dir, name string) (string, error) {
 	for _, ending := range []string{"", ".gz", ".zst"} {
 		path := filepath.Join(dir, name+ending)
-		if _, err := os.Stat(path); err == nil {
+		_, err := os.Stat(path)
+		if err == nil {
 			return path, nil
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return "", err
 		}
 	}
 	return "", fmt.Errorf("%s: %s is missing (or %s.gz, or %s.zst)", dir, name, name, name)

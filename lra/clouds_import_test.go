@@ -1,0 +1,86 @@
+package lra
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cloud"
+)
+
+// modelNetFolder writes the layout of ModelNet40 with so many lamps for training and one for the test.
+func modelNetFolder(t *testing.T, lamps int) string {
+	from := t.TempDir()
+	write := func(name, text string) {
+		path := filepath.Join(from, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	train := ""
+	for i := range lamps + 1 {
+		name := fmt.Sprintf("lamp_%04d", i)
+		write("lamp/"+name+".txt", "0,0,0,0,0,1\n1,1,1,0,1,0\n")
+		if i < lamps {
+			train += name + "\n"
+		}
+	}
+	write(cloud.ModelNetClasses, "lamp\n")
+	write("modelnet40_train.txt", train)
+	write("modelnet40_test.txt", fmt.Sprintf("lamp_%04d\n", lamps))
+	return from
+}
+
+// TestCloudsForValidation: about a tenth of the shapes for training are for validation, none of those for
+// the test.
+func TestCloudsForValidation(t *testing.T) {
+	d, err := ModelNet40.Convert(context.Background(), modelNetFolder(t, 400), t.TempDir(), ConvertOptions{Points: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := d.Manifest.Splits
+	// Of 400 draws at 0.1, 40 are expected; the standard deviation is 6.
+	if s["train"].Rows+s["val"].Rows != 400 || s["val"].Rows < 28 || s["val"].Rows > 52 || s["test"].Rows != 1 {
+		t.Errorf("%d rows for training, %d for validation, %d for the test", s["train"].Rows, s["val"].Rows, s["test"].Rows)
+	}
+}
+
+// TestOfficialFiles: a file that is not there is missing, and one that cannot be looked at has the
+// system's own reason.
+func TestOfficialFiles(t *testing.T) {
+	convert := func(task *Task, from string) error {
+		_, err := task.Convert(context.Background(), from, t.TempDir(), ConvertOptions{Points: 1})
+		return err
+	}
+	from := modelNetFolder(t, 1)
+	if err := os.Remove(filepath.Join(from, cloud.ModelNetClasses)); err != nil {
+		t.Fatal(err)
+	}
+	if err := convert(ModelNet40, from); err == nil || err.Error() != from+": modelnet40_shape_names.txt is missing" {
+		t.Error(err)
+	}
+	if err := os.Mkdir(filepath.Join(from, cloud.ModelNetClasses), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := convert(ModelNet40, from); err == nil || err.Error() != from+": expected a file modelnet40_shape_names.txt, found a directory" {
+		t.Error(err)
+	}
+	shapes := t.TempDir()
+	for _, name := range []string{cloud.ShapeNetCategories, "train_test_split"} { // which should be a folder
+		if err := os.WriteFile(filepath.Join(shapes, name), []byte("Mug\t1\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := convert(ShapeNetPart, shapes); err == nil || !strings.HasSuffix(err.Error(), "train_test_split/shuffled_train_file_list.json: not a directory") {
+		t.Error(err)
+	}
+	if _, err := findOfficial(filepath.Join(shapes, "train_test_split"), "x.tsv"); err == nil || !strings.HasSuffix(err.Error(), "x.tsv: not a directory") {
+		t.Error(err)
+	}
+}
