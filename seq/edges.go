@@ -89,11 +89,11 @@ func (s *Spec) checkEdgeColumns(schema *arrow.Schema) error {
 
 // checkEdges reports edges that a row of so many tokens may not have.
 func (s *Spec) checkEdges(edges []Edge, tokens int) error {
-	switch {
-	case !s.Edged() && edges != nil:
+	if !s.Edged() && edges != nil {
 		return fmt.Errorf("expected none, as %s names none, found %d", KeyEdgeFeatureNames, len(edges))
-	case len(edges) > arrowipc.MaxBody/16/(2+len(s.EdgeFeatureNames)):
-		return fmt.Errorf("expected at most %d edges, found %d", arrowipc.MaxBody/16/(2+len(s.EdgeFeatureNames)), len(edges))
+	}
+	if err := s.CheckEdged(len(edges)); err != nil {
+		return err
 	}
 	for i, e := range edges {
 		err := checkEnds([]int32{e.Source, e.Target}, tokens)
@@ -106,6 +106,14 @@ func (s *Spec) checkEdges(edges []Edge, tokens int) error {
 		if err != nil {
 			return fmt.Errorf("index %d, %w", i, err)
 		}
+	}
+	return nil
+}
+
+// CheckEdged reports more edges than a row may have.
+func (s *Spec) CheckEdged(edges int) error {
+	if most := arrowipc.MaxBody / 16 / (2 + len(s.EdgeFeatureNames)); edges > most {
+		return fmt.Errorf("expected at most %d edges, found %d", most, edges)
 	}
 	return nil
 }

@@ -85,8 +85,9 @@ func (s *Spec) checkFeatures(features [][]float32) error {
 		return nil
 	case len(features) == 0:
 		return errors.New("expected at least one token, found an empty sequence")
-	case len(features) > arrowipc.MaxBody/16/len(s.FeatureNames):
-		return fmt.Errorf("expected at most %d tokens, found %d", arrowipc.MaxBody/16/len(s.FeatureNames), len(features))
+	}
+	if err := s.CheckFeatured(len(features)); err != nil {
+		return err
 	}
 	for i, row := range features {
 		if len(row) != len(s.FeatureNames) {
@@ -95,6 +96,14 @@ func (s *Spec) checkFeatures(features [][]float32) error {
 		if err := checkFinite(row, s.FeatureNames); err != nil {
 			return fmt.Errorf("index %d, %w", i, err)
 		}
+	}
+	return nil
+}
+
+// CheckFeatured reports more tokens with features than a row may have.
+func (s *Spec) CheckFeatured(tokens int) error {
+	if most := arrowipc.MaxBody / 16 / max(1, len(s.FeatureNames)); tokens > most {
+		return fmt.Errorf("expected at most %d tokens, found %d", most, tokens)
 	}
 	return nil
 }

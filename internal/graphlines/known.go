@@ -102,8 +102,15 @@ func described(field string, list bool) string {
 	return field + ", a class"
 }
 
-// features has indicators stand for the categories of nodes and edges.
+// features has indicators stand for the categories of nodes and edges. They are as many numbers as there
+// are kinds, so that what a row may have is checked before.
 func (k *Known) features(x *Row) (err error) {
+	if err := k.Spec.CheckFeatured(len(x.Features)); err != nil {
+		return fmt.Errorf("features: %w", err)
+	}
+	if err := k.Spec.CheckEdged(len(x.Edges)); err != nil {
+		return fmt.Errorf("edges: %w", err)
+	}
 	for i, numbers := range x.Features {
 		if x.Features[i], err = indicate(numbers, k.Nodes, len(k.Spec.FeatureNames)-k.RandomWalk); err != nil {
 			return fmt.Errorf("features: node %d: %w", i, err)

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -101,6 +102,28 @@ func TestKnownRefuses(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "g.jsonl:1: ") {
 				t.Errorf("%s %s, a walk of %d steps: %v, expected %s", c.task, c.line, walk, err, c.want)
 			}
+		}
+	}
+}
+
+// TestKnownSize: more nodes or edges than a row may have with their indicators are refused before these
+// are made, which would take far more memory than the line.
+func TestKnownSize(t *testing.T) {
+	k := &Known{Nodes: []Category{{"kind", 1 << 12}}, Edges: []Category{{"bond", 1 << 12}}}
+	k.Spec = seq.Spec{Task: seq.Regression, FeatureNames: Indicators(k.Nodes), EdgeFeatureNames: Indicators(k.Edges), NumberNames: []string{"a"}}
+	nodes := func(n int) string { return "[0]" + strings.Repeat(",[0]", n-1) }
+	for want, line := range map[string]string{
+		"features: expected at most 16384 tokens, found 16385": `{"features": [` + nodes(16385) + `], "edges": [], "a": 1}`,
+		"edges: expected at most 16376 edges, found 16385":     `{"features": [[0]], "edges": [[0,0,0]` + strings.Repeat(",[0,0,0]", 16384) + `], "a": 1}`,
+	} {
+		before, after := new(runtime.MemStats), new(runtime.MemStats)
+		runtime.ReadMemStats(before)
+		_, err := readKnown(t, k, line+"\n")
+		if err == nil || !strings.Contains(err.Error(), "g.jsonl:1: "+want) {
+			t.Errorf("%v, expected %s", err, want)
+		}
+		if runtime.ReadMemStats(after); after.TotalAlloc-before.TotalAlloc > 64<<20 {
+			t.Errorf("%s: %d bytes were taken for a line of %d", want, after.TotalAlloc-before.TotalAlloc, len(line))
 		}
 	}
 }
