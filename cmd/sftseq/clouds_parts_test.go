@@ -77,6 +77,7 @@ func TestCloudParts(t *testing.T) {
 			t.Errorf("the report lacks %q", want)
 		}
 	}
+	checkNodeTags(t, text, model, data)
 	if n := strings.Count(text, `<figcaption>told wrongly`); n != 4 {
 		t.Errorf("%d examples", n)
 	}

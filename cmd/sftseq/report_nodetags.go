@@ -4,6 +4,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/evaluation"
+	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/internal/report"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -21,16 +22,16 @@ func measureNodeTags(c *cli.Context, m *sft.Model, in *reportRows, dir string) (
 	}
 	r, pick := &tagsResult{}, evaluation.NewNodeTagPicker(m.Config, c.Int("examples"))
 	err := in.measure(c, m, dir, func(e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
-		among := evaluation.NewTags(m.Config)
+		parts := metrics.NewParts(m.Config.LabelNames)
+		among := metrics.NewTagging(m.Config.LabelNames, m.Config.NumLabels)
 		e.Seen = func(x *seq.Example, length int, logits []float32) {
 			pick.See(x, length, logits)
-			if among.Parts != nil {
-				tags := among.Among(x.Labels, logits)
-				among.Count(x.Labels, tags, tags, 0)
+			if parts != nil {
+				among.Add(x.Labels, parts.Among(x.Labels, logits))
 			}
 		}
 		err := r.measure(c.Context, e, rows, simple, done)
-		if among.Parts != nil { // as the simple models, which know the category
+		if parts != nil { // as the simple models, which know the category
 			r.ByTag = among.Tags(m.Config.LabelNames)
 		}
 		return err

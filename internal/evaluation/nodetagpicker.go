@@ -3,7 +3,6 @@ package evaluation
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/internal/report"
@@ -45,7 +44,7 @@ func (p *NodeTagPicker) See(x *seq.Example, _ int, logits []float32) {
 	} else {
 		answers = p.config.TagsOf(logits)
 	}
-	p.found[category] = append(p.found[category], report.NewNodeTagExample(x, strings.Clone(x.ID), answers))
+	p.found[category] = append(p.found[category], report.NewNodeTagExample(x, x.ID, answers))
 }
 
 // Rows are at most as many as wanted.

@@ -13,8 +13,13 @@ import (
 func TestNodeTagPicker(t *testing.T) {
 	pick := func(names []string) (got string) {
 		p := NewNodeTagPicker(&sft.Config{Task: sft.Tagging, NumLabels: 3, LabelNames: names, FeatureNames: []string{"x", "y", "z"}}, 3)
-		for row, labels := range [][]int32{{-1}, {0}, {1}, {0}, {2}, {0}} {
+		for row, labels := range [][]int32{{-1}, {0}, {1}, {0}, {2}, {0}, {0}} {
 			p.See(&seq.Example{Index: uint32(row), Features: make([][]float32, 1), Labels: labels}, 1, []float32{1, 2, 3})
+		}
+		for category, rows := range p.found {
+			if len(rows) > 3 {
+				t.Errorf("%d rows of %q are kept, 3 are wanted", len(rows), category)
+			}
 		}
 		for _, e := range p.Rows() {
 			got += fmt.Sprintf("%d%v%v ", e.Row, e.Labels, e.Answers)

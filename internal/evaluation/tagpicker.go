@@ -2,7 +2,6 @@ package evaluation
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/internal/report"
@@ -38,7 +37,7 @@ func (p *TagPicker) See(x *seq.Example, _ int, logits []float32) {
 		kind = 1
 	}
 	if len(p.found[kind]) < p.want {
-		p.found[kind] = append(p.found[kind], report.TagExample{Row: x.Index, ID: strings.Clone(x.ID), Tokens: slices.Clone(x.A), Labels: labels, Answers: answers})
+		p.found[kind] = append(p.found[kind], report.TagExample{Row: x.Index, ID: x.ID, Tokens: slices.Clone(x.A), Labels: labels, Answers: answers})
 	}
 }
 

@@ -59,9 +59,10 @@ type TagCounts struct {
 	Labels, Answers, Both int
 }
 
-// NewNodeTagExample keeps of a row what is shown. Answers are of all its tokens.
+// NewNodeTagExample keeps of a row what is shown: of a large cloud some points, which share no memory with
+// the others. Answers are of all its tokens.
 func NewNodeTagExample(x *seq.Example, id string, answers []int32) NodeTagExample {
-	e := NodeTagExample{Row: x.Index, ID: id, Length: len(x.Features), Edges: slices.Clone(x.Edges)}
+	e := NodeTagExample{Row: x.Index, ID: id, Length: len(x.Features), Edges: x.Edges}
 	counts := map[int32]*TagCounts{}
 	of := func(tag int32) *TagCounts {
 		if counts[tag] == nil {

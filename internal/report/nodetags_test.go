@@ -52,6 +52,9 @@ func TestManyNodeTags(t *testing.T) {
 	if v := newNodeTagExampleView(points, &e); len(e.Features) != mostPoints || v.Shown != mostPoints || v.Length != n || v.Right != n {
 		t.Errorf("%d points are kept, %d shown of %d, %d right", len(e.Features), v.Shown, v.Length, v.Right)
 	}
+	if &e.Features[0][0] == &x.Features[0][0] {
+		t.Error("the points that are kept share memory with all others")
+	}
 	graph := &sft.Config{FeatureNames: []string{"mass"}, EdgeFeatureNames: []string{}, Task: sft.Tagging, NumLabels: 1, LabelNames: []string{"a"}}
 	x.Edges = []seq.Edge{{Source: 0, Target: n - 1}}
 	run := Run{Name: "g", Config: graph, Metrics: &sft.Metrics{}, NodeTags: &NodeTags{Lines: []NodeTagLine{{Of: "the model"}}, Examples: []NodeTagExample{NewNodeTagExample(x, "", make([]int32, n))}}}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// tagCounts are how many points have a tag as label, as answer, and as both.
+type tagCounts struct{ labels, answers, both int }
+
+func (c tagCounts) f1() float64 { return 2 * float64(c.both) / float64(max(1, c.labels+c.answers)) }
+
+// iou is 1 of a part that is neither label nor answer.
+func (c tagCounts) iou() float64 {
+	if either := c.labels + c.answers - c.both; either > 0 {
+		return float64(c.both) / float64(either)
+	}
+	return 1
+}
+
+// countTags counts the tags of a shape.
+func countTags(into map[int32]tagCounts, labels, answers []int32) {
+	for i, label := range labels {
+		l := into[label]
+		l.labels++
+		if answers[i] == label {
+			l.both++
+		}
+		into[label] = l
+		a := into[answers[i]]
+		a.answers++
+		into[answers[i]] = a
+	}
+}
+
+// checkNodeTags compares the tables of a report on the parts of shapes with scores that are counted anew:
+// those of the model, whose answers are the largest logits among the parts of the shape's category, and
+// those of the most frequent part of the category in training.
+func checkNodeTags(t *testing.T, page, model, data string) {
+	t.Helper()
+	set, err := seq.OpenDataset(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := set.Manifest.LabelNames
+	category := func(tag int32) string { return names[tag][:strings.LastIndex(names[tag], "/")] }
+	parts := func(of string) (out []int32) {
+		for tag := range names {
+			if category(int32(tag)) == of {
+				out = append(out, int32(tag))
+			}
+		}
+		return out
+	}
+	examples := func(split string) []seq.Example {
+		f, err := set.Open(split)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		var out []seq.Example
+		for i := range f.Len() {
+			e, err := f.Example(i)
+			if err != nil {
+				t.Fatal(err)
+			}
+			out = append(out, e)
+		}
+		return out
+	}
+	frequent := make([]float32, len(names))
+	for _, e := range examples("train") {
+		for _, label := range e.Labels {
+			frequent[label]++
+		}
+	}
+	m, err := sft.Load(model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := cpu.New(1)
+	defer d.Close()
+	scorer, err := sft.NewScorer(m, d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := examples("test")
+	outputs, err := scorer.Examples(context.Background(), rows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tags := [2]map[int32]tagCounts{{}, {}} // of the model, and of the most frequent parts
+	sums, shapes := map[string][2]float64{}, map[string]int{}
+	for i, e := range rows {
+		of := category(e.Labels[0])
+		allowed := parts(of)
+		best := func(scores []float32) int32 {
+			at := allowed[0]
+			for _, tag := range allowed {
+				if scores[tag] > scores[at] {
+					at = tag
+				}
+			}
+			return at
+		}
+		var answers [2][]int32
+		for point := range e.Labels {
+			answers[0] = append(answers[0], best(outputs[i].Logits[point*len(names):][:len(names)]))
+			answers[1] = append(answers[1], best(frequent))
+		}
+		sum := sums[of]
+		for who := range answers {
+			countTags(tags[who], e.Labels, answers[who])
+			shape := map[int32]tagCounts{}
+			countTags(shape, e.Labels, answers[who])
+			for _, part := range allowed {
+				sum[who] += shape[part].iou() / float64(len(allowed))
+			}
+		}
+		sums[of], shapes[of] = sum, shapes[of]+1
+	}
+	row := func(name string, count int, scores ...float64) string {
+		out := fmt.Sprintf(`<tr><th scope="row">%s</th><td class="n">%d</td>`, name, count)
+		for _, s := range scores {
+			out += fmt.Sprintf(`<td class="n">%.4f</td>`, s)
+		}
+		return out + "</tr>"
+	}
+	for of, n := range shapes {
+		if want := row(of, n, sums[of][0]/float64(n), sums[of][1]/float64(n)); !strings.Contains(page, want) {
+			t.Errorf("the report lacks %q", want)
+		}
+	}
+	for tag, count := range tags[0] {
+		if want := row(names[tag], count.labels, count.f1(), tags[1][tag].f1()); !strings.Contains(page, want) {
+			t.Errorf("the report lacks %q", want)
+		}
+	}
+}
