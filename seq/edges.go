@@ -191,13 +191,27 @@ func (r *Rows) edgeCount(i int) int {
 	return r.edges.ends.count(i)
 }
 
-// EdgesWithin are the edges among the first so many tokens.
+// EdgesWithin are the edges among the first so many tokens. Where some are left out, the others share no
+// memory with them.
 func EdgesWithin(edges []Edge, tokens int) []Edge {
-	outside := func(e Edge) bool { return int(max(e.Source, e.Target)) >= tokens }
-	if !slices.ContainsFunc(edges, outside) {
+	within := 0
+	inside := func(e Edge) bool { return int(max(e.Source, e.Target)) < tokens }
+	for _, e := range edges {
+		if inside(e) {
+			within++
+		}
+	}
+	if within == len(edges) {
 		return edges
 	}
-	return slices.DeleteFunc(slices.Clone(edges), outside)
+	out := make([]Edge, 0, within)
+	for _, e := range edges {
+		if inside(e) {
+			e.Features = slices.Clone(e.Features)
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // own gives the columns memory of their own, of so many bytes.

@@ -119,7 +119,7 @@ func (r *tableReader) request(row *table.Row) *tableRow {
 	}
 	if err != nil {
 		out.Failure = &requests.Failure{Code: requests.CodeParams, Message: err.Error()}
-		out.Sequences, out.Lengths, out.Features, out.Edges = nil, nil, nil, nil
+		out.Sequences, out.Lengths = nil, nil // of a pair the first may be good
 	}
 	return out
 }

@@ -28,3 +28,14 @@ func TestRowHead(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
+
+// TestFailedRow: of a pair whose second sequence cannot be read nothing is kept of the first.
+func TestFailedRow(t *testing.T) {
+	c := &sft.Config{Task: sft.Retrieval, VocabSize: 257, NumLabels: 2, MaxLength: 100, PadTokenID: new(int32(0)), Tokenizer: json.RawMessage(`{"type":"byte"}`)}
+	columns := []string{"a", "b"}
+	r := newTableReader(&Table{Path: "f", Sources: columns, Options: table.Options{Columns: columns}}, requests.NewParser(c, "", "f", 1), columns)
+	row := r.request(&table.Row{File: "f", Line: 1, Values: []table.Value{{Text: strings.Repeat("b", 50)}, {Null: true}}})
+	if row.Failure == nil || row.Failure.Message != "column b: expected a value, found none" || row.Tokens() != 0 {
+		t.Errorf("%d tokens are kept, %+v", row.Tokens(), row.Failure)
+	}
+}

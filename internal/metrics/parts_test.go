@@ -64,6 +64,16 @@ func TestPartsAmong(t *testing.T) {
 	}
 }
 
+// TestPartCategory: a shape is of the category of its labels, and a scene of all of them.
+func TestPartCategory(t *testing.T) {
+	p := NewParts(partsOfTest)
+	for want, labels := range map[string][]int32{"mug": {-1, 3, 0}, "bolt": {4}, "bolt, mug": {0, -1, 1, 2}, "": {-1}} {
+		if got := p.Category(labels); got != want {
+			t.Errorf("labels %v: %q, expected %q", labels, got, want)
+		}
+	}
+}
+
 // TestPartNames: only names that all are CATEGORY/PART are parts.
 func TestPartNames(t *testing.T) {
 	for _, names := range [][]string{nil, {"a"}, {"a/b", "c"}, {"/b"}, {"a/"}, {"a/b", ""}} {

@@ -1,6 +1,7 @@
 package requests
 
 import (
+	"encoding/json"
 	"fmt"
 	"math/rand/v2"
 	"runtime"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/molecule"
 	"github.com/sftseq/sftseq/internal/randomwalk"
+	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -95,11 +97,32 @@ func TestMemoryOfGraphs(t *testing.T) {
 	}
 }
 
+// TestWindowOfTokens: of a sequence that is cut, what is read is kept, in memory of its own.
+func TestWindowOfTokens(t *testing.T) {
+	c := &sft.Config{Task: sft.Classification, VocabSize: 257, NumLabels: 2, MaxLength: 1 << 20, PadTokenID: new(int32(0)),
+		InputWindow: &sft.InputWindow{Length: 3, Policy: "head"}, Tokenizer: json.RawMessage(`{"type":"byte"}`)}
+	r := NewParser(c, "", "f", 1).Parse([]byte(`{"text":"`+strings.Repeat("b", 1<<16)+`"}`), 1, nil)
+	if r.Failure != nil {
+		t.Fatal(r.Failure)
+	}
+	if kept := cap(r.Sequences[0]); kept > 8 || r.Lengths[0] != 1<<16 {
+		t.Errorf("%d tokens are kept of %d", kept, r.Lengths[0])
+	}
+}
+
 // TestWindowOfGraph: of a graph that is cut, the nodes that are read stay, and the edges among
-// them alone.
+// them alone, in memory of their own.
 func TestWindowOfGraph(t *testing.T) {
 	p, config := graphParser(t)
 	config.InputWindow = &sft.InputWindow{Length: 2, Policy: "head"}
+	features, edges := [][]float32{{1, 2}, {3, 4}, {5, 6}}, []seq.Edge{{Source: 0, Target: 1, Features: []float32{1, 0.5}}, {Source: 1, Target: 2, Features: []float32{1, 0.5}}}
+	kept := &Request{}
+	if field, err := p.setGraph(kept, features, edges); err != nil {
+		t.Fatal(field, err)
+	}
+	if cap(kept.Features) > 2 || &kept.Features[0][0] == &features[0][0] || cap(kept.Edges) > 1 || &kept.Edges[0].Features[0] == &edges[0].Features[0] {
+		t.Error("what is read shares memory with what is not")
+	}
 	r := p.Parse([]byte(`{"features":[[1,2],[3,4],[5,6]],"edges":[[0,1,1,0.5],[1,2,1,0.5],[2,0,1,0.5],[1,1,1,0.5]]}`), 1, nil)
 	if r.Failure != nil || len(r.Features) != 2 || len(r.Edges) != 2 || r.Edges[1].Source != 1 || r.Edges[1].Target != 1 || r.Lengths[0] != 3 {
 		t.Errorf("%+v, %+v", r, r.Failure)
@@ -120,12 +143,16 @@ func TestMoleculesOfLines(t *testing.T) {
 	for line, want := range map[string]string{
 		`{"smiles":"CX"}`:                                "f:3: smiles: sign 2: expected an atom, such as C, c or [Na+], found 'X'",
 		`{"smiles":["C"]}`:                               "f:3: smiles: expected a string, found",
-		`{"smiles":"C","edges":[]}`:                      "f:3: both smiles and edges, expected one of them",
 		`{"smiles":null}`:                                "f:3: expected features, a list of",
 		`{"smiles":"` + strings.Repeat("C", 4001) + `"}`: "f:3: smiles: a molecule of 4001 atoms: expected at most 4000",
 	} {
 		if r := p.Parse([]byte(line), 3, nil); r.Failure == nil || !strings.HasPrefix(r.Failure.Message, want) || r.Features != nil {
 			t.Errorf("%.60s: %+v, expected %q", line, r.Failure, want)
+		}
+	}
+	for _, name := range []string{"features", "edges", "tokens", "text", "tokens_a", "text_a", "tokens_b", "text_b"} {
+		if r := p.Parse([]byte(`{"smiles":"C","`+name+`":[]}`), 3, nil); r.Failure == nil || r.Failure.Message != "f:3: both smiles and "+name+", expected one of them" {
+			t.Errorf("beside %s: %+v", name, r.Failure)
 		}
 	}
 	if r := graphs.Parse([]byte(`{"smiles":"C"}`), 3, nil); r.Failure == nil || !strings.Contains(r.Failure.Message, "smiles, but the model was not trained on molecules as data convert graph --smiles makes them: feature 0: expected C, found "+config.FeatureNames[0]) {

@@ -24,6 +24,9 @@ func TestSMILES(t *testing.T) {
 	if err := r.Next(&row); err != nil || row.Name != "ethane" {
 		t.Errorf("the row is called %q, %v", row.Name, err)
 	}
+	if n := len("CC ethane"); row.Size() != n {
+		t.Errorf("the row has %d bytes, expected %d: its values share the memory of the line", row.Size(), n)
+	}
 	if _, err := Open(t.Context(), file(t, "x.smi", text), Options{Columns: []string{"tpsa"}}); err == nil || !strings.Contains(err.Error(), `column "tpsa": expected one of ["smiles" "name"]`) {
 		t.Error(err)
 	}
