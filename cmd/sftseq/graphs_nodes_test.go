@@ -1,0 +1,42 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestGraphsOfOneNode: a model learns from graphs of a node each, without any edge, what their only
+// feature says, also where other graphs have edges or nodes have loops, and tells it of new ones.
+func TestGraphsOfOneNode(t *testing.T) {
+	for name, edges := range map[string][]string{"without edges": {"[]"}, "beside others": {"[]", "[[0,0,1]]", ""}} {
+		t.Run(name, func(t *testing.T) {
+			in := func(name string) string { return filepath.Join(t.TempDir(), name) }
+			var lines strings.Builder
+			for i := range 96 {
+				kind := 1 - 2*(i%2)
+				e, nodes := edges[i/2%len(edges)], fmt.Sprintf("[%d]", kind)
+				if e == "" {
+					e, nodes = "[[0,1,0],[1,0,0]]", fmt.Sprintf("[%d],[%d]", kind, kind)
+				}
+				fmt.Fprintf(&lines, `{"features":[%s],"edges":%s,"label":"%d","split":%q}`+"\n", nodes, e, kind, []string{"train", "val"}[i/64])
+			}
+			from := writeText(t, in("lines.jsonl"), lines.String())
+			data, model := in("data"), in("model")
+			succeed(t, "", "data", "convert", "graph", "--from", from, "--to", data, "--feature-names", "kind", "--edge-feature-names", "bond", "--random-walk", "2", "--split-field", "split")
+			status, _, errs := program(nil, "train", "custom", "--data", data, "--out", model, "--epochs", "12", "--lr", "0.01", "--k", "4", "--hidden", "16", "--intermediate", "16", "--layers", "2", "--heads", "2", "--device", "cpu")
+			if status != 0 {
+				t.Fatal(errs)
+			}
+			said := succeed(t, `{"features":[[1,0,0]],"edges":[]}`+"\n"+`{"features":[[-1,0,0]],"edges":[]}`+"\n", "predict", "--model", model, "--device", "cpu")
+			for i, line := range strings.Split(strings.TrimSpace(said), "\n") {
+				var reply struct{ Label string }
+				if err := json.Unmarshal([]byte(line), &reply); err != nil || reply.Label != []string{"1", "-1"}[i] {
+					t.Errorf("%s, %v", line, err)
+				}
+			}
+		})
+	}
+}
