@@ -26,6 +26,8 @@ func Choose(texts []string) Choice {
 	w := countWords(texts)
 	reason := "the texts are not prose"
 	switch {
+	case nearlyAll(texts, hasBases):
+		reason = fmt.Sprintf("the texts may be DNA, but more than one in a hundred has fewer than %d bases, as words such as tag do; dna reads them", fewestBases)
 	case w.words < fewestWords:
 		reason = "there is too little text to learn words from"
 	case w.prose():
@@ -56,22 +58,34 @@ func isWAV(text string) bool {
 // fewestBases keeps short words such as "a" or "tag" from being taken for DNA.
 const fewestBases = 12
 
-// isDNA reports whether a text is bases: nine in ten are A, C, G, T, U or N, and no sign
-// stands for nothing. Proteins have more letters than that.
+// isDNA reports whether a text is bases, and not so few that it may be a word.
 func isDNA(text string) bool {
-	bases, plain := 0, 0
+	n, dna := bases(text)
+	return dna && n >= fewestBases
+}
+
+// hasBases reports whether a text is bases, however few.
+func hasBases(text string) bool {
+	_, dna := bases(text)
+	return dna
+}
+
+// bases counts those of a text, and reports whether it is bases alone: nine in ten are A, C, G, T, U
+// or N, and no sign stands for nothing. Proteins have more letters than that.
+func bases(text string) (n int, alone bool) {
+	plain := 0
 	for i := range len(text) {
 		switch v := baseValues[text[i]]; {
 		case v == otherByte:
-			return false
+			return n, false
 		case v != noBase:
-			bases++
+			n++
 			if v < openBase || text[i]|0x20 == 'n' {
 				plain++
 			}
 		}
 	}
-	return bases >= fewestBases && plain*10 >= bases*9
+	return n, n > 0 && plain*10 >= n*9
 }
 
 // wordCount is what is known of the words of texts.

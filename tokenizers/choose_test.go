@@ -3,6 +3,7 @@ package tokenizers
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -113,6 +114,7 @@ func TestChooseReason(t *testing.T) {
 		{"words that hardly come again", "there are too few texts to learn words from: only ", rare},
 		{"a few texts", "there is too little text to learn words from", sentences(r, english, 10)},
 		{"proteins", "the texts are not prose", proteins},
+		{"short DNA", "the texts may be DNA, but more than one in a hundred has fewer than 12 bases", slices.Repeat([]string{"ACGTACGTAC", "ACGTACGTACGTAA"}, 500)},
 	} {
 		if choice := Choose(c.texts); choice.Name != "byte" || !strings.HasPrefix(choice.Reason, c.want) {
 			t.Errorf("%s: %s, %q, expected byte, %q", c.name, choice.Name, choice.Reason, c.want)

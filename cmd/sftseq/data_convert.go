@@ -85,7 +85,7 @@ func customFlags() []cli.Flag {
 		&cli.StringFlag{Name: "id", Usage: "`COLUMN` of what rows are called, which predict, embed and eval give back", DefaultText: "the name of the record or file, or FILE:LINE"},
 		&cli.StringFlag{Name: "label-pattern", Usage: "`REGEX` that takes the class out of the label's text; rows without a match are left out"},
 		&cli.StringFlag{Name: "labels", Usage: "the classes, `NAME,NAME,…`, in their order, a name with a comma in double quotes; others are left out", DefaultText: "those that are found, sorted"},
-		&cli.StringFlag{Name: "tokenizer", Value: chooseTokenizer, Usage: "`NAME` of what makes tokens of text: " + chooseTokenizer + " (what suits the first rows), " + strings.Join(tokenizers.Types(), ", ") + "; ids:1000 are 1000 token ids, dna:6 is of 6 bases, words:20000 of as many words, hf:tokenizer.json a file of Hugging Face's tokenizers, from:DIR that of a model or data set"},
+		&cli.StringFlag{Name: "tokenizer", Value: chooseTokenizer, Usage: "`NAME` of what makes tokens of text: " + chooseTokenizer + " (what suits the first rows), " + strings.Join(tokenizers.Types(), ", ") + "; ids:1000 are 1000 token ids, dna:6 is of 6 bases, words:20000 of as many words, in lower case, hf:tokenizer.json a file of Hugging Face's tokenizers, from:DIR that of a model or data set"},
 		&cli.IntFlag{Name: "vocab", Usage: "`N` token ids, with --tokens: all are below it"},
 		&cli.StringFlag{Name: "split", Value: "0.9,0.05,0.05", Usage: "parts for `TRAIN,VAL,TEST`"},
 		&cli.StringFlag{Name: "split-column", Usage: "`COLUMN` that says which split a row is in"},

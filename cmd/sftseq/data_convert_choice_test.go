@@ -38,10 +38,10 @@ func TestConvertChooses(t *testing.T) {
 		out = succeed(t, "", append([]string{"data", "convert", "--to", to, "--text", "review", "--label", "mood", "--no-baselines"}, more...)...)
 		return out, succeed(t, "", "data", "info", to)
 	}
-	if out, info := convert("--from", path); !strings.Contains(out, "tokenizer words:20000: the texts are prose: ") || !strings.Contains(info, "words") {
+	if out, info := convert("--from", path); !strings.Contains(out, "tokenizer words:20000: the texts are prose: ") || !strings.Contains(info, "}, all words in lower case\n") {
 		t.Errorf("%s\n%s", out, info)
 	}
-	if out, info := convert("--from", path, "--tokenizer", "byte"); strings.Contains(out, "tokenizer") || !strings.Contains(info, "byte") {
+	if out, info := convert("--from", path, "--tokenizer", "byte"); strings.Contains(out, "tokenizer") || !strings.Contains(info, "byte") || strings.Contains(info, "lower case") {
 		t.Errorf("%s\n%s", out, info)
 	}
 	nested := writeText(t, filepath.Join(t.TempDir(), "a.jsonl"), `{"doc":{"body":"x"}}`+"\n")

@@ -233,7 +233,11 @@ func (f *fileInfo) write(w io.Writer) error {
 	if f.Schema.Features != nil {
 		out.add("  features    %s of each token", strings.Join(f.Schema.Features, ", "))
 	} else {
-		out.add("  vocabulary  %d, pad %s, tokenizer %s", f.Schema.VocabSize, pad, summary(f.Schema.Tokenizer))
+		note := ""
+		if tokenizers.TypeOf(f.Schema.Tokenizer) == new(tokenizers.Words).Type() {
+			note = ", all words in lower case"
+		}
+		out.add("  vocabulary  %d, pad %s, tokenizer %s%s", f.Schema.VocabSize, pad, summary(f.Schema.Tokenizer), note)
 	}
 	if first := f.Schema.FirstToken; first > 0 {
 		out.add("  stored      each id minus %d (first_token_id)", first)
