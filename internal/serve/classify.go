@@ -17,7 +17,7 @@ type classification struct {
 	Windows []windowResult `json:"windows,omitempty"`
 }
 
-var classifyFields = fieldsOf([]string{""}, append(manyFields, "sequences", "window", "explain")...)
+var classifyFields = fieldsOf([]string{""}, append(manyFields, "sequences", "window", "explain", idField)...)
 
 // classifyOne is sequence/classify.
 func (c *call) classifyOne(path string, fields map[string]json.RawMessage) *item {
@@ -46,27 +46,11 @@ func (c *call) classifySequence(what batching.Work, q *sequence, w *window) *ite
 	return i
 }
 
-// classifyText classifies a document's text.
-func (c *call) classifyText(q *sequence, text string, w *window) (out classification, err error) {
-	defer c.recovered(&err)
-	if q.tokens, err = c.encodeText(q.field, text); err != nil {
-		return out, err
-	}
-	i := c.classifySequence(batching.Classify, q, w)
-	c.start(i)
-	defer c.close(i)
-	result, err := c.wait(i)
-	if err != nil {
-		return out, err
-	}
-	return result.(classification), nil
-}
-
 func newClassification(config *sft.Config, q *sequence, w *window, cuts []cut, outputs []sft.Output) (any, error) {
 	out := classification{origin: q.origin()}
 	shift(outputs, cuts)
 	var err error
-	if out.Prediction, err = requests.NewPrediction(config, cuts[0].request(q.length()), outputs[0]); err != nil {
+	if out.Prediction, err = requests.NewPrediction(config, q.request(cuts[0]), outputs[0]); err != nil {
 		return nil, err
 	}
 	if w != nil {

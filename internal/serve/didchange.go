@@ -122,11 +122,7 @@ func (d *document) breaks(why error) error {
 	d.drop()
 	d.broken = fail(codeFailed, edited{"uri", d.uri, &d.version}, "%s at version %d: %s; send the whole text, of a version above the last", d.uri, d.version, asError(why).Message)
 	if d.session.publishes() {
-		if d.session.server.current().config.Tags() {
-			d.session.notify(publishSpansMethod, publishedSpans{URI: d.uri, Version: d.version, Error: asError(d.broken)})
-		} else {
-			d.session.notify(publishMethod, published{URI: d.uri, Version: d.version, Error: asError(d.broken)})
-		}
+		d.session.notify(publishingMethod(d.session.server.current().config), published{URI: d.uri, Version: d.version, Error: asError(d.broken)})
 	}
 	return d.broken
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-var embedFields = fieldsOf([]string{""}, append(manyFields, "sequences")...)
+var embedFields = fieldsOf([]string{""}, append(manyFields, "sequences", idField)...)
 
 // embedded answers sequence/embed.
 type embedded struct {
@@ -23,11 +23,12 @@ func (c *call) embedOne(path string, fields map[string]json.RawMessage) *item {
 	if err != nil {
 		return &item{err: err}
 	}
+	q.id = fields[idField]
 	r, err := c.fit(q)
 	if err != nil {
 		return &item{err: err}
 	}
-	return &item{work: batching.Embed, examples: []seq.Example{r.Example()}, read: []*sequence{q}, numbers: c.model.config.HiddenSize, result: func(outputs []sft.Output) (any, error) {
+	return &item{work: batching.Embed, examples: []seq.Example{r.Example()}, read: []*sequence{q}, numbers: c.model.config.HiddenSize + idNumbers(q.id), result: func(outputs []sft.Output) (any, error) {
 		out := embedded{origin: q.origin()}
 		var err error
 		out.Embedding, err = requests.NewEmbedding(c.model.config, r, outputs[0].Embeddings)

@@ -21,12 +21,21 @@ type labelledWindow struct {
 	Probabilities requests.NamedNumbers `json:"probabilities"`
 }
 
-var labelsFields = fieldsOf([]string{""}, append(manyFields, "sequences", "window")...)
+var labelsFields = fieldsOf([]string{""}, append(manyFields, "sequences", "window", idField)...)
 
 // labelsOne is sequence/labels.
 func (c *call) labelsOne(path string, fields map[string]json.RawMessage) *item {
+	q, w, err := c.wholeSequence(path, fields)
+	if err != nil {
+		return &item{err: err}
+	}
+	return c.labelSequence(q, w)
+}
+
+// labelSequence is the labels of a sequence, or of its windows.
+func (c *call) labelSequence(q *sequence, w *window) *item {
 	config := c.model.config
-	return c.answerWhole(path, fields, func(r *requests.Request, o sft.Output, of extent) (any, error) {
+	return c.answerWhole(q, w, func(r *requests.Request, o sft.Output, of extent) (any, error) {
 		labels, err := requests.NewLabels(config, r, o)
 		labels.Used = of.used(labels.Used)
 		return labelled{labels, of}, err

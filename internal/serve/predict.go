@@ -20,12 +20,21 @@ type predictedWindow struct {
 	Numbers requests.NamedNumbers `json:"numbers"`
 }
 
-var predictFields = fieldsOf([]string{""}, append(manyFields, "sequences", "window")...)
+var predictFields = fieldsOf([]string{""}, append(manyFields, "sequences", "window", idField)...)
 
 // predictOne is sequence/predict.
 func (c *call) predictOne(path string, fields map[string]json.RawMessage) *item {
+	q, w, err := c.wholeSequence(path, fields)
+	if err != nil {
+		return &item{err: err}
+	}
+	return c.predictSequence(q, w)
+}
+
+// predictSequence is the numbers of a sequence, or of its windows.
+func (c *call) predictSequence(q *sequence, w *window) *item {
 	config := c.model.config
-	return c.answerWhole(path, fields, func(r *requests.Request, o sft.Output, of extent) (any, error) {
+	return c.answerWhole(q, w, func(r *requests.Request, o sft.Output, of extent) (any, error) {
 		o.Numbers = config.Predictions(o.Logits) // of several windows, those of their mean
 		numbers, err := requests.NewNumbers(config, r, o)
 		numbers.Used = of.used(numbers.Used)

@@ -2,22 +2,6 @@ package serve
 
 import "time"
 
-const publishMethod = "sequence/publishClassification"
-
-// published is sequence/publishClassification.
-type published struct {
-	URI     string         `json:"uri"`
-	Version int64          `json:"version"`
-	Label   any            `json:"label,omitempty"`
-	Scores  []float32      `json:"scores,omitempty"` // probabilities
-	Logits  []float32      `json:"logits,omitempty"`
-	Length  int            `json:"length,omitempty"` // of the text, in tokens
-	Used    *int           `json:"used,omitempty"`   // of these, where an input window may cut
-	Window  *windowed      `json:"window,omitempty"`
-	Windows []windowResult `json:"windows,omitempty"`
-	Error   *Error         `json:"error,omitempty"` // in place of label and scores
-}
-
 // schedule has the document classified when it has been left alone for a while.
 // The caller holds d.mu.
 func (d *document) schedule(after time.Duration) {
@@ -34,11 +18,11 @@ func (d *document) schedule(after time.Duration) {
 	})
 }
 
-// publishes reports whether documents have a class, or spans: a model of pairs gives none, and
-// neither does one without labels.
+// publishes reports whether something is told of documents: a model of pairs says nothing of one
+// sequence, and neither does one without labels.
 func (s *session) publishes() bool {
 	c := s.server.current().config
-	return c.Tags() || c.Answers() && c.Sequences() == 1
+	return c.Tags() || c.Predicts() || c.LabelsHold() || c.Answers() && c.Sequences() == 1
 }
 
 // again has the document classified again.
@@ -68,7 +52,7 @@ func (s *session) pushing(n int) {
 	s.wakeFinish()
 }
 
-// publish classifies the document, or tags it, and tells the client, unless it changes
+// publish has the model answer for the document, and tells the client, unless it changes
 // meanwhile. Timer is the one that has come to its end: another may have been set
 // since.
 func (d *document) publish(timer int) {
@@ -86,7 +70,7 @@ func (d *document) publish(timer int) {
 	q := &sequence{field: "text", document: d, version: d.version}
 	text, err := d.read(c, q.field)
 	d.mu.Unlock()
-	method, out, failed := c.publication(q, text, err)
+	out := c.publication(q, text, err)
 	ending := s.documents.isEnding()
 	// The lock keeps a change from coming between this look and the push: a
 	// version is not told once it is superseded, nor after a newer one; nor what a
@@ -95,10 +79,10 @@ func (d *document) publish(timer int) {
 	defer d.mu.Unlock()
 	switch {
 	case d.version != q.version || c.ctx.Err() != nil || d.closed || s.server.current() != model:
-	case failed != nil && failed.Code == codeBusy && !ending:
+	case out.Error != nil && out.Error.Code == codeBusy && !ending:
 		// The client has asked for nothing that it could ask for again.
 		d.schedule(max(s.server.options.Debounce, time.Duration(s.server.retryAfter())*time.Millisecond))
 	default:
-		s.notify(method, out)
+		s.notify(publishingMethod(model.config), out)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-var scoreFields = fieldsOf([]string{"_a", "_b"}, append(manyFields, "pairs", "explain")...)
+var scoreFields = fieldsOf([]string{"_a", "_b"}, append(manyFields, "pairs", "explain", idField)...)
 
 // scoreOne is retrieval/score.
 func (c *call) scoreOne(path string, fields map[string]json.RawMessage) *item {
@@ -21,6 +21,7 @@ func (c *call) scoreOne(path string, fields map[string]json.RawMessage) *item {
 	if err != nil {
 		return &item{err: err}
 	}
+	a.id = fields[idField] // that of the pair
 	r, err := c.fit(a, b)
 	if err != nil {
 		return &item{err: err}
@@ -30,7 +31,7 @@ func (c *call) scoreOne(path string, fields map[string]json.RawMessage) *item {
 		return &item{err: err}
 	}
 	config := c.model.config
-	numbers := predictionNumbers(config)
+	numbers := predictionNumbers(config) + idNumbers(a.id)
 	if what == batching.Explain {
 		numbers += explanationNumbers(config, len(r.Sequences[0]), len(r.Sequences[1]))
 	}

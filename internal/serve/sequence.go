@@ -15,7 +15,8 @@ import (
 
 // sequence is a sequence of a request: from text, tokens, bytes, a document or features.
 type sequence struct {
-	field    string // of the request, in errors
+	field    string          // of the request, in errors
+	id       json.RawMessage // what the request calls it, which its answer has, too; nil is none
 	tokens   []int32
 	graph    *requests.Request // of a model of features, in place of tokens
 	text     *string           // of which they were made, for a model that tags them
@@ -46,6 +47,12 @@ const (
 	edgesField    = "edges"
 	smilesField   = "smiles"
 )
+
+// idField has what a sequence is called, whatever JSON it is. Its answer has it, too.
+const idField = "id"
+
+// idNumbers is how many numbers the id of an answer counts for, as numberBytes counts them.
+func idNumbers(id json.RawMessage) int { return (len(id) + numberBytes - 1) / numberBytes }
 
 // fieldsOf lists the known fields of params: sequences of each suffix, with the
 // version that a document must have, and others.
@@ -196,9 +203,10 @@ func (c *call) read(found string, value json.RawMessage) ([]int32, error) {
 // fit is a request of what the model reads of sequences: all, or what its own
 // input window says.
 func (c *call) fit(sequences ...*sequence) (*requests.Request, error) {
-	r := &requests.Request{}
+	r := &requests.Request{ID: sequences[0].id}
 	for _, q := range sequences {
 		if q.graph != nil { // which was fitted as it was read
+			q.graph.ID = q.id
 			return q.graph, nil
 		}
 		used, err := q.read(c.model.config)

@@ -24,7 +24,7 @@ type taggedTokens struct {
 	origin
 }
 
-var tagFields = fieldsOf([]string{""}, append(manyFields, "sequences")...)
+var tagFields = fieldsOf([]string{""}, append(manyFields, "sequences", idField)...)
 
 // tagOne is sequence/tag.
 func (c *call) tagOne(path string, fields map[string]json.RawMessage) *item {
@@ -32,6 +32,7 @@ func (c *call) tagOne(path string, fields map[string]json.RawMessage) *item {
 	if err != nil {
 		return &item{err: err}
 	}
+	q.id = fields[idField]
 	return c.tagSequence(q)
 }
 
@@ -47,7 +48,7 @@ func (c *call) tagSequence(q *sequence) *item {
 		}
 	}
 	config := c.model.config
-	i := &item{work: batching.Classify, read: []*sequence{q}, numbers: spanNumbers(config, r.Tokens()),
+	i := &item{work: batching.Classify, read: []*sequence{q}, numbers: spanNumbers(config, r.Tokens()) + idNumbers(q.id),
 		examples: []seq.Example{r.Example()}}
 	i.result = func(outputs []sft.Output) (any, error) {
 		if config.Featured() {
@@ -72,68 +73,6 @@ func (c *call) locate(r *requests.Request, q *sequence) error {
 	q.text = nil
 	c.free(int64(len(text)))
 	return nil
-}
-
-// tagText tags a document's text, for which memory is reserved that is given back.
-func (c *call) tagText(q *sequence, text string) (out tagged, err error) {
-	defer c.recovered(&err)
-	if q.tokens, err = c.encodeText(q.field, text); err != nil {
-		return out, err
-	}
-	q.text = &text
-	i := c.tagSequence(q)
-	c.start(i)
-	defer c.close(i)
-	result, err := c.wait(i)
-	if err != nil {
-		return out, err
-	}
-	return result.(tagged), nil
-}
-
-const publishSpansMethod = "sequence/publishSpans"
-
-// publishedSpans is sequence/publishSpans.
-type publishedSpans struct {
-	URI     string     `json:"uri"`
-	Version int64      `json:"version"`
-	Spans   []sft.Span `json:"spans,omitzero"`
-	Unit    string     `json:"unit,omitempty"`
-	Length  int        `json:"length,omitempty"` // of the text, in tokens
-	Used    *int       `json:"used,omitempty"`   // of these, where an input window may cut
-	Error   *Error     `json:"error,omitempty"`  // in place of spans
-}
-
-// publication is what a document's client is told of its text, by a method; err is why the text
-// could not be read.
-func (c *call) publication(q *sequence, text string, err error) (method string, said any, failed *Error) {
-	if err == nil && c.model.config.Featured() { // since a reload
-		err = badParam("text", featured+": expected no document")
-	}
-	if !c.model.config.Tags() {
-		var r classification
-		if err == nil {
-			r, err = c.classifyText(q, text, q.document.window)
-		}
-		out := published{URI: q.document.uri, Version: q.version, Length: len(q.tokens)}
-		if err != nil {
-			out.Error = asError(err)
-		} else {
-			out.Label, out.Scores, out.Logits, out.Used, out.Window, out.Windows = r.Label, r.Probabilities, r.Logits, r.Used, r.Window, r.Windows
-		}
-		return publishMethod, out, out.Error
-	}
-	var r tagged
-	if err == nil {
-		r, err = c.tagText(q, text)
-	}
-	out := publishedSpans{URI: q.document.uri, Version: q.version, Length: len(q.tokens)}
-	if err != nil {
-		out.Error = asError(err)
-	} else {
-		out.Spans, out.Unit, out.Used = r.Spans.Spans, r.Unit, r.Used
-	}
-	return publishSpansMethod, out, out.Error
 }
 
 // spanNumbers is how many numbers spans of so many tokens have at most, as numberBytes counts

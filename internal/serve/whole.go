@@ -30,6 +30,7 @@ func (c *call) wholeSequence(path string, fields map[string]json.RawMessage) (*s
 	if err != nil {
 		return nil, nil, err
 	}
+	q.id = fields[idField]
 	if q.graph != nil && fields["window"] != nil {
 		return nil, nil, badParam(path+"window", featured+": expected no window")
 	}
@@ -51,7 +52,7 @@ func (c *call) wholeItem(what batching.Work, q *sequence, w *window) (*item, []c
 	if err != nil {
 		return nil, nil, err
 	}
-	i := &item{work: what, read: []*sequence{q}, numbers: predictionNumbers(config)}
+	i := &item{work: what, read: []*sequence{q}, numbers: predictionNumbers(config) + idNumbers(q.id)}
 	for _, cut := range cuts {
 		i.examples = append(i.examples, cut.Example)
 		i.numbers += predictionNumbers(config) + windowNumbers
@@ -71,11 +72,7 @@ func predictionNumbers(config *sft.Config) int { return 2 * config.NumLabels }
 // answerWhole answers a sequence, or the windows that are asked for, with what answer makes of
 // the output: of several windows the mean of their logits. Sliding windows are told of one by one,
 // as part has them.
-func (c *call) answerWhole(path string, fields map[string]json.RawMessage, answer func(*requests.Request, sft.Output, extent) (any, error), part func(start, end int, r *requests.Request, o sft.Output) (any, error)) *item {
-	q, w, err := c.wholeSequence(path, fields)
-	if err != nil {
-		return &item{err: err}
-	}
+func (c *call) answerWhole(q *sequence, w *window, answer func(*requests.Request, sft.Output, extent) (any, error), part func(start, end int, r *requests.Request, o sft.Output) (any, error)) *item {
 	i, cuts, err := c.wholeItem(batching.Classify, q, w)
 	if err != nil {
 		return &item{err: err}
@@ -94,7 +91,7 @@ func (c *call) answerWhole(path string, fields map[string]json.RawMessage, answe
 				of.Windows = append(of.Windows, x)
 			}
 		}
-		return answer(cuts[0].request(q.length()), sft.Output{Logits: meanLogits(outputs)}, of)
+		return answer(q.request(cuts[0]), sft.Output{Logits: meanLogits(outputs)}, of)
 	}
 	return i
 }

@@ -90,6 +90,13 @@ func (x cut) request(length int) *requests.Request {
 	return &requests.Request{Sequences: [][]int32{x.A}, Features: x.Features, Edges: x.Edges, Lengths: []int{length}}
 }
 
+// request is what the model reads of a sequence, or of the first of its cuts.
+func (q *sequence) request(first cut) *requests.Request {
+	r := first.request(q.length())
+	r.ID = q.id
+	return r
+}
+
 // longest is the most tokens that a model accepts.
 func longest(c *sft.Config) int {
 	if w := c.InputWindow; w != nil {

@@ -123,7 +123,7 @@ func TestMemoryOfWindows(t *testing.T) {
 func TestPushSurvives(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	c := &call{session: &session{server: s, share: s.turns.Share(), log: s.log}, model: &served{}, method: "a push"}
-	if _, err := c.classifyText(&sequence{field: "text"}, "1", nil); err == nil || asError(err).Code != codeInternal {
+	if _, err := c.answerText(&sequence{field: "text", document: &document{}}, "1"); err == nil || asError(err).Code != codeInternal {
 		t.Error(err)
 	}
 	c.free(c.bytes)

@@ -221,6 +221,12 @@ class Documents(unittest.TestCase):
             document.set("Ann")
             self.assertEqual(document.wait(60)["version"], 4)
 
+    def test_other_tasks(self):
+        for model, ask, names in (("regression", "predict", ["numbers"]), ("multilabel", "labels", ["labels", "probabilities"])):
+            with start(model) as client, client.open("d", "[MAX 2 9 ]") as document:
+                told, want = document.wait(60), getattr(client, ask)("[MAX 2 9 ]")
+                self.assertEqual([told[name] for name in names], [want[name] for name in names])
+
     def test_what_is_wrong(self):
         with start("pre") as client:
             document = client.open("d", "")

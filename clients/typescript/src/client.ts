@@ -74,8 +74,8 @@ export class Client {
       this.connection.dispose(); // fails what waits
       for (const document of this.#documents.values()) document.lose();
     });
-    for (const method of ['sequence/publishClassification', 'sequence/publishSpans']) {
-      this.connection.onNotification(method, (pushed: Pushed) => this.#documents.get(pushed.uri)?.tell(pushed));
+    for (const said of ['Classification', 'Spans', 'Numbers', 'Labels']) {
+      this.connection.onNotification(`sequence/publish${said}`, (pushed: Pushed) => this.#documents.get(pushed.uri)?.tell(pushed));
     }
     this.connection.onNotification('window/logMessage', ({ message }: { message: string }) => console.error('sftseq:', message));
     this.connection.listen();

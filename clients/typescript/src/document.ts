@@ -53,8 +53,8 @@ export class Document {
 
   /**
    * Waits until the server tells of the last version. What is wrong with the document is a
-   * ServerError. A model of numbers, several labels or pairs tells nothing of documents: give
-   * milliseconds after which it is an error.
+   * ServerError. A model of pairs, or without labels, tells nothing of documents: give milliseconds
+   * after which it is an error.
    */
   async wait(timeout?: number): Promise<Pushed> {
     const signal = timeout === undefined ? undefined : AbortSignal.timeout(timeout);

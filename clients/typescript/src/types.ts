@@ -105,7 +105,7 @@ export interface Tags extends Answer {
   scores: number[];
 }
 
-/** What is said of a document that has been left alone: its class, or its spans. */
+/** What is said of a document that has been left alone: its class, spans, numbers or labels. */
 export interface Pushed {
   uri: string;
   version: number;
@@ -114,6 +114,9 @@ export interface Pushed {
   logits?: number[];
   spans?: Spans['spans'];
   unit?: Spans['unit'];
+  numbers?: Numbers['numbers'];
+  labels?: Labels['labels'];
+  probabilities?: Labels['probabilities'];
   length?: number;
   used?: number;
   error?: { code: number; message: string; data?: unknown };

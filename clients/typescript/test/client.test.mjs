@@ -80,7 +80,11 @@ test('models of other tasks', async () => {
     const want = says('predict', model, { tokens });
     assert.deepEqual(await client[ask](tokens), want[0]);
     assert.deepEqual(await collect(client[`${ask}Each`]([tokens])), want);
-    if (model === 'tagging') {
+    if (model !== 'tagging') {
+      const told = await (await client.open('d', '[MAX 2 9 ]')).wait(60_000);
+      const { numbers, labels, probabilities } = await client[ask]('[MAX 2 9 ]');
+      assert.deepEqual([told.numbers, told.labels, told.probabilities], [numbers, labels, probabilities]);
+    } else {
       const document = await client.open('note', 'Zoë 😀 met Ann');
       await document.wait(60_000);
       await document.replace(4, 6, 'Bø'); // an emoji is two code units

@@ -54,8 +54,8 @@ class Client:
     def __init__(self, connection: Connection, patience: float = 60) -> None:
         self.connection, self.patience = connection, patience
         self._documents: Dict[str, Document] = {}
-        for method in ("sequence/publishClassification", "sequence/publishSpans"):
-            connection.handlers[method] = self._pushed
+        for said in ("Classification", "Spans", "Numbers", "Labels"):
+            connection.handlers["sequence/publish" + said] = self._pushed
         connection.handlers["window/logMessage"] = lambda params: log.warning("%s", params["message"])
         connection.handlers["error"] = lambda e: log.error("to a message that could not be read: %s", e)
         connection.handlers[""] = self._lost

@@ -48,10 +48,10 @@ class Document:
             self.text, self.version = text, version
 
     def wait(self, timeout: Optional[float] = None) -> Dict[str, Any]:
-        """Waits until the server tells the class of the last version, or its spans, which it does
-        when the document has been left alone. TimeoutError says that it did not within so many
-        seconds; what is wrong with the document is a ServerError. A model of numbers, several
-        labels or pairs tells nothing of documents."""
+        """Waits until the server tells the class of the last version, or its spans, numbers or
+        labels, which it does when the document has been left alone. TimeoutError says that it did
+        not within so many seconds; what is wrong with the document is a ServerError. A model of
+        pairs, or without labels, tells nothing of documents."""
         until = None if timeout is None else time.monotonic() + timeout
         with self._changed:
             while self._pushed is None or self._pushed["version"] != self.version:

@@ -1,0 +1,62 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestIDsOfSequences: what a sequence is called stands in its answer, whatever JSON it is, as predict has
+// it for lines; beside a list it is refused.
+func TestIDsOfSequences(t *testing.T) {
+	for _, x := range []struct{ folder, method, many, fields string }{
+		{"pre", "sequence/classify", "sequences", `"tokens":[7,8,9]`},
+		{"pre", "sequence/classify", "sequences", `"tokens":[7,8,9],"window":{"policy":"sliding","length":2}`},
+		{"pre", "sequence/embed", "sequences", `"tokens":[7]`},
+		{"regression", "sequence/predict", "sequences", `"tokens":[7]`},
+		{"multilabel", "sequence/labels", "sequences", `"tokens":[7]`},
+		{"tagging", "sequence/tag", "sequences", `"tokens":[7]`},
+		{"clouds", "sequence/classify", "sequences", `"features":[[0.5,0,0,1,0.1,0.2,0.3]]`},
+		{"clouds", "sequence/embed", "sequences", `"features":[[0.5,0,0,1,0.1,0.2,0.3]]`},
+		{"retrieval", "retrieval/score", "pairs", `"tokens_a":[7],"tokens_b":[8]`},
+	} {
+		c := dial(t, start(t, testOptions(t, x.folder))).initialize(nil)
+		for i, id := range []string{`"x"`, `12345678901234567890`, `[1,{"a":null}]`, ``} {
+			params := "{" + x.fields + "}"
+			if id != "" {
+				params = fmt.Sprintf(`{"id":%s,%s}`, id, x.fields)
+			}
+			var one struct {
+				ID      json.RawMessage
+				Windows []map[string]any
+			}
+			c.call(2*i, x.method, json.RawMessage(params), &one)
+			var many struct {
+				Results []struct{ Result struct{ ID json.RawMessage } }
+			}
+			c.call(2*i+1, x.method, json.RawMessage(fmt.Sprintf(`{%q:[%s]}`, x.many, params)), &many)
+			if string(one.ID) != id || string(many.Results[0].Result.ID) != id || strings.Contains(x.fields, "window") != (one.Windows != nil) {
+				t.Errorf("%s of %s, %s: %s, of many %s", x.method, x.folder, id, one.ID, many.Results[0].Result.ID)
+			}
+			for _, w := range one.Windows {
+				if w["id"] != nil {
+					t.Errorf("a window has the id %v", w["id"])
+				}
+			}
+		}
+		c.refuse(9, x.method, json.RawMessage(fmt.Sprintf(`{"id":1,%q:[]}`, x.many)), codeParams, "id: it belongs into each of "+x.many)
+	}
+}
+
+// TestMemoryOfIDs: a long id counts against the memory of the server as often as it is there.
+func TestMemoryOfIDs(t *testing.T) {
+	for folder, x := range map[string][2]string{
+		"pre": {"sequence/embed", `"tokens":[7]`}, "regression": {"sequence/predict", `"tokens":[7]`}, "tagging": {"sequence/tag", `"tokens":[7]`}, "retrieval": {"retrieval/score", `"tokens_a":[7],"tokens_b":[8]`},
+	} {
+		o := testOptions(t, folder)
+		o.MaxMemory = 150_000
+		c := dial(t, start(t, o)).initialize(nil)
+		c.refuse(1, x[0], json.RawMessage(fmt.Sprintf(`{"id":%q,%s}`, strings.Repeat("x", 100_000), x[1])), codeParams, "the request takes more than the 150000 bytes of --max-memory")
+	}
+}
