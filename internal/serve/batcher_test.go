@@ -87,15 +87,15 @@ func waiting(s *Server) (jobs, tokens, running int) {
 	return b.Waiting, b.Tokens, b.Running
 }
 
+// eventually waits until something is so; what it says otherwise is what is wrong.
 func eventually(t testing.TB, what string, f func() bool) {
 	t.Helper()
-	for range 500 {
-		if f() {
-			return
+	for late := time.Now().Add(patience); !f(); {
+		if time.Now().After(late) {
+			t.Fatal(what)
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	t.Fatal(what)
 }
 
 // TestCancel: a cancelled request is answered at once, its place is free, and a
