@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"os/exec"
@@ -18,51 +17,79 @@ func TestCompletionInShells(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")
 	}
-	const typed = "sftseq versi\t--js\t\nsftseq comple\tpowers\t\nexit\n"
+	// What is typed, and what it makes the shell show before more is typed.
+	typed := [][2]string{
+		{"sftseq versi\t", "on "}, {"--js\t", "on "}, {"\n", `"kernels": "`},
+		{"sftseq comple\t", "tion "}, {"powers\t", "hell "}, {"\n", "Register-ArgumentCompleter -Native -CommandName sftseq"},
+		{"exit\n", "exit"},
+	}
 	for shell, c := range map[string]struct {
 		args  []string
 		setup string
 	}{
-		"bash": {[]string{"--norc", "--noprofile", "-i"}, "source <(sftseq completion bash)\n"},
-		"zsh":  {[]string{"-f", "-i"}, "autoload -Uz compinit && compinit -u -d dump && eval \"$(sftseq completion zsh)\"\n"},
+		"bash": {[]string{"--norc", "--noprofile", "-i"}, "source <(sftseq completion bash)"},
+		"zsh":  {[]string{"-f", "-i"}, "autoload -Uz compinit && compinit -u -d dump && eval \"$(sftseq completion zsh)\""},
 		// The script as a file that zsh finds by itself.
-		"zsh fpath": {[]string{"-f", "-i"}, "mkdir f && sftseq completion zsh >f/_sftseq && fpath=($PWD/f $fpath) && autoload -Uz compinit && compinit -u -d dump\n"},
+		"zsh fpath": {[]string{"-f", "-i"}, "mkdir f && sftseq completion zsh >f/_sftseq && fpath=($PWD/f $fpath) && autoload -Uz compinit && compinit -u -d dump"},
 	} {
 		t.Run(shell, func(t *testing.T) {
 			name, _, _ := strings.Cut(shell, " ")
-			screen := typeInto(t, c.setup+typed, name, c.args...)
-			for _, want := range []string{`"kernels": "`, "Register-ArgumentCompleter -Native -CommandName sftseq"} {
-				if !strings.Contains(screen, want) {
-					t.Errorf("expected %q, found\n%s", want, screen)
-				}
-			}
+			ready := [2]string{c.setup + " && echo rea''dy\n", "ready"} // which stands there twice, as it is typed and as it is printed
+			typeInto(t, append([][2]string{ready}, typed...), name, c.args...)
 		})
 	}
 }
 
-// typeInto runs a shell, types into its terminal, and returns what was on the screen.
-func typeInto(t *testing.T, typed, shell string, args ...string) string {
+// typeInto runs a shell, and types into its terminal: each text when the screen has shown, since the one
+// before, what that is to bring.
+func typeInto(t *testing.T, typed [][2]string, shell string, args ...string) {
 	needCommands(t, shell)
 	program, screen := terminal(t)
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	environment := withProgram(t, "TERM=dumb", "SHELL=/bin/sh")    // which builds it
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // other work may hold the processors
 	defer cancel()
 	c := exec.CommandContext(ctx, shell, args...)
-	c.Dir, c.Env = t.TempDir(), withProgram(t, "TERM=dumb", "SHELL=/bin/sh")
+	c.Dir, c.Env = t.TempDir(), environment
 	c.Stdin, c.Stdout, c.Stderr = program, program, program
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	if err := c.Start(); err != nil {
 		t.Fatal(err)
 	}
 	program.Close()
-	if _, err := screen.WriteString(typed); err != nil {
-		t.Error(err)
+	parts := make(chan string)
+	go func() {
+		defer close(parts)
+		for {
+			part := make([]byte, 4096)
+			n, err := screen.Read(part) // fails when the shell has closed its side
+			if n > 0 {
+				parts <- string(part[:n])
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	all := ""
+	for _, step := range typed {
+		if _, err := screen.WriteString(step[0]); err != nil {
+			t.Error(err)
+		}
+		shown := ""
+		for !strings.Contains(shown, step[1]) {
+			part, more := <-parts
+			if !more {
+				t.Errorf("behind %q: expected %q, found\n%q\nthe whole screen:\n%s", step[0], step[1], shown, all)
+				break
+			}
+			shown, all = shown+part, all+part
+		}
 	}
-	var shown bytes.Buffer
-	shown.ReadFrom(screen) // fails when the shell has closed its side
+	for range parts {
+	}
 	if err := c.Wait(); err != nil {
-		t.Errorf("%v\n%s", err, shown.Bytes())
+		t.Errorf("%v\n%s", err, all)
 	}
-	return shown.String()
 }
 
 // withProgram is an environment in which shells find the program.

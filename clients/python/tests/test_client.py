@@ -250,7 +250,7 @@ class Documents(unittest.TestCase):
                 self.assertEqual(again.wait(60)["version"], 1)
 
     def test_a_model_that_tells_nothing(self):
-        with start("regression") as client, client.open("d", "x") as document, self.assertRaises(TimeoutError):
+        with start("fill_mask") as client, client.open("d", "x") as document, self.assertRaises(TimeoutError):
             document.wait(0.3)
 
 
