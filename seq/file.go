@@ -106,6 +106,9 @@ func (f *File) SetCache(bytes int64) {
 	f.cache = newCache(bytes)
 }
 
+// Name returns the path that the file was opened by.
+func (f *File) Name() string { return f.name }
+
 // Spec returns what the file's sequences are.
 func (f *File) Spec() *Spec { return f.spec }
 

@@ -16,9 +16,9 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// checkpointFile holds all that a resume needs, in one file: it is replaced
+// CheckpointFile holds all that a resume needs, in one file: it is replaced
 // whole or not at all.
-const checkpointFile = "last/checkpoint.safetensors"
+const CheckpointFile = "last/checkpoint.safetensors"
 
 // State is where a training run stands, beside its weights and moments.
 type State struct {
@@ -89,12 +89,12 @@ func (c *Checkpoint) save(dir string, params *Parameters) error {
 	ts := params.tensors(c.weights, "weights/")
 	ts = append(ts, params.tensors(c.moment1, "moment1/")...)
 	ts = append(ts, params.tensors(c.moment2, "moment2/")...)
-	return safetensors.Write(filepath.Join(dir, checkpointFile), ts, map[string]string{runKey: string(text)})
+	return safetensors.Write(filepath.Join(dir, CheckpointFile), ts, map[string]string{runKey: string(text)})
 }
 
 // LoadCheckpoint reads the last checkpoint of a run directory.
 func LoadCheckpoint(dir string) (*Checkpoint, error) {
-	path := filepath.Join(dir, checkpointFile)
+	path := filepath.Join(dir, CheckpointFile)
 	ts, meta, err := safetensors.Read(path)
 	if err != nil {
 		return nil, err
@@ -109,7 +109,7 @@ func LoadCheckpoint(dir string) (*Checkpoint, error) {
 // LoadSharedCheckpoint has rank 0 read the last checkpoint of a run directory and hand it
 // to the others, which need not see the directory.
 func LoadSharedCheckpoint(c Communicator, dir string) (*Checkpoint, error) {
-	path := filepath.Join(dir, checkpointFile)
+	path := filepath.Join(dir, CheckpointFile)
 	var text []byte
 	var found uint64
 	var err error

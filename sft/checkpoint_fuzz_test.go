@@ -47,7 +47,7 @@ func FuzzCheckpoint(f *testing.F) {
 	}
 	f.Add(string(text) + "}")
 	dir := f.TempDir()
-	path := filepath.Join(dir, checkpointFile)
+	path := filepath.Join(dir, CheckpointFile)
 	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
 		f.Fatal(err)
 	}

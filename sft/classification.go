@@ -2,7 +2,6 @@ package sft
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -59,8 +58,10 @@ func (classification) validate(c *Config) error {
 }
 
 func (classification) settings(c *Config, s *Settings) error {
-	if slices.Contains([]string{byR2, byMAE, byMAP, bySpanF1, byIoU}, s.Select) {
-		return fmt.Errorf("select is %q, which the task %s does not measure", s.Select, c.Task)
+	if s.Select != "" {
+		if err := measured(c, s.Select, byAccuracy, byLoss, byMacroF1, byAUC); err != nil {
+			return err
+		}
 	}
 	if n := len(s.ClassWeights); n > 0 && n != c.NumLabels {
 		return fmt.Errorf("%d weights of classes, the model has %d classes", n, c.NumLabels)

@@ -50,7 +50,7 @@ func TestDamagedRun(t *testing.T) {
 			got, err := Load(dir)
 			return err == nil && slices.Equal(got.Weights, m.Weights), err
 		}},
-		{checkpointFile, func() (bool, error) {
+		{CheckpointFile, func() (bool, error) {
 			got, err := LoadCheckpoint(dir)
 			if err != nil {
 				return false, err

@@ -237,7 +237,7 @@ func TestRanksStopUnstored(t *testing.T) {
 	train, val := manyMicroBatches(t, Classification)
 	r := &ranksRun{train: train, val: val, config: trainingConfig(), settings: ranksSettings(), dir: t.TempDir()}
 	ctx, cancel := context.WithCancel(t.Context())
-	last := filepath.Dir(filepath.Join(r.dir, checkpointFile))
+	last := filepath.Dir(filepath.Join(r.dir, CheckpointFile))
 	r.device = onRank1(watched{run: func(p *tensor.Program) error {
 		if !isUpdate(p) || ctx.Err() != nil {
 			return nil
@@ -252,7 +252,7 @@ func TestRanksStopUnstored(t *testing.T) {
 		return t.Context()
 	}
 	for rank, err := range r.run(t, 3) {
-		if err == nil || errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "rank 0: "+filepath.Join(r.dir, checkpointFile)) {
+		if err == nil || errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "rank 0: "+filepath.Join(r.dir, CheckpointFile)) {
 			t.Errorf("rank %d: %v", rank, err)
 		}
 	}

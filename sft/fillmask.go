@@ -1,6 +1,7 @@
 package sft
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -71,11 +72,9 @@ func (fillMask) validate(c *Config) error {
 }
 
 func (fillMask) settings(c *Config, s *Settings) error {
-	switch {
-	case s.Select == "":
-		s.Select = byLoss
-	case s.Select != byLoss:
-		return fmt.Errorf("select is %q, expected %q: the task fill-mask measures nothing else", s.Select, byLoss)
+	s.Select = cmp.Or(s.Select, byLoss)
+	if err := measured(c, s.Select, byLoss); err != nil {
+		return err
 	}
 	switch {
 	case len(s.ClassWeights) > 0:

@@ -38,7 +38,7 @@ func TestDamagedMetrics(t *testing.T) {
 	}
 	tr.Close()
 	path := filepath.Join(dir, metricsFile)
-	log, checkpoint := read(t, path), read(t, filepath.Join(dir, checkpointFile))
+	log, checkpoint := read(t, path), read(t, filepath.Join(dir, CheckpointFile))
 	lines := strings.SplitAfter(log, "\n")
 	if len(lines) < 3 {
 		t.Fatalf("only %q", lines)
@@ -60,7 +60,7 @@ func TestDamagedMetrics(t *testing.T) {
 		if name == "gone" {
 			os.Remove(path)
 		}
-		if err := os.WriteFile(filepath.Join(dir, checkpointFile), []byte(checkpoint), 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, CheckpointFile), []byte(checkpoint), 0o666); err != nil {
 			t.Fatal(err)
 		}
 		warnings := ""

@@ -38,7 +38,7 @@ func Load(dir string) (*Model, error) {
 		return nil, notModel(dir, err)
 	}
 	path := filepath.Join(dir, weightsFile)
-	if _, err := os.Stat(filepath.Join(dir, checkpointFile)); err == nil {
+	if _, err := os.Stat(filepath.Join(dir, CheckpointFile)); err == nil {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 			return nil, fmt.Errorf("%s: a training run that has no model yet: go on with --resume, which writes %s", dir, weightsFile)
 		}

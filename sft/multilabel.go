@@ -1,6 +1,7 @@
 package sft
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 
@@ -45,12 +46,9 @@ func (multiLabel) validate(c *Config) error {
 }
 
 func (multiLabel) settings(c *Config, s *Settings) error {
-	switch s.Select {
-	case "":
-		s.Select = byLoss
-	case byLoss, byMacroF1, byMAP:
-	default:
-		return fmt.Errorf("select is %q, expected %q, %q or %q: in the task %s several labels of a row are right", s.Select, byLoss, byMacroF1, byMAP, c.Task)
+	s.Select = cmp.Or(s.Select, byLoss)
+	if err := measured(c, s.Select, byLoss, byMacroF1, byMAP); err != nil {
+		return err
 	}
 	if n := len(s.ClassWeights); n > 0 && n != c.NumLabels {
 		return fmt.Errorf("%d weights of labels, the model has %d labels", n, c.NumLabels)

@@ -67,7 +67,7 @@ func TestOldInterval(t *testing.T) {
 		m := randomModel(config, 1)
 		c := &Checkpoint{Settings: runSettings(), Config: config, weights: m.Weights, moment1: m.Weights, moment2: m.Weights,
 			State: State{Step: 1, Update: 1, Interval: interval{Examples: 3, Divisor: divisor, Steps: 1}}}
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, checkpointFile)), 0o777); err != nil {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, CheckpointFile)), 0o777); err != nil {
 			t.Fatal(err)
 		}
 		if err := c.save(dir, m.Parameters); err != nil {

@@ -144,7 +144,7 @@ func TestRanks(t *testing.T) {
 
 // TestRanksEmptyCheckpoint: a file of no bytes is a broken checkpoint and not a missing one.
 func TestRanksEmptyCheckpoint(t *testing.T) {
-	path := filepath.Join(t.TempDir(), checkpointFile)
+	path := filepath.Join(t.TempDir(), CheckpointFile)
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, nil, 0o666)); err != nil {
 		t.Fatal(err)
 	}

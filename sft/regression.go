@@ -1,6 +1,7 @@
 package sft
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -92,11 +93,9 @@ func (regression) validate(c *Config) error {
 }
 
 func (regression) settings(c *Config, s *Settings) error {
-	switch {
-	case s.Select == "":
-		s.Select = byLoss
-	case s.Select != byLoss && s.Select != byR2 && s.Select != byMAE:
-		return fmt.Errorf("select is %q, expected %q, %q or %q: the task %s has no classes", s.Select, byLoss, byR2, byMAE, c.Task)
+	s.Select = cmp.Or(s.Select, byLoss)
+	if err := measured(c, s.Select, byLoss, byR2, byMAE); err != nil {
+		return err
 	}
 	if len(s.ClassWeights) > 0 {
 		return fmt.Errorf("weights of classes, expected none: the task %s has no classes", c.Task)

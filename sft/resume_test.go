@@ -146,7 +146,7 @@ func TestResume(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				before, saved := os.ReadFile(filepath.Join(dir, checkpointFile))
+				before, saved := os.ReadFile(filepath.Join(dir, CheckpointFile))
 				err = tr.Run(ctx)
 				cancel()
 				tr.Close()
@@ -178,7 +178,7 @@ func TestResume(t *testing.T) {
 // kill puts a run directory back to an older checkpoint.
 func kill(t *testing.T, dir string, checkpoint []byte) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, checkpointFile), checkpoint, 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, CheckpointFile), checkpoint, 0o666); err != nil {
 		t.Fatal(err)
 	}
 	log, err := os.OpenFile(filepath.Join(dir, metricsFile), os.O_APPEND|os.O_WRONLY, 0)

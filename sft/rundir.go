@@ -13,7 +13,7 @@ import (
 // openRunDirectory makes a run directory, or takes one over: no other program
 // may train in it, and what a killed one left half-written is removed.
 func openRunDirectory(dir string) (*flock.Flock, error) {
-	last := filepath.Dir(filepath.Join(dir, checkpointFile))
+	last := filepath.Dir(filepath.Join(dir, CheckpointFile))
 	if err := os.MkdirAll(last, 0o777); err != nil {
 		return nil, err
 	}
@@ -25,7 +25,7 @@ func openRunDirectory(dir string) (*flock.Flock, error) {
 	if !ok {
 		return nil, fmt.Errorf("%s: another program is training in this directory", dir)
 	}
-	for _, name := range []string{configFile, weightsFile, checkpointFile, metricsFile} {
+	for _, name := range []string{configFile, weightsFile, CheckpointFile, metricsFile} {
 		if err := atomicfile.Clean(filepath.Join(dir, name)); err != nil {
 			return nil, err
 		}

@@ -2,6 +2,8 @@ package sft
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/sftseq/sftseq/seq"
 )
@@ -21,6 +23,30 @@ const (
 
 // Selections are the values of Settings.Select.
 var Selections = []string{byAccuracy, byLoss, byMacroF1, byAUC, byR2, byMAE, byMAP, bySpanF1, byIoU}
+
+// measures are what they stand for.
+var measures = map[string]string{
+	byAccuracy: "the part that is told right", byLoss: "the mean loss", byMacroF1: "the mean F1 of the classes, labels or tags",
+	byAUC: "the area under the ROC curve", byR2: "the coefficient of determination R²", byMAE: "the mean absolute error",
+	byMAP: "the mean average precision of the labels", bySpanF1: "the F1 of spans", byIoU: "the mean intersection over union of parts",
+}
+
+// DescribeSelections lists some of [Selections] with what they stand for.
+func DescribeSelections(names []string) string {
+	var out []string
+	for _, by := range names {
+		out = append(out, fmt.Sprintf("%s (%s)", by, measures[by]))
+	}
+	return strings.Join(out, ", ")
+}
+
+// measured refuses to select by what a task does not measure, as it measures some.
+func measured(c *Config, by string, some ...string) error {
+	if slices.Contains(some, by) {
+		return nil
+	}
+	return fmt.Errorf("select is %q, %s, which the task %s does not measure: expected one of %s", by, measures[by], c.Task, DescribeSelections(some))
+}
 
 // value is the number of an evaluation that a model is selected by.
 func (r *EvaluationReport) value() float64 {

@@ -51,18 +51,21 @@ func (tagging) settings(c *Config, s *Settings) error {
 			s.Select = bySpanF1
 		}
 	}
-	switch s.Select {
-	case byAccuracy, byLoss, byMacroF1:
-	case bySpanF1:
-		if c.Featured() {
-			return fmt.Errorf("select is %q: tokens with features have no order, and make no spans", bySpanF1)
-		}
-	case byIoU:
-		if !parts {
-			return fmt.Errorf("select is %q: expected tokens with features, whose tags are all called CATEGORY/PART", byIoU)
-		}
-	default:
-		return fmt.Errorf("select is %q, expected %s, %s, %s, %s or %s for the task %s", s.Select, byAccuracy, byLoss, byMacroF1, bySpanF1, byIoU, c.Task)
+	some := []string{byAccuracy, byLoss, byMacroF1}
+	switch {
+	case parts:
+		some = append(some, byIoU)
+	case s.Select == byIoU:
+		return fmt.Errorf("select is %q: expected tokens with features, whose tags are all called CATEGORY/PART", byIoU)
+	}
+	switch {
+	case !c.Featured():
+		some = append(some, bySpanF1)
+	case s.Select == bySpanF1:
+		return fmt.Errorf("select is %q: tokens with features have no order, and make no spans", bySpanF1)
+	}
+	if err := measured(c, s.Select, some...); err != nil {
+		return err
 	}
 	if n := len(s.ClassWeights); n > 0 && n != c.NumLabels {
 		return fmt.Errorf("%d weights of classes, the model has %d tags", n, c.NumLabels)
@@ -255,7 +258,7 @@ func (p *packed) weigh(losses []float32, weight []float64) {
 var errNoTags = errors.New("no token has a label")
 
 // checkTags reports a split of which no token has a label.
-func checkTags(c *Config, split string, f *seq.File) error {
+func checkTags(c *Config, f *seq.File) error {
 	if !c.Tags() {
 		return nil
 	}
@@ -268,5 +271,5 @@ func checkTags(c *Config, split string, f *seq.File) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("%s split: %w in its %d rows", split, errNoTags, f.Len())
+	return fmt.Errorf("%s: %w in its %d rows", f.Name(), errNoTags, f.Len())
 }

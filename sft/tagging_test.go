@@ -187,7 +187,7 @@ func TestTaggingRefusals(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}
-	for want, s := range map[string]Settings{`select is "auc", expected accuracy, loss, macro-f1, span-f1 or iou`: {Select: byAUC}, "2 weights of classes": {ClassWeights: []float64{1, 2}}} {
+	for want, s := range map[string]Settings{`F1 of the classes, labels or tags), span-f1 (the F1 of spans)`: {Select: byAUC}, "2 weights of classes": {ClassWeights: []float64{1, 2}}} {
 		if err := c.objective().settings(c, &s); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
@@ -207,7 +207,7 @@ func TestTaggingRefusals(t *testing.T) {
 	train, val := unlabelledTokens(t)
 	for _, f := range [][2]*seq.File{{train, val}, {val, train}} {
 		_, err := NewTrainer(NewModel(ofTask(tinyConfig(), Tagging), 1), runSettings(), cpu.New(1), f[0], f[1], nil, options(t.TempDir(), nil))
-		if err == nil || !strings.Contains(err.Error(), "split: no token has a label in its 3 rows") {
+		if err == nil || !strings.Contains(err.Error(), ".arrow: no token has a label in its 3 rows") {
 			t.Error(err)
 		}
 	}

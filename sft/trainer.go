@@ -95,8 +95,8 @@ func newTrainer(m *Model, s Settings, device Device, train, val *seq.File, from 
 	if train.Len() == 0 || val.Len() == 0 {
 		return nil, errors.New("the training and the validation split need at least one row each")
 	}
-	for split, f := range map[string]*seq.File{"training": train, "validation": val} {
-		if err := cmp.Or(checkLengths(m.Config, split, f), checkTags(m.Config, split, f)); err != nil {
+	for _, f := range []*seq.File{train, val} {
+		if err := cmp.Or(checkLengths(m.Config, f), checkTags(m.Config, f)); err != nil {
 			return nil, err
 		}
 	}
@@ -216,15 +216,26 @@ func (t *Trainer) tellMovedEnd(before *Settings) {
 // Warning is observed where a run can go on but a person should know.
 type Warning string
 
+// LengthError is of a file with a sequence that is longer than the model accepts.
+type LengthError struct {
+	File                 string
+	Row, Tokens, Longest int
+	Key                  string // of the configuration, which says the longest
+}
+
+func (e *LengthError) Error() string {
+	return fmt.Sprintf("%s: row %d has %d tokens in one sequence, the model accepts at most %d (%s)", e.File, e.Row, e.Tokens, e.Longest, e.Key)
+}
+
 // checkLengths compares the data with the longest sequence that the model
 // accepts, before training comes to the row.
-func checkLengths(c *Config, split string, f *seq.File) error {
-	longest := c.MaxLength
-	if w := c.InputWindow; w != nil {
-		longest = min(longest, w.Length)
+func checkLengths(c *Config, f *seq.File) error {
+	longest, key := c.MaxLength, "max_position_embeddings"
+	if w := c.InputWindow; w != nil && w.Length < longest {
+		longest, key = w.Length, "input_window"
 	}
 	if row, n := f.Longest(); n > longest {
-		return fmt.Errorf("%s split: row %d has %d tokens in one sequence, the model accepts at most %d", split, row, n, longest)
+		return &LengthError{f.Name(), row, n, longest, key}
 	}
 	return nil
 }

@@ -292,7 +292,7 @@ func TestLongSequence(t *testing.T) {
 			if err == nil {
 				tr.Close()
 			}
-			if want := fmt.Sprintf("training split: row %d has %d tokens in one sequence, the model accepts at most %d", row, longest, most); (err == nil) != ok || err != nil && err.Error() != want {
+			if want := fmt.Sprintf("%s: row %d has %d tokens in one sequence, the model accepts at most %d (max_position_embeddings)", train.Name(), row, longest, most); (err == nil) != ok || err != nil && err.Error() != want {
 				t.Errorf("%s, at most %d of %d tokens: %v", task, most, longest, err)
 			}
 		}
@@ -379,7 +379,7 @@ func TestAnotherHasTrained(t *testing.T) {
 	if err := errors.Join(first.Run(context.Background()), first.Close()); err != nil {
 		t.Fatal(err)
 	}
-	ended, err := os.ReadFile(filepath.Join(o.Dir, checkpointFile))
+	ended, err := os.ReadFile(filepath.Join(o.Dir, CheckpointFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -388,7 +388,7 @@ func TestAnotherHasTrained(t *testing.T) {
 			tr.Close()
 			t.Errorf("%s: no error", what)
 		}
-		if now, err := os.ReadFile(filepath.Join(o.Dir, checkpointFile)); err != nil || !bytes.Equal(now, ended) {
+		if now, err := os.ReadFile(filepath.Join(o.Dir, CheckpointFile)); err != nil || !bytes.Equal(now, ended) {
 			t.Errorf("%s: the run that has ended is overwritten, %v", what, err)
 		}
 	}

@@ -160,17 +160,17 @@ func TestTagging(t *testing.T) {
 	}
 
 	for want, args := range map[string][]string{
-		"--output FILE.bed writes spans":                        {"predict", "--model", model, "--input", in("a.jsonl"), "--text", "text", "--format", "bed"},
-		"its task is classification":                            {"eval", "--model", model, "--data", in("classes")},
-		"--select loss: the run was started with another value": {"train", "custom", "--data", in("words"), "--out", in("accurate"), "--resume", "--select", "loss"},
-		`select is "auc", expected accuracy, loss`:              {"train", "custom", "--data", in("words"), "--select", "auc", "--out", in("no")},
-		"expected one label of each row":                        {"data", "baselines", "--data", in("words")},
-		"--tags and --spans exclude each other":                 convert("--text", "text", "--tags", "a", "--spans", "spans"),
-		"--spans excludes --label":                              convert("--text", "text", "--label", "a", "--spans", "spans"),
-		"--types needs --intervals":                             convert("--text", "text", "--spans", "spans", "--types", "a"),
-		"--spans is of text":                                    convert("--tokens", "text", "--vocab", "9", "--spans", "spans"),
-		"its tokens stand in a text is not known":               convert("--text", "text", "--spans", "spans", "--tokenizer", "ids:9"),
-		"which overlap":                                         convert("--text", "text", "--spans", "spans", "--tokenizer", "dna:3"),
+		"--output FILE.bed writes spans":                 {"predict", "--model", model, "--input", in("a.jsonl"), "--text", "text", "--format", "bed"},
+		"its task is classification":                     {"eval", "--model", model, "--data", in("classes")},
+		"--select loss: the run was started otherwise (": {"train", "custom", "--data", in("words"), "--out", in("accurate"), "--resume", "--select", "loss"},
+		`select is "auc", the area under the ROC curve, which the task tagging does not measure: expected one of accuracy (the part that is told right), loss (`: {"train", "custom", "--data", in("words"), "--select", "auc", "--out", in("no")},
+		"expected one label of each row":          {"data", "baselines", "--data", in("words")},
+		"--tags and --spans exclude each other":   convert("--text", "text", "--tags", "a", "--spans", "spans"),
+		"--spans excludes --label":                convert("--text", "text", "--label", "a", "--spans", "spans"),
+		"--types needs --intervals":               convert("--text", "text", "--spans", "spans", "--types", "a"),
+		"--spans is of text":                      convert("--tokens", "text", "--vocab", "9", "--spans", "spans"),
+		"its tokens stand in a text is not known": convert("--text", "text", "--spans", "spans", "--tokenizer", "ids:9"),
+		"which overlap":                           convert("--text", "text", "--spans", "spans", "--tokenizer", "dna:3"),
 	} {
 		if status, _, errs := program(strings.NewReader(""), args...); status == 0 || !strings.Contains(errs, want) {
 			t.Errorf("%q: status %d, %s, want %s", args, status, errs, want)

@@ -281,6 +281,9 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 	r.trainer, err = sft.NewTrainer(model, settings, r.device, train, val, from, sft.Options{
 		Dir: r.dir, Memory: memoryOn(c, r.device, memory), SaveEvery: c.Duration("save-every"), StopAt: c.Int("stop-at"), Data: data.fingerprint, Observe: r.observe, Communicator: communicator(c),
 	})
+	if long := (*sft.LengthError)(nil); errors.As(err, &long) {
+		return fmt.Errorf("%w: --max-length %d accepts it, --input-window %d reads the beginning of longer rows", err, long.Tokens, long.Longest)
+	}
 	if err != nil {
 		return err
 	}

@@ -354,7 +354,8 @@ func resumeSettings(c *cli.Context, settings *sft.Settings, from *sft.Checkpoint
 			return err
 		}
 		if !provenance.Same(s, stored) || !provenance.Same(&m, from.Config) {
-			return fmt.Errorf("--%s %v: the run was started with another value, and a resumed run cannot change it", name, c.Value(name))
+			was := strings.Join(slices.DeleteFunc([]string{provenance.Changed(stored, s), provenance.Changed(from.Config, &m)}, func(text string) bool { return text == "" }), ", ")
+			return fmt.Errorf("--%s %v: the run was started otherwise (%s), and a resumed run cannot change it: leave the flag out, or begin another run with another --out", name, c.Value(name), was)
 		}
 	}
 	end := *settings

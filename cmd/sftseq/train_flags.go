@@ -149,7 +149,7 @@ func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config)
 		}
 	case name == "select":
 		if s.Select = c.String(name); !slices.Contains(sft.Selections, s.Select) {
-			return usage(c, "--select %q, expected one of %s", s.Select, strings.Join(sft.Selections, ", "))
+			return usage(c, "--select %q, expected one of %s", s.Select, sft.DescribeSelections(sft.Selections))
 		}
 		s.Select = selection(s.Select, m.Task)
 	case name == "point-scale":

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/sftseq/sftseq/sft"
 )
@@ -23,7 +24,7 @@ func Found(dir string, from *sft.Checkpoint, err error, resume, must bool) (*sft
 	case err == nil && !resume:
 		return nil, fmt.Errorf("%s holds a run already: go on with --resume, or choose another --out", dir)
 	case errors.Is(err, os.ErrNotExist) && resume && must:
-		return nil, fmt.Errorf("%s holds no run to resume: %w", dir, err)
+		return nil, fmt.Errorf("%s holds no run to resume: expected its %s, found none (--out is the directory of the run%s; without --resume one begins there)", dir, sft.CheckpointFile, besides(dir))
 	case errors.Is(err, os.ErrNotExist):
 		for _, name := range []string{"config.json", "model.safetensors", "metrics.jsonl"} {
 			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
@@ -35,6 +36,46 @@ func Found(dir string, from *sft.Checkpoint, err error, resume, must bool) (*sft
 		return nil, fmt.Errorf("%s holds something else: %w", dir, err)
 	}
 	return from, err
+}
+
+// mostBesides is how many other runs an error names.
+const mostBesides = 5
+
+// besides are the runs that are in the directory, or next to it.
+func besides(dir string) string {
+	var found []string
+	for _, folder := range []string{dir, filepath.Dir(filepath.Clean(dir))} {
+		entries, err := os.ReadDir(folder)
+		if err != nil { // there may be no such directory
+			continue
+		}
+		for _, entry := range entries {
+			run := filepath.Join(folder, entry.Name())
+			if _, err := os.Stat(filepath.Join(run, filepath.FromSlash(sft.CheckpointFile))); err == nil {
+				found = append(found, run)
+			}
+		}
+	}
+	if len(found) == 0 {
+		return ""
+	}
+	more := ""
+	if n := len(found) - mostBesides; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Sprintf(", such as %s%s", strings.Join(found[:min(len(found), mostBesides)], ", "), more)
+}
+
+// Changed are the entries that a run began with and that settings or a configuration have otherwise, such
+// as "learning_rate was 0.001".
+func Changed(was, is any) string {
+	out, mine, other := []string(nil), fields(was), fields(is)
+	for _, key := range slices.Sorted(maps.Keys(union(mine, other))) {
+		if x := mine[key]; !bytes.Equal(x, other[key]) {
+			out = append(out, fmt.Sprintf("%s was %s", key, cmp.Or(string(x), "not set")))
+		}
+	}
+	return strings.Join(out, ", ")
 }
 
 // Ended reports whether a run has made its last step, or ended before by --patience, and
@@ -72,25 +113,32 @@ func Differences(begun *sft.Checkpoint, was, settings sft.Settings, config sft.C
 
 // differences are the entries of an object that another has otherwise or lacks.
 func differences(a, b any) (out []string) {
-	fields := func(x any) (m map[string]json.RawMessage) {
-		text, err := json.Marshal(x)
-		if err == nil {
-			err = json.Unmarshal(text, &m)
-		}
-		if err != nil {
-			panic(err) // both are settings or configurations, which have been read or will be written
-		}
-		return m
-	}
 	mine, other := fields(a), fields(b)
-	keys := maps.Clone(mine)
-	maps.Copy(keys, other)
-	for _, key := range slices.Sorted(maps.Keys(keys)) {
+	for _, key := range slices.Sorted(maps.Keys(union(mine, other))) {
 		if x, y := mine[key], other[key]; !bytes.Equal(x, y) {
 			out = append(out, fmt.Sprintf("%s %s, not %s", key, cmp.Or(string(x), "nothing"), cmp.Or(string(y), "nothing")))
 		}
 	}
 	return out
+}
+
+// fields are those of settings or of a configuration, as they are stored.
+func fields(x any) (m map[string]json.RawMessage) {
+	text, err := json.Marshal(x)
+	if err == nil {
+		err = json.Unmarshal(text, &m)
+	}
+	if err != nil {
+		panic(err) // it has been read or will be written
+	}
+	return m
+}
+
+// union has the keys of both.
+func union(a, b map[string]json.RawMessage) map[string]json.RawMessage {
+	keys := maps.Clone(a)
+	maps.Copy(keys, b)
+	return keys
 }
 
 // Same compares values as they are stored.

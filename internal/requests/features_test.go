@@ -141,9 +141,9 @@ func TestMoleculesOfLines(t *testing.T) {
 		t.Fatalf("%+v, %+v", r, r.Failure)
 	}
 	for line, want := range map[string]string{
-		`{"smiles":"CX"}`:                                "f:3: smiles: sign 2: expected an atom, such as C, c or [Na+], found 'X'",
-		`{"smiles":["C"]}`:                               "f:3: smiles: expected a string, found",
-		`{"smiles":null}`:                                "f:3: expected features, a list of",
+		`{"smiles":"CX"}`:  "f:3: smiles: sign 2: expected an atom, such as C, c or [Na+], found 'X'",
+		`{"smiles":["C"]}`: "f:3: smiles: expected a string, found",
+		`{"smiles":null}`:  "f:3: expected features, a list of",
 		`{"smiles":"` + strings.Repeat("C", 4001) + `"}`: "f:3: smiles: a molecule of 4001 atoms: expected at most 4000",
 	} {
 		if r := p.Parse([]byte(line), 3, nil); r.Failure == nil || !strings.HasPrefix(r.Failure.Message, want) || r.Features != nil {
