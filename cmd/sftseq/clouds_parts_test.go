@@ -32,6 +32,7 @@ func TestCloudParts(t *testing.T) {
 	if status != 0 || !strings.Contains(errs, "validation token accuracy") || !strings.Contains(out+errs, "selected by iou") {
 		t.Fatalf("status %d\n%s\n%s", status, out, errs)
 	}
+	checkSimple(t, out, model, data, simpleTagsLine)
 	var val tagsResult
 	if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--split", "val", "--device", "cpu", "--json")), &val); err != nil {
 		t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"math"
 	"os"
 	"slices"
 
@@ -131,12 +130,11 @@ func frequenciesOf(path string) []float64 {
 func (r *labelsResult) measure(ctx context.Context, e *evaluation.Evaluation, in *seq.Reader, frequencies []float64, done func(int64)) error {
 	config, seen := e.Scorer.Config(), e.Seen
 	tally, simple := metrics.NewMultiLabel(config.NumLabels), metrics.NewMultiLabel(config.NumLabels)
-	always := make([]float32, config.NumLabels)
-	for i, f := range frequencies {
-		always[i] = float32(max(-40, min(40, math.Log(f/(1-f)))))
-	}
+	always := logitsOf(frequencies)
 	e.Measure, e.Seen = evaluation.Labels{MultiLabel: tally}, func(x *seq.Example, length int, logits []float32) {
-		simple.Add(always, x.Labels)
+		if frequencies != nil {
+			simple.Add(always, x.Labels)
+		}
 		if seen != nil {
 			seen(x, length, logits)
 		}
@@ -147,11 +145,7 @@ func (r *labelsResult) measure(ctx context.Context, e *evaluation.Evaluation, in
 	if err := r.report(config, tally, e.Name); err != nil || frequencies == nil {
 		return err
 	}
-	half := make([]float64, config.NumLabels)
-	for i := range half {
-		half[i] = metrics.DefaultThreshold
-	}
-	r.simple = simple.Report(half)
+	r.simple = simple.Report(halves(config.NumLabels))
 	r.Frequencies = &labelsBaseline{r.simple.MicroF1, r.simple.MacroF1, r.simple.MeanAveragePrecision, r.simple.ExactMatch}
 	return nil
 }

@@ -56,6 +56,9 @@ func TestMultiLabel(t *testing.T) {
 	must("", "data", "convert", "--from", csv, "--to", data, "--text", "sequence", "--label", "topics", "--label-separator", "|", "--id", "name", "--tokenizer", "byte", "--split", "0.6,0.2,0.2")
 	if said := must("", "train", "custom", "--data", data, "--out", model, "--steps", "150", "--eval-every", "50", "--select", "macro-f1", "--class-weights", "balanced", "--device", "cpu"); !strings.Contains(said, "validation macro F1 ") || !strings.Contains(said, "selected by macro-f1 ") || strings.Contains(said, "accuracy") {
 		t.Errorf("train: %s", said)
+	} else {
+		checkSimple(t, said, model, data, simpleLabelsLine)
+		checkSimpleLoss(t, said, frequencyLoss(t, data))
 	}
 	c, err := sft.ReadConfig(filepath.Join(model, "config.json"))
 	if err != nil || len(c.Thresholds) != 3 {

@@ -29,6 +29,9 @@ func TestRegression(t *testing.T) {
 	must("", "data", "convert", "--from", csv, "--to", data, "--text", "sequence", "--numbers", "count,length", "--tokenizer", "dna:1", "--split", "0.6,0.2,0.2")
 	if said := must("", "train", "custom", "--data", data, "--out", model, "--steps", "60", "--eval-every", "30", "--device", "cpu"); !strings.Contains(said, "validation R² ") || !strings.Contains(said, "validation loss ") || strings.Contains(said, "accuracy") {
 		t.Errorf("train: %s", said)
+	} else {
+		checkSimple(t, said, model, data, simpleNumbersLine)
+		checkSimpleLoss(t, said, meanLoss(t, data))
 	}
 
 	var line struct {

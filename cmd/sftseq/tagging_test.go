@@ -73,6 +73,8 @@ func TestTagging(t *testing.T) {
 	model := in("model")
 	if said := must("", "train", "custom", "--data", in("words"), "--out", model, "--epochs", "5", "--device", "cpu", "--class-weights", "balanced"); !strings.Contains(said, "validation token accuracy") || !strings.Contains(said, "selected by span-f1") {
 		t.Errorf("train: %s", said)
+	} else {
+		checkSimple(t, said, model, in("words"), simpleTagsLine)
 	}
 	var result tagsResult
 	if err := json.Unmarshal([]byte(must("", "eval", "--model", model, "--data", in("words"), "--json")), &result); err != nil || result.Spans.F1 < 0.9 || len(result.ByType) != 2 ||

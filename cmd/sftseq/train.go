@@ -127,12 +127,12 @@ type trainRun struct {
 	progress  *trainProgress
 	events    *trainEvents // nil without --tensorboard
 	out       io.Writer
-	resume    string           // the command that goes on with it
-	under     string           // what a launcher has to do with that, where there is one
-	reproduce string           // the command that repeats it
+	resume    string // the command that goes on with it
+	under     string // what a launcher has to do with that, where there is one
+	reproduce string // the command that repeats it
+	set       *seq.Dataset
 	baseline  *baseline.Result // of the validation split; nil where its conversion measured none
-	predicts  bool             // numbers or several labels, and no class
-	classes   bool             // of rows
+	config    *sft.Config      // of the model
 	kernels   string           // what it began with; "" of a run that older versions began
 }
 
@@ -264,8 +264,7 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 	if err != nil {
 		return err
 	}
-	r.opened, r.predicts = append(r.opened, train), config.Predicts() || config.LabelsHold()
-	r.classes = config.Answers()
+	r.opened, r.set, r.config = append(r.opened, train), data.set, config
 	val, err := config.OpenSplit(data.set, "val")
 	if err != nil {
 		return fmt.Errorf("what a run is judged by: %w (of your own data, sftseq data convert takes some: see --split and --val-part)", err)
@@ -363,7 +362,7 @@ func checkpointOf(c *cli.Context, dir string) (*sft.Checkpoint, error) {
 // the accuracy where a row has a class, otherwise what the kept model was selected by.
 func (r *trainRun) compared() (by string, value float64) {
 	s := r.trainer.State()
-	if by := r.trainer.Settings().Select; by != "" && !r.classes {
+	if by := r.trainer.Settings().Select; by != "" && !r.config.Answers() {
 		return by, s.Selected
 	}
 	return "accuracy", s.Best
@@ -373,7 +372,10 @@ func (r *trainRun) compared() (by string, value float64) {
 func (r *trainRun) run(c *cli.Context) error {
 	err := r.trainer.Run(c.Context)
 	r.progress.finish()
-	s := r.trainer.State()
+	s, simple := r.trainer.State(), ""
+	if err == nil && r.trainer.Finished() {
+		simple = r.simple(c)
+	}
 	if err = errors.Join(err, r.close(c)); err != nil {
 		if errors.Is(err, context.Canceled) {
 			return fmt.Errorf("stopped at step %d, the checkpoint is stored; %s", s.Step, r.goOn())
@@ -392,7 +394,7 @@ func (r *trainRun) run(c *cli.Context) error {
 		selected = fmt.Sprintf(", selected by %s %.4f", by, s.Selected)
 	}
 	reached := fmt.Sprintf("accuracy %.2f%%", 100*s.Best)
-	if r.predicts {
+	if r.config.Predicts() || r.config.LabelsHold() {
 		reached = fmt.Sprintf("loss %.4f", s.BestLoss)
 	}
 	if f := r.progress.frequencies; f > 0 {
@@ -402,8 +404,8 @@ func (r *trainRun) run(c *cli.Context) error {
 	if text := describeBest(s, r.trainer.Settings().Patience > 0); text != "" {
 		fmt.Fprintln(r.out, text)
 	}
-	if r.baseline != nil {
-		fmt.Fprintf(r.out, "simple models reach there: %s\n", r.baseline)
+	if simple != "" {
+		fmt.Fprintf(r.out, "simple models reach there: %s\n", simple)
 	}
 	fmt.Fprintln(r.out, describeKernels(r.kernels, r.trainer.Kernels()))
 	fmt.Fprintf(r.out, "repeat with: %s\n", r.reproduce)

@@ -39,6 +39,22 @@ func TestParseTarget(t *testing.T) {
 	}
 }
 
+// TestEnvironment: no setting of a user changes what is compiled, be it a variable or a default that
+// go env -w has written.
+func TestEnvironment(t *testing.T) {
+	defaults := filepath.Join(t.TempDir(), "env")
+	if err := os.WriteFile(defaults, []byte("GOFLAGS=-tags=other\nCGO_CFLAGS=-O0\nGOEXPERIMENT=synctest\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GOENV", defaults)
+	t.Setenv("GOAMD64", "v3")
+	names := []string{"GOFLAGS", "CGO_CFLAGS", "GOEXPERIMENT", "GOAMD64"}
+	out, err := target{system: "linux", processor: "amd64"}.goCommand(t.Context(), t.TempDir(), append([]string{"env"}, names...)...)
+	if want := "\n-O2 -g\n\nv1\n"; err != nil || string(out) != want { // -O2 -g is what Go has by itself
+		t.Errorf("%q, %v, expected %q", out, err, want)
+	}
+}
+
 // TestArchives builds for this machine, twice and in two folders, and for Windows.
 func TestArchives(t *testing.T) {
 	if testing.Short() {

@@ -52,13 +52,14 @@ func (t target) executable(name string) string {
 }
 
 // environment is that of Go's command. What a user may have set to change the code that is
-// compiled is set to what releases have.
+// compiled is set to what releases have. Without a file of defaults (go env -w) an empty variable is
+// empty: it would be what the file says.
 func (t target) environment() []string {
 	cgo := "CGO_ENABLED=0"
 	if t.vulkan {
 		cgo = "CGO_ENABLED=1"
 	}
-	return append(os.Environ(), "GOOS="+t.system, "GOARCH="+t.processor, cgo,
+	return append(os.Environ(), "GOOS="+t.system, "GOARCH="+t.processor, cgo, "GOENV=off",
 		"GOFLAGS=", "GOEXPERIMENT=", "GOWORK=off", "GOAMD64=v1", "GOARM64=v8.0", "GOFIPS140=off",
 		"CGO_CFLAGS=", "CGO_CPPFLAGS=", "CGO_LDFLAGS=")
 }

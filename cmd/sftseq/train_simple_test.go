@@ -1,0 +1,115 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// checkSimple compares what training has said of simple models with what eval measures on the same split,
+// from which want makes the line; a loss that eval does not print is left out of both.
+func checkSimple[R any](t *testing.T, said, model, data string, want func(r *R) string) {
+	t.Helper()
+	r := new(R)
+	if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--split", "val", "--device", "cpu", "--json")), r); err != nil {
+		t.Fatal(err)
+	}
+	_, line, _ := strings.Cut(said, "simple models reach there: ")
+	line, _, _ = strings.Cut(line, "\n")
+	if found, expected := loss.ReplaceAllString(line, ""), want(r); found != expected {
+		t.Errorf("%q, expected %q in\n%s", found, expected, said)
+	}
+}
+
+// loss is that of a simple model.
+var loss = regexp.MustCompile(` loss ([0-9.]+)`)
+
+// checkSimpleLoss compares the loss of the first simple model with one that was counted anew.
+func checkSimpleLoss(t *testing.T, said string, want float64) {
+	t.Helper()
+	_, line, _ := strings.Cut(said, "simple models reach there: ")
+	if found := loss.FindStringSubmatch(line); found == nil || found[1] != fmt.Sprintf("%.4f", want) {
+		t.Errorf("%q, expected a loss of %.4f in\n%s", found, want, said)
+	}
+}
+
+// meanLoss is the smooth L1 loss of the mean of the training split on the validation split.
+func meanLoss(t *testing.T, data string) (sum float64) {
+	t.Helper()
+	set, err := seq.OpenDataset(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := set.Open("val")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	train := set.Manifest.Splits["train"].Numbers
+	for i := range f.Len() {
+		x, err := f.Example(i)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, y := range x.Numbers {
+			d := math.Abs(float64(y)-train[k].Mean) / train[k].Deviation
+			each := d * d / 2
+			if d > 1 {
+				each = d - 0.5
+			}
+			sum += each / float64(f.Len()*len(train))
+		}
+	}
+	return sum
+}
+
+// frequencyLoss is the cross-entropy of the frequencies of the training split on the validation split.
+func frequencyLoss(t *testing.T, data string) (sum float64) {
+	t.Helper()
+	set, err := seq.OpenDataset(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	train, val := set.Manifest.Splits["train"], set.Manifest.Splits["val"]
+	for _, name := range set.Manifest.LabelNames {
+		f, p := float64(train.Labels[name])/float64(train.Rows), float64(val.Labels[name])/float64(val.Rows)
+		sum -= (p*math.Log(f) + (1-p)*math.Log(1-f)) / float64(len(set.Manifest.LabelNames))
+	}
+	return sum
+}
+
+// simpleNumbersLine is the line of the mean of the training split and of a linear model.
+func simpleNumbersLine(r *numbersResult) string {
+	mean, linear := 0.0, 0.0
+	for _, n := range r.Numbers {
+		mean += *n.Mean.R2 / float64(len(r.Numbers))
+		linear += *n.Linear.R2 / float64(len(r.Numbers))
+	}
+	return fmt.Sprintf("mean of the training split R² %.4f, bag of tokens, ridge regression R² %.4f", mean, linear)
+}
+
+// simpleLabelsLine is that of the frequencies of labels.
+func simpleLabelsLine(r *labelsResult) string {
+	return fmt.Sprintf("frequencies of the labels macro F1 %s mean average precision %s", defined(r.Frequencies.MacroF1), defined(r.Frequencies.MeanAveragePrecision))
+}
+
+// simpleTagsLine is that of the most frequent tags.
+func simpleTagsLine(r *tagsResult) string {
+	var out []string
+	for _, b := range r.Baselines {
+		text := fmt.Sprintf("%s %.2f%% macro F1 %.4f", b.Name, 100*b.Accuracy, b.MacroF1)
+		if b.SpanF1 != nil {
+			text += fmt.Sprintf(" span F1 %.4f", *b.SpanF1)
+		}
+		if b.InstanceIoU != nil {
+			text += fmt.Sprintf(" instance IoU %.4f", *b.InstanceIoU)
+		}
+		out = append(out, text)
+	}
+	return strings.Join(out, ", ")
+}
