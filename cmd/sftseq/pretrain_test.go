@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/sft"
 )
 
 // smallPretraining are the flags of a run of moments.
@@ -101,6 +103,20 @@ func TestPretrain(t *testing.T) {
 	if text, err := os.ReadFile(page); err != nil || !strings.Contains(string(text), "the best in loss") {
 		t.Errorf("the report has no best loss, %v", err)
 	}
+	var bits float64
+	for _, v := range validations(t, whole) {
+		if v.Best {
+			bits = *v.BitsPerToken
+		}
+	}
+	if text := readText(t, page); !strings.Contains(text, fmt.Sprintf(", %.4f bits per masked token", bits)) {
+		t.Error("the report of pretraining does not say the bits of a masked token")
+	}
+	told := fmt.Sprintf("The run began from the model in %s, which told masked tokens with %.4f bits each in its validation (step ", whole, bits)
+	writeReport(t, page, filepath.Join(runs, "labelled"))
+	if text := readText(t, page); !strings.Contains(text, told) {
+		t.Errorf("the report lacks %q", told)
+	}
 	refuse(t, exitError, "expected a data set directory", "", "eval", "--model", whole, "--data", filepath.Join(data, "test.arrow"))
 	refuse(t, exitError, "was trained without labels (sftseq pretrain)", `{"text":"1"}`, "predict", "--model", whole)
 	refuse(t, exitError, "expected one of sftseq pretrain", `{"text":"1"}`, "predict", "--fill", "--model", goldenPath("pre"))
@@ -146,4 +162,14 @@ func TestPretrainRefuses(t *testing.T) {
 	if _, err := os.Stat(out); err == nil {
 		t.Error("something was written")
 	}
+}
+
+// validations are the evaluations of a run.
+func validations(t *testing.T, run string) []sft.EvaluationReport {
+	t.Helper()
+	m, err := sft.ReadMetrics(run)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m.Validation
 }

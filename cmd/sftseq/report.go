@@ -71,6 +71,7 @@ func reportRuns(c *cli.Context) error {
 		if r.Metrics, err = sft.ReadMetrics(dirs[i]); err != nil {
 			return err
 		}
+		r.Began = began(r.Config)
 		if r.Starts, err = provenance.ReadStarts(dirs[i]); err != nil {
 			return err
 		}

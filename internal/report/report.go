@@ -30,6 +30,7 @@ type Run struct {
 	Config  *sft.Config
 	Metrics *sft.Metrics
 	Starts  []provenance.Start // of its training; none where they were not recorded
+	Began   string             // from which model, and what that reached; "" from none
 	// Tokenizer says what the tokens of Results are; nil where they are shown as ids.
 	Tokenizer tokenizers.Tokenizer
 	// Results are of its model; nil where Missing says why there are none.
@@ -180,6 +181,9 @@ const none = "–"
 func summarize(r Run) summary {
 	s := summary{Rows: none, Date: none, Duration: none, Device: none, Step: none, Epoch: none, TrainLoss: none, Best: none, Tokens: none, Speed: none}
 	m := r.Metrics
+	if r.Began != "" {
+		s.Notes = append(s.Notes, r.Began)
+	}
 	if len(r.Starts) > 0 {
 		s.Rows, s.Device, s.Date = fmt.Sprint(r.Starts[0].TrainRows), devices(r.Starts), dates(r.Starts)
 	}
@@ -207,6 +211,9 @@ func summarize(r Run) summary {
 			by = best.SelectedBy
 		}
 		reached := fmt.Sprintf("a loss of %.4f", best.Loss)
+		if best.BitsPerToken != nil {
+			reached += fmt.Sprintf(", %.4f bits per masked token", *best.BitsPerToken)
+		}
 		if best.Accuracy != nil {
 			reached = fmt.Sprintf("%.2f%%", percent(best.Accuracy))
 			if best.SpanF1 != nil {

@@ -1,0 +1,30 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/sftseq/sftseq/internal/provenance"
+	"github.com/sftseq/sftseq/internal/visible"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// began says which model a run began from, and how well that told masked tokens; "" where it began from
+// none.
+func began(config *sft.Config) string {
+	p, err := provenance.Of(config)
+	if err != nil || p.InitFrom == "" {
+		return ""
+	}
+	dir := string(p.InitFrom)
+	m, err := sft.ReadMetrics(dir)
+	if err != nil {
+		return fmt.Sprintf("The run began from the model in %s, whose metrics are not there, as seen from here.", dir)
+	}
+	told := ""
+	for _, v := range m.Validation {
+		if v.Best && v.BitsPerToken != nil {
+			told = fmt.Sprintf(", which told masked tokens with %.4f bits each in its validation (step %d)", *v.BitsPerToken, v.Step)
+		}
+	}
+	return fmt.Sprintf("The run began from the model in %s%s: sftseq report %s shows how that was trained.", dir, told, visible.Quote(dir))
+}
