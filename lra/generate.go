@@ -23,17 +23,19 @@ type Rule interface {
 	// Validate reports a rule by which nothing can be drawn.
 	Validate() error
 
-	// draw yields rows without an end, or until an error. The rows of a training split of
-	// so many are nil where they are drawn like the others, of the same sequence.
-	draw(ctx context.Context, seed uint64, train int) (training, others rows)
+	// draw yields rows for splits of so many for training and validation, without an end, or until
+	// an error. The rows for training are nil where they are drawn like the others, of the same
+	// sequence; those for validation are the first of the others.
+	draw(ctx context.Context, seed uint64, train, val int) (training, others rows)
 	// provenance is what the manifest says of the rule.
 	provenance() map[string]any
 }
 
-// An Option is a number of a rule, with the name and the usage of its flag.
+// An Option is a number of a rule, or what it does or not, with the name and the usage of its flag.
 type Option struct {
 	Name, Usage string
-	Value       *int
+	Value       *int  // nil of one that has no number
+	On          *bool // nil of a number
 }
 
 // GenerateOptions say what Generate makes.
@@ -63,7 +65,7 @@ func (t *Task) Generate(ctx context.Context, dir string, options GenerateOptions
 	if err := rule.Validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", t.Name, err)
 	}
-	training, others := rule.draw(ctx, options.Seed, options.Train)
+	training, others := rule.draw(ctx, options.Seed, options.Train, options.Val)
 	next, stop := iter.Pull2(others)
 	defer stop()
 	nextTrain := next

@@ -57,10 +57,10 @@ var LRAListOps = ListOpsRule{MinLength: 500, MaxLength: 2000, MaxDepth: 10, MaxA
 // Options are all numbers of the rule.
 func (r *ListOpsRule) Options() []Option {
 	return []Option{
-		{"min-length", "keep expressions of more tokens than this", &r.MinLength},
-		{"max-length", "keep expressions of fewer tokens than this", &r.MaxLength},
-		{"max-depth", "depth of the tree", &r.MaxDepth},
-		{"max-args", "most arguments of an operator", &r.MaxArgs},
+		{Name: "min-length", Usage: "keep expressions of more tokens than this", Value: &r.MinLength},
+		{Name: "max-length", Usage: "keep expressions of fewer tokens than this", Value: &r.MaxLength},
+		{Name: "max-depth", Usage: "depth of the tree", Value: &r.MaxDepth},
+		{Name: "max-args", Usage: "most arguments of an operator", Value: &r.MaxArgs},
 	}
 }
 

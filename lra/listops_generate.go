@@ -17,7 +17,7 @@ const drawsPerChunk = 1024
 const drawsWithoutRow = 1 << 22
 
 // draw yields expressions, no two of them the same.
-func (r *ListOpsRule) draw(ctx context.Context, seed uint64, _ int) (training, others rows) {
+func (r *ListOpsRule) draw(ctx context.Context, seed uint64, _, _ int) (training, others rows) {
 	seen := map[[16]byte]struct{}{}
 	others = examples(listOpsRows(ctx, seed, 0, *r, seen))
 	if r.Train != nil {

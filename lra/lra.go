@@ -102,7 +102,7 @@ func (t *Task) Spec() (seq.Spec, error) {
 }
 
 // tasks is the list of them all.
-var tasks = []*Task{Image, ListOps, ModelNet40, PascalVOC, Pathfinder, PeptidesFunc, PeptidesStruct, Retrieval, ShapeNetPart, Text}
+var tasks = []*Task{Image, ListOps, ModelNet40, PascalVOC, Pathfinder, PeptidesFunc, PeptidesStruct, Retrieval, ShapeNetPart, ShapeParts, Shapes, Text}
 
 // Tasks returns the known tasks in the alphabetical order of their names.
 func Tasks() []*Task {

@@ -48,11 +48,17 @@ func TestGenerators(t *testing.T) {
 		if !strings.HasPrefix(g.Example, "sftseq data generate "+task.Name+" ") || g.Usage == "" || g.Description == "" {
 			t.Errorf("%s: %+v", task.Name, g)
 		}
-		for _, o := range g.Rule().Options() {
+		for i, o := range g.Rule().Options() {
 			if slices.Contains(taken, o.Name) || o.Usage == "" {
 				t.Errorf("%s: option %+v", task.Name, o)
 			}
 			taken = append(taken, o.Name)
+			if o.On != nil {
+				if *o.On = true; *g.Rule().Options()[i].On {
+					t.Errorf("%s: an option %s of one rule is that of all", task.Name, o.Name)
+				}
+				continue
+			}
 			*o.Value = -1
 			if g.Rule().Validate() != nil {
 				t.Errorf("%s: an option %s of one rule is that of all", task.Name, o.Name)

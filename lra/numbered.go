@@ -8,8 +8,35 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// numbered are rows that are each drawn by a number of their own: a function of the seed, the
-// split and the row's place in it.
+// numberedRows are the rows of a split, without an end, that are each drawn by a number of their
+// own: a function of the seed, the split and the row's place in it.
+func numberedRows(ctx context.Context, split uint64, row func(number uint64) seq.Example) rows {
+	return func(yield func(seq.Example, error) bool) {
+		for i := split << 40; ctx.Err() == nil; i++ {
+			if !yield(row(i), nil) {
+				return
+			}
+		}
+		yield(seq.Example{}, ctx.Err())
+	}
+}
+
+// firstOf are the first n of rows that have no end.
+func firstOf(n int, of rows) rows {
+	return func(yield func(seq.Example, error) bool) {
+		if n == 0 {
+			return
+		}
+		left := n
+		for e, err := range of {
+			if left--; !yield(e, err) || left == 0 {
+				return
+			}
+		}
+	}
+}
+
+// numbered are the rows of data that are no task's.
 type numbered struct {
 	train, val, test int // rows of each split; a split without any is left out
 	replace          bool
@@ -44,15 +71,7 @@ func (n *numbered) write(ctx context.Context, dir string, spec seq.Spec, provena
 		if split.rows == 0 {
 			continue
 		}
-		drawn := rowsOf(func(write func(seq.Example) error) error {
-			for row := range split.rows {
-				if err := errors.Join(ctx.Err(), write(n.row(uint64(i)<<40|uint64(row)))); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err := writeSplit(b, split.name, counted(drawn, n.progress)); err != nil {
+		if err := writeSplit(b, split.name, counted(firstOf(split.rows, numberedRows(ctx, uint64(i), n.row)), n.progress)); err != nil {
 			return nil, err
 		}
 	}

@@ -13,9 +13,9 @@ const imagesPerChunk = 32
 // Options are all numbers of the rule.
 func (r *PathfinderRule) Options() []Option {
 	return []Option{
-		{"contour", "dashes of a contour", &r.Contour},
-		{"distractors", "short contours beside the two", &r.Distractors},
-		{"train-shortest", "order the training split from easy to hard, for train --stages: contours of that many dashes come first, then of one dash more, and so on up to --contour, in equal numbers, with 0 to --distractors distractors in turn; 0: its images are like those of the other splits", &r.Shortest},
+		{Name: "contour", Usage: "dashes of a contour", Value: &r.Contour},
+		{Name: "distractors", Usage: "short contours beside the two", Value: &r.Distractors},
+		{Name: "train-shortest", Usage: "order the training split from easy to hard, for train --stages: contours of that many dashes come first, then of one dash more, and so on up to --contour, in equal numbers, with 0 to --distractors distractors in turn; 0: its images are like those of the other splits", Value: &r.Shortest},
 	}
 }
 
@@ -35,7 +35,7 @@ func (r *PathfinderRule) Validate() error {
 }
 
 // draw yields images, those of a training split with a shortest contour each by its own rule.
-func (r *PathfinderRule) draw(ctx context.Context, seed uint64, train int) (training, others rows) {
+func (r *PathfinderRule) draw(ctx context.Context, seed uint64, train, _ int) (training, others rows) {
 	others = pathfinderRows(ctx, seed, 0, func(uint64) PathfinderRule { return *r })
 	if r.Shortest > 0 {
 		training = pathfinderRows(ctx, seed, trainDraws, func(n uint64) PathfinderRule {

@@ -19,8 +19,10 @@ type Preset struct {
 	// Data generates the data set; its DataName changes with its contents.
 	Data     GenerateOptions
 	DataName string
-	// Reached is what it has reached, nil if it was never trained.
+	// Reached is what it has reached, nil if it was never trained, or if Measured says it.
 	Reached *Reached
+	// Measured is what it has reached where docs/own-data.md has that, in words; otherwise "".
+	Measured string
 }
 
 // Reached is what a run of a preset has reached on the test split, in percent, beside a

@@ -40,6 +40,9 @@ func TestSetSchedule(t *testing.T) {
 	}
 }
 
+// unpublishedTasks have data that stand in for others, and no published configuration: their last preset.
+var unpublishedTasks = map[string]string{"shapes": "quick", "shape-parts": "quick"}
+
 // TestPresets: every preset is a model that can be made for its task and a run that can be
 // trained, whose stages end before it does, and no two data sets have one name.
 func TestPresets(t *testing.T) {
@@ -80,7 +83,11 @@ func TestPresets(t *testing.T) {
 				t.Errorf("%s %s: %+v", name, p.Name, p)
 			}
 		}
-		if first, last := names[0], names[len(names)-1]; first != "quick" || last != "paper" || len(slices.Compact(slices.Sorted(slices.Values(names)))) != len(names) {
+		last := "paper"
+		if unpublished, ok := unpublishedTasks[name]; ok {
+			last = unpublished
+		}
+		if names[0] != "quick" || names[len(names)-1] != last || len(slices.Compact(slices.Sorted(slices.Values(names)))) != len(names) {
 			t.Errorf("%s: presets %v", name, names)
 		}
 	}

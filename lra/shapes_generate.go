@@ -4,95 +4,89 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 
 	"github.com/sftseq/sftseq/internal/cloud"
 	"github.com/sftseq/sftseq/seq"
 )
 
-// ShapesName is the name of the data that [GenerateShapes] makes.
-const ShapesName = "shapes"
+// A ShapesRule says which clouds are drawn: points, uniform on the surface of a solid of one of nine
+// classes, with their normals. Sizes, rotation, points and noise of a row are a function of the seed,
+// the split and the row. A cloud is centred and divided by its radius.
+type ShapesRule struct {
+	Points  int  // of a cloud
+	Noise   int  // standard deviation of a coordinate, in thousandths of the cloud's radius
+	Upright bool // shapes stand on z, instead of being turned at random
 
-// ShapesOptions say what GenerateShapes makes.
-type ShapesOptions struct {
-	Train, Val, Test int  // clouds of each split; a split without any is left out
-	Points           int  // of a cloud
-	Noise            int  // standard deviation of a coordinate, in thousandths of the cloud's radius
-	Upright          bool // shapes stand on z, instead of being turned at random
-	Parts            bool // each point is labelled with its part, in place of a label of the cloud
-	Seed             uint64
-	Replace          bool             // a complete data set that is there already
-	Progress         func(rows int64) // called with the rows added; may be nil
+	parts bool // each point is labelled with its part, in place of a label of the cloud
 }
 
 // UsualShapes are the usual clouds.
-var UsualShapes = ShapesOptions{Train: 2000, Val: 400, Test: 400, Points: 512, Noise: 10}
+var UsualShapes = ShapesRule{Points: 512, Noise: 10}
 
-// Validate reports options by which nothing can be drawn.
-func (o *ShapesOptions) Validate() error {
-	if err := cloud.CheckPoints(o.Points); err != nil {
+// Options are all that a rule says.
+func (r *ShapesRule) Options() []Option {
+	return []Option{
+		{Name: "points", Usage: "points of a cloud", Value: &r.Points},
+		{Name: "noise", Usage: "standard deviation of coordinates, in thousandths of the radius", Value: &r.Noise},
+		{Name: "upright", Usage: "do not turn the solids", On: &r.Upright},
+	}
+}
+
+// Validate reports a rule by which nothing can be drawn.
+func (r *ShapesRule) Validate() error {
+	if err := cloud.CheckPoints(r.Points); err != nil {
 		return err
 	}
-	if o.Noise < 0 || o.Noise > 1000 {
-		return fmt.Errorf("expected a noise of 0 to 1000, found %d", o.Noise)
+	if r.Noise < 0 || r.Noise > 1000 {
+		return fmt.Errorf("expected a noise of 0 to 1000, found %d", r.Noise)
 	}
-	return o.rows().check()
+	return nil
 }
 
-// rows are those that the options ask for.
-func (o *ShapesOptions) rows() *numbered {
-	return &numbered{o.Train, o.Val, o.Test, o.Replace, o.Progress, o.cloud}
+// draw yields clouds, of which each split has its own.
+func (r *ShapesRule) draw(ctx context.Context, seed uint64, _, val int) (training, others rows) {
+	split := func(n uint64) rows {
+		return numberedRows(ctx, n, func(number uint64) seq.Example { return r.cloud(seed, number) })
+	}
+	return split(0), func(yield func(seq.Example, error) bool) {
+		for _, of := range []rows{firstOf(val, split(1)), split(2)} {
+			for e, err := range of {
+				if !yield(e, err) {
+					return
+				}
+			}
+		}
+	}
 }
 
-// GenerateShapes writes a data set of point clouds: points, uniform on the surface of a solid
-// of one of nine classes, with their normals. Sizes, rotation, points and noise of a row are a
-// function of the seed, the split and the row. A cloud is centred and divided by its radius.
-// With Parts the same clouds have the part of each point, such as mug/handle.
-func GenerateShapes(ctx context.Context, dir string, o ShapesOptions) (*seq.Dataset, error) {
-	if err := o.Validate(); err != nil {
-		return nil, fmt.Errorf("%s: %w", ShapesName, err)
-	}
-	spec := shapesSpec()
-	provenance := map[string]any{"generator": ShapesName, "seed": o.Seed, "points": o.Points, "noise": o.Noise, "upright": o.Upright}
-	if o.Parts {
-		spec.Task, spec.LabelNames, provenance["parts"] = seq.Tagging, partNames(), true
-	}
-	return o.rows().write(ctx, dir, spec, provenance)
-}
-
-// shapesSpec is what the files of the data contain, without parts.
-func shapesSpec() seq.Spec {
-	spec := seq.Spec{Task: seq.Classification, Name: ShapesName, FeatureNames: slices.Concat(seq.PositionNames, seq.NormalNames)}
-	for _, s := range shapes {
-		spec.LabelNames = append(spec.LabelNames, s.name)
-	}
-	return spec
+func (r *ShapesRule) provenance() map[string]any {
+	return map[string]any{"points": r.Points, "noise": r.Noise, "upright": r.Upright}
 }
 
 // cloud draws the cloud of a number.
-func (o *ShapesOptions) cloud(number uint64) seq.Example {
-	r := &random{seed: o.Seed}
-	r.begin(number)
-	uniform := func() float64 { return float64(r.uniform()) }
-	label := r.below(len(shapes))
+func (r *ShapesRule) cloud(seed, number uint64) seq.Example {
+	drawn := &random{seed: seed}
+	drawn.begin(number)
+	uniform := func() float64 { return float64(drawn.uniform()) }
+	label := drawn.below(len(shapes))
 	pieces := shapes[label].draw(func(lo, hi float64) float64 { return lo + (hi-lo)*uniform() })
 	total := 0.0
 	for _, p := range pieces {
 		total += p.area
 	}
 	turn := identity
-	if !o.Upright {
+	if !r.Upright {
 		turn = rotation(uniform(), uniform(), uniform())
 	}
 	e := seq.Example{Label: label}
-	if o.Parts {
+	if r.parts {
 		e.Label = seq.NoLabel
 	}
 	first := int32(0) // of the tags of the shape's parts
 	for _, s := range shapes[:label] {
 		first += int32(len(s.parts))
 	}
-	points, normals := make([]vec, o.Points), make([]vec, o.Points)
+	points, normals := make([]vec, r.Points), make([]vec, r.Points)
 	for i := range points {
 		at, left := pieces[len(pieces)-1], uniform()*total
 		for _, p := range pieces {
@@ -103,7 +97,7 @@ func (o *ShapesOptions) cloud(number uint64) seq.Example {
 		}
 		p, n := at.at(uniform(), uniform())
 		points[i], normals[i] = turn.apply(p), turn.apply(n)
-		if o.Parts {
+		if r.parts {
 			e.Labels = append(e.Labels, first+int32(at.part))
 		}
 	}
@@ -112,7 +106,7 @@ func (o *ShapesOptions) cloud(number uint64) seq.Example {
 		row := make([]float32, 0, 6)
 		for c := range 3 {
 			gauss := math.Sqrt(-2*math.Log(uniform())) * math.Cos(2*math.Pi*uniform())
-			row = append(row, float32(p[c]+gauss*float64(o.Noise)/1000))
+			row = append(row, float32(p[c]+gauss*float64(r.Noise)/1000))
 		}
 		for c := range 3 {
 			row = append(row, float32(normals[i][c]))
@@ -120,16 +114,6 @@ func (o *ShapesOptions) cloud(number uint64) seq.Example {
 		e.Features = append(e.Features, row)
 	}
 	return e
-}
-
-// partNames are the tags of points: each part of each shape, by its category.
-func partNames() (out []string) {
-	for _, s := range shapes {
-		for _, part := range s.parts {
-			out = append(out, s.name+"/"+part)
-		}
-	}
-	return out
 }
 
 // matrix is a rotation.

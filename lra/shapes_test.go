@@ -14,17 +14,17 @@ import (
 // TestShapes: clouds are within the unit ball, their normals have length 1, a split has rows of
 // all classes, and the same seed gives the same clouds.
 func TestShapes(t *testing.T) {
-	o := ShapesOptions{Train: 90, Test: 3, Points: 40, Seed: 7}
-	d, err := GenerateShapes(t.Context(), filepath.Join(t.TempDir(), "a"), o)
+	o := GenerateOptions{Train: 90, Test: 3, Seed: 7, Rule: &ShapesRule{Points: 40}}
+	d, err := Shapes.Generate(t.Context(), filepath.Join(t.TempDir(), "a"), o)
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := GenerateShapes(t.Context(), filepath.Join(t.TempDir(), "b"), o)
+	again, err := Shapes.Generate(t.Context(), filepath.Join(t.TempDir(), "b"), o)
 	if err != nil || again.Fingerprint() != d.Fingerprint() {
 		t.Errorf("another fingerprint: %v", err)
 	}
 	o.Seed++
-	if other, err := GenerateShapes(t.Context(), filepath.Join(t.TempDir(), "c"), o); err != nil || other.Fingerprint() == d.Fingerprint() {
+	if other, err := Shapes.Generate(t.Context(), filepath.Join(t.TempDir(), "c"), o); err != nil || other.Fingerprint() == d.Fingerprint() {
 		t.Errorf("the same fingerprint of another seed: %v", err)
 	}
 	f, err := d.Open("train")
@@ -59,8 +59,8 @@ func TestShapes(t *testing.T) {
 // TestParts: the same clouds as without parts, whose points have parts of the row's class, and of
 // each shape every part occurs.
 func TestParts(t *testing.T) {
-	o := ShapesOptions{Train: 90, Points: 200, Noise: 10, Seed: 7, Parts: true}
-	d, err := GenerateShapes(t.Context(), filepath.Join(t.TempDir(), "parts"), o)
+	rule := ShapesRule{Points: 200, Noise: 10, parts: true}
+	d, err := ShapeParts.Generate(t.Context(), filepath.Join(t.TempDir(), "parts"), GenerateOptions{Train: 90, Seed: 7, Rule: &rule})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,19 +70,19 @@ func TestParts(t *testing.T) {
 	}
 	defer f.Close()
 	names := d.Manifest.LabelNames
-	classes, seen := o, map[string]bool{}
-	classes.Parts = false
+	classes, seen := rule, map[string]bool{}
+	classes.parts = false
 	for i := range f.Len() {
 		e, err := f.Example(i)
 		if err != nil {
 			t.Fatal(err)
 		}
-		class := classes.cloud(uint64(i))
+		class := classes.cloud(7, uint64(i))
 		if class.Labels != nil || !reflect.DeepEqual(e.Features, class.Features) {
 			t.Fatalf("row %d is another cloud with parts", i)
 		}
-		if len(e.Labels) != o.Points {
-			t.Fatalf("row %d: %d labels of %d points", i, len(e.Labels), o.Points)
+		if len(e.Labels) != rule.Points {
+			t.Fatalf("row %d: %d labels of %d points", i, len(e.Labels), rule.Points)
 		}
 		for _, label := range e.Labels {
 			name := names[label]
@@ -96,9 +96,9 @@ func TestParts(t *testing.T) {
 		t.Errorf("%d of %d parts: %v", len(seen), len(names), seen)
 	}
 	// The handle of a mug that stands is beside its body.
-	upright := ShapesOptions{Points: 300, Upright: true, Parts: true}
+	upright := ShapesRule{Points: 300, Upright: true, parts: true}
 	for n := range uint64(60) {
-		e := upright.cloud(n)
+		e := upright.cloud(0, n)
 		if !strings.HasPrefix(names[e.Labels[0]], "mug/") {
 			continue
 		}
@@ -148,9 +148,10 @@ func TestSurfaces(t *testing.T) {
 
 // TestShapesRefused: what nothing can be drawn by is an error.
 func TestShapesRefused(t *testing.T) {
-	for _, o := range []ShapesOptions{{}, {Train: 1}, {Train: -1, Points: 5}, {Train: 1, Points: 5, Noise: -1}, {Train: 1, Points: cloud.MaxPoints + 1}} {
+	for _, o := range []GenerateOptions{{Rule: &ShapesRule{Points: 5}}, {Train: 1, Rule: &ShapesRule{}}, {Train: -1, Rule: &ShapesRule{Points: 5}}, {Train: 1, Rule: &ShapesRule{Points: 5, Noise: -1}},
+		{Train: 1, Rule: &ShapesRule{Points: cloud.MaxPoints + 1}}} {
 		dir := filepath.Join(t.TempDir(), "data")
-		if d, err := GenerateShapes(t.Context(), dir, o); err == nil {
+		if d, err := Shapes.Generate(t.Context(), dir, o); err == nil {
 			t.Errorf("%+v: %v", o, d)
 		}
 		if _, err := seq.OpenDataset(dir); err == nil {

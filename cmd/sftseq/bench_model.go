@@ -273,8 +273,8 @@ func (m *modelBench) readLengths(c *cli.Context) (err error) {
 	return nil
 }
 
-// benchConfig reads a configuration: of a task's preset, the published one unless the
-// name has another behind a colon, of data that are generated, or of a file.
+// benchConfig reads a configuration: of a task's preset, the last one, which is the
+// published one where there is one, unless the name has another behind a colon, of data that are generated, or of a file.
 func benchConfig(name string) (*sft.Config, sft.Settings, error) {
 	if task, spec := lra.Generated(name); task != nil {
 		return presetConfig(task.Presets[0], spec)
@@ -295,7 +295,7 @@ func benchConfig(name string) (*sft.Config, sft.Settings, error) {
 		return config, lra.ListOps.Presets[0].Settings, err
 	}
 	if !chosen {
-		presetName = "paper"
+		presetName = task.Presets[len(task.Presets)-1].Name
 	}
 	preset, err := task.Preset(presetName)
 	if err != nil {

@@ -116,7 +116,7 @@ func TestBenchModelGenerated(t *testing.T) {
 		more   []string
 		edges  int
 	}{
-		{lra.ShapesName, nil, 0},
+		{lra.Shapes.Name, nil, 0},
 		{lra.GraphsName, nil, bench.UsualEdges},
 		{lra.GraphsName, []string{"--edges-per-node", "40"}, 40}, // beyond the planned ones of a node
 		{goldenPath("clouds"), []string{"--length", "5000"}, 0},
@@ -179,7 +179,7 @@ func TestBenchModelErrors(t *testing.T) {
 	model(exitUsage, "--batch: 2 is there twice", "--batch", "2,2")
 	model(exitUsage, `--batch: "0"`, "--batch", "0")
 	model(exitUsage, "the model accepts 1 to", "--config", tinyConfig(), "--length", "16000000")
-	model(exitUsage, "tokens of shapes have no edges", "--config", lra.ShapesName, "--edges-per-node", "5")
+	model(exitUsage, "tokens of shapes have no edges", "--config", lra.Shapes.Name, "--edges-per-node", "5")
 	model(exitUsage, "--edges-per-node -1", "--config", lra.GraphsName, "--edges-per-node", "-1")
 	model(exitUsage, "--k: num_sampled_tokens", append(tiny, "--k", "0")...)
 	model(exitUsage, "--plot draws over length", append(tiny, "--plot", "x.svg")...)

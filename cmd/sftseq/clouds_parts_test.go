@@ -27,7 +27,7 @@ func TestCloudParts(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
 	data, model := in("data"), in("model")
-	succeed(t, "", "data", "generate", "shapes", "--parts", "--out", data, "--train", "80", "--val", "12", "--test", "9", "--points", "24")
+	succeed(t, "", "data", "generate", "shape-parts", "--out", data, "--train", "80", "--val", "12", "--test", "9", "--points", "24")
 	status, out, errs := program(nil, "train", "custom", "--data", data, "--out", model, "--epochs", "3", "--k", "8", "--hidden", "16", "--intermediate", "16", "--device", "cpu")
 	if status != 0 || !strings.Contains(errs, "validation token accuracy") || !strings.Contains(out+errs, "selected by iou") {
 		t.Fatalf("status %d\n%s\n%s", status, out, errs)

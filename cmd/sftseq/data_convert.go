@@ -104,11 +104,7 @@ func customFlags() []cli.Flag {
 // convertCustom makes a data set of the user's own tables.
 func convertCustom(c *cli.Context) error {
 	if c.Args().Present() {
-		var names []string
-		for _, task := range importedTasks() {
-			names = append(names, task.Name)
-		}
-		return usage(c, "expected a task (%s) or flags only, found %q: what is read is named by --from", strings.Join(names, ", "), c.Args().First())
+		return usage(c, "expected a task (%s) or flags only, found %q: what is read is named by --from", namesOf(importedTasks()), c.Args().First())
 	}
 	o, err := customOptions(c)
 	if err != nil {

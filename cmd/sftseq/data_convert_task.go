@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -13,6 +14,15 @@ import (
 // importedTasks are those that have official files.
 func importedTasks() []*lra.Task {
 	return slices.DeleteFunc(lra.Tasks(), func(t *lra.Task) bool { return t.Import == nil })
+}
+
+// namesOf are the names of tasks, as texts list them.
+func namesOf(tasks []*lra.Task) string {
+	var names []string
+	for _, task := range tasks {
+		names = append(names, task.Name)
+	}
+	return strings.Join(names, ", ")
 }
 
 // convertTaskCommand makes a data set of a task's official files.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -9,18 +10,21 @@ import (
 	"github.com/sftseq/sftseq/lra"
 )
 
+// generatedTasks are those whose data can be generated.
+func generatedTasks() []*lra.Task {
+	return slices.DeleteFunc(lra.Tasks(), func(t *lra.Task) bool { return t.Generator == nil })
+}
+
 func dataGenerateCommand() *cli.Command {
 	out := &cli.Command{
 		Name:        "generate",
 		Usage:       "generate a synthetic data set",
 		Description: "Example: sftseq data generate listops --out data/listops",
 	}
-	for _, task := range lra.Tasks() {
-		if task.Generator != nil {
-			out.Subcommands = append(out.Subcommands, generateCommand(task))
-		}
+	for _, task := range generatedTasks() {
+		out.Subcommands = append(out.Subcommands, generateCommand(task))
 	}
-	out.Subcommands = append(out.Subcommands, generateShapesCommand(), generateGraphsCommand())
+	out.Subcommands = append(out.Subcommands, generateGraphsCommand())
 	return out
 }
 
@@ -37,6 +41,10 @@ func generateCommand(task *lra.Task) *cli.Command {
 		&cli.BoolFlag{Name: "force", Usage: "replace a complete data set"},
 	}
 	for _, o := range task.Generator.Rule().Options() {
+		if o.On != nil {
+			flags = append(flags, &cli.BoolFlag{Name: o.Name, Usage: o.Usage})
+			continue
+		}
 		flags = append(flags, &cli.IntFlag{Name: o.Name, Value: *o.Value, Usage: o.Usage})
 	}
 	return &cli.Command{
@@ -63,8 +71,11 @@ func generate(c *cli.Context, task *lra.Task) error {
 		Rule: task.Generator.Rule(), Replace: c.Bool("force")}
 	var names []string
 	for _, o := range options.Rule.Options() {
+		if names = append(names, o.Name); o.On != nil {
+			*o.On = c.Bool(o.Name)
+			continue
+		}
 		*o.Value = c.Int(o.Name)
-		names = append(names, o.Name)
 	}
 	if err := options.Rule.Validate(); err != nil {
 		return usage(c, "%s: %w", strings.TrimSpace(givenFlags(c, names...)), err)

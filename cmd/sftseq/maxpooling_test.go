@@ -19,7 +19,7 @@ func TestMaxPooling(t *testing.T) {
 	data, parts, model := filepath.Join(dir, "data"), filepath.Join(dir, "parts"), filepath.Join(dir, "run")
 	small := []string{"--train", "60", "--val", "10", "--test", "6", "--points", "24"}
 	done(t, "", append([]string{"data", "generate", "shapes", "--out", data}, small...)...)
-	done(t, "", append([]string{"data", "generate", "shapes", "--parts", "--out", parts}, small...)...)
+	done(t, "", append([]string{"data", "generate", "shape-parts", "--out", parts}, small...)...)
 	train := func(data, out string, more ...string) (said string) {
 		return done(t, "", append([]string{"train", "custom", "--data", data, "--out", out, "--steps", "6", "--k", "8", "--hidden", "16", "--intermediate", "16",
 			"--device", "cpu"}, more...)...)

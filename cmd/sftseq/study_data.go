@@ -14,12 +14,12 @@ import (
 // studyData opens what --task asks for, and generates it first if that can be done.
 func studyData(c *cli.Context) (*lra.Task, *lra.Preset, *trainData, error) {
 	name := c.String("task")
-	if name == lra.ShapesName || name == lra.CustomName {
+	if name == lra.Shapes.Name || name == lra.CustomName {
 		return customStudyData(c, name)
 	}
 	task, err := lra.Lookup(name)
 	if err != nil {
-		return nil, nil, nil, usage(c, "--task: %w, %s, %s", err, lra.ShapesName, lra.CustomName)
+		return nil, nil, nil, usage(c, "--task: %w, %s", err, lra.CustomName)
 	}
 	preset, err := task.Preset(c.String("preset"))
 	if err != nil {
@@ -29,8 +29,8 @@ func studyData(c *cli.Context) (*lra.Task, *lra.Preset, *trainData, error) {
 	return task, preset, data, err
 }
 
-// customStudyData opens a data set that is none of a published task: its settings are those of
-// train custom.
+// customStudyData opens a data set of the user's own, or clouds of --points: the settings are those of
+// train custom, which does not turn clouds.
 func customStudyData(c *cli.Context, name string) (*lra.Task, *lra.Preset, *trainData, error) {
 	dir := c.String("data")
 	if dir == "" && name == lra.CustomName {
@@ -61,17 +61,17 @@ func generatedShapes(c *cli.Context, points int) (string, error) {
 		return "", fmt.Errorf("no cache directory for the data set (choose one with --data): %w", err)
 	}
 	dir := filepath.Join(cache, "sftseq", fmt.Sprintf("shapes-%d", points))
-	o := lra.UsualShapes
-	o.Points = points
-	if err := o.Validate(); err != nil {
+	o, rule := lra.Shapes.Presets[0].Data, lra.UsualShapes
+	rule.Points, o.Rule = points, &rule
+	if err := rule.Validate(); err != nil {
 		return "", usage(c, "--points: %w", err)
 	}
-	_, err = makeOnce(c, lra.ShapesName, dir, o.Train+o.Val+o.Test, func(progress func(rows int64)) (*seq.Dataset, error) {
+	_, err = makeOnce(c, lra.Shapes.Name, dir, o.Train+o.Val+o.Test, func(progress func(rows int64)) (*seq.Dataset, error) {
 		o.Progress = progress
-		return lra.GenerateShapes(c.Context, dir, o)
+		return lra.Shapes.Generate(c.Context, dir, o)
 	})
 	if err != nil {
-		return "", fmt.Errorf("generating %s in %s: %w", lra.ShapesName, dir, err)
+		return "", fmt.Errorf("generating %s in %s: %w", lra.Shapes.Name, dir, err)
 	}
 	return dir, nil
 }

@@ -34,8 +34,8 @@ model.safetensors (the best on the validation split, and before the first evalua
 that of the last checkpoint: eval and predict read it at any time), last/ (the
 checkpoint), metrics.jsonl and starts.jsonl (when and on what it ran).
 Without --data the data set is generated once, into the user's cache directory,
-where that can be done (listops, pathfinder); others come from their official files
-by sftseq data convert. sftseq report and sftseq plot draw what is in metrics.jsonl;
+where that can be done (` + namesOf(generatedTasks()) + `); others come from
+their files by sftseq data convert. sftseq report and sftseq plot draw what is in metrics.jsonl;
 with --tensorboard TensorBoard does, too.
 
 Ctrl-C, or --stop-at STEP, stores a checkpoint and says how to go on. Killing the
@@ -76,9 +76,12 @@ func trainTasks() []*cli.Command {
 func describePresets(task *lra.Task) string {
 	lines := []string{"Presets:"}
 	for _, p := range task.Presets {
-		reached := "for a graphics processor, not trained yet"
-		if p.Name == "quick" {
-			reached = "not trained yet"
+		reached := "not trained yet"
+		if strings.HasPrefix(p.Name, "paper") {
+			reached = "for a graphics processor, not trained yet"
+		}
+		if p.Measured != "" {
+			reached = p.Measured
 		}
 		if r := p.Reached; r != nil {
 			reached = fmt.Sprintf("test accuracy %.2f%% (%s: %.2f%%), some %d minutes of two cores with AVX2", r.Accuracy, r.Simple, r.SimpleAccuracy, r.Minutes)
@@ -87,7 +90,7 @@ func describePresets(task *lra.Task) string {
 	}
 	where := "docs/results.md has these runs, their data and their times."
 	if task.Features != nil {
-		where = "docs/own-data.md says how to get the data, and what the paper reports."
+		where = "docs/own-data.md says how to get the data, and what models reach."
 	}
 	return strings.Join(append(lines, where), "\n")
 }

@@ -3,25 +3,8 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
-
-	"github.com/sftseq/sftseq/lra"
 )
-
-// taskNames are those of some tasks, as messages list them.
-func taskNames(of func(*lra.Task) bool) string {
-	var names []string
-	for _, task := range lra.Tasks() {
-		if of(task) {
-			names = append(names, task.Name)
-		}
-	}
-	return strings.Join(names, ", ")
-}
-
-func canGenerate(t *lra.Task) bool { return t.Generator != nil }
-func canImport(t *lra.Task) bool   { return t.Import != nil }
 
 // TestUsageNamesTheFlag: what is wrong with a command line is told with the flag, status 2,
 // and nothing on standard output, before anything is read or written.
@@ -40,7 +23,7 @@ func TestUsageNamesTheFlag(t *testing.T) {
 		args []string
 	}{
 		{"expected one of the commands generate, convert, info, head, stats, baselines, found none; see sftseq data --help", []string{"data"}},
-		{"expected one of the commands " + taskNames(canGenerate) + ", shapes, graphs, found none; see sftseq data generate --help", []string{"data", "generate"}},
+		{"expected one of the commands listops, pathfinder, shape-parts, shapes, graphs, found none; see sftseq data generate --help", []string{"data", "generate"}},
 		{"expected one of the commands", []string{"train"}},
 		{"expected one of the commands", []string{"bench"}},
 
@@ -138,7 +121,7 @@ func TestSuggestions(t *testing.T) {
 		{`unknown command "evaluate". Did you mean "eval"?; see`, []string{"evaluate"}},
 		{`unknown command "conv". Did you mean "convert"?; see`, []string{"data", "conv"}},
 		{`unknown command "lisps". Did you mean "listops"?; see`, []string{"data", "generate", "lisps"}},
-		{`unknown command "imdb", expected one of ` + taskNames(canGenerate) + `, shapes, graphs; see`, []string{"data", "generate", "imdb"}},
+		{`unknown command "imdb", expected one of listops, pathfinder, shape-parts, shapes, graphs; see`, []string{"data", "generate", "imdb"}},
 		{`unknown command "foo", expected one of generate, convert, info, head, stats, baselines; see`, []string{"data", "foo"}},
 		{`unknown command "nothing", expected one of data, train,`, []string{"nothing"}},
 		{`No help topic for 'trian'. Did you mean "train"?`, []string{"help", "trian"}},

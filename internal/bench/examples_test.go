@@ -27,7 +27,7 @@ func generated(t *testing.T, name string, change func(c *sft.Config)) *Workload 
 // TestClouds: points lie on the sphere, each with the normal there, and all around; no example is
 // another one, and all are the same another time.
 func TestClouds(t *testing.T) {
-	w := generated(t, lra.ShapesName, func(*sft.Config) {})
+	w := generated(t, lra.Shapes.Name, func(*sft.Config) {})
 	examples := w.Examples()
 	if !reflect.DeepEqual(examples, w.Examples()) {
 		t.Error("other examples the second time")
@@ -98,7 +98,7 @@ func TestGraphs(t *testing.T) {
 // measured, too.
 func TestCloudsOfEveryTask(t *testing.T) {
 	for _, task := range []string{sft.Tagging, sft.MultiLabel} {
-		w := generated(t, lra.ShapesName, func(*sft.Config) {})
+		w := generated(t, lra.Shapes.Name, func(*sft.Config) {})
 		w.Config.Task, w.Settings.Select = task, ""
 		for _, what := range []string{Forward, Train} {
 			run, err := w.Prepare(what)
@@ -110,7 +110,7 @@ func TestCloudsOfEveryTask(t *testing.T) {
 			}
 		}
 	}
-	w := generated(t, lra.ShapesName, func(*sft.Config) {})
+	w := generated(t, lra.Shapes.Name, func(*sft.Config) {})
 	w.Config.Task, w.Config.LabelNames = sft.Regression, nil
 	w.Config.NumLabels, w.Config.Numbers = 1, []sft.Number{{Name: "volume", Mean: 100, Deviation: 2}}
 	w.Settings.Select = ""
