@@ -46,16 +46,24 @@ type Importer struct {
 	Documents   bool   // it reads texts beside ids
 	Points      int    // of a cloud, unless another number is asked for; 0 where there are no clouds
 	Walks       bool   // return probabilities of a random walk may be features, too
+	Seeded      bool   // a seed decides the splits, and the points that are taken
 	Unit        string // what Begin and Progress count; "" is bytes
 
 	convert func(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error)
 }
+
+// Converts reports whether [Task.Convert] reads the files. What others are made of needs readers that who
+// imports this package does not get, such as those of tables: the program has a command for each.
+func (i *Importer) Converts() bool { return i.convert != nil }
 
 // Convert writes a data set into the directory dir from the task's official
 // files: a directory of them, or a single one for one split.
 func (t *Task) Convert(ctx context.Context, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
 	if t.Import == nil {
 		return nil, fmt.Errorf("task %s: it has no files to import", t.Name)
+	}
+	if !t.Import.Converts() {
+		return nil, fmt.Errorf("task %s: its data are made by a command of their own, such as %s", t.Name, t.Import.Example)
 	}
 	spec, err := t.Spec()
 	if err != nil {
@@ -74,6 +82,7 @@ type ConvertOptions struct {
 	Documents string            // where the texts are that ids stand for; "" is beside the source
 	Points    int               // of a cloud; 0 is the task's number
 	Walk      int               // so many return probabilities of a random walk are features of a node
+	Seed      uint64            // of what chance decides
 	Replace   bool              // a complete data set that is there already
 	Begin     func(bytes int64) // called with what there is to read; may be nil
 	Progress  func(bytes int64) // called with the bytes of the source read, or the files; may be nil
@@ -102,7 +111,7 @@ func (t *Task) Spec() (seq.Spec, error) {
 }
 
 // tasks is the list of them all.
-var tasks = []*Task{Image, ListOps, ModelNet40, PascalVOC, Pathfinder, PeptidesFunc, PeptidesStruct, Retrieval, ShapeNetPart, ShapeParts, Shapes, Text}
+var tasks = []*Task{ComponentParts, Components, Image, ListOps, ModelNet40, Molecules, PascalVOC, Pathfinder, PeptidesFunc, PeptidesStruct, Retrieval, ShapeNetPart, ShapeParts, Shapes, Superpixels, Text}
 
 // Tasks returns the known tasks in the alphabetical order of their names.
 func Tasks() []*Task {

@@ -10,7 +10,7 @@ import (
 // TestTasks: tasks have a name each, by which they are found, and data can be had for all.
 func TestTasks(t *testing.T) {
 	names := Names()
-	for _, name := range []string{"image", "listops", "pathfinder", "retrieval", "text"} {
+	for _, name := range []string{"component-parts", "components", "image", "listops", "molecules", "pathfinder", "retrieval", "shape-parts", "shapes", "superpixels", "text"} {
 		if !slices.Contains(names, name) {
 			t.Errorf("no task %s among %v", name, names)
 		}
@@ -24,6 +24,11 @@ func TestTasks(t *testing.T) {
 		}
 		if task.Import == nil && task.Generator == nil {
 			t.Errorf("%s: its data can be neither imported nor generated", task.Name)
+		}
+		if task.Import != nil && !task.Import.Converts() {
+			if _, err := task.Convert(t.Context(), "", t.TempDir(), ConvertOptions{}); err == nil || !strings.Contains(err.Error(), "sftseq data convert "+task.Name+" ") {
+				t.Errorf("%s: error %v", task.Name, err)
+			}
 		}
 		if _, err := (&Task{Name: task.Name}).Generate(context.Background(), t.TempDir(), GenerateOptions{}); err == nil || !strings.Contains(err.Error(), "cannot be generated") {
 			t.Errorf("%s without a generator: error %v", task.Name, err)

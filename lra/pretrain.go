@@ -16,12 +16,12 @@ const PretrainName = "pretrain"
 const SpectrumNames = 64
 
 // Pretrain is the task of telling masked tokens of any data set's sequences. Its presets are
-// the models of the task whose data they are, or that of [Custom], without dropout: there are
+// the models of the task of tokens whose data they are, or that of [Custom], without dropout: there are
 // as many answers as tokens, so that little is learned by heart. Of samples of sound the
 // spectrum is told, with dropout and noise.
 func Pretrain(m *seq.Manifest) *Task {
 	of := Custom(m)
-	if at := slices.IndexFunc(Tasks(), func(t *Task) bool { return t.Name == m.Name }); at >= 0 {
+	if at := slices.IndexFunc(Tasks(), func(t *Task) bool { return t.Name == m.Name && t.Tokenizer != nil }); at >= 0 {
 		of = Tasks()[at]
 	}
 	task := &Task{

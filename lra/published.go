@@ -15,7 +15,7 @@ type PublishedRows struct {
 	Rows   int64
 }
 
-// Differences says where the splits of a data set have other numbers of rows than the published ones:
+// Differences says where the splits of a data set have other numbers of rows than the task's:
 // what is measured on them is not comparable.
 func (t *Task) Differences(m *seq.Manifest) (out []string) {
 	for _, p := range t.Rows {
@@ -25,7 +25,7 @@ func (t *Task) Differences(m *seq.Manifest) (out []string) {
 			rows, there = rows+info.Rows, there || ok
 		}
 		if there && rows != p.Rows {
-			out = append(out, fmt.Sprintf("%s: found %d rows, the published task has %d there: what is measured on them is not comparable", strings.Join(p.Splits, " and "), rows, p.Rows))
+			out = append(out, fmt.Sprintf("%s: found %d rows, the task has %d there: what is measured on them is not comparable", strings.Join(p.Splits, " and "), rows, p.Rows))
 		}
 	}
 	return out

@@ -93,7 +93,7 @@ func TestCustomRefuses(t *testing.T) {
 		{exitUsage, "--from is missing", []string{"data", "convert", "--to", to, "--text", "text"}},
 		{exitUsage, "--to is missing", []string{"data", "convert", "--from", table, "--text", "text"}},
 		{exitUsage, "--text, --tokens, --features or --pair is missing", []string{"data", "convert", "--from", table, "--to", to}},
-		{exitUsage, "expected a task (components, component-parts, image, listops, modelnet40, molecules, pascalvoc-sp, pathfinder, peptides-func, peptides-struct, retrieval, shapenetpart, superpixels, text) or flags only", []string{"data", "convert", "lisps"}},
+		{exitUsage, "expected a task (component-parts, components, image, listops, modelnet40, molecules, pascalvoc-sp, pathfinder, peptides-func, peptides-struct, retrieval, shapenetpart, superpixels, text) or flags only", []string{"data", "convert", "lisps"}},
 		{exitUsage, `--split "0.9,0.1": expected three numbers`, []string{"data", "convert", "--from", table, "--to", to, "--text", "text", "--split", "0.9,0.1"}},
 		{exitUsage, "exclude each other", []string{"data", "convert", "--from", table, "--to", to, "--text", "text", "--split", "1,0,0", "--split-column", "label"}},
 		{exitUsage, `--max-row "much"`, []string{"data", "convert", "--from", table, "--to", to, "--text", "text", "--max-row", "much"}},

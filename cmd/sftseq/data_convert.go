@@ -60,9 +60,16 @@ Sounds in one folder, called DIGIT_SPEAKER_NUMBER.wav, with a test split by numb
 		Action: convertCustom,
 	}
 	for _, task := range importedTasks() {
-		out.Subcommands = append(out.Subcommands, convertTaskCommand(task))
+		switch task {
+		case lra.Molecules:
+			out.Subcommands = append(out.Subcommands, convertMoleculesCommand())
+		case lra.Superpixels:
+			out.Subcommands = append(out.Subcommands, convertSuperpixelsCommand())
+		default:
+			out.Subcommands = append(out.Subcommands, convertTaskCommand(task))
+		}
 	}
-	out.Subcommands = append(out.Subcommands, convertCloudCommand(), convertGraphCommand(), convertSuperpixelsCommand())
+	out.Subcommands = append(out.Subcommands, convertCloudCommand(), convertGraphCommand())
 	return out
 }
 

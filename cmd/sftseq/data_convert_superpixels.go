@@ -7,6 +7,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/graph"
 	"github.com/sftseq/sftseq/internal/superpixel"
+	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -19,14 +20,14 @@ const (
 // convertSuperpixelsCommand makes graphs of images.
 func convertSuperpixelsCommand() *cli.Command {
 	return &cli.Command{
-		Name: "superpixels", Usage: "graphs of the images of a data set",
-		UsageText: "sftseq data convert superpixels --from DIR --to DIR [flags]\n\nExample: sftseq data convert superpixels --from data/image --to data/superpixels",
+		Name: lra.Superpixels.Name, Usage: "graphs of the images of a data set",
+		UsageText: "sftseq data convert superpixels --from DIR --to DIR [flags]\n\nExample: " + lra.Superpixels.Import.Example,
 		Description: `Cuts each image of a data set, such as data convert image makes of CIFAR-10, into superpixels:
 connected pieces of about one size whose pixels are alike (SLIC, Achanta et al. 2012). They are
 the nodes of a graph, with the features
-   ` + strings.Join(graph.PieceFeatureNames, ", ") + `
+   ` + strings.Join(superpixel.PieceFeatureNames, ", ") + `
 and those with a common border have edges in both directions, with the features
-   ` + strings.Join(graph.BorderFeatureNames, ", ") + `
+   ` + strings.Join(superpixel.BorderFeatureNames, ", ") + `
 Splits, classes and the order of the rows are those of the images.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "from", Usage: "`DIR` of a data set of gray images (required)", TakesFile: true},

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/cloud"
 	"github.com/sftseq/sftseq/lra"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // importedTasks are those that have official files.
@@ -45,6 +46,9 @@ func convertTaskCommand(task *lra.Task) *cli.Command {
 	}
 	if i.Documents {
 		flags = append(flags, &cli.StringFlag{Name: "docs", Usage: "the texts that ids stand for: a file, directory or archive", DefaultText: "docs.tsv beside the pairs", TakesFile: true})
+	}
+	if i.Seeded {
+		flags = append(flags, &cli.Uint64Flag{Name: "seed", Usage: "seed of the points that are taken, and of the splits"})
 	}
 	if i.Walks {
 		flags = append(flags, &cli.IntFlag{Name: "random-walk", Usage: "return probabilities of a random walk of 1 to `STEPS` as features of the nodes"})
@@ -84,7 +88,7 @@ func convertTask(c *cli.Context, task *lra.Task) error {
 	var bar *progress
 	left := ""
 	d, err := task.Convert(c.Context, c.String("from"), c.String("to"), lra.ConvertOptions{
-		Split: split, NoVerify: c.Bool("no-verify"), Documents: c.String("docs"), Points: c.Int("points"), Walk: c.Int("random-walk"), Replace: c.Bool("force"),
+		Split: split, NoVerify: c.Bool("no-verify"), Documents: c.String("docs"), Points: c.Int("points"), Walk: c.Int("random-walk"), Seed: c.Uint64("seed"), Replace: c.Bool("force"),
 		Begin:    func(total int64) { bar = newProgress(total, "converting "+task.Name, unit) },
 		Progress: func(done int64) { bar.Add(done) },
 		LeftOut:  func(text string) { left = text },
@@ -95,6 +99,11 @@ func convertTask(c *cli.Context, task *lra.Task) error {
 	if err == nil {
 		fmt.Fprint(c.App.ErrWriter, left)
 	}
+	return reportTask(c, task, d, err)
+}
+
+// reportTask tells of a task's data set that was made, and measures simple models on it.
+func reportTask(c *cli.Context, task *lra.Task, d *seq.Dataset, err error) error {
 	if err := reportDataset(c, d, err); err != nil {
 		return err
 	}

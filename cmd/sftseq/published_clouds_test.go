@@ -122,7 +122,7 @@ func TestModelNet40(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	status, said, errs := program(nil, "data", "convert", "modelnet40", "--from", modelNet40(t), "--to", data, "--points", "24")
 	if status != 0 || !strings.Contains(said, "test.arrow: 10 rows of 24 to 24 tokens") ||
-		!strings.Contains(errs, "warning: train and val: found 50 rows, the published task has 9843 there") || !strings.Contains(errs, "warning: test: found 10 rows, the published task has 2468") {
+		!strings.Contains(errs, "warning: train and val: found 50 rows, the task has 9843 there") || !strings.Contains(errs, "warning: test: found 10 rows, the task has 2468") {
 		t.Fatalf("status %d\n%s%s", status, said, errs)
 	}
 	for _, preset := range []string{"quick", "paper", "paper-invariant"} {
@@ -150,7 +150,7 @@ func TestModelNet40(t *testing.T) {
 func TestShapeNetPart(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "data")
 	status, said, errs := program(nil, "data", "convert", "shapenetpart", "--from", shapeNetPartFolder(t), "--to", data, "--points", "40")
-	if status != 0 || !strings.Contains(said, "train.arrow: 32 rows of 40 to 40 tokens") || !strings.Contains(errs, "warning: val: found 4 rows, the published task has 1870 there") {
+	if status != 0 || !strings.Contains(said, "train.arrow: 32 rows of 40 to 40 tokens") || !strings.Contains(errs, "warning: val: found 4 rows, the task has 1870 there") {
 		t.Fatalf("status %d\n%s%s", status, said, errs)
 	}
 	for _, preset := range []string{"quick", "paper-invariant"} {

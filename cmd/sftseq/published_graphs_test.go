@@ -55,7 +55,7 @@ func convertPublished(t *testing.T, task, from string, more ...string) string {
 	t.Helper()
 	data := filepath.Join(t.TempDir(), "data")
 	status, said, errs := program(nil, append([]string{"data", "convert", task, "--from", from, "--to", data}, more...)...)
-	if status != 0 || !strings.Contains(said, "train.arrow: 24 rows of 4 to 6 tokens") || strings.Count(errs, "rows, the published task has") != 3 {
+	if status != 0 || !strings.Contains(said, "train.arrow: 24 rows of 4 to 6 tokens") || strings.Count(errs, "rows, the task has") != 3 {
 		t.Fatalf("status %d\n%s%s", status, said, errs)
 	}
 	return data

@@ -17,14 +17,11 @@ func (c *converter) label(r *row) *skipped.Reason {
 	if c.Spec != nil {
 		names = c.Spec.LabelNames
 	}
-	unknown := func(kind, name string) *skipped.Reason {
-		return skipped.Because(kind, fmt.Errorf("%q, expected one of %s", name, strings.Join(names, ", ")))
-	}
 	switch {
 	case !c.Parts:
 		number := slices.Index(names, r.file.class)
 		if r.example.Label = int32(number); number < 0 {
-			return unknown("no class of the task", r.file.class)
+			return skipped.Because("no class of the task", fmt.Errorf("%q, expected one of %s", r.file.class, strings.Join(names, ", ")))
 		}
 		return nil
 	case c.Spec == nil:
@@ -43,12 +40,21 @@ func (c *converter) label(r *row) *skipped.Reason {
 			name := tagOf(r.file.class, part, r.names).String()
 			number = slices.Index(names, name)
 			if numbers[part] = number; number < 0 {
-				return unknown("no part of the task", name)
+				return skipped.Because("no part of the task", unknownPart(name, r.file.class, names))
 			}
 		}
 		r.example.Labels[i] = int32(number)
 	}
 	return nil
+}
+
+// unknownPart says what was found in place of the parts of a class.
+func unknownPart(name, class string, names []string) error {
+	parts := slices.DeleteFunc(slices.Clone(names), func(x string) bool { return !strings.HasPrefix(x, class+"/") })
+	if len(parts) == 0 {
+		return fmt.Errorf("%q, expected a class of the task, such as that of %s", name, names[0])
+	}
+	return fmt.Errorf("%q, expected one of %s", name, strings.Join(parts, ", "))
 }
 
 // renameLabels has the labels be those that rows have, in the order of their names.

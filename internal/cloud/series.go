@@ -66,12 +66,23 @@ func (f *Files) AtLeast(n int) (left []string) {
 			count[x.class]++
 		}
 	}
-	f.Classes = slices.DeleteFunc(f.Classes, func(class string) bool {
-		if count[class] < n {
+	return f.leaveOut(func(class string) bool { return count[class] < n })
+}
+
+// Among leaves out the classes that are not among some, and says which.
+func (f *Files) Among(classes []string) (left []string) {
+	return f.leaveOut(func(class string) bool { return !slices.Contains(classes, class) })
+}
+
+// leaveOut leaves out the files of some classes. Those of none stay, to be told of.
+func (f *Files) leaveOut(which func(class string) bool) (left []string) {
+	for _, class := range f.Classes {
+		if which(class) {
 			left = append(left, class)
 		}
-		return count[class] < n
-	})
-	f.list = slices.DeleteFunc(f.list, func(x file) bool { return slices.Contains(left, x.class) })
+	}
+	gone := func(class string) bool { return slices.Contains(left, class) }
+	f.Classes = slices.DeleteFunc(f.Classes, gone)
+	f.list = slices.DeleteFunc(f.list, func(x file) bool { return gone(x.class) })
 	return left
 }

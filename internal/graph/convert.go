@@ -21,21 +21,24 @@ import (
 	"github.com/sftseq/sftseq/internal/philox"
 	"github.com/sftseq/sftseq/internal/randomwalk"
 	"github.com/sftseq/sftseq/internal/skipped"
+	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 )
 
 // Options say how Convert makes a data set.
 type Options struct {
-	From                           []string // files of JSON lines, Arrow or Parquet, or tables with molecules
-	SMILES                         string   // the column of molecules; "": the files have graphs
-	Label, Tags                    string   // the fields of a class or of labels, and of a label for each node
-	LabelSeparator                 string   // between the labels of a molecule, of which any number may hold
-	Labels                         []string // what labels are called, in their order; nil: those that are found, sorted
-	Numbers                        []string // fields of numbers to predict, in place of labels
-	ID                             string   // the column of what molecules are called; "": the name of the record, or its place
-	FeatureNames, EdgeFeatureNames []string // nil: what a table says, or f0, f1, … and e0, e1, …; molecules have their own
-	RandomWalk                     int      // so many return probabilities of a random walk are features of a node, too
-	SplitField                     string   // says which split a graph is in; "": chance does
+	From                           []string      // files of JSON lines, Arrow or Parquet, or tables with molecules
+	Name                           string        // of the data set; "": that of the first file
+	SMILES                         string        // the column of molecules; "": the files have graphs
+	Header                         *table.Header // of tables of CSV whose first line does not name the columns; nil: it does
+	Label, Tags                    string        // the fields of a class or of labels, and of a label for each node
+	LabelSeparator                 string        // between the labels of a molecule, of which any number may hold
+	Labels                         []string      // what labels are called, in their order; nil: those that are found, sorted
+	Numbers                        []string      // fields of numbers to predict, in place of labels
+	ID                             string        // the column of what molecules are called; "": the name of the record, or its place
+	FeatureNames, EdgeFeatureNames []string      // nil: what a table says, or f0, f1, … and e0, e1, …; molecules have their own
+	RandomWalk                     int           // so many return probabilities of a random walk are features of a node, too
+	SplitField                     string        // says which split a graph is in; "": chance does
 	Shares                         []convert.Share
 	Seed                           uint64
 	Strict                         bool // a molecule that cannot be read ends it
@@ -273,7 +276,7 @@ func (s *surveyed) describe(o *Options, x *graphlines.Row) error {
 		return fmt.Errorf("edges: the first graph has none, so that nothing says how many features they have: name them")
 	}
 	base := filepath.Base(o.From[0])
-	s.spec = seq.Spec{Task: seq.Classification, Name: strings.TrimSuffix(base, filepath.Ext(base)),
+	s.spec = seq.Spec{Task: seq.Classification, Name: cmp.Or(o.Name, strings.TrimSuffix(base, filepath.Ext(base))),
 		FeatureNames: named(o.FeatureNames, "f", width), EdgeFeatureNames: named(o.EdgeFeatureNames, "e", edges)}
 	switch {
 	case o.Numbers != nil:

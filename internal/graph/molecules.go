@@ -54,7 +54,7 @@ func (m *molecules) Each(ctx context.Context, take func(*graphlines.Row) error) 
 }
 
 func (m *molecules) file(ctx context.Context, path string, take func(*graphlines.Row) error) error {
-	read := table.Options{Columns: m.columns, Absent: m.absent}
+	read := table.Options{Columns: m.columns, Header: m.options.Header, Absent: m.absent}
 	if m.options.Numbers == nil {
 		read.Lists = []string{m.options.Label}
 	}

@@ -16,15 +16,6 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// PieceFeatureNames are the numbers of a superpixel: the mean and the deviation of its light, from 0 to 1,
-// and the darkest and lightest; where its middle is, from 0 to 1; and its area, of which 1 is usual.
-var PieceFeatureNames = []string{"mean", "deviation", "darkest", "lightest", "x", "y", "area"}
-
-// BorderFeatureNames are the numbers of an edge between two superpixels with a common border: the distance
-// of their middles, and how many pixels of the one lie beside pixels of the other. Both are divided by
-// the side of a usual superpixel.
-var BorderFeatureNames = []string{"distance", "border"}
-
 // ImageOptions say how SuperpixelSet makes a data set.
 type ImageOptions struct {
 	From string // a data set of images
@@ -51,7 +42,7 @@ func SuperpixelSet(ctx context.Context, dir string, o ImageOptions) (*seq.Datase
 		return nil, fmt.Errorf("%s: %w", o.From, errImages)
 	}
 	spec := seq.Spec{Task: seq.Classification, Name: "superpixels", LabelNames: m.LabelNames,
-		FeatureNames: append(slices.Clip(PieceFeatureNames), randomwalk.Names(o.RandomWalk)...), EdgeFeatureNames: BorderFeatureNames}
+		FeatureNames: append(slices.Clip(superpixel.PieceFeatureNames), randomwalk.Names(o.RandomWalk)...), EdgeFeatureNames: superpixel.BorderFeatureNames}
 	b, err := seq.CreateDataset(dir, spec, o.Replace)
 	if err != nil {
 		return nil, err

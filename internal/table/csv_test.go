@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -116,5 +118,48 @@ func TestCSVBounds(t *testing.T) {
 	}
 	if _, err := read(file(t, "x.csv", strings.Repeat(",", 1<<17)+"\n"), Options{}); err == nil || !strings.Contains(err.Error(), "names of at most 65536 columns, found 131073") {
 		t.Errorf("error %v", err)
+	}
+}
+
+// TestHeader: a first line that does not name the columns is what was expected, and they are called
+// otherwise; lines are counted with it. Another one, and another kind of file, are errors.
+func TestHeader(t *testing.T) {
+	header := Header{Line: "# by hand, or not", Columns: []string{"what", "size"}}
+	open := func(name, text string, columns ...string) (Reader, error) {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		return Open(t.Context(), path, Options{Columns: columns, Header: &header})
+	}
+	for _, end := range []string{"\n", "\r\n"} {
+		r, err := open("a.csv", header.Line+end+"C1,2"+end+"\"a,b\",3"+end, "size", "what")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		for i, want := range [][]string{{"2", "C1"}, {"3", "a,b"}} {
+			var row Row
+			if err := r.Next(&row); err != nil || row.Err != nil || row.Values[0].Text != want[0] || row.Values[1].Text != want[1] || !strings.HasSuffix(row.Place(), fmt.Sprintf("a.csv:%d", i+2)) {
+				t.Fatalf("%+v, %v, expected %q", row, err, want)
+			}
+		}
+		if err := r.Next(&Row{}); err != io.EOF {
+			t.Error(err)
+		}
+	}
+	for _, c := range []struct{ name, text, want string }{
+		{"a.csv", "what,size\nC1,2\n", `a.csv: first line: expected "# by hand, or not", found "what,size"`},
+		{"a.csv", header.Line + " at all\nC1,2\n", `found "# by hand, or not at all"`},
+		{"a.csv", "", `expected "# by hand, or not", found ""`},
+		{"a.csv", "\"a\"b\n", `found "\"a\"b"`},
+		{"a.tsv", header.Line + "\nC1\t2\n", "a.tsv: expected CSV, found a file that is read as tsv"},
+	} {
+		if r, err := open(c.name, c.text, "what"); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%q: %v, %v, expected %s", c.text, r, err, c.want)
+		}
+	}
+	if _, err := open("a.csv", header.Line+"\nC1,2\n", "weight"); err == nil || !strings.Contains(err.Error(), `column "weight": expected one of`) {
+		t.Error(err)
 	}
 }

@@ -133,6 +133,7 @@ type Options struct {
 	Edges     []string          // of Columns of Arrow and Parquet, those whose lists are of pairs of numbers, the source and the target of an edge
 	Gaps      []string          // of Lists in Arrow and Parquet, those whose lists may have nulls among their items
 	Delimiter byte              // between the fields of CSV; 0 is a comma
+	Header    *Header           // of CSV whose first line does not name the columns; nil: it does
 	MaxField  int               // bytes of a row that are accepted at most
 	Progress  func(bytes int64) // called with the bytes of the file read; may be nil
 	// Absent is called at the end of a file where each row may have other columns, with one
@@ -140,6 +141,19 @@ type Options struct {
 	Absent func(file, column string, found []string)
 
 	part *Part // of the rows, nil for all
+}
+
+// A Header is the first line of a file of CSV that does not name its columns, and what they are called.
+type Header struct {
+	Line    string
+	Columns []string
+}
+
+// A HeaderError reports a file with another first line than its [Header].
+type HeaderError struct{ Expected, Found string }
+
+func (e *HeaderError) Error() string {
+	return fmt.Sprintf("first line: expected %q, found %.100q", e.Expected, e.Found)
 }
 
 // StandardInput is the name of what comes through a pipe.
@@ -169,6 +183,9 @@ func Open(ctx context.Context, path string, o Options) (Reader, error) {
 	}
 	if o.Delimiter != 0 && format != "csv" {
 		return nil, fmt.Errorf("%s: a delimiter is for CSV, the file is read as %s: expected --format csv with it", path, format)
+	}
+	if o.Header != nil && format != "csv" {
+		return nil, fmt.Errorf("%s: expected CSV, found a file that is read as %s", path, format)
 	}
 	if format == "parquet" {
 		r, err := newParquet(path, o)
