@@ -3,6 +3,8 @@ package docs_test
 import (
 	"fmt"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -35,6 +37,34 @@ func TestPresetsOfResults(t *testing.T) {
 				if !strings.HasPrefix(cell, want) {
 					t.Errorf("%s, %s: results.md says %q, the preset %q", task.Name, p.Name, cell, want)
 				}
+			}
+		}
+	}
+}
+
+// TestMeasuredOfResults: what train --help says in words of a preset is in its row of results.md.
+func TestMeasuredOfResults(t *testing.T) {
+	page, err := os.ReadFile("results.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	number := regexp.MustCompile(`\d+\.\d+`)
+	for _, task := range lra.Tasks() {
+		for _, p := range task.Presets {
+			said := number.FindAllString(p.Measured, -1)
+			if p.Measured == "" {
+				continue
+			}
+			rows := presetRows(string(page), "["+task.Name+"]", p.Name)
+			if len(rows) != 1 || len(said) == 0 {
+				t.Errorf("%s, %s: %q and %d rows, expected numbers and a row", task.Name, p.Name, p.Measured, len(rows))
+				continue
+			}
+			told := number.FindAllString(strings.Join(rows[0][2:], " "), -1)
+			slices.Sort(said)
+			slices.Sort(told)
+			if !slices.Equal(slices.Compact(said), slices.Compact(told)) {
+				t.Errorf("%s, %s: results.md says %q, the preset %q", task.Name, p.Name, told, said)
 			}
 		}
 	}

@@ -5,8 +5,8 @@ import "github.com/sftseq/sftseq/sft"
 // componentsPresets hold back what a model learns by heart: the series of a class are few, and those of
 // the test are others.
 var componentsPresets = []*Preset{
-	componentsPreset("quick", "the same model, trained for 4 epochs", 4, ""),
-	componentsPreset("hour", "a small model with much dropout, on clouds that training scales and moves, for 14 epochs", 14,
+	componentsPreset("quick", "a small model with much dropout, on clouds that training scales and moves, for 4 epochs", 4, "70.45% of the test meshes of --seed 1 (moments and radii: 69.48%)"),
+	componentsPreset("hour", "the same model, trained for 14 epochs", 14,
 		"78.61% of the test meshes, the mean of three splits (moments and radii: 66.96%), some 7 minutes of two cores with AVX-512"),
 }
 

@@ -174,7 +174,7 @@ func TestPartsExample(t *testing.T) {
 	_, section, _ := strings.Cut(readText(t, "../../docs/own-data.md"), "\n### Parts of shapes\n")
 	_, commands, _ := strings.Cut(section, "```sh\n")
 	commands, _, _ = strings.Cut(commands, "```")
-	less := map[string][]string{"generate": {"--train", "40", "--val", "8", "--test", "4", "--points", "16"}, "custom": {"--epochs", "1", "--device", "cpu"}}
+	less := map[string][]string{"generate": {"--train", "40", "--val", "8", "--test", "4", "--points", "16"}, "shape-parts": {"--epochs", "1", "--device", "cpu"}}
 	dir, said := t.TempDir(), ""
 	for line := range strings.Lines(commands) {
 		input := ""

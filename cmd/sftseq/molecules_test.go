@@ -10,15 +10,17 @@ import (
 	"testing"
 )
 
-// section are the commands of the first block of shell behind a heading of docs/own-data.md.
-func section(t *testing.T, heading string) (commands []string) {
+// section are the commands of a block of shell behind a heading of docs/own-data.md, the first being 1.
+func section(t *testing.T, heading string, block int) (commands []string) {
 	t.Helper()
 	page, err := os.ReadFile("../../docs/own-data.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, text, _ := strings.Cut(string(page), "\n### "+heading+"\n")
-	_, text, _ = strings.Cut(text, "```sh\n")
+	for range block {
+		_, text, _ = strings.Cut(text, "```sh\n")
+	}
 	text, _, _ = strings.Cut(text, "```")
 	for line := range strings.Lines(text) {
 		if command, ok := strings.CutPrefix(line, "sftseq "); ok {
@@ -37,7 +39,7 @@ func TestMolecules(t *testing.T) {
 		table += fmt.Sprintf("%s%s%s,%d\n", strings.Repeat("C", 1+i%7), strings.Repeat("O", 1+i%3), strings.Repeat("N", i%4), 1+i%3)
 	}
 	writeText(t, filepath.Join(dir, "tpsa.csv"), table)
-	commands := section(t, "Molecules")
+	commands := section(t, "Molecules", 1)
 	if len(commands) != 4 {
 		t.Fatalf("commands %q", commands)
 	}
@@ -74,6 +76,63 @@ func TestMolecules(t *testing.T) {
 		if _, err := os.Stat(filepath.Join(to, "dataset.json")); err == nil {
 			t.Errorf("%v: a data set is there", args)
 		}
+	}
+}
+
+// TestMoleculesTask runs the commands on rdkit-data's molecules in docs/own-data.md, on a short file of the
+// same form. Its rows are those of a table of the same molecules; other files are refused.
+func TestMoleculesTask(t *testing.T) {
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	var rows strings.Builder
+	for i := range 60 {
+		fmt.Fprintf(&rows, "%s%s%s,%d.50\n", strings.Repeat("C", 1+i%7), strings.Repeat("O", 1+i%3), strings.Repeat("N", i%4), 1+i%3)
+	}
+	const folder, name = "rdkit/usr/share/RDKit/Data/NCI", "first_5k.tpsa.csv"
+	if err := os.MkdirAll(in(folder), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	file := writeText(t, in(filepath.Join(folder, name)), moleculesHeader.Line+"\n"+rows.String())
+	commands := section(t, "Molecules", 2)
+	if len(commands) != 3 {
+		t.Fatalf("commands %q", commands)
+	}
+	said := ""
+	for i, command := range commands {
+		args := strings.Fields(regexp.MustCompile(`\b(rdkit/|data/|runs/)`).ReplaceAllString(command, dir+"/$1"))
+		if i == 1 {
+			args = append(args, "--epochs", "2")
+		}
+		status, out, errs := program(nil, args...)
+		if status != 0 {
+			t.Fatalf("%s: status %d, %s", command, status, errs)
+		}
+		said += out + errs
+	}
+	for _, want := range []string{"the task has 4999 there", "selected by mae", "mean of the training split"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("expected %q in\n%s", want, said)
+		}
+	}
+	if err := os.Mkdir(in("table"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	table := writeText(t, in("table/"+name), "smiles,tpsa\n"+rows.String())
+	done(t, "", "data", "convert", "graph", "--from", table, "--smiles", "smiles", "--numbers", "tpsa", "--to", in("data/table"), "--split", "0.8,0.1,0.1")
+	if rows := rowsOfSplits(t, in("data/molecules")); rows != rowsOfSplits(t, in("data/table")) || !strings.Contains(rows, `"tpsa":1.5`) {
+		t.Errorf("other rows than of data convert graph: %.300s", rows)
+	}
+	convert := func(from string) []string {
+		return []string{"data", "convert", "molecules", "--from", from, "--to", in("none")}
+	}
+	refuse(t, exitError, `first line: expected "# TPSA data calculated using Daylight tools and Ertl's contrib program tpsa.c", found "smiles,tpsa" (other molecules: sftseq data convert graph --smiles COLUMN)`, "", convert(table)...)
+	refuse(t, exitError, "expected rdkit-data's file first_5k.tpsa.csv, found a directory", "", convert(filepath.Dir(file))...)
+	refuse(t, exitError, "no such file", "", convert(in("no.csv"))...)
+	refuse(t, exitUsage, "expected a file, which is read several times", "", convert("-")...)
+	refuse(t, exitError, "there is a complete data set already (--force replaces it)", "", "data", "convert", "molecules", "--from", file, "--to", in("data/molecules"))
+	refuse(t, exitUsage, "sftseq data convert molecules --from rdkit/usr/share/RDKit/Data/NCI/first_5k.tpsa.csv --to data/molecules", "", "train", "molecules")
+	if _, err := os.Stat(in("none")); err == nil {
+		t.Error("a data set is there")
 	}
 }
 
@@ -142,7 +201,7 @@ func TestSuperpixels(t *testing.T) {
 	}
 	writeText(t, filepath.Join(in, "cifar10_gray_train.bin"), records)
 	writeText(t, filepath.Join(in, "cifar10_gray_test.bin"), records)
-	commands := section(t, "Superpixels")
+	commands := section(t, "Superpixels", 1)
 	if len(commands) != 3 {
 		t.Fatalf("commands %q", commands)
 	}
@@ -155,6 +214,7 @@ func TestSuperpixels(t *testing.T) {
 		}
 		said += out
 	}
+	refuse(t, exitUsage, "sftseq data convert superpixels --from data/image --to data/superpixels", "", "train", "superpixels")
 	if !strings.Contains(said, "superpixels/train.arrow: 36 rows of 18 to 36 tokens") || !strings.Contains(said, "sums and moments 100.00%") {
 		t.Error(said)
 	}
