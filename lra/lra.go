@@ -1,7 +1,7 @@
-// Package lra knows the tasks of the Long Range Arena, and the paper's tasks of point
-// clouds and graphs: what their sequences are, how to generate them or to import the
-// official files, and what their labels mean. Each task is a [Task] value in a file of
-// its own.
+// Package lra knows the tasks of the Long Range Arena, the paper's tasks of point clouds
+// and graphs, and tasks of data that stand in for these: what their sequences are, how to
+// generate them or to import their files, and what their labels mean. Each task is a
+// [Task] value in a file of its own.
 package lra
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// A Task is one published task.
+// A Task is one task with data of its own.
 type Task struct {
 	Name        string          // "listops"
 	Description string          // one sentence
@@ -27,7 +27,7 @@ type Task struct {
 	EdgeFeatures []string // the numbers of each edge; nil: there are no edges
 	Numbers      []string // that are predicted, in place of labels
 
-	// Rows are those of the published splits; nil where they are not compared.
+	// Rows are those of the splits; nil where they are not compared.
 	Rows []PublishedRows
 
 	// Presets are the ways to train on it, the usual one first.

@@ -17,7 +17,7 @@ var Molecules = &Task{
 	EdgeFeatures: molecule.BondFeatureNames,
 	Rows:         []PublishedRows{{[]string{"train", "val", "test"}, 4999}},
 	Presets: []*Preset{
-		moleculesPreset("quick", "a small model, trained for 30 epochs", 30, ""),
+		moleculesPreset("quick", "a small model, trained for 30 epochs", 30, "MAE 0.99 on 499 test molecules (sums and moments: 6.36)"),
 		moleculesPreset("hour", "the same model, trained for 100 epochs", 100, "MAE 0.69 on 499 test molecules (sums and moments: 6.36), some 10 minutes of a busy core with AVX-512"),
 	},
 	Import: &Importer{Example: "sftseq data convert molecules --from rdkit/usr/share/RDKit/Data/NCI/first_5k.tpsa.csv --to data/molecules"},

@@ -163,3 +163,45 @@ func TestHeader(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// FuzzHeader: behind the first line that was expected, rows and errors are those of CSV that names its
+// columns, and no other first line is taken.
+func FuzzHeader(f *testing.F) {
+	header := Header{Line: "# by hand", Columns: []string{"what", "size"}}
+	for _, rest := range []string{"", "C1,2\n", "\"a,b\",3\r\nc", "\n\na,b,c\n", "\"a\nb\",1\n\"", "\ufeffa,b\n"} {
+		f.Add(header.Line, rest)
+		f.Add("what,size", rest)
+	}
+	path := filepath.Join(f.TempDir(), "x.csv")
+	rows := func(t *testing.T, text string, header *Header) (out []string, err error) {
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		r, err := Open(t.Context(), path, Options{Columns: []string{"size", "what"}, Header: header, MaxField: 1 << 20})
+		if err != nil {
+			return nil, err
+		}
+		defer r.Close()
+		for {
+			var row Row
+			if err := r.Next(&row); err != nil {
+				return append(out, err.Error()), nil
+			}
+			out = append(out, fmt.Sprint(row.Line, row.Values, row.Err))
+		}
+	}
+	f.Fuzz(func(t *testing.T, line, rest string) {
+		defer fuzztest.Limits(t, mostAllocated+200*(len(line)+len(rest)))()
+		got, err := rows(t, line+"\n"+rest, &header)
+		if line != header.Line {
+			if first := strings.TrimLeft(strings.TrimPrefix(line+"\n"+rest, byteOrderMark), "\r\n"); err == nil && !strings.HasPrefix(first, header.Line) {
+				t.Fatalf("taken for %q", header.Line)
+			}
+			return
+		}
+		want, failed := rows(t, strings.Join(header.Columns, ",")+"\n"+rest, nil)
+		if fmt.Sprint(err) != fmt.Sprint(failed) || !slices.Equal(got, want) {
+			t.Errorf("%q, %v, expected %q, %v", got, err, want, failed)
+		}
+	})
+}
