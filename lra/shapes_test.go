@@ -56,6 +56,37 @@ func TestShapes(t *testing.T) {
 	}
 }
 
+// TestShapesOfSplits: a row is a function of the seed, the split and its place there, however many rows
+// the other splits have.
+func TestShapesOfSplits(t *testing.T) {
+	rule := ShapesRule{Points: 12, Noise: 10}
+	for _, rows := range [][3]int{{2, 3, 4}, {5, 0, 2}, {0, 6, 1}} {
+		d, err := Shapes.Generate(t.Context(), filepath.Join(t.TempDir(), "data"), GenerateOptions{Train: rows[0], Val: rows[1], Test: rows[2], Seed: 7, Rule: &rule})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for split, name := range []string{"train", "val", "test"} {
+			if got := int(d.Manifest.Splits[name].Rows); got != rows[split] {
+				t.Fatalf("%s: %d rows of %v", name, got, rows)
+			}
+			if rows[split] == 0 {
+				continue
+			}
+			f, err := d.Open(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			for i := range f.Len() {
+				e, err := f.Example(i)
+				if want := rule.cloud(7, uint64(split)<<40|uint64(i)); err != nil || e.Label != want.Label || !reflect.DeepEqual(e.Features, want.Features) {
+					t.Errorf("%v: row %d of %s is another one, %v", rows, i, name, err)
+				}
+			}
+		}
+	}
+}
+
 // TestParts: the same clouds as without parts, whose points have parts of the row's class, and of
 // each shape every part occurs.
 func TestParts(t *testing.T) {
