@@ -112,7 +112,11 @@ func TestStretch(t *testing.T) {
 		if math.Abs(dot(m, edge)) > 1e-5 || math.Abs(dot(m, m)-dot(n, n)) > 1e-5 {
 			t.Errorf("step %d: a normal of length² %g, want %g, has a product of %g with an edge of the surface", step, dot(m, m), dot(n, n), dot(m, edge))
 		}
-		s.PointRotation = "z"
+		s.PointScale, s.PointStretch = []float64{0.5, 2}, nil
+		if scaled := threeOf(c, s.augmented(c, e, step)[2], "x", "y", "z"); math.Abs(scaled[0]/p[0]-factors[0]) < 1e-6 {
+			t.Fatalf("step %d: the first axis is stretched by the factor of a scale", step)
+		}
+		s.PointScale, s.PointStretch, s.PointRotation = nil, []float64{0.5, 2}, "z"
 		if turned := threeOf(c, s.augmented(c, e, step)[2], "x", "y", "z"); math.Abs(turned[2]-q[2]) > 1e-5 ||
 			math.Abs(dot(turned, turned)-dot(q, q)) > 1e-4 {
 			t.Errorf("step %d: %v turned about z is %v", step, q, turned)

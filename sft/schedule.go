@@ -76,10 +76,10 @@ const mostBatch = 1 << 24
 
 // factors reports whether x are none, or a least and a largest factor of points.
 func factors(x []float64) bool {
-	return len(x) == 0 || len(x) == 2 && x[0] > 0 && x[1] >= x[0] && x[1] <= mostPoint
+	return len(x) == 0 || len(x) == 2 && x[0] >= 1/mostPoint && x[1] >= x[0] && x[1] <= mostPoint
 }
 
-// mostPoint is more than any cloud is scaled or moved by; float32 holds what comes of it.
+// mostPoint is more than any cloud is scaled, stretched or moved by, and its inverse less.
 const mostPoint = 1e6
 
 // AdamW's constants.
@@ -113,9 +113,9 @@ func (s *Settings) Validate() error {
 	case !(s.TokenReplacement >= 0 && float32(s.TokenReplacement) < 1):
 		return bad("token replacement", s.TokenReplacement, "0 ≤ rate < 1")
 	case !factors(s.PointScale):
-		return bad("point scale", s.PointScale, fmt.Sprintf("two factors above 0 and up to %g, the least and the largest", mostPoint))
+		return bad("point scale", s.PointScale, fmt.Sprintf("two factors from %g to %g, the least and the largest", 1/mostPoint, mostPoint))
 	case !factors(s.PointStretch):
-		return bad("point stretch", s.PointStretch, fmt.Sprintf("two factors above 0 and up to %g, the least and the largest", mostPoint))
+		return bad("point stretch", s.PointStretch, fmt.Sprintf("two factors from %g to %g, the least and the largest", 1/mostPoint, mostPoint))
 	case !(s.PointShift >= 0) || s.PointShift > mostPoint:
 		return bad("point shift", s.PointShift, fmt.Sprintf("a number from 0 to %g", mostPoint))
 	case s.EvalEvery < 0 || s.LogEvery < 1 || s.Patience < 0:

@@ -43,6 +43,8 @@ type Options struct {
 	Seed                           uint64
 	Strict                         bool // a molecule that cannot be read ends it
 	Replace                        bool // a complete data set that is there already
+
+	said []string // keys of names that the first table's metadata have
 }
 
 // rows are the graphs of files, one after another.

@@ -71,6 +71,9 @@ func (f files) table(ctx context.Context, path string, take func(*graphlines.Row
 		return err
 	}
 	defer t.Close()
+	if err := o.sameNames(t, path); err != nil {
+		return err
+	}
 	var labels []string // of numbers
 	if err := saidNames(t, path, seq.KeyLabelNames, &labels); err != nil {
 		return err
@@ -170,7 +173,11 @@ func (r *tableRow) answers(x *graphlines.Row) (err error) {
 	if o.Numbers != nil {
 		return nil
 	}
-	for _, name := range []string{o.Label, o.Tags} {
+	fields := []string{o.Label, o.Tags}
+	if o.Label == o.Tags { // as seq has labels of tokens
+		fields = fields[1:]
+	}
+	for _, name := range fields {
 		v, ok := r.value(name)
 		if !ok {
 			continue
@@ -195,7 +202,7 @@ func (r *tableRow) answers(x *graphlines.Row) (err error) {
 			if label == "" && !missing {
 				return fmt.Errorf("%s: expected a text or a number, found an empty text", name)
 			}
-			if label, err = r.named(label, missing); err != nil {
+			if label, err = r.named(label, missing, v.JSON); err != nil {
 				return fmt.Errorf("%s: %w", name, err)
 			}
 			x.Names = append(x.Names, label)
@@ -210,14 +217,17 @@ func (r *tableRow) answers(x *graphlines.Row) (err error) {
 	return nil
 }
 
-// named is the name of a label, which may be its place among the names.
-func (r *tableRow) named(label string, missing bool) (string, error) {
-	if r.labels == nil || missing || slices.Contains(r.labels, label) {
+// named is the name of a label. Where the metadata have names, a number is the place of one of them.
+func (r *tableRow) named(label string, missing, number bool) (string, error) {
+	if r.labels == nil || missing || !number && slices.Contains(r.labels, label) {
 		return strings.Clone(label), nil // it shares the memory of its row
+	}
+	if !number {
+		return "", fmt.Errorf("found %.40q, expected one of %q, as %s of the metadata has", label, r.labels, seq.KeyLabelNames)
 	}
 	place, err := strconv.Atoi(label)
 	if err != nil || place < 0 || place >= len(r.labels) {
-		return "", fmt.Errorf("found %.40q, expected a number from 0 to %d, or one of %q, as %s of the metadata has", label, len(r.labels)-1, r.labels, seq.KeyLabelNames)
+		return "", fmt.Errorf("found %.40s, expected a number from 0 to %d, the place of one of %q, as %s of the metadata has", label, len(r.labels)-1, r.labels, seq.KeyLabelNames)
 	}
 	return r.labels[place], nil
 }
@@ -233,16 +243,47 @@ func (o *Options) nameByTable(ctx context.Context) error {
 		return err
 	}
 	defer t.Close()
-	for key, names := range map[string]*[]string{seq.KeyFeatureNames: &o.FeatureNames, seq.KeyEdgeFeatureNames: &o.EdgeFeatureNames, seq.KeyLabelNames: &o.Labels} {
-		if *names != nil || key == seq.KeyLabelNames && o.Numbers != nil {
+	for _, by := range o.named() {
+		if *by.names != nil || by.key == seq.KeyLabelNames && o.Numbers != nil {
 			continue
 		}
-		if err := saidNames(t, o.From[0], key, names); err != nil {
+		if err := saidNames(t, o.From[0], by.key, by.names); err != nil {
 			return err
+		}
+		if *by.names != nil {
+			o.said = append(o.said, by.key)
 		}
 	}
 	if o.EdgeFeatureNames == nil && !slices.Contains(t.Columns(), seq.ColumnEdgeFeatures) {
 		o.EdgeFeatureNames = []string{}
+	}
+	return nil
+}
+
+// keyed are names that a key of a table's metadata may have.
+type keyed struct {
+	key   string
+	names *[]string
+}
+
+func (o *Options) named() []keyed {
+	return []keyed{{seq.KeyFeatureNames, &o.FeatureNames}, {seq.KeyEdgeFeatureNames, &o.EdgeFeatureNames}, {seq.KeyLabelNames, &o.Labels}}
+}
+
+// sameNames reports features that a table names otherwise than the first one, which says their names: a number
+// would be taken for another's.
+func (o *Options) sameNames(t table.Reader, path string) error {
+	for _, by := range o.named() {
+		if by.key == seq.KeyLabelNames || !slices.Contains(o.said, by.key) {
+			continue
+		}
+		var said []string
+		if err := saidNames(t, path, by.key, &said); err != nil {
+			return err
+		}
+		if said != nil && !slices.Equal(said, *by.names) {
+			return fmt.Errorf("%s: %s: expected %q, as %s has, found %q", path, by.key, *by.names, o.From[0], said)
+		}
 	}
 	return nil
 }

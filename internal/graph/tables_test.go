@@ -198,7 +198,7 @@ func TestTableNames(t *testing.T) {
 		}
 	}
 	for _, path := range tables(t, numbered, `{"features":[[1]],"edges":[],"label":0}, {"features":[[1]],"edges":[],"label":2}`) {
-		if _, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path)); err == nil || !strings.Contains(err.Error(), `:2: label: found "2", expected a number from 0 to 1, or one of ["z" "y"], as label_names of the metadata has`) {
+		if _, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path)); err == nil || !strings.Contains(err.Error(), `:2: label: found 2, expected a number from 0 to 1, the place of one of ["z" "y"], as label_names of the metadata has`) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -309,4 +309,69 @@ func FuzzTables(f *testing.F) {
 			t.Error(err)
 		}
 	})
+}
+
+// TestTableOfDataSet: the files of a data set become the same one again, where labels are numbers that are also
+// called numbers, and where tokens have labels with gaps.
+func TestTableOfDataSet(t *testing.T) {
+	for _, c := range []struct {
+		lines string
+		tags  string
+	}{
+		{`{"features":[[1]],"edges":[[0,0]],"label":1} {"features":[[2]],"edges":[],"label":2} {"features":[[3]],"edges":[],"label":3}`, "tags"},
+		{`{"features":[[1]],"edges":[[0,0]],"label":[1,3]} {"features":[[2]],"edges":[],"label":[2]}`, "tags"},
+		{`{"features":[[1],[2]],"edges":[[0,1]],"tags":["2",null]} {"features":[[3]],"edges":[],"tags":["1"]}`, seq.ColumnLabel},
+	} {
+		path := filepath.Join(t.TempDir(), "graphs.jsonl")
+		if err := os.WriteFile(path, []byte(strings.ReplaceAll(c.lines, "} {", "}\n{")), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		convert := func(path, tags string) (string, string) {
+			o := usual(path)
+			o.Tags = tags
+			dir := filepath.Join(t.TempDir(), "data")
+			d, _, err := Convert(t.Context(), dir, o)
+			if err != nil {
+				t.Fatalf("%s: %v", path, err)
+			}
+			return filepath.Join(dir, "train.arrow"), fmt.Sprint(d.Manifest.LabelNames, written(t, d, "train"))
+		}
+		file, want := convert(path, "tags")
+		if _, got := convert(file, c.tags); got != want {
+			t.Errorf("%s\nconverted again %s\nwant %s", c.lines, got, want)
+		}
+	}
+}
+
+// TestTablesOfOtherNames: features that two tables name otherwise are an error with both names, unless flags name them.
+func TestTablesOfOtherNames(t *testing.T) {
+	file := func(names, row string) string {
+		m := arrow.NewMetadata([]string{seq.KeyFeatureNames}, []string{names})
+		return tables(t, arrow.NewSchema(columns("features", singles, "edges", ends, "label", text), &m), row)[0]
+	}
+	a := file(`["mass","charge"]`, `{"features":[[1,2]],"edges":[],"label":"a"}`)
+	b := file(`["charge","mass"]`, `{"features":[[2,1]],"edges":[],"label":"b"}`)
+	o := usual(a)
+	o.From = append(o.From, b)
+	want := b + `: feature_names: expected ["mass" "charge"], as ` + a + ` has, found ["charge" "mass"]`
+	if _, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o); err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+	o.FeatureNames = []string{"x", "y"}
+	if _, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestTablesWithoutValues: a column whose values are all missing has no answer, whatever its type.
+func TestTablesWithoutValues(t *testing.T) {
+	schema := arrow.NewSchema(columns("features", singles, "edges", ends, "label", arrow.Null, "tags", texts), nil)
+	path := tables(t, schema, `{"features":[[1]],"edges":[],"tags":["a"]}`)[0]
+	d, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := written(t, d, "train"); d.Manifest.Task != seq.Tagging || fmt.Sprint(got) != "[[[1]] [] -1 [0] []]" {
+		t.Errorf("%s, %s", d.Manifest.Task, got)
+	}
 }

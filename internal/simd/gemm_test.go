@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 )
 
@@ -91,6 +92,31 @@ func mulCase(t *testing.T, p *Products, rng *rand.Rand, m, n, k, variant int) {
 	for j, v := range row {
 		if w := c.Data[last*stride+j]; math.Float32bits(v) != math.Float32bits(w) {
 			t.Fatalf("%s: column %d of the last row alone is %g, among others %g", name, j, v, w)
+		}
+	}
+}
+
+// TestView: a view gives the bits of the packed factor, and nothing is read behind the columns that it must have.
+func TestView(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, level := range Levels() {
+		p := &level.Products
+		for _, n := range []int{1, 8, 16, 17, 32, 33, 48, 64} {
+			const m, k = 29, 21
+			stride := p.Columns(n)
+			if stride < n {
+				t.Fatalf("%s: %d columns for %d", level.Name, stride, n)
+			}
+			memory := fenced(t, k*stride)
+			b := memory[len(memory)-k*stride:]
+			copy(b, random(rng, len(b)))
+			a := random(rng, m*k)
+			want, got := make([]float32, m*n), make([]float32, m*n)
+			p.Mul(Rows(want, n), Rows(a, k), p.Pack(make([]float32, p.PackedSize(k, n)), Rows(b, stride), k, n), Matrix{}, m)
+			p.Mul(Rows(got, n), Rows(a, k), p.View(b, stride, k, n), Matrix{}, m)
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: %d columns: a view gives other bits", level.Name, n)
+			}
 		}
 	}
 }

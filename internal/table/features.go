@@ -81,6 +81,8 @@ func numbersAt(list array.ListLike, i int) ([]float32, error) {
 			x = float64(a.Value(at))
 		case *array.Float64:
 			x = a.Value(at)
+		case *array.Uint64:
+			x = float64(a.Value(at))
 		default:
 			n, ok := wholeNumber(a, at)
 			if !ok {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -155,6 +156,44 @@ func TestItemsShareText(t *testing.T) {
 		v, err := itemsAt(list, 0, limit, false)
 		if refused != (err != nil) || refused != (v.Items == nil) {
 			t.Errorf("of %d bytes: %d items, %v", limit, len(v.Items), err)
+		}
+	}
+}
+
+// TestWholeFeatures: whole numbers of any size are features.
+func TestWholeFeatures(t *testing.T) {
+	b := array.NewListBuilder(memory.DefaultAllocator, arrow.PrimitiveTypes.Uint64)
+	b.Append(true)
+	b.ValueBuilder().(*array.Uint64Builder).AppendValues([]uint64{3, math.MaxUint64}, nil)
+	if got, err := numbersAt(b.NewListArray(), 0); err != nil || !slices.Equal(got, []float32{3, 0x1p64}) {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// TestEdgesOfARow: a list of more edges than a row may have bytes of is refused, and so are lists of a damaged file that
+// lead beyond their values.
+func TestEdgesOfARow(t *testing.T) {
+	lists := func(values arrow.Array, offsets ...int32) arrow.Array {
+		buffer := memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(offsets))
+		return array.NewListData(array.NewData(arrow.ListOf(values.DataType()), len(offsets)-1, []*memory.Buffer{nil, buffer}, []arrow.ArrayData{values.Data()}, 0, 0))
+	}
+	numbers := array.NewInt32Builder(memory.DefaultAllocator)
+	numbers.AppendValues([]int32{0, 1, 2, 0}, nil)
+	ends := numbers.NewArray()
+	edges := lists(lists(ends, 0, 2, 4), 0, 2)
+	if v, err := edgesAt(edges, 0, 2*edgeBytes); err != nil || !slices.Equal(v.Edges, [][2]int32{{0, 1}, {2, 0}}) {
+		t.Errorf("%v, %v", v.Edges, err)
+	}
+	for want, c := range map[string]struct {
+		list  arrow.Array
+		limit int
+	}{
+		"more bytes than a row may have": {edges, 2*edgeBytes - 1},
+		"damaged":                        {lists(lists(ends, 0, 2, 4), 0, 3), 1 << 20},
+		"edge 1: the file is damaged":    {lists(lists(ends, 0, 2, 5), 0, 2), 1 << 20},
+	} {
+		if v, err := edgesAt(c.list, 0, c.limit); err == nil || !strings.Contains(err.Error(), want) || v.Edges != nil {
+			t.Errorf("%v, %v; want %s", v.Edges, err, want)
 		}
 	}
 }

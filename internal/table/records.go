@@ -222,7 +222,7 @@ func checkColumns(schema *arrow.Schema, o Options) (columns []string, err error)
 
 // valueAt is the value of row i of a column.
 func valueAt(a arrow.Array, i int) (v Value, err error) {
-	if a.IsNull(i) {
+	if a.IsNull(i) || a.DataType().ID() == arrow.NULL { // which has no bits that say so
 		return Value{Null: true}, nil
 	}
 	switch a := a.(type) {

@@ -98,7 +98,7 @@ type Value struct {
 	Gaps     []bool     // of Items in a column of [Options].Gaps, those that are missing
 	Null     bool       // it is missing
 	Words    bool       // the text is words with a space between them, each of which may have a tag
-	JSON     bool       // the text is a number, true or false, as JSON has it, or what [Options].Copied has taken
+	JSON     bool       // the text is a number, true or false, as JSON has it, or what [Options].Copied has taken; so are Items
 }
 
 // ColumnError is what is wrong with a row's value of a column, or with all of them.
