@@ -32,8 +32,7 @@ func answerArrow(c *cli.Context, config *sft.Config, answer recordFunc) error {
 	defer in.Close()
 	// No rows first: a schema that does not fit the model, and an output that
 	// cannot be written, show before any work is done.
-	none := array.NewRecordBuilder(memory.DefaultAllocator, in.Schema()).NewRecord()
-	empty, err := answerRecord(c.Context, none, answer)
+	empty, err := answerRecord(c.Context, withoutRows(in.Schema()), answer)
 	if err == nil {
 		err = sameTokens(config, in.Spec())
 	}
@@ -75,6 +74,16 @@ func answerArrow(c *cli.Context, config *sft.Config, answer recordFunc) error {
 		return err
 	}
 	return file.Commit()
+}
+
+// withoutRows is a record of a schema. Arrow's builder has other types than the schema where items of a
+// list of fixed size cannot be missing.
+func withoutRows(schema *arrow.Schema) arrow.Record {
+	var columns []arrow.Array
+	for _, f := range schema.Fields() {
+		columns = append(columns, array.MakeArrayOfNull(memory.DefaultAllocator, f.Type, 0))
+	}
+	return array.NewRecord(schema, columns, 0)
 }
 
 // sameFile reports whether two names are of one file.

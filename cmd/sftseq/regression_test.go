@@ -53,6 +53,15 @@ func TestRegression(t *testing.T) {
 		t.Errorf("%s%s", jsonl, strings.SplitN(text, "\n", 2)[0])
 	}
 
+	file := filepath.Join(data, "test.arrow")
+	for _, command := range []string{"predict", "embed"} {
+		must("", command, "--model", model, "--input", file, "--output", filepath.Join(dir, "o.arrow"))
+		lines := strings.Count(must("", "data", "head", file, "--rows", "1000"), "\n")
+		if got := arrowRows(t, filepath.Join(dir, "o.arrow")); len(got) == 0 || len(got) != lines {
+			t.Errorf("%s: %d rows of Arrow, of %d", command, len(got), lines)
+		}
+	}
+
 	var result numbersResult
 	if err := json.Unmarshal([]byte(must("", "eval", "--model", model, "--data", data, "--json")), &result); err != nil || result.Rows < 30 || len(result.Numbers) != 2 {
 		t.Errorf("%+v, %v", result, err)

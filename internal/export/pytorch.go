@@ -32,7 +32,7 @@ const autoMap = `{"AutoConfig":"modeling_sft.SFTConfig","AutoModel":"modeling_sf
 
 // PyTorch writes a folder for PyTorch: config.json, model.safetensors and modeling_sft.py, whose
 // module has the parameters under their names. The folder is a model directory, too. It is made if need be,
-// and may have been written before, but have nothing else.
+// and may have been written before, but have nothing else, and no weights that PyTorch has written.
 func PyTorch(m *sft.Model, dir string) error {
 	if err := checkCovered(m.Config); err != nil {
 		return err
@@ -73,6 +73,10 @@ func checkFolder(dir string) error {
 		if known := []string{modelingFile, weightsFile, configFile, "__pycache__"}; !exported || !slices.Contains(known, e.Name()) {
 			return fmt.Errorf("%s: expected a new folder, an empty one or an earlier export, found %s in it", dir, e.Name())
 		}
+	}
+	path := filepath.Join(dir, weightsFile)
+	if stated, err := safetensors.Stated(path); err == nil && !stated {
+		return fmt.Errorf("%s: expected the weights of an earlier export, found those that PyTorch has written: sftseq import pytorch takes them", path)
 	}
 	return nil
 }

@@ -163,6 +163,25 @@ func TestPyTorchFolder(t *testing.T) {
 	if err != nil || !slices.Equal(back.Weights, m.Weights) || back.Config.Extra != nil || back.Config.AutoMap != nil {
 		t.Errorf("%v, the model that comes back is another", err)
 	}
+	// As PyTorch writes weights, which have no checksum then: they are not written over.
+	weights := filepath.Join(dir, "model.safetensors")
+	ours, err := os.ReadFile(weights)
+	if err != nil {
+		t.Fatal(err)
+	}
+	tuned := bytes.Replace(ours, []byte(`"sftseq.checksum"`), []byte(`"sftseq.checksun"`), 1)
+	if err := os.WriteFile(weights, tuned, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if err := PyTorch(m, dir); err == nil || !strings.Contains(err.Error(), "model.safetensors: expected the weights of an earlier export, found those that PyTorch has written") {
+		t.Errorf("%v", err)
+	}
+	if kept, err := os.ReadFile(weights); err != nil || !bytes.Equal(kept, tuned) {
+		t.Errorf("weights that PyTorch has written are gone, %v", err)
+	}
+	if err := os.WriteFile(weights, ours, 0o666); err != nil {
+		t.Fatal(err)
+	}
 	read, err := sft.Load(dir)
 	if err != nil || string(bytes.Join(bytes.Fields(read.Config.AutoMap), nil)) != autoMap {
 		t.Errorf("%v, auto_map is %s", err, read.Config.AutoMap)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"hash"
+	"os"
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/checksum"
@@ -64,4 +65,28 @@ func withChecksum(header []byte, tensors []Tensor) ([]byte, error) {
 	// With its key, whose quotes no text of the metadata can have.
 	value := func(text string) []byte { return fmt.Appendf(nil, `"%s":"%s"`, checksumKey, text) }
 	return bytes.Replace(header, value(noDigits), value(checksum.Text(checksum.Kind, hash)), 1), nil
+}
+
+// Stated reports whether a file states its checksum, as those of [Write] do. Files of other
+// programs do not, those among them that have read one of ours.
+func Stated(path string) (bool, error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return false, err
+	}
+	start, err := readHeader(file, info.Size())
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", path, err)
+	}
+	_, metadata, err := parseHeader(start[8:], info.Size()-int64(len(start)))
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", path, err)
+	}
+	_, stated := metadata[checksumKey]
+	return stated, nil
 }

@@ -37,26 +37,32 @@ func ReadFrom(r io.ReaderAt, size int64, name string) ([]Tensor, map[string]stri
 	return tensors, metadata, nil
 }
 
-func read(r io.ReaderAt, size int64) ([]Tensor, map[string]string, error) {
+// readHeader returns what is before the data: the header's length and the header.
+func readHeader(r io.ReaderAt, size int64) (start []byte, err error) {
 	if size < 8 {
-		return nil, nil, fmt.Errorf("expected a safetensors file, at least 8 bytes, found %d", size)
+		return nil, fmt.Errorf("expected a safetensors file, at least 8 bytes, found %d", size)
 	}
 	var length [8]byte
 	if err := readAt(r, length[:], 0); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	headerSize := binary.LittleEndian.Uint64(length[:])
 	if headerSize > uint64(size-8) {
-		return nil, nil, fmt.Errorf("header: expected at most the file's other %d bytes, found a length of %d: not a safetensors file, or cut off", size-8, headerSize)
+		return nil, fmt.Errorf("header: expected at most the file's other %d bytes, found a length of %d: not a safetensors file, or cut off", size-8, headerSize)
 	}
 	if headerSize > maxHeader {
-		return nil, nil, fmt.Errorf("header: expected at most %d bytes, found a length of %d", maxHeader, headerSize)
+		return nil, fmt.Errorf("header: expected at most %d bytes, found a length of %d", maxHeader, headerSize)
 	}
-	dataStart := 8 + int64(headerSize)
-	start := make([]byte, dataStart)
-	if err := readAt(r, start, 0); err != nil {
+	start = make([]byte, 8+headerSize)
+	return start, readAt(r, start, 0)
+}
+
+func read(r io.ReaderAt, size int64) ([]Tensor, map[string]string, error) {
+	start, err := readHeader(r, size)
+	if err != nil {
 		return nil, nil, err
 	}
+	dataStart := int64(len(start))
 	entries, metadata, err := parseHeader(start[8:], size-dataStart)
 	if err != nil {
 		return nil, nil, err
