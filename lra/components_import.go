@@ -49,8 +49,12 @@ func findComponents(from string, options ConvertOptions, classes []string) (*clo
 		return nil, err
 	}
 	if !slices.ContainsFunc(files.Classes, func(name string) bool { return slices.Contains(classes, name) }) {
-		return nil, fmt.Errorf("%s: expected kicad-packages3d's folder usr/share/kicad/3dmodels, with folders such as %s, found files in %s (other meshes: sftseq data convert cloud)",
-			from, classes[0], listed(files.Classes))
+		found := "no folders with meshes"
+		if len(files.Classes) > 0 {
+			found = "meshes in " + listed(files.Classes)
+		}
+		return nil, fmt.Errorf("%s: expected kicad-packages3d's folder usr/share/kicad/3dmodels, with folders such as %s, found %s (other meshes: sftseq data convert cloud)",
+			from, classes[0], found)
 	}
 	return files, nil
 }
@@ -58,10 +62,7 @@ func findComponents(from string, options ConvertOptions, classes []string) (*clo
 // listed joins the first few of many names.
 func listed(names []string) string {
 	const most = 20
-	switch {
-	case len(names) == 0:
-		return "none"
-	case len(names) <= most:
+	if len(names) <= most {
 		return strings.Join(names, ", ")
 	}
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)

@@ -74,7 +74,7 @@ func TestComponents(t *testing.T) {
 	if err := os.Rename(from, filepath.Join(dir, "3dmodels")); err != nil {
 		t.Fatal(err)
 	}
-	refuse(t, exitError, "expected kicad-packages3d's folder usr/share/kicad/3dmodels, with folders such as Button_Switch_SMD.3dshapes, found files in 3dmodels", "", "data", "convert", "components", "--from", dir, "--to", above)
+	refuse(t, exitError, "expected kicad-packages3d's folder usr/share/kicad/3dmodels, with folders such as Button_Switch_SMD.3dshapes, found meshes in 3dmodels", "", "data", "convert", "components", "--from", dir, "--to", above)
 	if _, err := os.Stat(above); err == nil {
 		t.Error("a data set is there")
 	}

@@ -65,6 +65,9 @@ func convertMolecules(c *cli.Context) error {
 	if info, err := os.Stat(from); err == nil && info.IsDir() {
 		return fmt.Errorf("%s: expected rdkit-data's file first_5k.tpsa.csv, found a directory (%s)", from, another)
 	}
+	if _, err := table.FormatOf(from); err != nil {
+		return fmt.Errorf("%s: expected rdkit-data's file first_5k.tpsa.csv, found one of another name (%s)", from, another)
+	}
 	shares, err := parseShares(moleculesSplit)
 	if err != nil {
 		return err

@@ -127,6 +127,8 @@ func TestMoleculesTask(t *testing.T) {
 	}
 	refuse(t, exitError, `first line: expected "# TPSA data calculated using Daylight tools and Ertl's contrib program tpsa.c", found "smiles,tpsa" (other molecules: sftseq data convert graph --smiles COLUMN)`, "", convert(table)...)
 	refuse(t, exitError, "expected rdkit-data's file first_5k.tpsa.csv, found a directory", "", convert(filepath.Dir(file))...)
+	refuse(t, exitError, "expected rdkit-data's file first_5k.tpsa.csv, found one of another name", "", convert(writeText(t, filepath.Join(t.TempDir(), "README.md"), "x"))...)
+	refuse(t, exitError, file+": expected a data set of the task molecules: make one, such as with\n  sftseq data convert molecules --from ", "", "train", "molecules", "--data", file, "--out", filepath.Join(t.TempDir(), "run"))
 	refuse(t, exitError, "no such file", "", convert(in("no.csv"))...)
 	refuse(t, exitUsage, "expected a file, which is read several times", "", convert("-")...)
 	refuse(t, exitError, "there is a complete data set already (--force replaces it)", "", "data", "convert", "molecules", "--from", file, "--to", in("data/molecules"))

@@ -43,6 +43,9 @@ func trainingData(c *cli.Context, task *lra.Task, p *lra.Preset) (*trainData, er
 		}
 	}
 	if err := refuseTable(dir); err != nil {
+		if task.Import != nil {
+			err = fmt.Errorf("%s: expected a data set of the task %s: make one, such as with\n  %s\nand give that directory", dir, task.Name, task.Import.Example)
+		}
 		return nil, fmt.Errorf("--data %w", err)
 	}
 	set, err := seq.OpenDataset(dir)
