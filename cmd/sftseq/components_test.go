@@ -75,6 +75,8 @@ func TestComponents(t *testing.T) {
 		t.Fatal(err)
 	}
 	refuse(t, exitError, "expected kicad-packages3d's folder usr/share/kicad/3dmodels, with folders such as Button_Switch_SMD.3dshapes, found meshes in 3dmodels", "", "data", "convert", "components", "--from", dir, "--to", above)
+	refuse(t, exitError, "Varistor.3dshapes: expected kicad-packages3d's folder usr/share/kicad/3dmodels, with folders such as Button_Switch_SMD.3dshapes, found no folders with meshes", "",
+		"data", "convert", "components", "--from", filepath.Join(dir, "3dmodels", "Varistor.3dshapes"), "--to", above)
 	if _, err := os.Stat(above); err == nil {
 		t.Error("a data set is there")
 	}
