@@ -1,6 +1,8 @@
 package cpu
 
 import (
+	"slices"
+
 	"github.com/sftseq/sftseq/internal/simd"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
@@ -82,21 +84,24 @@ func newSinusoidBias(a *attentionRun, rel tensor.SinusoidBias, grad tensor.Relat
 		g := grad.(tensor.SinusoidGradient)
 		s.df, s.dg, s.dp = r.floats(g.DF), r.floats(g.DG), r.floats(g.DP)
 	}
-	longest := 0
-	for b := range a.n {
+	lengths := make([]int, a.n)
+	for b := range lengths {
 		lo, hi := a.tokens(b)
-		longest = max(longest, hi-lo)
+		lengths[b] = hi - lo
 	}
-	r.each(a.Heads, func(_ *worker, head int) {
-		if !s.outOfRange(head, longest) { // nor is what shorter sequences meet, a part of it
-			return
-		}
-		for b := range a.n {
-			lo, hi := a.tokens(b)
-			s.wide[b*a.Heads+head] = s.outOfRange(head, hi-lo)
-		}
-	})
+	r.each(a.Heads, func(_ *worker, head int) { s.markWide(head, lengths) })
 	return s
+}
+
+// markWide finds the sequences of some lengths that a head's exponentials are out of range
+// for: none, if they are not for the longest, which meets all that shorter ones meet.
+func (s *sinusoidBias) markWide(head int, lengths []int) {
+	if len(lengths) == 0 || !s.outOfRange(head, slices.Max(lengths)) {
+		return
+	}
+	for b, n := range lengths {
+		s.wide[b*s.heads+head] = s.outOfRange(head, n)
+	}
 }
 
 // outOfRange tells if an exponential that a sequence of n tokens meets lies

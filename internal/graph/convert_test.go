@@ -218,11 +218,16 @@ func FuzzConvert(f *testing.F) {
 	f.Add([]byte(`{"features":[[1]],"edges":[[0,0,0.5]],"label":"b"}`))
 	f.Add([]byte(`{"features":[[1],[2]],"edges":[[0,1]],"tags":["C",null]}`))
 	f.Add([]byte(`{"features":[[1],[2]],"edges":[[0,1]],"label":["C"],"id":7}`))
+	fuzzConvert(f, "lines.jsonl")
+}
+
+// fuzzConvert converts files of a name: what becomes a data set has valid rows.
+func fuzzConvert(f *testing.F, name string) {
 	dir := f.TempDir()
-	f.Fuzz(func(t *testing.T, lines []byte) {
-		defer fuzztest.Limits(t, 64<<20+400*len(lines))()
-		path := filepath.Join(dir, "lines.jsonl")
-		if err := os.WriteFile(path, lines, 0o666); err != nil {
+	f.Fuzz(func(t *testing.T, file []byte) {
+		defer fuzztest.Limits(t, 64<<20+400*len(file))()
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, file, 0o666); err != nil {
 			t.Fatal(err)
 		}
 		o := usual(path)

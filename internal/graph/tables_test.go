@@ -17,7 +17,6 @@ import (
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -292,23 +291,7 @@ func FuzzTables(f *testing.F) {
 			f.Add(file)
 		}
 	}
-	dir := f.TempDir()
-	f.Fuzz(func(t *testing.T, file []byte) {
-		defer fuzztest.Limits(t, 64<<20+400*len(file))()
-		path := filepath.Join(dir, "graphs.arrow")
-		if err := os.WriteFile(path, file, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		o := usual(path)
-		o.Replace = true
-		d, _, err := Convert(t.Context(), filepath.Join(dir, "data"), o)
-		if err != nil {
-			return
-		}
-		if _, err := d.Open("train"); err != nil {
-			t.Error(err)
-		}
-	})
+	fuzzConvert(f, "graphs.arrow")
 }
 
 // TestTableOfDataSet: the files of a data set become the same one again, where labels are numbers that are also

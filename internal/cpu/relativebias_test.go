@@ -1,0 +1,34 @@
+package cpu
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestWideExponentials: which sequences are left to the kernels in Go depends on their own length and
+// the head alone, whatever is in their batch.
+func TestWideExponentials(t *testing.T) {
+	const heads, longest, width = 3, 8, 2*8 - 1
+	e := slices.Repeat([]float32{1}, 2*heads*width)
+	e[1*width] = 0x1p70            // of head 1, at a distance that only 8 tokens have
+	e[(heads+0)*width+6] = 0x1p-70 // of head 0, at a sum of places that 4 tokens have
+	mark := func(lengths ...int) []bool {
+		s := &sinusoidBias{e: e, width: width, heads: heads, longest: longest, wide: make([]bool, heads*len(lengths))}
+		for head := range heads {
+			s.markWide(head, lengths)
+		}
+		return s.wide
+	}
+	want := map[int][]bool{3: {false, false, false}, 4: {true, false, false}, 8: {true, true, false}}
+	for n, wide := range want {
+		if got := mark(n); !slices.Equal(got, wide) {
+			t.Errorf("%d tokens: %v, want %v", n, got, wide)
+		}
+	}
+	if got := mark(); len(got) != 0 {
+		t.Errorf("none: %v", got)
+	}
+	if got := mark(3, 8, 4); !slices.Equal(got, slices.Concat(want[3], want[8], want[4])) {
+		t.Errorf("together: %v", got)
+	}
+}
