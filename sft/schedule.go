@@ -38,8 +38,9 @@ type Settings struct {
 	TokenReplacement float64 `json:"token_replacement,omitempty"`
 
 	// PointScale are the least and the largest factor by which training scales a point cloud,
-	// none: 1; PointStretch are those for each axis alone; PointRotation are the rotations by which it turns one, of [Rotations], "" is none;
-	// PointShift is by how much it moves one at most, along each axis.
+	// none: 1; PointStretch are those for each axis alone; PointRotation are the rotations by
+	// which it turns one, of [Rotations], "" is none; PointShift is by how much it moves one at
+	// most, along each axis.
 	PointScale    []float64 `json:"point_scale,omitempty"`
 	PointStretch  []float64 `json:"point_stretch,omitempty"`
 	PointRotation string    `json:"point_rotation,omitempty"`

@@ -11,15 +11,24 @@ import ort from "onnxruntime-node";
 
 const session = await ort.InferenceSession.create(process.argv[2], { intraOpNumThreads: 1, logSeverityLevel: 4 });
 const ids = (tokens, ...shape) => new ort.Tensor("int64", BigInt64Array.from(tokens, BigInt), shape.length ? shape : [tokens.length]);
-const numbers = (rows, columns) => new ort.Tensor("float32", Float32Array.from(rows.flat()), [rows.length, columns]);
 const widths = new Map(session.inputMetadata.map(({ name, shape }) => [name, shape[1]]));
+
+// flat lists the rows of an input, each of which must have as many numbers as the model reads.
+function flat(name, rows) {
+  const wide = widths.get(name);
+  const wrong = rows.findIndex((row) => row.length !== wide || !row.every(Number.isFinite));
+  if (wrong >= 0) throw new Error(`${name}: row ${wrong}: expected ${wide} numbers, found ${JSON.stringify(rows[wrong])}`);
+  return rows.flat();
+}
+
+const numbers = (name, rows) => new ort.Tensor("float32", Float32Array.from(flat(name, rows)), [rows.length, widths.get(name)]);
 
 function inputs({ tokens, tokens_a, tokens_b, features, edges = [] }) {
   if (tokens_a) return { a: ids(tokens_a), b: ids(tokens_b) };
   if (!features) return { tokens: ids(tokens) };
-  const read = { features: numbers(features, widths.get("features")) };
-  if (widths.has("edges")) read.edges = ids(edges.flatMap((edge) => edge.slice(0, 2)), edges.length, 2);
-  if (widths.has("edge_features")) read.edge_features = numbers(edges.map((edge) => edge.slice(2)), widths.get("edge_features"));
+  const read = { features: numbers("features", features) };
+  if (widths.has("edges")) read.edges = ids(flat("edges", edges.map((edge) => edge.slice(0, 2))), edges.length, 2);
+  if (widths.has("edge_features")) read.edge_features = numbers("edge_features", edges.map((edge) => edge.slice(2)));
   return read;
 }
 

@@ -56,6 +56,10 @@ func TestRefusedFeatures(t *testing.T) {
 		{`"features":[[1,2,3]],"edges":[[0,0,1],[-1,0,1]]`, "edge_is_accepted"},
 		{`"features":[` + node + `],"edges":[[24,26,1]]`, "edge_is_accepted"},
 		{`"features":[[1,2,3]],"edges":[[0,0,1e39]]`, "edge_is_accepted"},
+		{`"features":[[1,2],[1,2,3,4]]`, "features: row 0: expected 3 numbers, found [1,2]"},
+		{`"features":[[1,2,null]]`, "features: row 0: expected 3 numbers"},
+		{`"features":[[1,2,3]],"edges":[[0,0,1,1],[0,0]]`, "edge_features: row 0: expected 1 numbers, found [1,1]"},
+		{`"features":[[1,2,3]],"edges":[[0]]`, "edges: row 0: expected 2 numbers, found [0]"},
 		{`"features":[]`, "length_is_accepted"},
 		{`"features":[` + node + `],"edges":[[24,3,1],[3,24,1]]`, ""}, // beyond the window
 	}
