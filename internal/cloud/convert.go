@@ -30,6 +30,7 @@ type Options struct {
 	Color             bool             // each point has its colour, too
 	Series            bool             // files whose names differ in numbers alone are in one split
 	Drawn             bool             // of a file's points as many are drawn at random, each maybe several times, in place of the farthest
+	Farthest          bool             // also of a surface the farthest points of more are taken, in place of some that are uniform on it
 	Spec              *seq.Spec        // what the rows are, where that is known before; nil: what the files have. Classes and parts that it has not are none
 	Strict            bool             // a file that cannot be used is an error
 	Replace           bool             // a complete data set that is there already
@@ -252,6 +253,9 @@ func (c *converter) finish(ctx context.Context) (*seq.Dataset, error) {
 	if c.Drawn {
 		provenance["drawn"] = true
 	}
+	if c.Farthest {
+		provenance["farthest"] = true
+	}
 	if c.Size {
 		provenance["size"] = true
 	}
@@ -303,8 +307,11 @@ func (c *converter) read(ctx context.Context, f *file) row {
 		return out
 	}
 	sample := s.Sample
-	if c.Drawn {
+	switch {
+	case c.Drawn:
 		sample = s.Draw
+	case c.Farthest:
+		sample = s.Farthest
 	}
 	taken, err := sample(ctx, c.Points, c.random(f, 1))
 	if err != nil {

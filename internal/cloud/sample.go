@@ -20,6 +20,28 @@ func (s *Shape) Sample(ctx context.Context, n int, random func() float64) (*Shap
 	return s.of(places), nil
 }
 
+// denser is how many times as many points Farthest draws of a surface before it takes some.
+const denser = 8
+
+// Farthest takes n points that are far from each other, of a surface, too: the farthest of a sample
+// that is uniform on it and denser, so that thin parts have more points than by their area. Random is
+// uniform on 0 to 1.
+func (s *Shape) Farthest(ctx context.Context, n int, random func() float64) (*Shape, error) {
+	if s.Faces != nil {
+		var err error
+		if s, err = s.onSurface(denser*n, random); err != nil {
+			return nil, err
+		}
+	}
+	places, err := s.farthest(ctx, n, random)
+	if err != nil {
+		return nil, err
+	}
+	out := s.of(places)
+	out.PartNames = s.PartNames
+	return out, nil
+}
+
 // Draw takes n points: of a surface as [Shape.Sample] does; of points each by chance, whichever were
 // drawn before. Random is uniform on 0 to 1.
 func (s *Shape) Draw(_ context.Context, n int, random func() float64) (*Shape, error) {
@@ -104,7 +126,7 @@ func (s *Shape) farthest(ctx context.Context, n int, random func() float64) (tak
 		}
 		return taken, nil
 	}
-	nearest := make([]float64, len(s.Points)) // distance to those that were taken
+	nearest := make([]float64, len(s.Points)) // the square of the distance to those that were taken
 	for i := range nearest {
 		nearest[i] = math.Inf(1)
 	}
@@ -115,16 +137,12 @@ func (s *Shape) farthest(ctx context.Context, n int, random func() float64) (tak
 		}
 		taken = append(taken, next)
 		nearest[next] = -1 // never again, though another point may be at the same place
-		at := s.Points[next]
+		at, farthest := s.Points[next], -1.0
 		for i, p := range s.Points {
-			if nearest[i] >= 0 {
-				nearest[i] = min(nearest[i], p.Minus(at).Norm())
-			}
-		}
-		next = 0
-		for i, d := range nearest {
-			if d > nearest[next] {
-				next = i
+			x, y, z := p[0]-at[0], p[1]-at[1], p[2]-at[2]
+			d := min(nearest[i], float64(x*x)+float64(y*y)+float64(z*z))
+			if nearest[i] = d; d > farthest {
+				next, farthest = i, d
 			}
 		}
 	}

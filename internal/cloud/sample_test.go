@@ -1,0 +1,64 @@
+package cloud
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestFarthest: of a plate with a pin that has a hundredth of its area, points are farther from
+// each other than uniform ones, and the pin has more of them; each keeps the normal, colour and part of
+// its face.
+func TestFarthest(t *testing.T) {
+	s := &Shape{Points: []Vec{{0, 0, 0}, {10, 0, 0}, {10, 10, 0}, {0, 10, 0}, {5, 5, -10}, {5.1, 5, -10}, {5.1, 5, 0}, {5, 5, 0}}, PartNames: []string{"BODY", "PIN"}}
+	s.fan([]int{0, 1, 2, 3})
+	s.fan([]int{4, 5, 6, 7})
+	s.Colors = []Vec{{1, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 1, 0}}
+	s.FaceParts = []int{0, 0, 1, 1}
+	const n = 128
+	random := rand.New(rand.NewPCG(1, 2)).Float64
+	uniform, err := s.Sample(t.Context(), n, random)
+	if err != nil {
+		t.Fatal(err)
+	}
+	far, err := s.Farthest(t.Context(), n, random)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pins := func(taken *Shape) (count int, closest float64) {
+		closest = math.Inf(1)
+		for i, p := range taken.Points {
+			if p[2] < 0 {
+				count++
+			}
+			for _, q := range taken.Points[:i] {
+				closest = min(closest, p.Minus(q).Norm())
+			}
+		}
+		return count, closest
+	}
+	few, close := pins(uniform)
+	many, apart := pins(far)
+	if few > 3 || many < 5 || close > 0.2 || apart < 0.5 {
+		t.Errorf("%d points %g apart on the pin, of uniform ones %d, %g apart", many, apart, few, close)
+	}
+	if len(far.Points) != n || !slices.Equal(far.PartNames, s.PartNames) {
+		t.Errorf("%d points, parts %v", len(far.Points), far.PartNames)
+	}
+	for i, p := range far.Points {
+		pin := p[2] < 0
+		if part := far.Parts[i] == 1; part != pin || (far.Normals[i][2] == 0) != pin || (far.Colors[i] == Vec{0, 1, 0}) != pin {
+			t.Fatalf("point %v has part %d, normal %v, colour %v", p, far.Parts[i], far.Normals[i], far.Colors[i])
+		}
+	}
+	flat := &Shape{Points: make([]Vec, 3), Faces: [][3]int{{0, 1, 2}}}
+	if _, err := flat.Farthest(t.Context(), 1, random); err == nil || !strings.Contains(err.Error(), "area above 0") {
+		t.Errorf("a flat surface: %v", err)
+	}
+	corners := &Shape{Points: s.Points[:4]}
+	if taken, err := corners.Farthest(t.Context(), 3, random); err != nil || len(taken.Points) != 3 {
+		t.Errorf("of points %+v, %v", taken, err)
+	}
+}
