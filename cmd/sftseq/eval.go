@@ -169,8 +169,7 @@ func eval(c *cli.Context) error {
 	if r == nil {
 		return fmt.Errorf("%s: no rows, at least 1 was expected", path)
 	}
-	result := newEvalResult(c.String("model"), path, r, m.Config.LabelNames)
-	result.trained = trained
+	result := newEvalResult(evaluated{Model: c.String("model"), Data: path, trained: trained}, r, m.Config.LabelNames)
 	if path != c.String("data") {
 		result.Split = c.String("split")
 	}

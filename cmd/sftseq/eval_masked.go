@@ -14,10 +14,7 @@ import (
 
 // maskedResult is what eval prints of a model that fills masks.
 type maskedResult struct {
-	Model string `json:"model"`
-	Data  string `json:"data"`
-	Split string `json:"split"`
-	trained
+	evaluated
 	Sequences    int     `json:"sequences"`
 	Masked       int     `json:"masked_tokens"`
 	Loss         float64 `json:"loss"` // nats a masked token
@@ -27,8 +24,8 @@ type maskedResult struct {
 }
 
 func (r *maskedResult) write(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "%s on the split %s of %s: %d sequences, %d masked tokens\nbits per token %.4f (loss %.4f); by the tokens' frequencies %.4f\n",
-		r.Model, r.Split, r.Data, r.Sequences, r.Masked, r.BitsPerToken, r.Loss, r.Frequencies)
+	_, err := fmt.Fprintf(w, "%s: %d sequences, %d masked tokens\nbits per token %.4f (loss %.4f); by the tokens' frequencies %.4f\n",
+		r.title(), r.Sequences, r.Masked, r.BitsPerToken, r.Loss, r.Frequencies)
 	return err
 }
 
@@ -52,7 +49,7 @@ func evalMasked(c *cli.Context, m *sft.Model) error {
 	if err := sameTokens(m.Config, &spec); err != nil {
 		return fmt.Errorf("%s does not fit the model %s: %w", dir, c.String("model"), err)
 	}
-	r := &maskedResult{Model: c.String("model"), Data: dir, Split: c.String("split"), trained: trainedIn(c.String("model"))}
+	r := &maskedResult{evaluated: evaluated{c.String("model"), dir, c.String("split"), trainedIn(c.String("model"))}}
 	file, err := m.Config.OpenSplit(set, r.Split)
 	if err != nil {
 		return err

@@ -18,10 +18,7 @@ import (
 
 // labelsResult is what eval prints of a model of several labels.
 type labelsResult struct {
-	Model string `json:"model"`
-	Data  string `json:"data"`
-	Split string `json:"split,omitempty"`
-	trained
+	evaluated
 	*metrics.MultiLabelReport
 	// Frequencies is what the training split's frequencies reach, which know nothing of a row: a
 	// label is answered that at least half of its rows have. Absent where these are not known.
@@ -44,11 +41,7 @@ const mostLabels = 30
 
 func (r *labelsResult) write(w io.Writer) error {
 	out := &lines{w: w}
-	of := r.Data
-	if r.Split != "" {
-		of = fmt.Sprintf("the split %s of %s", r.Split, r.Data)
-	}
-	out.add("%s on %s: %d rows, loss %.4f", r.Model, of, r.Rows, r.Loss)
+	out.add("%s: %d rows, loss %.4f", r.title(), r.Rows, r.Loss)
 	head := fmt.Sprintf("%-24s  %10s", "", "model")
 	if r.Frequencies != nil {
 		head += "  frequencies of training"
@@ -91,7 +84,7 @@ func evalLabels(c *cli.Context, m *sft.Model) error {
 		return err
 	}
 	defer in.close()
-	r := &labelsResult{Model: c.String("model"), Data: c.String("data"), Split: in.split, trained: trainedIn(c.String("model"))}
+	r := &labelsResult{evaluated: in.evaluated(c)}
 	p := newProgress(in.total, "evaluating", "rows")
 	err = r.measure(c.Context, in.evaluation(), in.Reader, frequenciesOf(r.Data), p.Add)
 	p.Finish()

@@ -16,10 +16,7 @@ import (
 
 // numbersResult is what eval prints of a model that predicts numbers.
 type numbersResult struct {
-	Model string `json:"model"`
-	Data  string `json:"data"`
-	Split string `json:"split,omitempty"`
-	trained
+	evaluated
 	Rows    int            `json:"rows"`
 	Loss    float64        `json:"loss"` // mean over the numbers, standardised
 	MAE     float64        `json:"mae"`  // mean over the numbers, each in its own unit
@@ -54,15 +51,11 @@ type baselineNumber struct {
 
 func (r *numbersResult) write(w io.Writer) error {
 	out := &lines{w: w}
-	of := r.Data
-	if r.Split != "" {
-		of = fmt.Sprintf("the split %s of %s", r.Split, r.Data)
-	}
 	mean := ""
 	if len(r.Numbers) > 1 {
 		mean = fmt.Sprintf("MAE %.4f, ", r.MAE)
 	}
-	out.add("%s on %s: %d rows, loss %.4f, %sR² %s", r.Model, of, r.Rows, r.Loss, mean, determination(r.R2))
+	out.add("%s: %d rows, loss %.4f, %sR² %s", r.title(), r.Rows, r.Loss, mean, determination(r.R2))
 	out.add("%-20s  %-36s  %12s  %12s  %8s", "number", "of", "MAE", "RMSE", "R²")
 	for _, n := range r.Numbers {
 		out.add("%-20s  %-36s  %12.6g  %12.6g  %8s", n.Name, "the model", n.MAE, n.RMSE, determination(n.R2))
@@ -89,7 +82,7 @@ func evalNumbers(c *cli.Context, m *sft.Model) error {
 		return err
 	}
 	defer in.close()
-	r := &numbersResult{Model: c.String("model"), Data: c.String("data"), Split: in.split, trained: trainedIn(c.String("model"))}
+	r := &numbersResult{evaluated: in.evaluated(c)}
 	p := newProgress(in.total, "evaluating", "rows")
 	err = r.measure(c.Context, in.evaluation(), in.Reader, p.Add)
 	p.Finish()

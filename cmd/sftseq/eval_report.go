@@ -14,20 +14,41 @@ import (
 )
 
 // newEvalResult names the classes.
-func newEvalResult(model, data string, r *metrics.Report, names []string) *evalResult {
-	e := &evalResult{Model: model, Data: data, Report: r, names: names}
+func newEvalResult(of evaluated, r *metrics.Report, names []string) *evalResult {
+	e := &evalResult{evaluated: of, Report: r, names: names}
 	for i := range r.Classes {
 		r.Classes[i].Name = e.name(i)
 	}
 	return e
 }
 
-// evalResult is what eval prints.
-type evalResult struct {
+// evaluated says which model was measured on which rows.
+type evaluated struct {
 	Model string `json:"model"`
 	Data  string `json:"data"`
 	Split string `json:"split,omitempty"` // of a data set
 	trained
+}
+
+// title is how a report begins.
+func (e evaluated) title() string {
+	text := e.Model
+	if e.Step > 0 {
+		text += fmt.Sprintf(" at step %d", e.Step)
+	}
+	if e.Unfinished {
+		text += " (training has not ended)"
+	}
+	text += " on " + e.Data
+	if e.Split != "" {
+		text += fmt.Sprintf(" (split %s)", e.Split)
+	}
+	return text
+}
+
+// evalResult is what eval prints of a model of classes.
+type evalResult struct {
+	evaluated
 	*metrics.Report
 	Ranking  *metrics.Ranking `json:"ranking,omitempty"`  // of documents, by a model of pairs
 	Baseline *baseline.Result `json:"baseline,omitempty"` // what simple models reach
@@ -87,22 +108,6 @@ func (e *evalResult) write(w io.Writer) error {
 		return t.err
 	}
 	return t.w.(*tabwriter.Writer).Flush()
-}
-
-// title says what was measured on which rows.
-func (e *evalResult) title() string {
-	text := e.Model
-	if e.Step > 0 {
-		text += fmt.Sprintf(" at step %d", e.Step)
-	}
-	if e.Unfinished {
-		text += " (training has not ended)"
-	}
-	text += " on " + e.Data
-	if e.Split != "" {
-		text += fmt.Sprintf(" (split %s)", e.Split)
-	}
-	return text
 }
 
 // shownClasses is how many classes are printed of each kind where there are too many: those

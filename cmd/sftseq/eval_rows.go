@@ -67,6 +67,12 @@ func (r *evalRows) evaluation() *evaluation.Evaluation {
 	return &evaluation.Evaluation{Name: r.path, Scorer: r.scorer, Score: r.score, Seen: r.wrong.seen()}
 }
 
+// evaluated says what is measured. It is asked before the rows are scored: a run that goes on has
+// other weights later.
+func (r *evalRows) evaluated(c *cli.Context) evaluated {
+	return evaluated{c.String("model"), c.String("data"), r.split, trainedIn(c.String("model"))}
+}
+
 func (r *evalRows) close() {
 	r.wrong.abort()
 	r.release()

@@ -189,7 +189,7 @@ func reportShards(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	result, err := kind.report(c.String("model"), c.String("output"))
+	result, err := kind.report(evaluated{Model: c.String("model"), Data: c.String("output"), trained: trainedIn(c.String("model"))})
 	if err != nil {
 		return err
 	}

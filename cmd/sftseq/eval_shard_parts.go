@@ -36,7 +36,7 @@ type evalPart struct {
 	// add counts row i of a part.
 	add func(p *partColumns, i int) error
 	// report says what all parts come to.
-	report func(model, path string) (evalReport, error)
+	report func(of evaluated) (evalReport, error)
 }
 
 // evalReport is what eval prints.
@@ -65,12 +65,12 @@ func classPart(c *sft.Config, logits rowwriter.Column) *evalPart {
 		add: func(p *partColumns, i int) error {
 			return tally.Add(int(p.whole(partLabel, i)), p.vector(partLogits, i), int(p.whole(partLength, i)))
 		},
-		report: func(model, path string) (evalReport, error) {
+		report: func(of evaluated) (evalReport, error) {
 			r := tally.Report()
 			if r == nil {
-				return nil, fmt.Errorf("%s: no rows that were measured, at least 1 was expected", path)
+				return nil, fmt.Errorf("%s: no rows that were measured, at least 1 was expected", of.Data)
 			}
-			return newEvalResult(model, path, r, c.LabelNames), nil
+			return newEvalResult(of, r, c.LabelNames), nil
 		},
 	}
 }
@@ -89,9 +89,9 @@ func labelPart(c *sft.Config, logits rowwriter.Column) *evalPart {
 			tally.Add(p.vector(partLogits, i), labels)
 			return nil
 		},
-		report: func(model, path string) (evalReport, error) {
-			r := &labelsResult{Model: model, Data: path}
-			return r, r.report(c, tally, path)
+		report: func(of evaluated) (evalReport, error) {
+			r := &labelsResult{evaluated: of}
+			return r, r.report(c, tally, of.Data)
 		},
 	}
 }
@@ -109,9 +109,9 @@ func numberPart(c *sft.Config, logits rowwriter.Column) *evalPart {
 			mean.Add(always, numbers)
 			return nil
 		},
-		report: func(model, path string) (evalReport, error) {
-			r := &numbersResult{Model: model, Data: path}
-			return r, r.report(c, tally, mean, path)
+		report: func(of evaluated) (evalReport, error) {
+			r := &numbersResult{evaluated: of}
+			return r, r.report(c, tally, mean, of.Data)
 		},
 	}
 }
@@ -152,9 +152,9 @@ func tagPart(c *sft.Config) *evalPart {
 			cut += p.whole(partCut, i)
 			return nil
 		},
-		report: func(model, path string) (evalReport, error) {
-			r := &tagsResult{Model: model, Data: path, CutTags: cut}
-			return r, r.report(c, tally, path)
+		report: func(of evaluated) (evalReport, error) {
+			r := &tagsResult{evaluated: of, CutTags: cut}
+			return r, r.report(c, tally, of.Data)
 		},
 	}
 }

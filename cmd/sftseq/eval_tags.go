@@ -15,10 +15,7 @@ import (
 
 // tagsResult is what eval prints of a model of tagging.
 type tagsResult struct {
-	Model string `json:"model"`
-	Data  string `json:"data"`
-	Split string `json:"split,omitempty"`
-	trained
+	evaluated
 	Rows int     `json:"rows"`
 	Loss float64 `json:"loss"` // mean over the tokens with a label
 	tagScores
@@ -63,11 +60,7 @@ const mostTypes = 40
 
 func (r *tagsResult) write(w io.Writer) error {
 	out := &lines{w: w}
-	of := r.Data
-	if r.Split != "" {
-		of = fmt.Sprintf("the split %s of %s", r.Split, r.Data)
-	}
-	out.add("%s on %s: %d rows, %d tokens with a label, loss %.4f", r.Model, of, r.Rows, r.Tokens, r.Loss)
+	out.add("%s: %d rows, %d tokens with a label, loss %.4f", r.title(), r.Rows, r.Tokens, r.Loss)
 	if r.CutTags > 0 {
 		out.add("%d labels more are of tokens beyond the model's input window, and are not measured", r.CutTags)
 	}
@@ -128,7 +121,7 @@ func evalTags(c *cli.Context, m *sft.Model) error {
 	if err != nil {
 		return err
 	}
-	r := &tagsResult{Model: c.String("model"), Data: c.String("data"), Split: in.split, trained: trainedIn(c.String("model"))}
+	r := &tagsResult{evaluated: in.evaluated(c)}
 	p := newProgress(in.total, "evaluating", "rows")
 	err = r.measure(c.Context, in.evaluation(), in.Reader, simple, p.Add)
 	p.Finish()

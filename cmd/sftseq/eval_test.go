@@ -92,7 +92,7 @@ func TestEvalManyClasses(t *testing.T) {
 		}
 	}
 	var out strings.Builder
-	if err := newEvalResult("m", "d", y.Report(), names).write(&out); err != nil {
+	if err := newEvalResult(evaluated{Model: "m", Data: "d"}, y.Report(), names).write(&out); err != nil {
 		t.Fatal(err)
 	}
 	text := out.String()

@@ -11,7 +11,7 @@ import (
 
 // measureNumbers measures a model of numbers, and keeps some rows for the pictures.
 func measureNumbers(c *cli.Context, m *sft.Model, in *reportRows, dir string) (*report.Numbers, error) {
-	r := &numbersResult{Split: in.split}
+	r := &numbersResult{evaluated: evaluated{Split: in.split}}
 	out := &report.Numbers{Data: in.name, Note: in.note, Numbers: make([]report.Number, m.Config.NumLabels)}
 	every := max(1, int((in.rows+report.MostPoints-1)/report.MostPoints)) // where the number of rows is known
 	err := in.measure(c, m, dir, func(e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
