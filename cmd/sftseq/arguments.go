@@ -40,6 +40,9 @@ func arrange(flags []cli.Flag, commands []*cli.Command, args []string) (ahead, a
 			if at := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(arg) }); at >= 0 && arguments == nil {
 				return ahead, args[i:], commands[at]
 			}
+			if i == 0 && commands != nil { // a command that there is not, whose flags nobody knows: it is what is wrong
+				return nil, args, nil
+			}
 			arguments = append(arguments, arg)
 			continue
 		}

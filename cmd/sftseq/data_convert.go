@@ -111,7 +111,11 @@ func customFlags() []cli.Flag {
 // convertCustom makes a data set of the user's own tables.
 func convertCustom(c *cli.Context) error {
 	if c.Args().Present() {
-		return usage(c, "expected a task (%s) or flags only, found %q: what is read is named by --from", namesOf(importedTasks()), c.Args().First())
+		name := c.Args().First()
+		if like := suggestCommand(c.Command.Subcommands, name); like != "" {
+			return usage(c, "unknown task %q. %s", name, like)
+		}
+		return usage(c, "expected a task (%s) or flags only, found %q: what is read is named by --from", namesOf(importedTasks()), name)
 	}
 	o, err := customOptions(c)
 	if err != nil {
