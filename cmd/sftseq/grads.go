@@ -16,9 +16,14 @@ func gradsCommand() *cli.Command {
 
 Example: sftseq grads --model runs/listops --input labelled.jsonl --output grads.safetensors`,
 		Description: `Reads JSON lines as predict does, each with a "label" (its number, or its name
-where the model has names; of tagging "labels", one for each token or null), and writes the gradient of their mean cross-entropy
-in evaluation mode: no noise, no dropout. The file has exactly the model's
-tensors. A bad line is an error, and nothing is written.`,
+where the model has names), and writes the gradient of their mean loss in evaluation mode:
+no noise, no dropout. In place of the label a line has
+
+   tagging       "labels", one for each token, or null
+   multi-label   "labels", those that hold
+   regression    "numbers", in the order of the model's, or by their names: {"mass": 1.5}
+
+The file has exactly the model's tensors. A bad line is an error, and nothing is written.`,
 		Flags: append(modelFlags(), maxLineFlag(),
 			&cli.StringFlag{Name: "input", Usage: "labelled JSON lines in `FILE` (required; - is standard input)", TakesFile: true},
 			&cli.StringFlag{Name: "output", Usage: "safetensors `FILE` to write (required)", TakesFile: true},

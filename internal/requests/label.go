@@ -1,8 +1,10 @@
 package requests
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/sftseq/sftseq/internal/jsonlines"
@@ -10,19 +12,47 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// parseNumbers reads the numbers of a sequence, a list in the order of the model's.
+// parseNumbers reads the numbers of a sequence, a list in the order of the model's, or an object by
+// their names, as data head prints them.
 func parseNumbers(c *sft.Config, value json.RawMessage) ([]float32, error) {
 	if value == nil {
-		return nil, fmt.Errorf("numbers are missing, expected a list of %q", c.NumberNames())
+		return nil, fmt.Errorf("numbers are missing, expected a list or an object of %q", c.NumberNames())
 	}
-	numbers, err := jsonlines.Numbers(value)
+	list, err := value, error(nil)
+	if value[0] == '{' {
+		list, err = listOf(c.NumberNames(), value)
+	}
+	var numbers []float32
+	if err == nil {
+		numbers, err = jsonlines.Numbers(list)
+	}
 	if err == nil && len(numbers) != c.NumLabels {
 		err = fmt.Errorf("found %.80s", value)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("numbers: expected a list of %q: %w", c.NumberNames(), err)
+		return nil, fmt.Errorf("numbers: expected a list or an object of %q: %w", c.NumberNames(), err)
 	}
 	return numbers, nil
+}
+
+// listOf is the list of the values of an object that have the names, in their order.
+func listOf(names []string, object json.RawMessage) (json.RawMessage, error) {
+	known := map[string]bool{}
+	for _, name := range names {
+		known[name] = true
+	}
+	fields, err := jsonlines.Object(object, known)
+	if err != nil {
+		return nil, err
+	}
+	var values [][]byte
+	for _, name := range names {
+		if fields[name] == nil {
+			return nil, fmt.Errorf("%q is missing", name)
+		}
+		values = append(values, fields[name])
+	}
+	return slices.Concat([]byte("["), bytes.Join(values, []byte(",")), []byte("]")), nil
 }
 
 // parseTags reads the labels of tokens, each as [ParseLabel] has it; null and -1 stand for none.
