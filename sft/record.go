@@ -56,8 +56,8 @@ var errNonFinite = errors.New("the model's output is not finite")
 //
 // or, of tagging, in place of them, the tag of each token and its probability,
 //
-//	labels          list<int32>
-//	probabilities   list<float32>
+//	tags            list<int32>
+//	scores          list<float32>
 //
 // Names of labels or numbers, if the model has any, are in the schema's metadata. A row
 // that the model cannot read is a [*RowError]. Score is safe for concurrent use.

@@ -196,3 +196,38 @@ func TestProbabilities(t *testing.T) {
 		t.Errorf("%v", p)
 	}
 }
+
+// TestScoreTags: of tagging a record has the tag of each token and its probability, by the names that
+// lines of JSON have.
+func TestScoreTags(t *testing.T) {
+	m, examples := loadGolden(t, "tagging")
+	s := newTestScorer(t, m)
+	want, err := s.Examples(t.Context(), examples)
+	if err != nil {
+		t.Fatal(err)
+	}
+	record, err := s.Score(t.Context(), recordOf(false, examples))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, f := range record.Schema().Fields() {
+		names = append(names, f.Name)
+	}
+	if !reflect.DeepEqual(names, []string{"tags", "scores", "length"}) {
+		t.Fatalf("columns %q", names)
+	}
+	tags, scores := record.Column(0).(*array.List), record.Column(1).(*array.List)
+	for i, o := range want {
+		from, to := tags.ValueOffsets(i)
+		if got := tags.ListValues().(*array.Int32).Int32Values()[from:to]; !reflect.DeepEqual(got, m.Config.TagsOf(o.Logits)) {
+			t.Errorf("row %d: tags %v, want %v", i, got, m.Config.TagsOf(o.Logits))
+		}
+		got := scores.ListValues().(*array.Float32).Float32Values()[from:to]
+		for token, tag := range m.Config.TagsOf(o.Logits) {
+			if p := Probabilities(o.Logits[token*m.Config.NumLabels:][:m.Config.NumLabels])[tag]; got[token] != p {
+				t.Errorf("row %d, token %d: score %v, want %v", i, token, got[token], p)
+			}
+		}
+	}
+}

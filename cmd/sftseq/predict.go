@@ -70,8 +70,10 @@ validation split ("thresholds" in config.json); tables have them in one column, 
 between them. A model of tagging writes the spans that it finds,
    {"id": 7, "spans": [{"start": 0, "end": 5, "label": "PER", "score": 0.9}], "unit": "characters", "length": 4}
 from the first character, 0, to behind the last: of the text, or of the tokens (unit) where
-it was given tokens; the score is the mean probability of its tokens. Of a table, such as
-FASTA, --output FILE.bed writes a line of BED for each: name, start, end, label. With --explain a line also says what the
+it was given tokens; the score is the mean probability of its tokens. Of points and nodes,
+and of Arrow from Arrow, it writes the tag of each and its probability,
+   {"id": 7, "tags": ["mug/body", …], "scores": [0.9, …], "length": 256}
+Of a table, such as FASTA, --output FILE.bed writes a line of BED for each: name, start, end, label. With --explain a line also says what the
 model read: for each layer the positions it sampled, their weights and the share of
 its attention that each received; and the weight of each token in the pooling, which a model
 of tagging does not have. Positions are those of tokens, from 0.
