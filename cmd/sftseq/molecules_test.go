@@ -186,7 +186,10 @@ func checkMoleculeAnswers(t *testing.T, dir string) {
 	graphModel := goldenPath("graphs")
 	refuse(t, exitUsage, "--smiles: the model was not trained on molecules as data convert graph --smiles makes them: feature 0: expected C, found ", "", "predict", "--model", graphModel, "--input", molecules, "--smiles", "m")
 	refuse(t, exitUsage, "--smiles: the model reads tokens", "", "predict", "--model", goldenPath("pre"), "--input", molecules, "--smiles", "m")
-	refuse(t, exitUsage, "--features is missing", "", "predict", "--model", in("runs/tpsa"), "--input", molecules)
+	missing := fmt.Sprintf(`--smiles is missing, and the model %s reads molecules: which column of %s has them, in SMILES? It has ["m" "key"]`, in("runs/tpsa"), molecules)
+	refuse(t, exitUsage, missing, "", "predict", "--model", in("runs/tpsa"), "--input", molecules)
+	refuse(t, exitUsage, missing, "", "embed", "--model", in("runs/tpsa"), "--input", molecules, "--text", "m")
+	refuse(t, exitUsage, "--smiles is missing", "", "predict", "--model", in("runs/tpsa"), "--input", in("data/tpsa/test.arrow"), "--output", in("o.csv"))
 	refuse(t, exitUsage, "--text and --smiles exclude each other", "", "predict", "--model", in("runs/tpsa"), "--input", molecules, "--smiles", "m", "--text", "m")
 }
 

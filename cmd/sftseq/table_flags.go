@@ -9,6 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/answer"
+	"github.com/sftseq/sftseq/internal/molecule"
 	"github.com/sftseq/sftseq/internal/rowwriter"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
@@ -98,6 +99,14 @@ func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path str
 	}
 	if err := in.findSources(c); err != nil {
 		return nil, err
+	}
+	if _, none := molecule.NewReader(config.FeatureNames, config.EdgeFeatureNames); none == nil && !in.Molecules {
+		have, err := in.columns(c)
+		if err != nil {
+			return nil, err
+		}
+		return nil, usage(c, "--smiles is missing, and the model %s reads molecules: which column of %s has them, in SMILES?%s Graphs are read of JSON lines with features and edges, and of Arrow where --output FILE.arrow is Arrow, too",
+			c.String("model"), in.Path, listOf(have))
 	}
 	if reads := c.String("features") != ""; len(in.Sources) > 0 && !in.Molecules && reads != in.Points {
 		return nil, usage(c, "the model %s reads %s: expected %s COLUMN, found the column %s", c.String("model"), map[bool]string{true: "features", false: "tokens"}[in.Points],

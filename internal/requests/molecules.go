@@ -46,6 +46,15 @@ func (p *Parser) fillMolecule(r *Request, fields map[string]json.RawMessage) err
 	return nil
 }
 
+// OrMolecule says, behind what an error expects, that the model takes a molecule in its place; of another
+// model it is "".
+func (p *Parser) OrMolecule() string {
+	if p.noMolecules != nil {
+		return ""
+	}
+	return ", or " + smilesField + ", a molecule in SMILES"
+}
+
 // ReadsMolecules reports why the model takes no molecules.
 func (p *Parser) ReadsMolecules() error { return p.noMolecules }
 

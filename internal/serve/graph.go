@@ -14,7 +14,7 @@ const featured = "the tokens of the model have features, and no ids"
 func (c *call) graph(path string, fields map[string]json.RawMessage, suffix string) (*sequence, error) {
 	for _, source := range append(sources, "version") {
 		if name := source + suffix; fields[name] != nil {
-			return nil, badParam(path+name, featured+": expected features")
+			return nil, badParam(path+name, featured+": expected features%s", c.model.parser.OrMolecule())
 		}
 	}
 	if fields[smilesField] != nil {
@@ -24,9 +24,9 @@ func (c *call) graph(path string, fields map[string]json.RawMessage, suffix stri
 	features, edges, parser := fields[featuresField], fields[edgesField], c.model.parser
 	switch edged := c.model.config.Edged(); {
 	case features == nil:
-		return nil, badParam(q.field, "it is missing: expected %s", parser.FeatureList())
+		return nil, badParam(q.field, "it is missing: expected %s%s", parser.FeatureList(), parser.OrMolecule())
 	case edged && edges == nil:
-		return nil, badParam(path+edgesField, "it is missing: expected %s", parser.EdgeList())
+		return nil, badParam(path+edgesField, "it is missing: expected %s%s", parser.EdgeList(), parser.OrMolecule())
 	case !edged && edges != nil:
 		return nil, badParam(path+edgesField, "the model knows no edges")
 	}
