@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -148,4 +149,30 @@ func TestTaskBaselines(t *testing.T) {
 	if _, err := runData("baselines", "--data", alone); err == nil || !strings.Contains(err.Error(), "expected labels, and rows in the split train and in another one") {
 		t.Errorf("%v", err)
 	}
+}
+
+// TestBaselinesOfNumbers: of numbers data baselines says what simple models reach on each split, as eval
+// does, and stores nothing.
+func TestBaselinesOfNumbers(t *testing.T) {
+	dir := t.TempDir()
+	data := filepath.Join(dir, "data")
+	csv := writeText(t, filepath.Join(dir, "t.csv"), motifRows(200, 24))
+	mustRunData(t, "convert", "--from", csv, "--to", data, "--text", "sequence", "--numbers", "count,length", "--tokenizer", "dna:1", "--split", "0.6,0.2,0.2")
+	model := filepath.Join(dir, "model")
+	done(t, "", "train", "custom", "--data", data, "--out", model, "--hidden", "8", "--layers", "1", "--k", "4", "--steps", "2", "--device", "cpu")
+	var result numbersResult
+	if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu", "--json")), &result); err != nil {
+		t.Fatal(err)
+	}
+	said := succeed(t, "", "data", "baselines", "--data", data)
+	for _, n := range result.Numbers {
+		want := fmt.Sprintf("baselines of test: number %s: mean of the training split MAE %.6g, RMSE ", n.Name, n.Mean.MAE)
+		linear := fmt.Sprintf(", ridge regression MAE %.6g, RMSE %.6g, R² %.4f\n", n.Linear.MAE, n.Linear.RMSE, *n.Linear.R2)
+		if !strings.Contains(said, want) || !strings.Contains(said, linear) || !strings.Contains(said, "baselines of val: number "+n.Name+": ") {
+			t.Errorf("expected %q and %q in\n%s", want, linear, said)
+		}
+	}
+	bare := filepath.Join(dir, "bare")
+	mustRunData(t, "convert", "--from", csv, "--to", bare, "--text", "sequence", "--numbers", "count", "--tokenizer", "dna:1", "--split", "1,0,0")
+	refuse(t, exitError, "expected rows with numbers in the split train and in another one", "", "data", "baselines", "--data", bare)
 }

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/internal/baseline"
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// numberBaselines prints what simple models reach on the numbers of each split but train.
+func numberBaselines(c *cli.Context, set *seq.Dataset) error {
+	measured, learns := 0, len(set.Manifest.Splits["train"].Numbers) == len(set.Manifest.NumberNames)
+	for _, split := range set.Manifest.SplitNames() {
+		if split == "train" || !learns || set.Manifest.Splits[split].Rows == 0 {
+			continue
+		}
+		measured++
+		mean, err := meanOfTraining(set, split)
+		if err != nil {
+			return err
+		}
+		linear, err := baseline.Ridge(c.Context, set, split, 0)
+		if err != nil {
+			return err
+		}
+		for i, name := range set.Manifest.NumberNames {
+			text := fmt.Sprintf("baselines of %s: number %s: %s %s", split, name, trainingMean, reached(mean[i]))
+			if linear != nil {
+				text += fmt.Sprintf("; %s %s", baseline.RidgeName(set.Manifest), reached(linear[i]))
+			}
+			if _, err := fmt.Fprintln(c.App.Writer, text); err != nil {
+				return err
+			}
+		}
+	}
+	if measured == 0 {
+		return fmt.Errorf("%s: expected rows with numbers in the split train and in another one, which simple models need", set.Dir)
+	}
+	return nil
+}
+
+// meanOfTraining is how far the numbers of a split are from the means of the training split.
+func meanOfTraining(set *seq.Dataset, split string) ([]metrics.NumberErrors, error) {
+	var always []float32
+	for _, n := range set.Manifest.Splits["train"].Numbers {
+		always = append(always, float32(n.Mean))
+	}
+	in, err := set.Reader(split)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	out := metrics.NewRegression(len(always))
+	for {
+		rows, err := in.Next()
+		if err == io.EOF {
+			return out.Numbers(), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		for i := range rows.Len() {
+			if x := rows.Example(i); x.Numbers != nil {
+				out.Add(always, x.Numbers)
+			}
+		}
+	}
+}
+
+// reached is how far a simple model is off.
+func reached(e metrics.NumberErrors) string {
+	text := fmt.Sprintf("MAE %.6g, RMSE %.6g", e.MAE, e.RMSE)
+	if e.Defined {
+		text += fmt.Sprintf(", R² %.4f", e.R2)
+	}
+	return text
+}
