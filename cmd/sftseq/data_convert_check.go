@@ -95,16 +95,11 @@ func customWarnings(c *cli.Context, m *seq.Manifest, o *convert.Options) (out []
 	if text := cloudsWarning(o); text != "" {
 		out = append(out, text)
 	}
-	var empty []string
-	for _, share := range o.Shares {
-		if o.SplitColumn == "" && share.Part > 0 && rows(share.Split) == 0 {
-			empty = append(empty, share.Split)
-		}
-	}
 	switch {
-	case empty != nil:
-		out = append(out, fmt.Sprintf("no row is in %s: chance decides, by a row's text and --seed; more rows, another --split or another --seed help", strings.Join(empty, " or ")))
 	case o.SplitColumn == "":
+		if text := emptyWarning(m, o.Shares, "more rows, another --split or another --seed help"); text != "" {
+			out = append(out, text)
+		}
 	case rows("train") == 0:
 		out = append(out, fmt.Sprintf("no row is in train, from which models learn: the column %q has no such name", o.SplitColumn))
 	case rows("val") == 0:
@@ -120,4 +115,19 @@ func customWarnings(c *cli.Context, m *seq.Manifest, o *convert.Options) (out []
 		out = append(out, text)
 	}
 	return out
+}
+
+// emptyWarning tells of the splits that have none of the rows that their shares are of, and what helps; or
+// is "".
+func emptyWarning(m *seq.Manifest, shares []convert.Share, help string) string {
+	var empty []string
+	for _, share := range shares {
+		if share.Part > 0 && m.Splits[share.Split].Rows == 0 {
+			empty = append(empty, share.Split)
+		}
+	}
+	if empty == nil {
+		return ""
+	}
+	return fmt.Sprintf("no row is in %s: chance decides, by what a row has and --seed; %s", strings.Join(empty, " or "), help)
 }

@@ -127,7 +127,26 @@ func convertGraph(c *cli.Context) error {
 	if err := reportDataset(c, d, err); err != nil {
 		return err
 	}
+	text := ""
+	if o.SplitField == "" {
+		text = emptyWarning(d.Manifest, o.Shares, "more rows, another --split or another --seed help")
+	} else if split := firstEmpty(d.Manifest); split != "" {
+		text = fmt.Sprintf("no row is in %s, which train needs: the field %q has no such name", split, o.SplitField)
+	}
+	if text != "" {
+		fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", text)
+	}
 	return newBaselines(c, d)
+}
+
+// firstEmpty is a split that train needs and that has no row, or "".
+func firstEmpty(m *seq.Manifest) string {
+	for _, split := range []string{"train", "val"} {
+		if m.Splits[split].Rows == 0 {
+			return split
+		}
+	}
+	return ""
 }
 
 // checkMolecules refuses flags that are of molecules alone, or not of them.

@@ -79,6 +79,9 @@ func convertMolecules(c *cli.Context) error {
 	}
 	if err == nil {
 		fmt.Fprint(c.App.ErrWriter, left)
+		if text := emptyWarning(d.Manifest, shares, "more molecules or another --seed help"); text != "" {
+			fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", text)
+		}
 	}
 	return reportTask(c, lra.Molecules, d, err)
 }

@@ -242,3 +242,24 @@ func TestSuperpixels(t *testing.T) {
 		}
 	}
 }
+
+// TestFewMolecules: a conversion says that a split which training needs has no row, and what helps.
+func TestFewMolecules(t *testing.T) {
+	dir := t.TempDir()
+	few := writeText(t, filepath.Join(dir, "first_5k.tpsa.csv"), moleculesHeader.Line+"\nC,0\nCC,0\nCO,20.23\nCN,26.02\n")
+	graphs := writeText(t, filepath.Join(dir, "few.csv"), "smiles,tpsa,part\nC,0,train\nCC,0,train\nCO,20.23,train\n")
+	lines := writeText(t, filepath.Join(dir, "g.jsonl"), `{"features":[[1]],"edges":[[0,0]],"label":"a","part":"train"}`+"\n"+`{"features":[[2]],"edges":[[0,0]],"label":"b","part":"train"}`+"\n")
+	for i, c := range []struct {
+		want string
+		args []string
+	}{
+		{"warning: no row is in val or test: chance decides, by what a row has and --seed; more molecules or another --seed help\n", []string{"molecules", "--from", few, "--seed", "0"}},
+		{"warning: no row is in val or test: chance decides, by what a row has and --seed; more rows, another --split or another --seed help\n", []string{"graph", "--from", graphs, "--smiles", "smiles", "--numbers", "tpsa", "--split", "0.9999,0.00005,0.00005"}},
+		{"warning: no row is in val, which train needs: the field \"part\" has no such name\n", []string{"graph", "--from", lines, "--label", "label", "--split-field", "part"}},
+	} {
+		status, out, errs := program(nil, append(append([]string{"data", "convert"}, c.args...), "--to", filepath.Join(dir, fmt.Sprint(i)))...)
+		if status != 0 || !strings.Contains(errs, c.want) {
+			t.Errorf("%v: status %d, %s%s: expected %q", c.args, status, out, errs, c.want)
+		}
+	}
+}
