@@ -35,6 +35,8 @@ func TestHints(t *testing.T) {
 		{"found a folder of files: make one of it, such as with\n  sftseq data convert --from " + folder + " --to data/sounds", []string{"train", "custom", "--data", folder, "--out", filepath.Join(dir, "out")}},
 		{"the data set is incomplete", []string{"eval", "--model", goldenPath("pre"), "--data", t.TempDir()}},
 		{runs + ": expected a model, found the folder of 2: name one of them, such as --model " + filepath.Join(runs, "seed-1") + " (seed-1, seed-2)", []string{"eval", "--model", runs, "--data", csv}},
+		{runs + ": expected a model, found the folder of 2: name one of them, such as " + filepath.Join(runs, "seed-1") + " (seed-1, seed-2)", []string{"export", "onnx", runs, "--output", filepath.Join(dir, "out")}},
+		{runs + ": expected a model, found the folder of 2: name one of them, such as " + filepath.Join(runs, "seed-1") + " (seed-1, seed-2)", []string{"export", "pytorch", runs, "--output", filepath.Join(dir, "out")}},
 		{folder + ": expected a file, found a directory\n", []string{"grads", "--model", goldenPath("pre"), "--input", folder, "--output", filepath.Join(dir, "out")}},
 		{runs + ": expected a run directory, as sftseq train makes it: open ", []string{"report", "--out", filepath.Join(dir, "x.html"), runs}},
 		{"nope: no such file", []string{"data", "convert", "--from", filepath.Join(dir, "nope"), "--to", filepath.Join(dir, "out"), "--text", "text"}},

@@ -32,14 +32,15 @@ func loadModel(c *cli.Context) (*sft.Model, error) {
 	if dir == "" {
 		return nil, usage(c, "--model is missing, a model directory was expected")
 	}
-	return readModel(dir)
+	return readModel(dir, "--model ")
 }
 
-// readModel reads a model directory. Where there are runs in its place, it names them.
-func readModel(dir string) (*sft.Model, error) {
+// readModel reads a model directory. Where there are runs in its place, it names them, as they are named
+// behind flag.
+func readModel(dir, flag string) (*sft.Model, error) {
 	m, err := sft.Load(dir)
 	if err != nil {
-		if runs := runsIn(dir); runs != "" {
+		if runs := runsIn(dir, flag); runs != "" {
 			err = errors.New(runs)
 		}
 	}

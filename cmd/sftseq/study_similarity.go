@@ -52,7 +52,7 @@ func givenOrTrained(c *cli.Context) (m *sft.Model, set *seq.Dataset, what string
 		if set, err = seq.OpenDataset(c.String("data")); err != nil {
 			return nil, nil, "", err
 		}
-		if m, err = readModel(dir); err != nil {
+		if m, err = readModel(dir, "--model "); err != nil {
 			return nil, nil, "", err
 		}
 		spec := set.Spec()
@@ -76,7 +76,7 @@ func givenOrTrained(c *cli.Context) (m *sft.Model, set *seq.Dataset, what string
 	if err != nil {
 		return nil, nil, "", err
 	}
-	if m, err = readModel(runs[0].dir); err != nil {
+	if m, err = readModel(runs[0].dir, "--model "); err != nil {
 		return nil, nil, "", err
 	}
 	_, validation := runs[0].accuracies()
