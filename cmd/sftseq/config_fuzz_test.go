@@ -12,11 +12,12 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/lra"
 )
 
 // trainContext is a command line of train, with its flags as they are set there.
 func trainContext(t testing.TB) (*cli.Context, *flag.FlagSet) {
-	flags := trainFlags("runs/x")
+	flags := trainFlags(lra.ListOps)
 	set := flag.NewFlagSet("train", flag.ContinueOnError)
 	for _, f := range flags {
 		if err := f.Apply(set); err != nil {

@@ -39,7 +39,7 @@ validation split, beside what the frequencies of the tokens alone would need.
 What comes out is a model that train --init-from starts from, with labels of any kind;
 embed and serve turn sequences into vectors with it, and predict --fill fills masks.
 It stops, is resumed and runs on several machines as train does.`,
-		Flags:  pretrainFlags("runs/" + lra.PretrainName),
+		Flags:  pretrainFlags(),
 		Action: together(pretrain),
 	}
 }
@@ -53,9 +53,13 @@ var maskFlags = []architectureFlag{
 }
 
 // pretrainFlags are those of train, but for what labels are for, and masks'.
-func pretrainFlags(out string) (flags []cli.Flag) {
-	for _, f := range trainFlags(out) {
+func pretrainFlags() (flags []cli.Flag) {
+	for _, f := range trainFlags(lra.Pretrain(&seq.Manifest{})) {
 		switch name := f.Names()[0]; name {
+		case "preset":
+			preset := f.(*cli.StringFlag)
+			preset.Usage += ", or another one of the task that the data are of"
+			flags = append(flags, preset)
 		case "class-weights", "select", "token-replacement", "seeds":
 		default:
 			flags = append(flags, f)

@@ -64,7 +64,7 @@ func trainTasks() []*cli.Command {
 			example += " --data data/" + name
 		}
 		out = append(out, &cli.Command{
-			Name: name, Usage: task.Description, Description: describePresets(task), Flags: trainFlags("runs/" + name),
+			Name: name, Usage: task.Description, Description: describePresets(task), Flags: trainFlags(task),
 			UsageText: fmt.Sprintf("sftseq train %s [flags]\n\nExample: %s", name, example),
 			Action:    together(func(c *cli.Context) error { return train(c, task) }),
 		})

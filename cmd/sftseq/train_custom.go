@@ -13,7 +13,7 @@ import (
 func trainCustomCommand() *cli.Command {
 	task := lra.Custom(&seq.Manifest{})
 	return &cli.Command{
-		Name: task.Name, Usage: task.Description, Flags: append(trainFlags("runs/"+task.Name), newArchitectureFlags(regressionFlags, "smooth_l1")...),
+		Name: task.Name, Usage: task.Description, Flags: append(trainFlags(task), newArchitectureFlags(regressionFlags, "smooth_l1")...),
 		UsageText: "sftseq train custom --data DIR [flags]\n\nExample: " + task.Import.Example + "\n         sftseq train custom --data data/reviews --out runs/reviews",
 		Description: `Trains on a data set that sftseq data convert has made of your own tables. Model, batch
 and number of epochs are chosen from its rows and their lengths; every flag replaces one

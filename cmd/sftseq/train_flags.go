@@ -43,9 +43,18 @@ func runFlags(out string) []cli.Flag {
 	}, append(rankFlags(), deviceFlags(device.Fastest)...)...)
 }
 
+// presetFlag has the presets of a task.
+func presetFlag(task *lra.Task) cli.Flag {
+	lasts := map[string]string{"quick": " (minutes of two cores, at most half an hour)", "hour": " (an hour of two cores at most)", "paper": " (the published configuration, for a graphics processor)"}
+	var names []string
+	for _, p := range task.Presets {
+		names = append(names, p.Name+lasts[p.Name])
+	}
+	return &cli.StringFlag{Name: "preset", Value: "quick", Usage: strings.Join(names, ", ")}
+}
+
 // numberFlags are the numbers of a preset, which they replace.
-func numberFlags() []cli.Flag {
-	preset := cli.Flag(&cli.StringFlag{Name: "preset", Value: "quick", Usage: "quick (minutes of two cores, at most half an hour), hour (an hour of two cores at most) or paper (the published configuration, for a graphics processor); not every task has all"})
+func numberFlags(task *lra.Task) []cli.Flag {
 	whole := func(name, usage string) cli.Flag {
 		return &cli.IntFlag{Name: name, Usage: usage, DefaultText: "of the preset"}
 	}
@@ -56,7 +65,7 @@ func numberFlags() []cli.Flag {
 		return &cli.StringFlag{Name: name, Usage: usage, DefaultText: "of the preset"}
 	}
 	return append([]cli.Flag{
-		preset,
+		presetFlag(task),
 		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of weights, order, noise and dropout"},
 		whole("epochs", "passes over the training split"), whole("steps", "updates, those of --stages included, instead of epochs"),
 		whole("batch", "examples in a batch"), real("lr", "learning rate"), real("weight-decay", "AdamW's"),
@@ -81,7 +90,9 @@ func numberFlags() []cli.Flag {
 	}, newArchitectureFlags(architectureFlags, "of the preset")...)
 }
 
-func trainFlags(out string) []cli.Flag { return append(numberFlags(), runFlags(out)...) }
+func trainFlags(task *lra.Task) []cli.Flag {
+	return append(numberFlags(task), runFlags("runs/"+task.Name)...)
+}
 
 // numberNames are the names of a command's flags that are numbers of its run.
 func numberNames(c *cli.Context) (names []string) {

@@ -3,7 +3,11 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/lra"
 )
 
 // TestUsageNamesTheFlag: what is wrong with a command line is told with the flag, status 2,
@@ -138,5 +142,20 @@ func TestSuggestions(t *testing.T) {
 		{"not defined: -zzz; see sftseq --help", []string{"--zzz"}},
 	} {
 		refuse(t, exitUsage, c.want, "", c.args...)
+	}
+}
+
+// TestPresetsOfHelp: the help of --preset names the presets of the task, and no others.
+func TestPresetsOfHelp(t *testing.T) {
+	for _, task := range lra.Tasks() {
+		help := succeed(t, "", "train", task.Name, "--help")
+		_, line, _ := strings.Cut(help, "--preset value")
+		line, _, _ = strings.Cut(line, "\n   --")
+		for _, name := range []string{"quick", "hour", "paper", "paper-invariant"} {
+			_, err := task.Preset(name)
+			if listed := slices.ContainsFunc(strings.Split(line, ", "), func(part string) bool { return slices.Contains(strings.Fields(part), name) }); listed != (err == nil) {
+				t.Errorf("%s: %s in the help: %v, %v: %s", task.Name, name, listed, err, line)
+			}
+		}
 	}
 }
