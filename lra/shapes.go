@@ -44,12 +44,12 @@ has a tag, the solid and its part, such as mug/handle. The same seed gives the s
 	},
 }
 
-// shapePresets are those of a task of generated solids: clouds of 256 points, which training turns, so
-// that a model sees each solid from everywhere.
+// shapePresets are those of a task of generated solids, the usual clouds, which training turns, so that a
+// model sees each solid from everywhere.
 func shapePresets(dataName string, rule ShapesRule, measured string) []*Preset {
-	const rows, points = 2000, 256
-	rule.Points, rule.Noise = points, UsualShapes.Noise
-	p := chosen(clouds(rows, points), "quick", "a small model, on 2,000 clouds of 256 points that training turns at random; there is no larger preset", func(_ *sft.Config, s *sft.Settings) {
+	const rows = 2000
+	rule.Points, rule.Noise = UsualShapes.Points, UsualShapes.Noise
+	p := chosen(clouds(rows, int64(UsualShapes.Points)), "quick", "a small model, on 2,000 clouds of 256 points that training turns at random; there is no larger preset", func(_ *sft.Config, s *sft.Settings) {
 		s.Epochs, s.PointRotation = 12, "any"
 	})
 	p.Data = GenerateOptions{Train: rows, Val: 400, Test: 400, Rule: &rule}

@@ -20,8 +20,8 @@ type ShapesRule struct {
 	parts bool // each point is labelled with its part, in place of a label of the cloud
 }
 
-// UsualShapes are the usual clouds.
-var UsualShapes = ShapesRule{Points: 512, Noise: 10}
+// UsualShapes are the clouds of the tasks [Shapes] and [ShapeParts].
+var UsualShapes = ShapesRule{Points: 256, Noise: 10}
 
 // Options are all that a rule says.
 func (r *ShapesRule) Options() []Option {

@@ -193,3 +193,12 @@ func TestShapesRefused(t *testing.T) {
 		t.Error("the identity turns")
 	}
 }
+
+// TestUsualShapes: data generate draws the clouds of the tasks.
+func TestUsualShapes(t *testing.T) {
+	for _, task := range []*Task{Shapes, ShapeParts} {
+		if drawn, trained := task.Generator.Rule(), task.Presets[0].Data.Rule; !reflect.DeepEqual(drawn, trained) {
+			t.Errorf("%s: %+v are generated, the preset has %+v", task.Name, drawn, trained)
+		}
+	}
+}
