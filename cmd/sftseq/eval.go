@@ -59,7 +59,7 @@ of parts, among the parts of each row's category: the mean over rows (instance I
 categories (class IoU).
 
 --errors writes a row for each that is answered wrong: the id that it has in the data
-set (data convert --id), its number from 0, its label, the class predicted, and a
+set (data convert --id), if rows have any there, its number from 0, its label, the class predicted, and a
 probability for each class. Of several labels a row it has the 1000 rows with the most
 labels wrong, the largest loss first among equals; of numbers the 1000 rows that are
 furthest off, in deviations of the training split; of tagging each span that is missed or
@@ -146,7 +146,7 @@ func eval(c *cli.Context) error {
 	}
 	var wrong *evalErrors
 	if ranks.first() {
-		if wrong, err = newEvalErrors(c, m.Config, path); err != nil {
+		if wrong, err = newEvalErrors(c, m.Config, path, in.Spec()); err != nil {
 			return err
 		}
 	}

@@ -21,8 +21,8 @@ type evalErrors struct {
 	path string
 }
 
-// newEvalErrors begins --errors, of the rows of the file data; nil without the flag.
-func newEvalErrors(c *cli.Context, config *sft.Config, data string) (*evalErrors, error) {
+// newEvalErrors begins --errors, of the rows of the file data, which spec describes; nil without the flag.
+func newEvalErrors(c *cli.Context, config *sft.Config, data string, spec *seq.Spec) (*evalErrors, error) {
 	path := c.String("errors")
 	if path == "" {
 		return nil, nil
@@ -47,7 +47,7 @@ func newEvalErrors(c *cli.Context, config *sft.Config, data string) (*evalErrors
 	if e.file, err = atomicfile.Create(path); err != nil {
 		return nil, err
 	}
-	if e.Mistakes, err = answer.NewMistakes(e.file, format, config, tokenizer); err != nil {
+	if e.Mistakes, err = answer.NewMistakes(e.file, format, config, tokenizer, spec.IDs); err != nil {
 		e.file.Abort()
 		return nil, err
 	}

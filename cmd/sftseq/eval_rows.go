@@ -53,7 +53,7 @@ func openEvalRows(c *cli.Context, m *sft.Model) (*evalRows, error) {
 		return nil, err
 	}
 	if ranks.first() {
-		if r.wrong, err = newEvalErrors(c, m.Config, path); err != nil {
+		if r.wrong, err = newEvalErrors(c, m.Config, path, in.Spec()); err != nil {
 			r.close()
 			return nil, err
 		}

@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// Mistakes writes what a model answers wrong of the rows of a data set. Each has its id and number
-// there:
+// Mistakes writes what a model answers wrong of the rows of a data set. Each has its id, where rows have
+// any, and its number there:
 //   - of classes a row, with its class, the one predicted and the probability of each;
 //   - of tagging a span that is missed or answered wrongly, in tokens and as text, or, where tokens
 //     have features and make no spans, a token, with its tag and the one predicted;
@@ -25,10 +25,13 @@ type Mistakes interface {
 	Close() error
 }
 
-// NewMistakes returns a writer of a format of rowwriter's. The tokenizer makes text of spans; nil
-// is none.
-func NewMistakes(to io.Writer, format string, config *sft.Config, tokenizer tokenizers.Tokenizer) (Mistakes, error) {
-	columns := []rowwriter.Column{{Name: "id"}, {Name: "row", Kind: rowwriter.Whole}}
+// NewMistakes returns a writer of a format of rowwriter's, of rows that have ids or none. The tokenizer
+// makes text of spans; nil is none.
+func NewMistakes(to io.Writer, format string, config *sft.Config, tokenizer tokenizers.Tokenizer, ids bool) (Mistakes, error) {
+	columns := []rowwriter.Column{{Name: "row", Kind: rowwriter.Whole}}
+	if ids {
+		columns = append([]rowwriter.Column{{Name: "id"}}, columns...)
+	}
 	var own []rowwriter.Column
 	var ranked *worstRows
 	switch {
@@ -44,7 +47,7 @@ func NewMistakes(to io.Writer, format string, config *sft.Config, tokenizer toke
 		own = append([]rowwriter.Column{labelColumn(config, "label"), labelColumn(config, "predicted")}, probabilityColumns(config)...)
 	}
 	out, err := rowwriter.New(to, format, append(columns, own...))
-	w := mistakeWriter{config: config, out: out}
+	w := mistakeWriter{config: config, out: out, ids: ids}
 	switch {
 	case err != nil:
 		return nil, err
@@ -63,6 +66,7 @@ func NewMistakes(to io.Writer, format string, config *sft.Config, tokenizer toke
 type mistakeWriter struct {
 	config *sft.Config
 	out    rowwriter.Writer
+	ids    bool
 	err    error // of the first row that could not be written
 }
 
@@ -71,9 +75,12 @@ func (w *mistakeWriter) write(id string, row uint32, values ...any) {
 	if w.err != nil {
 		return
 	}
-	own := []any{nil, int64(row)}
-	if id != "" {
-		own[0] = id
+	own := []any{int64(row)}
+	switch {
+	case w.ids && id == "":
+		own = append([]any{nil}, own...)
+	case w.ids:
+		own = append([]any{id}, own...)
 	}
 	w.err = w.out.Write(append(own, values...))
 }

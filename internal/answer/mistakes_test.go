@@ -16,7 +16,7 @@ import (
 func TestWorstRows(t *testing.T) {
 	c := &sft.Config{Task: sft.Regression, NumLabels: 1, Numbers: []sft.Number{{Name: "n", Mean: 10, Deviation: 2}}}
 	var out bytes.Buffer
-	m, err := NewMistakes(&out, "csv", c, nil)
+	m, err := NewMistakes(&out, "csv", c, nil, true)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +59,7 @@ func TestLabelsInTables(t *testing.T) {
 	} {
 		config := &sft.Config{Task: sft.MultiLabel, NumLabels: 2, LabelNames: c.names}
 		var out bytes.Buffer
-		m, err := NewMistakes(&out, "csv", config, nil)
+		m, err := NewMistakes(&out, "csv", config, nil, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -78,7 +78,7 @@ func TestLabelsInTables(t *testing.T) {
 func TestSpanMistakes(t *testing.T) {
 	config := &sft.Config{Task: sft.Tagging, NumLabels: 3, LabelNames: []string{"O", "B-X", "I-X"}}
 	var out bytes.Buffer
-	m, err := NewMistakes(&out, "csv", config, nil)
+	m, err := NewMistakes(&out, "csv", config, nil, true)
 	if err != nil {
 		t.Fatal(err)
 	}
