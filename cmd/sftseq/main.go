@@ -108,7 +108,7 @@ func plainSwitches(flags []cli.Flag) {
 }
 
 // reportUsage makes every command return what is wrong with its flags, which
-// would otherwise be printed in the midst of its help.
+// would otherwise be printed in the midst of its help, and name those that an error is of.
 func reportUsage(commands []*cli.Command) {
 	for _, c := range commands {
 		c.OnUsageError = onUsageError
@@ -116,6 +116,7 @@ func reportUsage(commands []*cli.Command) {
 		if c.Action == nil {
 			c.Action = unknownCommand
 		}
+		c.Action = namingFlags(c.Action)
 		reportUsage(c.Subcommands)
 	}
 }

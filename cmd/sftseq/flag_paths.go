@@ -1,0 +1,53 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// namingFlags has an error of an action about a file name the flag that the file is the value of, or that it
+// lies below: the reader of "open data/x/dataset.json: no such file" need not find out whose data they are.
+func namingFlags(action cli.ActionFunc) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		err := action(c)
+		var of *fs.PathError
+		if !errors.As(err, &of) {
+			return err
+		}
+		if name := flagOfPath(c, of.Path); name != "" && !strings.Contains(err.Error(), "--"+name) {
+			return fmt.Errorf("--%s: %w", name, err)
+		}
+		return err
+	}
+}
+
+// flagOfPath is the flag of a command whose value is a path, or the longest one that the path lies below;
+// or "".
+func flagOfPath(c *cli.Context, path string) (name string) {
+	longest := 0
+	for _, f := range c.Command.Flags {
+		for _, value := range pathsOf(c, f) {
+			if within := path == value || strings.HasPrefix(path, filepath.Clean(value)+string(filepath.Separator)); within && len(value) > longest {
+				name, longest = f.Names()[0], len(value)
+			}
+		}
+	}
+	return name
+}
+
+// pathsOf are the values of a flag of text.
+func pathsOf(c *cli.Context, f cli.Flag) (values []string) {
+	switch f.(type) {
+	case *cli.StringFlag:
+		values = []string{c.String(f.Names()[0])}
+	case *cli.StringSliceFlag:
+		values = slices.Clone(c.StringSlice(f.Names()[0]))
+	}
+	return slices.DeleteFunc(values, func(v string) bool { return v == "" || v == "-" })
+}
