@@ -111,7 +111,8 @@ func (t *Task) Spec() (seq.Spec, error) {
 }
 
 // tasks is the list of them all.
-var tasks = []*Task{ComponentParts, Components, Image, ListOps, ModelNet40, Molecules, PascalVOC, Pathfinder, PeptidesFunc, PeptidesStruct, Retrieval, ShapeNetPart, ShapeParts, Shapes, Superpixels, Text}
+var tasks = []*Task{ComponentParts, Components, Image, ListOps, ModelNet40, Molecules, PascalVOC, Pathfinder, PeptidesFunc,
+	PeptidesStruct, Retrieval, ShapeNetPart, ShapeParts, Shapes, Superpixels, Text}
 
 // Tasks returns the known tasks in the alphabetical order of their names.
 func Tasks() []*Task {

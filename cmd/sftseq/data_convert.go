@@ -181,7 +181,8 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 	}
 	o = convert.Options{
 		From: c.StringSlice("from"), To: c.String("to"), Format: c.String("format"), Name: c.String("name"),
-		Text: c.String("text"), Tokens: c.String("tokens"), Features: c.String("features"), Label: c.String("label"), LabelSeparator: c.String("label-separator"), ID: c.String("id"), Tokenizer: tokenizer, TokenizerFile: file, Vocab: c.Int("vocab"),
+		Text: c.String("text"), Tokens: c.String("tokens"), Features: c.String("features"), Label: c.String("label"),
+		LabelSeparator: c.String("label-separator"), ID: c.String("id"), Tokenizer: tokenizer, TokenizerFile: file, Vocab: c.Int("vocab"),
 		SplitColumn: c.String("split-column"), Val: c.Float64("val-part"), Seed: c.Uint64("seed"), MaxLength: c.Int("max-length"),
 		Strict: c.Bool("strict"), Replace: c.Bool("force"), MaxField: int(row),
 	}

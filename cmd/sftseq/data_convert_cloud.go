@@ -59,7 +59,9 @@ func convertCloud(c *cli.Context) error {
 	if err := needFlags(c, "from", "to"); err != nil {
 		return err
 	}
-	o := cloud.Options{Points: c.Int("points"), Parts: c.Bool("parts"), Farthest: c.Bool("farthest"), Seed: c.Uint64("seed"), ValPart: c.Float64("val-part"), TestPart: c.Float64("test-part"), Size: c.Bool("size"), Color: c.Bool("color"), Series: c.Bool("by-series"), Strict: c.Bool("strict"), Replace: c.Bool("force")}
+	o := cloud.Options{Points: c.Int("points"), Parts: c.Bool("parts"), Farthest: c.Bool("farthest"), Seed: c.Uint64("seed"),
+		ValPart: c.Float64("val-part"), TestPart: c.Float64("test-part"), Size: c.Bool("size"), Color: c.Bool("color"),
+		Series: c.Bool("by-series"), Strict: c.Bool("strict"), Replace: c.Bool("force")}
 	if err := o.Validate(); err != nil {
 		return usage(c, "%w", err)
 	}

@@ -82,7 +82,8 @@ func convertGraph(c *cli.Context) error {
 	if err := needFlags(c, "from", "to"); err != nil {
 		return err
 	}
-	o := graph.Options{From: c.StringSlice("from"), SMILES: c.String("smiles"), ID: c.String("id"), RandomWalk: c.Int("random-walk"), Strict: c.Bool("strict"), Label: c.String("label"), LabelSeparator: c.String("label-separator"), Tags: c.String("tags"),
+	o := graph.Options{From: c.StringSlice("from"), SMILES: c.String("smiles"), ID: c.String("id"), RandomWalk: c.Int("random-walk"),
+		Strict: c.Bool("strict"), Label: c.String("label"), LabelSeparator: c.String("label-separator"), Tags: c.String("tags"),
 		SplitField: c.String("split-field"), Seed: c.Uint64("seed"), Replace: c.Bool("force")}
 	if at := slices.IndexFunc(o.From, table.ReadOnce); at >= 0 {
 		return usage(c, "--from %s: expected a file, which is read several times; standard input and other pipes can be read once only", o.From[at])

@@ -96,7 +96,8 @@ type converter struct {
 // divided by its radius. All rows have normals if the first that can be used has: those with
 // faces do. What it returns of the files that were left out is there also with an error.
 func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dataset, *skipped.Rows, error) {
-	c := &converter{Options: o, files: files, dir: dir, left: skipped.New(), splits: map[string]*seq.SplitWriter{}, used: map[string]bool{}, ids: map[string]bool{}, reading: semaphore.NewWeighted(maxBytes)}
+	c := &converter{Options: o, files: files, dir: dir, left: skipped.New(), splits: map[string]*seq.SplitWriter{},
+		used: map[string]bool{}, ids: map[string]bool{}, reading: semaphore.NewWeighted(maxBytes)}
 	defer func() {
 		if c.builder != nil {
 			c.builder.Abort()

@@ -251,7 +251,8 @@ func (c *converter) table(progress func(bytes int64)) table.Options {
 	if c.options.Features != "" {
 		features = []string{c.options.Features}
 	}
-	return table.Options{Columns: c.columns, Copied: copied, Features: features, Lists: c.options.lists(), Format: c.options.Format, Delimiter: c.options.Delimiter, MaxField: c.options.MaxField, Progress: progress, Absent: c.noteAbsent}
+	return table.Options{Columns: c.columns, Copied: copied, Features: features, Lists: c.options.lists(), Format: c.options.Format,
+		Delimiter: c.options.Delimiter, MaxField: c.options.MaxField, Progress: progress, Absent: c.noteAbsent}
 }
 
 // noteAbsent takes a column that no row of a file has, and what the first rows have.

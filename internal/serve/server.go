@@ -78,7 +78,8 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{options: o, log: o.Log, memory: memory{limit: o.MaxMemory}, reading: memory{limit: o.MaxMemory / 2}, metrics: newMetrics(), sessions: map[*session]struct{}{}, grace: time.Second, allowances: usualAllowances, failed: make(chan error, 1)}
+	s := &Server{options: o, log: o.Log, memory: memory{limit: o.MaxMemory}, reading: memory{limit: o.MaxMemory / 2},
+		metrics: newMetrics(), sessions: map[*session]struct{}{}, grace: time.Second, allowances: usualAllowances, failed: make(chan error, 1)}
 	s.turns = fair.New(cmp.Or(o.Processors, runtime.NumCPU()), func(n int) { s.reserving.Load().Scorer.Reserve(n) })
 	s.reserving.Store(m)
 	s.batcher = batching.New(batching.Options{Tokens: o.MaxBatchTokens, MaxWait: o.MaxWait, Sizes: s.metrics.sizes})

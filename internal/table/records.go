@@ -55,7 +55,8 @@ func newRecords(name string, schema *arrow.Schema, o Options) (*records, error) 
 				column, first, seq.KeyFirstTokenID, seq.ColumnTokens, seq.ColumnTokensA, seq.ColumnTokensB)
 		}
 	}
-	r := &records{name: name, columns: columns, metadata: schema.Metadata(), wanted: o.Columns, lists: o.Lists, points: o.Features, edges: o.Edges, gaps: o.Gaps, limit: o.MaxField, first: first, part: o.part, left: math.MaxInt64}
+	r := &records{name: name, columns: columns, metadata: schema.Metadata(), wanted: o.Columns, lists: o.Lists, points: o.Features,
+		edges: o.Edges, gaps: o.Gaps, limit: o.MaxField, first: first, part: o.part, left: math.MaxInt64}
 	if o.part != nil {
 		r.row, r.left = o.part.From, o.part.To-o.part.From
 	}
