@@ -4,7 +4,7 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 DOCKERFILE_UTILS := dockerfile-utils@0.16.3
 SUDO := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 
-.PHONY: build check test test-race test-subgroups test-calls test-go test-pure test-dist ci cross dist fuzz kills lint bench bench-gpu-kit deps cover shaders asm asm-check
+.PHONY: build check test test-race test-race-models test-subgroups test-calls test-go test-pure test-dist ci cross dist fuzz kills lint bench bench-gpu-kit deps cover shaders asm asm-check
 
 build: ## the program, in ./sftseq
 	$(GO) build -o sftseq ./cmd/sftseq
@@ -28,15 +28,19 @@ check:
 # subgroup also with 16 and 32, where more of the others' invocations go in step, and nothing
 # can fail that does not with 4; the calls into Vulkan with their pointers checked, and under
 # the race detector; what computes on the processor without assembly; what is there without
-# cgo; and of a release what needs no archive. What runs again has passed go vet.
+# cgo; and of a release what needs no archive. What runs again has passed go vet. What
+# the race detector watches is in two parts, so that no processor waits for it at the end; the
+# second comes after the shaders, when the first has compiled what both import.
 PROCESSORS := $(shell nproc 2>/dev/null || echo 2)
 test: deps
 	$(GO) test -p $$(($(PROCESSORS) + 1)) -timeout 9m $$($(GO) list ./... | grep -v '/internal/dist$$')
-	@$(MAKE) --no-print-directory -j $(PROCESSORS) test-race test-subgroups test-calls test-go test-pure
+	@$(MAKE) --no-print-directory -j $(PROCESSORS) test-race test-subgroups test-race-models test-go test-calls test-pure
 
 AGAIN := $(GO) test -p 1 -vet=off -timeout 9m
 test-race:
-	$(AGAIN) -race -short -skip $(APART) ./cmd/sftseq ./sft ./internal/cpu ./internal/serve/... ./seq ./internal/convert ./internal/index
+	$(AGAIN) -race -short -skip $(APART) ./cmd/sftseq ./internal/serve/... ./internal/convert ./internal/index
+test-race-models:
+	$(AGAIN) -race -short -skip $(APART) ./sft ./internal/cpu ./seq
 test-subgroups:
 	LP_NATIVE_VECTOR_WIDTH=128 $(AGAIN) -run '$(SUBGROUPS)|^TestConformance$$' ./vk
 	for bits in 512 1024; do LP_NATIVE_VECTOR_WIDTH=$$bits $(AGAIN) -run '$(SUBGROUPS)|$(ASKING)' ./vk || exit 1; done
