@@ -44,7 +44,7 @@ func TestClients(t *testing.T) {
 	})
 	t.Run("node", func(t *testing.T) {
 		needNode(t)
-		checkSession(t, model, client(t, "", node, server...), nodeSession)
+		checkSession(t, client(t, "", node, server...), sessionOf(t, model, nodeSession))
 		clientFails(t, node, path)
 	})
 	for _, framing := range []string{"lsp", "lines"} {
@@ -65,6 +65,7 @@ func TestLibrary(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds a program")
 	}
+	t.Parallel()
 	c := exec.CommandContext(t.Context(), "go", "run", ".")
 	c.Dir = filepath.Join(examplesDir, "go")
 	c.Env = append(os.Environ(), "GOFLAGS=-mod=readonly")
@@ -134,7 +135,7 @@ func client(t *testing.T, stdin string, command []string, args ...string) string
 	t.Helper()
 	out, errs, err := runClient(t, stdin, command, args...)
 	if err != nil {
-		t.Fatalf("%s: %v\n%s\n%s", command[1], err, out, errs)
+		t.Fatalf("%s: %v\n%s\n%s", command[len(command)-1], err, out, errs)
 	}
 	return out
 }
@@ -206,10 +207,9 @@ func wantTable(t *testing.T, model, lines string) string {
 	return want
 }
 
-// checkSession compares what example.py and client.mjs print with what is wanted,
-// in which $0 is the class that predict gives to the first of the sequences that
-// they send, and so on. How often progress is reported depends on the time.
-func checkSession(t *testing.T, model, got, want string) {
+// sessionOf is what example.py or client.mjs is to print: $0 is the class that predict
+// gives to the first of the sequences that they send, and so on.
+func sessionOf(t *testing.T, model, want string) string {
 	t.Helper()
 	var in strings.Builder
 	for _, text := range []string{"[MAX 2 9 ]", "[MIN 4 7 ]", "[SM 5 [MED 1 2 3 ] 8 ]", "[MAX [MIN 4 7 ] 3 ]"} {
@@ -218,7 +218,13 @@ func checkSession(t *testing.T, model, got, want string) {
 	for i, r := range replyLines(t, succeed(t, in.String(), "predict", "--model", model)) {
 		want = strings.ReplaceAll(want, fmt.Sprintf("$%d", i), fmt.Sprint(r.Label))
 	}
-	want = strings.TrimPrefix(strings.ReplaceAll(want, "$model", filepath.Base(model)), "\n")
+	return strings.TrimPrefix(strings.ReplaceAll(want, "$model", filepath.Base(model)), "\n")
+}
+
+// checkSession compares what a client prints with what is wanted. How often progress is
+// reported depends on the time.
+func checkSession(t *testing.T, got, want string) {
+	t.Helper()
 	reports := regexp.MustCompile("(?m)^progress: \\d+ of 13 tokens\n")
 	if found := reports.FindAllString(got, -1); found == nil || found[len(found)-1] != "progress: 13 of 13 tokens\n" {
 		t.Errorf("progress: %q, want reports up to all tokens", found)

@@ -17,10 +17,10 @@ func TestTypeScriptClient(t *testing.T) {
 	compiler := filepath.Join(source, "node_modules/typescript/bin/tsc")
 	_, err := os.Stat(compiler)
 	need(t, "npm's typescript", err)
+	program, models := built(t), clientModels(t)
+	t.Parallel()
 	client(t, "", []string{"node", compiler}, "-p", source)
-	t.Setenv("SFTSEQ_PROGRAM", built(t))
-	t.Setenv("SFTSEQ_GOLDEN", clientModels(t))
-	out := client(t, "", []string{"node", "--test", "--test-reporter=tap"}, filepath.Join(source, "test/client.test.mjs"))
+	out := client(t, "", []string{"env", "SFTSEQ_PROGRAM=" + program, "SFTSEQ_GOLDEN=" + models, "node", "--test", "--test-reporter=tap"}, filepath.Join(source, "test/client.test.mjs"))
 	if passed := regexp.MustCompile(`(?m)^# pass (\d+)$`).FindStringSubmatch(out); passed == nil || passed[1] == "0" {
 		t.Errorf("no test was run\n%s", out)
 	}

@@ -17,6 +17,7 @@ func TestCompletionInShells(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")
 	}
+	t.Parallel()
 	// What is typed, and what it makes the shell show before more is typed.
 	typed := [][2]string{
 		{"sftseq versi\t", "on "}, {"--js\t", "on "}, {"\n", `"kernels": "`},

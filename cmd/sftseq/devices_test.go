@@ -129,6 +129,7 @@ func TestWithoutVulkan(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the program without cgo")
 	}
+	t.Parallel()
 	pure := filepath.Join(t.TempDir(), "sftseq")
 	build := exec.Command("go", "build", "-o", pure, ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0")

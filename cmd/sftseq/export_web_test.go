@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/sftseq/sftseq/sft"
@@ -20,8 +21,6 @@ func TestBrowserModel(t *testing.T) {
 	}
 	_, err := os.Stat(filepath.Join(examplesDir, "web/node_modules/onnxruntime-web"))
 	need(t, "npm's onnxruntime-web", err)
-	b := openBrowser(t)
-
 	c, err := sft.ReadConfig(goldenPath("pre", "config.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -32,6 +31,16 @@ func TestBrowserModel(t *testing.T) {
 		t.Fatal(err)
 	}
 	succeed(t, "", "export", "onnx", dir, "--output", filepath.Join(dir, "model.onnx"))
+	texts := []string{"a", "Not bad at all.", "Ümläüte? 漢字"}
+	var lines strings.Builder
+	for _, text := range texts {
+		if err := json.NewEncoder(&lines).Encode(map[string]string{"text": text}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	predicted := replyLines(t, succeed(t, lines.String(), "predict", "--model", dir))
+	t.Parallel()
+	b := openBrowser(t)
 	files := http.NewServeMux()
 	files.Handle("/", http.FileServer(http.Dir(filepath.Join(examplesDir, "web"))))
 	files.Handle("/model.onnx", http.FileServer(http.Dir(dir)))
@@ -65,13 +74,8 @@ func TestBrowserModel(t *testing.T) {
 		b.evaluate(fmt.Sprintf(shown, quoted), &p)
 		return p
 	}
-	for _, text := range []string{"a", "Not bad at all.", "Ümläüte? 漢字"} {
-		line, err := json.Marshal(map[string]string{"text": text})
-		if err != nil {
-			t.Fatal(err)
-		}
-		want := replyLines(t, succeed(t, string(line)+"\n", "predict", "--model", dir))[0]
-		p := show(text)
+	for i, text := range texts {
+		want, p := predicted[i], show(text)
 		if p.State != "" || len(p.Rows) != 3 || p.Rows[0][0] != want.Label {
 			t.Errorf("%q: the page shows %+v, predict answers %v", text, p, want.Label)
 			continue

@@ -445,8 +445,9 @@ func (n *network) mpirun(t *testing.T, hosts int, command ...string) *exec.Cmd {
 // Where a link is cut, all end within the time that was set, and the run goes on elsewhere.
 func TestRanksOfHosts(t *testing.T) {
 	needs(t, "mpirun.openmpi")
-	net := newNetwork(t, 3)
 	program, data, whole := rankData(t)
+	t.Parallel()
+	net := newNetwork(t, 3)
 	for hosts := 1; hosts <= 3; hosts++ {
 		out := filepath.Join(t.TempDir(), "out")
 		text, err := launched(t, net.mpirun(t, hosts, append([]string{program}, ranked(data, out)...)...), 2*time.Minute)

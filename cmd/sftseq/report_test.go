@@ -60,6 +60,7 @@ func TestReportInBrowser(t *testing.T) {
 	pictures := filepath.Join(t.TempDir(), "pictures.html")
 	writeReport(t, pictures, "--examples", "3", run)
 
+	t.Parallel()
 	b := openBrowser(t)
 	for _, width := range []int{1200, 430} {
 		b.resize(width, 900)

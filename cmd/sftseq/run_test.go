@@ -74,7 +74,9 @@ func built(t testing.TB) string {
 	return filepath.Join(builtDir, "sftseq")
 }
 
-// program runs the program in this process.
+// program runs the program in this process, and never beside another run of it: flags of the
+// library for command lines are shared. A parallel test runs it before it calls t.Parallel;
+// such tests are those that wait for other processes for seconds.
 func program(stdin io.Reader, args ...string) (status int, stdout, stderr string) {
 	var out, errs bytes.Buffer
 	status = run(context.Background(), append([]string{"sftseq"}, args...), stdin, &out, &errs)

@@ -37,11 +37,13 @@ func listening(t *testing.T, server *exec.Cmd) {
 // TestServeSilentClients: who opens as many connections as there may be files, and says
 // nothing, locks nobody out, whether they are bounded by --max-clients or by the system.
 func TestServeSilentClients(t *testing.T) {
+	path := built(t)
+	t.Parallel()
 	for name, flags := range map[string][]string{"as open files allow": nil, "beyond that": {"--max-clients", "1000"}} {
 		t.Run(name, func(t *testing.T) {
 			const files = 64
 			socket := filepath.Join(t.TempDir(), "s")
-			args := append([]string{"-c", fmt.Sprintf(`ulimit -n %d; exec "$0" "$@"`, files), built(t), "serve", "--model", goldenPath("pre"), "--listen", "unix:" + socket}, flags...)
+			args := append([]string{"-c", fmt.Sprintf(`ulimit -n %d; exec "$0" "$@"`, files), path, "serve", "--model", goldenPath("pre"), "--listen", "unix:" + socket}, flags...)
 			listening(t, exec.Command("sh", args...))
 
 			var silent []net.Conn
