@@ -29,9 +29,9 @@ var (
 	}
 )
 
-// TestAttackersAsk: the requests of attackers get as far as they are meant to.
-func TestAttackersAsk(t *testing.T) {
-	server := attackedServer(t)
+// attackersAsk: the requests of attackers get as far as they are meant to.
+func attackersAsk(t *testing.T, server attacked) {
+	t.Helper()
 	for _, r := range append(broken, longText, largeBody, wrongToken, vectors) {
 		if status, answer, err := server.asks(http.DefaultClient, r.path, r.token, r.body); err != nil || status != r.status {
 			t.Errorf("%s %.60s: %d %.200s, %v, want %d", r.path, r.body, status, answer, err, r.status)

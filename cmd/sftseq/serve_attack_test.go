@@ -35,7 +35,7 @@ import (
 //
 // The number is that of the honest client's requests alone and beside each.
 func BenchmarkAttack(b *testing.B) {
-	server := attackedServer(b)
+	server := attackedServer(b, 100_000)
 	hasten()
 	for _, a := range attacks {
 		b.Run(a.name, func(b *testing.B) {
@@ -80,14 +80,15 @@ func hasten() {
 // TestAttacks runs each attack for a moment: the server goes on answering an honest
 // client, and is well at the end.
 func TestAttacks(t *testing.T) {
-	server := attackedServer(t)
+	server := attackedServer(t, 10_000) // as many as a search may ask for
+	attackersAsk(t, server)
 	for _, a := range attacks {
 		honest := honest
 		if a.http {
 			honest = honestHTTP
 		}
 		stop := attack(t, server, a.name)
-		waits := honest(t, server, 20)
+		waits := honest(t, server, 6)
 		stop()
 		t.Logf("%-15s median %v, longest %v", a.name, percentile(waits, 50), percentile(waits, 100))
 	}
@@ -97,9 +98,6 @@ func percentile(d []time.Duration, part int) time.Duration {
 	d = slices.Sorted(slices.Values(d))
 	return d[(len(d)-1)*part/100]
 }
-
-// attackedItems is the size of the index that is searched.
-const attackedItems = 100_000
 
 // An attacked is a server in a process of its own.
 type attacked struct {
@@ -111,8 +109,8 @@ type attacked struct {
 // httpToken is what an attacked server's honest clients have.
 const httpToken = "of-honest-clients"
 
-// attackedServer serves the text task's quick model with fresh weights and an index.
-func attackedServer(tb testing.TB) attacked {
+// attackedServer serves the text task's quick model with fresh weights and an index of items.
+func attackedServer(tb testing.TB, count int) attacked {
 	tb.Helper()
 	config, _, err := benchConfig(lra.Text.Name)
 	if err != nil {
@@ -129,7 +127,7 @@ func attackedServer(tb testing.TB) attacked {
 		tb.Fatal(err)
 	}
 	items := filepath.Join(dir, "items")
-	fillIndex(tb, items, saved)
+	fillIndex(tb, items, count, saved)
 	token := filepath.Join(dir, "token")
 	if err := os.WriteFile(token, []byte(httpToken), 0o600); err != nil {
 		tb.Fatal(err)
@@ -177,7 +175,7 @@ func attackedServer(tb testing.TB) attacked {
 }
 
 // fillIndex makes an index of random vectors, as if the model had computed them.
-func fillIndex(tb testing.TB, path string, m *sft.Model) {
+func fillIndex(tb testing.TB, path string, count int, m *sft.Model) {
 	var tokenizer bytes.Buffer
 	if err := json.Compact(&tokenizer, m.Config.Tokenizer); err != nil {
 		tb.Fatal(err)
@@ -188,7 +186,7 @@ func fillIndex(tb testing.TB, path string, m *sft.Model) {
 	}
 	r := rand.New(rand.NewPCG(1, 2))
 	var last func() error
-	for n := range attackedItems {
+	for n := range count {
 		v := make([]float32, m.Config.HiddenSize)
 		for i := range v {
 			v[i] = float32(r.NormFloat64())

@@ -20,7 +20,7 @@ import (
 //
 //	go test ./cmd/sftseq -run '^$' -bench HTTPMixed -benchtime 100000x
 func BenchmarkHTTPMixed(b *testing.B) {
-	server := attackedServer(b)
+	server := attackedServer(b, 100_000)
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: time.Minute}
 	defer client.CloseIdleConnections()
 	texts := make([]string, 32) // of 4 to 3,848 bytes
