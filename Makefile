@@ -38,7 +38,8 @@ test: deps
 
 AGAIN := $(GO) test -p 1 -vet=off -timeout 9m
 test-race:
-	$(AGAIN) -race -short -skip $(APART) ./cmd/sftseq ./internal/serve/... ./internal/convert ./internal/index
+	$(AGAIN) -race -short -skip $(APART)$(ALIKE) ./cmd/sftseq
+	$(AGAIN) -race -short -skip $(APART) ./internal/serve/... ./internal/convert ./internal/index
 test-race-models:
 	$(AGAIN) -race -short -skip $(APART) ./sft ./internal/cpu ./seq
 test-subgroups:
@@ -85,6 +86,12 @@ COMPUTES := '^Test(Predict|Grads|Embed|Eval|Train|Pretrain|CheckGolden$$|Starts|
 # like others, comparisons with slow loops in float64 and of each launch on two devices, and
 # launches that TestThreads makes, too, with more threads.
 APART := 'Browser|^TestDataConvertOthers$$|^TestBench|^TestFlippedBits$$|^Test(Custom.*|MultiLabel|Regression|Tagging|Join)$$|Reference$$|^TestExplain$$|^TestCheck(edStep)?$$|^TestConformance$$'
+
+# In cmd/sftseq also: Vulkan, whose calls VKCALLS watch; studies that measure or train, and
+# simulations; runs that are repeated; a table of 150 MB; and tasks and examples of clouds, graphs
+# and molecules, which go the ways of TestClouds, TestConvertCloud and TestGraphs. Their simple
+# models are loops on one thread, and many times as slow there.
+ALIKE := '|Vulkan|^Test(Devices|ValidationFails|ResumeOnAnotherDevice|Study(Measurements|Training|Models)|InfoCluster.*|RepeatCommand|TableMemory|Cloud(Parts|Tables)|GeneratedClouds|AugmentedClouds|MaxPooling|Component.*|Molecules.*|ModelNet40|ShapeNetPart|Peptides.*|PascalVOC|Superpixels|.*Example)$$'
 
 # What stresses the calls into Vulkan, and what goes on there at once.
 VKCALLS := -run '^Test(Endurance|EveryFailure|FreeOfASilentDevice|Slots|RecordingsAreBounded|Transfers|ManySmallWrites|Writers|PipelineFile.*)$$'

@@ -147,7 +147,7 @@ func TestAugmentedClouds(t *testing.T) {
 			t.Fatalf("%v: status %d\n%s", args, status, errs)
 		}
 	}
-	must("data", "generate", "shapes", "--out", data, "--train", "40", "--val", "9", "--test", "9", "--points", "16")
+	must("data", "generate", "shapes", "--out", data, "--train", "40", "--val", "9", "--test", "9", "--points", "16", "--no-baselines")
 	weights := func(interrupted bool, more ...string) string {
 		out := filepath.Join(t.TempDir(), "run")
 		args := append([]string{"train", "custom", "--data", data, "--out", out, "--epochs", "2", "--k", "4", "--hidden", "8", "--batch", "8"}, more...)

@@ -55,7 +55,7 @@ func TestComponents(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(from, "Unknown.3dshapes")); err != nil {
 		t.Fatal(err)
 	}
-	done(t, "", "data", "convert", "cloud", "--from", from, "--to", cloud, "--points", "24", "--by-series", "--size", "--color", "--seed", "1")
+	done(t, "", "data", "convert", "cloud", "--from", from, "--to", cloud, "--points", "24", "--by-series", "--size", "--color", "--seed", "1", "--no-baselines")
 	if rows := rowsOfSplits(t, data); rows != rowsOfSplits(t, cloud) || !strings.Contains(rows, `"label":"Varistor.3dshapes"`) {
 		t.Errorf("other rows than of data convert cloud: %.300s", rows)
 	}
@@ -103,7 +103,7 @@ func TestComponentParts(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(from, "Unknown.3dshapes")); err != nil {
 		t.Fatal(err)
 	}
-	done(t, "", "data", "convert", "cloud", "--from", from, "--to", cloud, "--points", "24", "--by-series", "--parts", "--seed", "1")
+	done(t, "", "data", "convert", "cloud", "--from", from, "--to", cloud, "--points", "24", "--by-series", "--parts", "--seed", "1", "--no-baselines")
 	if rows := rowsOfSplits(t, data); rows != rowsOfSplits(t, cloud) || !strings.Contains(rows, `"Varistor.3dshapes/PLASTIC-BLUE"`) || !strings.Contains(rows, `"Crystal.3dshapes/PIN"`) {
 		t.Errorf("other rows than of data convert cloud: %.300s", rows)
 	}

@@ -17,7 +17,7 @@ import (
 func TestMaxPooling(t *testing.T) {
 	dir := t.TempDir()
 	data, parts, model := filepath.Join(dir, "data"), filepath.Join(dir, "parts"), filepath.Join(dir, "run")
-	small := []string{"--train", "60", "--val", "10", "--test", "6", "--points", "24"}
+	small := []string{"--train", "60", "--val", "10", "--test", "6", "--points", "24", "--no-baselines"}
 	done(t, "", append([]string{"data", "generate", "shapes", "--out", data}, small...)...)
 	done(t, "", append([]string{"data", "generate", "shape-parts", "--out", parts}, small...)...)
 	train := func(data, out string, more ...string) (said string) {
