@@ -116,6 +116,7 @@ func rankData(t *testing.T) (program, data, whole string) {
 func TestRanksOfMPI(t *testing.T) {
 	program, data, whole := rankData(t)
 	want := succeed(t, "", "eval", "--model", whole, "--data", data, "--json")
+	t.Parallel()
 	for launcher := range launchers {
 		for _, ranks := range []int{1, 2, 3} {
 			out := filepath.Join(t.TempDir(), "out")
@@ -181,6 +182,7 @@ func processesOf(t *testing.T, program string) (out []int) {
 func TestKillsOfRanks(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "sftseq") // a file that no other test runs
 	shared, data, whole := rankData(t)
+	t.Parallel()
 	if err := os.Link(shared, program); err != nil {
 		t.Fatal(err)
 	}
@@ -227,6 +229,7 @@ func TestKillsOfRanks(t *testing.T) {
 func TestRanksDiffer(t *testing.T) {
 	program, data, _ := rankData(t)
 	others := smallData(t, program)
+	t.Parallel()
 	out := filepath.Join(t.TempDir(), "out")
 	first := append([]string{"-n", "2", program}, ranked(data, out)...)
 	used, err := simd.Best()
