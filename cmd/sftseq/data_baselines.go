@@ -19,7 +19,7 @@ func dataBaselinesCommand() *cli.Command {
 convert and data generate do with a new data set: of one that an older version made, or
 that was made with --no-baselines. Training, eval and reports then show them beside the
 model's own accuracy. It takes seconds; the data are not changed. What simple models reach
-on numbers is printed alone: training and eval measure it each time.`,
+on numbers is printed, and not stored: training and eval measure it each time.`,
 		Flags: []cli.Flag{
 			&cli.StringFlag{Name: "data", Usage: "`DIR` of the data set (required)", TakesFile: true},
 		},

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 
@@ -13,13 +14,13 @@ import (
 
 // numberBaselines prints what simple models reach on the numbers of each split but train.
 func numberBaselines(c *cli.Context, set *seq.Dataset) error {
-	measured, learns := 0, len(set.Manifest.Splits["train"].Numbers) == len(set.Manifest.NumberNames)
+	measured := 0
 	for _, split := range set.Manifest.SplitNames() {
-		if split == "train" || !learns || set.Manifest.Splits[split].Rows == 0 {
+		if split == "train" || !hasNumbers(set, "train") || !hasNumbers(set, split) {
 			continue
 		}
 		measured++
-		mean, err := meanOfTraining(set, split)
+		mean, err := meanOfTraining(c.Context, set, split)
 		if err != nil {
 			return err
 		}
@@ -43,8 +44,14 @@ func numberBaselines(c *cli.Context, set *seq.Dataset) error {
 	return nil
 }
 
+// hasNumbers reports whether some rows of a split have numbers, which may be unknown.
+func hasNumbers(set *seq.Dataset, split string) bool {
+	numbers := set.Manifest.Splits[split].Numbers
+	return len(numbers) == len(set.Manifest.NumberNames) && numbers[0].Rows > 0
+}
+
 // meanOfTraining is how far the numbers of a split are from the means of the training split.
-func meanOfTraining(set *seq.Dataset, split string) ([]metrics.NumberErrors, error) {
+func meanOfTraining(ctx context.Context, set *seq.Dataset, split string) ([]metrics.NumberErrors, error) {
 	var always []float32
 	for _, n := range set.Manifest.Splits["train"].Numbers {
 		always = append(always, float32(n.Mean))
@@ -56,6 +63,9 @@ func meanOfTraining(set *seq.Dataset, split string) ([]metrics.NumberErrors, err
 	defer in.Close()
 	out := metrics.NewRegression(len(always))
 	for {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		rows, err := in.Next()
 		if err == io.EOF {
 			return out.Numbers(), nil

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/baseline"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // TestConvertBaselines: a conversion says what simple models reach, and keeps it.
@@ -175,4 +176,49 @@ func TestBaselinesOfNumbers(t *testing.T) {
 	bare := filepath.Join(dir, "bare")
 	mustRunData(t, "convert", "--from", csv, "--to", bare, "--text", "sequence", "--numbers", "count", "--tokenizer", "dna:1", "--split", "1,0,0")
 	refuse(t, exitError, "expected rows with numbers in the split train and in another one", "", "data", "baselines", "--data", bare)
+}
+
+// TestBaselinesOfUnknownNumbers: of a split whose numbers are unknown data baselines says nothing, and
+// without those of training it is an error.
+func TestBaselinesOfUnknownNumbers(t *testing.T) {
+	for _, c := range []struct {
+		unknown string
+		status  int
+		said    string
+	}{
+		{"val", exitOK, "baselines of test: number y: mean of the training split MAE 0, RMSE 0; bag of tokens, ridge regression MAE 0, RMSE 0\n"},
+		{"train", exitError, "sftseq: DATA: expected rows with numbers in the split train and in another one, which simple models need\n"},
+	} {
+		data := filepath.Join(t.TempDir(), "data")
+		b, err := seq.CreateDataset(data, seq.Spec{Task: seq.Regression, Name: "rows", VocabSize: 4, NumberNames: []string{"y"}}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer b.Abort()
+		for _, split := range []string{"train", "val", "test"} {
+			w, err := b.Split(split)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range 3 {
+				x := seq.Example{A: []int32{int32(i)}, Label: seq.NoLabel}
+				if split != c.unknown {
+					x.Numbers = []float32{7}
+				}
+				if err := w.Write(x); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := w.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := b.Finish(nil); err != nil {
+			t.Fatal(err)
+		}
+		status, out, errs := program(nil, "data", "baselines", "--data", data)
+		if said := strings.ReplaceAll(out+errs, data, "DATA"); status != c.status || said != c.said {
+			t.Errorf("without those of %s: status %d, %s", c.unknown, status, said)
+		}
+	}
 }
