@@ -41,13 +41,17 @@ func flagOfPath(c *cli.Context, path string) (name string) {
 	return name
 }
 
-// pathsOf are the values of a flag of text.
+// pathsOf are the values of a flag of files: a column, too, may be called as a folder is.
 func pathsOf(c *cli.Context, f cli.Flag) (values []string) {
-	switch f.(type) {
+	switch f := f.(type) {
 	case *cli.StringFlag:
-		values = []string{c.String(f.Names()[0])}
+		if f.TakesFile {
+			values = []string{c.String(f.Name)}
+		}
 	case *cli.StringSliceFlag:
-		values = slices.Clone(c.StringSlice(f.Names()[0]))
+		if f.TakesFile {
+			values = slices.Clone(c.StringSlice(f.Name))
+		}
 	}
 	return slices.DeleteFunc(values, func(v string) bool { return v == "" || v == "-" })
 }

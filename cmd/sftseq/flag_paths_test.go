@@ -2,14 +2,17 @@ package main
 
 import (
 	"path/filepath"
+	"regexp"
 	"testing"
+
+	"github.com/urfave/cli/v2"
 )
 
 // TestErrorsNameFlags: where a file is not there, the error names the flag that it is the value of, and no
-// other; of an argument it names none.
+// other; of an argument it names none, nor a flag whose value is no file.
 func TestErrorsNameFlags(t *testing.T) {
 	dir := t.TempDir()
-	absent := filepath.Join(dir, "absent")
+	absent, table, plain := filepath.Join(dir, "absent"), writeText(t, filepath.Join(dir, "t.csv"), "t\na\n"), writeText(t, filepath.Join(dir, "plain"), "")
 	for _, c := range []struct {
 		want string
 		args []string
@@ -24,8 +27,41 @@ func TestErrorsNameFlags(t *testing.T) {
 		{"sftseq: --from: stat " + absent + ".csv: no such file", []string{"data", "convert", "--from", absent + ".csv", "--to", filepath.Join(dir, "to"), "--text", "t"}},
 		{"sftseq: --from: open " + absent + ".jsonl: no such file", []string{"data", "convert", "graph", "--from", absent + ".jsonl", "--to", filepath.Join(dir, "to")}},
 		{"sftseq: --config: open " + absent + ".json: no such file", []string{"train", "listops", "--config", absent + ".json"}},
+		{"sftseq: mkdir " + plain + ": not a directory", []string{"data", "convert", "--name", dir, "--from", table, "--to", filepath.Join(plain, "to"), "--text", "t", "--tokenizer", "byte"}},
 		{"sftseq: open " + absent + ": no such file", []string{"data", "info", absent}},
 	} {
 		refuse(t, exitError, c.want, "", c.args...)
+	}
+}
+
+// TestFileFlags: the flags whose value the help calls a file or folder are those of files: shells complete
+// them, and errors name them.
+func TestFileFlags(t *testing.T) {
+	path := regexp.MustCompile("`[^`]*(FILE|DIR)[^`]*`")
+	found := 0
+	var walk func(name string, flags []cli.Flag, commands []*cli.Command)
+	walk = func(name string, flags []cli.Flag, commands []*cli.Command) {
+		for _, f := range flags {
+			usage, takes := "", false
+			switch f := f.(type) {
+			case *cli.StringFlag:
+				usage, takes = f.Usage, f.TakesFile
+			case *cli.StringSliceFlag:
+				usage, takes = f.Usage, f.TakesFile
+			}
+			if !path.MatchString(usage) {
+				continue
+			}
+			if found++; !takes {
+				t.Errorf("%s --%s takes no file, and the help says %s", name, f.Names()[0], usage)
+			}
+		}
+		for _, c := range commands {
+			walk(name+" "+c.Name, c.Flags, c.Subcommands)
+		}
+	}
+	app := newApp()
+	if walk(app.Name, app.Flags, app.Commands); found < 100 {
+		t.Errorf("%d flags of files", found)
 	}
 }

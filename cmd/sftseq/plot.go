@@ -24,7 +24,7 @@ png, pdf.
 
 Example:
    sftseq plot --output curve.svg runs/listops/seed-1 runs/listops/seed-2`,
-		Flags:  []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "curve.svg", Usage: "picture `FILE`"}},
+		Flags:  []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "curve.svg", Usage: "picture `FILE`", TakesFile: true}},
 		Action: plotRuns,
 	}
 }

@@ -16,7 +16,7 @@ import (
 // studiedModelFlags are those of a study of a trained model: it is given, or trained first.
 func studiedModelFlags(name string, more ...cli.Flag) []cli.Flag {
 	return trainingFlags(name, append(more,
-		&cli.StringFlag{Name: "model", Usage: "model `DIR`, with its --data; without it, one of --task is trained in --out first"},
+		&cli.StringFlag{Name: "model", Usage: "model `DIR`, with its --data; without it, one of --task is trained in --out first", TakesFile: true},
 		&cli.StringFlag{Name: "split", Value: "val", Usage: "of the data set: train, val or test"})...)
 }
 

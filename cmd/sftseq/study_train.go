@@ -27,7 +27,7 @@ func trainingFlags(name string, more ...cli.Flag) []cli.Flag {
 	return append(append(studyFlags(name, more...),
 		&cli.StringFlag{Name: "task", Value: lra.Shapes.Name, Usage: "what is learned: " + strings.Join(lra.Names(), ", ") + " or custom (of --data); shapes are clouds of --points, generated once, with the settings of train custom"},
 		&cli.StringFlag{Name: "preset", Value: "quick", Usage: "of the task: its model and settings, but for what the study changes"},
-		&cli.StringFlag{Name: "data", Usage: "data set `DIR`, where the task's is not generated"},
+		&cli.StringFlag{Name: "data", Usage: "data set `DIR`, where the task's is not generated", TakesFile: true},
 		&cli.IntFlag{Name: "points", Value: 1024, Usage: "of a cloud, with --task shapes"},
 		&cli.IntFlag{Name: "steps", Value: 300, Usage: "updates of a run"},
 		&cli.IntFlag{Name: "epochs", Usage: "passes over the training split, instead of --steps"},

@@ -29,11 +29,11 @@ import (
 // flags of where and how a run is made; they do not change its result.
 func runFlags(out string) []cli.Flag {
 	return append([]cli.Flag{
-		&cli.StringFlag{Name: "data", Usage: "data set `DIR`; without it, one is generated once into the cache directory if the task's can be"},
-		&cli.StringFlag{Name: "out", Value: out, Usage: "run `DIR`"},
+		&cli.StringFlag{Name: "data", Usage: "data set `DIR`; without it, one is generated once into the cache directory if the task's can be", TakesFile: true},
+		&cli.StringFlag{Name: "out", Value: out, Usage: "run `DIR`", TakesFile: true},
 		&cli.BoolFlag{Name: "resume", Usage: "go on from the checkpoint in --out"},
-		&cli.StringFlag{Name: "config", Usage: "JSON `FILE` of flags, such as {\"batch\": 32, \"lr\": 0.0005}; the command line wins"},
-		&cli.StringFlag{Name: "init-from", Usage: "fine-tune the weights of the model in `DIR`; for other labels or another task with a fresh head"},
+		&cli.StringFlag{Name: "config", Usage: "JSON `FILE` of flags, such as {\"batch\": 32, \"lr\": 0.0005}; the command line wins", TakesFile: true},
+		&cli.StringFlag{Name: "init-from", Usage: "fine-tune the weights of the model in `DIR`; for other labels or another task with a fresh head", TakesFile: true},
 		&cli.StringFlag{Name: "seeds", Usage: "repeat for each `SEED,SEED,…` and report the mean"},
 		threadsFlag(),
 		&cli.StringFlag{Name: "memory", Value: "4GiB", Usage: "limit on memory; with less, fewer pieces train at once, with the same result; unless it is given, a graphics processor may take all it has"},
@@ -77,7 +77,7 @@ func numberFlags(task *lra.Task) []cli.Flag {
 		whole("eval-every", "steps between evaluations; 0 is once an epoch"), whole("log-every", "steps between lines of metrics"),
 		whole("patience", "stop after that many evaluations without a better one; 0 does not"),
 		&cli.StringFlag{Name: "select", DefaultText: "accuracy", Usage: "what the kept model is best in on the validation split: accuracy, loss, macro-f1 (mean of the classes), auc (of more than two classes the mean of each against the rest); of several labels a row loss (default), macro-f1, map (mean average precision); of tags span-f1 (default where they are BIO), iou (default of points whose tags are CATEGORY/PART), macro-f1 (default otherwise), accuracy, loss; of numbers loss (default), r2, mae (mean absolute error, the mean of numbers of one unit); --patience counts by it"},
-		&cli.StringFlag{Name: "class-weights", DefaultText: "all the same", Usage: "weights of the classes in the training loss: balanced (a class counts the same however few its rows are), or a JSON `FILE` such as {\"rare\": 5}, where others have 1; scaled so that their mean over the training rows is 1 (of several labels a row each is a factor of the loss of the rows that have it, balanced: the rows without it over those with it); validation's loss has none"},
+		&cli.StringFlag{Name: "class-weights", DefaultText: "all the same", Usage: "weights of the classes in the training loss: balanced (a class counts the same however few its rows are), or a JSON `FILE` such as {\"rare\": 5}, where others have 1; scaled so that their mean over the training rows is 1 (of several labels a row each is a factor of the loss of the rows that have it, balanced: the rows without it over those with it); validation's loss has none", TakesFile: true},
 		word("embedding-init", "how fresh embeddings begin: normal, or fourier where tokens are levels, such as gray values or samples of sound: neighbouring ones begin alike; or codebook for spectra of sound: similar ones begin alike"),
 		real("token-deletion", "probability that training leaves out a token of a row, so that a model learns less of few rows by heart"),
 		real("token-replacement", "probability that training replaces a token by any of the vocabulary"),
