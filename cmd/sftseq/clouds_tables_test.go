@@ -120,6 +120,17 @@ func TestConvertCloud(t *testing.T) {
 	if status, out, _ := program(nil, "data", "head", "--rows", "1", data); status != 0 || !strings.HasPrefix(out, `{"id":"chair/train/`) {
 		t.Errorf("head: %s", out)
 	}
+	far := data + "-far"
+	if status, _, errs := program(nil, "data", "convert", "cloud", "--from", from, "--to", far, "--points", "4", "--no-baselines", "--farthest"); status != 0 {
+		t.Fatal(errs)
+	}
+	uniform, rows := rowsOfSplits(t, data), rowsOfSplits(t, far)
+	if strings.Count(rows, "\n") != strings.Count(uniform, "\n") || rows == uniform {
+		t.Errorf("the farthest points are %s, uniform ones %s", rows, uniform)
+	}
+	if manifest := readText(t, filepath.Join(far, "dataset.json")); !strings.Contains(manifest, `"farthest": true`) || strings.Contains(readText(t, filepath.Join(data, "dataset.json")), "farthest") {
+		t.Errorf("%s does not say that its points are the farthest, or the other one does", manifest)
+	}
 	for want, flags := range map[string][]string{
 		"--test-part: the folders of":               {"--test-part", "0.5"},
 		"7.off: the file cannot be read: expected ": {"--strict"},
