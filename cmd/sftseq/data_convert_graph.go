@@ -132,7 +132,7 @@ func convertGraph(c *cli.Context) error {
 	if o.SplitField == "" {
 		text = emptyWarning(d.Manifest, o.Shares, "more rows, another --split or another --seed help")
 	} else if split := firstEmpty(d.Manifest); split != "" {
-		text = fmt.Sprintf("no row is in %s, which train needs: the field %q has no such name", split, o.SplitField)
+		text = fmt.Sprintf("no row is in %s, which training needs: the field %q has no such name", split, o.SplitField)
 	}
 	if text != "" {
 		fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", text)

@@ -255,7 +255,7 @@ func TestFewMolecules(t *testing.T) {
 	}{
 		{"warning: no row is in val or test: chance decides, by what a row has and --seed; more molecules or another --seed help\n", []string{"molecules", "--from", few, "--seed", "0"}},
 		{"warning: no row is in val or test: chance decides, by what a row has and --seed; more rows, another --split or another --seed help\n", []string{"graph", "--from", graphs, "--smiles", "smiles", "--numbers", "tpsa", "--split", "0.9999,0.00005,0.00005"}},
-		{"warning: no row is in val, which train needs: the field \"part\" has no such name\n", []string{"graph", "--from", lines, "--label", "label", "--split-field", "part"}},
+		{"warning: no row is in val, which training needs: the field \"part\" has no such name\n", []string{"graph", "--from", lines, "--label", "label", "--split-field", "part"}},
 	} {
 		status, out, errs := program(nil, append(append([]string{"data", "convert"}, c.args...), "--to", filepath.Join(dir, fmt.Sprint(i)))...)
 		if status != 0 || !strings.Contains(errs, c.want) {
