@@ -86,6 +86,18 @@ func TestMolecule(t *testing.T) {
 	for i, beside := range []string{"features", "edges"} {
 		c.refuse(4+i, "sequence/classify", map[string]any{"smiles": "C", beside: []int{}}, codeParams, beside+": smiles is there, too")
 	}
+	for i, x := range []struct {
+		params map[string]any
+		want   string
+	}{
+		{map[string]any{"text": "CCO"}, "text: the tokens of the model have features, and no ids: expected features, or smiles, a molecule in SMILES"},
+		{map[string]any{}, "features: it is missing: expected a list of "},
+		{map[string]any{}, " for each token, or smiles, a molecule in SMILES"},
+		{map[string]any{"features": []int{}}, "edges: it is missing: expected a list of source, target, "},
+		{map[string]any{"features": []int{}}, ", or smiles, a molecule in SMILES"},
+	} {
+		c.refuse(7+i, "sequence/classify", x.params, codeParams, x.want)
+	}
 	s.memory.limit = 100_000
 	c.refuse(6, "sequence/classify", map[string]any{"smiles": strings.Repeat("C", 1000)}, codeParams, "the request takes more than the 100000 bytes of --max-memory")
 	cloud := dial(t, start(t, testOptions(t, "clouds"))).initialize(nil)
