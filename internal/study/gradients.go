@@ -45,12 +45,14 @@ type Spread struct {
 	Max  float64 `json:"max"`
 }
 
-// SpreadOf summarises at least one value.
+// SpreadOf summarises at least one value. One division of the sum leaves the mean of equal whole
+// numbers what they are.
 func SpreadOf(values []float64) Spread {
 	s := Spread{Min: slices.Min(values), Max: slices.Max(values)}
 	for _, v := range values {
-		s.Mean += v / float64(len(values))
+		s.Mean += v
 	}
+	s.Mean /= float64(len(values))
 	return s
 }
 

@@ -95,3 +95,19 @@ func TestGradientSlopes(t *testing.T) {
 		t.Errorf("a cancelled study ends with %v", err)
 	}
 }
+
+// TestSpreadOf: the mean of equal values is that value, whatever their number.
+func TestSpreadOf(t *testing.T) {
+	for n := 1; n <= 60; n++ {
+		values := make([]float64, n)
+		for i := range values {
+			values[i] = 2
+		}
+		if s := SpreadOf(values); s != (Spread{2, 2, 2}) {
+			t.Errorf("of %d twos: %+v", n, s)
+		}
+	}
+	if s := SpreadOf([]float64{3, -1, 4}); s != (Spread{2, -1, 4}) {
+		t.Errorf("of 3, -1, 4: %+v", s)
+	}
+}
