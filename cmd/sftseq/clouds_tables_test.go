@@ -180,6 +180,24 @@ func TestConvertSeries(t *testing.T) {
 	if len(of) != 10 {
 		t.Errorf("%v", of)
 	}
+	few := data + "-few"
+	status, out, errs = program(nil, append(convert, "--to", few, "--by-series", "--series-files", "1", "--min-files", "4", "--val-part", "0.2", "--test-part", "0.2")...)
+	if status != 0 || !strings.Contains(errs, "files are not read: of a series at most 1 are for training\n") {
+		t.Errorf("status %d, %s", status, errs)
+	}
+	for _, split := range []string{"train", "val", "test"} {
+		each := map[string]int{"train": 1, "val": 4, "test": 4}[split]
+		count := map[string]int{}
+		_, rows, _ := program(nil, "data", "head", "--rows", "40", filepath.Join(few, split+".arrow"))
+		for _, id := range regexp.MustCompile(`"id":"pins/(header.)`).FindAllStringSubmatch(rows, -1) {
+			count[id[1]]++
+		}
+		for name, n := range count {
+			if of[name] != split || n != each && name != "headerj" { // which has one file
+				t.Errorf("%s: %d files of %s, which was in %s", split, n, name, of[name])
+			}
+		}
+	}
 	sized := data + "-sized"
 	if status, _, errs := program(nil, append(convert, "--to", sized, "--size")...); status != 0 {
 		t.Fatal(errs)
@@ -195,6 +213,7 @@ func TestConvertSeries(t *testing.T) {
 	}
 	for want, flags := range map[string][]string{
 		"no class has 50 files": {"--min-files", "50"}, "--min-files 0, expected at least 1": {"--min-files", "0"},
+		"--series-files 2: expected at least 1, and --by-series": {"--series-files", "2"}, "--series-files 0: expected at least 1": {"--by-series", "--series-files", "0"},
 	} {
 		if status, _, errs := program(nil, append(append(convert, "--to", data+"2"), flags...)...); status == 0 || !strings.Contains(errs, want) {
 			t.Errorf("%v: status %d, %s", flags, status, errs)

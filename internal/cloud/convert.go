@@ -29,6 +29,7 @@ type Options struct {
 	Size              bool             // each point has the logarithm of the cloud's radius, too
 	Color             bool             // each point has its colour, too
 	Series            bool             // files whose names differ in numbers alone are in one split
+	SeriesFiles       int              // of such files so many are for training at most; 0: all
 	Drawn             bool             // of a file's points as many are drawn at random, each maybe several times, in place of the farthest
 	Farthest          bool             // also of a surface the farthest points of more are taken, in place of some that are uniform on it
 	Spec              *seq.Spec        // what the rows are, where that is known before; nil: what the files have. Classes and parts that it has not are none
@@ -62,6 +63,9 @@ func (o *Options) Validate() error {
 	if !(o.ValPart >= 0 && o.TestPart >= 0 && o.ValPart+o.TestPart < 1) {
 		return fmt.Errorf("expected parts from 0 on of less than 1 together, found %v and %v", o.ValPart, o.TestPart)
 	}
+	if o.SeriesFiles < 0 {
+		return fmt.Errorf("expected a number of files of a series that is not negative, found %d", o.SeriesFiles)
+	}
 	return nil
 }
 
@@ -88,6 +92,7 @@ type converter struct {
 	used    map[string]bool
 	ids     map[string]bool
 	tags    tags
+	spare   int                 // files that are not read, as enough others of their series are for training
 	reading *semaphore.Weighted // the bytes of files that may be read at a time
 }
 
@@ -106,7 +111,13 @@ func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dat
 	err := o.Validate()
 	if err == nil {
 		if o.Series {
-			o.splitSeries(files)
+			c.spare = o.splitSeries(files)
+		}
+		if c.spare > 0 {
+			c.left.Note(fmt.Sprintf("%d files are not read: of a series at most %d are for training", c.spare, o.SeriesFiles))
+			if o.Progress != nil {
+				o.Progress(int64(c.spare))
+			}
 		}
 		err = c.convertAll(ctx)
 	}
@@ -247,6 +258,9 @@ func (c *converter) finish(ctx context.Context) (*seq.Dataset, error) {
 	}
 	if c.Series {
 		provenance["series"] = true
+	}
+	if c.SeriesFiles > 0 {
+		provenance["series_files"], provenance["spare_files"] = c.SeriesFiles, c.spare
 	}
 	if c.Color {
 		provenance["color"] = true

@@ -26,6 +26,7 @@ type file struct {
 	class          string          // "" where it is in the folder of none
 	split          string          // that a folder says, or ""
 	left           *skipped.Reason // that the folder's own lists leave it out for; nil otherwise
+	spare          bool            // others of its series are for training
 }
 
 // id is what the row is called: the file within the whole, without the ending of its name.

@@ -17,8 +17,9 @@ func (f *file) series() string { return f.class + ":" + digits.ReplaceAllString(
 // splitSeries puts the files that no folder puts into a split into one, those of a series
 // together: of each class as many series are for the test and for validation as have at most their
 // parts of its files, drawn by the seed. All others are for training, so that a series that is
-// most of a class is.
-func (o *Options) splitSeries(files *Files) {
+// most of a class is. Of a series that is for training SeriesFiles stay, drawn by the seed, where that
+// is not 0: series of many files that hardly differ outweigh others. It returns how many do not.
+func (o *Options) splitSeries(files *Files) (spare int) {
 	series := map[string][]*file{}
 	total := map[string]int{} // files of a class
 	for i := range files.list {
@@ -54,7 +55,19 @@ func (o *Options) splitSeries(files *Files) {
 		for _, f := range g.files {
 			f.split = split
 		}
+		if n := o.SeriesFiles; n > 0 && split == "train" && len(g.files) > n {
+			draw := func(f *file) float64 { return o.random(f, 0)() }
+			slices.SortFunc(g.files, func(a, b *file) int {
+				return cmp.Or(cmp.Compare(draw(a), draw(b)), strings.Compare(a.relative, b.relative))
+			})
+			for _, f := range g.files[n:] {
+				f.spare = true
+			}
+			spare += len(g.files) - n
+		}
 	}
+	files.list = slices.DeleteFunc(files.list, func(f file) bool { return f.spare })
+	return spare
 }
 
 // AtLeast leaves out the classes of fewer files, and says which. A file that a list names and that

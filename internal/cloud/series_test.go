@@ -2,13 +2,15 @@ package cloud
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"testing"
 )
 
 // TestSplitSeries: files whose names differ in numbers alone are in one split, that of a class
 // alike in others is their own; no class has more than its part in the test and in validation,
-// and what is most of a class is for training. The order of the files changes nothing.
+// and what is most of a class is for training. The order of the files changes nothing. Of series for
+// training alone some files at most are taken.
 func TestSplitSeries(t *testing.T) {
 	var list []file
 	add := func(class, name string, n int) {
@@ -54,6 +56,42 @@ func TestSplitSeries(t *testing.T) {
 	other := split(list)
 	if fmt.Sprint(other) == fmt.Sprint(got) {
 		t.Error("another seed changes nothing")
+	}
+
+	thin := func(o Options, list []file) (map[string]bool, int) {
+		files := &Files{list: slices.Clone(list)}
+		spare := o.splitSeries(files)
+		out := map[string]bool{}
+		for _, f := range files.list {
+			out[f.relative] = true
+		}
+		return out, spare
+	}
+	o.SeriesFiles = 2
+	kept, spare := thin(o, list)
+	left := map[string]int{} // of a series
+	for _, f := range list {
+		if got := other[f.relative]; got != "train" && !kept[f.relative] {
+			t.Errorf("%s, for %s, is not taken", f.relative, got)
+		} else if got == "train" && kept[f.relative] {
+			left[f.series()]++
+		}
+	}
+	for name, n := range left {
+		if n != 2 {
+			t.Errorf("%d files of %s are for training, want 2", n, name)
+		}
+	}
+	if len(left) == 0 || spare != len(list)-len(kept) {
+		t.Errorf("%d series for training, %d of %d files are taken, and %d not", len(left), len(kept), len(list), spare)
+	}
+	slices.Reverse(list)
+	if again, _ := thin(o, list); !maps.Equal(again, kept) {
+		t.Error("in another order other files are taken")
+	}
+	o.SeriesFiles = 50
+	if all, spare := thin(o, list); len(all) != len(list) || spare != 0 {
+		t.Errorf("of series of at most 50 files %d of %d are taken", len(all), len(list))
 	}
 
 	files := &Files{Classes: []string{"pins2", "pins3"}, list: slices.Clone(list)}
