@@ -28,12 +28,12 @@ check:
 # subgroup also with 16 and 32, where more of the others' invocations go in step, and nothing
 # can fail that does not with 4; the calls into Vulkan with their pointers checked, and under
 # the race detector; what computes on the processor without assembly; what is there without
-# cgo; and of a release what needs no archive. What runs again has passed go vet. What
+# cgo; and of a release what needs no archive. go vet is of check and lint. What
 # the race detector watches is in two parts, so that no processor waits for it at the end; the
 # second comes after the shaders, when the first has compiled what both import.
 PROCESSORS := $(shell nproc 2>/dev/null || echo 2)
 test: deps
-	$(GO) test -p $$(($(PROCESSORS) + 1)) -timeout 9m $$($(GO) list ./... | grep -v '/internal/dist$$')
+	$(GO) test -p $$(($(PROCESSORS) + 1)) -vet=off -timeout 9m $$($(GO) list ./... | grep -v '/internal/dist$$')
 	@$(MAKE) --no-print-directory -j $(PROCESSORS) test-race test-subgroups test-race-models test-go test-calls test-pure
 
 AGAIN := $(GO) test -p 1 -vet=off -timeout 9m
