@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/seq"
 )
 
 // TestCloudTables: tables of clouds become a data set with labels and ids, a model learns it, and
@@ -182,21 +184,52 @@ func TestConvertSeries(t *testing.T) {
 	}
 	few := data + "-few"
 	status, out, errs = program(nil, append(convert, "--to", few, "--by-series", "--series-files", "1", "--min-files", "4", "--val-part", "0.2", "--test-part", "0.2")...)
-	if status != 0 || !strings.Contains(errs, "files are not read: of a series at most 1 are for training\n") {
-		t.Errorf("status %d, %s", status, errs)
-	}
+	left := map[string]int{} // of each series
 	for _, split := range []string{"train", "val", "test"} {
-		each := map[string]int{"train": 1, "val": 4, "test": 4}[split]
-		count := map[string]int{}
 		_, rows, _ := program(nil, "data", "head", "--rows", "40", filepath.Join(few, split+".arrow"))
 		for _, id := range regexp.MustCompile(`"id":"pins/(header.)`).FindAllStringSubmatch(rows, -1) {
-			count[id[1]]++
-		}
-		for name, n := range count {
-			if of[name] != split || n != each && name != "headerj" { // which has one file
-				t.Errorf("%s: %d files of %s, which was in %s", split, n, name, of[name])
+			if left[id[1]]++; of[id[1]] != split {
+				t.Errorf("%s is in %s, and without --series-files in %s", id[1], split, of[id[1]])
 			}
 		}
+	}
+	files := 0
+	for name, split := range of {
+		want := 4
+		if split == "train" || name == "headerj" { // which has one file
+			want = 1
+		}
+		if files += left[name]; left[name] != want {
+			t.Errorf("%s, in %s: %d files, want %d", name, split, left[name], want)
+		}
+	}
+	if said := fmt.Sprintf("%d files are not read: at most 1 of a series are for training\n", 37-files); status != 0 || !strings.Contains(errs, said) {
+		t.Errorf("status %d, %s, want %s", status, errs, said)
+	}
+	if d, err := seq.OpenDataset(few); err != nil || fmt.Sprint(d.Manifest.Provenance["series_files"], d.Manifest.Provenance["spare_files"]) != fmt.Sprint(1, 37-files) {
+		t.Errorf("%v, %v", d, err)
+	}
+	// A series that is most of a class stays in training, where folders divide other files.
+	long, one := t.TempDir(), data+"-one"
+	if err := os.MkdirAll(filepath.Join(long, "pins/train"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 20 {
+		writeText(t, filepath.Join(long, fmt.Sprintf("pins/header_%d.xyz", i)), "0 0 0\n1 0 0\n0 2 3\n0 1 1\n")
+	}
+	for i := range 10 {
+		writeText(t, filepath.Join(long, fmt.Sprintf("pins/single_%c.xyz", 'a'+i)), "0 0 0\n1 0 0\n0 2 3\n0 1 1\n")
+	}
+	for i := range 40 {
+		writeText(t, filepath.Join(long, fmt.Sprintf("pins/train/other_%d.xyz", i)), "0 0 0\n1 0 0\n0 2 3\n0 1 1\n")
+	}
+	if status, _, errs := program(nil, "data", "convert", "cloud", "--from", long, "--to", one, "--points", "4", "--no-baselines", "--by-series", "--series-files", "8", "--val-part", "0.3"); status != 0 {
+		t.Fatal(errs)
+	}
+	train := succeed(t, "", "data", "head", "--rows", "100", filepath.Join(one, "train.arrow"))
+	val := succeed(t, "", "data", "head", "--rows", "100", filepath.Join(one, "val.arrow"))
+	if header, other := strings.Count(train, "header_"), strings.Count(val, "other_"); header != 8 || other == 0 || !strings.Contains(val, "single_") || other+strings.Count(train, "other_") != 40 {
+		t.Errorf("%d of the series are for training, %d of a folder for training for validation", header, other)
 	}
 	sized := data + "-sized"
 	if status, _, errs := program(nil, append(convert, "--to", sized, "--size")...); status != 0 {
@@ -213,7 +246,7 @@ func TestConvertSeries(t *testing.T) {
 	}
 	for want, flags := range map[string][]string{
 		"no class has 50 files": {"--min-files", "50"}, "--min-files 0, expected at least 1": {"--min-files", "0"},
-		"--series-files 2: expected at least 1, and --by-series": {"--series-files", "2"}, "--series-files 0: expected at least 1": {"--by-series", "--series-files", "0"},
+		"--series-files is of series: expected --by-series, too": {"--series-files", "2"}, "--series-files 0, expected at least 1": {"--by-series", "--series-files", "0"},
 	} {
 		if status, _, errs := program(nil, append(append(convert, "--to", data+"2"), flags...)...); status == 0 || !strings.Contains(errs, want) {
 			t.Errorf("%v: status %d, %s", flags, status, errs)

@@ -39,7 +39,7 @@ own lists.`, strings.Join(cloud.Endings(), ", ")),
 			&cli.BoolFlag{Name: "size", Usage: "give each point the logarithm of its cloud's radius in the unit of the files, " + cloud.SizeName + ", where size tells what a thing is"},
 			&cli.BoolFlag{Name: "color", Usage: "give each point the colour of its surface, " + strings.Join(cloud.ColorNames, ", ") + ", 0 to 1: the diffuseColor of VRML's materials"},
 			&cli.BoolFlag{Name: "by-series", Usage: "put files of a class whose names differ in numbers alone, such as header_1x02 and header_1x12, into one split, so that none is tested that hardly differs from one of training"},
-			&cli.IntFlag{Name: "series-files", DefaultText: "all", Usage: "with --by-series take at most `N` files of a series for training, drawn by --seed: series of many files that hardly differ outweigh others"},
+			&cli.IntFlag{Name: "series-files", DefaultText: "all", Usage: "of a series that --by-series puts into training take `N` files at most, drawn by --seed before they are read: series of many files that hardly differ outweigh others"},
 			&cli.IntFlag{Name: "min-files", Value: 1, Usage: "leave out classes of fewer than `N` files"},
 			&cli.Uint64Flag{Name: "seed", Usage: "seed of the points that are taken, and of the splits"},
 			noBaselinesFlag(),
@@ -63,6 +63,12 @@ func convertCloud(c *cli.Context) error {
 	o := cloud.Options{Points: c.Int("points"), Parts: c.Bool("parts"), Farthest: c.Bool("farthest"), Seed: c.Uint64("seed"),
 		ValPart: c.Float64("val-part"), TestPart: c.Float64("test-part"), Size: c.Bool("size"), Color: c.Bool("color"),
 		Series: c.Bool("by-series"), SeriesFiles: c.Int("series-files"), Strict: c.Bool("strict"), Replace: c.Bool("force")}
+	if n := c.Int("series-files"); c.IsSet("series-files") && n < 1 {
+		return usage(c, "--series-files %d, expected at least 1", n)
+	}
+	if c.IsSet("series-files") && !c.Bool("by-series") {
+		return usage(c, "--series-files is of series: expected --by-series, too")
+	}
 	if err := o.Validate(); err != nil {
 		return usage(c, "%w", err)
 	}
@@ -78,8 +84,6 @@ func convertCloud(c *cli.Context) error {
 		fmt.Fprintf(c.App.ErrWriter, "left out, of fewer than %d files: %s\n", c.Int("min-files"), shortList(left, 20))
 	}
 	switch free, training := files.Divided(); {
-	case c.IsSet("series-files") && !(c.Bool("by-series") && c.Int("series-files") > 0):
-		return usage(c, "--series-files %d: expected at least 1, and --by-series", c.Int("series-files"))
 	case len(left) > 0 && len(files.Classes) == 0:
 		return fmt.Errorf("%s: no class has %d files, expected one at least", c.String("from"), c.Int("min-files"))
 	case c.Bool("by-series") && !free:

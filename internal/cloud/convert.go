@@ -63,8 +63,8 @@ func (o *Options) Validate() error {
 	if !(o.ValPart >= 0 && o.TestPart >= 0 && o.ValPart+o.TestPart < 1) {
 		return fmt.Errorf("expected parts from 0 on of less than 1 together, found %v and %v", o.ValPart, o.TestPart)
 	}
-	if o.SeriesFiles < 0 {
-		return fmt.Errorf("expected a number of files of a series that is not negative, found %d", o.SeriesFiles)
+	if o.SeriesFiles < 0 || o.SeriesFiles > 0 && !o.Series {
+		return fmt.Errorf("expected series, and at least 1 file of each or 0 for all, found %d", o.SeriesFiles)
 	}
 	return nil
 }
@@ -83,17 +83,18 @@ type row struct {
 // converter is a conversion under way.
 type converter struct {
 	Options
-	files   *Files
-	dir     string
-	left    *skipped.Rows
-	builder *seq.DatasetBuilder // nil before the first row
-	splits  map[string]*seq.SplitWriter
-	normals bool // the rows have them, as the first has
-	used    map[string]bool
-	ids     map[string]bool
-	tags    tags
-	spare   int                 // files that are not read, as enough others of their series are for training
-	reading *semaphore.Weighted // the bytes of files that may be read at a time
+	files    *Files
+	dir      string
+	left     *skipped.Rows
+	builder  *seq.DatasetBuilder // nil before the first row
+	splits   map[string]*seq.SplitWriter
+	normals  bool // the rows have them, as the first has
+	used     map[string]bool
+	ids      map[string]bool
+	tags     tags
+	training bool                // files of folders for training are for validation, too
+	spare    int                 // files that are not read, as enough others of their series are for training
+	reading  *semaphore.Weighted // the bytes of files that may be read at a time
 }
 
 // Convert writes a data set of clouds, one of each file. Where no folder says a file's split,
@@ -110,11 +111,12 @@ func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dat
 	}()
 	err := o.Validate()
 	if err == nil {
+		_, c.training = files.Divided() // before series have splits
 		if o.Series {
 			c.spare = o.splitSeries(files)
 		}
 		if c.spare > 0 {
-			c.left.Note(fmt.Sprintf("%d files are not read: of a series at most %d are for training", c.spare, o.SeriesFiles))
+			c.left.Note(fmt.Sprintf("%d files are not read: at most %d of a series are for training", c.spare, o.SeriesFiles))
 			if o.Progress != nil {
 				o.Progress(int64(c.spare))
 			}
@@ -136,7 +138,6 @@ const mostWaiting = 2 * MaxPoints
 // together, and rows that wait to be written at most mostWaiting points.
 func (c *converter) convertAll(ctx context.Context) error {
 	workers := runtime.GOMAXPROCS(0)
-	_, training := c.files.Divided()
 	for files := range slices.Chunk(c.files.list, max(1, min(4*workers, mostWaiting/c.Points))) {
 		rows := make([]row, len(files))
 		var next atomic.Int64
@@ -145,7 +146,7 @@ func (c *converter) convertAll(ctx context.Context) error {
 			group.Go(func() {
 				for i := int(next.Add(1)) - 1; i < len(files) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
 					rows[i] = c.read(ctx, &files[i])
-					rows[i].split = c.split(&files[i], training)
+					rows[i].split = c.split(&files[i], c.training)
 				}
 			})
 		}

@@ -26,7 +26,8 @@ type file struct {
 	class          string          // "" where it is in the folder of none
 	split          string          // that a folder says, or ""
 	left           *skipped.Reason // that the folder's own lists leave it out for; nil otherwise
-	spare          bool            // others of its series are for training
+	bySeries       bool            // the split is that of its series
+	spare          bool            // enough others of its series are for training
 }
 
 // id is what the row is called: the file within the whole, without the ending of its name.
@@ -114,11 +115,11 @@ func (f *Files) Divided() (any, training bool) {
 	return has[""], has["train"] && !has["val"]
 }
 
-// split is that of a file. The files for training that are of no folder for validation have a
-// part for that.
+// split is that of a file. Where no folder is for validation, the files that a folder puts into
+// training have a part for that.
 func (o *Options) split(f *file, training bool) string {
 	switch u := o.random(f, 0)(); {
-	case f.split == "train" && training && u < o.ValPart:
+	case f.split == "train" && !f.bySeries && training && u < o.ValPart:
 		return "val"
 	case f.split != "":
 		return f.split

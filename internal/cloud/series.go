@@ -17,8 +17,9 @@ func (f *file) series() string { return f.class + ":" + digits.ReplaceAllString(
 // splitSeries puts the files that no folder puts into a split into one, those of a series
 // together: of each class as many series are for the test and for validation as have at most their
 // parts of its files, drawn by the seed. All others are for training, so that a series that is
-// most of a class is. Of a series that is for training SeriesFiles stay, drawn by the seed, where that
-// is not 0: series of many files that hardly differ outweigh others. It returns how many do not.
+// most of a class is. Of a series for training SeriesFiles files stay, drawn by the seed before any is
+// read, where that is not 0: series of many files that hardly differ outweigh others. It returns how many
+// do not.
 func (o *Options) splitSeries(files *Files) (spare int) {
 	series := map[string][]*file{}
 	total := map[string]int{} // files of a class
@@ -53,7 +54,7 @@ func (o *Options) splitSeries(files *Files) (spare int) {
 		}
 		used[[2]string{class, split}] += len(g.files)
 		for _, f := range g.files {
-			f.split = split
+			f.split, f.bySeries = split, true
 		}
 		if n := o.SeriesFiles; n > 0 && split == "train" && len(g.files) > n {
 			draw := func(f *file) float64 { return o.random(f, 0)() }

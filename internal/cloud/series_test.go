@@ -89,6 +89,14 @@ func TestSplitSeries(t *testing.T) {
 	if again, _ := thin(o, list); !maps.Equal(again, kept) {
 		t.Error("in another order other files are taken")
 	}
+	one := slices.DeleteFunc(slices.Clone(list), func(f file) bool { return f.class != "pins3" || f.split != "" })
+	o.SeriesFiles = 20
+	some, _ := thin(o, one)
+	o.Seed++
+	if others, _ := thin(o, one); len(some) != len(others) || maps.Equal(some, others) {
+		t.Errorf("with another seed %d files, as %d before, and the same: %v", len(others), len(some), maps.Equal(some, others))
+	}
+	o.Seed--
 	o.SeriesFiles = 50
 	if all, spare := thin(o, list); len(all) != len(list) || spare != 0 {
 		t.Errorf("of series of at most 50 files %d of %d are taken", len(all), len(list))

@@ -96,7 +96,7 @@ func TestGradientSlopes(t *testing.T) {
 	}
 }
 
-// TestSpreadOf: the mean of equal values is that value, whatever their number.
+// TestSpreadOf: the mean of equal whole numbers is that number, however many they are.
 func TestSpreadOf(t *testing.T) {
 	for n := 1; n <= 60; n++ {
 		values := make([]float64, n)
