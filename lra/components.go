@@ -15,7 +15,6 @@ var Components = &Task{
 	Kind:        seq.Classification,
 	Labels:      componentClasses,
 	Features:    slices.Concat(seq.PositionNames, seq.NormalNames, cloud.ColorNames, []string{cloud.SizeName}),
-	Rows:        []PublishedRows{{[]string{"train", "val", "test"}, 5726}},
 	Presets:     componentsPresets,
 	Import: &Importer{
 		Usage: "from the meshes of Debian's kicad-packages3d",
@@ -23,8 +22,9 @@ var Components = &Task{
 that have at least 40 files in version 6.0.10. Of each mesh points are drawn that are uniform on
 its surface, with normals and colours, centred and divided by their radius, whose logarithm is
 a feature, too. Files of a class whose names differ in numbers alone, such as header_1x02 and
-header_1x12, are in one split, which --seed decides; a tenth of each class at most is for
-validation, and as many for the test. Files that cannot be used are left out and listed by reason.`,
+header_1x12, are in one split, which --seed decides: a tenth of the files of each class at most is
+for validation, and as many for the test. At most eight files of a series are for training. Files
+that cannot be used are left out and listed by reason.`,
 		Example: "sftseq data convert components --from kicad/usr/share/kicad/3dmodels --to data/components --seed 1",
 		Points:  512,
 		Seeded:  true,

@@ -13,6 +13,10 @@ import (
 // componentsOutside is the part of the files of a class that are for validation at most, and for the test.
 const componentsOutside = 0.1
 
+// componentsOfSeries is how many files of a series are for training at most. There are series of a hundred
+// connectors that differ in their number of pins, and the test is of others, most of which have few files.
+const componentsOfSeries = 8
+
 // convertComponents reads the meshes of the task's classes.
 func convertComponents(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
 	files, err := findComponents(from, options, spec.LabelNames)
@@ -25,7 +29,7 @@ func convertComponents(ctx context.Context, spec seq.Spec, from, dir string, opt
 			leftOut(fmt.Sprintf("left out, no classes of %s: %s\n%s", spec.Name, listed(others), text))
 		}
 	}
-	return writeClouds(ctx, files, spec, dir, options, cloud.Options{ValPart: componentsOutside, TestPart: componentsOutside, Series: true, Color: true, Size: true})
+	return writeClouds(ctx, files, spec, dir, options, cloud.Options{ValPart: componentsOutside, TestPart: componentsOutside, Series: true, SeriesFiles: componentsOfSeries, Color: true, Size: true})
 }
 
 // convertComponentParts reads the meshes whose materials have names.

@@ -16,7 +16,7 @@ var Superpixels = &Task{
 	Features:     superpixel.PieceFeatureNames,
 	EdgeFeatures: superpixel.BorderFeatureNames,
 	Presets: []*Preset{
-		superpixelsPreset("quick", "a small model, trained for 5 epochs", 5, ""),
+		superpixelsPreset("quick", "a small model, trained for 5 epochs", 5, "with --pieces 40 --rows 10000: 32.79% of 10,000 test images (sums and moments: 29.37%)"),
 		superpixelsPreset("hour", "the same model, trained for 24 epochs", 24, "with --pieces 40 --rows 10000: 41.60% of 10,000 test images (sums and moments: 29.37%), some 10 minutes of a busy core with AVX-512"),
 	},
 	Import: &Importer{

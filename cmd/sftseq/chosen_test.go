@@ -29,8 +29,8 @@ func TestChosenPresets(t *testing.T) {
 	}{
 		{"shapes", "quick", points(2000, 256), "--epochs 12 --point-rotation any"},
 		{"shape-parts", "quick", points(2000, 256), "--epochs 12 --point-rotation any"},
-		{"components", "quick", points(5127, 512), "--epochs 4" + components},
-		{"components", "hour", points(5127, 512), "--epochs 14" + components},
+		{"components", "quick", points(2062, 512), "--epochs 10" + components},
+		{"components", "hour", points(2062, 512), "--epochs 35" + components},
 		{"component-parts", "quick", points(5507, 256), "--epochs 2"},
 		{"component-parts", "hour", points(5507, 256), "--epochs 12"},
 		{"molecules", "quick", molecules, "--epochs 30 --select mae"},
