@@ -231,6 +231,31 @@ func TestConvertSeries(t *testing.T) {
 	if header, other := strings.Count(train, "header_"), strings.Count(val, "other_"); header != 8 || other == 0 || !strings.Contains(val, "single_") || other+strings.Count(train, "other_") != 40 {
 		t.Errorf("%d of the series are for training, %d of a folder for training for validation", header, other)
 	}
+	// Without other series nothing is for validation, and where another class has some, this one has none there.
+	status, _, errs = program(nil, "data", "convert", "cloud", "--from", long, "--to", data+"-none", "--points", "4", "--no-baselines", "--by-series", "--val-part", "0.01", "--test-part", "0")
+	if status != 0 || strings.Contains(errs, "no row is in") {
+		t.Errorf("status %d, %s", status, errs)
+	}
+	if err := os.RemoveAll(filepath.Join(long, "pins/train")); err != nil {
+		t.Fatal(err)
+	}
+	status, _, errs = program(nil, "data", "convert", "cloud", "--from", long, "--to", data+"-none", "--points", "4", "--no-baselines", "--by-series", "--val-part", "0", "--force")
+	if status != 0 || !strings.Contains(errs, "warning: no row is in val, which train needs: a series of more files than that part of its class is for training") {
+		t.Errorf("status %d, %s", status, errs)
+	}
+	for i := range 20 {
+		writeText(t, filepath.Join(long, fmt.Sprintf("pins/header_%d.xyz", i+100)), "0 0 0\n1 0 0\n0 2 3\n0 1 1\n")
+	}
+	if err := os.Mkdir(filepath.Join(long, "board"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 9 {
+		writeText(t, filepath.Join(long, fmt.Sprintf("board/b_%d.xyz", i)), "0 0 0\n1 0 0\n0 2 3\n0 1 1\n")
+	}
+	status, _, errs = program(nil, "data", "convert", "cloud", "--from", long, "--to", data+"-none", "--points", "4", "--no-baselines", "--by-series", "--force")
+	if status != 0 || !strings.Contains(errs, "warning: 1 of 2 classes have no row in test, which says nothing of them: board\n") {
+		t.Errorf("status %d, %s", status, errs)
+	}
 	sized := data + "-sized"
 	if status, _, errs := program(nil, append(convert, "--to", sized, "--size")...); status != 0 {
 		t.Fatal(errs)

@@ -124,3 +124,22 @@ func rareWarning(m *seq.Manifest) string {
 	}
 	return fmt.Sprintf("of %d rows only a few are of the classes %s: they are not learned, and are wrong labels perhaps; --labels NAME,… takes rows of the others alone", all, strings.Join(rare, ", "))
 }
+
+// warnAbsent names the classes of training that are not in another split: what is measured there says
+// nothing of them.
+func warnAbsent(c *cli.Context, m *seq.Manifest) {
+	if m.Task != seq.Classification {
+		return
+	}
+	for _, split := range []string{"val", "test"} {
+		info, absent := m.Splits[split], []string(nil)
+		for _, name := range m.LabelNames {
+			if m.Splits["train"].Labels[name] > 0 && info.Labels[name] == 0 {
+				absent = append(absent, name)
+			}
+		}
+		if info.Rows > 0 && len(absent) > 0 {
+			fmt.Fprintf(c.App.ErrWriter, "warning: %d of %d classes have no row in %s, which says nothing of them: %s\n", len(absent), len(m.LabelNames), split, shortList(absent, 20))
+		}
+	}
+}

@@ -111,10 +111,16 @@ func convertCloud(c *cli.Context) error {
 		fmt.Fprintf(c.App.ErrWriter, "warning: there is one class, %s, so train has nothing to learn: expected a folder for each class in %s\n", names[0], c.String("from"))
 	}
 	for _, split := range []string{"train", "val"} {
-		if d.Manifest.Splits[split].Rows == 0 {
-			fmt.Fprintf(c.App.ErrWriter, "warning: no row is in %s, which train needs: more files, another --val-part or another --seed help\n", split)
+		if d.Manifest.Splits[split].Rows > 0 {
+			continue
 		}
+		help := "more files, another --val-part or another --seed help"
+		if c.Bool("by-series") {
+			help = "a series of more files than that part of its class is for training: a larger --val-part helps, or no --by-series"
+		}
+		fmt.Fprintf(c.App.ErrWriter, "warning: no row is in %s, which train needs: %s\n", split, help)
 	}
+	warnAbsent(c, d.Manifest)
 	return newBaselines(c, d)
 }
 

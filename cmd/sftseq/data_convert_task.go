@@ -110,5 +110,6 @@ func reportTask(c *cli.Context, task *lra.Task, d *seq.Dataset, err error) error
 	for _, text := range task.Differences(d.Manifest) {
 		fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", text)
 	}
+	warnAbsent(c, d.Manifest)
 	return newBaselines(c, d)
 }

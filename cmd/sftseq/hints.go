@@ -74,7 +74,8 @@ func linesHint(first []byte) string {
 	switch {
 	case bytes.HasPrefix(trimmed, []byte("PAR1")), bytes.HasPrefix(trimmed, []byte("ARROW1")):
 		return "; it is a table, which --input FILE reads"
-	case bytes.HasPrefix(trimmed, []byte("{")) && json.Valid(trimmed) && !bytes.Contains(trimmed, []byte(`"text`)) && !bytes.Contains(trimmed, []byte(`"tokens`)) && !bytes.Contains(trimmed, []byte(`"bytes`)):
+	case bytes.HasPrefix(trimmed, []byte("{")) && json.Valid(trimmed) && !bytes.Contains(trimmed, []byte(`"text`)) && !bytes.Contains(trimmed, []byte(`"tokens`)) && !bytes.Contains(trimmed, []byte(`"bytes`)) &&
+		!bytes.Contains(trimmed, []byte(`"features`)) && !bytes.Contains(trimmed, []byte(`"smiles`)):
 		return "; of JSON lines with other columns --input FILE --text COLUMN reads one"
 	case len(trimmed) == 0 || !utf8.Valid(trimmed) || trimmed[0] == '{' || trimmed[0] == '[':
 		return ""

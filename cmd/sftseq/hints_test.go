@@ -63,6 +63,8 @@ func TestHints(t *testing.T) {
 		"some words\n":                 `1 of 1 lines failed; expected JSON objects, such as {"text": "…"}, a line each: --input FILE.txt reads lines of text` + "\n",
 		"{\"a\":1}\n":                  "1 of 1 lines failed; of JSON lines with other columns --input FILE --text COLUMN reads one\n",
 		"{\"bytes\":\"YQ==\"}\n":       "1 of 1 lines failed\n",
+		"{\"features\":[[1]]}\n":       "1 of 1 lines failed\n",
+		"{\"smiles\":\"CC\"}\n":        "1 of 1 lines failed\n",
 		"{\"tokens\":\"a\"}\n":         "1 of 1 lines failed\n",
 		"a,b\n{\"tokens\":[1,2]}\n":    "1 of 2 lines failed\n",
 		"{\"tokens\":[1]}\na,b\nc,d\n": "2 of 3 lines failed\n",

@@ -16,6 +16,9 @@ const linesHelp = `A line of input is a JSON object:
    {"id": 7, "tokens": [12, 3, 10, 15]}
    {"id": "b", "text": "[MAX 2 9 ]"}
    {"tokens_a": [65, 66], "text_b": "ab"}       a pair, for a retrieval model
+   {"features": [[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]]}   a row of numbers for each point or node
+   {"features": [[1], [2]], "edges": [[0, 1], [1, 0]]}    a graph, with its edges' numbers behind
+   {"smiles": "CC(=O)O"}                        a molecule, for a model of molecules
 The id is any JSON value and comes back in the reply; without one it is the
 number of the line. Other fields are passed over. Replies keep the order of the
 lines and appear as soon as they are known. A bad line is answered by

@@ -88,7 +88,8 @@ type converter struct {
 	left     *skipped.Rows
 	builder  *seq.DatasetBuilder // nil before the first row
 	splits   map[string]*seq.SplitWriter
-	normals  bool // the rows have them, as the first has
+	normals  bool   // the rows have them, as the first has
+	first    string // file that became a row, within the whole
 	used     map[string]bool
 	ids      map[string]bool
 	tags     tags
@@ -173,12 +174,13 @@ func (c *converter) take(r *row) error {
 		if err := c.begin(r.normals); err != nil {
 			return err
 		}
+		c.first = r.file.relative
 	}
 	if r.why == nil && r.normals != c.normals && c.Spec != nil {
 		r.why = skipped.Because(map[bool]string{true: "normals, expected none", false: "no normals, expected some"}[r.normals], nil)
 	}
 	if r.why == nil && r.normals != c.normals {
-		r.why = skipped.Because(map[bool]string{true: "normals, which the first file has not", false: "no normals, which the first file has"}[r.normals], nil)
+		r.why = skipped.Because(fmt.Sprintf(map[bool]string{true: "normals, which the first file, %s, has not", false: "no normals, which the first file, %s, has"}[r.normals], c.first), nil)
 	}
 	if r.why == nil {
 		r.why = c.label(r)
@@ -339,7 +341,7 @@ func (c *converter) read(ctx context.Context, f *file) row {
 		out.parts, out.names = taken.Parts, taken.PartNames
 	}
 	radius := Normalize(points)
-	if c.Size && radius == 0 {
+	if radius == 0 {
 		out.why = skipped.Because("a cloud without a size", errors.New("all its points are at one place"))
 		return out
 	}

@@ -172,7 +172,7 @@ func TestLeftOut(t *testing.T) {
   desk/6.xyz: point 0: a length of 0
 1 of 11 rows left out: no label
   lost.off: expected a file in the folder of its class
-1 of 11 rows left out: no normals, which the first file has
+1 of 11 rows left out: no normals, which the first file, chair/1.off, has
   desk/5.xyz
 1 of 11 rows left out: no points can be taken of it
   desk/7.off: expected a surface with a finite area above 0
@@ -246,12 +246,15 @@ func TestConvertSizeColor(t *testing.T) {
 	}
 }
 
-// TestConvertSize: the radius is that of the cloud in the unit of its file, and a cloud at one place has
-// none.
+// TestConvertSize: the radius is that of the cloud in the unit of its file, and a cloud at one place, which
+// has none, is left out in any case.
 func TestConvertSize(t *testing.T) {
 	from := t.TempDir()
 	write(t, filepath.Join(from, "a/train/pair.xyz"), "1 1 1\n1 1 9\n")
 	write(t, filepath.Join(from, "b/train/place.xyz"), "1 1 1\n1 1 1\n")
+	if _, left, err := convert(t, from, Options{Points: 2}); err != nil || !strings.Contains(left.String(), "a cloud without a size") {
+		t.Fatal(err, left)
+	}
 	d, left, err := convert(t, from, Options{Points: 2, Size: true})
 	if err != nil || !strings.Contains(left.String(), "a cloud without a size") {
 		t.Fatal(err, left)

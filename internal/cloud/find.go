@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -48,6 +49,9 @@ func (f *file) unused() *skipped.Reason {
 // the layout of ShapeNetPart or ModelNet40 its own files say both.
 func Find(from string) (*Files, error) {
 	out := &Files{from: from}
+	if info, err := os.Stat(from); err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("%s: expected a directory with a folder for each class, found a file", from)
+	}
 	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		hidden := path != from && strings.HasPrefix(d.Name(), ".")
 		switch {
