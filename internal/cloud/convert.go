@@ -341,7 +341,7 @@ func (c *converter) read(ctx context.Context, f *file) row {
 		out.parts, out.names = taken.Parts, taken.PartNames
 	}
 	radius := Normalize(points)
-	if radius == 0 {
+	if radius == 0 && (c.Size || c.Points > 1) {
 		out.why = skipped.Because("a cloud without a size", errors.New("all its points are at one place"))
 		return out
 	}
