@@ -256,6 +256,17 @@ func TestConvertSeries(t *testing.T) {
 	if status != 0 || !strings.Contains(errs, "warning: 1 of 2 classes have no row in test, which says nothing of them: board\n") {
 		t.Errorf("status %d, %s", status, errs)
 	}
+	if err := os.Rename(filepath.Join(long, "board"), filepath.Join(long, "test")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(filepath.Join(long, "test/board"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	writeText(t, filepath.Join(long, "test/board/b.xyz"), "0 0 0\n1 0 0\n0 2 3\n0 1 1\n")
+	status, _, errs = program(nil, "data", "convert", "cloud", "--from", long, "--to", data+"-none", "--points", "4", "--no-baselines", "--force")
+	if status != 0 || !strings.Contains(errs, "warning: 1 of 2 classes have no row in train, from which models learn: board\n") {
+		t.Errorf("status %d, %s", status, errs)
+	}
 	sized := data + "-sized"
 	if status, _, errs := program(nil, append(convert, "--to", sized, "--size")...); status != 0 {
 		t.Fatal(errs)
