@@ -23,8 +23,9 @@ that have at least 40 files in version 6.0.10. Of each mesh points are drawn tha
 its surface, with normals and colours, centred and divided by their radius, whose logarithm is
 a feature, too. Files of a class whose names differ in numbers alone, such as header_1x02 and
 header_1x12, are in one split, which --seed decides: a tenth of the files of each class at most is
-for validation, and as many for the test. At most eight files of a series are for training. Files
-that cannot be used are left out and listed by reason.`,
+for validation, and as many for the test, so that 14 classes of few, long series are for training
+alone. At most eight files of a series are for training. Files that cannot be used are left out
+and listed by reason.`,
 		Example: "sftseq data convert components --from kicad/usr/share/kicad/3dmodels --to data/components --seed 1",
 		Points:  512,
 		Seeded:  true,
