@@ -66,8 +66,8 @@ func findClouds(from string, options ConvertOptions, lists []string) (*cloud.Fil
 
 // writeClouds makes a data set of them.
 func writeClouds(ctx context.Context, files *cloud.Files, spec seq.Spec, dir string, options ConvertOptions, o cloud.Options) (*seq.Dataset, error) {
-	o.Points, o.Seed, o.Spec, o.Replace, o.Progress = options.Points, options.Seed, &spec, options.Replace, options.Progress
-	options.begin(int64(files.Len()))
+	o.Points, o.Seed, o.Spec, o.Replace = options.Points, options.Seed, &spec, options.Replace
+	o.Begin, o.Progress = options.Begin, options.Progress
 	d, left, err := cloud.Convert(ctx, files, dir, o)
 	if err == nil && options.LeftOut != nil {
 		options.LeftOut(left.String())

@@ -93,10 +93,13 @@ func convertCloud(c *cli.Context) error {
 	case c.IsSet("val-part") && !free && !training:
 		return usage(c, "--val-part: the folders of %s put all files into splits, with some for validation or none for training", c.String("from"))
 	}
-	bar := newProgress(int64(files.Len()), "converting "+c.String("from"), "files")
-	o.Progress = bar.Add
+	var bar *progress
+	o.Begin = func(total int64) { bar = newProgress(total, "converting "+c.String("from"), "files") }
+	o.Progress = func(done int64) { bar.Add(done) }
 	d, rows, err := cloud.Convert(c.Context, files, c.String("to"), o)
-	bar.Finish()
+	if bar != nil {
+		bar.Finish()
+	}
 	if err == nil {
 		fmt.Fprint(c.App.ErrWriter, rows)
 	}

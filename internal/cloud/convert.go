@@ -25,17 +25,18 @@ type Options struct {
 	Points            int  // of a cloud
 	Parts             bool // each point has a tag, CATEGORY/PART: its class, and the last number of its line or the name of its material
 	Seed              uint64
-	ValPart, TestPart float64          // of the files that no folder puts into a split; ValPart also of those for training, where no folder has any for validation
-	Size              bool             // each point has the logarithm of the cloud's radius, too
-	Color             bool             // each point has its colour, too
-	Series            bool             // files whose names differ in numbers alone are in one split
-	SeriesFiles       int              // of such files so many are for training at most; 0: all
-	Drawn             bool             // of a file's points as many are drawn at random, each maybe several times, in place of the farthest
-	Farthest          bool             // also of a surface the farthest points of more are taken, in place of some that are uniform on it
-	Spec              *seq.Spec        // what the rows are, where that is known before; nil: what the files have. Classes and parts that it has not are none
-	Strict            bool             // a file that cannot be used is an error
-	Replace           bool             // a complete data set that is there already
-	Progress          func(rows int64) // called with the files added; may be nil
+	ValPart, TestPart float64           // of the files that no folder puts into a split; ValPart also of those for training, where no folder has any for validation
+	Size              bool              // each point has the logarithm of the cloud's radius, too
+	Color             bool              // each point has its colour, too
+	Series            bool              // files whose names differ in numbers alone are in one split
+	SeriesFiles       int               // of such files so many are for training at most; 0: all
+	Drawn             bool              // of a file's points as many are drawn at random, each maybe several times, in place of the farthest
+	Farthest          bool              // also of a surface the farthest points of more are taken, in place of some that are uniform on it
+	Spec              *seq.Spec         // what the rows are, where that is known before; nil: what the files have. Classes and parts that it has not are none
+	Strict            bool              // a file that cannot be used is an error
+	Replace           bool              // a complete data set that is there already
+	Begin             func(files int64) // called with the number of files that are read, before any is; may be nil
+	Progress          func(files int64) // called with the files that were read since; may be nil
 }
 
 // SizeName is the feature that has the logarithm of a cloud's radius, in the unit of its file.
@@ -118,9 +119,9 @@ func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dat
 		}
 		if c.spare > 0 {
 			c.left.Note(fmt.Sprintf("%d files are not read: at most %d of a series are for training", c.spare, o.SeriesFiles))
-			if o.Progress != nil {
-				o.Progress(int64(c.spare))
-			}
+		}
+		if o.Begin != nil {
+			o.Begin(int64(files.Len()))
 		}
 		err = c.convertAll(ctx)
 	}

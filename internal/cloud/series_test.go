@@ -3,6 +3,7 @@ package cloud
 import (
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"testing"
 )
@@ -105,5 +106,23 @@ func TestSplitSeries(t *testing.T) {
 	files := &Files{Classes: []string{"pins2", "pins3"}, list: slices.Clone(list)}
 	if left := files.AtLeast(60); !slices.Equal(left, []string{"pins3"}) || !slices.Equal(files.Classes, []string{"pins2"}) || files.Len() != 60 {
 		t.Errorf("left out %v, %v and %d files stay", left, files.Classes, files.Len())
+	}
+}
+
+// TestSeriesProgress: what is read is told of before, without the files of a series that are not.
+func TestSeriesProgress(t *testing.T) {
+	from := t.TempDir()
+	for i := range 9 {
+		write(t, filepath.Join(from, fmt.Sprintf("a/pins_%d.xyz", i)), "0 0 0\n1 2 3\n")
+		write(t, filepath.Join(from, fmt.Sprintf("b/pins_%d.xyz", i)), "0 0 0\n1 2 3\n")
+	}
+	var total, done int64
+	o := Options{Points: 2, Series: true, SeriesFiles: 2, Begin: func(n int64) { total += n }, Progress: func(n int64) { done += n }}
+	d, left, err := convert(t, from, o)
+	if err != nil || d.Manifest.Splits["train"].Rows != 4 || total != 4 || done != 4 {
+		t.Errorf("%v: of %d files %d are read, expected 4: %s", err, total, done, left)
+	}
+	if _, _, err := convert(t, from, Options{Points: 2, SeriesFiles: 2}); err == nil {
+		t.Error("files of a series without series are taken")
 	}
 }
