@@ -183,7 +183,7 @@ func TestConvertSeries(t *testing.T) {
 		t.Errorf("%v", of)
 	}
 	few := data + "-few"
-	status, out, errs = program(nil, append(convert, "--to", few, "--by-series", "--series-files", "1", "--min-files", "4", "--val-part", "0.2", "--test-part", "0.2")...)
+	status, _, errs = program(nil, append(convert, "--to", few, "--by-series", "--series-files", "1", "--min-files", "4", "--val-part", "0.2", "--test-part", "0.2")...)
 	left := map[string]int{} // of each series
 	for _, split := range []string{"train", "val", "test"} {
 		_, rows, _ := program(nil, "data", "head", "--rows", "40", filepath.Join(few, split+".arrow"))
