@@ -44,6 +44,7 @@ func clean(dir string, meant func(name string) bool, removed func(fs.DirEntry) b
 	for _, e := range entries {
 		rest, hidden := strings.CutPrefix(e.Name(), ".")
 		rest, temporary := strings.CutSuffix(rest, ".tmp")
+		rest = strings.TrimSuffix(rest, ".tmp") // the second name that Link gives
 		dot := strings.LastIndexByte(rest, '.') // what follows was drawn, and has none
 		if hidden && temporary && dot >= 0 && meant(rest[:dot]) && removed(e) {
 			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {

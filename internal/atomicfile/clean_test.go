@@ -13,7 +13,7 @@ func TestCleanRemovesOnlyItsOwn(t *testing.T) {
 	if err := os.Mkdir(dir, 0o777); err != nil {
 		t.Fatal(err)
 	}
-	for _, name := range []string{".model.1x9z.tmp", ".model.safetensors.1x9z.tmp", ".other.1x9z.tmp", "model", ".model.tmp"} {
+	for _, name := range []string{".model.1x9z.tmp", ".model.1x9z.tmp.tmp", ".model.safetensors.1x9z.tmp", ".model.safetensors.1x9z.tmp.tmp", ".other.1x9z.tmp", "model", ".model.tmp"} {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -29,7 +29,7 @@ func TestCleanRemovesOnlyItsOwn(t *testing.T) {
 	for _, e := range entries {
 		left = append(left, e.Name())
 	}
-	want := []string{".model.safetensors.1x9z.tmp", ".model.tmp", ".other.1x9z.tmp", "model"}
+	want := []string{".model.safetensors.1x9z.tmp", ".model.safetensors.1x9z.tmp.tmp", ".model.tmp", ".other.1x9z.tmp", "model"}
 	if !slices.Equal(left, want) {
 		t.Errorf("left %v, expected %v", left, want)
 	}
