@@ -43,12 +43,8 @@ func findClouds(from string, options ConvertOptions, lists []string) (*cloud.Fil
 	if options.Split != "" {
 		return nil, errSplitOfDirectory(from, options.Split)
 	}
-	whole, err := isDir(from)
-	if err != nil {
+	if err := cloud.CheckDir(from); err != nil {
 		return nil, err
-	}
-	if !whole {
-		return nil, fmt.Errorf("%s: expected a directory with a folder for each class, found a file", from)
 	}
 	for _, name := range lists {
 		folder, err := isDir(filepath.Join(from, name))

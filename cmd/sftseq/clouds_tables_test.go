@@ -9,8 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/sftseq/sftseq/seq"
 )
 
 // TestCloudTables: tables of clouds become a data set with labels and ids, a model learns it, and
@@ -181,91 +179,6 @@ func TestConvertSeries(t *testing.T) {
 	}
 	if len(of) != 10 {
 		t.Errorf("%v", of)
-	}
-	few := data + "-few"
-	status, _, errs = program(nil, append(convert, "--to", few, "--by-series", "--series-files", "1", "--min-files", "4", "--val-part", "0.2", "--test-part", "0.2")...)
-	left := map[string]int{} // of each series
-	for _, split := range []string{"train", "val", "test"} {
-		_, rows, _ := program(nil, "data", "head", "--rows", "40", filepath.Join(few, split+".arrow"))
-		for _, id := range regexp.MustCompile(`"id":"pins/(header.)`).FindAllStringSubmatch(rows, -1) {
-			if left[id[1]]++; of[id[1]] != split {
-				t.Errorf("%s is in %s, and without --series-files in %s", id[1], split, of[id[1]])
-			}
-		}
-	}
-	files := 0
-	for name, split := range of {
-		want := 4
-		if split == "train" || name == "headerj" { // which has one file
-			want = 1
-		}
-		if files += left[name]; left[name] != want {
-			t.Errorf("%s, in %s: %d files, want %d", name, split, left[name], want)
-		}
-	}
-	if said := fmt.Sprintf("%d files are not read: at most 1 of a series are for training\n", 37-files); status != 0 || !strings.Contains(errs, said) {
-		t.Errorf("status %d, %s, want %s", status, errs, said)
-	}
-	if d, err := seq.OpenDataset(few); err != nil || fmt.Sprint(d.Manifest.Provenance["series_files"], d.Manifest.Provenance["spare_files"]) != fmt.Sprint(1, 37-files) {
-		t.Errorf("%v, %v", d, err)
-	}
-	// A series that is most of a class stays in training, where folders divide other files.
-	long, one := t.TempDir(), data+"-one"
-	if err := os.MkdirAll(filepath.Join(long, "pins/train"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	for i := range 20 {
-		writeText(t, filepath.Join(long, fmt.Sprintf("pins/header_%d.xyz", i)), "0 0 0\n1 0 0\n0 2 3\n0 1 1\n")
-	}
-	for i := range 10 {
-		writeText(t, filepath.Join(long, fmt.Sprintf("pins/single_%c.xyz", 'a'+i)), "0 0 0\n1 0 0\n0 2 3\n0 1 1\n")
-	}
-	for i := range 40 {
-		writeText(t, filepath.Join(long, fmt.Sprintf("pins/train/other_%d.xyz", i)), "0 0 0\n1 0 0\n0 2 3\n0 1 1\n")
-	}
-	if status, _, errs := program(nil, "data", "convert", "cloud", "--from", long, "--to", one, "--points", "4", "--no-baselines", "--by-series", "--series-files", "8", "--val-part", "0.3"); status != 0 {
-		t.Fatal(errs)
-	}
-	train := succeed(t, "", "data", "head", "--rows", "100", filepath.Join(one, "train.arrow"))
-	val := succeed(t, "", "data", "head", "--rows", "100", filepath.Join(one, "val.arrow"))
-	if header, other := strings.Count(train, "header_"), strings.Count(val, "other_"); header != 8 || other == 0 || !strings.Contains(val, "single_") || other+strings.Count(train, "other_") != 40 {
-		t.Errorf("%d of the series are for training, %d of a folder for training for validation", header, other)
-	}
-	// Without other series nothing is for validation, and where another class has some, this one has none there.
-	status, _, errs = program(nil, "data", "convert", "cloud", "--from", long, "--to", data+"-none", "--points", "4", "--no-baselines", "--by-series", "--val-part", "0.01", "--test-part", "0")
-	if status != 0 || strings.Contains(errs, "no row is in") {
-		t.Errorf("status %d, %s", status, errs)
-	}
-	if err := os.RemoveAll(filepath.Join(long, "pins/train")); err != nil {
-		t.Fatal(err)
-	}
-	status, _, errs = program(nil, "data", "convert", "cloud", "--from", long, "--to", data+"-none", "--points", "4", "--no-baselines", "--by-series", "--val-part", "0", "--force")
-	if status != 0 || !strings.Contains(errs, "warning: no row is in val, which train needs: a series of more files than that part of its class is for training") {
-		t.Errorf("status %d, %s", status, errs)
-	}
-	for i := range 20 {
-		writeText(t, filepath.Join(long, fmt.Sprintf("pins/header_%d.xyz", i+100)), "0 0 0\n1 0 0\n0 2 3\n0 1 1\n")
-	}
-	if err := os.Mkdir(filepath.Join(long, "board"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	for i := range 9 {
-		writeText(t, filepath.Join(long, fmt.Sprintf("board/b_%d.xyz", i)), "0 0 0\n1 0 0\n0 2 3\n0 1 1\n")
-	}
-	status, _, errs = program(nil, "data", "convert", "cloud", "--from", long, "--to", data+"-none", "--points", "4", "--no-baselines", "--by-series", "--force")
-	if status != 0 || !strings.Contains(errs, "warning: 1 of 2 classes have no row in test, which says nothing of them: board\n") {
-		t.Errorf("status %d, %s", status, errs)
-	}
-	if err := os.Rename(filepath.Join(long, "board"), filepath.Join(long, "test")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(long, "test/board"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	writeText(t, filepath.Join(long, "test/board/b.xyz"), "0 0 0\n1 0 0\n0 2 3\n0 1 1\n")
-	status, _, errs = program(nil, "data", "convert", "cloud", "--from", long, "--to", data+"-none", "--points", "4", "--no-baselines", "--force")
-	if status != 0 || !strings.Contains(errs, "warning: 1 of 2 classes have no row in train, from which models learn: board\n") {
-		t.Errorf("status %d, %s", status, errs)
 	}
 	sized := data + "-sized"
 	if status, _, errs := program(nil, append(convert, "--to", sized, "--size")...); status != 0 {

@@ -43,7 +43,8 @@ func rowsOfSplits(t *testing.T, data string) (rows string) {
 }
 
 // TestComponents: meshes become the rows that data convert cloud makes of them with the flags of the
-// measurement, with at most eight of a series for training, the presets train on them, and eval reports the 41 classes.
+// measurement, with at most eight of a series for training, the presets train on them, and eval reports the
+// 41 classes.
 func TestComponents(t *testing.T) {
 	from, dir := componentMeshes(t), t.TempDir()
 	data, cloud := filepath.Join(dir, "components"), filepath.Join(dir, "cloud")
@@ -55,7 +56,8 @@ func TestComponents(t *testing.T) {
 		writeText(t, filepath.Join(from, "Varistor.3dshapes", fmt.Sprintf("long_%d.wrl", i)), string(mesh))
 	}
 	status, said, errs := program(nil, "data", "convert", "components", "--from", from, "--to", data, "--points", "24", "--seed", "1")
-	if status != 0 || !strings.Contains(said, "baselines of test: ") || !strings.Contains(errs, "left out, no classes of components: Unknown.3dshapes\n") {
+	if status != 0 || !strings.Contains(said, "baselines of test: ") || !strings.Contains(errs, "left out, no classes of components: Unknown.3dshapes\n") ||
+		strings.Contains(errs, "Button_Switch_SMD") { // a class that nothing is of is not said to be absent from a split
 		t.Fatalf("status %d\n%s%s", status, said, errs)
 	}
 	if err := os.RemoveAll(filepath.Join(from, "Unknown.3dshapes")); err != nil {

@@ -118,7 +118,7 @@ func convertCloud(c *cli.Context) error {
 			continue
 		}
 		help := "more files, another --val-part or another --seed help"
-		if c.Bool("by-series") {
+		if split == "val" && c.Bool("by-series") {
 			help = "a series of more files than that part of its class is for training: a larger --val-part helps, or no --by-series"
 		}
 		fmt.Fprintf(c.App.ErrWriter, "warning: no row is in %s, which train needs: %s\n", split, help)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"unicode/utf8"
 
@@ -67,6 +68,9 @@ func refuseForLines(path string) error {
 	return nil
 }
 
+// ofLines is what the fields of lines are called, with which a line is not of a table.
+var ofLines = regexp.MustCompile(`"(text|tokens|bytes|features|smiles)`)
+
 // linesHint is what to do where the first line of what should be JSON lines seems to be of
 // a table, or "".
 func linesHint(first []byte) string {
@@ -74,8 +78,7 @@ func linesHint(first []byte) string {
 	switch {
 	case bytes.HasPrefix(trimmed, []byte("PAR1")), bytes.HasPrefix(trimmed, []byte("ARROW1")):
 		return "; it is a table, which --input FILE reads"
-	case bytes.HasPrefix(trimmed, []byte("{")) && json.Valid(trimmed) && !bytes.Contains(trimmed, []byte(`"text`)) && !bytes.Contains(trimmed, []byte(`"tokens`)) && !bytes.Contains(trimmed, []byte(`"bytes`)) &&
-		!bytes.Contains(trimmed, []byte(`"features`)) && !bytes.Contains(trimmed, []byte(`"smiles`)):
+	case bytes.HasPrefix(trimmed, []byte("{")) && json.Valid(trimmed) && !ofLines.Match(trimmed):
 		return "; of JSON lines with other columns --input FILE --text COLUMN reads one"
 	case len(trimmed) == 0 || !utf8.Valid(trimmed) || trimmed[0] == '{' || trimmed[0] == '[':
 		return ""

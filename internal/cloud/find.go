@@ -44,13 +44,22 @@ func (f *file) unused() *skipped.Reason {
 	return f.left
 }
 
+// CheckDir reports what is no directory, in which there can be no folders of classes.
+func CheckDir(from string) error {
+	info, err := os.Stat(from)
+	if err == nil && !info.IsDir() {
+		err = fmt.Errorf("%s: expected a directory with a folder for each class, found a file", from)
+	}
+	return err
+}
+
 // Find lists the files in a folder with a folder for each class. A folder on the way to a file
 // that is called as a split is says its split; the first other one is its class. In a folder of
 // the layout of ShapeNetPart or ModelNet40 its own files say both.
 func Find(from string) (*Files, error) {
 	out := &Files{from: from}
-	if info, err := os.Stat(from); err == nil && !info.IsDir() {
-		return nil, fmt.Errorf("%s: expected a directory with a folder for each class, found a file", from)
+	if err := CheckDir(from); err != nil {
+		return nil, err
 	}
 	err := filepath.WalkDir(from, func(path string, d fs.DirEntry, err error) error {
 		hidden := path != from && strings.HasPrefix(d.Name(), ".")
