@@ -120,6 +120,9 @@ func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dat
 		if c.spare > 0 {
 			c.left.Note(fmt.Sprintf("%d files are not read: at most %d of a series are for training", c.spare, o.SeriesFiles))
 		}
+		if text := files.Others(); text != "" {
+			c.left.Note(text)
+		}
 		if o.Begin != nil {
 			o.Begin(int64(files.Len()))
 		}

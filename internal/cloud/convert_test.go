@@ -376,3 +376,24 @@ func TestTooLarge(t *testing.T) {
 		t.Errorf("%d bytes were taken", after.TotalAlloc-before.TotalAlloc)
 	}
 }
+
+// TestOtherFiles: files of other kinds beside those of a class are counted by the endings of their names,
+// hidden ones and those of folders that are no class of the data set are not.
+func TestOtherFiles(t *testing.T) {
+	from := t.TempDir()
+	for _, name := range []string{"a/1.xyz", "a/2.xyz", "a/2.step", "a/more/3.step", "a/README", "a/.hidden.png", "b/1.xyz", "b/1.stl", "c/1.stl", "top.png"} {
+		write(t, filepath.Join(from, name), "0 0 0\n1 2 3\n")
+	}
+	_, left, err := convert(t, from, Options{Points: 2})
+	if want := "files of other kinds than .obj, .off, .ply, .pts, .txt, .wrl, .xyz are not read: .step 2, .stl 1, no ending 1\n"; err != nil || left.String() != want {
+		t.Errorf("%v, %q, expected %q", err, left, want)
+	}
+	files, err := Find(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files.AtLeast(2)
+	if got := files.Others(); !strings.HasSuffix(got, ": .step 2, no ending 1") {
+		t.Error(got)
+	}
+}

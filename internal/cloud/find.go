@@ -1,9 +1,11 @@
 package cloud
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,8 +19,9 @@ import (
 type Files struct {
 	Classes []string // sorted
 
-	from string
-	list []file // in the order of their names
+	from   string
+	list   []file                    // in the order of their names
+	others map[string]map[string]int // of each class, the files of each ending that is not read
 }
 
 // file is one that becomes a row.
@@ -28,7 +31,7 @@ type file struct {
 	split          string          // that a folder says, or ""
 	left           *skipped.Reason // that the folder's own lists leave it out for; nil otherwise
 	bySeries       bool            // the split is that of its series
-	spare          bool            // enough others of its series are for training
+	spare          bool            // enough others of its series are taken
 }
 
 // id is what the row is called: the file within the whole, without the ending of its name.
@@ -57,7 +60,7 @@ func CheckDir(from string) error {
 // that is called as a split is says its split; the first other one is its class. In a folder of
 // the layout of ShapeNetPart or ModelNet40 its own files say both.
 func Find(from string) (*Files, error) {
-	out := &Files{from: from}
+	out := &Files{from: from, others: map[string]map[string]int{}}
 	if err := CheckDir(from); err != nil {
 		return nil, err
 	}
@@ -68,7 +71,7 @@ func Find(from string) (*Files, error) {
 			return err
 		case hidden && d.IsDir():
 			return fs.SkipDir
-		case hidden || d.IsDir() || !Reads(path):
+		case hidden || d.IsDir():
 			return nil
 		}
 		relative, err := filepath.Rel(from, path)
@@ -83,6 +86,13 @@ func Find(from string) (*Files, error) {
 			} else if f.class == "" {
 				f.class = folder
 			}
+		}
+		if !Reads(path) {
+			if out.others[f.class] == nil {
+				out.others[f.class] = map[string]int{}
+			}
+			out.others[f.class][filepath.Ext(path)]++
+			return nil
 		}
 		if len(folders) == 1 && strings.EqualFold(filepath.Ext(path), ".txt") {
 			return nil // beside the classes, such as a list of their names
@@ -108,6 +118,25 @@ func Find(from string) (*Files, error) {
 
 // Len is how many files there are.
 func (f *Files) Len() int { return len(f.list) }
+
+// Others says how many files are beside those of the classes and of no kind that is read, by the endings
+// of their names, or is "".
+func (f *Files) Others() string {
+	count := map[string]int{}
+	for _, class := range f.Classes {
+		for ending, n := range f.others[class] {
+			count[cmp.Or(ending, "no ending")] += n
+		}
+	}
+	var each []string
+	for _, ending := range slices.Sorted(maps.Keys(count)) {
+		each = append(each, fmt.Sprintf("%s %d", ending, count[ending]))
+	}
+	if each == nil {
+		return ""
+	}
+	return fmt.Sprintf("files of other kinds than %s are not read: %s", strings.Join(Endings(), ", "), strings.Join(each, ", "))
+}
 
 // Surfaces reports whether a file is one of points or a surface for sure: text may be anything.
 func (f *Files) Surfaces() bool {
