@@ -10,11 +10,12 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// componentsOutside is the part of the files of a class that are for validation at most, and for the test.
+// componentsOutside is the part of the files of a class that are for validation, and for the test, where a
+// series has no more.
 const componentsOutside = 0.1
 
-// componentsOfSeries is how many files of a series are for training at most. There are series of a hundred
-// connectors that differ in their number of pins, and the test is of others, most of which have few files.
+// componentsOfSeries is how many files of a series are taken at most. There are series of eighty connectors
+// that differ in their number of pins, and most others have few files.
 const componentsOfSeries = 8
 
 // convertComponents reads the meshes of the task's classes.

@@ -38,8 +38,8 @@ own lists.`, strings.Join(cloud.Endings(), ", ")),
 			&cli.Float64Flag{Name: "test-part", Value: 0.1, Usage: "`PART` for the test, of the files that no folder puts into a split"},
 			&cli.BoolFlag{Name: "size", Usage: "give each point the logarithm of its cloud's radius in the unit of the files, " + cloud.SizeName + ", where size tells what a thing is"},
 			&cli.BoolFlag{Name: "color", Usage: "give each point the colour of its surface, " + strings.Join(cloud.ColorNames, ", ") + ", 0 to 1: the diffuseColor of VRML's materials"},
-			&cli.BoolFlag{Name: "by-series", Usage: "put files of a class whose names differ in numbers alone, such as header_1x02 and header_1x12, into one split, so that none is tested that hardly differs from one of training"},
-			&cli.IntFlag{Name: "series-files", DefaultText: "all", Usage: "of a series that --by-series puts into training take `N` files at most, drawn by --seed before they are read: series of many files that hardly differ outweigh others"},
+			&cli.BoolFlag{Name: "by-series", Usage: "put files of a class whose names differ in numbers alone, such as header_1x02 and header_1x12, into one split, so that none is tested that hardly differs from one of training; of a class of three such series one is in each split at least"},
+			&cli.IntFlag{Name: "series-files", DefaultText: "all", Usage: "of each series of --by-series take `N` files at most, drawn by --seed before they are read: series of many files that hardly differ outweigh others"},
 			&cli.IntFlag{Name: "min-files", Value: 1, Usage: "leave out classes of fewer than `N` files"},
 			&cli.Uint64Flag{Name: "seed", Usage: "seed of the points that are taken, and of the splits"},
 			noBaselinesFlag(),
@@ -119,7 +119,7 @@ func convertCloud(c *cli.Context) error {
 		}
 		help := "more files, another --val-part or another --seed help"
 		if split == "val" && c.Bool("by-series") {
-			help = "a series of more files than that part of its class is for training: a larger --val-part helps, or no --by-series"
+			help = "of one or two series in a class those of more files than that part are for training: a larger --val-part helps, or no --by-series"
 		}
 		fmt.Fprintf(c.App.ErrWriter, "warning: no row is in %s, which train needs: %s\n", split, help)
 	}

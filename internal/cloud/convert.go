@@ -29,7 +29,7 @@ type Options struct {
 	Size              bool              // each point has the logarithm of the cloud's radius, too
 	Color             bool              // each point has its colour, too
 	Series            bool              // files whose names differ in numbers alone are in one split
-	SeriesFiles       int               // of such files so many are for training at most; 0: all
+	SeriesFiles       int               // of such files so many are taken at most; 0: all
 	Drawn             bool              // of a file's points as many are drawn at random, each maybe several times, in place of the farthest
 	Farthest          bool              // also of a surface the farthest points of more are taken, in place of some that are uniform on it
 	Spec              *seq.Spec         // what the rows are, where that is known before; nil: what the files have. Classes and parts that it has not are none
@@ -95,7 +95,7 @@ type converter struct {
 	ids      map[string]bool
 	tags     tags
 	training bool                // files of folders for training are for validation, too
-	spare    int                 // files that are not read, as enough others of their series are for training
+	spare    int                 // files that are not read, as enough others of their series are
 	reading  *semaphore.Weighted // the bytes of files that may be read at a time
 }
 
@@ -118,7 +118,7 @@ func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dat
 			c.spare = o.splitSeries(files)
 		}
 		if c.spare > 0 {
-			c.left.Note(fmt.Sprintf("%d files are not read: at most %d of a series are for training", c.spare, o.SeriesFiles))
+			c.left.Note(fmt.Sprintf("%d files are not read: at most %d of a series are taken", c.spare, o.SeriesFiles))
 		}
 		if text := files.Others(); text != "" {
 			c.left.Note(text)
