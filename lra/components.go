@@ -21,10 +21,11 @@ var Components = &Task{
 		Description: `Reads the folder usr/share/kicad/3dmodels of the package, whose folders are the classes: those
 that have at least 40 files in version 6.0.10. Of each mesh points are drawn that are uniform on
 its surface, with normals and colours, centred and divided by their radius, whose logarithm is
-a feature, too. Of files of a class whose names differ in numbers alone, such as header_1x02 and
-header_1x12, at most eight are taken. These are in one split, which --seed decides: a tenth of the
-files of each class is for validation and as many for the test, but one such series at least.
-Files that cannot be used are left out and listed by reason.`,
+a feature, too. A series is the files of a class whose names differ in numbers alone, such as
+header_1x02 and header_1x12, and those of series with an identical file. Of each at most eight
+files are taken, all in one split, which --seed decides: series of a tenth of the class's files
+at most are for validation, and as many for the test, and of each class one at least. Files that
+cannot be used are left out and listed by reason.`,
 		Example: "sftseq data convert components --from kicad/usr/share/kicad/3dmodels --to data/components --seed 1",
 		Points:  512,
 		Seeded:  true,
@@ -49,9 +50,10 @@ uniform on its surface, with normals, centred and divided by their radius. The t
 its folder and the material of its face, without a number at its end: PIN of DEF PIN-01 Material.
 Points of materials without a name have no tag. The tags are the 350 that --seed 0 draws of
 version 6.0.10; files of which another seed draws a further one are left out. Files of a folder
-whose names differ in numbers alone are in one split, which --seed decides; a tenth of each class
-is for validation, and as many for the test, but of three such series one at least. Files that
-cannot be used are left out and listed by reason.`,
+whose names differ in numbers alone, and those of series with an identical file, are in one split,
+which --seed decides: series of a tenth of the folder's files at most are for validation, and as
+many for the test, and of three or more series one at least. Files that cannot be used are left
+out and listed by reason.`,
 		Example: "sftseq data convert component-parts --from kicad/usr/share/kicad/3dmodels --to data/component-parts",
 		Points:  256,
 		Seeded:  true,

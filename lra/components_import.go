@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// componentsOutside is the part of the files of a class that are for validation, and for the test, where a
-// series has no more.
+// componentsOutside is the part of the files of a class that validation has at most, and the test; of three
+// series or more one is there even if it has more files.
 const componentsOutside = 0.1
 
 // componentsOfSeries is how many files of a series are taken at most. There are series of eighty connectors

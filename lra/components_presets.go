@@ -11,7 +11,7 @@ var componentsPresets = []*Preset{
 }
 
 func componentsPreset(name, description string, epochs int, measured string) *Preset {
-	p := chosen(clouds(2062, 512), name, description, func(c *sft.Config, s *sft.Settings) {
+	p := chosen(clouds(1886, 512), name, description, func(c *sft.Config, s *sft.Settings) {
 		s.Epochs, s.WeightDecay = epochs, 0.1
 		s.PointScale, s.PointShift = []float64{0.8, 1.25}, 0.02
 		c.DropToken, c.AttentionDropout, c.EmbeddingDropout, c.FeedForward = 0.3, 0.2, 0.2, 0.3
@@ -27,7 +27,7 @@ var componentPartsPresets = []*Preset{
 }
 
 func componentPartsPreset(name, description string, epochs int, measured string) *Preset {
-	p := chosen(clouds(5507, 256), name, description, func(_ *sft.Config, s *sft.Settings) { s.Epochs = epochs })
+	p := chosen(clouds(4710, 256), name, description, func(_ *sft.Config, s *sft.Settings) { s.Epochs = epochs })
 	p.Measured = measured
 	return p
 }

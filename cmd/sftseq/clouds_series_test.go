@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"hash/crc32"
 	"maps"
 	"os"
 	"path/filepath"
@@ -12,14 +13,14 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// writeClouds writes small clouds, of files NAME_0 to NAME_N, into a folder.
+// writeClouds writes small clouds, each another, of files NAME_0 to NAME_N, into a folder.
 func writeClouds(t *testing.T, folder, name string, n int) {
 	t.Helper()
 	if err := os.MkdirAll(folder, 0o777); err != nil {
 		t.Fatal(err)
 	}
 	for i := range n {
-		writeText(t, filepath.Join(folder, fmt.Sprintf("%s_%d.xyz", name, i)), "0 0 0\n1 0 0\n0 2 3\n0 1 1\n")
+		writeText(t, filepath.Join(folder, fmt.Sprintf("%s_%d.xyz", name, i)), fmt.Sprintf("0 0 0\n1 0 0\n0 2 3\n0 %d 1\n", int(crc32.ChecksumIEEE([]byte(name)))+i))
 	}
 }
 
@@ -100,11 +101,21 @@ func TestAbsentClasses(t *testing.T) {
 	from := t.TempDir()
 	pins := filepath.Join(from, "pins")
 	writeClouds(t, pins, "header", 20)
-	if _, said := convertedClouds(t, from, "--by-series"); !strings.Contains(said, "warning: no row is in val, which train needs: of one or two series in a class those of more files than that part are for training") {
+	_, said := convertedClouds(t, from, "--by-series", "--val-part", "0.4", "--test-part", "0.4")
+	for _, want := range []string{"warning: there is one class, pins, so train has nothing to learn: expected a folder for each class in ",
+		"warning: no row is in val, which train needs: no class has three series, and of one or two none is small enough",
+		"warning: no row is in test, with which eval measures: no class has three series"} {
+		if !strings.Contains(said, want) {
+			t.Errorf("%s, expected %s", said, want)
+		}
+	}
+	if _, said := convertedClouds(t, from, "--by-series", "--val-part", "0", "--test-part", "0"); strings.Contains(said, "warning") {
 		t.Error(said)
 	}
-	_, said := convertedClouds(t, from, "--val-part", "0.98", "--test-part", "0.01")
-	if !strings.Contains(said, "warning: no row is in train, which train needs: more files") {
+	if _, said := convertedClouds(t, from, "--by-series", "--val-part", "0", "--test-part", "0.1"); strings.Contains(said, "in val") || !strings.Contains(said, "in test") {
+		t.Error(said)
+	}
+	if _, said := convertedClouds(t, from, "--val-part", "0.98", "--test-part", "0.01"); !strings.Contains(said, "warning: no row is in train, from which models learn: more files, a smaller --val-part") {
 		t.Error(said)
 	}
 	for i := range 10 {
@@ -120,6 +131,20 @@ func TestAbsentClasses(t *testing.T) {
 	}
 	writeClouds(t, filepath.Join(from, "test/board"), "b", 1)
 	if _, said := convertedClouds(t, from); !strings.Contains(said, "warning: 1 of 2 classes have no row in train, from which models learn: board\n") {
+		t.Error(said)
+	}
+}
+
+// TestFoldersWithoutRows: folders whose files cannot be used are named, and are no classes.
+func TestFoldersWithoutRows(t *testing.T) {
+	from := t.TempDir()
+	writeClouds(t, filepath.Join(from, "first"), "a", 9)
+	if err := os.MkdirAll(filepath.Join(from, "surfaces"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	writeText(t, filepath.Join(from, "surfaces", "b.off"), "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n")
+	_, said := convertedClouds(t, from)
+	if !strings.Contains(said, "warning: no file of 1 of 2 folders has become a row, so they are no classes: surfaces\n") || strings.Contains(said, "there is one class") {
 		t.Error(said)
 	}
 }

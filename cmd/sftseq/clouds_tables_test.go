@@ -132,8 +132,8 @@ func TestConvertCloud(t *testing.T) {
 		t.Errorf("%s does not say that its points are the farthest, or the other one does", manifest)
 	}
 	for want, flags := range map[string][]string{
-		"--test-part: the folders of":               {"--test-part", "0.5"},
-		"7.off: the file cannot be read: expected ": {"--strict"},
+		"--test-part is of files that no folder puts": {"--test-part", "0.5"},
+		"7.off: the file cannot be read: expected ":   {"--strict"},
 	} {
 		args := append([]string{"data", "convert", "cloud", "--from", from, "--to", data + "2"}, flags...)
 		if status, _, errs := program(nil, args...); status == 0 || !strings.Contains(errs, want) {

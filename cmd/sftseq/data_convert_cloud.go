@@ -2,11 +2,13 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/cloud"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // convertCloudCommand makes point clouds of files with points or surfaces.
@@ -34,11 +36,11 @@ own lists.`, strings.Join(cloud.Endings(), ", ")),
 			&cli.IntFlag{Name: "points", Value: 1024, Usage: "points of a cloud"},
 			&cli.BoolFlag{Name: "farthest", Usage: "also of a surface take points that are far from each other, of eight times as many that are uniform on it: thin parts, such as pins, have more of them"},
 			&cli.BoolFlag{Name: "parts", Usage: "label each point with its part, the last number of its line or the name of its material, in place of each cloud with its class"},
-			&cli.Float64Flag{Name: "val-part", Value: 0.1, Usage: "`PART` of the files that no folder puts into a split that are for validation, and of those in folders train where no folder is called val"},
+			&cli.Float64Flag{Name: "val-part", Value: 0.1, Usage: "`PART` of the files that no folder puts into a split that are for validation, and of those in folders train where no folder is called val; with --by-series of the files of each class that are taken, at most"},
 			&cli.Float64Flag{Name: "test-part", Value: 0.1, Usage: "`PART` for the test, of the files that no folder puts into a split"},
 			&cli.BoolFlag{Name: "size", Usage: "give each point the logarithm of its cloud's radius in the unit of the files, " + cloud.SizeName + ", where size tells what a thing is"},
 			&cli.BoolFlag{Name: "color", Usage: "give each point the colour of its surface, " + strings.Join(cloud.ColorNames, ", ") + ", 0 to 1: the diffuseColor of VRML's materials"},
-			&cli.BoolFlag{Name: "by-series", Usage: "put files of a class whose names differ in numbers alone, such as header_1x02 and header_1x12, into one split, so that none is tested that hardly differs from one of training; of a class of three such series one is in each split at least"},
+			&cli.BoolFlag{Name: "by-series", Usage: "put series, files of a class whose names differ in numbers alone, such as header_1x02 and header_1x12, into one split each, so that none is tested that hardly differs from one of training; of three or more, validation and the test have one at least. Series with an identical file are one. Files that a folder puts into a split stay there"},
 			&cli.IntFlag{Name: "series-files", DefaultText: "all", Usage: "of each series of --by-series take `N` files at most, drawn by --seed before they are read: series of many files that hardly differ outweigh others"},
 			&cli.IntFlag{Name: "min-files", Value: 1, Usage: "leave out classes of fewer than `N` files"},
 			&cli.Uint64Flag{Name: "seed", Usage: "seed of the points that are taken, and of the splits"},
@@ -83,15 +85,16 @@ func convertCloud(c *cli.Context) error {
 	if len(left) > 0 {
 		fmt.Fprintf(c.App.ErrWriter, "left out, of fewer than %d files: %s\n", c.Int("min-files"), shortList(left, 20))
 	}
-	switch free, training := files.Divided(); {
+	free, training := files.Divided()
+	switch {
 	case len(left) > 0 && len(files.Classes) == 0:
 		return fmt.Errorf("%s: no class has %d files, expected one at least", c.String("from"), c.Int("min-files"))
 	case c.Bool("by-series") && !free:
-		return usage(c, "--by-series: the folders of %s put all files into splits, and it is of others", c.String("from"))
+		return usage(c, "--by-series is of files that no folder puts into a split, and the folders of %s put all into one", c.String("from"))
 	case c.IsSet("test-part") && !free:
-		return usage(c, "--test-part: the folders of %s put all files into splits, and it is of others", c.String("from"))
+		return usage(c, "--test-part is of files that no folder puts into a split, and the folders of %s put all into one", c.String("from"))
 	case c.IsSet("val-part") && !free && !training:
-		return usage(c, "--val-part: the folders of %s put all files into splits, with some for validation or none for training", c.String("from"))
+		return usage(c, "--val-part is of files that no folder puts into a split, and of those for training where none is for validation: the folders of %s put all into one, with some for validation or none for training", c.String("from"))
 	}
 	var bar *progress
 	o.Begin = func(total int64) { bar = newProgress(total, "converting "+c.String("from"), "files") }
@@ -110,21 +113,42 @@ func convertCloud(c *cli.Context) error {
 	if _, err := fmt.Fprintf(c.App.Writer, "labels: %s\n", shortList(names, 20)); err != nil {
 		return err
 	}
-	if len(names) == 1 {
-		fmt.Fprintf(c.App.ErrWriter, "warning: there is one class, %s, so train has nothing to learn: expected a folder for each class in %s\n", names[0], c.String("from"))
-	}
-	for _, split := range []string{"train", "val"} {
-		if d.Manifest.Splits[split].Rows > 0 {
-			continue
-		}
-		help := "more files, another --val-part or another --seed help"
-		if split == "val" && c.Bool("by-series") {
-			help = "of one or two series in a class those of more files than that part are for training: a larger --val-part helps, or no --by-series"
-		}
-		fmt.Fprintf(c.App.ErrWriter, "warning: no row is in %s, which train needs: %s\n", split, help)
-	}
+	warnClouds(c, d.Manifest, files.Classes, free)
 	warnAbsent(c, d.Manifest)
 	return newBaselines(c, d)
+}
+
+// warnClouds tells of folders and splits that have no row. Whoever asks for neither validation nor a test,
+// of files that no folder puts into a split, has rows for predict, of which none is missing.
+func warnClouds(c *cli.Context, m *seq.Manifest, folders []string, free bool) {
+	warn := func(format string, args ...any) {
+		fmt.Fprintf(c.App.ErrWriter, "warning: "+format+"\n", args...)
+	}
+	if m.Task == seq.Classification {
+		unused := slices.DeleteFunc(slices.Clone(folders), func(name string) bool { return slices.Contains(m.LabelNames, name) })
+		if len(unused) > 0 {
+			warn("no file of %d of %d folders has become a row, so they are no classes: %s", len(unused), len(folders), shortList(unused, 20))
+		}
+	}
+	if free && c.Float64("val-part") == 0 && c.Float64("test-part") == 0 {
+		return
+	}
+	if len(m.LabelNames) == 1 && len(folders) == 1 {
+		warn("there is one class, %s, so train has nothing to learn: expected a folder for each class in %s", m.LabelNames[0], c.String("from"))
+	}
+	for _, split := range []string{"train", "val", "test"} {
+		help := "more files, another --" + split + "-part or another --seed help"
+		switch {
+		case m.Splits[split].Rows > 0 || split != "train" && c.Float64(split+"-part") == 0 || split == "test" && !free:
+			continue
+		case split == "train":
+			help = "more files, a smaller --val-part or --test-part, or another --seed help"
+		case c.Bool("by-series"):
+			help = "no class has three series, and of one or two none is small enough or left for it; the help of --by-series says what a series is"
+		}
+		needs := map[string]string{"train": "from which models learn", "val": "which train needs", "test": "with which eval measures"}[split]
+		warn("no row is in %s, %s: %s", split, needs, help)
+	}
 }
 
 // noFlagsBefore refuses flags that stand before the name of a command: they are of the command

@@ -62,7 +62,7 @@ func (o *Options) Validate() error {
 		return err
 	}
 	if !(o.ValPart >= 0 && o.TestPart >= 0 && o.ValPart+o.TestPart < 1) {
-		return fmt.Errorf("expected parts from 0 on of less than 1 together, found %v and %v", o.ValPart, o.TestPart)
+		return fmt.Errorf("expected parts for validation and the test that are 0 or more and together less than 1, found %v and %v", o.ValPart, o.TestPart)
 	}
 	if o.SeriesFiles < 0 || o.SeriesFiles > 0 && !o.Series {
 		return fmt.Errorf("expected series, and at least 1 file of each or 0 for all, found %d", o.SeriesFiles)
@@ -115,14 +115,16 @@ func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dat
 	if err == nil {
 		_, c.training = files.Divided() // before series have splits
 		if o.Series {
-			c.spare = o.splitSeries(files)
+			c.spare, err = o.splitSeries(ctx, files)
 		}
 		if c.spare > 0 {
 			c.left.Note(fmt.Sprintf("%d files are not read: at most %d of a series are taken", c.spare, o.SeriesFiles))
 		}
 		if text := files.Others(); text != "" {
-			c.left.Note(text)
+			c.left.Note("not read are " + text)
 		}
+	}
+	if err == nil {
 		if o.Begin != nil {
 			o.Begin(int64(files.Len()))
 		}

@@ -377,23 +377,27 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestOtherFiles: files of other kinds beside those of a class are counted by the endings of their names,
-// hidden ones and those of folders that are no class of the data set are not.
+// TestOtherFiles: files of other kinds in folders are counted by the endings of their names, and folders
+// named that have no others. Hidden files, lists beside the classes and links to folders are not.
 func TestOtherFiles(t *testing.T) {
 	from := t.TempDir()
-	for _, name := range []string{"a/1.xyz", "a/2.xyz", "a/2.step", "a/more/3.step", "a/README", "a/.hidden.png", "b/1.xyz", "b/1.stl", "c/1.stl", "top.png"} {
+	for _, name := range []string{"a/1.xyz", "a/2.xyz", "a/2.step", "a/more/3.STEP", "a/README", "a/dot.", "a/.hidden.png", "train/a/4.step", "b/1.xyz", "b/1.stl",
+		"c/1.stl", "val/d/1.png", "top.png", "lists/names.json"} {
 		write(t, filepath.Join(from, name), "0 0 0\n1 2 3\n")
 	}
-	_, left, err := convert(t, from, Options{Points: 2})
-	if want := "files of other kinds than .obj, .off, .ply, .pts, .txt, .wrl, .xyz are not read: .step 2, .stl 1, no ending 1\n"; err != nil || left.String() != want {
-		t.Errorf("%v, %q, expected %q", err, left, want)
-	}
-	files, err := Find(from)
-	if err != nil {
+	if err := os.Symlink(filepath.Join(from, "b"), filepath.Join(from, "a", "link")); err != nil {
 		t.Fatal(err)
 	}
-	files.AtLeast(2)
-	if got := files.Others(); !strings.HasSuffix(got, ": .step 2, no ending 1") {
-		t.Error(got)
+	_, left, err := convert(t, from, Options{Points: 2})
+	if want := "not read are files of other kinds: 3 .step, 2 without an ending, 2 .stl, 1 .png; such files alone are in c, d\n"; err != nil || left.String() != want {
+		t.Errorf("%v, %q, expected %q", err, left, want)
+	}
+	many := t.TempDir()
+	for i := range 20 {
+		write(t, filepath.Join(many, fmt.Sprintf("f%02d/scan.%03d", i, i)), "0 0 0\n")
+	}
+	_, err = Find(many)
+	if want := "found files of other kinds: 1 .000, "; err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "1 .009, 10 other endings; such files alone are in f00, ") || !strings.HasSuffix(err.Error(), "f09, 10 more folders") {
+		t.Errorf("%v, expected %q", err, want)
 	}
 }

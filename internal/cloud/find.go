@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/skipped"
+	"github.com/sftseq/sftseq/internal/visible"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -20,8 +21,9 @@ type Files struct {
 	Classes []string // sorted
 
 	from   string
-	list   []file                    // in the order of their names
-	others map[string]map[string]int // of each class, the files of each ending that is not read
+	list   []file         // in the order of their names
+	others map[string]int // files in folders that are of no kind that is read, of each ending
+	empty  []string       // folders with such files alone
 }
 
 // file is one that becomes a row.
@@ -60,7 +62,8 @@ func CheckDir(from string) error {
 // that is called as a split is says its split; the first other one is its class. In a folder of
 // the layout of ShapeNetPart or ModelNet40 its own files say both.
 func Find(from string) (*Files, error) {
-	out := &Files{from: from, others: map[string]map[string]int{}}
+	out := &Files{from: from, others: map[string]int{}}
+	other := map[string]bool{} // folders with such files
 	if err := CheckDir(from); err != nil {
 		return nil, err
 	}
@@ -88,10 +91,11 @@ func Find(from string) (*Files, error) {
 			}
 		}
 		if !Reads(path) {
-			if out.others[f.class] == nil {
-				out.others[f.class] = map[string]int{}
+			ending := strings.TrimSuffix(strings.ToLower(filepath.Ext(path)), ".") // "" of a name that ends in a dot, too
+			if f.class != "" && d.Type().IsRegular() && ending != ".json" {        // lists of ShapeNetPart
+				out.others[ending]++
+				other[f.class] = true
 			}
-			out.others[f.class][filepath.Ext(path)]++
 			return nil
 		}
 		if len(folders) == 1 && strings.EqualFold(filepath.Ext(path), ".txt") {
@@ -103,8 +107,16 @@ func Find(from string) (*Files, error) {
 		out.list = append(out.list, f)
 		return nil
 	})
+	for _, folder := range slices.Sorted(maps.Keys(other)) {
+		if !slices.Contains(out.Classes, folder) {
+			out.empty = append(out.empty, folder)
+		}
+	}
 	if err == nil && len(out.list) == 0 {
 		err = fmt.Errorf("%s: expected a folder for each class, with files %s", from, strings.Join(Endings(), ", "))
+		if text := out.Others(); text != "" {
+			err = fmt.Errorf("%w, found %s", err, text)
+		}
 	}
 	if err == nil {
 		err = out.shapeNet()
@@ -119,23 +131,41 @@ func Find(from string) (*Files, error) {
 // Len is how many files there are.
 func (f *Files) Len() int { return len(f.list) }
 
-// Others says how many files are beside those of the classes and of no kind that is read, by the endings
-// of their names, or is "".
+// Others says how many files in folders are of no kind that is read, by the endings of their names, and
+// which folders have no others; or is "".
 func (f *Files) Others() string {
-	count := map[string]int{}
-	for _, class := range f.Classes {
-		for ending, n := range f.others[class] {
-			count[cmp.Or(ending, "no ending")] += n
-		}
-	}
-	var each []string
-	for _, ending := range slices.Sorted(maps.Keys(count)) {
-		each = append(each, fmt.Sprintf("%s %d", ending, count[ending]))
-	}
-	if each == nil {
+	const most = 10
+	endings := slices.SortedFunc(maps.Keys(f.others), func(a, b string) int {
+		return cmp.Or(cmp.Compare(f.others[b], f.others[a]), strings.Compare(a, b))
+	})
+	if len(endings) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("files of other kinds than %s are not read: %s", strings.Join(Endings(), ", "), strings.Join(each, ", "))
+	var each []string
+	for i, ending := range endings {
+		if i == most {
+			each = append(each, fmt.Sprintf("%d other endings", len(endings)-most))
+			break
+		}
+		name := "without an ending"
+		if ending != "" {
+			name = visible.Quote(ending)
+		}
+		each = append(each, fmt.Sprintf("%d %s", f.others[ending], name))
+	}
+	text := "files of other kinds: " + strings.Join(each, ", ")
+	var folders []string
+	for i, folder := range f.empty {
+		if i == most {
+			folders = append(folders, fmt.Sprintf("%d more folders", len(f.empty)-most))
+			break
+		}
+		folders = append(folders, visible.Quote(folder))
+	}
+	if folders != nil {
+		text += "; such files alone are in " + strings.Join(folders, ", ")
+	}
+	return text
 }
 
 // Surfaces reports whether a file is one of points or a surface for sure: text may be anything.

@@ -2,8 +2,11 @@ package cloud
 
 import (
 	"cmp"
+	"context"
+	"crypto/sha256"
 	"maps"
 	"math"
+	"os"
 	"regexp"
 	"slices"
 	"strings"
@@ -11,9 +14,9 @@ import (
 
 var digits = regexp.MustCompile(`[0-9]+`)
 
-// series is what a file has in common with those whose names differ in numbers alone, such as
-// pins/header_1x02.wrl and pins/header_1x12.wrl.
-func (f *file) series() string { return f.class + ":" + digits.ReplaceAllString(f.relative, "") }
+// series is what a file has in common with those whose names differ in numbers and endings alone, such
+// as pins/header_1x02.wrl and pins/header_1x12.wrl.
+func (f *file) series() string { return f.class + ":" + digits.ReplaceAllString(f.id(), "") }
 
 // group is the files of a series.
 type group struct {
@@ -23,14 +26,18 @@ type group struct {
 	split string
 }
 
-// splitSeries puts the files that no folder puts into a split into one, those of a series
-// together: of each class as many series are for the test and for validation as have at most their
-// parts of its files, drawn by the seed, and one at least if there are three. All others are for
-// training. Of a series SeriesFiles files stay, drawn by the seed before any is read, where that is
-// not 0: series of many files that hardly differ outweigh others. It returns how many do not.
-func (o *Options) splitSeries(files *Files) (spare int) {
+// splitSeries puts the files that no folder puts into a split into one, those of a series together,
+// as divide says of each class. Series of a class that have the same file are one. Of each, SeriesFiles
+// files are taken at most where that is not 0, drawn by the seed before any becomes a row and before
+// parts are of them: series of many files that hardly differ outweigh others. It returns how many
+// are not taken.
+func (o *Options) splitSeries(ctx context.Context, files *Files) (spare int, err error) {
+	groups, err := o.groups(ctx, files)
+	if err != nil {
+		return 0, err
+	}
 	classes := map[string][]*group{}
-	for _, g := range o.groups(files) {
+	for _, g := range groups {
 		if n := o.SeriesFiles; n > 0 && len(g.files) > n {
 			spare += o.thin(g.files, n)
 			g.files = g.files[:n]
@@ -47,18 +54,24 @@ func (o *Options) splitSeries(files *Files) (spare int) {
 		}
 	}
 	files.list = slices.DeleteFunc(files.list, func(f file) bool { return f.spare })
-	return spare
+	return spare, nil
 }
 
 // groups are the series of the files that no folder puts into a split, in the order of the seed.
-func (o *Options) groups(files *Files) []*group {
-	series := map[string]*group{}
+func (o *Options) groups(ctx context.Context, files *Files) ([]*group, error) {
+	var free []*file
 	for i := range files.list {
-		f := &files.list[i]
-		if f.split != "" || f.unused() != nil {
-			continue
+		if f := &files.list[i]; f.split == "" && f.unused() == nil {
+			free = append(free, f)
 		}
-		name := f.series()
+	}
+	same, err := sameSeries(ctx, free)
+	if err != nil {
+		return nil, err
+	}
+	series := map[string]*group{}
+	for _, f := range free {
+		name := same(f.series())
 		if series[name] == nil {
 			series[name] = &group{name: name, draw: o.random(&file{relative: name}, 0)()}
 		}
@@ -66,10 +79,58 @@ func (o *Options) groups(files *Files) []*group {
 	}
 	return slices.SortedFunc(maps.Values(series), func(a, b *group) int {
 		return cmp.Or(cmp.Compare(a.draw, b.draw), strings.Compare(a.name, b.name))
-	})
+	}), nil
 }
 
-// thin marks all files of a series but n, which come first, and returns how many it has marked.
+// sameSeries finds the series of a class that have a file of the same bytes, such as a mesh that several
+// makers sell, and says of each the first of those in alphabetical order. Files that cannot be read are
+// told of where they become rows.
+func sameSeries(ctx context.Context, files []*file) (of func(series string) string, err error) {
+	type content struct {
+		class string
+		size  int64
+		sum   [sha256.Size]byte
+	}
+	sized := map[content][]*file{} // without sums
+	for _, f := range files {
+		if size := sizeOf(f.path); size > 0 {
+			key := content{class: f.class, size: size}
+			sized[key] = append(sized[key], f)
+		}
+	}
+	first := map[string]string{} // of each series the one it is the same as, directly
+	of = func(series string) string {
+		for first[series] != "" {
+			series = first[series]
+		}
+		return series
+	}
+	for key, list := range sized {
+		if len(list) < 2 {
+			continue
+		}
+		seen := map[content]string{}
+		for _, f := range list {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			data, err := os.ReadFile(f.path)
+			if err != nil {
+				continue
+			}
+			key.sum = sha256.Sum256(data)
+			series, other := of(f.series()), of(cmp.Or(seen[key], f.series()))
+			if series != other {
+				first[max(series, other)] = min(series, other)
+			}
+			seen[key] = f.series()
+		}
+	}
+	return of, nil
+}
+
+// thin sorts the files of a series by the draw of the seed, marks all but the first n and returns how many
+// these are.
 func (o *Options) thin(files []*file, n int) int {
 	draw := func(f *file) float64 { return o.random(f, 0)() }
 	slices.SortFunc(files, func(a, b *file) int {
@@ -81,45 +142,68 @@ func (o *Options) thin(files []*file, n int) int {
 	return len(files) - n
 }
 
-// divide puts the series of a class into splits. Those for the test and for validation have one each
-// before either has more, so that both tell of the class: the first that is small enough, or the
-// smallest if none is and there are three. One stays for training.
+// outside is a split other than that for training, and how many more files of a class it may have.
+type outside struct {
+	name string
+	room int
+}
+
+// take puts a series into the split.
+func (s *outside) take(g *group) {
+	g.split = s.name
+	s.room -= len(g.files)
+}
+
+// divide puts the series of a class into splits. The test and validation get a series each before
+// either gets a second: the first in the order of the seed that is small enough or, of three or
+// more, the first but for the largest. One series at least stays for training.
 func (o *Options) divide(groups []*group) {
-	total, training := 0, len(groups)
+	total := 0
 	for _, g := range groups {
 		g.split = "train"
 		total += len(g.files)
 	}
-	take := func(name string, g *group) int {
-		g.split = name
-		training--
-		return len(g.files)
+	part := func(p float64) int { return int(math.Ceil(p * float64(total))) }
+	splits := []*outside{{"test", part(o.TestPart)}, {"val", part(o.ValPart)}}
+	// Fewer series are small enough for the smaller.
+	slices.SortStableFunc(splits, func(a, b *outside) int { return cmp.Compare(a.room, b.room) })
+	training := func() []*group {
+		return slices.DeleteFunc(slices.Clone(groups), func(g *group) bool { return g.split != "train" })
 	}
-	outside := []struct {
-		name string
-		room int
-	}{{"test", int(math.Ceil(o.TestPart * float64(total)))}, {"val", int(math.Ceil(o.ValPart * float64(total)))}}
-	for i, s := range outside {
-		fits := func(g *group) bool { return g.split == "train" && len(g.files) <= s.room }
-		if at := slices.IndexFunc(groups, fits); at >= 0 && training > 1 {
-			outside[i].room -= take(s.name, groups[at])
+	fitting := func(s *outside) *group {
+		left := training()
+		if at := slices.IndexFunc(left, func(g *group) bool { return len(g.files) <= s.room }); at >= 0 && len(left) > 1 {
+			return left[at]
+		}
+		return nil
+	}
+	for _, s := range splits {
+		if g := fitting(s); g != nil {
+			s.take(g)
 		} else if s.room > 0 && len(groups) >= 3 {
-			outside[i].room -= take(s.name, smallest(groups))
+			s.take(firstButLargest(training()))
 		}
 	}
-	for _, s := range outside {
-		for _, g := range groups {
-			if g.split == "train" && len(g.files) <= s.room && training > 1 {
-				s.room -= take(s.name, g)
-			}
+	for _, s := range splits {
+		for g := fitting(s); g != nil; g = fitting(s) {
+			s.take(g)
 		}
 	}
 }
 
-// smallest is the series for training of the fewest files, the first of several.
-func smallest(groups []*group) *group {
-	left := slices.DeleteFunc(slices.Clone(groups), func(g *group) bool { return g.split != "train" })
-	return slices.MinFunc(left, func(a, b *group) int { return cmp.Compare(len(a.files), len(b.files)) })
+// firstButLargest is the first of two series or more that is not the largest, the last of several that
+// are as large.
+func firstButLargest(groups []*group) *group {
+	largest := len(groups) - 1
+	for i, g := range slices.Backward(groups) {
+		if len(g.files) > len(groups[largest].files) {
+			largest = i
+		}
+	}
+	if largest == 0 {
+		return groups[1]
+	}
+	return groups[0]
 }
 
 // AtLeast leaves out the classes of fewer files, and says which. A file that a list names and that

@@ -1,6 +1,9 @@
 package cloud
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"path/filepath"
@@ -8,10 +11,9 @@ import (
 	"testing"
 )
 
-// TestSplitSeries: files whose names differ in numbers alone are in one split, that of a class
-// alike in others is their own; no class has more than its part in the test and in validation,
-// and what is most of a class is for training. The order of the files changes nothing. Of each series
-// some files at most are taken.
+// TestSplitSeries: files of a class whose names differ in numbers alone are in one split, whatever that of such
+// names in other classes is. Where a series is small enough, no class has more than its part in the
+// test and in validation. The order of the files changes nothing. Of each series some files at most are taken.
 func TestSplitSeries(t *testing.T) {
 	var list []file
 	add := func(class, name string, n int) {
@@ -28,7 +30,9 @@ func TestSplitSeries(t *testing.T) {
 	o := Options{ValPart: 0.2, TestPart: 0.1, Seed: 3}
 	split := func(list []file) map[string]string {
 		files := &Files{list: slices.Clone(list)}
-		o.splitSeries(files)
+		if _, err := o.splitSeries(t.Context(), files); err != nil {
+			t.Fatal(err)
+		}
 		out := map[string]string{}
 		for _, f := range files.list {
 			out[f.relative] = f.split
@@ -60,7 +64,10 @@ func TestSplitSeries(t *testing.T) {
 
 	thin := func(o Options, list []file) (map[string]bool, int) {
 		files := &Files{list: slices.Clone(list)}
-		spare := o.splitSeries(files)
+		spare, err := o.splitSeries(t.Context(), files)
+		if err != nil {
+			t.Fatal(err)
+		}
 		out := map[string]bool{}
 		for _, f := range files.list {
 			out[f.relative] = true
@@ -74,7 +81,7 @@ func TestSplitSeries(t *testing.T) {
 		left[(&file{relative: name, class: name[:5]}).series()]++
 	}
 	for name, n := range left {
-		if n != 2 && name != "pins3:pins/test/x.wrl" {
+		if n != 2 && name != "pins3:pins/test/x" {
 			t.Errorf("%d files of %s are taken, want 2", n, name)
 		}
 	}
@@ -104,24 +111,28 @@ func TestSplitSeries(t *testing.T) {
 	}
 }
 
-// TestSplitFewSeries: of three series of any size one is for the test and one for validation, of two
-// those that are small enough, but for one, and none where no part of the files is for it.
+// TestSplitFewSeries: of three series of any size one is for the test and one for validation, where a part
+// of the files is; of one or two only those that are small enough. One is for training, the largest where
+// another is too large. Parts are of the files that are taken.
 func TestSplitFewSeries(t *testing.T) {
 	for _, c := range []struct {
 		files     []int // of each series
 		val, test float64
+		most      int            // files of a series
 		want      map[string]int // files of each split
 	}{
-		{[]int{40, 80, 60}, 0.1, 0.1, map[string]int{"test": 40, "val": 60, "train": 80}},
-		{[]int{40, 80, 60}, 0, 0.1, map[string]int{"test": 40, "train": 140}},
-		{[]int{40, 80, 60}, 0.1, 0, map[string]int{"val": 40, "train": 140}},
-		{[]int{5, 90, 5}, 0.1, 0.1, map[string]int{"test": 5, "val": 5, "train": 90}},
-		{[]int{4, 4, 42}, 0.1, 0.2, map[string]int{"test": 4, "val": 4, "train": 42}},
-		{[]int{80, 40}, 0.1, 0.1, map[string]int{"train": 120}},
-		{[]int{5, 95}, 0.1, 0.1, map[string]int{"test": 5, "train": 95}},
-		{[]int{1, 1}, 0.1, 0.1, map[string]int{"test": 1, "train": 1}},
-		{[]int{1}, 0.1, 0.1, map[string]int{"train": 1}},
-		{[]int{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, 0.1, 0.1, map[string]int{"test": 2, "val": 2, "train": 11}},
+		{[]int{40, 80, 40}, 0.1, 0.1, 0, map[string]int{"test": 40, "val": 40, "train": 80}},
+		{[]int{40, 80, 40}, 0, 0.1, 0, map[string]int{"test": 40, "train": 120}},
+		{[]int{40, 80, 40}, 0.1, 0, 0, map[string]int{"val": 40, "train": 120}},
+		{[]int{27, 7, 3}, 0.1, 0.2, 0, map[string]int{"test": 7, "val": 3, "train": 27}},
+		{[]int{40, 1, 1, 1, 1, 1, 1, 1, 1, 1}, 0.1, 0.1, 1, map[string]int{"test": 1, "val": 1, "train": 8}},
+		{[]int{5, 90, 5}, 0.1, 0.1, 0, map[string]int{"test": 5, "val": 5, "train": 90}},
+		{[]int{4, 4, 42}, 0.1, 0.2, 0, map[string]int{"test": 4, "val": 4, "train": 42}},
+		{[]int{80, 40}, 0.1, 0.1, 0, map[string]int{"train": 120}},
+		{[]int{5, 95}, 0.1, 0.1, 0, map[string]int{"test": 5, "train": 95}},
+		{[]int{1, 1}, 0.1, 0.1, 0, map[string]int{"test": 1, "train": 1}},
+		{[]int{1}, 0.1, 0.1, 0, map[string]int{"train": 1}},
+		{[]int{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, 0.1, 0.1, 0, map[string]int{"test": 2, "val": 2, "train": 11}},
 	} {
 		files := &Files{}
 		for i, n := range c.files {
@@ -129,7 +140,9 @@ func TestSplitFewSeries(t *testing.T) {
 				files.list = append(files.list, file{relative: fmt.Sprintf("a/%c_%d.xyz", 'a'+i, k), class: "a"})
 			}
 		}
-		(&Options{ValPart: c.val, TestPart: c.test}).splitSeries(files)
+		if _, err := (&Options{ValPart: c.val, TestPart: c.test, SeriesFiles: c.most}).splitSeries(t.Context(), files); err != nil {
+			t.Fatal(err)
+		}
 		got := map[string]int{}
 		for _, f := range files.list {
 			got[f.split]++
@@ -137,6 +150,64 @@ func TestSplitFewSeries(t *testing.T) {
 		if !maps.Equal(got, c.want) {
 			t.Errorf("series of %v files, %v for validation and %v for the test: %v, want %v", c.files, c.val, c.test, got, c.want)
 		}
+	}
+}
+
+// TestSplitDraws: which of three series that are too large is for the test is the seed's to say, but never
+// the largest.
+func TestSplitDraws(t *testing.T) {
+	tested := map[string]int{}
+	for seed := range uint64(50) {
+		groups := []*group{}
+		for i, n := range []int{8, 8, 9, 3} {
+			name := string(rune('a' + i))
+			groups = append(groups, &group{name: name, draw: (&Options{Seed: seed}).random(&file{relative: name}, 0)(), files: make([]*file, n)})
+		}
+		slices.SortFunc(groups, func(a, b *group) int { return cmp.Compare(a.draw, b.draw) })
+		(&Options{ValPart: 0.05, TestPart: 0.05}).divide(groups)
+		count := map[string]int{}
+		for _, g := range groups {
+			count[g.split]++
+			if g.split == "test" {
+				tested[g.name]++
+			}
+		}
+		if count["test"] != 1 || count["val"] != 1 || count["train"] != 2 {
+			t.Fatalf("seed %d: %v", seed, count)
+		}
+	}
+	if tested["a"] < 5 || tested["b"] < 5 || tested["d"] < 5 || tested["c"] > 0 {
+		t.Errorf("the tests are of %v", tested)
+	}
+}
+
+// TestSameSeries: series of a class that have a file of the same bytes are one, also by way of others, and
+// those of another class are not. The ending of a name does not count.
+func TestSameSeries(t *testing.T) {
+	from := t.TempDir()
+	for name, text := range map[string]string{"a/maker_1.xyz": "0 0 1\n", "a/maker_2.xyz": "0 0 2\n", "a/other_7.xyz": "0 0 2\n", "a/other_8.xyz": "0 0 3\n",
+		"a/third_8.xyz": "0 0 3\n", "a/own_1.xyz": "0 0 4\n", "a/own_2.ply": "0 0 0 5\n", "a/longer_1.xyz": "0 0 11\n", "b/maker_2.xyz": "0 0 2\n", "none.xyz": "0 0 2\n"} {
+		write(t, filepath.Join(from, name), text)
+	}
+	files, err := Find(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	groups, err := (&Options{}).groups(t.Context(), files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[string]int{}
+	for _, g := range groups {
+		got[g.name] = len(g.files)
+	}
+	if want := map[string]int{"a:a/maker_": 5, "a:a/own_": 2, "a:a/longer_": 1, "b:b/maker_": 1}; !maps.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := (&Options{}).splitSeries(ctx, files); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, and the files were read", err)
 	}
 }
 
