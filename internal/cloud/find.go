@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/skipped"
-	"github.com/sftseq/sftseq/internal/visible"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -147,23 +146,15 @@ func (f *Files) Others() string {
 			each = append(each, fmt.Sprintf("%d other endings", len(endings)-most))
 			break
 		}
-		name := "without an ending"
-		if ending != "" {
-			name = visible.Quote(ending)
-		}
-		each = append(each, fmt.Sprintf("%d %s", f.others[ending], name))
+		each = append(each, fmt.Sprintf("%d %s", f.others[ending], cmp.Or(ending, "without an ending")))
 	}
 	text := "files of other kinds: " + strings.Join(each, ", ")
-	var folders []string
-	for i, folder := range f.empty {
-		if i == most {
-			folders = append(folders, fmt.Sprintf("%d more folders", len(f.empty)-most))
-			break
-		}
-		folders = append(folders, visible.Quote(folder))
+	if len(f.empty) == 0 {
+		return text
 	}
-	if folders != nil {
-		text += "; such files alone are in " + strings.Join(folders, ", ")
+	text += "; such files alone are in " + strings.Join(f.empty[:min(most, len(f.empty))], ", ")
+	if more := len(f.empty) - most; more > 0 {
+		text += fmt.Sprintf(", %d more folders", more)
 	}
 	return text
 }
