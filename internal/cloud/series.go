@@ -167,33 +167,35 @@ func (o *Options) divide(groups []*group) {
 	splits := []*outside{{"test", part(o.TestPart)}, {"val", part(o.ValPart)}}
 	// Fewer series are small enough for the smaller.
 	slices.SortStableFunc(splits, func(a, b *outside) int { return cmp.Compare(a.room, b.room) })
-	training := func() []*group {
-		return slices.DeleteFunc(slices.Clone(groups), func(g *group) bool { return g.split != "train" })
-	}
-	fitting := func(s *outside) *group {
-		left := training()
-		if at := slices.IndexFunc(left, func(g *group) bool { return len(g.files) <= s.room }); at >= 0 && len(left) > 1 {
-			return left[at]
+	left := groups // for training, in their order
+	fill := func(s *outside, most int) (taken int) {
+		var stay []*group
+		for _, g := range left {
+			if len(g.files) <= s.room && taken < min(most, len(left)-1) {
+				s.take(g)
+				taken++
+			} else {
+				stay = append(stay, g)
+			}
 		}
-		return nil
-	}
-	for _, s := range splits {
-		if g := fitting(s); g != nil {
-			s.take(g)
-		} else if s.room > 0 && len(groups) >= 3 {
-			s.take(firstButLargest(training()))
-		}
+		left = stay
+		return taken
 	}
 	for _, s := range splits {
-		for g := fitting(s); g != nil; g = fitting(s) {
-			s.take(g)
+		if fill(s, 1) == 0 && s.room > 0 && len(groups) >= 3 {
+			at := firstButLargest(left)
+			s.take(left[at])
+			left = slices.Delete(left, at, at+1)
 		}
+	}
+	for _, s := range splits {
+		fill(s, len(groups))
 	}
 }
 
-// firstButLargest is the first of two series or more that is not the largest, the last of several that
-// are as large.
-func firstButLargest(groups []*group) *group {
+// firstButLargest is the place of the first of two series or more that is not the largest, the last of
+// several that are as large.
+func firstButLargest(groups []*group) int {
 	largest := len(groups) - 1
 	for i, g := range slices.Backward(groups) {
 		if len(g.files) > len(groups[largest].files) {
@@ -201,9 +203,9 @@ func firstButLargest(groups []*group) *group {
 		}
 	}
 	if largest == 0 {
-		return groups[1]
+		return 1
 	}
-	return groups[0]
+	return 0
 }
 
 // AtLeast leaves out the classes of fewer files, and says which. A file that a list names and that
