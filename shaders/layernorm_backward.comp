@@ -30,7 +30,7 @@ void main() {
     float sum = 0, along = 0; // of g and of g·x̂
     if (!spare) { // whose row another workgroup may be writing
         for (uint c = lane(); c < d; c += LANES) {
-            float g = gain[c] * dy[at + c];
+            precise float g = gain[c] * dy[at + c];
             sum += g;
             along += g * ((x[at + c] - m) * r);
         }
@@ -39,7 +39,8 @@ void main() {
     along = rowAdd(along) / d;
     if (spare) return;
     for (uint c = lane(); c < d; c += LANES) {
-        float v = r * (gain[c] * dy[at + c] - sum - (x[at + c] - m) * r * along);
+        precise float g = gain[c] * dy[at + c]; // rounded as for its mean: in a row of one the gradient is 0
+        float v = r * (g - sum - (x[at + c] - m) * r * along);
         dx[at + c] = push.accumulate != 0 ? dx[at + c] + v : v;
     }
 }

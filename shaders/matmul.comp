@@ -31,69 +31,59 @@ const uint QUADS_A = BM * BK / 4 / THREADS, QUADS_B = BN * BK / 4 / THREADS;
 shared vec4 tileA[BUFFERS * BK * BM / 4];
 shared vec4 tileB[BUFFERS * BK * BN / 4];
 
-vec4 nextA[QUADS_A], nextB[QUADS_B]; // of this invocation, on their way
-vec4 sum[TM * TN / 4];               // TM rows of TN/4 quads
-
 // Quads of the tiles' rows 4s … 4s+3 are permuted by an exclusive or with a
 // number that depends on s, so that invocations that store one element each, of
 // several s and several columns, meet in no bank.
 uint permuted(uint s, uint quads) { return s * (32 / BK) & (quads - 1); }
 
-void fetch(uint k) {
-    uint t = gl_LocalInvocationIndex;
-    [[unroll]] for (uint i = 0; i < QUADS_A; i++) nextA[i] = quadA(t + i * THREADS, k);
-    [[unroll]] for (uint i = 0; i < QUADS_B; i++) nextB[i] = quadB(t + i * THREADS, k);
+// The following work on arrays of main, which compilers keep in registers; those of a whole
+// shader they may not.
+
+#define FETCH(depth) { \
+    uint t = gl_LocalInvocationIndex; \
+    [[unroll]] for (uint i = 0; i < QUADS_A; i++) nextA[i] = quadA(t + i * THREADS, depth); \
+    [[unroll]] for (uint i = 0; i < QUADS_B; i++) nextB[i] = quadB(t + i * THREADS, depth); \
 }
 
-// stage puts the fetched quads in their places. A tile is transposed on the way
-// if its quads run along k.
-void stage(uint buffer_) {
-    uint base = buffer_ * BK * BM / 4;
-    [[unroll]] for (uint i = 0; i < QUADS_A; i++) {
-        uint q = gl_LocalInvocationIndex + i * THREADS;
-        if (TRANSPOSED_A) {
-            uint k = q / (BM / 4), m = q % (BM / 4);
-            tileA[base + k * (BM / 4) + (m ^ permuted(k / 4, BM / 4))] = nextA[i];
-        } else {
-            uint s = q % (BK / 4), m = q / (BK / 4);
-            uint at = base + s * BM + (m / 4 ^ permuted(s, BM / 4));
-            [[unroll]] for (uint j = 0; j < 4; j++) tileA[at + j * (BM / 4)][m % 4] = nextA[i][j];
-        }
-    }
-    base = buffer_ * BK * BN / 4;
-    [[unroll]] for (uint i = 0; i < QUADS_B; i++) {
-        uint q = gl_LocalInvocationIndex + i * THREADS;
-        if (TRANSPOSED_B) {
-            uint k = q / (BN / 4), n = q % (BN / 4);
-            tileB[base + k * (BN / 4) + (n ^ permuted(k / 4, BN / 4))] = nextB[i];
-        } else {
-            uint s = q % (BK / 4), n = q / (BK / 4);
-            uint at = base + s * BN + (n / 4 ^ permuted(s, BN / 4));
-            [[unroll]] for (uint j = 0; j < 4; j++) tileB[at + j * (BN / 4)][n % 4] = nextB[i][j];
-        }
-    }
+// PLACE puts a fetched quad, number i of this invocation, in its place. A tile is transposed
+// on the way if its quads run along k.
+#define PLACE(tile, base, transposed, width, next) { \
+    uint q = gl_LocalInvocationIndex + i * THREADS; \
+    if (transposed) { \
+        uint k = q / (width / 4), m = q % (width / 4); \
+        tile[base + k * (width / 4) + (m ^ permuted(k / 4, width / 4))] = next[i]; \
+    } else { \
+        uint s = q % (BK / 4), m = q / (BK / 4); \
+        uint at = base + s * width + (m / 4 ^ permuted(s, width / 4)); \
+        [[unroll]] for (uint j = 0; j < 4; j++) tile[at + j * (width / 4)][m % 4] = next[i][j]; \
+    } \
 }
 
-// multiply adds the products of one step to the sums of invocation (x, y). Its
+#define STAGE(number) { \
+    [[unroll]] for (uint i = 0; i < QUADS_A; i++) PLACE(tileA, (number) * BK * BM / 4, TRANSPOSED_A, BM, nextA) \
+    [[unroll]] for (uint i = 0; i < QUADS_B; i++) PLACE(tileB, (number) * BK * BN / 4, TRANSPOSED_B, BN, nextB) \
+}
+
+// MULTIPLY adds the products of one step to the sums of invocation (x, y). Its
 // rows and columns are quads that lie TY and TX quads apart.
-void multiply(uint buffer_, uint x, uint y) {
-    uint baseA = buffer_ * BK * BM / 4, baseB = buffer_ * BK * BN / 4;
-    for (uint s = 0; s < BK / 4; s++) {
-        uint pa = permuted(s, BM / 4), pb = permuted(s, BN / 4);
-        [[unroll]] for (uint j = 0; j < 4; j++) {
-            vec4 va[TM / 4], vb[TN / 4];
-            [[unroll]] for (uint i = 0; i < TM / 4; i++) va[i] = tileA[baseA + (y + i * TY ^ pa)];
-            [[unroll]] for (uint i = 0; i < TN / 4; i++) vb[i] = tileB[baseB + (x + i * TX ^ pb)];
-            baseA += BM / 4;
-            baseB += BN / 4;
-            [[unroll]] for (uint m = 0; m < TM; m++) {
-                [[unroll]] for (uint n = 0; n < TN / 4; n++) {
-                    uint i = m * (TN / 4) + n;
-                    sum[i] = fma(vec4(va[m / 4][m % 4]), vb[n], sum[i]);
-                }
-            }
-        }
-    }
+#define MULTIPLY(number) { \
+    uint baseA = (number) * BK * BM / 4, baseB = (number) * BK * BN / 4; \
+    for (uint s = 0; s < BK / 4; s++) { \
+        uint pa = permuted(s, BM / 4), pb = permuted(s, BN / 4); \
+        [[unroll]] for (uint j = 0; j < 4; j++) { \
+            vec4 va[TM / 4], vb[TN / 4]; \
+            [[unroll]] for (uint i = 0; i < TM / 4; i++) va[i] = tileA[baseA + (y + i * TY ^ pa)]; \
+            [[unroll]] for (uint i = 0; i < TN / 4; i++) vb[i] = tileB[baseB + (x + i * TX ^ pb)]; \
+            baseA += BM / 4; \
+            baseB += BN / 4; \
+            [[unroll]] for (uint m = 0; m < TM; m++) { \
+                [[unroll]] for (uint n = 0; n < TN / 4; n++) { \
+                    uint i = m * (TN / 4) + n; \
+                    sum[i] = fma(vec4(va[m / 4][m % 4]), vb[n], sum[i]); \
+                } \
+            } \
+        } \
+    } \
 }
 
 void main() {
@@ -105,19 +95,21 @@ void main() {
         x = t % 8 + t / 32 % (TX / 8) * 8;
         y = t / 8 % 4 + t / 32 / (TX / 8) * 4;
     }
+    vec4 nextA[QUADS_A], nextB[QUADS_B]; // of this invocation, on their way
+    vec4 sum[TM * TN / 4];               // TM rows of TN/4 quads
     [[unroll]] for (uint i = 0; i < TM * TN / 4; i++) sum[i] = vec4(0);
 
-    fetch(from);
-    stage(0);
+    FETCH(from)
+    STAGE(0)
     barrier();
     uint now = 0;
     for (uint k = from; k < to; k += BK) {
         bool more = k + BK < to;
-        if (more) fetch(k + BK);
-        multiply(now, x, y);
+        if (more) FETCH(k + BK)
+        MULTIPLY(now)
         if (BUFFERS == 1) barrier();
         else now ^= 1;
-        if (more) stage(now);
+        if (more) STAGE(now)
         barrier();
     }
 

@@ -6,4 +6,13 @@
 // include/matmul_coopmat.glsl says how.
 #define HALF float16_t
 #define HALF2 f16vec2
+
+layout(constant_id = 14) const bool SATURATE = false; // operands beyond float16's range are its largest
+
+// representable leaves the rounding to the conversion. What is not finite stays so.
+float representable(float x) {
+    const float largest = 65504;
+    return SATURATE && abs(x) > largest && !isinf(x) ? sign(x) * largest : x;
+}
+
 #include "include/matmul_coopmat.glsl"

@@ -5,4 +5,13 @@
 // gradients need no scaled loss.
 #define HALF bfloat16_t
 #define HALF2 bf16vec2
+
+// representable rounds to the nearest, of two the even one: conversions may cut off, which
+// makes gradients smaller.
+float representable(float x) {
+    uint bits = floatBitsToUint(x);
+    bits += 0x7fff + (bits >> 16 & 1);
+    return isnan(x) ? x : uintBitsToFloat(bits & 0xffff0000u);
+}
+
 #include "include/matmul_coopmat.glsl"

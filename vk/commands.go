@@ -54,22 +54,23 @@ func (c *commands) record(steps []C.shim_step, queries C.handle) error {
 	return c.device.check("record commands", C.shim_record(c.device.shim, c.buffer, unsafe.SliceData(steps), C.uint32_t(len(steps)), queries))
 }
 
-// submit queues the command buffer, behind all that was queued before. After an
-// error it is not queued.
-func (c *commands) submit() error {
+// submit hands the command buffer to a queue, behind all that it was handed before. It
+// begins when the timeline has come to a value, and takes it to another at its end (0:
+// neither). After an error it is not queued.
+func (c *commands) submit(queue int, wait, signal uint64) error {
 	if err := c.device.gone(); err != nil {
 		return err
 	}
 	c.device.queue.Lock()
 	defer c.device.queue.Unlock()
-	return c.device.check("submit", C.shim_submit(c.device.shim, c.buffer, c.fence))
+	return c.device.check("submit", C.shim_submit(c.device.shim, C.uint32_t(queue), c.buffer, c.fence, C.uint64_t(wait), C.uint64_t(signal)))
 }
 
-// run records steps, submits them and waits for them.
+// run records steps, submits them to the first queue and waits for them.
 func (c *commands) run(steps []C.shim_step) error {
 	err := c.record(steps, 0)
 	if err == nil {
-		err = c.submit()
+		err = c.submit(0, 0, 0)
 	}
 	if err == nil {
 		err = c.wait()

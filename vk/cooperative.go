@@ -18,6 +18,31 @@ const (
 // noCooperative turns cooperative matrices off, and with them mixed precision.
 const noCooperative = "SFTSEQ_VK_NO_COOPMAT"
 
+// mixed is what computes products in mixed precision. Float16 has eleven bits of
+// precision and bfloat16 eight, but gradients leave the range of float16: so forward
+// products take float16 where there is both, those of the backward pass bfloat16.
+type mixed struct{ forward, backward cooperative }
+
+// of is what computes a product.
+func (m *mixed) of(f form) cooperative {
+	if f == forward {
+		return m.forward
+	}
+	return m.backward
+}
+
+// String is what computes products, such as "mixed float16 16×16×16, backward bfloat16
+// 16×16×16".
+func (m *mixed) String() string {
+	if m.forward == m.backward {
+		return "mixed " + m.forward.String()
+	}
+	return "mixed " + m.forward.String() + ", backward " + m.backward.String()
+}
+
+// bfloat16 says whether any operand is one.
+func (m *mixed) bfloat16() bool { return m.forward.bfloat16 || m.backward.bfloat16 }
+
 // cooperative is the shape of the matrices that a subgroup multiplies at once
 // in mixed precision, operands of 16 bits and sums of 32.
 type cooperative struct {
@@ -28,10 +53,9 @@ type cooperative struct {
 // cooperativeFeatures are what a device offers of what the shaders need.
 type cooperativeFeatures struct{ matrices, memoryModel, float16, bfloat16 bool }
 
-// chooseCooperative picks one of the shapes that a device lists: bfloat16 before
-// float16, whose range gradients leave, and of those the largest. The error says
-// why there is none.
-func chooseCooperative(shapes []CooperativeShape, f cooperativeFeatures) (*cooperative, error) {
+// chooseMixed picks of the shapes that a device lists, of each type the largest. The
+// error says why there is none.
+func chooseMixed(shapes []CooperativeShape, f cooperativeFeatures) (*mixed, error) {
 	switch {
 	case os.Getenv(noCooperative) == "1":
 		return nil, errors.New(noCooperative + "=1 turns cooperative matrices off")
@@ -40,38 +64,39 @@ func chooseCooperative(shapes []CooperativeShape, f cooperativeFeatures) (*coope
 	case !f.memoryModel || !f.float16:
 		return nil, errors.New("it lacks vulkanMemoryModel, vulkanMemoryModelDeviceScope or shaderFloat16, which products of cooperative matrices need")
 	}
-	var best *cooperative
+	best := map[bool]cooperative{} // by bfloat16
 	for _, s := range shapes {
-		c := &cooperative{M: uint32(s.M), N: uint32(s.N), K: uint32(s.K), bfloat16: s.A == "bfloat16"}
+		c := cooperative{M: uint32(s.M), N: uint32(s.N), K: uint32(s.K), bfloat16: s.A == "bfloat16"}
 		half := s.A == "float16" || c.bfloat16 && f.bfloat16
-		if half && s.B == s.A && s.C == "float32" && s.Result == "float32" && c.fits() && (best == nil || c.before(best)) {
-			best = c
+		if half && s.B == s.A && s.C == "float32" && s.Result == "float32" && c.fits() && c.size() > best[c.bfloat16].size() {
+			best[c.bfloat16] = c
 		}
 	}
-	if best == nil {
+	precise, wide := best[false], best[true]
+	switch {
+	case precise.size() == 0 && wide.size() == 0:
 		return nil, fmt.Errorf("of its %d kinds of cooperative matrices (sftseq devices lists them) none has 16-bit operands, float32 sums and a size that divides the tiles of products", len(shapes))
+	case precise.size() == 0:
+		precise = wide
+	case wide.size() == 0:
+		wide = precise
 	}
-	return best, nil
+	return &mixed{forward: precise, backward: wide}, nil
 }
 
+func (c cooperative) size() uint32 { return c.M * c.N * c.K }
+
 // fits says that tiles are made of whole matrices, and matrices of whole quads.
-func (c *cooperative) fits() bool {
+func (c cooperative) fits() bool {
 	divides := func(n, of uint32) bool { return n >= 4 && of%n == 0 }
 	return divides(c.M, 16) && divides(c.N, 16) && divides(c.K, 32)
 }
 
-// String is what computes products, such as "mixed float16 16×16×16".
-func (c *cooperative) String() string {
+// String is such as "float16 16×16×16".
+func (c cooperative) String() string {
 	half := "float16"
 	if c.bfloat16 {
 		half = "bfloat16"
 	}
-	return fmt.Sprintf("mixed %s %d×%d×%d", half, c.M, c.N, c.K)
-}
-
-func (c *cooperative) before(d *cooperative) bool {
-	if c.bfloat16 != d.bfloat16 {
-		return c.bfloat16
-	}
-	return c.M*c.N*c.K > d.M*d.N*d.K
+	return fmt.Sprintf("%s %d×%d×%d", half, c.M, c.N, c.K)
 }

@@ -12,8 +12,8 @@ func listed(m, n, k int, half, sum string) CooperativeShape {
 	return CooperativeShape{M: m, N: n, K: k, A: half, B: half, C: sum, Result: sum}
 }
 
-// TestChooseCooperative: what drivers list, and what is taken of it.
-func TestChooseCooperative(t *testing.T) {
+// TestChooseMixed: what drivers list, and what is taken of it.
+func TestChooseMixed(t *testing.T) {
 	all := cooperativeFeatures{matrices: true, memoryModel: true, float16: true, bfloat16: true}
 	without := func(change func(f *cooperativeFeatures)) cooperativeFeatures {
 		f := all
@@ -40,13 +40,14 @@ func TestChooseCooperative(t *testing.T) {
 		want   string // or a part of the error
 	}{
 		{"NVIDIA", nvidia, all, "mixed float16 16×16×16"},
-		{"NVIDIA, newer", newer, all, "mixed bfloat16 16×16×16"},
+		{"NVIDIA, newer", newer, all, "mixed float16 16×16×16, backward bfloat16 16×16×16"},
 		{"NVIDIA, newer, bfloat16 not enabled", newer, without(func(f *cooperativeFeatures) { f.bfloat16 = false }), "mixed float16 16×16×16"},
 		{"NVIDIA, flat matrices alone", nvidia[3:5], all, "mixed float16 16×8×16"},
-		{"RDNA3", rdna3, all, "mixed bfloat16 16×16×16"},
+		{"RDNA3", rdna3, all, "mixed float16 16×16×16, backward bfloat16 16×16×16"},
 		{"RDNA3, older driver", rdna3[:3], all, "mixed float16 16×16×16"},
 		{"Intel Arc", []CooperativeShape{listed(8, 8, 32, "int8", "int32"), listed(8, 8, 16, "float16", "float32")}, all, "mixed float16 8×8×16"},
-		{"Intel Xe2", []CooperativeShape{listed(8, 16, 16, "float16", "float32"), listed(8, 16, 16, "bfloat16", "float32")}, all, "mixed bfloat16 8×16×16"},
+		{"Intel Xe2", []CooperativeShape{listed(8, 16, 16, "float16", "float32"), listed(8, 16, 16, "bfloat16", "float32")}, all, "mixed float16 8×16×16, backward bfloat16 8×16×16"},
+		{"bfloat16 alone", rdna3[4:], all, "mixed bfloat16 16×16×16"},
 		{"lavapipe", []CooperativeShape{listed(8, 8, 8, "float16", "float16"), listed(8, 8, 8, "float16", "float32"), listed(8, 8, 8, "int8", "int32")}, all, "mixed float16 8×8×8"},
 		{"sums of 16 bits", rdna3[1:2], all, none},
 		{"operands of two types", []CooperativeShape{mixedTypes}, all, none},
@@ -58,7 +59,7 @@ func TestChooseCooperative(t *testing.T) {
 		{"no memory model", nvidia, without(func(f *cooperativeFeatures) { f.memoryModel = false }), "vulkanMemoryModel"},
 		{"no float16", newer, without(func(f *cooperativeFeatures) { f.float16 = false }), "shaderFloat16"},
 	} {
-		got, err := chooseCooperative(c.shapes, c.f)
+		got, err := chooseMixed(c.shapes, c.f)
 		switch {
 		case err != nil && !strings.Contains(err.Error(), c.want):
 			t.Errorf("%s: error %q, expected %q", c.name, err, c.want)
@@ -67,7 +68,7 @@ func TestChooseCooperative(t *testing.T) {
 		}
 	}
 	t.Setenv(noCooperative, "1")
-	if _, err := chooseCooperative(newer, all); err == nil || !strings.Contains(err.Error(), noCooperative+"=1") {
+	if _, err := chooseMixed(newer, all); err == nil || !strings.Contains(err.Error(), noCooperative+"=1") {
 		t.Errorf("turned off: error %v", err)
 	}
 }

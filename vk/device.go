@@ -43,6 +43,7 @@ var _ interface {
 	tensor.Measurer
 	tensor.OwnMemory
 	tensor.PreferredBatch
+	tensor.Together
 	tensor.MixedPrecision
 	tensor.LossScaler
 } = (*gpu)(nil)
@@ -52,9 +53,9 @@ type gpu struct {
 	instance  *instance
 	physical  *physical
 	limits    limits
-	mixed     *cooperative // nil: float32 throughout
+	mixed     *mixed // nil: float32 throughout
 	shim      *C.shim_device
-	queue     sync.Mutex // guards the queue and the pool
+	queue     sync.Mutex // guards the queues and the pool
 	pool      C.handle
 	finishing sync.Mutex // guards last
 	last      *commands  // of nothing: done when all before it is
@@ -71,6 +72,7 @@ type gpu struct {
 	mu         sync.Mutex
 	profile    *tensor.KernelTimes // nil: programs are not timed
 	recordings []*recording        // the most recent last
+	arenas     int                 // that have queues
 	constants  map[string]*memory  // by their bytes: programs share them
 }
 
@@ -110,7 +112,7 @@ func (d *gpu) open(o Options) error {
 		return fmt.Errorf("the device %s cannot be used: %s", d.physical.info.Name, d.physical.info.Missing)
 	}
 	if o.Mixed {
-		if d.mixed, err = d.physical.cooperative(); err != nil {
+		if d.mixed, err = d.physical.mixed(); err != nil {
 			return fmt.Errorf("mixed precision on the device %s: %w; use fp32", d.physical.info.Name, err)
 		}
 	}
@@ -147,7 +149,7 @@ func (d *gpu) open(o Options) error {
 	return d.transfers.fill(d.dummy, 0)
 }
 
-// create creates the logical device with its queue.
+// create creates the logical device with its queues.
 func (d *gpu) create() error {
 	p := d.physical
 	wanted := C.shim_features{}
@@ -155,9 +157,9 @@ func (d *gpu) create() error {
 		// Both shaders of such products declare Float16.
 		wanted.cooperative, wanted.memory_model, wanted.float16 = 1, 1, 1
 		wanted.subgroup_size_control = p.features.subgroup_size_control
-		wanted.bfloat16 = C.uint32_t(word(d.mixed.bfloat16))
+		wanted.bfloat16 = C.uint32_t(word(d.mixed.bfloat16()))
 	}
-	return d.check("create the logical device", C.shim_open(unsafe.Pointer(d.instance.vk), unsafe.Pointer(p.vk), C.uint32_t(p.api), &wanted, C.uint32_t(p.family), &d.shim))
+	return d.check("create the logical device", C.shim_open(unsafe.Pointer(d.instance.vk), unsafe.Pointer(p.vk), C.uint32_t(p.api), &wanted, C.uint32_t(p.family), C.uint32_t(p.queues), &d.shim))
 }
 
 // Name describes the device.
@@ -181,15 +183,35 @@ func (d *gpu) Kernels() string {
 // Mixed says that products of matrices take operands of 16 bits.
 func (d *gpu) Mixed() bool { return d.mixed != nil }
 
-// LossScaling says that gradients leave the range of the operands of products,
+// LossScaling says that gradients leave the range of the operands of their products,
 // which are float16 in mixed precision where there is no bfloat16.
-func (d *gpu) LossScaling() bool { return d.mixed != nil && !d.mixed.bfloat16 }
+func (d *gpu) LossScaling() bool { return d.mixed != nil && !d.mixed.backward.bfloat16 }
 
 // Info describes the device as [Devices] does.
 func (d *gpu) Info() Info { return d.physical.info }
 
-// Slots is two: one program computes while the next batch is made ready.
+// Slots is two: one program computes while the next batch is made ready, and where there
+// are queues enough beside each other.
 func (d *gpu) Slots() int { return 2 }
+
+// Together is the number of runs that keep a large device busy, of a program that computes
+// as much as a micro-batch.
+func (d *gpu) Together() int { return 8 }
+
+// queueOf is the queue of the programs that run in an arena. The first one is for what has
+// none, such as sums of gradients, which others wait for.
+func (d *gpu) queueOf(arena *memory) int {
+	if arena == nil {
+		return 0
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if arena.queue == 0 {
+		arena.queue = 1 + d.arenas%(C.SHIM_QUEUES-1)
+		d.arenas++
+	}
+	return arena.queue
+}
 
 // ForwardTokens is the number of tokens that keep a large device busy in a forward
 // pass.
@@ -240,7 +262,7 @@ func (d *gpu) Close() error {
 // settled sends what waits, and reports whether all that was sent is done, as it
 // also is on a device that is lost. Others go on meanwhile.
 func (d *gpu) settled() bool {
-	err := d.transfers.flush()
+	_, err := d.transfers.flush()
 	if err == nil {
 		err = d.finish()
 	}
@@ -255,11 +277,14 @@ func (d *gpu) finish() error {
 	}
 	d.finishing.Lock()
 	defer d.finishing.Unlock()
-	d.queue.Lock()
-	r := C.shim_submit(d.shim, d.last.buffer, d.last.fence)
-	d.queue.Unlock()
-	if r == 0 {
-		r = C.shim_wait(d.shim, d.last.fence, C.uint64_t(timeout))
+	r := C.result(0)
+	for queue := C.uint32_t(0); queue < C.SHIM_QUEUES && r == 0; queue++ {
+		d.queue.Lock()
+		r = C.shim_submit(d.shim, queue, d.last.buffer, d.last.fence, 0, 0)
+		d.queue.Unlock()
+		if r == 0 {
+			r = C.shim_wait(d.shim, d.last.fence, C.uint64_t(timeout))
+		}
 	}
 	return d.check("finish", r)
 }

@@ -64,15 +64,24 @@ func (d *gpu) prepare(p *tensor.Program, prompt bool) (*executable, error) {
 // Run runs segments from … to−1. The next segment is queued while one computes;
 // ctx is looked at between them.
 func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
-	r, err := x.recording(mem)
+	return x.RunTogether(ctx, []tensor.Binding{mem}, from, to)
+}
+
+// RunTogether is Run in several memories, launch by launch in all of them: what one leaves
+// of the device idle, others take.
+func (x *executable) RunTogether(ctx context.Context, mems []tensor.Binding, from, to int) error {
+	r, err := x.recording(mems)
 	if err != nil {
 		return err
 	}
 	defer x.device.release(r)
-	if err := x.device.transfers.flush(); err != nil {
+	arrived, err := x.device.transfers.flush()
+	if err != nil {
 		return err
 	}
-	r.bound.mirror().holds(nil)
+	for _, b := range r.bound {
+		b.mirror().holds(nil)
+	}
 	// Whatever goes wrong, what was submitted is waited for.
 	var waiting *commands
 	for i := from; i < to && err == nil; i++ {
@@ -83,7 +92,7 @@ func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) 
 		if next == nil {
 			continue
 		}
-		if err = next.submit(); err == nil {
+		if err = next.submit(r.queue, arrived, 0); err == nil {
 			waiting, next = next, waiting
 			err = next.wait()
 		}
@@ -94,8 +103,10 @@ func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) 
 	if err != nil {
 		return err
 	}
-	if from < to && to == len(r.segments) {
-		r.mirror.holds(r.outputs)
+	if from < to && to == len(r.segments) && len(r.outputs) > 0 {
+		for _, b := range r.bound {
+			b.mirror().holds(r.outputs)
+		}
 	}
 	if r.profile != nil {
 		return addTimes(r.profile, r.segments[from:to])
@@ -120,7 +131,7 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 	}
 	defer c.free()
 	b.mirror().holds(nil)
-	if err := x.device.transfers.flush(); err != nil {
+	if _, err := x.device.transfers.flush(); err != nil { // to the queue that runs these, too
 		return err
 	}
 	for _, s := range x.program.Segments[from:to] {
@@ -149,17 +160,18 @@ func (x *executable) stepsOf(from, to int) (lo, hi int) {
 	return at(from), at(to)
 }
 
-// recording is a program recorded for one set of memories.
+// recording is a program recorded for one set of memories, or for several that it runs in
+// together.
 type recording struct {
 	executable *executable
-	binding    tensor.Binding
-	bound      *bound
+	bindings   []tensor.Binding
+	bound      []*bound
+	queue      int // that runs it
 	segments   []segment
 	profile    *tensor.KernelTimes // nil: the segments have no stopwatches
-	mirror     *mirror             // of the outputs, which the last segment copies there
-	outputs    []copied
-	runs       int  // under way
-	dropped    bool // to be freed when they end
+	outputs    []copied            // which the last segment copies to the arenas' mirrors
+	runs       int                 // under way
+	dropped    bool                // to be freed when they end
 }
 
 // segment is a segment of a recording.
@@ -173,19 +185,26 @@ func (r *recording) free() {
 		s.commands.free()
 		s.watch.free()
 	}
-	r.bound.free()
+	for _, b := range r.bound {
+		b.free()
+	}
+}
+
+// uses says whether any of the memories is m.
+func (r *recording) uses(m *memory) bool {
+	return slices.ContainsFunc(r.bound, func(b *bound) bool { return b.uses(m) })
 }
 
 // recording returns the program recorded for the memories, recording it the
 // first time.
-func (x *executable) recording(mem tensor.Binding) (*recording, error) {
+func (x *executable) recording(mems []tensor.Binding) (*recording, error) {
 	d := x.device
 	if err := d.gone(); err != nil {
 		return nil, err
 	}
 	d.mu.Lock()
 	for i := len(d.recordings) - 1; i >= 0; i-- {
-		if r := d.recordings[i]; r.executable == x && r.binding == mem && r.runs == 0 {
+		if r := d.recordings[i]; r.executable == x && slices.Equal(r.bindings, mems) && r.runs == 0 {
 			d.recordings = append(slices.Delete(d.recordings, i, i+1), r)
 			r.runs++
 			d.mu.Unlock()
@@ -194,11 +213,18 @@ func (x *executable) recording(mem tensor.Binding) (*recording, error) {
 	}
 	timed := d.profile
 	d.mu.Unlock()
-	b, err := x.bind(mem)
-	if err != nil {
-		return nil, err
+	r := &recording{executable: x, bindings: slices.Clone(mems), profile: timed, runs: 1}
+	for _, mem := range mems {
+		b, err := x.bind(mem)
+		if err != nil {
+			r.free()
+			return nil, err
+		}
+		r.bound = append(r.bound, b)
 	}
-	r := &recording{executable: x, binding: mem, bound: b, profile: timed, runs: 1}
+	if timed == nil { // kernels that are timed have the device alone
+		r.queue = d.queueOf(r.bound[0].memory[tensor.Arena])
+	}
 	for i := range x.program.Segments {
 		if err := r.add(i); err != nil {
 			r.free()
@@ -229,14 +255,27 @@ func (r *recording) add(i int) (err error) {
 	if lo == hi {
 		return nil
 	}
-	d, steps := x.device, r.bound.steps[lo:hi]
-	arena := r.bound.memory[tensor.Arena]
-	if out := outputs(x.program); i == len(x.program.Segments)-1 && arena != nil && r.profile == nil && len(out) > 0 {
-		if r.mirror, err = arena.mirrorOf(); err != nil {
-			return err
+	d, steps := x.device, make([]C.shim_step, 0, (hi-lo)*len(r.bound))
+	for step := lo; step < hi; step++ {
+		for n, b := range r.bound {
+			s := b.steps[step]
+			s.joins = C.uint32_t(word(n > 0))
+			steps = append(steps, s)
 		}
-		r.outputs = out
-		steps = append(slices.Clip(steps), r.mirror.steps(arena, out)...)
+	}
+	if i == len(x.program.Segments)-1 && r.profile == nil {
+		r.outputs = outputs(x.program)
+		for _, b := range r.bound {
+			arena := b.memory[tensor.Arena]
+			if arena == nil || len(r.outputs) == 0 {
+				continue
+			}
+			m, err := arena.mirrorOf()
+			if err != nil {
+				return err
+			}
+			steps = append(steps, m.steps(arena, r.outputs)...)
+		}
 	}
 	if s.commands, err = d.newCommands(); err != nil {
 		return err
@@ -285,7 +324,7 @@ func (d *gpu) constantMemory(words []uint32) (*memory, error) {
 
 // forget drops the recordings that use a memory.
 func (d *gpu) forget(m *memory) {
-	d.dropRecordings(func(r *recording) bool { return r.bound.uses(m) })
+	d.dropRecordings(func(r *recording) bool { return r.uses(m) })
 }
 
 // dropRecordings frees those that which is true of, when they do not run any more.

@@ -40,13 +40,14 @@ type tiles struct {
 }
 
 var exactTiles = tiles{
-	large:      []tile{{128, 128, 16, 8, 8, 1}, {64, 64, 16, 4, 4, 2}, {32, 32, 16, 4, 4, 2}},
+	large:      []tile{{128, 64, 16, 8, 4, 2}, {64, 64, 32, 4, 4, 1}, {32, 32, 16, 4, 4, 2}},
 	fewColumns: tile{64, 16, 32, 4, 4, 1},
 	fewRows:    tile{16, 64, 32, 4, 4, 1},
 }
 
-// enoughGroups keep the 60 to 140 compute units of a large device busy.
-const enoughGroups = 256
+// enoughGroups keep the 60 to 140 compute units of a large device busy, where programs run
+// together.
+const enoughGroups = 128
 
 func (t tile) invocations() uint32 { return t.m / t.rows * (t.n / t.columns) }
 
@@ -73,8 +74,8 @@ func (p product) groups(m, n uint32) int {
 
 // multiply launches a product.
 func (r *recorder) multiply(p product) {
-	if c := r.device.mixed; c != nil {
-		r.multiplyMixed(p, p.tile(mixedTiles), c)
+	if m := r.device.mixed; m != nil {
+		r.multiplyMixed(p, p.tile(mixedTiles), m.of(p.form))
 		return
 	}
 	r.multiplyTiled(p, p.tile(exactTiles))

@@ -3,15 +3,15 @@
 package vk
 
 // mixedTiles are for cooperative matrices, of which a subgroup, not an invocation,
-// computes rows×columns elements.
+// computes rows×columns elements: four of them at most.
 var mixedTiles = tiles{
-	large:      []tile{{128, 128, 32, 64, 32, 1}, {64, 64, 32, 32, 32, 2}, {32, 32, 32, 16, 16, 2}},
+	large:      []tile{{64, 64, 32, 32, 16, 2}, {32, 64, 32, 16, 32, 2}, {32, 32, 32, 16, 16, 2}},
 	fewColumns: tile{64, 16, 32, 16, 16, 2},
 	fewRows:    tile{16, 64, 32, 16, 16, 2},
 }
 
 // multiplyMixed launches a product with operands in half precision.
-func (r *recorder) multiplyMixed(p product, t tile, c *cooperative) {
+func (r *recorder) multiplyMixed(p product, t tile, c cooperative) {
 	shader := "matmul_coopmat"
 	if c.bfloat16 {
 		shader = "matmul_coopmat_bfloat16"
@@ -23,10 +23,11 @@ func (r *recorder) multiplyMixed(p product, t tile, c *cooperative) {
 	if l.subgroupMin <= 32 && l.subgroupMax > 32 && r.device.physical.features.subgroup_size_control != 0 {
 		size, required = 32, 32
 	}
+	t.rows, t.columns = min(t.rows, 2*c.M), min(t.columns, 2*c.N)
 	shares := t.m / t.rows * (t.n / t.columns)
 	// A workgroup stages whole quads of both tiles.
 	invocations := min(shares*uint32(size), min(t.m, t.n)*t.k/4, 256)
-	d := p.dispatch(shader, invocations, t.m, t.n, t.k, t.rows, t.columns, c.M, c.N, c.K, t.buffers)
+	d := p.dispatch(shader, invocations, t.m, t.n, t.k, t.rows, t.columns, c.M, c.N, c.K, t.buffers, word(p.form == forward))
 	d.groups, d.subgroup = p.groups(t.m, t.n), required
 	r.dispatch(d)
 }

@@ -19,7 +19,7 @@ func (d *gpu) MeasureCopy() (bytesPerSecond float64, err error) {
 	bytes := min(measuredBytes, d.physical.info.Memory/16, d.limits.maxRange)
 	words := int(bytes / 4)
 	x, y := tensor.At(tensor.Arena, 0, "x", words), tensor.At(tensor.Inputs, 0, "y", words)
-	seconds, err := d.fastest(words, words, func(r *recorder) {
+	seconds, err := d.fastest(measuredRuns, words, words, func(r *recorder) {
 		r.dispatch(dispatch{shader: "copy", push: []uint32{uint32(words)}, groups: blocks(words, 1024), operands: []operand{write(y), read(x)}})
 	})
 	return 8 * float64(words) / seconds, err
@@ -34,7 +34,7 @@ func (d *gpu) MeasureProducts() (flops float64, err error) {
 	}
 	y := tensor.At(tensor.Arena, 0, "y", 256*groups)
 	turns, seconds, err := lengthen(func(turns int) (float64, error) {
-		return d.fastest(256*groups, 0, func(r *recorder) {
+		return d.fastest(measuredRuns, 256*groups, 0, func(r *recorder) {
 			r.dispatch(dispatch{shader: "peak", push: []uint32{uint32(turns), math.Float32bits(0.999)}, groups: groups, operands: []operand{write(y)}})
 		})
 	})
@@ -53,9 +53,9 @@ func lengthen(measure func(turns int) (seconds float64, err error)) (turns int, 
 	}
 }
 
-// fastest runs a step a few times, on memories of so many words, and returns the
+// fastest runs a step so many times, on memories of so many words, and returns the
 // time that it took at best.
-func (d *gpu) fastest(arena, inputs int, step func(r *recorder)) (float64, error) {
+func (d *gpu) fastest(runs, arena, inputs int, step func(r *recorder)) (float64, error) {
 	if err := d.gone(); err != nil {
 		return 0, err
 	}
@@ -91,12 +91,12 @@ func (d *gpu) fastest(arena, inputs int, step func(r *recorder)) (float64, error
 	if err := c.record(b.steps, w.queries); err != nil {
 		return 0, err
 	}
-	if err := d.transfers.flush(); err != nil {
+	if _, err := d.transfers.flush(); err != nil {
 		return 0, err
 	}
 	best := math.Inf(1)
-	for range measuredRuns {
-		if err := c.submit(); err != nil {
+	for range runs {
+		if err := c.submit(0, 0, 0); err != nil {
 			return 0, err
 		}
 		if err := c.wait(); err != nil {

@@ -106,6 +106,8 @@ type memory struct {
 	offset int64 // bytes
 	words  int
 
+	queue int // of the programs that run in this arena; 0: of none yet
+
 	mu      sync.Mutex
 	scratch *memory // of the programs that run in this arena
 	mirror  *mirror // of their outputs, or nil

@@ -43,7 +43,8 @@ type physical struct {
 	extensions []string
 	cache      string // names what compiled pipelines fit: this hardware and this version of its driver
 	memory     vulkan.PhysicalDeviceMemoryProperties
-	family     uint32 // of the queue
+	family     uint32 // of the queues
+	queues     int    // that it has
 }
 
 // kinds by VkPhysicalDeviceType, and their rank, best first.
@@ -145,7 +146,7 @@ func (i *instance) query(h vulkan.PhysicalDevice) *physical {
 	if p.features.cooperative != 0 {
 		p.queryCooperative(i)
 	}
-	_, err := p.cooperative()
+	_, err := p.mixed()
 	p.info.Mixed = err == nil
 	p.queryQueue(i)
 	p.info.Limits = Limits{SharedBytes: p.limits.sharedBytes, MaxInvocations: p.limits.maxInvocations, MaxBinding: p.limits.maxRange}
@@ -187,17 +188,17 @@ func (p *physical) queryCooperative(i *instance) {
 	}
 }
 
-// cooperative picks the matrices for mixed precision.
-func (p *physical) cooperative() (*cooperative, error) {
+// mixed picks the matrices for mixed precision.
+func (p *physical) mixed() (*mixed, error) {
 	f := p.features
-	return chooseCooperative(p.info.Cooperative, cooperativeFeatures{matrices: f.cooperative != 0, memoryModel: f.memory_model != 0,
+	return chooseMixed(p.info.Cooperative, cooperativeFeatures{matrices: f.cooperative != 0, memoryModel: f.memory_model != 0,
 		float16: f.float16 != 0, bfloat16: f.bfloat16 != 0})
 }
 
 func (p *physical) queryQueue(i *instance) {
-	var bits C.uint32_t
-	found := C.shim_query_queue(unsafe.Pointer(i.vk), unsafe.Pointer(p.vk), &bits)
-	p.family, p.limits.timestampBits = uint32(found), int(bits)
+	var bits, queues C.uint32_t
+	found := C.shim_query_queue(unsafe.Pointer(i.vk), unsafe.Pointer(p.vk), &bits, &queues)
+	p.family, p.limits.timestampBits, p.queues = uint32(found), int(bits), int(queues)
 	if found < 0 {
 		p.info.Missing = "it has no queue that computes"
 	}

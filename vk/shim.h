@@ -57,8 +57,9 @@ char *shim_extensions(void *instance, void *physical);
 
 // shim_query_queue picks a family that computes, one without graphics if there is
 // one: its work does not wait for a desktop's. It returns -1 if there is none.
-// Bits are those of its timestamps that count, 0 if it has none.
-int shim_query_queue(void *instance, void *physical, uint32_t *bits);
+// Bits are those of its timestamps that count, 0 if it has none; queues is how many
+// it has.
+int shim_query_queue(void *instance, void *physical, uint32_t *bits, uint32_t *queues);
 
 typedef struct { uint32_t m, n, k, a, b, c, result, scope; } shim_cooperative;
 int shim_query_cooperative(void *instance, void *physical, shim_cooperative *out, int room);
@@ -69,9 +70,10 @@ void shim_query_budget(void *instance, void *physical, shim_heap *out, int room)
 // ---- devices
 
 typedef struct shim_device shim_device;
-// shim_open creates a device with one queue of the family, and enables features
-// with their extensions.
-result shim_open(void *instance, void *physical, uint32_t api, const shim_features *f, uint32_t family, shim_device **device);
+// shim_open creates a device with SHIM_QUEUES queues of the family, of which some are the
+// same if that has fewer, and enables features with their extensions.
+enum { SHIM_QUEUES = 3 };
+result shim_open(void *instance, void *physical, uint32_t api, const shim_features *f, uint32_t family, uint32_t queues, shim_device **device);
 void shim_close(shim_device *d); // destroys the device
 
 // The objects that are created and destroyed while a device works, of which
@@ -104,7 +106,9 @@ void shim_sets_destroy(shim_device *d, handle pool);
 
 enum { SHIM_DISPATCH, SHIM_FILL, SHIM_COPY };
 typedef struct {
-    uint32_t kind, barrier; // barrier: what came before is finished first
+    uint32_t kind;
+    uint32_t barrier; // what came before is finished first
+    uint32_t joins;   // goes beside the step before, and is timed with it
     handle pipeline, layout, set;
     uint32_t x, y, push_words;
     uint32_t push[32];
@@ -118,8 +122,8 @@ void shim_pool_destroy(shim_device *d, handle pool);
 result shim_commands_allocate(shim_device *d, handle pool, void **commands);
 void shim_commands_free(shim_device *d, handle pool, void *commands);
 // shim_record fills a command buffer. It begins and ends with a barrier between
-// compute, transfer and host. With queries (a pool of n+1 timestamps) it times
-// each step.
+// compute, transfer and host. With queries (a pool of timestamps, one more than steps
+// that join none) it times each step with those that join it.
 result shim_record(shim_device *d, void *commands, const shim_step *steps, uint32_t n, handle queries);
 
 result shim_queries_create(shim_device *d, uint32_t n, handle *queries);
@@ -128,7 +132,10 @@ void shim_queries_destroy(shim_device *d, handle queries);
 
 result shim_fence_create(shim_device *d, handle *fence);
 void shim_fence_destroy(shim_device *d, handle fence);
-result shim_submit(shim_device *d, void *commands, handle fence);
+// shim_submit hands commands to a queue, behind what was handed to that one. They wait
+// until the device's timeline has come to a value, and take it to another when they are
+// done; 0: neither.
+result shim_submit(shim_device *d, uint32_t queue, void *commands, handle fence, uint64_t wait, uint64_t signal);
 result shim_wait(shim_device *d, handle fence, uint64_t nanoseconds); // and resets it
 
 #endif

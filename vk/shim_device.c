@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-result shim_open(void *instance, void *physical, uint32_t api, const shim_features *f, uint32_t family, shim_device **out) {
+result shim_open(void *instance, void *physical, uint32_t api, const shim_features *f, uint32_t family, uint32_t queues, shim_device **out) {
     get_proc get = (get_proc)shim_instance_proc(instance, "vkGetDeviceProcAddr");
     result (*create)(void *, const void *, const void *, void **) = (void *)shim_instance_proc(instance, "vkCreateDevice");
     shim_device *d = calloc(1, sizeof *d);
@@ -16,6 +16,7 @@ result shim_open(void *instance, void *physical, uint32_t api, const shim_featur
     features12 f12 = {TYPE_FEATURES12};
     features2 all = {TYPE_FEATURES2, &f12};
     f12.f[F12_FLOAT16] = f->float16;
+    f12.f[F12_TIMELINE] = 1; // which every device with Vulkan 1.2 has
     f12.f[F12_MEMORY_MODEL] = f12.f[F12_MEMORY_MODEL_DEVICE] = f->memory_model;
     f13.f[F13_SIZE_CONTROL] = f->subgroup_size_control;
     const char *extensions[2];
@@ -25,8 +26,10 @@ result shim_open(void *instance, void *physical, uint32_t api, const shim_featur
     if (f->cooperative) *end = &coop, end = &coop.next, extensions[n++] = "VK_KHR_cooperative_matrix";
     if (f->bfloat16) *end = &half, extensions[n++] = "VK_KHR_shader_bfloat16";
 
-    const float priority = 1;
-    struct { uint32_t type; void *next; uint32_t flags, family, n; const float *priorities; } queue = {TYPE_QUEUE, NULL, 0, family, 1, &priority};
+    float priorities[SHIM_QUEUES];
+    if (queues > SHIM_QUEUES) queues = SHIM_QUEUES;
+    for (uint32_t i = 0; i < queues; i++) priorities[i] = 1;
+    struct { uint32_t type; void *next; uint32_t flags, family, n; const float *priorities; } queue = {TYPE_QUEUE, NULL, 0, family, queues, priorities};
     struct { uint32_t type; void *next; uint32_t flags, queues; const void *queue; uint32_t layers; const void *layer; uint32_t extensions; const void *extension; const void *features; } info =
         {TYPE_DEVICE, &all, 0, 1, &queue, 0, NULL, n, extensions, NULL};
     result r = create(physical, &info, NULL, &d->device);
@@ -47,19 +50,29 @@ result shim_open(void *instance, void *physical, uint32_t api, const shim_featur
     LOAD(CmdDispatch); LOAD(CmdFillBuffer); LOAD(CmdCopyBuffer); LOAD(CmdPipelineBarrier);
     LOAD(CmdResetQueryPool); LOAD(CmdWriteTimestamp); LOAD(CreateQueryPool); LOAD(DestroyQueryPool); LOAD(GetQueryPoolResults);
     LOAD(CreateFence); LOAD(DestroyFence); LOAD(WaitForFences); LOAD(ResetFences); LOAD(QueueSubmit);
+    LOAD(CreateSemaphore); LOAD(DestroySemaphore);
 #undef LOAD
     if (missing) {
         if (d->DestroyDevice) d->DestroyDevice(device, NULL);
         free(d);
         return -3;
     }
-    d->GetDeviceQueue(device, family, 0, &d->queue);
+    struct { uint32_t type; void *next; uint32_t kind; uint64_t value; } timeline = {TYPE_TIMELINE, NULL, 1, 0};
+    struct { uint32_t type; void *next; uint32_t flags; } semaphore = {TYPE_SEMAPHORE, &timeline, 0};
+    r = made(d->CreateSemaphore(device, &semaphore, NULL, &d->timeline), &d->timeline);
+    if (r != 0) {
+        d->DestroyDevice(device, NULL);
+        free(d);
+        return r;
+    }
+    for (uint32_t i = 0; i < SHIM_QUEUES; i++) d->GetDeviceQueue(device, family, i % queues, &d->queues[i]);
     d->family = family;
     *out = d;
     return 0;
 }
 
 void shim_close(shim_device *d) {
+    d->DestroySemaphore(d->device, d->timeline, NULL);
     d->DestroyDevice(d->device, NULL);
     free(d);
 }

@@ -185,7 +185,7 @@ char *shim_extensions(void *instance, void *physical) {
     return text;
 }
 
-int shim_query_queue(void *instance, void *physical, uint32_t *bits) {
+int shim_query_queue(void *instance, void *physical, uint32_t *bits, uint32_t *queues) {
     void (*list)(void *, uint32_t *, family_properties *) = (void *)shim_instance_proc(instance, "vkGetPhysicalDeviceQueueFamilyProperties");
     enum { ROOM = 64, GRAPHICS = 1, COMPUTE = 2 };
     family_properties all[ROOM];
@@ -195,6 +195,7 @@ int shim_query_queue(void *instance, void *physical, uint32_t *bits) {
     for (uint32_t i = 0; list && i < n; i++)
         if (all[i].flags & COMPUTE && (found < 0 || !(all[i].flags & GRAPHICS))) found = (int)i;
     *bits = found < 0 ? 0 : all[found].timestamp_bits;
+    *queues = found < 0 ? 0 : all[found].queues;
     return found;
 }
 

@@ -13,13 +13,13 @@ static const uint32_t api12 = 1u << 22 | 2u << 12, api13 = 1u << 22 | 3u << 12;
 // ---- structures of vulkan_core.h
 
 enum { // VkStructureType
-    TYPE_APPLICATION = 0, TYPE_INSTANCE = 1, TYPE_QUEUE = 2, TYPE_DEVICE = 3, TYPE_SUBMIT = 4, TYPE_ALLOCATE = 5, TYPE_FENCE = 8, TYPE_QUERY_POOL = 11, TYPE_BUFFER = 12, TYPE_SHADER = 16,
+    TYPE_APPLICATION = 0, TYPE_INSTANCE = 1, TYPE_QUEUE = 2, TYPE_DEVICE = 3, TYPE_SUBMIT = 4, TYPE_ALLOCATE = 5, TYPE_FENCE = 8, TYPE_SEMAPHORE = 9, TYPE_QUERY_POOL = 11, TYPE_BUFFER = 12, TYPE_SHADER = 16,
     TYPE_CACHE = 17, TYPE_STAGE = 18, TYPE_COMPUTE = 29, TYPE_LAYOUT = 30, TYPE_SET_LAYOUT = 32,
     TYPE_SET_POOL = 33, TYPE_SETS = 34, TYPE_WRITE_SET = 35, TYPE_POOL = 39, TYPE_COMMANDS = 40,
     TYPE_BEGIN = 42, TYPE_BARRIER = 46, TYPE_FEATURES12 = 51, TYPE_FEATURES13 = 53,
     TYPE_FEATURES2 = 1000059000, TYPE_PROPERTIES2 = 1000059001, TYPE_MEMORY2 = 1000059006,
     TYPE_SUBGROUP = 1000094000, TYPE_MESSENGER = 1000128004, TYPE_MAINTENANCE3 = 1000168000,
-    TYPE_BFLOAT16 = 1000141000, TYPE_DRIVER = 1000196000, TYPE_SUBGROUP_SIZE = 1000225000, TYPE_REQUIRED_SIZE = 1000225001, TYPE_BUDGET = 1000237000,
+    TYPE_BFLOAT16 = 1000141000, TYPE_DRIVER = 1000196000, TYPE_SUBGROUP_SIZE = 1000225000, TYPE_REQUIRED_SIZE = 1000225001, TYPE_TIMELINE = 1000207002, TYPE_TIMELINE_SUBMIT = 1000207003, TYPE_BUDGET = 1000237000,
     TYPE_VALIDATION = 1000247000, TYPE_COOPERATIVE = 1000506000, TYPE_COOPERATIVE_SHAPE = 1000506001, TYPE_MAINTENANCE4 = 1000413001,
 };
 
@@ -28,13 +28,14 @@ typedef struct { uint32_t type; void *next; uint32_t f[47]; } features12;
 typedef struct { uint32_t type; void *next; uint32_t f[15]; } features13;
 typedef struct { uint32_t type; void *next; uint32_t cooperative, robust; } features_cooperative;
 typedef struct { uint32_t type; void *next; uint32_t type16, dot, cooperative; } features_bfloat16;
-enum { F12_FLOAT16 = 7, F12_MEMORY_MODEL = 41, F12_MEMORY_MODEL_DEVICE = 42, F13_SIZE_CONTROL = 7 };
+enum { F12_FLOAT16 = 7, F12_TIMELINE = 37, F12_MEMORY_MODEL = 41, F12_MEMORY_MODEL_DEVICE = 42, F13_SIZE_CONTROL = 7 };
 
 enum { COMPUTE_STAGE = 0x20 };
 
 struct shim_device {
-    void *device, *queue;
+    void *device, *queues[SHIM_QUEUES];
     uint32_t family;
+    handle timeline;
     int live[SHIM_KINDS];
     void (*DestroyDevice)(void *, const void *);
     void (*GetDeviceQueue)(void *, uint32_t, uint32_t, void **);
@@ -82,6 +83,8 @@ struct shim_device {
     void (*DestroyFence)(void *, handle, const void *);
     result (*WaitForFences)(void *, uint32_t, const handle *, uint32_t, uint64_t);
     result (*ResetFences)(void *, uint32_t, const handle *);
+    result (*CreateSemaphore)(void *, const void *, const void *, handle *);
+    void (*DestroySemaphore)(void *, handle, const void *);
     result (*QueueSubmit)(void *, uint32_t, const void *, handle);
 };
 

@@ -36,14 +36,17 @@ result shim_record(shim_device *d, void *commands, const shim_step *steps, uint3
     result r = d->BeginCommandBuffer(commands, &begin);
     if (r != 0) return r;
     barrier(d, commands, 0);
+    uint32_t stamps = 1;
     if (queries) {
-        d->CmdResetQueryPool(commands, queries, 0, n + 1);
+        for (uint32_t i = 0; i < n; i++) stamps += !steps[i].joins;
+        d->CmdResetQueryPool(commands, queries, 0, stamps);
         d->CmdWriteTimestamp(commands, STAGE_BOTTOM, queries, 0);
     }
     handle bound = 0;
+    uint32_t timed = 0;
     for (uint32_t i = 0; i < n; i++) {
         const shim_step *s = &steps[i];
-        if (s->barrier || queries) barrier(d, commands, 0);
+        if (!s->joins && (s->barrier || queries)) barrier(d, commands, 0);
         switch (s->kind) {
         case SHIM_DISPATCH:
             if (s->pipeline != bound) d->CmdBindPipeline(commands, 1, bound = s->pipeline);
@@ -62,7 +65,7 @@ result shim_record(shim_device *d, void *commands, const shim_step *steps, uint3
             d->CmdCopyBuffer(commands, s->from, s->to, 1, &region);
         }
         }
-        if (queries) d->CmdWriteTimestamp(commands, STAGE_BOTTOM, queries, i + 1);
+        if (queries && (i + 1 == n || !steps[i + 1].joins)) d->CmdWriteTimestamp(commands, STAGE_BOTTOM, queries, ++timed);
     }
     barrier(d, commands, 1);
     return d->EndCommandBuffer(commands);
@@ -93,10 +96,13 @@ void shim_fence_destroy(shim_device *d, handle fence) {
     count(d, SHIM_FENCES, -1);
 }
 
-result shim_submit(shim_device *d, void *commands, handle fence) {
-    struct { uint32_t type; void *next; uint32_t waits; const void *wait, *stages; uint32_t n; void **commands; uint32_t signals; const void *signal; } info =
-        {TYPE_SUBMIT, NULL, 0, NULL, NULL, 1, &commands, 0, NULL};
-    return d->QueueSubmit(d->queue, 1, &info, fence);
+result shim_submit(shim_device *d, uint32_t queue, void *commands, handle fence, uint64_t wait, uint64_t signal) {
+    uint32_t waits = wait != 0, signals = signal != 0, stages = STAGE_COMPUTE | STAGE_TRANSFER;
+    struct { uint32_t type; void *next; uint32_t waits; const uint64_t *wait; uint32_t signals; const uint64_t *signal; } values =
+        {TYPE_TIMELINE_SUBMIT, NULL, waits, &wait, signals, &signal};
+    struct { uint32_t type; void *next; uint32_t waits; const handle *wait; const uint32_t *stages; uint32_t n; void **commands; uint32_t signals; const handle *signal; } info =
+        {TYPE_SUBMIT, &values, waits, &d->timeline, &stages, 1, &commands, signals, &d->timeline};
+    return d->QueueSubmit(d->queues[queue], 1, &info, fence);
 }
 
 result shim_wait(shim_device *d, handle fence, uint64_t nanoseconds) {

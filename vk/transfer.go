@@ -27,7 +27,8 @@ type transfers struct {
 	device *gpu
 	mu     sync.Mutex
 	stages [2]stage
-	now    int // the stage that gathers
+	now    int    // the stage that gathers
+	sent   uint64 // the value that the timeline has when all that was sent has arrived
 	down   *block
 	read   *commands
 }
@@ -142,19 +143,22 @@ func (t *transfers) send() error {
 	if err := s.commands.record(s.steps, 0); err != nil {
 		return err
 	}
-	if err := s.commands.submit(); err != nil {
+	if err := s.commands.submit(0, 0, t.sent+1); err != nil {
 		return err
 	}
+	t.sent++
 	s.steps, s.used, s.sent = s.steps[:0], 0, true
 	t.now = 1 - t.now
 	return nil
 }
 
-// flush submits what was gathered: a program is about to run.
-func (t *transfers) flush() error {
+// flush submits what was gathered: a program is about to run. It may when the timeline
+// has come to arrived.
+func (t *transfers) flush() (arrived uint64, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.send()
+	err = t.send()
+	return t.sent, err
 }
 
 // download waits for what was submitted and copies words to the host.

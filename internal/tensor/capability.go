@@ -1,5 +1,7 @@
 package tensor
 
+import "context"
+
 // A device may be able to do more than a [Device] must. Each such ability has an
 // interface here; who wants one asks [Capability].
 
@@ -41,6 +43,30 @@ type OwnMemory interface {
 type PreferredBatch interface {
 	// ForwardTokens is the number of tokens that keep it so in a forward pass.
 	ForwardTokens() int
+}
+
+// Together is a device that small programs leave idle in part: it runs several of them
+// together, in memories that share nothing but what is only read.
+type Together interface {
+	// Together is how many runs of a small program keep it busy.
+	Together() int
+}
+
+// RunTogether runs segments from … to−1 of a program in each of the memories: together on a
+// device with [Together], otherwise one after the other. What a run computes does not depend
+// on the others.
+func RunTogether(ctx context.Context, x Executable, mems []Binding, from, to int) error {
+	if t, ok := x.(interface {
+		RunTogether(ctx context.Context, mems []Binding, from, to int) error
+	}); ok {
+		return t.RunTogether(ctx, mems, from, to)
+	}
+	for _, mem := range mems {
+		if err := x.Run(ctx, mem, from, to); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // MixedPrecision is a device that can multiply matrices in half precision.

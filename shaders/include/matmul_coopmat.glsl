@@ -1,9 +1,11 @@
 // The products of matmul.comp by cooperative matrices: A and B rounded to half
 // precision on the way into shared memory, sums in float32. HALF and HALF2 name
-// the type of the half, as a number and as a pair.
+// the type of the half, as a number and as a pair; representable(x) is the float32 number
+// that x is rounded to.
 //
 // One workgroup computes BM×BN elements of C, a subgroup WM×WN of them as
-// matrices of CM×CN. k goes in steps of BK, of CK at a time. The next step's
+// matrices of CM×CN, at most two by two: each is a variable of its own, for compilers
+// that keep no array of matrices in registers. k goes in steps of BK, of CK at a time. The next step's
 // quads are on their way to registers while a step's tiles are multiplied.
 //
 // Nothing depends on the size of a subgroup: where there are fewer than tiles,
@@ -11,7 +13,10 @@
 // Each element adds its products CK at a time in ascending k, from zero,
 // whatever the tile.
 //
-//   constants: see matmul.glsl (0 … 7), then 8 WM, 9 WN, 10 CM, 11 CN, 12 CK, 13 BUFFERS
+// Matrices that lie inside C go there at once; those at its ends by way of shared
+// memory, a quad at a time.
+//
+//   constants: see matmul.glsl (0 … 7), then 8 WM, 9 WN, 10 CM, 11 CN, 12 CK, 13 BUFFERS, 14: see matmul_coopmat.comp
 //   invocations: any number that divides the quads of both tiles, BM·BK/4 and BN·BK/4
 #ifndef MATMUL_COOPMAT_GLSL
 #define MATMUL_COOPMAT_GLSL
@@ -30,7 +35,7 @@ layout(constant_id = 13) const uint BUFFERS = 1;
 
 const uint THREADS = gl_WorkGroupSize.x;
 const uint QUADS_A = BM * BK / 4 / THREADS, QUADS_B = BN * BK / 4 / THREADS;
-const uint MATRICES_M = WM / CM, MATRICES_N = WN / CN; // of a subgroup
+const bool TALL = WM > CM, WIDE = WN > CN; // a subgroup has two matrices that way
 const uint SHARES = BM / WM * (BN / WN);               // of the workgroup's tile, for subgroups
 
 // The tiles lie as A and B do, in pairs of halves, so that quads are stored as
@@ -43,54 +48,83 @@ shared HALF2 tileA[BUFFERS * OUTER_A * STRIDE_A];
 shared HALF2 tileB[BUFFERS * OUTER_B * STRIDE_B];
 shared float tileC[SHARES * CM * CN]; // one matrix of each subgroup, on its way to memory
 
-vec4 nextA[QUADS_A], nextB[QUADS_B];
+// FETCH, STAGE and MULTIPLY work on arrays of main, which compilers keep in registers; those
+// of a whole shader they may not.
 
-void fetch(uint k) {
-    uint t = gl_LocalInvocationIndex;
-    [[unroll]] for (uint i = 0; i < QUADS_A; i++) nextA[i] = quadA(t + i * THREADS, k);
-    [[unroll]] for (uint i = 0; i < QUADS_B; i++) nextB[i] = quadB(t + i * THREADS, k);
+#define FETCH(depth) { \
+    uint t = gl_LocalInvocationIndex; \
+    [[unroll]] for (uint i = 0; i < QUADS_A; i++) nextA[i] = quadA(t + i * THREADS, depth); \
+    [[unroll]] for (uint i = 0; i < QUADS_B; i++) nextB[i] = quadB(t + i * THREADS, depth); \
 }
 
-HALF2 halves(float x, float y) { return HALF2(HALF(x), HALF(y)); }
+HALF2 halves(float x, float y) { return HALF2(HALF(representable(x)), HALF(representable(y))); }
 
-void stage(uint buffer_) {
-    [[unroll]] for (uint i = 0; i < QUADS_A; i++) {
-        uint q = gl_LocalInvocationIndex + i * THREADS;
-        uint at = (buffer_ * OUTER_A + q / (INNER_A / 4)) * STRIDE_A + q % (INNER_A / 4) * 2;
-        tileA[at] = halves(nextA[i].x, nextA[i].y);
-        tileA[at + 1] = halves(nextA[i].z, nextA[i].w);
-    }
-    [[unroll]] for (uint i = 0; i < QUADS_B; i++) {
-        uint q = gl_LocalInvocationIndex + i * THREADS;
-        uint at = (buffer_ * OUTER_B + q / (INNER_B / 4)) * STRIDE_B + q % (INNER_B / 4) * 2;
-        tileB[at] = halves(nextB[i].x, nextB[i].y);
-        tileB[at + 1] = halves(nextB[i].z, nextB[i].w);
-    }
+#define STAGE(number) { \
+    [[unroll]] for (uint i = 0; i < QUADS_A; i++) { \
+        uint q = gl_LocalInvocationIndex + i * THREADS; \
+        uint at = ((number) * OUTER_A + q / (INNER_A / 4)) * STRIDE_A + q % (INNER_A / 4) * 2; \
+        tileA[at] = halves(nextA[i].x, nextA[i].y); \
+        tileA[at + 1] = halves(nextA[i].z, nextA[i].w); \
+    } \
+    [[unroll]] for (uint i = 0; i < QUADS_B; i++) { \
+        uint q = gl_LocalInvocationIndex + i * THREADS; \
+        uint at = ((number) * OUTER_B + q / (INNER_B / 4)) * STRIDE_B + q % (INNER_B / 4) * 2; \
+        tileB[at] = halves(nextB[i].x, nextB[i].y); \
+        tileB[at + 1] = halves(nextB[i].z, nextB[i].w); \
+    } \
 }
 
-coopmat<float, gl_ScopeSubgroup, CM, CN, gl_MatrixUseAccumulator> sum[MATRICES_M * MATRICES_N];
+#define SUMS coopmat<float, gl_ScopeSubgroup, CM, CN, gl_MatrixUseAccumulator>
 
-// multiply adds the products of one step to the sums of the share that begins at
+#define LOAD_A(matrix, at) { \
+    if (TRANSPOSED_A) coopMatLoad(matrix, tileA, baseA + k * STRIDE_A + (at) / 2, STRIDE_A, gl_CooperativeMatrixLayoutColumnMajor); \
+    else coopMatLoad(matrix, tileA, baseA + (at) * STRIDE_A + k / 2, STRIDE_A, gl_CooperativeMatrixLayoutRowMajor); \
+}
+
+#define LOAD_B(matrix, at) { \
+    if (TRANSPOSED_B) coopMatLoad(matrix, tileB, baseB + k * STRIDE_B + (at) / 2, STRIDE_B, gl_CooperativeMatrixLayoutRowMajor); \
+    else coopMatLoad(matrix, tileB, baseB + (at) * STRIDE_B + k / 2, STRIDE_B, gl_CooperativeMatrixLayoutColumnMajor); \
+}
+
+// MULTIPLY adds the products of one step to the sums of the share that begins at
 // row m and column n of the tile.
-void multiply(uint buffer_, uint m, uint n) {
-    uint baseA = buffer_ * OUTER_A * STRIDE_A, baseB = buffer_ * OUTER_B * STRIDE_B;
-    [[unroll]] for (uint k = 0; k < BK; k += CK) {
-        coopmat<HALF, gl_ScopeSubgroup, CM, CK, gl_MatrixUseA> ma[MATRICES_M];
-        [[unroll]] for (uint i = 0; i < MATRICES_M; i++) {
-            uint at = m + i * CM;
-            if (TRANSPOSED_A) coopMatLoad(ma[i], tileA, baseA + k * STRIDE_A + at / 2, STRIDE_A, gl_CooperativeMatrixLayoutColumnMajor);
-            else coopMatLoad(ma[i], tileA, baseA + at * STRIDE_A + k / 2, STRIDE_A, gl_CooperativeMatrixLayoutRowMajor);
-        }
-        [[unroll]] for (uint j = 0; j < MATRICES_N; j++) {
-            coopmat<HALF, gl_ScopeSubgroup, CK, CN, gl_MatrixUseB> mb;
-            uint at = n + j * CN;
-            if (TRANSPOSED_B) coopMatLoad(mb, tileB, baseB + k * STRIDE_B + at / 2, STRIDE_B, gl_CooperativeMatrixLayoutRowMajor);
-            else coopMatLoad(mb, tileB, baseB + at * STRIDE_B + k / 2, STRIDE_B, gl_CooperativeMatrixLayoutColumnMajor);
-            [[unroll]] for (uint i = 0; i < MATRICES_M; i++) {
-                sum[i * MATRICES_N + j] = coopMatMulAdd(ma[i], mb, sum[i * MATRICES_N + j]);
-            }
-        }
+#define MULTIPLY(number) { \
+    uint baseA = (number) * OUTER_A * STRIDE_A, baseB = (number) * OUTER_B * STRIDE_B; \
+    [[unroll]] for (uint k = 0; k < BK; k += CK) { \
+        coopmat<HALF, gl_ScopeSubgroup, CM, CK, gl_MatrixUseA> a0, a1; \
+        coopmat<HALF, gl_ScopeSubgroup, CK, CN, gl_MatrixUseB> b0, b1; \
+        LOAD_A(a0, m) \
+        LOAD_B(b0, n) \
+        sum00 = coopMatMulAdd(a0, b0, sum00); \
+        if (TALL) { \
+            LOAD_A(a1, m + CM) \
+            sum10 = coopMatMulAdd(a1, b0, sum10); \
+        } \
+        if (WIDE) { \
+            LOAD_B(b1, n + CN) \
+            sum01 = coopMatMulAdd(a0, b1, sum01); \
+            if (TALL) sum11 = coopMatMulAdd(a1, b1, sum11); \
+        } \
+    } \
+}
+
+// finishMatrix is finish for a matrix that begins at row m and column n, and lies inside C.
+void finishMatrix(uint m, uint n, SUMS v) {
+    if ((push.flags & BIAS) != 0) {
+        SUMS rows; // all of them the bias
+        coopMatLoad(rows, bias, n, 0, gl_CooperativeMatrixLayoutRowMajor);
+        v += rows;
     }
+    if (GELU) {
+        [[unroll]] for (uint i = 0; i < v.length(); i++) v[i] = Gelu(v[i]);
+    }
+    uint i = (part * M + m) * push.n + n;
+    if ((push.flags & ACCUMULATE) != 0) {
+        SUMS before;
+        coopMatLoad(before, c, i, push.n, gl_CooperativeMatrixLayoutRowMajor);
+        v = before + v;
+    }
+    coopMatStore(v, c, i, push.n, gl_CooperativeMatrixLayoutRowMajor);
 }
 
 // together makes what a subgroup has written to shared memory known to all of it.
@@ -99,43 +133,50 @@ void together() {
                    gl_SemanticsAcquireRelease | gl_SemanticsMakeAvailable | gl_SemanticsMakeVisible);
 }
 
+// FINISH ends the products of matrix (i, j) of a subgroup.
+#define FINISH(i, j, sums) { \
+    uint m1 = row + m + i * CM, n1 = column + n + j * CN; \
+    if (whole) finishMatrix(m1, n1, sums); \
+    else { \
+        uint base = share * CM * CN; \
+        together(); \
+        coopMatStore(sums, tileC, base, CN, gl_CooperativeMatrixLayoutRowMajor); \
+        together(); \
+        for (uint q = gl_SubgroupInvocationID; q < CM * CN / 4; q += gl_SubgroupSize) { \
+            uint at = base + q * 4; \
+            finish(m1 + q / (CN / 4), n1 + q % (CN / 4) * 4, vec4(tileC[at], tileC[at + 1], tileC[at + 2], tileC[at + 3])); \
+        } \
+    } \
+}
+
 void main() {
     if (!place()) return;
     for (uint pass = 0; pass < SHARES; pass += gl_NumSubgroups) {
         uint share = pass + gl_SubgroupID;
         uint m = share % (BM / WM) * WM, n = share / (BM / WM) * WN;
-        [[unroll]] for (uint i = 0; i < MATRICES_M * MATRICES_N; i++) {
-            sum[i] = coopmat<float, gl_ScopeSubgroup, CM, CN, gl_MatrixUseAccumulator>(0.0);
-        }
+        vec4 nextA[QUADS_A], nextB[QUADS_B]; // of this invocation, on their way
+        SUMS sum00 = SUMS(0.0), sum01 = SUMS(0.0), sum10 = SUMS(0.0), sum11 = SUMS(0.0);
 
-        fetch(from);
-        stage(0);
+        FETCH(from)
+        STAGE(0)
         barrier();
         uint now = 0;
         for (uint k = from; k < to; k += BK) {
             bool more = k + BK < to;
-            if (more) fetch(k + BK);
-            if (share < SHARES) multiply(now, m, n);
+            if (more) FETCH(k + BK)
+            if (share < SHARES) MULTIPLY(now)
             if (BUFFERS == 1) barrier();
             else now ^= 1;
-            if (more) stage(now);
+            if (more) STAGE(now)
             barrier();
         }
 
+        bool whole = row + BM <= M && column + BN <= push.n && push.n % 4 == 0;
         if (share < SHARES) {
-            uint base = share * CM * CN;
-            [[unroll]] for (uint i = 0; i < MATRICES_M; i++) {
-                [[unroll]] for (uint j = 0; j < MATRICES_N; j++) {
-                    together();
-                    coopMatStore(sum[i * MATRICES_N + j], tileC, base, CN, gl_CooperativeMatrixLayoutRowMajor);
-                    together();
-                    for (uint q = gl_SubgroupInvocationID; q < CM * CN / 4; q += gl_SubgroupSize) {
-                        uint at = base + q * 4;
-                        finish(row + m + i * CM + q / (CN / 4), column + n + j * CN + q % (CN / 4) * 4,
-                               vec4(tileC[at], tileC[at + 1], tileC[at + 2], tileC[at + 3]));
-                    }
-                }
-            }
+            FINISH(0, 0, sum00)
+            if (TALL) FINISH(1, 0, sum10)
+            if (WIDE) FINISH(0, 1, sum01)
+            if (TALL && WIDE) FINISH(1, 1, sum11)
         }
     }
 }
