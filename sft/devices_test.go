@@ -94,7 +94,7 @@ func (s *Stepper) gradient(t *testing.T, examples []seq.Example, step int) (g []
 // choices returns what the sampler of each layer chooses in a step.
 func (s *Stepper) choices(t *testing.T, examples []seq.Example, step int) []*lockstep.Choice {
 	t.Helper()
-	l := s.gradients.slots[0]
+	l := s.gradients.groups[0][0]
 	p, err := l.load(examples, drawing{trainMode, s.settings.Seed, uint32(step)})
 	if err != nil {
 		t.Fatal(err)

@@ -121,7 +121,8 @@ type slot struct {
 	engine *engine
 	mem    tensor.Binding
 	lossFactors
-	weight []float64 // of classes in the loss of a training step; nil: all the same
+	weight   []float64     // of classes in the loss of a training step; nil: all the same
+	gradient tensor.Memory // a block that is its own; nil: none yet
 }
 
 func (e *engine) slot() *slot {
@@ -160,20 +161,25 @@ func (l *slot) place(b *packed, d drawing) (*preparedPass, error) {
 	if err != nil {
 		return nil, err
 	}
+	return p, l.placeIn(p, b, d)
+}
+
+// placeIn is place for a pass that has room for the batch.
+func (l *slot) placeIn(p *preparedPass, b *packed, d drawing) error {
 	if err := l.fit(p); err != nil {
-		return nil, fmt.Errorf("memory for %d tokens at once: %w", b.counts.Tokens, err)
+		return fmt.Errorf("memory for %d tokens at once: %w", b.counts.Tokens, err)
 	}
 	if p.Scale != nil {
 		if err := tensor.Upload(l.mem[tensor.Inputs], p.Scale, l.scale); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if p.Positive != nil {
 		if err := tensor.Upload(l.mem[tensor.Inputs], p.Positive, l.positive); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return p, b.upload(p.recordedPass, l.mem[tensor.Inputs], d)
+	return b.upload(p.recordedPass, l.mem[tensor.Inputs], d)
 }
 
 // result is what a pass computed for its examples, row-major.

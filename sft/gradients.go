@@ -3,6 +3,7 @@ package sft
 import (
 	"context"
 	"fmt"
+	"math/bits"
 	"slices"
 	"sync"
 
@@ -15,7 +16,7 @@ import (
 // several of which run at once.
 type accumulator struct {
 	engine *engine
-	slots  []*slot
+	groups [][]*slot // of slots whose micro-batches run together; as many in each, a power of two
 	blocks *blocks   // for gradients
 	scale  float64   // of the loss whose gradient is computed
 	weight []float64 // of each class in it; nil: all the same
@@ -28,8 +29,13 @@ func newAccumulator(e *engine, slots int) (*accumulator, error) {
 		return nil, err
 	}
 	a := &accumulator{engine: e, blocks: b, scale: 1}
-	for range slots {
-		a.slots = append(a.slots, e.slot())
+	groups := min(slots, e.device.Slots())
+	for range groups {
+		var group []*slot
+		for range 1 << (bits.Len(uint(slots/groups)) - 1) {
+			group = append(group, e.slot())
+		}
+		a.groups = append(a.groups, group)
 	}
 	return a, nil
 }
@@ -88,9 +94,10 @@ func (a *accumulator) run(ctx context.Context, examples []seq.Example, d drawing
 	factors := a.engine.config.lossFactors(a.scale, a.weight)
 	tree := newTree(a.blocks, len(gs))
 	results := make([]*result, len(gs))
-	next := make(chan int, len(gs))
 	from, to := a.ranks.share(gs)
-	for i := from; i < to; i++ {
+	together := a.together(to - from)
+	next := make(chan int, len(gs))
+	for i := from; i < to; i = (i/together + 1) * together {
 		next <- i
 	}
 	close(next)
@@ -99,18 +106,17 @@ func (a *accumulator) run(ctx context.Context, examples []seq.Example, d drawing
 	ctx, cancel := context.WithCancelCause(caller)
 	defer cancel(nil)
 	var wg sync.WaitGroup
-	for _, l := range a.slots[:min(len(a.slots), to-from)] {
+	for _, group := range a.groups[:min(len(a.groups), to-from)] {
 		wg.Go(func() {
 			for i := range next {
 				if ctx.Err() != nil {
 					return
 				}
-				r, err := a.microBatch(ctx, l, tree, i, gs[i], factors, d)
-				if err != nil {
+				end := min((i/together+1)*together, to)
+				if err := a.microBatches(ctx, group, tree, i, gs[i:end], results[i:end], factors, d); err != nil {
 					cancel(err)
 					return
 				}
-				results[i] = r
 			}
 		})
 	}
@@ -135,24 +141,86 @@ func (a *accumulator) run(ctx context.Context, examples []seq.Example, d drawing
 	return b, nil
 }
 
-// microBatch computes one micro-batch in a slot and hands its gradient to the tree.
-func (a *accumulator) microBatch(ctx context.Context, l *slot, t *tree, i int, examples []seq.Example, factors lossFactors, d drawing) (*result, error) {
-	g, err := a.blocks.take()
-	if err != nil {
-		return nil, fmt.Errorf("memory for gradients: %w", err)
+// together is how many micro-batches, of so many, are to run together: as many as a group of
+// slots takes, but so that no group waits for another.
+func (a *accumulator) together(microBatches int) int {
+	each := (microBatches + len(a.groups) - 1) / len(a.groups)
+	return min(len(a.groups[0]), 1<<bits.Len(uint(max(each, 1)-1)))
+}
+
+// microBatches computes micro-batches from number first on together, in a group of slots, and
+// hands their gradients to the tree.
+func (a *accumulator) microBatches(ctx context.Context, group []*slot, t *tree, first int, examples [][]seq.Example, results []*result, factors lossFactors, d drawing) (err error) {
+	group = group[:len(examples)]
+	for i, l := range group {
+		if l.mem[tensor.Gradients], err = a.block(l, i); err != nil {
+			err = fmt.Errorf("memory for gradients: %w", err)
+			group = group[:i]
+			break
+		}
+		l.lossFactors, l.weight = factors, a.weight
 	}
-	l.mem[tensor.Gradients], l.lossFactors, l.weight = g, factors, a.weight
-	r, err := l.run(ctx, examples, d)
 	if err == nil {
-		if at := slices.IndexFunc(r.loss, func(v float32) bool { return v-v != 0 }); at >= 0 {
-			err = l.diagnose(ctx, examples, d, r.loss[at])
+		err = runTogether(ctx, group, examples, results, d)
+	}
+	for i := 0; i < len(group) && err == nil; i++ {
+		if at := slices.IndexFunc(results[i].loss, func(v float32) bool { return v-v != 0 }); at >= 0 {
+			err = group[i].diagnose(ctx, examples[i], d, results[i].loss[at])
 		}
 	}
-	if err != nil {
-		a.blocks.release(g)
-		return nil, err
+	for i, l := range group {
+		if err != nil {
+			a.blocks.release(l.mem[tensor.Gradients])
+			continue
+		}
+		err = t.add(ctx, reduction.Node{Level: 0, Index: first + i}, l.mem[tensor.Gradients])
 	}
-	return r, t.add(ctx, reduction.Node{Level: 0, Index: i}, g)
+	return err
+}
+
+// block is what slot i of a group computes a gradient in. The sum of a group's gradients comes
+// to be in the first one's, and those of the others are free again at once: each keeps its own,
+// so that the device meets the same memories in every group. Of several ranks a group may be
+// cut anywhere, and its parts wait for those of others.
+func (a *accumulator) block(l *slot, i int) (m tensor.Memory, err error) {
+	if i == 0 || a.ranks != nil {
+		return a.blocks.take()
+	}
+	if l.gradient == nil {
+		l.gradient, err = a.blocks.keep()
+	}
+	return l.gradient, err
+}
+
+// runTogether computes the examples of each slot in one program, and downloads the results.
+func runTogether(ctx context.Context, slots []*slot, examples [][]seq.Example, results []*result, d drawing) error {
+	e := slots[0].engine
+	batches := make([]*packed, len(slots))
+	var shape passShape
+	for i := range slots {
+		batches[i] = pack(e.config, e.config.Sequences(), examples[i], d)
+		shape = shape.with(batches[i].shape(e.config))
+	}
+	p, err := e.pass(shape, d.mode)
+	if err != nil {
+		return err
+	}
+	mems := make([]tensor.Binding, len(slots))
+	for i, l := range slots {
+		if err := l.placeIn(p, batches[i], d); err != nil {
+			return err
+		}
+		mems[i] = l.mem
+	}
+	if err := tensor.RunTogether(ctx, p.Executable, mems, 0, len(p.Program.Segments)); err != nil {
+		return err
+	}
+	for i, l := range slots {
+		if results[i], err = l.results(p, batches[i]); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // diagnose runs a micro-batch again, launch by launch, to name the first tensor that

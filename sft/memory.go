@@ -17,7 +17,8 @@ const wordBytes = 4
 const reservedBytes = 256 << 20
 
 // planSlots chooses how many micro-batches run at once: as many as the device
-// has slots, or as the limit in bytes allows (0: no limit but the device's). It
+// has slots, each of as many as run together there, or as the limit in bytes allows (0: no
+// limit but the device's). It
 // plans for the largest micro-batches that the rows can form, and shortens the passes
 // of evaluation before it refuses. Of several ranks each brings up to so many sums to an
 // exchange; a single process brings none.
@@ -37,37 +38,42 @@ func planSlots(e *engine, train, val []int32, batch int, limit int64, sums int) 
 	evaluation := e.config.objective().evaluation()
 	limits := &passLimits{size: forwardTokens(e.device), longest: int(slices.Max(val))}
 	// In a slot, the gradient it computes and those that wait for their siblings in
-	// the tree, if no sequence is longer.
-	slot := func(longest int32) (int64, error) {
+	// the tree, if no sequence is longer; evaluation takes as many slots as the device has.
+	slot := func(longest int32) (training, evaluating int64, err error) {
 		tokens, sequences := largestMicroBatch(cut(train, longest), batch)
 		trainWords, err := passWords(e.config, e.params, e.device, trainMode, tokens, sequences, e.edges*tokens)
 		if err != nil {
-			return 0, err
+			return 0, 0, err
 		}
 		tokens, sequences = largestPass(cut(val, longest), evaluationRows, limits.size)
 		inferWords, err := passWords(e.config, e.params, e.device, evaluation, tokens, sequences, max(plannedEdges, e.edges)*tokens)
-		return int64(trainWords+inferWords)*wordBytes + int64(1+bits.Len(uint(batch)))*blocks, err
+		return int64(trainWords)*wordBytes + int64(1+bits.Len(uint(batch)))*blocks, int64(inferWords) * wordBytes, err
 	}
-	var bytes int64
+	var training, evaluating int64
 	var err error
 	fits := func(longest int) bool {
-		bytes, err = slot(int32(longest))
-		return err == nil && (limit == 0 || fixed+bytes <= limit)
+		training, evaluating, err = slot(int32(longest))
+		return err == nil && (limit == 0 || fixed+training+evaluating <= limit)
 	}
 	longest := int(max(slices.Max(train), slices.Max(val)))
 	for !fits(longest) && limits.size > microBatchTokens {
 		limits.size /= 2
 	}
-	switch {
-	case err != nil:
-	case limit == 0:
-		e.limits[evaluation] = limits
-		return e.device.Slots(), nil
-	case fixed+bytes <= limit:
-		e.limits[evaluation] = limits
-		return min(e.device.Slots(), int((limit-fixed)/bytes)), nil
+	bytes := func(slots int) int64 {
+		return fixed + int64(slots)*training + int64(min(slots, e.device.Slots()))*evaluating
 	}
-	return 0, refusal(limit, fixed+bytes, longest, err, fits)
+	if err != nil || limit > 0 && bytes(1) > limit {
+		return 0, refusal(limit, bytes(1), longest, err, fits)
+	}
+	e.limits[evaluation] = limits
+	slots := e.device.Slots()
+	if t, ok := tensor.Capability[tensor.Together](e.device); ok {
+		slots *= t.Together()
+	}
+	for limit > 0 && bytes(slots) > limit {
+		slots--
+	}
+	return slots, nil
 }
 
 // refusal is the error of sequences that do not fit, for a reason if that is not

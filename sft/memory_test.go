@@ -31,7 +31,7 @@ func TestOwnMemory(t *testing.T) {
 		if err != nil {
 			return 0, err
 		}
-		return len(s.gradients.slots), nil
+		return len(s.gradients.groups) * len(s.gradients.groups[0]), nil
 	}
 	const length = 2 * microBatchTokens
 	d := card{Device: cpu.New(3), budget: 1 << 40}

@@ -35,6 +35,11 @@ type passShape struct {
 	Edges                      int // of a relation of edges
 }
 
+// with is the shape of a pass that has room for what fits in either.
+func (s passShape) with(o passShape) passShape {
+	return passShape{max(s.Tokens, o.Tokens), max(s.Sequences, o.Sequences), max(s.Sampled, o.Sampled), max(s.Masks, o.Masks), max(s.Edges, o.Edges)}
+}
+
 // recordedPass is the model recorded as a program for one shape: embed, layers, readout,
 // head, loss, and with a backward the same segments in reverse. One pass computes one
 // micro-batch.

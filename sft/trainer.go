@@ -134,7 +134,7 @@ func newTrainer(m *Model, s Settings, device Device, train, val *seq.File, from 
 	if t.gradients.ranks, err = newExchange(o.Communicator, e, sums); err != nil {
 		return nil, err
 	}
-	t.scorer = newScorer(e, slots)
+	t.scorer = newScorer(e, min(slots, device.Slots()))
 	if from != nil {
 		err = t.optimizer.restore(from)
 	}

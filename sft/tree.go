@@ -16,6 +16,7 @@ type blocks struct {
 
 	mu   sync.Mutex
 	free []tensor.Memory
+	kept map[tensor.Memory]bool // by slots: never free
 }
 
 func newBlocks(e *engine, words int) (*blocks, error) {
@@ -27,7 +28,7 @@ func newBlocks(e *engine, words int) (*blocks, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &blocks{engine: e, words: words, merge: merge}, nil
+	return &blocks{engine: e, words: words, merge: merge, kept: map[tensor.Memory]bool{}}, nil
 }
 
 func (b *blocks) take() (tensor.Memory, error) {
@@ -41,9 +42,24 @@ func (b *blocks) take() (tensor.Memory, error) {
 	return b.engine.allocate(b.words)
 }
 
+// keep is take for a block that whoever asks keeps.
+func (b *blocks) keep() (tensor.Memory, error) {
+	m, err := b.take()
+	if err == nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.kept[m] = true
+	}
+	return m, err
+}
+
+// release says that a block's sum is not needed any more.
 func (b *blocks) release(m tensor.Memory) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if b.kept[m] {
+		return
+	}
 	b.free = append(b.free, m)
 }
 
