@@ -266,7 +266,7 @@ func TestCloudTags(t *testing.T) {
 	cloudConfig(c)
 	clouds := randomClouds(c, rand.New(rand.NewPCG(4, 4)), 2, 3)
 	clouds[0].Labels, clouds[1].Labels = []int32{1, seq.NoLabel}, []int32{seq.NoLabel, 0, 2}
-	p := pack(c, 1, clouds, drawing{mode: lossMode})
+	p := packOne(c, clouds, drawing{mode: lossMode})
 	if !slices.Equal(p.targetRow, []int32{0, 3, 4}) || !slices.Equal(p.label, []int32{1, 0, 2}) {
 		t.Errorf("tokens %v with labels %v", p.targetRow, p.label)
 	}

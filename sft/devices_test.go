@@ -95,7 +95,7 @@ func (s *Stepper) gradient(t *testing.T, examples []seq.Example, step int) (g []
 func (s *Stepper) choices(t *testing.T, examples []seq.Example, step int) []*lockstep.Choice {
 	t.Helper()
 	l := s.gradients.groups[0][0]
-	p, err := l.load(examples, drawing{trainMode, s.settings.Seed, uint32(step)})
+	p, err := l.load(1, examples, drawing{trainMode, s.settings.Seed, uint32(step)})
 	if err != nil {
 		t.Fatal(err)
 	}

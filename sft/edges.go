@@ -3,7 +3,6 @@ package sft
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -59,22 +58,28 @@ func (c *Config) CheckEdges(edges []seq.Edge, tokens int) error {
 	if !c.Edged() && edges != nil {
 		return errors.New("edges, but the model knows none")
 	}
-	for i, e := range edges {
-		for _, t := range []int32{e.Source, e.Target} {
-			if t < 0 || int(t) >= tokens {
-				return fmt.Errorf("edge %d is from %d to %d, of tokens 0 to %d", i, e.Source, e.Target, tokens-1)
-			}
-		}
-		if len(e.Features) != len(c.EdgeFeatureNames) {
-			return fmt.Errorf("edge %d has %d features, expected %d: %s", i, len(e.Features), len(c.EdgeFeatureNames), strings.Join(c.EdgeFeatureNames, ", "))
-		}
-		for j, v := range e.Features {
-			if v-v != 0 {
-				return fmt.Errorf("edge %d: %s is %v, a finite number was expected", i, c.EdgeFeatureNames[j], v)
-			}
+	width := len(c.EdgeFeatureNames)
+	for i := range edges { // of which there may be millions
+		e := &edges[i]
+		if uint(e.Source) >= uint(tokens) || uint(e.Target) >= uint(tokens) || len(e.Features) != width || !finite(e.Features) {
+			return c.badEdge(i, e, tokens)
 		}
 	}
 	return nil
+}
+
+// badEdge says why the model cannot read an edge.
+func (c *Config) badEdge(i int, e *seq.Edge, tokens int) error {
+	for _, t := range []int32{e.Source, e.Target} {
+		if t < 0 || int(t) >= tokens {
+			return fmt.Errorf("edge %d is from %d to %d, of tokens 0 to %d", i, e.Source, e.Target, tokens-1)
+		}
+	}
+	if len(e.Features) != len(c.EdgeFeatureNames) {
+		return fmt.Errorf("edge %d has %d features, expected %d: %s", i, len(e.Features), len(c.EdgeFeatureNames), strings.Join(c.EdgeFeatureNames, ", "))
+	}
+	at := slices.IndexFunc(e.Features, func(v float32) bool { return v-v != 0 })
+	return fmt.Errorf("edge %d: %s is %v, a finite number was expected", i, c.EdgeFeatureNames[at], e.Features[at])
 }
 
 // WindowGraph is [Config.Window] for tokens with features, and the edges among them. Of these,
@@ -102,77 +107,6 @@ func PlannedTokens(tokens, edges int) int {
 	return max(tokens, (edges+plannedEdges-1)/plannedEdges)
 }
 
-// packedEdges are the edges of a batch as attention takes them: those into a token one after
-// another, by source. Several of one source and target are joined: their features are added.
-type packedEdges struct {
-	first, source []int32
-	features      []float32 // the last of each edge is the number of those that it is made of
-}
-
-// add adds the edges among the next n tokens.
-func (p *packedEdges) add(edges []seq.Edge, n, width int) {
-	if p.first == nil {
-		p.first = []int32{0}
-	}
-	p.source, p.features = slices.Grow(p.source, len(edges)), slices.Grow(p.features, len(edges)*(width+1))
-	into := byTarget(edges, n, width)
-	sums := make([]float64, width+1)
-	for target := range n {
-		order := into.order[into.first[target]:into.first[target+1]]
-		slices.Sort(order)
-		for at := 0; at < len(order); {
-			source := order[at].source()
-			clear(sums)
-			for ; at < len(order) && order[at].source() == source; at++ {
-				for c, v := range into.features[order[at].place()*width:][:width] {
-					sums[c] += float64(v)
-				}
-				sums[width]++
-			}
-			p.source = append(p.source, source)
-			for _, v := range sums {
-				p.features = append(p.features, float32(max(-math.MaxFloat32, min(v, math.MaxFloat32)))) // each is finite, their sum may not be
-			}
-		}
-		p.first = append(p.first, int32(len(p.source)))
-	}
-}
-
-// edgesInto are edges with those into a token one after another, as they are otherwise.
-type edgesInto struct {
-	first    []int // where those into each token begin, and their number
-	order    []edgePlace
-	features []float32
-}
-
-// edgePlace is the source of an edge and, below it, where its features lie: edges of one source are
-// in their order.
-type edgePlace uint64
-
-func (e edgePlace) source() int32 { return int32(e >> 32) }
-func (e edgePlace) place() int    { return int(uint32(e)) }
-
-// byTarget counts edges by their target and puts them there, with their features. They are read one
-// after the other, because there may be millions, which no cache holds.
-func byTarget(edges []seq.Edge, n, width int) edgesInto {
-	into := edgesInto{make([]int, n+1), make([]edgePlace, len(edges)), make([]float32, len(edges)*width)}
-	for i := range edges {
-		into.first[edges[i].Target+1]++
-	}
-	for t := range n {
-		into.first[t+1] += into.first[t]
-	}
-	next := slices.Clone(into.first)
-	for i := range edges {
-		e := &edges[i]
-		at := next[e.Target]
-		next[e.Target]++
-		into.order[at] = edgePlace(e.Source)<<32 | edgePlace(at)
-		copy(into.features[at*width:][:width], e.Features)
-	}
-	return into
-}
-
 // edgeInputs are the edges of a batch as inputs of a pass: see [tensor.EdgeBias].
 type edgeInputs struct{ Index, Features *tensor.Tensor }
 
@@ -187,9 +121,13 @@ func (m *emitter) edgeInputs() *edgeInputs {
 // upload writes a batch's edges. There may be none.
 func (e *edgeInputs) upload(p *packedEdges, m tensor.Memory) error {
 	tokens := e.Index.Words() - e.Features.Shape[0]
-	index := make([]int32, tokens, tokens+len(p.source))
-	copy(index, p.first)
-	if err := tensor.Upload(m, e.Index, append(index, p.source...)); err != nil || len(p.source) == 0 {
+	for len(p.first) < tokens { // no edges lead into rows that are not in use
+		p.first = append(p.first, 0)
+	}
+	if err := tensor.Upload(m, e.Index, p.first); err != nil || len(p.source) == 0 {
+		return err
+	}
+	if err := m.Write(e.Index.Offset+tokens, tensor.Bits(p.source)); err != nil {
 		return err
 	}
 	return tensor.Upload(m, e.Features, p.features)

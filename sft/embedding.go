@@ -57,7 +57,7 @@ func (s *Scorer) EmbedExamples(ctx context.Context, examples []seq.Example) ([][
 func (l *slot) embed(ctx context.Context, examples []seq.Example) ([]float32, error) {
 	c := l.engine.config
 	d := drawing{mode: inferMode, seed: c.SamplerSeed}
-	p, err := l.place(pack(c, 1, examples, d), d)
+	p, err := l.load(1, examples, d)
 	if err != nil {
 		return nil, err
 	}

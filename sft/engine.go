@@ -3,6 +3,7 @@ package sft
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"sync"
 
@@ -18,6 +19,7 @@ type engine struct {
 	device  tensor.Device
 	weights tensor.Memory
 	edges   int // of a token at most in training, where rows have edges
+	packers int // threads that pack a batch: those of a device that leaves them free
 
 	mu     sync.Mutex
 	passes map[passKey]*preparedPass
@@ -47,7 +49,10 @@ func newEngine(c *Config, weights []float32, on Device) (*engine, error) {
 		return nil, err
 	}
 	e := &engine{config: c, params: NewParameters(c), device: device,
-		passes: map[passKey]*preparedPass{}, memory: map[tensor.Memory]bool{}, limits: map[passMode]*passLimits{}}
+		packers: 1, passes: map[passKey]*preparedPass{}, memory: map[tensor.Memory]bool{}, limits: map[passMode]*passLimits{}}
+	if _, ok := tensor.Capability[tensor.OwnMemory](device); ok {
+		e.packers = runtime.GOMAXPROCS(0)
+	}
 	if len(weights) != e.params.Words {
 		return nil, fmt.Errorf("the weights have %d words, the configuration needs %d", len(weights), e.params.Words)
 	}
@@ -120,6 +125,7 @@ func (e *engine) pass(shape passShape, mode passMode) (*preparedPass, error) {
 type slot struct {
 	engine *engine
 	mem    tensor.Binding
+	batch  packed // that it holds
 	lossFactors
 	weight   []float64     // of classes in the loss of a training step; nil: all the same
 	gradient tensor.Memory // a block that is its own; nil: none yet
@@ -131,10 +137,11 @@ func (e *engine) slot() *slot {
 	return l
 }
 
-// load packs examples into the slot's memory and returns the pass that computes
-// them.
-func (l *slot) load(examples []seq.Example, d drawing) (*preparedPass, error) {
-	return l.place(pack(l.engine.config, l.engine.config.Sequences(), examples, d), d)
+// load packs examples of so many sequences into the slot's memory and returns the pass that
+// computes them.
+func (l *slot) load(sequences int, examples []seq.Example, d drawing) (*preparedPass, error) {
+	l.batch.pack(l.engine.config, sequences, examples, d, l.engine.packers)
+	return l.place(d)
 }
 
 // fit has the slot's memory grow where a pass needs more.
@@ -155,17 +162,18 @@ func (l *slot) fit(p *preparedPass) (err error) {
 	return nil
 }
 
-// place writes a packed batch to the slot's memory.
-func (l *slot) place(b *packed, d drawing) (*preparedPass, error) {
-	p, err := l.engine.pass(b.shape(l.engine.config), d.mode)
+// place writes the packed batch to the slot's memory.
+func (l *slot) place(d drawing) (*preparedPass, error) {
+	p, err := l.engine.pass(l.batch.shape(l.engine.config), d.mode)
 	if err != nil {
 		return nil, err
 	}
-	return p, l.placeIn(p, b, d)
+	return p, l.placeIn(p, d)
 }
 
 // placeIn is place for a pass that has room for the batch.
-func (l *slot) placeIn(p *preparedPass, b *packed, d drawing) error {
+func (l *slot) placeIn(p *preparedPass, d drawing) error {
+	b := &l.batch
 	if err := l.fit(p); err != nil {
 		return fmt.Errorf("memory for %d tokens at once: %w", b.counts.Tokens, err)
 	}
@@ -192,11 +200,11 @@ type result struct {
 
 // run computes examples from start to end and downloads the results.
 func (l *slot) run(ctx context.Context, examples []seq.Example, d drawing) (*result, error) {
-	b := pack(l.engine.config, l.engine.config.Sequences(), examples, d)
-	p, err := l.place(b, d)
+	p, err := l.load(l.engine.config.Sequences(), examples, d)
 	if err != nil {
 		return nil, err
 	}
+	b := &l.batch
 	if err := p.Run(ctx, l.mem, 0, len(p.Program.Segments)); err != nil {
 		return nil, err
 	}

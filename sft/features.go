@@ -136,23 +136,46 @@ func (m *emitter) embedBackward(pass *recordedPass, dx *tensor.Tensor) {
 	m.linearBackward("input", m.Temp("input.grad", tensor.Tokens, m.shape.Tokens, m.config.inputWidth()), dx, pass.Features, false)
 }
 
-// addFeatures adds what the input layer and the relation read of a sequence's tokens.
-func (p *packed) addFeatures(c *Config, features [][]float32) {
+// addFeatures adds what the input layer and the relation read of examples' tokens. Where each
+// example's are is known before, so that threads share the examples.
+func (p *packed) addFeatures(c *Config, examples []seq.Example, threads int) {
 	if !c.Featured() {
 		return
 	}
-	columns := seq.Points(c.FeatureNames)
-	if c.Relative != DistanceRelation {
-		columns = nil
+	var columns []int // of points
+	if c.Relative == DistanceRelation {
+		columns = seq.Points(c.FeatureNames)
 	}
-	for _, row := range features {
-		if c.Input == OnesInput {
-			p.features = append(p.features, 1)
-		} else {
-			p.features = append(p.features, row...)
+	tokens, edgeFeatures := len(p.position), len(c.EdgeFeatureNames)
+	p.features, p.points = resized(p.features, tokens*c.inputWidth()), resized(p.points, tokens*len(columns))
+	if c.Relative == EdgeRelation {
+		p.edges.reset(examples, tokens, edgeFeatures, threads)
+	}
+	share(threads, len(examples), func(thread, i int) {
+		e, from := &examples[i], int(p.offset[i])
+		p.setFeatures(c, columns, e.Features, from)
+		if c.Relative == EdgeRelation {
+			p.edges.set(thread, i, e.Edges, from, len(e.Features), edgeFeatures)
 		}
-		for _, i := range columns {
-			p.points = append(p.points, row[i])
+	})
+	if c.Relative == EdgeRelation {
+		p.edges.close(p.offset, edgeFeatures)
+	}
+}
+
+// setFeatures sets those of an example, whose tokens begin at one.
+func (p *packed) setFeatures(c *Config, columns []int, features [][]float32, from int) {
+	width := c.inputWidth()
+	inputs, points := p.features[from*width:][:len(features)*width], p.points[from*len(columns):][:len(features)*len(columns)]
+	for t, row := range features {
+		if input := inputs[t*width:][:width]; c.Input == OnesInput {
+			input[0] = 1
+		} else {
+			copy(input, row)
+		}
+		point := points[t*len(columns):][:len(columns)]
+		for i, column := range columns {
+			point[i] = row[column]
 		}
 	}
 }

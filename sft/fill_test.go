@@ -85,7 +85,7 @@ func TestFillMemory(t *testing.T) {
 		for i := range masks {
 			tokens[i] = *c.MaskTokenID
 		}
-		b := pack(c, 1, []seq.Example{{A: tokens}}, drawing{mode: fillMode})
+		b := packOne(c, []seq.Example{{A: tokens}}, drawing{mode: fillMode})
 		s := b.shape(c)
 		if s.Masks != want || s.Tokens != 1024 || int(b.counts.Targets) != masks {
 			t.Errorf("%d masks: %+v", masks, s)

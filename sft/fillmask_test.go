@@ -276,7 +276,7 @@ func TestFillMaskCapacity(t *testing.T) {
 	c := ofTask(tinyConfig(), FillMask)
 	c.VocabSize, c.NumLabels, c.MaskTokenID = 20001, 20000, new(int32(20000))
 	c.MaskRate = 0.15
-	b := pack(c, 1, randomExamples(c, rand.New(rand.NewPCG(1, 1)), 4000), drawing{mode: trainMode})
+	b := packOne(c, randomExamples(c, rand.New(rand.NewPCG(1, 1)), 4000), drawing{mode: trainMode})
 	usual := b.shape(c)
 	room := c.targetCapacity(usual.Tokens, usual.Sequences)
 	if n := len(b.targetRow); n < 400 || n > room || room > 1500 || usual.Tokens != bucket(4000) {

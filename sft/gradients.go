@@ -195,11 +195,10 @@ func (a *accumulator) block(l *slot, i int) (m tensor.Memory, err error) {
 // runTogether computes the examples of each slot in one program, and downloads the results.
 func runTogether(ctx context.Context, slots []*slot, examples [][]seq.Example, results []*result, d drawing) error {
 	e := slots[0].engine
-	batches := make([]*packed, len(slots))
 	var shape passShape
-	for i := range slots {
-		batches[i] = pack(e.config, e.config.Sequences(), examples[i], d)
-		shape = shape.with(batches[i].shape(e.config))
+	for i, l := range slots {
+		l.batch.pack(e.config, e.config.Sequences(), examples[i], d, e.packers)
+		shape = shape.with(l.batch.shape(e.config))
 	}
 	p, err := e.pass(shape, d.mode)
 	if err != nil {
@@ -207,7 +206,7 @@ func runTogether(ctx context.Context, slots []*slot, examples [][]seq.Example, r
 	}
 	mems := make([]tensor.Binding, len(slots))
 	for i, l := range slots {
-		if err := l.placeIn(p, batches[i], d); err != nil {
+		if err := l.placeIn(p, d); err != nil {
 			return err
 		}
 		mems[i] = l.mem
@@ -216,7 +215,7 @@ func runTogether(ctx context.Context, slots []*slot, examples [][]seq.Example, r
 		return err
 	}
 	for i, l := range slots {
-		if results[i], err = l.results(p, batches[i]); err != nil {
+		if results[i], err = l.results(p, &l.batch); err != nil {
 			return err
 		}
 	}
@@ -234,11 +233,11 @@ func (l *slot) diagnose(ctx context.Context, examples []seq.Example, d drawing, 
 		report.Tensor = name
 		return report
 	}
-	p, err := l.load(examples, d)
+	p, err := l.load(l.engine.config.Sequences(), examples, d)
 	if err != nil {
 		return err
 	}
-	counts := pack(l.engine.config, l.engine.config.Sequences(), examples, d).counts.Words()
+	counts := l.batch.counts.Words()
 	err = p.Inspect(ctx, l.mem, 0, len(p.Program.Segments), func(k tensor.Kernel) error {
 		for _, t := range tensor.Writes(k) {
 			// A table's entries beyond the longest sequence hold nothing.

@@ -2,6 +2,7 @@ package sft
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
@@ -24,19 +25,40 @@ type packed struct {
 	fills                      bool      // those are the masks of the input
 }
 
-// pack joins examples of one sequence, or of two. In training, a sequence's random
-// numbers are drawn for its example and tower; otherwise for example 0, so that a
-// sequence's result depends on nothing else.
-func pack(c *Config, sequences int, examples []seq.Example, d drawing) *packed {
-	p := &packed{offset: []int32{0}, sampleOffset: []int32{0}, poolOffset: []int32{0}, losses: []int{0}, fills: d.mode == fillMode}
+// reset empties a batch, and keeps its memory for the next one.
+func (p *packed) reset() {
+	first := func(x []int32) []int32 { return append(x[:0], 0) }
+	*p = packed{
+		tokens: p.tokens[:0], position: p.position[:0], sequence: p.sequence[:0],
+		features: p.features[:0], points: p.points[:0], edges: p.edges,
+		offset: first(p.offset), sampleOffset: first(p.sampleOffset), poolOffset: first(p.poolOffset),
+		example: p.example[:0], tower: p.tower[:0], label: p.label[:0], target: p.target[:0],
+		losses: append(p.losses[:0], 0), targetRow: p.targetRow[:0], targetOf: p.targetOf[:0],
+	}
+	p.edges.first, p.edges.source, p.edges.features = p.edges.first[:0], p.edges.source[:0], p.edges.features[:0]
+}
+
+// resized is memory for n values, that of x where it is enough. What they are is undefined.
+func resized[T any](x []T, n int) []T { return slices.Grow(x[:0], n)[:n] }
+
+// pack makes a batch of examples of one sequence, or of two, with as many threads. In training, a
+// sequence's random numbers are drawn for its example and tower; otherwise for example 0, so that
+// a sequence's result depends on nothing else.
+func (p *packed) pack(c *Config, sequences int, examples []seq.Example, d drawing, threads int) {
+	p.reset()
+	p.fills = d.mode == fillMode
 	add := func(tokens []int32, n int, index, tower uint32) {
 		if d.mode != trainMode {
 			index, tower = 0, 0
 		}
-		b := int32(len(p.example))
-		for i := range n {
-			p.position = append(p.position, int32(i))
-			p.sequence = append(p.sequence, b)
+		b, from := int32(len(p.example)), len(p.position)
+		p.position, p.sequence = slices.Grow(p.position, n)[:from+n], slices.Grow(p.sequence, n)[:from+n]
+		position, sequence := p.position[from:], p.sequence[from:]
+		for i := range position {
+			position[i] = int32(i)
+		}
+		for i := range sequence {
+			sequence[i] = b
 		}
 		p.tokens = append(p.tokens, tokens...)
 		p.offset = append(p.offset, int32(len(p.position)))
@@ -60,10 +82,6 @@ func pack(c *Config, sequences int, examples []seq.Example, d drawing) *packed {
 			add(e.A, e.First(), e.Index, 0)
 			p.label = append(p.label, e.Label)
 		}
-		p.addFeatures(c, e.Features)
-		if c.Relative == EdgeRelation {
-			p.edges.add(e.Edges, len(e.Features), len(c.EdgeFeatureNames))
-		}
 		if predicts && d.mode.loss() {
 			p.target = append(p.target, c.standardised(e)...)
 		}
@@ -75,13 +93,13 @@ func pack(c *Config, sequences int, examples []seq.Example, d drawing) *packed {
 		}
 		p.losses = append(p.losses, len(p.label))
 	}
+	p.addFeatures(c, examples, threads)
 	p.counts.Tokens = int32(len(p.position))
 	p.counts.Sequences = int32(len(p.example))
 	p.counts.Sampled = p.sampleOffset[len(p.example)]
 	p.counts.Pooled = p.poolOffset[len(p.example)]
 	p.counts.Examples = int32(len(examples))
 	p.counts.Targets = int32(len(p.targetRow))
-	return p
 }
 
 // mask adds the tokens to be told of an example, and returns its tokens as they are read.
