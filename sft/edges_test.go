@@ -14,9 +14,7 @@ import (
 // packEdges packs the edges of one example.
 func packEdges(edges []seq.Edge, n, width int) *packedEdges {
 	var p packedEdges
-	p.reset([]seq.Example{{Edges: edges}}, n, width, 1)
-	p.set(0, 0, edges, 0, n, width)
-	p.close([]int32{0, int32(n)}, width)
+	p.pack([]seq.Example{{Edges: edges}}, []int32{0, int32(n)}, width, 1)
 	return &p
 }
 

@@ -136,8 +136,8 @@ func (m *emitter) embedBackward(pass *recordedPass, dx *tensor.Tensor) {
 	m.linearBackward("input", m.Temp("input.grad", tensor.Tokens, m.shape.Tokens, m.config.inputWidth()), dx, pass.Features, false)
 }
 
-// addFeatures adds what the input layer and the relation read of examples' tokens. Where each
-// example's are is known before, so that threads share the examples.
+// addFeatures adds what the input layer and the relation read of examples' tokens, with as many
+// threads.
 func (p *packed) addFeatures(c *Config, examples []seq.Example, threads int) {
 	if !c.Featured() {
 		return
@@ -146,20 +146,11 @@ func (p *packed) addFeatures(c *Config, examples []seq.Example, threads int) {
 	if c.Relative == DistanceRelation {
 		columns = seq.Points(c.FeatureNames)
 	}
-	tokens, edgeFeatures := len(p.position), len(c.EdgeFeatureNames)
+	tokens := len(p.position)
 	p.features, p.points = resized(p.features, tokens*c.inputWidth()), resized(p.points, tokens*len(columns))
+	share(threads, len(examples), func(_, i int) { p.setFeatures(c, columns, examples[i].Features, int(p.offset[i])) })
 	if c.Relative == EdgeRelation {
-		p.edges.reset(examples, tokens, edgeFeatures, threads)
-	}
-	share(threads, len(examples), func(thread, i int) {
-		e, from := &examples[i], int(p.offset[i])
-		p.setFeatures(c, columns, e.Features, from)
-		if c.Relative == EdgeRelation {
-			p.edges.set(thread, i, e.Edges, from, len(e.Features), edgeFeatures)
-		}
-	})
-	if c.Relative == EdgeRelation {
-		p.edges.close(p.offset, edgeFeatures)
+		p.edges.pack(examples, p.offset, len(c.EdgeFeatureNames), threads)
 	}
 }
 
