@@ -167,28 +167,44 @@ func (r *Rows) Edges(i int) []Edge {
 	if r.edges == nil {
 		return nil
 	}
-	n := r.edges.ends.count(i)
-	out := make([]Edge, n)
-	for e, ends := range r.edges.ends.row(i, n) {
-		out[e] = Edge{Source: ends[0], Target: ends[1]}
+	out := make([]Edge, 0, r.edgeCount(i))
+	ends, features, width := r.edges.ends.numbersOf(i), []float32(nil), 0
+	if c := r.edges.features; c != nil {
+		features, width = c.numbersOf(i), c.width
 	}
-	if r.edges.features != nil {
-		for e, row := range r.edges.features.row(i, n) {
-			out[e].Features = row
+	own, all := make([]float32, 0, cap(out)*width), cap(out) == len(ends)/2
+	for e := range len(ends) / 2 {
+		edge := Edge{Source: ends[2*e], Target: ends[2*e+1]}
+		if !all && !r.reads(i, edge.Source, edge.Target) {
+			continue
 		}
-	}
-	if r.window > 0 {
-		return EdgesWithin(out, r.length(0, i))
+		if width > 0 {
+			at := len(own)
+			own = append(own, features[e*width:][:width]...)
+			edge.Features = own[at:len(own):len(own)]
+		}
+		out = append(out, edge)
 	}
 	return out
 }
 
+// reads reports whether both ends of an edge of row i are read.
+func (r *Rows) reads(i int, source, target int32) bool {
+	return r.window == 0 || int(max(source, target)) < r.length(0, i)
+}
+
 // edgeCount is how many edges of row i are read.
 func (r *Rows) edgeCount(i int) int {
-	if r.window > 0 {
-		return len(r.Edges(i))
+	if r.window == 0 {
+		return r.edges.ends.count(i)
 	}
-	return r.edges.ends.count(i)
+	n := 0
+	for ends := r.edges.ends.numbersOf(i); len(ends) > 0; ends = ends[2:] {
+		if r.reads(i, ends[0], ends[1]) {
+			n++
+		}
+	}
+	return n
 }
 
 // EdgesWithin are the edges among the first so many tokens. Where some are left out, the others share no

@@ -292,3 +292,37 @@ func TestEdgeBitFlips(t *testing.T) {
 		}
 	}
 }
+
+// BenchmarkGraphs reads graphs of 1,024 tokens with ten edges each, at random access and out of the
+// cache, as training does.
+func BenchmarkGraphs(b *testing.B) {
+	spec := graphSpec()
+	spec.EdgeFeatureNames = []string{"length"}
+	random := rand.New(rand.NewPCG(1, 5))
+	const nodes, rows = 1024, 64
+	var written []Example
+	for i := range rows {
+		e := Example{Index: uint32(i)}
+		for range nodes {
+			e.Features = append(e.Features, []float32{random.Float32(), random.Float32()})
+		}
+		for range 10 * nodes {
+			e.Edges = append(e.Edges, Edge{Source: random.Int32N(nodes), Target: random.Int32N(nodes), Features: []float32{random.Float32()}})
+		}
+		written = append(written, e)
+	}
+	f, err := trainingSplit(b, spec, written).Open("train")
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	b.ReportAllocs()
+	for b.Loop() {
+		for i := range rows {
+			if _, err := f.Example(i); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*rows*10*nodes), "ns/edge")
+}

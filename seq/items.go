@@ -54,6 +54,11 @@ func (c *itemColumn[T]) row(i, n int) [][]T {
 	return split(slices.Clone(c.values[from:from+n*c.width]), c.width)
 }
 
+// numbersOf are the numbers of all items of row i, which the column keeps.
+func (c *itemColumn[T]) numbersOf(i int) []T {
+	return c.values[int(c.offsets[i])*c.width : int(c.offsets[i+1])*c.width]
+}
+
 // count is how many items row i has.
 func (c *itemColumn[T]) count(i int) int { return int(c.offsets[i+1] - c.offsets[i]) }
 

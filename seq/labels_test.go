@@ -74,7 +74,7 @@ func TestLabelLists(t *testing.T) {
 
 // trainingSplit is a data set with a training split alone, as it is read back. Rows without an id
 // get one.
-func trainingSplit(t *testing.T, spec Spec, rows []Example) *Dataset {
+func trainingSplit(t testing.TB, spec Spec, rows []Example) *Dataset {
 	t.Helper()
 	dir := t.TempDir()
 	b, err := CreateDataset(dir, spec, false)
