@@ -3,7 +3,6 @@ package sft
 import (
 	"errors"
 	"math"
-	"slices"
 
 	"github.com/sftseq/sftseq/internal/philox"
 	"github.com/sftseq/sftseq/seq"
@@ -50,9 +49,11 @@ func (s *Settings) augmented(c *Config, e seq.Example, step int) [][]float32 {
 	}
 	turn, stretch := s.rotation(draw), s.stretch(draw)
 	at := seq.Points(c.FeatureNames)
-	out := make([][]float32, len(e.Features))
+	width := len(c.FeatureNames)
+	values, out := make([]float32, len(e.Features)*width), make([][]float32, len(e.Features))
 	for i, row := range e.Features {
-		out[i] = slices.Clone(row)
+		out[i] = values[i*width : (i+1)*width : (i+1)*width]
+		copy(out[i], row)
 		stretch.points(out[i], at[:3])
 		turn.apply(out[i], at[:3], scale, shift)
 		if normals := at[3:]; len(normals) > 0 {
