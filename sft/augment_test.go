@@ -46,8 +46,8 @@ func TestAugmented(t *testing.T) {
 	least, most := math.Inf(1), 0.0
 	for step := range 200 {
 		s := Settings{Seed: 5, PointScale: []float64{0.6, 1.4}, PointRotation: []string{"z", "any"}[step%2], PointShift: 0.1}
-		got := s.addNoise(c, []seq.Example{{Index: 3, Features: e.Features[:2]}, e}, step)[1].Features
-		if again := s.addNoise(c, []seq.Example{e}, step)[0].Features; !slices.EqualFunc(got, again, slices.Equal) {
+		got := s.addNoise(c, []seq.Example{{Index: 3, Features: e.Features[:2]}, e}, step, 2)[1].Features
+		if again := s.addNoise(c, []seq.Example{e}, step, 2)[0].Features; !slices.EqualFunc(got, again, slices.Equal) {
 			t.Fatalf("step %d: another batch gives other points", step)
 		}
 		a, b := threeOf(c, e.Features[1], "x", "y", "z"), threeOf(c, e.Features[2], "x", "y", "z")

@@ -24,19 +24,23 @@ func (s *Scorer) Embeddings(ctx context.Context, sequences [][]int32) ([][]float
 // EmbedExamples is [Scorer.Embeddings] for examples of one sequence, whose tokens may have
 // features.
 func (s *Scorer) EmbedExamples(ctx context.Context, examples []seq.Example) ([][]float32, error) {
-	for i, e := range examples {
+	err := tryInParallel(s.engine.packers, len(examples), func(i int) error {
 		err := error(nil)
 		if s.engine.config.Featured() {
-			err = s.engine.config.CheckExample(e)
+			err = s.engine.config.CheckExample(examples[i])
 		} else {
-			err = s.engine.config.CheckTokens(e.A)
+			err = s.engine.config.CheckTokens(examples[i].A)
 		}
 		if err != nil {
-			return nil, fmt.Errorf("sequence %d: %w", i, err)
+			return fmt.Errorf("sequence %d: %w", i, err)
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	out := make([][]float32, len(examples))
-	err := s.eachPass(ctx, examples, inferMode, func(ctx context.Context, l *slot, at int, g []seq.Example) error {
+	err = s.eachPass(ctx, examples, inferMode, func(ctx context.Context, l *slot, at int, g []seq.Example) error {
 		pooled, err := l.embed(ctx, g)
 		if err != nil {
 			return err

@@ -68,6 +68,9 @@ func newEngine(c *Config, weights []float32, on Device) (*engine, error) {
 	return e, nil
 }
 
+// readers are the threads that read rows while nothing is computed.
+func (e *engine) readers() int { return max(e.packers, e.device.Slots()) }
+
 // allocate takes memory of the device until the engine is closed.
 func (e *engine) allocate(words int) (tensor.Memory, error) {
 	m, err := e.device.Allocate(words)

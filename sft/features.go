@@ -148,7 +148,7 @@ func (p *packed) addFeatures(c *Config, examples []seq.Example, threads int) {
 	}
 	tokens := len(p.position)
 	p.features, p.points = resized(p.features, tokens*c.inputWidth()), resized(p.points, tokens*len(columns))
-	share(threads, len(examples), func(_, i int) { p.setFeatures(c, columns, examples[i].Features, int(p.offset[i])) })
+	inParallel(threads, len(examples), func(_, i int) { p.setFeatures(c, columns, examples[i].Features, int(p.offset[i])) })
 	if c.Relative == EdgeRelation {
 		p.edges.pack(examples, p.offset, len(c.EdgeFeatureNames), threads)
 	}

@@ -35,7 +35,7 @@ func TestPackAgain(t *testing.T) {
 		c        *Config
 		examples []seq.Example
 	}{
-		{graphs, randomGraphs(graphs, random, 200, 1, 30, 4, 2100)},
+		{graphs, randomGraphs(graphs, random, 200, 1, 20_000, 4, 2100)},
 		{clouds, randomClouds(clouds, random, 60, 1, 5)},
 		{graphs, randomGraphs(graphs, random, 7, 40)},
 		{ones, randomGraphs(ones, random, 9, 1)},

@@ -50,20 +50,20 @@ const (
 // pack packs the edges of graphs whose tokens begin at offset, which have width features each.
 func (p *packedEdges) pack(graphs []seq.Example, offset []int32, width, threads int) {
 	p.cut(graphs, offset)
-	share(threads, len(p.chunks), func(_, i int) { p.count(&p.chunks[i]) })
+	inParallel(threads, len(p.chunks), func(_, i int) { p.count(&p.chunks[i]) })
 	edges := p.lay()
 	p.ends, p.given = resized(p.ends, edges), resized(p.given, edges*width)
-	share(threads, len(p.chunks), func(_, i int) {
+	inParallel(threads, len(p.chunks), func(_, i int) {
 		if c := &p.chunks[i]; c.blocks > 1 {
 			p.put(c, width)
 		}
 	})
 	p.first, p.source, p.features = resized(p.first, int(offset[len(graphs)])+1), resized(p.source, edges), resized(p.features, edges*(width+1))
 	p.first[0] = 0
-	for len(p.sorters) < threads {
+	for len(p.sorters) < max(1, threads) {
 		p.sorters = append(p.sorters, edgeSorter{})
 	}
-	share(threads, len(p.blocks), func(thread, i int) {
+	inParallel(threads, len(p.blocks), func(thread, i int) {
 		b := &p.blocks[i]
 		if c := &p.chunks[b.chunk]; c.blocks == 1 { // which the cache holds for sorting, then
 			p.put(c, width)

@@ -104,10 +104,14 @@ func (s *Scorer) score(ctx context.Context, examples []seq.Example, mode passMod
 // results runs passes of a mode and hands the results of each to f, with the index of its
 // first example and their number.
 func (s *Scorer) results(ctx context.Context, examples []seq.Example, mode passMode, f func(at, n int, r *result)) error {
-	for i, e := range examples {
-		if err := s.engine.config.CheckExample(e); err != nil {
+	err := tryInParallel(s.engine.packers, len(examples), func(i int) error {
+		if err := s.engine.config.CheckExample(examples[i]); err != nil {
 			return fmt.Errorf("example %d: %w", i, err)
 		}
+		return nil
+	})
+	if err != nil {
+		return err
 	}
 	return s.eachPass(ctx, examples, mode, func(ctx context.Context, l *slot, at int, g []seq.Example) error {
 		r, err := l.run(ctx, g, drawing{mode: mode, seed: s.engine.config.SamplerSeed})

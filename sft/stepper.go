@@ -125,18 +125,23 @@ func (s *Stepper) Step(ctx context.Context, examples []seq.Example) (loss float6
 	if n := len(examples); n < 1 || n > s.settings.Batch {
 		return 0, fmt.Errorf("%d examples, expected 1 to %d", n, s.settings.Batch)
 	}
-	for i, e := range examples {
+	err = tryInParallel(s.engine.readers(), len(examples), func(i int) error {
+		e := examples[i]
 		if err := s.model.Config.checkLabelled(e); err != nil {
-			return 0, fmt.Errorf("example %d: %w", i, err)
+			return fmt.Errorf("example %d: %w", i, err)
 		}
 		if n := max(e.First(), len(e.B)); n > s.length {
-			return 0, fmt.Errorf("example %d: %d tokens, memory was planned for %d", i, n, s.length)
+			return fmt.Errorf("example %d: %d tokens, memory was planned for %d", i, n, s.length)
 		}
 		if n := plannedLength(e); n > s.length {
-			return 0, fmt.Errorf("example %d: %d edges, which take the memory of %d tokens; it was planned for %d", i, len(e.Edges), n, s.length)
+			return fmt.Errorf("example %d: %d edges, which take the memory of %d tokens; it was planned for %d", i, len(e.Edges), n, s.length)
 		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
 	}
-	examples = s.settings.addNoise(s.model.Config, examples, s.steps)
+	examples = s.settings.addNoise(s.model.Config, examples, s.steps, s.engine.readers())
 	rate := s.settings.learningRate(&State{Update: s.updates}, 1)
 	b, err := s.update(ctx, examples, s.steps, s.updates+1, rate, s.scale)
 	if err != nil {

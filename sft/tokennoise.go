@@ -19,16 +19,16 @@ import (
 // Sources: Iyyer, Manjunatha, Boyd-Graber, Daumé III, "Deep Unordered Composition Rivals
 // Syntactic Methods for Text Classification", ACL 2015 (word dropout); Xie et al., "Data
 // Noising as Smoothing in Neural Network Language Models", ICLR 2017 (replacement).
-func (s *Settings) addNoise(c *Config, examples []seq.Example, step int) []seq.Example {
+func (s *Settings) addNoise(c *Config, examples []seq.Example, step, threads int) []seq.Example {
 	if s.TokenDeletion == 0 && s.TokenReplacement == 0 && !s.augments() {
 		return examples
 	}
 	out := slices.Clone(examples)
-	for i := range out {
+	inParallel(threads, len(out), func(_, i int) {
 		e := &out[i]
 		if c.Featured() {
 			e.Features = s.augmented(c, *e, step)
-			continue
+			return
 		}
 		counter := philox.Counter(0, 0, 0, philox.StreamNoise, e.Index, uint32(step))
 		if c.Tags() { // other lists of labels are of the whole row
@@ -36,7 +36,7 @@ func (s *Settings) addNoise(c *Config, examples []seq.Example, step int) []seq.E
 		}
 		e.A = s.noised(c, e.A, counter)
 		e.B = s.noised(c, e.B, philox.Counter(0, 1, 0, philox.StreamNoise, e.Index, uint32(step)))
-	}
+	})
 	return out
 }
 

@@ -21,7 +21,7 @@ func TestDeletion(t *testing.T) {
 	c, s := &Config{VocabSize: length}, Settings{Seed: 3, TokenDeletion: 0.3}
 	batch := []seq.Example{{Index: 5, A: ascending, B: ascending, Label: 1}, {Index: 6, A: ascending}}
 	before := slices.Clone(batch)
-	of := func(step int, batch ...seq.Example) []seq.Example { return s.addNoise(c, batch, step) }
+	of := func(step int, batch ...seq.Example) []seq.Example { return s.addNoise(c, batch, step, 2) }
 	got := of(7, batch...)
 	if !reflect.DeepEqual(batch, before) {
 		t.Error("the examples that were handed in have changed")
@@ -62,7 +62,7 @@ func TestReplacement(t *testing.T) {
 			c.PadTokenID = &pad
 			any--
 		}
-		got := s.addNoise(c, []seq.Example{{A: slices.Repeat([]int32{own}, length)}}, 2)[0].A
+		got := s.addNoise(c, []seq.Example{{A: slices.Repeat([]int32{own}, length)}}, 2, 2)[0].A
 		if len(got) != length {
 			t.Errorf("padding %d: %d tokens are left of %d", pad, len(got), length)
 		}
@@ -89,7 +89,7 @@ func TestReplacement(t *testing.T) {
 func TestDeletionOfAll(t *testing.T) {
 	s := Settings{Seed: 1, TokenDeletion: 0.99}
 	for step := range 100 {
-		got := s.addNoise(&Config{VocabSize: 4}, []seq.Example{{A: []int32{1, 2}, B: []int32{3}}}, step)
+		got := s.addNoise(&Config{VocabSize: 4}, []seq.Example{{A: []int32{1, 2}, B: []int32{3}}}, step, 2)
 		if a, b := len(got[0].A), len(got[0].B); a == 0 || b == 0 {
 			t.Fatalf("step %d: %d and %d tokens are left", step, a, b)
 		}
@@ -122,8 +122,8 @@ func TestDeletionOfLabels(t *testing.T) {
 	s := Settings{Seed: 3, TokenDeletion: 0.5}
 	for step := range 20 {
 		e := []seq.Example{{A: []int32{1, 2, 3, 4}, Labels: []int32{0, 2, 4, 6}}}
-		row := s.addNoise(&Config{Task: MultiLabel, VocabSize: 9}, e, step)[0]
-		tokens := s.addNoise(&Config{Task: Tagging, VocabSize: 9}, e, step)[0]
+		row := s.addNoise(&Config{Task: MultiLabel, VocabSize: 9}, e, step, 2)[0]
+		tokens := s.addNoise(&Config{Task: Tagging, VocabSize: 9}, e, step, 2)[0]
 		if !slices.Equal(row.Labels, e[0].Labels) {
 			t.Errorf("step %d: a row of the tokens %v has the labels %v", step, row.A, row.Labels)
 		}

@@ -362,7 +362,7 @@ func (t *Trainer) step(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	examples = t.settings.addNoise(t.model.Config, examples, t.state.Step)
+	examples = t.settings.addNoise(t.model.Config, examples, t.state.Step, t.engine.readers())
 	rate := t.settings.learningRate(&t.state, t.Steps())
 	b, err := t.update(ctx, examples, t.state.Step, t.state.Update+1, rate, t.state.LossScale)
 	if err != nil {
@@ -402,15 +402,17 @@ func (t *Trainer) tell(report any) error {
 
 func (t *Trainer) examples(f *seq.File, rows []uint32) ([]seq.Example, error) {
 	out := make([]seq.Example, len(rows))
-	for i, row := range rows {
-		e, err := f.Example(int(row))
-		if err != nil {
-			return nil, err
+	err := tryInParallel(t.engine.readers(), len(rows), func(i int) (err error) {
+		if out[i], err = f.Example(int(rows[i])); err != nil {
+			return err
 		}
-		if err := t.model.Config.checkLabelled(e); err != nil {
-			return nil, fmt.Errorf("row %d: %w", row, err)
+		if err := t.model.Config.checkLabelled(out[i]); err != nil {
+			return fmt.Errorf("row %d: %w", rows[i], err)
 		}
-		out[i] = e
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return out, nil
 }
