@@ -24,7 +24,7 @@ func (s *Scorer) Embeddings(ctx context.Context, sequences [][]int32) ([][]float
 // EmbedExamples is [Scorer.Embeddings] for examples of one sequence, whose tokens may have
 // features.
 func (s *Scorer) EmbedExamples(ctx context.Context, examples []seq.Example) ([][]float32, error) {
-	err := tryInParallel(s.engine.packers, len(examples), func(i int) error {
+	err := tryInParallel(s.threads(ctx, 1), len(examples), func(i int) error {
 		err := error(nil)
 		if s.engine.config.Featured() {
 			err = s.engine.config.CheckExample(examples[i])

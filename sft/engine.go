@@ -19,7 +19,7 @@ type engine struct {
 	device  tensor.Device
 	weights tensor.Memory
 	edges   int // of a token at most in training, where rows have edges
-	packers int // threads that pack a batch: those of a device that leaves them free
+	packers int // threads that pack each batch: all beside a device that leaves them free
 
 	mu     sync.Mutex
 	passes map[passKey]*preparedPass
@@ -68,8 +68,9 @@ func newEngine(c *Config, weights []float32, on Device) (*engine, error) {
 	return e, nil
 }
 
-// readers are the threads that read rows while nothing is computed.
-func (e *engine) readers() int { return max(e.packers, e.device.Slots()) }
+// threads are those that each of so many passes may take that are made ready at once: of a device
+// that computes on the processors those that compute nothing meanwhile.
+func (e *engine) threads(passes int) int { return max(e.packers, e.device.Slots()/max(1, passes)) }
 
 // allocate takes memory of the device until the engine is closed.
 func (e *engine) allocate(words int) (tensor.Memory, error) {
@@ -129,13 +130,14 @@ type slot struct {
 	engine *engine
 	mem    tensor.Binding
 	batch  packed // that it holds
+	pack   int    // threads that pack it
 	lossFactors
 	weight   []float64     // of classes in the loss of a training step; nil: all the same
 	gradient tensor.Memory // a block that is its own; nil: none yet
 }
 
 func (e *engine) slot() *slot {
-	l := &slot{engine: e, lossFactors: e.config.lossFactors(1, nil)}
+	l := &slot{engine: e, pack: e.packers, lossFactors: e.config.lossFactors(1, nil)}
 	l.mem[tensor.Weights] = e.weights
 	return l
 }
@@ -143,7 +145,7 @@ func (e *engine) slot() *slot {
 // load packs examples of so many sequences into the slot's memory and returns the pass that
 // computes them.
 func (l *slot) load(sequences int, examples []seq.Example, d drawing) (*preparedPass, error) {
-	l.batch.pack(l.engine.config, sequences, examples, d, l.engine.packers)
+	l.batch.pack(l.engine.config, sequences, examples, d, l.pack)
 	return l.place(d)
 }
 

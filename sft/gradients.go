@@ -106,7 +106,11 @@ func (a *accumulator) run(ctx context.Context, examples []seq.Example, d drawing
 	ctx, cancel := context.WithCancelCause(caller)
 	defer cancel(nil)
 	var wg sync.WaitGroup
-	for _, group := range a.groups[:min(len(a.groups), to-from)] {
+	groups := a.groups[:min(len(a.groups), to-from)]
+	for _, group := range groups {
+		for _, l := range group {
+			l.pack = a.engine.threads(len(groups))
+		}
 		wg.Go(func() {
 			for i := range next {
 				if ctx.Err() != nil {
@@ -197,7 +201,7 @@ func runTogether(ctx context.Context, slots []*slot, examples [][]seq.Example, r
 	e := slots[0].engine
 	var shape passShape
 	for i, l := range slots {
-		l.batch.pack(e.config, e.config.Sequences(), examples[i], d, e.packers)
+		l.batch.pack(e.config, e.config.Sequences(), examples[i], d, l.pack)
 		shape = shape.with(l.batch.shape(e.config))
 	}
 	p, err := e.pass(shape, d.mode)

@@ -1,6 +1,7 @@
 package sft
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -52,6 +53,25 @@ func TestPackAgain(t *testing.T) {
 	}
 }
 
+// TestPackThreads: those that compute nothing pack, but not beside what somebody waits for.
+func TestPackThreads(t *testing.T) {
+	c := tinyConfig()
+	s, err := NewScorer(&Model{Config: c, Weights: Initialize(c, 1)}, cpu.New(4))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ctx := context.Background()
+	for _, x := range []struct {
+		ctx          context.Context
+		passes, want int
+	}{{ctx, 1, 4}, {ctx, 2, 2}, {ctx, 3, 1}, {ctx, 50, 1}, {ctx, 0, 4}, {Patient(ctx), 1, 1}, {Urgent(ctx), 1, 1}} {
+		if got := s.threads(x.ctx, x.passes); got != x.want {
+			t.Errorf("%d threads for each of %d passes, expected %d", got, x.passes, x.want)
+		}
+	}
+}
+
 // BenchmarkPack checks a batch, packs it and writes it to the memory of a pass: all that the host
 // does before a device computes. The batch is of 64 examples of 1,024 tokens, or of one of 100,000,
 // and graphs have ten edges a node.
@@ -92,16 +112,15 @@ func benchmarkPack(b *testing.B, c *Config, examples, tokens, edges int) {
 			e.Edges = append(e.Edges, seq.Edge{Source: random.Int32N(int32(tokens)), Target: random.Int32N(int32(tokens)), Features: row})
 		}
 	}
-	e, err := newEngine(c, Initialize(c, 1), cpu.New(1))
+	e, err := newEngine(c, Initialize(c, 1), cpu.New(0))
 	if err != nil {
 		b.Fatal(err)
 	}
 	l := e.slot()
+	l.pack = e.threads(1)
 	run := func() {
-		for _, e := range batch {
-			if err := c.CheckExample(e); err != nil {
-				b.Fatal(err)
-			}
+		if err := tryInParallel(l.pack, len(batch), func(i int) error { return c.CheckExample(batch[i]) }); err != nil {
+			b.Fatal(err)
 		}
 		if _, err := l.load(1, batch, drawing{mode: inferMode}); err != nil {
 			b.Fatal(err)

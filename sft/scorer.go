@@ -104,7 +104,7 @@ func (s *Scorer) score(ctx context.Context, examples []seq.Example, mode passMod
 // results runs passes of a mode and hands the results of each to f, with the index of its
 // first example and their number.
 func (s *Scorer) results(ctx context.Context, examples []seq.Example, mode passMode, f func(at, n int, r *result)) error {
-	err := tryInParallel(s.engine.packers, len(examples), func(i int) error {
+	err := tryInParallel(s.threads(ctx, 1), len(examples), func(i int) error {
 		if err := s.engine.config.CheckExample(examples[i]); err != nil {
 			return fmt.Errorf("example %d: %w", i, err)
 		}
@@ -174,7 +174,8 @@ func (s *Scorer) eachPass(ctx context.Context, examples []seq.Example, mode pass
 	}
 	var wg sync.WaitGroup
 	first := 0
-	for _, g := range forwardPasses(examples, plan.size) {
+	passes := forwardPasses(examples, plan.size)
+	for _, g := range passes {
 		var l *slot
 		select {
 		case l = <-slots:
@@ -185,6 +186,7 @@ func (s *Scorer) eachPass(ctx context.Context, examples []seq.Example, mode pass
 		}
 		at := first
 		first += len(g)
+		l.pack = s.threads(ctx, len(passes))
 		wg.Go(func() {
 			defer func() { slots <- l }()
 			if err := f(ctx, l, at, g); err != nil {
@@ -194,6 +196,15 @@ func (s *Scorer) eachPass(ctx context.Context, examples []seq.Example, mode pass
 	}
 	wg.Wait()
 	return context.Cause(ctx)
+}
+
+// threads are those of a call that make each of so many passes ready. Beside one that somebody
+// waits for or much else, it is no more than need be.
+func (s *Scorer) threads(ctx context.Context, passes int) int {
+	if tensor.IsUrgent(ctx) || tensor.IsPatient(ctx) {
+		return s.engine.packers
+	}
+	return s.engine.threads(passes)
 }
 
 // split shares a pass's results out to its examples.

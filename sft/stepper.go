@@ -125,7 +125,7 @@ func (s *Stepper) Step(ctx context.Context, examples []seq.Example) (loss float6
 	if n := len(examples); n < 1 || n > s.settings.Batch {
 		return 0, fmt.Errorf("%d examples, expected 1 to %d", n, s.settings.Batch)
 	}
-	err = tryInParallel(s.engine.readers(), len(examples), func(i int) error {
+	err = tryInParallel(s.engine.threads(1), len(examples), func(i int) error {
 		e := examples[i]
 		if err := s.model.Config.checkLabelled(e); err != nil {
 			return fmt.Errorf("example %d: %w", i, err)
@@ -141,7 +141,7 @@ func (s *Stepper) Step(ctx context.Context, examples []seq.Example) (loss float6
 	if err != nil {
 		return 0, err
 	}
-	examples = s.settings.addNoise(s.model.Config, examples, s.steps, s.engine.readers())
+	examples = s.settings.addNoise(s.model.Config, examples, s.steps, s.engine.threads(1))
 	rate := s.settings.learningRate(&State{Update: s.updates}, 1)
 	b, err := s.update(ctx, examples, s.steps, s.updates+1, rate, s.scale)
 	if err != nil {

@@ -362,7 +362,7 @@ func (t *Trainer) step(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	examples = t.settings.addNoise(t.model.Config, examples, t.state.Step, t.engine.readers())
+	examples = t.settings.addNoise(t.model.Config, examples, t.state.Step, t.engine.threads(1))
 	rate := t.settings.learningRate(&t.state, t.Steps())
 	b, err := t.update(ctx, examples, t.state.Step, t.state.Update+1, rate, t.state.LossScale)
 	if err != nil {
@@ -402,7 +402,7 @@ func (t *Trainer) tell(report any) error {
 
 func (t *Trainer) examples(f *seq.File, rows []uint32) ([]seq.Example, error) {
 	out := make([]seq.Example, len(rows))
-	err := tryInParallel(t.engine.readers(), len(rows), func(i int) (err error) {
+	err := tryInParallel(t.engine.threads(1), len(rows), func(i int) (err error) {
 		if out[i], err = f.Example(int(rows[i])); err != nil {
 			return err
 		}
