@@ -144,10 +144,7 @@ func (p *packedEdges) put(c *edgeChunk, width int) {
 		at := int(*block)
 		*block++
 		p.ends[at] = uint64(e.Target)&mask<<sourceBits | uint64(e.Source)
-		row := p.given[at*width:][:width]
-		for j, v := range e.Features[:width] {
-			row[j] = v
-		}
+		copy(p.given[at*width:][:width], e.Features)
 	}
 }
 
