@@ -52,14 +52,14 @@ parts() {
 	else
 		cat <<-EOF
 			info 15 40
-			check 25 60
+			check 60 120
 			golden 25 60
-			loss 85 150
-			listops 30 60
+			loss 60 150
+			listops 20 60
 			peer 160 220
 			profile 15 40
-			kernels 35 60
-			presets 50 80
+			kernels 30 60
+			presets 40 80
 			lengths 45 80
 			peers 30 240
 		EOF
