@@ -70,6 +70,7 @@ func (p *packedEdges) pack(graphs []seq.Example, offset []int32, width, threads 
 		}
 		p.sort(&p.sorters[thread], b, width)
 	})
+	clear(p.chunks) // a batch keeps none of the edges that it was made of
 	p.close(width)
 }
 
