@@ -149,15 +149,16 @@ func (a *accumulator) run(ctx context.Context, examples []seq.Example, d drawing
 // slots takes, but so that no group waits for another.
 func (a *accumulator) together(microBatches int) int {
 	each := (microBatches + len(a.groups) - 1) / len(a.groups)
-	return min(len(a.groups[0]), 1<<bits.Len(uint(max(each, 1)-1)))
+	return min(len(a.groups[0]), powerOfTwo(each))
 }
 
 // microBatches computes micro-batches from number first on together, in a group of slots, and
 // hands their gradients to the tree.
 func (a *accumulator) microBatches(ctx context.Context, group []*slot, t *tree, first int, examples [][]seq.Example, results []*result, factors lossFactors, d drawing) (err error) {
 	group = group[:len(examples)]
+	whole := wholeSum(first, len(group), t.leaves)
 	for i, l := range group {
-		if l.mem[tensor.Gradients], err = a.block(l, i); err != nil {
+		if l.mem[tensor.Gradients], err = a.block(l, i > 0 && whole); err != nil {
 			err = fmt.Errorf("memory for gradients: %w", err)
 			group = group[:i]
 			break
@@ -182,12 +183,12 @@ func (a *accumulator) microBatches(ctx context.Context, group []*slot, t *tree, 
 	return err
 }
 
-// block is what slot i of a group computes a gradient in. The sum of a group's gradients comes
-// to be in the first one's, and those of the others are free again at once: each keeps its own,
-// so that the device meets the same memories in every group. Of several ranks a group may be
-// cut anywhere, and its parts wait for those of others.
-func (a *accumulator) block(l *slot, i int) (m tensor.Memory, err error) {
-	if i == 0 || a.ranks != nil {
+// block is what a slot computes a gradient in. The sum of a group's gradients comes to be in
+// the first one's, and those of the others are free again at once: each keeps its own, so
+// that the device meets the same memories in every group. Parts of a group that ranks share
+// wait for others.
+func (a *accumulator) block(l *slot, keeps bool) (m tensor.Memory, err error) {
+	if !keeps {
 		return a.blocks.take()
 	}
 	if l.gradient == nil {
@@ -195,6 +196,16 @@ func (a *accumulator) block(l *slot, i int) (m tensor.Memory, err error) {
 	}
 	return l.gradient, err
 }
+
+// wholeSum says whether the tree adds up n leaves from the first on, of so many, before others
+// come to them.
+func wholeSum(first, n, leaves int) bool {
+	size := powerOfTwo(n)
+	return first%size == 0 && (n == size || first+n == leaves)
+}
+
+// powerOfTwo is the least one that is n or more.
+func powerOfTwo(n int) int { return 1 << bits.Len(uint(max(n, 1)-1)) }
 
 // runTogether computes the examples of each slot in one program, and downloads the results.
 func runTogether(ctx context.Context, slots []*slot, examples [][]seq.Example, results []*result, d drawing) error {

@@ -16,11 +16,11 @@ const wordBytes = 4
 // its data and the garbage collector.
 const reservedBytes = 256 << 20
 
-// planSlots chooses how many micro-batches run at once: as many as the device
-// has slots, each of as many as run together there, or as the limit in bytes allows (0: no
-// limit but the device's). It
-// plans for the largest micro-batches that the rows can form, and shortens the passes
-// of evaluation before it refuses. Of several ranks each brings up to so many sums to an
+// planSlots chooses how many micro-batches run at once: as many as the device has slots, or as
+// the limit in bytes allows (0: no limit but the device's). Where several run together in each
+// slot, these take half of the limit at most: what a device loses by rounding grows with them.
+// It plans for the largest micro-batches that the rows can form, and shortens the passes of
+// evaluation before it refuses. Of several ranks each brings up to so many sums to an
 // exchange; a single process brings none.
 func planSlots(e *engine, train, val []int32, batch int, limit int64, sums int) (int, error) {
 	// Weights, two moments and their copies in a checkpoint, and the weights as a
@@ -70,7 +70,7 @@ func planSlots(e *engine, train, val []int32, batch int, limit int64, sums int) 
 	if t, ok := tensor.Capability[tensor.Together](e.device); ok {
 		slots *= t.Together()
 	}
-	for limit > 0 && bytes(slots) > limit {
+	for limit > 0 && (bytes(slots) > limit || slots > e.device.Slots() && bytes(slots) > limit/2) {
 		slots--
 	}
 	return slots, nil

@@ -19,6 +19,11 @@ type card struct {
 	scratch int
 }
 
+// together is a card that runs micro-batches together.
+type together struct{ card }
+
+func (together) Together() int { return 4 }
+
 func (d card) Budget() int64                                  { return d.budget }
 func (d card) Scratch(*tensor.Program) (words int, err error) { return d.scratch, nil }
 
@@ -38,6 +43,10 @@ func TestOwnMemory(t *testing.T) {
 	if n, err := slots(d, length, 0); n != 3 || err != nil {
 		t.Errorf("%d slots, error %v", n, err)
 	}
+	several := together{d}
+	if n, err := slots(several, length, 0); n != 12 || err != nil {
+		t.Errorf("%d slots where four run together in each of three, error %v", n, err)
+	}
 	d.budget = 1 << 20
 	_, err := slots(d, length, 0)
 	var full *MemoryError
@@ -53,6 +62,10 @@ func TestOwnMemory(t *testing.T) {
 	}
 	if n, err := slots(d, full.Fits, 0); n != 1 || err != nil {
 		t.Errorf("%d tokens: %d slots, error %v", full.Fits, n, err)
+	}
+	several.budget = 8 * d.budget
+	if n, err := slots(several, full.Fits, 0); n <= 3 || n > 8 || err != nil { // all 12 would fit
+		t.Errorf("%d slots where those together take half at most, error %v", n, err)
 	}
 	if _, err := slots(d, full.Fits+1, 0); !errors.As(err, &full) {
 		t.Errorf("%d tokens: error %v", full.Fits+1, err)

@@ -320,49 +320,6 @@ func testGradientOfMicroBatches(t *testing.T, devices ...tensor.Device) {
 	}
 }
 
-// TestTogether: micro-batches that run together leave the bits of a batch as they are, in every
-// batch anew, and whatever is left over for the last group.
-func TestTogether(t *testing.T) { onEveryKind(t, testTogether) }
-
-func testTogether(t *testing.T, devices ...tensor.Device) {
-	c := trainingConfig()
-	c.HiddenSize, c.NumSampledTokens = 4, 3
-	m := randomModel(c, 4)
-	e, err := newEngine(m.Config, m.Weights, devices[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.close()
-	a, err := newAccumulator(e, 4*devices[0].Slots())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if n := len(a.groups[0]); n != 4 {
-		t.Fatalf("groups of %d, expected 4", n)
-	}
-	for _, n := range []int{1, 7, 2, 7} {
-		lengths := make([]int, n)
-		for i := range lengths {
-			lengths[i] = 4096 + i
-		}
-		examples := randomExamples(c, rand.New(rand.NewPCG(2, uint64(n))), lengths...)
-		want, alone := gradientOf(t, m, 1, devices[0], examples, trainMode)
-		b, err := a.run(t.Context(), examples, drawing{trainMode, 11, 3})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !slices.Equal(words(t, b.gradient), want) || !slices.Equal(b.loss, alone.loss) || !slices.Equal(b.deadRows, alone.deadRows) {
-			t.Errorf("%d micro-batches: other bits than one by one", n)
-		}
-		a.blocks.release(b.gradient)
-		for _, free := range a.blocks.free {
-			if a.blocks.kept[free] {
-				t.Errorf("%d micro-batches: a block that a slot keeps is free", n)
-			}
-		}
-	}
-}
-
 // addTree adds neighbours until one is left.
 func addTree(x [][]float32) []float32 {
 	for len(x) > 1 {

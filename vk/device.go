@@ -190,13 +190,18 @@ func (d *gpu) LossScaling() bool { return d.mixed != nil && !d.mixed.backward.bf
 // Info describes the device as [Devices] does.
 func (d *gpu) Info() Info { return d.physical.info }
 
-// Slots is two: one program computes while the next batch is made ready, and where there
-// are queues enough beside each other.
+// Slots is two: one program computes while the next batch is made ready, or beside it where
+// there are queues enough.
 func (d *gpu) Slots() int { return 2 }
 
 // Together is the number of runs that keep a large device busy, of a program that computes
-// as much as a micro-batch.
-func (d *gpu) Together() int { return 8 }
+// as much as a micro-batch. A device that shares memory with the processor is not as large.
+func (d *gpu) Together() int {
+	if kind := d.Info().Kind; kind == "discrete" || kind == "virtual" {
+		return 8
+	}
+	return 1
+}
 
 // queueOf is the queue of the programs that run in an arena. The first one is for what has
 // none, such as sums of gradients, which others wait for.

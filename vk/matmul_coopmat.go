@@ -2,8 +2,8 @@
 
 package vk
 
-// mixedTiles are for cooperative matrices, of which a subgroup, not an invocation,
-// computes rows×columns elements: four of them at most.
+// mixedTiles are for cooperative matrices: a subgroup, not an invocation, computes
+// rows×columns elements, which are four matrices at most.
 var mixedTiles = tiles{
 	large:      []tile{{64, 64, 32, 32, 16, 2}, {32, 64, 32, 16, 32, 2}, {32, 32, 32, 16, 16, 2}},
 	fewColumns: tile{64, 16, 32, 16, 16, 2},

@@ -34,6 +34,8 @@ func TestMixedTilesAgree(t *testing.T) {
 			list = list[:1]
 		}
 		c := d.mixed.of(b.p.form)
+		// What follows a product has two ways to memory.
+		b.p.gelu = b.p.form == forward
 		want := b.want(c.half)
 		var first []uint32
 		for _, tile := range list {
@@ -43,6 +45,41 @@ func TestMixedTilesAgree(t *testing.T) {
 				first = got
 			} else if !slices.Equal(first, got) {
 				t.Errorf("%s, tile %v: differs from the first tile", name, tile)
+			}
+		}
+	}
+}
+
+// TestMixedSaturates: a forward product takes what is beyond float16 as its largest number, and
+// leaves what is not finite as it is; in a gradient it is infinite, so that the step is found
+// out where losses are scaled.
+func TestMixedSaturates(t *testing.T) {
+	d := open(t, Options{Mixed: true})
+	const largest = 65504
+	for _, f := range forms[:2] {
+		c := d.mixed.of(f.form)
+		if c.bfloat16 {
+			continue
+		}
+		b := newBench(d, f.form, 3, 16, 16, 3)
+		b.p.bias = nil
+		for i := range b.b {
+			b.b[i] = 1
+		}
+		for row, x := range []float32{1e6, -1e6, float32(math.Inf(1))} {
+			for i := range 16 {
+				b.a[16*row+i] = 0
+			}
+			b.a[16*row] = x
+		}
+		got := b.run(t, func(r *recorder) { r.multiplyMixed(b.p, mixedTiles.fewColumns, c) })
+		want := []float64{largest, -largest, math.Inf(1)}
+		if f.form != forward {
+			want = []float64{math.Inf(1), math.Inf(-1), math.Inf(1)}
+		}
+		for row, w := range want {
+			if v := float64(math.Float32frombits(got[16*row])); v != w {
+				t.Errorf("%s of %v: %v, expected %v", f.name, b.a[16*row], v, w)
 			}
 		}
 	}

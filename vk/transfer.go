@@ -161,7 +161,8 @@ func (t *transfers) flush() (arrived uint64, err error) {
 	return t.sent, err
 }
 
-// download waits for what was submitted and copies words to the host.
+// download waits for what was sent and copies words to the host. Whoever ran a program has
+// waited for its end.
 func (t *transfers) download(m *memory, offset int, words []uint32) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -17,7 +17,7 @@ type Profiler interface {
 // KernelTime is what the launches of one part of a kernel took on a device.
 type KernelTime struct {
 	Name     string
-	Launches int
+	Launches int // one in several memories together counts once
 	Seconds  float64
 }
 
