@@ -197,22 +197,22 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// TestConvertSizeColor: each point has the colour of its surface and the logarithm of its cloud's
-// radius, which is 1 in its features, and a file without colours is left out.
+// TestConvertSizeColor: each point has the colour of its surface and the logarithms of its cloud's
+// radius, which is 1 in its features, and period, and a file without colours is left out.
 func TestConvertSizeColor(t *testing.T) {
 	from := folder(t, "a/plain.off")
 	for name, color := range map[string]string{"a/train/red.wrl": "1 0 0.25", "b/train/blue.wrl": "0 0 1", "b/val/blue.wrl": "0 0 1"} {
 		write(t, filepath.Join(from, name), "#VRML V2.0 utf8\nShape { appearance Appearance { material Material { diffuseColor "+color+" } }\n"+
 			"geometry IndexedFaceSet { coord Coordinate { point [0 0 0 8 0 0 0 8 0] } coordIndex [0 1 2] } }\n")
 	}
-	d, left, err := convert(t, from, Options{Points: 5, Size: true, Color: true})
+	d, left, err := convert(t, from, Options{Points: 5, Size: true, Period: true, Color: true})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !strings.Contains(left.String(), "no colours") {
 		t.Errorf("left out: %s", left)
 	}
-	if got := strings.Join(d.Manifest.FeatureNames, " "); got != "x y z nx ny nz red green blue log_radius" {
+	if got := strings.Join(d.Manifest.FeatureNames, " "); got != "x y z nx ny nz red green blue log_radius log_period" {
 		t.Errorf("features %s", got)
 	}
 	r, err := d.Reader("train")
@@ -234,6 +234,9 @@ func TestConvertSizeColor(t *testing.T) {
 			}
 			if size := math.Exp(float64(p[9])); size < 1 || size > 8 || p[9] != e.Features[0][9] {
 				t.Errorf("row %s: radius %v of a triangle of sides of 8", e.ID, size)
+			}
+			if period := math.Exp(float64(p[10])); period < 7.9 || period > 8 || p[10] != e.Features[0][10] {
+				t.Errorf("row %s: period %v of a triangle of sides of 8", e.ID, period)
 			}
 			largest = max(largest, Vec{float64(p[0]), float64(p[1]), float64(p[2])}.Norm())
 		}
