@@ -5,9 +5,9 @@ import "github.com/sftseq/sftseq/sft"
 // componentsPresets hold back what a model learns by heart: the series of a class are few, and those of
 // the test are others.
 var componentsPresets = []*Preset{
-	componentsPreset("quick", "a small model with much dropout, on clouds that training scales and moves, for 10 epochs", 10, "62.38% of the test meshes of --seed 1 (moments and radii: 50.80%)"),
+	componentsPreset("quick", "a small model with much dropout, on clouds that training scales and moves, for 10 epochs", 10, "70.74% of the test meshes of --seed 1 (moments and radii: 54.98%)"),
 	componentsPreset("hour", "the same model, trained for 35 epochs", 35,
-		"68.07% of the test meshes, the mean of three splits (moments and radii: 57.36%), some 13 minutes of one core with AVX-512"),
+		"77.14% of the test meshes, the mean of three splits (moments and radii: 60.14%), some 13 minutes of one core with AVX-512"),
 }
 
 func componentsPreset(name, description string, epochs int, measured string) *Preset {
