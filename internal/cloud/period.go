@@ -32,7 +32,8 @@ const (
 func (s *Shape) Period(random func() float64) (float64, error) {
 	points := s.Points
 	if s.Faces != nil || len(points) > periodPoints {
-		drawn, err := s.Draw(context.Background(), periodPoints, random)
+		bare := &Shape{Points: s.Points, Faces: s.Faces}
+		drawn, err := bare.Draw(context.Background(), periodPoints, random)
 		if err != nil {
 			return 0, err
 		}

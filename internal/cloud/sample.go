@@ -86,7 +86,7 @@ func (s *Shape) onSurface(n int, random func() float64) (*Shape, error) {
 	if !(total > 0) || math.IsInf(total, 0) {
 		return nil, errors.New("expected a surface with a finite area above 0")
 	}
-	out := &Shape{PartNames: s.PartNames}
+	out := &Shape{PartNames: s.PartNames, Points: make([]Vec, 0, n), Normals: make([]Vec, 0, n)}
 	for range n {
 		at := random() * total
 		i := min(sort.Search(len(areas), func(i int) bool { return areas[i] > at }), len(areas)-1)
