@@ -43,7 +43,8 @@ func connector(n int, pitch float64, axis int, pins, walls, body int) []Vec {
 // TestPeriod: the distance at which pins and walls repeat, along any axis and in any unit, whatever
 // the body has that does not repeat.
 func TestPeriod(t *testing.T) {
-	for _, parts := range [][3]int{{400, 0, 0}, {400, 0, 800}, {0, 400, 200}, {300, 300, 600}} {
+	// Many points and few, pins that a body nearly hides, and walls alone.
+	for _, parts := range [][3]int{{400, 0, 0}, {30, 0, 0}, {400, 0, 800}, {600, 0, 2400}, {0, 400, 0}, {0, 400, 200}, {300, 300, 600}} {
 		for i, n := range []int{5, 6, 13, 30, 60} {
 			for _, pitch := range []float64{1e-6, 0.5, 1.27, 2.54e7} {
 				got := periodOf(t, connector(n, pitch, i%3, parts[0], parts[1], parts[2]))
