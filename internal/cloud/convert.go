@@ -27,7 +27,7 @@ type Options struct {
 	Seed              uint64
 	ValPart, TestPart float64           // of the files that no folder puts into a split; ValPart also of those for training, where no folder has any for validation
 	Size              bool              // each point has the logarithm of the cloud's radius, too
-	Period            bool              // and that of the cloud's period
+	Period            bool              // each point has the features of the cloud's period, too, PeriodNames
 	Color             bool              // each point has its colour, too
 	Series            bool              // files whose names differ in numbers alone are in one split
 	SeriesFiles       int               // of such files so many are taken at most; 0: all
@@ -241,7 +241,7 @@ func (c *converter) begin(normals bool) (err error) {
 		spec.FeatureNames = slices.Concat(spec.FeatureNames, []string{SizeName})
 	}
 	if c.Period {
-		spec.FeatureNames = slices.Concat(spec.FeatureNames, []string{PeriodName})
+		spec.FeatureNames = slices.Concat(spec.FeatureNames, PeriodNames)
 	}
 	c.builder, err = seq.CreateDataset(c.dir, spec, c.Replace)
 	return err
@@ -353,15 +353,17 @@ func (c *converter) read(ctx context.Context, f *file) row {
 	if c.Parts {
 		out.parts, out.names = taken.Parts, taken.PartNames
 	}
-	period := 0.0
+	var period []float32
 	if c.Period {
-		if period, err = s.Period(c.random(f, 2)); err != nil {
+		p, strength, err := s.Period(c.random(f, 2))
+		if err != nil {
 			out.why = skipped.Because("no points can be taken of it", err)
 			return out
 		}
+		period = periodFeatures(p, strength)
 	}
 	radius := Normalize(points)
-	if radius == 0 && (c.Size || c.Period || c.Points > 1) {
+	if radius == 0 && (c.Size || c.Points > 1) {
 		out.why = skipped.Because("a cloud without a size", errors.New("all its points are at one place"))
 		return out
 	}
@@ -383,9 +385,7 @@ func (c *converter) read(ctx context.Context, f *file) row {
 		if c.Size {
 			row = append(row, float32(math.Log(radius)))
 		}
-		if c.Period {
-			row = append(row, float32(math.Log(period)))
-		}
+		row = append(row, period...)
 		out.example.Features = append(out.example.Features, row)
 	}
 	return out

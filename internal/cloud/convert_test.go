@@ -197,8 +197,8 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// TestConvertSizeColor: each point has the colour of its surface and the logarithms of its cloud's
-// radius, which is 1 in its features, and period, and a file without colours is left out.
+// TestConvertSizeColor: each point has the colour of its surface and the logarithm of its cloud's
+// radius, which is 1 in its features, and zeros for its period, and a file without colours is left out.
 func TestConvertSizeColor(t *testing.T) {
 	from := folder(t, "a/plain.off")
 	for name, color := range map[string]string{"a/train/red.wrl": "1 0 0.25", "b/train/blue.wrl": "0 0 1", "b/val/blue.wrl": "0 0 1"} {
@@ -212,7 +212,7 @@ func TestConvertSizeColor(t *testing.T) {
 	if !strings.Contains(left.String(), "no colours") {
 		t.Errorf("left out: %s", left)
 	}
-	if got := strings.Join(d.Manifest.FeatureNames, " "); got != "x y z nx ny nz red green blue log_radius log_period" {
+	if got := strings.Join(d.Manifest.FeatureNames, " "); got != "x y z nx ny nz red green blue log_radius "+strings.Join(PeriodNames, " ") {
 		t.Errorf("features %s", got)
 	}
 	r, err := d.Reader("train")
@@ -235,8 +235,8 @@ func TestConvertSizeColor(t *testing.T) {
 			if size := math.Exp(float64(p[9])); size < 1 || size > 8 || p[9] != e.Features[0][9] {
 				t.Errorf("row %s: radius %v of a triangle of sides of 8", e.ID, size)
 			}
-			if period := math.Exp(float64(p[10])); period < 7.9 || period > 8 || p[10] != e.Features[0][10] {
-				t.Errorf("row %s: period %v of a triangle of sides of 8", e.ID, period)
+			if !slices.Equal(p[10:], make([]float32, len(PeriodNames))) {
+				t.Errorf("row %s: a triangle repeats: %v", e.ID, p[10:])
 			}
 			largest = max(largest, Vec{float64(p[0]), float64(p[1]), float64(p[2])}.Norm())
 		}
@@ -273,6 +273,43 @@ func TestConvertSize(t *testing.T) {
 	}
 	if got, want := rows.Example(0).Features[1][3], float32(math.Log(4)); got != want {
 		t.Errorf("%v, want the logarithm of half of 8, %v", got, want)
+	}
+	if _, left, err = convert(t, from, Options{Points: 1, Size: true}); err == nil || !strings.Contains(left.String(), "a cloud without a size") {
+		t.Fatal(err, left)
+	}
+}
+
+// TestConvertPeriod: the features are of the whole file, in its unit, also of a single point of it.
+func TestConvertPeriod(t *testing.T) {
+	from, comb := t.TempDir(), ""
+	for i := range 300 {
+		comb += fmt.Sprintf("%d 0 %d\n", i%3, 5*(i/15))
+	}
+	write(t, filepath.Join(from, "a/train/comb.xyz"), comb)
+	write(t, filepath.Join(from, "b/train/place.xyz"), "1 1 1\n1 1 1\n")
+	for _, points := range []int{1, 100} {
+		d, _, err := convert(t, from, Options{Points: points, Period: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r, err := d.Reader("train")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		rows, err := r.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, want := range []float64{5, 0}[:rows.Len()] {
+			for _, p := range rows.Example(i).Features {
+				cos, sin := float64(p[3]), float64(p[4]) // of 4 octaves
+				period, strength := math.Exp2(2*math.Atan2(sin, cos)/math.Pi), math.Hypot(cos, sin)
+				if want == 0 && slices.ContainsFunc(p[3:], func(v float32) bool { return v != 0 }) || want > 0 && (math.Abs(period/want*16-1) > 0.03 && math.Abs(period/want-1) > 0.03 || strength < 0.8 || strength > 1) {
+					t.Errorf("%d points, row %d: period %v, strength %v, want %v", points, i, period, strength, want)
+				}
+			}
+		}
 	}
 }
 

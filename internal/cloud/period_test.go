@@ -4,17 +4,18 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 )
 
 // periodOf is that of points, drawn alike each time.
-func periodOf(t *testing.T, points []Vec) float64 {
+func periodOf(t *testing.T, points []Vec) (period, strength float64) {
 	t.Helper()
-	p, err := (&Shape{Points: points}).Period(rand.New(rand.NewPCG(1, 2)).Float64)
+	period, strength, err := (&Shape{Points: points}).Period(rand.New(rand.NewPCG(1, 2)).Float64)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
+	return period, strength
 }
 
 // connector are points of n cells that repeat after pitch, along an axis: pins that are a quarter as
@@ -41,22 +42,52 @@ func connector(n int, pitch float64, axis int, pins, walls, body int) []Vec {
 }
 
 // TestPeriod: the distance at which pins and walls repeat, along any axis and in any unit, whatever
-// the body has that does not repeat.
+// the body has that does not repeat; and pins alone repeat strongly.
 func TestPeriod(t *testing.T) {
 	// Many points and few, pins that a body nearly hides, and walls alone.
 	for _, parts := range [][3]int{{400, 0, 0}, {30, 0, 0}, {400, 0, 800}, {600, 0, 2400}, {0, 400, 0}, {0, 400, 200}, {300, 300, 600}} {
 		for i, n := range []int{5, 6, 13, 30, 60} {
 			for _, pitch := range []float64{1e-6, 0.5, 1.27, 2.54e7} {
-				got := periodOf(t, connector(n, pitch, i%3, parts[0], parts[1], parts[2]))
-				if math.Abs(got/pitch-1) > 0.03 {
-					t.Errorf("%d cells of %v (%v): %v", n, pitch, parts, got)
+				got, strength := periodOf(t, connector(n, pitch, i%3, parts[0], parts[1], parts[2]))
+				least := leastCorrelation * nearBest
+				if parts == [3]int{400, 0, 0} {
+					least = 0.85
+				}
+				if math.Abs(got/pitch-1) > 0.03 || strength < least || strength > 1 {
+					t.Errorf("%d cells of %v (%v): %v, strength %v, want at least %v", n, pitch, parts, got, strength, least)
 				}
 			}
 		}
 	}
 }
 
-// TestPeriodOfNone: what repeats nowhere has its length, and what has none 0.
+// TestPeriodStrength: pins among half as many points at other places repeat less strongly than alone.
+func TestPeriodStrength(t *testing.T) {
+	points := connector(20, 1, 0, 400, 0, 0)
+	r := rand.New(rand.NewPCG(5, 5))
+	for range 20 {
+		at := 20 * r.Float64()
+		for range 200 {
+			points = append(points, Vec{at + 0.25*r.Float64(), 0, 0})
+		}
+	}
+	if period, strength := periodOf(t, points); math.Abs(period-1) > 0.03 || strength < 0.2 || strength > 0.8 {
+		t.Errorf("%v, strength %v, want a weak period of 1", period, strength)
+	}
+}
+
+// TestPeriodOfFew: what repeats too few times has no period, and not half of one.
+func TestPeriodOfFew(t *testing.T) {
+	for _, parts := range [][3]int{{400, 0, 0}, {30, 0, 0}, {400, 0, 800}, {0, 400, 0}, {0, 400, 200}} {
+		for n := 2; n <= 4; n++ {
+			if period, strength := periodOf(t, connector(n, 1, 0, parts[0], parts[1], parts[2])); period != 0 && math.Abs(period-1) > 0.03 {
+				t.Errorf("%d cells of 1 (%v): %v, strength %v", n, parts, period, strength)
+			}
+		}
+	}
+}
+
+// TestPeriodOfNone: what repeats nowhere has neither a period nor a strength.
 func TestPeriodOfNone(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
 	shapes := map[string]func() Vec{
@@ -70,19 +101,18 @@ func TestPeriodOfNone(t *testing.T) {
 		for i := range points {
 			points[i] = draw()
 		}
-		_, _, length := longestSide(points)
-		if got := periodOf(t, points); got != length {
-			t.Errorf("%s: %v, expected its length, %v", name, got, length)
+		if got, strength := periodOf(t, points); got != 0 || strength != 0 {
+			t.Errorf("%s: %v, strength %v", name, got, strength)
 		}
 	}
 	for n := 1; n <= 3; n++ {
-		if got := periodOf(t, make([]Vec, n)); got != 0 {
-			t.Errorf("%d points at one place: %v", n, got)
+		if got, strength := periodOf(t, make([]Vec, n)); got != 0 || strength != 0 {
+			t.Errorf("%d points at one place: %v, strength %v", n, got, strength)
 		}
 		points := make([]Vec, n+1)
 		points[n] = Vec{0, 2, 0}
-		if got := periodOf(t, points); got != 2 {
-			t.Errorf("%d points at two places: %v", n+1, got)
+		if got, strength := periodOf(t, points); got != 0 || strength != 0 {
+			t.Errorf("%d points at two places: %v, strength %v", n+1, got, strength)
 		}
 	}
 }
@@ -98,12 +128,37 @@ func TestPeriodOfSurface(t *testing.T) {
 			s.Faces = append(s.Faces, [3]int{at, at + 1, at + 2}, [3]int{at + 1, at + 2, at + 3})
 		}
 	}
-	got, err := s.Period(rand.New(rand.NewPCG(1, 2)).Float64)
-	if err != nil || math.Abs(got-2.5) > 0.05 {
-		t.Errorf("%v, error %v", got, err)
+	got, strength, err := s.Period(rand.New(rand.NewPCG(1, 2)).Float64)
+	if err != nil || math.Abs(got-2.5) > 0.05 || strength < 0.8 {
+		t.Errorf("%v, strength %v, error %v", got, strength, err)
 	}
-	if _, err := (&Shape{Points: []Vec{{}, {}, {}}, Faces: s.Faces[:1]}).Period(rand.New(rand.NewPCG(1, 2)).Float64); err == nil {
+	if _, _, err := (&Shape{Points: []Vec{{}, {}, {}}, Faces: s.Faces[:1]}).Period(rand.New(rand.NewPCG(1, 2)).Float64); err == nil {
 		t.Error("a surface without an area has a period")
+	}
+}
+
+// TestPeriodFeatures: waves as high as the strength, which come back after 4, 2, 1 and half an octave,
+// and 0 where nothing repeats.
+func TestPeriodFeatures(t *testing.T) {
+	diagonal := math.Sqrt2 / 2
+	for _, c := range []struct {
+		octaves, strength float64
+		want              []float64
+	}{
+		{0, 1, []float64{1, 0, 1, 0, 1, 0, 1, 0}}, {1, 1, []float64{0, 1, -1, 0, 1, 0, 1, 0}}, {0.5, 1, []float64{diagonal, diagonal, 0, 1, -1, 0, 1, 0}},
+		{-0.5, 0.5, []float64{diagonal / 2, -diagonal / 2, 0, -0.5, -0.5, 0, 0.5, 0}}, {0.125, 1, []float64{0.98078528, 0.19509032, 0.92387953, 0.38268343, diagonal, diagonal, 0, 1}},
+		{math.Inf(-1), 0, make([]float64, 8)},
+	} {
+		got := periodFeatures(math.Exp2(c.octaves), c.strength)
+		if names := strings.Join(PeriodNames, " "); len(got) != len(PeriodNames) || names != "period_cos_4_octaves period_sin_4_octaves period_cos_2_octaves "+
+			"period_sin_2_octaves period_cos_octave period_sin_octave period_cos_half_octave period_sin_half_octave" {
+			t.Fatalf("%d features, called %s", len(got), names)
+		}
+		for i, v := range got {
+			if !(math.Abs(float64(v)-c.want[i]) < 1e-6) {
+				t.Errorf("%v octaves, strength %v: %s is %v, want %v", c.octaves, c.strength, PeriodNames[i], v, c.want[i])
+			}
+		}
 	}
 }
 
