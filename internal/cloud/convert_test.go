@@ -279,11 +279,12 @@ func TestConvertSize(t *testing.T) {
 	}
 }
 
-// TestConvertPeriod: the features are of the whole file, in its unit, also of a single point of it.
+// TestConvertPeriod: the features are of the whole file, in its unit, also of a single point of it, and a
+// file at one place has none.
 func TestConvertPeriod(t *testing.T) {
 	from, comb := t.TempDir(), ""
 	for i := range 300 {
-		comb += fmt.Sprintf("%d 0 %d\n", i%3, 5*(i/15))
+		comb += fmt.Sprintf("%d 0 %d\n", i%3, 2*(i/15))
 	}
 	write(t, filepath.Join(from, "a/train/comb.xyz"), comb)
 	write(t, filepath.Join(from, "b/train/place.xyz"), "1 1 1\n1 1 1\n")
@@ -292,23 +293,24 @@ func TestConvertPeriod(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		r, err := d.Reader("train")
-		if err != nil {
-			t.Fatal(err)
+		_, features := rowsOf(t, d, "train")
+		if len(features["a/train/comb"]) != points {
+			t.Fatalf("%d points: %v", points, features)
 		}
-		defer r.Close()
-		rows, err := r.Next()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for i, want := range []float64{5, 0}[:rows.Len()] {
-			for _, p := range rows.Example(i).Features {
-				cos, sin := float64(p[3]), float64(p[4]) // of 4 octaves
-				period, strength := math.Exp2(2*math.Atan2(sin, cos)/math.Pi), math.Hypot(cos, sin)
-				if want == 0 && slices.ContainsFunc(p[3:], func(v float32) bool { return v != 0 }) || want > 0 && (math.Abs(period/want*16-1) > 0.03 && math.Abs(period/want-1) > 0.03 || strength < 0.8 || strength > 1) {
-					t.Errorf("%d points, row %d: period %v, strength %v, want %v", points, i, period, strength, want)
-				}
+		for _, p := range features["a/train/comb"] {
+			cos, sin := float64(p[3]), float64(p[4]) // of 4 octaves
+			period, strength := math.Exp2(4*math.Atan2(sin, cos)/(2*math.Pi)), math.Hypot(cos, sin)
+			if math.Abs(period/2-1) > 0.03 || strength < 0.8 || strength > 1 {
+				t.Errorf("%d points: period %v, strength %v, want 2", points, period, strength)
 			}
+		}
+		// Of one point it is a row, of more a cloud without a size.
+		var want [][]float32
+		if points == 1 {
+			want = [][]float32{make([]float32, 3+len(PeriodNames))}
+		}
+		if got := features["b/train/place"]; !reflect.DeepEqual(got, want) {
+			t.Errorf("%d points at one place: %v, want %v", points, got, want)
 		}
 	}
 }
